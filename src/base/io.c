@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* base/io.c - see io.h. */
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int io_write(int fd, const void *bytes, size_t size)
+{
+	struct iovec v = { (void *)bytes, size };
+
+	return io_writev(fd, &v, 1);
+}
+
+int io_writev(int fd, struct iovec *iov, int n)
+{
+	while (n) {
+		ssize_t done = writev(fd, iov, n);
+
+		if (done < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		for (; n && (size_t)done >= iov->iov_len; iov++, n--)
+			done -= (ssize_t)iov->iov_len;
+		if (n) {
+			iov->iov_base = (char *)iov->iov_base + done;
+			iov->iov_len -= (size_t)done;
+		}
+	}
+	return 0;
+}
+
+ssize_t io_read(int fd, void *bytes, size_t size)
+{
+	size_t have = 0;
+
+	while (have < size) {
+		ssize_t n = read(fd, (char *)bytes + have, size - have);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		have += (size_t)n;
+	}
+	return (ssize_t)have;
+}
+
+ssize_t io_read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = io_read(fd, text, size - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	return n;
+}
+
+int io_write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	size_t size = strlen(text);
+	ssize_t n;
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, size);
+	if (n != (ssize_t)size)
+		err = n < 0 ? -errno : -EIO;
+	close(fd);
+	return err;
+}
+
+int io_make_dirs(const char *path)
+{
+	char p[PATH_MAX];
+	size_t n = strlen(path);
+
+	if (!n || n >= sizeof p)
+		return n ? -ENAMETOOLONG : -ENOENT;
+	memcpy(p, path, n + 1);
+	for (char *s = p + 1; *s; s++) {
+		if (*s != '/')
+			continue;
+		*s = 0;
+		if (mkdir(p, 0777) && errno != EEXIST)
+			return -errno;
+		*s = '/';
+	}
+	return mkdir(p, 0777) && errno != EEXIST ? -errno : 0;
+}

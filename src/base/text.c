@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* base/text.c - see text.h. */
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool make_room(struct text *t, size_t more)
+{
+	size_t capacity = t->capacity ? t->capacity : 256;
+	char *bytes;
+
+	if (t->failed)
+		return false;
+	if (more < t->capacity - t->size)
+		return true;
+	while (capacity - t->size <= more)
+		capacity *= 2;
+	bytes = realloc(t->bytes, capacity);
+	if (!bytes) {
+		t->failed = true;
+		return false;
+	}
+	t->bytes = bytes;
+	t->capacity = capacity;
+	return true;
+}
+
+void text_add(struct text *t, const char *bytes, size_t size)
+{
+	if (!make_room(t, size))
+		return;
+	memcpy(t->bytes + t->size, bytes, size);
+	t->size += size;
+	t->bytes[t->size] = 0;
+}
+
+void text_addf(struct text *t, const char *format, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(NULL, 0, format, ap);
+	va_end(ap);
+	if (n < 0 || !make_room(t, (size_t)n))
+		return;
+	va_start(ap, format);
+	vsnprintf(t->bytes + t->size, (size_t)n + 1, format, ap);
+	va_end(ap);
+	t->size += (size_t)n;
+}
+
+void text_fini(struct text *t)
+{
+	free(t->bytes);
+	*t = (struct text){ 0 };
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/text.h - a string that grows.
+ *
+ * Always NUL-terminated once something was added.  If memory runs out the text is marked `failed`,
+ * keeps what it had and ignores further additions, so that callers check once, at the end.
+ */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct text {
+	char *bytes;
+	size_t size; /* without the NUL */
+	size_t capacity;
+	bool failed;
+};
+
+void text_add(struct text *t, const char *bytes, size_t size);
+void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_fini(struct text *t);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock/clock.h - the one clock under applications and kernel.
+ *
+ * Ticks come from a counter that both sides can read in a few nanoseconds: the TSC where the kernel
+ * itself trusts it (and tracefs offers `x86-tsc`), else CLOCK_MONOTONIC (tracefs `mono`).  A session
+ * fixes one linear map from ticks to nanoseconds and uses it everywhere, so order is never disturbed:
+ *
+ *   (1) ns is a non-decreasing function of ticks, the same in every process of the session
+ *   (2) at the start of the session ns equals CLOCK_MONOTONIC; later they drift apart by what NTP
+ *       slews.  Pairs of both are recorded so that the drift is known.
+ *
+ * Nanoseconds and not ticks reach the file: readers multiply 2.6 GHz ticks in doubles and lose 0.4 us.
+ */
+#ifndef CLOCK_CLOCK_H
+#define CLOCK_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "abi/clock.h"
+#include "base/diag.h"
+
+/* What one moment is called on each clock. */
+struct clock_reading {
+	uint64_t ticks;
+	uint64_t monotonic_ns;
+	uint64_t boottime_ns;
+	uint64_t realtime_ns;
+};
+
+/* clock_init - choose the counter and fix the map.  Takes about 20 ms.  Returns 0 or -errno. */
+int clock_init(struct abi_clock *c, struct diag *d);
+
+/* clock_read - one moment on all clocks; the best of several bracketed tries. */
+void clock_read(const struct abi_clock *c, struct clock_reading *r);
+
+/* The name of this counter for a tracefs instance's `trace_clock`. */
+const char *clock_tracefs_name(const struct abi_clock *c);
+
+/* The kernel's boot id: 16 bytes, the clock's uuid in every trace.  Returns 0 or -errno. */
+int clock_boot_id(uint8_t uuid[16]);
+
+static inline uint64_t clock_monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t clock_ticks(const struct abi_clock *c)
+{
+#if defined __x86_64__
+	if (__builtin_expect(c->kind == ABI_CLOCK_TSC, 1))
+		return __builtin_ia32_rdtsc();
+#endif
+	(void)c;
+	return clock_monotonic_ns();
+}
+
+static inline uint64_t clock_ns(const struct abi_clock *c, uint64_t ticks)
+{
+	return (uint64_t)(((unsigned __int128)ticks * c->mult) >> 32) + c->offset_ns;
+}
+
+static inline uint64_t clock_now_ns(const struct abi_clock *c)
+{
+	return clock_ns(c, clock_ticks(c));
+}
+
+#endif
