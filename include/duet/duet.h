@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * duet/duet.h - say what your program does; have it recorded when somebody wants to know.
+ *
+ *	#include <duet/duet.h>
+ *
+ *	DUET_EVENT(shop, order, (i32, id), (str, item))		once, in a header or a source file
+ *	...
+ *	trace_shop_order(42, "tea");				typed event
+ *	trace_mark(shop, paid, "id %d by %s", 42, who);		one line, no declaration
+ *
+ * A site costs a load and a branch until somebody enables its event (`duet record`, `duet enable`);
+ * its arguments are not evaluated before trace_mark's enable test says so.  When enabled, an event is
+ * written to shared memory: no system call, lock, allocation; from any thread or signal handler.
+ *
+ * Nothing has to be linked.  The first site of each program or shared library looks for libduet when
+ * it is loaded; without libduet installed all sites stay dormant.  In C (C99 and later) and C++
+ * (C++11 and later), gcc and clang.  Field types: duet/types.h.  Manual: duet(3).
+ */
+#ifndef DUET_DUET_H
+#define DUET_DUET_H
+
+#include <duet/map.h>
+#include <duet/site.h>
+#include <duet/types.h>
+
+#ifdef __cplusplus
+#define DUET_I_EXTERN_C extern "C"
+#else
+#define DUET_I_EXTERN_C
+#endif
+
+/* How important an event is, as syslog and LTTng number it; DUET_DEBUG_LINE is the default. */
+#define DUET_EMERG 0
+#define DUET_ALERT 1
+#define DUET_CRIT 2
+#define DUET_ERR 3
+#define DUET_WARNING 4
+#define DUET_NOTICE 5
+#define DUET_INFO 6
+#define DUET_DEBUG_SYSTEM 7
+#define DUET_DEBUG_PROGRAM 8
+#define DUET_DEBUG_PROCESS 9
+#define DUET_DEBUG_MODULE 10
+#define DUET_DEBUG_UNIT 11
+#define DUET_DEBUG_FUNCTION 12
+#define DUET_DEBUG_LINE 13
+#define DUET_DEBUG 14
+
+/*
+ * trace_mark - an event in one line.
+ *
+ * @channel, @name: identifiers; the event is "channel:name".
+ * @format: a string literal, printf's.  Each conversion is a field, named by the word before it.
+ *	%s copies the string (NULL allowed); %n, %m and %ls are refused; `*` makes a field "width".
+ *
+ * Without arguments: trace_mark(channel, name, "").  Any thread or signal handler.
+ */
+#define trace_mark(channel, name, ...) trace_mark_level(channel, name, DUET_DEBUG_LINE, __VA_ARGS__)
+
+/* trace_mark_level - the same with a level, DUET_EMERG .. DUET_DEBUG. */
+#define trace_mark_level(channel, name, level, ...)                                                \
+	do {                                                                                       \
+		struct duet_i_site *duet_i_site_;                                                  \
+		DUET_I_SITE(duet_i_site_, #channel ":" #name, DUET_I_HEAD(__VA_ARGS__), level,     \
+			    DUET_I_MARK);                                                          \
+		if (duet_i_is_enabled(duet_i_site_))                                               \
+			duet_i_api->mark(duet_i_site_, " " __VA_ARGS__);                               \
+	} while (0)
+
+/*
+ * DUET_EVENT - declare a typed event and its function trace_<channel>_<name>().
+ *
+ *	DUET_EVENT(channel, name, (type, field), ...)		up to 40 fields, or none
+ *
+ * At file or namespace scope, in every file that uses it (put it into a header).  The function takes
+ * the fields in order; seq(T) takes a pointer and a number of elements.  Any thread or signal
+ * handler.  trace_<channel>_<name>_enabled() tells whether it is worth preparing arguments.
+ */
+#define DUET_EVENT(channel, ...) DUET_EVENT_LEVEL(channel, DUET_DEBUG_LINE, __VA_ARGS__)
+
+/* DUET_EVENT_LEVEL(channel, level, name, (type, field), ...) - the same with a level. */
+#define DUET_EVENT_LEVEL(channel, level, ...)                                                      \
+	DUET_I_EVENT(channel, level, DUET_I_HEAD(__VA_ARGS__), __VA_ARGS__)
+
+#define DUET_I_EVENT(channel, level, name, ...) DUET_I_EVENT_(channel, level, name, __VA_ARGS__)
+#define DUET_I_EVENT_(channel, level, name, ...)                                                   \
+	static inline __attribute__((always_inline, unused)) char *duet_i_pack_##channel##_##name( \
+		char *duet_i_p, char *duet_i_end, int *duet_i_cut DUET_I_TAIL(DUET_I_PARAM,        \
+									     __VA_ARGS__))         \
+	{                                                                                          \
+		(void)duet_i_end;                                                                  \
+		(void)duet_i_cut;                                                                  \
+		DUET_I_MAP(DUET_I_PACK, __VA_ARGS__)                                               \
+		return duet_i_p;                                                                   \
+	}                                                                                          \
+	static __attribute__((noinline, unused)) void duet_i_put_##channel##_##name(               \
+		struct duet_i_site *duet_i_site_ DUET_I_TAIL(DUET_I_PARAM, __VA_ARGS__))           \
+	{                                                                                          \
+		enum {                                                                             \
+			DUET_I_FIXED_SIZE = 0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__),               \
+			DUET_I_SPACE = (0 DUET_I_MAP(DUET_I_VARIES, __VA_ARGS__)) ? 512 : 0        \
+		};                                                                                 \
+		/* What varies ends within SPACE, or is cut; the rest has its own room behind. */  \
+		char duet_i_b[DUET_I_SPACE + DUET_I_FIXED_SIZE + 8];                               \
+		int duet_i_cut = 0;                                                                \
+		char *duet_i_e = duet_i_pack_##channel##_##name(                                   \
+			duet_i_b, duet_i_b + DUET_I_SPACE,                                         \
+			&duet_i_cut DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                         \
+		if (__builtin_expect(!duet_i_cut, 1)) {                                            \
+			duet_i_api->emit(duet_i_site_, duet_i_b, (size_t)(duet_i_e - duet_i_b));   \
+			return;                                                                    \
+		}                                                                                  \
+		struct duet_i_open duet_i_o;                                                       \
+		size_t duet_i_n = DUET_I_FIXED_SIZE DUET_I_MAP(DUET_I_SIZE, __VA_ARGS__);          \
+		char *duet_i_at = (char *)duet_i_api->open(duet_i_site_, &duet_i_o, duet_i_n);     \
+		if (duet_i_at)                                                                     \
+			duet_i_api->commit(&duet_i_o,                                              \
+					   duet_i_pack_##channel##_##name(                         \
+						   duet_i_at, duet_i_at + duet_i_n,                \
+						   &duet_i_cut DUET_I_TAIL(DUET_I_ARG,             \
+									   __VA_ARGS__)));         \
+	}                                                                                          \
+	static inline __attribute__((always_inline, unused)) void trace_##channel##_##name(        \
+		DUET_I_LIST(DUET_I_PARAM, void, __VA_ARGS__))                                      \
+	{                                                                                          \
+		struct duet_i_site *duet_i_site_;                                                  \
+		DUET_I_SITE(duet_i_site_, #channel ":" #name,                                      \
+			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED);        \
+		if (duet_i_is_enabled(duet_i_site_))                                               \
+			duet_i_put_##channel##_##name(                                             \
+				duet_i_site_ DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                \
+	}                                                                                          \
+	static inline __attribute__((always_inline, unused)) int                                   \
+		trace_##channel##_##name##_enabled(void)                                           \
+	{                                                                                          \
+		struct duet_i_site *duet_i_site_;                                                  \
+		DUET_I_SITE(duet_i_site_, #channel ":" #name,                                      \
+			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED);        \
+		return duet_i_is_enabled(duet_i_site_);                                            \
+	}                                                                                          \
+	struct duet_i_event_##channel##_##name /* takes the semicolon */
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * duet/site.h - what a site leaves in the program, and how it reaches libduet.  Not for users.
+ *
+ * Each site is one record in the ELF section `duet_sites`, written whole by the assembler: g++ refuses
+ * a C object with a section of its own in templates and inline functions.  The record goes with the
+ * function it is in (section flag "?"), so what the linker drops, it drops together.
+ *
+ * A constructor in every file hands the object's records to libduet, once per object.  It finds
+ * libduet if it is already there (linked, preloaded), else with dlopen; if there is none, `enabled`
+ * keeps pointing to a zero.  This layout and `struct duet_i_api` are frozen: they grow at the end,
+ * behind `size`.
+ */
+#ifndef DUET_SITE_H
+#define DUET_SITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum duet_i_kind { DUET_I_TYPED = 0, DUET_I_MARK = 1 };
+
+struct duet_i_site {
+	const uint32_t *enabled; /* not 0: record; in memory that libduet shares with others */
+	const char *name; /* "channel:name" */
+	const char *schema; /* typed: " i32 id str item"; mark: printf's format */
+	uint32_t kind;
+	uint32_t level;
+	uint32_t index; /* libduet's, from here on */
+	uint32_t reserved;
+	void *data[3];
+};
+
+/* Where an event too large for the stack is being written.  Opaque. */
+struct duet_i_open {
+	void *words[8];
+};
+
+struct duet_i_api {
+	size_t size; /* sizeof *this in libduet; fields beyond it do not exist */
+	void (*emit)(struct duet_i_site *site, const void *payload, size_t size);
+	void *(*open)(struct duet_i_site *site, struct duet_i_open *o, size_t size);
+	void (*commit)(struct duet_i_open *o, char *end);
+	void (*mark)(struct duet_i_site *site, const char *format, ...)
+		__attribute__((format(printf, 2, 3)));
+	char *(*string)(char *p, char *end, const char *s, int *cut);
+};
+
+/*
+ * duet_i_register - libduet's entrance.
+ *
+ * @begin, @end: the object's records.  @api: where to put the functions; set before any `enabled`.
+ * Any thread; takes a lock; not from a signal handler.
+ */
+void duet_i_register(struct duet_i_site *begin, struct duet_i_site *end,
+		     const struct duet_i_api **api) __attribute__((weak));
+/* duet_i_unregister - the object is about to be unloaded. */
+void duet_i_unregister(struct duet_i_site *begin, struct duet_i_site *end) __attribute__((weak));
+
+void *dlopen(const char *, int) __attribute__((weak));
+void *dlsym(void *, const char *) __attribute__((weak));
+char *secure_getenv(const char *) __attribute__((weak));
+
+/* One of each per program or library: the linker merges them, `hidden` keeps them inside. */
+#define DUET_I_OBJECT __attribute__((weak, visibility("hidden")))
+extern struct duet_i_site __start_duet_sites[] DUET_I_OBJECT;
+extern struct duet_i_site __stop_duet_sites[] DUET_I_OBJECT;
+DUET_I_OBJECT const struct duet_i_api *duet_i_api = 0;
+DUET_I_OBJECT uint32_t duet_i_zero[2] = { 0, 0 };
+DUET_I_OBJECT int duet_i_is_registered = 0;
+
+/* The weak function if something brought libduet in; else libduet by name. */
+static inline __attribute__((unused)) void *duet_i_find(const char *symbol)
+{
+	const char *library = secure_getenv ? secure_getenv("DUET_LIBRARY") : 0;
+	void *handle;
+
+	if (!dlopen || !dlsym)
+		return 0; /* statically linked: dormant */
+	handle = dlopen(library && *library ? library : "libduet.so.0", 2 /* RTLD_NOW */);
+	return handle ? dlsym(handle, symbol) : 0;
+}
+
+static __attribute__((constructor, unused)) void duet_i_constructor(void)
+{
+	void (*enter)(struct duet_i_site *, struct duet_i_site *, const struct duet_i_api **) =
+		duet_i_register;
+
+	if (duet_i_is_registered || &__start_duet_sites[0] == &__stop_duet_sites[0])
+		return;
+	duet_i_is_registered = 1;
+	if (!enter) {
+		void *found = duet_i_find("duet_i_register");
+
+		memcpy(&enter, &found, sizeof enter);
+	}
+	if (enter)
+		enter(__start_duet_sites, __stop_duet_sites, &duet_i_api);
+}
+
+static __attribute__((destructor, unused)) void duet_i_destructor(void)
+{
+	void (*leave)(struct duet_i_site *, struct duet_i_site *) = duet_i_unregister;
+
+	if (!duet_i_api || duet_i_is_registered != 1)
+		return;
+	duet_i_is_registered = 2;
+	if (!leave) {
+		void *found = duet_i_find("duet_i_unregister");
+
+		memcpy(&leave, &found, sizeof leave);
+	}
+	if (leave)
+		leave(__start_duet_sites, __stop_duet_sites);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Puts the address of a new record into @site. */
+#if defined __x86_64__
+#define DUET_I_ADDRESS "leaq 771f(%%rip), %0\n\t"
+#define DUET_I_SYMBOL "i"
+#define DUET_I_QUAD ".quad "
+#elif defined __aarch64__
+#define DUET_I_ADDRESS "adrp %0, 771f\n\tadd %0, %0, :lo12:771f\n\t"
+#ifdef __clang__
+#define DUET_I_SYMBOL "i"
+#else
+#define DUET_I_SYMBOL "S"
+#endif
+#define DUET_I_QUAD ".xword "
+#else
+#error "duet: sites are known for x86-64 and aarch64"
+#endif
+#define DUET_I_SITE(site, name, schema, level, kind)                                               \
+	__asm__(DUET_I_ADDRESS                                                                     \
+		".pushsection duet_sites,\"aw?\"\n\t"                                              \
+		".balign 8\n"                                                                      \
+		"771:\t" DUET_I_QUAD "%c1, %c2, %c3\n\t"                                           \
+		".long %c4, %c5, 0, 0\n\t" DUET_I_QUAD "0, 0, 0\n\t"                               \
+		".popsection"                                                                      \
+		: "=r"(site)                                                                       \
+		: DUET_I_SYMBOL(&duet_i_zero[0]), DUET_I_SYMBOL(name), DUET_I_SYMBOL(schema),      \
+		  "i"(kind), "i"(level))
+
+static inline __attribute__((always_inline)) int duet_i_is_enabled(const struct duet_i_site *site)
+{
+	return __builtin_expect(__atomic_load_n(site->enabled, __ATOMIC_RELAXED) != 0, 0);
+}
+
+/* Packing: see DUET_I_PACK_... in types.h. */
+static inline __attribute__((always_inline, unused)) char *duet_i_pack(char *p, const void *value,
+								       size_t size)
+{
+	memcpy(p, value, size);
+	return p + size;
+}
+
+static inline __attribute__((always_inline, unused)) char *
+duet_i_pack_string(char *p, char *end, const char *s, int *cut)
+{
+	return duet_i_api->string(p, end, s, cut);
+}
+
+static inline __attribute__((unused)) char *duet_i_pack_text(char *p, const char *s, size_t n)
+{
+	size_t i = 0;
+
+	for (; i < n && s && s[i]; i++)
+		p[i] = s[i];
+	memset(p + i, 0, n - i);
+	return p + n;
+}
+
+static inline __attribute__((unused)) char *duet_i_pack_sequence(char *p, char *end, const void *v,
+								 size_t n, size_t element, int *cut)
+{
+	uint32_t count = (uint32_t)n;
+
+	if (end < p || (size_t)(end - p) < 4 || n > ((size_t)(end - p) - 4) / element) {
+		*cut = 1;
+		return p;
+	}
+	memcpy(p, &count, 4);
+	if (n)
+		memcpy(p + 4, v, n * element);
+	return p + 4 + n * element;
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * duet/types.h - the words for field types in DUET_EVENT, and how each is packed.
+ *
+ *   i8 i16 i32 i64  u8 u16 u32 u64     integers; also int8_t ... uint64_t, char, short, int, long,
+ *                                      unsigned, size_t, bool
+ *   x8 x16 x32 x64                     unsigned, shown in hexadecimal
+ *   f32 f64, float, double             floating point
+ *   ptr                                an address (any object pointer)
+ *   str                                a NUL-terminated string; NULL is shown as "(null)"
+ *   text(N)                            exactly N characters, ending early at a NUL
+ *   array(T, N)                        N elements of integer or floating type T (N: a number or a
+ *                                      macro for one); passed as a pointer to the first
+ *   seq(T)                             a sequence; passed as pointer, then number of elements
+ *   enumeration(T, A, B = 5, C)        an integer with names for values, counted as in C
+ *
+ * Each word maps to four tokens: kind, C type of an element, schema text, number of elements.
+ * Everything else goes by kind.  Nothing here but the words is for users.
+ */
+#ifndef DUET_TYPES_H
+#define DUET_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define DUET_I_T_i8 scalar, int8_t, "i8", 1
+#define DUET_I_T_i16 scalar, int16_t, "i16", 1
+#define DUET_I_T_i32 scalar, int32_t, "i32", 1
+#define DUET_I_T_i64 scalar, int64_t, "i64", 1
+#define DUET_I_T_u8 scalar, uint8_t, "u8", 1
+#define DUET_I_T_u16 scalar, uint16_t, "u16", 1
+#define DUET_I_T_u32 scalar, uint32_t, "u32", 1
+#define DUET_I_T_u64 scalar, uint64_t, "u64", 1
+#define DUET_I_T_x8 scalar, uint8_t, "x8", 1
+#define DUET_I_T_x16 scalar, uint16_t, "x16", 1
+#define DUET_I_T_x32 scalar, uint32_t, "x32", 1
+#define DUET_I_T_x64 scalar, uint64_t, "x64", 1
+#define DUET_I_T_f32 scalar, float, "f32", 1
+#define DUET_I_T_f64 scalar, double, "f64", 1
+#define DUET_I_T_int8_t DUET_I_T_i8
+#define DUET_I_T_int16_t DUET_I_T_i16
+#define DUET_I_T_int32_t DUET_I_T_i32
+#define DUET_I_T_int64_t DUET_I_T_i64
+#define DUET_I_T_uint8_t DUET_I_T_u8
+#define DUET_I_T_uint16_t DUET_I_T_u16
+#define DUET_I_T_uint32_t DUET_I_T_u32
+#define DUET_I_T_uint64_t DUET_I_T_u64
+#define DUET_I_T_short DUET_I_T_i16
+#define DUET_I_T_int DUET_I_T_i32
+#define DUET_I_T_unsigned scalar, unsigned int, "u32", 1
+#define DUET_I_T_float DUET_I_T_f32
+#define DUET_I_T_double DUET_I_T_f64
+#define DUET_I_T_bool DUET_I_T_u8
+#define DUET_I_T__Bool DUET_I_T_u8
+#ifdef __CHAR_UNSIGNED__
+#define DUET_I_T_char scalar, char, "u8", 1
+#else
+#define DUET_I_T_char scalar, char, "i8", 1
+#endif
+#if __SIZEOF_LONG__ == 8
+#define DUET_I_T_long scalar, long, "i64", 1
+#define DUET_I_T_size_t scalar, size_t, "u64", 1
+#define DUET_I_T_ptr pointer, const void *, "p64", 1
+#else
+#define DUET_I_T_long scalar, long, "i32", 1
+#define DUET_I_T_size_t scalar, size_t, "u32", 1
+#define DUET_I_T_ptr pointer, const void *, "p32", 1
+#endif
+#define DUET_I_T_str string, char, "str", 1
+#define DUET_I_T_text(n) text, char, "chr[" DUET_I_STR(n) "]", n
+#define DUET_I_T_array(t, n)                                                                       \
+	array, DUET_I_OF_ELEMENT(t), DUET_I_OF_SCHEMA(t) "[" DUET_I_STR(n) "]", n
+#define DUET_I_T_seq(t) sequence, DUET_I_OF_ELEMENT(t), DUET_I_OF_SCHEMA(t) "[]", 1
+#define DUET_I_T_enumeration(t, ...)                                                               \
+	scalar, DUET_I_OF_ELEMENT(t), "enum(" DUET_I_OF_SCHEMA(t) ":" #__VA_ARGS__ ")", 1
+
+#define DUET_I_STR_(x) #x
+#define DUET_I_STR(x) DUET_I_STR_(x)
+#define DUET_I_CALL(m, ...) m(__VA_ARGS__)
+#define DUET_I_3_(a, b, c, d) c
+#define DUET_I_SCHEMA(t) DUET_I_CALL(DUET_I_3_, DUET_I_T_##t)
+/* For the T inside array(T, N) and its like; other names, as a macro does not expand in itself. */
+#define DUET_I_OF_CALL(m, ...) m(__VA_ARGS__)
+#define DUET_I_OF_2_(a, b, c, d) b
+#define DUET_I_OF_3_(a, b, c, d) c
+#define DUET_I_OF_ELEMENT(t) DUET_I_OF_CALL(DUET_I_OF_2_, DUET_I_T_##t)
+#define DUET_I_OF_SCHEMA(t) DUET_I_OF_CALL(DUET_I_OF_3_, DUET_I_T_##t)
+
+/* What is done with one (type, field): a macro for each kind, chosen by the first token. */
+#define DUET_I_KIND(what, field, kind, type, schema, n) what##kind(type, schema, n, field)
+
+/* The parameter of the trace function, ... */
+#define DUET_I_PARAM(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_PARAM_, field, DUET_I_T_##t)
+#define DUET_I_PARAM_scalar(type, schema, n, field) type field
+#define DUET_I_PARAM_pointer(type, schema, n, field) const void *field
+#define DUET_I_PARAM_string(type, schema, n, field) const char *field
+#define DUET_I_PARAM_text(type, schema, n, field) const char *field
+#define DUET_I_PARAM_array(type, schema, n, field) const type *field
+#define DUET_I_PARAM_sequence(type, schema, n, field) const type *field, size_t n_##field
+/* ... passed on, ... */
+#define DUET_I_ARG(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_ARG_, field, DUET_I_T_##t)
+#define DUET_I_ARG_scalar(type, schema, n, field) field
+#define DUET_I_ARG_pointer(type, schema, n, field) field
+#define DUET_I_ARG_string(type, schema, n, field) field
+#define DUET_I_ARG_text(type, schema, n, field) field
+#define DUET_I_ARG_array(type, schema, n, field) field
+#define DUET_I_ARG_sequence(type, schema, n, field) field, n_##field
+/* ... the words in the schema, ... */
+#define DUET_I_WORDS(t, field) " " DUET_I_SCHEMA(t) " " #field
+/* ... bytes known when compiling, ... */
+#define DUET_I_FIXED(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_FIXED_, field, DUET_I_T_##t)
+#define DUET_I_FIXED_scalar(type, schema, n, field) +sizeof(type)
+#define DUET_I_FIXED_pointer(type, schema, n, field) +sizeof(type)
+#define DUET_I_FIXED_string(type, schema, n, field) +0
+#define DUET_I_FIXED_text(type, schema, n, field) +(n)
+#define DUET_I_FIXED_array(type, schema, n, field) +(n) * sizeof(type)
+#define DUET_I_FIXED_sequence(type, schema, n, field) +0
+/* ... whether there are others, ... */
+#define DUET_I_VARIES(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_VARIES_, field, DUET_I_T_##t)
+#define DUET_I_VARIES_scalar(type, schema, n, field)
+#define DUET_I_VARIES_pointer(type, schema, n, field)
+#define DUET_I_VARIES_string(type, schema, n, field) +1
+#define DUET_I_VARIES_text(type, schema, n, field)
+#define DUET_I_VARIES_array(type, schema, n, field)
+#define DUET_I_VARIES_sequence(type, schema, n, field) +1
+/* ... how many those are in this call, ... */
+#define DUET_I_SIZE(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_SIZE_, field, DUET_I_T_##t)
+#define DUET_I_SIZE_scalar(type, schema, n, field)
+#define DUET_I_SIZE_pointer(type, schema, n, field)
+#define DUET_I_SIZE_string(type, schema, n, field) +strlen(field ? field : "(null)") + 1
+#define DUET_I_SIZE_text(type, schema, n, field)
+#define DUET_I_SIZE_array(type, schema, n, field)
+#define DUET_I_SIZE_sequence(type, schema, n, field) +4 + n_##field * sizeof(type)
+/* ... and the packing, at duet_i_p, of what varies not beyond duet_i_end. */
+#define DUET_I_PACK(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_PACK_, field, DUET_I_T_##t)
+#define DUET_I_PACK_scalar(type, schema, n, field)                                                 \
+	duet_i_p = duet_i_pack(duet_i_p, &field, sizeof(type));
+#define DUET_I_PACK_pointer(type, schema, n, field)                                                \
+	duet_i_p = duet_i_pack(duet_i_p, &field, sizeof(type));
+#define DUET_I_PACK_string(type, schema, n, field)                                                 \
+	duet_i_p = duet_i_pack_string(duet_i_p, duet_i_end, field, duet_i_cut);
+#define DUET_I_PACK_text(type, schema, n, field)                                                   \
+	duet_i_p = duet_i_pack_text(duet_i_p, field, n);
+#define DUET_I_PACK_array(type, schema, n, field)                                                  \
+	duet_i_p = duet_i_pack(duet_i_p, field, (n) * sizeof(type));
+#define DUET_I_PACK_sequence(type, schema, n, field)                                               \
+	duet_i_p = duet_i_pack_sequence(duet_i_p, duet_i_end, field, n_##field, sizeof(type),      \
+					duet_i_cut);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * abi/pool.h - the memory that traced programs and their collector share.
+ *
+ *   page 0          struct abi_pool
+ *   4096            struct abi_slot[n_slots]      one per CPU, then some for writers without one
+ *   ..              uint64_t state[n_chunks]
+ *   ..              struct abi_schema[ABI_SCHEMAS], then their text
+ *   chunk-aligned   chunk[n_chunks], each a struct abi_chunk and events
+ *
+ * The collector creates it, seals its size and gives it to every program of one user.  All of them
+ * write; none is trusted.  Who uses it copies the constants of page 0 once, checks them, and bounds
+ * every value read later by those copies.
+ *
+ * A chunk and who may move it:
+ *
+ *   FREE  -> BUSY   a writer, compare-and-swap; the state word names it as owner
+ *   FULL  -> BUSY   the same, flight recorder only, oldest first
+ *   BUSY  -> OWNED  its owner, when the chunk's header is valid
+ *   OWNED -> FULL   who replaced it in its slot; who held it (X path)
+ *   OWNED -> FREE   the collector: read to the end, and replaced or its owner is dead
+ *   FULL  -> FREE   the collector: read to the end
+ *   BUSY  -> FREE   its owner, unused; the collector if the owner is dead
+ *
+ * Below the published position of an OWNED or FULL chunk all bytes are whole events.
+ */
+#ifndef ABI_POOL_H
+#define ABI_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/clock.h"
+
+#define ABI_POOL_MAGIC   0x6c6f6f7074657564ull /* "duetpool" */
+#define ABI_POOL_VERSION 1u
+#define ABI_POOL_FLIGHT_RECORDER 1u /* flags: overwrite the oldest chunk instead of losing events */
+
+enum {
+	ABI_SCHEMAS = 4096,
+	ABI_SCHEMA_TEXT_BYTES = 512 << 10,
+	ABI_SCHEMA_MAX_BYTES = 8192,
+	ABI_X_SLOTS = 4,
+	ABI_UNKNOWN_CPU_SLOTS = 16,
+	ABI_CHUNK_SHIFT_MIN = 12,
+	ABI_CHUNK_SHIFT_MAX = 20,
+	ABI_CHUNKS_MAX = 1 << 20,
+	ABI_CPUS_MAX = 1 << 13,
+};
+#define ABI_CPU_UNKNOWN UINT32_MAX
+
+struct abi_pool {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t flags;
+	uint64_t size; /* bytes, whole mapping */
+	uint32_t n_chunks; /* a power of two */
+	uint32_t chunk_shift; /* log2 of a chunk's bytes */
+	uint32_t n_cpus; /* slots below it belong to the CPU of that number */
+	uint32_t n_slots;
+	struct abi_clock clock;
+	/* Written by programs from here on. */
+	uint64_t order __attribute__((aligned(64))); /* counts closed chunks: their age */
+	uint32_t exhausted; /* a hint: nothing was free; the collector clears it */
+	uint32_t n_schemas __attribute__((aligned(64))); /* handed out; each valid once its size is set */
+	uint32_t text_used;
+};
+
+/* One CPU's place: two cache lines, so that neighbours do not fetch each other's. */
+struct abi_slot {
+	uint64_t chunk; /* W path: ABI_CHUNK_REF of the open chunk, or 0 */
+	uint64_t x[ABI_X_SLOTS]; /* X path: open chunks nobody is writing into, or 0 */
+	uint64_t lost; /* events refused here since the start */
+	uint64_t pad[10];
+};
+_Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
+
+/* A reference to a chunk: its byte offset from the first chunk, bit 0 set. */
+#define ABI_CHUNK_REF(offset) ((uint64_t)(offset) | 1)
+
+/* State word: 2 bits state, 32 bits owner (host pid), 30 bits order of closing. */
+enum abi_chunk_state { ABI_FREE = 0, ABI_BUSY = 1, ABI_OWNED = 2, ABI_FULL = 3 };
+#define ABI_STATE(order, owner, state) \
+	((uint64_t)(order) << 34 | (uint64_t)(uint32_t)(owner) << 2 | (uint64_t)(state))
+#define ABI_STATE_OF(word) ((enum abi_chunk_state)((word) & 3))
+#define ABI_OWNER_OF(word) ((uint32_t)((word) >> 2))
+#define ABI_ORDER_OF(word) ((word) >> 34)
+
+/*
+ * The commit word: 24 bits of published bytes, this header included; 40 bits of the time of the
+ * last event, nanoseconds since begin_ns.  One store of it publishes an event.
+ */
+#define ABI_POS_BITS    24
+#define ABI_POS_OF(w)   ((uint32_t)((w) & ((1u << ABI_POS_BITS) - 1)))
+#define ABI_SINCE_OF(w) ((w) >> ABI_POS_BITS)
+#define ABI_WORD(since_ns, pos) ((uint64_t)(since_ns) << ABI_POS_BITS | (pos))
+#define ABI_SINCE_MAX   (1ull << (64 - ABI_POS_BITS)) /* 18 minutes: an older chunk is replaced */
+
+struct abi_chunk {
+	uint64_t word;
+	uint64_t begin_ns;
+	uint64_t sequence; /* W path: the chunk's number in its CPU's stream */
+	uint32_t cpu; /* of all its events; ABI_CPU_UNKNOWN */
+	uint32_t path; /* ABI_PATH_... */
+	uint64_t pad[4];
+	/* The collector's, on a line of its own. */
+	uint64_t read; /* bytes already in the file */
+	uint64_t pad2[7];
+};
+_Static_assert(sizeof(struct abi_chunk) == 128, "layout both sides agree on");
+enum { ABI_PATH_W = 1, ABI_PATH_X = 2 };
+
+/* An event class some program registered: "LEVEL CHANNEL:NAME TYPE FIELD TYPE FIELD ...". */
+struct abi_schema {
+	uint32_t offset; /* in the text area */
+	uint32_t size; /* bytes; 0 until the text is complete (store-release) */
+};
+/* Its index + 1 is the event id in the stream; id 0 is the collector's own. */
+
+static inline uint64_t abi_pool_slots_offset(void)
+{
+	return 4096;
+}
+static inline uint64_t abi_pool_states_offset(uint32_t n_slots)
+{
+	return abi_pool_slots_offset() + (uint64_t)n_slots * sizeof(struct abi_slot);
+}
+static inline uint64_t abi_pool_schemas_offset(uint32_t n_slots, uint32_t n_chunks)
+{
+	return abi_pool_states_offset(n_slots) + (uint64_t)n_chunks * sizeof(uint64_t);
+}
+static inline uint64_t abi_pool_text_offset(uint32_t n_slots, uint32_t n_chunks)
+{
+	return abi_pool_schemas_offset(n_slots, n_chunks) + ABI_SCHEMAS * sizeof(struct abi_schema);
+}
+static inline uint64_t abi_pool_chunks_offset(uint32_t n_slots, uint32_t n_chunks, uint32_t shift)
+{
+	uint64_t end = abi_pool_text_offset(n_slots, n_chunks) + ABI_SCHEMA_TEXT_BYTES;
+	uint64_t chunk = 1ull << shift;
+
+	return (end + chunk - 1) & ~(chunk - 1);
+}
+static inline uint64_t abi_pool_size(uint32_t n_slots, uint32_t n_chunks, uint32_t shift)
+{
+	return abi_pool_chunks_offset(n_slots, n_chunks, shift) + ((uint64_t)n_chunks << shift);
+}
+
+#endif

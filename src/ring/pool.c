@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring/pool.c - see pool.h and, for the states of a chunk, abi/pool.h.
+ *
+ * Free chunks are taken lowest first, not in a circle: the memory touched is then what the load
+ * needs, warm and already mapped, however large the pool is.
+ *
+ * Model: tests/model/ring.pml.
+ */
+#include "ring/pool.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { CHUNK_SHIFT = 16 };
+
+static bool is_power_of_two(uint64_t v)
+{
+	return v && !(v & (v - 1));
+}
+
+struct abi_pool pool_shape(uint64_t size_bytes, uint32_t n_cpus, bool flight_recorder)
+{
+	struct abi_pool s = {
+		.magic = ABI_POOL_MAGIC,
+		.version = ABI_POOL_VERSION,
+		.flags = flight_recorder ? ABI_POOL_FLIGHT_RECORDER : 0,
+		.n_chunks = 4,
+		.chunk_shift = CHUNK_SHIFT,
+		.n_cpus = n_cpus,
+		.n_slots = n_cpus + ABI_UNKNOWN_CPU_SLOTS,
+	};
+
+	/* Every CPU needs an open chunk and a next one, whatever was asked for. */
+	while (s.n_chunks < ABI_CHUNKS_MAX &&
+	       (s.n_chunks < 4 * n_cpus || ((uint64_t)s.n_chunks << CHUNK_SHIFT) < size_bytes))
+		s.n_chunks *= 2;
+	s.size = abi_pool_size(s.n_slots, s.n_chunks, s.chunk_shift);
+	return s;
+}
+
+void pool_format(void *memory, const struct abi_pool *shape)
+{
+	struct abi_pool *p = memory;
+
+	*p = *shape;
+	p->order = 1; /* 0 is the order of chunks never closed: see pool_close */
+}
+
+static bool shape_is_sound(const struct abi_pool *s, uint64_t size)
+{
+	return s->magic == ABI_POOL_MAGIC && s->version == ABI_POOL_VERSION &&
+	       s->chunk_shift >= ABI_CHUNK_SHIFT_MIN && s->chunk_shift <= ABI_CHUNK_SHIFT_MAX &&
+	       is_power_of_two(s->n_chunks) && s->n_chunks <= ABI_CHUNKS_MAX &&
+	       s->n_cpus <= ABI_CPUS_MAX && s->n_slots == s->n_cpus + ABI_UNKNOWN_CPU_SLOTS &&
+	       s->size <= size &&
+	       s->size == abi_pool_size(s->n_slots, s->n_chunks, s->chunk_shift);
+}
+
+int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
+{
+	char *base = memory;
+	struct abi_pool s;
+
+	if (size < sizeof s)
+		return -EPROTO;
+	memcpy(&s, memory, sizeof s); /* checked and used from here, never from the shared page */
+	if (!shape_is_sound(&s, size))
+		return -EPROTO;
+	*p = (struct pool){
+		.chunks = base + abi_pool_chunks_offset(s.n_slots, s.n_chunks, s.chunk_shift),
+		.slots = base + abi_pool_slots_offset(),
+		.mult = s.clock.mult,
+		.offset_ns = s.clock.offset_ns,
+		.chunk_mask = (uint64_t)(s.n_chunks - 1) << s.chunk_shift,
+		.n_cpus = s.n_cpus,
+		.chunk_size = 1u << s.chunk_shift,
+		.shared = memory,
+		.states = (uint64_t *)(base + abi_pool_states_offset(s.n_slots)),
+		.schemas = (struct abi_schema *)(base +
+						 abi_pool_schemas_offset(s.n_slots, s.n_chunks)),
+		.text = base + abi_pool_text_offset(s.n_slots, s.n_chunks),
+		.n_chunks = s.n_chunks,
+		.n_slots = s.n_slots,
+		.chunk_shift = s.chunk_shift,
+		.owner = owner,
+		.flight_recorder = s.flags & ABI_POOL_FLIGHT_RECORDER,
+		.clock = s.clock,
+	};
+	return 0;
+}
+
+/* Orders wrap after 2^30 closings; only chunks of one pool's span are compared. */
+static bool is_older(uint64_t a, uint64_t b)
+{
+	return (int32_t)((uint32_t)(ABI_ORDER_OF(a) - ABI_ORDER_OF(b)) << 2) < 0;
+}
+
+/* The first FREE chunk, else the oldest FULL one if those may be taken.  -1: none. */
+static int64_t find_chunk(struct pool *p, uint64_t *state)
+{
+	int64_t oldest = -1;
+
+	for (uint32_t i = 0; i < p->n_chunks; i++) {
+		uint64_t s = load(&p->states[i]);
+
+		if (ABI_STATE_OF(s) == ABI_FREE) {
+			*state = s;
+			return i;
+		}
+		if (p->flight_recorder && ABI_STATE_OF(s) == ABI_FULL &&
+		    (oldest < 0 || is_older(s, *state))) {
+			oldest = i;
+			*state = s;
+		}
+	}
+	return oldest;
+}
+
+struct abi_chunk *pool_claim(struct pool *p)
+{
+	uint64_t s;
+	int64_t i;
+
+	if (!p->flight_recorder && load(&p->shared->exhausted))
+		return NULL; /* the collector clears it with every pass */
+	for (;;) {
+		i = find_chunk(p, &s);
+		if (i < 0) {
+			store(&p->shared->exhausted, 1);
+			return NULL;
+		}
+		/* A failed exchange means that another writer took it: progress was made. */
+		if (compare_exchange(&p->states[i], &s,
+				     ABI_STATE(ABI_ORDER_OF(s), p->owner, ABI_BUSY)))
+			break;
+	}
+	struct abi_chunk *c = pool_chunk_at(p, (uint32_t)i);
+
+	/* [C] Nobody reads a BUSY chunk; the word is reset before it becomes OWNED.  Pairs with
+	 * [D], the collector's look at the state before the word. */
+	store(&c->read, sizeof *c);
+	store_release(&c->word, ABI_WORD(0, sizeof *c));
+	store_release(&p->states[i], ABI_STATE(ABI_ORDER_OF(s), p->owner, ABI_OWNED));
+	return c;
+}
+
+void pool_unclaim(struct pool *p, struct abi_chunk *c)
+{
+	store_release(pool_state(p, c), ABI_STATE(fetch_add(&p->shared->order, 1), 0, ABI_FREE));
+}
+
+/*
+ * Each life of a chunk has an order of its own in its state word (a chunk keeps the order of its
+ * last closing, or of its last return unused), so the exchange fails for any life but the meant one.
+ */
+void pool_close(struct pool *p, struct abi_chunk *c, uint64_t state)
+{
+	uint64_t order = fetch_add(&p->shared->order, 1);
+
+	if (ABI_STATE_OF(state) == ABI_OWNED)
+		compare_exchange(pool_state(p, c), &state,
+				 ABI_STATE(order, ABI_OWNER_OF(state), ABI_FULL));
+}
+
+static bool schema_is(const struct pool *p, uint32_t i, const char *text, size_t size)
+{
+	uint32_t offset = load(&p->schemas[i].offset);
+
+	return load_acquire(&p->schemas[i].size) == size && /* pairs with [S] */
+	       offset <= ABI_SCHEMA_TEXT_BYTES && size <= ABI_SCHEMA_TEXT_BYTES - offset &&
+	       !memcmp(p->text + offset, text, size);
+}
+
+uint32_t pool_schema(struct pool *p, const char *text, size_t size)
+{
+	uint32_t n = load(&p->shared->n_schemas), i, offset;
+
+	if (!size || size > ABI_SCHEMA_MAX_BYTES)
+		return 0;
+	for (i = 0; i < n && i < ABI_SCHEMAS; i++)
+		if (schema_is(p, i, text, size))
+			return i + 1;
+	/* Two writers at once may register one class twice: two ids, one meaning. */
+	offset = fetch_add(&p->shared->text_used, (uint32_t)size);
+	if (offset > ABI_SCHEMA_TEXT_BYTES || size > ABI_SCHEMA_TEXT_BYTES - offset)
+		return 0;
+	i = fetch_add(&p->shared->n_schemas, 1);
+	if (i >= ABI_SCHEMAS)
+		return 0;
+	memcpy(p->text + offset, text, size);
+	store(&p->schemas[i].offset, offset);
+	store_release(&p->schemas[i].size, (uint32_t)size); /* [S] text first */
+	return i + 1;
+}

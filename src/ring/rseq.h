@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring/rseq.h - restartable sequences (rseq(2)): code the kernel sends back to its abort address if
+ * the thread is preempted, migrated or gets a signal before the last instruction.
+ *
+ * glibc (2.35 and later) registers each thread; `rseq_offset` is where the area lies from the thread
+ * pointer, 0 if there is none: older libc, valgrind, qemu-user, a tunable.  Tests point it to an area
+ * of their own and play the kernel's part.
+ */
+#ifndef RING_RSEQ_H
+#define RING_RSEQ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The kernel's layout; <linux/rseq.h> of older systems lacks the later fields. */
+struct rseq_area {
+	uint32_t cpu_id_start;
+	uint32_t cpu_id; /* negative: not registered */
+	uint64_t rseq_cs;
+	uint32_t flags;
+};
+
+extern ptrdiff_t rseq_offset;
+
+/* rseq_init - find the area that libc registered.  Cheap; any number of times. */
+void rseq_init(void);
+
+static inline struct rseq_area *rseq_self(void)
+{
+	return (struct rseq_area *)((char *)__builtin_thread_pointer() + rseq_offset);
+}
+
+#if defined __x86_64__
+#define RSEQ_HAVE_SEQUENCES 1
+/*
+ * A sequence in asm goto: RSEQ_BEGIN ... one committing store, RSEQ_END(label).  The operand [rseq]
+ * holds rseq_offset; rax is clobbered.  An abort jumps to the C label.
+ */
+#define RSEQ_BEGIN                                                                       \
+	".pushsection __rseq_cs, \"aw\"\n\t"                                             \
+	".balign 32\n"                                                                   \
+	"93:\t.long 0, 0\n\t" /* version, flags */                                       \
+	".quad 91f, 92f - 91f, 94f\n\t" /* start, length, abort address */               \
+	".popsection\n\t"                                                                \
+	"leaq 93b(%%rip), %%rax\n\t"                                                     \
+	"movq %%rax, %%fs:8(%[rseq])\n"                                                  \
+	"91:\n\t"
+#define RSEQ_CPU "%%fs:4(%[rseq])"
+#define RSEQ_END(label)                                                                  \
+	"92:\n\t"                                                                        \
+	".pushsection .text.rseq_abort, \"ax\"\n\t"                                      \
+	".byte 0x0f, 0xb9, 0x3d\n\t" /* ud1: nobody falls into the signature */          \
+	".long 0x53053053\n" /* what the kernel wants to see before the abort address */ \
+	"94:\tjmp %l[" label "]\n\t"                                                     \
+	".popsection\n\t"
+#else
+#define RSEQ_HAVE_SEQUENCES 0
+#endif
+
+#endif
