@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/class.c - see class.h. */
+#include "kernel/class.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/syscalls.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "records are taken apart as a little-endian kernel writes them");
+
+enum { KERNEL_IDS = 65536, SHORT_RECORD_MAX = 112 };
+
+int kernel_classes_init(struct kernel_classes *c, size_t longest)
+{
+	*c = (struct kernel_classes){ .scratch_size = longest + KERNEL_EVENT_HEADER };
+	c->unknown.plain_length = KERNEL_NOT_PLAIN;
+	c->by_kernel_id = malloc(KERNEL_IDS * sizeof *c->by_kernel_id);
+	c->scratch = malloc(c->scratch_size);
+	if (!c->by_kernel_id || !c->scratch) {
+		kernel_classes_fini(c);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < KERNEL_IDS; i++)
+		c->by_kernel_id[i] = &c->unknown;
+	return 0;
+}
+
+static void free_syscalls(struct kernel_class *classes)
+{
+	for (int i = 0; classes && i <= KERNEL_SYSCALLS_MAX; i++)
+		kernel_layout_fini(&classes[i].layout);
+	free(classes);
+}
+
+void kernel_classes_fini(struct kernel_classes *c)
+{
+	for (int i = 0; c->by_kernel_id && i < KERNEL_IDS; i++)
+		if (c->by_kernel_id[i] != &c->unknown) {
+			kernel_layout_fini(&c->by_kernel_id[i]->layout);
+			free(c->by_kernel_id[i]);
+		}
+	free_syscalls(c->entry);
+	free_syscalls(c->exit);
+	free(c->by_kernel_id);
+	free(c->scratch);
+	text_fini(&c->tsdl);
+	*c = (struct kernel_classes){ 0 };
+}
+
+/* A class for the records of @id, which had none. */
+static struct kernel_class *new_class(struct kernel_classes *c, uint16_t id, const char *name)
+{
+	struct kernel_class *class = calloc(1, sizeof *class);
+
+	if (!class || c->by_kernel_id[id] != &c->unknown) {
+		free(class);
+		return NULL;
+	}
+	class->plain_length = KERNEL_NOT_PLAIN;
+	snprintf(class->name, sizeof class->name, "%s", name);
+	c->by_kernel_id[id] = class;
+	return class;
+}
+
+int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, const char *system,
+		       const char *name)
+{
+	struct kernel_class *class = new_class(c, f->id, name);
+	int err;
+
+	if (!class)
+		return c->by_kernel_id[f->id] == &c->unknown ? -ENOMEM : -EEXIST;
+	err = kernel_layout_event(&class->layout, f, system);
+	class->n_fixes = class->layout.n_fixes;
+	memcpy(class->fixes, class->layout.fixes, sizeof class->fixes);
+	return err;
+}
+
+static bool has_field(const struct kernel_format *f, const char *name, unsigned offset,
+		      unsigned size)
+{
+	for (int i = 0; i < f->n_fields; i++)
+		if (!strcmp(f->fields[i].name, name))
+			return f->fields[i].offset == offset && f->fields[i].size == size;
+	return false;
+}
+
+static int lay_out_syscall(struct kernel_class *class, int nr, bool is_entry)
+{
+	const char *name = kernel_syscall_name(nr);
+
+	class->plain_length = KERNEL_NOT_PLAIN;
+	snprintf(class->name, sizeof class->name, "syscall_%s_%s", is_entry ? "entry" : "exit",
+		 name ? name : "unknown");
+	if (!name)
+		return kernel_layout_syscall_unknown(&class->layout, is_entry);
+	return is_entry ? kernel_layout_syscall_entry(&class->layout, NULL)
+			: kernel_layout_syscall_exit(&class->layout);
+}
+
+int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_format *f,
+				bool is_entry, struct diag *d)
+{
+	struct kernel_class **table = is_entry ? &c->entry : &c->exit, *class;
+	const char *last = is_entry ? "args" : "ret";
+	unsigned last_size = is_entry ? 8 * KERNEL_SYSCALL_N_ARGS : 8;
+	int err = 0;
+
+	if (!has_field(f, "id", KERNEL_SYSCALL_NR, 8) ||
+	    !has_field(f, last, KERNEL_SYSCALL_ARGS, last_size))
+		return diag_fail(d, -EOPNOTSUPP, "raw_syscalls:%s has a format we do not know", f->name);
+	*table = calloc(KERNEL_SYSCALLS_MAX + 1, sizeof **table);
+	class = *table ? new_class(c, f->id, f->name) : NULL;
+	if (!class)
+		return diag_fail(d, -ENOMEM, "no memory for the system calls");
+	class->by_syscall = *table;
+	/* Number KERNEL_SYSCALLS_MAX has no name: what it is for. */
+	for (int nr = 0; !err && nr <= KERNEL_SYSCALLS_MAX; nr++)
+		err = lay_out_syscall(&(*table)[nr], nr, is_entry);
+	return err ? diag_fail(d, err, "no memory for the system calls") : 0;
+}
+
+int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f)
+{
+	struct kernel_layout *l = &c->entry[nr].layout;
+
+	kernel_layout_fini(l);
+	return kernel_layout_syscall_entry(l, f);
+}
+
+uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, const char *fields)
+{
+	text_addf(&c->tsdl,
+		  "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n"
+		  "%s\t};\n};\n\n", name, c->n_described, fields ? fields : "");
+	return c->n_described++;
+}
+
+static void describe(struct kernel_classes *c, struct kernel_class *class)
+{
+	class->id = kernel_classes_describe(c, class->name, class->layout.fields.bytes);
+	class->is_described = true;
+	/* Longer records do not have their length in their header. */
+	if (class->layout.is_plain && class->layout.end <= SHORT_RECORD_MAX)
+		class->plain_length = class->layout.end;
+}
+
+void kernel_class_fix(const struct kernel_class *class, uint8_t *record)
+{
+	for (int i = 0; i < class->n_fixes; i++) {
+		uint8_t *at = record + class->fixes[i].offset;
+		int32_t prio;
+		int64_t state;
+
+		if (class->fixes[i].kind == KERNEL_FIX_PRIO) {
+			memcpy(&prio, at, sizeof prio);
+			prio = (int32_t)((uint32_t)prio - 100);
+			memcpy(at, &prio, sizeof prio);
+		} else {
+			memcpy(&state, at, sizeof state);
+			if (state == 0x100)
+				memset(at, 0, sizeof state);
+		}
+	}
+}
+
+/* The event header.  Its source lies at least 2 bytes behind its destination. */
+static void put_header(uint8_t *out, const uint8_t *record, uint16_t id, uint32_t time)
+{
+	memmove(out + 6, record + 2, KERNEL_COMMON_SIZE - 2);
+	memcpy(out, &time, 4);
+	memcpy(out + 4, &id, 2);
+}
+
+/* Rising copies to lower places: none overwrites what a later one reads. */
+static size_t copy_in_place(const struct kernel_layout *l, uint8_t *out, const uint8_t *record)
+{
+	uint8_t *to = out + KERNEL_EVENT_HEADER;
+	uint64_t v;
+
+	for (int i = 0; i < l->n_ops; i++) {
+		const uint8_t *from = record + l->ops[i].offset;
+
+		if (l->ops[i].size == 8) {
+			memcpy(&v, from, 8);
+			memcpy(to, &v, 8);
+		} else {
+			memmove(to, from, l->ops[i].size);
+		}
+		to += l->ops[i].size;
+	}
+	return (size_t)(to - out);
+}
+
+struct dynamic {
+	const uint8_t *bytes;
+	size_t size;
+};
+
+/* Where the word of a dynamic field points to, if that is inside the record. */
+static bool locate(struct dynamic *v, const struct kernel_op *op, const uint8_t *record,
+		   size_t length)
+{
+	uint32_t word, at;
+
+	memcpy(&word, record + op->offset, sizeof word);
+	at = (word & 0xffff) + (op->is_relative ? op->offset + 4u : 0);
+	v->size = word >> 16;
+	if (at > length || v->size > length - at)
+		return false;
+	v->bytes = record + at;
+	return true;
+}
+
+static size_t put_bytes(uint8_t *to, struct dynamic v)
+{
+	memcpy(to, v.bytes, v.size);
+	return v.size;
+}
+
+static size_t put_string(uint8_t *to, struct dynamic v)
+{
+	size_t n = strnlen((const char *)v.bytes, v.size);
+
+	memcpy(to, v.bytes, n);
+	to[n] = 0;
+	return n + 1;
+}
+
+static size_t put_sequence(uint8_t *to, struct dynamic v, unsigned element)
+{
+	uint16_t count = (uint16_t)(v.size / element);
+
+	memcpy(to, &count, sizeof count);
+	memcpy(to + sizeof count, v.bytes, (size_t)count * element);
+	return sizeof count + (size_t)count * element;
+}
+
+/*
+ * Gathers the fields in the scratch, because dynamic ones come from behind.  Returns false if they
+ * are not inside the record, or need more room than it has: neither form of one is longer than its
+ * word (4 bytes) and its data, but several words may point to the same data.
+ */
+static bool gather(struct kernel_classes *c, const struct kernel_layout *l, const uint8_t *record,
+		   size_t length, size_t *size)
+{
+	size_t room = length - KERNEL_COMMON_SIZE;
+
+	*size = 0;
+	for (int i = 0; i < l->n_ops; i++) {
+		const struct kernel_op *op = &l->ops[i];
+		struct dynamic v = { record + op->offset, op->size };
+
+		if (op->kind != KERNEL_OP_COPY && !locate(&v, op, record, length))
+			return false;
+		if (v.size + (op->kind == KERNEL_OP_COPY ? 0 : 2) > room - *size)
+			return false;
+		if (op->kind == KERNEL_OP_STRING)
+			*size += put_string(c->scratch + *size, v);
+		else if (op->kind == KERNEL_OP_SEQUENCE)
+			*size += put_sequence(c->scratch + *size, v, op->element);
+		else
+			*size += put_bytes(c->scratch + *size, v);
+	}
+	return true;
+}
+
+static struct kernel_class *class_of_syscall(struct kernel_class *class, const uint8_t *record,
+					     size_t length)
+{
+	int64_t nr;
+
+	if (length < KERNEL_SYSCALL_NR + sizeof nr)
+		return NULL;
+	memcpy(&nr, record + KERNEL_SYSCALL_NR, sizeof nr);
+	/* -1 is what rt_sigreturn leaves at its exit. */
+	if (nr < 0 || nr > KERNEL_SYSCALLS_MAX || !kernel_syscall_name((int)nr))
+		nr = KERNEL_SYSCALLS_MAX;
+	return &class->by_syscall[nr];
+}
+
+size_t kernel_class_convert(struct kernel_classes *c, uint8_t *out, uint8_t *record, size_t length,
+			    uint32_t time)
+{
+	struct kernel_class *class;
+	uint16_t kernel_id;
+	size_t size = 0;
+
+	if (length < KERNEL_COMMON_SIZE || length > c->scratch_size)
+		return 0;
+	memcpy(&kernel_id, record, sizeof kernel_id);
+	class = c->by_kernel_id[kernel_id];
+	if (class->by_syscall)
+		class = class_of_syscall(class, record, length);
+	if (!class || class == &c->unknown || length < class->layout.end)
+		return 0;
+	kernel_class_fix(class, record);
+	if (!class->layout.is_ordered && !gather(c, &class->layout, record, length, &size))
+		return 0;
+	if (!class->is_described)
+		describe(c, class);
+	put_header(out, record, class->id, time);
+	if (class->layout.is_ordered)
+		return copy_in_place(&class->layout, out, record);
+	memcpy(out + KERNEL_EVENT_HEADER, c->scratch, size);
+	return KERNEL_EVENT_HEADER + size;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/cpu.c - see cpu.h.
+ *
+ * read() swaps a full page out of the ring at the price of one copy.  A page still being written it
+ * copies event by event, and gives the page's rest again later; so a reader that asks until there is
+ * nothing left never ends under load, and reads mostly headers.  It stops at the first page that is
+ * not full and comes back in the next period.  Mapping the ring, and splicing it into a file, cost
+ * several times more (docs/design/kernel.md).
+ *
+ * Losses: a full ring that overwrites tells so in the flags of the next page; one that refuses only
+ * counts, in `stats`.  That file is read only when so much was read that the ring may have been full.
+ */
+#include "kernel/cpu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock/clock.h"
+#include "kernel/page.h"
+#include "kernel/tracefs.h"
+
+/* CPUs' counters may differ by a little; a stamp from another one is not yet nonsense. */
+enum { SKEW_TICKS = 1 << 30 };
+
+int kernel_cpu_open(struct kernel_cpu *c, const struct kernel_drain *k, int number, struct diag *d)
+{
+	char path[64];
+
+	*c = (struct kernel_cpu){ .number = number, .stream = { .fd = -1, .index = -1 } };
+	snprintf(path, sizeof path, "per_cpu/cpu%d/trace_pipe_raw", number);
+	c->pipe = openat(k->instance, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (c->pipe < 0)
+		return diag_errno(d, "cannot open %s of our tracefs instance", path);
+	return 0;
+}
+
+void kernel_cpu_close(struct kernel_cpu *c)
+{
+	if (c->pipe >= 0)
+		close(c->pipe);
+	if (c->has_stream)
+		ctf_stream_close(&c->stream);
+	c->pipe = -1;
+	c->has_stream = false;
+}
+
+int kernel_drain_describe(struct kernel_drain *k, struct diag *d)
+{
+	struct text *t = &k->classes.tsdl;
+	int err;
+
+	if (t->failed)
+		return diag_fail(d, -ENOMEM, "no memory for the metadata of kernel events");
+	if (!t->size)
+		return 0;
+	err = ctf_sink_describe(&k->sink, t->bytes, t->size, d);
+	if (!err)
+		t->size = 0; /* else it is tried again before the next packet */
+	return err;
+}
+
+static int open_stream(struct kernel_cpu *c, struct kernel_drain *k, struct diag *d)
+{
+	char name[32];
+	int err;
+
+	if (c->has_stream)
+		return 0;
+	snprintf(name, sizeof name, "kernel_%d", c->number);
+	err = ctf_stream_open(&c->stream, &k->sink, name, d);
+	c->has_stream = !err;
+	return err;
+}
+
+static int append(struct kernel_cpu *c, struct kernel_drain *k, const struct kernel_packet *packet,
+		  struct diag *d)
+{
+	struct iovec body = { packet->events, packet->size };
+	struct ctf_packet p = {
+		.begin_ns = packet->begin_ns,
+		.end_ns = packet->end_ns,
+		.discarded = kernel_cpu_lost(c),
+		.cpu = (uint32_t)c->number,
+		.n_body = packet->size ? 1 : 0,
+		.body = &body,
+	};
+	int err = kernel_drain_describe(k, d);
+
+	if (!err)
+		err = open_stream(c, k, d);
+	if (!err) {
+		p.sequence = c->stream.sequence;
+		err = ctf_stream_append(&c->stream, &p, d);
+	}
+	if (err) {
+		c->lost_here += packet->n_events;
+		return err;
+	}
+	c->last_ns = p.end_ns;
+	c->lost_told = p.discarded;
+	k->n_events += packet->n_events;
+	return 0;
+}
+
+static uint64_t stat_value(const char *text, const char *key)
+{
+	const char *p = strstr(text, key);
+
+	return p ? strtoull(p + strlen(key), NULL, 10) : 0;
+}
+
+static void read_lost(struct kernel_cpu *c, const struct kernel_drain *k)
+{
+	char path[64], *text;
+	uint64_t lost;
+
+	snprintf(path, sizeof path, "per_cpu/cpu%d/stats", c->number);
+	if (kernel_tracefs_read(k->instance, path, &text) < 0)
+		return;
+	lost = stat_value(text, "\noverrun: ") + stat_value(text, "\ncommit overrun: ") +
+	       stat_value(text, "\ndropped events: ");
+	if (lost > c->lost_counted)
+		c->lost_counted = lost;
+	free(text);
+}
+
+static void tell_malformed(struct kernel_cpu *c, struct kernel_drain *k,
+			   const struct kernel_page *p, struct diag *d)
+{
+	c->lost_here++; /* at least */
+	if (k->n_malformed++ == 0)
+		diag_fail(d, -EBADMSG, "a page of cpu %d's ring buffer %s; its rest was skipped",
+			  c->number, p->malformed);
+}
+
+static int write_page(struct kernel_cpu *c, struct kernel_drain *k, struct kernel_page *p,
+		      struct diag *d)
+{
+	struct kernel_packet packet;
+	int first = 0, err;
+	bool more;
+
+	c->lost_flagged += p->n_missed;
+	do {
+		more = kernel_page_next(p, &packet);
+		c->lost_here += packet.n_unknown;
+		err = more ? append(c, k, &packet, d) : 0;
+		first = first ? first : err;
+	} while (more);
+	if (p->malformed)
+		tell_malformed(c, k, p, d);
+	c->last_ticks = p->ticks;
+	return first;
+}
+
+/* Losses that no packet has told; without an event to go with them they get an empty one. */
+static int tell_lost(struct kernel_cpu *c, struct kernel_drain *k, struct diag *d)
+{
+	uint64_t now = clock_now_ns(&k->clock);
+	struct kernel_packet empty = { .begin_ns = now, .end_ns = now };
+
+	if (kernel_cpu_lost(c) == c->lost_told)
+		return 0;
+	if (now < c->last_ns)
+		empty.begin_ns = empty.end_ns = c->last_ns;
+	return append(c, k, &empty, d);
+}
+
+/* Not full: room for another record of an eighth of the page, which few are. */
+static bool is_partial(const struct kernel_page *p, size_t page_size)
+{
+	return p->n_bytes < page_size - KERNEL_PAGE_HEADER - page_size / 8;
+}
+
+int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_drain_mode mode,
+		     struct diag *d)
+{
+	uint32_t n = 0, most = 4 * k->buffer_pages + 16;
+	struct kernel_page p;
+	int first = 0, err;
+
+	for (; n < most; n++) {
+		ssize_t size = read(c->pipe, k->page, k->page_size);
+
+		if (size <= 0)
+			break;
+		if (n == k->buffer_pages / 2 && mode == KERNEL_DRAIN_LIVE)
+			read_lost(c, k);
+		kernel_page_open(&p, &k->classes, &k->clock, k->page, (size_t)size, c->last_ticks,
+				 clock_ticks(&k->clock) + SKEW_TICKS);
+		err = write_page(c, k, &p, d);
+		first = first ? first : err;
+		if (mode == KERNEL_DRAIN_LIVE && is_partial(&p, k->page_size))
+			break;
+	}
+	if (mode == KERNEL_DRAIN_LIVE)
+		return first;
+	read_lost(c, k);
+	err = tell_lost(c, k, d);
+	return first ? first : err;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/cpu.h - one CPU's ring buffer, drained into one CTF stream.
+ */
+#ifndef KERNEL_CPU_H
+#define KERNEL_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/clock.h"
+#include "base/diag.h"
+#include "ctf/sink.h"
+#include "kernel/class.h"
+#include "kernel/kernel.h"
+
+/* What all CPUs of a recording share. */
+struct kernel_drain {
+	int instance; /* descriptor of its directory */
+	struct abi_clock clock;
+	struct kernel_classes classes;
+	struct ctf_sink sink;
+	uint8_t *page; /* page_size bytes */
+	size_t page_size;
+	uint32_t buffer_pages; /* per CPU */
+	uint64_t n_events;
+	uint64_t n_malformed;
+};
+
+struct kernel_cpu {
+	int number;
+	int pipe; /* trace_pipe_raw, non-blocking */
+	bool has_stream; /* once there is something to write */
+	struct ctf_stream stream;
+	uint64_t last_ticks; /* of what was read */
+	uint64_t last_ns; /* end of the last packet */
+	uint64_t lost_flagged; /* as pages told */
+	uint64_t lost_counted; /* as stats told, the same and more */
+	uint64_t lost_here; /* not understood, or not written */
+	uint64_t lost_told; /* in the last packet */
+};
+
+enum kernel_drain_mode {
+	KERNEL_DRAIN_LIVE, /* stops at the first page that is not full: it is being written */
+	KERNEL_DRAIN_LAST, /* recording has stopped: takes everything, and tells all losses */
+};
+
+int kernel_cpu_open(struct kernel_cpu *c, const struct kernel_drain *k, int number, struct diag *d);
+void kernel_cpu_close(struct kernel_cpu *c);
+
+/* Writes what is there.  Returns 0 or the first error; even then everything was read. */
+int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_drain_mode mode,
+		     struct diag *d);
+
+static inline uint64_t kernel_cpu_lost(const struct kernel_cpu *c)
+{
+	return c->lost_here +
+	       (c->lost_counted > c->lost_flagged ? c->lost_counted : c->lost_flagged);
+}
+
+/* Writes to the metadata what classes have gathered. */
+int kernel_drain_describe(struct kernel_drain *k, struct diag *d);
+
+#endif

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/kernel.c - see kernel.h: an instance set up, its CPUs drained, everything put back.
+ *
+ * Order matters when setting up: the size of sub-buffers clears the buffers, so it comes before
+ * their size; the clock before any record; events last.  record-cmd is switched off because saving
+ * names costs two thirds of a sched_switch and the trace has them anyway.  buffer_percent is never
+ * touched: at 0 every event wakes a reader.
+ */
+#include "kernel/kernel.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock/clock.h"
+#include "kernel/cpu.h"
+#include "kernel/select.h"
+#include "kernel/statedump.h"
+#include "kernel/tracefs.h"
+
+#define SUBBUFFER_KIB "64"
+
+enum { BUFFER_KIB = 16384, THREAD_ROUNDS_MAX = 10 };
+
+struct kernel {
+	int root; /* of tracefs */
+	struct kernel_instance instance;
+	struct kernel_drain drain;
+	struct kernel_cpu *cpus;
+	int n_cpus;
+	pid_t *pids; /* added so far */
+	int n_pids;
+	bool whole_machine;
+	bool is_started;
+};
+
+static const char stream_block[] =
+	"stream {\n\tid = 0;\n\tpacket.context := struct packet_context;\n"
+	"\tevent.header := struct {\n\t\tuint32_clock_monotonic_t timestamp;\n\t\tuint16_t id;\n\t};\n"
+	"\tevent.context := struct {\n\t\tuint8_t _flags;\n\t\tuint8_t _preempt;\n"
+	"\t\tint32_t _tid;\n\t};\n};\n\n";
+
+static int set(const struct kernel *k, const char *file, const char *value, struct diag *d)
+{
+	int err = kernel_tracefs_write(k->instance.dir, file, value);
+
+	return err ? diag_fail(d, err, "cannot write %s to %s of our tracefs instance: %s", value, file,
+			       strerror(-err)) : 0;
+}
+
+static int set_number(const struct kernel *k, const char *file, long value, struct diag *d)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%ld", value);
+	return set(k, file, text, d);
+}
+
+/* The number a file of the instance begins with; 0 if it has none. */
+static unsigned long get_number(const struct kernel *k, const char *file)
+{
+	unsigned long value;
+	char *text;
+
+	if (kernel_tracefs_read(k->instance.dir, file, &text) < 0)
+		return 0;
+	value = strtoul(text, NULL, 10);
+	free(text);
+	return value;
+}
+
+static int set_up_buffers(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	uint32_t kib = o->buffer_kib ? o->buffer_kib : BUFFER_KIB;
+	unsigned long subbuffer_kib;
+	int err;
+
+	/* Before Linux 6.8 a sub-buffer is a page, and reading costs two to three times more. */
+	kernel_tracefs_write(k->instance.dir, "buffer_subbuf_size_kb", SUBBUFFER_KIB);
+	err = set_number(k, "buffer_size_kb", kib, d);
+	if (err)
+		return err;
+	subbuffer_kib = get_number(k, "buffer_subbuf_size_kb");
+	k->drain.page_size = subbuffer_kib ? subbuffer_kib * 1024 : (size_t)sysconf(_SC_PAGESIZE);
+	k->drain.buffer_pages = (uint32_t)((size_t)kib * 1024 / k->drain.page_size);
+	k->drain.page = malloc(k->drain.page_size);
+	if (!k->drain.page)
+		return diag_fail(d, -ENOMEM, "no memory for a page of %zu bytes", k->drain.page_size);
+	return kernel_classes_init(&k->drain.classes, k->drain.page_size)
+		       ? diag_fail(d, -ENOMEM, "no memory for the table of kernel events") : 0;
+}
+
+static int set_up_options(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	int err = set(k, "trace_options", "norecord-cmd", d);
+
+	if (!err)
+		err = set(k, "trace_options", o->overwrite ? "overwrite" : "nooverwrite", d);
+	if (!err)
+		err = set(k, "trace_options", "event-fork", d);
+	return err;
+}
+
+/* The format of @system:@event. */
+static int read_format(const struct kernel *k, const char *system, const char *event,
+		       struct kernel_format *f, struct diag *d)
+{
+	char path[192], *text;
+	ssize_t n;
+	int err;
+
+	snprintf(path, sizeof path, "events/%s/%s/format", system, event);
+	n = kernel_tracefs_read(k->instance.dir, path, &text);
+	if (n < 0)
+		return diag_fail(d, (int)n, "cannot read tracefs %s: %s", path, strerror((int)-n));
+	err = kernel_format_parse(f, text, path, d);
+	free(text);
+	return err;
+}
+
+static int enable(const struct kernel *k, const char *system, const char *event, struct diag *d)
+{
+	char path[192];
+
+	snprintf(path, sizeof path, "events/%s/%s/enable", system, event);
+	return set(k, path, "1", d);
+}
+
+static int set_up_events(struct kernel *k, const struct kernel_selection *s, struct kernel_format *f,
+			 struct diag *d)
+{
+	int err = 0;
+
+	for (int i = 0; !err && i < s->n_events; i++) {
+		const struct kernel_choice *e = &s->events[i];
+
+		err = read_format(k, e->system, e->event, f, d);
+		if (err)
+			return err;
+		err = kernel_classes_add(&k->drain.classes, f, e->system, e->name);
+		if (err)
+			return diag_fail(d, err, "cannot add the kernel event %s:%s: %s", e->system,
+					 e->event, strerror(-err));
+		err = enable(k, e->system, e->event, d);
+	}
+	return err;
+}
+
+/* Some system calls have no tracepoint: then their arguments stay unnamed. */
+static int tell_arguments(struct kernel *k, const struct kernel_selection *s,
+			  struct kernel_format *f)
+{
+	char event[96];
+	int err = 0;
+
+	for (int nr = 0; !err && nr < KERNEL_SYSCALLS_MAX; nr++) {
+		if (!s->entry[nr])
+			continue;
+		snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
+		if (!read_format(k, "syscalls", event, f, NULL))
+			err = kernel_classes_tell_arguments(&k->drain.classes, nr, f);
+	}
+	return err;
+}
+
+static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, bool is_entry,
+			   struct kernel_format *f, struct diag *d)
+{
+	const char *event = is_entry ? "sys_enter" : "sys_exit";
+	struct text filter = { 0 };
+	char path[64];
+	int err;
+
+	err = read_format(k, "raw_syscalls", event, f, d);
+	if (!err)
+		err = kernel_classes_add_syscalls(&k->drain.classes, f, is_entry, d);
+	if (!err && is_entry && tell_arguments(k, s, f))
+		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
+	kernel_selection_filter(s, is_entry, &filter);
+	if (!err && filter.failed)
+		err = diag_fail(d, -ENOMEM, "no memory for a filter of system calls");
+	snprintf(path, sizeof path, "events/raw_syscalls/%s/filter", event);
+	if (!err)
+		err = set(k, path, filter.bytes, d);
+	text_fini(&filter);
+	return err ? err : enable(k, "raw_syscalls", event, d);
+}
+
+static int set_up_selection(struct kernel *k, const struct kernel_selection *s, struct diag *d)
+{
+	struct kernel_format *f = malloc(sizeof *f);
+	int err;
+
+	if (!f)
+		return diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
+	err = set_up_events(k, s, f, d);
+	if (!err && s->n_entry)
+		err = set_up_syscalls(k, s, true, f, d);
+	if (!err && s->n_exit)
+		err = set_up_syscalls(k, s, false, f, d);
+	free(f);
+	return err;
+}
+
+static int select_events(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	struct kernel_selection selection;
+	char *available;
+	ssize_t n = kernel_tracefs_read(k->root, "available_events", &available);
+	int err;
+
+	if (n < 0)
+		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
+				 strerror((int)-n));
+	err = kernel_select(&selection, available, o->patterns, o->n_patterns, d);
+	free(available);
+	if (err)
+		return err;
+	err = set_up_selection(k, &selection, d);
+	kernel_selection_fini(&selection);
+	return err;
+}
+
+static int add_cpu(struct kernel *k, int number, struct diag *d)
+{
+	struct kernel_cpu *cpus = realloc(k->cpus, (size_t)(k->n_cpus + 1) * sizeof *cpus);
+
+	if (!cpus)
+		return diag_fail(d, -ENOMEM, "no memory for cpu %d", number);
+	k->cpus = cpus;
+	return kernel_cpu_open(&cpus[k->n_cpus++], &k->drain, number, d);
+}
+
+static int open_cpus(struct kernel *k, struct diag *d)
+{
+	int fd = openat(k->instance.dir, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!dir) {
+		err = diag_errno(d, "cannot list per_cpu of our tracefs instance");
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while (!err && (e = readdir(dir)))
+		if (!strncmp(e->d_name, "cpu", 3) && isdigit((unsigned char)e->d_name[3]))
+			err = add_cpu(k, atoi(e->d_name + 3), d);
+	closedir(dir);
+	return err;
+}
+
+static int open_trace(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	struct ctf_sink_options so = { .path = o->path, .domain = "kernel", .clock = &k->drain.clock,
+				       .clock_offset_ns = o->clock_offset_ns };
+	int err = ctf_sink_open(&k->drain.sink, &so, d);
+
+	return err ? err : ctf_sink_describe(&k->drain.sink, stream_block, sizeof stream_block - 1, d);
+}
+
+static int set_up(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	int err;
+
+	k->root = kernel_tracefs_open(d);
+	if (k->root < 0)
+		return k->root;
+	kernel_instance_reap(k->root, NULL);
+	err = kernel_instance_create(&k->instance, k->root, d);
+	if (err)
+		return err;
+	k->drain.instance = k->instance.dir;
+	err = set(k, "trace_clock", clock_tracefs_name(&k->drain.clock), d);
+	if (!err)
+		err = set_up_buffers(k, o, d);
+	if (!err)
+		err = set_up_options(k, o, d);
+	if (!err)
+		err = select_events(k, o, d);
+	if (!err)
+		err = open_cpus(k, d);
+	return err ? err : open_trace(k, o, d);
+}
+
+int kernel_open(struct kernel **out, const struct kernel_options *o, struct diag *d)
+{
+	struct kernel *k = calloc(1, sizeof *k);
+	int err;
+
+	*out = NULL;
+	if (!k)
+		return diag_fail(d, -ENOMEM, "no memory to record the kernel");
+	k->root = -1;
+	k->instance = (struct kernel_instance){ .root = -1, .dir = -1, .free_buffer = -1 };
+	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	k->drain.clock = *o->clock;
+	k->whole_machine = o->whole_machine;
+	err = set_up(k, o, d);
+	if (err) {
+		kernel_close(k);
+		return err;
+	}
+	*out = k;
+	return 0;
+}
+
+/* Adds the threads of @pid.  @check sums up which there were.  Returns 0 or -errno. */
+static int add_threads(struct kernel *k, pid_t pid, uint64_t *check)
+{
+	char path[64];
+	struct dirent *e;
+	int err = 0;
+	DIR *dir;
+
+	*check = 0;
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (!err && (e = readdir(dir)))
+		if (isdigit((unsigned char)e->d_name[0])) {
+			*check += 1ull << 32 | (uint32_t)atoi(e->d_name);
+			err = kernel_tracefs_write(k->instance.dir, "set_event_pid", e->d_name);
+		}
+	closedir(dir);
+	return err;
+}
+
+int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
+{
+	pid_t *pids = realloc(k->pids, (size_t)(k->n_pids + 1) * sizeof *pids);
+	uint64_t before, now = 0;
+	int err = 0;
+
+	if (!pids)
+		return diag_fail(d, -ENOMEM, "no memory for pid %d", (int)pid);
+	k->pids = pids;
+	/* A thread made by one not yet added is not followed: look again until there is none new. */
+	for (int i = 0; !err && i < THREAD_ROUNDS_MAX; i++) {
+		before = now;
+		err = add_threads(k, pid, &now);
+		if (now == before)
+			break;
+	}
+	if (err)
+		return diag_fail(d, err, "cannot record the kernel side of pid %d: %s", (int)pid,
+				 strerror(-err));
+	k->pids[k->n_pids++] = pid;
+	return 0;
+}
+
+int kernel_start(struct kernel *k, struct diag *d)
+{
+	int err;
+
+	if (!k->whole_machine && !k->n_pids)
+		return diag_fail(d, -EINVAL, "no process to record the kernel side of");
+	err = set(k, "tracing_on", "1", d);
+	if (err)
+		return err;
+	k->is_started = true;
+	return kernel_statedump(&k->drain, k->pids, k->whole_machine ? -1 : k->n_pids, d);
+}
+
+static int drain_all(struct kernel *k, enum kernel_drain_mode mode, struct diag *d)
+{
+	int first = 0, err;
+
+	for (int i = 0; i < k->n_cpus; i++) {
+		err = kernel_cpu_drain(&k->cpus[i], &k->drain, mode, d);
+		first = first ? first : err;
+	}
+	return first;
+}
+
+int kernel_poll(struct kernel *k, struct diag *d)
+{
+	return k->is_started ? drain_all(k, KERNEL_DRAIN_LIVE, d) : 0;
+}
+
+int kernel_stop(struct kernel *k, struct diag *d)
+{
+	int err, last;
+
+	if (!k->is_started)
+		return 0;
+	k->is_started = false;
+	err = set(k, "tracing_on", "0", d);
+	last = drain_all(k, KERNEL_DRAIN_LAST, d);
+	return err ? err : last;
+}
+
+void kernel_close(struct kernel *k)
+{
+	if (!k)
+		return;
+	/* An instance with an open file cannot be removed. */
+	for (int i = 0; i < k->n_cpus; i++)
+		kernel_cpu_close(&k->cpus[i]);
+	kernel_instance_remove(&k->instance);
+	ctf_sink_close(&k->drain.sink);
+	if (k->drain.classes.by_kernel_id)
+		kernel_classes_fini(&k->drain.classes);
+	if (k->root >= 0)
+		close(k->root);
+	free(k->drain.page);
+	free(k->cpus);
+	free(k->pids);
+	free(k);
+}
+
+void kernel_counts(const struct kernel *k, struct kernel_counts *c)
+{
+	*c = (struct kernel_counts){ .events = k->drain.n_events, .bytes = k->drain.sink.bytes,
+				     .malformed = k->drain.n_malformed };
+	for (int i = 0; i < k->n_cpus; i++)
+		c->lost += kernel_cpu_lost(&k->cpus[i]);
+}
+
+struct listing {
+	void (*each)(void *arg, const char *event, const char *tracefs_name);
+	void *arg;
+};
+
+static int list_one(void *arg, const struct kernel_candidate *c)
+{
+	const struct listing *l = arg;
+	char name[160];
+
+	snprintf(name, sizeof name, "%s:%s", c->system, c->event);
+	l->each(l->arg, c->name, name);
+	return 0;
+}
+
+int kernel_list(void (*each)(void *arg, const char *event, const char *tracefs_name), void *arg,
+		struct diag *d)
+{
+	struct listing l = { each, arg };
+	int root = kernel_tracefs_open(d);
+	char *available;
+	ssize_t n;
+
+	if (root < 0)
+		return root;
+	n = kernel_tracefs_read(root, "available_events", &available);
+	close(root);
+	if (n < 0)
+		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
+				 strerror((int)-n));
+	kernel_each_candidate(available, list_one, &l);
+	free(available);
+	return 0;
+}
+
+int kernel_reap(struct diag *d)
+{
+	int root = kernel_tracefs_open(d), n;
+
+	if (root < 0)
+		return root;
+	n = kernel_instance_reap(root, d);
+	close(root);
+	return n;
+}

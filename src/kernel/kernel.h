@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/kernel.h - what the kernel did, recorded without a kernel module.
+ *
+ * A private tracefs instance records; its pages are read from trace_pipe_raw, converted in place
+ * and appended to a CTF trace.  What always holds:
+ *
+ *   (1) nothing outside the instance is changed, and no file system is mounted anywhere
+ *   (2) if this process dies, however, recording stops and the buffers are freed at once; what
+ *       remains is an empty instance, removed by the next kernel_open
+ *   (3) in every stream time never goes back, and events lost are counted in the next packet
+ *
+ * One thread at a time may use a `struct kernel`.  Design: docs/design/kernel.md.
+ */
+#ifndef KERNEL_KERNEL_H
+#define KERNEL_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/clock.h"
+#include "base/diag.h"
+
+struct kernel;
+
+struct kernel_options {
+	const char *path; /* directory of the trace to write, e.g. OUT/kernel */
+	const struct abi_clock *clock; /* of the session; copied */
+	uint64_t clock_offset_ns; /* from the Epoch to zero of the clock */
+	const char *const *patterns; /* which events, see below; none: "sched" and "syscalls" */
+	int n_patterns;
+	bool whole_machine; /* else only threads given to kernel_add_pid, and their children */
+	bool overwrite; /* when buffers are full: lose the oldest instead of the newest */
+	uint32_t buffer_kib; /* per CPU; 0 means 16 MiB */
+};
+
+/* A pattern is a set - sched, syscalls, irq, signal, task, block, net, mm, timer - or a glob on our
+ * names (`syscall_entry_open*`), on tracefs names ("irq:softirq_*") or on a tracefs system. */
+
+/*
+ * kernel_open - set everything up; nothing is recorded yet.
+ *
+ * Returns 0; -EPERM without the right to trace, -ENOENT if a pattern matches nothing or tracefs is
+ * missing, or another negative errno.  About 50 ms.
+ */
+int kernel_open(struct kernel **k, const struct kernel_options *o, struct diag *d);
+
+/* kernel_add_pid - record this process: its threads of now, and the children and threads they make
+ * from now on.  Before or after kernel_start. */
+int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d);
+
+/* kernel_start - record, and write down which processes exist.  -EINVAL if neither a process was
+ * added nor the whole machine asked for. */
+int kernel_start(struct kernel *k, struct diag *d);
+
+/*
+ * kernel_poll - write to the trace what was recorded so far.  Call it every 20 to 50 ms.
+ *
+ * Never blocks.  Returns 0, or a negative errno if the trace cannot be written: what was read then
+ * is counted lost, and later calls try on.  A page that makes no sense is skipped and counted; the
+ * first one leaves its reason in @d although 0 is returned.
+ */
+int kernel_poll(struct kernel *k, struct diag *d);
+
+/* kernel_stop - stop recording and write what remains. */
+int kernel_stop(struct kernel *k, struct diag *d);
+
+/* kernel_close - put everything back.  Accepts NULL. */
+void kernel_close(struct kernel *k);
+
+struct kernel_counts {
+	uint64_t events; /* written to the trace */
+	uint64_t lost; /* recorded nowhere: buffers full, trace not writable, not understood */
+	uint64_t bytes; /* of all streams */
+	uint64_t malformed; /* pages that made no sense, their rest skipped */
+};
+void kernel_counts(const struct kernel *k, struct kernel_counts *c);
+
+/* kernel_list - tell all that could be recorded: our name and "system:event". */
+int kernel_list(void (*each)(void *arg, const char *event, const char *tracefs_name), void *arg,
+		struct diag *d);
+
+/* kernel_reap - remove what dead recorders left.  Returns how many, or a negative errno. */
+int kernel_reap(struct diag *d);
+
+#endif

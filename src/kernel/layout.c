@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/layout.c - see layout.h.
+ *
+ * Every identifier begins with an underscore, which readers drop: so none is a TSDL keyword.  All
+ * of a struct's must differ, or Babeltrace 2.0.4 aborts.
+ */
+#include "kernel/layout.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IDENTIFIERS_MAX = 2 * KERNEL_FIELDS_MAX, IDENTIFIER_SIZE = 96 };
+
+struct builder {
+	struct kernel_layout *layout;
+	int n_identifiers;
+	char identifiers[IDENTIFIERS_MAX][IDENTIFIER_SIZE];
+};
+
+/* Field names as LTTng has them, in any event of a system. */
+static const struct {
+	const char *system, *from, *to;
+} renamed[] = {
+	{ "sched", "pid", "tid" },
+	{ "sched", "prev_pid", "prev_tid" },
+	{ "sched", "next_pid", "next_tid" },
+	{ "sched", "parent_pid", "parent_tid" },
+	{ "sched", "child_pid", "child_tid" },
+	{ "sched", "old_pid", "old_tid" },
+};
+
+static const struct {
+	const char *name;
+	uint16_t size;
+	uint8_t kind;
+} fixed[] = {
+	{ "prio", 4, KERNEL_FIX_PRIO },	     { "prev_prio", 4, KERNEL_FIX_PRIO },
+	{ "next_prio", 4, KERNEL_FIX_PRIO }, { "oldprio", 4, KERNEL_FIX_PRIO },
+	{ "newprio", 4, KERNEL_FIX_PRIO },   { "prev_state", 8, KERNEL_FIX_STATE },
+};
+
+static const char *name_for(const char *system, const char *field)
+{
+	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+		if (!strcmp(system, renamed[i].system) && !strcmp(field, renamed[i].from))
+			return renamed[i].to;
+	return field;
+}
+
+static void add_fix(struct kernel_layout *l, const struct kernel_field *f)
+{
+	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+		if (l->n_fixes < KERNEL_FIXES_MAX && f->place == KERNEL_IN_RECORD && !f->is_array &&
+		    f->size == fixed[i].size && !strcmp(f->name, fixed[i].name))
+			l->fixes[l->n_fixes++] = (struct kernel_fix){ fixed[i].kind, f->offset };
+}
+
+static bool is_used(const struct builder *b, const char *identifier)
+{
+	for (int i = 0; i < b->n_identifiers; i++)
+		if (!strcmp(b->identifiers[i], identifier))
+			return true;
+	return false;
+}
+
+/* The identifier for @name, which differs from all before.  Valid as long as the builder is. */
+static const char *identifier(struct builder *b, const char *name, const char *suffix)
+{
+	char *to = b->identifiers[b->n_identifiers];
+
+	snprintf(to, IDENTIFIER_SIZE, "_%s%s", name, suffix);
+	for (int i = 2; is_used(b, to); i++)
+		snprintf(to, IDENTIFIER_SIZE, "_%s_%d%s", name, i, suffix);
+	b->n_identifiers++;
+	return to;
+}
+
+static void add_op(struct kernel_layout *l, struct kernel_op op)
+{
+	struct kernel_op *last = l->n_ops ? &l->ops[l->n_ops - 1] : NULL;
+	uint32_t end = op.offset + (op.kind == KERNEL_OP_COPY ? (uint32_t)op.size : 4u);
+
+	if (op.kind != KERNEL_OP_COPY || op.offset < l->end)
+		l->is_ordered = false;
+	if (end > UINT16_MAX)
+		end = UINT16_MAX; /* no record is as long: none will be understood */
+	if (end > l->end)
+		l->end = (uint16_t)end;
+	if (last && op.kind == KERNEL_OP_COPY && last->kind == KERNEL_OP_COPY &&
+	    op.offset == last->offset + last->size)
+		last->size += op.size;
+	else
+		l->ops[l->n_ops++] = op;
+}
+
+static void add_copy(struct kernel_layout *l, unsigned offset, unsigned size)
+{
+	add_op(l, (struct kernel_op){ KERNEL_OP_COPY, .offset = (uint16_t)offset,
+				      .size = (uint16_t)size });
+}
+
+static const char *const text_type =
+	"integer { size = 8; align = 8; signed = false; encoding = UTF8; }";
+
+static void add_integer_type(struct text *t, unsigned size, bool is_signed, bool is_hex)
+{
+	if (is_hex)
+		text_addf(t, "integer { size = %u; align = 8; signed = false; base = 16; }", size * 8);
+	else
+		text_addf(t, "%sint%u_t", is_signed ? "" : "u", size * 8);
+}
+
+static void add_dynamic(struct builder *b, const struct kernel_field *f, const char *name)
+{
+	struct kernel_layout *l = b->layout;
+	struct text *t = &l->fields;
+	struct kernel_op op = {
+		.kind = f->is_text ? KERNEL_OP_STRING : KERNEL_OP_SEQUENCE,
+		.element = f->element,
+		.is_relative = f->place == KERNEL_REL_LOC,
+		.offset = f->offset,
+	};
+
+	if (f->is_text) {
+		text_addf(t, "\t\tstring %s;\n", identifier(b, name, ""));
+	} else {
+		char inner[80];
+		const char *length;
+
+		snprintf(inner, sizeof inner, "_%s", name);
+		length = identifier(b, inner, "_length");
+		text_addf(t, "\t\tuint16_t %s;\n\t\t", length);
+		add_integer_type(t, f->element, f->type_is_signed, f->element == 1);
+		text_addf(t, " %s[%s];\n", identifier(b, name, ""), length);
+	}
+	add_op(l, op);
+}
+
+static void add_fixed(struct builder *b, const struct kernel_field *f, const char *name)
+{
+	struct text *t = &b->layout->fields;
+
+	text_addf(t, "\t\t");
+	if (f->is_text)
+		text_addf(t, "%s", text_type);
+	else
+		add_integer_type(t, f->element, f->is_signed, f->is_pointer);
+	text_addf(t, " %s", identifier(b, name, ""));
+	if (f->is_array)
+		text_addf(t, "[%u]", f->size / f->element);
+	text_addf(t, ";\n");
+	add_copy(b->layout, f->offset, f->size);
+}
+
+static int begin(struct builder *b, struct kernel_layout *l, int n_ops)
+{
+	*l = (struct kernel_layout){ .is_ordered = true, .end = KERNEL_COMMON_SIZE };
+	b->layout = l;
+	b->n_identifiers = 0;
+	l->ops = calloc((size_t)n_ops, sizeof *l->ops);
+	return l->ops ? 0 : -ENOMEM;
+}
+
+static int finish(struct kernel_layout *l)
+{
+	l->is_plain = l->is_ordered && l->n_ops == 1 && l->ops[0].offset == KERNEL_COMMON_SIZE;
+	if (!l->fields.failed)
+		return 0;
+	kernel_layout_fini(l);
+	return -ENOMEM;
+}
+
+int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, const char *system)
+{
+	struct builder b;
+
+	if (begin(&b, l, f->n_fields + 1))
+		return -ENOMEM;
+	for (int i = 0; i < f->n_fields; i++) {
+		const struct kernel_field *field = &f->fields[i];
+		const char *name = name_for(system, field->name);
+
+		if (field->place == KERNEL_IN_RECORD)
+			add_fixed(&b, field, name);
+		else
+			add_dynamic(&b, field, name);
+		if (!strcmp(system, "sched"))
+			add_fix(l, field);
+	}
+	return finish(l);
+}
+
+/* An argument is a register; what its type does not use may hold anything. */
+static void add_argument(struct builder *b, const struct kernel_field *f, unsigned offset)
+{
+	unsigned size = f->type_size && !f->is_pointer ? f->type_size : 8;
+
+	text_addf(&b->layout->fields, "\t\t");
+	add_integer_type(&b->layout->fields, size, f->type_is_signed && !f->is_pointer,
+			 f->is_pointer);
+	text_addf(&b->layout->fields, " %s;\n", identifier(b, f->name, ""));
+	add_copy(b->layout, offset, size);
+}
+
+static void add_raw_arguments(struct kernel_layout *l)
+{
+	text_addf(&l->fields, "\t\t");
+	add_integer_type(&l->fields, 8, false, true);
+	text_addf(&l->fields, " _args[%d];\n", KERNEL_SYSCALL_N_ARGS);
+	add_copy(l, KERNEL_SYSCALL_ARGS, 8 * KERNEL_SYSCALL_N_ARGS);
+}
+
+int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f)
+{
+	struct builder b;
+	unsigned n = 0;
+
+	if (begin(&b, l, KERNEL_SYSCALL_N_ARGS + 1))
+		return -ENOMEM;
+	for (int i = 0; f && i < f->n_fields && n < KERNEL_SYSCALL_N_ARGS; i++)
+		if (f->fields[i].offset >= KERNEL_SYSCALL_ARGS && f->fields[i].size == 8 &&
+		    f->fields[i].place == KERNEL_IN_RECORD)
+			add_argument(&b, &f->fields[i], KERNEL_SYSCALL_ARGS + 8 * n++);
+	if (!f)
+		add_raw_arguments(l);
+	/* Even a call without arguments must have been recorded with its number. */
+	if (l->end < KERNEL_SYSCALL_ARGS)
+		l->end = KERNEL_SYSCALL_ARGS;
+	return finish(l);
+}
+
+int kernel_layout_syscall_exit(struct kernel_layout *l)
+{
+	struct builder b;
+
+	if (begin(&b, l, 1))
+		return -ENOMEM;
+	text_addf(&l->fields, "\t\tint64_t _ret;\n");
+	add_copy(l, KERNEL_SYSCALL_ARGS, 8);
+	return finish(l);
+}
+
+int kernel_layout_syscall_unknown(struct kernel_layout *l, bool is_entry)
+{
+	struct builder b;
+
+	if (begin(&b, l, 2))
+		return -ENOMEM;
+	text_addf(&l->fields, "\t\tint64_t _id;\n");
+	add_copy(l, KERNEL_SYSCALL_NR, 8);
+	if (is_entry) {
+		add_raw_arguments(l);
+	} else {
+		text_addf(&l->fields, "\t\tint64_t _ret;\n");
+		add_copy(l, KERNEL_SYSCALL_ARGS, 8);
+	}
+	return finish(l);
+}
+
+void kernel_layout_fini(struct kernel_layout *l)
+{
+	text_fini(&l->fields);
+	free(l->ops);
+	*l = (struct kernel_layout){ 0 };
+}

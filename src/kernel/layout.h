@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/layout.h - how a record of the ring buffer becomes a CTF event's fields.
+ *
+ * A layout is a list of copies in the order of the record, and the TSDL that describes their result.
+ * Names are LTTng's (prev_pid: prev_tid ...), so that analyses made for its traces work.  Padding is
+ * never copied: some events' records are longer or shorter than their `format` and the alignment of
+ * their fields suggest, so nothing can be concluded from it.
+ */
+#ifndef KERNEL_LAYOUT_H
+#define KERNEL_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+#include "kernel/format.h"
+
+enum kernel_op_kind {
+	KERNEL_OP_COPY, /* size bytes at offset */
+	KERNEL_OP_STRING, /* the text that the word at offset locates, as a CTF string */
+	KERNEL_OP_SEQUENCE, /* the elements it locates, as u16 count and bytes */
+};
+
+struct kernel_op {
+	uint8_t kind;
+	uint8_t element; /* bytes of a sequence's element */
+	bool is_relative; /* the place counts from behind the word */
+	uint16_t offset;
+	uint16_t size;
+};
+
+/* A value which LTTng records otherwise, changed in place before anything is copied. */
+enum kernel_fix_kind {
+	KERNEL_FIX_PRIO, /* s32: minus 100, the number of real-time priorities */
+	KERNEL_FIX_STATE, /* s64: preempted (0x100) becomes running (0) */
+};
+
+struct kernel_fix {
+	uint8_t kind;
+	uint16_t offset;
+};
+
+enum { KERNEL_FIXES_MAX = 4 };
+
+struct kernel_layout {
+	struct text fields; /* TSDL, the inside of a struct */
+	struct kernel_op *ops;
+	int n_ops;
+	uint16_t end; /* a record must reach this far */
+	bool is_plain; /* the fields are the record from the common ones to end, nothing else */
+	bool is_ordered; /* copies alone, in rising order: may be done in place */
+	uint8_t n_fixes;
+	struct kernel_fix fixes[KERNEL_FIXES_MAX];
+};
+
+/* The raw_syscalls records: s64 number, then arguments or result. */
+enum { KERNEL_SYSCALL_NR = 8, KERNEL_SYSCALL_ARGS = 16, KERNEL_SYSCALL_N_ARGS = 6 };
+
+/* All return 0 or -ENOMEM.  Of @system alone the renaming depends. */
+int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, const char *system);
+
+/* @f: the format of syscalls:sys_enter_NAME, which names and types the arguments; NULL: unknown. */
+int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f);
+int kernel_layout_syscall_exit(struct kernel_layout *l);
+
+/* For numbers we have no name for: the number itself comes first. */
+int kernel_layout_syscall_unknown(struct kernel_layout *l, bool is_entry);
+
+void kernel_layout_fini(struct kernel_layout *l);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/page.h - a sub-buffer of the kernel's ring buffer, turned into CTF events where it lies.
+ *
+ * A page is a u64 time, a u64 `commit` (size of the data, flags) and records: 5 bits type, 27 bits of
+ * time since the record before, then data.  A CTF event is never longer than its record and the
+ * record's header becomes the event's, so the page is its own output buffer:
+ *
+ *   (1) out <= next <= end: what was converted lies before what was not
+ *   (2) records whose body can stay are moved together, in runs; most pages begin with one that
+ *       need not move at all
+ *   (3) ticks never decrease, and are never later than `latest_ticks`
+ *   (4) nothing beyond the bytes given is read or written, whatever they hold
+ *
+ * Pure but for what kernel/class.h gathers: bytes in, events out.
+ */
+#ifndef KERNEL_PAGE_H
+#define KERNEL_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/clock.h"
+#include "kernel/class.h"
+
+enum { KERNEL_PAGE_HEADER = 16 };
+
+struct kernel_page {
+	struct kernel_classes *classes;
+	const struct abi_clock *clock;
+	uint8_t *out;
+	uint8_t *next;
+	uint8_t *end;
+	uint64_t ticks; /* of the record before next */
+	uint64_t latest_ticks;
+	size_t n_bytes; /* of records when it was opened */
+	uint64_t n_missed; /* events lost before this page; if the kernel knows not how many: 1 */
+	const char *malformed; /* why the rest of the page was skipped, or NULL */
+};
+
+/* Events in a row, for one CTF packet.  They are inside the page. */
+struct kernel_packet {
+	uint8_t *events;
+	size_t size;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint32_t n_events;
+	uint32_t n_unknown; /* records not understood, left out */
+};
+
+/*
+ * kernel_page_open - look at a page's header.
+ *
+ * @earliest_ticks: the end of the page before.  @latest_ticks: surely after the last record.
+ * @p: classes and clock are lent.
+ *
+ * If the header makes no sense, `malformed` is set and there is nothing in it.  Afterwards, ticks
+ * is the next page's @earliest_ticks.
+ */
+void kernel_page_open(struct kernel_page *p, struct kernel_classes *classes,
+		      const struct abi_clock *clock, uint8_t *bytes, size_t size,
+		      uint64_t earliest_ticks, uint64_t latest_ticks);
+
+/*
+ * kernel_page_next - convert until the page or a packet ends: events 2^31 ns apart never share one,
+ * because an event carries only the low half of its time.
+ *
+ * Returns false after the last packet; then @k still tells of unknown records.
+ */
+bool kernel_page_next(struct kernel_page *p, struct kernel_packet *k);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/select.c - see select.h. */
+#include "kernel/select.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pattern.h"
+
+/* Sets are patterns with a name.  Left out are events that cost more than they tell: the statistics
+ * of sched, which repeat at every tick what its switches say, and allocations of single objects. */
+static const struct {
+	const char *set, *pattern;
+} sets[] = {
+	{ "sched", "sched:sched_switch" },
+	{ "sched", "sched:sched_waking" },
+	{ "sched", "sched:sched_wakeup" },
+	{ "sched", "sched:sched_wakeup_new" },
+	{ "sched", "sched:sched_process_*" },
+	{ "sched", "sched:sched_migrate_task" },
+	{ "sched", "sched:sched_pi_setprio" },
+	{ "syscalls", "syscalls:sys_*" },
+	{ "irq", "irq:*" },
+	{ "irq", "irq_vectors:*_entry" },
+	{ "irq", "irq_vectors:*_exit" },
+	{ "signal", "signal:*" },
+	{ "task", "task:*" },
+	{ "block", "block:*" },
+	{ "net", "net:*" },
+	{ "net", "napi:*" },
+	{ "net", "sock:inet_sock_set_state" },
+	{ "mm", "exceptions:page_fault_*" },
+	{ "mm", "kmem:mm_page_alloc" },
+	{ "mm", "kmem:mm_page_free" },
+	{ "mm", "kmem:rss_stat" },
+	{ "mm", "vmscan:*" },
+	{ "mm", "compaction:*" },
+	{ "mm", "oom:*" },
+	{ "timer", "timer:*" },
+};
+
+/* Names that differ from LTTng's by a prefix, by whole systems ... */
+static const char *const prefixed[][3] = {
+	{ "irq", "softirq_", "irq_" },	      { "irq", "tasklet_", "irq_" },
+	{ "timer", "hrtimer_", "timer_" },    { "timer", "itimer_", "timer_" },
+	{ "kmem", "mm_page_", "kmem_" },      { "kmem", "kmalloc", "kmem_" },
+	{ "kmem", "kfree", "kmem_" },	      { "power", "cpu_", "power_" },
+	{ "irq_vectors", "", "x86_irq_vectors_" },
+	{ "exceptions", "", "x86_exceptions_" },
+};
+
+/* ... or altogether. */
+static const char *const renamed[][3] = {
+	{ "net", "netif_receive_skb", "net_if_receive_skb" },
+	{ "net", "netif_rx", "net_if_rx" },
+};
+
+static void name_event(char *name, size_t size, const char *system, const char *event)
+{
+	const char *prefix = "";
+
+	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+		if (!strcmp(system, renamed[i][0]) && !strcmp(event, renamed[i][1])) {
+			snprintf(name, size, "%s", renamed[i][2]);
+			return;
+		}
+	for (size_t i = 0; i < sizeof prefixed / sizeof *prefixed; i++)
+		if (!strcmp(system, prefixed[i][0]) &&
+		    !strncmp(event, prefixed[i][1], strlen(prefixed[i][1])) &&
+		    strncmp(event, prefixed[i][2], strlen(prefixed[i][2])) != 0)
+			prefix = prefixed[i][2];
+	snprintf(name, size, "%s%s", prefix, event);
+}
+
+/* Copies a line's "system:event" apart.  False for what is too long to be one, or not ours to show. */
+static bool split_line(struct kernel_choice *c, const char *line, size_t size)
+{
+	const char *colon = memchr(line, ':', size);
+	size_t n_system, n_event;
+
+	if (!colon)
+		return false;
+	n_system = (size_t)(colon - line);
+	n_event = size - n_system - 1;
+	if (!n_event || n_system >= sizeof c->system || n_event >= sizeof c->event)
+		return false;
+	snprintf(c->system, sizeof c->system, "%.*s", (int)n_system, line);
+	snprintf(c->event, sizeof c->event, "%.*s", (int)n_event, colon + 1);
+	name_event(c->name, sizeof c->name, c->system, c->event);
+	return true;
+}
+
+static int each_syscall(int (*each)(void *, const struct kernel_candidate *), void *arg)
+{
+	char name[96], event[96];
+	int err = 0;
+
+	for (int i = 0; !err && i < 2 * KERNEL_SYSCALLS_MAX; i++) {
+		struct kernel_candidate c = { name, "syscalls", event, i / 2, i % 2 == 0 };
+		const char *s = kernel_syscall_name(c.nr);
+
+		if (!s)
+			continue;
+		snprintf(name, sizeof name, "syscall_%s_%s", c.is_entry ? "entry" : "exit", s);
+		snprintf(event, sizeof event, "sys_%s_%s", c.is_entry ? "enter" : "exit",
+			 kernel_syscall_kernel_name(c.nr));
+		err = each(arg, &c);
+	}
+	return err;
+}
+
+int kernel_each_candidate(const char *available, int (*each)(void *, const struct kernel_candidate *),
+			  void *arg)
+{
+	bool has_syscalls = false;
+	struct kernel_choice c;
+	int err;
+
+	for (const char *line = available; *line;) {
+		size_t size = strcspn(line, "\n");
+
+		if (split_line(&c, line, size)) {
+			if (!strcmp(c.system, "raw_syscalls")) {
+				has_syscalls = true;
+			} else if (strcmp(c.system, "syscalls") != 0) {
+				struct kernel_candidate k = { c.name, c.system, c.event, -1, false };
+
+				err = each(arg, &k);
+				if (err)
+					return err;
+			}
+		}
+		line += size + (line[size] == '\n');
+	}
+	return has_syscalls ? each_syscall(each, arg) : 0;
+}
+
+/* One pattern on its way through the candidates. */
+struct search {
+	struct kernel_selection *selection;
+	const char *pattern, *end;
+	int n_found;
+};
+
+static int choose_event(struct kernel_selection *s, const struct kernel_candidate *c)
+{
+	struct kernel_choice *events;
+
+	for (int i = 0; i < s->n_events; i++)
+		if (!strcmp(s->events[i].event, c->event) && !strcmp(s->events[i].system, c->system))
+			return 0;
+	events = realloc(s->events, (size_t)(s->n_events + 1) * sizeof *events);
+	if (!events)
+		return -ENOMEM;
+	s->events = events;
+	events += s->n_events++;
+	snprintf(events->system, sizeof events->system, "%s", c->system);
+	snprintf(events->event, sizeof events->event, "%s", c->event);
+	snprintf(events->name, sizeof events->name, "%s", c->name);
+	return 0;
+}
+
+static void choose_syscall(struct kernel_selection *s, const struct kernel_candidate *c)
+{
+	bool *chosen = c->is_entry ? &s->entry[c->nr] : &s->exit[c->nr];
+
+	if (!*chosen)
+		*(c->is_entry ? &s->n_entry : &s->n_exit) += 1;
+	*chosen = true;
+}
+
+static bool is_match(const struct search *s, const struct kernel_candidate *c)
+{
+	if (pattern_matches_event(s->pattern, s->end, c->system, c->event))
+		return true;
+	return !memchr(s->pattern, ':', (size_t)(s->end - s->pattern)) &&
+	       pattern_glob(s->pattern, s->end, c->name, c->name + strlen(c->name));
+}
+
+static int try_candidate(void *arg, const struct kernel_candidate *c)
+{
+	struct search *s = arg;
+
+	if (!is_match(s, c))
+		return 0;
+	s->n_found++;
+	if (c->nr < 0)
+		return choose_event(s->selection, c);
+	choose_syscall(s->selection, c);
+	return 0;
+}
+
+static int search(struct kernel_selection *s, const char *available, const char *pattern)
+{
+	struct search one = { s, pattern, pattern + strlen(pattern), 0 };
+	int err = kernel_each_candidate(available, try_candidate, &one);
+
+	return err ? err : one.n_found;
+}
+
+/* Returns how many candidates matched, or -ENOMEM. */
+static int select_pattern(struct kernel_selection *s, const char *available, const char *pattern)
+{
+	bool is_set = false;
+	int n_found = 0, n;
+
+	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+		if (strcmp(pattern, sets[i].set) != 0)
+			continue;
+		is_set = true;
+		n = search(s, available, sets[i].pattern);
+		if (n < 0)
+			return n;
+		n_found += n;
+	}
+	return is_set ? n_found : search(s, available, pattern);
+}
+
+int kernel_select(struct kernel_selection *s, const char *available, const char *const *patterns,
+		  int n_patterns, struct diag *d)
+{
+	static const char *const defaults[] = { "sched", "syscalls" };
+	int n;
+
+	*s = (struct kernel_selection){ 0 };
+	if (!n_patterns) {
+		patterns = defaults;
+		n_patterns = 2;
+	}
+	for (int i = 0; i < n_patterns; i++) {
+		n = select_pattern(s, available, patterns[i]);
+		if (n > 0)
+			continue;
+		kernel_selection_fini(s);
+		if (n < 0)
+			return diag_fail(d, n, "no memory for the kernel events of %s", patterns[i]);
+		return diag_fail(d, -ENOENT, "no kernel event matches %s\n"
+				 "  `duet list -k` shows all there are", patterns[i]);
+	}
+	return 0;
+}
+
+void kernel_selection_fini(struct kernel_selection *s)
+{
+	free(s->events);
+	*s = (struct kernel_selection){ 0 };
+}
+
+void kernel_selection_filter(const struct kernel_selection *s, bool is_entry, struct text *t)
+{
+	const bool *chosen = is_entry ? s->entry : s->exit;
+	bool is_all = true;
+
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++)
+		is_all &= chosen[nr] || !kernel_syscall_name(nr);
+	if (is_all) {
+		text_addf(t, "0");
+		return;
+	}
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++)
+		if (chosen[nr])
+			text_addf(t, "%sid==%d", t->size ? "||" : "", nr);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/select.h - from patterns to events.
+ *
+ * Pure: works on the text of tracefs' `available_events`.  System calls are not recorded through
+ * their own tracepoints (one each) but through the two of raw_syscalls with a filter on numbers, so
+ * here they are numbers.
+ */
+#ifndef KERNEL_SELECT_H
+#define KERNEL_SELECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+#include "kernel/syscalls.h"
+
+/* An event that could be recorded.  @nr: of a system call's, else -1. */
+struct kernel_candidate {
+	const char *name; /* ours */
+	const char *system;
+	const char *event;
+	int nr;
+	bool is_entry;
+};
+
+/* kernel_each_candidate - call @each for all, system calls last.  Stops when it returns non-zero,
+ * and returns that. */
+int kernel_each_candidate(const char *available, int (*each)(void *, const struct kernel_candidate *),
+			  void *arg);
+
+struct kernel_choice {
+	char system[64];
+	char event[64];
+	char name[96];
+};
+
+struct kernel_selection {
+	struct kernel_choice *events;
+	int n_events;
+	bool entry[KERNEL_SYSCALLS_MAX]; /* by number */
+	bool exit[KERNEL_SYSCALLS_MAX];
+	int n_entry, n_exit;
+};
+
+/* kernel_select - what @patterns mean (kernel.h).  -ENOENT if one matches nothing. */
+int kernel_select(struct kernel_selection *s, const char *available, const char *const *patterns,
+		  int n_patterns, struct diag *d);
+void kernel_selection_fini(struct kernel_selection *s);
+
+/* kernel_selection_filter - the filter for raw_syscalls that lets the chosen numbers pass, or "0"
+ * (none needed) if all are chosen. */
+void kernel_selection_filter(const struct kernel_selection *s, bool is_entry, struct text *t);
+
+#endif
