@@ -94,6 +94,7 @@ static int lay_out_syscall(struct kernel_class *class, int nr, bool is_entry)
 	const char *name = kernel_syscall_name(nr);
 
 	class->plain_length = KERNEL_NOT_PLAIN;
+	class->has_name = name;
 	snprintf(class->name, sizeof class->name, "syscall_%s_%s", is_entry ? "entry" : "exit",
 		 name ? name : "unknown");
 	if (!name)
@@ -176,22 +177,36 @@ static void put_header(uint8_t *out, const uint8_t *record, uint16_t id, uint32_
 	memcpy(out + 4, &id, 2);
 }
 
+/* memmove for the sizes of arguments: both ends are read before either is written. */
+static inline void copy_small(uint8_t *to, const uint8_t *from, size_t size)
+{
+	uint64_t first, last;
+	uint32_t head, tail;
+
+	if (size >= 8 && size <= 16) {
+		memcpy(&first, from, 8);
+		memcpy(&last, from + size - 8, 8);
+		memcpy(to, &first, 8);
+		memcpy(to + size - 8, &last, 8);
+	} else if (size >= 4 && size < 8) {
+		memcpy(&head, from, 4);
+		memcpy(&tail, from + size - 4, 4);
+		memcpy(to, &head, 4);
+		memcpy(to + size - 4, &tail, 4);
+	} else {
+		memmove(to, from, size);
+	}
+}
+
 /* Rising copies to lower places: none overwrites what a later one reads. */
 static size_t copy_in_place(const struct kernel_layout *l, uint8_t *out, const uint8_t *record)
 {
+	const struct kernel_op *op = l->ops, *end = op + l->n_ops;
 	uint8_t *to = out + KERNEL_EVENT_HEADER;
-	uint64_t v;
 
-	for (int i = 0; i < l->n_ops; i++) {
-		const uint8_t *from = record + l->ops[i].offset;
-
-		if (l->ops[i].size == 8) {
-			memcpy(&v, from, 8);
-			memcpy(to, &v, 8);
-		} else {
-			memmove(to, from, l->ops[i].size);
-		}
-		to += l->ops[i].size;
+	for (; op < end; op++) {
+		copy_small(to, record + op->offset, op->size);
+		to += op->size;
 	}
 	return (size_t)(to - out);
 }
@@ -278,7 +293,7 @@ static struct kernel_class *class_of_syscall(struct kernel_class *class, const u
 		return NULL;
 	memcpy(&nr, record + KERNEL_SYSCALL_NR, sizeof nr);
 	/* -1 is what rt_sigreturn leaves at its exit. */
-	if (nr < 0 || nr > KERNEL_SYSCALLS_MAX || !kernel_syscall_name((int)nr))
+	if (nr < 0 || nr > KERNEL_SYSCALLS_MAX || !class->by_syscall[nr].has_name)
 		nr = KERNEL_SYSCALLS_MAX;
 	return &class->by_syscall[nr];
 }

@@ -32,6 +32,7 @@ struct kernel_class {
 	uint16_t id; /* in the trace, once described */
 	uint8_t n_fixes;
 	bool is_described;
+	bool has_name; /* of a system call */
 	struct kernel_fix fixes[KERNEL_FIXES_MAX];
 	struct kernel_class *by_syscall; /* KERNEL_SYSCALLS_MAX + 1 classes, the last for the rest */
 	struct kernel_layout layout;

@@ -143,6 +143,8 @@ static void convert_run(struct kernel_page *p, struct kernel_packet *k)
 		next += 4 + length;
 		n++;
 	}
+	if (!n)
+		return;
 	size = (size_t)(next - p->next);
 	if (p->out != p->next)
 		memmove(p->out, p->next, size);

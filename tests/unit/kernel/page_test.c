@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: MIT */
+/* Pages built by hand, and what becomes of them. */
+#include "kernel/page.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+
+#include "check.h"
+#include "kernel/format.h"
+
+enum { PLAIN = 10, TEXT = 11, ENTER = 12, EXIT = 13, SWITCH = 14, LIST = 15, NOBODY = 99 };
+enum { T0 = 1000, FAR = 1 << 30 };
+
+/* One tick is one nanosecond, so times can be compared as they stand. */
+static const struct abi_clock clock_1ns = { .kind = ABI_CLOCK_MONOTONIC, .mult = 1ull << 32 };
+static struct kernel_classes classes;
+
+static uint8_t bytes[8192];
+static size_t n_bytes;
+static struct kernel_page page;
+static struct kernel_packet packet;
+
+static void add_class(int id, const char *name, const char *system, const char *fields)
+{
+	static struct kernel_format f;
+	char text[1024];
+
+	snprintf(text, sizeof text, "name: %s\nID: %d\nformat:\n%s", name, id, fields);
+	is(kernel_format_parse(&f, text, name, NULL), 0);
+	if (id == ENTER || id == EXIT)
+		is(kernel_classes_add_syscalls(&classes, &f, id == ENTER, NULL), 0);
+	else
+		is(kernel_classes_add(&classes, &f, system, name), 0);
+}
+
+static void set_up(void)
+{
+	is(kernel_classes_init(&classes, sizeof bytes), 0);
+	add_class(PLAIN, "plain", "x", "field:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n"
+				       "field:u32 b;\toffset:12;\tsize:4;\tsigned:0;\n");
+	add_class(TEXT, "text", "x", "field:__data_loc char[] s;\toffset:8;\tsize:4;\tsigned:0;\n"
+				     "field:int v;\toffset:12;\tsize:4;\tsigned:1;\n");
+	add_class(LIST, "list", "x", "field:__rel_loc u32[] l;\toffset:8;\tsize:4;\tsigned:0;\n");
+	add_class(ENTER, "sys_enter", "raw_syscalls",
+		  "field:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
+		  "field:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n");
+	add_class(EXIT, "sys_exit", "raw_syscalls",
+		  "field:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
+		  "field:long ret;\toffset:16;\tsize:8;\tsigned:1;\n");
+	add_class(SWITCH, "sched_switch", "sched",
+		  "field:int prev_prio;\toffset:8;\tsize:4;\tsigned:1;\n"
+		  "field:pid_t prev_pid;\toffset:12;\tsize:4;\tsigned:1;\n"
+		  "field:long prev_state;\toffset:16;\tsize:8;\tsigned:1;\n");
+}
+
+static void tear_down(void)
+{
+	kernel_classes_fini(&classes);
+}
+
+static void put(const void *p, size_t size)
+{
+	memcpy(bytes + n_bytes, p, size);
+	n_bytes += size;
+}
+
+static void put32(uint32_t v)
+{
+	put(&v, sizeof v);
+}
+
+static void put64(uint64_t v)
+{
+	put(&v, sizeof v);
+}
+
+static void begin_page(uint64_t ticks)
+{
+	memset(bytes, 0xee, sizeof bytes);
+	n_bytes = 0;
+	put64(ticks);
+	put64(0);
+}
+
+/* Sets the size of the data in `commit`. */
+static void end_page(void)
+{
+	uint64_t commit = n_bytes - KERNEL_PAGE_HEADER;
+
+	memcpy(bytes + 8, &commit, sizeof commit);
+}
+
+static void put_common(int id)
+{
+	put32((uint32_t)id | 5u << 16 | 6u << 24); /* flags 5, preempt count 6 */
+	put32(777); /* tid */
+}
+
+static void put_plain(uint32_t delta, uint32_t a)
+{
+	put32(4 | delta << 5);
+	put_common(PLAIN);
+	put32(a);
+	put32(~a);
+}
+
+static bool next(void)
+{
+	return kernel_page_next(&page, &packet);
+}
+
+static void open_page(void)
+{
+	kernel_page_open(&page, &classes, &clock_1ns, bytes, n_bytes, 0, 1ull << 60);
+}
+
+static uint32_t at32(size_t offset)
+{
+	uint32_t v;
+
+	memcpy(&v, packet.events + offset, sizeof v);
+	return v;
+}
+
+static uint16_t at16(size_t offset)
+{
+	return (uint16_t)at32(offset);
+}
+
+/* The event at @offset is plain, of that time and value. */
+static void is_plain(size_t offset, uint64_t ns, uint32_t a)
+{
+	is(at32(offset), (uint32_t)ns);
+	is(packet.events[offset + 6], 5);
+	is(packet.events[offset + 7], 6);
+	is(at32(offset + 8), 777);
+	is(at32(offset + 12), a);
+	is(at32(offset + 16), ~a);
+}
+
+static void regular_records_stay_where_they_are(void)
+{
+	begin_page(T0);
+	put_plain(0, 1);
+	put_plain(7, 2);
+	put_plain(3, 3);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 3);
+	is(packet.size, 60);
+	is(packet.begin_ns, T0);
+	is(packet.end_ns, T0 + 10);
+	is_plain(0, T0, 1);
+	is_plain(20, T0 + 7, 2);
+	is_plain(40, T0 + 10, 3);
+	is(at16(4), at16(24));
+	ok(!next());
+	ok(!page.malformed);
+	is(page.ticks, T0 + 10);
+}
+
+static void metadata_tells_of_what_was_seen_and_only_once(void)
+{
+	const char *tsdl = classes.tsdl.bytes;
+
+	ok(strstr(tsdl, "name = \"plain\""));
+	ok(strstr(tsdl, "uint32_t _a;\n\t\tuint32_t _b;"));
+	ok(!strstr(strstr(tsdl, "plain") + 1, "plain"));
+	ok(!strstr(tsdl, "\"text\""));
+}
+
+static void long_record_loses_its_length_word(void)
+{
+	begin_page(T0);
+	put_plain(0, 1);
+	put32(0 | 5 << 5);
+	put32(4 + 16); /* counts itself */
+	put_common(PLAIN);
+	put32(2);
+	put32(~2u);
+	put_plain(1, 3);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 3);
+	is(packet.size, 60);
+	is_plain(20, T0 + 5, 2);
+	is_plain(40, T0 + 6, 3);
+}
+
+static void padding_ends_a_page_or_is_stepped_over(void)
+{
+	begin_page(T0);
+	put_plain(0, 1);
+	put32(29 | 4 << 5);
+	put32(8); /* its length word and 4 bytes */
+	put32(0xdeadbeef);
+	put_plain(1, 2);
+	put32(29);
+	put32(0xdeadbeef);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 2);
+	is_plain(20, T0 + 5, 2);
+	ok(!next());
+	ok(!page.malformed);
+}
+
+static void time_is_extended_and_set(void)
+{
+	uint64_t stamp = 12345678901ull;
+
+	begin_page(T0);
+	put_plain(0, 1);
+	put32(30 | 9 << 5);
+	put32(1);
+	put_plain(2, 2);
+	put32(31 | (uint32_t)(stamp & 0x7ffffff) << 5);
+	put32((uint32_t)(stamp >> 27));
+	put_plain(0, 3);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 2);
+	is(packet.end_ns, T0 + (1 << 27) + 9 + 2);
+	is_plain(20, packet.end_ns, 2);
+	ok(next());
+	is(packet.n_events, 1);
+	is(packet.begin_ns, stamp);
+	is_plain(0, stamp, 3);
+}
+
+static void absolute_stamps_take_their_top_bits_from_the_page(void)
+{
+	uint64_t top = 0x18ull << 56;
+
+	begin_page(top | T0);
+	put32(31 | 5000u << 5);
+	put32(0);
+	put_plain(0, 1);
+	end_page();
+	kernel_page_open(&page, &classes, &clock_1ns, bytes, n_bytes, 0, UINT64_MAX);
+	ok(next());
+	is(packet.begin_ns, top | 5000);
+}
+
+static void gap_too_long_for_32_bits_starts_a_packet(void)
+{
+	begin_page(T0);
+	put_plain(0, 1);
+	put32(30);
+	put32(1 << 5); /* 2^32 ticks */
+	put_plain(0, 2);
+	put_plain(1, 3);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 1);
+	is(packet.end_ns, T0);
+	ok(next());
+	is(packet.n_events, 2);
+	is(packet.begin_ns, T0 + (1ull << 32));
+	is(packet.end_ns, T0 + (1ull << 32) + 1);
+	is_plain(0, T0, 2); /* the low half */
+	ok(!next());
+}
+
+static void gap_of_records_not_understood_starts_one_too(void)
+{
+	begin_page(T0);
+	put_plain(0, 1);
+	for (int i = 0; i < 40; i++) {
+		put32(2 | 0x7ffffffu << 5);
+		put_common(NOBODY);
+	}
+	put_plain(0, 2);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 1);
+	ok(next());
+	is(packet.n_events, 1);
+	is(packet.end_ns, T0 + 40 * 0x7ffffffull);
+}
+
+static void text_becomes_a_string_and_what_follows_moves_up(void)
+{
+	begin_page(T0);
+	put32(6 | 1 << 5);
+	put_common(TEXT);
+	put32(16 | 6u << 16); /* 6 bytes at 16 */
+	put32(42);
+	put("hello\0\0\0", 8);
+	put_plain(2, 5);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 2);
+	is_text((char *)packet.events + 12, "hello");
+	is(at32(18), 42);
+	is_plain(22, T0 + 3, 5);
+	ok(strstr(classes.tsdl.bytes, "string _s;\n\t\tint32_t _v;"));
+}
+
+static void text_that_points_out_of_its_record_is_left_out(void)
+{
+	static const uint32_t words[] = { 24 | 1u << 16, 16 | 9u << 16, 0xffffffff, 0xffff };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		begin_page(T0);
+		put32(6 | 1 << 5);
+		put_common(TEXT);
+		put32(words[i]);
+		put32(42);
+		put("hello\0\0\0", 8);
+		put_plain(2, 5);
+		end_page();
+		open_page();
+		ok(next());
+		is(packet.n_events, 1);
+		is(packet.n_unknown, 1);
+		is_plain(0, T0 + 3, 5);
+	}
+}
+
+static void list_becomes_a_count_and_its_elements(void)
+{
+	begin_page(T0);
+	put32(5);
+	put_common(LIST);
+	put32(0 | 8u << 16); /* right behind the word */
+	put32(100);
+	put32(200);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.size, 12 + 2 + 8);
+	is(at16(12), 2);
+	is(at32(14), 100);
+	is(at32(18), 200);
+}
+
+static void put_enter(int64_t nr)
+{
+	put32(16);
+	put_common(ENTER);
+	put64((uint64_t)nr);
+	for (uint64_t i = 0; i < 6; i++)
+		put64(0x1111111100000000 + i);
+}
+
+static void put_exit(int64_t nr, int64_t ret)
+{
+	put32(6);
+	put_common(EXIT);
+	put64((uint64_t)nr);
+	put64((uint64_t)ret);
+}
+
+static void system_calls_are_events_of_their_own(void)
+{
+	static struct kernel_format f;
+
+	is(kernel_format_parse(&f, "name: sys_enter_close\nID: 3\n"
+			       "field:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
+			       "field:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n", "test",
+			       NULL), 0);
+	is(kernel_classes_tell_arguments(&classes, SYS_close, &f), 0);
+	begin_page(T0);
+	put_enter(SYS_close);
+	put_exit(SYS_close, -9);
+	put_enter(SYS_read); /* arguments not told */
+	put_exit(-1, 4);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 4);
+	is(packet.size, 16 + 20 + 60 + 28);
+	is(at32(12), 0); /* fd: the low half of the register */
+	is((int32_t)at32(28), -9);
+	is(at32(36 + 12 + 40), 5); /* the last argument of read */
+	is((int32_t)at32(96 + 12), -1); /* unknown: id and ret */
+	ok(strstr(classes.tsdl.bytes, "\"syscall_entry_close\""));
+	ok(strstr(classes.tsdl.bytes, "uint32_t _fd;\n\t};"));
+	ok(strstr(classes.tsdl.bytes, "\"syscall_exit_close\""));
+	ok(strstr(classes.tsdl.bytes, "\"syscall_entry_read\""));
+	ok(strstr(classes.tsdl.bytes, "\"syscall_exit_unknown\""));
+	ok(!strstr(classes.tsdl.bytes, "\"syscall_entry_write\""));
+}
+
+static void values_are_lttngs(void)
+{
+	begin_page(T0);
+	for (int i = 0; i < 2; i++) { /* described by the first, plain from then on */
+		put32(6);
+		put_common(SWITCH);
+		put32(120);
+		put32(55);
+		put64(i ? 0x100 : 1);
+	}
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 2);
+	is(at32(12), 20);
+	is(at32(20), 1);
+	is(at32(28 + 12), 20);
+	is(at32(28 + 16), 55);
+	is(at32(28 + 20), 0);
+	ok(strstr(classes.tsdl.bytes, "int32_t _prev_tid;"));
+}
+
+static void losses_are_read_from_the_flags(void)
+{
+	uint64_t commit;
+
+	begin_page(T0);
+	put_plain(0, 1);
+	commit = (n_bytes - KERNEL_PAGE_HEADER) | 1u << 31 | 1u << 30;
+	memcpy(bytes + 8, &commit, sizeof commit);
+	put64(1234);
+	open_page();
+	is(page.n_missed, 1234);
+	ok(next());
+	is(packet.n_events, 1);
+	commit &= ~(1ull << 30); /* lost, but not said how many */
+	memcpy(bytes + 8, &commit, sizeof commit);
+	open_page();
+	is(page.n_missed, 1);
+	open_page();
+	kernel_page_open(&page, &classes, &clock_1ns, bytes, n_bytes - 8, 0, FAR);
+	is(page.n_missed, 1);
+}
+
+static void page_out_of_time_is_refused(void)
+{
+	begin_page(T0);
+	put_plain(0, 1);
+	end_page();
+	kernel_page_open(&page, &classes, &clock_1ns, bytes, n_bytes, T0 + 1, FAR);
+	ok(page.malformed && !next());
+	is(page.ticks, T0 + 1);
+	kernel_page_open(&page, &classes, &clock_1ns, bytes, n_bytes, 0, T0 - 1);
+	ok(page.malformed && !next());
+	is(page.ticks, 0);
+}
+
+static void what_comes_before_the_damage_is_kept(void)
+{
+	begin_page(T0);
+	put_plain(0, 1);
+	put_plain(1, 2);
+	put32(28 | 1 << 5); /* 112 bytes, of which 8 are there */
+	put_common(PLAIN);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 2);
+	ok(page.malformed);
+	ok(!next());
+	is(page.ticks, T0 + 1);
+}
+
+static void time_never_goes_back(void)
+{
+	begin_page(T0);
+	put_plain(0, 1);
+	put32(31 | 5 << 5);
+	put32(0);
+	put_plain(0, 2);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.n_events, 1);
+	ok(page.malformed);
+}
+
+/* All kinds of records in one page. */
+static void build_mixed(void)
+{
+	begin_page(T0);
+	put_plain(0, 1);
+	put_enter(SYS_close);
+	put32(30 | 9 << 5);
+	put32(1);
+	put32(6 | 1 << 5);
+	put_common(TEXT);
+	put32(16 | 6u << 16);
+	put32(42);
+	put("hello\0\0\0", 8);
+	put32(0 | 5 << 5);
+	put32(4 + 16);
+	put_common(PLAIN);
+	put64(3);
+	put32(29 | 4 << 5);
+	put32(8);
+	put32(0xdeadbeef);
+	put_plain(1, 2);
+	put32(29);
+	end_page();
+}
+
+/* Converts @size bytes, alone on the heap so that a sanitizer sees a step beside them, and checks
+ * what must hold whatever they say. */
+static void convert_anything(const uint8_t *from, size_t size)
+{
+	uint8_t *copy = malloc(size ? size : 1), *last_end = copy;
+	uint64_t last_ns = 0;
+	int n = 0;
+
+	memcpy(copy, from, size);
+	kernel_page_open(&page, &classes, &clock_1ns, copy, size, T0, T0 + FAR);
+	while (next()) {
+		ok(packet.events >= last_end && packet.events + packet.size <= copy + size);
+		ok(packet.size >= KERNEL_EVENT_HEADER * packet.n_events);
+		ok(packet.begin_ns >= last_ns && packet.end_ns >= packet.begin_ns);
+		ok(packet.end_ns <= T0 + FAR);
+		last_end = packet.events + packet.size;
+		last_ns = packet.end_ns;
+		ok(n++ < 1000);
+	}
+	ok(page.ticks >= last_ns && page.ticks <= T0 + FAR);
+	free(copy);
+}
+
+static void page_cut_anywhere_is_survived(void)
+{
+	build_mixed();
+	for (size_t size = 0; size <= n_bytes; size++) {
+		uint64_t commit = size < KERNEL_PAGE_HEADER ? 0 : size - KERNEL_PAGE_HEADER;
+		uint64_t whole;
+
+		convert_anything(bytes, size);
+		memcpy(&whole, bytes + 8, 8);
+		memcpy(bytes + 8, &commit, 8);
+		convert_anything(bytes, size);
+		memcpy(bytes + 8, &whole, 8);
+	}
+}
+
+static void page_changed_anywhere_is_survived(void)
+{
+	build_mixed();
+	for (size_t i = 0; i < n_bytes; i++) {
+		uint8_t was = bytes[i];
+
+		for (int v = 0; v < 256; v++) {
+			bytes[i] = (uint8_t)v;
+			convert_anything(bytes, n_bytes);
+		}
+		bytes[i] = was;
+	}
+}
+
+static void page_of_noise_is_survived(void)
+{
+	uint64_t seed = 88172645463325252ull; /* xorshift64, Marsaglia 2003 */
+
+	for (int round = 0; round < 20000; round++) {
+		build_mixed();
+		for (int i = 0; i < 1 + round % 40; i++) {
+			seed ^= seed << 13;
+			seed ^= seed >> 7;
+			seed ^= seed << 17;
+			bytes[KERNEL_PAGE_HEADER + seed % (n_bytes - KERNEL_PAGE_HEADER)] =
+				(uint8_t)(seed >> 32);
+		}
+		convert_anything(bytes, n_bytes);
+	}
+}
+
+int main(void)
+{
+	set_up();
+	run(regular_records_stay_where_they_are);
+	run(metadata_tells_of_what_was_seen_and_only_once);
+	run(long_record_loses_its_length_word);
+	run(padding_ends_a_page_or_is_stepped_over);
+	run(time_is_extended_and_set);
+	run(absolute_stamps_take_their_top_bits_from_the_page);
+	run(gap_too_long_for_32_bits_starts_a_packet);
+	run(gap_of_records_not_understood_starts_one_too);
+	run(text_becomes_a_string_and_what_follows_moves_up);
+	run(text_that_points_out_of_its_record_is_left_out);
+	run(list_becomes_a_count_and_its_elements);
+	run(system_calls_are_events_of_their_own);
+	run(values_are_lttngs);
+	run(losses_are_read_from_the_flags);
+	run(page_out_of_time_is_refused);
+	run(what_comes_before_the_damage_is_kept);
+	run(time_never_goes_back);
+	run(page_cut_anywhere_is_survived);
+	run(page_changed_anywhere_is_survived);
+	run(page_of_noise_is_survived);
+	tear_down();
+	return n_failed != 0;
+}
