@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/view.c - `duet view`: the events of recordings, one line each, ordered by time.
+ *
+ * Lost events are shown where they were lost, and summed at the end.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/pattern.h"
+#include "cmd/view_print.h"
+#include "trace/names.h"
+#include "trace/trace.h"
+
+int cmd_view(int argc, char **argv);
+
+enum { PATTERNS_MAX = 64 };
+
+struct moment { /* --from, --to */
+	bool is_given;
+	bool is_of_day; /* ns since midnight of the day the recording begins */
+	int64_t ns;
+};
+
+struct view {
+	bool is_json;
+	bool shows_host;
+	uint64_t limit;
+	struct moment from, to;
+	const char *patterns[PATTERNS_MAX];
+	int n_patterns;
+	bool *is_wanted; /* by class number; NULL: all */
+	struct trace *trace;
+	struct names *names;
+	struct out out;
+	struct view_clock clock;
+	uint64_t lost_events, lost_packets;
+};
+
+static const char usage[] =
+	"usage: duet view [--json] [--limit N] [--from T] [--to T] [-e PATTERN]... TRACE...\n"
+	"\n"
+	"  -e PATTERN   only events like this: shop:*, sched_*, malloc (may be repeated)\n"
+	"  --from T     from this time on: HH:MM:SS[.n], YYYY-MM-DD HH:MM:SS[.n], or seconds since 1970\n"
+	"  --to T       up to this time\n"
+	"  --limit N    at most N events\n"
+	"  --json       one JSON object per line\n";
+
+static int complain(const char *what)
+{
+	fprintf(stderr, "duet view: %s\n", what);
+	return 2;
+}
+
+static void warn(void *context, const char *text)
+{
+	(void)context;
+	fprintf(stderr, "duet view: %s\n", text);
+}
+
+/* ".5" is 500000000 ns; false if there is something else. */
+static bool parse_fraction(const char *s, int64_t *ns)
+{
+	int64_t unit = 100000000;
+
+	*ns = 0;
+	if (!*s)
+		return true;
+	if (*s++ != '.')
+		return false;
+	for (; *s >= '0' && *s <= '9'; s++, unit /= 10)
+		*ns += (*s - '0') * unit;
+	return !*s;
+}
+
+static bool parse_moment(const char *s, struct moment *m)
+{
+	struct tm tm = { .tm_isdst = -1 };
+	const char *rest;
+	int64_t fraction;
+	char *end;
+
+	m->is_given = true;
+	rest = strptime(s, "%H:%M:%S", &tm);
+	if (rest) {
+		m->is_of_day = true;
+		m->ns = (tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec) * 1000000000ll;
+	} else if ((rest = strptime(s, "%Y-%m-%d%n%H:%M:%S", &tm)) ||
+		   (rest = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm))) {
+		m->ns = (int64_t)mktime(&tm) * 1000000000;
+	} else {
+		errno = 0;
+		m->ns = strtoll(s, &end, 10);
+		if (end == s || errno || m->ns < 0 || m->ns > INT64_MAX / 1000000000 - 1)
+			return false;
+		m->ns *= 1000000000;
+		rest = end;
+	}
+	if (!parse_fraction(rest, &fraction))
+		return false;
+	m->ns += fraction;
+	return true;
+}
+
+/* Midnight, local time, of the day on which the first packet begins. */
+static int64_t midnight_ns(const struct trace *t)
+{
+	int64_t begin_ns = INT64_MAX;
+	struct tm tm;
+	time_t s;
+
+	for (uint32_t i = 0; i < trace_n_streams(t); i++) {
+		const struct trace_stream_info *st = trace_stream(t, i);
+
+		if (st->n_packets && st->begin_ns < begin_ns)
+			begin_ns = st->begin_ns;
+	}
+	s = begin_ns == INT64_MAX ? 0 : (time_t)(begin_ns / 1000000000);
+	localtime_r(&s, &tm);
+	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+	tm.tm_isdst = -1;
+	return (int64_t)mktime(&tm) * 1000000000;
+}
+
+static void settle(struct moment *m, const struct trace *t)
+{
+	if (m->is_of_day)
+		m->ns += midnight_ns(t);
+}
+
+static bool is_match(const struct view *v, const struct trace_source *s, const char *event)
+{
+	const char *colon = strchr(event, ':'), *name = colon ? colon + 1 : event;
+	char channel[256];
+
+	if (colon)
+		snprintf(channel, sizeof channel, "%.*s", (int)(colon - event), event);
+	else
+		snprintf(channel, sizeof channel, "%s", s->domain == TRACE_KERNEL ? "kernel" : "");
+	for (int i = 0; i < v->n_patterns; i++) {
+		const char *p = v->patterns[i];
+
+		if (pattern_matches_event(p, p + strlen(p), channel, name))
+			return true;
+	}
+	return false;
+}
+
+static int choose_events(struct view *v)
+{
+	if (!v->n_patterns)
+		return 0;
+	v->is_wanted = calloc(trace_n_classes(v->trace) + (size_t)1, sizeof *v->is_wanted);
+	if (!v->is_wanted)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < trace_n_sources(v->trace); i++) {
+		const struct trace_source *s = trace_source(v->trace, i);
+
+		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
+			v->is_wanted[s->first_class + c->number] = is_match(v, s, c->name);
+	}
+	return 0;
+}
+
+static bool has_several_hosts(const struct trace *t)
+{
+	for (uint32_t i = 1; i < trace_n_sources(t); i++)
+		if (strcmp(trace_source(t, i)->hostname, trace_source(t, 0)->hostname))
+			return true;
+	return false;
+}
+
+static void show_event(struct view *v, const struct trace_event *e, const struct who *w)
+{
+	if (v->is_json)
+		view_json(&v->out, e, w);
+	else
+		view_text(&v->out, &v->clock, e, w, v->shows_host);
+}
+
+static void show_lost(struct view *v, const struct trace_event *e)
+{
+	v->lost_events += e->lost_events;
+	v->lost_packets += e->lost_packets;
+	if (v->is_json)
+		view_json_lost(&v->out, e);
+	else
+		view_text_lost(&v->out, e);
+}
+
+/* Events before --from are passed over one by one, for they may name threads of later ones. */
+static int show_all(struct view *v, struct diag *d)
+{
+	struct trace_event e;
+	struct who who;
+	uint64_t n = 0;
+	int item = TRACE_EVENT;
+
+	while (n < v->limit && !v->out.is_over && (item = trace_next(v->trace, &e, d)) > 0) {
+		if (v->to.is_given && e.time_ns > v->to.ns)
+			break;
+		if (item == TRACE_EVENT)
+			names_see(v->names, &e, &who);
+		if (v->from.is_given && e.time_ns < v->from.ns)
+			continue;
+		if (item == TRACE_LOST) {
+			show_lost(v, &e);
+		} else if (!v->is_wanted || v->is_wanted[trace_class_number(&e)]) {
+			show_event(v, &e, &who);
+			n++;
+		}
+	}
+	return item < 0 ? item : 0;
+}
+
+static void tell_lost(const struct view *v)
+{
+	if (v->lost_events || v->lost_packets)
+		fprintf(stderr,
+			"duet view: %" PRIu64 " events and %" PRIu64
+			" packets were lost while recording; larger or more buffers keep more\n",
+			v->lost_events, v->lost_packets);
+}
+
+static int view(struct view *v)
+{
+	struct diag d = { "no memory" };
+	int err = names_open(&v->names, v->trace, &d);
+
+	if (!err)
+		err = choose_events(v);
+	if (!err)
+		err = out_init(&v->out, STDOUT_FILENO);
+	if (err)
+		return complain(d.text);
+	settle(&v->from, v->trace);
+	settle(&v->to, v->trace);
+	v->shows_host = has_several_hosts(v->trace);
+	err = show_all(v, &d);
+	out_flush(&v->out);
+	if (err)
+		return complain(d.text);
+	if (v->out.err) {
+		snprintf(d.text, sizeof d.text, "cannot write: %s", strerror(-v->out.err));
+		return complain(d.text);
+	}
+	tell_lost(v);
+	return 0;
+}
+
+enum { OPT_JSON = 256, OPT_LIMIT, OPT_FROM, OPT_TO };
+
+static int take_option(struct view *v, int c)
+{
+	char *end;
+
+	switch (c) {
+	case OPT_JSON:
+		v->is_json = true;
+		return 0;
+	case OPT_LIMIT:
+		v->limit = strtoull(optarg, &end, 10);
+		return *end || end == optarg || *optarg == '-' ? complain("--limit takes a number") : 0;
+	case OPT_FROM:
+		return parse_moment(optarg, &v->from) ? 0 : complain("--from takes a time, as in 14:05:09.25");
+	case OPT_TO:
+		return parse_moment(optarg, &v->to) ? 0 : complain("--to takes a time, as in 14:05:09.25");
+	case 'e':
+		if (v->n_patterns == PATTERNS_MAX)
+			return complain("more than 64 patterns; join some with *");
+		v->patterns[v->n_patterns++] = optarg;
+		return 0;
+	default:
+		fputs(usage, stderr);
+		return 2;
+	}
+}
+
+static int take_options(struct view *v, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, OPT_JSON },    { "limit", required_argument, NULL, OPT_LIMIT },
+		{ "from", required_argument, NULL, OPT_FROM }, { "to", required_argument, NULL, OPT_TO },
+		{ "help", no_argument, NULL, 'h' },	    { 0 },
+	};
+	int c, err;
+
+	optind = 0; /* another verb may have used getopt */
+	while ((c = getopt_long(argc, argv, "e:h", options, NULL)) >= 0) {
+		if (c == 'h') {
+			fputs(usage, stdout);
+			exit(0);
+		}
+		err = take_option(v, c);
+		if (err)
+			return err;
+	}
+	if (optind < argc)
+		return 0;
+	fputs(usage, stderr);
+	return 2;
+}
+
+int cmd_view(int argc, char **argv)
+{
+	struct trace_options o = { .warn = warn };
+	struct view v = { .limit = UINT64_MAX };
+	struct diag d = { "" };
+	int status = take_options(&v, argc, argv);
+
+	if (status)
+		return status;
+	if (trace_open(&v.trace, (const char *const *)argv + optind, argc - optind, &o, &d))
+		return complain(d.text);
+	signal(SIGPIPE, SIG_IGN);
+	status = view(&v);
+	out_fini(&v.out);
+	names_close(v.names);
+	trace_close(v.trace);
+	free(v.is_wanted);
+	return status;
+}

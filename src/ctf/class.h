@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctf/class.h - types compiled to programs: flat lists of operations that decode.c runs.
+ *
+ * Fields whose sizes are known stand in runs: one alignment, one check against the end of the
+ * packet, then each field at a fixed distance from the beginning of its run.  A run ends where
+ * something of unknown size begins.  For every program:
+ *
+ *   (1) it ends with OP_END, and every jump leads forward, except from OP_AGAIN to its OP_LOOP
+ *   (2) a slot is written (OP_SAVE) before an operation reads it
+ *   (3) skipping (to the end of the event) runs only the operations that move; OP_RUN names the
+ *       first of those after it
+ */
+#ifndef CTF_CLASS_H
+#define CTF_CLASS_H
+
+#include "ctf/meta.h"
+
+enum { CTF_SLOTS = 64, CTF_LOOPS_MAX = 8, CTF_NO_SLOT = 255 };
+
+enum ctf_opcode {
+	/* These move. */
+	OP_RUN, /* align, check count bits, remember the place; `to` is the first that moves after */
+	OP_SAVE, /* an integer of the run into its slot */
+	OP_STRING, /* to its NUL */
+	OP_SEQUENCE, /* of numbers; count in the slot */
+	OP_TEXT_SEQUENCE,
+	OP_LOOP, /* count times (or as the slot says) up to OP_AGAIN at `to` */
+	OP_AGAIN,
+	OP_CHOICE, /* one of `cases`, by the tag in the slot */
+	OP_JUMP, /* the end of a case */
+	OP_END,
+	/* These only show what lies in a run. */
+	OP_NUMBER, /* integer, float or enum: `type` tells */
+	OP_ARRAY, /* of numbers, `count` of them */
+	OP_TEXT_ARRAY,
+	OP_OPEN, /* struct */
+	OP_CLOSE,
+	OP_CLOSE_ARRAY, /* of a loop */
+};
+
+enum ctf_scope { CTF_PACKET_HEADER, CTF_PACKET_CONTEXT, CTF_EVENT_HEADER, CTF_CONTEXT, CTF_PAYLOAD };
+
+struct ctf_case {
+	uint64_t first, last;
+	uint32_t to;
+};
+
+struct ctf_op {
+	uint8_t code;
+	uint8_t slot;
+	uint8_t scope; /* enum ctf_scope */
+	bool is_hidden; /* a length or padding: implied by another field, or nothing */
+	bool is_big; /* byte order of the number */
+	bool is_signed;
+	bool is_first_run;
+	bool is_tag_signed; /* choices */
+	uint32_t to;
+	uint32_t align_bits;
+	uint32_t stride_bits; /* arrays, sequences: from element to element */
+	uint32_t size_bits; /* of one number */
+	uint32_t n_cases;
+	uint64_t offset_bits; /* in its run */
+	uint64_t count; /* arrays, loops: elements; runs: bits */
+	const struct ctf_type *type;
+	const char *name; /* without the leading underscore; NULL: an element */
+	const struct ctf_case *cases;
+};
+
+struct ctf_program {
+	const struct ctf_op *ops;
+	uint32_t n_ops;
+	uint32_t payload; /* index of the payload's first operation */
+	bool is_fixed; /* ops[0] is a run (or nothing), and it is all */
+	uint32_t align_bits; /* if fixed */
+	uint64_t size_bits;
+};
+
+enum ctf_header { /* of events; all but the first are decoded by hand */
+	CTF_HEADER_GENERIC,
+	CTF_HEADER_COMPACT, /* 5 bits of id, 27 of time, little-endian */
+	CTF_HEADER_LARGE, /* u16 id, u32 time */
+	CTF_HEADER_KERNEL, /* u32 time, u16 id: duet's */
+	CTF_HEADER_NONE, /* no header: one event class, no time */
+};
+
+int ctf_class_compile_packets(struct ctf_meta *m, struct diag *d);
+
+/* Compiles the stream's packet context, event header and all its events.  An event that cannot be
+ * compiled gets its `error`; only memory and the packet's own types make this fail. */
+int ctf_class_compile_stream(struct ctf_meta *m, struct ctf_stream_class *s, struct diag *d);
+
+/* ctf_class_find - the operation that shows field @name (as displayed) of @scope, not inside another
+ * struct; NULL if there is none. */
+const struct ctf_op *ctf_class_find(const struct ctf_event_class *e, enum ctf_scope scope,
+				    const char *name);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctf/decode.h - bytes of a packet to events and fields.
+ *
+ * Places are counted in bits from the beginning of the packet.  Nothing is read at or beyond `end`,
+ * whatever the bytes say; a field that would reach over it ends the decoding.  There is no object
+ * per field: ctf_walk_next() gives one field at a time, in order, from where it lies.
+ */
+#ifndef CTF_DECODE_H
+#define CTF_DECODE_H
+
+#include <string.h>
+
+#include "ctf/class.h"
+
+struct ctf_packet_info {
+	const struct ctf_stream_class *stream;
+	uint64_t body_bits; /* where events begin */
+	uint64_t content_bits; /* where they end; at least body_bits, not checked against the file */
+	uint64_t packet_bits; /* not less than content_bits */
+	uint64_t begin, end; /* clock */
+	uint64_t sequence, discarded;
+	uint64_t instance;
+	uint32_t cpu; /* UINT32_MAX: unknown */
+	bool has_size, has_begin, has_end, has_sequence, has_discarded;
+};
+
+/* Where and why decoding stopped. */
+struct ctf_fault {
+	uint64_t at_bits;
+	uint64_t wanted_bits; /* 0: see `what` */
+	const char *name; /* of the field, may be NULL */
+	const char *what;
+};
+
+/*
+ * ctf_packet_read - the header and context of the packet that begins at @bytes.
+ *
+ * @size: bytes from there to the end of the file.
+ * @slots: CTF_SLOTS of them, kept for the packet's events.
+ *
+ * Returns 0, or -EINVAL with the reason in @fault; then @info says nothing.
+ */
+int ctf_packet_read(const struct ctf_meta *m, const uint8_t *bytes, uint64_t size,
+		    struct ctf_packet_info *info, uint64_t *slots, struct ctf_fault *fault);
+
+/* One event, as it lies in its packet.  Lends everything. */
+struct ctf_event {
+	const struct ctf_event_class *class;
+	const uint8_t *packet;
+	uint64_t body_bits; /* after the header */
+	uint64_t end_bits; /* of the event */
+	uint64_t *slots;
+};
+
+/* Reads events of one packet, one after the other. */
+struct ctf_reader {
+	const struct ctf_stream_class *stream;
+	const uint8_t *packet;
+	uint64_t at, end; /* bits */
+	uint64_t clock; /* of the last event; at first, of the packet */
+	uint64_t idle; /* elements without bits that may still pass: a bound on work */
+	uint64_t *slots;
+	struct ctf_fault fault;
+};
+
+void ctf_reader_init(struct ctf_reader *r, const uint8_t *packet, const struct ctf_packet_info *info,
+		     uint64_t *slots);
+
+/* ctf_reader_next - the next event.  Returns 1; 0 at the end of the packet; -EINVAL with r->fault if
+ * what is there is no event. */
+int ctf_reader_next(struct ctf_reader *r, struct ctf_event *e);
+
+/* What ctf_walk_next() found. */
+enum ctf_found {
+	CTF_WALK_END,
+	CTF_INT, /* i */
+	CTF_UINT, /* u */
+	CTF_REAL, /* real */
+	CTF_TEXT, /* text, size */
+	CTF_LABEL, /* enum: i or u, label (NULL: none fits) */
+	CTF_OPEN, /* struct: its members up to CTF_CLOSE */
+	CTF_CLOSE,
+	CTF_OPEN_ARRAY, /* u elements up to CTF_CLOSE_ARRAY */
+	CTF_CLOSE_ARRAY,
+};
+
+struct ctf_value {
+	uint8_t scope; /* enum ctf_scope */
+	uint8_t base; /* integers, enums */
+	bool is_signed;
+	bool is_hidden; /* a length that its sequence implies, or padding */
+	bool is_single; /* CTF_REAL: from 32 bits */
+	uint8_t size_bits;
+	const char *name; /* NULL: an element of an array */
+	union {
+		int64_t i;
+		uint64_t u;
+		double real;
+	};
+	const char *label;
+	const char *text;
+	size_t size; /* bytes of text, without its NUL */
+};
+
+struct ctf_walk {
+	const struct ctf_op *ops;
+	uint32_t op;
+	const uint8_t *packet;
+	uint64_t at, base, end;
+	uint64_t *slots;
+	uint64_t idle;
+	uint64_t left; /* elements of the array being given out */
+	uint64_t element_at;
+	int depth; /* loops */
+	bool is_in_array;
+	struct ctf_loop {
+		uint32_t op;
+		uint64_t left;
+		uint64_t at; /* where this turn began */
+	} loops[CTF_LOOPS_MAX];
+};
+
+/* ctf_walk_event - begin to walk over @e's fields, from @scope on: CTF_CONTEXT or CTF_PAYLOAD. */
+void ctf_walk_event(struct ctf_walk *w, const struct ctf_event *e, enum ctf_scope scope);
+enum ctf_found ctf_walk_next(struct ctf_walk *w, struct ctf_value *v);
+
+/* ctf_event_number, ctf_event_text - one field found by ctf_class_find().  False if the event does
+ * not have it (another case of a variant) or it is of another kind. */
+bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_t *value);
+bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const char **text, size_t *size);
+
+uint64_t ctf_read_bits(const uint8_t *bytes, uint64_t at, uint32_t size, bool is_big);
+const char *ctf_enum_label(const struct ctf_type *t, uint64_t value);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* ctf/meta.c - the metadata's memory, its file, and look-ups.  See meta.h. */
+#include "ctf/meta.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "ctf/class.h"
+
+enum { ARENA_CHUNK = 64 * 1024, BY_ID_MAX = 16384 };
+static const off_t FILE_MAX = 256 << 20;
+
+struct ctf_arena {
+	struct ctf_arena *next;
+	size_t used, size;
+	_Alignas(16) char bytes[];
+};
+
+void *ctf_meta_alloc(struct ctf_meta *m, size_t size)
+{
+	struct ctf_arena *a = m->arena;
+	size_t chunk;
+	void *p;
+
+	if (size > SIZE_MAX / 4)
+		return NULL;
+	size = (size + 15) & ~(size_t)15;
+	if (!a || size > a->size - a->used) {
+		chunk = size > ARENA_CHUNK ? size : ARENA_CHUNK;
+		a = calloc(1, sizeof *a + chunk);
+		if (!a)
+			return NULL;
+		a->size = chunk;
+		a->next = m->arena;
+		m->arena = a;
+	}
+	p = a->bytes + a->used;
+	a->used += size;
+	return p;
+}
+
+char *ctf_meta_string(struct ctf_meta *m, const char *text, size_t size)
+{
+	char *s = ctf_meta_alloc(m, size + 1);
+
+	if (s)
+		memcpy(s, text, size);
+	return s;
+}
+
+void *ctf_meta_grow(struct ctf_meta *m, void *array, uint32_t n, size_t element_size)
+{
+	uint32_t capacity;
+	void *bigger;
+
+	if (n & (n - 1) || (n && n < 4)) /* only powers of two from 4 are full */
+		return array;
+	if (n > UINT32_MAX / 2)
+		return NULL;
+	capacity = n ? 2 * n : 4;
+	bigger = ctf_meta_alloc(m, capacity * element_size);
+	if (bigger && n)
+		memcpy(bigger, array, n * element_size);
+	return bigger;
+}
+
+void ctf_meta_close(struct ctf_meta *m)
+{
+	while (m->arena) {
+		struct ctf_arena *a = m->arena;
+
+		m->arena = a->next;
+		free(a);
+	}
+	*m = (struct ctf_meta){ 0 };
+}
+
+const char *ctf_meta_env(const struct ctf_meta *m, const char *key)
+{
+	for (uint32_t i = 0; i < m->n_env; i++)
+		if (!strcmp(m->env[i].key, key))
+			return m->env[i].text;
+	return NULL;
+}
+
+const struct ctf_clock *ctf_meta_clock(const struct ctf_meta *m, const char *name)
+{
+	for (uint32_t i = 0; i < m->n_clocks; i++)
+		if (!name || !strcmp(m->clocks[i].name, name))
+			return &m->clocks[i];
+	return NULL;
+}
+
+struct ctf_stream_class *ctf_meta_stream(const struct ctf_meta *m, uint64_t id)
+{
+	for (struct ctf_stream_class *s = m->streams; s; s = s->next)
+		if (s->id == id)
+			return s;
+	return NULL;
+}
+
+static int compare_id(const void *a, const void *b)
+{
+	uint32_t x = (*(struct ctf_event_class *const *)a)->id;
+	uint32_t y = (*(struct ctf_event_class *const *)b)->id;
+
+	return x < y ? -1 : x > y;
+}
+
+struct ctf_event_class *ctf_stream_event(const struct ctf_stream_class *s, uint32_t id)
+{
+	struct ctf_event_class key = { .id = id }, *k = &key, **found;
+
+	if (id < s->n_by_id)
+		return s->by_id[id];
+	if (!s->n_sparse)
+		return NULL;
+	found = bsearch(&k, s->sparse, s->n_sparse, sizeof *s->sparse, compare_id);
+	return found ? *found : NULL;
+}
+
+/* Ids below a bound go into a table; that of two classes with one id is the first. */
+static int link_events(struct ctf_meta *m, struct ctf_stream_class *s)
+{
+	uint32_t n_sparse = 0, top = 0;
+
+	for (struct ctf_event_class *e = m->events; e; e = e->next) {
+		if (e->stream_id != s->id)
+			continue;
+		if (e->id >= BY_ID_MAX)
+			n_sparse++;
+		else if (e->id >= top)
+			top = e->id + 1;
+	}
+	s->by_id = ctf_meta_alloc(m, (top + (size_t)1) * sizeof *s->by_id);
+	s->sparse = ctf_meta_alloc(m, (n_sparse + (size_t)1) * sizeof *s->sparse);
+	if (!s->by_id || !s->sparse)
+		return -ENOMEM;
+	s->n_by_id = top;
+	for (struct ctf_event_class *e = m->events; e; e = e->next) {
+		if (e->stream_id != s->id)
+			continue;
+		if (e->id >= BY_ID_MAX)
+			s->sparse[s->n_sparse++] = e;
+		else if (!s->by_id[e->id])
+			s->by_id[e->id] = e;
+	}
+	qsort(s->sparse, s->n_sparse, sizeof *s->sparse, compare_id);
+	return 0;
+}
+
+static int link_all(struct ctf_meta *m, struct diag *d)
+{
+	int err = ctf_class_compile_packets(m, d);
+
+	for (struct ctf_stream_class *s = m->streams; s && !err; s = s->next) {
+		err = link_events(m, s);
+		if (!err)
+			err = ctf_class_compile_stream(m, s, d);
+	}
+	return err;
+}
+
+static uint32_t get_u32(const char *p, bool is_swapped)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof v);
+	return is_swapped ? __builtin_bswap32(v) : v;
+}
+
+size_t ctf_meta_unpack(char *bytes, size_t size, bool *is_damaged)
+{
+	enum { HEADER = 37, AT_CONTENT = 24, AT_PACKET = 28 };
+	static const uint32_t magic = 0x75D11D57;
+	bool is_swapped = size >= HEADER && get_u32(bytes, true) == magic;
+	size_t from = 0, to = 0;
+
+	*is_damaged = false;
+	while (from < size) {
+		uint32_t content, packet;
+
+		if (size - from < HEADER || get_u32(bytes + from, is_swapped) != magic)
+			break;
+		content = get_u32(bytes + from + AT_CONTENT, is_swapped) / 8;
+		packet = get_u32(bytes + from + AT_PACKET, is_swapped) / 8;
+		if (content < HEADER || packet < content || content > size - from)
+			break;
+		memmove(bytes + to, bytes + from + HEADER, content - HEADER);
+		to += content - HEADER;
+		if (packet > size - from)
+			return to; /* only its padding is cut */
+		from += packet;
+	}
+	*is_damaged = from < size;
+	return to;
+}
+
+static int read_file(const char *path, char **bytes, size_t *size, struct diag *d)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return diag_errno(d, "cannot open %s", path);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX) {
+		close(fd);
+		return diag_fail(d, -EINVAL, "%s: not a file of metadata", path);
+	}
+	*bytes = malloc((size_t)st.st_size + 1);
+	n = *bytes ? io_read(fd, *bytes, (size_t)st.st_size) : -ENOMEM;
+	close(fd);
+	if (n < 0) {
+		free(*bytes);
+		return diag_fail(d, (int)n, "cannot read %s: %s", path, strerror((int)-n));
+	}
+	*size = (size_t)n;
+	return 0;
+}
+
+/* CTF 2 metadata begin with a record separator; say so rather than "unexpected character". */
+static int parse_bytes(struct ctf_meta *m, char *bytes, size_t size, struct diag *d)
+{
+	bool is_cut = false;
+	int err;
+
+	if (size && bytes[0] == 0x1e)
+		return diag_fail(d, -EOPNOTSUPP, "CTF 2 is not read yet, only CTF 1.8");
+	if (size >= 4 && (get_u32(bytes, false) == 0x75D11D57 || get_u32(bytes, true) == 0x75D11D57))
+		size = ctf_meta_unpack(bytes, size, &is_cut);
+	err = ctf_meta_parse(m, bytes, size, d);
+	if (!err && is_cut)
+		err = diag_fail(d, -EINVAL, "a packet of it is not whole");
+	return err;
+}
+
+int ctf_meta_open(struct ctf_meta *m, const char *path, struct diag *d)
+{
+	struct diag why = { 0 };
+	size_t size = 0;
+	char *bytes = NULL;
+	int err, damage;
+
+	*m = (struct ctf_meta){ 0 };
+	err = read_file(path, &bytes, &size, d);
+	if (err)
+		return err;
+	damage = parse_bytes(m, bytes, size, &why);
+	free(bytes);
+	if (!m->has_trace || !m->streams) {
+		err = damage ? damage : -EINVAL;
+		if (!damage)
+			diag_fail(&why, err, "it describes no %s", m->has_trace ? "stream" : "trace");
+	} else {
+		err = link_all(m, &why);
+	}
+	if (err || damage)
+		diag_fail(d, err, "%.400s: %.600s", path, why.text);
+	if (err)
+		ctf_meta_close(m);
+	return err ? err : damage ? 1 : 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctf/meta.h - what a trace's metadata says, as a tree in memory.
+ *
+ * Parsed once from TSDL (CTF 1.8), then only read: any number of threads may share it.  All of it
+ * lies in one arena and goes with ctf_meta_close().  What always holds after a parse:
+ *
+ *   (1) sizes are 1 to 64 bits, alignments are powers of two up to 4096
+ *   (2) types form a tree or share branches, never a cycle, and are at most CTF_DEPTH_MAX deep
+ *   (3) the arena is in proportion to the length of the text
+ *
+ * Shared branches may still stand for very many fields; class.c bounds what it makes of them.
+ */
+#ifndef CTF_META_H
+#define CTF_META_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+
+enum { CTF_DEPTH_MAX = 32, CTF_ALIGN_MAX = 4096 };
+
+enum ctf_kind {
+	CTF_INTEGER,
+	CTF_FLOAT,
+	CTF_ENUM,
+	CTF_STRING,
+	CTF_STRUCT,
+	CTF_VARIANT,
+	CTF_ARRAY,
+	CTF_SEQUENCE,
+};
+
+enum ctf_order { CTF_NATIVE, CTF_LITTLE, CTF_BIG };
+
+struct ctf_label {
+	const char *text;
+	uint64_t first, last; /* inclusive; two's complement if the container is signed */
+};
+
+struct ctf_member {
+	const char *name; /* as written, underscores and all */
+	const struct ctf_type *type;
+};
+
+struct ctf_type {
+	uint8_t kind; /* enum ctf_kind */
+	uint8_t order; /* enum ctf_order: integers, floats */
+	uint8_t base; /* integers: 2, 8, 10 or 16 */
+	bool is_signed;
+	bool is_text; /* integers: a character */
+	uint32_t size_bits; /* integers, floats */
+	uint32_t align_bits; /* of all kinds; 1 for variants */
+	uint32_t exponent_bits; /* floats */
+	uint32_t depth;
+	uint32_t n_members; /* structs, variants; of enums: labels */
+	uint64_t length; /* arrays */
+	const struct ctf_type *of; /* arrays, sequences: the element; enums: the container */
+	const char *path; /* sequences: where the length is; variants: the tag */
+	const char *clock; /* integers: name of the clock they show, or NULL */
+	const struct ctf_member *members;
+	const struct ctf_label *labels;
+};
+
+struct ctf_env {
+	const char *key;
+	const char *text; /* NULL: it is a number */
+	int64_t number;
+};
+
+struct ctf_clock {
+	const char *name;
+	uint8_t uuid[16];
+	bool has_uuid;
+	uint64_t freq; /* never 0 */
+	int64_t offset_s;
+	int64_t offset; /* in ticks of the clock */
+};
+
+struct ctf_program;
+
+struct ctf_event_class {
+	struct ctf_event_class *next; /* in the order of the metadata */
+	const char *name;
+	uint32_t id;
+	uint32_t stream_id;
+	uint32_t number; /* 0 ... n_events - 1 within the trace */
+	int loglevel; /* -1 if not given */
+	const struct ctf_type *context;
+	const struct ctf_type *fields;
+	const struct ctf_program *program; /* NULL if it cannot be read: see error */
+	const char *error;
+};
+
+struct ctf_stream_class {
+	struct ctf_stream_class *next;
+	uint32_t id;
+	const struct ctf_type *packet_context;
+	const struct ctf_type *event_header;
+	const struct ctf_type *event_context;
+	const struct ctf_program *packet_program;
+	const struct ctf_program *header_program;
+	uint8_t header_kind; /* enum ctf_header, class.h */
+	uint32_t n_by_id;
+	struct ctf_event_class **by_id; /* ids below n_by_id; holes are NULL */
+	uint32_t n_sparse;
+	struct ctf_event_class **sparse; /* the others, by ascending id */
+};
+
+struct ctf_meta {
+	struct ctf_arena *arena;
+	uint8_t uuid[16];
+	bool has_uuid;
+	uint8_t order; /* CTF_LITTLE or CTF_BIG */
+	bool has_trace;
+	const struct ctf_type *packet_header;
+	const struct ctf_program *packet_header_program;
+	struct ctf_clock *clocks;
+	uint32_t n_clocks;
+	struct ctf_env *env;
+	uint32_t n_env;
+	struct ctf_stream_class *streams;
+	uint32_t n_streams;
+	struct ctf_event_class *events;
+	struct ctf_event_class **last_event; /* where the next is hung */
+	uint32_t n_events;
+	uint64_t n_ops; /* of all programs: bounded, see class.c */
+	uint64_t n_steps; /* spent on looking up lengths and tags: bounded too */
+};
+
+/*
+ * ctf_meta_parse - read TSDL text.
+ *
+ * On error (-EINVAL, -ENOMEM) @m holds what was whole before the bad place, still to be closed,
+ * and is usable if m->has_trace and a stream is there: a recording cut short is like that.
+ */
+int ctf_meta_parse(struct ctf_meta *m, const char *text, size_t size, struct diag *d);
+
+/*
+ * ctf_meta_open - read a metadata file, plain or packetised.
+ *
+ * Returns 0; 1 if it is damaged but usable, with the damage in @d; or -errno.
+ */
+int ctf_meta_open(struct ctf_meta *m, const char *path, struct diag *d);
+void ctf_meta_close(struct ctf_meta *m);
+
+/* ctf_meta_unpack - the text of packetised metadata, in place: @bytes shrinks to it.
+ * Returns its size; *@is_damaged if a packet was not whole. */
+size_t ctf_meta_unpack(char *bytes, size_t size, bool *is_damaged);
+
+const char *ctf_meta_env(const struct ctf_meta *m, const char *key); /* NULL: none, or a number */
+const struct ctf_clock *ctf_meta_clock(const struct ctf_meta *m, const char *name);
+struct ctf_stream_class *ctf_meta_stream(const struct ctf_meta *m, uint64_t id);
+struct ctf_event_class *ctf_stream_event(const struct ctf_stream_class *s, uint32_t id);
+
+/* Zeroed memory of the metadata's life time; NULL if there is none. */
+void *ctf_meta_alloc(struct ctf_meta *m, size_t size);
+char *ctf_meta_string(struct ctf_meta *m, const char *text, size_t size);
+
+/* Room for one more in an array of the arena that grows by doubling. */
+void *ctf_meta_grow(struct ctf_meta *m, void *array, uint32_t n, size_t element_size);
+
+#endif

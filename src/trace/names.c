@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* trace/names.c - see names.h. */
+#include "trace/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_MAX_BYTES = 16, CPUS_MAX = 4096 };
+static const uint32_t THREADS_MAX = 1u << 20; /* of all hosts; later ones stay without name */
+
+enum role { ROLE_NONE, ROLE_DUMP, ROLE_SWITCH, ROLE_FORK, ROLE_EXEC, ROLE_RENAME, ROLE_PROCNAME };
+
+struct class_plan {
+	enum role role;
+	const struct ctf_op *tid, *pid, *procname; /* contexts */
+	const struct ctf_op *field[5]; /* as the role wants them */
+};
+
+struct thread {
+	uint64_t key; /* host << 32 | tid, plus 1: 0 is an empty place */
+	int32_t pid; /* -1: unknown */
+	uint8_t size;
+	char name[NAME_MAX_BYTES];
+};
+
+struct names {
+	struct class_plan *plans; /* by class number */
+	uint32_t *hosts; /* by source number */
+	uint32_t n_hosts;
+	int32_t *running; /* tid by host and cpu, for kernels traced without a tid context */
+	struct thread *threads; /* open addressing, never more than half full */
+	uint32_t n_threads, capacity;
+};
+
+static const struct {
+	const char *event;
+	enum role role;
+	const char *fields[5];
+} roles[] = {
+	{ "lttng_statedump_process_state", ROLE_DUMP, { "tid", "pid", "name" } },
+	{ "sched_switch", ROLE_SWITCH, { "prev_tid", "prev_comm", "next_tid", "next_comm" } },
+	{ "sched_process_fork", ROLE_FORK,
+	  { "child_tid", "child_pid", "child_comm", "parent_tid", "parent_pid" } },
+	{ "sched_process_exec", ROLE_EXEC, { "tid", "filename" } },
+	{ "task_rename", ROLE_RENAME, { "tid", "newcomm" } },
+	{ "lttng_ust_statedump:procname", ROLE_PROCNAME, { "procname" } },
+};
+
+static void plan_class(struct class_plan *p, const struct ctf_event_class *c)
+{
+	const struct ctf_op *vtid = ctf_class_find(c, CTF_CONTEXT, "vtid");
+	const struct ctf_op *vpid = ctf_class_find(c, CTF_CONTEXT, "vpid");
+
+	p->tid = vtid ? vtid : ctf_class_find(c, CTF_CONTEXT, "tid");
+	p->pid = vpid ? vpid : ctf_class_find(c, CTF_CONTEXT, "pid");
+	p->procname = ctf_class_find(c, CTF_CONTEXT, "procname");
+	for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
+		if (strcmp(c->name, roles[r].event))
+			continue;
+		p->role = roles[r].role;
+		for (int i = 0; i < 5 && roles[r].fields[i]; i++)
+			p->field[i] = ctf_class_find(c, CTF_PAYLOAD, roles[r].fields[i]);
+	}
+}
+
+static void number_hosts(struct names *n, const struct trace *t)
+{
+	for (uint32_t i = 0; i < trace_n_sources(t); i++) {
+		uint32_t same = 0;
+
+		while (same < i && strcmp(trace_source(t, same)->hostname, trace_source(t, i)->hostname))
+			same++;
+		n->hosts[i] = same < i ? n->hosts[same] : n->n_hosts++;
+	}
+}
+
+int names_open(struct names **result, const struct trace *t, struct diag *d)
+{
+	struct names *n = calloc(1, sizeof *n);
+
+	*result = NULL;
+	if (!n)
+		return diag_fail(d, -ENOMEM, "no memory for names of threads");
+	n->capacity = 1024;
+	n->plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *n->plans);
+	n->hosts = calloc(trace_n_sources(t) + (size_t)1, sizeof *n->hosts);
+	n->threads = calloc(n->capacity, sizeof *n->threads);
+	if (n->hosts)
+		number_hosts(n, t);
+	n->running = calloc((n->n_hosts + (size_t)1) * CPUS_MAX, sizeof *n->running);
+	if (!n->plans || !n->hosts || !n->threads || !n->running) {
+		names_close(n);
+		return diag_fail(d, -ENOMEM, "no memory for names of threads");
+	}
+	for (size_t i = 0; i < (n->n_hosts + (size_t)1) * CPUS_MAX; i++)
+		n->running[i] = -1;
+	for (uint32_t i = 0; i < trace_n_sources(t); i++) {
+		const struct trace_source *s = trace_source(t, i);
+
+		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
+			plan_class(&n->plans[s->first_class + c->number], c);
+	}
+	*result = n;
+	return 0;
+}
+
+void names_close(struct names *n)
+{
+	if (!n)
+		return;
+	free(n->plans);
+	free(n->hosts);
+	free(n->threads);
+	free(n->running);
+	free(n);
+}
+
+static struct thread *place_of(struct thread *threads, uint32_t capacity, uint64_t key)
+{
+	uint32_t i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 32) & (capacity - 1);
+
+	while (threads[i].key && threads[i].key != key)
+		i = (i + 1) & (capacity - 1);
+	return &threads[i];
+}
+
+static bool grow(struct names *n)
+{
+	uint32_t capacity = n->capacity * 2;
+	struct thread *bigger;
+
+	if (n->n_threads >= THREADS_MAX)
+		return false;
+	if (n->n_threads < n->capacity / 2)
+		return true;
+	bigger = calloc(capacity, sizeof *bigger);
+	if (!bigger)
+		return false;
+	for (uint32_t i = 0; i < n->capacity; i++)
+		if (n->threads[i].key)
+			*place_of(bigger, capacity, n->threads[i].key) = n->threads[i];
+	free(n->threads);
+	n->threads = bigger;
+	n->capacity = capacity;
+	return true;
+}
+
+static struct thread *find(const struct names *n, uint32_t host, int64_t tid)
+{
+	struct thread *t = place_of(n->threads, n->capacity, ((uint64_t)host << 32 | (uint32_t)tid) + 1);
+
+	return t->key ? t : NULL;
+}
+
+static struct thread *find_or_add(struct names *n, uint32_t host, int64_t tid)
+{
+	uint64_t key = ((uint64_t)host << 32 | (uint32_t)tid) + 1;
+	struct thread *t = place_of(n->threads, n->capacity, key);
+
+	if (t->key)
+		return t;
+	if (!grow(n))
+		return NULL;
+	t = place_of(n->threads, n->capacity, key);
+	t->key = key;
+	t->pid = -1;
+	n->n_threads++;
+	return t;
+}
+
+/* A tid of 0 is the idle task, one per cpu: its names ("swapper/3") would overwrite each other. */
+static void name_thread(struct names *n, uint32_t host, int64_t tid, const char *name, size_t size)
+{
+	struct thread *t = tid > 0 ? find_or_add(n, host, tid) : NULL;
+
+	if (!t || !size)
+		return;
+	t->size = (uint8_t)(size < NAME_MAX_BYTES ? size : NAME_MAX_BYTES);
+	memcpy(t->name, name, t->size);
+}
+
+static void set_pid(struct names *n, uint32_t host, int64_t tid, int64_t pid)
+{
+	struct thread *t = tid > 0 && pid > 0 ? find_or_add(n, host, tid) : NULL;
+
+	if (t)
+		t->pid = (int32_t)pid;
+}
+
+static int64_t number(const struct trace_event *e, const struct ctf_op *op)
+{
+	int64_t v;
+
+	return ctf_event_number(&e->ctf, op, &v) ? v : -1;
+}
+
+static void name_from(struct names *n, uint32_t host, int64_t tid, const struct trace_event *e,
+		      const struct ctf_op *op)
+{
+	const char *text;
+	size_t size;
+
+	if (ctf_event_text(&e->ctf, op, &text, &size))
+		name_thread(n, host, tid, text, size);
+}
+
+static int32_t *running_on(struct names *n, uint32_t host, uint32_t cpu)
+{
+	return &n->running[host * (size_t)CPUS_MAX + cpu % CPUS_MAX];
+}
+
+static void learn_fork(struct names *n, uint32_t host, const struct class_plan *p,
+		       const struct trace_event *e)
+{
+	int64_t child = number(e, p->field[0]);
+
+	set_pid(n, host, child, number(e, p->field[1]));
+	name_from(n, host, child, e, p->field[2]);
+	set_pid(n, host, number(e, p->field[3]), number(e, p->field[4]));
+}
+
+/* The kernel names a task after the last part of what it executes, cut to 15 bytes. */
+static void learn_exec(struct names *n, uint32_t host, const struct class_plan *p,
+		       const struct trace_event *e)
+{
+	const char *text, *slash;
+	size_t size;
+
+	if (!ctf_event_text(&e->ctf, p->field[1], &text, &size))
+		return;
+	slash = memrchr(text, '/', size);
+	if (slash) {
+		size -= (size_t)(slash + 1 - text);
+		text = slash + 1;
+	}
+	name_thread(n, host, number(e, p->field[0]), text, size < 15 ? size : 15);
+}
+
+static void learn(struct names *n, uint32_t host, const struct class_plan *p, const struct trace_event *e,
+		  const struct who *w)
+{
+	switch (p->role) {
+	case ROLE_NONE:
+		break;
+	case ROLE_DUMP:
+		set_pid(n, host, number(e, p->field[0]), number(e, p->field[1]));
+		name_from(n, host, number(e, p->field[0]), e, p->field[2]);
+		break;
+	case ROLE_SWITCH:
+		name_from(n, host, number(e, p->field[0]), e, p->field[1]);
+		name_from(n, host, number(e, p->field[2]), e, p->field[3]);
+		*running_on(n, host, e->cpu) = (int32_t)number(e, p->field[2]);
+		break;
+	case ROLE_FORK:
+		learn_fork(n, host, p, e);
+		break;
+	case ROLE_EXEC:
+		learn_exec(n, host, p, e);
+		break;
+	case ROLE_RENAME:
+		name_from(n, host, number(e, p->field[0]), e, p->field[1]);
+		break;
+	case ROLE_PROCNAME:
+		name_from(n, host, w->pid, e, p->field[0]);
+		break;
+	}
+}
+
+static void identify(struct names *n, uint32_t host, const struct class_plan *p,
+		     const struct trace_event *e, struct who *w)
+{
+	*w = (struct who){ .name = "", .pid = -1, .tid = -1 };
+	if (p->tid)
+		w->tid = number(e, p->tid);
+	else if (e->stream->source->domain == TRACE_KERNEL)
+		w->tid = p->role == ROLE_SWITCH ? number(e, p->field[0]) : *running_on(n, host, e->cpu);
+	if (p->pid)
+		w->pid = number(e, p->pid);
+}
+
+static void name_it(const struct names *n, uint32_t host, const struct class_plan *p,
+		    const struct trace_event *e, struct who *w)
+{
+	const struct thread *t = w->tid > 0 ? find(n, host, w->tid) : NULL;
+	const struct thread *process;
+
+	if (t && w->pid < 0)
+		w->pid = t->pid;
+	if (p->procname && ctf_event_text(&e->ctf, p->procname, &w->name, &w->size) && w->size)
+		return;
+	process = w->pid > 0 && (!t || !t->size) ? find(n, host, w->pid) : NULL;
+	if (process)
+		t = process;
+	if (t) {
+		w->name = t->name;
+		w->size = t->size;
+	} else if (!w->tid && e->stream->source->domain == TRACE_KERNEL) {
+		w->name = "swapper";
+		w->size = 7;
+	}
+}
+
+void names_see(struct names *n, const struct trace_event *e, struct who *w)
+{
+	uint32_t host = n->hosts[e->stream->source->number];
+	const struct class_plan *p = &n->plans[trace_class_number(e)];
+
+	identify(n, host, p, e, w);
+	if (w->tid > 0 && w->pid > 0 && e->stream->source->domain == TRACE_UST) {
+		struct thread *t = find(n, host, w->tid);
+
+		if (!t || t->pid != w->pid)
+			set_pid(n, host, w->tid, w->pid);
+	}
+	learn(n, host, p, e, w);
+	name_it(n, host, p, e, w);
+}

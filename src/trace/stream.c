@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace/stream.c - see stream.h.
+ *
+ * The index is made from the packets' own headers, never from the files in index/: those may be
+ * stale or wrong, and reading one page per packet costs little.  After a packet whose header makes no
+ * sense the next one is found by its magic number and the trace's uuid.
+ */
+#include "trace/stream.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+
+static void damaged(struct stream *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void damaged(struct stream *s, const char *format, ...)
+{
+	size_t n = (size_t)snprintf(s->damage.text, sizeof s->damage.text, "%.500s: ", s->info.path);
+	va_list ap;
+
+	s->n_damages++;
+	va_start(ap, format);
+	vsnprintf(s->damage.text + n, sizeof s->damage.text - n, format, ap);
+	va_end(ap);
+	if (s->options->is_strict)
+		s->has_failed = true;
+	else if (s->options->warn && s->n_warnings < TRACE_WARNINGS_MAX)
+		s->options->warn(s->options->context, s->damage.text);
+	if (++s->n_warnings == TRACE_WARNINGS_MAX && s->options->warn && !s->has_failed) {
+		snprintf(s->damage.text + n, sizeof s->damage.text - n,
+			 "more damage follows; it is counted, not told");
+		s->options->warn(s->options->context, s->damage.text);
+	}
+}
+
+/* What the packet at @packet lacks, in bytes of the file. */
+static void fault_damages(struct stream *s, uint32_t packet, uint64_t offset, uint64_t end_bits,
+			  const struct ctf_fault *f)
+{
+	uint64_t at = offset + f->at_bits / 8;
+	char field[100] = "";
+
+	if (f->name)
+		snprintf(field, sizeof field, "field `%.60s` ", f->name);
+	if (f->wanted_bits)
+		damaged(s,
+			"packet %u at byte %" PRIu64 ": %sclaims %" PRIu64 " bytes, %" PRIu64
+			" remain\n  all before it is shown",
+			packet, at, field, f->wanted_bits / 8 + !!(f->wanted_bits % 8),
+			(end_bits > f->at_bits ? end_bits - f->at_bits : 0) / 8);
+	else
+		damaged(s, "packet %u at byte %" PRIu64 ": %s%s\n  all before it is shown", packet, at,
+			field, f->what ? f->what : "damaged");
+}
+
+static int64_t to_ns(const struct stream *s, uint64_t clock)
+{
+	if (likely(!s->freq))
+		return (int64_t)(s->base_ns + clock);
+	return (int64_t)(s->base_ns + (uint64_t)((unsigned __int128)clock * 1000000000u / s->freq));
+}
+
+/* Several clocks in one trace have not been seen in the wild: the first one counts. */
+static void set_clock(struct stream *s)
+{
+	const struct ctf_clock *c = ctf_meta_clock(s->info.source->meta, NULL);
+	unsigned __int128 offset;
+
+	if (!c)
+		return;
+	s->freq = c->freq == 1000000000 ? 0 : c->freq;
+	offset = (unsigned __int128)(uint64_t)(c->offset < 0 ? -(uint64_t)c->offset : (uint64_t)c->offset);
+	if (s->freq)
+		offset = offset * 1000000000u / s->freq;
+	s->base_ns = (uint64_t)c->offset_s * 1000000000u +
+		     (c->offset < 0 ? -(uint64_t)offset : (uint64_t)offset);
+}
+
+static struct stream_packet *add_packet(struct stream *s)
+{
+	/* A header is some dozens of bytes; a file of tinier packets is hostile. */
+	uint32_t most = s->size / 32 < UINT32_MAX / 2 ? (uint32_t)(s->size / 32) + 64 : UINT32_MAX / 2;
+
+	if (s->n_packets >= most)
+		return NULL;
+	if (s->n_packets == s->capacity) {
+		uint32_t capacity = s->capacity ? s->capacity * 2 : 16;
+		struct stream_packet *p = realloc(s->packets, capacity * sizeof *p);
+
+		if (!p)
+			return NULL;
+		s->packets = p;
+		s->capacity = capacity;
+	}
+	s->packets[s->n_packets] = (struct stream_packet){ 0 };
+	return &s->packets[s->n_packets++];
+}
+
+/* What the first packet counts as lost was lost here only if it is the stream's very first. */
+static void count_lost(struct stream_packet *p, const struct ctf_packet_info *now,
+		       const struct ctf_packet_info *before)
+{
+	uint64_t base = before ? before->discarded : now->sequence ? now->discarded : 0;
+
+	if (now->has_discarded && now->discarded > base)
+		p->lost_events = now->discarded - base;
+	if (now->has_sequence && before && now->sequence > before->sequence + 1)
+		p->lost_packets = now->sequence - before->sequence - 1;
+}
+
+/* The next place after @from that begins like a packet of this trace, or the end of the file. */
+static uint64_t find_packet(const struct stream *s, uint64_t from)
+{
+	const struct ctf_meta *m = s->info.source->meta;
+	uint8_t key[20];
+	uint32_t magic = m->order == CTF_BIG ? htobe32(0xC1FC1FC1) : htole32(0xC1FC1FC1);
+	const uint8_t *found;
+
+	memcpy(key, &magic, 4);
+	memcpy(key + 4, m->uuid, 16);
+	if (!m->has_uuid || from >= s->size)
+		return s->size;
+	found = memmem(s->bytes + from, s->size - from, key, sizeof key);
+	return found ? (uint64_t)(found - s->bytes) : s->size;
+}
+
+static int read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info *info,
+		       struct ctf_fault *f)
+{
+	return ctf_packet_read(s->info.source->meta, s->bytes + offset, s->size - offset, info, s->slots,
+			       f);
+}
+
+static void note_times(struct stream *s, const struct ctf_packet_info *info)
+{
+	if (info->has_begin && s->n_packets == 1)
+		s->info.begin_ns = to_ns(s, info->begin);
+	if (info->has_end)
+		s->info.end_ns = to_ns(s, info->end);
+}
+
+/* Lists the packets.  One that reaches beyond the file is the last, and read as far as it goes. */
+static void index_packets(struct stream *s)
+{
+	struct ctf_packet_info info, before;
+	bool has_before = false;
+	uint64_t offset = 0, room;
+
+	while (offset < s->size && !s->has_failed) {
+		struct ctf_fault fault = { 0 };
+		struct stream_packet *p;
+
+		room = s->size - offset;
+		if (read_packet(s, offset, &info, &fault)) {
+			fault_damages(s, s->n_packets, offset, room * 8, &fault);
+			offset = find_packet(s, offset + 1);
+			continue;
+		}
+		p = add_packet(s);
+		if (!p)
+			return damaged(s, "more packets than can be: those from byte %" PRIu64 " on are left out",
+				       offset);
+		p->offset = offset;
+		p->end = info.end;
+		p->has_end = info.has_end && info.end;
+		count_lost(p, &info, has_before ? &before : NULL);
+		note_times(s, &info);
+		before = info;
+		has_before = true;
+		if (info.packet_bits / 8 > room)
+			damaged(s,
+				"packet %u at byte %" PRIu64 " claims %" PRIu64 " bytes, %" PRIu64
+				" remain\n  the trace was cut here; all before it is shown",
+				s->n_packets - 1, offset, info.packet_bits / 8, room);
+		if (info.packet_bits / 8 >= room || !info.packet_bits)
+			return;
+		offset += info.packet_bits / 8;
+	}
+}
+
+static int map_file(struct stream *s, const char *path, struct diag *d)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *bytes = NULL;
+	int err = 0;
+
+	if (fd < 0)
+		return diag_errno(d, "cannot open %s", path);
+	if (fstat(fd, &st))
+		err = diag_errno(d, "cannot read %s", path);
+	else if (st.st_size)
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		err = diag_errno(d, "cannot map %s", path);
+	close(fd);
+	if (err)
+		return err;
+	s->bytes = bytes;
+	s->size = (uint64_t)st.st_size;
+	return 0;
+}
+
+int stream_open(struct stream *s, const struct trace_source *source, const char *path,
+		const struct trace_options *o, struct diag *d)
+{
+	const char *slash = strrchr(path, '/');
+	int err;
+
+	*s = (struct stream){ .options = o, .cpu = TRACE_CPU_UNKNOWN };
+	s->info.source = source;
+	s->info.path = strdup(path);
+	if (!s->info.path)
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	s->info.name = s->info.path + (slash ? slash + 1 - path : 0);
+	err = map_file(s, path, d);
+	if (err) {
+		stream_close(s);
+		return err;
+	}
+	set_clock(s);
+	index_packets(s);
+	s->info.n_packets = s->n_packets;
+	s->info.size_bytes = s->size;
+	return 0;
+}
+
+void stream_close(struct stream *s)
+{
+	if (s->bytes)
+		munmap((void *)s->bytes, s->size);
+	free((void *)s->info.path);
+	free(s->packets);
+	*s = (struct stream){ 0 };
+}
+
+/* Makes the reader ready for the next packet; true if it has something to give first: a loss. */
+static bool open_packet(struct stream *s)
+{
+	const struct stream_packet *p = &s->packets[s->packet++];
+	uint64_t room = (s->size - p->offset) * 8;
+	struct ctf_packet_info info;
+	struct ctf_fault fault = { 0 };
+
+	s->reader.at = s->reader.end = 0;
+	if (read_packet(s, p->offset, &info, &fault)) /* only if the file changes as we read */
+		return false;
+	if (info.content_bits > room)
+		info.content_bits = room;
+	if (info.body_bits > info.content_bits)
+		return false;
+	if (!info.has_begin)
+		info.begin = s->reader.clock;
+	ctf_reader_init(&s->reader, s->bytes + p->offset, &info, s->slots);
+	s->cpu = info.cpu;
+	if (!p->lost_events && !p->lost_packets)
+		return false;
+	s->item = TRACE_LOST;
+	s->time_ns = to_ns(s, s->reader.clock);
+	s->lost_events = p->lost_events;
+	s->lost_packets = p->lost_packets;
+	return true;
+}
+
+static void reader_damaged(struct stream *s)
+{
+	struct ctf_reader *r = &s->reader;
+
+	fault_damages(s, s->packet - 1, s->packets[s->packet - 1].offset, r->end, &r->fault);
+	r->at = r->end = 0;
+}
+
+void stream_next(struct stream *s)
+{
+	for (;;) {
+		int got = ctf_reader_next(&s->reader, &s->event);
+
+		if (likely(got > 0)) {
+			s->item = TRACE_EVENT;
+			s->time_ns = to_ns(s, s->reader.clock);
+			return;
+		}
+		if (got < 0)
+			reader_damaged(s);
+		if (s->packet >= s->n_packets || s->has_failed)
+			break;
+		if (open_packet(s))
+			return;
+	}
+	s->item = TRACE_END;
+}
+
+void stream_skip_to(struct stream *s, int64_t time_ns)
+{
+	while (s->packet < s->n_packets && s->packets[s->packet].has_end &&
+	       to_ns(s, s->packets[s->packet].end) < time_ns)
+		s->packet++;
+}

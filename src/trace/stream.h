@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace/stream.h - one stream file: its packets, and a cursor over its events.
+ *
+ * Between calls the cursor stands on one item: an event, a loss, or the end.
+ */
+#ifndef TRACE_STREAM_H
+#define TRACE_STREAM_H
+
+#include "trace/trace.h"
+
+struct stream_packet {
+	uint64_t offset; /* bytes in the file */
+	uint64_t end; /* clock */
+	uint64_t lost_events, lost_packets; /* before or during this packet */
+	bool has_end;
+};
+
+struct stream {
+	struct trace_stream_info info;
+	const struct trace_options *options;
+	const uint8_t *bytes; /* the map; NULL if the file is empty */
+	uint64_t size;
+	struct stream_packet *packets;
+	uint32_t n_packets, capacity;
+	uint32_t packet; /* the next to open */
+	/* clock to ns: time = base_ns + clock, or scaled if the clock is no nanosecond clock */
+	uint64_t base_ns;
+	uint64_t freq;
+	/* the item it stands on */
+	enum trace_item item;
+	int64_t time_ns;
+	uint32_t cpu;
+	uint64_t lost_events, lost_packets;
+	struct ctf_event event;
+	struct ctf_reader reader;
+	uint64_t slots[CTF_SLOTS];
+	uint32_t n_warnings;
+	uint64_t n_damages;
+	bool has_failed; /* strict, and damaged */
+	struct diag damage;
+};
+
+/* stream_open - map @path and index its packets.  Returns 0, also if it is damaged; or -errno. */
+int stream_open(struct stream *s, const struct trace_source *source, const char *path,
+		const struct trace_options *o, struct diag *d);
+void stream_close(struct stream *s);
+
+void stream_next(struct stream *s);
+void stream_skip_to(struct stream *s, int64_t time_ns);
+
+#endif

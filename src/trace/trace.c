@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace/trace.c - see trace.h.
+ *
+ * The streams stand in a heap by the time of the item each is on.  The one that gave the last item
+ * is at its top: it moves on and sinks to its place, which is mostly none at all, for streams come
+ * in long runs.
+ */
+#include "trace/trace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "trace/stream.h"
+
+enum { DIRECTORIES_DEEP = 16, SOURCES_MAX = 65536 };
+
+struct source {
+	struct trace_source public;
+	struct ctf_meta meta;
+};
+
+struct trace {
+	struct trace_options options;
+	struct source **sources;
+	uint32_t n_sources;
+	struct stream **streams; /* all */
+	uint32_t n_streams;
+	struct stream **heap; /* those not at their end */
+	uint32_t n_heap;
+	uint32_t n_classes;
+	uint64_t n_damages; /* of metadata */
+	bool has_begun;
+};
+
+static int add(void *list, uint32_t *n, void *item)
+{
+	void **array = *(void ***)list, **bigger;
+
+	if (*n == 0 || (*n >= 8 && !(*n & (*n - 1)))) {
+		bigger = realloc(array, (*n ? *n * (size_t)2 : 8) * sizeof *bigger);
+		if (!bigger)
+			return -ENOMEM;
+		*(void ***)list = array = bigger;
+	}
+	array[(*n)++] = item;
+	return 0;
+}
+
+static enum trace_domain domain_of(const struct ctf_meta *m)
+{
+	const char *d = ctf_meta_env(m, "domain");
+
+	if (d && !strcmp(d, "ust"))
+		return TRACE_UST;
+	return d && !strcmp(d, "kernel") ? TRACE_KERNEL : TRACE_OTHER;
+}
+
+static void source_close(struct source *s)
+{
+	ctf_meta_close(&s->meta);
+	free((void *)s->public.path);
+	free(s);
+}
+
+static int add_stream(struct trace *t, struct source *src, const char *path, struct diag *d)
+{
+	struct stream *s = malloc(sizeof *s);
+	int err;
+
+	if (!s)
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	err = stream_open(s, &src->public, path, &t->options, d);
+	if (!err && s->has_failed) {
+		err = diag_fail(d, -EINVAL, "%s", s->damage.text);
+		stream_close(s);
+	}
+	if (err) {
+		free(s);
+		return err;
+	}
+	s->info.number = t->n_streams;
+	err = add(&t->streams, &t->n_streams, s);
+	if (err) {
+		stream_close(s);
+		free(s);
+		return diag_fail(d, err, "no memory for %s", path);
+	}
+	return 0;
+}
+
+static int source_open(struct trace *t, const char *path, struct source **result, struct diag *d)
+{
+	struct source *s = calloc(1, sizeof *s);
+	char *name;
+	int err;
+
+	if (!s || asprintf(&name, "%s/metadata", path) < 0) {
+		free(s);
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	}
+	err = ctf_meta_open(&s->meta, name, d);
+	free(name);
+	if (err > 0 && !t->options.is_strict) {
+		t->n_damages++;
+		if (t->options.warn)
+			t->options.warn(t->options.context, d->text);
+		err = 0;
+	}
+	s->public.path = err ? NULL : strdup(path);
+	if (!err && (!s->public.path || add(&t->sources, &t->n_sources, s)))
+		err = diag_fail(d, -ENOMEM, "no memory for %s", path);
+	if (err) {
+		source_close(s);
+		return err > 0 ? -EINVAL : err;
+	}
+	s->public.meta = &s->meta;
+	s->public.domain = domain_of(&s->meta);
+	s->public.hostname = ctf_meta_env(&s->meta, "hostname");
+	if (!s->public.hostname)
+		s->public.hostname = "";
+	s->public.number = t->n_sources - 1;
+	s->public.first_class = t->n_classes;
+	t->n_classes += s->meta.n_events;
+	*result = s;
+	return 0;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+static int not_hidden(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+static int open_entry(struct trace *t, struct source *src, const char *path, const char *name, int depth,
+		      struct diag *d);
+
+/* Entries come by name, so that the order of streams, and with it ties, are the same every time. */
+static int open_directory(struct trace *t, const char *path, int depth, struct diag *d)
+{
+	struct source *src = NULL;
+	struct dirent **list;
+	char *meta;
+	int err = 0, n;
+
+	if (asprintf(&meta, "%s/metadata", path) < 0)
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	if (is_file(meta))
+		err = source_open(t, path, &src, d);
+	free(meta);
+	if (err)
+		return err;
+	n = scandir(path, &list, not_hidden, alphasort);
+	if (n < 0)
+		return diag_errno(d, "cannot read the directory %s", path);
+	for (int i = 0; i < n; i++) {
+		if (!err)
+			err = open_entry(t, src, path, list[i]->d_name, depth, d);
+		free(list[i]);
+	}
+	free(list);
+	return err;
+}
+
+static int open_entry(struct trace *t, struct source *src, const char *path, const char *name, int depth,
+		      struct diag *d)
+{
+	char *whole;
+	int err = 0;
+
+	if (asprintf(&whole, "%s/%s", path, name) < 0)
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	if (is_directory(whole)) {
+		if (strcmp(name, "index") && depth < DIRECTORIES_DEEP)
+			err = open_directory(t, whole, depth + 1, d);
+	} else if (src && strcmp(name, "metadata") && is_file(whole)) {
+		err = add_stream(t, src, whole, d);
+	}
+	free(whole);
+	return err;
+}
+
+static int open_path(struct trace *t, const char *path, struct diag *d)
+{
+	uint32_t before = t->n_sources;
+	size_t n = strlen(path);
+	char *trimmed;
+	int err;
+
+	if (!is_directory(path))
+		return diag_fail(d, -ENOTDIR, "%s: %s", path,
+				 is_file(path) ? "not a directory; a trace is the directory a recording made" :
+						 "no such directory");
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	trimmed = strndup(path, n);
+	if (!trimmed)
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	err = open_directory(t, trimmed, 0, d);
+	free(trimmed);
+	if (!err && t->n_sources == before)
+		err = diag_fail(d, -ENOENT, "%s: no trace here: no file `metadata` in it or below it", path);
+	return err;
+}
+
+int trace_open(struct trace **result, const char *const *paths, int n, const struct trace_options *o,
+	       struct diag *d)
+{
+	struct trace *t = calloc(1, sizeof *t);
+	struct diag unused;
+	int err = 0;
+
+	if (!d)
+		d = &unused;
+	*result = NULL;
+	if (!t)
+		return diag_fail(d, -ENOMEM, "no memory to open a trace");
+	if (o)
+		t->options = *o;
+	for (int i = 0; i < n && !err; i++)
+		err = open_path(t, paths[i], d);
+	t->heap = err ? NULL : calloc(t->n_streams + (size_t)1, sizeof *t->heap);
+	if (!err && !t->heap)
+		err = diag_fail(d, -ENOMEM, "no memory to open a trace");
+	if (err) {
+		trace_close(t);
+		return err;
+	}
+	*result = t;
+	return 0;
+}
+
+void trace_close(struct trace *t)
+{
+	if (!t)
+		return;
+	for (uint32_t i = 0; i < t->n_streams; i++) {
+		stream_close(t->streams[i]);
+		free(t->streams[i]);
+	}
+	for (uint32_t i = 0; i < t->n_sources; i++)
+		source_close(t->sources[i]);
+	free(t->streams);
+	free(t->sources);
+	free(t->heap);
+	free(t);
+}
+
+static inline bool is_before(const struct stream *a, const struct stream *b)
+{
+	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->info.number < b->info.number);
+}
+
+static void sink(struct trace *t, uint32_t i)
+{
+	struct stream *s = t->heap[i];
+
+	for (;;) {
+		uint32_t child = 2 * i + 1;
+
+		if (child >= t->n_heap)
+			break;
+		if (child + 1 < t->n_heap && is_before(t->heap[child + 1], t->heap[child]))
+			child++;
+		if (!is_before(t->heap[child], s))
+			break;
+		t->heap[i] = t->heap[child];
+		i = child;
+	}
+	t->heap[i] = s;
+}
+
+static void begin(struct trace *t)
+{
+	t->has_begun = true;
+	for (uint32_t i = 0; i < t->n_streams; i++) {
+		stream_next(t->streams[i]);
+		if (t->streams[i]->item != TRACE_END || t->streams[i]->has_failed)
+			t->heap[t->n_heap++] = t->streams[i];
+	}
+	for (uint32_t i = t->n_heap / 2; i-- > 0;)
+		sink(t, i);
+}
+
+/* The stream at the top moves on. */
+static void advance(struct trace *t)
+{
+	struct stream *s = t->heap[0];
+
+	stream_next(s);
+	if (unlikely(s->item == TRACE_END && !s->has_failed))
+		t->heap[0] = t->heap[--t->n_heap];
+	if (t->n_heap > 1)
+		sink(t, 0);
+}
+
+int trace_next(struct trace *t, struct trace_event *e, struct diag *d)
+{
+	struct stream *s;
+
+	if (unlikely(!t->has_begun))
+		begin(t);
+	else if (likely(t->n_heap))
+		advance(t);
+	if (unlikely(!t->n_heap))
+		return TRACE_END;
+	s = t->heap[0];
+	if (unlikely(s->item == TRACE_END)) {
+		t->n_heap = 0;
+		return diag_fail(d, -EINVAL, "%s", s->damage.text);
+	}
+	e->time_ns = s->time_ns;
+	e->clock = s->reader.clock;
+	e->cpu = s->cpu;
+	e->stream = &s->info;
+	if (likely(s->item == TRACE_EVENT)) {
+		e->ctf = s->event;
+		return TRACE_EVENT;
+	}
+	e->lost_events = s->lost_events;
+	e->lost_packets = s->lost_packets;
+	return TRACE_LOST;
+}
+
+void trace_skip_to(struct trace *t, int64_t time_ns)
+{
+	for (uint32_t i = 0; i < t->n_streams && !t->has_begun; i++)
+		stream_skip_to(t->streams[i], time_ns);
+}
+
+uint32_t trace_n_sources(const struct trace *t)
+{
+	return t->n_sources;
+}
+
+const struct trace_source *trace_source(const struct trace *t, uint32_t i)
+{
+	return &t->sources[i]->public;
+}
+
+uint32_t trace_n_streams(const struct trace *t)
+{
+	return t->n_streams;
+}
+
+const struct trace_stream_info *trace_stream(const struct trace *t, uint32_t i)
+{
+	return &t->streams[i]->info;
+}
+
+uint32_t trace_n_classes(const struct trace *t)
+{
+	return t->n_classes;
+}
+
+uint64_t trace_n_damages(const struct trace *t)
+{
+	uint64_t n = t->n_damages;
+
+	for (uint32_t i = 0; i < t->n_streams; i++)
+		n += t->streams[i]->n_damages;
+	return n;
+}

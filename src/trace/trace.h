@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace/trace.h - recordings read as one stream of events, ordered by time.
+ *
+ * Opening maps every stream file of every trace found and walks its packets' headers; events are
+ * decoded as they are asked for, where they lie, and lent until the next call.  What always holds:
+ *
+ *   (1) items come by ascending time, those of one time in the order of streams; only a stream
+ *       that is itself out of order breaks this
+ *   (2) every sound event before a damaged place is given; the damage is told once, through `warn`,
+ *       and counted; reading goes on with the next packet
+ *   (3) whatever the files hold, memory stays in proportion to their size, and reading ends
+ *
+ * One thread at a time may use a trace.  A file cut while it is being read may raise SIGBUS, as
+ * with any map; sizes are taken at open.
+ */
+#ifndef TRACE_TRACE_H
+#define TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "ctf/decode.h"
+
+struct trace;
+
+#define TRACE_CPU_UNKNOWN UINT32_MAX
+
+enum trace_domain { TRACE_OTHER, TRACE_UST, TRACE_KERNEL };
+
+/* One CTF trace: a directory with a `metadata` file. */
+struct trace_source {
+	const char *path; /* as given, and what was found below it */
+	enum trace_domain domain;
+	const char *hostname; /* "" if unknown */
+	const struct ctf_meta *meta;
+	uint32_t number; /* 0 ... n_sources - 1 */
+	uint32_t first_class; /* classes are numbered through all sources: this + class->number */
+};
+
+/* One stream file. */
+struct trace_stream_info {
+	const struct trace_source *source;
+	const char *name; /* of the file */
+	const char *path;
+	uint32_t number; /* 0 ... n_streams - 1 */
+	uint32_t n_packets;
+	uint64_t size_bytes;
+	int64_t begin_ns, end_ns; /* as packets claim */
+};
+
+enum trace_item {
+	TRACE_END,
+	TRACE_EVENT,
+	TRACE_LOST, /* at this place, in this stream */
+};
+
+struct trace_event {
+	int64_t time_ns; /* from the Epoch */
+	uint64_t clock; /* the same as the trace's clock shows it */
+	uint32_t cpu;
+	const struct trace_stream_info *stream;
+	struct ctf_event ctf; /* events: class and fields, see ctf/decode.h */
+	uint64_t lost_events, lost_packets; /* TRACE_LOST */
+};
+
+struct trace_options {
+	/* Told of each damaged place; the first TRACE_WARNINGS_MAX of each stream. */
+	void (*warn)(void *context, const char *text);
+	void *context;
+	bool is_strict; /* a damaged place ends everything instead */
+};
+enum { TRACE_WARNINGS_MAX = 8 };
+
+/*
+ * trace_open - open recordings.
+ *
+ * @paths: @n of them; each directory that holds a `metadata` file, at @paths[i] or below it, is a
+ * trace.  Hidden directories and `index` are passed over.
+ * @o: may be NULL.
+ *
+ * Returns 0 and *@t, to be closed; or -errno with the reason in @d.
+ */
+int trace_open(struct trace **t, const char *const *paths, int n, const struct trace_options *o,
+	       struct diag *d);
+void trace_close(struct trace *t); /* accepts NULL */
+
+/* trace_next - the next item of all streams.  -EINVAL only if strict: the damage is in @d. */
+int trace_next(struct trace *t, struct trace_event *e, struct diag *d);
+
+/* trace_skip_to - pass over whole packets that end before @time_ns.  Only before the first
+ * trace_next(); events a little earlier than @time_ns may still come. */
+void trace_skip_to(struct trace *t, int64_t time_ns);
+
+uint32_t trace_n_sources(const struct trace *t);
+const struct trace_source *trace_source(const struct trace *t, uint32_t i);
+uint32_t trace_n_streams(const struct trace *t);
+const struct trace_stream_info *trace_stream(const struct trace *t, uint32_t i);
+uint32_t trace_n_classes(const struct trace *t); /* of events, of all sources */
+uint64_t trace_n_damages(const struct trace *t); /* so far */
+
+/* The class's number among those of all sources: an index for per-class arrays. */
+static inline uint32_t trace_class_number(const struct trace_event *e)
+{
+	return e->stream->source->first_class + e->ctf.class->number;
+}
+
+#endif
