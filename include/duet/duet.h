@@ -99,11 +99,14 @@
 	{                                                                                          \
 		enum {                                                                             \
 			DUET_I_FIXED_SIZE = 0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__),               \
-			DUET_I_SPACE = (0 DUET_I_MAP(DUET_I_VARIES, __VA_ARGS__)) ? 512 : 0        \
+			DUET_I_VARYING = 0 DUET_I_MAP(DUET_I_VARIES, __VA_ARGS__),                 \
+			/* What varies ends within SPACE or is cut to 4 bytes; the rest lies behind. */ \
+			DUET_I_SPACE = DUET_I_VARYING ? 512 : 0,                                   \
+			DUET_I_BEHIND = DUET_I_FIXED_SIZE + 4 * DUET_I_VARYING                     \
 		};                                                                                 \
-		/* What varies ends within SPACE, or is cut; the rest has its own room behind. */  \
-		char duet_i_b[DUET_I_SPACE + DUET_I_FIXED_SIZE + 8];                               \
+		char duet_i_b[DUET_I_SPACE + DUET_I_BEHIND + 8];                                   \
 		int duet_i_cut = 0;                                                                \
+		duet_i_b[0] = 0;                                                                   \
 		char *duet_i_e = duet_i_pack_##channel##_##name(                                   \
 			duet_i_b, duet_i_b + DUET_I_SPACE,                                         \
 			&duet_i_cut DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                         \
@@ -113,7 +116,8 @@
 		}                                                                                  \
 		struct duet_i_open duet_i_o;                                                       \
 		size_t duet_i_n = DUET_I_FIXED_SIZE DUET_I_MAP(DUET_I_SIZE, __VA_ARGS__);          \
-		char *duet_i_at = (char *)duet_i_api->open(duet_i_site_, &duet_i_o, duet_i_n);     \
+		char *duet_i_at = (char *)duet_i_api->open(duet_i_site_, &duet_i_o,                \
+							   duet_i_n + DUET_I_BEHIND);              \
 		if (duet_i_at)                                                                     \
 			duet_i_api->commit(&duet_i_o,                                              \
 					   duet_i_pack_##channel##_##name(                         \

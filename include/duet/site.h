@@ -61,6 +61,12 @@ void duet_i_register(struct duet_i_site *begin, struct duet_i_site *end,
 /* duet_i_unregister - the object is about to be unloaded. */
 void duet_i_unregister(struct duet_i_site *begin, struct duet_i_site *end) __attribute__((weak));
 
+#ifdef DUET_I_LAYOUT_ONLY /* libduet and duet themselves */
+#ifdef __cplusplus
+}
+#endif
+#else
+
 void *dlopen(const char *, int) __attribute__((weak));
 void *dlsym(void *, const char *) __attribute__((weak));
 char *secure_getenv(const char *) __attribute__((weak));
@@ -154,7 +160,11 @@ static inline __attribute__((always_inline)) int duet_i_is_enabled(const struct 
 	return __builtin_expect(__atomic_load_n(site->enabled, __ATOMIC_RELAXED) != 0, 0);
 }
 
-/* Packing: see DUET_I_PACK_... in types.h. */
+/*
+ * Packing: see DUET_I_PACK_... in types.h.  What varies and does not fit before @end sets *cut, which
+ * discards the attempt; in the second attempt, where *cut is set from the start, it is cut to fit,
+ * with at most 4 bytes (a NUL, a count of 0) behind @end.
+ */
 static inline __attribute__((always_inline, unused)) char *duet_i_pack(char *p, const void *value,
 								       size_t size)
 {
@@ -181,16 +191,23 @@ static inline __attribute__((unused)) char *duet_i_pack_text(char *p, const char
 static inline __attribute__((unused)) char *duet_i_pack_sequence(char *p, char *end, const void *v,
 								 size_t n, size_t element, int *cut)
 {
-	uint32_t count = (uint32_t)n;
+	size_t room = end > p + 4 ? (size_t)(end - p - 4) / element : 0;
+	uint32_t count;
 
-	if (end < p || (size_t)(end - p) < 4 || n > ((size_t)(end - p) - 4) / element) {
-		*cut = 1;
-		return p;
+	if (n > room) {
+		if (!*cut) {
+			*cut = 1;
+			return p;
+		}
+		n = room;
 	}
+	count = (uint32_t)n;
 	memcpy(p, &count, 4);
 	if (n)
 		memcpy(p + 4, v, n * element);
 	return p + 4 + n * element;
 }
+
+#endif /* DUET_I_LAYOUT_ONLY */
 
 #endif

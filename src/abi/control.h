@@ -58,7 +58,8 @@ struct abi_control_event {
 	(ABI_CONTROL_EVENTS_OFFSET + ABI_EVENTS * (uint64_t)sizeof(struct abi_control_event))
 #define ABI_CONTROL_BYTES (ABI_CONTROL_TEXT_OFFSET + ABI_CONTROL_TEXT_BYTES)
 
-/* session-<name>.  Rules are patterns, each ended by a NUL; see base/pattern.h. */
+/* session-<name>.  Rules are patterns (base/pattern.h), each ended by a NUL; one that begins with '!'
+ * excludes; the last that matches an event decides. */
 struct abi_session {
 	uint64_t magic;
 	uint32_t version;

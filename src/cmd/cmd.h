@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/cmd.h - the verbs of `duet`, and what they share.
+ *
+ * A verb returns the exit status: 0 done, 1 done with a finding worth a status, 2 not done.  Whatever
+ * cannot be done is one line on standard error: what, where, and what to do.
+ */
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/diag.h"
+
+enum { CMD_FAILED = 2 };
+
+int cmd_collect(int argc, char **argv);
+int cmd_disable(int argc, char **argv);
+int cmd_enable(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_record(int argc, char **argv);
+int cmd_view(int argc, char **argv);
+
+/* cmd_error - print "duet VERB: ..." and return CMD_FAILED. */
+int cmd_error(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* cmd_usage - what a wrong option is answered with.  Returns CMD_FAILED. */
+int cmd_usage(const char *verb, const char *what);
+
+/* Growing lists for repeated options. */
+struct cmd_strings {
+	const char **at;
+	int n;
+};
+struct cmd_pids {
+	pid_t *at;
+	int n;
+};
+void cmd_add_string(struct cmd_strings *s, const char *text);
+/* Parses and checks that the process exists; prints why not and returns false. */
+bool cmd_add_pid(const char *verb, struct cmd_pids *p, const char *text);
+/* "64M", "1G", "512K" or bytes; prints why not and returns false. */
+bool cmd_parse_size(const char *verb, const char *text, uint64_t *bytes);
+
+/* "1.5 MB" for a person. */
+const char *cmd_size_text(uint64_t bytes, char buffer[32]);
+
+/* The directory where @file of this installation (or build) lies, or NULL; @path gets it all. */
+const char *cmd_find_library(const char *file, char *path, size_t size);
+
+/* cmd_view_lines - print at most @limit lines of a recording, as `duet view` does. */
+int cmd_view_lines(const char *path, uint64_t limit);
+
+#endif

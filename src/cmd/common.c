@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/common.c - see cmd.h. */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+
+int cmd_error(const char *verb, const char *format, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fprintf(stderr, "duet %s: ", verb);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return CMD_FAILED;
+}
+
+int cmd_usage(const char *verb, const char *what)
+{
+	return cmd_error(verb, "%s: `duet %s --help` shows how it is used", what, verb);
+}
+
+static void *grow(void *at, int n, size_t size)
+{
+	at = realloc(at, (size_t)(n + 1) * size);
+	if (!at) {
+		fprintf(stderr, "duet: no memory\n");
+		exit(CMD_FAILED);
+	}
+	return at;
+}
+
+void cmd_add_string(struct cmd_strings *s, const char *text)
+{
+	s->at = grow(s->at, s->n, sizeof *s->at);
+	s->at[s->n++] = text;
+}
+
+bool cmd_add_pid(const char *verb, struct cmd_pids *p, const char *text)
+{
+	char *end;
+	long pid;
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (end == text || *end || errno || pid <= 0 || pid > INT_MAX) {
+		cmd_error(verb, "-p %s: not a process number", text);
+		return false;
+	}
+	if (kill((pid_t)pid, 0) && errno == ESRCH) {
+		cmd_error(verb, "-p %s: no such process (duet list shows the traced ones)", text);
+		return false;
+	}
+	p->at = grow(p->at, p->n, sizeof *p->at);
+	p->at[p->n++] = (pid_t)pid;
+	return true;
+}
+
+bool cmd_parse_size(const char *verb, const char *text, uint64_t *bytes)
+{
+	static const char units[] = "KMG";
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	*bytes = strtoull(text, &end, 10);
+	unit = *end ? strchr(units, *end) : NULL;
+	if (unit && !end[1] && *bytes <= UINT64_MAX >> (10 * (unit - units + 1))) {
+		*bytes <<= 10 * (unit - units + 1);
+		end++;
+	}
+	if (end != text && !*end && !errno && *text != '-' && *bytes)
+		return true;
+	cmd_error(verb, "%s: not a size: use bytes, or 512K, 64M, 1G", text);
+	return false;
+}
+
+const char *cmd_size_text(uint64_t bytes, char buffer[32])
+{
+	static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB" };
+	double v = (double)bytes;
+	int u = 0;
+
+	for (; v >= 1000 && u < 4; u++)
+		v /= 1000;
+	snprintf(buffer, 32, u && v < 100 ? "%.1f %s" : "%.0f %s", v, units[u]);
+	return buffer;
+}
+
+const char *cmd_find_library(const char *file, char *path, size_t size)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	char *slash;
+
+	if (n > 0) {
+		self[n] = 0;
+		slash = strrchr(self, '/');
+		if (slash)
+			*slash = 0;
+		/* A build tree keeps it beside the other sources. */
+		if (snprintf(path, size, "%s/../inproc/%s", self, file) < (int)size &&
+		    !access(path, R_OK))
+			return path;
+	}
+	return snprintf(path, size, "%s/%s", DUET_LIBDIR, file) < (int)size && !access(path, R_OK)
+		       ? path
+		       : NULL;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/list.c - duet list: what can be traced, and what is. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/runtime.h"
+#include "cmd/cmd.h"
+#include "collect/apps.h"
+#include "ctf/schema.h"
+#define DUET_I_LAYOUT_ONLY
+#include "duet/site.h"
+#include "elf/sites.h"
+#include "kernel/kernel.h"
+
+static const char help[] =
+	"usage: duet list [-p PID]...     traced programs of this user, their events: [x] enabled\n"
+	"       duet list FILE...         the events in a program or library on disk\n"
+	"       duet list -k              the kernel's events, as duet and as tracefs name them\n";
+
+struct listing {
+	uint32_t programs;
+};
+
+/* "13 shop:order i32 id str item" as name and fields. */
+static void print_event(const struct app_event *e)
+{
+	const char *p = strchr(e->schema, ' ');
+	char name[512];
+
+	if (!p || !schema_name(e->schema, strlen(e->schema), name, sizeof name))
+		return;
+	p = strchr(p + 1, ' ');
+	printf("  [%c] %s%s\n", e->enabled ? 'x' : ' ', name, p ? p : "");
+}
+
+static int print_app(void *arg, struct app *a)
+{
+	struct listing *l = arg;
+	struct app_event e;
+
+	l->programs++;
+	printf("%d %s", (int)a->pid, a->page.program);
+	if (a->page.session[0])
+		printf("  (session %s)", a->page.session);
+	if (a->page.lost)
+		printf("  (%llu events lost: no collector answered)",
+		       (unsigned long long)a->page.lost);
+	putchar('\n');
+	for (uint32_t i = 0; app_event(a, i, &e); i++)
+		print_event(&e);
+	return 0;
+}
+
+static int list_programs(const struct cmd_pids *pids)
+{
+	struct listing l = { 0 };
+	int dir = runtime_dir_open(false);
+
+	if (dir < 0 && dir != -ENOENT)
+		return cmd_error("list", "the runtime directory cannot be used: %s (it must be yours, "
+					 "mode 0700)", strerror(-dir));
+	if (dir >= 0)
+		apps_sweep(dir);
+	for (int i = 0; dir >= 0 && i < (pids->n ? pids->n : 1); i++) {
+		uint32_t before = l.programs;
+
+		apps_each(dir, pids->n ? pids->at[i] : 0, print_app, &l, NULL);
+		if (pids->n && l.programs == before) {
+			close(dir);
+			return cmd_error("list", "-p %d: that process has no duet events",
+					 (int)pids->at[i]);
+		}
+	}
+	if (dir >= 0)
+		close(dir);
+	if (!l.programs)
+		printf("no traced program of yours is running: `duet record -- COMMAND` starts one, "
+		       "`duet list FILE` looks into one\n");
+	return 0;
+}
+
+static void print_site(void *arg, const struct elf_site *s)
+{
+	(void)arg;
+	if (s->kind == DUET_I_MARK)
+		printf("  %s \"%s\"\n", s->name, s->schema);
+	else
+		printf("  %s%s\n", s->name, s->schema);
+}
+
+static int list_file(const char *path)
+{
+	struct diag d = { "" };
+	int n;
+
+	printf("%s\n", path);
+	n = elf_sites(path, print_site, NULL, &d);
+	if (n < 0)
+		return cmd_error("list", "%s", d.text);
+	if (!n)
+		printf("  no duet events\n");
+	return 0;
+}
+
+static void print_kernel_event(void *arg, const char *event, const char *tracefs_name)
+{
+	(void)arg;
+	printf("%-40s %s\n", event, tracefs_name);
+}
+
+static int list_kernel(void)
+{
+	struct diag d = { "" };
+
+	return kernel_list(print_kernel_event, NULL, &d) ? cmd_error("list", "-k: %s", d.text) : 0;
+}
+
+int cmd_list(int argc, char **argv)
+{
+	static const struct option options[] = { { "pid", required_argument, NULL, 'p' },
+						 { "kernel", no_argument, NULL, 'k' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	struct cmd_pids pids = { 0 };
+	bool kernel = false;
+	int c, status = 0;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":p:kh", options, NULL)) != -1) {
+		if (c == 'p') {
+			if (!cmd_add_pid("list", &pids, optarg))
+				return CMD_FAILED;
+		} else if (c == 'k') {
+			kernel = true;
+		} else if (c == 'h') {
+			fputs(help, stdout);
+			return 0;
+		} else {
+			return cmd_usage("list",
+					 c == ':' ? "an option lacks its value" : "no such option");
+		}
+	}
+	if (kernel)
+		return list_kernel();
+	if (optind == argc)
+		return list_programs(&pids);
+	for (; optind < argc; optind++)
+		if (list_file(argv[optind]))
+			status = CMD_FAILED;
+	return status;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/main.c - duet VERB: the table of verbs. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *what;
+} verbs[] = {
+	{ "record", cmd_record, "trace a command, processes or everything, with the kernel" },
+	{ "view", cmd_view, "print a recording: applications and kernel merged by time" },
+	{ "list", cmd_list, "traced programs and their events; what the kernel offers" },
+	{ "enable", cmd_enable, "switch events on in running programs" },
+	{ "disable", cmd_disable, "switch events off in running programs" },
+	{ "collect", cmd_collect, "record all programs of this user until stopped" },
+};
+enum { N_VERBS = sizeof verbs / sizeof *verbs };
+
+static void help(FILE *f)
+{
+	fprintf(f, "usage: duet VERB [ARGUMENTS]\n\n"
+		   "duet shows what applications and the Linux kernel did together, on one clock.\n\n");
+	for (int i = 0; i < N_VERBS; i++)
+		fprintf(f, "  %-9s %s\n", verbs[i].name, verbs[i].what);
+	fprintf(f, "\n`duet VERB --help` says more.  Try: duet record -- ls\n");
+}
+
+int main(int argc, char **argv)
+{
+	const char *verb = argc > 1 ? argv[1] : "--help";
+
+	if (!strcmp(verb, "--help") || !strcmp(verb, "-h") || !strcmp(verb, "help")) {
+		help(stdout);
+		return 0;
+	}
+	if (!strcmp(verb, "--version")) {
+		printf("duet %s\n", DUET_VERSION);
+		return 0;
+	}
+	for (int i = 0; i < N_VERBS; i++)
+		if (!strcmp(verb, verbs[i].name))
+			return verbs[i].run(argc - 1, argv + 1);
+	fprintf(stderr, "duet: no verb \"%s\": `duet --help` lists them\n", verb);
+	return CMD_FAILED;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/apps.h - the traced programs of this user, seen from outside: their control pages.
+ *
+ * Pages belong to the programs: they are read and written with pread and pwrite, and believed in
+ * nothing.  A program is alive if its process still maps its page; the pages of others are swept up.
+ *
+ * Any number of duet commands may do this at the same time.
+ */
+#ifndef COLLECT_APPS_H
+#define COLLECT_APPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/control.h"
+#include "base/diag.h"
+
+struct app {
+	int fd; /* its control page, read and write */
+	pid_t pid;
+	struct abi_control page; /* a copy; texts are terminated */
+};
+
+struct app_event {
+	uint32_t index;
+	uint32_t enabled; /* epoch, 0 */
+	char schema[ABI_NAME_BYTES * 16]; /* cut if longer; see ctf/schema.h */
+};
+
+/*
+ * apps_each - visit the live programs of @dir (runtime directory), or only @pid if that is not 0.
+ *
+ * @visit returns 0 to go on, else apps_each returns its value.  The app is valid during the visit.
+ * Pages of dead programs are removed; what they had lost is added to *dead_lost if not NULL.
+ */
+int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg,
+	      uint64_t *dead_lost);
+
+/* app_event - read event @index of the app.  False if there is none, or it is damaged. */
+bool app_event(const struct app *a, uint32_t index, struct app_event *e);
+
+/* What apps_switch did. */
+struct apps_switched {
+	uint32_t programs;
+	uint32_t events; /* that match, whether or not they were so already */
+	uint32_t busy; /* programs left alone: another session records them */
+};
+
+/*
+ * apps_switch - enable or disable events in running programs.
+ *
+ * @pid: only that program; 0 all.
+ * @session, @epoch: whom enabled events belong to.  Disabling with @epoch 0 takes any.
+ * @pattern: see base/pattern.h.
+ */
+struct apps_switched apps_switch(int dir, pid_t pid, const char *pattern, bool enable,
+				 const char *session, uint32_t epoch);
+
+/* apps_release - disable what belongs to @epoch, as its session ends.
+ * Returns the events those programs could not deliver. */
+uint64_t apps_release(int dir, uint32_t epoch);
+
+/* apps_sweep - remove what killed programs and collectors left behind. */
+void apps_sweep(int dir);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/recorder.h - one recording: session, pool, kernel, command, files.
+ *
+ * The collector moves bytes and does not interpret events.  One thread; a loop over descriptors and a
+ * timer.  Whatever ends it - the command's end, a signal, a full disk - goes through recorder_finish,
+ * which leaves a readable trace and puts the kernel back.
+ */
+#ifndef COLLECT_RECORDER_H
+#define COLLECT_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/diag.h"
+
+struct recorder;
+
+struct recorder_options {
+	const char *path; /* of the recording; made; must not hold one yet */
+	const char *session; /* name programs join by */
+	const char *const *events; /* patterns, "!pattern" excludes; none: all */
+	int n_events;
+	bool no_default_events; /* none: none */
+	const pid_t *pids; /* only these programs */
+	int n_pids;
+	char *const *command; /* NULL-terminated; only it and its children; or NULL */
+	const char *library; /* libduet, for the command's programs; or NULL */
+	const char *preload; /* a library to preload into the command; or NULL */
+	uint64_t buffer_bytes; /* of the pool; 0: default */
+	bool flight_recorder;
+
+	bool kernel; /* record it if we may */
+	bool kernel_whole_machine;
+	const char *const *kernel_events;
+	int n_kernel_events;
+};
+
+struct recorder_result {
+	uint64_t duration_ns;
+	uint64_t app_bytes, app_lost;
+	uint64_t kernel_events, kernel_bytes, kernel_lost;
+	uint32_t programs; /* that joined */
+	int status; /* of the command, as waitpid gives it; 0 without one */
+	bool kernel_recorded;
+	struct diag kernel_reason; /* why not, if it was wanted */
+	struct diag trouble; /* the first thing that went wrong on the way, or "" */
+};
+
+/* recorder_open - make everything ready; nothing runs yet.  Returns 0 or -errno. */
+int recorder_open(struct recorder **r, const struct recorder_options *o, struct diag *d);
+
+/*
+ * recorder_run - record until the command ends, or a SIGINT or SIGTERM comes.
+ *
+ * Blocks both signals and SIGCHLD in the calling thread and takes them through a descriptor.  With a
+ * command the first SIGINT is left to it (a terminal sends it to both); the second ends the recording.
+ */
+int recorder_run(struct recorder *r, struct diag *d);
+
+/* recorder_finish - write what remains, put everything back, free.  Accepts NULL. */
+int recorder_finish(struct recorder *r, struct recorder_result *result, struct diag *d);
+
+#endif

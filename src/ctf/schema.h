@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctf/schema.h - event classes as programs register them, turned into TSDL.
+ *
+ *	LEVEL CHANNEL:NAME TYPE FIELD TYPE FIELD ...
+ *
+ *	TYPE: i8..i64 u8..u64 x8..x64 (hexadecimal) p32 p64 (address) f32 f64 str
+ *	      chr[N]  T[N]  T[]  enum(T:A, B = 5, C)
+ *
+ * The text comes from shared memory, that is, from anybody: what does not parse becomes a class without
+ * fields, and names are cut to what TSDL allows.  Specification: docs/formats/schema.md.
+ */
+#ifndef CTF_SCHEMA_H
+#define CTF_SCHEMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+/*
+ * schema_to_tsdl - append the `event` block of stream class 0 for class @id.
+ *
+ * Returns 0, or -EINVAL if the schema does not parse; a block is appended in either case.
+ */
+int schema_to_tsdl(struct text *out, const char *schema, size_t size, uint32_t id);
+
+/* schema_name - copy "CHANNEL:NAME" out of a schema.  Returns false if there is none. */
+bool schema_name(const char *schema, size_t size, char *name, size_t name_size);
+
+#endif

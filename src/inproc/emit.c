@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inproc/emit.c - from an enabled site to the ring.
+ *
+ * The common case is three checks and ring_write: the process was not forked, the session is the one
+ * the enable word names, the class has an id.  Everything else happens once, in prepare().
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "inproc/process.h"
+#include "ring/write.h"
+
+_Static_assert(sizeof(struct duet_i_open) >= sizeof(struct ring_open) + sizeof(void *),
+	       "a site gives room for it");
+
+struct open_event {
+	struct pool *pool;
+	struct ring_open ring;
+};
+
+static void count_lost(void)
+{
+	fetch_add(&process.control->lost, 1);
+}
+
+static uint64_t own_context(void)
+{
+	uint64_t pid = (uint32_t)syscall(SYS_getpid), tid = (uint32_t)syscall(SYS_gettid);
+
+	return pid | tid << 32;
+}
+
+/* The class id of the site's event in the session's pool; 0 if the registry is full. */
+static uint32_t register_class(struct session *s, const struct duet_i_site *site)
+{
+	const struct abi_control_event *e = &process.events[site->index];
+	char text[ABI_SCHEMA_MAX_BYTES];
+	uint32_t size = load(&e->schema_size), at = load(&e->schema), id;
+
+	if (size > sizeof text || at > ABI_CONTROL_TEXT_BYTES - size)
+		return 0;
+	memcpy(text, process.text + at, size);
+	id = pool_schema(&s->pool, text, size);
+	store(&s->ids[site->index], (uint16_t)id);
+	return id;
+}
+
+/* Whatever this thread, event or session still lacks.  Returns the class id, 0 if it cannot be. */
+static __attribute__((noinline, cold)) uint32_t prepare(const struct duet_i_site *site,
+							struct session **session)
+{
+	uint32_t epoch = load(site->enabled), id = 0;
+	int saved = errno;
+	struct session *s;
+
+	if (load_acquire(process.guard) == GUARD_FORKED)
+		process_renew();
+	if (!epoch || load(process.guard) != GUARD_OK)
+		return 0; /* disabled meanwhile, or a fork caught in the middle */
+	if (!thread_context)
+		thread_context = own_context();
+	s = session_current(epoch);
+	if (s) {
+		id = load(&s->ids[site->index]);
+		if (!id)
+			id = register_class(s, site);
+		*session = s;
+	}
+	if (!id)
+		count_lost();
+	errno = saved;
+	return id;
+}
+
+static inline uint32_t ready(const struct duet_i_site *site, struct session **session)
+{
+	struct session *s = load_acquire(&process.session);
+	uint32_t id;
+
+	*session = s;
+	if (likely(s && s->epoch == load(site->enabled) && load(process.guard) == GUARD_OK &&
+		   thread_context)) {
+		id = load(&s->ids[site->index]);
+		if (likely(id))
+			return id;
+	}
+	return prepare(site, session);
+}
+
+static void emit(struct duet_i_site *site, const void *payload, size_t size)
+{
+	struct session *s;
+	uint32_t id = ready(site, &s);
+
+	if (likely(id))
+		ring_write(&s->pool, id, thread_context, payload, (uint32_t)size);
+}
+
+static void *open_large(struct duet_i_site *site, struct duet_i_open *o, size_t size)
+{
+	struct open_event e;
+	struct session *s;
+	uint32_t id = ready(site, &s);
+	void *at;
+
+	if (!id)
+		return NULL;
+	e.pool = &s->pool;
+	at = ring_open(e.pool, &e.ring, id, thread_context,
+		       size > UINT32_MAX ? UINT32_MAX : (uint32_t)size);
+	memcpy(o, &e, sizeof e);
+	return at;
+}
+
+static void commit_large(struct duet_i_open *o, char *end)
+{
+	struct open_event e;
+	char *begin;
+
+	memcpy(&e, o, sizeof e);
+	begin = (char *)e.ring.chunk + e.ring.position;
+	ring_commit(e.pool, &e.ring, (uint32_t)(end - begin));
+}
+
+/*
+ * Copies @s and its NUL to @p in one pass, so that a string which changes meanwhile still ends where
+ * it is said to end.  See site.h for @end and @cut.
+ */
+static char *copy_string(char *p, char *end, const char *s, int *cut)
+{
+	char *begin = p;
+
+	if (!s)
+		s = "(null)";
+	while (p < end)
+		if (!(*p++ = *s++))
+			return p;
+	if (!*cut) {
+		*cut = 1;
+		return begin;
+	}
+	if (p > begin)
+		p[-1] = 0;
+	else
+		*p++ = 0;
+	return p;
+}
+
+/* One argument of a mark by its code: see mark.c. */
+static char *pack_argument(char code, va_list *ap, char *p, char *end, int *cut)
+{
+	union {
+		int32_t i;
+		int64_t l;
+		int16_t h;
+		int8_t b;
+		double d;
+		const void *q;
+	} v;
+	size_t n = 0;
+
+	switch (code) {
+	case 's': {
+		const char *s = va_arg(*ap, const char *);
+
+		return copy_string(p, end, s, cut);
+	}
+	case 'i':
+		v.i = va_arg(*ap, int);
+		n = 4;
+		break;
+	case 'h':
+		v.h = (int16_t)va_arg(*ap, int);
+		n = 2;
+		break;
+	case 'b':
+		v.b = (int8_t)va_arg(*ap, int);
+		n = 1;
+		break;
+	case 'l':
+		v.l = va_arg(*ap, int64_t);
+		n = 8;
+		break;
+	case 'd':
+		v.d = va_arg(*ap, double);
+		n = 8;
+		break;
+	case 'D':
+		v.d = (double)va_arg(*ap, long double);
+		n = 8;
+		break;
+	case 'p':
+		v.q = va_arg(*ap, const void *);
+		n = sizeof v.q;
+		break;
+	}
+	memcpy(p, &v, n);
+	return p + n;
+}
+
+static char *pack_mark(const char *codes, va_list *ap, char *p, char *end, int *cut)
+{
+	for (; *codes; codes++)
+		p = pack_argument(*codes, ap, p, end, cut);
+	return p;
+}
+
+enum { MARK_SPACE = 512, MARK_FIELDS = 127, MARK_BEHIND = MARK_FIELDS * 8 };
+
+static size_t mark_size(const char *codes, va_list *ap)
+{
+	char sink[8];
+	size_t n = 0;
+	int cut = 0;
+
+	for (; *codes; codes++) {
+		if (*codes != 's') {
+			pack_argument(*codes, ap, sink, sink, &cut);
+			n += 8;
+			continue;
+		}
+		const char *s = va_arg(*ap, const char *);
+
+		n += s ? strlen(s) + 1 : sizeof "(null)";
+	}
+	return n;
+}
+
+static void mark_large(struct duet_i_site *site, const char *codes, va_list *size_ap, va_list *ap)
+{
+	size_t n = mark_size(codes, size_ap);
+	struct duet_i_open o;
+	char *at = open_large(site, &o, n + MARK_BEHIND);
+	int cut = 1;
+
+	if (at)
+		commit_large(&o, pack_mark(codes, ap, at, at + n, &cut));
+}
+
+/* Strings end within SPACE or are cut; up to 127 fixed fields of 8 bytes lie behind. */
+static __attribute__((format(printf, 2, 3))) void mark(struct duet_i_site *site,
+						       const char *format, ...)
+{
+	char payload[MARK_SPACE + MARK_BEHIND + 8], *end;
+	const char *codes = site->data[1];
+	va_list ap, again, once_more;
+	int cut = 0;
+
+	va_start(ap, format);
+	va_copy(again, ap);
+	va_copy(once_more, ap);
+	end = pack_mark(codes, &ap, payload, payload + MARK_SPACE, &cut);
+	if (likely(!cut))
+		emit(site, payload, (size_t)(end - payload));
+	else
+		mark_large(site, codes, &again, &once_more);
+	va_end(once_more);
+	va_end(again);
+	va_end(ap);
+}
+
+const struct duet_i_api duet_api = {
+	.size = sizeof duet_api,
+	.emit = emit,
+	.open = open_large,
+	.commit = commit_large,
+	.mark = mark,
+	.string = copy_string,
+};

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inproc/mark.c - a printf format read once, when its site registers.
+ *
+ * Each conversion becomes a schema word named by the identifier before it ("arg %d other %s": arg,
+ * other), and a code that says how to fetch and store the argument:
+ *
+ *   i int   h short   b char   l 64 bits   d double   D long double   p pointer   s string
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "inproc/process.h"
+
+struct fields {
+	char *schema, *codes;
+	size_t schema_left, codes_left;
+	int n;
+	char names[127][32];
+};
+
+/* The identifier that ends before @end, or argN; made unique. */
+static void name_field(struct fields *f, const char *begin, const char *end, char *name)
+{
+	const char *b;
+
+	while (end > begin && !isalnum((unsigned char)end[-1]) && end[-1] != '_')
+		end--;
+	for (b = end; b > begin && (isalnum((unsigned char)b[-1]) || b[-1] == '_'); b--)
+		;
+	while (b < end && isdigit((unsigned char)*b))
+		b++;
+	if (b == end)
+		snprintf(name, 32, "arg%d", f->n);
+	else
+		snprintf(name, 32, "%.*s", (int)(end - b < 27 ? end - b : 27), b);
+	for (int i = 0; i < f->n; i++)
+		if (!strcmp(f->names[i], name)) {
+			snprintf(name + strlen(name), 32 - strlen(name), "_%d", f->n);
+			break;
+		}
+}
+
+static bool add_field(struct fields *f, const char *type, char code, const char *name)
+{
+	int n = snprintf(f->schema, f->schema_left, " %s %s", type, name);
+
+	if (n < 0 || (size_t)n >= f->schema_left || f->codes_left < 2 || f->n >= 127)
+		return false;
+	f->schema += n;
+	f->schema_left -= (size_t)n;
+	*f->codes++ = code;
+	*f->codes = 0;
+	f->codes_left--;
+	memcpy(f->names[f->n++], name, strlen(name) + 1);
+	return true;
+}
+
+/* Length modifiers as one of: 'b' (hh), 'h', 'i' (none), 'l' (64 bits), 'L' (long double). */
+static char read_length(const char **p)
+{
+	char c = **p;
+
+	switch (c) {
+	case 'h':
+		(*p)++;
+		if (**p != 'h')
+			return 'h';
+		(*p)++;
+		return 'b';
+	case 'l':
+		(*p)++;
+		if (**p == 'l')
+			(*p)++;
+		else if (sizeof(long) == 4)
+			return 'i';
+		return 'l';
+	case 'j':
+		(*p)++;
+		return 'l';
+	case 'z':
+	case 't':
+		(*p)++;
+		return sizeof(size_t) == 8 ? 'l' : 'i';
+	case 'L':
+	case 'q':
+		(*p)++;
+		return 'L';
+	}
+	return 'i';
+}
+
+static bool add_integer(struct fields *f, char sign, char length, const char *name)
+{
+	char type[8];
+	int bits = length == 'b' ? 8 : length == 'h' ? 16 : length == 'i' ? 32 : 64;
+
+	snprintf(type, sizeof type, "%c%d", sign, bits);
+	return add_field(f, type, length == 'L' ? 'l' : length, name);
+}
+
+static bool add_conversion(struct fields *f, char conversion, char length, const char *name)
+{
+	switch (conversion) {
+	case 'd':
+	case 'i':
+		return add_integer(f, 'i', length, name);
+	case 'u':
+	case 'o':
+		return add_integer(f, 'u', length, name);
+	case 'x':
+	case 'X':
+		return add_integer(f, 'x', length, name);
+	case 'c':
+		return length != 'l' && add_field(f, "chr[1]", 'b', name);
+	case 's':
+		return length != 'l' && add_field(f, "str", 's', name);
+	case 'p':
+		return add_field(f, sizeof(void *) == 8 ? "p64" : "p32", 'p', name);
+	case 'e':
+	case 'E':
+	case 'f':
+	case 'F':
+	case 'g':
+	case 'G':
+	case 'a':
+	case 'A':
+		return add_field(f, "f64", length == 'L' ? 'D' : 'd', name);
+	}
+	return false;
+}
+
+/* A `*` takes an int of its own. */
+static bool skip_width(struct fields *f, const char **p)
+{
+	char name[40];
+
+	while (**p && strchr("-+ #0123456789.'*", **p)) {
+		if (**p == '*') {
+			snprintf(name, sizeof name, "width%d", f->n);
+			if (!add_field(f, "i32", 'i', name))
+				return false;
+		}
+		(*p)++;
+	}
+	return true;
+}
+
+bool mark_schema(const char *format, char *schema, size_t schema_size, char *codes,
+		 size_t codes_size)
+{
+	struct fields f = { schema, codes, schema_size, codes_size, 0, { { 0 } } };
+	const char *text = format;
+	char name[40], length;
+
+	*schema = *codes = 0;
+	for (const char *p = format; *p; p++) {
+		const char *percent = p;
+
+		if (*p != '%')
+			continue;
+		p++;
+		if (*p == '%')
+			continue;
+		name_field(&f, text, percent, name);
+		if (!skip_width(&f, &p))
+			return false;
+		length = read_length(&p);
+		if (!*p || !add_conversion(&f, *p, length, name))
+			return false;
+		text = p + 1;
+	}
+	return true;
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inproc/process.c - the control page of this program, its events, and what fork does to them.
+ */
+#include "inproc/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/pattern.h"
+#include "base/runtime.h"
+#include "ring/rseq.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+struct process process;
+__thread uint64_t thread_context;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void process_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void process_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static uint64_t boottime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Makes sure that writing there cannot end in SIGBUS on a full file system. */
+static bool reserve(void *at, size_t size)
+{
+	uintptr_t begin = (uintptr_t)at & ~(uintptr_t)4095, end = (uintptr_t)at + size;
+
+	return !madvise((void *)begin, end - begin, MADV_POPULATE_WRITE) || errno == EINVAL;
+}
+
+static void control_file_name(char name[32])
+{
+	snprintf(name, 32, "app-%d", (int)syscall(SYS_getpid));
+}
+
+/* A page file left by the program that exec replaced, or by a namesake that is dead, is in the way. */
+static int create_control_file(int dir, const char *name)
+{
+	int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int fd = (int)syscall(SYS_openat, dir, name, flags, 0600);
+
+	if (fd < 0 && errno == EEXIST) {
+		unlinkat(dir, name, 0);
+		fd = (int)syscall(SYS_openat, dir, name, flags, 0600);
+	}
+	return fd;
+}
+
+static struct abi_control *map_new_control(void)
+{
+	int dir = runtime_dir_open(true), fd;
+	struct abi_control *c;
+	char name[32];
+
+	if (dir < 0)
+		return NULL;
+	control_file_name(name);
+	fd = create_control_file(dir, name);
+	syscall(SYS_close, dir);
+	if (fd < 0)
+		return NULL;
+	c = syscall(SYS_ftruncate, fd, (off_t)ABI_CONTROL_BYTES)
+		    ? MAP_FAILED
+		    : mmap(NULL, ABI_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	syscall(SYS_close, fd);
+	if (c == MAP_FAILED)
+		return NULL;
+	if (!reserve(c, sizeof *c)) {
+		munmap(c, ABI_CONTROL_BYTES);
+		return NULL;
+	}
+	return c;
+}
+
+static void use_control(struct abi_control *c)
+{
+	process.events = (struct abi_control_event *)((char *)c + ABI_CONTROL_EVENTS_OFFSET);
+	process.text = (char *)c + ABI_CONTROL_TEXT_OFFSET;
+	process.control = c;
+}
+
+static void fill_header(struct abi_control *c)
+{
+	c->version = ABI_CONTROL_VERSION;
+	c->pid = (uint32_t)syscall(SYS_getpid);
+	c->registered_ns = boottime_ns();
+	snprintf(c->program, sizeof c->program, "%s", program_invocation_short_name);
+	store_release(&c->magic, ABI_CONTROL_MAGIC);
+}
+
+static void before_fork(void)
+{
+	process_lock();
+}
+
+static void after_fork_in_parent(void)
+{
+	process_unlock();
+}
+
+static void after_fork_in_child(void)
+{
+	process_renew();
+	process_unlock();
+}
+
+static bool make_guard(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return false;
+	if (madvise(page, 4096, MADV_WIPEONFORK)) {
+		munmap(page, 4096);
+		return false;
+	}
+	process.guard = page;
+	store(process.guard, GUARD_OK);
+	return true;
+}
+
+bool process_open(void)
+{
+	static bool tried;
+	struct abi_control *c;
+
+	if (tried)
+		return process.control;
+	tried = true;
+	if (getauxval(AT_SECURE) || !make_guard())
+		return false;
+	c = map_new_control();
+	if (!c)
+		return false;
+	rseq_init();
+	fill_header(c);
+	use_control(c);
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	return true;
+}
+
+/* Copies events and texts of the page inherited from the parent into one of our own. */
+static void copy_events(struct abi_control *to, const struct abi_control *from)
+{
+	uint32_t n = from->n_events, text = from->text_used;
+	const char *f = (const char *)from;
+	char *t = (char *)to;
+
+	if (n > ABI_EVENTS || text > ABI_CONTROL_TEXT_BYTES ||
+	    !reserve(t + ABI_CONTROL_EVENTS_OFFSET, n * sizeof(struct abi_control_event)) ||
+	    !reserve(t + ABI_CONTROL_TEXT_OFFSET, text))
+		return;
+	memcpy(t + ABI_CONTROL_EVENTS_OFFSET, f + ABI_CONTROL_EVENTS_OFFSET,
+	       n * sizeof(struct abi_control_event));
+	memcpy(t + ABI_CONTROL_TEXT_OFFSET, f + ABI_CONTROL_TEXT_OFFSET, text);
+	memcpy(to->session, from->session, sizeof to->session);
+	to->text_used = text;
+	store_release(&to->n_events, n);
+}
+
+static void point_sites_to(struct abi_control_event *events)
+{
+	for (uint32_t i = 0; i < process.n_objects; i++)
+		for (struct duet_i_site *s = process.objects[i].begin; s < process.objects[i].end; s++)
+			if (s->data[0])
+				__atomic_store_n(&s->enabled, &events[s->index].enabled,
+						 __ATOMIC_RELEASE);
+}
+
+void process_renew(void)
+{
+	uint32_t forked = GUARD_FORKED;
+	struct abi_control *old = process.control, *c;
+
+	if (!old || !compare_exchange(process.guard, &forked, GUARD_BUSY))
+		return;
+	/* The pool must be joined anew: state words carry the parent's pid.  The old mapping stays:
+	 * a signal may have interrupted a writer in it. */
+	process.session = NULL;
+	thread_context = 0;
+	c = map_new_control();
+	if (c) {
+		copy_events(c, old);
+		fill_header(c);
+		use_control(c);
+		point_sites_to(process.events);
+	}
+	store_release(process.guard, GUARD_OK);
+}
+
+/* The event's line in the control page, added if it is new; -1 if there is no room. */
+static int find_or_add_event(const char *schema, size_t size)
+{
+	struct abi_control *c = process.control;
+	uint32_t n = c->n_events;
+
+	for (uint32_t i = 0; i < n && i < ABI_EVENTS; i++)
+		if (process.events[i].schema_size == size &&
+		    !memcmp(process.text + process.events[i].schema, schema, size))
+			return (int)i;
+	if (n >= ABI_EVENTS || size > ABI_CONTROL_TEXT_BYTES - c->text_used ||
+	    !reserve(&process.events[n], sizeof process.events[n]) ||
+	    !reserve(process.text + c->text_used, size))
+		return -1;
+	memcpy(process.text + c->text_used, schema, size);
+	process.events[n] = (struct abi_control_event){ .schema = c->text_used,
+							.schema_size = (uint32_t)size };
+	c->text_used += (uint32_t)size;
+	store_release(&c->n_events, n + 1);
+	return (int)n;
+}
+
+/* Copies codes to where sites of this process keep them, for good. */
+static char *keep_codes(const char *codes)
+{
+	static char block[4096], *at = block;
+	static size_t left = sizeof block;
+	size_t n = strlen(codes) + 1;
+	char *kept;
+
+	if (n > left) {
+		void *more = mmap(NULL, sizeof block, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (more == MAP_FAILED)
+			return NULL;
+		at = more;
+		left = sizeof block;
+	}
+	kept = memcpy(at, codes, n);
+	at += n;
+	left -= n;
+	return kept;
+}
+
+/* Sizes and enumeration values must have become numbers when the program was compiled. */
+static bool has_numbers_only(const char *schema)
+{
+	for (const char *p = schema; (p = strpbrk(p, "[=")); p++) {
+		const char *q = p + 1;
+
+		while (*q == ' ' || *q == '-')
+			q++;
+		if (!(*q >= '0' && *q <= '9') && !(*p == '[' && *q == ']'))
+			return false;
+	}
+	return true;
+}
+
+/* "LEVEL CHANNEL:NAME TYPE FIELD ..." of a site; false if it cannot be recorded. */
+static bool describe(struct duet_i_site *s, char *schema, size_t size)
+{
+	char codes[128], words[4096];
+	int n;
+
+	if (s->kind == DUET_I_TYPED) {
+		n = snprintf(schema, size, "%u %s%s", s->level, s->name, s->schema);
+		return n > 0 && (size_t)n < size && has_numbers_only(s->schema);
+	}
+	if (s->kind != DUET_I_MARK ||
+	    !mark_schema(s->schema, words, sizeof words, codes, sizeof codes))
+		return false;
+	s->data[1] = keep_codes(codes);
+	if (!s->data[1])
+		return false;
+	n = snprintf(schema, size, "%u %s%s", s->level, s->name, words);
+	return n > 0 && (size_t)n < size;
+}
+
+static bool rule_matches(const char *rule, const char *rule_end, const char *name)
+{
+	char channel[256];
+	const char *colon = strchr(name, ':');
+
+	if (!colon || (size_t)(colon - name) >= sizeof channel)
+		return false;
+	memcpy(channel, name, (size_t)(colon - name));
+	channel[colon - name] = 0;
+	return pattern_matches_event(rule, rule_end, channel, colon + 1);
+}
+
+/* Patterns between commas. */
+static bool list_matches(const char *list, const char *name)
+{
+	while (*list) {
+		const char *end = strchrnul(list, ',');
+
+		if (rule_matches(list, end, name))
+			return true;
+		list = *end ? end + 1 : end;
+	}
+	return false;
+}
+
+/* What the environment asks for, from before main; the older names are UST's of 2010. */
+static bool environment_wants(const char *name)
+{
+	const char *trace = secure_getenv("DUET_TRACE"), *events = secure_getenv("DUET_EVENTS");
+	const char *old = secure_getenv("UST_TRACE"), *all = secure_getenv("UST_AUTOPROBE");
+
+	if (trace && !strcmp(trace, "1"))
+		return list_matches(events && *events ? events : "*", name);
+	return old && !strcmp(old, "1") && all && !strcmp(all, "1");
+}
+
+/* The last rule that matches decides; one that begins with '!' excludes. */
+static bool session_wants(const struct abi_session *s, const char *name)
+{
+	bool wanted = false;
+
+	for (uint32_t i = 0; i < s->rules_size;) {
+		const char *rule = s->rules + i, *end = memchr(rule, 0, s->rules_size - i);
+		bool excludes = *rule == '!';
+
+		if (!end)
+			break;
+		if (rule_matches(rule + excludes, end, name))
+			wanted = !excludes;
+		i += (uint32_t)(end - rule) + 1;
+	}
+	return wanted;
+}
+
+static void enable_as_ruled(struct duet_i_site *begin, struct duet_i_site *end)
+{
+	struct abi_session s;
+
+	if (session_read(session_name(), &s))
+		return; /* nobody records */
+	for (struct duet_i_site *site = begin; site < end; site++) {
+		if (!site->data[0] || !(session_wants(&s, site->name) || environment_wants(site->name)))
+			continue;
+		if (strncmp(process.control->session, s.name, sizeof s.name))
+			memcpy(process.control->session, s.name, sizeof s.name);
+		store_release(&process.events[site->index].enabled, s.epoch);
+	}
+}
+
+static void register_site(struct duet_i_site *s)
+{
+	char schema[ABI_SCHEMA_MAX_BYTES];
+	int i;
+
+	if (s->data[0] || !describe(s, schema, sizeof schema))
+		return;
+	i = find_or_add_event(schema, strlen(schema));
+	if (i < 0)
+		return;
+	s->index = (uint32_t)i;
+	s->data[0] = s; /* known */
+	__atomic_store_n(&s->enabled, &process.events[i].enabled, __ATOMIC_RELEASE);
+}
+
+__attribute__((visibility("default"))) void duet_i_register(struct duet_i_site *begin,
+							    struct duet_i_site *end,
+							    const struct duet_i_api **api)
+{
+	process_lock();
+	__atomic_store_n(api, &duet_api, __ATOMIC_RELEASE);
+	if (process_open() && process.n_objects < OBJECTS) {
+		process.objects[process.n_objects++] = (struct object){ begin, end };
+		for (struct duet_i_site *s = begin; s < end; s++)
+			register_site(s);
+		enable_as_ruled(begin, end);
+	}
+	process_unlock();
+}
+
+__attribute__((visibility("default"))) void duet_i_unregister(struct duet_i_site *begin,
+							      struct duet_i_site *end)
+{
+	(void)end;
+	process_lock();
+	for (uint32_t i = 0; i < process.n_objects; i++)
+		if (process.objects[i].begin == begin) {
+			process.objects[i] = process.objects[--process.n_objects];
+			break;
+		}
+	process_unlock();
+}
+
+/* The page goes with the program; what was killed is swept up by the next duet command. */
+static __attribute__((destructor)) void process_close(void)
+{
+	char path[512], name[32];
+
+	if (!process.control || process.control->pid != (uint32_t)syscall(SYS_getpid))
+		return;
+	control_file_name(name);
+	if (runtime_path(path, sizeof path, name))
+		unlink(path);
+}
