@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Babeltrace 2 reads what we write without a warning, and finds as many events as we counted. */
+#include <netinet/in.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "live.h"
@@ -41,6 +43,17 @@ static void *in_thread(void *arg)
 	return arg;
 }
 
+/* The kernel hands a packet to ourselves over in a softirq. */
+static void send_to_self(void)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	sendto(fd, "", 1, 0, (struct sockaddr *)&to, sizeof to);
+	close(fd);
+}
+
 /* A process with a thread, a child and another program. */
 static void work(void)
 {
@@ -57,6 +70,7 @@ static void work(void)
 	}
 	waitpid(child, NULL, 0);
 	in_thread(NULL);
+	send_to_self();
 	usleep(1000);
 }
 
@@ -111,6 +125,7 @@ static void every_set_on_the_whole_machine_is_read(void)
 
 	record("machine", o, &c);
 	ok(count_lines(output, "irq_softirq_entry:") > 0);
+	ok(count_lines(output, "net_if_receive_skb:") + count_lines(output, "net_if_rx:") > 0);
 	ok(count_lines(output, "timer_hrtimer_start:") > 0);
 }
 
