@@ -67,9 +67,10 @@ void duet_i_unregister(struct duet_i_site *begin, struct duet_i_site *end) __att
 #endif
 #else
 
-void *dlopen(const char *, int) __attribute__((weak));
-void *dlsym(void *, const char *) __attribute__((weak));
-char *secure_getenv(const char *) __attribute__((weak));
+/* libc's, by names of our own: their headers, if included, may declare them otherwise. */
+extern void *duet_i_dlopen(const char *, int) __asm__("dlopen") __attribute__((weak));
+extern void *duet_i_dlsym(void *, const char *) __asm__("dlsym") __attribute__((weak));
+extern char *duet_i_getenv(const char *) __asm__("secure_getenv") __attribute__((weak));
 
 /* One of each per program or library: the linker merges them, `hidden` keeps them inside. */
 #define DUET_I_OBJECT __attribute__((weak, visibility("hidden")))
@@ -82,13 +83,13 @@ DUET_I_OBJECT int duet_i_is_registered = 0;
 /* The weak function if something brought libduet in; else libduet by name. */
 static inline __attribute__((unused)) void *duet_i_find(const char *symbol)
 {
-	const char *library = secure_getenv ? secure_getenv("DUET_LIBRARY") : 0;
+	const char *library = duet_i_getenv ? duet_i_getenv("DUET_LIBRARY") : 0;
 	void *handle;
 
-	if (!dlopen || !dlsym)
+	if (!duet_i_dlopen || !duet_i_dlsym)
 		return 0; /* statically linked: dormant */
-	handle = dlopen(library && *library ? library : "libduet.so.0", 2 /* RTLD_NOW */);
-	return handle ? dlsym(handle, symbol) : 0;
+	handle = duet_i_dlopen(library && *library ? library : "libduet.so.0", 2 /* RTLD_NOW */);
+	return handle ? duet_i_dlsym(handle, symbol) : 0;
 }
 
 static __attribute__((constructor, unused)) void duet_i_constructor(void)

@@ -206,9 +206,9 @@ static const char *plural(uint64_t n)
 static void print_lost(uint64_t lost, const char *hint)
 {
 	if (lost)
-		printf(", %llu LOST (%s)\n", (unsigned long long)lost, hint);
+		fprintf(stderr, ", %llu LOST (%s)\n", (unsigned long long)lost, hint);
 	else
-		printf(", none lost\n");
+		fprintf(stderr, ", none lost\n");
 }
 
 /* The most frequent events of one side, in a line or two. */
@@ -220,14 +220,14 @@ static void print_names(const struct summary *s, enum trace_domain domain)
 	for (uint32_t i = 0; i < s->n_event_names; i++)
 		if (s->events[i].domain == domain) {
 			if (shown < 6)
-				printf("%s%s %llu", shown ? ", " : "                ",
+				fprintf(stderr, "%s%s %llu", shown ? ", " : "                ",
 				       s->events[i].name, (unsigned long long)s->events[i].n);
 			n += shown++ >= 6;
 		}
 	if (n)
-		printf(", and %llu more kind%s", (unsigned long long)n, plural(n));
+		fprintf(stderr, ", and %llu more kind%s", (unsigned long long)n, plural(n));
 	if (shown)
-		putchar('\n');
+		fputc('\n', stderr);
 }
 
 static uint64_t count_domain(const struct summary *s, enum trace_domain domain)
@@ -245,22 +245,23 @@ static void print_sources(const struct arguments *a, const struct recorder_resul
 {
 	char size[32];
 
-	printf("  applications  %llu event%s from %u program%s, %s",
+	fprintf(stderr, "  applications  %llu event%s from %u program%s, %s",
 	       (unsigned long long)count_domain(s, TRACE_UST), plural(count_domain(s, TRACE_UST)),
 	       r->programs, plural(r->programs), cmd_size_text(r->app_bytes, size));
 	print_lost(r->app_lost, "more memory: -b 256M, or fewer events: -e");
 	print_names(s, TRACE_UST);
 	if (r->kernel_recorded) {
-		printf("  kernel        %llu event%s, %s",
+		fprintf(stderr, "  kernel        %llu event%s, %s",
 		       (unsigned long long)count_domain(s, TRACE_KERNEL),
 		       plural(count_domain(s, TRACE_KERNEL)), cmd_size_text(r->kernel_bytes, size));
 		print_lost(r->kernel_lost, "fewer events: -k");
 		print_names(s, TRACE_KERNEL);
 	} else if (a->o.kernel) {
-		printf("  kernel        not recorded: %s\n", r->kernel_reason.text);
+		fprintf(stderr, "  kernel        not recorded: %s\n", r->kernel_reason.text);
 	}
 }
 
+/* On standard error: standard output is the command's. */
 static void print_summary(const struct arguments *a, const struct recorder_result *r)
 {
 	struct summary s;
@@ -272,10 +273,10 @@ static void print_summary(const struct arguments *a, const struct recorder_resul
 		cmd_error(a->verb, "cannot read what was recorded: %s", d.text);
 		return;
 	}
-	printf("\n%s: %.3f s, %s\n", a->o.path, (double)r->duration_ns / 1e9,
+	fprintf(stderr, "\n%s: %.3f s, %s\n", a->o.path, (double)r->duration_ns / 1e9,
 	       cmd_size_text(r->app_bytes + r->kernel_bytes, size));
 	print_sources(a, r, &s);
-	printf("\nNext: duet view %s | less          all of it, merged by time\n"
+	fprintf(stderr, "\nNext: duet view %s | less          all of it, merged by time\n"
 	       "      duet view -e 'PATTERN' %s    some events of it\n"
 	       "      babeltrace2 %s               it is CTF: other tools read it too\n",
 	       a->o.path, a->o.path, a->o.path);
@@ -363,7 +364,6 @@ int cmd_collect(int argc, char **argv)
 	a.o.kernel_whole_machine = a.o.kernel;
 	a.o.no_default_events = true;
 	if (!a.quiet)
-		printf("duet collect: recording into %s until Ctrl-C\n", a.o.path);
-	fflush(stdout);
+		fprintf(stderr, "duet collect: recording into %s until Ctrl-C\n", a.o.path);
 	return record(&a);
 }
