@@ -105,6 +105,51 @@ static void default_events_of_a_process_tree_are_read(void)
 	is(count_lines(output, "lttng_statedump_end:"), 1);
 }
 
+static int go_fd;
+
+static void *wait_and_call(void *arg)
+{
+	char byte;
+
+	if (read(go_fd, &byte, 1) == 1)
+		in_thread(NULL);
+	return arg;
+}
+
+/* The thread is older than the recording, which is given its process's pid alone. */
+static void threads_that_exist_already_are_recorded(void)
+{
+	static const char *const patterns[] = { "syscall_entry_getppid" };
+	struct kernel_options o = { .patterns = patterns, .n_patterns = 1 };
+	struct kernel *k = live_open("threads", o);
+	int go[2], ready[2];
+	pthread_t thread;
+	pid_t pid;
+	char byte;
+
+	is(pipe(go) | pipe(ready), 0);
+	go_fd = go[0];
+	pid = fork();
+	if (!pid) {
+		pthread_create(&thread, NULL, wait_and_call, NULL);
+		byte = (char)write(ready[1], "", 1);
+		pthread_join(thread, NULL);
+		_exit(0);
+	}
+	is(read(ready[0], &byte, 1), 1);
+	is(kernel_start(k, &why), -EINVAL);
+	is(kernel_add_pid(k, pid, &why), 0);
+	is(kernel_start(k, &why), 0);
+	is(write(go[1], "", 1), 1);
+	waitpid(pid, NULL, 0);
+	is(kernel_stop(k, &why), 0);
+	kernel_close(k);
+	is(babeltrace("threads"), 0);
+	is(count_lines(output, "syscall_entry_getppid:"), 10);
+	for (int i = 0; i < 2; i++)
+		close(go[i]), close(ready[i]);
+}
+
 static void chosen_system_calls_alone_are_recorded(void)
 {
 	static const char *const patterns[] = { "syscall_entry_getppid" };
@@ -137,6 +182,7 @@ int main(void)
 	}
 	live_begin();
 	run(default_events_of_a_process_tree_are_read);
+	run(threads_that_exist_already_are_recorded);
 	run(chosen_system_calls_alone_are_recorded);
 	run(every_set_on_the_whole_machine_is_read);
 	return n_failed != 0;

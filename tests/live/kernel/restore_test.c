@@ -81,6 +81,29 @@ static void failed_open_leaves_nothing(void)
 	is(n_instances(getpid(), path, sizeof path), 0);
 }
 
+static void note_known(void *arg, const char *event, const char *tracefs_name)
+{
+	int *n = arg;
+
+	n[0]++;
+	n[1] += !strcmp(event, "sched_switch") && !strcmp(tracefs_name, "sched:sched_switch");
+	n[2] += !strcmp(event, "syscall_entry_openat") &&
+		!strcmp(tracefs_name, "syscalls:sys_enter_openat");
+	n[3] += !strcmp(event, "irq_softirq_entry") && !strcmp(tracefs_name, "irq:softirq_entry");
+}
+
+static void listing_names_events_once_in_both_ways(void)
+{
+	int n[4] = { 0 }, n_before = n_descriptors();
+
+	is(kernel_list(note_known, n, &why), 0);
+	ok(n[0] > 500);
+	is(n[1], 1);
+	is(n[2], 1);
+	is(n[3], 1);
+	is(n_descriptors(), n_before);
+}
+
 static void start_without_process_is_refused(void)
 {
 	struct kernel *k = live_open("nobody", (struct kernel_options){ 0 });
@@ -150,6 +173,7 @@ int main(void)
 	root = kernel_tracefs_open(&why);
 	run(close_leaves_nothing);
 	run(failed_open_leaves_nothing);
+	run(listing_names_events_once_in_both_ways);
 	run(start_without_process_is_refused);
 	run(killed_recorder_stops_and_is_reaped);
 	close(root);
