@@ -555,20 +555,82 @@ static void page_changed_anywhere_is_survived(void)
 	}
 }
 
+static uint64_t seed = 88172645463325252ull; /* xorshift64, Marsaglia 2003 */
+
+static uint32_t noise(uint32_t below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (uint32_t)(seed >> 32) % below;
+}
+
 static void page_of_noise_is_survived(void)
 {
-	uint64_t seed = 88172645463325252ull; /* xorshift64, Marsaglia 2003 */
-
 	for (int round = 0; round < 20000; round++) {
 		build_mixed();
-		for (int i = 0; i < 1 + round % 40; i++) {
-			seed ^= seed << 13;
-			seed ^= seed >> 7;
-			seed ^= seed << 17;
-			bytes[KERNEL_PAGE_HEADER + seed % (n_bytes - KERNEL_PAGE_HEADER)] =
-				(uint8_t)(seed >> 32);
-		}
+		for (int i = 0; i < 1 + round % 40; i++)
+			bytes[KERNEL_PAGE_HEADER + noise((uint32_t)n_bytes - KERNEL_PAGE_HEADER)] =
+				(uint8_t)noise(256);
 		convert_anything(bytes, n_bytes);
+	}
+}
+
+/* Fields that overlap, repeat their names, lie anywhere. */
+static void random_format(struct kernel_format *f, unsigned id)
+{
+	static const char *const decl[] = { "int a", "u64 b", "char c[16]", "__data_loc char[] d",
+					    "__rel_loc u16[] a", "struct x y", "__data_loc u64[] _b",
+					    "u8 _b_length", "const char * p", "int prio" };
+	static const unsigned sizes[] = { 4, 8, 16, 4, 4, 12, 4, 1, 8, 4 };
+	char text[4096];
+	int n = snprintf(text, sizeof text, "name: noise%u\nID: %u\n", id, id);
+
+	for (unsigned i = 0, k; i < 1 + noise(12); i++) {
+		k = noise(10);
+		n += snprintf(text + n, sizeof text - (size_t)n,
+			      "field:%s;\toffset:%u;\tsize:%u;\tsigned:1;\n", decl[k], 8 + noise(48),
+			      sizes[k]);
+	}
+	is(kernel_format_parse(f, text, "noise", NULL), 0);
+}
+
+/* Identifiers in a struct: the last word of each line, less its index. */
+static void identifiers_differ(const char *fields)
+{
+	char copy[4096], *words[64], *save, *line;
+	int n = 0;
+
+	snprintf(copy, sizeof copy, "%s", fields ? fields : "");
+	for (line = strtok_r(copy, "\n", &save); line && n < 64; line = strtok_r(NULL, "\n", &save)) {
+		words[n] = strrchr(line, ' ') + 1;
+		words[n][strcspn(words[n], "[;")] = 0;
+		for (int i = 0; i < n; i++)
+			ok(strcmp(words[i], words[n]) != 0);
+		ok(words[n++][0] == '_');
+	}
+}
+
+static void records_of_any_format_are_survived(void)
+{
+	static struct kernel_format f;
+
+	for (unsigned id = 1000; id < 3000; id++) {
+		random_format(&f, id);
+		is(kernel_classes_add(&classes, &f, id % 2 ? "sched" : "x", f.name), 0);
+		identifiers_differ(classes.by_kernel_id[id]->layout.fields.bytes);
+		for (int round = 0; round < 30; round++) {
+			size_t length = 8 + 4 * noise(26), size;
+			uint8_t *record = malloc(4 + length);
+
+			for (size_t i = 4; i < 4 + length; i++)
+				record[i] = (uint8_t)noise(noise(2) ? 256 : 32);
+			record[4] = (uint8_t)id;
+			record[5] = (uint8_t)(id >> 8);
+			size = kernel_class_convert(&classes, record, record + 4, length, 1);
+			ok(size <= 4 + length);
+			free(record);
+		}
 	}
 }
 
@@ -595,6 +657,7 @@ int main(void)
 	run(page_cut_anywhere_is_survived);
 	run(page_changed_anywhere_is_survived);
 	run(page_of_noise_is_survived);
+	run(records_of_any_format_are_survived);
 	tear_down();
 	return n_failed != 0;
 }
