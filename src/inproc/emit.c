@@ -2,8 +2,8 @@
 /*
  * inproc/emit.c - from an enabled site to the ring.
  *
- * The common case is three checks and ring_write: the process was not forked, the session is the one
- * the enable word names, the class has an id.  Everything else happens once, in prepare().
+ * The common case is a few checks and ring_write: the process was not forked, the session is the one
+ * the enable word names, thread and class have their ids.  Everything else happens once, in prepare().
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -17,6 +17,13 @@
 
 _Static_assert(sizeof(struct duet_i_open) >= sizeof(struct ring_open) + sizeof(void *),
 	       "a site gives room for it");
+
+/* The lowest-addressed byte that zero_bytes() marks. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define FIRST_BYTE(zeros) (__builtin_ctzll(zeros) / 8)
+#else
+#error "duet: big-endian programs are not known yet"
+#endif
 
 struct open_event {
 	struct pool *pool;
@@ -51,7 +58,7 @@ static uint32_t register_class(struct session *s, const struct duet_i_site *site
 }
 
 /* Whatever this thread, event or session still lacks.  Returns the class id, 0 if it cannot be. */
-static __attribute__((noinline, cold)) uint32_t prepare(const struct duet_i_site *site,
+static __attribute__((noinline)) uint32_t prepare(const struct duet_i_site *site,
 							struct session **session)
 {
 	uint32_t epoch = load(site->enabled), id = 0;
@@ -77,35 +84,38 @@ static __attribute__((noinline, cold)) uint32_t prepare(const struct duet_i_site
 	return id;
 }
 
-static inline uint32_t ready(const struct duet_i_site *site, struct session **session)
+static __attribute__((noinline, cold)) void emit_first(struct duet_i_site *site,
+							const void *payload, uint32_t size)
 {
-	struct session *s = load_acquire(&process.session);
-	uint32_t id;
+	struct session *s;
+	uint32_t id = prepare(site, &s);
 
-	*session = s;
-	if (likely(s && s->epoch == load(site->enabled) && load(process.guard) == GUARD_OK &&
-		   thread_context)) {
-		id = load(&s->ids[site->index]);
-		if (likely(id))
-			return id;
-	}
-	return prepare(site, session);
+	if (id)
+		ring_write(&s->pool, id, thread_context, payload, size);
 }
 
 static void emit(struct duet_i_site *site, const void *payload, size_t size)
 {
-	struct session *s;
-	uint32_t id = ready(site, &s);
+	struct session *s = load_acquire(&process.session);
+	uint64_t context = thread_context;
+	uint32_t id;
 
-	if (likely(id))
-		ring_write(&s->pool, id, thread_context, payload, (uint32_t)size);
+	if (likely(s && s->epoch == load(site->enabled) && load(process.guard) == GUARD_OK &&
+		   context)) {
+		id = load(&s->ids[site->index]);
+		if (likely(id)) {
+			ring_write(&s->pool, id, context, payload, (uint32_t)size);
+			return;
+		}
+	}
+	emit_first(site, payload, (uint32_t)size);
 }
 
 static void *open_large(struct duet_i_site *site, struct duet_i_open *o, size_t size)
 {
 	struct open_event e;
 	struct session *s;
-	uint32_t id = ready(site, &s);
+	uint32_t id = prepare(site, &s);
 	void *at;
 
 	if (!id)
@@ -127,16 +137,44 @@ static void commit_large(struct duet_i_open *o, char *end)
 	ring_commit(e.pool, &e.ring, (uint32_t)(end - begin));
 }
 
+/* Whether one of the 8 bytes is 0: Mycroft's test (1987). */
+static inline uint64_t zero_bytes(uint64_t v)
+{
+	return (v - 0x0101010101010101u) & ~v & 0x8080808080808080u;
+}
+
 /*
  * Copies @s and its NUL to @p in one pass, so that a string which changes meanwhile still ends where
  * it is said to end.  See site.h for @end and @cut.
+ *
+ * Words are read from aligned addresses only: such a read never leaves the page of its first byte.
  */
-static char *copy_string(char *p, char *end, const char *s, int *cut)
+__attribute__((no_sanitize("address"))) static char *copy_string(char *p, char *end, const char *s,
+								 int *cut)
 {
+	typedef uint64_t __attribute__((may_alias)) word;
 	char *begin = p;
 
 	if (!s)
 		s = "(null)";
+	if ((uintptr_t)s % 8 && end - p >= 8) {
+		unsigned before = (uintptr_t)s % 8;
+		uint64_t v = *(const volatile word *)(s - before) >> 8 * before;
+		uint64_t zeros = zero_bytes(v | ~0ull << 8 * (8 - before));
+
+		memcpy(p, &v, 8); /* the last `before` bytes are written again */
+		if (zeros)
+			return p + FIRST_BYTE(zeros) + 1;
+		s += 8 - before;
+		p += 8 - before;
+	}
+	for (; end - p >= 8 && (uintptr_t)s % 8 == 0; s += 8, p += 8) {
+		uint64_t v = *(const volatile word *)s, zeros = zero_bytes(v);
+
+		memcpy(p, &v, 8);
+		if (zeros)
+			return p + FIRST_BYTE(zeros) + 1;
+	}
 	while (p < end)
 		if (!(*p++ = *s++))
 			return p;

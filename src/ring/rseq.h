@@ -21,7 +21,7 @@ struct rseq_area {
 	uint32_t flags;
 };
 
-extern ptrdiff_t rseq_offset;
+extern ptrdiff_t rseq_offset __attribute__((visibility("hidden")));
 
 /* rseq_init - find the area that libc registered.  Cheap; any number of times. */
 void rseq_init(void);
@@ -35,7 +35,8 @@ static inline struct rseq_area *rseq_self(void)
 #define RSEQ_HAVE_SEQUENCES 1
 /*
  * A sequence in asm goto: RSEQ_BEGIN ... one committing store, RSEQ_END(label).  The operand [rseq]
- * holds rseq_offset; rax is clobbered.  An abort jumps to the C label.
+ * is rseq_offset in memory; rax is clobbered, and rdi holds the offset for RSEQ_CPU.  An abort jumps
+ * to the C label.
  */
 #define RSEQ_BEGIN                                                                       \
 	".pushsection __rseq_cs, \"aw\"\n\t"                                             \
@@ -43,10 +44,11 @@ static inline struct rseq_area *rseq_self(void)
 	"93:\t.long 0, 0\n\t" /* version, flags */                                       \
 	".quad 91f, 92f - 91f, 94f\n\t" /* start, length, abort address */               \
 	".popsection\n\t"                                                                \
+	"movq %[rseq], %%rdi\n\t"                                                        \
 	"leaq 93b(%%rip), %%rax\n\t"                                                     \
-	"movq %%rax, %%fs:8(%[rseq])\n"                                                  \
+	"movq %%rax, %%fs:8(%%rdi)\n"                                                    \
 	"91:\n\t"
-#define RSEQ_CPU "%%fs:4(%[rseq])"
+#define RSEQ_CPU "%%fs:4(%%rdi)"
 #define RSEQ_END(label)                                                                  \
 	"92:\n\t"                                                                        \
 	".pushsection .text.rseq_abort, \"ax\"\n\t"                                      \

@@ -2,6 +2,8 @@
 /*
  * ring/write.c - the W path: the whole event inside one restartable sequence.
  *
+ * Here is what happens rarely; the common case is ring_try(), ring/write_fast.h.
+ *
  * Each CPU has one open chunk, shared by all programs of the pool.  The sequence reads the CPU, its
  * chunk and the clock, stores header and payload, and ends with one store of the commit word.  What
  * interrupts it before that store - preemption, migration, a signal - sends it back to its start:
@@ -29,83 +31,6 @@
 #if RSEQ_HAVE_SEQUENCES
 
 enum { MAX_ABORTS = 20 };
-enum outcome { DONE, ABORTED, SLOW };
-
-_Static_assert(offsetof(struct pool, chunks) == 0 && offsetof(struct pool, slots) == 8 &&
-		       offsetof(struct pool, mult) == 16 && offsetof(struct pool, offset_ns) == 24 &&
-		       offsetof(struct pool, chunk_mask) == 32 &&
-		       offsetof(struct pool, n_cpus) == 40,
-	       "the sequence below reads them by these numbers");
-_Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chunk, begin_ns) == 8,
-	       "likewise");
-
-/*
- * The common case: an open chunk with room, a short time since its last event.  @limit is the last
- * position at which the event fits with its payload rounded up to words.
- */
-static inline enum outcome try_fast(struct pool *p, uint64_t id, ring_context context,
-				    const void *payload, uint64_t size, uint64_t limit)
-{
-	__asm__ goto volatile(
-		RSEQ_BEGIN
-		"movl " RSEQ_CPU ", %%eax\n\t"
-		"cmpl 40(%[pool]), %%eax\n\t" /* unsigned: unregistered is too large as well */
-		"jae %l[slow]\n\t"
-		"shll $7, %%eax\n\t"
-		"addq 8(%[pool]), %%rax\n\t"
-		"movq (%%rax), %%rcx\n\t" /* reference to the open chunk */
-		"testb $1, %%cl\n\t"
-		"jz %l[slow]\n\t"
-		"andq 32(%[pool]), %%rcx\n\t"
-		"addq (%[pool]), %%rcx\n\t" /* rcx: the chunk */
-		"rdtsc\n\t"
-		"shlq $32, %%rdx\n\t"
-		"orq %%rdx, %%rax\n\t"
-		"mulq 16(%[pool])\n\t"
-		"shrdq $32, %%rdx, %%rax\n\t"
-		"addq 24(%[pool]), %%rax\n\t" /* rax: now, ns */
-		"movq (%%rcx), %%rdx\n\t"
-		"movq %%rax, %%r8\n\t"
-		"subq 8(%%rcx), %%r8\n\t" /* r8: ns since the chunk began */
-		"movl %%edx, %%edi\n\t"
-		"andl $0xffffff, %%edi\n\t" /* rdi: position */
-		"shrq $24, %%rdx\n\t" /* rdx: time of the last event */
-		"cmpq %[limit], %%rdi\n\t"
-		"ja %l[slow]\n\t"
-		"negq %%rdx\n\t"
-		"addq %%r8, %%rdx\n\t"
-		"shrq $32, %%rdx\n\t"
-		"jnz %l[slow]\n\t" /* too long ago for a short header, or in the future */
-		"btq $40, %%r8\n\t"
-		"jc %l[slow]\n\t" /* the chunk is too old */
-		"shlq $24, %%r8\n\t"
-		"addq %%rdi, %%r8\n\t" /* r8: the new word, but for the length */
-		"addq %%rcx, %%rdi\n\t" /* rdi: where the event goes */
-		"shlq $16, %%rax\n\t"
-		"orq %[id], %%rax\n\t"
-		"movq %%rax, (%%rdi)\n\t" /* id, time; the rest is overwritten: */
-		"movq %[context], 6(%%rdi)\n\t"
-		"leaq 7(%[size]), %%rdx\n\t"
-		"shrq $3, %%rdx\n\t"
-		"jz 82f\n"
-		"81:\tmovq -8(%[payload],%%rdx,8), %%rax\n\t"
-		"movq %%rax, 6(%%rdi,%%rdx,8)\n\t"
-		"decq %%rdx\n\t"
-		"jnz 81b\n"
-		"82:\tleaq 14(%%r8,%[size]), %%r8\n\t"
-		"movq %%r8, (%%rcx)\n\t" /* [A] the commit; x86 keeps stores in order */
-		RSEQ_END("aborted")
-		:
-		: [rseq] "r"(rseq_offset), [pool] "r"(p), [id] "r"(id), [context] "r"(context),
-		  [payload] "r"(payload), [size] "r"(size), [limit] "r"(limit)
-		: "rax", "rcx", "rdx", "rdi", "r8", "memory", "cc"
-		: aborted, slow);
-	return DONE;
-aborted:
-	return ABORTED;
-slow:
-	return SLOW;
-}
 
 /* What the slow path saw of a CPU's chunk; its sequences commit only if it still is so. */
 struct seen {
@@ -137,7 +62,7 @@ static bool look(const struct pool *p, struct seen *s)
 }
 
 /* Makes @fresh the open chunk of seen->cpu, if nothing happened there since. */
-static enum outcome install(const struct seen *s, uint64_t fresh)
+static enum ring_outcome install(const struct seen *s, uint64_t fresh)
 {
 	__asm__ goto volatile(
 		RSEQ_BEGIN
@@ -160,12 +85,12 @@ static enum outcome install(const struct seen *s, uint64_t fresh)
 		"82:\tmovq %[fresh], (%%rcx)\n\t"
 		RSEQ_END("aborted")
 		:
-		: [rseq] "r"(rseq_offset), [seen] "r"(s), [fresh] "r"(fresh)
-		: "rax", "rcx", "rdx", "memory", "cc"
+		: [rseq] "m"(rseq_offset), [seen] "r"(s), [fresh] "r"(fresh)
+		: "rax", "rcx", "rdx", "rdi", "memory", "cc"
 		: aborted);
-	return DONE;
+	return RING_DONE;
 aborted:
-	return ABORTED;
+	return RING_ABORTED;
 }
 
 /* An event built by us, to be copied behind what was seen. */
@@ -184,7 +109,7 @@ _Static_assert(offsetof(struct seen, ref_at) == 8 && offsetof(struct seen, ref) 
 		       offsetof(struct prepared, payload_size) == 96,
 	       "the sequences read them by these numbers");
 
-static enum outcome append(const struct prepared *e)
+static enum ring_outcome append(const struct prepared *e)
 {
 	__asm__ goto volatile(
 		RSEQ_BEGIN
@@ -214,12 +139,12 @@ static enum outcome append(const struct prepared *e)
 		"movq %%rax, (%%rdx)\n\t" /* [A] the commit */
 		RSEQ_END("aborted")
 		:
-		: [rseq] "r"(rseq_offset), [e] "r"(e)
+		: [rseq] "m"(rseq_offset), [e] "r"(e)
 		: "rax", "rcx", "rdx", "rsi", "rdi", "memory", "cc"
 		: aborted);
-	return DONE;
+	return RING_DONE;
 aborted:
-	return ABORTED;
+	return RING_ABORTED;
 }
 
 /*
@@ -242,28 +167,28 @@ static bool fits(const struct pool *p, const struct seen *s, uint64_t t_ns, uint
 	       t_ns - s->begin_ns < ABI_SINCE_MAX;
 }
 
-/* Replaces the CPU's chunk by *fresh, claiming it first if needed.  SLOW: there is none to have. */
-static enum outcome replace(struct pool *p, const struct seen *s, uint64_t t_ns,
+/* Replaces the CPU's chunk by *fresh, claiming it first if needed.  RING_SLOW: there is none to have. */
+static enum ring_outcome replace(struct pool *p, const struct seen *s, uint64_t t_ns,
 			    struct abi_chunk **fresh)
 {
 	struct abi_chunk *c = *fresh ? *fresh : pool_claim(p);
 
 	if (!c)
-		return SLOW;
+		return RING_SLOW;
 	*fresh = c;
 	c->begin_ns = t_ns;
 	c->sequence = s->chunk ? load(&s->chunk->sequence) + 1 : 0;
 	c->cpu = (uint32_t)s->cpu;
 	c->path = ABI_PATH_W;
-	if (install(s, pool_ref(p, c)) != DONE)
-		return ABORTED;
+	if (install(s, pool_ref(p, c)) != RING_DONE)
+		return RING_ABORTED;
 	*fresh = NULL;
 	if (s->chunk)
 		pool_close(p, s->chunk, s->state);
-	return DONE;
+	return RING_DONE;
 }
 
-static enum outcome append_slowly(const struct seen *s, uint32_t id, ring_context context,
+static enum ring_outcome append_slowly(const struct seen *s, uint32_t id, ring_context context,
 				  const void *payload, uint32_t size, uint64_t t_ns)
 {
 	char header[RING_EXTENDED_BYTES];
@@ -276,44 +201,41 @@ static enum outcome append_slowly(const struct seen *s, uint32_t id, ring_contex
 	return append(&e);
 }
 
-static __attribute__((noinline, cold)) bool write_slow(struct pool *p, uint32_t id,
-						       ring_context context, const void *payload,
-						       uint32_t size, int aborts)
+static bool write_slow(struct pool *p, uint32_t id, ring_context context, const void *payload,
+		       uint32_t size, int aborts)
 {
 	struct abi_chunk *fresh = NULL;
 	struct seen s = { 0 };
-	enum outcome r = ABORTED;
+	enum ring_outcome r = RING_ABORTED;
 
-	for (; r == ABORTED && aborts <= MAX_ABORTS && look(p, &s); aborts++) {
+	for (; r == RING_ABORTED && aborts <= MAX_ABORTS && look(p, &s); aborts++) {
 		uint64_t t_ns = now_after(p, &s);
 
 		if (fits(p, &s, t_ns, size))
 			r = append_slowly(&s, id, context, payload, size, t_ns);
-		else if (replace(p, &s, t_ns, &fresh) == SLOW)
-			r = SLOW;
+		else if (replace(p, &s, t_ns, &fresh) == RING_SLOW)
+			r = RING_SLOW;
 	}
 	if (fresh)
 		pool_unclaim(p, fresh);
-	if (r == SLOW)
+	if (r == RING_SLOW)
 		fetch_add(&pool_slot(p, (uint32_t)s.cpu)->lost, 1);
-	if (r != ABORTED)
-		return r == DONE;
+	if (r != RING_ABORTED)
+		return r == RING_DONE;
 	return ring_write_exclusive(p, id, context, payload, size);
 }
 
-bool ring_write(struct pool *p, uint32_t id, ring_context context, const void *payload,
-		uint32_t size)
+bool ring_write_slowly(struct pool *p, uint32_t id, ring_context context, const void *payload,
+		       uint32_t size)
 {
-	enum outcome r;
-
-	if (unlikely(!rseq_offset || p->clock.kind != ABI_CLOCK_TSC || size > p->chunk_size / 4))
+	if (!ring_may_restart(p, size))
 		return ring_write_exclusive(p, id, context, payload, size);
 	for (int aborts = 0; aborts <= MAX_ABORTS; aborts++) {
-		r = try_fast(p, id, context, payload, size,
-			     p->chunk_size - RING_HEADER_BYTES - ((size + 7) & ~7u));
-		if (likely(r == DONE))
+		enum ring_outcome r = ring_try(p, id, context, payload, size);
+
+		if (r == RING_DONE)
 			return true;
-		if (r == SLOW)
+		if (r == RING_SLOW)
 			return write_slow(p, id, context, payload, size, aborts);
 	}
 	return ring_write_exclusive(p, id, context, payload, size);
@@ -321,8 +243,8 @@ bool ring_write(struct pool *p, uint32_t id, ring_context context, const void *p
 
 #else
 
-bool ring_write(struct pool *p, uint32_t id, ring_context context, const void *payload,
-		uint32_t size)
+bool ring_write_slowly(struct pool *p, uint32_t id, ring_context context, const void *payload,
+		       uint32_t size)
 {
 	return ring_write_exclusive(p, id, context, payload, size);
 }

@@ -13,25 +13,34 @@
 #include <stdint.h>
 
 #include "ring/pool.h"
-
-/* What every event carries after its header: vpid in the low half, vtid in the high one. */
-typedef uint64_t ring_context;
+#include "ring/write_fast.h"
 
 enum {
 	RING_HEADER_BYTES = 14, /* abi_ctf_event and the context */
 	RING_EXTENDED_BYTES = 22,
 };
 
+/* ring_write when the common case does not apply; counts what it refuses. */
+bool ring_write_slowly(struct pool *p, uint32_t id, ring_context context, const void *payload,
+		       uint32_t size) __attribute__((cold));
+
 /*
  * ring_write - record an event whose payload lies complete in private memory.
  *
  * @id: its class, 1..65534.
- * @payload: @size bytes; readable up to the next multiple of 8, and at least 8.
+ * @context: what every event carries after its header: vpid in the low half, vtid in the high one.
+ * @payload: @size bytes; readable up to the next multiple of 8.
  *
  * Returns false if it was refused (no chunk, too large) and counted as lost.
  */
-bool ring_write(struct pool *p, uint32_t id, ring_context context, const void *payload,
-		uint32_t size);
+static inline bool ring_write(struct pool *p, uint32_t id, ring_context context,
+			      const void *payload, uint32_t size)
+{
+	if (likely(ring_may_restart(p, size) &&
+		   ring_try(p, id, context, payload, size) == RING_DONE))
+		return true;
+	return ring_write_slowly(p, id, context, payload, size);
+}
 
 /* An event being written in place: the chunk is ours alone until ring_commit. */
 struct ring_open {
