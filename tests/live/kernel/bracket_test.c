@@ -105,7 +105,7 @@ int main(void)
 	exit_id = live_event_id("trace", "syscall_exit_getppid");
 	live_packets("trace", read_events);
 	is(n_stamps, 2 * N);
-	every_stamp_lies_in_its_bracket();
+	run(every_stamp_lies_in_its_bracket);
 	free(stamps);
-	return n_failed != 0;
+	return test_status();
 }

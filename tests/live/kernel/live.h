@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../unit/kernel/check.h"
 #include "abi/ctf.h"
 #include "clock/clock.h"
 #include "kernel/kernel.h"
+#include "test.h"
 
 static char directory[64];
 static struct abi_clock session_clock;
@@ -39,13 +39,9 @@ static void remove_directory(void)
 static void live_begin(void)
 {
 	const char *tmp = getenv("TMPDIR");
-	int n;
 
-	n = kernel_reap(&why);
-	if (n < 0) {
-		printf("skipped: %s\n", why.text);
-		exit(77);
-	}
+	if (kernel_reap(&why) < 0)
+		skip(why.text);
 	snprintf(directory, sizeof directory, "%s/duet-kernel-XXXXXX", tmp ? tmp : "/tmp");
 	if (!mkdtemp(directory) || clock_init(&session_clock, &why)) {
 		fprintf(stderr, "cannot begin\n");

@@ -77,5 +77,5 @@ int main(void)
 	run(full_buffers_refuse_and_count);
 	run(full_buffers_overwrite_and_count);
 	run(losses_between_polls_are_counted);
-	return n_failed != 0;
+	return test_status();
 }

@@ -176,14 +176,12 @@ static void every_set_on_the_whole_machine_is_read(void)
 
 int main(void)
 {
-	if (system("babeltrace2 --version >/dev/null 2>&1")) {
-		printf("skipped: no babeltrace2\n");
-		return 77;
-	}
+	if (system("babeltrace2 --version >/dev/null 2>&1"))
+		skip("no babeltrace2");
 	live_begin();
 	run(default_events_of_a_process_tree_are_read);
 	run(threads_that_exist_already_are_recorded);
 	run(chosen_system_calls_alone_are_recorded);
 	run(every_set_on_the_whole_machine_is_read);
-	return n_failed != 0;
+	return test_status();
 }

@@ -177,5 +177,5 @@ int main(void)
 	run(start_without_process_is_refused);
 	run(killed_recorder_stops_and_is_reaped);
 	close(root);
-	return n_failed != 0;
+	return test_status();
 }

@@ -13,9 +13,9 @@
 
 #include "abi/ctf.h"
 #include "base/io.h"
-#include "check.h"
 #include "kernel/format.h"
 #include "kernel/page.h"
+#include "test.h"
 
 enum { PAGE = 4096, PLAIN = 10, RECORD = 16, FULL = (PAGE - KERNEL_PAGE_HEADER) / RECORD };
 
@@ -248,5 +248,5 @@ int main(void)
 	run(full_ring_makes_a_live_drain_ask_for_losses);
 	run(malformed_pages_are_skipped_counted_and_told_once);
 	run(what_cannot_be_written_is_lost_and_told_when_it_can);
-	return n_failed != 0;
+	return test_status();
 }

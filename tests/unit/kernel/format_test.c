@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "check.h"
+#include "test.h"
 
 #define COMMON \
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \
@@ -146,5 +146,5 @@ int main(void)
 	run(malformed_lines_are_refused);
 	run(too_many_fields_are_refused);
 	run(any_cut_or_changed_byte_is_survived);
-	return n_failed != 0;
+	return test_status();
 }

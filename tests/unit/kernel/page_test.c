@@ -6,8 +6,8 @@
 #include <unistd.h>
 #include <sys/syscall.h>
 
-#include "check.h"
 #include "kernel/format.h"
+#include "test.h"
 
 enum { PLAIN = 10, TEXT = 11, ENTER = 12, EXIT = 13, SWITCH = 14, LIST = 15, NOBODY = 99 };
 enum { T0 = 1000, FAR = 1 << 30 };
@@ -659,5 +659,5 @@ int main(void)
 	run(page_of_noise_is_survived);
 	run(records_of_any_format_are_survived);
 	tear_down();
-	return n_failed != 0;
+	return test_status();
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-#include "check.h"
+#include "test.h"
 
 static const char available[] = "raw_syscalls:sys_enter\nraw_syscalls:sys_exit\n"
 				"syscalls:sys_enter_openat\nsched:sched_switch\n"
@@ -107,5 +107,5 @@ int main(void)
 	run(choosing_twice_is_choosing_once);
 	run(pattern_without_event_is_named);
 	kernel_selection_fini(&s);
-	return n_failed != 0;
+	return test_status();
 }
