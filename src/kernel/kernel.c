@@ -4,7 +4,7 @@
  *
  * Order matters when setting up: the size of sub-buffers clears the buffers, so it comes before
  * their size; the clock before any record; events last.  record-cmd is switched off because saving
- * names costs two thirds of a sched_switch and the trace has them anyway.  buffer_percent is never
+ * names adds two thirds to the price of a sched_switch and the trace has them anyway.  buffer_percent is never
  * touched: at 0 every event wakes a reader.
  */
 #include "kernel/kernel.h"
