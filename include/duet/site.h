@@ -48,6 +48,7 @@ struct duet_i_api {
 	void (*mark)(struct duet_i_site *site, const char *format, ...)
 		__attribute__((format(printf, 2, 3)));
 	char *(*string)(char *p, char *end, const char *s, int *cut);
+	void (*lost)(void); /* counts an event that could not be recorded */
 };
 
 /*

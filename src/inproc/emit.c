@@ -309,4 +309,5 @@ const struct duet_i_api duet_api = {
 	.commit = commit_large,
 	.mark = mark,
 	.string = copy_string,
+	.lost = count_lost,
 };

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inproc/wrap_libc.c - libduet-libc.so: a program's use of the heap, as events.
+ *
+ * Preloaded, it stands in front of malloc and its like and says what they were asked and what they
+ * answered, in the events and fields that readers know from LTTng-UST.  The real functions are the
+ * next ones in the search order, so that other preloads and other allocators stack behind us.
+ * This is a client of duet/duet.h like any other, but for one thing: its first call comes before
+ * any constructor, so it registers its sites itself.
+ *
+ * What always holds:
+ *
+ *   (1) every call is handed on exactly once, but for what arena.at serves while begin() looks the
+ *       real functions up; errno is the real function's
+ *   (2) nothing here locks or allocates; any thread or signal handler, as far as malloc itself goes
+ *   (3) an event inside an event (a handler; libduet joining a session, should libc allocate then)
+ *       is recorded as well, down to DEPTH; below that it is counted as lost
+ *
+ * When is the event?  Between two threads an address is free from inside the one's free until
+ * inside the other's malloc.  So free's event precedes the call and malloc's follows it, and whoever
+ * gets an address is seen to get it after it was given up.  realloc does both in one call, and its
+ * event is late for in_ptr or early for ptr.  It follows the call: the result is known, it is what
+ * other tools write, and the reader can still tell: if an address is handed out while it is live,
+ * its owner is inside a realloc (in_ptr) whose event is yet to come, and that event ends the older
+ * of the two lives.  ptr = 0 with size > 0 means that in_ptr lives on; with size = 0 that it is freed.
+ *
+ * glibc's reallocarray calls realloc, and so is recorded; valloc and pvalloc are recorded as
+ * memalign to a page.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "duet/duet.h"
+
+DUET_EVENT(lttng_ust_libc, malloc, (size_t, size), (ptr, ptr));
+DUET_EVENT(lttng_ust_libc, calloc, (size_t, nmemb), (size_t, size), (ptr, ptr));
+DUET_EVENT(lttng_ust_libc, realloc, (ptr, in_ptr), (size_t, size), (ptr, ptr));
+DUET_EVENT(lttng_ust_libc, free, (ptr, ptr));
+DUET_EVENT(lttng_ust_libc, memalign, (size_t, alignment), (size_t, size), (ptr, ptr));
+DUET_EVENT(lttng_ust_libc, posix_memalign, (ptr, out_ptr), (size_t, alignment), (size_t, size),
+	   (i32, result));
+DUET_EVENT(lttng_ust_libc, aligned_alloc, (size_t, alignment), (size_t, size), (ptr, ptr));
+
+#define EXPORT __attribute__((visibility("default")))
+#define PER_THREAD static __thread __attribute__((tls_model("initial-exec")))
+
+/* ---------------------------------------------------------------- events */
+
+enum { DEPTH = 4 };
+
+PER_THREAD volatile int depth;
+
+static bool enter(void)
+{
+	if (likely(depth < DEPTH)) {
+		depth++;
+		return true;
+	}
+	duet_i_api->lost();
+	return false;
+}
+
+#define RECORD(event, ...)                                                                         \
+	do {                                                                                       \
+		if (trace_lttng_ust_libc_##event##_enabled() && enter()) {                         \
+			trace_lttng_ust_libc_##event(__VA_ARGS__);                                 \
+			depth--;                                                                   \
+		}                                                                                  \
+	} while (0)
+
+/* ---------------------------------------------------------------- the arena */
+
+enum { ARENA_BYTES = 16 << 10, ALIGNMENT = 16 };
+
+/* Each piece begins with its size.  Nothing comes back: dlsym needs a few hundred bytes, once. */
+static struct {
+	size_t used;
+	char at[ARENA_BYTES] __attribute__((aligned(ALIGNMENT)));
+} arena;
+
+static bool is_in_arena(const void *p)
+{
+	return (uintptr_t)p - (uintptr_t)arena.at < sizeof arena.at;
+}
+
+/* Zeroed. */
+static void *arena_take(size_t size)
+{
+	size_t whole = (size + 2 * ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1), begin;
+
+	if (size <= sizeof arena.at) {
+		begin = fetch_add(&arena.used, whole);
+		if (begin <= sizeof arena.at && whole <= sizeof arena.at - begin) {
+			memcpy(arena.at + begin, &size, sizeof size);
+			return arena.at + begin + ALIGNMENT;
+		}
+	}
+	errno = ENOMEM;
+	return NULL;
+}
+
+static void *arena_take_aligned(size_t alignment, size_t size)
+{
+	return alignment <= ALIGNMENT ? arena_take(size) : (errno = ENOMEM, NULL);
+}
+
+/* Also moves a piece out of the arena, when `to` comes from the real malloc. */
+static void *arena_copy(void *to, const void *from, size_t size)
+{
+	size_t old;
+
+	if (!to || !from)
+		return to;
+	memcpy(&old, (const char *)from - ALIGNMENT, sizeof old);
+	return memcpy(to, from, old < size ? old : size);
+}
+
+/* ---------------------------------------------------------------- the beginning */
+
+static struct functions {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void (*free)(void *);
+	void *(*memalign)(size_t, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+} real;
+
+static const char *const names[] = { "malloc",	       "calloc",	"realloc", "free",   "memalign",
+				     "posix_memalign", "aligned_alloc", "valloc",  "pvalloc" };
+
+enum { N_NAMES = sizeof names / sizeof *names };
+_Static_assert(sizeof real == N_NAMES * sizeof(void *), "a name for each function");
+
+static void find_real(void)
+{
+	void *found[N_NAMES];
+
+	for (int i = 0; i < N_NAMES; i++)
+		found[i] = dlsym(RTLD_NEXT, names[i]);
+	/* All or nothing: what the arena gave may not meet a real realloc. */
+	for (int i = 0; i < N_NAMES; i++)
+		store((void **)&real + i, found[i]);
+}
+
+extern void *__libc_stack_end __attribute__((weak)); /* where the kernel put argc, argv, envp */
+
+/* A program's .preinit_array runs before libc took its environment over: libduet needs it now. */
+static void find_environment(void)
+{
+	if (!environ && &__libc_stack_end && __libc_stack_end) {
+		long *argc = __libc_stack_end;
+
+		environ = (char **)(argc + 1 + *argc + 1);
+	}
+}
+
+static __attribute__((noinline, cold)) void begin(void)
+{
+	PER_THREAD bool is_inside;
+	static bool is_registered;
+	int saved = errno;
+
+	if (is_inside)
+		return;
+	is_inside = true;
+	find_real();
+	if (!exchange(&is_registered, true)) {
+		find_environment();
+		duet_i_constructor();
+	}
+	errno = saved;
+	is_inside = false;
+}
+
+/* Whether the real function is known; not inside begin(), nor if nobody has it. */
+#define KNOWN(function) (likely(real.function) || (begin(), real.function))
+
+/* ---------------------------------------------------------------- the functions */
+
+EXPORT void *malloc(size_t size)
+{
+	void *p;
+
+	if (!KNOWN(malloc))
+		return arena_take(size);
+	p = real.malloc(size);
+	RECORD(malloc, size, p);
+	return p;
+}
+
+EXPORT void *calloc(size_t n, size_t size)
+{
+	void *p;
+
+	if (!KNOWN(calloc))
+		return arena_take(size && n > SIZE_MAX / size ? SIZE_MAX : n * size);
+	p = real.calloc(n, size);
+	RECORD(calloc, n, size, p);
+	return p;
+}
+
+EXPORT void *realloc(void *old, size_t size)
+{
+	void *p;
+
+	if (!KNOWN(realloc))
+		return arena_copy(arena_take(size), old, size);
+	if (unlikely(is_in_arena(old)))
+		return arena_copy(malloc(size), old, size);
+	p = real.realloc(old, size);
+	RECORD(realloc, old, size, p);
+	return p;
+}
+
+EXPORT void free(void *p)
+{
+	if (unlikely(is_in_arena(p)) || !KNOWN(free))
+		return;
+	RECORD(free, p);
+	real.free(p);
+}
+
+EXPORT void *memalign(size_t alignment, size_t size)
+{
+	void *p;
+
+	if (!KNOWN(memalign))
+		return arena_take_aligned(alignment, size);
+	p = real.memalign(alignment, size);
+	RECORD(memalign, alignment, size, p);
+	return p;
+}
+
+EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
+{
+	int result;
+
+	if (!KNOWN(posix_memalign)) {
+		*out = arena_take_aligned(alignment, size);
+		return *out ? 0 : ENOMEM;
+	}
+	result = real.posix_memalign(out, alignment, size);
+	RECORD(posix_memalign, result ? NULL : *out, alignment, size, result);
+	return result;
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+	void *p;
+
+	if (!KNOWN(aligned_alloc))
+		return arena_take_aligned(alignment, size);
+	p = real.aligned_alloc(alignment, size);
+	RECORD(aligned_alloc, alignment, size, p);
+	return p;
+}
+
+EXPORT void *valloc(size_t size)
+{
+	void *p;
+
+	if (!KNOWN(valloc))
+		return arena_take_aligned(SIZE_MAX, size);
+	p = real.valloc(size);
+	RECORD(memalign, (size_t)getpagesize(), size, p);
+	return p;
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+	void *p;
+
+	if (!KNOWN(pvalloc))
+		return arena_take_aligned(SIZE_MAX, size);
+	p = real.pvalloc(size);
+	RECORD(memalign, (size_t)getpagesize(), size, p);
+	return p;
+}
