@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* bench/event/lttng.c - what the same events cost with LTTng-UST; see loop.h. */
+#include "lttng_tp.h"
+
+#include <lttng/tracef.h>
+
+#include "loop.h"
+
+LOOP(empty, lttng_ust_tracepoint(bench, empty))
+LOOP(int1, lttng_ust_tracepoint(bench, int1, i))
+LOOP(intstr, lttng_ust_tracepoint(bench, intstr, i, text16))
+LOOP(int8, lttng_ust_tracepoint(bench, int8, i, one, i + 1, one, i + 2, one, i, one))
+LOOP(mark1, lttng_ust_tracef("a %d", i))
+
+int main(void)
+{
+	bench("empty", empty);
+	bench("int", int1);
+	bench("int+str16", intstr);
+	bench("8ints", int8);
+	bench("mark", mark1);
+	bench_threads("int-2threads", int1);
+	return 0;
+}
