@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The libraries that live in other people's processes export and need what they promise, no more.
+
+    exports.py LIBRARY...
+
+libduet.so.0 exports duet_* and needs libc.  libduet-libc.so exports, besides, what it stands in
+front of.  libduet is never unloaded; no stack is executable, no code is relocated.
+"""
+import re
+import subprocess
+import sys
+
+LIBC = re.compile(r"libc\.so\.6|ld-linux[-\w]*\.so\.\d")
+# libduet-libc stands in front of these.
+INTERPOSED = set("""malloc calloc realloc free memalign posix_memalign aligned_alloc valloc pvalloc
+    reallocarray malloc_usable_size cfree pthread_mutex_lock pthread_mutex_trylock
+    pthread_mutex_timedlock pthread_mutex_unlock""".split())
+# Of libc, what a guest must not call: it prints, ends the program, starts things, takes signals.
+NEVER = set("""printf puts putchar fprintf vprintf vfprintf fputs fputc fwrite perror exit _exit abort
+    __assert_fail pthread_create fork vfork system popen signal sigaction setenv putenv
+    __fprintf_chk __printf_chk""".split())
+
+
+def read(*argv):
+    return subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def check(path):
+    problems = []
+    is_libc = "duet-libc" in path
+    flags = read("readelf", "-dW", path)
+    for line in flags.splitlines():
+        m = re.search(r"\(NEEDED\).*\[(.*)\]", line)
+        if m and not LIBC.fullmatch(m.group(1)) and not (is_libc and m.group(1) == "libduet.so.0"):
+            problems.append("needs " + m.group(1))
+    if not is_libc and "NODELETE" not in flags:
+        problems.append("may be unloaded: not linked with -z nodelete")
+    for line in read("readelf", "-lW", path).splitlines():
+        if "GNU_STACK" in line and re.search(r"\bRWE\b", line):
+            problems.append("has an executable stack")
+    if "TEXTREL" in flags:
+        problems.append("has text relocations")
+    for line in read("readelf", "--dyn-syms", "-W", path).splitlines():
+        words = line.split()
+        if len(words) < 8 or words[4] not in ("GLOBAL", "WEAK", "UNIQUE"):
+            continue
+        bind, visibility, section, name = words[4], words[5], words[6], words[7].split("@")[0]
+        if section == "UND":
+            if bind != "WEAK" and name in NEVER:
+                problems.append("uses " + name)
+            if name == "__tls_get_addr":
+                problems.append("uses __tls_get_addr, which may allocate: -ftls-model=initial-exec")
+        elif section == "ABS" and name.startswith("DUET_"):
+            continue  # a version's name
+        elif visibility == "HIDDEN":
+            continue  # ld leaves section bounds in the table; the loader passes over them
+        elif not name.startswith("duet_") and not (is_libc and name in INTERPOSED):
+            problems.append("exports " + name)
+    return ["%s: %s" % (path, p) for p in problems]
+
+
+def main():
+    problems = [p for path in sys.argv[1:] for p in check(path)]
+    print("\n".join(problems) or "ok: %d libraries export and need what they should" % len(sys.argv[1:]))
+    return bool(problems) or len(sys.argv) < 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
