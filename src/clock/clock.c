@@ -68,19 +68,11 @@ void clock_read(const struct abi_clock *c, struct clock_reading *r)
 	r->realtime_ns = to_ns - (clock_ns(c, ticks) - clock_ns(c, r->ticks));
 }
 
-int clock_init(struct abi_clock *c, struct diag *d)
+/* What one tick is, over a base line long enough for the errors of its ends. */
+static int measure(struct abi_clock *c, struct diag *d)
 {
 	uint64_t t0, t1, ns0, ns1;
 
-	*c = (struct abi_clock){ .kind = ABI_CLOCK_MONOTONIC, .mult = 1ull << 32 };
-#if defined __x86_64__
-	if (tsc_is_trusted())
-		c->kind = ABI_CLOCK_TSC;
-#else
-	(void)tsc_is_trusted;
-#endif
-	if (c->kind == ABI_CLOCK_MONOTONIC)
-		return 0;
 	t0 = read_pair(c, CLOCK_MONOTONIC, &ns0);
 	nanosleep(&(struct timespec){ .tv_nsec = BASE_LINE_NS }, NULL);
 	t1 = read_pair(c, CLOCK_MONOTONIC, &ns1);
@@ -89,6 +81,24 @@ int clock_init(struct abi_clock *c, struct diag *d)
 	c->mult = (uint64_t)(((unsigned __int128)(ns1 - ns0) << 32) / (t1 - t0));
 	c->offset_ns = ns1 - (uint64_t)(((unsigned __int128)t1 * c->mult) >> 32);
 	return 0;
+}
+
+int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d)
+{
+	*c = (struct abi_clock){ .kind = ABI_CLOCK_TSC, .mult = 1ull << 32 };
+	if (kind != ABI_CLOCK_MONOTONIC && clock_is_readable(c) && tsc_is_trusted())
+		return measure(c, d);
+	c->kind = ABI_CLOCK_MONOTONIC;
+	if (kind == ABI_CLOCK_TSC)
+		return diag_fail(d, -ENOTSUP,
+				 "the time stamp counter is no clock on this machine: its kernel does "
+				 "not trust it either (--clock mono)");
+	return 0;
+}
+
+int clock_init(struct abi_clock *c, struct diag *d)
+{
+	return clock_init_kind(c, 0, d);
 }
 
 const char *clock_tracefs_name(const struct abi_clock *c)

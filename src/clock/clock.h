@@ -15,6 +15,7 @@
 #ifndef CLOCK_CLOCK_H
 #define CLOCK_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -32,6 +33,9 @@ struct clock_reading {
 /* clock_init - choose the counter and fix the map.  Takes about 20 ms.  Returns 0 or -errno. */
 int clock_init(struct abi_clock *c, struct diag *d);
 
+/* clock_init_kind - the same with ABI_CLOCK_... given; 0 chooses.  -ENOTSUP if this machine cannot. */
+int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d);
+
 /* clock_read - one moment on all clocks; the best of several bracketed tries. */
 void clock_read(const struct abi_clock *c, struct clock_reading *r);
 
@@ -47,6 +51,17 @@ static inline uint64_t clock_monotonic_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Whether this process can read that counter: an emulated one of another architecture cannot read
+ * the TSC its collector chose. */
+static inline bool clock_is_readable(const struct abi_clock *c)
+{
+#if defined __x86_64__
+	if (c->kind == ABI_CLOCK_TSC)
+		return true;
+#endif
+	return c->kind == ABI_CLOCK_MONOTONIC;
 }
 
 static inline uint64_t clock_ticks(const struct abi_clock *c)

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi/clock.h"
 #include "base/pattern.h"
 #include "cmd/cmd.h"
 #include "collect/recorder.h"
@@ -32,6 +33,7 @@ static const char record_help[] =
 	"      --all-kernel      the whole machine's kernel events, not just the recorded processes'\n"
 	"      --overwrite       flight recorder: keep the newest events in memory, write them at the end\n"
 	"  -b, --buffer SIZE     memory for application events (default: 64M)\n"
+	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -p, --pid PID         record this process\n"
 	"  -q, --quiet           no summary\n\n"
 	"Ends with the command, or with Ctrl-C (twice while a command runs).  The exit status is the\n"
@@ -49,6 +51,7 @@ static const char collect_help[] =
 	"  -k, --kernel PATTERN  kernel events of the whole machine (default: none)\n"
 	"      --overwrite       flight recorder: keep the newest events in memory, write them at the end\n"
 	"  -b, --buffer SIZE     memory for application events (default: 64M)\n"
+	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -s, --session NAME    name of the session (default: \"default\")\n"
 	"  -q, --quiet           no summary\n";
 
@@ -63,12 +66,13 @@ struct arguments {
 	struct recorder_options o;
 };
 
-enum { NO_KERNEL = 256, ALL_KERNEL, OVERWRITE, HELP };
+enum { NO_KERNEL = 256, ALL_KERNEL, OVERWRITE, CLOCK, HELP };
 
 static const struct option record_options[] = {
 	{ "output", required_argument, NULL, 'o' },    { "event", required_argument, NULL, 'e' },
 	{ "kernel", required_argument, NULL, 'k' },    { "no-kernel", no_argument, NULL, NO_KERNEL },
 	{ "all-kernel", no_argument, NULL, ALL_KERNEL }, { "overwrite", no_argument, NULL, OVERWRITE },
+	{ "clock", required_argument, NULL, CLOCK },
 	{ "buffer", required_argument, NULL, 'b' },    { "pid", required_argument, NULL, 'p' },
 	{ "quiet", no_argument, NULL, 'q' },	       { "help", no_argument, NULL, HELP },
 	{ NULL, 0, NULL, 0 },
@@ -77,6 +81,7 @@ static const struct option record_options[] = {
 static const struct option collect_options[] = {
 	{ "output", required_argument, NULL, 'o' },  { "event", required_argument, NULL, 'e' },
 	{ "kernel", required_argument, NULL, 'k' },  { "overwrite", no_argument, NULL, OVERWRITE },
+	{ "clock", required_argument, NULL, CLOCK },
 	{ "buffer", required_argument, NULL, 'b' },  { "session", required_argument, NULL, 's' },
 	{ "quiet", no_argument, NULL, 'q' },	     { "help", no_argument, NULL, HELP },
 	{ NULL, 0, NULL, 0 },
@@ -87,6 +92,16 @@ static bool is_session_name(const char *name)
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
 	return n && !name[n] && n < 64 && *name != '.';
+}
+
+static int take_clock(struct arguments *a, const char *name)
+{
+	bool is_tsc = !strcmp(name, "tsc");
+
+	if (!is_tsc && strcmp(name, "mono"))
+		return cmd_error(a->verb, "--clock %s: clocks are \"tsc\" and \"mono\"", name);
+	a->o.clock_kind = is_tsc ? ABI_CLOCK_TSC : ABI_CLOCK_MONOTONIC;
+	return -1;
 }
 
 /* Returns -1 to go on, else the exit status. */
@@ -122,6 +137,8 @@ static int take_option(struct arguments *a, int c, const char *help)
 	case ALL_KERNEL:
 		a->o.kernel = a->o.kernel_whole_machine = true;
 		return -1;
+	case CLOCK:
+		return take_clock(a, optarg);
 	case OVERWRITE:
 		a->o.flight_recorder = true;
 		return -1;

@@ -190,28 +190,38 @@ static int describe_classes(struct drain *d, struct diag *diag)
 
 /* ---------------------------------------------------------------- looking */
 
+/* How far the chunk is written, and when: bounded. */
+static void look_at_word(const struct drain *d, struct seen *s)
+{
+	/* [B] pairs with [A]: all below it is written. */
+	uint64_t word = load_acquire(&pool_chunk_at(d->pool, s->index)->word);
+
+	s->end_ns = s->begin_ns + ABI_SINCE_OF(word);
+	s->position = ABI_POS_OF(word);
+	if (s->position < sizeof(struct abi_chunk) || s->position > d->pool->chunk_size)
+		s->position = sizeof(struct abi_chunk);
+}
+
 /* Copies and bounds what chunk @i says of itself.  False if there is nothing to read. */
 static bool look_at(struct drain *d, uint32_t i, struct seen *s)
 {
 	struct abi_chunk *c = pool_chunk_at(d->pool, i);
-	uint64_t word, read;
+	uint64_t read;
 
 	s->state = load_acquire(&d->pool->states[i]); /* [D] pairs with [C], ring/pool.c */
 	if (ABI_STATE_OF(s->state) != ABI_OWNED && ABI_STATE_OF(s->state) != ABI_FULL)
 		return false;
-	word = load_acquire(&c->word); /* [B] pairs with [A]: all below it is written */
-	read = load(&c->read);
 	s->index = i;
+	look_at_word(d, s); /* before the header, which is whole when the word is beyond it */
+	s->end_ns -= s->begin_ns;
+	read = load(&c->read);
 	s->cpu = load(&c->cpu);
 	s->path = load(&c->path);
 	s->sequence = load(&c->sequence);
 	s->begin_ns = load(&c->begin_ns);
-	s->end_ns = s->begin_ns + ABI_SINCE_OF(word);
-	s->position = ABI_POS_OF(word);
+	s->end_ns += s->begin_ns;
 	s->is_final = ABI_STATE_OF(s->state) == ABI_FULL;
 	s->bytes = (const char *)c;
-	if (s->position < sizeof *c || s->position > d->pool->chunk_size)
-		s->position = sizeof *c;
 	s->read = read < sizeof *c || read > s->position ? sizeof *c : (uint32_t)read;
 	if (s->path != ABI_PATH_W || s->cpu >= d->pool->n_cpus)
 		s->path = ABI_PATH_X;

@@ -135,6 +135,7 @@ static int open_parts(struct recorder *r, struct diag *d)
 	struct session_options so = { .name = r->o.session,
 				      .pool_bytes = r->o.buffer_bytes,
 				      .flight_recorder = r->o.flight_recorder,
+				      .clock_kind = r->o.clock_kind,
 				      .rules = r->o.events,
 				      .n_rules = r->o.n_events };
 	struct clock_reading c;

@@ -30,6 +30,7 @@ struct recorder_options {
 	const char *preload; /* a library to preload into the command; or NULL */
 	uint64_t buffer_bytes; /* of the pool; 0: default */
 	bool flight_recorder;
+	uint32_t clock_kind; /* ABI_CLOCK_...; 0: the best one */
 
 	bool kernel; /* record it if we may */
 	bool kernel_whole_machine;

@@ -24,7 +24,7 @@ static int create_pool(struct session *s, const struct session_options *o, struc
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct abi_pool shape = pool_shape(o->pool_bytes ? o->pool_bytes : POOL_BYTES,
 					   cpus < 1 ? 1 : (uint32_t)cpus, o->flight_recorder);
-	int err = clock_init(&shape.clock, d);
+	int err = clock_init_kind(&shape.clock, o->clock_kind, d);
 
 	if (err)
 		return err;

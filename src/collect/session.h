@@ -42,6 +42,7 @@ struct session_options {
 	const char *name; /* at most ABI_NAME_BYTES - 1, no slash */
 	uint64_t pool_bytes; /* 0: 64 MiB */
 	bool flight_recorder;
+	uint32_t clock_kind; /* ABI_CLOCK_...; 0: the best one */
 	const char *const *rules; /* patterns for programs that start from now on */
 	int n_rules;
 };

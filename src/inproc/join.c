@@ -7,7 +7,8 @@
  * own mapping, one is installed, the others are dropped.  Nobody waits for anybody.
  *
  * Neither side trusts the other: the socket must belong to us or to root, the memory must be sealed
- * against shrinking (else its owner could turn our stores into SIGBUS), the pool must be sound.
+ * against shrinking (else its owner could turn our stores into SIGBUS), the pool must be sound, and
+ * its clock one that we can read: no event is better than one at a wrong time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,7 @@
 
 #include "base/atomic.h"
 #include "base/runtime.h"
+#include "clock/clock.h"
 #include "inproc/process.h"
 
 enum { TIMEOUT_US = 500000, RETRY_NS = 1000000000 };
@@ -134,7 +136,8 @@ static struct session *map_session(int pool, const struct abi_join_answer *a)
 	s->memory = memory == MAP_FAILED ? NULL : memory;
 	s->memory_size = a->pool_size;
 	s->epoch = a->epoch;
-	if (s->memory && !pool_attach(&s->pool, s->memory, s->memory_size, a->host_pid))
+	if (s->memory && !pool_attach(&s->pool, s->memory, s->memory_size, a->host_pid) &&
+	    clock_is_readable(&s->pool.clock))
 		return s;
 	drop(s);
 	return NULL;
