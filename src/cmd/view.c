@@ -15,11 +15,10 @@
 #include <unistd.h>
 
 #include "base/pattern.h"
+#include "cmd/cmd.h"
 #include "cmd/view_print.h"
 #include "trace/names.h"
 #include "trace/trace.h"
-
-int cmd_view(int argc, char **argv);
 
 enum { PATTERNS_MAX = 64 };
 

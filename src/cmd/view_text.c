@@ -39,20 +39,16 @@ static void add_time(struct out *o, struct view_clock *c, int64_t time_ns)
 
 static void add_delta(struct out *o, struct view_clock *c, int64_t time_ns)
 {
-	uint64_t delta = (uint64_t)time_ns - (uint64_t)c->last_ns;
-	bool is_back = time_ns < c->last_ns;
+	bool is_back = c->has_last && time_ns < c->last_ns;
+	uint64_t delta = c->has_last ? (uint64_t)time_ns - (uint64_t)c->last_ns : 0;
 
-	if (!c->has_last) {
-		out_literal(o, " (first       ) ");
-	} else {
-		if (is_back)
-			delta = -delta;
-		out_bytes(o, is_back ? " (-" : " (+", 3);
-		out_u64(o, delta / 1000000000);
-		out_byte(o, '.');
-		out_digits9(o, (uint32_t)(delta % 1000000000));
-		out_literal(o, ") ");
-	}
+	if (is_back)
+		delta = -delta;
+	out_bytes(o, is_back ? " (-" : " (+", 3);
+	out_u64(o, delta / 1000000000);
+	out_byte(o, '.');
+	out_digits9(o, (uint32_t)(delta % 1000000000));
+	out_literal(o, ") ");
 	c->last_ns = time_ns;
 	c->has_last = true;
 }

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/cmd/read/agree.py - `duet view --json` and Babeltrace 2 say the same of a trace.
+
+agree.py DUET SAMPLE [TRACE...]: without TRACE, records the program SAMPLE with LTTng-UST in several
+ways and compares each; with TRACE, compares those.
+Every event's time, cpu, name, contexts and fields are compared, and the number of lost events.
+Exit: 0 all agree, 1 not, 77 nothing to compare with.
+"""
+import json
+import math
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import record_lttng
+
+try:
+    import bt2
+except ImportError:
+    # The module is the distribution's, and so must the interpreter be.
+    if sys.executable != "/usr/bin/python3" and os.path.exists("/usr/bin/python3"):
+        os.execv("/usr/bin/python3", ["/usr/bin/python3"] + sys.argv)
+    print("no python3-bt2")
+    sys.exit(77)
+
+TOLD = {"vpid": "pid", "vtid": "tid", "procname": "proc", "pid": "pid", "tid": "tid"}
+
+
+def plain_real(v, code):
+    """@code: f or d.  A 32-bit number is shown by the fewest digits that tell it from others."""
+    v = float(v)
+    return {code: b"NaN" if math.isnan(v) else struct.pack(code, v)}
+
+
+def plain(f):
+    """A bt2 field as plain data; lengths that a sequence implies are left out, as view does."""
+    t = f.cls
+    if type(f) in (bt2._SignedEnumerationFieldConst, bt2._UnsignedEnumerationFieldConst):
+        return {"value": int(f), "labels": sorted(f.labels)}
+    if isinstance(f, bt2._IntegerFieldConst):
+        return int(f)
+    if isinstance(f, bt2._RealFieldConst):
+        return plain_real(f, "f" if "Single" in type(t).__name__ else "d")
+    if isinstance(f, bt2._StringFieldConst):
+        return re.sub("[\ud800-\udfff]", "\ufffd", str(f))  # bytes that are no UTF-8
+    if isinstance(f, bt2._StructureFieldConst):
+        return plain_struct(f)
+    if isinstance(f, bt2._VariantFieldConst):
+        return plain(f.selected_option)
+    if isinstance(f, bt2._ArrayFieldConst):
+        return [plain(e) for e in f]
+    raise TypeError(str(t))
+
+
+def is_padding(name):
+    return name.startswith("pad") and name[3:].isdigit()
+
+
+def plain_struct(s):
+    names = list(s.keys())
+    hidden = {n for n in names if n.startswith("_") and n.endswith("_length") and n[1:-7] in names}
+    return {n: plain(s[n]) for n in names if n not in hidden and not is_padding(n)}
+
+
+def theirs(path):
+    """(events, lost) as Babeltrace reads them."""
+    events, lost = [], 0
+    for m in bt2.TraceCollectionMessageIterator(path):
+        if type(m) is bt2._DiscardedEventsMessageConst:
+            lost += m.count or 0
+        if type(m) is not bt2._EventMessageConst:
+            continue
+        e = m.event
+        context = {}
+        for c in (e.common_context_field, e.specific_context_field):
+            if c is not None:
+                context.update(plain_struct(c))
+        cpu = e.packet.context_field["cpu_id"] if "cpu_id" in e.packet.context_field else None
+        events.append((m.default_clock_snapshot.ns_from_origin, None if cpu is None else int(cpu),
+                       e.name, context, plain_struct(e.payload_field) if e.payload_field else {}))
+    return events, lost
+
+
+def same(ours, bt):
+    """Whether a JSON value says what the bt2 one does."""
+    if isinstance(bt, dict) and isinstance(next(iter(bt.values()), None), (bytes, float)):
+        return plain_real(ours, next(iter(bt))) == bt
+    if isinstance(bt, dict) and set(bt) == {"value", "labels"}:
+        return ours["value"] == bt["value"] and (
+            ours["label"] in bt["labels"] if bt["labels"] else ours["label"] is None)
+    if isinstance(bt, dict):
+        return set(ours) == set(bt) and all(same(ours[k], bt[k]) for k in bt)
+    if isinstance(bt, list):
+        return len(ours) == len(bt) and all(same(a, b) for a, b in zip(ours, bt))
+    # Babeltrace 2.0.4 shows an empty string as the text that field had in the event before.
+    return ours == bt or (ours == "" and isinstance(bt, str))
+
+
+def ours(view, path):
+    events, lost = [], 0
+    out = subprocess.run(view + ["--json", path], stdout=subprocess.PIPE, check=True).stdout
+    for line in out.decode("utf-8").splitlines():
+        e = json.loads(line)
+        if "event" not in e:
+            lost += e["lost_events"]
+            continue
+        context = dict(e.get("context", {}))
+        events.append((e["time"], e.get("cpu"), e["event"], context, e["fields"], e))
+    return events, lost
+
+
+def check_event(a, b):
+    """What differs between our event and theirs, or None."""
+    context = {k: v for k, v in b[3].items() if k not in TOLD}
+    if a[:3] != b[:3]:
+        return "head"
+    for k, v in b[3].items():
+        if k in TOLD and not (k == "procname" and not v) and a[5].get(TOLD[k]) != v:
+            return "context " + k
+    if not same(a[3], context):
+        return "contexts"
+    return None if same(a[4], b[4]) else "fields"
+
+
+def order(e):
+    return (e[0], -1 if e[1] is None else e[1], e[2])
+
+
+def compare(view, path):
+    """Events of one instant may come in another order; sorted() is stable within a stream."""
+    a, a_lost = ours(view, path)
+    b, b_lost = theirs(path)
+    if [e[0] for e in a] != sorted(e[0] for e in a):
+        print("%s: out of order" % path)
+        return False
+    a, b = sorted(a, key=order), sorted(b, key=order)
+    for x, y in zip(a, b):
+        what = check_event(x, y)
+        if what:
+            print("%s: %s differ:\n  view %r\n  bt2  %r" % (path, what, x[:5], y))
+            return False
+    if len(a) != len(b):
+        print("%s: %d events, Babeltrace %d" % (path, len(a), len(b)))
+        return False
+    if a_lost < b_lost:
+        print("%s: %d lost, Babeltrace %d" % (path, a_lost, b_lost))
+        return False
+    print("%s: %d events agree, %d lost (Babeltrace says %d)" % (path, len(a), a_lost, b_lost))
+    return True
+
+
+def record_all(sample, directory):
+    d = record_lttng.Daemon()
+    everything = ("vpid", "vtid", "procname", "ip", "pthread_id")
+    ways = {
+        "contexts": dict(commands=[[sample, "25"]], contexts=everything),
+        "compact": dict(commands=[[sample, "25", "300"]],
+                        channel=("--subbuf-size=4096", "--num-subbuf=16")),
+        "by-pid": dict(commands=[[sample, "9"], [sample, "9"]], contexts=("vpid",),
+                       buffers="--buffers-pid"),
+        "lossy": dict(commands=[[sample, "3000"]], contexts=("vtid",),
+                      channel=("--subbuf-size=4096", "--num-subbuf=2")),
+    }
+    try:
+        for name, way in ways.items():
+            d.record(os.path.join(directory, name), events=["sample:*"], **way)
+        d.record(os.path.join(directory, "all"), [[sample, "5"]], events=["-a"])
+    finally:
+        d.close()
+    return [os.path.join(directory, n) for n in [*ways, "all"]]
+
+
+def main():
+    view, sample, traces = [os.path.abspath(sys.argv[1]), "view"], sys.argv[2], sys.argv[3:]
+    if traces:
+        return 0 if all([compare(view, t) for t in traces]) else 1
+    record_lttng.enter_private_mounts()
+    with tempfile.TemporaryDirectory(prefix="duet-agree-") as directory:
+        try:
+            traces = record_all(os.path.abspath(sample), directory)
+        except record_lttng.LttngMissing as e:
+            print(e)
+            return 77
+        return 0 if all([compare(view, t) for t in traces]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
