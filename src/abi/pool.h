@@ -17,8 +17,9 @@
  *   FREE  -> BUSY   a writer, compare-and-swap; the state word names it as owner
  *   FULL  -> BUSY   the same, flight recorder only, oldest first
  *   BUSY  -> OWNED  its owner, when the chunk's header is valid
- *   OWNED -> FULL   who replaced it in its slot; who held it (X path)
- *   OWNED -> FREE   the collector: read to the end, and replaced or its owner is dead
+ *   OWNED -> FULL   who replaced it in its slot; who held it (X path); the collector for either, if
+ *                   it died before
+ *   OWNED -> FREE   the collector: read to the end and replaced; never used and its owner is dead
  *   FULL  -> FREE   the collector: read to the end
  *   BUSY  -> FREE   its owner, unused; the collector if the owner is dead
  *
@@ -69,7 +70,7 @@ struct abi_pool {
 /* One CPU's place: two cache lines, so that neighbours do not fetch each other's. */
 struct abi_slot {
 	uint64_t chunk; /* W path: ABI_CHUNK_REF of the open chunk, or 0 */
-	uint64_t x[ABI_X_SLOTS]; /* X path: open chunks nobody is writing into, or 0 */
+	uint64_t x[ABI_X_SLOTS]; /* X path: ABI_PLACE of open chunks, or 0 */
 	uint64_t lost; /* events refused here since the start */
 	uint64_t pad[10];
 };
@@ -77,6 +78,16 @@ _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
 
 /* A reference to a chunk: its byte offset from the first chunk, bit 0 set. */
 #define ABI_CHUNK_REF(offset) ((uint64_t)(offset) | 1)
+
+/*
+ * A place of the X path: a reference and, above it, who is writing into the chunk now: his host pid,
+ * ABI_HOLDER_UNKNOWN if he has none here, 0 for nobody.  While a chunk is in a place the place says
+ * who holds it; at other times its state word does.
+ */
+#define ABI_PLACE(ref, holder) ((uint64_t)(holder) << 40 | (ref))
+#define ABI_PLACE_REF(place)   ((place) & ((1ull << 40) - 1))
+#define ABI_HOLDER_OF(place)   ((uint32_t)((place) >> 40))
+#define ABI_HOLDER_UNKNOWN     0xffffffu /* Linux's pids end at 2^22 */
 
 /* State word: 2 bits state, 32 bits owner (host pid), 30 bits order of closing. */
 enum abi_chunk_state { ABI_FREE = 0, ABI_BUSY = 1, ABI_OWNED = 2, ABI_FULL = 3 };

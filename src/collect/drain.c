@@ -13,7 +13,7 @@
 #include "clock/clock.h"
 #include "ctf/schema.h"
 
-enum { LANES = 1024, STUCK_PASSES = 3, PROCNAME = 17 };
+enum { LANES = 1024, STUCK_PASSES = 3, COPY_TRIES = 4, PROCNAME = 17 };
 
 /* One file of the trace, for a CPU or a lane. */
 struct output {
@@ -41,7 +41,7 @@ struct seen {
 	uint64_t state;
 	uint64_t sequence;
 	uint64_t begin_ns;
-	uint64_t end_ns;
+	uint64_t since_ns; /* from then to the last event */
 	uint32_t read, position;
 	const char *bytes; /* of the chunk, or of a copy of it */
 };
@@ -196,7 +196,7 @@ static void look_at_word(const struct drain *d, struct seen *s)
 	/* [B] pairs with [A]: all below it is written. */
 	uint64_t word = load_acquire(&pool_chunk_at(d->pool, s->index)->word);
 
-	s->end_ns = s->begin_ns + ABI_SINCE_OF(word);
+	s->since_ns = ABI_SINCE_OF(word);
 	s->position = ABI_POS_OF(word);
 	if (s->position < sizeof(struct abi_chunk) || s->position > d->pool->chunk_size)
 		s->position = sizeof(struct abi_chunk);
@@ -213,13 +213,11 @@ static bool look_at(struct drain *d, uint32_t i, struct seen *s)
 		return false;
 	s->index = i;
 	look_at_word(d, s); /* before the header, which is whole when the word is beyond it */
-	s->end_ns -= s->begin_ns;
 	read = load(&c->read);
 	s->cpu = load(&c->cpu);
 	s->path = load(&c->path);
 	s->sequence = load(&c->sequence);
 	s->begin_ns = load(&c->begin_ns);
-	s->end_ns += s->begin_ns;
 	s->is_final = ABI_STATE_OF(s->state) == ABI_FULL;
 	s->bytes = (const char *)c;
 	s->read = read < sizeof *c || read > s->position ? sizeof *c : (uint32_t)read;
@@ -262,7 +260,7 @@ static int write_packet(struct drain *d, struct output *o, const struct seen *s,
 	struct iovec body = { (void *)(s->bytes + s->read), s->position - s->read };
 	struct ctf_packet p = {
 		.begin_ns = s->read == sizeof(struct abi_chunk) ? s->begin_ns : m->cut_ns,
-		.end_ns = s->end_ns,
+		.end_ns = s->begin_ns + s->since_ns,
 		.discarded = lost,
 		.sequence = o->stream.sequence,
 		.cpu = s->cpu,
@@ -280,8 +278,19 @@ static int write_packet(struct drain *d, struct output *o, const struct seen *s,
 	if (err)
 		return err;
 	o->end_ns = p.end_ns;
-	m->cut_ns = s->end_ns;
 	o->lost = lost;
+	return 0;
+}
+
+/* The same, and notes how far the chunk is in the file: not to be repeated, even by a successor. */
+static int write_once(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
+		      struct diag *diag)
+{
+	int err = write_packet(d, o, s, lost, diag);
+
+	if (err)
+		return err;
+	d->marks[s->index].cut_ns = s->begin_ns + s->since_ns;
 	store(&pool_chunk_at(d->pool, s->index)->read, s->position);
 	return 0;
 }
@@ -313,27 +322,34 @@ static int drain_cpu(struct drain *d, struct seen *s, struct seen *end, bool par
 
 	if (err)
 		return err;
+	/* It was closed late, after its successor told us that it was final: all of it is written. */
+	while (s < end && s->sequence < o->next && s->position == s->read)
+		free_chunk(d, s++);
+	if (s == end)
+		return 0;
 	/*
 	 * A scan may see chunk n + 1 and miss n, claimed behind its back: wait for n.  If n does
 	 * not come it is not there (a page scribbled over): go on, the gap is a lost packet.
 	 */
 	if (s->sequence > o->next && ++o->stuck < STUCK_PASSES)
 		return 0;
-	if (s->sequence != o->next) {
+	if (s->sequence > o->next)
 		o->stream.sequence += s->sequence - o->next;
-		o->next = s->sequence;
-	}
+	o->next = s->sequence;
 	o->stuck = 0;
 	for (; s < end && s->sequence == o->next; s++) {
-		/* A successor replaced it in the slot: it is final (write.c, (4)). */
-		bool is_final = s->is_final || (s + 1 < end && s[1].sequence == s->sequence + 1);
-
-		if (s->position > s->read && (is_final || partial)) {
-			err = write_packet(d, o, s, slot_lost(d, s->cpu), diag);
+		/* A successor replaced it in the slot: it is final (write.c, (4)).  It was looked at
+		 * before the successor was, perhaps, and went on: look again. */
+		if (!s->is_final && s + 1 < end && s[1].sequence == s->sequence + 1) {
+			look_at_word(d, s);
+			s->is_final = true;
+		}
+		if (s->position > s->read && (s->is_final || partial)) {
+			err = write_once(d, o, s, slot_lost(d, s->cpu), diag);
 			if (err)
 				return err;
 		}
-		if (!is_final)
+		if (!s->is_final)
 			break;
 		free_chunk(d, s);
 		o->next++;
@@ -373,7 +389,7 @@ static int drain_exclusive(struct drain *d, const struct seen *s, bool partial,
 			return 0; /* more open chunks than lanes: it waits */
 		err = ready_output(d, o, "lane", (uint32_t)(o - d->lanes), diag);
 		if (!err)
-			err = write_packet(d, o, s, 0, diag);
+			err = write_once(d, o, s, 0, diag);
 	}
 	if (!err && s->is_final)
 		free_chunk(d, s);
@@ -384,7 +400,7 @@ static int drain_exclusive(struct drain *d, const struct seen *s, bool partial,
 
 static bool is_dead(uint32_t pid)
 {
-	return pid && kill((pid_t)pid, 0) && errno == ESRCH;
+	return pid && pid != ABI_HOLDER_UNKNOWN && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
 static bool is_in_slot(const struct drain *d, uint32_t i)
@@ -397,34 +413,67 @@ static bool is_in_slot(const struct drain *d, uint32_t i)
 		if (load(&slot->chunk) == ref)
 			return true;
 		for (int x = 0; x < ABI_X_SLOTS; x++)
-			if (load(&slot->x[x]) == ref)
+			if (ABI_PLACE_REF(load(&slot->x[x])) == ref)
 				return true;
 	}
 	return false;
 }
 
 /*
- * Takes back what dead programs held: a chunk claimed and not installed is freed, one that was being
- * written on the X path is closed.  A chunk of the W path that was installed and replaced is found by
- * its successor, in drain_cpu.
+ * Takes the chunks that dead writers held out of their places.  The state word names the holder as
+ * owner first, so that at every step, should we die too, one of both tells whose the chunk was.
  */
-static void reclaim(struct drain *d)
+static void empty_places_of_the_dead(struct drain *d, struct abi_slot *slot)
 {
-	for (uint32_t i = 0; i < d->pool->n_chunks; i++) {
-		uint64_t s = load_acquire(&d->pool->states[i]), order;
-		struct abi_chunk *c = pool_chunk_at(d->pool, i);
-		bool empty = ABI_POS_OF(load(&c->word)) <= sizeof *c;
+	for (int x = 0; x < ABI_X_SLOTS; x++) {
+		uint64_t place = load_acquire(&slot->x[x]), state;
+		struct abi_chunk *c = pool_chunk(d->pool, place);
 
-		if ((ABI_STATE_OF(s) != ABI_BUSY && ABI_STATE_OF(s) != ABI_OWNED) ||
-		    is_in_slot(d, i) || !is_dead(ABI_OWNER_OF(s)))
+		if (!c || !is_dead(ABI_HOLDER_OF(place)))
 			continue;
-		order = fetch_add(&d->pool->shared->order, 1);
-		if (ABI_STATE_OF(s) == ABI_BUSY || empty)
-			compare_exchange(&d->pool->states[i], &s, ABI_STATE(order, 0, ABI_FREE));
-		else if (load(&c->path) == ABI_PATH_X)
-			compare_exchange(&d->pool->states[i], &s,
-					 ABI_STATE(order, ABI_OWNER_OF(s), ABI_FULL));
+		state = load(pool_state(d->pool, c));
+		if (ABI_STATE_OF(state) == ABI_OWNED)
+			compare_exchange(pool_state(d->pool, c), &state,
+					 ABI_STATE(ABI_ORDER_OF(state), ABI_HOLDER_OF(place),
+						   ABI_OWNED));
+		compare_exchange(&slot->x[x], &place, 0);
 	}
+}
+
+/*
+ * What becomes of chunk @i if nobody will do it: claimed and never used, it is free; written and out of
+ * its slot, it is final.  The exchanges fail if its state is no longer the one seen first.
+ *
+ * Order matters.  What the owner did it did before it died, so death is asked for first; the word comes
+ * before the slots, because a chunk of the W path that holds an event has been in its slot.
+ */
+static void reclaim_chunk(struct drain *d, uint32_t i)
+{
+	uint64_t *state = &d->pool->states[i], s = load_acquire(state);
+	bool is_busy = ABI_STATE_OF(s) == ABI_BUSY, dead, empty;
+	struct abi_chunk *c = pool_chunk_at(d->pool, i);
+
+	if (!is_busy && ABI_STATE_OF(s) != ABI_OWNED)
+		return;
+	dead = is_dead(ABI_OWNER_OF(s));
+	empty = is_busy || ABI_POS_OF(load_acquire(&c->word)) <= sizeof *c;
+	if (!dead && (empty || load(&c->path) != ABI_PATH_W))
+		return; /* its owner will do it */
+	if (!is_busy && is_in_slot(d, i))
+		return;
+	if (empty)
+		compare_exchange(state, &s,
+				 ABI_STATE(fetch_add(&d->pool->shared->order, 1), 0, ABI_FREE));
+	else
+		pool_close(d->pool, c, s);
+}
+
+void drain_reclaim(struct drain *d)
+{
+	for (uint32_t i = 0; i < d->pool->n_slots; i++)
+		empty_places_of_the_dead(d, pool_slot(d->pool, i));
+	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
+		reclaim_chunk(d, i);
 }
 
 /* ---------------------------------------------------------------- names */
@@ -511,7 +560,7 @@ int drain_pass(struct drain *d, bool partial, struct diag *diag)
 	int err;
 
 	if (partial)
-		reclaim(d);
+		drain_reclaim(d);
 	used = percent_used(d);
 	n = look_at_all(d);
 	err = describe_classes(d, diag); /* after looking: (2) */
@@ -523,18 +572,21 @@ int drain_pass(struct drain *d, bool partial, struct diag *diag)
 	return err ? err : (int)used;
 }
 
-/* A copy of the chunk, kept only if nobody reused it meanwhile. */
-static bool copy_chunk(struct drain *d, struct seen *s, char *to)
+/*
+ * A copy of chunk @i, kept only if its state stayed the same from before the look until after the copy:
+ * then all is of one life.  A chunk that is closed meanwhile is copied once more.
+ */
+static bool copy_chunk(struct drain *d, uint32_t i, struct seen *s, char *to)
 {
-	uint64_t after;
-
-	memcpy(to, s->bytes, s->position);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	after = load(&d->pool->states[s->index]);
-	s->bytes = to;
-	return after == s->state || (ABI_STATE_OF(s->state) == ABI_OWNED &&
-				     ABI_STATE_OF(after) == ABI_FULL &&
-				     ABI_OWNER_OF(after) == ABI_OWNER_OF(s->state));
+	for (int tries = 0; tries < COPY_TRIES && look_at(d, i, s); tries++) {
+		s->read = sizeof(struct abi_chunk);
+		memcpy(to, s->bytes, s->position);
+		s->bytes = to;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (load(&d->pool->states[i]) == s->state)
+			return s->position > s->read;
+	}
+	return false;
 }
 
 static int write_flight(struct drain *d, struct seen *s, struct diag *diag)
@@ -565,20 +617,22 @@ static int write_flight(struct drain *d, struct seen *s, struct diag *diag)
 
 int drain_flight(struct drain *d, struct diag *diag)
 {
-	uint32_t n = look_at_all(d), kept = 0;
-	char *copies = malloc((size_t)n * d->pool->chunk_size + 1);
-	int err = copies ? 0 : diag_fail(diag, -ENOMEM, "no memory for a copy of the pool");
+	size_t size = d->pool->chunk_size;
+	char *copies = malloc(d->pool->n_chunks * size); /* touched only as far as needed */
+	uint32_t n = 0;
+	int err;
 
-	for (uint32_t i = 0; i < n && copies; i++)
-		if (copy_chunk(d, &d->seen[i], copies + (size_t)kept * d->pool->chunk_size))
-			d->seen[kept++] = d->seen[i];
-	if (!err)
-		err = describe_classes(d, diag);
+	if (!copies)
+		return diag_fail(diag, -ENOMEM, "no memory for a copy of the pool");
+	drain_reclaim(d);
+	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
+		n += copy_chunk(d, i, &d->seen[n], copies + n * size);
+	qsort(d->seen, n, sizeof *d->seen, compare_seen);
+	err = describe_classes(d, diag); /* after looking: (2) */
 	if (!err)
 		err = write_names(d, 0, diag);
-	for (uint32_t i = 0; i < kept && !err; i++)
-		if (d->seen[i].position > d->seen[i].read)
-			err = write_flight(d, &d->seen[i], diag);
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = write_flight(d, &d->seen[i], diag);
 	free(copies);
 	return err;
 }

@@ -43,7 +43,12 @@ void drain_close(struct drain *d);
  */
 int drain_pass(struct drain *d, bool partial, struct diag *diag);
 
-/* drain_flight - write the newest that a flight-recorder pool holds, oldest first. */
+/* drain_reclaim - take back what dead writers held.  A partial pass and drain_flight do it; while a
+ * flight recorder runs, call it now and then. */
+void drain_reclaim(struct drain *d);
+
+/* drain_flight - write the newest that a flight-recorder pool holds, oldest first; once per trace.  It
+ * changes nothing in the pool: writers may go on, and another trace may be taken later. */
 int drain_flight(struct drain *d, struct diag *diag);
 
 /* drain_process - note who joined, before it could record: programs' names travel in the trace.

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring/exclusive.c - the X path: a chunk taken out of its slot by exchange, written at leisure,
- * committed by one store and given back.
+ * ring/exclusive.c - the X path: a chunk that is ours while we write, committed by one store.
  *
  * For whom restartable sequences are not: programs without rseq, events too large to restart, code
  * that a debugger steps through.  Invariants:
  *
- *   (1) a chunk in an x[] place is OWNED and nobody writes into it
- *   (2) a chunk taken out has one writer until it is given back or closed
- *   (3) the commit word only grows, and only its one writer changes it
+ *   (1) a chunk is in one place all its life or, before and after that, in none
+ *   (2) in a place it is written by the holder that the place names, if any; else by the owner that
+ *       its state word names
+ *   (3) both are changed by who is named there, by the collector if that one is dead, and a place
+ *       that names nobody by whoever exchanges it first
+ *   (4) the commit word only grows, and only that one writer changes it
  *
- * A signal handler that interrupts a writer finds the place empty and takes another chunk, so nesting
- * needs no care.  A writer that dies leaves an OWNED chunk in no slot; the collector closes it when
- * the owner is gone.
+ * A signal handler that interrupts a writer finds the place held and takes another, so nesting needs
+ * no care.  Whoever dies, at whatever instruction, is named somewhere, and the collector closes what he
+ * left.  (Taking the chunk out of the place would be simpler; but then, who dies with it is named
+ * nowhere, and the one who is, the chunk's first owner, may be dead while another one writes.)
  */
 #include <string.h>
 
@@ -39,91 +42,124 @@ static uint32_t own_slot(const struct pool *p)
 	return cpu < p->n_cpus ? cpu : p->n_cpus + (uint32_t)(hash >> 60) % ABI_UNKNOWN_CPU_SLOTS;
 }
 
-static struct abi_chunk *take(struct pool *p, struct abi_slot *slot)
+static uint32_t own_holder(const struct pool *p)
 {
-	for (int i = 0; i < ABI_X_SLOTS; i++) {
-		struct abi_chunk *c;
-
-		if (!load(&slot->x[i]))
-			continue;
-		c = pool_chunk(p, exchange(&slot->x[i], 0)); /* pairs with give() */
-		if (c)
-			return c;
-	}
-	return NULL;
+	return p->owner && p->owner < ABI_HOLDER_UNKNOWN ? p->owner : ABI_HOLDER_UNKNOWN;
 }
 
-static void give(struct pool *p, struct abi_slot *slot, struct abi_chunk *c)
+/* Makes us the holder of a chunk in a place of o->slot. */
+static bool take(const struct pool *p, struct ring_open *o)
 {
 	for (int i = 0; i < ABI_X_SLOTS; i++) {
-		uint64_t empty = 0;
+		uint64_t place = load(&o->slot->x[i]);
 
-		if (!load(&slot->x[i]) && compare_exchange(&slot->x[i], &empty, pool_ref(p, c)))
-			return;
+		o->place = &o->slot->x[i];
+		o->chunk = pool_chunk(p, place);
+		if (o->chunk && !ABI_HOLDER_OF(place) &&
+		    compare_exchange(o->place, &place, ABI_PLACE(place, own_holder(p))))
+			return true; /* pairs with [G], give() */
 	}
+	return false;
+}
+
+static void close_own(struct pool *p, struct abi_chunk *c)
+{
 	pool_close(p, c, load(pool_state(p, c)));
 }
 
-static bool has_room(const struct pool *p, const struct abi_chunk *c, uint64_t now_ns,
-		     uint32_t size)
+/* Closes a full chunk that we hold.  Its state word tells that it is ours before its place is empty. */
+static void retire(struct pool *p, struct ring_open *o)
+{
+	uint64_t *state = pool_state(p, o->chunk), s = load(state);
+
+	if (ABI_STATE_OF(s) == ABI_OWNED)
+		compare_exchange(state, &s, ABI_STATE(ABI_ORDER_OF(s), p->owner, ABI_OWNED));
+	store_release(o->place, 0);
+	close_own(p, o->chunk);
+}
+
+static void give(struct pool *p, struct ring_open *o)
+{
+	if (o->place) {
+		store_release(o->place, pool_ref(p, o->chunk)); /* [G] nobody but us may change it */
+		return;
+	}
+	for (int i = 0; i < ABI_X_SLOTS; i++) {
+		uint64_t empty = 0;
+
+		if (!load(&o->slot->x[i]) &&
+		    compare_exchange(&o->slot->x[i], &empty, pool_ref(p, o->chunk)))
+			return;
+	}
+	close_own(p, o->chunk);
+}
+
+/* The time of our event in o->chunk; counters of two CPUs may be a few ticks apart. */
+static uint64_t time_in(const struct abi_chunk *c, uint64_t now_ns)
+{
+	uint64_t last_ns = load(&c->begin_ns) + ABI_SINCE_OF(load(&c->word));
+
+	return (int64_t)(now_ns - last_ns) < 0 ? last_ns : now_ns;
+}
+
+static bool has_room(const struct pool *p, const struct abi_chunk *c, uint64_t t_ns, uint32_t size)
 {
 	uint32_t pos = ABI_POS_OF(load(&c->word));
 
 	return pos >= sizeof *c && pos <= p->chunk_size &&
 	       p->chunk_size - pos >= RING_EXTENDED_BYTES + size &&
-	       now_ns - load(&c->begin_ns) + (1ull << 32) < ABI_SINCE_MAX;
+	       t_ns - load(&c->begin_ns) < ABI_SINCE_MAX;
 }
 
-static struct abi_chunk *fresh(struct pool *p, uint32_t slot, uint64_t now_ns)
+static bool fresh(struct pool *p, struct ring_open *o, uint32_t slot, uint64_t now_ns)
 {
 	struct abi_chunk *c = pool_claim(p);
 
+	o->place = NULL;
+	o->chunk = c;
 	if (!c)
-		return NULL;
+		return false;
 	c->begin_ns = now_ns;
 	c->sequence = 0;
 	c->cpu = slot < p->n_cpus ? slot : ABI_CPU_UNKNOWN;
 	c->path = ABI_PATH_X;
-	return c;
+	return true;
 }
 
-/* A chunk of our own with room for @size bytes, or NULL. */
-static struct abi_chunk *acquire(struct pool *p, uint32_t slot, uint32_t size)
+/* Finds a chunk of our own with room for @size bytes.  Returns the event's time, 0 if there is none. */
+static uint64_t acquire(struct pool *p, struct ring_open *o, uint32_t slot, uint32_t size)
 {
-	struct abi_chunk *c = take(p, pool_slot(p, slot));
-	uint64_t now_ns = clock_now_ns(&p->clock);
+	bool taken = take(p, o);
+	uint64_t now_ns = clock_now_ns(&p->clock), t_ns;
 
-	if (c && !has_room(p, c, now_ns, size)) {
-		pool_close(p, c, load(pool_state(p, c)));
-		c = NULL;
+	if (taken) {
+		t_ns = time_in(o->chunk, now_ns);
+		if (has_room(p, o->chunk, t_ns, size))
+			return t_ns;
+		retire(p, o);
 	}
-	return c ? c : fresh(p, slot, now_ns);
+	return fresh(p, o, slot, now_ns) ? now_ns : 0;
 }
 
 void *ring_open(struct pool *p, struct ring_open *o, uint32_t id, ring_context context,
 		uint32_t size)
 {
 	uint32_t slot = own_slot(p), n;
-	struct abi_chunk *c = NULL;
-	uint64_t word, last_ns, t;
+	uint64_t word, begin_ns, t_ns = 0;
 	char *at;
 
 	o->slot = pool_slot(p, slot);
-	if (size <= p->chunk_size - sizeof *c - RING_EXTENDED_BYTES)
-		c = acquire(p, slot, size);
-	if (!c) {
+	if (size <= p->chunk_size - sizeof *o->chunk - RING_EXTENDED_BYTES)
+		t_ns = acquire(p, o, slot, size);
+	if (!t_ns) {
 		fetch_add(&o->slot->lost, 1);
 		return NULL;
 	}
-	word = load(&c->word);
-	last_ns = load(&c->begin_ns) + ABI_SINCE_OF(word);
-	t = clock_now_ns(&p->clock);
-	if ((int64_t)(t - last_ns) < 0)
-		t = last_ns; /* counters of two CPUs, a few ticks apart */
-	at = (char *)c + ABI_POS_OF(word);
-	n = ring_put_header(at, id, context, t, last_ns);
-	o->chunk = c;
-	o->since_ns = t - load(&c->begin_ns);
+	word = load(&o->chunk->word);
+	begin_ns = load(&o->chunk->begin_ns);
+	at = (char *)o->chunk + ABI_POS_OF(word);
+	n = ring_put_header(at, id, context, t_ns, begin_ns + ABI_SINCE_OF(word));
+	o->since_ns = t_ns - begin_ns;
 	o->position = ABI_POS_OF(word) + n;
 	return at + n;
 }
@@ -132,7 +168,7 @@ void ring_commit(struct pool *p, struct ring_open *o, uint32_t size)
 {
 	/* [A] The event's bytes first, then the word: pairs with [B] in collect/drain.c. */
 	store_release(&o->chunk->word, ABI_WORD(o->since_ns, o->position + size));
-	give(p, o->slot, o->chunk);
+	give(p, o);
 }
 
 bool ring_write_exclusive(struct pool *p, uint32_t id, ring_context context, const void *payload,

@@ -46,6 +46,7 @@ static inline bool ring_write(struct pool *p, uint32_t id, ring_context context,
 struct ring_open {
 	struct abi_chunk *chunk;
 	struct abi_slot *slot;
+	uint64_t *place; /* of the slot, where the chunk lies; NULL: in none yet */
 	uint64_t since_ns;
 	uint32_t position; /* of the payload */
 };
