@@ -406,12 +406,14 @@ __attribute__((visibility("default"))) void duet_i_unregister(struct duet_i_site
 	process_unlock();
 }
 
-/* The page goes with the program; what was killed is swept up by the next duet command. */
+/* The page goes with the program, unless it has losses to tell: then the collector takes it away.
+ * What was killed is swept up by the next duet command. */
 static __attribute__((destructor)) void process_close(void)
 {
 	char path[512], name[32];
 
-	if (!process.control || process.control->pid != (uint32_t)syscall(SYS_getpid))
+	if (!process.control || process.control->pid != (uint32_t)syscall(SYS_getpid) ||
+	    load(&process.control->lost))
 		return;
 	control_file_name(name);
 	if (runtime_path(path, sizeof path, name))
