@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Listing, enabling and disabling in running and future programs; sessions that come, go and die.
+
+usage: check.py DUET PROGRAM LIBDUET
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+duet, program, library = sys.argv[1:4]
+work = tempfile.mkdtemp(prefix="duet-control-")
+os.environ["DUET_RUNTIME_DIR"] = work + "/run"
+os.environ["DUET_LIBRARY"] = library
+started = []
+failures = 0
+
+
+def is_(got, want, what):
+    global failures
+    if got != want:
+        failures += 1
+        print("not ok: %s: got %r, wanted %r" % (what, got, want))
+
+
+def ok(condition, what, more=""):
+    global failures
+    if not condition:
+        failures += 1
+        print("not ok: %s %s" % (what, more))
+
+
+def cmd(*args):
+    p = subprocess.run([duet] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return p.returncode, p.stdout, p.stderr
+
+
+def start(args, **env):
+    p = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                         env=dict(os.environ, **env))
+    started.append(p)
+    return p
+
+
+def start_program(*args, **env):
+    p = start([program] + list(args), **env)
+    is_(p.stdout.readline(), "ready\n", "the program runs")
+    return p
+
+
+def start_collector(trace, *args):
+    p = start([duet, "collect", "-o", trace] + list(args))
+    for _ in range(200):
+        if any(n.startswith("session-") for n in os.listdir(work + "/run")):
+            return p
+        time.sleep(0.01)
+    ok(False, "the collector starts", p.stderr.read() if p.poll() is not None else "")
+    return p
+
+
+def stop(p, sig=signal.SIGTERM):
+    p.send_signal(sig)
+    p.wait()
+    return p
+
+
+def events(trace):
+    status, out, err = cmd("view", "--json", trace)
+    is_(status, 0, "view: " + err)
+    lines = [json.loads(line) for line in out.splitlines()]
+    return [e for e in lines if not e["event"].startswith("lttng_ust_statedump")]
+
+
+def names(trace, pid=None):
+    return sorted({e["event"] for e in events(trace) if pid in (None, e["pid"])})
+
+
+def ids(trace, pid):
+    return [e["fields"]["id"] for e in events(trace) if e["event"] == "shop:order" and e["pid"] == pid]
+
+
+def programs_are_listed_with_their_events():
+    status, out, _ = cmd("list")
+    is_(status, 0, "list without programs")
+    ok("no traced program" in out, "it says so", out)
+    p = start_program()
+    status, out, _ = cmd("list")
+    ok(str(p.pid) in out and "[ ] shop:order i32 id str item" in out and
+       "[ ] shop:marked i32 at" in out, "list shows what is there", out)
+    is_(cmd("list", "-p", str(p.pid))[1], out, "list -p")
+    status, _, err = cmd("enable", "shop:*")
+    is_((status, err.count("\n")), (2, 1), "nothing records: one line")
+    p.kill()
+    p.wait()
+    ok("no traced program" in cmd("list")[1], "a killed program is swept up")
+    is_([n for n in os.listdir(work + "/run") if n.startswith("app-")], [], "with its page")
+
+
+def events_are_switched_in_running_and_future_programs():
+    trace = work + "/switch"
+    p = start_program()
+    c = start_collector(trace)
+    time.sleep(0.05)
+    status, out, err = cmd("enable", "shop:order", "other:*")
+    is_((status, err), (0, ""), "enable")
+    ok("[x] shop:order" in cmd("list")[1] and "[ ] shop:tick" in cmd("list")[1], "list shows it",
+       cmd("list")[1])
+    later = start_program()
+    time.sleep(0.1)
+    is_(cmd("disable", "other:thing")[0], 0, "disable")
+    time.sleep(0.1)
+    latest = start_program()
+    time.sleep(0.1)
+    status, _, err = cmd("enable", "nosuch:event")
+    is_((status, err.count("\n")), (2, 1), "a pattern that matches nothing is told")
+    is_(cmd("enable", "-p", str(p.pid), "shop:tick")[0], 0, "enable -p")
+    time.sleep(0.05)
+    stop(c)
+    is_(c.returncode, 0, "the collector ends well")
+    time.sleep(0.02)
+    ok("[x]" not in cmd("list")[1], "all is off when its session is over", cmd("list")[1])
+    for q in (p, later, latest):
+        stop(q)
+    is_(names(trace, p.pid), ["other:thing", "shop:order", "shop:tick"], "events of the first")
+    is_(names(trace, later.pid), ["other:thing", "shop:order"], "events of the second")
+    is_(names(trace, latest.pid), ["shop:order"], "the last began with the rules of its time")
+    for q in (p, later, latest):
+        got = ids(trace, q.pid)
+        ok(got and got == list(range(got[0], got[0] + len(got))), "no order is missing", str(got[:5]))
+    is_(ids(trace, latest.pid)[0], 0, "a program that starts under a rule is recorded from its start")
+
+
+def environment_traces_from_the_start():
+    trace = work + "/environment"
+    c = start_collector(trace)
+    a = start_program("0.1", DUET_TRACE="1", DUET_EVENTS="shop:order,other")
+    b = start_program("0.1", UST_TRACE="1", UST_AUTOPROBE="1")
+    n = start_program("0.1")
+    for q in (a, b, n):
+        q.wait()
+    stop(c)
+    is_(names(trace, a.pid), ["other:thing", "shop:order"], "DUET_EVENTS")
+    is_(names(trace, b.pid), ["other:thing", "shop:marked", "shop:order", "shop:tick"], "UST_AUTOPROBE")
+    is_(names(trace, n.pid), [], "neither")
+    is_((ids(trace, a.pid)[0], ids(trace, b.pid)[0]), (0, 0), "from the first event")
+    is_(start_program("0.05", DUET_TRACE="1").wait(), 0, "without a collector the program just runs")
+
+
+def one_process_is_recorded_by_pid():
+    trace = work + "/pid"
+    p, q = start_program(), start_program()
+    r = start([duet, "record", "--no-kernel", "-q", "-o", trace, "-p", str(p.pid), "-e", "shop:*"])
+    time.sleep(0.3)
+    status, _, err = cmd("record", "--no-kernel", "-o", work + "/again", "-p", str(p.pid))
+    is_((status, err.count("\n")), (2, 1), "a process has one session at a time: " + err)
+    stop(r, signal.SIGINT)
+    is_(r.returncode, 0, "record -p ends by Ctrl-C")
+    is_(names(trace, p.pid), ["shop:marked", "shop:order", "shop:tick"], "its events")
+    is_(names(trace, q.pid), [], "not the other's")
+    status, _, err = cmd("record", "--no-kernel", "-o", work + "/none", "-p", str(p.pid), "-e", "no:no")
+    is_((status, err.count("\n")), (2, 1), "no such event in it: " + err)
+    stop(p)
+    stop(q)
+
+
+def recordings_at_the_same_time_stay_apart():
+    a = start([duet, "record", "--no-kernel", "-q", "-o", work + "/a", "--", program, "0.3"])
+    b = start([duet, "record", "--no-kernel", "-q", "-o", work + "/b", "-e", "shop:order", "--",
+               program, "0.3"])
+    is_((a.wait(), b.wait()), (0, 0), "both end")
+    pids_a, pids_b = ({e["pid"] for e in events(work + t)} for t in ("/a", "/b"))
+    ok(len(pids_a) == len(pids_b) == 1 and pids_a != pids_b, "one program each", str((pids_a, pids_b)))
+    is_(names(work + "/b"), ["shop:order"], "each by its own rules")
+
+
+def a_killed_collector_is_not_noticed():
+    trace = work + "/killed"
+    p = start_program("1.0")
+    c = start_collector(trace, "-e", "shop:order")
+    time.sleep(0.2)
+    c.kill()
+    c.wait()
+    time.sleep(0.2)
+    cmd("list")
+    ok(not [n for n in os.listdir(work + "/run") if n.startswith(("session", "sock"))],
+       "the next command sweeps up", str(os.listdir(work + "/run")))
+    ok("[x]" not in cmd("list")[1], "and switches off what was left on")
+    trace = work + "/next"
+    c = start_collector(trace, "-e", "shop:order")
+    p.wait()
+    stop(c)
+    is_(p.returncode, 0, "the program runs on")
+    got = ids(trace, p.pid)
+    ok(len(got) > 50 and got == list(range(got[0], got[0] + len(got))), "the next session is whole",
+       str(len(got)))
+
+
+def a_stopped_collector_holds_nobody_up_for_long():
+    c = start_collector(work + "/stopped", "-e", "*")
+    c.send_signal(signal.SIGSTOP)
+    p = start_program("1.5")
+    p.wait()
+    worst = float(p.stdout.read().split()[1])
+    c.send_signal(signal.SIGCONT)
+    stop(c)
+    ok(worst < 1.2, "an event waits at most about half a second", "%.3f s" % worst)
+
+
+def the_status_of_the_command_is_ours():
+    for script, want in (("exit 7", 7), ("kill -9 $$", 137), ("true", 0)):
+        trace = tempfile.mkdtemp(dir=work)
+        is_(cmd("record", "--no-kernel", "-q", "-o", trace, "--", "sh", "-c", script)[0], want, script)
+
+
+def flight_recorder_keeps_the_newest():
+    trace = work + "/flight"
+    status, _, err = cmd("record", "--no-kernel", "--overwrite", "-b", "1M", "-o", trace, "-e",
+                         "shop:order", "--", program, "0.5")
+    is_(status, 0, "record --overwrite: " + err)
+    got = [e["fields"]["id"] for e in events(trace)]
+    ok(got and got == list(range(got[0], got[0] + len(got))), "in order", str(got[:3]))
+
+
+try:
+    for test in (programs_are_listed_with_their_events,
+                 events_are_switched_in_running_and_future_programs,
+                 environment_traces_from_the_start, one_process_is_recorded_by_pid,
+                 recordings_at_the_same_time_stay_apart, a_killed_collector_is_not_noticed,
+                 a_stopped_collector_holds_nobody_up_for_long, the_status_of_the_command_is_ours,
+                 flight_recorder_keeps_the_newest):
+        before = failures
+        test()
+        print("%s - %s" % ("ok" if failures == before else "not ok", test.__name__))
+finally:
+    for p in started:
+        if p.poll() is None:
+            p.kill()
+            p.wait()
+    shutil.rmtree(work)
+sys.exit(1 if failures else 0)
