@@ -42,17 +42,18 @@ static uint64_t own_context(void)
 	return pid | tid << 32;
 }
 
-/* The class id of the site's event in the session's pool; 0 if the registry is full. */
+/*
+ * The class id of the site's event in the session's pool; 0 if the registry is full.  The text goes
+ * from page to pool without a stop on the stack, which may be a signal handler's and small.
+ */
 static uint32_t register_class(struct session *s, const struct duet_i_site *site)
 {
 	const struct abi_control_event *e = &process.events[site->index];
-	char text[ABI_SCHEMA_MAX_BYTES];
 	uint32_t size = load(&e->schema_size), at = load(&e->schema), id;
 
-	if (size > sizeof text || at > ABI_CONTROL_TEXT_BYTES - size)
+	if (size > ABI_SCHEMA_MAX_BYTES || at > ABI_CONTROL_TEXT_BYTES - size)
 		return 0;
-	memcpy(text, process.text + at, size);
-	id = pool_schema(&s->pool, text, size);
+	id = pool_schema(&s->pool, process.text + at, size);
 	store(&s->ids[site->index], (uint16_t)id);
 	return id;
 }
