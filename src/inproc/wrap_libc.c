@@ -55,9 +55,24 @@ enum { DEPTH = 4 };
 
 PER_THREAD volatile int depth;
 
+extern char __libc_single_threaded __attribute__((weak)); /* glibc, since 2.32 */
+
+/*
+ * The processor may read the clock ahead of earlier loads: ahead of the one that brought us the
+ * address which another thread just gave up.  Seen in 2 of 120 000 hand-overs between two CPUs.
+ */
+static void settle(void)
+{
+#if defined __x86_64__
+	if (!&__libc_single_threaded || !__libc_single_threaded)
+		__builtin_ia32_lfence();
+#endif
+}
+
 static bool enter(void)
 {
 	if (likely(depth < DEPTH)) {
+		settle();
 		depth++;
 		return true;
 	}

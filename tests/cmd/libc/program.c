@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program.c - uses the heap in the ways that libc.py asks for by name.
+ *
+ * In all of them malloc(77) is called from .preinit_array, before libc is initialised.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *volatile keep; /* so that nothing is optimised away */
+
+static void before_everything(void)
+{
+	keep = malloc(77);
+}
+__attribute__((section(".preinit_array"), used)) static void (*preinit)(void) = before_everything;
+
+/* A line of what the trace must say, written without the heap. */
+static __attribute__((format(printf, 1, 2))) void expect(const char *format, ...)
+{
+	char line[256];
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(line, sizeof line, format, ap);
+	va_end(ap);
+	if (write(1, line, (size_t)n) != n)
+		_exit(3);
+}
+
+static void *tell(void *p, const char *call)
+{
+	expect("%s ptr=%lu\n", call, (unsigned long)p);
+	return keep = p;
+}
+
+static int values(void)
+{
+	size_t huge = (size_t)-1 - 100;
+	void *a, *b, *out = (void *)1;
+	int result;
+
+	a = tell(malloc(4242), "malloc size=4242");
+	b = tell(calloc(3, 1001), "calloc nmemb=3 size=1001");
+	expect("realloc in_ptr=%lu size=100000", (unsigned long)a);
+	a = tell(realloc(a, 100000), "");
+	expect("realloc in_ptr=%lu size=%lu", (unsigned long)a, huge);
+	tell(realloc(a, huge), "");
+	expect("free ptr=%lu\n", (unsigned long)b);
+	free(b);
+	tell(realloc(NULL, 11), "realloc in_ptr=0 size=11");
+	a = tell(memalign(64, 640), "memalign alignment=64 size=640");
+	expect("free ptr=%lu\n", (unsigned long)a);
+	free(a);
+	result = posix_memalign(&out, 256, 777);
+	expect("posix_memalign out_ptr=%lu alignment=256 size=777 result=%d\n", (unsigned long)out,
+	       result);
+	result = posix_memalign(&out, 3, 778);
+	expect("posix_memalign out_ptr=0 alignment=3 size=778 result=%d\n", result);
+	tell(aligned_alloc(128, 1280), "aligned_alloc alignment=128 size=1280");
+	tell(valloc(99), "memalign alignment=4096 size=99");
+	tell(pvalloc(98), "memalign alignment=4096 size=98");
+	tell(reallocarray(NULL, 7, 13), "realloc in_ptr=0 size=91");
+	errno = 0;
+	tell(malloc(huge), "malloc size=18446744073709551515");
+	if (errno != ENOMEM)
+		return 4;
+	errno = 5;
+	expect("free ptr=0\n");
+	free(NULL);
+	return errno == 5 ? 0 : 5;
+}
+
+/* Threads that hand blocks to each other: an address freed here is soon given out there. */
+enum { THREADS = 4, PLACES = 64, ROUNDS = 20000 };
+static void *places[PLACES];
+
+static void *exchange_blocks(void *arg)
+{
+	unsigned long x = (unsigned long)arg;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		void **place, *p;
+
+		x = x * 6364136223846793005ul + 1442695040888963407ul;
+		place = &places[(x >> 40) % PLACES];
+		p = __atomic_exchange_n(place, NULL, __ATOMIC_ACQ_REL);
+		if (x >> 63)
+			p = realloc(p, 16 + (x >> 50) % 2000);
+		else {
+			free(p);
+			p = malloc(16 + (x >> 50) % 100);
+		}
+		free(__atomic_exchange_n(place, p, __ATOMIC_ACQ_REL));
+	}
+	return NULL;
+}
+
+static int threads(void)
+{
+	pthread_t t[THREADS];
+
+	for (long i = 0; i < THREADS; i++)
+		if (pthread_create(&t[i], NULL, exchange_blocks, (void *)(i + 1)))
+			return 3;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	for (int i = 0; i < PLACES; i++)
+		free(places[i]);
+	return 0;
+}
+
+/* Dies while it allocates. */
+static int killed(void)
+{
+	for (size_t i = 0;; i++) {
+		free(keep);
+		keep = malloc(100 + i % 100);
+		if (i == 50000)
+			kill(getpid(), SIGKILL);
+	}
+}
+
+static int forks(void)
+{
+	for (int i = 0; i < 200; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			keep = malloc(100000 + (size_t)i);
+			if (i % 2)
+				_exit(0);
+			return 0;
+		}
+		if (pid < 0)
+			return 3;
+	}
+	for (int i = 0; i < 200; i++) {
+		int status;
+
+		if (wait(&status) < 0 || status)
+			return 4;
+	}
+	return 0;
+}
+
+/* Nothing open, neither in us nor in a child, which has to join anew; nothing open afterwards. */
+static int closed(void)
+{
+	int status;
+
+	for (int fd = 0; fd < 256; fd++)
+		close(fd);
+	keep = malloc(5001);
+	if (!fork()) {
+		keep = malloc(5002);
+		for (int fd = 0; fd < 256; fd++)
+			if (fcntl(fd, F_GETFD) >= 0)
+				_exit(1);
+		_exit(0);
+	}
+	return wait(&status) < 0 || status;
+}
+
+/* What an event needs the first time must fit on the smallest stacks. */
+static void *first_on_small_stack(void *arg)
+{
+	(void)arg;
+	keep = aligned_alloc(64, 6400);
+	if (!fork()) {
+		keep = malloc(6001);
+		_exit(0);
+	}
+	return NULL;
+}
+
+static void first_in_handler(int signal)
+{
+	(void)signal;
+	keep = memalign(32, 6402);
+}
+
+static int small(void)
+{
+	static char bytes[8192]; /* SIGSTKSZ, as programs of before AVX-512 know it */
+	stack_t stack = { .ss_sp = bytes, .ss_size = sizeof bytes };
+	struct sigaction sa = { .sa_handler = first_in_handler, .sa_flags = SA_ONSTACK };
+	pthread_attr_t a;
+	pthread_t t;
+	int status;
+
+	pthread_attr_init(&a);
+	if (pthread_attr_setstacksize(&a, 16384) ||
+	    pthread_create(&t, &a, first_on_small_stack, NULL) || pthread_join(t, NULL))
+		return 3;
+	if (wait(&status) < 0 || status)
+		return 4;
+	if (sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &sa, NULL) || raise(SIGUSR1))
+		return 5;
+	return 0;
+}
+
+static int brief(void)
+{
+	keep = malloc(7001);
+	return 7;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(void);
+	} ways[] = { { "values", values }, { "threads", threads }, { "killed", killed },
+		     { "forks", forks },   { "closed", closed },   { "small", small },
+		     { "brief", brief } };
+
+	for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof *ways; i++)
+		if (!strcmp(argv[1], ways[i].name))
+			return ways[i].run();
+	return 2;
+}
