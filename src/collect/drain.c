@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "clock/clock.h"
 #include "ctf/schema.h"
+#include "ring/write.h"
 
 enum { LANES = 1024, STUCK_PASSES = 3, COPY_TRIES = 4, PROCNAME = 17 };
 
@@ -474,6 +475,10 @@ void drain_reclaim(struct drain *d)
 		empty_places_of_the_dead(d, pool_slot(d->pool, i));
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
 		reclaim_chunk(d, i);
+	if (load(&d->pool->shared->exhausted)) {
+		ring_release(d->pool);
+		store(&d->pool->shared->exhausted, 0);
+	}
 }
 
 /* ---------------------------------------------------------------- names */
@@ -559,7 +564,7 @@ int drain_pass(struct drain *d, bool partial, struct diag *diag)
 	uint32_t used, n;
 	int err;
 
-	if (partial)
+	if (partial || load(&d->pool->shared->exhausted))
 		drain_reclaim(d);
 	used = percent_used(d);
 	n = look_at_all(d);

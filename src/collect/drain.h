@@ -43,7 +43,7 @@ void drain_close(struct drain *d);
  */
 int drain_pass(struct drain *d, bool partial, struct diag *diag);
 
-/* drain_reclaim - take back what dead writers held.  A partial pass and drain_flight do it; while a
+/* drain_reclaim - take back what dead writers held and, if nothing was free, what is kept open idly.  A partial pass and drain_flight do it; while a
  * flight recorder runs, call it now and then. */
 void drain_reclaim(struct drain *d);
 

@@ -47,18 +47,22 @@ static uint32_t own_holder(const struct pool *p)
 	return p->owner && p->owner < ABI_HOLDER_UNKNOWN ? p->owner : ABI_HOLDER_UNKNOWN;
 }
 
-/* Makes us the holder of a chunk in a place of o->slot. */
-static bool take(const struct pool *p, struct ring_open *o)
+/* Makes us the holder of the chunk in place @i of o->slot, if there is one and nobody else is. */
+static bool take(const struct pool *p, struct ring_open *o, int i)
 {
-	for (int i = 0; i < ABI_X_SLOTS; i++) {
-		uint64_t place = load(&o->slot->x[i]);
+	uint64_t place = load(&o->slot->x[i]);
 
-		o->place = &o->slot->x[i];
-		o->chunk = pool_chunk(p, place);
-		if (o->chunk && !ABI_HOLDER_OF(place) &&
-		    compare_exchange(o->place, &place, ABI_PLACE(place, own_holder(p))))
-			return true; /* pairs with [G], give() */
-	}
+	o->place = &o->slot->x[i];
+	o->chunk = pool_chunk(p, place);
+	return o->chunk && !ABI_HOLDER_OF(place) && /* pairs with [G], give() */
+	       compare_exchange(o->place, &place, ABI_PLACE(place, own_holder(p)));
+}
+
+static bool take_any(const struct pool *p, struct ring_open *o)
+{
+	for (int i = 0; i < ABI_X_SLOTS; i++)
+		if (take(p, o, i))
+			return true;
 	return false;
 }
 
@@ -129,7 +133,7 @@ static bool fresh(struct pool *p, struct ring_open *o, uint32_t slot, uint64_t n
 /* Finds a chunk of our own with room for @size bytes.  Returns the event's time, 0 if there is none. */
 static uint64_t acquire(struct pool *p, struct ring_open *o, uint32_t slot, uint32_t size)
 {
-	bool taken = take(p, o);
+	bool taken = take_any(p, o);
 	uint64_t now_ns = clock_now_ns(&p->clock), t_ns;
 
 	if (taken) {
@@ -169,6 +173,17 @@ void ring_commit(struct pool *p, struct ring_open *o, uint32_t size)
 	/* [A] The event's bytes first, then the word: pairs with [B] in collect/drain.c. */
 	store_release(&o->chunk->word, ABI_WORD(o->since_ns, o->position + size));
 	give(p, o);
+}
+
+void ring_release(struct pool *p)
+{
+	for (uint32_t slot = 0; slot < p->n_slots; slot++) {
+		struct ring_open o = { .slot = pool_slot(p, slot) };
+
+		for (int i = 0; i < ABI_X_SLOTS; i++)
+			if (take(p, &o, i))
+				retire(p, &o);
+	}
 }
 
 bool ring_write_exclusive(struct pool *p, uint32_t id, ring_context context, const void *payload,

@@ -165,10 +165,12 @@ void pool_close(struct pool *p, struct abi_chunk *c, uint64_t state)
 
 static bool schema_is(const struct pool *p, uint32_t i, const char *text, size_t size)
 {
-	uint32_t offset = load(&p->schemas[i].offset);
+	uint32_t offset;
 
-	return load_acquire(&p->schemas[i].size) == size && /* pairs with [S] */
-	       offset <= ABI_SCHEMA_TEXT_BYTES && size <= ABI_SCHEMA_TEXT_BYTES - offset &&
+	if (load_acquire(&p->schemas[i].size) != size) /* pairs with [S] */
+		return false;
+	offset = load(&p->schemas[i].offset);
+	return offset <= ABI_SCHEMA_TEXT_BYTES && size <= ABI_SCHEMA_TEXT_BYTES - offset &&
 	       !memcmp(p->text + offset, text, size);
 }
 
@@ -181,6 +183,9 @@ uint32_t pool_schema(struct pool *p, const char *text, size_t size)
 	for (i = 0; i < n && i < ABI_SCHEMAS; i++)
 		if (schema_is(p, i, text, size))
 			return i + 1;
+	/* Full stays full, without counting on: what overflows begins at 0. */
+	if (n >= ABI_SCHEMAS || load(&p->shared->text_used) > ABI_SCHEMA_TEXT_BYTES - size)
+		return 0;
 	/* Two writers at once may register one class twice: two ids, one meaning. */
 	offset = fetch_add(&p->shared->text_used, (uint32_t)size);
 	if (offset > ABI_SCHEMA_TEXT_BYTES || size > ABI_SCHEMA_TEXT_BYTES - offset)

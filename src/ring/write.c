@@ -13,6 +13,8 @@
  *   (3) below the word there are whole events only, whoever dies where
  *   (4) a chunk that was replaced in its slot is final: the replacing store is itself such a
  *       sequence, and it has sent every other one on this CPU back
+ *   (5) only a chunk that holds an event is replaced, so that an empty one in no slot never was in
+ *       one.  An empty chunk that has become too old begins anew instead
  *
  * There is no LOCK prefix, and nothing between reserving and committing that could be left open.
  * After MAX_ABORTS (a debugger stepping, a storm of signals) the X path takes the event.
@@ -61,8 +63,8 @@ static bool look(const struct pool *p, struct seen *s)
 	return true;
 }
 
-/* Makes @fresh the open chunk of seen->cpu, if nothing happened there since. */
-static enum ring_outcome install(const struct seen *s, uint64_t fresh)
+/* Stores @value at @at, both of seen->cpu, if nothing happened there since. */
+static enum ring_outcome set(const struct seen *s, uint64_t *at, uint64_t value)
 {
 	__asm__ goto volatile(
 		RSEQ_BEGIN
@@ -82,10 +84,10 @@ static enum ring_outcome install(const struct seen *s, uint64_t fresh)
 		"movq 40(%[seen]), %%rax\n\t"
 		"cmpq %%rax, 8(%%rdx)\n\t"
 		"jne %l[aborted]\n"
-		"82:\tmovq %[fresh], (%%rcx)\n\t"
+		"82:\tmovq %[value], (%[at])\n\t"
 		RSEQ_END("aborted")
 		:
-		: [rseq] "m"(rseq_offset), [seen] "r"(s), [fresh] "r"(fresh)
+		: [rseq] "m"(rseq_offset), [seen] "r"(s), [at] "r"(at), [value] "r"(value)
 		: "rax", "rcx", "rdx", "rdi", "memory", "cc"
 		: aborted);
 	return RING_DONE;
@@ -180,7 +182,7 @@ static enum ring_outcome replace(struct pool *p, const struct seen *s, uint64_t 
 	c->sequence = s->chunk ? load(&s->chunk->sequence) + 1 : 0;
 	c->cpu = (uint32_t)s->cpu;
 	c->path = ABI_PATH_W;
-	if (install(s, pool_ref(p, c)) != RING_DONE)
+	if (set(s, s->ref_at, pool_ref(p, c)) != RING_DONE)
 		return RING_ABORTED;
 	*fresh = NULL;
 	if (s->chunk)
@@ -213,6 +215,8 @@ static bool write_slow(struct pool *p, uint32_t id, ring_context context, const 
 
 		if (fits(p, &s, t_ns, size))
 			r = append_slowly(&s, id, context, payload, size, t_ns);
+		else if (s.chunk && ABI_POS_OF(s.word) == sizeof *s.chunk)
+			set(&s, &s.chunk->begin_ns, t_ns); /* then it fits */
 		else if (replace(p, &s, t_ns, &fresh) == RING_SLOW)
 			r = RING_SLOW;
 	}

@@ -63,4 +63,8 @@ void *ring_open(struct pool *p, struct ring_open *o, uint32_t id, ring_context c
 /* ring_commit - publish it with its first @size bytes. */
 void ring_commit(struct pool *p, struct ring_open *o, uint32_t size);
 
+/* ring_release - close the chunks that ring_open keeps open for later and nobody is writing into now:
+ * for the collector, when chunks run short. */
+void ring_release(struct pool *p);
+
 #endif
