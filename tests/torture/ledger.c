@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* torture/ledger.c - see ledger.h. */
+#include "ledger.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "clock/clock.h"
+
+enum { BODY_BYTES = 6000 };
+
+struct ledger *ledger_open(uint32_t n_keys, uint32_t limit)
+{
+	size_t size = sizeof(struct ledger) + n_keys * sizeof(struct ledger_account) +
+		      (size_t)n_keys * limit;
+	struct ledger *l = mmap(NULL, size, PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (l == MAP_FAILED)
+		return NULL;
+	l->n_keys = n_keys;
+	l->limit = limit;
+	l->accounts = (struct ledger_account *)(l + 1);
+	l->status = (uint8_t *)(l->accounts + n_keys);
+	l->size = size;
+	return l;
+}
+
+void ledger_close(struct ledger *l)
+{
+	if (l)
+		munmap(l, l->size);
+}
+
+uint32_t ledger_tag(uint32_t key, uint32_t seq)
+{
+	return (uint32_t)(((uint64_t)key << 32 | seq) * 0x9e3779b97f4a7c15ull >> 32);
+}
+
+uint8_t ledger_byte(uint32_t tag, uint32_t i)
+{
+	return (uint8_t)((tag >> (i & 15)) + i * 7);
+}
+
+static uint32_t fill(struct ledger_body *b, uint32_t key, uint32_t seq, uint32_t n)
+{
+	b->n = n;
+	b->tag = ledger_tag(key, seq);
+	for (uint32_t i = 0; i < n; i++)
+		b->bytes[i] = ledger_byte(b->tag, i);
+	return (uint32_t)sizeof *b + n;
+}
+
+static bool write_placed(struct pool *p, uint64_t before_ns, uint32_t key, uint32_t seq, uint32_t n)
+{
+	ring_context context = key | (uint64_t)seq << 32;
+	struct ring_open o;
+	struct ledger_body *b;
+
+	b = ring_open(p, &o, LEDGER_PLACED, context, (uint32_t)sizeof *b + n + seq % 32);
+	if (!b)
+		return false;
+	b->before_ns = before_ns;
+	ring_commit(p, &o, fill(b, key, seq, n));
+	return true;
+}
+
+static bool write_form(struct pool *p, uint64_t before_ns, uint32_t key, uint32_t seq,
+		       enum ledger_form form, uint32_t n)
+{
+	ring_context context = key | (uint64_t)seq << 32;
+	uint64_t words[(sizeof(struct ledger_body) + BODY_BYTES) / 8];
+	struct ledger_body *b = (struct ledger_body *)words;
+
+	memset(words, 0, form == LEDGER_TOO_LARGE ? sizeof words : sizeof *b);
+	b->before_ns = before_ns;
+	switch (form) {
+	case LEDGER_EMPTY:
+		return ring_write(p, form, context, words, 0);
+	case LEDGER_STAMP:
+		return ring_write(p, form, context, words, 8);
+	case LEDGER_TOO_LARGE:
+		return ring_write(p, form, context, words, p->chunk_size);
+	case LEDGER_PLACED:
+		return write_placed(p, before_ns, key, seq, n);
+	case LEDGER_BODY:
+		n = fill(b, key, seq, n > BODY_BYTES - 16 ? BODY_BYTES - 16 : n);
+		return ring_write(p, form, context, b, n);
+	}
+	return false;
+}
+
+enum ledger_status ledger_write(struct ledger *l, struct pool *p, uint32_t key, enum ledger_form form,
+				uint32_t n)
+{
+	uint64_t before_ns = clock_now_ns(&p->clock);
+	struct ledger_account *a = &l->accounts[key];
+	uint32_t seq = a->attempted;
+	enum ledger_status s;
+
+	if (seq == l->limit)
+		return LEDGER_UNKNOWN;
+	store(&a->attempted, seq + 1); /* first: after a longjmp the number is not used again */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	s = write_form(p, before_ns, key, seq, form, n) ? LEDGER_RECORDED : LEDGER_REFUSED;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	store(&l->status[(size_t)key * l->limit + seq], s);
+	if (s == LEDGER_RECORDED) {
+		store(&a->recorded_ns, before_ns);
+		store(&a->recorded, seq + 1);
+	}
+	return s;
+}

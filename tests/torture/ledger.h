@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * torture/ledger.h - what writers say they recorded, to be held against what is in the trace.
+ *
+ * Every event belongs to an account, its key, and has a number in it; both travel in the event's
+ * context, and a checksum of them in its payload, so that each event tells by itself which it is and
+ * whether it is whole.  The ledger lies in shared memory of its own and outlives its writers: a number
+ * is noted as attempted before the call and as recorded or refused after it.
+ *
+ * One account has one writer at a time; a signal handler uses another account than the code it
+ * interrupts.
+ */
+#ifndef TORTURE_LEDGER_H
+#define TORTURE_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ring/write.h"
+
+enum ledger_status { LEDGER_UNKNOWN, LEDGER_RECORDED, LEDGER_REFUSED };
+
+/* How an event is written; also its class in the trace. */
+enum ledger_form {
+	LEDGER_EMPTY = 1, /* ring_write, no payload */
+	LEDGER_STAMP = 2, /* ring_write, 8 bytes: the time before the call */
+	LEDGER_BODY = 3, /* ring_write, struct ledger_body */
+	LEDGER_PLACED = 65534, /* ring_open, ring_commit of less than was asked for */
+	LEDGER_TOO_LARGE = 65533, /* ring_write of more than a chunk: always refused */
+};
+
+struct ledger_body {
+	uint64_t before_ns;
+	uint32_t n;
+	uint32_t tag;
+	uint8_t bytes[];
+} __attribute__((packed));
+
+struct ledger_account {
+	uint32_t attempted;
+	uint32_t recorded; /* number + 1 of the last recorded event */
+	uint64_t recorded_ns; /* before that call */
+};
+
+struct ledger {
+	uint32_t n_keys;
+	uint32_t limit; /* events per key */
+	struct ledger_account *accounts; /* [n_keys] */
+	uint8_t *status; /* [n_keys][limit] */
+	size_t size; /* bytes of the mapping */
+};
+
+/* ledger_open - a ledger that children share.  NULL: no memory. */
+struct ledger *ledger_open(uint32_t n_keys, uint32_t limit);
+void ledger_close(struct ledger *l);
+
+/*
+ * ledger_write - the next event of @key, with @n bytes of body where its form has one.
+ *
+ * Returns what became of it; LEDGER_UNKNOWN if the account is full: nothing was attempted.
+ */
+enum ledger_status ledger_write(struct ledger *l, struct pool *p, uint32_t key, enum ledger_form form,
+				uint32_t n);
+
+/* The checksum of event @seq of @key, and byte @i of its body. */
+uint32_t ledger_tag(uint32_t key, uint32_t seq);
+uint8_t ledger_byte(uint32_t tag, uint32_t i);
+
+static inline uint32_t ledger_random(uint64_t *state) /* Marsaglia's xorshift64 (2003) */
+{
+	uint64_t s = *state;
+
+	s ^= s << 13;
+	s ^= s >> 7;
+	s ^= s << 17;
+	*state = s;
+	return (uint32_t)(s >> 20);
+}
+
+#endif
