@@ -16,9 +16,11 @@ def wrap(line):
 
 
 print("/* The number of pairs after the name. */")
-numbers = ", ".join(str(i) for i in range(N, -1, -1))
+# Somewhat more pairs name the mistake in what the compiler says.
+MORE = 24
+numbers = ", ".join(MORE * ["more_than_%d_fields" % N] + [str(i) for i in range(N, -1, -1)])
 print(wrap("#define DUET_I_COUNT(...) DUET_I_COUNT_(__VA_ARGS__, %s, ~)" % numbers))
-args = ", ".join("a%d" % i for i in range(N + 1))
+args = ", ".join("a%d" % i for i in range(N + MORE + 1))
 print(wrap("#define DUET_I_COUNT_(%s, n, ...) n" % args))
 print("\n#define DUET_I_MAP_0(m, name)")
 print("#define DUET_I_TAIL_0(m, name)")

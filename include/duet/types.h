@@ -88,63 +88,64 @@
 #define DUET_I_OF_SCHEMA(t) DUET_I_OF_CALL(DUET_I_OF_3_, DUET_I_T_##t)
 
 /* What is done with one (type, field): a macro for each kind, chosen by the first token. */
-#define DUET_I_KIND(what, field, kind, type, schema, n) what##kind(type, schema, n, field)
+/* (An unknown type leaves its own name as the kind: the compiler then says DUET_I_..._T_thattype.) */
+#define DUET_I_KIND(what, field, kind, ...) what##kind(field, __VA_ARGS__)
 
 /* The parameter of the trace function, ... */
-#define DUET_I_PARAM(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_PARAM_, field, DUET_I_T_##t)
-#define DUET_I_PARAM_scalar(type, schema, n, field) type field
-#define DUET_I_PARAM_pointer(type, schema, n, field) const void *field
-#define DUET_I_PARAM_string(type, schema, n, field) const char *field
-#define DUET_I_PARAM_text(type, schema, n, field) const char *field
-#define DUET_I_PARAM_array(type, schema, n, field) const type *field
-#define DUET_I_PARAM_sequence(type, schema, n, field) const type *field, size_t n_##field
+#define DUET_I_PARAM(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_PARAM_, field, DUET_I_T_##t, ~)
+#define DUET_I_PARAM_scalar(field, type, schema, n, end) type field
+#define DUET_I_PARAM_pointer(field, type, schema, n, end) const void *field
+#define DUET_I_PARAM_string(field, type, schema, n, end) const char *field
+#define DUET_I_PARAM_text(field, type, schema, n, end) const char *field
+#define DUET_I_PARAM_array(field, type, schema, n, end) const type *field
+#define DUET_I_PARAM_sequence(field, type, schema, n, end) const type *field, size_t n_##field
 /* ... passed on, ... */
-#define DUET_I_ARG(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_ARG_, field, DUET_I_T_##t)
-#define DUET_I_ARG_scalar(type, schema, n, field) field
-#define DUET_I_ARG_pointer(type, schema, n, field) field
-#define DUET_I_ARG_string(type, schema, n, field) field
-#define DUET_I_ARG_text(type, schema, n, field) field
-#define DUET_I_ARG_array(type, schema, n, field) field
-#define DUET_I_ARG_sequence(type, schema, n, field) field, n_##field
+#define DUET_I_ARG(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_ARG_, field, DUET_I_T_##t, ~)
+#define DUET_I_ARG_scalar(field, type, schema, n, end) field
+#define DUET_I_ARG_pointer(field, type, schema, n, end) field
+#define DUET_I_ARG_string(field, type, schema, n, end) field
+#define DUET_I_ARG_text(field, type, schema, n, end) field
+#define DUET_I_ARG_array(field, type, schema, n, end) field
+#define DUET_I_ARG_sequence(field, type, schema, n, end) field, n_##field
 /* ... the words in the schema, ... */
 #define DUET_I_WORDS(t, field) " " DUET_I_SCHEMA(t) " " #field
 /* ... bytes known when compiling, ... */
-#define DUET_I_FIXED(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_FIXED_, field, DUET_I_T_##t)
-#define DUET_I_FIXED_scalar(type, schema, n, field) +sizeof(type)
-#define DUET_I_FIXED_pointer(type, schema, n, field) +sizeof(type)
-#define DUET_I_FIXED_string(type, schema, n, field) +0
-#define DUET_I_FIXED_text(type, schema, n, field) +(n)
-#define DUET_I_FIXED_array(type, schema, n, field) +(n) * sizeof(type)
-#define DUET_I_FIXED_sequence(type, schema, n, field) +0
+#define DUET_I_FIXED(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_FIXED_, field, DUET_I_T_##t, ~)
+#define DUET_I_FIXED_scalar(field, type, schema, n, end) +sizeof(type)
+#define DUET_I_FIXED_pointer(field, type, schema, n, end) +sizeof(type)
+#define DUET_I_FIXED_string(field, type, schema, n, end) +0
+#define DUET_I_FIXED_text(field, type, schema, n, end) +(n)
+#define DUET_I_FIXED_array(field, type, schema, n, end) +(n) * sizeof(type)
+#define DUET_I_FIXED_sequence(field, type, schema, n, end) +0
 /* ... whether there are others, ... */
-#define DUET_I_VARIES(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_VARIES_, field, DUET_I_T_##t)
-#define DUET_I_VARIES_scalar(type, schema, n, field)
-#define DUET_I_VARIES_pointer(type, schema, n, field)
-#define DUET_I_VARIES_string(type, schema, n, field) +1
-#define DUET_I_VARIES_text(type, schema, n, field)
-#define DUET_I_VARIES_array(type, schema, n, field)
-#define DUET_I_VARIES_sequence(type, schema, n, field) +1
+#define DUET_I_VARIES(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_VARIES_, field, DUET_I_T_##t, ~)
+#define DUET_I_VARIES_scalar(field, type, schema, n, end)
+#define DUET_I_VARIES_pointer(field, type, schema, n, end)
+#define DUET_I_VARIES_string(field, type, schema, n, end) +1
+#define DUET_I_VARIES_text(field, type, schema, n, end)
+#define DUET_I_VARIES_array(field, type, schema, n, end)
+#define DUET_I_VARIES_sequence(field, type, schema, n, end) +1
 /* ... how many those are in this call, ... */
-#define DUET_I_SIZE(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_SIZE_, field, DUET_I_T_##t)
-#define DUET_I_SIZE_scalar(type, schema, n, field)
-#define DUET_I_SIZE_pointer(type, schema, n, field)
-#define DUET_I_SIZE_string(type, schema, n, field) +strlen(field ? field : "(null)") + 1
-#define DUET_I_SIZE_text(type, schema, n, field)
-#define DUET_I_SIZE_array(type, schema, n, field)
-#define DUET_I_SIZE_sequence(type, schema, n, field) +4 + n_##field * sizeof(type)
+#define DUET_I_SIZE(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_SIZE_, field, DUET_I_T_##t, ~)
+#define DUET_I_SIZE_scalar(field, type, schema, n, end)
+#define DUET_I_SIZE_pointer(field, type, schema, n, end)
+#define DUET_I_SIZE_string(field, type, schema, n, end) +strlen(field ? field : "(null)") + 1
+#define DUET_I_SIZE_text(field, type, schema, n, end)
+#define DUET_I_SIZE_array(field, type, schema, n, end)
+#define DUET_I_SIZE_sequence(field, type, schema, n, end) +4 + n_##field * sizeof(type)
 /* ... and the packing, at duet_i_p, of what varies not beyond duet_i_end. */
-#define DUET_I_PACK(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_PACK_, field, DUET_I_T_##t)
-#define DUET_I_PACK_scalar(type, schema, n, field)                                                 \
+#define DUET_I_PACK(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_PACK_, field, DUET_I_T_##t, ~)
+#define DUET_I_PACK_scalar(field, type, schema, n, end)                                            \
 	duet_i_p = duet_i_pack(duet_i_p, &field, sizeof(type));
-#define DUET_I_PACK_pointer(type, schema, n, field)                                                \
+#define DUET_I_PACK_pointer(field, type, schema, n, end)                                           \
 	duet_i_p = duet_i_pack(duet_i_p, &field, sizeof(type));
-#define DUET_I_PACK_string(type, schema, n, field)                                                 \
+#define DUET_I_PACK_string(field, type, schema, n, end)                                            \
 	duet_i_p = duet_i_pack_string(duet_i_p, duet_i_end, field, duet_i_cut);
-#define DUET_I_PACK_text(type, schema, n, field)                                                   \
+#define DUET_I_PACK_text(field, type, schema, n, end)                                              \
 	duet_i_p = duet_i_pack_text(duet_i_p, field, n);
-#define DUET_I_PACK_array(type, schema, n, field)                                                  \
+#define DUET_I_PACK_array(field, type, schema, n, end)                                             \
 	duet_i_p = duet_i_pack(duet_i_p, field, (n) * sizeof(type));
-#define DUET_I_PACK_sequence(type, schema, n, field)                                               \
+#define DUET_I_PACK_sequence(field, type, schema, n, end)                                          \
 	duet_i_p = duet_i_pack_sequence(duet_i_p, duet_i_end, field, n_##field, sizeof(type),      \
 					duet_i_cut);
 

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What must not compile does not, with each compiler, and the message names the problem.
+
+Every .c beside this file is such a mistake; its comment `says:` is a pattern (extended regular
+expression) that the compiler's message must match.  The one called right.c has none of them.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+INCLUDE = HERE.parent.parent / "include"
+COMPILERS = [["gcc", "-std=c99"], ["clang", "-std=c99"],
+             ["g++", "-std=c++11", "-x", "c++"], ["clang++", "-std=c++11", "-x", "c++"]]
+
+
+def compile_case(compiler, path):
+    # Optimised a little: the constraints of a site are checked when code is made.
+    p = subprocess.run(compiler + ["-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", str(INCLUDE),
+                                   "-c", str(path), "-o", "/dev/null"],
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return p.returncode, p.stdout
+
+
+def main():
+    failed = 0
+    for compiler in COMPILERS:
+        if not shutil.which(compiler[0]):
+            print("no %s" % compiler[0])
+            continue
+        for path in sorted(HERE.glob("*.c")):
+            status, said = compile_case(compiler, path)
+            wanted = re.search(r"says: (.*?) *\*/", path.read_text())
+            if wanted is None:
+                good = status == 0
+            else:
+                good = status != 0 and re.search(wanted.group(1), said)
+            print("%s %s: %s" % ("ok" if good else "not ok", compiler[0], path.stem.replace("_", " ")))
+            if not good:
+                failed += 1
+                print(said or "compiled")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
