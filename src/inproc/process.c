@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -106,28 +107,34 @@ static void use_control(struct abi_control *c)
 	process.control = c;
 }
 
+/* Before libc is initialised it does not know the name; the kernel does, in 15 characters. */
+static void fill_program(char program[ABI_NAME_BYTES])
+{
+	snprintf(program, ABI_NAME_BYTES, "%s", program_invocation_short_name);
+	if (!*program)
+		syscall(SYS_prctl, PR_GET_NAME, program, 0, 0, 0);
+}
+
 static void fill_header(struct abi_control *c)
 {
 	c->version = ABI_CONTROL_VERSION;
 	c->pid = (uint32_t)syscall(SYS_getpid);
 	c->registered_ns = boottime_ns();
-	snprintf(c->program, sizeof c->program, "%s", program_invocation_short_name);
+	fill_program(c->program);
 	store_release(&c->magic, ABI_CONTROL_MAGIC);
 }
 
+/*
+ * A forked child shares its parent's page until it records an event, or registers an object: most
+ * children exec or end before, and a page of their own would double the price of fork.
+ */
 static void before_fork(void)
 {
 	process_lock();
 }
 
-static void after_fork_in_parent(void)
+static void after_fork(void)
 {
-	process_unlock();
-}
-
-static void after_fork_in_child(void)
-{
-	process_renew();
 	process_unlock();
 }
 
@@ -162,7 +169,7 @@ bool process_open(void)
 	rseq_init();
 	fill_header(c);
 	use_control(c);
-	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	pthread_atfork(before_fork, after_fork, after_fork);
 	return true;
 }
 
@@ -385,6 +392,7 @@ __attribute__((visibility("default"))) void duet_i_register(struct duet_i_site *
 	process_lock();
 	__atomic_store_n(api, &duet_api, __ATOMIC_RELEASE);
 	if (process_open() && process.n_objects < OBJECTS) {
+		process_renew();
 		process.objects[process.n_objects++] = (struct object){ begin, end };
 		for (struct duet_i_site *s = begin; s < end; s++)
 			register_site(s);

@@ -13,6 +13,7 @@ and expects that
 
 Exit status: 0 pass, 77 skip, 1 fail.
 """
+import atexit
 import collections
 import json
 import os
@@ -32,8 +33,9 @@ OURS = os.path.join(os.path.dirname(DUET), "..", "inproc", "libduet-libc.so")
 class Recording:
     """One run of a command under duet."""
 
-    def __init__(self, command, cwd=None, preload=COUNT, check_output=True, fds=True):
+    def __init__(self, command, cwd=None, preload=COUNT, check_output=True, options=("-q",)):
         self.dir = tempfile.mkdtemp(prefix="duet-libc-")
+        atexit.register(shutil.rmtree, self.dir, ignore_errors=True)
         self.trace = os.path.join(self.dir, "trace")
         self.runtime = os.path.join(self.dir, "run")
         self.counters = os.path.join(self.dir, "count")
@@ -47,8 +49,8 @@ class Recording:
         if preload:
             env.update(LD_PRELOAD=preload, DUET_TEST_COUNT=self.counters)
         self.result = subprocess.run(
-            [DUET, "record", "-o", self.trace, "-e", "lttng_ust_libc:*", "--no-kernel", "-q", "--"]
-            + command, cwd=cwd, env=env, capture_output=True)
+            [DUET, "record", "-o", self.trace, "-e", "lttng_ust_libc:*", "--no-kernel", *options,
+             "--"] + command, cwd=cwd, env=env, capture_output=True)
         if check_output:
             same(self.result.returncode, self.plain.returncode, "exit status")
             same(self.result.stdout, self.plain.stdout, "output")
@@ -111,8 +113,6 @@ class Recording:
             h.end()
             same(h.errors[:5], [], f"errors in the heap of process {pid}")
 
-    def close(self):
-        shutil.rmtree(self.dir)
 
 
 class Heap:
@@ -183,7 +183,6 @@ def find():
     n = r.is_exact()
     assert n["free"] > 1000
     r.is_consistent(from_start=True)
-    r.close()
 
 
 def bash():
@@ -192,7 +191,7 @@ def bash():
         for i in 1 2 3 4 5; do (echo $i; exit $i) | cat | tr 0-9 a-j; done
         x=$(for f in /usr/*; do echo ${f##*/}; done | sort | head -3)
         (trap 'echo trapped' USR1; kill -USR1 $BASHPID; true)
-        printf '%s\\n' "$x"; cat /nonexistent; wait; exit 7"""]).close()
+        printf '%s\\n' "$x"; cat /nonexistent; wait; exit 7"""])
 
 
 def git():
@@ -204,7 +203,7 @@ def git():
         for i in 1 2 3; do seq $i 100 > f; git add f; git commit -q -m "f $i"; done
         git log --stat; git gc -q; git fsck; cd ..; rm -rf repo"""
     with tempfile.TemporaryDirectory() as d:
-        whole(["sh", "-c", script], cwd=d).close()
+        whole(["sh", "-c", script], cwd=d)
 
 
 def python():
@@ -216,7 +215,7 @@ t = [threading.Thread(target=work, args=(n,)) for n in range(4)]
 [x.start() for x in t]; [x.join() for x in t]
 print(subprocess.run(['echo', 'child'], capture_output=True).stdout)
 print(subprocess.run('echo $((1+1)) | cat', shell=True, capture_output=True).stdout)
-raise SystemExit(3)"""]).close()
+raise SystemExit(3)"""])
 
 
 def gcc():
@@ -226,7 +225,6 @@ def gcc():
             f.write('#include <stdio.h>\nint main(void) { puts("hello"); int unused; }\n')
         r = whole(["gcc", "-Wall", "-O2", "-o", "hello", "hello.c"], cwd=d)
         same(subprocess.run(["./hello"], cwd=d, capture_output=True).stdout, b"hello\n", "hello")
-        r.close()
 
 
 # ---------------------------------------------------------------- hard lives
@@ -246,7 +244,6 @@ def values():
         same(g, w, "an event")
     same(len(want), 16, "expected events")
     r.is_consistent(from_start=True)
-    r.close()
 
 
 def parse(line):
@@ -277,11 +274,10 @@ def fields_are_lttngs():
     got = {name: re.findall(r"(integer \{.*\}) (\w+);", body) for name, body in re.findall(
         r'name = "lttng_ust_libc:(\w+)".*?fields := struct \{(.*?)\n\t\};', text, re.S)}
     same(got, want, "fields")
-    r.close()
 
 
 def threads():
-    whole([PROGRAM, "threads"], from_start=True).close()
+    whole([PROGRAM, "threads"], from_start=True)
 
 
 def killed():
@@ -290,8 +286,25 @@ def killed():
     same(r.result.returncode, 128 + 9, "exit status")
     n = r.is_exact()
     assert n["malloc"] > 50000
+    same({e["proc"] for e in r.events()}, {"libc_program"}, "the program's name")
     r.is_consistent(from_start=True)
-    r.close()
+
+
+def lost_is_told(command, *options):
+    """Recorded and lost are all there was."""
+    r = Recording(command, check_output=False, options=options)
+    told = re.search(rb"^  applications .*, (\d+) LOST", r.result.stdout + r.result.stderr,
+                     re.M)
+    assert told, r.result
+    same(sum(r.viewed().values()) + int(told[1]), sum(r.counted().values()),
+         "events in the trace plus events lost, and calls counted")
+    return int(told[1])
+
+
+def lost():
+    """In buffers too small; in a child that found no collector and is gone, in peace."""
+    lost_is_told([PROGRAM, "threads"], "-b", "64K")
+    assert lost_is_told([PROGRAM, "lost"]) >= 10
 
 
 def brief():
@@ -299,7 +312,6 @@ def brief():
         r = whole([PROGRAM, "brief"], from_start=True)
         sizes = [e["fields"].get("size") for e in r.events()]
         assert 77 in sizes and 7001 in sizes
-        r.close()
 
 
 def forks():
@@ -308,21 +320,18 @@ def forks():
                    if e["fields"].get("size", 0) >= 100000)
     same(sizes, list(range(100000, 100200)), "one malloc of each child")
     same(len({e["pid"] for e in r.events()}), 201, "processes")
-    r.close()
 
 
 def closed():
     r = whole([PROGRAM, "closed"])
     sizes = [e["fields"].get("size") for e in r.events()]
     assert 5001 in sizes and 5002 in sizes, "mallocs with nothing open"
-    r.close()
 
 
 def small():
     r = whole([PROGRAM, "small"])
     sizes = [e["fields"].get("size") for e in r.events()]
     assert 6400 in sizes and 6001 in sizes and 6402 in sizes, "first events on small stacks"
-    r.close()
 
 
 def preloads():
@@ -334,13 +343,12 @@ def preloads():
         assert n["malloc"] > 20000, preload
         same(n, r.counted(), f"events with {preload}")
         r.is_consistent(from_start=True)
-        r.close()
     for allocator in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4"):
         probe = subprocess.run(["true"], env=dict(os.environ, LD_PRELOAD=allocator), capture_output=True)
         if probe.stderr:
             print(f"{CASE}: without {allocator}, which is not here")
             continue
-        whole(command, preload=f"{COUNT}:{allocator}").close()
+        whole(command, preload=f"{COUNT}:{allocator}")
 
 
 def dormant():
@@ -361,7 +369,6 @@ def static():
     r = Recording([STATIC, "threads"])
     same(r.result.returncode, 0, "exit status")
     same(r.viewed(), dict.fromkeys(FUNCTIONS, 0), "events")
-    r.close()
 
 
 globals()[CASE]()

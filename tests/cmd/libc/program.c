@@ -210,6 +210,23 @@ static int small(void)
 	return 0;
 }
 
+/* The collector stands still while a child wants to join: what the child does is lost, and counted. */
+static int lost(void)
+{
+	pid_t duet = getppid();
+	int status;
+
+	kill(duet, SIGSTOP);
+	if (!fork()) {
+		for (int i = 0; i < 10; i++)
+			keep = malloc(8000);
+		exit(0);
+	}
+	if (wait(&status) < 0 || kill(duet, SIGCONT))
+		return 3;
+	return status;
+}
+
 static int brief(void)
 {
 	keep = malloc(7001);
@@ -223,7 +240,7 @@ int main(int argc, char **argv)
 		int (*run)(void);
 	} ways[] = { { "values", values }, { "threads", threads }, { "killed", killed },
 		     { "forks", forks },   { "closed", closed },   { "small", small },
-		     { "brief", brief } };
+		     { "brief", brief },   { "lost", lost } };
 
 	for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof *ways; i++)
 		if (!strcmp(argv[1], ways[i].name))
