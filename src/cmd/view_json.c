@@ -110,7 +110,7 @@ static void add_fields(struct out *o, const struct trace_event *e)
 	struct ctf_value v;
 	enum ctf_found found;
 
-	ctf_walk_event(&w, &e->ctf, CTF_CONTEXT);
+	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
 	found = ctf_walk_next(&w, &v);
 	for (; found != CTF_WALK_END && v.scope == CTF_CONTEXT; found = ctf_walk_next(&w, &v))
 		add_field(o, &context, found, &v);
@@ -155,7 +155,7 @@ void view_json(struct out *o, const struct trace_event *e, const struct who *w)
 		out_i64(o, w->tid);
 	}
 	out_literal(o, ",\"event\":");
-	add_string(o, e->ctf.class->name);
+	add_string(o, e->ctf->class->name);
 	add_fields(o, e);
 }
 

@@ -9,6 +9,8 @@ bool view_is_told_elsewhere(const char *name)
 {
 	static const char *const told[] = { "vpid", "vtid", "procname", "pid", "tid", NULL };
 
+	if (*name != 'v' && *name != 'p' && *name != 't')
+		return false;
 	for (const char *const *t = told; *t; t++)
 		if (!strcmp(name, *t))
 			return true;
@@ -169,7 +171,7 @@ static void add_fields(struct out *o, const struct trace_event *e)
 	int depth = 0, skip_depth = -1, scope = -1;
 	const char *before = "";
 
-	ctf_walk_event(&w, &e->ctf, CTF_CONTEXT);
+	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
 	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END) {
 		out_room(o);
 		if (is_closing(found) && --depth == skip_depth) {
@@ -190,7 +192,7 @@ static void add_fields(struct out *o, const struct trace_event *e)
 		if (!is_closing(found))
 			out_bytes(o, before, strlen(before));
 		if (v.name && !is_closing(found)) {
-			out_text(o, v.name, strlen(v.name));
+			out_text(o, v.name, v.name_size);
 			out_literal(o, " = ");
 		}
 		add_value(o, found, &v);
@@ -206,7 +208,7 @@ static void add_fields(struct out *o, const struct trace_event *e)
 void view_text(struct out *o, struct view_clock *c, const struct trace_event *e, const struct who *w,
 	       bool shows_host)
 {
-	const char *name = e->ctf.class->name, *host = e->stream->source->hostname;
+	const char *name = e->ctf->class->name, *host = e->stream->source->hostname;
 
 	out_room(o);
 	add_time(o, c, e->time_ns);

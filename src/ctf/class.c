@@ -53,6 +53,7 @@ struct compiler {
 	struct ctf_op *pending;
 	uint32_t known_align; /* of the place, outside of a run */
 	uint64_t run_bits;
+	struct ctf_op nowhere; /* takes what is emitted after an error */
 	const char *option; /* a variant's: the name of the next node instead of its own */
 	char why[160];
 	int err;
@@ -80,8 +81,6 @@ static void fail(struct compiler *c, const char *what, const char *name)
 
 static struct ctf_op *emit(struct compiler *c, enum ctf_opcode code)
 {
-	static struct ctf_op nowhere;
-
 	if (!c->err && c->n_ops >= OPS_MAX)
 		fail(c, "makes its event larger than 65536 fields", "...");
 	if (!c->err && c->n_ops == c->capacity) {
@@ -96,8 +95,8 @@ static struct ctf_op *emit(struct compiler *c, enum ctf_opcode code)
 		}
 	}
 	if (c->err) {
-		nowhere = (struct ctf_op){ 0 };
-		return &nowhere;
+		c->nowhere = (struct ctf_op){ 0 };
+		return &c->nowhere;
 	}
 	c->ops[c->n_ops] = (struct ctf_op){ .code = code, .slot = CTF_NO_SLOT, .scope = (uint8_t)c->scope };
 	return &c->ops[c->n_ops++];
@@ -195,6 +194,7 @@ static struct ctf_op *emit_shown(struct compiler *c, enum ctf_opcode code, const
 	struct ctf_op *op = emit(c, code);
 
 	op->name = shown_name(name);
+	op->name_size = op->name ? (uint32_t)strlen(op->name) : 0;
 	op->type = t;
 	op->is_hidden = is_padding(c, name, t);
 	return op;
@@ -665,68 +665,12 @@ static int compile_event(struct ctf_meta *m, struct ctf_stream_class *s, struct 
 		e->error = ctf_meta_string(m, c.why, strlen(c.why));
 	if (c.uses_header)
 		s->header_kind = CTF_HEADER_GENERIC;
+	if (e->program && e->program->is_fixed && e->program->align_bits <= 8 && e->id < s->n_by_id &&
+	    s->by_id[e->id].class == e)
+		s->by_id[e->id].size_bits = e->program->size_bits;
 	err = c.err == -ENOMEM || (c.err && !e->error) ? -ENOMEM : 0;
 	compiler_fini(&c);
 	return err;
-}
-
-static bool is_integer(const struct ctf_meta *m, const struct ctf_type *t, uint32_t bits, uint32_t align)
-{
-	return (t->kind == CTF_INTEGER || t->kind == CTF_ENUM) && !t->is_signed && t->size_bits == bits &&
-	       t->align_bits == align && (t->order == CTF_NATIVE ? m->order : t->order) == CTF_LITTLE;
-}
-
-static bool is_struct_of(const struct ctf_meta *m, const struct ctf_type *t, uint32_t bits0,
-			 uint32_t align0, uint32_t bits1, uint32_t align1)
-{
-	return t->kind == CTF_STRUCT && t->n_members == 1u + !!bits1 &&
-	       is_integer(m, t->members[0].type, bits0, align0) &&
-	       (!bits1 || is_integer(m, t->members[1].type, bits1, align1));
-}
-
-static bool has_range(const struct ctf_type *t, const char *label, uint64_t first, uint64_t last)
-{
-	for (uint32_t i = 0; i < t->n_members; i++)
-		if (!strcmp(t->labels[i].text, label))
-			return t->labels[i].first == first && t->labels[i].last == last;
-	return false;
-}
-
-/* LTTng's two headers: an enum `id` whose last value means that the variant `v` has a wider one. */
-static bool is_lttng_header(const struct ctf_meta *m, const struct ctf_type *h, uint32_t id_bits,
-			    uint32_t time_bits, uint32_t align)
-{
-	uint64_t extended = (1u << id_bits) - 1;
-	const struct ctf_type *id, *v;
-
-	if (h->n_members != 2 || h->align_bits != 8 || strcmp(h->members[0].name, "id"))
-		return false;
-	id = h->members[0].type;
-	v = h->members[1].type;
-	return id->kind == CTF_ENUM && is_integer(m, id, id_bits, align) && id->n_members == 2 &&
-	       has_range(id, "compact", 0, extended - 1) && has_range(id, "extended", extended, extended) &&
-	       v->kind == CTF_VARIANT && v->n_members == 2 && v->path && !strcmp(v->path, "id") &&
-	       !strcmp(v->members[0].name, "compact") && !strcmp(v->members[1].name, "extended") &&
-	       is_struct_of(m, v->members[0].type, time_bits, align, 0, 0) &&
-	       is_struct_of(m, v->members[1].type, 32, 8, 64, 8) &&
-	       v->members[0].type->align_bits == align && v->members[1].type->align_bits == 8;
-}
-
-static bool is_kernel_header(const struct ctf_meta *m, const struct ctf_type *h)
-{
-	return is_struct_of(m, h, 32, 8, 16, 8) && h->align_bits == 8 &&
-	       !strcmp(h->members[0].name, "timestamp") && !strcmp(h->members[1].name, "id");
-}
-
-static enum ctf_header recognise(const struct ctf_meta *m, const struct ctf_type *h)
-{
-	if (!h)
-		return CTF_HEADER_NONE;
-	if (is_lttng_header(m, h, 5, 27, 1))
-		return CTF_HEADER_COMPACT;
-	if (is_lttng_header(m, h, 16, 32, 8))
-		return CTF_HEADER_LARGE;
-	return is_kernel_header(m, h) ? CTF_HEADER_KERNEL : CTF_HEADER_GENERIC;
 }
 
 int ctf_class_compile_packets(struct ctf_meta *m, struct diag *d)
@@ -752,7 +696,7 @@ int ctf_class_compile_stream(struct ctf_meta *m, struct ctf_stream_class *s, str
 	if (!err)
 		err = compile_outer(m, s->event_header, "stream.event.header", CTF_EVENT_HEADER, outer,
 				    &n, &s->header_program, d);
-	s->header_kind = recognise(m, s->event_header);
+	s->header_kind = ctf_header_recognise(m, s->event_header);
 	for (struct ctf_event_class *e = m->events; e && !err; e = e->next)
 		if (e->stream_id == s->id)
 			err = compile_event(m, s, e, outer, n);

@@ -60,6 +60,7 @@ struct ctf_op {
 	uint32_t stride_bits; /* arrays, sequences: from element to element */
 	uint32_t size_bits; /* of one number */
 	uint32_t n_cases;
+	uint32_t name_size;
 	uint64_t offset_bits; /* in its run */
 	uint64_t count; /* arrays, loops: elements; runs: bits */
 	const struct ctf_type *type;
@@ -83,6 +84,8 @@ enum ctf_header { /* of events; all but the first are decoded by hand */
 	CTF_HEADER_KERNEL, /* u32 time, u16 id: duet's */
 	CTF_HEADER_NONE, /* no header: one event class, no time */
 };
+
+enum ctf_header ctf_header_recognise(const struct ctf_meta *m, const struct ctf_type *header);
 
 int ctf_class_compile_packets(struct ctf_meta *m, struct diag *d);
 

@@ -92,6 +92,7 @@ struct ctf_value {
 	bool is_hidden; /* a length that its sequence implies, or padding */
 	bool is_single; /* CTF_REAL: from 32 bits */
 	uint8_t size_bits;
+	uint32_t name_size;
 	const char *name; /* NULL: an element of an array */
 	union {
 		int64_t i;

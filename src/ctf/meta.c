@@ -117,7 +117,7 @@ struct ctf_event_class *ctf_stream_event(const struct ctf_stream_class *s, uint3
 	struct ctf_event_class key = { .id = id }, *k = &key, **found;
 
 	if (id < s->n_by_id)
-		return s->by_id[id];
+		return s->by_id[id].class;
 	if (!s->n_sparse)
 		return NULL;
 	found = bsearch(&k, s->sparse, s->n_sparse, sizeof *s->sparse, compare_id);
@@ -147,8 +147,8 @@ static int link_events(struct ctf_meta *m, struct ctf_stream_class *s)
 			continue;
 		if (e->id >= BY_ID_MAX)
 			s->sparse[s->n_sparse++] = e;
-		else if (!s->by_id[e->id])
-			s->by_id[e->id] = e;
+		else if (!s->by_id[e->id].class)
+			s->by_id[e->id].class = e;
 	}
 	qsort(s->sparse, s->n_sparse, sizeof *s->sparse, compare_id);
 	return 0;

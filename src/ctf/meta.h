@@ -94,6 +94,12 @@ struct ctf_event_class {
 	const char *error;
 };
 
+/* What stepping over an event needs, together in one cache line with its neighbours. */
+struct ctf_by_id {
+	struct ctf_event_class *class; /* NULL: no such id */
+	uint64_t size_bits; /* context and fields, if all is of fixed size and on bytes; else 0 */
+};
+
 struct ctf_stream_class {
 	struct ctf_stream_class *next;
 	uint32_t id;
@@ -104,7 +110,7 @@ struct ctf_stream_class {
 	const struct ctf_program *header_program;
 	uint8_t header_kind; /* enum ctf_header, class.h */
 	uint32_t n_by_id;
-	struct ctf_event_class **by_id; /* ids below n_by_id; holes are NULL */
+	struct ctf_by_id *by_id; /* ids below n_by_id */
 	uint32_t n_sparse;
 	struct ctf_event_class **sparse; /* the others, by ascending id */
 };

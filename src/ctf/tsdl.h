@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/tsdl.h - inside the TSDL parser: what its three files share.
+ * ctf/tsdl.h - inside the TSDL parser: what its files share.
  *
  * Recursive descent over one token of look-ahead.  The first error sticks: it turns the current
  * token into the end of the text, so that every loop ends by itself and nobody need check results
@@ -68,9 +68,18 @@ void tsdl_take_path(struct tsdl *p, char path[TSDL_PATH_MAX]);
 const struct ctf_type *tsdl_type(struct tsdl *p);
 bool tsdl_declaration(struct tsdl *p); /* typealias or typedef; false: something else is here */
 
+struct ctf_type *tsdl_new_type(struct tsdl *p, enum ctf_kind kind); /* NULL after an error */
+
 /* The scope of names declared from here on ends at tsdl_leave(p, mark). */
 struct tsdl_name *tsdl_enter(struct tsdl *p);
 void tsdl_leave(struct tsdl *p, struct tsdl_name *mark);
+
+/* tsdl_number.c - what follows the words integer, floating_point, string. */
+struct tsdl_value;
+const struct ctf_type *tsdl_integer(struct tsdl *p);
+const struct ctf_type *tsdl_floating_point(struct tsdl *p);
+const struct ctf_type *tsdl_string(struct tsdl *p);
+uint32_t tsdl_take_align(struct tsdl *p, const struct tsdl_value *v);
 
 /* tsdl_parse.c - the body of `word { key = value; key := type; }`, the brace already taken. */
 struct tsdl_value {

@@ -58,7 +58,7 @@ void tsdl_leave(struct tsdl *p, struct tsdl_name *mark)
 	}
 }
 
-static struct ctf_type *new_type(struct tsdl *p, enum ctf_kind kind)
+struct ctf_type *tsdl_new_type(struct tsdl *p, enum ctf_kind kind)
 {
 	struct ctf_type *t = tsdl_alloc(p, sizeof *t);
 
@@ -77,177 +77,6 @@ static void contain(struct tsdl *p, struct ctf_type *t, const struct ctf_type *i
 		t->depth = inner->depth + 1;
 	if (t->depth > CTF_DEPTH_MAX)
 		tsdl_fail(p, "types nested deeper than %d", CTF_DEPTH_MAX);
-}
-
-static bool is_text_in(const char *text, const char *const *list)
-{
-	for (; *list; list++)
-		if (!strcmp(text, *list))
-			return true;
-	return false;
-}
-
-static bool take_bool(struct tsdl *p, const struct tsdl_value *v)
-{
-	static const char *const yes[] = { "true", "TRUE", NULL }, *const no[] = { "false", "FALSE", NULL };
-
-	if (!v->text && !v->type)
-		return v->number != 0;
-	if (v->text && is_text_in(v->text, yes))
-		return true;
-	if (!v->text || !is_text_in(v->text, no))
-		tsdl_fail(p, "expected true or false");
-	return false;
-}
-
-static uint32_t take_size(struct tsdl *p, const struct tsdl_value *v, uint32_t most)
-{
-	if (v->text || v->type || v->is_negative || !v->number || v->number > most)
-		tsdl_fail(p, "expected a number from 1 to %u", most);
-	return (uint32_t)v->number;
-}
-
-static uint32_t take_align(struct tsdl *p, const struct tsdl_value *v)
-{
-	uint32_t a = take_size(p, v, CTF_ALIGN_MAX);
-
-	if (a & (a - 1))
-		tsdl_fail(p, "an alignment of %u bits, which is no power of two", a);
-	return a;
-}
-
-static uint8_t take_order(struct tsdl *p, const struct tsdl_value *v)
-{
-	const char *t = v->text ? v->text : "";
-
-	if (!strcmp(t, "le"))
-		return CTF_LITTLE;
-	if (!strcmp(t, "be") || !strcmp(t, "network"))
-		return CTF_BIG;
-	if (strcmp(t, "native"))
-		tsdl_fail(p, "byte order `%.40s` is none of le, be, network, native", t);
-	return CTF_NATIVE;
-}
-
-static uint8_t take_base(struct tsdl *p, const struct tsdl_value *v)
-{
-	static const struct {
-		char text[12];
-		uint8_t base;
-	} names[] = {
-		{ "decimal", 10 },	{ "dec", 10 },	  { "d", 10 },	{ "i", 10 }, { "u", 10 },
-		{ "hexadecimal", 16 }, { "hex", 16 },	  { "x", 16 },	{ "X", 16 }, { "p", 16 },
-		{ "octal", 8 },	{ "oct", 8 },	  { "o", 8 },	{ "b", 2 },  { "binary", 2 },
-	};
-
-	for (size_t i = 0; v->text && i < sizeof names / sizeof *names; i++)
-		if (!strcmp(v->text, names[i].text))
-			return names[i].base;
-	if (v->text || (v->number != 2 && v->number != 8 && v->number != 10 && v->number != 16))
-		tsdl_fail(p, "a base that is none of 2, 8, 10, 16");
-	return (uint8_t)v->number;
-}
-
-/* map = clock.NAME.value */
-static const char *take_clock(struct tsdl *p, const struct tsdl_value *v)
-{
-	size_t n = v->text ? strlen(v->text) : 0;
-
-	if (n <= 12 || memcmp(v->text, "clock.", 6) || strcmp(v->text + n - 6, ".value")) {
-		tsdl_fail(p, "expected clock.NAME.value");
-		return NULL;
-	}
-	return ctf_meta_string(p->meta, v->text + 6, n - 12);
-}
-
-static bool take_encoding(const struct tsdl_value *v)
-{
-	return v->text && strcmp(v->text, "none");
-}
-
-static void assign_integer(struct tsdl *p, void *object, const char *key, const struct tsdl_value *v)
-{
-	struct ctf_type *t = object;
-
-	if (!strcmp(key, "size"))
-		t->size_bits = take_size(p, v, 64);
-	else if (!strcmp(key, "align"))
-		t->align_bits = take_align(p, v);
-	else if (!strcmp(key, "signed"))
-		t->is_signed = take_bool(p, v);
-	else if (!strcmp(key, "byte_order"))
-		t->order = take_order(p, v);
-	else if (!strcmp(key, "base"))
-		t->base = take_base(p, v);
-	else if (!strcmp(key, "encoding"))
-		t->is_text = take_encoding(v);
-	else if (!strcmp(key, "map"))
-		t->clock = take_clock(p, v);
-}
-
-static const struct ctf_type *integer(struct tsdl *p)
-{
-	struct ctf_type *t = new_type(p, CTF_INTEGER);
-
-	tsdl_expect(p, '{');
-	if (!t)
-		return NULL;
-	t->base = 10;
-	t->align_bits = 0;
-	tsdl_block(p, assign_integer, t);
-	if (!t->size_bits)
-		tsdl_fail(p, "an integer without size");
-	if (!t->align_bits)
-		t->align_bits = t->size_bits % 8 ? 1 : 8;
-	return t;
-}
-
-static void assign_float(struct tsdl *p, void *object, const char *key, const struct tsdl_value *v)
-{
-	struct ctf_type *t = object;
-
-	if (!strcmp(key, "exp_dig"))
-		t->exponent_bits = take_size(p, v, 32);
-	else if (!strcmp(key, "mant_dig"))
-		t->size_bits = take_size(p, v, 128);
-	else if (!strcmp(key, "align"))
-		t->align_bits = take_align(p, v);
-	else if (!strcmp(key, "byte_order"))
-		t->order = take_order(p, v);
-}
-
-/* mant_dig counts the sign; exp_dig and mant_dig make up the size. */
-static const struct ctf_type *floating_point(struct tsdl *p)
-{
-	struct ctf_type *t = new_type(p, CTF_FLOAT);
-
-	tsdl_expect(p, '{');
-	if (!t)
-		return NULL;
-	t->align_bits = 8;
-	tsdl_block(p, assign_float, t);
-	t->size_bits += t->exponent_bits;
-	if (!(t->exponent_bits == 8 && t->size_bits == 32) &&
-	    !(t->exponent_bits == 11 && t->size_bits == 64))
-		tsdl_fail(p, "a floating point number of %u bits, %u of them exponent: only 32 (8) and 64 (11) are read",
-			  t->size_bits, t->exponent_bits);
-	return t;
-}
-
-static void assign_string(struct tsdl *p, void *object, const char *key, const struct tsdl_value *v)
-{
-	(void)p, (void)object, (void)key, (void)v; /* any encoding is shown as it is */
-}
-
-static const struct ctf_type *string(struct tsdl *p)
-{
-	struct ctf_type *t = new_type(p, CTF_STRING);
-
-	if (tsdl_accept(p, '{'))
-		tsdl_block(p, assign_string, NULL);
-	if (t)
-		t->align_bits = 8;
-	return t;
 }
 
 /* What follows the word struct, variant or enum may be a name: "struct NAME" is what we look up. */
@@ -303,7 +132,7 @@ static const struct ctf_type *brackets(struct tsdl *p, const struct ctf_type *el
 	length = array_length(p, path);
 	element = brackets(p, element);
 	p->depth--;
-	t = p->err || !element ? NULL : new_type(p, path[0] ? CTF_SEQUENCE : CTF_ARRAY);
+	t = p->err || !element ? NULL : tsdl_new_type(p, path[0] ? CTF_SEQUENCE : CTF_ARRAY);
 	if (!t)
 		return NULL;
 	t->of = element;
@@ -371,7 +200,7 @@ static void struct_align(struct tsdl *p, struct ctf_type *t)
 	v.number = p->token.number;
 	if (p->token.kind != TSDL_NUMBER)
 		tsdl_expect(p, TSDL_NUMBER);
-	align = take_align(p, &v);
+	align = tsdl_take_align(p, &v);
 	tsdl_next(p);
 	tsdl_expect(p, ')');
 	if (!p->err && align > t->align_bits)
@@ -386,7 +215,7 @@ static const struct ctf_type *structure(struct tsdl *p)
 
 	if (!tsdl_accept(p, '{'))
 		return find_tag(p, name);
-	t = new_type(p, CTF_STRUCT);
+	t = tsdl_new_type(p, CTF_STRUCT);
 	if (!t)
 		return NULL;
 	members(p, t);
@@ -418,7 +247,7 @@ static const struct ctf_type *variant(struct tsdl *p)
 	bool has_name = take_tag(p, "variant", name);
 	const char *tag = variant_tag(p);
 	const struct ctf_type *found;
-	struct ctf_type *t = new_type(p, CTF_VARIANT);
+	struct ctf_type *t = tsdl_new_type(p, CTF_VARIANT);
 
 	if (!t)
 		return NULL;
@@ -512,7 +341,7 @@ static const struct ctf_type *enumeration(struct tsdl *p)
 		return find_tag(p, name);
 	of = container(p);
 	tsdl_expect(p, '{');
-	t = of ? new_type(p, CTF_ENUM) : NULL;
+	t = of ? tsdl_new_type(p, CTF_ENUM) : NULL;
 	if (!t)
 		return NULL;
 	t->of = of;
@@ -583,11 +412,11 @@ static const struct ctf_type *any_type(struct tsdl *p)
 	if (tsdl_accept_word(p, "enum"))
 		return enumeration(p);
 	if (tsdl_accept_word(p, "integer"))
-		return integer(p);
+		return tsdl_integer(p);
 	if (tsdl_accept_word(p, "floating_point"))
-		return floating_point(p);
+		return tsdl_floating_point(p);
 	if (tsdl_accept_word(p, "string"))
-		return string(p);
+		return tsdl_string(p);
 	return named(p);
 }
 

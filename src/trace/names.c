@@ -192,7 +192,7 @@ static int64_t number(const struct trace_event *e, const struct ctf_op *op)
 {
 	int64_t v;
 
-	return ctf_event_number(&e->ctf, op, &v) ? v : -1;
+	return ctf_event_number(e->ctf, op, &v) ? v : -1;
 }
 
 static void name_from(struct names *n, uint32_t host, int64_t tid, const struct trace_event *e,
@@ -201,7 +201,7 @@ static void name_from(struct names *n, uint32_t host, int64_t tid, const struct 
 	const char *text;
 	size_t size;
 
-	if (ctf_event_text(&e->ctf, op, &text, &size))
+	if (ctf_event_text(e->ctf, op, &text, &size))
 		name_thread(n, host, tid, text, size);
 }
 
@@ -227,7 +227,7 @@ static void learn_exec(struct names *n, uint32_t host, const struct class_plan *
 	const char *text, *slash;
 	size_t size;
 
-	if (!ctf_event_text(&e->ctf, p->field[1], &text, &size))
+	if (!ctf_event_text(e->ctf, p->field[1], &text, &size))
 		return;
 	slash = memrchr(text, '/', size);
 	if (slash) {
@@ -287,7 +287,7 @@ static void name_it(const struct names *n, uint32_t host, const struct class_pla
 
 	if (t && w->pid < 0)
 		w->pid = t->pid;
-	if (p->procname && ctf_event_text(&e->ctf, p->procname, &w->name, &w->size) && w->size)
+	if (p->procname && ctf_event_text(e->ctf, p->procname, &w->name, &w->size) && w->size)
 		return;
 	process = w->pid > 0 && (!t || !t->size) ? find(n, host, w->pid) : NULL;
 	if (process)

@@ -334,7 +334,7 @@ int trace_next(struct trace *t, struct trace_event *e, struct diag *d)
 	e->cpu = s->cpu;
 	e->stream = &s->info;
 	if (likely(s->item == TRACE_EVENT)) {
-		e->ctf = s->event;
+		e->ctf = &s->event;
 		return TRACE_EVENT;
 	}
 	e->lost_events = s->lost_events;

@@ -62,7 +62,7 @@ struct trace_event {
 	uint64_t clock; /* the same as the trace's clock shows it */
 	uint32_t cpu;
 	const struct trace_stream_info *stream;
-	struct ctf_event ctf; /* events: class and fields, see ctf/decode.h */
+	const struct ctf_event *ctf; /* events: class and fields, see ctf/decode.h */
 	uint64_t lost_events, lost_packets; /* TRACE_LOST */
 };
 
@@ -104,7 +104,7 @@ uint64_t trace_n_damages(const struct trace *t); /* so far */
 /* The class's number among those of all sources: an index for per-class arrays. */
 static inline uint32_t trace_class_number(const struct trace_event *e)
 {
-	return e->stream->source->first_class + e->ctf.class->number;
+	return e->stream->source->first_class + e->ctf->class->number;
 }
 
 #endif

@@ -104,8 +104,8 @@ static inline void tell_event(struct text *t, const struct trace_event *e)
 	struct ctf_value v;
 	enum ctf_found f;
 
-	text_addf(t, "%" PRId64 " %d %s {", e->time_ns, (int)e->cpu, e->ctf.class->name);
-	ctf_walk_event(&w, &e->ctf, CTF_CONTEXT);
+	text_addf(t, "%" PRId64 " %d %s {", e->time_ns, (int)e->cpu, e->ctf->class->name);
+	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
 	while ((f = ctf_walk_next(&w, &v)) != CTF_WALK_END)
 		if (!v.is_hidden)
 			tell_value(t, f, &v);
