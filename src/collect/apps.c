@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,25 +17,93 @@
 #include "collect/session.h"
 #include "ctf/schema.h"
 
-/* Whether process @pid maps the file @name of the runtime directory (and not a deleted one). */
-static bool process_maps(pid_t pid, const char *name)
+/* "app-<pid>" */
+static pid_t pid_of(const char *name)
+{
+	char *end;
+	long pid;
+
+	if (strncmp(name, "app-", 4))
+		return 0;
+	pid = strtol(name + 4, &end, 10);
+	return *end || pid <= 0 || pid > INT32_MAX ? 0 : (pid_t)pid;
+}
+
+/*
+ * The control page that process @pid maps, as "app-N"; false if it maps none.  *unknown is set if the
+ * process does not let us look.
+ */
+static bool page_of(pid_t pid, const char *directory, char page[32], bool *unknown)
 {
 	char path[64], line[8192];
+	size_t n = strlen(directory);
 	bool found = false;
-	size_t n = strlen(name);
 	FILE *f;
 
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
-	if (!f)
-		return errno == EACCES || errno == EPERM; /* cannot tell: let it live */
+	if (!f) {
+		*unknown = errno == EACCES || errno == EPERM;
+		return false;
+	}
 	while (!found && fgets(line, sizeof line, f)) {
-		size_t end = strcspn(line, "\n");
+		char *name = strchr(line, '/');
 
-		found = end > n && line[end - n - 1] == '/' && !memcmp(line + end - n, name, n);
+		/* A page whose file is gone ends with " (deleted)", which pid_of refuses. */
+		line[strcspn(line, "\n")] = 0;
+		if (!name || strncmp(name, directory, n) || name[n] != '/' || !pid_of(name + n + 1))
+			continue;
+		snprintf(page, 32, "%s", name + n + 1);
+		found = true;
 	}
 	fclose(f);
 	return found;
+}
+
+/* Where the runtime directory really is, as maps show it. */
+static bool directory_path(int dir, char *path, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
+	n = readlink(link, path, size - 1);
+	if (n <= 0)
+		return false;
+	path[n] = 0;
+	return true;
+}
+
+/* Any process that maps the page @name; -1 if that cannot be told; 0 if none does. */
+static pid_t find_user(const char *directory, const char *name)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	pid_t found = proc ? 0 : -1;
+	char page[32];
+
+	while (proc && !found && (e = readdir(proc))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+		bool unknown = false;
+
+		if (pid > 0 && page_of(pid, directory, page, &unknown) && !strcmp(page, name))
+			found = pid;
+	}
+	if (proc)
+		closedir(proc);
+	return found;
+}
+
+/* The process that stands for page @name; 0 if it is dead. */
+static pid_t living(const char *directory, const char *name)
+{
+	pid_t pid = pid_of(name);
+	bool unknown = false;
+	char page[32];
+
+	if (page_of(pid, directory, page, &unknown) && !strcmp(page, name))
+		return pid;
+	return unknown ? pid : find_user(directory, name);
 }
 
 static bool open_app(int dir, const char *name, struct app *a)
@@ -55,44 +124,124 @@ static bool open_app(int dir, const char *name, struct app *a)
 	return false;
 }
 
-/* "app-<pid>" */
-static pid_t pid_of(const char *name)
+/* The program of page @name: visited if it lives, else swept up. */
+static int visit_page(int dir, const char *directory, const char *name,
+		      int (*visit)(void *arg, struct app *a), void *arg, uint64_t *dead_lost)
 {
-	char *end;
-	long pid;
+	struct app a = { .fd = -1 };
+	int result = 0;
 
-	if (strncmp(name, "app-", 4))
+	if (!open_app(dir, name, &a))
 		return 0;
-	pid = strtol(name + 4, &end, 10);
-	return *end || pid <= 0 || pid > INT32_MAX ? 0 : (pid_t)pid;
+	a.pid = living(directory, name);
+	if (a.pid) {
+		result = visit(arg, &a);
+	} else {
+		if (dead_lost)
+			*dead_lost += a.page.lost;
+		unlinkat(dir, name, 0);
+	}
+	close(a.fd);
+	return result;
 }
 
 int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg,
 	      uint64_t *dead_lost)
 {
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = 0;
+	char directory[512], page[32];
+	bool unknown = false;
+	int fd, result = 0;
+	struct dirent *e;
+	DIR *list;
+
+	if (!directory_path(dir, directory, sizeof directory))
+		return 0;
+	if (pid)
+		return page_of(pid, directory, page, &unknown)
+			       ? visit_page(dir, directory, page, visit, arg, dead_lost)
+			       : 0;
+	fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	list = fd < 0 ? NULL : fdopendir(fd);
+	if (!list && fd >= 0)
+		close(fd);
+	while (list && !result && (e = readdir(list)))
+		if (pid_of(e->d_name))
+			result = visit_page(dir, directory, e->d_name, visit, arg, dead_lost);
+	if (list)
+		closedir(list);
+	return result;
+}
+
+enum { DEAD_MAX = 1024 }; /* in one go; the rest at the next */
+
+struct dead {
+	char name[32];
+	bool is_used;
+};
+
+static int find_dead(int dir, struct dead *dead)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 
 	if (!list && fd >= 0)
 		close(fd);
-	while (list && !result && (e = readdir(list))) {
-		struct app a = { .pid = pid_of(e->d_name) };
+	while (list && n < DEAD_MAX && (e = readdir(list))) {
+		pid_t pid = pid_of(e->d_name);
 
-		if (!a.pid || (pid && a.pid != pid) || !open_app(dir, e->d_name, &a))
-			continue;
-		if (process_maps(a.pid, e->d_name)) {
-			result = visit(arg, &a);
-		} else {
-			if (dead_lost)
-				*dead_lost += a.page.lost;
-			unlinkat(dir, e->d_name, 0);
+		if (pid && kill(pid, 0) && errno == ESRCH) {
+			dead[n].is_used = false;
+			snprintf(dead[n++].name, sizeof dead->name, "app-%d", (int)pid);
 		}
-		close(a.fd);
 	}
 	if (list)
 		closedir(list);
-	return result;
+	return n;
+}
+
+/* One look at every process marks the pages that children still use. */
+static bool mark_used(const char *directory, struct dead *dead, int n)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	char page[32];
+
+	while (proc && (e = readdir(proc))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+		bool unknown = false;
+
+		if (pid <= 0 || !page_of(pid, directory, page, &unknown))
+			continue;
+		for (int i = 0; i < n; i++)
+			dead[i].is_used |= !strcmp(dead[i].name, page);
+	}
+	if (proc)
+		closedir(proc);
+	return proc;
+}
+
+uint64_t apps_bury(int dir, const char *session)
+{
+	struct dead dead[DEAD_MAX];
+	char directory[512];
+	uint64_t lost = 0;
+	int n = find_dead(dir, dead);
+
+	if (!n || !directory_path(dir, directory, sizeof directory) ||
+	    !mark_used(directory, dead, n))
+		return 0;
+	for (int i = 0; i < n; i++) {
+		struct app a = { .fd = -1 };
+
+		if (dead[i].is_used || !open_app(dir, dead[i].name, &a))
+			continue;
+		if (!strcmp(a.page.session, session))
+			lost += a.page.lost;
+		unlinkat(dir, dead[i].name, 0);
+		close(a.fd);
+	}
+	return lost;
 }
 
 static off_t event_offset(uint32_t index)

@@ -3,7 +3,8 @@
  * collect/apps.h - the traced programs of this user, seen from outside: their control pages.
  *
  * Pages belong to the programs: they are read and written with pread and pwrite, and believed in
- * nothing.  A program is alive if its process still maps its page; the pages of others are swept up.
+ * nothing.  A page lives as long as a process maps it: the one it is named after, or a child forked
+ * from that one which has not recorded anything yet, and shares it.  Other pages are swept up.
  *
  * Any number of duet commands may do this at the same time.
  */
@@ -19,7 +20,7 @@
 
 struct app {
 	int fd; /* its control page, read and write */
-	pid_t pid;
+	pid_t pid; /* the page's name; if that process is gone, of a child that lives on */
 	struct abi_control page; /* a copy; texts are terminated */
 };
 
@@ -30,7 +31,8 @@ struct app_event {
 };
 
 /*
- * apps_each - visit the live programs of @dir (runtime directory), or only @pid if that is not 0.
+ * apps_each - visit the live programs of @dir (runtime directory), or only the one whose page @pid
+ * uses, if that is not 0.
  *
  * @visit returns 0 to go on, else apps_each returns its value.  The app is valid during the visit.
  * Pages of dead programs are removed; what they had lost is added to *dead_lost if not NULL.
@@ -61,6 +63,14 @@ struct apps_switched apps_switch(int dir, pid_t pid, const char *pattern, bool e
 /* apps_release - disable what belongs to @epoch, as its session ends.
  * Returns the events those programs could not deliver. */
 uint64_t apps_release(int dir, uint32_t epoch);
+
+/*
+ * apps_bury - remove the pages of processes that are gone and that no child lives on.
+ *
+ * Cheap enough for once a second: the living are not looked at.  Returns the events that the dead
+ * could not deliver to @session.
+ */
+uint64_t apps_bury(int dir, const char *session);
 
 /* apps_sweep - remove what killed programs and collectors left behind. */
 void apps_sweep(int dir);

@@ -323,6 +323,7 @@ static void drain_all(struct recorder *r)
 		note_trouble(r, &d);
 	if (partial) {
 		record_clocks(r);
+		r->lost_outside += apps_bury(r->session.dir, r->session.file.name);
 		r->partial_ns = now;
 	}
 	if (r->kernel && !r->o.flight_recorder) {

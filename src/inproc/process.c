@@ -20,6 +20,7 @@
 #include "base/atomic.h"
 #include "base/pattern.h"
 #include "base/runtime.h"
+#include "base/schema.h"
 #include "ring/rseq.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -267,20 +268,6 @@ static char *keep_codes(const char *codes)
 	return kept;
 }
 
-/* Sizes and enumeration values must have become numbers when the program was compiled. */
-static bool has_numbers_only(const char *schema)
-{
-	for (const char *p = schema; (p = strpbrk(p, "[=")); p++) {
-		const char *q = p + 1;
-
-		while (*q == ' ' || *q == '-')
-			q++;
-		if (!(*q >= '0' && *q <= '9') && !(*p == '[' && *q == ']'))
-			return false;
-	}
-	return true;
-}
-
 /* "LEVEL CHANNEL:NAME TYPE FIELD ..." of a site; false if it cannot be recorded. */
 static bool describe(struct duet_i_site *s, char *schema, size_t size)
 {
@@ -289,7 +276,8 @@ static bool describe(struct duet_i_site *s, char *schema, size_t size)
 
 	if (s->kind == DUET_I_TYPED) {
 		n = snprintf(schema, size, "%u %s%s", s->level, s->name, s->schema);
-		return n > 0 && (size_t)n < size && has_numbers_only(s->schema);
+		return n > 0 && (size_t)n < size &&
+		       schema_is_sound((struct schema_text){ s->schema, s->schema + strlen(s->schema) });
 	}
 	if (s->kind != DUET_I_MARK ||
 	    !mark_schema(s->schema, words, sizeof words, codes, sizeof codes))

@@ -49,7 +49,9 @@ def start(args, **env):
 
 def start_program(*args, **env):
     p = start([program] + list(args), **env)
-    is_(p.stdout.readline(), "ready\n", "the program runs")
+    ready = p.stdout.readline().split()
+    is_(ready[:1], ["ready"], "the program runs")
+    p.says_pid = int(ready[1])
     return p
 
 
@@ -211,6 +213,27 @@ def a_stopped_collector_holds_nobody_up_for_long():
     ok(worst < 1.2, "an event waits at most about half a second", "%.3f s" % worst)
 
 
+def a_child_is_reached_when_its_parent_is_gone():
+    trace = work + "/child"
+    p = start_program("1.0", "fork")
+    p.wait()
+    child = p.says_pid
+    ok(child != p.pid, "the child is another process")
+    status, out, err = cmd("list", "-p", str(child))
+    is_((status, err), (0, ""), "the child is listed by its pid")
+    ok("shop:order" in out, "with its parent's events", out)
+    c = start_collector(trace)
+    is_(cmd("enable", "shop:order")[0], 0, "its events can be switched on")
+    time.sleep(0.3)
+    ok(os.path.exists("%s/run/app-%d" % (work, child)), "then it has a page of its own")
+    stop(c)
+    ok(len(ids(trace, child)) > 50, "and is recorded as itself")
+    while os.path.exists("/proc/%d" % child):
+        time.sleep(0.01)
+    cmd("list")
+    is_([n for n in os.listdir(work + "/run") if n.startswith("app-")], [], "no page is left")
+
+
 def the_status_of_the_command_is_ours():
     for script, want in (("exit 7", 7), ("kill -9 $$", 137), ("true", 0)):
         trace = tempfile.mkdtemp(dir=work)
@@ -231,7 +254,8 @@ try:
                  events_are_switched_in_running_and_future_programs,
                  environment_traces_from_the_start, one_process_is_recorded_by_pid,
                  recordings_at_the_same_time_stay_apart, a_killed_collector_is_not_noticed,
-                 a_stopped_collector_holds_nobody_up_for_long, the_status_of_the_command_is_ours,
+                 a_stopped_collector_holds_nobody_up_for_long,
+                 a_child_is_reached_when_its_parent_is_gone, the_status_of_the_command_is_ours,
                  flight_recorder_keeps_the_newest):
         before = failures
         test()

@@ -3,7 +3,7 @@
  * tests/live/control/program.c - lives until it is told to end, records a number every millisecond, and
  * says when a call of a site took long.
  *
- * usage: program [SECONDS]
+ * usage: program [SECONDS [fork]]     fork: it is a child that lives, its parent ends at once
  */
 #include <duet/duet.h>
 
@@ -28,8 +28,10 @@ int main(int argc, char **argv)
 {
 	double end = now() + (argc > 1 ? atof(argv[1]) : 1e9), worst = 0;
 
+	if (argc > 2 && fork())
+		_exit(0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("ready\n");
+	printf("ready %d\n", (int)getpid());
 	for (int i = 0; now() < end; i++) {
 		double begin = now(), took;
 
