@@ -28,6 +28,7 @@ except ImportError:
     print("no python3-bt2")
     sys.exit(77)
 
+UNKNOWN = 2**32 - 1
 TOLD = {"vpid": "pid", "vtid": "tid", "procname": "proc", "pid": "pid", "tid": "tid"}
 
 
@@ -80,8 +81,8 @@ def theirs(path):
         for c in (e.common_context_field, e.specific_context_field):
             if c is not None:
                 context.update(plain_struct(c))
-        cpu = e.packet.context_field["cpu_id"] if "cpu_id" in e.packet.context_field else None
-        events.append((m.default_clock_snapshot.ns_from_origin, None if cpu is None else int(cpu),
+        cpu = int(e.packet.context_field.get("cpu_id", UNKNOWN))
+        events.append((m.default_clock_snapshot.ns_from_origin, None if cpu == UNKNOWN else cpu,
                        e.name, context, plain_struct(e.payload_field) if e.payload_field else {}))
     return events, lost
 
