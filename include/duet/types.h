@@ -78,14 +78,17 @@
 #define DUET_I_STR_(x) #x
 #define DUET_I_STR(x) DUET_I_STR_(x)
 #define DUET_I_CALL(m, ...) m(__VA_ARGS__)
-#define DUET_I_3_(a, b, c, d) c
-#define DUET_I_SCHEMA(t) DUET_I_CALL(DUET_I_3_, DUET_I_T_##t)
-/* For the T inside array(T, N) and its like; other names, as a macro does not expand in itself. */
+#define DUET_I_3_(a, b, c, ...) c
+#define DUET_I_SCHEMA(t) DUET_I_CALL(DUET_I_3_, DUET_I_T_##t, "", "", ~)
+/* For the T inside array(T, N) and its like; other names, as a macro does not expand in itself.  Only
+ * a scalar or a pointer can be an element. */
 #define DUET_I_OF_CALL(m, ...) m(__VA_ARGS__)
-#define DUET_I_OF_2_(a, b, c, d) b
-#define DUET_I_OF_3_(a, b, c, d) c
-#define DUET_I_OF_ELEMENT(t) DUET_I_OF_CALL(DUET_I_OF_2_, DUET_I_T_##t)
-#define DUET_I_OF_SCHEMA(t) DUET_I_OF_CALL(DUET_I_OF_3_, DUET_I_T_##t)
+#define DUET_I_OF_2_(a, ...) DUET_I_ELEMENT_##a(__VA_ARGS__)
+#define DUET_I_OF_3_(a, b, c, ...) c
+#define DUET_I_ELEMENT_scalar(b, ...) b
+#define DUET_I_ELEMENT_pointer(b, ...) b
+#define DUET_I_OF_ELEMENT(t) DUET_I_OF_CALL(DUET_I_OF_2_, DUET_I_T_##t, ~)
+#define DUET_I_OF_SCHEMA(t) DUET_I_OF_CALL(DUET_I_OF_3_, DUET_I_T_##t, "", "", ~)
 
 /* What is done with one (type, field): a macro for each kind, chosen by the first token. */
 /* (An unknown type leaves its own name as the kind: the compiler then says DUET_I_..._T_thattype.) */
@@ -97,8 +100,8 @@
 #define DUET_I_PARAM_pointer(field, type, schema, n, end) const void *field
 #define DUET_I_PARAM_string(field, type, schema, n, end) const char *field
 #define DUET_I_PARAM_text(field, type, schema, n, end) const char *field
-#define DUET_I_PARAM_array(field, type, schema, n, end) const type *field
-#define DUET_I_PARAM_sequence(field, type, schema, n, end) const type *field, size_t n_##field
+#define DUET_I_PARAM_array(field, type, schema, n, end) type const *field
+#define DUET_I_PARAM_sequence(field, type, schema, n, end) type const *field, size_t n_##field
 /* ... passed on, ... */
 #define DUET_I_ARG(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_ARG_, field, DUET_I_T_##t, ~)
 #define DUET_I_ARG_scalar(field, type, schema, n, end) field

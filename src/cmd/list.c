@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/runtime.h"
+#include "base/schema.h"
 #include "cmd/cmd.h"
 #include "collect/apps.h"
 #include "ctf/schema.h"
@@ -89,7 +90,10 @@ static void print_site(void *arg, const struct elf_site *s)
 	if (s->kind == DUET_I_MARK)
 		printf("  %s \"%s\"\n", s->name, s->schema);
 	else
-		printf("  %s%s\n", s->name, s->schema);
+		printf("  %s%s%s\n", s->name, s->schema,
+		       schema_is_sound((struct schema_text){ s->schema, s->schema + strlen(s->schema) })
+			       ? ""
+			       : "   (not recordable: sizes and values must be plain numbers)");
 }
 
 static int list_file(const char *path)

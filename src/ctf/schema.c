@@ -5,225 +5,113 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS_MAX = 128, NAME_MAX_BYTES = 128 };
+#include "base/schema.h"
 
-/* Where the parser stands; every read checks against end. */
-struct cursor {
-	const char *p, *end;
-};
+enum { NAME_MAX_BYTES = 112 };
 
+/* Of one event, lengths of sequences among them: two equal ones abort Babeltrace 2.0. */
 struct names {
-	char name[FIELDS_MAX][NAME_MAX_BYTES];
+	char name[2 * SCHEMA_FIELDS_MAX][NAME_MAX_BYTES + 32];
 	int n;
 };
 
-static void skip_spaces(struct cursor *c)
+static bool is_taken(const struct names *names, const char *name)
 {
-	while (c->p < c->end && *c->p == ' ')
-		c->p++;
+	for (int i = 0; i < names->n; i++)
+		if (!strcmp(names->name[i], name))
+			return true;
+	return false;
 }
 
-/* The next word up to a space outside parentheses. */
-static struct cursor next_word(struct cursor *c)
+/* Makes the field's name, with the underscore that readers strip again, and that of its length behind
+ * it.  A name that is taken gets a number. */
+static const char *field_name(struct names *names, struct schema_text w, bool has_length)
 {
-	struct cursor w;
-	int depth = 0;
+	char name[NAME_MAX_BYTES + 16] = "_", length[sizeof name + 16];
+	size_t n = 1;
 
-	skip_spaces(c);
-	w.p = c->p;
-	for (; c->p < c->end && (*c->p != ' ' || depth > 0); c->p++)
-		depth += (*c->p == '(') - (*c->p == ')');
-	w.end = c->p;
-	return w;
-}
-
-static bool word_is(struct cursor w, const char *text)
-{
-	return (size_t)(w.end - w.p) == strlen(text) && !memcmp(w.p, text, strlen(text));
-}
-
-/* A number in decimal, at most @max; the cursor moves behind it. */
-static bool read_number(struct cursor *c, uint64_t max, uint64_t *value)
-{
-	const char *begin = c->p;
-
-	for (*value = 0; c->p < c->end && isdigit((unsigned char)*c->p); c->p++) {
-		*value = *value * 10 + (uint64_t)(*c->p - '0');
-		if (*value > max)
-			return false;
+	for (; w.p < w.end && n < NAME_MAX_BYTES; w.p++)
+		name[n++] = isalnum((unsigned char)*w.p) ? *w.p : '_';
+	snprintf(length, sizeof length, "_%s_length", name);
+	for (int i = names->n; is_taken(names, name) || (has_length && is_taken(names, length)); i++) {
+		snprintf(name + n, sizeof name - n, "_%d", i);
+		snprintf(length, sizeof length, "_%s_length", name);
 	}
-	return c->p > begin;
+	memcpy(names->name[names->n++], name, sizeof name);
+	if (has_length)
+		memcpy(names->name[names->n++], length, sizeof length);
+	return names->name[names->n - 1 - has_length];
 }
 
-static bool add_integer(struct text *out, struct cursor w)
+/* One element of the type. */
+static void add_scalar(struct text *out, const struct schema_type *t)
 {
-	char kind = w.p < w.end ? *w.p : 0;
-	struct cursor n = { w.p + 1, w.end };
-	uint64_t bits;
-
-	if (!kind || !strchr("iuxp", kind) || !read_number(&n, 64, &bits) || n.p != w.end ||
-	    (bits != 8 && bits != 16 && bits != 32 && bits != 64))
-		return false;
-	text_addf(out, "integer { size = %d; align = 8; signed = %s; base = %d; }", (int)bits,
-		  kind == 'i' ? "true" : "false", kind == 'x' || kind == 'p' ? 16 : 10);
-	return true;
-}
-
-static bool add_float(struct text *out, struct cursor w)
-{
-	if (word_is(w, "f32"))
-		text_addf(out, "floating_point { exp_dig = 8; mant_dig = 24; align = 8; }");
-	else if (word_is(w, "f64"))
-		text_addf(out, "floating_point { exp_dig = 11; mant_dig = 53; align = 8; }");
+	if (t->base == 's')
+		text_addf(out, "string { encoding = UTF8; }");
+	else if (t->base == 'c')
+		text_addf(out, "integer { size = 8; align = 8; signed = false; encoding = UTF8; }");
+	else if (t->base == 'f')
+		text_addf(out, "floating_point { exp_dig = %d; mant_dig = %d; align = 8; }",
+			  t->bits == 32 ? 8 : 11, t->bits == 32 ? 24 : 53);
 	else
-		return false;
-	return true;
+		text_addf(out, "integer { size = %d; align = 8; signed = %s; base = %d; }", t->bits,
+			  t->base == 'i' ? "true" : "false",
+			  t->base == 'x' || t->base == 'p' ? 16 : 10);
 }
 
-/* One `LABEL` or `LABEL = NUMBER`, up to a comma; *value is what it stands for. */
-static bool add_label(struct text *out, struct cursor *c, int64_t *value, bool first)
+static void add_labels(struct text *out, const struct schema_type *t)
 {
-	const char *begin, *end;
-	uint64_t n;
+	struct schema_text labels = t->labels, label;
+	const char *comma = "";
+	uint64_t value = UINT64_MAX;
 
-	skip_spaces(c);
-	for (begin = c->p; c->p < c->end && (isalnum((unsigned char)*c->p) || *c->p == '_'); c->p++)
-		;
-	end = c->p;
-	skip_spaces(c);
-	if (end == begin || end - begin >= NAME_MAX_BYTES)
-		return false;
-	if (c->p < c->end && *c->p == '=') {
-		bool negative;
-
-		c->p++;
-		skip_spaces(c);
-		negative = c->p < c->end && *c->p == '-';
-		c->p += negative;
-		if (!read_number(c, INT64_MAX, &n))
-			return false;
-		*value = negative ? -(int64_t)n : (int64_t)n;
-		skip_spaces(c);
-	}
-	text_addf(out, "%s \"%.*s\" = %lld", first ? "" : ",", (int)(end - begin), begin,
-		  (long long)*value);
-	return true;
-}
-
-/* enum(T:A, B = 5, C) */
-static bool add_enum(struct text *out, struct cursor w)
-{
-	const char *colon;
-	struct cursor c;
-	int64_t value = 0;
-
-	if (w.end - w.p < 7 || memcmp(w.p, "enum(", 5) || w.end[-1] != ')')
-		return false;
-	colon = memchr(w.p, ':', (size_t)(w.end - w.p));
-	if (!colon)
-		return false;
-	text_addf(out, "enum : ");
-	if (!add_integer(out, (struct cursor){ w.p + 5, colon }))
-		return false;
 	text_addf(out, " {");
-	c = (struct cursor){ colon + 1, w.end - 1 };
-	for (bool first = true;; first = false, value++) {
-		if (!add_label(out, &c, &value, first))
-			return false;
-		if (c.p == c.end)
-			break;
-		if (*c.p++ != ',')
-			return false;
+	while (labels.p < labels.end && schema_next_label(t, &labels, &label, &value)) {
+		text_addf(out, t->base == 'i' ? "%s \"%.*s\" = %lld" : "%s \"%.*s\" = %llu", comma,
+			  (int)(label.end - label.p), label.p, (unsigned long long)value);
+		comma = ",";
 	}
 	text_addf(out, " }");
-	return true;
 }
 
-/* Makes the field's name, with the underscore that readers strip again; unique in its event, because
- * two equal ones abort Babeltrace 2.0. */
-static const char *field_name(struct names *names, struct cursor w)
+static void add_field(struct text *out, const struct schema_type *t, const char *name)
 {
-	char *name = names->name[names->n];
-	size_t n = 0;
-
-	name[n++] = '_';
-	for (; w.p < w.end && n < NAME_MAX_BYTES - 16; w.p++)
-		name[n++] = isalnum((unsigned char)*w.p) ? *w.p : '_';
-	name[n] = 0;
-	for (int i = 0; i < names->n; i++)
-		if (!strcmp(names->name[i], name)) {
-			snprintf(name + n, 16, "_%d", names->n);
-			break;
-		}
-	return names->name[names->n++];
+	if (t->shape == SCHEMA_SEQUENCE)
+		text_addf(out, "\t\tinteger { size = 32; align = 8; signed = false; } _%s_length;\n", name);
+	text_addf(out, "\t\t%s", t->shape == SCHEMA_ENUM ? "enum : " : "");
+	add_scalar(out, t);
+	if (t->shape == SCHEMA_ENUM)
+		add_labels(out, t);
+	text_addf(out, " %s", name);
+	if (t->shape == SCHEMA_SEQUENCE)
+		text_addf(out, "[ _%s_length ]", name);
+	else if (t->shape == SCHEMA_ARRAY)
+		text_addf(out, "[%u]", t->count);
+	text_addf(out, ";\n");
 }
 
-/* TYPE[N], TYPE[] or chr[N]; *suffix is where the brackets begin. */
-static bool add_array(struct text *out, struct cursor type, const char *bracket, const char *name)
-{
-	struct cursor element = { type.p, bracket }, n = { bracket + 1, type.end };
-	struct text t = { 0 };
-	bool chars = word_is(element, "chr"), fixed = n.p < n.end && *n.p != ']', ok;
-	uint64_t count = 0;
-
-	ok = (!fixed || read_number(&n, 1 << 20, &count)) && n.p + 1 == n.end && *n.p == ']' &&
-	     (!chars || fixed);
-	if (ok && chars)
-		text_addf(&t, "integer { size = 8; align = 8; signed = false; encoding = UTF8; }");
-	else
-		ok = ok && (add_integer(&t, element) || add_float(&t, element));
-	ok = ok && !t.failed;
-	if (ok && fixed)
-		text_addf(out, "\t\t%s %s[%d];\n", t.bytes, name, (int)count);
-	else if (ok)
-		text_addf(out,
-			  "\t\tinteger { size = 32; align = 8; signed = false; } _%s_length;\n"
-			  "\t\t%s %s[ _%s_length ];\n",
-			  name, t.bytes, name, name);
-	text_fini(&t);
-	return ok;
-}
-
-static bool add_field(struct text *out, struct names *names, struct cursor type,
-		      struct cursor field)
-{
-	const char *bracket = memchr(type.p, '[', (size_t)(type.end - type.p));
-	const char *name;
-
-	if (type.p == type.end || field.p == field.end || names->n == FIELDS_MAX)
-		return false;
-	name = field_name(names, field);
-	if (bracket && *type.p != 'e')
-		return add_array(out, type, bracket, name);
-	text_addf(out, "\t\t");
-	if (word_is(type, "str"))
-		text_addf(out, "string { encoding = UTF8; }");
-	else if (!add_integer(out, type) && !add_float(out, type) && !add_enum(out, type))
-		return false;
-	text_addf(out, " %s;\n", name);
-	return true;
-}
-
-static bool add_fields(struct text *out, struct cursor c)
+static bool add_fields(struct text *out, struct schema_text words)
 {
 	struct names names = { .n = 0 };
+	struct schema_type type;
 
+	if (!schema_is_sound(words))
+		return false;
 	for (;;) {
-		struct cursor type = next_word(&c), field = next_word(&c);
+		struct schema_text word = schema_next_word(&words), field = schema_next_word(&words);
 
-		if (type.p == type.end)
+		if (!schema_read_type(word, &type))
 			return true;
-		if (!add_field(out, &names, type, field))
-			return false;
+		add_field(out, &type,
+			  field_name(&names, field, type.shape == SCHEMA_SEQUENCE));
 	}
 }
 
 bool schema_name(const char *schema, size_t size, char *name, size_t name_size)
 {
-	struct cursor c = { schema, schema + size }, level = next_word(&c), w = next_word(&c);
+	struct schema_text c = { schema, schema + size }, level = schema_next_word(&c), w = schema_next_word(&c);
 	size_t n = 0;
 
 	if (level.p == level.end || w.p == w.end)
@@ -236,23 +124,23 @@ bool schema_name(const char *schema, size_t size, char *name, size_t name_size)
 
 static unsigned schema_level(const char *schema, size_t size)
 {
-	struct cursor c = { schema, schema + size };
+	struct schema_text c = { schema, schema + size };
 	uint64_t level;
 
-	return read_number(&c, 14, &level) ? (unsigned)level : 13;
+	return schema_read_number(&c, 14, &level) ? (unsigned)level : 13;
 }
 
 int schema_to_tsdl(struct text *out, const char *schema, size_t size, uint32_t id)
 {
-	struct cursor c = { schema, schema + size };
+	struct schema_text c = { schema, schema + size };
 	struct text fields = { 0 };
 	char name[512];
 	bool ok;
 
 	if (!schema_name(schema, size, name, sizeof name))
 		strcpy(name, "unknown");
-	next_word(&c);
-	next_word(&c);
+	schema_next_word(&c);
+	schema_next_word(&c);
 	ok = add_fields(&fields, c) && !fields.failed;
 	text_addf(out,
 		  "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n\tloglevel = %u;\n"

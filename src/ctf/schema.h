@@ -4,9 +4,7 @@
  *
  *	LEVEL CHANNEL:NAME TYPE FIELD TYPE FIELD ...
  *
- *	TYPE: i8..i64 u8..u64 x8..x64 (hexadecimal) p32 p64 (address) f32 f64 str
- *	      chr[N]  T[N]  T[]  enum(T:A, B = 5, C)
- *
+ * See base/schema.h for the types.
  * The text comes from shared memory, that is, from anybody: what does not parse becomes a class without
  * fields, and names are cut to what TSDL allows.  Specification: docs/formats/schema.md.
  */

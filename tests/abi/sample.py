@@ -134,7 +134,7 @@ def events_of_babeltrace(recording):
             fields = m.event.payload_field or {}
             # A sequence's length is a field of its own in CTF 1.8.
             found.append((m.event.name, {k: value(fields[k]) for k in fields
-                                         if not (k.startswith("_") and k.endswith("_length"))}))
+                                         if not (k.startswith("_") and k.endswith("_length") and k[1:-7] in fields)}))
     return found
 
 
@@ -157,6 +157,9 @@ def expected(is_cxx):
         ("abi:arrays", {"numbers": [1, -2, 3], "reals": [0.25, -0.5, 4.0],
                         "some": [1, 2, 3, 65535], "empty": []}),
         ("abi:names", {"colour": (5, "GREEN"), "sign": (-1, "MINUS")}),
+        ("abi:pointers", {"some": [0x10, 0x20], "two": [0x10, 0x20], "bytes": [1, 2, 255]}),
+        ("abi:bounds", {"u": (2**64 - 1, "TOP"), "i": (-128, "LOW")}),
+        ("abi:clash", {"x": [1, 2, 255], "_x_length_2": 4, "x_1": 5}),
         ("abi:warned", {"why": "level 4"}),
         ("abi:warned", {"why": big}),
         ("abi:large_mark", {"big": big, "after": 7}),

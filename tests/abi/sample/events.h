@@ -27,6 +27,14 @@ DUET_EVENT(abi, arrays, (array(i32, 3), numbers), (array(f64, SAMPLE_ELEMENTS), 
 DUET_EVENT(abi, names, (enumeration(u8, RED, GREEN = 5, BLUE), colour),
 	   (enumeration(i32, MINUS = -1, ZERO), sign));
 
+DUET_EVENT(abi, pointers, (seq(ptr), some), (array(ptr, 2), two), (seq(x8), bytes));
+
+DUET_EVENT(abi, bounds, (enumeration(u64, TOP = 0xffffffffffffffff, SIXTEEN = 0x10u), u),
+	   (enumeration(i8, LOW = -128, HIGH = 127), i));
+
+/* Names that meet those of lengths, and each other's after a number is added. */
+DUET_EVENT(abi, clash, (seq(u8), x), (u32, _x_length), (u32, x_1));
+
 DUET_EVENT_LEVEL(abi, DUET_WARNING, warned, (str, why));
 
 DUET_EVENT(abi, wide, (i32, f01), (i32, f02), (i32, f03), (i32, f04), (i32, f05), (i32, f06),

@@ -20,11 +20,16 @@ static void texts_and_arrays(void)
 {
 	static const int32_t integers[3] = { 1, -2, 3 };
 	static const double reals[SAMPLE_ELEMENTS] = { 0.25, -0.5, 4 };
+	static const void *const pointers[2] = { (void *)0x10, (void *)0x20 };
+	static const uint8_t bytes[3] = { 1, 2, 0xff };
 	static const uint16_t some[4] = { 1, 2, 3, 65535 };
 
 	trace_abi_texts("tea", NULL, "four", "early", (void *)0x1234);
 	trace_abi_arrays(integers, reals, some, 4, NULL, 0);
 	trace_abi_names(5, -1);
+	trace_abi_pointers(pointers, 2, pointers, bytes, 3);
+	trace_abi_bounds(UINT64_MAX, -128);
+	trace_abi_clash(bytes, 3, 4, 5);
 	trace_abi_warned("level 4");
 }
 
