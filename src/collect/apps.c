@@ -351,6 +351,18 @@ struct releasing {
 	uint64_t lost;
 };
 
+/* What the page counts as lost, told once: the next session begins at 0. */
+static uint64_t take_lost(const struct app *a)
+{
+	const off_t at = (off_t)offsetof(struct abi_control, lost);
+	uint64_t lost, none = 0;
+
+	if (pread(a->fd, &lost, sizeof lost, at) != (ssize_t)sizeof lost ||
+	    pwrite(a->fd, &none, sizeof none, at) != (ssize_t)sizeof none)
+		return 0;
+	return lost;
+}
+
 static int release_app(void *arg, struct app *a)
 {
 	struct releasing *r = arg;
@@ -363,7 +375,7 @@ static int release_app(void *arg, struct app *a)
 			ours = true;
 		}
 	if (ours)
-		r->lost += a->page.lost;
+		r->lost += take_lost(a);
 	return 0;
 }
 

@@ -19,10 +19,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 CASE = sys.argv[1]
 DUET, COUNT, PROGRAM, STATIC = map(os.path.abspath, sys.argv[2:6])
@@ -305,6 +307,39 @@ def lost():
     """In buffers too small; in a child that found no collector and is gone, in peace."""
     lost_is_told([PROGRAM, "threads"], "-b", "64K")
     assert lost_is_told([PROGRAM, "lost"]) >= 10
+
+
+def lost_once():
+    """What one recording told as lost, the next one of the same process does not tell again."""
+    with tempfile.TemporaryDirectory() as d:
+        env = dict(os.environ, DUET_RUNTIME_DIR=d + "/run")
+        env.pop("LD_PRELOAD", None)
+        os.mkdir(d + "/run", 0o700)
+
+        def collector(n):
+            c = subprocess.Popen([DUET, "collect", "-o", f"{d}/{n}", "-e", "lttng_ust_libc:*"],
+                                 env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            while not os.path.exists(d + "/run/session-default"):
+                assert c.poll() is None
+                time.sleep(0.01)
+            time.sleep(0.2)  # running programs are told next
+            return c
+
+        def lost_told(c):
+            c.send_signal(signal.SIGINT)
+            told = re.search(rb", (\d+) LOST", c.communicate()[0])
+            return int(told[1]) if told else 0
+
+        first = collector(1)
+        first.send_signal(signal.SIGSTOP)
+        p = subprocess.Popen([PROGRAM, "waiting"], env=dict(env, LD_PRELOAD=OURS),
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        same(p.stdout.readline(), b"ready\n", "its output")
+        first.send_signal(signal.SIGCONT)
+        assert lost_told(first) >= 10
+        same(lost_told(collector(2)), 0, "events that the second recording lost")
+        p.stdin.close()
+        same(p.wait(), 0, "exit status")
 
 
 def brief():

@@ -227,6 +227,17 @@ static int lost(void)
 	return status;
 }
 
+/* Allocates, says so, and stays until its input ends. */
+static int waiting(void)
+{
+	char c;
+
+	for (int i = 0; i < 10; i++)
+		keep = malloc(9000);
+	expect("ready\n");
+	return read(0, &c, 1) != 0;
+}
+
 static int brief(void)
 {
 	keep = malloc(7001);
@@ -240,7 +251,8 @@ int main(int argc, char **argv)
 		int (*run)(void);
 	} ways[] = { { "values", values }, { "threads", threads }, { "killed", killed },
 		     { "forks", forks },   { "closed", closed },   { "small", small },
-		     { "brief", brief },   { "lost", lost } };
+		     { "brief", brief },   { "lost", lost },
+		     { "waiting", waiting } };
 
 	for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof *ways; i++)
 		if (!strcmp(argv[1], ways[i].name))
