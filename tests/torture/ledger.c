@@ -57,7 +57,7 @@ static bool write_placed(struct pool *p, uint64_t before_ns, uint32_t key, uint3
 	struct ring_open o;
 	struct ledger_body *b;
 
-	b = ring_open(p, &o, LEDGER_PLACED, context, (uint32_t)sizeof *b + n + seq % 32);
+	b = ring_open(p, &o, LEDGER_PLACED, context, ledger_placed_size(n));
 	if (!b)
 		return false;
 	b->before_ns = before_ns;
