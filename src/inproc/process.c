@@ -62,13 +62,29 @@ static void control_file_name(char name[32])
 	snprintf(name, 32, "app-%d", (int)syscall(SYS_getpid));
 }
 
+/* What the page in the way counts as lost: nobody has told it yet. */
+static uint64_t untold_losses(int dir, const char *name)
+{
+	int fd = (int)syscall(SYS_openat, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	uint64_t lost = 0;
+
+	if (fd < 0)
+		return 0;
+	if (syscall(SYS_pread64, fd, &lost, sizeof lost, (off_t)offsetof(struct abi_control, lost)) !=
+	    (ssize_t)sizeof lost)
+		lost = 0;
+	syscall(SYS_close, fd);
+	return lost;
+}
+
 /* A page file left by the program that exec replaced, or by a namesake that is dead, is in the way. */
-static int create_control_file(int dir, const char *name)
+static int create_control_file(int dir, const char *name, uint64_t *lost)
 {
 	int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	int fd = (int)syscall(SYS_openat, dir, name, flags, 0600);
 
 	if (fd < 0 && errno == EEXIST) {
+		*lost = untold_losses(dir, name);
 		unlinkat(dir, name, 0);
 		fd = (int)syscall(SYS_openat, dir, name, flags, 0600);
 	}
@@ -79,12 +95,13 @@ static struct abi_control *map_new_control(void)
 {
 	int dir = runtime_dir_open(true), fd;
 	struct abi_control *c;
+	uint64_t lost = 0;
 	char name[32];
 
 	if (dir < 0)
 		return NULL;
 	control_file_name(name);
-	fd = create_control_file(dir, name);
+	fd = create_control_file(dir, name, &lost);
 	syscall(SYS_close, dir);
 	if (fd < 0)
 		return NULL;
@@ -98,6 +115,7 @@ static struct abi_control *map_new_control(void)
 		munmap(c, ABI_CONTROL_BYTES);
 		return NULL;
 	}
+	c->lost = lost;
 	return c;
 }
 

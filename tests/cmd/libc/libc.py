@@ -304,9 +304,10 @@ def lost_is_told(command, *options):
 
 
 def lost():
-    """In buffers too small; in a child that found no collector and is gone, in peace."""
+    """In buffers too small; in a child that found no collector, and ended in peace or by exec."""
     lost_is_told([PROGRAM, "threads"], "-b", "64K")
     assert lost_is_told([PROGRAM, "lost"]) >= 10
+    assert lost_is_told([PROGRAM, "lost_exec"]) >= 12
 
 
 def lost_once():

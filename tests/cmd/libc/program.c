@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,8 +211,11 @@ static int small(void)
 	return 0;
 }
 
-/* The collector stands still while a child wants to join: what the child does is lost, and counted. */
-static int lost(void)
+/*
+ * The collector stands still while a child wants to join: what the child does is lost, and counted,
+ * whether it ends then or becomes another program.
+ */
+static int lose(bool exec)
 {
 	pid_t duet = getppid();
 	int status;
@@ -220,11 +224,23 @@ static int lost(void)
 	if (!fork()) {
 		for (int i = 0; i < 10; i++)
 			keep = malloc(8000);
-		exit(0);
+		if (exec)
+			execl("/proc/self/exe", "another", "brief", (char *)NULL);
+		exit(7);
 	}
 	if (wait(&status) < 0 || kill(duet, SIGCONT))
 		return 3;
-	return status;
+	return WEXITSTATUS(status) != 7;
+}
+
+static int lost(void)
+{
+	return lose(false);
+}
+
+static int lost_exec(void)
+{
+	return lose(true);
 }
 
 /* Allocates, says so, and stays until its input ends. */
@@ -251,7 +267,7 @@ int main(int argc, char **argv)
 		int (*run)(void);
 	} ways[] = { { "values", values }, { "threads", threads }, { "killed", killed },
 		     { "forks", forks },   { "closed", closed },   { "small", small },
-		     { "brief", brief },   { "lost", lost },
+		     { "brief", brief },   { "lost", lost },     { "lost_exec", lost_exec },
 		     { "waiting", waiting } };
 
 	for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof *ways; i++)
