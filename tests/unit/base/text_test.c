@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include <sys/resource.h>
+
+#include "base/text.h"
+#include "test.h"
+
+static void what_is_added_is_there_and_terminated(void)
+{
+	struct text t = { 0 };
+
+	text_add(&t, "abc", 2);
+	is_text(t.bytes, "ab");
+	text_addf(&t, "-%d-%s", 42, "x");
+	is_text(t.bytes, "ab-42-x");
+	is(t.size, 7);
+	ok(!t.failed);
+	text_fini(&t);
+}
+
+static void nothing_added_is_an_empty_string(void)
+{
+	struct text t = { 0 };
+
+	text_addf(&t, "%s", "");
+	is_text(t.bytes, "");
+	text_fini(&t);
+	is(t.size, 0);
+	ok(!t.bytes);
+}
+
+/* Around every size at which it grows. */
+static void it_grows_and_loses_nothing(void)
+{
+	struct text t = { 0 };
+	size_t n = 0;
+
+	for (int i = 0; i < 3000; i++) {
+		text_addf(&t, "%c", 'a' + i % 26);
+		n++;
+		if (t.size != n || t.bytes[n] || t.bytes[n - 1] != 'a' + i % 26)
+			break;
+	}
+	is(n, 3000);
+	is(t.size, 3000);
+	text_fini(&t);
+}
+
+static void one_long_addition_fits(void)
+{
+	struct text t = { 0 };
+
+	text_addf(&t, "%*s", 100000, "x");
+	is(t.size, 100000);
+	is(t.bytes[99999], 'x');
+	text_fini(&t);
+}
+
+/* An address space that cannot hold it stands for memory that ran out. */
+static void without_memory_it_keeps_what_it_had_and_says_so(void)
+{
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+	printf("# not under a sanitizer, which ends the program instead\n");
+#else
+	struct rlimit old, tight;
+	struct text t = { 0 };
+	char *block = malloc(1 << 20);
+
+	text_add(&t, "kept", 4);
+	memset(block, 'x', 1 << 20);
+	getrlimit(RLIMIT_AS, &old);
+	tight = old;
+	tight.rlim_cur = 1 << 20;
+	setrlimit(RLIMIT_AS, &tight);
+	for (int i = 0; i < 64; i++)
+		text_add(&t, block, 1 << 20);
+	setrlimit(RLIMIT_AS, &old);
+	ok(t.failed);
+	ok(t.bytes && !memcmp(t.bytes, "kept", 4));
+	is(t.bytes[t.size], 0);
+	text_add(&t, "ignored", 7);
+	ok(t.failed);
+	text_fini(&t);
+	ok(!t.failed);
+	free(block);
+#endif
+}
+
+int main(void)
+{
+	run(what_is_added_is_there_and_terminated);
+	run(nothing_added_is_an_empty_string);
+	run(it_grows_and_loses_nothing);
+	run(one_long_addition_fits);
+	run(without_memory_it_keeps_what_it_had_and_says_so);
+	return test_status();
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* What a mark's format becomes: schema words, and codes for its arguments. */
+#include "base/schema.h"
+#include "inproc/process.h"
+#include "test.h"
+
+static char words[4096], codes[128];
+
+static bool reads(const char *format)
+{
+	return mark_schema(format, words, sizeof words, codes, sizeof codes);
+}
+
+static void becomes(const char *format, const char *want_words, const char *want_codes)
+{
+	ok(reads(format));
+	is_text(words, want_words);
+	is_text(codes, want_codes);
+}
+
+static void fields_are_named_by_the_word_before(void)
+{
+	becomes("id %d by %s", " i32 id str by", "is");
+	becomes("id=%d, by: %s", " i32 id str by", "is");
+	becomes("x_1 %d", " i32 x_1", "i");
+	becomes("%d", " i32 arg0", "i");
+	becomes("%d%d", " i32 arg0 i32 arg1", "ii");
+	becomes("100 %d", " i32 arg0", "i");
+	becomes("9lives %d", " i32 lives", "i");
+}
+
+static void equal_names_are_told_apart(void)
+{
+	becomes("n %d n %d", " i32 n i32 n_1", "ii");
+	becomes("n %d n %d n %d", " i32 n i32 n_1 i32 n_2", "iii");
+}
+
+static void a_long_name_is_cut(void)
+{
+	ok(reads("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz %d"));
+	is_text(words, " i32 abcdefghijklmnopqrstuvwxyza");
+}
+
+static void integers_have_the_width_of_their_modifier(void)
+{
+	becomes("a %hhd b %hd c %d d %ld e %lld f %jd g %zd h %td",
+		" i8 a i16 b i32 c i64 d i64 e i64 f i64 g i64 h", "bhilllll");
+	becomes("a %hhu b %hu c %u d %lu e %o", " u8 a u16 b u32 c u64 d u32 e", "bhili");
+	becomes("a %x b %lX c %hhx", " x32 a x64 b x8 c", "ilb");
+	becomes("a %i", " i32 a", "i");
+}
+
+static void text_characters_pointers_and_reals(void)
+{
+	becomes("s %s c %c p %p", " str s chr[1] c p64 p", "sbp");
+	becomes("a %f b %e c %g d %a e %F", " f64 a f64 b f64 c f64 d f64 e", "ddddd");
+	becomes("a %lf b %Lf", " f64 a f64 b", "dD");
+}
+
+static void flags_width_and_precision_change_nothing(void)
+{
+	becomes("a %-08.3d b %+5.2f c %#lx d % d e %'d", " i32 a f64 b x64 c i32 d i32 e", "idlii");
+	becomes("s %.10s", " str s", "s");
+}
+
+static void a_star_is_an_argument_of_its_own(void)
+{
+	becomes("a %*d", " i32 width0 i32 a", "ii");
+	becomes("a %*.*f b %d", " i32 width0 i32 width1 f64 a i32 b", "iidi");
+	becomes("s %.*s", " i32 width0 str s", "is");
+}
+
+static void a_percent_sign_is_none(void)
+{
+	becomes("", "", "");
+	becomes("just words", "", "");
+	becomes("100%% sure %d%%", " i32 sure", "i");
+}
+
+static void what_cannot_be_recorded_is_refused(void)
+{
+	static const char *const formats[] = { "%n", "%m",   "%ls", "%lc", "%",	 "a %",
+					       "%l", "%5",   "%*",  "%Z",  "%1$d", "%hhn",
+					       "%S", "%C",   "%k" };
+
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+		if (!ok(!reads(formats[i])))
+			printf("# accepted: %s\n", formats[i]);
+}
+
+static void what_does_not_fit_is_refused(void)
+{
+	char format[1024] = "", small[8];
+
+	for (int i = 0; i < 127; i++)
+		strcat(format, "%d");
+	ok(reads(format));
+	is(strlen(codes), 127);
+	strcat(format, "%d");
+	ok(!reads(format));
+	ok(!mark_schema("long_name %d", small, sizeof small, codes, sizeof codes));
+	ok(!mark_schema("%d%d", words, sizeof words, small, 2));
+}
+
+/* Whatever the format, the words are ones that base/schema.h accepts, one code for each field. */
+static void random_formats_are_read_or_refused(void)
+{
+	static const char letters[] = "%%%%%dsxlhzjtLqcpfegn*.0123 -+#ab_=,$";
+	unsigned seed = 1;
+	int n_read = 0;
+
+	for (int i = 0; i < 200000; i++) {
+		char format[32];
+		int n = i % 31;
+
+		for (int k = 0; k < n; k++) {
+			seed = seed * 1103515245 + 12345;
+			format[k] = letters[(seed >> 16) % (sizeof letters - 1)];
+		}
+		format[n] = 0;
+		if (!reads(format))
+			continue;
+		n_read++;
+		struct schema_text t = { words, words + strlen(words) };
+		size_t n_fields = 0;
+
+		if (!schema_is_sound(t)) {
+			ok(!"sound");
+			printf("# \"%s\" became \"%s\"\n", format, words);
+		}
+		while (schema_next_word(&t).p < t.end)
+			n_fields++;
+		if (n_fields / 2 + n_fields % 2 != strlen(codes))
+			is(n_fields, 2 * strlen(codes));
+	}
+	ok(n_read > 1000);
+}
+
+int main(void)
+{
+	run(fields_are_named_by_the_word_before);
+	run(equal_names_are_told_apart);
+	run(a_long_name_is_cut);
+	run(integers_have_the_width_of_their_modifier);
+	run(text_characters_pointers_and_reals);
+	run(flags_width_and_precision_change_nothing);
+	run(a_star_is_an_argument_of_its_own);
+	run(a_percent_sign_is_none);
+	run(what_cannot_be_recorded_is_refused);
+	run(what_does_not_fit_is_refused);
+	run(random_formats_are_read_or_refused);
+	return test_status();
+}
