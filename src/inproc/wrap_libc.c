@@ -17,12 +17,13 @@
  *       is recorded as well, down to DEPTH; below that it is counted as lost
  *
  * When is the event?  Between two threads an address is free from inside the one's free until
- * inside the other's malloc.  So free's event precedes the call and malloc's follows it, and whoever
- * gets an address is seen to get it after it was given up.  realloc does both in one call, and its
- * event is late for in_ptr or early for ptr.  It follows the call: the result is known, it is what
- * other tools write, and the reader can still tell: if an address is handed out while it is live,
- * its owner is inside a realloc (in_ptr) whose event is yet to come, and that event ends the older
- * of the two lives.  ptr = 0 with size > 0 means that in_ptr lives on; with size = 0 that it is freed.
+ * inside the other's malloc.  So free's event precedes the call and malloc's follows it, and
+ * whoever gets an address is seen to get it after it was given up.  realloc does both in one call,
+ * and its event is late for in_ptr or early for ptr.  It follows the call: the result is known, it
+ * is what other tools write, and the reader can still tell: if an address is handed out while it is
+ * live, its owner is inside a realloc (in_ptr) whose event is yet to come, and that event ends the
+ * older of the two lives.  ptr = 0 with size > 0 means that in_ptr lives on; with size = 0 that it
+ * is freed.
  *
  * glibc's reallocarray calls realloc, and so is recorded; valloc and pvalloc are recorded as
  * memalign to a page.
@@ -149,8 +150,9 @@ static struct functions {
 	void *(*pvalloc)(size_t);
 } real;
 
-static const char *const names[] = { "malloc",	       "calloc",	"realloc", "free",   "memalign",
-				     "posix_memalign", "aligned_alloc", "valloc",  "pvalloc" };
+static const char *const names[] = { "malloc",	      "calloc",	  "realloc",
+				     "free",	      "memalign", "posix_memalign",
+				     "aligned_alloc", "valloc",	  "pvalloc" };
 
 enum { N_NAMES = sizeof names / sizeof *names };
 _Static_assert(sizeof real == N_NAMES * sizeof(void *), "a name for each function");

@@ -2,9 +2,9 @@
 /*
  * count.c - a preload that counts calls of malloc and its like, stacked behind libduet-libc.
  *
- * What it counts is what the trace must hold, of all processes of a command: the counters are in the
- * file that DUET_TEST_COUNT names, mapped shared, so no exit is needed.  duet itself does not count.
- * Calls before libc knows its environment are kept until it does.
+ * What it counts is what the trace must hold, of all processes of a command: the counters are in
+ * the file that DUET_TEST_COUNT names, mapped shared, so no exit is needed.  duet itself does not
+ * count. Calls before libc knows its environment are kept until it does.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -52,7 +52,9 @@ static void count(enum function f)
 	__atomic_fetch_add(&counters[f], 1, __ATOMIC_RELAXED);
 }
 
-#define NEXT(name) static __typeof__(&name) next; if (!next) next = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+#define NEXT(name)                                                                                 \
+	static __typeof__(&name) next;                                                             \
+	next = next ? next : (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
 void *malloc(size_t size)
 {

@@ -265,9 +265,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} ways[] = { { "values", values }, { "threads", threads }, { "killed", killed },
-		     { "forks", forks },   { "closed", closed },   { "small", small },
-		     { "brief", brief },   { "lost", lost },     { "lost_exec", lost_exec },
+	} ways[] = { { "values", values },  { "threads", threads }, { "killed", killed },
+		     { "forks", forks },    { "closed", closed },   { "small", small },
+		     { "brief", brief },    { "lost", lost },	    { "lost_exec", lost_exec },
 		     { "waiting", waiting } };
 
 	for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof *ways; i++)
