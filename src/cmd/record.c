@@ -343,7 +343,10 @@ int cmd_record(int argc, char **argv)
 		if (a.pids.n)
 			return cmd_usage("record", "either a command or -p, not both");
 		if (!command_exists(argv[optind]))
-			return cmd_error("record", "%s: no such command (give a path, or check PATH)",
+			return cmd_error("record",
+					 access(argv[optind], F_OK)
+						 ? "%s: no such command (give a path, or check PATH)"
+						 : "%s: not a program that may be executed",
 					 argv[optind]);
 		a.o.command = argv + optind;
 	}

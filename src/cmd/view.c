@@ -134,7 +134,7 @@ static void settle(struct moment *m, const struct trace *t)
 		m->ns += midnight_ns(t);
 }
 
-static bool is_match(const struct view *v, const struct trace_source *s, const char *event)
+static bool is_match(const char *pattern, const struct trace_source *s, const char *event)
 {
 	const char *colon = strchr(event, ':'), *name = colon ? colon + 1 : event;
 	char channel[256];
@@ -143,28 +143,35 @@ static bool is_match(const struct view *v, const struct trace_source *s, const c
 		snprintf(channel, sizeof channel, "%.*s", (int)(colon - event), event);
 	else
 		snprintf(channel, sizeof channel, "%s", s->domain == TRACE_KERNEL ? "kernel" : "");
-	for (int i = 0; i < v->n_patterns; i++) {
-		const char *p = v->patterns[i];
-
-		if (pattern_matches_event(p, p + strlen(p), channel, name))
-			return true;
-	}
-	return false;
+	return pattern_matches_event(pattern, pattern + strlen(pattern), channel, name);
 }
 
-static int choose_events(struct view *v)
+/* Adds the events that @pattern means to those wanted.  False if there are none. */
+static bool choose(struct view *v, const char *pattern)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < trace_n_sources(v->trace); i++) {
+		const struct trace_source *s = trace_source(v->trace, i);
+
+		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
+			if (is_match(pattern, s, c->name))
+				found = v->is_wanted[s->first_class + c->number] = true;
+	}
+	return found;
+}
+
+static int choose_events(struct view *v, struct diag *d)
 {
 	if (!v->n_patterns)
 		return 0;
 	v->is_wanted = calloc(trace_n_classes(v->trace) + (size_t)1, sizeof *v->is_wanted);
 	if (!v->is_wanted)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < trace_n_sources(v->trace); i++) {
-		const struct trace_source *s = trace_source(v->trace, i);
-
-		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			v->is_wanted[s->first_class + c->number] = is_match(v, s, c->name);
-	}
+		return diag_fail(d, -ENOMEM, "no memory");
+	for (int i = 0; i < v->n_patterns; i++)
+		if (!choose(v, v->patterns[i]))
+			return diag_fail(d, -ENOENT, "-e %s: nothing recorded is called so",
+					 v->patterns[i]);
 	return 0;
 }
 
@@ -234,7 +241,7 @@ static int view(struct view *v)
 	int err = names_open(&v->names, v->trace, &d);
 
 	if (!err)
-		err = choose_events(v);
+		err = choose_events(v, &d);
 	if (!err)
 		err = out_init(&v->out, STDOUT_FILENO);
 	if (err)
@@ -276,10 +283,10 @@ static int take_option(struct view *v, int c)
 			return complain("more than 64 patterns; join some with *");
 		v->patterns[v->n_patterns++] = optarg;
 		return 0;
-	default:
-		fputs(usage, stderr);
-		return 2;
+	case ':':
+		return cmd_usage("view", "an option lacks its value");
 	}
+	return cmd_usage("view", "no such option");
 }
 
 static int take_options(struct view *v, int argc, char **argv)
@@ -292,7 +299,8 @@ static int take_options(struct view *v, int argc, char **argv)
 	int c, err;
 
 	optind = 0; /* another verb may have used getopt */
-	while ((c = getopt_long(argc, argv, "e:h", options, NULL)) >= 0) {
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":e:h", options, NULL)) >= 0) {
 		if (c == 'h') {
 			fputs(usage, stdout);
 			exit(0);
@@ -301,10 +309,7 @@ static int take_options(struct view *v, int argc, char **argv)
 		if (err)
 			return err;
 	}
-	if (optind < argc)
-		return 0;
-	fputs(usage, stderr);
-	return 2;
+	return optind < argc ? 0 : cmd_usage("view", "no recording given");
 }
 
 int cmd_view(int argc, char **argv)

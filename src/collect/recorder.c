@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +50,8 @@ struct recorder {
 	uint32_t interrupts;
 	sigset_t old_mask;
 	bool mask_changed;
+	bool owns_directory; /* it was empty, */
+	bool made_directory; /* or not there */
 	struct recorder_result result;
 };
 
@@ -184,7 +187,9 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 	r->session.dir = r->session.pool_fd = r->session.listen_fd = -1;
 	r->epoll = r->timer = r->signals = -1;
 	r->command.pid = -1;
+	r->made_directory = access(o->path, F_OK);
 	err = make_directory(o->path, d);
+	r->owns_directory = !err;
 	if (!err)
 		err = open_parts(r, d);
 	if (err)
@@ -301,11 +306,11 @@ static int start(struct recorder *r, struct diag *d)
 		err = enable_running(r, 0, d);
 	if (!err)
 		err = start_kernel(r, d);
+	if (err)
+		return err;
 	record_clocks(r);
 	r->begin_ns = r->partial_ns = now_ns(r);
-	if (!err && r->o.command)
-		err = command_release(&r->command, d);
-	return err;
+	return r->o.command ? command_release(&r->command, d) : 0;
 }
 
 /* ---------------------------------------------------------------- the loop */
@@ -438,6 +443,29 @@ static int finish_kernel(struct recorder *r, struct diag *d)
 	return err;
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	(void)!remove(path);
+	return 0;
+}
+
+/* Nothing began: the same command, put right, finds the directory as it was. */
+static void remove_files(const struct recorder *r)
+{
+	static const char *const parts[] = { "ust", "kernel", ".duet" };
+	char path[600];
+
+	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
+		snprintf(path, sizeof path, "%s/%s", r->o.path, parts[i]);
+		nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	}
+	if (r->made_directory)
+		rmdir(r->o.path);
+}
+
 static void close_all(struct recorder *r)
 {
 	kernel_close(r->kernel);
@@ -468,10 +496,14 @@ int recorder_finish(struct recorder *r, struct recorder_result *result, struct d
 			kernel_err = finish_kernel(r, d);
 		err = finish_apps(r, d);
 		record_clocks(r);
+	} else if (r->session.dir >= 0) {
+		apps_release(r->session.dir, r->session.file.epoch);
 	}
 	r->result.programs = r->session.n_joined;
 	r->result.status = r->command.status;
 	close_all(r);
+	if (r->owns_directory && !r->begin_ns)
+		remove_files(r);
 	if (result)
 		*result = r->result;
 	free(r);

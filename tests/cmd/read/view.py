@@ -137,7 +137,7 @@ def patterns_and_limits_choose(d):
     check(len(d.view("-e", "shop:*", "ust")[0].splitlines()), 4)
     check(len(d.view("-e", "shop", "--limit", "2", "ust")[0].splitlines()), 2)
     check(len(d.view("-e", "sched_*", "kernel")[0].splitlines()), 1)
-    check(d.view("-e", "nothing", "kernel")[0], "")
+    check(d.view("-e", "nothing", "kernel", status=2)[0], "")
 
 
 def from_and_to_choose_by_time(d):

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What cannot be done is told in one line (and perhaps an indented one: what to do), with status 2,
+nothing on standard output, and nothing left behind.
+
+    errors.py DUET
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+RECORDED = "good"  # a recording, made first
+CASES = [
+    # arguments, what the line says
+    (["frob"], r'duet: no verb "frob"'),
+    (["record", "--frob"], r"duet record: no such option"),
+    (["record", "-o"], r"duet record: an option lacks its value"),
+    (["record", "-p", "{nobody}"], r"-p \d+: no such process"),
+    (["record", "-p", "x"], r"-p x: not a process number"),
+    (["record", "-p", "-5"], r"-p -5: not a process number"),
+    (["record", "-p", "{sleeper}", "--", "true"], r"either a command or -p"),
+    (["record", "-p", "{sleeper}", "--no-kernel"], r"process \d+ has no duet events"),
+    (["record", "-p", "{sleeper}", "--no-kernel", "-e", "a:b"], r"a:b: process \d+ has no such event"),
+    (["record", "-b", "0", "--", "true"], r"0: not a size"),
+    (["record", "-b", "12Q", "--", "true"], r"12Q: not a size"),
+    (["record", "-b", "-1", "--", "true"], r"-1: not a size"),
+    (["record", "--clock", "x", "--", "true"], r'--clock x: clocks are "tsc" and "mono"'),
+    (["record", "-e", "", "--", "true"], r"-e: empty pattern"),
+    (["record", "-e", "!", "--", "true"], r"-e: empty pattern"),
+    (["record", "-k", "", "--", "true"], r"-k: empty pattern"),
+    (["record", "-o", "full", "--", "true"], r"full is not empty"),
+    (["record", "-o", "a_file", "--", "true"], r"a_file"),
+    (["record", "-o", "/proc/no/such", "--", "true"], r"/proc/no/such"),
+    (["record", "--", "no_such_command"], r"no_such_command: no such command"),
+    (["record", "--", "./a_file"], r"a_file: not a program"),
+    (["record", "--", "."], r"\.: not a program"),
+    (["record", "--no-such", "--", "true"], r"no such option"),
+    (["collect", "x"], r"duet collect: no argument expected"),
+    (["collect", "-s", "a/b"], r"-s a/b: a name of letters"),
+    (["collect", "-s", ""], r"-s : a name of letters"),
+    (["view"], r"duet view: no recording given"),
+    (["view", "--frob", RECORDED], r"duet view: no such option"),
+    (["view", "--limit"], r"duet view: an option lacks its value"),
+    (["view", "--limit", "x", RECORDED], r"--limit takes a number"),
+    (["view", "--limit", "-1", RECORDED], r"--limit takes a number"),
+    (["view", "--from", "x", RECORDED], r"--from takes a time"),
+    (["view", "--to", "12:00", RECORDED], r"--to takes a time"),
+    (["view", "-e", "nothing:*", RECORDED], r"-e nothing:\*: nothing recorded"),
+    (["view", "/nonexistent"], r"/nonexistent: no such directory"),
+    (["view", "empty"], r"empty: no trace here"),
+    (["view", "a_file"], r"a_file: not a directory"),
+    (["view", "damaged"], r"damaged"),
+    (["list", "-z"], r"duet list: no such option"),
+    (["list", "-p"], r"duet list: an option lacks its value"),
+    (["list", "-p", "{sleeper}"], r"-p \d+: that process has no duet events"),
+    (["list", "-p", "{nobody}"], r"-p \d+: no such process"),
+    (["enable"], r"duet enable: no pattern"),
+    (["disable"], r"duet disable: no pattern"),
+    (["enable", "a:b"], r"duet enable: (nothing records|no traced program)"),
+    (["disable", "a:b"], r"duet disable: (a:b: no running program|no traced program)"),
+    (["enable", "-s", "none", "a:b"], r"(no such session|no traced program)"),
+    (["enable", "-p", "{nobody}", "a:b"], r"-p \d+: no such process"),
+    (["enable", "-s"], r"duet enable: an option lacks its value"),
+]
+
+
+def judge(p, pattern):
+    lines = p.stderr.splitlines()
+    if p.returncode != 2:
+        return "exited with %d, not 2" % p.returncode
+    if p.stdout:
+        return "wrote to standard output"
+    if not lines or not re.search(pattern, lines[0]) or not lines[0].startswith("duet"):
+        return "does not say /%s/" % pattern
+    if len(lines) > 2 or len(lines) == 2 and not lines[1].startswith("  "):
+        return "says more than one line and what to do"
+    return None
+
+
+def main():
+    duet, failed = str(pathlib.Path(sys.argv[1]).resolve()), 0
+    with tempfile.TemporaryDirectory(prefix="duet-errors-") as scratch:
+        os.chdir(scratch)
+        os.environ["DUET_RUNTIME_DIR"] = scratch + "/runtime"
+        os.mkdir("runtime", 0o700)
+        os.mkdir("empty")
+        os.mkdir("full")
+        pathlib.Path("full/something").touch()
+        pathlib.Path("a_file").write_text("no program")
+        os.mkdir("damaged")
+        pathlib.Path("damaged/metadata").write_text("/* CTF 1.8 */\ntrace { major = 1;")
+        subprocess.run([duet, "record", "-q", "--no-kernel", "-o", RECORDED, "true"], check=True)
+        before = sorted(map(str, pathlib.Path().rglob("*")))
+        sleeper = subprocess.Popen(["sleep", "1000"])
+        nobody = subprocess.Popen(["true"])
+        nobody.wait()
+        try:
+            for arguments, pattern in CASES:
+                arguments = [a.format(sleeper=sleeper.pid, nobody=nobody.pid) for a in arguments]
+                p = subprocess.run([duet] + arguments, stdin=subprocess.DEVNULL, capture_output=True,
+                                   text=True, timeout=30)
+                wrong = judge(p, pattern)
+                left = sorted(set(map(str, pathlib.Path().rglob("*"))) - set(before))
+                if not wrong and left:
+                    wrong = "left %s behind" % left
+                print("%s duet %s" % ("not ok" if wrong else "ok", " ".join(arguments)))
+                if wrong:
+                    failed += 1
+                    print("# %s:\n%s%s" % (wrong, p.stdout, p.stderr))
+        finally:
+            sleeper.kill()
+            sleeper.wait()
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
