@@ -50,7 +50,4 @@ const char *cmd_size_text(uint64_t bytes, char buffer[32]);
 /* The directory where @file of this installation (or build) lies, or NULL; @path gets it all. */
 const char *cmd_find_library(const char *file, char *path, size_t size);
 
-/* cmd_view_lines - print at most @limit lines of a recording, as `duet view` does. */
-int cmd_view_lines(const char *path, uint64_t limit);
-
 #endif

@@ -199,10 +199,14 @@ static void fill_defaults(struct arguments *a)
 {
 	time_t now = time(NULL);
 	struct tm tm;
+	char date[40];
 
 	if (!a->o.path) {
 		localtime_r(&now, &tm);
-		strftime(a->default_path, sizeof a->default_path, "duet-%Y%m%d-%H%M%S", &tm);
+		strftime(date, sizeof date, "duet-%Y%m%d-%H%M%S", &tm);
+		snprintf(a->default_path, sizeof a->default_path, "%s", date);
+		for (int i = 2; !access(a->default_path, F_OK); i++)
+			snprintf(a->default_path, sizeof a->default_path, "%s-%d", date, i);
 		a->o.path = a->default_path;
 	}
 	a->o.session = a->session;

@@ -30,6 +30,7 @@ struct moment { /* --from, --to */
 
 struct view {
 	bool is_json;
+	bool shows_state;
 	bool shows_host;
 	uint64_t limit;
 	struct moment from, to;
@@ -40,17 +41,18 @@ struct view {
 	struct names *names;
 	struct out out;
 	struct view_clock clock;
-	uint64_t lost_events, lost_packets;
+	uint64_t lost_events, lost_packets, n_hidden;
 };
 
 static const char usage[] =
-	"usage: duet view [--json] [--limit N] [--from T] [--to T] [-e PATTERN]... TRACE...\n"
+	"usage: duet view [--json] [--state] [--limit N] [--from T] [--to T] [-e PATTERN]... TRACE...\n"
 	"\n"
 	"  -e PATTERN   only events like this: shop:*, sched_*, malloc (may be repeated)\n"
 	"  --from T     from this time on: HH:MM:SS[.n], YYYY-MM-DD HH:MM:SS[.n], or seconds since 1970\n"
 	"  --to T       up to this time\n"
 	"  --limit N    at most N events\n"
-	"  --json       one JSON object per line\n";
+	"  --state      also the dump of processes and files at the start, which is for programs\n"
+	"  --json       one JSON object per line, with the state dump\n";
 
 static int complain(const char *what)
 {
@@ -161,13 +163,32 @@ static bool choose(struct view *v, const char *pattern)
 	return found;
 }
 
+/* What was so when the recording began; it names threads and files for those who analyse. */
+static bool is_state(const char *event)
+{
+	return !strncmp(event, "lttng_statedump_", 16) ||
+	       !strncmp(event, "lttng_ust_statedump:", 20);
+}
+
+static void choose_all_but_state(struct view *v)
+{
+	for (uint32_t i = 0; i < trace_n_sources(v->trace); i++) {
+		const struct trace_source *s = trace_source(v->trace, i);
+
+		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
+			v->is_wanted[s->first_class + c->number] = !is_state(c->name);
+	}
+}
+
 static int choose_events(struct view *v, struct diag *d)
 {
-	if (!v->n_patterns)
+	if (!v->n_patterns && (v->shows_state || v->is_json))
 		return 0;
 	v->is_wanted = calloc(trace_n_classes(v->trace) + (size_t)1, sizeof *v->is_wanted);
 	if (!v->is_wanted)
 		return diag_fail(d, -ENOMEM, "no memory");
+	if (!v->n_patterns)
+		choose_all_but_state(v);
 	for (int i = 0; i < v->n_patterns; i++)
 		if (!choose(v, v->patterns[i]))
 			return diag_fail(d, -ENOENT, "-e %s: nothing recorded is called so",
@@ -221,18 +242,24 @@ static int show_all(struct view *v, struct diag *d)
 		} else if (!v->is_wanted || v->is_wanted[trace_class_number(&e)]) {
 			show_event(v, &e, &who);
 			n++;
+		} else {
+			v->n_hidden++;
 		}
 	}
 	return item < 0 ? item : 0;
 }
 
-static void tell_lost(const struct view *v)
+/* What was lost, and what was left out. */
+static void tell_missing(const struct view *v)
 {
 	if (v->lost_events || v->lost_packets)
 		fprintf(stderr,
 			"duet view: %" PRIu64 " events and %" PRIu64
 			" packets were lost while recording; larger or more buffers keep more\n",
 			v->lost_events, v->lost_packets);
+	if (v->n_hidden && !v->n_patterns)
+		fprintf(stderr, "duet view: %" PRIu64 " events of the state dump are not shown (--state)\n",
+			v->n_hidden);
 }
 
 static int view(struct view *v)
@@ -257,11 +284,11 @@ static int view(struct view *v)
 		snprintf(d.text, sizeof d.text, "cannot write: %s", strerror(-v->out.err));
 		return complain(d.text);
 	}
-	tell_lost(v);
+	tell_missing(v);
 	return 0;
 }
 
-enum { OPT_JSON = 256, OPT_LIMIT, OPT_FROM, OPT_TO };
+enum { OPT_JSON = 256, OPT_STATE, OPT_LIMIT, OPT_FROM, OPT_TO };
 
 static int take_option(struct view *v, int c)
 {
@@ -270,6 +297,9 @@ static int take_option(struct view *v, int c)
 	switch (c) {
 	case OPT_JSON:
 		v->is_json = true;
+		return 0;
+	case OPT_STATE:
+		v->shows_state = true;
 		return 0;
 	case OPT_LIMIT:
 		v->limit = strtoull(optarg, &end, 10);
@@ -293,6 +323,7 @@ static int take_options(struct view *v, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, OPT_JSON },    { "limit", required_argument, NULL, OPT_LIMIT },
+		{ "state", no_argument, NULL, OPT_STATE },
 		{ "from", required_argument, NULL, OPT_FROM }, { "to", required_argument, NULL, OPT_TO },
 		{ "help", no_argument, NULL, 'h' },	    { 0 },
 	};

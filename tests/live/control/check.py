@@ -240,6 +240,15 @@ def the_status_of_the_command_is_ours():
         is_(cmd("record", "--no-kernel", "-q", "-o", trace, "--", "sh", "-c", script)[0], want, script)
 
 
+def the_state_dump_is_shown_when_asked_for():
+    trace = work + "/state"
+    is_(cmd("record", "--no-kernel", "-q", "-o", trace, "--", program, "0.02")[0], 0, "record")
+    status, out, err = cmd("view", trace)
+    ok("procname" not in out and "1 events of the state dump" in err, "left out, and said", err)
+    ok("procname" in cmd("view", "--state", trace)[1], "shown with --state")
+    ok("procname" in cmd("view", "--json", trace)[1], "and to programs")
+
+
 def flight_recorder_keeps_the_newest():
     trace = work + "/flight"
     status, _, err = cmd("record", "--no-kernel", "--overwrite", "-b", "1M", "-o", trace, "-e",
@@ -256,7 +265,7 @@ try:
                  recordings_at_the_same_time_stay_apart, a_killed_collector_is_not_noticed,
                  a_stopped_collector_holds_nobody_up_for_long,
                  a_child_is_reached_when_its_parent_is_gone, the_status_of_the_command_is_ours,
-                 flight_recorder_keeps_the_newest):
+                 the_state_dump_is_shown_when_asked_for, flight_recorder_keeps_the_newest):
         before = failures
         test()
         print("%s - %s" % ("ok" if failures == before else "not ok", test.__name__))
