@@ -94,7 +94,7 @@ class Duet:
         self.duet, self.where = duet, where
 
     def view(self, *args, status=0):
-        r = subprocess.run([self.duet, "view", *args], cwd=self.where, stdout=subprocess.PIPE,
+        r = subprocess.run([self.duet, "view", "--state", *args], cwd=self.where, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, env={**os.environ, "TZ": "UTC"})
         if r.returncode != status:
             raise Failed("status %d, not %d: %s" % (r.returncode, status, r.stderr.decode()))
