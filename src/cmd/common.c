@@ -98,17 +98,17 @@ const char *cmd_size_text(uint64_t bytes, char buffer[32])
 
 const char *cmd_find_library(const char *file, char *path, size_t size)
 {
+	/* In a build tree it lies beside the other sources; an installation may have been moved. */
+	static const char *const places[] = { "../inproc", "../" DUET_LIBDIR_IN_PREFIX };
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 	char *slash;
 
-	if (n > 0) {
-		self[n] = 0;
-		slash = strrchr(self, '/');
-		if (slash)
-			*slash = 0;
-		/* A build tree keeps it beside the other sources. */
-		if (snprintf(path, size, "%s/../inproc/%s", self, file) < (int)size &&
+	self[n > 0 ? n : 0] = 0;
+	slash = strrchr(self, '/');
+	for (unsigned i = 0; slash && i < sizeof places / sizeof *places; i++) {
+		*slash = 0;
+		if (snprintf(path, size, "%s/%s/%s", self, places[i], file) < (int)size &&
 		    !access(path, R_OK))
 			return path;
 	}

@@ -20,7 +20,9 @@
 static const char help[] =
 	"usage: duet list [-p PID]...     traced programs of this user, their events: [x] enabled\n"
 	"       duet list FILE...         the events in a program or library on disk\n"
-	"       duet list -k              the kernel's events, as duet and as tracefs name them\n";
+	"       duet list -k              the kernel's events, as duet and as tracefs name them\n\n"
+	"  -p, --pid PID   only this process\n"
+	"  -k, --kernel    the kernel's events\n";
 
 struct listing {
 	uint32_t programs;

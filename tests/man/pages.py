@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Each verb and each public header has a manual page, pages are well formed, they name every option of
+their verb's help and no other, and every example in C or C++ compiles, runs and can be recorded.
+
+    pages.py DUET
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MAN, INCLUDE = ROOT / "man", ROOT / "include"
+n_failed = 0
+
+
+def tell(good, what, details=""):
+    global n_failed
+    n_failed += not good
+    print("%s %s" % ("ok" if good else "not ok", what) + ("" if good else "\n# " + details))
+
+
+def run(*argv, env=None, **more):
+    return subprocess.run([str(a) for a in argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=env, timeout=120, **more)
+
+
+def names_of(page):
+    """What stands in its NAME section."""
+    section = re.search(r"^\.Sh NAME\n(.*?)^\.Nd", page.read_text(), re.M | re.S)
+    return re.findall(r"^\.Nm (\S+)", section.group(1), re.M)
+
+
+def verbs_have_pages(duet):
+    names = {n: p for p in MAN.glob("*.1") for n in names_of(p)}
+    verbs = re.findall(r"^  ([a-z]+) ", run(duet, "--help").stdout, re.M)
+    tell(len(verbs) >= 6, "duet --help lists verbs")
+    for verb in verbs:
+        page = names.get("duet-" + verb)
+        tell(page, "duet %s has a page" % verb)
+        if page:
+            options_agree(duet, verb, page)
+
+
+def options_agree(duet, verb, page):
+    long_option = r"(?<![\w-])--([a-z][a-z-]+)"
+    said = run(duet, verb, "--help").stdout
+    told = set(re.findall(r"Fl -([a-z][a-z-]+)", page.read_text())) - {"help"}
+    shown = set(re.findall(long_option, said)) - {"help"}
+    tell(shown <= told, "%s tells all options of duet %s" % (page.name, verb), str(shown - told))
+    tell(told <= shown, "duet %s --help shows all options of %s" % (verb, page.name), str(told - shown))
+
+
+def headers_have_pages():
+    text = "".join(p.read_text() for p in MAN.glob("*.3"))
+    for h in sorted((INCLUDE / "duet").glob("*.h")):
+        tell(".In duet/%s" % h.name in text, "duet/%s is in a page" % h.name)
+    # Everything a user may call is named.
+    public = set(re.findall(r"^#define ((?:trace_|DUET_(?!I_|[A-Z]+_H$))\w+)\b", "".join(
+        h.read_text() for h in (INCLUDE / "duet").glob("*.h")), re.M)) - {"DUET_H"}
+    missing = sorted(n for n in public if n not in text and not n.endswith("_H"))
+    tell(not missing, "duet(3) names all public macros", str(missing))
+
+
+def pages_are_well_formed():
+    for page in sorted(list(MAN.glob("*.1")) + list(MAN.glob("*.3"))):
+        if shutil.which("mandoc"):
+            said = run("mandoc", "-T", "lint", "-W", "warning", page)
+            said = "\n".join(l for l in said.stdout.splitlines() if "mandoc.db" not in l)
+        elif shutil.which("groff"):
+            said = run("groff", "-mdoc", "-Tutf8", "-ww", "-z", page).stdout
+        else:
+            print("# neither mandoc nor groff: pages are not checked")
+            return
+        tell(not said, "%s is well formed" % page.name, said)
+
+
+def examples(page):
+    section = page.read_text().split(".Sh EXAMPLES")[1].split(".Sh ")[0]
+    for code in re.findall(r"^\.Bd -literal\n(.*?)^\.Ed", section, re.M | re.S):
+        yield code.replace("\\e", "\\").replace("\\(dq", '"')
+
+
+def examples_work(duet):
+    for n, code in enumerate(examples(MAN / "duet.3"), 1):
+        is_cxx = "std::" in code
+        ways = [["g++", "-std=c++11"], ["clang++", "-std=c++17"]] if is_cxx else \
+            [["gcc", "-std=c99"], ["clang", "-std=c11"]]
+        for way in ways:
+            if not shutil.which(way[0]):
+                continue
+            with tempfile.TemporaryDirectory(prefix="duet-man-") as d:
+                d = pathlib.Path(d)
+                source = d / ("example.cc" if is_cxx else "example.c")
+                source.write_text(code)
+                env = dict(os.environ, DUET_RUNTIME_DIR=str(d / "runtime"))
+                p = run(*way, "-Wall", "-Wextra", "-Werror", "-I", INCLUDE, "-o", d / "example", source)
+                if not p.returncode:
+                    p = run(d / "example", env=dict(env, DUET_LIBRARY="/nonexistent"))
+                if not p.returncode:
+                    p = run(duet, "record", "--no-kernel", "-q", "-o", d / "r", "--", d / "example", env=env)
+                if not p.returncode:
+                    p = run(duet, "view", d / "r")
+                tell(p.returncode == 0 and " shop:" in p.stdout,
+                     "example %d of duet(3) works with %s" % (n, way[0]), p.stdout)
+    tell(n >= 3, "there are examples")
+
+
+def main():
+    duet = pathlib.Path(sys.argv[1]).resolve()
+    verbs_have_pages(duet)
+    headers_have_pages()
+    pages_are_well_formed()
+    examples_work(duet)
+    return n_failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
