@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench/reading/read.c - all events of a recording in order: `read step|touch TRACE`.
+ *
+ * `step` looks at times only; `touch` adds up every value of every field, bytes of text included, so
+ * that nothing can be left undecoded.  Prints the number of events and the sum.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "trace/trace.h"
+
+static uint64_t bytes_of(const char *text, size_t size)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < size; i++)
+		sum += (unsigned char)text[i];
+	return sum;
+}
+
+static uint64_t touch(const struct ctf_event *e)
+{
+	enum ctf_found found;
+	struct ctf_value v;
+	struct ctf_walk w;
+	uint64_t sum = 0;
+
+	ctf_walk_event(&w, e, CTF_CONTEXT);
+	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END) {
+		if (found == CTF_TEXT)
+			sum += bytes_of(v.text, v.size);
+		else if (found == CTF_REAL)
+			sum += (uint64_t)(v.real != 0);
+		else if (found != CTF_OPEN && found != CTF_CLOSE && found != CTF_CLOSE_ARRAY)
+			sum += v.u;
+	}
+	return sum;
+}
+
+int main(int argc, char **argv)
+{
+	bool touches = argc == 3 && !strcmp(argv[1], "touch");
+	const char *path = argv[argc - 1];
+	uint64_t n = 0, sum = 0;
+	struct trace_event e;
+	struct trace *t;
+	struct diag d;
+	int item;
+
+	if (argc != 3 || trace_open(&t, &path, 1, NULL, &d)) {
+		fprintf(stderr, "read: %s\n", argc == 3 ? d.text : "usage: read step|touch TRACE");
+		return 2;
+	}
+	while ((item = trace_next(t, &e, &d)) > 0) {
+		if (item != TRACE_EVENT)
+			continue;
+		n++;
+		sum += (uint64_t)e.time_ns;
+		if (touches)
+			sum += touch(e.ctf);
+	}
+	printf("%" PRIu64 " %" PRIu64 "\n", n, sum);
+	trace_close(t);
+	return 0;
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What reading an event costs: duet and Babeltrace 2 on the same recordings, in one run.
+
+usage: run.py DUET READ LIBDUET WRITE TESTS [TRACE...]
+
+Without TRACE: three recordings by LTTng-UST of WRITE, and one by duet of find(1) with malloc and
+free and what the kernel did.  Readers take turns, ROUNDS times, so that a noisy minute hits all of
+them; a cheap reader runs REPEAT times a round and the median of those counts.  Times are CPU time,
+user and system, of the whole process, from its start; output goes to /dev/null.
+
+  step   every event in order, no field looked at (Babeltrace has no such thing)
+  touch  every value of every field summed; Babeltrace: sink.utils.dummy, which has it decode all
+  text   a line per event
+"""
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+duet, read, library, write, tests = sys.argv[1:6]
+sys.path.insert(0, tests)
+import record_lttng
+
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
+REPEAT = int(os.environ.get("REPEAT", "5"))
+EVENTS = os.environ.get("EVENTS", "2000000")
+IDS = ("vpid", "vtid", "procname")
+CASES = (("int", "int", ()), ("3 contexts, int, string", "intstr", IDS),
+         ("3 contexts, 8 ints", "8ints", IDS))
+
+
+def record_all(work):
+    traces = []
+    try:
+        d = record_lttng.Daemon()
+    except record_lttng.LttngMissing as e:
+        print("# %s" % e)
+        d = None
+    if d:
+        os.environ["LTTNG_UST_ALLOW_BLOCKING"] = "1"
+        try:
+            for i, (name, what, contexts) in enumerate(CASES):
+                out = "%s/lttng-%d" % (work, i)
+                d.record(out, [[write, what, EVENTS]], ["bench:*"], contexts,
+                         ("--subbuf-size=1M", "--num-subbuf=8", "--blocking-timeout=inf"))
+                traces.append((name, out))
+        finally:
+            d.close()
+    out = work + "/duet"
+    env = dict(os.environ, DUET_RUNTIME_DIR=work + "/run", DUET_LIBRARY=library)
+    r = subprocess.run([duet, "record", "-e", "lttng_ust_libc:*", "-b", "512M", "-o", out, "--",
+                        "find", "/usr", "/var", "-name", "*.a"], env=env, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.PIPE, text=True)
+    if os.path.isdir(out):
+        traces.append(("duet: find, malloc, kernel", out))
+    else:
+        print("# duet recorded nothing: %s" % r.stderr.strip())
+    return traces
+
+
+def measure(command):
+    """(CPU seconds, MiB at most) of @command."""
+    p = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(p.pid, 0)
+    p.returncode = status
+    if status:
+        raise SystemExit("%s failed" % " ".join(command))
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def readers(trace):
+    yield "step", "duet", REPEAT, [read, "step", trace]
+    yield "touch", "duet", REPEAT, [read, "touch", trace]
+    yield "touch", "bt2", 1, ["babeltrace2", trace, "-o", "dummy"]
+    yield "text", "duet", REPEAT, [duet, "view", "--state", trace]
+    yield "text", "bt2", 1, ["babeltrace2", trace]
+
+
+def cell(seconds, n):
+    rates = sorted(n / s / 1e6 for s in seconds)
+    return "%7.2f (%.2f-%.2f)" % (statistics.median(rates), rates[0], rates[-1])
+
+
+def report(name, trace):
+    n = int(subprocess.run([read, "step", trace], stdout=subprocess.PIPE, check=True).stdout.split()[0])
+    seconds, memory = {}, {}
+    for _ in range(ROUNDS):
+        for how, who, repeat, command in readers(trace):
+            if who == "bt2" and not shutil.which("babeltrace2"):
+                continue
+            taken = [measure(command) for _ in range(repeat)]
+            seconds.setdefault((how, who), []).append(statistics.median(t[0] for t in taken))
+            memory.setdefault((how, who), []).append(max(t[1] for t in taken))
+    size = sum(os.path.getsize(os.path.join(d, f)) for d, _, fs in os.walk(trace) for f in fs)
+    print("%s: %d events, %.0f MiB" % (name, n, size / 2**20))
+    for how in ("step", "touch", "text"):
+        ours, theirs = seconds[how, "duet"], seconds.get((how, "bt2"))
+        ratio = statistics.median(theirs) / statistics.median(ours) if theirs else 0
+        print("  %-6s %-24s %-24s %6s   %4.0f %s" % (
+            how, cell(ours, n), cell(theirs, n) if theirs else "-",
+            "%.1f" % ratio if theirs else "-", max(memory[how, "duet"]),
+            "%4.0f" % max(memory[how, "bt2"]) if theirs else "   -"), flush=True)
+
+
+def machine():
+    with open("/proc/cpuinfo") as f:
+        model = re.search(r"model name\s*: (.*)", f.read())
+    return "%s, %d CPUs, Linux %s" % (model.group(1) if model else os.uname().machine,
+                                      os.cpu_count(), os.uname().release)
+
+
+def main():
+    given = [(os.path.basename(os.path.normpath(t)), t) for t in sys.argv[6:]]
+    if not given:
+        record_lttng.enter_private_mounts()
+    with tempfile.TemporaryDirectory(prefix="duet-bench-") as work:
+        traces = given or record_all(work)
+        print("# %s; median (min-max) of %d rounds" % (machine(), ROUNDS))
+        print("# %-6s %-24s %-24s %6s   MiB duet, bt2" % ("", "duet, M events/s", "Babeltrace 2",
+                                                          "ratio"))
+        for name, trace in traces:
+            report(name, trace)
+
+
+if __name__ == "__main__":
+    main()
