@@ -119,10 +119,10 @@ static const char *nested(int n, const char *open, const char *middle, const cha
 		exit(1);
 	at += sprintf(at, "struct top { ");
 	for (int i = 0; i < n; i++)
-		at += sprintf(at, "%s", open);
-	at += sprintf(at, "%s", middle);
+		at = stpcpy(at, open);
+	at = stpcpy(at, middle);
 	for (int i = 0; i < n; i++)
-		at += sprintf(at, "%s", close);
+		at = stpcpy(at, close);
 	sprintf(at, " };");
 	result = refusal(text);
 	free(text);
