@@ -150,6 +150,27 @@ static void describe(struct kernel_classes *c, struct kernel_class *class)
 		class->plain_length = class->layout.end;
 }
 
+static void forget(struct kernel_class *class)
+{
+	class->is_described = false;
+	class->plain_length = KERNEL_NOT_PLAIN;
+}
+
+void kernel_classes_restart(struct kernel_classes *c, uint16_t first_id)
+{
+	for (int i = 0; i < KERNEL_IDS; i++)
+		if (c->by_kernel_id[i] != &c->unknown)
+			forget(c->by_kernel_id[i]);
+	for (int nr = 0; nr <= KERNEL_SYSCALLS_MAX; nr++) {
+		if (c->entry)
+			forget(&c->entry[nr]);
+		if (c->exit)
+			forget(&c->exit[nr]);
+	}
+	c->n_described = first_id;
+	c->tsdl.size = 0;
+}
+
 void kernel_class_fix(const struct kernel_class *class, uint8_t *record)
 {
 	for (int i = 0; i < class->n_fixes; i++) {

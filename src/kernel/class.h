@@ -63,6 +63,10 @@ int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_fo
 				bool is_entry, struct diag *d);
 int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f);
 
+/* kernel_classes_restart - describe all anew, for another trace or behind what one has: ids go on from
+ * @first_id. */
+void kernel_classes_restart(struct kernel_classes *c, uint16_t first_id);
+
 /* kernel_classes_describe - give an event of our own an id; @fields as in a layout. */
 uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, const char *fields);
 

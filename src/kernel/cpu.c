@@ -39,12 +39,25 @@ int kernel_cpu_open(struct kernel_cpu *c, const struct kernel_drain *k, int numb
 	return 0;
 }
 
+static void drop_oldest(struct kernel_cpu *c)
+{
+	struct kernel_held *h = c->oldest;
+
+	c->oldest = h->next;
+	if (!c->oldest)
+		c->youngest = NULL;
+	c->held_bytes -= h->size;
+	free(h);
+}
+
 void kernel_cpu_close(struct kernel_cpu *c)
 {
 	if (c->pipe >= 0)
 		close(c->pipe);
 	if (c->has_stream)
 		ctf_stream_close(&c->stream);
+	while (c->oldest)
+		drop_oldest(c);
 	c->pipe = -1;
 	c->has_stream = false;
 }
@@ -149,7 +162,7 @@ static int write_page(struct kernel_cpu *c, struct kernel_drain *k, struct kerne
 	do {
 		more = kernel_page_next(p, &packet);
 		c->lost_here += packet.n_unknown;
-		err = more ? append(c, k, &packet, d) : 0;
+		err = more && packet.end_ns >= c->from_ns ? append(c, k, &packet, d) : 0;
 		first = first ? first : err;
 	} while (more);
 	if (p->malformed)
@@ -202,5 +215,70 @@ int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_d
 		return first;
 	read_lost(c, k);
 	err = tell_lost(c, k, d);
+	return first ? first : err;
+}
+
+static struct kernel_held *hold(struct kernel_cpu *c, const struct kernel_drain *k, size_t size)
+{
+	size_t used = kernel_page_used(k->page, size);
+	struct kernel_held *h = malloc(sizeof *h + used);
+
+	if (!h)
+		return NULL;
+	*h = (struct kernel_held){ .size = used,
+				   .begin_ns = clock_ns(&k->clock, kernel_page_ticks(k->page, size)) };
+	memcpy(h->bytes, k->page, used);
+	if (c->youngest)
+		c->youngest->next = h;
+	else
+		c->oldest = h;
+	c->youngest = h;
+	c->held_bytes += used;
+	while (c->held_bytes > k->page_size * k->buffer_pages && c->oldest != h)
+		drop_oldest(c);
+	return h;
+}
+
+/*
+ * Near the end the page being written is read piece by piece, each beginning later; the first that begins
+ * behind @until_ns is the last, so a writer that goes on does not keep us.
+ */
+int kernel_cpu_take(struct kernel_cpu *c, const struct kernel_drain *k, uint64_t until_ns,
+		    struct diag *d)
+{
+	struct kernel_held *h;
+	ssize_t size;
+
+	do {
+		size = read(c->pipe, k->page, k->page_size);
+		if (size <= 0)
+			return 0;
+		h = hold(c, k, (size_t)size);
+		if (!h)
+			return diag_fail(d, -ENOMEM, "no memory for what the kernel recorded");
+	} while (h->begin_ns < until_ns);
+	return 0;
+}
+
+int kernel_cpu_write_held(const struct kernel_cpu *c, struct kernel_cpu *to, struct kernel_drain *k,
+			  struct diag *d)
+{
+	uint64_t latest = clock_ticks(&k->clock) + SKEW_TICKS;
+	struct kernel_page p;
+	int first = 0, err;
+
+	for (const struct kernel_held *h = c->oldest; h; h = h->next) {
+		if (kernel_held_end_ns(h) < to->from_ns)
+			continue;
+		memcpy(k->page, h->bytes, h->size);
+		kernel_page_open(&p, &k->classes, &k->clock, k->page, h->size, to->last_ticks, latest);
+		if (to != c && !to->last_ticks)
+			p.n_missed = 0; /* what lies before a snapshot is not missed in it */
+		err = write_page(to, k, &p, d);
+		first = first ? first : err;
+	}
+	if (to == c)
+		return first; /* goes on */
+	err = tell_lost(to, k, d);
 	return first ? first : err;
 }

@@ -27,6 +27,14 @@ struct kernel_drain {
 	uint64_t n_malformed;
 };
 
+/* A page as it was read, kept for snapshots. */
+struct kernel_held {
+	struct kernel_held *next; /* younger */
+	uint64_t begin_ns;
+	size_t size;
+	uint8_t bytes[];
+};
+
 struct kernel_cpu {
 	int number;
 	int pipe; /* trace_pipe_raw, non-blocking */
@@ -38,6 +46,9 @@ struct kernel_cpu {
 	uint64_t lost_counted; /* as stats told, the same and more */
 	uint64_t lost_here; /* not understood, or not written */
 	uint64_t lost_told; /* in the last packet */
+	uint64_t from_ns; /* packets that end before are not wanted */
+	struct kernel_held *oldest, *youngest;
+	size_t held_bytes;
 };
 
 enum kernel_drain_mode {
@@ -51,6 +62,25 @@ void kernel_cpu_close(struct kernel_cpu *c);
 /* Writes what is there.  Returns 0 or the first error; even then everything was read. */
 int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_drain_mode mode,
 		     struct diag *d);
+
+/*
+ * kernel_cpu_take - read what was recorded up to @until_ns into memory, while recording goes on.
+ *
+ * What is held grows to the size of the ring, then the oldest is dropped.
+ */
+int kernel_cpu_take(struct kernel_cpu *c, const struct kernel_drain *k, uint64_t until_ns,
+		    struct diag *d);
+
+/* kernel_cpu_write_held - write what is held, from to->from_ns on, into the stream of @to, which may be @c.
+ * It stays held. */
+int kernel_cpu_write_held(const struct kernel_cpu *c, struct kernel_cpu *to, struct kernel_drain *k,
+			  struct diag *d);
+
+/* The end of a held page is the beginning of the next one, at the latest. */
+static inline uint64_t kernel_held_end_ns(const struct kernel_held *h)
+{
+	return h->next ? h->next->begin_ns : UINT64_MAX;
+}
 
 static inline uint64_t kernel_cpu_lost(const struct kernel_cpu *c)
 {

@@ -38,6 +38,16 @@ struct kernel {
 	int n_pids;
 	bool whole_machine;
 	bool is_started;
+	uint64_t clock_offset_ns;
+	struct snapshot { /* while one is written drain.sink is its */
+		bool is_open;
+		struct ctf_sink main;
+		uint16_t main_described;
+		uint64_t main_events, main_malformed;
+		uint64_t from_ns;
+		uint64_t lost;
+		int next_cpu;
+	} snapshot;
 };
 
 static const char stream_block[] =
@@ -256,10 +266,10 @@ static int open_cpus(struct kernel *k, struct diag *d)
 	return err;
 }
 
-static int open_trace(struct kernel *k, const struct kernel_options *o, struct diag *d)
+static int open_trace(struct kernel *k, const char *path, struct diag *d)
 {
-	struct ctf_sink_options so = { .path = o->path, .domain = "kernel", .clock = &k->drain.clock,
-				       .clock_offset_ns = o->clock_offset_ns };
+	struct ctf_sink_options so = { .path = path, .domain = "kernel", .clock = &k->drain.clock,
+				       .clock_offset_ns = k->clock_offset_ns };
 	int err = ctf_sink_open(&k->drain.sink, &so, d);
 
 	return err ? err : ctf_sink_describe(&k->drain.sink, stream_block, sizeof stream_block - 1, d);
@@ -286,7 +296,7 @@ static int set_up(struct kernel *k, const struct kernel_options *o, struct diag 
 		err = select_events(k, o, d);
 	if (!err)
 		err = open_cpus(k, d);
-	return err ? err : open_trace(k, o, d);
+	return err ? err : open_trace(k, o->path, d);
 }
 
 int kernel_open(struct kernel **out, const struct kernel_options *o, struct diag *d)
@@ -302,6 +312,7 @@ int kernel_open(struct kernel **out, const struct kernel_options *o, struct diag
 	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	k->drain.clock = *o->clock;
 	k->whole_machine = o->whole_machine;
+	k->clock_offset_ns = o->clock_offset_ns;
 	err = set_up(k, o, d);
 	if (err) {
 		kernel_close(k);
@@ -393,14 +404,93 @@ int kernel_stop(struct kernel *k, struct diag *d)
 		return 0;
 	k->is_started = false;
 	err = set(k, "tracing_on", "0", d);
+	/* What snapshots have read comes first. */
+	for (int i = 0; i < k->n_cpus && !err; i++)
+		err = kernel_cpu_write_held(&k->cpus[i], &k->cpus[i], &k->drain, d);
 	last = drain_all(k, KERNEL_DRAIN_LAST, d);
 	return err ? err : last;
+}
+
+/* ---------------------------------------------------------------- snapshots */
+
+int kernel_take(struct kernel *k, uint64_t until_ns, struct diag *d)
+{
+	int err = 0;
+
+	for (int i = 0; i < k->n_cpus && !err; i++)
+		err = kernel_cpu_take(&k->cpus[i], &k->drain, until_ns, d);
+	return err;
+}
+
+void kernel_each_held(const struct kernel *k, void (*each)(void *arg, uint64_t end_ns, size_t bytes),
+		      void *arg)
+{
+	for (int i = 0; i < k->n_cpus; i++)
+		for (const struct kernel_held *h = k->cpus[i].oldest; h; h = h->next)
+			each(arg, kernel_held_end_ns(h), h->size);
+}
+
+int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, struct diag *d)
+{
+	int err;
+
+	k->snapshot = (struct snapshot){ .is_open = true,
+					 .main = k->drain.sink,
+					 .main_described = k->drain.classes.n_described,
+					 .main_events = k->drain.n_events,
+					 .main_malformed = k->drain.n_malformed,
+					 .from_ns = from_ns };
+	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	kernel_classes_restart(&k->drain.classes, 0);
+	err = open_trace(k, path, d);
+	if (err)
+		kernel_snapshot_close(k, NULL);
+	return err;
+}
+
+int kernel_snapshot_step(struct kernel *k, struct diag *d)
+{
+	struct kernel_cpu to = { .pipe = -1,
+				 .stream = { .fd = -1, .index = -1 },
+				 .from_ns = k->snapshot.from_ns };
+	int err;
+
+	if (k->snapshot.next_cpu == k->n_cpus)
+		return kernel_statedump(&k->drain, k->pids, k->whole_machine ? -1 : k->n_pids, d);
+	to.number = k->cpus[k->snapshot.next_cpu].number;
+	err = kernel_cpu_write_held(&k->cpus[k->snapshot.next_cpu], &to, &k->drain, d);
+	k->snapshot.lost += kernel_cpu_lost(&to);
+	kernel_cpu_close(&to);
+	k->snapshot.next_cpu++;
+	return err ? err : 1;
+}
+
+void kernel_snapshot_close(struct kernel *k, struct kernel_counts *counts)
+{
+	struct kernel_drain *n = &k->drain;
+
+	if (!k->snapshot.is_open)
+		return;
+	if (counts)
+		*counts = (struct kernel_counts){ .events = n->n_events - k->snapshot.main_events,
+						  .lost = k->snapshot.lost,
+						  .bytes = n->sink.bytes,
+						  .malformed = n->n_malformed -
+							       k->snapshot.main_malformed };
+	ctf_sink_close(&n->sink);
+	n->sink = k->snapshot.main;
+	n->n_events = k->snapshot.main_events;
+	n->n_malformed = k->snapshot.main_malformed;
+	/* What the main trace has described it has by its numbers; the rest gets the next ones. */
+	kernel_classes_restart(&n->classes, k->snapshot.main_described);
+	k->snapshot.is_open = false;
 }
 
 void kernel_close(struct kernel *k)
 {
 	if (!k)
 		return;
+	kernel_snapshot_close(k, NULL);
 	/* An instance with an open file cannot be removed. */
 	for (int i = 0; i < k->n_cpus; i++)
 		kernel_cpu_close(&k->cpus[i]);

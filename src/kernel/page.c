@@ -62,6 +62,22 @@ static void read_missed(struct kernel_page *p, uint32_t commit, const uint8_t *b
 		p->n_missed = load64(behind);
 }
 
+uint64_t kernel_page_ticks(const uint8_t *bytes, size_t size)
+{
+	return size < KERNEL_PAGE_HEADER ? 0 : load64(bytes);
+}
+
+size_t kernel_page_used(const uint8_t *bytes, size_t size)
+{
+	size_t used;
+
+	if (size < KERNEL_PAGE_HEADER)
+		return size;
+	/* The number of missed records may stand behind the last one. */
+	used = KERNEL_PAGE_HEADER + (load32(bytes + 8) & COMMIT_SIZE_MASK) + 8;
+	return used < size ? used : size;
+}
+
 void kernel_page_open(struct kernel_page *p, struct kernel_classes *classes,
 		      const struct abi_clock *clock, uint8_t *bytes, size_t size,
 		      uint64_t earliest_ticks, uint64_t latest_ticks)

@@ -39,6 +39,12 @@ struct kernel_page {
 	const char *malformed; /* why the rest of the page was skipped, or NULL */
 };
 
+/* kernel_page_ticks - the time of a page's first record; @size may be too small: then 0. */
+uint64_t kernel_page_ticks(const uint8_t *bytes, size_t size);
+
+/* kernel_page_used - how many of a page's @size bytes mean something. */
+size_t kernel_page_used(const uint8_t *bytes, size_t size);
+
 /* Events in a row, for one CTF packet.  They are inside the page. */
 struct kernel_packet {
 	uint8_t *events;
