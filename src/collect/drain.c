@@ -11,56 +11,12 @@
 #include "abi/ctf.h"
 #include "base/text.h"
 #include "clock/clock.h"
+#include "collect/drain_internal.h"
 #include "ctf/schema.h"
 #include "ring/write.h"
 
-enum { LANES = 1024, STUCK_PASSES = 3, COPY_TRIES = 4, PROCNAME = 17 };
-
-/* One file of the trace, for a CPU or a lane. */
-struct output {
-	struct ctf_stream stream;
-	bool is_open;
-	uint64_t end_ns; /* of its last packet */
-	uint64_t next; /* CPU: number of the chunk to come */
-	uint32_t stuck; /* CPU: passes in which only later ones came */
-	uint64_t lost; /* told so far */
-	uint32_t chunk; /* lane: index + 1 of the chunk it belongs to, 0 free */
-};
-
-/* What we keep about a chunk between passes. */
-struct mark {
-	uint64_t cut_ns; /* time of the last event already written */
-	uint32_t lane; /* + 1 */
-};
-
-/* A chunk as one pass saw it: copied, bounded. */
-struct seen {
-	uint32_t index;
-	uint32_t cpu;
-	uint32_t path;
-	bool is_final;
-	uint64_t state;
-	uint64_t sequence;
-	uint64_t begin_ns;
-	uint64_t since_ns; /* from then to the last event */
-	uint32_t read, position;
-	const char *bytes; /* of the chunk, or of a copy of it */
-};
-
-struct drain {
-	struct pool *pool;
-	struct ctf_sink sink;
-	struct output *cpus;
-	struct output *lanes;
-	uint32_t n_lanes;
-	struct mark *marks;
-	struct seen *seen;
-	uint32_t n_described;
-	bool *is_described;
-	struct output state; /* program names */
-	struct text names;
-	uint64_t names_begin_ns, names_end_ns;
-};
+enum { LANES = 1024, STUCK_PASSES = 3, PROCNAME = 17 };
+enum { DESCRIBED_NOT, DESCRIBED_NOW, DESCRIBED }; /* NOW: in the block being written */
 
 /* ---------------------------------------------------------------- opening */
 
@@ -132,6 +88,7 @@ void drain_close(struct drain *d)
 		close_output(&d->lanes[i]);
 	close_output(&d->state);
 	ctf_sink_close(&d->sink);
+	drain_forget_copy(d);
 	text_fini(&d->names);
 	free(d->cpus);
 	free(d->lanes);
@@ -141,7 +98,7 @@ void drain_close(struct drain *d)
 	free(d);
 }
 
-static int ready_output(struct drain *d, struct output *o, const char *kind, uint32_t number,
+int drain_ready(struct drain *d, struct output *o, const char *kind, uint32_t number,
 			struct diag *diag)
 {
 	char name[64];
@@ -157,8 +114,8 @@ static int ready_output(struct drain *d, struct output *o, const char *kind, uin
 
 /* ---------------------------------------------------------------- classes */
 
-/* Describes the classes registered since, in one write. */
-static int describe_classes(struct drain *d, struct diag *diag)
+/* Describes the classes registered since, in one write.  What could not be written is tried again. */
+int drain_describe(struct drain *d, struct diag *diag)
 {
 	uint32_t n = load(&d->pool->shared->n_schemas);
 	char schema[ABI_SCHEMA_MAX_BYTES];
@@ -177,15 +134,18 @@ static int describe_classes(struct drain *d, struct diag *diag)
 			size = at = 0;
 		memcpy(schema, d->pool->text + at, size);
 		schema_to_tsdl(&t, schema, size, i + 1);
-		d->is_described[i] = true;
+		d->is_described[i] = DESCRIBED_NOW;
 	}
-	while (d->n_described < n && d->is_described[d->n_described])
-		d->n_described++;
 	if (t.failed)
 		err = diag_fail(diag, -ENOMEM, "no memory to describe events");
 	else if (t.size)
 		err = ctf_sink_describe(&d->sink, t.bytes, t.size, diag);
 	text_fini(&t);
+	for (uint32_t i = d->n_described; i < n; i++)
+		if (d->is_described[i] == DESCRIBED_NOW)
+			d->is_described[i] = err ? DESCRIBED_NOT : DESCRIBED;
+	while (d->n_described < n && d->is_described[d->n_described])
+		d->n_described++;
 	return err;
 }
 
@@ -204,7 +164,7 @@ static void look_at_word(const struct drain *d, struct seen *s)
 }
 
 /* Copies and bounds what chunk @i says of itself.  False if there is nothing to read. */
-static bool look_at(struct drain *d, uint32_t i, struct seen *s)
+bool drain_look_at(struct drain *d, uint32_t i, struct seen *s)
 {
 	struct abi_chunk *c = pool_chunk_at(d->pool, i);
 	uint64_t read;
@@ -229,7 +189,7 @@ static bool look_at(struct drain *d, uint32_t i, struct seen *s)
 }
 
 /* CPU chunks by CPU and number, then the others by time. */
-static int compare_seen(const void *a, const void *b)
+int drain_compare(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
 
@@ -247,14 +207,14 @@ static uint32_t look_at_all(struct drain *d)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
-		n += look_at(d, i, &d->seen[n]);
-	qsort(d->seen, n, sizeof *d->seen, compare_seen);
+		n += drain_look_at(d, i, &d->seen[n]);
+	qsort(d->seen, n, sizeof *d->seen, drain_compare);
 	return n;
 }
 
 /* ---------------------------------------------------------------- writing */
 
-static int write_packet(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
+int drain_packet(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
 			struct diag *diag)
 {
 	struct mark *m = &d->marks[s->index];
@@ -287,7 +247,7 @@ static int write_packet(struct drain *d, struct output *o, const struct seen *s,
 static int write_once(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
 		      struct diag *diag)
 {
-	int err = write_packet(d, o, s, lost, diag);
+	int err = drain_packet(d, o, s, lost, diag);
 
 	if (err)
 		return err;
@@ -309,7 +269,7 @@ static void free_chunk(struct drain *d, const struct seen *s)
 	*m = (struct mark){ 0 };
 }
 
-static uint64_t slot_lost(const struct drain *d, uint32_t slot)
+uint64_t drain_slot_lost(const struct drain *d, uint32_t slot)
 {
 	return load(&pool_slot(d->pool, slot)->lost);
 }
@@ -319,7 +279,7 @@ static int drain_cpu(struct drain *d, struct seen *s, struct seen *end, bool par
 		     struct diag *diag)
 {
 	struct output *o = &d->cpus[s->cpu];
-	int err = ready_output(d, o, "cpu", s->cpu, diag);
+	int err = drain_ready(d, o, "cpu", s->cpu, diag);
 
 	if (err)
 		return err;
@@ -346,7 +306,7 @@ static int drain_cpu(struct drain *d, struct seen *s, struct seen *end, bool par
 			s->is_final = true;
 		}
 		if (s->position > s->read && (s->is_final || partial)) {
-			err = write_once(d, o, s, slot_lost(d, s->cpu), diag);
+			err = write_once(d, o, s, drain_slot_lost(d, s->cpu), diag);
 			if (err)
 				return err;
 		}
@@ -359,7 +319,7 @@ static int drain_cpu(struct drain *d, struct seen *s, struct seen *end, bool par
 }
 
 /* The chunk's lane, found for it if it has none: free, and ended before the chunk begins. */
-static struct output *lane_of(struct drain *d, const struct seen *s)
+struct output *drain_lane_of(struct drain *d, const struct seen *s)
 {
 	struct mark *m = &d->marks[s->index];
 	uint32_t i;
@@ -384,11 +344,11 @@ static int drain_exclusive(struct drain *d, const struct seen *s, bool partial,
 	int err = 0;
 
 	if (s->position > s->read && (s->is_final || partial)) {
-		struct output *o = lane_of(d, s);
+		struct output *o = drain_lane_of(d, s);
 
 		if (!o)
 			return 0; /* more open chunks than lanes: it waits */
-		err = ready_output(d, o, "lane", (uint32_t)(o - d->lanes), diag);
+		err = drain_ready(d, o, "lane", (uint32_t)(o - d->lanes), diag);
 		if (!err)
 			err = write_once(d, o, s, 0, diag);
 	}
@@ -483,13 +443,23 @@ void drain_reclaim(struct drain *d)
 
 /* ---------------------------------------------------------------- names */
 
+struct name_event {
+	struct abi_ctf_event_extended header;
+	uint32_t vpid, vtid;
+	char procname[PROCNAME];
+} __attribute__((packed));
+
+static void add_name(struct drain *d, const struct name_event *e)
+{
+	if (!d->names.size)
+		d->names_begin_ns = e->header.time;
+	d->names_end_ns = e->header.time;
+	text_add(&d->names, (const char *)e, sizeof *e);
+}
+
 void drain_process(struct drain *d, uint64_t at_ns, uint32_t vpid, const char *program)
 {
-	struct {
-		struct abi_ctf_event_extended header;
-		uint32_t vpid, vtid;
-		char procname[PROCNAME];
-	} __attribute__((packed)) e = {
+	struct name_event e = {
 		.header = { ABI_CTF_EXTENDED, 0, at_ns },
 		.vpid = vpid,
 		.vtid = vpid,
@@ -499,13 +469,22 @@ void drain_process(struct drain *d, uint64_t at_ns, uint32_t vpid, const char *p
 	for (char *p = e.procname; *p; p++)
 		if ((unsigned char)*p < ' ')
 			*p = '_';
-	if (!d->names.size)
-		d->names_begin_ns = e.header.time;
-	d->names_end_ns = e.header.time;
-	text_add(&d->names, (const char *)&e, sizeof e);
+	add_name(d, &e);
 }
 
-static int write_names(struct drain *d, uint64_t lost, struct diag *diag)
+void drain_names(struct drain *d, const struct drain *other, uint64_t from_ns)
+{
+	struct name_event e;
+
+	for (size_t at = 0; at < other->names.size; at += sizeof e) {
+		memcpy(&e, other->names.bytes + at, sizeof e);
+		if (e.header.time < from_ns)
+			e.header.time = from_ns;
+		add_name(d, &e);
+	}
+}
+
+int drain_write_names(struct drain *d, uint64_t lost, struct diag *diag)
 {
 	struct iovec body = { d->names.bytes, d->names.size };
 	struct ctf_packet p = { .begin_ns = d->names_begin_ns,
@@ -518,7 +497,7 @@ static int write_names(struct drain *d, uint64_t lost, struct diag *diag)
 
 	if (!d->names.size && lost == d->state.lost)
 		return 0;
-	err = ready_output(d, &d->state, "state", 0, diag);
+	err = drain_ready(d, &d->state, "state", 0, diag);
 	if (err)
 		return err;
 	if (!d->names.size)
@@ -568,91 +547,26 @@ int drain_pass(struct drain *d, bool partial, struct diag *diag)
 		drain_reclaim(d);
 	used = percent_used(d);
 	n = look_at_all(d);
-	err = describe_classes(d, diag); /* after looking: (2) */
+	err = drain_describe(d, diag); /* after looking: (2) */
 	if (!err)
-		err = write_names(d, d->state.lost, diag);
+		err = drain_write_names(d, d->state.lost, diag);
 	if (!err)
 		err = write_seen(d, n, partial, diag);
 	store(&d->pool->shared->exhausted, 0);
 	return err ? err : (int)used;
 }
 
-/*
- * A copy of chunk @i, kept only if its state stayed the same from before the look until after the copy:
- * then all is of one life.  A chunk that is closed meanwhile is copied once more.
- */
-static bool copy_chunk(struct drain *d, uint32_t i, struct seen *s, char *to)
-{
-	for (int tries = 0; tries < COPY_TRIES && look_at(d, i, s); tries++) {
-		s->read = sizeof(struct abi_chunk);
-		memcpy(to, s->bytes, s->position);
-		s->bytes = to;
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (load(&d->pool->states[i]) == s->state)
-			return s->position > s->read;
-	}
-	return false;
-}
-
-static int write_flight(struct drain *d, struct seen *s, struct diag *diag)
-{
-	struct output *o;
-	int err;
-
-	if (s->path == ABI_PATH_W) {
-		o = &d->cpus[s->cpu];
-		err = ready_output(d, o, "cpu", s->cpu, diag);
-		if (err)
-			return err;
-		/* A gap in the numbers is what was overwritten; what lies before is no loss. */
-		if (o->stream.offset && s->sequence > o->next)
-			o->stream.sequence += s->sequence - o->next;
-		o->next = s->sequence + 1;
-		return write_packet(d, o, s, slot_lost(d, s->cpu), diag);
-	}
-	o = lane_of(d, s);
-	err = o ? ready_output(d, o, "lane", (uint32_t)(o - d->lanes), diag) : 0;
-	if (!o || err)
-		return err;
-	err = write_packet(d, o, s, 0, diag);
-	o->chunk = 0;
-	d->marks[s->index] = (struct mark){ 0 };
-	return err;
-}
-
-int drain_flight(struct drain *d, struct diag *diag)
-{
-	size_t size = d->pool->chunk_size;
-	char *copies = malloc(d->pool->n_chunks * size); /* touched only as far as needed */
-	uint32_t n = 0;
-	int err;
-
-	if (!copies)
-		return diag_fail(diag, -ENOMEM, "no memory for a copy of the pool");
-	drain_reclaim(d);
-	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
-		n += copy_chunk(d, i, &d->seen[n], copies + n * size);
-	qsort(d->seen, n, sizeof *d->seen, compare_seen);
-	err = describe_classes(d, diag); /* after looking: (2) */
-	if (!err)
-		err = write_names(d, 0, diag);
-	for (uint32_t i = 0; i < n && !err; i++)
-		err = write_flight(d, &d->seen[i], diag);
-	free(copies);
-	return err;
-}
-
 /* An empty packet that tells of losses after the last full one. */
 static int tell_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 {
 	struct output *o = &d->cpus[cpu];
-	uint64_t now_ns = clock_now_ns(&d->pool->clock), lost = slot_lost(d, cpu);
+	uint64_t now_ns = clock_now_ns(&d->pool->clock), lost = drain_slot_lost(d, cpu);
 	struct ctf_packet p = { .begin_ns = now_ns, .end_ns = now_ns, .discarded = lost, .cpu = cpu };
 	int err;
 
 	if (lost == o->lost)
 		return 0;
-	err = ready_output(d, o, "cpu", cpu, diag);
+	err = drain_ready(d, o, "cpu", cpu, diag);
 	if (err)
 		return err;
 	if (p.begin_ns < o->end_ns)
@@ -670,8 +584,8 @@ int drain_finish(struct drain *d, uint64_t lost_outside, struct diag *diag)
 	for (uint32_t i = 0; i < d->pool->n_cpus && !err; i++)
 		err = tell_lost(d, i, diag);
 	for (uint32_t i = d->pool->n_cpus; i < d->pool->n_slots; i++)
-		lost += slot_lost(d, i);
-	return err ? err : write_names(d, lost, diag);
+		lost += drain_slot_lost(d, i);
+	return err ? err : drain_write_names(d, lost, diag);
 }
 
 uint64_t drain_bytes(const struct drain *d)
@@ -684,6 +598,6 @@ uint64_t drain_lost(const struct drain *d)
 	uint64_t lost = 0;
 
 	for (uint32_t i = 0; i < d->pool->n_slots; i++)
-		lost += slot_lost(d, i);
+		lost += drain_slot_lost(d, i);
 	return lost;
 }

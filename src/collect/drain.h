@@ -43,17 +43,39 @@ void drain_close(struct drain *d);
  */
 int drain_pass(struct drain *d, bool partial, struct diag *diag);
 
-/* drain_reclaim - take back what dead writers held and, if nothing was free, what is kept open idly.  A partial pass and drain_flight do it; while a
- * flight recorder runs, call it now and then. */
+/* drain_reclaim - take back what dead writers held and, if nothing was free, what is kept open idly.  A
+ * partial pass and drain_copy do it; while a flight recorder runs, call it now and then. */
 void drain_reclaim(struct drain *d);
 
-/* drain_flight - write the newest that a flight-recorder pool holds, oldest first; once per trace.  It
- * changes nothing in the pool: writers may go on, and another trace may be taken later. */
+struct drain_limits {
+	uint64_t last_ns; /* only chunks with events this young; UINT64_MAX: all */
+	uint64_t max_bytes; /* in the file, of whole chunks, the newest; UINT64_MAX: all */
+};
+
+/*
+ * drain_copy - copy what a flight-recorder pool holds now, in one go; once per drain.
+ *
+ * It changes nothing in the pool: writers go on, and other drains may do the same later.  Everything that was
+ * recorded before *@cut_ns and not overwritten is in it, and some of what came after.
+ */
+int drain_copy(struct drain *d, const struct drain_limits *limits, uint64_t *cut_ns,
+	       struct diag *diag);
+/* drain_each_copied - tell end and size of each chunk copied, in no order. */
+void drain_each_copied(const struct drain *d, void (*each)(void *arg, uint64_t end_ns, size_t bytes),
+		       void *arg);
+/* drain_write_copied - write the copied chunks that end at @from_ns or later, some @about_bytes of them.
+ * Returns 1 if there is more to write, 0 at the end, or -errno. */
+int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t about_bytes, struct diag *diag);
+/* drain_flight - both at once, of all there is. */
 int drain_flight(struct drain *d, struct diag *diag);
 
 /* drain_process - note who joined, before it could record: programs' names travel in the trace.
  * @at_ns: session time, not earlier than at the last call. */
 void drain_process(struct drain *d, uint64_t at_ns, uint32_t vpid, const char *program);
+
+/* drain_names - note the programs that @other noted and has not written; none earlier than @from_ns: who
+ * joined before is told as of then. */
+void drain_names(struct drain *d, const struct drain *other, uint64_t from_ns);
 
 /* drain_finish - last packets, for losses nothing else has told yet; @lost_outside are events that
  * never found the pool. */

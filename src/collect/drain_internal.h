@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/drain_internal.h - what the two ways of reading a pool share: drain.c, which frees what it has
+ * written, and flight.c, which leaves it where it is.
+ */
+#ifndef COLLECT_DRAIN_INTERNAL_H
+#define COLLECT_DRAIN_INTERNAL_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "collect/drain.h"
+
+/* One file of the trace, for a CPU or a lane. */
+struct output {
+	struct ctf_stream stream;
+	bool is_open;
+	uint64_t end_ns; /* of its last packet */
+	uint64_t next; /* CPU: number of the chunk to come */
+	uint32_t stuck; /* CPU: passes in which only later ones came */
+	uint64_t lost; /* told so far */
+	uint32_t chunk; /* lane: index + 1 of the chunk it belongs to, 0 free */
+};
+
+/* What we keep about a chunk between passes. */
+struct mark {
+	uint64_t cut_ns; /* time of the last event already written */
+	uint32_t lane; /* + 1 */
+};
+
+/* A chunk as one pass saw it: copied, bounded. */
+struct seen {
+	uint32_t index;
+	uint32_t cpu;
+	uint32_t path;
+	bool is_final;
+	uint64_t state;
+	uint64_t sequence;
+	uint64_t begin_ns;
+	uint64_t since_ns; /* from then to the last event */
+	uint32_t read, position;
+	const char *bytes; /* of the chunk, or of a copy of it */
+};
+
+struct drain {
+	struct pool *pool;
+	struct ctf_sink sink;
+	struct output *cpus;
+	struct output *lanes;
+	uint32_t n_lanes;
+	struct mark *marks;
+	struct seen *seen;
+	uint32_t n_described;
+	uint8_t *is_described; /* DESCRIBED_... of each class */
+	struct output state; /* program names */
+	struct text names;
+	uint64_t names_begin_ns, names_end_ns;
+	char *copies; /* flight.c: of the first n_copied of seen */
+	uint32_t n_copied, n_written;
+};
+
+/* Copies and bounds what chunk @i says of itself.  False if there is nothing to read. */
+bool drain_look_at(struct drain *d, uint32_t i, struct seen *s);
+/* For qsort: CPU chunks by CPU and number, then the others by time. */
+int drain_compare(const void *a, const void *b);
+/* Describes the classes registered since, in one write: after looking, see (2) of drain.h. */
+int drain_describe(struct drain *d, struct diag *diag);
+/* The chunk's lane, found for it if it has none: free, and ended before the chunk begins; or NULL. */
+struct output *drain_lane_of(struct drain *d, const struct seen *s);
+/* Makes the file KIND_NUMBER if there is none yet. */
+int drain_ready(struct drain *d, struct output *o, const char *kind, uint32_t number,
+		struct diag *diag);
+int drain_packet(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
+		 struct diag *diag);
+int drain_write_names(struct drain *d, uint64_t lost, struct diag *diag);
+/* Gives the memory of drain_copy back. */
+void drain_forget_copy(struct drain *d);
+uint64_t drain_slot_lost(const struct drain *d, uint32_t slot);
+
+#endif
