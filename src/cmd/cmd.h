@@ -21,6 +21,7 @@ int cmd_disable(int argc, char **argv);
 int cmd_enable(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_stats(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 
 /* cmd_error - print "duet VERB: ..." and return CMD_FAILED. */

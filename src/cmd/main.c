@@ -12,6 +12,7 @@ static const struct {
 } verbs[] = {
 	{ "record", cmd_record, "trace a command, processes or everything, with the kernel" },
 	{ "view", cmd_view, "print a recording: applications and kernel merged by time" },
+	{ "stats", cmd_stats, "how many events, by event, process, thread, CPU and stream" },
 	{ "list", cmd_list, "traced programs and their events; what the kernel offers" },
 	{ "enable", cmd_enable, "switch events on in running programs" },
 	{ "disable", cmd_disable, "switch events off in running programs" },

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/count.h - how many events, and how much room they take, by what, whom and where.
+ *
+ * Bytes are those of events with their headers, as they lie in the files; packets' own headers and
+ * padding are not among them, nor is the header of a stream's very first event.  Losses are known by stream, and so by CPU; nobody knows whose they were.
+ */
+#ifndef ANALYSIS_COUNT_H
+#define ANALYSIS_COUNT_H
+
+#include "analysis/run.h"
+
+enum count_by { COUNT_EVENT, COUNT_PROCESS, COUNT_THREAD, COUNT_CPU, COUNT_STREAM, COUNT_KINDS };
+
+struct count {
+	uint64_t n, bits;
+	uint64_t lost_events, lost_packets;
+	int64_t first_ns, last_ns;
+};
+
+struct count_row {
+	const char *name; /* events; lent by the trace */
+	enum trace_domain domain; /* events */
+	uint32_t number; /* of the thread that it is or that stands for the process; of the stream;
+			  * the CPU, or TRACE_CPU_UNKNOWN */
+	struct count count;
+};
+
+struct counts {
+	struct run run;
+	struct count total;
+	struct count_table {
+		struct count_row *at; /* most frequent first */
+		uint32_t n;
+	} by[COUNT_KINDS];
+};
+
+/* counts_init - read all of @t.  @t must outlive the result.  Returns 0 or -errno. */
+int counts_init(struct counts *c, struct trace *t, struct diag *d);
+void counts_fini(struct counts *c);
+
+#endif

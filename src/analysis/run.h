@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/run.h - a recording read once, from beginning to end, by one analysis.
+ *
+ * An analysis never joins what lies on two sides of a loss: it asks `epoch`, which grows at each
+ * place where events of the kernel (or of applications) were lost, and drops what it had open.  So
+ * durations are missing after a loss, but never wrong.
+ */
+#ifndef ANALYSIS_RUN_H
+#define ANALYSIS_RUN_H
+
+#include "analysis/threads.h"
+
+struct run {
+	struct trace *trace; /* lent */
+	struct threads *threads;
+	uint64_t n_events, n_of[3]; /* by enum trace_domain */
+	uint64_t lost_events, lost_packets, n_damages;
+	int64_t first_ns, last_ns; /* of events; both 0 if there is none */
+	uint32_t epoch[3]; /* by enum trace_domain */
+};
+
+/* One event, and the number of its thread.  Returns 0 or -errno. */
+typedef int run_see(void *context, struct run *r, const struct trace_event *e, uint32_t thread);
+/* A place where something was lost; may be NULL. */
+typedef int run_lost(void *context, struct run *r, const struct trace_event *e);
+
+int run_init(struct run *r, struct trace *trace, struct diag *d);
+void run_fini(struct run *r);
+
+/* run_all - read everything; then processes are settled.  Returns 0 or -errno, reason in @d. */
+int run_all(struct run *r, run_see *see, run_lost *lost, void *context, struct diag *d);
+
+/* run_each_class - tell all event classes, with their numbers (trace_class_number). */
+typedef void run_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
+		       uint32_t number);
+void run_each_class(const struct run *r, run_class *tell, void *context);
+
+/* run_is_like - whether @pattern (base/pattern.h) means an event; the kernel's channel is "kernel". */
+bool run_is_like(const char *pattern, const struct trace_source *s, const char *event);
+
+/* run_grow - make room for element @i of an array; new ones are zeroed.  Returns 0 or -ENOMEM. */
+int run_grow(void *array, uint32_t *n, uint32_t i, size_t size);
+
+/* The value of a field; @otherwise if the event does not have it. */
+static inline int64_t run_number(const struct trace_event *e, const struct ctf_op *op, int64_t otherwise)
+{
+	int64_t v;
+
+	return op && ctf_event_number(e->ctf, op, &v) ? v : otherwise;
+}
+
+#endif

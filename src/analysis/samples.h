@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/samples.h - many durations: how many, how long in all, percentiles; and the longest few.
+ *
+ * Up to SAMPLES_EXACT values are kept and percentiles are exact (nearest rank: the least value that
+ * at least p per cent of all do not exceed).  Beyond that they go to buckets, 128 to each doubling,
+ * and a percentile is the middle of its bucket: at most 0.4 % from the truth.  Count, sum, least and
+ * greatest are always exact.  After Gil Tene's HdrHistogram.
+ */
+#ifndef ANALYSIS_SAMPLES_H
+#define ANALYSIS_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SAMPLES_EXACT = 1 << 20 };
+
+struct samples {
+	uint64_t n, sum, min, max;
+	uint64_t *at; /* while exact */
+	uint32_t capacity;
+	bool is_sorted;
+	uint64_t *buckets; /* afterwards */
+};
+
+/* A zeroed one is empty.  These return 0 or -ENOMEM. */
+int samples_add(struct samples *s, uint64_t value);
+int samples_merge(struct samples *to, const struct samples *from);
+void samples_fini(struct samples *s);
+
+/* samples_percentile - 0 < @percent <= 100; 0 if there are none. */
+uint64_t samples_percentile(struct samples *s, double percent);
+
+static inline bool samples_are_exact(const struct samples *s)
+{
+	return !s->buckets;
+}
+
+/* samples_by_power - how many lie in [2^i, 2^(i+1)), for each i; those of 0 are with 1. */
+void samples_by_power(const struct samples *s, uint64_t counts[64]);
+
+struct slow {
+	uint64_t duration_ns;
+	int64_t time_ns; /* when it began */
+	uint32_t thread;
+	uint32_t what; /* as the analysis likes */
+	int64_t detail;
+};
+
+/* The `max` longest; a heap, the shortest of them first, until slowest_sort(). */
+struct slowest {
+	struct slow *at;
+	uint32_t n, max;
+};
+
+int slowest_init(struct slowest *s, uint32_t max);
+void slowest_add(struct slowest *s, const struct slow *one);
+void slowest_sort(struct slowest *s); /* the longest first */
+void slowest_fini(struct slowest *s);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/stats.c - `duet stats`: how many events, by event, process, thread, CPU and stream. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/count.h"
+#include "cmd/cmd.h"
+#include "cmd/table.h"
+
+static const char usage[] =
+	"usage: duet stats [--by event|process|thread|cpu|stream] [--limit N] [--json] TRACE...\n"
+	"\n"
+	"Counts events: how many, how many a second, how many bytes, how many lost.\n"
+	"\n"
+	"  --by WHAT    only by this, all of it; otherwise the most frequent ten of each kind\n"
+	"  --limit N    at most N lines of each kind\n"
+	"  --json       one JSON object, with everything\n";
+
+struct arguments {
+	bool is_json;
+	int by; /* -1: all */
+	uint64_t limit;
+};
+
+static const struct {
+	const char *name, *key, *heading, *title;
+} kinds[COUNT_KINDS] = {
+	[COUNT_EVENT] = { "event", "events", "By event", "event" },
+	[COUNT_PROCESS] = { "process", "processes", "By process", "process" },
+	[COUNT_THREAD] = { "thread", "threads", "By thread", "thread" },
+	[COUNT_CPU] = { "cpu", "cpus", "By CPU", "CPU" },
+	[COUNT_STREAM] = { "stream", "streams", "By stream", "stream" },
+};
+
+static void warn(void *context, const char *text)
+{
+	(void)context;
+	cmd_error("stats", "%s", text);
+}
+
+static const char *name_of(const struct counts *c, enum count_by by, const struct count_row *row,
+			   char buffer[48])
+{
+	switch (by) {
+	case COUNT_EVENT:
+		return row->name;
+	case COUNT_PROCESS:
+	case COUNT_THREAD:
+		return thread_text(c->run.threads, row->number, buffer);
+	case COUNT_STREAM:
+		return trace_stream(c->run.trace, row->number)->path;
+	default:
+		break;
+	}
+	if (row->number == TRACE_CPU_UNKNOWN)
+		return "?";
+	snprintf(buffer, 48, "%" PRIu32, row->number);
+	return buffer;
+}
+
+static void add_counts(struct table *t, const struct counts *c, const struct count *n)
+{
+	double seconds = (double)(c->run.last_ns - c->run.first_ns) / 1e9;
+
+	table_number(t, (int64_t)n->n);
+	table_real(t, c->total.n ? 100.0 * (double)n->n / (double)c->total.n : 0);
+	table_real(t, seconds > 0 ? (double)n->n / seconds : 0);
+	table_number(t, (int64_t)(n->bits / 8));
+	table_number(t, n->first_ns);
+	table_number(t, n->last_ns);
+}
+
+/* A process's or thread's number, for programs; then which events, or whose lost. */
+static void print_kind(struct page *p, const struct counts *c, enum count_by by, uint64_t limit)
+{
+	bool is_thread = by == COUNT_PROCESS || by == COUNT_THREAD;
+	bool has_lost = by == COUNT_CPU || by == COUNT_STREAM;
+	struct column columns[10] = {
+		{ kinds[by].name, kinds[by].title, CELL_TEXT }, { "n", "events", CELL_COUNT },
+		{ "percent", "of all", CELL_PERCENT },		{ "per_second", "per second", CELL_REAL },
+		{ "bytes", "bytes", CELL_BYTES },		{ "first_ns", NULL, CELL_TIME },
+		{ "last_ns", NULL, CELL_TIME },
+	};
+	int n = 7;
+	struct table t;
+	char buffer[48];
+
+	if (is_thread) {
+		columns[n++] = (struct column){ by == COUNT_PROCESS ? "pid" : "tid", NULL, CELL_COUNT };
+	} else if (has_lost) {
+		columns[n++] = (struct column){ "lost_events", "lost events", CELL_COUNT };
+		columns[n++] = (struct column){ "lost_packets", "lost packets", CELL_COUNT };
+	} else {
+		columns[n++] = (struct column){ "domain", NULL, CELL_TEXT };
+	}
+	table_init(&t, columns, n);
+	for (uint32_t i = 0; i < c->by[by].n; i++) {
+		static const char *const domains[] = { "other", "ust", "kernel" };
+		const struct count_row *row = &c->by[by].at[i];
+
+		table_text(&t, name_of(c, by, row, buffer));
+		add_counts(&t, c, &row->count);
+		if (is_thread) {
+			table_number(&t, threads_at(c->run.threads, row->number)->tid);
+		} else if (has_lost) {
+			table_number(&t, (int64_t)row->count.lost_events);
+			table_number(&t, (int64_t)row->count.lost_packets);
+		} else {
+			table_text(&t, domains[row->domain]);
+		}
+	}
+	page_table(p, kinds[by].key, kinds[by].heading, &t, limit);
+	table_fini(&t);
+}
+
+static int print_all(const struct arguments *a, const struct counts *c)
+{
+	struct page p;
+
+	if (page_open(&p, "stats", a->is_json))
+		return CMD_FAILED;
+	page_recording(&p, &c->run);
+	page_number(&p, "bytes", (int64_t)(c->total.bits / 8));
+	for (int by = 0; by < COUNT_KINDS; by++)
+		if (a->by < 0 || a->by == by)
+			print_kind(&p, c, (enum count_by)by, a->limit);
+	return page_close(&p);
+}
+
+enum { OPT_JSON = 256, OPT_BY, OPT_LIMIT };
+
+static int take_option(struct arguments *a, int c)
+{
+	char *end;
+
+	switch (c) {
+	case OPT_JSON:
+		a->is_json = true;
+		return 0;
+	case OPT_LIMIT:
+		a->limit = strtoull(optarg, &end, 10);
+		return *end || end == optarg || *optarg == '-'
+			       ? cmd_error("stats", "--limit takes a number") : 0;
+	case OPT_BY:
+		for (int i = 0; i < COUNT_KINDS; i++)
+			if (!strcmp(optarg, kinds[i].name)) {
+				a->by = i;
+				return 0;
+			}
+		return cmd_error("stats", "--by %s: by event, process, thread, cpu or stream", optarg);
+	case ':':
+		return cmd_usage("stats", "an option lacks its value");
+	}
+	return cmd_usage("stats", "no such option");
+}
+
+static int take_options(struct arguments *a, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, OPT_JSON },   { "by", required_argument, NULL, OPT_BY },
+		{ "limit", required_argument, NULL, OPT_LIMIT }, { "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c, status;
+
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+		if (c == 'h') {
+			fputs(usage, stdout);
+			exit(0);
+		}
+		status = take_option(a, c);
+		if (status)
+			return status;
+	}
+	if (!a->limit)
+		a->limit = a->by < 0 ? 10 : UINT64_MAX;
+	return optind < argc ? 0 : cmd_usage("stats", "no recording given");
+}
+
+int cmd_stats(int argc, char **argv)
+{
+	struct trace_options o = { .warn = warn };
+	struct arguments a = { .by = -1 };
+	struct counts counts;
+	struct diag d = { "" };
+	struct trace *t;
+	int status = take_options(&a, argc, argv);
+
+	if (status)
+		return status;
+	if (trace_open(&t, (const char *const *)argv + optind, argc - optind, &o, &d))
+		return cmd_error("stats", "%s", d.text);
+	signal(SIGPIPE, SIG_IGN);
+	if (counts_init(&counts, t, &d)) {
+		status = cmd_error("stats", "%s", d.text);
+	} else {
+		status = print_all(&a, &counts);
+		counts_fini(&counts);
+	}
+	trace_close(t);
+	return status;
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""stats.py DUET - `duet stats` on recordings made by hand."""
+import sys
+
+sys.dont_write_bytecode = True  # beside the sources
+from check import Duet, check, row, run_all
+from make import EPOCH, HEADER_BYTES, LOST, kernel, switch, ust
+
+A, B, IDLE = ("a", 7), ("b", 8), ("swapper/0", 0)
+
+
+def recording(where):
+    ust(where + "/r/ust", [
+        (1000, 0, (7, 7), "shop:order", dict(id=1)),
+        (2000, 0, (7, 9), "shop:order", dict(id=2)),
+        LOST(2500, 0, 4),
+        (3000, 0, (7, 9), "shop:paid", dict(who="me")),
+    ])
+    kernel(where + "/r/kernel", [switch(1500, 1, IDLE, A), switch(1600, 1, A, B), switch(1001000, 1, B, A)])
+    return where + "/r"
+
+
+def events_are_counted_by_all_that_tells_them_apart(duet, where):
+    s = duet.json("stats", recording(where))
+    check((s["n_events"], s["lost_events"], s["lost_packets"]), (6, 4, 0), "totals")
+    check((s["begin_ns"], s["end_ns"]), (EPOCH + 1000, EPOCH + 1001000), "times")
+    check({e["event"]: e["n"] for e in s["events"]}, {"sched_switch": 3, "shop:order": 2, "shop:paid": 1})
+    check({e["process"]: e["n"] for e in s["processes"]}, {"a:7": 4, "b:8": 1, "idle:0": 1})
+    check({e["tid"]: e["n"] for e in s["threads"]}, {0: 1, 7: 2, 8: 1, 9: 2})
+    check({e["cpu"]: (e["n"], e["lost_events"]) for e in s["cpus"]}, {"0": (3, 4), "1": (3, 0)})
+    check(len(s["streams"]), 2)
+
+
+def bytes_are_those_of_events_with_their_headers(duet, where):
+    s = duet.json("stats", recording(where))
+    check(row(s["events"], event="shop:order")["bytes"], 2 * (HEADER_BYTES + 8 + 8) - HEADER_BYTES)
+    check(row(s["events"], event="shop:paid")["bytes"], HEADER_BYTES + 8 + 3)
+
+
+def rates_are_over_the_whole_time(duet, where):
+    s = duet.json("stats", recording(where))
+    check(row(s["events"], event="shop:order")["per_second"], 2000.0)
+
+
+def losses_are_said_first(duet, where):
+    text = duet.text("stats", recording(where))
+    check("counts are low: 4 events lost" in text.splitlines()[1], True, text)
+
+
+def one_kind_may_be_chosen_and_lines_limited(duet, where):
+    text = duet.text("stats", "--by", "event", "--limit", "1", recording(where))
+    check([line for line in text.splitlines() if line.startswith("By ")], ["By event"])
+    check("and 2 more" in text, True)
+    duet.run("stats", "--by", "colour", where + "/r", status=2)
+    duet.run("stats", where + "/nothing", status=2)
+    duet.run("stats", status=2)
+
+
+if __name__ == "__main__":
+    sys.exit(run_all([events_are_counted_by_all_that_tells_them_apart,
+                      bytes_are_those_of_events_with_their_headers, rates_are_over_the_whole_time,
+                      losses_are_said_first, one_kind_may_be_chosen_and_lines_limited],
+                     Duet(sys.argv[1])))
