@@ -159,7 +159,7 @@ static __attribute__((destructor, unused)) void duet_i_destructor(void)
 
 static inline __attribute__((always_inline)) int duet_i_is_enabled(const struct duet_i_site *site)
 {
-	return __builtin_expect(__atomic_load_n(site->enabled, __ATOMIC_RELAXED) != 0, 0);
+	return __builtin_expect(__atomic_load_n(site->enabled, __ATOMIC_RELAXED) != 0, 0) != 0;
 }
 
 /*

@@ -10,7 +10,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SOURCES = HERE / "sample"
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+# More than the promise (-Wall -Wextra -Wpedantic): what users often add, and headers inherit.
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wundef", "-Werror"]
 
 
 class Failed(Exception):
