@@ -141,7 +141,8 @@ int schema_to_tsdl(struct text *out, const char *schema, size_t size, uint32_t i
 		strcpy(name, "unknown");
 	schema_next_word(&c);
 	schema_next_word(&c);
-	ok = add_fields(&fields, c) && !fields.failed;
+	ok = add_fields(&fields, c);
+	out->failed |= fields.failed; /* not to be taken for an event without fields */
 	text_addf(out,
 		  "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n\tloglevel = %u;\n"
 		  "\tfields := struct {\n%s\t};\n};\n\n",

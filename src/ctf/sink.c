@@ -172,6 +172,16 @@ int ctf_sink_describe(struct ctf_sink *s, const char *tsdl, size_t size, struct 
 	return diag_fail(d, err, "%s/metadata: %s", s->path, strerror(-err));
 }
 
+/* A stream half made leaves nothing in the way of the next attempt. */
+static void undo_stream(struct ctf_stream *st, const char *index)
+{
+	if (st->fd >= 0)
+		unlinkat(st->sink->dir, st->name, 0);
+	if (st->index >= 0)
+		unlinkat(st->sink->index_dir, index, 0);
+	ctf_stream_close(st);
+}
+
 int ctf_stream_open(struct ctf_stream *st, struct ctf_sink *s, const char *name, struct diag *d)
 {
 	struct abi_ctf_index_header h = {
@@ -190,12 +200,12 @@ int ctf_stream_open(struct ctf_stream *st, struct ctf_sink *s, const char *name,
 	st->index = openat(s->index_dir, index, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (st->fd < 0 || st->index < 0) {
 		err = diag_errno(d, "cannot create %s/%s", s->path, name);
-		ctf_stream_close(st);
+		undo_stream(st, index);
 		return err;
 	}
 	err = io_write(st->index, &h, sizeof h);
 	if (err) {
-		ctf_stream_close(st);
+		undo_stream(st, index);
 		return diag_fail(d, err, "%s/index/%s: %s", s->path, index, strerror(-err));
 	}
 	s->n_streams++;
@@ -224,8 +234,14 @@ static int append_index(struct ctf_stream *st, const struct abi_ctf_packet *h)
 		.stream_instance_id = htobe64(h->stream_instance_id),
 		.sequence = htobe64(h->sequence),
 	};
+	off_t before = lseek(st->index, 0, SEEK_CUR);
+	int err = io_write(st->index, &e, sizeof e);
 
-	return io_write(st->index, &e, sizeof e);
+	if (err && before >= 0) {
+		(void)!ftruncate(st->index, before);
+		lseek(st->index, before, SEEK_SET);
+	}
+	return err;
 }
 
 int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d)
