@@ -30,6 +30,7 @@ enum {
 	BUSY_PERIOD_MS = 2,
 	BUSY_PERCENT = 10, /* of the pool in use: look more often */
 	PARTIAL_NS = 1000000000, /* how long an open chunk may stay unread */
+	LOST_WAKEUP_MS = 1000, /* should the timer, or a signal, fail us */
 };
 enum { ON_TIMER = SESSION_DOORS, ON_SIGNAL, ON_LISTEN };
 
@@ -346,6 +347,7 @@ static void on_timer(struct recorder *r)
 
 	(void)!read(r->timer, &ticks, sizeof ticks);
 	drain_all(r);
+	r->stop |= command_has_ended(&r->command);
 }
 
 static void on_signal(struct recorder *r)
@@ -389,10 +391,12 @@ int recorder_run(struct recorder *r, struct diag *d)
 	if (!err)
 		err = start(r, d);
 	while (!err && !r->stop) {
-		int n = epoll_wait(r->epoll, e, 16, -1);
+		int n = epoll_wait(r->epoll, e, 16, LOST_WAKEUP_MS);
 
 		if (n < 0 && errno != EINTR)
 			return diag_errno(d, "epoll_wait");
+		if (!n)
+			on_timer(r);
 		for (int i = 0; i < n; i++) {
 			if (e[i].data.u32 == ON_TIMER)
 				on_timer(r);
