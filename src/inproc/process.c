@@ -91,10 +91,26 @@ static int create_control_file(int dir, const char *name, uint64_t *lost)
 	return fd;
 }
 
+static struct abi_control *map_control_file(int fd)
+{
+	struct abi_control *c;
+
+	if (syscall(SYS_ftruncate, fd, (off_t)ABI_CONTROL_BYTES))
+		return NULL;
+	c = mmap(NULL, ABI_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (c == MAP_FAILED)
+		return NULL;
+	if (reserve(c, sizeof *c))
+		return c;
+	munmap(c, ABI_CONTROL_BYTES);
+	return NULL;
+}
+
+/* NULL if that fails; then no file is left either. */
 static struct abi_control *map_new_control(void)
 {
 	int dir = runtime_dir_open(true), fd;
-	struct abi_control *c;
+	struct abi_control *c = NULL;
 	uint64_t lost = 0;
 	char name[32];
 
@@ -102,21 +118,27 @@ static struct abi_control *map_new_control(void)
 		return NULL;
 	control_file_name(name);
 	fd = create_control_file(dir, name, &lost);
-	syscall(SYS_close, dir);
-	if (fd < 0)
-		return NULL;
-	c = syscall(SYS_ftruncate, fd, (off_t)ABI_CONTROL_BYTES)
-		    ? MAP_FAILED
-		    : mmap(NULL, ABI_CONTROL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	syscall(SYS_close, fd);
-	if (c == MAP_FAILED)
-		return NULL;
-	if (!reserve(c, sizeof *c)) {
-		munmap(c, ABI_CONTROL_BYTES);
-		return NULL;
+	if (fd >= 0) {
+		c = map_control_file(fd);
+		if (!c)
+			unlinkat(dir, name, 0);
+		syscall(SYS_close, fd);
 	}
-	c->lost = lost;
+	syscall(SYS_close, dir);
+	if (c)
+		c->lost = lost;
 	return c;
+}
+
+/* Takes back what map_new_control made. */
+static void drop_control(struct abi_control *c)
+{
+	char path[512], name[32];
+
+	control_file_name(name);
+	if (runtime_path(path, sizeof path, name))
+		unlink(path);
+	munmap(c, ABI_CONTROL_BYTES);
 }
 
 static void use_control(struct abi_control *c)
@@ -193,7 +215,7 @@ bool process_open(void)
 }
 
 /* Copies events and texts of the page inherited from the parent into one of our own. */
-static void copy_events(struct abi_control *to, const struct abi_control *from)
+static bool copy_events(struct abi_control *to, const struct abi_control *from)
 {
 	uint32_t n = from->n_events, text = from->text_used;
 	const char *f = (const char *)from;
@@ -202,13 +224,14 @@ static void copy_events(struct abi_control *to, const struct abi_control *from)
 	if (n > ABI_EVENTS || text > ABI_CONTROL_TEXT_BYTES ||
 	    !reserve(t + ABI_CONTROL_EVENTS_OFFSET, n * sizeof(struct abi_control_event)) ||
 	    !reserve(t + ABI_CONTROL_TEXT_OFFSET, text))
-		return;
+		return false;
 	memcpy(t + ABI_CONTROL_EVENTS_OFFSET, f + ABI_CONTROL_EVENTS_OFFSET,
 	       n * sizeof(struct abi_control_event));
 	memcpy(t + ABI_CONTROL_TEXT_OFFSET, f + ABI_CONTROL_TEXT_OFFSET, text);
 	memcpy(to->session, from->session, sizeof to->session);
 	to->text_used = text;
 	store_release(&to->n_events, n);
+	return true;
 }
 
 static void point_sites_to(struct abi_control_event *events)
@@ -232,11 +255,12 @@ void process_renew(void)
 	process.session = NULL;
 	thread_context = 0;
 	c = map_new_control();
-	if (c) {
-		copy_events(c, old);
+	if (c && copy_events(c, old)) {
 		fill_header(c);
 		use_control(c);
 		point_sites_to(process.events);
+	} else if (c) {
+		drop_control(c);
 	}
 	store_release(process.guard, GUARD_OK);
 }
