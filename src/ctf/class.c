@@ -231,6 +231,13 @@ static void save_number(struct compiler *c, uint8_t slot, const struct ctf_op *n
 	c->pending[c->n_pending++] = save;
 }
 
+/* Known beforehand only in a run that begins on a byte. */
+static bool is_plain(const struct ctf_op *op, const struct ctf_op *run)
+{
+	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && run->align_bits >= 8 &&
+	       op->offset_bits % 8 == 0 && op->size_bits % 8 == 0 && (!op->is_big || op->size_bits == 8);
+}
+
 static void number(struct compiler *c, const char *name, const struct ctf_type *t, uint32_t place)
 {
 	struct ctf_op *op;
@@ -243,6 +250,8 @@ static void number(struct compiler *c, const char *name, const struct ctf_type *
 	describe_number(c, op, t);
 	op->offset_bits = at;
 	op->is_first_run = c->run == 0;
+	op->is_plain = !c->err && is_plain(op, &c->ops[c->run]);
+	op->sign = op->is_signed ? 1ull << (op->size_bits - 1) : 0;
 	grow_run(c, t->size_bits, name);
 	if (!c->err && t->kind != CTF_FLOAT && c->slots[place] != CTF_NO_SLOT)
 		save_number(c, c->slots[place], op);
@@ -581,6 +590,38 @@ static void begin_pass(struct compiler *c)
 	c->loops = 0;
 }
 
+/* Returns how many cells; 0 if the program has anything else, or too many. */
+static uint32_t list_cells(const struct ctf_op *op, const struct ctf_op **cells)
+{
+	uint32_t n = 0;
+
+	for (; op->code != OP_END; op++) {
+		if (op->code == OP_RUN || op->code == OP_SAVE)
+			continue;
+		if ((op->code != OP_NUMBER && op->code != OP_STRING && op->code != OP_TEXT_ARRAY &&
+		     op->code != OP_TEXT_SEQUENCE) || n == CTF_CELLS_MAX)
+			return 0;
+		cells[n++] = op;
+	}
+	return n;
+}
+
+static void set_cells(struct compiler *c, struct ctf_program *p)
+{
+	const struct ctf_op *cells[CTF_CELLS_MAX];
+	uint32_t n = list_cells(p->ops, cells);
+
+	if (!n)
+		return;
+	p->cells = ctf_meta_alloc(c->meta, n * sizeof *p->cells);
+	if (!p->cells) {
+		c->err = -ENOMEM;
+		return;
+	}
+	memcpy(p->cells, cells, n * sizeof *cells);
+	p->n_cells = n;
+}
+
 static const struct ctf_program *finish(struct compiler *c, uint32_t payload)
 {
 	struct ctf_program *p;
@@ -605,7 +646,8 @@ static const struct ctf_program *finish(struct compiler *c, uint32_t payload)
 	p->is_fixed = ops[0].code == OP_END || (ops[0].code == OP_RUN && ops[ops[0].to].code == OP_END);
 	p->align_bits = ops[0].code == OP_RUN ? ops[0].align_bits : 1;
 	p->size_bits = ops[0].code == OP_RUN ? ops[0].count : 0;
-	return p;
+	set_cells(c, p);
+	return c->err ? NULL : p;
 }
 
 static void compiler_fini(struct compiler *c)

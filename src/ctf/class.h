@@ -16,7 +16,7 @@
 
 #include "ctf/meta.h"
 
-enum { CTF_SLOTS = 64, CTF_LOOPS_MAX = 8, CTF_NO_SLOT = 255 };
+enum { CTF_SLOTS = 64, CTF_LOOPS_MAX = 8, CTF_NO_SLOT = 255, CTF_CELLS_MAX = 64 };
 
 enum ctf_opcode {
 	/* These move. */
@@ -55,6 +55,7 @@ struct ctf_op {
 	bool is_signed;
 	bool is_first_run;
 	bool is_tag_signed; /* choices */
+	bool is_plain; /* a number on whole bytes, in the order of this machine, which is little-endian */
 	uint32_t to;
 	uint32_t align_bits;
 	uint32_t stride_bits; /* arrays, sequences: from element to element */
@@ -63,6 +64,7 @@ struct ctf_op {
 	uint32_t name_size;
 	uint64_t offset_bits; /* in its run */
 	uint64_t count; /* arrays, loops: elements; runs: bits */
+	uint64_t sign; /* plain numbers: the bit that says so, 0 if unsigned */
 	const struct ctf_type *type;
 	const char *name; /* without the leading underscore; NULL: an element */
 	const struct ctf_case *cases;
@@ -72,6 +74,8 @@ struct ctf_program {
 	const struct ctf_op *ops;
 	uint32_t n_ops;
 	uint32_t payload; /* index of the payload's first operation */
+	uint32_t n_cells; /* what ctf_event_cells() gives; 0 if some field is no plain number or text */
+	const struct ctf_op **cells; /* that show them */
 	bool is_fixed; /* ops[0] is a run (or nothing), and it is all */
 	uint32_t align_bits; /* if fixed */
 	uint64_t size_bits;

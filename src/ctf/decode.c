@@ -111,21 +111,27 @@ void ctf_walk_event(struct ctf_walk *w, const struct ctf_event *e, enum ctf_scop
 	w->op = op ? (uint32_t)(op - w->ops) : p->n_ops - 1;
 }
 
+double ctf_real(const struct ctf_op *op, uint64_t bits)
+{
+	uint32_t low = (uint32_t)bits;
+	double real;
+	float single;
+
+	if (op->size_bits == 32) {
+		memcpy(&single, &low, sizeof single);
+		return (double)single;
+	}
+	memcpy(&real, &bits, sizeof real);
+	return real;
+}
+
 static enum ctf_found show_number(const uint8_t *packet, uint64_t at, const struct ctf_op *op,
 				  const struct ctf_type *t, struct ctf_value *v)
 {
-	union {
-		uint32_t u;
-		float f;
-	} single;
-
 	v->u = machine_number(packet, at, op);
 	if (t->kind == CTF_FLOAT) {
 		v->is_single = op->size_bits == 32;
-		if (v->is_single) {
-			single.u = (uint32_t)v->u;
-			v->real = (double)single.f;
-		}
+		v->real = ctf_real(op, v->u);
 		return CTF_REAL;
 	}
 	v->base = t->base;
@@ -141,7 +147,7 @@ static enum ctf_found show_number(const uint8_t *packet, uint64_t at, const stru
 static enum ctf_found show_text(const uint8_t *text, uint64_t size, struct ctf_value *v)
 {
 	v->text = (const char *)text;
-	v->size = strnlen(v->text, size);
+	v->size = (size_t)(machine_nul(text, text + size) - text);
 	return CTF_TEXT;
 }
 
@@ -262,9 +268,73 @@ bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const ch
 	struct ctf_walk w;
 	struct ctf_value v;
 
+	if (op && op->code == OP_TEXT_ARRAY && op->is_first_run) {
+		const uint8_t *p = e->packet + (machine_align(e->body_bits, e->class->program->align_bits) +
+						op->offset_bits) / 8;
+
+		*text = (const char *)p;
+		*size = (size_t)(machine_nul(p, p + op->count) - p);
+		return true;
+	}
 	if (!op || op->code == OP_NUMBER || !walk_to(&w, e, op) || show(&w, op, &v) != CTF_TEXT)
 		return false;
 	*text = v.text;
 	*size = v.size;
 	return true;
+}
+
+static inline void cell_text(struct ctf_cell *c, const uint8_t *p, uint64_t size)
+{
+	c->text = (const char *)p;
+	c->size = (size_t)(machine_nul(p, p + size) - p);
+}
+
+/* As machine_move(), with the place in registers; every check again, for the file may have changed. */
+bool ctf_event_cells(const struct ctf_event *e, struct ctf_cell *cell)
+{
+	const struct ctf_op *op = e->class->program->ops;
+	uint64_t at = e->body_bits, base = at, end = e->end_bits, from;
+	const uint8_t *packet = e->packet;
+
+	if (!e->class->program->n_cells)
+		return false;
+	for (;; op++) {
+		switch (op->code) {
+		case OP_RUN:
+			from = machine_align(at, op->align_bits);
+			if (unlikely(from > end || op->count > end - from))
+				return false;
+			base = from;
+			at = from + op->count;
+			break;
+		case OP_SAVE:
+			e->slots[op->slot] = machine_number(packet, base + op->offset_bits, op);
+			break;
+		case OP_NUMBER:
+			do
+				cell++->u = machine_number(packet, base + op->offset_bits, op);
+			while ((++op)->code == OP_NUMBER);
+			op--;
+			break;
+		case OP_TEXT_ARRAY:
+			cell_text(cell++, packet + (base + op->offset_bits) / 8, op->count);
+			break;
+		case OP_STRING:
+			from = machine_align(at, 8);
+			cell_text(cell, packet + from / 8, from < end ? (end - from) / 8 : 0);
+			at = from + (cell++->size + 1) * 8;
+			if (unlikely(at > end))
+				return false;
+			break;
+		case OP_TEXT_SEQUENCE:
+			from = machine_align(at, op->align_bits);
+			if (unlikely(from > end || e->slots[op->slot] > (end - from) / 8))
+				return false;
+			cell_text(cell++, packet + from / 8, e->slots[op->slot]);
+			at = from + e->slots[op->slot] * 8;
+			break;
+		default:
+			return op->code == OP_END;
+		}
+	}
 }

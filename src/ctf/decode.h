@@ -131,6 +131,27 @@ enum ctf_found ctf_walk_next(struct ctf_walk *w, struct ctf_value *v);
 bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_t *value);
 bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const char **text, size_t *size);
 
+/* One field of an event that is nothing but numbers and texts. */
+struct ctf_cell {
+	union {
+		int64_t i;
+		uint64_t u; /* also the bits of a float: see ctf_real() */
+		const char *text;
+	};
+	size_t size; /* texts: bytes without the NUL; numbers: untouched */
+};
+
+/*
+ * ctf_event_cells - all fields of an event at once, which costs half of walking over them.
+ *
+ * @cells: e->class->program->n_cells of them, at most CTF_CELLS_MAX; program->cells[i] tells of each
+ * what it is.
+ *
+ * False if n_cells is 0 (there are structs, arrays of numbers, variants, or no fields): walk.
+ */
+bool ctf_event_cells(const struct ctf_event *e, struct ctf_cell *cells);
+double ctf_real(const struct ctf_op *op, uint64_t bits);
+
 uint64_t ctf_read_bits(const uint8_t *bytes, uint64_t at, uint32_t size, bool is_big);
 const char *ctf_enum_label(const struct ctf_type *t, uint64_t value);
 

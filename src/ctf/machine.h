@@ -8,6 +8,8 @@
 #ifndef CTF_MACHINE_H
 #define CTF_MACHINE_H
 
+#include <endian.h>
+
 #include "base/atomic.h"
 #include "ctf/decode.h"
 
@@ -16,11 +18,37 @@ static inline uint64_t machine_extend_sign(uint64_t v, uint32_t bits)
 	return (uint64_t)((int64_t)(v << (64 - bits)) >> (64 - bits));
 }
 
+/* The number that @op shows, at bit @at.  Signed ones are extended; floats are their bits.
+ * A plain one is the upper end of the eight bytes that end where it ends: no byte beyond it is read,
+ * whatever its size, and none before the packet. */
 static inline uint64_t machine_number(const uint8_t *packet, uint64_t at, const struct ctf_op *op)
 {
-	uint64_t v = ctf_read_bits(packet, at, op->size_bits, op->is_big);
+	uint64_t v, end = at + op->size_bits;
 
+	if (likely(op->is_plain && end >= 64)) {
+		memcpy(&v, packet + end / 8 - 8, sizeof v);
+		return ((v >> (64 - op->size_bits)) ^ op->sign) - op->sign;
+	}
+	v = ctf_read_bits(packet, at, op->size_bits, op->is_big);
 	return op->is_signed ? machine_extend_sign(v, op->size_bits) : v;
+}
+
+/* The place of the first NUL from @p on, or @stop.  Texts are short: eight bytes at a time beat a call.
+ * (Zero byte in a word: Mycroft 1987, exact for the lowest.) */
+static inline const uint8_t *machine_nul(const uint8_t *p, const uint8_t *stop)
+{
+	uint64_t v, zero;
+
+	for (; stop - p >= 8; p += 8) {
+		memcpy(&v, p, sizeof v);
+		v = le64toh(v);
+		zero = (v - 0x0101010101010101u) & ~v & 0x8080808080808080u;
+		if (zero)
+			return p + __builtin_ctzll(zero) / 8;
+	}
+	while (p < stop && *p)
+		p++;
+	return p;
 }
 
 static inline uint64_t machine_align(uint64_t at, uint64_t align)
@@ -53,8 +81,8 @@ static inline const struct ctf_op *machine_string(struct ctf_walk *w, const stru
 
 	if (at >= w->end)
 		return NULL;
-	nul = memchr(w->packet + at / 8, 0, (w->end - at) / 8);
-	if (!nul)
+	nul = machine_nul(w->packet + at / 8, w->packet + w->end / 8);
+	if (nul == w->packet + w->end / 8)
 		return NULL;
 	w->base = at;
 	w->at = (uint64_t)(nul + 1 - w->packet) * 8;

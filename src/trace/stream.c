@@ -64,13 +64,6 @@ static void fault_damages(struct stream *s, uint32_t packet, uint64_t offset, ui
 			field, f->what ? f->what : "damaged");
 }
 
-static int64_t to_ns(const struct stream *s, uint64_t clock)
-{
-	if (likely(!s->freq))
-		return (int64_t)(s->base_ns + clock);
-	return (int64_t)(s->base_ns + (uint64_t)((unsigned __int128)clock * 1000000000u / s->freq));
-}
-
 /* Several clocks in one trace have not been seen in the wild: the first one counts. */
 static void set_clock(struct stream *s)
 {
@@ -145,9 +138,9 @@ static int read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info
 static void note_times(struct stream *s, const struct ctf_packet_info *info)
 {
 	if (info->has_begin && s->n_packets == 1)
-		s->info.begin_ns = to_ns(s, info->begin);
+		s->info.begin_ns = stream_to_ns(s, info->begin);
 	if (info->has_end)
-		s->info.end_ns = to_ns(s, info->end);
+		s->info.end_ns = stream_to_ns(s, info->end);
 }
 
 /* Lists the packets.  One that reaches beyond the file is the last, and read as far as it goes. */
@@ -267,7 +260,7 @@ static bool open_packet(struct stream *s)
 	if (!p->lost_events && !p->lost_packets)
 		return false;
 	s->item = TRACE_LOST;
-	s->time_ns = to_ns(s, s->reader.clock);
+	s->time_ns = stream_to_ns(s, s->reader.clock);
 	s->lost_events = p->lost_events;
 	s->lost_packets = p->lost_packets;
 	return true;
@@ -281,29 +274,25 @@ static void reader_damaged(struct stream *s)
 	r->at = r->end = 0;
 }
 
-void stream_next(struct stream *s)
+void stream_turn(struct stream *s, int got)
 {
-	for (;;) {
-		int got = ctf_reader_next(&s->reader, &s->event);
-
-		if (likely(got > 0)) {
-			s->item = TRACE_EVENT;
-			s->time_ns = to_ns(s, s->reader.clock);
-			return;
-		}
+	for (; got <= 0; got = ctf_reader_next(&s->reader, &s->event)) {
 		if (got < 0)
 			reader_damaged(s);
-		if (s->packet >= s->n_packets || s->has_failed)
-			break;
+		if (s->packet >= s->n_packets || s->has_failed) {
+			s->item = TRACE_END;
+			return;
+		}
 		if (open_packet(s))
 			return;
 	}
-	s->item = TRACE_END;
+	s->item = TRACE_EVENT;
+	s->time_ns = stream_to_ns(s, s->reader.clock);
 }
 
 void stream_skip_to(struct stream *s, int64_t time_ns)
 {
 	while (s->packet < s->n_packets && s->packets[s->packet].has_end &&
-	       to_ns(s, s->packets[s->packet].end) < time_ns)
+	       stream_to_ns(s, s->packets[s->packet].end) < time_ns)
 		s->packet++;
 }

@@ -7,6 +7,7 @@
 #ifndef TRACE_STREAM_H
 #define TRACE_STREAM_H
 
+#include "ctf/step.h"
 #include "trace/trace.h"
 
 struct stream_packet {
@@ -46,7 +47,26 @@ int stream_open(struct stream *s, const struct trace_source *source, const char 
 		const struct trace_options *o, struct diag *d);
 void stream_close(struct stream *s);
 
-void stream_next(struct stream *s);
+/* The end of a packet, or (@got < 0) damage: to the next item. */
+void stream_turn(struct stream *s, int got);
+
+static inline int64_t stream_to_ns(const struct stream *s, uint64_t clock)
+{
+	if (likely(!s->freq))
+		return (int64_t)(s->base_ns + clock);
+	return (int64_t)(s->base_ns + (uint64_t)((unsigned __int128)clock * 1000000000u / s->freq));
+}
+
+static inline void stream_next(struct stream *s)
+{
+	int got = step_next(&s->reader, &s->event);
+
+	if (unlikely(got <= 0))
+		return stream_turn(s, got);
+	s->item = TRACE_EVENT;
+	s->time_ns = stream_to_ns(s, s->reader.clock);
+}
+
 void stream_skip_to(struct stream *s, int64_t time_ns);
 
 #endif

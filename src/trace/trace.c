@@ -35,6 +35,7 @@ struct trace {
 	uint32_t n_streams;
 	struct stream **heap; /* those not at their end */
 	uint32_t n_heap;
+	struct stream *next; /* what heap[0] must stay before; NULL: it is alone */
 	uint32_t n_classes;
 	uint64_t n_damages; /* of metadata */
 	bool has_begun;
@@ -182,6 +183,21 @@ static int open_directory(struct trace *t, const char *path, int depth, struct d
 	return err;
 }
 
+/* A snapshot lies in the directory of the recording it was taken of, and holds the same events. */
+static bool is_other_recording(const char *path, const char *name)
+{
+	struct stat st;
+	char *own;
+	bool is_recording;
+
+	if (strncmp(name, "snapshot-", 9) || name[9 + strspn(name + 9, "0123456789")] ||
+	    asprintf(&own, "%s/.duet", path) < 0)
+		return false;
+	is_recording = !stat(own, &st);
+	free(own);
+	return is_recording;
+}
+
 static int open_entry(struct trace *t, struct source *src, const char *path, const char *name, int depth,
 		      struct diag *d)
 {
@@ -191,7 +207,7 @@ static int open_entry(struct trace *t, struct source *src, const char *path, con
 	if (asprintf(&whole, "%s/%s", path, name) < 0)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
 	if (is_directory(whole)) {
-		if (strcmp(name, "index") && depth < DIRECTORIES_DEEP)
+		if (strcmp(name, "index") && !is_other_recording(path, name) && depth < DIRECTORIES_DEEP)
 			err = open_directory(t, whole, depth + 1, d);
 	} else if (src && strcmp(name, "metadata") && is_file(whole)) {
 		err = add_stream(t, src, whole, d);
@@ -290,6 +306,15 @@ static void sink(struct trace *t, uint32_t i)
 	t->heap[i] = s;
 }
 
+static void settle(struct trace *t)
+{
+	if (t->n_heap > 1)
+		sink(t, 0);
+	t->next = t->n_heap < 2 ? NULL : t->heap[1];
+	if (t->n_heap > 2 && is_before(t->heap[2], t->next))
+		t->next = t->heap[2];
+}
+
 static void begin(struct trace *t)
 {
 	t->has_begun = true;
@@ -300,18 +325,20 @@ static void begin(struct trace *t)
 	}
 	for (uint32_t i = t->n_heap / 2; i-- > 0;)
 		sink(t, i);
+	settle(t);
 }
 
-/* The stream at the top moves on. */
-static void advance(struct trace *t)
+/* The stream at the top moves on; while it stays before the next one, the heap stays as it is. */
+static inline void advance(struct trace *t)
 {
 	struct stream *s = t->heap[0];
 
 	stream_next(s);
 	if (unlikely(s->item == TRACE_END && !s->has_failed))
 		t->heap[0] = t->heap[--t->n_heap];
-	if (t->n_heap > 1)
-		sink(t, 0);
+	else if (!t->next || is_before(s, t->next))
+		return;
+	settle(t);
 }
 
 int trace_next(struct trace *t, struct trace_event *e, struct diag *d)

@@ -98,6 +98,30 @@ static inline void tell_value(struct text *t, enum ctf_found f, const struct ctf
 		text_addf(t, "%" PRIu64, v->u);
 }
 
+/* What all cells at once say, the walk says field by field. */
+static inline bool cells_agree(const struct ctf_event *e)
+{
+	struct ctf_cell cells[CTF_CELLS_MAX], *c = cells;
+	struct ctf_value v;
+	struct ctf_walk w;
+	enum ctf_found f;
+
+	if (!ctf_event_cells(e, cells))
+		return !e->class->program->n_cells;
+	ctf_walk_event(&w, e, CTF_CONTEXT);
+	for (; (f = ctf_walk_next(&w, &v)) != CTF_WALK_END; c++) {
+		double real = f == CTF_REAL ? ctf_real(e->class->program->cells[c - cells], c->u) : 0;
+
+		if (f == CTF_TEXT && (c->text != v.text || c->size != v.size))
+			return false;
+		if (f == CTF_REAL && memcmp(&real, &v.real, sizeof real))
+			return false;
+		if (f != CTF_TEXT && f != CTF_REAL && c->u != v.u)
+			return false;
+	}
+	return c - cells == e->class->program->n_cells;
+}
+
 static inline void tell_event(struct text *t, const struct trace_event *e)
 {
 	struct ctf_walk w;
@@ -109,7 +133,7 @@ static inline void tell_event(struct text *t, const struct trace_event *e)
 	while ((f = ctf_walk_next(&w, &v)) != CTF_WALK_END)
 		if (!v.is_hidden)
 			tell_value(t, f, &v);
-	text_addf(t, " }\n");
+	text_addf(t, cells_agree(e->ctf) ? " }\n" : " } but cells differ\n");
 }
 
 /* What is read of @path; to be freed. */
