@@ -21,6 +21,8 @@ int cmd_disable(int argc, char **argv);
 int cmd_enable(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_snapshot(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 
@@ -44,6 +46,11 @@ void cmd_add_string(struct cmd_strings *s, const char *text);
 bool cmd_add_pid(const char *verb, struct cmd_pids *p, const char *text);
 /* "64M", "1G", "512K" or bytes; prints why not and returns false. */
 bool cmd_parse_size(const char *verb, const char *text, uint64_t *bytes);
+
+struct abi_session;
+/* The session @wanted, or the only one that records if that is NULL.  Returns 0; 1 if nothing records;
+ * CMD_FAILED, having said why, if @wanted does not, or there are several. */
+int cmd_choose_session(const char *verb, int dir, const char *wanted, struct abi_session *session);
 
 /* "1.5 MB" for a person. */
 const char *cmd_size_text(uint64_t bytes, char buffer[32]);

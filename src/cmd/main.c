@@ -13,9 +13,11 @@ static const struct {
 	{ "record", cmd_record, "trace a command, processes or everything, with the kernel" },
 	{ "view", cmd_view, "print a recording: applications and kernel merged by time" },
 	{ "stats", cmd_stats, "how many events, by event, process, thread, CPU and stream" },
+	{ "report", cmd_report, "answers: system calls" },
 	{ "list", cmd_list, "traced programs and their events; what the kernel offers" },
 	{ "enable", cmd_enable, "switch events on in running programs" },
 	{ "disable", cmd_disable, "switch events off in running programs" },
+	{ "snapshot", cmd_snapshot, "write what a flight recorder holds now, while it goes on" },
 	{ "collect", cmd_collect, "record all programs of this user until stopped" },
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };

@@ -313,17 +313,20 @@ static void put_cell(struct out *o, const char *text, bool is_left, bool is_last
 static void put_row(struct out *o, const struct table *t, const struct cell *row, const int *widths)
 {
 	char buffer[40];
-	const char *gap = "  ";
 
 	for (int i = 0; i < t->n_columns; i++) {
 		const struct column *c = &t->columns[i];
 
+		bool is_last = i == t->n_columns - 1;
+		const char *text;
+
 		if (!c->title)
 			continue;
-		out_text(o, gap, strlen(gap));
-		gap = "  ";
-		put_cell(o, row ? text_of(&row[i], c->kind, buffer) : c->title,
-			 c->kind == CELL_TEXT || c->kind == CELL_TIME, i == t->n_columns - 1, widths[i]);
+		text = row ? text_of(&row[i], c->kind, buffer) : c->title;
+		if (is_last && !*text)
+			break;
+		pad(o, 2);
+		put_cell(o, text, c->kind == CELL_TEXT || c->kind == CELL_TIME, is_last, widths[i]);
 	}
 	out_text(o, "\n", 1);
 }

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/report.c - `duet report QUESTION`: the table of questions; an answer is a file of its own. */
+#include "cmd/report.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+static const struct {
+	const char *name;
+	int (*run)(const struct report *r);
+	const char *by; /* what --by may be, between commas; "*": a field */
+	const char *what;
+} questions[] = {
+	{ "syscalls", report_syscalls, ",process,", "system calls: errors, time, the slowest" },
+};
+enum { N_QUESTIONS = sizeof questions / sizeof *questions };
+
+static void help(void)
+{
+	fputs("usage: duet report QUESTION [OPTIONS] TRACE...\n\nAnswers about a recording:\n\n", stdout);
+	for (int i = 0; i < N_QUESTIONS; i++)
+		printf("  %-13s %s\n", questions[i].name, questions[i].what);
+	fputs("\n"
+	      "  --by WHAT     syscalls: process\n"
+	      "  --slowest N   the N slowest, with their times in the trace (default: 5)\n"
+	      "  --limit N     at most N lines in a table (default: 30)\n"
+	      "  --json        one JSON object, for programs\n",
+	      stdout);
+}
+
+bool report_is_by(const struct report *r, const char *what)
+{
+	return r->by && !strcmp(r->by, what);
+}
+
+int report_lacks(const struct run *run, const char *what, const char *how)
+{
+	return cmd_error("report", "no %s in this recording%s\n  `duet record %s` records them", what,
+			 run->n_of[TRACE_KERNEL] || *how != '-' || how[1] != 'k'
+				 ? ""
+				 : ", nor anything else of the kernel",
+			 how);
+}
+
+static void warn(void *context, const char *text)
+{
+	(void)context;
+	cmd_error("report", "%s", text);
+}
+
+static bool parse_number(const char *text, uint64_t most, uint64_t *n)
+{
+	char *end;
+
+	*n = strtoull(text, &end, 10);
+	return end != text && !*end && *text != '-' && *n <= most;
+}
+
+enum { OPT_JSON = 256, OPT_BY, OPT_SLOWEST, OPT_LIMIT };
+
+static int take_option(struct report *r, int c)
+{
+	uint64_t n;
+
+	switch (c) {
+	case OPT_JSON:
+		r->is_json = true;
+		return 0;
+	case OPT_BY:
+		r->by = optarg;
+		return 0;
+	case OPT_SLOWEST:
+		if (!parse_number(optarg, 1000000, &n))
+			return cmd_error("report", "--slowest takes a number up to 1000000");
+		r->n_slowest = (uint32_t)n;
+		return 0;
+	case OPT_LIMIT:
+		return parse_number(optarg, UINT64_MAX, &r->limit)
+			       ? 0
+			       : cmd_error("report", "--limit takes a number");
+	case ':':
+		return cmd_usage("report", "an option lacks its value");
+	}
+	return cmd_usage("report", "no such option");
+}
+
+static int take_options(struct report *r, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "by", required_argument, NULL, OPT_BY },
+		{ "slowest", required_argument, NULL, OPT_SLOWEST },
+		{ "limit", required_argument, NULL, OPT_LIMIT },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c, status;
+
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+		if (c == 'h') {
+			help();
+			exit(0);
+		}
+		status = take_option(r, c);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+static bool may_be_by(const char *allowed, const char *by)
+{
+	char wanted[64];
+
+	if (!by || !strcmp(allowed, "*"))
+		return true;
+	snprintf(wanted, sizeof wanted, ",%s,", by);
+	return strstr(allowed, wanted);
+}
+
+static int answer(struct report *r, int question, char **paths, int n)
+{
+	struct trace_options o = { .warn = warn };
+	struct diag d = { "" };
+	int status;
+
+	if (!may_be_by(questions[question].by, r->by))
+		return cmd_error("report", "--by %s: not for %s", r->by, questions[question].name);
+	if (n < 1)
+		return cmd_usage("report", "no recording given");
+	if (trace_open(&r->trace, (const char *const *)paths, n, &o, &d))
+		return cmd_error("report", "%s", d.text);
+	signal(SIGPIPE, SIG_IGN);
+	status = questions[question].run(r);
+	trace_close(r->trace);
+	return status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct report r = { .n_slowest = 5, .limit = 30 };
+	int status = take_options(&r, argc, argv), question = 0;
+
+	if (status)
+		return status;
+	argv += optind;
+	argc -= optind;
+	if (!argc)
+		return cmd_usage("report", "no question given");
+	while (question < N_QUESTIONS && strcmp(argv[0], questions[question].name))
+		question++;
+	if (question == N_QUESTIONS)
+		return cmd_error("report", "no question \"%s\": `duet report --help` lists them", argv[0]);
+	return answer(&r, question, argv + 1, argc - 1);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program.c MODE - a program that knows what it does, and tells it as lines "word value" at its end.
+ *
+ *	calls		system calls, some of which fail, in three threads and a child
+ *	cpu		two threads and a child that compute and sleep; tells its CPU time as the kernel
+ *			counts it (schedstat, rusage)
+ *	heap		a balance of the heap
+ *	latency		sleeps between two events
+ *	waits		two threads that take turns on one CPU
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <duet/duet.h>
+
+DUET_EVENT(work, begin, (i32, id), (str, name));
+DUET_EVENT(work, end, (i32, id), (str, name));
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec t = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+	nanosleep(&t, NULL);
+}
+
+static void compute(uint64_t ns)
+{
+	uint64_t end = now_ns() + ns;
+
+	while (now_ns() < end)
+		;
+}
+
+/* ---------------------------------------------------------------- system calls */
+
+static void *call_some(void *argument)
+{
+	for (int i = 0; i < 500; i++)
+		syscall(SYS_getppid);
+	for (int i = 0; i < 37; i++)
+		if (open("/nonexistent/file", O_RDONLY) >= 0)
+			exit(1);
+	for (int i = 0; i < 11; i++)
+		if (close(-1) != -1 || lseek(-1, 0, SEEK_SET) != -1)
+			exit(1);
+	return argument;
+}
+
+static void calls(void)
+{
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, call_some, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	if (!fork()) {
+		call_some(NULL);
+		_exit(0);
+	}
+	wait(NULL);
+	sleep_ns(20000000);
+}
+
+/* ---------------------------------------------------------------- CPU time */
+
+static unsigned long long schedstat(void)
+{
+	unsigned long long ns = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", (int)syscall(SYS_gettid));
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%llu", &ns) != 1)
+		exit(1);
+	fclose(f);
+	return ns;
+}
+
+static void work_and_tell(const char *name, int turns)
+{
+	struct rusage u;
+
+	for (int i = 0; i < turns; i++) {
+		compute(4000000);
+		sleep_ns(3000000);
+	}
+	getrusage(RUSAGE_THREAD, &u);
+	printf("thread %s %d %llu %ld\n", name, (int)syscall(SYS_gettid), schedstat(),
+	       u.ru_nvcsw + u.ru_nivcsw);
+	fflush(stdout);
+}
+
+static void *other_thread(void *argument)
+{
+	work_and_tell("second", 20);
+	return argument;
+}
+
+static void cpu(void)
+{
+	pthread_t second;
+
+	if (!fork()) {
+		work_and_tell("child", 10);
+		_exit(0);
+	}
+	pthread_create(&second, NULL, other_thread, NULL);
+	work_and_tell("first", 30);
+	pthread_join(second, NULL);
+	wait(NULL);
+}
+
+/* ---------------------------------------------------------------- the heap */
+
+/* Everything at once: 40 blocks of 1000; the peak.  Then 33 are freed, one grows, and so on. */
+static void heap(void)
+{
+	void *at[40], *p;
+	int bad;
+
+	for (int i = 0; i < 40; i++)
+		at[i] = malloc(1000);
+	at[0] = realloc(at[0], 500000);
+	sleep_ns(20000000);
+	for (int i = 0; i < 33; i++)
+		free(at[i]);
+	p = calloc(30, 100);
+	p = realloc(p, 5000);
+	if (posix_memalign(&at[0], 64, 777))
+		exit(1);
+	bad = posix_memalign(&at[1], 3, 777);
+	free(NULL);
+	if (!bad || realloc(p, PTRDIFF_MAX) || !at[0])
+		exit(1);
+	_exit(0); /* nothing of libc's is freed: live are 7 of 1000, one of 5000, one of 777 */
+}
+
+/* ---------------------------------------------------------------- latencies */
+
+static void latency(void)
+{
+	char name[16];
+	uint64_t begin;
+
+	for (int i = 0; i < 50; i++) {
+		snprintf(name, sizeof name, "n%d", i % 5);
+		begin = now_ns();
+		trace_work_begin(i, name);
+		sleep_ns(i == 31 ? 30000000 : (uint64_t)(i + 1) * 50000);
+		trace_work_end(i, name);
+		printf("took %d %llu\n", i, (unsigned long long)(now_ns() - begin));
+	}
+	/* Two at a time, the second ends first: only `id` tells which is which. */
+	trace_work_begin(1001, "a");
+	sleep_ns(1000000);
+	trace_work_begin(1002, "b");
+	sleep_ns(1000000);
+	trace_work_end(1002, "b");
+	sleep_ns(1000000);
+	trace_work_end(1001, "a");
+}
+
+/* ---------------------------------------------------------------- waiting for a CPU */
+
+static void *be_woken(void *argument)
+{
+	int *fds = argument;
+	char c;
+
+	printf("woken %d\n", (int)syscall(SYS_gettid));
+	fflush(stdout);
+	while (read(fds[0], &c, 1) == 1)
+		;
+	return argument;
+}
+
+/* The waker computes after waking, on the same CPU: the woken one waits at least as long. */
+static void waits(void)
+{
+	struct sched_param idle = { 0 };
+	pthread_t other;
+	cpu_set_t one;
+	int fds[2];
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof one, &one);
+	if (pipe(fds))
+		exit(1);
+	pthread_create(&other, NULL, be_woken, fds);
+	pthread_setschedparam(other, SCHED_BATCH, &idle);
+	sleep_ns(5000000);
+	for (int i = 0; i < 20; i++) {
+		if (write(fds[1], "x", 1) != 1)
+			exit(1);
+		compute(2000000);
+		sleep_ns(10000000);
+	}
+	close(fds[1]);
+	pthread_join(other, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} modes[] = { { "calls", calls }, { "cpu", cpu }, { "heap", heap }, { "latency", latency },
+		      { "waits", waits } };
+
+	for (unsigned i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
+		if (!strcmp(argv[1], modes[i].name)) {
+			modes[i].run();
+			return 0;
+		}
+	return 2;
+}

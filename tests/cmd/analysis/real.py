@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""Recordings made now, of program.c, beside others who count the same run."""
+import os
+import subprocess
+import sys
+
+from check import Failed
+
+LIBRARY = None
+
+
+def need_root():
+    if os.geteuid():
+        print("needs root: the kernel is recorded")
+        sys.exit(77)
+
+
+def record(duet, where, options, command):
+    """Records it; gives the trace's directory and what the command printed.  Nothing may be lost."""
+    env = dict(os.environ, DUET_RUNTIME_DIR=os.path.join(where, "run"), DUET_LIBRARY=LIBRARY)
+    trace = os.path.join(where, "trace")
+    p = duet.run("record", "-b", "128M", *options, "-o", trace, "--", *command, env=env)
+    if "LOST" in p.stderr:
+        raise Failed("events were lost: " + p.stderr)
+    if "not recorded" in p.stderr:
+        print("the kernel cannot be recorded here: " + p.stderr)
+        sys.exit(77)
+    return trace, [line.split() for line in p.stdout.splitlines()]
+
+
+def have(command):
+    return subprocess.run(["sh", "-c", "command -v " + command], stdout=subprocess.DEVNULL).returncode == 0
