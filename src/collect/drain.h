@@ -60,8 +60,9 @@ struct drain_limits {
  */
 int drain_copy(struct drain *d, const struct drain_limits *limits, uint64_t *cut_ns,
 	       struct diag *diag);
-/* drain_each_copied - tell end and size of each chunk copied, in no order. */
-void drain_each_copied(const struct drain *d, void (*each)(void *arg, uint64_t end_ns, size_t bytes),
+/* drain_each_copied - tell begin, end and size of each chunk copied, in no order. */
+void drain_each_copied(const struct drain *d,
+		       void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
 		       void *arg);
 /* drain_write_copied - write the copied chunks that end at @from_ns or later, some @about_bytes of them.
  * Returns 1 if there is more to write, 0 at the end, or -errno. */

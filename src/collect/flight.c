@@ -142,11 +142,12 @@ int drain_copy(struct drain *d, const struct drain_limits *limits, uint64_t *cut
 	return err;
 }
 
-void drain_each_copied(const struct drain *d, void (*each)(void *arg, uint64_t end_ns, size_t bytes),
+void drain_each_copied(const struct drain *d,
+		       void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
 		       void *arg)
 {
-	for (uint32_t i = 0; i < d->n_copied; i++)
-		each(arg, end_ns(&d->seen[i]), size_in_file(&d->seen[i]));
+	for (const struct seen *s = d->seen; s < d->seen + d->n_copied; s++)
+		each(arg, s->begin_ns, end_ns(s), size_in_file(s));
 }
 
 /* ---------------------------------------------------------------- writing */

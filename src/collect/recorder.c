@@ -2,17 +2,14 @@
 /* collect/recorder.c - see recorder.h. */
 #include "collect/recorder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +19,9 @@
 #include "collect/apps.h"
 #include "collect/command.h"
 #include "collect/drain.h"
+#include "collect/files.h"
 #include "collect/session.h"
+#include "collect/snapshot.h"
 #include "kernel/kernel.h"
 
 enum {
@@ -41,6 +40,7 @@ struct recorder {
 	struct drain *drain;
 	struct kernel *kernel;
 	struct command command;
+	struct snapshot_maker snapshot;
 	int epoll, timer, signals;
 	FILE *clock_file;
 	uint64_t begin_ns;
@@ -72,50 +72,20 @@ static uint64_t now_ns(const struct recorder *r)
 /* A recording is never mixed with another: the directory is new, or empty. */
 static int make_directory(const char *path, struct diag *d)
 {
-	int err = io_make_dirs(path), n = 0;
-	struct dirent *e;
-	DIR *dir;
+	int err = io_make_dirs(path);
 
 	if (err)
 		return diag_fail(d, err, "cannot make %s: %s", path, strerror(-err));
-	dir = opendir(path);
-	if (!dir)
-		return diag_errno(d, "cannot open %s", path);
-	while ((e = readdir(dir)))
-		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
-	closedir(dir);
-	return n ? diag_fail(d, -ENOTEMPTY,
-			     "%s is not empty: give another directory with -o, or remove it", path)
-		 : 0;
+	return files_are_none(path) ? 0
+				    : diag_fail(d, -ENOTEMPTY,
+						"%s is not empty: give another directory with -o, or remove it",
+						path);
 }
 
-/* One line for each moment: what all clocks said. */
 static void record_clocks(struct recorder *r)
 {
-	struct clock_reading c;
-
-	if (!r->clock_file)
-		return;
-	clock_read(&r->session.pool.clock, &c);
-	fprintf(r->clock_file, "%llu %llu %llu %llu %llu\n", (unsigned long long)c.ticks,
-		(unsigned long long)clock_ns(&r->session.pool.clock, c.ticks),
-		(unsigned long long)c.monotonic_ns, (unsigned long long)c.boottime_ns,
-		(unsigned long long)c.realtime_ns);
-	fflush(r->clock_file);
-}
-
-static void open_clock_file(struct recorder *r)
-{
-	char path[600];
-
-	snprintf(path, sizeof path, "%s/.duet", r->o.path);
-	mkdir(path, 0777);
-	snprintf(path, sizeof path, "%s/.duet/clock", r->o.path);
-	r->clock_file = fopen(path, "we");
 	if (r->clock_file)
-		fprintf(r->clock_file,
-			"# %s; ticks, trace, monotonic, boottime, realtime (ns)\n",
-			clock_tracefs_name(&r->session.pool.clock));
+		files_add_clock(r->clock_file, &r->session.pool.clock);
 }
 
 static int open_kernel(struct recorder *r, uint64_t offset_ns)
@@ -134,6 +104,16 @@ static int open_kernel(struct recorder *r, uint64_t offset_ns)
 	return kernel_open(&r->kernel, &k, &r->result.kernel_reason);
 }
 
+/* What was asked for by name is missed with an error, the default with a note. */
+static int want_kernel(struct recorder *r, uint64_t offset_ns, struct diag *d)
+{
+	int err = open_kernel(r, offset_ns);
+
+	if (err && (r->o.n_kernel_events || r->o.kernel_whole_machine))
+		return diag_fail(d, err, "%s", r->result.kernel_reason.text);
+	return 0;
+}
+
 static int open_parts(struct recorder *r, struct diag *d)
 {
 	struct session_options so = { .name = r->o.session,
@@ -144,7 +124,6 @@ static int open_parts(struct recorder *r, struct diag *d)
 				      .n_rules = r->o.n_events };
 	struct clock_reading c;
 	uint64_t offset_ns;
-	char path[512];
 	int err;
 
 	if (r->o.n_pids)
@@ -155,20 +134,18 @@ static int open_parts(struct recorder *r, struct diag *d)
 	apps_sweep(r->session.dir);
 	clock_read(&r->session.pool.clock, &c);
 	offset_ns = c.realtime_ns - clock_ns(&r->session.pool.clock, c.ticks);
-	open_clock_file(r);
-	if (snprintf(path, sizeof path, "%s/ust/uid/%u/%d-bit", r->o.path, (unsigned)geteuid(),
-		     (int)sizeof(long) * 8) >= (int)sizeof path)
-		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", r->o.path);
-	err = drain_open(&r->drain, &r->session.pool, path, offset_ns, d);
-	if (err || !r->o.kernel)
-		return err;
-	err = open_kernel(r, offset_ns);
-	/* What was asked for by name is missed with an error, the default with a note. */
-	if (err && (r->o.n_kernel_events || r->o.kernel_whole_machine))
-		return diag_fail(d, err, "%s", r->result.kernel_reason.text);
-	return 0;
+	r->clock_file = files_open_clock(r->o.path, &r->session.pool.clock);
+	err = files_open_application(&r->drain, &r->session.pool, r->o.path, offset_ns, d);
+	if (!err && r->o.kernel)
+		err = want_kernel(r, offset_ns, d);
+	r->snapshot = (struct snapshot_maker){ .pool = &r->session.pool,
+					       .names = r->drain,
+					       .kernel = r->kernel,
+					       .lost_outside = &r->lost_outside,
+					       .clock_offset_ns = offset_ns,
+					       .output = r->o.path };
+	return err;
 }
-
 int recorder_open(struct recorder **out, const struct recorder_options *o, struct diag *d)
 {
 	struct recorder *r = calloc(1, sizeof *r);
@@ -328,6 +305,8 @@ static void drain_all(struct recorder *r)
 	if (used < 0)
 		note_trouble(r, &d);
 	if (partial) {
+		if (r->o.flight_recorder)
+			drain_reclaim(r->drain);
 		record_clocks(r);
 		r->lost_outside += apps_bury(r->session.dir, r->session.file.name);
 		r->partial_ns = now;
@@ -364,13 +343,42 @@ static void on_signal(struct recorder *r)
 	}
 }
 
+static void on_request(struct recorder *r, const struct session_message *m)
+{
+	struct control_line request;
+	char verb[32];
+
+	if (control_parse(&request, m->text, strlen(m->text)) ||
+	    !control_text(&request, "verb", verb, sizeof verb))
+		control_refuse(m->fd, false, "not a request: {\"verb\":...} expected");
+	else if (strcmp(verb, "snapshot"))
+		control_refuse(m->fd, false, "no such verb");
+	else if (!r->o.flight_recorder)
+		control_refuse(m->fd, false,
+			       "it is not a flight recorder: only one started with --overwrite keeps events "
+			       "in memory");
+	else if (snapshot_is_open(&r->snapshot))
+		control_refuse(m->fd, true, "another snapshot is being written");
+	else
+		return snapshot_begin(&r->snapshot, &request, m->fd, m->passed);
+	close(m->fd);
+	if (m->passed >= 0)
+		close(m->passed);
+}
+
 static void on_door(struct recorder *r, int i)
 {
 	uint64_t at_ns = now_ns(r); /* before the program can record anything */
-	struct abi_join q;
+	struct session_message m;
+	enum session_event e;
 
-	if (r->session.doors[i].fd >= 0 && session_answer(&r->session, i, &q))
-		drain_process(r->drain, at_ns, q.pid, q.program);
+	if (r->session.doors[i].fd < 0)
+		return;
+	e = session_hear(&r->session, i, &m);
+	if (e == SESSION_JOINED)
+		drain_process(r->drain, at_ns, m.join.pid, m.join.program);
+	else if (e == SESSION_ASKED)
+		on_request(r, &m);
 }
 
 static void on_listen(struct recorder *r)
@@ -391,11 +399,13 @@ int recorder_run(struct recorder *r, struct diag *d)
 	if (!err)
 		err = start(r, d);
 	while (!err && !r->stop) {
-		int n = epoll_wait(r->epoll, e, 16, LOST_WAKEUP_MS);
+		int n = epoll_wait(r->epoll, e, 16, snapshot_is_open(&r->snapshot) ? 0 : LOST_WAKEUP_MS);
 
 		if (n < 0 && errno != EINTR)
 			return diag_errno(d, "epoll_wait");
-		if (!n)
+		if (snapshot_is_open(&r->snapshot))
+			snapshot_step(&r->snapshot);
+		else if (!n)
 			on_timer(r);
 		for (int i = 0; i < n; i++) {
 			if (e[i].data.u32 == ON_TIMER)
@@ -447,25 +457,10 @@ static int finish_kernel(struct recorder *r, struct diag *d)
 	return err;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	(void)!remove(path);
-	return 0;
-}
-
 /* Nothing began: the same command, put right, finds the directory as it was. */
 static void remove_files(const struct recorder *r)
 {
-	static const char *const parts[] = { "ust", "kernel", ".duet" };
-	char path[600];
-
-	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
-		snprintf(path, sizeof path, "%s/%s", r->o.path, parts[i]);
-		nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	}
+	files_remove(r->o.path);
 	if (r->made_directory)
 		rmdir(r->o.path);
 }
@@ -494,6 +489,8 @@ int recorder_finish(struct recorder *r, struct recorder_result *result, struct d
 	if (!r)
 		return 0;
 	command_abandon(&r->command);
+	while (snapshot_is_open(&r->snapshot))
+		snapshot_step(&r->snapshot);
 	if (r->begin_ns) {
 		r->result.duration_ns = now_ns(r) - r->begin_ns;
 		if (r->kernel)

@@ -57,6 +57,21 @@ static bool socket_address(struct sockaddr_un *a, const char *name)
 	return runtime_path(a->sun_path, sizeof a->sun_path, file);
 }
 
+int session_connect(const char *name)
+{
+	struct sockaddr_un a;
+	int fd, err;
+
+	if (!socket_address(&a, name))
+		return -ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0 || !connect(fd, (struct sockaddr *)&a, sizeof a))
+		return fd < 0 ? -errno : fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
 bool session_is_live(const char *name)
 {
 	struct sockaddr_un a;
@@ -275,25 +290,70 @@ static void send_answer(const struct session *s, int fd, const struct ucred *pee
 	(void)!sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT); /* who does not wait gets nothing */
 }
 
-bool session_answer(struct session *s, int i, struct abi_join *q)
+/* Receives a message and at most one descriptor.  Returns its size, 0 if it is too long, or -errno. */
+static ssize_t receive(int fd, struct session_message *m)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec v = { m->text, sizeof m->text - 1 };
+	struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control,
+			    .msg_controllen = sizeof control };
+	ssize_t n = recvmsg(fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&h);
+
+	m->fd = fd;
+	m->passed = -1;
+	if (n < 0)
+		return -errno;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&m->passed, CMSG_DATA(c), sizeof(int));
+	m->text[n] = 0;
+	return h.msg_flags & MSG_TRUNC ? 0 : n;
+}
+
+static bool is_ours(const struct ucred *peer)
+{
+	return peer->uid == geteuid() || !peer->uid;
+}
+
+static enum session_event answer_join(struct session *s, int fd, struct abi_join *q,
+				      const struct ucred *peer)
+{
+	bool joined = q->version == ABI_POOL_VERSION && is_ours(peer);
+
+	send_answer(s, fd, peer, joined ? 0 : -EPROTO);
+	q->program[sizeof q->program - 1] = 0;
+	s->n_joined += joined;
+	return joined ? SESSION_JOINED : SESSION_NOTHING;
+}
+
+enum session_event session_hear(struct session *s, int i, struct session_message *m)
 {
 	int fd = s->doors[i].fd;
 	struct ucred peer;
 	socklen_t size = sizeof peer;
-	ssize_t n = recv(fd, q, sizeof *q, MSG_DONTWAIT);
-	bool joined = false;
+	ssize_t n = receive(fd, m);
+	enum session_event e = SESSION_NOTHING;
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
-	if (n == (ssize_t)sizeof *q && q->magic == ABI_JOIN_MAGIC &&
-	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
-		joined = q->version == ABI_POOL_VERSION && (peer.uid == geteuid() || !peer.uid);
-		send_answer(s, fd, &peer, joined ? 0 : -EPROTO);
-		q->program[sizeof q->program - 1] = 0;
-		s->n_joined += joined;
+	if (n == -EAGAIN || n == -EINTR)
+		return SESSION_NOTHING;
+	if (n > 0 && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
+		if (n == (ssize_t)sizeof m->join && m->join.magic == ABI_JOIN_MAGIC)
+			e = answer_join(s, fd, &m->join, &peer);
+		else if (m->text[0] == '{' && is_ours(&peer))
+			e = SESSION_ASKED;
 	}
+	if (e == SESSION_ASKED) {
+		s->doors[i].fd = -1; /* the caller's now */
+		return e;
+	}
+	if (m->passed >= 0)
+		close(m->passed);
 	close_door(s, i);
-	return joined;
+	return e;
 }
 
 void session_expire(struct session *s, uint64_t now_ns)

@@ -20,6 +20,7 @@
 #include "ring/pool.h"
 
 enum { SESSION_DOORS = 64 }; /* programs between connecting and asking */
+enum { SESSION_REQUEST_BYTES = 8192 };
 
 struct door {
 	int fd; /* -1: free */
@@ -58,14 +59,32 @@ int session_add_rule(struct abi_session *file, const char *rule, struct diag *d)
 int session_publish(int dir, const struct abi_session *file, struct diag *d);
 /* session_find - read the file of session @name.  -ENOENT if there is none. */
 int session_find(int dir, const char *name, struct abi_session *file, struct diag *d);
+/* session_connect - a connection to its collector, or -errno. */
+int session_connect(const char *name);
 /* session_is_live - whether its collector still answers. */
 bool session_is_live(const char *name);
 
 /* session_accept - listen_fd is readable: let them in.  Returns the door's index, or -1. */
 int session_accept(struct session *s, uint64_t now_ns);
-/* session_answer - door @i is readable: hand over the pool, close the door.
- * Returns true and fills @q if a program joined. */
-bool session_answer(struct session *s, int i, struct abi_join *q);
+
+enum session_event {
+	SESSION_NOTHING,
+	SESSION_JOINED, /* message.join is complete */
+	SESSION_ASKED, /* message.text is a control request; the caller answers on, and closes, fd and passed */
+};
+
+struct session_message {
+	union {
+		struct abi_join join;
+		char text[SESSION_REQUEST_BYTES]; /* terminated */
+	};
+	int fd; /* the connection */
+	int passed; /* a descriptor that came with it, or -1 */
+};
+
+/* session_hear - door @i is readable: hand the pool to a program that joins, or take a request over.  In
+ * either case the door is free again. */
+enum session_event session_hear(struct session *s, int i, struct session_message *m);
 /* session_expire - close doors that said nothing for a second. */
 void session_expire(struct session *s, uint64_t now_ns);
 

@@ -422,12 +422,13 @@ int kernel_take(struct kernel *k, uint64_t until_ns, struct diag *d)
 	return err;
 }
 
-void kernel_each_held(const struct kernel *k, void (*each)(void *arg, uint64_t end_ns, size_t bytes),
+void kernel_each_held(const struct kernel *k,
+		      void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
 		      void *arg)
 {
 	for (int i = 0; i < k->n_cpus; i++)
 		for (const struct kernel_held *h = k->cpus[i].oldest; h; h = h->next)
-			each(arg, kernel_held_end_ns(h), h->size);
+			each(arg, h->begin_ns, kernel_held_end_ns(h), h->size);
 }
 
 int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, struct diag *d)

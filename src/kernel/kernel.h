@@ -83,14 +83,15 @@ void kernel_counts(const struct kernel *k, struct kernel_counts *c);
  * snapshots may overlap.
  *
  * kernel_take - read what was recorded up to @until_ns of the session's clock.
- * kernel_each_held - tell end (at the latest) and size of each page that is held; in no order.
+ * kernel_each_held - tell begin, end (at the latest) and size of each page that is held; in no order.
  * kernel_snapshot_open - begin a trace of its own at @path, of what ends at @from_ns or later.
  * kernel_snapshot_step - write one CPU's part, in the end the processes there are now.  Returns 1 if
  *	there is more to do, 0 at the end, or -errno.
  * kernel_snapshot_close - end it; @counts may be NULL.  Does nothing if none was opened.
  */
 int kernel_take(struct kernel *k, uint64_t until_ns, struct diag *d);
-void kernel_each_held(const struct kernel *k, void (*each)(void *arg, uint64_t end_ns, size_t bytes),
+void kernel_each_held(const struct kernel *k,
+		      void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
 		      void *arg);
 int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, struct diag *d);
 int kernel_snapshot_step(struct kernel *k, struct diag *d);

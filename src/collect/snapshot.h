@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/snapshot.h - writing what a flight recorder holds into a recording of its own, while it goes on.
+ *
+ * The data are copied at once, at one moment for applications and kernel; they are written in steps, so that the
+ * collector's loop goes on letting programs in.  One at a time; who asks meanwhile is told so.
+ */
+#ifndef COLLECT_SNAPSHOT_H
+#define COLLECT_SNAPSHOT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/control.h"
+#include "collect/drain.h"
+#include "kernel/kernel.h"
+#include "ring/pool.h"
+
+struct snapshot_maker {
+	/* Lent by the recorder. */
+	struct pool *pool;
+	const struct drain *names; /* who noted the programs */
+	struct kernel *kernel; /* or NULL */
+	const uint64_t *lost_outside; /* events that never found the pool */
+	uint64_t clock_offset_ns;
+	const char *output; /* snapshot-1, snapshot-2, ... go below it */
+
+	/* Of the one being written. */
+	struct drain *drain; /* NULL: none */
+	int asker; /* who gets the answer */
+	int directory; /* that came with the request, or -1 */
+	bool is_kernel_open;
+	uint64_t cut_ns, from_ns;
+	uint64_t kernel_bytes;
+	uint32_t number; /* of the last one below output */
+	char path[PATH_MAX]; /* to write to */
+	char shown[PATH_MAX]; /* what people call it */
+};
+
+/* snapshot_begin - do what the request says: copy now; write with snapshot_step.  @asker and @directory
+ * (or -1) are owned from here on, and are answered and closed in any case. */
+void snapshot_begin(struct snapshot_maker *s, const struct control_line *request, int asker,
+		    int directory);
+
+static inline bool snapshot_is_open(const struct snapshot_maker *s)
+{
+	return s->drain;
+}
+
+/* snapshot_step - some milliseconds' work at the one being written; answers in the end. */
+void snapshot_step(struct snapshot_maker *s);
+
+#endif
