@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/enable.c - duet enable and duet disable: in running programs, without their help. */
 #include <errno.h>
-#include <dirent.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,33 +28,13 @@ struct arguments {
 	struct abi_session session; /* epoch 0: none */
 };
 
-/* The wanted session, else the only live one. */
 static int choose_session(struct arguments *a)
 {
-	int n = 0, fd = openat(a->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
-	struct abi_session f;
-	struct dirent *e;
+	int status = cmd_choose_session(a->verb, a->dir, a->session_wanted, &a->session);
 
-	while (list && (e = readdir(list))) {
-		const char *name = e->d_name + 8;
-
-		if (strncmp(e->d_name, "session-", 8) ||
-		    (a->session_wanted && strcmp(name, a->session_wanted)) ||
-		    session_find(a->dir, name, &f, NULL) || !session_is_live(name))
-			continue;
-		a->session = f;
-		n++;
-	}
-	if (list)
-		closedir(list);
-	if (!n && a->session_wanted)
-		return cmd_error(a->verb, "-s %s: no such session is recording", a->session_wanted);
-	if (!n && a->enable)
+	if (status == 1 && a->enable)
 		return cmd_error(a->verb, "nothing records: start `duet collect` or `duet record` first");
-	if (n > 1)
-		return cmd_error(a->verb, "%d sessions are recording: choose one with -s", n);
-	return 0;
+	return status == 1 ? 0 : status;
 }
 
 /* For programs that start later.  Two commands at once take turns. */

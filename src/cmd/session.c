@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/session.c - which of the running sessions a command is about. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "collect/session.h"
+
+int cmd_choose_session(const char *verb, int dir, const char *wanted, struct abi_session *session)
+{
+	int n = 0, fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	struct abi_session f;
+	struct dirent *e;
+
+	while (list && (e = readdir(list))) {
+		const char *name = e->d_name + 8;
+
+		if (strncmp(e->d_name, "session-", 8) || (wanted && strcmp(name, wanted)) ||
+		    session_find(dir, name, &f, NULL) || !session_is_live(name))
+			continue;
+		*session = f;
+		n++;
+	}
+	if (list)
+		closedir(list);
+	if (!n && wanted)
+		return cmd_error(verb, "-s %s: no such session is recording", wanted);
+	if (n > 1)
+		return cmd_error(verb, "%d sessions are recording: choose one with -s", n);
+	return n == 0;
+}
