@@ -31,7 +31,6 @@ struct moment { /* --from, --to */
 struct view {
 	bool is_json;
 	bool shows_state;
-	bool shows_host;
 	uint64_t limit;
 	struct moment from, to;
 	const char *patterns[PATTERNS_MAX];
@@ -40,7 +39,7 @@ struct view {
 	struct trace *trace;
 	struct names *names;
 	struct out out;
-	struct view_clock clock;
+	struct view_texts texts;
 	uint64_t lost_events, lost_packets, n_hidden;
 };
 
@@ -209,7 +208,7 @@ static void show_event(struct view *v, const struct trace_event *e, const struct
 	if (v->is_json)
 		view_json(&v->out, e, w);
 	else
-		view_text(&v->out, &v->clock, e, w, v->shows_host);
+		view_text(&v->out, &v->texts, e, w);
 }
 
 static void show_lost(struct view *v, const struct trace_event *e)
@@ -270,12 +269,14 @@ static int view(struct view *v)
 	if (!err)
 		err = choose_events(v, &d);
 	if (!err)
+		err = view_templates_open(&v->texts.templates, trace_n_classes(v->trace));
+	if (!err)
 		err = out_init(&v->out, STDOUT_FILENO);
 	if (err)
 		return complain(d.text);
 	settle(&v->from, v->trace);
 	settle(&v->to, v->trace);
-	v->shows_host = has_several_hosts(v->trace);
+	v->texts.shows_host = has_several_hosts(v->trace);
 	err = show_all(v, &d);
 	out_flush(&v->out);
 	if (err)
@@ -357,6 +358,7 @@ int cmd_view(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	status = view(&v);
 	out_fini(&v.out);
+	view_templates_close(&v.texts.templates);
 	names_close(v.names);
 	trace_close(v.trace);
 	free(v.is_wanted);

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { OUT_SIZE = 1 << 20, OUT_SLACK = 4096 };
+enum { OUT_SIZE = 1 << 20, OUT_SLACK = 4096, OUT_PAD = 16 };
 
 struct out {
 	char *at; /* the next free byte */
@@ -44,6 +44,14 @@ static inline void out_byte(struct out *o, char c)
 static inline void out_bytes(struct out *o, const char *s, size_t n)
 {
 	memcpy(o->at, s, n);
+	o->at += n;
+}
+
+/* As out_bytes(), by whole words of OUT_PAD: as many bytes behind @s must be readable. */
+static inline void out_padded(struct out *o, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i += OUT_PAD)
+		memcpy(o->at + i, s + i, OUT_PAD);
 	o->at += n;
 }
 

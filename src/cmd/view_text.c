@@ -3,6 +3,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "base/atomic.h"
 #include "cmd/view_print.h"
 
 bool view_is_told_elsewhere(const char *name)
@@ -17,25 +18,29 @@ bool view_is_told_elsewhere(const char *name)
 	return false;
 }
 
+/* The second that holds @time_ns, which is not the one before. */
+static void set_second(struct view_clock *c, int64_t time_ns)
+{
+	int64_t ns = time_ns % 1000000000;
+	struct tm tm = { 0 };
+	time_t t;
+
+	c->second_ns = time_ns - (ns < 0 ? ns + 1000000000 : ns);
+	c->has_second = true;
+	t = (time_t)(c->second_ns / 1000000000);
+	localtime_r(&t, &tm);
+	strftime(c->text, sizeof c->text, "%H:%M:%S.", &tm);
+}
+
 static void add_time(struct out *o, struct view_clock *c, int64_t time_ns)
 {
-	int64_t second = time_ns / 1000000000, ns = time_ns % 1000000000;
+	uint64_t ns = (uint64_t)time_ns - (uint64_t)c->second_ns;
 
-	if (ns < 0) {
-		ns += 1000000000;
-		second--;
+	if (unlikely(ns >= 1000000000 || !c->has_second)) {
+		set_second(c, time_ns);
+		ns = (uint64_t)time_ns - (uint64_t)c->second_ns;
 	}
-	if (second != c->second || !c->has_second) {
-		time_t t = (time_t)second;
-		struct tm tm = { 0 };
-
-		localtime_r(&t, &tm);
-		strftime(c->text, sizeof c->text, "%H:%M:%S", &tm);
-		c->second = second;
-		c->has_second = true;
-	}
-	out_bytes(o, c->text, 8);
-	out_byte(o, '.');
+	out_bytes(o, c->text, 9);
 	out_digits9(o, (uint32_t)ns);
 }
 
@@ -47,9 +52,14 @@ static void add_delta(struct out *o, struct view_clock *c, int64_t time_ns)
 	if (is_back)
 		delta = -delta;
 	out_bytes(o, is_back ? " (-" : " (+", 3);
-	out_u64(o, delta / 1000000000);
-	out_byte(o, '.');
-	out_digits9(o, (uint32_t)(delta % 1000000000));
+	if (likely(delta < 1000000000)) {
+		out_literal(o, "0.");
+	} else {
+		out_u64(o, delta / 1000000000);
+		out_byte(o, '.');
+		delta %= 1000000000;
+	}
+	out_digits9(o, (uint32_t)delta);
 	out_literal(o, ") ");
 	c->last_ns = time_ns;
 	c->has_last = true;
@@ -153,13 +163,15 @@ static bool is_closing(enum ctf_found f)
 	return f == CTF_CLOSE || f == CTF_CLOSE_ARRAY;
 }
 
-/* Contexts that only the tracer needs, or that stand elsewhere in the line. */
+bool view_is_left_out(int scope, const char *name)
+{
+	return scope == CTF_CONTEXT && name &&
+	       (view_is_told_elsewhere(name) || !strcmp(name, "flags") || !strcmp(name, "preempt"));
+}
+
 static bool is_left_out(const struct ctf_value *v)
 {
-	if (v->is_hidden)
-		return true;
-	return v->scope == CTF_CONTEXT && v->name &&
-	       (view_is_told_elsewhere(v->name) || !strcmp(v->name, "flags") || !strcmp(v->name, "preempt"));
+	return v->is_hidden || view_is_left_out(v->scope, v->name);
 }
 
 /* Contexts in braces of their own, before the fields. */
@@ -205,20 +217,74 @@ static void add_fields(struct out *o, const struct trace_event *e)
 	out_literal(o, " }\n");
 }
 
-void view_text(struct out *o, struct view_clock *c, const struct trace_event *e, const struct who *w,
-	       bool shows_host)
+/* Numbers that are not simply decimal. */
+static void add_other(struct out *o, const struct ctf_op *op, const struct ctf_cell *cell)
 {
+	struct ctf_value v = {
+		.u = cell->u,
+		.base = op->type->base,
+		.is_signed = op->is_signed,
+		.size_bits = (uint8_t)op->size_bits,
+	};
+
+	if (op->type->kind == CTF_FLOAT) {
+		v.is_single = op->size_bits == 32;
+		v.real = ctf_real(op, cell->u);
+		add_real(o, &v);
+	} else if (op->type->kind == CTF_ENUM) {
+		v.label = ctf_enum_label(op->type, v.u);
+		add_label(o, &v);
+	} else {
+		add_integer(o, &v);
+	}
+}
+
+static bool add_by_template(struct out *o, const struct view_template *t, const struct ctf_event *e)
+{
+	struct ctf_cell cells[CTF_CELLS_MAX];
+
+	if (!ctf_event_cells(e, cells))
+		return false;
+	for (const struct view_piece *p = t->pieces;; p++) {
+		const struct ctf_cell *c = &cells[p->cell];
+
+		out_room(o);
+		out_padded(o, p->before, p->size);
+		switch ((enum view_how)p->how) {
+		case VIEW_SIGNED:
+			out_i64(o, c->i);
+			break;
+		case VIEW_UNSIGNED:
+			out_u64(o, c->u);
+			break;
+		case VIEW_TEXT:
+			out_quoted(o, c->text, c->size);
+			break;
+		case VIEW_OTHER:
+			add_other(o, e->class->program->cells[p->cell], c);
+			break;
+		case VIEW_END:
+			return true;
+		}
+	}
+}
+
+void view_text(struct out *o, struct view_texts *t, const struct trace_event *e, const struct who *w)
+{
+	const struct view_template *template = view_template(&t->templates, e);
 	const char *name = e->ctf->class->name, *host = e->stream->source->hostname;
 
 	out_room(o);
-	add_time(o, c, e->time_ns);
-	add_delta(o, c, e->time_ns);
-	if (shows_host) {
+	add_time(o, &t->clock, e->time_ns);
+	add_delta(o, &t->clock, e->time_ns);
+	if (t->shows_host) {
 		out_text(o, host, strlen(host));
 		out_byte(o, ' ');
 	}
 	add_cpu(o, e->cpu);
 	add_who(o, w);
+	if (likely(template && add_by_template(o, template, e->ctf)))
+		return;
 	out_text(o, name, strlen(name));
 	out_byte(o, ' ');
 	add_fields(o, e);

@@ -29,9 +29,9 @@ bool step_generic(struct ctf_reader *r, uint32_t *id)
 			continue;
 		if (is_time(op))
 			r->clock = step_clock(r->clock,
-					       ctf_read_bits(r->packet, w.base + op->offset_bits,
-							     op->size_bits, op->is_big),
-					       op->size_bits);
+					      ctf_read_bits(r->packet, w.base + op->offset_bits,
+							    op->size_bits, op->is_big),
+					      op->size_bits);
 		else if (op->name && !strcmp(op->name, "id"))
 			*id = (uint32_t)machine_number(r->packet, w.base + op->offset_bits, op);
 	}
@@ -87,7 +87,10 @@ static bool skip_body(struct ctf_reader *r, const struct ctf_program *p)
 			from = machine_align(at, 8);
 			if (unlikely(from >= end))
 				break;
-			after = (uint64_t)(machine_nul(packet + from / 8, packet + end / 8) - packet) * 8 + 8;
+			after = (uint64_t)(machine_nul(packet + from / 8, packet + end / 8) -
+					   packet) *
+					8 +
+				8;
 			if (unlikely(after > end))
 				break;
 			base = from;
@@ -113,8 +116,8 @@ int step_fail(struct ctf_reader *r, uint64_t at, const char *what)
 	return -EINVAL;
 }
 
-void ctf_reader_init(struct ctf_reader *r, const uint8_t *packet, const struct ctf_packet_info *info,
-		     uint64_t *slots)
+void ctf_reader_init(struct ctf_reader *r, const uint8_t *packet,
+		     const struct ctf_packet_info *info, uint64_t *slots)
 {
 	*r = (struct ctf_reader){
 		.stream = info->stream,

@@ -39,7 +39,8 @@ static inline uint64_t step_clock(uint64_t clock, uint64_t low, uint32_t bits)
 	return bits < 64 && low < (clock & mask) ? t + mask + 1 : t;
 }
 
-static inline bool step_extended(struct ctf_reader *r, const uint8_t *p, uint64_t room, uint32_t *id)
+static inline bool step_extended(struct ctf_reader *r, const uint8_t *p, uint64_t room,
+				 uint32_t *id)
 {
 	enum { EXTENDED_BITS = 96 };
 
