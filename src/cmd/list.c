@@ -71,7 +71,7 @@ static int list_programs(const struct cmd_pids *pids)
 	for (int i = 0; dir >= 0 && i < (pids->n ? pids->n : 1); i++) {
 		uint32_t before = l.programs;
 
-		apps_each(dir, pids->n ? pids->at[i] : 0, print_app, &l, NULL);
+		apps_each(dir, pids->n ? pids->at[i] : 0, print_app, &l);
 		if (pids->n && l.programs == before) {
 			close(dir);
 			return cmd_error("list", "-p %d: that process has no duet events",

@@ -124,9 +124,16 @@ static bool open_app(int dir, const char *name, struct app *a)
 	return false;
 }
 
+/* Whether a dead program's page tells of losses that a session other than @session has yet to count. */
+static bool is_awaited(const struct app *a, const char *session)
+{
+	return a->page.lost && a->page.session[0] && !strchr(a->page.session, '/') &&
+	       (!session || strcmp(a->page.session, session)) && session_is_live(a->page.session);
+}
+
 /* The program of page @name: visited if it lives, else swept up. */
 static int visit_page(int dir, const char *directory, const char *name,
-		      int (*visit)(void *arg, struct app *a), void *arg, uint64_t *dead_lost)
+		      int (*visit)(void *arg, struct app *a), void *arg)
 {
 	struct app a = { .fd = -1 };
 	int result = 0;
@@ -134,19 +141,15 @@ static int visit_page(int dir, const char *directory, const char *name,
 	if (!open_app(dir, name, &a))
 		return 0;
 	a.pid = living(directory, name);
-	if (a.pid) {
+	if (a.pid)
 		result = visit(arg, &a);
-	} else {
-		if (dead_lost)
-			*dead_lost += a.page.lost;
+	else if (!is_awaited(&a, NULL))
 		unlinkat(dir, name, 0);
-	}
 	close(a.fd);
 	return result;
 }
 
-int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg,
-	      uint64_t *dead_lost)
+int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg)
 {
 	char directory[512], page[32];
 	bool unknown = false;
@@ -158,7 +161,7 @@ int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *
 		return 0;
 	if (pid)
 		return page_of(pid, directory, page, &unknown)
-			       ? visit_page(dir, directory, page, visit, arg, dead_lost)
+			       ? visit_page(dir, directory, page, visit, arg)
 			       : 0;
 	fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	list = fd < 0 ? NULL : fdopendir(fd);
@@ -166,7 +169,7 @@ int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *
 		close(fd);
 	while (list && !result && (e = readdir(list)))
 		if (pid_of(e->d_name))
-			result = visit_page(dir, directory, e->d_name, visit, arg, dead_lost);
+			result = visit_page(dir, directory, e->d_name, visit, arg);
 	if (list)
 		closedir(list);
 	return result;
@@ -238,7 +241,8 @@ uint64_t apps_bury(int dir, const char *session)
 			continue;
 		if (!strcmp(a.page.session, session))
 			lost += a.page.lost;
-		unlinkat(dir, dead[i].name, 0);
+		if (!is_awaited(&a, session))
+			unlinkat(dir, dead[i].name, 0);
 		close(a.fd);
 	}
 	return lost;
@@ -342,7 +346,7 @@ struct apps_switched apps_switch(int dir, pid_t pid, const char *pattern, bool e
 			       .epoch = epoch,
 			       .enable = enable };
 
-	apps_each(dir, pid, switch_app, &s, NULL);
+	apps_each(dir, pid, switch_app, &s);
 	return s.done;
 }
 
@@ -379,12 +383,12 @@ static int release_app(void *arg, struct app *a)
 	return 0;
 }
 
-uint64_t apps_release(int dir, uint32_t epoch)
+uint64_t apps_release(int dir, const char *session, uint32_t epoch)
 {
 	struct releasing r = { .epoch = epoch };
 
-	apps_each(dir, 0, release_app, &r, &r.lost);
-	return r.lost;
+	apps_each(dir, 0, release_app, &r);
+	return r.lost + apps_bury(dir, session);
 }
 
 static int keep(void *arg, struct app *a)
@@ -402,7 +406,7 @@ static void sweep_session(int dir, const char *name)
 
 	if (session_find(dir, name, &f, NULL) || session_is_live(name))
 		return;
-	apps_release(dir, f.epoch);
+	apps_release(dir, f.name, f.epoch);
 	snprintf(file, sizeof file, "session-%s", name);
 	unlinkat(dir, file, 0);
 	snprintf(file, sizeof file, "sock-%s", name);
@@ -422,5 +426,5 @@ void apps_sweep(int dir)
 			sweep_session(dir, e->d_name + 8);
 	if (list)
 		closedir(list);
-	apps_each(dir, 0, keep, NULL, NULL);
+	apps_each(dir, 0, keep, NULL);
 }

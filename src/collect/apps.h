@@ -35,10 +35,9 @@ struct app_event {
  * uses, if that is not 0.
  *
  * @visit returns 0 to go on, else apps_each returns its value.  The app is valid during the visit.
- * Pages of dead programs are removed; what they had lost is added to *dead_lost if not NULL.
+ * Pages of dead programs are removed, but for those whose losses a live session has yet to count.
  */
-int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg,
-	      uint64_t *dead_lost);
+int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg);
 
 /* app_event - read event @index of the app.  False if there is none, or it is damaged. */
 bool app_event(const struct app *a, uint32_t index, struct app_event *e);
@@ -60,9 +59,9 @@ struct apps_switched {
 struct apps_switched apps_switch(int dir, pid_t pid, const char *pattern, bool enable,
 				 const char *session, uint32_t epoch);
 
-/* apps_release - disable what belongs to @epoch, as its session ends.
+/* apps_release - disable what belongs to @epoch, as @session ends.
  * Returns the events those programs could not deliver. */
-uint64_t apps_release(int dir, uint32_t epoch);
+uint64_t apps_release(int dir, const char *session, uint32_t epoch);
 
 /*
  * apps_bury - remove the pages of processes that are gone and that no child lives on.

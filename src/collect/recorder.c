@@ -278,12 +278,15 @@ static int start(struct recorder *r, struct diag *d)
 
 		err = command_prepare(&r->command, &c, d);
 	}
+	if (!err)
+		err = start_kernel(r, d);
+	/* From here on programs ask for the pool, and do not wait long. */
+	if (!err)
+		err = session_publish(r->session.dir, &r->session.file, d);
 	for (int i = 0; i < r->o.n_pids && !err; i++)
 		err = enable_running(r, r->o.pids[i], d);
 	if (!err && !r->o.command && !r->o.n_pids)
 		err = enable_running(r, 0, d);
-	if (!err)
-		err = start_kernel(r, d);
 	if (err)
 		return err;
 	record_clocks(r);
@@ -427,7 +430,7 @@ static int finish_apps(struct recorder *r, struct diag *d)
 {
 	int err;
 
-	r->lost_outside += apps_release(r->session.dir, r->session.file.epoch);
+	r->lost_outside += apps_release(r->session.dir, r->session.file.name, r->session.file.epoch);
 	if (r->o.flight_recorder)
 		err = drain_flight(r->drain, d);
 	else
@@ -498,7 +501,7 @@ int recorder_finish(struct recorder *r, struct recorder_result *result, struct d
 		err = finish_apps(r, d);
 		record_clocks(r);
 	} else if (r->session.dir >= 0) {
-		apps_release(r->session.dir, r->session.file.epoch);
+		apps_release(r->session.dir, r->session.file.name, r->session.file.epoch);
 	}
 	r->result.programs = r->session.n_joined;
 	r->result.status = r->command.status;

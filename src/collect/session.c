@@ -196,8 +196,6 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 		err = create_pool(s, o, d);
 	if (!err)
 		err = open_socket(s, d);
-	if (!err)
-		err = session_publish(s->dir, &s->file, d);
 	if (err)
 		session_close(s);
 	return err;

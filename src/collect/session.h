@@ -48,7 +48,8 @@ struct session_options {
 	int n_rules;
 };
 
-/* session_open - create pool, socket and session file.  -EEXIST if a live collector has the name. */
+/* session_open - create pool and socket.  -EEXIST if a live collector has the name.  Programs learn of
+ * the session by session_publish: call it when their questions will be answered at once. */
 int session_open(struct session *s, const struct session_options *o, struct diag *d);
 /* session_close - take the names away and give the memory back, also where programs still map it. */
 void session_close(struct session *s);

@@ -75,7 +75,9 @@ def events(trace):
     status, out, err = cmd("view", "--json", trace)
     is_(status, 0, "view: " + err)
     lines = [json.loads(line) for line in out.splitlines()]
-    return [e for e in lines if not e["event"].startswith("lttng_ust_statedump")]
+    lost = [e for e in lines if "event" not in e]
+    ok(not lost, "nothing was lost", str(lost))
+    return [e for e in lines if not e.get("event", "lttng_ust_statedump").startswith("lttng_ust_statedump")]
 
 
 def names(trace, pid=None):
