@@ -28,7 +28,7 @@
 #include "clock/clock.h"
 #include "inproc/process.h"
 
-enum { TIMEOUT_US = 500000, RETRY_NS = 1000000000 };
+enum { TIMEOUT_US = 500000, TIMEOUT_NS = TIMEOUT_US * 1000, RETRY_NS = 1000000000 };
 
 /* Fails for a while after a failure, so that a dead collector costs little. */
 static int64_t next_try_ns;
@@ -41,14 +41,20 @@ static int64_t coarse_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int connect_to(const char *name)
+/* A program may have a timer that is faster than the collector: a signal does not end the wait. */
+static bool was_interrupted(int64_t until_ns)
+{
+	return errno == EINTR && coarse_ns() < until_ns;
+}
+
+static int connect_to(const char *name, int64_t until_ns)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct timeval limit = { .tv_usec = TIMEOUT_US };
 	char file[ABI_NAME_BYTES + 8];
 	struct ucred peer;
 	socklen_t n = sizeof peer;
-	int fd;
+	int fd, err;
 
 	snprintf(file, sizeof file, "sock-%s", name);
 	if (!runtime_path(a.sun_path, sizeof a.sun_path, file))
@@ -58,8 +64,10 @@ static int connect_to(const char *name)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-	if (!syscall(SYS_connect, fd, &a, sizeof a) &&
-	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) &&
+	do
+		err = (int)syscall(SYS_connect, fd, &a, sizeof a);
+	while (err && was_interrupted(until_ns));
+	if (!err && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) &&
 	    (peer.uid == 0 || peer.uid == geteuid()))
 		return fd;
 	syscall(SYS_close, fd);
@@ -79,7 +87,7 @@ static int passed_descriptor(struct msghdr *m)
 }
 
 /* Asks on @fd; returns the pool's descriptor or -1. */
-static int ask(int fd, struct abi_join_answer *answer)
+static int ask(int fd, struct abi_join_answer *answer, int64_t until_ns)
 {
 	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_POOL_VERSION };
 	union {
@@ -91,12 +99,20 @@ static int ask(int fd, struct abi_join_answer *answer)
 			    .msg_iovlen = 1,
 			    .msg_control = &control,
 			    .msg_controllen = sizeof control };
+	ssize_t n;
 	int pool;
 
 	q.pid = process.control->pid;
 	memcpy(q.program, process.control->program, sizeof q.program);
-	if (syscall(SYS_sendto, fd, &q, sizeof q, MSG_NOSIGNAL, NULL, 0) != (ssize_t)sizeof q ||
-	    syscall(SYS_recvmsg, fd, &m, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof *answer)
+	do
+		n = syscall(SYS_sendto, fd, &q, sizeof q, MSG_NOSIGNAL, NULL, 0);
+	while (n < 0 && was_interrupted(until_ns));
+	if (n != (ssize_t)sizeof q)
+		return -1;
+	do
+		n = syscall(SYS_recvmsg, fd, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && was_interrupted(until_ns));
+	if (n != (ssize_t)sizeof *answer)
 		return -1;
 	pool = passed_descriptor(&m);
 	if (pool >= 0 && (answer->magic != ABI_JOIN_MAGIC || answer->error)) {
@@ -145,13 +161,14 @@ static struct session *map_session(int pool, const struct abi_join_answer *a)
 
 static struct session *join(const char *name)
 {
+	int64_t until_ns = coarse_ns() + TIMEOUT_NS;
 	struct abi_join_answer answer;
 	struct session *s = NULL;
-	int fd = connect_to(name), pool;
+	int fd = connect_to(name, until_ns), pool;
 
 	if (fd < 0)
 		return NULL;
-	pool = ask(fd, &answer);
+	pool = ask(fd, &answer, until_ns);
 	syscall(SYS_close, fd);
 	if (pool < 0)
 		return NULL;

@@ -13,6 +13,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,6 +92,14 @@ static int create_control_file(int dir, const char *name, uint64_t *lost)
 	return fd;
 }
 
+/* `ulimit -f`: beyond it ftruncate does not just fail, it kills. */
+static bool may_have_file(uint64_t size)
+{
+	struct rlimit limit;
+
+	return !syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) && limit.rlim_cur >= size;
+}
+
 static struct abi_control *map_control_file(int fd)
 {
 	struct abi_control *c;
@@ -109,7 +118,7 @@ static struct abi_control *map_control_file(int fd)
 /* NULL if that fails; then no file is left either. */
 static struct abi_control *map_new_control(void)
 {
-	int dir = runtime_dir_open(true), fd;
+	int dir = may_have_file(ABI_CONTROL_BYTES) ? runtime_dir_open(true) : -1, fd;
 	struct abi_control *c = NULL;
 	uint64_t lost = 0;
 	char name[32];
@@ -130,14 +139,19 @@ static struct abi_control *map_new_control(void)
 	return c;
 }
 
-/* Takes back what map_new_control made. */
-static void drop_control(struct abi_control *c)
+static void remove_control_file(void)
 {
 	char path[512], name[32];
 
 	control_file_name(name);
 	if (runtime_path(path, sizeof path, name))
 		unlink(path);
+}
+
+/* Takes back what map_new_control made. */
+static void drop_control(struct abi_control *c)
+{
+	remove_control_file();
 	munmap(c, ABI_CONTROL_BYTES);
 }
 
@@ -217,7 +231,7 @@ bool process_open(void)
 /* Copies events and texts of the page inherited from the parent into one of our own. */
 static bool copy_events(struct abi_control *to, const struct abi_control *from)
 {
-	uint32_t n = from->n_events, text = from->text_used;
+	uint32_t n = load_acquire(&from->n_events), text = load(&from->text_used);
 	const char *f = (const char *)from;
 	char *t = (char *)to;
 
@@ -269,20 +283,23 @@ void process_renew(void)
 static int find_or_add_event(const char *schema, size_t size)
 {
 	struct abi_control *c = process.control;
-	uint32_t n = c->n_events;
+	uint32_t n = load(&c->n_events), at = load(&c->text_used);
 
-	for (uint32_t i = 0; i < n && i < ABI_EVENTS; i++)
-		if (process.events[i].schema_size == size &&
-		    !memcmp(process.text + process.events[i].schema, schema, size))
+	/* Others may write to the page: nothing in it leads outside. */
+	for (uint32_t i = 0; i < n && i < ABI_EVENTS; i++) {
+		uint32_t text = load(&process.events[i].schema);
+
+		if (process.events[i].schema_size == size && text <= ABI_CONTROL_TEXT_BYTES - size &&
+		    !memcmp(process.text + text, schema, size))
 			return (int)i;
-	if (n >= ABI_EVENTS || size > ABI_CONTROL_TEXT_BYTES - c->text_used ||
+	}
+	if (n >= ABI_EVENTS || at > ABI_CONTROL_TEXT_BYTES - size ||
 	    !reserve(&process.events[n], sizeof process.events[n]) ||
-	    !reserve(process.text + c->text_used, size))
+	    !reserve(process.text + at, size))
 		return -1;
-	memcpy(process.text + c->text_used, schema, size);
-	process.events[n] = (struct abi_control_event){ .schema = c->text_used,
-							.schema_size = (uint32_t)size };
-	c->text_used += (uint32_t)size;
+	memcpy(process.text + at, schema, size);
+	process.events[n] = (struct abi_control_event){ .schema = at, .schema_size = (uint32_t)size };
+	c->text_used = at + (uint32_t)size;
 	store_release(&c->n_events, n + 1);
 	return (int)n;
 }
@@ -385,9 +402,20 @@ static bool session_wants(const struct abi_session *s, const char *name)
 	return wanted;
 }
 
+static void disable(struct duet_i_site *begin, struct duet_i_site *end, uint32_t epoch)
+{
+	for (struct duet_i_site *s = begin; s < end; s++) {
+		uint32_t theirs = epoch;
+
+		if (s->data[0])
+			compare_exchange(&process.events[s->index].enabled, &theirs, 0);
+	}
+}
+
 static void enable_as_ruled(struct duet_i_site *begin, struct duet_i_site *end)
 {
-	struct abi_session s;
+	struct abi_session s, again;
+	bool any = false;
 
 	if (session_read(session_name(), &s))
 		return; /* nobody records */
@@ -397,7 +425,15 @@ static void enable_as_ruled(struct duet_i_site *begin, struct duet_i_site *end)
 		if (strncmp(process.control->session, s.name, sizeof s.name))
 			memcpy(process.control->session, s.name, sizeof s.name);
 		store_release(&process.events[site->index].enabled, s.epoch);
+		any = true;
 	}
+	/*
+	 * [E] A collector that ends takes its file away, then switches off what it finds on.  What it
+	 * did not find, because we were late, is ours to switch off: pairs with session_withdraw().
+	 */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (any && (session_read(session_name(), &again) || again.epoch != s.epoch))
+		disable(begin, end, s.epoch);
 }
 
 static void register_site(struct duet_i_site *s)
@@ -448,12 +484,7 @@ __attribute__((visibility("default"))) void duet_i_unregister(struct duet_i_site
  * What was killed is swept up by the next duet command. */
 static __attribute__((destructor)) void process_close(void)
 {
-	char path[512], name[32];
-
-	if (!process.control || process.control->pid != (uint32_t)syscall(SYS_getpid) ||
-	    load(&process.control->lost))
-		return;
-	control_file_name(name);
-	if (runtime_path(path, sizeof path, name))
-		unlink(path);
+	if (process.control && process.control->pid == (uint32_t)syscall(SYS_getpid) &&
+	    !load(&process.control->lost))
+		remove_control_file();
 }

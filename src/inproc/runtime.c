@@ -29,7 +29,8 @@ int session_read(const char *name, struct abi_session *s)
 	if (dir < 0)
 		return dir;
 	snprintf(file, sizeof file, "session-%s", name);
-	fd = (int)syscall(SYS_openat, dir, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+	/* Not to wait at a FIFO of that name. */
+	fd = (int)syscall(SYS_openat, dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	syscall(SYS_close, dir);
 	if (fd < 0)
 		return -errno;
