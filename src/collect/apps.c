@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -131,6 +132,11 @@ static bool is_awaited(const struct app *a, const char *session)
 	       (!session || strcmp(a->page.session, session)) && session_is_live(a->page.session);
 }
 
+static bool is_gone(pid_t pid)
+{
+	return kill(pid, 0) && errno == ESRCH;
+}
+
 /* The program of page @name: visited if it lives, else swept up. */
 static int visit_page(int dir, const char *directory, const char *name,
 		      int (*visit)(void *arg, struct app *a), void *arg)
@@ -138,8 +144,11 @@ static int visit_page(int dir, const char *directory, const char *name,
 	struct app a = { .fd = -1 };
 	int result = 0;
 
-	if (!open_app(dir, name, &a))
+	if (!open_app(dir, name, &a)) {
+		if (is_gone(pid_of(name)))
+			unlinkat(dir, name, 0); /* it died over it, or it never was a page */
 		return 0;
+	}
 	a.pid = living(directory, name);
 	if (a.pid)
 		result = visit(arg, &a);
@@ -193,7 +202,7 @@ static int find_dead(int dir, struct dead *dead)
 	while (list && n < DEAD_MAX && (e = readdir(list))) {
 		pid_t pid = pid_of(e->d_name);
 
-		if (pid && kill(pid, 0) && errno == ESRCH) {
+		if (pid && is_gone(pid)) {
 			dead[n].is_used = false;
 			snprintf(dead[n++].name, sizeof dead->name, "app-%d", (int)pid);
 		}
@@ -237,13 +246,18 @@ uint64_t apps_bury(int dir, const char *session)
 	for (int i = 0; i < n; i++) {
 		struct app a = { .fd = -1 };
 
-		if (dead[i].is_used || !open_app(dir, dead[i].name, &a))
+		if (dead[i].is_used)
 			continue;
-		if (!strcmp(a.page.session, session))
-			lost += a.page.lost;
-		if (!is_awaited(&a, session))
-			unlinkat(dir, dead[i].name, 0);
-		close(a.fd);
+		if (open_app(dir, dead[i].name, &a)) {
+			bool awaited = is_awaited(&a, session);
+
+			if (!strcmp(a.page.session, session))
+				lost += a.page.lost;
+			close(a.fd);
+			if (awaited)
+				continue;
+		}
+		unlinkat(dir, dead[i].name, 0);
 	}
 	return lost;
 }
@@ -398,15 +412,17 @@ static int keep(void *arg, struct app *a)
 	return 0;
 }
 
-/* Sessions whose collector was killed: their names, and the events they left enabled. */
+/* Sessions whose collector was killed, perhaps while it ended: their names, and the events they left
+ * enabled. */
 static void sweep_session(int dir, const char *name)
 {
 	struct abi_session f;
 	char file[ABI_NAME_BYTES + 16];
 
-	if (session_find(dir, name, &f, NULL) || session_is_live(name))
+	if (session_is_live(name))
 		return;
-	apps_release(dir, f.name, f.epoch);
+	if (!session_find(dir, name, &f, NULL))
+		apps_release(dir, f.name, f.epoch);
 	snprintf(file, sizeof file, "session-%s", name);
 	unlinkat(dir, file, 0);
 	snprintf(file, sizeof file, "sock-%s", name);
@@ -421,9 +437,14 @@ void apps_sweep(int dir)
 
 	if (!list && fd >= 0)
 		close(fd);
-	while (list && (e = readdir(list)))
-		if (!strncmp(e->d_name, "session-", 8) && strlen(e->d_name + 8) < ABI_NAME_BYTES)
-			sweep_session(dir, e->d_name + 8);
+	/* Whoever holds the lock begins a session, or does this already. */
+	while (list && !flock(fd, LOCK_EX | LOCK_NB) && (e = readdir(list))) {
+		const char *dash = strchr(e->d_name, '-');
+
+		if ((!strncmp(e->d_name, "session-", 8) || !strncmp(e->d_name, "sock-", 5)) &&
+		    strlen(dash + 1) < ABI_NAME_BYTES)
+			sweep_session(dir, dash + 1);
+	}
 	if (list)
 		closedir(list);
 	apps_each(dir, 0, keep, NULL);

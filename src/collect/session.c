@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -88,6 +89,8 @@ bool session_is_live(const char *name)
 	return live;
 }
 
+/* With the directory locked: of two that begin at once one is told so, and nobody sweeps up a socket
+ * between bind and listen. */
 static int open_socket(struct session *s, struct diag *d)
 {
 	struct sockaddr_un a;
@@ -149,7 +152,8 @@ int session_find(int dir, const char *name, struct abi_session *f, struct diag *
 	int fd;
 
 	session_file_name(file, sizeof file, name);
-	fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	/* What lies there may be anything, a FIFO that nobody writes to among them. */
+	fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return diag_errno(d, "session %s", name);
 	n = io_read(fd, f, sizeof *f);
@@ -194,19 +198,29 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 		err = session_add_rule(&s->file, o->rules[i], d);
 	if (!err)
 		err = create_pool(s, o, d);
-	if (!err)
+	if (!err) {
+		flock(s->dir, LOCK_EX);
 		err = open_socket(s, d);
+		flock(s->dir, LOCK_UN);
+	}
 	if (err)
 		session_close(s);
 	return err;
+}
+
+void session_withdraw(struct session *s)
+{
+	char name[ABI_NAME_BYTES + 16];
+
+	session_file_name(name, sizeof name, s->file.name);
+	unlinkat(s->dir, name, 0);
 }
 
 static void remove_names(struct session *s)
 {
 	char name[ABI_NAME_BYTES + 16];
 
-	session_file_name(name, sizeof name, s->file.name);
-	unlinkat(s->dir, name, 0);
+	session_withdraw(s);
 	snprintf(name, sizeof name, "sock-%s", s->file.name);
 	unlinkat(s->dir, name, 0);
 }

@@ -51,6 +51,9 @@ struct session_options {
 /* session_open - create pool and socket.  -EEXIST if a live collector has the name.  Programs learn of
  * the session by session_publish: call it when their questions will be answered at once. */
 int session_open(struct session *s, const struct session_options *o, struct diag *d);
+/* session_withdraw - programs that start from now on find no session; those that have joined go on.
+ * Then apps_release: pairs with [E], enable_as_ruled(), inproc/process.c. */
+void session_withdraw(struct session *s);
 /* session_close - take the names away and give the memory back, also where programs still map it. */
 void session_close(struct session *s);
 
