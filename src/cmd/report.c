@@ -17,6 +17,7 @@ static const struct {
 	const char *what;
 } questions[] = {
 	{ "syscalls", report_syscalls, ",process,", "system calls: errors, time, the slowest" },
+	{ "sched", report_sched, ",process,thread,", "scheduling: waits for a CPU, preemptions, the longest" },
 };
 enum { N_QUESTIONS = sizeof questions / sizeof *questions };
 
@@ -26,7 +27,7 @@ static void help(void)
 	for (int i = 0; i < N_QUESTIONS; i++)
 		printf("  %-13s %s\n", questions[i].name, questions[i].what);
 	fputs("\n"
-	      "  --by WHAT     syscalls: process\n"
+	      "  --by WHAT     syscalls: process; sched: thread (default) or process\n"
 	      "  --slowest N   the N slowest, with their times in the trace (default: 5)\n"
 	      "  --limit N     at most N lines in a table (default: 30)\n"
 	      "  --json        one JSON object, for programs\n",

@@ -15,6 +15,7 @@ struct report {
 };
 
 /* Each returns the exit status. */
+int report_sched(const struct report *r);
 int report_syscalls(const struct report *r);
 
 /* report_is_by - whether --by is @what; "" is none at all. */
