@@ -643,7 +643,6 @@ static const struct ctf_program *finish(struct compiler *c, uint32_t payload)
 	p->ops = ops;
 	p->n_ops = c->n_ops;
 	p->payload = payload;
-	p->is_fixed = ops[0].code == OP_END || (ops[0].code == OP_RUN && ops[ops[0].to].code == OP_END);
 	p->align_bits = ops[0].code == OP_RUN ? ops[0].align_bits : 1;
 	p->size_bits = ops[0].code == OP_RUN ? ops[0].count : 0;
 	set_cells(c, p);
@@ -687,6 +686,23 @@ static int compile_outer(struct ctf_meta *m, const struct ctf_type *t, const cha
 	return err;
 }
 
+static void set_size(struct ctf_by_id *known, const struct ctf_program *p)
+{
+	const struct ctf_op *op = p->ops;
+	uint32_t n = 0;
+
+	if (p->align_bits > 8 || p->size_bits > UINT32_MAX)
+		return;
+	if (op->code == OP_RUN)
+		op = p->ops + op->to;
+	for (; op->code == OP_STRING; op++)
+		n++;
+	if (op->code != OP_END || (n && p->size_bits % 8))
+		return;
+	known->size_bits = (uint32_t)p->size_bits;
+	known->n_strings = n;
+}
+
 static int compile_event(struct ctf_meta *m, struct ctf_stream_class *s, struct ctf_event_class *e,
 			 const struct outer *outer, int n_outer)
 {
@@ -707,9 +723,8 @@ static int compile_event(struct ctf_meta *m, struct ctf_stream_class *s, struct 
 		e->error = ctf_meta_string(m, c.why, strlen(c.why));
 	if (c.uses_header)
 		s->header_kind = CTF_HEADER_GENERIC;
-	if (e->program && e->program->is_fixed && e->program->align_bits <= 8 && e->id < s->n_by_id &&
-	    s->by_id[e->id].class == e)
-		s->by_id[e->id].size_bits = e->program->size_bits;
+	if (e->program && e->id < s->n_by_id && s->by_id[e->id].class == e)
+		set_size(&s->by_id[e->id], e->program);
 	err = c.err == -ENOMEM || (c.err && !e->error) ? -ENOMEM : 0;
 	compiler_fini(&c);
 	return err;

@@ -76,9 +76,8 @@ struct ctf_program {
 	uint32_t payload; /* index of the payload's first operation */
 	uint32_t n_cells; /* what ctf_event_cells() gives; 0 if some field is no plain number or text */
 	const struct ctf_op **cells; /* that show them */
-	bool is_fixed; /* ops[0] is a run (or nothing), and it is all */
-	uint32_t align_bits; /* if fixed */
-	uint64_t size_bits;
+	uint32_t align_bits; /* of the run that ops[0] is; else 1 */
+	uint64_t size_bits; /* of that run; else 0 */
 };
 
 enum ctf_header { /* of events; all but the first are decoded by hand */

@@ -146,6 +146,19 @@ int step_body(struct ctf_reader *r, struct ctf_event *e, uint64_t from, uint32_t
 	return r->at == from ? step_fail(r, from, "an event of no bits") : 1;
 }
 
+uint64_t step_strings(const struct ctf_reader *r, uint64_t at, uint32_t n)
+{
+	const uint8_t *p = r->packet + at / 8, *stop = r->packet + r->end / 8;
+
+	do {
+		p = machine_nul(p, stop);
+		if (unlikely(p == stop))
+			return 0;
+		p++;
+	} while (--n);
+	return (uint64_t)(p - r->packet) * 8;
+}
+
 int ctf_reader_next(struct ctf_reader *r, struct ctf_event *e)
 {
 	return step_next(r, e);

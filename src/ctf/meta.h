@@ -94,10 +94,13 @@ struct ctf_event_class {
 	const char *error;
 };
 
-/* What stepping over an event needs, together in one cache line with its neighbours. */
+/* What stepping over an event needs, together in one cache line with its neighbours: nothing is to be
+ * looked up through the class.  Context and fields are so many bits, then so many strings; if they are
+ * anything else, or not on bytes, both are 0. */
 struct ctf_by_id {
 	struct ctf_event_class *class; /* NULL: no such id */
-	uint64_t size_bits; /* context and fields, if all is of fixed size and on bytes; else 0 */
+	uint32_t size_bits; /* 16 bytes in all: indexing is on the way from each event to the next */
+	uint32_t n_strings;
 };
 
 struct ctf_stream_class {

@@ -108,6 +108,9 @@ bool step_generic(struct ctf_reader *r, uint32_t *id);
 int step_body(struct ctf_reader *r, struct ctf_event *e, uint64_t from, uint32_t id);
 int step_fail(struct ctf_reader *r, uint64_t at, const char *what);
 
+/* The place after @n strings from @at on, or 0.  Inlined, it would cost events without strings. */
+uint64_t step_strings(const struct ctf_reader *r, uint64_t at, uint32_t n);
+
 static inline bool step_header(struct ctf_reader *r, uint32_t *id)
 {
 	switch (r->stream->header_kind) {
@@ -128,7 +131,7 @@ static inline bool step_header(struct ctf_reader *r, uint32_t *id)
 /* As ctf_reader_next(). */
 static inline int step_next(struct ctf_reader *r, struct ctf_event *e)
 {
-	uint64_t from = r->at;
+	uint64_t from = r->at, body, at;
 	const struct ctf_by_id *known;
 	uint32_t id;
 
@@ -136,16 +139,22 @@ static inline int step_next(struct ctf_reader *r, struct ctf_event *e)
 		return 0;
 	if (unlikely(!step_header(r, &id)))
 		return step_fail(r, from, "an event's header that is cut");
+	body = r->at;
 	e->packet = r->packet;
 	e->slots = r->slots;
 	if (unlikely(id >= r->stream->n_by_id))
 		return step_body(r, e, from, id);
 	known = &r->stream->by_id[id];
-	if (!known->size_bits || r->at & 7 || r->at > r->end || known->size_bits > r->end - r->at)
+	at = body + known->size_bits;
+	if (unlikely(body & 7 || body > r->end || known->size_bits > r->end - body))
+		return step_body(r, e, from, id);
+	if (known->n_strings)
+		at = step_strings(r, at, known->n_strings);
+	if (unlikely(at <= body)) /* of unknown size; or a string is cut, which is told there */
 		return step_body(r, e, from, id);
 	e->class = known->class;
-	e->body_bits = r->at;
-	e->end_bits = r->at += known->size_bits;
+	e->body_bits = body;
+	e->end_bits = r->at = at;
 	return 1;
 }
 
