@@ -143,6 +143,19 @@ static void note_times(struct stream *s, const struct ctf_packet_info *info)
 		s->info.end_ns = stream_to_ns(s, info->end);
 }
 
+/* Gives back what was read long ago, so that memory does not grow with the file.  The pages stay in the
+ * page cache, and come again if anybody looks.  In steps that are pages on every machine. */
+static void let_go(struct stream *s, uint64_t read)
+{
+	enum { STEP = 1 << 16, KEEP = 4 << 20 };
+	uint64_t end = read & ~(uint64_t)(STEP - 1);
+
+	if (end < s->gone + KEEP)
+		return;
+	madvise((void *)(s->bytes + s->gone), end - s->gone, MADV_DONTNEED);
+	s->gone = end;
+}
+
 /* Lists the packets.  One that reaches beyond the file is the last, and read as far as it goes. */
 static void index_packets(struct stream *s)
 {
@@ -154,6 +167,7 @@ static void index_packets(struct stream *s)
 		struct ctf_fault fault = { 0 };
 		struct stream_packet *p;
 
+		let_go(s, offset);
 		room = s->size - offset;
 		if (read_packet(s, offset, &info, &fault)) {
 			fault_damages(s, s->n_packets, offset, room * 8, &fault);
@@ -224,6 +238,7 @@ int stream_open(struct stream *s, const struct trace_source *source, const char 
 	}
 	set_clock(s);
 	index_packets(s);
+	s->gone = 0;
 	s->info.n_packets = s->n_packets;
 	s->info.size_bytes = s->size;
 	return 0;
@@ -247,6 +262,7 @@ static bool open_packet(struct stream *s)
 	struct ctf_fault fault = { 0 };
 
 	s->reader.at = s->reader.end = 0;
+	let_go(s, p->offset);
 	if (read_packet(s, p->offset, &info, &fault)) /* only if the file changes as we read */
 		return false;
 	if (info.content_bits > room)

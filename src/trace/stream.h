@@ -25,6 +25,7 @@ struct stream {
 	struct stream_packet *packets;
 	uint32_t n_packets, capacity;
 	uint32_t packet; /* the next to open */
+	uint64_t gone; /* bytes of the map given back */
 	/* clock to ns: time = base_ns + clock, or scaled if the clock is no nanosecond clock */
 	uint64_t base_ns;
 	uint64_t freq;
