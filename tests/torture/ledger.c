@@ -90,8 +90,8 @@ static bool write_form(struct pool *p, uint64_t before_ns, uint32_t key, uint32_
 	return false;
 }
 
-enum ledger_status ledger_write(struct ledger *l, struct pool *p, uint32_t key, enum ledger_form form,
-				uint32_t n)
+enum ledger_status ledger_write(struct ledger *l, struct pool *p, uint32_t key,
+				enum ledger_form form, uint32_t n)
 {
 	uint64_t before_ns = clock_now_ns(&p->clock);
 	struct ledger_account *a = &l->accounts[key];

@@ -3,9 +3,9 @@
  * torture/ledger.h - what writers say they recorded, to be held against what is in the trace.
  *
  * Every event belongs to an account, its key, and has a number in it; both travel in the event's
- * context, and a checksum of them in its payload, so that each event tells by itself which it is and
- * whether it is whole.  The ledger lies in shared memory of its own and outlives its writers: a number
- * is noted as attempted before the call and as recorded or refused after it.
+ * context, and a checksum of them in its payload, so that each event tells by itself which it is
+ * and whether it is whole.  The ledger lies in shared memory of its own and outlives its writers: a
+ * number is noted as attempted before the call and as recorded or refused after it.
  *
  * One account has one writer at a time; a signal handler uses another account than the code it
  * interrupts.
@@ -22,10 +22,10 @@ enum ledger_status { LEDGER_UNKNOWN, LEDGER_RECORDED, LEDGER_REFUSED };
 
 /* How an event is written; also its class in the trace. */
 enum ledger_form {
-	LEDGER_EMPTY = 1, /* ring_write, no payload */
-	LEDGER_STAMP = 2, /* ring_write, 8 bytes: the time before the call */
-	LEDGER_BODY = 3, /* ring_write, struct ledger_body */
-	LEDGER_PLACED = 65534, /* ring_open, ring_commit of less than was asked for */
+	LEDGER_EMPTY = 1,	  /* ring_write, no payload */
+	LEDGER_STAMP = 2,	  /* ring_write, 8 bytes: the time before the call */
+	LEDGER_BODY = 3,	  /* ring_write, struct ledger_body */
+	LEDGER_PLACED = 65534,	  /* ring_open, ring_commit of less than was asked for */
 	LEDGER_TOO_LARGE = 65533, /* ring_write of more than a chunk: always refused */
 };
 
@@ -38,16 +38,16 @@ struct ledger_body {
 
 struct ledger_account {
 	uint32_t attempted;
-	uint32_t recorded; /* number + 1 of the last recorded event */
+	uint32_t recorded;    /* number + 1 of the last recorded event */
 	uint64_t recorded_ns; /* before that call */
 };
 
 struct ledger {
 	uint32_t n_keys;
-	uint32_t limit; /* events per key */
+	uint32_t limit;			 /* events per key */
 	struct ledger_account *accounts; /* [n_keys] */
-	uint8_t *status; /* [n_keys][limit] */
-	size_t size; /* bytes of the mapping */
+	uint8_t *status;		 /* [n_keys][limit] */
+	size_t size;			 /* bytes of the mapping */
 };
 
 /* ledger_open - a ledger that children share.  NULL: no memory. */
@@ -59,8 +59,8 @@ void ledger_close(struct ledger *l);
  *
  * Returns what became of it; LEDGER_UNKNOWN if the account is full: nothing was attempted.
  */
-enum ledger_status ledger_write(struct ledger *l, struct pool *p, uint32_t key, enum ledger_form form,
-				uint32_t n);
+enum ledger_status ledger_write(struct ledger *l, struct pool *p, uint32_t key,
+				enum ledger_form form, uint32_t n);
 
 /* What LEDGER_PLACED asks ring_open for, more than it uses. */
 static inline uint32_t ledger_placed_size(uint32_t n)

@@ -5,13 +5,14 @@
  *
  *	torture_ring [--seconds N] [--seed S] [--only WORD] [--lives N]
  *
- * Each plan below is run in rounds until its share of the time is over.  A round makes a pool, starts
- * writers (processes of several threads; timers interrupt them three deep; they are moved between
- * CPUs; some handlers leave by siglongjmp; some processes are killed and others take their place),
- * drains all the while, and at the end holds trace and ledger against each other: see verify.h.
+ * Each plan below is run in rounds until its share of the time is over.  A round makes a pool,
+ *starts writers (processes of several threads; timers interrupt them three deep; they are moved
+ *between CPUs; some handlers leave by siglongjmp; some processes are killed and others take their
+ *place), drains all the while, and at the end holds trace and ledger against each other: see
+ *verify.h.
  *
- * The suite gives it 20 seconds; `--seconds 7200` is the long form, `--only kills --lives 10000` the
- * one for sudden death.
+ * The suite gives it 20 seconds; `--seconds 7200` is the long form, `--only kills --lives 10000`
+ *the one for sudden death.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -43,12 +44,12 @@ struct plan {
 	bool jumps; /* out of handlers */
 	uint32_t n_chunks, chunk_shift;
 	int n_processes, n_threads;
-	int signal_us; /* a thread's timers; 0: none */
+	int signal_us;	    /* a thread's timers; 0: none */
 	int placed_percent; /* events by ring_open */
-	int life_ms; /* killed then; 0: lives until its accounts are full */
-	int lives; /* processes in all, at least n_processes */
-	uint32_t limit; /* events per account */
-	int share; /* of the time */
+	int life_ms;	    /* killed then; 0: lives until its accounts are full */
+	int lives;	    /* processes in all, at least n_processes */
+	uint32_t limit;	    /* events per account */
+	int share;	    /* of the time */
 };
 
 /* clang-format off */
@@ -262,8 +263,8 @@ static void start_life(struct crew *k, int i, uint64_t *random)
 		be_writer(k->born);
 	if (k->pid[i] < 0)
 		abort();
-	k->end_ns[i] = ms ? clock_monotonic_ns() + ledger_random(random) % (2 * ms * 1000000u) :
-			    UINT64_MAX;
+	k->end_ns[i] = ms ? clock_monotonic_ns() + ledger_random(random) % (2 * ms * 1000000u)
+			  : UINT64_MAX;
 	k->born++;
 	k->alive++;
 }
@@ -340,7 +341,8 @@ static void check_nothing_is_left(struct verify_counts *c)
 			in_slots += load(&s->x[x]) != 0;
 	}
 	if (in_use != in_slots)
-		verify_wrong(c, "%u chunks in use, %u in slots, all writers gone", in_use, in_slots);
+		verify_wrong(c, "%u chunks in use, %u in slots, all writers gone", in_use,
+			     in_slots);
 }
 
 static void check_losses(struct verify_counts *c, const struct verify_counts *before)
@@ -459,19 +461,22 @@ static void run_plan(const struct plan *plan, const struct abi_clock *clock, uin
 	} while ((double)(clock_monotonic_ns() - begin_ns) < seconds * 1e9 && c.wrong < 100);
 	test_n_failed += c.wrong != 0;
 	printf("%s %s: %d rounds, %.1f s, %lu events (%lu extended) in %lu packets of %lu streams; "
-	       "recorded %lu, refused %lu, overwritten %lu, cut off %lu of which seen %lu; wrong %lu\n",
+	       "recorded %lu, refused %lu, overwritten %lu, cut off %lu of which seen %lu; wrong "
+	       "%lu\n",
 	       c.wrong ? "not ok" : "ok", plan->name, rounds,
 	       (double)(clock_monotonic_ns() - begin_ns) / 1e9, (long)c.events, (long)c.extended,
-	       (long)c.packets, (long)c.streams, (long)c.recorded, (long)c.refused,
-	       (long)c.missing, (long)c.unknown, (long)c.unknown_seen, (long)c.wrong);
+	       (long)c.packets, (long)c.streams, (long)c.recorded, (long)c.refused, (long)c.missing,
+	       (long)c.unknown, (long)c.unknown_seen, (long)c.wrong);
 	fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "seconds", required_argument, NULL, 's' }, { "seed", required_argument, NULL, 'e' },
-		{ "only", required_argument, NULL, 'o' },    { "lives", required_argument, NULL, 'l' },
+		{ "seconds", required_argument, NULL, 's' },
+		{ "seed", required_argument, NULL, 'e' },
+		{ "only", required_argument, NULL, 'o' },
+		{ "lives", required_argument, NULL, 'l' },
 		{ NULL, 0, NULL, 0 },
 	};
 	uint64_t seed = clock_monotonic_ns();
@@ -502,7 +507,7 @@ int main(int argc, char **argv)
 		shares += only && !strstr(plans[i].name, only) ? 0 : plans[i].share;
 	for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
 		if (!only || strstr(plans[i].name, only))
-			run_plan(&plans[i], &clock, seed, seconds * plans[i].share / (shares ? shares : 1),
-				 lives);
+			run_plan(&plans[i], &clock, seed,
+				 seconds * plans[i].share / (shares ? shares : 1), lives);
 	return test_status();
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torture/step.c - a writer is stopped at every single instruction of an event, and there things happen.
+ * torture/step.c - a writer is stopped at every single instruction of an event, and there things
+ *happen.
  *
  *	torture_step [--stride N] [--only WORD]
  *
- * The kernel does not let one step through a restartable sequence: each step would abort it.  So the
- * writer uses an area that the kernel does not know, and the tracer, this program, does the kernel's
- * part on it: what interrupts a sequence sets the instruction pointer to its abort address.
+ * The kernel does not let one step through a restartable sequence: each step would abort it.  So
+ *the writer uses an area that the kernel does not know, and the tracer, this program, does the
+ *kernel's part on it: what interrupts a sequence sets the instruction pointer to its abort address.
  *
  * For each way of writing and each situation the writer is first stepped through once, and at each
  * instruction a copy of the pool is drained: what was recorded must be there, and the event that is
- * being written must appear once, at one instruction.  Then, for each kind of interruption, a new writer
- * is run up to each instruction (with --stride N: every N-th), interrupted there, and lives on or not;
- * all is drained and held against the ledger.  All of it takes minutes; the suite takes a stride.
+ * being written must appear once, at one instruction.  Then, for each kind of interruption, a new
+ *writer is run up to each instruction (with --stride N: every N-th), interrupted there, and lives
+ *on or not; all is drained and held against the ledger.  All of it takes minutes; the suite takes a
+ *stride.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -52,10 +54,13 @@ static const char *const situation_names[] = { "an open chunk",	   "the first ev
 enum { SITUATIONS = sizeof situation_names / sizeof *situation_names };
 
 enum interruption { SIGNAL, SIGNAL_MOVES, MOVE, KILL, OTHER_WRITES, OTHER_FILLS, EACH_STEP };
-static const char *const interruption_names[] = {
-	"a signal whose handler writes", "a signal that ends on another CPU", "a migration", "SIGKILL",
-	"another process writes",	 "another process fills the pool",    "aborted at every step"
-};
+static const char *const interruption_names[] = { "a signal whose handler writes",
+						  "a signal that ends on another CPU",
+						  "a migration",
+						  "SIGKILL",
+						  "another process writes",
+						  "another process fills the pool",
+						  "aborted at every step" };
 enum { INTERRUPTIONS = sizeof interruption_names / sizeof *interruption_names };
 
 static const struct way {
@@ -68,8 +73,9 @@ static const struct way {
 
 /* Shared with the writer. */
 struct control {
-	struct rseq_area *area; /* the writer's; of the same address here, but not the same memory */
-	int phase; /* 1 from before the event on, 2 when it is done */
+	struct rseq_area
+		*area; /* the writer's; of the same address here, but not the same memory */
+	int phase;     /* 1 from before the event on, 2 when it is done */
 	enum interruption handler;
 	int handled;
 };
@@ -77,8 +83,9 @@ struct control {
 static struct control *control;
 static struct ledger *ledger;
 static struct abi_pool shape;
-static struct pool pool; /* ours; a writer takes one of its own */
-static void *pool_copy;
+static struct pool pool;  /* ours; a writer takes one of its own */
+static void *pool_copy;	  /* to be drained */
+static void *pool_before; /* as it was at the last look */
 static char trace_path[440];
 static struct verify_counts total;
 static uint64_t n_trials, n_aborted, n_steps;
@@ -109,9 +116,9 @@ static struct abi_chunk *open_chunk(const struct pool *p, enum ledger_form form)
 /* Events until the one of @w will not fit any more. */
 static void fill_chunk(struct pool *p, const struct way *w, uint32_t key)
 {
-	uint32_t size = w->form == LEDGER_STAMP	 ? 8 :
-			w->form == LEDGER_PLACED ? ledger_placed_size(w->n) :
-						   (uint32_t)sizeof(struct ledger_body) + w->n;
+	uint32_t size = w->form == LEDGER_STAMP	   ? 8
+			: w->form == LEDGER_PLACED ? ledger_placed_size(w->n)
+						   : (uint32_t)sizeof(struct ledger_body) + w->n;
 	struct abi_chunk *first;
 
 	ledger_write(ledger, p, key, w->form, w->n);
@@ -134,8 +141,9 @@ static void install_empty(struct pool *p)
 
 static void come_into(struct pool *p, enum situation s, const struct way *w)
 {
-	int64_t ago = s == LONG_AGO ? 5 * SECOND_NS :
-		      s == TOO_OLD || s == EMPTY_TOO_OLD ? 1200 * SECOND_NS : 0;
+	int64_t ago = s == LONG_AGO			   ? 5 * SECOND_NS
+		      : s == TOO_OLD || s == EMPTY_TOO_OLD ? 1200 * SECOND_NS
+							   : 0;
 
 	shift_clock(p, -ago);
 	if (s == EMPTY_TOO_OLD)
@@ -233,7 +241,7 @@ static void interrupt(pid_t pid)
 	struct {
 		uint32_t version, flags;
 		uint64_t start, length, abort;
-	} *cs; /* of the same program: at the same address here */
+	} * cs; /* of the same program: at the same address here */
 	char *area = (char *)control->area;
 	struct user_regs_struct r;
 
@@ -299,33 +307,47 @@ static bool look_at_copy(void)
 	uint64_t seen = total.unknown_seen, events = total.events;
 	struct pool copy;
 
-	memcpy(pool_copy, pool.shared, shape.size);
+	memcpy(pool_before, pool.shared, shape.size);
+	memcpy(pool_copy, pool_before, shape.size);
 	if (pool_attach(&copy, pool_copy, shape.size, (uint32_t)getpid()))
 		abort();
 	drain_rest(open_drain(&copy));
 	if (total.unknown_seen != seen)
 		return true;
-	/* Its call has returned, or it was not attempted: then the last attempted is not unknown. */
+	/* Its call has returned, or it was not attempted: then the last attempted is not unknown.
+	 */
 	return total.events - events == ledger->accounts[KEY_WRITER].attempted;
+}
+
+/* Most instructions change nothing that others can see. */
+static bool has_changed(struct ledger_account *a)
+{
+	bool same = !memcmp(pool_before, pool.shared, shape.size) &&
+		    !memcmp(a, &ledger->accounts[KEY_WRITER], sizeof *a);
+
+	*a = ledger->accounts[KEY_WRITER];
+	return !same;
 }
 
 static void step_through(enum situation s, const struct way *w)
 {
 	pid_t pid = start_writer(s, w);
-	uint32_t before = ledger->accounts[KEY_WRITER].attempted;
-	int appeared = 0, steps = 0;
+	struct ledger_account a = ledger->accounts[KEY_WRITER];
+	uint32_t before = a.attempted;
 	bool was_there = false, goes_on;
+	int appeared = 0;
 
 	do {
 		goes_on = step(pid);
-		bool is_there = load(&ledger->accounts[KEY_WRITER].attempted) > before &&
-				look_at_copy();
+		bool is_there = was_there;
 
+		if (load(&ledger->accounts[KEY_WRITER].attempted) > before &&
+		    (has_changed(&a) || !goes_on))
+			is_there = look_at_copy();
 		appeared += is_there && !was_there;
 		if (was_there && !is_there)
 			verify_wrong(&total, "the event disappeared");
 		was_there = is_there;
-		steps++;
 	} while (goes_on);
 	live_on(pid, 0);
 	if (appeared != (s != NOTHING_FREE))
@@ -416,7 +438,8 @@ static bool try_at(int k, enum situation s, const struct way *w, enum interrupti
 	return goes_on;
 }
 
-static void try_everywhere(enum situation s, const struct way *w, enum interruption what, int stride)
+static void try_everywhere(enum situation s, const struct way *w, enum interruption what,
+			   int stride)
 {
 	static int phase;
 	uint64_t before = total.wrong;
@@ -458,13 +481,15 @@ static void make_pool(void)
 	shape.size = abi_pool_size(shape.n_slots, CHUNKS, CHUNK_SHIFT);
 	if (clock_init(&shape.clock, NULL) || shape.clock.kind != ABI_CLOCK_TSC)
 		skip("the write path needs the time stamp counter");
-	shape.clock.offset_ns += 7200 * SECOND_NS; /* there is time before the start of the machine */
+	shape.clock.offset_ns +=
+		7200 * SECOND_NS; /* there is time before the start of the machine */
 	memory = mmap(NULL, shape.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pool_copy = malloc(shape.size);
-	control = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		       0);
+	pool_before = malloc(shape.size);
+	control = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
 	ledger = ledger_open(KEYS, LIMIT);
-	if (memory == MAP_FAILED || control == MAP_FAILED || !ledger || !pool_copy)
+	if (memory == MAP_FAILED || control == MAP_FAILED || !ledger || !pool_copy || !pool_before)
 		abort();
 	pool_format(memory, &shape);
 	if (pool_attach(&pool, memory, shape.size, (uint32_t)getpid()))
@@ -499,10 +524,11 @@ int main(int argc, char **argv)
 			if (!only || strstr(ways[i].name, only) || strstr(situation_names[s], only))
 				try_all((enum situation)s, &ways[i], stride);
 	rmdir(base);
-	printf("# %lu instructions stepped, %lu interruptions, %lu sequences sent back\n", (long)n_steps,
-	       (long)n_trials, (long)n_aborted);
+	printf("# %lu instructions stepped, %lu interruptions, %lu sequences sent back\n",
+	       (long)n_steps, (long)n_trials, (long)n_aborted);
 	ledger_close(ledger);
 	free(pool_copy);
+	free(pool_before);
 	return test_status();
 }
 #endif

@@ -68,7 +68,8 @@ static int64_t check_payload(struct walk *w, uint32_t id, uint32_t key, uint32_t
 	struct ledger_body b;
 	size_t size = id == LEDGER_EMPTY ? 0 : id == LEDGER_STAMP ? 8 : sizeof b;
 
-	if ((id != LEDGER_EMPTY && id != LEDGER_STAMP && id != LEDGER_BODY && id != LEDGER_PLACED) ||
+	if ((id != LEDGER_EMPTY && id != LEDGER_STAMP && id != LEDGER_BODY &&
+	     id != LEDGER_PLACED) ||
 	    room < size)
 		return -1;
 	memset(&b, 0, sizeof b);
@@ -143,16 +144,16 @@ static size_t walk_packet(struct walk *w, const uint8_t *p, size_t room,
 	    h.packet_bits % 8 || h.packet_bits / 8 < sizeof h || h.packet_bits / 8 > room)
 		return 0;
 	if (h.begin_ns > h.end_ns || h.begin_ns < before->end_ns)
-		verify_wrong(w->c, "%s: packet from %lu to %lu after one that ended at %lu", w->name,
-			     (long)h.begin_ns, (long)h.end_ns, (long)before->end_ns);
+		verify_wrong(w->c, "%s: packet from %lu to %lu after one that ended at %lu",
+			     w->name, (long)h.begin_ns, (long)h.end_ns, (long)before->end_ns);
 	if (h.discarded < before->discarded)
 		verify_wrong(w->c, "%s: the number of lost events shrinks", w->name);
-	if (!is_first && h.cpu != before->cpu && h.cpu != ABI_CPU_UNKNOWN && !strncmp(w->name, "cpu", 3))
+	if (!is_first && h.cpu != before->cpu && h.cpu != ABI_CPU_UNKNOWN &&
+	    !strncmp(w->name, "cpu", 3))
 		verify_wrong(w->c, "%s: another CPU's packet", w->name);
-	if (is_first ? h.sequence && !(w->flags & VERIFY_FLIGHT_RECORDER) :
-		       h.sequence <= before->sequence ||
-			       (h.sequence != before->sequence + 1 &&
-				!(w->flags & VERIFY_FLIGHT_RECORDER)))
+	if (is_first ? h.sequence && !(w->flags & VERIFY_FLIGHT_RECORDER)
+		     : h.sequence <= before->sequence || (h.sequence != before->sequence + 1 &&
+							  !(w->flags & VERIFY_FLIGHT_RECORDER)))
 		verify_wrong(w->c, "%s: packet %lu after %ld", w->name, (long)h.sequence,
 			     is_first ? -1 : (long)before->sequence);
 	t = h.begin_ns;
@@ -187,7 +188,8 @@ static void walk_stream(struct walk *w, int dir, const char *name)
 	for (at = 0; at < (size_t)st.st_size && n; at += n)
 		n = walk_packet(w, bytes + at, (size_t)st.st_size - at, &before);
 	if (!n)
-		verify_wrong(w->c, "%s: no packet at byte %zu of %zu", name, at, (size_t)st.st_size);
+		verify_wrong(w->c, "%s: no packet at byte %zu of %zu", name, at,
+			     (size_t)st.st_size);
 	munmap((void *)bytes, (size_t)st.st_size);
 	w->c->discarded += before.discarded;
 	w->c->streams++;
@@ -215,8 +217,8 @@ static void check_order(struct walk *w)
 		if (a->seq == b->seq)
 			verify_wrong(w->c, "event %u of key %u is there twice", b->seq, b->key);
 		if (b->t_ns < a->t_ns || (a->stream == b->stream && b->place < a->place))
-			verify_wrong(w->c, "event %u of key %u comes before event %u", b->seq, b->key,
-				     a->seq);
+			verify_wrong(w->c, "event %u of key %u comes before event %u", b->seq,
+				     b->key, a->seq);
 	}
 }
 
@@ -243,7 +245,8 @@ static void check_account(struct walk *w, const struct ledger *l, uint32_t key, 
 			verify_wrong(w->c, "event %u of key %u (of %u) is missing", seq, key, n);
 	}
 	for (; *i < w->n && w->events[*i].key == key; ++*i)
-		verify_wrong(w->c, "event %u of key %u, which nobody wrote", w->events[*i].seq, key);
+		verify_wrong(w->c, "event %u of key %u, which nobody wrote", w->events[*i].seq,
+			     key);
 }
 
 /* Whatever a flight recorder has forgotten, it knows the last. */
@@ -279,7 +282,8 @@ void verify_trace(struct verify_counts *c, const char *path, const struct ledger
 	struct dirent *e;
 
 	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.' && strcmp(e->d_name, "metadata") && strcmp(e->d_name, "index"))
+		if (e->d_name[0] != '.' && strcmp(e->d_name, "metadata") &&
+		    strcmp(e->d_name, "index"))
 			walk_stream(&w, dirfd(d), e->d_name);
 	if (d)
 		closedir(d);

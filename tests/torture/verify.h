@@ -2,8 +2,8 @@
 /*
  * torture/verify.h - a trace held against the ledger of those who wrote it.
  *
- * The trace is decoded here from its bytes, by none of the project's readers: what is proved is what is
- * in the files.  What is found wrong is printed (the first few) and counted.
+ * The trace is decoded here from its bytes, by none of the project's readers: what is proved is
+ * what is in the files.  What is found wrong is printed (the first few) and counted.
  */
 #ifndef TORTURE_VERIFY_H
 #define TORTURE_VERIFY_H
@@ -14,17 +14,17 @@
 #include "ledger.h"
 
 struct verify_counts {
-	uint64_t events, packets, streams, extended; /* in the trace */
+	uint64_t events, packets, streams, extended;	   /* in the trace */
 	uint64_t recorded, refused, unknown, unknown_seen; /* in the ledger */
-	uint64_t missing; /* flight recorder: recorded, overwritten since */
+	uint64_t missing;   /* flight recorder: recorded, overwritten since */
 	uint64_t discarded; /* lost, as the packets tell */
 	uint64_t wrong;
 };
 
 enum { VERIFY_FLIGHT_RECORDER = 1 }; /* events and whole packets may be missing */
 
-/* verify_trace - add what is found in the trace at @path to @c.  @l may be NULL: the events are only
- * checked to be whole and in order. */
+/* verify_trace - add what is found in the trace at @path to @c.  @l may be NULL: the events are
+ * only checked to be whole and in order. */
 void verify_trace(struct verify_counts *c, const char *path, const struct ledger *l, int flags);
 
 /* verify_wrong - count and print what the caller found wrong itself. */

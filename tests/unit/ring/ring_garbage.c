@@ -3,9 +3,9 @@
  * unit/ring/ring_garbage.c - whatever lies in the words that programs share, writers and drain stay
  * inside the pool.
  *
- * The pool lies between two pages that nobody may touch; its constants are checked once and copied, all
- * else is overwritten with random bytes, between and while events are written and drained.  A write or
- * read outside is a fault.
+ * The pool lies between two pages that nobody may touch; its constants are checked once and copied,
+ * all else is overwritten with random bytes, between and while events are written and drained.  A
+ * write or read outside is a fault.
  */
 #include <signal.h>
 #include <stdlib.h>

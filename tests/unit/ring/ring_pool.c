@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unit/ring/ring_pool.c - chunks are claimed in order, unsound pools are refused, schemas are kept. */
+/* unit/ring/ring_pool.c - chunks are claimed in order, unsound pools are refused, schemas are kept.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -116,11 +117,11 @@ static void unsound_headers_are_refused(void)
 	struct pool p = pool_for_test(4, false), q;
 	struct abi_pool *s = memory;
 
-#define REFUSED_WITH(field, value)                                         \
-	do {                                                               \
-		s->field = (value);                                        \
-		is(pool_attach(&q, memory, shape.size, 1), -EPROTO);       \
-		*s = shape;                                                \
+#define REFUSED_WITH(field, value)                                                                 \
+	do {                                                                                       \
+		s->field = (value);                                                                \
+		is(pool_attach(&q, memory, shape.size, 1), -EPROTO);                               \
+		*s = shape;                                                                        \
 	} while (0)
 	is(pool_attach(&q, memory, 100, 1), -EPROTO);
 	is(pool_attach(&q, memory, shape.size - 1, 1), -EPROTO);
