@@ -241,7 +241,7 @@ static void print_names(const struct summary *s, enum trace_domain domain)
 	for (uint32_t i = 0; i < s->n_event_names; i++)
 		if (s->events[i].domain == domain) {
 			if (shown < 6)
-				fprintf(stderr, "%s%s %llu", shown ? ", " : "                ",
+				fprintf(stderr, "%s%.60s %llu", shown ? ", " : "                ",
 				       s->events[i].name, (unsigned long long)s->events[i].n);
 			n += shown++ >= 6;
 		}
@@ -269,7 +269,12 @@ static void print_sources(const struct arguments *a, const struct recorder_resul
 	fprintf(stderr, "  applications  %llu event%s from %u program%s, %s",
 	       (unsigned long long)count_domain(s, TRACE_UST), plural(count_domain(s, TRACE_UST)),
 	       r->programs, plural(r->programs), cmd_size_text(r->app_bytes, size));
-	print_lost(r->app_lost, "more memory: -b 256M, or fewer events: -e");
+	if (r->app_unwritten)
+		fprintf(stderr, ", %s of events NOT WRITTEN", cmd_size_text(r->app_unwritten, size));
+	if (r->app_unwritten && !r->app_lost)
+		fputc('\n', stderr);
+	else
+		print_lost(r->app_lost, "more memory: -b 256M, or fewer events: -e");
 	print_names(s, TRACE_UST);
 	if (r->kernel_recorded) {
 		fprintf(stderr, "  kernel        %llu event%s, %s",
@@ -325,7 +330,7 @@ static int record(struct arguments *a)
 		return cmd_error(a->verb, "%s", d.text);
 	if (!a->quiet)
 		print_summary(a, &result);
-	if (result.trouble.text[0])
+	if (result.trouble.text[0] && strcmp(result.trouble.text, end.text) != 0)
 		cmd_error(a->verb, "%s", result.trouble.text);
 	if (end_err)
 		return cmd_error(a->verb, "%s", end.text);

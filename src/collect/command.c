@@ -37,6 +37,8 @@ static _Noreturn void run_child(const struct command_options *o, int wait_fd, in
 	if (read(wait_fd, &go, 1) != 1)
 		_exit(127); /* abandoned */
 	set_environment(o);
+	setrlimit(RLIMIT_NOFILE, o->files);
+	sigaction(SIGXFSZ, o->file_size, NULL);
 	sigprocmask(SIG_SETMASK, o->mask, NULL);
 	execvp(o->argv[0], o->argv);
 	e = errno;

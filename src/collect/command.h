@@ -10,6 +10,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/diag.h"
@@ -28,6 +29,8 @@ struct command_options {
 	const char *library; /* DUET_LIBRARY, or NULL */
 	const char *preload; /* put in front of LD_PRELOAD, or NULL */
 	const sigset_t *mask; /* its signal mask */
+	const struct rlimit *files; /* its RLIMIT_NOFILE */
+	const struct sigaction *file_size; /* what it does on SIGXFSZ */
 };
 
 /* command_prepare - fork; the child waits before its exec. */

@@ -538,6 +538,20 @@ static int write_seen(struct drain *d, uint32_t n, bool partial, struct diag *di
 	return err;
 }
 
+/* Bytes of events that were seen and are not in the file. */
+static uint64_t count_unwritten(const struct drain *d, const struct seen *s, const struct seen *end)
+{
+	uint64_t n = 0;
+
+	for (; s < end; s++) {
+		uint64_t read = load(&pool_chunk_at(d->pool, s->index)->read);
+
+		read = read < s->read ? s->read : read;
+		n += read < s->position ? s->position - read : 0;
+	}
+	return n;
+}
+
 int drain_pass(struct drain *d, bool partial, struct diag *diag)
 {
 	uint32_t used, n;
@@ -552,6 +566,7 @@ int drain_pass(struct drain *d, bool partial, struct diag *diag)
 		err = drain_write_names(d, d->state.lost, diag);
 	if (!err)
 		err = write_seen(d, n, partial, diag);
+	d->unwritten = err ? count_unwritten(d, d->seen, d->seen + n) : 0;
 	store(&d->pool->shared->exhausted, 0);
 	return err ? err : (int)used;
 }
@@ -579,18 +594,26 @@ static int tell_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 int drain_finish(struct drain *d, uint64_t lost_outside, struct diag *diag)
 {
 	uint64_t lost = lost_outside;
-	int err = 0;
+	int first = 0, err;
 
-	for (uint32_t i = 0; i < d->pool->n_cpus && !err; i++)
-		err = tell_lost(d, i, diag);
+	for (uint32_t i = 0; i < d->pool->n_cpus; i++) {
+		err = tell_lost(d, i, first ? NULL : diag);
+		first = first ? first : err;
+	}
 	for (uint32_t i = d->pool->n_cpus; i < d->pool->n_slots; i++)
 		lost += drain_slot_lost(d, i);
-	return err ? err : drain_write_names(d, lost, diag);
+	err = drain_write_names(d, lost, first ? NULL : diag);
+	return first ? first : err;
 }
 
 uint64_t drain_bytes(const struct drain *d)
 {
 	return d->sink.bytes;
+}
+
+uint64_t drain_unwritten(const struct drain *d)
+{
+	return d->unwritten;
 }
 
 uint64_t drain_lost(const struct drain *d)

@@ -84,6 +84,8 @@ int drain_finish(struct drain *d, uint64_t lost_outside, struct diag *diag);
 
 /* Bytes in the file so far. */
 uint64_t drain_bytes(const struct drain *d);
+/* Bytes of events that the last pass, or drain_flight, found and failed to write. */
+uint64_t drain_unwritten(const struct drain *d);
 /* Events refused so far, over all slots. */
 uint64_t drain_lost(const struct drain *d);
 

@@ -210,5 +210,10 @@ int drain_flight(struct drain *d, struct diag *diag)
 	uint64_t cut_ns;
 	int err = drain_copy(d, &all, &cut_ns, diag);
 
-	return err ? err : drain_write_copied(d, 0, UINT64_MAX, diag);
+	if (!err)
+		err = drain_write_copied(d, 0, UINT64_MAX, diag);
+	/* The last that was begun is one that failed. */
+	for (uint32_t i = d->n_written - !!d->n_written; err && i < d->n_copied; i++)
+		d->unwritten += d->seen[i].position - d->seen[i].read;
+	return err;
 }

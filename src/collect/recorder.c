@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -51,6 +52,8 @@ struct recorder {
 	uint32_t interrupts;
 	sigset_t old_mask;
 	bool mask_changed;
+	struct sigaction old_file_size;
+	struct rlimit old_files;
 	bool owns_directory; /* it was empty, */
 	bool made_directory; /* or not there */
 	struct recorder_result result;
@@ -146,6 +149,20 @@ static int open_parts(struct recorder *r, struct diag *d)
 					       .output = r->o.path };
 	return err;
 }
+
+/* A file for each stream and its index: on large machines more than the usual 1024.  One that grows
+ * beyond `ulimit -f` is like a full disk, not deadly.  The command gets what we had. */
+static void raise_limits(struct recorder *r)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct rlimit most;
+
+	sigaction(SIGXFSZ, &ignore, &r->old_file_size);
+	getrlimit(RLIMIT_NOFILE, &r->old_files);
+	most = (struct rlimit){ r->old_files.rlim_max, r->old_files.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &most);
+}
+
 int recorder_open(struct recorder **out, const struct recorder_options *o, struct diag *d)
 {
 	struct recorder *r = calloc(1, sizeof *r);
@@ -165,6 +182,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 	r->session.dir = r->session.pool_fd = r->session.listen_fd = -1;
 	r->epoll = r->timer = r->signals = -1;
 	r->command.pid = -1;
+	raise_limits(r);
 	r->made_directory = access(o->path, F_OK);
 	err = make_directory(o->path, d);
 	r->owns_directory = !err;
@@ -203,6 +221,7 @@ static int open_loop(struct recorder *r, struct diag *d)
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP); /* the terminal is gone: nobody can say Ctrl-C any more */
 	sigaddset(&mask, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
 	r->mask_changed = true;
@@ -274,7 +293,9 @@ static int start(struct recorder *r, struct diag *d)
 					     .session = r->o.session,
 					     .library = r->o.library,
 					     .preload = r->o.preload,
-					     .mask = &r->old_mask };
+					     .mask = &r->old_mask,
+					     .files = &r->old_files,
+					     .file_size = &r->old_file_size };
 
 		err = command_prepare(&r->command, &c, d);
 	}
@@ -337,7 +358,7 @@ static void on_signal(struct recorder *r)
 	struct signalfd_siginfo s;
 
 	while (read(r->signals, &s, sizeof s) == (ssize_t)sizeof s) {
-		if (s.ssi_signo == SIGTERM)
+		if (s.ssi_signo == SIGTERM || s.ssi_signo == SIGHUP)
 			r->stop = true;
 		else if (s.ssi_signo == SIGINT && (r->command.pid <= 0 || ++r->interrupts > 1))
 			r->stop = true;
@@ -384,11 +405,14 @@ static void on_door(struct recorder *r, int i)
 		on_request(r, &m);
 }
 
+/* So many at a time: a crowd at the door keeps nobody from the timer. */
 static void on_listen(struct recorder *r)
 {
-	int i;
+	for (int n = 0; n < SESSION_DOORS; n++) {
+		int i = session_accept(&r->session, clock_monotonic_ns());
 
-	while ((i = session_accept(&r->session, clock_monotonic_ns())) >= 0) {
+		if (i < 0)
+			return;
 		watch(r, r->session.doors[i].fd, (uint32_t)i, NULL);
 		on_door(r, i); /* who connects asks at once */
 	}
@@ -428,8 +452,9 @@ int recorder_run(struct recorder *r, struct diag *d)
 
 static int finish_apps(struct recorder *r, struct diag *d)
 {
-	int err;
+	int err, finish_err;
 
+	session_withdraw(&r->session);
 	r->lost_outside += apps_release(r->session.dir, r->session.file.name, r->session.file.epoch);
 	if (r->o.flight_recorder)
 		err = drain_flight(r->drain, d);
@@ -441,11 +466,11 @@ static int finish_apps(struct recorder *r, struct diag *d)
 			if (err)
 				break;
 		}
-	if (!err)
-		err = drain_finish(r->drain, r->lost_outside, d);
+	finish_err = drain_finish(r->drain, r->lost_outside, err ? NULL : d);
+	r->result.app_unwritten = drain_unwritten(r->drain);
 	r->result.app_bytes = drain_bytes(r->drain);
 	r->result.app_lost = drain_lost(r->drain) + r->lost_outside;
-	return err;
+	return err ? err : finish_err;
 }
 
 static int finish_kernel(struct recorder *r, struct diag *d)
@@ -483,6 +508,8 @@ static void close_all(struct recorder *r)
 		close(r->signals);
 	if (r->mask_changed)
 		sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
+	setrlimit(RLIMIT_NOFILE, &r->old_files);
+	sigaction(SIGXFSZ, &r->old_file_size, NULL);
 }
 
 int recorder_finish(struct recorder *r, struct recorder_result *result, struct diag *d)
@@ -501,6 +528,7 @@ int recorder_finish(struct recorder *r, struct recorder_result *result, struct d
 		err = finish_apps(r, d);
 		record_clocks(r);
 	} else if (r->session.dir >= 0) {
+		session_withdraw(&r->session);
 		apps_release(r->session.dir, r->session.file.name, r->session.file.epoch);
 	}
 	r->result.programs = r->session.n_joined;

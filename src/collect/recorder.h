@@ -41,6 +41,7 @@ struct recorder_options {
 struct recorder_result {
 	uint64_t duration_ns;
 	uint64_t app_bytes, app_lost;
+	uint64_t app_unwritten; /* bytes of events that the disk did not take */
 	uint64_t kernel_events, kernel_bytes, kernel_lost;
 	uint32_t programs; /* that joined */
 	int status; /* of the command, as waitpid gives it; 0 without one */
@@ -49,13 +50,14 @@ struct recorder_result {
 	struct diag trouble; /* the first thing that went wrong on the way, or "" */
 };
 
-/* recorder_open - make everything ready; nothing runs yet.  Returns 0 or -errno. */
+/* recorder_open - make everything ready; nothing runs yet.  Until recorder_finish the process may have
+ * as many files as it may ask for, and survives RLIMIT_FSIZE.  Returns 0 or -errno. */
 int recorder_open(struct recorder **r, const struct recorder_options *o, struct diag *d);
 
 /*
- * recorder_run - record until the command ends, or a SIGINT or SIGTERM comes.
+ * recorder_run - record until the command ends, or a SIGINT, SIGTERM or SIGHUP comes.
  *
- * Blocks both signals and SIGCHLD in the calling thread and takes them through a descriptor.  With a
+ * Blocks these signals and SIGCHLD in the calling thread and takes them through a descriptor.  With a
  * command the first SIGINT is left to it (a terminal sends it to both); the second ends the recording.
  */
 int recorder_run(struct recorder *r, struct diag *d);

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What may happen to a recording from outside: disks that fill, limits, terminals that go, files and
+visitors that do not belong where they are.
+
+usage: trouble.py DUET PROGRAM LIBDUET
+"""
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+duet, program, library = sys.argv[1:4]
+work = tempfile.mkdtemp(prefix="duet-trouble-")
+run = work + "/run"
+os.environ["DUET_RUNTIME_DIR"] = run
+os.environ["DUET_LIBRARY"] = library
+os.mkdir(run, 0o700)
+started = []
+failures = 0
+NO_LIMIT = resource.RLIM_INFINITY
+
+
+def is_(got, want, what):
+    global failures
+    if got != want:
+        failures += 1
+        print("not ok: %s: got %.200r, wanted %.200r" % (what, got, want))
+
+
+def ok(condition, what, more=""):
+    global failures
+    if not condition:
+        failures += 1
+        print("not ok: %s %s" % (what, more))
+
+
+def start(*args, **more):
+    p = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    started.append(p)
+    return p
+
+
+def start_program(*args, **more):
+    p = start(program, *args, **more)
+    is_(p.stdout.readline(), "ready\n", "the program runs")
+    return p
+
+
+def start_collector(trace, *args):
+    p = start(duet, "collect", "-o", work + "/" + trace, "-e", "trouble", *args)
+    for _ in range(500):
+        if os.path.exists(run + "/session-default"):
+            return p
+        time.sleep(0.01)
+    ok(False, "the collector starts")
+    return p
+
+
+def end(p, sig=signal.SIGTERM):
+    p.send_signal(sig)
+    try:
+        return p.communicate(timeout=20)[1]
+    except subprocess.TimeoutExpired:
+        p.kill()
+        return "does not end\n" + p.communicate()[1]
+
+
+def view(trace):
+    p = subprocess.run([duet, "view", "--json", work + "/" + trace], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, text=True)
+    is_(p.returncode, 0, "view " + p.stderr)
+    return [json.loads(line) for line in p.stdout.splitlines()]
+
+
+def numbers(trace, event):
+    return [e["fields"]["n"] for e in view(trace) if e["event"] == event]
+
+
+def limit_files(p, size):
+    resource.prlimit(p.pid, resource.RLIMIT_FSIZE, (size, NO_LIMIT))
+
+
+def strange_files_in_the_runtime_directory_stop_nobody():
+    for name in ("session-default", "session-pipe", "app-4194305"):
+        os.mkfifo(run + "/" + name)
+    for name in ("session-empty", "app-4194306", "sock-file"):
+        open(run + "/" + name, "w").close()
+    for name in ("session-noise", "app-4194307"):
+        with open(run + "/" + name, "wb") as f:
+            f.write(os.urandom(5000))
+    os.symlink("/etc/passwd", run + "/session-link")
+    os.mkdir(run + "/session-directory")
+    p = start_program(env=dict(os.environ, DUET_TRACE="1"))
+    end(p)
+    done = subprocess.run([duet, "list"], stdout=subprocess.PIPE, timeout=20)
+    is_(done.returncode, 0, "list")
+    left = sorted(set(os.listdir(run)) - {"app-%d" % p.pid})
+    is_(left, ["session-directory"], "they are swept up")
+    os.rmdir(run + "/session-directory")
+
+
+def a_limit_on_file_sizes_does_not_kill_the_traced():
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, NO_LIMIT))
+    p = start_program(preexec_fn=limit)
+    end(p)
+    is_(p.returncode, -signal.SIGTERM, "it ends as it was told")
+
+
+def a_full_disk_costs_what_did_not_fit_and_no_more():
+    c = start_collector("full")
+    p = start_program("first")
+    time.sleep(0.3)
+    limit_files(c, 20000)
+    time.sleep(3)
+    end(p)
+    said = end(c)
+    is_(c.returncode, 2, "the status tells")
+    ok("NOT WRITTEN" in said and "File too large" in said, "and the summary", said)
+    got = numbers("full", "trouble:first")
+    ok(got[:100] == list(range(100)) and got == sorted(set(got)), "what fitted is in order")
+    ok(len(got) < 2500, "not all did", str(len(got)))
+
+
+def a_disk_that_has_room_again_gets_all_of_it():
+    c = start_collector("again")
+    p = start_program("first")
+    time.sleep(0.3)
+    limit_files(c, 1000)  # neither packets nor a new class fit
+    q = start_program("second")
+    time.sleep(2.2)
+    limit_files(c, NO_LIMIT)
+    time.sleep(0.3)
+    end(p)
+    end(q)
+    said = end(c)
+    ok("none lost" in said and "NOT WRITTEN" not in said, "nothing is lost", said)
+    for event in ("trouble:first", "trouble:second"):
+        got = numbers("again", event)
+        is_(got, list(range(len(got))), event)
+        ok(len(got) > 500, "all of " + event, str(len(got)))
+
+
+def a_terminal_that_goes_ends_the_recording_well():
+    c = start_collector("hangup")
+    p = start_program()
+    time.sleep(0.2)
+    said = end(c, signal.SIGHUP)
+    is_((c.returncode, os.listdir(run)), (0, ["app-%d" % p.pid]), "the end, and what it leaves: " + said)
+    end(p)
+    ok(len(numbers("hangup", "trouble:first")) > 50, "all is there")
+
+
+def the_command_has_the_limits_duet_had():
+    for soft in (64, 1024):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, 4096))
+        p = subprocess.run([duet, "record", "--no-kernel", "-q", "-o", work + "/limits%d" % soft, "--",
+                            "sh", "-c", "ulimit -S -n; grep SigIgn /proc/self/status"],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
+        ignored = [l for l in open("/proc/self/status") if l.startswith("SigIgn")]
+        xfsz = 1 << (signal.SIGXFSZ - 1)
+        said = p.stdout.split()
+        is_((p.returncode, said[0]), (0, str(soft)), "files: " + p.stderr)
+        is_(int(said[-1], 16) & xfsz, 0, "SIGXFSZ kills it as ever")
+
+
+def signals_do_not_keep_a_program_from_its_collector():
+    c = start_collector("signals")
+    c.send_signal(signal.SIGSTOP)
+    p = start_program("first", "timer")
+    time.sleep(0.2)
+    c.send_signal(signal.SIGCONT)
+    time.sleep(0.5)
+    end(p)
+    said = end(c)
+    got = numbers("signals", "trouble:first")
+    is_(got, list(range(len(got))), "from the first event on: " + said)
+    ok(len(got) > 100 and "none lost" in said, "all are there", said)
+
+
+def visitors_who_say_nothing_keep_nobody_out():
+    c = start_collector("crowd")
+    crowd = []
+    for _ in range(300):
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.connect(run + "/sock-default")
+        crowd.append(s)
+    for s in crowd[::7]:
+        try:
+            s.send(os.urandom(80))
+        except OSError:
+            pass
+    p = start_program()
+    time.sleep(0.3)
+    is_(len(os.listdir("/proc/%d/fd" % c.pid)) < 100, True, "they are not kept for ever")
+    end(p)
+    end(c)
+    for s in crowd:
+        s.close()
+    got = numbers("crowd", "trouble:first")
+    ok(got == list(range(len(got))) and len(got) > 100, "a program is recorded", str(got[:3]))
+
+
+def main():
+    for test in (strange_files_in_the_runtime_directory_stop_nobody,
+                 a_limit_on_file_sizes_does_not_kill_the_traced,
+                 a_full_disk_costs_what_did_not_fit_and_no_more,
+                 a_disk_that_has_room_again_gets_all_of_it,
+                 a_terminal_that_goes_ends_the_recording_well,
+                 the_command_has_the_limits_duet_had,
+                 signals_do_not_keep_a_program_from_its_collector,
+                 visitors_who_say_nothing_keep_nobody_out):
+        before = failures
+        test()
+        print("%s %s" % ("ok" if failures == before else "not ok", test.__name__.replace("_", " ")))
+    return failures > 0
+
+
+try:
+    status = main()
+finally:
+    for p in started:
+        if p.poll() is None:
+            p.send_signal(signal.SIGCONT)
+            p.kill()
+            p.wait()
+    shutil.rmtree(work, ignore_errors=True)
+sys.exit(status)
