@@ -346,10 +346,12 @@ static int add_threads(struct kernel *k, pid_t pid, uint64_t *check)
 
 int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
 {
-	pid_t *pids = realloc(k->pids, (size_t)(k->n_pids + 1) * sizeof *pids);
+	pid_t *pids = k->whole_machine ? NULL : realloc(k->pids, (size_t)(k->n_pids + 1) * sizeof *pids);
 	uint64_t before, now = 0;
 	int err = 0;
 
+	if (k->whole_machine)
+		return 0; /* naming one would leave out the others */
 	if (!pids)
 		return diag_fail(d, -ENOMEM, "no memory for pid %d", (int)pid);
 	k->pids = pids;
