@@ -10,10 +10,9 @@
  *   - a thread leaves a CPU on which another was running, or comes to one while it runs elsewhere
  *   - a thread is woken (sched_waking) that already waits for a CPU
  *
- * If that happens anywhere, only those are believed to whom something happened that is told of
+ * If that happens more than by accident, only those are believed to whom something happened that is told of
  * followed threads alone: a system call, an exec, an exit; or, if nothing of the kind was recorded,
- * those that never contradict themselves.  (A followed thread may: one switch in some thousands is
- * missing from recordings in which the kernel says that it lost nothing.)
+ * those that never contradict themselves.
  */
 #ifndef ANALYSIS_FOLLOW_H
 #define ANALYSIS_FOLLOW_H
@@ -24,6 +23,7 @@ struct follow_thread {
 	bool is_torn; /* contradicted itself */
 	bool has_own; /* what only followed threads have */
 	bool waits;
+	bool meets_idle;
 	uint32_t cpu; /* where it runs, plus 1 */
 };
 
@@ -40,7 +40,8 @@ struct follow {
 	struct follow_thread *threads;
 	struct follow_cpu *cpus;
 	uint32_t n_threads, n_cpus, n_cpu_rooms;
-	bool is_partial; /* some threads are not followed */
+	uint64_t n_switches, n_torn; /* contradictions */
+	bool is_partial; /* after follow_settle(): some threads are not followed */
 	bool has_own_kinds; /* so has_own means something */
 };
 
@@ -51,7 +52,10 @@ void follow_fini(struct follow *f);
 int64_t follow_see(struct follow *f, struct run *r, const struct trace_event *e, uint32_t thread);
 int64_t follow_lost(struct follow *f, const struct trace_event *e);
 
-/* follow_is_whole - at the end: whether all of @thread's switches are there. */
+/* follow_settle - judge, at the end. */
+void follow_settle(struct follow *f);
+
+/* follow_is_whole - then: whether all of @thread's switches are there. */
 bool follow_is_whole(const struct follow *f, uint32_t thread);
 
 #endif

@@ -221,6 +221,7 @@ static int settle(struct reading *r, bool by_process)
 	uint32_t kept = 0;
 	int err = 0;
 
+	follow_settle(&r->follow);
 	s->n_rows = r->n_rooms;
 	for (uint32_t i = 0; i < s->n_rows && !err; i++) {
 		struct sched_row *row = &s->rows[i];

@@ -18,6 +18,7 @@ static const struct {
 } questions[] = {
 	{ "syscalls", report_syscalls, ",process,", "system calls: errors, time, the slowest" },
 	{ "sched", report_sched, ",process,thread,", "scheduling: waits for a CPU, preemptions, the longest" },
+	{ "cpu", report_cpu, ",process,thread,", "CPU time by process and CPU, idle, interrupts" },
 };
 enum { N_QUESTIONS = sizeof questions / sizeof *questions };
 
@@ -27,7 +28,8 @@ static void help(void)
 	for (int i = 0; i < N_QUESTIONS; i++)
 		printf("  %-13s %s\n", questions[i].name, questions[i].what);
 	fputs("\n"
-	      "  --by WHAT     syscalls: process; sched: thread (default) or process\n"
+	      "  --by WHAT     syscalls: process; sched: thread (default) or process;\n"
+	      "                cpu: process (default) or thread\n"
 	      "  --slowest N   the N slowest, with their times in the trace (default: 5)\n"
 	      "  --limit N     at most N lines in a table (default: 30)\n"
 	      "  --json        one JSON object, for programs\n",

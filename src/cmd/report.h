@@ -15,6 +15,7 @@ struct report {
 };
 
 /* Each returns the exit status. */
+int report_cpu(const struct report *r);
 int report_sched(const struct report *r);
 int report_syscalls(const struct report *r);
 
