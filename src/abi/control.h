@@ -42,7 +42,8 @@ struct abi_control {
 	uint64_t lost; /* events that found no pool to go to */
 	char program[ABI_NAME_BYTES];
 	char session[ABI_NAME_BYTES]; /* written from outside */
-	uint8_t pad[4096 - 168];
+	uint32_t n_refused; /* sites that stay dormant, because nothing more fits */
+	uint8_t pad[4096 - 172];
 };
 _Static_assert(sizeof(struct abi_control) == 4096, "the events begin on the second page");
 

@@ -55,6 +55,9 @@ static int print_app(void *arg, struct app *a)
 	putchar('\n');
 	for (uint32_t i = 0; app_event(a, i, &e); i++)
 		print_event(&e);
+	if (a->page.n_refused)
+		printf("  and %u sites that cannot be recorded: a program has room for %d events\n",
+		       a->page.n_refused, ABI_EVENTS);
 	return 0;
 }
 

@@ -244,6 +244,7 @@ static bool copy_events(struct abi_control *to, const struct abi_control *from)
 	memcpy(t + ABI_CONTROL_TEXT_OFFSET, f + ABI_CONTROL_TEXT_OFFSET, text);
 	memcpy(to->session, from->session, sizeof to->session);
 	to->text_used = text;
+	to->n_refused = from->n_refused;
 	store_release(&to->n_events, n);
 	return true;
 }
@@ -444,8 +445,10 @@ static void register_site(struct duet_i_site *s)
 	if (s->data[0] || !describe(s, schema, sizeof schema))
 		return;
 	i = find_or_add_event(schema, strlen(schema));
-	if (i < 0)
+	if (i < 0) {
+		process.control->n_refused++;
 		return;
+	}
 	s->index = (uint32_t)i;
 	s->data[0] = s; /* known */
 	__atomic_store_n(&s->enabled, &process.events[i].enabled, __ATOMIC_RELEASE);

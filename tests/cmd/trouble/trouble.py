@@ -3,7 +3,7 @@
 """What may happen to a recording from outside: disks that fill, limits, terminals that go, files and
 visitors that do not belong where they are.
 
-usage: trouble.py DUET PROGRAM LIBDUET
+usage: trouble.py DUET PROGRAM MANY LIBDUET
 """
 import json
 import os
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-duet, program, library = sys.argv[1:4]
+duet, program, many, library = sys.argv[1:5]
 work = tempfile.mkdtemp(prefix="duet-trouble-")
 run = work + "/run"
 os.environ["DUET_RUNTIME_DIR"] = run
@@ -207,6 +207,15 @@ def visitors_who_say_nothing_keep_nobody_out():
     ok(got == list(range(len(got))) and len(got) > 100, "a program is recorded", str(got[:3]))
 
 
+def events_that_find_no_room_are_told():
+    p = start(many)
+    is_(p.stdout.readline(), "ready\n", "the program runs")
+    out = subprocess.run([duet, "list", "-p", str(p.pid)], stdout=subprocess.PIPE, text=True).stdout
+    end(p)
+    is_(out.count("many:e"), 4096, "those that do are there")
+    ok("and 904 sites that cannot be recorded" in out, "the others are counted", out[-100:])
+
+
 def main():
     for test in (strange_files_in_the_runtime_directory_stop_nobody,
                  a_limit_on_file_sizes_does_not_kill_the_traced,
@@ -215,7 +224,8 @@ def main():
                  a_terminal_that_goes_ends_the_recording_well,
                  the_command_has_the_limits_duet_had,
                  signals_do_not_keep_a_program_from_its_collector,
-                 visitors_who_say_nothing_keep_nobody_out):
+                 visitors_who_say_nothing_keep_nobody_out,
+                 events_that_find_no_room_are_told):
         before = failures
         test()
         print("%s %s" % ("ok" if failures == before else "not ok", test.__name__.replace("_", " ")))
