@@ -141,12 +141,12 @@ static int choose_given(struct snapshot_maker *s, const struct control_line *req
 
 /* ---------------------------------------------------------------- the end */
 
-static void forget(struct snapshot_maker *s)
+/* Everything but the asker, who is answered when all is done. */
+static void release(struct snapshot_maker *s)
 {
 	if (s->is_kernel_open)
 		kernel_snapshot_close(s->kernel, NULL);
 	drain_close(s->drain);
-	close(s->asker);
 	if (s->directory >= 0)
 		close(s->directory);
 	s->drain = NULL;
@@ -170,12 +170,13 @@ static void show_path(const struct snapshot_maker *s, struct diag *d)
 static void fail(struct snapshot_maker *s, struct diag *d)
 {
 	show_path(s, d);
-	control_refuse(s->asker, false, d->text);
 	if (*s->path)
 		files_remove(s->path);
 	if (*s->path && s->directory < 0)
 		rmdir(s->path);
-	forget(s);
+	release(s);
+	control_refuse(s->asker, false, d->text);
+	close(s->asker);
 }
 
 static void succeed(struct snapshot_maker *s)
@@ -187,9 +188,10 @@ static void succeed(struct snapshot_maker *s)
 	control_add_number(&t, "cut_ns", s->cut_ns + s->clock_offset_ns);
 	control_add_number(&t, "app_bytes", drain_bytes(s->drain));
 	control_add_number(&t, "kernel_bytes", s->kernel_bytes);
+	release(s);
 	control_send(s->asker, &t, -1);
+	close(s->asker);
 	text_fini(&t);
-	forget(s);
 }
 
 /* ---------------------------------------------------------------- the work */
