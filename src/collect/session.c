@@ -310,8 +310,9 @@ static ssize_t receive(int fd, struct session_message *m)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec v = { m->text, sizeof m->text - 1 };
+	/* CMSG_LEN, not CMSG_SPACE: in the padding there is room for a second one, which nobody would close. */
 	struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control,
-			    .msg_controllen = sizeof control };
+			    .msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t n = recvmsg(fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&h);
 

@@ -98,7 +98,7 @@ static int ask(int fd, struct abi_join_answer *answer, int64_t until_ns)
 	struct msghdr m = { .msg_iov = &v,
 			    .msg_iovlen = 1,
 			    .msg_control = &control,
-			    .msg_controllen = sizeof control };
+			    .msg_controllen = CMSG_LEN(sizeof(int)) }; /* one, not two */
 	ssize_t n;
 	int pool;
 

@@ -186,19 +186,23 @@ def signals_do_not_keep_a_program_from_its_collector():
 
 def visitors_who_say_nothing_keep_nobody_out():
     c = start_collector("crowd")
+    fds0 = [os.readlink("/proc/%d/fd/%s" % (c.pid, fd))
+            for fd in os.listdir("/proc/%d/fd" % c.pid)].count(os.readlink("/proc/self/fd/0"))
     crowd = []
     for _ in range(300):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         s.connect(run + "/sock-default")
         crowd.append(s)
-    for s in crowd[::7]:
+    for n, s in enumerate(crowd[::7]):
         try:
-            s.send(os.urandom(80))
+            socket.send_fds(s, [os.urandom(80)], [0] * (n % 4))
         except OSError:
             pass
     p = start_program()
-    time.sleep(0.3)
-    is_(len(os.listdir("/proc/%d/fd" % c.pid)) < 100, True, "they are not kept for ever")
+    time.sleep(1.5)
+    fds = [os.readlink("/proc/%d/fd/%s" % (c.pid, fd)) for fd in os.listdir("/proc/%d/fd" % c.pid)]
+    is_(sum(f.startswith("socket") for f in fds), 1, "they are not kept for ever")
+    is_(fds.count(os.readlink("/proc/self/fd/0")), fds0, "nor what they bring")
     end(p)
     end(c)
     for s in crowd:
