@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What reading an event costs: duet and Babeltrace 2 on the same recordings, in one run.
 
-usage: run.py DUET READ LIBDUET WRITE TESTS [TRACE...]
+usage: run.py DUET READ COST LIBDUET WRITE TESTS [TRACE...]
 
 Without TRACE: three recordings by LTTng-UST of WRITE, and one by duet of find(1) with malloc and
 free and what the kernel did.  Readers take turns, ROUNDS times, so that a noisy minute hits all of
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-duet, read, library, write, tests = sys.argv[1:6]
+duet, read, cost, library, write, tests = sys.argv[1:7]
 sys.path.insert(0, tests)
 import record_lttng
 
@@ -64,12 +64,11 @@ def record_all(work):
 
 def measure(command):
     """(CPU seconds, MiB at most) of @command."""
-    p = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(p.pid, 0)
-    p.returncode = status
-    if status:
+    p = subprocess.run([cost] + command, stdout=subprocess.PIPE, text=True)
+    if p.returncode:
         raise SystemExit("%s failed" % " ".join(command))
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    seconds, kib = p.stdout.split()
+    return float(seconds), int(kib) / 1024
 
 
 def readers(trace):
@@ -114,7 +113,7 @@ def machine():
 
 
 def main():
-    given = [(os.path.basename(os.path.normpath(t)), t) for t in sys.argv[6:]]
+    given = [(os.path.basename(os.path.normpath(t)), t) for t in sys.argv[7:]]
     if not given:
         record_lttng.enter_private_mounts()
     with tempfile.TemporaryDirectory(prefix="duet-bench-") as work:
