@@ -220,7 +220,8 @@ static int longest_first(const void *a, const void *b)
 
 void slowest_sort(struct slowest *s)
 {
-	qsort(s->at, s->n, sizeof *s->at, longest_first);
+	if (s->n)
+		qsort(s->at, s->n, sizeof *s->at, longest_first);
 }
 
 void slowest_fini(struct slowest *s)

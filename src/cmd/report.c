@@ -19,6 +19,7 @@ static const struct {
 	{ "syscalls", report_syscalls, ",process,", "system calls: errors, time, the slowest" },
 	{ "sched", report_sched, ",process,thread,", "scheduling: waits for a CPU, preemptions, the longest" },
 	{ "cpu", report_cpu, ",process,thread,", "CPU time by process and CPU, idle, interrupts" },
+	{ "latency A B", report_latency, "*", "time from an event like A to the next like B" },
 };
 enum { N_QUESTIONS = sizeof questions / sizeof *questions };
 
@@ -29,7 +30,8 @@ static void help(void)
 		printf("  %-13s %s\n", questions[i].name, questions[i].what);
 	fputs("\n"
 	      "  --by WHAT     syscalls: process; sched: thread (default) or process;\n"
-	      "                cpu: process (default) or thread\n"
+	      "                cpu: process (default) or thread;\n"
+	      "                latency: a field that both events have (default: the thread)\n"
 	      "  --slowest N   the N slowest, with their times in the trace (default: 5)\n"
 	      "  --limit N     at most N lines in a table (default: 30)\n"
 	      "  --json        one JSON object, for programs\n",
@@ -146,6 +148,14 @@ static int answer(struct report *r, int question, char **paths, int n)
 	return status;
 }
 
+/* The first word of a question's name is what it is called. */
+static bool is_called(const char *word, const char *name)
+{
+	size_t n = strcspn(name, " ");
+
+	return strlen(word) == n && !strncmp(word, name, n);
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct report r = { .n_slowest = 5, .limit = 30 };
@@ -157,9 +167,15 @@ int cmd_report(int argc, char **argv)
 	argc -= optind;
 	if (!argc)
 		return cmd_usage("report", "no question given");
-	while (question < N_QUESTIONS && strcmp(argv[0], questions[question].name))
+	while (question < N_QUESTIONS && !is_called(argv[0], questions[question].name))
 		question++;
 	if (question == N_QUESTIONS)
 		return cmd_error("report", "no question \"%s\": `duet report --help` lists them", argv[0]);
-	return answer(&r, question, argv + 1, argc - 1);
+	if (!strchr(questions[question].name, ' '))
+		return answer(&r, question, argv + 1, argc - 1);
+	if (argc < 3)
+		return cmd_usage("report", "two patterns of events are needed");
+	r.from = argv[1];
+	r.to = argv[2];
+	return answer(&r, question, argv + 3, argc - 3);
 }

@@ -312,12 +312,15 @@ static void put_cell(struct out *o, const char *text, bool is_left, bool is_last
 
 static void put_row(struct out *o, const struct table *t, const struct cell *row, const int *widths)
 {
+	int last = t->n_columns - 1;
 	char buffer[40];
 
+	while (last && !t->columns[last].title)
+		last--;
 	for (int i = 0; i < t->n_columns; i++) {
 		const struct column *c = &t->columns[i];
 
-		bool is_last = i == t->n_columns - 1;
+		bool is_last = i == last;
 		const char *text;
 
 		if (!c->title)
