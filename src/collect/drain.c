@@ -15,7 +15,7 @@
 #include "ctf/schema.h"
 #include "ring/write.h"
 
-enum { LANES = 1024, STUCK_PASSES = 3, PROCNAME = 17 };
+enum { LANES = 1024, STUCK_PASSES = 3, PROCNAME = 17, NAMES_BYTES = 64 << 10 };
 enum { DESCRIBED_NOT, DESCRIBED_NOW, DESCRIBED }; /* NOW: in the block being written */
 
 /* ---------------------------------------------------------------- opening */
@@ -457,6 +457,29 @@ static void add_name(struct drain *d, const struct name_event *e)
 	text_add(&d->names, (const char *)e, sizeof *e);
 }
 
+/*
+ * A flight recorder keeps the names until it ends, perhaps for weeks: those of the dead go when the pool holds
+ * nothing as old as their joining, that is, now and then, when as many came again.
+ */
+static void forget_names_of_the_dead(struct drain *d)
+{
+	struct text all = d->names;
+	uint64_t oldest_ns = UINT64_MAX;
+	struct name_event e;
+
+	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
+		if (drain_look_at(d, i, &d->seen[0]) && d->seen[0].begin_ns < oldest_ns)
+			oldest_ns = d->seen[0].begin_ns;
+	d->names = (struct text){ 0 };
+	for (size_t at = 0; at < all.size; at += sizeof e) {
+		memcpy(&e, all.bytes + at, sizeof e);
+		if (e.header.time >= oldest_ns || !is_dead(e.vpid))
+			add_name(d, &e);
+	}
+	text_fini(&all);
+	d->names_enough = 2 * d->names.size;
+}
+
 void drain_process(struct drain *d, uint64_t at_ns, uint32_t vpid, const char *program)
 {
 	struct name_event e = {
@@ -469,6 +492,8 @@ void drain_process(struct drain *d, uint64_t at_ns, uint32_t vpid, const char *p
 	for (char *p = e.procname; *p; p++)
 		if ((unsigned char)*p < ' ')
 			*p = '_';
+	if (d->pool->flight_recorder && d->names.size > NAMES_BYTES && d->names.size > d->names_enough)
+		forget_names_of_the_dead(d);
 	add_name(d, &e);
 }
 

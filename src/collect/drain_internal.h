@@ -55,6 +55,7 @@ struct drain {
 	struct output state; /* program names */
 	struct text names;
 	uint64_t names_begin_ns, names_end_ns;
+	size_t names_enough; /* flight recorder: bytes from which on the dead are forgotten */
 	uint64_t unwritten; /* bytes that the last pass, or drain_flight, failed to write */
 	char *copies; /* flight.c: of the first n_copied of seen */
 	uint32_t n_copied, n_written;

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* What a flight recorder's collector keeps in memory, and takes of a pool. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock/clock.h"
+#include "collect/drain_internal.h"
+#include "ring/rseq.h"
+#include "ring/write.h"
+#include "test.h"
+
+static char directory[64];
+
+static struct drain *drain_for_test(struct pool *p)
+{
+	struct abi_pool shape = pool_shape(1 << 20, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), true);
+	struct drain *d = NULL;
+	char path[80];
+	void *memory;
+
+	if (clock_init(&shape.clock, NULL))
+		skip("no clock");
+	memory = aligned_alloc(4096, (shape.size + 4095) & ~4095ull);
+	memset(memory, 0, shape.size);
+	pool_format(memory, &shape);
+	is(pool_attach(p, memory, shape.size, (uint32_t)getpid()), 0);
+	strcpy(directory, "/tmp/duet-flight-XXXXXX");
+	ok(mkdtemp(directory));
+	snprintf(path, sizeof path, "%s/t", directory);
+	is(drain_open(&d, p, path, 0, NULL), 0);
+	return d;
+}
+
+static void end(struct drain *d, struct pool *p)
+{
+	char command[100];
+
+	drain_close(d);
+	free(p->shared);
+	snprintf(command, sizeof command, "rm -rf '%s'", directory);
+	ok(!system(command));
+}
+
+static uint32_t dead_pid(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	return (uint32_t)pid;
+}
+
+static void names_of_the_dead_do_not_pile_up(void)
+{
+	struct pool p;
+	struct drain *d = drain_for_test(&p);
+	uint32_t dead = dead_pid();
+	size_t most = 0;
+
+	drain_process(d, clock_now_ns(&p.clock), (uint32_t)getpid(), "alive");
+	for (int i = 0; i < 100000; i++) {
+		drain_process(d, clock_now_ns(&p.clock), dead, "dead");
+		most = d->names.size > most ? d->names.size : most;
+	}
+	ok(most < 256 << 10);
+	ok(!!memmem(d->names.bytes, d->names.size, "alive", 6));
+	end(d, &p);
+}
+
+static void names_stay_while_events_may_be_theirs(void)
+{
+	static const char event[8] = { 0 };
+	struct pool p;
+	struct drain *d = drain_for_test(&p);
+	uint32_t dead = dead_pid();
+	size_t size = 0;
+
+	rseq_init();
+	ok(ring_write(&p, 1, 0, event, sizeof event));
+	for (int i = 0; i < 10000; i++) {
+		drain_process(d, clock_now_ns(&p.clock), dead, "dead");
+		ok(d->names.size > size);
+		size = d->names.size;
+	}
+	end(d, &p);
+}
+
+static void a_copy_holds_what_came_before_and_no_younger_chunk(void)
+{
+	static const char event[1000] = { 0 };
+	const struct drain_limits all = { UINT64_MAX, UINT64_MAX }, none = { UINT64_MAX, 100 };
+	struct pool p;
+	struct drain *d = drain_for_test(&p);
+	uint64_t cut_ns = 0;
+
+	rseq_init();
+	for (int i = 0; i < 200; i++)
+		ok(ring_write(&p, 1, 0, event, sizeof event));
+	is(drain_copy(d, &all, &cut_ns, NULL), 0);
+	ok(d->n_copied >= 4);
+	for (uint32_t i = 0; i < d->n_copied; i++)
+		ok(d->seen[i].begin_ns < cut_ns);
+	drain_forget_copy(d);
+	is(drain_copy(d, &none, &cut_ns, NULL), 0);
+	is(d->n_copied, 0);
+	end(d, &p);
+}
+
+int main(void)
+{
+	run(names_of_the_dead_do_not_pile_up);
+	run(names_stay_while_events_may_be_theirs);
+	run(a_copy_holds_what_came_before_and_no_younger_chunk);
+	return test_status();
+}
