@@ -13,7 +13,7 @@ static const struct {
 	{ "record", cmd_record, "trace a command, processes or everything, with the kernel" },
 	{ "view", cmd_view, "print a recording: applications and kernel merged by time" },
 	{ "stats", cmd_stats, "how many events, by event, process, thread, CPU and stream" },
-	{ "report", cmd_report, "answers: system calls" },
+	{ "report", cmd_report, "answers: system calls, scheduling, CPU time, heap, latencies" },
 	{ "list", cmd_list, "traced programs and their events; what the kernel offers" },
 	{ "enable", cmd_enable, "switch events on in running programs" },
 	{ "disable", cmd_disable, "switch events off in running programs" },

@@ -19,6 +19,7 @@ static const struct {
 	{ "syscalls", report_syscalls, ",process,", "system calls: errors, time, the slowest" },
 	{ "sched", report_sched, ",process,thread,", "scheduling: waits for a CPU, preemptions, the longest" },
 	{ "cpu", report_cpu, ",process,thread,", "CPU time by process and CPU, idle, interrupts" },
+	{ "heap", report_heap, ",process,", "heap: live bytes over time, peak, by size, what is never freed" },
 	{ "latency A B", report_latency, "*", "time from an event like A to the next like B" },
 };
 enum { N_QUESTIONS = sizeof questions / sizeof *questions };
@@ -32,7 +33,7 @@ static void help(void)
 	      "  --by WHAT     syscalls: process; sched: thread (default) or process;\n"
 	      "                cpu: process (default) or thread;\n"
 	      "                latency: a field that both events have (default: the thread)\n"
-	      "  --slowest N   the N slowest, with their times in the trace (default: 5)\n"
+	      "  --slowest N   the N slowest, with their times in the trace (default: 5); heap: the oldest\n"
 	      "  --limit N     at most N lines in a table (default: 30)\n"
 	      "  --json        one JSON object, for programs\n",
 	      stdout);

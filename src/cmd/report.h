@@ -16,6 +16,7 @@ struct report {
 
 /* Each returns the exit status. */
 int report_cpu(const struct report *r);
+int report_heap(const struct report *r);
 int report_latency(const struct report *r);
 int report_sched(const struct report *r);
 int report_syscalls(const struct report *r);
