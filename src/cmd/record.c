@@ -304,9 +304,11 @@ static void print_summary(const struct arguments *a, const struct recorder_resul
 	print_sources(a, r, &s);
 	fprintf(stderr, "\nNext: duet view %s | less          all of it, merged by time\n"
 	       "      duet view -e 'PATTERN' %s    some events of it\n"
-	       "      duet report syscalls %s      where its system calls took their time\n"
+	       "%s%s%s"
 	       "      babeltrace2 %s               it is CTF: other tools read it too\n",
-	       a->o.path, a->o.path, a->o.path, a->o.path);
+	       a->o.path, a->o.path, r->kernel_recorded ? "      duet report syscalls " : "",
+	       r->kernel_recorded ? a->o.path : "",
+	       r->kernel_recorded ? "      how long its system calls took\n" : "", a->o.path);
 	summary_fini(&s);
 	trace_close(t);
 }
