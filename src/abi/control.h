@@ -32,6 +32,8 @@ enum {
 	ABI_RULES_BYTES = 3072,
 };
 
+enum { ABI_DORMANT_NOT = 0, ABI_DORMANT_SECCOMP = 1 };
+
 struct abi_control {
 	uint64_t magic;
 	uint32_t version;
@@ -43,7 +45,8 @@ struct abi_control {
 	char program[ABI_NAME_BYTES];
 	char session[ABI_NAME_BYTES]; /* written from outside */
 	uint32_t n_refused; /* sites that stay dormant, because nothing more fits */
-	uint8_t pad[4096 - 172];
+	uint32_t dormant; /* ABI_DORMANT_...: why it records nothing though asked to */
+	uint8_t pad[4096 - 176];
 };
 _Static_assert(sizeof(struct abi_control) == 4096, "the events begin on the second page");
 

@@ -52,6 +52,9 @@ static int print_app(void *arg, struct app *a)
 	if (a->page.lost)
 		printf("  (%llu events lost: no collector answered)",
 		       (unsigned long long)a->page.lost);
+	if (a->page.dormant == ABI_DORMANT_SECCOMP)
+		printf("  (dormant: it has locked itself up by seccomp before it was recorded; record it "
+		       "from its start)");
 	putchar('\n');
 	for (uint32_t i = 0; app_event(a, i, &e); i++)
 		print_event(&e);

@@ -6,6 +6,7 @@
  * the enable word names, thread and class have their ids.  Everything else happens once, in prepare().
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -35,11 +36,27 @@ static void count_lost(void)
 	fetch_add(&process.control->lost, 1);
 }
 
-static uint64_t own_context(void)
+/* A recursive mutex must know who holds it: so libc knows our thread, and a filter may kill who asks the
+ * kernel. */
+static uint32_t own_tid(void)
 {
-	uint64_t pid = (uint32_t)syscall(SYS_getpid), tid = (uint32_t)syscall(SYS_gettid);
+#ifdef __GLIBC__
+	pthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	int tid = 0;
 
-	return pid | tid << 32;
+	if (!pthread_mutex_lock(&m)) {
+		tid = m.__data.__owner;
+		pthread_mutex_unlock(&m);
+	}
+	if (tid > 0)
+		return (uint32_t)tid;
+#endif
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+uint64_t thread_context_make(void)
+{
+	return process.pid | (uint64_t)own_tid() << 32;
 }
 
 /*
@@ -68,10 +85,17 @@ static __attribute__((noinline)) uint32_t prepare(const struct duet_i_site *site
 
 	if (load_acquire(process.guard) == GUARD_FORKED)
 		process_renew();
-	if (!epoch || load(process.guard) != GUARD_OK)
-		return 0; /* disabled meanwhile, or a fork caught in the middle */
+	if (!epoch) {
+		errno = saved;
+		return 0; /* disabled meanwhile */
+	}
+	if (load(process.guard) != GUARD_OK) {
+		count_lost(); /* a fork caught in the middle, or one whose child may not join */
+		errno = saved;
+		return 0;
+	}
 	if (!thread_context)
-		thread_context = own_context();
+		thread_context = thread_context_make();
 	s = session_current(epoch);
 	if (s) {
 		id = load(&s->ids[site->index]);

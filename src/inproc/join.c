@@ -28,7 +28,7 @@
 #include "clock/clock.h"
 #include "inproc/process.h"
 
-enum { TIMEOUT_US = 500000, TIMEOUT_NS = TIMEOUT_US * 1000, RETRY_NS = 1000000000 };
+enum { TIMEOUT_US = 500000, EARLY_TIMEOUT_US = 100000, RETRY_NS = 1000000000 };
 
 /* Fails for a while after a failure, so that a dead collector costs little. */
 static int64_t next_try_ns;
@@ -47,10 +47,10 @@ static bool was_interrupted(int64_t until_ns)
 	return errno == EINTR && coarse_ns() < until_ns;
 }
 
-static int connect_to(const char *name, int64_t until_ns)
+static int connect_to(const char *name, long timeout_us, int64_t until_ns)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	struct timeval limit = { .tv_usec = TIMEOUT_US };
+	struct timeval limit = { .tv_usec = timeout_us };
 	char file[ABI_NAME_BYTES + 8];
 	struct ucred peer;
 	socklen_t n = sizeof peer;
@@ -159,12 +159,12 @@ static struct session *map_session(int pool, const struct abi_join_answer *a)
 	return NULL;
 }
 
-static struct session *join(const char *name)
+static struct session *join(const char *name, long timeout_us)
 {
-	int64_t until_ns = coarse_ns() + TIMEOUT_NS;
+	int64_t until_ns = coarse_ns() + timeout_us * 1000ll;
 	struct abi_join_answer answer;
 	struct session *s = NULL;
-	int fd = connect_to(name, until_ns), pool;
+	int fd = connect_to(name, timeout_us, until_ns), pool;
 
 	if (fd < 0)
 		return NULL;
@@ -177,27 +177,40 @@ static struct session *join(const char *name)
 	return s;
 }
 
-struct session *session_current(uint32_t epoch)
+static struct session *obtain(uint32_t epoch, long timeout_us)
 {
 	struct session *have = load_acquire(&process.session), *s; /* pairs with [J] */
 	char name[ABI_NAME_BYTES];
 
 	if (have && have->epoch == epoch)
 		return have;
-	if (coarse_ns() < __atomic_load_n(&next_try_ns, __ATOMIC_RELAXED))
-		return NULL;
 	memcpy(name, process.control->session, sizeof name);
 	name[sizeof name - 1] = 0;
-	s = name[0] && !strchr(name, '/') ? join(name) : NULL;
-	if (!s || s->epoch != epoch) {
-		if (s)
-			drop(s);
-		store(&next_try_ns, coarse_ns() + RETRY_NS);
+	s = name[0] && !strchr(name, '/') ? join(name, timeout_us) : NULL;
+	if (!s)
 		return NULL;
-	}
 	/* [J] A whole session, then the pointer.  An old one stays mapped: others may be in it. */
-	if (compare_exchange(&process.session, &have, s))
+	if (s->epoch == epoch && compare_exchange(&process.session, &have, s))
 		return s;
 	drop(s);
 	return have && have->epoch == epoch ? have : NULL;
+}
+
+struct session *session_current(uint32_t epoch)
+{
+	struct session *have = load_acquire(&process.session), *s; /* pairs with [J] */
+
+	if (have && have->epoch == epoch)
+		return have;
+	if (coarse_ns() < __atomic_load_n(&next_try_ns, __ATOMIC_RELAXED) || !process_may_call())
+		return NULL;
+	s = obtain(epoch, TIMEOUT_US);
+	if (!s)
+		store(&next_try_ns, coarse_ns() + RETRY_NS);
+	return s;
+}
+
+struct session *session_join_early(uint32_t epoch)
+{
+	return process_may_call() ? obtain(epoch, EARLY_TIMEOUT_US) : NULL;
 }

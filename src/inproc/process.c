@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,15 +32,44 @@
 struct process process;
 __thread uint64_t thread_context;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sigset_t mask_before; /* under the lock */
 
+/* A signal handler that forks, or loads a library, must not find the lock held by who it interrupted.
+ * What the kernel sends because of the instruction itself stays as it is. */
 void process_lock(void)
 {
+	static const int synchronous[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
+	sigset_t block, before;
+
+	sigfillset(&block);
+	for (unsigned i = 0; i < sizeof synchronous / sizeof *synchronous; i++)
+		sigdelset(&block, synchronous[i]);
+	pthread_sigmask(SIG_BLOCK, &block, &before);
 	pthread_mutex_lock(&lock);
+	mask_before = before;
 }
 
 void process_unlock(void)
 {
+	sigset_t before = mask_before;
+
 	pthread_mutex_unlock(&lock);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static uint32_t seccomp_mode(void)
+{
+	long mode = syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
+
+	return mode < 0 ? 0 : (uint32_t)mode;
+}
+
+bool process_may_call(void)
+{
+	if (process.seccomp_at_start || !seccomp_mode())
+		return true;
+	store(&process.control->dormant, ABI_DORMANT_SECCOMP);
+	return false;
 }
 
 static uint64_t boottime_ns(void)
@@ -222,6 +252,8 @@ bool process_open(void)
 	if (!c)
 		return false;
 	rseq_init();
+	process.seccomp_at_start = seccomp_mode();
+	process.pid = (uint32_t)syscall(SYS_getpid);
 	fill_header(c);
 	use_control(c);
 	pthread_atfork(before_fork, after_fork, after_fork);
@@ -263,12 +295,13 @@ void process_renew(void)
 	uint32_t forked = GUARD_FORKED;
 	struct abi_control *old = process.control, *c;
 
-	if (!old || !compare_exchange(process.guard, &forked, GUARD_BUSY))
+	if (!old || !process_may_call() || !compare_exchange(process.guard, &forked, GUARD_BUSY))
 		return;
 	/* The pool must be joined anew: state words carry the parent's pid.  The old mapping stays:
 	 * a signal may have interrupted a writer in it. */
 	process.session = NULL;
-	thread_context = 0;
+	process.pid = (uint32_t)syscall(SYS_getpid);
+	thread_context = process.pid | (uint64_t)(uint32_t)syscall(SYS_gettid) << 32;
 	c = map_new_control();
 	if (c && copy_events(c, old)) {
 		fill_header(c);
@@ -305,26 +338,43 @@ static int find_or_add_event(const char *schema, size_t size)
 	return (int)n;
 }
 
-/* Copies codes to where sites of this process keep them, for good. */
+/* Codes of marks, for good; each once, however often a library is loaded. */
+struct codes {
+	struct codes *next;
+	uint32_t used;
+	char text[4096 - sizeof(void *) - sizeof(uint32_t)];
+};
+
+static char *find_codes(struct codes *block, const char *codes)
+{
+	for (char *p = block->text; p < block->text + block->used; p += strlen(p) + 1)
+		if (!strcmp(p, codes))
+			return p;
+	return NULL;
+}
+
 static char *keep_codes(const char *codes)
 {
-	static char block[4096], *at = block;
-	static size_t left = sizeof block;
+	static struct codes first, *last = &first;
 	size_t n = strlen(codes) + 1;
 	char *kept;
 
-	if (n > left) {
-		void *more = mmap(NULL, sizeof block, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (struct codes *b = &first; b; b = b->next) {
+		kept = find_codes(b, codes);
+		if (kept)
+			return kept;
+	}
+	if (n > sizeof last->text - last->used) {
+		struct codes *more = mmap(NULL, sizeof *more, PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (more == MAP_FAILED)
 			return NULL;
-		at = more;
-		left = sizeof block;
+		last->next = more;
+		last = more;
 	}
-	kept = memcpy(at, codes, n);
-	at += n;
-	left -= n;
+	kept = memcpy(last->text + last->used, codes, n);
+	last->used += (uint32_t)n;
 	return kept;
 }
 
@@ -413,6 +463,10 @@ static void disable(struct duet_i_site *begin, struct duet_i_site *end, uint32_t
 	}
 }
 
+/*
+ * What a session wants it gets a pool for at once, not with the first event: by then the program may
+ * have locked itself up (seccomp, chroot, no descriptor left).
+ */
 static void enable_as_ruled(struct duet_i_site *begin, struct duet_i_site *end)
 {
 	struct abi_session s, again;
@@ -435,6 +489,8 @@ static void enable_as_ruled(struct duet_i_site *begin, struct duet_i_site *end)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (any && (session_read(session_name(), &again) || again.epoch != s.epoch))
 		disable(begin, end, s.epoch);
+	else if (any && session_join_early(s.epoch) && !thread_context)
+		thread_context = thread_context_make();
 }
 
 static void register_site(struct duet_i_site *s)

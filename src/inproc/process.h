@@ -47,6 +47,8 @@ struct process {
 	char *text;
 	struct session *session;
 	uint32_t *guard; /* GUARD_... */
+	uint32_t pid;
+	uint32_t seccomp_at_start; /* mode of the thread that opened us */
 	uint32_t n_objects;
 	struct object objects[OBJECTS];
 };
@@ -60,6 +62,16 @@ extern __thread uint64_t thread_context HIDDEN __attribute__((tls_model("initial
 bool process_open(void) HIDDEN;
 /* process_renew - a child of fork becomes a process of its own.  Async-signal-safe. */
 void process_renew(void) HIDDEN;
+/*
+ * process_may_call - whether we may still make system calls that the program itself may never make.
+ *
+ * A filter that was there at the start let us register, and so is taken to let us join: containers have
+ * one.  One that came later may kill for a socket(2).  That we ask by prctl(2) may be its reason to kill,
+ * too; but nothing else tells, and all who sandbox themselves know this one.
+ */
+bool process_may_call(void) HIDDEN;
+/* thread_context_make - what thread_context is to be, without a system call where that is possible. */
+uint64_t thread_context_make(void) HIDDEN;
 void process_lock(void) HIDDEN;
 void process_unlock(void) HIDDEN;
 
@@ -71,6 +83,9 @@ int session_read(const char *name, struct abi_session *s) HIDDEN;
 /* session_current - the session of @epoch, joined now if need be; NULL if that fails.
  * Async-signal-safe; takes at most about a second, and not again within the next. */
 struct session *session_current(uint32_t epoch) HIDDEN;
+/* session_join_early - the same before there is an event: less patient, and if it fails the first event
+ * tries again. */
+struct session *session_join_early(uint32_t epoch) HIDDEN;
 
 /* mark_schema - what a printf format says in schema words, and the codes mark_pack goes by.
  * Returns false if it has a conversion we do not record. */
