@@ -117,7 +117,7 @@ static bool is_from_loader(struct task *t, const struct user_regs_struct *r)
 static bool may_fail(long number)
 {
 	return number != SYS_exit && number != SYS_exit_group && number != SYS_rt_sigreturn &&
-	       number != SYS_execve;
+	       number != SYS_execve && number != SYS_getpid && number != SYS_gettid; /* cannot fail */
 }
 
 static void on_call(struct task *t)
