@@ -194,8 +194,9 @@ static int see_switch(struct reading *r, struct place *p, const struct plan *pla
 		p->thread = (uint32_t)prev;
 	}
 	if (p->is_known && p->thread != (uint32_t)prev) {
-		/* Somebody came and somebody went unseen: the recording does not follow them. */
-		p->one.others_ns += since(p->since_ns, e->time_ns);
+		/* Somebody came or went unseen. */
+		p->one.unseen_ns += since(p->since_ns, e->time_ns);
+		r->c->n_unseen++;
 		p->since_ns = e->time_ns;
 	}
 	if (!err)
@@ -326,7 +327,8 @@ static void settle_rows(struct reading *r, bool by_process)
 
 		row->thread = !is_one ? UINT32_MAX : by_process ? threads_at(c->run.threads, i)->process : i;
 	}
-	qsort(c->rows, n, sizeof *c->rows, by_thread);
+	if (n)
+		qsort(c->rows, n, sizeof *c->rows, by_thread);
 	for (uint32_t i = 0; i < n && c->rows[i].thread != UINT32_MAX; i++) {
 		if (kept && c->rows[kept - 1].thread == c->rows[i].thread) {
 			c->rows[kept - 1].ns += c->rows[i].ns;
@@ -337,7 +339,8 @@ static void settle_rows(struct reading *r, bool by_process)
 		}
 	}
 	c->n_rows = kept;
-	qsort(c->rows, kept, sizeof *c->rows, most_time_first);
+	if (kept)
+		qsort(c->rows, kept, sizeof *c->rows, most_time_first);
 }
 
 static int settle(struct reading *r, bool by_process)
@@ -355,9 +358,13 @@ static int settle(struct reading *r, bool by_process)
 	}
 	follow_settle(&r->follow);
 	settle_shares(r);
-	for (uint32_t i = 0; i < r->n_places; i++)
+	for (uint32_t i = 0; i < r->n_places; i++) {
+		struct cpu_one *one = &r->places[i].one;
+
+		*(r->follow.is_partial ? &one->others_ns : &one->unknown_ns) += one->unseen_ns;
 		if (r->places[i].since_ns)
-			c->cpus[c->n_cpus++] = r->places[i].one;
+			c->cpus[c->n_cpus++] = *one;
+	}
 	qsort(c->cpus, c->n_cpus, sizeof *c->cpus, by_cpu);
 	c->duration_ns = since(r->begin_ns, r->end_ns);
 	c->is_partial = r->follow.is_partial;

@@ -9,7 +9,9 @@
  *
  * For each CPU: busy + idle + others + unknown = the time recorded.  Others are threads that the
  * recording does not follow (analysis/follow.h); in such a recording idle may hide them as well.
- * Unknown is the time from a loss to the next switch, and before it from the last.
+ * Unknown is the time from a loss to the next switch, and before it from the last; and unseen time:
+ * between two switches of a CPU of which the second takes away another thread than the first brought.
+ * Where not everything is followed unseen time counts as others'.
  */
 #ifndef ANALYSIS_CPU_H
 #define ANALYSIS_CPU_H
@@ -27,6 +29,7 @@ struct cpu_row { /* a thread, or the sum of a process's */
 struct cpu_one {
 	uint32_t cpu;
 	uint64_t busy_ns, idle_ns, others_ns, unknown_ns;
+	uint64_t unseen_ns; /* part of others or unknown */
 	uint64_t irq_ns, softirq_ns; /* of all that */
 	uint64_t n_irqs, n_softirqs, n_switches;
 };
@@ -39,6 +42,7 @@ struct cpu {
 	uint32_t n_cpus;
 	uint64_t duration_ns; /* of the kernel's recording */
 	uint64_t n_switches, n_irqs;
+	uint64_t n_unseen; /* places where a switch is missing */
 	bool is_partial;
 };
 

@@ -11,7 +11,7 @@
  * has none of them: 0, or a bit above. */
 enum { STATE_SLEEPS = 0xff };
 
-enum role { ROLE_NONE, ROLE_SWITCH, ROLE_WAKEUP, ROLE_MIGRATE, ROLE_DEATH };
+enum role { ROLE_NONE, ROLE_SWITCH, ROLE_WAKING, ROLE_WAKEUP, ROLE_MIGRATE, ROLE_DEATH };
 
 struct plan {
 	enum role role;
@@ -39,7 +39,7 @@ static const struct {
 	const char *fields[3];
 } roles[] = {
 	{ "sched_switch", ROLE_SWITCH, { "prev_tid", "next_tid", "prev_state" } },
-	{ "sched_waking", ROLE_WAKEUP, { "tid" } },
+	{ "sched_waking", ROLE_WAKING, { "tid" } },
 	{ "sched_wakeup", ROLE_WAKEUP, { "tid" } },
 	{ "sched_wakeup_new", ROLE_WAKEUP, { "tid" } },
 	{ "sched_migrate_task", ROLE_MIGRATE, { "tid" } },
@@ -132,7 +132,8 @@ static int see_wakeup(struct reading *r, const struct plan *p, struct run *run, 
 	r->s->n_wakeups++;
 	if (thread <= 0)
 		return (int)thread;
-	if (!r->states[thread].runs && !r->states[thread].waits)
+	/* A thread that could run is not asked to wake: it ran since, and slept, unseen. */
+	if (!r->states[thread].runs && (!r->states[thread].waits || p->role == ROLE_WAKING))
 		begin_wait(&r->states[thread], SCHED_WOKEN, e->time_ns, epoch);
 	return 0;
 }
@@ -150,6 +151,7 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 		return 0;
 	case ROLE_SWITCH:
 		return see_switch(r, p, run, e);
+	case ROLE_WAKING:
 	case ROLE_WAKEUP:
 		return see_wakeup(r, p, run, e);
 	case ROLE_MIGRATE:
@@ -239,7 +241,8 @@ static int settle(struct reading *r, bool by_process)
 		err = add_up(&s->all, row);
 		row->thread = by_process ? threads_at(s->run.threads, i)->process : i;
 	}
-	qsort(s->rows, s->n_rows, sizeof *s->rows, by_thread);
+	if (s->n_rows)
+		qsort(s->rows, s->n_rows, sizeof *s->rows, by_thread);
 	for (uint32_t i = 0; i < s->n_rows && !err; i++) {
 		struct sched_row *row = &s->rows[i];
 
@@ -256,7 +259,8 @@ static int settle(struct reading *r, bool by_process)
 	if (err)
 		return err;
 	s->n_rows = kept;
-	qsort(s->rows, s->n_rows, sizeof *s->rows, most_waiting_first);
+	if (s->n_rows)
+		qsort(s->rows, s->n_rows, sizeof *s->rows, most_waiting_first);
 	slowest_sort(&s->slowest);
 	return 0;
 }

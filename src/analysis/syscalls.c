@@ -280,7 +280,8 @@ static int settle(struct reading *r)
 
 	for (uint32_t i = 0; i < s->n_rows; i++)
 		s->rows[i].thread = threads_at(s->run.threads, s->rows[i].thread)->process;
-	qsort(s->rows, s->n_rows, sizeof *s->rows, by_process);
+	if (s->n_rows)
+		qsort(s->rows, s->n_rows, sizeof *s->rows, by_process);
 	for (uint32_t i = 0; i < s->n_rows && !err; i++) {
 		struct syscall_row *row = &s->rows[i];
 
@@ -296,7 +297,8 @@ static int settle(struct reading *r)
 		}
 	}
 	s->n_rows = err ? s->n_rows : kept;
-	qsort(s->rows, s->n_rows, sizeof *s->rows, most_time_first);
+	if (s->n_rows)
+		qsort(s->rows, s->n_rows, sizeof *s->rows, most_time_first);
 	slowest_sort(&s->slowest);
 	return err;
 }

@@ -32,6 +32,7 @@ static void print_cpus(struct page *p, const struct cpu *c)
 		{ "others_ns", NULL, CELL_NS },
 		{ "not_ours_ns", c->is_partial ? "idle or others" : NULL, CELL_NS },
 		{ "unknown_ns", has_unknown(c) ? "unknown" : NULL, CELL_NS },
+		{ "unseen_ns", NULL, CELL_NS },
 		{ "irq_ns", has_irqs ? "interrupts" : NULL, CELL_NS },
 		{ "n_irqs", has_irqs ? "count" : NULL, CELL_COUNT },
 		{ "softirq_ns", has_irqs ? "soft" : NULL, CELL_NS },
@@ -51,6 +52,7 @@ static void print_cpus(struct page *p, const struct cpu *c)
 		table_number(&t, (int64_t)one->others_ns);
 		table_number(&t, (int64_t)(one->idle_ns + one->others_ns));
 		table_number(&t, (int64_t)one->unknown_ns);
+		table_number(&t, (int64_t)one->unseen_ns);
 		table_number(&t, (int64_t)one->irq_ns);
 		table_number(&t, (int64_t)one->n_irqs);
 		table_number(&t, (int64_t)one->softirq_ns);
@@ -102,9 +104,13 @@ static int print_all(const struct report *r, const struct cpu *c)
 	page_recording(&p, &c->run);
 	page_number(&p, "duration_ns", (int64_t)c->duration_ns);
 	page_number(&p, "is_partial", c->is_partial);
+	page_number(&p, "n_unseen", (int64_t)c->n_unseen);
 	page_line(&p, "the kernel was recorded for %s", duration_text(c->duration_ns, duration));
 	if (c->is_partial)
 		page_line(&p, "only some processes were followed; --all-kernel records the others");
+	else if (c->n_unseen)
+		page_line(&p, "times are low: the kernel did not tell of at least %" PRIu64 " switches (of %" PRIu64
+			      "), see unknown", c->n_unseen, c->n_unseen + c->n_switches);
 	if (!c->n_irqs)
 		page_line(&p, "interrupts are in the time of whom they met: -k irq records them");
 	print_cpus(&p, c);
