@@ -106,7 +106,7 @@ static int processes(void)
 
 static int lives(const char *self, const char *number, int width)
 {
-	int alive = 0, made;
+	volatile int alive = 0, made; /* vfork returns twice */
 	char who[16];
 
 	for (made = 0; made < n; made++) {
