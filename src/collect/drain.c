@@ -3,7 +3,6 @@
 #include "collect/drain.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 #include "clock/clock.h"
 #include "collect/drain_internal.h"
 #include "ctf/schema.h"
-#include "ring/write.h"
 
 enum { LANES = 1024, STUCK_PASSES = 3, PROCNAME = 17, NAMES_BYTES = 64 << 10 };
 enum { DESCRIBED_NOT, DESCRIBED_NOW, DESCRIBED }; /* NOW: in the block being written */
@@ -357,90 +355,6 @@ static int drain_exclusive(struct drain *d, const struct seen *s, bool partial,
 	return err;
 }
 
-/* ---------------------------------------------------------------- the dead */
-
-static bool is_dead(uint32_t pid)
-{
-	return pid && pid != ABI_HOLDER_UNKNOWN && kill((pid_t)pid, 0) && errno == ESRCH;
-}
-
-static bool is_in_slot(const struct drain *d, uint32_t i)
-{
-	uint64_t ref = pool_ref(d->pool, pool_chunk_at(d->pool, i));
-
-	for (uint32_t k = 0; k < d->pool->n_slots; k++) {
-		struct abi_slot *slot = pool_slot(d->pool, k);
-
-		if (load(&slot->chunk) == ref)
-			return true;
-		for (int x = 0; x < ABI_X_SLOTS; x++)
-			if (ABI_PLACE_REF(load(&slot->x[x])) == ref)
-				return true;
-	}
-	return false;
-}
-
-/*
- * Takes the chunks that dead writers held out of their places.  The state word names the holder as
- * owner first, so that at every step, should we die too, one of both tells whose the chunk was.
- */
-static void empty_places_of_the_dead(struct drain *d, struct abi_slot *slot)
-{
-	for (int x = 0; x < ABI_X_SLOTS; x++) {
-		uint64_t place = load_acquire(&slot->x[x]), state;
-		struct abi_chunk *c = pool_chunk(d->pool, place);
-
-		if (!c || !is_dead(ABI_HOLDER_OF(place)))
-			continue;
-		state = load(pool_state(d->pool, c));
-		if (ABI_STATE_OF(state) == ABI_OWNED)
-			compare_exchange(pool_state(d->pool, c), &state,
-					 ABI_STATE(ABI_ORDER_OF(state), ABI_HOLDER_OF(place),
-						   ABI_OWNED));
-		compare_exchange(&slot->x[x], &place, 0);
-	}
-}
-
-/*
- * What becomes of chunk @i if nobody will do it: claimed and never used, it is free; written and out of
- * its slot, it is final.  The exchanges fail if its state is no longer the one seen first.
- *
- * Order matters.  What the owner did it did before it died, so death is asked for first; the word comes
- * before the slots, because a chunk of the W path that holds an event has been in its slot.
- */
-static void reclaim_chunk(struct drain *d, uint32_t i)
-{
-	uint64_t *state = &d->pool->states[i], s = load_acquire(state);
-	bool is_busy = ABI_STATE_OF(s) == ABI_BUSY, dead, empty;
-	struct abi_chunk *c = pool_chunk_at(d->pool, i);
-
-	if (!is_busy && ABI_STATE_OF(s) != ABI_OWNED)
-		return;
-	dead = is_dead(ABI_OWNER_OF(s));
-	empty = is_busy || ABI_POS_OF(load_acquire(&c->word)) <= sizeof *c;
-	if (!dead && (empty || load(&c->path) != ABI_PATH_W))
-		return; /* its owner will do it */
-	if (!is_busy && is_in_slot(d, i))
-		return;
-	if (empty)
-		compare_exchange(state, &s,
-				 ABI_STATE(fetch_add(&d->pool->shared->order, 1), 0, ABI_FREE));
-	else
-		pool_close(d->pool, c, s);
-}
-
-void drain_reclaim(struct drain *d)
-{
-	for (uint32_t i = 0; i < d->pool->n_slots; i++)
-		empty_places_of_the_dead(d, pool_slot(d->pool, i));
-	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
-		reclaim_chunk(d, i);
-	if (load(&d->pool->shared->exhausted)) {
-		ring_release(d->pool);
-		store(&d->pool->shared->exhausted, 0);
-	}
-}
-
 /* ---------------------------------------------------------------- names */
 
 struct name_event {
@@ -473,7 +387,7 @@ static void forget_names_of_the_dead(struct drain *d)
 	d->names = (struct text){ 0 };
 	for (size_t at = 0; at < all.size; at += sizeof e) {
 		memcpy(&e, all.bytes + at, sizeof e);
-		if (e.header.time >= oldest_ns || !is_dead(e.vpid))
+		if (e.header.time >= oldest_ns || !drain_is_dead(e.vpid))
 			add_name(d, &e);
 	}
 	text_fini(&all);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * collect/drain_internal.h - what the two ways of reading a pool share: drain.c, which frees what it has
- * written, and flight.c, which leaves it where it is.
+ * written, and flight.c, which leaves it where it is; and reclaim.c, which both call.
  */
 #ifndef COLLECT_DRAIN_INTERNAL_H
 #define COLLECT_DRAIN_INTERNAL_H
@@ -61,6 +61,8 @@ struct drain {
 	uint32_t n_copied, n_written;
 };
 
+/* Whether the host pid @pid names nobody; false for 0 and for who has none here. */
+bool drain_is_dead(uint32_t pid);
 /* Copies and bounds what chunk @i says of itself.  False if there is nothing to read. */
 bool drain_look_at(struct drain *d, uint32_t i, struct seen *s);
 /* For qsort: CPU chunks by CPU and number, then the others by time. */
