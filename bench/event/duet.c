@@ -23,16 +23,12 @@ LOOP(intstr, trace_bench_intstr(i, text16))
 LOOP(int8, trace_bench_int8(i, one, i + 1, one, i + 2, one, i, one))
 LOOP(mark1, trace_mark(bench, mark1, "a %d", i))
 
-int main(void)
+static const struct bench_case cases[] = {
+	CASE("loop", nothing), CASE("clock", clock_only), CASE("empty", empty), CASE("int", int1),
+	CASE("int+str16", intstr), CASE("8ints", int8),	  CASE("mark", mark1),	{ NULL, NULL, NULL },
+};
+
+int main(int argc, char **argv)
 {
-	bench("loop", nothing);
-	bench("clock", clock_only);
-	bench("empty", empty);
-	bench("int", int1);
-	bench("int+str16", intstr);
-	bench("8ints", int8);
-	bench("mark", mark1);
-	bench_threads("int-2threads", int1);
-	bench_threads("clock-2threads", clock_only);
-	return 0;
+	return bench_main(cases, argc, argv);
 }

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/event/loop.h - batches of events, timed; the same for every tracer.
+ * bench/event/loop.h - loops of events, timed; the same for every tracer.
  *
  * A batch is small enough to stay in the buffers, and followed by a pause in which the collector
  * empties them: what is measured is an event that is recorded, not one that is refused.
- * For each case one line: name, then nanoseconds per event of each batch.
+ *
+ * Arguments are worked off in order; each measurement prints a line, its own name first:
+ *
+ *   size=N batches=N pause=MS    for the measurements behind it
+ *   CASE                         ns per event of each batch, one thread, on the last CPU
+ *   CASE@T                       T threads, spread over the CPUs; a batch is shared among them.
+ *                                Busy CPUs times wall time, over events: ns, each batch
+ *   CASE^                        each event by itself, between two fenced reads of the TSC:
+ *                                quantiles 0.5, 0.99, 0.999, the worst, in ns, the brackets included
  */
 #ifndef BENCH_EVENT_LOOP_H
 #define BENCH_EVENT_LOOP_H
@@ -14,12 +22,22 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { BATCH = 30000, BATCHES = 41, PAUSE_NS = 20000000, THREADS = 2 };
+enum { BATCHES_MAX = 1000, THREADS_MAX = 1024, TICKS_MAX = 1 << 18 };
 
 static const char *volatile text16 = "sixteen letters!";
 static volatile int one = 1;
+static int n_events = 30000, n_batches = 11, pause_ms = 10;
+
+/* What is measured, by name: a loop of @n events, and one that calls tick() around each. */
+struct bench_case {
+	const char *name;
+	void (*run)(int n);
+	void (*run_each)(int n);
+};
 
 static double now_ns(void)
 {
@@ -27,6 +45,29 @@ static double now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+#if defined __x86_64__
+static inline uint64_t tick(void)
+{
+	__builtin_ia32_lfence(); /* else the event runs on while the clock is read */
+	return __builtin_ia32_rdtsc();
+}
+#else
+static inline uint64_t tick(void)
+{
+	return (uint64_t)now_ns();
+}
+#endif
+
+static uint32_t ticks[TICKS_MAX]; /* how many events took that many; the last: so many or more */
+static uint64_t ticks_worst;
+
+static inline void count_ticks(uint64_t n)
+{
+	ticks[n < TICKS_MAX ? n : TICKS_MAX - 1]++;
+	if (n > ticks_worst)
+		ticks_worst = n;
 }
 
 static void pin(int cpu)
@@ -38,16 +79,14 @@ static void pin(int cpu)
 	sched_setaffinity(0, sizeof s, &s);
 }
 
-static void measure(void (*run)(int n), double *ns)
+static int n_cpus(void)
 {
-	run(BATCH / 10);
-	for (int i = 0; i < BATCHES; i++) {
-		double begin = now_ns();
+	return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
 
-		run(BATCH);
-		ns[i] = (now_ns() - begin) / BATCH;
-		nanosleep(&(struct timespec){ 0, PAUSE_NS }, NULL);
-	}
+static void rest(void)
+{
+	nanosleep(&(struct timespec){ pause_ms / 1000, pause_ms % 1000 * 1000000l }, NULL);
 }
 
 static void print(const char *name, const double *ns, int n)
@@ -59,21 +98,64 @@ static void print(const char *name, const double *ns, int n)
 	fflush(stdout);
 }
 
-static inline void bench(const char *name, void (*run)(int n))
+static void bench_one(const char *name, void (*run)(int n))
 {
-	double ns[BATCHES];
+	double ns[BATCHES_MAX];
 
-	pin(1);
-	measure(run, ns);
-	print(name, ns, BATCHES);
+	pin(n_cpus() - 1);
+	run(n_events / 10);
+	for (int i = 0; i < n_batches; i++) {
+		double begin = now_ns();
+
+		run(n_events);
+		ns[i] = (now_ns() - begin) / n_events;
+		rest();
+	}
+	print(name, ns, n_batches);
+}
+
+/* The least number of ticks that the fraction @q of all @n events did not exceed. */
+static double quantile(double q, uint64_t n)
+{
+	uint64_t wanted = (uint64_t)(q * (double)n), seen = 0;
+
+	for (int i = 0; i < TICKS_MAX; i++) {
+		seen += ticks[i];
+		if (seen > wanted)
+			return i;
+	}
+	return TICKS_MAX;
+}
+
+static void bench_each(const char *name, void (*run_each)(int n))
+{
+	uint64_t n = (uint64_t)n_events * (uint64_t)n_batches, first_tick;
+	double out[4], begin, ns_per_tick;
+
+	pin(n_cpus() - 1);
+	run_each(n_events / 10);
+	memset(ticks, 0, sizeof ticks);
+	ticks_worst = 0;
+	begin = now_ns();
+	first_tick = tick();
+	for (int i = 0; i < n_batches; i++) {
+		run_each(n_events);
+		rest();
+	}
+	ns_per_tick = (now_ns() - begin) / (double)(tick() - first_tick);
+	out[0] = quantile(0.5, n) * ns_per_tick;
+	out[1] = quantile(0.99, n) * ns_per_tick;
+	out[2] = quantile(0.999, n) * ns_per_tick;
+	out[3] = (double)ticks_worst * ns_per_tick;
+	print(name, out, 4);
 }
 
 struct worker {
 	pthread_t thread;
-	int cpu;
+	int cpu, n;
 	void (*run)(int n);
 	pthread_barrier_t *barrier;
-	double ns[BATCHES];
+	double begin[BATCHES_MAX], end[BATCHES_MAX];
 };
 
 static void *work(void *arg)
@@ -81,35 +163,89 @@ static void *work(void *arg)
 	struct worker *w = arg;
 
 	pin(w->cpu);
-	w->run(BATCH / 10);
-	for (int i = 0; i < BATCHES; i++) {
+	w->run(10);
+	for (int i = 0; i < n_batches; i++) {
 		pthread_barrier_wait(w->barrier);
-		double begin = now_ns();
-
-		w->run(BATCH);
-		w->ns[i] = (now_ns() - begin) / BATCH;
-		nanosleep(&(struct timespec){ 0, PAUSE_NS }, NULL);
+		w->begin[i] = now_ns();
+		w->run(w->n);
+		w->end[i] = now_ns();
+		pthread_barrier_wait(w->barrier);
+		rest();
 	}
 	return NULL;
 }
 
-/* Both CPUs at once; each batch counts as the mean of its threads. */
-static inline void bench_threads(const char *name, void (*run)(int n))
+/* From when the first began until the last ended. */
+static double wall_ns(const struct worker *w, int n, int batch)
 {
-	struct worker w[THREADS];
-	pthread_barrier_t barrier;
-	double ns[BATCHES];
+	double begin = w[0].begin[batch], end = w[0].end[batch];
 
-	pthread_barrier_init(&barrier, NULL, THREADS);
-	for (int i = 0; i < THREADS; i++) {
-		w[i] = (struct worker){ .cpu = i, .run = run, .barrier = &barrier };
-		pthread_create(&w[i].thread, NULL, work, &w[i]);
+	for (int i = 1; i < n; i++) {
+		begin = w[i].begin[batch] < begin ? w[i].begin[batch] : begin;
+		end = w[i].end[batch] > end ? w[i].end[batch] : end;
 	}
-	for (int i = 0; i < THREADS; i++)
+	return end - begin;
+}
+
+static void bench_threads(const char *name, void (*run)(int n), int n)
+{
+	struct worker *w = calloc((size_t)n, sizeof *w);
+	int busy = n < n_cpus() ? n : n_cpus(), each = n_events / n;
+	pthread_barrier_t barrier;
+	double ns[BATCHES_MAX];
+
+	if (!w)
+		exit(1);
+	pthread_barrier_init(&barrier, NULL, (unsigned)n);
+	for (int i = 0; i < n; i++) {
+		w[i] = (struct worker){ .cpu = n_cpus() - 1 - i % n_cpus(), .n = each, .run = run,
+					.barrier = &barrier };
+		if (pthread_create(&w[i].thread, NULL, work, &w[i]))
+			exit(1);
+	}
+	for (int i = 0; i < n; i++)
 		pthread_join(w[i].thread, NULL);
-	for (int k = 0; k < BATCHES; k++)
-		ns[k] = (w[0].ns[k] + w[1].ns[k]) / THREADS;
-	print(name, ns, BATCHES);
+	for (int k = 0; k < n_batches; k++)
+		ns[k] = wall_ns(w, n, k) * busy / ((double)each * n);
+	free(w);
+	print(name, ns, n_batches);
+}
+
+static const struct bench_case *find_case(const struct bench_case *cases, const char *name, size_t length)
+{
+	for (; cases->name; cases++)
+		if (strlen(cases->name) == length && !memcmp(cases->name, name, length))
+			return cases;
+	fprintf(stderr, "no case \"%s\"\n", name);
+	exit(2);
+}
+
+static void run_argument(const struct bench_case *cases, const char *a)
+{
+	size_t length = strcspn(a, "@^");
+	int n;
+
+	if (sscanf(a, "size=%d", &n) == 1) {
+		n_events = n;
+	} else if (sscanf(a, "batches=%d", &n) == 1) {
+		n_batches = n < BATCHES_MAX ? n : BATCHES_MAX;
+	} else if (sscanf(a, "pause=%d", &n) == 1) {
+		pause_ms = n;
+	} else if (a[length] == '^') {
+		bench_each(a, find_case(cases, a, length)->run_each);
+	} else if (a[length] == '@') {
+		n = atoi(a + length + 1);
+		bench_threads(a, find_case(cases, a, length)->run, n < 1 || n > THREADS_MAX ? 1 : n);
+	} else {
+		bench_one(a, find_case(cases, a, length)->run);
+	}
+}
+
+static inline int bench_main(const struct bench_case *cases, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		run_argument(cases, argv[i]);
+	return 0;
 }
 
 #define LOOP(name, statement)                                                                      \
@@ -118,6 +254,15 @@ static inline void bench_threads(const char *name, void (*run)(int n))
 		for (int i = 0; i < n; i++) {                                                      \
 			statement;                                                                 \
 		}                                                                                  \
+	}                                                                                          \
+	static __attribute__((noinline)) void name##_each(int n)                                   \
+	{                                                                                          \
+		for (int i = 0; i < n; i++) {                                                      \
+			uint64_t begin = tick();                                                   \
+			statement;                                                                 \
+			count_ticks(tick() - begin);                                               \
+		}                                                                                  \
 	}
+#define CASE(text, name) { text, name, name##_each }
 
 #endif

@@ -12,13 +12,12 @@ LOOP(intstr, lttng_ust_tracepoint(bench, intstr, i, text16))
 LOOP(int8, lttng_ust_tracepoint(bench, int8, i, one, i + 1, one, i + 2, one, i, one))
 LOOP(mark1, lttng_ust_tracef("a %d", i))
 
-int main(void)
+static const struct bench_case cases[] = {
+	CASE("empty", empty), CASE("int", int1),   CASE("int+str16", intstr),
+	CASE("8ints", int8),  CASE("mark", mark1), { NULL, NULL, NULL },
+};
+
+int main(int argc, char **argv)
 {
-	bench("empty", empty);
-	bench("int", int1);
-	bench("int+str16", intstr);
-	bench("8ints", int8);
-	bench("mark", mark1);
-	bench_threads("int-2threads", int1);
-	return 0;
+	return bench_main(cases, argc, argv);
 }

@@ -4,7 +4,7 @@
  *
  *	#include <duet/duet.h>
  *
- *	DUET_EVENT(shop, order, (i32, id), (str, item))		once, in a header or a source file
+ *	DUET_EVENT(shop, order, (i32, id), (str, item));	once, in a header or a source file
  *	...
  *	trace_shop_order(42, "tea");				typed event
  *	trace_mark(shop, paid, "id %d by %s", 42, who);		one line, no declaration
@@ -63,7 +63,7 @@
 	do {                                                                                       \
 		struct duet_i_site *duet_i_site_;                                                  \
 		DUET_I_SITE(duet_i_site_, #channel ":" #name, DUET_I_HEAD(__VA_ARGS__), level,     \
-			    DUET_I_MARK);                                                          \
+			    DUET_I_MARK, 0);                                                          \
 		if (duet_i_is_enabled(duet_i_site_))                                               \
 			duet_i_api->mark(duet_i_site_, " " __VA_ARGS__);                               \
 	} while (0)
@@ -71,7 +71,7 @@
 /*
  * DUET_EVENT - declare a typed event and its function trace_<channel>_<name>().
  *
- *	DUET_EVENT(channel, name, (type, field), ...)		up to 40 fields, or none
+ *	DUET_EVENT(channel, name, (type, field), ...);		up to 40 fields, or none
  *
  * At file or namespace scope, in every file that uses it (put it into a header).  The function takes
  * the fields in order; seq(T) takes a pointer and a number of elements.  Any thread or signal
@@ -79,9 +79,15 @@
  */
 #define DUET_EVENT(channel, ...) DUET_EVENT_LEVEL(channel, DUET_DEBUG_LINE, __VA_ARGS__)
 
-/* DUET_EVENT_LEVEL(channel, level, name, (type, field), ...) - the same with a level. */
+/* DUET_EVENT_LEVEL(channel, level, name, (type, field), ...); - the same with a level. */
 #define DUET_EVENT_LEVEL(channel, level, ...)                                                      \
 	DUET_I_EVENT(channel, level, DUET_I_HEAD(__VA_ARGS__), __VA_ARGS__)
+
+/* An address in the function that records: of what follows, or to which duet_i_put_... returns. */
+#ifndef DUET_I_HERE
+#define DUET_I_HERE duet_i_here()
+#endif
+#define DUET_I_IP __builtin_return_address(0)
 
 #define DUET_I_EVENT(channel, level, name, ...) DUET_I_EVENT_(channel, level, name, __VA_ARGS__)
 #define DUET_I_EVENT_(channel, level, name, ...)                                                   \
@@ -111,13 +117,14 @@
 			duet_i_b, duet_i_b + DUET_I_SPACE,                                         \
 			&duet_i_cut DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                         \
 		if (__builtin_expect(!duet_i_cut, 1)) {                                            \
-			duet_i_api->emit(duet_i_site_, duet_i_b, (size_t)(duet_i_e - duet_i_b));   \
+			duet_i_api->emit(duet_i_site_, duet_i_b, (size_t)(duet_i_e - duet_i_b),    \
+					 DUET_I_IP);                                               \
 			return;                                                                    \
 		}                                                                                  \
 		struct duet_i_open duet_i_o;                                                       \
 		size_t duet_i_n = DUET_I_FIXED_SIZE DUET_I_MAP(DUET_I_SIZE, __VA_ARGS__);          \
 		char *duet_i_at = (char *)duet_i_api->open(duet_i_site_, &duet_i_o,                \
-							   duet_i_n + DUET_I_BEHIND);              \
+							   duet_i_n + DUET_I_BEHIND, DUET_I_IP);   \
 		if (duet_i_at)                                                                     \
 			duet_i_api->commit(&duet_i_o,                                              \
 					   duet_i_pack_##channel##_##name(                         \
@@ -130,8 +137,33 @@
 	{                                                                                          \
 		struct duet_i_site *duet_i_site_;                                                  \
 		DUET_I_SITE(duet_i_site_, #channel ":" #name,                                      \
-			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED);        \
-		if (duet_i_is_enabled(duet_i_site_))                                               \
+			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED,         \
+			    0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__));                              \
+		if (!duet_i_is_enabled(duet_i_site_))                                              \
+			return;                                                                    \
+		enum {                                                                             \
+			DUET_I_FIXED_SIZE = 0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__),               \
+			DUET_I_VARYING = 0 DUET_I_MAP(DUET_I_VARIES, __VA_ARGS__),                 \
+			DUET_I_BLOCKS = 0 DUET_I_MAP(DUET_I_BLOCK, __VA_ARGS__),                   \
+			DUET_I_LAST_STRING = 0 DUET_I_MAP(DUET_I_LAST, __VA_ARGS__),               \
+			DUET_I_IS_WORDS = DUET_I_BLOCKS == 0 && DUET_I_VARYING == 0 &&             \
+					  DUET_I_FIXED_SIZE <= 32,                                 \
+			DUET_I_IS_TEXT = DUET_I_BLOCKS == 0 && DUET_I_VARYING == 1 &&              \
+					 DUET_I_LAST_STRING == 1 && DUET_I_FIXED_SIZE <= 16        \
+		};                                                                                 \
+		/* Numbers alone, or with one string behind them, travel in registers. */          \
+		uint64_t duet_i_w[DUET_I_FIXED_SIZE / 8 + 4] = { 0 };                              \
+		const char *duet_i_text = 0;                                                       \
+		unsigned duet_i_size = 0;                                                          \
+		DUET_I_MAP(DUET_I_GATHER, __VA_ARGS__)                                             \
+		(void)duet_i_size;                                                                 \
+		if (DUET_I_IS_WORDS == 1)                                                          \
+			duet_i_api->words(duet_i_site_, DUET_I_HERE, duet_i_w[0], duet_i_w[1],     \
+					  duet_i_w[2], duet_i_w[3]);                               \
+		else if (DUET_I_IS_TEXT == 1)                                                      \
+			duet_i_api->text(duet_i_site_, DUET_I_HERE, duet_i_text, duet_i_w[0],      \
+					 duet_i_w[1]);                                             \
+		else                                                                               \
 			duet_i_put_##channel##_##name(                                             \
 				duet_i_site_ DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                \
 	}                                                                                          \
@@ -140,7 +172,8 @@
 	{                                                                                          \
 		struct duet_i_site *duet_i_site_;                                                  \
 		DUET_I_SITE(duet_i_site_, #channel ":" #name,                                      \
-			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED);        \
+			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED,         \
+			    0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__));                              \
 		return duet_i_is_enabled(duet_i_site_);                                            \
 	}                                                                                          \
 	struct duet_i_event_##channel##_##name /* takes the semicolon */

@@ -31,7 +31,7 @@ struct duet_i_site {
 	uint32_t kind;
 	uint32_t level;
 	uint32_t index; /* libduet's, from here on */
-	uint32_t reserved;
+	uint32_t fixed_size; /* typed: payload bytes known when compiling */
 	void *data[3];
 };
 
@@ -42,13 +42,22 @@ struct duet_i_open {
 
 struct duet_i_api {
 	size_t size; /* sizeof *this in libduet; fields beyond it do not exist */
-	void (*emit)(struct duet_i_site *site, const void *payload, size_t size);
-	void *(*open)(struct duet_i_site *site, struct duet_i_open *o, size_t size);
+	/* @ip: where the event returns to in the program. */
+	void (*emit)(struct duet_i_site *site, const void *payload, size_t size, const void *ip);
+	void *(*open)(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip);
 	void (*commit)(struct duet_i_open *o, char *end);
 	void (*mark)(struct duet_i_site *site, const char *format, ...)
 		__attribute__((format(printf, 2, 3)));
 	char *(*string)(char *p, char *end, const char *s, int *cut);
 	void (*lost)(void); /* counts an event that could not be recorded */
+	void (*context_set)(const void *bytes16); /* duet/context.h */
+	void (*context_refresh)(void);
+	/* A payload of site->fixed_size <= 32 bytes, packed into words; */
+	void (*words)(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1, uint64_t w2,
+		      uint64_t w3);
+	/* one of site->fixed_size <= 16 bytes, and a string behind it. */
+	void (*text)(struct duet_i_site *site, const void *ip, const char *text, uint64_t w0,
+		     uint64_t w1);
 };
 
 /*
@@ -93,12 +102,12 @@ static inline __attribute__((unused)) void *duet_i_find(const char *symbol)
 	return handle ? duet_i_dlsym(handle, symbol) : 0;
 }
 
-static __attribute__((constructor, unused)) void duet_i_constructor(void)
+static inline __attribute__((unused)) void duet_i_enter(void)
 {
 	void (*enter)(struct duet_i_site *, struct duet_i_site *, const struct duet_i_api **) =
 		duet_i_register;
 
-	if (duet_i_is_registered || &__start_duet_sites[0] == &__stop_duet_sites[0])
+	if (duet_i_is_registered)
 		return;
 	duet_i_is_registered = 1;
 	if (!enter) {
@@ -108,6 +117,12 @@ static __attribute__((constructor, unused)) void duet_i_constructor(void)
 	}
 	if (enter)
 		enter(__start_duet_sites, __stop_duet_sites, &duet_i_api);
+}
+
+static __attribute__((constructor, unused)) void duet_i_constructor(void)
+{
+	if (&__start_duet_sites[0] != &__stop_duet_sites[0])
+		duet_i_enter();
 }
 
 static __attribute__((destructor, unused)) void duet_i_destructor(void)
@@ -146,16 +161,28 @@ static __attribute__((destructor, unused)) void duet_i_destructor(void)
 #else
 #error "duet: sites are known for x86-64 and aarch64"
 #endif
-#define DUET_I_SITE(site, name, schema, level, kind)                                               \
+#define DUET_I_SITE(site, name, schema, level, kind, fixed_size)                                             \
 	__asm__(DUET_I_ADDRESS                                                                     \
 		".pushsection duet_sites,\"aw?\"\n\t"                                              \
 		".balign 8\n"                                                                      \
 		"771:\t" DUET_I_QUAD "%c1, %c2, %c3\n\t"                                           \
-		".long %c4, %c5, 0, 0\n\t" DUET_I_QUAD "0, 0, 0\n\t"                               \
+		".long %c4, %c5, 0, %c6\n\t" DUET_I_QUAD "0, 0, 0\n\t"                               \
 		".popsection"                                                                      \
 		: "=r"(site)                                                                       \
 		: DUET_I_SYMBOL(&duet_i_zero[0]), DUET_I_SYMBOL(name), DUET_I_SYMBOL(schema),      \
-		  "i"(kind), "i"(level))
+		  "i"(kind), "i"(level), "i"(fixed_size))
+
+static inline __attribute__((always_inline, unused)) const void *duet_i_here(void)
+{
+	const void *here;
+
+#if defined __x86_64__
+	__asm__("leaq 0(%%rip), %0" : "=r"(here));
+#else
+	__asm__("adr %0, ." : "=r"(here));
+#endif
+	return here;
+}
 
 static inline __attribute__((always_inline)) int duet_i_is_enabled(const struct duet_i_site *site)
 {
@@ -172,6 +199,40 @@ static inline __attribute__((always_inline, unused)) char *duet_i_pack(char *p, 
 {
 	memcpy(p, value, size);
 	return p + size;
+}
+
+/*
+ * Numbers go into whole words, in registers, rather than piece by piece into memory that is soon read
+ * back in other pieces, for which the reader would have to wait.
+ */
+static inline __attribute__((always_inline, unused)) unsigned
+duet_i_gather(uint64_t *words, unsigned at, const void *value, size_t size)
+{
+	uint64_t bits;
+	uint32_t four;
+	uint16_t two;
+	uint8_t one;
+
+	switch (size) {
+	case 1:
+		memcpy(&one, value, 1);
+		bits = one;
+		break;
+	case 2:
+		memcpy(&two, value, 2);
+		bits = two;
+		break;
+	case 4:
+		memcpy(&four, value, 4);
+		bits = four;
+		break;
+	default:
+		memcpy(&bits, value, 8);
+	}
+	words[at / 8] |= bits << at % 8 * 8;
+	if (at % 8 + size > 8)
+		words[at / 8 + 1] |= bits >> (64 - at % 8 * 8);
+	return at + (unsigned)size;
 }
 
 static inline __attribute__((always_inline, unused)) char *

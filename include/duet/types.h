@@ -128,7 +128,33 @@
 #define DUET_I_VARIES_text(field, type, schema, n, end)
 #define DUET_I_VARIES_array(field, type, schema, n, end)
 #define DUET_I_VARIES_sequence(field, type, schema, n, end) +1
-/* ... how many those are in this call, ... */
+/* ... whether it is neither one number nor varying, ... */
+#define DUET_I_BLOCK(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_BLOCK_, field, DUET_I_T_##t, ~)
+#define DUET_I_BLOCK_scalar(field, type, schema, n, end)
+#define DUET_I_BLOCK_pointer(field, type, schema, n, end)
+#define DUET_I_BLOCK_string(field, type, schema, n, end)
+#define DUET_I_BLOCK_text(field, type, schema, n, end) +1
+#define DUET_I_BLOCK_array(field, type, schema, n, end) +1
+#define DUET_I_BLOCK_sequence(field, type, schema, n, end)
+/* ... whether the last one is a string: each multiplies away what the one before it said, ... */
+#define DUET_I_LAST(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_LAST_, field, DUET_I_T_##t, ~)
+#define DUET_I_LAST_scalar(field, type, schema, n, end) *0
+#define DUET_I_LAST_pointer(field, type, schema, n, end) *0
+#define DUET_I_LAST_string(field, type, schema, n, end) *0 + 1
+#define DUET_I_LAST_text(field, type, schema, n, end) *0
+#define DUET_I_LAST_array(field, type, schema, n, end) *0
+#define DUET_I_LAST_sequence(field, type, schema, n, end) *0
+/* ... the packing of numbers into whole words, ... */
+#define DUET_I_GATHER(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_GATHER_, field, DUET_I_T_##t, ~)
+#define DUET_I_GATHER_scalar(field, type, schema, n, end)                                          \
+	duet_i_size = duet_i_gather(duet_i_w, duet_i_size, &field, sizeof(type));
+#define DUET_I_GATHER_pointer(field, type, schema, n, end)                                         \
+	duet_i_size = duet_i_gather(duet_i_w, duet_i_size, &field, sizeof(type));
+#define DUET_I_GATHER_string(field, type, schema, n, end) duet_i_text = field;
+#define DUET_I_GATHER_text(field, type, schema, n, end)
+#define DUET_I_GATHER_array(field, type, schema, n, end)
+#define DUET_I_GATHER_sequence(field, type, schema, n, end)
+/* ... how many the varying ones are in this call, ... */
 #define DUET_I_SIZE(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_SIZE_, field, DUET_I_T_##t, ~)
 #define DUET_I_SIZE_scalar(field, type, schema, n, end)
 #define DUET_I_SIZE_pointer(field, type, schema, n, end)

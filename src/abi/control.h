@@ -3,7 +3,8 @@
  * abi/control.h - what programs and duet tell each other, in files of the runtime directory.
  *
  *   $DUET_RUNTIME_DIR, else /dev/shm/duet-<uid>     0700, the user's own
- *     app-<pid>          control page: one per traced program, made and mapped by it
+ *     app-<pid>-<proc>   control page: one per traced program, made and mapped by it; <pid> is what the
+ *                        program is called in the /proc it sees, <proc> the number of that /proc
  *     session-<name>     who records, and what; made by a collector, replaced as a whole
  *     sock-<name>        the collector's socket: gives out the session's pool
  *
@@ -17,53 +18,71 @@
 #ifndef ABI_CONTROL_H
 #define ABI_CONTROL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define ABI_CONTROL_MAGIC   0x6c72746374657564ull /* "duetctrl" */
-#define ABI_CONTROL_VERSION 1u
+#define ABI_CONTROL_VERSION 3u
 #define ABI_SESSION_MAGIC   0x6e73657374657564ull /* "duetsesn" */
-#define ABI_SESSION_VERSION 1u
+#define ABI_SESSION_VERSION 3u
 #define ABI_JOIN_MAGIC      0x6e696f6a74657564ull /* "duetjoin" */
 
 enum {
 	ABI_NAME_BYTES = 64,
+	ABI_PAGE_NAME_BYTES = 32,
 	ABI_EVENTS = 4096,
-	ABI_CONTROL_TEXT_BYTES = 956 << 10,
-	ABI_RULES_BYTES = 3072,
+	ABI_FIRST_EVENTS = 64,
+	ABI_CONTROL_BYTES = 1 << 20,
+	ABI_RULES_BYTES = 16 << 10,
 };
 
-enum { ABI_DORMANT_NOT = 0, ABI_DORMANT_SECCOMP = 1 };
+enum { ABI_DORMANT_NOT = 0, ABI_DORMANT_SECCOMP = 1, ABI_DORMANT_CLOCK = 2 };
 
+struct abi_control_event {
+	uint32_t enabled; /* written from outside */
+	uint32_t schema; /* where in the file the text of abi_schema is */
+	uint32_t schema_size;
+	uint32_t how; /* ABI_HOW: channel and filter; written from outside, before `enabled` */
+};
+
+/*
+ * The first page of the file.  All that most programs have to tell fits in it: a page of memory costs a
+ * starting program some microseconds.  Further events follow on the second page, further texts at
+ * ABI_CONTROL_TEXT_OFFSET.
+ */
 struct abi_control {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid; /* as the program sees itself */
 	uint64_t registered_ns; /* CLOCK_BOOTTIME: tells a reused pid */
 	uint32_t n_events;
-	uint32_t text_used;
+	uint32_t text_end; /* where in the file the next text may begin */
 	uint64_t lost; /* events that found no pool to go to */
 	char program[ABI_NAME_BYTES];
 	char session[ABI_NAME_BYTES]; /* written from outside */
 	uint32_t n_refused; /* sites that stay dormant, because nothing more fits */
 	uint32_t dormant; /* ABI_DORMANT_...: why it records nothing though asked to */
-	uint8_t pad[4096 - 176];
+	uint8_t pad[256 - 176];
+	struct abi_control_event events[ABI_FIRST_EVENTS];
+	char text[4096 - 256 - ABI_FIRST_EVENTS * sizeof(struct abi_control_event)];
 };
-_Static_assert(sizeof(struct abi_control) == 4096, "the events begin on the second page");
+_Static_assert(sizeof(struct abi_control) == 4096, "further events begin on the second page");
 
-struct abi_control_event {
-	uint32_t enabled; /* written from outside */
-	uint32_t schema; /* offset in the text area: abi_schema's text */
-	uint32_t schema_size;
-	uint32_t reserved;
-};
-
-#define ABI_CONTROL_EVENTS_OFFSET ((uint64_t)sizeof(struct abi_control))
 #define ABI_CONTROL_TEXT_OFFSET \
-	(ABI_CONTROL_EVENTS_OFFSET + ABI_EVENTS * (uint64_t)sizeof(struct abi_control_event))
-#define ABI_CONTROL_BYTES (ABI_CONTROL_TEXT_OFFSET + ABI_CONTROL_TEXT_BYTES)
+	(sizeof(struct abi_control) + ABI_EVENTS * sizeof(struct abi_control_event))
 
-/* session-<name>.  Rules are patterns (base/pattern.h), each ended by a NUL; one that begins with '!'
- * excludes; the last that matches an event decides. */
+/* Where in the file the line of event @i < ABI_EVENTS is. */
+static inline uint32_t abi_control_event_offset(uint32_t i)
+{
+	uint32_t begin = i < ABI_FIRST_EVENTS
+				 ? (uint32_t)offsetof(struct abi_control, events)
+				 : (uint32_t)(sizeof(struct abi_control) -
+					      ABI_FIRST_EVENTS * sizeof(struct abi_control_event));
+
+	return begin + i * (uint32_t)sizeof(struct abi_control_event);
+}
+
+/* session-<name>, up to the end of the rules in use.  What they say: base/rules.h. */
 struct abi_session {
 	uint64_t magic;
 	uint32_t version;
@@ -74,10 +93,10 @@ struct abi_session {
 	char rules[ABI_RULES_BYTES];
 };
 
-/* On the socket: the program asks, the collector answers with the pool's descriptor. */
+/* On the socket: the program asks, the collector answers with the descriptor of the session's memory. */
 struct abi_join {
 	uint64_t magic;
-	uint32_t version; /* ABI_POOL_VERSION */
+	uint32_t version; /* ABI_BOARD_VERSION */
 	uint32_t pid; /* as the program sees itself */
 	char program[ABI_NAME_BYTES];
 };
@@ -87,8 +106,8 @@ struct abi_join_answer {
 	int32_t error; /* 0, or a negative errno: no descriptor comes with it */
 	uint32_t epoch;
 	uint32_t host_pid; /* of the asker: goes into state words */
-	uint32_t reserved;
-	uint64_t pool_size;
+	uint32_t pid_namespace; /* of the collector, which host_pid is of; 0: not known */
+	uint64_t size; /* of the memory: abi/board.h */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi/pool.h - the memory that traced programs and their collector share.
+ * abi/pool.h - a channel's part of the memory that traced programs and their collector share.
  *
  *   page 0          struct abi_pool
  *   4096            struct abi_slot[n_slots]      one per CPU, then some for writers without one
@@ -8,7 +8,7 @@
  *   ..              struct abi_schema[ABI_SCHEMAS], then their text
  *   chunk-aligned   chunk[n_chunks], each a struct abi_chunk and events
  *
- * The collector creates it, seals its size and gives it to every program of one user.  All of them
+ * The collector creates it, with the others of its session (abi/board.h).  All programs of one user
  * write; none is trusted.  Who uses it copies the constants of page 0 once, checks them, and bounds
  * every value read later by those copies.
  *
@@ -23,6 +23,9 @@
  *   FULL  -> FREE   the collector: read to the end
  *   BUSY  -> FREE   its owner, unused; the collector if the owner is dead
  *
+ * A chunk that has no memory yet, or none any more, is BUSY with the collector as its owner
+ * (collect/supply.h).
+ *
  * Below the published position of an OWNED or FULL chunk all bytes are whole events.
  */
 #ifndef ABI_POOL_H
@@ -34,7 +37,7 @@
 #include "abi/clock.h"
 
 #define ABI_POOL_MAGIC   0x6c6f6f7074657564ull /* "duetpool" */
-#define ABI_POOL_VERSION 1u
+#define ABI_POOL_VERSION 2u
 #define ABI_POOL_FLIGHT_RECORDER 1u /* flags: overwrite the oldest chunk instead of losing events */
 
 enum {
@@ -47,8 +50,12 @@ enum {
 	ABI_CHUNK_SHIFT_MAX = 20,
 	ABI_CHUNKS_MAX = 1 << 20,
 	ABI_CPUS_MAX = 1 << 13,
+	ABI_PATIENCE_MAX_US = 60000000,
 };
 #define ABI_CPU_UNKNOWN UINT32_MAX
+
+/* A hint for writers: nothing was free; and somebody has waited for it in vain. */
+enum { ABI_POOL_EXHAUSTED = 1, ABI_POOL_GIVEN_UP = 2 };
 
 struct abi_pool {
 	uint64_t magic;
@@ -60,9 +67,11 @@ struct abi_pool {
 	uint32_t n_cpus; /* slots below it belong to the CPU of that number */
 	uint32_t n_slots;
 	struct abi_clock clock;
+	uint32_t patience_us; /* how long a writer waits for a free chunk; 0: not at all */
 	/* Written by programs from here on. */
 	uint64_t order __attribute__((aligned(64))); /* counts closed chunks: their age */
-	uint32_t exhausted; /* a hint: nothing was free; the collector clears it */
+	uint32_t exhausted; /* ABI_POOL_EXHAUSTED...; the collector clears it when it has made room */
+	uint32_t waited; /* events that had to wait for a chunk */
 	uint32_t n_schemas __attribute__((aligned(64))); /* handed out; each valid once its size is set */
 	uint32_t text_used;
 };
@@ -72,9 +81,15 @@ struct abi_slot {
 	uint64_t chunk; /* W path: ABI_CHUNK_REF of the open chunk, or 0 */
 	uint64_t x[ABI_X_SLOTS]; /* X path: ABI_PLACE of open chunks, or 0 */
 	uint64_t lost; /* events refused here since the start */
-	uint64_t pad[10];
+	uint64_t told; /* the collector's: ABI_TOLD of them in traces that are closed */
+	uint64_t pad[9];
 };
 _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
+
+/* How many events a CPU lost as the traces of the first @life collectors tell; one store for both. */
+#define ABI_TOLD(life, n)    ((uint64_t)(life) << 48 | (n))
+#define ABI_TOLD_OF(word)    ((word) & ((1ull << 48) - 1))
+#define ABI_TOLD_LIFE(word)  ((uint32_t)((word) >> 48))
 
 /* A reference to a chunk: its byte offset from the first chunk, bit 0 set. */
 #define ABI_CHUNK_REF(offset) ((uint64_t)(offset) | 1)
@@ -116,7 +131,9 @@ struct abi_chunk {
 	uint64_t pad[4];
 	/* The collector's, on a line of its own. */
 	uint64_t read; /* bytes already in the file */
-	uint64_t pad2[7];
+	uint64_t cut_ns; /* time of the last event there */
+	uint64_t pending; /* bytes that will be there when what is being written is; 0: nothing is */
+	uint64_t pad2[5];
 };
 _Static_assert(sizeof(struct abi_chunk) == 128, "layout both sides agree on");
 enum { ABI_PATH_W = 1, ABI_PATH_X = 2 };

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/match.h"
+
 enum { CPUS_MAX = 65536 };
 
 /* Where the stream's last event ended: the next one's header begins there. */
@@ -18,6 +20,8 @@ struct counting {
 	struct place *places; /* by stream */
 	struct count *classes, *streams, *threads, *cpus; /* cpus[0] is the unknown one */
 	uint32_t n_threads, n_cpus;
+	struct match *match; /* NULL: everything counts */
+	struct names *names; /* for it */
 };
 
 static uint64_t bits_of(struct place *p, const struct ctf_event *e)
@@ -45,6 +49,14 @@ static uint32_t cpu_place(uint32_t cpu)
 	return cpu < CPUS_MAX ? cpu + 1 : 0;
 }
 
+static bool is_chosen(struct counting *c, const struct trace_event *e)
+{
+	struct who who;
+
+	names_see(c->names, e, &who);
+	return match_event(c->match, e, &who);
+}
+
 static int see(void *context, struct run *r, const struct trace_event *e, uint32_t thread)
 {
 	struct counting *c = context;
@@ -52,6 +64,8 @@ static int see(void *context, struct run *r, const struct trace_event *e, uint32
 	uint64_t bits = bits_of(&c->places[e->stream->number], e->ctf);
 
 	(void)r;
+	if (c->match && !is_chosen(c, e))
+		return 0;
 	if (run_grow(&c->threads, &c->n_threads, thread, sizeof *c->threads) ||
 	    run_grow(&c->cpus, &c->n_cpus, cpu, sizeof *c->cpus))
 		return -ENOMEM;
@@ -203,7 +217,7 @@ static int make_rows(struct counts *s, const struct counting *c)
 	return has_room ? 0 : -ENOMEM;
 }
 
-int counts_init(struct counts *s, struct trace *t, struct diag *d)
+int counts_init(struct counts *s, struct trace *t, const struct run_range *range, const char *filter, struct diag *d)
 {
 	struct counting c = { .places = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.places),
 			      .classes = calloc(trace_n_classes(t) + (size_t)1, sizeof *c.classes),
@@ -211,8 +225,12 @@ int counts_init(struct counts *s, struct trace *t, struct diag *d)
 	int err;
 
 	*s = (struct counts){ 0 };
-	err = c.places && c.classes && c.streams ? run_init(&s->run, t, d)
+	err = c.places && c.classes && c.streams ? run_init(&s->run, t, range, d)
 						 : diag_fail(d, -ENOMEM, "no memory to count events");
+	if (!err && filter)
+		err = match_open(&c.match, t, filter, NULL, d);
+	if (!err && filter)
+		err = names_open(&c.names, t, d);
 	if (!err)
 		err = run_all(&s->run, see, see_lost, &c, d);
 	if (!err && make_rows(s, &c))
@@ -222,6 +240,8 @@ int counts_init(struct counts *s, struct trace *t, struct diag *d)
 	free(c.streams);
 	free(c.threads);
 	free(c.cpus);
+	match_close(c.match);
+	names_close(c.names);
 	if (err)
 		counts_fini(s);
 	return err;

@@ -35,8 +35,15 @@ struct counts {
 	} by[COUNT_KINDS];
 };
 
-/* counts_init - read all of @t.  @t must outlive the result.  Returns 0 or -errno. */
-int counts_init(struct counts *c, struct trace *t, struct diag *d);
+/*
+ * counts_init - read what of @t lies in @range (NULL: all); @t must outlive the result.
+ *
+ * @filter: count only events for which this is true (duet-filter(7)); NULL: all.  Losses are counted
+ * all the same.
+ *
+ * Returns 0 or -errno.
+ */
+int counts_init(struct counts *c, struct trace *t, const struct run_range *range, const char *filter, struct diag *d);
 void counts_fini(struct counts *c);
 
 #endif

@@ -372,13 +372,13 @@ static int settle(struct reading *r, bool by_process)
 	return 0;
 }
 
-int cpu_init(struct cpu *c, struct trace *t, bool by_process, struct diag *d)
+int cpu_init(struct cpu *c, struct trace *t, const struct run_range *range, bool by_process, struct diag *d)
 {
 	struct reading r = { .c = c, .plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *r.plans) };
 	int err;
 
 	*c = (struct cpu){ 0 };
-	err = r.plans ? run_init(&c->run, t, d) : diag_fail(d, -ENOMEM, "no memory for CPUs");
+	err = r.plans ? run_init(&c->run, t, range, d) : diag_fail(d, -ENOMEM, "no memory for CPUs");
 	if (!err && follow_init(&r.follow, &c->run))
 		err = diag_fail(d, -ENOMEM, "no memory for CPUs");
 	if (!err) {

@@ -46,8 +46,8 @@ struct cpu {
 	bool is_partial;
 };
 
-/* cpu_init - read all of @t, which must outlive the result.  Returns 0 or -errno. */
-int cpu_init(struct cpu *c, struct trace *t, bool by_process, struct diag *d);
+/* cpu_init - read what of @t lies in @range (NULL: all); @t must outlive the result.  Returns 0 or -errno. */
+int cpu_init(struct cpu *c, struct trace *t, const struct run_range *range, bool by_process, struct diag *d);
 void cpu_fini(struct cpu *c);
 
 #endif

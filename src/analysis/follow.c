@@ -135,12 +135,26 @@ static void see_waking(struct follow *f, struct run *r, int64_t thread)
 	t->waits = true;
 }
 
+/* Ours say whether they follow processes or the machine; of others it is judged by what they hold. */
+static void ask_scope(struct follow *f, const struct trace_source *source)
+{
+	const char *scope = ctf_meta_env(source->meta, "duet_scope");
+
+	f->scoped = source;
+	if (!scope)
+		return;
+	f->is_told = true;
+	f->is_followed |= !strcmp(scope, "followed");
+}
+
 int64_t follow_see(struct follow *f, struct run *r, const struct trace_event *e, uint32_t thread)
 {
 	const struct follow_plan *p = &f->plans[trace_class_number(e)];
 	int64_t cpu = e->stream->source->domain == TRACE_KERNEL ? cpu_of(f, e) : 0;
 	int64_t prev = 0, next = 0;
 
+	if (e->stream->source != f->scoped && e->stream->source->domain == TRACE_KERNEL)
+		ask_scope(f, e->stream->source);
 	if (p->role == ROLE_OTHER || cpu < 0)
 		return cpu;
 	if (p->role == ROLE_SWITCH || p->role == ROLE_WAKING) {
@@ -189,6 +203,10 @@ static bool has_strangers(const struct follow *f)
 
 void follow_settle(struct follow *f)
 {
+	if (f->is_told) {
+		f->is_partial = f->is_followed;
+		return;
+	}
 	f->is_partial = f->n_torn * FEW > f->n_switches &&
 			(f->n_torn * SOME > f->n_switches || !has_strangers(f));
 }

@@ -41,6 +41,9 @@ struct follow {
 	struct follow_cpu *cpus;
 	uint32_t n_threads, n_cpus, n_cpu_rooms;
 	uint64_t n_switches, n_torn; /* contradictions */
+	const struct trace_source *scoped; /* the kernel's half whose scope was asked for last */
+	bool is_told; /* the recording says itself what it follows: */
+	bool is_followed; /* some processes only */
 	bool is_partial; /* after follow_settle(): some threads are not followed */
 	bool has_own_kinds; /* so has_own means something */
 };

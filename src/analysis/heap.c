@@ -429,7 +429,7 @@ static int settle(struct reading *r)
 	return 0;
 }
 
-int heap_init(struct heap *h, struct trace *t, uint32_t n_oldest, struct diag *d)
+int heap_init(struct heap *h, struct trace *t, const struct run_range *range, uint32_t n_oldest, struct diag *d)
 {
 	struct reading r = { .h = h, .plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *r.plans) };
 	int err;
@@ -438,7 +438,7 @@ int heap_init(struct heap *h, struct trace *t, uint32_t n_oldest, struct diag *d
 	if (!r.plans || slowest_init(&h->oldest, n_oldest))
 		err = diag_fail(d, -ENOMEM, "no memory for the heap");
 	else
-		err = run_init(&h->run, t, d);
+		err = run_init(&h->run, t, range, d);
 	if (!err) {
 		run_each_class(&h->run, plan_class, &r);
 		err = run_all(&h->run, see, NULL, &r, d);

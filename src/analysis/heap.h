@@ -55,8 +55,8 @@ struct heap {
 	uint64_t n_heap_events;
 };
 
-/* heap_init - read all of @t, which must outlive the result.  Returns 0 or -errno. */
-int heap_init(struct heap *h, struct trace *t, uint32_t n_oldest, struct diag *d);
+/* heap_init - read what of @t lies in @range (NULL: all); @t must outlive the result.  Returns 0 or -errno. */
+int heap_init(struct heap *h, struct trace *t, const struct run_range *range, uint32_t n_oldest, struct diag *d);
 void heap_fini(struct heap *h);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/keys.h"
+
 static const uint32_t KEYS_MAX = 1u << 26;
 
 struct plan {
@@ -25,6 +27,7 @@ struct open { /* by key */
 struct reading {
 	struct latency *l;
 	const char *a, *b, *field;
+	bool wants_keys;
 	struct plan *plans;
 	struct open *opens; /* as keys */
 	uint32_t n_open_rooms, n_key_rooms;
@@ -51,16 +54,6 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 
 /* ---------------------------------------------------------------- keys */
 
-/* FNV-1a, 64 bits. */
-static uint64_t hash_text(const char *text, size_t size)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < size; i++)
-		h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
-	return h;
-}
-
 /* Texts are equal if their hashes and beginnings are: at 2^64 hashes that is good enough. */
 static bool key_from(struct reading *r, const struct plan *p, const struct trace_event *e, uint32_t thread,
 		     struct latency_key *key, uint64_t *hash)
@@ -84,7 +77,7 @@ static bool key_from(struct reading *r, const struct plan *p, const struct trace
 	key->is_text = true;
 	key->number = 0;
 	memcpy(key->text, text, size < sizeof key->text - 1 ? size : sizeof key->text - 1);
-	*hash = hash_text(text, size);
+	*hash = keys_hash(text, size);
 	return true;
 }
 
@@ -128,7 +121,8 @@ static int64_t find(struct reading *r, const struct latency_key *key, uint64_t h
 		return -1;
 	i = l->n_keys;
 	if (i == KEYS_MAX || run_grow(&l->keys, &r->n_key_rooms, i, sizeof *l->keys) ||
-	    run_grow(&r->opens, &r->n_open_rooms, i, sizeof *r->opens))
+	    run_grow(&r->opens, &r->n_open_rooms, i, sizeof *r->opens) ||
+	    (r->wants_keys && run_grow(&l->times, &l->n_times, i, sizeof *l->times)))
 		return -ENOMEM;
 	l->keys[i] = *key;
 	r->opens[i] = (struct open){ .hash = hash, .next = *bucket };
@@ -152,6 +146,8 @@ static int end(struct reading *r, int64_t key, uint32_t epoch, const struct trac
 	o->is_open = false;
 	ns = e->time_ns > o->begin_ns ? (uint64_t)(e->time_ns - o->begin_ns) : 0;
 	slowest_add(&l->slowest, &(struct slow){ ns, o->begin_ns, o->thread, (uint32_t)key, thread });
+	if (r->wants_keys && samples_add(&l->times[key], ns))
+		return -ENOMEM;
 	return samples_add(&l->time, ns);
 }
 
@@ -193,10 +189,10 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 	return 0;
 }
 
-int latency_init(struct latency *l, struct trace *t, const char *a, const char *b, const char *field,
-		 uint32_t n_slowest, struct diag *d)
+int latency_init(struct latency *l, struct trace *t, const struct run_range *range, const char *a,
+		 const char *b, const char *field, uint32_t n_slowest, bool wants_keys, struct diag *d)
 {
-	struct reading r = { .l = l, .a = a, .b = b, .field = field,
+	struct reading r = { .l = l, .a = a, .b = b, .field = field, .wants_keys = wants_keys,
 			     .plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *r.plans) };
 	int err;
 
@@ -204,7 +200,7 @@ int latency_init(struct latency *l, struct trace *t, const char *a, const char *
 	if (!r.plans || slowest_init(&l->slowest, n_slowest))
 		err = diag_fail(d, -ENOMEM, "no memory for latencies");
 	else
-		err = run_init(&l->run, t, d);
+		err = run_init(&l->run, t, range, d);
 	if (!err) {
 		run_each_class(&l->run, plan_class, &r);
 		err = run_all(&l->run, see, NULL, &r, d);
@@ -222,6 +218,9 @@ int latency_init(struct latency *l, struct trace *t, const char *a, const char *
 
 void latency_fini(struct latency *l)
 {
+	for (uint32_t i = 0; i < l->n_times; i++)
+		samples_fini(&l->times[i]);
+	free(l->times);
 	samples_fini(&l->time);
 	slowest_fini(&l->slowest);
 	free(l->keys);

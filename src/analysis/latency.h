@@ -31,6 +31,8 @@ struct latency {
 	struct slowest slowest; /* what: index of keys; thread: that of A; detail: thread of B */
 	struct latency_key *keys;
 	uint32_t n_keys;
+	struct samples *times; /* by key, if asked for */
+	uint32_t n_times;
 	uint64_t n_a, n_b;
 	uint64_t n_abandoned, n_pending, n_without_a;
 	uint64_t n_no_field; /* events like A or B, without the field */
@@ -39,15 +41,16 @@ struct latency {
 };
 
 /*
- * latency_init - read all of @t, which must outlive the result.
+ * latency_init - read what of @t lies in @range (NULL: all); @t must outlive the result.
  *
  * @a, @b: patterns (base/pattern.h).
  * @field: NULL for threads.
+ * @wants_keys: `times` are wanted, which costs memory for each key.
  *
  * Returns 0, also if nothing is like A or B; or -errno.
  */
-int latency_init(struct latency *l, struct trace *t, const char *a, const char *b, const char *field,
-		 uint32_t n_slowest, struct diag *d);
+int latency_init(struct latency *l, struct trace *t, const struct run_range *range, const char *a,
+		 const char *b, const char *field, uint32_t n_slowest, bool wants_keys, struct diag *d);
 void latency_fini(struct latency *l);
 
 #endif

@@ -9,9 +9,11 @@
 
 #include "base/pattern.h"
 
-int run_init(struct run *r, struct trace *trace, struct diag *d)
+int run_init(struct run *r, struct trace *trace, const struct run_range *range, struct diag *d)
 {
-	*r = (struct run){ .trace = trace };
+	static const struct run_range all = { INT64_MIN, INT64_MAX };
+
+	*r = (struct run){ .trace = trace, .range = range ? *range : all };
 	return threads_open(&r->threads, trace, d);
 }
 
@@ -19,14 +21,18 @@ void run_fini(struct run *r)
 {
 	threads_close(r->threads);
 	r->threads = NULL;
+	free(r->cpus);
+	r->cpus = NULL;
 }
 
 static int take_lost(struct run *r, const struct trace_event *e, run_lost *lost, void *context)
 {
-	r->lost_events += e->lost_events;
-	r->lost_packets += e->lost_packets;
+	bool is_before = e->time_ns < r->range.from_ns;
+
+	r->lost_events += is_before ? 0 : e->lost_events;
+	r->lost_packets += is_before ? 0 : e->lost_packets;
 	r->epoch[e->stream->source->domain]++;
-	return lost ? lost(context, r, e) : 0;
+	return lost && (!is_before || r->sees_before) ? lost(context, r, e) : 0;
 }
 
 static int take_event(struct run *r, const struct trace_event *e, run_see *see, void *context)
@@ -35,6 +41,8 @@ static int take_event(struct run *r, const struct trace_event *e, run_see *see, 
 
 	if (thread < 0)
 		return (int)thread;
+	if (e->time_ns < r->range.from_ns)
+		return r->sees_before ? see(context, r, e, (uint32_t)thread) : 0;
 	if (!r->n_events++)
 		r->first_ns = r->last_ns = e->time_ns;
 	if (e->time_ns > r->last_ns)
@@ -51,6 +59,8 @@ int run_all(struct run *r, run_see *see, run_lost *lost, void *context, struct d
 	while (!err && (item = trace_next(r->trace, &e, d)) != TRACE_END) {
 		if (item < 0)
 			return item;
+		if (e.time_ns > r->range.to_ns)
+			break;
 		err = item == TRACE_EVENT ? take_event(r, &e, see, context)
 					  : take_lost(r, &e, lost, context);
 	}
@@ -80,6 +90,20 @@ bool run_is_like(const char *pattern, const struct trace_source *s, const char *
 	else
 		snprintf(channel, sizeof channel, "%s", s->domain == TRACE_KERNEL ? "kernel" : "");
 	return pattern_matches_event(pattern, pattern + strlen(pattern), channel, name);
+}
+
+int64_t run_cpu(struct run *r, const struct trace_event *e)
+{
+	uint32_t i = 0;
+
+	while (i < r->n_cpus && (r->cpus[i].cpu != e->cpu || r->cpus[i].source != e->stream->source))
+		i++;
+	if (i < r->n_cpus)
+		return i;
+	if (run_grow(&r->cpus, &r->n_cpu_rooms, i, sizeof *r->cpus))
+		return -ENOMEM;
+	r->cpus[r->n_cpus++] = (struct run_cpu){ e->stream->source, e->cpu };
+	return i;
 }
 
 int run_grow(void *array, uint32_t *n, uint32_t i, size_t size)

@@ -11,13 +11,25 @@
 
 #include "analysis/threads.h"
 
+/* The part of a recording that is asked about; both ends belong to it. */
+struct run_range {
+	int64_t from_ns, to_ns;
+};
+
 struct run {
 	struct trace *trace; /* lent */
+	struct run_range range;
+	bool sees_before; /* set it after run_init(): events before the range are shown too, not counted */
 	struct threads *threads;
 	uint64_t n_events, n_of[3]; /* by enum trace_domain */
 	uint64_t lost_events, lost_packets, n_damages;
 	int64_t first_ns, last_ns; /* of events; both 0 if there is none */
 	uint32_t epoch[3]; /* by enum trace_domain */
+	struct run_cpu {
+		const struct trace_source *source;
+		uint32_t cpu;
+	} *cpus; /* as run_cpu() numbers them */
+	uint32_t n_cpus, n_cpu_rooms;
 };
 
 /* One event, and the number of its thread.  Returns 0 or -errno. */
@@ -25,7 +37,8 @@ typedef int run_see(void *context, struct run *r, const struct trace_event *e, u
 /* A place where something was lost; may be NULL. */
 typedef int run_lost(void *context, struct run *r, const struct trace_event *e);
 
-int run_init(struct run *r, struct trace *trace, struct diag *d);
+/* @range: NULL is everything.  What is before it still names threads. */
+int run_init(struct run *r, struct trace *trace, const struct run_range *range, struct diag *d);
 void run_fini(struct run *r);
 
 /* run_all - read everything; then processes are settled.  Returns 0 or -errno, reason in @d. */
@@ -38,6 +51,9 @@ void run_each_class(const struct run *r, run_class *tell, void *context);
 
 /* run_is_like - whether @pattern (base/pattern.h) means an event; the kernel's channel is "kernel". */
 bool run_is_like(const char *pattern, const struct trace_source *s, const char *event);
+
+/* run_cpu - the dense number of @e's CPU (of its host's trace): an index into `cpus`; or -ENOMEM. */
+int64_t run_cpu(struct run *r, const struct trace_event *e);
 
 /* run_grow - make room for element @i of an array; new ones are zeroed.  Returns 0 or -ENOMEM. */
 int run_grow(void *array, uint32_t *n, uint32_t i, size_t size);

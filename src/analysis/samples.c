@@ -145,6 +145,31 @@ uint64_t samples_percentile(struct samples *s, double percent)
 	return s->max;
 }
 
+bool samples_next(struct samples *s, uint64_t *cursor, uint64_t *value, uint64_t *n)
+{
+	uint64_t i = *cursor;
+
+	if (s->buckets) {
+		while (i < N_BUCKETS && !s->buckets[i])
+			i++;
+		*value = i < N_BUCKETS ? within(s, middle_of((uint32_t)i)) : 0;
+		*n = i < N_BUCKETS ? s->buckets[i] : 0;
+		*cursor = i + 1;
+		return i < N_BUCKETS;
+	}
+	if (!s->is_sorted && s->n)
+		qsort(s->at, s->n, sizeof *s->at, ascending);
+	s->is_sorted = true;
+	if (i >= s->n)
+		return false;
+	*value = s->at[i];
+	while (i < s->n && s->at[i] == *value)
+		i++;
+	*n = i - *cursor;
+	*cursor = i;
+	return true;
+}
+
 static int power_of(uint64_t v)
 {
 	return v ? 63 - __builtin_clzll(v) : 0;

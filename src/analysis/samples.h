@@ -40,6 +40,10 @@ static inline bool samples_are_exact(const struct samples *s)
 /* samples_by_power - how many lie in [2^i, 2^(i+1)), for each i; those of 0 are with 1. */
 void samples_by_power(const struct samples *s, uint64_t counts[64]);
 
+/* samples_next - walk over the values, ascending: *@cursor is 0 at first.  Gives a value and how many there are of
+ * it; false at the end. */
+bool samples_next(struct samples *s, uint64_t *cursor, uint64_t *value, uint64_t *n);
+
 struct slow {
 	uint64_t duration_ns;
 	int64_t time_ns; /* when it began */

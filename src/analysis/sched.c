@@ -6,17 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/plan.h"
+
 /* Of prev_state, the bits of states in which a thread does not want to run (include/linux/sched.h:
  * interruptible, uninterruptible, stopped, traced, dead, zombie, parked, idle).  What was preempted
  * has none of them: 0, or a bit above. */
 enum { STATE_SLEEPS = 0xff };
 
 enum role { ROLE_NONE, ROLE_SWITCH, ROLE_WAKING, ROLE_WAKEUP, ROLE_MIGRATE, ROLE_DEATH };
-
-struct plan {
-	enum role role;
-	const struct ctf_op *field[3];
-};
 
 struct state { /* of a thread */
 	bool runs, waits;
@@ -33,11 +30,7 @@ struct reading {
 	uint32_t n_states, n_rooms;
 };
 
-static const struct {
-	const char *event;
-	enum role role;
-	const char *fields[3];
-} roles[] = {
+static const struct plan_kind roles[] = {
 	{ "sched_switch", ROLE_SWITCH, { "prev_tid", "next_tid", "prev_state" } },
 	{ "sched_waking", ROLE_WAKING, { "tid" } },
 	{ "sched_wakeup", ROLE_WAKEUP, { "tid" } },
@@ -45,21 +38,6 @@ static const struct {
 	{ "sched_migrate_task", ROLE_MIGRATE, { "tid" } },
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },
 };
-
-static void plan_class(void *context, const struct trace_source *source, const struct ctf_event_class *c,
-		       uint32_t number)
-{
-	struct reading *r = context;
-
-	(void)source;
-	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
-		if (strcmp(c->name, roles[i].event))
-			continue;
-		r->plans[number].role = roles[i].role;
-		for (int k = 0; k < 3 && roles[i].fields[k]; k++)
-			r->plans[number].field[k] = ctf_class_find(c, CTF_PAYLOAD, roles[i].fields[k]);
-	}
-}
 
 /* The thread that field @op names; 0 for none and for idle ones; -ENOMEM. */
 static int64_t thread_in(struct reading *r, struct run *run, const struct trace_event *e,
@@ -265,22 +243,21 @@ static int settle(struct reading *r, bool by_process)
 	return 0;
 }
 
-int sched_init(struct sched *s, struct trace *t, bool by_process, uint32_t n_slowest, struct diag *d)
+int sched_init(struct sched *s, struct trace *t, const struct run_range *range, bool by_process, uint32_t n_slowest, struct diag *d)
 {
-	struct reading r = { .s = s, .plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *r.plans) };
+	struct reading r = { .s = s };
 	int err;
 
 	*s = (struct sched){ 0 };
-	if (!r.plans || slowest_init(&s->slowest, n_slowest))
+	if (slowest_init(&s->slowest, n_slowest))
 		err = diag_fail(d, -ENOMEM, "no memory for threads");
 	else
-		err = run_init(&s->run, t, d);
-	if (!err && follow_init(&r.follow, &s->run))
+		err = run_init(&s->run, t, range, d);
+	r.plans = err ? NULL : plan_make(&s->run, roles, sizeof roles / sizeof *roles);
+	if (!err && (!r.plans || follow_init(&r.follow, &s->run)))
 		err = diag_fail(d, -ENOMEM, "no memory for threads");
-	if (!err) {
-		run_each_class(&s->run, plan_class, &r);
+	if (!err)
 		err = run_all(&s->run, see, see_lost, &r, d);
-	}
 	if (!err && settle(&r, by_process))
 		err = diag_fail(d, -ENOMEM, "no memory for threads");
 	follow_fini(&r.follow);

@@ -36,8 +36,8 @@ struct sched {
 	uint64_t n_left_out; /* threads whose switches are not all there */
 };
 
-/* sched_init - read all of @t, which must outlive the result.  Returns 0 or -errno. */
-int sched_init(struct sched *s, struct trace *t, bool by_process, uint32_t n_slowest, struct diag *d);
+/* sched_init - read what of @t lies in @range (NULL: all); @t must outlive the result.  Returns 0 or -errno. */
+int sched_init(struct sched *s, struct trace *t, const struct run_range *range, bool by_process, uint32_t n_slowest, struct diag *d);
 void sched_fini(struct sched *s);
 
 #endif

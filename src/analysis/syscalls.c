@@ -303,7 +303,8 @@ static int settle(struct reading *r)
 	return err;
 }
 
-static int prepare(struct reading *r, struct trace *t, uint32_t n_slowest, struct diag *d)
+static int prepare(struct reading *r, struct trace *t, const struct run_range *range, uint32_t n_slowest,
+		   struct diag *d)
 {
 	struct syscalls *s = r->s;
 	uint32_t n_classes = trace_n_classes(t) + 1;
@@ -312,7 +313,7 @@ static int prepare(struct reading *r, struct trace *t, uint32_t n_slowest, struc
 	s->names = calloc(n_classes, sizeof *s->names);
 	if (!r->plans || !s->names || slowest_init(&s->slowest, n_slowest))
 		return -ENOMEM;
-	if (run_init(&s->run, t, d))
+	if (run_init(&s->run, t, range, d))
 		return -ENOMEM;
 	run_each_class(&s->run, plan_class, r);
 	for (uint32_t i = 0; i < s->n_calls && !r->by_process; i++)
@@ -330,14 +331,14 @@ static int finish(struct reading *r)
 	return err ? err : settle(r);
 }
 
-int syscalls_init(struct syscalls *s, struct trace *t, bool is_by_process, uint32_t n_slowest,
+int syscalls_init(struct syscalls *s, struct trace *t, const struct run_range *range, bool is_by_process, uint32_t n_slowest,
 		  struct diag *d)
 {
 	struct reading r = { .s = s, .by_process = is_by_process };
 	int err;
 
 	*s = (struct syscalls){ 0 };
-	err = prepare(&r, t, n_slowest, d);
+	err = prepare(&r, t, range, n_slowest, d);
 	if (err)
 		diag_fail(d, err, "no memory for system calls");
 	else

@@ -42,8 +42,8 @@ struct syscalls {
 	uint64_t n_cut; /* of the open ones: given up because something was lost meanwhile */
 };
 
-/* syscalls_init - read all of @t, which must outlive the result.  Returns 0 or -errno. */
-int syscalls_init(struct syscalls *s, struct trace *t, bool by_process, uint32_t n_slowest,
+/* syscalls_init - read what of @t lies in @range (NULL: all); @t must outlive the result.  Returns 0 or -errno. */
+int syscalls_init(struct syscalls *s, struct trace *t, const struct run_range *range, bool by_process, uint32_t n_slowest,
 		  struct diag *d);
 void syscalls_fini(struct syscalls *s);
 

@@ -341,6 +341,11 @@ static int64_t process_of(struct threads *t, uint32_t i)
 	return i;
 }
 
+int64_t threads_process(struct threads *t, uint32_t number)
+{
+	return process_of(t, number);
+}
+
 int threads_settle(struct threads *t)
 {
 	for (uint32_t i = 0; i < t->n; i++) {

@@ -46,6 +46,10 @@ int64_t threads_of(struct threads *t, const struct trace_event *e, int64_t tid);
 /* threads_settle - find everybody's process, at the end.  May add threads. */
 int threads_settle(struct threads *t);
 
+/* threads_process - what is known now of the process of thread @number; see threads_settle.  Returns the
+ * thread that stands for it, or -ENOMEM. */
+int64_t threads_process(struct threads *t, uint32_t number);
+
 uint32_t threads_n(const struct threads *t);
 const struct thread *threads_at(const struct threads *t, uint32_t number); /* until the next is seen */
 

@@ -13,38 +13,41 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/compose.h"
+
 /* The directory's path, followed by /@name when that is not NULL.  False if it does not fit. */
 static inline bool runtime_path(char *path, size_t size, const char *name)
 {
 	const char *dir = secure_getenv("DUET_RUNTIME_DIR"), *slash = name ? "/" : "";
-	int n;
+	char digits[DECIMAL_BYTES];
 
 	name = name ? name : "";
 	if (dir && *dir)
-		n = snprintf(path, size, "%s%s%s", dir, slash, name);
-	else
-		n = snprintf(path, size, "/dev/shm/duet-%u%s%s", (unsigned)geteuid(), slash, name);
-	return n > 0 && (size_t)n < size;
+		return compose(path, size, dir, slash, name, NULL);
+	return compose(path, size, "/dev/shm/duet-", decimal(digits, geteuid()), slash, name, NULL);
 }
 
-/* Its descriptor, or -errno: -EPERM if it is not ours alone. */
-static inline int runtime_dir_open(bool create)
+/* Whatever the umask is; false if it is not there, for no fault of another who makes it now. */
+static inline bool runtime_dir_make(const char *path)
+{
+	return mkdir(path, 0700) ? errno == EEXIST : !chmod(path, 0700);
+}
+
+/* The descriptor of the directory @path, or -errno: -EPERM if it is not ours alone. */
+static inline int runtime_dir_open_at(const char *path, bool create)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	char path[512];
 	struct stat st;
 	int fd;
 
-	if (!runtime_path(path, sizeof path, NULL))
-		return -ENAMETOOLONG;
 	fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
-	if (fd < 0 && errno == ENOENT && create && (!mkdir(path, 0700) || errno == EEXIST))
+	if (fd < 0 && errno == ENOENT && create && runtime_dir_make(path))
 		fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0);
 	if (fd < 0)
 		return -errno;
@@ -53,6 +56,52 @@ static inline int runtime_dir_open(bool create)
 		return -EPERM;
 	}
 	return fd;
+}
+
+/* The same for the one that the environment names. */
+static inline int runtime_dir_open(bool create)
+{
+	char path[512];
+
+	return runtime_path(path, sizeof path, NULL) ? runtime_dir_open_at(path, create) : -ENAMETOOLONG;
+}
+
+/* The number of our pid namespace, which is what a pid means something in; 0 if it cannot be known. */
+static inline uint32_t runtime_pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : (uint32_t)st.st_ino;
+}
+
+/*
+ * What tells us from all other processes of the machine: which /proc we see, and what we are called in it.
+ *
+ * A /proc shows one pid namespace, so the two together are nobody else's, also where two processes have
+ * the same pid in two namespaces.  (A namespace may have several /proc.)  Asking for the namespace itself
+ * is 20 times as dear: procfs makes inodes for it, and takes them back when the process ends.
+ */
+struct runtime_self {
+	uint32_t pid; /* 0: there is no /proc, or it does not show us */
+	uint32_t proc; /* below 2^31 */
+};
+
+static inline struct runtime_self runtime_self(void)
+{
+	struct runtime_self s = { 0, 0 };
+	char digits[DECIMAL_BYTES];
+	struct stat st;
+	ssize_t n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self", digits, sizeof digits);
+
+	if (n <= 0 || n > 9 || lstat("/proc/self", &st))
+		return s;
+	for (ssize_t i = 0; i < n; i++) {
+		if (digits[i] < '0' || digits[i] > '9')
+			return (struct runtime_self){ 0, 0 };
+		s.pid = s.pid * 10 + (uint32_t)(digits[i] - '0');
+	}
+	s.proc = (uint32_t)st.st_dev & INT32_MAX;
+	return s;
 }
 
 #endif

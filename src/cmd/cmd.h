@@ -17,13 +17,18 @@
 enum { CMD_FAILED = 2 };
 
 int cmd_collect(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_disable(int argc, char **argv);
 int cmd_enable(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
+int cmd_relay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_send(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
+int cmd_status(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 
 /* cmd_error - print "duet VERB: ..." and return CMD_FAILED. */
@@ -41,16 +46,26 @@ struct cmd_pids {
 	pid_t *at;
 	int n;
 };
+/* Room for one more than @n; ends the program, with a message, if there is no memory. */
+void *cmd_grow(void *at, int n, size_t size);
 void cmd_add_string(struct cmd_strings *s, const char *text);
 /* Parses and checks that the process exists; prints why not and returns false. */
 bool cmd_add_pid(const char *verb, struct cmd_pids *p, const char *text);
 /* "64M", "1G", "512K" or bytes; prints why not and returns false. */
 bool cmd_parse_size(const char *verb, const char *text, uint64_t *bytes);
 
+/* "500ms", "5s", "2m", "1h"; prints why not and returns false. */
+bool cmd_parse_time(const char *verb, const char *text, uint64_t *ns);
+/* Adds contexts, "ip" or "ip,callstack", to @mask; prints why not and returns false. */
+bool cmd_add_contexts(const char *verb, const char *names, uint64_t *mask);
+
 struct abi_session;
 /* The session @wanted, or the only one that records if that is NULL.  Returns 0; 1 if nothing records;
  * CMD_FAILED, having said why, if @wanted does not, or there are several. */
 int cmd_choose_session(const char *verb, int dir, const char *wanted, struct abi_session *session);
+
+/* What trace_hosts says, if it says anything. */
+void cmd_tell_hosts(const char *verb, const char *text);
 
 /* "1.5 MB" for a person. */
 const char *cmd_size_text(uint64_t bytes, char buffer[32]);

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "collect/counters.h"
+#include "ctf/context.h"
 
 int cmd_error(const char *verb, const char *format, ...)
 {
@@ -29,7 +31,7 @@ int cmd_usage(const char *verb, const char *what)
 	return cmd_error(verb, "%s: `duet %s --help` shows how it is used", what, verb);
 }
 
-static void *grow(void *at, int n, size_t size)
+void *cmd_grow(void *at, int n, size_t size)
 {
 	at = realloc(at, (size_t)(n + 1) * size);
 	if (!at) {
@@ -41,7 +43,7 @@ static void *grow(void *at, int n, size_t size)
 
 void cmd_add_string(struct cmd_strings *s, const char *text)
 {
-	s->at = grow(s->at, s->n, sizeof *s->at);
+	s->at = cmd_grow(s->at, s->n, sizeof *s->at);
 	s->at[s->n++] = text;
 }
 
@@ -60,7 +62,7 @@ bool cmd_add_pid(const char *verb, struct cmd_pids *p, const char *text)
 		cmd_error(verb, "-p %s: no such process (duet list shows the traced ones)", text);
 		return false;
 	}
-	p->at = grow(p->at, p->n, sizeof *p->at);
+	p->at = cmd_grow(p->at, p->n, sizeof *p->at);
 	p->at[p->n++] = (pid_t)pid;
 	return true;
 }
@@ -82,6 +84,47 @@ bool cmd_parse_size(const char *verb, const char *text, uint64_t *bytes)
 		return true;
 	cmd_error(verb, "%s: not a size: use bytes, or 512K, 64M, 1G", text);
 	return false;
+}
+
+bool cmd_parse_time(const char *verb, const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
+		      { "m", 60000000000 }, { "h", 3600000000000 } };
+	char *end;
+
+	errno = 0;
+	*ns = strtoull(text, &end, 10);
+	for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
+		if (end != text && *text != '-' && !errno && *ns && !strcmp(end, units[i].name) &&
+		    *ns <= UINT64_MAX / units[i].ns) {
+			*ns *= units[i].ns;
+			return true;
+		}
+	cmd_error(verb, "%s: not a time: use 500ms, 5s, 2m", text);
+	return false;
+}
+
+bool cmd_add_contexts(const char *verb, const char *names, uint64_t *mask)
+{
+	struct diag d = { "" };
+
+	uint64_t with = *mask;
+
+	if (context_parse(names, &with, &d) || counters_check(with, &d)) {
+		cmd_error(verb, "%s", d.text);
+		return false;
+	}
+	*mask = with;
+	return true;
+}
+
+void cmd_tell_hosts(const char *verb, const char *text)
+{
+	if (*text)
+		fprintf(stderr, "duet %s: %s\n", verb, text);
 }
 
 const char *cmd_size_text(uint64_t bytes, char buffer[32])

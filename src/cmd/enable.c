@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/enable.c - duet enable and duet disable: in running programs, without their help. */
+/*
+ * cmd/enable.c - duet enable and duet disable: in running programs, without their help.
+ *
+ * The collector does it (collect/requests.h); where nothing records, we switch off what a dead one left on.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/runtime.h"
+#include "cmd/ask.h"
 #include "cmd/cmd.h"
 #include "collect/apps.h"
 #include "collect/session.h"
 
 static const char help[] =
-	"usage: duet %s [-p PID]... [-s SESSION] PATTERN...\n\n"
-	"Switches events %s in running programs, at once; without -p also in those that start later.\n\n"
+	"usage: duet enable [-p PID]... [-s SESSION] [-f EXPR] [--channel NAME] PATTERN...\n"
+	"       duet disable [-p PID]... [-s SESSION] PATTERN...\n\n"
+	"Switches events on, or off, in running programs, at once; without -p also in those that start later.\n\n"
 	"  PATTERN            a glob on \"channel:name\", a channel, or a name (duet list)\n"
+	"  -f, --filter EXPR  enable only those events for which EXPR holds (duet-filter(7))\n"
+	"      --channel NAME enable them in this channel of the session (duet status)\n"
 	"  -p, --pid PID      only in this process\n"
 	"  -s, --session S    whose recording it is for (default: the one that is running)\n";
 
 struct arguments {
 	const char *verb;
 	bool enable;
-	const char *session_wanted;
+	const char *session_wanted, *filter, *channel;
 	struct cmd_pids pids;
 	int dir;
 	struct abi_session session; /* epoch 0: none */
@@ -37,51 +44,92 @@ static int choose_session(struct arguments *a)
 	return status == 1 ? 0 : status;
 }
 
-/* For programs that start later.  Two commands at once take turns. */
-static int add_rule(struct arguments *a, const char *pattern)
+static uint32_t number_in(const struct cmd_answer *answer, const char *key)
 {
-	struct diag d = { "" };
-	char rule[512];
-	int err;
+	uint64_t n = 0;
 
-	if (snprintf(rule, sizeof rule, "%s%s", a->enable ? "" : "!", pattern) >= (int)sizeof rule)
-		return cmd_error(a->verb, "%s: the pattern is too long", pattern);
-	flock(a->dir, LOCK_EX);
-	err = session_find(a->dir, a->session.name, &a->session, &d);
-	if (!err)
-		err = session_add_rule(&a->session, rule, &d);
-	if (!err)
-		err = session_publish(a->dir, &a->session, &d);
-	flock(a->dir, LOCK_UN);
-	return err ? cmd_error(a->verb, "%s", d.text) : 0;
+	control_number(&answer->line, key, &n);
+	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-static int switch_pattern(struct arguments *a, const char *pattern)
+/* The collector does it.  Adds to @total; 1 if nothing can pass the filter. */
+static int ask(const struct arguments *a, const char *pattern, pid_t pid, struct apps_switched *total)
 {
-	struct apps_switched total = { 0 };
+	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S };
+	struct cmd_answer answer;
+	struct text t = { 0 };
+	char unfit[4096];
+	int status;
 
-	if (!a->pids.n && a->session.epoch && add_rule(a, pattern))
-		return CMD_FAILED;
-	for (int i = 0; i < (a->pids.n ? a->pids.n : 1); i++) {
-		struct apps_switched s = apps_switch(a->dir, a->pids.n ? a->pids.at[i] : 0, pattern,
-						     a->enable, a->session.name, a->session.epoch);
+	control_add_text(&t, "verb", a->verb);
+	control_add_text(&t, "pattern", pattern);
+	if (pid)
+		control_add_number(&t, "pid", (uint64_t)pid);
+	if (a->filter)
+		control_add_text(&t, "filter", a->filter);
+	if (a->channel)
+		control_add_text(&t, "channel", a->channel);
+	status = cmd_ask(a->verb, a->session.name, &t, &how, &answer);
+	if (!status)
+		status = cmd_refused(a->verb, a->session.name, &answer);
+	if (status)
+		return status;
+	total->events += number_in(&answer, "events");
+	total->programs += number_in(&answer, "programs");
+	total->busy += number_in(&answer, "elsewhere");
+	total->strict += number_in(&answer, "strict");
+	if (!control_text(&answer.line, "unfit", unfit, sizeof unfit))
+		return 0;
+	cmd_error(a->verb, "%s", unfit);
+	return 1;
+}
 
-		total.programs += s.programs;
-		total.events += s.events;
-		total.busy += s.busy;
-	}
-	if (total.busy)
-		cmd_error(a->verb, "%u program%s left alone: another session records %s", total.busy,
-			  total.busy == 1 ? "" : "s", total.busy == 1 ? "it" : "them");
-	if (!total.events)
+/* Nothing records: what is left of dead sessions is switched off by ourselves. */
+static void switch_off(const struct arguments *a, const char *pattern, pid_t pid, struct apps_switched *total)
+{
+	struct apps_switched s = apps_switch(a->dir, pid, pattern, false, &a->session, 0);
+
+	total->events += s.events;
+	total->programs += s.programs;
+}
+
+static int tell(const struct arguments *a, const char *pattern, const struct apps_switched *total)
+{
+	if (total->busy)
+		cmd_error(a->verb, "%u program%s left alone: another session records %s", total->busy,
+			  total->busy == 1 ? "" : "s", total->busy == 1 ? "it" : "them");
+	if (total->strict)
+		cmd_error(a->verb, "%u program%s left alone: in seccomp's strict mode an event would kill %s",
+			  total->strict, total->strict == 1 ? "" : "s", total->strict == 1 ? "it" : "them");
+	if (!total->events)
 		return cmd_error(a->verb, "%s: no running program has such an event (duet list)%s",
 				 pattern,
 				 a->pids.n || !a->session.epoch ? ""
 								: "; kept for programs that start later");
 	printf("%s: %s %u event%s in %u program%s\n", pattern, a->enable ? "enabled" : "disabled",
-	       total.events, total.events == 1 ? "" : "s", total.programs,
-	       total.programs == 1 ? "" : "s");
+	       total->events, total->events == 1 ? "" : "s", total->programs,
+	       total->programs == 1 ? "" : "s");
 	return 0;
+}
+
+static int switch_pattern(const struct arguments *a, const char *pattern)
+{
+	struct apps_switched total = { 0 };
+	int unfit = 0, status = 0;
+
+	for (int i = 0; i < (a->pids.n ? a->pids.n : 1) && status < CMD_FAILED; i++) {
+		pid_t pid = a->pids.n ? a->pids.at[i] : 0;
+
+		if (a->session.epoch)
+			status = ask(a, pattern, pid, &total);
+		else
+			switch_off(a, pattern, pid, &total);
+		unfit |= status == 1;
+	}
+	if (status == CMD_FAILED)
+		return status;
+	status = tell(a, pattern, &total);
+	return status ? status : unfit;
 }
 
 static int run(struct arguments *a, int n, char **patterns)
@@ -96,48 +144,73 @@ static int run(struct arguments *a, int n, char **patterns)
 				 strerror(-a->dir));
 	apps_sweep(a->dir);
 	status = choose_session(a);
-	for (int i = 0; i < n && !status; i++)
-		status = switch_pattern(a, patterns[i]);
+	for (int i = 0; i < n && status < CMD_FAILED; i++) {
+		int one = switch_pattern(a, patterns[i]);
+
+		status = one > status ? one : status;
+	}
 	close(a->dir);
 	return status;
 }
 
-static int parse(struct arguments *a, int argc, char **argv)
+enum { CHANNEL = 256 };
+
+/* Returns -1 to go on, else the exit status. */
+static int take_option(struct arguments *a, int c)
 {
-	static const struct option options[] = { { "pid", required_argument, NULL, 'p' },
-						 { "session", required_argument, NULL, 's' },
-						 { "help", no_argument, NULL, 'h' },
-						 { NULL, 0, NULL, 0 } };
-	int c;
+	switch (c) {
+	case 'p':
+		return cmd_add_pid(a->verb, &a->pids, optarg) ? -1 : CMD_FAILED;
+	case 's':
+		a->session_wanted = optarg;
+		return -1;
+	case 'f':
+		a->filter = optarg;
+		return *optarg ? -1 : cmd_usage(a->verb, "-f: empty filter");
+	case CHANNEL:
+		a->channel = optarg;
+		return *optarg ? -1 : cmd_usage(a->verb, "--channel: empty name");
+	case 'h':
+		fputs(help, stdout);
+		return 0;
+	}
+	return cmd_usage(a->verb, c == ':' ? "an option lacks its value" : "no such option");
+}
+
+static int parse(struct arguments *a, const struct option *options, const char *letters, int argc,
+		 char **argv)
+{
+	int c, status;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":p:s:h", options, NULL)) != -1) {
-		if (c == 'p') {
-			if (!cmd_add_pid(a->verb, &a->pids, optarg))
-				return CMD_FAILED;
-		} else if (c == 's') {
-			a->session_wanted = optarg;
-		} else if (c == 'h') {
-			printf(help, a->verb, a->enable ? "on" : "off");
-			return 0;
-		} else {
-			return cmd_usage(a->verb,
-					 c == ':' ? "an option lacks its value" : "no such option");
-		}
+	while ((c = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		status = take_option(a, c);
+		if (status >= 0)
+			return status;
 	}
 	return run(a, argc - optind, argv + optind);
 }
 
 int cmd_enable(int argc, char **argv)
 {
+	static const struct option options[] = { { "pid", required_argument, NULL, 'p' },
+						 { "session", required_argument, NULL, 's' },
+						 { "filter", required_argument, NULL, 'f' },
+						 { "channel", required_argument, NULL, CHANNEL },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
 	struct arguments a = { .verb = "enable", .enable = true };
 
-	return parse(&a, argc, argv);
+	return parse(&a, options, ":p:s:f:h", argc, argv);
 }
 
 int cmd_disable(int argc, char **argv)
 {
+	static const struct option options[] = { { "pid", required_argument, NULL, 'p' },
+						 { "session", required_argument, NULL, 's' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
 	struct arguments a = { .verb = "disable" };
 
-	return parse(&a, argc, argv);
+	return parse(&a, options, ":p:s:h", argc, argv);
 }

@@ -55,6 +55,8 @@ static int print_app(void *arg, struct app *a)
 	if (a->page.dormant == ABI_DORMANT_SECCOMP)
 		printf("  (dormant: it has locked itself up by seccomp before it was recorded; record it "
 		       "from its start)");
+	if (a->page.dormant == ABI_DORMANT_CLOCK)
+		printf("  (dormant: it may not read the time stamp counter, see PR_SET_TSC in prctl(2))");
 	putchar('\n');
 	for (uint32_t i = 0; app_event(a, i, &e); i++)
 		print_event(&e);

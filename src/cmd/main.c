@@ -13,12 +13,17 @@ static const struct {
 	{ "record", cmd_record, "trace a command, processes or everything, with the kernel" },
 	{ "view", cmd_view, "print a recording: applications and kernel merged by time" },
 	{ "stats", cmd_stats, "how many events, by event, process, thread, CPU and stream" },
-	{ "report", cmd_report, "answers: system calls, scheduling, CPU time, heap, latencies" },
+	{ "report", cmd_report, "answers: why it took so long, CPU, system calls, i/o, locks, heap, ..." },
+	{ "diff", cmd_diff, "what changed from one recording to another, and whether by chance" },
+	{ "export", cmd_export, "recordings for Perfetto, Chrome, Speedscope, Firefox; flame graphs, CSV" },
 	{ "list", cmd_list, "traced programs and their events; what the kernel offers" },
 	{ "enable", cmd_enable, "switch events on in running programs" },
 	{ "disable", cmd_disable, "switch events off in running programs" },
+	{ "status", cmd_status, "what the running recordings have done and hold" },
 	{ "snapshot", cmd_snapshot, "write what a flight recorder holds now, while it goes on" },
 	{ "collect", cmd_collect, "record all programs of this user until stopped" },
+	{ "relay", cmd_relay, "receive the recordings of other hosts (record --to, collect --to)" },
+	{ "send", cmd_send, "send a recording to a relay, or what is left of it" },
 };
 enum { N_VERBS = sizeof verbs / sizeof *verbs };
 

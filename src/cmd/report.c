@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/choose.h"
 #include "cmd/cmd.h"
 
 static const struct {
@@ -21,6 +22,10 @@ static const struct {
 	{ "cpu", report_cpu, ",process,thread,", "CPU time by process and CPU, idle, interrupts" },
 	{ "heap", report_heap, ",process,", "heap: live bytes over time, peak, by size, what is never freed" },
 	{ "latency A B", report_latency, "*", "time from an event like A to the next like B" },
+	{ "why", report_why, ",", "where a thread's time went: ran, waited, for what, who woke it" },
+	{ "io", report_io, ",process,file,", "reads and writes by file, process and device" },
+	{ "irq", report_irq, ",cpu,", "interrupts: time, how long, whom they interrupted" },
+	{ "locks", report_locks, "*", "waits for futexes, who woke; locks of programs (--pair)" },
 };
 enum { N_QUESTIONS = sizeof questions / sizeof *questions };
 
@@ -32,7 +37,12 @@ static void help(void)
 	fputs("\n"
 	      "  --by WHAT     syscalls: process; sched: thread (default) or process;\n"
 	      "                cpu: process (default) or thread;\n"
-	      "                latency: a field that both events have (default: the thread)\n"
+	      "                latency, locks: a field that both events have (default: the thread);\n"
+	      "                io: file (default) or process; irq: cpu\n"
+	      "  -t TID        why: of this thread;  -p PID: of this process's threads\n"
+	      "  --between A B why: of each time from an event like A to the next like B of a thread\n"
+	      "  --pair A B    locks: held from an event like A to the next like B\n"
+	      "  --from T      from this time on, and --to T: up to it; as duet view takes them\n"
 	      "  --slowest N   the N slowest, with their times in the trace (default: 5); heap: the oldest\n"
 	      "  --limit N     at most N lines in a table (default: 30)\n"
 	      "  --json        one JSON object, for programs\n",
@@ -67,10 +77,36 @@ static bool parse_number(const char *text, uint64_t most, uint64_t *n)
 	return end != text && !*end && *text != '-' && *n <= most;
 }
 
-enum { OPT_JSON = 256, OPT_BY, OPT_SLOWEST, OPT_LIMIT };
-
-static int take_option(struct report *r, int c)
+void report_slow(struct table *t, const struct run *run, const struct slow *slow)
 {
+	char name[48];
+
+	table_number(t, (int64_t)slow->duration_ns);
+	table_number(t, slow->time_ns);
+	table_text(t, thread_text(run->threads, slow->thread, name));
+	table_number(t, threads_at(run->threads, slow->thread)->tid);
+}
+
+struct options {
+	struct report report;
+	struct moment from, to;
+};
+
+enum { OPT_JSON = 256, OPT_BY, OPT_SLOWEST, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_PAIR };
+
+static int take_number(const char *option, int64_t *n)
+{
+	uint64_t v;
+
+	if (!parse_number(optarg, INT32_MAX, &v))
+		return cmd_error("report", "%s takes a number", option);
+	*n = (int64_t)v;
+	return 0;
+}
+
+static int take_option(struct options *o, int c, char **argv)
+{
+	struct report *r = &o->report;
 	uint64_t n;
 
 	switch (c) {
@@ -89,19 +125,39 @@ static int take_option(struct report *r, int c)
 		return parse_number(optarg, UINT64_MAX, &r->limit)
 			       ? 0
 			       : cmd_error("report", "--limit takes a number");
+	case 't':
+		return take_number("-t", &r->tid);
+	case 'p':
+		return take_number("-p", &r->pid);
+	case OPT_FROM:
+		return moment_parse(optarg, &o->from)
+			       ? 0 : cmd_error("report", "--from takes a time, as in 14:05:09.25");
+	case OPT_TO:
+		return moment_parse(optarg, &o->to)
+			       ? 0 : cmd_error("report", "--to takes a time, as in 14:05:09.25");
+	case OPT_PAIR: /* the second pattern is getopt's next word */
+		if (!argv[optind])
+			return cmd_usage("report", "two patterns of events are needed");
+		r->a = optarg;
+		r->b = argv[optind++];
+		return 0;
 	case ':':
 		return cmd_usage("report", "an option lacks its value");
 	}
 	return cmd_usage("report", "no such option");
 }
 
-static int take_options(struct report *r, int argc, char **argv)
+static int take_options(struct options *o, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "by", required_argument, NULL, OPT_BY },
 		{ "slowest", required_argument, NULL, OPT_SLOWEST },
 		{ "limit", required_argument, NULL, OPT_LIMIT },
+		{ "from", required_argument, NULL, OPT_FROM },
+		{ "to", required_argument, NULL, OPT_TO },
+		{ "between", required_argument, NULL, OPT_PAIR },
+		{ "pair", required_argument, NULL, OPT_PAIR },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -109,12 +165,12 @@ static int take_options(struct report *r, int argc, char **argv)
 
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, ":ht:p:", options, NULL)) >= 0) {
 		if (c == 'h') {
 			help();
 			exit(0);
 		}
-		status = take_option(r, c);
+		status = take_option(o, c, argv);
 		if (status)
 			return status;
 	}
@@ -131,8 +187,9 @@ static bool may_be_by(const char *allowed, const char *by)
 	return strstr(allowed, wanted);
 }
 
-static int answer(struct report *r, int question, char **paths, int n)
+static int answer(struct options *options, int question, char **paths, int n)
 {
+	struct report *r = &options->report;
 	struct trace_options o = { .warn = warn };
 	struct diag d = { "" };
 	int status;
@@ -143,6 +200,11 @@ static int answer(struct report *r, int question, char **paths, int n)
 		return cmd_usage("report", "no recording given");
 	if (trace_open(&r->trace, (const char *const *)paths, n, &o, &d))
 		return cmd_error("report", "%s", d.text);
+	cmd_tell_hosts("report", trace_hosts(r->trace));
+	moment_settle(&options->from, r->trace);
+	moment_settle(&options->to, r->trace);
+	r->range.from_ns = options->from.is_given ? options->from.ns : INT64_MIN;
+	r->range.to_ns = options->to.is_given ? options->to.ns : INT64_MAX;
 	signal(SIGPIPE, SIG_IGN);
 	status = questions[question].run(r);
 	trace_close(r->trace);
@@ -159,8 +221,8 @@ static bool is_called(const char *word, const char *name)
 
 int cmd_report(int argc, char **argv)
 {
-	struct report r = { .n_slowest = 5, .limit = 30 };
-	int status = take_options(&r, argc, argv), question = 0;
+	struct options o = { .report = { .n_slowest = 5, .limit = 30, .tid = -1, .pid = -1 } };
+	int status = take_options(&o, argc, argv), question = 0;
 
 	if (status)
 		return status;
@@ -173,10 +235,10 @@ int cmd_report(int argc, char **argv)
 	if (question == N_QUESTIONS)
 		return cmd_error("report", "no question \"%s\": `duet report --help` lists them", argv[0]);
 	if (!strchr(questions[question].name, ' '))
-		return answer(&r, question, argv + 1, argc - 1);
+		return answer(&o, question, argv + 1, argc - 1);
 	if (argc < 3)
 		return cmd_usage("report", "two patterns of events are needed");
-	r.from = argv[1];
-	r.to = argv[2];
-	return answer(&r, question, argv + 3, argc - 3);
+	o.report.a = argv[1];
+	o.report.b = argv[2];
+	return answer(&o, question, argv + 3, argc - 3);
 }

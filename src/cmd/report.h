@@ -7,22 +7,41 @@
 
 struct report {
 	struct trace *trace;
+	struct run_range range; /* --from, --to */
 	bool is_json;
 	const char *by; /* NULL: not given */
 	uint32_t n_slowest;
 	uint64_t limit; /* of lines in a table */
-	const char *from, *to; /* latency: patterns */
+	int64_t tid, pid; /* why: -1 if not given */
+	const char *a, *b; /* latency, --between: patterns */
 };
 
 /* Each returns the exit status. */
 int report_cpu(const struct report *r);
 int report_heap(const struct report *r);
+int report_io(const struct report *r);
+int report_irq(const struct report *r);
 int report_latency(const struct report *r);
+int report_locks(const struct report *r);
 int report_sched(const struct report *r);
 int report_syscalls(const struct report *r);
+int report_why(const struct report *r);
+
+/* report_latencies - a page about @l; @more adds to it, may be NULL.  Returns the exit status. */
+struct latency;
+struct latency_key;
+int report_latencies(const struct report *r, struct latency *l,
+		     void (*more)(struct page *p, struct latency *l, const struct report *r));
+const char *latency_key_text(const struct latency_key *k, char buffer[48]);
 
 /* report_is_by - whether --by is @what; "" is none at all. */
 bool report_is_by(const struct report *r, const char *what);
+
+/* One of the slowest: how long, when it began, whose it was.  Its columns, and its cells. */
+#define TABLE_SLOW(how_long, when)                                                                 \
+	{ "duration_ns", how_long, CELL_NS }, { "time_ns", when, CELL_TIME },                      \
+		{ "thread", "thread", CELL_TEXT }, { "tid", NULL, CELL_COUNT }
+void report_slow(struct table *t, const struct run *run, const struct slow *slow);
 
 /* report_lacks - the recording does not hold what the question is about.  Returns the exit status. */
 int report_lacks(const struct run *run, const char *what, const char *how);

@@ -124,7 +124,7 @@ int report_cpu(const struct report *r)
 	struct diag d = { "" };
 	int status;
 
-	if (cpu_init(&c, r->trace, !report_is_by(r, "thread"), &d))
+	if (cpu_init(&c, r->trace, &r->range, !report_is_by(r, "thread"), &d))
 		return cmd_error("report", "%s", d.text);
 	status = print_all(r, &c);
 	cpu_fini(&c);

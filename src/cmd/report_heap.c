@@ -214,7 +214,7 @@ int report_heap(const struct report *r)
 	struct diag d = { "" };
 	int status;
 
-	if (heap_init(&h, r->trace, r->n_slowest, &d))
+	if (heap_init(&h, r->trace, &r->range, r->n_slowest, &d))
 		return cmd_error("report", "%s", d.text);
 	status = print_all(r, &h);
 	heap_fini(&h);

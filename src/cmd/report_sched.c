@@ -57,21 +57,16 @@ static void print_rows(struct page *p, struct sched *s, const struct report *r)
 static void print_slowest(struct page *p, const struct sched *s)
 {
 	static const struct column columns[] = {
-		{ "duration_ns", "waited", CELL_NS }, { "time_ns", "from", CELL_TIME },
-		{ "thread", "thread", CELL_TEXT },    { "tid", NULL, CELL_COUNT },
-		{ "cpu", "got CPU", CELL_COUNT },     { "after", "after", CELL_TEXT },
+		TABLE_SLOW("waited", "from"),
+		{ "cpu", "got CPU", CELL_COUNT }, { "after", "after", CELL_TEXT },
 	};
 	struct table t;
-	char name[48];
 
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < s->slowest.n; i++) {
 		const struct slow *slow = &s->slowest.at[i];
 
-		table_number(&t, (int64_t)slow->duration_ns);
-		table_number(&t, slow->time_ns);
-		table_text(&t, thread_text(s->run.threads, slow->thread, name));
-		table_number(&t, threads_at(s->run.threads, slow->thread)->tid);
+		report_slow(&t, &s->run, slow);
 		if (slow->detail == TRACE_CPU_UNKNOWN)
 			table_nothing(&t);
 		else
@@ -112,7 +107,7 @@ int report_sched(const struct report *r)
 	struct diag d = { "" };
 	int status;
 
-	if (sched_init(&s, r->trace, report_is_by(r, "process"), r->n_slowest, &d))
+	if (sched_init(&s, r->trace, &r->range, report_is_by(r, "process"), r->n_slowest, &d))
 		return cmd_error("report", "%s", d.text);
 	status = print_all(r, &s);
 	sched_fini(&s);

@@ -91,21 +91,17 @@ static void print_rows(struct page *p, const struct syscalls *s, const struct re
 static void print_slowest(struct page *p, const struct syscalls *s)
 {
 	static const struct column columns[] = {
-		{ "duration_ns", "duration", CELL_NS }, { "time_ns", "began", CELL_TIME },
-		{ "thread", "thread", CELL_TEXT },	{ "tid", NULL, CELL_COUNT },
-		{ "call", "call", CELL_TEXT },		{ "result", "result", CELL_COUNT },
+		TABLE_SLOW("duration", "began"),
+		{ "call", "call", CELL_TEXT },
+		{ "result", "result", CELL_COUNT },
 	};
 	struct table t;
-	char name[48];
 
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < s->slowest.n; i++) {
 		const struct slow *slow = &s->slowest.at[i];
 
-		table_number(&t, (int64_t)slow->duration_ns);
-		table_number(&t, slow->time_ns);
-		table_text(&t, thread_text(s->run.threads, slow->thread, name));
-		table_number(&t, threads_at(s->run.threads, slow->thread)->tid);
+		report_slow(&t, &s->run, slow);
 		table_text(&t, s->names[slow->what]);
 		table_number(&t, slow->detail);
 	}
@@ -153,7 +149,7 @@ int report_syscalls(const struct report *r)
 	struct diag d = { "" };
 	int status;
 
-	if (syscalls_init(&s, r->trace, report_is_by(r, "process"), r->n_slowest, &d))
+	if (syscalls_init(&s, r->trace, &r->range, report_is_by(r, "process"), r->n_slowest, &d))
 		return cmd_error("report", "%s", d.text);
 	status = print_all(r, &s);
 	syscalls_fini(&s);

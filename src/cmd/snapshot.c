@@ -7,14 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/runtime.h"
+#include "cmd/ask.h"
 #include "cmd/cmd.h"
 #include "collect/apps.h"
-#include "collect/control.h"
 #include "collect/session.h"
 #include "trace/summary.h"
 
@@ -29,35 +28,13 @@ static const char help[] =
 	"      --max-size SIZE    only the newest that fit into bytes, or 512K, 64M, 1G (whole packets)\n\n"
 	"  duet snapshot --last 5s && duet view duet-20261121-062608/snapshot-1\n";
 
-enum { LAST = 256, MAX_SIZE, ANSWER_BYTES = 8192, BUSY_WAIT_MS = 20 };
+enum { LAST = 256, MAX_SIZE, BUSY_WAIT_MS = 20 };
 
 struct arguments {
 	const char *session;
 	const char *output;
 	uint64_t last_ns, max_bytes; /* 0: all */
 };
-
-/* "500ms", "5s", "2m", "1h"; prints why not and returns false. */
-static bool parse_time(const char *text, uint64_t *ns)
-{
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
-		      { "m", 60000000000 }, { "h", 3600000000000 } };
-	char *end;
-
-	errno = 0;
-	*ns = strtoull(text, &end, 10);
-	for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
-		if (end != text && *text != '-' && !errno && *ns && !strcmp(end, units[i].name) &&
-		    *ns <= UINT64_MAX / units[i].ns) {
-			*ns *= units[i].ns;
-			return true;
-		}
-	cmd_error("snapshot", "--last %s: not a time: use 500ms, 5s, 2m", text);
-	return false;
-}
 
 /* Ours to make and to open: the collector gets the open directory, and follows no path. */
 static int open_output(const char *path, char shown[PATH_MAX])
@@ -78,13 +55,11 @@ static int open_output(const char *path, char shown[PATH_MAX])
 	return fd;
 }
 
-/* One request, one answer, each a line.  Returns 0, or CMD_FAILED having said why. */
 static int ask(const char *session, const struct arguments *a, int directory, const char *shown,
-	       char answer[ANSWER_BYTES], struct control_line *line)
+	       struct cmd_answer *answer)
 {
-	int fd = session_connect(session), err = fd < 0 ? fd : 0;
+	const struct cmd_asking how = { .passed = directory }; /* it may take long */
 	struct text t = { 0 };
-	ssize_t n = 0;
 
 	control_add_text(&t, "verb", "snapshot");
 	if (directory >= 0)
@@ -93,18 +68,7 @@ static int ask(const char *session, const struct arguments *a, int directory, co
 		control_add_number(&t, "last_ns", a->last_ns);
 	if (a->max_bytes)
 		control_add_number(&t, "max_size", a->max_bytes);
-	if (!err)
-		err = control_send(fd, &t, directory);
-	text_fini(&t);
-	if (!err)
-		n = recv(fd, answer, ANSWER_BYTES, 0);
-	if (fd >= 0)
-		close(fd);
-	if (err || n < 0)
-		return cmd_error("snapshot", "session %s: %s", session, strerror(err ? -err : errno));
-	if (!n || control_parse(line, answer, (size_t)n))
-		return cmd_error("snapshot", "session %s ended before it answered", session);
-	return 0;
+	return cmd_ask("snapshot", session, &t, &how, answer);
 }
 
 static uint64_t count_domain(const struct summary *s, enum trace_domain domain)
@@ -153,20 +117,16 @@ static int tell(const struct control_line *answer)
 
 static int request(const char *session, const struct arguments *a, int directory, const char *shown)
 {
-	char answer[ANSWER_BYTES], why[1024] = "it gave no reason";
-	struct control_line line;
-	int status = ask(session, a, directory, shown, answer, &line);
+	struct cmd_answer answer;
+	int status = ask(session, a, directory, shown, &answer);
 
-	while (!status && control_is_true(&line, "busy")) {
+	while (!status && control_is_true(&answer.line, "busy")) {
 		usleep(BUSY_WAIT_MS * 1000); /* one at a time */
-		status = ask(session, a, directory, shown, answer, &line);
+		status = ask(session, a, directory, shown, &answer);
 	}
-	if (status)
-		return status;
-	if (control_is_true(&line, "ok"))
-		return tell(&line);
-	control_text(&line, "error", why, sizeof why);
-	return cmd_error("snapshot", "session %s: %s", session, why);
+	if (!status)
+		status = cmd_refused("snapshot", session, &answer);
+	return status ? status : tell(&answer.line);
 }
 
 static int run(const struct arguments *a)
@@ -215,7 +175,7 @@ int cmd_snapshot(int argc, char **argv)
 			a.session = optarg;
 		else if (c == 'o')
 			a.output = optarg;
-		else if (c == LAST && !parse_time(optarg, &a.last_ns))
+		else if (c == LAST && !cmd_parse_time("snapshot", optarg, &a.last_ns))
 			return CMD_FAILED;
 		else if (c == MAX_SIZE && !cmd_parse_size("snapshot", optarg, &a.max_bytes))
 			return CMD_FAILED;

@@ -12,18 +12,20 @@
 #include "cmd/table.h"
 
 static const char usage[] =
-	"usage: duet stats [--by event|process|thread|cpu|stream] [--limit N] [--json] TRACE...\n"
+	"usage: duet stats [--by event|process|thread|cpu|stream] [--limit N] [--json] [-f EXPRESSION] TRACE...\n"
 	"\n"
 	"Counts events: how many, how many a second, how many bytes, how many lost.\n"
 	"\n"
 	"  --by WHAT    only by this, all of it; otherwise the most frequent ten of each kind\n"
 	"  --limit N    at most N lines of each kind\n"
-	"  --json       one JSON object, with everything\n";
+	"  --json       one JSON object, with everything\n"
+	"  -f EXPR      only events for which this is true: 'size > 4096' (duet-filter(7))\n";
 
 struct arguments {
 	bool is_json;
 	int by; /* -1: all */
 	uint64_t limit;
+	const char *filter; /* NULL: none */
 };
 
 static const struct {
@@ -124,6 +126,10 @@ static int print_all(const struct arguments *a, const struct counts *c)
 	if (page_open(&p, "stats", a->is_json))
 		return CMD_FAILED;
 	page_recording(&p, &c->run);
+	if (a->filter) {
+		page_number(&p, "n_matching", (int64_t)c->total.n);
+		page_line(&p, "%" PRIu64 " of them match, and are counted here", c->total.n);
+	}
 	page_number(&p, "bytes", (int64_t)(c->total.bits / 8));
 	for (int by = 0; by < COUNT_KINDS; by++)
 		if (a->by < 0 || a->by == by)
@@ -152,6 +158,11 @@ static int take_option(struct arguments *a, int c)
 				return 0;
 			}
 		return cmd_error("stats", "--by %s: by event, process, thread, cpu or stream", optarg);
+	case 'f':
+		if (a->filter)
+			return cmd_error("stats", "more than one -f; join them with && or ||");
+		a->filter = optarg;
+		return 0;
 	case ':':
 		return cmd_usage("stats", "an option lacks its value");
 	}
@@ -169,7 +180,7 @@ static int take_options(struct arguments *a, int argc, char **argv)
 
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, ":f:h", options, NULL)) >= 0) {
 		if (c == 'h') {
 			fputs(usage, stdout);
 			exit(0);
@@ -196,8 +207,9 @@ int cmd_stats(int argc, char **argv)
 		return status;
 	if (trace_open(&t, (const char *const *)argv + optind, argc - optind, &o, &d))
 		return cmd_error("stats", "%s", d.text);
+	cmd_tell_hosts("stats", trace_hosts(t));
 	signal(SIGPIPE, SIG_IGN);
-	if (counts_init(&counts, t, &d)) {
+	if (counts_init(&counts, t, NULL, a.filter, &d)) {
 		status = cmd_error("stats", "%s", d.text);
 	} else {
 		status = print_all(&a, &counts);

@@ -64,6 +64,14 @@ void table_nothing(struct table *t)
 	next_cell(t)->is_there = false;
 }
 
+void table_number_or_nothing(struct table *t, bool is_there, int64_t n)
+{
+	if (is_there)
+		table_number(t, n);
+	else
+		table_nothing(t);
+}
+
 void table_samples(struct table *t, struct samples *s)
 {
 	static const double percents[] = { 50, 90, 99 };
@@ -136,6 +144,9 @@ static const char *text_of(const struct cell *c, enum cell_kind kind, char buffe
 		return buffer;
 	case CELL_PERCENT:
 		snprintf(buffer, 40, "%.1f %%", c->real);
+		return buffer;
+	case CELL_CHANGE:
+		snprintf(buffer, 40, "%+.1f %%", c->real);
 		return buffer;
 	}
 	return "";
@@ -259,7 +270,7 @@ static void json_cell(struct out *o, const struct cell *c, enum cell_kind kind)
 		out_literal(o, "null");
 	else if (kind == CELL_TEXT)
 		out_json(o, c->text, strlen(c->text));
-	else if (kind == CELL_REAL || kind == CELL_PERCENT)
+	else if (kind == CELL_REAL || kind == CELL_PERCENT || kind == CELL_CHANGE)
 		out_real(o, c->real, false);
 	else
 		out_i64(o, c->n);

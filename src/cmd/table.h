@@ -24,6 +24,7 @@ enum cell_kind {
 	CELL_BYTES,
 	CELL_REAL,
 	CELL_PERCENT,
+	CELL_CHANGE, /* per cent, with its sign */
 };
 
 struct column {
@@ -52,8 +53,9 @@ void table_fini(struct table *t);
 /* The next cell of the row, or of the next row.  Memory that runs out ends the program. */
 void table_text(struct table *t, const char *text);
 void table_number(struct table *t, int64_t n); /* counts, durations, times, bytes */
-void table_real(struct table *t, double v); /* reals, percents */
+void table_real(struct table *t, double v); /* reals, percents, changes */
 void table_nothing(struct table *t);
+void table_number_or_nothing(struct table *t, bool is_there, int64_t n);
 
 /* A page: what a verb prints. */
 struct page {
@@ -91,5 +93,9 @@ bool terminal_is_utf8(void);
 		{ "p90_ns", "p90", CELL_NS }, { "p99_ns", "p99", CELL_NS },                        \
 		{ "max_ns", "max", CELL_NS }
 void table_samples(struct table *t, struct samples *s);
+
+/* page_histogram - a distribution of @kind, CELL_NS or CELL_BYTES, a line for each power of two. */
+void page_histogram(struct page *p, const char *key, const char *heading, const struct samples *s,
+		    enum cell_kind kind);
 
 #endif

@@ -11,22 +11,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/pattern.h"
+#include "cmd/choose.h"
 #include "cmd/cmd.h"
 #include "cmd/view_print.h"
+#include "trace/match.h"
 #include "trace/names.h"
 #include "trace/trace.h"
 
 enum { PATTERNS_MAX = 64 };
-
-struct moment { /* --from, --to */
-	bool is_given;
-	bool is_of_day; /* ns since midnight of the day the recording begins */
-	int64_t ns;
-};
 
 struct view {
 	bool is_json;
@@ -36,6 +30,8 @@ struct view {
 	const char *patterns[PATTERNS_MAX];
 	int n_patterns;
 	bool *is_wanted; /* by class number; NULL: all */
+	const char *filter; /* NULL: none */
+	struct match *match;
 	struct trace *trace;
 	struct names *names;
 	struct out out;
@@ -44,9 +40,11 @@ struct view {
 };
 
 static const char usage[] =
-	"usage: duet view [--json] [--state] [--limit N] [--from T] [--to T] [-e PATTERN]... TRACE...\n"
+	"usage: duet view [--json] [--state] [--limit N] [--from T] [--to T] [-e PATTERN]...\n"
+	"                 [-f EXPRESSION] TRACE...\n"
 	"\n"
 	"  -e PATTERN   only events like this: shop:*, sched_*, malloc (may be repeated)\n"
+	"  -f EXPR      only events for which this is true: 'size > 4096 && name ~ \"tmp*\"' (duet-filter(7))\n"
 	"  --from T     from this time on: HH:MM:SS[.n], YYYY-MM-DD HH:MM:SS[.n], or seconds since 1970\n"
 	"  --to T       up to this time\n"
 	"  --limit N    at most N events\n"
@@ -65,117 +63,13 @@ static void warn(void *context, const char *text)
 	fprintf(stderr, "duet view: %s\n", text);
 }
 
-/* ".5" is 500000000 ns; false if there is something else. */
-static bool parse_fraction(const char *s, int64_t *ns)
-{
-	int64_t unit = 100000000;
-
-	*ns = 0;
-	if (!*s)
-		return true;
-	if (*s++ != '.')
-		return false;
-	for (; *s >= '0' && *s <= '9'; s++, unit /= 10)
-		*ns += (*s - '0') * unit;
-	return !*s;
-}
-
-static bool parse_moment(const char *s, struct moment *m)
-{
-	struct tm tm = { .tm_isdst = -1 };
-	const char *rest;
-	int64_t fraction;
-	char *end;
-
-	m->is_given = true;
-	rest = strptime(s, "%H:%M:%S", &tm);
-	if (rest) {
-		m->is_of_day = true;
-		m->ns = (tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec) * 1000000000ll;
-	} else if ((rest = strptime(s, "%Y-%m-%d%n%H:%M:%S", &tm)) ||
-		   (rest = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm))) {
-		m->ns = (int64_t)mktime(&tm) * 1000000000;
-	} else {
-		errno = 0;
-		m->ns = strtoll(s, &end, 10);
-		if (end == s || errno || m->ns < 0 || m->ns > INT64_MAX / 1000000000 - 1)
-			return false;
-		m->ns *= 1000000000;
-		rest = end;
-	}
-	if (!parse_fraction(rest, &fraction))
-		return false;
-	m->ns += fraction;
-	return true;
-}
-
-/* Midnight, local time, of the day on which the first packet begins. */
-static int64_t midnight_ns(const struct trace *t)
-{
-	int64_t begin_ns = INT64_MAX;
-	struct tm tm;
-	time_t s;
-
-	for (uint32_t i = 0; i < trace_n_streams(t); i++) {
-		const struct trace_stream_info *st = trace_stream(t, i);
-
-		if (st->n_packets && st->begin_ns < begin_ns)
-			begin_ns = st->begin_ns;
-	}
-	s = begin_ns == INT64_MAX ? 0 : (time_t)(begin_ns / 1000000000);
-	localtime_r(&s, &tm);
-	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
-	tm.tm_isdst = -1;
-	return (int64_t)mktime(&tm) * 1000000000;
-}
-
-static void settle(struct moment *m, const struct trace *t)
-{
-	if (m->is_of_day)
-		m->ns += midnight_ns(t);
-}
-
-static bool is_match(const char *pattern, const struct trace_source *s, const char *event)
-{
-	const char *colon = strchr(event, ':'), *name = colon ? colon + 1 : event;
-	char channel[256];
-
-	if (colon)
-		snprintf(channel, sizeof channel, "%.*s", (int)(colon - event), event);
-	else
-		snprintf(channel, sizeof channel, "%s", s->domain == TRACE_KERNEL ? "kernel" : "");
-	return pattern_matches_event(pattern, pattern + strlen(pattern), channel, name);
-}
-
-/* Adds the events that @pattern means to those wanted.  False if there are none. */
-static bool choose(struct view *v, const char *pattern)
-{
-	bool found = false;
-
-	for (uint32_t i = 0; i < trace_n_sources(v->trace); i++) {
-		const struct trace_source *s = trace_source(v->trace, i);
-
-		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			if (is_match(pattern, s, c->name))
-				found = v->is_wanted[s->first_class + c->number] = true;
-	}
-	return found;
-}
-
-/* What was so when the recording began; it names threads and files for those who analyse. */
-static bool is_state(const char *event)
-{
-	return !strncmp(event, "lttng_statedump_", 16) ||
-	       !strncmp(event, "lttng_ust_statedump:", 20);
-}
-
 static void choose_all_but_state(struct view *v)
 {
 	for (uint32_t i = 0; i < trace_n_sources(v->trace); i++) {
 		const struct trace_source *s = trace_source(v->trace, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			v->is_wanted[s->first_class + c->number] = !is_state(c->name);
+			v->is_wanted[s->first_class + c->number] = !choose_is_state(c->name);
 	}
 }
 
@@ -189,7 +83,7 @@ static int choose_events(struct view *v, struct diag *d)
 	if (!v->n_patterns)
 		choose_all_but_state(v);
 	for (int i = 0; i < v->n_patterns; i++)
-		if (!choose(v, v->patterns[i]))
+		if (!choose_like(v->trace, v->patterns[i], v->is_wanted))
 			return diag_fail(d, -ENOENT, "-e %s: nothing recorded is called so",
 					 v->patterns[i]);
 	return 0;
@@ -221,6 +115,11 @@ static void show_lost(struct view *v, const struct trace_event *e)
 		view_text_lost(&v->out, e);
 }
 
+static bool is_chosen(const struct view *v, const struct trace_event *e, const struct who *w)
+{
+	return !v->match || match_event(v->match, e, w);
+}
+
 /* Events before --from are passed over one by one, for they may name threads of later ones. */
 static int show_all(struct view *v, struct diag *d)
 {
@@ -238,11 +137,11 @@ static int show_all(struct view *v, struct diag *d)
 			continue;
 		if (item == TRACE_LOST) {
 			show_lost(v, &e);
-		} else if (!v->is_wanted || v->is_wanted[trace_class_number(&e)]) {
+		} else if (v->is_wanted && !v->is_wanted[trace_class_number(&e)]) {
+			v->n_hidden++;
+		} else if (is_chosen(v, &e, &who)) {
 			show_event(v, &e, &who);
 			n++;
-		} else {
-			v->n_hidden++;
 		}
 	}
 	return item < 0 ? item : 0;
@@ -268,14 +167,16 @@ static int view(struct view *v)
 
 	if (!err)
 		err = choose_events(v, &d);
+	if (!err && v->filter)
+		err = match_open(&v->match, v->trace, v->filter, v->is_wanted, &d);
 	if (!err)
 		err = view_templates_open(&v->texts.templates, trace_n_classes(v->trace));
 	if (!err)
 		err = out_init(&v->out, STDOUT_FILENO);
 	if (err)
 		return complain(d.text);
-	settle(&v->from, v->trace);
-	settle(&v->to, v->trace);
+	moment_settle(&v->from, v->trace);
+	moment_settle(&v->to, v->trace);
 	v->texts.shows_host = has_several_hosts(v->trace);
 	err = show_all(v, &d);
 	out_flush(&v->out);
@@ -306,13 +207,18 @@ static int take_option(struct view *v, int c)
 		v->limit = strtoull(optarg, &end, 10);
 		return *end || end == optarg || *optarg == '-' ? complain("--limit takes a number") : 0;
 	case OPT_FROM:
-		return parse_moment(optarg, &v->from) ? 0 : complain("--from takes a time, as in 14:05:09.25");
+		return moment_parse(optarg, &v->from) ? 0 : complain("--from takes a time, as in 14:05:09.25");
 	case OPT_TO:
-		return parse_moment(optarg, &v->to) ? 0 : complain("--to takes a time, as in 14:05:09.25");
+		return moment_parse(optarg, &v->to) ? 0 : complain("--to takes a time, as in 14:05:09.25");
 	case 'e':
 		if (v->n_patterns == PATTERNS_MAX)
 			return complain("more than 64 patterns; join some with *");
 		v->patterns[v->n_patterns++] = optarg;
+		return 0;
+	case 'f':
+		if (v->filter)
+			return complain("more than one -f; join them with && or ||");
+		v->filter = optarg;
 		return 0;
 	case ':':
 		return cmd_usage("view", "an option lacks its value");
@@ -332,7 +238,7 @@ static int take_options(struct view *v, int argc, char **argv)
 
 	optind = 0; /* another verb may have used getopt */
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":e:h", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, ":e:f:h", options, NULL)) >= 0) {
 		if (c == 'h') {
 			fputs(usage, stdout);
 			exit(0);
@@ -355,11 +261,13 @@ int cmd_view(int argc, char **argv)
 		return status;
 	if (trace_open(&v.trace, (const char *const *)argv + optind, argc - optind, &o, &d))
 		return complain(d.text);
+	cmd_tell_hosts("view", trace_hosts(v.trace));
 	signal(SIGPIPE, SIG_IGN);
 	status = view(&v);
 	out_fini(&v.out);
 	view_templates_close(&v.texts.templates);
 	names_close(v.names);
+	match_close(v.match);
 	trace_close(v.trace);
 	free(v.is_wanted);
 	return status;

@@ -73,6 +73,7 @@ static void add_value(struct out *o, enum ctf_found found, const struct ctf_valu
 struct members {
 	bool has_one;
 	bool needs_comma;
+	bool is_short; /* without what only the tracer needs */
 	int depth;
 	int skipped; /* depth inside of something left out */
 };
@@ -85,6 +86,8 @@ static void add_field(struct out *o, struct members *m, enum ctf_found found, co
 	bool is_told = v->scope == CTF_CONTEXT && !m->depth && v->name && view_is_told_elsewhere(v->name);
 
 	out_room(o);
+	if (m->is_short && !m->depth)
+		is_told |= view_is_left_out(v->scope, v->name);
 	if (m->skipped || v->is_hidden || is_told) {
 		m->skipped += opens && !closes ? 1 : closes ? -1 : 0;
 		return;
@@ -120,6 +123,29 @@ static void add_fields(struct out *o, const struct trace_event *e)
 	for (; found != CTF_WALK_END; found = ctf_walk_next(&w, &v))
 		add_field(o, &fields, found, &v);
 	out_literal(o, "}}\n");
+}
+
+bool view_json_scope(struct out *o, const struct trace_event *e, enum ctf_scope scope, const char *before)
+{
+	struct members m = { .has_one = true, .is_short = true }; /* its brace is written here */
+	struct ctf_walk w;
+	struct ctf_value v;
+	enum ctf_found found;
+	bool is_open = false;
+
+	ctf_walk_event(&w, e->ctf, scope);
+	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END && v.scope == scope) {
+		if (!is_open && v.name && !v.is_hidden && !view_is_left_out(scope, v.name)) {
+			out_bytes(o, before, strlen(before));
+			out_byte(o, '{');
+			is_open = true;
+		}
+		if (is_open)
+			add_field(o, &m, found, &v);
+	}
+	if (is_open)
+		out_byte(o, '}');
+	return is_open;
 }
 
 static void add_head(struct out *o, const struct trace_event *e)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/io.h"
+#include "base/text.h"
 
 int out_init(struct out *o, int fd)
 {
@@ -20,8 +21,12 @@ int out_init(struct out *o, int fd)
 void out_flush(struct out *o)
 {
 	size_t n = (size_t)(o->at - o->bytes);
-	int err = o->is_over || !n ? 0 : io_write(o->fd, o->bytes, n);
+	int err = 0;
 
+	if (o->text)
+		text_add(o->text, o->bytes, n);
+	else if (!o->is_over && n)
+		err = io_write(o->fd, o->bytes, n);
 	o->at = o->bytes;
 	if (!err)
 		return;
@@ -146,7 +151,7 @@ void out_text(struct out *o, const char *s, size_t n)
 }
 
 /* Bytes of the UTF-8 character at @s, 0 if there is none (RFC 3629: no surrogates, no overlong). */
-static size_t utf8_length(const unsigned char *s, size_t n)
+size_t out_utf8_length(const unsigned char *s, size_t n)
 {
 	unsigned c = s[0], size = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
 
@@ -229,7 +234,7 @@ static void quote(struct out *o, const char *text, size_t n, const char *hex, co
 		if (is_plain(*s))
 			continue;
 		out_room(o);
-		size = utf8_length(s, (size_t)(end - s));
+		size = out_utf8_length(s, (size_t)(end - s));
 		if (!size && invalid)
 			out_bytes(o, invalid, strlen(invalid));
 		else if (!size || *s == '"' || *s == '\\' || (is_control(s, size) && size == 1))

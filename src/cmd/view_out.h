@@ -14,12 +14,15 @@
 #include <stdint.h>
 #include <string.h>
 
+struct text;
+
 enum { OUT_SIZE = 1 << 20, OUT_SLACK = 4096, OUT_PAD = 16 };
 
 struct out {
 	char *at; /* the next free byte */
 	char *bytes; /* OUT_SIZE of them */
 	int fd;
+	struct text *text; /* where everything goes instead of @fd, if not NULL; lent */
 	int err; /* of write, but EPIPE */
 	bool is_over;
 };
@@ -72,5 +75,8 @@ void out_text(struct out *o, const char *s, size_t n);
 /* In double quotes, any length: for people, and for JSON. */
 void out_quoted(struct out *o, const char *s, size_t n);
 void out_json(struct out *o, const char *s, size_t n);
+
+/* Bytes of the UTF-8 character at @s, of which @n are there; 0 if it is none. */
+size_t out_utf8_length(const unsigned char *s, size_t n);
 
 #endif

@@ -27,6 +27,9 @@ void view_text_lost(struct out *o, const struct trace_event *e);
 void view_json(struct out *o, const struct trace_event *e, const struct who *w);
 void view_json_lost(struct out *o, const struct trace_event *e);
 
+/* view_json_scope - @before and an object of the fields of @scope; nothing, and false, if there are none. */
+bool view_json_scope(struct out *o, const struct trace_event *e, enum ctf_scope scope, const char *before);
+
 /* view_is_told_elsewhere - a context that process:thread already shows. */
 bool view_is_told_elsewhere(const char *name);
 

@@ -14,98 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/pattern.h"
+#include "base/rules.h"
+#include "collect/living.h"
 #include "collect/session.h"
 #include "ctf/schema.h"
 
-/* "app-<pid>" */
-static pid_t pid_of(const char *name)
-{
-	char *end;
-	long pid;
-
-	if (strncmp(name, "app-", 4))
-		return 0;
-	pid = strtol(name + 4, &end, 10);
-	return *end || pid <= 0 || pid > INT32_MAX ? 0 : (pid_t)pid;
-}
-
-/*
- * The control page that process @pid maps, as "app-N"; false if it maps none.  *unknown is set if the
- * process does not let us look.
- */
-static bool page_of(pid_t pid, const char *directory, char page[32], bool *unknown)
-{
-	char path[64], line[8192];
-	size_t n = strlen(directory);
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	if (!f) {
-		*unknown = errno == EACCES || errno == EPERM;
-		return false;
-	}
-	while (!found && fgets(line, sizeof line, f)) {
-		char *name = strchr(line, '/');
-
-		/* A page whose file is gone ends with " (deleted)", which pid_of refuses. */
-		line[strcspn(line, "\n")] = 0;
-		if (!name || strncmp(name, directory, n) || name[n] != '/' || !pid_of(name + n + 1))
-			continue;
-		snprintf(page, 32, "%s", name + n + 1);
-		found = true;
-	}
-	fclose(f);
-	return found;
-}
-
-/* Where the runtime directory really is, as maps show it. */
-static bool directory_path(int dir, char *path, size_t size)
-{
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
-	n = readlink(link, path, size - 1);
-	if (n <= 0)
-		return false;
-	path[n] = 0;
-	return true;
-}
-
-/* Any process that maps the page @name; -1 if that cannot be told; 0 if none does. */
-static pid_t find_user(const char *directory, const char *name)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *e;
-	pid_t found = proc ? 0 : -1;
-	char page[32];
-
-	while (proc && !found && (e = readdir(proc))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-		bool unknown = false;
-
-		if (pid > 0 && page_of(pid, directory, page, &unknown) && !strcmp(page, name))
-			found = pid;
-	}
-	if (proc)
-		closedir(proc);
-	return found;
-}
-
-/* The process that stands for page @name; 0 if it is dead. */
-static pid_t living(const char *directory, const char *name)
-{
-	pid_t pid = pid_of(name);
-	bool unknown = false;
-	char page[32];
-
-	if (page_of(pid, directory, page, &unknown) && !strcmp(page, name))
-		return pid;
-	return unknown ? pid : find_user(directory, name);
-}
+enum { EVENT_NAME_BYTES = 512 };
 
 static bool open_app(int dir, const char *name, struct app *a)
 {
@@ -132,139 +46,171 @@ static bool is_awaited(const struct app *a, const char *session)
 	       (!session || strcmp(a->page.session, session)) && session_is_live(a->page.session);
 }
 
-static bool is_gone(pid_t pid)
-{
-	return kill(pid, 0) && errno == ESRCH;
-}
-
 /* The program of page @name: visited if it lives, else swept up. */
-static int visit_page(int dir, const char *directory, const char *name,
+static int visit_page(int dir, struct living *l, const char *name,
 		      int (*visit)(void *arg, struct app *a), void *arg)
 {
 	struct app a = { .fd = -1 };
 	int result = 0;
 
 	if (!open_app(dir, name, &a)) {
-		if (is_gone(pid_of(name)))
+		if (living_may_be_dead(l, name))
 			unlinkat(dir, name, 0); /* it died over it, or it never was a page */
 		return 0;
 	}
-	a.pid = living(directory, name);
-	if (a.pid)
+	a.pid = living_user_of(l, name);
+	if (a.pid > 0)
 		result = visit(arg, &a);
-	else if (!is_awaited(&a, NULL))
+	else if (!a.pid && !is_awaited(&a, NULL))
 		unlinkat(dir, name, 0);
 	close(a.fd);
 	return result;
 }
 
-int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg)
+static DIR *list_directory(int dir)
 {
-	char directory[512], page[32];
-	bool unknown = false;
-	int fd, result = 0;
-	struct dirent *e;
-	DIR *list;
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 
-	if (!directory_path(dir, directory, sizeof directory))
-		return 0;
-	if (pid)
-		return page_of(pid, directory, page, &unknown)
-			       ? visit_page(dir, directory, page, visit, arg)
-			       : 0;
-	fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	list = fd < 0 ? NULL : fdopendir(fd);
 	if (!list && fd >= 0)
 		close(fd);
-	while (list && !result && (e = readdir(list)))
-		if (pid_of(e->d_name))
-			result = visit_page(dir, directory, e->d_name, visit, arg);
+	return list;
+}
+
+/* The next page in @list; NULL at the end. */
+static const char *next_page(DIR *list)
+{
+	struct page_name n;
+	struct dirent *e;
+
+	while (list && (e = readdir(list)))
+		if (page_name_parse(e->d_name, &n))
+			return e->d_name;
+	return NULL;
+}
+
+int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg)
+{
+	char page[ABI_PAGE_NAME_BYTES];
+	struct living l;
+	int result = 0;
+	const char *name;
+	DIR *list;
+
+	if (!living_open(&l, dir))
+		return 0;
+	if (pid) {
+		if (living_page_of(&l, pid, page))
+			result = visit_page(dir, &l, page, visit, arg);
+		living_close(&l);
+		return result;
+	}
+	list = list_directory(dir);
+	while (!result && (name = next_page(list)))
+		result = visit_page(dir, &l, name, visit, arg);
 	if (list)
 		closedir(list);
+	living_close(&l);
 	return result;
 }
 
-enum { DEAD_MAX = 1024 }; /* in one go; the rest at the next */
+/*
+ * Pages whose namesake is gone and that a child lives on, as found in an earlier second: as long as that
+ * child exists, nobody needs to look at all processes again.
+ */
+static struct living_user *inherited;
+static size_t n_inherited;
 
-struct dead {
-	char name[32];
-	bool is_used;
-};
-
-static int find_dead(int dir, struct dead *dead)
+static void forget_the_gone(void)
 {
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0;
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *e;
+	size_t n = 0;
 
-	if (!list && fd >= 0)
-		close(fd);
-	while (list && n < DEAD_MAX && (e = readdir(list))) {
-		pid_t pid = pid_of(e->d_name);
-
-		if (pid && is_gone(pid)) {
-			dead[n].is_used = false;
-			snprintf(dead[n++].name, sizeof dead->name, "app-%d", (int)pid);
-		}
-	}
-	if (list)
-		closedir(list);
-	return n;
+	for (size_t i = 0; i < n_inherited; i++)
+		if (inherited[i].pid < 0 || !kill(inherited[i].pid, 0) || errno != ESRCH)
+			inherited[n++] = inherited[i];
+	n_inherited = n;
 }
 
-/* One look at every process marks the pages that children still use. */
-static bool mark_used(const char *directory, struct dead *dead, int n)
+static int compare_pages(const void *a, const void *b)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *e;
-	char page[32];
+	const struct living_user *x = a, *y = b;
 
-	while (proc && (e = readdir(proc))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-		bool unknown = false;
+	return strcmp(x->page, y->page);
+}
 
-		if (pid <= 0 || !page_of(pid, directory, page, &unknown))
-			continue;
-		for (int i = 0; i < n; i++)
-			dead[i].is_used |= !strcmp(dead[i].name, page);
+static bool is_inherited(const char *name)
+{
+	struct living_user wanted = { .pid = 0 };
+
+	snprintf(wanted.page, sizeof wanted.page, "%.*s", ABI_PAGE_NAME_BYTES - 1, name);
+	return n_inherited &&
+	       bsearch(&wanted, inherited, n_inherited, sizeof *inherited, compare_pages);
+}
+
+/* By @pid; -1 if we cannot see by whom, or if another session has yet to look at it. */
+static void note_inherited(const char *name, pid_t pid)
+{
+	struct living_user *more = realloc(inherited, (n_inherited + 1) * sizeof *more);
+
+	if (!more)
+		return;
+	inherited = more;
+	snprintf(more[n_inherited].page, sizeof more->page, "%.*s", ABI_PAGE_NAME_BYTES - 1, name);
+	more[n_inherited++].pid = pid;
+	qsort(more, n_inherited, sizeof *more, compare_pages);
+}
+
+/* Returns the events that the dead one of page @name could not deliver to @session. */
+static uint64_t bury_page(int dir, const char *name, const char *session)
+{
+	struct app a = { .fd = -1 };
+	bool awaited = false;
+	uint64_t lost = 0;
+
+	if (open_app(dir, name, &a)) {
+		awaited = is_awaited(&a, session);
+		if (!strcmp(a.page.session, session))
+			lost = a.page.lost;
+		close(a.fd);
 	}
-	if (proc)
-		closedir(proc);
-	return proc;
+	if (awaited)
+		note_inherited(name, -1);
+	else
+		unlinkat(dir, name, 0);
+	return lost;
 }
 
 uint64_t apps_bury(int dir, const char *session)
 {
-	struct dead dead[DEAD_MAX];
-	char directory[512];
 	uint64_t lost = 0;
-	int n = find_dead(dir, dead);
+	struct living l;
+	const char *name;
+	DIR *list;
 
-	if (!n || !directory_path(dir, directory, sizeof directory) ||
-	    !mark_used(directory, dead, n))
+	if (!living_open(&l, dir))
 		return 0;
-	for (int i = 0; i < n; i++) {
-		struct app a = { .fd = -1 };
+	forget_the_gone();
+	list = list_directory(dir);
+	while ((name = next_page(list))) {
+		pid_t pid;
 
-		if (dead[i].is_used)
+		if (!living_may_be_dead(&l, name) || is_inherited(name))
 			continue;
-		if (open_app(dir, dead[i].name, &a)) {
-			bool awaited = is_awaited(&a, session);
-
-			if (!strcmp(a.page.session, session))
-				lost += a.page.lost;
-			close(a.fd);
-			if (awaited)
-				continue;
-		}
-		unlinkat(dir, dead[i].name, 0);
+		pid = living_user_of(&l, name);
+		if (pid)
+			note_inherited(name, pid);
+		else
+			lost += bury_page(dir, name, session);
 	}
+	if (list)
+		closedir(list);
+	living_close(&l);
 	return lost;
 }
 
 static off_t event_offset(uint32_t index)
 {
-	return (off_t)(ABI_CONTROL_EVENTS_OFFSET + index * sizeof(struct abi_control_event));
+	return (off_t)abi_control_event_offset(index);
 }
 
 bool app_event(const struct app *a, uint32_t index, struct app_event *e)
@@ -274,28 +220,20 @@ bool app_event(const struct app *a, uint32_t index, struct app_event *e)
 
 	if (index >= a->page.n_events || index >= ABI_EVENTS ||
 	    pread(a->fd, &raw, sizeof raw, event_offset(index)) != (ssize_t)sizeof raw ||
-	    raw.schema > ABI_CONTROL_TEXT_BYTES ||
-	    raw.schema_size > ABI_CONTROL_TEXT_BYTES - raw.schema)
+	    raw.schema > ABI_CONTROL_BYTES || raw.schema_size > ABI_CONTROL_BYTES - raw.schema)
 		return false;
 	n = raw.schema_size < sizeof e->schema ? raw.schema_size : sizeof e->schema - 1;
 	e->index = index;
 	e->enabled = raw.enabled;
+	e->how = raw.how;
 	e->schema[n] = 0;
-	return pread(a->fd, e->schema, n, (off_t)(ABI_CONTROL_TEXT_OFFSET + raw.schema)) ==
-	       (ssize_t)n;
+	return pread(a->fd, e->schema, n, (off_t)raw.schema) == (ssize_t)n;
 }
 
-static bool event_matches(const struct app_event *e, const char *pattern)
+static bool event_matches(const struct app_event *e, const char *pattern, char name[EVENT_NAME_BYTES])
 {
-	char name[512], *colon;
-
-	if (!schema_name(e->schema, strlen(e->schema), name, sizeof name))
-		return false;
-	colon = strchr(name, ':');
-	if (!colon)
-		return false;
-	*colon = 0;
-	return pattern_matches_event(pattern, pattern + strlen(pattern), name, colon + 1);
+	return schema_name(e->schema, strlen(e->schema), name, EVENT_NAME_BYTES) &&
+	       rules_pattern_matches(pattern, pattern + strlen(pattern), name);
 }
 
 static void set_enabled(const struct app *a, uint32_t index, uint32_t epoch)
@@ -305,9 +243,52 @@ static void set_enabled(const struct app *a, uint32_t index, uint32_t epoch)
 	(void)!pwrite(a->fd, &epoch, sizeof epoch, at);
 }
 
+/* "Seccomp:" of a process's or thread's status is 1: SECCOMP_MODE_STRICT. */
+static bool is_strict(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[256];
+	int mode = 0;
+
+	while (f && fgets(line, sizeof line, f) && sscanf(line, "Seccomp: %d", &mode) != 1)
+		;
+	if (f)
+		fclose(f);
+	return mode == 1;
+}
+
+/* Whether a thread of the process may not even read a clock: an enabled event would kill it. */
+static bool has_strict_thread(pid_t pid)
+{
+	char path[320];
+	struct dirent *e;
+	bool found = false;
+	DIR *tasks;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	tasks = opendir(path);
+	while (tasks && !found && (e = readdir(tasks))) {
+		snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)pid, e->d_name);
+		found = is_strict(path);
+	}
+	if (tasks)
+		closedir(tasks);
+	return found;
+}
+
+/* What becomes of the event first, then that it is on. */
+static void enable_event(const struct app *a, uint32_t index, uint32_t how, uint32_t epoch)
+{
+	off_t at = event_offset(index) + (off_t)offsetof(struct abi_control_event, how);
+
+	if (pwrite(a->fd, &how, sizeof how, at) == (ssize_t)sizeof how)
+		set_enabled(a, index, epoch);
+}
+
 struct switching {
-	const char *pattern, *session;
-	uint32_t epoch;
+	const char *pattern;
+	const struct abi_session *session;
+	uint32_t filter;
 	bool enable;
 	struct apps_switched done;
 };
@@ -330,21 +311,28 @@ static bool take_page(struct app *a, const char *session)
 static int switch_app(void *arg, struct app *a)
 {
 	struct switching *s = arg;
+	const struct abi_session *f = s->session;
+	char name[EVENT_NAME_BYTES];
 	struct app_event e;
-	uint32_t matched = 0;
+	uint32_t matched = 0, channel;
 	bool ours = false;
 
 	for (uint32_t i = 0; app_event(a, i, &e); i++) {
-		if (!event_matches(&e, s->pattern))
+		if (!event_matches(&e, s->pattern, name))
 			continue;
-		if (s->enable && !ours && !(ours = take_page(a, s->session))) {
+		if (s->enable && !ours && has_strict_thread(a->pid)) {
+			s->done.strict++;
+			return 0;
+		}
+		if (s->enable && !ours && !(ours = take_page(a, f->name))) {
 			s->done.busy++;
 			return 0;
 		}
 		matched++;
+		channel = ABI_HOW_CHANNEL(rules_judge(f->rules, f->rules_size, name).how);
 		if (s->enable)
-			set_enabled(a, i, s->epoch);
-		else if (e.enabled && (!s->epoch || e.enabled == s->epoch))
+			enable_event(a, i, ABI_HOW(channel, s->filter), f->epoch);
+		else if (e.enabled && (!f->epoch || e.enabled == f->epoch))
 			set_enabled(a, i, 0);
 	}
 	s->done.events += matched;
@@ -353,21 +341,16 @@ static int switch_app(void *arg, struct app *a)
 }
 
 struct apps_switched apps_switch(int dir, pid_t pid, const char *pattern, bool enable,
-				 const char *session, uint32_t epoch)
+				 const struct abi_session *session, uint32_t filter)
 {
 	struct switching s = { .pattern = pattern,
 			       .session = session,
-			       .epoch = epoch,
+			       .filter = filter,
 			       .enable = enable };
 
 	apps_each(dir, pid, switch_app, &s);
 	return s.done;
 }
-
-struct releasing {
-	uint32_t epoch;
-	uint64_t lost;
-};
 
 /* What the page counts as lost, told once: the next session begins at 0. */
 static uint64_t take_lost(const struct app *a)
@@ -381,28 +364,58 @@ static uint64_t take_lost(const struct app *a)
 	return lost;
 }
 
-static int release_app(void *arg, struct app *a)
+struct counting {
+	const char *session;
+	uint64_t lost;
+};
+
+static int count_app(void *arg, struct app *a)
 {
-	struct releasing *r = arg;
+	struct counting *c = arg;
+
+	if (!strcmp(a->page.session, c->session))
+		c->lost += a->page.lost;
+	return 0;
+}
+
+uint64_t apps_lost(int dir, const char *session)
+{
+	struct counting c = { .session = session };
+
+	apps_each(dir, 0, count_app, &c);
+	return c.lost;
+}
+
+static uint64_t release_app(const struct app *a, uint32_t epoch)
+{
 	struct app_event e;
 	bool ours = false;
 
 	for (uint32_t i = 0; app_event(a, i, &e); i++)
-		if (e.enabled == r->epoch) {
+		if (e.enabled == epoch) {
 			set_enabled(a, i, 0);
 			ours = true;
 		}
-	if (ours)
-		r->lost += take_lost(a);
-	return 0;
+	return ours ? take_lost(a) : 0;
 }
 
 uint64_t apps_release(int dir, const char *session, uint32_t epoch)
 {
-	struct releasing r = { .epoch = epoch };
+	DIR *list = list_directory(dir);
+	struct app a;
+	uint64_t lost = 0;
+	const char *name;
 
-	apps_each(dir, 0, release_app, &r);
-	return r.lost + apps_bury(dir, session);
+	/* Living or dead: that is dearer to find out than to write. */
+	while ((name = next_page(list)))
+		if (open_app(dir, name, &a)) {
+			lost += release_app(&a, epoch);
+			close(a.fd);
+		}
+	if (list)
+		closedir(list);
+	n_inherited = 0; /* look again */
+	return lost + apps_bury(dir, session);
 }
 
 static int keep(void *arg, struct app *a)
@@ -431,14 +444,11 @@ static void sweep_session(int dir, const char *name)
 
 void apps_sweep(int dir)
 {
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	DIR *list = list_directory(dir);
 	struct dirent *e;
 
-	if (!list && fd >= 0)
-		close(fd);
 	/* Whoever holds the lock begins a session, or does this already. */
-	while (list && !flock(fd, LOCK_EX | LOCK_NB) && (e = readdir(list))) {
+	while (list && !flock(dirfd(list), LOCK_EX | LOCK_NB) && (e = readdir(list))) {
 		const char *dash = strchr(e->d_name, '-');
 
 		if ((!strncmp(e->d_name, "session-", 8) || !strncmp(e->d_name, "sock-", 5)) &&

@@ -20,13 +20,14 @@
 
 struct app {
 	int fd; /* its control page, read and write */
-	pid_t pid; /* the page's name; if that process is gone, of a child that lives on */
+	pid_t pid; /* as we see it: who made the page; if that process is gone, a child that lives on */
 	struct abi_control page; /* a copy; texts are terminated */
 };
 
 struct app_event {
 	uint32_t index;
 	uint32_t enabled; /* epoch, 0 */
+	uint32_t how; /* ABI_HOW */
 	char schema[ABI_NAME_BYTES * 16]; /* cut if longer; see ctf/schema.h */
 };
 
@@ -47,17 +48,23 @@ struct apps_switched {
 	uint32_t programs;
 	uint32_t events; /* that match, whether or not they were so already */
 	uint32_t busy; /* programs left alone: another session records them */
+	uint32_t strict; /* programs left alone: in seccomp's strict mode an event would kill them */
 };
 
 /*
  * apps_switch - enable or disable events in running programs.
  *
  * @pid: only that program; 0 all.
- * @session, @epoch: whom enabled events belong to.  Disabling with @epoch 0 takes any.
  * @pattern: see base/pattern.h.
+ * @session: whom enabled events belong to; its rules say to which channel.  Disabling with an epoch of 0
+ *	takes anybody's.
+ * @filter: a number of session_add_filter, or 0.
  */
 struct apps_switched apps_switch(int dir, pid_t pid, const char *pattern, bool enable,
-				 const char *session, uint32_t epoch);
+				 const struct abi_session *session, uint32_t filter);
+
+/* apps_lost - what living programs of the session could not deliver so far. */
+uint64_t apps_lost(int dir, const char *session);
 
 /* apps_release - disable what belongs to @epoch, as @session ends.
  * Returns the events those programs could not deliver. */
@@ -66,8 +73,9 @@ uint64_t apps_release(int dir, const char *session, uint32_t epoch);
 /*
  * apps_bury - remove the pages of processes that are gone and that no child lives on.
  *
- * Cheap enough for once a second: the living are not looked at.  Returns the events that the dead
- * could not deliver to @session.
+ * Cheap enough for once a second: of the living it is asked whether they exist, and only when somebody
+ * has died all processes are looked through.  Returns the events that the dead could not deliver to
+ * @session.  One thread: what was found is remembered for the next time.
  */
 uint64_t apps_bury(int dir, const char *session);
 

@@ -82,6 +82,11 @@ static const struct control_member *find(const struct control_line *l, const cha
 	return NULL;
 }
 
+bool control_has(const struct control_line *l, const char *key)
+{
+	return find(l, key);
+}
+
 /* The character behind a backslash; 0 for those nobody needs in a path or a message. */
 static char unescape(char c)
 {

@@ -32,6 +32,8 @@ struct control_line {
 
 /* control_parse - -EBADMSG if it is not such a line.  @text comes from anybody. */
 int control_parse(struct control_line *l, const char *text, size_t size);
+/* control_has - whether there is a member @key, of whatever kind. */
+bool control_has(const struct control_line *l, const char *key);
 /* control_text - the string @key; false if there is none, or it does not fit. */
 bool control_text(const struct control_line *l, const char *key, char *value, size_t size);
 /* control_number - the number @key, not negative; false if there is none. */

@@ -11,46 +11,66 @@
 #include "base/text.h"
 #include "clock/clock.h"
 #include "collect/drain_internal.h"
+#include "ctf/context.h"
 #include "ctf/schema.h"
 
-enum { LANES = 1024, STUCK_PASSES = 3, PROCNAME = 17, NAMES_BYTES = 64 << 10 };
+enum { LANES = 1024, STUCK_PASSES = 3 };
 enum { DESCRIBED_NOT, DESCRIBED_NOW, DESCRIBED }; /* NOW: in the block being written */
 
 /* ---------------------------------------------------------------- opening */
 
-static const char stream_tsdl[] =
-	"struct event_header_large {\n"
-	"\tenum : uint16_t { compact = 0 ... 65534, extended = 65535 } id;\n"
-	"\tvariant <id> {\n"
-	"\t\tstruct {\n\t\t\tuint32_clock_monotonic_t timestamp;\n\t\t} compact;\n"
-	"\t\tstruct {\n\t\t\tuint32_t id;\n\t\t\tuint64_clock_monotonic_t timestamp;\n"
-	"\t\t} extended;\n\t} v;\n} align(8);\n\n"
-	"stream {\n\tid = 0;\n\tevent.header := struct event_header_large;\n"
-	"\tpacket.context := struct packet_context;\n"
-	"\tevent.context := struct {\n"
-	"\t\tinteger { size = 32; align = 8; signed = true; base = 10; } _vpid;\n"
-	"\t\tinteger { size = 32; align = 8; signed = true; base = 10; } _vtid;\n\t};\n};\n\n"
-	/* Program names, once for each that joins: the collector's own class. */
-	"event {\n\tname = \"lttng_ust_statedump:procname\";\n\tid = 0;\n\tstream_id = 0;\n"
-	"\tloglevel = 13;\n\tfields := struct {\n"
-	"\t\tinteger { size = 8; align = 8; signed = false; encoding = UTF8; } _procname[17];\n"
-	"\t};\n};\n\n";
+void drain_add_stream(struct text *t, uint32_t class_id, uint64_t contexts)
+{
+	text_addf(t,
+		  "stream {\n\tid = %u;\n\tevent.header := struct event_header_large;\n"
+		  "\tpacket.context := struct packet_context;\n"
+		  "\tevent.context := struct {\n"
+		  "\t\tinteger { size = 32; align = 8; signed = true; base = 10; } _vpid;\n"
+		  "\t\tinteger { size = 32; align = 8; signed = true; base = 10; } _vtid;\n",
+		  class_id);
+	context_to_tsdl(t, contexts);
+	text_addf(t, "\t};\n};\n\n");
+}
 
-int drain_open(struct drain **drain, struct pool *pool, const char *path,
-	       uint64_t clock_offset_ns, struct diag *diag)
+/*
+ * The stream class, with its first event class or the first packet: Babeltrace 2.0 aborts over one that
+ * has a sequence in its context and no event.
+ */
+static void add_own_stream(struct drain *d, struct text *t)
+{
+	if (!d->is_stream_described)
+		drain_add_stream(t, d->class_id, d->contexts);
+}
+
+static int describe_stream(struct drain *d, struct diag *diag)
+{
+	struct text t = { 0 };
+	int err = 0;
+
+	add_own_stream(d, &t);
+	if (t.failed)
+		err = diag_fail(diag, -ENOMEM, "no memory for the collector");
+	else if (t.size)
+		err = ctf_sink_describe(d->sink, t.bytes, t.size, diag);
+	d->is_stream_described |= !err;
+	text_fini(&t);
+	return err;
+}
+
+int drain_open(struct drain **drain, const struct drain_options *o, struct diag *diag)
 {
 	struct drain *d = calloc(1, sizeof *d);
-	struct ctf_sink_options o = { .path = path,
-				      .domain = "ust",
-				      .clock = &pool->clock,
-				      .clock_offset_ns = clock_offset_ns };
-	int err;
+	struct pool *pool = o->pool;
+	int err = 0;
 
 	*drain = NULL;
 	if (!d)
 		return diag_fail(diag, -ENOMEM, "no memory for the collector");
 	d->pool = pool;
-	d->sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	d->sink = o->sink;
+	d->class_id = o->class_id;
+	d->contexts = o->contexts;
+	snprintf(d->prefix, sizeof d->prefix, "%s%s", o->name, *o->name ? "_" : "");
 	d->cpus = calloc(pool->n_cpus, sizeof *d->cpus);
 	d->lanes = calloc(LANES, sizeof *d->lanes);
 	d->marks = calloc(pool->n_chunks, sizeof *d->marks);
@@ -58,15 +78,32 @@ int drain_open(struct drain **drain, struct pool *pool, const char *path,
 	d->is_described = calloc(ABI_SCHEMAS, sizeof *d->is_described);
 	if (!d->cpus || !d->lanes || !d->marks || !d->seen || !d->is_described)
 		err = diag_fail(diag, -ENOMEM, "no memory for the collector");
-	else
-		err = ctf_sink_open(&d->sink, &o, diag);
-	if (!err)
-		err = ctf_sink_describe(&d->sink, stream_tsdl, strlen(stream_tsdl), diag);
 	if (err)
 		drain_close(d);
 	else
 		*drain = d;
 	return err;
+}
+
+/* What a collector before us did not finish: its chunks are partly in its trace, and go on in ours. */
+void drain_resume(struct drain *d)
+{
+	struct seen *s = &d->seen[0];
+
+	for (uint32_t i = 0; i < d->pool->n_cpus; i++)
+		d->cpus[i].next = UINT64_MAX;
+	for (uint32_t i = 0; i < d->pool->n_chunks; i++) {
+		if (!drain_look_at(d, i, s))
+			continue;
+		d->marks[i].cut_ns = load(&pool_chunk_at(d->pool, i)->cut_ns);
+		if (d->marks[i].cut_ns > s->begin_ns + s->since_ns) /* scribbled over */
+			d->marks[i].cut_ns = s->begin_ns + s->since_ns;
+		if (s->path == ABI_PATH_W && s->sequence < d->cpus[s->cpu].next)
+			d->cpus[s->cpu].next = s->sequence;
+	}
+	for (uint32_t i = 0; i < d->pool->n_cpus; i++)
+		if (d->cpus[i].next == UINT64_MAX)
+			d->cpus[i].next = 0;
 }
 
 static void close_output(struct output *o)
@@ -84,10 +121,7 @@ void drain_close(struct drain *d)
 		close_output(&d->cpus[i]);
 	for (uint32_t i = 0; i < d->n_lanes; i++)
 		close_output(&d->lanes[i]);
-	close_output(&d->state);
-	ctf_sink_close(&d->sink);
 	drain_forget_copy(d);
-	text_fini(&d->names);
 	free(d->cpus);
 	free(d->lanes);
 	free(d->marks);
@@ -104,8 +138,9 @@ int drain_ready(struct drain *d, struct output *o, const char *kind, uint32_t nu
 
 	if (o->is_open)
 		return 0;
-	snprintf(name, sizeof name, "%s_%u", kind, number);
-	err = ctf_stream_open(&o->stream, &d->sink, name, diag);
+	snprintf(name, sizeof name, "%s%s_%u", d->prefix, kind, number);
+	err = ctf_stream_open(&o->stream, d->sink, name, diag);
+	o->stream.class_id = d->class_id;
 	o->is_open = !err;
 	return err;
 }
@@ -131,13 +166,16 @@ int drain_describe(struct drain *d, struct diag *diag)
 		    size > ABI_SCHEMA_TEXT_BYTES - at)
 			size = at = 0;
 		memcpy(schema, d->pool->text + at, size);
-		schema_to_tsdl(&t, schema, size, i + 1);
+		if (!t.size)
+			add_own_stream(d, &t);
+		schema_to_tsdl(&t, schema, size, d->class_id, i + 1);
 		d->is_described[i] = DESCRIBED_NOW;
 	}
 	if (t.failed)
 		err = diag_fail(diag, -ENOMEM, "no memory to describe events");
 	else if (t.size)
-		err = ctf_sink_describe(&d->sink, t.bytes, t.size, diag);
+		err = ctf_sink_describe(d->sink, t.bytes, t.size, diag);
+	d->is_stream_described |= t.size && !err;
 	text_fini(&t);
 	for (uint32_t i = d->n_described; i < n; i++)
 		if (d->is_described[i] == DESCRIBED_NOW)
@@ -241,17 +279,23 @@ int drain_packet(struct drain *d, struct output *o, const struct seen *s, uint64
 	return 0;
 }
 
-/* The same, and notes how far the chunk is in the file: not to be repeated, even by a successor. */
+/* The same, and notes how far the chunk is in the file: not to be repeated, even by a successor.  Should we
+ * be killed in between, `pending` tells what may be there: collect/resume.c. */
 static int write_once(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
 		      struct diag *diag)
 {
-	int err = drain_packet(d, o, s, lost, diag);
+	struct abi_chunk *c = pool_chunk_at(d->pool, s->index);
+	int err;
 
-	if (err)
-		return err;
-	d->marks[s->index].cut_ns = s->begin_ns + s->since_ns;
-	store(&pool_chunk_at(d->pool, s->index)->read, s->position);
-	return 0;
+	store(&c->pending, s->position);
+	err = drain_packet(d, o, s, lost, diag);
+	if (!err) {
+		d->marks[s->index].cut_ns = s->begin_ns + s->since_ns;
+		store(&c->cut_ns, d->marks[s->index].cut_ns);
+		store_release(&c->read, s->position);
+	}
+	store_release(&c->pending, 0);
+	return err;
 }
 
 /* Fails harmlessly if the chunk is no longer in the state we saw: then the next pass does it. */
@@ -269,7 +313,9 @@ static void free_chunk(struct drain *d, const struct seen *s)
 
 uint64_t drain_slot_lost(const struct drain *d, uint32_t slot)
 {
-	return load(&pool_slot(d->pool, slot)->lost);
+	const struct abi_slot *s = pool_slot(d->pool, slot);
+
+	return load(&s->lost) - ABI_TOLD_OF(load(&s->told));
 }
 
 /* Chunks [s, end) of one CPU, sorted. */
@@ -355,109 +401,20 @@ static int drain_exclusive(struct drain *d, const struct seen *s, bool partial,
 	return err;
 }
 
-/* ---------------------------------------------------------------- names */
-
-struct name_event {
-	struct abi_ctf_event_extended header;
-	uint32_t vpid, vtid;
-	char procname[PROCNAME];
-} __attribute__((packed));
-
-static void add_name(struct drain *d, const struct name_event *e)
-{
-	if (!d->names.size)
-		d->names_begin_ns = e->header.time;
-	d->names_end_ns = e->header.time;
-	text_add(&d->names, (const char *)e, sizeof *e);
-}
-
-/*
- * A flight recorder keeps the names until it ends, perhaps for weeks: those of the dead go when the pool holds
- * nothing as old as their joining, that is, now and then, when as many came again.
- */
-static void forget_names_of_the_dead(struct drain *d)
-{
-	struct text all = d->names;
-	uint64_t oldest_ns = UINT64_MAX;
-	struct name_event e;
-
-	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
-		if (drain_look_at(d, i, &d->seen[0]) && d->seen[0].begin_ns < oldest_ns)
-			oldest_ns = d->seen[0].begin_ns;
-	d->names = (struct text){ 0 };
-	for (size_t at = 0; at < all.size; at += sizeof e) {
-		memcpy(&e, all.bytes + at, sizeof e);
-		if (e.header.time >= oldest_ns || !drain_is_dead(e.vpid))
-			add_name(d, &e);
-	}
-	text_fini(&all);
-	d->names_enough = 2 * d->names.size;
-}
-
-void drain_process(struct drain *d, uint64_t at_ns, uint32_t vpid, const char *program)
-{
-	struct name_event e = {
-		.header = { ABI_CTF_EXTENDED, 0, at_ns },
-		.vpid = vpid,
-		.vtid = vpid,
-	};
-
-	snprintf(e.procname, sizeof e.procname, "%s", program);
-	for (char *p = e.procname; *p; p++)
-		if ((unsigned char)*p < ' ')
-			*p = '_';
-	if (d->pool->flight_recorder && d->names.size > NAMES_BYTES && d->names.size > d->names_enough)
-		forget_names_of_the_dead(d);
-	add_name(d, &e);
-}
-
-void drain_names(struct drain *d, const struct drain *other, uint64_t from_ns)
-{
-	struct name_event e;
-
-	for (size_t at = 0; at < other->names.size; at += sizeof e) {
-		memcpy(&e, other->names.bytes + at, sizeof e);
-		if (e.header.time < from_ns)
-			e.header.time = from_ns;
-		add_name(d, &e);
-	}
-}
-
-int drain_write_names(struct drain *d, uint64_t lost, struct diag *diag)
-{
-	struct iovec body = { d->names.bytes, d->names.size };
-	struct ctf_packet p = { .begin_ns = d->names_begin_ns,
-				.end_ns = d->names_end_ns,
-				.discarded = lost,
-				.cpu = ABI_CPU_UNKNOWN,
-				.n_body = d->names.size ? 1 : 0,
-				.body = &body };
-	int err;
-
-	if (!d->names.size && lost == d->state.lost)
-		return 0;
-	err = drain_ready(d, &d->state, "state", 0, diag);
-	if (err)
-		return err;
-	if (!d->names.size)
-		p.begin_ns = p.end_ns = clock_now_ns(&d->pool->clock);
-	p.sequence = d->state.stream.sequence;
-	err = ctf_stream_append(&d->state.stream, &p, diag);
-	if (!err)
-		d->names.size = 0;
-	d->state.lost = lost;
-	return err;
-}
-
 /* ---------------------------------------------------------------- passes */
 
+/* Of the chunks that have memory: collect/supply.h. */
 static uint32_t percent_used(const struct drain *d)
 {
-	uint32_t used = 0;
+	uint32_t used = 0, parked = 0, n = d->pool->n_chunks;
 
-	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
-		used += ABI_STATE_OF(load(&d->pool->states[i])) != ABI_FREE;
-	return (uint32_t)((uint64_t)used * 100 / d->pool->n_chunks);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t s = load(&d->pool->states[i]);
+
+		used += ABI_STATE_OF(s) != ABI_FREE;
+		parked += ABI_STATE_OF(s) == ABI_BUSY && ABI_OWNER_OF(s) == d->pool->owner;
+	}
+	return parked < n ? (uint32_t)((uint64_t)(used - parked) * 100 / (n - parked)) : 100;
 }
 
 static int write_seen(struct drain *d, uint32_t n, bool partial, struct diag *diag)
@@ -502,11 +459,11 @@ int drain_pass(struct drain *d, bool partial, struct diag *diag)
 	n = look_at_all(d);
 	err = drain_describe(d, diag); /* after looking: (2) */
 	if (!err)
-		err = drain_write_names(d, d->state.lost, diag);
-	if (!err)
 		err = write_seen(d, n, partial, diag);
 	d->unwritten = err ? count_unwritten(d, d->seen, d->seen + n) : 0;
-	store(&d->pool->shared->exhausted, 0);
+	/* When nothing can be written nobody shall wait for us again and again. */
+	if (!err || load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
+		store(&d->pool->shared->exhausted, 0);
 	return err ? err : (int)used;
 }
 
@@ -520,7 +477,9 @@ static int tell_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 
 	if (lost == o->lost)
 		return 0;
-	err = drain_ready(d, o, "cpu", cpu, diag);
+	err = describe_stream(d, diag);
+	if (!err)
+		err = drain_ready(d, o, "cpu", cpu, diag);
 	if (err)
 		return err;
 	if (p.begin_ns < o->end_ns)
@@ -530,9 +489,8 @@ static int tell_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 	return ctf_stream_append(&o->stream, &p, diag);
 }
 
-int drain_finish(struct drain *d, uint64_t lost_outside, struct diag *diag)
+int drain_finish(struct drain *d, uint64_t *lost_nowhere, struct diag *diag)
 {
-	uint64_t lost = lost_outside;
 	int first = 0, err;
 
 	for (uint32_t i = 0; i < d->pool->n_cpus; i++) {
@@ -540,19 +498,18 @@ int drain_finish(struct drain *d, uint64_t lost_outside, struct diag *diag)
 		first = first ? first : err;
 	}
 	for (uint32_t i = d->pool->n_cpus; i < d->pool->n_slots; i++)
-		lost += drain_slot_lost(d, i);
-	err = drain_write_names(d, lost, first ? NULL : diag);
-	return first ? first : err;
+		*lost_nowhere += drain_slot_lost(d, i);
+	return first;
 }
 
-uint64_t drain_bytes(const struct drain *d)
+uint64_t drain_oldest_ns(struct drain *d)
 {
-	return d->sink.bytes;
-}
+	uint64_t oldest_ns = UINT64_MAX;
 
-uint64_t drain_unwritten(const struct drain *d)
-{
-	return d->unwritten;
+	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
+		if (drain_look_at(d, i, &d->seen[0]) && d->seen[0].begin_ns < oldest_ns)
+			oldest_ns = d->seen[0].begin_ns;
+	return oldest_ns;
 }
 
 uint64_t drain_lost(const struct drain *d)
@@ -560,6 +517,6 @@ uint64_t drain_lost(const struct drain *d)
 	uint64_t lost = 0;
 
 	for (uint32_t i = 0; i < d->pool->n_slots; i++)
-		lost += drain_slot_lost(d, i);
+		lost += load(&pool_slot(d->pool, i)->lost);
 	return lost;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/drain.h - from the shared pool into the trace.
+ * collect/drain.h - from one channel's pool into streams of the trace.
  *
  * Bytes go from the chunks to the file as they lie there; a chunk, or what was added to it since it
  * was last looked at, becomes a packet.  Chunks of one CPU are one stream, in their order; chunks of
@@ -26,13 +26,16 @@
 
 struct drain;
 
-/*
- * drain_open - read @pool (lent) into the trace at @path.
- *
- * Returns 0 or -errno.
- */
-int drain_open(struct drain **d, struct pool *pool, const char *path, uint64_t clock_offset_ns,
-	       struct diag *diag);
+struct drain_options {
+	struct pool *pool; /* lent */
+	struct ctf_sink *sink; /* lent; struct event_header_large is described */
+	uint32_t class_id; /* of the stream class */
+	const char *name; /* before the files' names; "": none */
+	uint64_t contexts; /* that the events carry: abi/context.h */
+};
+
+/* drain_open - describe the stream class; files come with the first events.  Returns 0 or -errno. */
+int drain_open(struct drain **d, const struct drain_options *o, struct diag *diag);
 void drain_close(struct drain *d);
 
 /*
@@ -64,28 +67,19 @@ int drain_copy(struct drain *d, const struct drain_limits *limits, uint64_t *cut
 void drain_each_copied(const struct drain *d,
 		       void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
 		       void *arg);
-/* drain_write_copied - write the copied chunks that end at @from_ns or later, some @about_bytes of them.
- * Returns 1 if there is more to write, 0 at the end, or -errno. */
-int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t about_bytes, struct diag *diag);
-/* drain_flight - both at once, of all there is. */
-int drain_flight(struct drain *d, struct diag *diag);
+/* drain_write_copied - write the copied chunks that end at @from_ns or later, until the sink has taken
+ * @until_bytes.  Returns 1 if there is more to write, 0 at the end, or -errno. */
+int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, struct diag *diag);
+/* drain_count_uncopied - after a failure: what is not written of the copy. */
+void drain_count_uncopied(struct drain *d);
 
-/* drain_process - note who joined, before it could record: programs' names travel in the trace.
- * @at_ns: session time, not earlier than at the last call. */
-void drain_process(struct drain *d, uint64_t at_ns, uint32_t vpid, const char *program);
+/* drain_finish - last packets, for losses nothing else has told yet.  Adds to *@lost_nowhere the events
+ * that were refused to writers who did not know their CPU. */
+int drain_finish(struct drain *d, uint64_t *lost_nowhere, struct diag *diag);
 
-/* drain_names - note the programs that @other noted and has not written; none earlier than @from_ns: who
- * joined before is told as of then. */
-void drain_names(struct drain *d, const struct drain *other, uint64_t from_ns);
-
-/* drain_finish - last packets, for losses nothing else has told yet; @lost_outside are events that
- * never found the pool. */
-int drain_finish(struct drain *d, uint64_t lost_outside, struct diag *diag);
-
-/* Bytes in the file so far. */
-uint64_t drain_bytes(const struct drain *d);
-/* Bytes of events that the last pass, or drain_flight, found and failed to write. */
-uint64_t drain_unwritten(const struct drain *d);
+/* When the oldest chunk began; UINT64_MAX if there is none.  Not between drain_copy and the end of
+ * writing. */
+uint64_t drain_oldest_ns(struct drain *d);
 /* Events refused so far, over all slots. */
 uint64_t drain_lost(const struct drain *d);
 

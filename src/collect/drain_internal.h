@@ -8,8 +8,10 @@
 
 #include <stdbool.h>
 
+#include "abi/board.h"
 #include "base/text.h"
 #include "collect/drain.h"
+#include "collect/joined.h"
 
 /* One file of the trace, for a CPU or a lane. */
 struct output {
@@ -44,7 +46,11 @@ struct seen {
 
 struct drain {
 	struct pool *pool;
-	struct ctf_sink sink;
+	struct ctf_sink *sink;
+	uint32_t class_id;
+	uint64_t contexts;
+	bool is_stream_described;
+	char prefix[ABI_CHANNEL_NAME_BYTES + 2]; /* of its files' names */
 	struct output *cpus;
 	struct output *lanes;
 	uint32_t n_lanes;
@@ -52,15 +58,24 @@ struct drain {
 	struct seen *seen;
 	uint32_t n_described;
 	uint8_t *is_described; /* DESCRIBED_... of each class */
-	struct output state; /* program names */
-	struct text names;
-	uint64_t names_begin_ns, names_end_ns;
-	size_t names_enough; /* flight recorder: bytes from which on the dead are forgotten */
-	uint64_t unwritten; /* bytes that the last pass, or drain_flight, failed to write */
+	uint64_t unwritten; /* bytes that the last pass, or drain_count_uncopied, found not written */
 	char *copies; /* flight.c: of the first n_copied of seen */
 	uint32_t n_copied, n_written;
 };
 
+/* collect/streams.h: all channels. */
+struct streams {
+	struct ctf_sink sink;
+	struct joined joined;
+	const struct abi_clock *clock;
+	struct drain *drains[ABI_CHANNELS];
+	uint32_t n;
+};
+
+/* After drain_open: the pool was drained by another one before, which died. */
+void drain_resume(struct drain *d);
+/* A stream class, in TSDL. */
+void drain_add_stream(struct text *t, uint32_t class_id, uint64_t contexts);
 /* Whether the host pid @pid names nobody; false for 0 and for who has none here. */
 bool drain_is_dead(uint32_t pid);
 /* Copies and bounds what chunk @i says of itself.  False if there is nothing to read. */
@@ -76,7 +91,6 @@ int drain_ready(struct drain *d, struct output *o, const char *kind, uint32_t nu
 		struct diag *diag);
 int drain_packet(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
 		 struct diag *diag);
-int drain_write_names(struct drain *d, uint64_t lost, struct diag *diag);
 /* Gives the memory of drain_copy back. */
 void drain_forget_copy(struct drain *d);
 uint64_t drain_slot_lost(const struct drain *d, uint32_t slot);

@@ -35,6 +35,11 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return 0;
 }
 
+void files_remove_trace(const char *path)
+{
+	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 void files_remove(const char *path)
 {
 	static const char *const parts[] = { "ust", "kernel", ".duet" };
@@ -45,16 +50,56 @@ void files_remove(const char *path)
 			nftw(part, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-int files_open_application(struct drain **d, struct pool *pool, const char *path,
+/* "ust", "ust-2", "ust-3": the halves of the first collector, and of those that took over. */
+static void part_name(char part[24], const char *half, uint32_t life)
+{
+	if (life > 1)
+		snprintf(part, 24, "%s-%u", half, life);
+	else
+		snprintf(part, 24, "%s", half);
+}
+
+int files_kernel_path(char *to, size_t size, const char *path, uint32_t life, struct diag *d)
+{
+	char part[24];
+
+	part_name(part, "kernel", life);
+	return snprintf(to, size, "%s/%s", path, part) < (int)size
+		       ? 0
+		       : diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
+}
+
+int files_application_path(char *to, size_t size, const char *path, uint32_t life, struct diag *d)
+{
+	char part[24];
+
+	part_name(part, "ust", life);
+	if (snprintf(to, size, "%s/%s/uid/%u/%d-bit", path, part, (unsigned)geteuid(),
+		     (int)sizeof(long) * 8) >= (int)size)
+		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
+	return 0;
+}
+
+int files_open_application(struct streams **out, struct session *session, const char *path, uint32_t life,
 			   uint64_t clock_offset_ns, struct diag *diag)
 {
+	struct streams_channel channels[ABI_CHANNELS];
+	struct streams_options o = { .channels = channels,
+				     .n_channels = session->n_channels,
+				     .clock_offset_ns = clock_offset_ns,
+				     .resume = life > 1 };
 	char trace[512];
+	int err = files_application_path(trace, sizeof trace, path, life, diag);
 
-	*d = NULL;
-	if (snprintf(trace, sizeof trace, "%s/ust/uid/%u/%d-bit", path, (unsigned)geteuid(),
-		     (int)sizeof(long) * 8) >= (int)sizeof trace)
-		return diag_fail(diag, -ENAMETOOLONG, "%s: the path is too long", path);
-	return drain_open(d, pool, trace, clock_offset_ns, diag);
+	*out = NULL;
+	if (err)
+		return err;
+	o.path = trace;
+	for (uint32_t i = 0; i < session->n_channels; i++)
+		channels[i] = (struct streams_channel){ .pool = &session->pools[i],
+							.name = i ? session->channels[i].name : "",
+							.contexts = session->channels[i].contexts };
+	return streams_open(out, &o, diag);
 }
 
 FILE *files_open_clock(const char *path, const struct abi_clock *clock)

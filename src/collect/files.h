@@ -5,6 +5,7 @@
  *	PATH/ust/uid/UID/BITS-bit    applications
  *	PATH/kernel                  the kernel
  *	PATH/.duet/clock             what all clocks said, line by line
+ *	PATH/.duet/maps              what programs had mapped: collect/maps.h
  */
 #ifndef COLLECT_FILES_H
 #define COLLECT_FILES_H
@@ -12,15 +13,23 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "collect/drain.h"
+#include "collect/session.h"
+#include "collect/streams.h"
 
 /* Whether the directory @path can be read and is empty. */
 bool files_are_none(const char *path);
 /* files_remove - what a recording has made in @path; the directory itself stays. */
 void files_remove(const char *path);
 
-/* files_open_application - the trace of applications in the recording @path. */
-int files_open_application(struct drain **d, struct pool *pool, const char *path,
+/* files_application_path - where the applications' half of the recording @path lies; @life: of its n-th
+ * collector, 1 being the first.  Returns 0 or -ENAMETOOLONG. */
+int files_application_path(char *to, size_t size, const char *path, uint32_t life, struct diag *d);
+/* files_kernel_path - the same of the kernel's half. */
+int files_kernel_path(char *to, size_t size, const char *path, uint32_t life, struct diag *d);
+/* files_remove_trace - one CTF trace; directories above it stay. */
+void files_remove_trace(const char *path);
+/* files_open_application - make it, with the channels of @session. */
+int files_open_application(struct streams **s, struct session *session, const char *path, uint32_t life,
 			   uint64_t clock_offset_ns, struct diag *diag);
 
 /* files_open_clock - NULL, with errno, if it cannot be written. */

@@ -185,16 +185,14 @@ static int begin_writing(struct drain *d, struct diag *diag)
 	int err = drain_describe(d, diag);
 
 	qsort(d->seen, d->n_copied, sizeof *d->seen, drain_compare);
-	return err ? err : drain_write_names(d, 0, diag);
+	return err;
 }
 
-int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t about_bytes, struct diag *diag)
+int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, struct diag *diag)
 {
-	uint64_t until = about_bytes < UINT64_MAX - d->sink.bytes ? d->sink.bytes + about_bytes
-								   : UINT64_MAX;
 	int err = d->n_written ? 0 : begin_writing(d, diag);
 
-	while (!err && d->n_written < d->n_copied && d->sink.bytes < until) {
+	while (!err && d->n_written < d->n_copied && d->sink->bytes < until_bytes) {
 		const struct seen *s = &d->seen[d->n_written++];
 
 		if (end_ns(s) >= from_ns)
@@ -204,16 +202,9 @@ int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t about_bytes, 
 	return err ? err : d->n_written < d->n_copied;
 }
 
-int drain_flight(struct drain *d, struct diag *diag)
+void drain_count_uncopied(struct drain *d)
 {
-	const struct drain_limits all = { UINT64_MAX, UINT64_MAX };
-	uint64_t cut_ns;
-	int err = drain_copy(d, &all, &cut_ns, diag);
-
-	if (!err)
-		err = drain_write_copied(d, 0, UINT64_MAX, diag);
 	/* The last that was begun is one that failed. */
-	for (uint32_t i = d->n_written - !!d->n_written; err && i < d->n_copied; i++)
+	for (uint32_t i = d->n_written - !!d->n_written; i < d->n_copied; i++)
 		d->unwritten += d->seen[i].position - d->seen[i].read;
-	return err;
 }

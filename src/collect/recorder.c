@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +20,16 @@
 #include "clock/clock.h"
 #include "collect/apps.h"
 #include "collect/command.h"
-#include "collect/drain.h"
 #include "collect/files.h"
+#include "collect/filters.h"
+#include "collect/keeper.h"
+#include "collect/maps.h"
+#include "collect/requests.h"
+#include "collect/resume.h"
 #include "collect/session.h"
 #include "collect/snapshot.h"
+#include "collect/streams.h"
+#include "collect/wanted.h"
 #include "kernel/kernel.h"
 
 enum {
@@ -36,17 +43,19 @@ enum { ON_TIMER = SESSION_DOORS, ON_SIGNAL, ON_LISTEN };
 
 struct recorder {
 	struct recorder_options o;
-	bool all_events; /* by default, not by name */
+	struct filters filters;
+	struct wanted wanted;
 	struct session session;
-	struct drain *drain;
+	struct streams *streams;
 	struct kernel *kernel;
 	struct command command;
 	struct snapshot_maker snapshot;
 	int epoll, timer, signals;
 	FILE *clock_file;
+	struct maps *maps; /* NULL: none */
 	uint64_t begin_ns;
 	uint64_t partial_ns; /* when open chunks were last read */
-	uint64_t lost_outside; /* by programs that could not join, and are gone */
+	struct kept *kept; /* what must outlive us */
 	uint32_t period_ms;
 	bool stop;
 	uint32_t interrupts;
@@ -67,7 +76,7 @@ static void note_trouble(struct recorder *r, const struct diag *d)
 
 static uint64_t now_ns(const struct recorder *r)
 {
-	return clock_now_ns(&r->session.pool.clock);
+	return clock_now_ns(&r->session.clock);
 }
 
 /* ---------------------------------------------------------------- opening */
@@ -88,19 +97,20 @@ static int make_directory(const char *path, struct diag *d)
 static void record_clocks(struct recorder *r)
 {
 	if (r->clock_file)
-		files_add_clock(r->clock_file, &r->session.pool.clock);
+		files_add_clock(r->clock_file, &r->session.clock);
 }
 
 static int open_kernel(struct recorder *r, uint64_t offset_ns)
 {
 	char path[512];
 	struct kernel_options k = { .path = path,
-				    .clock = &r->session.pool.clock,
+				    .clock = &r->session.clock,
 				    .clock_offset_ns = offset_ns,
 				    .patterns = r->o.kernel_events,
 				    .n_patterns = r->o.n_kernel_events,
 				    .whole_machine = r->o.kernel_whole_machine,
-				    .overwrite = r->o.flight_recorder };
+				    .overwrite = r->o.flight_recorder,
+				    .quota = r->o.quota };
 
 	if (snprintf(path, sizeof path, "%s/kernel", r->o.path) >= (int)sizeof path)
 		return diag_fail(&r->result.kernel_reason, -ENAMETOOLONG, "the path is too long");
@@ -117,34 +127,50 @@ static int want_kernel(struct recorder *r, uint64_t offset_ns, struct diag *d)
 	return 0;
 }
 
+/* An event that no filter lets pass is not lost, but somebody waits for it in vain.  Who joins is looked
+ * at before it goes on: it may be gone in a millisecond, and its page with it. */
+static void check_filters(void *arg, pid_t pid)
+{
+	struct recorder *r = arg;
+	struct diag d = { "" };
+
+	if (filters_check(&r->filters, &r->session, pid, 0, &d))
+		note_trouble(r, &d);
+}
+
 static int open_parts(struct recorder *r, struct diag *d)
 {
+	struct session_channel channels[ABI_CHANNELS];
 	struct session_options so = { .name = r->o.session,
-				      .pool_bytes = r->o.buffer_bytes,
-				      .flight_recorder = r->o.flight_recorder,
-				      .clock_kind = r->o.clock_kind,
-				      .rules = r->o.events,
-				      .n_rules = r->o.n_events };
+				      .channels = channels,
+				      .n_channels = (uint32_t)r->o.n_channels,
+				      .clock_kind = r->o.clock_kind };
 	struct clock_reading c;
 	uint64_t offset_ns;
 	int err;
 
-	if (r->o.n_pids)
-		so.n_rules = 0; /* only these programs, and they are running */
+	for (int i = 0; i < r->o.n_channels; i++)
+		channels[i] = r->o.channels[i].channel;
 	err = session_open(&r->session, &so, d);
+	if (!err)
+		err = wanted_rules(&r->wanted, d);
 	if (err)
 		return err;
 	apps_sweep(r->session.dir);
-	clock_read(&r->session.pool.clock, &c);
-	offset_ns = c.realtime_ns - clock_ns(&r->session.pool.clock, c.ticks);
-	r->clock_file = files_open_clock(r->o.path, &r->session.pool.clock);
-	err = files_open_application(&r->drain, &r->session.pool, r->o.path, offset_ns, d);
+	clock_read(&r->session.clock, &c);
+	offset_ns = c.realtime_ns - clock_ns(&r->session.clock, c.ticks);
+	r->clock_file = files_open_clock(r->o.path, &r->session.clock);
+	r->maps = maps_open(r->o.path);
+	err = files_open_application(&r->streams, &r->session, r->o.path, 1, offset_ns, d);
+	if (!err)
+		streams_limit(r->streams, r->o.quota);
 	if (!err && r->o.kernel)
 		err = want_kernel(r, offset_ns, d);
-	r->snapshot = (struct snapshot_maker){ .pool = &r->session.pool,
-					       .names = r->drain,
-					       .kernel = r->kernel,
-					       .lost_outside = &r->lost_outside,
+	r->snapshot = (struct snapshot_maker){ .session = &r->session,
+					       .names = r->streams,
+					       .maps = r->maps,
+					       .kernel = r->o.flight_recorder ? r->kernel : NULL,
+					       .lost_outside = &r->kept->lost_outside,
 					       .clock_offset_ns = offset_ns,
 					       .output = r->o.path };
 	return err;
@@ -168,18 +194,16 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 	struct recorder *r = calloc(1, sizeof *r);
 	int err;
 
-	static const char *const everything[] = { "*" };
-
 	*out = NULL;
 	if (!r)
 		return diag_fail(d, -ENOMEM, "no memory");
 	r->o = *o;
-	r->all_events = !o->n_events && !o->no_default_events;
-	if (r->all_events) {
-		r->o.events = everything;
-		r->o.n_events = 1;
+	r->kept = keeper_memory();
+	if (!r->kept) {
+		free(r);
+		return diag_fail(d, -ENOMEM, "no memory");
 	}
-	r->session.dir = r->session.pool_fd = r->session.listen_fd = -1;
+	r->session.dir = r->session.memory_fd = r->session.listen_fd = -1;
 	r->epoll = r->timer = r->signals = -1;
 	r->command.pid = -1;
 	raise_limits(r);
@@ -187,7 +211,11 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 	err = make_directory(o->path, d);
 	r->owns_directory = !err;
 	if (!err)
+		err = wanted_open(&r->wanted, &r->o, &r->session, &r->filters, d);
+	if (!err)
 		err = open_parts(r, d);
+	r->session.on_join = check_filters;
+	r->session.on_join_arg = r;
 	if (err)
 		recorder_finish(r, NULL, NULL);
 	else
@@ -213,10 +241,9 @@ static void set_period(struct recorder *r, uint32_t ms)
 	r->period_ms = ms;
 }
 
-static int open_loop(struct recorder *r, struct diag *d)
+static void block_signals(struct recorder *r)
 {
 	sigset_t mask;
-	int err;
 
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGINT);
@@ -225,6 +252,20 @@ static int open_loop(struct recorder *r, struct diag *d)
 	sigaddset(&mask, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
 	r->mask_changed = true;
+}
+
+static int open_loop(struct recorder *r, struct diag *d)
+{
+	sigset_t mask;
+	int err;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	if (!r->o.keep) { /* else the keeper's */
+		sigaddset(&mask, SIGINT);
+		sigaddset(&mask, SIGHUP);
+		sigaddset(&mask, SIGCHLD);
+	}
 	r->epoll = epoll_create1(EPOLL_CLOEXEC);
 	r->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	r->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -255,35 +296,6 @@ static int start_kernel(struct recorder *r, struct diag *d)
 	return err;
 }
 
-/* Applies the patterns, in order, to one running program, or to all. */
-static int enable_running(struct recorder *r, pid_t pid, struct diag *d)
-{
-	struct apps_switched total = { 0 };
-
-	for (int i = 0; i < r->o.n_events; i++) {
-		const char *p = r->o.events[i];
-		bool excludes = *p == '!';
-		struct apps_switched s =
-			apps_switch(r->session.dir, pid, p + excludes, !excludes,
-				    r->session.file.name, r->session.file.epoch);
-
-		total.events += s.events;
-		total.busy += s.busy;
-		if (pid && !s.events && !s.busy && !r->all_events)
-			return diag_fail(d, -ENOENT,
-					 "%s: process %d has no such event (duet list -p %d shows its events)",
-					 p, (int)pid, (int)pid);
-	}
-	if (pid && total.busy)
-		return diag_fail(d, -EBUSY, "process %d is being recorded by another session",
-				 (int)pid);
-	if (pid && !total.events && !r->kernel)
-		return diag_fail(d, -ENOENT,
-				 "process %d has no duet events, and the kernel is not recorded",
-				 (int)pid);
-	return 0;
-}
-
 static int start(struct recorder *r, struct diag *d)
 {
 	int err = 0;
@@ -305,11 +317,12 @@ static int start(struct recorder *r, struct diag *d)
 	if (!err)
 		err = session_publish(r->session.dir, &r->session.file, d);
 	for (int i = 0; i < r->o.n_pids && !err; i++)
-		err = enable_running(r, r->o.pids[i], d);
+		err = wanted_enable(&r->wanted, r->o.pids[i], r->kernel, d);
 	if (!err && !r->o.command && !r->o.n_pids)
-		err = enable_running(r, 0, d);
+		err = wanted_enable(&r->wanted, 0, r->kernel, d);
 	if (err)
 		return err;
+	check_filters(r, 0);
 	record_clocks(r);
 	r->begin_ns = r->partial_ns = now_ns(r);
 	return r->o.command ? command_release(&r->command, d) : 0;
@@ -322,17 +335,17 @@ static void drain_all(struct recorder *r)
 	uint64_t now = now_ns(r);
 	bool partial = now - r->partial_ns > PARTIAL_NS;
 	struct diag d = { "" };
-	int used = 0;
+	int used;
 
-	if (!r->o.flight_recorder)
-		used = drain_pass(r->drain, partial, &d);
+	session_supply(&r->session, partial); /* first: what writers fill between two passes counts */
+	used = streams_pass(r->streams, partial, &d);
 	if (used < 0)
 		note_trouble(r, &d);
 	if (partial) {
-		if (r->o.flight_recorder)
-			drain_reclaim(r->drain);
+		streams_reclaim(r->streams);
 		record_clocks(r);
-		r->lost_outside += apps_bury(r->session.dir, r->session.file.name);
+		maps_again(r->maps, now);
+		r->kept->lost_outside += apps_bury(r->session.dir, r->session.file.name);
 		r->partial_ns = now;
 	}
 	if (r->kernel && !r->o.flight_recorder) {
@@ -369,25 +382,16 @@ static void on_signal(struct recorder *r)
 
 static void on_request(struct recorder *r, const struct session_message *m)
 {
-	struct control_line request;
-	char verb[32];
+	const struct requests all = { .session = &r->session,
+				      .filters = &r->filters,
+				      .snapshot = &r->snapshot,
+				      .streams = r->streams,
+				      .kernel = r->kernel,
+				      .path = r->o.path,
+				      .begin_ns = r->begin_ns,
+				      .lost_outside = r->kept->lost_outside };
 
-	if (control_parse(&request, m->text, strlen(m->text)) ||
-	    !control_text(&request, "verb", verb, sizeof verb))
-		control_refuse(m->fd, false, "not a request: {\"verb\":...} expected");
-	else if (strcmp(verb, "snapshot"))
-		control_refuse(m->fd, false, "no such verb");
-	else if (!r->o.flight_recorder)
-		control_refuse(m->fd, false,
-			       "it is not a flight recorder: only one started with --overwrite keeps events "
-			       "in memory");
-	else if (snapshot_is_open(&r->snapshot))
-		control_refuse(m->fd, true, "another snapshot is being written");
-	else
-		return snapshot_begin(&r->snapshot, &request, m->fd, m->passed);
-	close(m->fd);
-	if (m->passed >= 0)
-		close(m->passed);
+	requests_answer(&all, m);
 }
 
 static void on_door(struct recorder *r, int i)
@@ -399,8 +403,11 @@ static void on_door(struct recorder *r, int i)
 	if (r->session.doors[i].fd < 0)
 		return;
 	e = session_hear(&r->session, i, &m);
+	r->kept->n_joined = r->session.n_joined;
 	if (e == SESSION_JOINED)
-		drain_process(r->drain, at_ns, m.join.pid, m.join.program);
+		maps_join(r->maps, m.pid, m.join.pid, at_ns);
+	if (e == SESSION_JOINED)
+		streams_process(r->streams, at_ns, m.join.pid, m.join.program);
 	else if (e == SESSION_ASKED)
 		on_request(r, &m);
 }
@@ -418,13 +425,74 @@ static void on_listen(struct recorder *r)
 	}
 }
 
+/* The programs that live, for the new trace: who joined and was not written down is among them. */
+static int note_program(void *arg, struct app *a)
+{
+	struct recorder *r = arg;
+
+	if (!strcmp(a->page.session, r->session.file.name))
+		streams_process(r->streams, now_ns(r), a->page.pid, a->page.program);
+	return 0;
+}
+
+static int resume_kernel(struct recorder *r, struct diag *d)
+{
+	char path[PATH_MAX];
+	int err;
+
+	if (!r->kernel)
+		return 0;
+	err = files_kernel_path(path, sizeof path, r->o.path, r->kept->n_lives, d);
+	return err ? err : kernel_resume(r->kernel, path, d);
+}
+
+/* The worker before us was killed: what it held is as the keeper had it at the start, what it wrote lies
+ * there, and what it knew is in shared memory. */
+static int resume(struct recorder *r, struct diag *d)
+{
+	uint32_t life = r->kept->n_lives;
+	int err;
+
+	streams_close(r->streams);
+	r->streams = NULL;
+	r->session.n_joined = r->kept->n_joined;
+	err = resume_session(&r->session, d);
+	if (!err)
+		err = filters_resume(&r->filters, r->session.n_filters, d);
+	if (!err)
+		err = resume_files(&r->session, r->o.path, life, d);
+	if (!err)
+		err = files_open_application(&r->streams, &r->session, r->o.path, life,
+					     r->snapshot.clock_offset_ns, d);
+	r->snapshot.names = r->streams;
+	if (!err)
+		streams_limit(r->streams, r->o.quota);
+	if (!err)
+		apps_each(r->session.dir, 0, note_program, r);
+	return err ? err : resume_kernel(r, d);
+}
+
+/* From here on, with the option, in a process of its own. */
+static int become_worker(struct recorder *r, struct diag *d)
+{
+	int life = r->o.keep ? keeper_start(r->kept, d) : 1;
+
+	if (life < 0)
+		return life;
+	return life > 1 ? resume(r, d) : 0;
+}
+
 int recorder_run(struct recorder *r, struct diag *d)
 {
 	struct epoll_event e[16];
-	int err = open_loop(r, d);
+	int err;
 
+	block_signals(r);
+	err = start(r, d);
 	if (!err)
-		err = start(r, d);
+		err = become_worker(r, d);
+	if (!err)
+		err = open_loop(r, d);
 	while (!err && !r->stop) {
 		int n = epoll_wait(r->epoll, e, 16, snapshot_is_open(&r->snapshot) ? 0 : LOST_WAKEUP_MS);
 
@@ -452,24 +520,26 @@ int recorder_run(struct recorder *r, struct diag *d)
 
 static int finish_apps(struct recorder *r, struct diag *d)
 {
-	int err, finish_err;
+	int err = 0, flight_err, finish_err;
 
 	session_withdraw(&r->session);
-	r->lost_outside += apps_release(r->session.dir, r->session.file.name, r->session.file.epoch);
-	if (r->o.flight_recorder)
-		err = drain_flight(r->drain, d);
-	else
-		/* Each pass frees chunks that let the next one go on in order; a few see the end. */
-		for (int i = 0, used = 0; i < 8; i++) {
-			used = drain_pass(r->drain, true, d);
-			err = used < 0 ? used : 0;
-			if (err)
-				break;
-		}
-	finish_err = drain_finish(r->drain, r->lost_outside, err ? NULL : d);
-	r->result.app_unwritten = drain_unwritten(r->drain);
-	r->result.app_bytes = drain_bytes(r->drain);
-	r->result.app_lost = drain_lost(r->drain) + r->lost_outside;
+	r->kept->lost_outside += apps_release(r->session.dir, r->session.file.name, r->session.file.epoch);
+	if (!r->streams)
+		return 0; /* it could not be resumed: that is told already */
+	/* Each pass frees chunks that let the next one go on in order; a few see the end. */
+	for (int i = 0; i < 8 && err >= 0; i++)
+		err = streams_pass(r->streams, true, d);
+	err = err < 0 ? err : 0;
+	flight_err = streams_flight(r->streams, err ? NULL : d);
+	err = err ? err : flight_err;
+	finish_err = streams_finish(r->streams, r->kept->lost_outside, err ? NULL : d);
+	r->result.app_unwritten = streams_unwritten(r->streams);
+	r->result.app_bytes = streams_bytes(r->streams);
+	r->result.app_lost = r->kept->lost_outside;
+	for (uint32_t i = 0; i < r->session.n_channels; i++) {
+		r->result.channel_lost[i] = streams_lost(r->streams, i);
+		r->result.app_lost += r->result.channel_lost[i];
+	}
 	return err ? err : finish_err;
 }
 
@@ -496,10 +566,11 @@ static void remove_files(const struct recorder *r)
 static void close_all(struct recorder *r)
 {
 	kernel_close(r->kernel);
-	drain_close(r->drain);
+	streams_close(r->streams);
 	session_close(&r->session);
 	if (r->clock_file)
 		fclose(r->clock_file);
+	maps_close(r->maps);
 	if (r->epoll >= 0)
 		close(r->epoll);
 	if (r->timer >= 0)
@@ -523,6 +594,7 @@ int recorder_finish(struct recorder *r, struct recorder_result *result, struct d
 		snapshot_step(&r->snapshot);
 	if (r->begin_ns) {
 		r->result.duration_ns = now_ns(r) - r->begin_ns;
+		maps_again(r->maps, now_ns(r));
 		if (r->kernel)
 			kernel_err = finish_kernel(r, d);
 		err = finish_apps(r, d);
@@ -531,13 +603,17 @@ int recorder_finish(struct recorder *r, struct recorder_result *result, struct d
 		session_withdraw(&r->session);
 		apps_release(r->session.dir, r->session.file.name, r->session.file.epoch);
 	}
-	r->result.programs = r->session.n_joined;
+	r->result.programs = r->kept->n_joined;
+	r->result.lives = r->kept->n_lives;
 	r->result.status = r->command.status;
 	close_all(r);
 	if (r->owns_directory && !r->begin_ns)
 		remove_files(r);
 	if (result)
 		*result = r->result;
+	keeper_forget(r->kept);
+	filters_fini(&r->filters);
+	wanted_close(&r->wanted);
 	free(r);
 	return err ? err : kernel_err;
 }

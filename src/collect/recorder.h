@@ -14,13 +14,25 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
+#include "collect/session.h"
 
 struct recorder;
+
+struct recorder_event {
+	const char *pattern; /* "!pattern" excludes */
+	const char *filter; /* an expression over its fields, or NULL */
+};
+
+struct recorder_channel {
+	struct session_channel channel;
+	const char *const *patterns; /* of the events that go there */
+	int n_patterns;
+};
 
 struct recorder_options {
 	const char *path; /* of the recording; made; must not hold one yet */
 	const char *session; /* name programs join by */
-	const char *const *events; /* patterns, "!pattern" excludes; none: all */
+	const struct recorder_event *events; /* none: all */
 	int n_events;
 	bool no_default_events; /* none: none */
 	const pid_t *pids; /* only these programs */
@@ -28,10 +40,13 @@ struct recorder_options {
 	char *const *command; /* NULL-terminated; only it and its children; or NULL */
 	const char *library; /* libduet, for the command's programs; or NULL */
 	const char *preload; /* a library to preload into the command; or NULL */
-	uint64_t buffer_bytes; /* of the pool; 0: default */
-	bool flight_recorder;
+	const struct recorder_channel *channels; /* the first takes what no other wants */
+	int n_channels; /* 1..ABI_CHANNELS */
+	bool flight_recorder; /* the kernel's events: those of applications go by their channel */
 	uint32_t clock_kind; /* ABI_CLOCK_...; 0: the best one */
+	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 
+	bool keep; /* a second process goes on if this one is killed: collect/keeper.h */
 	bool kernel; /* record it if we may */
 	bool kernel_whole_machine;
 	const char *const *kernel_events;
@@ -41,9 +56,11 @@ struct recorder_options {
 struct recorder_result {
 	uint64_t duration_ns;
 	uint64_t app_bytes, app_lost;
+	uint64_t channel_lost[ABI_CHANNELS]; /* part of app_lost */
 	uint64_t app_unwritten; /* bytes of events that the disk did not take */
 	uint64_t kernel_events, kernel_bytes, kernel_lost;
 	uint32_t programs; /* that joined */
+	uint32_t lives; /* collectors that it took: all but the last were killed */
 	int status; /* of the command, as waitpid gives it; 0 without one */
 	bool kernel_recorded;
 	struct diag kernel_reason; /* why not, if it was wanted */
@@ -57,6 +74,7 @@ int recorder_open(struct recorder **r, const struct recorder_options *o, struct 
 /*
  * recorder_run - record until the command ends, or a SIGINT, SIGTERM or SIGHUP comes.
  *
+ * With the option `keep` it returns in a child: the caller's process then waits for it, and exits as it does.
  * Blocks these signals and SIGCHLD in the calling thread and takes them through a descriptor.  With a
  * command the first SIGINT is left to it (a terminal sends it to both); the second ends the recording.
  */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -17,36 +18,149 @@
 #include "base/runtime.h"
 #include "clock/clock.h"
 
-#define POOL_BYTES (64ull << 20)
+/* Flight recorders keep this much; others begin with the second, and grow to the third. */
+#define FLIGHT_BYTES (64ull << 20)
+#define BEGIN_BYTES  (64ull << 20)
+#define MOST_BYTES   (256ull << 20)
 #define DOOR_PATIENCE_NS 1000000000u
 
-static int create_pool(struct session *s, const struct session_options *o, struct diag *d)
+static struct abi_pool shape_of(const struct session_channel *c, const struct abi_clock *clock)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	struct abi_pool shape = pool_shape(o->pool_bytes ? o->pool_bytes : POOL_BYTES,
-					   cpus < 1 ? 1 : (uint32_t)cpus, o->flight_recorder);
-	int err = clock_init_kind(&shape.clock, o->clock_kind, d);
+	struct pool_wish w = { .size_bytes = c->bytes ? c->bytes
+						      : c->flight_recorder ? FLIGHT_BYTES : MOST_BYTES,
+			       .chunk_bytes = c->chunk_bytes,
+			       .n_cpus = cpus < 1 ? 1 : (uint32_t)cpus,
+			       .patience_us = c->patience_us,
+			       .flight_recorder = c->flight_recorder };
+	struct abi_pool shape = pool_shape(&w);
 
-	if (err)
-		return err;
-	s->memory_size = shape.size;
-	s->pool_fd = memfd_create("duet-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (s->pool_fd < 0)
-		return diag_errno(d, "cannot create the buffers");
-	err = posix_fallocate(s->pool_fd, 0, (off_t)shape.size);
-	if (err)
-		return diag_fail(d, -err, "cannot allocate %llu MiB of buffers: %s (--buffer asks for less)",
-				 (unsigned long long)shape.size >> 20, strerror(err));
-	s->memory = mmap(NULL, shape.size, PROT_READ | PROT_WRITE, MAP_SHARED, s->pool_fd, 0);
-	if (s->memory == MAP_FAILED) {
-		s->memory = NULL;
-		return diag_errno(d, "cannot map the buffers");
+	shape.clock = *clock;
+	return shape;
+}
+
+/* The board as it will be; the sizes of the pools follow from their shapes. */
+static void lay_out(struct session *s, struct abi_board *board, struct abi_pool *shapes)
+{
+	uint64_t at = ABI_POOL_ALIGN;
+
+	*board = (struct abi_board){ .magic = ABI_BOARD_MAGIC,
+				     .version = ABI_BOARD_VERSION,
+				     .n_channels = s->n_channels };
+	for (uint32_t i = 0; i < s->n_channels; i++) {
+		struct abi_channel *c = &board->channels[i];
+
+		shapes[i] = shape_of(&s->channels[i], &s->clock);
+		*c = (struct abi_channel){ .offset = at,
+					   .size = shapes[i].size,
+					   .contexts = s->channels[i].contexts };
+		memcpy(c->name, s->channels[i].name, sizeof c->name);
+		at = (at + c->size + ABI_POOL_ALIGN - 1) & ~(uint64_t)(ABI_POOL_ALIGN - 1);
 	}
-	if (fcntl(s->pool_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+	board->size = at;
+}
+
+static int create_memory(struct session *s, uint64_t size, struct diag *d)
+{
+	void *memory;
+
+	s->memory_fd = memfd_create("duet-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (s->memory_fd < 0 || ftruncate(s->memory_fd, (off_t)size))
+		return diag_errno(d, "cannot create the buffers");
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, s->memory_fd, 0);
+	if (memory == MAP_FAILED)
+		return diag_errno(d, "cannot map the buffers");
+	s->board = memory;
+	s->memory_size = size;
+	if (fcntl(s->memory_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return diag_errno(d, "cannot seal the buffers");
-	pool_format(s->memory, &shape);
-	err = pool_attach(&s->pool, s->memory, s->memory_size, (uint32_t)getpid());
-	return err ? diag_fail(d, err, "the buffers just made are not sound") : 0;
+	if (posix_fallocate(s->memory_fd, 0, sizeof *s->board))
+		return diag_fail(d, -ENOMEM, "no memory for the buffers");
+	return 0;
+}
+
+static int create_pool(struct session *s, uint32_t i, const struct abi_pool *shape, struct diag *d)
+{
+	const struct session_channel *c = &s->channels[i];
+	uint64_t chunk = 1ull << shape->chunk_shift,
+		 begin = c->flight_recorder ? UINT32_MAX : BEGIN_BYTES / chunk;
+	void *memory = (char *)s->board + s->board->channels[i].offset;
+	int err;
+
+	if (begin < 4 * shape->n_cpus)
+		begin = 4 * shape->n_cpus;
+	s->pools[i].shared = memory;
+	pool_format(memory, shape);
+	err = pool_attach(&s->pools[i], memory, shape->size, (uint32_t)getpid());
+	if (err)
+		return diag_fail(d, err, "the buffers just made are not sound");
+	s->supplies[i] = (struct supply){ .pool = &s->pools[i],
+					  .fd = s->memory_fd,
+					  .offset = s->board->channels[i].offset };
+	return supply_begin(&s->supplies[i], (uint32_t)begin, d);
+}
+
+static int create_channels(struct session *s, const struct session_options *o, struct diag *d)
+{
+	struct abi_pool shapes[ABI_CHANNELS];
+	struct abi_board *board = calloc(1, sizeof *board);
+	int err = clock_init_kind(&s->clock, o->clock_kind, d);
+
+	if (!board)
+		err = diag_fail(d, -ENOMEM, "no memory for the buffers");
+	s->n_channels = o->n_channels;
+	memcpy(s->channels, o->channels, o->n_channels * sizeof *o->channels);
+	if (!err) {
+		lay_out(s, board, shapes);
+		err = create_memory(s, board->size, d);
+	}
+	if (!err)
+		memcpy(s->board, board, sizeof *board);
+	free(board);
+	for (uint32_t i = 0; i < s->n_channels && !err; i++)
+		err = create_pool(s, i, &shapes[i], d);
+	return err;
+}
+
+void session_supply(struct session *s, bool rest)
+{
+	for (uint32_t i = 0; i < s->n_channels; i++) {
+		if (s->channels[i].flight_recorder)
+			continue;
+		supply_adjust(&s->supplies[i]);
+		if (rest)
+			supply_rest(&s->supplies[i]);
+	}
+}
+
+void session_recount(struct session *s)
+{
+	const struct abi_board_filter *f = s->board->filters;
+	uint32_t size, at;
+
+	while (s->n_filters < ABI_FILTERS && (size = load(&f[s->n_filters].size))) {
+		at = load(&f[s->n_filters].offset);
+		if (size > ABI_FILTER_TEXT_BYTES || at > ABI_FILTER_TEXT_BYTES - size)
+			break; /* scribbled over: what follows takes its place */
+		s->n_filters++;
+		if (((at + size + 7) & ~7u) > s->filter_text_used)
+			s->filter_text_used = (at + size + 7) & ~7u;
+	}
+	for (uint32_t i = 0; i < s->n_channels; i++)
+		supply_recount(&s->supplies[i]);
+}
+
+int session_add_filter(struct session *s, const void *code, size_t size, struct diag *d)
+{
+	struct abi_board_filter *f = &s->board->filters[s->n_filters];
+
+	if (s->n_filters == ABI_FILTERS || size > ABI_FILTER_TEXT_BYTES - 8 - s->filter_text_used)
+		return diag_fail(d, -E2BIG, "the session has no room for more filters");
+	memcpy(s->board->text + s->filter_text_used, code, size);
+	store(&f->offset, s->filter_text_used);
+	store_release(&f->size, (uint32_t)size); /* abi/board.h, (2) */
+	s->filter_text_used += (uint32_t)(size + 7) & ~7u;
+	return (int)++s->n_filters;
 }
 
 static bool socket_address(struct sockaddr_un *a, const char *name)
@@ -109,62 +223,6 @@ static int open_socket(struct session *s, struct diag *d)
 	return 0;
 }
 
-int session_add_rule(struct abi_session *f, const char *rule, struct diag *d)
-{
-	size_t n = strlen(rule) + 1;
-
-	if (n > sizeof f->rules - f->rules_size)
-		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns", rule);
-	memcpy(f->rules + f->rules_size, rule, n);
-	f->rules_size += (uint32_t)n;
-	return 0;
-}
-
-static void session_file_name(char *file, size_t size, const char *name)
-{
-	snprintf(file, size, "session-%s", name);
-}
-
-int session_publish(int dir, const struct abi_session *f, struct diag *d)
-{
-	char name[ABI_NAME_BYTES + 16], fresh[ABI_NAME_BYTES + 40];
-	int fd, err;
-
-	session_file_name(name, sizeof name, f->name);
-	snprintf(fresh, sizeof fresh, ".%s.%d", name, (int)getpid());
-	unlinkat(dir, fresh, 0);
-	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return diag_errno(d, "cannot create the session file");
-	err = io_write(fd, f, sizeof *f);
-	close(fd);
-	if (!err && renameat(dir, fresh, dir, name))
-		err = -errno;
-	if (err)
-		unlinkat(dir, fresh, 0);
-	return err ? diag_fail(d, err, "cannot write the session file: %s", strerror(-err)) : 0;
-}
-
-int session_find(int dir, const char *name, struct abi_session *f, struct diag *d)
-{
-	char file[ABI_NAME_BYTES + 16];
-	ssize_t n;
-	int fd;
-
-	session_file_name(file, sizeof file, name);
-	/* What lies there may be anything, a FIFO that nobody writes to among them. */
-	fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return diag_errno(d, "session %s", name);
-	n = io_read(fd, f, sizeof *f);
-	close(fd);
-	if (n != (ssize_t)sizeof *f || f->magic != ABI_SESSION_MAGIC ||
-	    f->version != ABI_SESSION_VERSION || f->rules_size > ABI_RULES_BYTES ||
-	    !memchr(f->name, 0, sizeof f->name))
-		return diag_fail(d, -EPROTO, "session %s: its file is damaged", name);
-	return 0;
-}
-
 static int draw_epoch(uint32_t *epoch)
 {
 	do
@@ -178,13 +236,14 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 {
 	int err;
 
-	*s = (struct session){ .pool_fd = -1, .listen_fd = -1, .dir = -1 };
+	*s = (struct session){ .memory_fd = -1, .listen_fd = -1, .dir = -1 };
 	for (int i = 0; i < SESSION_DOORS; i++)
 		s->doors[i].fd = -1;
 	s->file = (struct abi_session){ .magic = ABI_SESSION_MAGIC,
 					.version = ABI_SESSION_VERSION,
 					.collector_pid = (uint32_t)getpid() };
 	snprintf(s->file.name, sizeof s->file.name, "%s", o->name);
+	s->pid_namespace = runtime_pid_namespace();
 	s->dir = runtime_dir_open(true);
 	if (s->dir < 0)
 		err = diag_fail(d, s->dir,
@@ -194,10 +253,8 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 						 : strerror(-s->dir));
 	else
 		err = draw_epoch(&s->file.epoch);
-	for (int i = 0; i < o->n_rules && !err; i++)
-		err = session_add_rule(&s->file, o->rules[i], d);
 	if (!err)
-		err = create_pool(s, o, d);
+		err = create_channels(s, o, d);
 	if (!err) {
 		flock(s->dir, LOCK_EX);
 		err = open_socket(s, d);
@@ -206,14 +263,6 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 	if (err)
 		session_close(s);
 	return err;
-}
-
-void session_withdraw(struct session *s)
-{
-	char name[ABI_NAME_BYTES + 16];
-
-	session_file_name(name, sizeof name, s->file.name);
-	unlinkat(s->dir, name, 0);
 }
 
 static void remove_names(struct session *s)
@@ -234,18 +283,18 @@ void session_close(struct session *s)
 			close(s->doors[i].fd);
 	if (s->listen_fd >= 0)
 		close(s->listen_fd);
-	if (s->memory)
-		munmap(s->memory, s->memory_size);
-	if (s->pool_fd >= 0) {
+	if (s->board)
+		munmap(s->board, s->memory_size);
+	if (s->memory_fd >= 0) {
 		/* Programs keep their mapping; the pages under it need not stay. */
-		fallocate(s->pool_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+		fallocate(s->memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
 			  (off_t)s->memory_size);
-		close(s->pool_fd);
+		close(s->memory_fd);
 	}
 	if (s->dir >= 0)
 		close(s->dir);
-	s->listen_fd = s->pool_fd = s->dir = -1;
-	s->memory = NULL;
+	s->listen_fd = s->memory_fd = s->dir = -1;
+	s->board = NULL;
 }
 
 int session_accept(struct session *s, uint64_t now_ns)
@@ -280,7 +329,8 @@ static void send_answer(const struct session *s, int fd, const struct ucred *pee
 				     .error = error,
 				     .epoch = s->file.epoch,
 				     .host_pid = (uint32_t)peer->pid,
-				     .pool_size = s->memory_size };
+				     .pid_namespace = s->pid_namespace,
+				     .size = s->memory_size };
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -297,7 +347,7 @@ static void send_answer(const struct session *s, int fd, const struct ucred *pee
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &s->pool_fd, sizeof(int));
+		memcpy(CMSG_DATA(c), &s->memory_fd, sizeof(int));
 	}
 	(void)!sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT); /* who does not wait gets nothing */
 }
@@ -335,8 +385,10 @@ static bool is_ours(const struct ucred *peer)
 static enum session_event answer_join(struct session *s, int fd, struct abi_join *q,
 				      const struct ucred *peer)
 {
-	bool joined = q->version == ABI_POOL_VERSION && is_ours(peer);
+	bool joined = q->version == ABI_BOARD_VERSION && is_ours(peer);
 
+	if (joined && s->on_join)
+		s->on_join(s->on_join_arg, peer->pid);
 	send_answer(s, fd, peer, joined ? 0 : -EPROTO);
 	q->program[sizeof q->program - 1] = 0;
 	s->n_joined += joined;
@@ -358,6 +410,7 @@ enum session_event session_hear(struct session *s, int i, struct session_message
 			e = answer_join(s, fd, &m->join, &peer);
 		else if (m->text[0] == '{' && is_ours(&peer))
 			e = SESSION_ASKED;
+		m->pid = peer.pid;
 	}
 	if (e == SESSION_ASKED) {
 		s->doors[i].fd = -1; /* the caller's now */

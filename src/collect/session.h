@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/session.h - what a collector offers to programs: a pool, rules, and a door.
+ * collect/session.h - what a collector offers to programs: channels, rules, and a door.
  *
- * The pool is anonymous shared memory, allocated in full and sealed against changing its size; its
- * descriptor goes to every program of this user that asks.  The session file tells programs that start
+ * The channels' pools lie in one piece of anonymous shared memory (abi/board.h), sealed against changing
+ * its size; its descriptor goes to every program of this user that asks.  The session file tells programs that start
  * who records and what; it is replaced as a whole.  Both names vanish with the session; if the collector
  * is killed, the next duet command sweeps them up (apps_sweep).
  *
@@ -14,9 +14,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+#include "abi/board.h"
 #include "abi/control.h"
 #include "base/diag.h"
+#include "collect/supply.h"
 #include "ring/pool.h"
 
 enum { SESSION_DOORS = 64 }; /* programs between connecting and asking */
@@ -27,28 +30,52 @@ struct door {
 	uint64_t since_ns;
 };
 
+struct session_channel {
+	char name[ABI_CHANNEL_NAME_BYTES];
+	uint64_t bytes; /* of all its chunks, at most; 0: a default */
+	uint32_t chunk_bytes; /* 4 KiB..1 MiB, a power of two; 0: 64 KiB */
+	uint32_t patience_us; /* how long a program waits for room before an event is lost; 0: it does not */
+	bool flight_recorder;
+	uint64_t contexts; /* abi/context.h */
+};
+
+/* A pattern for programs that start from now on, or already run. */
+struct session_rule {
+	const char *pattern; /* "!..." excludes; with a filter or channel: no "!" */
+	uint32_t channel; /* SESSION_ANY_CHANNEL, or what it matches goes there, and no more is said */
+	uint32_t filter; /* number of session_add_filter; 0: none */
+};
+#define SESSION_ANY_CHANNEL UINT32_MAX
+
 struct session {
 	struct abi_session file;
-	struct pool pool;
-	void *memory;
+	struct abi_board *board; /* the memory */
 	uint64_t memory_size;
-	int pool_fd;
+	uint32_t n_channels;
+	struct session_channel channels[ABI_CHANNELS];
+	struct pool pools[ABI_CHANNELS];
+	struct supply supplies[ABI_CHANNELS];
+	struct abi_clock clock;
+	uint32_t n_filters, filter_text_used;
+	int memory_fd;
 	int listen_fd;
 	int dir; /* runtime directory */
 	struct door doors[SESSION_DOORS];
+	uint32_t pid_namespace; /* ours; 0: not known */
 	uint32_t n_joined;
+	/* Told of a program that joins, before it gets its answer and goes on; or NULL. */
+	void (*on_join)(void *arg, pid_t pid);
+	void *on_join_arg;
 };
 
 struct session_options {
 	const char *name; /* at most ABI_NAME_BYTES - 1, no slash */
-	uint64_t pool_bytes; /* 0: 64 MiB */
-	bool flight_recorder;
+	const struct session_channel *channels; /* the first takes what no rule gives to another */
+	uint32_t n_channels; /* 1..ABI_CHANNELS */
 	uint32_t clock_kind; /* ABI_CLOCK_...; 0: the best one */
-	const char *const *rules; /* patterns for programs that start from now on */
-	int n_rules;
 };
 
-/* session_open - create pool and socket.  -EEXIST if a live collector has the name.  Programs learn of
+/* session_open - create channels and socket.  -EEXIST if a live collector has the name.  Programs learn of
  * the session by session_publish: call it when their questions will be answered at once. */
 int session_open(struct session *s, const struct session_options *o, struct diag *d);
 /* session_withdraw - programs that start from now on find no session; those that have joined go on.
@@ -57,8 +84,17 @@ void session_withdraw(struct session *s);
 /* session_close - take the names away and give the memory back, also where programs still map it. */
 void session_close(struct session *s);
 
-/* session_add_rule - one more pattern (or "!pattern") for programs that start later. */
-int session_add_rule(struct abi_session *file, const char *rule, struct diag *d);
+/* session_add_rule - one more, for programs that start later, once it is published.  What was said of the
+ * same pattern goes. */
+int session_add_rule(struct abi_session *file, const struct session_rule *r, struct diag *d);
+/* session_add_filter - a filter's byte code (filter/filter.h) for all programs; its number, 1.., or
+ * -errno. */
+int session_add_filter(struct session *s, const void *code, size_t size, struct diag *d);
+/* session_recount - after another process has collected: filters and memory are as it left them. */
+void session_recount(struct session *s);
+/* session_supply - give the pools the memory they need now; @rest, once a second, takes back what they
+ * do not need any more. */
+void session_supply(struct session *s, bool rest);
 /* session_publish - replace session-<name> in the directory @dir. */
 int session_publish(int dir, const struct abi_session *file, struct diag *d);
 /* session_find - read the file of session @name.  -ENOENT if there is none. */
@@ -82,6 +118,7 @@ struct session_message {
 		struct abi_join join;
 		char text[SESSION_REQUEST_BYTES]; /* terminated */
 	};
+	pid_t pid; /* whose message it is, as we see it */
 	int fd; /* the connection */
 	int passed; /* a descriptor that came with it, or -1 */
 };

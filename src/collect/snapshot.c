@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "collect/files.h"
+#include "collect/maps.h"
 
 enum { STEP_BYTES = 4 << 20 };
 
@@ -87,7 +88,7 @@ static int set_bounds(struct snapshot_maker *s, const struct drain_limits *l, st
 	uint64_t from_ns;
 	size_t n;
 
-	drain_each_copied(s->drain, add_piece, &p);
+	streams_each_copied(s->streams, add_piece, &p);
 	n = p.n;
 	if (s->kernel)
 		kernel_each_held(s->kernel, add_piece, &p);
@@ -106,7 +107,7 @@ static int set_bounds(struct snapshot_maker *s, const struct drain_limits *l, st
 	from_ns = from_when(&all, l->max_bytes);
 	if (from_ns > s->from_ns)
 		s->from_ns = from_ns;
-	drain_names(s->drain, s->names, first_time(&p, n, s->from_ns, s->cut_ns));
+	streams_names(s->streams, s->names, first_time(&p, n, s->from_ns, s->cut_ns));
 	free(all.at);
 	free(p.at);
 	return 0;
@@ -146,10 +147,10 @@ static void release(struct snapshot_maker *s)
 {
 	if (s->is_kernel_open)
 		kernel_snapshot_close(s->kernel, NULL);
-	drain_close(s->drain);
+	streams_close(s->streams);
 	if (s->directory >= 0)
 		close(s->directory);
-	s->drain = NULL;
+	s->streams = NULL;
 	s->is_kernel_open = false;
 }
 
@@ -186,7 +187,7 @@ static void succeed(struct snapshot_maker *s)
 	text_addf(&t, "{\"ok\":true");
 	control_add_text(&t, "path", s->shown);
 	control_add_number(&t, "cut_ns", s->cut_ns + s->clock_offset_ns);
-	control_add_number(&t, "app_bytes", drain_bytes(s->drain));
+	control_add_number(&t, "app_bytes", streams_bytes(s->streams));
 	control_add_number(&t, "kernel_bytes", s->kernel_bytes);
 	release(s);
 	control_send(s->asker, &t, -1);
@@ -198,10 +199,10 @@ static void succeed(struct snapshot_maker *s)
 
 static int take(struct snapshot_maker *s, const struct drain_limits *limits, struct diag *d)
 {
-	int err = files_open_application(&s->drain, s->pool, s->path, s->clock_offset_ns, d);
+	int err = files_open_application(&s->streams, s->session, s->path, 1, s->clock_offset_ns, d);
 
 	if (!err)
-		err = drain_copy(s->drain, limits, &s->cut_ns, d);
+		err = streams_copy(s->streams, limits, &s->cut_ns, d);
 	if (!err && s->kernel)
 		err = kernel_take(s->kernel, s->cut_ns, d);
 	return err ? err : set_bounds(s, limits, d);
@@ -209,12 +210,13 @@ static int take(struct snapshot_maker *s, const struct drain_limits *limits, str
 
 static int write_clock(const struct snapshot_maker *s, struct diag *d)
 {
-	FILE *f = files_open_clock(s->path, &s->pool->clock);
+	FILE *f = files_open_clock(s->path, &s->session->clock);
 
 	if (!f)
 		return diag_errno(d, "cannot write %s/.duet/clock", s->path);
-	files_add_clock(f, &s->pool->clock);
+	files_add_clock(f, &s->session->clock);
 	fclose(f);
+	maps_copy(s->maps, s->path);
 	return 0;
 }
 
@@ -260,7 +262,7 @@ void snapshot_begin(struct snapshot_maker *s, const struct control_line *request
 /* Applications first, then the kernel.  Returns 1 if there is more to do, 0 at the end, or -errno. */
 static int write_some(struct snapshot_maker *s, struct diag *d)
 {
-	int more = drain_write_copied(s->drain, s->from_ns, STEP_BYTES, d);
+	int more = streams_write_copied(s->streams, s->from_ns, STEP_BYTES, d);
 	struct kernel_counts c;
 
 	if (!more && s->is_kernel_open)
@@ -272,7 +274,7 @@ static int write_some(struct snapshot_maker *s, struct diag *d)
 		s->is_kernel_open = false;
 		s->kernel_bytes = c.bytes;
 	}
-	return drain_finish(s->drain, *s->lost_outside, d);
+	return streams_finish(s->streams, *s->lost_outside, d);
 }
 
 void snapshot_step(struct snapshot_maker *s)

@@ -13,21 +13,22 @@
 #include <stdint.h>
 
 #include "collect/control.h"
-#include "collect/drain.h"
+#include "collect/session.h"
+#include "collect/streams.h"
 #include "kernel/kernel.h"
-#include "ring/pool.h"
 
 struct snapshot_maker {
 	/* Lent by the recorder. */
-	struct pool *pool;
-	const struct drain *names; /* who noted the programs */
+	struct session *session;
+	const struct streams *names; /* who noted the programs */
+	struct maps *maps; /* lent; or NULL */
 	struct kernel *kernel; /* or NULL */
 	const uint64_t *lost_outside; /* events that never found the pool */
 	uint64_t clock_offset_ns;
 	const char *output; /* snapshot-1, snapshot-2, ... go below it */
 
 	/* Of the one being written. */
-	struct drain *drain; /* NULL: none */
+	struct streams *streams; /* NULL: none */
 	int asker; /* who gets the answer */
 	int directory; /* that came with the request, or -1 */
 	bool is_kernel_open;
@@ -45,7 +46,7 @@ void snapshot_begin(struct snapshot_maker *s, const struct control_line *request
 
 static inline bool snapshot_is_open(const struct snapshot_maker *s)
 {
-	return s->drain;
+	return s->streams;
 }
 
 /* snapshot_step - some milliseconds' work at the one being written; answers in the end. */

@@ -23,6 +23,7 @@ enum ctf_opcode {
 	OP_RUN, /* align, check count bits, remember the place; `to` is the first that moves after */
 	OP_SAVE, /* an integer of the run into its slot */
 	OP_STRING, /* to its NUL */
+	OP_LEB128, /* an integer, seven bits a byte; into the slot if there is one */
 	OP_SEQUENCE, /* of numbers; count in the slot */
 	OP_TEXT_SEQUENCE,
 	OP_LOOP, /* count times (or as the slot says) up to OP_AGAIN at `to` */
@@ -100,5 +101,13 @@ int ctf_class_compile_stream(struct ctf_meta *m, struct ctf_stream_class *s, str
  * struct; NULL if there is none. */
 const struct ctf_op *ctf_class_find(const struct ctf_event_class *e, enum ctf_scope scope,
 				    const char *name);
+
+/* What a field of a packet or header is: its role, or in TSDL its name.  Never NULL. */
+static inline const char *ctf_op_role(const struct ctf_op *op)
+{
+	const char *role = op->type ? op->type->role : NULL;
+
+	return role ? role : op->name ? op->name : "";
+}
 
 #endif

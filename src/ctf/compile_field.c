@@ -210,6 +210,19 @@ static void number(struct compiler *c, const char *name, const struct ctf_type *
 		save_number(c, c->slots[place], op);
 }
 
+static void leb128(struct compiler *c, const char *name, const struct ctf_type *t, uint32_t place)
+{
+	struct ctf_op *op;
+
+	compile_close_run(c);
+	op = emit_shown(c, OP_LEB128, name, t);
+	op->is_signed = t->is_signed;
+	op->size_bits = 64;
+	op->slot = c->slots[place];
+	c->nodes[place].op = c->n_ops - 1;
+	c->known_align = 8;
+}
+
 static void number_array(struct compiler *c, const char *name, const struct ctf_type *t)
 {
 	const struct ctf_type *e = t->of;
@@ -218,7 +231,7 @@ static void number_array(struct compiler *c, const char *name, const struct ctf_
 		       e->align_bits >= 8 && stride == 8;
 	struct ctf_op *op;
 
-	compile_open_run(c, e->align_bits);
+	compile_open_run(c, t->align_bits);
 	at = c->run_bits;
 	op = emit_shown(c, is_text ? OP_TEXT_ARRAY : OP_ARRAY, name, t);
 	describe_number(c, op, e);
@@ -242,6 +255,7 @@ static void number_sequence(struct compiler *c, const char *name, const struct c
 	compile_close_run(c);
 	op = emit_shown(c, is_text ? OP_TEXT_SEQUENCE : OP_SEQUENCE, name, t);
 	describe_number(c, op, e);
+	op->align_bits = t->align_bits;
 	op->slot = slot;
 	c->known_align = low_bit(e->size_bits, e->align_bits);
 }
@@ -256,7 +270,7 @@ static void loop(struct compiler *c, const char *name, const struct ctf_type *t,
 	if (++c->loops > CTF_LOOPS_MAX)
 		compile_fail(c, "is an array in too many arrays", name);
 	op = emit_shown(c, OP_LOOP, name, t);
-	op->align_bits = t->of->align_bits;
+	op->align_bits = t->align_bits;
 	op->slot = slot;
 	op->count = t->length;
 	begin = c->n_ops - 1;
@@ -302,15 +316,29 @@ static void structure(struct compiler *c, const char *name, const struct ctf_typ
 	emit_shown(c, OP_CLOSE, name, t);
 }
 
-/* How many cases the labels of @tag make of the options of @t. */
-static uint32_t count_cases(const struct ctf_type *t, const struct ctf_type *tag)
+/* What chooses among options: the labels of the tag, or in CTF 2 the variant's own ranges. */
+struct chooser {
+	const struct ctf_label *labels;
+	uint32_t n;
+};
+
+/* How many cases @by makes of the options of @t. */
+static uint32_t count_cases(const struct ctf_type *t, const struct chooser *by)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < t->n_members; i++)
-		for (uint32_t l = 0; l < tag->n_members; l++)
-			n += !strcmp(tag->labels[l].text, t->members[i].name);
+		for (uint32_t l = 0; l < by->n; l++)
+			n += !strcmp(by->labels[l].text, t->members[i].name);
 	return n;
+}
+
+/* Of an optional field: any other tag chooses nothing, which goes on after it. */
+static struct ctf_case otherwise(const struct ctf_type *tag, uint32_t to)
+{
+	if (tag->is_signed)
+		return (struct ctf_case){ (uint64_t)INT64_MIN, INT64_MAX, to };
+	return (struct ctf_case){ 0, UINT64_MAX, to };
 }
 
 static void variant(struct compiler *c, const char *name, const struct ctf_type *t, int32_t parent,
@@ -318,19 +346,22 @@ static void variant(struct compiler *c, const char *name, const struct ctf_type 
 {
 	const struct ctf_type *tag = NULL;
 	struct ctf_case *cases;
+	struct chooser by;
 	uint32_t begin, n = 0, *ends;
 	int32_t node;
 	uint8_t slot = compile_slot_of(c, parent, t->path, &tag, &node);
 
 	if (c->err)
 		return;
-	if (tag->kind != CTF_ENUM)
+	if (!t->n_ranges && tag->kind != CTF_ENUM)
 		return compile_fail(c, "is a tag, but no enum", t->path);
-	c->meta->n_steps += (uint64_t)t->n_members * tag->n_members;
+	by = t->n_ranges ? (struct chooser){ t->labels, t->n_ranges } :
+			   (struct chooser){ tag->labels, tag->n_members };
+	c->meta->n_steps += (uint64_t)t->n_members * by.n;
 	if (c->meta->n_steps > COMPILE_STEPS_MAX)
 		return compile_fail(c, "is a variant with too many cases", name);
 	compile_close_run(c);
-	cases = ctf_meta_alloc(c->meta, (count_cases(t, tag) + (size_t)1) * sizeof *cases);
+	cases = ctf_meta_alloc(c->meta, (count_cases(t, &by) + (size_t)1) * sizeof *cases);
 	ends = calloc(t->n_members + (size_t)1, sizeof *ends);
 	if (!cases || !ends) {
 		c->err = -ENOMEM;
@@ -340,10 +371,10 @@ static void variant(struct compiler *c, const char *name, const struct ctf_type 
 	begin = c->n_ops;
 	emit_shown(c, OP_CHOICE, name, t)->slot = slot;
 	for (uint32_t i = 0; i < t->n_members && !c->err; i++) {
-		for (uint32_t l = 0; l < tag->n_members; l++)
-			if (!strcmp(tag->labels[l].text, t->members[i].name))
-				cases[n++] = (struct ctf_case){ tag->labels[l].first,
-								tag->labels[l].last, c->n_ops };
+		for (uint32_t l = 0; l < by.n; l++)
+			if (!strcmp(by.labels[l].text, t->members[i].name))
+				cases[n++] = (struct ctf_case){ by.labels[l].first, by.labels[l].last,
+								c->n_ops };
 		c->known_align = 1;
 		c->option = t->members[i].name;
 		compile_field(c, name, t->members[i].type, (int32_t)place);
@@ -353,6 +384,8 @@ static void variant(struct compiler *c, const char *name, const struct ctf_type 
 	}
 	for (uint32_t i = 0; i < t->n_members && !c->err; i++)
 		c->ops[ends[i]].to = c->n_ops;
+	if (t->is_optional)
+		cases[n++] = otherwise(tag, c->n_ops);
 	if (!c->err) {
 		c->ops[begin].cases = cases;
 		c->ops[begin].n_cases = n;
@@ -372,7 +405,8 @@ void compile_field(struct compiler *c, const char *name, const struct ctf_type *
 	c->option = NULL;
 	if (c->err)
 		return;
-	if (c->saves_all && parent < -1 && (t->kind == CTF_INTEGER || t->kind == CTF_ENUM) &&
+	if (c->saves_all && parent < -1 &&
+	    (t->kind == CTF_INTEGER || t->kind == CTF_ENUM || t->kind == CTF_LEB128) &&
 	    c->slots[place] == CTF_NO_SLOT && c->n_slots < COMPILE_OUTER_MAX)
 		c->slots[place] = c->n_slots++;
 	switch (t->kind) {
@@ -385,6 +419,9 @@ void compile_field(struct compiler *c, const char *name, const struct ctf_type *
 		compile_close_run(c);
 		emit_shown(c, OP_STRING, name, t);
 		c->known_align = 8;
+		break;
+	case CTF_LEB128:
+		leb128(c, name, t, place);
 		break;
 	case CTF_ARRAY:
 	case CTF_SEQUENCE:

@@ -37,6 +37,20 @@ static const char *after_prefix(const char *path, const char *prefix)
 	return !strncmp(path, prefix, n) && path[n] == '.' ? path + n + 1 : NULL;
 }
 
+/* CTF 2's relative paths: each `^` is the struct around. */
+static int32_t resolve_upwards(const struct compiler *c, int32_t from, const char *path)
+{
+	for (; path[0] == '^' && path[1] == '.'; path += 2) {
+		while (from >= 0 && c->nodes[from].type->kind != CTF_STRUCT)
+			from = c->nodes[from].parent;
+		if (from >= 0)
+			from = c->nodes[from].parent;
+	}
+	while (from >= 0 && c->nodes[from].type->kind != CTF_STRUCT)
+		from = c->nodes[from].parent;
+	return find_path(c, from, path);
+}
+
 /* Scopes as TSDL spells them; a plain name goes from the innermost struct outwards. */
 static int32_t resolve(const struct compiler *c, int32_t from, const char *path)
 {
@@ -49,6 +63,8 @@ static int32_t resolve(const struct compiler *c, int32_t from, const char *path)
 		return find_path(c, TOP_STREAM_CONTEXT, rest);
 	if ((rest = after_prefix(path, "event.context")))
 		return find_path(c, TOP_EVENT_CONTEXT, rest);
+	if (path[0] == '^')
+		return resolve_upwards(c, from, path);
 	for (;; from = c->nodes[from].parent) {
 		found = find_path(c, from, path);
 		if (found >= 0)
@@ -99,7 +115,7 @@ uint8_t compile_slot_of(struct compiler *c, int32_t from, const char *path,
 		return o->slot;
 	}
 	*t = c->nodes[n].type;
-	if ((*t)->kind != CTF_INTEGER && (*t)->kind != CTF_ENUM) {
+	if ((*t)->kind != CTF_INTEGER && (*t)->kind != CTF_ENUM && (*t)->kind != CTF_LEB128) {
 		compile_fail(c, "is the length or tag of another, but is no integer", path);
 		return CTF_NO_SLOT;
 	}

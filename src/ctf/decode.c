@@ -90,6 +90,9 @@ void machine_explain(const struct ctf_walk *w, struct ctf_fault *f)
 		if (__builtin_mul_overflow(w->slots[op->slot], op->stride_bits, &f->wanted_bits))
 			f->wanted_bits = UINT64_MAX;
 		break;
+	case OP_LEB128:
+		f->what = "a number without end";
+		break;
 	case OP_CHOICE:
 		f->what = "a tag that chooses nothing";
 		break;
@@ -111,12 +114,29 @@ void ctf_walk_event(struct ctf_walk *w, const struct ctf_event *e, enum ctf_scop
 	w->op = op ? (uint32_t)(op - w->ops) : p->n_ops - 1;
 }
 
+/* IEEE 754 binary16: exact as a double. */
+static double half(uint16_t bits)
+{
+	int exponent = bits >> 10 & 31;
+	double v = bits & 1023, scale = 1.0 / 16777216; /* 2^-24: of the numbers nearest to 0 */
+
+	if (exponent == 31)
+		v = bits & 1023 ? __builtin_nan("") : __builtin_inf();
+	else if (exponent)
+		v = (v + 1024) * (double)(1u << (exponent - 1)) * scale;
+	else
+		v *= scale;
+	return bits & 0x8000 ? -v : v;
+}
+
 double ctf_real(const struct ctf_op *op, uint64_t bits)
 {
 	uint32_t low = (uint32_t)bits;
 	double real;
 	float single;
 
+	if (op->size_bits == 16)
+		return half((uint16_t)bits);
 	if (op->size_bits == 32) {
 		memcpy(&single, &low, sizeof single);
 		return (double)single;
@@ -130,7 +150,7 @@ static enum ctf_found show_number(const uint8_t *packet, uint64_t at, const stru
 {
 	v->u = machine_number(packet, at, op);
 	if (t->kind == CTF_FLOAT) {
-		v->is_single = op->size_bits == 32;
+		v->is_single = op->size_bits <= 32;
 		v->real = ctf_real(op, v->u);
 		return CTF_REAL;
 	}
@@ -141,6 +161,18 @@ static enum ctf_found show_number(const uint8_t *packet, uint64_t at, const stru
 		v->label = ctf_enum_label(t, v->u);
 		return CTF_LABEL;
 	}
+	return op->is_signed ? CTF_INT : CTF_UINT;
+}
+
+static enum ctf_found show_leb128(uint64_t number, const struct ctf_op *op, struct ctf_value *v)
+{
+	v->u = number;
+	v->base = op->type->base;
+	v->is_signed = op->is_signed;
+	v->size_bits = 64;
+	v->label = op->type->n_members ? ctf_enum_label(op->type, number) : NULL;
+	if (op->type->n_members)
+		return CTF_LABEL;
 	return op->is_signed ? CTF_INT : CTF_UINT;
 }
 
@@ -186,6 +218,8 @@ static enum ctf_found show(struct ctf_walk *w, const struct ctf_op *op, struct c
 		return show_number(w->packet, w->base + op->offset_bits, op, op->type, v);
 	case OP_STRING:
 		return show_text(w->packet + w->base / 8, (w->at - w->base) / 8, v);
+	case OP_LEB128:
+		return show_leb128(w->number, op, v);
 	case OP_TEXT_SEQUENCE:
 		return show_text(w->packet + w->base / 8, w->slots[op->slot], v);
 	case OP_TEXT_ARRAY:
@@ -251,6 +285,10 @@ bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_
 	struct ctf_walk w;
 	uint64_t base;
 
+	if (op && op->code == OP_LEB128 && walk_to(&w, e, op)) {
+		*value = (int64_t)w.number;
+		return true;
+	}
 	if (!op || op->code != OP_NUMBER || op->type->kind == CTF_FLOAT)
 		return false;
 	if (likely(op->is_first_run))
@@ -281,6 +319,29 @@ bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const ch
 	*text = v.text;
 	*size = v.size;
 	return true;
+}
+
+enum ctf_found ctf_event_value(const struct ctf_event *e, const struct ctf_op *wanted, struct ctf_value *v)
+{
+	const struct ctf_op *op;
+	struct ctf_walk w;
+
+	machine_begin(&w, e->class->program, e->packet, e->body_bits, e->end_bits, e->slots);
+	for (op = w.ops; op && op < wanted;)
+		op = machine_move(&w, op);
+	if (op != wanted)
+		return CTF_WALK_END;
+	w.op = (uint32_t)(op - w.ops);
+	if (op->code == OP_CHOICE) {
+		op = machine_choice(&w, op);
+		while (op && (op->code == OP_RUN || op->code == OP_SAVE)) {
+			op = machine_move(&w, op);
+		}
+		if (!op || op->code == OP_JUMP || op->code == OP_END || op->name != wanted->name)
+			return CTF_WALK_END;
+		w.op = (uint32_t)(op - w.ops);
+	}
+	return ctf_walk_next(&w, v);
 }
 
 static inline void cell_text(struct ctf_cell *c, const uint8_t *p, uint64_t size)

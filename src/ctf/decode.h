@@ -111,6 +111,7 @@ struct ctf_walk {
 	uint64_t at, base, end;
 	uint64_t *slots;
 	uint64_t idle;
+	uint64_t number; /* of the LEB128 just passed */
 	uint64_t left; /* elements of the array being given out */
 	uint64_t element_at;
 	int depth; /* loops */
@@ -130,6 +131,10 @@ enum ctf_found ctf_walk_next(struct ctf_walk *w, struct ctf_value *v);
  * not have it (another case of a variant) or it is of another kind. */
 bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_t *value);
 bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const char **text, size_t *size);
+
+/* ctf_event_value - the field that @op, which shows one, is of: what ctf_walk_next() would give for it, of structs
+ * and arrays the beginning.  CTF_WALK_END if the event has not got it.  A variant's is the chosen option's. */
+enum ctf_found ctf_event_value(const struct ctf_event *e, const struct ctf_op *op, struct ctf_value *v);
 
 /* One field of an event that is nothing but numbers and texts. */
 struct ctf_cell {

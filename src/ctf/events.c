@@ -6,7 +6,9 @@
 
 static bool is_time(const struct ctf_op *op)
 {
-	return op->type->clock || (op->name && !strcmp(op->name, "timestamp"));
+	const char *role = ctf_op_role(op);
+
+	return op->type->clock || !strcmp(role, "timestamp") || !strcmp(role, "=clock");
 }
 
 /* The last `id` counts: LTTng's extended header has a second one.  So does any number that shows a
@@ -15,6 +17,8 @@ bool step_generic(struct ctf_reader *r, uint32_t *id)
 {
 	struct ctf_walk w;
 	const struct ctf_op *op, *next;
+	uint32_t bits;
+	uint64_t v;
 
 	machine_begin(&w, r->stream->header_program, r->packet, r->at, r->end, r->slots);
 	*id = 0;
@@ -25,15 +29,12 @@ bool step_generic(struct ctf_reader *r, uint32_t *id)
 			machine_explain(&w, &r->fault);
 			return false;
 		}
-		if (op->code != OP_NUMBER || op->type->kind == CTF_FLOAT)
+		if (!machine_integer(&w, op, &v, &bits))
 			continue;
 		if (is_time(op))
-			r->clock = step_clock(r->clock,
-					      ctf_read_bits(r->packet, w.base + op->offset_bits,
-							    op->size_bits, op->is_big),
-					      op->size_bits);
-		else if (op->name && !strcmp(op->name, "id"))
-			*id = (uint32_t)machine_number(r->packet, w.base + op->offset_bits, op);
+			r->clock = step_clock(r->clock, bits < 64 ? v & ((1ull << bits) - 1) : v, bits);
+		else if (!strcmp(ctf_op_role(op), "id"))
+			*id = (uint32_t)v;
 	}
 	r->at = w.at;
 	return true;

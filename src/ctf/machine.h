@@ -133,6 +133,31 @@ static inline const struct ctf_op *machine_again(struct ctf_walk *w, const struc
 	return op + 1;
 }
 
+/* Little-endian base 128 (DWARF 4, 7.6): at most ten bytes, bits beyond 64 are dropped. */
+static inline const struct ctf_op *machine_leb128(struct ctf_walk *w, const struct ctf_op *op)
+{
+	uint64_t at = machine_align(w->at, 8), v = 0;
+	uint32_t shift = 0;
+	uint8_t byte;
+
+	w->base = at;
+	do {
+		if (at + 8 > w->end || shift >= 70)
+			return NULL;
+		byte = w->packet[at / 8];
+		v |= (uint64_t)(byte & 127) << shift;
+		shift += 7;
+		at += 8;
+	} while (byte & 128);
+	if (op->is_signed && shift < 64 && byte & 64)
+		v |= UINT64_MAX << shift;
+	w->number = v;
+	if (op->slot != CTF_NO_SLOT)
+		w->slots[op->slot] = v;
+	w->at = at;
+	return op + 1;
+}
+
 static inline const struct ctf_op *machine_choice(struct ctf_walk *w, const struct ctf_op *op)
 {
 	uint64_t tag = w->slots[op->slot];
@@ -153,6 +178,8 @@ static inline const struct ctf_op *machine_move(struct ctf_walk *w, const struct
 		return op + 1;
 	case OP_STRING:
 		return machine_string(w, op);
+	case OP_LEB128:
+		return machine_leb128(w, op);
 	case OP_SEQUENCE:
 	case OP_TEXT_SEQUENCE:
 		return machine_sequence(w, op);
@@ -183,6 +210,21 @@ static inline void machine_begin(struct ctf_walk *w, const struct ctf_program *p
 	w->left = 0;
 	w->depth = 0;
 	w->is_in_array = false;
+}
+
+/* The integer that @op, which has just moved, shows; false if it shows none. */
+static inline bool machine_integer(const struct ctf_walk *w, const struct ctf_op *op, uint64_t *v, uint32_t *bits)
+{
+	if (op->code == OP_LEB128) {
+		*v = w->number;
+		*bits = (uint32_t)(w->at - w->base) / 8 * 7;
+		return true;
+	}
+	if (op->code != OP_NUMBER || op->type->kind == CTF_FLOAT)
+		return false;
+	*v = machine_number(w->packet, w->base + op->offset_bits, op);
+	*bits = op->size_bits;
+	return true;
 }
 
 /* machine_explain - why w->op did not move. */

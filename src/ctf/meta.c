@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "ctf/class.h"
+#include "ctf/meta_json.h"
 
 enum { ARENA_CHUNK = 64 * 1024, BY_ID_MAX = 16384 };
 static const off_t FILE_MAX = 256 << 20;
@@ -220,18 +221,19 @@ static int read_file(const char *path, char **bytes, size_t *size, struct diag *
 		free(*bytes);
 		return diag_fail(d, (int)n, "cannot read %s: %s", path, strerror((int)-n));
 	}
+	(*bytes)[n] = 0;
 	*size = (size_t)n;
 	return 0;
 }
 
-/* CTF 2 metadata begin with a record separator; say so rather than "unexpected character". */
+/* CTF 2 metadata begin with a record separator. */
 static int parse_bytes(struct ctf_meta *m, char *bytes, size_t size, struct diag *d)
 {
 	bool is_cut = false;
 	int err;
 
 	if (size && bytes[0] == 0x1e)
-		return diag_fail(d, -EOPNOTSUPP, "CTF 2 is not read yet, only CTF 1.8");
+		return ctf_meta_parse_json(m, bytes, size, d);
 	if (size >= 4 && (get_u32(bytes, false) == 0x75D11D57 || get_u32(bytes, true) == 0x75D11D57))
 		size = ctf_meta_unpack(bytes, size, &is_cut);
 	err = ctf_meta_parse(m, bytes, size, d);

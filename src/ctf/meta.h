@@ -2,7 +2,7 @@
 /*
  * ctf/meta.h - what a trace's metadata says, as a tree in memory.
  *
- * Parsed once from TSDL (CTF 1.8), then only read: any number of threads may share it.  All of it
+ * Parsed once from TSDL (CTF 1.8) or JSON (CTF 2), then only read: any number of threads may share it.  All of it
  * lies in one arena and goes with ctf_meta_close().  What always holds after a parse:
  *
  *   (1) sizes are 1 to 64 bits, alignments are powers of two up to 4096
@@ -31,6 +31,7 @@ enum ctf_kind {
 	CTF_VARIANT,
 	CTF_ARRAY,
 	CTF_SEQUENCE,
+	CTF_LEB128, /* an integer of as many bytes as it needs: CTF 2 */
 };
 
 enum ctf_order { CTF_NATIVE, CTF_LITTLE, CTF_BIG };
@@ -51,15 +52,18 @@ struct ctf_type {
 	uint8_t base; /* integers: 2, 8, 10 or 16 */
 	bool is_signed;
 	bool is_text; /* integers: a character */
+	bool is_optional; /* variants: no case is no damage */
 	uint32_t size_bits; /* integers, floats */
 	uint32_t align_bits; /* of all kinds; 1 for variants */
 	uint32_t exponent_bits; /* floats */
 	uint32_t depth;
 	uint32_t n_members; /* structs, variants; of enums: labels */
+	uint32_t n_ranges; /* variants that tell by themselves what chooses what: of labels, by option */
 	uint64_t length; /* arrays */
 	const struct ctf_type *of; /* arrays, sequences: the element; enums: the container */
 	const char *path; /* sequences: where the length is; variants: the tag */
 	const char *clock; /* integers: name of the clock they show, or NULL */
+	const char *role; /* CTF 2: what it is to packets and headers, "" nothing; NULL: its name tells */
 	const struct ctf_member *members;
 	const struct ctf_label *labels;
 };

@@ -7,7 +7,7 @@
 
 static void note(struct ctf_packet_info *info, const char *name, uint64_t v, uint32_t *size_seen)
 {
-	if (!strcmp(name, "timestamp_begin")) {
+	if (!strcmp(name, "timestamp_begin") || !strcmp(name, "=clock")) {
 		info->begin = v;
 		info->has_begin = true;
 	} else if (!strcmp(name, "timestamp_end")) {
@@ -25,8 +25,6 @@ static void note(struct ctf_packet_info *info, const char *name, uint64_t v, uin
 	} else if (!strcmp(name, "events_discarded")) {
 		info->discarded = v;
 		info->has_discarded = true;
-	} else if (!strcmp(name, "cpu_id")) {
-		info->cpu = (uint32_t)v;
 	}
 }
 
@@ -44,7 +42,9 @@ static int read_packet_header(const struct ctf_meta *m, struct ctf_walk *w, stru
 	const struct ctf_op *op, *next;
 
 	for (op = w->ops; op->code != OP_END; op = next) {
+		const char *role;
 		uint64_t at, v;
+		uint32_t bits;
 
 		next = machine_move(w, op);
 		if (!next) {
@@ -53,18 +53,18 @@ static int read_packet_header(const struct ctf_meta *m, struct ctf_walk *w, stru
 			return -EINVAL;
 		}
 		at = w->base + op->offset_bits;
-		if (op->code == OP_ARRAY && op->name && !strcmp(op->name, "uuid") && op->count == 16 &&
+		if (op->code == OP_ARRAY && !strcmp(ctf_op_role(op), "uuid") && op->count == 16 &&
 		    op->size_bits == 8 && m->has_uuid && at % 8 == 0 &&
 		    memcmp(w->packet + at / 8, m->uuid, 16))
 			return packet_fault(f, at, "a packet of another trace (its uuid differs)");
-		if (op->code != OP_NUMBER || !op->name)
+		if (!machine_integer(w, op, &v, &bits))
 			continue;
-		v = machine_number(w->packet, at, op);
-		if (!strcmp(op->name, "magic") && v != 0xC1FC1FC1)
+		role = ctf_op_role(op);
+		if (!strcmp(role, "magic") && v != 0xC1FC1FC1)
 			return packet_fault(f, at, "no packet: the magic number is wrong");
-		if (!strcmp(op->name, "stream_id"))
+		if (!strcmp(role, "stream_id"))
 			*stream_id = v;
-		else if (!strcmp(op->name, "stream_instance_id"))
+		else if (!strcmp(role, "stream_instance_id"))
 			info->instance = v;
 	}
 	return 0;
@@ -74,7 +74,8 @@ static int read_packet_context(struct ctf_walk *w, struct ctf_packet_info *info,
 			       struct ctf_fault *f)
 {
 	const struct ctf_op *op, *next;
-	uint32_t seen = 0;
+	uint32_t seen = 0, bits;
+	uint64_t v;
 
 	for (op = w->ops; op->code != OP_END; op = next) {
 		next = machine_move(w, op);
@@ -83,8 +84,11 @@ static int read_packet_context(struct ctf_walk *w, struct ctf_packet_info *info,
 			machine_explain(w, f);
 			return -EINVAL;
 		}
-		if (op->code == OP_NUMBER && op->name)
-			note(info, op->name, machine_number(w->packet, w->base + op->offset_bits, op), &seen);
+		if (!machine_integer(w, op, &v, &bits))
+			continue;
+		note(info, ctf_op_role(op), v, &seen);
+		if (op->name && !strcmp(op->name, "cpu_id")) /* which has no role */
+			info->cpu = (uint32_t)v;
 	}
 	info->has_size = seen;
 	if (!(seen & 2))

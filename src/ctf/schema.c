@@ -130,7 +130,7 @@ static unsigned schema_level(const char *schema, size_t size)
 	return schema_read_number(&c, 14, &level) ? (unsigned)level : 13;
 }
 
-int schema_to_tsdl(struct text *out, const char *schema, size_t size, uint32_t id)
+int schema_to_tsdl(struct text *out, const char *schema, size_t size, uint32_t class_id, uint32_t id)
 {
 	struct schema_text c = { schema, schema + size };
 	struct text fields = { 0 };
@@ -144,9 +144,9 @@ int schema_to_tsdl(struct text *out, const char *schema, size_t size, uint32_t i
 	ok = add_fields(&fields, c);
 	out->failed |= fields.failed; /* not to be taken for an event without fields */
 	text_addf(out,
-		  "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n\tloglevel = %u;\n"
+		  "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = %u;\n\tloglevel = %u;\n"
 		  "\tfields := struct {\n%s\t};\n};\n\n",
-		  name, id, schema_level(schema, size), ok && fields.bytes ? fields.bytes : "");
+		  name, id, class_id, schema_level(schema, size), ok && fields.bytes ? fields.bytes : "");
 	text_fini(&fields);
 	return ok ? 0 : -EINVAL;
 }

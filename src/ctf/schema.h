@@ -17,11 +17,12 @@
 #include "base/text.h"
 
 /*
- * schema_to_tsdl - append the `event` block of stream class 0 for class @id.
+ * schema_to_tsdl - append the `event` block for event @id of stream class @class_id.
  *
  * Returns 0, or -EINVAL if the schema does not parse; a block is appended in either case.
  */
-int schema_to_tsdl(struct text *out, const char *schema, size_t size, uint32_t id);
+int schema_to_tsdl(struct text *out, const char *schema, size_t size, uint32_t class_id,
+		   uint32_t id);
 
 /* schema_name - copy "CHANNEL:NAME" out of a schema.  Returns false if there is none. */
 bool schema_name(const char *schema, size_t size, char *name, size_t name_size);

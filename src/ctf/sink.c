@@ -47,7 +47,7 @@ static void add_types(struct text *t)
 	text_addf(t, "\n");
 }
 
-static void add_env_block(struct text *t, const char *domain)
+static void add_env_block(struct text *t, const char *domain, const char *scope)
 {
 	bool kernel = !strcmp(domain, "kernel");
 	struct utsname u;
@@ -77,6 +77,8 @@ static void add_env_block(struct text *t, const char *domain)
 	add_env(t, "trace_name", "duet");
 	add_env(t, "trace_creation_datetime", when);
 	add_env(t, "duet_version", DUET_VERSION);
+	if (scope)
+		add_env(t, "duet_scope", scope);
 	text_addf(t, "};\n\n");
 }
 
@@ -93,7 +95,7 @@ static void add_head(struct text *t, const struct ctf_sink *s, const struct ctf_
 		  "\tpacket.header := struct {\n\t\tuint32_t magic;\n\t\tuint8_t uuid[16];\n"
 		  "\t\tuint32_t stream_id;\n\t\tuint64_t stream_instance_id;\n\t};\n};\n\n",
 		  uuid, __BYTE_ORDER == __LITTLE_ENDIAN ? "le" : "be");
-	add_env_block(t, o->domain);
+	add_env_block(t, o->domain, o->scope);
 	print_uuid(uuid, boot_id);
 	text_addf(t,
 		  "clock {\n\tname = \"monotonic\";\n\tuuid = \"%s\";\n\tdescription = \"%s\";\n"
@@ -248,6 +250,7 @@ int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct 
 {
 	struct abi_ctf_packet h = {
 		.magic = ABI_CTF_MAGIC,
+		.stream_id = st->class_id,
 		.stream_instance_id = st->instance,
 		.begin_ns = p->begin_ns,
 		.end_ns = p->end_ns,
@@ -268,6 +271,8 @@ int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct 
 		size += p->body[i].iov_len;
 	}
 	h.content_bits = h.packet_bits = size * 8;
+	if (!quota_take(st->sink->quota, size))
+		return diag_fail(d, -ENOSPC, "%s/%s: the spool is full", st->sink->path, st->name);
 	err = io_writev(st->fd, v, p->n_body + 1);
 	if (!err)
 		err = append_index(st, &h);
@@ -275,6 +280,7 @@ int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct 
 		/* Should cutting back fail too, readers stop before the cut packet. */
 		(void)!ftruncate(st->fd, (off_t)st->offset);
 		lseek(st->fd, (off_t)st->offset, SEEK_SET);
+		quota_give_back(st->sink->quota, size);
 		return diag_fail(d, err, "%s/%s: %s", st->sink->path, st->name, strerror(-err));
 	}
 	st->offset += size;

@@ -21,6 +21,7 @@
 
 #include "abi/clock.h"
 #include "base/diag.h"
+#include "base/quota.h"
 
 struct ctf_sink {
 	int dir; /* descriptor of the directory */
@@ -29,6 +30,7 @@ struct ctf_sink {
 	uint8_t uuid[16];
 	uint32_t n_streams;
 	uint64_t bytes; /* written to all streams */
+	struct quota *quota; /* of packets; NULL: none */
 	char path[512];
 };
 
@@ -37,6 +39,7 @@ struct ctf_stream {
 	int fd;
 	int index;
 	uint64_t instance;
+	uint32_t class_id; /* of its stream class; 0 unless set after ctf_stream_open */
 	uint64_t offset; /* bytes in the file */
 	uint64_t sequence; /* of the next packet */
 	char name[64];
@@ -47,6 +50,7 @@ struct ctf_sink_options {
 	const char *domain; /* "ust" or "kernel": chooses the layout env claims */
 	const struct abi_clock *clock;
 	uint64_t clock_offset_ns; /* from the Epoch to zero of the clock */
+	const char *scope; /* kernel: "machine", or "followed" if only some processes are recorded; or NULL */
 };
 
 /* ctf_sink_open - make the directory and write the head of its metadata (trace, env, clock; no
@@ -75,9 +79,9 @@ struct ctf_packet {
 int ctf_stream_open(struct ctf_stream *st, struct ctf_sink *s, const char *name, struct diag *d);
 void ctf_stream_close(struct ctf_stream *st);
 
-/* ctf_stream_append - write one packet (stream class 0), then its index entry.
+/* ctf_stream_append - write one packet, then its index entry.
  * On error (disk full) the file is cut back to whole packets: nothing half-written stays.
- * Returns 0 or -errno. */
+ * Returns 0 or -errno: -ENOSPC also if the sink has a quota and it is used up. */
 int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d);
 
 #endif

@@ -132,13 +132,34 @@ static void assign_float(struct tsdl *p, void *object, const char *key, const st
 	struct ctf_type *t = object;
 
 	if (!strcmp(key, "exp_dig"))
-		t->exponent_bits = take_size(p, v, 32);
+		t->exponent_bits = take_size(p, v, 64);
 	else if (!strcmp(key, "mant_dig"))
 		t->size_bits = take_size(p, v, 128);
 	else if (!strcmp(key, "align"))
 		t->align_bits = tsdl_take_align(p, v);
 	else if (!strcmp(key, "byte_order"))
 		t->order = take_order(p, v);
+}
+
+/* One that is no IEEE number of 16, 32 or 64 bits is shown by its bytes, like an array of them. */
+static void become_bytes(struct tsdl *p, struct ctf_type *t)
+{
+	struct ctf_type *byte = tsdl_new_type(p, CTF_INTEGER);
+
+	if (t->size_bits % 8)
+		tsdl_fail(p, "a floating point number of %u bits", t->size_bits);
+	if (!byte || p->err)
+		return;
+	byte->base = 16;
+	byte->size_bits = 8;
+	byte->align_bits = 8;
+	t->kind = CTF_ARRAY;
+	t->of = byte;
+	t->length = t->size_bits / 8;
+	t->size_bits = t->exponent_bits = 0;
+	t->depth = 2;
+	if (t->align_bits < 8)
+		t->align_bits = 8;
 }
 
 /* mant_dig counts the sign; exp_dig and mant_dig make up the size. */
@@ -152,10 +173,9 @@ const struct ctf_type *tsdl_floating_point(struct tsdl *p)
 	t->align_bits = 8;
 	tsdl_block(p, assign_float, t);
 	t->size_bits += t->exponent_bits;
-	if (!(t->exponent_bits == 8 && t->size_bits == 32) &&
+	if (!(t->exponent_bits == 5 && t->size_bits == 16) && !(t->exponent_bits == 8 && t->size_bits == 32) &&
 	    !(t->exponent_bits == 11 && t->size_bits == 64))
-		tsdl_fail(p, "a floating point number of %u bits, %u of them exponent: only 32 (8) and 64 (11) are read",
-			  t->size_bits, t->exponent_bits);
+		become_bytes(p, t);
 	return t;
 }
 

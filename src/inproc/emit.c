@@ -7,29 +7,27 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "inproc/process.h"
-#include "ring/write.h"
+#include "inproc/context.h"
+#include "inproc/emit.h"
+#include "inproc/page.h"
 
-_Static_assert(sizeof(struct duet_i_open) >= sizeof(struct ring_open) + sizeof(void *),
-	       "a site gives room for it");
+_Static_assert(offsetof(struct abi_control_event, enabled) == 0,
+	       "a site's enable word is where its event's line begins");
 
-/* The lowest-addressed byte that zero_bytes() marks. */
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define FIRST_BYTE(zeros) (__builtin_ctzll(zeros) / 8)
-#else
-#error "duet: big-endian programs are not known yet"
-#endif
-
+/* An event being written in place: at home in the site's struct duet_i_open. */
 struct open_event {
 	struct pool *pool;
-	struct ring_open ring;
+	struct ring_open ring; /* note: where the payload begins in the chunk, behind the contexts */
+	struct duet_i_site *site; /* NULL: no filter is to be asked any more */
+	const void *ip;
 };
+
+_Static_assert(sizeof(struct duet_i_open) >= sizeof(struct open_event), "a site gives room for it");
 
 static void count_lost(void)
 {
@@ -59,27 +57,54 @@ uint64_t thread_context_make(void)
 	return process.pid | (uint64_t)own_tid() << 32;
 }
 
+enum { MOST_BEHIND_CONTEXTS = 1024 }; /* bytes of payload that are copied on the stack */
+
+/* Where an event goes, once everything is there. */
+struct target {
+	struct session *session;
+	struct channel *channel;
+	uint32_t id; /* of its class */
+	uint32_t filter; /* 0: none */
+};
+
 /*
- * The class id of the site's event in the session's pool; 0 if the registry is full.  The text goes
+ * The class id of the site's event in the channel's pool; 0 if the registry is full.  The text goes
  * from page to pool without a stop on the stack, which may be a signal handler's and small.
  */
-static uint32_t register_class(struct session *s, const struct duet_i_site *site)
+static uint32_t register_class(struct channel *c, const struct duet_i_site *site)
 {
-	const struct abi_control_event *e = &process.events[site->index];
-	uint32_t size = load(&e->schema_size), at = load(&e->schema), id;
+	uint32_t size, id;
+	const char *schema = page_schema(process.control, page_event(process.control, site->index), &size);
 
-	if (size > ABI_SCHEMA_MAX_BYTES || at > ABI_CONTROL_TEXT_BYTES - size)
+	if (!schema)
 		return 0;
-	id = pool_schema(&s->pool, process.text + at, size);
-	store(&s->ids[site->index], (uint16_t)id);
+	id = pool_schema(&c->pool, schema, size);
+	store(&c->ids[site->index], (uint16_t)id);
+	if (!c->contexts)
+		store(&c->plain[site->index], (uint16_t)id);
 	return id;
 }
 
-/* Whatever this thread, event or session still lacks.  Returns the class id, 0 if it cannot be. */
-static __attribute__((noinline)) uint32_t prepare(const struct duet_i_site *site,
-							struct session **session)
+static bool find_target(struct target *t, struct session *s, const struct duet_i_site *site)
 {
-	uint32_t epoch = load(site->enabled), id = 0;
+	uint32_t how = load(&page_event(process.control, site->index)->how);
+
+	if (ABI_HOW_CHANNEL(how) >= s->n_channels)
+		return false;
+	t->session = s;
+	t->filter = ABI_HOW_FILTER(how);
+	t->channel = &s->channels[ABI_HOW_CHANNEL(how)];
+	t->id = load(&t->channel->ids[site->index]);
+	if (!t->id)
+		t->id = register_class(t->channel, site);
+	return t->id;
+}
+
+/* Whatever this thread, event or session still lacks.  False if it cannot be had, or is not wanted. */
+static __attribute__((noinline)) bool prepare(struct target *t, const struct duet_i_site *site)
+{
+	uint32_t epoch = load(site->enabled);
+	bool ready = false;
 	int saved = errno;
 	struct session *s;
 
@@ -87,252 +112,211 @@ static __attribute__((noinline)) uint32_t prepare(const struct duet_i_site *site
 		process_renew();
 	if (!epoch) {
 		errno = saved;
-		return 0; /* disabled meanwhile */
+		return false; /* disabled meanwhile */
 	}
 	if (load(process.guard) != GUARD_OK) {
 		count_lost(); /* a fork caught in the middle, or one whose child may not join */
 		errno = saved;
-		return 0;
+		return false;
 	}
 	if (!thread_context)
 		thread_context = thread_context_make();
 	s = session_current(epoch);
-	if (s) {
-		id = load(&s->ids[site->index]);
-		if (!id)
-			id = register_class(s, site);
-		*session = s;
-	}
-	if (!id)
+	ready = s && find_target(t, s, site);
+	if (!ready)
 		count_lost();
 	errno = saved;
-	return id;
+	return ready;
 }
 
-static __attribute__((noinline, cold)) void emit_first(struct duet_i_site *site,
-							const void *payload, uint32_t size)
+/* Contexts are made aside: what lies in a chunk is written once. */
+static void *open_with_contexts(const struct target *t, struct ring_open *o, uint32_t size,
+				const void *ip, const void *frame)
 {
-	struct session *s;
-	uint32_t id = prepare(site, &s);
+	uint64_t contexts = t->channel->contexts;
+	char values[ABI_CONTEXT_MAX_BYTES], *at;
+	uint32_t n = contexts ? (uint32_t)(context_put(contexts, values, ip, frame) - values) : 0;
 
-	if (id)
-		ring_write(&s->pool, id, thread_context, payload, size);
+	at = ring_open(&t->channel->pool, o, t->id, thread_context,
+		       size > UINT32_MAX - n ? UINT32_MAX : size + n);
+	return at ? mempcpy(at, values, n) : NULL;
 }
 
-static void emit(struct duet_i_site *site, const void *payload, size_t size)
+static void write_with_contexts(const struct target *t, const void *payload, uint32_t size,
+				const void *ip, const void *frame)
 {
-	struct session *s = load_acquire(&process.session);
-	uint64_t context = thread_context;
-	uint32_t id;
+	char event[ABI_CONTEXT_MAX_BYTES + MOST_BEHIND_CONTEXTS + 8], *p;
+	struct ring_open o;
 
-	if (likely(s && s->epoch == load(site->enabled) && load(process.guard) == GUARD_OK &&
-		   context)) {
-		id = load(&s->ids[site->index]);
-		if (likely(id)) {
-			ring_write(&s->pool, id, context, payload, (uint32_t)size);
-			return;
-		}
+	if (size <= MOST_BEHIND_CONTEXTS) {
+		p = context_put(t->channel->contexts, event, ip, frame);
+		p = mempcpy(p, payload, size);
+		ring_write(&t->channel->pool, t->id, thread_context, event, (uint32_t)(p - event));
+		return;
 	}
-	emit_first(site, payload, (uint32_t)size);
+	p = open_with_contexts(t, &o, size, ip, frame);
+	if (p) {
+		p = mempcpy(p, payload, size);
+		ring_commit(&t->channel->pool, &o, (uint32_t)(p - ((char *)o.chunk + o.position)));
+	}
 }
 
-static void *open_large(struct duet_i_site *site, struct duet_i_open *o, size_t size)
+/* All that is not the common case.  @frame: context_put's; NULL: ours. */
+void emit_specially(struct duet_i_site *site,
+							    const void *payload, uint32_t size,
+							    const void *ip, const void *frame)
+{
+	struct target t;
+
+	if (!prepare(&t, site))
+		return;
+	if (t.filter && !filters_pass(t.session, site, t.filter, payload, size, ip))
+		return;
+	if (t.channel->contexts)
+		write_with_contexts(&t, payload, size, ip, frame ? frame : __builtin_frame_address(0));
+	else
+		ring_write(&t.channel->pool, t.id, thread_context, payload, size);
+}
+
+/* Keeps a value in a vector register: the others are few, and those of the caller would have to be saved. */
+#if defined __x86_64__
+#define VECTOR(v) __extension__({ __typeof__(v) v_; __asm__("movq %1, %0" : "=x"(v_) : "r"(v)); v_; })
+#else
+#define VECTOR(v) (v)
+#endif
+
+static void emit(struct duet_i_site *site, const void *payload, size_t size, const void *ip)
+{
+	if (!emit_plainly(site, payload, size))
+		emit_specially(site, payload, (uint32_t)size, ip, NULL);
+}
+
+static __attribute__((noinline)) void emit_words_slowly(struct duet_i_site *site, const void *ip,
+							uint64_t w0, uint64_t w1, uint64_t w2,
+							uint64_t w3)
+{
+	uint64_t words[] = { w0, w1, w2, w3 };
+
+	emit(site, words, site->fixed_size, ip);
+}
+
+/* A payload of up to 32 bytes in registers: nothing waits for memory that was just written. */
+static void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1, uint64_t w2,
+		       uint64_t w3)
+{
+	uint64_t v0 = VECTOR(w0), v1 = VECTOR(w1), v2 = VECTOR(w2), v3 = VECTOR(w3);
+	const void *vip = VECTOR(ip);
+	struct ready r = be_ready(site);
+
+	if (unlikely(!r.pool || !ring_may_restart(r.pool, 4 * sizeof w0) ||
+		     ring_try_words(r.pool, r.id, r.context, &site->fixed_size, v0, v1, v2, v3)))
+		emit_words_slowly(site, vip, v0, v1, v2, v3);
+}
+
+void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip,
+		     const void *frame)
 {
 	struct open_event e;
-	struct session *s;
-	uint32_t id = prepare(site, &s);
-	void *at;
+	struct target t;
+	char *payload;
 
-	if (!id)
+	if (!prepare(&t, site))
 		return NULL;
-	e.pool = &s->pool;
-	at = ring_open(e.pool, &e.ring, id, thread_context,
-		       size > UINT32_MAX ? UINT32_MAX : (uint32_t)size);
+	e.pool = &t.channel->pool;
+	e.site = t.filter ? site : NULL;
+	e.ip = ip;
+	payload = open_with_contexts(&t, &e.ring, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, ip,
+				     frame);
+	if (!payload)
+		return NULL;
+	e.ring.note = (uint32_t)(payload - (char *)e.ring.chunk);
 	memcpy(o, &e, sizeof e);
-	return at;
+	return payload;
 }
 
-static void commit_large(struct duet_i_open *o, char *end)
+static void *open_large(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip)
+{
+	return emit_open(site, o, size, ip, __builtin_frame_address(0));
+}
+
+/* Whether the event passes its filter, which is asked when all of it is there. */
+static bool is_wanted(const struct open_event *e, const char *end)
+{
+	struct session *s = load_acquire(&process.session);
+	const char *payload = (char *)e->ring.chunk + e->ring.note;
+	uint32_t number;
+
+	if (!e->site || !s)
+		return true;
+	number = ABI_HOW_FILTER(load(&page_event(process.control, e->site->index)->how));
+	return !number || filters_pass(s, e->site, number, payload, (size_t)(end - payload), e->ip);
+}
+
+void emit_commit(struct duet_i_open *o, char *end)
 {
 	struct open_event e;
 	char *begin;
 
 	memcpy(&e, o, sizeof e);
 	begin = (char *)e.ring.chunk + e.ring.position;
-	ring_commit(e.pool, &e.ring, (uint32_t)(end - begin));
-}
-
-/* Whether one of the 8 bytes is 0: Mycroft's test (1987). */
-static inline uint64_t zero_bytes(uint64_t v)
-{
-	return (v - 0x0101010101010101u) & ~v & 0x8080808080808080u;
-}
-
-/*
- * Copies @s and its NUL to @p in one pass, so that a string which changes meanwhile still ends where
- * it is said to end.  See site.h for @end and @cut.
- *
- * Words are read from aligned addresses only: such a read never leaves the page of its first byte.
- */
-__attribute__((no_sanitize("address"))) static char *copy_string(char *p, char *end, const char *s,
-								 int *cut)
-{
-	typedef uint64_t __attribute__((may_alias)) word;
-	char *begin = p;
-
-	if (!s)
-		s = "(null)";
-	if ((uintptr_t)s % 8 && end - p >= 8) {
-		unsigned before = (uintptr_t)s % 8;
-		uint64_t v = *(const volatile word *)(s - before) >> 8 * before;
-		uint64_t zeros = zero_bytes(v | ~0ull << 8 * (8 - before));
-
-		memcpy(p, &v, 8); /* the last `before` bytes are written again */
-		if (zeros)
-			return p + FIRST_BYTE(zeros) + 1;
-		s += 8 - before;
-		p += 8 - before;
-	}
-	for (; end - p >= 8 && (uintptr_t)s % 8 == 0; s += 8, p += 8) {
-		uint64_t v = *(const volatile word *)s, zeros = zero_bytes(v);
-
-		memcpy(p, &v, 8);
-		if (zeros)
-			return p + FIRST_BYTE(zeros) + 1;
-	}
-	while (p < end)
-		if (!(*p++ = *s++))
-			return p;
-	if (!*cut) {
-		*cut = 1;
-		return begin;
-	}
-	if (p > begin)
-		p[-1] = 0;
+	if (is_wanted(&e, end))
+		ring_commit(e.pool, &e.ring, (uint32_t)(end - begin));
 	else
-		*p++ = 0;
-	return p;
+		ring_abandon(e.pool, &e.ring);
 }
 
-/* One argument of a mark by its code: see mark.c. */
-static char *pack_argument(char code, va_list *ap, char *p, char *end, int *cut)
+
+enum { TEXT_SPACE = 512 };
+
+static __attribute__((noinline)) void emit_text_slowly(struct duet_i_site *site, const void *ip,
+						       const char *text, uint64_t w0, uint64_t w1)
 {
-	union {
-		int32_t i;
-		int64_t l;
-		int16_t h;
-		int8_t b;
-		double d;
-		const void *q;
-	} v;
-	size_t n = 0;
-
-	switch (code) {
-	case 's': {
-		const char *s = va_arg(*ap, const char *);
-
-		return copy_string(p, end, s, cut);
-	}
-	case 'i':
-		v.i = va_arg(*ap, int);
-		n = 4;
-		break;
-	case 'h':
-		v.h = (int16_t)va_arg(*ap, int);
-		n = 2;
-		break;
-	case 'b':
-		v.b = (int8_t)va_arg(*ap, int);
-		n = 1;
-		break;
-	case 'l':
-		v.l = va_arg(*ap, int64_t);
-		n = 8;
-		break;
-	case 'd':
-		v.d = va_arg(*ap, double);
-		n = 8;
-		break;
-	case 'D':
-		v.d = (double)va_arg(*ap, long double);
-		n = 8;
-		break;
-	case 'p':
-		v.q = va_arg(*ap, const void *);
-		n = sizeof v.q;
-		break;
-	}
-	memcpy(p, &v, n);
-	return p + n;
-}
-
-static char *pack_mark(const char *codes, va_list *ap, char *p, char *end, int *cut)
-{
-	for (; *codes; codes++)
-		p = pack_argument(*codes, ap, p, end, cut);
-	return p;
-}
-
-enum { MARK_SPACE = 512, MARK_FIELDS = 127, MARK_BEHIND = MARK_FIELDS * 8 };
-
-static size_t mark_size(const char *codes, va_list *ap)
-{
-	char sink[8];
-	size_t n = 0;
-	int cut = 0;
-
-	for (; *codes; codes++) {
-		if (*codes != 's') {
-			pack_argument(*codes, ap, sink, sink, &cut);
-			n += 8;
-			continue;
-		}
-		const char *s = va_arg(*ap, const char *);
-
-		n += s ? strlen(s) + 1 : sizeof "(null)";
-	}
-	return n;
-}
-
-static void mark_large(struct duet_i_site *site, const char *codes, va_list *size_ap, va_list *ap)
-{
-	size_t n = mark_size(codes, size_ap);
+	char payload[2 * sizeof(uint64_t) + TEXT_SPACE + 8], *end;
+	size_t size = site->fixed_size;
 	struct duet_i_open o;
-	char *at = open_large(site, &o, n + MARK_BEHIND);
-	int cut = 1;
-
-	if (at)
-		commit_large(&o, pack_mark(codes, ap, at, at + n, &cut));
-}
-
-/* Strings end within SPACE or are cut; up to 127 fixed fields of 8 bytes lie behind. */
-static __attribute__((format(printf, 2, 3))) void mark(struct duet_i_site *site,
-						       const char *format, ...)
-{
-	char payload[MARK_SPACE + MARK_BEHIND + 8], *end;
-	const char *codes = site->data[1];
-	va_list ap, again, once_more;
 	int cut = 0;
 
-	va_start(ap, format);
-	va_copy(again, ap);
-	va_copy(once_more, ap);
-	end = pack_mark(codes, &ap, payload, payload + MARK_SPACE, &cut);
-	if (likely(!cut))
-		emit(site, payload, (size_t)(end - payload));
-	else
-		mark_large(site, codes, &again, &once_more);
-	va_end(once_more);
-	va_end(again);
-	va_end(ap);
+	memcpy(payload, &w0, sizeof w0);
+	memcpy(payload + sizeof w0, &w1, sizeof w1);
+	end = text_copy(payload + size, payload + size + TEXT_SPACE, text, &cut);
+	if (!cut) {
+		emit(site, payload, (size_t)(end - payload), ip);
+		return;
+	}
+	size_t room = size + strlen(text) + 1;
+	char *at = open_large(site, &o, room + 4, ip);
+
+	if (at) {
+		memcpy(at, payload, size);
+		emit_commit(&o, text_copy(at + size, at + room, text, &cut));
+	}
+}
+
+/* The same for up to 16 bytes and a string, which is read where it lies. */
+static void emit_text(struct duet_i_site *site, const void *ip, const char *text, uint64_t w0,
+		      uint64_t w1)
+{
+	uint64_t v0 = VECTOR(w0), v1 = VECTOR(w1);
+	const void *vip = VECTOR(ip);
+	struct ready r = be_ready(site);
+
+	if (unlikely(!text))
+		text = "(null)";
+	if (unlikely(!r.pool || !ring_may_restart(r.pool, TEXT_SPACE) ||
+		     ring_try_text(r.pool, r.id, r.context, &site->fixed_size, v0, v1, text)))
+		emit_text_slowly(site, vip, text, v0, v1);
 }
 
 const struct duet_i_api duet_api = {
 	.size = sizeof duet_api,
 	.emit = emit,
 	.open = open_large,
-	.commit = commit_large,
-	.mark = mark,
-	.string = copy_string,
+	.commit = emit_commit,
+	.mark = mark_emit,
+	.string = text_copy,
 	.lost = count_lost,
+	.context_set = context_set,
+	.context_refresh = context_forget,
+	.words = emit_words,
+	.text = emit_text,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/join.c - obtaining the session's pool, on the first event.
+ * inproc/join.c - obtaining the session's channels, on the first event.
  *
- * One question and one answer over the collector's socket, with the pool's descriptor; the descriptor
+ * One question and one answer over the collector's socket, with the memory's descriptor, which
  * is closed again at once.  Several threads and handlers may do it at the same time: each makes its
  * own mapping, one is installed, the others are dropped.  Nobody waits for anybody.
  *
@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -26,6 +25,7 @@
 #include "base/atomic.h"
 #include "base/runtime.h"
 #include "clock/clock.h"
+#include "inproc/context.h"
 #include "inproc/process.h"
 
 enum { TIMEOUT_US = 500000, EARLY_TIMEOUT_US = 100000, RETRY_NS = 1000000000 };
@@ -56,8 +56,8 @@ static int connect_to(const char *name, long timeout_us, int64_t until_ns)
 	socklen_t n = sizeof peer;
 	int fd, err;
 
-	snprintf(file, sizeof file, "sock-%s", name);
-	if (!runtime_path(a.sun_path, sizeof a.sun_path, file))
+	compose(file, sizeof file, "sock-", name, NULL);
+	if (!runtime_file(a.sun_path, sizeof a.sun_path, file))
 		return -1;
 	fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -89,7 +89,7 @@ static int passed_descriptor(struct msghdr *m)
 /* Asks on @fd; returns the pool's descriptor or -1. */
 static int ask(int fd, struct abi_join_answer *answer, int64_t until_ns)
 {
-	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_POOL_VERSION };
+	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_BOARD_VERSION };
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -138,22 +138,62 @@ static void drop(struct session *s)
 	munmap(s, sizeof *s);
 }
 
-static struct session *map_session(int pool, const struct abi_join_answer *a)
+static bool may_sleep(void)
+{
+	return !process_is_sandboxed();
+}
+
+/* Makes a channel of what the board says of it; nothing there is believed. */
+static bool open_channel(struct channel *c, const struct session *s, const struct abi_board *board,
+			 uint32_t i, uint32_t host_pid)
+{
+	uint64_t offset = load(&board->channels[i].offset), size = load(&board->channels[i].size);
+
+	c->contexts = load(&board->channels[i].contexts) & ABI_CONTEXT_ALL;
+	if (!(offset % ABI_POOL_ALIGN == 0 && offset >= sizeof *board && offset <= s->memory_size &&
+	      size <= s->memory_size - offset &&
+	      !pool_attach(&c->pool, (char *)s->memory + offset, size, host_pid) &&
+	      clock_is_readable(&c->pool.clock)))
+		return false;
+	context_prepare(c->contexts);
+	c->pool.life = &process.guard[GUARD_LIFE];
+	c->pool.may_wait = may_sleep;
+	c->pool.born = load(c->pool.life);
+	return true;
+}
+
+static bool open_channels(struct session *s, uint32_t host_pid)
+{
+	const struct abi_board *board = s->memory;
+
+	s->n_channels = load(&board->n_channels);
+	if (s->memory_size < ABI_POOL_ALIGN || board->magic != ABI_BOARD_MAGIC ||
+	    board->version != ABI_BOARD_VERSION || !s->n_channels || s->n_channels > ABI_CHANNELS)
+		return false;
+	for (uint32_t i = 0; i < s->n_channels; i++)
+		if (!open_channel(&s->channels[i], s, board, i, host_pid))
+			return false;
+	return true;
+}
+
+static struct session *map_session(int fd, const struct abi_join_answer *a)
 {
 	struct session *s;
 	void *memory;
 
-	if (!is_sealed(pool, a->pool_size))
+	if (!is_sealed(fd, a->size))
 		return NULL;
 	s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (s == MAP_FAILED)
 		return NULL;
-	memory = mmap(NULL, a->pool_size, PROT_READ | PROT_WRITE, MAP_SHARED, pool, 0);
+	memory = mmap(NULL, a->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	s->memory = memory == MAP_FAILED ? NULL : memory;
-	s->memory_size = a->pool_size;
+	s->memory_size = a->size;
 	s->epoch = a->epoch;
-	if (s->memory && !pool_attach(&s->pool, s->memory, s->memory_size, a->host_pid) &&
-	    clock_is_readable(&s->pool.clock))
+	s->pid_namespace = a->pid_namespace;
+	if (s->memory)
+		madvise(s->memory, s->memory_size, MADV_DONTDUMP); /* not ours; hundreds of MiB */
+	if (s->memory && open_channels(s, a->host_pid))
 		return s;
 	drop(s);
 	return NULL;
@@ -186,9 +226,14 @@ static struct session *obtain(uint32_t epoch, long timeout_us)
 		return have;
 	memcpy(name, process.control->session, sizeof name);
 	name[sizeof name - 1] = 0;
+	if (!process_has_clock()) {
+		store(&process.control->dormant, ABI_DORMANT_CLOCK);
+		return NULL;
+	}
 	s = name[0] && !strchr(name, '/') ? join(name, timeout_us) : NULL;
 	if (!s)
 		return NULL;
+	s->before = have;
 	/* [J] A whole session, then the pointer.  An old one stays mapped: others may be in it. */
 	if (s->epoch == epoch && compare_exchange(&process.session, &have, s))
 		return s;
@@ -196,21 +241,80 @@ static struct session *obtain(uint32_t epoch, long timeout_us)
 	return have && have->epoch == epoch ? have : NULL;
 }
 
+/*
+ * A child that cannot join goes on in the mapping it has inherited.  As owner of chunks it takes its pid,
+ * if that means the same to the collector, else nobody's: what an owner without a name holds when it is
+ * killed is out of use until the session ends, but never taken from it while it writes.
+ */
+static struct session *adopt(uint32_t epoch, bool sandboxed)
+{
+	struct session *s = load_acquire(&process.inherited), *none = NULL;
+	uint32_t ns = sandboxed ? 0 : runtime_pid_namespace();
+
+	if (!s || s->epoch != epoch || !compare_exchange(&process.inherited, &s, NULL))
+		return NULL;
+	if (!open_channels(s, ns && ns == s->pid_namespace ? process.pid : 0))
+		return NULL;
+	return compare_exchange(&process.session, &none, s) ? s : NULL;
+}
+
 struct session *session_current(uint32_t epoch)
 {
 	struct session *have = load_acquire(&process.session), *s; /* pairs with [J] */
+	bool sandboxed;
 
 	if (have && have->epoch == epoch)
 		return have;
-	if (coarse_ns() < __atomic_load_n(&next_try_ns, __ATOMIC_RELAXED) || !process_may_call())
+	if (coarse_ns() < __atomic_load_n(&next_try_ns, __ATOMIC_RELAXED))
 		return NULL;
-	s = obtain(epoch, TIMEOUT_US);
+	sandboxed = process_is_sandboxed();
+	s = sandboxed ? NULL : obtain(epoch, TIMEOUT_US);
 	if (!s)
-		store(&next_try_ns, coarse_ns() + RETRY_NS);
-	return s;
+		s = adopt(epoch, sandboxed);
+	if (s)
+		return s;
+	if (sandboxed)
+		store(&process.control->dormant, ABI_DORMANT_SECCOMP);
+	store(&next_try_ns, coarse_ns() + RETRY_NS);
+	return NULL;
 }
 
 struct session *session_join_early(uint32_t epoch)
 {
 	return process_may_call() ? obtain(epoch, EARLY_TIMEOUT_US) : NULL;
+}
+
+void session_inherit(void)
+{
+	const struct session *from = process.session;
+	struct session *s;
+	void *memory;
+
+	if (process.inherited)
+		drop(process.inherited); /* of a grandparent: our parent could join */
+	process.inherited = NULL;
+	memory = mremap(from->memory, 0, from->memory_size, MREMAP_MAYMOVE); /* a second mapping */
+	if (memory == MAP_FAILED)
+		return;
+	s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (s == MAP_FAILED) {
+		munmap(memory, from->memory_size);
+		return;
+	}
+	s->memory = memory;
+	s->memory_size = from->memory_size;
+	s->epoch = from->epoch;
+	s->pid_namespace = from->pid_namespace;
+	process.inherited = s;
+}
+
+void session_leave(void)
+{
+	if (process.has_left)
+		return; /* the parent did, and has not recorded since */
+	session_inherit();
+	for (struct session *s = process.session; s; s = s->before)
+		mmap(s->memory, s->memory_size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	process.has_left = true;
 }

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/board.h"
 #include "abi/control.h"
 #define DUET_I_LAYOUT_ONLY
 #include "duet/site.h"
@@ -26,40 +27,75 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-/* A pool this process writes to. */
-struct session {
+struct channel {
 	struct pool pool;
+	uint64_t contexts; /* what its events carry besides vpid and vtid */
+	/* Event index -> class id in the pool's registry; 0: not yet.  With contexts it stays 0 in `plain`. */
+	uint16_t plain[ABI_EVENTS];
+	uint16_t ids[ABI_EVENTS];
+};
+
+/* The channels this process writes to: abi/board.h. */
+struct session {
 	void *memory;
 	uint64_t memory_size;
 	uint32_t epoch;
-	uint16_t ids[ABI_EVENTS]; /* event index -> class id in the pool's registry; 0: not yet */
+	uint32_t pid_namespace; /* of the collector: the one that owners' pids are of; 0: not known */
+	struct session *before; /* the one it replaced; it stays mapped */
+	uint32_t n_channels;
+	struct channel channels[ABI_CHANNELS];
+	struct linked_filter *filters[ABI_EVENTS]; /* event index -> those linked to it: filters.c */
 };
+
+/*
+ * filters_pass - whether the event of @site passes filter @number of the session.
+ *
+ * @payload: @size bytes, packed.  @ip: where the site's event returns to.
+ *
+ * The filter is linked to the event's class at the first time, which maps memory.  One that is broken or
+ * does not fit the class lets nothing pass.  Without memory for it, or when a later seccomp filter may
+ * forbid asking for some, nothing passes, and is counted as lost.  Any thread, any signal handler.
+ */
+bool filters_pass(struct session *s, const struct duet_i_site *site, uint32_t number,
+		  const void *payload, size_t size, const void *ip) HIDDEN;
+/* filters_prepare - link it now.  False if nothing will pass. */
+bool filters_prepare(struct session *s, const struct duet_i_site *site, uint32_t number) HIDDEN;
 
 struct object {
 	struct duet_i_site *begin, *end;
 };
 
-enum { OBJECTS = 1024 };
+enum { OBJECTS = 16384 };
 
 struct process {
 	struct abi_control *control; /* NULL: inert */
-	struct abi_control_event *events;
-	char *text;
 	struct session *session;
-	uint32_t *guard; /* GUARD_... */
+	struct session *inherited; /* the parent's pool, for a child that cannot join; nobody is in it */
+	bool has_left; /* `session` is the parent's, and its memory no pool any more: session_leave */
+	uint32_t *guard; /* [GUARD_...] */
+	uint32_t life; /* counts forks */
 	uint32_t pid;
 	uint32_t seccomp_at_start; /* mode of the thread that opened us */
-	uint32_t n_objects;
-	struct object objects[OBJECTS];
+	bool owns_page; /* control is our own, not the parent's */
+	char page_name[ABI_PAGE_NAME_BYTES]; /* of the page we made */
+	/* What the environment said at the start: it is not read again, programs change it. */
+	char directory[256];
+	char session_name[ABI_NAME_BYTES];
+	uint32_t n_objects, room; /* how many `objects` has room for */
+	struct object *objects;
+	struct object few[8]; /* the first of them: few programs have more */
 };
+/* In the page that a child finds zeroed.  GUARD_PID: of a forked child, as fork(3) has left it. */
+enum { GUARD_STATE, GUARD_LIFE, GUARD_PID };
 enum { GUARD_FORKED = 0, GUARD_BUSY = 1, GUARD_OK = 2 };
 
 extern struct process process HIDDEN;
 /* vpid and vtid of this thread, as events carry them; 0 until its first event. */
 extern __thread uint64_t thread_context HIDDEN __attribute__((tls_model("initial-exec")));
 
-/* process_open - make the control page, once; under process_lock.  False: stay inert. */
-bool process_open(void) HIDDEN;
+/* process_open - make the control page, once; under process_lock.  False: stay inert.
+ * @dir: the runtime directory, open, or -1; to be closed by the caller in any case. */
+bool process_open(int *dir) HIDDEN;
 /* process_renew - a child of fork becomes a process of its own.  Async-signal-safe. */
 void process_renew(void) HIDDEN;
 /*
@@ -70,15 +106,34 @@ void process_renew(void) HIDDEN;
  * too; but nothing else tells, and all who sandbox themselves know this one.
  */
 bool process_may_call(void) HIDDEN;
+/* process_is_sandboxed - the same question, when all goes on without the calls: nothing is marked. */
+bool process_is_sandboxed(void) HIDDEN;
+/* process_has_clock - whether this thread may read the time stamp counter: PR_SET_TSC may forbid it, and
+ * reading it then kills. */
+bool process_has_clock(void) HIDDEN;
 /* thread_context_make - what thread_context is to be, without a system call where that is possible. */
 uint64_t thread_context_make(void) HIDDEN;
 void process_lock(void) HIDDEN;
 void process_unlock(void) HIDDEN;
 
-/* The session new programs belong to: DUET_SESSION, else "default". */
-const char *session_name(void) HIDDEN;
-/* Reads session-<name>.  0 or -errno. */
-int session_read(const char *name, struct abi_session *s) HIDDEN;
+/* runtime_keep - remember what the environment says: the runtime directory and the session that new
+ * programs belong to (DUET_SESSION, else "default").  False if there is no such path. */
+bool runtime_keep(void) HIDDEN;
+/* runtime_file - the path of @name in the directory kept.  False if it does not fit. */
+bool runtime_file(char *path, size_t size, const char *name) HIDDEN;
+/* A session's file, as it was when it was read. */
+struct session_file {
+	const struct abi_session *session; /* its rules end where rules_size says */
+	int fd;
+	void *memory; /* of a file that does not fit in: */
+	char small[1024] __attribute__((aligned(8)));
+};
+/* session_read - read session-<name> in the directory @dir.  0 or -errno; session_release frees what it
+ * holds. */
+int session_read(struct session_file *f, int dir, const char *name) HIDDEN;
+void session_release(struct session_file *f) HIDDEN;
+/* session_is_current - whether the session's file is still there; it may say something else. */
+bool session_is_current(const struct session_file *f, int dir) HIDDEN;
 
 /* session_current - the session of @epoch, joined now if need be; NULL if that fails.
  * Async-signal-safe; takes at most about a second, and not again within the next. */
@@ -86,6 +141,15 @@ struct session *session_current(uint32_t epoch) HIDDEN;
 /* session_join_early - the same before there is an event: less patient, and if it fails the first event
  * tries again. */
 struct session *session_join_early(uint32_t epoch) HIDDEN;
+
+/*
+ * session_leave - in a child of fork: what this thread was writing, if it was, is not the child's.  Its
+ * mappings become memory of its own, in which it may end that event.  A second mapping of the pool, in
+ * which nobody is, is kept for a child that will not be able to join.
+ */
+void session_leave(void) HIDDEN;
+/* session_inherit - keep that second mapping, as the only one who runs. */
+void session_inherit(void) HIDDEN;
 
 /* mark_schema - what a printf format says in schema words, and the codes mark_pack goes by.
  * Returns false if it has a conversion we do not record. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* inproc/runtime.c - which session this program belongs to. */
+/* inproc/runtime.c - where this program meets collectors. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,32 +12,83 @@
 #include "base/runtime.h"
 #include "inproc/process.h"
 
-const char *session_name(void)
+bool runtime_keep(void)
 {
 	const char *name = secure_getenv("DUET_SESSION");
+	bool usable = name && *name && strlen(name) < ABI_NAME_BYTES && !strchr(name, '/');
 
-	return name && *name && strlen(name) < ABI_NAME_BYTES && !strchr(name, '/') ? name
-										    : "default";
+	compose(process.session_name, sizeof process.session_name, usable ? name : "default", NULL);
+	return runtime_path(process.directory, sizeof process.directory, NULL);
 }
 
-int session_read(const char *name, struct abi_session *s)
+bool runtime_file(char *path, size_t size, const char *name)
+{
+	return compose(path, size, process.directory, "/", name, NULL);
+}
+
+/* Bytes of a session's file up to its rules, which follow. */
+#define HEAD_BYTES offsetof(struct abi_session, rules)
+
+static bool is_whole(const struct abi_session *s, ssize_t n)
+{
+	return n >= (ssize_t)HEAD_BYTES && s->magic == ABI_SESSION_MAGIC &&
+	       s->version == ABI_SESSION_VERSION && s->rules_size <= ABI_RULES_BYTES &&
+	       n == (ssize_t)(HEAD_BYTES + s->rules_size);
+}
+
+/* Most sessions have few rules, and most stacks room for those. */
+static ssize_t read_all(struct session_file *f)
+{
+	ssize_t n = syscall(SYS_pread64, f->fd, f->small, sizeof f->small, (off_t)0);
+
+	f->session = (const struct abi_session *)f->small;
+	if (n < (ssize_t)sizeof f->small)
+		return n;
+	f->memory = mmap(NULL, sizeof *f->session, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+	if (f->memory == MAP_FAILED)
+		return -1;
+	f->session = f->memory;
+	return syscall(SYS_pread64, f->fd, f->memory, sizeof *f->session, (off_t)0);
+}
+
+int session_read(struct session_file *f, int dir, const char *name)
 {
 	char file[ABI_NAME_BYTES + 16];
-	int dir = runtime_dir_open(false), fd;
 	ssize_t n;
 
-	if (dir < 0)
-		return dir;
-	snprintf(file, sizeof file, "session-%s", name);
+	compose(file, sizeof file, "session-", name, NULL);
 	/* Not to wait at a FIFO of that name. */
-	fd = (int)syscall(SYS_openat, dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-	syscall(SYS_close, dir);
-	if (fd < 0)
+	f->fd = (int)syscall(SYS_openat, dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	if (f->fd < 0)
 		return -errno;
-	n = syscall(SYS_read, fd, s, sizeof *s);
-	syscall(SYS_close, fd);
-	if (n != (ssize_t)sizeof *s || s->magic != ABI_SESSION_MAGIC ||
-	    s->version != ABI_SESSION_VERSION || s->rules_size > ABI_RULES_BYTES)
-		return -EPROTO;
-	return 0;
+	f->memory = MAP_FAILED;
+	n = read_all(f);
+	if (is_whole(f->session, n))
+		return 0;
+	session_release(f);
+	return -EPROTO;
+}
+
+void session_release(struct session_file *f)
+{
+	if (f->memory != MAP_FAILED)
+		munmap(f->memory, sizeof *f->session);
+	syscall(SYS_close, f->fd);
+}
+
+bool session_is_current(const struct session_file *f, int dir)
+{
+	struct session_file now;
+	struct stat st;
+	bool same;
+
+	if (!fstat(f->fd, &st) && st.st_nlink)
+		return true;
+	/* Taken away, or another one in its place. */
+	if (session_read(&now, dir, process.session_name))
+		return false;
+	same = now.session->epoch == f->session->epoch;
+	session_release(&now);
+	return same;
 }

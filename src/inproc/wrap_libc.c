@@ -36,6 +36,9 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+
+/* Where malloc returns to: its events travel in registers, recorded by itself. */
+#define DUET_I_HERE __builtin_return_address(0)
 #include "duet/duet.h"
 
 DUET_EVENT(lttng_ust_libc, malloc, (size_t, size), (ptr, ptr));

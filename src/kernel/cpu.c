@@ -62,6 +62,13 @@ void kernel_cpu_close(struct kernel_cpu *c)
 	c->has_stream = false;
 }
 
+void kernel_cpu_restart(struct kernel_cpu *c)
+{
+	if (c->has_stream)
+		ctf_stream_close(&c->stream);
+	c->has_stream = false;
+}
+
 int kernel_drain_describe(struct kernel_drain *k, struct diag *d)
 {
 	struct text *t = &k->classes.tsdl;

@@ -59,6 +59,9 @@ enum kernel_drain_mode {
 int kernel_cpu_open(struct kernel_cpu *c, const struct kernel_drain *k, int number, struct diag *d);
 void kernel_cpu_close(struct kernel_cpu *c);
 
+/* Its stream is to begin anew, in another trace. */
+void kernel_cpu_restart(struct kernel_cpu *c);
+
 /* Writes what is there.  Returns 0 or the first error; even then everything was read. */
 int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_drain_mode mode,
 		     struct diag *d);

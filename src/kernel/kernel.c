@@ -269,7 +269,8 @@ static int open_cpus(struct kernel *k, struct diag *d)
 static int open_trace(struct kernel *k, const char *path, struct diag *d)
 {
 	struct ctf_sink_options so = { .path = path, .domain = "kernel", .clock = &k->drain.clock,
-				       .clock_offset_ns = k->clock_offset_ns };
+				       .clock_offset_ns = k->clock_offset_ns,
+				       .scope = k->whole_machine ? "machine" : "followed" };
 	int err = ctf_sink_open(&k->drain.sink, &so, d);
 
 	return err ? err : ctf_sink_describe(&k->drain.sink, stream_block, sizeof stream_block - 1, d);
@@ -318,8 +319,18 @@ int kernel_open(struct kernel **out, const struct kernel_options *o, struct diag
 		kernel_close(k);
 		return err;
 	}
+	k->drain.sink.quota = o->quota;
 	*out = k;
 	return 0;
+}
+
+int kernel_resume(struct kernel *k, const char *path, struct diag *d)
+{
+	for (int i = 0; i < k->n_cpus; i++)
+		kernel_cpu_restart(&k->cpus[i]);
+	ctf_sink_close(&k->drain.sink);
+	kernel_classes_restart(&k->drain.classes, 0);
+	return open_trace(k, path, d);
 }
 
 /* Adds the threads of @pid.  @check sums up which there were.  Returns 0 or -errno. */

@@ -21,6 +21,7 @@
 
 #include "abi/clock.h"
 #include "base/diag.h"
+#include "base/quota.h"
 
 struct kernel;
 
@@ -33,6 +34,7 @@ struct kernel_options {
 	bool whole_machine; /* else only threads given to kernel_add_pid, and their children */
 	bool overwrite; /* when buffers are full: lose the oldest instead of the newest */
 	uint32_t buffer_kib; /* per CPU; 0 means 16 MiB */
+	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 };
 
 /* A pattern is a set - sched, syscalls, irq, signal, task, block, net, mm, timer - or a glob on our
@@ -53,6 +55,13 @@ int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d);
 /* kernel_start - record, and write down which processes exist.  -EINVAL if neither a process was
  * added nor the whole machine asked for. */
 int kernel_start(struct kernel *k, struct diag *d);
+
+/*
+ * kernel_resume - go on in a new trace at @path, after fork: another process had polled, and was killed.
+ *
+ * What that one had read and not written is lost.
+ */
+int kernel_resume(struct kernel *k, const char *path, struct diag *d);
 
 /*
  * kernel_poll - write to the trace what was recorded so far.  Call it every 20 to 50 ms.

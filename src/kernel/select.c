@@ -21,6 +21,7 @@ static const struct {
 	{ "sched", "sched:sched_process_*" },
 	{ "sched", "sched:sched_migrate_task" },
 	{ "sched", "sched:sched_pi_setprio" },
+	{ "sched", "task:task_newtask" }, /* whether a fork made a thread or a process */
 	{ "syscalls", "syscalls:sys_*" },
 	{ "irq", "irq:*" },
 	{ "irq", "irq_vectors:*_entry" },

@@ -123,10 +123,10 @@ static bool fresh(struct pool *p, struct ring_open *o, uint32_t slot, uint64_t n
 	o->chunk = c;
 	if (!c)
 		return false;
-	c->begin_ns = now_ns;
-	c->sequence = 0;
-	c->cpu = slot < p->n_cpus ? slot : ABI_CPU_UNKNOWN;
-	c->path = ABI_PATH_X;
+	store(&c->begin_ns, now_ns);
+	store(&c->sequence, 0);
+	store(&c->cpu, slot < p->n_cpus ? slot : ABI_CPU_UNKNOWN);
+	store(&c->path, ABI_PATH_X);
 	return true;
 }
 
@@ -153,6 +153,8 @@ void *ring_open(struct pool *p, struct ring_open *o, uint32_t id, ring_context c
 	char *at;
 
 	o->slot = pool_slot(p, slot);
+	if (!pool_is_ours(p))
+		return NULL; /* the parent's event: it records it, or counts it */
 	if (size <= p->chunk_size - sizeof *o->chunk - RING_EXTENDED_BYTES)
 		t_ns = acquire(p, o, slot, size);
 	if (!t_ns) {
@@ -170,9 +172,17 @@ void *ring_open(struct pool *p, struct ring_open *o, uint32_t id, ring_context c
 
 void ring_commit(struct pool *p, struct ring_open *o, uint32_t size)
 {
+	if (!pool_is_ours(p))
+		return; /* our parent ends it */
 	/* [A] The event's bytes first, then the word: pairs with [B] in collect/drain.c. */
 	store_release(&o->chunk->word, ABI_WORD(o->since_ns, o->position + size));
 	give(p, o);
+}
+
+void ring_abandon(struct pool *p, struct ring_open *o)
+{
+	if (pool_is_ours(p))
+		give(p, o); /* what was written lies beyond the word: nobody sees it */
 }
 
 void ring_release(struct pool *p)

@@ -11,29 +11,35 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { CHUNK_SHIFT = 16 };
+#include "clock/clock.h"
+
+enum { CHUNK_SHIFT = 16, PATIENCE_STEP_US = 200 };
 
 static bool is_power_of_two(uint64_t v)
 {
 	return v && !(v & (v - 1));
 }
 
-struct abi_pool pool_shape(uint64_t size_bytes, uint32_t n_cpus, bool flight_recorder)
+struct abi_pool pool_shape(const struct pool_wish *w)
 {
 	struct abi_pool s = {
 		.magic = ABI_POOL_MAGIC,
 		.version = ABI_POOL_VERSION,
-		.flags = flight_recorder ? ABI_POOL_FLIGHT_RECORDER : 0,
+		.flags = w->flight_recorder ? ABI_POOL_FLIGHT_RECORDER : 0,
 		.n_chunks = 4,
-		.chunk_shift = CHUNK_SHIFT,
-		.n_cpus = n_cpus,
-		.n_slots = n_cpus + ABI_UNKNOWN_CPU_SLOTS,
+		.chunk_shift = w->chunk_bytes ? (uint32_t)__builtin_ctz(w->chunk_bytes) : CHUNK_SHIFT,
+		.n_cpus = w->n_cpus,
+		.n_slots = w->n_cpus + ABI_UNKNOWN_CPU_SLOTS,
+		.patience_us = w->patience_us,
 	};
 
 	/* Every CPU needs an open chunk and a next one, whatever was asked for. */
 	while (s.n_chunks < ABI_CHUNKS_MAX &&
-	       (s.n_chunks < 4 * n_cpus || ((uint64_t)s.n_chunks << CHUNK_SHIFT) < size_bytes))
+	       (s.n_chunks < 4 * w->n_cpus || ((uint64_t)s.n_chunks << s.chunk_shift) < w->size_bytes))
 		s.n_chunks *= 2;
 	s.size = abi_pool_size(s.n_slots, s.n_chunks, s.chunk_shift);
 	return s;
@@ -53,7 +59,7 @@ static bool shape_is_sound(const struct abi_pool *s, uint64_t size)
 	       s->chunk_shift >= ABI_CHUNK_SHIFT_MIN && s->chunk_shift <= ABI_CHUNK_SHIFT_MAX &&
 	       is_power_of_two(s->n_chunks) && s->n_chunks <= ABI_CHUNKS_MAX &&
 	       s->n_cpus <= ABI_CPUS_MAX && s->n_slots == s->n_cpus + ABI_UNKNOWN_CPU_SLOTS &&
-	       s->size <= size &&
+	       s->patience_us <= ABI_PATIENCE_MAX_US && s->size <= size &&
 	       s->size == abi_pool_size(s->n_slots, s->n_chunks, s->chunk_shift);
 }
 
@@ -84,6 +90,11 @@ int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
 		.n_slots = s.n_slots,
 		.chunk_shift = s.chunk_shift,
 		.owner = owner,
+		/* The sequences read the TSC, and multiply its halves by 32 bits. */
+		.restart_bytes = s.clock.kind == ABI_CLOCK_TSC && s.clock.mult <= UINT32_MAX
+					 ? 1u << s.chunk_shift >> 2
+					 : 0,
+		.patience_us = s.patience_us,
 		.flight_recorder = s.flags & ABI_POOL_FLIGHT_RECORDER,
 		.clock = s.clock,
 	};
@@ -117,28 +128,76 @@ static int64_t find_chunk(struct pool *p, uint64_t *state)
 	return oldest;
 }
 
+/* A chunk made BUSY for us; @state is what it was.  -1: there is none. */
+static int64_t take_chunk(struct pool *p, uint64_t *state)
+{
+	for (;;) {
+		int64_t i = find_chunk(p, state);
+
+		/* A failed exchange means that another writer took it: progress was made. */
+		if (i < 0 || compare_exchange(&p->states[i], state,
+					      ABI_STATE(ABI_ORDER_OF(*state), p->owner, ABI_BUSY)))
+			return i;
+	}
+}
+
+/*
+ * The same with patience: chunks come with the collector's next pass.  Who has waited in vain spares the
+ * others that, until the collector shows that it lives.  The only system call on an event's way, and only
+ * in a channel whose users prefer waiting to losing.
+ */
+static int64_t wait_for_chunk(struct pool *p, uint64_t *state)
+{
+	const struct timespec step = { 0, PATIENCE_STEP_US * 1000 };
+	uint64_t until_ns = clock_now_ns(&p->clock) + p->patience_us * 1000ull;
+	uint32_t zero = 0;
+	int saved = errno;
+	int64_t i;
+
+	if (load(&p->shared->exhausted) == ABI_POOL_GIVEN_UP || (p->may_wait && !p->may_wait()))
+		return -1;
+	compare_exchange(&p->shared->exhausted, &zero, ABI_POOL_EXHAUSTED);
+	fetch_add(&p->shared->waited, 1);
+	do {
+		syscall(SYS_nanosleep, &step, NULL); /* a signal ends a step, not the wait */
+		i = take_chunk(p, state);
+	} while (i < 0 && clock_now_ns(&p->clock) < until_ns);
+	if (i < 0)
+		store(&p->shared->exhausted, ABI_POOL_GIVEN_UP);
+	errno = saved;
+	return i;
+}
+
+/* A chunk made BUSY for us, or -1. */
+static int64_t obtain_chunk(struct pool *p, uint64_t *state)
+{
+	int64_t i = -1;
+
+	/* The collector clears the hint with every pass. */
+	if (p->flight_recorder || !load(&p->shared->exhausted))
+		i = take_chunk(p, state);
+	if (i < 0 && p->patience_us)
+		return wait_for_chunk(p, state);
+	if (i < 0)
+		store(&p->shared->exhausted, ABI_POOL_EXHAUSTED);
+	return i;
+}
+
 struct abi_chunk *pool_claim(struct pool *p)
 {
 	uint64_t s;
-	int64_t i;
+	int64_t i = obtain_chunk(p, &s);
 
-	if (!p->flight_recorder && load(&p->shared->exhausted))
-		return NULL; /* the collector clears it with every pass */
-	for (;;) {
-		i = find_chunk(p, &s);
-		if (i < 0) {
-			store(&p->shared->exhausted, 1);
-			return NULL;
-		}
-		/* A failed exchange means that another writer took it: progress was made. */
-		if (compare_exchange(&p->states[i], &s,
-				     ABI_STATE(ABI_ORDER_OF(s), p->owner, ABI_BUSY)))
-			break;
-	}
+	if (i < 0)
+		return NULL;
 	struct abi_chunk *c = pool_chunk_at(p, (uint32_t)i);
 
-	/* [C] Nobody reads a BUSY chunk; the word is reset before it becomes OWNED.  Pairs with
-	 * [D], the collector's look at the state before the word. */
+	/*
+	 * [C] Nobody reads a BUSY chunk; the word is reset before it becomes OWNED.  Pairs with [D], the
+	 * collector's look at the state before the word.  The fence: no byte of ours is seen before BUSY is,
+	 * pairs with the fence of copy_chunk(), collect/flight.c.  An exchange alone does not see to that.
+	 */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	store(&c->read, sizeof *c);
 	store_release(&c->word, ABI_WORD(0, sizeof *c));
 	store_release(&p->states[i], ABI_STATE(ABI_ORDER_OF(s), p->owner, ABI_OWNED));

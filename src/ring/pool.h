@@ -35,12 +35,28 @@ struct pool {
 	uint32_t n_slots;
 	uint32_t chunk_shift;
 	uint32_t owner; /* who we are in state words: our host pid */
+	uint32_t restart_bytes; /* the largest event for a restartable sequence; 0: the clock is not for one */
+	uint32_t patience_us; /* 0: a writer without a free chunk loses its event at once */
 	bool flight_recorder;
 	struct abi_clock clock;
+	/* Asked before a writer waits, which is a system call that the process may have forbidden itself;
+	 * NULL: it may. */
+	bool (*may_wait)(void);
+	/* A word that a forked child finds changed; NULL where nobody forks. */
+	const uint32_t *life;
+	uint32_t born; /* what it was when we attached */
 };
 
-/* pool_shape - what a new pool of about @size_bytes on @n_cpus CPUs looks like. */
-struct abi_pool pool_shape(uint64_t size_bytes, uint32_t n_cpus, bool flight_recorder);
+struct pool_wish {
+	uint64_t size_bytes; /* of all chunks; at least a few for each CPU, whatever is wished */
+	uint32_t chunk_bytes; /* a power of two; 0: 64 KiB */
+	uint32_t n_cpus;
+	uint32_t patience_us;
+	bool flight_recorder;
+};
+
+/* pool_shape - what a new pool looks like. */
+struct abi_pool pool_shape(const struct pool_wish *w);
 
 /* pool_format - make zeroed memory of shape->size bytes a pool. */
 void pool_format(void *memory, const struct abi_pool *shape);
@@ -48,6 +64,15 @@ void pool_format(void *memory, const struct abi_pool *shape);
 /* pool_attach - check the pool mapped at @memory (@size bytes) and make a view of it.
  * Returns 0, or -EPROTO if it is not a pool of this version or does not fit its size. */
 int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner);
+
+/*
+ * Whether this process attached the view.  A child forked by a handler in the middle of an event comes back
+ * to that event; the chunk is not its own, and neither is the name in it.
+ */
+static inline bool pool_is_ours(const struct pool *p)
+{
+	return !p->life || load(p->life) == p->born;
+}
 
 /* The chunk a slot's reference means, or NULL for none.  Any bits are safe. */
 static inline struct abi_chunk *pool_chunk(const struct pool *p, uint64_t ref)

@@ -10,6 +10,7 @@
 #ifndef RING_RSEQ_H
 #define RING_RSEQ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,14 @@ struct rseq_area {
 };
 
 extern ptrdiff_t rseq_offset __attribute__((visibility("hidden")));
+
+/*
+ * Whether RDPID can be held against the area.  A child of vfork, or of a clone that shares memory and
+ * thread pointer, sees its parent's area, but the kernel neither keeps it up to date nor restarts
+ * that child.  Most of the time it runs on another CPU than the area says: then it is told from a thread of
+ * libc, and keeps off the W path.
+ */
+extern uint32_t rseq_knows_cpu __attribute__((visibility("hidden")));
 
 /* rseq_init - find the area that libc registered.  Cheap; any number of times. */
 void rseq_init(void);
@@ -49,6 +58,8 @@ static inline struct rseq_area *rseq_self(void)
 	"movq %%rax, %%fs:8(%%rdi)\n"                                                    \
 	"91:\n\t"
 #define RSEQ_CPU "%%fs:4(%%rdi)"
+/* rdpid %rdx, for assemblers that do not know it: the CPU, the node above 12 bits. */
+#define RSEQ_RDPID ".byte 0xf3, 0x0f, 0xc7, 0xfa\n\t"
 #define RSEQ_END(label)                                                                  \
 	"92:\n\t"                                                                        \
 	".pushsection .text.rseq_abort, \"ax\"\n\t"                                      \
@@ -56,6 +67,15 @@ static inline struct rseq_area *rseq_self(void)
 	".long 0x53053053\n" /* what the kernel wants to see before the abort address */ \
 	"94:\tjmp %l[" label "]\n\t"                                                     \
 	".popsection\n\t"
+
+static inline bool rseq_cpu_is(uint32_t cpu)
+{
+	uint64_t own = cpu;
+
+	if (rseq_knows_cpu)
+		__asm__ volatile(RSEQ_RDPID : "=d"(own));
+	return !((own ^ cpu) & 0xfff);
+}
 #else
 #define RSEQ_HAVE_SEQUENCES 0
 #endif

@@ -49,7 +49,7 @@ struct seen {
 static bool look(const struct pool *p, struct seen *s)
 {
 	s->cpu = load(&rseq_self()->cpu_id);
-	if (s->cpu >= p->n_cpus)
+	if (s->cpu >= p->n_cpus || !rseq_cpu_is((uint32_t)s->cpu))
 		return false;
 	s->ref_at = &pool_slot(p, (uint32_t)s->cpu)->chunk;
 	s->ref = load(s->ref_at);
@@ -173,15 +173,17 @@ static bool fits(const struct pool *p, const struct seen *s, uint64_t t_ns, uint
 static enum ring_outcome replace(struct pool *p, const struct seen *s, uint64_t t_ns,
 			    struct abi_chunk **fresh)
 {
-	struct abi_chunk *c = *fresh ? *fresh : pool_claim(p);
+	struct abi_chunk *c = *fresh;
 
+	if (!c && pool_is_ours(p))
+		c = pool_claim(p);
 	if (!c)
 		return RING_SLOW;
 	*fresh = c;
-	c->begin_ns = t_ns;
-	c->sequence = s->chunk ? load(&s->chunk->sequence) + 1 : 0;
-	c->cpu = (uint32_t)s->cpu;
-	c->path = ABI_PATH_W;
+	store(&c->begin_ns, t_ns);
+	store(&c->sequence, s->chunk ? load(&s->chunk->sequence) + 1 : 0);
+	store(&c->cpu, (uint32_t)s->cpu);
+	store(&c->path, ABI_PATH_W);
 	if (set(s, s->ref_at, pool_ref(p, c)) != RING_DONE)
 		return RING_ABORTED;
 	*fresh = NULL;

@@ -23,7 +23,7 @@ enum ring_outcome { RING_DONE, RING_ABORTED, RING_SLOW };
 /* Whether this process, with this pool, can use restartable sequences for an event of @size bytes. */
 static inline bool ring_may_restart(const struct pool *p, uint32_t size)
 {
-	return rseq_offset && p->clock.kind == ABI_CLOCK_TSC && size <= p->chunk_size / 4;
+	return rseq_offset && size <= p->restart_bytes;
 }
 
 _Static_assert(offsetof(struct pool, chunks) == 0 && offsetof(struct pool, slots) == 8 &&
@@ -36,6 +36,77 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 	       "likewise");
 
 /*
+ * The beginning of each sequence: an event of @size bytes, a register that @get sets, is begun if @room more
+ * lie before the chunk's end: the header, and all that may be stored behind the payload.
+ * Afterwards rdi is where the event goes, its header and context are there, rcx is the chunk, and r8
+ * plus r9 the new commit word but for the length of the event.
+ *
+ * RDTSC comes first, and little hangs between it and the commit: on the machines measured the next RDTSC
+ * waits for what hangs on this one, and for the addresses of all stores.  ns = ticks * mult >> 32 is made
+ * from the halves of the ticks, which is exact as long as mult has 32 bits: ring_may_restart().
+ */
+#define RING_OPEN_EVENT(get, size, room)                                                           \
+	RSEQ_BEGIN                                                                                 \
+	"rdtsc\n\t"                                                                                \
+	"movl " RSEQ_CPU ", %%ecx\n\t"                                                             \
+	"cmpl 40(%[pool]), %%ecx\n\t" /* unsigned: unregistered is too large as well */            \
+	"jae %l[slow]\n\t"                                                                         \
+	"imulq 16(%[pool]), %%rdx\n\t"                                                             \
+	"imulq 16(%[pool]), %%rax\n\t"                                                             \
+	"shrq $32, %%rax\n\t"                                                                      \
+	"addq %%rdx, %%rax\n\t" /* rax: now, ns before the offset */                               \
+	"cmpl $0, %[knows_cpu]\n\t"                                                                \
+	"je 80f\n\t"                                                                               \
+	RSEQ_RDPID                                                                                 \
+	"xorl %%ecx, %%edx\n\t"                                                                    \
+	"testl $0xfff, %%edx\n\t"                                                                  \
+	"jnz %l[slow]\n" /* nobody restarts us: a child of vfork */                                \
+	"80:\tshll $7, %%ecx\n\t"                                                                  \
+	"addq 8(%[pool]), %%rcx\n\t"                                                               \
+	"movq (%%rcx), %%rcx\n\t" /* reference to the open chunk */                                \
+	"testb $1, %%cl\n\t"                                                                       \
+	"jz %l[slow]\n\t"                                                                          \
+	"andq 32(%[pool]), %%rcx\n\t"                                                              \
+	"addq (%[pool]), %%rcx\n\t" /* rcx: the chunk */                                           \
+	"movq (%%rcx), %%rdi\n\t"                                                                  \
+	"movq 24(%[pool]), %%r8\n\t"                                                               \
+	"subq 8(%%rcx), %%r8\n\t" /* rax + r8: ns since the chunk began */                         \
+	"movq %%rdi, %%rdx\n\t"                                                                    \
+	"shrq $24, %%rdx\n\t" /* rdx: time of the last event */                                    \
+	"negq %%rdx\n\t"                                                                           \
+	"addq %%r8, %%rdx\n\t"                                                                     \
+	"addq %%rax, %%rdx\n\t"                                                                    \
+	"shrq $32, %%rdx\n\t"                                                                      \
+	"jnz %l[slow]\n\t" /* too long ago for a short header, or in the future */                 \
+	"leaq (%%rax,%%r8), %%rdx\n\t"                                                             \
+	"btq $40, %%rdx\n\t"                                                                       \
+	"jc %l[slow]\n\t" /* the chunk is too old */                                               \
+	"andl $0xffffff, %%edi\n\t" /* rdi: position */                                            \
+	get "leaq " room "(%%rdi," size "), %%rdx\n\t"                                               \
+	"cmpl 44(%[pool]), %%edx\n\t"                                                              \
+	"ja %l[slow]\n\t" /* no room */                                                            \
+	"shlq $24, %%r8\n\t"                                                                       \
+	"addq %%rdi, %%r8\n\t"                                                                     \
+	"addq %%rcx, %%rdi\n\t"                                                                    \
+	"movq 24(%[pool]), %%rdx\n\t"                                                              \
+	"addq %%rax, %%rdx\n\t"                                                                    \
+	"shlq $16, %%rdx\n\t"                                                                      \
+	"orq %[id], %%rdx\n\t"                                                                     \
+	"prefetchw 256(%%rdi)\n\t" /* lines that the collector has read, perhaps on another CPU */          \
+	"movq %%rdx, (%%rdi)\n\t" /* id, time; the rest is overwritten: */                         \
+	"movq %[context], 6(%%rdi)\n\t"                                                            \
+	"shlq $24, %%rax\n\t"                                                                      \
+	"movq %%rax, %%r9\n\t"
+
+/* The end, when r8 has the length as well. */
+#define RING_COMMIT_EVENT                                                                          \
+	"addq %%r9, %%r8\n\t"                                                                      \
+	"movq %%r8, (%%rcx)\n\t" /* [A] the commit; x86 keeps stores in order */                   \
+	RSEQ_END("aborted")
+
+#define RING_EVENT_CLOBBERS "rax", "rcx", "rdx", "rdi", "r8", "r9", "memory", "cc"
+
+/*
  * ring_try - the common case: an open chunk with room, a short time since its last event.
  *
  * Only if ring_may_restart(p, size).  RING_SLOW: something else must be done first.
@@ -44,45 +115,8 @@ static inline enum ring_outcome ring_try(struct pool *p, uint64_t id, ring_conte
 					 const void *payload, uint64_t size)
 {
 	__asm__ goto volatile(
-		RSEQ_BEGIN
-		"movl " RSEQ_CPU ", %%eax\n\t"
-		"cmpl 40(%[pool]), %%eax\n\t" /* unsigned: unregistered is too large as well */
-		"jae %l[slow]\n\t"
-		"shll $7, %%eax\n\t"
-		"addq 8(%[pool]), %%rax\n\t"
-		"movq (%%rax), %%rcx\n\t" /* reference to the open chunk */
-		"testb $1, %%cl\n\t"
-		"jz %l[slow]\n\t"
-		"andq 32(%[pool]), %%rcx\n\t"
-		"addq (%[pool]), %%rcx\n\t" /* rcx: the chunk */
-		"rdtsc\n\t"
-		"shlq $32, %%rdx\n\t"
-		"orq %%rdx, %%rax\n\t"
-		"mulq 16(%[pool])\n\t"
-		"shrdq $32, %%rdx, %%rax\n\t"
-		"addq 24(%[pool]), %%rax\n\t" /* rax: now, ns */
-		"movq (%%rcx), %%rdx\n\t"
-		"movq %%rax, %%r8\n\t"
-		"subq 8(%%rcx), %%r8\n\t" /* r8: ns since the chunk began */
-		"movl %%edx, %%edi\n\t"
-		"andl $0xffffff, %%edi\n\t" /* rdi: position */
-		"shrq $24, %%rdx\n\t" /* rdx: time of the last event */
-		"negq %%rdx\n\t"
-		"addq %%r8, %%rdx\n\t"
-		"shrq $32, %%rdx\n\t"
-		"jnz %l[slow]\n\t" /* too long ago for a short header, or in the future */
-		"leaq 21(%%rdi,%[size]), %%rdx\n\t" /* header and payload, rounded up to words */
-		"cmpl 44(%[pool]), %%edx\n\t"
-		"ja %l[slow]\n\t" /* no room */
-		"btq $40, %%r8\n\t"
-		"jc %l[slow]\n\t" /* the chunk is too old */
-		"shlq $24, %%r8\n\t"
-		"addq %%rdi, %%r8\n\t" /* r8: the new word, but for the length */
-		"addq %%rcx, %%rdi\n\t" /* rdi: where the event goes */
-		"shlq $16, %%rax\n\t"
-		"orq %[id], %%rax\n\t"
-		"movq %%rax, (%%rdi)\n\t" /* id, time; the rest is overwritten: */
-		"movq %[context], 6(%%rdi)\n\t"
+		RING_OPEN_EVENT("", "%[size]", "21")
+		"leaq 14(%%r8,%[size]), %%r8\n\t"
 		"leaq 7(%[size]), %%rdx\n\t"
 		"shrq $3, %%rdx\n\t"
 		"jz 82f\n"
@@ -90,13 +124,102 @@ static inline enum ring_outcome ring_try(struct pool *p, uint64_t id, ring_conte
 		"movq %%rax, 6(%%rdi,%%rdx,8)\n\t"
 		"decq %%rdx\n\t"
 		"jnz 81b\n"
-		"82:\tleaq 14(%%r8,%[size]), %%r8\n\t"
-		"movq %%r8, (%%rcx)\n\t" /* [A] the commit; x86 keeps stores in order */
-		RSEQ_END("aborted")
+		"82:\t" RING_COMMIT_EVENT
 		:
-		: [rseq] "m"(rseq_offset), [pool] "r"(p), [id] "r"(id), [context] "r"(context),
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p), [id] "r"(id), [context] "r"(context),
 		  [payload] "r"(payload), [size] "r"(size)
-		: "rax", "rcx", "rdx", "rdi", "r8", "memory", "cc"
+		: RING_EVENT_CLOBBERS
+		: aborted, slow);
+	return RING_DONE;
+aborted:
+	return RING_ABORTED;
+slow:
+	return RING_SLOW;
+}
+
+/*
+ * ring_try_words - the same with a payload of up to 32 bytes in registers, vector ones to keep the others
+ * free.  What is beyond *size bytes of them is ignored.
+ */
+static inline enum ring_outcome ring_try_words(struct pool *p, uint64_t id, ring_context context,
+					       const uint32_t *size, uint64_t w0, uint64_t w1,
+					       uint64_t w2, uint64_t w3)
+{
+	__asm__ goto volatile(
+		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "46")
+		"movl %[size], %%edx\n\t"
+		"leaq 14(%%r8,%%rdx), %%r8\n\t"
+		"movq %[w0], 14(%%rdi)\n\t"
+		"cmpl $8, %%edx\n\t"
+		"jbe 82f\n\t"
+		"movq %[w1], 22(%%rdi)\n\t"
+		"cmpl $16, %%edx\n\t"
+		"jbe 82f\n\t"
+		"movq %[w2], 30(%%rdi)\n\t"
+		"movq %[w3], 38(%%rdi)\n"
+		"82:\t" RING_COMMIT_EVENT
+		:
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p), [id] "r"(id), [context] "r"(context),
+		  [size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1), [w2] "x"(w2), [w3] "x"(w3)
+		: RING_EVENT_CLOBBERS
+		: aborted, slow);
+	return RING_DONE;
+aborted:
+	return RING_ABORTED;
+slow:
+	return RING_SLOW;
+}
+
+/*
+ * ring_try_text - the same with a payload of *size (up to 16) bytes in registers, and @text behind it.
+ *
+ * The string is read once, 32 bytes at a time and never across a page's end, so that one which changes
+ * meanwhile still ends where the event says.  A fault at it is the caller's own, as in any copy: the kernel
+ * restarts the sequence after it.  RING_SLOW also for a string of 256 bytes or more, or near a page's end.
+ */
+static inline enum ring_outcome ring_try_text(struct pool *p, uint64_t id, ring_context context,
+					      const uint32_t *size, uint64_t w0, uint64_t w1,
+					      const char *text)
+{
+	__asm__ goto volatile(
+		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "46")
+		"movl %[size], %%eax\n\t"
+		"movq %[w0], 14(%%rdi)\n\t"
+		"movq %[w1], 22(%%rdi)\n\t" /* overwritten, if there is less */
+		"leaq 14(%%rdi,%%rax), %%rdi\n\t"
+		"leaq 15(%%r8,%%rax), %%r8\n\t" /* the NUL included */
+		"pxor %%xmm7, %%xmm7\n\t"
+		"xorl %%edx, %%edx\n"
+		"81:\tleal (%[text],%%rdx), %%eax\n\t"
+		"andl $4095, %%eax\n\t"
+		"cmpl $4064, %%eax\n\t"
+		"ja %l[slow]\n\t"
+		"movdqu (%[text],%%rdx), %%xmm5\n\t"
+		"movdqu 16(%[text],%%rdx), %%xmm6\n\t"
+		"movdqu %%xmm5, (%%rdi,%%rdx)\n\t"
+		"movdqu %%xmm6, 16(%%rdi,%%rdx)\n\t"
+		"pcmpeqb %%xmm7, %%xmm5\n\t"
+		"pcmpeqb %%xmm7, %%xmm6\n\t"
+		"pmovmskb %%xmm6, %%eax\n\t"
+		"shll $16, %%eax\n\t"
+		"pmovmskb %%xmm5, %%r10d\n\t"
+		"orl %%r10d, %%eax\n\t"
+		"jnz 82f\n\t"
+		"addl $32, %%edx\n\t"
+		"testb %%dh, %%dh\n\t"
+		"jnz %l[slow]\n\t"
+		"leaq 32(%%rdi,%%rdx), %%rax\n\t"
+		"subq %%rcx, %%rax\n\t"
+		"cmpl 44(%[pool]), %%eax\n\t"
+		"jbe 81b\n\t" /* the next piece fits */
+		"jmp %l[slow]\n"
+		"82:\tbsfl %%eax, %%eax\n\t"
+		"addq %%rdx, %%r8\n\t"
+		"addq %%rax, %%r8\n\t" RING_COMMIT_EVENT
+		:
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p), [id] "r"(id), [context] "r"(context),
+		  [size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1), [text] "r"(text)
+		: RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"
 		: aborted, slow);
 	return RING_DONE;
 aborted:
@@ -123,6 +246,25 @@ static inline enum ring_outcome ring_try(struct pool *p, uint64_t id, ring_conte
 	(void)payload;
 	(void)size;
 	return RING_SLOW;
+}
+
+static inline enum ring_outcome ring_try_words(struct pool *p, uint64_t id, ring_context context,
+					       const uint32_t *size, uint64_t w0, uint64_t w1,
+					       uint64_t w2, uint64_t w3)
+{
+	(void)w0;
+	(void)w1;
+	(void)w2;
+	(void)w3;
+	return ring_try(p, id, context, size, *size);
+}
+
+static inline enum ring_outcome ring_try_text(struct pool *p, uint64_t id, ring_context context,
+					      const uint32_t *size, uint64_t w0, uint64_t w1,
+					      const char *text)
+{
+	(void)text;
+	return ring_try_words(p, id, context, size, w0, w1, 0, 0);
 }
 
 #endif

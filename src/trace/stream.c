@@ -246,15 +246,16 @@ int stream_open(struct stream *s, const struct trace_source *source, const char 
 
 void stream_close(struct stream *s)
 {
-	if (s->bytes)
+	free(s->back);
+	if (s->bytes && !s->is_part)
 		munmap((void *)s->bytes, s->size);
-	free((void *)s->info.path);
+	if (!s->is_part)
+		free((void *)s->info.path);
 	free(s->packets);
 	*s = (struct stream){ 0 };
 }
 
-/* Makes the reader ready for the next packet; true if it has something to give first: a loss. */
-static bool open_packet(struct stream *s)
+bool stream_open_packet(struct stream *s)
 {
 	const struct stream_packet *p = &s->packets[s->packet++];
 	uint64_t room = (s->size - p->offset) * 8;
@@ -282,11 +283,14 @@ static bool open_packet(struct stream *s)
 	return true;
 }
 
-static void reader_damaged(struct stream *s)
+void stream_damaged(struct stream *s)
 {
+	struct stream_packet *p = &s->packets[s->packet - 1];
 	struct ctf_reader *r = &s->reader;
 
-	fault_damages(s, s->packet - 1, s->packets[s->packet - 1].offset, r->end, &r->fault);
+	if (!p->is_told)
+		fault_damages(s, s->packet - 1, p->offset, r->end, &r->fault);
+	p->is_told = true;
 	r->at = r->end = 0;
 }
 
@@ -294,12 +298,12 @@ void stream_turn(struct stream *s, int got)
 {
 	for (; got <= 0; got = ctf_reader_next(&s->reader, &s->event)) {
 		if (got < 0)
-			reader_damaged(s);
+			stream_damaged(s);
 		if (s->packet >= s->n_packets || s->has_failed) {
 			s->item = TRACE_END;
 			return;
 		}
-		if (open_packet(s))
+		if (stream_open_packet(s))
 			return;
 	}
 	s->item = TRACE_EVENT;

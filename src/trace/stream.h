@@ -15,6 +15,22 @@ struct stream_packet {
 	uint64_t end; /* clock */
 	uint64_t lost_events, lost_packets; /* before or during this packet */
 	bool has_end;
+	bool is_told; /* its damage */
+};
+
+/* Where an event begins, and what its reader must know there. */
+struct stream_place {
+	uint64_t at, clock, idle;
+};
+
+/* The last events before the one the cursor is on: a ring, made when somebody goes backward. */
+enum { STREAM_PLACES = 16384 };
+struct stream_back {
+	uint32_t packet;
+	uint32_t n, top; /* entries, and one behind the newest */
+	bool is_whole; /* the oldest is the packet's first */
+	bool is_current; /* what comes before the newest entry's successor, on which the cursor is */
+	struct stream_place places[STREAM_PLACES];
 };
 
 struct stream {
@@ -37,6 +53,9 @@ struct stream {
 	struct ctf_event event;
 	struct ctf_reader reader;
 	uint64_t slots[CTF_SLOTS];
+	struct stream_back *back;
+	bool is_at_begin; /* went backward beyond its first item: `item` is TRACE_END */
+	bool is_part; /* the map and the path are another's */
 	uint32_t n_warnings;
 	uint64_t n_damages;
 	bool has_failed; /* strict, and damaged */
@@ -69,5 +88,17 @@ static inline void stream_next(struct stream *s)
 }
 
 void stream_skip_to(struct stream *s, int64_t time_ns);
+
+/* stream_seek.c: to the first item at @time_ns or later; to the item before; to the one after, also from the
+ * beginning.  All leave the stream on an item or TRACE_END.  -ENOMEM. */
+void stream_seek(struct stream *s, int64_t time_ns);
+int stream_previous(struct stream *s);
+void stream_forward(struct stream *s);
+
+/* Makes the reader ready for the next packet; true if it has something to give first: a loss. */
+bool stream_open_packet(struct stream *s);
+
+/* What stopped the reader, told once; the rest of the packet is passed over. */
+void stream_damaged(struct stream *s);
 
 #endif

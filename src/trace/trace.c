@@ -18,28 +18,11 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "trace/stream.h"
+#include "base/text.h"
+#include "trace/hosts.h"
+#include "trace/inside.h"
 
 enum { DIRECTORIES_DEEP = 16, SOURCES_MAX = 65536 };
-
-struct source {
-	struct trace_source public;
-	struct ctf_meta meta;
-};
-
-struct trace {
-	struct trace_options options;
-	struct source **sources;
-	uint32_t n_sources;
-	struct stream **streams; /* all */
-	uint32_t n_streams;
-	struct stream **heap; /* those not at their end */
-	uint32_t n_heap;
-	struct stream *next; /* what heap[0] must stay before; NULL: it is alone */
-	uint32_t n_classes;
-	uint64_t n_damages; /* of metadata */
-	bool has_begun;
-};
 
 static int add(void *list, uint32_t *n, void *item)
 {
@@ -134,6 +117,21 @@ static int source_open(struct trace *t, const char *path, struct source **result
 	return 0;
 }
 
+/* One trace that cannot be read is no reason not to read the others: it is told, and passed over. */
+static int source_open_or_pass(struct trace *t, const char *path, struct source **src, struct diag *d)
+{
+	int err = source_open(t, path, src, d);
+
+	if (!err || err == -ENOMEM || t->options.is_strict)
+		return err;
+	t->n_damages++;
+	if (!t->unreadable.text[0])
+		t->unreadable = *d; /* told when there is another that can be read: else it is the error */
+	else if (t->options.warn)
+		t->options.warn(t->options.context, d->text);
+	return 0;
+}
+
 static bool is_directory(const char *path)
 {
 	struct stat st;
@@ -167,7 +165,7 @@ static int open_directory(struct trace *t, const char *path, int depth, struct d
 	if (asprintf(&meta, "%s/metadata", path) < 0)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
 	if (is_file(meta))
-		err = source_open(t, path, &src, d);
+		err = source_open_or_pass(t, path, &src, d);
 	free(meta);
 	if (err)
 		return err;
@@ -234,9 +232,87 @@ static int open_path(struct trace *t, const char *path, struct diag *d)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
 	err = open_directory(t, trimmed, 0, d);
 	free(trimmed);
+	if (!err && t->n_sources == before && t->unreadable.text[0])
+		err = diag_fail(d, -EINVAL, "%s", t->unreadable.text);
+	if (!err && t->unreadable.text[0] && t->options.warn)
+		t->options.warn(t->options.context, t->unreadable.text);
+	t->unreadable.text[0] = 0;
 	if (!err && t->n_sources == before)
 		err = diag_fail(d, -ENOENT, "%s: no trace here: no file `metadata` in it or below it", path);
 	return err;
+}
+
+/* ---------------------------------------------------------------- several hosts */
+
+/* A host's clocks begin anew with each boot. */
+static bool is_same_host(const struct trace_source *a, const struct trace_source *b)
+{
+	const struct ctf_clock *x = ctf_meta_clock(a->meta, NULL), *y = ctf_meta_clock(b->meta, NULL);
+
+	return !strcmp(a->hostname, b->hostname) &&
+	       (!x || !y || !x->has_uuid || !y->has_uuid || !memcmp(x->uuid, y->uuid, sizeof x->uuid));
+}
+
+static void say_host(struct trace *t, const struct trace_source *s, const struct hosts_shift *shift, bool is_known)
+{
+	const char *name = *s->hostname ? s->hostname : s->path;
+
+	text_addf(&t->hosts, t->hosts.size ? "; " : "times of several hosts by their relay's clock: ");
+	if (is_known)
+		text_addf(&t->hosts, "%.64s moved by %+.6f s, to within %.6f s", name,
+			  (double)shift->shift_ns / 1e9, (double)shift->error_ns / 1e9);
+	else
+		text_addf(&t->hosts, "%.64s as recorded, no relay knows its clock", name);
+}
+
+/* Whether anything is known.  Said once for the two halves of a recording, which come one after the other. */
+static bool shift_source(struct trace *t, uint32_t number, struct hosts_shift *before)
+{
+	struct trace_source *s = &t->sources[number]->public;
+	const struct ctf_clock *c = ctf_meta_clock(s->meta, NULL);
+	struct hosts_shift shift = { 0 };
+	bool is_known = c && c->freq == 1000000000 &&
+			hosts_read(s->path, (int64_t)((uint64_t)c->offset_s * 1000000000u + (uint64_t)c->offset),
+				   &shift);
+
+	s->shift_ns = shift.shift_ns;
+	if (!number || !is_same_host(s, &t->sources[number - 1]->public) ||
+	    llabs(shift.shift_ns - before->shift_ns) > shift.error_ns)
+		say_host(t, s, &shift, is_known);
+	*before = shift;
+	return is_known;
+}
+
+static void shift_streams(struct trace *t)
+{
+	for (uint32_t i = 0; i < t->n_streams; i++) {
+		struct stream *s = t->streams[i];
+		int64_t shift_ns = s->info.source->shift_ns;
+
+		s->base_ns += (uint64_t)shift_ns;
+		s->info.begin_ns = (int64_t)((uint64_t)s->info.begin_ns + (uint64_t)shift_ns);
+		s->info.end_ns = (int64_t)((uint64_t)s->info.end_ns + (uint64_t)shift_ns);
+	}
+}
+
+static void relate_hosts(struct trace *t)
+{
+	struct hosts_shift before = { 0 };
+	bool several = false, any_known = false;
+
+	for (uint32_t i = 1; i < t->n_sources; i++)
+		several |= !is_same_host(&t->sources[0]->public, &t->sources[i]->public);
+	for (uint32_t i = 0; i < t->n_sources && several; i++)
+		any_known |= shift_source(t, i, &before);
+	if (any_known)
+		shift_streams(t);
+	else
+		text_fini(&t->hosts); /* nothing is moved: nothing to tell */
+}
+
+const char *trace_hosts(const struct trace *t)
+{
+	return t->hosts.bytes ? t->hosts.bytes : "";
 }
 
 int trace_open(struct trace **result, const char *const *paths, int n, const struct trace_options *o,
@@ -262,6 +338,7 @@ int trace_open(struct trace **result, const char *const *paths, int n, const str
 		trace_close(t);
 		return err;
 	}
+	relate_hosts(t);
 	*result = t;
 	return 0;
 }
@@ -274,17 +351,14 @@ void trace_close(struct trace *t)
 		stream_close(t->streams[i]);
 		free(t->streams[i]);
 	}
-	for (uint32_t i = 0; i < t->n_sources; i++)
+	for (uint32_t i = 0; i < t->n_sources && !t->is_part; i++)
 		source_close(t->sources[i]);
 	free(t->streams);
-	free(t->sources);
+	if (!t->is_part)
+		free(t->sources);
 	free(t->heap);
+	text_fini(&t->hosts);
 	free(t);
-}
-
-static inline bool is_before(const struct stream *a, const struct stream *b)
-{
-	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->info.number < b->info.number);
 }
 
 static void sink(struct trace *t, uint32_t i)
@@ -296,9 +370,9 @@ static void sink(struct trace *t, uint32_t i)
 
 		if (child >= t->n_heap)
 			break;
-		if (child + 1 < t->n_heap && is_before(t->heap[child + 1], t->heap[child]))
+		if (child + 1 < t->n_heap && trace_is_before(t->heap[child + 1], t->heap[child]))
 			child++;
-		if (!is_before(t->heap[child], s))
+		if (!trace_is_before(t->heap[child], s))
 			break;
 		t->heap[i] = t->heap[child];
 		i = child;
@@ -311,18 +385,16 @@ static void settle(struct trace *t)
 	if (t->n_heap > 1)
 		sink(t, 0);
 	t->next = t->n_heap < 2 ? NULL : t->heap[1];
-	if (t->n_heap > 2 && is_before(t->heap[2], t->next))
+	if (t->n_heap > 2 && trace_is_before(t->heap[2], t->next))
 		t->next = t->heap[2];
 }
 
-static void begin(struct trace *t)
+void trace_heap(struct trace *t)
 {
-	t->has_begun = true;
-	for (uint32_t i = 0; i < t->n_streams; i++) {
-		stream_next(t->streams[i]);
+	t->n_heap = 0;
+	for (uint32_t i = 0; i < t->n_streams; i++)
 		if (t->streams[i]->item != TRACE_END || t->streams[i]->has_failed)
 			t->heap[t->n_heap++] = t->streams[i];
-	}
 	for (uint32_t i = t->n_heap / 2; i-- > 0;)
 		sink(t, i);
 	settle(t);
@@ -336,7 +408,7 @@ static inline void advance(struct trace *t)
 	stream_next(s);
 	if (unlikely(s->item == TRACE_END && !s->has_failed))
 		t->heap[0] = t->heap[--t->n_heap];
-	else if (!t->next || is_before(s, t->next))
+	else if (!t->next || trace_is_before(s, t->next))
 		return;
 	settle(t);
 }
@@ -345,8 +417,8 @@ int trace_next(struct trace *t, struct trace_event *e, struct diag *d)
 {
 	struct stream *s;
 
-	if (unlikely(!t->has_begun))
-		begin(t);
+	if (unlikely(t->mode != TRACE_FORWARD))
+		trace_turn_forward(t);
 	else if (likely(t->n_heap))
 		advance(t);
 	if (unlikely(!t->n_heap))
@@ -356,22 +428,12 @@ int trace_next(struct trace *t, struct trace_event *e, struct diag *d)
 		t->n_heap = 0;
 		return diag_fail(d, -EINVAL, "%s", s->damage.text);
 	}
-	e->time_ns = s->time_ns;
-	e->clock = s->reader.clock;
-	e->cpu = s->cpu;
-	e->stream = &s->info;
-	if (likely(s->item == TRACE_EVENT)) {
-		e->ctf = &s->event;
-		return TRACE_EVENT;
-	}
-	e->lost_events = s->lost_events;
-	e->lost_packets = s->lost_packets;
-	return TRACE_LOST;
+	return trace_tell(s, e);
 }
 
 void trace_skip_to(struct trace *t, int64_t time_ns)
 {
-	for (uint32_t i = 0; i < t->n_streams && !t->has_begun; i++)
+	for (uint32_t i = 0; i < t->n_streams && t->mode == TRACE_START; i++)
 		stream_skip_to(t->streams[i], time_ns);
 }
 

@@ -22,6 +22,8 @@ mode, duet, program, library, inject, failmalloc = sys.argv[1:7]
 stride = int(sys.argv[7]) if len(sys.argv) > 7 else 1
 ERRORS = [errno.ENOMEM, errno.EMFILE, errno.ENOSPC, errno.EINTR]
 HANG = 10  # seconds; a run takes well below one, but the machine is shared
+# All passes the filter, which is linked for each event; one kind goes to a channel of its own.
+WANTED = ["-e", "fault:*", "-f", "run >= 0", "--channel", "second:events=fault:child,size=4K"]
 OUTPUT = "errno kept 50 times, child 7\n"
 work = tempfile.mkdtemp(prefix="duet-fault-")
 notes = work + "/notes"
@@ -96,7 +98,7 @@ def chosen(count):
 def the_program():
     """One collector, a run for each n; in the end all that was attempted is there, or counted."""
     trace = work + "/trace"
-    collector = subprocess.Popen([duet, "collect", "-o", trace, "-e", "fault:*"],
+    collector = subprocess.Popen([duet, "collect", "-o", trace] + WANTED,
                                  stderr=subprocess.PIPE, text=True)
     while not any(f.startswith("session-") for f in os.listdir(work + "/run")) \
             if os.path.isdir(work + "/run") else True:
@@ -146,8 +148,8 @@ def the_program():
 def one_recording(number, prefix, where, env=None):
     """duet record of the program, disturbed.  It works, or says why not."""
     trace = work + "/trace-%d" % number
-    status, out, err, took = run(prefix + [duet, "record", "--no-kernel", "-o", trace, "-e", "fault:*", "--",
-                                           program, str(number), notes], env=env)
+    status, out, err, took = run(prefix + [duet, "record", "--no-kernel", "-o", trace] + WANTED +
+                                 ["--", program, str(number), notes], env=env)
     if status is None:
         fail("%s: it hangs" % where)
         return None

@@ -62,12 +62,14 @@ def headers_have_pages():
     # Everything a user may call is named.
     public = set(re.findall(r"^#define ((?:trace_|DUET_(?!I_|[A-Z]+_H$))\w+)\b", "".join(
         h.read_text() for h in (INCLUDE / "duet").glob("*.h")), re.M)) - {"DUET_H"}
+    public |= set(re.findall(r"^(?:static inline|extern)\b.*?\b(duet_(?!i_)\w+)\(", "".join(
+        h.read_text() for h in (INCLUDE / "duet").glob("*.h")), re.M))
     missing = sorted(n for n in public if n not in text and not n.endswith("_H"))
-    tell(not missing, "duet(3) names all public macros", str(missing))
+    tell(not missing, "section 3 names all public macros and functions", str(missing))
 
 
 def pages_are_well_formed():
-    for page in sorted(list(MAN.glob("*.1")) + list(MAN.glob("*.3"))):
+    for page in sorted(p for section in "137" for p in MAN.glob("*." + section)):
         if shutil.which("mandoc"):
             said = run("mandoc", "-T", "lint", "-W", "warning", page)
             said = "\n".join(l for l in said.stdout.splitlines() if "mandoc.db" not in l)
@@ -80,13 +82,15 @@ def pages_are_well_formed():
 
 
 def examples(page):
-    section = page.read_text().split(".Sh EXAMPLES")[1].split(".Sh ")[0]
+    section = (page.read_text().split(".Sh EXAMPLES") + [""])[1].split(".Sh ")[0]
     for code in re.findall(r"^\.Bd -literal\n(.*?)^\.Ed", section, re.M | re.S):
         yield code.replace("\\e", "\\").replace("\\(dq", '"')
 
 
 def examples_work(duet):
-    for n, code in enumerate(examples(MAN / "duet.3"), 1):
+    n = 0
+    for page, code in ((p, c) for p in sorted(MAN.glob("*.3")) for c in examples(p)):
+        n += 1
         is_cxx = "std::" in code
         ways = [["g++", "-std=c++11"], ["clang++", "-std=c++17"]] if is_cxx else \
             [["gcc", "-std=c99"], ["clang", "-std=c11"]]
@@ -106,8 +110,8 @@ def examples_work(duet):
                 if not p.returncode:
                     p = run(duet, "view", d / "r")
                 tell(p.returncode == 0 and " shop:" in p.stdout,
-                     "example %d of duet(3) works with %s" % (n, way[0]), p.stdout)
-    tell(n >= 3, "there are examples")
+                     "example %d, in %s, works with %s" % (n, page.name, way[0]), p.stdout)
+    tell(n >= 4, "there are examples")
 
 
 def main():

@@ -2,18 +2,20 @@
 /*
  * model/ring.pml - the protocol of the ring, for the checker Spin (Holzmann, "The Spin Model Checker").
  *
- * Two writers with pids 1 and 2 on two CPUs, a collector, sudden death.  One step of a process here is
- * one access to shared memory there, or several that no other party can tell apart; the C function is
- * named beside it.  What runs on one CPU and is not alone there is preempted: a step of one writer on a
- * CPU sends the restartable sequence of another on the same CPU back (a signal handler is the same, with
- * fewer interleavings: it runs to its end).  A migration does so too.
+ * Two threads with pids 1 and 2 on two CPUs, signal handlers, a collector (collector.pml), sudden death.
+ * One step of a process here is one access to shared memory there, or several that no other party can tell
+ * apart; the C function is named beside it.  What runs on one CPU and is not alone there is preempted: a
+ * step of one writer on a CPU sends the restartable sequence of another on the same CPU back.  So does a
+ * migration, and a signal: its handler writes while the one below it in the same thread stands still.
  *
  * A chunk has CELLS cells, an event is two halves of a cell.  A state word is (state, owner, order),
- * always changed as one.  Simpler than in C: one place of the X path per CPU instead of four; a claim
- * is one step (its exchange fails if anything changed since the search); time and sizes are left out.
+ * always changed as one.  Simpler than in C: one or two places of the X path per CPU instead of four; a
+ * claim is one step (its exchange fails if anything changed since the search); time and sizes are left
+ * out; memory is seen by all in one order (what is not: weak.pml).
  *
  * -DFLIGHT: claims take the oldest FULL chunk, and a reader copies chunks instead of draining them.
- * -DX=0, 1, 2: no writer, the second, both use the X path.
+ * -DX=0, 1, 2, 3: no writer, the second thread, both threads, the first and its handlers use the X path.
+ * -DSIGNALS=n: handlers in the first thread, each may interrupt the one before.
  * -DBUG=n: mutants, each with one check or ordering taken out; ./run tells which and why.
  */
 #ifndef BUG
@@ -35,13 +37,23 @@
 #define PASSES 1 /* of the collector while writers live; three more follow */
 #endif
 #ifndef QUICK
-#define QUICK 0 /* a pass is one step: more events can be tried */
+#define QUICK 0 /* 1: reclaim and pass are one step, so that more events can be tried; 2: all but
+		  the places of the X path; 3: the pass is one */
 #endif
 #ifndef COPIES
 #define COPIES 3 /* of the reader */
 #endif
 #ifndef ABORTS
 #define ABORTS 4 /* sequences sent back in all: bounds what a scheduler may do */
+#endif
+#ifndef SIGNALS
+#define SIGNALS 0
+#endif
+#ifndef HANDLER_EVENTS
+#define HANDLER_EVENTS 1
+#endif
+#ifndef PLACES
+#define PLACES 1
 #endif
 #ifndef SAME
 #define SAME 0 /* both begin on one CPU */
@@ -53,7 +65,12 @@
 #ifndef RECLAIM
 #define RECLAIM 1 /* also while writers live */
 #endif
-#define WRITERS 2
+#define THREADS 2
+#define WRITERS (THREADS + SIGNALS) /* 0 and 1: the threads; 2, 3: handlers in the first */
+#define T(me)     ((me) == 1 -> 1 : 0)
+#define BELOW(me) ((me) == 2 -> 0 : 2)
+#define USES_X(me) (X == 2 || (X == 1 && (me) == 1) || (X == 3 && (me) != 1))
+#define COLLECTOR 3 /* pid; its successor has the next */
 #define CPUS 2
 #define NONE 7
 
@@ -70,32 +87,37 @@ byte number[CHUNKS], cpu_of[CHUNKS];
 bool is_x[CHUNKS];
 byte lo[CHUNKS * CELLS], hi[CHUNKS * CELLS];
 byte slot[CPUS] = NONE;
-byte place[CPUS] = NONE, holder[CPUS];
+byte place[CPUS * PLACES] = NONE, holder[CPUS * PLACES];
 byte next_order = 1;
+bool exhausted;
 
 /* The machine. */
-byte cpu[WRITERS];
-bool armed[WRITERS], aborted[WRITERS], dead[WRITERS], done[WRITERS];
+byte cpu[THREADS];
+byte top; /* who runs in the first thread */
+bool armed[WRITERS], aborted[WRITERS], done[WRITERS];
+bool dead[THREADS + 2]; /* by pid: also the collector and its successor */
 byte n_aborts;
 
 /* What must hold in the end. */
 bool recorded[WRITERS * EVENTS], refused[WRITERS * EVENTS], seen[WRITERS * EVENTS];
 bool gone[WRITERS * EVENTS]; /* overwritten */
 
-#define OTHER (1 - me)
+#define OTHER ((me) == 1 -> top : 1)
 #if BUG == 1
 #define DISTURB skip
 #else
 #define DISTURB                                                                              \
 	if                                                                                   \
-	:: cpu[OTHER] == cpu[me] && armed[OTHER] && !aborted[OTHER] ->                       \
+	:: cpu[T(OTHER)] == cpu[T(me)] && armed[OTHER] && !aborted[OTHER] ->                       \
 		aborted[OTHER] = true; n_aborts++                                            \
 	:: else                                                                              \
 	fi
 #endif
 /* A writer runs if it lives; to interrupt the other one it must still be allowed. */
-#define MAY_RUN (!dead[me] && (n_aborts < ABORTS || cpu[OTHER] != cpu[me] || !armed[OTHER] || \
-			       aborted[OTHER] || done[OTHER] || dead[OTHER]))
+#define MAY_RUN                                                                              \
+	(!dead[T(me)] && (me == 1 || top == me) &&                                           \
+	 (n_aborts < ABORTS || cpu[T(OTHER)] != cpu[T(me)] || !armed[OTHER] ||               \
+	  aborted[OTHER] || done[OTHER] || dead[T(OTHER)]))
 #define STEP(what) d_step { MAY_RUN -> DISTURB; what }
 /* A step of a sequence: back to @label if it was interrupted. */
 #define SEQUENCE(label, what)                                                                \
@@ -143,14 +165,24 @@ inline find(n)
 	k = 0
 }
 
+#ifdef FLIGHT
+#define MAY_CLAIM true
+#define EXHAUST skip
+#else
+#define MAY_CLAIM (!exhausted)
+#define EXHAUST exhausted = true
+#endif
 #define CLAIM(n)                                                                             \
-	STEP(find(n);                                                                        \
+	STEP(n = NONE; if :: MAY_CLAIM -> find(n) :: else fi;                                \
 	     if                                                                              \
 	     :: n != NONE -> if :: state[n] == FULL -> overwrite(n) :: else fi;              \
-		     state[n] = (BUG == 5 -> OWNED : BUSY); owner[n] = me + 1                \
-	     :: else                                                                         \
+		     state[n] = (BUG == 5 -> OWNED : BUSY);                                  \
+		     owner[n] = (BUG == 16 -> 0 : T(me) + 1)                                 \
+	     :: else -> EXHAUST                                                              \
 	     fi)
-#define RESET(n) STEP(rd[n] = 0; pos[n] = 0); STEP(state[n] = OWNED)
+#define RESET(n)                                                                             \
+	STEP(rd[n] = 0; pos[n] = 0);                                                         \
+	STEP(state[n] = OWNED; owner[n] = T(me) + 1)
 
 #define CLOSE(c)                                                                             \
 	STEP(if                                                                              \
@@ -159,18 +191,44 @@ inline find(n)
 	     :: else                                                                         \
 	     fi)
 
+#define LAST(me) ((me) < THREADS -> EVENTS : HANDLER_EVENTS)
+
+/* The exchanges of the X path with a place. */
+#define TAKE(i)                                                                              \
+	if                                                                                   \
+	:: place[i] != NONE && (holder[i] == 0 || BUG == 10) ->                              \
+		c = place[i]; holder[i] = T(me) + 1; y = i                                   \
+	:: else                                                                              \
+	fi
+#define GIVE(i)                                                                              \
+	if                                                                                   \
+	:: place[i] == NONE -> place[i] = c; holder[i] = 0; y = i                            \
+	:: else                                                                              \
+	fi
+
 proctype writer(byte me)
 {
-	byte event, c = NONE, n = NONE, p, b, s, o, w, u, k;
+	byte event, c = NONE, n = NONE, p, b, s, o, w, u, k, y = NONE;
 
-	cpu[me] = (SAME -> 0 : me);
 	{
+#if SIGNALS > 0
+	if
+	:: me >= THREADS ->
+		/* A signal comes at any time, or never. */
+		if
+		:: atomic { top == BELOW(me) && !done[BELOW(me)] && !dead[0] ->
+			top = me; aborted[BELOW(me)] = armed[BELOW(me)] }
+		:: atomic { done[BELOW(me)] -> done[me] = true; goto end }
+		fi
+	:: else
+	fi;
+#endif
 	do
-	:: event == EVENTS -> break
-	:: event < EVENTS && (X == 2 || (X == 1 && me == 1)) -> goto exclusive
-	:: event < EVENTS && !(X == 2 || (X == 1 && me == 1)) ->
+	:: event == LAST(me) -> break
+	:: event < LAST(me) && USES_X(me) -> goto exclusive
+	:: event < LAST(me) && !USES_X(me) ->
 try: skip; /* ring_try.  Until the commit nothing it reads can change without an abort. */
-		STEP(armed[me] = true; aborted[me] = false; u = cpu[me]; c = slot[u];
+		STEP(armed[me] = true; aborted[me] = false; u = cpu[T(me)]; c = slot[u];
 		     p = (c == NONE -> CELLS : pos[c]));
 		if
 		:: p == CELLS -> STEP(armed[me] = false; aborted[me] = false); goto look
@@ -190,7 +248,7 @@ try: skip; /* ring_try.  Until the commit nothing it reads can change without an
 		goto next;
 
 look: skip; /* look(), write.c: outside of a sequence, anything may happen in between. */
-		STEP(u = cpu[me]; c = slot[u]);
+		STEP(u = cpu[T(me)]; c = slot[u]);
 		if
 		:: c != NONE ->
 			STEP(s = state[c]; o = order[c]; w = owner[c]);
@@ -219,7 +277,7 @@ look: skip; /* look(), write.c: outside of a sequence, anything may happen in be
 		/* set(), the sequence that installs it */
 		STEP(armed[me] = true; aborted[me] = false);
 		SEQUENCE(look, if
-			 :: cpu[me] != u || slot[u] != c ||
+			 :: (cpu[T(me)] != u && BUG != 23) || (slot[u] != c && BUG != 22) ||
 			    (c != NONE && (pos[c] != p || (number[c] != b && BUG != 13))) ->
 				armed[me] = false; goto look
 			 :: else
@@ -233,32 +291,35 @@ look: skip; /* look(), write.c: outside of a sequence, anything may happen in be
 		fi;
 		goto try;
 
-exclusive: skip; /* take() */
-		STEP(u = cpu[me]; c = NONE;
-		     if
-		     :: place[u] != NONE && (holder[u] == 0 || BUG == 10) ->
-			     c = place[u]; holder[u] = me + 1
-		     :: else
-		     fi);
-		n = (c == NONE -> 0 : 1); /* whether it is in a place */
+exclusive: skip; /* take_any(): y is the place */
+		STEP(u = cpu[T(me)]; c = NONE; y = NONE; TAKE(u * PLACES));
+#if PLACES > 1
+		if
+		:: c == NONE -> STEP(TAKE(u * PLACES + 1))
+		:: else
+		fi;
+#endif
 		if
 		:: c != NONE && pos[c] == CELLS ->
 			/* retire() */
-#if BUG != 12
-			STEP(if :: state[c] == OWNED -> owner[c] = me + 1 :: else fi);
-#endif
-			STEP(place[u] = NONE; holder[u] = 0);
+#if BUG == 19
 			STEP(s = state[c]; o = order[c]; w = owner[c]);
 			CLOSE(c);
-			c = NONE; n = 0
+#endif
+#if BUG != 12
+			STEP(if :: state[c] == OWNED -> owner[c] = T(me) + 1 :: else fi);
+#endif
+			STEP(place[y] = NONE; holder[y] = 0);
+			STEP(s = state[c]; o = order[c]; w = owner[c]);
+			CLOSE(c);
+			c = NONE; y = NONE
 		:: else
 		fi;
 		if
-		:: c == NONE ->
+		:: c == NONE -> /* fresh() */
 			CLAIM(c);
 			if
 			:: c == NONE ->
-				n = NONE;
 				STEP(refused[me * EVENTS + event] = true);
 				goto next
 			:: else
@@ -269,42 +330,55 @@ exclusive: skip; /* take() */
 		fi;
 		/* ring_open .. ring_commit */
 		p = pos[c];
+#if BUG == 14
+		STEP(pos[c] = p + 1; recorded[me * EVENTS + event] = true);
+#endif
+#if BUG == 15
+		if :: y != NONE -> STEP(holder[y] = 0) :: else fi;
+#endif
 		STEP(assert(p < CELLS); lo[c * CELLS + p] = me * EVENTS + event + 1);
 		STEP(hi[c * CELLS + p] = me * EVENTS + event + 1);
 		STEP(pos[c] = p + 1; recorded[me * EVENTS + event] = true);
 		/* give() */
 		if
-		:: n == 1 -> STEP(holder[u] = 0)
-		:: n == 0 ->
-			STEP(s = state[c]; o = order[c]; w = owner[c];
-			     if
-			     :: place[u] == NONE -> place[u] = c; holder[u] = 0; n = 1
-			     :: else
-			     fi);
+		:: y != NONE -> STEP(holder[y] = 0)
+		:: else ->
+			STEP(s = state[c]; o = order[c]; w = owner[c]; GIVE(u * PLACES));
+#if PLACES > 1
 			if
-			:: n == 0 -> CLOSE(c)
+			:: y == NONE -> STEP(GIVE(u * PLACES + 1))
+			:: else
+			fi;
+#endif
+			if
+			:: y == NONE -> CLOSE(c)
 			:: else
 			fi
 		fi;
-		n = NONE;
 
-next:		atomic { event++; c = NONE; p = 0; b = 0; s = 0; o = 0; w = 0; u = 0 }
+next:		atomic { event++; c = NONE; y = NONE; p = 0; b = 0; s = 0; o = 0; w = 0; u = 0 }
 	od;
 	/* pool_unclaim() */
 	if
 	:: n != NONE -> STEP(NEW_ORDER(n); state[n] = FREE; owner[n] = 0)
 	:: else
 	fi;
-	STEP(done[me] = true)
-	} unless { dead[me] }
+	STEP(done[me] = true; if :: me >= THREADS -> top = BELOW(me) :: else fi);
+end:	skip
+	} unless { dead[T(me)] }
 }
 
 /* The scheduler in a bad mood, and SIGKILL. */
-#define GONE(me) (done[me] || dead[me])
-#define MOVE(me)                                                                             \
+#define GONE(t) (done[t] || dead[t])
+#define RUNS(t) ((t) == 1 -> 1 : top)
+#define MOVE(t)                                                                              \
 	atomic {                                                                             \
-		moves < MOVES && !GONE(me) ->                                                \
-		cpu[me] = 1 - cpu[me]; aborted[me] = armed[me]; moves++                      \
+		moves < MOVES && !GONE(t) ->                                                 \
+		cpu[t] = 1 - cpu[t]; aborted[RUNS(t)] = armed[RUNS(t)]; moves++              \
+	}
+#define DIE(t)                                                                               \
+	atomic {                                                                             \
+		deaths < DEATHS && !GONE(t) -> dead[t] = true; armed[RUNS(t)] = false; deaths++ \
 	}
 
 proctype fate()
@@ -314,8 +388,11 @@ proctype fate()
 	do
 	:: MOVE(0)
 	:: MOVE(1)
-	:: atomic { deaths < DEATHS && !GONE(0) -> dead[0] = true; armed[0] = false; deaths++ }
-	:: atomic { deaths < DEATHS && !GONE(1) -> dead[1] = true; armed[1] = false; deaths++ }
+	:: DIE(0)
+	:: DIE(1)
+#ifdef COLLECTOR_DIES
+	:: atomic { !dead[COLLECTOR - 1] -> dead[COLLECTOR - 1] = true }
+#endif
 	:: atomic { moves == MOVES && deaths == DEATHS -> break }
 	:: atomic { GONE(0) && GONE(1) -> break }
 	od
@@ -323,320 +400,28 @@ proctype fate()
 
 #define OVER (GONE(0) && GONE(1))
 
-#define IN_SLOT(i) (slot[0] == i || slot[1] == i || place[0] == i || place[1] == i)
-#define DEAD(who) ((who) != 0 && dead[(who) - 1])
-
-/* empty_places_of_the_dead() */
-#define EMPTY_PLACE(u)                                                                       \
-	d_step { i = place[u]; j = holder[u] };                                              \
-	if                                                                                   \
-	:: i != NONE && DEAD(j) ->                                                           \
-		d_step { if :: state[i] == OWNED -> owner[i] = j :: else fi };               \
-		d_step { if :: place[u] == i && holder[u] == j -> place[u] = NONE; holder[u] = 0 \
-			 :: else fi }                                                        \
-	:: else                                                                              \
-	fi
-
-/* reclaim_chunk().  u: whether its owner is dead, e: its word, s: whether it is in a slot */
-inline reclaim_chunk(i)
-{
-	d_step { v_state[0] = state[i]; v_order[0] = order[i]; j = owner[i] };
-	if
-	:: v_state[0] == BUSY || v_state[0] == OWNED ->
-#if BUG == 3
-		s = IN_SLOT(i); /* asked before death */
-		u = DEAD(j);
-		e = (v_state[0] == BUSY -> 0 : pos[i]);
-#else
-		u = DEAD(j);
-		e = (v_state[0] == BUSY -> 0 : pos[i]);
-		s = (BUG != 11 && IN_SLOT(i));
-#endif
-		d_step {
-			if
-			:: v_state[0] == OWNED && s
-			:: !(v_state[0] == OWNED && s) && !u && (e == 0 || is_x[i])
-			:: else ->
-				if
-				:: BUG == 8 || (state[i] == v_state[0] && order[i] == v_order[0] &&
-						owner[i] == j) ->
-					assert(!IN_SLOT(i));
-					NEW_ORDER(i);
-					if
-					:: e == 0 -> state[i] = FREE; owner[i] = 0
-					:: else -> state[i] = FULL
-					fi
-				:: else
-				fi
-			fi
-		}
-	:: else
-	fi;
-	d_step { s = 0; u = 0; e = 0; j = 0; v_state[0] = 0; v_order[0] = 0 }
-}
-
-inline reclaim()
-{
-	EMPTY_PLACE(0);
-	EMPTY_PLACE(1);
-	reclaim_chunk(0);
-	reclaim_chunk(1);
-	reclaim_chunk(2);
-	i = 0
-}
-
-#ifdef FLIGHT
-/* copy_chunk(): the state, the word, the bytes, the state again. */
-proctype reader()
-{
-	byte i, j, u, e, s, o, p, k, copies;
-	byte v_state[1], v_order[1];
-	byte a[CELLS], b[CELLS];
-
-#if DEATHS > 0
-	reclaim(); /* drain_reclaim() */
-#endif
-	do
-	:: copies == COPIES -> break
-	:: copies < COPIES ->
-		copies++;
-		if :: i = 0 :: i = 1 :: i = 2 fi;
-		atomic { s = state[i]; o = order[i] };
-		if
-		:: s == OWNED || s == FULL ->
-			p = pos[i]; k = 0;
-			do
-			:: k < p -> a[k] = lo[i * CELLS + k]; b[k] = hi[i * CELLS + k]; k++
-			:: else -> break
-			od;
-			atomic {
-				if
-				:: BUG == 7 || (state[i] == s && order[i] == o) ->
-					k = 0;
-					do
-					:: k < p ->
-						assert(a[k] != 0 && a[k] == b[k] && recorded[a[k] - 1]);
-						assert(k == 0 || a[k] != a[k - 1]);
-						k++
-					:: else -> break
-					od
-				:: else
-				fi
-			}
-		:: else
-		fi;
-		atomic { s = 0; o = 0; p = 0; k = 0; i = 0; a[0] = 0; b[0] = 0;
-#if CELLS > 1
-			 a[1] = 0; b[1] = 0
-#endif
-		}
-	od;
-	OVER;
-	/* At rest: whatever is not overwritten is there. */
-	atomic {
-		do
-		:: i < CHUNKS && (state[i] == OWNED || state[i] == FULL) ->
-			k = 0;
-			do
-			:: k < pos[i] ->
-				s = lo[i * CELLS + k];
-				assert(s != 0 && s == hi[i * CELLS + k] && !seen[s - 1]);
-				seen[s - 1] = true; k++
-			:: else -> break
-			od;
-			i++
-		:: i < CHUNKS && !(state[i] == OWNED || state[i] == FULL) -> i++
-		:: else -> break
-		od;
-		i = 0;
-		do
-		:: i < WRITERS * EVENTS ->
-			assert(!recorded[i] || seen[i] || gone[i]); i++
-		:: else -> break
-		od
-	}
-}
-#else
-/* look_at(): the state, then word and header.  False states and empty chunks are nothing to read. */
-inline look_at(i)
-{
-	d_step { v_state[i] = state[i]; v_order[i] = order[i]; v_owner[i] = owner[i] };
-	d_step {
-		v_pos[i] = pos[i]; v_number[i] = number[i]; v_cpu[i] = cpu_of[i]; v_x[i] = is_x[i];
-		if
-		:: v_state[i] == FULL || (v_state[i] == OWNED && v_pos[i] > 0)
-		:: else -> v_state[i] = FREE
-		fi
-	}
-}
-
-/* write_once(): every event whole, once.  What lies below the word does not change: one step. */
-#define WRITE(i)                                                                             \
-	d_step {                                                                             \
-		do                                                                           \
-		:: rd[i] < v_pos[i] ->                                                       \
-			e = lo[i * CELLS + rd[i]];                                           \
-			assert(e != 0 && e == hi[i * CELLS + rd[i]]);                        \
-			assert(!seen[e - 1]);                                                \
-			seen[e - 1] = true; rd[i]++                                          \
-		:: else -> break                                                             \
-		od;                                                                          \
-		e = 0                                                                        \
-	}
-
-/* free_chunk(), and (1) of drain.h: nobody can write to it, all of it is in the file. */
-#define RELEASE(i)                                                                           \
-	d_step {                                                                             \
-		if                                                                           \
-		:: state[i] == v_state[i] && order[i] == v_order[i] && owner[i] == v_owner[i] -> \
-			assert(!IN_SLOT(i));                                                 \
-			NEW_ORDER(i); state[i] = FREE; owner[i] = 0                          \
-		:: else                                                                      \
-		fi;                                                                          \
-		v_state[i] = FREE                                                            \
-	}
-
-#define IS_W(i, u, n) (v_state[i] != FREE && !v_x[i] && v_cpu[i] == u && v_number[i] == (n))
-#define IS_LATE(i, u)                                                                        \
-	(v_state[i] != FREE && !v_x[i] && v_cpu[i] == u && v_number[i] < next[u] && v_pos[i] == rd[i])
-#define FIND(i, what)                                                                        \
-	if                                                                                   \
-	:: what(0) -> i = 0                                                                  \
-	:: !what(0) && what(1) -> i = 1                                                      \
-	:: !what(0) && !what(1) && what(2) -> i = 2                                          \
-	:: else -> i = NONE                                                                  \
-	fi
-#define LATE(c)  IS_LATE(c, u)
-#define NEXT(c)  IS_W(c, u, next[u])
-#define AFTER(c) IS_W(c, u, next[u] + 1)
-
-/* drain_cpu() */
-inline drain_cpu()
-{
-	do
-	:: d_step { FIND(i, LATE) };
-		if
-		:: i != NONE -> RELEASE(i)
-		:: else -> break
-		fi
-	od;
-	do
-	:: d_step {
-			FIND(i, NEXT);
-			FIND(j, AFTER);
-			s = (i != NONE && (v_state[i] == FULL || j != NONE))
-		};
-		if
-		:: i == NONE -> break
-		:: else
-		fi;
-#if BUG != 6
-		if
-		:: s && v_state[i] == OWNED -> v_pos[i] = pos[i] /* look again */
-		:: else
-		fi;
-#endif
-		WRITE(i);
-		if
-		:: s -> RELEASE(i); next[u]++
-		:: else -> break
-		fi
-	od
-}
-
-/* drain_exclusive() */
-#define DRAIN_X(i)                                                                           \
-	if                                                                                   \
-	:: v_state[i] != FREE && v_x[i] ->                                                   \
-		WRITE(i);                                                                    \
-		if                                                                           \
-		:: v_state[i] == FULL -> RELEASE(i)                                          \
-		:: else                                                                      \
-		fi                                                                           \
-	:: else                                                                              \
-	fi
-
-/* drain_pass(), partial */
-inline pass()
-{
-	look_at(0);
-	look_at(1);
-	look_at(2);
-	u = 0;
-	drain_cpu();
-	u = 1;
-	drain_cpu();
-	DRAIN_X(0);
-	DRAIN_X(1);
-	DRAIN_X(2);
-	d_step {
-		u = 0; i = 0; j = 0; s = 0;
-		v_state[0] = 0; v_state[1] = 0; v_state[2] = 0;
-		v_order[0] = 0; v_order[1] = 0; v_order[2] = 0;
-		v_owner[0] = 0; v_owner[1] = 0; v_owner[2] = 0;
-		v_pos[0] = 0; v_pos[1] = 0; v_pos[2] = 0;
-		v_number[0] = 0; v_number[1] = 0; v_number[2] = 0;
-		v_cpu[0] = 0; v_cpu[1] = 0; v_cpu[2] = 0;
-		v_x[0] = 0; v_x[1] = 0; v_x[2] = 0
-	}
-}
-
-proctype drain()
-{
-	byte i, j, u, e, s, passes, next[CPUS];
-	byte v_state[CHUNKS], v_order[CHUNKS], v_owner[CHUNKS]; /* struct seen, drain.c */
-	byte v_pos[CHUNKS], v_number[CHUNKS], v_cpu[CHUNKS];
-	bool v_x[CHUNKS];
-
-	do
-	:: passes < PASSES && !OVER ->
-		passes++;
-#if QUICK
-		d_step {
-			reclaim();
-			pass()
-		}
-#else
-#if RECLAIM
-		reclaim();
-#endif
-		pass()
-#endif
-	:: OVER -> break
-	od;
-	/* Nobody else runs any more: the rest need not be cut into steps. */
-	skip;
-	d_step { reclaim(); pass(); pass(); pass() };
-	skip;
-	/* At rest: all recorded is in the file, nothing else is, and nothing is left over. */
-	atomic {
-		i = 0;
-		do
-		:: i < WRITERS * EVENTS ->
-			assert(!recorded[i] || seen[i]);
-			assert(recorded[i] || !seen[i]);
-			assert(!(recorded[i] && refused[i])); i++
-		:: else -> break
-		od;
-		i = 0;
-		do
-		:: i < CHUNKS -> assert(state[i] == FREE || IN_SLOT(i)); i++
-		:: else -> break
-		od
-	}
-}
-#endif
+#include "collector.pml"
 
 init
 {
 	atomic {
+		cpu[1] = (SAME -> 0 : 1);
 		run writer(0);
 		run writer(1);
+#if SIGNALS > 0
+		run writer(2);
+#endif
+#if SIGNALS > 1
+		run writer(3);
+#endif
 		run fate();
 #ifdef FLIGHT
 		run reader()
 #else
-		run drain()
+		run drain(COLLECTOR);
+#ifdef COLLECTOR_DIES
+		run drain(COLLECTOR + 1)
+#endif
 #endif
 	}
 }

@@ -9,6 +9,8 @@
 
 enum { BODY_BYTES = 6000 };
 
+void (*ledger_in_place)(void);
+
 struct ledger *ledger_open(uint32_t n_keys, uint32_t limit)
 {
 	size_t size = sizeof(struct ledger) + n_keys * sizeof(struct ledger_account) +
@@ -42,27 +44,59 @@ uint8_t ledger_byte(uint32_t tag, uint32_t i)
 	return (uint8_t)((tag >> (i & 15)) + i * 7);
 }
 
-static uint32_t fill(struct ledger_body *b, uint32_t key, uint32_t seq, uint32_t n)
+uint8_t ledger_byte_of(uint32_t id, uint32_t tag, uint32_t i, uint32_t n)
+{
+	if (id != LEDGER_TEXT)
+		return ledger_byte(tag, i);
+	return i == n - 1 ? 0 : ledger_byte(tag, i) | 1;
+}
+
+static uint32_t fill(struct ledger_body *b, uint32_t key, uint32_t seq, enum ledger_form form,
+		     uint32_t n)
 {
 	b->n = n;
 	b->tag = ledger_tag(key, seq);
 	for (uint32_t i = 0; i < n; i++)
-		b->bytes[i] = ledger_byte(b->tag, i);
+		b->bytes[i] = ledger_byte_of(form, b->tag, i, n);
 	return (uint32_t)sizeof *b + n;
 }
 
-static bool write_placed(struct pool *p, uint64_t before_ns, uint32_t key, uint32_t seq, uint32_t n)
+static enum ledger_status write_placed(struct pool *p, uint64_t before_ns, uint32_t key, uint32_t seq,
+				       enum ledger_form form, uint32_t n)
 {
 	ring_context context = key | (uint64_t)seq << 32;
 	struct ring_open o;
 	struct ledger_body *b;
 
-	b = ring_open(p, &o, LEDGER_PLACED, context, ledger_placed_size(n));
+	b = ring_open(p, &o, form, context, ledger_placed_size(n));
 	if (!b)
-		return false;
+		return LEDGER_REFUSED;
 	b->before_ns = before_ns;
-	ring_commit(p, &o, fill(b, key, seq, n));
-	return true;
+	if (ledger_in_place)
+		ledger_in_place();
+	n = fill(b, key, seq, form, n);
+	if (form == LEDGER_ABANDONED) {
+		ring_abandon(p, &o);
+		return LEDGER_GIVEN_UP;
+	}
+	ring_commit(p, &o, n);
+	return LEDGER_RECORDED;
+}
+
+/* As libduet does: what the sequences for registers refuse goes the way of all others. */
+static bool write_registers(struct pool *p, ring_context context, enum ledger_form form,
+			    const struct ledger_body *b, uint32_t size)
+{
+	uint32_t fixed = form == LEDGER_WORDS ? size : (uint32_t)sizeof *b;
+	enum ring_outcome r = RING_SLOW;
+	uint64_t w[4] = { 0 };
+
+	memcpy(w, b, fixed);
+	if (ring_may_restart(p, size) && form == LEDGER_WORDS)
+		r = ring_try_words(p, form, context, &fixed, w[0], w[1], w[2], w[3]);
+	else if (ring_may_restart(p, size))
+		r = ring_try_text(p, form, context, &fixed, w[0], w[1], (const char *)b->bytes);
+	return r == RING_DONE || ring_write(p, form, context, b, size);
 }
 
 static bool write_form(struct pool *p, uint64_t before_ns, uint32_t key, uint32_t seq,
@@ -81,11 +115,17 @@ static bool write_form(struct pool *p, uint64_t before_ns, uint32_t key, uint32_
 		return ring_write(p, form, context, words, 8);
 	case LEDGER_TOO_LARGE:
 		return ring_write(p, form, context, words, p->chunk_size);
-	case LEDGER_PLACED:
-		return write_placed(p, before_ns, key, seq, n);
+	case LEDGER_WORDS:
+		return write_registers(p, context, form, b, fill(b, key, seq, form, n % 17));
+	case LEDGER_TEXT:
+		n = n % (BODY_BYTES - 16) ? n % (BODY_BYTES - 16) : 1;
+		return write_registers(p, context, form, b, fill(b, key, seq, form, n));
 	case LEDGER_BODY:
-		n = fill(b, key, seq, n > BODY_BYTES - 16 ? BODY_BYTES - 16 : n);
+		n = fill(b, key, seq, form, n > BODY_BYTES - 16 ? BODY_BYTES - 16 : n);
 		return ring_write(p, form, context, b, n);
+	case LEDGER_PLACED:
+	case LEDGER_ABANDONED:
+		break; /* write_placed() */
 	}
 	return false;
 }
@@ -102,7 +142,10 @@ enum ledger_status ledger_write(struct ledger *l, struct pool *p, uint32_t key,
 		return LEDGER_UNKNOWN;
 	store(&a->attempted, seq + 1); /* first: after a longjmp the number is not used again */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	s = write_form(p, before_ns, key, seq, form, n) ? LEDGER_RECORDED : LEDGER_REFUSED;
+	if (form == LEDGER_PLACED || form == LEDGER_ABANDONED)
+		s = write_placed(p, before_ns, key, seq, form, n);
+	else
+		s = write_form(p, before_ns, key, seq, form, n) ? LEDGER_RECORDED : LEDGER_REFUSED;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	store(&l->status[(size_t)key * l->limit + seq], s);
 	if (s == LEDGER_RECORDED) {

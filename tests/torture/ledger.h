@@ -18,13 +18,17 @@
 
 #include "ring/write.h"
 
-enum ledger_status { LEDGER_UNKNOWN, LEDGER_RECORDED, LEDGER_REFUSED };
+/* Given up: its writer thought better of it, so it is neither in the trace nor counted as lost. */
+enum ledger_status { LEDGER_UNKNOWN, LEDGER_RECORDED, LEDGER_REFUSED, LEDGER_GIVEN_UP };
 
 /* How an event is written; also its class in the trace. */
 enum ledger_form {
 	LEDGER_EMPTY = 1,	  /* ring_write, no payload */
 	LEDGER_STAMP = 2,	  /* ring_write, 8 bytes: the time before the call */
 	LEDGER_BODY = 3,	  /* ring_write, struct ledger_body */
+	LEDGER_WORDS = 4,	  /* the same, of at most 16 bytes of body, by ring_try_words */
+	LEDGER_TEXT = 5,	  /* the same, the body a string, by ring_try_text */
+	LEDGER_ABANDONED = 6,	  /* ring_open, ring_abandon: no event of this class is ever seen */
 	LEDGER_PLACED = 65534,	  /* ring_open, ring_commit of less than was asked for */
 	LEDGER_TOO_LARGE = 65533, /* ring_write of more than a chunk: always refused */
 };
@@ -54,6 +58,9 @@ struct ledger {
 struct ledger *ledger_open(uint32_t n_keys, uint32_t limit);
 void ledger_close(struct ledger *l);
 
+/* What happens between ring_open and ring_commit of a LEDGER_PLACED, ring_abandon of the other; NULL: nothing. */
+extern void (*ledger_in_place)(void);
+
 /*
  * ledger_write - the next event of @key, with @n bytes of body where its form has one.
  *
@@ -62,15 +69,23 @@ void ledger_close(struct ledger *l);
 enum ledger_status ledger_write(struct ledger *l, struct pool *p, uint32_t key,
 				enum ledger_form form, uint32_t n);
 
-/* What LEDGER_PLACED asks ring_open for, more than it uses. */
+/* What LEDGER_PLACED and LEDGER_ABANDONED ask ring_open for, more than it uses. */
 static inline uint32_t ledger_placed_size(uint32_t n)
 {
 	return (uint32_t)sizeof(struct ledger_body) + n + n % 32;
 }
 
+/* Whether events of class @id bear a struct ledger_body. */
+static inline bool ledger_has_body(uint32_t id)
+{
+	return id == LEDGER_BODY || id == LEDGER_WORDS || id == LEDGER_TEXT || id == LEDGER_PLACED;
+}
+
 /* The checksum of event @seq of @key, and byte @i of its body. */
 uint32_t ledger_tag(uint32_t key, uint32_t seq);
 uint8_t ledger_byte(uint32_t tag, uint32_t i);
+/* The same in an event of class @id with @n bytes: those of a string are no NUL but for the last. */
+uint8_t ledger_byte_of(uint32_t id, uint32_t tag, uint32_t i, uint32_t n);
 
 static inline uint32_t ledger_random(uint64_t *state) /* Marsaglia's xorshift64 (2003) */
 {

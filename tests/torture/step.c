@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torture/step.c - a writer is stopped at every single instruction of an event, and there things
- *happen.
+ * torture/step.c - a writer is stopped at every single instruction of an event, and there things happen.
  *
  *	torture_step [--stride N] [--only WORD]
  *
  * The kernel does not let one step through a restartable sequence: each step would abort it.  So
- *the writer uses an area that the kernel does not know, and the tracer, this program, does the
- *kernel's part on it: what interrupts a sequence sets the instruction pointer to its abort address.
+ * the writer uses an area that the kernel does not know, and the tracer, this program, does the
+ * kernel's part on it: what interrupts a sequence sets the instruction pointer to its abort address.
  *
  * For each way of writing and each situation the writer is first stepped through once, and at each
  * instruction a copy of the pool is drained: what was recorded must be there, and the event that is
- * being written must appear once, at one instruction.  Then, for each kind of interruption, a new
- *writer is run up to each instruction (with --stride N: every N-th), interrupted there, and lives
+ * being written must appear once, at one instruction; one that is abandoned, never.  Then, for each kind
+ * of interruption, a new writer is run up to each instruction (with --stride N: every N-th), interrupted
+ * there, and lives
  *on or not; all is drained and held against the ledger.  All of it takes minutes; the suite takes a
  *stride.
  */
@@ -22,15 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock/clock.h"
-#include "collect/drain.h"
+#include "one_channel.h"
 #include "ledger.h"
-#include "ring/rseq.h"
+#include "step.h"
 #include "test.h"
 #include "verify.h"
 
@@ -42,165 +41,49 @@ int main(void)
 #else
 #include <sys/user.h>
 
-enum { CHUNKS = 8, CHUNK_SHIFT = 12, CPUS = 2, LIMIT = 4000 };
-enum { KEY_WRITER, KEY_HANDLER, KEY_OTHER, KEYS };
-#define SECOND_NS 1000000000ull
+enum { CHUNKS = 8, CHUNK_SHIFT = 12, CPUS = 2 };
 
-enum situation { PLAIN, FIRST, LONG_AGO, TOO_OLD, EMPTY_TOO_OLD, FULL_CHUNK, NOTHING_FREE };
-static const char *const situation_names[] = { "an open chunk",	   "the first event",
-					       "5 s later",	   "20 minutes later",
-					       "an old empty one", "a full chunk",
-					       "nothing free" };
-enum { SITUATIONS = sizeof situation_names / sizeof *situation_names };
-
-enum interruption { SIGNAL, SIGNAL_MOVES, MOVE, KILL, OTHER_WRITES, OTHER_FILLS, EACH_STEP };
+static const char *const situation_names[] = { "an open chunk",	   "the first event", "5 s later",
+					       "20 minutes later", "an old empty one", "a full chunk",
+					       "nothing free",	   "the oldest is overwritten" };
+_Static_assert(sizeof situation_names / sizeof *situation_names == FLIGHT_SITUATIONS, "each has a name");
 static const char *const interruption_names[] = { "a signal whose handler writes",
 						  "a signal that ends on another CPU",
+						  "a signal whose handler jumps out",
+						  "a signal whose handler forks",
 						  "a migration",
 						  "SIGKILL",
 						  "another process writes",
+						  "another thread writes",
 						  "another process fills the pool",
+						  "the collector closes what is idle",
 						  "aborted at every step" };
-enum { INTERRUPTIONS = sizeof interruption_names / sizeof *interruption_names };
+_Static_assert(sizeof interruption_names / sizeof *interruption_names == INTERRUPTIONS, "each has a name");
 
-static const struct way {
-	const char *name;
-	enum ledger_form form;
-	uint32_t n;
-} ways[] = { { "ring_write of a word", LEDGER_STAMP, 0 },
-	     { "ring_write of 21 bytes", LEDGER_BODY, 5 },
-	     { "ring_open, ring_commit", LEDGER_PLACED, 3 } };
-
-/* Shared with the writer. */
-struct control {
-	struct rseq_area
-		*area; /* the writer's; of the same address here, but not the same memory */
-	int phase;     /* 1 from before the event on, 2 when it is done */
-	enum interruption handler;
-	int handled;
-};
-
-static struct control *control;
-static struct ledger *ledger;
+struct control *control;
+struct ledger *ledger;
 static struct abi_pool shape;
 static struct pool pool;  /* ours; a writer takes one of its own */
+static bool flight;	  /* the pool is a flight recorder's: read by snapshots */
 static void *pool_copy;	  /* to be drained */
 static void *pool_before; /* as it was at the last look */
 static char trace_path[440];
 static struct verify_counts total;
 static uint64_t n_trials, n_aborted, n_steps;
 
-static __thread struct rseq_area fake_area;
-
-static void use_fake_area(void)
-{
-	rseq_offset = (char *)&fake_area - (char *)__builtin_thread_pointer();
-	fake_area = (struct rseq_area){ 0 };
-}
-
-/* ---------------------------------------------------------------- the writer */
-
-static void shift_clock(struct pool *p, int64_t ns)
-{
-	p->offset_ns += (uint64_t)ns;
-	p->clock.offset_ns += (uint64_t)ns;
-}
-
-static struct abi_chunk *open_chunk(const struct pool *p, enum ledger_form form)
-{
-	struct abi_slot *s = pool_slot(p, fake_area.cpu_id);
-
-	return pool_chunk(p, form == LEDGER_PLACED ? s->x[0] : s->chunk);
-}
-
-/* Events until the one of @w will not fit any more. */
-static void fill_chunk(struct pool *p, const struct way *w, uint32_t key)
-{
-	uint32_t size = w->form == LEDGER_STAMP	   ? 8
-			: w->form == LEDGER_PLACED ? ledger_placed_size(w->n)
-						   : (uint32_t)sizeof(struct ledger_body) + w->n;
-	struct abi_chunk *first;
-
-	ledger_write(ledger, p, key, w->form, w->n);
-	first = open_chunk(p, w->form);
-	while (p->chunk_size - ABI_POS_OF(first->word) >= RING_EXTENDED_BYTES + size)
-		ledger_write(ledger, p, key, w->form, w->n);
-}
-
-/* An open chunk of the W path in which nothing was written: its writer died before it could. */
-static void install_empty(struct pool *p)
-{
-	struct abi_chunk *c = pool_claim(p);
-
-	c->begin_ns = clock_now_ns(&p->clock);
-	c->sequence = 0;
-	c->cpu = fake_area.cpu_id;
-	c->path = ABI_PATH_W;
-	pool_slot(p, fake_area.cpu_id)->chunk = pool_ref(p, c);
-}
-
-static void come_into(struct pool *p, enum situation s, const struct way *w)
-{
-	int64_t ago = s == LONG_AGO			   ? 5 * SECOND_NS
-		      : s == TOO_OLD || s == EMPTY_TOO_OLD ? 1200 * SECOND_NS
-							   : 0;
-
-	shift_clock(p, -ago);
-	if (s == EMPTY_TOO_OLD)
-		install_empty(p);
-	else if (s == FULL_CHUNK || s == NOTHING_FREE)
-		fill_chunk(p, w, KEY_WRITER);
-	else if (s != FIRST)
-		ledger_write(ledger, p, KEY_WRITER, w->form, w->n);
-	shift_clock(p, ago);
-	while (s == NOTHING_FREE && pool_claim(p))
-		;
-	p->shared->exhausted = 0; /* so that all of a claim is stepped through */
-}
-
-static struct pool own_pool;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	ledger_write(ledger, &own_pool, KEY_HANDLER, LEDGER_STAMP, 0);
-	ledger_write(ledger, &own_pool, KEY_HANDLER, LEDGER_PLACED, 40);
-	ledger_write(ledger, &own_pool, KEY_HANDLER, LEDGER_BODY, 40);
-	if (control->handler == SIGNAL_MOVES)
-		fake_area.cpu_id = fake_area.cpu_id_start = 1;
-	control->handled = 1;
-}
-
-static void __attribute__((noreturn)) be_writer(enum situation s, const struct way *w)
-{
-	struct sigaction sa = { .sa_handler = on_signal };
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	sigaction(SIGUSR1, &sa, NULL);
-	own_pool = pool;
-	own_pool.owner = (uint32_t)getpid();
-	use_fake_area();
-	control->area = &fake_area;
-	come_into(&own_pool, s, w);
-	ptrace(PTRACE_TRACEME, 0, 0, 0);
-	__asm__ volatile("int3");
-	store(&control->phase, 1);
-	ledger_write(ledger, &own_pool, KEY_WRITER, w->form, w->n);
-	store(&control->phase, 2);
-	__asm__ volatile("int3");
-	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) /* life goes on */
-		ledger_write(ledger, &own_pool, KEY_WRITER, ways[i].form, 9);
-	_exit(0);
-}
-
 /* ---------------------------------------------------------------- the tracer */
 
 static void reset(void)
 {
-	memset(pool.shared, 0, shape.size);
-	pool_format(pool.shared, &shape);
+	struct abi_pool *memory = pool.shared;
+
+	memset(memory, 0, shape.size);
+	shape.flags = flight ? ABI_POOL_FLIGHT_RECORDER : 0;
+	pool_format(memory, &shape);
+	if (pool_attach(&pool, memory, shape.size, (uint32_t)getpid()))
+		abort();
 	memset(ledger->accounts, 0, KEYS * sizeof *ledger->accounts);
-	memset(ledger->status, 0, (size_t)KEYS * LIMIT);
+	memset(ledger->status, 0, (size_t)KEYS * STEP_LIMIT);
 	memset(control, 0, sizeof *control);
 	fake_area = (struct rseq_area){ 0 };
 }
@@ -214,7 +97,7 @@ static pid_t start_writer(enum situation s, const struct way *w)
 	fflush(stdout);
 	pid = fork();
 	if (!pid)
-		be_writer(s, w);
+		be_writer(&pool, s, w);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
 	    WSTOPSIG(status) != SIGTRAP)
 		skip("a child cannot be traced here");
@@ -277,28 +160,41 @@ static void live_on(pid_t pid, int sig)
 
 /* ---------------------------------------------------------------- the collector */
 
-static void drain_rest(struct drain *d)
+static struct streams *open_drain(struct pool *p)
 {
-	for (int i = 0; i < 4; i++)
-		if (drain_pass(d, true, NULL) < 0)
-			verify_wrong(&total, "the drain failed");
-	if (drain_finish(d, 0, NULL))
-		verify_wrong(&total, "the drain failed");
-	drain_close(d);
-	verify_trace(&total, trace_path, ledger, 0);
-	verify_remove(trace_path);
-}
-
-static struct drain *open_drain(struct pool *p)
-{
-	struct drain *d = NULL;
+	struct streams *d = NULL;
 	struct diag diag;
 
-	if (drain_open(&d, p, trace_path, 0, &diag)) {
+	if (open_streams(&d, p, trace_path, &diag)) {
 		printf("# %s\n", diag.text);
 		exit(1);
 	}
 	return d;
+}
+
+/* All that @d finds, held against the ledger. */
+static void drain_rest(struct streams *d)
+{
+	int err = flight ? streams_flight(d, NULL) : 0;
+
+	for (int i = 0; i < 4 && err >= 0 && !flight; i++)
+		err = streams_pass(d, true, NULL);
+	if (err < 0 || streams_finish(d, 0, NULL))
+		verify_wrong(&total, "the drain failed");
+	streams_close(d);
+	verify_trace(&total, trace_path, ledger, flight ? VERIFY_FLIGHT_RECORDER : 0);
+	verify_remove(trace_path);
+}
+
+/* What a collector does now and then; a recorder's chunks that are open and idle are closed as well. */
+static void pass(struct streams *d)
+{
+	if (flight) {
+		drain_rest(open_drain(&pool));
+		return;
+	}
+	store(&pool.shared->exhausted, 1);
+	streams_pass(d, true, NULL);
 }
 
 /* Whether the writer's last event is in the pool as it is now; all recorded ones must be. */
@@ -314,8 +210,10 @@ static bool look_at_copy(void)
 	drain_rest(open_drain(&copy));
 	if (total.unknown_seen != seen)
 		return true;
-	/* Its call has returned, or it was not attempted: then the last attempted is not unknown.
-	 */
+	/* Its call has returned: then it is missed if it is not there, in a flight recorder as the newest. */
+	if (flight)
+		return load(&ledger->status[KEY_WRITER * STEP_LIMIT +
+					    ledger->accounts[KEY_WRITER].attempted - 1]) == LEDGER_RECORDED;
 	return total.events - events == ledger->accounts[KEY_WRITER].attempted;
 }
 
@@ -327,6 +225,15 @@ static bool has_changed(struct ledger_account *a)
 
 	*a = ledger->accounts[KEY_WRITER];
 	return !same;
+}
+
+/* A writer whom nothing interrupted has given back every place, whether it committed or not. */
+static void check_nobody_holds(void)
+{
+	for (uint32_t i = 0; i < pool.n_slots; i++)
+		for (int x = 0; x < ABI_X_SLOTS; x++)
+			if (ABI_HOLDER_OF(load(&pool_slot(&pool, i)->x[x])))
+				verify_wrong(&total, "place %d of slot %u is held, its holder has ended", x, i);
 }
 
 static void step_through(enum situation s, const struct way *w)
@@ -350,13 +257,14 @@ static void step_through(enum situation s, const struct way *w)
 		was_there = is_there;
 	} while (goes_on);
 	live_on(pid, 0);
-	if (appeared != (s != NOTHING_FREE))
+	check_nobody_holds();
+	if (appeared != (s != NOTHING_FREE && w->form != LEDGER_ABANDONED))
 		verify_wrong(&total, "the event appeared %d times", appeared);
 }
 
 /* ---------------------------------------------------------------- interruptions */
 
-static void other_writes(struct drain *d, bool fills)
+static void other_writes(struct streams *d, bool fills)
 {
 	ledger_write(ledger, &pool, KEY_OTHER, LEDGER_STAMP, 0);
 	ledger_write(ledger, &pool, KEY_OTHER, LEDGER_PLACED, 11);
@@ -366,11 +274,11 @@ static void other_writes(struct drain *d, bool fills)
 		ledger_write(ledger, &pool, KEY_OTHER, LEDGER_BODY, 900);
 		ledger_write(ledger, &pool, KEY_OTHER, LEDGER_PLACED, 1100);
 		if (i % 4 == 3)
-			drain_pass(d, true, NULL);
+			pass(d);
 	}
 }
 
-static void interrupt_with(enum interruption what, pid_t pid, struct drain *d)
+static void interrupt_with(enum interruption what, pid_t pid, struct streams *d)
 {
 	int status;
 
@@ -380,9 +288,13 @@ static void interrupt_with(enum interruption what, pid_t pid, struct drain *d)
 	switch (what) {
 	case SIGNAL:
 	case SIGNAL_MOVES:
+	case SIGNAL_JUMPS:
+	case SIGNAL_FORKS:
 		live_on(pid, SIGUSR1);
 		if (!control->handled)
 			verify_wrong(&total, "the handler did not run");
+		if (control->child_failed)
+			verify_wrong(&total, "the forked child did not end well");
 		return;
 	case MOVE:
 		set_cpu(pid, 1);
@@ -390,10 +302,22 @@ static void interrupt_with(enum interruption what, pid_t pid, struct drain *d)
 	case KILL:
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
+		other_writes(d, false);
 		return;
 	case OTHER_WRITES:
 	case OTHER_FILLS:
 		other_writes(d, what == OTHER_FILLS);
+		break;
+	case THREAD_WRITES:
+		pool.owner = (uint32_t)pid;
+		other_writes(d, false);
+		pool.owner = (uint32_t)getpid();
+		break;
+	case COLLECTOR:
+		pass(d);
+		pass(d);
+		break;
+	case INTERRUPTIONS:
 		break;
 	case EACH_STEP:
 		while (step(pid))
@@ -409,7 +333,8 @@ static void check_chunks(void)
 	uint32_t in_use = 0, in_slots = 0;
 
 	for (uint32_t i = 0; i < pool.n_chunks; i++)
-		in_use += ABI_STATE_OF(pool.states[i]) != ABI_FREE;
+		in_use += ABI_STATE_OF(pool.states[i]) != ABI_FREE &&
+			  !(flight && ABI_STATE_OF(pool.states[i]) == ABI_FULL);
 	for (uint32_t i = 0; i < pool.n_slots; i++) {
 		in_slots += pool_slot(&pool, i)->chunk != 0;
 		for (int x = 0; x < ABI_X_SLOTS; x++)
@@ -423,7 +348,7 @@ static void check_chunks(void)
 static bool try_at(int k, enum situation s, const struct way *w, enum interruption what)
 {
 	pid_t pid = start_writer(s, w);
-	struct drain *d = open_drain(&pool);
+	struct streams *d = flight ? NULL : open_drain(&pool);
 	bool goes_on = true;
 
 	for (int i = 0; i < k && goes_on; i++)
@@ -432,7 +357,7 @@ static bool try_at(int k, enum situation s, const struct way *w, enum interrupti
 		interrupt_with(what, pid, d);
 	else
 		live_on(pid, 0);
-	drain_rest(d);
+	drain_rest(flight ? open_drain(&pool) : d);
 	check_chunks();
 	n_trials++;
 	return goes_on;
@@ -456,7 +381,8 @@ static void try_all(enum situation s, const struct way *w, int stride)
 {
 	uint64_t wrong = total.wrong, steps = n_steps, trials = n_trials, aborted = n_aborted;
 
-	if (s == EMPTY_TOO_OLD && w->form == LEDGER_PLACED)
+	flight = s == ALL_FULL; /* the other situations are the same code there */
+	if (s == EMPTY_TOO_OLD && (w->form == LEDGER_PLACED || w->form == LEDGER_ABANDONED))
 		return; /* the X path has no such chunks */
 	step_through(s, w);
 	if (total.wrong != wrong)
@@ -475,7 +401,7 @@ static void make_pool(void)
 {
 	void *memory;
 
-	shape = pool_shape(0, CPUS, false);
+	shape = pool_shape(&(struct pool_wish){ .n_cpus = CPUS });
 	shape.n_chunks = CHUNKS;
 	shape.chunk_shift = CHUNK_SHIFT;
 	shape.size = abi_pool_size(shape.n_slots, CHUNKS, CHUNK_SHIFT);
@@ -488,7 +414,7 @@ static void make_pool(void)
 	pool_before = malloc(shape.size);
 	control = mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		       -1, 0);
-	ledger = ledger_open(KEYS, LIMIT);
+	ledger = ledger_open(KEYS, STEP_LIMIT);
 	if (memory == MAP_FAILED || control == MAP_FAILED || !ledger || !pool_copy || !pool_before)
 		abort();
 	pool_format(memory, &shape);
@@ -519,10 +445,10 @@ int main(int argc, char **argv)
 	snprintf(trace_path, sizeof trace_path, "%s/trace", base);
 	make_pool();
 	use_fake_area();
-	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-		for (int s = 0; s < SITUATIONS; s++)
-			if (!only || strstr(ways[i].name, only) || strstr(situation_names[s], only))
-				try_all((enum situation)s, &ways[i], stride);
+	for (int i = 0; i < WAYS; i++)
+		for (int s = 0; s < FLIGHT_SITUATIONS; s++)
+			if (!only || strstr(step_ways[i].name, only) || strstr(situation_names[s], only))
+				try_all((enum situation)s, &step_ways[i], stride);
 	rmdir(base);
 	printf("# %lu instructions stepped, %lu interruptions, %lu sequences sent back\n",
 	       (long)n_steps, (long)n_trials, (long)n_aborted);

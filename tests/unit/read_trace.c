@@ -474,7 +474,7 @@ static void what_is_no_trace_is_refused(void)
 
 	expect("", &b, "no: it describes no trace\n");
 	expect("/* CTF 1.8 */ trace { byte_order = le; };", &b, "no: it describes no stream\n");
-	expect("\x1e{\"type\":\"preamble\"}", &b, "no: CTF 2 is not read yet, only CTF 1.8\n");
+	expect("\x1e{\"type\":\"preamble\"}", &b, "no: a version other than 2\n");
 }
 
 static void clocks_of_any_frequency_and_offset(void)

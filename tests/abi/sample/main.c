@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every kind of event once, with values that ../sample.py knows.  C99 and C++11. */
 #include <dlfcn.h>
+#include <duet/context.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -75,8 +76,18 @@ static int plug(const char *path)
 	return dlclose(handle);
 }
 
+static void contexts(void)
+{
+	static const unsigned char id[16] = { 1, 2, 3 };
+
+	duet_context_set(id);
+	duet_context_refresh();
+	duet_context_clear();
+}
+
 int main(int argc, char **argv)
 {
+	contexts();
 	trace_abi_nothing();
 	numbers();
 	texts_and_arrays();

@@ -8,6 +8,8 @@
  *	heap		a balance of the heap
  *	latency		sleeps between two events
  *	waits		two threads that take turns on one CPU
+ *	mutex		a thread that waits for a mutex while another sleeps with it
+ *	io		reads and writes; tells what /proc/self/io counts of them
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -222,13 +224,86 @@ static void waits(void)
 	pthread_join(other, NULL);
 }
 
+/* ---------------------------------------------------------------- waiting for a lock */
+
+enum { TURNS = 10 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t barrier;
+
+static void *wait_for_it(void *argument)
+{
+	uint64_t waited = 0, begin;
+
+	for (int i = 0; i < TURNS; i++) {
+		pthread_barrier_wait(&barrier);
+		begin = now_ns();
+		pthread_mutex_lock(&mutex);
+		waited += now_ns() - begin;
+		pthread_mutex_unlock(&mutex);
+		pthread_barrier_wait(&barrier);
+	}
+	printf("waiter %d %llu %d\n", (int)syscall(SYS_gettid), (unsigned long long)waited, TURNS);
+	return argument;
+}
+
+static void hold_mutex(void)
+{
+	pthread_t waiter;
+
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&waiter, NULL, wait_for_it, NULL);
+	for (int i = 0; i < TURNS; i++) {
+		pthread_mutex_lock(&mutex);
+		pthread_barrier_wait(&barrier);
+		sleep_ns(20000000);
+		pthread_mutex_unlock(&mutex);
+		pthread_barrier_wait(&barrier);
+	}
+	pthread_join(waiter, NULL);
+	printf("holder %d\n", (int)getpid());
+}
+
+/* ---------------------------------------------------------------- reading and writing */
+
+struct moved {
+	unsigned long long read, written, n_read, n_written;
+};
+
+static struct moved moved_so_far(void)
+{
+	struct moved m;
+	FILE *f = fopen("/proc/self/io", "r");
+
+	if (!f || fscanf(f, "rchar: %llu wchar: %llu syscr: %llu syscw: %llu", &m.read, &m.written, &m.n_read,
+			 &m.n_written) != 4)
+		exit(1);
+	fclose(f);
+	return m;
+}
+
+static void io(void)
+{
+	static char buffer[1 << 20];
+	struct moved before, after;
+	int from = open("/dev/zero", O_RDONLY), to = open("/dev/null", O_WRONLY);
+
+	before = moved_so_far();
+	for (int i = 0; i < 100; i++)
+		if (read(from, buffer, 10000 * (size_t)(i + 1)) <= 0 || write(to, buffer, 5000 * (size_t)i + 1) <= 0)
+			exit(1);
+	after = moved_so_far();
+	printf("io %d %llu %llu %llu %llu\n", (int)getpid(), after.read - before.read,
+	       after.written - before.written, after.n_read - before.n_read, after.n_written - before.n_written);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
 	} modes[] = { { "calls", calls }, { "cpu", cpu }, { "heap", heap }, { "latency", latency },
-		      { "waits", waits } };
+		      { "waits", waits }, { "mutex", hold_mutex }, { "io", io } };
 
 	for (unsigned i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
 		if (!strcmp(argv[1], modes[i].name)) {

@@ -64,6 +64,11 @@ CASES = [
     (["enable", "-s", "none", "a:b"], r"(no such session|no traced program)"),
     (["enable", "-p", "{nobody}", "a:b"], r"-p \d+: no such process"),
     (["enable", "-s"], r"duet enable: an option lacks its value"),
+    (["enable", "-f", "", "a:b"], r"duet enable: -f: empty filter"),
+    (["disable", "-f", "x > 1", "a:b"], r"duet disable: no such option"),
+    (["status", "none"], r"duet status: .*no such session"),
+    (["status", "a", "b"], r"duet status: more than one session"),
+    (["status", "-z"], r"duet status: no such option"),
 ]
 
 

@@ -63,6 +63,15 @@ def start_collector(trace, *args):
     return p
 
 
+def worker_of(c):
+    """The process that collects, not its keeper."""
+    found = []
+    while not found and c.poll() is None:
+        with open("/proc/%d/task/%d/children" % (c.pid, c.pid)) as f:
+            found = [int(n) for n in f.read().split()]
+    return found[0]
+
+
 def end(p, sig=signal.SIGTERM):
     p.send_signal(sig)
     try:
@@ -79,20 +88,24 @@ def view(trace):
     return [json.loads(line) for line in p.stdout.splitlines()]
 
 
+def page_of(pid):
+    return "app-%d-%d" % (pid, os.lstat("/proc/self").st_dev)
+
+
 def numbers(trace, event):
     return [e["fields"]["n"] for e in view(trace) if e["event"] == event]
 
 
 def limit_files(p, size):
-    resource.prlimit(p.pid, resource.RLIMIT_FSIZE, (size, NO_LIMIT))
+    resource.prlimit(worker_of(p), resource.RLIMIT_FSIZE, (size, NO_LIMIT))
 
 
 def strange_files_in_the_runtime_directory_stop_nobody():
-    for name in ("session-default", "session-pipe", "app-4194305"):
+    for name in ("session-default", "session-pipe", page_of(4194305)):
         os.mkfifo(run + "/" + name)
-    for name in ("session-empty", "app-4194306", "sock-file"):
+    for name in ("session-empty", page_of(4194306), "sock-file"):
         open(run + "/" + name, "w").close()
-    for name in ("session-noise", "app-4194307"):
+    for name in ("session-noise", page_of(4194307)):
         with open(run + "/" + name, "wb") as f:
             f.write(os.urandom(5000))
     os.symlink("/etc/passwd", run + "/session-link")
@@ -101,7 +114,7 @@ def strange_files_in_the_runtime_directory_stop_nobody():
     end(p)
     done = subprocess.run([duet, "list"], stdout=subprocess.PIPE, timeout=20)
     is_(done.returncode, 0, "list")
-    left = sorted(set(os.listdir(run)) - {"app-%d" % p.pid})
+    left = sorted(set(os.listdir(run)) - {page_of(p.pid)})
     is_(left, ["session-directory"], "they are swept up")
     os.rmdir(run + "/session-directory")
 
@@ -152,7 +165,7 @@ def a_terminal_that_goes_ends_the_recording_well():
     p = start_program()
     time.sleep(0.2)
     said = end(c, signal.SIGHUP)
-    is_((c.returncode, os.listdir(run)), (0, ["app-%d" % p.pid]), "the end, and what it leaves: " + said)
+    is_((c.returncode, os.listdir(run)), (0, [page_of(p.pid)]), "the end, and what it leaves: " + said)
     end(p)
     ok(len(numbers("hangup", "trouble:first")) > 50, "all is there")
 
@@ -172,10 +185,11 @@ def the_command_has_the_limits_duet_had():
 
 def signals_do_not_keep_a_program_from_its_collector():
     c = start_collector("signals")
-    c.send_signal(signal.SIGSTOP)
+    worker = worker_of(c)
+    os.kill(worker, signal.SIGSTOP)
     p = start_program("first", "timer")
     time.sleep(0.2)
-    c.send_signal(signal.SIGCONT)
+    os.kill(worker, signal.SIGCONT)
     time.sleep(0.5)
     end(p)
     said = end(c)
@@ -186,8 +200,9 @@ def signals_do_not_keep_a_program_from_its_collector():
 
 def visitors_who_say_nothing_keep_nobody_out():
     c = start_collector("crowd")
-    fds0 = [os.readlink("/proc/%d/fd/%s" % (c.pid, fd))
-            for fd in os.listdir("/proc/%d/fd" % c.pid)].count(os.readlink("/proc/self/fd/0"))
+    collecting = worker_of(c)
+    fds0 = [os.readlink("/proc/%d/fd/%s" % (collecting, fd))
+            for fd in os.listdir("/proc/%d/fd" % collecting)].count(os.readlink("/proc/self/fd/0"))
     crowd = []
     for _ in range(300):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -200,7 +215,8 @@ def visitors_who_say_nothing_keep_nobody_out():
             pass
     p = start_program()
     time.sleep(1.5)
-    fds = [os.readlink("/proc/%d/fd/%s" % (c.pid, fd)) for fd in os.listdir("/proc/%d/fd" % c.pid)]
+    collecting = worker_of(c)
+    fds = [os.readlink("/proc/%d/fd/%s" % (collecting, fd)) for fd in os.listdir("/proc/%d/fd" % collecting)]
     is_(sum(f.startswith("socket") for f in fds), 1, "they are not kept for ever")
     is_(fds.count(os.readlink("/proc/self/fd/0")), fds0, "nor what they bring")
     end(p)

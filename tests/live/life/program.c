@@ -5,7 +5,7 @@
  *
  * usage: program MODE NOTES [NUMBER]
  */
-#include "life.h"
+#include "steps.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,49 +30,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS = 20, THREADS = 4 };
+enum { THREADS = 4 };
 
-static struct {
-	const char *self, *mode, *notes;
-	int notes_fd;
-	int number;
-} o;
-static atomic_int n_steps; /* of this process */
 static atomic_bool stop;
-
-static void step(int n)
-{
-	int pid = (int)syscall(SYS_getpid);
-
-	for (int i = 0; i < n; i++) {
-		trace_life_step(pid, i);
-		n_steps++;
-	}
-}
-
-static void note(const char *what, int value)
-{
-	char line[64];
-
-	(void)!write(o.notes_fd, line, (size_t)snprintf(line, sizeof line, "%s %d\n", what, value));
-}
-
-static void note_steps(void)
-{
-	char pid[16];
-
-	snprintf(pid, sizeof pid, "%d", (int)syscall(SYS_getpid));
-	note(pid, n_steps);
-}
-
-/* What a child does; it never returns. */
-static void child(int n)
-{
-	n_steps = 0;
-	step(n);
-	note_steps();
-	_exit(0);
-}
 
 static void *busy(void *arg)
 {
@@ -151,6 +111,51 @@ static void fork_in_handler(void)
 	}
 	set_timer(SIG_IGN, 0);
 	wait_all();
+}
+
+/*
+ * The event's last bytes cannot be read: the handler comes in the middle of the copy, and forks.  The child
+ * comes back into the event that the parent was writing, and ends it late, when the parent's chunk has long
+ * gone on: it is the parent's event alone.
+ */
+enum { LARGE_BYTES = 5 * 4096 };
+static unsigned char *large;
+static volatile bool is_child;
+
+static void fork_and_return(int sig)
+{
+	pid_t pid;
+
+	(void)sig;
+	mprotect(large, LARGE_BYTES, PROT_READ);
+	pid = fork();
+	if (pid < 0)
+		_exit(3);
+	is_child = !pid;
+	if (is_child)
+		usleep(2000);
+}
+
+static void fork_in_mid_event(void)
+{
+	struct sigaction a = { .sa_handler = fork_and_return };
+	int pid = getpid();
+
+	large = mmap(NULL, LARGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigaction(SIGSEGV, &a, NULL);
+	for (int i = 0; i < o.number && !is_child; i++) {
+		mprotect(large + LARGE_BYTES - 4096, 4096, PROT_NONE);
+		for (int k = 0; k < 5 && !is_child; k++, n_steps++)
+			trace_life_large(pid, n_steps, large, LARGE_BYTES);
+		if (!is_child)
+			usleep(1000);
+	}
+	if (is_child) {
+		n_steps = 0;
+		step(3);
+	} else {
+		wait_all();
+	}
 }
 
 static void load_plugin(int pid, int i, int *count)
@@ -465,6 +470,7 @@ int main(int argc, char **argv)
 	} modes[] = { { "plain", plain },
 		      { "fork_among_threads", fork_among_threads },
 		      { "fork_in_handler", fork_in_handler },
+		      { "fork_in_mid_event", fork_in_mid_event },
 		      { "fork_in_handler_of_a_loader", fork_in_handler_of_a_loader },
 		      { "vfork_and_spawn", vfork_and_spawn },
 		      { "vfork_and_record", vfork_and_record },
@@ -479,14 +485,7 @@ int main(int argc, char **argv)
 		      { "secure", secure },
 		      { "load_and_unload", load_and_unload } };
 
-	if (argc < 3)
-		return 2;
-	o.self = argv[0];
-	o.mode = argv[1];
-	o.notes = argv[2];
-	o.number = argc > 3 ? atoi(argv[3]) : 0;
-	o.notes_fd = open(o.notes, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-	if (o.notes_fd < 0)
+	if (!begin(argc, argv))
 		return 2;
 	for (unsigned i = 0; i < sizeof modes / sizeof *modes; i++)
 		if (!strcmp(modes[i].name, o.mode)) {

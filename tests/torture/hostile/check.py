@@ -13,13 +13,15 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from users import OTHER, USER, become, env_of, home, own_memory  # noqa: E402
+
 duet, hostile, library, seconds = sys.argv[1:4] + [float(sys.argv[4])]
 seed = sys.argv[5] if len(sys.argv) > 5 else str(os.getpid())
 MEMORY_MAX_KIB = 96 << 10
 work = tempfile.mkdtemp(prefix="duet-hostile-")
 os.chmod(work, 0o755)
 failures = 0
-USER, OTHER = 65533, 65534
 
 
 def fail(text):
@@ -28,46 +30,22 @@ def fail(text):
     print("not ok (seed %s): %s" % (seed, text))
 
 
-def become(uid):
-    """-> what makes a child of ours that user, if we may"""
-    if os.geteuid():
-        return None
-
-    def switch():
-        os.setgroups([])
-        os.setresgid(uid, uid, uid)
-        os.setresuid(uid, uid, uid)
-    return switch
-
-
-def home(name, uid):
-    path = work + "/" + name
-    os.mkdir(path)
-    if not os.geteuid():
-        os.chown(path, uid, uid)
-    return path
-
-
-def env_of(path):
-    return dict(os.environ, DUET_RUNTIME_DIR=path + "/run", DUET_LIBRARY=library)
-
-
-def own_memory(pid):
-    with open("/proc/%d/status" % pid) as f:
-        return int(re.search(r"RssAnon:\s+(\d+)", f.read()).group(1))
-
-
 def view(trace, uid, limit=120):
     """-> status, the honest program's numbers"""
     p = subprocess.run([duet, "view", trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=limit,
                        preexec_fn=become(uid))
-    return p.returncode, [int(n) for n in re.findall(rb'honest:step \{ i = (\d+), text = "an honest event" \}', p.stdout)]
+    return p.returncode, [int(n) for n in re.findall(rb'honest:step .*?\{ i = (\d+), text = "an honest event" \}', p.stdout)]
 
 
 def main():
-    mine, others = home("mine", USER), home("others", OTHER)
-    collector = subprocess.Popen([duet, "collect", "-o", mine + "/trace", "-e", "honest:*"], stderr=subprocess.PIPE,
-                                 text=True, env=env_of(mine), preexec_fn=become(USER))
+    mine, others = home(work, "mine", USER), home(work, "others", OTHER)
+    # All that programs read from the board: channels, their modes and contexts, filters.
+    collector = subprocess.Popen([duet, "collect", "-o", mine + "/trace", "-e", "honest:step", "-e",
+                                  "honest:waits", "-f", "i >= 0 || $procname == \"x\"", "-e", "honest:large", "-f",
+                                  'body ~ "x*" && i >= 0', "-c",
+                                  "callstack,procname,uid,ip", "--channel",
+                                  "other:events=honest:waits,mode=block,wait=5ms,size=4K,context=slot"], stderr=subprocess.PIPE,
+                                 text=True, env=env_of(mine, library), preexec_fn=become(USER))
     started.append(collector)
     while not os.path.exists(mine + "/run/sock-default"):
         if collector.poll() is not None:
@@ -76,19 +54,24 @@ def main():
         time.sleep(0.01)
     neighbour = subprocess.Popen([duet, "record", "--no-kernel", "-o", others + "/trace", "-e", "honest:*", "--",
                                   hostile, "honest", str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 text=True, env=env_of(others), preexec_fn=become(OTHER))
+                                 text=True, env=env_of(others, library), preexec_fn=become(OTHER))
     honest = subprocess.Popen([hostile, "honest", str(seconds)], stdout=subprocess.PIPE, text=True,
-                              env=env_of(mine), preexec_fn=become(USER))
-    attack = subprocess.Popen([hostile, "attack", mine + "/run", str(seconds), seed], env=env_of(mine),
+                              env=env_of(mine, library), preexec_fn=become(USER))
+    attack = subprocess.Popen([hostile, "attack", mine + "/run", str(seconds), seed], env=env_of(mine, library),
                               preexec_fn=become(USER))
     started.extend([neighbour, honest, attack])
+    late = []  # programs that join what is spoilt already
     most, end = 0, time.monotonic() + seconds + 20
     while attack.poll() is None and time.monotonic() < end:
         if collector.poll() is not None:
             fail("the collector ended: status %d: %s" % (collector.returncode, collector.stderr.read()))
             return
         most = max(most, own_memory(collector.pid))
-        time.sleep(0.1)
+        late.append(subprocess.run([hostile, "honest", "0.02"], stdout=subprocess.DEVNULL, env=env_of(mine, library),
+                                   preexec_fn=become(USER)).returncode)
+        time.sleep(0.05)
+    if any(late):
+        fail("of %d programs that came later some ended with %s" % (len(late), set(late)))
     if attack.poll():
         print("  (an attacker ended with %d)" % attack.returncode)
     if honest.wait(timeout=30):

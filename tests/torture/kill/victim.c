@@ -22,7 +22,7 @@
 
 DUET_EVENT(victim, step, (int, run), (int, step), (str, text));
 
-enum { RUNS_MAX = 100000, STEPS_OF_SHORT_LIFE = 100 };
+enum { RUNS_MAX = 100000, STEPS_OF_SHORT_LIFE = 100, BEGIN_MAX_MS = 20000 };
 
 /* notes[run]: events whose call has returned. */
 static volatile int *map_notes(const char *path)
@@ -50,7 +50,22 @@ static void step(volatile int *notes, int run, int i)
 		;
 }
 
-static void start_and_kill(const char *self, const char *notes, int run, bool short_life)
+/* However busy the machine is: returns when the victim has recorded its first event. */
+static void wait_for_begin(volatile const int *notes, int run)
+{
+	const struct timespec ms = { 0, 1000000 };
+
+	for (int i = 0; !notes[run]; i++) {
+		if (i == BEGIN_MAX_MS) {
+			fprintf(stderr, "victim %d has recorded nothing within %d s\n", run, BEGIN_MAX_MS / 1000);
+			exit(3);
+		}
+		nanosleep(&ms, NULL);
+	}
+}
+
+/* Half of the victims are killed some time after their start, be it before their first event; half after that. */
+static void start_and_kill(const char *self, const char *path, volatile const int *notes, int run, bool short_life)
 {
 	struct timespec t = { 0, 500000 + rand() % 7000000 };
 	char number[16];
@@ -59,10 +74,12 @@ static void start_and_kill(const char *self, const char *notes, int run, bool sh
 	snprintf(number, sizeof number, "%d", run);
 	pid = fork();
 	if (!pid) {
-		execl(self, self, short_life ? "live" : "die", number, notes, (char *)NULL);
+		execl(self, self, short_life ? "live" : "die", number, path, (char *)NULL);
 		_exit(127);
 	}
 	if (!short_life) {
+		if (run % 2 == 0)
+			wait_for_begin(notes, run);
 		nanosleep(&t, NULL);
 		kill(pid, SIGKILL);
 	}
@@ -77,9 +94,12 @@ int main(int argc, char **argv)
 	if (argc < 4)
 		return 2;
 	if (!strcmp(argv[1], "drive")) {
+		if (argc < 5)
+			return 2;
+		notes = map_notes(argv[4]);
 		srand((unsigned)atoi(argv[3]));
 		for (run = 0; run < atoi(argv[2]) && run < RUNS_MAX; run++)
-			start_and_kill(argv[0], argv[4], run, run % 10 == 9);
+			start_and_kill(argv[0], argv[4], notes, run, run % 10 == 9);
 		return 0;
 	}
 	run = atoi(argv[2]);

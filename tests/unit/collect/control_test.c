@@ -25,6 +25,7 @@ static void members_of_a_line_are_found(void)
 	is_text(text, "a\"b\\\n");
 	ok(control_number(&l, "n", &v));
 	ok(v == UINT64_MAX);
+	ok(control_has(&l, "yes") && control_has(&l, "no") && !control_has(&l, "ye"));
 	ok(control_is_true(&l, "yes"));
 	ok(!control_is_true(&l, "no"));
 	ok(!control_text(&l, "n", text, sizeof text));

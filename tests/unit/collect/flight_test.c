@@ -5,16 +5,18 @@
 
 #include "clock/clock.h"
 #include "collect/drain_internal.h"
+#include "one_channel.h"
 #include "ring/rseq.h"
 #include "ring/write.h"
 #include "test.h"
 
 static char directory[64];
 
-static struct drain *drain_for_test(struct pool *p)
+static struct streams *drain_for_test(struct pool *p)
 {
-	struct abi_pool shape = pool_shape(1 << 20, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), true);
-	struct drain *d = NULL;
+	struct abi_pool shape = pool_shape(&(struct pool_wish){
+		.size_bytes = 1 << 20, .n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF), .flight_recorder = true });
+	struct streams *d = NULL;
 	char path[80];
 	void *memory;
 
@@ -27,15 +29,15 @@ static struct drain *drain_for_test(struct pool *p)
 	strcpy(directory, "/tmp/duet-flight-XXXXXX");
 	ok(mkdtemp(directory));
 	snprintf(path, sizeof path, "%s/t", directory);
-	is(drain_open(&d, p, path, 0, NULL), 0);
+	is(open_streams(&d, p, path, NULL), 0);
 	return d;
 }
 
-static void end(struct drain *d, struct pool *p)
+static void end(struct streams *d, struct pool *p)
 {
 	char command[100];
 
-	drain_close(d);
+	streams_close(d);
 	free(p->shared);
 	snprintf(command, sizeof command, "rm -rf '%s'", directory);
 	ok(!system(command));
@@ -54,17 +56,17 @@ static uint32_t dead_pid(void)
 static void names_of_the_dead_do_not_pile_up(void)
 {
 	struct pool p;
-	struct drain *d = drain_for_test(&p);
+	struct streams *d = drain_for_test(&p);
 	uint32_t dead = dead_pid();
 	size_t most = 0;
 
-	drain_process(d, clock_now_ns(&p.clock), (uint32_t)getpid(), "alive");
+	streams_process(d, clock_now_ns(&p.clock), (uint32_t)getpid(), "alive");
 	for (int i = 0; i < 100000; i++) {
-		drain_process(d, clock_now_ns(&p.clock), dead, "dead");
-		most = d->names.size > most ? d->names.size : most;
+		streams_process(d, clock_now_ns(&p.clock), dead, "dead");
+		most = d->joined.text.size > most ? d->joined.text.size : most;
 	}
 	ok(most < 256 << 10);
-	ok(!!memmem(d->names.bytes, d->names.size, "alive", 6));
+	ok(!!memmem(d->joined.text.bytes, d->joined.text.size, "alive", 6));
 	end(d, &p);
 }
 
@@ -72,16 +74,16 @@ static void names_stay_while_events_may_be_theirs(void)
 {
 	static const char event[8] = { 0 };
 	struct pool p;
-	struct drain *d = drain_for_test(&p);
+	struct streams *d = drain_for_test(&p);
 	uint32_t dead = dead_pid();
 	size_t size = 0;
 
 	rseq_init();
 	ok(ring_write(&p, 1, 0, event, sizeof event));
 	for (int i = 0; i < 10000; i++) {
-		drain_process(d, clock_now_ns(&p.clock), dead, "dead");
-		ok(d->names.size > size);
-		size = d->names.size;
+		streams_process(d, clock_now_ns(&p.clock), dead, "dead");
+		ok(d->joined.text.size > size);
+		size = d->joined.text.size;
 	}
 	end(d, &p);
 }
@@ -91,19 +93,19 @@ static void a_copy_holds_what_came_before_and_no_younger_chunk(void)
 	static const char event[1000] = { 0 };
 	const struct drain_limits all = { UINT64_MAX, UINT64_MAX }, none = { UINT64_MAX, 100 };
 	struct pool p;
-	struct drain *d = drain_for_test(&p);
+	struct streams *d = drain_for_test(&p);
 	uint64_t cut_ns = 0;
 
 	rseq_init();
 	for (int i = 0; i < 200; i++)
 		ok(ring_write(&p, 1, 0, event, sizeof event));
-	is(drain_copy(d, &all, &cut_ns, NULL), 0);
-	ok(d->n_copied >= 4);
-	for (uint32_t i = 0; i < d->n_copied; i++)
-		ok(d->seen[i].begin_ns < cut_ns);
-	drain_forget_copy(d);
-	is(drain_copy(d, &none, &cut_ns, NULL), 0);
-	is(d->n_copied, 0);
+	is(streams_copy(d, &all, &cut_ns, NULL), 0);
+	ok(d->drains[0]->n_copied >= 4);
+	for (uint32_t i = 0; i < d->drains[0]->n_copied; i++)
+		ok(d->drains[0]->seen[i].begin_ns < cut_ns);
+	drain_forget_copy(d->drains[0]);
+	is(streams_copy(d, &none, &cut_ns, NULL), 0);
+	is(d->drains[0]->n_copied, 0);
 	end(d, &p);
 }
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "clock/clock.h"
-#include "collect/drain.h"
+#include "one_channel.h"
 #include "ring/rseq.h"
 #include "ring/write.h"
 #include "test.h"
@@ -89,25 +89,26 @@ static void write_some(struct pool *p)
 
 static void drain_some(struct pool *p, const char *path)
 {
-	struct drain *d;
+	struct streams *d;
 	char command[600];
 
-	if (!ok(!drain_open(&d, p, path, 0, NULL)))
+	if (!ok(!open_streams(&d, p, path, NULL)))
 		return;
 	for (int i = 0; i < 4; i++) {
-		ok(drain_pass(d, i & 1, NULL) >= 0);
+		ok(streams_pass(d, i & 1, NULL) >= 0);
 		write_some(p);
 	}
-	drain_flight(d, NULL);
-	drain_finish(d, 0, NULL);
-	drain_close(d);
+	streams_flight(d, NULL);
+	streams_finish(d, 0, NULL);
+	streams_close(d);
 	snprintf(command, sizeof command, "rm -rf '%s'", path);
 	ok(!system(command));
 }
 
 static void survive(bool flight_recorder, bool without_rseq, const char *path)
 {
-	struct abi_pool s = pool_shape(0, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), flight_recorder);
+	struct abi_pool s = pool_shape(&(struct pool_wish){
+		.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF), .flight_recorder = flight_recorder });
 	struct pool p;
 	char *memory;
 

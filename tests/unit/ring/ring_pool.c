@@ -17,7 +17,7 @@ static struct pool pool_for_test(uint32_t n_chunks, bool flight_recorder)
 	struct pool p;
 
 	free(memory);
-	shape = pool_shape(0, 1, flight_recorder);
+	shape = pool_shape(&(struct pool_wish){ .n_cpus = 1, .flight_recorder = flight_recorder });
 	shape.n_chunks = n_chunks;
 	shape.chunk_shift = ABI_CHUNK_SHIFT_MIN;
 	shape.size = abi_pool_size(shape.n_slots, n_chunks, shape.chunk_shift);
@@ -112,6 +112,31 @@ static void a_late_close_does_not_touch_the_next_life(void)
 	is(ABI_STATE_OF(p.states[0]), ABI_OWNED);
 }
 
+static void a_child_forked_in_mid_event_leaves_it_to_its_parent(void)
+{
+	struct pool p = pool_for_test(4, false);
+	struct pool parents = p;
+	uint32_t life = 1; /* what the kernel zeroes in a child */
+	struct ring_open o;
+	struct abi_chunk *c;
+	uint64_t word;
+
+	parents.life = p.life = &life;
+	parents.born = p.born = life;
+	is(ring_write_slowly(&p, 1, 0, "before", 6), true);
+	is(ring_open(&p, &o, 1, 0, 6) != NULL, true);
+	c = o.chunk;
+	ring_commit(&parents, &o, 6);
+	is(ring_write_slowly(&parents, 1, 0, "behind", 6), true);
+	word = c->word;
+	life = 0;
+	ring_commit(&p, &o, 6);
+	is(c->word, word);
+	is(ring_open(&p, &o, 1, 0, 6) == NULL, true);
+	is(c->word, word);
+	is(o.slot->lost, 0); /* its parent counts it */
+}
+
 static void unsound_headers_are_refused(void)
 {
 	struct pool p = pool_for_test(4, false), q;
@@ -126,7 +151,7 @@ static void unsound_headers_are_refused(void)
 	is(pool_attach(&q, memory, 100, 1), -EPROTO);
 	is(pool_attach(&q, memory, shape.size - 1, 1), -EPROTO);
 	REFUSED_WITH(magic, 1);
-	REFUSED_WITH(version, 2);
+	REFUSED_WITH(version, ABI_POOL_VERSION + 1);
 	REFUSED_WITH(n_chunks, 0);
 	REFUSED_WITH(n_chunks, 3);
 	REFUSED_WITH(n_chunks, 8);
@@ -139,7 +164,35 @@ static void unsound_headers_are_refused(void)
 	REFUSED_WITH(n_slots, 0);
 	REFUSED_WITH(size, 0);
 	REFUSED_WITH(size, shape.size + 4096);
+	REFUSED_WITH(patience_us, 60000001); /* nobody waits for longer than a minute */
+	REFUSED_WITH(patience_us, UINT32_MAX);
+	s->patience_us = 60000000;
 	is(pool_attach(&p, memory, shape.size, 1), 0);
+	is(p.patience_us, 60000000);
+	*s = shape;
+	is(pool_attach(&p, memory, shape.size, 1), 0);
+}
+
+static void who_waited_in_vain_spares_the_others_until_the_next_pass(void)
+{
+	struct pool p = pool_for_test(4, false);
+	struct abi_pool *s = memory;
+
+	s->patience_us = 1000;
+	is(pool_attach(&p, memory, shape.size, 1), 0);
+	for (int i = 0; i < 4; i++)
+		is(claim(&p), i);
+	is(s->waited, 0);
+	for (int i = 0; i < 5; i++)
+		is(claim(&p), -1);
+	is(s->waited, 1);
+	s->exhausted = 0; /* the collector's pass */
+	is(claim(&p), -1);
+	is(s->waited, 2);
+	s->exhausted = 1; /* somebody waits; a chunk comes */
+	p.states[2] = ABI_STATE(1, 0, ABI_FREE);
+	is(claim(&p), 2);
+	is(s->waited, 3);
 }
 
 static void an_open_chunk_is_held_by_one_writer_at_a_time(void)
@@ -220,7 +273,9 @@ int main(void)
 	run(a_flight_recorder_takes_the_chunk_closed_longest_ago);
 	run(the_oldest_is_found_when_orders_wrap);
 	run(a_late_close_does_not_touch_the_next_life);
+	run(a_child_forked_in_mid_event_leaves_it_to_its_parent);
 	run(unsound_headers_are_refused);
+	run(who_waited_in_vain_spares_the_others_until_the_next_pass);
 	run(an_open_chunk_is_held_by_one_writer_at_a_time);
 	run(chunks_kept_idly_are_closed_on_request_and_held_ones_not);
 	run(one_schema_has_one_id);

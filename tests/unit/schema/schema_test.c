@@ -16,7 +16,7 @@ static const char *fields_of(const char *words)
 	size_t n = 0;
 
 	snprintf(schema, sizeof schema, "13 a:b %s", words);
-	if (schema_to_tsdl(&t, schema, strlen(schema), 7)) {
+	if (schema_to_tsdl(&t, schema, strlen(schema), 0, 7)) {
 		ok(strstr(t.bytes, "fields := struct {\n\t};\n"));
 		text_fini(&t);
 		return NULL;
@@ -35,7 +35,7 @@ static void an_event_is_a_block_with_its_id_and_level(void)
 {
 	struct text t = { 0 };
 
-	is(schema_to_tsdl(&t, "4 shop:order", 12, 9), 0);
+	is(schema_to_tsdl(&t, "4 shop:order", 12, 0, 9), 0);
 	is_text(t.bytes, "event {\n\tname = \"shop:order\";\n\tid = 9;\n\tstream_id = 0;\n"
 			 "\tloglevel = 4;\n\tfields := struct {\n\t};\n};\n\n");
 	text_fini(&t);
@@ -148,11 +148,11 @@ static void without_a_name_or_level_there_is_still_a_block(void)
 {
 	struct text t = { 0 };
 
-	schema_to_tsdl(&t, "", 0, 3);
+	schema_to_tsdl(&t, "", 0, 0, 3);
 	ok(strstr(t.bytes, "name = \"unknown\";\n\tid = 3;"));
 	ok(strstr(t.bytes, "loglevel = 13;"));
 	text_fini(&t);
-	schema_to_tsdl(&t, "99 a:b", 6, 3);
+	schema_to_tsdl(&t, "99 a:b", 6, 0, 3);
 	ok(strstr(t.bytes, "loglevel = 13;"));
 	text_fini(&t);
 }
@@ -231,7 +231,7 @@ static void random_schemas_are_read_or_refused(void)
 			schema[random_below((unsigned)size)] = (char)random_below(256);
 		copy = malloc(size); /* so that a sanitizer sees a read beyond the end */
 		memcpy(copy, schema, size);
-		err = schema_to_tsdl(&t, copy, size, 1);
+		err = schema_to_tsdl(&t, copy, size, 0, 1);
 		n_sound += !err;
 		if (!is_closed(t.bytes) || has_equal_names(t.bytes)) {
 			ok(!"well-formed metadata");

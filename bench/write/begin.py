@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""What tracing adds to a program's start and end, and what it occupies."""
+import contextlib
+import statistics
+
+TIMES = 60
+PARTS = ("threads", "descriptors", "Rss", "Pss", "Private_Dirty")
+
+
+class Begin:
+    def __init__(self, table, work, duet, lttng, programs):
+        self.table, self.work, self.duet, self.lttng = table, work, duet, lttng
+        self.programs = programs
+
+    def take_turns(self, launched):
+        """{row: (column, program, environment)}: each start's median beyond the plain program's."""
+        arguments = [self.programs["plain"]]
+        for _, program, env in launched.values():
+            arguments += ["--"] + ["%s=%s" % e for e in env.items()] + [self.programs[program]]
+        lines = self.work.run(self.programs["start"], str(TIMES), *arguments).stdout.splitlines()
+        plain, *others = [statistics.median(map(float, line.split())) for line in lines]
+        for (row, (column, _, _)), us in zip(launched.items(), others):
+            self.table.add("start, " + row, "reference", plain, "us")
+            self.table.add("start, " + row, column, us - plain, "us")
+
+    def linked(self, runtime):
+        """libduet there before the program looks for it; preloaded, because linked with it a program
+        in a build tree would spend its time on searching for it."""
+        return dict(self.duet.environment(runtime), LD_PRELOAD=self.duet.library)
+
+    def round(self):
+        t = self.table
+        t.group("Start to end of a program with one site: added to the plain program (reference)")
+        idle, active = self.duet.environment("idle"), self.duet.environment("active")
+        with self.duet.session(events=None, runtime="idle"), \
+                self.duet.session(runtime="active") as s:
+            self.take_turns({
+                "not installed": ("duet", "duet", {"DUET_LIBRARY": "/nonexistent"}),
+                "no collector": ("duet", "duet", self.duet.environment("nobody")),
+                "idle collector": ("duet", "duet", idle),
+                "active session": ("duet", "duet", active),
+                "no collector, linked": ("duet", "duet", self.linked("nobody")),
+                "active session, linked": ("duet", "duet", self.linked("active"))})
+            self.occupied("duet", "duet", active)
+        if s.lost:
+            t.note("start, active session", "duet lost %d" % s.lost)
+        if self.lttng:
+            self.lttng_round()
+
+    def lttng_round(self):
+        self.lttng.down()
+        self.take_turns({"no collector": ("LTTng", "lttng", {})})
+        self.lttng.up()
+        self.take_turns({"idle collector": ("LTTng", "lttng", {})})
+        with self.lttng.session():
+            self.take_turns({"active session": ("LTTng", "lttng", {})})
+            self.occupied("LTTng", "lttng", {})
+
+    def occupied(self, column, program, env):
+        """In a session, one event recorded."""
+        self.table.group("Added to the program, in a session, one event recorded; reference: plain")
+        plain, mine = (list(map(int, self.work.run(self.programs[p], "tell", **e).stdout.split()))
+                       for p, e in (("plain", {}), (program, env)))
+        for part, a, b in zip(PARTS, plain, mine):
+            unit = "KiB" if part[0].isupper() else ""
+            self.table.add("added " + part, "reference", a, unit)
+            self.table.add("added " + part, column, b - a, unit)

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/calls.c - see calls.h. */
+#include "analysis/calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t call_of(struct calls *c, const char *name)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (!strcmp(c->names[i], name))
+			return i;
+	c->names[c->n] = name;
+	return c->n++;
+}
+
+static void take_fields(struct call_class *to, const struct ctf_event_class *c)
+{
+	const struct ctf_program *p = c->program;
+
+	for (uint32_t i = p ? p->payload : 0; p && i < p->n_ops && to->n_fields < CALL_ARGS; i++) {
+		const struct ctf_op *op = &p->ops[i];
+
+		if (op->code != OP_NUMBER || op->scope != CTF_PAYLOAD || !op->name)
+			continue;
+		to->name[to->n_fields] = op->name;
+		to->field[to->n_fields++] = op;
+	}
+}
+
+static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
+		       uint32_t number)
+{
+	struct calls *calls = context;
+	struct call_class *to = &calls->classes[number];
+	const char *name = !strncmp(c->name, "compat_", 7) ? c->name + 7 : c->name;
+
+	if (s->domain != TRACE_KERNEL)
+		return;
+	if (!strncmp(name, "syscall_entry_", 14)) {
+		*to = (struct call_class){ .is = CALL_ENTRY, .call = call_of(calls, name + 14) };
+		take_fields(to, c);
+		calls->has_entries = true;
+	} else if (!strncmp(name, "syscall_exit_", 13)) {
+		*to = (struct call_class){ .is = CALL_EXIT, .call = call_of(calls, name + 13) };
+		to->field[0] = ctf_class_find(c, CTF_PAYLOAD, "ret");
+		calls->has_exits = true;
+	}
+}
+
+int calls_init(struct calls *c, const struct run *r)
+{
+	size_t n = trace_n_classes(r->trace) + (size_t)1;
+
+	*c = (struct calls){ .names = calloc(n, sizeof *c->names),
+			     .classes = calloc(n, sizeof *c->classes) };
+	if (!c->names || !c->classes)
+		return -ENOMEM;
+	run_each_class(r, plan_class, c);
+	return 0;
+}
+
+void calls_fini(struct calls *c)
+{
+	free(c->names);
+	free(c->classes);
+	*c = (struct calls){ 0 };
+}
+
+void calls_read(const struct call_class *class, const struct trace_event *e, struct call_made *m)
+{
+	*m = (struct call_made){ .class = class, .call = class->call + 1 };
+	for (uint32_t i = 0; i < class->n_fields; i++)
+		m->args[i] = run_number(e, class->field[i], 0);
+}
+
+const char *calls_object(const struct call_made *m, int64_t *number)
+{
+	static const char *const objects[] = { "fd", "uaddr", "epfd", "out_fd", "fd_in" };
+	const char *name = m->class && m->class->n_fields ? m->class->name[0] : NULL;
+
+	for (size_t i = 0; name && i < sizeof objects / sizeof *objects; i++)
+		if (!strcmp(name, objects[i])) {
+			*number = m->args[0];
+			return objects[i];
+		}
+	return NULL;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/stacks.c - see stacks.h. */
+#include "analysis/stacks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/run.h"
+#include "elf/symbols.h"
+#include "trace/modules.h"
+
+enum { FRAMES_MAX = 1024 };
+static const uint32_t NO_MAPPING = UINT32_MAX;
+
+/* From a key of two numbers to one, open addressing; never full. */
+struct table {
+	struct place {
+		uint64_t a, b;
+		uint32_t value; /* plus 1; 0: empty */
+	} *at;
+	uint32_t n, n_places;
+};
+
+struct class {
+	bool has_stack;
+	const struct ctf_op *weight;
+};
+
+struct stacks_private {
+	struct stacks_options o;
+	struct modules *modules;
+	struct symbols *symbols;
+	struct class *classes; /* by number */
+	struct table addresses; /* (mapping, address): frame */
+	struct table children; /* (parent, frame): node */
+	struct table threads; /* (pid, tid): thread */
+	struct table texts; /* (hash, nth of it): frame */
+	uint32_t n_frame_rooms, n_node_rooms, n_thread_rooms;
+};
+
+static struct place *place_of(struct place *at, uint32_t n, uint64_t a, uint64_t b)
+{
+	uint64_t hash = (a * 0x9E3779B97F4A7C15u ^ b) * 0xff51afd7ed558ccdu;
+	uint32_t i = (uint32_t)(hash >> 32) & (n - 1);
+
+	while (at[i].value && (at[i].a != a || at[i].b != b))
+		i = (i + 1) & (n - 1);
+	return &at[i];
+}
+
+/* The place of a key, to be filled if its value is 0; NULL if there is no memory. */
+static struct place *table_find(struct table *t, uint64_t a, uint64_t b)
+{
+	uint32_t n = t->n_places ? t->n_places * 2 : 1024;
+	struct place *bigger, *p;
+
+	if (t->n * 2 >= t->n_places) {
+		bigger = calloc(n, sizeof *bigger);
+		if (!bigger)
+			return NULL;
+		for (uint32_t i = 0; i < t->n_places; i++)
+			if (t->at[i].value)
+				*place_of(bigger, n, t->at[i].a, t->at[i].b) = t->at[i];
+		free(t->at);
+		t->at = bigger;
+		t->n_places = n;
+	}
+	p = place_of(t->at, t->n_places, a, b);
+	if (!p->value)
+		*p = (struct place){ a, b, 0 };
+	return p;
+}
+
+static void fill(struct table *t, struct place *p, uint32_t value)
+{
+	p->value = value + 1;
+	t->n++;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static bool is_stack(const char *name)
+{
+	return !strcmp(name, "callstack_user") || !strcmp(name, "callstack_kernel");
+}
+
+static bool has_stack(const struct ctf_event_class *c)
+{
+	for (const struct ctf_op *op = c->program ? c->program->ops : NULL; op && op->code != OP_END; op++)
+		if (op->scope == CTF_CONTEXT && op->name && is_stack(op->name))
+			return true;
+	return false;
+}
+
+static bool plan_classes(struct stacks_private *p)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < trace_n_sources(p->o.trace); i++) {
+		const struct trace_source *s = trace_source(p->o.trace, i);
+
+		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
+			struct class *class = &p->classes[s->first_class + c->number];
+
+			class->has_stack = has_stack(c);
+			found |= class->has_stack;
+			if (p->o.weight == STACKS_FIELD)
+				class->weight = ctf_class_find(c, CTF_PAYLOAD, p->o.field);
+		}
+	}
+	return found;
+}
+
+int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d)
+{
+	struct stacks_private *p = calloc(1, sizeof *p);
+	int err = p ? 0 : -ENOMEM;
+
+	*s = (struct stacks){ .private = p };
+	if (p) {
+		p->o = *o;
+		p->symbols = symbols_open();
+		p->classes = calloc(trace_n_classes(o->trace) + (size_t)1, sizeof *p->classes);
+		err = modules_open(&p->modules, o->paths, o->n_paths, d);
+	}
+	if (err || !p->symbols || !p->classes ||
+	    run_grow(&s->nodes, &p->n_node_rooms, STACKS_ROOT, sizeof *s->nodes)) {
+		stacks_fini(s);
+		return diag_fail(d, -ENOMEM, "no memory for call stacks");
+	}
+	s->n_nodes = 1;
+	return plan_classes(p) ? 0
+			       : diag_fail(d, -ENODATA, "no event of this recording has a call stack\n"
+					   "  `duet record -c callstack` records them with events of applications");
+}
+
+void stacks_fini(struct stacks *s)
+{
+	struct stacks_private *p = s->private;
+
+	for (uint32_t i = 0; i < s->n_frames; i++)
+		free(s->frames[i]);
+	for (uint32_t i = 0; i < s->n_threads; i++)
+		free(s->threads[i].samples);
+	free(s->frames);
+	free(s->nodes);
+	free(s->threads);
+	if (p) {
+		modules_close(p->modules);
+		symbols_close(p->symbols);
+		free(p->classes);
+		free(p->addresses.at);
+		free(p->children.at);
+		free(p->threads.at);
+		free(p->texts.at);
+		free(p);
+	}
+	*s = (struct stacks){ 0 };
+}
+
+/* ---------------------------------------------------------------- frames */
+
+static int64_t frame_called(struct stacks *s, const char *text, size_t size)
+{
+	struct stacks_private *p = s->private;
+	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+	struct place *place;
+	uint64_t nth = 0;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+	for (;; nth++) {
+		place = table_find(&p->texts, hash, nth);
+		if (!place)
+			return -ENOMEM;
+		if (!place->value)
+			break;
+		if (strlen(s->frames[place->value - 1]) == size && !memcmp(s->frames[place->value - 1], text, size))
+			return place->value - 1;
+	}
+	if (run_grow(&s->frames, &p->n_frame_rooms, s->n_frames, sizeof *s->frames))
+		return -ENOMEM;
+	s->frames[s->n_frames] = strndup(text, size);
+	if (!s->frames[s->n_frames])
+		return -ENOMEM;
+	fill(&p->texts, place, s->n_frames);
+	return s->n_frames++;
+}
+
+static int64_t frame_of(struct stacks *s, int64_t pid, uint64_t clock, uint64_t address)
+{
+	struct stacks_private *p = s->private;
+	struct module_place at = { .number = NO_MAPPING };
+	uint64_t call = address ? address - 1 : 0; /* a return address may be the next function's first */
+	const char *name = NULL, *slash;
+	struct place *place;
+	char text[512];
+	int64_t frame;
+
+	bool is_known = modules_find(p->modules, pid, clock, call, &at);
+
+	place = table_find(&p->addresses, at.number, address);
+	if (!place)
+		return -ENOMEM;
+	if (place->value)
+		return place->value - 1;
+	if (is_known)
+		name = symbols_find(p->symbols, at.path, at.build_id, at.offset);
+	if (!name && is_known) {
+		slash = strrchr(at.path, '/');
+		snprintf(text, sizeof text, "%s+0x%" PRIx64, slash ? slash + 1 : at.path, at.offset);
+	} else if (!name) {
+		snprintf(text, sizeof text, "0x%" PRIx64, address);
+	}
+	frame = frame_called(s, name ? name : text, strlen(name ? name : text));
+	if (frame >= 0)
+		fill(&p->addresses, place, (uint32_t)frame);
+	return frame;
+}
+
+static int64_t child_of(struct stacks *s, uint32_t parent, int64_t frame)
+{
+	struct stacks_private *p = s->private;
+	struct place *place = frame < 0 ? NULL : table_find(&p->children, parent, (uint64_t)frame);
+
+	if (!place)
+		return -ENOMEM;
+	if (place->value)
+		return place->value - 1;
+	if (run_grow(&s->nodes, &p->n_node_rooms, s->n_nodes, sizeof *s->nodes))
+		return -ENOMEM;
+	s->nodes[s->n_nodes] = (struct stacks_node){ parent, (uint32_t)frame, 0 };
+	fill(&p->children, place, s->n_nodes);
+	return s->n_nodes++;
+}
+
+/* ---------------------------------------------------------------- events */
+
+/* Innermost first; the user's, and inside of them the kernel's.  Returns how many. */
+static int read_stack(const struct trace_event *e, uint64_t *addresses)
+{
+	uint64_t user[FRAMES_MAX];
+	int n[2] = { 0 }, which = -1;
+	enum ctf_found found;
+	struct ctf_value v;
+	struct ctf_walk w;
+
+	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
+	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END && v.scope == CTF_CONTEXT) {
+		if (found == CTF_OPEN_ARRAY && v.name && is_stack(v.name))
+			which = !strcmp(v.name, "callstack_kernel");
+		else if (found == CTF_CLOSE_ARRAY)
+			which = -1;
+		else if (which >= 0 && (found == CTF_UINT || found == CTF_INT) && n[which] < FRAMES_MAX / 2)
+			(which ? addresses : user)[n[which]++] = v.u;
+	}
+	memcpy(addresses + n[1], user, (size_t)n[0] * sizeof *user);
+	return n[0] + n[1];
+}
+
+static struct stacks_thread *thread_of(struct stacks *s, const struct who *w)
+{
+	struct stacks_private *p = s->private;
+	struct place *place = table_find(&p->threads, (uint64_t)w->pid, (uint64_t)w->tid);
+	struct stacks_thread *t;
+
+	if (!place)
+		return NULL;
+	if (!place->value) {
+		if (run_grow(&s->threads, &p->n_thread_rooms, s->n_threads, sizeof *s->threads))
+			return NULL;
+		fill(&p->threads, place, s->n_threads);
+		s->threads[s->n_threads++] = (struct stacks_thread){ .pid = w->pid, .tid = w->tid };
+	}
+	t = &s->threads[place->value - 1];
+	if (w->size) {
+		t->name_size = (uint8_t)(w->size < STACKS_NAME ? w->size : STACKS_NAME);
+		memcpy(t->name, w->name, t->name_size);
+	}
+	return t;
+}
+
+static int64_t node_of(struct stacks *s, const struct trace_event *e, const struct who *w)
+{
+	uint64_t addresses[FRAMES_MAX];
+	int n = read_stack(e, addresses);
+	int64_t node = child_of(s, STACKS_ROOT, frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
+
+	while (node >= 0 && n--)
+		node = child_of(s, (uint32_t)node, frame_of(s, w->pid, e->clock, addresses[n]));
+	return node;
+}
+
+static void weigh(struct stacks *s, uint32_t node, uint64_t weight)
+{
+	s->nodes[node].self += weight;
+	s->total += weight;
+}
+
+/* The time since the thread's last event is that one's weight. */
+static void weigh_last(struct stacks *s, struct stacks_thread *t, int64_t now_ns)
+{
+	uint64_t ns = now_ns > t->last_ns ? (uint64_t)(now_ns - t->last_ns) : 0;
+
+	if (t->last)
+		weigh(s, t->last, ns);
+	if (t->last && t->n_samples)
+		t->samples[t->n_samples - 1].weight = ns;
+}
+
+int stacks_see(struct stacks *s, const struct trace_event *e, const struct who *w)
+{
+	struct stacks_private *p = s->private;
+	const struct class *c = &p->classes[trace_class_number(e)];
+	struct stacks_thread *t;
+	int64_t node, weight = p->o.weight == STACKS_TIME ? 0 : 1;
+
+	if (!c->has_stack)
+		return 0;
+	if (p->o.weight == STACKS_FIELD && (!c->weight || !ctf_event_number(e->ctf, c->weight, &weight))) {
+		s->n_unweighted++;
+		return 0;
+	}
+	node = node_of(s, e, w);
+	t = node < 0 ? NULL : thread_of(s, w);
+	if (!t)
+		return -ENOMEM;
+	if (p->o.weight == STACKS_TIME)
+		weigh_last(s, t, e->time_ns);
+	t->last = (uint32_t)node;
+	t->last_ns = e->time_ns;
+	weigh(s, (uint32_t)node, weight > 0 ? (uint64_t)weight : 0);
+	s->n_samples++;
+	if (!p->o.keeps_samples)
+		return 0;
+	if (run_grow(&t->samples, &t->n_rooms, t->n_samples, sizeof *t->samples))
+		return -ENOMEM;
+	t->samples[t->n_samples++] = (struct stacks_sample){ e->time_ns, weight > 0 ? (uint64_t)weight : 0,
+							     (uint32_t)node };
+	return 0;
+}

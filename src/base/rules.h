@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/rules.h - which events a session wants, and what becomes of them.
+ *
+ * Rules are texts, each ended by a NUL; the last that matches an event decides:
+ *
+ *   +PATTERN      record it                    !PATTERN     do not
+ *   ?N PATTERN    record what passes filter N  @N PATTERN   it goes to channel N (decides that alone)
+ *
+ * Patterns: base/pattern.h.  They come from a file that others may write: any bytes are safe.
+ */
+#ifndef BASE_RULES_H
+#define BASE_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "abi/board.h"
+#include "base/pattern.h"
+
+struct rules_verdict {
+	bool wanted;
+	uint32_t how; /* ABI_HOW */
+};
+
+/* The number after the kind; moves *p behind the space that ends it. */
+static inline uint32_t rules_number(const char **p, const char *end)
+{
+	uint32_t n = 0;
+
+	for (; *p < end && **p >= '0' && **p <= '9' && n < 100000; (*p)++)
+		n = n * 10 + (uint32_t)(**p - '0');
+	*p += *p < end;
+	return n;
+}
+
+/* @name: "channel:name".  Without a colon nothing matches. */
+static inline bool rules_pattern_matches(const char *pattern, const char *end, const char *name)
+{
+	const char *colon = strchr(name, ':');
+	char channel[256];
+
+	if (!colon || (size_t)(colon - name) >= sizeof channel)
+		return false;
+	memcpy(channel, name, (size_t)(colon - name));
+	channel[colon - name] = 0;
+	return pattern_matches_event(pattern, end, channel, colon + 1);
+}
+
+static inline struct rules_verdict rules_judge(const char *rules, uint32_t size, const char *name)
+{
+	struct rules_verdict v = { false, 0 };
+	uint32_t channel = 0, filter = 0, number;
+
+	for (uint32_t i = 0; i < size;) {
+		const char *p = rules + i, *end = (const char *)memchr(p, 0, size - i);
+		char kind = *p;
+
+		if (!end)
+			break;
+		i += (uint32_t)(end - p) + 1;
+		p += p < end;
+		number = kind == '?' || kind == '@' ? rules_number(&p, end) : 0;
+		if (!rules_pattern_matches(p, end, name))
+			continue;
+		if (kind == '@') {
+			channel = number;
+		} else {
+			v.wanted = kind == '+' || kind == '?';
+			filter = number;
+		}
+	}
+	v.how = ABI_HOW(channel < ABI_CHANNELS ? channel : 0, filter <= ABI_FILTERS ? filter : 0);
+	return v;
+}
+
+#endif

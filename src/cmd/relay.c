@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/relay.c - duet relay: receives the recordings of other hosts. */
+#include "net/relay.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/send.h"
+
+static const char help[] =
+	"usage: duet relay [OPTIONS]\n\n"
+	"Receives what `duet record --to`, `duet collect --to` and `duet send` send, of many hosts at once,\n"
+	"until Ctrl-C.  Each recording lies in OUTPUT/HOST/SESSION-DATE and can be read while it grows.\n\n"
+	"  -o, --output DIR      where to (default: .)\n"
+	"  -l, --listen [HOST][:PORT]  addresses of this machine to listen on (default: all, port " PLACE_PORT ";\n"
+	"                        with --plain 127.0.0.1)\n" SEND_KEY_HELP
+	"      --max-size SIZE   of one recording; what is larger is refused (default: no limit)\n"
+	"  -q, --quiet           do not tell who comes and goes\n\n"
+	"  (umask 077; openssl rand -hex 32 >key)       # the same file on both sides\n"
+	"  duet relay -o traces --psk key\n"
+	"  duet record --to HOST --psk key -- ./serve   # on another host\n";
+
+enum { MAX_SIZE = 256, HELP };
+
+/* One line an event, for a log.  Texts from the network are without control characters. */
+static void tell(void *context, enum relay_news what, const char *who, const char *text)
+{
+	static const char *const words[] = { "begins", "goes on", "is complete", "left", "refused" };
+
+	if (*(const bool *)context)
+		return;
+	printf("%s %s%s%.300s\n", who, words[what], *text ? ": " : "", text);
+	fflush(stdout);
+}
+
+static int run(const struct relay_options *o, const bool *is_quiet)
+{
+	struct diag d = { "" };
+	struct relay *r;
+	int err;
+
+	if (relay_open(&r, o, &d))
+		return cmd_error("relay", "%s", d.text);
+	if (!*is_quiet) {
+		printf("listens on port %d, writes into %s%s\n", relay_port(r), o->output,
+		       o->keys.is_plain ? "; plain, within this machine" : "");
+		fflush(stdout);
+	}
+	err = relay_run(r, &d);
+	relay_close(r);
+	return err ? cmd_error("relay", "%s", d.text) : 0;
+}
+
+int cmd_relay(int argc, char **argv)
+{
+	static const struct option options[] = { SEND_KEY_OPTIONS,
+						 { "output", required_argument, NULL, 'o' },
+						 { "listen", required_argument, NULL, 'l' },
+						 { "max-size", required_argument, NULL, MAX_SIZE },
+						 { "quiet", no_argument, NULL, 'q' },
+						 { "help", no_argument, NULL, HELP },
+						 { NULL, 0, NULL, 0 } };
+	bool is_quiet = false;
+	struct relay_options o = { .output = ".", .news = tell, .context = &is_quiet };
+	const char *listen = ":" PLACE_PORT;
+	struct diag d = { "" };
+	struct send s;
+	int c, status;
+
+	send_begin(&s);
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":o:l:q", options, NULL)) != -1) {
+		if (c == 'o')
+			o.output = optarg;
+		else if (c == 'l')
+			listen = optarg;
+		else if (c == 'q')
+			is_quiet = true;
+		else if (c == MAX_SIZE && !cmd_parse_size("relay", optarg, &o.most_bytes))
+			return CMD_FAILED;
+		else if (c == HELP)
+			return fputs(help, stdout) < 0;
+		else if (c != MAX_SIZE && (status = send_take("relay", &s, c)) == -2)
+			return cmd_usage("relay", c == ':' ? "an option lacks its value" : "no such option");
+		else if (c != MAX_SIZE && status >= 0)
+			return status;
+	}
+	if (optind < argc)
+		return cmd_usage("relay", "no argument expected");
+	if (place_parse(&o.listen, listen, &d))
+		return cmd_error("relay", "-l %s", d.text);
+	o.keys = s.o.keys;
+	return run(&o, &is_quiet);
+}

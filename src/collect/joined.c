@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/joined.c - see names.h. */
+#include "collect/joined.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "abi/board.h"
+#include "abi/ctf.h"
+#include "abi/pool.h"
+#include "collect/drain_internal.h"
+
+enum { PROCNAME = 17, NAMES_BYTES = 64 << 10, STREAM_ID = ABI_CHANNELS };
+
+struct name_event {
+	struct abi_ctf_event_extended header;
+	uint32_t vpid, vtid;
+	char procname[PROCNAME];
+} __attribute__((packed));
+
+int joined_describe(struct ctf_sink *sink, struct diag *d)
+{
+	struct text t = { 0 };
+	int err;
+
+	drain_add_stream(&t, STREAM_ID, 0);
+	text_addf(&t,
+		  "event {\n\tname = \"lttng_ust_statedump:procname\";\n\tid = 0;\n\tstream_id = %d;\n"
+		  "\tloglevel = 13;\n\tfields := struct {\n"
+		  "\t\tinteger { size = 8; align = 8; signed = false; encoding = UTF8; } _procname[%d];\n"
+		  "\t};\n};\n\n",
+		  STREAM_ID, PROCNAME);
+	err = t.failed ? diag_fail(d, -ENOMEM, "no memory for the collector")
+		       : ctf_sink_describe(sink, t.bytes, t.size, d);
+	text_fini(&t);
+	return err;
+}
+
+void joined_close(struct joined *n)
+{
+	if (n->is_open)
+		ctf_stream_close(&n->stream);
+	n->is_open = false;
+	text_fini(&n->text);
+}
+
+static void add_event(struct joined *n, const struct name_event *e)
+{
+	if (!n->text.size)
+		n->begin_ns = e->header.time;
+	n->end_ns = e->header.time;
+	text_add(&n->text, (const char *)e, sizeof *e);
+}
+
+void joined_add(struct joined *n, uint64_t at_ns, uint32_t vpid, const char *program)
+{
+	struct name_event e = {
+		.header = { ABI_CTF_EXTENDED, 0, at_ns },
+		.vpid = vpid,
+		.vtid = vpid,
+	};
+
+	snprintf(e.procname, sizeof e.procname, "%s", program);
+	for (char *p = e.procname; *p; p++)
+		if ((unsigned char)*p < ' ')
+			*p = '_';
+	add_event(n, &e);
+}
+
+void joined_add_all(struct joined *n, const struct joined *other, uint64_t from_ns)
+{
+	struct name_event e;
+
+	for (size_t at = 0; at < other->text.size; at += sizeof e) {
+		memcpy(&e, other->text.bytes + at, sizeof e);
+		if (e.header.time < from_ns)
+			e.header.time = from_ns;
+		add_event(n, &e);
+	}
+}
+
+bool joined_many(const struct joined *n)
+{
+	return n->text.size > NAMES_BYTES && n->text.size > n->enough;
+}
+
+/*
+ * A flight recorder keeps the names until it ends, perhaps for weeks: those of the dead go when the pools
+ * hold nothing as old as their joining, that is, now and then, when as many came again.
+ */
+void joined_forget_dead(struct joined *n, uint64_t oldest_ns)
+{
+	struct text all = n->text;
+	struct name_event e;
+
+	n->text = (struct text){ 0 };
+	for (size_t at = 0; at < all.size; at += sizeof e) {
+		memcpy(&e, all.bytes + at, sizeof e);
+		if (e.header.time >= oldest_ns || !drain_is_dead(e.vpid))
+			add_event(n, &e);
+	}
+	text_fini(&all);
+	n->enough = 2 * n->text.size;
+}
+
+static int make_ready(struct joined *n, struct ctf_sink *sink, struct diag *d)
+{
+	int err = n->is_open ? 0 : ctf_stream_open(&n->stream, sink, "state_0", d);
+
+	n->stream.class_id = STREAM_ID;
+	n->is_open = !err;
+	return err;
+}
+
+int joined_write(struct joined *n, struct ctf_sink *sink, uint64_t lost, uint64_t now_ns, struct diag *d)
+{
+	struct iovec body = { n->text.bytes, n->text.size };
+	struct ctf_packet p = { .begin_ns = n->text.size ? n->begin_ns : now_ns,
+				.end_ns = n->text.size ? n->end_ns : now_ns,
+				.discarded = lost,
+				.cpu = ABI_CPU_UNKNOWN,
+				.n_body = n->text.size ? 1 : 0,
+				.body = &body };
+	int err;
+
+	if (!n->text.size && lost == n->lost)
+		return 0;
+	err = make_ready(n, sink, d);
+	if (err)
+		return err;
+	p.sequence = n->stream.sequence;
+	err = ctf_stream_append(&n->stream, &p, d);
+	if (!err)
+		n->text.size = 0;
+	n->lost = lost;
+	return err;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/joined.h - which program a pid was: a stream of its own in the trace, one event for each that
+ * joins.
+ *
+ * One thread.
+ */
+#ifndef COLLECT_JOINED_H
+#define COLLECT_JOINED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+#include "ctf/sink.h"
+
+struct joined {
+	struct text text; /* events not yet written */
+	uint64_t begin_ns, end_ns; /* of them */
+	size_t enough; /* bytes from which on the dead are forgotten */
+	struct ctf_stream stream;
+	bool is_open;
+	uint64_t lost; /* told so far */
+};
+
+/* joined_describe - the stream's class and its event's, into the metadata. */
+int joined_describe(struct ctf_sink *sink, struct diag *d);
+void joined_close(struct joined *n);
+
+/* joined_add - @at_ns: session time, not earlier than at the last call. */
+void joined_add(struct joined *n, uint64_t at_ns, uint32_t vpid, const char *program);
+
+/* joined_add_all - those that @other noted and has not written; none earlier than @from_ns: who joined
+ * before is told as of then. */
+void joined_add_all(struct joined *n, const struct joined *other, uint64_t from_ns);
+
+/* Whether so many are noted that it is worth looking for the dead. */
+bool joined_many(const struct joined *n);
+/* joined_forget_dead - those of the dead that joined before @oldest_ns, from when on there are events. */
+void joined_forget_dead(struct joined *n, uint64_t oldest_ns);
+
+/* joined_write - what was noted, and that @lost events in all were lost outside of any stream. */
+int joined_write(struct joined *n, struct ctf_sink *sink, uint64_t lost, uint64_t now_ns, struct diag *d);
+
+#endif

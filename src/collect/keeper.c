@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/keeper.c - see keeper.h. */
+#include "collect/keeper.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock/clock.h"
+
+/* So many lives within such a time are no accident. */
+enum { LIVES_MAX = 50, FORK_AGAIN_US = 100000 };
+#define LIVES_WITHIN_NS 1000000000ull
+
+struct kept *keeper_memory(void)
+{
+	void *p = mmap(NULL, sizeof(struct kept), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void keeper_forget(struct kept *k)
+{
+	if (k)
+		munmap(k, sizeof *k);
+}
+
+static void become_worker(pid_t keeper)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != keeper)
+		raise(SIGTERM); /* it died before we asked: blocked, read later */
+}
+
+/* Waits for a signal; passes on what means us. */
+static void wait_for_signal(pid_t worker)
+{
+	sigset_t mask;
+	int s;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	sigaddset(&mask, SIGCHLD);
+	s = sigwaitinfo(&mask, NULL);
+	if (s > 0 && s != SIGCHLD)
+		kill(worker, SIGTERM);
+}
+
+/* How the worker ended, as waitpid gives it. */
+static int keep(pid_t worker)
+{
+	int status;
+
+	while (waitpid(worker, &status, WNOHANG) != worker)
+		wait_for_signal(worker);
+	return status;
+}
+
+static _Noreturn void exit_as(int status)
+{
+	sigset_t none;
+
+	if (WIFSIGNALED(status)) {
+		sigemptyset(&none);
+		signal(WTERMSIG(status), SIG_DFL);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		raise(WTERMSIG(status));
+	}
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 2);
+}
+
+int keeper_start(struct kept *k, struct diag *d)
+{
+	uint64_t times_ns[LIVES_MAX] = { 0 }, now_ns;
+	pid_t keeper = getpid(), worker;
+	int status;
+
+	for (uint32_t life = 0;; life++) {
+		now_ns = clock_monotonic_ns();
+		if (life >= LIVES_MAX && now_ns - times_ns[life % LIVES_MAX] < LIVES_WITHIN_NS)
+			exit_as(status);
+		times_ns[life % LIVES_MAX] = now_ns;
+		k->n_lives++;
+		/* What we hold must not be lost for want of a process: later there will be one. */
+		while ((worker = fork()) < 0 && life)
+			usleep(FORK_AGAIN_US);
+		if (worker < 0)
+			return diag_errno(d, "cannot fork the collector");
+		if (!worker) {
+			become_worker(keeper);
+			return (int)life + 1;
+		}
+		status = keep(worker);
+		if (!WIFSIGNALED(status))
+			exit_as(status);
+	}
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/keeper.h - a recording that outlives its collector.
+ *
+ * `duet collect` is two processes.  The keeper has made everything - buffers, socket, the kernel's
+ * instance - and then does nothing but hold it; its child, the worker, collects.  Whatever kills the
+ * worker (a signal: ours, the out-of-memory killer's), the keeper forks another one, which finds the
+ * descriptors and the memory of before, and takes over: collect/resume.h.  Programs notice nothing.
+ *
+ * If the keeper is killed, the worker ends the recording as if it had been told to.
+ *
+ *   the keeper      gets the terminal's and other people's signals, and passes them on
+ *   the worker      gets SIGTERM when the keeper dies; ignores what the terminal sends
+ */
+#ifndef COLLECT_KEEPER_H
+#define COLLECT_KEEPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/diag.h"
+
+/* What the worker must not forget when it dies: in memory that it shares with the keeper. */
+struct kept {
+	uint64_t lost_outside; /* events of programs that could not join, and are gone */
+	uint32_t n_joined;
+	uint32_t n_lives; /* workers so far */
+};
+
+/* keeper_memory - a zeroed struct kept; NULL without memory.  keeper_forget gives it back. */
+struct kept *keeper_memory(void);
+void keeper_forget(struct kept *k);
+
+/*
+ * keeper_start - become the keeper; go on as the worker.
+ *
+ * Signals SIGINT, SIGTERM, SIGHUP and SIGCHLD are blocked.  Returns in each worker: 1 in the first, then
+ * 2, 3, ...; or -errno, and there is no keeper.  The keeper itself never returns: it exits as its last
+ * worker did.  After too many workers died within seconds it gives up.
+ */
+int keeper_start(struct kept *k, struct diag *d);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/maps.c - see maps.h. */
+#include "collect/maps.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "elf/symbols.h"
+
+enum { IDS = 512 };
+
+struct known { /* a file's build ID, by what the file is: asked for once */
+	unsigned long inode;
+	unsigned major, minor;
+	char id[ELF_BUILD_ID_HEX];
+};
+
+struct process {
+	pid_t pid; /* 0: none */
+	uint32_t vpid;
+	uint64_t hash; /* of what was noted last */
+};
+
+struct maps {
+	FILE *file;
+	size_t size; /* bytes written */
+	struct process processes[MAPS_PROCESSES_MAX];
+	unsigned next; /* to be replaced */
+	struct known known[IDS];
+};
+
+struct maps *maps_open(const char *path)
+{
+	char file[PATH_MAX];
+	struct maps *m = calloc(1, sizeof *m);
+
+	if (!m || snprintf(file, sizeof file, "%s/.duet", path) >= PATH_MAX - 8) {
+		free(m);
+		return NULL;
+	}
+	mkdir(file, 0777);
+	strcat(file, "/maps");
+	m->file = fopen(file, "a+e"); /* a successor of a collector that died goes on */
+	if (m->file)
+		return m;
+	free(m);
+	return NULL;
+}
+
+void maps_close(struct maps *m)
+{
+	if (!m)
+		return;
+	fclose(m->file);
+	free(m);
+}
+
+static const char *id_of(struct maps *m, const char *path, unsigned major, unsigned minor, unsigned long inode)
+{
+	struct known *k = &m->known[(inode ^ minor * 31u) % IDS];
+
+	if (k->inode != inode || k->major != major || k->minor != minor) {
+		*k = (struct known){ .inode = inode, .major = major, .minor = minor };
+		elf_build_id(path, k->id);
+	}
+	return *k->id ? k->id : "-";
+}
+
+/* "begin-end r-xp offset major:minor inode   path" of /proc/PID/maps, if it is code of a file.  */
+static void add_line(struct maps *m, struct text *t, const char *line)
+{
+	uint64_t begin, end, offset;
+	unsigned major, minor;
+	unsigned long inode;
+	char rights[8];
+	int path = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %lu %n", &begin, &end, rights, &offset,
+		   &major, &minor, &inode, &path) != 7 || rights[2] != 'x' || !path || !line[path])
+		return;
+	text_addf(t, "%" PRIx64 "-%" PRIx64 " %" PRIx64 " %s %s\n", begin, end, offset,
+		  line[path] == '/' ? id_of(m, line + path, major, minor, inode) : "-", line + path);
+}
+
+static void read_maps(struct maps *m, pid_t pid, struct text *t)
+{
+	char path[64], *line = NULL;
+	size_t capacity = 0;
+	ssize_t n;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f && (n = getline(&line, &capacity, f)) > 0) {
+		line[n - 1] = 0;
+		add_line(m, t, line);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+/* FNV-1a (Fowler, Noll, Vo). */
+static uint64_t hash_of(const struct text *t)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < t->size; i++)
+		h = (h ^ (unsigned char)t->bytes[i]) * 0x100000001b3u;
+	return h;
+}
+
+/* False if it is gone. */
+static bool note(struct maps *m, struct process *p, uint64_t at_ns)
+{
+	struct text t = { 0 };
+	bool lives;
+	uint64_t hash;
+
+	read_maps(m, p->pid, &t);
+	lives = t.size && !t.failed;
+	hash = lives ? hash_of(&t) : 0;
+	if (lives && hash != p->hash && m->size + t.size < MAPS_BYTES_MAX) {
+		fprintf(m->file, "process %u %" PRIu64 "\n%s", p->vpid, at_ns, t.bytes);
+		m->size += t.size + 64;
+		p->hash = hash;
+	}
+	text_fini(&t);
+	return lives;
+}
+
+void maps_join(struct maps *m, pid_t pid, uint32_t vpid, uint64_t at_ns)
+{
+	struct process *p = NULL;
+
+	if (!m || pid <= 0)
+		return;
+	for (unsigned i = 0; i < MAPS_PROCESSES_MAX && !p; i++)
+		if (!m->processes[i].pid || m->processes[i].pid == pid)
+			p = &m->processes[i];
+	if (!p)
+		p = &m->processes[m->next++ % MAPS_PROCESSES_MAX];
+	*p = (struct process){ .pid = pid, .vpid = vpid };
+	if (!note(m, p, at_ns))
+		p->pid = 0;
+	fflush(m->file);
+}
+
+void maps_again(struct maps *m, uint64_t at_ns)
+{
+	if (!m)
+		return;
+	for (unsigned i = 0; i < MAPS_PROCESSES_MAX; i++)
+		if (m->processes[i].pid && !note(m, &m->processes[i], at_ns))
+			m->processes[i].pid = 0;
+	fflush(m->file);
+}
+
+void maps_copy(const struct maps *m, const char *path)
+{
+	struct maps *to = m ? maps_open(path) : NULL;
+	char bytes[65536];
+	off_t at = 0;
+	ssize_t n;
+
+	if (!to)
+		return;
+	while ((n = pread(fileno(m->file), bytes, sizeof bytes, at)) > 0 &&
+	       fwrite(bytes, 1, (size_t)n, to->file) == (size_t)n)
+		at += n;
+	maps_close(to);
+}

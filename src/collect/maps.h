@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/maps.h - what the recorded programs have mapped: PATH/.duet/maps, which lets call stacks be
+ * shown as functions (docs/formats/trace.md).
+ *
+ * A program's executable mappings are noted when it joins, and again, while it lives, if they have
+ * changed: each second, and at the end.  A program that ends at once may be gone before it can be
+ * looked at; then its addresses stay numbers.  Bounded: MAPS_BYTES_MAX, and MAPS_PROCESSES_MAX are
+ * looked at again.  A failure is no one's trouble: the recording is whole without.
+ *
+ * One thread.
+ */
+#ifndef COLLECT_MAPS_H
+#define COLLECT_MAPS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { MAPS_BYTES_MAX = 16 << 20, MAPS_PROCESSES_MAX = 256 };
+
+struct maps;
+
+struct maps *maps_open(const char *path); /* of the recording; NULL: there will be none */
+void maps_close(struct maps *m); /* accepts NULL, as do all */
+
+/* maps_join - process @pid, which calls itself @vpid, joins at @at_ns (session time). */
+void maps_join(struct maps *m, pid_t pid, uint32_t vpid, uint64_t at_ns);
+/* maps_again - look at those that live. */
+void maps_again(struct maps *m, uint64_t at_ns);
+
+/* maps_copy - what was noted so far, into another recording @path. */
+void maps_copy(const struct maps *m, const char *path);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/requests.h - what people ask a running collector, by verb.
+ *
+ *	snapshot          collect/snapshot.h
+ *	enable, disable   events of running programs and of those to come, with a filter and a channel
+ *	status            what the session, or one of its channels, has done and holds
+ *
+ * Only the collector changes its session: rules, filters and their numbers are in one hand, so commands
+ * given at the same time need no lock.  Specification: docs/formats/control.md.
+ *
+ * One thread.
+ */
+#ifndef COLLECT_REQUESTS_H
+#define COLLECT_REQUESTS_H
+
+#include <stdint.h>
+
+#include "collect/filters.h"
+#include "collect/session.h"
+#include "collect/snapshot.h"
+#include "collect/streams.h"
+#include "kernel/kernel.h"
+
+/* What requests are about; all lent. */
+struct requests {
+	struct session *session;
+	struct filters *filters;
+	struct snapshot_maker *snapshot;
+	const struct streams *streams;
+	const struct kernel *kernel; /* NULL: not recorded */
+	const char *path; /* of the recording */
+	uint64_t begin_ns; /* session time */
+	uint64_t lost_outside; /* by programs that never joined, and are gone */
+};
+
+/* requests_answer - do what @m (SESSION_ASKED) says, and answer.  Takes its descriptors. */
+void requests_answer(const struct requests *r, const struct session_message *m);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/resume.c - see resume.h. */
+#include "collect/resume.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi/ctf.h"
+#include "collect/files.h"
+#include "ctf/settle.h"
+
+/* ---------------------------------------------------------------- the packet that was being written */
+
+struct settling {
+	struct session *session;
+	uint32_t life; /* whose trace it is */
+	int dir;
+	uint32_t n_packets; /* files that have one, at least */
+};
+
+/* Whether the packet, at its file's end, holds just the bytes [read, pending) of the chunk. */
+static bool is_from(const struct settling *g, const struct ctf_settled *s, const struct abi_chunk *c,
+		    uint64_t read, uint64_t pending)
+{
+	uint64_t size = pending - read;
+	char *bytes;
+	bool same = false;
+	int fd;
+
+	if (s->bytes != sizeof(struct abi_ctf_packet) + size)
+		return false;
+	fd = openat(g->dir, s->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	bytes = malloc(size);
+	if (fd >= 0 && bytes)
+		same = pread(fd, bytes, size, (off_t)(s->offset + sizeof(struct abi_ctf_packet))) ==
+			       (ssize_t)size &&
+		       !memcmp(bytes, (const char *)c + read, size);
+	free(bytes);
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
+static void settle_chunk(const struct settling *g, const struct ctf_settled *s, struct pool *p, uint32_t i)
+{
+	struct abi_chunk *c = pool_chunk_at(p, i);
+	uint64_t state = load(&p->states[i]), read, pending;
+
+	if (ABI_STATE_OF(state) != ABI_OWNED && ABI_STATE_OF(state) != ABI_FULL)
+		return;
+	read = load(&c->read);
+	pending = load(&c->pending);
+	if (read < sizeof *c || pending <= read || pending > p->chunk_size || !is_from(g, s, c, read, pending))
+		return;
+	store(&c->cut_ns, s->end_ns);
+	store(&c->read, pending);
+	store(&c->pending, 0);
+}
+
+/* The channel whose file @name is, and what remains of the name: "cpu_3", "lane_7". */
+static struct pool *pool_of(struct session *s, const char *name, const char **rest)
+{
+	for (uint32_t i = 1; i < s->n_channels; i++) {
+		size_t n = strlen(s->channels[i].name);
+
+		if (!strncmp(name, s->channels[i].name, n) && name[n] == '_' &&
+		    (!strncmp(name + n + 1, "cpu_", 4) || !strncmp(name + n + 1, "lane_", 5))) {
+			*rest = name + n + 1;
+			return &s->pools[i];
+		}
+	}
+	*rest = name;
+	return strncmp(name, "cpu_", 4) && strncmp(name, "lane_", 5) ? NULL : &s->pools[0];
+}
+
+/* Once for each life, however often it is settled. */
+static void add_told(struct abi_slot *slot, uint32_t life, uint64_t n)
+{
+	uint64_t told = load(&slot->told);
+
+	if (ABI_TOLD_LIFE(told) < life)
+		store(&slot->told, ABI_TOLD(life, ABI_TOLD_OF(told) + n));
+}
+
+static void settle_stream(void *arg, const struct ctf_settled *s)
+{
+	struct settling *g = arg;
+	const char *rest;
+	struct pool *p = pool_of(g->session, s->name, &rest);
+	unsigned cpu;
+
+	g->n_packets += s->bytes > 0;
+	if (!p || !s->bytes)
+		return;
+	if (sscanf(rest, "cpu_%u", &cpu) == 1 && cpu < p->n_cpus)
+		add_told(pool_slot(p, cpu), g->life, s->discarded);
+	for (uint32_t i = 0; i < p->n_chunks; i++)
+		settle_chunk(g, s, p, i);
+}
+
+static void forget_pending(struct pool *p)
+{
+	for (uint32_t i = 0; i < p->n_chunks; i++) {
+		uint64_t state = load(&p->states[i]);
+
+		if (ABI_STATE_OF(state) == ABI_OWNED || ABI_STATE_OF(state) == ABI_FULL)
+			store(&pool_chunk_at(p, i)->pending, 0);
+	}
+}
+
+static void count_packets(void *arg, const struct ctf_settled *s)
+{
+	struct settling *g = arg;
+
+	g->n_packets += s->bytes > 0;
+}
+
+/*
+ * Settles the trace at @path, if there is one.  One without a packet is taken away: its collector had
+ * just begun it, and its metadata may describe nothing yet.  Returns 1 if it stays.
+ */
+static int settle(struct session *s, const char *path, uint32_t life,
+		  void (*each)(void *arg, const struct ctf_settled *s), struct diag *d)
+{
+	struct settling g = { s, life, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0 };
+	int err;
+
+	if (g.dir < 0)
+		return errno == ENOENT ? 0 : diag_errno(d, "cannot open %s", path);
+	err = ctf_settle(path, each, &g, d);
+	close(g.dir);
+	if (err && err != -ENOENT) /* it had not even an index yet */
+		return err;
+	if (!g.n_packets)
+		files_remove_trace(path);
+	return g.n_packets > 0;
+}
+
+/*
+ * A collector settles what is before it, then makes its own trace, then writes packets.  So only the last
+ * one that is there may be in disorder; and one that died sooner left none.
+ */
+int resume_files(struct session *s, const char *path, uint32_t life, struct diag *d)
+{
+	int applications = 0, kernel = 0;
+	char trace[PATH_MAX];
+
+	for (uint32_t i = life - 1; i && !applications; i--) {
+		applications = files_application_path(trace, sizeof trace, path, i, d);
+		if (!applications)
+			applications = settle(s, trace, i, settle_stream, d);
+	}
+	for (uint32_t i = life - 1; i && !kernel && applications >= 0; i--) {
+		kernel = files_kernel_path(trace, sizeof trace, path, i, d);
+		if (!kernel)
+			kernel = settle(s, trace, i, count_packets, d);
+	}
+	for (uint32_t i = 0; i < s->n_channels; i++)
+		forget_pending(&s->pools[i]);
+	return applications < 0 ? applications : kernel < 0 ? kernel : 0;
+}
+
+/* ---------------------------------------------------------------- the session */
+
+int resume_session(struct session *s, struct diag *d)
+{
+	struct abi_session file;
+	int err = session_find(s->dir, s->file.name, &file, d);
+
+	if (err)
+		return err;
+	if (file.epoch != s->file.epoch)
+		return diag_fail(d, -ESTALE, "session %s belongs to another collector now", s->file.name);
+	s->file = file;
+	for (int i = 0; i < SESSION_DOORS; i++)
+		s->doors[i].fd = -1; /* who stood there was turned away */
+	session_recount(s);
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/session_file.c - the file that tells programs of a session, and the rules in it: see session.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/rules.h"
+#include "collect/session.h"
+
+/* Whether the rule [@rule, @end) says of @pattern what one that is @to_channel, or is not, says of it. */
+static bool is_about(const char *rule, const char *end, bool to_channel, const char *pattern)
+{
+	const char *p = rule + (rule < end);
+
+	if ((*rule == '@') != to_channel)
+		return false;
+	if (*rule == '@' || *rule == '?')
+		rules_number(&p, end);
+	return !strcmp(p, pattern);
+}
+
+/* What a rule said of the same pattern is over with the next: so rules do not pile up. */
+static void drop_superseded(struct abi_session *f, bool to_channel, const char *pattern)
+{
+	for (uint32_t i = 0; i < f->rules_size;) {
+		char *rule = f->rules + i, *end = memchr(rule, 0, f->rules_size - i);
+		uint32_t size;
+
+		if (!end)
+			return;
+		size = (uint32_t)(end - rule) + 1;
+		if (is_about(rule, end, to_channel, pattern)) {
+			memmove(rule, end + 1, f->rules_size - i - size);
+			f->rules_size -= size;
+		} else {
+			i += size;
+		}
+	}
+}
+
+int session_add_rule(struct abi_session *f, const struct session_rule *r, struct diag *d)
+{
+	bool to_channel = r->channel != SESSION_ANY_CHANNEL, excludes = *r->pattern == '!';
+	size_t room;
+	char *to;
+	int n;
+
+	drop_superseded(f, to_channel, r->pattern + excludes);
+	room = sizeof f->rules - f->rules_size;
+	to = f->rules + f->rules_size;
+	if (to_channel)
+		n = snprintf(to, room, "@%u %s", r->channel, r->pattern);
+	else if (r->filter)
+		n = snprintf(to, room, "?%u %s", r->filter, r->pattern);
+	else
+		n = snprintf(to, room, "%s%s", excludes ? "" : "+", r->pattern);
+	if (n < 0 || (size_t)n >= room)
+		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns", r->pattern);
+	f->rules_size += (uint32_t)n + 1;
+	return 0;
+}
+
+static void session_file_name(char *file, size_t size, const char *name)
+{
+	snprintf(file, size, "session-%s", name);
+}
+
+int session_publish(int dir, const struct abi_session *f, struct diag *d)
+{
+	char name[ABI_NAME_BYTES + 16], fresh[ABI_NAME_BYTES + 40];
+	int fd, err;
+
+	session_file_name(name, sizeof name, f->name);
+	snprintf(fresh, sizeof fresh, ".%s.%d", name, (int)getpid());
+	unlinkat(dir, fresh, 0);
+	fd = openat(dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return diag_errno(d, "cannot create the session file");
+	err = io_write(fd, f, offsetof(struct abi_session, rules) + f->rules_size);
+	close(fd);
+	if (!err && renameat(dir, fresh, dir, name))
+		err = -errno;
+	if (err)
+		unlinkat(dir, fresh, 0);
+	return err ? diag_fail(d, err, "cannot write the session file: %s", strerror(-err)) : 0;
+}
+
+int session_find(int dir, const char *name, struct abi_session *f, struct diag *d)
+{
+	char file[ABI_NAME_BYTES + 16];
+	ssize_t n;
+	int fd;
+
+	session_file_name(file, sizeof file, name);
+	/* What lies there may be anything, a FIFO that nobody writes to among them. */
+	fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return diag_errno(d, "session %s", name);
+	memset(f, 0, sizeof *f);
+	n = io_read(fd, f, sizeof *f);
+	close(fd);
+	if (n != (ssize_t)(offsetof(struct abi_session, rules) + f->rules_size) || f->magic != ABI_SESSION_MAGIC ||
+	    f->version != ABI_SESSION_VERSION || f->rules_size > ABI_RULES_BYTES ||
+	    !memchr(f->name, 0, sizeof f->name))
+		return diag_fail(d, -EPROTO, "session %s: its file is damaged", name);
+	return 0;
+}
+
+void session_withdraw(struct session *s)
+{
+	char name[ABI_NAME_BYTES + 16];
+
+	session_file_name(name, sizeof name, s->file.name);
+	unlinkat(s->dir, name, 0);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/streams.h - the applications' half of a recording: one CTF trace, in it for each channel a
+ * stream class, a drain and its files, and the programs' names.
+ *
+ * Channels that discard are drained while they are recorded; flight recorders are copied when somebody
+ * asks, or at the end.
+ *
+ * One thread.
+ */
+#ifndef COLLECT_STREAMS_H
+#define COLLECT_STREAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "collect/drain.h"
+
+struct streams;
+
+struct streams_channel {
+	struct pool *pool; /* lent */
+	const char *name; /* before the names of its files; "": none */
+	uint64_t contexts;
+};
+
+struct streams_options {
+	const char *path; /* of the CTF trace; made */
+	const struct streams_channel *channels;
+	uint32_t n_channels; /* 1..ABI_CHANNELS */
+	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
+	bool resume; /* the pools were drained by another collector before, who died: collect/resume.h */
+};
+
+/* streams_open - 0 or -errno. */
+int streams_open(struct streams **s, const struct streams_options *o, struct diag *d);
+void streams_close(struct streams *s);
+
+/* streams_limit - packets are written only while @quota, lent, has room. */
+void streams_limit(struct streams *s, struct quota *quota);
+
+/* streams_process - note who joined, before it could record.  @at_ns: session time. */
+void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, const char *program);
+/* streams_names - note those that @other noted and has not written, as of @from_ns or later. */
+void streams_names(struct streams *s, const struct streams *other, uint64_t from_ns);
+
+/* streams_pass - write what is complete; with @partial also what open chunks hold so far.  Returns how
+ * full the fullest pool that is drained is, in percent, or -errno: see drain_pass. */
+int streams_pass(struct streams *s, bool partial, struct diag *d);
+/* streams_reclaim - in flight recorders, now and then: see drain_reclaim. */
+void streams_reclaim(struct streams *s);
+
+/* streams_copy, streams_each_copied, streams_write_copied, streams_flight: see drain.h; of all flight
+ * recorders. */
+int streams_copy(struct streams *s, const struct drain_limits *l, uint64_t *cut_ns, struct diag *d);
+void streams_each_copied(const struct streams *s,
+			 void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
+			 void *arg);
+int streams_write_copied(struct streams *s, uint64_t from_ns, uint64_t about_bytes, struct diag *d);
+int streams_flight(struct streams *s, struct diag *d);
+
+/* streams_finish - last packets, for losses nothing else has told; @lost_outside are events that never
+ * found a pool. */
+int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d);
+
+/* Bytes in the files so far. */
+uint64_t streams_bytes(const struct streams *s);
+/* Bytes of events that the last pass, or streams_flight, found and failed to write. */
+uint64_t streams_unwritten(const struct streams *s);
+/* Events refused so far by the pool of channel @i. */
+uint64_t streams_lost(const struct streams *s, uint32_t i);
+
+#endif

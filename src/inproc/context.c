@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inproc/context.c - see context.h.
+ *
+ * Most values change rarely and cost a system call: each thread asks once and keeps the answers, in
+ * initial-exec TLS, of which libraries loaded late have little.  They are a thread's own because in
+ * Linux they may be (setns, a name), and because no lock is needed then.
+ *
+ * A call stack is followed by frame pointers, in memory that is known to be this thread's stack:
+ *
+ *   (1) of the stack, [low, top) was seen to be mapped and readable, page by page
+ *   (2) nothing is read below the frame the walk begins at, which is in use, nor at or above top
+ *   (3) frames ascend, so the walk ends
+ *
+ * What lies between a frame in use and the top of its stack is in use too, and so stays readable.  Where
+ * the frame is on another stack (sigaltstack, coroutines), (1) does not hold and only ip is told.
+ */
+#include "inproc/context.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "inproc/counters.h"
+#include "inproc/process.h"
+
+#define BIT(name) ABI_CONTEXT_BIT(ABI_CONTEXT_##name)
+
+enum { N_IDS = 5, N_NAMESPACES = 8, N_NUMBERS = N_IDS + N_NAMESPACES };
+/* From PPID to UTS_NS: kept as 32 bits. */
+static const uint64_t numbers_mask = ABI_CONTEXT_BIT(ABI_CONTEXT_UTS_NS + 1) - BIT(PPID);
+static const uint64_t kept_mask = ABI_CONTEXT_BIT(ABI_CONTEXT_UTS_NS + 1) - 1;
+
+struct values {
+	uint32_t number[N_NUMBERS]; /* of context ABI_CONTEXT_PPID + i */
+	uint32_t have; /* contexts whose values are here */
+	char procname[ABI_PROCNAME_BYTES - 1];
+};
+
+/* One store and one load, which a signal finds done or not begun. */
+typedef uint64_t slot_type __attribute__((vector_size(ABI_SLOT_BYTES)));
+
+static __thread struct {
+	slot_type slot;
+	uintptr_t stack_low, stack_top; /* 0: not looked at */
+	uint32_t n_elsewhere; /* frames that were not known to be on the stack, nor found to be */
+	uint32_t generation;
+	struct values values;
+} own __attribute__((tls_model("initial-exec")));
+_Static_assert(sizeof own <= 128, "room for TLS of late libraries is small");
+
+static uint32_t generation; /* not the one of `own`: ask anew */
+static struct values of_process; /* as some thread found them last */
+
+void context_forget(void)
+{
+	fetch_add(&generation, 1);
+}
+
+void context_set(const void *bytes16)
+{
+	slot_type v = { 0, 0 };
+
+	if (bytes16)
+		memcpy(&v, bytes16, sizeof v);
+	own.slot = v;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* ---------------------------------------------------------------- values that are kept */
+
+static uint32_t ask_namespace(enum abi_context c)
+{
+	static const char *const path[N_NAMESPACES] = {
+		"/proc/thread-self/ns/cgroup", "/proc/thread-self/ns/ipc", "/proc/thread-self/ns/mnt",
+		"/proc/thread-self/ns/net",    "/proc/thread-self/ns/pid", "/proc/thread-self/ns/time",
+		"/proc/thread-self/ns/user",   "/proc/thread-self/ns/uts",
+	};
+	struct stat st;
+
+	/* No /proc, as in a chroot: unknown. */
+	return syscall(SYS_newfstatat, AT_FDCWD, path[c - ABI_CONTEXT_CGROUP_NS], &st, 0) ?
+		       0 :
+		       (uint32_t)st.st_ino;
+}
+
+static uint32_t ask_number(enum abi_context c)
+{
+	switch (c) {
+	case ABI_CONTEXT_PPID:
+		return (uint32_t)syscall(SYS_getppid);
+	case ABI_CONTEXT_VUID:
+		return (uint32_t)syscall(SYS_getuid);
+	case ABI_CONTEXT_VEUID:
+		return (uint32_t)syscall(SYS_geteuid);
+	case ABI_CONTEXT_VGID:
+		return (uint32_t)syscall(SYS_getgid);
+	case ABI_CONTEXT_VEGID:
+		return (uint32_t)syscall(SYS_getegid);
+	default:
+		return ask_namespace(c);
+	}
+}
+
+static void ask_procname(void)
+{
+	char name[16] = "";
+
+	syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+	memcpy(own.values.procname, name, sizeof name);
+	memcpy(of_process.procname, name, sizeof name);
+}
+
+static void ask(uint64_t missing)
+{
+	if (missing & BIT(PROCNAME))
+		ask_procname();
+	for (int i = 0; i < N_NUMBERS; i++)
+		if (missing & ABI_CONTEXT_BIT(ABI_CONTEXT_PPID + i)) {
+			own.values.number[i] = ask_number((enum abi_context)(ABI_CONTEXT_PPID + i));
+			store(&of_process.number[i], own.values.number[i]);
+		}
+	__atomic_fetch_or(&of_process.have, (uint32_t)missing, __ATOMIC_RELEASE); /* [V] */
+}
+
+/* A thread that may not ask takes what another found: threads rarely differ, and less so in a sandbox. */
+static void borrow(uint64_t missing)
+{
+	uint32_t have = load_acquire(&of_process.have); /* pairs with [V] */
+
+	if (missing & BIT(PROCNAME))
+		memcpy(own.values.procname, of_process.procname, sizeof own.values.procname);
+	for (int i = 0; i < N_NUMBERS; i++)
+		if (missing & ABI_CONTEXT_BIT(ABI_CONTEXT_PPID + i)) {
+			uint32_t unknown = i < N_IDS ? UINT32_MAX : 0;
+
+			own.values.number[i] = have & ABI_CONTEXT_BIT(ABI_CONTEXT_PPID + i) ?
+						       load(&of_process.number[i]) :
+						       unknown;
+		}
+}
+
+/* A handler may come in between and do the same: it finds the same, and more is not lost than a turn. */
+static __attribute__((noinline)) void learn(uint64_t wanted)
+{
+	uint32_t now = load(&generation);
+	uint64_t missing;
+	int saved = errno;
+
+	if (own.generation != now) {
+		own.values.have = 0;
+		own.generation = now;
+	}
+	missing = wanted & ~(uint64_t)own.values.have;
+	if (missing && process_is_sandboxed())
+		borrow(missing);
+	else if (missing)
+		ask(missing);
+	/* Not if what we learnt was out of date before we had it all. */
+	if (now == load(&generation))
+		own.values.have |= (uint32_t)missing;
+	errno = saved;
+}
+
+void context_prepare(uint64_t mask)
+{
+	learn(mask & kept_mask);
+	counters_prepare(mask);
+}
+
+static char *put_kept(uint64_t mask, char *p)
+{
+	uint64_t wanted = mask & kept_mask;
+
+	if (unlikely(wanted & ~(uint64_t)own.values.have || own.generation != load(&generation)))
+		learn(wanted);
+	if (mask & BIT(PROCNAME)) {
+		memcpy(p, own.values.procname, sizeof own.values.procname);
+		p[sizeof own.values.procname] = 0;
+		p += ABI_PROCNAME_BYTES;
+	}
+	for (uint64_t left = mask & numbers_mask; left; left &= left - 1) {
+		memcpy(p, &own.values.number[__builtin_ctzll(left) - ABI_CONTEXT_PPID], 4);
+		p += 4;
+	}
+	return p;
+}
+
+/* ---------------------------------------------------------------- the stack */
+
+enum { STEP_BYTES = 1 << 20 /* looked at in one go */, SMALLEST_PAGE = 4096 };
+
+/*
+ * Each frame that is not where the stack is known to be costs system calls, in a coroutine every one.
+ * So after the first ones only few are asked about, and ever fewer: the stack is found later, then.
+ */
+static bool is_worth_asking(uint32_t n_elsewhere)
+{
+	return n_elsewhere < 64 || !(n_elsewhere & (n_elsewhere - 1));
+}
+
+extern void *__libc_stack_end __attribute__((weak)); /* the main thread's, at the program's start */
+
+static uintptr_t thread_pointer(void)
+{
+	uintptr_t p;
+
+#if defined __x86_64__
+	__asm__("movq %%fs:0, %0" : "=r"(p));
+#elif defined __aarch64__
+	__asm__("mrs %0, tpidr_el0" : "=r"(p));
+#endif
+	return p;
+}
+
+/* Known from when we were loaded: after a fork another thread may be the one whose id is the process's. */
+static uintptr_t main_thread;
+
+static __attribute__((constructor)) void find_main_thread(void)
+{
+	if (syscall(SYS_gettid) == syscall(SYS_getpid))
+		main_thread = thread_pointer();
+}
+
+/* libc has a thread's own data at the upper end of its stack, also of one that the program made. */
+static uintptr_t top_of_stack(void)
+{
+	uintptr_t tp = thread_pointer();
+
+	if (tp == main_thread || (!main_thread && (uint32_t)thread_context == process.pid &&
+				  thread_context >> 32 == process.pid))
+		return &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
+	return tp;
+}
+
+/*
+ * Whether all of [from, to) can be read; multiples of a page, at most STEP.  mincore first: it tells of
+ * memory that is not there without making the main thread's stack grow to it.  Then each page is given
+ * to a call that reads from it and, for its first argument, does nothing.
+ */
+static bool is_readable(uintptr_t from, uintptr_t to)
+{
+	unsigned char there[STEP_BYTES / SMALLEST_PAGE];
+
+	if (syscall(SYS_mincore, from, to - from, there))
+		return false;
+	for (uintptr_t page = to; page > from; page -= SMALLEST_PAGE)
+		if (syscall(SYS_rt_sigprocmask, -1, page - SMALLEST_PAGE, NULL, 8) && errno == EFAULT)
+			return false;
+	return true;
+}
+
+/* Takes the stack from what is known of it down to the page of @at. */
+static bool extend_to(uintptr_t at)
+{
+	uintptr_t page = getauxval(AT_PAGESZ), low = own.stack_low, from;
+
+	at &= -page;
+	if (page < SMALLEST_PAGE || page > STEP_BYTES || !page)
+		return false;
+	while (at < low) {
+		from = low - at > STEP_BYTES ? low - STEP_BYTES : at;
+		if (!is_readable(from, low))
+			return false;
+		own.stack_low = low = from;
+	}
+	return true;
+}
+
+static __attribute__((noinline)) bool look_at_stack(uintptr_t at)
+{
+	int saved = errno;
+	bool is_there;
+
+	if (!own.stack_top) {
+		uintptr_t page = getauxval(AT_PAGESZ), top = top_of_stack() & -sizeof(uintptr_t);
+
+		own.stack_low = (top + page - 1) & -page;
+		own.stack_top = top;
+	}
+	is_there = at < own.stack_top && is_worth_asking(own.n_elsewhere) && !process_is_sandboxed() &&
+		   extend_to(at);
+	own.n_elsewhere += !is_there;
+	errno = saved;
+	return is_there;
+}
+
+static bool is_on_stack(uintptr_t at)
+{
+	return likely(at >= own.stack_low && at < own.stack_top) || look_at_stack(at);
+}
+
+/* What a return address can be, without the signature it may bear. */
+static uintptr_t clean_address(uintptr_t a)
+{
+#if defined __aarch64__
+	a &= (1ull << 48) - 1;
+#endif
+	return a >= SMALLEST_PAGE && a < 1ull << 56 ? a : 0;
+}
+
+static char *put_address(char *p, uintptr_t a)
+{
+	uint64_t v = a;
+
+	memcpy(p, &v, sizeof v);
+	return p + sizeof v;
+}
+
+/* Other functions' stack frames are no objects that a sanitizer knows. */
+__attribute__((no_sanitize("address"))) static char *put_callstack(char *p, const void *ip,
+								   const void *frame)
+{
+	enum { BETWEEN_MAX = 4 }; /* frames up to that of which ip is the return address */
+	char *count = p, *begin = p + 4;
+	uintptr_t at = (uintptr_t)frame, top;
+	uint32_t n;
+
+	p = put_address(begin, (uintptr_t)ip);
+	if (at % sizeof at || !is_on_stack(at))
+		at = 0;
+	top = own.stack_top;
+	for (int depth = 0; at && top - at >= 2 * sizeof at && p < begin + 8 * ABI_CALLSTACK_MAX; depth++) {
+		const volatile uintptr_t *record = (const volatile uintptr_t *)at;
+		uintptr_t next = record[0], address = clean_address(record[1]);
+
+		if (!address)
+			break;
+		if (depth < BETWEEN_MAX && address == (uintptr_t)ip)
+			p = begin + 8;
+		else if (depth)
+			p = put_address(p, address);
+		at = next > at && next < top && next % sizeof next == 0 ? next : 0;
+	}
+	n = (uint32_t)(p - begin) / 8;
+	memcpy(count, &n, sizeof n);
+	return p;
+}
+
+char *context_put(uint64_t mask, char *p, const void *ip, const void *frame)
+{
+	if (mask & kept_mask)
+		p = put_kept(mask, p);
+	if (mask & BIT(IP))
+		p = put_address(p, (uintptr_t)ip);
+	if (mask & BIT(CALLSTACK))
+		p = put_callstack(p, ip, frame);
+	if (mask & BIT(SLOT)) {
+		slot_type v = own.slot;
+
+		memcpy(p, &v, sizeof v);
+		p += sizeof v;
+	}
+	if (mask & COUNTERS_MASK)
+		p = counters_put(mask, p);
+	return p;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inproc/emit.h - an event on its way, shared by typed events (emit.c) and marks (mark_emit.c).
+ *
+ * Any thread, any signal handler.
+ */
+#ifndef INPROC_EMIT_H
+#define INPROC_EMIT_H
+
+#include "base/atomic.h"
+#include "inproc/process.h"
+#include "ring/write.h"
+
+/* Where an event of the common case goes; .pool is NULL where that does not apply. */
+struct ready {
+	struct pool *pool;
+	uint64_t context;
+	uint32_t id;
+};
+
+static inline __attribute__((always_inline)) struct ready be_ready(const struct duet_i_site *site)
+{
+	const struct abi_control_event *e = (const struct abi_control_event *)site->enabled;
+	struct session *s = load_acquire(&process.session);
+	struct ready r = { .context = thread_context };
+	uint32_t how = load(&e->how);
+	struct channel *c;
+
+	if (unlikely(!s || s->epoch != load(&e->enabled) || load(process.guard) != GUARD_OK ||
+		     !r.context || how >= ABI_CHANNELS)) /* from there on it is a filter */
+		return r;
+	c = &s->channels[0];
+	if (unlikely(how)) {
+		/* A branch, which is predicted, and no arithmetic: with most events in the first channel
+		 * the address of the chunk does not wait for `how`. */
+		__asm__ volatile("" : "+r"(c));
+		c += how;
+	}
+	r.id = load(&c->plain[site->index]);
+	if (likely(r.id))
+		r.pool = &c->pool;
+	return r;
+}
+
+/* False if it is no common case. */
+static inline __attribute__((always_inline)) bool emit_plainly(struct duet_i_site *site,
+							       const void *payload, size_t size)
+{
+	struct ready r = be_ready(site);
+
+	if (likely(r.pool))
+		ring_write(r.pool, r.id, r.context, payload, (uint32_t)size);
+	return r.pool;
+}
+
+/* All that is not the common case.  @frame: context_put's; NULL: the callee's. */
+void emit_specially(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
+		    const void *frame) HIDDEN __attribute__((cold));
+
+/* emit_open - begin an event of at most @size bytes in its place; NULL if it is refused or not wanted.
+ * emit_commit - end it at @end, unless its filter does not let it pass. */
+void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip,
+		const void *frame) HIDDEN;
+void emit_commit(struct duet_i_open *o, char *end) HIDDEN;
+
+/* text_copy - copy @s and its NUL to @p, not beyond @end; see duet/site.h for @cut. */
+char *text_copy(char *p, char *end, const char *s, int *cut) HIDDEN;
+
+/* mark_emit - duet_i_api.mark. */
+void mark_emit(struct duet_i_site *site, const char *format, ...) HIDDEN
+	__attribute__((format(printf, 2, 3)));
+
+#endif

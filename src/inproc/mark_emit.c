@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* inproc/mark_emit.c - trace_mark() when its event is enabled: arguments packed by the codes of mark.c. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "inproc/emit.h"
+
+/* One argument of a mark by its code: see mark.c. */
+static char *pack_argument(char code, va_list *ap, char *p, char *end, int *cut)
+{
+	union {
+		int32_t i;
+		int64_t l;
+		int16_t h;
+		int8_t b;
+		double d;
+		const void *q;
+	} v;
+	size_t n = 0;
+
+	switch (code) {
+	case 's': {
+		const char *s = va_arg(*ap, const char *);
+
+		return text_copy(p, end, s, cut);
+	}
+	case 'i':
+		v.i = va_arg(*ap, int);
+		n = 4;
+		break;
+	case 'h':
+		v.h = (int16_t)va_arg(*ap, int);
+		n = 2;
+		break;
+	case 'b':
+		v.b = (int8_t)va_arg(*ap, int);
+		n = 1;
+		break;
+	case 'l':
+		v.l = va_arg(*ap, int64_t);
+		n = 8;
+		break;
+	case 'd':
+		v.d = va_arg(*ap, double);
+		n = 8;
+		break;
+	case 'D':
+		v.d = (double)va_arg(*ap, long double);
+		n = 8;
+		break;
+	case 'p':
+		v.q = va_arg(*ap, const void *);
+		n = sizeof v.q;
+		break;
+	}
+	memcpy(p, &v, n);
+	return p + n;
+}
+
+static char *pack_mark(const char *codes, va_list *ap, char *p, char *end, int *cut)
+{
+	for (; *codes; codes++)
+		p = pack_argument(*codes, ap, p, end, cut);
+	return p;
+}
+
+enum { MARK_SPACE = 512, MARK_FIELDS = 127, MARK_BEHIND = MARK_FIELDS * 8 };
+
+static size_t mark_size(const char *codes, va_list *ap)
+{
+	char sink[8];
+	size_t n = 0;
+	int cut = 0;
+
+	for (; *codes; codes++) {
+		if (*codes != 's') {
+			pack_argument(*codes, ap, sink, sink, &cut);
+			n += 8;
+			continue;
+		}
+		const char *s = va_arg(*ap, const char *);
+
+		n += s ? strlen(s) + 1 : sizeof "(null)";
+	}
+	return n;
+}
+
+static void mark_large(struct duet_i_site *site, const char *codes, va_list *size_ap, va_list *ap,
+		       const void *ip, const void *frame)
+{
+	size_t n = mark_size(codes, size_ap);
+	struct duet_i_open o;
+	char *at = emit_open(site, &o, n + MARK_BEHIND, ip, frame);
+	int cut = 1;
+
+	if (at)
+		emit_commit(&o, pack_mark(codes, ap, at, at + n, &cut));
+}
+
+/* Strings end within SPACE or are cut; up to 127 fixed fields of 8 bytes lie behind. */
+void mark_emit(struct duet_i_site *site,
+						       const char *format, ...)
+{
+	char payload[MARK_SPACE + MARK_BEHIND + 8], *end;
+	const char *codes = site->data[1];
+	va_list ap, again, once_more;
+	int cut = 0;
+
+	va_start(ap, format);
+	va_copy(again, ap);
+	va_copy(once_more, ap);
+	end = pack_mark(codes, &ap, payload, payload + MARK_SPACE, &cut);
+	if (unlikely(cut))
+		mark_large(site, codes, &again, &once_more, __builtin_return_address(0),
+			   __builtin_frame_address(0));
+	else if (unlikely(!emit_plainly(site, payload, (size_t)(end - payload))))
+		emit_specially(site, payload, (uint32_t)(end - payload), __builtin_return_address(0),
+			       __builtin_frame_address(0));
+	va_end(once_more);
+	va_end(again);
+	va_end(ap);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inproc/register.c - an object's sites become lines of the control page, and what the session wants of
+ * them is switched on.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/rules.h"
+#include "base/runtime.h"
+#include "base/schema.h"
+#include "inproc/page.h"
+
+/* Codes of marks, for good; each once, however often a library is loaded. */
+struct codes {
+	struct codes *next;
+	uint32_t used;
+	char text[4096 - sizeof(void *) - sizeof(uint32_t)];
+};
+
+static char *find_codes(struct codes *block, const char *codes)
+{
+	for (char *p = block->text; p < block->text + block->used; p += strlen(p) + 1)
+		if (!strcmp(p, codes))
+			return p;
+	return NULL;
+}
+
+static char *keep_codes(const char *codes)
+{
+	static struct codes *first, **end = &first;
+	size_t n = strlen(codes) + 1;
+	struct codes *last = NULL;
+	char *kept;
+
+	for (struct codes *b = first; b; last = b, b = b->next) {
+		kept = find_codes(b, codes);
+		if (kept)
+			return kept;
+	}
+	if (!last || n > sizeof last->text - last->used) {
+		last = mmap(NULL, sizeof *last, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (last == MAP_FAILED)
+			return NULL;
+		*end = last;
+		end = &last->next;
+	}
+	kept = memcpy(last->text + last->used, codes, n);
+	last->used += (uint32_t)n;
+	return kept;
+}
+
+/* "LEVEL CHANNEL:NAME TYPE FIELD ...".  False if it does not fit. */
+static bool describe(const struct duet_i_site *s, const char *fields, char *schema, size_t size)
+{
+	char digits[DECIMAL_BYTES];
+
+	return compose(schema, size, decimal(digits, s->level), " ", s->name, fields, NULL);
+}
+
+/* The same for a mark, whose fields follow from its format; false also if it cannot be recorded. */
+static bool describe_mark(struct duet_i_site *s, char *schema, size_t size)
+{
+	char codes[128], words[4096];
+
+	if (s->kind != DUET_I_MARK || !mark_schema(s->schema, words, sizeof words, codes, sizeof codes))
+		return false;
+	s->data[1] = keep_codes(codes);
+	return s->data[1] && describe(s, words, schema, size);
+}
+
+/* Patterns between commas. */
+static bool list_matches(const char *list, const char *name)
+{
+	while (*list) {
+		const char *end = strchrnul(list, ',');
+
+		if (rules_pattern_matches(list, end, name))
+			return true;
+		list = *end ? end + 1 : end;
+	}
+	return false;
+}
+
+/* What the environment asks for, from before main; the older names are UST's of 2010. */
+static bool environment_wants(const char *name)
+{
+	const char *trace = secure_getenv("DUET_TRACE"), *events = secure_getenv("DUET_EVENTS");
+	const char *old = secure_getenv("UST_TRACE"), *all = secure_getenv("UST_AUTOPROBE");
+
+	if (trace && !strcmp(trace, "1"))
+		return list_matches(events && *events ? events : "*", name);
+	return old && !strcmp(old, "1") && all && !strcmp(all, "1");
+}
+
+static void disable(struct duet_i_site *begin, struct duet_i_site *end, uint32_t epoch)
+{
+	for (struct duet_i_site *s = begin; s < end; s++) {
+		uint32_t theirs = epoch;
+
+		if (s->data[0])
+			compare_exchange(&page_event(process.control, s->index)->enabled, &theirs, 0);
+	}
+}
+
+/* Switches on what rules or environment want.  Returns whether there is any such event. */
+static bool enable_wanted(struct duet_i_site *begin, struct duet_i_site *end, const struct abi_session *s)
+{
+	bool any = false;
+
+	for (struct duet_i_site *site = begin; site < end; site++) {
+		struct abi_control_event *e = page_event(process.control, site->index);
+		struct rules_verdict v;
+
+		if (!site->data[0])
+			continue;
+		v = rules_judge(s->rules, s->rules_size, site->name);
+		if (!v.wanted && !environment_wants(site->name))
+			continue;
+		if (strncmp(process.control->session, s->name, sizeof s->name))
+			memcpy(process.control->session, s->name, sizeof s->name);
+		store(&e->how, v.how);
+		store_release(&e->enabled, s->epoch);
+		any = true;
+	}
+	return any;
+}
+
+/* What may not be possible any more at the first event. */
+static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end, struct session *joined)
+{
+	if (!joined)
+		return;
+	if (!thread_context)
+		thread_context = thread_context_make();
+	for (struct duet_i_site *site = begin; site < end; site++) {
+		const struct abi_control_event *e = page_event(process.control, site->index);
+		uint32_t filter = site->data[0] ? ABI_HOW_FILTER(load(&e->how)) : 0;
+
+		if (filter && load(&e->enabled))
+			filters_prepare(joined, site, filter);
+	}
+}
+
+/*
+ * What a session wants it gets memory for at once, not with the first event: by then the program may
+ * have locked itself up (seccomp, chroot, no descriptor left).  Under process_lock.
+ */
+static void enable_as_ruled(int dir, struct duet_i_site *begin, struct duet_i_site *end)
+{
+	struct session_file f;
+	bool any;
+
+	if (session_read(&f, dir, process.session_name))
+		return; /* nobody records */
+	any = enable_wanted(begin, end, f.session);
+	/*
+	 * [E] A collector that ends takes its file away, then switches off what it finds on.  What it
+	 * did not find, because we were late, is ours to switch off: pairs with session_withdraw().
+	 */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (any && !session_is_current(&f, dir))
+		disable(begin, end, f.session->epoch);
+	else if (any)
+		prepare_early(begin, end, session_join_early(f.session->epoch));
+	session_release(&f);
+}
+
+static void add_site(struct duet_i_site *s, const char *schema)
+{
+	int i = page_add_event(process.control, schema, strlen(schema));
+
+	if (i < 0) {
+		process.control->n_refused++;
+		return;
+	}
+	s->index = (uint32_t)i;
+	s->data[0] = s; /* known */
+	__atomic_store_n(&s->enabled, &page_event(process.control, s->index)->enabled, __ATOMIC_RELEASE);
+}
+
+/* Out of line: few programs need so much stack, which is pages of memory for those that do not have it. */
+static __attribute__((noinline)) void register_at_length(struct duet_i_site *s)
+{
+	char schema[ABI_SCHEMA_MAX_BYTES];
+
+	if (s->kind == DUET_I_TYPED ? describe(s, s->schema, schema, sizeof schema)
+				    : describe_mark(s, schema, sizeof schema))
+		add_site(s, schema);
+}
+
+static void register_site(struct duet_i_site *s)
+{
+	bool typed = s->kind == DUET_I_TYPED;
+	char schema[512];
+
+	if (s->data[0] ||
+	    (typed && !schema_is_sound((struct schema_text){ s->schema, s->schema + strlen(s->schema) })))
+		return;
+	if (typed && describe(s, s->schema, schema, sizeof schema))
+		add_site(s, schema);
+	else
+		register_at_length(s);
+}
+
+/* The first few have their place; for more, one that is large enough is mapped. */
+static bool keep_object(struct duet_i_site *begin, struct duet_i_site *end)
+{
+	struct object *more;
+
+	if (!process.objects) {
+		process.objects = process.few;
+		process.room = sizeof process.few / sizeof *process.few;
+	}
+	if (process.n_objects == process.room) {
+		if (process.room == OBJECTS)
+			return false;
+		more = mmap(NULL, OBJECTS * sizeof *more, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (more == MAP_FAILED)
+			return false;
+		process.objects = memcpy(more, process.few, sizeof process.few);
+		process.room = OBJECTS;
+	}
+	process.objects[process.n_objects++] = (struct object){ begin, end };
+	return true;
+}
+
+static void register_object(int dir, struct duet_i_site *begin, struct duet_i_site *end)
+{
+	process_renew();
+	if (!keep_object(begin, end)) {
+		process.control->n_refused += (uint32_t)(end - begin);
+		return;
+	}
+	for (struct duet_i_site *s = begin; s < end; s++)
+		register_site(s);
+	enable_as_ruled(dir, begin, end);
+}
+
+__attribute__((visibility("default"))) void duet_i_register(struct duet_i_site *begin,
+							    struct duet_i_site *end,
+							    const struct duet_i_api **api)
+{
+	int dir = -1;
+
+	process_lock();
+	__atomic_store_n(api, &duet_api, __ATOMIC_RELEASE);
+	/* An object without a site wants the functions alone: duet/context.h. */
+	if (begin < end && process_open(&dir))
+		register_object(dir, begin, end);
+	if (dir >= 0)
+		syscall(SYS_close, dir);
+	process_unlock();
+}
+
+__attribute__((visibility("default"))) void duet_i_unregister(struct duet_i_site *begin,
+							      struct duet_i_site *end)
+{
+	(void)end;
+	process_lock();
+	for (uint32_t i = 0; i < process.n_objects; i++)
+		if (process.objects[i].begin == begin) {
+			process.objects[i] = process.objects[--process.n_objects];
+			break;
+		}
+	process_unlock();
+}
+

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * net/sender.h - ships a recording to a relay while it is written, or later.
+ *
+ * The recorder writes into its directory as always; a process of its own sends what has come to be there.
+ * So nothing that happens to the network, or to TLS, reaches the recorder, and nothing that was
+ * recorded depends on either.  After a cut link the relay is asked for its sizes, and sending goes on there.
+ */
+#ifndef NET_SENDER_H
+#define NET_SENDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/diag.h"
+#include "base/quota.h"
+#include "net/place.h"
+#include "net/wire.h"
+
+struct sender_options {
+	const char *path; /* the recording */
+	struct place to;
+	struct wire_keys keys;
+	const char *session; /* names it on the relay, with the host's name and the date */
+	bool frees; /* give acknowledged bytes back to the disk */
+	uint64_t patience_ns; /* at the end: how long in all, or, sending alone, without any progress */
+};
+
+enum sender_state {
+	SENDER_WAITS, /* not yet connected */
+	SENDER_SENDS, /* connected, now or before */
+	SENDER_REFUSED, /* keys do not fit, or the relay does not want it */
+	SENDER_DONE, /* everything is on the relay */
+	SENDER_GAVE_UP, /* time ran out; text says what was last */
+};
+
+/* Shared by the sending process and its parent.  `text`, `path` and numbers are whole once it has ended. */
+struct sender_status {
+	struct quota quota; /* of bytes not yet acknowledged */
+	uint32_t state; /* enum sender_state */
+	uint32_t n_connections;
+	uint32_t n_failures; /* attempts that came to nothing, and may do better later */
+	uint32_t n_skipped; /* files with names that no relay takes */
+	uint64_t total, acknowledged; /* bytes */
+	int64_t offset_ns, error_ns; /* of the relay's clock to ours; error 0: not known */
+	char path[256]; /* below the relay's output */
+	char text[512]; /* what was last wrong */
+};
+
+/* sender_run - send the finished recording, in this process.  0 when all of it is there, else -errno. */
+int sender_run(const struct sender_options *o, struct sender_status *s, struct diag *d);
+
+/* The same beside a recorder, as a process of its own. */
+struct sender {
+	pid_t pid; /* 0: none */
+	int control;
+	struct sender_status *status; /* shared memory */
+};
+
+/* sender_fork - before there is anything a child should not inherit.  It waits for sender_begin. */
+int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool_bytes, struct diag *d);
+/* sender_begin - the recording's directory is there.  Waits up to @timeout_ms for what comes of it:
+ * 0, also if there is no answer yet; -errno if the relay refuses. */
+int sender_begin(struct sender *s, int timeout_ms, struct diag *d);
+/* sender_lift - from now on the spool has no limit: what is in memory still goes there. */
+void sender_lift(struct sender *s);
+/* sender_end - the recording is complete; waits for the process.  Its state is the last. */
+enum sender_state sender_end(struct sender *s);
+/* sender_fini - end a process that still runs; forget. */
+void sender_fini(struct sender *s);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * net/spool.h - a recording on disk as its sender sees it: files that grow, and how far each was sent.
+ *
+ * In each round every file has a target, chosen so that what has arrived is readable at any moment:
+ * of a stream only packets that its index names; metadata as it was after these packets were written.
+ * A round sends metadata first, then streams, then indexes; and of no stream more than about 1 MiB, so
+ * that a long backlog goes side by side.
+ *
+ * What a relay has acknowledged of a stream may be given back to the disk (a hole): the rest can still be
+ * sent, by another process too.
+ *
+ * One thread; the recorder appends meanwhile.
+ */
+#ifndef NET_SPOOL_H
+#define NET_SPOOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/quota.h"
+#include "net/message.h"
+
+enum spool_kind { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX };
+
+struct spool_file {
+	char *name; /* below the recording */
+	enum spool_kind kind;
+	uint32_t partner; /* of an index: its stream; of a stream: its index; UINT32_MAX: none */
+	uint64_t size; /* as last seen */
+	uint64_t target; /* of this round */
+	uint64_t sent, acknowledged, freed;
+	uint64_t returned; /* of its bytes, to the quota */
+	bool is_known; /* the relay has told its size */
+};
+
+struct spool {
+	int dir;
+	struct spool_file *files;
+	uint32_t n;
+	uint32_t *slots; /* hash of names: a file's number + 1 */
+	uint32_t n_slots;
+	uint32_t n_announced, n_known; /* to the relay on this connection; by its answers */
+	int phase; /* of the round */
+	uint32_t cursor;
+	bool is_final; /* nobody appends: everything goes, whatever indexes say */
+	bool frees;
+	bool cannot_free; /* the file system does not */
+	struct quota *quota;
+	uint32_t n_skipped; /* names no relay would take */
+	int fd; /* the file read last */
+	uint32_t fd_number;
+	const char *path; /* lent, for what is told */
+};
+
+/* spool_open - the recording in directory @path.  With @frees, what is acknowledged is given back. */
+int spool_open(struct spool *s, const char *path, bool frees, struct quota *quota, struct diag *d);
+void spool_close(struct spool *s);
+
+/* spool_identity - who this recording is: read from it, else @hello as it is with a fresh id, and
+ * written into it.  -EBUSY if another process sends it. */
+int spool_identity(struct spool *s, struct message *hello, int *lock, struct diag *d);
+
+/* spool_begin_connection - a relay that may know other sizes. */
+void spool_begin_connection(struct spool *s);
+
+/* spool_round - look for files and set targets.  1 if there is something to send; 0; or -errno.  Files it
+ * finds wait until their sizes are known, and everything with them: metadata goes before its packets. */
+int spool_round(struct spool *s, struct diag *d);
+
+/* spool_next - the next piece of this round, as a MESSAGE_DATA without bytes.  False: the round is over, or
+ * waits for sizes. */
+bool spool_next(struct spool *s, struct message *m);
+
+/* spool_read - the bytes of @m into @to; they count as sent.  0 or -errno: -ENODATA if given back. */
+int spool_read(struct spool *s, const struct message *m, uint8_t *to, struct diag *d);
+
+/* spool_size - the relay has @size bytes of file @number.  -EPROTO if that cannot be. */
+int spool_size(struct spool *s, uint32_t number, uint64_t size, struct diag *d);
+
+bool spool_all_acknowledged(const struct spool *s);
+uint64_t spool_bytes(const struct spool *s, bool acknowledged); /* else: all */
+
+/* spool_remove - the recording, once everything is elsewhere.  Its directory stays if something
+ * else lies in it. */
+void spool_remove(const char *path);
+
+#endif

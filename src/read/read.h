@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* read/read.h - inside libduet-read: the reader behind duet/read.h, for its two files. */
+#ifndef READ_READ_H
+#define READ_READ_H
+
+#include <duet/read.h>
+
+#include "trace/trace.h"
+
+struct read_class {
+	struct duet_read_class public;
+	const struct ctf_event_class *ctf;
+	const struct ctf_op **ops; /* of its fields, in their order */
+	int32_t *cells; /* index of each among ctf_event_cells(); NULL: that is not for this class */
+};
+
+struct duet_read {
+	struct trace *trace;
+	struct trace_event event; /* the current item; event.ctf is of an event only if has_event */
+	bool has_event, is_walking, is_part;
+	struct ctf_walk walk;
+	struct read_class *classes; /* shared with parts */
+	struct duet_read_stream *streams;
+	uint32_t n_streams, n_classes;
+	uint32_t first_stream; /* of a part: its number in the whole */
+	void (*damage)(void *context, const char *text);
+	void *context;
+	struct diag why;
+};
+
+/* The value that @op shows in the current event. */
+void read_field(const struct ctf_event *e, const struct ctf_op *op, struct duet_read_value *v);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* read/values.c - fields of events, one by one, all at once, and as columns: see duet/read.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "read/read.h"
+
+enum { COLUMNS_MAX = 64 };
+
+static void show_number(struct duet_read_value *v, const struct ctf_op *op, uint64_t bits)
+{
+	const struct ctf_type *t = op->type;
+
+	v->as.u = bits;
+	if (t->kind == CTF_FLOAT) {
+		v->kind = DUET_READ_REAL;
+		v->as.real = ctf_real(op, bits);
+		return;
+	}
+	v->base = t->base;
+	v->is_signed = op->is_signed;
+	v->kind = op->is_signed ? DUET_READ_INT : DUET_READ_UINT;
+	if (t->n_members) {
+		v->kind = DUET_READ_LABEL;
+		v->label = ctf_enum_label(t, bits);
+	}
+}
+
+static void show_found(struct duet_read_value *v, enum ctf_found found, const struct ctf_value *c)
+{
+	static const uint8_t kinds[] = {
+		[CTF_WALK_END] = DUET_READ_NONE, [CTF_INT] = DUET_READ_INT, [CTF_UINT] = DUET_READ_UINT,
+		[CTF_REAL] = DUET_READ_REAL, [CTF_TEXT] = DUET_READ_TEXT, [CTF_LABEL] = DUET_READ_LABEL,
+		[CTF_OPEN] = DUET_READ_STRUCT, [CTF_CLOSE] = DUET_READ_STRUCT_END, [CTF_OPEN_ARRAY] = DUET_READ_ARRAY,
+		[CTF_CLOSE_ARRAY] = DUET_READ_ARRAY_END,
+	};
+
+	*v = (struct duet_read_value){ .kind = kinds[found] };
+	if (found == CTF_WALK_END)
+		return;
+	v->name = c->name;
+	if (found == CTF_REAL) {
+		v->as.real = c->real;
+	} else if (found == CTF_TEXT) {
+		v->as.text = c->text;
+		v->size = (uint32_t)c->size;
+	} else if (found <= CTF_LABEL) {
+		v->as.u = c->u;
+		v->base = c->base;
+		v->is_signed = c->is_signed;
+		v->label = found == CTF_LABEL ? c->label : NULL;
+	} else if (found == CTF_OPEN_ARRAY) {
+		v->as.u = c->u;
+	}
+}
+
+void read_field(const struct ctf_event *e, const struct ctf_op *op, struct duet_read_value *v)
+{
+	struct ctf_value c = { 0 };
+	int64_t number;
+
+	if (op->code == OP_NUMBER && op->type->kind != CTF_FLOAT && ctf_event_number(e, op, &number)) {
+		*v = (struct duet_read_value){ .name = op->name };
+		show_number(v, op, (uint64_t)number);
+		return;
+	}
+	show_found(v, ctf_event_value(e, op, &c), &c);
+}
+
+static const struct read_class *current(const struct duet_read *r)
+{
+	return r->has_event ? &r->classes[trace_class_number(&r->event)] : NULL;
+}
+
+int duet_read_get(struct duet_read *r, uint32_t field, struct duet_read_value *v)
+{
+	const struct read_class *c = current(r);
+
+	if (!c || field >= c->public.n_fields)
+		return -EINVAL;
+	read_field(r->event.ctf, c->ops[field], v);
+	return 0;
+}
+
+static void show_cell(struct duet_read_value *v, const struct ctf_op *op, const struct ctf_cell *cell)
+{
+	*v = (struct duet_read_value){ .name = op->name };
+	if (op->code == OP_NUMBER)
+		return show_number(v, op, cell->u);
+	v->kind = DUET_READ_TEXT;
+	v->as.text = cell->text;
+	v->size = (uint32_t)cell->size;
+}
+
+int duet_read_values(struct duet_read *r, struct duet_read_value *values)
+{
+	const struct read_class *c = current(r);
+	struct ctf_cell cells[CTF_CELLS_MAX];
+	bool has_cells;
+
+	if (!c)
+		return -EINVAL;
+	has_cells = c->cells && ctf_event_cells(r->event.ctf, cells);
+	for (uint32_t i = 0; i < c->public.n_fields; i++)
+		if (has_cells && c->cells[i] >= 0)
+			show_cell(&values[i], c->ops[i], &cells[c->cells[i]]);
+		else
+			read_field(r->event.ctf, c->ops[i], &values[i]);
+	return 0;
+}
+
+int duet_read_walk(struct duet_read *r, struct duet_read_value *v)
+{
+	struct ctf_value c = { 0 };
+	enum ctf_found found;
+
+	if (!r->has_event)
+		return 0;
+	if (!r->is_walking)
+		ctf_walk_event(&r->walk, r->event.ctf, CTF_CONTEXT);
+	do
+		found = ctf_walk_next(&r->walk, &c);
+	while (found != CTF_WALK_END && c.is_hidden);
+	r->is_walking = found != CTF_WALK_END;
+	show_found(v, found, &c);
+	return r->is_walking;
+}
+
+static bool is_column(const struct read_class *c, const struct duet_read_column *column)
+{
+	uint32_t kind;
+
+	if (column->field < 0)
+		return column->field >= DUET_READ_ROW_CLASS;
+	if (!c || (uint32_t)column->field >= c->public.n_fields)
+		return false;
+	kind = c->public.fields[column->field].kind;
+	return kind >= DUET_READ_INT && kind <= DUET_READ_LABEL;
+}
+
+static void put_head(const struct duet_read *r, int32_t which, void *rows, size_t row)
+{
+	if (which == DUET_READ_ROW_TIME)
+		((int64_t *)rows)[row] = r->event.time_ns;
+	else if (which == DUET_READ_ROW_CPU)
+		((uint32_t *)rows)[row] = r->event.cpu;
+	else
+		((uint32_t *)rows)[row] = which == DUET_READ_ROW_STREAM ? r->event.stream->number :
+									  trace_class_number(&r->event);
+}
+
+static void put_value(const struct duet_read_value *v, uint32_t kind, void *rows, size_t row)
+{
+	bool is_there = v->kind != DUET_READ_NONE;
+
+	if (kind == DUET_READ_TEXT)
+		((struct duet_read_text *)rows)[row] = is_there ? (struct duet_read_text){ v->as.text, v->size } :
+								  (struct duet_read_text){ "", 0 };
+	else if (kind == DUET_READ_REAL)
+		((double *)rows)[row] = is_there ? v->as.real : 0;
+	else
+		((int64_t *)rows)[row] = is_there ? v->as.i : 0;
+}
+
+static void put_row(struct duet_read *r, const struct read_class *c, const struct duet_read_column *columns, int n,
+		    size_t row)
+{
+	struct ctf_cell cells[CTF_CELLS_MAX];
+	bool has_cells = c && c->cells && n > 2 && ctf_event_cells(r->event.ctf, cells);
+	struct duet_read_value v;
+
+	for (int i = 0; i < n; i++) {
+		int32_t f = columns[i].field;
+
+		if (f < 0) {
+			put_head(r, f, columns[i].rows, row);
+			continue;
+		}
+		if (has_cells && c->cells[f] >= 0)
+			show_cell(&v, c->ops[f], &cells[c->cells[f]]);
+		else
+			read_field(r->event.ctf, c->ops[f], &v);
+		put_value(&v, c->public.fields[f].kind, columns[i].rows, row);
+	}
+}
+
+int64_t duet_read_rows(struct duet_read *r, uint32_t class_number, const struct duet_read_column *columns,
+		       int n_columns, size_t n_rows)
+{
+	bool is_any = class_number == DUET_READ_ANY_CLASS;
+	const struct read_class *c = is_any || class_number >= r->n_classes ? NULL : &r->classes[class_number];
+	size_t row = 0;
+	int got;
+
+	if ((!c && !is_any) || n_columns < 0 || n_columns > COLUMNS_MAX)
+		return -EINVAL;
+	for (int i = 0; i < n_columns; i++)
+		if (!is_column(c, &columns[i]))
+			return -EINVAL;
+	r->has_event = false;
+	while (row < n_rows) {
+		got = trace_next(r->trace, &r->event, &r->why);
+		if (got < 0)
+			return got;
+		if (got == TRACE_END)
+			break;
+		if (got == TRACE_EVENT && (is_any || r->event.ctf->class == c->ctf))
+			put_row(r, c, columns, n_columns, row++);
+	}
+	return (int64_t)row;
+}

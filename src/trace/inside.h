@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace/inside.h - a trace's insides, for trace.c (open, forward) and seek.c (seek, backward).
+ *
+ * | mode | streams stand on |
+ * |---|---|
+ * | START | nothing yet |
+ * | FRESH | the items after the cursor, in the heap; none of them given |
+ * | FORWARD | the same, but heap[0] is what was given last |
+ * | BACKWARD | the items before the cursor, but `given`, which gave its own |
+ */
+#ifndef TRACE_INSIDE_H
+#define TRACE_INSIDE_H
+
+#include "base/text.h"
+#include "trace/stream.h"
+
+enum trace_mode { TRACE_START, TRACE_FRESH, TRACE_FORWARD, TRACE_BACKWARD };
+
+struct source {
+	struct trace_source public;
+	struct ctf_meta meta;
+};
+
+struct trace {
+	struct trace_options options;
+	struct source **sources;
+	uint32_t n_sources;
+	struct stream **streams; /* all */
+	uint32_t n_streams;
+	struct stream **heap; /* those not at their end */
+	uint32_t n_heap;
+	struct stream *next; /* what heap[0] must stay before; NULL: it is alone */
+	uint32_t n_classes;
+	uint64_t n_damages; /* of metadata */
+	struct diag unreadable; /* why the first trace that is none was passed over */
+	enum trace_mode mode;
+	struct text hosts; /* what is said about their clocks */
+	struct stream *given; /* BACKWARD */
+	bool is_part; /* of another trace, whose sources and maps it uses */
+};
+
+static inline bool trace_is_before(const struct stream *a, const struct stream *b)
+{
+	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->info.number < b->info.number);
+}
+
+/* The streams not at their end into the heap. */
+void trace_heap(struct trace *t);
+
+/* From any other mode to FORWARD, so that heap[0] is what to give. */
+void trace_turn_forward(struct trace *t);
+
+/* What @s stands on, told. */
+static inline int trace_tell(const struct stream *s, struct trace_event *e)
+{
+	e->time_ns = s->time_ns;
+	e->clock = s->reader.clock;
+	e->cpu = s->cpu;
+	e->stream = &s->info;
+	if (likely(s->item == TRACE_EVENT)) {
+		e->ctf = &s->event;
+		return TRACE_EVENT;
+	}
+	e->lost_events = s->lost_events;
+	e->lost_packets = s->lost_packets;
+	return TRACE_LOST;
+}
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* trace/seek.c - the cursor elsewhere than forward: see trace.h and inside.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/inside.h"
+
+void trace_turn_forward(struct trace *t)
+{
+	for (uint32_t i = 0; i < t->n_streams; i++) {
+		struct stream *s = t->streams[i];
+
+		if (t->mode == TRACE_START)
+			stream_next(s);
+		else if (t->mode == TRACE_BACKWARD && s != t->given)
+			stream_forward(s);
+		if (s->back) /* goes forward from now on without telling */
+			s->back->is_current = false;
+	}
+	if (t->mode != TRACE_FRESH)
+		trace_heap(t);
+	t->mode = TRACE_FORWARD;
+	t->given = NULL;
+}
+
+void trace_seek(struct trace *t, int64_t time_ns)
+{
+	for (uint32_t i = 0; i < t->n_streams; i++)
+		stream_seek(t->streams[i], time_ns);
+	trace_heap(t);
+	t->mode = TRACE_FRESH;
+	t->given = NULL;
+}
+
+/* All streams to what is before the cursor; what was given last is that already. */
+static int turn_backward(struct trace *t)
+{
+	struct stream *given = t->mode == TRACE_FORWARD && t->n_heap ? t->heap[0] : NULL;
+
+	if (t->mode == TRACE_START)
+		trace_turn_forward(t), given = NULL;
+	t->mode = TRACE_BACKWARD;
+	t->given = NULL;
+	for (uint32_t i = 0; i < t->n_streams; i++)
+		if (t->streams[i] != given && stream_previous(t->streams[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+int trace_previous(struct trace *t, struct trace_event *e, struct diag *d)
+{
+	struct stream *last = NULL;
+	int err = 0;
+
+	if (t->mode != TRACE_BACKWARD)
+		err = turn_backward(t);
+	else if (t->given)
+		err = stream_previous(t->given);
+	if (err)
+		return diag_fail(d, err, "no memory to read backward");
+	for (uint32_t i = 0; i < t->n_streams; i++) {
+		struct stream *s = t->streams[i];
+
+		if (s->item != TRACE_END && (!last || trace_is_before(last, s)))
+			last = s;
+	}
+	t->given = last;
+	return last ? trace_tell(last, e) : TRACE_END;
+}
+
+int trace_part(const struct trace *t, uint32_t number, void (*warn)(void *context, const char *text), void *context,
+	       struct trace **result)
+{
+	struct trace *part = calloc(1, sizeof *part);
+	struct stream *s = malloc(sizeof *s);
+	struct stream_packet *packets = NULL;
+	size_t n = number < t->n_streams ? t->streams[number]->n_packets : 0;
+
+	*result = NULL;
+	if (part && s && number < t->n_streams) {
+		part->streams = malloc(sizeof *part->streams);
+		part->heap = malloc(sizeof *part->heap);
+		packets = malloc((n + 1) * sizeof *packets);
+	}
+	if (!packets || !part->streams || !part->heap) {
+		if (part) {
+			free(part->streams);
+			free(part->heap);
+		}
+		free(packets);
+		free(part);
+		free(s);
+		return number < t->n_streams ? -ENOMEM : -EINVAL;
+	}
+	if (n)
+		memcpy(packets, t->streams[number]->packets, n * sizeof *packets);
+	part->options = t->options;
+	part->options.warn = warn;
+	part->options.context = context;
+	part->sources = t->sources;
+	part->n_sources = t->n_sources;
+	part->n_classes = t->n_classes;
+	part->is_part = true;
+	*s = (struct stream){
+		.info = t->streams[number]->info,
+		.options = &part->options,
+		.bytes = t->streams[number]->bytes,
+		.size = t->streams[number]->size,
+		.packets = packets,
+		.n_packets = t->streams[number]->n_packets,
+		.base_ns = t->streams[number]->base_ns,
+		.freq = t->streams[number]->freq,
+		.cpu = TRACE_CPU_UNKNOWN,
+		.is_part = true,
+	};
+	part->streams[0] = s;
+	part->n_streams = 1;
+	*result = part;
+	return 0;
+}

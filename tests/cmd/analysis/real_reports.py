@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""real_reports.py DUET LIBDUET PROGRAM - why, io and locks beside what the program knows of itself and
+what the kernel counts (schedstat, /proc/self/io) in the same run."""
+import sys
+
+sys.dont_write_bytecode = True  # beside the sources
+import real
+from check import Duet, Failed, check, near, row, run_all
+
+PROGRAM = None
+
+
+def unseen(t):
+    return t["unknown_ns"]
+
+
+def stolen_ns():
+    """What the host took from this machine: schedstat leaves it out, a recording cannot see it."""
+    with open("/proc/stat") as f:
+        return int(f.readline().split()[8]) * 10**7
+
+
+def a_thread_s_time_is_that_of_schedstat(duet, where):
+    """On a CPU: schedstat's first number, of threads and a child."""
+    before = stolen_ns()
+    trace, said = real.record(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "cpu"])
+    stolen = stolen_ns() - before
+    cpu = duet.json("report", "cpu", "--by", "thread", trace)
+    for _, name, tid, ns, _ in (s for s in said if s[0] == "thread"):
+        t = row(duet.json("report", "why", "-t", tid, trace)["threads"], tid=int(tid))
+        on = t["user_ns"] + t["kernel_ns"] + t["irq_ns"]
+        if not 0.98 * int(ns) - 2e6 - unseen(t) <= on <= 1.02 * int(ns) + 2e6 + stolen:
+            raise Failed("%s: %d ns on a CPU, %d unknown, %d stolen; schedstat says %s" % (
+                name, on, unseen(t), stolen, ns))
+        near(on + unseen(t), row(cpu["threads"], tid=int(tid))["cpu_ns"], 0.99, 100, "report cpu of " + name)
+        print("# %s: %.3f ms on a CPU, schedstat %.3f ms" % (name, on / 1e6, int(ns) / 1e6))
+
+
+def a_lock_is_waited_for_as_long_as_its_holder_sleeps(duet, where):
+    """Thread "waiter" waits 10 times for a mutex that "holder" keeps while it sleeps 20 ms; it times itself."""
+    trace, said = real.record(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "mutex"])
+    said = {s[0]: [int(x) for x in s[1:]] for s in said}
+    waiter, waited, n = said["waiter"]
+    holder = said["holder"][0]
+    r = duet.json("report", "locks", trace)
+    e = [e for e in r["wakers"] if e["waiter_tid"] == waiter and e["waker_tid"] == holder]
+    e = max(e, key=lambda e: e["ns"])  # the other is the barrier
+    near(e["n"], n, 0.9, 1.0, "waits")
+    near(e["ns"], waited, 0.9, 1.001, "time waited")
+    why = duet.json("report", "why", "-t", waiter, trace)
+    blocked = [p for p in why["parts"] if p["state"] == "blocked" and
+               p["where"] == "futex(uaddr=%s)" % e["address"]]
+    near(sum(p["ns"] for p in blocked), waited, 0.85, 1.001, "blocked in futex")
+    slept = sum(c["ns"] for c in why["chain"] if c["tid"] == holder and "nanosleep" in c["what"])
+    near(slept, waited, 0.75, 1.001, "of which the holder slept")
+    check(sum(s["ns"] for s in why["states"]), why["ns"])
+
+
+def bytes_are_those_of_proc_self_io(duet, where):
+    trace, said = real.record(duet, where, ["-k", "syscalls"], [PROGRAM, "io"])
+    said = {s[0]: [int(x) for x in s[1:]] for s in said}
+    pid, read, written, n_read, n_written = said["io"]
+    r = duet.json("report", "io", "--by", "process", trace)
+    for direction, want_bytes, want_n in (("read", read, n_read), ("write", written, n_written)):
+        p = row(r["processes"], pid=pid, direction=direction)
+        # Between its two looks at /proc/self/io; before and after there is a little more.
+        near(p["bytes"], want_bytes, 1, 1.2, direction)
+        near(p["n"], want_n, 1, 1.3, direction)
+
+
+if __name__ == "__main__":
+    real.need_root()
+    real.LIBRARY, PROGRAM = sys.argv[2], sys.argv[3]
+    sys.exit(run_all([a_thread_s_time_is_that_of_schedstat, a_lock_is_waited_for_as_long_as_its_holder_sleeps,
+                      bytes_are_those_of_proc_self_io], Duet(sys.argv[1])))

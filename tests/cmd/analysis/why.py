@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""why.py DUET - `duet report why` on recordings made by hand."""
+import sys
+
+sys.dont_write_bytecode = True  # beside the sources
+from check import Duet, check, row, run_all
+from make import EPOCH, LOST, kernel, switch, ust, wakeup
+
+A, B, C, IDLE = ("a", 7), ("b", 8), ("c", 9), ("swapper/0", 0)
+SLEEPS = 1
+
+
+def enter(time, cpu, who, call, **fields):
+    return (time, cpu, who[1], "syscall_entry_" + call, fields)
+
+
+def leave(time, cpu, who, call, ret=0):
+    return (time, cpu, who[1], "syscall_exit_" + call, dict(ret=ret))
+
+
+def report(duet, where, events, *options):
+    return duet.json("report", "why", *options, kernel(where + "/r", events))
+
+
+def states(r):
+    return {s["state"]: s["ns"] for s in r["states"]}
+
+
+# A waits in a futex for B, which computes, waits in a read for C, which is preempted, and wakes it.
+CHAIN = [
+    switch(1000, 0, IDLE, A), switch(1000, 1, IDLE, B),
+    enter(1100, 0, A, "futex", uaddr=0x1000, op=128, val=1),
+    switch(1200, 0, A, C, SLEEPS),
+    enter(1400, 1, B, "read", fd=5, buf=0, count=1),
+    switch(1500, 1, B, IDLE, SLEEPS),
+    enter(1600, 0, C, "write", fd=6, buf=0, count=1),
+    wakeup(1900, 0, C, B),
+    switch(2000, 1, IDLE, B),
+    leave(2000, 1, B, "read", 1),
+    enter(2200, 1, B, "futex", uaddr=0x1000, op=129, val=1),
+    wakeup(2300, 1, B, A),
+    leave(2400, 1, B, "futex", 1),
+    leave(2500, 0, C, "write", 1),
+    switch(2600, 0, C, A, SLEEPS),
+    leave(2700, 0, A, "futex", 0),
+    switch(3000, 0, A, IDLE, 0x80),
+    (3000, 1, 8, "sched_process_exec", dict(tid=8)),
+]
+
+
+def a_thread_s_time_is_divided_without_rest(duet, where):
+    r = report(duet, where, CHAIN, "-t", "7")
+    check(states(r), {"user": 100 + 300, "kernel": 100 + 100, "blocked": 1100, "runnable": 300})
+    check(sum(states(r).values()), r["ns"])
+    check(sum(p["ns"] for p in r["parts"]), r["ns"])
+    blocked = row(r["parts"], state="blocked")
+    check((blocked["where"], blocked["n"], blocked["max_ns"], blocked["max_at_ns"]),
+          ("futex(uaddr=0x1000)", 1, 1100, EPOCH + 1200))
+
+
+def a_wait_is_explained_by_what_its_wakers_did(duet, where):
+    """From 1200 to 2300 A waited; B woke it, which ran, then waited from 1500 to 1900 for C."""
+    r = report(duet, where, CHAIN, "-t", "7")
+    check([(p["time_ns"] - EPOCH, p["ns"], p["tid"], p["what"], p["depth"]) for p in r["path"]], [
+        (1200, 200, 8, "running, user", 1),
+        (1400, 100, 8, "running, kernel in read", 1),
+        (1500, 100, 9, "running, user", 2),
+        (1600, 300, 9, "running, kernel in write", 2),
+        (1900, 100, 8, "waiting for a CPU", 1),
+        (2000, 200, 8, "running, user", 1),
+        (2200, 100, 8, "running, kernel in futex", 1),
+    ])
+    check(sum(c["ns"] for c in r["chain"]), 1100)
+    check(row(r["chain"], tid=8, state="user")["ns"], 400)
+    wait = r["waits"][0]
+    check((wait["duration_ns"], wait["for_cpu_ns"], wait["waker"]), (1400, 300, "b:8"))
+    check("futex(uaddr=4096, op=WAIT private, val=1)" in wait["call"], True, wait["call"])
+
+
+def a_part_of_the_recording_is_cut_exactly(duet, where):
+    r = report(duet, where, CHAIN, "-t", "7", "--from", "1700000000.000001800", "--to", "1700000000.000002400")
+    check(states(r), {"blocked": 500, "runnable": 100})
+    check(sum(c["ns"] for c in r["chain"]), 500)
+
+
+def interrupts_take_time_and_wake(duet, where):
+    r = report(duet, where, [
+        switch(1000, 0, IDLE, A), (1100, 0, 7, "irq_handler_entry", dict(irq=5, name="nvme0q1")),
+        (1300, 0, 7, "irq_handler_exit", dict(irq=5, ret=1)), enter(1400, 0, A, "read", fd=3),
+        switch(1500, 0, A, IDLE, SLEEPS), (1900, 0, 0, "irq_handler_entry", dict(irq=5, name="nvme0q1")),
+        wakeup(2000, 0, IDLE, A), (2100, 0, 0, "irq_handler_exit", dict(irq=5, ret=1)),
+        switch(2200, 0, IDLE, A), leave(2300, 0, A, "read", 0)], "-t", "7")
+    check(states(r), {"user": 200, "irq": 200, "kernel": 200, "blocked": 500, "runnable": 200})
+    check([(c["tid"], c["what"], c["ns"]) for c in r["chain"]],
+          [(7, "blocked in read, until irq nvme0q1", 500)])
+    check(r["waits"][0]["waker"], "irq nvme0q1")
+
+
+def what_contradicts_itself_is_unknown(duet, where):
+    """A runs on CPU 0; then B is seen to leave it: when A went nobody knows."""
+    r = report(duet, where, [switch(1000, 0, IDLE, A), switch(1500, 0, B, IDLE, SLEEPS),
+                             switch(2000, 0, IDLE, A), switch(2100, 0, A, IDLE, SLEEPS)], "-t", "7")
+    check(states(r), {"unknown": 1000, "user": 100})
+    check(r["n_contradictions"], 1)
+
+
+def nothing_is_believed_across_a_loss(duet, where):
+    r = report(duet, where, [switch(1000, 0, IDLE, A), LOST(1500, 0, 3), switch(2000, 0, A, IDLE, SLEEPS),
+                             wakeup(2300, 0, IDLE, A), switch(2400, 0, IDLE, A)], "-t", "7")
+    check((states(r), r["lost_events"]), ({"unknown": 1000, "blocked": 300, "runnable": 100}, 3))
+
+
+def between_two_events_the_slowest_is_explained(duet, where):
+    """Two requests of one thread; in the second it waits for B."""
+    k = kernel(where + "/k", [
+        switch(1000, 0, IDLE, A), enter(2100, 0, A, "futex", uaddr=16, op=128, val=0),
+        switch(2200, 0, A, IDLE, SLEEPS), switch(2250, 1, IDLE, B), wakeup(2900, 1, B, A),
+        switch(3000, 0, IDLE, A), leave(3050, 0, A, "futex", 0), switch(5000, 0, A, IDLE, 0)])
+    u = ust(where + "/u", [(1500, 0, (7, 7), "shop:order", dict(id=1)), (1600, 0, (7, 7), "shop:paid", dict(id=1)),
+                           (2000, 0, (7, 7), "shop:order", dict(id=2)), (3100, 0, (7, 7), "shop:paid", dict(id=2)),
+                           (4000, 0, (7, 7), "shop:order", dict(id=3))])
+    r = duet.json("report", "why", "--between", "shop:order", "shop:paid", k, u)
+    check([(s["duration_ns"], s["time_ns"] - EPOCH, s["running_ns"], s["for_cpu_ns"], s["blocked_ns"])
+           for s in r["slowest"]], [(1100, 2000, 300, 100, 700), (100, 1500, 100, 0, 0)])
+    check((r["times"][0]["n"], r["ns"], r["n_open"]), (2, 1200, 1))
+    check(row(r["states"], state="blocked")["slowest_ns"], 700)
+    check([(w["duration_ns"], w["waker"]) for w in r["waits"]], [(800, "b:8")])
+
+
+def without_a_thread_all_are_compared(duet, where):
+    r = report(duet, where, CHAIN)
+    check(sorted(t["tid"] for t in r["threads"]), [7, 8, 9])
+    check(row(r["threads"], tid=7)["blocked_ns"], 1100)
+
+
+def what_is_missing_is_told(duet, where):
+    path = kernel(where + "/r", [switch(1000, 0, A, B), switch(1100, 0, B, A)])
+    text = duet.text("report", "why", "-t", "7", path)
+    for word in ("no wakeups", "-k syscalls", "-k irq"):
+        check(word in text, True, word)
+    ust(where + "/u", [(1000, 0, (1, 1), "shop:order", dict(id=1))])
+    check("duet record -k sched" in duet.run("report", "why", "-t", "7", where + "/u", status=2).stderr, True)
+    check("no" in duet.run("report", "why", "-t", "99", path, status=2).stderr, True)
+
+
+if __name__ == "__main__":
+    sys.exit(run_all([v for k, v in list(globals().items()) if "_" in k and callable(v) and k != "run_all"
+                      and not k.startswith("__")], Duet(sys.argv[1])))

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/live/relay/program.c - numbers from 0 up, each an event; then says how many.
+ *
+ * usage: relay_count N PER_SECOND [WAIT_FOR_FILE]
+ *
+ * PER_SECOND 0: as fast as it goes.  With a file's name it begins when the file is there.
+ */
+#include <duet/duet.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+DUET_EVENT(relay, number, (u64, n), (str, filler));
+
+static void wait_ns(long ns)
+{
+	nanosleep(&(struct timespec){ ns / 1000000000, ns % 1000000000 }, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+	long per_second = argc > 2 ? atol(argv[2]) : 0, burst = per_second / 200 + 1;
+
+	while (argc > 3 && access(argv[3], F_OK))
+		wait_ns(1000000);
+	for (uint64_t i = 0; i < n; i++) {
+		trace_relay_number(i, "what fills a link of 64 kB/s soon enough");
+		if (per_second && i % (uint64_t)burst == 0)
+			wait_ns(1000000000 / per_second * burst);
+	}
+	printf("%llu\n", (unsigned long long)n);
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* torture/hostile/guest.h - what programs share that join a session on their own, without libduet.  One thread. */
+#ifndef TORTURE_HOSTILE_GUEST_H
+#define TORTURE_HOSTILE_GUEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+extern const char *guest_directory; /* the runtime directory */
+extern uint64_t guest_seed;
+
+/* Seconds, of the monotonic clock. */
+double guest_now(void);
+
+/* A random number, and @n random bytes at @p; from guest_seed. */
+uint64_t guest_any(void);
+void guest_fill(void *p, size_t n);
+
+/* A connection to the collector, nonblocking, or -1. */
+int guest_door(void);
+
+/* The session's memory, *size bytes, as any program of the user gets it; -1: not given. */
+int guest_join(uint64_t *size);
+
+#endif

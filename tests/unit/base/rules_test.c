@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/rules.h"
+#include "test.h"
+
+/* @rules: with '|' for NUL. */
+static struct rules_verdict judge(const char *rules, const char *name)
+{
+	size_t n = strlen(rules);
+	char *copy = malloc(n + 1); /* of the very size: what is read behind it is found out */
+	struct rules_verdict v;
+
+	for (size_t i = 0; i < n; i++)
+		copy[i] = rules[i] == '|' ? 0 : rules[i];
+	copy = realloc(copy, n ? n : 1);
+	v = rules_judge(copy, (uint32_t)n, name);
+	free(copy);
+	return v;
+}
+
+static bool wants(const char *rules, const char *name)
+{
+	return judge(rules, name).wanted;
+}
+
+static uint32_t channel(const char *rules)
+{
+	return ABI_HOW_CHANNEL(judge(rules, "a:b").how);
+}
+
+static uint32_t filter(const char *rules)
+{
+	return ABI_HOW_FILTER(judge(rules, "a:b").how);
+}
+
+static void nothing_is_wanted_unasked(void)
+{
+	ok(!wants("", "a:b"));
+	is(judge("", "a:b").how, 0);
+	ok(!wants("+c:*|", "a:b"));
+}
+
+static void the_last_that_matches_decides(void)
+{
+	ok(wants("+a:*|", "a:b"));
+	ok(!wants("+a:*|!a:b|", "a:b"));
+	ok(wants("+a:*|!a:b|", "a:c"));
+	ok(wants("!a:b|+a:*|", "a:b"));
+	ok(wants("+a:*|!c:*|", "a:b"));
+}
+
+static void a_filter_goes_with_the_rule_that_decides(void)
+{
+	is(filter("?3 a:*|"), 3);
+	is(filter("?3 a:*|?200 a:b|"), 200);
+	is(filter("?3 a:*|+a:b|"), 0);
+	is(filter("?3 a:*|!a:b|"), 0);
+	ok(wants("?3 a:*|", "a:b"));
+}
+
+static void a_channel_is_decided_alone(void)
+{
+	is(channel("@2 a:*|"), 2);
+	ok(!wants("@2 a:*|", "a:b"));
+	is(channel("@2 a:*|@3 a:b|"), 3);
+	is(channel("@2 a:*|@3 c:b|"), 2);
+	is(channel("@2 a:*|?5 a:*|"), 2);
+	is(filter("?5 a:*|@2 a:*|"), 5);
+	is(filter("@2 a:*|?255 a:*|"), 255);
+}
+
+static void numbers_out_of_range_are_none(void)
+{
+	is(channel("@16 a:*|"), 0);
+	is(channel("@15 a:*|"), 15);
+	is(channel("@4294967297 a:*|"), 0);
+	is(filter("?256 a:*|"), 0);
+	is(filter("?99999999999999999999 a:*|"), 0);
+}
+
+static void what_is_no_rule_says_nothing(void)
+{
+	static const char *const odd[] = { "+", "+a:*", "|", "||", "|||+", "?", "?|", "?3", "?3|", "@", "@|", "@2|", "!", "!|",
+					   "a:*|", "x a:*|", "?x a:*|" };
+
+	for (unsigned i = 0; i < sizeof odd / sizeof *odd; i++)
+		is(wants(odd[i], "a:b"), !strcmp(odd[i], "?x a:*|") && false);
+	ok(!wants("+a:*|", "no colon"));
+	ok(!wants("+*|", ""));
+}
+
+static void any_bytes_are_safe(void)
+{
+	static const char some[] = "+!?@0123456789 :*?ab\0\0\377\200";
+	uint64_t random = 88172645463325252ull;
+
+	for (int i = 0; i < 200000; i++) {
+		char rules[64];
+		uint32_t n;
+		struct rules_verdict v;
+
+		random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+		n = (uint32_t)(random % sizeof rules);
+		for (uint32_t k = 0; k < n; k++) {
+			random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+			rules[k] = some[random % (sizeof some - 1)];
+		}
+		v = rules_judge(rules, n, "a:b");
+		ok(ABI_HOW_CHANNEL(v.how) < ABI_CHANNELS && ABI_HOW_FILTER(v.how) <= ABI_FILTERS);
+	}
+}
+
+int main(void)
+{
+	run(nothing_is_wanted_unasked);
+	run(the_last_that_matches_decides);
+	run(a_filter_goes_with_the_rule_that_decides);
+	run(a_channel_is_decided_alone);
+	run(numbers_out_of_range_are_none);
+	run(what_is_no_rule_says_nothing);
+	run(any_bytes_are_safe);
+	return test_status();
+}

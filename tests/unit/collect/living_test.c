@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Which names are pages, and whose a page is: its namesake's, a child's, nobody's. */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/runtime.h"
+#include "collect/living.h"
+#include "test.h"
+
+static char directory[] = "/tmp/duet-living-XXXXXX";
+static int dir;
+
+static void a_name_is_a_pages_or_none(void)
+{
+	static const char *const none[] = { "", "app-", "app-1", "app-1-", "app--2", "app-0-2", "app-01-2", "app-1-02",
+					    "app-1-2-3", "app-1-2x", "app-+1-2", "app- 1-2", "app-2147483648-1",
+					    "app-1-4294967296", "app-99999999999999999999999-1", "sock-1-2",
+					    "app-1-2 (deleted)" };
+	struct page_name n;
+
+	ok(page_name_parse("app-2147483647-4294967295", &n));
+	is(n.pid, 2147483647);
+	is(n.proc, 4294967295u);
+	ok(page_name_parse("app-1-0", &n));
+	for (unsigned i = 0; i < sizeof none / sizeof *none; i++)
+		if (!ok(!page_name_parse(none[i], &n)))
+			printf("# %s\n", none[i]);
+}
+
+static void map_page(const char *name)
+{
+	int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (ftruncate(fd, 4096) || mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
+		_exit(3);
+	close(fd);
+}
+
+static pid_t user_of(const char *name)
+{
+	struct living l;
+	pid_t pid = -2;
+
+	if (ok(living_open(&l, dir)))
+		pid = living_user_of(&l, name);
+	living_close(&l);
+	return pid;
+}
+
+static bool may_be_dead(const char *name)
+{
+	struct living l;
+	bool may = living_open(&l, dir) && living_may_be_dead(&l, name);
+
+	living_close(&l);
+	return may;
+}
+
+/* A process that maps page @name and waits. */
+static pid_t start_user(const char *name)
+{
+	int ready[2];
+	char c;
+	pid_t pid;
+
+	if (pipe(ready) || (pid = fork()) < 0)
+		exit(3);
+	if (!pid) {
+		map_page(name);
+		(void)!write(ready[1], "x", 1);
+		pause();
+		_exit(0);
+	}
+	(void)!read(ready[0], &c, 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void a_page_is_its_namesakes_a_childs_or_nobodys(void)
+{
+	char own[ABI_PAGE_NAME_BYTES], dead[ABI_PAGE_NAME_BYTES];
+	pid_t gone = fork(), heir;
+
+	if (!gone)
+		_exit(0);
+	waitpid(gone, NULL, 0);
+	snprintf(own, sizeof own, "app-%d-%u", (int)getpid(), runtime_self().proc);
+	snprintf(dead, sizeof dead, "app-%d-%u", (int)gone, runtime_self().proc);
+	is(user_of(own), 0); /* we exist, and do not map it */
+	ok(!may_be_dead(own));
+	map_page(own);
+	is(user_of(own), getpid());
+	is(user_of(dead), 0);
+	ok(may_be_dead(dead));
+	heir = start_user(dead);
+	is(user_of(dead), heir);
+	end(heir);
+	is(user_of(dead), 0);
+}
+
+/* Of another /proc: the same number, and yet not the process of that number here. */
+static void a_pid_of_another_namespace_means_nothing_here(void)
+{
+	char foreign[ABI_PAGE_NAME_BYTES];
+	pid_t user;
+
+	snprintf(foreign, sizeof foreign, "app-%d-%u", (int)getpid(), runtime_self().proc + 1);
+	ok(may_be_dead(foreign));
+	is(user_of(foreign), runtime_pid_namespace() == 0xeffffffcu ? 0 : -1);
+	user = start_user(foreign);
+	is(user_of(foreign), user);
+	end(user);
+}
+
+int main(void)
+{
+	char command[64];
+
+	if (!mkdtemp(directory))
+		return 1;
+	dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	run(a_name_is_a_pages_or_none);
+	run(a_page_is_its_namesakes_a_childs_or_nobodys);
+	run(a_pid_of_another_namespace_means_nothing_here);
+	snprintf(command, sizeof command, "rm -r %s", directory);
+	if (system(command))
+		return 1;
+	return test_status();
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* How much of a pool has memory: with the load it grows, and what was idle goes back. */
+#include "collect/supply.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock/clock.h"
+#include "test.h"
+
+enum { CHUNK = 64 << 10, CALM = 10 };
+
+struct place {
+	struct pool pool;
+	struct supply supply;
+	uint64_t offset;
+	int fd;
+	uint32_t n_taken;
+	struct abi_chunk *taken[4096];
+};
+
+static void begin(struct place *w, uint64_t bytes, uint32_t n_least)
+{
+	struct abi_pool shape = pool_shape(&(struct pool_wish){ .size_bytes = bytes, .n_cpus = 2 });
+	char *memory;
+
+	memset(w, 0, sizeof *w);
+	w->offset = 1 << 20; /* not the first in its memory */
+	w->fd = memfd_create("supply", MFD_CLOEXEC);
+	ok(clock_init(&shape.clock, NULL) == 0);
+	ok(!ftruncate(w->fd, (off_t)(w->offset + shape.size)));
+	memory = mmap(NULL, w->offset + shape.size, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
+	ok(memory != MAP_FAILED);
+	pool_format(memory + w->offset, &shape);
+	is(pool_attach(&w->pool, memory + w->offset, shape.size, (uint32_t)getpid()), 0);
+	w->supply = (struct supply){ .pool = &w->pool, .fd = w->fd, .offset = w->offset };
+	is(supply_begin(&w->supply, n_least, NULL), 0);
+}
+
+static void end(struct place *w)
+{
+	munmap((char *)w->pool.shared - w->offset, w->offset + w->pool.shared->size);
+	close(w->fd);
+}
+
+/* As a writer: takes up to @n chunks and writes to each. */
+static uint32_t take(struct place *w, uint32_t n)
+{
+	uint32_t got = 0;
+
+	for (; got < n; got++) {
+		struct abi_chunk *c = pool_claim(&w->pool);
+
+		if (!c)
+			break;
+		memset(c + 1, 1, CHUNK - sizeof *c);
+		w->taken[w->n_taken++] = c;
+	}
+	w->pool.shared->exhausted = 0;
+	return got;
+}
+
+static void give_all(struct place *w)
+{
+	while (w->n_taken)
+		pool_unclaim(&w->pool, w->taken[--w->n_taken]);
+}
+
+static uint32_t backed(const struct place *w)
+{
+	struct supply_counts c;
+
+	supply_count(&w->supply, &c);
+	return c.backed;
+}
+
+/* What the chunks take of the machine, in chunks. */
+static uint64_t really_backed(const struct place *w)
+{
+	struct stat st;
+	uint64_t other = (uint64_t)(w->pool.chunks - (char *)w->pool.shared);
+
+	ok(!fstat(w->fd, &st));
+	return ((uint64_t)st.st_blocks * 512 - other) / CHUNK;
+}
+
+static void it_begins_with_what_was_asked_for(void)
+{
+	static struct place w;
+
+	begin(&w, 64 << 20, 16);
+	is(backed(&w), 16);
+	is(really_backed(&w), 16);
+	is(take(&w, 100), 16); /* the others are nobody's */
+	is(really_backed(&w), 16);
+	end(&w);
+	begin(&w, 1 << 20, 1000);
+	is(backed(&w), w.pool.n_chunks); /* not more than there are */
+	end(&w);
+}
+
+static void more_than_half_in_use_doubles_it(void)
+{
+	static struct place w;
+	struct supply_counts c;
+
+	begin(&w, 8 << 20, 16);
+	is(take(&w, 8), 8);
+	supply_adjust(&w.supply);
+	is(backed(&w), 16); /* half is not more than half */
+	is(take(&w, 1), 1);
+	supply_adjust(&w.supply);
+	is(backed(&w), 32);
+	is(really_backed(&w), 32);
+	supply_count(&w.supply, &c);
+	is(c.used, 9);
+	is(c.chunks, 128);
+	for (int i = 0; i < 10; i++) {
+		take(&w, 1000);
+		supply_adjust(&w.supply);
+	}
+	is(backed(&w), 128);
+	is(really_backed(&w), 128);
+	is(take(&w, 1000), 0);
+	end(&w);
+}
+
+static void idle_memory_goes_back_by_halves(void)
+{
+	static struct place w;
+
+	begin(&w, 8 << 20, 16);
+	for (int i = 0; i < 4; i++) {
+		take(&w, 1000);
+		supply_adjust(&w.supply);
+	}
+	is(backed(&w), 128);
+	give_all(&w);
+	supply_rest(&w.supply); /* it was used in this second */
+	for (int i = 0; i < CALM - 1; i++) {
+		supply_adjust(&w.supply);
+		supply_rest(&w.supply);
+	}
+	is(backed(&w), 128);
+	for (int i = 0; i < 4 * CALM; i++) {
+		supply_adjust(&w.supply);
+		supply_rest(&w.supply);
+	}
+	is(backed(&w), 16); /* what it began with stays */
+	is(really_backed(&w), 16);
+	is(take(&w, 100), 16);
+	end(&w);
+}
+
+static void use_now_and_then_keeps_it(void)
+{
+	static struct place w;
+
+	begin(&w, 8 << 20, 16);
+	take(&w, 1000);
+	supply_adjust(&w.supply);
+	is(backed(&w), 32);
+	for (int i = 0; i < 5 * CALM; i++) {
+		if (i % (CALM - 1) == 0)
+			take(&w, 14);
+		supply_adjust(&w.supply);
+		give_all(&w);
+		supply_rest(&w.supply);
+	}
+	is(backed(&w), 32);
+	end(&w);
+}
+
+static void chunks_in_use_keep_their_memory(void)
+{
+	static struct place w;
+	uint32_t sum = 0;
+
+	begin(&w, 8 << 20, 16);
+	for (int i = 0; i < 4; i++) {
+		take(&w, 1000);
+		supply_adjust(&w.supply);
+	}
+	while (w.n_taken > 5) /* the last ones stay: from the far end memory is taken back */
+		pool_unclaim(&w.pool, w.taken[--w.n_taken - 5]);
+	for (int i = 0; i < 6 * CALM; i++) {
+		supply_adjust(&w.supply);
+		supply_rest(&w.supply);
+	}
+	ok(backed(&w) < 32);
+	is(really_backed(&w), backed(&w));
+	for (uint32_t i = 0; i < w.n_taken; i++)
+		sum += ((unsigned char *)(w.taken[i] + 1))[CHUNK / 2];
+	(void)sum;
+	end(&w);
+}
+
+/* Memory that cannot be had: fallocate fails, and nothing else happens. */
+static void without_memory_it_stays_as_it_is(void)
+{
+	static struct place w;
+	int fd;
+
+	begin(&w, 8 << 20, 16);
+	fd = w.supply.fd;
+	w.supply.fd = -1;
+	take(&w, 1000);
+	supply_adjust(&w.supply);
+	is(backed(&w), 16);
+	is(take(&w, 1), 0);
+	w.supply.fd = fd;
+	supply_adjust(&w.supply);
+	is(backed(&w), 16); /* not tried again before it was calm */
+	give_all(&w);
+	for (int i = 0; i < CALM + 1; i++)
+		supply_rest(&w.supply);
+	take(&w, 1000);
+	supply_adjust(&w.supply);
+	is(backed(&w), 32);
+	end(&w);
+}
+
+/* Programs may write to the states: at worst memory is there, or is not, that need not be. */
+static void scribbled_states_do_no_harm(void)
+{
+	static struct place w;
+	uint64_t random = 88172645463325252ull;
+
+	begin(&w, 8 << 20, 16);
+	for (int i = 0; i < 3000; i++) {
+		for (int k = 0; k < 20; k++) {
+			random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+			w.pool.states[random % w.pool.n_chunks] =
+				ABI_STATE(random >> 20, random & 1024 ? w.pool.owner : 1, (random >> 16) & 3);
+		}
+		supply_adjust(&w.supply);
+		supply_rest(&w.supply);
+		ok(w.supply.n_parked <= w.pool.n_chunks);
+	}
+	end(&w);
+}
+
+int main(void)
+{
+	run(it_begins_with_what_was_asked_for);
+	run(more_than_half_in_use_doubles_it);
+	run(idle_memory_goes_back_by_halves);
+	run(use_now_and_then_keeps_it);
+	run(chunks_in_use_keep_their_memory);
+	run(without_memory_it_stays_as_it_is);
+	run(scribbled_states_do_no_harm);
+	return test_status();
+}

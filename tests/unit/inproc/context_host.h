@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* context_host.h - what inproc/context.c finds in libduet, as little as tests of it need. */
+#ifndef CONTEXT_HOST_H
+#define CONTEXT_HOST_H
+
+#include "inproc/context.h"
+#include "inproc/process.h"
+#include "test.h"
+
+struct process process;
+__thread uint64_t thread_context;
+
+static bool is_sandboxed;
+static int n_asked; /* context.c asks this before each system call */
+
+bool process_is_sandboxed(void)
+{
+	n_asked++;
+	return is_sandboxed;
+}
+
+#endif

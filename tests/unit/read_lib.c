@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/read_lib.c - libduet-read, through its header alone: read_lib [TRACE...].
+ *
+ * Without TRACE, a trace of two streams made here, with losses and a damaged packet.
+ */
+#include <errno.h>
+
+#include <duet/read.h>
+
+#include "read_make.h"
+
+#define EVENTS \
+	"event { name = \"one\"; id = 0; stream_id = 0; fields := struct { u8 _x; string _s; }; };\n" \
+	"event { name = \"two\"; id = 1; stream_id = 0; fields := struct { u16 __v_length;" \
+	"i32 _v[ __v_length ]; enum : u8 { A, B = 1 ... 9 } _e; variant <_e> { u64 A; string B; } _w;" \
+	"floating_point { exp_dig = 11; mant_dig = 53; } _d; }; };\n"
+
+enum { ITEMS_MAX = 1 << 20 };
+static const char *const *paths;
+static int n_paths;
+static struct duet_read *r;
+static struct duet_read_item *items; /* forward, from the beginning */
+static size_t n_items;
+static int n_told;
+
+static void one(struct bytes *b, uint64_t time, uint8_t x)
+{
+	put(b, 0 | time << 5, 4);
+	put(b, x, 1);
+	put_text(b, x % 2 ? "odd" : "even");
+}
+
+static void two(struct bytes *b, uint64_t time, uint8_t e)
+{
+	double d = e * 0.5;
+
+	put(b, 1 | time << 5, 4);
+	put(b, 2, 2);
+	put(b, (uint64_t)-5, 4);
+	put(b, 6, 4);
+	put(b, e, 1);
+	if (e)
+		put_text(b, "chosen");
+	else
+		put(b, 77, 8);
+	memcpy(b->at + b->n, &d, 8);
+	b->n += 8;
+}
+
+static const char *make(void)
+{
+	static struct bytes b[2];
+	const char *path = make_directory();
+
+	for (uint64_t p = 0; p < 6; p++) {
+		struct bytes *s = &b[p % 2];
+		size_t at = begin_packet(s, 1000 + 1000 * p, p / 2, p < 2 ? 0 : p == 3 ? 7 : 0);
+
+		for (uint64_t i = 0; i < 40 && p != 4; i++) {
+			one(s, 1000 + 1000 * p + i * 40, (uint8_t)i);
+			two(s, 1000 + 1000 * p + i * 40 + (p % 2) * 3, (uint8_t)(i % 10));
+		}
+		end_packet(s, at);
+	}
+	b[1].at[b[1].n - 500] ^= 0xff; /* in the last packet */
+	b[1].at[b[1].n - 499] ^= 0xff;
+	write_file(path, "metadata", COMPACT EVENTS, sizeof COMPACT EVENTS - 1);
+	write_file(path, "s0", b[0].at, b[0].n);
+	write_file(path, "s1", b[1].at, b[1].n);
+	return path;
+}
+
+static void told_damage(void *context, const char *text)
+{
+	ok(context == &n_told && text[0]);
+	n_told++;
+}
+
+static bool same(const struct duet_read_item *a, const struct duet_read_item *b)
+{
+	return a->kind == b->kind && a->time_ns == b->time_ns && a->stream == b->stream && a->cpu == b->cpu &&
+	       a->class_number == b->class_number && a->lost_events == b->lost_events;
+}
+
+static void forward_gives_all_by_time(void)
+{
+	struct duet_read_item item;
+
+	while (n_items < ITEMS_MAX && duet_read_next(r, &item) > 0) {
+		if (n_items && item.time_ns < items[n_items - 1].time_ns)
+			ok(!"in order");
+		items[n_items++] = item;
+	}
+	ok(n_items > 100);
+	is(duet_read_next(r, &item), DUET_READ_END);
+	is(duet_read_n_damages(r), n_told);
+}
+
+static void backward_gives_the_same_from_the_end(void)
+{
+	struct duet_read_item item;
+	int damages = n_told;
+	size_t i = n_items;
+
+	while (duet_read_previous(r, &item) > 0)
+		if (i-- == 0 || !same(&item, &items[i])) {
+			is(i, -1);
+			break;
+		}
+	is(i, 0);
+	is(duet_read_previous(r, &item), DUET_READ_END);
+	is(duet_read_next(r, &item), items[0].kind);
+	ok(same(&item, &items[0]));
+	is(n_told, damages); /* once */
+}
+
+/* Forth and back by growing steps. */
+static void turning_round_gives_the_same_item_again(void)
+{
+	struct duet_read_item item;
+	size_t at = 0, bad = 0;
+
+	duet_read_seek(r, INT64_MIN);
+	for (size_t step = 1; at + step < n_items && step < 400; step += 7) {
+		for (size_t i = 0; i < step; i++, at++)
+			bad += duet_read_next(r, &item) <= 0 || !same(&item, &items[at]);
+		for (size_t i = 0; i < step / 2 + 1; i++)
+			bad += duet_read_previous(r, &item) <= 0 || !same(&item, &items[--at]);
+	}
+	is(bad, 0);
+}
+
+static void seek_gives_the_first_not_before(void)
+{
+	struct duet_read_item item;
+	size_t bad = 0;
+
+	for (size_t i = 0; i < n_items; i += 1 + n_items / 97) {
+		size_t first = i;
+
+		while (first && items[first - 1].time_ns == items[i].time_ns)
+			first--;
+		duet_read_seek(r, items[i].time_ns);
+		bad += duet_read_next(r, &item) <= 0 || !same(&item, &items[first]);
+		duet_read_seek(r, items[i].time_ns);
+		bad += first && (duet_read_previous(r, &item) <= 0 || !same(&item, &items[first - 1]));
+	}
+	is(bad, 0);
+	duet_read_seek(r, INT64_MAX);
+	is(duet_read_next(r, &item), DUET_READ_END);
+	is(duet_read_previous(r, &item), items[n_items - 1].kind);
+}
+
+static void streams_alone_make_up_the_whole(void)
+{
+	struct duet_read_item item;
+	struct duet_read *part;
+	size_t n = 0;
+
+	for (uint32_t s = 0; s < duet_read_n_streams(r); s++) {
+		is(duet_read_part(r, s, &part), 0);
+		while (duet_read_next(part, &item) > 0) {
+			n += item.stream == s;
+			is_text(duet_read_stream_info(part, item.stream)->path, duet_read_stream_info(r, s)->path);
+		}
+		is(duet_read_part(part, 0, &part), -EINVAL);
+		duet_read_close(part);
+		part = NULL;
+	}
+	is(n, n_items);
+	is(duet_read_part(r, duet_read_n_streams(r), &part), -EINVAL);
+}
+
+static bool same_value(const struct duet_read_value *a, const struct duet_read_value *b)
+{
+	if (a->kind != b->kind || a->size != b->size || a->label != b->label)
+		return false;
+	if (a->kind == DUET_READ_STRUCT || a->kind == DUET_READ_NONE)
+		return true;
+	return a->kind == DUET_READ_TEXT ? !memcmp(a->as.text, b->as.text, a->size) : a->as.u == b->as.u;
+}
+
+static void fields_are_the_same_in_all_ways(void)
+{
+	struct duet_read_value values[256], v, w;
+	struct duet_read_item item;
+	size_t bad = 0, n = 0;
+
+	duet_read_seek(r, INT64_MIN);
+	is(duet_read_get(r, 0, &v), -EINVAL);
+	while (duet_read_next(r, &item) > 0) {
+		const struct duet_read_class *c = duet_read_class_info(r, item.class_number);
+		int depth = 0;
+		uint32_t f = 0;
+
+		if (item.kind != DUET_READ_EVENT || c->n_fields > 256 || n++ > 20000)
+			continue;
+		duet_read_values(r, values);
+		for (uint32_t i = 0; i < c->n_fields; i++)
+			bad += duet_read_get(r, i, &v) || !same_value(&v, &values[i]);
+		is(duet_read_get(r, c->n_fields, &v), -EINVAL);
+		while (duet_read_walk(r, &w)) {
+			depth -= w.kind == DUET_READ_STRUCT_END || w.kind == DUET_READ_ARRAY_END;
+			if (!depth && w.kind != DUET_READ_STRUCT_END && w.kind != DUET_READ_ARRAY_END) {
+				while (f < c->n_fields && values[f].kind == DUET_READ_NONE)
+					f++;
+				bad += f >= c->n_fields || strcmp(c->fields[f].name, w.name) || !same_value(&w, &values[f]);
+				f++;
+			}
+			depth += w.kind == DUET_READ_STRUCT || w.kind == DUET_READ_ARRAY;
+		}
+	}
+	is(bad, 0);
+	ok(n > 50);
+}
+
+static void columns_hold_what_events_do(void)
+{
+	static int64_t times[1000], numbers[1000];
+	static struct duet_read_text texts[1000];
+	static uint32_t classes[1000];
+	struct duet_read_column columns[] = { { DUET_READ_ROW_TIME, 0, times }, { 0, 0, numbers }, { 1, 0, texts } };
+	struct duet_read_column any[] = { { DUET_READ_ROW_TIME, 0, times }, { DUET_READ_ROW_CLASS, 0, classes } };
+	int64_t n, bad = 0;
+	size_t k = 0;
+
+	duet_read_seek(r, INT64_MIN);
+	n = duet_read_rows(r, DUET_READ_ANY_CLASS, any, 2, 100);
+	is(n, 100);
+	for (int64_t i = 0; i < n; k++)
+		if (items[k].kind == DUET_READ_EVENT) {
+			bad += times[i] != items[k].time_ns || classes[i] != items[k].class_number;
+			i++;
+		}
+	if (!strcmp(duet_read_class_info(r, 0)->name, "one")) {
+		duet_read_seek(r, INT64_MIN);
+		n = duet_read_rows(r, 0, columns, 3, 1000);
+		ok(n > 150 && n < 220);
+		for (int64_t i = 0; i < n; i++)
+			bad += texts[i].size != (numbers[i] % 2 ? 3 : 4) || memcmp(texts[i].text, numbers[i] % 2 ? "odd" : "even", 3);
+		columns[1].field = 2;
+		is(duet_read_rows(r, 0, columns, 3, 1), -EINVAL);
+		is(duet_read_find(r, 0, "s"), 1);
+		is(duet_read_find(r, 1, "nothing"), -ENOENT);
+		columns[1].field = duet_read_find(r, 1, "v");
+		is(duet_read_rows(r, 1, columns, 2, 1), -EINVAL); /* an array is no column */
+	}
+	is(bad, 0);
+	is(duet_read_rows(r, duet_read_n_classes(r), columns, 1, 1), -EINVAL);
+}
+
+static void what_cannot_be_opened_says_why(void)
+{
+	static const char *const nowhere = "/nonexistent-duet";
+	char why[DUET_READ_WHY];
+	struct duet_read *none;
+
+	is(duet_read_open(&none, &nowhere, 1, NULL, why), -ENOTDIR);
+	ok(!none && strstr(why, nowhere));
+	duet_read_close(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	struct duet_read_options o = { .size = sizeof o, .damage = told_damage, .context = &n_told };
+	const char *made = argc < 2 ? make() : NULL;
+	char why[DUET_READ_WHY];
+
+	paths = made ? &made : (const char *const *)argv + 1;
+	n_paths = made ? 1 : argc - 1;
+	items = malloc(ITEMS_MAX * sizeof *items);
+	if (!items || duet_read_open(&r, paths, n_paths, &o, why)) {
+		printf("# %s\n", items ? why : "no memory");
+		return 1;
+	}
+	run(forward_gives_all_by_time);
+	if (made)
+		is(n_told, 1);
+	run(backward_gives_the_same_from_the_end);
+	run(turning_round_gives_the_same_item_again);
+	run(seek_gives_the_first_not_before);
+	run(streams_alone_make_up_the_whole);
+	run(fields_are_the_same_in_all_ways);
+	run(columns_hold_what_events_do);
+	run(what_cannot_be_opened_says_why);
+	duet_read_close(r);
+	if (made)
+		remove_directory(made);
+	free(items);
+	return test_status();
+}
