@@ -236,9 +236,7 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 {
 	int err;
 
-	*s = (struct session){ .memory_fd = -1, .listen_fd = -1, .dir = -1 };
-	for (int i = 0; i < SESSION_DOORS; i++)
-		s->doors[i].fd = -1;
+	*s = (struct session)SESSION_NONE;
 	s->file = (struct abi_session){ .magic = ABI_SESSION_MAGIC,
 					.version = ABI_SESSION_VERSION,
 					.collector_pid = (uint32_t)getpid() };

@@ -68,6 +68,11 @@ struct session {
 	void *on_join_arg;
 };
 
+/* What session_close takes without session_open. */
+#define SESSION_NONE                                                        \
+	{ .memory_fd = -1, .listen_fd = -1, .dir = -1,                      \
+	  .doors = { [0 ... SESSION_DOORS - 1] = { .fd = -1 } } }
+
 struct session_options {
 	const char *name; /* at most ABI_NAME_BYTES - 1, no slash */
 	const struct session_channel *channels; /* the first takes what no rule gives to another */

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/begin.c - how a collector comes to run: made from nothing, or resumed where another one was
+ * killed.  See collector.h.
+ *
+ * Order matters: programs find the session when their questions will be answered at once; the kernel
+ * records before they are let go.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/apps.h"
+#include "collect/collector.h"
+#include "collect/files.h"
+#include "collect/resume.h"
+
+enum { FIRST_PERIOD_MS = 20 };
+
+/* ---------------------------------------------------------------- opening */
+
+static int open_kernel(struct collector *c)
+{
+	char path[512];
+	struct kernel_options k = { .path = path,
+				    .clock = &c->session.clock,
+				    .clock_offset_ns = c->clock_offset_ns,
+				    .patterns = c->o->kernel_events,
+				    .n_patterns = c->o->n_kernel_events,
+				    .whole_machine = c->o->kernel_whole_machine,
+				    .overwrite = c->o->flight_recorder,
+				    .quota = c->o->quota };
+
+	if (snprintf(path, sizeof path, "%s/kernel", c->o->path) >= (int)sizeof path)
+		return diag_fail(&c->result.kernel_reason, -ENAMETOOLONG, "the path is too long");
+	return kernel_open(&c->kernel, &k, &c->result.kernel_reason);
+}
+
+/* What was asked for by name is missed with an error, the default with a note. */
+static int want_kernel(struct collector *c, struct diag *d)
+{
+	int err = open_kernel(c);
+
+	if (err && (c->o->n_kernel_events || c->o->kernel_whole_machine))
+		return diag_fail(d, err, "%s", c->result.kernel_reason.text);
+	return 0;
+}
+
+/* An event that no filter lets pass is not lost, but somebody waits for it in vain.  Who joins is looked
+ * at before it goes on: it may be gone in a millisecond, and its page with it. */
+static void check_filters(void *arg, pid_t pid)
+{
+	struct collector *c = arg;
+	struct diag d = { "" };
+
+	if (filters_check(&c->filters, &c->session, pid, 0, &d))
+		collector_note(c, &d);
+}
+
+static int open_session(struct collector *c, struct diag *d)
+{
+	struct session_channel channels[ABI_CHANNELS];
+	struct session_options so = { .name = c->o->session,
+				      .channels = channels,
+				      .n_channels = (uint32_t)c->o->n_channels,
+				      .clock_kind = c->o->clock_kind };
+	struct clock_reading now;
+	int err;
+
+	for (int i = 0; i < c->o->n_channels; i++)
+		channels[i] = c->o->channels[i].channel;
+	err = session_open(&c->session, &so, d);
+	if (!err)
+		err = wanted_rules(&c->wanted, d);
+	if (err)
+		return err;
+	c->session.on_join = check_filters;
+	c->session.on_join_arg = c;
+	clock_read(&c->session.clock, &now);
+	c->clock_offset_ns = now.realtime_ns - clock_ns(&c->session.clock, now.ticks);
+	return 0;
+}
+
+/* The files of life @life; of the first, @life is 1. */
+static int open_streams(struct collector *c, uint32_t life, struct diag *d)
+{
+	int err = files_open_application(&c->streams, &c->session, c->o->path, life, c->clock_offset_ns, d);
+
+	c->snapshot.names = c->streams;
+	if (!err)
+		streams_limit(c->streams, c->o->quota);
+	return err;
+}
+
+int collector_open(struct collector *c, struct diag *d)
+{
+	const struct recorder_options *o = c->o;
+	int err;
+
+	c->period_ms = FIRST_PERIOD_MS;
+	err = wanted_open(&c->wanted, o, &c->session, &c->filters, d);
+	if (!err)
+		err = open_session(c, d);
+	if (err)
+		return err;
+	apps_sweep(c->session.dir);
+	c->clock_file = files_open_clock(o->path, &c->session.clock);
+	c->maps = maps_open(o->path);
+	err = open_streams(c, 1, d);
+	if (!err && o->kernel)
+		err = want_kernel(c, d);
+	c->snapshot = (struct snapshot_maker){ .session = &c->session,
+					       .names = c->streams,
+					       .maps = c->maps,
+					       .kernel = o->flight_recorder ? c->kernel : NULL,
+					       .lost_outside = &c->kept->lost_outside,
+					       .clock_offset_ns = c->clock_offset_ns,
+					       .output = o->path };
+	return err;
+}
+
+/* ---------------------------------------------------------------- starting */
+
+static int start_kernel(struct collector *c, pid_t command, struct diag *d)
+{
+	int err = 0;
+
+	if (!c->kernel)
+		return 0;
+	if (command > 0)
+		err = kernel_add_pid(c->kernel, command, d);
+	for (int i = 0; i < c->o->n_pids && !err; i++)
+		err = kernel_add_pid(c->kernel, c->o->pids[i], d);
+	if (!err)
+		err = kernel_start(c->kernel, d);
+	c->result.kernel_recorded = !err;
+	return err;
+}
+
+int collector_start(struct collector *c, pid_t command, struct diag *d)
+{
+	int err = start_kernel(c, command, d);
+
+	/* From here on programs ask for the pool, and do not wait long. */
+	if (!err)
+		err = session_publish(c->session.dir, &c->session.file, d);
+	for (int i = 0; i < c->o->n_pids && !err; i++)
+		err = wanted_enable(&c->wanted, c->o->pids[i], c->kernel, d);
+	if (!err && !c->o->command && !c->o->n_pids)
+		err = wanted_enable(&c->wanted, 0, c->kernel, d);
+	if (err)
+		return err;
+	check_filters(c, 0);
+	collector_record_clocks(c);
+	c->begin_ns = c->partial_ns = collector_now_ns(c);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- resuming */
+
+/* The programs that live, for the new trace: who joined and was not written down is among them. */
+static int note_program(void *arg, struct app *a)
+{
+	struct collector *c = arg;
+
+	if (!strcmp(a->page.session, c->session.file.name))
+		streams_process(c->streams, collector_now_ns(c), a->page.pid, a->page.program);
+	return 0;
+}
+
+static int resume_kernel(struct collector *c, struct diag *d)
+{
+	char path[PATH_MAX];
+	int err;
+
+	if (!c->kernel)
+		return 0;
+	err = files_kernel_path(path, sizeof path, c->o->path, c->kept->n_lives, d);
+	return err ? err : kernel_resume(c->kernel, path, d);
+}
+
+/* What the one before us held is as the keeper had it at the start, what it wrote lies there, and what it
+ * knew is in shared memory. */
+int collector_resume(struct collector *c, struct diag *d)
+{
+	uint32_t life = c->kept->n_lives;
+	int err;
+
+	streams_close(c->streams);
+	c->streams = NULL;
+	c->session.n_joined = c->kept->n_joined;
+	err = resume_session(&c->session, d);
+	if (!err)
+		err = filters_resume(&c->filters, c->session.n_filters, d);
+	if (!err)
+		err = resume_files(&c->session, c->o->path, life, d);
+	if (!err)
+		err = open_streams(c, life, d);
+	if (!err)
+		apps_each(c->session.dir, 0, note_program, c);
+	return err ? err : resume_kernel(c, d);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/collector.c - the events that a running collector is told of: see collector.h. */
+#include "collect/collector.h"
+
+#include <signal.h>
+
+#include "collect/apps.h"
+#include "collect/files.h"
+#include "collect/requests.h"
+
+enum {
+	PERIOD_MS = 20,
+	BUSY_PERIOD_MS = 2,
+	BUSY_PERCENT = 10, /* of the pool in use: look more often */
+	PARTIAL_NS = 1000000000, /* how long an open chunk may stay unread */
+};
+
+void collector_note(struct collector *c, const struct diag *d)
+{
+	if (!c->result.trouble.text[0])
+		c->result.trouble = *d;
+}
+
+void collector_record_clocks(struct collector *c)
+{
+	if (c->clock_file)
+		files_add_clock(c->clock_file, &c->session.clock);
+}
+
+/* ---------------------------------------------------------------- time */
+
+/* Once a second. */
+static void look_around(struct collector *c, uint64_t now_ns)
+{
+	streams_reclaim(c->streams);
+	collector_record_clocks(c);
+	maps_again(c->maps, now_ns);
+	c->kept->lost_outside += apps_bury(c->session.dir, c->session.file.name);
+	c->partial_ns = now_ns;
+}
+
+static void pass_kernel(struct collector *c)
+{
+	struct diag d = { "" };
+
+	if (c->kernel && !c->o->flight_recorder && (kernel_poll(c->kernel, &d) || d.text[0]))
+		collector_note(c, &d);
+}
+
+void collector_pass(struct collector *c)
+{
+	uint64_t now_ns = collector_now_ns(c);
+	bool partial = now_ns - c->partial_ns > PARTIAL_NS;
+	struct diag d = { "" };
+	int used;
+
+	session_supply(&c->session, partial); /* first: what writers fill between two passes counts */
+	used = streams_pass(c->streams, partial, &d);
+	if (used < 0)
+		collector_note(c, &d);
+	if (partial)
+		look_around(c, now_ns);
+	pass_kernel(c);
+	session_expire(&c->session, clock_monotonic_ns());
+	c->period_ms = used > BUSY_PERCENT ? BUSY_PERIOD_MS : PERIOD_MS;
+}
+
+/* ---------------------------------------------------------------- programs and requests */
+
+static void answer_request(struct collector *c, const struct session_message *m)
+{
+	const struct requests all = { .session = &c->session,
+				      .filters = &c->filters,
+				      .snapshot = &c->snapshot,
+				      .streams = c->streams,
+				      .kernel = c->kernel,
+				      .path = c->o->path,
+				      .begin_ns = c->begin_ns,
+				      .lost_outside = c->kept->lost_outside };
+
+	requests_answer(&all, m);
+}
+
+int collector_knock(struct collector *c)
+{
+	return session_accept(&c->session, clock_monotonic_ns());
+}
+
+void collector_hear(struct collector *c, int i)
+{
+	uint64_t at_ns = collector_now_ns(c); /* before the program can record anything */
+	struct session_message m;
+	enum session_event e;
+
+	if (c->session.doors[i].fd < 0)
+		return;
+	e = session_hear(&c->session, i, &m);
+	c->kept->n_joined = c->session.n_joined;
+	if (e == SESSION_JOINED) {
+		maps_join(c->maps, m.pid, m.join.pid, at_ns);
+		streams_process(c->streams, at_ns, m.join.pid, m.join.program);
+	} else if (e == SESSION_ASKED) {
+		answer_request(c, &m);
+	}
+}
+
+/* ---------------------------------------------------------------- the rest */
+
+void collector_signal(struct collector *c, int signal, bool command)
+{
+	/* A terminal sends the first SIGINT to the command as well: it is left to it. */
+	if (signal != SIGINT || !command || ++c->interrupts > 1)
+		c->stop = true;
+}
+
+void collector_ended(struct collector *c)
+{
+	c->stop = true;
+}
+
+bool collector_has_work(const struct collector *c)
+{
+	return snapshot_is_open(&c->snapshot);
+}
+
+void collector_work(struct collector *c)
+{
+	if (collector_has_work(c))
+		snapshot_step(&c->snapshot);
+}

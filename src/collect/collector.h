@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/collector.h - the collector as a state machine: it is told what has happened, and acts.
+ *
+ * It waits for nothing and owns no loop, timer or signal.  Who drives it - collect/loop.c with epoll,
+ * tests/sim with a seeded simulation - tells it of one event at a time and reads what it wishes for: when
+ * the next pass is to be, whether there is work to go on with, whether it has come to its end.
+ *
+ *   state       entered by                           takes
+ *   made        collector_open                       start, finish
+ *   running     collector_start, collector_resume    all events, finish
+ *   stopping    an event that set `stop`             finish
+ *
+ * What outlives it when it is killed lies in shared memory: the session's board and pools, and struct
+ * kept.  collector_resume goes on from these and from the files alone.
+ *
+ * It meets the world (clock, files, sockets, other processes) through libc's names only, which the
+ * simulator takes over when it is linked: docs/design/collector.md, with states, events and invariants.
+ *
+ * One thread.
+ */
+#ifndef COLLECT_COLLECTOR_H
+#define COLLECT_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/diag.h"
+#include "clock/clock.h"
+#include "collect/filters.h"
+#include "collect/keeper.h"
+#include "collect/maps.h"
+#include "collect/recorder.h"
+#include "collect/session.h"
+#include "collect/snapshot.h"
+#include "collect/streams.h"
+#include "collect/wanted.h"
+#include "kernel/kernel.h"
+
+/* Stays where it is: parts of it know others by address. */
+struct collector {
+	const struct recorder_options *o; /* lent */
+	struct kept *kept; /* lent */
+	struct session session;
+	struct filters filters;
+	struct wanted wanted;
+	struct streams *streams;
+	struct kernel *kernel; /* NULL: none */
+	struct snapshot_maker snapshot;
+	FILE *clock_file;
+	struct maps *maps; /* NULL: none */
+	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
+	uint64_t begin_ns; /* 0: it did not begin */
+	uint64_t partial_ns; /* when open chunks were last read */
+	uint32_t interrupts;
+	struct recorder_result result;
+
+	/* What it wishes for. */
+	uint32_t period_ms; /* until the next pass */
+	bool stop;
+};
+
+/* ---------------------------------------------------------------- from nothing to running: begin.c */
+
+/* What collector_finish takes without collector_open; both arguments are lent. */
+#define COLLECTOR_NONE(options, memory) \
+	((struct collector){ .o = (options), .kept = (memory), .session = SESSION_NONE })
+
+/* collector_open - make of a COLLECTOR_NONE one that has session, files and kernel instance; nothing runs
+ * yet.  Returns 0 or -errno; collector_finish in either case. */
+int collector_open(struct collector *c, struct diag *d);
+/* collector_start - let programs find the session, and switch their events on.  @command: the process
+ * whose kernel events are wanted as well, or 0. */
+int collector_start(struct collector *c, pid_t command, struct diag *d);
+/* collector_resume - the collector before us was killed: go on where it ended (collect/resume.h).  @c is as
+ * it was after collector_start. */
+int collector_resume(struct collector *c, struct diag *d);
+
+/* ---------------------------------------------------------------- events: collector.c */
+
+/* collector_pass - it is time: the period is over, or nobody has told anything for long. */
+void collector_pass(struct collector *c);
+/* collector_knock - somebody may be at session.listen_fd: lets one in.  The door's index, which is to be
+ * watched and, as who connects asks at once, told; or -1. */
+int collector_knock(struct collector *c);
+/* collector_hear - something came through door @i. */
+void collector_hear(struct collector *c, int i);
+/* collector_signal - SIGINT, SIGTERM or SIGHUP.  @command: one is running that a SIGINT was sent to, too. */
+void collector_signal(struct collector *c, int signal, bool command);
+/* collector_ended - the command did. */
+void collector_ended(struct collector *c);
+/* collector_has_work - something is half done: collector_work goes on with it, some milliseconds at a time. */
+bool collector_has_work(const struct collector *c);
+void collector_work(struct collector *c);
+
+/* ---------------------------------------------------------------- the end: finish.c */
+
+/* collector_finish - write what remains, take back what programs were given, free.  The result in
+ * c->result; 0 or -errno. */
+int collector_finish(struct collector *c, struct diag *d);
+
+/* ---------------------------------------------------------------- for these three */
+
+static inline uint64_t collector_now_ns(const struct collector *c)
+{
+	return clock_now_ns(&c->session.clock);
+}
+
+/* The first trouble is told. */
+void collector_note(struct collector *c, const struct diag *d);
+/* A reading of all clocks, for .duet/clock. */
+void collector_record_clocks(struct collector *c);
+
+#endif

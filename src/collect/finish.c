@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/finish.c - the end of a recording: see collector.h.
+ *
+ * Whatever ended it, the trace is readable, programs are switched off and the kernel is put back.  Also
+ * takes what collector_open left half made.
+ */
+#include "collect/apps.h"
+#include "collect/collector.h"
+
+static int finish_apps(struct collector *c, struct diag *d)
+{
+	struct recorder_result *result = &c->result;
+	int err = 0, flight_err, finish_err;
+
+	session_withdraw(&c->session);
+	c->kept->lost_outside += apps_release(c->session.dir, c->session.file.name, c->session.file.epoch);
+	if (!c->streams)
+		return 0; /* it could not be resumed: that is told already */
+	/* Each pass frees chunks that let the next one go on in order; a few see the end. */
+	for (int i = 0; i < 8 && err >= 0; i++)
+		err = streams_pass(c->streams, true, d);
+	err = err < 0 ? err : 0;
+	flight_err = streams_flight(c->streams, err ? NULL : d);
+	err = err ? err : flight_err;
+	finish_err = streams_finish(c->streams, c->kept->lost_outside, err ? NULL : d);
+	result->app_unwritten = streams_unwritten(c->streams);
+	result->app_bytes = streams_bytes(c->streams);
+	result->app_lost = c->kept->lost_outside;
+	for (uint32_t i = 0; i < c->session.n_channels; i++) {
+		result->channel_lost[i] = streams_lost(c->streams, i);
+		result->app_lost += result->channel_lost[i];
+	}
+	return err ? err : finish_err;
+}
+
+static int finish_kernel(struct collector *c, struct diag *d)
+{
+	int err = kernel_stop(c->kernel, d);
+	struct kernel_counts n;
+
+	kernel_counts(c->kernel, &n);
+	c->result.kernel_events = n.events;
+	c->result.kernel_bytes = n.bytes;
+	c->result.kernel_lost = n.lost;
+	return err;
+}
+
+static int finish_begun(struct collector *c, struct diag *d)
+{
+	int err, kernel_err = 0;
+
+	c->result.duration_ns = collector_now_ns(c) - c->begin_ns;
+	maps_again(c->maps, collector_now_ns(c));
+	if (c->kernel)
+		kernel_err = finish_kernel(c, d);
+	err = finish_apps(c, d);
+	collector_record_clocks(c);
+	return err ? err : kernel_err;
+}
+
+static void close_all(struct collector *c)
+{
+	kernel_close(c->kernel);
+	streams_close(c->streams);
+	session_close(&c->session);
+	if (c->clock_file)
+		fclose(c->clock_file);
+	maps_close(c->maps);
+	filters_fini(&c->filters);
+	wanted_close(&c->wanted);
+}
+
+int collector_finish(struct collector *c, struct diag *d)
+{
+	int err = 0;
+
+	while (collector_has_work(c))
+		collector_work(c);
+	if (c->begin_ns) {
+		err = finish_begun(c, d);
+	} else if (c->session.dir >= 0) {
+		session_withdraw(&c->session);
+		apps_release(c->session.dir, c->session.file.name, c->session.file.epoch);
+	}
+	c->result.programs = c->kept->n_joined;
+	c->result.lives = c->kept->n_lives;
+	close_all(c);
+	return err;
+}
