@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/recording.c - see recording.h. */
+#include "cmd/recording.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "abi/clock.h"
+#include "cmd/recorded.h"
+
+static bool is_session_name(const char *name)
+{
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+	return n && !name[n] && n < 64 && *name != '.';
+}
+
+bool recording_name(struct recording *a, const char *option, const char *name)
+{
+	if (!is_session_name(name)) {
+		cmd_error(a->verb, "%s%s: a name of letters, digits, . _ - (at most 63)", option, name);
+		return false;
+	}
+	snprintf(a->session, sizeof a->session, "%s", name);
+	return true;
+}
+
+static int take_clock(struct recording *a, const char *name)
+{
+	bool is_tsc = !strcmp(name, "tsc");
+
+	if (!is_tsc && strcmp(name, "mono"))
+		return cmd_error(a->verb, "--clock %s: clocks are \"tsc\" and \"mono\"", name);
+	a->o.clock_kind = is_tsc ? ABI_CLOCK_TSC : ABI_CLOCK_MONOTONIC;
+	return -1;
+}
+
+static int add_event(struct recording *a, const char *pattern)
+{
+	if (!*pattern || !strcmp(pattern, "!"))
+		return cmd_usage(a->verb, "-e: empty pattern");
+	a->events = cmd_grow(a->events, a->n_events, sizeof *a->events);
+	a->events[a->n_events++] = (struct recorder_event){ pattern, NULL };
+	return -1;
+}
+
+/* Belongs to the -e before it; without one, to all events. */
+static int add_filter(struct recording *a, const char *expression)
+{
+	struct recorder_event *e;
+
+	if (!a->n_events)
+		add_event(a, "*");
+	e = &a->events[a->n_events - 1];
+	if (*e->pattern == '!')
+		return cmd_error(a->verb, "-f %s: follows \"%s\", of which nothing is recorded", expression,
+				 e->pattern);
+	if (e->filter)
+		return cmd_error(a->verb, "-f %s: \"%s\" has a filter: join both by &&", expression,
+				 e->pattern);
+	e->filter = expression;
+	return -1;
+}
+
+void recording_begin(struct recording *a, const char *verb)
+{
+	*a = (struct recording){ .verb = verb };
+	cmd_channels_begin(&a->channels);
+	send_begin(&a->send);
+	opterr = 0;
+}
+
+int recording_take(struct recording *a, int c, const char *help)
+{
+	int status = send_take(a->verb, &a->send, c);
+
+	if (status != -2)
+		return status;
+	switch (c) {
+	case 'o':
+		a->o.path = optarg;
+		return -1;
+	case 'e':
+		return add_event(a, optarg);
+	case 'f':
+		return add_filter(a, optarg);
+	case 'c':
+		return cmd_add_contexts(a->verb, optarg, &a->contexts) ? -1 : CMD_FAILED;
+	case RECORDING_CHANNEL:
+		return cmd_channels_add(a->verb, &a->channels, optarg) ? -1 : CMD_FAILED;
+	case 'k':
+		cmd_add_string(&a->kernel_events, optarg);
+		a->o.kernel = true;
+		return *optarg ? -1 : cmd_usage(a->verb, "-k: empty pattern");
+	case 'b':
+		return cmd_parse_size(a->verb, optarg, &a->buffer_bytes) ? -1 : CMD_FAILED;
+	case 'p':
+		return cmd_add_pid(a->verb, &a->pids, optarg) ? -1 : CMD_FAILED;
+	case 's':
+		return recording_name(a, "-s ", optarg) ? -1 : CMD_FAILED;
+	case 'q':
+		a->quiet = true;
+		return -1;
+	case RECORDING_NO_KERNEL:
+		a->o.kernel = false;
+		return -1;
+	case RECORDING_ALL_KERNEL:
+		a->o.kernel = a->o.kernel_whole_machine = true;
+		return -1;
+	case RECORDING_CLOCK:
+		return take_clock(a, optarg);
+	case RECORDING_OVERWRITE:
+		a->o.flight_recorder = true;
+		return -1;
+	case RECORDING_HELP:
+		fputs(help, stdout);
+		return 0;
+	}
+	return cmd_usage(a->verb, c == ':' ? "an option lacks its value" : "no such option");
+}
+
+int recording_settle(struct recording *a)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char date[40];
+
+	if (!a->o.path) {
+		localtime_r(&now, &tm);
+		strftime(date, sizeof date, "duet-%Y%m%d-%H%M%S", &tm);
+		snprintf(a->default_path, sizeof a->default_path, "%s", date);
+		for (int i = 2; !access(a->default_path, F_OK); i++)
+			snprintf(a->default_path, sizeof a->default_path, "%s-%d", date, i);
+		a->o.path = a->default_path;
+	}
+	a->o.session = a->session;
+	a->o.events = a->events;
+	a->o.n_events = a->n_events;
+	a->o.channels = a->channels.at;
+	a->o.n_channels = a->channels.n;
+	a->o.kernel_events = a->kernel_events.at;
+	a->o.n_kernel_events = a->kernel_events.n;
+	a->o.pids = a->pids.at;
+	a->o.n_pids = a->pids.n;
+	a->o.library = cmd_find_library("libduet.so.0", a->library, sizeof a->library);
+	if (!cmd_channels_end(a->verb, &a->channels, a->buffer_bytes, a->o.flight_recorder, a->contexts))
+		return CMD_FAILED;
+	return send_check(a->verb, &a->send);
+}
+
+static void print_summary(const struct recording *a, const struct recorder_result *result)
+{
+	struct recorded r = { .verb = a->verb,
+			      .path = a->o.path,
+			      .n_channels = a->channels.n,
+			      .wants_kernel = a->o.kernel,
+			      .is_gone = a->send.to && !a->send.keeps,
+			      .result = *result };
+
+	for (int i = 0; i < a->channels.n; i++)
+		r.channels[i] = a->channels.at[i].channel.name;
+	recorded_print(&r);
+}
+
+static int exit_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int recording_run(struct recording *a)
+{
+	struct recorder_result result;
+	struct recorder *r;
+	struct diag d = { "" }, end = { "" };
+	int err, end_err, sent;
+
+	if (send_start(a->verb, &a->send, a->o.path, a->session))
+		return CMD_FAILED;
+	if (a->send.to)
+		a->o.quota = &a->send.sender.status->quota;
+	err = recorder_open(&r, &a->o, &d);
+	if (!err && send_follow(a->verb, &a->send)) {
+		recorder_finish(r, NULL, NULL);
+		return CMD_FAILED;
+	}
+	if (!err)
+		err = recorder_run(r, &d);
+	if (a->send.to)
+		sender_lift(&a->send.sender);
+	end_err = recorder_finish(r, &result, &end);
+	if (err) {
+		sender_fini(&a->send.sender);
+		return cmd_error(a->verb, "%s", d.text);
+	}
+	if (!a->quiet)
+		print_summary(a, &result);
+	sent = send_finish(a->verb, &a->send, a->quiet);
+	if (result.trouble.text[0] && strcmp(result.trouble.text, end.text) != 0)
+		cmd_error(a->verb, "%s", result.trouble.text);
+	if (end_err)
+		return cmd_error(a->verb, "%s", end.text);
+	if (sent)
+		return sent;
+	return exit_status(result.status);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/recording.h - what duet record, collect and start share: options, defaults, the run.
+ *
+ * A verb takes its options by recording_take, settles what is its own in `o`, and calls recording_run.
+ */
+#ifndef CMD_RECORDING_H
+#define CMD_RECORDING_H
+
+#include <getopt.h>
+#include <limits.h>
+
+#include "cmd/channels.h"
+#include "cmd/cmd.h"
+#include "cmd/send.h"
+#include "collect/recorder.h"
+
+/* Values for getopt_long, beside characters; those of cmd/send.h begin at 512. */
+enum {
+	RECORDING_NO_KERNEL = 256,
+	RECORDING_ALL_KERNEL,
+	RECORDING_OVERWRITE,
+	RECORDING_CLOCK,
+	RECORDING_CHANNEL,
+	RECORDING_HELP,
+};
+
+/* Letters "o:e:f:c:k:b:q" go with them. */
+#define RECORDING_OPTIONS                                                                        \
+	{ "output", required_argument, NULL, 'o' }, { "event", required_argument, NULL, 'e' },   \
+	{ "filter", required_argument, NULL, 'f' }, { "context", required_argument, NULL, 'c' }, \
+	{ "kernel", required_argument, NULL, 'k' }, { "buffer", required_argument, NULL, 'b' },  \
+	{ "overwrite", no_argument, NULL, RECORDING_OVERWRITE },                                 \
+	{ "clock", required_argument, NULL, RECORDING_CLOCK },                                   \
+	{ "channel", required_argument, NULL, RECORDING_CHANNEL },                               \
+	{ "quiet", no_argument, NULL, 'q' }, { "help", no_argument, NULL, RECORDING_HELP },      \
+	SEND_OPTIONS
+
+struct recording {
+	const char *verb;
+	bool quiet;
+	char default_path[64];
+	char session[64];
+	char library[PATH_MAX], preload[PATH_MAX];
+	struct cmd_strings kernel_events;
+	struct recorder_event *events;
+	int n_events;
+	struct cmd_channels channels;
+	uint64_t buffer_bytes, contexts;
+	struct cmd_pids pids;
+	struct send send;
+	struct recorder_options o;
+};
+
+/* recording_begin - defaults. */
+void recording_begin(struct recording *a, const char *verb);
+/* recording_take - option @c with optarg.  -1 to go on, else the exit status. */
+int recording_take(struct recording *a, int c, const char *help);
+/* recording_name - @name for the session; false, having said why not. */
+bool recording_name(struct recording *a, const char *option, const char *name);
+/* recording_settle - after the last option and before anything in `o` is the verb's own: defaults.  0, or
+ * CMD_FAILED having said why. */
+int recording_settle(struct recording *a);
+/* recording_run - record, until its end; the exit status. */
+int recording_run(struct recording *a);
+
+#endif
