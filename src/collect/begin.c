@@ -152,7 +152,7 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 	if (err)
 		return err;
 	check_filters(c, 0);
-	collector_record_clocks(c);
+	collector_record_clocks(c, 0);
 	c->begin_ns = c->partial_ns = collector_now_ns(c);
 	return 0;
 }

@@ -21,36 +21,42 @@ void collector_note(struct collector *c, const struct diag *d)
 		c->result.trouble = *d;
 }
 
-void collector_record_clocks(struct collector *c)
+void collector_record_clocks(struct collector *c, uint64_t written_ns)
 {
 	if (c->clock_file)
-		files_add_clock(c->clock_file, &c->session.clock);
+		files_add_clock(c->clock_file, &c->session.clock, written_ns);
 }
 
 /* ---------------------------------------------------------------- time */
 
 /* Once a second. */
-static void look_around(struct collector *c, uint64_t now_ns)
+static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_ns)
 {
 	streams_reclaim(c->streams);
-	collector_record_clocks(c);
+	collector_record_clocks(c, written_ns);
 	maps_again(c->maps, now_ns);
 	c->kept->lost_outside += apps_bury(c->session.dir, c->session.file.name);
 	c->partial_ns = now_ns;
 }
 
-static void pass_kernel(struct collector *c)
+/* Whether all that was recorded before @until_ns is written. */
+static bool pass_kernel(struct collector *c, uint64_t until_ns)
 {
 	struct diag d = { "" };
+	int more = 0;
 
-	if (c->kernel && !c->o->flight_recorder && (kernel_poll(c->kernel, &d) || d.text[0]))
+	if (c->kernel && !c->o->flight_recorder)
+		more = kernel_poll(c->kernel, until_ns, &d);
+	if (d.text[0])
 		collector_note(c, &d);
+	return more <= 0; /* what could not be written is lost, and will not come */
 }
 
 void collector_pass(struct collector *c)
 {
 	uint64_t now_ns = collector_now_ns(c);
 	bool partial = now_ns - c->partial_ns > PARTIAL_NS;
+	uint64_t written_ns = partial ? streams_settled_ns(c->streams, now_ns) : 0; /* before looking */
 	struct diag d = { "" };
 	int used;
 
@@ -58,9 +64,10 @@ void collector_pass(struct collector *c)
 	used = streams_pass(c->streams, partial, &d);
 	if (used < 0)
 		collector_note(c, &d);
+	if (!pass_kernel(c, written_ns) || used < 0 || streams_unwritten(c->streams))
+		written_ns = 0;
 	if (partial)
-		look_around(c, now_ns);
-	pass_kernel(c);
+		look_around(c, now_ns, written_ns);
 	session_expire(&c->session, clock_monotonic_ns());
 	c->period_ms = used > BUSY_PERCENT ? BUSY_PERIOD_MS : PERIOD_MS;
 }

@@ -109,7 +109,7 @@ static inline uint64_t collector_now_ns(const struct collector *c)
 
 /* The first trouble is told. */
 void collector_note(struct collector *c, const struct diag *d);
-/* A reading of all clocks, for .duet/clock. */
-void collector_record_clocks(struct collector *c);
+/* A reading of all clocks, and how far the files are: see files_add_clock. */
+void collector_record_clocks(struct collector *c, uint64_t written_ns);
 
 #endif

@@ -390,6 +390,7 @@ static int drain_exclusive(struct drain *d, const struct seen *s, bool partial,
 	if (s->position > s->read && (s->is_final || partial)) {
 		struct output *o = drain_lane_of(d, s);
 
+		d->is_behind |= !o;
 		if (!o)
 			return 0; /* more open chunks than lanes: it waits */
 		err = drain_ready(d, o, "lane", (uint32_t)(o - d->lanes), diag);
@@ -456,11 +457,12 @@ int drain_pass(struct drain *d, bool partial, struct diag *diag)
 	if (partial || load(&d->pool->shared->exhausted))
 		drain_reclaim(d);
 	used = percent_used(d);
+	d->is_behind = false;
 	n = look_at_all(d);
 	err = drain_describe(d, diag); /* after looking: (2) */
 	if (!err)
 		err = write_seen(d, n, partial, diag);
-	d->unwritten = err ? count_unwritten(d, d->seen, d->seen + n) : 0;
+	d->unwritten = err || d->is_behind ? count_unwritten(d, d->seen, d->seen + n) : 0;
 	/* When nothing can be written nobody shall wait for us again and again. */
 	if (!err || load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
 		store(&d->pool->shared->exhausted, 0);
@@ -509,6 +511,24 @@ uint64_t drain_oldest_ns(struct drain *d)
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
 		if (drain_look_at(d, i, &d->seen[0]) && d->seen[0].begin_ns < oldest_ns)
 			oldest_ns = d->seen[0].begin_ns;
+	return oldest_ns;
+}
+
+/* Who stamped an event before we looked, and gives his chunk back now, has it in the chunk already. */
+uint64_t drain_held_ns(const struct drain *d)
+{
+	uint64_t oldest_ns = UINT64_MAX, ns;
+
+	for (uint32_t i = 0; i < d->pool->n_slots; i++)
+		for (int x = 0; x < ABI_X_SLOTS; x++) {
+			uint64_t place = load_acquire(&pool_slot(d->pool, i)->x[x]);
+			const struct abi_chunk *c = pool_chunk(d->pool, place);
+
+			if (!c || !ABI_HOLDER_OF(place))
+				continue;
+			ns = load(&c->begin_ns) + ABI_SINCE_OF(load(&c->word));
+			oldest_ns = ns < oldest_ns ? ns : oldest_ns;
+		}
 	return oldest_ns;
 }
 

@@ -80,6 +80,9 @@ int drain_finish(struct drain *d, uint64_t *lost_nowhere, struct diag *diag);
 /* When the oldest chunk began; UINT64_MAX if there is none.  Not between drain_copy and the end of
  * writing. */
 uint64_t drain_oldest_ns(struct drain *d);
+/* Of the chunks that somebody is writing into, on the X path: when the last event of one was; UINT64_MAX
+ * if nobody is. */
+uint64_t drain_held_ns(const struct drain *d);
 /* Events refused so far, over all slots. */
 uint64_t drain_lost(const struct drain *d);
 

@@ -58,6 +58,7 @@ struct drain {
 	struct seen *seen;
 	uint32_t n_described;
 	uint8_t *is_described; /* DESCRIBED_... of each class */
+	bool is_behind; /* the last pass had no lane for some chunk */
 	uint64_t unwritten; /* bytes that the last pass, or drain_count_uncopied, found not written */
 	char *copies; /* flight.c: of the first n_copied of seen */
 	uint32_t n_copied, n_written;

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
 #include <string.h>
@@ -104,6 +105,7 @@ int files_open_application(struct streams **out, struct session *session, const 
 
 FILE *files_open_clock(const char *path, const struct abi_clock *clock)
 {
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	char file[PATH_MAX];
 	FILE *f;
 
@@ -116,18 +118,26 @@ FILE *files_open_clock(const char *path, const struct abi_clock *clock)
 	file[strlen(file)] = '/';
 	f = fopen(file, "we");
 	if (f)
-		fprintf(f, "# %s; ticks, trace, monotonic, boottime, realtime (ns)\n",
+		fcntl(fileno(f), F_OFD_SETLK, &whole); /* where that cannot be, nobody is told who lives */
+	if (f)
+		fprintf(f, "# %s; ticks, trace, monotonic, boottime, realtime, written (ns)\n",
 			clock_tracefs_name(clock));
 	return f;
 }
 
-void files_add_clock(FILE *f, const struct abi_clock *clock)
+void files_add_clock(FILE *f, const struct abi_clock *clock, uint64_t written_ns)
 {
 	struct clock_reading c;
+	char written[24] = "";
+
+	if (written_ns == FILES_END)
+		strcpy(written, " end");
+	else if (written_ns)
+		snprintf(written, sizeof written, " %llu", (unsigned long long)written_ns);
 
 	clock_read(clock, &c);
-	fprintf(f, "%llu %llu %llu %llu %llu\n", (unsigned long long)c.ticks,
+	fprintf(f, "%llu %llu %llu %llu %llu%s\n", (unsigned long long)c.ticks,
 		(unsigned long long)clock_ns(clock, c.ticks), (unsigned long long)c.monotonic_ns,
-		(unsigned long long)c.boottime_ns, (unsigned long long)c.realtime_ns);
+		(unsigned long long)c.boottime_ns, (unsigned long long)c.realtime_ns, written);
 	fflush(f);
 }

@@ -7,6 +7,7 @@
  */
 #include "collect/apps.h"
 #include "collect/collector.h"
+#include "collect/files.h"
 
 static int finish_apps(struct collector *c, struct diag *d)
 {
@@ -55,7 +56,7 @@ static int finish_begun(struct collector *c, struct diag *d)
 	if (c->kernel)
 		kernel_err = finish_kernel(c, d);
 	err = finish_apps(c, d);
-	collector_record_clocks(c);
+	collector_record_clocks(c, FILES_END);
 	return err ? err : kernel_err;
 }
 

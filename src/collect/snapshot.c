@@ -214,7 +214,7 @@ static int write_clock(const struct snapshot_maker *s, struct diag *d)
 
 	if (!f)
 		return diag_errno(d, "cannot write %s/.duet/clock", s->path);
-	files_add_clock(f, &s->session->clock);
+	files_add_clock(f, &s->session->clock, FILES_END);
 	fclose(f);
 	maps_copy(s->maps, s->path);
 	return 0;

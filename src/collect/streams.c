@@ -137,6 +137,23 @@ int streams_pass(struct streams *s, bool partial, struct diag *d)
 	return err ? err : most;
 }
 
+uint64_t streams_settled_ns(const struct streams *s, uint64_t now_ns)
+{
+	uint64_t ns = now_ns, drain_ns;
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (is_flight_recorder(s, i))
+			continue;
+		any = true;
+		drain_ns = drain_held_ns(s->drains[i]);
+		ns = drain_ns < ns ? drain_ns : ns;
+	}
+	if (!any)
+		return 0;
+	return now_ns - ns < STREAMS_SLOW_NS ? ns : now_ns - STREAMS_SLOW_NS;
+}
+
 void streams_reclaim(struct streams *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)

@@ -48,6 +48,16 @@ void streams_names(struct streams *s, const struct streams *other, uint64_t from
 /* streams_pass - write what is complete; with @partial also what open chunks hold so far.  Returns how
  * full the fullest pool that is drained is, in percent, or -errno: see drain_pass. */
 int streams_pass(struct streams *s, bool partial, struct diag *d);
+/*
+ * streams_settled_ns - up to when a pass with @partial that begins now will have written everything, if it
+ * succeeds and leaves nothing unwritten; at most @now_ns.  0 if all channels are flight recorders: what these
+ * hold comes at the end.
+ *
+ * Who writes at this moment may stamp his event with any time since the last one in his chunk.  Who takes
+ * more than STREAMS_SLOW_NS for that is not waited for: his event comes late.
+ */
+#define STREAMS_SLOW_NS 500000000u
+uint64_t streams_settled_ns(const struct streams *s, uint64_t now_ns);
 /* streams_reclaim - in flight recorders, now and then: see drain_reclaim. */
 void streams_reclaim(struct streams *s);
 

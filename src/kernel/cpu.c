@@ -215,9 +215,10 @@ int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_d
 				 clock_ticks(&k->clock) + SKEW_TICKS);
 		err = write_page(c, k, &p, d);
 		first = first ? first : err;
-		if (mode == KERNEL_DRAIN_LIVE && is_partial(&p, k->page_size))
+		if (mode == KERNEL_DRAIN_LIVE && is_partial(&p, k->page_size) && c->last_ns >= k->until_ns)
 			break;
 	}
+	k->is_behind |= n == most;
 	if (mode == KERNEL_DRAIN_LIVE)
 		return first;
 	read_lost(c, k);

@@ -23,6 +23,8 @@ struct kernel_drain {
 	uint8_t *page; /* page_size bytes */
 	size_t page_size;
 	uint32_t buffer_pages; /* per CPU */
+	uint64_t until_ns; /* KERNEL_DRAIN_LIVE: see there */
+	bool is_behind; /* more was recorded than it took */
 	uint64_t n_events;
 	uint64_t n_malformed;
 };
@@ -52,7 +54,9 @@ struct kernel_cpu {
 };
 
 enum kernel_drain_mode {
-	KERNEL_DRAIN_LIVE, /* stops at the first page that is not full: it is being written */
+	/* Stops at the first page that is not full, if it holds what is at k->until_ns or later: it is being
+	 * written. */
+	KERNEL_DRAIN_LIVE,
 	KERNEL_DRAIN_LAST, /* recording has stopped: takes everything, and tells all losses */
 };
 

@@ -404,9 +404,16 @@ static int drain_all(struct kernel *k, enum kernel_drain_mode mode, struct diag 
 	return first;
 }
 
-int kernel_poll(struct kernel *k, struct diag *d)
+int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 {
-	return k->is_started ? drain_all(k, KERNEL_DRAIN_LIVE, d) : 0;
+	int err;
+
+	if (!k->is_started)
+		return 0;
+	k->drain.until_ns = until_ns;
+	k->drain.is_behind = false;
+	err = drain_all(k, KERNEL_DRAIN_LIVE, d);
+	return err ? err : k->drain.is_behind;
 }
 
 int kernel_stop(struct kernel *k, struct diag *d)

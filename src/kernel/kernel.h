@@ -66,11 +66,14 @@ int kernel_resume(struct kernel *k, const char *path, struct diag *d);
 /*
  * kernel_poll - write to the trace what was recorded so far.  Call it every 20 to 50 ms.
  *
- * Never blocks.  Returns 0, or a negative errno if the trace cannot be written: what was read then
- * is counted lost, and later calls try on.  A page that makes no sense is skipped and counted; the
- * first one leaves its reason in @d although 0 is returned.
+ * @until_ns: what was recorded before, by the session's clock, is written for certain; later things may wait
+ * for the next call.  0: no promise, which is cheapest.
+ *
+ * Never blocks.  Returns 0; 1 if there was too much to keep the promise; or a negative errno if the trace
+ * cannot be written: what was read then is counted lost, and later calls try on.  A page that makes no sense
+ * is skipped and counted; the first one leaves its reason in @d although 0 is returned.
  */
-int kernel_poll(struct kernel *k, struct diag *d);
+int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d);
 
 /* kernel_stop - stop recording and write what remains. */
 int kernel_stop(struct kernel *k, struct diag *d);

@@ -21,7 +21,7 @@
 enum {
 	ROUND_BYTES = 1 << 20, /* of a stream */
 	ENTRIES = 128, /* of an index, looked at in one round */
-	PHASES = 3,
+	PHASES = 4,
 	PAGE = 4096, /* holes are made of these */
 	DIRECTORIES_DEEP = 10,
 };
@@ -76,6 +76,13 @@ static int grow(struct spool *s)
 	return 0;
 }
 
+static bool ends_with(const char *text, size_t n, const char *end)
+{
+	size_t k = strlen(end);
+
+	return n >= k && !memcmp(text + n - k, end, k);
+}
+
 static int add(struct spool *s, const char *name)
 {
 	char *copy;
@@ -86,15 +93,10 @@ static int add(struct spool *s, const char *name)
 	if (!copy)
 		return -ENOMEM;
 	s->files[s->n] = (struct spool_file){ .name = copy, .partner = NONE };
+	if (ends_with(name, strlen(name), ".duet/clock"))
+		s->files[s->n].kind = SPOOL_CLOCK;
 	*slot_of(s, copy) = ++s->n;
 	return 0;
-}
-
-static bool ends_with(const char *text, size_t n, const char *end)
-{
-	size_t k = strlen(end);
-
-	return n >= k && !memcmp(text + n - k, end, k);
 }
 
 /* DIR/index/NAME.idx belongs to DIR/NAME; both are found in any order. */
@@ -325,15 +327,33 @@ static void aim_at_all(struct spool *s)
 		s->files[i].target = s->files[i].size;
 }
 
-/* Sizes of indexes first, of streams next, of metadata last: the reverse of the order they are written in. */
+/* The order they are written in, and sent. */
+static const enum spool_kind order[PHASES] = { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX, SPOOL_CLOCK };
+
+/* Sizes in the reverse order: what the later ones speak of is in the earlier ones. */
 static void note_sizes(struct spool *s)
 {
-	static const enum spool_kind order[PHASES] = { SPOOL_INDEX, SPOOL_STREAM, SPOOL_OTHER };
-
-	for (int k = 0; k < PHASES; k++)
+	for (int k = PHASES; k-- > 0;)
 		for (uint32_t i = 0; i < s->n; i++)
 			if (s->files[i].kind == order[k])
 				s->files[i].size = size_now(s, i);
+}
+
+static void aim_clocks(struct spool *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->files[i].kind == SPOOL_CLOCK)
+			s->files[i].target = s->files[i].size;
+}
+
+/* Whether this round leaves nothing that an index names. */
+static bool brings_all(const struct spool *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->files[i].kind == SPOOL_INDEX &&
+		    s->files[i].target + sizeof(struct abi_ctf_index_entry) <= s->files[i].size)
+			return false;
+	return true;
 }
 
 int spool_round(struct spool *s, struct diag *d)
@@ -352,6 +372,8 @@ int spool_round(struct spool *s, struct diag *d)
 			 s->files[s->files[i].partner].is_known)
 			aim_by_index(s, i);
 	}
+	if (brings_all(s))
+		aim_clocks(s);
 	if (s->is_final && s->n_known == s->n)
 		aim_at_all(s);
 	for (uint32_t i = 0; i < s->n; i++)
@@ -363,8 +385,6 @@ int spool_round(struct spool *s, struct diag *d)
 
 bool spool_next(struct spool *s, struct message *m)
 {
-	static const enum spool_kind order[PHASES] = { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX };
-
 	if (s->n_known < s->n)
 		return false;
 	for (; s->phase < PHASES; s->phase++, s->cursor = 0)

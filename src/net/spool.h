@@ -5,7 +5,8 @@
  * In each round every file has a target, chosen so that what has arrived is readable at any moment:
  * of a stream only packets that its index names; metadata as it was after these packets were written.
  * A round sends metadata first, then streams, then indexes; and of no stream more than about 1 MiB, so
- * that a long backlog goes side by side.
+ * that a long backlog goes side by side.  Last comes .duet/clock, which says up to when everything is in the
+ * files: only in a round that brings all that there was when it said so.
  *
  * What a relay has acknowledged of a stream may be given back to the disk (a hole): the rest can still be
  * sent, by another process too.
@@ -22,7 +23,7 @@
 #include "base/quota.h"
 #include "net/message.h"
 
-enum spool_kind { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX };
+enum spool_kind { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX, SPOOL_CLOCK };
 
 struct spool_file {
 	char *name; /* below the recording */

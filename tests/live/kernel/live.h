@@ -112,7 +112,7 @@ static inline void live_record(struct kernel *k, void (*work)(void), bool is_laz
 	close(c.go);
 	while (waitpid(c.pid, NULL, is_lazy ? 0 : WNOHANG) == 0) {
 		usleep(20000);
-		is(kernel_poll(k, &why), 0);
+		is(kernel_poll(k, 0, &why), 0);
 	}
 	is(kernel_stop(k, &why), 0);
 	is_text(why.text, "");

@@ -110,7 +110,7 @@ static void start_without_process_is_refused(void)
 
 	is(kernel_start(k, &why), -EINVAL);
 	is(kernel_add_pid(k, 1 << 30, &why), -ESRCH);
-	is(kernel_poll(k, &why), 0);
+	is(kernel_poll(k, 0, &why), 0);
 	is(kernel_stop(k, &why), 0);
 	kernel_close(k);
 }
