@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define ABI_CONTROL_MAGIC   0x6c72746374657564ull /* "duetctrl" */
-#define ABI_CONTROL_VERSION 3u
+#define ABI_CONTROL_VERSION 4u
 #define ABI_SESSION_MAGIC   0x6e73657374657564ull /* "duetsesn" */
 #define ABI_SESSION_VERSION 3u
 #define ABI_JOIN_MAGIC      0x6e696f6a74657564ull /* "duetjoin" */

@@ -43,10 +43,14 @@ static void print_event(const struct app_event *e)
 static int print_app(void *arg, struct app *a)
 {
 	struct listing *l = arg;
+	pid_t pid = app_pid(a);
 	struct app_event e;
 
 	l->programs++;
-	printf("%d %s", (int)a->pid, a->page.program);
+	if (pid > 0)
+		printf("%d %s", (int)pid, a->page.program);
+	else
+		printf("%u (as it calls itself in its pid namespace) %s", a->page.pid, a->page.program);
 	if (a->page.session[0])
 		printf("  (session %s)", a->page.session);
 	if (a->page.lost)

@@ -5,13 +5,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/rules.h"
@@ -21,22 +21,35 @@
 
 enum { EVENT_NAME_BYTES = 512 };
 
-static bool open_app(int dir, const char *name, struct app *a)
+enum { MAKING_S = 10 }; /* a page that is not complete by then never will be */
+
+static int open_page(int dir, const char *name)
+{
+	return openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* False if what is open as @fd is no page. */
+static bool read_page(int fd, struct app *a)
 {
 	struct stat st;
 
-	a->fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (a->fd < 0)
+	a->fd = fd;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    pread(fd, &a->page, sizeof a->page, 0) != (ssize_t)sizeof a->page ||
+	    a->page.magic != ABI_CONTROL_MAGIC || a->page.version != ABI_CONTROL_VERSION)
 		return false;
-	if (!fstat(a->fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	    pread(a->fd, &a->page, sizeof a->page, 0) == (ssize_t)sizeof a->page &&
-	    a->page.magic == ABI_CONTROL_MAGIC && a->page.version == ABI_CONTROL_VERSION) {
-		a->page.program[sizeof a->page.program - 1] = 0;
-		a->page.session[sizeof a->page.session - 1] = 0;
-		return true;
-	}
-	close(a->fd);
-	return false;
+	a->page.program[sizeof a->page.program - 1] = 0;
+	a->page.session[sizeof a->page.session - 1] = 0;
+	return true;
+}
+
+/* What is called like a page and is none: it may become one now, or its program died over it. */
+static void remove_old(int dir, const char *name)
+{
+	struct stat st;
+
+	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && time(NULL) - st.st_mtime > MAKING_S)
+		unlinkat(dir, name, 0);
 }
 
 /* Whether a dead program's page tells of losses that a session other than @session has yet to count. */
@@ -50,20 +63,22 @@ static bool is_awaited(const struct app *a, const char *session)
 static int visit_page(int dir, struct living *l, const char *name,
 		      int (*visit)(void *arg, struct app *a), void *arg)
 {
-	struct app a = { .fd = -1 };
-	int result = 0;
+	struct app a;
+	int fd = open_page(dir, name), result = 0;
 
-	if (!open_app(dir, name, &a)) {
-		if (living_may_be_dead(l, name))
-			unlinkat(dir, name, 0); /* it died over it, or it never was a page */
-		return 0;
+	if (fd < 0 || !read_page(fd, &a)) {
+		if (fd < 0 || !living_is_used(fd))
+			remove_old(dir, name);
+	} else {
+		a.name = name;
+		a.living = l;
+		if (living_is_used(fd))
+			result = visit(arg, &a);
+		else if (!is_awaited(&a, NULL))
+			unlinkat(dir, name, 0);
 	}
-	a.pid = living_user_of(l, name);
-	if (a.pid > 0)
-		result = visit(arg, &a);
-	else if (!a.pid && !is_awaited(&a, NULL))
-		unlinkat(dir, name, 0);
-	close(a.fd);
+	if (fd >= 0)
+		close(fd);
 	return result;
 }
 
@@ -114,98 +129,42 @@ int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *
 	return result;
 }
 
-/*
- * Pages whose namesake is gone and that a child lives on, as found in an earlier second: as long as that
- * child exists, nobody needs to look at all processes again.
- */
-static struct living_user *inherited;
-static size_t n_inherited;
-
-static void forget_the_gone(void)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < n_inherited; i++)
-		if (inherited[i].pid < 0 || !kill(inherited[i].pid, 0) || errno != ESRCH)
-			inherited[n++] = inherited[i];
-	n_inherited = n;
-}
-
-static int compare_pages(const void *a, const void *b)
-{
-	const struct living_user *x = a, *y = b;
-
-	return strcmp(x->page, y->page);
-}
-
-static bool is_inherited(const char *name)
-{
-	struct living_user wanted = { .pid = 0 };
-
-	snprintf(wanted.page, sizeof wanted.page, "%.*s", ABI_PAGE_NAME_BYTES - 1, name);
-	return n_inherited &&
-	       bsearch(&wanted, inherited, n_inherited, sizeof *inherited, compare_pages);
-}
-
-/* By @pid; -1 if we cannot see by whom, or if another session has yet to look at it. */
-static void note_inherited(const char *name, pid_t pid)
-{
-	struct living_user *more = realloc(inherited, (n_inherited + 1) * sizeof *more);
-
-	if (!more)
-		return;
-	inherited = more;
-	snprintf(more[n_inherited].page, sizeof more->page, "%.*s", ABI_PAGE_NAME_BYTES - 1, name);
-	more[n_inherited++].pid = pid;
-	qsort(more, n_inherited, sizeof *more, compare_pages);
-}
-
-/* Returns the events that the dead one of page @name could not deliver to @session. */
+/* Removes page @name, if nobody uses it.  Returns the events that its program could not deliver to @session. */
 static uint64_t bury_page(int dir, const char *name, const char *session)
 {
-	struct app a = { .fd = -1 };
-	bool awaited = false;
+	int fd = open_page(dir, name);
 	uint64_t lost = 0;
+	struct app a;
 
-	if (open_app(dir, name, &a)) {
-		awaited = is_awaited(&a, session);
-		if (!strcmp(a.page.session, session))
-			lost = a.page.lost;
-		close(a.fd);
-	}
-	if (awaited)
-		note_inherited(name, -1);
-	else
+	if (fd < 0 || living_is_used(fd)) {
+		/* alive, or no page: apps_each sees to that */
+	} else if (!read_page(fd, &a)) {
+		remove_old(dir, name);
+	} else if (!is_awaited(&a, session)) {
+		lost = strcmp(a.page.session, session) ? 0 : a.page.lost;
 		unlinkat(dir, name, 0);
+	}
+	if (fd >= 0)
+		close(fd);
 	return lost;
 }
 
 uint64_t apps_bury(int dir, const char *session)
 {
+	DIR *list = list_directory(dir);
 	uint64_t lost = 0;
-	struct living l;
 	const char *name;
-	DIR *list;
 
-	if (!living_open(&l, dir))
-		return 0;
-	forget_the_gone();
-	list = list_directory(dir);
-	while ((name = next_page(list))) {
-		pid_t pid;
-
-		if (!living_may_be_dead(&l, name) || is_inherited(name))
-			continue;
-		pid = living_user_of(&l, name);
-		if (pid)
-			note_inherited(name, pid);
-		else
-			lost += bury_page(dir, name, session);
-	}
+	while ((name = next_page(list)))
+		lost += bury_page(dir, name, session);
 	if (list)
 		closedir(list);
-	living_close(&l);
 	return lost;
+}
+
+pid_t app_pid(const struct app *a)
+{
+	return living_user_of(a->living, a->name, a->page.registered_ns);
 }
 
 static off_t event_offset(uint32_t index)
@@ -243,37 +202,55 @@ static void set_enabled(const struct app *a, uint32_t index, uint32_t epoch)
 	(void)!pwrite(a->fd, &epoch, sizeof epoch, at);
 }
 
-/* "Seccomp:" of a process's or thread's status is 1: SECCOMP_MODE_STRICT. */
-static bool is_strict(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	char line[256];
-	int mode = 0;
+struct status { /* of a process or thread */
+	int threads, seccomp;
+};
 
-	while (f && fgets(line, sizeof line, f) && sscanf(line, "Seccomp: %d", &mode) != 1)
-		;
-	if (f)
-		fclose(f);
-	return mode == 1;
+static void read_number(const char *line, const char *key, int *value)
+{
+	size_t n = strlen(key);
+
+	if (!strncmp(line, key, n))
+		*value = atoi(line + n);
 }
 
-/* Whether a thread of the process may not even read a clock: an enabled event would kill it. */
+static struct status read_status(const char *path)
+{
+	struct status s = { 0, 0 };
+	FILE *f = fopen(path, "re");
+	char line[256];
+
+	while (f && fgets(line, sizeof line, f)) {
+		read_number(line, "Threads:", &s.threads);
+		read_number(line, "Seccomp:", &s.seccomp);
+	}
+	if (f)
+		fclose(f);
+	return s;
+}
+
+/* Whether a thread of the process is in SECCOMP_MODE_STRICT and may not even read a clock: an enabled
+ * event would kill it. */
 static bool has_strict_thread(pid_t pid)
 {
-	char path[320];
+	struct status s;
 	struct dirent *e;
-	bool found = false;
+	char path[320];
 	DIR *tasks;
 
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	s = read_status(path);
+	if (s.threads <= 1 || s.seccomp == 1)
+		return s.seccomp == 1;
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
 	tasks = opendir(path);
-	while (tasks && !found && (e = readdir(tasks))) {
+	while (tasks && s.seccomp != 1 && (e = readdir(tasks))) {
 		snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)pid, e->d_name);
-		found = is_strict(path);
+		s = read_status(path);
 	}
 	if (tasks)
 		closedir(tasks);
-	return found;
+	return s.seccomp == 1;
 }
 
 /* What becomes of the event first, then that it is on. */
@@ -320,7 +297,7 @@ static int switch_app(void *arg, struct app *a)
 	for (uint32_t i = 0; app_event(a, i, &e); i++) {
 		if (!event_matches(&e, s->pattern, name))
 			continue;
-		if (s->enable && !ours && has_strict_thread(a->pid)) {
+		if (s->enable && !ours && has_strict_thread(app_pid(a))) {
 			s->done.strict++;
 			return 0;
 		}
@@ -407,14 +384,16 @@ uint64_t apps_release(int dir, const char *session, uint32_t epoch)
 	const char *name;
 
 	/* Living or dead: that is dearer to find out than to write. */
-	while ((name = next_page(list)))
-		if (open_app(dir, name, &a)) {
+	while ((name = next_page(list))) {
+		int fd = open_page(dir, name);
+
+		if (fd >= 0 && read_page(fd, &a))
 			lost += release_app(&a, epoch);
-			close(a.fd);
-		}
+		if (fd >= 0)
+			close(fd);
+	}
 	if (list)
 		closedir(list);
-	n_inherited = 0; /* look again */
 	return lost + apps_bury(dir, session);
 }
 

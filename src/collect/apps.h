@@ -18,9 +18,12 @@
 #include "abi/control.h"
 #include "base/diag.h"
 
+struct living;
+
 struct app {
 	int fd; /* its control page, read and write */
-	pid_t pid; /* as we see it: who made the page; if that process is gone, a child that lives on */
+	const char *name; /* of the page's file */
+	struct living *living;
 	struct abi_control page; /* a copy; texts are terminated */
 };
 
@@ -39,6 +42,10 @@ struct app_event {
  * Pages of dead programs are removed, but for those whose losses a live session has yet to count.
  */
 int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg);
+
+/* app_pid - as we see it, who made the page; if that process is gone, a child that lives on; -1 if it cannot
+ * be seen. */
+pid_t app_pid(const struct app *a);
 
 /* app_event - read event @index of the app.  False if there is none, or it is damaged. */
 bool app_event(const struct app *a, uint32_t index, struct app_event *e);
@@ -71,11 +78,10 @@ uint64_t apps_lost(int dir, const char *session);
 uint64_t apps_release(int dir, const char *session, uint32_t epoch);
 
 /*
- * apps_bury - remove the pages of processes that are gone and that no child lives on.
+ * apps_bury - remove the pages that nobody uses any more.
  *
- * Cheap enough for once a second: of the living it is asked whether they exist, and only when somebody
- * has died all processes are looked through.  Returns the events that the dead could not deliver to
- * @session.  One thread: what was found is remembered for the next time.
+ * Cheap enough for once a second: of the living it is asked one question.  Returns the events that the
+ * dead could not deliver to @session.
  */
 uint64_t apps_bury(int dir, const char *session);
 

@@ -3,7 +3,7 @@
 #include "collect/living.h"
 
 #include <dirent.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #include "base/runtime.h"
 
-#define FIRST_NAMESPACE 0xeffffffcu /* the one that contains all: PROC_PID_INIT_INO of Linux */
+#define IMPRECISION_NS 20000000u /* of a process's start, as told */
 
 /* A number as libduet writes it: digits alone, no zero before others.  Where it ends; NULL if it is none. */
 static const char *take_number(const char *p, uint32_t max, uint32_t *value)
@@ -43,8 +43,7 @@ bool living_open(struct living *l, int dir)
 	char link[64];
 	ssize_t n;
 
-	*l = (struct living){ .proc = runtime_self().proc,
-			      .sees_all = runtime_pid_namespace() == FIRST_NAMESPACE };
+	*l = (struct living){ .proc = runtime_self().proc };
 	snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
 	n = readlink(link, l->directory, sizeof l->directory - 1);
 	return n > 0;
@@ -56,8 +55,7 @@ void living_close(struct living *l)
 	*l = (struct living){ 0 };
 }
 
-/* The page that process @pid maps; *unknown is set if the process does not let us look. */
-static bool page_of(const struct living *l, pid_t pid, char page[ABI_PAGE_NAME_BYTES], bool *unknown)
+bool living_page_of(const struct living *l, pid_t pid, char page[ABI_PAGE_NAME_BYTES])
 {
 	char path[64], line[8192];
 	size_t n = strlen(l->directory);
@@ -67,11 +65,7 @@ static bool page_of(const struct living *l, pid_t pid, char page[ABI_PAGE_NAME_B
 
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
-	if (!f) {
-		*unknown = errno == EACCES || errno == EPERM;
-		return false;
-	}
-	while (!found && fgets(line, sizeof line, f)) {
+	while (f && !found && fgets(line, sizeof line, f)) {
 		char *name = strchr(line, '/');
 
 		/* A page whose file is gone ends with " (deleted)", which is no page's name. */
@@ -82,15 +76,9 @@ static bool page_of(const struct living *l, pid_t pid, char page[ABI_PAGE_NAME_B
 		snprintf(page, ABI_PAGE_NAME_BYTES, "%s", name + n + 1);
 		found = true;
 	}
-	fclose(f);
+	if (f)
+		fclose(f);
 	return found;
-}
-
-bool living_page_of(const struct living *l, pid_t pid, char page[ABI_PAGE_NAME_BYTES])
-{
-	bool unknown = false;
-
-	return page_of(l, pid, page, &unknown);
 }
 
 static int by_page(const void *a, const void *b)
@@ -100,20 +88,19 @@ static int by_page(const void *a, const void *b)
 	return strcmp(x->page, y->page);
 }
 
-static bool add_user(struct living *l, const char *page, pid_t pid)
+static void add_user(struct living *l, const char *page, pid_t pid)
 {
 	struct living_user *more;
 
 	if (l->n_users == l->room) {
 		more = realloc(l->users, (l->room * 2 + 64) * sizeof *more);
 		if (!more)
-			return false;
+			return; /* it cannot be told who it is */
 		l->users = more;
 		l->room = l->room * 2 + 64;
 	}
 	l->users[l->n_users].pid = pid;
 	snprintf(l->users[l->n_users++].page, ABI_PAGE_NAME_BYTES, "%s", page);
-	return true;
 }
 
 /* What every process maps, once. */
@@ -124,12 +111,11 @@ static void look_at_all(struct living *l)
 	struct dirent *e;
 
 	l->looked = true;
-	l->failed = !proc;
 	while (proc && (e = readdir(proc))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 
-		if (pid > 0 && living_page_of(l, pid, page) && !add_user(l, page, pid))
-			l->failed = true;
+		if (pid > 0 && living_page_of(l, pid, page))
+			add_user(l, page, pid);
 	}
 	if (proc)
 		closedir(proc);
@@ -146,36 +132,49 @@ static pid_t find_user(struct living *l, const char *name)
 	snprintf(wanted.page, sizeof wanted.page, "%s", name);
 	if (l->n_users)
 		found = bsearch(&wanted, l->users, l->n_users, sizeof *l->users, by_page);
-	return found ? found->pid : 0;
+	return found ? found->pid : -1;
 }
 
-pid_t living_user_of(struct living *l, const char *name)
+bool living_is_used(int fd)
 {
-	char page[ABI_PAGE_NAME_BYTES];
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return !fcntl(fd, F_OFD_GETLK, &whole) && whole.l_type != F_UNLCK;
+}
+
+/* When process @pid began, by CLOCK_BOOTTIME; UINT64_MAX if there is none. */
+static uint64_t began_ns(pid_t pid)
+{
+	char path[64], text[1024];
+	unsigned long long ticks = 0;
+	const char *p;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	/* The name, in parentheses, may contain anything; the start is the 20th number behind it. */
+	p = strrchr(text, ')');
+	for (int i = 0; p && i < 20; i++)
+		p = strchr(p + 1, ' ');
+	if (!p || sscanf(p, "%llu", &ticks) != 1)
+		return UINT64_MAX;
+	return ticks * (1000000000u / (unsigned long)sysconf(_SC_CLK_TCK));
+}
+
+pid_t living_user_of(struct living *l, const char *name, uint64_t registered_ns)
+{
 	struct page_name n = { 0, 0 };
-	bool unknown = false;
-	pid_t pid;
+	uint64_t ns;
 
 	if (!page_name_parse(name, &n))
-		return 0;
-	if (n.proc == l->proc && page_of(l, n.pid, page, &unknown) && !strcmp(page, name))
-		return n.pid;
-	if (unknown)
-		return n.pid;
-	pid = find_user(l, name);
-	/* From within a namespace the processes of others around it are not seen. */
-	if (!pid && (l->failed || (n.proc != l->proc && !l->sees_all)))
 		return -1;
-	return pid;
-}
-
-bool living_may_be_dead(const struct living *l, const char *name)
-{
-	struct page_name n;
-	char path[64];
-
-	if (!page_name_parse(name, &n))
-		return false;
-	snprintf(path, sizeof path, "/proc/%d", (int)n.pid);
-	return n.proc != l->proc || (access(path, F_OK) && errno == ENOENT);
+	ns = n.proc == l->proc ? began_ns(n.pid) : UINT64_MAX;
+	if (ns != UINT64_MAX && ns <= registered_ns + IMPRECISION_NS)
+		return n.pid;
+	return find_user(l, name);
 }

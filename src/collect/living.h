@@ -7,9 +7,9 @@
  * It lives as long as a process maps it: that one, or a child forked from it.  Asked in this order, as
  * each step costs more:
  *
- *   (1) does the namesake exist?              /proc/<pid>, where its /proc is ours
- *   (2) does it map the page?                 its /proc/<pid>/maps
- *   (3) which pages does every process map?   all of them, read once for all questions
+ *   (1) does anybody map it?              the lock that mappings keep: inproc/page.c
+ *   (2) who does?  its namesake           where its /proc is ours, and the process is not younger
+ *   (3) which pages does every process map?   all /proc/<pid>/maps, read once for all questions
  */
 #ifndef COLLECT_LIVING_H
 #define COLLECT_LIVING_H
@@ -38,9 +38,7 @@ struct living_user {
 struct living {
 	char directory[512]; /* the runtime directory, as maps show it */
 	uint32_t proc; /* the one we look into; 0: none */
-	bool sees_all; /* the processes of all pid namespaces */
 	bool looked; /* at all processes: */
-	bool failed; /* that could not be done */
 	struct living_user *users; /* by page */
 	size_t n_users, room;
 };
@@ -53,10 +51,11 @@ void living_close(struct living *l);
 /* living_page_of - the page that process @pid maps.  False if it maps none, or does not let us see. */
 bool living_page_of(const struct living *l, pid_t pid, char page[ABI_PAGE_NAME_BYTES]);
 
-/* living_user_of - a process that uses page @name: its pid; 0 if none does; -1 if that cannot be told. */
-pid_t living_user_of(struct living *l, const char *name);
+/* living_is_used - step (1): whether any process maps the page that is open as @fd. */
+bool living_is_used(int fd);
 
-/* living_may_be_dead - step (1) alone: false if @name's namesake exists. */
-bool living_may_be_dead(const struct living *l, const char *name);
+/* living_user_of - the process that uses page @name, whose program registered at @registered_ns of
+ * CLOCK_BOOTTIME, as we call it; -1 if we do not see it. */
+pid_t living_user_of(struct living *l, const char *name, uint64_t registered_ns);
 
 #endif

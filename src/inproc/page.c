@@ -83,6 +83,18 @@ static int create_file(int dir, const char *name, uint64_t *lost)
 	return fd;
 }
 
+/*
+ * As long as anybody maps the page it is locked: the lock is the open file's, which mappings keep, also
+ * those that children inherit.  So everybody sees by one question whether it is in use, in whatever pid
+ * namespace; a page that cannot be locked would be taken for a dead one.
+ */
+static bool lock_file(int fd)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return !syscall(SYS_fcntl, fd, F_OFD_SETLK, &whole);
+}
+
 /* `ulimit -f`: beyond it ftruncate does not just fail, it kills. */
 static bool may_have_file(uint64_t size)
 {
@@ -139,7 +151,7 @@ struct abi_control *page_create(int dir, char name[ABI_PAGE_NAME_BYTES])
 	fd = create_file(dir, name, &lost);
 	if (fd < 0)
 		return NULL;
-	c = map_file(fd);
+	c = lock_file(fd) ? map_file(fd) : NULL;
 	syscall(SYS_close, fd);
 	if (!c) {
 		unlinkat(dir, name, 0);
@@ -156,6 +168,11 @@ void page_remove(const char *name)
 
 	if (runtime_file(path, sizeof path, name))
 		unlink(path);
+}
+
+bool page_replace(struct abi_control *old, struct abi_control *c)
+{
+	return mremap(c, ABI_CONTROL_BYTES, ABI_CONTROL_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, old) == old;
 }
 
 void page_drop(struct abi_control *c, const char *name)

@@ -21,6 +21,9 @@ struct abi_control *page_create(int dir, char name[ABI_PAGE_NAME_BYTES]) HIDDEN;
 void page_publish(struct abi_control *c) HIDDEN;
 /* page_drop - take back what page_create made. */
 void page_drop(struct abi_control *c, const char *name) HIDDEN;
+/* page_replace - @c takes the place of @old, at its address: whoever was about to touch a word there finds
+ * the same one of @c.  False: nothing has changed. */
+bool page_replace(struct abi_control *old, struct abi_control *c) HIDDEN;
 /* page_remove - remove the file alone. */
 void page_remove(const char *name) HIDDEN;
 

@@ -78,12 +78,6 @@ bool process_has_clock(void)
 #endif
 }
 
-static void use_page(struct abi_control *c)
-{
-	process.owns_page = true;
-	process.control = c;
-}
-
 /*
  * A forked child shares its parent's page until it records an event, or registers an object: most
  * children exec or end before, and a page of their own would double the price of fork.
@@ -145,7 +139,8 @@ static bool open_first(int dir)
 	process.seccomp_at_start = seccomp_mode();
 	process.pid = (uint32_t)syscall(SYS_getpid);
 	page_publish(c);
-	use_page(c);
+	process.owns_page = true;
+	process.control = c;
 	pthread_atfork(before_fork, after_fork, after_fork_in_child);
 	return true;
 }
@@ -165,16 +160,8 @@ bool process_open(int *dir)
 	return first ? open_first(*dir) : true;
 }
 
-static void point_sites_to(struct abi_control *c)
-{
-	for (uint32_t i = 0; i < process.n_objects; i++)
-		for (struct duet_i_site *s = process.objects[i].begin; s < process.objects[i].end; s++)
-			if (s->data[0])
-				__atomic_store_n(&s->enabled, &page_event(c, s->index)->enabled,
-						 __ATOMIC_RELEASE);
-}
-
-/* A page of the child's own.  Without one it goes on with its parent's. */
+/* A page of the child's own, where its parent's was: sites point there already.  Without one it goes on
+ * with its parent's. */
 static void renew_page(void)
 {
 	int dir = runtime_dir_open_at(process.directory, true);
@@ -182,13 +169,15 @@ static void renew_page(void)
 
 	if (dir >= 0)
 		syscall(SYS_close, dir);
-	if (c && page_copy(c, process.control)) {
-		page_publish(c);
-		use_page(c);
-		point_sites_to(c);
-	} else if (c) {
+	if (!c)
+		return;
+	if (!page_copy(c, process.control))
+		return page_drop(c, process.page_name);
+	page_publish(c);
+	if (page_replace(process.control, c))
+		process.owns_page = true;
+	else
 		page_drop(c, process.page_name);
-	}
 }
 
 void process_renew(void)

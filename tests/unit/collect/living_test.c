@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/runtime.h"
@@ -30,33 +31,42 @@ static void a_name_is_a_pages_or_none(void)
 			printf("# %s\n", none[i]);
 }
 
+/* As libduet does: mapped, locked, closed. */
 static void map_page(const char *name)
 {
 	int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
-	if (ftruncate(fd, 4096) || mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
+	if (ftruncate(fd, 4096) || fcntl(fd, F_OFD_SETLK, &whole) ||
+	    mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED)
 		_exit(3);
 	close(fd);
 }
 
-static pid_t user_of(const char *name)
+static pid_t user_of_registered(const char *name, uint64_t registered_ns)
 {
+	int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	struct living l;
 	pid_t pid = -2;
 
 	if (ok(living_open(&l, dir)))
-		pid = living_user_of(&l, name);
+		pid = living_is_used(fd) ? living_user_of(&l, name, registered_ns) : 0;
 	living_close(&l);
+	close(fd);
 	return pid;
 }
 
-static bool may_be_dead(const char *name)
+static uint64_t now_ns(void)
 {
-	struct living l;
-	bool may = living_open(&l, dir) && living_may_be_dead(&l, name);
+	struct timespec t;
 
-	living_close(&l);
-	return may;
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static pid_t user_of(const char *name)
+{
+	return user_of_registered(name, now_ns());
 }
 
 /* A process that maps page @name and waits. */
@@ -97,15 +107,33 @@ static void a_page_is_its_namesakes_a_childs_or_nobodys(void)
 	snprintf(own, sizeof own, "app-%d-%u", (int)getpid(), runtime_self().proc);
 	snprintf(dead, sizeof dead, "app-%d-%u", (int)gone, runtime_self().proc);
 	is(user_of(own), 0); /* we exist, and do not map it */
-	ok(!may_be_dead(own));
 	map_page(own);
 	is(user_of(own), getpid());
 	is(user_of(dead), 0);
-	ok(may_be_dead(dead));
 	heir = start_user(dead);
 	is(user_of(dead), heir);
 	end(heir);
 	is(user_of(dead), 0);
+}
+
+/* A page of a program that registered before the process began that now has its pid. */
+static void a_reused_pid_is_not_the_namesake(void)
+{
+	char name[ABI_PAGE_NAME_BYTES];
+	pid_t namesake = fork(), heir;
+
+	if (!namesake) {
+		pause();
+		_exit(0);
+	}
+	snprintf(name, sizeof name, "app-%d-%u", (int)namesake, runtime_self().proc);
+	heir = start_user(name);
+	is(user_of_registered(name, 1), heir);
+	is(user_of(name), namesake);
+	end(namesake);
+	is(user_of(name), heir);
+	end(heir);
+	is(user_of(name), 0);
 }
 
 /* Of another /proc: the same number, and yet not the process of that number here. */
@@ -115,11 +143,43 @@ static void a_pid_of_another_namespace_means_nothing_here(void)
 	pid_t user;
 
 	snprintf(foreign, sizeof foreign, "app-%d-%u", (int)getpid(), runtime_self().proc + 1);
-	ok(may_be_dead(foreign));
-	is(user_of(foreign), runtime_pid_namespace() == 0xeffffffcu ? 0 : -1);
+	is(user_of(foreign), 0);
 	user = start_user(foreign);
 	is(user_of(foreign), user);
 	end(user);
+	is(user_of(foreign), 0);
+}
+
+/* Children inherit the mapping, and with it the lock; not what they replace it by. */
+static void a_page_is_used_until_the_last_child_has_one_of_its_own(void)
+{
+	char name[ABI_PAGE_NAME_BYTES];
+	pid_t parent, child;
+	int p[2];
+
+	if (pipe(p))
+		exit(3);
+	parent = fork();
+	if (!parent) {
+		snprintf(name, sizeof name, "app-%d-%u", (int)getpid(), runtime_self().proc);
+		map_page(name);
+		child = fork();
+		if (!child) {
+			pause();
+			_exit(0);
+		}
+		(void)!write(p[1], &child, sizeof child);
+		_exit(0);
+	}
+	waitpid(parent, NULL, 0);
+	snprintf(name, sizeof name, "app-%d-%u", (int)parent, runtime_self().proc);
+	if (!ok(read(p[0], &child, sizeof child) == sizeof child))
+		return;
+	is(user_of(name), child);
+	kill(child, SIGKILL);
+	for (int i = 0; i < 10000 && user_of(name); i++) /* it is not ours to wait for */
+		usleep(1000);
+	is(user_of(name), 0);
 }
 
 int main(void)
@@ -131,7 +191,9 @@ int main(void)
 	dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	run(a_name_is_a_pages_or_none);
 	run(a_page_is_its_namesakes_a_childs_or_nobodys);
+	run(a_reused_pid_is_not_the_namesake);
 	run(a_pid_of_another_namespace_means_nothing_here);
+	run(a_page_is_used_until_the_last_child_has_one_of_its_own);
 	snprintf(command, sizeof command, "rm -r %s", directory);
 	if (system(command))
 		return 1;
