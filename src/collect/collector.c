@@ -81,6 +81,7 @@ static void answer_request(struct collector *c, const struct session_message *m)
 				      .snapshot = &c->snapshot,
 				      .streams = c->streams,
 				      .kernel = c->kernel,
+				      .kernel_in_memory = c->o->flight_recorder,
 				      .path = c->o->path,
 				      .begin_ns = c->begin_ns,
 				      .lost_outside = c->kept->lost_outside };

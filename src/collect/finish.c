@@ -12,16 +12,13 @@
 static int finish_apps(struct collector *c, struct diag *d)
 {
 	struct recorder_result *result = &c->result;
-	int err = 0, flight_err, finish_err;
+	int err, flight_err, finish_err;
 
 	session_withdraw(&c->session);
 	c->kept->lost_outside += apps_release(c->session.dir, c->session.file.name, c->session.file.epoch);
 	if (!c->streams)
 		return 0; /* it could not be resumed: that is told already */
-	/* Each pass frees chunks that let the next one go on in order; a few see the end. */
-	for (int i = 0; i < 8 && err >= 0; i++)
-		err = streams_pass(c->streams, true, d);
-	err = err < 0 ? err : 0;
+	err = streams_flush(c->streams, d);
 	flight_err = streams_flight(c->streams, err ? NULL : d);
 	err = err ? err : flight_err;
 	finish_err = streams_finish(c->streams, c->kept->lost_outside, err ? NULL : d);

@@ -185,6 +185,33 @@ static bool disable(const struct asked *a)
 	return false;
 }
 
+/* ---------------------------------------------------------------- flush */
+
+enum { POLLS = 64 }; /* of what the kernel records meanwhile there is no end */
+
+static bool flush(const struct asked *a)
+{
+	const struct requests *r = a->r;
+	uint64_t until_ns = clock_now_ns(&r->session->clock);
+	struct diag d = { "" };
+	struct text t = { 0 };
+	int err = streams_flush(r->streams, &d), more = r->kernel && !r->kernel_in_memory;
+
+	for (int i = 0; i < POLLS && !err && more > 0; i++)
+		more = kernel_poll(r->kernel, until_ns, &d);
+	err = err ? err : more;
+	if (err > 0)
+		control_refuse(a->fd, true, "the kernel records faster than it can be written");
+	else if (err) {
+		refuse(a, d.text);
+	} else {
+		begin_answer(&t);
+		control_add_number(&t, "app_bytes", streams_bytes(r->streams));
+		send_answer(a, &t);
+	}
+	return false;
+}
+
 /* ---------------------------------------------------------------- status */
 
 static void tell_kernel(struct text *t, const struct kernel *k)
@@ -274,6 +301,7 @@ static const struct {
 	{ "snapshot", snapshot },
 	{ "enable", enable },
 	{ "disable", disable },
+	{ "flush", flush },
 	{ "status", status },
 };
 

@@ -4,6 +4,7 @@
  *
  *	snapshot          collect/snapshot.h
  *	enable, disable   events of running programs and of those to come, with a filter and a channel
+ *	flush             what was recorded before is in the files
  *	status            what the session, or one of its channels, has done and holds
  *
  * Only the collector changes its session: rules, filters and their numbers are in one hand, so commands
@@ -27,8 +28,9 @@ struct requests {
 	struct session *session;
 	struct filters *filters;
 	struct snapshot_maker *snapshot;
-	const struct streams *streams;
-	const struct kernel *kernel; /* NULL: not recorded */
+	struct streams *streams;
+	struct kernel *kernel; /* NULL: not recorded */
+	bool kernel_in_memory; /* it is a flight recorder: nobody polls */
 	const char *path; /* of the recording */
 	uint64_t begin_ns; /* session time */
 	uint64_t lost_outside; /* by programs that never joined, and are gone */

@@ -58,6 +58,8 @@ int streams_pass(struct streams *s, bool partial, struct diag *d);
  */
 #define STREAMS_SLOW_NS 500000000u
 uint64_t streams_settled_ns(const struct streams *s, uint64_t now_ns);
+/* streams_flush - write all that was committed before the call, but for flight recorders.  0 or -errno. */
+int streams_flush(struct streams *s, struct diag *d);
 /* streams_reclaim - in flight recorders, now and then: see drain_reclaim. */
 void streams_reclaim(struct streams *s);
 

@@ -5,7 +5,7 @@
     exports.py LIBRARY...
 
 libduet.so.0 exports duet_* and needs libc.  libduet-libc.so exports, besides, what it stands in
-front of.  libduet-read exports duet_read_*.  libduet is never unloaded; no stack is executable, no code is relocated.
+front of.  libduet-read exports duet_read_*, libduet-control duet_*; both need libc alone.  libduet is never unloaded; no stack is executable, no code is relocated.
 """
 import re
 import subprocess
@@ -30,12 +30,13 @@ def check(path):
     problems = []
     is_libc = "duet-libc" in path
     is_reader = "duet-read" in path  # no guest, but it neither prints nor exits
+    is_guest = not is_reader and "duet-control" not in path
     flags = read("readelf", "-dW", path)
     for line in flags.splitlines():
         m = re.search(r"\(NEEDED\).*\[(.*)\]", line)
         if m and not LIBC.fullmatch(m.group(1)) and not (is_libc and m.group(1) == "libduet.so.0"):
             problems.append("needs " + m.group(1))
-    if not is_libc and not is_reader and "NODELETE" not in flags:
+    if not is_libc and is_guest and "NODELETE" not in flags:
         problems.append("may be unloaded: not linked with -z nodelete")
     for line in read("readelf", "-lW", path).splitlines():
         if "GNU_STACK" in line and re.search(r"\bRWE\b", line):
@@ -50,7 +51,7 @@ def check(path):
         if section == "UND":
             if bind != "WEAK" and name in NEVER:
                 problems.append("uses " + name)
-            if not is_reader and name == "__tls_get_addr":
+            if is_guest and name == "__tls_get_addr":
                 problems.append("uses __tls_get_addr, which may allocate: -ftls-model=initial-exec")
         elif section == "ABS" and name.startswith("DUET_"):
             continue  # a version's name

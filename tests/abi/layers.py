@@ -19,6 +19,7 @@ LINES = [
     ["trace"],
     ["read"],
     ["collect", "analysis", "script"],
+    ["control"],
     ["view", "cmd"],
 ]
 # Same line, yet needed: a ring stamps events; the kernel's side writes CTF; a verb shows pages.

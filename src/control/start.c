@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control/start.c - duet_start: run `duet start`, which returns when the session records.
+ *
+ * There is one way to begin a session, and it is the command's: what a collector needs (limits, a keeper, a
+ * place for its files) is said once.  The program notices nothing of it: its child is made with a vfork
+ * that shares memory and sends no signal at its end, gets none of the program's descriptors, and is waited
+ * for here.  posix_spawn would raise SIGCHLD in a program that may count its children.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/compose.h"
+#include "control/ask.h"
+
+#define START_LIMIT_NS 10000000000ull
+
+enum { ARGUMENTS = 512, STACK_BYTES = 64 << 10 };
+
+extern char **environ;
+
+struct command {
+	char path[4096];
+	const char *argv[ARGUMENTS];
+	int n;
+	char **env;
+	int errors; /* standard error of the child */
+};
+
+static void add(struct command *c, const char *argument)
+{
+	if (c->n < ARGUMENTS)
+		c->argv[c->n++] = argument; /* the last is kept for NULL: is_too_long() */
+}
+
+static bool is_too_long(const struct command *c)
+{
+	return c->n == ARGUMENTS;
+}
+
+static bool find_program(struct command *c)
+{
+	const char *path = secure_getenv("PATH");
+
+	for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; p;) {
+		const char *end = strchrnul(p, ':');
+
+		if (*p == '/' && (size_t)(end - p) < sizeof c->path - 8) {
+			memcpy(c->path, p, (size_t)(end - p));
+			strcpy(c->path + (end - p), "/duet");
+			if (!access(c->path, X_OK))
+				return true;
+		}
+		p = *end ? end + 1 : NULL;
+	}
+	return false;
+}
+
+/* A collector is not to be traced as the program is: nothing of ours but where the sessions are. */
+static bool is_for_the_child(const char *variable)
+{
+	return strncmp(variable, "LD_PRELOAD=", 11) && strncmp(variable, "DUET_", 5);
+}
+
+static char **make_environment(const char *directory)
+{
+	size_t n = 0, kept = 0, room = strlen(directory) + sizeof "DUET_RUNTIME_DIR=";
+	char **env, *runtime;
+
+	while (environ && environ[n])
+		n++;
+	env = malloc((n + 2) * sizeof *env + room);
+	if (!env)
+		return NULL;
+	runtime = (char *)(env + n + 2);
+	compose(runtime, room, "DUET_RUNTIME_DIR=", directory, NULL);
+	for (size_t i = 0; i < n; i++)
+		if (is_for_the_child(environ[i]))
+			env[kept++] = environ[i];
+	env[kept++] = runtime;
+	env[kept] = NULL;
+	return env;
+}
+
+/* With the parent's memory, while it stands still: system calls alone, and nothing is changed. */
+static int become_command(void *arg)
+{
+	const struct command *c = arg;
+	int null = open("/dev/null", O_RDWR);
+	sigset_t none;
+
+	if (null < 0 || dup2(c->errors, 2) < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
+		return 127;
+	syscall(SYS_close_range, 3u, ~0u, 0u); /* on an old kernel the program's lie open there */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execve(c->path, (char *const *)c->argv, c->env);
+	return 127;
+}
+
+/* Its pid, or -errno.  All signals are blocked: the child must not run the program's handlers. */
+static pid_t run(struct command *c)
+{
+	void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigset_t all, old;
+	pid_t pid;
+
+	if (stack == MAP_FAILED)
+		return -errno;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pid = clone(become_command, (char *)stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, c);
+	pid = pid < 0 ? -errno : pid;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	munmap(stack, STACK_BYTES);
+	return pid;
+}
+
+/* Its status as waitpid gives it, or -ETIMEDOUT: then it is no more. */
+static int await(struct ask *a, pid_t pid)
+{
+	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	int status = 0, n = 0;
+
+	while (p.fd >= 0 && !n && ask_left_ns(a)) {
+		n = poll(&p, 1, (int)(ask_left_ns(a) / 1000000 % INT32_MAX) + 1);
+		n = n < 0 && errno == EINTR ? 0 : n;
+	}
+	if (p.fd >= 0)
+		close(p.fd);
+	if (p.fd >= 0 && !n)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+	return p.fd >= 0 && !n ? -ETIMEDOUT : status;
+}
+
+/* What it wrote to standard error: why it did not begin. */
+static int tell_refusal(struct ask *a, int errors)
+{
+	char text[DUET_WHY_BYTES];
+	ssize_t n = read(errors, text, sizeof text - 1);
+
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	text[n > 0 ? n : 0] = 0;
+	return ask_why(a, strstr(text, "already") ? -EEXIST : -EREMOTEIO,
+		       n > 0 ? text : "duet start failed, and did not say why", NULL, NULL);
+}
+
+static int run_and_wait(struct ask *a, struct command *c)
+{
+	int errors[2], status;
+	pid_t pid;
+
+	if (pipe2(errors, O_CLOEXEC | O_NONBLOCK))
+		return ask_why(a, -errno, "no pipe", NULL, NULL);
+	c->errors = errors[1];
+	pid = run(c);
+	close(errors[1]);
+	if (pid < 0)
+		status = ask_why(a, pid, "cannot run ", c->path, NULL);
+	else
+		status = await(a, pid);
+	if (status == -ETIMEDOUT)
+		ask_why(a, status, "duet start took too long, and was ended", NULL, NULL);
+	else if (status > 0)
+		status = tell_refusal(a, errors[0]);
+	close(errors[0]);
+	return status;
+}
+
+/* Only the name may be missing in what ask_begin wants: there need not be anything yet. */
+static int begin(struct ask *a, struct duet_control *c, const struct duet_start_options *o)
+{
+	char pid[DECIMAL_BYTES];
+	int err = ask_begin(a, c, START_LIMIT_NS);
+
+	if (err && err != -ENOENT)
+		return err;
+	if (a->c)
+		a->c->why[0] = 0;
+	if (c && c->session)
+		return compose(a->session, sizeof a->session, c->session, NULL) ? 0 : -EINVAL;
+	if (o->only_this_process)
+		compose(a->session, sizeof a->session, "self-", decimal(pid, (unsigned long)getpid()), NULL);
+	else
+		compose(a->session, sizeof a->session, "default", NULL);
+	return 0;
+}
+
+static void say(struct command *command, const struct ask *a, const struct duet_start_options *o,
+		const char *pid)
+{
+	add(command, "duet");
+	add(command, "start");
+	add(command, "-s");
+	add(command, a->session);
+	if (o->output) {
+		add(command, "-o");
+		add(command, o->output);
+	}
+	for (int i = 0; o->events && o->events[i]; i++) {
+		add(command, "-e");
+		add(command, o->events[i]);
+		if (o->filter) {
+			add(command, "-f");
+			add(command, o->filter);
+		}
+	}
+	if (o->flight_recorder)
+		add(command, "--overwrite");
+	if (o->only_this_process) {
+		add(command, "-p");
+		add(command, pid);
+	}
+	for (int i = 0; o->arguments && o->arguments[i]; i++)
+		add(command, o->arguments[i]);
+}
+
+int duet_start(struct duet_control *c, const struct duet_start_options *options)
+{
+	static const struct duet_start_options defaults = { .size = sizeof defaults };
+	const struct duet_start_options *o = options ? options : &defaults;
+	struct command command = { .n = 0 };
+	char pid[DECIMAL_BYTES];
+	struct ask a;
+	int err = begin(&a, c, o);
+
+	if (!err && o->size < sizeof *o)
+		err = ask_why(&a, -EINVAL, "the options have no `size`", NULL, NULL);
+	if (!err && !find_program(&command))
+		err = ask_why(&a, -ENOENT, "duet is not installed: it is not in PATH", NULL, NULL);
+	if (err)
+		return ask_end(&a, err);
+	say(&command, &a, o, decimal(pid, (unsigned long)getpid()));
+	command.env = make_environment(a.directory);
+	if (is_too_long(&command))
+		err = ask_why(&a, -EINVAL, "too many arguments", NULL, NULL);
+	else if (!command.env)
+		err = ask_why(&a, -ENOMEM, "no memory", NULL, NULL);
+	else
+		err = run_and_wait(&a, &command);
+	free(command.env);
+	return ask_end(&a, err);
+}

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs steer recordings by duet/control.h: their own and others', also from signal handlers, and never
+wait longer than their limit, whatever is at the other end.
+
+usage: check.py DUET PROGRAM LIBDUET
+"""
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+duet, program, library = sys.argv[1:4]
+work = tempfile.mkdtemp(prefix="duet-steer-")
+os.environ["DUET_RUNTIME_DIR"] = work + "/run"
+os.environ["DUET_LIBRARY"] = library
+os.environ["PATH"] = os.path.dirname(duet) + ":" + os.environ["PATH"]
+os.environ.pop("DUET_SESSION", None)
+failures = 0
+
+
+def ok(condition, what, more=""):
+    global failures
+    print("%s %s" % ("ok" if condition else "not ok", what), "" if condition else more)
+    failures += not condition
+
+
+def steer(*args, prefix=()):
+    p = subprocess.run([*prefix, program, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                       timeout=60)
+    return [line.split(None, 2) for line in p.stdout.splitlines()]
+
+
+def numbers(recording):
+    p = subprocess.run([duet, "view", "-e", "steer", recording], stdout=subprocess.PIPE, text=True)
+    return [int(line.split("number = ")[1].split()[0]) for line in p.stdout.splitlines()]
+
+
+def collect(name, *args):
+    p = subprocess.Popen([duet, "collect", "-q", "-s", name, "-o", work + "/" + name, *args])
+    for _ in range(1000):
+        if steer("-s", name, "status")[0][1] == "0":
+            return p
+        time.sleep(0.01)
+    raise SystemExit("duet collect does not begin")
+
+
+def end(p):
+    p.send_signal(signal.SIGTERM)
+    p.wait(60)
+
+
+def who_is_not_there_is_told():
+    for verb in "flush", "snapshot", "status", "stop", "enable=x":
+        ok(steer(verb)[0][1] == "ENOENT", "%s: nothing records" % verb)
+    ok(steer("sessions") == [["sessions", "0"]], "there are no sessions")
+    for name in "a/b", "x" * 64:
+        ok(steer("-s", name, "flush")[0][1] == "EINVAL", "%.8s is no session's name" % name)
+
+
+def others_are_steered():
+    c = collect("web", "-e", "none:*")
+    ok(steer("sessions")[0][2].strip() == "web,", "sessions are listed")
+    said = steer("-s", "web", "status")[0]
+    ok(said[1] == "0" and said[2].startswith("web %s/web programs=0" % work), "status", said)
+    ok(steer("-s", "web", "snapshot")[0][1] == "EREMOTEIO", "no flight recorder: refused")
+    said = steer("-s", "web", "enable=steer")[0]
+    ok(said[1] == "0", "events are enabled", said)
+    ok(steer("-s", "web", "enable=!x")[0][1] == "EREMOTEIO", "no pattern: refused")
+    ok(steer("-s", "web", "enable=" + "x" * 600)[0][1] == "EREMOTEIO", "a long pattern: refused")
+    ok(steer("-s", "web", "enable=" + "x" * 7000)[0][1] == "EINVAL", "a very long one does not go out")
+    ok(steer("-s", "web", "enable=a\x01")[0][1] == "EINVAL", "nor one with control characters")
+    said = steer("-s", "web", 'request={"verb":"frob"}')[0]
+    ok(said[1] == "0" and said[2].startswith('{"ok":false,"error":"no such verb"'), "any request", said)
+    end(c)
+
+
+def what_was_recorded_is_in_the_files_after_a_flush():
+    os.environ["DUET_SESSION"] = "flush"
+    c = collect("flush", "-e", "steer:*")
+    # The program is still there with its open chunk; what it committed is on disk all the same.
+    p = subprocess.Popen([program, "events", "1000", "flush", "wait"], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, text=True)
+    ok(p.stdout.readline().split()[:2] == ["flush", "0"], "flush")
+    ok(numbers(work + "/flush") == list(range(1000)), "all of it can be read", numbers(work + "/flush")[-3:])
+    p.communicate("\n")
+    ok(steer("handler", "flush")[0][1] == "0", "flush in a signal handler")
+    end(c)
+    del os.environ["DUET_SESSION"]
+
+
+def a_program_keeps_what_led_to_it():
+    said = steer("events", "10", "snapshot", "events", "5", "handler", "snapshot",
+                 prefix=[duet, "record", "-q", "--no-kernel", "--overwrite", "-o", work + "/own", "--"])
+    ok([s[:2] for s in said] == [["snapshot", "0"]] * 2, "two snapshots", said)
+    ok([numbers(s[2].strip()) for s in said] == [list(range(10)), list(range(15))], "what led to each is there")
+
+
+def one_that_records_a_running_program_is_found():
+    p = subprocess.Popen([program, "wait", "events", "3", "flush"], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, text=True)
+    r = subprocess.Popen([duet, "record", "-q", "--no-kernel", "-p", str(p.pid), "-o", work + "/attached"])
+    name = "record-%d" % r.pid
+    for _ in range(1000):
+        if steer("-s", name, "status")[0][1] == "0":
+            break
+        time.sleep(0.01)
+    # The session can be asked as soon as programs are switched on.
+    said = p.communicate("\n")[0].split()
+    ok(said[:2] == ["flush", "0"], "the session that records it is found without its name", said)
+    end(r)
+    ok(numbers(work + "/attached") == [0, 1, 2], "it was recorded")
+
+
+def nobody_is_waited_for_beyond_the_limit():
+    c = collect("still", "-e", "none:*")
+    with open("/proc/%d/task/%d/children" % (c.pid, c.pid)) as f:
+        family = [c.pid] + [int(pid) for pid in f.read().split()]
+    for pid in family:
+        os.kill(pid, signal.SIGSTOP)
+    begin = time.monotonic()
+    ok(steer("-s", "still", "-l", "200", "flush")[0][1] == "ETIMEDOUT", "a stopped collector is not waited for")
+    ok(time.monotonic() - begin >= 0.2, "but as long as was said")
+    for pid in family:
+        os.kill(pid, signal.SIGCONT)
+    end(c)
+
+
+def hostile_collectors_do_no_harm():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.bind(work + "/run/sock-evil")
+    s.listen(8)
+    answers = [b"", b"{", b'{"ok":true', b"\0" * 100, b'{"ok":true,"path":7}\n', b'{"ok":true' + b" " * 9000,
+               b'{"ok":false,"error":"' + b"x" * 8000 + b'"}', b'{"ok":false}', b'{"ok":true,"path":"\\u0041"}']
+    wanted = ["EPIPE", "EPROTO", "EPROTO", "EPROTO", "EPROTO", "EPROTO", "EREMOTEIO", "EREMOTEIO", "EPROTO"]
+
+    def serve():
+        for a in answers:
+            c = s.accept()[0]
+            c.recv(8192)
+            if a:
+                c.send(a)
+            c.close()
+
+    t = threading.Thread(target=serve, daemon=True)
+    t.start()
+    got = [steer("-s", "evil", "snapshot")[0][1] for _ in answers]
+    ok(got == wanted, "answers that are none", got)
+    s.close()
+    os.unlink(work + "/run/sock-evil")
+
+
+try:
+    who_is_not_there_is_told()
+    others_are_steered()
+    what_was_recorded_is_in_the_files_after_a_flush()
+    a_program_keeps_what_led_to_it()
+    one_that_records_a_running_program_is_found()
+    nobody_is_waited_for_beyond_the_limit()
+    hostile_collectors_do_no_harm()
+finally:
+    shutil.rmtree(work, ignore_errors=True)
+sys.exit(failures > 0)
