@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +14,7 @@
 #include "base/io.h"
 #include "ctf/class.h"
 #include "ctf/meta_json.h"
+#include "ctf/packed.h"
 
 enum { ARENA_CHUNK = 64 * 1024, BY_ID_MAX = 16384 };
 static const off_t FILE_MAX = 256 << 20;
@@ -226,6 +229,19 @@ static int read_file(const char *path, char **bytes, size_t *size, struct diag *
 	return 0;
 }
 
+static int read_packed(const char *path, char **bytes, size_t *size, struct diag *d)
+{
+	char packed[PATH_MAX];
+	uint64_t n = 0;
+	int err;
+
+	if (snprintf(packed, sizeof packed, "%s" PACKED_SUFFIX, path) >= (int)sizeof packed)
+		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
+	err = packed_read(packed, FILE_MAX, bytes, &n, d);
+	*size = n;
+	return err;
+}
+
 /* CTF 2 metadata begin with a record separator. */
 static int parse_bytes(struct ctf_meta *m, char *bytes, size_t size, struct diag *d)
 {
@@ -251,6 +267,8 @@ int ctf_meta_open(struct ctf_meta *m, const char *path, struct diag *d)
 
 	*m = (struct ctf_meta){ 0 };
 	err = read_file(path, &bytes, &size, d);
+	if (err == -ENOENT)
+		err = read_packed(path, &bytes, &size, d);
 	if (err)
 		return err;
 	damage = parse_bytes(m, bytes, size, &why);

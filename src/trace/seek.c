@@ -75,6 +75,7 @@ int trace_part(const struct trace *t, uint32_t number, void (*warn)(void *contex
 	struct trace *part = calloc(1, sizeof *part);
 	struct stream *s = malloc(sizeof *s);
 	struct stream_packet *packets = NULL;
+	struct packed *packed = NULL;
 	size_t n = number < t->n_streams ? t->streams[number]->n_packets : 0;
 
 	*result = NULL;
@@ -83,7 +84,9 @@ int trace_part(const struct trace *t, uint32_t number, void (*warn)(void *contex
 		part->heap = malloc(sizeof *part->heap);
 		packets = malloc((n + 1) * sizeof *packets);
 	}
-	if (!packets || !part->streams || !part->heap) {
+	if (packets && t->streams[number]->packed)
+		packed = packed_share(t->streams[number]->packed);
+	if (!packets || !part->streams || !part->heap || (t->streams[number]->packed && !packed)) {
 		if (part) {
 			free(part->streams);
 			free(part->heap);
@@ -105,7 +108,8 @@ int trace_part(const struct trace *t, uint32_t number, void (*warn)(void *contex
 	*s = (struct stream){
 		.info = t->streams[number]->info,
 		.options = &part->options,
-		.bytes = t->streams[number]->bytes,
+		.bytes = packed ? packed_bytes(packed) : t->streams[number]->bytes,
+		.packed = packed,
 		.size = t->streams[number]->size,
 		.packets = packets,
 		.n_packets = t->streams[number]->n_packets,

@@ -22,6 +22,8 @@
 
 #include "base/atomic.h"
 
+enum { PACKET_HEAD_MAX = 1 << 16 }; /* in a packed file that others have made */
+
 static void damaged(struct stream *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void damaged(struct stream *s, const char *format, ...)
@@ -124,6 +126,8 @@ static uint64_t find_packet(const struct stream *s, uint64_t from)
 	memcpy(key + 4, m->uuid, 16);
 	if (!m->has_uuid || from >= s->size)
 		return s->size;
+	if (s->packed) /* all of it would have to be decompressed: frames are where packets are */
+		return s->size;
 	found = memmem(s->bytes + from, s->size - from, key, sizeof key);
 	return found ? (uint64_t)(found - s->bytes) : s->size;
 }
@@ -131,8 +135,15 @@ static uint64_t find_packet(const struct stream *s, uint64_t from)
 static int read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info *info,
 		       struct ctf_fault *f)
 {
-	return ctf_packet_read(s->info.source->meta, s->bytes + offset, s->size - offset, info, s->slots,
-			       f);
+	const struct ctf_meta *meta = s->info.source->meta;
+
+	/* In a file that duet packed a packet's header and context are a frame; if not, all that follows is asked for. */
+	if (s->packed && !ctf_packet_read(meta, s->bytes + offset, packed_frame(s->packed, offset), info, s->slots, f))
+		return 0;
+	*f = (struct ctf_fault){ 0 };
+	return ctf_packet_read(meta, s->bytes + offset,
+			       s->packed ? packed_need(s->packed, offset, PACKET_HEAD_MAX) : s->size - offset, info,
+			       s->slots, f);
 }
 
 static void note_times(struct stream *s, const struct ctf_packet_info *info)
@@ -150,6 +161,8 @@ static void let_go(struct stream *s, uint64_t read)
 	enum { STEP = 1 << 16, KEEP = 4 << 20 };
 	uint64_t end = read & ~(uint64_t)(STEP - 1);
 
+	if (s->packed)
+		return packed_let_go(s->packed, read);
 	if (end < s->gone + KEEP)
 		return;
 	madvise((void *)(s->bytes + s->gone), end - s->gone, MADV_DONTNEED);
@@ -196,6 +209,25 @@ static void index_packets(struct stream *s)
 	}
 }
 
+static int unpack_file(struct stream *s, struct diag *d)
+{
+	struct diag why = { "" };
+	int err;
+
+	s->map = s->bytes;
+	s->map_size = s->size;
+	s->bytes = NULL;
+	s->size = 0;
+	err = packed_open(&s->packed, s->map, s->map_size, &why);
+	if (err)
+		return diag_fail(d, err, "%s: %s", s->info.path, why.text);
+	if (*why.text)
+		damaged(s, "%s", why.text);
+	s->bytes = packed_bytes(s->packed);
+	s->size = packed_size(s->packed);
+	return 0;
+}
+
 static int map_file(struct stream *s, const char *path, struct diag *d)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -216,7 +248,7 @@ static int map_file(struct stream *s, const char *path, struct diag *d)
 		return err;
 	s->bytes = bytes;
 	s->size = (uint64_t)st.st_size;
-	return 0;
+	return packed_is_name(path) ? unpack_file(s, d) : 0;
 }
 
 int stream_open(struct stream *s, const struct trace_source *source, const char *path,
@@ -238,15 +270,22 @@ int stream_open(struct stream *s, const struct trace_source *source, const char 
 	}
 	set_clock(s);
 	index_packets(s);
+	if (s->packed)
+		packed_let_go(s->packed, s->size);
 	s->gone = 0;
 	s->info.n_packets = s->n_packets;
-	s->info.size_bytes = s->size;
+	s->info.size_bytes = s->packed ? s->map_size : s->size;
 	return 0;
 }
 
 void stream_close(struct stream *s)
 {
 	free(s->back);
+	if (s->packed) {
+		packed_close(s->packed);
+		s->bytes = s->map;
+		s->size = s->map_size;
+	}
 	if (s->bytes && !s->is_part)
 		munmap((void *)s->bytes, s->size);
 	if (!s->is_part)
@@ -255,9 +294,24 @@ void stream_close(struct stream *s)
 	*s = (struct stream){ 0 };
 }
 
+/* The events of the packet in their place; those before a damaged frame are given. */
+static bool unpack_packet(struct stream *s, struct stream_packet *p, struct ctf_packet_info *info)
+{
+	uint64_t size = (info->content_bits + 7) / 8, got = packed_need(s->packed, p->offset, size);
+
+	if (got == size)
+		return true;
+	if (!p->is_told)
+		damaged(s, "packet %u at byte %" PRIu64 " of the plain file: its compressed bytes are damaged\n"
+			"  all before it is shown", s->packet - 1, p->offset);
+	p->is_told = true;
+	info->content_bits = got * 8;
+	return got > 0;
+}
+
 bool stream_open_packet(struct stream *s)
 {
-	const struct stream_packet *p = &s->packets[s->packet++];
+	struct stream_packet *p = &s->packets[s->packet++];
 	uint64_t room = (s->size - p->offset) * 8;
 	struct ctf_packet_info info;
 	struct ctf_fault fault = { 0 };
@@ -268,6 +322,8 @@ bool stream_open_packet(struct stream *s)
 		return false;
 	if (info.content_bits > room)
 		info.content_bits = room;
+	if (s->packed && !unpack_packet(s, p, &info))
+		return false;
 	if (info.body_bits > info.content_bits)
 		return false;
 	if (!info.has_begin)
@@ -300,6 +356,8 @@ void stream_turn(struct stream *s, int got)
 		if (got < 0)
 			stream_damaged(s);
 		if (s->packet >= s->n_packets || s->has_failed) {
+			if (s->packed)
+				packed_let_go(s->packed, s->size);
 			s->item = TRACE_END;
 			return;
 		}

@@ -7,6 +7,7 @@
 #ifndef TRACE_STREAM_H
 #define TRACE_STREAM_H
 
+#include "ctf/packed.h"
 #include "ctf/step.h"
 #include "trace/trace.h"
 
@@ -38,6 +39,9 @@ struct stream {
 	const struct trace_options *options;
 	const uint8_t *bytes; /* the map; NULL if the file is empty */
 	uint64_t size;
+	struct packed *packed; /* `bytes` is its plain file: ask before looking.  NULL: it is the file itself */
+	const uint8_t *map; /* of a packed file */
+	uint64_t map_size;
 	struct stream_packet *packets;
 	uint32_t n_packets, capacity;
 	uint32_t packet; /* the next to open */

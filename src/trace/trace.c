@@ -19,6 +19,7 @@
 
 #include "base/atomic.h"
 #include "base/text.h"
+#include "ctf/packed.h"
 #include "trace/hosts.h"
 #include "trace/inside.h"
 
@@ -146,6 +147,19 @@ static bool is_file(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
+/* Whether the file lies there packed: ctf/packed.h. */
+static bool is_packed(const char *path)
+{
+	char *packed;
+	bool is_it;
+
+	if (asprintf(&packed, "%s" PACKED_SUFFIX, path) < 0)
+		return false;
+	is_it = is_file(packed);
+	free(packed);
+	return is_it;
+}
+
 static int not_hidden(const struct dirent *e)
 {
 	return e->d_name[0] != '.';
@@ -153,6 +167,19 @@ static int not_hidden(const struct dirent *e)
 
 static int open_entry(struct trace *t, struct source *src, const char *path, const char *name, int depth,
 		      struct diag *d);
+
+/* Whether entry @i is the packed file of one that is listed too, which counts as long as it is there.  What is
+ * sorted between both begins like both. */
+static bool is_twin(struct dirent **list, int i)
+{
+	const char *name = list[i]->d_name;
+	size_t n = strlen(name) - (packed_is_name(name) ? sizeof PACKED_SUFFIX - 1 : 0);
+
+	while (packed_is_name(name) && i-- > 0 && !strncmp(list[i]->d_name, name, n))
+		if (!list[i]->d_name[n])
+			return true;
+	return false;
+}
 
 /* Entries come by name, so that the order of streams, and with it ties, are the same every time. */
 static int open_directory(struct trace *t, const char *path, int depth, struct diag *d)
@@ -164,7 +191,7 @@ static int open_directory(struct trace *t, const char *path, int depth, struct d
 
 	if (asprintf(&meta, "%s/metadata", path) < 0)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	if (is_file(meta))
+	if (is_file(meta) || is_packed(meta))
 		err = source_open_or_pass(t, path, &src, d);
 	free(meta);
 	if (err)
@@ -173,10 +200,11 @@ static int open_directory(struct trace *t, const char *path, int depth, struct d
 	if (n < 0)
 		return diag_errno(d, "cannot read the directory %s", path);
 	for (int i = 0; i < n; i++) {
-		if (!err)
+		if (!err && !is_twin(list, i))
 			err = open_entry(t, src, path, list[i]->d_name, depth, d);
-		free(list[i]);
 	}
+	for (int i = 0; i < n; i++)
+		free(list[i]);
 	free(list);
 	return err;
 }
@@ -196,6 +224,21 @@ static bool is_other_recording(const char *path, const char *name)
 	return is_recording;
 }
 
+/* A stream.  Of a recording that is being written the file may have been packed since we listed it. */
+static int add_file(struct trace *t, struct source *src, const char *path, struct diag *d)
+{
+	char *packed;
+	int err;
+
+	if (is_file(path))
+		return add_stream(t, src, path, d);
+	if (asprintf(&packed, "%s" PACKED_SUFFIX, path) < 0)
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	err = is_file(packed) ? add_stream(t, src, packed, d) : 0;
+	free(packed);
+	return err;
+}
+
 static int open_entry(struct trace *t, struct source *src, const char *path, const char *name, int depth,
 		      struct diag *d)
 {
@@ -207,8 +250,8 @@ static int open_entry(struct trace *t, struct source *src, const char *path, con
 	if (is_directory(whole)) {
 		if (strcmp(name, "index") && !is_other_recording(path, name) && depth < DIRECTORIES_DEEP)
 			err = open_directory(t, whole, depth + 1, d);
-	} else if (src && strcmp(name, "metadata") && is_file(whole)) {
-		err = add_stream(t, src, whole, d);
+	} else if (src && strcmp(name, "metadata") && strcmp(name, "metadata" PACKED_SUFFIX)) {
+		err = add_file(t, src, whole, d);
 	}
 	free(whole);
 	return err;
