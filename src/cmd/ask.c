@@ -31,6 +31,8 @@ int cmd_ask(const char *verb, const char *session, struct text *request, const s
 		err = -errno;
 	if (fd >= 0)
 		close(fd);
+	if (how->may_end && (err ? err != -EAGAIN : !n))
+		return CMD_ENDED;
 	if (err == -EAGAIN)
 		return cmd_error(verb, "session %s: its collector does not answer (is it stopped?)", session);
 	if (err)

@@ -14,7 +14,9 @@ struct cmd_answer {
 struct cmd_asking {
 	int passed; /* a descriptor that goes with the request, or -1 */
 	int patience_s; /* seconds to wait for the answer; 0: for ever */
+	bool may_end; /* its collector, before it answers: that is CMD_ENDED, and nothing is said */
 };
+enum { CMD_ENDED = 1 };
 enum { CMD_PATIENCE_S = 10 }; /* for what is answered at once */
 
 /* cmd_ask - send @request, which is freed.  Returns 0, or CMD_FAILED having said why there is no answer. */

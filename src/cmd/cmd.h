@@ -27,7 +27,9 @@ int cmd_snapshot(int argc, char **argv);
 int cmd_relay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_send(int argc, char **argv);
+int cmd_start(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
+int cmd_stop(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 
@@ -63,6 +65,9 @@ struct abi_session;
 /* The session @wanted, or the only one that records if that is NULL.  Returns 0; 1 if nothing records;
  * CMD_FAILED, having said why, if @wanted does not, or there are several. */
 int cmd_choose_session(const char *verb, int dir, const char *wanted, struct abi_session *session);
+
+/* The names of all that record, in order. */
+void cmd_list_sessions(int dir, struct cmd_strings *names);
 
 /* What trace_hosts says, if it says anything. */
 void cmd_tell_hosts(const char *verb, const char *text);

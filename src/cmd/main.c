@@ -19,6 +19,8 @@ static const struct {
 	{ "list", cmd_list, "traced programs and their events; what the kernel offers" },
 	{ "enable", cmd_enable, "switch events on in running programs" },
 	{ "disable", cmd_disable, "switch events off in running programs" },
+	{ "start", cmd_start, "record in the background, as a session with a name" },
+	{ "stop", cmd_stop, "end such a session, and say what it recorded" },
 	{ "status", cmd_status, "what the running recordings have done and hold" },
 	{ "snapshot", cmd_snapshot, "write what a flight recorder holds now, while it goes on" },
 	{ "collect", cmd_collect, "record all programs of this user until stopped" },

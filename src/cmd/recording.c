@@ -157,7 +157,7 @@ static void print_summary(const struct recording *a, const struct recorder_resul
 			      .path = a->o.path,
 			      .n_channels = a->channels.n,
 			      .wants_kernel = a->o.kernel,
-			      .is_gone = a->send.to && !a->send.keeps,
+			      .is_gone = a->o.leaves,
 			      .result = *result };
 
 	for (int i = 0; i < a->channels.n; i++)
@@ -172,7 +172,7 @@ static int exit_status(int status)
 
 int recording_run(struct recording *a)
 {
-	struct recorder_result result;
+	struct recorder_result result = { .lives = 0 };
 	struct recorder *r;
 	struct diag d = { "" }, end = { "" };
 	int err, end_err, sent;
@@ -181,6 +181,7 @@ int recording_run(struct recording *a)
 		return CMD_FAILED;
 	if (a->send.to)
 		a->o.quota = &a->send.sender.status->quota;
+	a->o.leaves = a->send.to && !a->send.keeps;
 	err = recorder_open(&r, &a->o, &d);
 	if (!err && send_follow(a->verb, &a->send)) {
 		recorder_finish(r, NULL, NULL);
@@ -192,12 +193,14 @@ int recording_run(struct recording *a)
 		sender_lift(&a->send.sender);
 	end_err = recorder_finish(r, &result, &end);
 	if (err) {
+		stopping_answer(&result.stopping, &a->o, &result, d.text);
 		sender_fini(&a->send.sender);
 		return cmd_error(a->verb, "%s", d.text);
 	}
 	if (!a->quiet)
 		print_summary(a, &result);
 	sent = send_finish(a->verb, &a->send, a->quiet);
+	stopping_answer(&result.stopping, &a->o, &result, end.text);
 	if (result.trouble.text[0] && strcmp(result.trouble.text, end.text) != 0)
 		cmd_error(a->verb, "%s", result.trouble.text);
 	if (end_err)

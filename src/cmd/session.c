@@ -2,10 +2,33 @@
 /* cmd/session.c - which of the running sessions a command is about. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "collect/session.h"
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void cmd_list_sessions(int dir, struct cmd_strings *names)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	struct abi_session f;
+	struct dirent *e;
+
+	while (list && (e = readdir(list)))
+		if (!strncmp(e->d_name, "session-", 8) && !session_find(dir, e->d_name + 8, &f, NULL) &&
+		    session_is_live(e->d_name + 8))
+			cmd_add_string(names, strdup(e->d_name + 8));
+	if (list)
+		closedir(list);
+	if (names->n)
+		qsort(names->at, (size_t)names->n, sizeof *names->at, compare);
+}
 
 int cmd_choose_session(const char *verb, int dir, const char *wanted, struct abi_session *session)
 {

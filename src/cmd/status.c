@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/status.c - duet status: what the running recordings have done and hold. */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -129,26 +127,20 @@ static int show(const char *name)
 	return 0;
 }
 
-/* Every session that records, in the directory's order. */
+/* Every session that records. */
 static int show_all(int dir)
 {
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), status = 1, one;
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
-	struct abi_session f;
-	struct dirent *e;
+	struct cmd_strings names = { 0 };
+	int status = 0, one;
 
-	while (list && (e = readdir(list))) {
-		if (strncmp(e->d_name, "session-", 8) || session_find(dir, e->d_name + 8, &f, NULL) ||
-		    !session_is_live(e->d_name + 8))
-			continue;
-		one = show(e->d_name + 8);
-		status = status == CMD_FAILED ? status : one;
+	cmd_list_sessions(dir, &names);
+	for (int i = 0; i < names.n; i++) {
+		one = show(names.at[i]);
+		status = one > status ? one : status;
 	}
-	if (list)
-		closedir(list);
-	if (status == 1)
-		printf("nothing records: `duet record` and `duet collect` do\n");
-	return status;
+	if (!names.n)
+		printf("nothing records: `duet start` and `duet record` do\n");
+	return names.n ? status : 1;
 }
 
 static int run(const char *wanted)

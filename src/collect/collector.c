@@ -3,6 +3,7 @@
 #include "collect/collector.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include "collect/apps.h"
 #include "collect/files.h"
@@ -83,8 +84,11 @@ static void answer_request(struct collector *c, const struct session_message *m)
 				      .kernel = c->kernel,
 				      .kernel_in_memory = c->o->flight_recorder,
 				      .path = c->o->path,
+				      .pid = c->kept->keeper ? c->kept->keeper : getpid(),
 				      .begin_ns = c->begin_ns,
-				      .lost_outside = c->kept->lost_outside };
+				      .lost_outside = c->kept->lost_outside,
+				      .stopping = &c->result.stopping,
+				      .stop = &c->stop };
 
 	requests_answer(&all, m);
 }

@@ -31,9 +31,14 @@ void keeper_forget(struct kept *k)
 
 static void become_worker(pid_t keeper)
 {
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	prctl(PR_SET_PDEATHSIG, SIGCHLD);
 	if (getppid() != keeper)
-		raise(SIGTERM); /* it died before we asked: blocked, read later */
+		raise(SIGCHLD); /* it died before we asked: blocked, read later */
+}
+
+bool keeper_is_gone(const struct kept *k)
+{
+	return k->keeper && getppid() != k->keeper;
 }
 
 /* Waits for a signal; passes on what means us. */
@@ -81,6 +86,7 @@ int keeper_start(struct kept *k, struct diag *d)
 	pid_t keeper = getpid(), worker;
 	int status;
 
+	k->keeper = keeper;
 	for (uint32_t life = 0;; life++) {
 		now_ns = clock_monotonic_ns();
 		if (life >= LIVES_MAX && now_ns - times_ns[life % LIVES_MAX] < LIVES_WITHIN_NS)
@@ -94,7 +100,7 @@ int keeper_start(struct kept *k, struct diag *d)
 			return diag_errno(d, "cannot fork the collector");
 		if (!worker) {
 			become_worker(keeper);
-			return (int)life + 1;
+			return (int)k->n_lives;
 		}
 		status = keep(worker);
 		if (!WIFSIGNALED(status))

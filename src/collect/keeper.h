@@ -7,10 +7,10 @@
  * worker (a signal: ours, the out-of-memory killer's), the keeper forks another one, which finds the
  * descriptors and the memory of before, and takes over: collect/resume.h.  Programs notice nothing.
  *
- * If the keeper is killed, the worker ends the recording as if it had been told to.
+ * If the keeper is killed, the worker becomes one: it forks the next worker, which takes over as ever.
  *
  *   the keeper      gets the terminal's and other people's signals, and passes them on
- *   the worker      gets SIGTERM when the keeper dies; ignores what the terminal sends
+ *   the worker      gets SIGCHLD when the keeper dies; ignores what the terminal sends
  */
 #ifndef COLLECT_KEEPER_H
 #define COLLECT_KEEPER_H
@@ -26,6 +26,7 @@ struct kept {
 	uint64_t lost_outside; /* events of programs that could not join, and are gone */
 	uint32_t n_joined;
 	uint32_t n_lives; /* workers so far */
+	pid_t keeper;
 };
 
 /* keeper_memory - a zeroed struct kept; NULL without memory.  keeper_forget gives it back. */
@@ -35,10 +36,12 @@ void keeper_forget(struct kept *k);
 /*
  * keeper_start - become the keeper; go on as the worker.
  *
- * Signals SIGINT, SIGTERM, SIGHUP and SIGCHLD are blocked.  Returns in each worker: 1 in the first, then
- * 2, 3, ...; or -errno, and there is no keeper.  The keeper itself never returns: it exits as its last
+ * Signals SIGINT, SIGTERM, SIGHUP and SIGCHLD are blocked.  Returns in each worker: 1 in the first of all,
+ * then 2, 3, ...; or -errno, and there is no keeper.  The keeper itself never returns: it exits as its last
  * worker did.  After too many workers died within seconds it gives up.
  */
 int keeper_start(struct kept *k, struct diag *d);
+/* keeper_is_gone - in a worker: whether it is to call keeper_start itself now. */
+bool keeper_is_gone(const struct kept *k);
 
 #endif

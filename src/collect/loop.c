@@ -15,6 +15,7 @@ enum { ON_TIMER = SESSION_DOORS, ON_SIGNAL, ON_LISTEN };
 struct loop {
 	struct collector *collector;
 	struct command *command;
+	bool keep;
 	int epoll, timer, signals;
 	uint32_t period_ms; /* of the timer */
 };
@@ -42,10 +43,10 @@ static int open_loop(struct loop *l, bool keep, struct diag *d)
 
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGCHLD);
 	if (!keep) { /* else the keeper's */
 		sigaddset(&mask, SIGINT);
 		sigaddset(&mask, SIGHUP);
-		sigaddset(&mask, SIGCHLD);
 	}
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -129,7 +130,7 @@ static int run(struct loop *l, struct diag *d)
 	struct collector *c = l->collector;
 	struct epoll_event e[16];
 
-	while (!c->stop) {
+	while (!c->stop && !(l->keep && keeper_is_gone(c->kept))) {
 		bool has_work = collector_has_work(c);
 		int n = epoll_wait(l->epoll, e, 16, has_work ? 0 : LOST_WAKEUP_MS);
 
@@ -147,7 +148,7 @@ static int run(struct loop *l, struct diag *d)
 
 int loop_run(struct collector *c, struct command *command, bool keep, struct diag *d)
 {
-	struct loop l = { .collector = c, .command = command, .epoll = -1, .timer = -1, .signals = -1 };
+	struct loop l = { .collector = c, .command = command, .keep = keep, .epoll = -1, .timer = -1, .signals = -1 };
 	int err = open_loop(&l, keep, d);
 
 	if (!err)

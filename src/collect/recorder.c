@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -151,15 +152,35 @@ static int become_worker(struct recorder *r, struct diag *d)
 	return life > 1 ? collector_resume(&r->collector, d) : 0;
 }
 
+/* The keeper was killed: we are the next one, and our child goes on as after any death.  What is half done
+ * is ours to finish first: the child could not. */
+static int take_keepers_place(struct recorder *r, struct diag *d)
+{
+	while (collector_has_work(&r->collector))
+		collector_work(&r->collector);
+	session_close_doors(&r->collector.session);
+	fflush(NULL);
+	return become_worker(r, d);
+}
+
 int recorder_run(struct recorder *r, struct diag *d)
 {
 	int err;
 
 	block_signals(r);
 	err = start(r, d);
+	if (!err && r->o.on_ready)
+		err = r->o.on_ready(r->o.on_ready_arg, d);
 	if (!err)
 		err = become_worker(r, d);
-	return err ? err : loop_run(&r->collector, &r->command, r->o.keep, d);
+	if (!err)
+		err = loop_run(&r->collector, &r->command, r->o.keep, d);
+	while (!err && !r->collector.stop) {
+		err = take_keepers_place(r, d);
+		if (!err)
+			err = loop_run(&r->collector, &r->command, r->o.keep, d);
+	}
+	return err;
 }
 
 int recorder_finish(struct recorder *r, struct recorder_result *result, struct diag *d)

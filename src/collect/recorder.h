@@ -15,6 +15,7 @@
 
 #include "base/diag.h"
 #include "collect/session.h"
+#include "collect/stopping.h"
 
 struct recorder;
 
@@ -46,6 +47,10 @@ struct recorder_options {
 	uint32_t clock_kind; /* ABI_CLOCK_...; 0: the best one */
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 
+	bool leaves; /* what is recorded is taken away as it is sent: nothing is left to read here */
+	/* Told once, when all is ready and it records, before the keeper is one; not 0: it is to end.  Or NULL. */
+	int (*on_ready)(void *arg, struct diag *d);
+	void *on_ready_arg;
 	bool keep; /* a second process goes on if this one is killed: collect/keeper.h */
 	bool kernel; /* record it if we may */
 	bool kernel_whole_machine;
@@ -65,6 +70,7 @@ struct recorder_result {
 	bool kernel_recorded;
 	struct diag kernel_reason; /* why not, if it was wanted */
 	struct diag trouble; /* the first thing that went wrong on the way, or "" */
+	struct stopping stopping; /* who asked for the end: the caller answers them */
 };
 
 /* recorder_open - make everything ready; nothing runs yet.  Until recorder_finish the process may have

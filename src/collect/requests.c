@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -212,6 +213,20 @@ static bool flush(const struct asked *a)
 	return false;
 }
 
+/* ---------------------------------------------------------------- stop */
+
+static bool stop(const struct asked *a)
+{
+	if (!stopping_add(a->r->stopping, a->fd)) {
+		control_refuse(a->fd, true, "it is ending, and many wait for that already");
+		return false;
+	}
+	*a->r->stop = true;
+	if (a->passed >= 0)
+		close(a->passed);
+	return true;
+}
+
 /* ---------------------------------------------------------------- status */
 
 static void tell_kernel(struct text *t, const struct kernel *k)
@@ -231,12 +246,13 @@ static void tell_session(const struct asked *a)
 {
 	const struct requests *r = a->r;
 	struct session *s = r->session;
+	char whole[PATH_MAX];
 	struct text t = { 0 };
 
 	begin_answer(&t);
 	control_add_text(&t, "session", s->file.name);
-	control_add_text(&t, "path", r->path);
-	control_add_number(&t, "pid", s->file.collector_pid);
+	control_add_text(&t, "path", realpath(r->path, whole) ? whole : r->path);
+	control_add_number(&t, "pid", (uint64_t)r->pid);
 	control_add_number(&t, "duration_ns", clock_now_ns(&s->clock) - r->begin_ns);
 	control_add_number(&t, "programs", s->n_joined);
 	control_add_number(&t, "app_bytes", streams_bytes(r->streams));
@@ -302,6 +318,7 @@ static const struct {
 	{ "enable", enable },
 	{ "disable", disable },
 	{ "flush", flush },
+	{ "stop", stop },
 	{ "status", status },
 };
 

@@ -5,6 +5,7 @@
  *	snapshot          collect/snapshot.h
  *	enable, disable   events of running programs and of those to come, with a filter and a channel
  *	flush             what was recorded before is in the files
+ *	stop              end the session: answered when the trace is whole, collect/stopping.h
  *	status            what the session, or one of its channels, has done and holds
  *
  * Only the collector changes its session: rules, filters and their numbers are in one hand, so commands
@@ -20,6 +21,7 @@
 #include "collect/filters.h"
 #include "collect/session.h"
 #include "collect/snapshot.h"
+#include "collect/stopping.h"
 #include "collect/streams.h"
 #include "kernel/kernel.h"
 
@@ -32,8 +34,11 @@ struct requests {
 	struct kernel *kernel; /* NULL: not recorded */
 	bool kernel_in_memory; /* it is a flight recorder: nobody polls */
 	const char *path; /* of the recording */
+	pid_t pid; /* of the collector, or its keeper */
 	uint64_t begin_ns; /* session time */
 	uint64_t lost_outside; /* by programs that never joined, and are gone */
+	struct stopping *stopping;
+	bool *stop; /* set: the collector ends, and then answers */
 };
 
 /* requests_answer - do what @m (SESSION_ASKED) says, and answer.  Takes its descriptors. */

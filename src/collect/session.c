@@ -420,6 +420,13 @@ enum session_event session_hear(struct session *s, int i, struct session_message
 	return e;
 }
 
+void session_close_doors(struct session *s)
+{
+	for (int i = 0; i < SESSION_DOORS; i++)
+		if (s->doors[i].fd >= 0)
+			close_door(s, i);
+}
+
 void session_expire(struct session *s, uint64_t now_ns)
 {
 	for (int i = 0; i < SESSION_DOORS; i++)

@@ -131,6 +131,8 @@ struct session_message {
 /* session_hear - door @i is readable: hand the pool to a program that joins, or take a request over.  In
  * either case the door is free again. */
 enum session_event session_hear(struct session *s, int i, struct session_message *m);
+/* session_close_doors - turn away who stands there; they may come again. */
+void session_close_doors(struct session *s);
 /* session_expire - close doors that said nothing for a second. */
 void session_expire(struct session *s, uint64_t now_ns);
 

@@ -96,7 +96,7 @@ def run_all(tests):
     finally:
         for c in collectors:
             if c.poll() is None:
-                c.kill()
+                c.terminate()  # killed, it would be replaced
                 c.wait()
         shutil.rmtree(work, ignore_errors=True)
     sys.exit(1 if failures else 0)
