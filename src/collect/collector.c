@@ -14,6 +14,7 @@ enum {
 	BUSY_PERIOD_MS = 2,
 	BUSY_PERCENT = 10, /* of the pool in use: look more often */
 	PARTIAL_NS = 1000000000, /* how long an open chunk may stay unread */
+	SLICE_NS = 10000000, /* of a pass, before others have their turn */
 };
 
 void collector_note(struct collector *c, const struct diag *d)
@@ -53,24 +54,54 @@ static bool pass_kernel(struct collector *c, uint64_t until_ns)
 	return more <= 0; /* what could not be written is lost, and will not come */
 }
 
-void collector_pass(struct collector *c)
+/*
+ * A pass may take long: a slow disk, a burst.  It is gone through in slices, and between them programs are
+ * let in and requests answered.
+ */
+static void go_on_with_pass(struct collector *c)
+{
+	struct pass *p = &c->pass;
+	struct diag d = { "" };
+
+	p->is_open = streams_write(c->streams, clock_monotonic_ns() + SLICE_NS, &d) > 0;
+	if (d.text[0]) {
+		collector_note(c, &d);
+		p->written_ns = 0;
+	}
+	if (p->is_open)
+		return;
+	if (!pass_kernel(c, p->written_ns) || streams_unwritten(c->streams))
+		p->written_ns = 0;
+	if (p->partial)
+		look_around(c, p->begin_ns, p->written_ns);
+}
+
+static void begin_pass(struct collector *c)
 {
 	uint64_t now_ns = collector_now_ns(c);
-	bool partial = now_ns - c->partial_ns > PARTIAL_NS;
-	uint64_t written_ns = partial ? streams_settled_ns(c->streams, now_ns) : 0; /* before looking */
+	struct pass *p = &c->pass;
 	struct diag d = { "" };
 	int used;
 
-	session_supply(&c->session, partial); /* first: what writers fill between two passes counts */
-	used = streams_pass(c->streams, partial, &d);
-	if (used < 0)
+	*p = (struct pass){ .begin_ns = now_ns, .partial = now_ns - c->partial_ns > PARTIAL_NS };
+	p->written_ns = p->partial ? streams_settled_ns(c->streams, now_ns) : 0; /* before looking */
+	session_supply(&c->session, p->partial); /* first: what writers fill between two passes counts */
+	used = streams_begin(c->streams, p->partial, &d);
+	if (used < 0) {
 		collector_note(c, &d);
-	if (!pass_kernel(c, written_ns) || used < 0 || streams_unwritten(c->streams))
-		written_ns = 0;
-	if (partial)
-		look_around(c, now_ns, written_ns);
-	session_expire(&c->session, clock_monotonic_ns());
+		p->written_ns = 0;
+	}
 	c->period_ms = used > BUSY_PERCENT ? BUSY_PERIOD_MS : PERIOD_MS;
+	go_on_with_pass(c);
+}
+
+void collector_pass(struct collector *c)
+{
+	session_expire(&c->session, clock_monotonic_ns());
+	if (c->pass.is_open)
+		session_supply(&c->session, false);
+	else
+		begin_pass(c);
 }
 
 /* ---------------------------------------------------------------- programs and requests */
@@ -132,11 +163,13 @@ void collector_ended(struct collector *c)
 
 bool collector_has_work(const struct collector *c)
 {
-	return snapshot_is_open(&c->snapshot);
+	return c->pass.is_open || snapshot_is_open(&c->snapshot);
 }
 
 void collector_work(struct collector *c)
 {
-	if (collector_has_work(c))
+	if (c->pass.is_open)
+		go_on_with_pass(c);
+	if (snapshot_is_open(&c->snapshot))
 		snapshot_step(&c->snapshot);
 }

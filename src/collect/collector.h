@@ -38,6 +38,14 @@
 #include "collect/wanted.h"
 #include "kernel/kernel.h"
 
+/* From the pools to the files, once. */
+struct pass {
+	bool is_open; /* it goes on: collector_work */
+	bool partial; /* also of chunks that are open */
+	uint64_t begin_ns;
+	uint64_t written_ns; /* up to when everything will be in the files at its end; 0: not known */
+};
+
 /* Stays where it is: parts of it know others by address. */
 struct collector {
 	const struct recorder_options *o; /* lent */
@@ -53,6 +61,7 @@ struct collector {
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
 	uint64_t begin_ns; /* 0: it did not begin */
 	uint64_t partial_ns; /* when open chunks were last read */
+	struct pass pass;
 	uint32_t interrupts;
 	struct recorder_result result;
 
@@ -79,7 +88,8 @@ int collector_resume(struct collector *c, struct diag *d);
 
 /* ---------------------------------------------------------------- events: collector.c */
 
-/* collector_pass - it is time: the period is over, or nobody has told anything for long. */
+/* collector_pass - it is time: the period is over, or nobody has told anything for long.  Begins a pass, and
+ * goes on with it for some milliseconds; does not begin another one before its end. */
 void collector_pass(struct collector *c);
 /* collector_knock - somebody may be at session.listen_fd: lets one in.  The door's index, which is to be
  * watched and, as who connects asks at once, told; or -1. */

@@ -318,13 +318,20 @@ uint64_t drain_slot_lost(const struct drain *d, uint32_t slot)
 	return load(&s->lost) - ABI_TOLD_OF(load(&s->told));
 }
 
-/* Chunks [s, end) of one CPU, sorted. */
-static int drain_cpu(struct drain *d, struct seen *s, struct seen *end, bool partial,
-		     struct diag *diag)
+/* Whether others have waited for us long enough. */
+static bool is_late(const struct drain *d)
 {
+	return d->until_ns != UINT64_MAX && clock_monotonic_ns() >= d->until_ns;
+}
+
+/* Chunks [d->at, end) of one CPU, sorted; up to the packet after which it is late. */
+static int drain_cpu(struct drain *d, struct seen *end, struct diag *diag)
+{
+	struct seen *s = d->at;
 	struct output *o = &d->cpus[s->cpu];
 	int err = drain_ready(d, o, "cpu", s->cpu, diag);
 
+	d->at = end;
 	if (err)
 		return err;
 	/* It was closed late, after its successor told us that it was final: all of it is written. */
@@ -349,7 +356,7 @@ static int drain_cpu(struct drain *d, struct seen *s, struct seen *end, bool par
 			look_at_word(d, s);
 			s->is_final = true;
 		}
-		if (s->position > s->read && (s->is_final || partial)) {
+		if (s->position > s->read && (s->is_final || d->partial)) {
 			err = write_once(d, o, s, drain_slot_lost(d, s->cpu), diag);
 			if (err)
 				return err;
@@ -358,6 +365,10 @@ static int drain_cpu(struct drain *d, struct seen *s, struct seen *end, bool par
 			break;
 		free_chunk(d, s);
 		o->next++;
+		if (is_late(d)) {
+			d->at = s + 1;
+			break;
+		}
 	}
 	return 0;
 }
@@ -382,12 +393,11 @@ struct output *drain_lane_of(struct drain *d, const struct seen *s)
 	return &d->lanes[i];
 }
 
-static int drain_exclusive(struct drain *d, const struct seen *s, bool partial,
-			   struct diag *diag)
+static int drain_exclusive(struct drain *d, const struct seen *s, struct diag *diag)
 {
 	int err = 0;
 
-	if (s->position > s->read && (s->is_final || partial)) {
+	if (s->position > s->read && (s->is_final || d->partial)) {
 		struct output *o = drain_lane_of(d, s);
 
 		d->is_behind |= !o;
@@ -418,20 +428,23 @@ static uint32_t percent_used(const struct drain *d)
 	return parked < n ? (uint32_t)((uint64_t)(used - parked) * 100 / (n - parked)) : 100;
 }
 
-static int write_seen(struct drain *d, uint32_t n, bool partial, struct diag *diag)
+/* Of what the pass has seen, until it is late. */
+static int write_seen(struct drain *d, struct diag *diag)
 {
-	struct seen *s = d->seen, *end = d->seen + n;
 	int err = 0;
 
-	while (s < end && !err && s->path == ABI_PATH_W) {
-		struct seen *first = s;
+	while (d->at < d->end && !err) {
+		struct seen *s = d->at, *end = s;
 
-		while (s < end && s->path == ABI_PATH_W && s->cpu == first->cpu)
-			s++;
-		err = drain_cpu(d, first, s, partial, diag);
+		while (end < d->end && end->path == ABI_PATH_W && end->cpu == s->cpu)
+			end++;
+		if (s->path == ABI_PATH_W)
+			err = drain_cpu(d, end, diag);
+		else
+			err = drain_exclusive(d, d->at++, diag);
+		if (is_late(d))
+			break;
 	}
-	for (; s < end && !err; s++)
-		err = drain_exclusive(d, s, partial, diag);
 	return err;
 }
 
@@ -449,24 +462,47 @@ static uint64_t count_unwritten(const struct drain *d, const struct seen *s, con
 	return n;
 }
 
-int drain_pass(struct drain *d, bool partial, struct diag *diag)
+/* The pass is over. */
+static void end_pass(struct drain *d, int err)
 {
-	uint32_t used, n;
+	d->at = d->end;
+	d->unwritten = err || d->is_behind ? count_unwritten(d, d->seen, d->end) : 0;
+	/* When nothing can be written nobody shall wait for us again and again. */
+	if (!err || load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
+		store(&d->pool->shared->exhausted, 0);
+}
+
+int drain_begin(struct drain *d, bool partial, struct diag *diag)
+{
+	uint32_t used;
 	int err;
 
 	if (partial || load(&d->pool->shared->exhausted))
 		drain_reclaim(d);
 	used = percent_used(d);
 	d->is_behind = false;
-	n = look_at_all(d);
+	d->partial = partial;
+	d->at = d->seen;
+	d->end = d->seen + look_at_all(d);
 	err = drain_describe(d, diag); /* after looking: (2) */
-	if (!err)
-		err = write_seen(d, n, partial, diag);
-	d->unwritten = err || d->is_behind ? count_unwritten(d, d->seen, d->seen + n) : 0;
-	/* When nothing can be written nobody shall wait for us again and again. */
-	if (!err || load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
-		store(&d->pool->shared->exhausted, 0);
+	if (err)
+		end_pass(d, err);
 	return err ? err : (int)used;
+}
+
+int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag)
+{
+	int err;
+
+	if (d->at == d->end)
+		return 0;
+	d->until_ns = until_ns;
+	err = write_seen(d, diag);
+	if (err || d->at == d->end)
+		end_pass(d, err);
+	else if (load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
+		store(&d->pool->shared->exhausted, 0);
+	return err ? err : d->at < d->end;
 }
 
 /* An empty packet that tells of losses after the last full one. */
@@ -507,10 +543,11 @@ int drain_finish(struct drain *d, uint64_t *lost_nowhere, struct diag *diag)
 uint64_t drain_oldest_ns(struct drain *d)
 {
 	uint64_t oldest_ns = UINT64_MAX;
+	struct seen s;
 
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
-		if (drain_look_at(d, i, &d->seen[0]) && d->seen[0].begin_ns < oldest_ns)
-			oldest_ns = d->seen[0].begin_ns;
+		if (drain_look_at(d, i, &s) && s.begin_ns < oldest_ns)
+			oldest_ns = s.begin_ns;
 	return oldest_ns;
 }
 

@@ -39,12 +39,23 @@ int drain_open(struct drain **d, const struct drain_options *o, struct diag *dia
 void drain_close(struct drain *d);
 
 /*
- * drain_pass - write what is complete and free it; with @partial also what open chunks hold so far.
+ * drain_begin - begin a pass: see what there is to write, and describe its classes.  A pass that was not
+ * brought to its end is forgotten.
  *
- * Returns how full the pool is, in percent, or -errno (disk full: nothing half-written; what could not
- * be written stays in the pool).
+ * @partial: also what open chunks hold so far.  Returns how full the pool is, in percent, or -errno.
  */
-int drain_pass(struct drain *d, bool partial, struct diag *diag);
+int drain_begin(struct drain *d, bool partial, struct diag *diag);
+
+/*
+ * drain_write - write what the pass has seen, and free it.
+ *
+ * @until_ns: of clock_monotonic_ns; a packet that is begun before is written to its end, which on a slow disk
+ *	may take as long as it likes; UINT64_MAX: all.
+ *
+ * Returns 1 if there is more to write, 0 at the pass's end, or -errno, which is also its end (disk full:
+ * nothing half-written; what could not be written stays in the pool).
+ */
+int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag);
 
 /* drain_reclaim - take back what dead writers held and, if nothing was free, what is kept open idly.  A
  * partial pass and drain_copy do it; while a flight recorder runs, call it now and then. */
@@ -77,8 +88,7 @@ void drain_count_uncopied(struct drain *d);
  * that were refused to writers who did not know their CPU. */
 int drain_finish(struct drain *d, uint64_t *lost_nowhere, struct diag *diag);
 
-/* When the oldest chunk began; UINT64_MAX if there is none.  Not between drain_copy and the end of
- * writing. */
+/* When the oldest chunk began; UINT64_MAX if there is none. */
 uint64_t drain_oldest_ns(struct drain *d);
 /* Of the chunks that somebody is writing into, on the X path: when the last event of one was; UINT64_MAX
  * if nobody is. */

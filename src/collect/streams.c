@@ -122,19 +122,39 @@ static int write_names(struct streams *s, uint64_t lost, struct diag *d)
  * Names are kept for the snapshots of a flight recorder and written at the end; without one, at once.
  * A drain that fails does not keep the others from their turn.
  */
-int streams_pass(struct streams *s, bool partial, struct diag *d)
+int streams_begin(struct streams *s, bool partial, struct diag *d)
 {
 	int err = any_flight_recorder(s) ? 0 : write_names(s, s->joined.lost, d), most = 0, used;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (is_flight_recorder(s, i))
 			continue;
-		used = drain_pass(s->drains[i], partial, err ? NULL : d);
+		used = drain_begin(s->drains[i], partial, err ? NULL : d);
 		if (used < 0 && !err)
 			err = used;
 		most = used > most ? used : most;
 	}
 	return err ? err : most;
+}
+
+int streams_write(struct streams *s, uint64_t until_ns, struct diag *d)
+{
+	int err = 0, more = 0, result;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		result = is_flight_recorder(s, i) ? 0 : drain_write(s->drains[i], until_ns, err ? NULL : d);
+		if (result < 0 && !err)
+			err = result;
+		more |= result > 0;
+	}
+	return more ? 1 : err;
+}
+
+int streams_pass(struct streams *s, bool partial, struct diag *d)
+{
+	int used = streams_begin(s, partial, d), err = streams_write(s, UINT64_MAX, used < 0 ? NULL : d);
+
+	return used < 0 || !err ? used : err;
 }
 
 uint64_t streams_settled_ns(const struct streams *s, uint64_t now_ns)

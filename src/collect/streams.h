@@ -45,8 +45,14 @@ void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, const cha
 /* streams_names - note those that @other noted and has not written, as of @from_ns or later. */
 void streams_names(struct streams *s, const struct streams *other, uint64_t from_ns);
 
-/* streams_pass - write what is complete; with @partial also what open chunks hold so far.  Returns how
- * full the fullest pool that is drained is, in percent, or -errno: see drain_pass. */
+/* streams_begin - begin a pass: see what is complete; with @partial also what open chunks hold so far.
+ * Returns how full the fullest pool that is drained is, in percent, or -errno. */
+int streams_begin(struct streams *s, bool partial, struct diag *d);
+/* streams_write - write it, until @until_ns of clock_monotonic_ns: see drain_write.  Returns 1 if there is
+ * more, 0 at the pass's end, or -errno.  A channel that fails does not keep the others from their turn: @d
+ * tells of it also where 1 is returned. */
+int streams_write(struct streams *s, uint64_t until_ns, struct diag *d);
+/* streams_pass - both, to the end; returns what streams_begin does, or -errno. */
 int streams_pass(struct streams *s, bool partial, struct diag *d);
 /*
  * streams_settled_ns - up to when a pass with @partial that begins now will have written everything, if it

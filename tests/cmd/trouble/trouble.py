@@ -110,6 +110,8 @@ def strange_files_in_the_runtime_directory_stop_nobody():
             f.write(os.urandom(5000))
     os.symlink("/etc/passwd", run + "/session-link")
     os.mkdir(run + "/session-directory")
+    for number in (4194305, 4194306, 4194307):  # older than a page that is being made
+        os.utime(run + "/" + page_of(number), (1, 1))
     p = start_program(env=dict(os.environ, DUET_TRACE="1"))
     end(p)
     done = subprocess.run([duet, "list"], stdout=subprocess.PIPE, timeout=20)
