@@ -3,18 +3,17 @@
  * control/start.c - duet_start: run `duet start`, which returns when the session records.
  *
  * There is one way to begin a session, and it is the command's: what a collector needs (limits, a keeper, a
- * place for its files) is said once.  The program notices nothing of it: its child is made with a vfork
- * that shares memory and sends no signal at its end, gets none of the program's descriptors, and is waited
- * for here.  posix_spawn would raise SIGCHLD in a program that may count its children.
+ * place for its files) is said once.  The program notices nothing of it: no SIGCHLD, nothing for its wait(2),
+ * no descriptor that goes on elsewhere.  A child that runs another program raises SIGCHLD in any case, so
+ * there is one between, made with no signal for its end, which waits for that one.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@
 
 #define START_LIMIT_NS 10000000000ull
 
-enum { ARGUMENTS = 512, STACK_BYTES = 64 << 10 };
+enum { ARGUMENTS = 512 };
 
 extern char **environ;
 
@@ -91,37 +90,58 @@ static char **make_environment(const char *directory)
 	return env;
 }
 
-/* With the parent's memory, while it stands still: system calls alone, and nothing is changed. */
-static int become_command(void *arg)
+/* A child without memory in common; @signal is raised at its end.  libc does not know of it. */
+static pid_t split(int signal)
 {
-	const struct command *c = arg;
+	return (pid_t)syscall(SYS_clone, (long)signal, 0L, 0L, 0L, 0L);
+}
+
+/* System calls alone: the program's locks may be held by threads that are not here. */
+static void become_command(const struct command *c)
+{
 	int null = open("/dev/null", O_RDWR);
 	sigset_t none;
 
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (null < 0 || dup2(c->errors, 2) < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
-		return 127;
+		return;
 	syscall(SYS_close_range, 3u, ~0u, 0u); /* on an old kernel the program's lie open there */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execve(c->path, (char *const *)c->argv, c->env);
-	return 127;
+}
+
+/* Runs the command, and ends as it does. */
+static void stand_between(const struct command *c)
+{
+	static const uint64_t by_default[4]; /* struct sigaction, as the kernel has it */
+	int status = 127 << 8;
+	pid_t pid;
+
+	syscall(SYS_rt_sigaction, SIGCHLD, by_default, NULL, 8); /* ignored, it would take the status away */
+	pid = split(SIGCHLD);
+	if (!pid) {
+		become_command(c);
+		syscall(SYS_exit_group, 127);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	syscall(SYS_exit_group, WIFEXITED(status) ? WEXITSTATUS(status) : 127);
 }
 
 /* Its pid, or -errno.  All signals are blocked: the child must not run the program's handlers. */
-static pid_t run(struct command *c)
+static pid_t run(const struct command *c)
 {
-	void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	sigset_t all, old;
 	pid_t pid;
 
-	if (stack == MAP_FAILED)
-		return -errno;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	pid = clone(become_command, (char *)stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, c);
+	pid = split(0);
+	if (!pid)
+		stand_between(c);
 	pid = pid < 0 ? -errno : pid;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	munmap(stack, STACK_BYTES);
 	return pid;
 }
 
@@ -203,8 +223,8 @@ static void say(struct command *command, const struct ask *a, const struct duet_
 {
 	add(command, "duet");
 	add(command, "start");
-	add(command, "-s");
 	add(command, a->session);
+	add(command, "-q");
 	if (o->output) {
 		add(command, "-o");
 		add(command, o->output);

@@ -117,6 +117,24 @@ def one_that_records_a_running_program_is_found():
     ok(numbers(work + "/attached") == [0, 1, 2], "it was recorded")
 
 
+def a_program_starts_and_stops_a_session():
+    said = steer("-s", "mine", "start=" + work + "/mine", "events", "4", "start=" + work + "/again", "stop")
+    ok([s[:2] for s in said] == [["start=" + work + "/mine", "0"], ["start=" + work + "/again", "EEXIST"],
+                                 ["stop", "0"]], "start, start again, stop; and no SIGCHLD", said)
+    ok(numbers(work + "/mine") == [0, 1, 2, 3], "it was recorded, and the recording is whole")
+    ok(not os.path.exists(work + "/again"), "what did not start left nothing")
+    p = subprocess.Popen([program, "start-alone=" + work + "/alone", "events", "2", "wait", "stop"],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    ok(p.stdout.readline().split()[1:2] == ["0"], "a session for this process alone")
+    steer("events", "3")
+    ok(p.communicate("\n")[0].split()[:2] == ["stop", "0"], "and its end")
+    ok(numbers(work + "/alone") == [0, 1], "nobody else is in it")
+    path = os.environ["PATH"]
+    os.environ["PATH"] = work
+    ok(steer("start=" + work + "/none")[0][1] == "ENOENT", "where duet is not installed it says so")
+    os.environ["PATH"] = path
+
+
 def nobody_is_waited_for_beyond_the_limit():
     c = collect("still", "-e", "none:*")
     with open("/proc/%d/task/%d/children" % (c.pid, c.pid)) as f:
@@ -161,6 +179,7 @@ try:
     what_was_recorded_is_in_the_files_after_a_flush()
     a_program_keeps_what_led_to_it()
     one_that_records_a_running_program_is_found()
+    a_program_starts_and_stops_a_session()
     nobody_is_waited_for_beyond_the_limit()
     hostile_collectors_do_no_harm()
 finally:

@@ -6,7 +6,7 @@
  *	-l MS          their limit
  *	events N       records steer:event N times, numbered on
  *	handler VERB   the same in a signal handler
- *	VERB           flush, snapshot, status, sessions, enable=P, disable=P, request=LINE, stop, start=DIR
+ *	VERB           flush, snapshot, status, sessions, enable=P, disable=P, request=LINE, stop, start=DIR, start-alone=DIR
  *
  * "VERB RESULT [MORE] [why]", the result 0 or the errno's name.
  */
@@ -56,9 +56,9 @@ static int status(void)
 static int start(const char *directory, int alone)
 {
 	struct duet_start_options o = { .size = sizeof o, .output = directory, .only_this_process = alone };
-	static const char *const arguments[] = { "--no-kernel", NULL };
+	static const char *const events[] = { "steer:*", NULL };
 
-	o.arguments = arguments;
+	o.events = events;
 	return duet_start(&control, &o);
 }
 
@@ -92,6 +92,14 @@ static void call(const char *verb)
 		abort();
 }
 
+static volatile int n_children;
+
+static void child_ended(int signal)
+{
+	(void)signal;
+	n_children++;
+}
+
 static void handler(int signal)
 {
 	(void)signal;
@@ -109,6 +117,7 @@ int main(int argc, char **argv)
 {
 	int number = 0;
 
+	signal(SIGCHLD, child_ended);
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "-s")) {
 			control.session = *argv[++i] ? argv[i] : NULL;
@@ -132,5 +141,7 @@ int main(int argc, char **argv)
 			print(argv[i]);
 		}
 	}
+	if (n_children)
+		printf("noticed %d children\n", n_children);
 	return 0;
 }
