@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim/check.c - what is in the files, held against the ledger: see sim.h.
+ *
+ *   (1) what was written is there once; of a flight recorder, at most once, and the newest
+ *   (2) what was refused is not there, and is counted: in the result, and in the streams
+ *   (3) events of one thread are in its order
+ *   (4) our reader has nothing to complain of; so every class is described, every packet whole
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/files.h"
+#include "sim.h"
+#include "trace/trace.h"
+
+enum { SNAPSHOTS = 512 };
+
+struct walk {
+	uint32_t *next; /* number of each writer's next event, at least */
+	uint64_t n_events, n_lost, n_lost_packets, unwritten_bytes;
+	bool is_snapshot;
+	const char *what;
+};
+
+static void on_warning(void *context, const char *text)
+{
+	const struct walk *w = context;
+
+	if (!sim->plan.liars)
+		sim_fail("%s: %s", w->what, text);
+	else
+		sim_log("%s: %s", w->what, text);
+}
+
+static void wrong(const struct walk *w, const struct trace_event *e, const char *what, uint32_t serial)
+{
+	if (sim->plan.liars)
+		return;
+	sim_fail("%s: %s: event %u of writer %u (serial %u), %s at %llu ns", w->what, what,
+		 serial < sim->n_events ? sim->events[serial].number : 0,
+		 serial < sim->n_events ? sim->events[serial].writer : 0, serial, e->stream->name,
+		 (unsigned long long)e->clock);
+}
+
+static void digest(uint64_t value)
+{
+	sim->digest = (sim->digest ^ value) * 0x100000001b3u;
+}
+
+static void check_event(struct walk *w, const struct trace_event *e)
+{
+	uint64_t number[3] = { 0 };
+	const char *text = "";
+	size_t size = 0;
+	struct ctf_value v;
+	struct ctf_walk c;
+	enum ctf_found f;
+	struct sim_event *s;
+	int n = 0;
+
+	if (strncmp(e->ctf->class->name, "sim:", 4) != 0)
+		return;
+	ctf_walk_event(&c, e->ctf, CTF_PAYLOAD);
+	while ((f = ctf_walk_next(&c, &v)) != CTF_WALK_END) {
+		if (f == CTF_UINT && n < 3)
+			number[n++] = v.u;
+		else if (f == CTF_TEXT)
+			text = v.text, size = v.size;
+	}
+	w->n_events++;
+	digest(number[0]);
+	digest(e->clock);
+	if (!sim_check_event((uint32_t)number[0], (uint32_t)number[1], (uint32_t)number[2], text, size))
+		return wrong(w, e, "is not what was written", (uint32_t)number[0]);
+	s = &sim->events[number[0]];
+	if (s->status == SIM_REFUSED)
+		wrong(w, e, "was refused, and is there", (uint32_t)number[0]);
+	if (s->number < w->next[s->writer])
+		wrong(w, e, "comes after a later one", (uint32_t)number[0]);
+	w->next[s->writer] = s->number + 1;
+	if (!w->is_snapshot && s->seen++)
+		wrong(w, e, "is there more than once", (uint32_t)number[0]);
+}
+
+static void read_trace(struct walk *w, const char *path)
+{
+	const struct trace_options o = { .warn = on_warning, .context = w };
+	struct trace_event e;
+	struct diag d = { "" };
+	struct trace *t;
+	int item;
+
+	w->next = calloc(sizeof sim->numbers / sizeof *sim->numbers, sizeof *w->next);
+	if (trace_open(&t, &path, 1, &o, &d)) {
+		sim_fail("%s: %s", w->what, d.text);
+		free(w->next);
+		return;
+	}
+	while ((item = trace_next(t, &e, &d)) > 0) {
+		if (item == TRACE_EVENT) {
+			check_event(w, &e);
+		} else {
+			w->n_lost += e.lost_events;
+			w->n_lost_packets += e.lost_packets;
+		}
+	}
+	trace_close(t);
+	free(w->next);
+}
+
+static void check_written(bool all_written, uint64_t unwritten)
+{
+	uint64_t missing = 0, bytes = 0;
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < sim->n_events; i++) {
+		const struct sim_event *e = &sim->events[i];
+
+		if (e->status != SIM_WRITTEN || e->seen || sim->plan.flight[e->channel])
+			continue;
+		first = missing++ ? first : i;
+		bytes += e->size + 13u;
+	}
+	digest(missing);
+	if (missing && (all_written || bytes > unwritten))
+		sim_fail("%llu events were written and are not there (%llu bytes at least, %llu said not to be written); the first is serial %u, event %u of writer %u in channel %u",
+			 (unsigned long long)missing, (unsigned long long)bytes, (unsigned long long)unwritten, first,
+			 sim->events[first].number, sim->events[first].writer, sim->events[first].channel);
+	for (uint32_t i = 0; i < sim->plan.n_channels && all_written; i++)
+		if (sim->plan.flight[i] && sim->last_on[i] && !sim->events[sim->last_on[i] - 1].seen)
+			sim_fail("the newest event of flight recorder %u is not there (serial %u)", i,
+				 sim->last_on[i] - 1);
+}
+
+static void check_lost(const struct walk *w, const struct recorder_result *r, bool all_written)
+{
+	/* Who died in a write may have counted it, or not. */
+	if (r->app_lost < sim->n_refused || r->app_lost > sim->n_refused + sim->n_unknown)
+		sim_fail("%u events were refused, %u more perhaps; %llu are counted as lost", sim->n_refused,
+			 sim->n_unknown, (unsigned long long)r->app_lost);
+	if (all_written && w->n_lost != r->app_lost)
+		sim_fail("%llu events are counted as lost, and the streams tell of %llu",
+			 (unsigned long long)r->app_lost, (unsigned long long)w->n_lost);
+	if (all_written && w->n_lost_packets && !sim->n_takeovers)
+		sim_fail("%llu packets are said to be lost", (unsigned long long)w->n_lost_packets);
+}
+
+/* Snapshots lie in the recording: each is one by itself, and the recording is what remains. */
+static int take_snapshots_out(const char *out, char paths[][300])
+{
+	struct dirent *e;
+	char from[300];
+	DIR *dir = opendir(out);
+	int n = 0;
+
+	while (dir && (e = readdir(dir)) && n < SNAPSHOTS)
+		if (!strncmp(e->d_name, "snapshot", 8)) {
+			snprintf(from, sizeof from, "%s/%.16s", out, e->d_name);
+			snprintf(paths[n], 300, "%s/%.16s", sim_directory, e->d_name);
+			rename(from, paths[n++]);
+		}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static void check_snapshot(const char *path)
+{
+	struct walk w = { .what = path, .is_snapshot = true };
+
+	read_trace(&w, path);
+	files_remove_trace(path);
+}
+
+void check_recording(const struct recorder_result *r, bool all_written)
+{
+	static char paths[SNAPSHOTS][300];
+	struct walk w = { .what = "recording" };
+	char out[280];
+	int n;
+
+	snprintf(out, sizeof out, "%s/out", sim_directory);
+	n = take_snapshots_out(out, paths);
+	read_trace(&w, out);
+	digest(w.n_events);
+	digest(r->app_lost);
+	sim_log("%llu events in the files, %llu lost; result: %llu lost, %llu unwritten bytes",
+		(unsigned long long)w.n_events, (unsigned long long)w.n_lost, (unsigned long long)r->app_lost,
+		(unsigned long long)r->app_unwritten);
+	if (!sim->plan.liars) {
+		check_written(all_written, r->app_unwritten);
+		check_lost(&w, r, all_written);
+	}
+	for (int i = 0; i < n; i++)
+		check_snapshot(paths[i]);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* sim/drive.c - the collector's turns, its deaths, and those who take over: see sim.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/files.h"
+#include "sim.h"
+
+struct collector collector;
+char *sim_memory;
+static struct collector as_kept; /* the keeper's: as it was after the start */
+static struct kept *kept;
+static struct recorder_options options;
+static struct recorder_channel channels[SIM_CHANNELS];
+static char output[300];
+static size_t memory_size;
+
+/* ---------------------------------------------------------------- what a collector does in one turn */
+
+static void pass(void *arg)
+{
+	(void)arg;
+	sim->n_passes++;
+	collector_pass(&collector);
+	if (collector_has_work(&collector))
+		collector_work(&collector);
+}
+
+/* As the loop does: what can be read is told. */
+static void serve(void *arg)
+{
+	struct pollfd at[SESSION_DOORS + 1];
+	int door[SESSION_DOORS + 1], n = 0, fd;
+
+	(void)arg;
+	at[n++] = (struct pollfd){ collector.session.listen_fd, POLLIN, 0 };
+	for (int i = 0; i < SESSION_DOORS; i++)
+		if ((fd = collector.session.doors[i].fd) >= 0) {
+			door[n] = i;
+			at[n++] = (struct pollfd){ fd, POLLIN, 0 };
+		}
+	if (poll(at, (nfds_t)n, 0) <= 0)
+		return;
+	for (int i = 1; i < n; i++)
+		if (at[i].revents)
+			collector_hear(&collector, door[i]);
+	for (int i = 0, k; at[0].revents && i < SESSION_DOORS && (k = collector_knock(&collector)) >= 0; i++)
+		collector_hear(&collector, k);
+}
+
+static void resume(void *arg)
+{
+	struct diag d = { "" };
+	int err = collector_resume(&collector, &d);
+
+	(void)arg;
+	if (err)
+		sim_fail("a killed collector could not be replaced: %s", d.text);
+}
+
+static void finish(void *arg)
+{
+	struct diag d = { "" };
+	int err = collector_finish(&collector, &d);
+
+	(void)arg;
+	sim_log("finished: %d %s", err, d.text);
+	if (err && sim->disk == SIM_DISK_GOOD)
+		sim_fail("it did not end well: %s", d.text);
+}
+
+/* ---------------------------------------------------------------- turns, and deaths in them */
+
+static void interrupted(void *arg, ucontext_t *u)
+{
+	uint32_t cpu = sim->cpu;
+
+	(void)arg;
+	(void)u;
+	sim->n_preempted++;
+	sim_advance(sim_draw_scaled(20000000));
+	for (uint32_t n = sim_draw(8); n; n--)
+		programs_act();
+	sim->cpu = cpu;
+}
+
+static void die(void *arg, ucontext_t *u)
+{
+	(void)arg;
+	(void)u;
+	_exit(SIM_KILLED);
+}
+
+/* Some calls to the world from now on, or some instructions after one: what matters is close to them. */
+static void draw_event(bool dies)
+{
+	sim->dies = dies;
+	sim->event_at_call = (int64_t)sim_draw_scaled(64) - 1;
+	sim->event_after = sim_draw(2) ? (int64_t)sim_draw_scaled(512) - 1 : -1;
+}
+
+/* In a child, which does not come back; what it did to private memory never was. */
+static void turn_and_die(void (*work)(void *arg))
+{
+	int64_t n = sim_draw(5) ? -1 : (int64_t)sim_draw_scaled(4096);
+	int status = 0;
+	pid_t child;
+
+	draw_event(true);
+	child = fork();
+	if (!child) {
+		sim->in_collector = 1;
+		step_run(n, work, die, NULL);
+		_exit(SIM_KILLED);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != SIM_KILLED)
+		sim_fail("a collector ended by itself: status %#x", (unsigned)status);
+	sim->in_collector = 0;
+	sim->n_kills++;
+}
+
+static bool turn(void (*work)(void *arg))
+{
+	bool dies = !sim->quiet && sim_chance(sim->plan.kills);
+
+	sim->event_at_call = -1;
+	if (dies) {
+		turn_and_die(work);
+		sim->event_at_call = -1;
+		return false;
+	}
+	if (!sim->quiet && sim_chance(sim->plan.preempts))
+		draw_event(false);
+	sim->in_collector++;
+	step_run(-1, work, interrupted, NULL);
+	sim->in_collector--;
+	sim->event_at_call = -1;
+	return true;
+}
+
+/* What the dead one had in private memory goes with it; the next has what the keeper has. */
+static void forget(void)
+{
+	struct streams *streams = collector.streams;
+
+	if (snapshot_is_open(&collector.snapshot)) {
+		streams_close(collector.snapshot.streams);
+		close(collector.snapshot.asker);
+		if (collector.snapshot.directory >= 0)
+			close(collector.snapshot.directory);
+	}
+	for (int i = 0; i < SESSION_DOORS; i++)
+		if (collector.session.doors[i].fd >= 0)
+			close(collector.session.doors[i].fd);
+	filters_fini(&collector.filters);
+	collector = as_kept;
+	collector.streams = streams;
+	sim_show_time();
+}
+
+static void take_over(void)
+{
+	uint32_t disk = sim->plan.disk;
+
+	sim_log("the collector was killed");
+	do {
+		forget();
+		kept->n_lives++;
+		sim->n_takeovers++;
+		sim->plan.disk = 0;
+		sim->disk = SIM_DISK_GOOD;
+		sim_advance(sim_draw_scaled(50000000));
+	} while (!sim->failed && !turn(resume));
+	sim->plan.disk = disk;
+}
+
+void drive_turn(void)
+{
+	if (!sim->in_collector && !sim->failed && !turn(pass))
+		take_over();
+}
+
+void drive_serve(void)
+{
+	if (!sim->in_collector && !sim->failed && !turn(serve))
+		take_over();
+}
+
+/* ---------------------------------------------------------------- a recording */
+
+static void set_options(void)
+{
+	static const char *const names[] = { "default", "second", "third" };
+
+	snprintf(output, sizeof output, "%s/out", sim_directory);
+	mkdir(output, 0777);
+	for (uint32_t i = 0; i < sim->plan.n_channels; i++) {
+		struct session_channel *c = &channels[i].channel;
+
+		channels[i] = (struct recorder_channel){ 0 };
+		snprintf(c->name, sizeof c->name, "%s", names[i]);
+		c->bytes = (uint64_t)sim->plan.chunk_bytes * sim->plan.chunks;
+		c->chunk_bytes = sim->plan.chunk_bytes;
+		c->flight_recorder = sim->plan.flight[i];
+		c->patience_us = i == 1 && !c->flight_recorder ? sim->plan.patience_us : 0;
+	}
+	options = (struct recorder_options){ .path = output,
+					     .session = "sim",
+					     .channels = channels,
+					     .n_channels = (int)sim->plan.n_channels,
+					     .keep = true };
+	for (uint32_t i = 0; i < sim->plan.n_channels; i++)
+		options.flight_recorder |= sim->plan.flight[i];
+}
+
+bool drive_begin(void)
+{
+	struct diag d = { "" };
+	int err;
+
+	set_options();
+	kept = keeper_memory();
+	kept->n_lives = 1;
+	collector = COLLECTOR_NONE(&options, kept);
+	err = collector_open(&collector, &d);
+	if (!err)
+		err = collector_start(&collector, 0, &d);
+	if (err) {
+		sim_fail("it could not begin: %s", d.text);
+		collector_finish(&collector, NULL);
+		return false;
+	}
+	memory_size = collector.session.memory_size;
+	sim_memory = mmap(NULL, memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, collector.session.memory_fd, 0);
+	as_kept = collector;
+	return true;
+}
+
+bool drive_end(void)
+{
+	uint64_t failed = sim->n_failed_writes;
+
+	while (!turn(finish))
+		take_over();
+	return sim->n_failed_writes == failed;
+}
+
+void drive_remove(void)
+{
+	munmap(sim_memory, memory_size);
+	keeper_forget(kept);
+	files_remove_trace(output);
+	collector = (struct collector){ 0 };
+}

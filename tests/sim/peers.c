@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim/peers.c - what comes through the collector's socket: programs that join, requests, crowds that say
+ * nothing, halves, garbage.  The sockets are real; that a peer's pid is what it claims is played in world.c.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "abi/control.h"
+#include "sim.h"
+
+enum { PATIENCE_NS = 20000000 * 50 };
+
+struct peer {
+	int fd; /* 0: none */
+	bool wants_answer;
+	uint64_t since_ns;
+	char request[160];
+};
+static struct peer peers[SIM_PEERS];
+
+static int come(uint32_t pid)
+{
+	int fd;
+
+	sim->who = pid;
+	fd = session_connect("sim");
+	sim->who = 0;
+	return fd;
+}
+
+/* ---------------------------------------------------------------- programs */
+
+static void ask(struct sim_program *p)
+{
+	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_BOARD_VERSION, .pid = p->pid };
+
+	snprintf(q.program, sizeof q.program, "sim-%u", p->pid - SIM_FIRST_PID);
+	p->fd = come(p->pid);
+	if (p->fd < 0) {
+		p->life = SIM_GONE;
+		return;
+	}
+	p->life = SIM_ASKS;
+	p->asked_ns = sim->now_ns;
+	if (send(p->fd, &q, sizeof q, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof q)
+		program_die(p);
+}
+
+static void new_program(void)
+{
+	uint32_t pid = SIM_FIRST_PID + sim_draw(SIM_PIDS);
+
+	for (uint32_t i = 0; i < SIM_PROGRAMS && !program_of(pid); i++)
+		if (sim->programs[i].life == SIM_GONE) {
+			sim->programs[i].pid = pid;
+			ask(&sim->programs[i]);
+			return;
+		}
+}
+
+static void hear_answer(struct sim_program *p)
+{
+	struct abi_join_answer a;
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec v = { &a, sizeof a };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+	ssize_t n = recvmsg(p->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c;
+	int fd = -1;
+
+	if (n < 0 && errno == EAGAIN) {
+		if (sim->now_ns - p->asked_ns > PATIENCE_NS)
+			program_die(p); /* it goes on without */
+		return;
+	}
+	c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	if (c)
+		memcpy(&fd, CMSG_DATA(c), sizeof fd);
+	close(p->fd);
+	if (n != sizeof a || a.error || fd < 0) {
+		p->life = SIM_GONE; /* its collector died; it asks again, as another one */
+	} else if (a.host_pid != p->pid) {
+		sim_fail("program %u joined as %u", p->pid, a.host_pid);
+	} else {
+		program_attach(p, fd, a.host_pid);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* ---------------------------------------------------------------- requests */
+
+static void say(struct peer *p, const char *text, size_t size)
+{
+	if (size && send(p->fd, text, size, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		p->wants_answer = false;
+}
+
+static void request(struct peer *p)
+{
+	static const char *const verbs[] = {
+		"{\"verb\":\"status\"}",
+		"{\"verb\":\"status\",\"channel\":0}",
+		"{\"verb\":\"enable\",\"pattern\":\"sim:event_%u\"}",
+		"{\"verb\":\"enable\",\"pattern\":\"sim:event_%u\",\"filter\":\"number > %u\"}",
+		"{\"verb\":\"disable\",\"pattern\":\"sim:event_%u\"}",
+		"{\"verb\":\"snapshot\"}",
+		"{\"verb\":\"snapshot\",\"last_ns\":%u000000}",
+		"{\"verb\":\"snapshot\",\"max_size\":%u}",
+		"{\"verb\":\"no such\"}",
+	};
+	uint32_t i = sim_draw(sizeof verbs / sizeof *verbs);
+	int n;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	n = snprintf(p->request, sizeof p->request, verbs[i], sim_draw(12), sim_draw(1000));
+#pragma GCC diagnostic pop
+	p->wants_answer = true;
+	sim_log("asks %s", p->request);
+	say(p, p->request, (size_t)n);
+}
+
+static void nonsense(struct peer *p)
+{
+	static char bytes[12000];
+	size_t n = sim_draw(8) ? sim_draw(200) : sim_draw(sizeof bytes);
+
+	for (size_t i = 0; i < n; i++)
+		bytes[i] = (char)sim_draw(256);
+	if (n && sim_draw(2))
+		bytes[0] = '{';
+	say(p, bytes, n);
+}
+
+static void half(struct peer *p)
+{
+	const char text[] = "{\"verb\":\"status\"}";
+
+	say(p, text, sim_draw(sizeof text - 1));
+}
+
+static void somebody(void)
+{
+	for (uint32_t i = 0; i < SIM_PEERS; i++) {
+		struct peer *p = &peers[i];
+
+		if (p->fd)
+			continue;
+		*p = (struct peer){ .fd = come(SIM_FIRST_PID + SIM_PIDS), .since_ns = sim->now_ns };
+		if (p->fd < 0)
+			p->fd = 0;
+		else if (sim_draw(1000) < sim->plan.requests)
+			request(p);
+		else if (sim_draw(3))
+			sim_draw(2) ? half(p) : nonsense(p);
+		return;
+	}
+}
+
+static void leave(struct peer *p)
+{
+	close(p->fd);
+	p->fd = 0;
+}
+
+static void hear(struct peer *p)
+{
+	char text[4096];
+	ssize_t n = recv(p->fd, text, sizeof text - 1, MSG_DONTWAIT);
+
+	if (n < 0 && errno == EAGAIN) {
+		if (p->wants_answer && sim->now_ns - p->since_ns > 60 * 1000000000ull && !sim->plan.liars) {
+			sim_fail("nobody answered %s for a minute", p->request);
+			leave(p);
+		}
+		return;
+	}
+	if (n > 0 && p->wants_answer) {
+		text[n] = 0;
+		if (strncmp(text, "{\"ok\":", 6))
+			sim_fail("%s was answered by %s", p->request, text);
+		sim->n_answers++;
+		sim->n_snapshots += strstr(p->request, "snapshot") && strstr(text, "true");
+		sim_log("answer %s", text);
+	}
+	leave(p);
+}
+
+/* ---------------------------------------------------------------- all */
+
+void peers_act(void)
+{
+	if (sim_chance(600))
+		new_program();
+	else if (sim_chance(20))
+		for (uint32_t n = sim_draw(100); n; n--)
+			somebody(); /* a crowd */
+	else
+		somebody();
+}
+
+void peers_listen(void)
+{
+	for (uint32_t i = 0; i < SIM_PROGRAMS; i++)
+		if (sim->programs[i].life == SIM_ASKS)
+			hear_answer(&sim->programs[i]);
+	for (uint32_t i = 0; i < SIM_PEERS; i++) {
+		if (peers[i].fd)
+			hear(&peers[i]);
+		if (peers[i].fd && sim_chance(5))
+			leave(&peers[i]);
+	}
+}
+
+void peers_begin(void)
+{
+	memset(peers, 0, sizeof peers);
+	for (uint32_t n = 4 + sim_draw(SIM_PROGRAMS - 4); n; n--)
+		new_program();
+}
+
+void peers_end(void)
+{
+	for (uint32_t i = 0; i < SIM_PEERS; i++)
+		if (peers[i].fd)
+			leave(&peers[i]);
+	for (uint32_t i = 0; i < SIM_PROGRAMS; i++)
+		if (sim->programs[i].life != SIM_GONE)
+			program_die(&sim->programs[i]);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim/run.c - runs of the simulator: see sim.h.
+ *
+ *	sim [--verbose] [--soak] [--runs N] [SEED]
+ *
+ * Runs seed SEED (1), or the @N seeds from it on.  Status 1 if one of them failed; it says how to repeat it.
+ */
+#include <dirent.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect/files.h"
+#include "sim.h"
+
+struct sim *sim;
+bool sim_verbose;
+char sim_directory[256];
+static const char *soak = "";
+
+void sim_log(const char *format, ...)
+{
+	va_list ap;
+
+	if (!sim_verbose)
+		return;
+	va_start(ap, format);
+	printf("%14.9f  ", (double)sim->now_ns / 1e9);
+	vprintf(format, ap);
+	printf("\n");
+	fflush(stdout);
+	va_end(ap);
+}
+
+void sim_fail(const char *format, ...)
+{
+	va_list ap;
+
+	if (!sim->failed) {
+		va_start(ap, format);
+		printf("# seed %llu: ", (unsigned long long)sim->seed);
+		vprintf(format, ap);
+		printf("\n#   again: tests/sim/sim %s--verbose %llu\n", soak, (unsigned long long)sim->seed);
+		fflush(stdout);
+		va_end(ap);
+	}
+	sim->failed = true;
+}
+
+/* ---------------------------------------------------------------- chance */
+
+/* Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014): splitmix64. */
+static uint64_t draw64(void)
+{
+	uint64_t z = sim->random += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+uint32_t sim_draw(uint32_t n)
+{
+	return n ? (uint32_t)((draw64() >> 32) * n >> 32) : 0;
+}
+
+bool sim_chance(uint32_t per_mille)
+{
+	return per_mille && sim_draw(1000) < per_mille;
+}
+
+uint32_t sim_draw_scaled(uint32_t most)
+{
+	uint32_t bits = 32 - (uint32_t)__builtin_clz(most | 1), v = 1u << sim_draw(bits);
+
+	v += sim_draw(v);
+	return v > most ? most : v;
+}
+
+/* ---------------------------------------------------------------- plans */
+
+static uint32_t one_of(uint32_t a, uint32_t b, uint32_t c)
+{
+	uint32_t i = sim_draw(3);
+
+	return i == 0 ? a : i == 1 ? b : c;
+}
+
+static void draw_plan(struct sim_plan *p)
+{
+	*p = (struct sim_plan){
+		.duration_ns = 1000000000ull * (1 + sim_draw(6)),
+		.n_cpus = 1 + sim_draw(SIM_CPUS),
+		.n_channels = 1 + sim_draw(SIM_CHANNELS),
+		.chunk_bytes = 4096u << sim_draw(3),
+		.chunks = 8u << sim_draw(5),
+		.patience_us = one_of(0, 1000, 30000),
+		.load = one_of(100, 1000, 5000),
+		.deaths = one_of(0, 3, 30),
+		.kills = one_of(0, 2, 20),
+		.preempts = one_of(0, 5, 40),
+		.disk = one_of(0, 0, 10),
+		.peers = one_of(5, 50, 200),
+		.jumps = one_of(0, 1, 10),
+		.requests = one_of(0, 300, 900),
+		.liars = !sim_draw(10),
+		.fails = !sim_draw(15),
+	};
+	for (uint32_t i = 0; i < p->n_channels; i++)
+		p->flight[i] = !sim_draw(4);
+}
+
+/* ---------------------------------------------------------------- a run */
+
+/* Hours: a suspended host.  Half a second: one that is too busy to let us run. */
+static void jump(void)
+{
+	uint64_t ns = sim_draw(2) ? sim_draw_scaled(500000000) : 1000000000ull * sim_draw_scaled(100000);
+
+	sim_log("nothing runs for %llu ms", (unsigned long long)ns / 1000000);
+	if (sim_draw(2))
+		sim->slept_ns += ns;
+	sim_advance(ns);
+}
+
+/* From one timer to the next. */
+static void period(void)
+{
+	uint64_t until = sim->now_ns + collector.period_ms * 1000000ull + sim_draw_scaled(2000000);
+	uint32_t n = sim->plan.load * collector.period_ms / 1000;
+
+	if (sim_chance(50))
+		n = 20 * n + sim_draw(100); /* a burst */
+	else
+		n = n / 2 + sim_draw(n + 2);
+	while (n-- && sim->now_ns < until && !sim->failed) {
+		if (sim_chance(300))
+			sim_advance(sim_draw(collector.period_ms * 1000000 / 4));
+		programs_act();
+	}
+	if (sim->now_ns < until)
+		sim_advance(until - sim->now_ns);
+	if (sim_chance(sim->plan.peers))
+		peers_act();
+	if (sim_chance(sim->plan.jumps))
+		jump();
+	drive_serve();
+	peers_listen();
+	drive_turn();
+}
+
+static void end(void)
+{
+	struct recorder_result result;
+	bool all_written;
+
+	if (!sim->plan.fails) {
+		sim->quiet = true;
+		sim->disk = SIM_DISK_GOOD;
+	}
+	programs_end();
+	all_written = drive_end();
+	result = collector.result;
+	check_recording(&result, all_written);
+	peers_end();
+	drive_remove();
+}
+
+static int count_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static uint64_t run(uint64_t seed)
+{
+	int before = count_descriptors();
+	size_t memory = mallinfo2().uordblks;
+
+	madvise(sim, sizeof *sim + SIM_EVENTS * sizeof *sim->events, MADV_REMOVE);
+	sim->seed = seed;
+	sim->random = seed * 0xd1342543de82ef95u;
+	sim->now_ns = 1000000000000ull + sim_draw_scaled(UINT32_MAX);
+	sim->event_at_call = -1;
+	sim->digest = 0xcbf29ce484222325u;
+	draw_plan(&sim->plan);
+	if (!drive_begin())
+		return 0;
+	peers_begin();
+	for (uint64_t end_ns = sim->now_ns + sim->plan.duration_ns; sim->now_ns < end_ns && !sim->failed;)
+		period();
+	end();
+	if (count_descriptors() != before)
+		sim_fail("%d descriptors before, %d after", before, count_descriptors());
+	if (mallinfo2().uordblks != memory && seed != 0)
+		sim_log("memory: %zu bytes before, %zu after", memory, mallinfo2().uordblks);
+	if (sim_verbose)
+		printf("seed %llu: %u events, %u refused, %u unknown; %u passes, %u kills, %u interrupted, %u joined, %u died, %u answers, %u snapshots, %llu failed writes; digest %016llx\n",
+		       (unsigned long long)seed, sim->n_events, sim->n_refused, sim->n_unknown, sim->n_passes,
+		       sim->n_kills, sim->n_preempted, sim->n_joins, sim->n_deaths, sim->n_answers, sim->n_snapshots,
+		       (unsigned long long)sim->n_failed_writes, (unsigned long long)sim->digest);
+	return sim->digest;
+}
+
+/* The same addresses each time: alignment decides how many instructions a copy takes. */
+static void without_randomness(char **argv)
+{
+	if (personality(0xffffffff) & ADDR_NO_RANDOMIZE)
+		return;
+	if (personality((unsigned long)personality(0xffffffff) | ADDR_NO_RANDOMIZE) >= 0)
+		execv("/proc/self/exe", argv);
+}
+
+static void begin(void)
+{
+	char runtime[280];
+
+	snprintf(sim_directory, sizeof sim_directory, "%s/duet-sim-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+	if (!mkdtemp(sim_directory))
+		exit(2);
+	snprintf(runtime, sizeof runtime, "%s/run", sim_directory);
+	mkdir(runtime, 0700);
+	setenv("DUET_RUNTIME_DIR", runtime, 1);
+	sim = mmap(NULL, sizeof *sim + SIM_EVENTS * sizeof *sim->events, PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	step_init();
+	sim_world_init();
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t first = 1, n = 1, failed = 0;
+
+	without_randomness(argv);
+	begin();
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--verbose"))
+			sim_verbose = true;
+		else if (!strcmp(argv[i], "--runs") && i + 1 < argc)
+			n = strtoull(argv[++i], NULL, 0);
+		else
+			first = strtoull(argv[i], NULL, 0);
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		run(first + i);
+		failed += sim->failed;
+	}
+	files_remove_trace(sim_directory);
+	printf("%llu runs, %llu failed\n", (unsigned long long)n, (unsigned long long)failed);
+	return failed > 0;
+}
