@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 
-duet, program, library = sys.argv[1:4]
+duet, program, library = map(os.path.abspath, sys.argv[1:4])
 work = tempfile.mkdtemp(prefix="duet-steer-")
 os.environ["DUET_RUNTIME_DIR"] = work + "/run"
 os.environ["DUET_LIBRARY"] = library
