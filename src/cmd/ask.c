@@ -9,6 +9,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/runtime.h"
 #include "cmd/cmd.h"
 #include "collect/session.h"
 
@@ -16,10 +17,13 @@ int cmd_ask(const char *verb, const char *session, struct text *request, const s
 	    struct cmd_answer *answer)
 {
 	struct timeval patience = { .tv_sec = how->patience_s };
-	int fd = session_connect(session), err = fd < 0 ? fd : 0;
+	int dir = runtime_dir_open(false), fd = dir < 0 ? dir : session_connect(dir, session);
+	int err = fd < 0 ? fd : 0;
 	ssize_t n = 0;
 
 	answer->line.n = 0;
+	if (dir >= 0)
+		close(dir);
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 	if (!err)

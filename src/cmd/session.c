@@ -41,7 +41,7 @@ int cmd_choose_session(const char *verb, int dir, const char *wanted, struct abi
 		const char *name = e->d_name + 8;
 
 		if (strncmp(e->d_name, "session-", 8) || (wanted && strcmp(name, wanted)) ||
-		    session_find(dir, name, &f, NULL) || !session_is_live(name))
+		    session_find(dir, name, &f, NULL) || !session_is_live(dir, name))
 			continue;
 		*session = f;
 		n++;

@@ -29,12 +29,13 @@ static int open_page(int dir, const char *name)
 }
 
 /* False if what is open as @fd is no page. */
-static bool read_page(int fd, struct app *a)
+static bool read_page(int dir, int fd, struct app *a)
 {
 	struct stat st;
 
+	a->dir = dir;
 	a->fd = fd;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != owner_of(dir) ||
 	    pread(fd, &a->page, sizeof a->page, 0) != (ssize_t)sizeof a->page ||
 	    a->page.magic != ABI_CONTROL_MAGIC || a->page.version != ABI_CONTROL_VERSION)
 		return false;
@@ -56,7 +57,7 @@ static void remove_old(int dir, const char *name)
 static bool is_awaited(const struct app *a, const char *session)
 {
 	return a->page.lost && a->page.session[0] && !strchr(a->page.session, '/') &&
-	       (!session || strcmp(a->page.session, session)) && session_is_live(a->page.session);
+	       (!session || strcmp(a->page.session, session)) && session_is_live(a->dir, a->page.session);
 }
 
 /* The program of page @name: visited if it lives, else swept up. */
@@ -66,7 +67,7 @@ static int visit_page(int dir, struct living *l, const char *name,
 	struct app a;
 	int fd = open_page(dir, name), result = 0;
 
-	if (fd < 0 || !read_page(fd, &a)) {
+	if (fd < 0 || !read_page(dir, fd, &a)) {
 		if (fd < 0 || !living_is_used(fd))
 			remove_old(dir, name);
 	} else {
@@ -138,7 +139,7 @@ static uint64_t bury_page(int dir, const char *name, const char *session)
 
 	if (fd < 0 || living_is_used(fd)) {
 		/* alive, or no page: apps_each sees to that */
-	} else if (!read_page(fd, &a)) {
+	} else if (!read_page(dir, fd, &a)) {
 		remove_old(dir, name);
 	} else if (!is_awaited(&a, session)) {
 		lost = strcmp(a.page.session, session) ? 0 : a.page.lost;
@@ -278,7 +279,7 @@ static bool take_page(struct app *a, const char *session)
 	if (!strcmp(a->page.session, session))
 		return true;
 	if (a->page.session[0] && !strchr(a->page.session, '/') &&
-	    session_is_live(a->page.session))
+	    session_is_live(a->dir, a->page.session))
 		return false;
 	snprintf(name, sizeof name, "%s", session);
 	return pwrite(a->fd, name, sizeof name, offsetof(struct abi_control, session)) ==
@@ -387,7 +388,7 @@ uint64_t apps_release(int dir, const char *session, uint32_t epoch)
 	while ((name = next_page(list))) {
 		int fd = open_page(dir, name);
 
-		if (fd >= 0 && read_page(fd, &a))
+		if (fd >= 0 && read_page(dir, fd, &a))
 			lost += release_app(&a, epoch);
 		if (fd >= 0)
 			close(fd);
@@ -411,7 +412,7 @@ static void sweep_session(int dir, const char *name)
 	struct abi_session f;
 	char file[ABI_NAME_BYTES + 16];
 
-	if (session_is_live(name))
+	if (session_is_live(dir, name))
 		return;
 	if (!session_find(dir, name, &f, NULL))
 		apps_release(dir, f.name, f.epoch);

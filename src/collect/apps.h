@@ -21,6 +21,7 @@
 struct living;
 
 struct app {
+	int dir; /* it is in */
 	int fd; /* its control page, read and write */
 	const char *name; /* of the page's file */
 	struct living *living;

@@ -64,7 +64,9 @@ static int open_session(struct collector *c, struct diag *d)
 	struct session_options so = { .name = c->o->session,
 				      .channels = channels,
 				      .n_channels = (uint32_t)c->o->n_channels,
-				      .clock_kind = c->o->clock_kind };
+				      .clock_kind = c->o->clock_kind,
+				      .clock = c->o->clock ? &c->o->clock->map : NULL,
+				      .tenant = c->o->tenant };
 	struct clock_reading now;
 	int err;
 
@@ -78,7 +80,8 @@ static int open_session(struct collector *c, struct diag *d)
 	c->session.on_join = check_filters;
 	c->session.on_join_arg = c;
 	clock_read(&c->session.clock, &now);
-	c->clock_offset_ns = now.realtime_ns - clock_ns(&c->session.clock, now.ticks);
+	c->clock_offset_ns = c->o->clock ? c->o->clock->offset_ns
+					 : now.realtime_ns - clock_ns(&c->session.clock, now.ticks);
 	return 0;
 }
 
@@ -105,8 +108,9 @@ int collector_open(struct collector *c, struct diag *d)
 	if (err)
 		return err;
 	apps_sweep(c->session.dir);
-	c->clock_file = files_open_clock(o->path, &c->session.clock);
-	c->maps = maps_open(o->path);
+	if (!o->tenant)
+		c->clock_file = files_open_clock(o->path, &c->session.clock);
+	c->maps = maps_open(o->path, o->tenant);
 	err = open_streams(c, 1, d);
 	if (!err && o->kernel)
 		err = want_kernel(c, d);
@@ -165,7 +169,7 @@ static int note_program(void *arg, struct app *a)
 	struct collector *c = arg;
 
 	if (!strcmp(a->page.session, c->session.file.name))
-		streams_process(c->streams, collector_now_ns(c), a->page.pid, a->page.program);
+		streams_process(c->streams, collector_now_ns(c), a->page.pid, a->pid, a->page.program);
 	return 0;
 }
 

@@ -140,8 +140,8 @@ void collector_hear(struct collector *c, int i)
 	e = session_hear(&c->session, i, &m);
 	c->kept->n_joined = c->session.n_joined;
 	if (e == SESSION_JOINED) {
-		maps_join(c->maps, m.pid, m.join.pid, at_ns);
-		streams_process(c->streams, at_ns, m.join.pid, m.join.program);
+		maps_join(c->maps, m.pid, at_ns);
+		streams_process(c->streams, at_ns, m.join.pid, m.pid, m.join.program);
 	} else if (e == SESSION_ASKED) {
 		answer_request(c, &m);
 	}

@@ -70,13 +70,17 @@ int files_kernel_path(char *to, size_t size, const char *path, uint32_t life, st
 		       : diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
 }
 
-int files_application_path(char *to, size_t size, const char *path, uint32_t life, struct diag *d)
+int files_application_path(char *to, size_t size, const char *path, const struct tenant *tenant, uint32_t life,
+			   struct diag *d)
 {
-	char part[24];
+	unsigned uid = tenant ? tenant->number : (unsigned)geteuid();
+	char part[24], container[TENANT_CONTAINER_BYTES + 16] = "";
 
 	part_name(part, "ust", life);
-	if (snprintf(to, size, "%s/%s/uid/%u/%d-bit", path, part, (unsigned)geteuid(),
-		     (int)sizeof(long) * 8) >= (int)size)
+	if (tenant && *tenant->container)
+		snprintf(container, sizeof container, "container/%s/", tenant->container);
+	if (snprintf(to, size, "%s/%s/%suid/%u/%d-bit", path, part, container, uid, (int)sizeof(long) * 8) >=
+	    (int)size)
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
 	return 0;
 }
@@ -90,7 +94,7 @@ int files_open_application(struct streams **out, struct session *session, const 
 				     .clock_offset_ns = clock_offset_ns,
 				     .resume = life > 1 };
 	char trace[512];
-	int err = files_application_path(trace, sizeof trace, path, life, diag);
+	int err = files_application_path(trace, sizeof trace, path, session->tenant, life, diag);
 
 	*out = NULL;
 	if (err)

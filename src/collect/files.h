@@ -3,6 +3,7 @@
  * collect/files.h - the parts of a recording's directory that are no trace, and where the traces lie.
  *
  *	PATH/ust/uid/UID/BITS-bit    applications
+ *	PATH/ust/container/NAME/uid/UID/BITS-bit    those of a container
  *	PATH/kernel                  the kernel
  *	PATH/.duet/clock             what all clocks said, line by line
  *	PATH/.duet/maps              what programs had mapped: collect/maps.h
@@ -21,9 +22,10 @@ bool files_are_none(const char *path);
 /* files_remove - what a recording has made in @path; the directory itself stays. */
 void files_remove(const char *path);
 
-/* files_application_path - where the applications' half of the recording @path lies; @life: of its n-th
- * collector, 1 being the first.  Returns 0 or -ENAMETOOLONG. */
-int files_application_path(char *to, size_t size, const char *path, uint32_t life, struct diag *d);
+/* files_application_path - where the applications' half of the recording @path lies, of those of @tenant
+ * (NULL: this user's own); @life: of its n-th collector, 1 being the first.  Returns 0 or -ENAMETOOLONG. */
+int files_application_path(char *to, size_t size, const char *path, const struct tenant *tenant, uint32_t life,
+			   struct diag *d);
 /* files_kernel_path - the same of the kernel's half. */
 int files_kernel_path(char *to, size_t size, const char *path, uint32_t life, struct diag *d);
 /* files_remove_trace - one CTF trace; directories above it stay. */

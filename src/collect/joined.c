@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/joined.c - see names.h. */
+/* collect/joined.c - see joined.h. */
 #include "collect/joined.h"
 
 #include <errno.h>
@@ -17,6 +17,7 @@ struct name_event {
 	struct abi_ctf_event_extended header;
 	uint32_t vpid, vtid;
 	char procname[PROCNAME];
+	uint32_t pid; /* as we see it, and the kernel's events */
 } __attribute__((packed));
 
 int joined_describe(struct ctf_sink *sink, struct diag *d)
@@ -29,6 +30,7 @@ int joined_describe(struct ctf_sink *sink, struct diag *d)
 		  "event {\n\tname = \"lttng_ust_statedump:procname\";\n\tid = 0;\n\tstream_id = %d;\n"
 		  "\tloglevel = 13;\n\tfields := struct {\n"
 		  "\t\tinteger { size = 8; align = 8; signed = false; encoding = UTF8; } _procname[%d];\n"
+		  "\t\tinteger { size = 32; align = 8; signed = true; base = 10; } _pid;\n"
 		  "\t};\n};\n\n",
 		  STREAM_ID, PROCNAME);
 	err = t.failed ? diag_fail(d, -ENOMEM, "no memory for the collector")
@@ -53,12 +55,13 @@ static void add_event(struct joined *n, const struct name_event *e)
 	text_add(&n->text, (const char *)e, sizeof *e);
 }
 
-void joined_add(struct joined *n, uint64_t at_ns, uint32_t vpid, const char *program)
+void joined_add(struct joined *n, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program)
 {
 	struct name_event e = {
 		.header = { ABI_CTF_EXTENDED, 0, at_ns },
 		.vpid = vpid,
 		.vtid = vpid,
+		.pid = (uint32_t)pid,
 	};
 
 	snprintf(e.procname, sizeof e.procname, "%s", program);
@@ -97,7 +100,7 @@ void joined_forget_dead(struct joined *n, uint64_t oldest_ns)
 	n->text = (struct text){ 0 };
 	for (size_t at = 0; at < all.size; at += sizeof e) {
 		memcpy(&e, all.bytes + at, sizeof e);
-		if (e.header.time >= oldest_ns || !drain_is_dead(e.vpid))
+		if (e.header.time >= oldest_ns || !drain_is_dead(e.pid))
 			add_event(n, &e);
 	}
 	text_fini(&all);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/diag.h"
 #include "base/text.h"
@@ -28,8 +29,8 @@ struct joined {
 int joined_describe(struct ctf_sink *sink, struct diag *d);
 void joined_close(struct joined *n);
 
-/* joined_add - @at_ns: session time, not earlier than at the last call. */
-void joined_add(struct joined *n, uint64_t at_ns, uint32_t vpid, const char *program);
+/* joined_add - process @pid, which calls itself @vpid.  @at_ns: session time, not earlier than at the last call. */
+void joined_add(struct joined *n, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program);
 
 /* joined_add_all - those that @other noted and has not written; none earlier than @from_ns: who joined
  * before is told as of then. */

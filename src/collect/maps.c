@@ -24,7 +24,6 @@ struct known { /* a file's build ID, by what the file is: asked for once */
 
 struct process {
 	pid_t pid; /* 0: none */
-	uint32_t vpid;
 	uint64_t hash; /* of what was noted last */
 };
 
@@ -36,17 +35,21 @@ struct maps {
 	struct known known[IDS];
 };
 
-struct maps *maps_open(const char *path)
+struct maps *maps_open(const char *path, const struct tenant *tenant)
 {
-	char file[PATH_MAX];
+	char file[PATH_MAX], label[TENANT_LABEL_BYTES];
 	struct maps *m = calloc(1, sizeof *m);
 
-	if (!m || snprintf(file, sizeof file, "%s/.duet", path) >= PATH_MAX - 8) {
+	if (!m || snprintf(file, sizeof file, "%s/.duet", path) >= PATH_MAX - 8 - TENANT_LABEL_BYTES) {
 		free(m);
 		return NULL;
 	}
 	mkdir(file, 0777);
 	strcat(file, "/maps");
+	if (tenant) {
+		tenant_label(tenant, label);
+		strcat(strcat(file, "-"), label);
+	}
 	m->file = fopen(file, "a+e"); /* a successor of a collector that died goes on */
 	if (m->file)
 		return m;
@@ -128,7 +131,7 @@ static bool note(struct maps *m, struct process *p, uint64_t at_ns)
 	lives = t.size && !t.failed;
 	hash = lives ? hash_of(&t) : 0;
 	if (lives && hash != p->hash && m->size + t.size < MAPS_BYTES_MAX) {
-		fprintf(m->file, "process %u %" PRIu64 "\n%s", p->vpid, at_ns, t.bytes);
+		fprintf(m->file, "process %d %" PRIu64 "\n%s", (int)p->pid, at_ns, t.bytes);
 		m->size += t.size + 64;
 		p->hash = hash;
 	}
@@ -136,7 +139,7 @@ static bool note(struct maps *m, struct process *p, uint64_t at_ns)
 	return lives;
 }
 
-void maps_join(struct maps *m, pid_t pid, uint32_t vpid, uint64_t at_ns)
+void maps_join(struct maps *m, pid_t pid, uint64_t at_ns)
 {
 	struct process *p = NULL;
 
@@ -147,7 +150,7 @@ void maps_join(struct maps *m, pid_t pid, uint32_t vpid, uint64_t at_ns)
 			p = &m->processes[i];
 	if (!p)
 		p = &m->processes[m->next++ % MAPS_PROCESSES_MAX];
-	*p = (struct process){ .pid = pid, .vpid = vpid };
+	*p = (struct process){ .pid = pid };
 	if (!note(m, p, at_ns))
 		p->pid = 0;
 	fflush(m->file);
@@ -165,7 +168,7 @@ void maps_again(struct maps *m, uint64_t at_ns)
 
 void maps_copy(const struct maps *m, const char *path)
 {
-	struct maps *to = m ? maps_open(path) : NULL;
+	struct maps *to = m ? maps_open(path, NULL) : NULL;
 	char bytes[65536];
 	off_t at = 0;
 	ssize_t n;

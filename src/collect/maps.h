@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/maps.h - what the recorded programs have mapped: PATH/.duet/maps, which lets call stacks be
+ * collect/maps.h - what the recorded programs have mapped: PATH/.duet/maps (of a tenant: maps-LABEL), which lets call stacks be
  * shown as functions (docs/formats/trace.md).
  *
  * A program's executable mappings are noted when it joins, and again, while it lives, if they have
@@ -16,15 +16,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/tenant.h"
+
 enum { MAPS_BYTES_MAX = 16 << 20, MAPS_PROCESSES_MAX = 256 };
 
 struct maps;
 
-struct maps *maps_open(const char *path); /* of the recording; NULL: there will be none */
+/* maps_open - @path: of the recording; @tenant: whose part of it, or NULL.  NULL: there will be none. */
+struct maps *maps_open(const char *path, const struct tenant *tenant);
 void maps_close(struct maps *m); /* accepts NULL, as do all */
 
-/* maps_join - process @pid, which calls itself @vpid, joins at @at_ns (session time). */
-void maps_join(struct maps *m, pid_t pid, uint32_t vpid, uint64_t at_ns);
+/* maps_join - process @pid joins at @at_ns (session time). */
+void maps_join(struct maps *m, pid_t pid, uint64_t at_ns);
 /* maps_again - look at those that live. */
 void maps_again(struct maps *m, uint64_t at_ns);
 

@@ -51,11 +51,24 @@ struct recorder_options {
 	/* Told once, when all is ready and it records, before the keeper is one; not 0: it is to end.  Or NULL. */
 	int (*on_ready)(void *arg, struct diag *d);
 	void *on_ready_arg;
+	/* Other users' programs, each user's in a memory of his own: collect/warden.h.  Root only. */
+	bool all_users;
+	bool containers;
+	/* One of them; then all that follows is another process's.  Lent. */
+	const struct tenant *tenant;
+	const struct recorder_clock *clock; /* of the recording that we are a part of; NULL: our own */
+
 	bool keep; /* a second process goes on if this one is killed: collect/keeper.h */
 	bool kernel; /* record it if we may */
 	bool kernel_whole_machine;
 	const char *const *kernel_events;
 	int n_kernel_events;
+};
+
+/* What all parts of a recording have in common. */
+struct recorder_clock {
+	struct abi_clock map;
+	uint64_t offset_ns; /* from the Epoch to the clock's zero */
 };
 
 struct recorder_result {
@@ -65,6 +78,7 @@ struct recorder_result {
 	uint64_t app_unwritten; /* bytes of events that the disk did not take */
 	uint64_t kernel_events, kernel_bytes, kernel_lost;
 	uint32_t programs; /* that joined */
+	uint32_t tenants; /* other users, and those in containers, that had some */
 	uint32_t lives; /* collectors that it took: all but the last were killed */
 	int status; /* of the command, as waitpid gives it; 0 without one */
 	bool kernel_recorded;

@@ -151,7 +151,7 @@ int resume_files(struct session *s, const char *path, uint32_t life, struct diag
 	char trace[PATH_MAX];
 
 	for (uint32_t i = life - 1; i && !applications; i--) {
-		applications = files_application_path(trace, sizeof trace, path, i, d);
+		applications = files_application_path(trace, sizeof trace, path, s->tenant, i, d);
 		if (!applications)
 			applications = settle(s, trace, i, settle_stream, d);
 	}

@@ -23,6 +23,9 @@
 #define BEGIN_BYTES  (64ull << 20)
 #define MOST_BYTES   (256ull << 20)
 #define DOOR_PATIENCE_NS 1000000000u
+/* For tenants: there may be many, most of them with little to say. */
+#define BEGIN_TENANT_BYTES (4ull << 20)
+enum { LOCK_TRIES = 100, LOCK_TRY_US = 10000 };
 
 static struct abi_pool shape_of(const struct session_channel *c, const struct abi_clock *clock)
 {
@@ -83,7 +86,9 @@ static int create_pool(struct session *s, uint32_t i, const struct abi_pool *sha
 {
 	const struct session_channel *c = &s->channels[i];
 	uint64_t chunk = 1ull << shape->chunk_shift,
-		 begin = c->flight_recorder ? UINT32_MAX : BEGIN_BYTES / chunk;
+		 begin = c->flight_recorder ? UINT32_MAX
+				 : s->tenant	    ? BEGIN_TENANT_BYTES / chunk
+						    : BEGIN_BYTES / chunk;
 	void *memory = (char *)s->board + s->board->channels[i].offset;
 	int err;
 
@@ -104,8 +109,12 @@ static int create_channels(struct session *s, const struct session_options *o, s
 {
 	struct abi_pool shapes[ABI_CHANNELS];
 	struct abi_board *board = calloc(1, sizeof *board);
-	int err = clock_init_kind(&s->clock, o->clock_kind, d);
+	int err = 0;
 
+	if (o->clock)
+		s->clock = *o->clock;
+	else
+		err = clock_init_kind(&s->clock, o->clock_kind, d);
 	if (!board)
 		err = diag_fail(d, -ENOMEM, "no memory for the buffers");
 	s->n_channels = o->n_channels;
@@ -163,22 +172,20 @@ int session_add_filter(struct session *s, const void *code, size_t size, struct 
 	return (int)++s->n_filters;
 }
 
-static bool socket_address(struct sockaddr_un *a, const char *name)
+/* By the directory's descriptor: it need have no path, nor a short one, that leads there from here. */
+static struct sockaddr_un socket_address(int dir, const char *name)
 {
-	char file[ABI_NAME_BYTES + 8];
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
 
-	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	snprintf(file, sizeof file, "sock-%s", name);
-	return runtime_path(a->sun_path, sizeof a->sun_path, file);
+	snprintf(a.sun_path, sizeof a.sun_path, "/proc/self/fd/%d/sock-%.*s", dir, ABI_NAME_BYTES, name);
+	return a;
 }
 
-int session_connect(const char *name)
+int session_connect(int dir, const char *name)
 {
-	struct sockaddr_un a;
+	struct sockaddr_un a = socket_address(dir, name);
 	int fd, err;
 
-	if (!socket_address(&a, name))
-		return -ENAMETOOLONG;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0 || !connect(fd, (struct sockaddr *)&a, sizeof a))
 		return fd < 0 ? -errno : fd;
@@ -187,14 +194,12 @@ int session_connect(const char *name)
 	return err;
 }
 
-bool session_is_live(const char *name)
+bool session_is_live(int dir, const char *name)
 {
-	struct sockaddr_un a;
+	struct sockaddr_un a = socket_address(dir, name);
 	bool live;
 	int fd;
 
-	if (!socket_address(&a, name))
-		return false;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return true; /* cannot tell: do not take it away */
@@ -205,22 +210,55 @@ bool session_is_live(const char *name)
 
 /* With the directory locked: of two that begin at once one is told so, and nobody sweeps up a socket
  * between bind and listen. */
-static int open_socket(struct session *s, struct diag *d)
+static int listen_in(int dir, const char *name, int *listen_fd, struct diag *d)
 {
-	struct sockaddr_un a;
+	struct sockaddr_un a = socket_address(dir, name);
+	int err;
 
-	if (!socket_address(&a, s->file.name))
-		return diag_fail(d, -ENAMETOOLONG,
-				 "the runtime directory's path is too long for a socket: set a shorter DUET_RUNTIME_DIR");
-	if (session_is_live(s->file.name))
-		return diag_fail(d, -EEXIST, "session %s is already being recorded by another duet",
-				 s->file.name);
+	if (session_is_live(dir, name))
+		return diag_fail(d, -EEXIST, "session %s is already being recorded by another duet", name);
 	unlink(a.sun_path);
-	s->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (s->listen_fd < 0 || bind(s->listen_fd, (struct sockaddr *)&a, sizeof a) ||
-	    listen(s->listen_fd, 512))
-		return diag_errno(d, "cannot listen on %s", a.sun_path);
-	return 0;
+	*listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	owner_begin(dir);
+	err = *listen_fd < 0 || bind(*listen_fd, (struct sockaddr *)&a, sizeof a) || listen(*listen_fd, 512);
+	owner_end();
+	return err ? diag_errno(d, "cannot make the socket sock-%s in the runtime directory", name) : 0;
+}
+
+/* A directory of somebody else's he may keep locked: then it goes without. */
+static void lock_directory(int dir)
+{
+	if (owner_of(dir) == geteuid())
+		flock(dir, LOCK_EX);
+	for (int i = 0; i < LOCK_TRIES && flock(dir, LOCK_EX | LOCK_NB); i++)
+		usleep(LOCK_TRY_US);
+}
+
+static int open_socket(int dir, const char *name, int *listen_fd, struct diag *d)
+{
+	int err;
+
+	lock_directory(dir);
+	err = listen_in(dir, name, listen_fd, d);
+	flock(dir, LOCK_UN);
+	return err;
+}
+
+/* A tenant's programs join in his directory; what is asked about them is asked in ours, by us alone. */
+static int open_asking(struct session *s, struct diag *d)
+{
+	struct abi_session f = s->file;
+	int err;
+
+	if (!tenant_session_name(s->tenant, s->file.name, f.name, sizeof f.name))
+		return diag_fail(d, -ENAMETOOLONG, "the session's name is too long for %s", s->file.name);
+	s->ask_dir = runtime_dir_open(true);
+	if (s->ask_dir < 0)
+		return diag_fail(d, s->ask_dir, "cannot use the runtime directory: %s", strerror(-s->ask_dir));
+	f.rules_size = 0;
+	f.rules[0] = 0;
+	err = open_socket(s->ask_dir, f.name, &s->ask_fd, d);
+	return err ? err : session_publish(s->ask_dir, &f, d);
 }
 
 static int draw_epoch(uint32_t *epoch)
@@ -242,7 +280,9 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 					.collector_pid = (uint32_t)getpid() };
 	snprintf(s->file.name, sizeof s->file.name, "%s", o->name);
 	s->pid_namespace = runtime_pid_namespace();
-	s->dir = runtime_dir_open(true);
+	s->tenant = o->tenant;
+	s->dir = o->tenant ? fcntl(o->tenant->dir, F_DUPFD_CLOEXEC, 0) : runtime_dir_open(true);
+	s->uid = o->tenant ? o->tenant->uid : geteuid();
 	if (s->dir < 0)
 		err = diag_fail(d, s->dir,
 				"cannot use the runtime directory (DUET_RUNTIME_DIR, else /dev/shm/duet-%u): %s",
@@ -253,11 +293,10 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 		err = draw_epoch(&s->file.epoch);
 	if (!err)
 		err = create_channels(s, o, d);
-	if (!err) {
-		flock(s->dir, LOCK_EX);
-		err = open_socket(s, d);
-		flock(s->dir, LOCK_UN);
-	}
+	if (!err)
+		err = open_socket(s->dir, s->file.name, &s->listen_fd, d);
+	if (!err && s->tenant)
+		err = open_asking(s, d);
 	if (err)
 		session_close(s);
 	return err;
@@ -272,10 +311,27 @@ static void remove_names(struct session *s)
 	unlinkat(s->dir, name, 0);
 }
 
+static void close_asking(struct session *s)
+{
+	char name[ABI_NAME_BYTES], file[ABI_NAME_BYTES + 16];
+
+	if (s->ask_fd >= 0 && tenant_session_name(s->tenant, s->file.name, name, sizeof name)) {
+		snprintf(file, sizeof file, "session-%s", name);
+		unlinkat(s->ask_dir, file, 0);
+		snprintf(file, sizeof file, "sock-%s", name);
+		unlinkat(s->ask_dir, file, 0);
+		close(s->ask_fd);
+	}
+	if (s->ask_dir >= 0)
+		close(s->ask_dir);
+	s->ask_fd = s->ask_dir = -1;
+}
+
 void session_close(struct session *s)
 {
 	if (s->listen_fd >= 0)
 		remove_names(s);
+	close_asking(s);
 	for (int i = 0; i < SESSION_DOORS; i++)
 		if (s->doors[i].fd >= 0)
 			close(s->doors[i].fd);
@@ -297,8 +353,12 @@ void session_close(struct session *s)
 
 int session_accept(struct session *s, uint64_t now_ns)
 {
-	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), oldest = 0;
+	const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+	int fd = s->ask_fd < 0 ? -1 : accept4(s->ask_fd, NULL, NULL, flags), oldest = 0;
+	bool may_ask = fd >= 0 || !s->tenant;
 
+	if (fd < 0)
+		fd = accept4(s->listen_fd, NULL, NULL, flags);
 	if (fd < 0)
 		return -1;
 	for (int i = 0; i < SESSION_DOORS; i++) {
@@ -311,7 +371,7 @@ int session_accept(struct session *s, uint64_t now_ns)
 	}
 	if (s->doors[oldest].fd >= 0)
 		close(s->doors[oldest].fd); /* a crowd that says nothing does not keep others out */
-	s->doors[oldest] = (struct door){ fd, now_ns };
+	s->doors[oldest] = (struct door){ fd, may_ask, now_ns };
 	return oldest;
 }
 
@@ -375,15 +435,15 @@ static ssize_t receive(int fd, struct session_message *m)
 	return h.msg_flags & MSG_TRUNC ? 0 : n;
 }
 
-static bool is_ours(const struct ucred *peer)
+static bool is_of(uid_t uid, const struct ucred *peer)
 {
-	return peer->uid == geteuid() || !peer->uid;
+	return peer->uid == uid || !peer->uid;
 }
 
 static enum session_event answer_join(struct session *s, int fd, struct abi_join *q,
 				      const struct ucred *peer)
 {
-	bool joined = q->version == ABI_BOARD_VERSION && is_ours(peer);
+	bool joined = q->version == ABI_BOARD_VERSION && is_of(s->uid, peer);
 
 	if (joined && s->on_join)
 		s->on_join(s->on_join_arg, peer->pid);
@@ -406,7 +466,7 @@ enum session_event session_hear(struct session *s, int i, struct session_message
 	if (n > 0 && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
 		if (n == (ssize_t)sizeof m->join && m->join.magic == ABI_JOIN_MAGIC)
 			e = answer_join(s, fd, &m->join, &peer);
-		else if (m->text[0] == '{' && is_ours(&peer))
+		else if (m->text[0] == '{' && s->doors[i].may_ask && is_of(geteuid(), &peer))
 			e = SESSION_ASKED;
 		m->pid = peer.pid;
 	}

@@ -19,6 +19,7 @@
 #include "abi/board.h"
 #include "abi/control.h"
 #include "base/diag.h"
+#include "collect/tenant.h"
 #include "collect/supply.h"
 #include "ring/pool.h"
 
@@ -27,6 +28,7 @@ enum { SESSION_REQUEST_BYTES = 8192 };
 
 struct door {
 	int fd; /* -1: free */
+	bool may_ask; /* a request may come through it */
 	uint64_t since_ns;
 };
 
@@ -60,6 +62,9 @@ struct session {
 	int memory_fd;
 	int listen_fd;
 	int dir; /* runtime directory */
+	uid_t uid; /* whose it is: the programs */
+	const struct tenant *tenant; /* lent; NULL: this user himself */
+	int ask_fd, ask_dir; /* of a tenant: where requests come instead, in our own runtime directory */
 	struct door doors[SESSION_DOORS];
 	uint32_t pid_namespace; /* ours; 0: not known */
 	uint32_t n_joined;
@@ -70,7 +75,7 @@ struct session {
 
 /* What session_close takes without session_open. */
 #define SESSION_NONE                                                        \
-	{ .memory_fd = -1, .listen_fd = -1, .dir = -1,                      \
+	{ .memory_fd = -1, .listen_fd = -1, .dir = -1, .ask_fd = -1, .ask_dir = -1, \
 	  .doors = { [0 ... SESSION_DOORS - 1] = { .fd = -1 } } }
 
 struct session_options {
@@ -78,6 +83,8 @@ struct session_options {
 	const struct session_channel *channels; /* the first takes what no rule gives to another */
 	uint32_t n_channels; /* 1..ABI_CHANNELS */
 	uint32_t clock_kind; /* ABI_CLOCK_...; 0: the best one */
+	const struct abi_clock *clock; /* another session's, to record by; NULL: a clock of its own */
+	const struct tenant *tenant; /* whose programs, lent; NULL: this user's own */
 };
 
 /* session_open - create channels and socket.  -EEXIST if a live collector has the name.  Programs learn of
@@ -105,11 +112,11 @@ int session_publish(int dir, const struct abi_session *file, struct diag *d);
 /* session_find - read the file of session @name.  -ENOENT if there is none. */
 int session_find(int dir, const char *name, struct abi_session *file, struct diag *d);
 /* session_connect - a connection to its collector, or -errno. */
-int session_connect(const char *name);
+int session_connect(int dir, const char *name);
 /* session_is_live - whether its collector still answers. */
-bool session_is_live(const char *name);
+bool session_is_live(int dir, const char *name);
 
-/* session_accept - listen_fd is readable: let them in.  Returns the door's index, or -1. */
+/* session_accept - listen_fd, or ask_fd, is readable: let them in.  Returns the door's index, or -1. */
 int session_accept(struct session *s, uint64_t now_ns);
 
 enum session_event {

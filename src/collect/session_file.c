@@ -68,7 +68,7 @@ static void session_file_name(char *file, size_t size, const char *name)
 	snprintf(file, size, "session-%s", name);
 }
 
-int session_publish(int dir, const struct abi_session *f, struct diag *d)
+static int publish(int dir, const struct abi_session *f, struct diag *d)
 {
 	char name[ABI_NAME_BYTES + 16], fresh[ABI_NAME_BYTES + 40];
 	int fd, err;
@@ -86,6 +86,16 @@ int session_publish(int dir, const struct abi_session *f, struct diag *d)
 	if (err)
 		unlinkat(dir, fresh, 0);
 	return err ? diag_fail(d, err, "cannot write the session file: %s", strerror(-err)) : 0;
+}
+
+int session_publish(int dir, const struct abi_session *f, struct diag *d)
+{
+	int err;
+
+	owner_begin(dir);
+	err = publish(dir, f, d);
+	owner_end();
+	return err;
 }
 
 int session_find(int dir, const char *name, struct abi_session *f, struct diag *d)

@@ -94,7 +94,7 @@ static bool any_flight_recorder(const struct streams *s)
 	return false;
 }
 
-void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, const char *program)
+void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program)
 {
 	uint64_t oldest_ns = UINT64_MAX, ns;
 
@@ -105,7 +105,7 @@ void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, const cha
 		}
 		joined_forget_dead(&s->joined, oldest_ns);
 	}
-	joined_add(&s->joined, at_ns, vpid, program);
+	joined_add(&s->joined, at_ns, vpid, pid, program);
 }
 
 void streams_names(struct streams *s, const struct streams *other, uint64_t from_ns)

@@ -40,8 +40,9 @@ void streams_close(struct streams *s);
 /* streams_limit - packets are written only while @quota, lent, has room. */
 void streams_limit(struct streams *s, struct quota *quota);
 
-/* streams_process - note who joined, before it could record.  @at_ns: session time. */
-void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, const char *program);
+/* streams_process - note who joined, before it could record: @pid, which calls itself @vpid.  @at_ns: session
+ * time. */
+void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program);
 /* streams_names - note those that @other noted and has not written, as of @from_ns or later. */
 void streams_names(struct streams *s, const struct streams *other, uint64_t from_ns);
 

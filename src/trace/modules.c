@@ -2,7 +2,9 @@
 /* trace/modules.c - see modules.h. */
 #include "trace/modules.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -81,19 +83,17 @@ static bool add_mapping(struct modules *m, char *line)
 	return true;
 }
 
-static int read_file(struct modules *m, const char *path)
+static int read_file(struct modules *m, int dir, const char *name)
 {
-	char file[PATH_MAX], *line = NULL;
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	size_t capacity = 0;
+	char *line = NULL;
 	bool good = true;
 	ssize_t n;
-	FILE *f;
 
-	if (snprintf(file, sizeof file, "%s/.duet/maps", path) >= (int)sizeof file)
-		return 0;
-	f = fopen(file, "re");
 	if (!f)
-		return 0;
+		return fd < 0 ? 0 : -ENOMEM;
 	while (good && (n = getline(&line, &capacity, f)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = 0;
@@ -102,6 +102,25 @@ static int read_file(struct modules *m, const char *path)
 	free(line);
 	fclose(f);
 	return good ? 0 : -ENOMEM;
+}
+
+/* "maps", and "maps-LABEL" of each tenant. */
+static int read_files(struct modules *m, const char *path)
+{
+	char file[PATH_MAX];
+	struct dirent *e;
+	int err = 0;
+	DIR *dir;
+
+	if (snprintf(file, sizeof file, "%s/.duet", path) >= (int)sizeof file)
+		return 0;
+	dir = opendir(file);
+	while (dir && !err && (e = readdir(dir)))
+		if (!strncmp(e->d_name, "maps", 4))
+			err = read_file(m, dirfd(dir), e->d_name);
+	if (dir)
+		closedir(dir);
+	return err;
 }
 
 static int by_pid(const void *a, const void *b)
@@ -120,7 +139,7 @@ int modules_open(struct modules **result, const char *const *paths, int n, struc
 
 	*result = NULL;
 	for (int i = 0; i < n && !err; i++)
-		err = read_file(m, paths[i]);
+		err = read_files(m, paths[i]);
 	if (err) {
 		modules_close(m);
 		return diag_fail(d, err, "no memory for maps of processes");

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/aliases.h"
+
 enum { NAME_MAX_BYTES = 16, CPUS_MAX = 4096 };
 static const uint32_t THREADS_MAX = 1u << 20; /* of all hosts; later ones stay without name */
 
@@ -31,6 +33,7 @@ struct names {
 	int32_t *running; /* tid by host and cpu, for kernels traced without a tid context */
 	struct thread *threads; /* open addressing, never more than half full */
 	uint32_t n_threads, capacity;
+	struct aliases *aliases;
 };
 
 static const struct {
@@ -44,7 +47,7 @@ static const struct {
 	  { "child_tid", "child_pid", "child_comm", "parent_tid", "parent_pid" } },
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "filename" } },
 	{ "task_rename", ROLE_RENAME, { "tid", "newcomm" } },
-	{ "lttng_ust_statedump:procname", ROLE_PROCNAME, { "procname" } },
+	{ "lttng_ust_statedump:procname", ROLE_PROCNAME, { "procname", "pid" } },
 };
 
 static void plan_class(struct class_plan *p, const struct ctf_event_class *c)
@@ -85,11 +88,12 @@ int names_open(struct names **result, const struct trace *t, struct diag *d)
 	n->capacity = 1024;
 	n->plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *n->plans);
 	n->hosts = calloc(trace_n_sources(t) + (size_t)1, sizeof *n->hosts);
+	n->aliases = aliases_open();
 	n->threads = calloc(n->capacity, sizeof *n->threads);
 	if (n->hosts)
 		number_hosts(n, t);
 	n->running = calloc((n->n_hosts + (size_t)1) * CPUS_MAX, sizeof *n->running);
-	if (!n->plans || !n->hosts || !n->threads || !n->running) {
+	if (!n->plans || !n->hosts || !n->aliases || !n->threads || !n->running) {
 		names_close(n);
 		return diag_fail(d, -ENOMEM, "no memory for names of threads");
 	}
@@ -113,6 +117,7 @@ void names_close(struct names *n)
 	free(n->hosts);
 	free(n->threads);
 	free(n->running);
+	aliases_close(n->aliases);
 	free(n);
 }
 
@@ -267,6 +272,29 @@ static void learn(struct names *n, uint32_t host, const struct class_plan *p, co
 	}
 }
 
+/* The thread that ran where the application's event was recorded, if it may be of process @pid. */
+static int64_t who_ran(struct names *n, uint32_t host, const struct trace_event *e, int64_t pid)
+{
+	int64_t tid = e->cpu == TRACE_CPU_UNKNOWN ? -1 : *running_on(n, host, e->cpu);
+	const struct thread *t = tid > 0 ? find(n, host, tid) : NULL;
+
+	return t && (t->pid < 0 || t->pid == pid) ? tid : 0;
+}
+
+/* From what it is called in its pid namespace to what its host calls it. */
+static void rename_to_host(struct names *n, uint32_t host, const struct class_plan *p,
+			   const struct trace_event *e, struct who *w)
+{
+	uint32_t source = e->stream->source->number;
+	int64_t vpid = w->pid, vtid = w->tid;
+
+	if (p->role == ROLE_PROCNAME)
+		aliases_process(n->aliases, source, vpid, number(e, p->field[1]));
+	w->pid = aliases_pid(n->aliases, source, vpid);
+	if (w->pid != vpid)
+		w->tid = aliases_tid(n->aliases, source, vpid, vtid, who_ran(n, host, e, w->pid));
+}
+
 static void identify(struct names *n, uint32_t host, const struct class_plan *p,
 		     const struct trace_event *e, struct who *w)
 {
@@ -277,6 +305,8 @@ static void identify(struct names *n, uint32_t host, const struct class_plan *p,
 		w->tid = p->role == ROLE_SWITCH ? number(e, p->field[0]) : *running_on(n, host, e->cpu);
 	if (p->pid)
 		w->pid = number(e, p->pid);
+	if (w->pid > 0 && e->stream->source->domain == TRACE_UST)
+		rename_to_host(n, host, p, e, w);
 }
 
 static void name_it(const struct names *n, uint32_t host, const struct class_plan *p,

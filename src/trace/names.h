@@ -4,7 +4,8 @@
  *
  * Names are learnt from the events themselves, as they pass: state dumps, switches, forks, execs and
  * renames of the kernel; contexts and the procname dump of applications.  So an event is named by
- * what was known at its time.  Threads are those of a host (env hostname), whatever the trace.
+ * what was known at its time.  Threads are those of a host (env hostname), whatever the trace, and are called
+ * as the host calls them, also those in pid namespaces: trace/aliases.h.
  */
 #ifndef TRACE_NAMES_H
 #define TRACE_NAMES_H

@@ -60,9 +60,9 @@ static void names_of_the_dead_do_not_pile_up(void)
 	uint32_t dead = dead_pid();
 	size_t most = 0;
 
-	streams_process(d, clock_now_ns(&p.clock), (uint32_t)getpid(), "alive");
+	streams_process(d, clock_now_ns(&p.clock), (uint32_t)getpid(), getpid(), "alive");
 	for (int i = 0; i < 100000; i++) {
-		streams_process(d, clock_now_ns(&p.clock), dead, "dead");
+		streams_process(d, clock_now_ns(&p.clock), dead, (pid_t)dead, "dead");
 		most = d->joined.text.size > most ? d->joined.text.size : most;
 	}
 	ok(most < 256 << 10);
@@ -81,7 +81,7 @@ static void names_stay_while_events_may_be_theirs(void)
 	rseq_init();
 	ok(ring_write(&p, 1, 0, event, sizeof event));
 	for (int i = 0; i < 10000; i++) {
-		streams_process(d, clock_now_ns(&p.clock), dead, "dead");
+		streams_process(d, clock_now_ns(&p.clock), dead, (pid_t)dead, "dead");
 		ok(d->joined.text.size > size);
 		size = d->joined.text.size;
 	}

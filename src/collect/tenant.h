@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/tenant.h - a tenant: another user, here or in a container, whose programs a session of ours serves,
+ * in his own runtime directory.
+ *
+ * He may do in that directory what he likes, at any time.  So, always:
+ *
+ *   (1) it is known by its descriptor; no path of its owner's making is followed to it or in it
+ *   (2) what is made in it is made with its owner's rights and in his name: owner_begin
+ *   (3) one process serves one tenant: what stalls, fills or breaks it is his own loss
+ *
+ * docs/design/tenants.md
+ */
+#ifndef COLLECT_TENANT_H
+#define COLLECT_TENANT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { TENANT_CONTAINER_BYTES = 28, TENANT_LABEL_BYTES = TENANT_CONTAINER_BYTES + 12 };
+
+struct tenant {
+	int dir; /* his runtime directory */
+	uid_t uid; /* as we see him */
+	gid_t gid;
+	unsigned number; /* what it is called by: duet-NUMBER, as he sees himself */
+	char container[TENANT_CONTAINER_BYTES]; /* a word; "": none, a user of this machine */
+};
+
+/* tenant_label - "1000", or "docker-3f2a9c01b2c3:0". */
+void tenant_label(const struct tenant *t, char label[TENANT_LABEL_BYTES]);
+
+/* tenant_session_name - what the session @session of a tenant is called where we are asked about it:
+ * "default@1000".  False if it does not fit. */
+bool tenant_session_name(const struct tenant *t, const char *session, char *name, size_t size);
+
+/* tenant_container_of - the container that process @pid is in, by its control group: "docker-3f2a9c01b2c3",
+ * "podman-...", "containerd-...", "lxc-..."; else by the number of its mount namespace: "mnt-4026532345".
+ * False if the process is gone, or hidden from us. */
+bool tenant_container_of(pid_t pid, char container[TENANT_CONTAINER_BYTES]);
+
+/* Who owns the directory @dir; (uid_t)-1 if that cannot be seen. */
+uid_t owner_of(int dir);
+
+/* owner_begin - from here on, files are opened and made with the rights of the owner of the directory @dir,
+ * if that is not us, and belong to him.  Root only; else nothing changes.  owner_end: as before.
+ * Of the calling thread.  errno stays. */
+void owner_begin(int dir);
+void owner_end(void);
+
+#endif

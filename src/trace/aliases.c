@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* trace/aliases.c - see aliases.h. */
+#include "trace/aliases.h"
+
+#include <stdlib.h>
+
+static const uint32_t ALIASES_MAX = 1u << 20; /* later ones keep the names they have */
+
+/* A process: vtid is 0, and `pid` what it is called.  A thread: `pid` is its process's. */
+struct alias {
+	uint32_t source;
+	int32_t vpid, vtid; /* vpid 0: an empty place */
+	int32_t pid, tid;
+};
+
+struct aliases {
+	struct alias *at; /* open addressing, never more than half full */
+	uint32_t n, capacity;
+	int32_t next_unknown;
+};
+
+struct aliases *aliases_open(void)
+{
+	struct aliases *a = calloc(1, sizeof *a);
+
+	if (a) {
+		a->capacity = 64;
+		a->next_unknown = ALIASES_FIRST_UNKNOWN;
+		a->at = calloc(a->capacity, sizeof *a->at);
+	}
+	if (a && a->at)
+		return a;
+	free(a);
+	return NULL;
+}
+
+void aliases_close(struct aliases *a)
+{
+	if (a)
+		free(a->at);
+	free(a);
+}
+
+static struct alias *find(const struct aliases *a, uint32_t source, int64_t vpid, int64_t vtid)
+{
+	uint64_t key = ((uint64_t)(uint32_t)vpid << 32 | (uint32_t)vtid) * 0x9E3779B97F4A7C15u + source;
+	uint32_t i = (uint32_t)(key >> 32) & (a->capacity - 1);
+
+	for (; a->at[i].vpid; i = (i + 1) & (a->capacity - 1))
+		if (a->at[i].source == source && a->at[i].vpid == vpid && a->at[i].vtid == vtid)
+			break;
+	return &a->at[i];
+}
+
+static bool grow(struct aliases *a)
+{
+	struct aliases bigger = *a;
+
+	if (a->n < a->capacity / 2)
+		return true;
+	bigger.capacity *= 2;
+	bigger.at = a->n < ALIASES_MAX ? calloc(bigger.capacity, sizeof *bigger.at) : NULL;
+	if (!bigger.at)
+		return false;
+	for (uint32_t i = 0; i < a->capacity; i++)
+		if (a->at[i].vpid)
+			*find(&bigger, a->at[i].source, a->at[i].vpid, a->at[i].vtid) = a->at[i];
+	free(a->at);
+	*a = bigger;
+	return true;
+}
+
+static struct alias *find_or_add(struct aliases *a, uint32_t source, int64_t vpid, int64_t vtid)
+{
+	struct alias *one = find(a, source, vpid, vtid);
+
+	if (one->vpid)
+		return one;
+	if (!grow(a))
+		return NULL;
+	one = find(a, source, vpid, vtid);
+	*one = (struct alias){ .source = source, .vpid = (int32_t)vpid, .vtid = (int32_t)vtid };
+	a->n++;
+	return one;
+}
+
+void aliases_process(struct aliases *a, uint32_t source, int64_t vpid, int64_t pid)
+{
+	struct alias *one;
+
+	if (vpid <= 0 || pid <= 0 || pid > INT32_MAX || aliases_pid(a, source, vpid) == pid)
+		return;
+	one = find_or_add(a, source, vpid, 0);
+	if (one)
+		one->pid = (int32_t)pid;
+}
+
+int64_t aliases_pid(const struct aliases *a, uint32_t source, int64_t vpid)
+{
+	const struct alias *one = a->n && vpid > 0 ? find(a, source, vpid, 0) : NULL;
+
+	return one && one->vpid ? one->pid : vpid;
+}
+
+int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vtid, int64_t running)
+{
+	int64_t pid = aliases_pid(a, source, vpid);
+	struct alias *one;
+
+	if (pid == vpid || vtid <= 0)
+		return vtid;
+	if (vtid == vpid)
+		return pid;
+	one = find_or_add(a, source, vpid, vtid);
+	if (!one)
+		return vtid;
+	if (one->pid != pid) { /* new, or a number that was given out again */
+		one->pid = (int32_t)pid;
+		one->tid = 0;
+	}
+	if (running > 0 && (!one->tid || one->tid >= ALIASES_FIRST_UNKNOWN))
+		one->tid = (int32_t)running;
+	if (!one->tid)
+		one->tid = a->next_unknown++;
+	return one->tid;
+}
