@@ -165,6 +165,14 @@ static void add_head(struct out *o, const struct trace_event *e)
 	add_string(o, domains[e->stream->source->domain]);
 }
 
+static void add_number(struct out *o, const char *key, int64_t value)
+{
+	out_literal(o, ",\"");
+	out_bytes(o, key, strlen(key));
+	out_literal(o, "\":");
+	out_i64(o, value);
+}
+
 void view_json(struct out *o, const struct trace_event *e, const struct who *w)
 {
 	add_head(o, e);
@@ -172,13 +180,13 @@ void view_json(struct out *o, const struct trace_event *e, const struct who *w)
 		out_literal(o, ",\"proc\":");
 		out_json(o, w->name, w->size);
 	}
-	if (w->pid >= 0) {
-		out_literal(o, ",\"pid\":");
-		out_i64(o, w->pid);
-	}
-	if (w->tid >= 0) {
-		out_literal(o, ",\"tid\":");
-		out_i64(o, w->tid);
+	if (w->pid >= 0)
+		add_number(o, "pid", w->pid);
+	if (w->tid >= 0)
+		add_number(o, "tid", w->tid);
+	if (w->vpid >= 0 && w->vpid != w->pid) { /* in a pid namespace */
+		add_number(o, "vpid", w->vpid);
+		add_number(o, "vtid", w->vtid);
 	}
 	out_literal(o, ",\"event\":");
 	add_string(o, e->ctf->class->name);

@@ -169,7 +169,7 @@ static int note_program(void *arg, struct app *a)
 	struct collector *c = arg;
 
 	if (!strcmp(a->page.session, c->session.file.name))
-		streams_process(c->streams, collector_now_ns(c), a->page.pid, a->pid, a->page.program);
+		streams_process(c->streams, collector_now_ns(c), a->page.pid, app_pid(a), a->page.program);
 	return 0;
 }
 

@@ -59,6 +59,8 @@ static int open_loop(struct loop *l, bool keep, struct diag *d)
 		err = watch(l, l->signals, ON_SIGNAL, d);
 	if (!err)
 		err = watch(l, l->collector->session.listen_fd, ON_LISTEN, d);
+	if (!err && l->collector->session.ask_fd >= 0)
+		err = watch(l, l->collector->session.ask_fd, ON_LISTEN, d);
 	return err;
 }
 

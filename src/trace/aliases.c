@@ -6,7 +6,11 @@
 
 static const uint32_t ALIASES_MAX = 1u << 20; /* later ones keep the names they have */
 
-/* A process: vtid is 0, and `pid` what it is called.  A thread: `pid` is its process's. */
+/*
+ * vtid > 0: a thread, `pid` its process on the host, `tid` what it is called there.
+ * vtid == 0: `pid` is the process that joined last by this vpid.
+ * vtid < 0: process -vtid has joined by this vpid.
+ */
 struct alias {
 	uint32_t source;
 	int32_t vpid, vtid; /* vpid 0: an empty place */
@@ -86,25 +90,32 @@ static struct alias *find_or_add(struct aliases *a, uint32_t source, int64_t vpi
 
 void aliases_process(struct aliases *a, uint32_t source, int64_t vpid, int64_t pid)
 {
-	struct alias *one;
+	struct alias *last, *one;
 
-	if (vpid <= 0 || pid <= 0 || pid > INT32_MAX || aliases_pid(a, source, vpid) == pid)
+	if (vpid <= 0 || pid <= 0 || pid > INT32_MAX || (vpid == pid && !a->n))
 		return;
-	one = find_or_add(a, source, vpid, 0);
-	if (one)
-		one->pid = (int32_t)pid;
+	one = find_or_add(a, source, vpid, -pid);
+	last = one ? find_or_add(a, source, vpid, 0) : NULL;
+	if (last)
+		last->pid = (int32_t)pid;
 }
 
-int64_t aliases_pid(const struct aliases *a, uint32_t source, int64_t vpid)
+bool aliases_any(const struct aliases *a)
 {
-	const struct alias *one = a->n && vpid > 0 ? find(a, source, vpid, 0) : NULL;
-
-	return one && one->vpid ? one->pid : vpid;
+	return a->n;
 }
 
-int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vtid, int64_t running)
+int64_t aliases_pid(const struct aliases *a, uint32_t source, int64_t vpid, int64_t running)
 {
-	int64_t pid = aliases_pid(a, source, vpid);
+	const struct alias *last = vpid > 0 ? find(a, source, vpid, 0) : NULL;
+
+	if (running > 0 && vpid > 0 && find(a, source, vpid, -running)->vpid)
+		return running;
+	return last && last->vpid ? last->pid : vpid;
+}
+
+int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vtid, int64_t pid, int64_t running)
+{
 	struct alias *one;
 
 	if (pid == vpid || vtid <= 0)
@@ -121,6 +132,6 @@ int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vt
 	if (running > 0 && (!one->tid || one->tid >= ALIASES_FIRST_UNKNOWN))
 		one->tid = (int32_t)running;
 	if (!one->tid)
-		one->tid = a->next_unknown++;
+		one->tid = a->next_unknown < INT32_MAX ? a->next_unknown++ : INT32_MAX;
 	return one->tid;
 }

@@ -25,11 +25,19 @@ void aliases_close(struct aliases *a);
 /* aliases_process - process @vpid of trace @source is @pid on its host. */
 void aliases_process(struct aliases *a, uint32_t source, int64_t vpid, int64_t pid);
 
-/* aliases_pid - what @vpid is called on its host. */
-int64_t aliases_pid(const struct aliases *a, uint32_t source, int64_t vpid);
+/* aliases_any - whether any has another name here than there. */
+bool aliases_any(const struct aliases *a);
 
-/* aliases_tid - what thread @vtid of @vpid is called on its host.  @running: the thread that, as the kernel
- * told, ran where and when it recorded; 0: not known. */
-int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vtid, int64_t running);
+/*
+ * aliases_pid - what @vpid is called on its host.
+ *
+ * Programs of several pid namespaces in one trace may have the same number: then it is @running, the process that,
+ * as the kernel told, ran where and when it recorded, if that is one of them; else the one that joined last.
+ */
+int64_t aliases_pid(const struct aliases *a, uint32_t source, int64_t vpid, int64_t running);
+
+/* aliases_tid - what thread @vtid of @vpid, which the host calls @pid, is called there.  @running: the thread
+ * that ran where and when it recorded; 0: not known. */
+int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vtid, int64_t pid, int64_t running);
 
 #endif

@@ -272,13 +272,17 @@ static void learn(struct names *n, uint32_t host, const struct class_plan *p, co
 	}
 }
 
-/* The thread that ran where the application's event was recorded, if it may be of process @pid. */
-static int64_t who_ran(struct names *n, uint32_t host, const struct trace_event *e, int64_t pid)
+/* The thread that ran, as the kernel told, where and when the event was recorded; or NULL. */
+static const struct thread *who_ran(struct names *n, uint32_t host, const struct trace_event *e)
 {
 	int64_t tid = e->cpu == TRACE_CPU_UNKNOWN ? -1 : *running_on(n, host, e->cpu);
-	const struct thread *t = tid > 0 ? find(n, host, tid) : NULL;
 
-	return t && (t->pid < 0 || t->pid == pid) ? tid : 0;
+	return tid > 0 ? find(n, host, tid) : NULL;
+}
+
+static int64_t tid_of(const struct thread *t)
+{
+	return (int64_t)(uint32_t)(t->key - 1);
 }
 
 /* From what it is called in its pid namespace to what its host calls it. */
@@ -287,12 +291,18 @@ static void rename_to_host(struct names *n, uint32_t host, const struct class_pl
 {
 	uint32_t source = e->stream->source->number;
 	int64_t vpid = w->pid, vtid = w->tid;
+	const struct thread *running;
 
 	if (p->role == ROLE_PROCNAME)
 		aliases_process(n->aliases, source, vpid, number(e, p->field[1]));
-	w->pid = aliases_pid(n->aliases, source, vpid);
-	if (w->pid != vpid)
-		w->tid = aliases_tid(n->aliases, source, vpid, vtid, who_ran(n, host, e, w->pid));
+	if (!aliases_any(n->aliases))
+		return;
+	running = who_ran(n, host, e);
+	w->pid = aliases_pid(n->aliases, source, vpid, running ? running->pid : 0);
+	if (w->pid == vpid)
+		return;
+	w->tid = aliases_tid(n->aliases, source, vpid, vtid, w->pid,
+			     running && (running->pid < 0 || running->pid == w->pid) ? tid_of(running) : 0);
 }
 
 static void identify(struct names *n, uint32_t host, const struct class_plan *p,
@@ -305,6 +315,8 @@ static void identify(struct names *n, uint32_t host, const struct class_plan *p,
 		w->tid = p->role == ROLE_SWITCH ? number(e, p->field[0]) : *running_on(n, host, e->cpu);
 	if (p->pid)
 		w->pid = number(e, p->pid);
+	w->vpid = w->pid;
+	w->vtid = w->tid;
 	if (w->pid > 0 && e->stream->source->domain == TRACE_UST)
 		rename_to_host(n, host, p, e, w);
 }

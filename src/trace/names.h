@@ -18,6 +18,7 @@ struct who {
 	const char *name; /* "" if unknown; lent until the next event is fed; not NUL-terminated */
 	size_t size;
 	int64_t pid, tid; /* -1: unknown */
+	int64_t vpid, vtid; /* what a program in a pid namespace calls them; else the same */
 };
 
 int names_open(struct names **n, const struct trace *t, struct diag *d);

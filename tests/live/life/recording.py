@@ -68,7 +68,7 @@ class Recording:
             e = json.loads(line)
             if e.get("event", "").startswith("life:"):
                 self.by_pid[str(e["pid"])] += 1
-                self.strangers += e["pid"] != e["fields"]["pid"]
+                self.strangers += e.get("vpid", e["pid"]) != e["fields"]["pid"]
         self.total = sum(self.by_pid.values())
         self.said = sum(v for k, v in self.notes().items() if k.isdigit())
         return self
