@@ -22,7 +22,7 @@ void cmd_list_sessions(int dir, struct cmd_strings *names)
 
 	while (list && (e = readdir(list)))
 		if (!strncmp(e->d_name, "session-", 8) && !session_find(dir, e->d_name + 8, &f, NULL) &&
-		    session_is_live(e->d_name + 8))
+		    session_is_live(dir, e->d_name + 8))
 			cmd_add_string(names, strdup(e->d_name + 8));
 	if (list)
 		closedir(list);

@@ -26,6 +26,16 @@ struct arguments {
 	bool all, is_quiet;
 };
 
+static bool is_live(const char *session)
+{
+	int dir = runtime_dir_open(false);
+	bool live = dir >= 0 && session_is_live(dir, session);
+
+	if (dir >= 0)
+		close(dir);
+	return live;
+}
+
 /* Asked again if its collector is killed over it: the next one has not heard of it. */
 static int ask(const char *session, struct cmd_answer *answer)
 {
@@ -37,7 +47,7 @@ static int ask(const char *session, struct cmd_answer *answer)
 		t = (struct text){ 0 };
 		control_add_text(&t, "verb", "stop");
 		status = cmd_ask("stop", session, &t, &how, answer);
-	} while (status == CMD_ENDED && session_is_live(session));
+	} while (status == CMD_ENDED && is_live(session));
 	if (status == CMD_ENDED)
 		return cmd_error("stop", "session %s ended before it told what it recorded", session);
 	return status ? status : cmd_refused("stop", session, answer);
