@@ -25,6 +25,7 @@ int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_relay(int argc, char **argv);
+int cmd_repair(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_send(int argc, char **argv);
 int cmd_start(int argc, char **argv);

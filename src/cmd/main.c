@@ -15,6 +15,7 @@ static const struct {
 	{ "stats", cmd_stats, "how many events, by event, process, thread, CPU and stream" },
 	{ "report", cmd_report, "answers: why it took so long, CPU, system calls, i/o, locks, heap, ..." },
 	{ "diff", cmd_diff, "what changed from one recording to another, and whether by chance" },
+	{ "repair", cmd_repair, "of a damaged recording, a whole one" },
 	{ "export", cmd_export, "recordings for Perfetto, Chrome, Speedscope, Firefox; flame graphs, CSV" },
 	{ "list", cmd_list, "traced programs and their events; what the kernel offers" },
 	{ "enable", cmd_enable, "switch events on in running programs" },

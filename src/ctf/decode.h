@@ -13,6 +13,13 @@
 
 #include "ctf/class.h"
 
+/* Where in a packet a number of its context lies. */
+struct ctf_place {
+	uint64_t at_bits;
+	uint32_t size_bits; /* 0: there is no such number */
+	bool is_big;
+};
+
 struct ctf_packet_info {
 	const struct ctf_stream_class *stream;
 	uint64_t body_bits; /* where events begin */
@@ -23,6 +30,7 @@ struct ctf_packet_info {
 	uint64_t instance;
 	uint32_t cpu; /* UINT32_MAX: unknown */
 	bool has_size, has_begin, has_end, has_sequence, has_discarded;
+	struct ctf_place content_at, packet_at, end_at;
 };
 
 /* Where and why decoding stopped. */

@@ -16,7 +16,7 @@
 #include "ctf/meta_json.h"
 #include "ctf/packed.h"
 
-enum { ARENA_CHUNK = 64 * 1024, BY_ID_MAX = 16384 };
+enum { ARENA_CHUNK = 64 * 1024, BY_ID_MAX = 16384, GAPS_MAX = 1024 };
 static const off_t FILE_MAX = 256 << 20;
 
 struct ctf_arena {
@@ -170,6 +170,24 @@ static int link_all(struct ctf_meta *m, struct diag *d)
 	return err;
 }
 
+int ctf_meta_link(struct ctf_meta *m, struct diag *d)
+{
+	if (!m->has_trace || !m->streams)
+		return diag_fail(d, -EINVAL, "it describes no %s", m->has_trace ? "stream" : "trace");
+	return link_all(m, d);
+}
+
+bool ctf_meta_pass(struct ctf_meta *m, size_t from, size_t to)
+{
+	struct ctf_gap *gaps = m->n_gaps < GAPS_MAX ? ctf_meta_grow(m, m->gaps, m->n_gaps, sizeof *gaps) : NULL;
+
+	if (!gaps)
+		return false;
+	gaps[m->n_gaps++] = (struct ctf_gap){ from, to };
+	m->gaps = gaps;
+	return true;
+}
+
 static uint32_t get_u32(const char *p, bool is_swapped)
 {
 	uint32_t v;
@@ -242,45 +260,47 @@ static int read_packed(const char *path, char **bytes, size_t *size, struct diag
 	return err;
 }
 
-/* CTF 2 metadata begin with a record separator. */
-static int parse_bytes(struct ctf_meta *m, char *bytes, size_t size, struct diag *d)
+int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged, struct diag *d)
 {
-	bool is_cut = false;
-	int err;
+	int err = read_file(path, text, size, d);
 
-	if (size && bytes[0] == 0x1e)
-		return ctf_meta_parse_json(m, bytes, size, d);
-	if (size >= 4 && (get_u32(bytes, false) == 0x75D11D57 || get_u32(bytes, true) == 0x75D11D57))
-		size = ctf_meta_unpack(bytes, size, &is_cut);
-	err = ctf_meta_parse(m, bytes, size, d);
-	if (!err && is_cut)
-		err = diag_fail(d, -EINVAL, "a packet of it is not whole");
-	return err;
+	*is_damaged = false;
+	if (err == -ENOENT)
+		err = read_packed(path, text, size, d);
+	if (err)
+		return err;
+	if (*size >= 4 && (get_u32(*text, false) == 0x75D11D57 || get_u32(*text, true) == 0x75D11D57))
+		*size = ctf_meta_unpack(*text, *size, is_damaged);
+	return 0;
+}
+
+/* CTF 2 metadata begin with a record separator. */
+int ctf_meta_read(struct ctf_meta *m, const char *text, size_t size, struct diag *d)
+{
+	*m = (struct ctf_meta){ 0 };
+	return size && text[0] == 0x1e ? ctf_meta_parse_json(m, text, size, d) : ctf_meta_parse(m, text, size, d);
 }
 
 int ctf_meta_open(struct ctf_meta *m, const char *path, struct diag *d)
 {
 	struct diag why = { 0 };
+	bool is_cut = false;
 	size_t size = 0;
-	char *bytes = NULL;
+	char *text = NULL;
 	int err, damage;
 
 	*m = (struct ctf_meta){ 0 };
-	err = read_file(path, &bytes, &size, d);
-	if (err == -ENOENT)
-		err = read_packed(path, &bytes, &size, d);
+	err = ctf_meta_text(path, &text, &size, &is_cut, d);
 	if (err)
 		return err;
-	damage = parse_bytes(m, bytes, size, &why);
-	free(bytes);
-	if (!m->has_trace || !m->streams) {
-		err = damage ? damage : -EINVAL;
-		if (!damage)
-			diag_fail(&why, err, "it describes no %s", m->has_trace ? "stream" : "trace");
-	} else {
-		err = link_all(m, &why);
-	}
-	if (err || damage)
+	damage = ctf_meta_read(m, text, size, &why);
+	free(text);
+	if (!damage && is_cut)
+		damage = diag_fail(&why, -EINVAL, "a packet of it is not whole");
+	err = damage && !(m->has_trace && m->streams) ? damage : ctf_meta_link(m, &why);
+	if (m->n_gaps > 1)
+		diag_fail(d, err, "%.400s: %.500s, and %u more places", path, why.text, m->n_gaps - 1);
+	else if (err || damage)
 		diag_fail(d, err, "%.400s: %.600s", path, why.text);
 	if (err)
 		ctf_meta_close(m);

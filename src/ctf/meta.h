@@ -83,6 +83,11 @@ struct ctf_clock {
 	int64_t offset; /* in ticks of the clock */
 };
 
+/* A part of the text that says nothing: a block, or fragment, that is not whole or makes no sense. */
+struct ctf_gap {
+	size_t from, to;
+};
+
 struct ctf_program;
 
 struct ctf_event_class {
@@ -94,6 +99,7 @@ struct ctf_event_class {
 	int loglevel; /* -1 if not given */
 	const struct ctf_type *context;
 	const struct ctf_type *fields;
+	size_t from, to; /* its block of the text */
 	const struct ctf_program *program; /* NULL if it cannot be read: see error */
 	const char *error;
 };
@@ -141,13 +147,17 @@ struct ctf_meta {
 	uint32_t n_events;
 	uint64_t n_ops; /* of all programs: bounded, see class.c */
 	uint64_t n_steps; /* spent on looking up lengths and tags: bounded too */
+	const char *missing_clock; /* a name that numbers show, but no clock had before them; or NULL */
+	struct ctf_gap *gaps; /* passed over, in the order of the text */
+	uint32_t n_gaps;
 };
 
 /*
  * ctf_meta_parse - read TSDL text.
  *
- * On error (-EINVAL, -ENOMEM) @m holds what was whole before the bad place, still to be closed,
- * and is usable if m->has_trace and a stream is there: a recording cut short is like that.
+ * A block that is damaged is passed over (m->gaps), and reading goes on with the next line that begins like
+ * one.  On error (-EINVAL, -ENOMEM) @m holds what was whole, still to be closed, and is usable if
+ * m->has_trace and a stream is there: a recording cut short is like that.  @d tells of the first damage.
  */
 int ctf_meta_parse(struct ctf_meta *m, const char *text, size_t size, struct diag *d);
 
@@ -158,6 +168,16 @@ int ctf_meta_parse(struct ctf_meta *m, const char *text, size_t size, struct dia
  */
 int ctf_meta_open(struct ctf_meta *m, const char *path, struct diag *d);
 void ctf_meta_close(struct ctf_meta *m);
+
+/* ctf_meta_text - the text of a metadata file, to be freed by the caller; *@is_damaged if packets of it were
+ * not whole.  0 or -errno. */
+int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged, struct diag *d);
+/* ctf_meta_read - parse text of either kind. */
+int ctf_meta_read(struct ctf_meta *m, const char *text, size_t size, struct diag *d);
+/* ctf_meta_link - compile what was parsed, before it can be used to decode.  0, -EINVAL, -ENOMEM. */
+int ctf_meta_link(struct ctf_meta *m, struct diag *d);
+/* ctf_meta_pass - note a gap.  False if there are too many, or no memory for it: stop there. */
+bool ctf_meta_pass(struct ctf_meta *m, size_t from, size_t to);
 
 /* ctf_meta_unpack - the text of packetised metadata, in place: @bytes shrinks to it.
  * Returns its size; *@is_damaged if a packet was not whole. */

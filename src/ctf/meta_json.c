@@ -224,9 +224,10 @@ int ctf_meta_parse_json(struct ctf_meta *m, const char *text, size_t size, struc
 	struct json_meta j = { .meta = m, .diag = d };
 	const char *end = text + size;
 	struct diag why = { 0 };
-	int n = 0;
+	int n = 0, bad = 0, err = 0;
 
-	for (const char *at = text, *next; at < end && !j.err; at = next, n++) {
+	for (const char *at = text, *next; at < end; at = next, n++) {
+		const char *begin = at;
 		const struct json *v;
 
 		at += *at == RECORD_SEPARATOR;
@@ -234,15 +235,23 @@ int ctf_meta_parse_json(struct ctf_meta *m, const char *text, size_t size, struc
 		next = next ? next : end;
 		if (is_blank(at, next))
 			continue;
-		j.diag = &why;
-		v = json_parse(&j.scratch, at, (size_t)(next - at), &why);
+		j.diag = err ? NULL : &why;
+		v = json_parse(&j.scratch, at, (size_t)(next - at), j.diag);
 		if (!v)
 			j.err = -EINVAL;
 		else
 			fragment(&j, v);
 		ctf_meta_close(&j.scratch);
+		if (!j.err)
+			continue;
+		bad = err ? bad : n + 1;
+		err = err ? err : j.err;
+		if (j.err != -EINVAL || !ctf_meta_pass(m, (size_t)(begin - text), (size_t)(next - text)))
+			break;
+		j.err = 0;
+		j.depth = 0;
 	}
-	if (j.err)
-		diag_fail(d, j.err, "CTF 2, fragment %d: %.500s", n, why.text);
-	return j.err;
+	if (err)
+		diag_fail(d, err, "CTF 2, fragment %d: %.500s", bad, why.text);
+	return err;
 }

@@ -10,7 +10,7 @@
 
 #include "ctf/meta.h"
 
-/* As ctf_meta_parse(): what is whole before the first bad fragment stays. */
+/* As ctf_meta_parse(): bad fragments are passed over. */
 int ctf_meta_parse_json(struct ctf_meta *m, const char *text, size_t size, struct diag *d);
 
 /* json_type.c - inside: a field class to a type.  The first error sticks; NULL after it. */

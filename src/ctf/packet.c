@@ -5,19 +5,23 @@
 #include "ctf/decode.h"
 #include "ctf/machine.h"
 
-static void note(struct ctf_packet_info *info, const char *name, uint64_t v, uint32_t *size_seen)
+static void note(struct ctf_packet_info *info, const char *name, uint64_t v, struct ctf_place place,
+		 uint32_t *size_seen)
 {
 	if (!strcmp(name, "timestamp_begin") || !strcmp(name, "=clock")) {
 		info->begin = v;
 		info->has_begin = true;
 	} else if (!strcmp(name, "timestamp_end")) {
 		info->end = v;
+		info->end_at = place;
 		info->has_end = true;
 	} else if (!strcmp(name, "content_size")) {
 		info->content_bits = v;
+		info->content_at = place;
 		*size_seen |= 1;
 	} else if (!strcmp(name, "packet_size")) {
 		info->packet_bits = v;
+		info->packet_at = place;
 		*size_seen |= 2;
 	} else if (!strcmp(name, "packet_seq_num")) {
 		info->sequence = v;
@@ -86,7 +90,7 @@ static int read_packet_context(struct ctf_walk *w, struct ctf_packet_info *info,
 		}
 		if (!machine_integer(w, op, &v, &bits))
 			continue;
-		note(info, ctf_op_role(op), v, &seen);
+		note(info, ctf_op_role(op), v, (struct ctf_place){ w->base + op->offset_bits, bits, op->is_big }, &seen);
 		if (op->name && !strcmp(op->name, "cpu_id")) /* which has no role */
 			info->cpu = (uint32_t)v;
 	}

@@ -2,7 +2,7 @@
 /*
  * ctf/tsdl.h - inside the TSDL parser: what its files share.
  *
- * Recursive descent over one token of look-ahead.  The first error sticks: it turns the current
+ * Recursive descent over one token of look-ahead.  The first error of a block sticks: it turns the current
  * token into the end of the text, so that every loop ends by itself and nobody need check results
  * on the way.  A NULL type may therefore be passed around after an error, and only then.
  */
@@ -39,8 +39,15 @@ struct tsdl_name {
 
 struct tsdl {
 	struct ctf_meta *meta;
-	const char *at, *end;
+	const char *text, *at, *end;
 	int line;
+	struct {
+		const char *begin; /* behind the `;` of the one before */
+		int line;
+		struct tsdl_name *mark;
+	} block; /* of the highest level, being read */
+	const char *failed_at;
+	size_t reread; /* bytes of damaged blocks that were read in vain */
 	struct tsdl_token token;
 	struct tsdl_name *buckets[TSDL_BUCKETS];
 	struct tsdl_name *last_name;

@@ -28,6 +28,7 @@ void tsdl_fail(struct tsdl *p, const char *format, ...)
 	vsnprintf(what, sizeof what, format, ap);
 	va_end(ap);
 	p->err = diag_fail(p->diag, -EINVAL, "line %d: %s", p->line, what);
+	p->failed_at = p->at;
 	p->at = p->end;
 	p->token = (struct tsdl_token){ .kind = TSDL_END };
 }
@@ -72,7 +73,7 @@ static void skip_space(struct tsdl *p)
 
 		if (c == '\n')
 			p->line++;
-		if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v')
+		if (c == ' ' || c == '\t' || c == '\n' || c == '\r')
 			p->at++;
 		else if (starts(p, "/*", 2))
 			skip_comment(p);

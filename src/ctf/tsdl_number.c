@@ -77,12 +77,16 @@ static uint8_t take_base(struct tsdl *p, const struct tsdl_value *v)
 static const char *take_clock(struct tsdl *p, const struct tsdl_value *v)
 {
 	size_t n = v->text ? strlen(v->text) : 0;
+	const char *name;
 
 	if (n <= 12 || memcmp(v->text, "clock.", 6) || strcmp(v->text + n - 6, ".value")) {
 		tsdl_fail(p, "expected clock.NAME.value");
 		return NULL;
 	}
-	return ctf_meta_string(p->meta, v->text + 6, n - 12);
+	name = ctf_meta_string(p->meta, v->text + 6, n - 12);
+	if (name && !p->meta->missing_clock && !ctf_meta_clock(p->meta, name))
+		p->meta->missing_clock = name;
+	return name;
 }
 
 static bool take_encoding(const struct tsdl_value *v)

@@ -2,8 +2,8 @@
 /*
  * ctf/tsdl_parse.c - the blocks of TSDL: trace, env, clock, stream, event.  See tsdl.h.
  *
- * A block is taken over only when it is whole, so that after an error the metadata hold exactly
- * the blocks before it.
+ * A block is taken over only when it is whole.  One that is not is passed over: up to the next line that begins
+ * as a block does, which inside of blocks no writer indents so.
  */
 #include "ctf/tsdl.h"
 
@@ -259,6 +259,8 @@ static void event_block(struct tsdl *p)
 		tsdl_fail(p, "an event without name");
 	if (p->err)
 		return;
+	e->from = (size_t)(p->block.begin - p->text);
+	e->to = (size_t)(p->at - p->text);
 	e->number = m->n_events++;
 	if (!m->last_event)
 		m->last_event = &m->events;
@@ -269,6 +271,21 @@ static void event_block(struct tsdl *p)
 static void assign_nothing(struct tsdl *p, void *object, const char *key, const struct tsdl_value *v)
 {
 	(void)p, (void)object, (void)key, (void)v;
+}
+
+static void begin_block(struct tsdl *p, const char *begin)
+{
+	p->block.begin = begin;
+	p->block.line = p->line;
+	p->block.mark = tsdl_enter(p);
+}
+
+/* The block is whole, whatever comes behind its `;`. */
+static void end_block(struct tsdl *p)
+{
+	if (!p->err && p->token.kind == ';')
+		begin_block(p, p->at);
+	tsdl_expect(p, ';');
 }
 
 static void top_level(struct tsdl *p)
@@ -283,14 +300,17 @@ static void top_level(struct tsdl *p)
 		{ "event", event_block },
 	};
 
-	if (tsdl_declaration(p))
+	if (tsdl_declaration(p)) { /* with its `;` */
+		if (!p->err)
+			begin_block(p, p->token.kind == TSDL_WORD ? p->token.text : p->at);
 		return;
+	}
 	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
 		if (!tsdl_accept_word(p, blocks[i].word))
 			continue;
 		tsdl_expect(p, '{');
 		blocks[i].block(p);
-		return tsdl_expect(p, ';');
+		return end_block(p);
 	}
 	if (tsdl_accept_word(p, "env")) {
 		tsdl_expect(p, '{');
@@ -301,25 +321,83 @@ static void top_level(struct tsdl *p)
 	} else {
 		tsdl_type(p); /* struct NAME { ... }; */
 	}
-	tsdl_expect(p, ';');
+	end_block(p);
+}
+
+static bool begins_block(const char *at, const char *end)
+{
+	static const char *const words[] = { "event",	"stream",  "trace",  "clock", "env",	 "callsite",
+					     "typealias", "typedef", "struct", "enum",  "variant" };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t n = strlen(words[i]);
+
+		if ((size_t)(end - at) > n && !memcmp(at, words[i], n) && memchr(" \t\r\n{:", at[n], 6))
+			return true;
+	}
+	return false;
+}
+
+/* The next line behind @from that begins a block, or the end. */
+static const char *next_block(const struct tsdl *p, const char *from)
+{
+	while ((from = memchr(from, '\n', (size_t)(p->end - from))) && !begins_block(++from, p->end))
+		;
+	return from ? from : p->end;
+}
+
+/*
+ * After an error: to the next block, with the names there were before the bad one.  False if there is none;
+ * or if what has to be read again would be out of proportion to the text, as only a hostile one is.
+ */
+static bool pass_over(struct tsdl *p)
+{
+	size_t size = (size_t)(p->end - p->text);
+	const char *begin = p->block.begin, *next;
+
+	while (begin < p->end && strchr(" \t\r\n", *begin) && *begin)
+		begin++;
+	p->reread += (size_t)(p->failed_at - p->block.begin);
+	next = p->err == -EINVAL && p->reread <= 4 * size ? next_block(p, begin) : p->end;
+	if (!ctf_meta_pass(p->meta, (size_t)(p->block.begin - p->text), (size_t)(next - p->text)) ||
+	    next == p->end)
+		return false;
+	tsdl_leave(p, p->block.mark);
+	p->line = p->block.line;
+	for (const char *c = p->block.begin; c < next; c++)
+		p->line += *c == '\n';
+	p->depth = 0;
+	p->err = 0;
+	p->diag = NULL; /* the first damage is told */
+	p->at = next;
+	begin_block(p, next);
+	tsdl_next(p);
+	return true;
 }
 
 int ctf_meta_parse(struct ctf_meta *m, const char *text, size_t size, struct diag *d)
 {
 	struct tsdl *p = calloc(1, sizeof *p);
-	int err;
+	int err = 0;
 
 	if (!p)
 		return diag_fail(d, -ENOMEM, "no memory");
 	p->meta = m;
-	p->at = text;
+	p->text = p->at = text;
 	p->end = text + size;
 	p->line = 1;
 	p->diag = d;
+	begin_block(p, text);
 	tsdl_next(p);
-	while (p->token.kind != TSDL_END)
-		top_level(p);
-	err = p->err;
+	while (p->err || p->token.kind != TSDL_END) {
+		if (!p->err) {
+			top_level(p);
+			continue;
+		}
+		err = err && p->err != -ENOMEM ? err : p->err;
+		if (!pass_over(p))
+			break;
+	}
 	free(p);
 	return err;
 }

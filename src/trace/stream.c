@@ -114,8 +114,8 @@ static void count_lost(struct stream_packet *p, const struct ctf_packet_info *no
 		p->lost_packets = now->sequence - before->sequence - 1;
 }
 
-/* The next place after @from that begins like a packet of this trace, or the end of the file. */
-static uint64_t find_packet(const struct stream *s, uint64_t from)
+/* The next place from @from on and before @to that begins like a packet of this trace, or @to. */
+static uint64_t find_packet(const struct stream *s, uint64_t from, uint64_t to)
 {
 	const struct ctf_meta *m = s->info.source->meta;
 	uint8_t key[20];
@@ -124,12 +124,12 @@ static uint64_t find_packet(const struct stream *s, uint64_t from)
 
 	memcpy(key, &magic, 4);
 	memcpy(key + 4, m->uuid, 16);
-	if (!m->has_uuid || from >= s->size)
-		return s->size;
+	if (!m->has_uuid || from >= to)
+		return to;
 	if (s->packed) /* all of it would have to be decompressed: frames are where packets are */
-		return s->size;
-	found = memmem(s->bytes + from, s->size - from, key, sizeof key);
-	return found ? (uint64_t)(found - s->bytes) : s->size;
+		return to;
+	found = memmem(s->bytes + from, to - from, key, sizeof key);
+	return found ? (uint64_t)(found - s->bytes) : to;
 }
 
 static int read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info *info,
@@ -169,12 +169,38 @@ static void let_go(struct stream *s, uint64_t read)
 	s->gone = end;
 }
 
+/*
+ * The last packet, @info, says that it reaches to @to, where none is that could follow it.  If another begins
+ * before that, behind its content if that can be, its size is the damage.  Where that one begins, or @to.
+ */
+static uint64_t find_within(struct stream *s, const struct ctf_packet_info *info, uint64_t to)
+{
+	uint64_t from = s->packets[s->n_packets - 1].offset, content = info->content_bits / 8, at;
+	struct ctf_packet_info found;
+	struct ctf_fault unused;
+
+	at = find_packet(s, from + (content && content < to - from ? content : 1), to);
+	if (at == to || read_packet(s, at, &found, &unused))
+		return to;
+	damaged(s, "packet %u at byte %" PRIu64 " claims %" PRIu64 " bytes, but another begins after %" PRIu64,
+		s->n_packets - 1, from, info->packet_bits / 8, at - from);
+	return at;
+}
+
+/* Whether packet @b can be the one after @a. */
+static bool may_follow(const struct ctf_packet_info *a, const struct ctf_packet_info *b)
+{
+	return !a->has_sequence || !b->has_sequence || b->sequence == a->sequence + 1;
+}
+
 /* Lists the packets.  One that reaches beyond the file is the last, and read as far as it goes. */
 static void index_packets(struct stream *s)
 {
 	struct ctf_packet_info info, before;
 	bool has_before = false;
-	uint64_t offset = 0, room;
+	uint64_t offset = 0, room, within;
+	uint32_t n_checked = 0; /* packets whose size was doubted: once each, or garbage would be searched again and again */
+	int err;
 
 	while (offset < s->size && !s->has_failed) {
 		struct ctf_fault fault = { 0 };
@@ -182,9 +208,18 @@ static void index_packets(struct stream *s)
 
 		let_go(s, offset);
 		room = s->size - offset;
-		if (read_packet(s, offset, &info, &fault)) {
+		err = read_packet(s, offset, &info, &fault);
+		if (s->n_packets > n_checked && (err || !may_follow(&before, &info))) {
+			n_checked = s->n_packets;
+			within = find_within(s, &before, offset);
+			if (within < offset) {
+				offset = within;
+				continue;
+			}
+		}
+		if (err) {
 			fault_damages(s, s->n_packets, offset, room * 8, &fault);
-			offset = find_packet(s, offset + 1);
+			offset = find_packet(s, offset + 1, s->size);
 			continue;
 		}
 		p = add_packet(s);
@@ -198,11 +233,16 @@ static void index_packets(struct stream *s)
 		note_times(s, &info);
 		before = info;
 		has_before = true;
-		if (info.packet_bits / 8 > room)
+		if (info.packet_bits / 8 > room) {
+			offset = find_within(s, &info, s->size);
+			if (offset < s->size)
+				continue;
 			damaged(s,
 				"packet %u at byte %" PRIu64 " claims %" PRIu64 " bytes, %" PRIu64
 				" remain\n  the trace was cut here; all before it is shown",
-				s->n_packets - 1, offset, info.packet_bits / 8, room);
+				s->n_packets - 1, p->offset, info.packet_bits / 8, room);
+			return;
+		}
 		if (info.packet_bits / 8 >= room || !info.packet_bits)
 			return;
 		offset += info.packet_bits / 8;
@@ -312,7 +352,7 @@ static bool unpack_packet(struct stream *s, struct stream_packet *p, struct ctf_
 bool stream_open_packet(struct stream *s)
 {
 	struct stream_packet *p = &s->packets[s->packet++];
-	uint64_t room = (s->size - p->offset) * 8;
+	uint64_t room = ((s->packet < s->n_packets ? s->packets[s->packet].offset : s->size) - p->offset) * 8;
 	struct ctf_packet_info info;
 	struct ctf_fault fault = { 0 };
 

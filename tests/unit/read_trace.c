@@ -374,8 +374,8 @@ static void sizes_beyond_reason_are_not_believed(void)
 	two_events_and_another_packet(&b);
 	put_at(&b, AT_PACKET, UINT64_MAX - 7, 8);
 	put_at(&b, AT_CONTENT, UINT64_MAX - 7, 8);
-	/* The first packet is all the rest of the file then; the second's header is no event of it. */
-	expect(PLAIN TINY, &b, "101 2 e { x = 1 }\n102 2 e { x = 2 }\nend, 2 damaged\n");
+	/* Where the second begins, the first must have ended. */
+	expect(PLAIN TINY, &b, "101 2 e { x = 1 }\n102 2 e { x = 2 }\n201 2 e { x = 3 }\nend, 1 damaged\n");
 }
 
 static void a_length_beyond_the_packet_is_damage(void)

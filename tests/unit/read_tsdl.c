@@ -200,6 +200,68 @@ static void text_cut_at_every_byte_is_no_worse_than_an_error(const char *text, s
 	ok(n_events > 0);
 }
 
+#define STREAM "stream { id = 0; event.header := struct { integer { size = 8; } id; }; };\n"
+#define EVENT(name, id) "event {\n\tname = \"" name "\";\n\tid = " id ";\n};\n"
+
+/* The names of its events, and how many gaps there are; the text without them is sound. */
+static void passes_over(const char *text, const char *names, uint32_t n_gaps)
+{
+	char rest[4096] = "", got[256] = "";
+	size_t at = 0;
+	struct ctf_meta m;
+
+	is(parse(&m, text), -EINVAL);
+	for (struct ctf_event_class *e = m.events; e; e = e->next)
+		strcat(got, e->name);
+	is_text(got, names);
+	is(m.n_gaps, n_gaps);
+	for (uint32_t i = 0; i <= m.n_gaps; i++) {
+		size_t to = i < m.n_gaps ? m.gaps[i].from : strlen(text);
+
+		strncat(rest, text + at, to - at);
+		at = i < m.n_gaps ? m.gaps[i].to : at;
+	}
+	ctf_meta_close(&m);
+	is_text(refusal(rest), "taken");
+}
+
+static void a_damaged_block_is_passed_over(void)
+{
+	passes_over(TRACE STREAM EVENT("a", "0") EVENT("b", "x") EVENT("c", "2"), "ac", 1);
+	is_text(refusal(TRACE STREAM EVENT("a", "0") EVENT("b", "x") EVENT("c", "2")),
+		"line 9: `id` must be a number from 0 to 4294967295");
+	/* a brace, a quote, a semicolon that are no more */
+	passes_over(TRACE STREAM "event {\n\tname = \"b\";\n\tid = 1;\n|;\n" EVENT("c", "2"), "c", 1);
+	passes_over(TRACE STREAM "event {\n\tname = \"b;\n\tid = 1;\n};\n" EVENT("c", "2"), "c", 1);
+	passes_over(TRACE STREAM EVENT("a", "0") "event {\n\tname = \"b\";\n\tid = 1;\n}\n" EVENT("c", "2"), "abc", 1);
+	/* between blocks: the one before is whole */
+	passes_over(TRACE STREAM EVENT("a", "0") "\x01" EVENT("b", "1") EVENT("c", "2"), "ac", 1);
+	/* several; one that ends the text; one within the text's first block */
+	passes_over(TRACE STREAM EVENT("a", "x") EVENT("b", "1") EVENT("c", "x") EVENT("d", "3") "event {", "bd", 3);
+	passes_over("env { a = };\n" TRACE STREAM EVENT("a", "0"), "a", 1);
+}
+
+static void what_a_damaged_block_declared_is_gone(void)
+{
+	passes_over(TRACE STREAM "event {\n\ttypealias integer { size = 8; } := t;\n\tname = 5 6;\n};\n"
+		    "event { name = \"b\"; id = 1; fields := struct { t x; }; };\n" EVENT("c", "2"),
+		    "c", 2);
+}
+
+static void endless_comments_are_not_read_again_and_again(void)
+{
+	size_t n = 200000;
+	char *text = malloc(11 * n + 200), *end = stpcpy(text, TRACE STREAM);
+	struct ctf_meta m;
+
+	for (size_t i = 0; i < n; i++)
+		end = stpcpy(end, "event { /*\n");
+	is(parse(&m, text), -EINVAL);
+	ok(m.n_gaps < 10);
+	ctf_meta_close(&m);
+	free(text);
+}
+
 static const char sample[] =
 	"/* CTF 1.8 */\n" TRACE "typealias integer { size = 5; align = 1; } := uint5_t;\n"
 	"struct h { enum : uint5_t { compact = 0 ... 30, extended = 31 } id; variant <id> { struct { "
@@ -239,6 +301,9 @@ int main(int argc, char **argv)
 	run(depth_is_bounded);
 	run(shared_types_do_not_explode);
 	run(packets_of_metadata_are_joined);
+	run(a_damaged_block_is_passed_over);
+	run(what_a_damaged_block_declared_is_gone);
+	run(endless_comments_are_not_read_again_and_again);
 	run(a_cut_sample_is_no_worse_than_an_error);
 	if (argc > 1) {
 		file_path = argv[1];

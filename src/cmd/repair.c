@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/repair.c - `duet repair TRACE NEW`: of a damaged recording, a whole one. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/cmd.h"
+#include "trace/repair.h"
+
+static const char usage[] = "usage: duet repair TRACE NEW\n\n"
+			    "Writes all that is sound of TRACE as NEW, which every reader of CTF opens,\n"
+			    "and says what is not.  TRACE stays as it is.\n";
+
+static void warn(void *context, const char *text)
+{
+	(void)context;
+	cmd_error("repair", "%s", text);
+}
+
+static int fix(const char *from, const char *to)
+{
+	struct repair_options o = { .warn = warn };
+	struct diag d = { "" };
+	struct repaired r;
+	uint64_t n;
+
+	if (repair(from, to, &o, &r, &d))
+		return cmd_error("repair", "%s", d.text);
+	printf("%s: %" PRIu64 " events in %" PRIu64 " packets, %" PRIu32 " streams, %" PRIu32 " traces\n", to,
+	       r.n_events, r.n_packets, r.n_streams, r.n_traces);
+	n = r.n_cut + r.n_left_out + r.n_retimed + r.n_gaps;
+	if (n)
+		printf("mended: %" PRIu64 " packets shortened to their sound beginning, %" PRIu64
+		       " left out, %" PRIu64 " whose end was too late; %" PRIu32 " places of metadata left out\n",
+		       r.n_cut, r.n_left_out, r.n_retimed, r.n_gaps);
+	return 0;
+}
+
+int cmd_repair(int argc, char **argv)
+{
+	static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
+	int c;
+
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
+		if (c != 'h')
+			return cmd_usage("repair", "no such option");
+		fputs(usage, stdout);
+		return 0;
+	}
+	if (argc - optind != 2)
+		return cmd_usage("repair", "a recording and where to write a whole one are needed");
+	return fix(argv[optind], argv[optind + 1]);
+}
