@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "abi/control.h"
+#include "base/runtime.h"
 #include "sim.h"
 
 enum { PATIENCE_NS = 20000000 * 50 };
@@ -25,11 +26,13 @@ static struct peer peers[SIM_PEERS];
 
 static int come(uint32_t pid)
 {
-	int fd;
+	int dir = runtime_dir_open(false), fd;
 
 	sim->who = pid;
-	fd = session_connect("sim");
+	fd = dir < 0 ? dir : session_connect(dir, "sim");
 	sim->who = 0;
+	if (dir >= 0)
+		close(dir);
 	return fd;
 }
 
