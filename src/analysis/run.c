@@ -76,7 +76,7 @@ void run_each_class(const struct run *r, run_class *tell, void *context)
 		const struct trace_source *s = trace_source(r->trace, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			tell(context, s, c, s->first_class + c->number);
+			tell(context, s, c, c->number);
 	}
 }
 

@@ -103,7 +103,7 @@ static bool plan_classes(struct stacks_private *p)
 		const struct trace_source *s = trace_source(p->o.trace, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
-			struct class *class = &p->classes[s->first_class + c->number];
+			struct class *class = &p->classes[c->number];
 
 			class->has_stack = has_stack(c);
 			found |= class->has_stack;

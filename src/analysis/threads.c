@@ -72,7 +72,7 @@ static void plan_all(struct threads *t, struct trace *trace)
 				break;
 			}
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			plan_class(&t->plans[s->first_class + c->number], c);
+			plan_class(&t->plans[c->number], c);
 	}
 }
 

@@ -88,7 +88,7 @@ bool choose_like(const struct trace *t, const char *pattern, bool *is_wanted)
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
 			if (run_is_like(pattern, s, c->name))
-				found = is_wanted[s->first_class + c->number] = true;
+				found = is_wanted[c->number] = true;
 	}
 	return found;
 }

@@ -269,7 +269,7 @@ static void choose_all_but_state(struct export *x)
 		const struct trace_source *s = trace_source(x->trace, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			x->is_wanted[s->first_class + c->number] = !choose_is_state(c->name);
+			x->is_wanted[c->number] = !choose_is_state(c->name);
 	}
 }
 

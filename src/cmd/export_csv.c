@@ -188,7 +188,7 @@ static const struct ctf_event_class *only_class(const struct export *x)
 		const struct trace_source *s = trace_source(x->trace, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
-			if (!x->is_wanted[s->first_class + c->number])
+			if (!x->is_wanted[c->number])
 				continue;
 			if (only)
 				return NULL;

@@ -69,7 +69,7 @@ static void choose_all_but_state(struct view *v)
 		const struct trace_source *s = trace_source(v->trace, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			v->is_wanted[s->first_class + c->number] = !choose_is_state(c->name);
+			v->is_wanted[c->number] = !choose_is_state(c->name);
 	}
 }
 

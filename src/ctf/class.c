@@ -186,8 +186,10 @@ int ctf_class_compile_packets(struct ctf_meta *m, struct diag *d)
 			     &m->packet_header_program, d);
 }
 
-int ctf_class_compile_stream(struct ctf_meta *m, struct ctf_stream_class *s, struct diag *d)
+int ctf_class_compile_stream(struct ctf_meta *m, struct ctf_stream_class *s, struct ctf_event_class *first,
+			     struct diag *d)
 {
+	bool is_new = !s->packet_program;
 	const struct ctf_program *again;
 	struct outer outer[COMPILE_OUTER_MAX];
 	int n = 0, err;
@@ -200,8 +202,9 @@ int ctf_class_compile_stream(struct ctf_meta *m, struct ctf_stream_class *s, str
 	if (!err)
 		err = compile_outer(m, s->event_header, "stream.event.header", CTF_EVENT_HEADER, outer,
 				    &n, &s->header_program, d);
-	s->header_kind = ctf_header_recognise(m, s->event_header);
-	for (struct ctf_event_class *e = m->events; e && !err; e = e->next)
+	if (is_new)
+		s->header_kind = ctf_header_recognise(m, s->event_header);
+	for (struct ctf_event_class *e = first; e && !err; e = e->next)
 		if (e->stream_id == s->id)
 			err = compile_event(m, s, e, outer, n);
 	return err == -ENOMEM ? diag_fail(d, err, "no memory") : err;

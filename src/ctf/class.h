@@ -93,9 +93,10 @@ enum ctf_header ctf_header_recognise(const struct ctf_meta *m, const struct ctf_
 
 int ctf_class_compile_packets(struct ctf_meta *m, struct diag *d);
 
-/* Compiles the stream's packet context, event header and all its events.  An event that cannot be
+/* Compiles the stream's packet context, event header and its events from @first on.  An event that cannot be
  * compiled gets its `error`; only memory and the packet's own types make this fail. */
-int ctf_class_compile_stream(struct ctf_meta *m, struct ctf_stream_class *s, struct diag *d);
+int ctf_class_compile_stream(struct ctf_meta *m, struct ctf_stream_class *s, struct ctf_event_class *first,
+			     struct diag *d);
 
 /* ctf_class_find - the operation that shows field @name (as displayed) of @scope, not inside another
  * struct; NULL if there is none. */

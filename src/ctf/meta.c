@@ -75,6 +75,7 @@ void *ctf_meta_grow(struct ctf_meta *m, void *array, uint32_t n, size_t element_
 
 void ctf_meta_close(struct ctf_meta *m)
 {
+	free(m->parser);
 	while (m->arena) {
 		struct ctf_arena *a = m->arena;
 
@@ -128,12 +129,43 @@ struct ctf_event_class *ctf_stream_event(const struct ctf_stream_class *s, uint3
 	return found ? *found : NULL;
 }
 
-/* Ids below a bound go into a table; that of two classes with one id is the first. */
-static int link_events(struct ctf_meta *m, struct ctf_stream_class *s)
+static uint32_t round_up(uint32_t n)
 {
-	uint32_t n_sparse = 0, top = 0;
+	uint32_t power = 1;
 
-	for (struct ctf_event_class *e = m->events; e; e = e->next) {
+	while (power < n)
+		power *= 2;
+	return power;
+}
+
+/* Tables that grow stay right for readers that are in the midst of a packet: they are replaced, not moved. */
+static int grow_tables(struct ctf_meta *m, struct ctf_stream_class *s, uint32_t n_by_id, uint32_t n_sparse)
+{
+	struct ctf_event_class **sparse = s->sparse;
+	struct ctf_by_id *by_id = s->by_id;
+
+	if (!by_id || n_by_id > s->n_by_id)
+		by_id = ctf_meta_alloc(m, round_up(n_by_id) * sizeof *by_id);
+	if (!sparse || n_sparse > s->n_sparse)
+		sparse = ctf_meta_alloc(m, (n_sparse + (size_t)1) * sizeof(struct ctf_event_class *));
+	if (!by_id || !sparse)
+		return -ENOMEM;
+	if (s->by_id && by_id != s->by_id)
+		memcpy(by_id, s->by_id, s->n_by_id * sizeof *by_id);
+	if (s->sparse && sparse != s->sparse)
+		memcpy(sparse, s->sparse, s->n_sparse * sizeof(struct ctf_event_class *));
+	s->n_by_id = by_id == s->by_id ? s->n_by_id : round_up(n_by_id);
+	s->by_id = by_id;
+	s->sparse = sparse;
+	return 0;
+}
+
+/* Ids below a bound go into a table; that of two classes with one id is the first. */
+static int link_events(struct ctf_meta *m, struct ctf_stream_class *s, struct ctf_event_class *first)
+{
+	uint32_t n_sparse = s->n_sparse, top = 0;
+
+	for (struct ctf_event_class *e = first; e; e = e->next) {
 		if (e->stream_id != s->id)
 			continue;
 		if (e->id >= BY_ID_MAX)
@@ -141,12 +173,9 @@ static int link_events(struct ctf_meta *m, struct ctf_stream_class *s)
 		else if (e->id >= top)
 			top = e->id + 1;
 	}
-	s->by_id = ctf_meta_alloc(m, (top + (size_t)1) * sizeof *s->by_id);
-	s->sparse = ctf_meta_alloc(m, (n_sparse + (size_t)1) * sizeof *s->sparse);
-	if (!s->by_id || !s->sparse)
+	if (grow_tables(m, s, top, n_sparse))
 		return -ENOMEM;
-	s->n_by_id = top;
-	for (struct ctf_event_class *e = m->events; e; e = e->next) {
+	for (struct ctf_event_class *e = first; e; e = e->next) {
 		if (e->stream_id != s->id)
 			continue;
 		if (e->id >= BY_ID_MAX)
@@ -158,15 +187,28 @@ static int link_events(struct ctf_meta *m, struct ctf_stream_class *s)
 	return 0;
 }
 
+/* Whether any of the events from @first on is of @s. */
+static bool has_new(const struct ctf_stream_class *s, const struct ctf_event_class *first)
+{
+	while (first && first->stream_id != s->id)
+		first = first->next;
+	return first || !s->packet_program;
+}
+
 static int link_all(struct ctf_meta *m, struct diag *d)
 {
-	int err = ctf_class_compile_packets(m, d);
+	struct ctf_event_class *first = m->last_linked ? m->last_linked->next : m->events;
+	int err = m->packet_header_program ? 0 : ctf_class_compile_packets(m, d);
 
 	for (struct ctf_stream_class *s = m->streams; s && !err; s = s->next) {
-		err = link_events(m, s);
+		if (!has_new(s, first))
+			continue;
+		err = link_events(m, s, first);
 		if (!err)
-			err = ctf_class_compile_stream(m, s, d);
+			err = ctf_class_compile_stream(m, s, first, d);
 	}
+	for (; first; first = first->next)
+		m->last_linked = first;
 	return err;
 }
 
@@ -223,7 +265,7 @@ size_t ctf_meta_unpack(char *bytes, size_t size, bool *is_damaged)
 	return to;
 }
 
-static int read_file(const char *path, char **bytes, size_t *size, struct diag *d)
+int ctf_meta_read_file(const char *path, uint64_t from, char **bytes, size_t *size, struct diag *d)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -231,12 +273,13 @@ static int read_file(const char *path, char **bytes, size_t *size, struct diag *
 
 	if (fd < 0)
 		return diag_errno(d, "cannot open %s", path);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX) {
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX || from > INT64_MAX) {
 		close(fd);
 		return diag_fail(d, -EINVAL, "%s: not a file of metadata", path);
 	}
-	*bytes = malloc((size_t)st.st_size + 1);
-	n = *bytes ? io_read(fd, *bytes, (size_t)st.st_size) : -ENOMEM;
+	*size = (uint64_t)st.st_size > from ? (size_t)st.st_size - (size_t)from : 0;
+	*bytes = malloc(*size + 1);
+	n = !*bytes ? -ENOMEM : lseek(fd, (off_t)from, SEEK_SET) < 0 ? -errno : io_read(fd, *bytes, *size);
 	close(fd);
 	if (n < 0) {
 		free(*bytes);
@@ -262,7 +305,7 @@ static int read_packed(const char *path, char **bytes, size_t *size, struct diag
 
 int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged, struct diag *d)
 {
-	int err = read_file(path, text, size, d);
+	int err = ctf_meta_read_file(path, 0, text, size, d);
 
 	*is_damaged = false;
 	if (err == -ENOENT)

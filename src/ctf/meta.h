@@ -95,7 +95,7 @@ struct ctf_event_class {
 	const char *name;
 	uint32_t id;
 	uint32_t stream_id;
-	uint32_t number; /* 0 ... n_events - 1 within the trace */
+	uint32_t number; /* who reads several traces numbers them through all; else 0 ... n_events - 1 */
 	int loglevel; /* -1 if not given */
 	const struct ctf_type *context;
 	const struct ctf_type *fields;
@@ -150,6 +150,9 @@ struct ctf_meta {
 	const char *missing_clock; /* a name that numbers show, but no clock had before them; or NULL */
 	struct ctf_gap *gaps; /* passed over, in the order of the text */
 	uint32_t n_gaps;
+	struct ctf_event_class *last_linked; /* this and those before it are in their streams' tables */
+	struct tsdl *parser; /* NULL unless more text may come: ctf_meta_more() */
+	uint64_t n_taken; /* bytes of the file, by ctf_meta_more() */
 };
 
 /*
@@ -174,10 +177,23 @@ void ctf_meta_close(struct ctf_meta *m);
 int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged, struct diag *d);
 /* ctf_meta_read - parse text of either kind. */
 int ctf_meta_read(struct ctf_meta *m, const char *text, size_t size, struct diag *d);
-/* ctf_meta_link - compile what was parsed, before it can be used to decode.  0, -EINVAL, -ENOMEM. */
+/* ctf_meta_link - compile what was parsed (since the last time), before it can be used to decode.  0, -EINVAL,
+ * -ENOMEM. */
 int ctf_meta_link(struct ctf_meta *m, struct diag *d);
 /* ctf_meta_pass - note a gap.  False if there are too many, or no memory for it: stop there. */
 bool ctf_meta_pass(struct ctf_meta *m, size_t from, size_t to);
+/*
+ * ctf_meta_more - what a metadata file that is still written has got since the last call; at first all.
+ *
+ * @m: zeroes before the first call.  Whole blocks are taken over, what follows them is left for the next call.
+ * Everything that was in @m stays where it is.  Metadata other than plain TSDL are read once, and do not grow.
+ *
+ * Returns 1 if there was more, 0 if not, -EAGAIN if no trace and stream are described yet; or -errno: then
+ * nothing more can be read.
+ */
+int ctf_meta_more(struct ctf_meta *m, const char *path, struct diag *d);
+/* The file's @size bytes from @from on, to be freed; fewer at its end. */
+int ctf_meta_read_file(const char *path, uint64_t from, char **bytes, size_t *size, struct diag *d);
 
 /* ctf_meta_unpack - the text of packetised metadata, in place: @bytes shrinks to it.
  * Returns its size; *@is_damaged if a packet was not whole. */

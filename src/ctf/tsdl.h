@@ -57,6 +57,10 @@ struct tsdl {
 	struct diag *diag;
 };
 
+/* tsdl_parse.c.  A parser may be given one text after the other, each of whole blocks: it keeps the names. */
+struct tsdl *tsdl_open(struct ctf_meta *m); /* to be freed; NULL: no memory */
+int tsdl_parse(struct tsdl *p, const char *text, size_t size, struct diag *d);
+
 /* tsdl_lex.c */
 void tsdl_next(struct tsdl *p);
 void tsdl_fail(struct tsdl *p, const char *format, ...) __attribute__((format(printf, 2, 3)));

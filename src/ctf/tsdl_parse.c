@@ -375,17 +375,23 @@ static bool pass_over(struct tsdl *p)
 	return true;
 }
 
-int ctf_meta_parse(struct ctf_meta *m, const char *text, size_t size, struct diag *d)
+struct tsdl *tsdl_open(struct ctf_meta *m)
 {
 	struct tsdl *p = calloc(1, sizeof *p);
+
+	if (p) {
+		p->meta = m;
+		p->line = 1;
+	}
+	return p;
+}
+
+int tsdl_parse(struct tsdl *p, const char *text, size_t size, struct diag *d)
+{
 	int err = 0;
 
-	if (!p)
-		return diag_fail(d, -ENOMEM, "no memory");
-	p->meta = m;
 	p->text = p->at = text;
 	p->end = text + size;
-	p->line = 1;
 	p->diag = d;
 	begin_block(p, text);
 	tsdl_next(p);
@@ -398,6 +404,14 @@ int ctf_meta_parse(struct ctf_meta *m, const char *text, size_t size, struct dia
 		if (!pass_over(p))
 			break;
 	}
+	return err;
+}
+
+int ctf_meta_parse(struct ctf_meta *m, const char *text, size_t size, struct diag *d)
+{
+	struct tsdl *p = tsdl_open(m);
+	int err = p ? tsdl_parse(p, text, size, d) : diag_fail(d, -ENOMEM, "no memory");
+
 	free(p);
 	return err;
 }

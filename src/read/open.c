@@ -136,7 +136,7 @@ static int describe_classes(struct duet_read *r)
 		const struct trace_source *s = trace_source(r->trace, i);
 
 		for (const struct ctf_event_class *e = s->meta->events; e; e = e->next) {
-			struct read_class *c = &r->classes[s->first_class + e->number];
+			struct read_class *c = &r->classes[e->number];
 
 			c->ctf = e;
 			c->public = (struct duet_read_class){ .name = e->name, .id = e->id, .loglevel = e->loglevel,

@@ -17,9 +17,13 @@
 
 enum trace_mode { TRACE_START, TRACE_FRESH, TRACE_FORWARD, TRACE_BACKWARD };
 
+struct recording; /* follow.c: that a source belongs to */
+
 struct source {
 	struct trace_source public;
 	struct ctf_meta meta;
+	uint32_t recording; /* while the trace may grow: its number in follow->recordings; UINT32_MAX: none */
+	bool is_stuck; /* its metadata made no sense: what it has is all it gets */
 };
 
 struct trace {
@@ -38,6 +42,7 @@ struct trace {
 	struct text hosts; /* what is said about their clocks */
 	struct stream *given; /* BACKWARD */
 	bool is_part; /* of another trace, whose sources and maps it uses */
+	struct follow *follow; /* NULL: it is read as it was at open */
 };
 
 static inline bool trace_is_before(const struct stream *a, const struct stream *b)
@@ -47,6 +52,27 @@ static inline bool trace_is_before(const struct stream *a, const struct stream *
 
 /* The streams not at their end into the heap. */
 void trace_heap(struct trace *t);
+
+/* The stream at the top of the heap, FORWARD, moves on. */
+void trace_advance(struct trace *t);
+
+/* find.c */
+void trace_source_close(struct source *s);
+/* Moves times as the source's are. */
+void trace_shift_stream(struct stream *s);
+/* The traces at @path or below it; an error if there are none. */
+int trace_open_path(struct trace *t, const char *path, struct diag *d);
+/* What is at @path or below it and not known yet becomes sources and streams. */
+int trace_find(struct trace *t, const char *path, struct diag *d);
+
+/* follow.c */
+int follow_open(struct trace *t, const char *const *paths, int n, struct diag *d);
+void follow_close(struct follow *f);
+/* A new source: which recording it is of, and whether that grows. */
+int follow_adopt(struct trace *t, struct source *s);
+bool follow_grows(const struct trace *t, const struct source *s);
+/* Whether heap[0] may be given now.  Passes over what comes too late. */
+bool follow_admits(struct trace *t);
 
 /* From any other mode to FORWARD, so that heap[0] is what to give. */
 void trace_turn_forward(struct trace *t);

@@ -42,6 +42,7 @@ struct match_class {
 };
 
 struct match {
+	struct filter_code code;
 	uint32_t n_classes;
 	struct match_class *classes; /* by number */
 };
@@ -146,6 +147,7 @@ struct opening {
 	struct match *m;
 	const struct trace *trace;
 	const bool *is_wanted;
+	uint32_t first_class; /* those before it are linked */
 	const struct filter_code *code;
 	struct filter_problem problem; /* of a class, other than a missing name */
 	uint32_t n_linked, n_wanted;
@@ -155,16 +157,15 @@ struct opening {
 	unsigned distance;
 };
 
-static bool counts(const struct opening *o, const struct trace_source *s,
-		   const struct ctf_event_class *c)
+static bool counts(const struct opening *o, const struct ctf_event_class *c)
 {
-	return c->program && (!o->is_wanted || o->is_wanted[s->first_class + c->number]);
+	return c->program && (!o->is_wanted || o->is_wanted[c->number]);
 }
 
 static int link_class(struct opening *o, const struct trace_source *s,
 		      const struct ctf_event_class *c)
 {
-	struct match_class *out = &o->m->classes[s->first_class + c->number];
+	struct match_class *out = &o->m->classes[c->number];
 	struct class_names names = names_of(s->meta, c, out);
 	struct filter_problem problem;
 	uint64_t room[FILTER_LINKED_BYTES_MAX / 8];
@@ -191,7 +192,7 @@ static int link_all(struct opening *o)
 		const struct trace_source *s = trace_source(o->trace, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c && !err; c = c->next)
-			if (counts(o, s, c))
+			if (c->number >= o->first_class && counts(o, c))
 				err = link_class(o, s, c);
 	}
 	return err;
@@ -227,7 +228,7 @@ static bool is_anywhere(struct opening *o, const char *name)
 			struct filter_place place;
 			enum filter_why why;
 
-			if (!counts(o, s, c))
+			if (!counts(o, c))
 				continue;
 			why = find(&names.names, o->is_context, name, strlen(name), &place);
 			if (why != FILTER_NO_FIELD && why != FILTER_NO_CONTEXT)
@@ -283,31 +284,49 @@ static int explain(struct opening *o, struct diag *d)
 			 "can be combined");
 }
 
+/* The classes that came since, or at first all. */
+static int link_new(struct opening *o, struct diag *d)
+{
+	uint32_t n = trace_n_classes(o->trace);
+	struct match_class *classes;
+
+	o->first_class = o->m->n_classes;
+	o->code = &o->m->code;
+	classes = reallocarray(o->m->classes, n + (size_t)1, sizeof *classes);
+	if (!classes)
+		return diag_fail(d, -ENOMEM, "no memory for a filter");
+	memset(classes + o->first_class, 0, (n + (size_t)1 - o->first_class) * sizeof *classes);
+	o->m->classes = classes;
+	o->m->n_classes = n;
+	return link_all(o) ? diag_fail(d, -ENOMEM, "no memory for a filter") : 0;
+}
+
 int match_open(struct match **m, const struct trace *t, const char *expression,
 	       const bool *is_wanted, struct diag *d)
 {
-	struct filter_code code;
-	struct opening o = { .trace = t, .is_wanted = is_wanted, .code = &code };
-	int err = filter_compile(expression, &code, d);
+	struct opening o = { .m = calloc(1, sizeof *o.m), .trace = t, .is_wanted = is_wanted };
+	int err;
 
 	*m = NULL;
-	if (err)
-		return err;
-	o.m = calloc(1, sizeof *o.m);
 	if (!o.m)
 		return diag_fail(d, -ENOMEM, "no memory for a filter");
-	o.m->n_classes = trace_n_classes(t);
-	o.m->classes = calloc(o.m->n_classes + (size_t)1, sizeof *o.m->classes);
-	err = o.m->classes ? link_all(&o) : -ENOMEM;
-	if (err)
-		diag_fail(d, err, "no memory for a filter");
-	else if (!o.n_linked)
+	err = filter_compile(expression, &o.m->code, d);
+	if (!err)
+		err = link_new(&o, d);
+	if (!err && !o.n_linked && !trace_may_grow(t))
 		err = explain(&o, d);
 	if (err)
 		match_close(o.m);
 	else
 		*m = o.m;
 	return err;
+}
+
+int match_update(struct match *m, const struct trace *t, const bool *is_wanted, struct diag *d)
+{
+	struct opening o = { .m = m, .trace = t, .is_wanted = is_wanted };
+
+	return trace_n_classes(t) > m->n_classes ? link_new(&o, d) : 0;
 }
 
 void match_close(struct match *m)

@@ -25,6 +25,8 @@ struct match;
 int match_open(struct match **m, const struct trace *t, const char *expression,
 	       const bool *is_wanted, struct diag *d);
 void match_close(struct match *m); /* accepts NULL */
+/* match_update - after trace_refresh(): the new classes.  While @t may grow no class need fit. */
+int match_update(struct match *m, const struct trace *t, const bool *is_wanted, struct diag *d);
 
 /* match_event - whether @e, an event, matches.  @w: whose it is, from names_see().  One thread at a
  * time. */

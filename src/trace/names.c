@@ -29,7 +29,7 @@ struct thread {
 struct names {
 	struct class_plan *plans; /* by class number */
 	uint32_t *hosts; /* by source number */
-	uint32_t n_hosts;
+	uint32_t n_classes, n_sources, n_hosts;
 	int32_t *running; /* tid by host and cpu, for kernels traced without a tid context */
 	struct thread *threads; /* open addressing, never more than half full */
 	uint32_t n_threads, capacity;
@@ -67,9 +67,10 @@ static void plan_class(struct class_plan *p, const struct ctf_event_class *c)
 	}
 }
 
-static void number_hosts(struct names *n, const struct trace *t)
+/* Sources from the @first on. */
+static void number_hosts(struct names *n, const struct trace *t, uint32_t first)
 {
-	for (uint32_t i = 0; i < trace_n_sources(t); i++) {
+	for (uint32_t i = first; i < trace_n_sources(t); i++) {
 		uint32_t same = 0;
 
 		while (same < i && strcmp(trace_source(t, same)->hostname, trace_source(t, i)->hostname))
@@ -78,35 +79,78 @@ static void number_hosts(struct names *n, const struct trace *t)
 	}
 }
 
+/* All of an array of @old elements, made to be of @size, or NULL; what is new is zeroes. */
+static void *extend(void *array, size_t old, size_t n, size_t size)
+{
+	char *bigger = reallocarray(array, n + 1, size);
+
+	if (bigger)
+		memset(bigger + old * size, 0, (n + 1 - old) * size);
+	return bigger;
+}
+
+static bool extend_running(struct names *n, uint32_t before)
+{
+	int32_t *bigger = reallocarray(n->running, (n->n_hosts + (size_t)1) * CPUS_MAX, sizeof *bigger);
+
+	if (!bigger)
+		return false;
+	for (size_t i = before * (size_t)CPUS_MAX; i < (n->n_hosts + (size_t)1) * CPUS_MAX; i++)
+		bigger[i] = -1;
+	n->running = bigger;
+	return true;
+}
+
+static bool extend_all(struct names *n, const struct trace *t)
+{
+	uint32_t n_hosts = n->n_hosts;
+	struct class_plan *plans = extend(n->plans, n->n_classes, trace_n_classes(t), sizeof *plans);
+	uint32_t *hosts;
+
+	if (plans)
+		n->plans = plans;
+	hosts = extend(n->hosts, n->n_sources, trace_n_sources(t), sizeof *hosts);
+	if (hosts)
+		n->hosts = hosts;
+	if (!plans || !hosts)
+		return false;
+	number_hosts(n, t, n->n_sources);
+	return (n->running && n_hosts == n->n_hosts) || extend_running(n, n->running ? n_hosts : 0);
+}
+
+int names_update(struct names *n, const struct trace *t, struct diag *d)
+{
+	if (n->running && n->n_classes == trace_n_classes(t) && n->n_sources == trace_n_sources(t))
+		return 0;
+	if (!extend_all(n, t))
+		return diag_fail(d, -ENOMEM, "no memory for names of threads");
+	for (uint32_t i = 0; i < trace_n_sources(t); i++)
+		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c; c = c->next)
+			if (c->number >= n->n_classes)
+				plan_class(&n->plans[c->number], c);
+	n->n_classes = trace_n_classes(t);
+	n->n_sources = trace_n_sources(t);
+	return 0;
+}
+
 int names_open(struct names **result, const struct trace *t, struct diag *d)
 {
 	struct names *n = calloc(1, sizeof *n);
+	int err;
 
 	*result = NULL;
 	if (!n)
 		return diag_fail(d, -ENOMEM, "no memory for names of threads");
 	n->capacity = 1024;
-	n->plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *n->plans);
-	n->hosts = calloc(trace_n_sources(t) + (size_t)1, sizeof *n->hosts);
 	n->aliases = aliases_open();
 	n->threads = calloc(n->capacity, sizeof *n->threads);
-	if (n->hosts)
-		number_hosts(n, t);
-	n->running = calloc((n->n_hosts + (size_t)1) * CPUS_MAX, sizeof *n->running);
-	if (!n->plans || !n->hosts || !n->aliases || !n->threads || !n->running) {
+	err = n->threads && n->aliases ? names_update(n, t, d)
+				       : diag_fail(d, -ENOMEM, "no memory for names of threads");
+	if (err)
 		names_close(n);
-		return diag_fail(d, -ENOMEM, "no memory for names of threads");
-	}
-	for (size_t i = 0; i < (n->n_hosts + (size_t)1) * CPUS_MAX; i++)
-		n->running[i] = -1;
-	for (uint32_t i = 0; i < trace_n_sources(t); i++) {
-		const struct trace_source *s = trace_source(t, i);
-
-		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			plan_class(&n->plans[s->first_class + c->number], c);
-	}
-	*result = n;
-	return 0;
+	else
+		*result = n;
+	return err;
 }
 
 void names_close(struct names *n)

@@ -23,6 +23,8 @@ struct who {
 
 int names_open(struct names **n, const struct trace *t, struct diag *d);
 void names_close(struct names *n);
+/* names_update - after trace_refresh(): what is new of classes and sources.  What was learnt stays. */
+int names_update(struct names *n, const struct trace *t, struct diag *d);
 
 /* names_see - learn from @e, an event, and tell whose it is. */
 void names_see(struct names *n, const struct trace_event *e, struct who *w);

@@ -53,6 +53,8 @@ int trace_previous(struct trace *t, struct trace_event *e, struct diag *d)
 	struct stream *last = NULL;
 	int err = 0;
 
+	if (t->follow)
+		return diag_fail(d, -ENOTSUP, "what is followed is read forward only");
 	if (t->mode != TRACE_BACKWARD)
 		err = turn_backward(t);
 	else if (t->given)
@@ -79,6 +81,8 @@ int trace_part(const struct trace *t, uint32_t number, void (*warn)(void *contex
 	size_t n = number < t->n_streams ? t->streams[number]->n_packets : 0;
 
 	*result = NULL;
+	if (t->follow)
+		number = UINT32_MAX;
 	if (part && s && number < t->n_streams) {
 		part->streams = malloc(sizeof *part->streams);
 		part->heap = malloc(sizeof *part->heap);

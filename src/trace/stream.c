@@ -148,7 +148,7 @@ static int read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info
 
 static void note_times(struct stream *s, const struct ctf_packet_info *info)
 {
-	if (info->has_begin && s->n_packets == 1)
+	if (info->has_begin && s->n_packets == 1) /* the first */
 		s->info.begin_ns = stream_to_ns(s, info->begin);
 	if (info->has_end)
 		s->info.end_ns = stream_to_ns(s, info->end);
@@ -193,35 +193,38 @@ static bool may_follow(const struct ctf_packet_info *a, const struct ctf_packet_
 	return !a->has_sequence || !b->has_sequence || b->sequence == a->sequence + 1;
 }
 
-/* Lists the packets.  One that reaches beyond the file is the last, and read as far as it goes. */
+/* Lists the packets that are not listed yet.  One that reaches beyond the file is the last, and read as far as
+ * it goes; unless the rest of it may come. */
 static void index_packets(struct stream *s)
 {
-	struct ctf_packet_info info, before;
-	bool has_before = false;
-	uint64_t offset = 0, room, within;
-	uint32_t n_checked = 0; /* packets whose size was doubted: once each, or garbage would be searched again and again */
+	uint32_t n_checked = s->n_packets ? s->n_packets - 1 : 0; /* whose size was doubted: once each, or garbage
+								     would be searched again and again */
+	struct ctf_packet_info info;
+	uint64_t within;
 	int err;
 
-	while (offset < s->size && !s->has_failed) {
+	while (s->indexed < s->size && !s->has_failed) {
+		uint64_t offset = s->indexed, room = s->size - offset;
 		struct ctf_fault fault = { 0 };
 		struct stream_packet *p;
 
 		let_go(s, offset);
-		room = s->size - offset;
 		err = read_packet(s, offset, &info, &fault);
-		if (s->n_packets > n_checked && (err || !may_follow(&before, &info))) {
+		if (s->n_packets > n_checked && (err || !may_follow(&s->last, &info))) {
 			n_checked = s->n_packets;
-			within = find_within(s, &before, offset);
+			within = find_within(s, &s->last, offset);
 			if (within < offset) {
-				offset = within;
+				s->indexed = within;
 				continue;
 			}
 		}
 		if (err) {
 			fault_damages(s, s->n_packets, offset, room * 8, &fault);
-			offset = find_packet(s, offset + 1, s->size);
+			s->indexed = find_packet(s, offset + 1, s->size);
 			continue;
 		}
+		if (s->grows && info.packet_bits / 8 > room)
+			return;
 		p = add_packet(s);
 		if (!p)
 			return damaged(s, "more packets than can be: those from byte %" PRIu64 " on are left out",
@@ -229,13 +232,12 @@ static void index_packets(struct stream *s)
 		p->offset = offset;
 		p->end = info.end;
 		p->has_end = info.has_end && info.end;
-		count_lost(p, &info, has_before ? &before : NULL);
+		count_lost(p, &info, s->n_packets > 1 ? &s->last : NULL);
 		note_times(s, &info);
-		before = info;
-		has_before = true;
+		s->last = info;
 		if (info.packet_bits / 8 > room) {
-			offset = find_within(s, &info, s->size);
-			if (offset < s->size)
+			s->indexed = find_within(s, &info, s->size);
+			if (s->indexed < s->size)
 				continue;
 			damaged(s,
 				"packet %u at byte %" PRIu64 " claims %" PRIu64 " bytes, %" PRIu64
@@ -243,9 +245,7 @@ static void index_packets(struct stream *s)
 				s->n_packets - 1, p->offset, info.packet_bits / 8, room);
 			return;
 		}
-		if (info.packet_bits / 8 >= room || !info.packet_bits)
-			return;
-		offset += info.packet_bits / 8;
+		s->indexed += info.packet_bits ? info.packet_bits / 8 : room;
 	}
 }
 
@@ -254,8 +254,6 @@ static int unpack_file(struct stream *s, struct diag *d)
 	struct diag why = { "" };
 	int err;
 
-	s->map = s->bytes;
-	s->map_size = s->size;
 	s->bytes = NULL;
 	s->size = 0;
 	err = packed_open(&s->packed, s->map, s->map_size, &why);
@@ -266,6 +264,18 @@ static int unpack_file(struct stream *s, struct diag *d)
 	s->bytes = packed_bytes(s->packed);
 	s->size = packed_size(s->packed);
 	return 0;
+}
+
+static void list_packets(struct stream *s)
+{
+	uint64_t gone = s->gone;
+
+	index_packets(s);
+	if (s->packed)
+		packed_let_go(s->packed, s->size);
+	s->gone = gone; /* what was let go comes again */
+	s->info.n_packets = s->n_packets;
+	s->info.size_bytes = s->packed ? s->map_size : s->size;
 }
 
 static int map_file(struct stream *s, const char *path, struct diag *d)
@@ -287,50 +297,92 @@ static int map_file(struct stream *s, const char *path, struct diag *d)
 	if (err)
 		return err;
 	s->bytes = bytes;
-	s->size = (uint64_t)st.st_size;
+	s->map = bytes;
+	s->size = s->map_size = (uint64_t)st.st_size;
 	return packed_is_name(path) ? unpack_file(s, d) : 0;
 }
 
 int stream_open(struct stream *s, const struct trace_source *source, const char *path,
-		const struct trace_options *o, struct diag *d)
+		const struct trace_options *o, bool grows, struct diag *d)
 {
 	const char *slash = strrchr(path, '/');
 	int err;
 
-	*s = (struct stream){ .options = o, .cpu = TRACE_CPU_UNKNOWN };
+	*s = (struct stream){ .options = o, .cpu = TRACE_CPU_UNKNOWN, .grows = grows };
 	s->info.source = source;
 	s->info.path = strdup(path);
 	if (!s->info.path)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
 	s->info.name = s->info.path + (slash ? slash + 1 - path : 0);
-	err = map_file(s, path, d);
+	err = grows ? 0 : map_file(s, path, d);
 	if (err) {
 		stream_close(s);
 		return err;
 	}
 	set_clock(s);
-	index_packets(s);
-	if (s->packed)
-		packed_let_go(s->packed, s->size);
-	s->gone = 0;
-	s->info.n_packets = s->n_packets;
-	s->info.size_bytes = s->packed ? s->map_size : s->size;
+	list_packets(s);
 	return 0;
+}
+
+/* The map may move, and what the cursor stands on with it. */
+static int extend_map(struct stream *s, uint64_t size)
+{
+	const uint8_t *old = s->bytes;
+	uint8_t *bytes;
+
+	if (size <= s->map_size)
+		return 0;
+	bytes = mremap((void *)old, s->map_size, size, MREMAP_MAYMOVE);
+	if (bytes == MAP_FAILED)
+		return -errno;
+	s->bytes = s->map = bytes;
+	s->map_size = size;
+	if (s->reader.packet)
+		s->reader.packet = bytes + (s->reader.packet - old);
+	if (s->event.packet)
+		s->event.packet = bytes + (s->event.packet - old);
+	return 0;
+}
+
+int stream_grow(struct stream *s, uint64_t size, struct diag *d)
+{
+	struct stat st;
+	int err;
+
+	if (s->grows && size <= s->size)
+		return 0;
+	if (stat(s->info.path, &st) || !S_ISREG(st.st_mode))
+		return 0; /* it was taken away, as old pieces are: what is mapped stays */
+	if (s->grows && size > (uint64_t)st.st_size)
+		return 0; /* an index that names what is not there */
+	size = s->grows ? size : (uint64_t)st.st_size;
+	err = s->bytes ? extend_map(s, size) : map_file(s, s->info.path, d);
+	if (err)
+		return diag_fail(d, err, "cannot map %s: %s", s->info.path, strerror(-err));
+	s->size = size < s->map_size ? size : s->map_size;
+	list_packets(s);
+	return 0;
+}
+
+void stream_release(struct stream *s)
+{
+	packed_close(s->packed);
+	if (s->map && !s->is_part)
+		munmap((void *)s->map, s->map_size);
+	free(s->packets);
+	s->packed = NULL;
+	s->bytes = s->map = NULL;
+	s->packets = NULL;
+	s->size = s->map_size = 0;
+	s->packet = s->n_packets = s->capacity = 0;
 }
 
 void stream_close(struct stream *s)
 {
 	free(s->back);
-	if (s->packed) {
-		packed_close(s->packed);
-		s->bytes = s->map;
-		s->size = s->map_size;
-	}
-	if (s->bytes && !s->is_part)
-		munmap((void *)s->bytes, s->size);
+	stream_release(s);
 	if (!s->is_part)
 		free((void *)s->info.path);
-	free(s->packets);
 	*s = (struct stream){ 0 };
 }
 

@@ -38,10 +38,15 @@ struct stream {
 	struct trace_stream_info info;
 	const struct trace_options *options;
 	const uint8_t *bytes; /* the map; NULL if the file is empty */
-	uint64_t size;
+	uint64_t size; /* what may be looked at */
 	struct packed *packed; /* `bytes` is its plain file: ask before looking.  NULL: it is the file itself */
-	const uint8_t *map; /* of a packed file */
+	const uint8_t *map; /* of the file */
 	uint64_t map_size;
+	uint64_t indexed; /* bytes whose packets are listed */
+	struct ctf_packet_info last; /* the last packet listed; if there is one */
+	uint64_t whole; /* of the file, as its index says; while it grows */
+	bool has_grown; /* it has come to its end since it was looked at last */
+	bool grows; /* what is not whole at the end of the file may yet come */
 	struct stream_packet *packets;
 	uint32_t n_packets, capacity;
 	uint32_t packet; /* the next to open */
@@ -66,9 +71,15 @@ struct stream {
 	struct diag damage;
 };
 
-/* stream_open - map @path and index its packets.  Returns 0, also if it is damaged; or -errno. */
+/* stream_open - map @path and index its packets; of a file that @grows nothing yet.  Returns 0, also if it is
+ * damaged; or -errno. */
 int stream_open(struct stream *s, const struct trace_source *source, const char *path,
-		const struct trace_options *o, struct diag *d);
+		const struct trace_options *o, bool grows, struct diag *d);
+/* stream_grow - the file has @size bytes of whole packets now; or, if it does not grow any more, is as long as
+ * it is.  What the cursor stands on stays.  Returns 0 or -errno. */
+int stream_grow(struct stream *s, uint64_t size, struct diag *d);
+/* stream_release - it is at its end, and will never be asked again: gives back map and list. */
+void stream_release(struct stream *s);
 void stream_close(struct stream *s);
 
 /* The end of a packet, or (@got < 0) damage: to the next item. */

@@ -72,9 +72,9 @@ static void name_events(const struct trace *t, struct summary *s, const uint64_t
 		const struct trace_source *src = trace_source(t, i);
 
 		for (const struct ctf_event_class *c = src->meta->events; c; c = c->next)
-			if (of_class[src->first_class + c->number])
+			if (of_class[c->number])
 				s->events[n++] = (struct summary_event){
-					c->name, src->domain, of_class[src->first_class + c->number]
+					c->name, src->domain, of_class[c->number]
 				};
 	}
 	qsort(s->events, n, sizeof *s->events, by_name);

@@ -23,268 +23,6 @@
 #include "trace/hosts.h"
 #include "trace/inside.h"
 
-enum { DIRECTORIES_DEEP = 16, SOURCES_MAX = 65536 };
-
-static int add(void *list, uint32_t *n, void *item)
-{
-	void **array = *(void ***)list, **bigger;
-
-	if (*n == 0 || (*n >= 8 && !(*n & (*n - 1)))) {
-		bigger = realloc(array, (*n ? *n * (size_t)2 : 8) * sizeof *bigger);
-		if (!bigger)
-			return -ENOMEM;
-		*(void ***)list = array = bigger;
-	}
-	array[(*n)++] = item;
-	return 0;
-}
-
-static enum trace_domain domain_of(const struct ctf_meta *m)
-{
-	const char *d = ctf_meta_env(m, "domain");
-
-	if (d && !strcmp(d, "ust"))
-		return TRACE_UST;
-	return d && !strcmp(d, "kernel") ? TRACE_KERNEL : TRACE_OTHER;
-}
-
-static void source_close(struct source *s)
-{
-	ctf_meta_close(&s->meta);
-	free((void *)s->public.path);
-	free(s);
-}
-
-static int add_stream(struct trace *t, struct source *src, const char *path, struct diag *d)
-{
-	struct stream *s = malloc(sizeof *s);
-	int err;
-
-	if (!s)
-		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	err = stream_open(s, &src->public, path, &t->options, d);
-	if (!err && s->has_failed) {
-		err = diag_fail(d, -EINVAL, "%s", s->damage.text);
-		stream_close(s);
-	}
-	if (err) {
-		free(s);
-		return err;
-	}
-	s->info.number = t->n_streams;
-	err = add(&t->streams, &t->n_streams, s);
-	if (err) {
-		stream_close(s);
-		free(s);
-		return diag_fail(d, err, "no memory for %s", path);
-	}
-	return 0;
-}
-
-static int source_open(struct trace *t, const char *path, struct source **result, struct diag *d)
-{
-	struct source *s = calloc(1, sizeof *s);
-	char *name;
-	int err;
-
-	if (!s || asprintf(&name, "%s/metadata", path) < 0) {
-		free(s);
-		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	}
-	err = ctf_meta_open(&s->meta, name, d);
-	free(name);
-	if (err > 0 && !t->options.is_strict) {
-		t->n_damages++;
-		if (t->options.warn)
-			t->options.warn(t->options.context, d->text);
-		err = 0;
-	}
-	s->public.path = err ? NULL : strdup(path);
-	if (!err && (!s->public.path || add(&t->sources, &t->n_sources, s)))
-		err = diag_fail(d, -ENOMEM, "no memory for %s", path);
-	if (err) {
-		source_close(s);
-		return err > 0 ? -EINVAL : err;
-	}
-	s->public.meta = &s->meta;
-	s->public.domain = domain_of(&s->meta);
-	s->public.hostname = ctf_meta_env(&s->meta, "hostname");
-	if (!s->public.hostname)
-		s->public.hostname = "";
-	s->public.number = t->n_sources - 1;
-	s->public.first_class = t->n_classes;
-	t->n_classes += s->meta.n_events;
-	*result = s;
-	return 0;
-}
-
-/* One trace that cannot be read is no reason not to read the others: it is told, and passed over. */
-static int source_open_or_pass(struct trace *t, const char *path, struct source **src, struct diag *d)
-{
-	int err = source_open(t, path, src, d);
-
-	if (!err || err == -ENOMEM || t->options.is_strict)
-		return err;
-	t->n_damages++;
-	if (!t->unreadable.text[0])
-		t->unreadable = *d; /* told when there is another that can be read: else it is the error */
-	else if (t->options.warn)
-		t->options.warn(t->options.context, d->text);
-	return 0;
-}
-
-static bool is_directory(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
-static bool is_file(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISREG(st.st_mode);
-}
-
-/* Whether the file lies there packed: ctf/packed.h. */
-static bool is_packed(const char *path)
-{
-	char *packed;
-	bool is_it;
-
-	if (asprintf(&packed, "%s" PACKED_SUFFIX, path) < 0)
-		return false;
-	is_it = is_file(packed);
-	free(packed);
-	return is_it;
-}
-
-static int not_hidden(const struct dirent *e)
-{
-	return e->d_name[0] != '.';
-}
-
-static int open_entry(struct trace *t, struct source *src, const char *path, const char *name, int depth,
-		      struct diag *d);
-
-/* Whether entry @i is the packed file of one that is listed too, which counts as long as it is there.  What is
- * sorted between both begins like both. */
-static bool is_twin(struct dirent **list, int i)
-{
-	const char *name = list[i]->d_name;
-	size_t n = strlen(name) - (packed_is_name(name) ? sizeof PACKED_SUFFIX - 1 : 0);
-
-	while (packed_is_name(name) && i-- > 0 && !strncmp(list[i]->d_name, name, n))
-		if (!list[i]->d_name[n])
-			return true;
-	return false;
-}
-
-/* Entries come by name, so that the order of streams, and with it ties, are the same every time. */
-static int open_directory(struct trace *t, const char *path, int depth, struct diag *d)
-{
-	struct source *src = NULL;
-	struct dirent **list;
-	char *meta;
-	int err = 0, n;
-
-	if (asprintf(&meta, "%s/metadata", path) < 0)
-		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	if (is_file(meta) || is_packed(meta))
-		err = source_open_or_pass(t, path, &src, d);
-	free(meta);
-	if (err)
-		return err;
-	n = scandir(path, &list, not_hidden, alphasort);
-	if (n < 0)
-		return diag_errno(d, "cannot read the directory %s", path);
-	for (int i = 0; i < n; i++) {
-		if (!err && !is_twin(list, i))
-			err = open_entry(t, src, path, list[i]->d_name, depth, d);
-	}
-	for (int i = 0; i < n; i++)
-		free(list[i]);
-	free(list);
-	return err;
-}
-
-/* A snapshot lies in the directory of the recording it was taken of, and holds the same events. */
-static bool is_other_recording(const char *path, const char *name)
-{
-	struct stat st;
-	char *own;
-	bool is_recording;
-
-	if (strncmp(name, "snapshot-", 9) || name[9 + strspn(name + 9, "0123456789")] ||
-	    asprintf(&own, "%s/.duet", path) < 0)
-		return false;
-	is_recording = !stat(own, &st);
-	free(own);
-	return is_recording;
-}
-
-/* A stream.  Of a recording that is being written the file may have been packed since we listed it. */
-static int add_file(struct trace *t, struct source *src, const char *path, struct diag *d)
-{
-	char *packed;
-	int err;
-
-	if (is_file(path))
-		return add_stream(t, src, path, d);
-	if (asprintf(&packed, "%s" PACKED_SUFFIX, path) < 0)
-		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	err = is_file(packed) ? add_stream(t, src, packed, d) : 0;
-	free(packed);
-	return err;
-}
-
-static int open_entry(struct trace *t, struct source *src, const char *path, const char *name, int depth,
-		      struct diag *d)
-{
-	char *whole;
-	int err = 0;
-
-	if (asprintf(&whole, "%s/%s", path, name) < 0)
-		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	if (is_directory(whole)) {
-		if (strcmp(name, "index") && !is_other_recording(path, name) && depth < DIRECTORIES_DEEP)
-			err = open_directory(t, whole, depth + 1, d);
-	} else if (src && strcmp(name, "metadata") && strcmp(name, "metadata" PACKED_SUFFIX)) {
-		err = add_file(t, src, whole, d);
-	}
-	free(whole);
-	return err;
-}
-
-static int open_path(struct trace *t, const char *path, struct diag *d)
-{
-	uint32_t before = t->n_sources;
-	size_t n = strlen(path);
-	char *trimmed;
-	int err;
-
-	if (!is_directory(path))
-		return diag_fail(d, -ENOTDIR, "%s: %s", path,
-				 is_file(path) ? "not a directory; a trace is the directory a recording made" :
-						 "no such directory");
-	while (n > 1 && path[n - 1] == '/')
-		n--;
-	trimmed = strndup(path, n);
-	if (!trimmed)
-		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	err = open_directory(t, trimmed, 0, d);
-	free(trimmed);
-	if (!err && t->n_sources == before && t->unreadable.text[0])
-		err = diag_fail(d, -EINVAL, "%s", t->unreadable.text);
-	if (!err && t->unreadable.text[0] && t->options.warn)
-		t->options.warn(t->options.context, t->unreadable.text);
-	t->unreadable.text[0] = 0;
-	if (!err && t->n_sources == before)
-		err = diag_fail(d, -ENOENT, "%s: no trace here: no file `metadata` in it or below it", path);
-	return err;
-}
-
 /* ---------------------------------------------------------------- several hosts */
 
 /* A host's clocks begin anew with each boot. */
@@ -326,18 +64,6 @@ static bool shift_source(struct trace *t, uint32_t number, struct hosts_shift *b
 	return is_known;
 }
 
-static void shift_streams(struct trace *t)
-{
-	for (uint32_t i = 0; i < t->n_streams; i++) {
-		struct stream *s = t->streams[i];
-		int64_t shift_ns = s->info.source->shift_ns;
-
-		s->base_ns += (uint64_t)shift_ns;
-		s->info.begin_ns = (int64_t)((uint64_t)s->info.begin_ns + (uint64_t)shift_ns);
-		s->info.end_ns = (int64_t)((uint64_t)s->info.end_ns + (uint64_t)shift_ns);
-	}
-}
-
 static void relate_hosts(struct trace *t)
 {
 	struct hosts_shift before = { 0 };
@@ -347,9 +73,9 @@ static void relate_hosts(struct trace *t)
 		several |= !is_same_host(&t->sources[0]->public, &t->sources[i]->public);
 	for (uint32_t i = 0; i < t->n_sources && several; i++)
 		any_known |= shift_source(t, i, &before);
-	if (any_known)
-		shift_streams(t);
-	else
+	for (uint32_t i = 0; i < t->n_streams && any_known; i++)
+		trace_shift_stream(t->streams[i]);
+	if (!any_known)
 		text_fini(&t->hosts); /* nothing is moved: nothing to tell */
 }
 
@@ -372,8 +98,10 @@ int trace_open(struct trace **result, const char *const *paths, int n, const str
 		return diag_fail(d, -ENOMEM, "no memory to open a trace");
 	if (o)
 		t->options = *o;
+	if (t->options.follows)
+		err = follow_open(t, paths, n, d);
 	for (int i = 0; i < n && !err; i++)
-		err = open_path(t, paths[i], d);
+		err = trace_open_path(t, paths[i], d);
 	t->heap = err ? NULL : calloc(t->n_streams + (size_t)1, sizeof *t->heap);
 	if (!err && !t->heap)
 		err = diag_fail(d, -ENOMEM, "no memory to open a trace");
@@ -395,12 +123,13 @@ void trace_close(struct trace *t)
 		free(t->streams[i]);
 	}
 	for (uint32_t i = 0; i < t->n_sources && !t->is_part; i++)
-		source_close(t->sources[i]);
+		trace_source_close(t->sources[i]);
 	free(t->streams);
 	if (!t->is_part)
 		free(t->sources);
 	free(t->heap);
 	text_fini(&t->hosts);
+	follow_close(t->follow);
 	free(t);
 }
 
@@ -456,6 +185,12 @@ static inline void advance(struct trace *t)
 	settle(t);
 }
 
+void trace_advance(struct trace *t)
+{
+	if (t->n_heap)
+		advance(t);
+}
+
 int trace_next(struct trace *t, struct trace_event *e, struct diag *d)
 {
 	struct stream *s;
@@ -464,6 +199,8 @@ int trace_next(struct trace *t, struct trace_event *e, struct diag *d)
 		trace_turn_forward(t);
 	else if (likely(t->n_heap))
 		advance(t);
+	if (unlikely(t->follow) && !follow_admits(t))
+		return TRACE_END;
 	if (unlikely(!t->n_heap))
 		return TRACE_END;
 	s = t->heap[0];
@@ -474,10 +211,11 @@ int trace_next(struct trace *t, struct trace_event *e, struct diag *d)
 	return trace_tell(s, e);
 }
 
-void trace_skip_to(struct trace *t, int64_t time_ns)
+void trace_skip_to(struct trace *t, int64_t time_ns, uint64_t min_bytes)
 {
 	for (uint32_t i = 0; i < t->n_streams && t->mode == TRACE_START; i++)
-		stream_skip_to(t->streams[i], time_ns);
+		if (t->streams[i]->size >= min_bytes)
+			stream_skip_to(t->streams[i], time_ns);
 }
 
 uint32_t trace_n_sources(const struct trace *t)

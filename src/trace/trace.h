@@ -13,6 +13,11 @@
  *
  * One thread at a time may use a trace.  A file cut while it is being read may raise SIGBUS, as
  * with any map; sizes are taken at open.
+ *
+ * With `follows` recordings may be open that are still written.  Then trace_next() ends where it is not known
+ * yet what comes next, and goes on after trace_refresh().  (1) holds without exception; what comes too late is
+ * counted.  What an index does not name is not looked at before the recording's end, so that a collector that
+ * cuts back a packet it could not write does no harm.
  */
 #ifndef TRACE_TRACE_H
 #define TRACE_TRACE_H
@@ -38,7 +43,6 @@ struct trace_source {
 	int64_t shift_ns; /* added to its times: see trace_hosts */
 	const struct ctf_meta *meta;
 	uint32_t number; /* 0 ... n_sources - 1 */
-	uint32_t first_class; /* classes are numbered through all sources: this + class->number */
 };
 
 /* One stream file. */
@@ -72,6 +76,7 @@ struct trace_options {
 	void (*warn)(void *context, const char *text);
 	void *context;
 	bool is_strict; /* a damaged place ends everything instead */
+	bool follows; /* they may be written still: see trace_refresh() */
 };
 enum { TRACE_WARNINGS_MAX = 8 };
 
@@ -94,8 +99,32 @@ void trace_close(struct trace *t); /* accepts NULL */
 int trace_next(struct trace *t, struct trace_event *e, struct diag *d);
 
 /* trace_skip_to - pass over whole packets that end before @time_ns.  Only before the first
- * trace_next(); events a little earlier than @time_ns may still come. */
-void trace_skip_to(struct trace *t, int64_t time_ns);
+ * trace_next(); events a little earlier than @time_ns may still come.  Streams of less than @min_bytes are read
+ * whole: dumps of the state at the beginning, which name threads, are among them. */
+void trace_skip_to(struct trace *t, int64_t time_ns, uint64_t min_bytes);
+
+/*
+ * trace_refresh - with `follows`: look for what has been written since: packets, streams, classes, traces.
+ *
+ * After trace_next() said TRACE_END.  What was lent by trace_next() is not valid any more; sources, streams and
+ * classes are, and new ones have new numbers.  Costs a look at each file: some times a second is often enough.
+ *
+ * Returns 1: there may be more to come; 0: all recordings have ended, or never grew, and what trace_next()
+ * gives from now on is all there is; or -ENOMEM, -EINVAL (strict).
+ */
+int trace_refresh(struct trace *t, struct diag *d);
+/* Whether trace_refresh() may bring more. */
+bool trace_may_grow(const struct trace *t);
+
+struct trace_following {
+	int64_t known_ns; /* up to when everything is there; INT64_MIN: not known yet */
+	uint64_t n_late; /* events that came when later ones were given already: left out */
+	uint32_t n_cut; /* recordings whose recorder was killed */
+	uint32_t n_sent; /* recordings that give back what a relay has of them */
+	const char *silent; /* a recording that has said nothing for some seconds and is not waited for, or NULL */
+};
+/* trace_following - with `follows`: how it stands.  Lent until the next trace_refresh(). */
+const struct trace_following *trace_following(const struct trace *t);
 
 /*
  * trace_hosts - if recordings of several hosts are open, any through a relay: one line about what their times are worth, else "".
@@ -137,7 +166,7 @@ uint64_t trace_n_damages(const struct trace *t); /* so far */
 /* The class's number among those of all sources: an index for per-class arrays. */
 static inline uint32_t trace_class_number(const struct trace_event *e)
 {
-	return e->stream->source->first_class + e->ctf->class->number;
+	return e->ctf->class->number;
 }
 
 #endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace/find.c - which traces lie in a directory, and their streams: see inside.h.
+ *
+ * Asked again, while recordings are followed, it finds what is not known yet.  What is taken away meanwhile,
+ * as old pieces of a recording are, is no error then.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "trace/inside.h"
+
+enum { DIRECTORIES_DEEP = 16, SOURCES_MAX = 65536 };
+
+static int add(void *list, uint32_t *n, void *item)
+{
+	void **array = *(void ***)list, **bigger;
+
+	if (*n == 0 || (*n >= 8 && !(*n & (*n - 1)))) {
+		bigger = realloc(array, (*n ? *n * (size_t)2 : 8) * sizeof *bigger);
+		if (!bigger)
+			return -ENOMEM;
+		*(void ***)list = array = bigger;
+	}
+	array[(*n)++] = item;
+	return 0;
+}
+
+static enum trace_domain domain_of(const struct ctf_meta *m)
+{
+	const char *d = ctf_meta_env(m, "domain");
+
+	if (d && !strcmp(d, "ust"))
+		return TRACE_UST;
+	return d && !strcmp(d, "kernel") ? TRACE_KERNEL : TRACE_OTHER;
+}
+
+void trace_source_close(struct source *s)
+{
+	ctf_meta_close(&s->meta);
+	free((void *)s->public.path);
+	free(s);
+}
+
+static size_t plain_length(const char *path)
+{
+	return strlen(path) - (packed_is_name(path) ? sizeof PACKED_SUFFIX - 1 : 0);
+}
+
+/* Perhaps as it was before it was packed. */
+static bool has_stream(const struct trace *t, const struct source *src, const char *path)
+{
+	size_t n = plain_length(path);
+
+	for (uint32_t i = 0; i < t->n_streams; i++) {
+		const struct trace_stream_info *s = &t->streams[i]->info;
+
+		if (s->source == &src->public && plain_length(s->path) == n && !memcmp(s->path, path, n))
+			return true;
+	}
+	return false;
+}
+
+void trace_shift_stream(struct stream *s)
+{
+	int64_t shift_ns = s->info.source->shift_ns;
+
+	s->base_ns += (uint64_t)shift_ns;
+	s->info.begin_ns = (int64_t)((uint64_t)s->info.begin_ns + (uint64_t)shift_ns);
+	s->info.end_ns = (int64_t)((uint64_t)s->info.end_ns + (uint64_t)shift_ns);
+}
+
+static int add_stream(struct trace *t, struct source *src, const char *path, struct diag *d)
+{
+	struct stream *s;
+	int err;
+
+	if (t->follow && has_stream(t, src, path))
+		return 0;
+	s = malloc(sizeof *s);
+	if (!s)
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	err = stream_open(s, &src->public, path, &t->options, follow_grows(t, src), d);
+	if (err == -ENOENT && t->follow) { /* gone meanwhile */
+		free(s);
+		return 0;
+	}
+	trace_shift_stream(s);
+	if (!err && s->has_failed) {
+		err = diag_fail(d, -EINVAL, "%s", s->damage.text);
+		stream_close(s);
+	}
+	if (err) {
+		free(s);
+		return err;
+	}
+	s->info.number = t->n_streams;
+	err = add(&t->streams, &t->n_streams, s);
+	if (err) {
+		stream_close(s);
+		free(s);
+		return diag_fail(d, err, "no memory for %s", path);
+	}
+	return 0;
+}
+
+static void describe_source(struct trace *t, struct source *s)
+{
+	s->public.meta = &s->meta;
+	s->public.domain = domain_of(&s->meta);
+	s->public.hostname = ctf_meta_env(&s->meta, "hostname");
+	if (!s->public.hostname)
+		s->public.hostname = "";
+	s->public.number = t->n_sources - 1;
+	for (struct ctf_event_class *c = s->meta.events; c; c = c->next)
+		c->number = t->n_classes++;
+}
+
+/* 0; 1: it is damaged but usable, with the damage in @d; or -errno: -EAGAIN if there may be more of it soon. */
+static int read_metadata(struct trace *t, struct source *s, struct diag *d)
+{
+	char *name;
+	int err;
+
+	if (asprintf(&name, "%s/metadata", s->public.path) < 0)
+		return diag_fail(d, -ENOMEM, "no memory for %s", s->public.path);
+	err = t->follow ? follow_adopt(t, s) : 0;
+	if (!err && follow_grows(t, s)) {
+		err = ctf_meta_more(&s->meta, name, d);
+		err = err > 0 ? 0 : err;
+	} else if (!err) {
+		err = ctf_meta_open(&s->meta, name, d);
+	}
+	free(name);
+	return err;
+}
+
+static int source_open(struct trace *t, const char *path, struct source **result, struct diag *d)
+{
+	struct source *s = calloc(1, sizeof *s);
+	int err;
+
+	if (!s || !(s->public.path = strdup(path))) {
+		free(s);
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	}
+	err = read_metadata(t, s, d);
+	if (err > 0 && !t->options.is_strict) {
+		t->n_damages++;
+		if (t->options.warn)
+			t->options.warn(t->options.context, d->text);
+		err = 0;
+	}
+	if (!err && add(&t->sources, &t->n_sources, s))
+		err = diag_fail(d, -ENOMEM, "no memory for %s", path);
+	if (err) {
+		trace_source_close(s);
+		return err > 0 ? -EINVAL : err;
+	}
+	describe_source(t, s);
+	*result = s;
+	return 0;
+}
+
+/* One trace that cannot be read is no reason not to read the others: it is told, and passed over. */
+static int source_open_or_pass(struct trace *t, const char *path, struct source **src, struct diag *d)
+{
+	int err = source_open(t, path, src, d);
+
+	if (err == -EAGAIN || (err == -ENOENT && t->follow))
+		return 0; /* it was just begun, or taken away: trace_refresh() looks again */
+	if (!err || err == -ENOMEM || t->options.is_strict)
+		return err;
+	t->n_damages++;
+	if (!t->unreadable.text[0])
+		t->unreadable = *d; /* told when there is another that can be read: else it is the error */
+	else if (t->options.warn)
+		t->options.warn(t->options.context, d->text);
+	return 0;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+/* Whether the file lies there packed: ctf/packed.h. */
+static bool is_packed(const char *path)
+{
+	char *packed;
+	bool is_it;
+
+	if (asprintf(&packed, "%s" PACKED_SUFFIX, path) < 0)
+		return false;
+	is_it = is_file(packed);
+	free(packed);
+	return is_it;
+}
+
+static int not_hidden(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+static int open_entry(struct trace *t, struct source *src, const char *path, const char *name, int depth,
+		      struct diag *d);
+
+/* Whether entry @i is the packed file of one that is listed too, which counts as long as it is there.  What is
+ * sorted between both begins like both. */
+static bool is_twin(struct dirent **list, int i)
+{
+	const char *name = list[i]->d_name;
+	size_t n = strlen(name) - (packed_is_name(name) ? sizeof PACKED_SUFFIX - 1 : 0);
+
+	while (packed_is_name(name) && i-- > 0 && !strncmp(list[i]->d_name, name, n))
+		if (!list[i]->d_name[n])
+			return true;
+	return false;
+}
+
+static struct source *find_source(const struct trace *t, const char *path)
+{
+	for (uint32_t i = 0; i < t->n_sources && t->follow; i++)
+		if (!strcmp(t->sources[i]->public.path, path))
+			return t->sources[i];
+	return NULL;
+}
+
+/* Entries come by name, so that the order of streams, and with it ties, are the same every time. */
+static int open_directory(struct trace *t, const char *path, int depth, struct diag *d)
+{
+	struct source *src = find_source(t, path);
+	struct dirent **list;
+	char *meta;
+	int err = 0, n;
+
+	if (asprintf(&meta, "%s/metadata", path) < 0)
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	if (!src && (is_file(meta) || is_packed(meta)))
+		err = source_open_or_pass(t, path, &src, d);
+	free(meta);
+	if (err)
+		return err;
+	n = scandir(path, &list, not_hidden, alphasort);
+	if (n < 0)
+		return t->follow && errno == ENOENT ? 0 : diag_errno(d, "cannot read the directory %s", path);
+	for (int i = 0; i < n; i++) {
+		if (!err && !is_twin(list, i))
+			err = open_entry(t, src, path, list[i]->d_name, depth, d);
+	}
+	for (int i = 0; i < n; i++)
+		free(list[i]);
+	free(list);
+	return err;
+}
+
+/* A snapshot lies in the directory of the recording it was taken of, and holds the same events. */
+static bool is_other_recording(const char *path, const char *name)
+{
+	struct stat st;
+	char *own;
+	bool is_recording;
+
+	if (strncmp(name, "snapshot-", 9) || name[9 + strspn(name + 9, "0123456789")] ||
+	    asprintf(&own, "%s/.duet", path) < 0)
+		return false;
+	is_recording = !stat(own, &st);
+	free(own);
+	return is_recording;
+}
+
+/* A stream.  Of a recording that is being written the file may have been packed since we listed it. */
+static int add_file(struct trace *t, struct source *src, const char *path, struct diag *d)
+{
+	char *packed;
+	int err;
+
+	if (is_file(path))
+		return add_stream(t, src, path, d);
+	if (asprintf(&packed, "%s" PACKED_SUFFIX, path) < 0)
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	err = is_file(packed) ? add_stream(t, src, packed, d) : 0;
+	free(packed);
+	return err;
+}
+
+static int open_entry(struct trace *t, struct source *src, const char *path, const char *name, int depth,
+		      struct diag *d)
+{
+	char *whole;
+	int err = 0;
+
+	if (asprintf(&whole, "%s/%s", path, name) < 0)
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	if (is_directory(whole)) {
+		if (strcmp(name, "index") && !is_other_recording(path, name) && depth < DIRECTORIES_DEEP)
+			err = open_directory(t, whole, depth + 1, d);
+	} else if (src && strcmp(name, "metadata") && strcmp(name, "metadata" PACKED_SUFFIX)) {
+		err = add_file(t, src, whole, d);
+	}
+	free(whole);
+	return err;
+}
+
+int trace_find(struct trace *t, const char *path, struct diag *d)
+{
+	return open_directory(t, path, 0, d);
+}
+
+int trace_open_path(struct trace *t, const char *path, struct diag *d)
+{
+	uint32_t before = t->n_sources;
+	size_t n = strlen(path);
+	char *trimmed;
+	int err;
+
+	if (!is_directory(path))
+		return diag_fail(d, -ENOTDIR, "%s: %s", path,
+				 is_file(path) ? "not a directory; a trace is the directory a recording made" :
+						 "no such directory");
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	trimmed = strndup(path, n);
+	if (!trimmed)
+		return diag_fail(d, -ENOMEM, "no memory for %s", path);
+	err = open_directory(t, trimmed, 0, d);
+	free(trimmed);
+	if (!err && t->n_sources == before && t->unreadable.text[0])
+		err = diag_fail(d, -EINVAL, "%s", t->unreadable.text);
+	if (!err && t->unreadable.text[0] && t->options.warn)
+		t->options.warn(t->options.context, t->unreadable.text);
+	t->unreadable.text[0] = 0;
+	if (!err && t->n_sources == before && !trace_may_grow(t))
+		err = diag_fail(d, -ENOENT, "%s: no trace here: no file `metadata` in it or below it", path);
+	return err;
+}
