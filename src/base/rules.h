@@ -7,7 +7,7 @@
  *   +PATTERN      record it                    !PATTERN     do not
  *   ?N PATTERN    record what passes filter N  @N PATTERN   it goes to channel N (decides that alone)
  *
- * Patterns: base/pattern.h.  They come from a file that others may write: any bytes are safe.
+ * Before that, for whom it is: base/who.h.  Patterns: base/pattern.h.  They come from a file that others may write: any bytes are safe.
  */
 #ifndef BASE_RULES_H
 #define BASE_RULES_H
@@ -18,6 +18,7 @@
 
 #include "abi/board.h"
 #include "base/pattern.h"
+#include "base/who.h"
 
 struct rules_verdict {
 	bool wanted;
@@ -48,18 +49,23 @@ static inline bool rules_pattern_matches(const char *pattern, const char *end, c
 	return pattern_matches_event(pattern, end, channel, colon + 1);
 }
 
-static inline struct rules_verdict rules_judge(const char *rules, uint32_t size, const char *name)
+/* Of the event @name with @level, in the program @who. */
+static inline struct rules_verdict rules_judge(const char *rules, uint32_t size, const char *name,
+					       uint32_t level, const struct who *who)
 {
 	struct rules_verdict v = { false, 0 };
 	uint32_t channel = 0, filter = 0, number;
 
 	for (uint32_t i = 0; i < size;) {
 		const char *p = rules + i, *end = (const char *)memchr(p, 0, size - i);
-		char kind = *p;
+		char kind;
 
 		if (!end)
 			break;
 		i += (uint32_t)(end - p) + 1;
+		if (!who_holds(&p, end, who, level))
+			continue;
+		kind = *p;
 		p += p < end;
 		number = kind == '?' || kind == '@' ? rules_number(&p, end) : 0;
 		if (!rules_pattern_matches(p, end, name))

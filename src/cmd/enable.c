@@ -13,23 +13,27 @@
 #include "base/runtime.h"
 #include "cmd/ask.h"
 #include "cmd/cmd.h"
+#include "cmd/whom.h"
 #include "collect/apps.h"
 #include "collect/session.h"
 
 static const char help[] =
-	"usage: duet enable [-p PID]... [-s SESSION] [-f EXPR] [--channel NAME] PATTERN...\n"
+	"usage: duet enable [-p PID]... [-s SESSION] [-f EXPR] [--channel NAME] [--program GLOB]... PATTERN...\n"
 	"       duet disable [-p PID]... [-s SESSION] PATTERN...\n\n"
 	"Switches events on, or off, in running programs, at once; without -p also in those that start later.\n\n"
 	"  PATTERN            a glob on \"channel:name\", a channel, or a name (duet list)\n"
 	"  -f, --filter EXPR  enable only those events for which EXPR holds (duet-filter(7))\n"
 	"      --channel NAME enable them in this channel of the session (duet status)\n"
+	"      --level LEVEL  only those as important as this: emerg .. err, warning, notice, info, debug\n"
 	"  -p, --pid PID      only in this process\n"
+	WHOM_HELP
 	"  -s, --session S    whose recording it is for (default: the one that is running)\n";
 
 struct arguments {
 	const char *verb;
 	bool enable;
 	const char *session_wanted, *filter, *channel;
+	struct text whom[N_CHOICES]; /* as given, with commas */
 	struct cmd_pids pids;
 	int dir;
 	struct abi_session session; /* epoch 0: none */
@@ -69,6 +73,9 @@ static int ask(const struct arguments *a, const char *pattern, pid_t pid, struct
 		control_add_text(&t, "filter", a->filter);
 	if (a->channel)
 		control_add_text(&t, "channel", a->channel);
+	for (int i = 0; i < N_CHOICES; i++)
+		if (a->whom[i].size)
+			control_add_text(&t, choice_keys[i], a->whom[i].bytes);
 	status = cmd_ask(a->verb, a->session.name, &t, &how, &answer);
 	if (!status)
 		status = cmd_refused(a->verb, a->session.name, &answer);
@@ -87,7 +94,7 @@ static int ask(const struct arguments *a, const char *pattern, pid_t pid, struct
 /* Nothing records: what is left of dead sessions is switched off by ourselves. */
 static void switch_off(const struct arguments *a, const char *pattern, pid_t pid, struct apps_switched *total)
 {
-	struct apps_switched s = apps_switch(a->dir, pid, pattern, false, &a->session, 0);
+	struct apps_switched s = apps_switch(a->dir, pid, "", pattern, false, &a->session, 0);
 
 	total->events += s.events;
 	total->programs += s.programs;
@@ -155,9 +162,24 @@ static int run(struct arguments *a, int n, char **patterns)
 
 enum { CHANNEL = 256 };
 
+static int add_whom(struct arguments *a, enum choice what, const char *list)
+{
+	struct text unused = { 0 };
+	struct diag d = { "" };
+	int err = choice_add(&unused, what, list, &d);
+
+	text_fini(&unused);
+	if (err)
+		return cmd_error(a->verb, "%s", d.text);
+	text_addf(&a->whom[what], "%s%s", a->whom[what].size ? "," : "", list);
+	return -1;
+}
+
 /* Returns -1 to go on, else the exit status. */
 static int take_option(struct arguments *a, int c)
 {
+	if (c >= WHOM_FIRST && c < WHOM_END)
+		return add_whom(a, (enum choice)(c - WHOM_FIRST), optarg);
 	switch (c) {
 	case 'p':
 		return cmd_add_pid(a->verb, &a->pids, optarg) ? -1 : CMD_FAILED;
@@ -197,6 +219,7 @@ int cmd_enable(int argc, char **argv)
 						 { "session", required_argument, NULL, 's' },
 						 { "filter", required_argument, NULL, 'f' },
 						 { "channel", required_argument, NULL, CHANNEL },
+						 WHOM_OPTIONS,
 						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
 	struct arguments a = { .verb = "enable", .enable = true };
@@ -208,6 +231,7 @@ int cmd_disable(int argc, char **argv)
 {
 	static const struct option options[] = { { "pid", required_argument, NULL, 'p' },
 						 { "session", required_argument, NULL, 's' },
+						 WHOM_OPTIONS,
 						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
 	struct arguments a = { .verb = "disable" };

@@ -21,6 +21,9 @@ static const char record_help[] =
 	"                        lttng_ust_libc events records malloc and free of any command.\n"
 	"  -f, --filter EXPR     of the events of the -e before it, only those for which EXPR holds:\n"
 	"                        'size > 4096 && name ~ \"tmp*\"' (duet-filter(7))\n"
+	"      --level LEVEL     of the events of the -e before it, only those as important as this: emerg ..\n"
+	"                        err, warning, notice, info, debug\n"
+	WHOM_HELP
 	"  -k, --kernel PATTERN  kernel events (duet list -k), or a set: sched syscalls irq signal task\n"
 	"                        block net mm timer (default: sched and syscalls)\n"
 	"      --no-kernel       applications only\n"
@@ -47,6 +50,9 @@ static const char collect_help[] =
 	"  -e, --event PATTERN   application events (default: none until `duet enable`, but what\n"
 	"                        programs started with DUET_TRACE=1 DUET_EVENTS=PATTERN,... ask for)\n"
 	"  -f, --filter EXPR     of the events of the -e before it, only those for which EXPR holds\n"
+	"      --level LEVEL     of the events of the -e before it, only those as important as this: emerg ..\n"
+	"                        err, warning, notice, info, debug\n"
+	WHOM_HELP
 	"  -k, --kernel PATTERN  kernel events of the whole machine (default: none)\n"
 	"      --overwrite       flight recorder: keep the newest events in memory, write them at the end\n"
 	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins with 64M;\n"

@@ -43,7 +43,7 @@ static int add_event(struct recording *a, const char *pattern)
 	if (!*pattern || !strcmp(pattern, "!"))
 		return cmd_usage(a->verb, "-e: empty pattern");
 	a->events = cmd_grow(a->events, a->n_events, sizeof *a->events);
-	a->events[a->n_events++] = (struct recorder_event){ pattern, NULL };
+	a->events[a->n_events++] = (struct recorder_event){ .pattern = pattern };
 	return -1;
 }
 
@@ -73,12 +73,40 @@ void recording_begin(struct recording *a, const char *verb)
 	opterr = 0;
 }
 
+/* Belongs to the -e before it; without one, to all events. */
+static int add_level(struct recording *a, const char *level)
+{
+	struct recorder_event *e;
+
+	if (!a->n_events)
+		add_event(a, "*");
+	e = &a->events[a->n_events - 1];
+	if (e->level)
+		return cmd_error(a->verb, "--level %s: \"%s\" has a level", level, e->pattern);
+	e->level = level;
+	return -1;
+}
+
+static int add_whom(struct recording *a, enum choice what, const char *list)
+{
+	struct text unused = { 0 };
+	struct diag d = { "" };
+	int err = choice_add(what == CHOICE_LEVEL ? &unused : &a->who, what, list, &d);
+
+	text_fini(&unused);
+	if (err)
+		return cmd_error(a->verb, "%s", d.text);
+	return what == CHOICE_LEVEL ? add_level(a, list) : -1;
+}
+
 int recording_take(struct recording *a, int c, const char *help)
 {
 	int status = send_take(a->verb, &a->send, c);
 
 	if (status != -2)
 		return status;
+	if (c >= WHOM_FIRST && c < WHOM_END)
+		return add_whom(a, (enum choice)(c - WHOM_FIRST), optarg);
 	switch (c) {
 	case 'o':
 		a->o.path = optarg;
@@ -138,6 +166,7 @@ int recording_settle(struct recording *a)
 	}
 	a->o.session = a->session;
 	a->o.events = a->events;
+	a->o.who = a->who.bytes;
 	a->o.n_events = a->n_events;
 	a->o.channels = a->channels.at;
 	a->o.n_channels = a->channels.n;

@@ -13,6 +13,7 @@
 #include "cmd/channels.h"
 #include "cmd/cmd.h"
 #include "cmd/send.h"
+#include "cmd/whom.h"
 #include "collect/recorder.h"
 
 /* Values for getopt_long, beside characters; those of cmd/send.h begin at 512. */
@@ -34,7 +35,7 @@ enum {
 	{ "clock", required_argument, NULL, RECORDING_CLOCK },                                   \
 	{ "channel", required_argument, NULL, RECORDING_CHANNEL },                               \
 	{ "quiet", no_argument, NULL, 'q' }, { "help", no_argument, NULL, RECORDING_HELP },      \
-	SEND_OPTIONS
+	WHOM_OPTIONS, SEND_OPTIONS
 
 struct recording {
 	const char *verb;
@@ -48,6 +49,7 @@ struct recording {
 	struct cmd_channels channels;
 	uint64_t buffer_bytes, contexts;
 	struct cmd_pids pids;
+	struct text who; /* base/who.h */
 	struct send send;
 	struct recorder_options o;
 };

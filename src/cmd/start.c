@@ -26,6 +26,9 @@ static const char help[] =
 	"  -e, --event PATTERN   application events: a glob on \"channel:name\", a channel, or a name;\n"
 	"                        \"!PATTERN\" excludes (default: all; -e '!*': none until `duet enable`)\n"
 	"  -f, --filter EXPR     of the events of the -e before it, only those for which EXPR holds\n"
+	"      --level LEVEL     of the events of the -e before it, only those as important as this: emerg ..\n"
+	"                        err, warning, notice, info, debug\n"
+	WHOM_HELP
 	"  -k, --kernel PATTERN  kernel events (duet list -k), or a set: sched syscalls irq ...; of the whole\n"
 	"                        machine, or of the processes of -p (default: none)\n"
 	"      --overwrite       flight recorder: keep the newest events in memory; `duet snapshot` and the\n"

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/rules.h"
+#include "collect/choice.h"
 #include "collect/living.h"
 #include "collect/session.h"
 #include "ctf/schema.h"
@@ -190,10 +191,21 @@ bool app_event(const struct app *a, uint32_t index, struct app_event *e)
 	return pread(a->fd, e->schema, n, (off_t)raw.schema) == (ssize_t)n;
 }
 
+/* A schema begins with its level. */
+static uint32_t level_of(const struct app_event *e)
+{
+	return (uint32_t)strtoul(e->schema, NULL, 10);
+}
+
 static bool event_matches(const struct app_event *e, const char *pattern, char name[EVENT_NAME_BYTES])
 {
 	return schema_name(e->schema, strlen(e->schema), name, EVENT_NAME_BYTES) &&
 	       rules_pattern_matches(pattern, pattern + strlen(pattern), name);
+}
+
+static bool conditions_hold(const char *conditions, const struct app_event *e, const struct who *who)
+{
+	return who_holds(&conditions, conditions + strlen(conditions), who, level_of(e));
 }
 
 static void set_enabled(const struct app *a, uint32_t index, uint32_t epoch)
@@ -264,9 +276,10 @@ static void enable_event(const struct app *a, uint32_t index, uint32_t how, uint
 }
 
 struct switching {
-	const char *pattern;
+	const char *who, *pattern;
 	const struct abi_session *session;
 	uint32_t filter;
+	uint32_t letters; /* that pattern and rules ask for */
 	bool enable;
 	struct apps_switched done;
 };
@@ -291,12 +304,15 @@ static int switch_app(void *arg, struct app *a)
 	struct switching *s = arg;
 	const struct abi_session *f = s->session;
 	char name[EVENT_NAME_BYTES];
+	struct choice_app program;
 	struct app_event e;
+	struct rules_verdict verdict;
 	uint32_t matched = 0, channel;
 	bool ours = false;
 
+	choice_look_at(&program, a, s->letters);
 	for (uint32_t i = 0; app_event(a, i, &e); i++) {
-		if (!event_matches(&e, s->pattern, name))
+		if (!event_matches(&e, s->pattern, name) || !conditions_hold(s->who, &e, &program.who))
 			continue;
 		if (s->enable && !ours && has_strict_thread(app_pid(a))) {
 			s->done.strict++;
@@ -307,7 +323,8 @@ static int switch_app(void *arg, struct app *a)
 			return 0;
 		}
 		matched++;
-		channel = ABI_HOW_CHANNEL(rules_judge(f->rules, f->rules_size, name).how);
+		verdict = rules_judge(f->rules, f->rules_size, name, level_of(&e), &program.who);
+		channel = ABI_HOW_CHANNEL(verdict.how);
 		if (s->enable)
 			enable_event(a, i, ABI_HOW(channel, s->filter), f->epoch);
 		else if (e.enabled && (!f->epoch || e.enabled == f->epoch))
@@ -318,12 +335,15 @@ static int switch_app(void *arg, struct app *a)
 	return 0;
 }
 
-struct apps_switched apps_switch(int dir, pid_t pid, const char *pattern, bool enable,
+struct apps_switched apps_switch(int dir, pid_t pid, const char *who, const char *pattern, bool enable,
 				 const struct abi_session *session, uint32_t filter)
 {
-	struct switching s = { .pattern = pattern,
+	struct switching s = { .who = who,
+			       .pattern = pattern,
 			       .session = session,
 			       .filter = filter,
+			       .letters = who_letters(who, (uint32_t)strlen(who)) |
+					  who_letters(session->rules, session->rules_size),
 			       .enable = enable };
 
 	apps_each(dir, pid, switch_app, &s);

@@ -63,12 +63,13 @@ struct apps_switched {
  * apps_switch - enable or disable events in running programs.
  *
  * @pid: only that program; 0 all.
+ * @who: conditions, base/who.h: only programs and events of which they hold; "": all.
  * @pattern: see base/pattern.h.
  * @session: whom enabled events belong to; its rules say to which channel.  Disabling with an epoch of 0
  *	takes anybody's.
  * @filter: a number of session_add_filter, or 0.
  */
-struct apps_switched apps_switch(int dir, pid_t pid, const char *pattern, bool enable,
+struct apps_switched apps_switch(int dir, pid_t pid, const char *who, const char *pattern, bool enable,
 				 const struct abi_session *session, uint32_t filter);
 
 /* apps_lost - what living programs of the session could not deliver so far. */

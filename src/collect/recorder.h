@@ -22,6 +22,7 @@ struct recorder;
 struct recorder_event {
 	const char *pattern; /* "!pattern" excludes */
 	const char *filter; /* an expression over its fields, or NULL */
+	const char *level; /* at least as important, collect/choice.h; or NULL */
 };
 
 struct recorder_channel {
@@ -36,6 +37,7 @@ struct recorder_options {
 	const struct recorder_event *events; /* none: all */
 	int n_events;
 	bool no_default_events; /* none: none */
+	const char *who; /* conditions for all events: base/who.h; or NULL */
 	const pid_t *pids; /* only these programs */
 	int n_pids;
 	char *const *command; /* NULL-terminated; only it and its children; or NULL */

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "clock/clock.h"
 #include "collect/apps.h"
+#include "collect/choice.h"
 #include "collect/control.h"
 #include "ctf/context.h"
 
@@ -68,6 +70,7 @@ struct wish {
 	char pattern[512];
 	char filter[4096]; /* "": none */
 	char channel[ABI_CHANNEL_NAME_BYTES]; /* "": as ruled */
+	char who[1024]; /* conditions: base/who.h */
 	uint64_t pid; /* 0: all programs, and those to come */
 };
 
@@ -78,8 +81,29 @@ static bool optional_text(const struct control_line *l, const char *key, char *v
 	return !control_has(l, key) || control_text(l, key, value, size);
 }
 
+/* For whom: members called as choice_keys. */
+static const char *read_who(const struct control_line *l, struct wish *w, struct diag *d)
+{
+	char list[512];
+	struct text who = { 0 };
+	const char *why = NULL;
+
+	for (int i = 0; i < N_CHOICES && !why; i++) {
+		if (!optional_text(l, choice_keys[i], list, sizeof list))
+			why = "\"program\", \"uid\", \"container\" and \"level\" are texts of at most 511 bytes";
+		else if (*list && choice_add(&who, (enum choice)i, list, d))
+			why = d->text;
+	}
+	if (!why && (who.failed || who.size >= sizeof w->who))
+		why = "too many programs, users or containers in one request";
+	if (!why)
+		snprintf(w->who, sizeof w->who, "%s", who.bytes ? who.bytes : "");
+	text_fini(&who);
+	return why;
+}
+
 /* NULL, or why it makes no sense. */
-static const char *read_wish(const struct control_line *l, struct wish *w)
+static const char *read_wish(const struct control_line *l, struct wish *w, struct diag *d)
 {
 	if (!control_text(l, "pattern", w->pattern, sizeof w->pattern) || !*w->pattern)
 		return "no \"pattern\" of at most 511 bytes";
@@ -94,7 +118,7 @@ static const char *read_wish(const struct control_line *l, struct wish *w)
 		return "\"pid\" is not a process number";
 	if (!w->enable && (*w->filter || *w->channel))
 		return "what is disabled goes through no filter and to no channel";
-	return NULL;
+	return read_who(l, w, d);
 }
 
 static uint32_t find_channel(const struct session *s, const char *name)
@@ -110,8 +134,8 @@ static int change_rules(struct abi_session *fresh, const struct session *s, cons
 			uint32_t filter, struct diag *d)
 {
 	char excluding[sizeof w->pattern + 1] = "!";
-	struct session_rule where = { w->pattern, SESSION_ANY_CHANNEL, 0 };
-	struct session_rule what = { w->pattern, SESSION_ANY_CHANNEL, filter };
+	struct session_rule where = { w->pattern, w->who, SESSION_ANY_CHANNEL, 0 };
+	struct session_rule what = { w->pattern, w->who, SESSION_ANY_CHANNEL, filter };
 	int err = 0;
 
 	*fresh = s->file;
@@ -147,16 +171,16 @@ static int carry_out(const struct requests *r, const struct wish *w, uint32_t *f
 			s->file = fresh;
 	}
 	if (!err)
-		*done = apps_switch(s->dir, (pid_t)w->pid, w->pattern, w->enable, &fresh, *filter);
+		*done = apps_switch(s->dir, (pid_t)w->pid, w->who, w->pattern, w->enable, &fresh, *filter);
 	return err;
 }
 
 static void switch_events(const struct asked *a, bool enable)
 {
 	struct wish w = { .enable = enable };
-	const char *why = read_wish(a->line, &w);
 	struct apps_switched done = { 0 };
 	struct diag d = { "" };
+	const char *why = read_wish(a->line, &w, &d);
 	struct text t = { 0 };
 	uint32_t filter;
 

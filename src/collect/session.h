@@ -44,6 +44,7 @@ struct session_channel {
 /* A pattern for programs that start from now on, or already run. */
 struct session_rule {
 	const char *pattern; /* "!..." excludes; with a filter or channel: no "!" */
+	const char *who; /* conditions (base/who.h), or NULL: for all */
 	uint32_t channel; /* SESSION_ANY_CHANNEL, or what it matches goes there, and no more is said */
 	uint32_t filter; /* number of session_add_filter; 0: none */
 };

@@ -10,11 +10,17 @@
 #include "base/rules.h"
 #include "collect/session.h"
 
-/* Whether the rule [@rule, @end) says of @pattern what one that is @to_channel, or is not, says of it. */
-static bool is_about(const char *rule, const char *end, bool to_channel, const char *pattern)
+/* Whether all that the rule [@rule, @end) says is said anew by one of @pattern that is @to_channel, or is not,
+ * for @who. */
+static bool is_about(const char *rule, const char *end, bool to_channel, const char *who, const char *pattern)
 {
-	const char *p = rule + (rule < end);
+	const char *tab = memrchr(rule, '\t', (size_t)(end - rule)), *p;
+	size_t n = tab ? (size_t)(tab + 1 - rule) : 0;
 
+	if (*who && (n != strlen(who) || memcmp(rule, who, n)))
+		return false;
+	rule += n;
+	p = rule + (rule < end);
 	if ((*rule == '@') != to_channel)
 		return false;
 	if (*rule == '@' || *rule == '?')
@@ -23,7 +29,7 @@ static bool is_about(const char *rule, const char *end, bool to_channel, const c
 }
 
 /* What a rule said of the same pattern is over with the next: so rules do not pile up. */
-static void drop_superseded(struct abi_session *f, bool to_channel, const char *pattern)
+static void drop_superseded(struct abi_session *f, bool to_channel, const char *who, const char *pattern)
 {
 	for (uint32_t i = 0; i < f->rules_size;) {
 		char *rule = f->rules + i, *end = memchr(rule, 0, f->rules_size - i);
@@ -32,7 +38,7 @@ static void drop_superseded(struct abi_session *f, bool to_channel, const char *
 		if (!end)
 			return;
 		size = (uint32_t)(end - rule) + 1;
-		if (is_about(rule, end, to_channel, pattern)) {
+		if (is_about(rule, end, to_channel, who, pattern)) {
 			memmove(rule, end + 1, f->rules_size - i - size);
 			f->rules_size -= size;
 		} else {
@@ -44,19 +50,20 @@ static void drop_superseded(struct abi_session *f, bool to_channel, const char *
 int session_add_rule(struct abi_session *f, const struct session_rule *r, struct diag *d)
 {
 	bool to_channel = r->channel != SESSION_ANY_CHANNEL, excludes = *r->pattern == '!';
+	const char *who = r->who ? r->who : "";
 	size_t room;
 	char *to;
 	int n;
 
-	drop_superseded(f, to_channel, r->pattern + excludes);
+	drop_superseded(f, to_channel, who, r->pattern + excludes);
 	room = sizeof f->rules - f->rules_size;
 	to = f->rules + f->rules_size;
 	if (to_channel)
-		n = snprintf(to, room, "@%u %s", r->channel, r->pattern);
+		n = snprintf(to, room, "%s@%u %s", who, r->channel, r->pattern);
 	else if (r->filter)
-		n = snprintf(to, room, "?%u %s", r->filter, r->pattern);
+		n = snprintf(to, room, "%s?%u %s", who, r->filter, r->pattern);
 	else
-		n = snprintf(to, room, "%s%s", excludes ? "" : "+", r->pattern);
+		n = snprintf(to, room, "%s%s%s", who, excludes ? "" : "+", r->pattern);
 	if (n < 0 || (size_t)n >= room)
 		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns", r->pattern);
 	f->rules_size += (uint32_t)n + 1;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "collect/apps.h"
+#include "collect/choice.h"
 
 int wanted_open(struct wanted *w, const struct recorder_options *o, struct session *s, struct filters *f,
 		struct diag *d)
@@ -20,11 +21,15 @@ int wanted_open(struct wanted *w, const struct recorder_options *o, struct sessi
 			      .n_events = all ? 1 : o->n_events,
 			      .all = all };
 	w->filter_of = calloc((size_t)w->n_events + 1, sizeof *w->filter_of);
-	return w->filter_of ? 0 : diag_fail(d, -ENOMEM, "no memory");
+	w->who_of = calloc((size_t)w->n_events + 1, sizeof *w->who_of);
+	return w->filter_of && w->who_of ? 0 : diag_fail(d, -ENOMEM, "no memory");
 }
 
 void wanted_close(struct wanted *w)
 {
+	for (int i = 0; i < w->n_events && w->who_of; i++)
+		text_fini(&w->who_of[i]);
+	free(w->who_of);
 	free(w->filter_of);
 }
 
@@ -43,6 +48,21 @@ static int add_channels(struct wanted *w, struct diag *d)
 	return err;
 }
 
+/* For whom event @i is wanted. */
+static int add_who(struct wanted *w, int i, struct diag *d)
+{
+	const struct recorder_options *o = w->options;
+	struct text *who = &w->who_of[i];
+	int err = 0;
+
+	text_addf(who, "%s", o->who ? o->who : "");
+	for (int k = 0; k < o->n_pids; k++)
+		choice_add_pid(who, o->pids[k]);
+	if (w->events[i].level)
+		err = choice_add(who, CHOICE_LEVEL, w->events[i].level, d);
+	return !err && who->failed ? diag_fail(d, -ENOMEM, "no memory") : err;
+}
+
 int wanted_rules(struct wanted *w, struct diag *d)
 {
 	int err = add_channels(w, d);
@@ -57,7 +77,9 @@ int wanted_rules(struct wanted *w, struct diag *d)
 		if (number < 0)
 			return number;
 		w->filter_of[i] = (uint32_t)number;
-		if (!w->options->n_pids) /* else only these programs, and they are running */
+		err = add_who(w, i, d);
+		rule.who = w->who_of[i].bytes;
+		if (!err)
 			err = session_add_rule(&w->session->file, &rule, d);
 	}
 	return err;
@@ -86,8 +108,8 @@ int wanted_enable(const struct wanted *w, pid_t pid, bool has_kernel, struct dia
 	for (int i = 0; i < w->n_events; i++) { /* in order: the last that matches decides */
 		const char *p = w->events[i].pattern;
 		bool excludes = *p == '!';
-		struct apps_switched s = apps_switch(w->session->dir, pid, p + excludes, !excludes,
-						     &w->session->file, w->filter_of[i]);
+		struct apps_switched s = apps_switch(w->session->dir, pid, w->who_of[i].bytes, p + excludes,
+						     !excludes, &w->session->file, w->filter_of[i]);
 
 		total.events += s.events;
 		total.busy += s.busy;

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
+#include "base/text.h"
 #include "collect/filters.h"
 #include "collect/recorder.h"
 #include "collect/session.h"
@@ -25,6 +26,7 @@ struct wanted {
 	int n_events;
 	bool all; /* by default, not by name */
 	uint32_t *filter_of; /* an event's: its number, 0 for none */
+	struct text *who_of; /* an event's: its conditions, base/who.h */
 };
 
 /* wanted_open - 0 or -ENOMEM. */
@@ -32,7 +34,7 @@ int wanted_open(struct wanted *w, const struct recorder_options *o, struct sessi
 		struct diag *d);
 void wanted_close(struct wanted *w);
 
-/* wanted_rules - give filters and rules to the session, before it is published.  0 or -errno. */
+/* wanted_rules - give filters and rules to the session, before it is published; once.  0 or -errno. */
 int wanted_rules(struct wanted *w, struct diag *d);
 
 /*

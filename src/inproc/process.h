@@ -18,9 +18,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/utsname.h>
 
 #include "abi/board.h"
 #include "abi/control.h"
+#include "base/who.h"
 #define DUET_I_LAYOUT_ONLY
 #include "duet/site.h"
 #include "ring/pool.h"
@@ -134,6 +136,14 @@ int session_read(struct session_file *f, int dir, const char *name) HIDDEN;
 void session_release(struct session_file *f) HIDDEN;
 /* session_is_current - whether the session's file is still there; it may say something else. */
 bool session_is_current(const struct session_file *f, int dir) HIDDEN;
+
+/* Ourselves, as far as rules ask. */
+struct self {
+	struct who who; /* points into names */
+	struct utsname names;
+};
+/* who_we_are - what the letters (who_letters) ask for; system calls are made for some alone. */
+void who_we_are(struct self *s, uint32_t letters) HIDDEN;
 
 /* session_current - the session of @epoch, joined now if need be; NULL if that fails.
  * Async-signal-safe; takes at most about a second, and not again within the next. */

@@ -110,14 +110,16 @@ static void disable(struct duet_i_site *begin, struct duet_i_site *end, uint32_t
 static bool enable_wanted(struct duet_i_site *begin, struct duet_i_site *end, const struct abi_session *s)
 {
 	bool any = false;
+	struct self self;
 
+	who_we_are(&self, who_letters(s->rules, s->rules_size));
 	for (struct duet_i_site *site = begin; site < end; site++) {
 		struct abi_control_event *e = page_event(process.control, site->index);
 		struct rules_verdict v;
 
 		if (!site->data[0])
 			continue;
-		v = rules_judge(s->rules, s->rules_size, site->name);
+		v = rules_judge(s->rules, s->rules_size, site->name, site->level, &self.who);
 		if (!v.wanted && !environment_wants(site->name))
 			continue;
 		if (strncmp(process.control->session, s->name, sizeof s->name))

@@ -2,6 +2,10 @@
 #include "base/rules.h"
 #include "test.h"
 
+static uint32_t level = 4; /* a warning */
+static const struct who who = { .name = "worker", .host = "web-1", .pid = 7, .uid = 1000,
+				.pid_namespace = 4026531836, .mount_namespace = 4026531840 };
+
 /* @rules: with '|' for NUL. */
 static struct rules_verdict judge(const char *rules, const char *name)
 {
@@ -12,7 +16,7 @@ static struct rules_verdict judge(const char *rules, const char *name)
 	for (size_t i = 0; i < n; i++)
 		copy[i] = rules[i] == '|' ? 0 : rules[i];
 	copy = realloc(copy, n ? n : 1);
-	v = rules_judge(copy, (uint32_t)n, name);
+	v = rules_judge(copy, (uint32_t)n, name, level, &who);
 	free(copy);
 	return v;
 }
@@ -88,9 +92,66 @@ static void what_is_no_rule_says_nothing(void)
 	ok(!wants("+*|", ""));
 }
 
+static void a_rule_is_for_whom_its_conditions_hold(void)
+{
+	ok(wants("nwork*\t+a:*|", "a:b"));
+	ok(!wants("nother\t+a:*|", "a:b"));
+	ok(wants("nother\tnw*\t+a:*|", "a:b")); /* of one letter, one */
+	ok(!wants("nw*\tu0\t+a:*|", "a:b")); /* of several, each */
+	ok(wants("nw*\tu1000\t+a:*|", "a:b"));
+	ok(!wants("Nw*\t+a:*|", "a:b")); /* of capitals, none */
+	ok(wants("Nother\tU0\t+a:*|", "a:b"));
+	ok(!wants("nw*\tNworker\t+a:*|", "a:b"));
+	ok(wants("p7:4026531836\t+a:*|", "a:b"));
+	ok(!wants("p7:4026531837\t+a:*|", "a:b"));
+	ok(!wants("p7\t+a:*|", "a:b"));
+	ok(wants("c4026531836\t+a:*|", "a:b"));
+	ok(wants("c4026531840\t+a:*|", "a:b"));
+	ok(wants("cweb-?\t+a:*|", "a:b"));
+	ok(!wants("Cweb-1\t+a:*|", "a:b"));
+	ok(!wants("c0\t+a:*|", "a:b"));
+}
+
+static void a_level_means_this_or_more_important(void)
+{
+	ok(wants("l4\t+a:*|", "a:b"));
+	ok(!wants("l3\t+a:*|", "a:b"));
+	ok(wants("l14\t+a:*|", "a:b"));
+	ok(!wants("L6\t+a:*|", "a:b"));
+	ok(!wants("+a:*|l5\t!a:b|", "a:b"));
+	ok(wants("+a:*|l3\t!a:b|", "a:b"));
+}
+
+static void conditions_go_with_every_kind(void)
+{
+	is(channel("nworker\t@2 a:*|"), 2);
+	is(channel("nother\t@2 a:*|"), 0);
+	is(filter("nworker\tl4\t?3 a:*|"), 3);
+	is(filter("+a:*|nother\t?3 a:*|"), 0);
+}
+
+static void conditions_that_are_not_understood_hold_for_nobody(void)
+{
+	static const char *const odd[] = { "n+a:*|", "x1\t+a:*|", "X1\t+a:*|", "nworker+a:*|", "u\t+a:*|", "l\t+a:*|",
+					   "l4x\t+a:*|", "u99999999999999999999\t+a:*|", "p\t+a:*|", "nworker\t", "nworker\t|",
+					   "c\t+a:*|", "p7:\t+a:*|", "u1000 \t+a:*|" };
+
+	for (unsigned i = 0; i < sizeof odd / sizeof *odd; i++)
+		ok(!wants(odd[i], "a:b"));
+}
+
+static void rules_tell_what_they_ask_for(void)
+{
+	is(who_letters("+a:*", 5), 0);
+	static const char rules[] = "nx\t+a:*\0Cx\tl3\t@2 a";
+
+	is(who_letters(rules, sizeof rules), WHO_LETTER('n') | WHO_LETTER('c') | WHO_LETTER('l'));
+	is(who_letters("nx", 2), 0);
+}
+
 static void any_bytes_are_safe(void)
 {
-	static const char some[] = "+!?@0123456789 :*?ab\0\0\377\200";
+	static const char some[] = "+!?@0123456789 :*?abncuplNP\t\t\t\0\0\377\200";
 	uint64_t random = 88172645463325252ull;
 
 	for (int i = 0; i < 200000; i++) {
@@ -104,7 +165,8 @@ static void any_bytes_are_safe(void)
 			random ^= random << 13, random ^= random >> 7, random ^= random << 17;
 			rules[k] = some[random % (sizeof some - 1)];
 		}
-		v = rules_judge(rules, n, "a:b");
+		v = rules_judge(rules, n, "a:b", 3, &who);
+		who_letters(rules, n);
 		ok(ABI_HOW_CHANNEL(v.how) < ABI_CHANNELS && ABI_HOW_FILTER(v.how) <= ABI_FILTERS);
 	}
 }
@@ -117,6 +179,11 @@ int main(void)
 	run(a_channel_is_decided_alone);
 	run(numbers_out_of_range_are_none);
 	run(what_is_no_rule_says_nothing);
+	run(a_rule_is_for_whom_its_conditions_hold);
+	run(a_level_means_this_or_more_important);
+	run(conditions_go_with_every_kind);
+	run(conditions_that_are_not_understood_hold_for_nobody);
+	run(rules_tell_what_they_ask_for);
 	run(any_bytes_are_safe);
 	return test_status();
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/choice.h - the programs and levels that a rule is for, as people say it: base/who.h is what comes of it.
+ *
+ * One thread.
+ */
+#ifndef COLLECT_CHOICE_H
+#define COLLECT_CHOICE_H
+
+#include <sys/utsname.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+#include "base/who.h"
+#include "collect/apps.h"
+
+/* What may be asked for; also the keys of a request (docs/formats/control.md). */
+enum choice { CHOICE_PROGRAM, CHOICE_UID, CHOICE_CONTAINER, CHOICE_LEVEL, N_CHOICES };
+extern const char *const choice_keys[N_CHOICES];
+
+/*
+ * choice_add - append conditions to @who: @list has items between commas, "!" before one excludes.
+ *
+ *   program     a glob on its name
+ *   uid         a number, or a user's name
+ *   container   its id or name, as its cgroup tells it now or its host name then; or a namespace's number
+ *   level       one name or number: as important as this, or more
+ *
+ * Returns 0 or -errno.
+ */
+int choice_add(struct text *who, enum choice what, const char *list, struct diag *d);
+/* choice_add_pid - only this process. */
+void choice_add_pid(struct text *who, pid_t pid);
+
+/* What is known of a program that runs. */
+struct choice_app {
+	struct who who;
+	char host[sizeof((struct utsname *)0)->nodename];
+};
+/* choice_look_at - as far as @letters (who_letters) ask for it.  @a is lent. */
+void choice_look_at(struct choice_app *c, const struct app *a, uint32_t letters);
+
+#endif
