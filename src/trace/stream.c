@@ -121,6 +121,7 @@ static uint64_t find_packet(const struct stream *s, uint64_t from, uint64_t to)
 	uint8_t key[20];
 	uint32_t magic = m->order == CTF_BIG ? htobe32(0xC1FC1FC1) : htole32(0xC1FC1FC1);
 	const uint8_t *found;
+	uint64_t end;
 
 	memcpy(key, &magic, 4);
 	memcpy(key + 4, m->uuid, 16);
@@ -128,7 +129,8 @@ static uint64_t find_packet(const struct stream *s, uint64_t from, uint64_t to)
 		return to;
 	if (s->packed) /* all of it would have to be decompressed: frames are where packets are */
 		return to;
-	found = memmem(s->bytes + from, to - from, key, sizeof key);
+	end = to + sizeof key - 1 < s->size ? to + sizeof key - 1 : s->size;
+	found = memmem(s->bytes + from, end - from, key, sizeof key);
 	return found ? (uint64_t)(found - s->bytes) : to;
 }
 
