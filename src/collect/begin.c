@@ -194,7 +194,10 @@ int collector_resume(struct collector *c, struct diag *d)
 	streams_close(c->streams);
 	c->streams = NULL;
 	c->session.n_joined = c->kept->n_joined;
-	err = resume_session(&c->session, d);
+	c->stop = c->kept->is_stopping;
+	if (c->kept->is_over)
+		return 0;
+	err = resume_session(&c->session, c->stop, d);
 	if (!err)
 		err = filters_resume(&c->filters, c->session.n_filters, d);
 	if (!err)

@@ -5,6 +5,7 @@
  * Whatever ended it, the trace is readable, programs are switched off and the kernel is put back.  Also
  * takes what collector_open left half made.
  */
+#include "base/atomic.h"
 #include "collect/apps.h"
 #include "collect/collector.h"
 #include "collect/files.h"
@@ -44,7 +45,7 @@ static int finish_kernel(struct collector *c, struct diag *d)
 	return err;
 }
 
-static int finish_begun(struct collector *c, struct diag *d)
+static int end_recording(struct collector *c, struct diag *d)
 {
 	int err, kernel_err = 0;
 
@@ -55,6 +56,27 @@ static int finish_begun(struct collector *c, struct diag *d)
 	err = finish_apps(c, d);
 	collector_record_clocks(c, FILES_END);
 	return err ? err : kernel_err;
+}
+
+/* Should we be killed in this, another one does it again; after it, he takes our result. */
+static int finish_begun(struct collector *c, struct diag *d)
+{
+	struct kept *k = c->kept;
+	int err = 0;
+
+	k->is_stopping = true;
+	if (k->is_over) {
+		c->result = k->result;
+		return 0;
+	}
+	err = end_recording(c, d);
+	c->result.programs = k->n_joined;
+	if (err)
+		return err;
+	k->result = c->result;
+	k->result.stopping.n = 0; /* who waits was connected to us */
+	store_release(&k->is_over, true); /* the result first */
+	return 0;
 }
 
 static void close_all(struct collector *c)
@@ -81,7 +103,6 @@ int collector_finish(struct collector *c, struct diag *d)
 		session_withdraw(&c->session);
 		apps_release(c->session.dir, c->session.file.name, c->session.file.epoch);
 	}
-	c->result.programs = c->kept->n_joined;
 	c->result.lives = c->kept->n_lives;
 	close_all(c);
 	return err;

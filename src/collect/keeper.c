@@ -41,8 +41,8 @@ bool keeper_is_gone(const struct kept *k)
 	return k->keeper && getppid() != k->keeper;
 }
 
-/* Waits for a signal; passes on what means us. */
-static void wait_for_signal(pid_t worker)
+/* Waits for a signal; passes on what means us.  A worker may die before it hears of it: the next one knows. */
+static void wait_for_signal(struct kept *k, pid_t worker)
 {
 	sigset_t mask;
 	int s;
@@ -53,17 +53,19 @@ static void wait_for_signal(pid_t worker)
 	sigaddset(&mask, SIGHUP);
 	sigaddset(&mask, SIGCHLD);
 	s = sigwaitinfo(&mask, NULL);
-	if (s > 0 && s != SIGCHLD)
-		kill(worker, SIGTERM);
+	if (s <= 0 || s == SIGCHLD)
+		return;
+	k->is_stopping = true;
+	kill(worker, SIGTERM);
 }
 
 /* How the worker ended, as waitpid gives it. */
-static int keep(pid_t worker)
+static int keep(struct kept *k, pid_t worker)
 {
 	int status;
 
 	while (waitpid(worker, &status, WNOHANG) != worker)
-		wait_for_signal(worker);
+		wait_for_signal(k, worker);
 	return status;
 }
 
@@ -102,7 +104,7 @@ int keeper_start(struct kept *k, struct diag *d)
 			become_worker(keeper);
 			return (int)k->n_lives;
 		}
-		status = keep(worker);
+		status = keep(k, worker);
 		if (!WIFSIGNALED(status))
 			exit_as(status);
 	}

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
+#include "collect/recorder.h"
 
 /* What the worker must not forget when it dies: in memory that it shares with the keeper. */
 struct kept {
@@ -27,6 +28,9 @@ struct kept {
 	uint32_t n_joined;
 	uint32_t n_lives; /* workers so far */
 	pid_t keeper;
+	bool is_stopping; /* it is to end, or has begun to: a successor does */
+	bool is_over; /* it has ended well, as `result` says; only what is held must be given back */
+	struct recorder_result result;
 };
 
 /* keeper_memory - a zeroed struct kept; NULL without memory.  keeper_forget gives it back. */

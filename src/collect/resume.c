@@ -167,7 +167,7 @@ int resume_files(struct session *s, const char *path, uint32_t life, struct diag
 
 /* ---------------------------------------------------------------- the session */
 
-int resume_session(struct session *s, struct diag *d)
+static int find_rules(struct session *s, struct diag *d)
 {
 	struct abi_session file;
 	int err = session_find(s->dir, s->file.name, &file, d);
@@ -177,6 +177,15 @@ int resume_session(struct session *s, struct diag *d)
 	if (file.epoch != s->file.epoch)
 		return diag_fail(d, -ESTALE, "session %s belongs to another collector now", s->file.name);
 	s->file = file;
+	return 0;
+}
+
+int resume_session(struct session *s, bool is_stopping, struct diag *d)
+{
+	int err = is_stopping ? 0 : find_rules(s, d);
+
+	if (err)
+		return err;
 	for (int i = 0; i < SESSION_DOORS; i++)
 		s->doors[i].fd = -1; /* who stood there was turned away */
 	session_recount(s);

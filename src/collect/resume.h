@@ -22,7 +22,8 @@
  */
 int resume_files(struct session *s, const char *path, uint32_t life, struct diag *d);
 
-/* resume_session - what the collector that died may have changed: rules, filters, parked chunks. */
-int resume_session(struct session *s, struct diag *d);
+/* resume_session - what the collector that died may have changed: rules, filters, parked chunks.
+ * @is_stopping: programs may find the session no more, and its rules are over. */
+int resume_session(struct session *s, bool is_stopping, struct diag *d);
 
 #endif

@@ -288,6 +288,8 @@ void programs_act(void)
 	struct sim_program *p = &sim->programs[sim_draw(SIM_PROGRAMS)];
 
 	sim_advance(1 + sim_draw(500));
+	if (sim->ending)
+		return;
 	if (p->life == SIM_JOINED && sim->plan.liars && sim_chance(30))
 		lie(p);
 	if (p->life != SIM_JOINED)

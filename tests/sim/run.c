@@ -161,11 +161,13 @@ static void end(void)
 	struct recorder_result result;
 	bool all_written;
 
+	programs_end();
+	sim->ending = true;
 	if (!sim->plan.fails) {
-		sim->quiet = true;
+		sim->quiet = sim_draw(2);
+		sim->plan.disk = 0;
 		sim->disk = SIM_DISK_GOOD;
 	}
-	programs_end();
 	all_written = drive_end();
 	result = collector.result;
 	check_recording(&result, all_written);

@@ -100,6 +100,7 @@ struct sim {
 	/* Who runs. */
 	uint32_t in_collector; /* depth */
 	bool quiet; /* nothing is to go wrong just now */
+	bool ending; /* programs record no more */
 	int64_t event_at_call; /* calls to the world until the collector dies or is interrupted; -1: it is not */
 	int64_t event_after; /* or so many instructions after that call; -1: in it */
 	bool dies;
