@@ -62,21 +62,18 @@ static int end_recording(struct collector *c, struct diag *d)
 static int finish_begun(struct collector *c, struct diag *d)
 {
 	struct kept *k = c->kept;
-	int err = 0;
 
 	k->is_stopping = true;
 	if (k->is_over) {
 		c->result = k->result;
-		return 0;
+	} else {
+		k->error = end_recording(c, &k->why);
+		c->result.programs = k->n_joined;
+		k->result = c->result;
+		k->result.stopping.n = 0; /* who waits was connected to us */
+		store_release(&k->is_over, true); /* the result first */
 	}
-	err = end_recording(c, d);
-	c->result.programs = k->n_joined;
-	if (err)
-		return err;
-	k->result = c->result;
-	k->result.stopping.n = 0; /* who waits was connected to us */
-	store_release(&k->is_over, true); /* the result first */
-	return 0;
+	return k->error ? diag_fail(d, k->error, "%s", k->why.text) : 0;
 }
 
 static void close_all(struct collector *c)

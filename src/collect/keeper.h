@@ -29,8 +29,10 @@ struct kept {
 	uint32_t n_lives; /* workers so far */
 	pid_t keeper;
 	bool is_stopping; /* it is to end, or has begun to: a successor does */
-	bool is_over; /* it has ended well, as `result` says; only what is held must be given back */
+	bool is_over; /* it has ended, as these say; only what is held must be given back */
 	struct recorder_result result;
+	int error;
+	struct diag why;
 };
 
 /* keeper_memory - a zeroed struct kept; NULL without memory.  keeper_forget gives it back. */

@@ -21,6 +21,7 @@ static struct recorder_options options;
 static struct recorder_channel channels[SIM_CHANNELS];
 static char output[300];
 static size_t memory_size;
+static uint64_t failed_before; /* writes, when it began to end */
 
 /* ---------------------------------------------------------------- what a collector does in one turn */
 
@@ -72,7 +73,7 @@ static void finish(void *arg)
 
 	(void)arg;
 	sim_log("finished: %d %s", err, d.text);
-	if (err && sim->disk == SIM_DISK_GOOD)
+	if (err && sim->n_failed_writes == failed_before)
 		sim_fail("it did not end well: %s", d.text);
 }
 
@@ -246,11 +247,10 @@ bool drive_begin(void)
 
 bool drive_end(void)
 {
-	uint64_t failed = sim->n_failed_writes;
-
+	failed_before = sim->n_failed_writes;
 	while (!turn(finish))
 		take_over();
-	return sim->n_failed_writes == failed;
+	return sim->n_failed_writes == failed_before;
 }
 
 void drive_remove(void)

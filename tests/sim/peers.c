@@ -175,6 +175,17 @@ static void leave(struct peer *p)
 	p->fd = 0;
 }
 
+/* One that is whole; what a collector that died left of another is none. */
+static void keep_snapshot(const char *answer)
+{
+	const char *at = strstr(answer, "/out/snapshot-");
+	unsigned i;
+
+	if (at && sscanf(at, "/out/snapshot-%u", &i) == 1 && i < sizeof sim->is_snapshot)
+		sim->is_snapshot[i] = true;
+	sim->n_snapshots++;
+}
+
 static void hear(struct peer *p)
 {
 	char text[4096];
@@ -192,7 +203,8 @@ static void hear(struct peer *p)
 		if (strncmp(text, "{\"ok\":", 6))
 			sim_fail("%s was answered by %s", p->request, text);
 		sim->n_answers++;
-		sim->n_snapshots += strstr(p->request, "snapshot") && strstr(text, "true");
+		if (strstr(p->request, "snapshot") && strstr(text, "\"ok\":true"))
+			keep_snapshot(text);
 		sim_log("answer %s", text);
 	}
 	leave(p);

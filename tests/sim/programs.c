@@ -155,6 +155,7 @@ static void write_event(void *arg)
 			ring_commit(w->pool, &o, w->size);
 		}
 	}
+	step_pause(); /* the ledger's is not theirs to interrupt */
 	end_event(w->serial, is_written);
 }
 

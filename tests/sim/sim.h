@@ -117,6 +117,7 @@ struct sim {
 	uint32_t pid_of_fd[4096];
 	/* What the run was worth. */
 	uint32_t n_passes, n_kills, n_takeovers, n_preempted, n_deaths, n_joins, n_answers, n_snapshots;
+	bool is_snapshot[512]; /* whole, by number */
 	uint64_t digest;
 	bool failed;
 	struct sim_event events[];
