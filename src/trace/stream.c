@@ -202,7 +202,7 @@ static void index_packets(struct stream *s)
 	uint32_t n_checked = s->n_packets ? s->n_packets - 1 : 0; /* whose size was doubted: once each, or garbage
 								     would be searched again and again */
 	struct ctf_packet_info info;
-	uint64_t within;
+	uint64_t within, claimed;
 	int err;
 
 	while (s->indexed < s->size && !s->has_failed) {
@@ -237,17 +237,14 @@ static void index_packets(struct stream *s)
 		count_lost(p, &info, s->n_packets > 1 ? &s->last : NULL);
 		note_times(s, &info);
 		s->last = info;
-		if (info.packet_bits / 8 > room) {
-			s->indexed = find_within(s, &info, s->size);
-			if (s->indexed < s->size)
-				continue;
+		claimed = info.packet_bits ? info.packet_bits / 8 : room;
+		within = claimed >= room && !s->grows ? find_within(s, &info, s->size) : s->size;
+		s->indexed = within < s->size ? within : claimed > room ? s->size : offset + claimed;
+		if (claimed > room && within == s->size)
 			damaged(s,
 				"packet %u at byte %" PRIu64 " claims %" PRIu64 " bytes, %" PRIu64
 				" remain\n  the trace was cut here; all before it is shown",
 				s->n_packets - 1, p->offset, info.packet_bits / 8, room);
-			return;
-		}
-		s->indexed += info.packet_bits ? info.packet_bits / 8 : room;
 	}
 }
 
