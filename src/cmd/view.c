@@ -36,12 +36,13 @@ struct view {
 	struct names *names;
 	struct out out;
 	struct view_texts texts;
+	const char *color; /* auto, always, never */
+	bool has_no_pager;
 	uint64_t lost_events, lost_packets, n_hidden;
 };
 
 static const char usage[] =
-	"usage: duet view [--json] [--state] [--limit N] [--from T] [--to T] [-e PATTERN]...\n"
-	"                 [-f EXPRESSION] TRACE...\n"
+	"usage: duet view [OPTIONS] TRACE...\n"
 	"\n"
 	"  -e PATTERN   only events like this: shop:*, sched_*, malloc (may be repeated)\n"
 	"  -f EXPR      only events for which this is true: 'size > 4096 && name ~ \"tmp*\"' (duet-filter(7))\n"
@@ -49,7 +50,11 @@ static const char usage[] =
 	"  --to T       up to this time\n"
 	"  --limit N    at most N events\n"
 	"  --state      also the dump of processes and files at the start, which is for programs\n"
-	"  --json       one JSON object per line, with the state dump\n";
+	"  --json       one JSON object per line, with the state dump\n"
+	"  --time FORM  clock (the default), date, utc, epoch, relative (to the first line)\n"
+	"  --columns C  of time,delta,host,cpu,thread,event,fields\n"
+	"  --color WHEN auto (the default), always, never\n"
+	"  --no-pager   on a terminal, do not show it page by page\n";
 
 static int complain(const char *what)
 {
@@ -112,7 +117,7 @@ static void show_lost(struct view *v, const struct trace_event *e)
 	if (v->is_json)
 		view_json_lost(&v->out, e);
 	else
-		view_text_lost(&v->out, e);
+		view_text_lost(&v->out, &v->texts, e);
 }
 
 static bool is_chosen(const struct view *v, const struct trace_event *e, const struct who *w)
@@ -162,7 +167,9 @@ static void tell_missing(const struct view *v)
 
 static int view(struct view *v)
 {
+	struct view_look *look = &v->texts.look;
 	struct diag d = { "no memory" };
+	pid_t pager = 0;
 	int err = names_open(&v->names, v->trace, &d);
 
 	if (!err)
@@ -170,16 +177,20 @@ static int view(struct view *v)
 	if (!err && v->filter)
 		err = match_open(&v->match, v->trace, v->filter, v->is_wanted, &d);
 	if (!err)
-		err = view_templates_open(&v->texts.templates, trace_n_classes(v->trace));
+		err = view_templates_open(&v->texts.templates, trace_n_classes(v->trace), look->name, look->plain);
 	if (!err)
 		err = out_init(&v->out, STDOUT_FILENO);
 	if (err)
 		return complain(d.text);
 	moment_settle(&v->from, v->trace);
 	moment_settle(&v->to, v->trace);
-	v->texts.shows_host = has_several_hosts(v->trace);
+	if (!look->has_columns && has_several_hosts(v->trace))
+		look->columns |= VIEW_COLUMN_HOST;
+	if (!v->has_no_pager)
+		pager = view_pager_open();
 	err = show_all(v, &d);
 	out_flush(&v->out);
+	view_pager_close(pager);
 	if (err)
 		return complain(d.text);
 	if (v->out.err) {
@@ -190,7 +201,7 @@ static int view(struct view *v)
 	return 0;
 }
 
-enum { OPT_JSON = 256, OPT_STATE, OPT_LIMIT, OPT_FROM, OPT_TO };
+enum { OPT_JSON = 256, OPT_STATE, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_TIME, OPT_COLUMNS, OPT_COLOR, OPT_NO_PAGER };
 
 static int take_option(struct view *v, int c)
 {
@@ -210,6 +221,16 @@ static int take_option(struct view *v, int c)
 		return moment_parse(optarg, &v->from) ? 0 : complain("--from takes a time, as in 14:05:09.25");
 	case OPT_TO:
 		return moment_parse(optarg, &v->to) ? 0 : complain("--to takes a time, as in 14:05:09.25");
+	case OPT_TIME:
+		return view_look_time(&v->texts.look, optarg) ? 0 : CMD_FAILED;
+	case OPT_COLUMNS:
+		return view_look_columns(&v->texts.look, optarg) ? 0 : CMD_FAILED;
+	case OPT_COLOR:
+		v->color = optarg;
+		return 0;
+	case OPT_NO_PAGER:
+		v->has_no_pager = true;
+		return 0;
 	case 'e':
 		if (v->n_patterns == PATTERNS_MAX)
 			return complain("more than 64 patterns; join some with *");
@@ -230,7 +251,9 @@ static int take_options(struct view *v, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, OPT_JSON },    { "limit", required_argument, NULL, OPT_LIMIT },
-		{ "state", no_argument, NULL, OPT_STATE },
+		{ "state", no_argument, NULL, OPT_STATE },  { "time", required_argument, NULL, OPT_TIME },
+		{ "columns", required_argument, NULL, OPT_COLUMNS }, { "color", required_argument, NULL, OPT_COLOR },
+		{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
 		{ "from", required_argument, NULL, OPT_FROM }, { "to", required_argument, NULL, OPT_TO },
 		{ "help", no_argument, NULL, 'h' },	    { 0 },
 	};
@@ -253,12 +276,14 @@ static int take_options(struct view *v, int argc, char **argv)
 int cmd_view(int argc, char **argv)
 {
 	struct trace_options o = { .warn = warn };
-	struct view v = { .limit = UINT64_MAX };
+	struct view v = { .limit = UINT64_MAX, .texts.look = VIEW_LOOK_DEFAULT, .color = "auto" };
 	struct diag d = { "" };
 	int status = take_options(&v, argc, argv);
 
 	if (status)
 		return status;
+	if (!view_look_color(&v.texts.look, v.color))
+		return CMD_FAILED;
 	if (trace_open(&v.trace, (const char *const *)argv + optind, argc - optind, &o, &d))
 		return complain(d.text);
 	cmd_tell_hosts("view", trace_hosts(v.trace));

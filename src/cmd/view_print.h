@@ -3,6 +3,7 @@
 #ifndef CMD_VIEW_PRINT_H
 #define CMD_VIEW_PRINT_H
 
+#include "cmd/view_look.h"
 #include "cmd/view_out.h"
 #include "cmd/view_template.h"
 #include "trace/names.h"
@@ -10,20 +11,21 @@
 
 struct view_clock { /* the wall clock's text of one second is made once */
 	int64_t second_ns; /* when that second began, from the Epoch */
-	char text[12]; /* HH:MM:SS */
-	int64_t last_ns; /* of the line before */
+	char text[32]; /* up to the point */
+	size_t size;
+	int64_t first_ns, last_ns; /* of the first line, and of the one before */
 	bool has_last;
 	bool has_second;
 };
 
 struct view_texts { /* what lines for people share */
+	struct view_look look;
 	struct view_clock clock;
 	struct view_templates templates;
-	bool shows_host;
 };
 
 void view_text(struct out *o, struct view_texts *t, const struct trace_event *e, const struct who *w);
-void view_text_lost(struct out *o, const struct trace_event *e);
+void view_text_lost(struct out *o, const struct view_texts *t, const struct trace_event *e);
 void view_json(struct out *o, const struct trace_event *e, const struct who *w);
 void view_json_lost(struct out *o, const struct trace_event *e);
 

@@ -52,12 +52,14 @@ static void end_piece(struct builder *b, enum view_how how, uint32_t cell)
 	b->begin = b->size;
 }
 
-static void build(struct builder *b, const struct ctf_event_class *class)
+static void build(struct builder *b, const struct view_templates *ts, const struct ctf_event_class *class)
 {
 	const struct ctf_program *p = class->program;
 	int scope = -1;
 
+	add(b, ts->before_name, strlen(ts->before_name));
 	add(b, class->name, strlen(class->name));
+	add(b, ts->behind_name, strlen(ts->behind_name));
 	add(b, " ", 1);
 	for (uint32_t i = 0; i < p->n_cells; i++) {
 		const struct ctf_op *op = p->cells[i];
@@ -81,7 +83,7 @@ static void build(struct builder *b, const struct ctf_event_class *class)
 	end_piece(b, VIEW_END, 0);
 }
 
-static struct view_template *make(const struct ctf_event_class *class)
+static struct view_template *make(const struct view_templates *ts, const struct ctf_event_class *class)
 {
 	struct builder b = { .n = 0 };
 	struct view_template *t;
@@ -89,7 +91,7 @@ static struct view_template *make(const struct ctf_event_class *class)
 
 	if (!class->program || !class->program->n_cells)
 		return NULL;
-	build(&b, class);
+	build(&b, ts, class);
 	if (b.is_too_long)
 		return NULL;
 	t = malloc(sizeof *t + b.n * sizeof *t->pieces + b.size + OUT_PAD);
@@ -106,8 +108,11 @@ static struct view_template *make(const struct ctf_event_class *class)
 	return t;
 }
 
-int view_templates_open(struct view_templates *ts, uint32_t n_classes)
+int view_templates_open(struct view_templates *ts, uint32_t n_classes, const char *before_name,
+			const char *behind_name)
 {
+	ts->before_name = before_name;
+	ts->behind_name = behind_name;
 	ts->n = n_classes;
 	ts->of_class = calloc(n_classes + (size_t)1, sizeof *ts->of_class);
 	ts->is_made = calloc(n_classes + (size_t)1, sizeof *ts->is_made);
@@ -133,7 +138,7 @@ const struct view_template *view_template_make(struct view_templates *ts,
 
 	if (!ts->is_made[i]) {
 		ts->is_made[i] = true;
-		ts->of_class[i] = make(e->ctf->class);
+		ts->of_class[i] = make(ts, e->ctf->class);
 	}
 	return ts->of_class[i];
 }

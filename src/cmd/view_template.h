@@ -30,9 +30,12 @@ struct view_templates {
 	struct view_template **of_class; /* by class number */
 	bool *is_made;
 	uint32_t n;
+	const char *before_name, *behind_name; /* colours; "" */
 };
 
-int view_templates_open(struct view_templates *ts, uint32_t n_classes); /* -1: no memory */
+/* @before_name, @behind_name: put around names; lent.  -1: no memory. */
+int view_templates_open(struct view_templates *ts, uint32_t n_classes, const char *before_name,
+			const char *behind_name);
 void view_templates_close(struct view_templates *ts);
 
 /* view_template_make - that of @e's class; NULL: walk. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/view_text.c - events for people.  See view_print.h. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/atomic.h"
@@ -19,8 +21,11 @@ bool view_is_told_elsewhere(const char *name)
 }
 
 /* The second that holds @time_ns, which is not the one before. */
-static void set_second(struct view_clock *c, int64_t time_ns)
+static void set_second(struct view_clock *c, enum view_time form, int64_t time_ns)
 {
+	static const char *const forms[] = {
+		[VIEW_CLOCK] = "%H:%M:%S.", [VIEW_DATE] = "%Y-%m-%d %H:%M:%S.", [VIEW_UTC] = "%Y-%m-%dT%H:%M:%S.",
+	};
 	int64_t ns = time_ns % 1000000000;
 	struct tm tm = { 0 };
 	time_t t;
@@ -28,20 +33,43 @@ static void set_second(struct view_clock *c, int64_t time_ns)
 	c->second_ns = time_ns - (ns < 0 ? ns + 1000000000 : ns);
 	c->has_second = true;
 	t = (time_t)(c->second_ns / 1000000000);
-	localtime_r(&t, &tm);
-	strftime(c->text, sizeof c->text, "%H:%M:%S.", &tm);
+	if (form == VIEW_EPOCH) {
+		c->size = (size_t)snprintf(c->text, sizeof c->text, "%lld.", (long long)t);
+		return;
+	}
+	if (form == VIEW_UTC)
+		gmtime_r(&t, &tm);
+	else
+		localtime_r(&t, &tm);
+	c->size = strftime(c->text, sizeof c->text, forms[form], &tm);
 }
 
-static void add_time(struct out *o, struct view_clock *c, int64_t time_ns)
+/* Seconds with nine digits behind the point. */
+static void add_seconds(struct out *o, uint64_t ns)
+{
+	out_u64(o, ns / 1000000000);
+	out_byte(o, '.');
+	out_digits9(o, (uint32_t)(ns % 1000000000));
+}
+
+static void add_time(struct out *o, struct view_clock *c, enum view_time form, int64_t time_ns)
 {
 	uint64_t ns = (uint64_t)time_ns - (uint64_t)c->second_ns;
 
+	if (form == VIEW_RELATIVE) {
+		if (time_ns < c->first_ns)
+			out_byte(o, '-');
+		return add_seconds(o, time_ns < c->first_ns ? (uint64_t)c->first_ns - (uint64_t)time_ns :
+							      (uint64_t)time_ns - (uint64_t)c->first_ns);
+	}
 	if (unlikely(ns >= 1000000000 || !c->has_second)) {
-		set_second(c, time_ns);
+		set_second(c, form, time_ns);
 		ns = (uint64_t)time_ns - (uint64_t)c->second_ns;
 	}
-	out_bytes(o, c->text, 9);
+	out_bytes(o, c->text, c->size);
 	out_digits9(o, (uint32_t)ns);
+	if (form == VIEW_UTC)
+		out_byte(o, 'Z');
 }
 
 static void add_delta(struct out *o, struct view_clock *c, int64_t time_ns)
@@ -51,18 +79,14 @@ static void add_delta(struct out *o, struct view_clock *c, int64_t time_ns)
 
 	if (is_back)
 		delta = -delta;
-	out_bytes(o, is_back ? " (-" : " (+", 3);
+	out_bytes(o, is_back ? "(-" : "(+", 2);
 	if (likely(delta < 1000000000)) {
 		out_literal(o, "0.");
+		out_digits9(o, (uint32_t)delta);
 	} else {
-		out_u64(o, delta / 1000000000);
-		out_byte(o, '.');
-		delta %= 1000000000;
+		add_seconds(o, delta);
 	}
-	out_digits9(o, (uint32_t)delta);
 	out_literal(o, ") ");
-	c->last_ns = time_ns;
-	c->has_last = true;
 }
 
 static void add_cpu(struct out *o, uint32_t cpu)
@@ -269,30 +293,68 @@ static bool add_by_template(struct out *o, const struct view_template *t, const 
 	}
 }
 
-void view_text(struct out *o, struct view_texts *t, const struct trace_event *e, const struct who *w)
+/* Short: a colour. */
+static void add_text(struct out *o, const char *s)
 {
-	const struct view_template *template = view_template(&t->templates, e);
-	const char *name = e->ctf->class->name, *host = e->stream->source->hostname;
+	out_bytes(o, s, strlen(s));
+}
 
-	out_room(o);
-	add_time(o, &t->clock, e->time_ns);
-	add_delta(o, &t->clock, e->time_ns);
-	if (t->shows_host) {
+/* What comes before the event. */
+static void add_columns(struct out *o, struct view_texts *t, const struct trace_event *e, const struct who *w)
+{
+	const char *host = e->stream->source->hostname;
+	const struct view_look *l = &t->look;
+	struct view_clock *c = &t->clock;
+
+	if (unlikely(!c->has_last))
+		c->first_ns = e->time_ns;
+	add_text(o, l->dim);
+	if (l->columns & VIEW_COLUMN_TIME) {
+		add_time(o, c, l->time, e->time_ns);
+		out_byte(o, ' ');
+	}
+	if (l->columns & VIEW_COLUMN_DELTA)
+		add_delta(o, c, e->time_ns);
+	c->last_ns = e->time_ns;
+	c->has_last = true;
+	if (l->columns & VIEW_COLUMN_HOST) {
 		out_text(o, host, strlen(host));
 		out_byte(o, ' ');
 	}
-	add_cpu(o, e->cpu);
-	add_who(o, w);
-	if (likely(template && add_by_template(o, template, e->ctf)))
+	if (l->columns & VIEW_COLUMN_CPU)
+		add_cpu(o, e->cpu);
+	add_text(o, l->plain);
+	if (!(l->columns & VIEW_COLUMN_THREAD))
 		return;
-	out_text(o, name, strlen(name));
-	out_byte(o, ' ');
-	add_fields(o, e);
+	add_text(o, l->who);
+	add_who(o, w);
+	add_text(o, l->plain);
 }
 
-void view_text_lost(struct out *o, const struct trace_event *e)
+void view_text(struct out *o, struct view_texts *t, const struct trace_event *e, const struct who *w)
+{
+	const struct view_template *template = view_template(&t->templates, e);
+	const char *name = e->ctf->class->name;
+
+	out_room(o);
+	add_columns(o, t, e, w);
+	if (likely(template && t->look.columns & VIEW_COLUMN_FIELDS && add_by_template(o, template, e->ctf)))
+		return;
+	add_text(o, t->look.name);
+	out_text(o, name, strlen(name));
+	add_text(o, t->look.plain);
+	if (t->look.columns & VIEW_COLUMN_FIELDS) {
+		out_byte(o, ' ');
+		add_fields(o, e);
+	} else {
+		out_byte(o, '\n');
+	}
+}
+
+void view_text_lost(struct out *o, const struct view_texts *t, const struct trace_event *e)
 {
 	out_room(o);
+	add_text(o, t->look.lost);
 	out_literal(o, "[lost ");
 	if (e->lost_events) {
 		out_u64(o, e->lost_events);
@@ -306,5 +368,7 @@ void view_text_lost(struct out *o, const struct trace_event *e)
 	}
 	out_literal(o, ", stream ");
 	out_text(o, e->stream->path, strlen(e->stream->path));
-	out_literal(o, "]\n");
+	out_literal(o, "]");
+	add_text(o, t->look.plain);
+	out_byte(o, '\n');
 }

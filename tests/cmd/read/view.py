@@ -3,6 +3,7 @@
 """tests/cmd/read/view.py DUET - `duet view` on traces made here: the text, the JSON, the options."""
 import json
 import os
+import pty
 import struct
 import subprocess
 import sys
@@ -176,6 +177,51 @@ def names_come_from_switches(d):
         "[3] worker:77 irq { irq = 9 }"])
 
 
+def lines_look_as_asked_for(d):
+    def line(*options, n=-1):
+        return d.view(*options, "ust")[0].splitlines()[n]
+
+    check(line("--time", "utc", "--columns", "time,event"), "2023-11-14T22:13:20.000003000Z shop:order")
+    check(line("--time", "date", "--columns", "event,time"), "2023-11-14 22:13:20.000003000 shop:order")
+    check(line("--time", "epoch", "--columns", "time"), "1700000000.000003000 shop:order")
+    check(line("--time", "relative", "--columns", "time,cpu,thread"), "0.000002000 [3] shop:11 shop:order")
+    check(line("--columns", "host,fields", n=0), 'h"ost lttng_ust_statedump:procname { procname = "shop" }')
+    check(line("--color", "always", "--columns", "time,thread", n=2),
+          "\033[2m22:13:20.000001501 \033[m\033[36mshop:11 \033[m\033[1mshop:order\033[m")
+    check(line("--color", "always", "--columns", "fields", n=3)[:5], "\033[31m")
+    # Numbers and texts alone: from a template.
+    check(line("--color", "always", "--columns", "fields", n=0),
+          '\033[2m\033[m\033[1mlttng_ust_statedump:procname\033[m { procname = "shop" }')
+    for bad in (("--time", "noon"), ("--columns", "time,what"), ("--columns", ""), ("--color", "red")):
+        check(d.view(*bad, "ust", status=2)[0], "")
+
+
+def on_terminal(d, *options, **env):
+    """What arrives on a terminal."""
+    master, slave = pty.openpty()
+    p = subprocess.Popen([d.duet, "view", "--state", *options, "ust"], cwd=d.where, stdin=slave, stdout=slave,
+                         stderr=subprocess.DEVNULL, env={**os.environ, "TZ": "UTC", "TERM": "xterm", **env})
+    os.close(slave)
+    out = b""
+    try:
+        while True:
+            out += os.read(master, 65536)
+    except OSError:
+        pass
+    os.close(master)
+    check(p.wait(20), 0)
+    return out.decode()
+
+
+def a_terminal_gets_colors_and_a_pager(d):
+    check("\033[1mshop:order\033[m" in on_terminal(d, "--no-pager"), True)
+    check("\033" in on_terminal(d, "--no-pager", NO_COLOR="1"), False)
+    check("\033" in on_terminal(d, "--no-pager", "--color", "never"), False)
+    check(on_terminal(d, "--color", "never", PAGER="sed s/^/page:/").count("page:"), 5)
+    check("page:" in on_terminal(d, "--no-pager", PAGER="sed s/^/page:/"), False)
+    check(on_terminal(d, PAGER="true"), "")  # one that does not read on
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="duet-view-") as where:
         first = packet([procname(1000, b"shop"),
@@ -192,7 +238,8 @@ def main():
                   names_come_from_switches, kernel_and_application_merge_by_time,
                   patterns_and_limits_choose, from_and_to_choose_by_time,
                   errors_are_one_line_and_status_2, a_cut_trace_is_shown_up_to_the_cut,
-                  a_reader_that_leaves_is_no_error):
+                  a_reader_that_leaves_is_no_error, lines_look_as_asked_for,
+                  a_terminal_gets_colors_and_a_pager):
             try:
                 t(d)
                 print("ok", t.__name__.replace("_", " "))
