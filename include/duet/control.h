@@ -51,8 +51,8 @@ enum {
  */
 struct duet_control {
 	size_t size; /* sizeof *this, so that later versions may add members */
-	const char *session; /* its name; NULL: the one that records this process, else $DUET_SESSION as it
-				was when the program started, else "default" */
+	const char *session; /* its name; NULL: the last that $DUET_SESSION named when the program started, else
+				the first that records this process, else "default" */
 	const char *directory; /* the runtime directory; NULL: $DUET_RUNTIME_DIR as it was then, else
 				  /dev/shm/duet-<uid> */
 	uint64_t limit_ns; /* how long a call may take; 0: 1 s */
@@ -95,7 +95,7 @@ struct duet_events {
 
 struct duet_switched {
 	uint64_t events, programs; /* that match and are switched, whether or not they were so already */
-	uint64_t left_alone; /* programs: another session records them, or an event would kill them */
+	uint64_t left_alone; /* programs: they belong to other sessions only, or an event would kill them */
 };
 
 /* duet_enable, duet_disable - switch events on, or off.  @done: may be NULL.  Since 0.1. */

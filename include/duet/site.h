@@ -25,7 +25,7 @@ extern "C" {
 enum duet_i_kind { DUET_I_TYPED = 0, DUET_I_MARK = 1 };
 
 struct duet_i_site {
-	const uint32_t *enabled; /* not 0: record; in memory that libduet shares with others */
+	const uint64_t *enabled; /* not 0: somebody wants it; in memory that libduet shares with others */
 	const char *name; /* "channel:name" */
 	const char *schema; /* typed: " i32 id str item"; mark: printf's format */
 	uint32_t kind;
@@ -37,7 +37,7 @@ struct duet_i_site {
 
 /* Where an event too large for the stack is being written.  Opaque. */
 struct duet_i_open {
-	void *words[8];
+	void *words[12];
 };
 
 struct duet_i_api {
@@ -87,7 +87,7 @@ extern char *duet_i_getenv(const char *) __asm__("secure_getenv") __attribute__(
 extern struct duet_i_site __start_duet_sites[] DUET_I_OBJECT;
 extern struct duet_i_site __stop_duet_sites[] DUET_I_OBJECT;
 DUET_I_OBJECT const struct duet_i_api *duet_i_api = 0;
-DUET_I_OBJECT uint32_t duet_i_zero[2] = { 0, 0 };
+DUET_I_OBJECT uint64_t duet_i_zero = 0;
 DUET_I_OBJECT int duet_i_is_registered = 0;
 
 /* The weak function if something brought libduet in; else libduet by name. */
@@ -169,7 +169,7 @@ static __attribute__((destructor, unused)) void duet_i_destructor(void)
 		".long %c4, %c5, 0, %c6\n\t" DUET_I_QUAD "0, 0, 0\n\t"                               \
 		".popsection"                                                                      \
 		: "=r"(site)                                                                       \
-		: DUET_I_SYMBOL(&duet_i_zero[0]), DUET_I_SYMBOL(name), DUET_I_SYMBOL(schema),      \
+		: DUET_I_SYMBOL(&duet_i_zero), DUET_I_SYMBOL(name), DUET_I_SYMBOL(schema),      \
 		  "i"(kind), "i"(level), "i"(fixed_size))
 
 static inline __attribute__((always_inline, unused)) const void *duet_i_here(void)

@@ -52,8 +52,8 @@ struct abi_board {
 _Static_assert(sizeof(struct abi_board) <= ABI_POOL_ALIGN, "the first pool lies behind it");
 
 /* What becomes of an enabled event: its channel, and the number of its filter, 0 for none. */
-#define ABI_HOW(channel, filter) ((uint32_t)(filter) << 8 | (uint32_t)(channel))
+#define ABI_HOW(channel, filter) ((uint16_t)((filter) << 4 | (channel)))
 #define ABI_HOW_CHANNEL(how)     ((how) & (ABI_CHANNELS - 1))
-#define ABI_HOW_FILTER(how)      ((how) >> 8)
+#define ABI_HOW_FILTER(how)      ((how) >> 4)
 
 #endif

@@ -22,7 +22,7 @@
 
 struct rules_verdict {
 	bool wanted;
-	uint32_t how; /* ABI_HOW */
+	uint16_t how; /* ABI_HOW */
 };
 
 /* The number after the kind; moves *p behind the space that ends it. */

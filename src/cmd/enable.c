@@ -83,7 +83,7 @@ static int ask(const struct arguments *a, const char *pattern, pid_t pid, struct
 		return status;
 	total->events += number_in(&answer, "events");
 	total->programs += number_in(&answer, "programs");
-	total->busy += number_in(&answer, "elsewhere");
+	total->limited += number_in(&answer, "elsewhere");
 	total->strict += number_in(&answer, "strict");
 	if (!control_text(&answer.line, "unfit", unfit, sizeof unfit))
 		return 0;
@@ -102,9 +102,10 @@ static void switch_off(const struct arguments *a, const char *pattern, pid_t pid
 
 static int tell(const struct arguments *a, const char *pattern, const struct apps_switched *total)
 {
-	if (total->busy)
-		cmd_error(a->verb, "%u program%s left alone: another session records %s", total->busy,
-			  total->busy == 1 ? "" : "s", total->busy == 1 ? "it" : "them");
+	if (total->limited)
+		cmd_error(a->verb, "%u program%s left alone: by DUET_SESSION %s to other sessions only",
+			  total->limited, total->limited == 1 ? "" : "s",
+			  total->limited == 1 ? "it belongs" : "they belong");
 	if (total->strict)
 		cmd_error(a->verb, "%u program%s left alone: in seccomp's strict mode an event would kill %s",
 			  total->strict, total->strict == 1 ? "" : "s", total->strict == 1 ? "it" : "them");

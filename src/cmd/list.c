@@ -11,6 +11,7 @@
 #include "base/schema.h"
 #include "cmd/cmd.h"
 #include "collect/apps.h"
+#include "collect/seats.h"
 #include "ctf/schema.h"
 #define DUET_I_LAYOUT_ONLY
 #include "duet/site.h"
@@ -25,11 +26,29 @@ static const char help[] =
 	"  -k, --kernel    the kernel's events\n";
 
 struct listing {
+	struct abi_seats seats;
 	uint32_t programs;
 };
 
+/* "  (default, web)": the sessions that record it. */
+static void print_sessions(const struct listing *l, const struct app *a, const struct app_event *e)
+{
+	const char *before = "  (";
+
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
+		struct abi_session f = { .seat = i, .epoch = l->seats.at[i].epoch };
+
+		if (ABI_EPOCH_IS_NONE(f.epoch) || !app_event_is_of(a, e, &f))
+			continue;
+		printf("%s%s", before, l->seats.at[i].session);
+		before = ", ";
+	}
+	if (*before == ',')
+		putchar(')');
+}
+
 /* "13 shop:order i32 id str item" as name and fields. */
-static void print_event(const struct app_event *e)
+static void print_event(const struct listing *l, const struct app *a, const struct app_event *e)
 {
 	const char *p = strchr(e->schema, ' ');
 	char name[512];
@@ -37,7 +56,9 @@ static void print_event(const struct app_event *e)
 	if (!p || !schema_name(e->schema, strlen(e->schema), name, sizeof name))
 		return;
 	p = strchr(p + 1, ' ');
-	printf("  [%c] %s%s\n", e->enabled ? 'x' : ' ', name, p ? p : "");
+	printf("  [%c] %s%s", e->enabled ? 'x' : ' ', name, p ? p : "");
+	print_sessions(l, a, e);
+	putchar('\n');
 }
 
 static int print_app(void *arg, struct app *a)
@@ -45,17 +66,19 @@ static int print_app(void *arg, struct app *a)
 	struct listing *l = arg;
 	pid_t pid = app_pid(a);
 	struct app_event e;
+	uint64_t lost = 0;
 
 	l->programs++;
 	if (pid > 0)
 		printf("%d %s", (int)pid, a->page.program);
 	else
 		printf("%u (as it calls itself in its pid namespace) %s", a->page.pid, a->page.program);
-	if (a->page.session[0])
-		printf("  (session %s)", a->page.session);
-	if (a->page.lost)
-		printf("  (%llu events lost: no collector answered)",
-		       (unsigned long long)a->page.lost);
+	if (a->page.sessions[0])
+		printf("  (DUET_SESSION %s)", a->page.sessions);
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		lost += a->page.seats[i].lost;
+	if (lost)
+		printf("  (%llu events lost: no collector answered)", (unsigned long long)lost);
 	if (a->page.dormant == ABI_DORMANT_SECCOMP)
 		printf("  (dormant: it has locked itself up by seccomp before it was recorded; record it "
 		       "from its start)");
@@ -63,7 +86,7 @@ static int print_app(void *arg, struct app *a)
 		printf("  (dormant: it may not read the time stamp counter, see PR_SET_TSC in prctl(2))");
 	putchar('\n');
 	for (uint32_t i = 0; app_event(a, i, &e); i++)
-		print_event(&e);
+		print_event(l, a, &e);
 	if (a->page.n_refused)
 		printf("  and %u sites that cannot be recorded: a program has room for %d events\n",
 		       a->page.n_refused, ABI_EVENTS);
@@ -78,8 +101,10 @@ static int list_programs(const struct cmd_pids *pids)
 	if (dir < 0 && dir != -ENOENT)
 		return cmd_error("list", "the runtime directory cannot be used: %s (it must be yours, "
 					 "mode 0700)", strerror(-dir));
-	if (dir >= 0)
+	if (dir >= 0) {
 		apps_sweep(dir);
+		seats_read(dir, &l.seats);
+	}
 	for (int i = 0; dir >= 0 && i < (pids->n ? pids->n : 1); i++) {
 		uint32_t before = l.programs;
 

@@ -14,9 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/member.h"
 #include "base/rules.h"
 #include "collect/choice.h"
 #include "collect/living.h"
+#include "collect/seats.h"
 #include "collect/session.h"
 #include "ctf/schema.h"
 
@@ -41,7 +43,7 @@ static bool read_page(int dir, int fd, struct app *a)
 	    a->page.magic != ABI_CONTROL_MAGIC || a->page.version != ABI_CONTROL_VERSION)
 		return false;
 	a->page.program[sizeof a->page.program - 1] = 0;
-	a->page.session[sizeof a->page.session - 1] = 0;
+	a->page.sessions[sizeof a->page.sessions - 1] = 0;
 	return true;
 }
 
@@ -54,11 +56,33 @@ static void remove_old(int dir, const char *name)
 		unlinkat(dir, name, 0);
 }
 
-/* Whether a dead program's page tells of losses that a session other than @session has yet to count. */
-static bool is_awaited(const struct app *a, const char *session)
+bool app_is_of(const struct app *a, const struct abi_session *f)
 {
-	return a->page.lost && a->page.session[0] && !strchr(a->page.session, '/') &&
-	       (!session || strcmp(a->page.session, session)) && session_is_live(a->dir, a->page.session);
+	return a->page.seats[f->seat].epoch == f->epoch;
+}
+
+bool app_event_is_of(const struct app *a, const struct app_event *e, const struct abi_session *f)
+{
+	return app_is_of(a, f) && ABI_ENABLED(e->enabled, f->seat) == ABI_GENERATION(f->epoch);
+}
+
+/* Whether a dead program's page tells of losses that a session other than @session has yet to count. */
+static bool is_awaited(const struct app *a, const struct abi_session *session)
+{
+	struct abi_seats s = { 0 };
+
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
+		const struct abi_control_seat *seat = &a->page.seats[i];
+
+		if (!seat->lost || ABI_EPOCH_IS_NONE(seat->epoch) ||
+		    (session && seat->epoch == session->epoch))
+			continue;
+		if (!s.magic)
+			seats_read(a->dir, &s);
+		if (s.at[i].epoch == seat->epoch && session_is_live(a->dir, s.at[i].session))
+			return true;
+	}
+	return false;
 }
 
 /* The program of page @name: visited if it lives, else swept up. */
@@ -131,8 +155,22 @@ int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *
 	return result;
 }
 
+/* What the page counts as lost for the session, told once. */
+static uint64_t take_lost(const struct app *a, const struct abi_session *f)
+{
+	const off_t at = (off_t)(offsetof(struct abi_control, seats) +
+				 f->seat * sizeof(struct abi_control_seat) +
+				 offsetof(struct abi_control_seat, lost));
+	uint64_t lost, none = 0;
+
+	if (!app_is_of(a, f) || pread(a->fd, &lost, sizeof lost, at) != (ssize_t)sizeof lost || !lost ||
+	    pwrite(a->fd, &none, sizeof none, at) != (ssize_t)sizeof none)
+		return 0;
+	return lost;
+}
+
 /* Removes page @name, if nobody uses it.  Returns the events that its program could not deliver to @session. */
-static uint64_t bury_page(int dir, const char *name, const char *session)
+static uint64_t bury_page(int dir, const char *name, const struct abi_session *session)
 {
 	int fd = open_page(dir, name);
 	uint64_t lost = 0;
@@ -142,16 +180,17 @@ static uint64_t bury_page(int dir, const char *name, const char *session)
 		/* alive, or no page: apps_each sees to that */
 	} else if (!read_page(dir, fd, &a)) {
 		remove_old(dir, name);
-	} else if (!is_awaited(&a, session)) {
-		lost = strcmp(a.page.session, session) ? 0 : a.page.lost;
-		unlinkat(dir, name, 0);
+	} else {
+		lost = take_lost(&a, session);
+		if (!is_awaited(&a, session))
+			unlinkat(dir, name, 0);
 	}
 	if (fd >= 0)
 		close(fd);
 	return lost;
 }
 
-uint64_t apps_bury(int dir, const char *session)
+uint64_t apps_bury(int dir, const struct abi_session *session)
 {
 	DIR *list = list_directory(dir);
 	uint64_t lost = 0;
@@ -174,19 +213,24 @@ static off_t event_offset(uint32_t index)
 	return (off_t)abi_control_event_offset(index);
 }
 
+static bool read_line(const struct app *a, uint32_t index, struct abi_control_event *line)
+{
+	return index < a->page.n_events && index < ABI_EVENTS &&
+	       pread(a->fd, line, sizeof *line, event_offset(index)) == (ssize_t)sizeof *line;
+}
+
 bool app_event(const struct app *a, uint32_t index, struct app_event *e)
 {
 	struct abi_control_event raw;
 	size_t n;
 
-	if (index >= a->page.n_events || index >= ABI_EVENTS ||
-	    pread(a->fd, &raw, sizeof raw, event_offset(index)) != (ssize_t)sizeof raw ||
-	    raw.schema > ABI_CONTROL_BYTES || raw.schema_size > ABI_CONTROL_BYTES - raw.schema)
+	if (!read_line(a, index, &raw) || raw.schema > ABI_CONTROL_BYTES ||
+	    raw.schema_size > ABI_CONTROL_BYTES - raw.schema)
 		return false;
 	n = raw.schema_size < sizeof e->schema ? raw.schema_size : sizeof e->schema - 1;
 	e->index = index;
 	e->enabled = raw.enabled;
-	e->how = raw.how;
+	memcpy(e->how, raw.how, sizeof e->how);
 	e->schema[n] = 0;
 	return pread(a->fd, e->schema, n, (off_t)raw.schema) == (ssize_t)n;
 }
@@ -208,11 +252,12 @@ static bool conditions_hold(const char *conditions, const struct app_event *e, c
 	return who_holds(&conditions, conditions + strlen(conditions), who, level_of(e));
 }
 
-static void set_enabled(const struct app *a, uint32_t index, uint32_t epoch)
+/* The seat's byte alone: the others are other collectors'. */
+static void set_enabled(const struct app *a, uint32_t index, uint32_t seat, uint8_t byte)
 {
-	off_t at = event_offset(index) + (off_t)offsetof(struct abi_control_event, enabled);
+	off_t at = event_offset(index) + (off_t)(offsetof(struct abi_control_event, enabled) + seat);
 
-	(void)!pwrite(a->fd, &epoch, sizeof epoch, at);
+	(void)!pwrite(a->fd, &byte, 1, at);
 }
 
 struct status { /* of a process or thread */
@@ -267,12 +312,32 @@ static bool has_strict_thread(pid_t pid)
 }
 
 /* What becomes of the event first, then that it is on. */
-static void enable_event(const struct app *a, uint32_t index, uint32_t how, uint32_t epoch)
+static void enable_event(const struct app *a, uint32_t index, uint16_t how, const struct abi_session *f)
 {
-	off_t at = event_offset(index) + (off_t)offsetof(struct abi_control_event, how);
+	off_t at = event_offset(index) + (off_t)(offsetof(struct abi_control_event, how) + f->seat * sizeof how);
 
 	if (pwrite(a->fd, &how, sizeof how, at) == (ssize_t)sizeof how)
-		set_enabled(a, index, epoch);
+		set_enabled(a, index, f->seat, ABI_GENERATION(f->epoch));
+}
+
+/* Of no session: of all. */
+static void disable_event(const struct app *a, const struct app_event *e, const struct abi_session *f)
+{
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		if (ABI_ENABLED(e->enabled, i) && (!f->epoch || i == f->seat))
+			set_enabled(a, e->index, i, 0);
+}
+
+/* What was lost in the seat before was the one's that had it. */
+static bool take_seat(struct app *a, const struct abi_session *f)
+{
+	struct abi_control_seat ours = { .epoch = f->epoch };
+	off_t at = (off_t)(offsetof(struct abi_control, seats) + f->seat * sizeof ours);
+
+	if (app_is_of(a, f))
+		return true;
+	a->page.seats[f->seat] = ours;
+	return pwrite(a->fd, &ours, sizeof ours, at) == (ssize_t)sizeof ours;
 }
 
 struct switching {
@@ -281,22 +346,25 @@ struct switching {
 	uint32_t filter;
 	uint32_t letters; /* that pattern and rules ask for */
 	bool enable;
+	bool by_pid; /* asked for by number: then it need not belong to a private session */
 	struct apps_switched done;
 };
 
-/* A page follows one session at a time; one whose collector is gone may be taken over. */
-static bool take_page(struct app *a, const char *session)
+/* False, counted, if nothing of the program may be enabled for the session. */
+static bool may_enable(struct switching *s, struct app *a)
 {
-	char name[ABI_NAME_BYTES] = { 0 };
+	const struct abi_session *f = s->session;
 
-	if (!strcmp(a->page.session, session))
-		return true;
-	if (a->page.session[0] && !strchr(a->page.session, '/') &&
-	    session_is_live(a->dir, a->page.session))
+	if (!member_of(a->page.sessions, f->name, f->is_private && !s->by_pid)) {
+		/* Of a private session nobody expects that it takes what others run. */
+		s->done.limited += !f->is_private || s->by_pid;
 		return false;
-	snprintf(name, sizeof name, "%s", session);
-	return pwrite(a->fd, name, sizeof name, offsetof(struct abi_control, session)) ==
-	       (ssize_t)sizeof name;
+	}
+	if (has_strict_thread(app_pid(a))) {
+		s->done.strict++;
+		return false;
+	}
+	return take_seat(a, f);
 }
 
 static int switch_app(void *arg, struct app *a)
@@ -308,27 +376,20 @@ static int switch_app(void *arg, struct app *a)
 	struct app_event e;
 	struct rules_verdict verdict;
 	uint32_t matched = 0, channel;
-	bool ours = false;
 
 	choice_look_at(&program, a, s->letters);
 	for (uint32_t i = 0; app_event(a, i, &e); i++) {
 		if (!event_matches(&e, s->pattern, name) || !conditions_hold(s->who, &e, &program.who))
 			continue;
-		if (s->enable && !ours && has_strict_thread(app_pid(a))) {
-			s->done.strict++;
+		if (s->enable && !matched && !may_enable(s, a))
 			return 0;
-		}
-		if (s->enable && !ours && !(ours = take_page(a, f->name))) {
-			s->done.busy++;
-			return 0;
-		}
 		matched++;
 		verdict = rules_judge(f->rules, f->rules_size, name, level_of(&e), &program.who);
 		channel = ABI_HOW_CHANNEL(verdict.how);
 		if (s->enable)
-			enable_event(a, i, ABI_HOW(channel, s->filter), f->epoch);
-		else if (e.enabled && (!f->epoch || e.enabled == f->epoch))
-			set_enabled(a, i, 0);
+			enable_event(a, i, ABI_HOW(channel, s->filter), f);
+		else
+			disable_event(a, &e, f);
 	}
 	s->done.events += matched;
 	s->done.programs += matched > 0;
@@ -344,26 +405,15 @@ struct apps_switched apps_switch(int dir, pid_t pid, const char *who, const char
 			       .filter = filter,
 			       .letters = who_letters(who, (uint32_t)strlen(who)) |
 					  who_letters(session->rules, session->rules_size),
-			       .enable = enable };
+			       .enable = enable,
+			       .by_pid = pid != 0 };
 
 	apps_each(dir, pid, switch_app, &s);
 	return s.done;
 }
 
-/* What the page counts as lost, told once: the next session begins at 0. */
-static uint64_t take_lost(const struct app *a)
-{
-	const off_t at = (off_t)offsetof(struct abi_control, lost);
-	uint64_t lost, none = 0;
-
-	if (pread(a->fd, &lost, sizeof lost, at) != (ssize_t)sizeof lost ||
-	    pwrite(a->fd, &none, sizeof none, at) != (ssize_t)sizeof none)
-		return 0;
-	return lost;
-}
-
 struct counting {
-	const char *session;
+	const struct abi_session *session;
 	uint64_t lost;
 };
 
@@ -371,12 +421,12 @@ static int count_app(void *arg, struct app *a)
 {
 	struct counting *c = arg;
 
-	if (!strcmp(a->page.session, c->session))
-		c->lost += a->page.lost;
+	if (app_is_of(a, c->session))
+		c->lost += a->page.seats[c->session->seat].lost;
 	return 0;
 }
 
-uint64_t apps_lost(int dir, const char *session)
+uint64_t apps_lost(int dir, const struct abi_session *session)
 {
 	struct counting c = { .session = session };
 
@@ -384,20 +434,19 @@ uint64_t apps_lost(int dir, const char *session)
 	return c.lost;
 }
 
-static uint64_t release_app(const struct app *a, uint32_t epoch)
+/* Whatever is on in the seat: with its session gone it is nobody's. */
+static void empty_seat(const struct app *a, uint32_t seat)
 {
-	struct app_event e;
-	bool ours = false;
+	struct abi_control_event line;
 
-	for (uint32_t i = 0; app_event(a, i, &e); i++)
-		if (e.enabled == epoch) {
-			set_enabled(a, i, 0);
-			ours = true;
-		}
-	return ours ? take_lost(a) : 0;
+	if (!a->page.seats[seat].epoch)
+		return;
+	for (uint32_t i = 0; read_line(a, i, &line); i++)
+		if (ABI_ENABLED(line.enabled, seat))
+			set_enabled(a, i, seat, 0);
 }
 
-uint64_t apps_release(int dir, const char *session, uint32_t epoch)
+uint64_t apps_release(int dir, const struct abi_session *session)
 {
 	DIR *list = list_directory(dir);
 	struct app a;
@@ -408,8 +457,10 @@ uint64_t apps_release(int dir, const char *session, uint32_t epoch)
 	while ((name = next_page(list))) {
 		int fd = open_page(dir, name);
 
-		if (fd >= 0 && read_page(dir, fd, &a))
-			lost += release_app(&a, epoch);
+		if (fd >= 0 && read_page(dir, fd, &a)) {
+			empty_seat(&a, session->seat);
+			lost += take_lost(&a, session);
+		}
 		if (fd >= 0)
 			close(fd);
 	}
@@ -425,37 +476,59 @@ static int keep(void *arg, struct app *a)
 	return 0;
 }
 
-/* Sessions whose collector was killed, perhaps while it ended: their names, and the events they left
- * enabled. */
-static void sweep_session(int dir, const char *name)
+/* The names of a session whose collector was killed, perhaps while it ended. */
+static void sweep_names(int dir, const char *name)
 {
-	struct abi_session f;
 	char file[ABI_NAME_BYTES + 16];
 
 	if (session_is_live(dir, name))
 		return;
-	if (!session_find(dir, name, &f, NULL))
-		apps_release(dir, f.name, f.epoch);
 	snprintf(file, sizeof file, "session-%s", name);
 	unlinkat(dir, file, 0);
 	snprintf(file, sizeof file, "sock-%s", name);
 	unlinkat(dir, file, 0);
 }
 
-void apps_sweep(int dir)
+/* The events that it left enabled. */
+static void sweep_seat(int dir, const struct abi_seat *s, uint32_t seat)
+{
+	struct abi_session gone = { .seat = seat, .epoch = s->epoch };
+
+	if (ABI_EPOCH_IS_NONE(s->epoch) || (!strchr(s->session, '/') && session_is_live(dir, s->session)))
+		return;
+	apps_release(dir, &gone);
+	seats_leave(dir, seat, s->epoch);
+}
+
+/* Its file goes first: programs that start find none. */
+void apps_sweep_sessions(int dir)
 {
 	DIR *list = list_directory(dir);
+	struct abi_seats seats;
 	struct dirent *e;
 
-	/* Whoever holds the lock begins a session, or does this already. */
-	while (list && !flock(dirfd(list), LOCK_EX | LOCK_NB) && (e = readdir(list))) {
+	while (list && (e = readdir(list))) {
 		const char *dash = strchr(e->d_name, '-');
 
 		if ((!strncmp(e->d_name, "session-", 8) || !strncmp(e->d_name, "sock-", 5)) &&
 		    strlen(dash + 1) < ABI_NAME_BYTES)
-			sweep_session(dir, dash + 1);
+			sweep_names(dir, dash + 1);
 	}
 	if (list)
 		closedir(list);
+	seats_read(dir, &seats);
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		sweep_seat(dir, &seats.at[i], i);
+}
+
+void apps_sweep(int dir)
+{
+	int lock = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	/* Whoever holds the lock begins a session, or does this already. */
+	if (lock >= 0 && !flock(lock, LOCK_EX | LOCK_NB))
+		apps_sweep_sessions(dir);
+	if (lock >= 0)
+		close(lock);
 	apps_each(dir, 0, keep, NULL);
 }

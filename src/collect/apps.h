@@ -30,8 +30,8 @@ struct app {
 
 struct app_event {
 	uint32_t index;
-	uint32_t enabled; /* epoch, 0 */
-	uint32_t how; /* ABI_HOW */
+	uint64_t enabled; /* a byte for each seat: abi/control.h */
+	uint16_t how[ABI_SEATS]; /* ABI_HOW */
 	char schema[ABI_NAME_BYTES * 16]; /* cut if longer; see ctf/schema.h */
 };
 
@@ -51,33 +51,38 @@ pid_t app_pid(const struct app *a);
 /* app_event - read event @index of the app.  False if there is none, or it is damaged. */
 bool app_event(const struct app *a, uint32_t index, struct app_event *e);
 
+/* app_is_of - whether session @f has the program in its seat.
+ * app_event_is_of - whether it records the event. */
+bool app_is_of(const struct app *a, const struct abi_session *f);
+bool app_event_is_of(const struct app *a, const struct app_event *e, const struct abi_session *f);
+
 /* What apps_switch did. */
 struct apps_switched {
 	uint32_t programs;
 	uint32_t events; /* that match, whether or not they were so already */
-	uint32_t busy; /* programs left alone: another session records them */
+	uint32_t limited; /* programs left alone: they belong to other sessions only (base/member.h) */
 	uint32_t strict; /* programs left alone: in seccomp's strict mode an event would kill them */
 };
 
 /*
  * apps_switch - enable or disable events in running programs.
  *
- * @pid: only that program; 0 all.
+ * @pid: only that program; 0: all that belong to the session.
  * @who: conditions, base/who.h: only programs and events of which they hold; "": all.
  * @pattern: see base/pattern.h.
  * @session: whom enabled events belong to; its rules say to which channel.  Disabling with an epoch of 0
- *	takes anybody's.
+ *	takes everybody's.
  * @filter: a number of session_add_filter, or 0.
  */
 struct apps_switched apps_switch(int dir, pid_t pid, const char *who, const char *pattern, bool enable,
 				 const struct abi_session *session, uint32_t filter);
 
 /* apps_lost - what living programs of the session could not deliver so far. */
-uint64_t apps_lost(int dir, const char *session);
+uint64_t apps_lost(int dir, const struct abi_session *session);
 
-/* apps_release - disable what belongs to @epoch, as @session ends.
+/* apps_release - disable whatever is enabled in the session's seat, as it ends.
  * Returns the events those programs could not deliver. */
-uint64_t apps_release(int dir, const char *session, uint32_t epoch);
+uint64_t apps_release(int dir, const struct abi_session *session);
 
 /*
  * apps_bury - remove the pages that nobody uses any more.
@@ -85,9 +90,11 @@ uint64_t apps_release(int dir, const char *session, uint32_t epoch);
  * Cheap enough for once a second: of the living it is asked one question.  Returns the events that the
  * dead could not deliver to @session.
  */
-uint64_t apps_bury(int dir, const char *session);
+uint64_t apps_bury(int dir, const struct abi_session *session);
 
-/* apps_sweep - remove what killed programs and collectors left behind. */
+/* apps_sweep - remove what killed programs and collectors left behind.
+ * apps_sweep_sessions - what collectors did, alone; the directory is locked (flock). */
 void apps_sweep(int dir);
+void apps_sweep_sessions(int dir);
 
 #endif

@@ -62,6 +62,7 @@ static int open_session(struct collector *c, struct diag *d)
 {
 	struct session_channel channels[ABI_CHANNELS];
 	struct session_options so = { .name = c->o->session,
+				      .is_private = c->o->command, /* it alone belongs to it */
 				      .channels = channels,
 				      .n_channels = (uint32_t)c->o->n_channels,
 				      .clock_kind = c->o->clock_kind,
@@ -168,7 +169,7 @@ static int note_program(void *arg, struct app *a)
 {
 	struct collector *c = arg;
 
-	if (!strcmp(a->page.session, c->session.file.name))
+	if (app_is_of(a, &c->session.file))
 		streams_process(c->streams, collector_now_ns(c), a->page.pid, app_pid(a), a->page.program);
 	return 0;
 }

@@ -37,7 +37,7 @@ static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_n
 	streams_reclaim(c->streams);
 	collector_record_clocks(c, written_ns);
 	maps_again(c->maps, now_ns);
-	c->kept->lost_outside += apps_bury(c->session.dir, c->session.file.name);
+	c->kept->lost_outside += apps_bury(c->session.dir, &c->session.file);
 	c->partial_ns = now_ns;
 }
 

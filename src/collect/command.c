@@ -10,14 +10,31 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abi/control.h"
 #include "base/io.h"
+
+/*
+ * The command belongs to our session besides those it belongs to without us: base/member.h.  So recordings
+ * nest, and one that is always on misses nothing.  If there are too many, the outermost go.
+ */
+static void set_sessions(const char *session)
+{
+	const char *outer = getenv("DUET_SESSION");
+	char list[ABI_NAME_BYTES];
+
+	outer = outer ? outer : "";
+	while (*outer && strlen(outer) + 1 + strlen(session) >= sizeof list)
+		outer = strchrnul(outer + 1, '+');
+	snprintf(list, sizeof list, "%s+%s", outer, session);
+	setenv("DUET_SESSION", list, 1);
+}
 
 static void set_environment(const struct command_options *o)
 {
 	const char *preload = getenv("LD_PRELOAD");
 	char *list;
 
-	setenv("DUET_SESSION", o->session, 1);
+	set_sessions(o->session);
 	if (o->library)
 		setenv("DUET_LIBRARY", o->library, 1);
 	if (!o->preload)

@@ -64,7 +64,7 @@ void filters_fini(struct filters *f)
 
 struct checking {
 	const struct filters *filters;
-	uint32_t epoch;
+	const struct abi_session *session;
 	uint32_t only; /* 0: all */
 	struct diag *diag;
 	int err;
@@ -88,9 +88,9 @@ static int check_app(void *arg, struct app *a)
 	char name[512];
 
 	for (uint32_t i = 0; app_event(a, i, &e); i++) {
-		uint32_t number = ABI_HOW_FILTER(e.how);
+		uint32_t number = ABI_HOW_FILTER(e.how[c->session->seat]);
 
-		if (e.enabled != c->epoch || !number || number > c->filters->n ||
+		if (!app_event_is_of(a, &e, c->session) || !number || number > c->filters->n ||
 		    (c->only && number != c->only) ||
 		    fits(&c->filters->at[number - 1], &e, &why) ||
 		    !schema_name(e.schema, strlen(e.schema), name, sizeof name))
@@ -106,7 +106,7 @@ static int check_app(void *arg, struct app *a)
 int filters_check(const struct filters *f, const struct session *s, pid_t pid, uint32_t number,
 		  struct diag *d)
 {
-	struct checking c = { .filters = f, .epoch = s->file.epoch, .only = number, .diag = d };
+	struct checking c = { .filters = f, .session = &s->file, .only = number, .diag = d };
 
 	if (f->n)
 		apps_each(s->dir, pid, check_app, &c);

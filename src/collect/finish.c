@@ -16,7 +16,7 @@ static int finish_apps(struct collector *c, struct diag *d)
 	int err, flight_err, finish_err;
 
 	session_withdraw(&c->session);
-	c->kept->lost_outside += apps_release(c->session.dir, c->session.file.name, c->session.file.epoch);
+	c->kept->lost_outside += apps_release(c->session.dir, &c->session.file);
 	if (!c->streams)
 		return 0; /* it could not be resumed: that is told already */
 	err = streams_flush(c->streams, d);
@@ -98,7 +98,7 @@ int collector_finish(struct collector *c, struct diag *d)
 		err = finish_begun(c, d);
 	} else if (c->session.dir >= 0) {
 		session_withdraw(&c->session);
-		apps_release(c->session.dir, c->session.file.name, c->session.file.epoch);
+		apps_release(c->session.dir, &c->session.file);
 	}
 	c->result.lives = c->kept->n_lives;
 	close_all(c);

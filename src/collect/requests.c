@@ -191,7 +191,7 @@ static void switch_events(const struct asked *a, bool enable)
 	begin_answer(&t);
 	control_add_number(&t, "events", done.events);
 	control_add_number(&t, "programs", done.programs);
-	control_add_number(&t, "elsewhere", done.busy);
+	control_add_number(&t, "elsewhere", done.limited);
 	control_add_number(&t, "strict", done.strict);
 	if (filter && filters_check(a->r->filters, a->r->session, (pid_t)w.pid, filter, &d))
 		control_add_text(&t, "unfit", d.text);
@@ -280,7 +280,7 @@ static void tell_session(const struct asked *a)
 	control_add_number(&t, "duration_ns", clock_now_ns(&s->clock) - r->begin_ns);
 	control_add_number(&t, "programs", s->n_joined);
 	control_add_number(&t, "app_bytes", streams_bytes(r->streams));
-	control_add_number(&t, "lost_outside", r->lost_outside + apps_lost(s->dir, s->file.name));
+	control_add_number(&t, "lost_outside", r->lost_outside + apps_lost(s->dir, &s->file));
 	control_add_number(&t, "channels", s->n_channels);
 	control_add_number(&t, "filters", s->n_filters);
 	tell_kernel(&t, r->kernel);

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -17,6 +16,8 @@
 #include "base/io.h"
 #include "base/runtime.h"
 #include "clock/clock.h"
+#include "collect/apps.h"
+#include "collect/seats.h"
 
 /* Flight recorders keep this much; others begin with the second, and grow to the third. */
 #define FLIGHT_BYTES (64ull << 20)
@@ -261,13 +262,31 @@ static int open_asking(struct session *s, struct diag *d)
 	return err ? err : session_publish(s->ask_dir, &f, d);
 }
 
-static int draw_epoch(uint32_t *epoch)
+/* Name and seat.  With the directory locked, so that nobody else gets them as well; what the dead left
+ * under either is gone first. */
+static int take_place(struct session *s, struct diag *d)
 {
-	do
-		if (getrandom(epoch, sizeof *epoch, 0) != sizeof *epoch)
-			return -EIO;
-	while (!*epoch);
-	return 0;
+	int err;
+
+	lock_directory(s->dir);
+	apps_sweep_sessions(s->dir);
+	err = listen_in(s->dir, s->file.name, &s->listen_fd, d);
+	if (!err)
+		err = seats_take(s->dir, &s->file, d);
+	flock(s->dir, LOCK_UN);
+	return err;
+}
+
+static void give_up_place(struct session *s)
+{
+	char name[ABI_NAME_BYTES + 16];
+
+	session_withdraw(s);
+	lock_directory(s->dir);
+	snprintf(name, sizeof name, "sock-%s", s->file.name);
+	unlinkat(s->dir, name, 0);
+	seats_leave(s->dir, s->file.seat, s->file.epoch);
+	flock(s->dir, LOCK_UN);
 }
 
 int session_open(struct session *s, const struct session_options *o, struct diag *d)
@@ -278,6 +297,7 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 	s->file = (struct abi_session){ .magic = ABI_SESSION_MAGIC,
 					.version = ABI_SESSION_VERSION,
 					.collector_pid = (uint32_t)getpid() };
+	s->file.is_private = o->is_private;
 	snprintf(s->file.name, sizeof s->file.name, "%s", o->name);
 	s->pid_namespace = runtime_pid_namespace();
 	s->tenant = o->tenant;
@@ -290,25 +310,14 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 				s->dir == -EPERM ? "it must be a directory of yours, closed to others"
 						 : strerror(-s->dir));
 	else
-		err = draw_epoch(&s->file.epoch);
-	if (!err)
 		err = create_channels(s, o, d);
 	if (!err)
-		err = open_socket(s->dir, s->file.name, &s->listen_fd, d);
+		err = take_place(s, d);
 	if (!err && s->tenant)
 		err = open_asking(s, d);
 	if (err)
 		session_close(s);
 	return err;
-}
-
-static void remove_names(struct session *s)
-{
-	char name[ABI_NAME_BYTES + 16];
-
-	session_withdraw(s);
-	snprintf(name, sizeof name, "sock-%s", s->file.name);
-	unlinkat(s->dir, name, 0);
 }
 
 static void close_asking(struct session *s)
@@ -330,7 +339,7 @@ static void close_asking(struct session *s)
 void session_close(struct session *s)
 {
 	if (s->listen_fd >= 0)
-		remove_names(s);
+		give_up_place(s);
 	close_asking(s);
 	for (int i = 0; i < SESSION_DOORS; i++)
 		if (s->doors[i].fd >= 0)

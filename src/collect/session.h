@@ -81,6 +81,7 @@ struct session {
 
 struct session_options {
 	const char *name; /* at most ABI_NAME_BYTES - 1, no slash */
+	bool is_private; /* for programs alone that name it: base/member.h */
 	const struct session_channel *channels; /* the first takes what no rule gives to another */
 	uint32_t n_channels; /* 1..ABI_CHANNELS */
 	uint32_t clock_kind; /* ABI_CLOCK_...; 0: the best one */
@@ -88,7 +89,8 @@ struct session_options {
 	const struct tenant *tenant; /* whose programs, lent; NULL: this user's own */
 };
 
-/* session_open - create channels and socket.  -EEXIST if a live collector has the name.  Programs learn of
+/* session_open - create channels and socket, take a seat.  -EEXIST if a live collector has the name,
+ * -EBUSY if all seats are taken.  Programs learn of
  * the session by session_publish: call it when their questions will be answered at once. */
 int session_open(struct session *s, const struct session_options *o, struct diag *d);
 /* session_withdraw - programs that start from now on find no session; those that have joined go on.

@@ -91,8 +91,9 @@ static int complain(const struct apps_switched *total, pid_t pid, bool has_kerne
 	if (total->strict)
 		return diag_fail(d, -EPERM,
 				 "process %d is in seccomp's strict mode: an event would kill it", (int)pid);
-	if (total->busy)
-		return diag_fail(d, -EBUSY, "process %d is being recorded by another session",
+	if (total->limited)
+		return diag_fail(d, -EBUSY,
+				 "process %d belongs to other sessions only: its DUET_SESSION says so",
 				 (int)pid);
 	if (!total->events && !has_kernel)
 		return diag_fail(d, -ENOENT,
@@ -112,9 +113,9 @@ int wanted_enable(const struct wanted *w, pid_t pid, bool has_kernel, struct dia
 						     !excludes, &w->session->file, w->filter_of[i]);
 
 		total.events += s.events;
-		total.busy += s.busy;
+		total.limited += s.limited;
 		total.strict += s.strict;
-		if (pid && !s.events && !s.busy && !s.strict && !w->all)
+		if (pid && !s.events && !s.limited && !s.strict && !w->all)
 			return diag_fail(d, -ENOENT,
 					 "%s: process %d has no such event (duet list -p %d shows its events)",
 					 p, (int)pid, (int)pid);

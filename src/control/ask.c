@@ -19,42 +19,68 @@
 /* What the environment said at the start: asking it later is safe neither in threads nor in handlers. */
 static char start_directory[512], start_session[DUET_SESSION_BYTES];
 
+/* Of the sessions that DUET_SESSION names the last, the innermost recording: base/member.h. */
 static __attribute__((constructor)) void read_environment(void)
 {
-	const char *session = secure_getenv("DUET_SESSION");
+	const char *sessions = secure_getenv("DUET_SESSION"), *last = sessions ? strrchr(sessions, '+') : NULL;
 
 	if (!runtime_path(start_directory, sizeof start_directory, NULL))
 		start_directory[0] = 0;
-	if (!session || !*session ||
-	    !compose(start_session, sizeof start_session, session, NULL))
-		compose(start_session, sizeof start_session, "default", NULL);
+	if (sessions)
+		compose(start_session, sizeof start_session, last ? last + 1 : sessions, NULL);
 }
 
 /* ---------------------------------------------------------------- whom */
 
-/* The session that records this process, as our control page says; "" if we have none. */
-static void find_own_session(const char *directory, char name[DUET_SESSION_BYTES])
+/* All of @bytes from the file's beginning on. */
+static bool read_file(const char *path, void *bytes, size_t n)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool whole = fd >= 0 && pread(fd, bytes, n, 0) == (ssize_t)n;
+
+	if (fd >= 0)
+		close(fd);
+	return whole;
+}
+
+static bool read_own_page(const char *directory, struct abi_control *page)
 {
 	struct runtime_self self = runtime_self();
 	char path[512 + ABI_PAGE_NAME_BYTES], pid[DECIMAL_BYTES], proc[DECIMAL_BYTES];
-	struct {
-		uint64_t magic;
-		uint32_t version;
-	} head;
-	int fd = -1;
 
-	name[0] = 0;
-	if (self.pid && compose(path, sizeof path, directory, "/app-", decimal(pid, self.pid), "-",
-				decimal(proc, self.proc), NULL))
-		fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || head.magic != ABI_CONTROL_MAGIC ||
-	    head.version != ABI_CONTROL_VERSION ||
-	    pread(fd, name, ABI_NAME_BYTES, offsetof(struct abi_control, session)) != ABI_NAME_BYTES)
-		name[0] = 0;
-	name[DUET_SESSION_BYTES - 1] = 0;
-	close(fd);
+	return self.pid &&
+	       compose(path, sizeof path, directory, "/app-", decimal(pid, self.pid), "-",
+		       decimal(proc, self.proc), NULL) &&
+	       read_file(path, page, sizeof *page) && page->magic == ABI_CONTROL_MAGIC &&
+	       page->version == ABI_CONTROL_VERSION;
+}
+
+static bool read_seats(const char *directory, struct abi_seats *seats)
+{
+	char path[512 + ABI_PAGE_NAME_BYTES];
+
+	return compose(path, sizeof path, directory, "/seats", NULL) && read_file(path, seats, sizeof *seats) &&
+	       seats->magic == ABI_SEATS_MAGIC && seats->version == ABI_SEATS_VERSION;
+}
+
+/* The first session that records this process, as our control page says.  False if there is none. */
+static bool find_own_session(struct ask *a)
+{
+	struct abi_control page;
+	struct abi_seats seats;
+
+	if (!read_own_page(a->directory, &page) || !read_seats(a->directory, &seats))
+		return false;
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
+		struct abi_seat *s = &seats.at[i];
+
+		s->session[ABI_NAME_BYTES - 1] = 0;
+		if (ABI_EPOCH_IS_NONE(s->epoch) || page.seats[i].epoch != s->epoch || !s->session[0] ||
+		    strchr(s->session, '/') || !ask_is_live(a, s->session))
+			continue;
+		return compose(a->session, sizeof a->session, s->session, NULL);
+	}
+	return false;
 }
 
 _Static_assert((int)DUET_SESSION_BYTES == (int)ABI_NAME_BYTES, "a session's name");
@@ -63,9 +89,10 @@ static bool name_session(struct ask *a)
 {
 	if (a->c && a->c->session)
 		return compose(a->session, sizeof a->session, a->c->session, NULL);
-	find_own_session(a->directory, a->session);
-	if (!a->session[0] || strchr(a->session, '/') || !ask_is_live(a, a->session))
-		compose(a->session, sizeof a->session, start_session, NULL);
+	if (start_session[0])
+		return compose(a->session, sizeof a->session, start_session, NULL);
+	if (!find_own_session(a))
+		compose(a->session, sizeof a->session, "default", NULL);
 	return true;
 }
 

@@ -2,8 +2,9 @@
 /*
  * inproc/emit.c - from an enabled site to the ring.
  *
- * The common case is a few checks and ring_write: the process was not forked, the session is the one
- * the enable word names, thread and class have their ids.  Everything else happens once, in prepare().
+ * The common case is a few checks and ring_write: the process was not forked, the enable word names one
+ * session and no other, it is the one that the site remembers, thread and class have their ids.  Everything
+ * else goes by emit_specially(), which looks at each byte of the word: several sessions, filters, contexts.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,19 +20,32 @@
 _Static_assert(offsetof(struct abi_control_event, enabled) == 0,
 	       "a site's enable word is where its event's line begins");
 
-/* An event being written in place: at home in the site's struct duet_i_open. */
+/*
+ * An event being written in place, where the first session that has room for it keeps it; the others get a
+ * copy of it in the end.  At home in the site's struct duet_i_open.
+ */
 struct open_event {
 	struct pool *pool;
 	struct ring_open ring; /* note: where the payload begins in the chunk, behind the contexts */
-	struct duet_i_site *site; /* NULL: no filter is to be asked any more */
-	const void *ip;
+	struct session *session;
+	struct duet_i_site *site;
+	const void *ip, *frame;
+	uint64_t others; /* the bytes of its enable word that are still to be served */
 };
 
 _Static_assert(sizeof(struct duet_i_open) >= sizeof(struct open_event), "a site gives room for it");
 
-static void count_lost(void)
+void count_lost(uint32_t seat)
 {
-	fetch_add(&process.control->lost, 1);
+	fetch_add(&process.control->seats[seat].lost, 1);
+}
+
+/* An event of a site that we are not told: for all sessions that have to do with us. */
+static void count_lost_by_all(void)
+{
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		if (load(&process.control->seats[i].epoch))
+			count_lost(i);
 }
 
 /* A recursive mutex must know who holds it: so libc knows our thread, and a filter may kill who asks the
@@ -85,48 +99,62 @@ static uint32_t register_class(struct channel *c, const struct duet_i_site *site
 	return id;
 }
 
-static bool find_target(struct target *t, struct session *s, const struct duet_i_site *site)
+/* The first seat in an enable word that is not 0; and the word without it. */
+static uint32_t first_seat(uint64_t word)
 {
-	uint32_t how = load(&page_event(process.control, site->index)->how);
+	return (uint32_t)__builtin_ctzll(word) / 8;
+}
 
-	if (ABI_HOW_CHANNEL(how) >= s->n_channels)
+static uint64_t without(uint64_t word, uint32_t seat)
+{
+	return word & ~ABI_ENABLES(UINT8_MAX, seat);
+}
+
+/* What the session in @seat wants of the event.  False if that is nothing, or cannot be had. */
+static bool find_target(struct target *t, uint64_t word, uint32_t seat, struct duet_i_site *site)
+{
+	const struct abi_control *c = process.control;
+	uint64_t epoch = load(&c->seats[seat].epoch);
+	uint16_t how = load(&page_event(process.control, site->index)->how[seat]);
+	struct session *s;
+
+	if (seat >= ABI_SESSIONS || ABI_GENERATION(epoch) != ABI_ENABLED(word, seat))
+		return false; /* abi/control.h, (3) */
+	s = session_current(seat, epoch);
+	if (!s || ABI_HOW_CHANNEL(how) >= s->n_channels) {
+		count_lost(seat);
 		return false;
+	}
 	t->session = s;
 	t->filter = ABI_HOW_FILTER(how);
 	t->channel = &s->channels[ABI_HOW_CHANNEL(how)];
 	t->id = load(&t->channel->ids[site->index]);
 	if (!t->id)
 		t->id = register_class(t->channel, site);
+	if (!t->id)
+		count_lost(seat);
+	else if (s->word == word)
+		store_release(&site->data[SITE_SESSION], s); /* a whole session, then the pointer */
 	return t->id;
 }
 
-/* Whatever this thread, event or session still lacks.  False if it cannot be had, or is not wanted. */
-static __attribute__((noinline)) bool prepare(struct target *t, const struct duet_i_site *site)
+/* Whatever this thread or process still lacks.  The site's enable word; 0 if nothing can be recorded. */
+static __attribute__((noinline)) uint64_t prepare(const struct duet_i_site *site)
 {
-	uint32_t epoch = load(site->enabled);
-	bool ready = false;
-	int saved = errno;
-	struct session *s;
+	uint64_t word;
 
 	if (load_acquire(process.guard) == GUARD_FORKED)
 		process_renew();
-	if (!epoch) {
-		errno = saved;
-		return false; /* disabled meanwhile */
-	}
+	word = load(site->enabled);
 	if (load(process.guard) != GUARD_OK) {
-		count_lost(); /* a fork caught in the middle, or one whose child may not join */
-		errno = saved;
-		return false;
+		/* A fork caught in the middle, or one whose child may not join. */
+		for (; word; word = without(word, first_seat(word)))
+			count_lost(first_seat(word));
+		return 0;
 	}
 	if (!thread_context)
 		thread_context = thread_context_make();
-	s = session_current(epoch);
-	ready = s && find_target(t, s, site);
-	if (!ready)
-		count_lost();
-	errno = saved;
-	return ready;
+	return word;
 }
 
 /* Contexts are made aside: what lies in a chunk is written once. */
@@ -161,21 +189,33 @@ static void write_with_contexts(const struct target *t, const void *payload, uin
 	}
 }
 
-/* All that is not the common case.  @frame: context_put's; NULL: ours. */
-void emit_specially(struct duet_i_site *site,
-							    const void *payload, uint32_t size,
-							    const void *ip, const void *frame)
+/* Writes it for the session in @seat, if it wants it. */
+static void emit_to(uint64_t word, uint32_t seat, struct duet_i_site *site, const void *payload, uint32_t size,
+		    const void *ip, const void *frame)
 {
 	struct target t;
 
-	if (!prepare(&t, site))
-		return;
-	if (t.filter && !filters_pass(t.session, site, t.filter, payload, size, ip))
+	if (!find_target(&t, word, seat, site) ||
+	    (t.filter && !filters_pass(t.session, site, t.filter, payload, size, ip)))
 		return;
 	if (t.channel->contexts)
-		write_with_contexts(&t, payload, size, ip, frame ? frame : __builtin_frame_address(0));
+		write_with_contexts(&t, payload, size, ip, frame);
 	else
 		ring_write(&t.channel->pool, t.id, thread_context, payload, size);
+}
+
+/* All that is not the common case.  @frame: context_put's; NULL: ours. */
+void emit_specially(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
+		    const void *frame)
+{
+	int saved = errno;
+	uint64_t word = prepare(site);
+
+	if (!frame)
+		frame = __builtin_frame_address(0);
+	for (uint64_t left = word; left; left = without(left, first_seat(left)))
+		emit_to(word, first_seat(left), site, payload, size, ip, frame);
+	errno = saved;
 }
 
 /* Keeps a value in a vector register: the others are few, and those of the caller would have to be saved. */
@@ -213,20 +253,34 @@ static void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, ui
 		emit_words_slowly(site, vip, v0, v1, v2, v3);
 }
 
-void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip,
-		     const void *frame)
+/* Begins it where the session in @seat keeps it. */
+static char *open_for(struct open_event *e, uint64_t word, uint32_t seat, size_t size)
 {
-	struct open_event e;
 	struct target t;
-	char *payload;
 
-	if (!prepare(&t, site))
+	if (!find_target(&t, word, seat, e->site))
 		return NULL;
-	e.pool = &t.channel->pool;
-	e.site = t.filter ? site : NULL;
-	e.ip = ip;
-	payload = open_with_contexts(&t, &e.ring, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, ip,
-				     frame);
+	e->session = t.session;
+	e->pool = &t.channel->pool;
+	return open_with_contexts(&t, &e->ring, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, e->ip,
+				  e->frame);
+}
+
+void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip,
+		const void *frame)
+{
+	struct open_event e = { .site = site, .ip = ip, .frame = frame };
+	int saved = errno;
+	uint64_t word = prepare(site);
+	char *payload = NULL;
+
+	for (e.others = word; e.others && !payload;) {
+		uint32_t seat = first_seat(e.others);
+
+		e.others = without(e.others, seat);
+		payload = open_for(&e, word, seat, size);
+	}
+	errno = saved;
 	if (!payload)
 		return NULL;
 	e.ring.note = (uint32_t)(payload - (char *)e.ring.chunk);
@@ -239,32 +293,34 @@ static void *open_large(struct duet_i_site *site, struct duet_i_open *o, size_t 
 	return emit_open(site, o, size, ip, __builtin_frame_address(0));
 }
 
-/* Whether the event passes its filter, which is asked when all of it is there. */
-static bool is_wanted(const struct open_event *e, const char *end)
+/* Whether the event passes the filter of the session that keeps it, which is asked when all of it is there. */
+static bool is_wanted(const struct open_event *e, const void *payload, size_t size)
 {
-	struct session *s = load_acquire(&process.session);
-	const char *payload = (char *)e->ring.chunk + e->ring.note;
-	uint32_t number;
+	uint16_t how = load(&page_event(process.control, e->site->index)->how[e->session->seat]);
+	uint32_t filter = ABI_HOW_FILTER(how);
 
-	if (!e->site || !s)
-		return true;
-	number = ABI_HOW_FILTER(load(&page_event(process.control, e->site->index)->how));
-	return !number || filters_pass(s, e->site, number, payload, (size_t)(end - payload), e->ip);
+	return !filter || filters_pass(e->session, e->site, filter, payload, size, e->ip);
 }
 
 void emit_commit(struct duet_i_open *o, char *end)
 {
+	int saved = errno;
 	struct open_event e;
-	char *begin;
+	char *begin, *payload;
+	size_t size;
 
 	memcpy(&e, o, sizeof e);
 	begin = (char *)e.ring.chunk + e.ring.position;
-	if (is_wanted(&e, end))
+	payload = (char *)e.ring.chunk + e.ring.note;
+	size = (size_t)(end - payload);
+	for (uint64_t left = e.others; left; left = without(left, first_seat(left)))
+		emit_to(e.others, first_seat(left), e.site, payload, (uint32_t)size, e.ip, e.frame);
+	if (is_wanted(&e, payload, size))
 		ring_commit(e.pool, &e.ring, (uint32_t)(end - begin));
 	else
 		ring_abandon(e.pool, &e.ring);
+	errno = saved;
 }
-
 
 enum { TEXT_SPACE = 512 };
 
@@ -314,7 +370,7 @@ const struct duet_i_api duet_api = {
 	.commit = emit_commit,
 	.mark = mark_emit,
 	.string = text_copy,
-	.lost = count_lost,
+	.lost = count_lost_by_all,
 	.context_set = context_set,
 	.context_refresh = context_forget,
 	.words = emit_words,

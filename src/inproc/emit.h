@@ -11,7 +11,8 @@
 #include "inproc/process.h"
 #include "ring/write.h"
 
-/* Where an event of the common case goes; .pool is NULL where that does not apply. */
+/* Where an event of the common case goes, that of one session and no filter; .pool is NULL where that does
+ * not apply. */
 struct ready {
 	struct pool *pool;
 	uint64_t context;
@@ -21,13 +22,16 @@ struct ready {
 static inline __attribute__((always_inline)) struct ready be_ready(const struct duet_i_site *site)
 {
 	const struct abi_control_event *e = (const struct abi_control_event *)site->enabled;
-	struct session *s = load_acquire(&process.session);
+	struct session *s = load_acquire(&site->data[SITE_SESSION]); /* pairs with remember() */
 	struct ready r = { .context = thread_context };
-	uint32_t how = load(&e->how);
 	struct channel *c;
+	uint32_t how;
 
-	if (unlikely(!s || s->epoch != load(&e->enabled) || load(process.guard) != GUARD_OK ||
-		     !r.context || how >= ABI_CHANNELS)) /* from there on it is a filter */
+	if (unlikely(!s || load(&s->word) != load(&e->enabled) || load(s->current) != s->epoch ||
+		     load(process.guard) != GUARD_OK || !r.context))
+		return r;
+	how = load(&e->how[s->seat]);
+	if (unlikely(how >= ABI_CHANNELS)) /* from there on it is a filter */
 		return r;
 	c = &s->channels[0];
 	if (unlikely(how)) {
@@ -58,7 +62,7 @@ void emit_specially(struct duet_i_site *site, const void *payload, uint32_t size
 		    const void *frame) HIDDEN __attribute__((cold));
 
 /* emit_open - begin an event of at most @size bytes in its place; NULL if it is refused or not wanted.
- * emit_commit - end it at @end, unless its filter does not let it pass. */
+ * emit_commit - end it at @end: for all who want it. */
 void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip,
 		const void *frame) HIDDEN;
 void emit_commit(struct duet_i_open *o, char *end) HIDDEN;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/filters.c - filters of the session, linked to the events of this program.
+ * inproc/filters.c - filters of a session, linked to the events of this program.
  *
  * Their byte code lies on the board (abi/board.h), where others may scribble: what is run is our own,
  * verified copy.  Copies are never freed, because somebody may be running one: each event has a list of
@@ -133,6 +133,6 @@ bool filters_pass(struct session *s, const struct duet_i_site *site, uint32_t nu
 	const struct linked_filter *l = find(s, site, number);
 
 	if (!l)
-		fetch_add(&process.control->lost, 1); /* nobody knows whether it was wanted */
+		count_lost(s->seat); /* nobody knows whether it was wanted */
 	return l && l->fits && filter_run(&l->filter, payload, size, &source.source);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/join.c - obtaining the session's channels, on the first event.
+ * inproc/join.c - obtaining a session's channels, at registration or on the first event.
  *
  * One question and one answer over the collector's socket, with the memory's descriptor, which
  * is closed again at once.  Several threads and handlers may do it at the same time: each makes its
@@ -30,8 +30,12 @@
 
 enum { TIMEOUT_US = 500000, EARLY_TIMEOUT_US = 100000, RETRY_NS = 1000000000 };
 
-/* Fails for a while after a failure, so that a dead collector costs little. */
-static int64_t next_try_ns;
+/* Fails for a while after a failure, so that a dead collector costs little.  The one that has its seat next
+ * is another one. */
+static struct {
+	uint64_t epoch;
+	int64_t next_try_ns;
+} failed[ABI_SESSIONS];
 
 static int64_t coarse_ns(void)
 {
@@ -176,21 +180,34 @@ static bool open_channels(struct session *s, uint32_t host_pid)
 	return true;
 }
 
-static struct session *map_session(int fd, const struct abi_join_answer *a)
+static struct session *new_session(uint32_t seat, uint64_t epoch, uint32_t pid_namespace)
+{
+	struct session *s =
+		mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (s == MAP_FAILED)
+		return NULL;
+	s->word = ABI_ENABLES(ABI_GENERATION(epoch), seat);
+	s->epoch = epoch;
+	s->current = &process.control->seats[seat].epoch;
+	s->seat = seat;
+	s->pid_namespace = pid_namespace;
+	return s;
+}
+
+static struct session *map_session(int fd, uint32_t seat, const struct abi_join_answer *a)
 {
 	struct session *s;
 	void *memory;
 
 	if (!is_sealed(fd, a->size))
 		return NULL;
-	s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (s == MAP_FAILED)
+	s = new_session(seat, a->epoch, a->pid_namespace);
+	if (!s)
 		return NULL;
 	memory = mmap(NULL, a->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	s->memory = memory == MAP_FAILED ? NULL : memory;
 	s->memory_size = a->size;
-	s->epoch = a->epoch;
-	s->pid_namespace = a->pid_namespace;
 	if (s->memory)
 		madvise(s->memory, s->memory_size, MADV_DONTDUMP); /* not ours; hundreds of MiB */
 	if (s->memory && open_channels(s, a->host_pid))
@@ -199,7 +216,7 @@ static struct session *map_session(int fd, const struct abi_join_answer *a)
 	return NULL;
 }
 
-static struct session *join(const char *name, long timeout_us)
+static struct session *join(const char *name, uint32_t seat, long timeout_us)
 {
 	int64_t until_ns = coarse_ns() + timeout_us * 1000ll;
 	struct abi_join_answer answer;
@@ -212,33 +229,45 @@ static struct session *join(const char *name, long timeout_us)
 	syscall(SYS_close, fd);
 	if (pool < 0)
 		return NULL;
-	s = map_session(pool, &answer);
+	s = map_session(pool, seat, &answer);
 	syscall(SYS_close, pool);
 	return s;
 }
 
-static struct session *obtain(uint32_t epoch, long timeout_us)
+static bool is_it(const struct session *s, uint64_t epoch)
 {
-	struct session *have = load_acquire(&process.session), *s; /* pairs with [J] */
-	char name[ABI_NAME_BYTES];
+	return s && s->epoch == epoch;
+}
 
-	if (have && have->epoch == epoch)
+static struct session *obtain(const char *name, uint32_t seat, uint64_t epoch, long timeout_us)
+{
+	struct session **place = &process.sessions[seat], *have = load_acquire(place), *s; /* [J] */
+
+	if (is_it(have, epoch))
 		return have;
-	memcpy(name, process.control->session, sizeof name);
-	name[sizeof name - 1] = 0;
 	if (!process_has_clock()) {
 		store(&process.control->dormant, ABI_DORMANT_CLOCK);
 		return NULL;
 	}
-	s = name[0] && !strchr(name, '/') ? join(name, timeout_us) : NULL;
+	s = name[0] && !strchr(name, '/') ? join(name, seat, timeout_us) : NULL;
 	if (!s)
 		return NULL;
 	s->before = have;
 	/* [J] A whole session, then the pointer.  An old one stays mapped: others may be in it. */
-	if (s->epoch == epoch && compare_exchange(&process.session, &have, s))
+	if (s->epoch == epoch && compare_exchange(place, &have, s))
 		return s;
 	drop(s);
-	return have && have->epoch == epoch ? have : NULL;
+	return is_it(have, epoch) ? have : NULL;
+}
+
+/* Who has the seat is asked again: its collector has written its epoch from outside, and no name. */
+static struct session *obtain_by_seat(uint32_t seat, uint64_t epoch)
+{
+	struct abi_seats seats;
+
+	if (!runtime_seats(&seats, -1) || seats.at[seat].epoch != epoch)
+		return NULL;
+	return obtain(seats.at[seat].session, seat, epoch, TIMEOUT_US);
 }
 
 /*
@@ -246,75 +275,96 @@ static struct session *obtain(uint32_t epoch, long timeout_us)
  * if that means the same to the collector, else nobody's: what an owner without a name holds when it is
  * killed is out of use until the session ends, but never taken from it while it writes.
  */
-static struct session *adopt(uint32_t epoch, bool sandboxed)
+static struct session *adopt(uint32_t seat, uint64_t epoch, bool sandboxed)
 {
-	struct session *s = load_acquire(&process.inherited), *none = NULL;
+	struct session *s = load_acquire(&process.inherited[seat]), *none = NULL;
 	uint32_t ns = sandboxed ? 0 : runtime_pid_namespace();
 
-	if (!s || s->epoch != epoch || !compare_exchange(&process.inherited, &s, NULL))
+	if (!is_it(s, epoch) || !compare_exchange(&process.inherited[seat], &s, NULL))
 		return NULL;
 	if (!open_channels(s, ns && ns == s->pid_namespace ? process.pid : 0))
 		return NULL;
-	return compare_exchange(&process.session, &none, s) ? s : NULL;
+	s->current = &process.control->seats[seat].epoch;
+	return compare_exchange(&process.sessions[seat], &none, s) ? s : NULL;
 }
 
-struct session *session_current(uint32_t epoch)
+struct session *session_current(uint32_t seat, uint64_t epoch)
 {
-	struct session *have = load_acquire(&process.session), *s; /* pairs with [J] */
+	struct session *have = load_acquire(&process.sessions[seat]), *s; /* pairs with [J] */
 	bool sandboxed;
 
-	if (have && have->epoch == epoch)
+	if (is_it(have, epoch))
 		return have;
-	if (coarse_ns() < __atomic_load_n(&next_try_ns, __ATOMIC_RELAXED))
+	if (load(&failed[seat].epoch) == epoch && coarse_ns() < load(&failed[seat].next_try_ns))
 		return NULL;
 	sandboxed = process_is_sandboxed();
-	s = sandboxed ? NULL : obtain(epoch, TIMEOUT_US);
+	s = sandboxed ? NULL : obtain_by_seat(seat, epoch);
 	if (!s)
-		s = adopt(epoch, sandboxed);
+		s = adopt(seat, epoch, sandboxed);
 	if (s)
 		return s;
 	if (sandboxed)
 		store(&process.control->dormant, ABI_DORMANT_SECCOMP);
-	store(&next_try_ns, coarse_ns() + RETRY_NS);
+	store(&failed[seat].next_try_ns, coarse_ns() + RETRY_NS);
+	store(&failed[seat].epoch, epoch);
 	return NULL;
 }
 
-struct session *session_join_early(uint32_t epoch)
+struct session *session_join_early(const struct abi_session *f)
 {
-	return process_may_call() ? obtain(epoch, EARLY_TIMEOUT_US) : NULL;
+	return process_may_call() ? obtain(f->name, f->seat, f->epoch, EARLY_TIMEOUT_US) : NULL;
 }
 
-void session_inherit(void)
+/* A second mapping of what the parent has joined in that seat. */
+static struct session *inherit(uint32_t seat, const struct session *from)
 {
-	const struct session *from = process.session;
+	void *memory = mremap(from->memory, 0, from->memory_size, MREMAP_MAYMOVE);
 	struct session *s;
-	void *memory;
 
-	if (process.inherited)
-		drop(process.inherited); /* of a grandparent: our parent could join */
-	process.inherited = NULL;
-	memory = mremap(from->memory, 0, from->memory_size, MREMAP_MAYMOVE); /* a second mapping */
 	if (memory == MAP_FAILED)
-		return;
-	s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (s == MAP_FAILED) {
+		return NULL;
+	s = new_session(seat, from->epoch, from->pid_namespace);
+	if (!s) {
 		munmap(memory, from->memory_size);
-		return;
+		return NULL;
 	}
 	s->memory = memory;
 	s->memory_size = from->memory_size;
-	s->epoch = from->epoch;
-	s->pid_namespace = from->pid_namespace;
-	process.inherited = s;
+	return s;
 }
 
-void session_leave(void)
+void sessions_inherit(void)
+{
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
+		if (!process.sessions[i])
+			continue;
+		if (process.inherited[i])
+			drop(process.inherited[i]); /* of a grandparent: our parent could join */
+		process.inherited[i] = inherit(i, process.sessions[i]);
+	}
+}
+
+void sessions_forget(void)
+{
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		for (struct session *s = exchange(&process.sessions[i], NULL); s; s = s->before)
+			store(&s->word, SESSION_OVER);
+}
+
+static void leave(const struct session *s)
+{
+	mmap(s->memory, s->memory_size, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+void sessions_leave(void)
 {
 	if (process.has_left)
 		return; /* the parent did, and has not recorded since */
-	session_inherit();
-	for (struct session *s = process.session; s; s = s->before)
-		mmap(s->memory, s->memory_size, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	process.has_left = true;
+	sessions_inherit();
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		for (struct session *s = process.sessions[i]; s; s = s->before) {
+			leave(s);
+			process.has_left = true;
+		}
 }

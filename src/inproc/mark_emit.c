@@ -102,7 +102,7 @@ void mark_emit(struct duet_i_site *site,
 						       const char *format, ...)
 {
 	char payload[MARK_SPACE + MARK_BEHIND + 8], *end;
-	const char *codes = site->data[1];
+	const char *codes = site->data[SITE_CODES];
 	va_list ap, again, once_more;
 	int cut = 0;
 

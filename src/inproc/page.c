@@ -51,30 +51,30 @@ static void name_page(char name[ABI_PAGE_NAME_BYTES])
 		NULL);
 }
 
+enum { SEATS_BYTES = sizeof ((struct abi_control *)0)->seats };
+
 /* What the page in the way counts as lost: nobody has told it yet. */
-static uint64_t untold_losses(int dir, const char *name)
+static void keep_losses(int dir, const char *name, struct abi_control_seat seats[ABI_SEATS])
 {
 	int fd = (int)syscall(SYS_openat, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-	uint64_t lost = 0;
 
 	if (fd < 0)
-		return 0;
-	if (syscall(SYS_pread64, fd, &lost, sizeof lost, (off_t)offsetof(struct abi_control, lost)) !=
-	    (ssize_t)sizeof lost)
-		lost = 0;
+		return;
+	if (syscall(SYS_pread64, fd, seats, SEATS_BYTES, (off_t)offsetof(struct abi_control, seats)) !=
+	    (ssize_t)SEATS_BYTES)
+		memset(seats, 0, SEATS_BYTES);
 	syscall(SYS_close, fd);
-	return lost;
 }
 
 /* A page file left by the program that exec replaced, or by a namesake that is dead, is in the way. */
-static int create_file(int dir, const char *name, uint64_t *lost)
+static int create_file(int dir, const char *name, struct abi_control_seat seats[ABI_SEATS])
 {
 	int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	int fd = (int)syscall(SYS_openat, dir, name, flags, 0600);
 	struct stat st;
 
 	if (fd < 0 && errno == EEXIST) {
-		*lost = untold_losses(dir, name);
+		keep_losses(dir, name, seats);
 		unlinkat(dir, name, 0);
 		fd = (int)syscall(SYS_openat, dir, name, flags, 0600);
 	}
@@ -136,19 +136,20 @@ void page_publish(struct abi_control *c)
 	c->pid = process.pid;
 	c->registered_ns = boottime_ns();
 	fill_program(c->program);
+	memcpy(c->sessions, process.sessions_named, sizeof c->sessions);
 	store_release(&c->magic, ABI_CONTROL_MAGIC);
 }
 
 struct abi_control *page_create(int dir, char name[ABI_PAGE_NAME_BYTES])
 {
 	struct abi_control *c;
-	uint64_t lost = 0;
+	struct abi_control_seat seats[ABI_SEATS] = { { 0 } };
 	int fd;
 
 	if (!may_have_file(ABI_CONTROL_BYTES))
 		return NULL;
 	name_page(name);
-	fd = create_file(dir, name, &lost);
+	fd = create_file(dir, name, seats);
 	if (fd < 0)
 		return NULL;
 	c = lock_file(fd) ? map_file(fd) : NULL;
@@ -157,7 +158,7 @@ struct abi_control *page_create(int dir, char name[ABI_PAGE_NAME_BYTES])
 		unlinkat(dir, name, 0);
 		return NULL;
 	}
-	c->lost = lost;
+	memcpy(c->seats, seats, sizeof seats);
 	c->text_end = offsetof(struct abi_control, text);
 	return c;
 }
@@ -209,7 +210,8 @@ bool page_copy(struct abi_control *to, const struct abi_control *from)
 	if (text > ABI_CONTROL_TEXT_OFFSET)
 		memcpy((char *)to + ABI_CONTROL_TEXT_OFFSET, (const char *)from + ABI_CONTROL_TEXT_OFFSET,
 		       text - ABI_CONTROL_TEXT_OFFSET);
-	memcpy(to->session, from->session, sizeof to->session);
+	for (uint32_t i = 0; i < ABI_SEATS; i++)
+		to->seats[i].epoch = load(&from->seats[i].epoch);
 	to->text_end = text;
 	to->n_refused = from->n_refused;
 	store_release(&to->n_events, n);

@@ -104,8 +104,7 @@ static void after_fork_in_child(void)
 	if (!process_is_sandboxed()) {
 		store(&process.guard[GUARD_PID], (uint32_t)syscall(SYS_getpid));
 		counters_forked();
-		if (process.session)
-			session_leave();
+		sessions_leave();
 	}
 	process_unlock();
 }
@@ -196,9 +195,9 @@ void process_renew(void)
 		return;
 	/* The pool should be joined anew: state words carry the parent's pid.  The old mapping stays: a
 	 * signal may have interrupted a writer in it. */
-	if (process.session && !process.has_left && !sandboxed)
-		session_inherit();
-	process.session = NULL;
+	if (!process.has_left && !sandboxed)
+		sessions_inherit();
+	sessions_forget();
 	process.has_left = false;
 	store(&process.guard[GUARD_LIFE], ++process.life);
 	context_forget();
@@ -210,11 +209,19 @@ void process_renew(void)
 	store_release(process.guard, GUARD_OK);
 }
 
+static bool has_losses(void)
+{
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		if (load(&process.control->seats[i].lost))
+			return true;
+	return false;
+}
+
 /* The page goes with the program, unless it has losses to tell: then the collector takes it away.
  * What was killed is swept up by the next duet command. */
 static __attribute__((destructor)) void process_close(void)
 {
 	if (process.owns_page && load(process.guard) == GUARD_OK &&
-	    process.control->pid == (uint32_t)syscall(SYS_getpid) && !load(&process.control->lost))
+	    process.control->pid == (uint32_t)syscall(SYS_getpid) && !has_losses())
 		page_remove(process.page_name);
 }

@@ -7,8 +7,9 @@
  *
  *   objects, control page layout   registration (constructors, dlopen, fork), under process_lock
  *   enable words                   anybody outside, at any time; sites read them
- *   session                        any thread's first event of a session installs one, by
- *                                  compare-and-swap; never freed while threads may use it
+ *   sessions                       any thread's first event of a session installs one in its seat, by
+ *                                  compare-and-swap; never freed, as threads may be in it
+ *   a site's session               any thread that has found where its events go; only a hint
  *   guard                          a page that the kernel zeroes in a forked child: whoever sees it
  *                                  zero makes the process itself again before it records
  */
@@ -37,12 +38,19 @@ struct channel {
 	uint16_t ids[ABI_EVENTS];
 };
 
-/* The channels this process writes to: abi/board.h. */
+/*
+ * A session that this process has joined: its channels, abi/board.h.
+ *
+ * An event goes to it, and to no other, if its enable word is `word`, and *current is `epoch`.
+ */
 struct session {
+	uint64_t word; /* SESSION_OVER: of no event any more */
+	uint64_t epoch;
+	const uint64_t *current; /* the epoch of its seat, in the control page it was joined for */
+	uint32_t seat;
+	uint32_t pid_namespace; /* of the collector: the one that owners' pids are of; 0: not known */
 	void *memory;
 	uint64_t memory_size;
-	uint32_t epoch;
-	uint32_t pid_namespace; /* of the collector: the one that owners' pids are of; 0: not known */
 	struct session *before; /* the one it replaced; it stays mapped */
 	uint32_t n_channels;
 	struct channel channels[ABI_CHANNELS];
@@ -63,6 +71,15 @@ bool filters_pass(struct session *s, const struct duet_i_site *site, uint32_t nu
 /* filters_prepare - link it now.  False if nothing will pass. */
 bool filters_prepare(struct session *s, const struct duet_i_site *site, uint32_t number) HIDDEN;
 
+#define SESSION_OVER UINT64_MAX
+
+/* What libduet keeps in a site's `data`. */
+enum {
+	SITE_KNOWN, /* itself, if it has a line in the control page */
+	SITE_CODES, /* of a mark */
+	SITE_SESSION, /* the session that its events went to last, if that was the only one */
+};
+
 struct object {
 	struct duet_i_site *begin, *end;
 };
@@ -71,9 +88,10 @@ enum { OBJECTS = 16384 };
 
 struct process {
 	struct abi_control *control; /* NULL: inert */
-	struct session *session;
-	struct session *inherited; /* the parent's pool, for a child that cannot join; nobody is in it */
-	bool has_left; /* `session` is the parent's, and its memory no pool any more: session_leave */
+	struct session *sessions[ABI_SESSIONS]; /* by seat */
+	/* The parent's pools, for a child that cannot join; nobody is in them. */
+	struct session *inherited[ABI_SESSIONS];
+	bool has_left; /* `sessions` are the parent's, and their memory no pool any more: sessions_leave */
 	uint32_t *guard; /* [GUARD_...] */
 	uint32_t life; /* counts forks */
 	uint32_t pid;
@@ -82,7 +100,7 @@ struct process {
 	char page_name[ABI_PAGE_NAME_BYTES]; /* of the page we made */
 	/* What the environment said at the start: it is not read again, programs change it. */
 	char directory[256];
-	char session_name[ABI_NAME_BYTES];
+	char sessions_named[ABI_NAME_BYTES]; /* DUET_SESSION: base/member.h */
 	uint32_t n_objects, room; /* how many `objects` has room for */
 	struct object *objects;
 	struct object few[8]; /* the first of them: few programs have more */
@@ -118,8 +136,13 @@ uint64_t thread_context_make(void) HIDDEN;
 void process_lock(void) HIDDEN;
 void process_unlock(void) HIDDEN;
 
-/* runtime_keep - remember what the environment says: the runtime directory and the session that new
- * programs belong to (DUET_SESSION, else "default").  False if there is no such path. */
+/* count_lost - an event that did not reach the session of @seat. */
+void count_lost(uint32_t seat) HIDDEN;
+/* sessions_forget - in a child of fork: none is joined, whatever sites remember. */
+void sessions_forget(void) HIDDEN;
+
+/* runtime_keep - remember what the environment says: the runtime directory and the sessions that the program
+ * belongs to.  False if there is no such path. */
 bool runtime_keep(void) HIDDEN;
 /* runtime_file - the path of @name in the directory kept.  False if it does not fit. */
 bool runtime_file(char *path, size_t size, const char *name) HIDDEN;
@@ -134,6 +157,8 @@ struct session_file {
  * holds. */
 int session_read(struct session_file *f, int dir, const char *name) HIDDEN;
 void session_release(struct session_file *f) HIDDEN;
+/* runtime_seats - who has which seat, in the directory @dir (-1: the one kept).  False if nobody ever had one. */
+bool runtime_seats(struct abi_seats *s, int dir) HIDDEN;
 /* session_is_current - whether the session's file is still there; it may say something else. */
 bool session_is_current(const struct session_file *f, int dir) HIDDEN;
 
@@ -145,21 +170,21 @@ struct self {
 /* who_we_are - what the letters (who_letters) ask for; system calls are made for some alone. */
 void who_we_are(struct self *s, uint32_t letters) HIDDEN;
 
-/* session_current - the session of @epoch, joined now if need be; NULL if that fails.
+/* session_current - the session of @epoch in @seat, joined now if need be; NULL if that fails.
  * Async-signal-safe; takes at most about a second, and not again within the next. */
-struct session *session_current(uint32_t epoch) HIDDEN;
+struct session *session_current(uint32_t seat, uint64_t epoch) HIDDEN;
 /* session_join_early - the same before there is an event: less patient, and if it fails the first event
  * tries again. */
-struct session *session_join_early(uint32_t epoch) HIDDEN;
+struct session *session_join_early(const struct abi_session *f) HIDDEN;
 
 /*
  * session_leave - in a child of fork: what this thread was writing, if it was, is not the child's.  Its
- * mappings become memory of its own, in which it may end that event.  A second mapping of the pool, in
+ * mappings become memory of its own, in which it may end that event.  A second mapping of each pool, in
  * which nobody is, is kept for a child that will not be able to join.
  */
-void session_leave(void) HIDDEN;
-/* session_inherit - keep that second mapping, as the only one who runs. */
-void session_inherit(void) HIDDEN;
+void sessions_leave(void) HIDDEN;
+/* sessions_inherit - keep these second mappings, as the only one who runs. */
+void sessions_inherit(void) HIDDEN;
 
 /* mark_schema - what a printf format says in schema words, and the codes mark_pack goes by.
  * Returns false if it has a conversion we do not record. */

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/member.h"
 #include "base/rules.h"
 #include "base/runtime.h"
 #include "base/schema.h"
@@ -68,8 +69,8 @@ static bool describe_mark(struct duet_i_site *s, char *schema, size_t size)
 
 	if (s->kind != DUET_I_MARK || !mark_schema(s->schema, words, sizeof words, codes, sizeof codes))
 		return false;
-	s->data[1] = keep_codes(codes);
-	return s->data[1] && describe(s, words, schema, size);
+	s->data[SITE_CODES] = keep_codes(codes);
+	return s->data[SITE_CODES] && describe(s, words, schema, size);
 }
 
 /* Patterns between commas. */
@@ -96,36 +97,50 @@ static bool environment_wants(const char *name)
 	return old && !strcmp(old, "1") && all && !strcmp(all, "1");
 }
 
-static void disable(struct duet_i_site *begin, struct duet_i_site *end, uint32_t epoch)
+/* Events that only the environment asks for go to the last session it names, else to the usual one. */
+static bool is_for_environment(const char *session)
 {
-	for (struct duet_i_site *s = begin; s < end; s++) {
-		uint32_t theirs = epoch;
+	const char *last = strrchr(process.sessions_named, '+');
 
-		if (s->data[0])
-			compare_exchange(&page_event(process.control, s->index)->enabled, &theirs, 0);
+	last = last ? last + 1 : process.sessions_named;
+	return !strcmp(session, *last ? last : "default");
+}
+
+/* The seat's byte of the event's enable word. */
+static uint8_t *enabled_byte(uint32_t event, uint32_t seat)
+{
+	return (uint8_t *)&page_event(process.control, event)->enabled + seat;
+}
+
+static void disable(struct duet_i_site *begin, struct duet_i_site *end, const struct abi_session *s)
+{
+	for (struct duet_i_site *site = begin; site < end; site++) {
+		uint8_t its = ABI_GENERATION(s->epoch);
+
+		if (site->data[SITE_KNOWN])
+			compare_exchange(enabled_byte(site->index, s->seat), &its, 0);
 	}
 }
 
 /* Switches on what rules or environment want.  Returns whether there is any such event. */
 static bool enable_wanted(struct duet_i_site *begin, struct duet_i_site *end, const struct abi_session *s)
 {
-	bool any = false;
+	bool any = false, for_environment = is_for_environment(s->name);
 	struct self self;
 
 	who_we_are(&self, who_letters(s->rules, s->rules_size));
 	for (struct duet_i_site *site = begin; site < end; site++) {
-		struct abi_control_event *e = page_event(process.control, site->index);
 		struct rules_verdict v;
 
-		if (!site->data[0])
+		if (!site->data[SITE_KNOWN])
 			continue;
 		v = rules_judge(s->rules, s->rules_size, site->name, site->level, &self.who);
-		if (!v.wanted && !environment_wants(site->name))
+		if (!v.wanted && !(for_environment && environment_wants(site->name)))
 			continue;
-		if (strncmp(process.control->session, s->name, sizeof s->name))
-			memcpy(process.control->session, s->name, sizeof s->name);
-		store(&e->how, v.how);
-		store_release(&e->enabled, s->epoch);
+		if (!any)
+			store(&process.control->seats[s->seat].epoch, s->epoch);
+		store(&page_event(process.control, site->index)->how[s->seat], v.how);
+		store_release(enabled_byte(site->index, s->seat), ABI_GENERATION(s->epoch));
 		any = true;
 	}
 	return any;
@@ -140,35 +155,62 @@ static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end, st
 		thread_context = thread_context_make();
 	for (struct duet_i_site *site = begin; site < end; site++) {
 		const struct abi_control_event *e = page_event(process.control, site->index);
-		uint32_t filter = site->data[0] ? ABI_HOW_FILTER(load(&e->how)) : 0;
+		uint32_t filter = site->data[SITE_KNOWN] ? ABI_HOW_FILTER(load(&e->how[joined->seat])) : 0;
 
-		if (filter && load(&e->enabled))
+		if (filter && ABI_ENABLED(load(&e->enabled), joined->seat))
 			filters_prepare(joined, site, filter);
 	}
 }
 
 /*
- * What a session wants it gets memory for at once, not with the first event: by then the program may
- * have locked itself up (seccomp, chroot, no descriptor left).  Under process_lock.
+ * What the session of that name wants of the events.  Memory for it is got at once, not with the first event: by
+ * then the program may have locked itself up (seccomp, chroot, no descriptor left).  False if the session ended meanwhile.
  */
-static void enable_as_ruled(int dir, struct duet_i_site *begin, struct duet_i_site *end)
+static bool enable_for(const char *name, int dir, struct duet_i_site *begin, struct duet_i_site *end)
 {
 	struct session_file f;
-	bool any;
+	bool any, current = true;
 
-	if (session_read(&f, dir, process.session_name))
-		return; /* nobody records */
-	any = enable_wanted(begin, end, f.session);
+	if (session_read(&f, dir, name))
+		return true; /* it begins, or ends: nobody records */
+	any = member_of(process.sessions_named, f.session->name, f.session->is_private) &&
+	      enable_wanted(begin, end, f.session);
 	/*
 	 * [E] A collector that ends takes its file away, then switches off what it finds on.  What it
 	 * did not find, because we were late, is ours to switch off: pairs with session_withdraw().
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (any && !session_is_current(&f, dir))
-		disable(begin, end, f.session->epoch);
-	else if (any)
-		prepare_early(begin, end, session_join_early(f.session->epoch));
+	if (any && !session_is_current(&f, dir)) {
+		disable(begin, end, f.session);
+		current = false;
+	} else if (any) {
+		prepare_early(begin, end, session_join_early(f.session));
+	}
 	session_release(&f);
+	return current;
+}
+
+/* What all sessions want.  False if one has ended meanwhile: another may have its seat. */
+static bool enable_for_all(int dir, struct duet_i_site *begin, struct duet_i_site *end)
+{
+	struct abi_seats seats;
+	bool current = true;
+
+	if (!runtime_seats(&seats, dir))
+		return true;
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		if (!ABI_EPOCH_IS_NONE(seats.at[i].epoch))
+			current &= enable_for(seats.at[i].session, dir, begin, end);
+	return current;
+}
+
+/* Under process_lock. */
+static void enable_as_ruled(int dir, struct duet_i_site *begin, struct duet_i_site *end)
+{
+	enum { MOST_TIMES = 8 };
+
+	for (int i = 0; i < MOST_TIMES && !enable_for_all(dir, begin, end); i++)
+		;
 }
 
 static void add_site(struct duet_i_site *s, const char *schema)
@@ -180,7 +222,7 @@ static void add_site(struct duet_i_site *s, const char *schema)
 		return;
 	}
 	s->index = (uint32_t)i;
-	s->data[0] = s; /* known */
+	s->data[SITE_KNOWN] = s; /* known */
 	__atomic_store_n(&s->enabled, &page_event(process.control, s->index)->enabled, __ATOMIC_RELEASE);
 }
 
@@ -199,7 +241,7 @@ static void register_site(struct duet_i_site *s)
 	bool typed = s->kind == DUET_I_TYPED;
 	char schema[512];
 
-	if (s->data[0] ||
+	if (s->data[SITE_KNOWN] ||
 	    (typed && !schema_is_sound((struct schema_text){ s->schema, s->schema + strlen(s->schema) })))
 		return;
 	if (typed && describe(s, s->schema, schema, sizeof schema))

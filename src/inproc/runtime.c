@@ -14,10 +14,10 @@
 
 bool runtime_keep(void)
 {
-	const char *name = secure_getenv("DUET_SESSION");
-	bool usable = name && *name && strlen(name) < ABI_NAME_BYTES && !strchr(name, '/');
+	const char *names = secure_getenv("DUET_SESSION");
+	bool usable = names && strlen(names) < ABI_NAME_BYTES;
 
-	compose(process.session_name, sizeof process.session_name, usable ? name : "default", NULL);
+	compose(process.sessions_named, sizeof process.sessions_named, usable ? names : "", NULL);
 	return runtime_path(process.directory, sizeof process.directory, NULL);
 }
 
@@ -33,6 +33,7 @@ static bool is_whole(const struct abi_session *s, ssize_t n)
 {
 	return n >= (ssize_t)HEAD_BYTES && s->magic == ABI_SESSION_MAGIC &&
 	       s->version == ABI_SESSION_VERSION && s->rules_size <= ABI_RULES_BYTES &&
+	       s->seat < ABI_SESSIONS && !ABI_EPOCH_IS_NONE(s->epoch) && memchr(s->name, 0, sizeof s->name) &&
 	       n == (ssize_t)(HEAD_BYTES + s->rules_size);
 }
 
@@ -52,14 +53,39 @@ static ssize_t read_all(struct session_file *f)
 	return syscall(SYS_pread64, f->fd, f->memory, sizeof *f->session, (off_t)0);
 }
 
+/* Not to wait at a FIFO of that name. */
+static int open_file(int dir, const char *name)
+{
+	return (int)syscall(SYS_openat, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+}
+
+bool runtime_seats(struct abi_seats *s, int dir)
+{
+	char path[512];
+	ssize_t n;
+	int fd;
+
+	if (dir < 0 && !runtime_file(path, sizeof path, "seats"))
+		return false;
+	fd = dir < 0 ? open_file(AT_FDCWD, path) : open_file(dir, "seats");
+	if (fd < 0)
+		return false;
+	n = syscall(SYS_pread64, fd, s, sizeof *s, (off_t)0);
+	syscall(SYS_close, fd);
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		s->at[i].session[ABI_NAME_BYTES - 1] = 0;
+	return n == (ssize_t)sizeof *s && s->magic == ABI_SEATS_MAGIC && s->version == ABI_SEATS_VERSION;
+}
+
 int session_read(struct session_file *f, int dir, const char *name)
 {
 	char file[ABI_NAME_BYTES + 16];
 	ssize_t n;
 
+	if (strchr(name, '/'))
+		return -EPROTO;
 	compose(file, sizeof file, "session-", name, NULL);
-	/* Not to wait at a FIFO of that name. */
-	f->fd = (int)syscall(SYS_openat, dir, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	f->fd = open_file(dir, file);
 	if (f->fd < 0)
 		return -errno;
 	f->memory = MAP_FAILED;
@@ -86,7 +112,7 @@ bool session_is_current(const struct session_file *f, int dir)
 	if (!fstat(f->fd, &st) && st.st_nlink)
 		return true;
 	/* Taken away, or another one in its place. */
-	if (session_read(&now, dir, process.session_name))
+	if (session_read(&now, dir, f->session->name))
 		return false;
 	same = now.session->epoch == f->session->epoch;
 	session_release(&now);

@@ -13,7 +13,7 @@ enum { SITES = 5000 };
 int main(void)
 {
 	static struct duet_i_site sites[SITES];
-	static const uint32_t off;
+	static const uint64_t off;
 	const struct duet_i_api *api;
 	void (*enter)(struct duet_i_site *, struct duet_i_site *, const struct duet_i_api **);
 	void *libduet = dlopen(getenv("DUET_LIBRARY"), RTLD_NOW);

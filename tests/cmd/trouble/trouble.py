@@ -101,7 +101,7 @@ def limit_files(p, size):
 
 
 def strange_files_in_the_runtime_directory_stop_nobody():
-    for name in ("session-default", "session-pipe", page_of(4194305)):
+    for name in ("session-default", "session-pipe", "seats", page_of(4194305)):
         os.mkfifo(run + "/" + name)
     for name in ("session-empty", page_of(4194306), "sock-file"):
         open(run + "/" + name, "w").close()
@@ -116,9 +116,12 @@ def strange_files_in_the_runtime_directory_stop_nobody():
     end(p)
     done = subprocess.run([duet, "list"], stdout=subprocess.PIPE, timeout=20)
     is_(done.returncode, 0, "list")
-    left = sorted(set(os.listdir(run)) - {page_of(p.pid)})
+    left = sorted(set(os.listdir(run)) - {page_of(p.pid), "seats"})
     is_(left, ["session-directory"], "they are swept up")
     os.rmdir(run + "/session-directory")
+    c = start_collector("strange")
+    end(c)
+    is_(c.returncode, 0, "a session has a seat, whatever lay there")
 
 
 def a_limit_on_file_sizes_does_not_kill_the_traced():
@@ -167,7 +170,7 @@ def a_terminal_that_goes_ends_the_recording_well():
     p = start_program()
     time.sleep(0.2)
     said = end(c, signal.SIGHUP)
-    is_((c.returncode, os.listdir(run)), (0, [page_of(p.pid)]), "the end, and what it leaves: " + said)
+    is_((c.returncode, sorted(os.listdir(run))), (0, [page_of(p.pid), "seats"]), "the end, and what it leaves: " + said)
     end(p)
     ok(len(numbers("hangup", "trouble:first")) > 50, "all is there")
 

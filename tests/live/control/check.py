@@ -169,8 +169,10 @@ def one_process_is_recorded_by_pid():
     p, q = start_program(), start_program()
     r = start([duet, "record", "--no-kernel", "-q", "-o", trace, "-p", str(p.pid), "-e", "shop:*"])
     time.sleep(0.3)
-    status, _, err = cmd("record", "--no-kernel", "-o", work + "/again", "-p", str(p.pid))
-    is_((status, err.count("\n")), (2, 1), "a process has one session at a time: " + err)
+    again = start([duet, "record", "--no-kernel", "-q", "-o", work + "/again", "-p", str(p.pid), "-e", "other"])
+    time.sleep(0.3)
+    stop(again, signal.SIGINT)
+    is_(names(work + "/again", p.pid), ["other:thing"], "of which another recording takes what it wants")
     stop(r, signal.SIGINT)
     is_(r.returncode, 0, "record -p ends by Ctrl-C")
     is_(names(trace, p.pid), ["shop:marked", "shop:order", "shop:tick"], "its events")
@@ -179,6 +181,10 @@ def one_process_is_recorded_by_pid():
     is_((status, err.count("\n")), (2, 1), "no such event in it: " + err)
     stop(p)
     stop(q)
+    p = start_program(DUET_SESSION="elsewhere")
+    status, _, err = cmd("record", "--no-kernel", "-o", work + "/none", "-p", str(p.pid))
+    is_((status, err.count("\n")), (2, 1), "one that belongs to another session only: " + err)
+    stop(p)
 
 
 def recordings_at_the_same_time_stay_apart():

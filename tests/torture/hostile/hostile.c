@@ -84,7 +84,8 @@ static void spoil_files(void)
 	guest_fill(garbage, sizeof garbage);
 	if (guest_any() % 2)
 		memcpy(garbage, &(struct abi_control){ .magic = ABI_CONTROL_MAGIC, .version = ABI_CONTROL_VERSION,
-						       .n_events = (uint32_t)guest_any(), .lost = guest_any() }, 168);
+						       .n_events = (uint32_t)guest_any(),
+						       .seats = { { guest_any(), guest_any() } } }, 256);
 	(void)!write(fd, garbage, guest_any() % sizeof garbage);
 	if (guest_any() % 4 == 0)
 		(void)!ftruncate(fd, (off_t)(guest_any() % (1u << 21)));
