@@ -16,6 +16,7 @@
 #include "cmd/choose.h"
 #include "cmd/cmd.h"
 #include "cmd/view_print.h"
+#include "cmd/view_where.h"
 #include "trace/match.h"
 #include "trace/names.h"
 #include "trace/trace.h"
@@ -284,12 +285,16 @@ int cmd_view(int argc, char **argv)
 		return status;
 	if (!view_look_color(&v.texts.look, v.color))
 		return CMD_FAILED;
-	if (trace_open(&v.trace, (const char *const *)argv + optind, argc - optind, &o, &d))
+	if (trace_open(&v.trace, (const char *const *)argv + optind, argc - optind, &o, &d) ||
+	    view_where_open(&v.texts.where, (const char *const *)argv + optind, argc - optind, &d)) {
+		trace_close(v.trace);
 		return complain(d.text);
+	}
 	cmd_tell_hosts("view", trace_hosts(v.trace));
 	signal(SIGPIPE, SIG_IGN);
 	status = view(&v);
 	out_fini(&v.out);
+	view_where_close(v.texts.where);
 	view_templates_close(&v.texts.templates);
 	names_close(v.names);
 	match_close(v.match);

@@ -18,7 +18,10 @@ struct view_clock { /* the wall clock's text of one second is made once */
 	bool has_second;
 };
 
+struct view_where;
+
 struct view_texts { /* what lines for people share */
+	struct view_where *where; /* NULL: addresses stay numbers */
 	struct view_look look;
 	struct view_clock clock;
 	struct view_templates templates;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/view_print.h"
+#include "cmd/view_where.h"
 
 enum { TEXT_MAX = 16384, BEFORE_MAX = 512 };
 
@@ -91,6 +92,12 @@ static struct view_template *make(const struct view_templates *ts, const struct 
 
 	if (!class->program || !class->program->n_cells)
 		return NULL;
+	for (uint32_t i = 0; i < class->program->n_cells; i++) {
+		const struct ctf_op *op = class->program->cells[i];
+
+		if (op->scope == CTF_CONTEXT && op->name && view_where_is(op->name, op->name_size))
+			return NULL;
+	}
 	build(&b, ts, class);
 	if (b.is_too_long)
 		return NULL;

@@ -34,6 +34,7 @@ struct view_templates {
 };
 
 /* @before_name, @behind_name: put around names; lent.  -1: no memory. */
+/* Of classes with addresses to be named there are none. */
 int view_templates_open(struct view_templates *ts, uint32_t n_classes, const char *before_name,
 			const char *behind_name);
 void view_templates_close(struct view_templates *ts);

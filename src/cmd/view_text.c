@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "cmd/view_print.h"
+#include "cmd/view_where.h"
 
 bool view_is_told_elsewhere(const char *name)
 {
@@ -199,8 +200,9 @@ static bool is_left_out(const struct ctf_value *v)
 }
 
 /* Contexts in braces of their own, before the fields. */
-static void add_fields(struct out *o, const struct trace_event *e)
+static void add_fields(struct out *o, const struct view_texts *t, const struct trace_event *e, const struct who *who)
 {
+	bool is_address = false;
 	struct ctf_value v;
 	struct ctf_walk w;
 	enum ctf_found found;
@@ -232,6 +234,10 @@ static void add_fields(struct out *o, const struct trace_event *e)
 			out_literal(o, " = ");
 		}
 		add_value(o, found, &v);
+		if (v.name)
+			is_address = v.scope == CTF_CONTEXT && view_where_is(v.name, v.name_size);
+		if (is_address && (found == CTF_UINT || found == CTF_INT))
+			view_where_add(o, t->where, who->pid, e->clock, v.u);
 		depth += is_opening(found);
 		before = is_opening(found) ? " " : ", ";
 	}
@@ -345,7 +351,7 @@ void view_text(struct out *o, struct view_texts *t, const struct trace_event *e,
 	add_text(o, t->look.plain);
 	if (t->look.columns & VIEW_COLUMN_FIELDS) {
 		out_byte(o, ' ');
-		add_fields(o, e);
+		add_fields(o, t, e, w);
 	} else {
 		out_byte(o, '\n');
 	}

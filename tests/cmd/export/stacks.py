@@ -49,6 +49,14 @@ def folded_stacks_are_the_calls_made(duet, where):
     check(sum(times.values()), view[-1]["time"] - view[0]["time"])
 
 
+def lines_name_the_functions_of_addresses(duet, where):
+    lines = duet.text("view", "--no-pager", "-e", "job:step", record(duet, where)).splitlines()
+    check(len(lines), 40)
+    stacks = [[name for _, name in re.findall(r"(0x[0-9a-f]+) \(([^)]*)\)", l)] for l in lines]
+    check(sum(s[:4] == LEFT[::-1] for s in stacks), 30)
+    check(sum(s[:4] == RIGHT[::-1] for s in stacks), 10)
+
+
 def speedscope_has_the_shape_of_its_schema(duet, where):
     """What file-format-spec.ts of Speedscope demands."""
     trace = record(duet, where)
@@ -161,7 +169,7 @@ def a_real_recording_is_the_same_in_all_formats(duet, where):
 if __name__ == "__main__":
     real.need_root()
     real.LIBRARY, PROGRAM = sys.argv[2], sys.argv[3]
-    sys.exit(run_all([folded_stacks_are_the_calls_made, speedscope_has_the_shape_of_its_schema,
+    sys.exit(run_all([folded_stacks_are_the_calls_made, lines_name_the_functions_of_addresses, speedscope_has_the_shape_of_its_schema,
                       firefox_has_tables_that_fit, a_flame_graph_has_a_box_per_call_path_over_its_caller,
                       another_file_in_the_same_place_is_not_believed,
                       a_real_recording_is_the_same_in_all_formats], Duet(sys.argv[1])))

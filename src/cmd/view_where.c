@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/view_where.c - see view_where.h. */
+#include "cmd/view_where.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/symbols.h"
+#include "trace/modules.h"
+
+struct view_where {
+	struct modules *modules;
+	struct symbols *symbols;
+};
+
+int view_where_open(struct view_where **where, const char *const *paths, int n, struct diag *d)
+{
+	struct view_where *w = calloc(1, sizeof *w);
+	int err;
+
+	*where = NULL;
+	if (!w)
+		return diag_fail(d, -ENOMEM, "no memory");
+	w->symbols = symbols_open();
+	err = w->symbols ? modules_open(&w->modules, paths, n, d) : diag_fail(d, -ENOMEM, "no memory");
+	if (err) {
+		view_where_close(w);
+		return err;
+	}
+	*where = w;
+	return 0;
+}
+
+void view_where_close(struct view_where *w)
+{
+	if (!w)
+		return;
+	modules_close(w->modules);
+	symbols_close(w->symbols);
+	free(w);
+}
+
+bool view_where_is(const char *name, size_t size)
+{
+	return (size == 2 && !memcmp(name, "ip", 2)) || (size == 14 && !memcmp(name, "callstack_user", 14));
+}
+
+void view_where_add(struct out *o, struct view_where *w, int64_t pid, uint64_t clock, uint64_t address)
+{
+	uint64_t call = address ? address - 1 : 0; /* a return address may be the next function's first */
+	const char *name, *slash;
+	struct module_place at;
+
+	if (!w || !modules_find(w->modules, pid, clock, call, &at))
+		return;
+	name = symbols_find(w->symbols, at.path, at.build_id, at.offset);
+	out_room(o);
+	out_literal(o, " (");
+	if (name) {
+		out_text(o, name, strlen(name));
+	} else {
+		slash = strrchr(at.path, '/');
+		slash = slash ? slash + 1 : at.path;
+		out_text(o, slash, strlen(slash));
+		out_byte(o, '+');
+		out_base(o, at.offset, 16);
+	}
+	out_byte(o, ')');
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/view_where.h - the names of functions behind addresses in lines: contexts `ip` and `callstack_user`.
+ *
+ * By .duet/maps of the recordings, and the files that lay there then, if they still are the same.
+ */
+#ifndef CMD_VIEW_WHERE_H
+#define CMD_VIEW_WHERE_H
+
+#include "cmd/view_out.h"
+#include "trace/trace.h"
+
+struct view_where;
+
+/* view_where_open - of the recordings @paths; lent.  0 or -errno. */
+int view_where_open(struct view_where **where, const char *const *paths, int n, struct diag *d);
+void view_where_close(struct view_where *where); /* accepts NULL */
+
+/* view_where_is - whether the elements, or the value, of context @name are addresses of the program. */
+bool view_where_is(const char *name, size_t size);
+
+/*
+ * view_where_add - " (function)", or " (file+0xoffset)" behind an address of process @pid; nothing if nobody
+ * knows it.  @clock: when, of the trace's clock.
+ */
+void view_where_add(struct out *o, struct view_where *where, int64_t pid, uint64_t clock, uint64_t address);
+
+#endif
