@@ -30,9 +30,10 @@ int cmd_ask(const char *verb, const char *session, struct text *request, const s
 		err = control_send(fd, request, how->passed);
 	text_fini(request);
 	if (!err)
-		n = recv(fd, answer->text, sizeof answer->text, 0);
+		n = recv(fd, answer->text, sizeof answer->text - 1, 0);
 	if (n < 0)
 		err = -errno;
+	answer->text[n > 0 ? n : 0] = 0;
 	if (fd >= 0)
 		close(fd);
 	if (how->may_end && (err ? err != -EAGAIN : !n))

@@ -7,7 +7,7 @@
 #include "collect/control.h"
 
 struct cmd_answer {
-	char text[8192];
+	char text[8192]; /* terminated */
 	struct control_line line; /* points into it */
 };
 

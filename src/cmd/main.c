@@ -22,7 +22,7 @@ static const struct {
 	{ "disable", cmd_disable, "switch events off in running programs" },
 	{ "start", cmd_start, "record in the background, as a session with a name" },
 	{ "stop", cmd_stop, "end such a session, and say what it recorded" },
-	{ "status", cmd_status, "what the running recordings have done and hold" },
+	{ "status", cmd_status, "what the sessions have done and hold, and their programs" },
 	{ "snapshot", cmd_snapshot, "write what a flight recorder holds now, while it goes on" },
 	{ "collect", cmd_collect, "record all programs of this user until stopped" },
 	{ "relay", cmd_relay, "receive the recordings of other hosts (record --to, collect --to)" },

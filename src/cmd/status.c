@@ -1,92 +1,118 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/status.c - duet status: what the running recordings have done and hold. */
+/* cmd/status.c - duet status: what the sessions have done and hold, and which programs are in them. */
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/runtime.h"
-#include "cmd/ask.h"
 #include "cmd/cmd.h"
+#include "cmd/look.h"
 #include "collect/apps.h"
-#include "collect/session.h"
 
 static const char help[] =
-	"usage: duet status [SESSION]\n\n"
-	"Says of each running recording of this user, or of SESSION, since when and where to it records, what\n"
-	"was written and lost, and of each of its channels:\n\n"
+	"usage: duet status [NAME] [OPTIONS]\n\n"
+	"Says of each session of this user, or of NAME, since when and where to it records, what was written\n"
+	"and lost, and the disk's state; then of each of its channels:\n\n"
 	"  MODE      what happens when its buffer is full: discard, overwrite, block (and how long);\n"
 	"            see duet record --channel\n"
 	"  MEMORY    it has now;  LIMIT: it may have at most;  USED: of what it has now\n"
 	"  WAITED    events that had to wait for room;  LOST: events that found none\n"
 	"  CONTEXTS  that each of its events carries\n\n"
+	"and of each program that runs: EVENTS/S and BYTES/S in the newest second that is in the files (none of\n"
+	"a flight recorder's are), LOST: events that found no way to the buffers.\n\n"
+	"      --json            for programs\n"
+	"  -w, --watch SECONDS   again and again, until Ctrl-C\n\n"
 	"The exit status is 1 if nothing records.\n";
 
-static uint64_t number_in(const struct cmd_answer *answer, const char *key)
-{
-	uint64_t n = 0;
+struct arguments {
+	const char *name; /* NULL: all */
+	bool is_json;
+	double watch_s; /* 0: once */
+};
 
-	control_number(&answer->line, key, &n);
-	return n;
-}
-
-static const char *text_in(const struct cmd_answer *answer, const char *key, char *value, size_t size)
-{
-	return control_text(&answer->line, key, value, size) ? value : "?";
-}
-
-/* @channel: its number, or -1 for the session. */
-static int ask(const char *session, int channel, struct cmd_answer *answer)
-{
-	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S };
-	struct text t = { 0 };
-	int status;
-
-	control_add_text(&t, "verb", "status");
-	if (channel >= 0)
-		control_add_number(&t, "channel", (uint64_t)channel);
-	status = cmd_ask("status", session, &t, &how, answer);
-	return status ? status : cmd_refused("status", session, answer);
-}
+/* ---------------------------------------------------------------- for people */
 
 static void print_lost(uint64_t lost)
 {
 	if (lost)
-		printf(", %llu LOST\n", (unsigned long long)lost);
+		printf(", %" PRIu64 " LOST\n", lost);
 	else
 		printf(", none lost\n");
 }
 
-static void print_session(const struct cmd_answer *s, uint64_t lost)
+static void print_rates(bool has_rates, uint64_t events, uint64_t bytes)
 {
-	char name[ABI_NAME_BYTES], path[4096], size[32];
-	uint64_t programs = number_in(s, "programs"), n;
+	char size[32];
 
-	printf("%s: %.1f s, into %s (process %llu)\n", text_in(s, "session", name, sizeof name),
-	       (double)number_in(s, "duration_ns") / 1e9, text_in(s, "path", path, sizeof path),
-	       (unsigned long long)number_in(s, "pid"));
-	printf("  applications  %llu program%s, %s written", (unsigned long long)programs,
-	       programs == 1 ? "" : "s", cmd_size_text(number_in(s, "app_bytes"), size));
-	print_lost(lost);
-	if (!control_is_true(&s->line, "kernel"))
+	if (has_rates)
+		printf(", now %" PRIu64 " events/s, %s/s", events, cmd_size_text(bytes, size));
+}
+
+/* "since 14:05:09", with the day if that is not today. */
+static const char *since(uint64_t duration_ns, char text[40])
+{
+	time_t now = time(NULL), begin = now - (time_t)(duration_ns / 1000000000);
+	struct tm today, then;
+
+	localtime_r(&now, &today);
+	localtime_r(&begin, &then);
+	strftime(text, 40, then.tm_yday == today.tm_yday && then.tm_year == today.tm_year ? "%H:%M:%S"
+											  : "%Y-%m-%d %H:%M:%S",
+		 &then);
+	return text;
+}
+
+static void print_kernel(const struct look *l)
+{
+	uint64_t n = look_number(&l->session, "kernel_events");
+	char size[32];
+
+	if (!control_is_true(&l->session.line, "kernel"))
 		return;
-	n = number_in(s, "kernel_events");
-	printf("  kernel        %llu event%s, %s written", (unsigned long long)n, n == 1 ? "" : "s",
-	       cmd_size_text(number_in(s, "kernel_bytes"), size));
-	print_lost(number_in(s, "kernel_lost"));
+	printf("  kernel        %" PRIu64 " event%s, %s written", n, n == 1 ? "" : "s",
+	       cmd_size_text(look_number(&l->session, "kernel_bytes"), size));
+	print_rates(l->has_rates, l->kernel_events_per_s, l->kernel_bytes_per_s);
+	print_lost(look_number(&l->session, "kernel_lost"));
+}
+
+static void print_session(const struct look *l)
+{
+	const struct cmd_answer *s = &l->session;
+	char name[ABI_NAME_BYTES], trouble[1024], size[32], size2[32], begin[40];
+	uint64_t programs = look_number(s, "programs"), lives = look_number(s, "lives");
+
+	printf("%s: %.1f s, since %s, into %s (process %" PRIu64 ")\n", look_text(s, "session", name, sizeof name),
+	       (double)look_number(s, "duration_ns") / 1e9, since(look_number(s, "duration_ns"), begin), l->path,
+	       look_number(s, "pid"));
+	printf("  applications  %" PRIu64 " program%s, %s written", programs, programs == 1 ? "" : "s",
+	       cmd_size_text(look_number(s, "app_bytes"), size));
+	print_rates(l->has_rates, l->events_per_s, l->bytes_per_s);
+	print_lost(l->lost);
+	print_kernel(l);
+	if (l->has_disk)
+		printf("  disk          %s used, %s free\n", cmd_size_text(l->disk_used, size),
+		       cmd_size_text(l->disk_free, size2));
+	if (lives > 1)
+		printf("  collectors    %" PRIu64 "; all but the last were killed\n", lives);
+	if (control_text(&s->line, "trouble", trouble, sizeof trouble))
+		printf("  trouble       %s\n", trouble);
 }
 
 static void print_mode(const struct cmd_answer *c)
 {
 	char mode[32], shown[64];
-	uint64_t wait_us = number_in(c, "wait_ns") / 1000;
+	uint64_t wait_us = look_number(c, "wait_ns") / 1000;
 
-	text_in(c, "mode", mode, sizeof mode);
+	look_text(c, "mode", mode, sizeof mode);
 	if (wait_us % 1000)
-		snprintf(shown, sizeof shown, "%s %lluus", mode, (unsigned long long)wait_us);
+		snprintf(shown, sizeof shown, "%s %" PRIu64 "us", mode, wait_us);
 	else if (wait_us)
-		snprintf(shown, sizeof shown, "%s %llums", mode, (unsigned long long)wait_us / 1000);
+		snprintf(shown, sizeof shown, "%s %" PRIu64 "ms", mode, wait_us / 1000);
 	else
 		snprintf(shown, sizeof shown, "%s", mode);
 	printf("  %-14s", shown);
@@ -95,88 +121,158 @@ static void print_mode(const struct cmd_answer *c)
 static void print_channel(const struct cmd_answer *c)
 {
 	char name[ABI_CHANNEL_NAME_BYTES], contexts[512], memory[32], limit[32];
-	uint64_t has = number_in(c, "memory_bytes");
+	uint64_t has = look_number(c, "memory_bytes");
 
-	printf("  %-16s", text_in(c, "name", name, sizeof name));
+	printf("  %-16s", look_text(c, "name", name, sizeof name));
 	print_mode(c);
-	printf("  %9s  %9s  %3llu%%  %8llu  %8llu  %s\n", cmd_size_text(has, memory),
-	       cmd_size_text(number_in(c, "limit_bytes"), limit),
-	       (unsigned long long)(has ? number_in(c, "used_bytes") * 100 / has : 0),
-	       (unsigned long long)number_in(c, "waited"), (unsigned long long)number_in(c, "lost"),
-	       text_in(c, "contexts", contexts, sizeof contexts));
+	printf("  %9s  %9s  %3" PRIu64 "%%  %8" PRIu64 "  %8" PRIu64 "  %s\n", cmd_size_text(has, memory),
+	       cmd_size_text(look_number(c, "limit_bytes"), limit),
+	       has ? look_number(c, "used_bytes") * 100 / has : 0, look_number(c, "waited"),
+	       look_number(c, "lost"), look_text(c, "contexts", contexts, sizeof contexts));
 }
 
-/* The session's losses are those of its channels and of who never joined. */
-static int show(const char *name)
+static void print_program(const struct look *l, const struct look_program *p)
 {
-	struct cmd_answer session, channels[ABI_CHANNELS];
-	int status = ask(name, -1, &session);
-	uint64_t n = number_in(&session, "channels"), lost = number_in(&session, "lost_outside");
+	char size[32];
 
-	for (uint64_t i = 0; i < n && i < ABI_CHANNELS && !status; i++) {
-		status = ask(name, (int)i, &channels[i]);
-		lost += status ? 0 : number_in(&channels[i], "lost");
-	}
-	if (status)
-		return status;
-	print_session(&session, lost);
+	printf("  %-16s  %7d", p->name, (int)p->pid);
+	if (l->has_rates)
+		printf("  %10" PRIu64 "  %9s", p->events_per_s, cmd_size_text(p->bytes_per_s, size));
+	else
+		printf("  %10s  %9s", "-", "-");
+	printf("  %8" PRIu64 "  %s\n", p->lost, p->container);
+}
+
+static void print(const struct look *l)
+{
+	print_session(l);
 	printf("  %-16s  %-14s  %9s  %9s  %4s  %8s  %8s  %s\n", "CHANNEL", "MODE", "MEMORY", "LIMIT",
 	       "USED", "WAITED", "LOST", "CONTEXTS");
-	for (uint64_t i = 0; i < n && i < ABI_CHANNELS; i++)
-		print_channel(&channels[i]);
-	return 0;
+	for (int i = 0; i < l->n_channels; i++)
+		print_channel(&l->channels[i]);
+	if (l->n_programs)
+		printf("  %-16s  %7s  %10s  %9s  %8s  %s\n", "PROGRAM", "PID", "EVENTS/S", "BYTES/S", "LOST",
+		       "CONTAINER");
+	for (int i = 0; i < l->n_programs; i++)
+		print_program(l, &l->programs[i]);
 }
 
-/* Every session that records. */
-static int show_all(int dir)
+/* ---------------------------------------------------------------- sessions */
+
+/* One that ends while it is asked is as if it had ended before. */
+static int show(const struct arguments *a, int dir, const char *name, struct text *json, int *n_shown)
+{
+	struct look *l = malloc(sizeof *l);
+	int status = l ? look_at(l, dir, name) : cmd_error("status", "no memory");
+
+	if (!status && a->is_json) {
+		text_addf(json, "%s{", *n_shown ? "," : "");
+		look_json(json, l);
+		text_addf(json, "}");
+	} else if (!status) {
+		print(l);
+	}
+	*n_shown += !status;
+	if (l)
+		look_fini(l);
+	free(l);
+	return status == CMD_ENDED ? 0 : status;
+}
+
+static int show_all(const struct arguments *a, int dir)
 {
 	struct cmd_strings names = { 0 };
-	int status = 0, one;
+	struct text json = { 0 };
+	int status = 0, one, n_shown = 0;
 
-	cmd_list_sessions(dir, &names);
+	if (dir >= 0)
+		cmd_list_sessions(dir, &names);
+	text_addf(&json, "{\"sessions\":[");
 	for (int i = 0; i < names.n; i++) {
-		one = show(names.at[i]);
+		if (a->name && strcmp(a->name, names.at[i]) != 0)
+			continue;
+		one = show(a, dir, names.at[i], &json, &n_shown);
 		status = one > status ? one : status;
 	}
-	if (!names.n)
+	text_addf(&json, "]}");
+	if (a->is_json && json.failed)
+		status = cmd_error("status", "no memory");
+	else if (a->is_json)
+		printf("%s\n", json.bytes);
+	text_fini(&json);
+	if (n_shown || status)
+		return status;
+	if (a->name)
+		return cmd_error("status", "%s: no such session is recording", a->name);
+	if (!a->is_json)
 		printf("nothing records: `duet start` and `duet record` do\n");
-	return names.n ? status : 1;
+	return 1;
 }
 
-static int run(const char *wanted)
+static int run(const struct arguments *a)
 {
 	int dir = runtime_dir_open(false), status;
-	struct abi_session session;
 
 	if (dir < 0 && dir != -ENOENT)
 		return cmd_error("status", "cannot use the runtime directory: %s", strerror(-dir));
 	if (dir >= 0)
 		apps_sweep(dir);
-	if (wanted && dir < 0)
-		return cmd_error("status", "%s: no such session is recording", wanted);
-	if (!wanted) {
-		status = show_all(dir);
-	} else {
-		status = cmd_choose_session("status", dir, wanted, &session);
-		status = status ? status : show(session.name);
-	}
+	status = show_all(a, dir);
 	if (dir >= 0)
 		close(dir);
 	return status;
 }
 
+/* On a terminal each look takes the place of the one before; else there is an empty line between. */
+static int watch(const struct arguments *a)
+{
+	const struct timespec pause = { (time_t)a->watch_s, (long)((a->watch_s - (double)(time_t)a->watch_s) * 1e9) };
+	bool is_terminal = isatty(STDOUT_FILENO) && !a->is_json;
+
+	for (bool first = true;; first = false) {
+		if (is_terminal)
+			printf("\033[H\033[J");
+		else if (!first && !a->is_json)
+			putchar('\n');
+		run(a);
+		if (fflush(stdout))
+			return CMD_FAILED;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static int take_seconds(struct arguments *a, const char *text)
+{
+	char *end;
+
+	a->watch_s = strtod(text, &end);
+	if (end != text && !*end && a->watch_s >= 0.1 && a->watch_s <= 86400)
+		return 0;
+	return cmd_error("status", "-w %s: seconds between two looks, 0.1 to 86400", text);
+}
+
 int cmd_status(int argc, char **argv)
 {
-	static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 } };
+	static const struct option options[] = { { "json", no_argument, NULL, 'j' },
+						 { "watch", required_argument, NULL, 'w' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	struct arguments a = { .is_json = false };
 	int c;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, ":w:h", options, NULL)) != -1) {
 		if (c == 'h')
 			return fputs(help, stdout) < 0;
-		return cmd_usage("status", "no such option");
+		if (c == 'j')
+			a.is_json = true;
+		else if (c != 'w')
+			return cmd_usage("status", c == ':' ? "an option lacks its value" : "no such option");
+		else if (take_seconds(&a, optarg))
+			return CMD_FAILED;
 	}
 	if (argc - optind > 1)
 		return cmd_usage("status", "more than one session");
-	return run(argv[optind]);
+	a.name = argv[optind];
+	return a.watch_s > 0 ? watch(&a) : run(&a);
 }

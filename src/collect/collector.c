@@ -118,6 +118,8 @@ static void answer_request(struct collector *c, const struct session_message *m)
 				      .pid = c->kept->keeper ? c->kept->keeper : getpid(),
 				      .begin_ns = c->begin_ns,
 				      .lost_outside = c->kept->lost_outside,
+				      .lives = c->kept->n_lives,
+				      .trouble = c->result.trouble.text,
 				      .stopping = &c->result.stopping,
 				      .stop = &c->stop };
 

@@ -283,6 +283,9 @@ static void tell_session(const struct asked *a)
 	control_add_number(&t, "lost_outside", r->lost_outside + apps_lost(s->dir, &s->file));
 	control_add_number(&t, "channels", s->n_channels);
 	control_add_number(&t, "filters", s->n_filters);
+	control_add_number(&t, "lives", r->lives ? r->lives : 1);
+	if (*r->trouble)
+		control_add_text(&t, "trouble", r->trouble);
 	tell_kernel(&t, r->kernel);
 	send_answer(a, &t);
 }

@@ -37,6 +37,8 @@ struct requests {
 	pid_t pid; /* of the collector, or its keeper */
 	uint64_t begin_ns; /* session time */
 	uint64_t lost_outside; /* by programs that never joined, and are gone */
+	uint32_t lives; /* collectors so far; 0: there is no keeper */
+	const char *trouble; /* what first went wrong, or "" */
 	struct stopping *stopping;
 	bool *stop; /* set: the collector ends, and then answers */
 };

@@ -5,6 +5,7 @@
 usage: check.py DUET PROGRAM LIBDUET [KILLS]      long form: 300
 """
 import collections
+import json
 import os
 import random
 import re
@@ -124,6 +125,41 @@ def a_session_records_from_start_to_stop():
     ok("nothing records" in cmd("stop", status=1)[1], "stop without a session")
 
 
+def status_tells_sessions_channels_and_programs():
+    cmd("start", "-o", "busy", "-e", "keeper:*", "--channel", "rare:events=keeper:none")
+    cmd("start", "flight", "-o", "flight", "--overwrite", "-e", "!*")
+    p = start_program()
+
+    def look():
+        sessions = json.loads(cmd("status", "--json")[0])["sessions"]
+        is_([s["session"] for s in sessions], ["default", "flight"], "both")
+        s = sessions[0]
+        return s if s["program"] and s["program"][0].get("events_per_s") else None
+
+    busy = wait_for(look)
+    ok(busy, "rates come when a second is in the files")
+    if busy:
+        is_([q["pid"] for q in busy["program"]], [p.pid], "its program")
+        is_(busy["program"][0]["events_per_s"] <= busy["events_per_s"], True, "all events are some program's")
+        ok(busy["program"][0]["bytes_per_s"] > 24 * busy["program"][0]["events_per_s"], "bytes", str(busy))
+        is_([c["name"] for c in busy["channel"]], ["default", "rare"], "its channels")
+        ok(0 < busy["disk_used"] < busy["disk_free"] + busy["disk_used"], "the disk", str(busy))
+        is_((busy["lost"], busy["lives"], busy["path"]), (0, 1, work + "/busy"), "and so on")
+    out = cmd("status", "default")[0]
+    ok(re.search(r"^  sessions +%d +[1-9]\d* " % p.pid, out, re.M), "for people", out)
+    ok("events/s" not in cmd("status", "flight")[0], "what is in memory alone is not counted")
+    w = subprocess.Popen([duet, "status", "default", "--json", "-w", "0.1"], stdout=subprocess.PIPE, text=True)
+    started.append(w)
+    for _ in range(3):
+        ok(json.loads(w.stdout.readline())["sessions"][0]["session"] == "default", "watching")
+    w.kill()
+    w.wait()
+    w.stdout.close()
+    stop_program(p)
+    cmd("stop", "--all", "-q")
+    is_(cmd("status", "--json", status=1)[0], '{"sessions":[]}\n', "no session")
+
+
 def what_does_not_start_says_why_and_leaves_nothing():
     os.mkdir("full")
     open("full/file", "w").close()
@@ -197,6 +233,7 @@ def stop_outlives_the_worker_it_asked():
 
 try:
     a_session_records_from_start_to_stop()
+    status_tells_sessions_channels_and_programs()
     what_does_not_start_says_why_and_leaves_nothing()
     sessions_run_side_by_side()
     either_process_may_be_killed_again_and_again()

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/look.h - all that duet status tells of one session, from its collector, its programs and its files. */
+#ifndef CMD_LOOK_H
+#define CMD_LOOK_H
+
+#include <sys/types.h>
+
+#include "abi/board.h"
+#include "abi/control.h"
+#include "cmd/ask.h"
+
+struct look_program {
+	pid_t pid; /* as we see it */
+	char name[ABI_NAME_BYTES];
+	char container[80]; /* "": it sees what we see */
+	uint64_t lost; /* events that found no way to the session's memory */
+	uint64_t events_per_s, bytes_per_s;
+};
+
+struct look {
+	struct cmd_answer session, channels[ABI_CHANNELS]; /* docs/formats/control.md */
+	int n_channels;
+	uint64_t lost; /* of applications: in all channels and outside */
+	char path[4096];
+
+	bool has_disk;
+	uint64_t disk_used, disk_free; /* bytes: by the recording, in its file system */
+
+	bool has_rates; /* analysis/recent.h; not of what stays in memory or is sent away */
+	uint64_t events_per_s, bytes_per_s, kernel_events_per_s, kernel_bytes_per_s;
+	struct look_program *programs; /* that run, by pid */
+	int n_programs;
+};
+
+/* look_at - at session @name.  Returns 0, or CMD_ENDED, or CMD_FAILED having said why; look_fini in any case. */
+int look_at(struct look *l, int dir, const char *name);
+void look_fini(struct look *l);
+
+/* A member of an answer; 0 or "?" if it is not there. */
+uint64_t look_number(const struct cmd_answer *a, const char *key);
+const char *look_text(const struct cmd_answer *a, const char *key, char *value, size_t size);
+
+/* look_json - the members of its object (duet-status(1)). */
+void look_json(struct text *t, const struct look *l);
+
+#endif
