@@ -22,6 +22,7 @@ int cmd_disable(int argc, char **argv);
 int cmd_enable(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_live(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_relay(int argc, char **argv);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/view.c - `duet view`: the events of recordings, one line each, ordered by time.
+ * cmd/view.c - `duet view`: the events of recordings, one line each, ordered by time; also, for `duet live`
+ * and --follow, of recordings that are still written.
  *
  * Lost events are shown where they were lost, and summed at the end.
  */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,15 +17,23 @@
 
 #include "cmd/choose.h"
 #include "cmd/cmd.h"
+#include "cmd/view.h"
 #include "cmd/view_print.h"
 #include "cmd/view_where.h"
 #include "trace/match.h"
 #include "trace/names.h"
 #include "trace/trace.h"
 
-enum { PATTERNS_MAX = 64 };
+enum {
+	PATTERNS_MAX = 64,
+	REFRESH_MS = 100,
+	WHOLE_BYTES = 4 << 20, /* streams that are smaller are read whole: names are in them */
+};
 
 struct view {
+	const char *verb;
+	bool follows;
+	bool is_from_now;
 	bool is_json;
 	bool shows_state;
 	uint64_t limit;
@@ -31,6 +41,7 @@ struct view {
 	const char *patterns[PATTERNS_MAX];
 	int n_patterns;
 	bool *is_wanted; /* by class number; NULL: all */
+	uint32_t n_classes; /* that it has */
 	const char *filter; /* NULL: none */
 	struct match *match;
 	struct trace *trace;
@@ -39,34 +50,32 @@ struct view {
 	struct view_texts texts;
 	const char *color; /* auto, always, never */
 	bool has_no_pager;
-	uint64_t lost_events, lost_packets, n_hidden;
+	uint64_t lost_events, lost_packets, n_hidden, n_shown;
+	const char *silent; /* the recording that was last told to be */
+	uint64_t n_rounds; /* of following */
 };
+
+static volatile sig_atomic_t is_interrupted;
+
+#define VIEW_NEW(name) \
+	((struct view){ .verb = (name), .limit = UINT64_MAX, .texts.look = VIEW_LOOK_DEFAULT, .color = "auto" })
 
 static const char usage[] =
 	"usage: duet view [OPTIONS] TRACE...\n"
-	"\n"
-	"  -e PATTERN   only events like this: shop:*, sched_*, malloc (may be repeated)\n"
-	"  -f EXPR      only events for which this is true: 'size > 4096 && name ~ \"tmp*\"' (duet-filter(7))\n"
-	"  --from T     from this time on: HH:MM:SS[.n], YYYY-MM-DD HH:MM:SS[.n], or seconds since 1970\n"
-	"  --to T       up to this time\n"
-	"  --limit N    at most N events\n"
-	"  --state      also the dump of processes and files at the start, which is for programs\n"
-	"  --json       one JSON object per line, with the state dump\n"
-	"  --time FORM  clock (the default), date, utc, epoch, relative (to the first line)\n"
-	"  --columns C  of time,delta,host,cpu,thread,event,fields\n"
-	"  --color WHEN auto (the default), always, never\n"
-	"  --no-pager   on a terminal, do not show it page by page\n";
+	"\n" VIEW_HELP
+	"  --no-pager   on a terminal, do not show it page by page\n"
+	"  --follow     go on with what is written, until the recording ends; see also duet live\n";
 
-static int complain(const char *what)
+static int complain(const struct view *v, const char *what)
 {
-	fprintf(stderr, "duet view: %s\n", what);
-	return 2;
+	return cmd_error(v->verb, "%s", what);
 }
 
 static void warn(void *context, const char *text)
 {
-	(void)context;
-	fprintf(stderr, "duet view: %s\n", text);
+	const struct view *v = context;
+
+	fprintf(stderr, "duet %s: %s\n", v->verb, text);
 }
 
 static void choose_all_but_state(struct view *v)
@@ -81,15 +90,21 @@ static void choose_all_but_state(struct view *v)
 
 static int choose_events(struct view *v, struct diag *d)
 {
-	if (!v->n_patterns && (v->shows_state || v->is_json))
+	uint32_t n = trace_n_classes(v->trace);
+	bool *is_wanted;
+
+	if ((!v->n_patterns && (v->shows_state || v->is_json)) || (v->is_wanted && n == v->n_classes))
 		return 0;
-	v->is_wanted = calloc(trace_n_classes(v->trace) + (size_t)1, sizeof *v->is_wanted);
-	if (!v->is_wanted)
+	is_wanted = realloc(v->is_wanted, (n + (size_t)1) * sizeof *is_wanted);
+	if (!is_wanted)
 		return diag_fail(d, -ENOMEM, "no memory");
+	v->is_wanted = is_wanted;
+	memset(is_wanted + v->n_classes, 0, (n + (size_t)1 - v->n_classes) * sizeof *is_wanted);
+	v->n_classes = n;
 	if (!v->n_patterns)
 		choose_all_but_state(v);
 	for (int i = 0; i < v->n_patterns; i++)
-		if (!choose_like(v->trace, v->patterns[i], v->is_wanted))
+		if (!choose_like(v->trace, v->patterns[i], v->is_wanted) && !trace_may_grow(v->trace))
 			return diag_fail(d, -ENOENT, "-e %s: nothing recorded is called so",
 					 v->patterns[i]);
 	return 0;
@@ -101,6 +116,12 @@ static bool has_several_hosts(const struct trace *t)
 		if (strcmp(trace_source(t, i)->hostname, trace_source(t, 0)->hostname))
 			return true;
 	return false;
+}
+
+static void choose_host(struct view *v)
+{
+	if (!v->texts.look.has_columns && has_several_hosts(v->trace))
+		v->texts.look.columns |= VIEW_COLUMN_HOST;
 }
 
 static void show_event(struct view *v, const struct trace_event *e, const struct who *w)
@@ -131,12 +152,13 @@ static int show_all(struct view *v, struct diag *d)
 {
 	struct trace_event e;
 	struct who who;
-	uint64_t n = 0;
 	int item = TRACE_EVENT;
 
-	while (n < v->limit && !v->out.is_over && (item = trace_next(v->trace, &e, d)) > 0) {
-		if (v->to.is_given && e.time_ns > v->to.ns)
+	while (v->n_shown < v->limit && !v->out.is_over && (item = trace_next(v->trace, &e, d)) > 0) {
+		if (v->to.is_given && e.time_ns > v->to.ns) {
+			v->limit = 0; /* nothing more is wanted */
 			break;
+		}
 		if (item == TRACE_EVENT)
 			names_see(v->names, &e, &who);
 		if (v->from.is_given && e.time_ns < v->from.ns)
@@ -147,23 +169,123 @@ static int show_all(struct view *v, struct diag *d)
 			v->n_hidden++;
 		} else if (is_chosen(v, &e, &who)) {
 			show_event(v, &e, &who);
-			n++;
+			v->n_shown++;
 		}
 	}
 	return item < 0 ? item : 0;
 }
+
+/* ---------------------------------------------------------------- following */
+
+static void interrupt(int signal)
+{
+	(void)signal;
+	is_interrupted = 1;
+}
+
+/* What came with new classes and sources. */
+static int update(struct view *v, struct diag *d)
+{
+	int err = names_update(v->names, v->trace, d);
+
+	if (!err)
+		err = choose_events(v, d);
+	if (!err && v->match)
+		err = match_update(v->match, v->trace, v->is_wanted, d);
+	if (!err && view_templates_grow(&v->texts.templates, trace_n_classes(v->trace)))
+		err = diag_fail(d, -ENOMEM, "no memory");
+	choose_host(v);
+	return err;
+}
+
+static void tell_silent(struct view *v)
+{
+	const char *silent = trace_following(v->trace)->silent;
+
+	if (silent && silent != v->silent)
+		fprintf(stderr, "duet %s: %s says nothing: its recorder or the link to it is stopped; it is waited for\n",
+			v->verb, silent);
+	v->silent = silent;
+}
+
+/* Until there is perhaps more.  False: the reader of our output is gone, or somebody said Ctrl-C. */
+static bool wait_for_more(struct view *v)
+{
+	struct pollfd p = { .fd = v->out.fd };
+
+	if (poll(&p, 1, REFRESH_MS) > 0) { /* only errors are asked for */
+		if (p.revents & (POLLERR | POLLNVAL))
+			v->out.is_over = true;
+		else
+			poll(NULL, 0, REFRESH_MS);
+	}
+	return !v->out.is_over && !is_interrupted;
+}
+
+static void begin_from_now(struct view *v)
+{
+	int64_t now_ns = trace_following(v->trace)->known_ns;
+
+	if (!trace_may_grow(v->trace) || now_ns == INT64_MIN || v->from.is_given)
+		return;
+	trace_skip_to(v->trace, now_ns, WHOLE_BYTES);
+	v->from = (struct moment){ .is_given = true, .ns = now_ns };
+}
+
+static int follow(struct view *v, struct diag *d)
+{
+	const struct sigaction act = { .sa_handler = interrupt };
+	int grows, err;
+
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+	do {
+		bool is_first = !v->n_rounds++;
+
+		grows = trace_refresh(v->trace, d);
+		err = grows < 0 ? grows : update(v, d);
+		if (is_first) { /* before, the recording's day was not known */
+			moment_settle(&v->from, v->trace);
+			moment_settle(&v->to, v->trace);
+		}
+		if (is_first && v->is_from_now)
+			begin_from_now(v);
+		if (!err)
+			err = show_all(v, d);
+		out_flush(&v->out);
+		tell_silent(v);
+	} while (!err && grows && v->n_shown < v->limit && wait_for_more(v));
+	return err;
+}
+
+static void tell_followed(const struct view *v)
+{
+	const struct trace_following *f = trace_following(v->trace);
+
+	if (f->n_late)
+		fprintf(stderr, "duet %s: %" PRIu64 " events came too late to be shown in order: duet view shows them\n",
+			v->verb, f->n_late);
+	if (f->n_cut)
+		fprintf(stderr, "duet %s: the recording ended without its recorder saying so: it was killed\n", v->verb);
+	else if (!trace_may_grow(v->trace))
+		fprintf(stderr, "duet %s: the recording has ended\n", v->verb);
+}
+
+/* ---------------------------------------------------------------- the whole */
 
 /* What was lost, and what was left out. */
 static void tell_missing(const struct view *v)
 {
 	if (v->lost_events || v->lost_packets)
 		fprintf(stderr,
-			"duet view: %" PRIu64 " events and %" PRIu64
+			"duet %s: %" PRIu64 " events and %" PRIu64
 			" packets were lost while recording; larger or more buffers keep more\n",
-			v->lost_events, v->lost_packets);
+			v->verb, v->lost_events, v->lost_packets);
 	if (v->n_hidden && !v->n_patterns)
-		fprintf(stderr, "duet view: %" PRIu64 " events of the state dump are not shown (--state)\n",
-			v->n_hidden);
+		fprintf(stderr, "duet %s: %" PRIu64 " events of the state dump are not shown (--state)\n",
+			v->verb, v->n_hidden);
+	if (v->follows)
+		tell_followed(v);
 }
 
 static int view(struct view *v)
@@ -182,27 +304,28 @@ static int view(struct view *v)
 	if (!err)
 		err = out_init(&v->out, STDOUT_FILENO);
 	if (err)
-		return complain(d.text);
-	moment_settle(&v->from, v->trace);
-	moment_settle(&v->to, v->trace);
-	if (!look->has_columns && has_several_hosts(v->trace))
-		look->columns |= VIEW_COLUMN_HOST;
-	if (!v->has_no_pager)
+		return complain(v, d.text);
+	if (!v->follows) {
+		moment_settle(&v->from, v->trace);
+		moment_settle(&v->to, v->trace);
+	}
+	choose_host(v);
+	if (!v->has_no_pager && !v->follows)
 		pager = view_pager_open();
-	err = show_all(v, &d);
+	err = v->follows ? follow(v, &d) : show_all(v, &d);
 	out_flush(&v->out);
 	view_pager_close(pager);
 	if (err)
-		return complain(d.text);
+		return complain(v, d.text);
 	if (v->out.err) {
 		snprintf(d.text, sizeof d.text, "cannot write: %s", strerror(-v->out.err));
-		return complain(d.text);
+		return complain(v, d.text);
 	}
 	tell_missing(v);
 	return 0;
 }
 
-enum { OPT_JSON = 256, OPT_STATE, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_TIME, OPT_COLUMNS, OPT_COLOR, OPT_NO_PAGER };
+enum { OPT_JSON = 256, OPT_STATE, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_TIME, OPT_COLUMNS, OPT_COLOR, OPT_NO_PAGER, OPT_FOLLOW };
 
 static int take_option(struct view *v, int c)
 {
@@ -215,13 +338,16 @@ static int take_option(struct view *v, int c)
 	case OPT_STATE:
 		v->shows_state = true;
 		return 0;
+	case OPT_FOLLOW:
+		v->follows = true;
+		return 0;
 	case OPT_LIMIT:
 		v->limit = strtoull(optarg, &end, 10);
-		return *end || end == optarg || *optarg == '-' ? complain("--limit takes a number") : 0;
+		return *end || end == optarg || *optarg == '-' ? complain(v, "--limit takes a number") : 0;
 	case OPT_FROM:
-		return moment_parse(optarg, &v->from) ? 0 : complain("--from takes a time, as in 14:05:09.25");
+		return moment_parse(optarg, &v->from) ? 0 : complain(v, "--from takes a time, as in 14:05:09.25");
 	case OPT_TO:
-		return moment_parse(optarg, &v->to) ? 0 : complain("--to takes a time, as in 14:05:09.25");
+		return moment_parse(optarg, &v->to) ? 0 : complain(v, "--to takes a time, as in 14:05:09.25");
 	case OPT_TIME:
 		return view_look_time(&v->texts.look, optarg) ? 0 : CMD_FAILED;
 	case OPT_COLUMNS:
@@ -234,18 +360,18 @@ static int take_option(struct view *v, int c)
 		return 0;
 	case 'e':
 		if (v->n_patterns == PATTERNS_MAX)
-			return complain("more than 64 patterns; join some with *");
+			return complain(v, "more than 64 patterns; join some with *");
 		v->patterns[v->n_patterns++] = optarg;
 		return 0;
 	case 'f':
 		if (v->filter)
-			return complain("more than one -f; join them with && or ||");
+			return complain(v, "more than one -f; join them with && or ||");
 		v->filter = optarg;
 		return 0;
 	case ':':
-		return cmd_usage("view", "an option lacks its value");
+		return cmd_usage(v->verb, "an option lacks its value");
 	}
-	return cmd_usage("view", "no such option");
+	return cmd_usage(v->verb, "no such option");
 }
 
 static int take_options(struct view *v, int argc, char **argv)
@@ -255,6 +381,7 @@ static int take_options(struct view *v, int argc, char **argv)
 		{ "state", no_argument, NULL, OPT_STATE },  { "time", required_argument, NULL, OPT_TIME },
 		{ "columns", required_argument, NULL, OPT_COLUMNS }, { "color", required_argument, NULL, OPT_COLOR },
 		{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
+		{ "follow", no_argument, NULL, OPT_FOLLOW },
 		{ "from", required_argument, NULL, OPT_FROM }, { "to", required_argument, NULL, OPT_TO },
 		{ "help", no_argument, NULL, 'h' },	    { 0 },
 	};
@@ -271,34 +398,60 @@ static int take_options(struct view *v, int argc, char **argv)
 		if (err)
 			return err;
 	}
-	return optind < argc ? 0 : cmd_usage("view", "no recording given");
+	return 0;
+}
+
+bool view_takes_value(const char *arg)
+{
+	static const char *const options[] = { "-e", "-f", "--limit", "--from", "--to", "--time", "--columns", "--color" };
+
+	for (unsigned i = 0; i < sizeof options / sizeof *options; i++)
+		if (!strcmp(arg, options[i]))
+			return true;
+	return false;
+}
+
+static int run(struct view *v, const char *const *paths, int n)
+{
+	struct trace_options o = { .warn = warn, .context = v, .follows = v->follows };
+	struct diag d = { "" };
+	int status;
+
+	if (!view_look_color(&v->texts.look, v->color))
+		return CMD_FAILED;
+	if (trace_open(&v->trace, paths, n, &o, &d) || view_where_open(&v->texts.where, paths, n, &d)) {
+		trace_close(v->trace);
+		return complain(v, d.text);
+	}
+	cmd_tell_hosts(v->verb, trace_hosts(v->trace));
+	signal(SIGPIPE, SIG_IGN);
+	status = view(v);
+	out_fini(&v->out);
+	view_where_close(v->texts.where);
+	view_templates_close(&v->texts.templates);
+	names_close(v->names);
+	match_close(v->match);
+	trace_close(v->trace);
+	free(v->is_wanted);
+	return status;
+}
+
+int view_follow(const char *verb, const char *const *paths, int n, bool is_from_now, int argc, char **argv)
+{
+	struct view v = VIEW_NEW(verb);
+	int status = take_options(&v, argc, argv);
+
+	v.is_from_now = is_from_now;
+	v.follows = true;
+	return status ? status : run(&v, paths, n);
 }
 
 int cmd_view(int argc, char **argv)
 {
-	struct trace_options o = { .warn = warn };
-	struct view v = { .limit = UINT64_MAX, .texts.look = VIEW_LOOK_DEFAULT, .color = "auto" };
-	struct diag d = { "" };
+	struct view v = VIEW_NEW("view");
 	int status = take_options(&v, argc, argv);
 
-	if (status)
-		return status;
-	if (!view_look_color(&v.texts.look, v.color))
-		return CMD_FAILED;
-	if (trace_open(&v.trace, (const char *const *)argv + optind, argc - optind, &o, &d) ||
-	    view_where_open(&v.texts.where, (const char *const *)argv + optind, argc - optind, &d)) {
-		trace_close(v.trace);
-		return complain(d.text);
-	}
-	cmd_tell_hosts("view", trace_hosts(v.trace));
-	signal(SIGPIPE, SIG_IGN);
-	status = view(&v);
-	out_fini(&v.out);
-	view_where_close(v.texts.where);
-	view_templates_close(&v.texts.templates);
-	names_close(v.names);
-	match_close(v.match);
-	trace_close(v.trace);
-	free(v.is_wanted);
-	return status;
+	if (!status && optind == argc)
+		status = cmd_usage("view", "no recording given");
+	return status ? status : run(&v, (const char *const *)argv + optind, argc - optind);
 }

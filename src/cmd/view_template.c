@@ -120,13 +120,27 @@ int view_templates_open(struct view_templates *ts, uint32_t n_classes, const cha
 {
 	ts->before_name = before_name;
 	ts->behind_name = behind_name;
+	return view_templates_grow(ts, n_classes);
+}
+
+int view_templates_grow(struct view_templates *ts, uint32_t n_classes)
+{
+	size_t n = n_classes + (size_t)1, added = n - ts->n;
+	struct view_template **of_class = reallocarray(ts->of_class, n, sizeof(struct view_template *));
+	bool *is_made;
+
+	if (of_class)
+		ts->of_class = of_class;
+	is_made = of_class ? realloc(ts->is_made, n * sizeof *is_made) : NULL;
+	if (!is_made) {
+		view_templates_close(ts);
+		return -1;
+	}
+	ts->is_made = is_made;
+	memset(of_class + ts->n, 0, added * sizeof(struct view_template *));
+	memset(is_made + ts->n, 0, added * sizeof *is_made);
 	ts->n = n_classes;
-	ts->of_class = calloc(n_classes + (size_t)1, sizeof *ts->of_class);
-	ts->is_made = calloc(n_classes + (size_t)1, sizeof *ts->is_made);
-	if (ts->of_class && ts->is_made)
-		return 0;
-	view_templates_close(ts);
-	return -1;
+	return 0;
 }
 
 void view_templates_close(struct view_templates *ts)

@@ -37,6 +37,8 @@ struct view_templates {
 /* Of classes with addresses to be named there are none. */
 int view_templates_open(struct view_templates *ts, uint32_t n_classes, const char *before_name,
 			const char *behind_name);
+/* view_templates_grow - to more classes.  -1: no memory. */
+int view_templates_grow(struct view_templates *ts, uint32_t n_classes);
 void view_templates_close(struct view_templates *ts);
 
 /* view_template_make - that of @e's class; NULL: walk. */

@@ -35,7 +35,7 @@ int files_open_application(struct streams **s, struct session *session, const ch
 			   uint64_t clock_offset_ns, struct diag *diag);
 
 /* files_open_clock - NULL, with errno, if it cannot be written.  It stays locked while anybody has it open:
- * so who follows the recording (ctf/progress.h) knows that somebody lives who writes it. */
+ * so who follows the recording (base/progress.h) knows that somebody lives who writes it. */
 FILE *files_open_clock(const char *path, const struct abi_clock *clock);
 /* files_add_clock - a line of now.  @written_ns: all that was recorded before it is in the files; 0: nothing
  * is said of that; FILES_END: and nothing will follow. */

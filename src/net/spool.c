@@ -207,15 +207,15 @@ static int draw_id(uint8_t id[MESSAGE_ID])
 	return n == MESSAGE_ID ? 0 : -EIO;
 }
 
-static int write_identity(int fd, struct message *h)
+static int write_identity(int fd, struct message *h, bool frees)
 {
 	char text[400];
 	int n = 0, err = draw_id(h->hello.id);
 
 	for (int i = 0; i < MESSAGE_ID; i++)
 		n += sprintf(text + n, "%02x", h->hello.id[i]);
-	n += snprintf(text + n, sizeof text - (size_t)n, " %s %s %s\n", h->hello.host, h->hello.session,
-		      h->hello.date);
+	n += snprintf(text + n, sizeof text - (size_t)n, " %s %s %s%s\n", h->hello.host, h->hello.session,
+		      h->hello.date, frees ? "" : " kept");
 	return err ? err : io_write(fd, text, (size_t)n);
 }
 
@@ -247,7 +247,7 @@ int spool_identity(struct spool *s, struct message *h, int *lock, struct diag *d
 		return diag_fail(d, -EBUSY, "%s is being sent by another duet", s->path);
 	n = io_read(*lock, text, sizeof text - 1);
 	if (!n) {
-		err = write_identity(*lock, h);
+		err = write_identity(*lock, h, s->frees);
 		return err ? diag_fail(d, err, "%s/.duet/stream: %s", s->path, strerror(-err)) : 0;
 	}
 	text[n < 0 ? 0 : n] = 0;

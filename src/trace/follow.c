@@ -2,7 +2,7 @@
 /*
  * trace/follow.c - recordings that are read while they are written: trace_refresh().
  *
- * A recording says up to when all is in its files (ctf/progress.h).  That, not what is in the files, decides
+ * A recording says up to when all is in its files (base/progress.h).  That, not what is in the files, decides
  * how far events may be given: an idle stream holds nobody back, and a stream that is written late holds back
  * all, which is what order needs.  In each round:
  *
@@ -21,7 +21,7 @@
 #include <time.h>
 
 #include "base/atomic.h"
-#include "ctf/progress.h"
+#include "base/progress.h"
 #include "trace/inside.h"
 
 #define MARGIN_NS 20000000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/progress.c - see progress.h. */
-#include "ctf/progress.h"
+/* base/progress.c - see progress.h. */
+#include "base/progress.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -98,22 +98,25 @@ static void read_relay(const char *path, struct progress *p)
 void progress_read(const char *path, struct progress *p)
 {
 	int fd = open_below(path, (int)strlen(path), ".duet/clock"), sent;
+	char text[TAIL];
 	bool lives;
 
 	*p = (struct progress){ PROGRESS_UNKNOWN };
 	if (fd < 0)
 		return;
 	lives = is_locked(fd); /* before the lines: who lets go after his last one is not taken for dead */
-	p->state = PROGRESS_GROWS;
+	p->state = PROGRESS_GROWS; /* also before its first line */
 	read_relay(path, p);
 	read_lines(fd, p);
-	close(fd);
-	if (p->state == PROGRESS_GROWS && !lives && !p->is_relayed)
+	if (p->state == PROGRESS_GROWS && !lives && !p->is_relayed && lseek(fd, 0, SEEK_END) > 0)
 		p->state = PROGRESS_CUT;
+	close(fd);
 	sent = open_below(path, (int)strlen(path), ".duet/stream");
-	p->is_sent = sent >= 0;
-	if (sent >= 0)
+	if (sent >= 0) {
+		read_tail(sent, text, sizeof text);
+		p->is_sent = !strstr(text, " kept\n");
 		close(sent);
+	}
 }
 
 int progress_find(const char *path)

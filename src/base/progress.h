@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/progress.h - how far a recording is that may still be written.
+ * base/progress.h - how far a recording is that may still be written.
  *
  * From .duet/clock and .duet/relay (docs/formats/trace.md).  To be asked before files are looked at: what it
  * says is in the files by then.
  */
-#ifndef CTF_PROGRESS_H
-#define CTF_PROGRESS_H
+#ifndef BASE_PROGRESS_H
+#define BASE_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/live.c - duet live: a recording while it is made.
+ *
+ * What is followed are the files; of a session only where it records to is asked.  So it costs the recorder
+ * nothing, works where a relay writes, and a follower that is slow or dies disturbs nobody.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/runtime.h"
+#include "cmd/ask.h"
+#include "cmd/cmd.h"
+#include "cmd/live.h"
+#include "cmd/view.h"
+#include "collect/session.h"
+#include "base/progress.h"
+
+static const char help[] =
+	"usage: duet live [OPTIONS] [SESSION | DIRECTORY]...\n\n"
+	"Shows what a session records, as duet view does, while it records: about a second after it happened, in\n"
+	"order, until the recording ends or Ctrl-C.  Without SESSION, of the only one that records.  DIRECTORY is a\n"
+	"recording, or what a relay writes, of this machine.\n\n"
+	"  --begin      from the recording's beginning, not from now\n"
+	"  --serve[=[ADDRESS]:PORT]  show nothing, but let Babeltrace attach (lttng-live; default: 127.0.0.1:5344)\n"
+	"  --anywhere   with --serve: also on addresses that others reach; the protocol knows neither keys nor TLS\n"
+	VIEW_HELP
+	"\n  duet live -f 'size > 4096'           # in one terminal, while in another: duet record ...\n"
+	"  duet live --serve & babeltrace2 -i lttng-live net://localhost\n";
+
+struct live {
+	bool begin, serve, anywhere;
+	const char *address; /* of --serve; NULL: the default */
+};
+
+/* Whether @arg is ours and not for duet view. */
+static bool take(struct live *l, const char *arg)
+{
+	if (!strcmp(arg, "--begin"))
+		return l->begin = true;
+	if (!strcmp(arg, "--anywhere"))
+		return l->anywhere = true;
+	if (strncmp(arg, "--serve", 7) || (arg[7] && arg[7] != '='))
+		return false;
+	l->address = arg[7] ? arg + 8 : NULL;
+	return l->serve = true;
+}
+
+/* The absolute directory that the collector of session @name writes into. */
+static int ask_path(const char *name, char path[PATH_MAX])
+{
+	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S };
+	char told[PATH_MAX], cwd[PATH_MAX] = "", link[64];
+	struct cmd_answer answer;
+	struct text t = { 0 };
+	uint64_t pid = 0;
+	int status;
+
+	control_add_text(&t, "verb", "status");
+	status = cmd_ask("live", name, &t, &how, &answer);
+	if (!status)
+		status = cmd_refused("live", name, &answer);
+	if (status)
+		return status;
+	if (!control_text(&answer.line, "path", told, sizeof told) || !control_number(&answer.line, "pid", &pid))
+		return cmd_error("live", "session %s does not say where it records to", name);
+	snprintf(link, sizeof link, "/proc/%llu/cwd", (unsigned long long)pid);
+	if (*told != '/' && readlink(link, cwd, sizeof cwd - 1) < 0)
+		return cmd_error("live", "session %s records into %s, wherever that is: give the directory", name, told);
+	if (snprintf(path, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", told) >= PATH_MAX)
+		return cmd_error("live", "session %s: the path is too long", name);
+	return 0;
+}
+
+static int choose(const char *wanted, char path[PATH_MAX])
+{
+	int dir = runtime_dir_open(false), status;
+	struct abi_session session;
+
+	if (dir < 0 && dir != -ENOENT)
+		return cmd_error("live", "cannot use the runtime directory: %s", strerror(-dir));
+	status = dir < 0 ? 1 : cmd_choose_session("live", dir, wanted, &session);
+	if (dir >= 0)
+		close(dir);
+	if (status == 1)
+		return wanted ? cmd_error("live", "%s: no such session is recording, and no such directory", wanted)
+			      : cmd_error("live", "nothing records: `duet start` and `duet record` do");
+	return status ? status : ask_path(session.name, path);
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* What is sent to a relay is given back to the disk meanwhile. */
+static int refuse_sent(const char *path)
+{
+	struct progress p;
+
+	progress_read(path, &p);
+	if (!p.is_sent || p.state == PROGRESS_ENDED)
+		return 0;
+	return cmd_error("live", "%s is sent to a relay, and not kept here: follow it there", path);
+}
+
+/* @args: what is neither an option nor an option's value. */
+static int resolve(char *const *args, int n, char paths[][PATH_MAX], const char **at)
+{
+	int status = n ? 0 : choose(NULL, paths[0]);
+
+	for (int i = 0; i < n && !status; i++)
+		if (is_directory(args[i]))
+			snprintf(paths[i], PATH_MAX, "%s", args[i]);
+		else
+			status = choose(args[i], paths[i]);
+	for (int i = 0; i < (n ? n : 1) && !status; i++) {
+		status = refuse_sent(paths[i]);
+		at[i] = paths[i];
+	}
+	return status;
+}
+
+enum { PATHS_MAX = 64 };
+
+static int run(const struct live *l, int argc, char **argv, int n_args, char *const *args)
+{
+	static char paths[PATHS_MAX][PATH_MAX];
+	const char *at[PATHS_MAX];
+	int status;
+
+	if (n_args > PATHS_MAX)
+		return cmd_error("live", "more than %d recordings", PATHS_MAX);
+	status = resolve(args, n_args, paths, at);
+	if (status)
+		return status;
+	n_args = n_args ? n_args : 1;
+	if (l->serve)
+		return live_serve(at, n_args, l->address, l->anywhere, l->begin);
+	return view_follow("live", at, n_args, !l->begin, argc, argv);
+}
+
+int cmd_live(int argc, char **argv)
+{
+	char **view = cmd_grow(NULL, 2 * argc + 1, sizeof *view), **args = view + argc + 1;
+	struct live l = { .begin = false };
+	int n_view = 1, n_args = 0;
+
+	view[0] = argv[0]; /* kept until exit */
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return fputs(help, stdout) < 0;
+		if (take(&l, argv[i]))
+			continue;
+		if (*argv[i] != '-') {
+			args[n_args++] = argv[i];
+			continue;
+		}
+		view[n_view++] = argv[i];
+		if (view_takes_value(argv[i]) && i + 1 < argc)
+			view[n_view++] = argv[++i];
+	}
+	view[n_view] = NULL;
+	if (l.anywhere && !l.serve)
+		return cmd_usage("live", "--anywhere is about --serve");
+	if (l.serve && n_view > 1)
+		return cmd_usage("live", "--serve shows nothing: it takes no options of duet view");
+	return run(&l, n_view, view, n_args, args);
+}

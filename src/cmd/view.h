@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/view.h - what `duet view` and `duet live` share. */
+#ifndef CMD_VIEW_H
+#define CMD_VIEW_H
+
+#include <stdbool.h>
+
+#define VIEW_HELP                                                                                                    \
+	"  -e PATTERN   only events like this: shop:*, sched_*, malloc (may be repeated)\n"                          \
+	"  -f EXPR      only events for which this is true: 'size > 4096 && name ~ \"tmp*\"' (duet-filter(7))\n"     \
+	"  --from T     from this time on: HH:MM:SS[.n], YYYY-MM-DD HH:MM:SS[.n], or seconds since 1970\n"          \
+	"  --to T       up to this time\n"                                                                          \
+	"  --limit N    at most N events\n"                                                                         \
+	"  --state      also the dump of processes and files at the start, which is for programs\n"                 \
+	"  --json       one JSON object per line, with the state dump\n"                                          \
+	"  --time FORM  clock (the default), date, utc, epoch, relative (to the first line)\n"                      \
+	"  --columns C  of time,delta,host,cpu,thread,event,fields\n"                                               \
+	"  --color WHEN auto (the default), always, never\n"
+
+/* Whether the option @arg is followed by its value: so that who shares the options can tell arguments. */
+bool view_takes_value(const char *arg);
+
+/*
+ * view_follow - show the recordings @paths while they are written, until they end.
+ *
+ * @is_from_now: not what was recorded before.  @argc, @argv: options of `duet view`; argv[0] is passed over.
+ */
+int view_follow(const char *verb, const char *const *paths, int n, bool is_from_now, int argc, char **argv);
+
+#endif
