@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "collect/counters.h"
 #include "ctf/context.h"
 
@@ -18,6 +19,7 @@ int cmd_error(const char *verb, const char *format, ...)
 	va_list ap;
 
 	fflush(stdout);
+	progress_hide();
 	fprintf(stderr, "duet %s: ", verb);
 	va_start(ap, format);
 	vfprintf(stderr, format, ap);

@@ -9,6 +9,7 @@
 
 #include "analysis/diff.h"
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "cmd/table.h"
 
 struct arguments {
@@ -263,8 +264,13 @@ static int compare(const struct arguments *a, char **paths)
 	struct diff diff;
 	int err = 0, status = 0;
 
+	progress_hook(&o);
 	for (int i = 0; i < 2 && !err; i++)
 		err = trace_open(&traces[i], (const char *const *)&paths[i], 1, &o, &d);
+	if (!err) {
+		progress_begin("diff", traces[0]);
+		progress_also(traces[1]);
+	}
 	if (!err)
 		err = diff_init(&diff, traces[0], traces[1], a->from, a->to, &d);
 	if (err) {

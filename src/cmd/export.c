@@ -5,6 +5,7 @@
  * A file that could not be written whole is removed.
  */
 #include "cmd/export.h"
+#include "cmd/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -331,13 +332,18 @@ static int export(struct export *x, const struct format *f, const char *file)
 {
 	struct trace_options o = { .warn = warn };
 	struct diag d = { "" };
-	int err = trace_open(&x->trace, x->paths, x->n_paths, &o, &d);
+	int err;
 
+	progress_hook(&o);
+	err = trace_open(&x->trace, x->paths, x->n_paths, &o, &d);
 	signal(SIGPIPE, SIG_IGN);
 	if (!err)
 		err = choose(x, &d);
-	if (!err)
+	if (!err) {
+		progress_begin("export", x->trace);
 		err = write_all(x, f, file, &d);
+		progress_end();
+	}
 	match_close(x->match);
 	trace_close(x->trace);
 	free(x->is_wanted);

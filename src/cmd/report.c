@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/report.c - `duet report QUESTION`: the table of questions; an answer is a file of its own. */
 #include "cmd/report.h"
+#include "cmd/progress.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -198,6 +199,7 @@ static int answer(struct options *options, int question, char **paths, int n)
 		return cmd_error("report", "--by %s: not for %s", r->by, questions[question].name);
 	if (n < 1)
 		return cmd_usage("report", "no recording given");
+	progress_hook(&o);
 	if (trace_open(&r->trace, (const char *const *)paths, n, &o, &d))
 		return cmd_error("report", "%s", d.text);
 	cmd_tell_hosts("report", trace_hosts(r->trace));
@@ -206,6 +208,7 @@ static int answer(struct options *options, int question, char **paths, int n)
 	r->range.from_ns = options->from.is_given ? options->from.ns : INT64_MIN;
 	r->range.to_ns = options->to.is_given ? options->to.ns : INT64_MAX;
 	signal(SIGPIPE, SIG_IGN);
+	progress_begin("report", r->trace);
 	status = questions[question].run(r);
 	trace_close(r->trace);
 	return status;

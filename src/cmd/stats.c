@@ -9,6 +9,7 @@
 
 #include "analysis/count.h"
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "cmd/table.h"
 
 static const char usage[] =
@@ -205,10 +206,12 @@ int cmd_stats(int argc, char **argv)
 
 	if (status)
 		return status;
+	progress_hook(&o);
 	if (trace_open(&t, (const char *const *)argv + optind, argc - optind, &o, &d))
 		return cmd_error("stats", "%s", d.text);
 	cmd_tell_hosts("stats", trace_hosts(t));
 	signal(SIGPIPE, SIG_IGN);
+	progress_begin("stats", t);
 	if (counts_init(&counts, t, NULL, a.filter, &d)) {
 		status = cmd_error("stats", "%s", d.text);
 	} else {

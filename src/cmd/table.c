@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/table.c - see table.h. */
 #include "cmd/table.h"
+#include "cmd/progress.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -204,6 +205,7 @@ const char *process_text(const struct threads *t, uint32_t number, char buffer[4
 
 int page_open(struct page *p, const char *verb, bool is_json)
 {
+	progress_end();
 	*p = (struct page){ .verb = verb, .is_json = is_json };
 	if (out_init(&p->out, STDOUT_FILENO))
 		return cmd_error(verb, "no memory");

@@ -17,6 +17,7 @@
 
 #include "cmd/choose.h"
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "cmd/view.h"
 #include "cmd/view_print.h"
 #include "cmd/view_where.h"
@@ -75,7 +76,7 @@ static void warn(void *context, const char *text)
 {
 	const struct view *v = context;
 
-	fprintf(stderr, "duet %s: %s\n", v->verb, text);
+	cmd_error(v->verb, "%s", text);
 }
 
 static void choose_all_but_state(struct view *v)
@@ -312,7 +313,10 @@ static int view(struct view *v)
 	choose_host(v);
 	if (!v->has_no_pager && !v->follows)
 		pager = view_pager_open();
+	if (!v->follows && !isatty(STDOUT_FILENO))
+		progress_begin(v->verb, v->trace);
 	err = v->follows ? follow(v, &d) : show_all(v, &d);
+	progress_end();
 	out_flush(&v->out);
 	view_pager_close(pager);
 	if (err)
@@ -419,6 +423,7 @@ static int run(struct view *v, const char *const *paths, int n)
 
 	if (!view_look_color(&v->texts.look, v->color))
 		return CMD_FAILED;
+	progress_hook(&o);
 	if (trace_open(&v->trace, paths, n, &o, &d) || view_where_open(&v->texts.where, paths, n, &d)) {
 		trace_close(v->trace);
 		return complain(v, d.text);

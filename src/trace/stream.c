@@ -407,6 +407,8 @@ bool stream_open_packet(struct stream *s)
 	struct ctf_packet_info info;
 	struct ctf_fault fault = { 0 };
 
+	if (s->options->progress)
+		s->options->progress(s->options->context, room / 8);
 	s->reader.at = s->reader.end = 0;
 	let_go(s, p->offset);
 	if (read_packet(s, p->offset, &info, &fault)) /* only if the file changes as we read */

@@ -74,6 +74,8 @@ struct trace_event {
 struct trace_options {
 	/* Told of each damaged place; the first TRACE_WARNINGS_MAX of each stream. */
 	void (*warn)(void *context, const char *text);
+	/* Told, for each packet that reading comes to, how many bytes of the recordings that is; may be NULL. */
+	void (*progress)(void *context, uint64_t bytes);
 	void *context;
 	bool is_strict; /* a damaged place ends everything instead */
 	bool follows; /* they may be written still: see trace_refresh() */

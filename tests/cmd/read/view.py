@@ -4,10 +4,12 @@
 import json
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 UUID = bytes(range(16))
 HEAD = """/* CTF 1.8 */
@@ -222,6 +224,22 @@ def a_terminal_gets_colors_and_a_pager(d):
     check(on_terminal(d, PAGER="true"), "")  # one that does not read on
 
 
+def a_terminal_is_told_how_far_it_has_come(d):
+    """Once it takes longer than a second: here because nobody takes the lines."""
+    events = [order(1000 + i, i, b"x" * 50, 0.5, [1, 2, 3], 0, 0) for i in range(200)]
+    make(os.path.join(d.where, "long"), UST, [b"".join(packet(events, 1000 * (i + 1), i) for i in range(200))])
+    master, slave = pty.openpty()
+    p = subprocess.Popen([d.duet, "view", "long"], cwd=d.where, stdout=subprocess.PIPE, stderr=slave)
+    os.close(slave)
+    time.sleep(1.3)
+    lines = p.stdout.read().count(b"\n")
+    check((p.wait(20), lines), (0, 200 * 200))
+    told = os.read(master, 65536).decode()
+    os.close(master)
+    check(bool(re.match(r"\r\x1b\[Kduet view: [1-9][0-9]? % of [0-9.]+ MB, [1-9] s\r", told)), True)
+    check(told.endswith("\r\x1b[K"), True)
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="duet-view-") as where:
         first = packet([procname(1000, b"shop"),
@@ -239,7 +257,7 @@ def main():
                   patterns_and_limits_choose, from_and_to_choose_by_time,
                   errors_are_one_line_and_status_2, a_cut_trace_is_shown_up_to_the_cut,
                   a_reader_that_leaves_is_no_error, lines_look_as_asked_for,
-                  a_terminal_gets_colors_and_a_pager):
+                  a_terminal_gets_colors_and_a_pager, a_terminal_is_told_how_far_it_has_come):
             try:
                 t(d)
                 print("ok", t.__name__.replace("_", " "))
