@@ -86,7 +86,8 @@ struct abi_slot {
 };
 _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
 
-/* How many events a CPU lost as the traces of the first @life collectors tell; one store for both. */
+/* How many events a CPU lost as the traces that are closed tell, and the number of the last of these (its lower
+ * 16 bits); one store for both. */
 #define ABI_TOLD(life, n)    ((uint64_t)(life) << 48 | (n))
 #define ABI_TOLD_OF(word)    ((word) & ((1ull << 48) - 1))
 #define ABI_TOLD_LIFE(word)  ((uint32_t)((word) >> 48))

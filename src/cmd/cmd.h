@@ -28,6 +28,7 @@ int cmd_snapshot(int argc, char **argv);
 int cmd_relay(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_rotate(int argc, char **argv);
 int cmd_send(int argc, char **argv);
 int cmd_start(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
@@ -58,7 +59,7 @@ bool cmd_add_pid(const char *verb, struct cmd_pids *p, const char *text);
 /* "64M", "1G", "512K" or bytes; prints why not and returns false. */
 bool cmd_parse_size(const char *verb, const char *text, uint64_t *bytes);
 
-/* "500ms", "5s", "2m", "1h"; prints why not and returns false. */
+/* "500ms", "5s", "2m" or "2min", "1h", "7d"; prints why not and returns false. */
 bool cmd_parse_time(const char *verb, const char *text, uint64_t *ns);
 /* Adds contexts, "ip" or "ip,callstack", to @mask; prints why not and returns false. */
 bool cmd_add_contexts(const char *verb, const char *names, uint64_t *mask);

@@ -94,7 +94,8 @@ bool cmd_parse_time(const char *verb, const char *text, uint64_t *ns)
 		const char *name;
 		uint64_t ns;
 	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
-		      { "m", 60000000000 }, { "h", 3600000000000 } };
+		      { "m", 60000000000 }, { "min", 60000000000 }, { "h", 3600000000000 },
+		      { "d", 86400000000000 } };
 	char *end;
 
 	errno = 0;

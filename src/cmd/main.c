@@ -25,6 +25,7 @@ static const struct {
 	{ "stop", cmd_stop, "end such a session, and say what it recorded" },
 	{ "status", cmd_status, "what the sessions have done and hold, and their programs" },
 	{ "snapshot", cmd_snapshot, "write what a flight recorder holds now, while it goes on" },
+	{ "rotate", cmd_rotate, "finish a piece of a recording, and go on in the next" },
 	{ "collect", cmd_collect, "record all programs of this user until stopped" },
 	{ "relay", cmd_relay, "receive the recordings of other hosts (record --to, collect --to)" },
 	{ "send", cmd_send, "send a recording to a relay, or what is left of it" },

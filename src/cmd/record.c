@@ -35,6 +35,7 @@ static const char record_help[] =
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -p, --pid PID         record this process\n"
+	PIECES_HELP
 	SEND_HELP
 	"  -q, --quiet           no summary\n\n"
 	"Ends with the command, or with Ctrl-C (twice while a command runs).  The exit status is the\n"
@@ -61,6 +62,7 @@ static const char collect_help[] =
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -s, --session NAME    name of the session (default: \"default\")\n"
+	PIECES_HELP
 	SEND_HELP
 	"  -q, --quiet           no summary\n";
 

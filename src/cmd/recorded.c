@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cmd/cmd.h"
+#include "cmd/pieces.h"
 #include "trace/summary.h"
 
 static const char *plural(uint64_t n)
@@ -85,20 +86,31 @@ static void print_sources(const struct recorded *a, const struct recorder_result
 	}
 }
 
-/* What was recorded goes away as it is sent: what the recorder counted, not what lies here. */
+static void print_lives(const struct recorder_result *r)
+{
+	if (r->lives > 1)
+		fprintf(stderr, "  the collector was killed %u time%s; another one went on each time\n",
+			r->lives - 1, plural(r->lives - 1));
+}
+
+/* What was recorded goes away as it is sent, or has gone on for weeks: what the recorder counted, not what
+ * lies here. */
 static void print_counts(const struct recorded *a, const struct recorder_result *r)
 {
 	char size[32];
 
 	fprintf(stderr, "\n%s: %.3f s\n  applications  %u program%s, %s", a->path, (double)r->duration_ns / 1e9,
 		r->programs, plural(r->programs), cmd_size_text(r->app_bytes, size));
-	print_lost(r->app_lost, "a faster link, more memory: -b, or fewer events: -e");
+	print_lost(r->app_lost, a->is_gone ? "a faster link, more memory: -b, or fewer events: -e"
+					   : "more memory: -b 256M, or fewer events: -e");
 	print_channels_lost(a, r);
 	if (r->kernel_recorded) {
 		fprintf(stderr, "  kernel        %llu events, %s", (unsigned long long)r->kernel_events,
 			cmd_size_text(r->kernel_bytes, size));
-		print_lost(r->kernel_lost, "a faster link, or fewer events: -k");
+		print_lost(r->kernel_lost, a->is_gone ? "a faster link, or fewer events: -k" : "fewer events: -k");
 	}
+	pieces_print(a->verb, r);
+	print_lives(r);
 }
 
 void recorded_print(const struct recorded *a)
@@ -109,7 +121,7 @@ void recorded_print(const struct recorded *a)
 	struct diag d = { "" };
 	char size[32];
 
-	if (a->is_gone)
+	if (a->is_gone || r->pieces)
 		return print_counts(a, r);
 	if (trace_open(&t, &a->path, 1, NULL, &d) || trace_summary(t, &s, &d)) {
 		cmd_error(a->verb, "cannot read what was recorded: %s", d.text);
@@ -118,9 +130,7 @@ void recorded_print(const struct recorded *a)
 	fprintf(stderr, "\n%s: %.3f s, %s\n", a->path, (double)r->duration_ns / 1e9,
 	       cmd_size_text(r->app_bytes + r->kernel_bytes, size));
 	print_sources(a, r, &s);
-	if (r->lives > 1)
-		fprintf(stderr, "  the collector was killed %u time%s; another one went on each time\n",
-			r->lives - 1, plural(r->lives - 1));
+	print_lives(r);
 	fprintf(stderr, "\nNext: duet view %s | less          all of it, merged by time\n"
 	       "      duet view -e 'PATTERN' %s    some events of it\n"
 	       "%s%s%s"

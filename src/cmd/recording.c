@@ -103,6 +103,8 @@ int recording_take(struct recording *a, int c, const char *help)
 {
 	int status = send_take(a->verb, &a->send, c);
 
+	if (status == -2)
+		status = pieces_take(a->verb, &a->o.pieces, c);
 	if (status != -2)
 		return status;
 	if (c >= WHOM_FIRST && c < WHOM_END)
@@ -177,7 +179,7 @@ int recording_settle(struct recording *a)
 	a->o.library = cmd_find_library("libduet.so.0", a->library, sizeof a->library);
 	if (!cmd_channels_end(a->verb, &a->channels, a->buffer_bytes, a->o.flight_recorder, a->contexts))
 		return CMD_FAILED;
-	return send_check(a->verb, &a->send);
+	return send_check(a->verb, &a->send) || pieces_check(a->verb, &a->o, &a->send) ? CMD_FAILED : 0;
 }
 
 static void print_summary(const struct recording *a, const struct recorder_result *result)
@@ -210,6 +212,8 @@ int recording_run(struct recording *a)
 		return CMD_FAILED;
 	if (a->send.to)
 		a->o.quota = &a->send.sender.status->quota;
+	if (a->send.to)
+		a->o.pieces.n_arrived = &a->send.sender.status->n_pieces;
 	a->o.leaves = a->send.to && !a->send.keeps;
 	err = recorder_open(&r, &a->o, &d);
 	if (!err && send_follow(a->verb, &a->send)) {

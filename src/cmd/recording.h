@@ -12,6 +12,7 @@
 
 #include "cmd/channels.h"
 #include "cmd/cmd.h"
+#include "cmd/pieces.h"
 #include "cmd/send.h"
 #include "cmd/whom.h"
 #include "collect/recorder.h"
@@ -35,7 +36,7 @@ enum {
 	{ "clock", required_argument, NULL, RECORDING_CLOCK },                                   \
 	{ "channel", required_argument, NULL, RECORDING_CHANNEL },                               \
 	{ "quiet", no_argument, NULL, 'q' }, { "help", no_argument, NULL, RECORDING_HELP },      \
-	WHOM_OPTIONS, SEND_OPTIONS
+	WHOM_OPTIONS, SEND_OPTIONS, PIECES_OPTIONS
 
 struct recording {
 	const char *verb;

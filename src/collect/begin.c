@@ -15,6 +15,7 @@
 #include "collect/collector.h"
 #include "collect/files.h"
 #include "collect/resume.h"
+#include "collect/rotate.h"
 
 enum { FIRST_PERIOD_MS = 20 };
 
@@ -32,7 +33,7 @@ static int open_kernel(struct collector *c)
 				    .overwrite = c->o->flight_recorder,
 				    .quota = c->o->quota };
 
-	if (snprintf(path, sizeof path, "%s/kernel", c->o->path) >= (int)sizeof path)
+	if (snprintf(path, sizeof path, "%s/kernel", c->place) >= (int)sizeof path)
 		return diag_fail(&c->result.kernel_reason, -ENAMETOOLONG, "the path is too long");
 	return kernel_open(&c->kernel, &k, &c->result.kernel_reason);
 }
@@ -86,10 +87,13 @@ static int open_session(struct collector *c, struct diag *d)
 	return 0;
 }
 
-/* The files of life @life; of the first, @life is 1. */
+/* The files of life @life; of the first, @life is 1.  In pieces each life has its own. */
 static int open_streams(struct collector *c, uint32_t life, struct diag *d)
 {
-	int err = files_open_application(&c->streams, &c->session, c->o->path, life, c->clock_offset_ns, d);
+	const struct streams_options more = { .clock_offset_ns = c->clock_offset_ns,
+					      .resume = life > 1,
+					      .lost_before = ABI_TOLD_OF(c->kept->told) };
+	int err = files_open_application(&c->streams, &c->session, c->place, c->piece ? 1 : life, &more, d);
 
 	c->snapshot.names = c->streams;
 	if (!err)
@@ -111,7 +115,10 @@ int collector_open(struct collector *c, struct diag *d)
 	apps_sweep(c->session.dir);
 	if (!o->tenant)
 		c->clock_file = files_open_clock(o->path, &c->session.clock);
-	c->maps = maps_open(o->path, o->tenant);
+	err = rotate_first(c, d);
+	if (err)
+		return err;
+	c->maps = maps_open(c->place, o->tenant);
 	err = open_streams(c, 1, d);
 	if (!err && o->kernel)
 		err = want_kernel(c, d);
@@ -174,15 +181,22 @@ static int note_program(void *arg, struct app *a)
 	return 0;
 }
 
-static int resume_kernel(struct collector *c, struct diag *d)
+void collector_note_programs(struct collector *c)
+{
+	apps_each(c->session.dir, 0, note_program, c);
+}
+
+static int resume_kernel(struct collector *c, uint32_t life, struct diag *d)
 {
 	char path[PATH_MAX];
 	int err;
 
 	if (!c->kernel)
 		return 0;
-	err = files_kernel_path(path, sizeof path, c->o->path, c->kept->n_lives, d);
-	return err ? err : kernel_resume(c->kernel, path, d);
+	err = files_kernel_path(path, sizeof path, c->place, c->piece ? 1 : life, d);
+	if (!err)
+		err = kernel_resume(c->kernel, path, d);
+	return !err && c->piece ? kernel_state(c->kernel, d) : err;
 }
 
 /* What the one before us held is as the keeper had it at the start, what it wrote lies there, and what it
@@ -202,10 +216,10 @@ int collector_resume(struct collector *c, struct diag *d)
 	if (!err)
 		err = filters_resume(&c->filters, c->session.n_filters, d);
 	if (!err)
-		err = resume_files(&c->session, c->o->path, life, d);
+		err = c->piece ? rotate_resume(c, d) : resume_files(&c->session, c->kept, c->o->path, life, d);
 	if (!err)
 		err = open_streams(c, life, d);
 	if (!err)
-		apps_each(c->session.dir, 0, note_program, c);
-	return err ? err : resume_kernel(c, d);
+		collector_note_programs(c);
+	return err ? err : resume_kernel(c, life, d);
 }

@@ -8,6 +8,7 @@
 #include "collect/apps.h"
 #include "collect/files.h"
 #include "collect/requests.h"
+#include "collect/rotate.h"
 
 enum {
 	PERIOD_MS = 20,
@@ -27,6 +28,8 @@ void collector_record_clocks(struct collector *c, uint64_t written_ns)
 {
 	if (c->clock_file)
 		files_add_clock(c->clock_file, &c->session.clock, written_ns);
+	if (c->piece_clock)
+		files_add_clock(c->piece_clock, &c->session.clock, written_ns);
 }
 
 /* ---------------------------------------------------------------- time */
@@ -38,6 +41,7 @@ static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_n
 	collector_record_clocks(c, written_ns);
 	maps_again(c->maps, now_ns);
 	c->kept->lost_outside += apps_bury(c->session.dir, &c->session.file);
+	tidy_look(c->tidy);
 	c->partial_ns = now_ns;
 }
 
@@ -74,6 +78,7 @@ static void go_on_with_pass(struct collector *c)
 		p->written_ns = 0;
 	if (p->partial)
 		look_around(c, p->begin_ns, p->written_ns);
+	rotate_if_due(c);
 }
 
 static void begin_pass(struct collector *c)
@@ -114,6 +119,7 @@ static void answer_request(struct collector *c, const struct session_message *m)
 				      .streams = c->streams,
 				      .kernel = c->kernel,
 				      .kernel_in_memory = c->o->flight_recorder,
+				      .collector = c,
 				      .path = c->o->path,
 				      .pid = c->kept->keeper ? c->kept->keeper : getpid(),
 				      .begin_ns = c->begin_ns,

@@ -22,6 +22,7 @@
 #ifndef COLLECT_COLLECTOR_H
 #define COLLECT_COLLECTOR_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,6 +36,7 @@
 #include "collect/session.h"
 #include "collect/snapshot.h"
 #include "collect/streams.h"
+#include "collect/tidy.h"
 #include "collect/wanted.h"
 #include "kernel/kernel.h"
 
@@ -64,6 +66,18 @@ struct collector {
 	struct pass pass;
 	uint32_t interrupts;
 	struct recorder_result result;
+
+	/* collect/rotate.c; pieces only if asked for */
+	char base[PATH_MAX]; /* pieces lie below it */
+	char place[PATH_MAX]; /* of the traces that are being written */
+	FILE *piece_clock; /* beside clock_file, which is the whole recording's */
+	struct tidy *tidy; /* lent, or NULL */
+	uint32_t piece; /* being written; 0: none */
+	uint64_t piece_begin_ns;
+	uint64_t rotated_bytes; /* written when it began */
+	uint64_t rotate_again_ns; /* not before */
+	uint32_t finished, unmarked; /* pieces: the last one; one that could not be marked so yet, or 0 */
+	uint64_t unmarked_begin_ns; /* since the Epoch */
 
 	/* What it wishes for. */
 	uint32_t period_ms; /* until the next pass */
@@ -119,6 +133,8 @@ static inline uint64_t collector_now_ns(const struct collector *c)
 
 /* The first trouble is told. */
 void collector_note(struct collector *c, const struct diag *d);
+/* Who records into the session, for a trace that begins now. */
+void collector_note_programs(struct collector *c);
 /* A reading of all clocks, and how far the files are: see files_add_clock. */
 void collector_record_clocks(struct collector *c, uint64_t written_ns);
 

@@ -74,7 +74,18 @@ struct streams {
 	const struct abi_clock *clock;
 	struct drain *drains[ABI_CHANNELS];
 	uint32_t n;
+	uint64_t bytes_before, lost_before; /* as in streams_options */
 };
+
+/* The trace of this number is closed, and tells @n events as lost: they go to *@told (ABI_TOLD), once however
+ * often this is called. */
+static inline void drain_add_told(uint64_t *told, uint32_t number, uint64_t n)
+{
+	uint64_t before = load(told);
+
+	if (ABI_TOLD_LIFE(before) != (number & 0xffff))
+		store(told, ABI_TOLD(number, ABI_TOLD_OF(before) + n));
+}
 
 /* After drain_open: the pool was drained by another one before, which died. */
 void drain_resume(struct drain *d);

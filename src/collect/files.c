@@ -43,7 +43,7 @@ void files_remove_trace(const char *path)
 
 void files_remove(const char *path)
 {
-	static const char *const parts[] = { "ust", "kernel", ".duet" };
+	static const char *const parts[] = { "ust", "kernel", ".duet", "piece-000001" };
 	char part[PATH_MAX];
 
 	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -86,13 +86,10 @@ int files_application_path(char *to, size_t size, const char *path, const struct
 }
 
 int files_open_application(struct streams **out, struct session *session, const char *path, uint32_t life,
-			   uint64_t clock_offset_ns, struct diag *diag)
+			   const struct streams_options *more, struct diag *diag)
 {
 	struct streams_channel channels[ABI_CHANNELS];
-	struct streams_options o = { .channels = channels,
-				     .n_channels = session->n_channels,
-				     .clock_offset_ns = clock_offset_ns,
-				     .resume = life > 1 };
+	struct streams_options o = *more;
 	char trace[512];
 	int err = files_application_path(trace, sizeof trace, path, session->tenant, life, diag);
 
@@ -100,6 +97,8 @@ int files_open_application(struct streams **out, struct session *session, const 
 	if (err)
 		return err;
 	o.path = trace;
+	o.channels = channels;
+	o.n_channels = session->n_channels;
 	for (uint32_t i = 0; i < session->n_channels; i++)
 		channels[i] = (struct streams_channel){ .pool = &session->pools[i],
 							.name = i ? session->channels[i].name : "",

@@ -30,9 +30,9 @@ int files_application_path(char *to, size_t size, const char *path, const struct
 int files_kernel_path(char *to, size_t size, const char *path, uint32_t life, struct diag *d);
 /* files_remove_trace - one CTF trace; directories above it stay. */
 void files_remove_trace(const char *path);
-/* files_open_application - make it, with the channels of @session. */
+/* files_open_application - make it, with the channels of @session; the rest is as in @more. */
 int files_open_application(struct streams **s, struct session *session, const char *path, uint32_t life,
-			   uint64_t clock_offset_ns, struct diag *diag);
+			   const struct streams_options *more, struct diag *diag);
 
 /* files_open_clock - NULL, with errno, if it cannot be written.  It stays locked while anybody has it open:
  * so who follows the recording (base/progress.h) knows that somebody lives who writes it. */

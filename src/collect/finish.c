@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "collect/apps.h"
 #include "collect/collector.h"
+#include "collect/rotate.h"
 #include "collect/files.h"
 
 static int finish_apps(struct collector *c, struct diag *d)
@@ -83,6 +84,8 @@ static void close_all(struct collector *c)
 	session_close(&c->session);
 	if (c->clock_file)
 		fclose(c->clock_file);
+	if (c->piece_clock)
+		fclose(c->piece_clock);
 	maps_close(c->maps);
 	filters_fini(&c->filters);
 	wanted_close(&c->wanted);
@@ -90,7 +93,7 @@ static void close_all(struct collector *c)
 
 int collector_finish(struct collector *c, struct diag *d)
 {
-	int err = 0;
+	int err = 0, last_err;
 
 	while (collector_has_work(c))
 		collector_work(c);
@@ -102,5 +105,7 @@ int collector_finish(struct collector *c, struct diag *d)
 	}
 	c->result.lives = c->kept->n_lives;
 	close_all(c);
-	return err;
+	last_err = rotate_last(c, err ? NULL : d);
+	c->result.pieces = c->finished;
+	return err ? err : last_err;
 }

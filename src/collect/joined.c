@@ -109,7 +109,7 @@ void joined_forget_dead(struct joined *n, uint64_t oldest_ns)
 
 static int make_ready(struct joined *n, struct ctf_sink *sink, struct diag *d)
 {
-	int err = n->is_open ? 0 : ctf_stream_open(&n->stream, sink, "state_0", d);
+	int err = n->is_open ? 0 : ctf_stream_open(&n->stream, sink, JOINED_STREAM, d);
 
 	n->stream.class_id = STREAM_ID;
 	n->is_open = !err;
@@ -134,8 +134,9 @@ int joined_write(struct joined *n, struct ctf_sink *sink, uint64_t lost, uint64_
 		return err;
 	p.sequence = n->stream.sequence;
 	err = ctf_stream_append(&n->stream, &p, d);
-	if (!err)
-		n->text.size = 0;
+	if (err)
+		return err;
+	n->text.size = 0;
 	n->lost = lost;
-	return err;
+	return 0;
 }

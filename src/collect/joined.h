@@ -16,6 +16,8 @@
 #include "base/text.h"
 #include "ctf/sink.h"
 
+#define JOINED_STREAM "state_0" /* its file */
+
 struct joined {
 	struct text text; /* events not yet written */
 	uint64_t begin_ns, end_ns; /* of them */

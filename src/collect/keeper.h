@@ -21,6 +21,7 @@
 
 #include "base/diag.h"
 #include "collect/recorder.h"
+#include "collect/tidy.h"
 
 /* What the worker must not forget when it dies: in memory that it shares with the keeper. */
 struct kept {
@@ -33,6 +34,11 @@ struct kept {
 	struct recorder_result result;
 	int error;
 	struct diag why;
+	uint64_t told; /* ABI_TOLD: of lost_outside and its like, as traces that are closed tell */
+	uint32_t piece; /* the last number given to one; 0: not in pieces */
+	uint32_t writing; /* the number of the one that is being written */
+	uint64_t piece_begin_ns; /* since the Epoch */
+	struct tidy_status tidy;
 };
 
 /* keeper_memory - a zeroed struct kept; NULL without memory.  keeper_forget gives it back. */

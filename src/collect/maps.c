@@ -35,23 +35,28 @@ struct maps {
 	struct known known[IDS];
 };
 
-struct maps *maps_open(const char *path, const struct tenant *tenant)
+static FILE *open_file(const char *path, const struct tenant *tenant)
 {
 	char file[PATH_MAX], label[TENANT_LABEL_BYTES];
-	struct maps *m = calloc(1, sizeof *m);
 
-	if (!m || snprintf(file, sizeof file, "%s/.duet", path) >= PATH_MAX - 8 - TENANT_LABEL_BYTES) {
-		free(m);
+	if (snprintf(file, sizeof file, "%s/.duet", path) >= PATH_MAX - 8 - TENANT_LABEL_BYTES)
 		return NULL;
-	}
 	mkdir(file, 0777);
 	strcat(file, "/maps");
 	if (tenant) {
 		tenant_label(tenant, label);
 		strcat(strcat(file, "-"), label);
 	}
-	m->file = fopen(file, "a+e"); /* a successor of a collector that died goes on */
-	if (m->file)
+	return fopen(file, "a+e"); /* a successor of a collector that died goes on */
+}
+
+struct maps *maps_open(const char *path, const struct tenant *tenant)
+{
+	struct maps *m = calloc(1, sizeof *m);
+
+	if (m)
+		m->file = open_file(path, tenant);
+	if (m && m->file)
 		return m;
 	free(m);
 	return NULL;
@@ -164,6 +169,20 @@ void maps_again(struct maps *m, uint64_t at_ns)
 		if (m->processes[i].pid && !note(m, &m->processes[i], at_ns))
 			m->processes[i].pid = 0;
 	fflush(m->file);
+}
+
+void maps_rotate(struct maps *m, const char *path, const struct tenant *tenant, uint64_t at_ns)
+{
+	FILE *file = m ? open_file(path, tenant) : NULL;
+
+	if (!file)
+		return;
+	fclose(m->file);
+	m->file = file;
+	m->size = 0;
+	for (unsigned i = 0; i < MAPS_PROCESSES_MAX; i++)
+		m->processes[i].hash = 0;
+	maps_again(m, at_ns);
 }
 
 void maps_copy(const struct maps *m, const char *path)

@@ -31,6 +31,8 @@ void maps_join(struct maps *m, pid_t pid, uint64_t at_ns);
 /* maps_again - look at those that live. */
 void maps_again(struct maps *m, uint64_t at_ns);
 
+/* maps_rotate - go on in the recording @path; what lives is noted there again, as of @at_ns. */
+void maps_rotate(struct maps *m, const char *path, const struct tenant *tenant, uint64_t at_ns);
 /* maps_copy - what was noted so far, into another recording @path. */
 void maps_copy(const struct maps *m, const char *path);
 

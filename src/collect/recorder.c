@@ -27,6 +27,7 @@ struct recorder {
 	struct collector collector;
 	struct command command;
 	struct kept *kept; /* what must outlive us */
+	struct tidy tidy;
 	sigset_t old_mask;
 	bool mask_changed;
 	struct sigaction old_file_size;
@@ -111,6 +112,8 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 	r->o = *o;
 	r->command.pid = -1;
 	r->collector = COLLECTOR_NONE(&r->o, r->kept);
+	r->tidy = (struct tidy){ .path = r->collector.base, .o = &r->o.pieces, .status = &r->kept->tidy, .wake = -1 };
+	r->collector.tidy = &r->tidy;
 	raise_limits(r);
 	r->made_directory = access(o->path, F_OK);
 	err = make_directory(o->path, d);
@@ -147,9 +150,9 @@ static int become_worker(struct recorder *r, struct diag *d)
 {
 	int life = r->o.keep ? keeper_start(r->kept, d) : 1;
 
-	if (life < 0)
-		return life;
-	return life > 1 ? collector_resume(&r->collector, d) : 0;
+	int err = life < 0 ? life : life > 1 ? collector_resume(&r->collector, d) : 0;
+
+	return err || !tidy_is_needed(&r->o.pieces) ? err : tidy_start(&r->tidy, d);
 }
 
 /* The keeper was killed: we are the next one, and our child goes on as after any death.  What is half done
@@ -159,6 +162,9 @@ static int take_keepers_place(struct recorder *r, struct diag *d)
 	while (collector_has_work(&r->collector))
 		collector_work(&r->collector);
 	session_close_doors(&r->collector.session);
+	tidy_leave(&r->tidy);
+	streams_close(r->collector.streams); /* a keeper holds no file of a piece that may be removed */
+	r->collector.streams = NULL;
 	fflush(NULL);
 	return become_worker(r, d);
 }
@@ -193,6 +199,8 @@ int recorder_finish(struct recorder *r, struct recorder_result *result, struct d
 	command_abandon(&r->command);
 	begun = r->collector.begin_ns;
 	err = collector_finish(&r->collector, d);
+	tidy_end(&r->tidy);
+	r->collector.result.tidy = r->kept->tidy;
 	r->collector.result.status = r->command.status;
 	put_process_back(r);
 	if (r->owns_directory && !begun)

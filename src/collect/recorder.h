@@ -14,8 +14,10 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
+#include "collect/pieces.h"
 #include "collect/session.h"
 #include "collect/stopping.h"
+#include "collect/tidy.h"
 
 struct recorder;
 
@@ -47,6 +49,7 @@ struct recorder_options {
 	int n_channels; /* 1..ABI_CHANNELS */
 	bool flight_recorder; /* the kernel's events: those of applications go by their channel */
 	uint32_t clock_kind; /* ABI_CLOCK_...; 0: the best one */
+	struct pieces_options pieces; /* a recording in pieces: collect/pieces.h */
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 
 	bool leaves; /* what is recorded is taken away as it is sent: nothing is left to read here */
@@ -85,6 +88,8 @@ struct recorder_result {
 	int status; /* of the command, as waitpid gives it; 0 without one */
 	bool kernel_recorded;
 	struct diag kernel_reason; /* why not, if it was wanted */
+	uint32_t pieces; /* finished, also those removed since; 0: not in pieces */
+	struct tidy_status tidy; /* what was done with them */
 	struct diag trouble; /* the first thing that went wrong on the way, or "" */
 	struct stopping stopping; /* who asked for the end: the caller answers them */
 };

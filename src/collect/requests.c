@@ -12,7 +12,10 @@
 #include "clock/clock.h"
 #include "collect/apps.h"
 #include "collect/choice.h"
+#include "collect/collector.h"
 #include "collect/control.h"
+#include "collect/pieces.h"
+#include "collect/rotate.h"
 #include "ctf/context.h"
 
 /* A request being answered. */
@@ -251,6 +254,34 @@ static bool stop(const struct asked *a)
 	return true;
 }
 
+/* ---------------------------------------------------------------- rotate */
+
+static bool rotate(const struct asked *a)
+{
+	struct collector *c = a->r->collector;
+	char path[PATH_MAX], whole[PATH_MAX];
+	struct diag d = { "" };
+	struct text t = { 0 };
+	int err;
+
+	if (!c->o->pieces.rotate) {
+		refuse(a, "its recording is in one piece: only one started with --rotate can be rotated");
+		return false;
+	}
+	err = rotate_now(c, &d);
+	if (!err)
+		err = pieces_path(path, sizeof path, c->base, c->finished, &d);
+	if (err) {
+		control_refuse(a->fd, err == -EBUSY, d.text);
+		return false;
+	}
+	begin_answer(&t);
+	control_add_number(&t, "piece", c->finished);
+	control_add_text(&t, "path", realpath(path, whole) ? whole : path);
+	send_answer(a, &t);
+	return false;
+}
+
 /* ---------------------------------------------------------------- status */
 
 static void tell_kernel(struct text *t, const struct kernel *k)
@@ -264,6 +295,23 @@ static void tell_kernel(struct text *t, const struct kernel *k)
 	control_add_number(t, "kernel_events", c.events);
 	control_add_number(t, "kernel_bytes", c.bytes);
 	control_add_number(t, "kernel_lost", c.lost);
+}
+
+static void tell_pieces(struct text *t, const struct collector *c)
+{
+	const struct tidy_status *s = &c->kept->tidy;
+
+	if (!c->piece)
+		return;
+	control_add_number(t, "piece", c->piece);
+	control_add_number(t, "pieces_removed", s->n_removed);
+	control_add_number(t, "pieces_waiting", s->n_waiting);
+	control_add_number(t, "pieces_held", s->n_held);
+	control_add_number(t, "packed_from_bytes", s->plain_bytes);
+	control_add_number(t, "packed_bytes", s->packed_bytes);
+	control_add_number(t, "synced_piece", s->synced);
+	if (load_acquire(&s->n_failures))
+		control_add_text(t, "pieces_trouble", s->text);
 }
 
 static void tell_session(const struct asked *a)
@@ -286,6 +334,7 @@ static void tell_session(const struct asked *a)
 	control_add_number(&t, "lives", r->lives ? r->lives : 1);
 	if (*r->trouble)
 		control_add_text(&t, "trouble", r->trouble);
+	tell_pieces(&t, r->collector);
 	tell_kernel(&t, r->kernel);
 	send_answer(a, &t);
 }
@@ -344,6 +393,7 @@ static const struct {
 	{ "snapshot", snapshot },
 	{ "enable", enable },
 	{ "disable", disable },
+	{ "rotate", rotate },
 	{ "flush", flush },
 	{ "stop", stop },
 	{ "status", status },

@@ -5,6 +5,7 @@
  *	snapshot          collect/snapshot.h
  *	enable, disable   events of running programs and of those to come, with a filter and a channel
  *	flush             what was recorded before is in the files
+ *	rotate            collect/rotate.h
  *	stop              end the session: answered when the trace is whole, collect/stopping.h
  *	status            what the session, or one of its channels, has done and holds
  *
@@ -25,6 +26,8 @@
 #include "collect/streams.h"
 #include "kernel/kernel.h"
 
+struct collector;
+
 /* What requests are about; all lent. */
 struct requests {
 	struct session *session;
@@ -32,6 +35,7 @@ struct requests {
 	struct snapshot_maker *snapshot;
 	struct streams *streams;
 	struct kernel *kernel; /* NULL: not recorded */
+	struct collector *collector; /* for collect/rotate.h */
 	bool kernel_in_memory; /* it is a flight recorder: nobody polls */
 	const char *path; /* of the recording */
 	pid_t pid; /* of the collector, or its keeper */

@@ -11,14 +11,18 @@
 #include <unistd.h>
 
 #include "abi/ctf.h"
+#include "collect/drain_internal.h"
 #include "collect/files.h"
+#include "collect/joined.h"
+#include "collect/pieces.h"
 #include "ctf/settle.h"
 
 /* ---------------------------------------------------------------- the packet that was being written */
 
 struct settling {
 	struct session *session;
-	uint32_t life; /* whose trace it is */
+	struct kept *kept;
+	uint32_t number; /* of the trace: as in abi_slot.told */
 	int dir;
 	uint32_t n_packets; /* files that have one, at least */
 };
@@ -78,14 +82,6 @@ static struct pool *pool_of(struct session *s, const char *name, const char **re
 	return strncmp(name, "cpu_", 4) && strncmp(name, "lane_", 5) ? NULL : &s->pools[0];
 }
 
-/* Once for each life, however often it is settled. */
-static void add_told(struct abi_slot *slot, uint32_t life, uint64_t n)
-{
-	uint64_t told = load(&slot->told);
-
-	if (ABI_TOLD_LIFE(told) < life)
-		store(&slot->told, ABI_TOLD(life, ABI_TOLD_OF(told) + n));
-}
 
 static void settle_stream(void *arg, const struct ctf_settled *s)
 {
@@ -95,10 +91,12 @@ static void settle_stream(void *arg, const struct ctf_settled *s)
 	unsigned cpu;
 
 	g->n_packets += s->bytes > 0;
+	if (s->bytes && !strcmp(s->name, JOINED_STREAM))
+		drain_add_told(&g->kept->told, g->number, s->discarded);
 	if (!p || !s->bytes)
 		return;
 	if (sscanf(rest, "cpu_%u", &cpu) == 1 && cpu < p->n_cpus)
-		add_told(pool_slot(p, cpu), g->life, s->discarded);
+		drain_add_told(&pool_slot(p, cpu)->told, g->number, s->discarded);
 	for (uint32_t i = 0; i < p->n_chunks; i++)
 		settle_chunk(g, s, p, i);
 }
@@ -124,45 +122,96 @@ static void count_packets(void *arg, const struct ctf_settled *s)
  * Settles the trace at @path, if there is one.  One without a packet is taken away: its collector had
  * just begun it, and its metadata may describe nothing yet.  Returns 1 if it stays.
  */
-static int settle(struct session *s, const char *path, uint32_t life,
+static int settle(struct settling *g, const char *path,
 		  void (*each)(void *arg, const struct ctf_settled *s), struct diag *d)
 {
-	struct settling g = { s, life, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 0 };
 	int err;
 
-	if (g.dir < 0)
+	g->n_packets = 0;
+	g->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (g->dir < 0)
 		return errno == ENOENT ? 0 : diag_errno(d, "cannot open %s", path);
-	err = ctf_settle(path, each, &g, d);
-	close(g.dir);
+	err = ctf_settle(path, each, g, d);
+	close(g->dir);
 	if (err && err != -ENOENT) /* it had not even an index yet */
 		return err;
-	if (!g.n_packets)
+	if (!g->n_packets)
 		files_remove_trace(path);
-	return g.n_packets > 0;
+	return g->n_packets > 0;
+}
+
+static int settle_applications(struct settling *g, const char *path, uint32_t life, struct diag *d)
+{
+	char trace[PATH_MAX];
+	int err = files_application_path(trace, sizeof trace, path, g->session->tenant, life, d);
+
+	return err ? err : settle(g, trace, settle_stream, d);
+}
+
+static int settle_kernel(struct settling *g, const char *path, uint32_t life, struct diag *d)
+{
+	char trace[PATH_MAX];
+	int err = files_kernel_path(trace, sizeof trace, path, life, d);
+
+	return err ? err : settle(g, trace, count_packets, d);
+}
+
+static void forget_all_pending(struct session *s)
+{
+	for (uint32_t i = 0; i < s->n_channels; i++)
+		forget_pending(&s->pools[i]);
 }
 
 /*
  * A collector settles what is before it, then makes its own trace, then writes packets.  So only the last
  * one that is there may be in disorder; and one that died sooner left none.
  */
-int resume_files(struct session *s, const char *path, uint32_t life, struct diag *d)
+int resume_files(struct session *s, struct kept *kept, const char *path, uint32_t life, struct diag *d)
 {
+	struct settling g = { .session = s, .kept = kept };
 	int applications = 0, kernel = 0;
-	char trace[PATH_MAX];
 
-	for (uint32_t i = life - 1; i && !applications; i--) {
-		applications = files_application_path(trace, sizeof trace, path, s->tenant, i, d);
-		if (!applications)
-			applications = settle(s, trace, i, settle_stream, d);
-	}
-	for (uint32_t i = life - 1; i && !kernel && applications >= 0; i--) {
-		kernel = files_kernel_path(trace, sizeof trace, path, i, d);
-		if (!kernel)
-			kernel = settle(s, trace, i, count_packets, d);
-	}
-	for (uint32_t i = 0; i < s->n_channels; i++)
-		forget_pending(&s->pools[i]);
+	for (g.number = life - 1; g.number && !applications; g.number--)
+		applications = settle_applications(&g, path, g.number, d);
+	for (g.number = life - 1; g.number && !kernel && applications >= 0; g.number--)
+		kernel = settle_kernel(&g, path, g.number, d);
+	forget_all_pending(s);
 	return applications < 0 ? applications : kernel < 0 ? kernel : 0;
+}
+
+static int settle_piece(struct settling *g, const char *path, uint64_t now_ns, struct diag *d)
+{
+	char piece[PATH_MAX];
+	int err = pieces_path(piece, sizeof piece, path, g->number, d), applications, kernel;
+
+	if (err || access(piece, F_OK))
+		return err;
+	applications = settle_applications(g, piece, 1, d);
+	kernel = applications < 0 ? applications : settle_kernel(g, piece, 1, d);
+	if (kernel < 0)
+		return kernel;
+	if (applications || kernel)
+		return pieces_finish(path, g->number, g->kept->piece_begin_ns, now_ns, d);
+	files_remove_trace(piece);
+	return 0;
+}
+
+/*
+ * The same in pieces.  A finished one is in order, and may be anything by now.  The one that was being
+ * written is finished here; the next one may have been begun already.  The older first: what it tells as
+ * lost is added once, also if that was done before (drain_add_told).
+ */
+int resume_pieces(struct session *s, struct kept *kept, const char *path, uint64_t now_ns, struct diag *d)
+{
+	struct settling g = { .session = s, .kept = kept, .number = kept->piece };
+	int err = 0;
+
+	while (g.number && !pieces_is_finished(path, g.number))
+		g.number--;
+	while (g.number++ < kept->piece && !err)
+		err = settle_piece(&g, path, now_ns, d);
+	forget_all_pending(s);
+	return err;
 }
 
 /* ---------------------------------------------------------------- the session */

@@ -199,7 +199,8 @@ static void succeed(struct snapshot_maker *s)
 
 static int take(struct snapshot_maker *s, const struct drain_limits *limits, struct diag *d)
 {
-	int err = files_open_application(&s->streams, s->session, s->path, 1, s->clock_offset_ns, d);
+	const struct streams_options o = { .clock_offset_ns = s->clock_offset_ns };
+	int err = files_open_application(&s->streams, s->session, s->path, 1, &o, d);
 
 	if (!err)
 		err = streams_copy(s->streams, limits, &s->cut_ns, d);

@@ -50,6 +50,8 @@ int streams_open(struct streams **out, const struct streams_options *o, struct d
 	if (!s)
 		return diag_fail(d, -ENOMEM, "no memory for the collector");
 	s->clock = so.clock;
+	s->bytes_before = o->bytes_before;
+	s->lost_before = o->lost_before;
 	s->sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	err = ctf_sink_open(&s->sink, &so, d);
 	if (!err)
@@ -86,7 +88,7 @@ static bool is_flight_recorder(const struct streams *s, uint32_t i)
 	return s->drains[i]->pool->flight_recorder;
 }
 
-static bool any_flight_recorder(const struct streams *s)
+bool streams_any_flight(const struct streams *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		if (is_flight_recorder(s, i))
@@ -124,7 +126,7 @@ static int write_names(struct streams *s, uint64_t lost, struct diag *d)
  */
 int streams_begin(struct streams *s, bool partial, struct diag *d)
 {
-	int err = any_flight_recorder(s) ? 0 : write_names(s, s->joined.lost, d), most = 0, used;
+	int err = streams_any_flight(s) ? 0 : write_names(s, s->joined.lost, d), most = 0, used;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (is_flight_recorder(s, i))
@@ -252,13 +254,29 @@ int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d)
 		err = drain_finish(s->drains[i], &lost, first ? NULL : d);
 		first = first ? first : err;
 	}
-	err = write_names(s, lost, first ? NULL : d);
+	err = write_names(s, lost > s->lost_before ? lost - s->lost_before : 0, first ? NULL : d);
 	return first ? first : err;
+}
+
+void streams_told(struct streams *s, struct streams *next, uint32_t number, uint64_t *told)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		for (uint32_t k = 0; k < s->drains[i]->pool->n_cpus; k++)
+			drain_add_told(&pool_slot(s->drains[i]->pool, k)->told, number,
+				       s->drains[i]->cpus[k].lost);
+	drain_add_told(told, number, s->joined.lost);
+	next->lost_before = ABI_TOLD_OF(*told);
+	next->bytes_before = streams_bytes(s);
+}
+
+uint64_t streams_bytes_here(const struct streams *s)
+{
+	return s->sink.bytes;
 }
 
 uint64_t streams_bytes(const struct streams *s)
 {
-	return s->sink.bytes;
+	return s->bytes_before + s->sink.bytes;
 }
 
 uint64_t streams_unwritten(const struct streams *s)

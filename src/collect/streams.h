@@ -30,7 +30,8 @@ struct streams_options {
 	const struct streams_channel *channels;
 	uint32_t n_channels; /* 1..ABI_CHANNELS */
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
-	bool resume; /* the pools were drained by another collector before, who died: collect/resume.h */
+	bool resume; /* the pools were drained into another trace before: collect/resume.h, rotate.h */
+	uint64_t bytes_before, lost_before; /* in the traces before: bytes; what their streams_finish told */
 };
 
 /* streams_open - 0 or -errno. */
@@ -83,7 +84,14 @@ int streams_flight(struct streams *s, struct diag *d);
  * found a pool. */
 int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d);
 
-/* Bytes in the files so far. */
+/* streams_told - @s is finished, and to be closed; its number is @number: what it tells as lost @next, which
+ * goes on, does not tell again: neither of CPUs nor, by *@told (ABI_TOLD), of what happened outside. */
+void streams_told(struct streams *s, struct streams *next, uint32_t number, uint64_t *told);
+/* Whether one of the channels is a flight recorder. */
+bool streams_any_flight(const struct streams *s);
+
+/* Bytes in the files so far; with those of the traces before. */
+uint64_t streams_bytes_here(const struct streams *s);
 uint64_t streams_bytes(const struct streams *s);
 /* Bytes of events that the last pass, or streams_flight, found and failed to write. */
 uint64_t streams_unwritten(const struct streams *s);

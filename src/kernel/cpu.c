@@ -67,6 +67,7 @@ void kernel_cpu_restart(struct kernel_cpu *c)
 	if (c->has_stream)
 		ctf_stream_close(&c->stream);
 	c->has_stream = false;
+	c->lost_before = c->lost_told;
 }
 
 int kernel_drain_describe(struct kernel_drain *k, struct diag *d)
@@ -104,7 +105,7 @@ static int append(struct kernel_cpu *c, struct kernel_drain *k, const struct ker
 	struct ctf_packet p = {
 		.begin_ns = packet->begin_ns,
 		.end_ns = packet->end_ns,
-		.discarded = kernel_cpu_lost(c),
+		.discarded = kernel_cpu_lost(c) - c->lost_before,
 		.cpu = (uint32_t)c->number,
 		.n_body = packet->size ? 1 : 0,
 		.body = &body,
@@ -122,7 +123,7 @@ static int append(struct kernel_cpu *c, struct kernel_drain *k, const struct ker
 		return err;
 	}
 	c->last_ns = p.end_ns;
-	c->lost_told = p.discarded;
+	c->lost_told = c->lost_before + p.discarded;
 	k->n_events += packet->n_events;
 	return 0;
 }

@@ -48,6 +48,7 @@ struct kernel_cpu {
 	uint64_t lost_counted; /* as stats told, the same and more */
 	uint64_t lost_here; /* not understood, or not written */
 	uint64_t lost_told; /* in the last packet */
+	uint64_t lost_before; /* in the traces before */
 	uint64_t from_ns; /* packets that end before are not wanted */
 	struct kernel_held *oldest, *youngest;
 	size_t held_bytes;

@@ -39,6 +39,7 @@ struct kernel {
 	bool whole_machine;
 	bool is_started;
 	uint64_t clock_offset_ns;
+	uint64_t bytes_before; /* in traces that were rotated away */
 	struct snapshot { /* while one is written drain.sink is its */
 		bool is_open;
 		struct ctf_sink main;
@@ -333,6 +334,32 @@ int kernel_resume(struct kernel *k, const char *path, struct diag *d)
 	return open_trace(k, path, d);
 }
 
+int kernel_rotate(struct kernel *k, const char *path, struct diag *d)
+{
+	struct ctf_sink old = k->drain.sink;
+	int err;
+
+	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	err = open_trace(k, path, d);
+	if (err) {
+		ctf_sink_close(&k->drain.sink);
+		k->drain.sink = old;
+		return err;
+	}
+	k->drain.sink.quota = old.quota;
+	for (int i = 0; i < k->n_cpus; i++)
+		kernel_cpu_restart(&k->cpus[i]);
+	kernel_classes_restart(&k->drain.classes, 0);
+	k->bytes_before += old.bytes;
+	ctf_sink_close(&old);
+	return 0;
+}
+
+int kernel_state(struct kernel *k, struct diag *d)
+{
+	return kernel_statedump(&k->drain, k->pids, k->whole_machine ? -1 : k->n_pids, d);
+}
+
 /* Adds the threads of @pid.  @check sums up which there were.  Returns 0 or -errno. */
 static int add_threads(struct kernel *k, pid_t pid, uint64_t *check)
 {
@@ -390,7 +417,7 @@ int kernel_start(struct kernel *k, struct diag *d)
 	if (err)
 		return err;
 	k->is_started = true;
-	return kernel_statedump(&k->drain, k->pids, k->whole_machine ? -1 : k->n_pids, d);
+	return kernel_state(k, d);
 }
 
 static int drain_all(struct kernel *k, enum kernel_drain_mode mode, struct diag *d)
@@ -477,7 +504,7 @@ int kernel_snapshot_step(struct kernel *k, struct diag *d)
 	int err;
 
 	if (k->snapshot.next_cpu == k->n_cpus)
-		return kernel_statedump(&k->drain, k->pids, k->whole_machine ? -1 : k->n_pids, d);
+		return kernel_state(k, d);
 	to.number = k->cpus[k->snapshot.next_cpu].number;
 	err = kernel_cpu_write_held(&k->cpus[k->snapshot.next_cpu], &to, &k->drain, d);
 	k->snapshot.lost += kernel_cpu_lost(&to);
@@ -529,7 +556,8 @@ void kernel_close(struct kernel *k)
 
 void kernel_counts(const struct kernel *k, struct kernel_counts *c)
 {
-	*c = (struct kernel_counts){ .events = k->drain.n_events, .bytes = k->drain.sink.bytes,
+	*c = (struct kernel_counts){ .events = k->drain.n_events,
+				     .bytes = k->bytes_before + k->drain.sink.bytes,
 				     .malformed = k->drain.n_malformed };
 	for (int i = 0; i < k->n_cpus; i++)
 		c->lost += kernel_cpu_lost(&k->cpus[i]);

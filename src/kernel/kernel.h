@@ -64,6 +64,15 @@ int kernel_start(struct kernel *k, struct diag *d);
 int kernel_resume(struct kernel *k, const char *path, struct diag *d);
 
 /*
+ * kernel_rotate - go on in a new trace at @path, which tells no loss that the one before has told.
+ *
+ * On error (disk full) the old one goes on.  Not while a snapshot is open.  Then kernel_state: write down which
+ * processes exist, so that the new trace can be read alone.
+ */
+int kernel_rotate(struct kernel *k, const char *path, struct diag *d);
+int kernel_state(struct kernel *k, struct diag *d);
+
+/*
  * kernel_poll - write to the trace what was recorded so far.  Call it every 20 to 50 ms.
  *
  * @until_ns: what was recorded before, by the session's clock, is written for certain; later things may wait

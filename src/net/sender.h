@@ -42,6 +42,7 @@ struct sender_status {
 	uint32_t n_connections;
 	uint32_t n_failures; /* attempts that came to nothing, and may do better later */
 	uint32_t n_skipped; /* files with names that no relay takes */
+	uint32_t n_pieces; /* all pieces up to this number (docs/formats/trace.md) are on the relay */
 	uint64_t total, acknowledged; /* bytes */
 	int64_t offset_ns, error_ns; /* of the relay's clock to ours; error 0: not known */
 	char path[256]; /* below the relay's output */
