@@ -42,7 +42,8 @@ static void help(void)
 	      "Writes recordings for other viewers:\n\n", stdout);
 	for (int i = 0; i < N_FORMATS; i++)
 		printf("  %-11s %s\n", formats[i].name, formats[i].what);
-	fputs("\n"
+	fputs("  ctf         a copy in which nothing is compressed, for other CTF readers: -o DIR, one recording,\n"
+	      "              all of it\n\n"
 	      "  -o FILE               write there (default: standard output)\n"
 	      "  -e PATTERN            only events like this: shop:*, sched_*, malloc (may be repeated)\n"
 	      "  -f EXPR               only events for which this is true (duet-filter(7))\n"
@@ -350,6 +351,19 @@ static int export(struct export *x, const struct format *f, const char *file)
 	return err ? complain(d.text) : 0;
 }
 
+static int copy(const struct export *x, const char *to, int argc, char **argv)
+{
+	struct diag d = { "" };
+
+	if (!to)
+		return complain("ctf: name a new directory with -o");
+	if (optind + 2 != argc)
+		return cmd_usage("export", "ctf takes one recording");
+	if (x->n_patterns || x->filter || x->from.is_given || x->to.is_given || x->n_pairs || x->n_counters)
+		return complain("ctf: all of the recording is copied; -e, -f, --from and the like do not apply");
+	return export_ctf(argv[optind + 1], to, &d) ? complain(d.text) : 0;
+}
+
 int cmd_export(int argc, char **argv)
 {
 	struct export x = { 0 };
@@ -360,6 +374,8 @@ int cmd_export(int argc, char **argv)
 		return status;
 	if (optind == argc)
 		return cmd_usage("export", "no format given");
+	if (!strcmp(argv[optind], "ctf"))
+		return copy(&x, file, argc, argv);
 	while (f < N_FORMATS && strcmp(argv[optind], formats[f].name))
 		f++;
 	if (f == N_FORMATS)

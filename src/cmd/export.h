@@ -34,6 +34,9 @@ struct export {
 int export_perfetto(struct export *x, struct diag *d);
 int export_chrome(struct export *x, struct diag *d);
 int export_csv(struct export *x, struct diag *d);
+
+/* A copy of the recording @path in the new directory @to, with nothing compressed.  0 or -errno. */
+int export_ctf(const char *path, const char *to, struct diag *d);
 int export_speedscope(struct export *x, struct diag *d);
 int export_firefox(struct export *x, struct diag *d);
 int export_folded(struct export *x, struct diag *d);

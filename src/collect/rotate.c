@@ -111,7 +111,7 @@ int rotate_resume(struct collector *c, struct diag *d)
 	if (c->piece_clock)
 		fclose(c->piece_clock); /* of the first piece, as the keeper has it */
 	move_helps(c);
-	c->rotated_bytes = bytes_here(c);
+	c->rotated_bytes = 0; /* as the streams to come */
 	return 0;
 }
 

@@ -120,13 +120,15 @@ def pieces(trace):
 
 
 def all_alone(trace, counts, reader):
-    """Each piece read alone: together they are the whole, in order."""
+    """Each piece read alone: together they are the whole.  Around a seam, and more so where something was killed, what
+    happened earlier may be in the later one."""
     together = collections.defaultdict(list)
     for name in pieces(trace):
         ok(os.path.exists("%s/%s/.duet/finished" % (trace, name)), name + " is finished")
         for thread, ns in reader("%s/%s" % (trace, name)).items():
             together[thread] += ns
-    same(together, counts, "pieces alone, " + reader.__name__)
+    same(collections.defaultdict(list, {t: sorted(ns) for t, ns in together.items()}), counts,
+         "pieces alone, " + reader.__name__)
 
 
 def asked_for(trace):
@@ -146,13 +148,11 @@ def asked_for(trace):
     all_alone(trace, counts, babeltrace)
 
 
-def workers(c):
-    return children_of(c.pid)
-
-
 def kill_something(c):
     """The worker, or what looks after its pieces."""
     worker = wait_for(lambda: child_of(c.pid))
+    if not worker:
+        raise SystemExit("no worker: %r %s" % (c.poll(), c.communicate()[1]))
     victim = worker
     if rng.random() < 0.3:
         tidy = children_of(worker)
