@@ -39,6 +39,7 @@ static const char help[] =
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -p, --pid PID         record this process\n"
+	PIECES_HELP
 	SEND_HELP
 	"  -q, --quiet           say nothing if all went well\n\n"
 	"  duet start -e 'shop:*'            then: duet status; duet stop\n"

@@ -219,7 +219,7 @@ def old_ones_go_and_all_is_killed(trace):
         kill_something(c)
     counts = stop_program(p)
     end(c)
-    ok(len(pieces(trace)) == 5, "five are left: %s" % pieces(trace))
+    ok(0 < len(pieces(trace)) <= 5, "at most five are left: %s" % pieces(trace))
     found = view(trace)
     for thread, n in enumerate(counts):
         ok(found[thread] == list(range(n - len(found[thread]), n)), "thread %d: the newest, without a gap" % thread)
