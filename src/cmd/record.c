@@ -24,8 +24,8 @@ static const char record_help[] =
 	"      --level LEVEL     of the events of the -e before it, only those as important as this: emerg ..\n"
 	"                        err, warning, notice, info, debug\n"
 	WHOM_HELP
-	"  -k, --kernel PATTERN  kernel events (duet list -k), or a set: sched syscalls irq signal task\n"
-	"                        block net mm timer (default: sched and syscalls)\n"
+	"  -k, --kernel PATTERN,.. kernel events (duet list -k), or a set: sched syscalls irq signal task\n"
+	"                        block fs net mm timer lock (default: sched,syscalls); \"!PATTERN\" excludes\n"
 	"      --no-kernel       applications only\n"
 	"      --all-kernel      the whole machine's kernel events, not just the recorded processes'\n"
 	"      --overwrite       flight recorder: keep the newest events in memory, write them at the end\n"

@@ -99,6 +99,17 @@ static int add_whom(struct recording *a, enum choice what, const char *list)
 	return what == CHOICE_LEVEL ? add_level(a, list) : -1;
 }
 
+/* "sched,block": the argument is taken apart where it lies. */
+static int add_kernel(struct recording *a, char *patterns)
+{
+	for (char *p; (p = strsep(&patterns, ","));) {
+		if (!*p || !strcmp(p, "!"))
+			return cmd_usage(a->verb, "-k: empty pattern");
+		cmd_add_string(&a->kernel_events, p);
+	}
+	return -1;
+}
+
 int recording_take(struct recording *a, int c, const char *help)
 {
 	int status = send_take(a->verb, &a->send, c);
@@ -122,9 +133,8 @@ int recording_take(struct recording *a, int c, const char *help)
 	case RECORDING_CHANNEL:
 		return cmd_channels_add(a->verb, &a->channels, optarg) ? -1 : CMD_FAILED;
 	case 'k':
-		cmd_add_string(&a->kernel_events, optarg);
 		a->o.kernel = true;
-		return *optarg ? -1 : cmd_usage(a->verb, "-k: empty pattern");
+		return add_kernel(a, optarg);
 	case 'b':
 		return cmd_parse_size(a->verb, optarg, &a->buffer_bytes) ? -1 : CMD_FAILED;
 	case 'p':

@@ -37,8 +37,9 @@ struct kernel_options {
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 };
 
-/* A pattern is a set - sched, syscalls, irq, signal, task, block, net, mm, timer - or a glob on our
- * names (`syscall_entry_open*`), on tracefs names ("irq:softirq_*") or on a tracefs system. */
+/* A pattern is a set - sched, syscalls, irq, signal, task, block, fs, net, mm, timer, lock - or a glob on our
+ * names (`syscall_entry_open*`), on tracefs names ("irq:softirq_*") or on a tracefs system.  One with ! leaves
+ * out what those before it chose; if it is the first, of "sched" and "syscalls". */
 
 /*
  * kernel_open - set everything up; nothing is recorded yet.

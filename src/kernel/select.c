@@ -32,6 +32,10 @@ static const struct {
 	{ "net", "net:*" },
 	{ "net", "napi:*" },
 	{ "net", "sock:inet_sock_set_state" },
+	{ "net", "tcp:*" },
+	{ "net", "udp:*" },
+	{ "net", "skb:kfree_skb" },
+	{ "net", "qdisc:*" },
 	{ "mm", "exceptions:page_fault_*" },
 	{ "mm", "kmem:mm_page_alloc" },
 	{ "mm", "kmem:mm_page_free" },
@@ -40,6 +44,17 @@ static const struct {
 	{ "mm", "compaction:*" },
 	{ "mm", "oom:*" },
 	{ "timer", "timer:*" },
+	{ "fs", "filelock:*" },
+	{ "fs", "filemap:*" },
+	{ "fs", "writeback:*" },
+	{ "fs", "iomap:*" },
+	{ "fs", "ext4:*" },
+	{ "fs", "jbd2:*" },
+	{ "fs", "xfs:*" },
+	{ "fs", "btrfs:*" },
+	{ "fs", "f2fs:*" },
+	{ "fs", "nfs*:*" },
+	{ "lock", "lock:contention_*" },
 };
 
 /* Names that differ from LTTng's by a prefix, by whole systems ... */
@@ -142,6 +157,7 @@ int kernel_each_candidate(const char *available, int (*each)(void *, const struc
 struct search {
 	struct kernel_selection *selection;
 	const char *pattern, *end;
+	bool is_exclusion;
 	int n_found;
 };
 
@@ -161,6 +177,29 @@ static int choose_event(struct kernel_selection *s, const struct kernel_candidat
 	snprintf(events->event, sizeof events->event, "%s", c->event);
 	snprintf(events->name, sizeof events->name, "%s", c->name);
 	return 0;
+}
+
+static int leave_out_event(struct kernel_selection *s, const struct kernel_candidate *c)
+{
+	for (int i = 0; i < s->n_events; i++) {
+		if (strcmp(s->events[i].event, c->event) || strcmp(s->events[i].system, c->system))
+			continue;
+		memmove(s->events + i, s->events + i + 1, (size_t)(s->n_events - i - 1) * sizeof *s->events);
+		s->n_events--;
+		return 1;
+	}
+	return 0;
+}
+
+static int leave_out_syscall(struct kernel_selection *s, const struct kernel_candidate *c)
+{
+	bool *chosen = c->is_entry ? &s->entry[c->nr] : &s->exit[c->nr];
+
+	if (!*chosen)
+		return 0;
+	*chosen = false;
+	*(c->is_entry ? &s->n_entry : &s->n_exit) -= 1;
+	return 1;
 }
 
 static void choose_syscall(struct kernel_selection *s, const struct kernel_candidate *c)
@@ -186,6 +225,10 @@ static int try_candidate(void *arg, const struct kernel_candidate *c)
 
 	if (!is_match(s, c))
 		return 0;
+	if (s->is_exclusion) {
+		s->n_found += c->nr < 0 ? leave_out_event(s->selection, c) : leave_out_syscall(s->selection, c);
+		return 0;
+	}
 	s->n_found++;
 	if (c->nr < 0)
 		return choose_event(s->selection, c);
@@ -193,54 +236,67 @@ static int try_candidate(void *arg, const struct kernel_candidate *c)
 	return 0;
 }
 
-static int search(struct kernel_selection *s, const char *available, const char *pattern)
+static int search(struct kernel_selection *s, const char *available, const char *pattern, bool is_exclusion)
 {
-	struct search one = { s, pattern, pattern + strlen(pattern), 0 };
+	struct search one = { s, pattern, pattern + strlen(pattern), is_exclusion, 0 };
 	int err = kernel_each_candidate(available, try_candidate, &one);
 
 	return err ? err : one.n_found;
 }
 
-/* Returns how many candidates matched, or -ENOMEM. */
+/* Returns how many candidates matched - of an exclusion, those that had been chosen - or -ENOMEM. */
 static int select_pattern(struct kernel_selection *s, const char *available, const char *pattern)
 {
-	bool is_set = false;
+	bool is_set = false, is_exclusion = *pattern == '!';
 	int n_found = 0, n;
+
+	pattern += is_exclusion;
 
 	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
 		if (strcmp(pattern, sets[i].set) != 0)
 			continue;
 		is_set = true;
-		n = search(s, available, sets[i].pattern);
+		n = search(s, available, sets[i].pattern, is_exclusion);
 		if (n < 0)
 			return n;
 		n_found += n;
 	}
-	return is_set ? n_found : search(s, available, pattern);
+	return is_set ? n_found : search(s, available, pattern, is_exclusion);
+}
+
+static int select_all(struct kernel_selection *s, const char *available, const char *const *patterns, int n_patterns,
+		      struct diag *d)
+{
+	for (int i = 0; i < n_patterns; i++) {
+		int n = select_pattern(s, available, patterns[i]);
+
+		if (n < 0)
+			return diag_fail(d, n, "no memory for the kernel events of %s", patterns[i]);
+		if (!n && *patterns[i] == '!')
+			return diag_fail(d, -ENOENT, "%s leaves out nothing that was chosen before it", patterns[i]);
+		if (!n)
+			return diag_fail(d, -ENOENT, "no kernel event matches %s\n"
+					 "  `duet list -k` shows all there are", patterns[i]);
+	}
+	return 0;
 }
 
 int kernel_select(struct kernel_selection *s, const char *available, const char *const *patterns,
 		  int n_patterns, struct diag *d)
 {
 	static const char *const defaults[] = { "sched", "syscalls" };
-	int n;
+	int err = 0;
 
 	*s = (struct kernel_selection){ 0 };
-	if (!n_patterns) {
-		patterns = defaults;
-		n_patterns = 2;
-	}
-	for (int i = 0; i < n_patterns; i++) {
-		n = select_pattern(s, available, patterns[i]);
-		if (n > 0)
-			continue;
+	if (!n_patterns || *patterns[0] == '!')
+		err = select_all(s, available, defaults, 2, d);
+	if (!err)
+		err = select_all(s, available, patterns, n_patterns, d);
+	if (!err && !s->n_events && !s->n_entry && !s->n_exit)
+		err = diag_fail(d, -ENOENT, "the patterns with ! leave no kernel event");
+	if (err)
 		kernel_selection_fini(s);
-		if (n < 0)
-			return diag_fail(d, n, "no memory for the kernel events of %s", patterns[i]);
-		return diag_fail(d, -ENOENT, "no kernel event matches %s\n"
-				 "  `duet list -k` shows all there are", patterns[i]);
-	}
-	return 0;
+	return err;
 }
 
 void kernel_selection_fini(struct kernel_selection *s)

@@ -63,6 +63,21 @@ static void our_names_tracefs_names_and_systems_are_found(void)
 	ok(has("timer", "hrtimer_start", "timer_hrtimer_start"));
 }
 
+static void an_exclusion_takes_from_what_was_chosen(void)
+{
+	is(choose("sched_*", "!*_fork"), 0);
+	is(s.n_events, 2);
+	ok(!has("sched", "sched_process_fork", "sched_process_fork"));
+	is(choose("syscall_*_close", "!syscall_exit_*"), 0);
+	is(s.n_entry, 1);
+	is(s.n_exit, 0);
+	is(choose("!syscalls", NULL), 0); /* of the default */
+	is(s.n_events, 2);
+	is(s.n_entry, 0);
+	is(choose("irq", "!sched_switch"), -ENOENT);
+	is(choose("irq:softirq_entry", "!irq"), -ENOENT);
+}
+
 static void system_calls_become_a_filter(void)
 {
 	struct text t = { 0 };
@@ -103,6 +118,7 @@ int main(void)
 {
 	run(default_is_scheduling_and_all_system_calls);
 	run(our_names_tracefs_names_and_systems_are_found);
+	run(an_exclusion_takes_from_what_was_chosen);
 	run(system_calls_become_a_filter);
 	run(choosing_twice_is_choosing_once);
 	run(pattern_without_event_is_named);
