@@ -99,6 +99,18 @@ static int add_whom(struct recording *a, enum choice what, const char *list)
 	return what == CHOICE_LEVEL ? add_level(a, list) : -1;
 }
 
+static int add_kernel_buffer(struct recording *a, const char *size)
+{
+	uint64_t bytes;
+
+	if (!cmd_parse_size(a->verb, size, &bytes))
+		return CMD_FAILED;
+	if (bytes < 64 << 10 || bytes > 4ull << 30)
+		return cmd_error(a->verb, "--kernel-buffer %s: it may be 64K to 4G", size);
+	a->o.kernel_buffer_kib = (uint32_t)(bytes >> 10);
+	return -1;
+}
+
 /* "sched,block": the argument is taken apart where it lies. */
 static int add_kernel(struct recording *a, char *patterns)
 {
@@ -137,6 +149,8 @@ int recording_take(struct recording *a, int c, const char *help)
 		return add_kernel(a, optarg);
 	case 'b':
 		return cmd_parse_size(a->verb, optarg, &a->buffer_bytes) ? -1 : CMD_FAILED;
+	case RECORDING_KERNEL_BUFFER:
+		return add_kernel_buffer(a, optarg);
 	case 'p':
 		return cmd_add_pid(a->verb, &a->pids, optarg) ? -1 : CMD_FAILED;
 	case 's':

@@ -21,6 +21,7 @@
 enum {
 	RECORDING_NO_KERNEL = 256,
 	RECORDING_ALL_KERNEL,
+	RECORDING_KERNEL_BUFFER,
 	RECORDING_OVERWRITE,
 	RECORDING_CLOCK,
 	RECORDING_CHANNEL,
@@ -32,6 +33,7 @@ enum {
 	{ "output", required_argument, NULL, 'o' }, { "event", required_argument, NULL, 'e' },   \
 	{ "filter", required_argument, NULL, 'f' }, { "context", required_argument, NULL, 'c' }, \
 	{ "kernel", required_argument, NULL, 'k' }, { "buffer", required_argument, NULL, 'b' },  \
+	{ "kernel-buffer", required_argument, NULL, RECORDING_KERNEL_BUFFER },                   \
 	{ "overwrite", no_argument, NULL, RECORDING_OVERWRITE },                                 \
 	{ "clock", required_argument, NULL, RECORDING_CLOCK },                                   \
 	{ "channel", required_argument, NULL, RECORDING_CHANNEL },                               \

@@ -35,6 +35,7 @@ static const char help[] =
 	"                        end write them\n"
 	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins with 64M;\n"
 	"                        with --overwrite 64M)\n"
+	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
 	CHANNELS_HELP
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"

@@ -31,6 +31,7 @@ static int open_kernel(struct collector *c)
 				    .n_patterns = c->o->n_kernel_events,
 				    .whole_machine = c->o->kernel_whole_machine,
 				    .overwrite = c->o->flight_recorder,
+				    .buffer_kib = c->o->kernel_buffer_kib,
 				    .quota = c->o->quota };
 
 	if (snprintf(path, sizeof path, "%s/kernel", c->place) >= (int)sizeof path)

@@ -66,6 +66,7 @@ struct recorder_options {
 	bool keep; /* a second process goes on if this one is killed: collect/keeper.h */
 	bool kernel; /* record it if we may */
 	bool kernel_whole_machine;
+	uint32_t kernel_buffer_kib; /* of each CPU; 0: the default */
 	const char *const *kernel_events;
 	int n_kernel_events;
 };
