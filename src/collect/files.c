@@ -74,13 +74,15 @@ int files_application_path(char *to, size_t size, const char *path, const struct
 			   struct diag *d)
 {
 	unsigned uid = tenant ? tenant->number : (unsigned)geteuid();
-	char part[24], container[TENANT_CONTAINER_BYTES + 16] = "";
+	char part[24], container[TENANT_CONTAINER_BYTES + 16] = "", turn[16] = "";
 
 	part_name(part, "ust", life);
 	if (tenant && *tenant->container)
 		snprintf(container, sizeof container, "container/%s/", tenant->container);
-	if (snprintf(to, size, "%s/%s/%suid/%u/%d-bit", path, part, container, uid, (int)sizeof(long) * 8) >=
-	    (int)size)
+	if (tenant && tenant->turn > 1)
+		snprintf(turn, sizeof turn, ".%u", tenant->turn);
+	if (snprintf(to, size, "%s/%s/%suid/%u%s/%d-bit", path, part, container, uid, turn,
+		     (int)sizeof(long) * 8) >= (int)size)
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
 	return 0;
 }

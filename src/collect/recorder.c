@@ -21,11 +21,13 @@
 #include "collect/files.h"
 #include "collect/keeper.h"
 #include "collect/loop.h"
+#include "collect/warden.h"
 
 struct recorder {
 	struct recorder_options o;
 	struct collector collector;
 	struct command command;
+	struct warden *warden; /* NULL: only this user's programs */
 	struct kept *kept; /* what must outlive us */
 	struct tidy tidy;
 	sigset_t old_mask;
@@ -97,6 +99,26 @@ static void remove_files(const struct recorder *r)
 
 /* ---------------------------------------------------------------- a recording's life */
 
+/* A tenant's recorder adds to what is there. */
+static int own_directory(struct recorder *r, struct diag *d)
+{
+	int err;
+
+	r->made_directory = access(r->o.path, F_OK);
+	err = make_directory(r->o.path, d);
+	r->owns_directory = !err;
+	return err;
+}
+
+static int open_warden(struct recorder *r, struct diag *d)
+{
+	int err = warden_open(&r->warden, &r->o, d);
+
+	if (!err)
+		r->o.clock = warden_clock(r->warden);
+	return err;
+}
+
 int recorder_open(struct recorder **out, const struct recorder_options *o, struct diag *d)
 {
 	struct recorder *r = calloc(1, sizeof *r);
@@ -115,9 +137,9 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 	r->tidy = (struct tidy){ .path = r->collector.base, .o = &r->o.pieces, .status = &r->kept->tidy, .wake = -1 };
 	r->collector.tidy = &r->tidy;
 	raise_limits(r);
-	r->made_directory = access(o->path, F_OK);
-	err = make_directory(o->path, d);
-	r->owns_directory = !err;
+	err = o->tenant ? 0 : own_directory(r, d);
+	if (!err && (o->all_users || o->containers))
+		err = open_warden(r, d);
 	if (!err)
 		err = collector_open(&r->collector, d);
 	if (err)
@@ -175,6 +197,8 @@ int recorder_run(struct recorder *r, struct diag *d)
 
 	block_signals(r);
 	err = start(r, d);
+	if (!err && r->warden)
+		warden_start(r->warden);
 	if (!err && r->o.on_ready)
 		err = r->o.on_ready(r->o.on_ready_arg, d);
 	if (!err)
@@ -201,6 +225,7 @@ int recorder_finish(struct recorder *r, struct recorder_result *result, struct d
 	err = collector_finish(&r->collector, d);
 	tidy_end(&r->tidy);
 	r->collector.result.tidy = r->kept->tidy;
+	warden_end(r->warden, &r->collector.result);
 	r->collector.result.status = r->command.status;
 	put_process_back(r);
 	if (r->owns_directory && !begun)

@@ -15,7 +15,10 @@ enum { ID_LEAST = 32, ID_SHOWN = 12 }; /* hex digits */
 
 void tenant_label(const struct tenant *t, char label[TENANT_LABEL_BYTES])
 {
-	snprintf(label, TENANT_LABEL_BYTES, "%s%s%u", t->container, *t->container ? ":" : "", t->number);
+	int n = snprintf(label, TENANT_LABEL_BYTES, "%s%s%u", t->container, *t->container ? ":" : "", t->number);
+
+	if (t->turn > 1 && t->turn < 10000)
+		snprintf(label + n, TENANT_LABEL_BYTES - (size_t)n, ".%u", t->turn);
 }
 
 bool tenant_session_name(const struct tenant *t, const char *session, char *name, size_t size)

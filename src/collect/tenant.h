@@ -18,17 +18,19 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { TENANT_CONTAINER_BYTES = 28, TENANT_LABEL_BYTES = TENANT_CONTAINER_BYTES + 12 };
+enum { TENANT_CONTAINER_BYTES = 28, TENANT_LABEL_BYTES = TENANT_CONTAINER_BYTES + 17 };
 
 struct tenant {
 	int dir; /* his runtime directory */
 	uid_t uid; /* as we see him */
 	gid_t gid;
 	unsigned number; /* what it is called by: duet-NUMBER, as he sees himself */
+	unsigned turn; /* from 2 on: others were called the same before, in this recording */
 	char container[TENANT_CONTAINER_BYTES]; /* a word; "": none, a user of this machine */
+	uid_t maker; /* of the container's user namespace; 0: it has none, or root made it */
 };
 
-/* tenant_label - "1000", or "docker-3f2a9c01b2c3:0". */
+/* tenant_label - "1000", or "docker-3f2a9c01b2c3:0"; the second of that name "1000.2". */
 void tenant_label(const struct tenant *t, char label[TENANT_LABEL_BYTES]);
 
 /* tenant_session_name - what the session @session of a tenant is called where we are asked about it:

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/tenants.c - see tenants.h. */
+#include "collect/tenants.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/nsfs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum {
+	NAMESPACES = 4096, /* that are told apart in one look */
+	NAMES = 65536, /* that are looked at in one /dev/shm: its users may fill it */
+};
+
+/* ---------------------------------------------------------------- in a /dev/shm */
+
+/* "duet-1000": 1000.  -1 if it is none, or written otherwise. */
+static long number_of(const char *name)
+{
+	char *end, again[32];
+	unsigned long n;
+
+	if (strncmp(name, "duet-", 5) || name[5] < '0' || name[5] > '9')
+		return -1;
+	n = strtoul(name + 5, &end, 10);
+	snprintf(again, sizeof again, "duet-%lu", n);
+	return n < UINT32_MAX && !strcmp(name, again) ? (long)n : -1;
+}
+
+/* What libduet asks of it too (base/runtime.h), and that nothing is mounted there. */
+static bool is_fit(int dir, const struct stat *shm, struct stat *st)
+{
+	return !fstat(dir, st) && st->st_dev == shm->st_dev && !(st->st_mode & 022);
+}
+
+static int visit_one(const struct tenants_look *l, int shm, const struct stat *its, const char *name,
+		     struct tenant *t)
+{
+	long number = number_of(name);
+	struct stat st;
+	int result = 0;
+
+	if (number < 0)
+		return 0;
+	t->dir = openat(shm, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (t->dir < 0)
+		return 0;
+	if (is_fit(t->dir, its, &st) && (*t->container || st.st_uid == (uid_t)number)) {
+		t->number = (unsigned)number;
+		t->uid = st.st_uid;
+		t->gid = st.st_gid;
+		result = l->visit(l->arg, t, &st);
+	}
+	close(t->dir);
+	return result;
+}
+
+static void watch(const struct tenants_look *l, int dir)
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", dir);
+	if (l->inotify >= 0)
+		inotify_add_watch(l->inotify, path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+}
+
+/* All in the directory @shm, which is taken. */
+static int visit_all(const struct tenants_look *l, int shm, struct tenant *t)
+{
+	DIR *list = fdopendir(shm);
+	struct stat its;
+	struct dirent *e;
+	int result = 0;
+
+	if (!list) {
+		close(shm);
+		return 0;
+	}
+	watch(l, shm);
+	if (!fstat(shm, &its))
+		for (int n = 0; !result && n < NAMES && (e = readdir(list)); n++)
+			result = visit_one(l, shm, &its, e->d_name, t);
+	closedir(list);
+	return result;
+}
+
+/* ---------------------------------------------------------------- mount namespaces */
+
+struct seen {
+	uint64_t namespaces[NAMESPACES];
+	int n;
+	struct {
+		dev_t dev;
+		ino_t ino;
+	} shms[NAMESPACES]; /* many namespaces share one */
+	int n_shms;
+};
+
+static bool is_new_namespace(struct seen *s, uint64_t ns)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->namespaces[i] == ns)
+			return false;
+	if (s->n == NAMESPACES)
+		return false;
+	s->namespaces[s->n++] = ns;
+	return true;
+}
+
+static bool is_new_shm(struct seen *s, int shm)
+{
+	struct stat st;
+
+	if (fstat(shm, &st))
+		return false;
+	for (int i = 0; i < s->n_shms; i++)
+		if (s->shms[i].dev == st.st_dev && s->shms[i].ino == st.st_ino)
+			return false;
+	if (s->n_shms == NAMESPACES)
+		return false;
+	s->shms[s->n_shms].dev = st.st_dev;
+	s->shms[s->n_shms++].ino = st.st_ino;
+	return true;
+}
+
+/* Step by step: a link in a container leads into ours. */
+static int step(int from, const char *name)
+{
+	int to = from < 0 ? -1 : openat(from, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (from >= 0)
+		close(from);
+	return to;
+}
+
+/* The /dev/shm that process @pid sees, if it is memory: what else is mounted there may be anybody's to answer. */
+static int open_shm(int proc, const char *pid)
+{
+	struct statfs fs;
+	char path[64];
+	int at, shm = -1;
+
+	snprintf(path, sizeof path, "%.15s/root", pid);
+	at = openat(proc, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	at = step(step(at, "dev"), "shm");
+	if (at >= 0 && !fstatfs(at, &fs) && fs.f_type == TMPFS_MAGIC)
+		shm = openat(at, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (at >= 0)
+		close(at);
+	return shm;
+}
+
+static uint64_t namespace_of(int proc, const char *pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%.15s/ns/mnt", pid);
+	return fstatat(proc, path, &st, 0) ? 0 : st.st_ino;
+}
+
+/* Who made the user namespace of process @pid; root, if nobody did. */
+static uid_t maker_of(int proc, const char *pid)
+{
+	char path[64];
+	uid_t uid = 0;
+	int fd;
+
+	snprintf(path, sizeof path, "%.15s/ns/user", pid);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && ioctl(fd, NS_GET_OWNER_UID, &uid))
+		uid = 0;
+	if (fd >= 0)
+		close(fd);
+	return uid;
+}
+
+static int visit_container(const struct tenants_look *l, int proc, const char *pid, struct seen *s)
+{
+	struct tenant t = { .dir = -1 };
+	int shm = open_shm(proc, pid);
+
+	if (shm < 0)
+		return 0;
+	if (is_new_shm(s, shm) && tenant_container_of(atoi(pid), t.container)) {
+		t.maker = maker_of(proc, pid);
+		return visit_all(l, shm, &t);
+	}
+	close(shm);
+	return 0;
+}
+
+static int visit_containers(const struct tenants_look *l, struct seen *s)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	uint64_t ns;
+	int result = 0;
+
+	is_new_namespace(s, proc ? namespace_of(dirfd(proc), "self") : 0);
+	while (proc && !result && (e = readdir(proc))) {
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		ns = namespace_of(dirfd(proc), e->d_name);
+		if (ns && is_new_namespace(s, ns))
+			result = visit_container(l, dirfd(proc), e->d_name, s);
+	}
+	if (proc)
+		closedir(proc);
+	return result;
+}
+
+int tenants_each(const struct tenants_look *l)
+{
+	struct tenant t = { .dir = -1 };
+	struct seen *s = calloc(1, sizeof *s);
+	int result = 0, shm = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (s && shm >= 0)
+		is_new_shm(s, shm); /* whoever sees this one is no container */
+	if (l->users && shm >= 0)
+		result = visit_all(l, shm, &t);
+	else if (shm >= 0)
+		close(shm);
+	if (l->containers && s && !result)
+		result = visit_containers(l, s);
+	free(s);
+	return result;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/tenants.h - finding tenants: who has a runtime directory on this machine.
+ *
+ *   users        /dev/shm/duet-<uid>, owned by <uid>
+ *   containers   duet-<uid> in the /dev/shm of each mount namespace that has one of its own, reached through
+ *                /proc/<pid>/root of a process in it
+ *
+ * Each look begins anew and keeps nothing.  What a directory's owner, or a container's root, may have put in
+ * the way - links, mounts, other file systems, FIFOs - ends the search there, and nowhere else; nothing waits
+ * for him.  Needs root, or finds little.
+ */
+#ifndef COLLECT_TENANTS_H
+#define COLLECT_TENANTS_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "collect/tenant.h"
+
+struct tenants_look {
+	bool users, containers;
+	int inotify; /* is to tell of new directories from now on; -1: none */
+	/* Of each: its directory is lent, @st is its.  Not 0 ends the look. */
+	int (*visit)(void *arg, const struct tenant *t, const struct stat *st);
+	void *arg;
+};
+
+/* tenants_each - what visit returned at last; 0 also if there is nobody. */
+int tenants_each(const struct tenants_look *l);
+
+#endif

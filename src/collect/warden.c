@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/warden.c - see warden.h. */
+#include "collect/warden.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/runtime.h"
+#include "clock/clock.h"
+#include "collect/files.h"
+#include "collect/tenants.h"
+
+#define LOOK_NS     1000000000ull
+#define TRY_AGAIN_NS 5000000000ull
+/* A look takes this part of the time at most, however often somebody makes directories. */
+enum { LOOK_PART = 20, GONE_LOOKS = 3 };
+enum { GO = 'g', STOP = 's' };
+
+/* What the collectors have recorded, in memory that all share: counts, which no tenant reaches. */
+struct warden_results {
+	uint64_t app_bytes, app_lost, app_unwritten;
+	uint32_t programs, tenants;
+	uint32_t has_ended; /* the warden, in order */
+	uint32_t trouble_state; /* 0; 1: being written; 2: `trouble` is the first */
+	struct diag trouble;
+};
+
+struct warden {
+	const struct recorder_options *o;
+	struct recorder_clock clock;
+	struct warden_results *results;
+	int orders; /* our end of the pipe: the recorder's to write, the warden's to read */
+	int done; /* the same, the other way; it ends with the last collector */
+	pid_t pid; /* the warden's */
+};
+
+/* ---------------------------------------------------------------- in a collector's process */
+
+static void note_trouble(struct warden_results *r, const struct tenant *t, const char *text)
+{
+	char label[TENANT_LABEL_BYTES];
+	uint32_t none = 0;
+
+	if (!*text || !compare_exchange(&r->trouble_state, &none, 1))
+		return;
+	tenant_label(t, label);
+	diag_fail(&r->trouble, 0, "%s: %s", label, text);
+	store_release(&r->trouble_state, 2);
+}
+
+static void add_results(struct warden_results *to, const struct recorder_result *r)
+{
+	fetch_add(&to->app_bytes, r->app_bytes);
+	fetch_add(&to->app_lost, r->app_lost);
+	fetch_add(&to->app_unwritten, r->app_unwritten);
+	__atomic_fetch_add(&to->programs, r->programs, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&to->tenants, r->programs > 0, __ATOMIC_RELAXED);
+}
+
+/* Returns the process's exit status. */
+static int record_tenant(const struct warden *w, const struct tenant *t)
+{
+	struct recorder_options o = *w->o;
+	struct recorder_result result;
+	struct diag d = { "" }, end = { "" };
+	struct recorder *r;
+	int err, end_err;
+
+	o.tenant = t;
+	o.clock = &w->clock;
+	o.kernel = o.all_users = o.containers = false;
+	o.on_ready = NULL;
+	o.keep = true;
+	err = recorder_open(&r, &o, &d);
+	if (err) {
+		note_trouble(w->results, t, d.text);
+		return 1;
+	}
+	err = recorder_run(r, &d);
+	end_err = recorder_finish(r, &result, &end);
+	add_results(w->results, &result);
+	note_trouble(w->results, t, err ? d.text : end_err ? end.text : result.trouble.text);
+	return err ? 1 : 0;
+}
+
+/* ---------------------------------------------------------------- the warden's process */
+
+struct ward {
+	struct tenant tenant; /* its directory is open; -1: an empty place */
+	dev_t dev;
+	ino_t ino;
+	pid_t group; /* its processes; 0: none now */
+	uint64_t try_ns; /* not before */
+	bool is_over; /* somebody ended it */
+	unsigned missed; /* looks in which it was not there */
+};
+
+struct watch {
+	struct warden *w;
+	struct ward wards[TENANTS_MAX];
+	dev_t own_dev; /* our own runtime directory: the recorder's */
+	ino_t own_ino;
+	int inotify, signals;
+	uint64_t look_ns; /* when to look again */
+	bool stop, told_of_limits;
+};
+
+static void close_others(struct watch *all, const struct ward *mine)
+{
+	for (int i = 0; i < TENANTS_MAX; i++)
+		if (all->wards[i].tenant.dir >= 0 && &all->wards[i] != mine)
+			close(all->wards[i].tenant.dir);
+	close(all->inotify);
+	close(all->signals);
+	close(all->w->orders);
+}
+
+/* In a group of its own: so it is reached whichever of its processes has died. */
+static void start_collector(struct watch *all, struct ward *w)
+{
+	pid_t warden = getpid(), pid = fork();
+
+	w->try_ns = clock_monotonic_ns() + TRY_AGAIN_NS;
+	if (pid > 0) {
+		setpgid(pid, pid);
+		w->group = pid;
+	}
+	if (pid)
+		return;
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != warden)
+		raise(SIGTERM); /* blocked: read later */
+	close_others(all, w);
+	_exit(record_tenant(all->w, &w->tenant));
+}
+
+static struct ward *find(struct watch *all, const struct stat *st)
+{
+	for (int i = 0; i < TENANTS_MAX; i++) {
+		struct ward *w = &all->wards[i];
+
+		if (w->tenant.dir >= 0 && w->dev == st->st_dev && w->ino == st->st_ino)
+			return w;
+	}
+	return NULL;
+}
+
+static struct ward *find_room(struct watch *all, const struct tenant *t)
+{
+	struct ward *room = NULL;
+	unsigned n = 0;
+
+	for (int i = 0; i < TENANTS_MAX; i++) {
+		struct ward *w = &all->wards[i];
+
+		if (w->tenant.dir < 0)
+			room = room ? room : w;
+		else
+			n += w->tenant.maker && w->tenant.maker == t->maker;
+	}
+	return t->maker && n >= TENANTS_OF_MAKER ? NULL : room;
+}
+
+/* The first name that no other has, or had in this recording. */
+static bool name_it(const struct watch *all, struct tenant *t)
+{
+	char path[PATH_MAX];
+
+	for (t->turn = 1; t->turn < 10000; t->turn++) {
+		bool taken = files_application_path(path, sizeof path, all->w->o->path, t, 1, NULL) ||
+			     !access(path, F_OK);
+
+		for (int i = 0; i < TENANTS_MAX && !taken; i++) {
+			const struct tenant *other = &all->wards[i].tenant;
+
+			taken = other->dir >= 0 && other != t && other->number == t->number &&
+				other->turn == t->turn && !strcmp(other->container, t->container);
+		}
+		if (!taken)
+			return true;
+	}
+	return false;
+}
+
+static void admit(struct watch *all, const struct tenant *t, const struct stat *st)
+{
+	struct ward *w = find_room(all, t);
+
+	if (!w) {
+		if (!all->told_of_limits)
+			note_trouble(all->w->results, t, "too many users and containers: not recorded");
+		all->told_of_limits = true;
+		return;
+	}
+	*w = (struct ward){ .tenant = *t, .dev = st->st_dev, .ino = st->st_ino };
+	w->tenant.dir = fcntl(t->dir, F_DUPFD_CLOEXEC, 0);
+	if (w->tenant.dir >= 0 && !name_it(all, &w->tenant)) {
+		close(w->tenant.dir);
+		w->tenant.dir = -1;
+	}
+}
+
+static int meet(void *arg, const struct tenant *t, const struct stat *st)
+{
+	struct watch *all = arg;
+	struct ward *w = find(all, st);
+
+	if (st->st_dev == all->own_dev && st->st_ino == all->own_ino)
+		return 0;
+	if (!w) {
+		admit(all, t, st);
+		w = find(all, st);
+	}
+	if (!w)
+		return 0;
+	w->missed = 0;
+	if (!w->group && !w->is_over && clock_monotonic_ns() >= w->try_ns)
+		start_collector(all, w);
+	return 0;
+}
+
+static void part_from(struct ward *w)
+{
+	if (w->group) {
+		kill(-w->group, SIGTERM);
+		return; /* and once more when it has ended */
+	}
+	close(w->tenant.dir);
+	w->tenant.dir = -1;
+}
+
+static void look(struct watch *all)
+{
+	const struct tenants_look l = { .users = all->w->o->all_users,
+					.containers = all->w->o->containers,
+					.inotify = all->inotify,
+					.visit = meet,
+					.arg = all };
+	uint64_t begin_ns = clock_monotonic_ns(), took_ns;
+
+	for (int i = 0; i < TENANTS_MAX; i++)
+		all->wards[i].missed++;
+	tenants_each(&l);
+	for (int i = 0; i < TENANTS_MAX; i++)
+		if (all->wards[i].tenant.dir >= 0 && all->wards[i].missed >= GONE_LOOKS)
+			part_from(&all->wards[i]);
+	took_ns = clock_monotonic_ns() - begin_ns;
+	all->look_ns = begin_ns + took_ns * LOOK_PART;
+}
+
+/* Children of dead keepers are ours (PR_SET_CHILD_SUBREAPER): a group ends with its last process. */
+static void reap(struct watch *all)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		for (int i = 0; i < TENANTS_MAX; i++)
+			if (all->wards[i].group == pid && all->wards[i].missed < GONE_LOOKS &&
+			    WIFEXITED(status) && !WEXITSTATUS(status))
+				all->wards[i].is_over = true;
+	for (int i = 0; i < TENANTS_MAX; i++)
+		if (all->wards[i].group && kill(-all->wards[i].group, 0) && errno == ESRCH)
+			all->wards[i].group = 0;
+}
+
+static bool any_group(const struct watch *all)
+{
+	for (int i = 0; i < TENANTS_MAX; i++)
+		if (all->wards[i].group)
+			return true;
+	return false;
+}
+
+static void drop_input(int fd)
+{
+	char bytes[4096];
+
+	while (read(fd, bytes, sizeof bytes) > 0)
+		;
+}
+
+/* How long to sleep, in ms; 0 if it is time to look. */
+static int until_look(const struct watch *all, bool is_told)
+{
+	uint64_t now_ns = clock_monotonic_ns(), at_ns = all->look_ns + (is_told ? 0 : LOOK_NS);
+
+	return now_ns >= at_ns ? 0 : (int)((at_ns - now_ns) / 1000000) + 1;
+}
+
+static void take_order(struct watch *all)
+{
+	char order;
+	ssize_t n = read(all->w->orders, &order, 1);
+
+	all->stop = n == 0 || (n == 1 && order == STOP);
+}
+
+static void watch_over(struct watch *all)
+{
+	struct pollfd p[] = { { .fd = all->w->orders, .events = POLLIN },
+			      { .fd = all->signals, .events = POLLIN },
+			      { .fd = all->inotify, .events = POLLIN } };
+	bool is_told = false;
+	int ms;
+
+	look(all);
+	while (!all->stop) {
+		ms = until_look(all, is_told);
+		if (!ms) {
+			is_told = false;
+			look(all);
+			continue;
+		}
+		p[2].fd = is_told ? -1 : all->inotify;
+		if (poll(p, 3, ms) <= 0)
+			continue;
+		if (p[0].revents)
+			take_order(all);
+		if (p[1].revents) {
+			drop_input(all->signals);
+			reap(all);
+		}
+		if (p[2].revents) {
+			drop_input(all->inotify);
+			is_told = true;
+		}
+	}
+}
+
+static void end_all(struct watch *all)
+{
+	struct pollfd p = { .fd = all->signals, .events = POLLIN };
+
+	for (int i = 0; i < TENANTS_MAX; i++)
+		if (all->wards[i].group)
+			kill(-all->wards[i].group, SIGTERM);
+	for (reap(all); any_group(all); reap(all)) {
+		poll(&p, 1, 100);
+		drop_input(all->signals);
+	}
+}
+
+static int open_watch(struct watch *all)
+{
+	int own = runtime_dir_open(true);
+	struct stat st;
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD);
+	all->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	all->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	for (int i = 0; i < TENANTS_MAX; i++)
+		all->wards[i].tenant.dir = -1;
+	if (own < 0 || fstat(own, &st) || all->signals < 0 || all->inotify < 0)
+		return -1;
+	all->own_dev = st.st_dev;
+	all->own_ino = st.st_ino;
+	close(own);
+	return 0;
+}
+
+/* The terminal's signals are the recorder's: it tells us. */
+static _Noreturn void be_warden(struct warden *w)
+{
+	struct watch *all = calloc(1, sizeof *all);
+	sigset_t mask;
+	char order = 0;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGHUP);
+	sigaddset(&mask, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	setpgid(0, 0);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (all && read(w->orders, &order, 1) == 1 && order == GO) {
+		all->w = w;
+		if (!open_watch(all))
+			watch_over(all);
+		end_all(all);
+	}
+	store_release(&w->results->has_ended, 1);
+	_exit(0);
+}
+
+/* ---------------------------------------------------------------- in the recorder's processes */
+
+static int make_parts(struct warden *w, int orders[2], int done[2], struct diag *d)
+{
+	struct clock_reading now;
+	void *p = mmap(NULL, sizeof *w->results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int err = clock_init_kind(&w->clock.map, w->o->clock_kind, d);
+
+	if (err)
+		return err;
+	if (p == MAP_FAILED || pipe2(orders, O_CLOEXEC) || pipe2(done, O_CLOEXEC))
+		return diag_errno(d, "cannot make what the collectors of other users need");
+	w->results = p;
+	clock_read(&w->clock.map, &now);
+	w->clock.offset_ns = now.realtime_ns - clock_ns(&w->clock.map, now.ticks);
+	return 0;
+}
+
+int warden_open(struct warden **out, const struct recorder_options *o, struct diag *d)
+{
+	struct warden *w = calloc(1, sizeof *w);
+	int orders[2] = { -1, -1 }, done[2] = { -1, -1 }, err;
+	pid_t pid;
+
+	*out = NULL;
+	if (geteuid()) {
+		free(w);
+		return diag_fail(d, -EPERM, "other users' programs, and those in containers, are recorded by root only");
+	}
+	if (!w)
+		return diag_fail(d, -ENOMEM, "no memory");
+	w->o = o;
+	err = make_parts(w, orders, done, d);
+	if (err) {
+		free(w);
+		return err;
+	}
+	fflush(NULL);
+	pid = fork();
+	w->orders = orders[pid != 0];
+	w->done = done[pid == 0];
+	close(orders[pid == 0]);
+	close(done[pid != 0]);
+	if (!pid)
+		be_warden(w);
+	w->pid = pid;
+	*out = w;
+	return pid < 0 ? diag_errno(d, "cannot fork") : 0;
+}
+
+const struct recorder_clock *warden_clock(const struct warden *w)
+{
+	return &w->clock;
+}
+
+static void order(struct warden *w, char what)
+{
+	/* A pipe without a reader is one whose warden was killed: told at the end. */
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+
+	sigaction(SIGPIPE, &ignore, &before);
+	(void)!write(w->orders, &what, 1);
+	sigaction(SIGPIPE, &before, NULL);
+}
+
+void warden_start(struct warden *w)
+{
+	order(w, GO);
+}
+
+static void take_results(const struct warden *w, struct recorder_result *r)
+{
+	const struct warden_results *from = w->results;
+
+	r->app_bytes += load(&from->app_bytes);
+	r->app_lost += load(&from->app_lost);
+	r->app_unwritten += load(&from->app_unwritten);
+	r->programs += load(&from->programs);
+	r->tenants = load(&from->tenants);
+	if (r->trouble.text[0])
+		return;
+	if (load_acquire(&from->trouble_state) == 2)
+		r->trouble = from->trouble;
+	else if (!load_acquire(&from->has_ended))
+		diag_fail(&r->trouble, 0, "the process that recorded other users was killed: their programs are "
+					  "recorded up to then");
+}
+
+void warden_end(struct warden *w, struct recorder_result *r)
+{
+	char byte;
+
+	if (!w)
+		return;
+	order(w, STOP);
+	close(w->orders);
+	while (read(w->done, &byte, 1) < 0 && errno == EINTR)
+		;
+	close(w->done);
+	waitpid(w->pid, NULL, 0); /* if we are who forked it */
+	if (r)
+		take_results(w, r);
+	munmap(w->results, sizeof *w->results);
+	free(w);
+}
