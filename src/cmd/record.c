@@ -37,6 +37,7 @@ static const char record_help[] =
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -p, --pid PID         record this process\n"
 	PIECES_HELP
+	RECORDING_TENANTS_HELP
 	SEND_HELP
 	"  -q, --quiet           no summary\n\n"
 	"Ends with the command, or with Ctrl-C (twice while a command runs).  The exit status is the\n"
@@ -65,6 +66,7 @@ static const char collect_help[] =
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -s, --session NAME    name of the session (default: \"default\")\n"
 	PIECES_HELP
+	RECORDING_TENANTS_HELP
 	SEND_HELP
 	"  -q, --quiet           no summary\n";
 

@@ -169,11 +169,32 @@ int recording_take(struct recording *a, int c, const char *help)
 	case RECORDING_OVERWRITE:
 		a->o.flight_recorder = true;
 		return -1;
+	case RECORDING_ALL_USERS:
+		a->o.all_users = true;
+		return -1;
+	case RECORDING_CONTAINERS:
+		a->o.containers = true;
+		return -1;
 	case RECORDING_HELP:
 		fputs(help, stdout);
 		return 0;
 	}
 	return cmd_usage(a->verb, c == ':' ? "an option lacks its value" : "no such option");
+}
+
+static int check_tenants(const struct recording *a)
+{
+	const char *option = a->o.all_users ? "--all-users" : "--containers";
+
+	if (!a->o.all_users && !a->o.containers)
+		return 0;
+	if (a->o.command || a->pids.n)
+		return cmd_error(a->verb, "%s: it is for all programs, not for a command or -p", option);
+	if (a->send.to)
+		return cmd_error(a->verb, "%s: not with --to: record here, and send it with rsync", option);
+	if (geteuid())
+		return cmd_error(a->verb, "%s: only root may", option);
+	return 0;
 }
 
 int recording_settle(struct recording *a)
@@ -203,7 +224,9 @@ int recording_settle(struct recording *a)
 	a->o.library = cmd_find_library("libduet.so.0", a->library, sizeof a->library);
 	if (!cmd_channels_end(a->verb, &a->channels, a->buffer_bytes, a->o.flight_recorder, a->contexts))
 		return CMD_FAILED;
-	return send_check(a->verb, &a->send) || pieces_check(a->verb, &a->o, &a->send) ? CMD_FAILED : 0;
+	if (check_tenants(a) || send_check(a->verb, &a->send) || pieces_check(a->verb, &a->o, &a->send))
+		return CMD_FAILED;
+	return 0;
 }
 
 static void print_summary(const struct recording *a, const struct recorder_result *result)

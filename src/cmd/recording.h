@@ -25,6 +25,8 @@ enum {
 	RECORDING_OVERWRITE,
 	RECORDING_CLOCK,
 	RECORDING_CHANNEL,
+	RECORDING_ALL_USERS,
+	RECORDING_CONTAINERS,
 	RECORDING_HELP,
 };
 
@@ -37,8 +39,14 @@ enum {
 	{ "overwrite", no_argument, NULL, RECORDING_OVERWRITE },                                 \
 	{ "clock", required_argument, NULL, RECORDING_CLOCK },                                   \
 	{ "channel", required_argument, NULL, RECORDING_CHANNEL },                               \
+	{ "all-users", no_argument, NULL, RECORDING_ALL_USERS },                                 \
+	{ "containers", no_argument, NULL, RECORDING_CONTAINERS },                               \
 	{ "quiet", no_argument, NULL, 'q' }, { "help", no_argument, NULL, RECORDING_HELP },      \
 	WHOM_OPTIONS, SEND_OPTIONS, PIECES_OPTIONS
+
+#define RECORDING_TENANTS_HELP                                                                           \
+	"      --all-users       as root: the programs of all users, each user's in a buffer of his own\n" \
+	"      --containers      as root: programs in containers, with nothing mounted into them\n"
 
 struct recording {
 	const char *verb;

@@ -41,6 +41,7 @@ static const char help[] =
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -p, --pid PID         record this process\n"
 	PIECES_HELP
+	RECORDING_TENANTS_HELP
 	SEND_HELP
 	"  -q, --quiet           say nothing if all went well\n\n"
 	"  duet start -e 'shop:*'            then: duet status; duet stop\n"
