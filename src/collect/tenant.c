@@ -87,22 +87,32 @@ static bool name_lxc(const char *cgroup, char container[TENANT_CONTAINER_BYTES])
 	return true;
 }
 
-bool tenant_container_of(pid_t pid, char container[TENANT_CONTAINER_BYTES])
+/* False if nothing there has to do with containers. */
+static bool name_by_cgroup(const char *pid, char container[TENANT_CONTAINER_BYTES])
 {
 	char path[64], cgroup[4096];
-	const char *id = NULL;
+	const char *id;
+
+	snprintf(path, sizeof path, "/proc/%s/cgroup", pid);
+	if (io_read_file(path, cgroup, sizeof cgroup) <= 0)
+		return false;
+	if (name_lxc(cgroup, container))
+		return true;
+	id = find_id(cgroup);
+	if (id)
+		snprintf(container, TENANT_CONTAINER_BYTES, "%s-%.*s", runtime_of(cgroup), ID_SHOWN, id);
+	return id;
+}
+
+/* Where we are in a container ourselves, its name tells no namespaces within it apart. */
+bool tenant_container_of(pid_t pid, char container[TENANT_CONTAINER_BYTES])
+{
+	char ours[TENANT_CONTAINER_BYTES], digits[16], path[64];
 	struct stat st;
 
-	snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
-	if (io_read_file(path, cgroup, sizeof cgroup) > 0) {
-		if (name_lxc(cgroup, container))
-			return true;
-		id = find_id(cgroup);
-	}
-	if (id) {
-		snprintf(container, TENANT_CONTAINER_BYTES, "%s-%.*s", runtime_of(cgroup), ID_SHOWN, id);
+	snprintf(digits, sizeof digits, "%d", (int)pid);
+	if (name_by_cgroup(digits, container) && !(name_by_cgroup("self", ours) && !strcmp(ours, container)))
 		return true;
-	}
 	snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
 	if (stat(path, &st))
 		return false;

@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Other users' programs and those in containers are recorded by one collector of root, each user's in a memory of
+his own, whatever he does in his directory; and nothing is left behind."""
+import collections
+import fcntl
+import glob
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+
+from world import PATIENCE, World, enter, wait_for
+
+duet, program, library = [os.path.abspath(a) for a in sys.argv[1:4]]
+ALICE, BOB, CAROL = 65530, 65531, 65532
+world = None
+failures = 0
+
+
+def is_(got, wanted, what):
+    global failures
+    if got != wanted:
+        failures += 1
+        print("  not ok: %s: got %r, wanted %r" % (what, got, wanted))
+
+
+def run(*args):
+    return subprocess.run([duet] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=world.env(), timeout=PATIENCE)
+
+
+def names(where, prefix=""):
+    try:
+        return sorted(n for n in os.listdir(where) if n.startswith(prefix))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def directory(uid):
+    return "/dev/shm/duet-%d" % uid
+
+
+def remains(but=None):
+    """Files of collectors, of all users and of containers that run."""
+    found = []
+    for where in glob.glob("/dev/shm/duet-*") + glob.glob("/proc/[0-9]*/root/dev/shm/duet-*"):
+        if but and os.path.samefile(where, but):
+            continue
+        found += [where + "/" + n for n in names(where) if n.startswith(("session", "sock", "."))]
+    return found
+
+
+class Collector:
+    number = 0
+
+    def __init__(self, *options):
+        Collector.number += 1
+        self.trace = "%s/trace-%d" % (world.work, Collector.number)
+        self.p = subprocess.Popen([duet, "collect", "-e", "tenants:*", "-o", self.trace] + list(options),
+                                  stderr=subprocess.PIPE, text=True, env=world.env())
+        world.children.append(self.p)
+        wait_for(lambda: names(directory(0), "session-default"), "the collector is ready")
+
+    def serves(self, *labels):
+        wait_for(lambda: all(os.path.exists("%s/session-default@%s" % (directory(0), n)) for n in labels),
+                 "served: %s" % (labels,))
+
+    def end(self, but=None):
+        self.p.terminate()
+        self.err = self.p.communicate(timeout=PATIENCE)[1]
+        is_(self.p.returncode, 0, "the collector ends well: " + self.err)
+        is_(remains(but), [], "what is left behind")
+        m = re.search(r"(\d+) LOST", self.err)
+        self.lost = int(m.group(1)) if m else 0
+        return self
+
+    def events(self, below=""):
+        p = run("view", "--json", "-e", "tenants:*", self.trace + below)
+        is_(p.returncode, 0, "view: " + p.stderr)
+        return [e for e in map(json.loads, p.stdout.splitlines()) if "fields" in e]
+
+    def counts(self, below="", key="uid"):
+        return dict(collections.Counter(e["fields"][key] for e in self.events(below)))
+
+
+def label_of(program, number=0):
+    """What the container of a program of ours is called."""
+    for pid in [program.p.pid] + children(program.p.pid):
+        ns = os.stat("/proc/%d/ns/mnt" % pid).st_ino
+        if ns != os.stat("/proc/self/ns/mnt").st_ino:
+            return "mnt-%d:%d" % (ns, number)
+    raise AssertionError("no container")
+
+
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        own = [int(c) for c in f.read().split()]
+    return own + [g for c in own for g in children(c)]
+
+
+def pool_of(pid):
+    """-> which memory the process records into"""
+    with open("/proc/%d/maps" % pid) as f:
+        return {line.split()[4] for line in f if "memfd:duet-pool" in line}
+
+
+# ---------------------------------------------------------------- users
+
+def every_user_has_a_trace_and_a_memory_of_his_own():
+    alice, bob = world.user(ALICE), world.user(BOB)
+    c = Collector("--all-users")
+    c.serves(ALICE, BOB)
+    is_((alice.record(100), bob.record(50)), (100, 50), "those that ran")
+    later = world.user(ALICE, "7")
+    pools = [pool_of(p.p.pid) for p in (alice, bob, later)]
+    is_([len(p) for p in pools], [1, 1, 1], "each records into one memory")
+    is_((pools[0] == pools[2], pools[0] == pools[1]), (True, False), "which is that user's")
+    carol = world.user(CAROL)
+    c.serves(CAROL)
+    carol.record(30)
+    world.user(CAROL, "5").end()
+    own = world.spawn([world.program, "11"])
+    for p in (alice, bob, carol, later, own):
+        p.end()
+    c.end()
+    is_((c.counts(), c.lost), ({ALICE: 107, BOB: 50, CAROL: 35, 0: 11}, 0), "all is recorded")
+    for uid, n in ((ALICE, 107), (BOB, 50), (CAROL, 35), (0, 11)):
+        is_(c.counts("/ust/uid/%d" % uid), {uid: n}, "user %d, below his number" % uid)
+    is_("from 6 programs" in c.err, True, "all programs are counted: " + c.err)
+
+
+def attempt(uid, do):
+    """What a user gets for it: "", or the error's name."""
+    r, w = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+        try:
+            do()
+            os.write(w, b"")
+        except OSError as e:
+            os.write(w, type(e).__name__.encode())
+        os._exit(0)
+    os.close(w)
+    answer = os.read(r, 100).decode()
+    os.close(r)
+    os.waitpid(pid, 0)
+    return answer
+
+
+def connect(path):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(path)
+
+
+def nobody_reaches_another_users_memory():
+    alice, bob = world.user(ALICE), world.user(BOB)
+    c = Collector("--all-users")
+    c.serves(ALICE, BOB)
+    alice.record(1)
+    bob.record(1)
+    for what, path in (("directory", directory(BOB)), ("socket", directory(BOB) + "/sock-default"),
+                       ("root's socket for him", directory(0) + "/sock-default@%d" % BOB)):
+        do = (lambda: os.listdir(path)) if what == "directory" else (lambda: connect(path))
+        is_(attempt(ALICE, do), "PermissionError", "Alice and Bob's " + what)
+    everybody = [p for p in children(c.p.pid) + [c.p.pid]]
+    is_(len(everybody) >= 6, True, "there are a warden, and two processes for each: %r" % everybody)
+    for pid in everybody:
+        is_(attempt(ALICE, lambda: os.listdir("/proc/%d/fd" % pid)), "PermissionError", "a collector's descriptors")
+        is_(attempt(ALICE, lambda: open("/proc/%d/mem" % pid)), "PermissionError", "a collector's memory")
+        is_(attempt(ALICE, lambda: os.kill(pid, 9)), "PermissionError", "a collector's life")
+    workers = {pid: pool_of(pid) for pid in everybody}
+    is_([pid for pid, pools in workers.items() if len(pools) > 1], [], "no process maps two users' memory")
+    is_(attempt(ALICE, lambda: connect(directory(ALICE) + "/sock-default")), "", "Alice and her own socket")
+    for p in (alice, bob):
+        p.end()
+    c.end()
+    is_(c.counts(), {ALICE: 1, BOB: 1}, "what was recorded")
+
+
+def a_user_asks_nothing_of_roots_session():
+    alice = world.user(ALICE)
+    c = Collector("--all-users")
+    c.serves(ALICE)
+
+    def ask():
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.settimeout(PATIENCE)
+        s.connect(directory(ALICE) + "/sock-default")
+        s.send(b'{"verb":"stop"}')
+        if s.recv(100):
+            raise BlockingIOError
+    is_(attempt(ALICE, ask), "", "it hears nothing")
+    is_(run("status", "default@%d" % ALICE).returncode, 0, "root asks, and is answered")
+    is_(run("disable", "-s", "default@%d" % ALICE, "tenants:*").returncode, 0, "root disables")
+    alice.record(5)
+    is_(run("enable", "-s", "default@%d" % ALICE, "tenants:*").returncode, 0, "root enables")
+    alice.record(5)
+    alice.end()
+    c.end()
+    is_(c.counts(), {ALICE: 5}, "what was enabled")
+
+
+def what_a_hostile_user_makes_harms_him_alone():
+    victim = world.work + "/victim"
+    with open(victim, "w") as f:
+        f.write("precious")
+    os.chmod(victim, 0o600)
+
+    subprocess.run(["rm", "-rf", directory(ALICE)])
+
+    def traps():
+        here = directory(ALICE)
+        os.mkdir(here, 0o700)
+        for n in ("session-default", "sock-default", "app-1-1", "seats", ".default.1"):
+            os.symlink(victim, here + "/" + n)
+        os.mkfifo(here + "/app-2-2")
+        os.mkfifo(here + "/session-fifo")
+        os.mkfifo(here + "/app-%d-%d" % (os.getpid(), os.stat("/proc/self").st_dev))
+        os.mkdir(here + "/app-3-3")
+        os.mkdir(here + "/session-directory")
+        with open(here + "/app-4-4", "w") as f:
+            f.write("x" * 5000)
+        for i in range(2000):
+            os.close(os.open(here + "/app-%d-9" % (i + 10), os.O_CREAT | os.O_WRONLY, 0o600))
+    is_(attempt(ALICE, traps), "", "the traps are set")
+
+    lock = os.open(directory(ALICE), os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    bob = world.user(BOB)
+    # Not his: a link, somebody else's, one that others may write to.
+    os.symlink(directory(BOB), "/dev/shm/duet-65520")
+    os.mkdir("/dev/shm/duet-65521", 0o700)
+    os.mkdir("/dev/shm/duet-65522", 0o777)
+    os.chmod("/dev/shm/duet-65522", 0o777)
+    os.chown("/dev/shm/duet-65522", 65522, 65522)
+    os.mkfifo("/dev/shm/duet-65523")
+    with open("/dev/shm/duet-65524", "w"):
+        pass
+    try:
+        c = Collector("--all-users")
+        c.serves(BOB)
+        bob.record(10)
+        wait_for(lambda: names(directory(0), "session-default@%d" % ALICE), "Alice is served in spite of all")
+        alice = world.user(ALICE, "3")
+        alice.end()
+        bob.end()
+        is_(names(directory(0), "session-default@655%s" % "2"), [], "nobody else is served")
+        c.end(but=directory(ALICE))
+        is_((c.counts().get(BOB), c.counts().get(ALICE)), (10, 3), "what they recorded")
+        made = [n for n in names(directory(ALICE)) if not os.path.islink(directory(ALICE) + "/" + n) and
+                os.lstat(directory(ALICE) + "/" + n).st_uid != ALICE]
+        is_(made, [], "files of root's in her directory")
+    finally:
+        os.close(lock)
+        for n in ("0", "2"):
+            path = "/dev/shm/duet-6552" + n
+            os.unlink(path) if os.path.islink(path) else os.rmdir(path)
+        os.rmdir("/dev/shm/duet-65521")
+        os.unlink("/dev/shm/duet-65523")
+        os.unlink("/dev/shm/duet-65524")
+        subprocess.run(["rm", "-rf", directory(ALICE)])
+    with open(victim) as f:
+        is_((f.read(), os.stat(victim).st_uid, stat.S_IMODE(os.stat(victim).st_mode)), ("precious", 0, 0o600),
+            "the victim's file")
+
+
+# ---------------------------------------------------------------- containers
+
+def containers_are_recorded_from_outside():
+    for what, user in (("root", None), ("a user", ALICE)):
+        inside = world.container("c-" + what.replace(" ", "-"), user=user)
+        label = label_of(inside)
+        c = Collector("--containers", "-k", "sched")
+        c.serves(label)
+        is_(inside.record("40t"), 40, "the one that ran records")
+        inside.end()
+        later = world.container("later", "9", user=user)
+        later_label = label_of(later)
+        c.serves(later_label)
+        is_(later.record("20t"), 29, "the one that came records")
+        later.end()
+        c.end()
+        events = c.events()
+        is_((len(c.events("/ust/container/%s" % label.split(":")[0])), c.lost), (40, 0),
+            "a container of %s, below its name" % what)
+        is_(len(c.events("/ust/container/%s" % later_label.split(":")[0])) >= 20, True, "the one that came")
+        for e in events:
+            is_((e.get("vpid"), e.get("vtid")), (e["fields"]["pid"], e["fields"]["tid"]), "its own numbers are told")
+            if failures:
+                break
+        listed = run("view", "--json", "-e", "sched_switch", c.trace).stdout
+        on_host = {int(m) for m in re.findall(r'"tid":(\d+)', listed)}
+        is_([e for e in events if e["pid"] == e["vpid"] or e["tid"] not in on_host], [],
+            "all events bear the numbers of the host, where the kernel's events have them")
+
+
+# ---------------------------------------------------------------- the end
+
+def killed_collectors_are_swept_up():
+    alice, inside = world.user(ALICE), world.container("swept")
+    c = Collector("--all-users", "--containers")
+    c.serves(ALICE, label_of(inside))
+    alice.record(1)
+    for pid in children(c.p.pid) + [c.p.pid]:
+        os.kill(pid, signal.SIGSTOP) # else each would replace the other
+    for pid in children(c.p.pid) + [c.p.pid]:
+        os.kill(pid, signal.SIGKILL)
+    c.p.wait()
+    is_(remains() != [], True, "they leave files")
+    run("list")
+    is_(remains(), [], "the next command takes them away")
+    is_((alice.record(1), inside.record(1)), (2, 1), "the programs go on")
+    alice.end()
+    inside.end()
+
+
+def a_killed_warden_ends_its_collectors_alone():
+    alice, own = world.user(ALICE), world.spawn([world.program])
+    c = Collector("--all-users")
+    c.serves(ALICE)
+    alice.record(5)
+    warden = [p for p in children(c.p.pid) if len(children(p)) > 1 or
+              any(children(g) for g in children(p))][0]
+    os.kill(warden, signal.SIGKILL)
+    wait_for(lambda: not names(directory(ALICE), "session"), "the collectors have ended")
+    own.record(3)
+    alice.end()
+    own.end()
+    c.end()
+    is_((c.counts(), "was killed" in c.err), ({ALICE: 5, 0: 3}, True), "what is recorded, and told")
+
+
+if not enter():
+    print("no right to make namespaces: nothing is tried")
+    sys.exit(77)
+world = World(program, library)
+try:
+    for test in (every_user_has_a_trace_and_a_memory_of_his_own, nobody_reaches_another_users_memory,
+                 a_user_asks_nothing_of_roots_session, what_a_hostile_user_makes_harms_him_alone,
+                 containers_are_recorded_from_outside, killed_collectors_are_swept_up,
+                 a_killed_warden_ends_its_collectors_alone):
+        before, begin = failures, time.monotonic()
+        test()
+        print("%s - %s (%.1f s)" % ("ok" if failures == before else "not ok", test.__name__,
+                                    time.monotonic() - begin), flush=True)
+finally:
+    world.close()
+sys.exit(failures > 0)
