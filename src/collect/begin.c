@@ -162,6 +162,8 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 		err = wanted_enable(&c->wanted, c->o->pids[i], c->kernel, d);
 	if (!err && !c->o->command && !c->o->n_pids)
 		err = wanted_enable(&c->wanted, 0, c->kernel, d);
+	if (!err)
+		err = session_announce(&c->session, d);
 	if (err)
 		return err;
 	check_filters(c, 0);

@@ -248,18 +248,26 @@ static int open_socket(int dir, const char *name, int *listen_fd, struct diag *d
 /* A tenant's programs join in his directory; what is asked about them is asked in ours, by us alone. */
 static int open_asking(struct session *s, struct diag *d)
 {
-	struct abi_session f = s->file;
-	int err;
+	char name[ABI_NAME_BYTES];
 
-	if (!tenant_session_name(s->tenant, s->file.name, f.name, sizeof f.name))
-		return diag_fail(d, -ENAMETOOLONG, "the session's name is too long for %s", s->file.name);
+	if (!tenant_session_name(s->tenant, s->file.name, name, sizeof name))
+		return diag_fail(d, -ENAMETOOLONG, "the name %s is too long for a session of all users",
+				 s->file.name);
 	s->ask_dir = runtime_dir_open(true);
 	if (s->ask_dir < 0)
 		return diag_fail(d, s->ask_dir, "cannot use the runtime directory: %s", strerror(-s->ask_dir));
+	return open_socket(s->ask_dir, name, &s->ask_fd, d);
+}
+
+int session_announce(const struct session *s, struct diag *d)
+{
+	struct abi_session f = s->file;
+
+	if (!s->tenant)
+		return 0;
+	tenant_session_name(s->tenant, s->file.name, f.name, sizeof f.name);
 	f.rules_size = 0;
-	f.rules[0] = 0;
-	err = open_socket(s->ask_dir, f.name, &s->ask_fd, d);
-	return err ? err : session_publish(s->ask_dir, &f, d);
+	return session_publish(s->ask_dir, &f, d);
 }
 
 /* Name and seat.  With the directory locked, so that nobody else gets them as well; what the dead left

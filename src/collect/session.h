@@ -93,6 +93,8 @@ struct session_options {
  * -EBUSY if all seats are taken.  Programs learn of
  * the session by session_publish: call it when their questions will be answered at once. */
 int session_open(struct session *s, const struct session_options *o, struct diag *d);
+/* session_announce - a tenant's session records: it is to be seen among ours. */
+int session_announce(const struct session *s, struct diag *d);
 /* session_withdraw - programs that start from now on find no session; those that have joined go on.
  * Then apps_release: pairs with [E], enable_as_ruled(), inproc/process.c. */
 void session_withdraw(struct session *s);

@@ -3,9 +3,11 @@
 #include "collect/tenant.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -129,6 +131,13 @@ uid_t owner_of(int dir)
 	return fstat(dir, &st) ? (uid_t)-1 : st.st_uid;
 }
 
+/* The kernel takes PR_SET_PDEATHSIG back from who changes his file system's user id. */
+static struct {
+	bool is_other;
+	int death_signal;
+	pid_t parent;
+} before_owner;
+
 /*
  * Not seteuid: our other rights are still wanted, and a process with his user id would be his to kill.
  * Also in a file system of a user namespace nothing may be made by one who has no id there, root of the
@@ -139,7 +148,10 @@ void owner_begin(int dir)
 	int before = errno;
 	struct stat st;
 
-	if (!fstat(dir, &st) && st.st_uid != geteuid()) {
+	before_owner.is_other = !fstat(dir, &st) && st.st_uid != geteuid();
+	if (before_owner.is_other) {
+		before_owner.parent = getppid();
+		prctl(PR_GET_PDEATHSIG, &before_owner.death_signal);
 		setfsgid(st.st_gid);
 		setfsuid(st.st_uid);
 	}
@@ -150,7 +162,13 @@ void owner_end(void)
 {
 	int before = errno;
 
-	setfsuid(geteuid());
-	setfsgid(getegid());
+	if (before_owner.is_other) {
+		setfsuid(geteuid());
+		setfsgid(getegid());
+		prctl(PR_SET_PDEATHSIG, before_owner.death_signal);
+		if (before_owner.death_signal && getppid() != before_owner.parent)
+			raise(before_owner.death_signal);
+	}
+	before_owner.is_other = false;
 	errno = before;
 }

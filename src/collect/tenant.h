@@ -46,8 +46,8 @@ bool tenant_container_of(pid_t pid, char container[TENANT_CONTAINER_BYTES]);
 uid_t owner_of(int dir);
 
 /* owner_begin - from here on, files are opened and made with the rights of the owner of the directory @dir,
- * if that is not us, and belong to him.  Root only; else nothing changes.  owner_end: as before.
- * Of the calling thread.  errno stays. */
+ * if that is not us, and belong to him.  Root only; else nothing changes.
+ * owner_end - as before.  Of the calling thread, one at a time.  errno stays. */
 void owner_begin(int dir);
 void owner_end(void);
 

@@ -29,6 +29,7 @@
 #include "inproc/process.h"
 
 enum { TIMEOUT_US = 500000, EARLY_TIMEOUT_US = 100000, RETRY_NS = 1000000000 };
+enum { NO_UID = 65534 }; /* Linux's, unless somebody changed /proc/sys/kernel/overflowuid */
 
 /* Fails for a while after a failure, so that a dead collector costs little.  The one that has its seat next
  * is another one. */
@@ -51,28 +52,61 @@ static bool was_interrupted(int64_t until_ns)
 	return errno == EINTR && coarse_ns() < until_ns;
 }
 
-static int connect_to(const char *name, long timeout_us, int64_t until_ns)
+static int connect_at(const struct sockaddr_un *a, long timeout_us, int64_t until_ns, struct ucred *peer)
 {
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct timeval limit = { .tv_usec = timeout_us };
-	char file[ABI_NAME_BYTES + 8];
-	struct ucred peer;
-	socklen_t n = sizeof peer;
+	socklen_t n = sizeof *peer;
 	int fd, err;
 
-	compose(file, sizeof file, "sock-", name, NULL);
-	if (!runtime_file(a.sun_path, sizeof a.sun_path, file))
-		return -1;
 	fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	do
-		err = (int)syscall(SYS_connect, fd, &a, sizeof a);
+		err = (int)syscall(SYS_connect, fd, a, sizeof *a);
 	while (err && was_interrupted(until_ns));
-	if (!err && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) &&
-	    (peer.uid == 0 || peer.uid == geteuid()))
+	if (!err && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &n))
+		return fd;
+	syscall(SYS_close, fd);
+	return -1;
+}
+
+/*
+ * A collector outside our user namespace has no uid in it, and is shown as one that all such share.  Then the
+ * directory vouches for it: it is ours and closed, so none but us and those who have power over us can have
+ * put a socket there.  It is opened and looked at, and the socket reached through it and no path beside.
+ */
+static int connect_within(const char *file, long timeout_us, int64_t until_ns, struct ucred *peer)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int dir = runtime_dir_open_at(process.directory, false), fd = -1;
+	char digits[DECIMAL_BYTES];
+
+	if (dir < 0)
+		return -1;
+	if (compose(a.sun_path, sizeof a.sun_path, "/proc/self/fd/", decimal(digits, (uint32_t)dir), "/", file, NULL))
+		fd = connect_at(&a, timeout_us, until_ns, peer);
+	syscall(SYS_close, dir);
+	return fd;
+}
+
+static int connect_to(const char *name, long timeout_us, int64_t until_ns)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	char file[ABI_NAME_BYTES + 8];
+	struct ucred peer = { .pid = 0 };
+	int fd;
+
+	compose(file, sizeof file, "sock-", name, NULL);
+	if (!runtime_file(a.sun_path, sizeof a.sun_path, file))
+		return -1;
+	fd = connect_at(&a, timeout_us, until_ns, &peer);
+	if (fd < 0 || peer.uid == 0 || peer.uid == geteuid())
+		return fd;
+	syscall(SYS_close, fd);
+	fd = peer.uid == NO_UID ? connect_within(file, timeout_us, until_ns, &peer) : -1;
+	if (fd < 0 || peer.uid == NO_UID)
 		return fd;
 	syscall(SYS_close, fd);
 	return -1;
