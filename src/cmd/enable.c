@@ -16,6 +16,7 @@
 #include "cmd/whom.h"
 #include "collect/apps.h"
 #include "collect/session.h"
+#include "collect/tenants.h"
 
 static const char help[] =
 	"usage: duet enable [-p PID]... [-s SESSION] [-f EXPR] [--channel NAME] [--program GLOB]... PATTERN...\n"
@@ -150,7 +151,7 @@ static int run(struct arguments *a, int n, char **patterns)
 	if (a->dir < 0)
 		return cmd_error(a->verb, "no traced program has run here (duet list): %s",
 				 strerror(-a->dir));
-	apps_sweep(a->dir);
+	tenants_sweep(a->dir);
 	status = choose_session(a);
 	for (int i = 0; i < n && status < CMD_FAILED; i++) {
 		int one = switch_pattern(a, patterns[i]);

@@ -11,6 +11,7 @@
 #include "base/schema.h"
 #include "cmd/cmd.h"
 #include "collect/apps.h"
+#include "collect/tenants.h"
 #include "collect/seats.h"
 #include "ctf/schema.h"
 #define DUET_I_LAYOUT_ONLY
@@ -102,7 +103,7 @@ static int list_programs(const struct cmd_pids *pids)
 		return cmd_error("list", "the runtime directory cannot be used: %s (it must be yours, "
 					 "mode 0700)", strerror(-dir));
 	if (dir >= 0) {
-		apps_sweep(dir);
+		tenants_sweep(dir);
 		seats_read(dir, &l.seats);
 	}
 	for (int i = 0; dir >= 0 && i < (pids->n ? pids->n : 1); i++) {

@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "collect/apps.h"
 #include "collect/session.h"
+#include "collect/tenants.h"
 #include "trace/summary.h"
 
 static const char help[] =
@@ -138,7 +139,7 @@ static int run(const struct arguments *a)
 	if (dir < 0)
 		return cmd_error("snapshot", dir == -ENOENT ? "nothing records: start `duet record --overwrite` first"
 							    : "cannot use the runtime directory");
-	apps_sweep(dir);
+	tenants_sweep(dir);
 	status = cmd_choose_session("snapshot", dir, a->session, &session);
 	close(dir);
 	if (status == 1)

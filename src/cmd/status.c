@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/look.h"
 #include "collect/apps.h"
+#include "collect/tenants.h"
 
 static const char help[] =
 	"usage: duet status [NAME] [OPTIONS]\n\n"
@@ -216,7 +217,7 @@ static int run(const struct arguments *a)
 	if (dir < 0 && dir != -ENOENT)
 		return cmd_error("status", "cannot use the runtime directory: %s", strerror(-dir));
 	if (dir >= 0)
-		apps_sweep(dir);
+		tenants_sweep(dir);
 	status = show_all(a, dir);
 	if (dir >= 0)
 		close(dir);

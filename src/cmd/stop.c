@@ -12,6 +12,7 @@
 #include "cmd/recorded.h"
 #include "collect/apps.h"
 #include "collect/session.h"
+#include "collect/tenants.h"
 
 static const char help[] =
 	"usage: duet stop [NAME]...\n"
@@ -120,7 +121,7 @@ static int run(const struct arguments *a, int n, char **wanted)
 	if (dir < 0 && dir != -ENOENT)
 		return cmd_error("stop", "cannot use the runtime directory: %s", strerror(-dir));
 	if (dir >= 0) {
-		apps_sweep(dir);
+		tenants_sweep(dir);
 		cmd_list_sessions(dir, &live);
 		close(dir);
 	}

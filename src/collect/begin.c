@@ -16,6 +16,7 @@
 #include "collect/files.h"
 #include "collect/resume.h"
 #include "collect/rotate.h"
+#include "collect/tenants.h"
 
 enum { FIRST_PERIOD_MS = 20 };
 
@@ -113,7 +114,8 @@ int collector_open(struct collector *c, struct diag *d)
 		err = open_session(c, d);
 	if (err)
 		return err;
-	apps_sweep(c->session.dir);
+	if (!o->tenant)
+		tenants_sweep(c->session.dir);
 	if (!o->tenant)
 		c->clock_file = files_open_clock(o->path, &c->session.clock);
 	err = rotate_first(c, d);

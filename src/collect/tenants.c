@@ -14,6 +14,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "collect/apps.h"
+#include "collect/session.h"
+
 enum {
 	NAMESPACES = 4096, /* that are told apart in one look */
 	NAMES = 65536, /* that are looked at in one /dev/shm: its users may fill it */
@@ -233,4 +236,38 @@ int tenants_each(const struct tenants_look *l)
 		result = visit_containers(l, s);
 	free(s);
 	return result;
+}
+
+/* ---------------------------------------------------------------- what the dead left */
+
+static bool any_dead(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	bool found = false;
+
+	while (list && !found && (e = readdir(list)))
+		found = !strncmp(e->d_name, "sock-", 5) && strchr(e->d_name, '@') &&
+			!session_is_live(dir, e->d_name + 5);
+	if (list)
+		closedir(list);
+	return found;
+}
+
+static int sweep(void *arg, const struct tenant *t, const struct stat *st)
+{
+	(void)arg;
+	(void)st;
+	apps_sweep(t->dir);
+	return 0;
+}
+
+void tenants_sweep(int dir)
+{
+	const struct tenants_look all = { .users = true, .containers = true, .inotify = -1, .visit = sweep };
+
+	if (!geteuid() && any_dead(dir))
+		tenants_each(&all);
+	apps_sweep(dir);
 }

@@ -26,6 +26,10 @@ struct tenants_look {
 	void *arg;
 };
 
+/* tenants_sweep - apps_sweep of our own runtime directory @dir; and if collectors of tenants were killed, whose
+ * sessions are still named there, also in the directories of all tenants. */
+void tenants_sweep(int dir);
+
 /* tenants_each - what visit returned at last; 0 also if there is nobody. */
 int tenants_each(const struct tenants_look *l);
 

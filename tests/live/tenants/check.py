@@ -104,6 +104,14 @@ def children(pid):
     return own + [g for c in own for g in children(c)]
 
 
+def is_dead(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as f:
+            return f.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def pool_of(pid):
     """-> which memory the process records into"""
     with open("/proc/%d/maps" % pid) as f:
@@ -309,11 +317,13 @@ def killed_collectors_are_swept_up():
     c = Collector("--all-users", "--containers")
     c.serves(ALICE, label_of(inside))
     alice.record(1)
-    for pid in children(c.p.pid) + [c.p.pid]:
+    everybody = children(c.p.pid) + [c.p.pid]
+    for pid in everybody:
         os.kill(pid, signal.SIGSTOP) # else each would replace the other
-    for pid in children(c.p.pid) + [c.p.pid]:
+    for pid in everybody:
         os.kill(pid, signal.SIGKILL)
     c.p.wait()
+    wait_for(lambda: all(is_dead(pid) for pid in everybody), "all are dead")
     is_(remains() != [], True, "they leave files")
     run("list")
     is_(remains(), [], "the next command takes them away")
