@@ -99,7 +99,7 @@ static void remove_files(const struct recorder *r)
 
 /* ---------------------------------------------------------------- a recording's life */
 
-/* A tenant's recorder adds to what is there. */
+/* A tenant's recorder adds to what is there, but for pieces. */
 static int own_directory(struct recorder *r, struct diag *d)
 {
 	int err;
@@ -137,7 +137,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 	r->tidy = (struct tidy){ .path = r->collector.base, .o = &r->o.pieces, .status = &r->kept->tidy, .wake = -1 };
 	r->collector.tidy = &r->tidy;
 	raise_limits(r);
-	err = o->tenant ? 0 : own_directory(r, d);
+	err = o->tenant && !o->pieces.rotate ? 0 : own_directory(r, d);
 	if (!err && (o->all_users || o->containers))
 		err = open_warden(r, d);
 	if (!err)

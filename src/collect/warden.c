@@ -70,15 +70,29 @@ static void add_results(struct warden_results *to, const struct recorder_result 
 	__atomic_fetch_add(&to->tenants, r->programs > 0, __ATOMIC_RELAXED);
 }
 
+/* Each tenant's pieces are his own: they are begun, kept and removed as he has much or little of them. */
+static void path_of_pieces(char path[PATH_MAX], const char *recording, const struct tenant *t)
+{
+	char label[TENANT_LABEL_BYTES];
+
+	tenant_label(t, label);
+	snprintf(path, PATH_MAX, "%s/tenant-%s", recording, label);
+}
+
 /* Returns the process's exit status. */
 static int record_tenant(const struct warden *w, const struct tenant *t)
 {
 	struct recorder_options o = *w->o;
 	struct recorder_result result;
 	struct diag d = { "" }, end = { "" };
+	char path[PATH_MAX];
 	struct recorder *r;
 	int err, end_err;
 
+	if (o.pieces.rotate) {
+		path_of_pieces(path, w->o->path, t);
+		o.path = path;
+	}
 	o.tenant = t;
 	o.clock = &w->clock;
 	o.kernel = o.all_users = o.containers = false;
@@ -183,6 +197,9 @@ static bool name_it(const struct watch *all, struct tenant *t)
 	for (t->turn = 1; t->turn < 10000; t->turn++) {
 		bool taken = files_application_path(path, sizeof path, all->w->o->path, t, 1, NULL) ||
 			     !access(path, F_OK);
+
+		path_of_pieces(path, all->w->o->path, t);
+		taken |= !access(path, F_OK);
 
 		for (int i = 0; i < TENANTS_MAX && !taken; i++) {
 			const struct tenant *other = &all->wards[i].tenant;
