@@ -469,7 +469,7 @@ static void end_pass(struct drain *d, int err)
 	d->unwritten = err || d->is_behind ? count_unwritten(d, d->seen, d->end) : 0;
 	/* When nothing can be written nobody shall wait for us again and again. */
 	if (!err || load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
-		store(&d->pool->shared->exhausted, 0);
+		drain_tell_room(d);
 }
 
 int drain_begin(struct drain *d, bool partial, struct diag *diag)
@@ -501,7 +501,7 @@ int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag)
 	if (err || d->at == d->end)
 		end_pass(d, err);
 	else if (load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
-		store(&d->pool->shared->exhausted, 0);
+		drain_tell_room(d);
 	return err ? err : d->at < d->end;
 }
 

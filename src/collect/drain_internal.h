@@ -93,6 +93,8 @@ void drain_resume(struct drain *d);
 void drain_add_stream(struct text *t, uint32_t class_id, uint64_t contexts);
 /* Whether the host pid @pid names nobody; false for 0 and for who has none here. */
 bool drain_is_dead(uint32_t pid);
+/* Lets writers look for a free chunk again, if there is one. */
+void drain_tell_room(struct drain *d);
 /* Copies and bounds what chunk @i says of itself.  False if there is nothing to read. */
 bool drain_look_at(struct drain *d, uint32_t i, struct seen *s);
 /* For qsort: CPU chunks by CPU and number, then the others by time. */

@@ -91,6 +91,19 @@ static void reclaim_chunk(struct drain *d, uint32_t i)
 		pool_close(d->pool, c, s);
 }
 
+/* A writer who looks for room where there is none pays for looking at all chunks, and does it again each
+ * time that it is told so: not before it is true. */
+void drain_tell_room(struct drain *d)
+{
+	if (!load(&d->pool->shared->exhausted))
+		return;
+	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
+		if (ABI_STATE_OF(load(&d->pool->states[i])) == ABI_FREE) {
+			store(&d->pool->shared->exhausted, 0);
+			return;
+		}
+}
+
 void drain_reclaim(struct drain *d)
 {
 	for (uint32_t i = 0; i < d->pool->n_slots; i++)
@@ -99,6 +112,6 @@ void drain_reclaim(struct drain *d)
 		reclaim_chunk(d, i);
 	if (load(&d->pool->shared->exhausted)) {
 		ring_release(d->pool);
-		store(&d->pool->shared->exhausted, 0);
+		drain_tell_room(d);
 	}
 }
