@@ -4,8 +4,8 @@
  *
  * usage: crowd threads N EVENTS       all alive at once
  *        crowd processes N EVENTS     forked, all alive at once
- *        crowd lives N EVENTS WIDTH   executed, WIDTH at a time
- *        crowd one I EVENTS           one of them
+ *        crowd lives N EVENTS WIDTH [MS]   executed, WIDTH at a time, each for MS milliseconds
+ *        crowd one I EVENTS [MS]           one of them
  */
 #include <duet/duet.h>
 
@@ -104,7 +104,7 @@ static int processes(void)
 	return made;
 }
 
-static int lives(const char *self, const char *number, int width)
+static int lives(const char *self, const char *number, int width, const char *ms)
 {
 	volatile int alive = 0, made; /* vfork returns twice */
 	char who[16];
@@ -114,7 +114,7 @@ static int lives(const char *self, const char *number, int width)
 
 		if (!pid) {
 			snprintf(who, sizeof who, "%d", made);
-			execl(self, self, "one", who, number, (char *)NULL);
+			execl(self, self, "one", who, number, ms, (char *)NULL);
 			_exit(127);
 		}
 		if (pid < 0)
@@ -137,6 +137,8 @@ int main(int argc, char **argv)
 	events = atoi(argv[3]);
 	if (!strcmp(argv[1], "one")) {
 		steps(n);
+		if (argc > 4 && atoi(argv[4]))
+			usleep((useconds_t)atoi(argv[4]) * 1000);
 		return 0;
 	}
 	s = mmap(NULL, 2 * sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -151,6 +153,6 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[1], "processes"))
 		printf("%d\n", processes());
 	else
-		printf("%d\n", lives(argv[0], argv[3], argc > 4 ? atoi(argv[4]) : 1));
+		printf("%d\n", lives(argv[0], argv[3], argc > 4 ? atoi(argv[4]) : 1, argc > 5 ? argv[5] : "0"));
 	return 0;
 }
