@@ -211,6 +211,7 @@ static void note_totals(struct link *l)
 	l->status->total = spool_bytes(l->spool, false);
 	l->status->acknowledged = spool_bytes(l->spool, true);
 	l->status->n_skipped = l->spool->n_skipped;
+	store_release(&l->status->n_pieces, spool_pieces(l->spool));
 }
 
 /* 1: said something; 0: nothing to say now; or -errno. */

@@ -256,8 +256,42 @@ int spool_identity(struct spool *s, struct message *h, int *lock, struct diag *d
 		   : 0;
 }
 
+/* Pieces that have arrived may be removed here.  A relay is not told of their files any more, so that it has not to
+ * keep more and more of them open in its books. */
+static void forget_removed(struct spool *s)
+{
+	struct stat st;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct spool_file *f = &s->files[i];
+
+		if (f->acknowledged && f->acknowledged >= f->size && fstatat(s->dir, f->name, &st, AT_SYMLINK_NOFOLLOW)) {
+			s->gone_bytes += f->acknowledged;
+			free(f->name);
+		} else {
+			s->files[n++] = *f;
+		}
+	}
+	if (n == s->n)
+		return;
+	s->n = n;
+	memset(s->slots, 0, s->n_slots * sizeof *s->slots);
+	for (uint32_t i = 0; i < n; i++) {
+		*slot_of(s, s->files[i].name) = i + 1;
+		s->files[i].kind = SPOOL_OTHER;
+		s->files[i].partner = NONE;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		pair(s, i);
+	if (s->fd >= 0)
+		close(s->fd); /* known by its number */
+	s->fd = -1;
+}
+
 void spool_begin_connection(struct spool *s)
 {
+	forget_removed(s);
 	s->n_announced = s->n_known = 0;
 	s->phase = PHASES;
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -481,9 +515,34 @@ bool spool_all_acknowledged(const struct spool *s)
 	return s->n > 0;
 }
 
+static uint32_t piece_of(const char *name)
+{
+	unsigned n;
+
+	return sscanf(name, "piece-%u", &n) == 1 ? n : 0;
+}
+
+uint32_t spool_pieces(const struct spool *s)
+{
+	uint32_t finished = 0, missing = UINT32_MAX, n;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct spool_file *f = &s->files[i];
+
+		n = piece_of(f->name);
+		if (!n)
+			continue;
+		if ((!f->is_known || f->acknowledged < f->size) && n < missing)
+			missing = n;
+		if (ends_with(f->name, strlen(f->name), "/.duet/finished") && n > finished)
+			finished = n;
+	}
+	return finished < missing ? finished : missing - 1;
+}
+
 uint64_t spool_bytes(const struct spool *s, bool acknowledged)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = s->gone_bytes;
 
 	for (uint32_t i = 0; i < s->n; i++)
 		bytes += acknowledged ? s->files[i].acknowledged : s->files[i].size;
@@ -501,7 +560,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static bool is_part(const char *name)
 {
-	return !strcmp(name, "ust") || !strcmp(name, "kernel") || !strcmp(name, ".duet") || is_of_snapshot(name);
+	return piece_of(name) || !strcmp(name, "ust") || !strcmp(name, "kernel") || !strcmp(name, ".duet") || is_of_snapshot(name);
 }
 
 void spool_remove(const char *path)

@@ -49,6 +49,7 @@ struct spool {
 	bool frees;
 	bool cannot_free; /* the file system does not */
 	struct quota *quota;
+	uint64_t gone_bytes; /* of files that have arrived and were removed here */
 	uint32_t n_skipped; /* names no relay would take */
 	int fd; /* the file read last */
 	uint32_t fd_number;
@@ -82,6 +83,10 @@ int spool_size(struct spool *s, uint32_t number, uint64_t size, struct diag *d);
 
 bool spool_all_acknowledged(const struct spool *s);
 uint64_t spool_bytes(const struct spool *s, bool acknowledged); /* else: all */
+
+/* spool_pieces - of a recording in pieces (docs/formats/trace.md): all finished ones up to this number have arrived
+ * in whole; 0: none. */
+uint32_t spool_pieces(const struct spool *s);
 
 /* spool_remove - the recording, once everything is elsewhere.  Its directory stays if something
  * else lies in it. */

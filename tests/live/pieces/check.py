@@ -211,6 +211,29 @@ def old_ones_go(trace):
         ok(found[thread] == list(range(n - len(found[thread]), n)), "thread %d: the newest, without a gap" % thread)
 
 
+def sent_ones_go(trace):
+    """What has arrived at the relay is removed here, and is there once."""
+    relay = subprocess.Popen([duet, "relay", "--plain", "--listen", "127.0.0.1:0", "-o", trace + "-relay"],
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    started.append(relay)
+    port = re.search(r"port (\d+)", relay.stdout.readline())[1]
+    c = subprocess.Popen([duet, "record", "--no-kernel", "-o", trace, "--rotate", "50000", "--plain", "--to", "127.0.0.1:" + port,
+                          "--", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    started.append(c)
+    ok(c.stdout.readline() == "ready\n", "the program runs")
+    ok(wait_for(lambda: os.path.isdir(trace) and pieces(trace) and pieces(trace)[0] > "piece-000003"),
+       "pieces go when they have arrived")
+    for child in children_of(c.pid):
+        if open("/proc/%d/comm" % child).read().strip() == os.path.basename(program):
+            os.kill(child, signal.SIGTERM)
+    out, told = c.communicate()
+    counts = [int(n) for n in out.split()]
+    ok(c.returncode == 0 and "removed" in told and len(counts) == 3, told)
+    relay.send_signal(signal.SIGINT)
+    relay.communicate()
+    same(view(trace + "-relay"), counts, "on the relay")
+
+
 def old_ones_go_and_all_is_killed(trace):
     c = collect(trace, "--rotate", "20000", "--keep-last", "5", "--compress", "zstd")
     p = start_program()
@@ -230,6 +253,7 @@ try:
     killed(work + "/killed", "--rotate", "60000", "--rotate", "100ms")
     killed_packing(work + "/packed")
     old_ones_go(work + "/kept")
+    sent_ones_go(work + "/sent")
     old_ones_go_and_all_is_killed(work + "/kept-killed")
 finally:
     for p in started:
