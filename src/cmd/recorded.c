@@ -21,6 +21,18 @@ static void print_lost(uint64_t lost, const char *hint)
 		fprintf(stderr, ", none lost\n");
 }
 
+static void print_missing(const struct recorder_result *r, const char *hint)
+{
+	char size[32];
+
+	if (r->app_unwritten)
+		fprintf(stderr, ", %s of events NOT WRITTEN", cmd_size_text(r->app_unwritten, size));
+	if (r->app_unwritten && !r->app_lost)
+		fputc('\n', stderr);
+	else
+		print_lost(r->app_lost, hint);
+}
+
 /* The most frequent events of one side, in a line or two. */
 static void print_names(const struct summary *s, enum trace_domain domain)
 {
@@ -67,12 +79,7 @@ static void print_sources(const struct recorded *a, const struct recorder_result
 	fprintf(stderr, "  applications  %llu event%s from %u program%s, %s",
 	       (unsigned long long)count_domain(s, TRACE_UST), plural(count_domain(s, TRACE_UST)),
 	       r->programs, plural(r->programs), cmd_size_text(r->app_bytes, size));
-	if (r->app_unwritten)
-		fprintf(stderr, ", %s of events NOT WRITTEN", cmd_size_text(r->app_unwritten, size));
-	if (r->app_unwritten && !r->app_lost)
-		fputc('\n', stderr);
-	else
-		print_lost(r->app_lost, "more memory: -b 256M, or fewer events: -e");
+	print_missing(r, "more memory: -b 256M, or fewer events: -e");
 	print_channels_lost(a, r);
 	print_names(s, TRACE_UST);
 	if (r->kernel_recorded) {
@@ -101,8 +108,8 @@ static void print_counts(const struct recorded *a, const struct recorder_result 
 
 	fprintf(stderr, "\n%s: %.3f s\n  applications  %u program%s, %s", a->path, (double)r->duration_ns / 1e9,
 		r->programs, plural(r->programs), cmd_size_text(r->app_bytes, size));
-	print_lost(r->app_lost, a->is_gone ? "a faster link, more memory: -b, or fewer events: -e"
-					   : "more memory: -b 256M, or fewer events: -e");
+	print_missing(r, a->is_gone ? "a faster link, more memory: -b, or fewer events: -e"
+				    : "more memory: -b 256M, or fewer events: -e");
 	print_channels_lost(a, r);
 	if (r->kernel_recorded) {
 		fprintf(stderr, "  kernel        %llu events, %s", (unsigned long long)r->kernel_events,

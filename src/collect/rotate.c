@@ -13,7 +13,7 @@
 #include "collect/resume.h"
 #include "collect/tenant.h"
 
-#define AGAIN_NS 1000000000ull /* after a failure */
+#define AGAIN_NS 100000000ull /* after a failure */
 
 static uint64_t realtime_ns(void)
 {

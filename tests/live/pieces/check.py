@@ -248,7 +248,72 @@ def old_ones_go_and_all_is_killed(trace):
         ok(found[thread] == list(range(n - len(found[thread]), n)), "thread %d: the newest, without a gap" % thread)
 
 
+def free_bytes(path):
+    s = os.statvfs(path)
+    return s.f_bavail * s.f_frsize
+
+
+def on_a_small_disk():
+    disk = work + "/disk"
+    os.mkdir(disk)
+    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk]).returncode:
+        print("# no right to mount a small disk: not tried")
+        return
+    try:
+        small_disk_is_enough(disk + "/kept")
+        shutil.rmtree(disk + "/kept")
+        full_disk(disk + "/full")
+    finally:
+        subprocess.run(["umount", "-l", disk])
+
+
+def small_disk_is_enough(trace):
+    """What is removed in time makes room for what comes."""
+    c = collect(trace, "--rotate", "300K", "--keep-last", "1M", "--compress", "zstd")
+    p = start_program()
+    ok(wait_for(lambda: pieces(trace) and pieces(trace)[0] > "piece-000008"), "it goes on and on")
+    counts = stop_program(p)
+    told = end(c)
+    ok("none lost" in told, told)
+    found = view(trace)
+    for thread, n in enumerate(counts):
+        ok(found[thread] and found[thread] == list(range(n - len(found[thread]), n)),
+           "small disk: thread %d: the newest, without a gap" % thread)
+
+
+def full_disk(trace):
+    """Whole packets or none; what is lost is counted; it goes on when there is room."""
+    saved = work + "/saved"
+    os.mkdir(saved)
+    c = collect(trace, "--rotate", "300K", "-b", "1M")
+    p = start_program()
+    ok(wait_for(lambda: free_bytes(os.path.dirname(trace)) < 100000), "the disk fills")
+    time.sleep(1)  # and the buffers
+    before = pieces(trace)
+    ok(len(before) > 2, "full: %s" % before)
+    for name in before[:-2]:
+        shutil.copytree(trace + "/" + name, saved + "/" + name)
+    for name in before[:-2]:
+        shutil.rmtree(trace + "/" + name)
+    ok(wait_for(lambda: pieces(trace)[-1] > before[-1]), "it goes on when there is room")
+    counts = stop_program(p)
+    told = end(c)
+    lost = re.search(r"(\d+) LOST", told)
+    for name in pieces(trace):
+        shutil.move(trace + "/" + name, saved)
+    v = subprocess.run([duet, "view", "-e", "keeper:number", saved], capture_output=True, text=True)
+    found = numbers_of(v.stdout)
+    ok("damage" not in v.stderr and "remain" not in v.stderr, v.stderr[:500])
+    here = sum(len(set(found[t])) for t in found)
+    ok(here == sum(len(found[t]) for t in found), "each once")
+    ok(all(found[t] == sorted(found[t]) for t in found), "in order")
+    ok(lost and here + int(lost[1]) == sum(counts), "%d here and %s lost of %d\n%s" % (here, lost and lost[1], sum(counts), told))
+    b = subprocess.run(["babeltrace2", saved], capture_output=True, text=True)
+    ok(b.returncode == 0 and len(re.findall("keeper:number", b.stdout)) == here, "babeltrace2: " + b.stderr[:300])
+
+
 try:
+    on_a_small_disk()
     asked_for(work + "/asked")
     killed(work + "/killed", "--rotate", "60000", "--rotate", "100ms")
     killed_packing(work + "/packed")
