@@ -19,7 +19,7 @@ static const char record_help[] =
 	"  -e, --event PATTERN   application events: a glob on \"channel:name\", a channel, or a name;\n"
 	"                        \"!PATTERN\" excludes (default: all).  A pattern that names\n"
 	"                        lttng_ust_libc events records malloc and free of any command.\n"
-	"  -f, --filter EXPR     of the events of the -e before it, only those for which EXPR holds:\n"
+	"  -f, --filter EXPR     of the events of the -e or -k before it, only those for which EXPR holds:\n"
 	"                        'size > 4096 && name ~ \"tmp*\"' (duet-filter(7))\n"
 	"      --level LEVEL     of the events of the -e before it, only those as important as this: emerg ..\n"
 	"                        err, warning, notice, info, debug\n"

@@ -42,16 +42,33 @@ static int add_event(struct recording *a, const char *pattern)
 {
 	if (!*pattern || !strcmp(pattern, "!"))
 		return cmd_usage(a->verb, "-e: empty pattern");
+	a->last_kernel = -1;
 	a->events = cmd_grow(a->events, a->n_events, sizeof *a->events);
 	a->events[a->n_events++] = (struct recorder_event){ .pattern = pattern };
 	return -1;
 }
 
-/* Belongs to the -e before it; without one, to all events. */
+static int add_kernel_filter(struct recording *a, const char *expression)
+{
+	for (int i = a->last_kernel; i < a->kernel_events.n; i++) {
+		if (*a->kernel_events.at[i] == '!')
+			return cmd_error(a->verb, "-f %s: follows \"%s\", of which nothing is recorded", expression,
+					 a->kernel_events.at[i]);
+		if (a->kernel_filters.at[i])
+			return cmd_error(a->verb, "-f %s: \"%s\" has a filter: join both by &&", expression,
+					 a->kernel_events.at[i]);
+		a->kernel_filters.at[i] = expression;
+	}
+	return -1;
+}
+
+/* Belongs to the -e or -k before it; without one, to all events. */
 static int add_filter(struct recording *a, const char *expression)
 {
 	struct recorder_event *e;
 
+	if (a->last_kernel >= 0)
+		return add_kernel_filter(a, expression);
 	if (!a->n_events)
 		add_event(a, "*");
 	e = &a->events[a->n_events - 1];
@@ -67,7 +84,7 @@ static int add_filter(struct recording *a, const char *expression)
 
 void recording_begin(struct recording *a, const char *verb)
 {
-	*a = (struct recording){ .verb = verb };
+	*a = (struct recording){ .verb = verb, .last_kernel = -1 };
 	cmd_channels_begin(&a->channels);
 	send_begin(&a->send);
 	opterr = 0;
@@ -114,10 +131,12 @@ static int add_kernel_buffer(struct recording *a, const char *size)
 /* "sched,block": the argument is taken apart where it lies. */
 static int add_kernel(struct recording *a, char *patterns)
 {
+	a->last_kernel = a->kernel_events.n;
 	for (char *p; (p = strsep(&patterns, ","));) {
 		if (!*p || !strcmp(p, "!"))
 			return cmd_usage(a->verb, "-k: empty pattern");
 		cmd_add_string(&a->kernel_events, p);
+		cmd_add_string(&a->kernel_filters, NULL);
 	}
 	return -1;
 }
@@ -218,6 +237,7 @@ int recording_settle(struct recording *a)
 	a->o.channels = a->channels.at;
 	a->o.n_channels = a->channels.n;
 	a->o.kernel_events = a->kernel_events.at;
+	a->o.kernel_filters = a->kernel_filters.at;
 	a->o.n_kernel_events = a->kernel_events.n;
 	a->o.pids = a->pids.at;
 	a->o.n_pids = a->pids.n;

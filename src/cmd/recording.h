@@ -54,7 +54,8 @@ struct recording {
 	char default_path[64];
 	char session[64];
 	char library[PATH_MAX], preload[PATH_MAX];
-	struct cmd_strings kernel_events;
+	struct cmd_strings kernel_events, kernel_filters; /* of each a filter, or NULL */
+	int last_kernel; /* first pattern of the last -k; -1: an -e came last */
 	struct recorder_event *events;
 	int n_events;
 	struct cmd_channels channels;

@@ -29,6 +29,7 @@ static int open_kernel(struct collector *c)
 				    .clock = &c->session.clock,
 				    .clock_offset_ns = c->clock_offset_ns,
 				    .patterns = c->o->kernel_events,
+				    .filters = c->o->kernel_filters,
 				    .n_patterns = c->o->n_kernel_events,
 				    .whole_machine = c->o->kernel_whole_machine,
 				    .overwrite = c->o->flight_recorder,

@@ -68,6 +68,7 @@ struct recorder_options {
 	bool kernel_whole_machine;
 	uint32_t kernel_buffer_kib; /* of each CPU; 0: the default */
 	const char *const *kernel_events;
+	const char *const *kernel_filters; /* of each, or NULL */
 	int n_kernel_events;
 };
 

@@ -180,7 +180,7 @@ void kernel_class_fix(const struct kernel_class *class, uint8_t *record)
 
 		if (class->fixes[i].kind == KERNEL_FIX_PRIO) {
 			memcpy(&prio, at, sizeof prio);
-			prio = (int32_t)((uint32_t)prio - 100);
+			prio = (int32_t)((uint32_t)prio - KERNEL_REALTIME_PRIORITIES);
 			memcpy(at, &prio, sizeof prio);
 		} else {
 			memcpy(&state, at, sizeof state);

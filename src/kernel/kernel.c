@@ -20,6 +20,7 @@
 
 #include "clock/clock.h"
 #include "kernel/cpu.h"
+#include "kernel/filter.h"
 #include "kernel/select.h"
 #include "kernel/statedump.h"
 #include "kernel/tracefs.h"
@@ -143,6 +144,38 @@ static int enable(const struct kernel *k, const char *system, const char *event,
 	return set(k, path, "1", d);
 }
 
+/* What the kernel says against a filter stands below it in its file. */
+static int set_filter(const struct kernel *k, const char *system, const char *event, const char *filter,
+		      const char *expression, struct diag *d)
+{
+	char path[192], *told = NULL;
+	const char *reason;
+	int err;
+
+	snprintf(path, sizeof path, "events/%s/%s/filter", system, event);
+	err = kernel_tracefs_write(k->instance.dir, path, filter);
+	if (!err || !expression)
+		return err ? diag_fail(d, err, "cannot write tracefs %s: %s", path, strerror(-err)) : 0;
+	reason = kernel_tracefs_read(k->instance.dir, path, &told) < 0 ? NULL : strstr(told, "parse_error: ");
+	err = diag_fail(d, err, "the kernel cannot filter %s:%s by %s: %.*s", system, event, expression,
+			reason ? (int)strcspn(reason + 13, "\n") : 60,
+			reason ? reason + 13 : "it compares fields with constants, joined by &&, ||, !");
+	free(told);
+	return err;
+}
+
+static int filter_event(const struct kernel *k, const struct kernel_choice *e, const struct kernel_format *f,
+			struct diag *d)
+{
+	struct text t = { 0 };
+	int err = kernel_filter(e->filter, e->system, f, &t, d);
+
+	if (!err)
+		err = set_filter(k, e->system, e->event, t.bytes, e->filter, d);
+	text_fini(&t);
+	return err;
+}
+
 static int set_up_events(struct kernel *k, const struct kernel_selection *s, struct kernel_format *f,
 			 struct diag *d)
 {
@@ -158,7 +191,9 @@ static int set_up_events(struct kernel *k, const struct kernel_selection *s, str
 		if (err)
 			return diag_fail(d, err, "cannot add the kernel event %s:%s: %s", e->system,
 					 e->event, strerror(-err));
-		err = enable(k, e->system, e->event, d);
+		err = e->filter ? filter_event(k, e, f, d) : 0;
+		if (!err)
+			err = enable(k, e->system, e->event, d);
 	}
 	return err;
 }
@@ -180,12 +215,26 @@ static int tell_arguments(struct kernel *k, const struct kernel_selection *s,
 	return err;
 }
 
+struct syscall_filter {
+	const struct kernel_format *format;
+	const char *expression; /* the last */
+	struct diag *d;
+};
+
+static int translate_filter(void *arg, const char *expression, struct text *t)
+{
+	struct syscall_filter *f = arg;
+
+	f->expression = expression;
+	return kernel_filter(expression, "raw_syscalls", f->format, t, f->d);
+}
+
 static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, bool is_entry,
 			   struct kernel_format *f, struct diag *d)
 {
 	const char *event = is_entry ? "sys_enter" : "sys_exit";
+	struct syscall_filter translated = { .format = f, .d = d };
 	struct text filter = { 0 };
-	char path[64];
 	int err;
 
 	err = read_format(k, "raw_syscalls", event, f, d);
@@ -193,12 +242,15 @@ static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, b
 		err = kernel_classes_add_syscalls(&k->drain.classes, f, is_entry, d);
 	if (!err && is_entry && tell_arguments(k, s, f))
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
-	kernel_selection_filter(s, is_entry, &filter);
+	if (!err) {
+		err = kernel_selection_filter(s, is_entry, translate_filter, &translated, &filter);
+		if (err == -E2BIG)
+			diag_fail(d, err, "too many filters for system calls: join some");
+	}
 	if (!err && filter.failed)
 		err = diag_fail(d, -ENOMEM, "no memory for a filter of system calls");
-	snprintf(path, sizeof path, "events/raw_syscalls/%s/filter", event);
 	if (!err)
-		err = set(k, path, filter.bytes, d);
+		err = set_filter(k, "raw_syscalls", event, filter.bytes, translated.expression, d);
 	text_fini(&filter);
 	return err ? err : enable(k, "raw_syscalls", event, d);
 }
@@ -229,7 +281,7 @@ static int select_events(struct kernel *k, const struct kernel_options *o, struc
 	if (n < 0)
 		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
 				 strerror((int)-n));
-	err = kernel_select(&selection, available, o->patterns, o->n_patterns, d);
+	err = kernel_select(&selection, available, o->patterns, o->filters, o->n_patterns, d);
 	free(available);
 	if (err)
 		return err;

@@ -30,6 +30,7 @@ struct kernel_options {
 	const struct abi_clock *clock; /* of the session; copied */
 	uint64_t clock_offset_ns; /* from the Epoch to zero of the clock */
 	const char *const *patterns; /* which events, see below; none: "sched" and "syscalls" */
+	const char *const *filters; /* of each pattern: an expression (duet-filter(7)), or NULL; may be NULL */
 	int n_patterns;
 	bool whole_machine; /* else only threads given to kernel_add_pid, and their children */
 	bool overwrite; /* when buffers are full: lose the oldest instead of the newest */
@@ -39,7 +40,8 @@ struct kernel_options {
 
 /* A pattern is a set - sched, syscalls, irq, signal, task, block, fs, net, mm, timer, lock - or a glob on our
  * names (`syscall_entry_open*`), on tracefs names ("irq:softirq_*") or on a tracefs system.  One with ! leaves
- * out what those before it chose; if it is the first, of "sched" and "syscalls". */
+ * out what those before it chose; if it is the first, of "sched" and "syscalls".  A filter is asked by the kernel
+ * before it records; the last pattern that chooses an event says which.  Of system calls it is for their ends. */
 
 /*
  * kernel_open - set everything up; nothing is recorded yet.

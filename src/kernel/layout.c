@@ -50,6 +50,22 @@ static const char *name_for(const char *system, const char *field)
 	return field;
 }
 
+const char *kernel_layout_kernel_name(const char *system, const char *shown)
+{
+	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+		if (!strcmp(system, renamed[i].system) && !strcmp(shown, renamed[i].to))
+			return renamed[i].from;
+	return shown;
+}
+
+int kernel_layout_shift(const char *name)
+{
+	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+		if (fixed[i].kind == KERNEL_FIX_PRIO && !strcmp(name, fixed[i].name))
+			return KERNEL_REALTIME_PRIORITIES;
+	return 0;
+}
+
 static void add_fix(struct kernel_layout *l, const struct kernel_field *f)
 {
 	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)

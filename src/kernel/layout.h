@@ -32,8 +32,10 @@ struct kernel_op {
 };
 
 /* A value which LTTng records otherwise, changed in place before anything is copied. */
+enum { KERNEL_REALTIME_PRIORITIES = 100 };
+
 enum kernel_fix_kind {
-	KERNEL_FIX_PRIO, /* s32: minus 100, the number of real-time priorities */
+	KERNEL_FIX_PRIO, /* s32: minus KERNEL_REALTIME_PRIORITIES */
 	KERNEL_FIX_STATE, /* s64: preempted (0x100) becomes running (0) */
 };
 
@@ -67,6 +69,11 @@ int kernel_layout_syscall_exit(struct kernel_layout *l);
 
 /* For numbers we have no name for: the number itself comes first. */
 int kernel_layout_syscall_unknown(struct kernel_layout *l, bool is_entry);
+
+/* kernel_layout_kernel_name - what the kernel calls the field of @system that is shown as @shown. */
+const char *kernel_layout_kernel_name(const char *system, const char *shown);
+/* kernel_layout_shift - what the kernel's value of the field it calls @name has more than the one shown. */
+int kernel_layout_shift(const char *name);
 
 void kernel_layout_fini(struct kernel_layout *l);
 

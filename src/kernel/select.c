@@ -156,18 +156,21 @@ int kernel_each_candidate(const char *available, int (*each)(void *, const struc
 /* One pattern on its way through the candidates. */
 struct search {
 	struct kernel_selection *selection;
-	const char *pattern, *end;
+	const char *pattern, *end, *filter;
 	bool is_exclusion;
 	int n_found;
 };
 
-static int choose_event(struct kernel_selection *s, const struct kernel_candidate *c)
+static int choose_event(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter)
 {
 	struct kernel_choice *events;
 
-	for (int i = 0; i < s->n_events; i++)
-		if (!strcmp(s->events[i].event, c->event) && !strcmp(s->events[i].system, c->system))
-			return 0;
+	for (int i = 0; i < s->n_events; i++) {
+		if (strcmp(s->events[i].event, c->event) || strcmp(s->events[i].system, c->system))
+			continue;
+		s->events[i].filter = filter;
+		return 0;
+	}
 	events = realloc(s->events, (size_t)(s->n_events + 1) * sizeof *events);
 	if (!events)
 		return -ENOMEM;
@@ -176,6 +179,7 @@ static int choose_event(struct kernel_selection *s, const struct kernel_candidat
 	snprintf(events->system, sizeof events->system, "%s", c->system);
 	snprintf(events->event, sizeof events->event, "%s", c->event);
 	snprintf(events->name, sizeof events->name, "%s", c->name);
+	events->filter = filter;
 	return 0;
 }
 
@@ -202,13 +206,15 @@ static int leave_out_syscall(struct kernel_selection *s, const struct kernel_can
 	return 1;
 }
 
-static void choose_syscall(struct kernel_selection *s, const struct kernel_candidate *c)
+static void choose_syscall(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter)
 {
 	bool *chosen = c->is_entry ? &s->entry[c->nr] : &s->exit[c->nr];
 
 	if (!*chosen)
 		*(c->is_entry ? &s->n_entry : &s->n_exit) += 1;
 	*chosen = true;
+	if (!c->is_entry)
+		s->exit_filter[c->nr] = filter;
 }
 
 static bool is_match(const struct search *s, const struct kernel_candidate *c)
@@ -231,21 +237,22 @@ static int try_candidate(void *arg, const struct kernel_candidate *c)
 	}
 	s->n_found++;
 	if (c->nr < 0)
-		return choose_event(s->selection, c);
-	choose_syscall(s->selection, c);
+		return choose_event(s->selection, c, s->filter);
+	choose_syscall(s->selection, c, s->filter);
 	return 0;
 }
 
-static int search(struct kernel_selection *s, const char *available, const char *pattern, bool is_exclusion)
+static int search(struct kernel_selection *s, const char *available, const char *pattern, const char *filter,
+		  bool is_exclusion)
 {
-	struct search one = { s, pattern, pattern + strlen(pattern), is_exclusion, 0 };
+	struct search one = { s, pattern, pattern + strlen(pattern), filter, is_exclusion, 0 };
 	int err = kernel_each_candidate(available, try_candidate, &one);
 
 	return err ? err : one.n_found;
 }
 
 /* Returns how many candidates matched - of an exclusion, those that had been chosen - or -ENOMEM. */
-static int select_pattern(struct kernel_selection *s, const char *available, const char *pattern)
+static int select_pattern(struct kernel_selection *s, const char *available, const char *pattern, const char *filter)
 {
 	bool is_set = false, is_exclusion = *pattern == '!';
 	int n_found = 0, n;
@@ -256,19 +263,19 @@ static int select_pattern(struct kernel_selection *s, const char *available, con
 		if (strcmp(pattern, sets[i].set) != 0)
 			continue;
 		is_set = true;
-		n = search(s, available, sets[i].pattern, is_exclusion);
+		n = search(s, available, sets[i].pattern, filter, is_exclusion);
 		if (n < 0)
 			return n;
 		n_found += n;
 	}
-	return is_set ? n_found : search(s, available, pattern, is_exclusion);
+	return is_set ? n_found : search(s, available, pattern, filter, is_exclusion);
 }
 
-static int select_all(struct kernel_selection *s, const char *available, const char *const *patterns, int n_patterns,
-		      struct diag *d)
+static int select_all(struct kernel_selection *s, const char *available, const char *const *patterns,
+		      const char *const *filters, int n_patterns, struct diag *d)
 {
 	for (int i = 0; i < n_patterns; i++) {
-		int n = select_pattern(s, available, patterns[i]);
+		int n = select_pattern(s, available, patterns[i], filters ? filters[i] : NULL);
 
 		if (n < 0)
 			return diag_fail(d, n, "no memory for the kernel events of %s", patterns[i]);
@@ -282,16 +289,16 @@ static int select_all(struct kernel_selection *s, const char *available, const c
 }
 
 int kernel_select(struct kernel_selection *s, const char *available, const char *const *patterns,
-		  int n_patterns, struct diag *d)
+		  const char *const *filters, int n_patterns, struct diag *d)
 {
 	static const char *const defaults[] = { "sched", "syscalls" };
 	int err = 0;
 
 	*s = (struct kernel_selection){ 0 };
 	if (!n_patterns || *patterns[0] == '!')
-		err = select_all(s, available, defaults, 2, d);
+		err = select_all(s, available, defaults, NULL, 2, d);
 	if (!err)
-		err = select_all(s, available, patterns, n_patterns, d);
+		err = select_all(s, available, patterns, filters, n_patterns, d);
 	if (!err && !s->n_events && !s->n_entry && !s->n_exit)
 		err = diag_fail(d, -ENOENT, "the patterns with ! leave no kernel event");
 	if (err)
@@ -305,18 +312,61 @@ void kernel_selection_fini(struct kernel_selection *s)
 	*s = (struct kernel_selection){ 0 };
 }
 
-void kernel_selection_filter(const struct kernel_selection *s, bool is_entry, struct text *t)
+/* Whether the kernel need not look at numbers: all are chosen, with one filter or none. */
+static bool is_all(const struct kernel_selection *s, bool is_entry)
 {
 	const bool *chosen = is_entry ? s->entry : s->exit;
-	bool is_all = true;
 
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++)
-		is_all &= chosen[nr] || !kernel_syscall_name(nr);
-	if (is_all) {
-		text_addf(t, "0");
-		return;
+		if (kernel_syscall_name(nr) && (!chosen[nr] || (!is_entry && s->exit_filter[nr] != s->exit_filter[0])))
+			return false;
+	return true;
+}
+
+/* "id==1||id==2": the numbers with this filter. */
+static void add_numbers(const struct kernel_selection *s, bool is_entry, const char *filter, struct text *t)
+{
+	const bool *chosen = is_entry ? s->entry : s->exit;
+	const char *before = "";
+
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++) {
+		if (!chosen[nr] || (!is_entry && s->exit_filter[nr] != filter))
+			continue;
+		text_addf(t, "%sid==%d", before, nr);
+		before = "||";
 	}
-	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++)
-		if (chosen[nr])
-			text_addf(t, "%sid==%d", t->size ? "||" : "", nr);
+}
+
+int kernel_selection_filter(const struct kernel_selection *s, bool is_entry, kernel_translate *translate, void *arg,
+			    struct text *t)
+{
+	const char *told[16] = { NULL }; /* filters; of those without one first */
+	int n_told = 1, err = 0;
+	size_t begin = t->size;
+
+	if (is_all(s, is_entry)) {
+		if (!is_entry && s->exit_filter[0])
+			return translate(arg, s->exit_filter[0], t);
+		text_addf(t, "0");
+		return 0;
+	}
+	add_numbers(s, is_entry, NULL, t);
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !is_entry && !err; nr++) {
+		const char *filter = s->exit[nr] ? s->exit_filter[nr] : NULL;
+		int i = 0;
+
+		while (i < n_told && told[i] != filter)
+			i++;
+		if (i < n_told)
+			continue;
+		if (n_told == sizeof told / sizeof *told)
+			return -E2BIG;
+		told[n_told++] = filter;
+		text_addf(t, "%s((", t->size > begin ? "||" : "");
+		err = translate(arg, filter, t);
+		text_addf(t, ")&&(");
+		add_numbers(s, false, filter, t);
+		text_addf(t, "))");
+	}
+	return err;
 }

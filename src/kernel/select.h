@@ -34,6 +34,7 @@ struct kernel_choice {
 	char system[64];
 	char event[64];
 	char name[96];
+	const char *filter; /* NULL: none; lent */
 };
 
 struct kernel_selection {
@@ -41,16 +42,23 @@ struct kernel_selection {
 	int n_events;
 	bool entry[KERNEL_SYSCALLS_MAX]; /* by number */
 	bool exit[KERNEL_SYSCALLS_MAX];
+	const char *exit_filter[KERNEL_SYSCALLS_MAX];
 	int n_entry, n_exit;
 };
 
-/* kernel_select - what @patterns mean (kernel.h).  -ENOENT if one matches nothing. */
+/* kernel_select - what @patterns mean (kernel.h), with their @filters or NULL.  -ENOENT if one matches nothing. */
 int kernel_select(struct kernel_selection *s, const char *available, const char *const *patterns,
-		  int n_patterns, struct diag *d);
+		  const char *const *filters, int n_patterns, struct diag *d);
 void kernel_selection_fini(struct kernel_selection *s);
 
-/* kernel_selection_filter - the filter for raw_syscalls that lets the chosen numbers pass, or "0"
- * (none needed) if all are chosen. */
-void kernel_selection_filter(const struct kernel_selection *s, bool is_entry, struct text *t);
+/*
+ * kernel_selection_filter - the filter for raw_syscalls that lets the chosen numbers pass, or "0" (none needed) if
+ * all are chosen.
+ *
+ * @translate: an expression of exit_filter in the kernel's words, added to the text; 0 or -errno, which is returned.
+ */
+typedef int kernel_translate(void *arg, const char *expression, struct text *t);
+int kernel_selection_filter(const struct kernel_selection *s, bool is_entry, kernel_translate *translate, void *arg,
+			    struct text *t);
 
 #endif

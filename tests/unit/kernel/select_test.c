@@ -19,9 +19,17 @@ static struct kernel_selection s;
 static int choose(const char *a, const char *b)
 {
 	const char *patterns[] = { a, b };
+	const char *const *filters = NULL;
 
 	kernel_selection_fini(&s);
-	return kernel_select(&s, available, patterns, b ? 2 : 1, NULL);
+	return kernel_select(&s, available, patterns, filters, b ? 2 : 1, NULL);
+}
+
+static int translate(void *arg, const char *expression, struct text *t)
+{
+	(void)arg;
+	text_addf(t, "<%s>", expression);
+	return 0;
 }
 
 static bool has(const char *system, const char *event, const char *name)
@@ -36,12 +44,12 @@ static void default_is_scheduling_and_all_system_calls(void)
 {
 	struct text t = { 0 };
 
-	is(kernel_select(&s, available, NULL, 0, NULL), 0);
+	is(kernel_select(&s, available, NULL, NULL, 0, NULL), 0);
 	is(s.n_events, 2);
 	ok(has("sched", "sched_switch", "sched_switch"));
 	ok(has("sched", "sched_process_fork", "sched_process_fork"));
 	ok(s.n_entry > 200 && s.n_entry == s.n_exit);
-	kernel_selection_filter(&s, true, &t);
+	kernel_selection_filter(&s, true, translate, NULL, &t);
 	is_text(t.bytes, "0");
 	text_fini(&t);
 }
@@ -88,11 +96,11 @@ static void system_calls_become_a_filter(void)
 	is(s.n_entry, 2);
 	is(s.n_exit, 1);
 	ok(s.entry[SYS_openat] && s.entry[SYS_close] && s.exit[SYS_close]);
-	kernel_selection_filter(&s, false, &t);
+	kernel_selection_filter(&s, false, translate, NULL, &t);
 	snprintf(wanted, sizeof wanted, "id==%d", SYS_close);
 	is_text(t.bytes, wanted);
 	text_fini(&t);
-	kernel_selection_filter(&s, true, &t);
+	kernel_selection_filter(&s, true, translate, NULL, &t);
 	ok(strstr(t.bytes, "||") && strstr(t.bytes, wanted));
 	text_fini(&t);
 }
@@ -110,12 +118,45 @@ static void pattern_without_event_is_named(void)
 	const char *pattern = "sched_swich";
 	struct diag d;
 
-	is(kernel_select(&s, available, &pattern, 1, &d), -ENOENT);
+	is(kernel_select(&s, available, &pattern, NULL, 1, &d), -ENOENT);
 	ok(strstr(d.text, "sched_swich") && strstr(d.text, "duet list -k"));
+}
+
+static const char *filter_of(const char *system, const char *event)
+{
+	for (int i = 0; i < s.n_events; i++)
+		if (!strcmp(s.events[i].system, system) && !strcmp(s.events[i].event, event))
+			return s.events[i].filter;
+	return "not chosen";
+}
+
+static void each_event_has_the_filter_of_its_last_pattern(void)
+{
+	static const char *const patterns[] = { "sched", "syscalls", "sched_switch", "syscall_*_read", "syscall_exit_close" };
+	static const char *const filters[] = { "a", "b", "c", NULL, "d" };
+	struct text t = { 0 };
+
+	kernel_selection_fini(&s);
+	is(kernel_select(&s, available, patterns, filters, 5, NULL), 0);
+	is_text(filter_of("sched", "sched_switch"), "c");
+	is_text(filter_of("sched", "sched_process_fork"), "a");
+	is(kernel_selection_filter(&s, true, translate, NULL, &t), 0);
+	is_text(t.bytes, "0"); /* beginnings have none */
+	t.size = 0;
+	is(kernel_selection_filter(&s, false, translate, NULL, &t), 0);
+	ok(!strncmp(t.bytes, "id==0||((<b>)&&(id==1||", 23)); /* SYS_read, then the others */
+	ok(strstr(t.bytes, "||((<d>)&&(id==3))"));
+	t.size = 0;
+	kernel_selection_fini(&s);
+	is(kernel_select(&s, available, patterns + 1, filters + 1, 1, NULL), 0);
+	is(kernel_selection_filter(&s, false, translate, NULL, &t), 0);
+	is_text(t.bytes, "<b>");
+	text_fini(&t);
 }
 
 int main(void)
 {
+	run(each_event_has_the_filter_of_its_last_pattern);
 	run(default_is_scheduling_and_all_system_calls);
 	run(our_names_tracefs_names_and_systems_are_found);
 	run(an_exclusion_takes_from_what_was_chosen);
