@@ -40,6 +40,9 @@ struct duet_i_open {
 	void *words[12];
 };
 
+struct duet_probe_event; /* duet/probe.h */
+struct duet_probe_value;
+
 struct duet_i_api {
 	size_t size; /* sizeof *this in libduet; fields beyond it do not exist */
 	/* @ip: where the event returns to in the program. */
@@ -58,6 +61,13 @@ struct duet_i_api {
 	/* one of site->fixed_size <= 16 bytes, and a string behind it. */
 	void (*text)(struct duet_i_site *site, const void *ip, const char *text, uint64_t w0,
 		     uint64_t w1);
+	/* duet/probe.h */
+	int (*probe_attach)(const char *pattern,
+			    void (*probe)(const struct duet_probe_event *event, void *arg), void *arg);
+	int (*probe_detach)(int probe);
+	int (*probe_field)(const struct duet_probe_event *event, const char *name,
+			   struct duet_probe_value *value);
+	uint64_t (*probe_missed)(void);
 };
 
 /*

@@ -44,6 +44,10 @@ static void print_sessions(const struct listing *l, const struct app *a, const s
 		printf("%s%s", before, l->seats.at[i].session);
 		before = ", ";
 	}
+	if (ABI_ENABLED(e->enabled, ABI_OWN_SEAT)) {
+		printf("%sits own probes", before);
+		before = ", ";
+	}
 	if (*before == ',')
 		putchar(')');
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "inproc/context.h"
 #include "inproc/emit.h"
 #include "inproc/page.h"
+#include "inproc/probes.h"
 
 _Static_assert(offsetof(struct abi_control_event, enabled) == 0,
 	       "a site's enable word is where its event's line begins");
@@ -31,6 +33,7 @@ struct open_event {
 	struct duet_i_site *site;
 	const void *ip, *frame;
 	uint64_t others; /* the bytes of its enable word that are still to be served */
+	size_t own_size; /* of memory of its own, for probes alone */
 };
 
 _Static_assert(sizeof(struct duet_i_open) >= sizeof(struct open_event), "a site gives room for it");
@@ -118,7 +121,7 @@ static bool find_target(struct target *t, uint64_t word, uint32_t seat, struct d
 	uint16_t how = load(&page_event(process.control, site->index)->how[seat]);
 	struct session *s;
 
-	if (seat >= ABI_SESSIONS || ABI_GENERATION(epoch) != ABI_ENABLED(word, seat))
+	if (seat == ABI_OWN_SEAT || ABI_GENERATION(epoch) != ABI_ENABLED(word, seat))
 		return false; /* abi/control.h, (3) */
 	s = session_current(seat, epoch);
 	if (!s || ABI_HOW_CHANNEL(how) >= s->n_channels) {
@@ -189,12 +192,14 @@ static void write_with_contexts(const struct target *t, const void *payload, uin
 	}
 }
 
-/* Writes it for the session in @seat, if it wants it. */
+/* Writes it for the session in @seat, if it wants it; or calls the process's probes. */
 static void emit_to(uint64_t word, uint32_t seat, struct duet_i_site *site, const void *payload, uint32_t size,
 		    const void *ip, const void *frame)
 {
 	struct target t;
 
+	if (seat == ABI_OWN_SEAT)
+		return probes_call(site, payload, size, ip);
 	if (!find_target(&t, word, seat, site) ||
 	    (t.filter && !filters_pass(t.session, site, t.filter, payload, size, ip)))
 		return;
@@ -266,6 +271,24 @@ static char *open_for(struct open_event *e, uint64_t word, uint32_t seat, size_t
 				  e->frame);
 }
 
+/* For probes alone it lies in memory that is given back when they have seen it. */
+static char *open_for_probes(struct open_event *e, size_t size)
+{
+	void *memory = process_is_sandboxed() ? MAP_FAILED
+					      : mmap(NULL, size, PROT_READ | PROT_WRITE,
+						     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED) {
+		count_lost(ABI_OWN_SEAT);
+		return NULL;
+	}
+	e->pool = NULL;
+	e->ring = (struct ring_open){ .chunk = memory };
+	e->own_size = size;
+	e->others = ABI_ENABLES(UINT8_MAX, ABI_OWN_SEAT);
+	return memory;
+}
+
 void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip,
 		const void *frame)
 {
@@ -278,7 +301,9 @@ void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, co
 		uint32_t seat = first_seat(e.others);
 
 		e.others = without(e.others, seat);
-		payload = open_for(&e, word, seat, size);
+		payload = seat == ABI_OWN_SEAT ? open_for_probes(&e, size) : open_for(&e, word, seat, size);
+		if (seat == ABI_OWN_SEAT)
+			break; /* the last one */
 	}
 	errno = saved;
 	if (!payload)
@@ -315,7 +340,9 @@ void emit_commit(struct duet_i_open *o, char *end)
 	size = (size_t)(end - payload);
 	for (uint64_t left = e.others; left; left = without(left, first_seat(left)))
 		emit_to(e.others, first_seat(left), e.site, payload, (uint32_t)size, e.ip, e.frame);
-	if (is_wanted(&e, payload, size))
+	if (e.own_size)
+		munmap(payload, e.own_size);
+	else if (is_wanted(&e, payload, size))
 		ring_commit(e.pool, &e.ring, (uint32_t)(end - begin));
 	else
 		ring_abandon(e.pool, &e.ring);
@@ -375,4 +402,8 @@ const struct duet_i_api duet_api = {
 	.context_refresh = context_forget,
 	.words = emit_words,
 	.text = emit_text,
+	.probe_attach = probe_attach,
+	.probe_detach = probe_detach,
+	.probe_field = probe_field,
+	.probe_missed = probe_missed,
 };

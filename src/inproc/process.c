@@ -5,7 +5,6 @@
 #include "inproc/process.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -16,35 +15,23 @@
 #include "base/runtime.h"
 #include "inproc/context.h"
 #include "inproc/counters.h"
+#include "inproc/lock.h"
 #include "inproc/page.h"
+#include "inproc/probes.h"
 #include "ring/rseq.h"
 
 struct process process;
 __thread uint64_t thread_context;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static sigset_t mask_before; /* under the lock */
+static struct signal_lock lock = SIGNAL_LOCK_FREE;
 
-/* A signal handler that forks, or loads a library, must not find the lock held by who it interrupted.
- * What the kernel sends because of the instruction itself stays as it is. */
 void process_lock(void)
 {
-	static const int synchronous[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS };
-	sigset_t block, before;
-
-	sigfillset(&block);
-	for (unsigned i = 0; i < sizeof synchronous / sizeof *synchronous; i++)
-		sigdelset(&block, synchronous[i]);
-	pthread_sigmask(SIG_BLOCK, &block, &before);
-	pthread_mutex_lock(&lock);
-	mask_before = before;
+	signal_lock_take(&lock);
 }
 
 void process_unlock(void)
 {
-	sigset_t before = mask_before;
-
-	pthread_mutex_unlock(&lock);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	signal_lock_release(&lock);
 }
 
 static uint32_t seccomp_mode(void)
@@ -85,11 +72,13 @@ bool process_has_clock(void)
 static void before_fork(void)
 {
 	process_lock();
+	probes_lock();
 	counters_before_fork();
 }
 
 static void after_fork(void)
 {
+	probes_unlock();
 	process_unlock();
 }
 
@@ -106,6 +95,7 @@ static void after_fork_in_child(void)
 		counters_forked();
 		sessions_leave();
 	}
+	probes_unlock();
 	process_unlock();
 }
 
@@ -206,6 +196,7 @@ void process_renew(void)
 				   : process.pid | (uint64_t)(uint32_t)syscall(SYS_gettid) << 32;
 	if (!sandboxed)
 		renew_page();
+	probes_forked();
 	store_release(process.guard, GUARD_OK);
 }
 

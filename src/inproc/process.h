@@ -133,6 +133,7 @@ bool process_is_sandboxed(void) HIDDEN;
 bool process_has_clock(void) HIDDEN;
 /* thread_context_make - what thread_context is to be, without a system call where that is possible. */
 uint64_t thread_context_make(void) HIDDEN;
+/* Of registration and fork: inproc/lock.h. */
 void process_lock(void) HIDDEN;
 void process_unlock(void) HIDDEN;
 

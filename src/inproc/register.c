@@ -14,6 +14,7 @@
 #include "base/runtime.h"
 #include "base/schema.h"
 #include "inproc/page.h"
+#include "inproc/probes.h"
 
 /* Codes of marks, for good; each once, however often a library is loaded. */
 struct codes {
@@ -222,7 +223,8 @@ static void add_site(struct duet_i_site *s, const char *schema)
 		return;
 	}
 	s->index = (uint32_t)i;
-	s->data[SITE_KNOWN] = s; /* known */
+	s->data[SITE_KNOWN] = s;
+	probes_register(s->index, s->name);
 	__atomic_store_n(&s->enabled, &page_event(process.control, s->index)->enabled, __ATOMIC_RELEASE);
 }
 
