@@ -69,6 +69,8 @@ struct abi_session;
  * CMD_FAILED, having said why, if @wanted does not, or there are several. */
 int cmd_choose_session(const char *verb, int dir, const char *wanted, struct abi_session *session);
 
+/* Session @session and its parts, each a tenant's: "default", "default@1000", ... */
+void cmd_list_parts(int dir, const char *session, struct cmd_strings *names);
 /* The names of all that record, in order. */
 void cmd_list_sessions(int dir, struct cmd_strings *names);
 

@@ -58,7 +58,8 @@ static uint32_t number_in(const struct cmd_answer *answer, const char *key)
 }
 
 /* The collector does it.  Adds to @total; 1 if nothing can pass the filter. */
-static int ask(const struct arguments *a, const char *pattern, pid_t pid, struct apps_switched *total)
+static int ask_one(const struct arguments *a, const char *session, const char *pattern, pid_t pid,
+		   struct apps_switched *total)
 {
 	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S };
 	struct cmd_answer answer;
@@ -77,9 +78,9 @@ static int ask(const struct arguments *a, const char *pattern, pid_t pid, struct
 	for (int i = 0; i < N_CHOICES; i++)
 		if (a->whom[i].size)
 			control_add_text(&t, choice_keys[i], a->whom[i].bytes);
-	status = cmd_ask(a->verb, a->session.name, &t, &how, &answer);
+	status = cmd_ask(a->verb, session, &t, &how, &answer);
 	if (!status)
-		status = cmd_refused(a->verb, a->session.name, &answer);
+		status = cmd_refused(a->verb, session, &answer);
 	if (status)
 		return status;
 	total->events += number_in(&answer, "events");
@@ -90,6 +91,20 @@ static int ask(const struct arguments *a, const char *pattern, pid_t pid, struct
 		return 0;
 	cmd_error(a->verb, "%s", unfit);
 	return 1;
+}
+
+/* Other users' programs are in the hands of collectors of their own. */
+static int ask(const struct arguments *a, const char *pattern, pid_t pid, struct apps_switched *total)
+{
+	struct cmd_strings parts = { 0 };
+	int status = 0, one;
+
+	cmd_list_parts(a->dir, a->session.name, &parts);
+	for (int i = 0; i < parts.n; i++) {
+		one = ask_one(a, parts.at[i], pattern, pid, total);
+		status = one > status ? one : status;
+	}
+	return status;
 }
 
 /* Nothing records: what is left of dead sessions is switched off by ourselves. */

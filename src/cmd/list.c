@@ -21,10 +21,12 @@
 
 static const char help[] =
 	"usage: duet list [-p PID]...     traced programs of this user, their events: [x] enabled\n"
+	"       duet list [--all-users] [--containers]    as root: those of others as well\n"
 	"       duet list FILE...         the events in a program or library on disk\n"
 	"       duet list -k              the kernel's events, as duet and as tracefs name them\n\n"
 	"  -p, --pid PID   only this process\n"
-	"  -k, --kernel    the kernel's events\n";
+	"  -k, --kernel    the kernel's events\n"
+	"      --all-users, --containers    also programs of all users, and those in containers\n";
 
 struct listing {
 	struct abi_seats seats;
@@ -74,7 +76,9 @@ static int print_app(void *arg, struct app *a)
 	uint64_t lost = 0;
 
 	l->programs++;
-	if (pid > 0)
+	if (pid > 0 && (uint32_t)pid != a->page.pid)
+		printf("%d (%u in its pid namespace) %s", (int)pid, a->page.pid, a->page.program);
+	else if (pid > 0)
 		printf("%d %s", (int)pid, a->page.program);
 	else
 		printf("%u (as it calls itself in its pid namespace) %s", a->page.pid, a->page.program);
@@ -98,7 +102,40 @@ static int print_app(void *arg, struct app *a)
 	return 0;
 }
 
-static int list_programs(const struct cmd_pids *pids)
+struct others {
+	struct listing *listing;
+	struct stat own; /* of our own runtime directory */
+};
+
+static int list_tenant(void *arg, const struct tenant *t, const struct stat *st)
+{
+	struct others *o = arg;
+	char label[TENANT_LABEL_BYTES];
+
+	if (st->st_dev == o->own.st_dev && st->st_ino == o->own.st_ino)
+		return 0;
+	tenant_label(t, label);
+	printf("%s %s:\n", *t->container ? "container" : "user", label);
+	seats_read(t->dir, &o->listing->seats);
+	apps_each(t->dir, 0, print_app, o->listing);
+	return 0;
+}
+
+static void list_others(struct listing *l, int dir, bool users, bool containers)
+{
+	struct others o = { .listing = l };
+	const struct tenants_look look = { .users = users,
+					   .containers = containers,
+					   .inotify = -1,
+					   .visit = list_tenant,
+					   .arg = &o };
+
+	if (dir >= 0)
+		fstat(dir, &o.own);
+	tenants_each(&look);
+}
+
+static int list_programs(const struct cmd_pids *pids, bool users, bool containers)
 {
 	struct listing l = { 0 };
 	int dir = runtime_dir_open(false);
@@ -120,6 +157,8 @@ static int list_programs(const struct cmd_pids *pids)
 					 (int)pids->at[i]);
 		}
 	}
+	if (users || containers)
+		list_others(&l, dir, users, containers);
 	if (dir >= 0)
 		close(dir);
 	if (!l.programs)
@@ -171,10 +210,12 @@ int cmd_list(int argc, char **argv)
 {
 	static const struct option options[] = { { "pid", required_argument, NULL, 'p' },
 						 { "kernel", no_argument, NULL, 'k' },
+						 { "all-users", no_argument, NULL, 'U' },
+						 { "containers", no_argument, NULL, 'C' },
 						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
 	struct cmd_pids pids = { 0 };
-	bool kernel = false;
+	bool kernel = false, users = false, containers = false;
 	int c, status = 0;
 
 	opterr = 0;
@@ -184,6 +225,10 @@ int cmd_list(int argc, char **argv)
 				return CMD_FAILED;
 		} else if (c == 'k') {
 			kernel = true;
+		} else if (c == 'U') {
+			users = true;
+		} else if (c == 'C') {
+			containers = true;
 		} else if (c == 'h') {
 			fputs(help, stdout);
 			return 0;
@@ -192,10 +237,14 @@ int cmd_list(int argc, char **argv)
 					 c == ':' ? "an option lacks its value" : "no such option");
 		}
 	}
+	if ((users || containers) && geteuid())
+		return cmd_error("list", "--all-users, --containers: only root sees other users' programs");
+	if ((users || containers) && (kernel || pids.n || optind < argc))
+		return cmd_usage("list", "--all-users and --containers go with no other option or file");
 	if (kernel)
 		return list_kernel();
 	if (optind == argc)
-		return list_programs(&pids);
+		return list_programs(&pids, users, containers);
 	for (; optind < argc; optind++)
 		if (list_file(argv[optind]))
 			status = CMD_FAILED;

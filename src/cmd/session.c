@@ -30,6 +30,18 @@ void cmd_list_sessions(int dir, struct cmd_strings *names)
 		qsort(names->at, (size_t)names->n, sizeof *names->at, compare);
 }
 
+void cmd_list_parts(int dir, const char *session, struct cmd_strings *names)
+{
+	struct cmd_strings all = { 0 };
+	size_t n = strlen(session);
+
+	cmd_add_string(names, session);
+	cmd_list_sessions(dir, &all);
+	for (int i = 0; i < all.n; i++)
+		if (!strncmp(all.at[i], session, n) && all.at[i][n] == '@')
+			cmd_add_string(names, all.at[i]);
+}
+
 int cmd_choose_session(const char *verb, int dir, const char *wanted, struct abi_session *session)
 {
 	int n = 0, fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -40,7 +52,7 @@ int cmd_choose_session(const char *verb, int dir, const char *wanted, struct abi
 	while (list && (e = readdir(list))) {
 		const char *name = e->d_name + 8;
 
-		if (strncmp(e->d_name, "session-", 8) || (wanted && strcmp(name, wanted)) ||
+		if (strncmp(e->d_name, "session-", 8) || (wanted ? strcmp(name, wanted) : !!strchr(name, '@')) ||
 		    session_find(dir, name, &f, NULL) || !session_is_live(dir, name))
 			continue;
 		*session = f;

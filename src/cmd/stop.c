@@ -95,6 +95,8 @@ static bool is_among(const struct cmd_strings *names, const char *name)
 static int choose(const struct arguments *a, const struct cmd_strings *live, int n, char **wanted,
 		  struct cmd_strings *chosen)
 {
+	struct cmd_strings whole = { 0 }; /* parts end with what they are parts of */
+
 	for (int i = 0; i < n; i++) {
 		if (!is_among(live, wanted[i]))
 			return cmd_error("stop", "%s: no such session is recording", wanted[i]);
@@ -102,14 +104,17 @@ static int choose(const struct arguments *a, const struct cmd_strings *live, int
 	}
 	if (n)
 		return 0;
+	for (int i = 0; i < live->n; i++)
+		if (!strchr(live->at[i], '@'))
+			cmd_add_string(&whole, live->at[i]);
 	if (a->all)
-		*chosen = *live;
-	else if (is_among(live, "default"))
+		*chosen = whole;
+	else if (is_among(&whole, "default"))
 		cmd_add_string(chosen, "default");
-	else if (live->n == 1)
-		cmd_add_string(chosen, live->at[0]);
-	else if (live->n)
-		return cmd_error("stop", "%d sessions are recording: name one, or --all", live->n);
+	else if (whole.n == 1)
+		cmd_add_string(chosen, whole.at[0]);
+	else if (whole.n)
+		return cmd_error("stop", "%d sessions are recording: name one, or --all", whole.n);
 	return 0;
 }
 

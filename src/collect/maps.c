@@ -29,6 +29,7 @@ struct process {
 
 struct maps {
 	FILE *file;
+	bool of_tenant;
 	size_t size; /* bytes written */
 	struct process processes[MAPS_PROCESSES_MAX];
 	unsigned next; /* to be replaced */
@@ -54,8 +55,10 @@ struct maps *maps_open(const char *path, const struct tenant *tenant)
 {
 	struct maps *m = calloc(1, sizeof *m);
 
-	if (m)
+	if (m) {
+		m->of_tenant = tenant;
 		m->file = open_file(path, tenant);
+	}
 	if (m && m->file)
 		return m;
 	free(m);
@@ -82,19 +85,24 @@ static const char *id_of(struct maps *m, const char *path, unsigned major, unsig
 }
 
 /* "begin-end r-xp offset major:minor inode   path" of /proc/PID/maps, if it is code of a file.  */
-static void add_line(struct maps *m, struct text *t, const char *line)
+static void add_line(struct maps *m, struct text *t, pid_t pid, const char *line)
 {
 	uint64_t begin, end, offset;
 	unsigned major, minor;
 	unsigned long inode;
-	char rights[8];
+	char rights[8], file[64];
+	const char *at;
 	int path = 0;
 
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %lu %n", &begin, &end, rights, &offset,
 		   &major, &minor, &inode, &path) != 7 || rights[2] != 'x' || !path || !line[path])
 		return;
+	/* Of a tenant's program the file itself, not what lies at its path: that may be another one in our
+	 * mount namespace, or anything that he has put there. */
+	snprintf(file, sizeof file, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, begin, end);
+	at = m->of_tenant ? file : line + path;
 	text_addf(t, "%" PRIx64 "-%" PRIx64 " %" PRIx64 " %s %s\n", begin, end, offset,
-		  line[path] == '/' ? id_of(m, line + path, major, minor, inode) : "-", line + path);
+		  line[path] == '/' ? id_of(m, at, major, minor, inode) : "-", line + path);
 }
 
 static void read_maps(struct maps *m, pid_t pid, struct text *t)
@@ -108,7 +116,7 @@ static void read_maps(struct maps *m, pid_t pid, struct text *t)
 	f = fopen(path, "re");
 	while (f && (n = getline(&line, &capacity, f)) > 0) {
 		line[n - 1] = 0;
-		add_line(m, t, line);
+		add_line(m, t, pid, line);
 	}
 	free(line);
 	if (f)

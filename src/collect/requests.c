@@ -322,7 +322,7 @@ static void tell_session(const struct asked *a)
 	struct text t = { 0 };
 
 	begin_answer(&t);
-	control_add_text(&t, "session", s->file.name);
+	control_add_text(&t, "session", s->asked_as);
 	control_add_text(&t, "path", realpath(r->path, whole) ? whole : r->path);
 	control_add_number(&t, "pid", (uint64_t)r->pid);
 	control_add_number(&t, "duration_ns", clock_now_ns(&s->clock) - r->begin_ns);

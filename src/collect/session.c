@@ -248,15 +248,10 @@ static int open_socket(int dir, const char *name, int *listen_fd, struct diag *d
 /* A tenant's programs join in his directory; what is asked about them is asked in ours, by us alone. */
 static int open_asking(struct session *s, struct diag *d)
 {
-	char name[ABI_NAME_BYTES];
-
-	if (!tenant_session_name(s->tenant, s->file.name, name, sizeof name))
-		return diag_fail(d, -ENAMETOOLONG, "the name %s is too long for a session of all users",
-				 s->file.name);
 	s->ask_dir = runtime_dir_open(true);
 	if (s->ask_dir < 0)
 		return diag_fail(d, s->ask_dir, "cannot use the runtime directory: %s", strerror(-s->ask_dir));
-	return open_socket(s->ask_dir, name, &s->ask_fd, d);
+	return open_socket(s->ask_dir, s->asked_as, &s->ask_fd, d);
 }
 
 int session_announce(const struct session *s, struct diag *d)
@@ -265,7 +260,7 @@ int session_announce(const struct session *s, struct diag *d)
 
 	if (!s->tenant)
 		return 0;
-	tenant_session_name(s->tenant, s->file.name, f.name, sizeof f.name);
+	memcpy(f.name, s->asked_as, sizeof f.name);
 	f.rules_size = 0;
 	return session_publish(s->ask_dir, &f, d);
 }
@@ -297,6 +292,17 @@ static void give_up_place(struct session *s)
 	flock(s->dir, LOCK_UN);
 }
 
+/* In his directory his own sessions have names, too. */
+static int name_for_tenant(struct session *s, const struct session_options *o, struct diag *d)
+{
+	size_t size = sizeof s->file.name;
+
+	if (tenant_session_name(o->tenant, o->name, s->asked_as, sizeof s->asked_as) &&
+	    snprintf(s->file.name, size, "%s.root", o->name) < (int)size)
+		return 0;
+	return diag_fail(d, -ENAMETOOLONG, "the name %s is too long for a session of other users", o->name);
+}
+
 int session_open(struct session *s, const struct session_options *o, struct diag *d)
 {
 	int err;
@@ -307,11 +313,15 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 					.collector_pid = (uint32_t)getpid() };
 	s->file.is_private = o->is_private;
 	snprintf(s->file.name, sizeof s->file.name, "%s", o->name);
+	snprintf(s->asked_as, sizeof s->asked_as, "%s", o->name);
 	s->pid_namespace = runtime_pid_namespace();
 	s->tenant = o->tenant;
 	s->dir = o->tenant ? fcntl(o->tenant->dir, F_DUPFD_CLOEXEC, 0) : runtime_dir_open(true);
 	s->uid = o->tenant ? o->tenant->uid : geteuid();
-	if (s->dir < 0)
+	err = o->tenant ? name_for_tenant(s, o, d) : 0;
+	if (err)
+		;
+	else if (s->dir < 0)
 		err = diag_fail(d, s->dir,
 				"cannot use the runtime directory (DUET_RUNTIME_DIR, else /dev/shm/duet-%u): %s",
 				(unsigned)geteuid(),
@@ -330,12 +340,12 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 
 static void close_asking(struct session *s)
 {
-	char name[ABI_NAME_BYTES], file[ABI_NAME_BYTES + 16];
+	char file[ABI_NAME_BYTES + 16];
 
-	if (s->ask_fd >= 0 && tenant_session_name(s->tenant, s->file.name, name, sizeof name)) {
-		snprintf(file, sizeof file, "session-%s", name);
+	if (s->ask_fd >= 0) {
+		snprintf(file, sizeof file, "session-%s", s->asked_as);
 		unlinkat(s->ask_dir, file, 0);
-		snprintf(file, sizeof file, "sock-%s", name);
+		snprintf(file, sizeof file, "sock-%s", s->asked_as);
 		unlinkat(s->ask_dir, file, 0);
 		close(s->ask_fd);
 	}

@@ -65,6 +65,7 @@ struct session {
 	int dir; /* runtime directory */
 	uid_t uid; /* whose it is: the programs */
 	const struct tenant *tenant; /* lent; NULL: this user himself */
+	char asked_as[ABI_NAME_BYTES]; /* what we are asked about it as; a tenant's session has another name */
 	int ask_fd, ask_dir; /* of a tenant: where requests come instead, in our own runtime directory */
 	struct door doors[SESSION_DOORS];
 	uint32_t pid_namespace; /* ours; 0: not known */

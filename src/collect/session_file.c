@@ -122,7 +122,7 @@ int session_find(int dir, const char *name, struct abi_session *f, struct diag *
 	if (n != (ssize_t)(offsetof(struct abi_session, rules) + f->rules_size) || f->magic != ABI_SESSION_MAGIC ||
 	    f->version != ABI_SESSION_VERSION || f->rules_size > ABI_RULES_BYTES ||
 	    f->seat >= ABI_SESSIONS || ABI_EPOCH_IS_NONE(f->epoch) ||
-	    !memchr(f->name, 0, sizeof f->name))
+	    !memchr(f->name, 0, sizeof f->name) || strcmp(f->name, name))
 		return diag_fail(d, -EPROTO, "session %s: its file is damaged", name);
 	return 0;
 }

@@ -175,7 +175,7 @@ def nobody_reaches_another_users_memory():
     c.serves(ALICE, BOB)
     alice.record(1)
     bob.record(1)
-    for what, path in (("directory", directory(BOB)), ("socket", directory(BOB) + "/sock-default"),
+    for what, path in (("directory", directory(BOB)), ("socket", directory(BOB) + "/sock-default.root"),
                        ("root's socket for him", directory(0) + "/sock-default@%d" % BOB)):
         do = (lambda: os.listdir(path)) if what == "directory" else (lambda: connect(path))
         is_(attempt(ALICE, do), "PermissionError", "Alice and Bob's " + what)
@@ -187,7 +187,7 @@ def nobody_reaches_another_users_memory():
         is_(attempt(ALICE, lambda: os.kill(pid, 9)), "PermissionError", "a collector's life")
     workers = {pid: pool_of(pid) for pid in everybody}
     is_([pid for pid, pools in workers.items() if len(pools) > 1], [], "no process maps two users' memory")
-    is_(attempt(ALICE, lambda: connect(directory(ALICE) + "/sock-default")), "", "Alice and her own socket")
+    is_(attempt(ALICE, lambda: connect(directory(ALICE) + "/sock-default.root")), "", "Alice and her own socket")
     for p in (alice, bob):
         p.end()
     c.end()
@@ -202,7 +202,7 @@ def a_user_asks_nothing_of_roots_session():
     def ask():
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         s.settimeout(PATIENCE)
-        s.connect(directory(ALICE) + "/sock-default")
+        s.connect(directory(ALICE) + "/sock-default.root")
         s.send(b'{"verb":"stop"}')
         if s.recv(100):
             raise BlockingIOError
@@ -228,7 +228,7 @@ def what_a_hostile_user_makes_harms_him_alone():
     def traps():
         here = directory(ALICE)
         os.mkdir(here, 0o700)
-        for n in ("session-default", "sock-default", "app-1-1", "seats", ".default.1"):
+        for n in ("session-default.root", "sock-default.root", "session-default", "app-1-1", "seats", ".default.root.1"):
             os.symlink(victim, here + "/" + n)
         os.mkfifo(here + "/app-2-2")
         os.mkfifo(here + "/session-fifo")
@@ -279,6 +279,36 @@ def what_a_hostile_user_makes_harms_him_alone():
     with open(victim) as f:
         is_((f.read(), os.stat(victim).st_uid, stat.S_IMODE(os.stat(victim).st_mode)), ("precious", 0, 0o600),
             "the victim's file")
+
+
+def a_users_own_sessions_go_on_beside_roots():
+    alice, own = world.user(ALICE), world.spawn([world.program])
+    c = Collector("--all-users")
+    c.serves(ALICE)
+    trace = world.work + "/alice"
+    os.mkdir(trace)
+    os.chown(trace, ALICE, ALICE)
+    a = subprocess.Popen([duet, "collect", "-e", "tenants:*", "-o", trace], stderr=subprocess.PIPE, text=True,
+                         env=world.env(), user=ALICE, group=ALICE, extra_groups=[])
+    world.children.append(a)
+    wait_for(lambda: names(directory(ALICE), "session-default"), "hers is ready")
+    wait_for(lambda: len(names(directory(ALICE), "session-")) == 2, "and root's is beside it")
+    wait_for(lambda: re.search("user %d:(.|\n)*[(]default(.root)?, default" % ALICE, run("list", "--all-users").stdout),
+             "root's list of all users tells both")
+    is_(alice.record(10), 10, "recorded by both")
+    p = run("disable", "tenants:*")
+    is_("disabled 2 events in 2 programs" in p.stdout, True, "one command for all users: " + p.stdout + p.stderr)
+    is_(alice.record(10), 20, "recorded by hers alone")
+    is_(own.record(10), 10, "not recorded")
+    is_(run("status").stdout.count("default@%d" % ALICE), 1, "status has a part for each")
+    a.terminate()
+    is_(("20" in a.communicate(timeout=PATIENCE)[1], a.returncode), (True, 0), "hers ends well")
+    alice.end()
+    own.end()
+    is_(run("stop", "--all").returncode, 0, "root stops all at once")
+    is_(c.p.wait(PATIENCE), 0, "and it ends")
+    is_(remains(), [], "what is left behind")
+    is_(c.counts(), {ALICE: 10}, "what root recorded")
 
 
 # ---------------------------------------------------------------- containers
@@ -352,9 +382,10 @@ if not enter():
     print("no right to make namespaces: nothing is tried")
     sys.exit(77)
 world = World(program, library)
+duet = world.copy(duet, "duet") # users run it, too
 try:
     for test in (every_user_has_a_trace_and_a_memory_of_his_own, nobody_reaches_another_users_memory,
-                 a_user_asks_nothing_of_roots_session, what_a_hostile_user_makes_harms_him_alone,
+                 a_user_asks_nothing_of_roots_session, a_users_own_sessions_go_on_beside_roots, what_a_hostile_user_makes_harms_him_alone,
                  containers_are_recorded_from_outside, killed_collectors_are_swept_up,
                  a_killed_warden_ends_its_collectors_alone):
         before, begin = failures, time.monotonic()
