@@ -30,8 +30,12 @@ static void pass(void *arg)
 	(void)arg;
 	sim->n_passes++;
 	collector_pass(&collector);
-	if (collector_has_work(&collector))
-		collector_work(&collector);
+}
+
+static void work(void *arg)
+{
+	(void)arg;
+	collector_work(&collector);
 }
 
 /* As the loop does: what can be read is told. */
@@ -73,6 +77,7 @@ static void finish(void *arg)
 
 	(void)arg;
 	sim_log("finished: %d %s", err, d.text);
+	stopping_answer(&collector.result.stopping, &options, &collector.result, err ? d.text : "");
 	if (err && sim->n_failed_writes == failed_before)
 		sim_fail("it did not end well: %s", d.text);
 }
@@ -108,7 +113,7 @@ static void draw_event(bool dies)
 }
 
 /* In a child, which does not come back; what it did to private memory never was. */
-static void turn_and_die(void (*work)(void *arg))
+static void turn_and_die(void (*what)(void *arg))
 {
 	int64_t n = sim_draw(5) ? -1 : (int64_t)sim_draw_scaled(4096);
 	int status = 0;
@@ -118,7 +123,7 @@ static void turn_and_die(void (*work)(void *arg))
 	child = fork();
 	if (!child) {
 		sim->in_collector = 1;
-		step_run(n, work, die, NULL);
+		step_run(n, what, die, NULL);
 		_exit(SIM_KILLED);
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
@@ -128,20 +133,20 @@ static void turn_and_die(void (*work)(void *arg))
 	sim->n_kills++;
 }
 
-static bool turn(void (*work)(void *arg))
+static bool turn(void (*what)(void *arg))
 {
 	bool dies = !sim->quiet && sim_chance(sim->plan.kills);
 
 	sim->event_at_call = -1;
 	if (dies) {
-		turn_and_die(work);
+		turn_and_die(what);
 		sim->event_at_call = -1;
 		return false;
 	}
 	if (!sim->quiet && sim_chance(sim->plan.preempts))
 		draw_event(false);
 	sim->in_collector++;
-	step_run(-1, work, interrupted, NULL);
+	step_run(-1, what, interrupted, NULL);
 	sim->in_collector--;
 	sim->event_at_call = -1;
 	return true;
@@ -161,6 +166,8 @@ static void forget(void)
 	for (int i = 0; i < SESSION_DOORS; i++)
 		if (collector.session.doors[i].fd >= 0)
 			close(collector.session.doors[i].fd);
+	for (int i = 0; i < collector.result.stopping.n; i++)
+		close(collector.result.stopping.fds[i]);
 	filters_fini(&collector.filters);
 	collector = as_kept;
 	collector.streams = streams;
@@ -186,6 +193,12 @@ static void take_over(void)
 void drive_turn(void)
 {
 	if (!sim->in_collector && !sim->failed && !turn(pass))
+		take_over();
+}
+
+void drive_work(void)
+{
+	if (!sim->in_collector && !sim->failed && collector_has_work(&collector) && !turn(work))
 		take_over();
 }
 
@@ -242,6 +255,9 @@ bool drive_begin(void)
 	memory_size = collector.session.memory_size;
 	sim_memory = mmap(NULL, memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, collector.session.memory_fd, 0);
 	as_kept = collector;
+	/* Orders of closing are counted modulo 2^30. */
+	for (uint32_t i = 0; i < sim->plan.n_channels; i++)
+		collector.session.pools[i].shared->order += sim_draw(2) ? (1u << 30) - sim_draw(300) : 0;
 	return true;
 }
 

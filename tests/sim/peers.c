@@ -118,9 +118,12 @@ static void request(struct peer *p)
 		"{\"verb\":\"snapshot\"}",
 		"{\"verb\":\"snapshot\",\"last_ns\":%u000000}",
 		"{\"verb\":\"snapshot\",\"max_size\":%u}",
+		"{\"verb\":\"flush\"}",
+		"{\"verb\":\"flush\"}",
 		"{\"verb\":\"no such\"}",
+		"{\"verb\":\"stop\"}",
 	};
-	uint32_t i = sim_draw(sizeof verbs / sizeof *verbs);
+	uint32_t n_verbs = sizeof verbs / sizeof *verbs, i = sim_draw(n_verbs - sim_chance(950));
 	int n;
 
 #pragma GCC diagnostic push

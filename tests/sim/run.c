@@ -20,10 +20,12 @@
 #include "collect/files.h"
 #include "sim.h"
 
+enum { MEMORY_SLACK = 512 << 10 };
+
 struct sim *sim;
 bool sim_verbose;
 char sim_directory[256];
-static const char *soak = "";
+static bool is_soak; /* a day with little in it */
 
 void sim_log(const char *format, ...)
 {
@@ -47,7 +49,7 @@ void sim_fail(const char *format, ...)
 		va_start(ap, format);
 		printf("# seed %llu: ", (unsigned long long)sim->seed);
 		vprintf(format, ap);
-		printf("\n#   again: tests/sim/sim %s--verbose %llu\n", soak, (unsigned long long)sim->seed);
+		printf("\n#   again: tests/sim/sim %s--verbose %llu\n", is_soak ? "--soak " : "", (unsigned long long)sim->seed);
 		fflush(stdout);
 		va_end(ap);
 	}
@@ -107,6 +109,7 @@ static void draw_plan(struct sim_plan *p)
 		.kills = one_of(0, 2, 20),
 		.preempts = one_of(0, 5, 40),
 		.disk = one_of(0, 0, 10),
+		.slow = one_of(0, 0, 20000000),
 		.peers = one_of(5, 50, 200),
 		.jumps = one_of(0, 1, 10),
 		.requests = one_of(0, 300, 900),
@@ -115,6 +118,19 @@ static void draw_plan(struct sim_plan *p)
 	};
 	for (uint32_t i = 0; i < p->n_channels; i++)
 		p->flight[i] = !sim_draw(4);
+	if (!is_soak)
+		return;
+	p->idle = true;
+	p->duration_ns = 24 * 3600 * 1000000000ull;
+	p->n_channels = 2;
+	p->flight[0] = p->liars = p->fails = false;
+	p->requests = 300;
+	p->peers = 50;
+	p->jumps = 0;
+	p->kills = one_of(0, 0, 1);
+	p->preempts = 1;
+	p->deaths = 1;
+	p->chunks = 512;
 }
 
 /* ---------------------------------------------------------------- a run */
@@ -154,6 +170,33 @@ static void period(void)
 	drive_serve();
 	peers_listen();
 	drive_turn();
+	for (int i = 0; i < 1000 && !sim->failed && collector_has_work(&collector); i++) {
+		if (sim_chance(200))
+			peers_act();
+		if (sim_chance(300))
+			drive_serve();
+		if (sim_chance(500))
+			programs_act();
+		drive_work();
+	}
+}
+
+/* Mostly nothing: the collector looks now and then, the rest of its passes would see nothing, too. */
+static void idle(void)
+{
+	uint64_t until = sim->now_ns + 1000000000ull * sim_draw_scaled(1200);
+
+	while (sim->now_ns < until && !sim->failed) {
+		sim_advance(1000000000ull + sim_draw_scaled(60000000) * 1000ull);
+		if (sim_chance(20))
+			programs_act();
+		if (sim_chance(20))
+			peers_act();
+		drive_serve();
+		peers_listen();
+		drive_turn();
+	}
+	sim->plan.load = one_of(100, 5000, 50000);
 }
 
 static void end(void)
@@ -187,10 +230,29 @@ static int count_descriptors(void)
 	return n;
 }
 
+static void tell_plan(const struct sim_plan *p)
+{
+	sim_log("plan: %llu s, %u cpus, %u chunks of %u, flight recorders %d%d%d, patience %u, load %u, deaths %u, kills %u, interrupts %u, disk %u, slow %u, peers %u, jumps %u, requests %u, liars %d, fails %d",
+		(unsigned long long)p->duration_ns / 1000000000, p->n_cpus, p->chunks, p->chunk_bytes, p->flight[0],
+		p->flight[1], p->flight[2], p->patience_us, p->load, p->deaths, p->kills, p->preempts, p->disk, p->slow,
+		p->peers, p->jumps, p->requests, p->liars, p->fails);
+}
+
+/* What malloc keeps ready for itself is not known; a leak is more than that, some time. */
+static void check_memory(void)
+{
+	static size_t first;
+	size_t bytes = mallinfo2().uordblks;
+
+	if (!first)
+		first = bytes;
+	if (bytes > first + MEMORY_SLACK)
+		sim_fail("%zu bytes of memory at first, %zu after", first, bytes);
+}
+
 static uint64_t run(uint64_t seed)
 {
 	int before = count_descriptors();
-	size_t memory = mallinfo2().uordblks;
 
 	madvise(sim, sizeof *sim + SIM_EVENTS * sizeof *sim->events, MADV_REMOVE);
 	sim->seed = seed;
@@ -199,16 +261,19 @@ static uint64_t run(uint64_t seed)
 	sim->event_at_call = -1;
 	sim->digest = 0xcbf29ce484222325u;
 	draw_plan(&sim->plan);
+	tell_plan(&sim->plan);
 	if (!drive_begin())
 		return 0;
 	peers_begin();
-	for (uint64_t end_ns = sim->now_ns + sim->plan.duration_ns; sim->now_ns < end_ns && !sim->failed;)
+	for (uint64_t end_ns = sim->now_ns + sim->plan.duration_ns; sim->now_ns < end_ns && !sim->failed && !collector.stop;) {
 		period();
+		if (sim->plan.idle && sim_chance(20))
+			idle();
+	}
 	end();
 	if (count_descriptors() != before)
 		sim_fail("%d descriptors before, %d after", before, count_descriptors());
-	if (mallinfo2().uordblks != memory && seed != 0)
-		sim_log("memory: %zu bytes before, %zu after", memory, mallinfo2().uordblks);
+	check_memory();
 	if (sim_verbose)
 		printf("seed %llu: %u events, %u refused, %u unknown; %u passes, %u kills, %u interrupted, %u joined, %u died, %u answers, %u snapshots, %llu failed writes; digest %016llx\n",
 		       (unsigned long long)seed, sim->n_events, sim->n_refused, sim->n_unknown, sim->n_passes,
@@ -251,6 +316,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--verbose"))
 			sim_verbose = true;
+		else if (!strcmp(argv[i], "--soak"))
+			is_soak = true;
 		else if (!strcmp(argv[i], "--runs") && i + 1 < argc)
 			n = strtoull(argv[++i], NULL, 0);
 		else

@@ -81,6 +81,7 @@ struct sim_plan {
 	uint32_t patience_us;
 	uint32_t load; /* events a second, about */
 	uint32_t deaths, kills, preempts, disk, peers, jumps, requests; /* of 1000: how likely at each chance */
+	uint32_t slow; /* a write to the disk takes up to so many ns */
 	bool idle; /* hours with bursts in between */
 	bool liars;
 	bool fails; /* the disk fails to the end */
@@ -188,6 +189,7 @@ extern struct collector collector;
 extern char *sim_memory; /* of the session, mapped once more for all programs */
 bool drive_begin(void);
 void drive_turn(void); /* the timer */
+void drive_work(void); /* nothing else to do */
 void drive_serve(void); /* what waits at the socket */
 bool drive_end(void); /* the recording is over */
 void drive_remove(void);

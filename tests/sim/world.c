@@ -222,6 +222,8 @@ static ssize_t disk_write(int fd, const struct iovec *v, int n)
 			write_some(fd, v, n, sim_draw(2) ? size : sim_draw((uint32_t)size + 1));
 		_exit(SIM_KILLED);
 	}
+	if (sim->plan.slow && !sim->quiet)
+		sim_advance(sim_draw_scaled(sim->plan.slow));
 	if (!sim->quiet && sim_chance(10)) {
 		errno = EINTR;
 		return -1;
