@@ -206,6 +206,7 @@ static void end(void)
 
 	programs_end();
 	sim->ending = true;
+	sim_advance(1); /* what was recorded was so before it ends */
 	if (!sim->plan.fails) {
 		sim->quiet = sim_draw(2);
 		sim->plan.disk = 0;
