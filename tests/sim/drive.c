@@ -104,23 +104,25 @@ static void die(void *arg, ucontext_t *u)
 	_exit(SIM_KILLED);
 }
 
-/* Some calls to the world from now on, or some instructions after one: what matters is close to them. */
-static void draw_event(bool dies)
+/* Some calls to the world from now on, or some instructions after one: what matters is close to them.  Or some
+ * instructions from now on, which are returned. */
+static int64_t draw_event(bool dies)
 {
 	sim->dies = dies;
+	if (!sim_draw(5))
+		return sim_draw_scaled(4096);
 	sim->event_at_call = (int64_t)sim_draw_scaled(64) - 1;
 	sim->event_after = sim_draw(2) ? (int64_t)sim_draw_scaled(512) - 1 : -1;
+	return -1;
 }
 
 /* In a child, which does not come back; what it did to private memory never was. */
 static void turn_and_die(void (*what)(void *arg))
 {
-	int64_t n = sim_draw(5) ? -1 : (int64_t)sim_draw_scaled(4096);
+	int64_t n = draw_event(true);
 	int status = 0;
-	pid_t child;
+	pid_t child = fork();
 
-	draw_event(true);
-	child = fork();
 	if (!child) {
 		sim->in_collector = 1;
 		step_run(n, what, die, NULL);
@@ -135,6 +137,7 @@ static void turn_and_die(void (*what)(void *arg))
 
 static bool turn(void (*what)(void *arg))
 {
+	int64_t n = -1;
 	bool dies = !sim->quiet && sim_chance(sim->plan.kills);
 
 	sim->event_at_call = -1;
@@ -144,9 +147,9 @@ static bool turn(void (*what)(void *arg))
 		return false;
 	}
 	if (!sim->quiet && sim_chance(sim->plan.preempts))
-		draw_event(false);
+		n = draw_event(false);
 	sim->in_collector++;
-	step_run(-1, what, interrupted, NULL);
+	step_run(n, what, interrupted, NULL);
 	sim->in_collector--;
 	sim->event_at_call = -1;
 	return true;

@@ -19,6 +19,7 @@ enum { PATIENCE_NS = 20000000 * 50 };
 struct peer {
 	int fd; /* 0: none */
 	bool wants_answer;
+	uint32_t kills, comers; /* until it came */
 	uint64_t since_ns;
 	char request[160];
 };
@@ -161,7 +162,9 @@ static void somebody(void)
 
 		if (p->fd)
 			continue;
-		*p = (struct peer){ .fd = come(SIM_FIRST_PID + SIM_PIDS), .since_ns = sim->now_ns };
+		*p = (struct peer){ .fd = come(SIM_FIRST_PID + SIM_PIDS), .since_ns = sim->now_ns,
+				    .kills = sim->n_kills,
+				    .comers = sim->n_waiting };
 		if (p->fd < 0)
 			p->fd = 0;
 		else if (sim_draw(1000) < sim->plan.requests)
@@ -189,6 +192,12 @@ static void keep_snapshot(const char *answer)
 	sim->n_snapshots++;
 }
 
+/* The collector died, a crowd came behind it, or it ends. */
+static bool may_be_turned_away(const struct peer *p)
+{
+	return p->kills != sim->n_kills || sim->n_waiting - p->comers >= SESSION_DOORS || collector.stop;
+}
+
 static void hear(struct peer *p)
 {
 	char text[4096];
@@ -201,6 +210,8 @@ static void hear(struct peer *p)
 		}
 		return;
 	}
+	if (n <= 0 && p->wants_answer && !may_be_turned_away(p))
+		sim_fail("nobody answered %s", p->request);
 	if (n > 0 && p->wants_answer) {
 		text[n] = 0;
 		if (strncmp(text, "{\"ok\":", 6))

@@ -2,9 +2,11 @@
 /*
  * sim/run.c - runs of the simulator: see sim.h.
  *
- *	sim [--verbose] [--soak] [--runs N] [SEED]
+ *	sim [--verbose] [--soak] [--first] [--twice] [--runs N] [SEED]
  *
- * Runs seed SEED (1), or the @N seeds from it on.  Status 1 if one of them failed; it says how to repeat it.
+ * Runs seed SEED (1), or the N seeds from it on, with --first to the first that fails; with --soak days with little in
+ * them; with --twice each again, and then both must have come to the same.  Status 1 if one failed; it says how
+ * to repeat it.
  */
 #include <dirent.h>
 #include <malloc.h>
@@ -311,12 +313,18 @@ static void begin(void)
 int main(int argc, char **argv)
 {
 	uint64_t first = 1, n = 1, failed = 0;
+	bool is_first = false, is_twice = false;
+	uint64_t result;
 
 	without_randomness(argv);
 	begin();
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--verbose"))
 			sim_verbose = true;
+		else if (!strcmp(argv[i], "--twice"))
+			is_twice = true;
+		else if (!strcmp(argv[i], "--first"))
+			is_first = true;
 		else if (!strcmp(argv[i], "--soak"))
 			is_soak = true;
 		else if (!strcmp(argv[i], "--runs") && i + 1 < argc)
@@ -324,8 +332,10 @@ int main(int argc, char **argv)
 		else
 			first = strtoull(argv[i], NULL, 0);
 	}
-	for (uint64_t i = 0; i < n; i++) {
-		run(first + i);
+	for (uint64_t i = 0; i < n && !(is_first && failed); i++) {
+		result = run(first + i);
+		if (is_twice && !sim->failed && run(first + i) != result)
+			sim_fail("the second time it went another way");
 		failed += sim->failed;
 	}
 	files_remove_trace(sim_directory);

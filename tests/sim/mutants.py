@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""
+Mutants of the collector that the simulator must catch: mutants.py BUILD SOURCE [WORD]
+
+Each takes one thing away that a rule of docs/design/collector.md rests on.  The file is changed, compiled as the
+build compiles it, and linked before the library that holds the right one; then seeds are run until one fails.
+With a WORD, only those whose description has it.  Who changes a line named here changes it here as well.
+"""
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+BUILD, SOURCE = (os.path.abspath(a) for a in sys.argv[1:3])
+WORD = sys.argv[3] if len(sys.argv) > 3 else ""
+SEEDS = "400"
+
+MUTANTS = [
+    ("the index names a packet before it is there", "src/ctf/sink.c",
+     "\terr = io_writev(st->fd, v, p->n_body + 1);\n\tif (!err)\n\t\terr = append_index(st, &h);\n",
+     "\terr = append_index(st, &h);\n\tif (!err)\n\t\terr = io_writev(st->fd, v, p->n_body + 1);\n"),
+    ("a chunk is free before it is written", "src/collect/drain.c",
+     "\t\tif (s->position > s->read && (s->is_final || d->partial)) {\n\t\t\terr = write_once(",
+     "\t\tif (s->is_final)\n\t\t\tfree_chunk(d, s);\n"
+     "\t\tif (s->position > s->read && (s->is_final || d->partial)) {\n\t\t\terr = write_once("),
+    ("what is lost is told again by each life", "src/collect/drain.c",
+     "return load(&s->lost) - ABI_TOLD_OF(load(&s->told));", "return load(&s->lost);"),
+    ("how far a partly read chunk is in the file is not noted", "src/collect/drain.c",
+     "\t\tstore_release(&c->read, s->position);\n", ""),
+    ("a packet that was being written is not known to the successor", "src/collect/drain.c",
+     "\tstore(&c->pending, s->position);\n", ""),
+    ("classes are described once, and not when they come later", "src/collect/drain.c",
+     "\terr = drain_describe(d, diag); /* after looking: (2) */", "\terr = d->n_described ? 0 : drain_describe(d, diag);"),
+    ("a short write stays in the file", "src/ctf/sink.c",
+     "\t\t(void)!ftruncate(st->fd, (off_t)st->offset);\n\t\tlseek(st->fd, (off_t)st->offset, SEEK_SET);\n", ""),
+    ("what the living hold is taken from them", "src/collect/reclaim.c",
+     "return pid && pid != ABI_HOLDER_UNKNOWN && kill((pid_t)pid, 0) && errno == ESRCH;",
+     "return pid && pid != ABI_HOLDER_UNKNOWN;"),
+    ("a half-written end is not cut off for the successor", "src/ctf/settle.c",
+     "if (ftruncate(data, (off_t)(s->offset + s->bytes)))", "if (0)"),
+    ("a request is not answered", "src/collect/requests.c",
+     "\tcontrol_send(a->fd, t, -1); /* who does not wait gets nothing */\n", ""),
+]
+
+
+def commands():
+    out = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", "tests/sim/sim"], check=True,
+                         capture_output=True, text=True).stdout
+    return [shlex.split(line) for line in out.splitlines() if not line.startswith("ninja:")]
+
+
+def run(command):
+    done = subprocess.run(command, cwd=BUILD, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit("cannot build a mutant: %s" % done.stderr)
+
+
+def build(work, path, text, all_commands):
+    source, to = os.path.join(work, os.path.basename(path)), os.path.join(work, "mutant.o")
+    with open(source, "w") as f:
+        f.write(text)
+    compile_it = next(c for c in all_commands if c[-1].endswith(path) and "-c" in c)
+    out = compile_it[compile_it.index("-o") + 1]
+    compile_it = [to if a == out else a for a in compile_it[:-1]] + [source]
+    # What it includes is found as from where it was.
+    run(compile_it + ["-I", os.path.dirname(os.path.join(SOURCE, path))])
+    link = next(c for c in all_commands if "-o" in c and c[c.index("-o") + 1] == "tests/sim/sim" and "-c" not in c)
+    at = link.index("tests/sim/sim")
+    # Archives are thin: the right object's other symbols must not be pulled in beside the mutant's.
+    run(link[:at] + [os.path.join(work, "sim"), to, "-Wl,--allow-multiple-definition"] + link[at + 1:])
+
+
+def try_one(what, path, old, new, all_commands):
+    with open(os.path.join(SOURCE, path)) as f:
+        text = f.read()
+    if text.count(old) != 1:
+        print("not ok %s: %s no longer has what it changes" % (what, path))
+        return False
+    with tempfile.TemporaryDirectory() as work:
+        build(work, path, text.replace(old, new), all_commands)
+        done = subprocess.run([os.path.join(work, "sim"), "--first", "--runs", SEEDS], capture_output=True, text=True)
+    caught = done.returncode != 0
+    why = done.stdout.splitlines()[0][:150] if done.stdout.startswith("#") else "status %d" % done.returncode
+    print("%s %s\n    %s" % ("ok" if caught else "not ok", what, why), flush=True)
+    return caught
+
+
+def main():
+    all_commands = commands()
+    results = [try_one(*m, all_commands) for m in MUTANTS if WORD in m[0]]
+    sys.exit(not all(results))
+
+
+main()
