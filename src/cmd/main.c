@@ -27,6 +27,7 @@ static const struct {
 	{ "snapshot", cmd_snapshot, "write what a flight recorder holds now, while it goes on" },
 	{ "rotate", cmd_rotate, "finish a piece of a recording, and go on in the next" },
 	{ "collect", cmd_collect, "record all programs of this user until stopped" },
+	{ "lend", cmd_lend, "let the members of a group record the kernel" },
 	{ "relay", cmd_relay, "receive the recordings of other hosts (record --to, collect --to)" },
 	{ "send", cmd_send, "send a recording to a relay, or what is left of it" },
 };

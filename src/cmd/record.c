@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/pattern.h"
+#include "base/service.h"
 #include "cmd/recording.h"
 
 static const char record_help[] =
@@ -171,6 +172,15 @@ int cmd_record(int argc, char **argv)
 	return recording_run(&a);
 }
 
+/* systemd waits for it: Type=notify. */
+static int tell_manager(void *arg, struct diag *d)
+{
+	(void)arg;
+	(void)d;
+	service_tell("READY=1"); /* who does not hear it gives up on us */
+	return 0;
+}
+
 int cmd_collect(int argc, char **argv)
 {
 	struct recording a;
@@ -189,6 +199,7 @@ int cmd_collect(int argc, char **argv)
 		return CMD_FAILED;
 	a.o.kernel_whole_machine = a.o.kernel;
 	a.o.no_default_events = true;
+	a.o.on_ready = tell_manager;
 	a.o.keep = !a.send.to; /* the sender is a child of the process that waits for it */
 	if (!a.quiet)
 		fprintf(stderr, "duet collect: recording into %s until Ctrl-C\n", a.o.path);

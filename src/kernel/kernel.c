@@ -21,6 +21,7 @@
 #include "clock/clock.h"
 #include "kernel/cpu.h"
 #include "kernel/filter.h"
+#include "kernel/lend.h"
 #include "kernel/select.h"
 #include "kernel/statedump.h"
 #include "kernel/tracefs.h"
@@ -30,7 +31,8 @@
 enum { BUFFER_KIB = 16384, THREAD_ROUNDS_MAX = 10 };
 
 struct kernel {
-	int root; /* of tracefs */
+	int root; /* of tracefs; -1: the instance is borrowed */
+	int available; /* then: the list of events; -1 when it is read */
 	struct kernel_instance instance;
 	struct kernel_drain drain;
 	struct kernel_cpu *cpus;
@@ -275,9 +277,11 @@ static int select_events(struct kernel *k, const struct kernel_options *o, struc
 {
 	struct kernel_selection selection;
 	char *available;
-	ssize_t n = kernel_tracefs_read(k->root, "available_events", &available);
+	ssize_t n = k->available < 0 ? kernel_tracefs_read(k->root, "available_events", &available)
+				     : kernel_tracefs_read_all(k->available, &available);
 	int err;
 
+	k->available = -1;
 	if (n < 0)
 		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
 				 strerror((int)-n));
@@ -329,15 +333,24 @@ static int open_trace(struct kernel *k, const char *path, struct diag *d)
 	return err ? err : ctf_sink_describe(&k->drain.sink, stream_block, sizeof stream_block - 1, d);
 }
 
-static int set_up(struct kernel *k, const struct kernel_options *o, struct diag *d)
+/* One of our own or, where we may not make one, borrowed. */
+static int open_instance(struct kernel *k, struct diag *d)
 {
 	int err;
 
 	k->root = kernel_tracefs_open(d);
-	if (k->root < 0)
-		return k->root;
+	if (k->root < 0) {
+		err = geteuid() ? lend_ask(&k->instance, &k->available, d) : -ENOENT;
+		return err == -ENOENT ? k->root : err;
+	}
 	kernel_instance_reap(k->root, NULL);
-	err = kernel_instance_create(&k->instance, k->root, d);
+	return kernel_instance_create(&k->instance, k->root, d);
+}
+
+static int set_up(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	int err = open_instance(k, d);
+
 	if (err)
 		return err;
 	k->drain.instance = k->instance.dir;
@@ -362,7 +375,8 @@ int kernel_open(struct kernel **out, const struct kernel_options *o, struct diag
 	if (!k)
 		return diag_fail(d, -ENOMEM, "no memory to record the kernel");
 	k->root = -1;
-	k->instance = (struct kernel_instance){ .root = -1, .dir = -1, .free_buffer = -1 };
+	k->instance = KERNEL_NO_INSTANCE;
+	k->available = -1;
 	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	k->drain.clock = *o->clock;
 	k->whole_machine = o->whole_machine;
@@ -600,6 +614,8 @@ void kernel_close(struct kernel *k)
 		kernel_classes_fini(&k->drain.classes);
 	if (k->root >= 0)
 		close(k->root);
+	if (k->available >= 0)
+		close(k->available);
 	free(k->drain.page);
 	free(k->cpus);
 	free(k->pids);
@@ -634,14 +650,19 @@ int kernel_list(void (*each)(void *arg, const char *event, const char *tracefs_n
 		struct diag *d)
 {
 	struct listing l = { each, arg };
-	int root = kernel_tracefs_open(d);
+	int root = kernel_tracefs_open(d), fd, err;
 	char *available;
 	ssize_t n;
 
-	if (root < 0)
-		return root;
-	n = kernel_tracefs_read(root, "available_events", &available);
-	close(root);
+	if (root < 0) {
+		err = geteuid() ? lend_ask(NULL, &fd, d) : -ENOENT;
+		if (err)
+			return err == -ENOENT ? root : err;
+		n = kernel_tracefs_read_all(fd, &available);
+	} else {
+		n = kernel_tracefs_read(root, "available_events", &available);
+		close(root);
+	}
 	if (n < 0)
 		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
 				 strerror((int)-n));

@@ -65,7 +65,7 @@ static int explain(int err, struct diag *d)
 				 " (confidentiality)\n  boot without lockdown=confidentiality");
 	if (err == -EPERM || err == -EACCES)
 		return diag_fail(d, -EPERM, "kernel events cannot be recorded: tracefs needs root%s",
-				 geteuid() ? "\n  run it with sudo, or record the application alone"
+				 geteuid() ? "\n  run it with sudo, or have it lent (man duet-lend), or record the application alone"
 					   : " and CAP_SYS_ADMIN, which this container lacks");
 	if (err == -ENODEV || err == -ENOENT || err == -ENOSYS)
 		return diag_fail(d, -ENOENT, "kernel events cannot be recorded: no tracefs\n"
@@ -106,12 +106,16 @@ int kernel_tracefs_write(int dir, const char *path, const char *text)
 ssize_t kernel_tracefs_read(int dir, const char *path, char **text)
 {
 	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : kernel_tracefs_read_all(fd, text);
+}
+
+ssize_t kernel_tracefs_read_all(int fd, char **text)
+{
 	size_t capacity = 4096, size = 0;
 	ssize_t n = -ENOMEM;
 	char *bytes = NULL, *more;
 
-	if (fd < 0)
-		return -errno;
 	for (;;) {
 		more = realloc(bytes, capacity + 1);
 		if (!more)
@@ -167,11 +171,12 @@ static int make_directory(struct kernel_instance *in, struct diag *d)
 	return diag_errno(d, "cannot make tracefs/%s", in->path);
 }
 
-int kernel_instance_create(struct kernel_instance *in, int root, struct diag *d)
+int kernel_instance_make(struct kernel_instance *in, int root, struct diag *d)
 {
 	int err;
 
-	*in = (struct kernel_instance){ .root = root, .dir = -1, .free_buffer = -1 };
+	*in = KERNEL_NO_INSTANCE;
+	in->root = root;
 	err = make_directory(in, d);
 	if (err) {
 		in->root = -1;
@@ -183,7 +188,13 @@ int kernel_instance_create(struct kernel_instance *in, int root, struct diag *d)
 		kernel_instance_remove(in);
 		return err;
 	}
-	err = kernel_tracefs_write(in->dir, "tracing_on", "0");
+	return 0;
+}
+
+static int make_quiet(struct kernel_instance *in, struct diag *d)
+{
+	int err = kernel_tracefs_write(in->dir, "tracing_on", "0");
+
 	if (err) {
 		diag_fail(d, err, "cannot write tracefs/%s/tracing_on: %s", in->path, strerror(-err));
 		kernel_instance_remove(in);
@@ -192,6 +203,25 @@ int kernel_instance_create(struct kernel_instance *in, int root, struct diag *d)
 	kernel_tracefs_write(in->dir, "options/disable_on_free", "1");
 	in->free_buffer = openat(in->dir, "free_buffer", O_RDONLY | O_CLOEXEC);
 	return 0;
+}
+
+int kernel_instance_create(struct kernel_instance *in, int root, struct diag *d)
+{
+	int err = kernel_instance_make(in, root, d);
+
+	return err ? err : make_quiet(in, d);
+}
+
+int kernel_instance_borrow(struct kernel_instance *in, int dir, int loan, struct diag *d)
+{
+	struct statfs s;
+
+	*in = (struct kernel_instance){ .root = -1, .loan = loan, .dir = dir, .free_buffer = -1 };
+	snprintf(in->path, sizeof in->path, "a borrowed instance");
+	if (!fstatfs(dir, &s) && s.f_type == TRACEFS_MAGIC_NUMBER)
+		return make_quiet(in, d);
+	kernel_instance_remove(in);
+	return diag_fail(d, -EPROTO, "what was lent is no tracefs");
 }
 
 /* Someone may be looking into it for a moment (EBUSY). */
@@ -209,7 +239,7 @@ static int remove_directory(int root, const char *path)
 
 void kernel_instance_remove(struct kernel_instance *in)
 {
-	if (in->root < 0)
+	if (in->root < 0 && in->loan < 0)
 		return;
 	if (in->dir >= 0) {
 		kernel_tracefs_write(in->dir, "tracing_on", "0");
@@ -218,10 +248,13 @@ void kernel_instance_remove(struct kernel_instance *in)
 	if (in->free_buffer >= 0)
 		close(in->free_buffer);
 	/* Should it fail, the lock is gone and the next recorder tries again. */
-	remove_directory(in->root, in->path);
+	if (in->root >= 0)
+		remove_directory(in->root, in->path);
 	if (in->dir >= 0)
 		close(in->dir);
-	*in = (struct kernel_instance){ .root = -1, .dir = -1, .free_buffer = -1 };
+	if (in->loan >= 0)
+		close(in->loan); /* last: now it is removed */
+	*in = KERNEL_NO_INSTANCE;
 }
 
 static bool owner_is_dead(const char *name)
