@@ -178,7 +178,8 @@ static bool has_stream(const struct live_files *f, uint32_t trace, const char *n
 	return false;
 }
 
-/* Its number, or UINT32_MAX; its metadata are its first stream. */
+/* Its number, or UINT32_MAX; its metadata are its first stream.  One without a packet is not listed: Babeltrace 2
+ * drops a trace that has metadata and no other stream, for good. */
 static uint32_t find_or_add_trace(struct live_files *f, uint32_t recording, const char *path)
 {
 	size_t base = strlen(f->recordings[recording].path);
@@ -217,18 +218,15 @@ static bool is_directory(const char *path)
 	return !lstat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* A stream is what has an index. */
+/* A stream is what has an index that names a packet. */
 static bool is_stream(const char *dir, const char *name)
 {
-	char index[NAME_MAX + 16];
-
-	snprintf(index, sizeof index, "index/%.255s.idx", name);
-	return strlen(name) < LIVE_NAME_MAX && is_file(dir, index);
+	return strlen(name) < LIVE_NAME_MAX && progress_index_end(dir, name) > 0;
 }
 
 static void list(struct live_files *f, uint32_t recording, const char *path, int deep)
 {
-	uint32_t trace = is_file(path, "metadata") ? find_or_add_trace(f, recording, path) : UINT32_MAX;
+	bool is_trace = is_file(path, "metadata");
 	DIR *dir = opendir(path);
 	struct dirent *e;
 	char below[PATH_MAX];
@@ -240,8 +238,11 @@ static void list(struct live_files *f, uint32_t recording, const char *path, int
 		if (is_directory(below)) {
 			if (deep)
 				list(f, recording, below, deep - 1);
-		} else if (trace != UINT32_MAX && is_stream(path, e->d_name) && !has_stream(f, trace, e->d_name)) {
-			add_stream(f, trace, e->d_name);
+		} else if (is_trace && is_stream(path, e->d_name)) {
+			uint32_t trace = find_or_add_trace(f, recording, path);
+
+			if (trace != UINT32_MAX && !has_stream(f, trace, e->d_name))
+				add_stream(f, trace, e->d_name);
 		}
 	}
 	if (dir)

@@ -4,7 +4,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -284,10 +283,29 @@ static bool find_packet(struct live_talk *t, uint32_t stream, struct live_cursor
 		p.begin_ns = p.begin_ns < c->floor_ns ? c->floor_ns : p.begin_ns;
 		c->packet = p;
 		c->has_packet = true;
+		c->is_bell = false;
 		c->floor_ns = p.end_ns;
 		return true;
 	}
 	return false;
+}
+
+/* An empty packet behind the last one. */
+static bool make_bell(struct live_talk *t, uint32_t stream, struct live_cursor *c)
+{
+	enum { BYTES = sizeof(struct abi_ctf_packet) };
+	struct live_packet p;
+
+	if (!c->next || !live_files_packet(t->files, stream, c->next - 1, &p))
+		return false;
+	p.begin_ns = p.end_ns = p.end_ns > c->floor_ns ? p.end_ns : c->floor_ns;
+	p.bytes = BYTES;
+	p.content_bits = BYTES * 8;
+	c->packet = p;
+	c->has_packet = c->is_bell = true;
+	c->floor_ns = p.end_ns;
+	c->n_bells++;
+	return true;
 }
 
 static bool has_new_metadata(const struct live_talk *t, uint32_t stream)
@@ -335,7 +353,7 @@ static void next_index(struct live_talk *t, const uint8_t *body)
 {
 	const struct live_packet nothing = { .offset = 0 };
 	struct live_cursor *c;
-	uint32_t stream;
+	uint32_t stream, flags;
 
 	if (!cursor_of(t, get64(body), &stream) || is_metadata(t, stream))
 		return put_index(t, &nothing, INDEX_ERROR, 0);
@@ -345,26 +363,30 @@ static void next_index(struct live_talk *t, const uint8_t *body)
 		return;
 	}
 	c = &t->cursors[stream];
-	if (count_untold(t, t->files->streams[stream].recording))
-		put_index(t, &nothing, INDEX_RETRY, FLAG_NEW_STREAM);
-	else if (find_packet(t, stream, c))
-		put_index(t, &c->packet, INDEX_OK, has_new_metadata(t, stream) ? FLAG_NEW_METADATA : 0);
+	flags = count_untold(t, t->files->streams[stream].recording) ? FLAG_NEW_STREAM : 0;
+	if (find_packet(t, stream, c) || (flags && make_bell(t, stream, c)))
+		put_index(t, &c->packet, INDEX_OK, flags | (has_new_metadata(t, stream) ? FLAG_NEW_METADATA : 0));
+	else if (flags)
+		put_index(t, &nothing, INDEX_RETRY, flags);
 	else
 		put_nothing(t, stream, c);
 }
 
-/* The packet's beginning as it was told: bytes [from, from + n) of the packet are at @to. */
-static void set_begin(const struct live_packet *p, uint64_t from, uint8_t *to, uint32_t n)
+/* The packet's header as it was told: bytes [from, from + n) of the packet are at @to. */
+static void set_header(const struct live_talk *t, uint32_t stream, const struct live_cursor *c, uint64_t from,
+		       uint8_t *to, uint32_t n)
 {
-	uint8_t begin[8];
+	struct abi_ctf_packet h;
 
-	memcpy(begin, &p->begin_ns, sizeof begin);
-	for (uint64_t i = 0; i < sizeof begin; i++) {
-		uint64_t at = offsetof(struct abi_ctf_packet, begin_ns) + i;
-
-		if (at >= from && at - from < n)
-			to[at - from] = begin[i];
+	if (from >= sizeof h || live_files_read(t->files, stream, c->packet.offset, (uint8_t *)&h, sizeof h))
+		return;
+	h.begin_ns = c->packet.begin_ns;
+	h.sequence += c->n_bells;
+	if (c->is_bell) {
+		h.end_ns = c->packet.end_ns;
+		h.content_bits = h.packet_bits = c->packet.bytes * 8;
 	}
+	memcpy(to, (const uint8_t *)&h + from, n < sizeof h - from ? n : sizeof h - from);
 }
 
 static void get_packet(struct live_talk *t, const uint8_t *body)
@@ -382,7 +404,7 @@ static void get_packet(struct live_talk *t, const uint8_t *body)
 		put32(t, 0);
 		put32(t, 0);
 	} else {
-		set_begin(p, offset - p->offset, bytes, n);
+		set_header(t, stream, c, offset - p->offset, bytes, n);
 		put32(t, PACKET_OK);
 		put32(t, n);
 		put32(t, 0);

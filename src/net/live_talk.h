@@ -9,7 +9,8 @@
  *   (2) no packet begins before what its stream's beacons, and for a new stream those of all, have said; one
  *       that continues a chunk claims to, and its beginning is moved.  A packet that ends before is late: it is
  *       passed over, and counted
- *   (3) while there is a stream the viewer does not know, it gets nothing but the hint to ask for it
+ *   (3) while there is a stream the viewer does not know, it gets no beacon, but the hint to ask for it.
+ *       Babeltrace 2.0 takes the hint only with a packet: if there is none, an empty one is made up (a bell)
  *   (4) metadata are whole blocks, and are offered before a packet that needs them
  *
  * An answer is complete before the next command is looked at, so memory is bounded: one packet.
@@ -27,6 +28,8 @@ struct live_cursor { /* of a stream */
 	bool has_class, has_packet;
 	uint64_t class_id;
 	uint64_t next; /* packet */
+	uint64_t n_bells; /* packets made up so far: later ones are numbered on */
+	bool is_bell; /* `packet` is one, with the header of the packet before */
 	uint64_t floor_ns; /* nothing older may be given */
 	uint64_t sent; /* of metadata */
 	struct live_packet packet; /* given last */

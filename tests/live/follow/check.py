@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A recording shown while it is made is the recording: every event once, in order, whatever dies meanwhile.
+
+usage: check.py DUET PROGRAM LIBDUET
+"""
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+from common import *
+
+
+def child_of(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        children = f.read().split()
+    return int(children[0]) if children else None
+
+
+def view(trace, *options):
+    return subprocess.run([duet, "view", *options, trace], capture_output=True, text=True).stdout.splitlines()
+
+
+def same(name, trace, what, *options):
+    got, want = lines(name), view(trace, *options)
+    for i, (a, b) in enumerate(zip(got, want)):
+        if a != b:
+            return ok(False, "%s: line %d is %r, not %r" % (what, i + 1, a, b))
+    return ok(len(got) == len(want) and got, "%s: %d lines of %d" % (what, len(got), len(want)))
+
+
+def collectors_are_killed_and_replaced():
+    trace = work + "/killed"
+    c = collect(trace)
+    p = run_program()
+    f = to_file(work + "/a", duet, "view", "--follow", trace)
+    j = to_file(work + "/j", duet, "live", "--begin", "--json")  # the only session
+    rng = random.Random(1)
+    for i in range(8):
+        time.sleep(rng.random() * 0.1)
+        worker = wait_for(lambda: child_of(c.pid))
+        os.kill(worker, signal.SIGKILL)
+        ok(wait_for(lambda: (child_of(c.pid) or worker) != worker), "another worker comes")
+    late = run_program(3)
+    n = is_written_on(trace)
+    ok(wait_for(lambda: is_written_on(trace) > n + 1), "the recorder says how far it is")
+    ok(wait_for(lambda: len(lines(work + "/a")) > 100), "events are shown while it records")
+    counts = [int(n) for n in (stop(p) + stop(late)).split()]
+    stop(c, signal.SIGINT)
+    ok(f.wait(60) == 0 and j.wait(60) == 0, "it ends with the recording")
+    ok(any("has ended" in t for t in lines(work + "/a.err")), "it says so: %r" % lines(work + "/a.err"))
+    same(work + "/a", trace, "view --follow")
+    same(work + "/j", trace, "live --begin --json", "--json")
+    shown = sum("follow:number" in line for line in lines(work + "/a"))
+    ok(shown == sum(counts), "%d events of %d are shown" % (shown, sum(counts)))
+
+
+def filters_wait_for_their_events():
+    """Nothing has the field, nor the name, when it begins."""
+    trace = work + "/filtered"
+    c = collect(trace)
+    f = to_file(work + "/f", duet, "live", "-e", "follow:*", "-f", "n % 1000 == 0 && thread == 1", trace)
+    n = is_written_on(trace)
+    ok(wait_for(lambda: is_written_on(trace) > n), "the recorder says how far it is")
+    p = run_program()
+    ok(wait_for(lambda: len(lines(work + "/f")) > 0), "what fits is shown")
+    stop(p)
+    stop(c, signal.SIGINT)
+    ok(f.wait(60) == 0, "it ends")
+    found = [int(m) for m in re.findall(r"thread = 1, n = (\d+)", "\n".join(lines(work + "/f")))]
+    ok(found == [i * 1000 for i in range(len(found))] and len(found) == len(lines(work + "/f")),
+       "only what fits: %r" % found)
+
+
+def from_now_is_the_end_of_it():
+    trace = work + "/now"
+    c = collect(trace)
+    p = run_program()
+    ok(wait_for(lambda: is_written_on(trace) > 1), "the recorder says how far it is")
+    f = to_file(work + "/n", duet, "live", "default")
+    ok(wait_for(lambda: len(lines(work + "/n")) > 10), "events are shown")
+    stop(p)
+    stop(c, signal.SIGINT)
+    ok(f.wait(60) == 0, "it ends")
+    got, want = lines(work + "/n"), view(trace)
+    ok(len(got) < len(want), "what was before is not shown")
+    times = lambda some: [re.sub(r" \(.*?\)", "", line, 1) for line in some]  # the first has no difference
+    ok(times(got) == times(want[-len(got):]), "what is shown is the end of it")
+
+
+def a_killed_recorder_is_told():
+    trace = work + "/dead"
+    c = to_file(work + "/r", duet, "record", "--no-kernel", "-o", trace, "--", program)
+    wait_for(lambda: os.path.exists(trace + "/.duet/clock"))
+    ok(wait_for(lambda: is_written_on(trace) > 0), "the recorder says how far it is")
+    f = to_file(work + "/d", duet, "view", "--follow", trace)
+    ok(wait_for(lambda: len(lines(work + "/d")) > 10), "events are shown")
+    command = child_of(c.pid)
+    c.kill()
+    c.wait()
+    if command:
+        os.kill(command, signal.SIGKILL)
+    ok(f.wait(60) == 0, "it ends")
+    ok(any("was killed" in t for t in lines(work + "/d.err")), "it says why: %r" % lines(work + "/d.err"))
+    same(work + "/d", trace, "what it left")
+
+
+def the_reader_may_leave():
+    trace = work + "/leave"
+    c = collect(trace)
+    p = run_program()
+    head = subprocess.run("%s live --begin %s | head -n 3" % (duet, trace), shell=True, capture_output=True,
+                          text=True, timeout=100)
+    ok(head.stdout.count("\n") == 3, "three lines: %r" % head.stdout)
+    f = to_file(work + "/i", duet, "live", trace)
+    ok(wait_for(lambda: len(lines(work + "/i")) > 0), "events are shown")
+    f.send_signal(signal.SIGINT)
+    ok(f.wait(60) == 0, "Ctrl-C ends it")
+    ok(c.poll() is None, "and not the recorder")
+    stop(p)
+    stop(c, signal.SIGINT)
+
+
+try:
+    collectors_are_killed_and_replaced()
+    filters_wait_for_their_events()
+    from_now_is_the_end_of_it()
+    a_killed_recorder_is_told()
+    the_reader_may_leave()
+finally:
+    finish()
