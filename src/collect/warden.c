@@ -25,7 +25,7 @@
 
 #define LOOK_NS     1000000000ull
 #define TRY_AGAIN_NS 5000000000ull
-/* A look takes this part of the time at most, however often somebody makes directories. */
+/* Looks take this part of a CPU at most, however often somebody makes directories. */
 enum { LOOK_PART = 20, GONE_LOOKS = 3 };
 enum { GO = 'g', STOP = 's' };
 
@@ -260,6 +260,14 @@ static void part_from(struct ward *w)
 	w->tenant.dir = -1;
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void look(struct watch *all)
 {
 	const struct tenants_look l = { .users = all->w->o->all_users,
@@ -267,7 +275,7 @@ static void look(struct watch *all)
 					.inotify = all->inotify,
 					.visit = meet,
 					.arg = all };
-	uint64_t begin_ns = clock_monotonic_ns(), took_ns;
+	uint64_t begin_ns = cpu_ns();
 
 	for (int i = 0; i < TENANTS_MAX; i++)
 		all->wards[i].missed++;
@@ -275,8 +283,7 @@ static void look(struct watch *all)
 	for (int i = 0; i < TENANTS_MAX; i++)
 		if (all->wards[i].tenant.dir >= 0 && all->wards[i].missed >= GONE_LOOKS)
 			part_from(&all->wards[i]);
-	took_ns = clock_monotonic_ns() - begin_ns;
-	all->look_ns = begin_ns + took_ns * LOOK_PART;
+	all->look_ns = clock_monotonic_ns() + (cpu_ns() - begin_ns) * LOOK_PART;
 }
 
 /* Children of dead keepers are ours (PR_SET_CHILD_SUBREAPER): a group ends with its last process. */
@@ -314,7 +321,7 @@ static void drop_input(int fd)
 /* How long to sleep, in ms; 0 if it is time to look. */
 static int until_look(const struct watch *all, bool is_told)
 {
-	uint64_t now_ns = clock_monotonic_ns(), at_ns = all->look_ns + (is_told ? 0 : LOOK_NS);
+	uint64_t now_ns = clock_monotonic_ns(), at_ns = is_told ? all->look_ns : all->look_ns + LOOK_NS;
 
 	return now_ns >= at_ns ? 0 : (int)((at_ns - now_ns) / 1000000) + 1;
 }
