@@ -42,6 +42,8 @@ static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_n
 	maps_again(c->maps, now_ns);
 	c->kept->lost_outside += apps_bury(c->session.dir, &c->session.file);
 	tidy_look(c->tidy);
+	if (!session_is_findable(&c->session))
+		c->stop = true; /* no program, and no `duet stop`, will ever come */
 	c->partial_ns = now_ns;
 }
 

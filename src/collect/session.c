@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -505,6 +506,13 @@ enum session_event session_hear(struct session *s, int i, struct session_message
 		close(m->passed);
 	close_door(s, i);
 	return e;
+}
+
+bool session_is_findable(const struct session *s)
+{
+	struct stat st;
+
+	return fstat(s->dir, &st) || st.st_nlink;
 }
 
 void session_close_doors(struct session *s)

@@ -144,6 +144,8 @@ struct session_message {
 /* session_hear - door @i is readable: hand the pool to a program that joins, or take a request over.  In
  * either case the door is free again. */
 enum session_event session_hear(struct session *s, int i, struct session_message *m);
+/* session_is_findable - whether its runtime directory is still there. */
+bool session_is_findable(const struct session *s);
 /* session_close_doors - turn away who stands there; they may come again. */
 void session_close_doors(struct session *s);
 /* session_expire - close doors that said nothing for a second. */

@@ -89,7 +89,9 @@ class Session:
     def kill(self):
         with open("/proc/%d/task/%d/children" % (self.p.pid, self.p.pid)) as f:
             worker = [int(n) for n in f.read().split()]
-        self.p.kill()  # the keeper first: else it would start another worker
+        for pid in worker:
+            os.kill(pid, signal.SIGSTOP)  # else the one that is left would start another one
+        self.p.kill()
         for pid in worker:
             os.kill(pid, signal.SIGKILL)
         self.p.wait()

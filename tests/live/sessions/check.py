@@ -214,6 +214,29 @@ def either_process_may_be_killed_again_and_again():
     check("killed", counts)
 
 
+def a_session_that_nobody_can_find_ends():
+    """Both its processes hold on to each other: without this, they would for ever."""
+    cmd("start", "-e", "!*", "-o", "lost")
+    keeper = keeper_of("default")
+    shutil.rmtree(work + "/run")
+    ok(wait_for(lambda: not is_alive(keeper)), "it ends by itself")
+    cmd("view", "lost")
+
+
+def programs_are_in_all_sessions_that_want_them():
+    cmd("start", "all", "-o", "all", "-e", "keeper:*")
+    cmd("start", "none", "-o", "none", "-e", "!*")
+    p = start_program()
+    cmd("start", "late", "-o", "late", "-e", "keeper:*")
+    time.sleep(0.1)
+    counts = stop_program(p)
+    cmd("stop", "--all", "-q")
+    check("all", counts)
+    late = cmd("view", "late")[0].count("keeper:number")
+    ok(0 < late < sum(counts), "from when it began", "%d of %d" % (late, sum(counts)))
+    is_(cmd("view", "none")[0].count("keeper:number"), 0, "nothing that was not asked for")
+
+
 def stop_outlives_the_worker_it_asked():
     """It is killed with the question in its hand; the next one is asked again."""
     cmd("start", "-e", "keeper:*", "-o", "stopped")
@@ -238,6 +261,8 @@ try:
     sessions_run_side_by_side()
     either_process_may_be_killed_again_and_again()
     stop_outlives_the_worker_it_asked()
+    programs_are_in_all_sessions_that_want_them()
+    a_session_that_nobody_can_find_ends()
 finally:
     for p in started:
         if p.poll() is None:
