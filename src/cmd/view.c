@@ -266,6 +266,9 @@ static void tell_followed(const struct view *v)
 	if (f->n_late)
 		fprintf(stderr, "duet %s: %" PRIu64 " events came too late to be shown in order: duet view shows them\n",
 			v->verb, f->n_late);
+	if (f->n_gone)
+		fprintf(stderr, "duet %s: %" PRIu64 " files of finished pieces were removed before they were read to their ends\n",
+			v->verb, f->n_gone);
 	if (f->n_cut)
 		fprintf(stderr, "duet %s: the recording ended without its recorder saying so: it was killed\n", v->verb);
 	else if (!trace_may_grow(v->trace))

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "collect/apps.h"
 #include "collect/collector.h"
 #include "collect/files.h"
@@ -117,11 +118,11 @@ int collector_open(struct collector *c, struct diag *d)
 		return err;
 	if (!o->tenant)
 		tenants_sweep(c->session.dir);
-	if (!o->tenant)
-		c->clock_file = files_open_clock(o->path, &c->session.clock);
 	err = rotate_first(c, d);
 	if (err)
 		return err;
+	if (!io_make_dirs(c->base)) /* a tenant's own; else it is what o->path says */
+		c->clock_file = files_open_clock(c->base, &c->session.clock);
 	c->maps = maps_open(c->place, o->tenant);
 	err = open_streams(c, 1, d);
 	if (!err && o->kernel)

@@ -78,6 +78,23 @@ static int take(struct ctf_meta *m, const char *path, const char *bytes, size_t 
 	return err ? diag_fail(d, err, "%.400s: %.600s", path, why.text) : 1;
 }
 
+/* What was packed meanwhile is the same text. */
+static int read_more(const struct ctf_meta *m, const char *path, char **bytes, size_t *size, struct diag *d)
+{
+	int err = ctf_meta_read_file(path, m->n_taken, bytes, size, d);
+	size_t taken = (size_t)m->n_taken;
+	bool is_damaged;
+
+	if (err != -ENOENT || !taken)
+		return err;
+	err = ctf_meta_text(path, bytes, size, &is_damaged, d);
+	if (err)
+		return err;
+	*size = *size > taken ? *size - taken : 0;
+	memmove(*bytes, *bytes + taken, *size);
+	return 0;
+}
+
 int ctf_meta_more(struct ctf_meta *m, const char *path, struct diag *d)
 {
 	bool is_usable = m->has_trace && m->streams;
@@ -87,7 +104,7 @@ int ctf_meta_more(struct ctf_meta *m, const char *path, struct diag *d)
 
 	if (is_usable && !m->parser)
 		return 0; /* other metadata, read once */
-	err = ctf_meta_read_file(path, m->n_taken, &bytes, &size, d);
+	err = read_more(m, path, &bytes, &size, d);
 	if (err)
 		return err;
 	if (!m->n_taken && size >= 4 && !is_plain_tsdl(bytes, size)) {

@@ -31,6 +31,7 @@ enum { RECORDINGS_MAX = 65536 };
 
 struct recording {
 	char *path;
+	uint32_t whole; /* that it is a piece of, or NONE: the whole says how far it is */
 	struct progress progress;
 	bool is_new; /* something was written since the last round, */
 	bool is_unread; /* or there was none */
@@ -59,9 +60,24 @@ static uint64_t monotonic_ns(void)
 
 /* ---------------------------------------------------------------- recordings */
 
-static bool grows(const struct recording *r)
+static bool grows(const struct follow *f, const struct recording *r)
 {
+	/* A piece whose collector was killed is put in order by the next one: until then its end is not final. */
+	if (r->whole != NONE && r->progress.state == PROGRESS_CUT && f->recordings[r->whole].progress.state == PROGRESS_GROWS)
+		return true;
 	return r->progress.state == PROGRESS_GROWS;
+}
+
+/* The recording that @path is a piece of. */
+static uint32_t whole_of(const struct follow *f, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t n = slash ? (size_t)(slash - path) : 0;
+
+	for (uint32_t i = 0; slash && !strncmp(slash, "/piece-", 7) && i < f->n_recordings; i++)
+		if (strlen(f->recordings[i].path) == n && !memcmp(f->recordings[i].path, path, n))
+			return i;
+	return NONE;
 }
 
 /* The recording that the trace at @path belongs to, or NONE; -ENOMEM. */
@@ -86,6 +102,7 @@ static int find_recording(struct follow *f, const char *path, uint32_t *number)
 						.is_new = true, .is_unread = true };
 		if (!bigger[i].path)
 			return -ENOMEM;
+		bigger[i].whole = whole_of(f, bigger[i].path);
 		f->n_recordings++;
 		progress_read(bigger[i].path, &bigger[i].progress);
 	}
@@ -136,7 +153,7 @@ int follow_adopt(struct trace *t, struct source *s)
 
 bool follow_grows(const struct trace *t, const struct source *s)
 {
-	return t->follow && s->recording != NONE && grows(&t->follow->recordings[s->recording]);
+	return t->follow && s->recording != NONE && grows(t->follow, &t->follow->recordings[s->recording]);
 }
 
 bool trace_may_grow(const struct trace *t)
@@ -144,7 +161,7 @@ bool trace_may_grow(const struct trace *t)
 	bool any = false;
 
 	for (uint32_t i = 0; t->follow && i < t->follow->n_recordings; i++)
-		any |= grows(&t->follow->recordings[i]);
+		any |= grows(t->follow, &t->follow->recordings[i]);
 	return any;
 }
 
@@ -161,40 +178,46 @@ static void ask_recordings(struct follow *f)
 
 		r->is_new = r->is_unread;
 		r->is_unread = false;
-		if (!grows(r))
+		if (!grows(f, r))
 			continue;
 		progress_read(r->path, &r->progress);
 		if (r->progress.written_ns < before_ns)
 			r->progress.written_ns = before_ns;
-		r->is_new |= !grows(r) || r->progress.written_ns > before_ns;
+		r->is_new |= !grows(f, r) || r->progress.written_ns > before_ns;
+		r->is_new |= r->whole != NONE && f->recordings[r->whole].is_new; /* which comes before its pieces */
 		if (r->is_new)
 			r->heard_ns = now_ns;
-		r->is_silent = grows(r) && now_ns - r->heard_ns > SILENT_NS;
+		r->is_silent = r->whole == NONE && grows(f, r) && now_ns - r->heard_ns > SILENT_NS;
 	}
 }
 
-/* By the first of its sources; all have one clock. */
+static void set_base(struct recording *r, const struct trace_source *s)
+{
+	const struct ctf_clock *c = ctf_meta_clock(s->meta, NULL);
+
+	if (!c || r->has_base || c->freq != 1000000000)
+		return;
+	r->base_ns = (int64_t)((uint64_t)c->offset_s * 1000000000u + (uint64_t)c->offset + (uint64_t)s->shift_ns);
+	r->has_base = true;
+}
+
+/* By the first of its sources, or of its pieces'; all have one clock. */
 static void set_bases(struct trace *t)
 {
 	for (uint32_t i = 0; i < t->n_sources; i++) {
-		const struct trace_source *s = &t->sources[i]->public;
-		const struct ctf_clock *c = ctf_meta_clock(s->meta, NULL);
-		struct recording *r;
+		uint32_t number = t->sources[i]->recording;
+		struct recording *r = number == NONE ? NULL : &t->follow->recordings[number];
 
-		if (t->sources[i]->recording == NONE)
-			continue;
-		r = &t->follow->recordings[t->sources[i]->recording];
-		if (c && !r->has_base && c->freq == 1000000000) {
-			r->base_ns = (int64_t)((uint64_t)c->offset_s * 1000000000u + (uint64_t)c->offset +
-					       (uint64_t)s->shift_ns);
-			r->has_base = true;
-		}
+		if (r)
+			set_base(r, &t->sources[i]->public);
+		if (r && r->whole != NONE)
+			set_base(&t->follow->recordings[r->whole], &t->sources[i]->public);
 	}
 }
 
-static int64_t known_of(const struct recording *r)
+static int64_t known_of(const struct follow *f, const struct recording *r)
 {
-	if (!grows(r))
+	if (r->whole != NONE || !grows(f, r))
 		return INT64_MAX;
 	if (!r->has_base || r->progress.written_ns <= MARGIN_NS)
 		return INT64_MIN;
@@ -212,12 +235,12 @@ static void set_known(struct follow *f)
 	for (uint32_t i = 0; i < f->n_recordings; i++) {
 		const struct recording *r = &f->recordings[i];
 
-		f->public.n_cut += r->progress.state == PROGRESS_CUT;
+		f->public.n_cut += r->whole == NONE && r->progress.state == PROGRESS_CUT;
 		f->public.n_sent += r->progress.is_sent;
 		if (r->is_silent)
 			f->public.silent = r->path;
 		else
-			known_ns = known_of(r) < known_ns ? known_of(r) : known_ns;
+			known_ns = known_of(f, r) < known_ns ? known_of(f, r) : known_ns;
 		all_silent &= r->is_silent;
 	}
 	if (known_ns > f->public.known_ns && !(all_silent && f->n_recordings))
@@ -337,6 +360,8 @@ static int extend_streams(struct trace *t, struct diag *d)
 		err = stream_grow(s, s->whole, d);
 		if (err)
 			err = warn_or_fail(t, d, err);
+		t->follow->public.n_gone += s->is_gone;
+		s->is_gone = false;
 	}
 	return err;
 }

@@ -343,15 +343,45 @@ static int extend_map(struct stream *s, uint64_t size)
 	return 0;
 }
 
+/* The file was packed, as pieces are when they are finished, before all of it was read: its plain bytes are the
+ * same.  Returns 0; -ENOENT if it is not there either; or -errno. */
+static int change_to_packed(struct stream *s, struct diag *d)
+{
+	uint64_t at = s->bytes && s->reader.packet ? (uint64_t)(s->reader.packet - s->bytes) : 0;
+	const uint8_t *old = s->map;
+	uint64_t old_size = s->map_size;
+	char *path;
+	int err;
+
+	if (asprintf(&path, "%s" PACKED_SUFFIX, s->info.path) < 0)
+		return -ENOMEM;
+	err = map_file(s, path, d);
+	free(path);
+	if (err)
+		return err;
+	if (s->reader.packet) {
+		packed_need(s->packed, at, (s->reader.end + 7) / 8);
+		s->reader.packet = s->event.packet = s->bytes + at;
+	}
+	if (old)
+		munmap((void *)old, old_size);
+	s->gone = 0;
+	list_packets(s);
+	return 0;
+}
+
 int stream_grow(struct stream *s, uint64_t size, struct diag *d)
 {
 	struct stat st;
 	int err;
 
-	if (s->grows && size <= s->size)
+	if (s->packed || (s->grows && size <= s->size))
 		return 0;
-	if (stat(s->info.path, &st) || !S_ISREG(st.st_mode))
-		return 0; /* it was taken away, as old pieces are: what is mapped stays */
+	if (stat(s->info.path, &st) || !S_ISREG(st.st_mode)) {
+		err = s->grows ? 0 : change_to_packed(s, d);
+		s->is_gone = err == -ENOENT; /* it was taken away, as old pieces are: what is mapped stays */
+		return s->is_gone ? 0 : err;
+	}
 	if (s->grows && size > (uint64_t)st.st_size)
 		return 0; /* an index that names what is not there */
 	size = s->grows ? size : (uint64_t)st.st_size;

@@ -46,6 +46,7 @@ struct stream {
 	struct ctf_packet_info last; /* the last packet listed; if there is one */
 	uint64_t whole; /* of the file, as its index says; while it grows */
 	bool has_grown; /* it has come to its end since it was looked at last */
+	bool is_gone; /* before all of it was read */
 	bool grows; /* what is not whole at the end of the file may yet come */
 	struct stream_packet *packets;
 	uint32_t n_packets, capacity;

@@ -121,6 +121,7 @@ bool trace_may_grow(const struct trace *t);
 struct trace_following {
 	int64_t known_ns; /* up to when everything is there; INT64_MIN: not known yet */
 	uint64_t n_late; /* events that came when later ones were given already: left out */
+	uint64_t n_gone; /* streams that were removed before their end was read */
 	uint32_t n_cut; /* recordings whose recorder was killed */
 	uint32_t n_sent; /* recordings that give back what a relay has of them */
 	const char *silent; /* a recording that has said nothing for some seconds and is not waited for, or NULL */

@@ -58,6 +58,26 @@ def collectors_are_killed_and_replaced():
     ok(shown == sum(counts), "%d events of %d are shown" % (shown, sum(counts)))
 
 
+def pieces_are_followed_through():
+    """New pieces, finished ones packed behind our back, and a killed collector."""
+    trace = work + "/pieces"
+    c = collect(trace, "--rotate", "20K", "--compress", "zstd")
+    f = to_file(work + "/p", duet, "view", "--follow", trace)
+    p = run_program()
+    ok(wait_for(lambda: os.path.exists(trace + "/piece-000003")), "there are pieces")
+    worker = child_of(c.pid)
+    os.kill(worker, signal.SIGKILL)
+    ok(wait_for(lambda: (child_of(c.pid) or worker) != worker), "another worker comes")
+    n = is_written_on(trace)
+    ok(wait_for(lambda: is_written_on(trace) > n + 1), "the recorder says how far it is")
+    counts = [int(n) for n in stop(p).split()]
+    stop(c, signal.SIGINT)
+    ok(f.wait(60) == 0, "it ends with the recording")
+    shown = sum("follow:number" in line for line in lines(work + "/p"))
+    ok(shown == sum(counts), "%d events of %d are shown: %r" % (shown, sum(counts), lines(work + "/p.err")))
+    same(work + "/p", trace, "view --follow")
+
+
 def filters_wait_for_their_events():
     """Nothing has the field, nor the name, when it begins."""
     trace = work + "/filtered"
@@ -126,6 +146,7 @@ def the_reader_may_leave():
 
 try:
     collectors_are_killed_and_replaced()
+    pieces_are_followed_through()
     filters_wait_for_their_events()
     from_now_is_the_end_of_it()
     a_killed_recorder_is_told()
