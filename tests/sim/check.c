@@ -177,6 +177,23 @@ static void check_snapshot(const char *path)
 	files_remove_trace(path);
 }
 
+/* For a sample of runs: the reference reader, too.  It is slow to start. */
+static void check_with_babeltrace(const char *path, uint64_t n_events)
+{
+	char command[700], line[80] = "";
+	unsigned long long n = 0;
+	FILE *f;
+
+	snprintf(command, sizeof command, "babeltrace2 %s 2>%s/complaints | grep -c ' sim:event_'", path, sim_directory);
+	f = popen(command, "r");
+	if (f && fgets(line, sizeof line, f))
+		n = strtoull(line, NULL, 10);
+	if (f)
+		pclose(f);
+	if (n != n_events)
+		sim_fail("babeltrace2 reads %llu events of %llu", n, (unsigned long long)n_events);
+}
+
 void check_recording(const struct recorder_result *r, bool all_written)
 {
 	static char paths[SNAPSHOTS][300];
@@ -192,6 +209,8 @@ void check_recording(const struct recorder_result *r, bool all_written)
 	sim_log("%llu events in the files, %llu lost; result: %llu lost, %llu unwritten bytes",
 		(unsigned long long)w.n_events, (unsigned long long)w.n_lost, (unsigned long long)r->app_lost,
 		(unsigned long long)r->app_unwritten);
+	if (sim_asks_babeltrace && !sim->plan.liars && w.n_events)
+		check_with_babeltrace(out, w.n_events);
 	if (!sim->plan.liars) {
 		check_written(all_written, r->app_unwritten);
 		check_lost(&w, r, all_written);

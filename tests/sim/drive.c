@@ -172,7 +172,10 @@ static void forget(void)
 	for (int i = 0; i < collector.result.stopping.n; i++)
 		close(collector.result.stopping.fds[i]);
 	filters_fini(&collector.filters);
+	if (collector.piece_clock)
+		fclose(collector.piece_clock);
 	collector = as_kept;
+	collector.piece_clock = NULL; /* of the same process as the one just closed */
 	collector.streams = streams;
 	sim_show_time();
 }
@@ -233,6 +236,9 @@ static void set_options(void)
 					     .session = "sim",
 					     .channels = channels,
 					     .n_channels = (int)sim->plan.n_channels,
+					     .pieces = { .rotate = sim->plan.rotate_bytes,
+							 .rotate_bytes = sim->plan.rotate_bytes,
+							 .rotate_ns = sim->plan.rotate_bytes * 20000ull },
 					     .keep = true };
 	for (uint32_t i = 0; i < sim->plan.n_channels; i++)
 		options.flight_recorder |= sim->plan.flight[i];

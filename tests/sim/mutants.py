@@ -40,6 +40,12 @@ MUTANTS = [
      "return pid && pid != ABI_HOLDER_UNKNOWN;"),
     ("a half-written end is not cut off for the successor", "src/ctf/settle.c",
      "if (ftruncate(data, (off_t)(s->offset + s->bytes)))", "if (0)"),
+    ("a successor does not know that the session was ending", "src/collect/begin.c",
+     "\tc->stop = c->kept->is_stopping;\n", "\tc->stop = false;\n"),
+    ("how it ended badly is not known to a successor", "src/collect/finish.c",
+     "\t\tstore_release(&k->is_over, true); /* the result first */\n", "\t\tk->is_over = !k->error;\n"),
+    ("a rotated piece's losses are told again by the next", "src/collect/rotate.c",
+     "\tstreams_told(c->streams, next, old, &c->kept->told);\n", ""),
     ("a request is not answered", "src/collect/requests.c",
      "\tcontrol_send(a->fd, t, -1); /* who does not wait gets nothing */\n", ""),
 ]

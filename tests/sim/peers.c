@@ -121,10 +121,11 @@ static void request(struct peer *p)
 		"{\"verb\":\"snapshot\",\"max_size\":%u}",
 		"{\"verb\":\"flush\"}",
 		"{\"verb\":\"flush\"}",
+		"{\"verb\":\"rotate\"}",
 		"{\"verb\":\"no such\"}",
 		"{\"verb\":\"stop\"}",
 	};
-	uint32_t n_verbs = sizeof verbs / sizeof *verbs, i = sim_draw(n_verbs - sim_chance(950));
+	uint32_t n_verbs = sizeof verbs / sizeof *verbs, i = sim_draw(n_verbs - (sim->plan.idle || sim_chance(950)));
 	int n;
 
 #pragma GCC diagnostic push

@@ -2,11 +2,11 @@
 /*
  * sim/run.c - runs of the simulator: see sim.h.
  *
- *	sim [--verbose] [--soak] [--first] [--twice] [--runs N] [SEED]
+ *	sim [--verbose] [--soak] [--first] [--twice] [--babeltrace] [--runs N] [SEED]
  *
  * Runs seed SEED (1), or the N seeds from it on, with --first to the first that fails; with --soak days with little in
- * them; with --twice each again, and then both must have come to the same.  Status 1 if one failed; it says how
- * to repeat it.
+ * them; with --twice each again, and then both must have come to the same; with --babeltrace it must read the same
+ * events.  Status 1 if one failed; it says how to repeat it.
  */
 #include <dirent.h>
 #include <malloc.h>
@@ -25,7 +25,7 @@
 enum { MEMORY_SLACK = 512 << 10 };
 
 struct sim *sim;
-bool sim_verbose;
+bool sim_verbose, sim_asks_babeltrace;
 char sim_directory[256];
 static bool is_soak; /* a day with little in it */
 
@@ -118,6 +118,7 @@ static void draw_plan(struct sim_plan *p)
 		.liars = !sim_draw(10),
 		.fails = !sim_draw(15),
 	};
+	p->rotate_bytes = one_of(0, 5000, 100000);
 	for (uint32_t i = 0; i < p->n_channels; i++)
 		p->flight[i] = !sim_draw(4);
 	if (!is_soak)
@@ -129,6 +130,7 @@ static void draw_plan(struct sim_plan *p)
 	p->requests = 300;
 	p->peers = 50;
 	p->jumps = 0;
+	p->rotate_bytes = 1000000;
 	p->kills = one_of(0, 0, 1);
 	p->preempts = 1;
 	p->deaths = 1;
@@ -235,10 +237,10 @@ static int count_descriptors(void)
 
 static void tell_plan(const struct sim_plan *p)
 {
-	sim_log("plan: %llu s, %u cpus, %u chunks of %u, flight recorders %d%d%d, patience %u, load %u, deaths %u, kills %u, interrupts %u, disk %u, slow %u, peers %u, jumps %u, requests %u, liars %d, fails %d",
+	sim_log("plan: %llu s, %u cpus, %u chunks of %u, flight recorders %d%d%d, patience %u, load %u, deaths %u, kills %u, interrupts %u, disk %u, slow %u, peers %u, jumps %u, requests %u, rotates %u, liars %d, fails %d",
 		(unsigned long long)p->duration_ns / 1000000000, p->n_cpus, p->chunks, p->chunk_bytes, p->flight[0],
 		p->flight[1], p->flight[2], p->patience_us, p->load, p->deaths, p->kills, p->preempts, p->disk, p->slow,
-		p->peers, p->jumps, p->requests, p->liars, p->fails);
+		p->peers, p->jumps, p->requests, p->rotate_bytes, p->liars, p->fails);
 }
 
 /* What malloc keeps ready for itself is not known; a leak is more than that, some time. */
@@ -323,6 +325,8 @@ int main(int argc, char **argv)
 			sim_verbose = true;
 		else if (!strcmp(argv[i], "--twice"))
 			is_twice = true;
+		else if (!strcmp(argv[i], "--babeltrace"))
+			sim_asks_babeltrace = true;
 		else if (!strcmp(argv[i], "--first"))
 			is_first = true;
 		else if (!strcmp(argv[i], "--soak"))

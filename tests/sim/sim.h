@@ -82,6 +82,7 @@ struct sim_plan {
 	uint32_t load; /* events a second, about */
 	uint32_t deaths, kills, preempts, disk, peers, jumps, requests; /* of 1000: how likely at each chance */
 	uint32_t slow; /* a write to the disk takes up to so many ns */
+	uint32_t rotate_bytes; /* 0: in one piece */
 	bool idle; /* hours with bursts in between */
 	bool liars;
 	bool fails; /* the disk fails to the end */
@@ -125,6 +126,7 @@ struct sim {
 };
 extern struct sim *sim;
 extern bool sim_verbose;
+extern bool sim_asks_babeltrace; /* reads each recording as well */
 extern char sim_directory[256]; /* of the run: "run" and "out" in it */
 
 /* A failure of the run: told once with how to repeat it. */
