@@ -4,7 +4,9 @@
  * PACE_DIRECTORY takes as long as PACE_BYTES_PER_S says.  Not the page cache, which hides a real disk for a
  * while: each write waits.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

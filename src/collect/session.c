@@ -409,7 +409,8 @@ static void close_door(struct session *s, int i)
 	s->doors[i].fd = -1;
 }
 
-static void send_answer(const struct session *s, int fd, const struct ucred *peer, int error)
+/* False if nobody takes it: a program does not wait for ever, and asks again. */
+static bool send_answer(const struct session *s, int fd, const struct ucred *peer, int error)
 {
 	struct abi_join_answer a = { .magic = ABI_JOIN_MAGIC,
 				     .error = error,
@@ -435,7 +436,7 @@ static void send_answer(const struct session *s, int fd, const struct ucred *pee
 		c->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(c), &s->memory_fd, sizeof(int));
 	}
-	(void)!sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT); /* who does not wait gets nothing */
+	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof a;
 }
 
 /* Receives a message and at most one descriptor.  Returns its size, 0 if it is too long, or -errno. */
@@ -475,7 +476,7 @@ static enum session_event answer_join(struct session *s, int fd, struct abi_join
 
 	if (joined && s->on_join)
 		s->on_join(s->on_join_arg, peer->pid);
-	send_answer(s, fd, peer, joined ? 0 : -EPROTO);
+	joined &= send_answer(s, fd, peer, joined ? 0 : -EPROTO);
 	q->program[sizeof q->program - 1] = 0;
 	s->n_joined += joined;
 	return joined ? SESSION_JOINED : SESSION_NOTHING;
