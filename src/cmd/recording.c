@@ -300,7 +300,8 @@ int recording_run(struct recording *a)
 	if (!a->quiet)
 		print_summary(a, &result);
 	sent = send_finish(a->verb, &a->send, a->quiet);
-	stopping_answer(&result.stopping, &a->o, &result, end.text);
+	stopping_answer(&result.stopping, &a->o, &result,
+			sent && !*end.text ? "not all of it was sent: `duet send` goes on" : end.text);
 	if (result.trouble.text[0] && strcmp(result.trouble.text, end.text) != 0)
 		cmd_error(a->verb, "%s", result.trouble.text);
 	if (end_err)

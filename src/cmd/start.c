@@ -90,19 +90,18 @@ static int tell_ready(void *arg, struct diag *d)
 /* Nothing of the caller's is kept: a pipe's other end would wait for us. */
 static int run_session(struct recording *a, int socket, int messages)
 {
-	struct ready ready = { .recording = a };
+	/* Clear of 0 to 2, which the caller may have closed. */
+	int kept = fcntl(socket, F_DUPFD_CLOEXEC, 3), said = fcntl(messages, F_DUPFD_CLOEXEC, 3);
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct ready ready = { .recording = a, .socket = kept };
 
 	setsid();
 	dup2(nothing, STDIN_FILENO);
 	dup2(nothing, STDOUT_FILENO);
-	dup2(messages, STDERR_FILENO);
-	ready.socket = fcntl(socket, F_DUPFD_CLOEXEC, 3);
-	if (ready.socket > 3) {
-		dup3(ready.socket, 3, O_CLOEXEC);
-		ready.socket = 3;
-	}
-	close_range(4, ~0u, 0);
+	dup2(said, STDERR_FILENO);
+	if (kept > 3)
+		close_range(3, (unsigned)kept - 1, 0);
+	close_range((unsigned)kept + 1, ~0u, 0);
 	a->quiet = true; /* who stops it is told */
 	a->o.on_ready = tell_ready;
 	a->o.on_ready_arg = &ready;
