@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/seats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static char path[] = "/tmp/duet-seats-XXXXXX";
+static int dir;
+
+static struct abi_session take(const char *name, int want)
+{
+	struct abi_session f = { .seat = 99 };
+	struct diag d = { "" };
+
+	snprintf(f.name, sizeof f.name, "%s", name);
+	is(seats_take(dir, &f, &d), want);
+	return f;
+}
+
+static void seven_sit_and_an_eighth_is_told(void)
+{
+	struct abi_session f[ABI_SESSIONS];
+	struct abi_seats s;
+	char name[8];
+
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
+		snprintf(name, sizeof name, "s%u", i);
+		f[i] = take(name, 0);
+		is(f[i].seat, i);
+		ok(!ABI_EPOCH_IS_NONE(f[i].epoch) && ABI_GENERATION(f[i].epoch));
+	}
+	take("eighth", -EBUSY);
+	seats_read(dir, &s);
+	is_text(s.at[3].session, "s3");
+	ok(s.at[3].epoch == f[3].epoch);
+	seats_leave(dir, 3, f[3].epoch + 256); /* not the one that sits there */
+	take("eighth", -EBUSY);
+	seats_leave(dir, 3, f[3].epoch);
+	is(take("another", 0).seat, 3);
+	seats_read(dir, &s);
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		seats_leave(dir, i, s.at[i].epoch);
+}
+
+static void a_generation_comes_again_after_all_others(void)
+{
+	bool seen[256] = { false };
+	struct abi_session f;
+
+	for (int i = 0; i < 255; i++) {
+		f = take("one", 0);
+		is(f.seat, 0);
+		ok(!seen[ABI_GENERATION(f.epoch)]);
+		seen[ABI_GENERATION(f.epoch)] = true;
+		seats_leave(dir, 0, f.epoch);
+	}
+	ok(!seen[0]);
+}
+
+static void whatever_lies_there_is_replaced(void)
+{
+	struct abi_seats s;
+	int fd;
+
+	unlinkat(dir, "seats", 0);
+	is(mkfifoat(dir, "seats", 0600), 0);
+	seats_read(dir, &s);
+	ok(ABI_EPOCH_IS_NONE(s.at[0].epoch));
+	seats_leave(dir, 0, 1);
+	is(take("after a pipe", 0).seat, 0);
+	fd = openat(dir, "seats", O_WRONLY | O_TRUNC);
+	is(write(fd, "noise", 5), 5);
+	close(fd);
+	is(take("after noise", 0).seat, 0);
+	unlinkat(dir, "seats", 0);
+	is(symlinkat("/etc/passwd", dir, "seats"), 0);
+	seats_read(dir, &s);
+	is(s.magic, 0);
+	is(take("after a link", 0).seat, 0);
+	unlinkat(dir, "seats", 0);
+	is(mkdirat(dir, "seats", 0700), 0);
+	ok(take("a directory", -EEXIST).seat == 99);
+	unlinkat(dir, "seats", AT_REMOVEDIR);
+}
+
+int main(void)
+{
+	if (!mkdtemp(path))
+		return 1;
+	dir = open(path, O_RDONLY | O_DIRECTORY);
+	run(seven_sit_and_an_eighth_is_told);
+	run(a_generation_comes_again_after_all_others);
+	run(whatever_lies_there_is_replaced);
+	unlinkat(dir, "seats", 0);
+	rmdir(path);
+	return test_status();
+}
