@@ -83,7 +83,10 @@ static int choose(const char *wanted, char path[PATH_MAX])
 
 	if (dir < 0 && dir != -ENOENT)
 		return cmd_error("live", "cannot use the runtime directory: %s", strerror(-dir));
-	status = dir < 0 ? 1 : cmd_choose_session("live", dir, wanted, &session);
+	if (dir < 0 || (wanted && !session_is_live(dir, wanted)))
+		status = 1;
+	else
+		status = cmd_choose_session("live", dir, wanted, &session);
 	if (dir >= 0)
 		close(dir);
 	if (status == 1)

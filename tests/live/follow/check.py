@@ -111,6 +111,29 @@ def from_now_is_the_end_of_it():
     ok(times(got) == times(want[-len(got):]), "what is shown is the end of it")
 
 
+def what_a_relay_writes_is_followed():
+    trace, there = work + "/sent", work + "/relay"
+    r = start(duet, "relay", "-o", there, "--plain", "-l", "127.0.0.1:0", stdout=subprocess.PIPE)
+    port = re.search(r"port (\d+)", r.stdout.readline())[1]
+    c = collect(trace, "--plain", "--to", "127.0.0.1:" + port)
+    p = run_program()
+    arrived = lambda: [at for at, _, files in os.walk(there) if at.endswith(".duet") and "clock" in files]
+    if not ok(wait_for(arrived), "it arrives"):
+        return
+    f = to_file(work + "/s", duet, "live", "--begin", there)
+    ok(wait_for(lambda: len(lines(work + "/s")) > 10), "events are shown while it records")
+    refused = subprocess.run([duet, "live", trace], capture_output=True, text=True)
+    ok(refused.returncode == 2 and "follow it there" in refused.stderr, "not where it is given back: %r" % refused.stderr)
+    counts = [int(n) for n in stop(p).split()]
+    stop(c, signal.SIGINT)
+    ok(f.wait(60) == 0, "it ends with the recording")
+    shown = sum("follow:number" in line for line in lines(work + "/s"))
+    ok(shown == sum(counts), "%d events of %d are shown: %r" % (shown, sum(counts), lines(work + "/s.err")))
+    same(work + "/s", arrived()[0][:-6], "live of a relay")
+    r.terminate()
+    r.wait()
+
+
 def a_killed_recorder_is_told():
     trace = work + "/dead"
     c = to_file(work + "/r", duet, "record", "--no-kernel", "-o", trace, "--", program)
@@ -149,6 +172,7 @@ try:
     pieces_are_followed_through()
     filters_wait_for_their_events()
     from_now_is_the_end_of_it()
+    what_a_relay_writes_is_followed()
     a_killed_recorder_is_told()
     the_reader_may_leave()
 finally:
