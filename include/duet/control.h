@@ -85,6 +85,9 @@ struct duet_snapshot_options {
 int duet_snapshot(struct duet_control *c, const struct duet_snapshot_options *o, char *path,
 		  size_t path_bytes);
 
+/* duet_rotate - finish a piece of a recording begun with --rotate, and go on in the next.  Since 0.1. */
+int duet_rotate(struct duet_control *c);
+
 struct duet_events {
 	size_t size; /* sizeof *this */
 	const char *pattern; /* as duet enable's; at most 511 bytes */
@@ -102,7 +105,7 @@ struct duet_switched {
 int duet_enable(struct duet_control *c, const struct duet_events *e, struct duet_switched *done);
 int duet_disable(struct duet_control *c, const struct duet_events *e, struct duet_switched *done);
 
-struct duet_status {
+struct duet_session_status {
 	size_t size; /* sizeof *this; set it before the call */
 	char session[DUET_SESSION_BYTES];
 	int32_t pid; /* the collector */
@@ -117,7 +120,7 @@ struct duet_status {
 };
 
 /* duet_status - what a session has done so far.  Since 0.1. */
-int duet_status(struct duet_control *c, struct duet_status *s);
+int duet_status(struct duet_control *c, struct duet_session_status *s);
 
 struct duet_start_options {
 	size_t size; /* sizeof *this */

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define ABI_BOARD_MAGIC   0x6472616f62746564ull /* "detboard" */
-#define ABI_BOARD_VERSION 1u
+#define ABI_BOARD_VERSION 2u
 
 enum {
 	ABI_CHANNELS = 16, /* a power of two */
@@ -46,14 +46,20 @@ struct abi_board {
 	uint32_t n_channels;
 	uint64_t size; /* bytes, whole mapping */
 	struct abi_channel channels[ABI_CHANNELS];
+	uint32_t trigger_channel; /* where events of triggers go once more; 0: none */
+	uint32_t pad;
 	struct abi_board_filter filters[ABI_FILTERS]; /* filter n is at n - 1 */
 	char text[ABI_FILTER_TEXT_BYTES];
 };
 _Static_assert(sizeof(struct abi_board) <= ABI_POOL_ALIGN, "the first pool lies behind it");
 
-/* What becomes of an enabled event: its channel, and the number of its filter, 0 for none. */
+/* What becomes of an enabled event: its channel, the number of its filter, 0 for none; and whether it is
+ * written once more, for triggers, perhaps for them alone. */
 #define ABI_HOW(channel, filter) ((uint16_t)((filter) << 4 | (channel)))
 #define ABI_HOW_CHANNEL(how)     ((how) & (ABI_CHANNELS - 1))
-#define ABI_HOW_FILTER(how)      ((how) >> 4)
+#define ABI_HOW_FILTER(how)      ((how) >> 4 & ABI_FILTERS)
+#define ABI_HOW_TRIGGER          0x8000u
+#define ABI_HOW_TRIGGER_ALONE    0x4000u
+_Static_assert(ABI_CHANNELS == 16 && ABI_FILTERS == 255, "four bits and eight");
 
 #endif

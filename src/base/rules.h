@@ -7,7 +7,11 @@
  *   +PATTERN      record it                    !PATTERN     do not
  *   ?N PATTERN    record what passes filter N  @N PATTERN   it goes to channel N (decides that alone)
  *
- * Before that, for whom it is: base/who.h.  Patterns: base/pattern.h.  They come from a file that others may write: any bytes are safe.
+ *   ^N PATTERN    a trigger waits for it: wherever it stands, the event is written once more for triggers,
+ *                 and, if no other rule wants it, recorded if it passes filter N (0: all)
+ *
+ * Before that, for whom it is: base/who.h.  Patterns: base/pattern.h.  They come from a file that others may
+ * write: any bytes are safe.
  */
 #ifndef BASE_RULES_H
 #define BASE_RULES_H
@@ -54,7 +58,8 @@ static inline struct rules_verdict rules_judge(const char *rules, uint32_t size,
 					       uint32_t level, const struct who *who)
 {
 	struct rules_verdict v = { false, 0 };
-	uint32_t channel = 0, filter = 0, number;
+	uint32_t channel = 0, filter = 0, number, trigger_filter = 0;
+	bool is_waited_for = false;
 
 	for (uint32_t i = 0; i < size;) {
 		const char *p = rules + i, *end = (const char *)memchr(p, 0, size - i);
@@ -67,17 +72,25 @@ static inline struct rules_verdict rules_judge(const char *rules, uint32_t size,
 			continue;
 		kind = *p;
 		p += p < end;
-		number = kind == '?' || kind == '@' ? rules_number(&p, end) : 0;
+		number = kind == '?' || kind == '@' || kind == '^' ? rules_number(&p, end) : 0;
 		if (!rules_pattern_matches(p, end, name))
 			continue;
 		if (kind == '@') {
 			channel = number;
+		} else if (kind == '^') {
+			/* Of two triggers with filters of their own each must see it. */
+			trigger_filter = is_waited_for && trigger_filter != number ? 0 : number;
+			is_waited_for = true;
 		} else {
 			v.wanted = kind == '+' || kind == '?';
 			filter = number;
 		}
 	}
+	filter = v.wanted || !is_waited_for ? filter : trigger_filter;
 	v.how = ABI_HOW(channel < ABI_CHANNELS ? channel : 0, filter <= ABI_FILTERS ? filter : 0);
+	if (is_waited_for)
+		v.how |= v.wanted ? ABI_HOW_TRIGGER : ABI_HOW_TRIGGER | ABI_HOW_TRIGGER_ALONE;
+	v.wanted |= is_waited_for;
 	return v;
 }
 

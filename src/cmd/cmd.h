@@ -35,6 +35,7 @@ int cmd_start(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
 int cmd_status(int argc, char **argv);
+int cmd_trigger(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 
 /* cmd_error - print "duet VERB: ..." and return CMD_FAILED. */

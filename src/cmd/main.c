@@ -26,6 +26,7 @@ static const struct {
 	{ "status", cmd_status, "what the sessions have done and hold, and their programs" },
 	{ "snapshot", cmd_snapshot, "write what a flight recorder holds now, while it goes on" },
 	{ "rotate", cmd_rotate, "finish a piece of a recording, and go on in the next" },
+	{ "trigger", cmd_trigger, "what a running recording does by itself, and when: snapshots, commands, ..." },
 	{ "collect", cmd_collect, "record all programs of this user until stopped" },
 	{ "lend", cmd_lend, "let the members of a group record the kernel" },
 	{ "relay", cmd_relay, "receive the recordings of other hosts (record --to, collect --to)" },

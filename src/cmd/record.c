@@ -34,6 +34,7 @@ static const char record_help[] =
 	"                        with --overwrite 64M)\n"
 	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
 	CHANNELS_HELP
+	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -p, --pid PID         record this process\n"
@@ -63,6 +64,7 @@ static const char collect_help[] =
 	"                        with --overwrite 64M)\n"
 	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
 	CHANNELS_HELP
+	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -s, --session NAME    name of the session (default: \"default\")\n"

@@ -163,6 +163,9 @@ int recording_take(struct recording *a, int c, const char *help)
 		return cmd_add_contexts(a->verb, optarg, &a->contexts) ? -1 : CMD_FAILED;
 	case RECORDING_CHANNEL:
 		return cmd_channels_add(a->verb, &a->channels, optarg) ? -1 : CMD_FAILED;
+	case RECORDING_TRIGGER:
+		cmd_add_string(&a->triggers, optarg);
+		return -1;
 	case 'k':
 		a->o.kernel = true;
 		return add_kernel(a, optarg);
@@ -239,6 +242,8 @@ int recording_settle(struct recording *a)
 	a->o.kernel_events = a->kernel_events.at;
 	a->o.kernel_filters = a->kernel_filters.at;
 	a->o.n_kernel_events = a->kernel_events.n;
+	a->o.triggers = a->triggers.at;
+	a->o.n_triggers = a->triggers.n;
 	a->o.pids = a->pids.at;
 	a->o.n_pids = a->pids.n;
 	a->o.library = cmd_find_library("libduet.so.0", a->library, sizeof a->library);

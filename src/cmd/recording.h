@@ -27,6 +27,7 @@ enum {
 	RECORDING_CHANNEL,
 	RECORDING_ALL_USERS,
 	RECORDING_CONTAINERS,
+	RECORDING_TRIGGER,
 	RECORDING_HELP,
 };
 
@@ -41,6 +42,7 @@ enum {
 	{ "channel", required_argument, NULL, RECORDING_CHANNEL },                               \
 	{ "all-users", no_argument, NULL, RECORDING_ALL_USERS },                                 \
 	{ "containers", no_argument, NULL, RECORDING_CONTAINERS },                               \
+	{ "trigger", required_argument, NULL, RECORDING_TRIGGER },                               \
 	{ "quiet", no_argument, NULL, 'q' }, { "help", no_argument, NULL, RECORDING_HELP },      \
 	WHOM_OPTIONS, SEND_OPTIONS, PIECES_OPTIONS
 
@@ -56,6 +58,7 @@ struct recording {
 	char library[PATH_MAX], preload[PATH_MAX];
 	struct cmd_strings kernel_events, kernel_filters; /* of each a filter, or NULL */
 	int last_kernel; /* first pattern of the last -k; -1: an -e came last */
+	struct cmd_strings triggers;
 	struct recorder_event *events;
 	int n_events;
 	struct cmd_channels channels;

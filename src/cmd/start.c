@@ -37,6 +37,7 @@ static const char help[] =
 	"                        with --overwrite 64M)\n"
 	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
 	CHANNELS_HELP
+	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -p, --pid PID         record this process\n"

@@ -374,8 +374,8 @@ static int switch_app(void *arg, struct app *a)
 	char name[EVENT_NAME_BYTES];
 	struct choice_app program;
 	struct app_event e;
-	struct rules_verdict verdict;
-	uint32_t matched = 0, channel;
+	uint32_t matched = 0;
+	uint16_t how;
 
 	choice_look_at(&program, a, s->letters);
 	for (uint32_t i = 0; app_event(a, i, &e); i++) {
@@ -384,16 +384,81 @@ static int switch_app(void *arg, struct app *a)
 		if (s->enable && !matched && !may_enable(s, a))
 			return 0;
 		matched++;
-		verdict = rules_judge(f->rules, f->rules_size, name, level_of(&e), &program.who);
-		channel = ABI_HOW_CHANNEL(verdict.how);
+		how = rules_judge(f->rules, f->rules_size, name, level_of(&e), &program.who).how;
 		if (s->enable)
-			enable_event(a, i, ABI_HOW(channel, s->filter), f);
+			enable_event(a, i, ABI_HOW(ABI_HOW_CHANNEL(how), s->filter) | (how & ABI_HOW_TRIGGER), f);
+		else if (how & ABI_HOW_TRIGGER) /* a trigger waits for it */
+			enable_event(a, i, how | ABI_HOW_TRIGGER_ALONE, f);
 		else
 			disable_event(a, &e, f);
 	}
 	s->done.events += matched;
 	s->done.programs += matched > 0;
 	return 0;
+}
+
+struct following {
+	const struct abi_session *session;
+	bool all;
+	bool by_pid;
+	uint32_t letters; /* that its rules ask for */
+};
+
+/* As the rules say, or only as far as triggers are concerned.  Returns whether it is to be on. */
+static bool follow_event(const struct following *w, const struct app_event *e, bool is_on,
+			 struct rules_verdict v, uint16_t *how)
+{
+	uint16_t was = e->how[w->session->seat];
+
+	*how = v.how;
+	if (w->all || (v.how & ABI_HOW_TRIGGER && (!is_on || was & ABI_HOW_TRIGGER_ALONE)))
+		return v.wanted;
+	*how = (uint16_t)((was & ~ABI_HOW_TRIGGER) | (v.how & ABI_HOW_TRIGGER));
+	return is_on && (v.how & ABI_HOW_TRIGGER || !(was & ABI_HOW_TRIGGER_ALONE));
+}
+
+static int follow_app(void *arg, struct app *a)
+{
+	const struct following *w = arg;
+	const struct abi_session *f = w->session;
+	struct switching s = { .session = f, .by_pid = w->by_pid };
+	char name[EVENT_NAME_BYTES];
+	struct choice_app program;
+	struct app_event e;
+	bool ours = false;
+	uint16_t how;
+
+	choice_look_at(&program, a, w->letters);
+	for (uint32_t i = 0; app_event(a, i, &e); i++) {
+		bool is_on = app_event_is_of(a, &e, f);
+
+		if (!schema_name(e.schema, strlen(e.schema), name, sizeof name))
+			continue;
+		if (!follow_event(w, &e, is_on,
+				  rules_judge(f->rules, f->rules_size, name, level_of(&e), &program.who),
+				  &how)) {
+			if (is_on)
+				disable_event(a, &e, f);
+			continue;
+		}
+		if (is_on && e.how[f->seat] == how)
+			continue;
+		if (!ours && !may_enable(&s, a))
+			return 0;
+		ours = true;
+		enable_event(a, i, how, f);
+	}
+	return 0;
+}
+
+void apps_follow(int dir, pid_t pid, const struct abi_session *session, bool all)
+{
+	struct following w = { .session = session,
+			       .all = all,
+			       .by_pid = pid != 0,
+			       .letters = who_letters(session->rules, session->rules_size) };
+
+	apps_each(dir, pid, follow_app, &w);
 }
 
 struct apps_switched apps_switch(int dir, pid_t pid, const char *who, const char *pattern, bool enable,

@@ -77,6 +77,10 @@ struct apps_switched {
 struct apps_switched apps_switch(int dir, pid_t pid, const char *who, const char *pattern, bool enable,
 				 const struct abi_session *session, uint32_t filter);
 
+/* apps_follow - the rules of @session have changed: events of running programs (@pid, or 0 for all) are
+ * recorded as these say, or, without @all, only told to triggers as these say. */
+void apps_follow(int dir, pid_t pid, const struct abi_session *session, bool all);
+
 /* apps_lost - what living programs of the session could not deliver so far. */
 uint64_t apps_lost(int dir, const struct abi_session *session);
 

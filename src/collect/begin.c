@@ -18,6 +18,7 @@
 #include "collect/resume.h"
 #include "collect/rotate.h"
 #include "collect/tenants.h"
+#include "collect/trigger_watch.h"
 
 enum { FIRST_PERIOD_MS = 20 };
 
@@ -127,6 +128,8 @@ int collector_open(struct collector *c, struct diag *d)
 	err = open_streams(c, 1, d);
 	if (!err && o->kernel)
 		err = want_kernel(c, d);
+	if (!err)
+		err = trigger_watch_open(c, d);
 	c->snapshot = (struct snapshot_maker){ .session = &c->session,
 					       .names = c->streams,
 					       .maps = c->maps,
@@ -155,6 +158,18 @@ static int start_kernel(struct collector *c, pid_t command, struct diag *d)
 	return err;
 }
 
+/* In programs that run. */
+static int enable_wanted(struct collector *c, struct diag *d)
+{
+	int err = 0;
+
+	for (int i = 0; i < c->o->n_pids && !err; i++)
+		err = wanted_enable(&c->wanted, c->o->pids[i], c->kernel, d);
+	if (!err && !c->o->command && !c->o->n_pids)
+		err = wanted_enable(&c->wanted, 0, c->kernel, d);
+	return err;
+}
+
 int collector_start(struct collector *c, pid_t command, struct diag *d)
 {
 	int err = start_kernel(c, command, d);
@@ -162,10 +177,8 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 	/* From here on programs ask for the pool, and do not wait long. */
 	if (!err)
 		err = session_publish(c->session.dir, &c->session.file, d);
-	for (int i = 0; i < c->o->n_pids && !err; i++)
-		err = wanted_enable(&c->wanted, c->o->pids[i], c->kernel, d);
-	if (!err && !c->o->command && !c->o->n_pids)
-		err = wanted_enable(&c->wanted, 0, c->kernel, d);
+	if (!err && !c->kept->triggers.is_paused)
+		err = enable_wanted(c, d);
 	if (!err)
 		err = session_announce(&c->session, d);
 	if (err)
@@ -173,7 +186,7 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 	check_filters(c, 0);
 	collector_record_clocks(c, 0);
 	c->begin_ns = c->partial_ns = collector_now_ns(c);
-	return 0;
+	return trigger_watch_start(c, d);
 }
 
 /* ---------------------------------------------------------------- resuming */
@@ -228,5 +241,7 @@ int collector_resume(struct collector *c, struct diag *d)
 		err = open_streams(c, life, d);
 	if (!err)
 		collector_note_programs(c);
+	if (!err)
+		err = trigger_watch_resume(c, d);
 	return err ? err : resume_kernel(c, life, d);
 }

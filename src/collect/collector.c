@@ -9,6 +9,7 @@
 #include "collect/files.h"
 #include "collect/requests.h"
 #include "collect/rotate.h"
+#include "collect/trigger_watch.h"
 
 enum {
 	PERIOD_MS = 20,
@@ -40,6 +41,7 @@ static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_n
 	streams_reclaim(c->streams);
 	collector_record_clocks(c, written_ns);
 	maps_again(c->maps, now_ns);
+	trigger_acts_look(&c->acts);
 	c->kept->lost_outside += apps_bury(c->session.dir, &c->session.file);
 	tidy_look(c->tidy);
 	if (!session_is_findable(&c->session))
@@ -105,6 +107,7 @@ static void begin_pass(struct collector *c)
 void collector_pass(struct collector *c)
 {
 	session_expire(&c->session, clock_monotonic_ns());
+	trigger_watch_pass(c);
 	if (c->pass.is_open)
 		session_supply(&c->session, false);
 	else
@@ -132,6 +135,7 @@ static void answer_request(struct collector *c, const struct session_message *m)
 				      .stop = &c->stop };
 
 	requests_answer(&all, m);
+	trigger_watch_go_on(c);
 }
 
 int collector_knock(struct collector *c)
@@ -161,6 +165,11 @@ void collector_hear(struct collector *c, int i)
 
 void collector_signal(struct collector *c, int signal, bool command)
 {
+	if (signal == SIGUSR1 || signal == SIGUSR2) {
+		triggers_signal(&c->triggers, signal, collector_now_ns(c));
+		trigger_watch_go_on(c);
+		return;
+	}
 	/* A terminal sends the first SIGINT to the command as well: it is left to it. */
 	if (signal != SIGINT || !command || ++c->interrupts > 1)
 		c->stop = true;
@@ -180,6 +189,8 @@ void collector_work(struct collector *c)
 {
 	if (c->pass.is_open)
 		go_on_with_pass(c);
-	if (snapshot_is_open(&c->snapshot))
+	if (snapshot_is_open(&c->snapshot)) {
 		snapshot_step(&c->snapshot);
+		trigger_watch_go_on(c);
+	}
 }

@@ -37,6 +37,9 @@
 #include "collect/snapshot.h"
 #include "collect/streams.h"
 #include "collect/tidy.h"
+#include "collect/trigger_acts.h"
+#include "collect/trigger_scan.h"
+#include "collect/triggers.h"
 #include "collect/wanted.h"
 #include "kernel/kernel.h"
 
@@ -58,6 +61,9 @@ struct collector {
 	struct streams *streams;
 	struct kernel *kernel; /* NULL: none */
 	struct snapshot_maker snapshot;
+	struct triggers triggers;
+	struct trigger_scan *scan; /* NULL: there is no pool for it */
+	struct trigger_acts acts;
 	FILE *clock_file;
 	struct maps *maps; /* NULL: none */
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
@@ -81,6 +87,7 @@ struct collector {
 
 	/* What it wishes for. */
 	uint32_t period_ms; /* until the next pass */
+	uint32_t watch_ms; /* between two calls of collector_watch; 0: none is needed */
 	bool stop;
 };
 
@@ -105,12 +112,14 @@ int collector_resume(struct collector *c, struct diag *d);
 /* collector_pass - it is time: the period is over, or nobody has told anything for long.  Begins a pass, and
  * goes on with it for some milliseconds; does not begin another one before its end. */
 void collector_pass(struct collector *c);
+/* collector_watch - it is time to look at what triggers wait for. */
+void collector_watch(struct collector *c);
 /* collector_knock - somebody may be at session.listen_fd: lets one in.  The door's index, which is to be
  * watched and, as who connects asks at once, told; or -1. */
 int collector_knock(struct collector *c);
 /* collector_hear - something came through door @i. */
 void collector_hear(struct collector *c, int i);
-/* collector_signal - SIGINT, SIGTERM or SIGHUP.  @command: one is running that a SIGINT was sent to, too. */
+/* collector_signal - SIGINT, SIGTERM or SIGHUP; SIGUSR1 and SIGUSR2 are for triggers.  @command: one is running that a SIGINT was sent to, too. */
 void collector_signal(struct collector *c, int signal, bool command);
 /* collector_ended - the command did. */
 void collector_ended(struct collector *c);

@@ -10,6 +10,7 @@
 #include "collect/collector.h"
 #include "collect/rotate.h"
 #include "collect/files.h"
+#include "collect/trigger_watch.h"
 
 static int finish_apps(struct collector *c, struct diag *d)
 {
@@ -87,6 +88,7 @@ static void close_all(struct collector *c)
 	if (c->piece_clock)
 		fclose(c->piece_clock);
 	maps_close(c->maps);
+	trigger_watch_close(c);
 	filters_fini(&c->filters);
 	wanted_close(&c->wanted);
 }

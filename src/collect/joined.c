@@ -3,6 +3,7 @@
 #include "collect/joined.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "abi/pool.h"
 #include "collect/drain_internal.h"
 
+enum { NAME_ID = 0, FIRING_ID = 1, FIRING_TEXT = 1024 };
 enum { PROCNAME = 17, NAMES_BYTES = 64 << 10, STREAM_ID = ABI_CHANNELS };
 
 struct name_event {
@@ -20,6 +22,24 @@ struct name_event {
 	uint32_t pid; /* as we see it, and the kernel's events */
 } __attribute__((packed));
 
+struct firing_event {
+	struct abi_ctf_event_extended header;
+	uint32_t vpid, vtid;
+	uint32_t number;
+	uint64_t fired, value;
+	char text[FIRING_TEXT]; /* only up to its NUL */
+} __attribute__((packed));
+
+/* One of them, read from a text. */
+struct noted {
+	size_t size;
+	union {
+		struct abi_ctf_event_extended header;
+		struct name_event name;
+		struct firing_event firing;
+	};
+};
+
 int joined_describe(struct ctf_sink *sink, struct diag *d)
 {
 	struct text t = { 0 };
@@ -27,12 +47,19 @@ int joined_describe(struct ctf_sink *sink, struct diag *d)
 
 	drain_add_stream(&t, STREAM_ID, 0);
 	text_addf(&t,
-		  "event {\n\tname = \"lttng_ust_statedump:procname\";\n\tid = 0;\n\tstream_id = %d;\n"
+		  "event {\n\tname = \"lttng_ust_statedump:procname\";\n\tid = %d;\n\tstream_id = %d;\n"
 		  "\tloglevel = 13;\n\tfields := struct {\n"
 		  "\t\tinteger { size = 8; align = 8; signed = false; encoding = UTF8; } _procname[%d];\n"
 		  "\t\tinteger { size = 32; align = 8; signed = true; base = 10; } _pid;\n"
+		  "\t};\n};\n\n"
+		  "event {\n\tname = \"duet:trigger\";\n\tid = %d;\n\tstream_id = %d;\n"
+		  "\tloglevel = 6;\n\tfields := struct {\n"
+		  "\t\tinteger { size = 32; align = 8; signed = false; } _number;\n"
+		  "\t\tinteger { size = 64; align = 8; signed = false; } _fired;\n"
+		  "\t\tinteger { size = 64; align = 8; signed = false; } _value;\n"
+		  "\t\tstring { encoding = UTF8; } _trigger;\n"
 		  "\t};\n};\n\n",
-		  STREAM_ID, PROCNAME);
+		  NAME_ID, STREAM_ID, PROCNAME, FIRING_ID, STREAM_ID);
 	err = t.failed ? diag_fail(d, -ENOMEM, "no memory for the collector")
 		       : ctf_sink_describe(sink, t.bytes, t.size, d);
 	text_fini(&t);
@@ -47,18 +74,34 @@ void joined_close(struct joined *n)
 	text_fini(&n->text);
 }
 
-static void add_event(struct joined *n, const struct name_event *e)
+static void add_event(struct joined *n, const void *event, size_t size)
 {
+	struct abi_ctf_event_extended header;
+
+	memcpy(&header, event, sizeof header);
 	if (!n->text.size)
-		n->begin_ns = e->header.time;
-	n->end_ns = e->header.time;
-	text_add(&n->text, (const char *)e, sizeof *e);
+		n->begin_ns = header.time;
+	n->end_ns = header.time;
+	text_add(&n->text, event, size);
+}
+
+/* The event at @at of what was noted; false at the end. */
+static bool next_event(const struct text *t, size_t at, struct noted *e)
+{
+	size_t left = t->size - at;
+
+	if (!left)
+		return false;
+	memcpy(&e->header, t->bytes + at, left < sizeof e->firing ? left : sizeof e->firing);
+	e->size = e->header.id == NAME_ID ? sizeof e->name
+					  : offsetof(struct firing_event, text) + strlen(e->firing.text) + 1;
+	return true;
 }
 
 void joined_add(struct joined *n, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program)
 {
 	struct name_event e = {
-		.header = { ABI_CTF_EXTENDED, 0, at_ns },
+		.header = { ABI_CTF_EXTENDED, NAME_ID, at_ns },
 		.vpid = vpid,
 		.vtid = vpid,
 		.pid = (uint32_t)pid,
@@ -68,18 +111,32 @@ void joined_add(struct joined *n, uint64_t at_ns, uint32_t vpid, pid_t pid, cons
 	for (char *p = e.procname; *p; p++)
 		if ((unsigned char)*p < ' ')
 			*p = '_';
-	add_event(n, &e);
+	add_event(n, &e, sizeof e);
+}
+
+void joined_fired(struct joined *n, uint64_t at_ns, const struct joined_firing *f)
+{
+	struct firing_event e = { .header = { ABI_CTF_EXTENDED, FIRING_ID, at_ns },
+				  .vpid = f->vpid,
+				  .vtid = f->vtid,
+				  .number = f->number,
+				  .fired = f->fired,
+				  .value = f->value };
+
+	snprintf(e.text, sizeof e.text, "%s", f->text);
+	add_event(n, &e, offsetof(struct firing_event, text) + strlen(e.text) + 1);
 }
 
 void joined_add_all(struct joined *n, const struct joined *other, uint64_t from_ns)
 {
-	struct name_event e;
+	struct noted e;
 
-	for (size_t at = 0; at < other->text.size; at += sizeof e) {
-		memcpy(&e, other->text.bytes + at, sizeof e);
+	for (size_t at = 0; next_event(&other->text, at, &e); at += e.size) {
+		if (e.header.time < from_ns && e.header.id != NAME_ID)
+			continue;
 		if (e.header.time < from_ns)
 			e.header.time = from_ns;
-		add_event(n, &e);
+		add_event(n, &e.header, e.size);
 	}
 }
 
@@ -89,20 +146,18 @@ bool joined_many(const struct joined *n)
 }
 
 /*
- * A flight recorder keeps the names until it ends, perhaps for weeks: those of the dead go when the pools
+ * A flight recorder keeps the names until it ends, perhaps for weeks: those of the dead, and what has fired, go when the pools
  * hold nothing as old as their joining, that is, now and then, when as many came again.
  */
 void joined_forget_dead(struct joined *n, uint64_t oldest_ns)
 {
 	struct text all = n->text;
-	struct name_event e;
+	struct noted e;
 
 	n->text = (struct text){ 0 };
-	for (size_t at = 0; at < all.size; at += sizeof e) {
-		memcpy(&e, all.bytes + at, sizeof e);
-		if (e.header.time >= oldest_ns || !drain_is_dead(e.pid))
-			add_event(n, &e);
-	}
+	for (size_t at = 0; next_event(&all, at, &e); at += e.size)
+		if (e.header.time >= oldest_ns || (e.header.id == NAME_ID && !drain_is_dead(e.name.pid)))
+			add_event(n, &e.header, e.size);
 	text_fini(&all);
 	n->enough = 2 * n->text.size;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/joined.h - which program a pid was: a stream of its own in the trace, one event for each that
- * joins.
+ * collect/joined.h - which program a pid was, and when a trigger fired: a stream of its own in the trace,
+ * one event for each program that joins and for each firing.
  *
  * One thread.
  */
@@ -34,8 +34,18 @@ void joined_close(struct joined *n);
 /* joined_add - process @pid, which calls itself @vpid.  @at_ns: session time, not earlier than at the last call. */
 void joined_add(struct joined *n, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program);
 
+/* A trigger that fired, as it is told in the trace: an event duet:trigger. */
+struct joined_firing {
+	uint32_t number;
+	uint32_t vpid, vtid; /* of the event that did it; 0: none did */
+	uint64_t fired; /* how often, with this one */
+	uint64_t value; /* struct trigger_facts */
+	const char *text; /* what it says; what is beyond 1023 bytes is cut */
+};
+void joined_fired(struct joined *n, uint64_t at_ns, const struct joined_firing *f);
+
 /* joined_add_all - those that @other noted and has not written; none earlier than @from_ns: who joined
- * before is told as of then. */
+ * before is told as of then, what fired before is not. */
 void joined_add_all(struct joined *n, const struct joined *other, uint64_t from_ns);
 
 /* Whether so many are noted that it is worth looking for the dead. */

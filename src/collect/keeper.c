@@ -52,8 +52,12 @@ static void wait_for_signal(struct kept *k, pid_t worker)
 	sigaddset(&mask, SIGTERM);
 	sigaddset(&mask, SIGHUP);
 	sigaddset(&mask, SIGCHLD);
+	sigaddset(&mask, SIGUSR1);
+	sigaddset(&mask, SIGUSR2);
 	s = sigwaitinfo(&mask, NULL);
-	if (s <= 0 || s == SIGCHLD)
+	if (s == SIGUSR1 || s == SIGUSR2)
+		kill(worker, s);
+	if (s <= 0 || s == SIGCHLD || s == SIGUSR1 || s == SIGUSR2)
 		return;
 	k->is_stopping = true;
 	kill(worker, SIGTERM);

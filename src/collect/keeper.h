@@ -22,12 +22,14 @@
 #include "base/diag.h"
 #include "collect/recorder.h"
 #include "collect/tidy.h"
+#include "collect/triggers.h"
 
 /* What the worker must not forget when it dies: in memory that it shares with the keeper. */
 struct kept {
 	uint64_t lost_outside; /* events of programs that could not join, and are gone */
 	uint32_t n_joined;
 	uint32_t n_lives; /* workers so far */
+	struct triggers_kept triggers;
 	pid_t keeper;
 	bool is_stopping; /* it is to end, or has begun to: a successor does */
 	bool is_over; /* it has ended, as these say; only what is held must be given back */

@@ -62,6 +62,8 @@ static void block_signals(struct recorder *r)
 	sigaddset(&mask, SIGTERM);
 	sigaddset(&mask, SIGHUP); /* the terminal is gone: nobody can say Ctrl-C any more */
 	sigaddset(&mask, SIGCHLD);
+	sigaddset(&mask, SIGUSR1); /* for triggers */
+	sigaddset(&mask, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &mask, &r->old_mask);
 	r->mask_changed = true;
 }

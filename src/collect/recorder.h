@@ -50,6 +50,8 @@ struct recorder_options {
 	bool flight_recorder; /* the kernel's events: those of applications go by their channel */
 	uint32_t clock_kind; /* ABI_CLOCK_...; 0: the best one */
 	struct pieces_options pieces; /* a recording in pieces: collect/pieces.h */
+	const char *const *triggers; /* collect/trigger.h */
+	int n_triggers;
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 
 	bool leaves; /* what is recorded is taken away as it is sent: nothing is left to read here */

@@ -16,6 +16,7 @@
 #include "collect/control.h"
 #include "collect/pieces.h"
 #include "collect/rotate.h"
+#include "collect/trigger_requests.h"
 #include "ctf/context.h"
 
 /* A request being answered. */
@@ -383,6 +384,23 @@ static bool status(const struct asked *a)
 	return false;
 }
 
+/* ---------------------------------------------------------------- triggers */
+
+static bool trigger(const struct asked *a)
+{
+	trigger_request(a->r->collector, a->line, a->fd);
+	return false;
+}
+
+static bool watch(const struct asked *a)
+{
+	if (!watch_request(a->r->collector, a->fd))
+		return false;
+	if (a->passed >= 0)
+		close(a->passed);
+	return true;
+}
+
 /* ---------------------------------------------------------------- verbs */
 
 /* Does it; true if the descriptors are not ours any more. */
@@ -397,6 +415,8 @@ static const struct {
 	{ "flush", flush },
 	{ "stop", stop },
 	{ "status", status },
+	{ "trigger", trigger },
+	{ "watch", watch },
 };
 
 static bool answer(const struct asked *a, const char *verb)

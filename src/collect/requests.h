@@ -7,6 +7,7 @@
  *	flush             what was recorded before is in the files
  *	rotate            collect/rotate.h
  *	stop              end the session: answered when the trace is whole, collect/stopping.h
+ *	trigger, watch    collect/trigger_requests.h
  *	status            what the session, or one of its channels, has done and holds
  *
  * Only the collector changes its session: rules, filters and their numbers are in one hand, so commands
@@ -30,12 +31,12 @@ struct collector;
 
 /* What requests are about; all lent. */
 struct requests {
+	struct collector *collector; /* for collect/rotate.h, collect/trigger_requests.h */
 	struct session *session;
 	struct filters *filters;
 	struct snapshot_maker *snapshot;
 	struct streams *streams;
 	struct kernel *kernel; /* NULL: not recorded */
-	struct collector *collector; /* for collect/rotate.h */
 	bool kernel_in_memory; /* it is a flight recorder: nobody polls */
 	const char *path; /* of the recording */
 	pid_t pid; /* of the collector, or its keeper */

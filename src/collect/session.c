@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "abi/context.h"
 #include "base/io.h"
 #include "base/runtime.h"
 #include "clock/clock.h"
@@ -29,19 +30,40 @@
 #define BEGIN_TENANT_BYTES (4ull << 20)
 enum { LOCK_TRIES = 100, LOCK_TRY_US = 10000 };
 
-static struct abi_pool shape_of(const struct session_channel *c, const struct abi_clock *clock)
+enum { TRIGGER_CHUNK_BYTES = 32 << 10, TRIGGER_CHUNKS_PER_CPU = 8 };
+
+static uint32_t count_cpus(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	return cpus < 1 ? 1 : (uint32_t)cpus;
+}
+
+static struct abi_pool shape_of(const struct session_channel *c, const struct abi_clock *clock)
+{
 	struct pool_wish w = { .size_bytes = c->bytes ? c->bytes
 						      : c->flight_recorder ? FLIGHT_BYTES : MOST_BYTES,
 			       .chunk_bytes = c->chunk_bytes,
-			       .n_cpus = cpus < 1 ? 1 : (uint32_t)cpus,
+			       .n_cpus = count_cpus(),
 			       .patience_us = c->patience_us,
 			       .flight_recorder = c->flight_recorder };
 	struct abi_pool shape = pool_shape(&w);
 
 	shape.clock = *clock;
 	return shape;
+}
+
+/* What triggers read while it is written: see collect/trigger_scan.h. */
+static const struct session_channel trigger_channel = {
+	.name = "trigger",
+	.chunk_bytes = TRIGGER_CHUNK_BYTES,
+	.flight_recorder = true,
+	.contexts = ABI_CONTEXT_BIT(ABI_CONTEXT_PROCNAME),
+};
+
+static uint32_t count_pools(const struct session *s)
+{
+	return s->n_channels + s->has_trigger_pool;
 }
 
 /* The board as it will be; the sizes of the pools follow from their shapes. */
@@ -51,8 +73,9 @@ static void lay_out(struct session *s, struct abi_board *board, struct abi_pool 
 
 	*board = (struct abi_board){ .magic = ABI_BOARD_MAGIC,
 				     .version = ABI_BOARD_VERSION,
-				     .n_channels = s->n_channels };
-	for (uint32_t i = 0; i < s->n_channels; i++) {
+				     .n_channels = count_pools(s),
+				     .trigger_channel = s->has_trigger_pool ? s->n_channels : 0 };
+	for (uint32_t i = 0; i < count_pools(s); i++) {
 		struct abi_channel *c = &board->channels[i];
 
 		shapes[i] = shape_of(&s->channels[i], &s->clock);
@@ -121,6 +144,11 @@ static int create_channels(struct session *s, const struct session_options *o, s
 		err = diag_fail(d, -ENOMEM, "no memory for the buffers");
 	s->n_channels = o->n_channels;
 	memcpy(s->channels, o->channels, o->n_channels * sizeof *o->channels);
+	if (o->n_channels < ABI_CHANNELS) {
+		s->channels[o->n_channels] = trigger_channel;
+		s->channels[o->n_channels].bytes = TRIGGER_CHUNKS_PER_CPU * TRIGGER_CHUNK_BYTES * count_cpus();
+		s->has_trigger_pool = true;
+	}
 	if (!err) {
 		lay_out(s, board, shapes);
 		err = create_memory(s, board->size, d);
@@ -128,7 +156,7 @@ static int create_channels(struct session *s, const struct session_options *o, s
 	if (!err)
 		memcpy(s->board, board, sizeof *board);
 	free(board);
-	for (uint32_t i = 0; i < s->n_channels && !err; i++)
+	for (uint32_t i = 0; i < count_pools(s) && !err; i++)
 		err = create_pool(s, i, &shapes[i], d);
 	return err;
 }

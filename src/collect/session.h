@@ -58,6 +58,7 @@ struct session {
 	struct session_channel channels[ABI_CHANNELS];
 	struct pool pools[ABI_CHANNELS];
 	struct supply supplies[ABI_CHANNELS];
+	bool has_trigger_pool; /* behind those of the channels: pools[n_channels], for collect/trigger_scan.h */
 	struct abi_clock clock;
 	uint32_t n_filters, filter_text_used;
 	int memory_fd;
@@ -105,6 +106,12 @@ void session_close(struct session *s);
 /* session_add_rule - one more, for programs that start later, once it is published.  What was said of the
  * same pattern goes. */
 int session_add_rule(struct abi_session *file, const struct session_rule *r, struct diag *d);
+/* session_add_trigger_rule - a trigger waits for what @pattern means, through @filter; see base/rules.h.
+ * session_drop_trigger_rules - none does. */
+int session_add_trigger_rule(struct abi_session *file, const char *pattern, uint32_t filter, struct diag *d);
+void session_drop_trigger_rules(struct abi_session *file);
+/* session_pause_rules - nothing more is wanted but by triggers; or again what was. */
+int session_pause_rules(struct abi_session *file, bool pause, struct diag *d);
 /* session_add_filter - a filter's byte code (filter/filter.h) for all programs; its number, 1.., or
  * -errno. */
 int session_add_filter(struct session *s, const void *code, size_t size, struct diag *d);

@@ -70,6 +70,62 @@ int session_add_rule(struct abi_session *f, const struct session_rule *r, struct
 	return 0;
 }
 
+/* ---------------------------------------------------------------- triggers */
+
+#define PAUSED "!**" /* nobody else says all events in this way */
+
+static int append(struct abi_session *f, const char *rule, struct diag *d)
+{
+	size_t n = strlen(rule) + 1;
+
+	if (n > sizeof f->rules - f->rules_size)
+		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns", rule);
+	memcpy(f->rules + f->rules_size, rule, n);
+	f->rules_size += (uint32_t)n;
+	return 0;
+}
+
+/* Those that begin with @begin. */
+static void drop(struct abi_session *f, const char *begin)
+{
+	for (uint32_t i = 0; i < f->rules_size;) {
+		char *rule = f->rules + i, *end = memchr(rule, 0, f->rules_size - i);
+		uint32_t size;
+
+		if (!end)
+			return;
+		size = (uint32_t)(end - rule) + 1;
+		if (!strncmp(rule, begin, strlen(begin))) {
+			memmove(rule, end + 1, f->rules_size - i - size);
+			f->rules_size -= size;
+		} else {
+			i += size;
+		}
+	}
+}
+
+int session_add_trigger_rule(struct abi_session *f, const char *pattern, uint32_t filter, struct diag *d)
+{
+	char rule[512 + 16];
+
+	if (snprintf(rule, sizeof rule, "^%u %s", filter, pattern) >= (int)sizeof rule)
+		return diag_fail(d, -E2BIG, "%.64s...: too long a pattern", pattern);
+	return append(f, rule, d);
+}
+
+void session_drop_trigger_rules(struct abi_session *f)
+{
+	drop(f, "^");
+}
+
+int session_pause_rules(struct abi_session *f, bool pause, struct diag *d)
+{
+	drop(f, PAUSED);
+	return pause ? append(f, PAUSED, d) : 0;
+}
+
+/* ---------------------------------------------------------------- the file */
+
 static void session_file_name(char *file, size_t size, const char *name)
 {
 	snprintf(file, size, "session-%s", name);

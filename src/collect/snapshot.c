@@ -176,6 +176,10 @@ static void fail(struct snapshot_maker *s, struct diag *d)
 	if (*s->path && s->directory < 0)
 		rmdir(s->path);
 	release(s);
+	if (s->asker < 0) {
+		s->ended(s->ended_arg, NULL, d->text);
+		return;
+	}
 	control_refuse(s->asker, false, d->text);
 	close(s->asker);
 }
@@ -190,8 +194,12 @@ static void succeed(struct snapshot_maker *s)
 	control_add_number(&t, "app_bytes", streams_bytes(s->streams));
 	control_add_number(&t, "kernel_bytes", s->kernel_bytes);
 	release(s);
-	control_send(s->asker, &t, -1);
-	close(s->asker);
+	if (s->asker >= 0) {
+		control_send(s->asker, &t, -1);
+		close(s->asker);
+	} else {
+		s->ended(s->ended_arg, s->shown, NULL);
+	}
 	text_fini(&t);
 }
 

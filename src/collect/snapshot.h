@@ -25,11 +25,14 @@ struct snapshot_maker {
 	struct kernel *kernel; /* or NULL */
 	const uint64_t *lost_outside; /* events that never found the pool */
 	uint64_t clock_offset_ns;
+	/* Told how one without an asker went: where it is, or NULL and why it is not. */
+	void (*ended)(void *arg, const char *path, const char *why);
+	void *ended_arg;
 	const char *output; /* snapshot-1, snapshot-2, ... go below it */
 
 	/* Of the one being written. */
 	struct streams *streams; /* NULL: none */
-	int asker; /* who gets the answer */
+	int asker; /* who gets the answer; -1: `ended` */
 	int directory; /* that came with the request, or -1 */
 	bool is_kernel_open;
 	uint64_t cut_ns, from_ns;
@@ -40,7 +43,7 @@ struct snapshot_maker {
 };
 
 /* snapshot_begin - do what the request says: copy now; write with snapshot_step.  @asker and @directory
- * (or -1) are owned from here on, and are answered and closed in any case. */
+ * (each may be -1) are owned from here on, and are answered and closed in any case. */
 void snapshot_begin(struct snapshot_maker *s, const struct control_line *request, int asker,
 		    int directory);
 

@@ -96,18 +96,30 @@ bool streams_any_flight(const struct streams *s)
 	return false;
 }
 
-void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program)
+/* A flight recorder keeps what was noted until it ends: what nobody needs goes, now and then. */
+static void forget(struct streams *s)
 {
 	uint64_t oldest_ns = UINT64_MAX, ns;
 
-	if (joined_many(&s->joined)) {
-		for (uint32_t i = 0; i < s->n; i++) {
-			ns = drain_oldest_ns(s->drains[i]);
-			oldest_ns = ns < oldest_ns ? ns : oldest_ns;
-		}
-		joined_forget_dead(&s->joined, oldest_ns);
+	if (!joined_many(&s->joined))
+		return;
+	for (uint32_t i = 0; i < s->n; i++) {
+		ns = drain_oldest_ns(s->drains[i]);
+		oldest_ns = ns < oldest_ns ? ns : oldest_ns;
 	}
+	joined_forget_dead(&s->joined, oldest_ns);
+}
+
+void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program)
+{
+	forget(s);
 	joined_add(&s->joined, at_ns, vpid, pid, program);
+}
+
+void streams_fired(struct streams *s, uint64_t at_ns, const struct joined_firing *f)
+{
+	forget(s);
+	joined_fired(&s->joined, at_ns, f);
 }
 
 void streams_names(struct streams *s, const struct streams *other, uint64_t from_ns)

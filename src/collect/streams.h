@@ -16,6 +16,7 @@
 
 #include "base/diag.h"
 #include "collect/drain.h"
+#include "collect/joined.h"
 
 struct streams;
 
@@ -44,6 +45,8 @@ void streams_limit(struct streams *s, struct quota *quota);
 /* streams_process - note who joined, before it could record: @pid, which calls itself @vpid.  @at_ns: session
  * time. */
 void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program);
+/* streams_fired - note a firing, at @at_ns. */
+void streams_fired(struct streams *s, uint64_t at_ns, const struct joined_firing *f);
 /* streams_names - note those that @other noted and has not written, as of @from_ns or later. */
 void streams_names(struct streams *s, const struct streams *other, uint64_t from_ns);
 

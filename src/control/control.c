@@ -39,6 +39,11 @@ int duet_flush(struct duet_control *c)
 	return just(c, "flush");
 }
 
+int duet_rotate(struct duet_control *c)
+{
+	return just(c, "rotate");
+}
+
 int duet_stop(struct duet_control *c)
 {
 	return just(c, "stop");
@@ -104,7 +109,7 @@ int duet_disable(struct duet_control *c, const struct duet_events *e, struct due
 	return switch_events(c, "disable", e, done);
 }
 
-static void read_status(const struct ask_answer *answer, struct duet_status *s)
+static void read_status(const struct ask_answer *answer, struct duet_session_status *s)
 {
 	const size_t size = s->size;
 
@@ -124,7 +129,7 @@ static void read_status(const struct ask_answer *answer, struct duet_status *s)
 	s->kernel_lost = number_in(answer, "kernel_lost");
 }
 
-int duet_status(struct duet_control *c, struct duet_status *s)
+int duet_status(struct duet_control *c, struct duet_session_status *s)
 {
 	struct ask_answer answer;
 	struct ask_line l;

@@ -82,6 +82,7 @@ struct target {
 	struct channel *channel;
 	uint32_t id; /* of its class */
 	uint32_t filter; /* 0: none */
+	bool is_waited_for; /* by a trigger */
 };
 
 /*
@@ -100,6 +101,16 @@ static uint32_t register_class(struct channel *c, const struct duet_i_site *site
 	if (!c->contexts)
 		store(&c->plain[site->index], (uint16_t)id);
 	return id;
+}
+
+/* False if the registry of the channel is full. */
+static bool set_channel(struct target *t, struct channel *c, const struct duet_i_site *site)
+{
+	t->channel = c;
+	t->id = load(&c->ids[site->index]);
+	if (!t->id)
+		t->id = register_class(c, site);
+	return t->id;
 }
 
 /* The first seat in an enable word that is not 0; and the word without it. */
@@ -130,11 +141,8 @@ static bool find_target(struct target *t, uint64_t word, uint32_t seat, struct d
 	}
 	t->session = s;
 	t->filter = ABI_HOW_FILTER(how);
-	t->channel = &s->channels[ABI_HOW_CHANNEL(how)];
-	t->id = load(&t->channel->ids[site->index]);
-	if (!t->id)
-		t->id = register_class(t->channel, site);
-	if (!t->id)
+	t->is_waited_for = how & ABI_HOW_TRIGGER;
+	if (!set_channel(t, &s->channels[ABI_HOW_CHANNEL(how)], site))
 		count_lost(seat);
 	else if (s->word == word)
 		store_release(&site->data[SITE_SESSION], s); /* a whole session, then the pointer */
@@ -192,6 +200,21 @@ static void write_with_contexts(const struct target *t, const void *payload, uin
 	}
 }
 
+static void write_to(const struct target *t, const void *payload, uint32_t size, const void *ip,
+		     const void *frame)
+{
+	if (t->channel->contexts)
+		write_with_contexts(t, payload, size, ip, frame);
+	else
+		ring_write(&t->channel->pool, t->id, thread_context, payload, size);
+}
+
+/* The channel that triggers read.  False if there is none, or no room for the class. */
+static bool set_trigger_channel(struct target *t, struct session *s, const struct duet_i_site *site)
+{
+	return s->trigger_channel && set_channel(t, &s->channels[s->trigger_channel], site);
+}
+
 /* Writes it for the session in @seat, if it wants it; or calls the process's probes. */
 static void emit_to(uint64_t word, uint32_t seat, struct duet_i_site *site, const void *payload, uint32_t size,
 		    const void *ip, const void *frame)
@@ -203,10 +226,10 @@ static void emit_to(uint64_t word, uint32_t seat, struct duet_i_site *site, cons
 	if (!find_target(&t, word, seat, site) ||
 	    (t.filter && !filters_pass(t.session, site, t.filter, payload, size, ip)))
 		return;
-	if (t.channel->contexts)
-		write_with_contexts(&t, payload, size, ip, frame);
-	else
-		ring_write(&t.channel->pool, t.id, thread_context, payload, size);
+	write_to(&t, payload, size, ip, frame);
+	/* Once more, when it is where it belongs: whom it makes take a snapshot finds it there. */
+	if (t.is_waited_for && set_trigger_channel(&t, t.session, site))
+		write_to(&t, payload, size, ip, frame);
 }
 
 /* All that is not the common case.  @frame: context_put's; NULL: ours. */
@@ -327,15 +350,43 @@ static bool is_wanted(const struct open_event *e, const void *payload, size_t si
 	return !filter || filters_pass(e->session, e->site, filter, payload, size, e->ip);
 }
 
+/* The copy for triggers, complete and not yet to be seen; false if none is wanted, or there is no room. */
+static bool open_for_triggers(const struct open_event *e, const char *payload, size_t size, struct target *t,
+			      struct ring_open *o, char **end)
+{
+	uint16_t how = load(&page_event(process.control, e->site->index)->how[e->session->seat]);
+	char *p;
+
+	if (!(how & ABI_HOW_TRIGGER) || !set_trigger_channel(t, e->session, e->site))
+		return false;
+	p = open_with_contexts(t, o, (uint32_t)size, e->ip, e->frame);
+	if (p)
+		*end = mempcpy(p, payload, size);
+	return p;
+}
+
+/* First where it belongs, then for triggers: as in emit_to(). */
+static void commit_both(struct open_event *e, const char *payload, char *end)
+{
+	char *begin = (char *)e->ring.chunk + e->ring.position, *copy_end;
+	struct ring_open copy;
+	struct target t;
+	bool has_copy = open_for_triggers(e, payload, (size_t)(end - payload), &t, &copy, &copy_end);
+
+	ring_commit(e->pool, &e->ring, (uint32_t)(end - begin));
+	if (has_copy)
+		ring_commit(&t.channel->pool, &copy,
+			    (uint32_t)(copy_end - ((char *)copy.chunk + copy.position)));
+}
+
 void emit_commit(struct duet_i_open *o, char *end)
 {
 	int saved = errno;
 	struct open_event e;
-	char *begin, *payload;
+	char *payload;
 	size_t size;
 
 	memcpy(&e, o, sizeof e);
-	begin = (char *)e.ring.chunk + e.ring.position;
 	payload = (char *)e.ring.chunk + e.ring.note;
 	size = (size_t)(end - payload);
 	for (uint64_t left = e.others; left; left = without(left, first_seat(left)))
@@ -343,7 +394,7 @@ void emit_commit(struct duet_i_open *o, char *end)
 	if (e.own_size)
 		munmap(payload, e.own_size);
 	else if (is_wanted(&e, payload, size))
-		ring_commit(e.pool, &e.ring, (uint32_t)(end - begin));
+		commit_both(&e, payload, end);
 	else
 		ring_abandon(e.pool, &e.ring);
 	errno = saved;

@@ -205,8 +205,10 @@ static bool open_channels(struct session *s, uint32_t host_pid)
 	const struct abi_board *board = s->memory;
 
 	s->n_channels = load(&board->n_channels);
+	s->trigger_channel = load(&board->trigger_channel);
 	if (s->memory_size < ABI_POOL_ALIGN || board->magic != ABI_BOARD_MAGIC ||
-	    board->version != ABI_BOARD_VERSION || !s->n_channels || s->n_channels > ABI_CHANNELS)
+	    board->version != ABI_BOARD_VERSION || !s->n_channels || s->n_channels > ABI_CHANNELS ||
+	    s->trigger_channel >= s->n_channels)
 		return false;
 	for (uint32_t i = 0; i < s->n_channels; i++)
 		if (!open_channel(&s->channels[i], s, board, i, host_pid))

@@ -53,6 +53,7 @@ struct session {
 	uint64_t memory_size;
 	struct session *before; /* the one it replaced; it stays mapped */
 	uint32_t n_channels;
+	uint32_t trigger_channel; /* where events of triggers go once more; 0: none */
 	struct channel channels[ABI_CHANNELS];
 	struct linked_filter *filters[ABI_EVENTS]; /* event index -> those linked to it: filters.c */
 };

@@ -473,6 +473,11 @@ int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
 	return 0;
 }
 
+int kernel_pause(struct kernel *k, bool pause, struct diag *d)
+{
+	return set(k, "tracing_on", pause ? "0" : "1", d);
+}
+
 int kernel_start(struct kernel *k, struct diag *d)
 {
 	int err;

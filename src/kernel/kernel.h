@@ -87,6 +87,9 @@ int kernel_state(struct kernel *k, struct diag *d);
  */
 int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d);
 
+/* kernel_pause - record nothing, or go on; what was recorded stays.  After kernel_start.  0 or -errno. */
+int kernel_pause(struct kernel *k, bool pause, struct diag *d);
+
 /* kernel_stop - stop recording and write what remains. */
 int kernel_stop(struct kernel *k, struct diag *d);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collect/files.h"
+#include "collect/trigger_watch.h"
 #include "sim.h"
 
 struct collector collector;
@@ -174,9 +175,12 @@ static void forget(void)
 	filters_fini(&collector.filters);
 	if (collector.piece_clock)
 		fclose(collector.piece_clock);
+	trigger_watch_close(&collector);
 	collector = as_kept;
 	collector.piece_clock = NULL; /* of the same process as the one just closed */
 	collector.streams = streams;
+	collector.scan = NULL;
+	collector.triggers = (struct triggers){ .n = 0 };
 	sim_show_time();
 }
 

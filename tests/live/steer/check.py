@@ -69,6 +69,7 @@ def others_are_steered():
     said = steer("-s", "web", "status")[0]
     ok(said[1] == "0" and said[2].startswith("web %s/web programs=0" % work), "status", said)
     ok(steer("-s", "web", "snapshot")[0][1] == "EREMOTEIO", "no flight recorder: refused")
+    ok(steer("-s", "web", "rotate")[0][1] == "EREMOTEIO", "not in pieces: refused")
     said = steer("-s", "web", "enable=steer")[0]
     ok(said[1] == "0", "events are enabled", said)
     ok(steer("-s", "web", "enable=!x")[0][1] == "EREMOTEIO", "no pattern: refused")

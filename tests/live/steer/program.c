@@ -6,7 +6,7 @@
  *	-l MS          their limit
  *	events N       records steer:event N times, numbered on
  *	handler VERB   the same in a signal handler
- *	VERB           flush, snapshot, status, sessions, enable=P, disable=P, request=LINE, stop, start=DIR, start-alone=DIR
+ *	VERB           flush, snapshot, rotate, status, sessions, enable=P, disable=P, request=LINE, stop, start=DIR, start-alone=DIR
  *
  * "VERB RESULT [MORE] [why]", the result 0 or the errno's name.
  */
@@ -46,7 +46,7 @@ static int switch_events(int (*call)(struct duet_control *, const struct duet_ev
 
 static int status(void)
 {
-	struct duet_status s = { .size = sizeof s };
+	struct duet_session_status s = { .size = sizeof s };
 	int err = duet_status(&control, &s);
 
 	snprintf(more, sizeof more, "%s %.3000s programs=%d", s.session, s.path, (int)s.programs);
@@ -72,6 +72,8 @@ static void call(const char *verb)
 		result = duet_flush(&control);
 	else if (!strcmp(verb, "snapshot"))
 		result = duet_snapshot(&control, NULL, more, sizeof more);
+	else if (!strcmp(verb, "rotate"))
+		result = duet_rotate(&control);
 	else if (!strcmp(verb, "status"))
 		result = status();
 	else if (!strcmp(verb, "sessions"))

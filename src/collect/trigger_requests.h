@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/trigger_requests.h - the requests `trigger` and `watch`: docs/formats/control.md.
+ *
+ * One thread.
+ */
+#ifndef COLLECT_TRIGGER_REQUESTS_H
+#define COLLECT_TRIGGER_REQUESTS_H
+
+#include <stdbool.h>
+
+#include "collect/collector.h"
+#include "collect/control.h"
+
+/* trigger_add - arm one more and tell programs; its number, or -errno. */
+int trigger_add(struct collector *c, const char *text, struct diag *d);
+
+/* trigger_request - answer @fd.  watch_request - the same; true: @fd is not the caller's any more. */
+void trigger_request(struct collector *c, const struct control_line *l, int fd);
+bool watch_request(struct collector *c, int fd);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/trigger_scan.h - the events that triggers wait for, read as they are recorded.
+ *
+ * Programs write such an event where it belongs, and then once more into a pool of its own (abi/board.h):
+ * so what fires a trigger is already where a snapshot will find it, and nobody looks through all that is
+ * recorded.  That pool is a small flight recorder that nobody drains: the scan only reads, a few hundred
+ * times a second; what was overwritten before it came is counted.
+ *
+ * A scan is not atomic: it may see B on one CPU and have missed its A on another.  So events are sorted, and
+ * those as young as the scan wait for the next one.
+ *
+ * One thread.
+ */
+#ifndef COLLECT_TRIGGER_SCAN_H
+#define COLLECT_TRIGGER_SCAN_H
+
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "collect/triggers.h"
+#include "ring/pool.h"
+
+struct trigger_scan;
+
+/* trigger_scan_open - of the pool, lent, whose events have the context procname.  What is there already is
+ * passed over. */
+int trigger_scan_open(struct trigger_scan **s, struct pool *pool, struct diag *d);
+void trigger_scan_close(struct trigger_scan *s);
+
+/* trigger_scan - tell @t of all that is new. */
+void trigger_scan(struct trigger_scan *s, struct triggers *t);
+
+/* Chunks that were overwritten before they were read. */
+uint64_t trigger_scan_missed(const struct trigger_scan *s);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/trigger_watch.c - see trigger_watch.h. */
+#include "collect/trigger_watch.h"
+
+#include "collect/trigger_requests.h"
+#include "collect/trigger_rules.h"
+
+/* From event to action it takes half of this, on average, and an idle look costs some microseconds. */
+enum { WATCH_MS = 2 };
+
+static int open_scan(struct collector *c, struct diag *d)
+{
+	return c->session.has_trigger_pool
+		       ? trigger_scan_open(&c->scan, &c->session.pools[c->session.n_channels], d)
+		       : 0;
+}
+
+int trigger_watch_open(struct collector *c, struct diag *d)
+{
+	int err = triggers_open(&c->triggers, &c->kept->triggers, d);
+
+	if (!err)
+		err = open_scan(c, d);
+	for (int i = 0; i < c->o->n_triggers && !err; i++) {
+		int number = trigger_add(c, c->o->triggers[i], d);
+
+		err = number < 0 ? number : 0;
+	}
+	for (int i = 0; i < TRIGGERS_MAX && !err; i++)
+		if (c->triggers.at[i] && trigger_does(&c->triggers.at[i]->trigger, TRIGGER_START))
+			c->kept->triggers.is_paused = true;
+	return err ? err : trigger_rules_follow(c, d);
+}
+
+int trigger_watch_start(struct collector *c, struct diag *d)
+{
+	trigger_watch_go_on(c);
+	if (c->kept->triggers.is_paused && c->kernel) {
+		int err = kernel_pause(c->kernel, true, d);
+
+		if (err)
+			return err;
+	}
+	return c->triggers.n ? trigger_rules_follow(c, d) : 0;
+}
+
+int trigger_watch_resume(struct collector *c, struct diag *d)
+{
+	int err;
+
+	trigger_watch_close(c);
+	err = triggers_open(&c->triggers, &c->kept->triggers, d);
+	if (!err)
+		err = open_scan(c, d);
+	trigger_watch_go_on(c);
+	return err;
+}
+
+void trigger_watch_close(struct collector *c)
+{
+	triggers_close(&c->triggers);
+	trigger_scan_close(c->scan);
+	c->scan = NULL;
+	trigger_acts_end(&c->acts);
+}
+
+void trigger_watch_go_on(struct collector *c)
+{
+	trigger_acts_step(c);
+	c->watch_ms = c->triggers.n_events ? WATCH_MS : 0;
+}
+
+static uint64_t count_lost(const struct collector *c)
+{
+	uint64_t lost = c->kept->lost_outside;
+	struct kernel_counts n;
+
+	for (uint32_t i = 0; i < c->session.n_channels; i++)
+		lost += streams_lost(c->streams, i);
+	if (c->kernel) {
+		kernel_counts(c->kernel, &n);
+		lost += n.lost;
+	}
+	return lost;
+}
+
+void trigger_watch_pass(struct collector *c)
+{
+	if (c->triggers.n)
+		triggers_look(&c->triggers, count_lost(c), collector_now_ns(c));
+	trigger_watch_go_on(c);
+}
+
+void collector_watch(struct collector *c)
+{
+	if (c->scan && c->triggers.n_events)
+		trigger_scan(c->scan, &c->triggers);
+	trigger_watch_go_on(c);
+}

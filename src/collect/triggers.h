@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/triggers.h - the triggers of a session: what they have seen, and when one fires.
+ *
+ * Told of events that matter (collect/trigger_scan.h), of time and of signals, it decides; what is to be
+ * done lies in a queue, for collect/trigger_acts.h.  Nothing here waits, and no clock is read:
+ *
+ *   (1) a trigger fires once if it says so, and else at most once in its `every`; what is held back is
+ *       counted
+ *   (2) events are told in the order of their times, as far as a scan can know it
+ *   (3) memory is bounded: 32 triggers, each with 4096 open pairs or 100000 times; 16 firings on their way,
+ *	4 of one trigger
+ *
+ * The texts and counts lie in memory that outlives a killed collector: struct triggers_kept.
+ *
+ * One thread.
+ */
+#ifndef COLLECT_TRIGGERS_H
+#define COLLECT_TRIGGERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/context.h"
+#include "base/diag.h"
+#include "collect/trigger.h"
+#include "filter/compile.h"
+
+enum {
+	TRIGGERS_MAX = 32,
+	TRIGGERS_FIRINGS = 16, /* on their way, */
+	TRIGGERS_FIRINGS_EACH = 4, /* of one trigger */
+};
+
+/* What a trigger fires about. */
+struct trigger_facts {
+	uint64_t time_ns; /* session time: of the event, or when it was seen */
+	uint64_t value; /* events within the time; nanoseconds from A; events lost; 0 */
+	uint32_t vpid, vtid; /* of the event; 0: none */
+	char program[ABI_PROCNAME_BYTES]; /* its thread's name */
+	const char *event; /* its name, lent by the scan; NULL: none */
+};
+
+/* An event that a trigger waits for. */
+struct trigger_hit {
+	int slot; /* of the trigger */
+	uint32_t number; /* and its number: the slot may be another's meanwhile */
+	bool is_second;
+	uint64_t key; /* of a pair */
+	struct trigger_facts facts;
+};
+
+struct triggers_kept {
+	uint32_t next_number;
+	bool is_paused; /* by the action stop, or waiting for a start */
+	struct {
+		uint32_t number; /* 0: free */
+		uint64_t fired, held_back, forgotten;
+		char text[TRIGGER_TEXT_BYTES];
+	} at[TRIGGERS_MAX];
+};
+
+struct trigger_pair; /* of an A that waits for its B */
+
+struct armed {
+	struct trigger trigger;
+	struct filter_code code; /* of its filter */
+	uint64_t not_before_ns; /* it may fire again */
+	uint64_t *times; /* rate: of the last events, a ring of count + 1 */
+	uint64_t n_times;
+	struct trigger_pair *pairs;
+	uint64_t late_ns; /* none of them is late before */
+	struct {
+		uint64_t time_ns, lost;
+	} looks[32]; /* lost: a ring of what had been lost when */
+	uint32_t n_looks;
+	bool was_there; /* the file */
+};
+
+/* One that fires: its actions are done one after the other. */
+struct firing {
+	int slot;
+	uint32_t number;
+	uint64_t fired; /* how often, with this one */
+	int next; /* action */
+	bool is_noted; /* in the recording */
+	bool waits; /* for a snapshot that it has begun */
+	char *snapshot; /* where that was written; freed with it; NULL: none */
+	struct trigger_facts facts;
+};
+
+struct triggers {
+	struct triggers_kept *kept; /* lent */
+	struct armed *at[TRIGGERS_MAX]; /* NULL: free */
+	uint32_t generation; /* counts changes of what is waited for */
+	int n, n_events; /* of those: about events */
+	struct firing firings[TRIGGERS_FIRINGS];
+	int n_firings;
+};
+
+/* triggers_open - those that @kept has, if any.  0 or -errno. */
+int triggers_open(struct triggers *t, struct triggers_kept *kept, struct diag *d);
+void triggers_close(struct triggers *t);
+
+/* triggers_add - one more; its number, 1.., or -errno. */
+int triggers_add(struct triggers *t, const char *text, struct diag *d);
+/* triggers_remove - -ENOENT if there is none of that number.  What fires already goes on. */
+int triggers_remove(struct triggers *t, uint32_t number);
+/* The slot of a number; -1: there is none. */
+int triggers_find(const struct triggers *t, uint32_t number);
+
+/* triggers_event - an event, told in the order of their times.  @now_ns: session time. */
+void triggers_event(struct triggers *t, const struct trigger_hit *hit, uint64_t now_ns);
+/* triggers_time - all events up to @until_ns were told: for those that never come. */
+void triggers_time(struct triggers *t, uint64_t until_ns, uint64_t now_ns);
+/* triggers_look - now and then: for files, and @lost events in all. */
+void triggers_look(struct triggers *t, uint64_t lost, uint64_t now_ns);
+void triggers_signal(struct triggers *t, int signal, uint64_t now_ns);
+
+/* triggers_done - the firing @i is over. */
+void triggers_done(struct triggers *t, int i);
+
+#endif

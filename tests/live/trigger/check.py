@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Triggers: what is waited for is seen, what is asked for is done, and told in the recording; hostile texts
+and full sockets harm nobody; a killed collector's triggers are its successor's.
+
+usage: check.py DUET PROGRAM LIBDUET
+"""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+duet, program, library = map(os.path.abspath, sys.argv[1:4])
+work = tempfile.mkdtemp(prefix="duet-trigger-")
+os.environ["DUET_RUNTIME_DIR"] = work + "/run"
+os.environ["DUET_LIBRARY"] = library
+os.environ.pop("DUET_SESSION", None)
+failures = 0
+started = []
+
+
+def ok(condition, what, more=""):
+    global failures
+    print("%s %s" % ("ok" if condition else "not ok", what), "" if condition else more, flush=True)
+    failures += not condition
+
+
+def until(condition, what):
+    limit = time.monotonic() + 30
+    while time.monotonic() < limit:
+        got = condition()
+        if got:
+            return got
+        time.sleep(0.01)
+    ok(False, what, "not within 30 s")
+    return None
+
+
+def run(*args):
+    p = subprocess.run([duet, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    return p.returncode, p.stdout, p.stderr
+
+
+def collect(name, *args):
+    p = subprocess.Popen([duet, "collect", "-q", "-s", name, "-o", "%s/%s" % (work, name), *args])
+    started.append(p)
+    until(lambda: run("status", name)[0] == 0, "duet collect begins")
+    return p
+
+
+def end(p):
+    p.send_signal(signal.SIGTERM)
+    ok(p.wait(60) == 0, "the collector ends well")
+
+
+class Program:
+    def __init__(self, *before):
+        self.p = subprocess.Popen([*before, program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        started.append(self.p)
+        self.pid = int(self.p.stdout.readline().split()[1])
+
+    def do(self, line):
+        self.p.stdin.write(line + "\n")
+        self.p.stdin.flush()
+        self.p.stdout.readline()
+
+    def end(self):
+        self.p.stdin.close()
+        self.p.wait(60)
+
+
+def view(recording, *args):
+    p = subprocess.run([duet, "view", "--json", *args, recording], stdout=subprocess.PIPE, text=True)
+    return [json.loads(line) for line in p.stdout.splitlines()]
+
+
+def seen(recording):
+    return [(e["event"].split(":")[1], e["fields"].get("id", e["fields"].get("number")))
+            for e in view(recording) if e["event"].startswith(("shop:", "duet:"))]
+
+
+def triggers(session):
+    lines = run("trigger", "list", "-s", session)[1].splitlines()
+    return [lines[i].split(None, 1) + [lines[i + 1].split()] for i in range(0, len(lines) - 1, 2)]
+
+
+def has_fired(session, number, times=1):
+    return any(int(t[0]) == number and int(t[2][1].rstrip(",")) >= times for t in triggers(session))
+
+
+def the_event_is_in_its_snapshot_and_the_command_knows_where():
+    facts = work + "/facts"
+    p = Program(duet, "record", "-q", "--no-kernel", "--overwrite", "-o", work + "/flight", "--trigger",
+                "event shop:order if id > 9 -> snapshot, shell 'env > %s.new; mv %s.new %s', once" % (facts, facts, facts),
+                "--trigger", "event shop:large -> snapshot", "--")
+    session = "record-%d" % p.p.pid
+    for line in "noise 3", "order 5", "order 10", "order 11":
+        p.do(line)
+    until(lambda: os.path.exists(facts), "the command runs")
+    env = dict(line.split("=", 1) for line in open(facts).read().splitlines() if "=" in line)
+    ok([env.get(k) for k in ("DUET_TRIGGER", "DUET_FIRED", "DUET_EVENT", "DUET_PID", "DUET_RECORDED_SESSION")] ==
+       ["1", "1", "shop:order", str(p.pid), session], "it has the facts", env)
+    got = seen(env.get("DUET_SNAPSHOT", "none"))
+    ok(got[:5] == [("noise", 0), ("noise", 1), ("noise", 2), ("order", 5), ("order", 10)],
+       "what fired, and what led to it, is in the snapshot", got)
+    ok(("trigger", 1) in got, "and that it fired")
+    for size in 700, 3000:
+        before = triggers(session)[1][2][1]
+        p.do("large %d" % size)
+        until(lambda: triggers(session)[1][2][1] != before, "an event of %d bytes fires" % size)
+        time.sleep(1.1)  # at most once a second
+    p.end()
+    got = seen(work + "/flight/snapshot-2")
+    ok(("large", 700) in got, "an event written in place is in its snapshot, too", got)
+    once = [e for e in view(work + "/flight/ust") if e["event"] == "duet:trigger" and e["fields"]["number"] == 1]
+    ok(len(once) == 1, "it fired once", once)
+
+
+def conditions_hold_and_are_told_to_who_watches():
+    c = collect("web", "-e", "shop:order")
+    w = subprocess.Popen([duet, "trigger", "watch", "-s", "web", "-n", "7"], stdout=subprocess.PIPE, text=True)
+    flag = work + "/flag"
+    texts = ["rate shop:noise > 3 per 1h -> notify, every 0s",
+             "time shop:order to shop:paid > 1ms by id -> notify, every 0s",
+             "late shop:order to shop:paid > 1s by id -> notify, every 0s",
+             "event shop:noise if number == 2 && $procname == \"%s\" -> notify" % os.path.basename(program)[:15],
+             "signal USR1 -> notify", "file %s -> notify" % flag, "event shop:order if id == 77 -> notify"]
+    p = Program()
+    code, out, err = run("trigger", "add", "-s", "web", *texts)
+    ok(code == 0 and len(out.splitlines()) == 7, "triggers are added to a running session", out + err)
+    ok([t[1] for t in triggers("web")] == texts, "and listed", triggers("web"))
+    # Who watches must be there before anything fires.
+    until(lambda: os.path.exists("/proc/%d" % w.pid) and open("/proc/%d/syscall" % w.pid).read().split()[0] in ("45", "207"),
+          "it watches") if os.path.exists("/proc/self/syscall") else time.sleep(1)
+    p.do("order 1")
+    p.do("order 2")
+    time.sleep(0.05)
+    p.do("paid 2")
+    p.do("noise 3")
+    p.do("noise 1")
+    until(lambda: has_fired("web", 3), "what has no end is late")
+    late = Program()
+    late.do("order 77")
+    late.end()
+    c.send_signal(signal.SIGUSR1)
+    open(flag, "w").close()
+    until(lambda: all(has_fired("web", n) for n in range(1, 8)), "all fire: %s" % triggers("web"))
+    told = [json.loads(line) for line in w.stdout]
+    by = {t["trigger"]: t for t in told}
+    ok(sorted(by) == [1, 2, 3, 4, 5, 6, 7], "all are told", told)
+    ok(by[1]["value"] == 4 and by[1]["pid"] == p.pid, "a rate", by[1])
+    ok(by[2]["value"] >= 50000000 and by[2]["event"] == "shop:paid", "a time", by[2])
+    ok(by[3]["value"] > 1000000000 and by[3]["event"] == "shop:order", "a lateness", by[3])
+    ok(by[7]["pid"] == late.pid, "in a program that started later", by[7])
+    w.wait(60)
+    ok(run("trigger", "remove", "-s", "web", "1", "4")[0] == 0, "two are removed")
+    p.do("noise 5")
+    p.do("order 3")
+    p.do("paid 3")
+    ok(run("trigger", "remove", "-s", "web", "2", "3", "7")[0] == 0, "the others that have events, too")
+    p.do("paid 4")
+    p.do("order 4")
+    run("disable", "-s", "web", "shop:*")
+    p.do("order 5")
+    p.end()
+    end(c)
+    got = [e for e in seen(work + "/web") if e[0] != "trigger"]
+    ok(got == [("order", 1), ("order", 2), ("paid", 2), ("noise", 0), ("noise", 1), ("noise", 2), ("noise", 0),
+               ("order", 77), ("order", 3), ("paid", 3), ("order", 4)],
+       "recorded is what was asked for, and what a trigger waited for, while it did", got)
+    fired = [e["fields"]["number"] for e in view(work + "/web") if e["event"] == "duet:trigger"]
+    ok(sorted(fired)[:7] == [1, 2, 3, 4, 5, 6, 7] or set(fired) == set(range(1, 8)), "all firings are in it", fired)
+
+
+def recording_starts_and_stops():
+    c = collect("armed", "-e", "shop:*", "--trigger", "event shop:order if id == 1 -> start", "--trigger",
+                "event shop:order if id == 2 -> stop", "--trigger", "signal USR2 -> end")
+    p = Program()
+    p.do("noise 1")
+    p.do("order 1")
+    until(lambda: has_fired("armed", 1), "start")
+    p.do("noise 2")
+    later = Program()
+    later.do("noise 3")
+    later.do("order 2")
+    until(lambda: has_fired("armed", 2), "stop")
+    p.do("noise 4")
+    later.end()
+    p.do("order 1")
+    until(lambda: has_fired("armed", 1, 2), "start again")
+    p.do("noise 1")
+    p.end()
+    c.send_signal(signal.SIGUSR2)
+    ok(c.wait(60) == 0, "a trigger ends it")
+    got = seen(work + "/armed")
+    wanted = [("order", 1), ("noise", 0), ("noise", 1), ("noise", 0), ("noise", 1), ("noise", 2), ("order", 2),
+              ("order", 1), ("noise", 0)]
+    ok([e for e in got if e[0] != "trigger"] == wanted, "recorded is what was between", got)
+
+
+def a_killed_collectors_triggers_go_on():
+    c = collect("kept", "-e", "none:*", "--trigger", "event shop:order -> notify, once")
+    ok(run("trigger", "add", "-s", "kept", "event shop:paid -> shell 'echo $DUET_FIRED >> %s/paid', every 0s" % work)[0] == 0,
+       "one more")
+    p = Program()
+    p.do("order 1")
+    p.do("paid 1")
+    until(lambda: has_fired("kept", 1) and has_fired("kept", 2), "both fire")
+    with open("/proc/%d/task/%d/children" % (c.pid, c.pid)) as f:
+        worker = int(f.read().split()[0])
+    os.kill(worker, signal.SIGKILL)
+    until(lambda: not os.path.exists("/proc/%d" % worker) and run("status", "kept")[0] == 0, "another one takes over")
+    ok([t[2][1] for t in triggers("kept")] == ["1", "1"], "it knows them, and how often they fired", triggers("kept"))
+    p.do("order 2")
+    p.do("paid 2")
+    until(lambda: has_fired("kept", 2, 2), "it sees what they wait for")
+    ok(triggers("kept")[0][2][1].startswith("1"), "once is once", triggers("kept"))
+    until(lambda: open(work + "/paid").read() == "1\n2\n", "commands run")
+    p.end()
+    end(c)
+
+
+def nobody_is_harmed():
+    c = collect("safe", "-e", "shop:noise")
+    for bad in "", "x", "event a", "event a -> snapshot", "event a -> stop" + " " * 2000, "event a -> run 'x", \
+            "event a if $uid == 1 -> stop", "file relative -> stop":
+        code, out, err = run("trigger", "add", "-s", "safe", bad)
+        ok(code == 2 and err.count("\n") == 1 and not out, "refused in a line: %.30r" % bad, out + err)
+    ok(run("trigger", "remove", "-s", "safe", "9")[0] == 2, "there is no trigger 9")
+    ok(run("trigger", "list", "-s", "safe")[1].startswith("no triggers"), "none was added")
+    # Twenty commands that do not end: four run, and the collector goes on.
+    run("trigger", "add", "-s", "safe", "event shop:noise -> run sleep 3, every 0s")
+    # Somebody watches and never reads.
+    run("trigger", "add", "-s", "safe", "event shop:order -> notify, every 0s")
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(work + "/run/sock-safe")
+    s.send(b'{"verb":"watch"}')
+    ok(json.loads(s.recv(8192))["ok"], "it may watch")
+    p = Program()
+    for _ in range(200):
+        for _ in range(10):
+            p.do("order 1")
+        time.sleep(0.002)
+    p.do("noise 20")
+    until(lambda: has_fired("safe", 1, 4), "commands run")
+    with open("/proc/%d/task/%d/children" % (c.pid, c.pid)) as f:
+        worker = int(f.read().split()[0])
+    with open("/proc/%d/task/%d/children" % (worker, worker)) as f:
+        ok(len(f.read().split()) <= 4, "at most four at once")
+    ok(run("status", "safe")[0] == 0, "the collector answers")
+    s.close()
+    p.do("order 1")
+    p.end()
+    end(c)
+
+
+try:
+    the_event_is_in_its_snapshot_and_the_command_knows_where()
+    conditions_hold_and_are_told_to_who_watches()
+    recording_starts_and_stops()
+    a_killed_collectors_triggers_go_on()
+    nobody_is_harmed()
+finally:
+    for p in started:
+        if p.poll() is None:
+            p.kill()
+            p.wait()
+    shutil.rmtree(work, ignore_errors=True)
+sys.exit(failures > 0)
