@@ -8,6 +8,8 @@
 #include "collect/apps.h"
 #include "collect/choice.h"
 
+enum { PIDS_IN_RULES = 32 };
+
 int wanted_open(struct wanted *w, const struct recorder_options *o, struct session *s, struct filters *f,
 		struct diag *d)
 {
@@ -79,7 +81,8 @@ int wanted_rules(struct wanted *w, struct diag *d)
 		w->filter_of[i] = (uint32_t)number;
 		err = add_who(w, i, d);
 		rule.who = w->who_of[i].bytes;
-		if (!err)
+		/* Of more there would be no room; then what a process loads later is not reached. */
+		if (!err && w->options->n_pids <= PIDS_IN_RULES)
 			err = session_add_rule(&w->session->file, &rule, d);
 	}
 	return err;

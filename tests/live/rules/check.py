@@ -180,8 +180,13 @@ def a_process_is_chosen_by_its_number():
     start("-e", "rules:*", "-p", str(one.pid))
     three = run("three")
     some_time()
+    one.send_signal(signal.SIGUSR1)
+    is_(one.stdout.readline(), "ready\n", "it begins anew")
+    some_time()
     end(one, two, three)
-    is_(stop()[0], product(("one",)), "-p")
+    all_, first = stop()
+    is_(all_, product(("one",)), "-p")
+    is_(first, all_, "also what the process registers later")
 
 
 def mistakes_are_told():

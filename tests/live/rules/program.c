@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events of three levels, again and again, until SIGTERM. */
+/* Events of three levels, again and again, until SIGTERM; begins anew, by exec, at SIGUSR1. */
 #include <duet/duet.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,15 +11,20 @@ DUET_EVENT_LEVEL(rules, DUET_DEBUG, step, (i32, n));
 
 static volatile sig_atomic_t stop;
 
-static void on_term(int s)
+static void on_signal(int s)
 {
-	(void)s;
-	stop = 1;
+	stop = s;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	signal(SIGTERM, on_term);
+	sigset_t none;
+
+	(void)argc;
+	sigemptyset(&none); /* exec keeps what the handler had blocked */
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGTERM, on_signal);
+	signal(SIGUSR1, on_signal);
 	/* The first is there before anybody can have switched it on from outside. */
 	trace_rules_failed(0);
 	trace_rules_done(0);
@@ -32,5 +37,7 @@ int main(void)
 		trace_rules_step(n);
 		usleep(1000);
 	}
-	return 0;
+	if (stop == SIGUSR1)
+		execv(argv[0], argv);
+	return stop == SIGUSR1;
 }
