@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "base/pattern.h"
+#include "base/runtime.h"
 #include "base/service.h"
 #include "cmd/recording.h"
+#include "collect/session.h"
 
 static const char record_help[] =
 	"usage: duet record [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
@@ -133,6 +135,17 @@ static bool command_exists(const char *file)
 	return false;
 }
 
+/* Whether somebody has the usual session: then ours is one beside it. */
+static bool others_record(void)
+{
+	int dir = runtime_dir_open(false);
+	bool live = dir >= 0 && session_is_live(dir, "default");
+
+	if (dir >= 0)
+		close(dir);
+	return live;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct recording a;
@@ -157,7 +170,7 @@ int cmd_record(int argc, char **argv)
 		a.o.command = argv + optind;
 	}
 	snprintf(a.session, sizeof a.session,
-		 a.o.command || a.pids.n ? "record-%d" : "default", (int)getpid());
+		 a.o.command || a.pids.n || others_record() ? "record-%d" : "default", (int)getpid());
 	if (recording_settle(&a))
 		return CMD_FAILED;
 	/* Without a process to follow the kernel's events are the machine's, if asked for by name. */

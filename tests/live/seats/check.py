@@ -279,6 +279,19 @@ def sessions_have_members():
                "a command's recording has it alone")
 
 
+def recordings_without_a_name_run_side_by_side():
+    p = Program(1)
+    always = start([duet, "collect", "-q", "-o", work + "/collect", "-e", "many:small"])
+    ok(wait_for(lambda: os.path.exists(work + "/run/session-default")), "the usual session begins")
+    beside = start([duet, "record", "-q", "-o", work + "/beside", "-e", "many:word"])
+    ok(wait_for(lambda: "(default, record-%d)" % beside.pid in
+                cmd("enable", "-s", "default", "many:word")[1] + cmd("list")[1]), "another one beside it", cmd("list")[1])
+    for one in (beside, always):
+        one.send_signal(signal.SIGTERM)
+        is_((one.communicate()[1], one.returncode), ("", 0), "it ends well")
+    p.end()
+
+
 def sessions_come_and_go_under_load():
     always = Session("always", "-e", "many:*")
     programs = [Program(2) for _ in range(2)]
@@ -309,7 +322,8 @@ def sessions_come_and_go_under_load():
 
 try:
     for test in (five_sessions_get_each_what_it_wants, a_killed_one_takes_nobody_with_it,
-                 the_house_is_full_with_seven, sessions_have_members, sessions_come_and_go_under_load):
+                 the_house_is_full_with_seven, sessions_have_members, recordings_without_a_name_run_side_by_side,
+                 sessions_come_and_go_under_load):
         before, begin = failures, time.time()
         test()
         print("%s - %s (%.1f s)" % ("ok" if failures == before else "not ok", test.__name__, time.time() - begin))
