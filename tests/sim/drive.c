@@ -139,7 +139,8 @@ static void turn_and_die(void (*what)(void *arg))
 static bool turn(void (*what)(void *arg))
 {
 	int64_t n = -1;
-	bool dies = !sim->quiet && sim_chance(sim->plan.kills);
+	uint32_t kills = sim->ending && sim->plan.kills ? 300 : sim->plan.kills; /* there is but one end */
+	bool dies = !sim->quiet && sim_chance(kills);
 
 	sim->event_at_call = -1;
 	if (dies) {

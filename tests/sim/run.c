@@ -116,8 +116,10 @@ static void draw_plan(struct sim_plan *p)
 		.jumps = one_of(0, 1, 10),
 		.requests = one_of(0, 300, 900),
 		.liars = !sim_draw(10),
-		.fails = !sim_draw(15),
+		.fails = !sim_draw(8),
 	};
+	if (p->fails)
+		p->disk += 5;
 	p->rotate_bytes = one_of(0, 5000, 100000);
 	for (uint32_t i = 0; i < p->n_channels; i++)
 		p->flight[i] = !sim_draw(4);
