@@ -124,6 +124,13 @@ static uint64_t without(uint64_t word, uint32_t seat)
 	return word & ~ABI_ENABLES(UINT8_MAX, seat);
 }
 
+/* For be_ready().  Written only when it changes: threads share it. */
+static void remember(struct duet_i_site *site, struct session *s)
+{
+	if (load(&site->data[SITE_SESSION]) != s)
+		store_release(&site->data[SITE_SESSION], s); /* a whole session, then the pointer */
+}
+
 /* What the session in @seat wants of the event.  False if that is nothing, or cannot be had. */
 static bool find_target(struct target *t, uint64_t word, uint32_t seat, struct duet_i_site *site)
 {
@@ -145,7 +152,7 @@ static bool find_target(struct target *t, uint64_t word, uint32_t seat, struct d
 	if (!set_channel(t, &s->channels[ABI_HOW_CHANNEL(how)], site))
 		count_lost(seat);
 	else if (s->word == word)
-		store_release(&site->data[SITE_SESSION], s); /* a whole session, then the pointer */
+		remember(site, s);
 	return t->id;
 }
 
