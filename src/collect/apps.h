@@ -56,6 +56,9 @@ bool app_event(const struct app *a, uint32_t index, struct app_event *e);
 bool app_is_of(const struct app *a, const struct abi_session *f);
 bool app_event_is_of(const struct app *a, const struct app_event *e, const struct abi_session *f);
 
+/* app_set_enabled - the seat's byte of an event's enable word. */
+void app_set_enabled(const struct app *a, uint32_t index, uint32_t seat, uint8_t byte);
+
 /* What apps_switch did. */
 struct apps_switched {
 	uint32_t programs;
