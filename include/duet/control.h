@@ -22,7 +22,7 @@
  *		  others      of the system: EMFILE, EPIPE when the collector dies, ...
  *   limit     they return within limit_ns, 1 s by default, whatever the collector does
  *   threads   any, concurrently; each with a struct duet_control of its own
- *   signals   may be called from a signal handler: no lock, no memory, at most 20 KiB of stack, errno is
+ *   signals   may be called from a signal handler: no lock, no memory, at most 24 KiB of stack, errno is
  *		  kept.  A program under seccomp must allow itself socket, connect, sendto, recvfrom
  *
  * In C (C99 and later) and C++ (C++11 and later).  Manual: duet_control(3).
