@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,7 +13,7 @@
 #include "base/runtime.h"
 #include "sim.h"
 
-enum { PATIENCE_NS = 20000000 * 50 };
+enum { PATIENCE_NS = 1000000000 }; /* of a program that joins */
 
 struct peer {
 	int fd; /* 0: none */
@@ -94,7 +93,7 @@ static void hear_answer(struct sim_program *p)
 	} else if (a.host_pid != p->pid) {
 		sim_fail("program %u joined as %u", p->pid, a.host_pid);
 	} else {
-		program_attach(p, fd, a.host_pid);
+		program_attach(p, a.host_pid);
 	}
 	if (fd >= 0)
 		close(fd);

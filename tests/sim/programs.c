@@ -8,7 +8,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "abi/board.h"
@@ -59,11 +58,10 @@ struct sim_program *program_of(uint32_t pid)
 	return NULL;
 }
 
-void program_attach(struct sim_program *p, int fd, uint32_t host_pid)
+void program_attach(struct sim_program *p, uint32_t host_pid)
 {
 	const struct abi_board *board = (const struct abi_board *)sim_memory;
 
-	(void)fd;
 	for (uint32_t i = 0; i < sim->plan.n_channels; i++)
 		if (pool_attach(&p->views[i], sim_memory + board->channels[i].offset, board->channels[i].size,
 				host_pid)) {
@@ -283,19 +281,11 @@ static void act(struct sim_program *p)
 	sim_set_cpu(cpu, true);
 }
 
-void programs_act(void)
+static void do_something(struct sim_program *p)
 {
-	bool was_on = step_pause();
-	struct sim_program *p = &sim->programs[sim_draw(SIM_PROGRAMS)];
-
-	sim_advance(1 + sim_draw(500));
-	if (sim->ending)
-		return;
-	if (p->life == SIM_JOINED && sim->plan.liars && sim_chance(30))
+	if (sim->plan.liars && sim_chance(30))
 		lie(p);
-	if (p->life != SIM_JOINED)
-		;
-	else if (p->is_stalled && sim_chance(30))
+	if (p->is_stalled && sim_chance(30))
 		go_on(p);
 	else if (!p->is_stalled && !p->is_busy[0] && sim_chance(15))
 		stall(p);
@@ -303,6 +293,16 @@ void programs_act(void)
 		program_die(p);
 	else
 		act(p);
+}
+
+void programs_act(void)
+{
+	bool was_on = step_pause();
+	struct sim_program *p = &sim->programs[sim_draw(SIM_PROGRAMS)];
+
+	sim_advance(1 + sim_draw(500));
+	if (p->life == SIM_JOINED && !sim->ending)
+		do_something(p);
 	step_go_on(was_on);
 }
 

@@ -47,7 +47,7 @@ enum {
 enum sim_status { SIM_UNKNOWN, SIM_WRITTEN, SIM_REFUSED };
 
 struct sim_event {
-	uint8_t status, channel, flags;
+	uint8_t status, channel;
 	uint8_t seen; /* times, in the files */
 	uint16_t writer;
 	uint16_t size; /* of its text */
@@ -171,7 +171,7 @@ void step_init(void);
 
 /* One thing that one program does. */
 void programs_act(void);
-void program_attach(struct sim_program *p, int fd, uint32_t host_pid);
+void program_attach(struct sim_program *p, uint32_t host_pid);
 void program_die(struct sim_program *p);
 struct sim_program *program_of(uint32_t pid); /* that lives; or NULL */
 /* What stalls goes on, or dies. */
