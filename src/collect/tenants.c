@@ -200,23 +200,96 @@ static int visit_container(const struct tenants_look *l, int proc, const char *p
 	return 0;
 }
 
+enum { PIDS = 1 << 22, FULL_LOOKS = 10 };
+
+struct tenants_memory {
+	unsigned looks;
+	uint8_t before[2][PIDS / 8]; /* who was there in the last look, and in the one before */
+	int n;
+	struct {
+		uint64_t ns;
+		pid_t pid; /* one that is in it */
+	} spaces[NAMESPACES];
+};
+
+struct tenants_memory *tenants_remember(void)
+{
+	return calloc(1, sizeof(struct tenants_memory));
+}
+
+static bool is_in(const uint8_t *pids, pid_t pid)
+{
+	return pids[pid / 8] >> pid % 8 & 1;
+}
+
+/* What was found before, as long as it is as it was.  False: look at all. */
+static bool recall(const struct tenants_look *l, int proc, struct seen *s, int *result)
+{
+	struct tenants_memory *m = l->memory;
+	char pid[16];
+
+	if (!m || m->looks++ % FULL_LOOKS == 0)
+		return false;
+	for (int i = 0; i < m->n; i++) {
+		snprintf(pid, sizeof pid, "%d", (int)m->spaces[i].pid);
+		if (namespace_of(proc, pid) != m->spaces[i].ns)
+			return false;
+	}
+	for (int i = 0; i < m->n && !*result; i++) {
+		snprintf(pid, sizeof pid, "%d", (int)m->spaces[i].pid);
+		if (is_new_namespace(s, m->spaces[i].ns))
+			*result = visit_container(l, proc, pid, s);
+	}
+	return true;
+}
+
+/* Whether process @pid need not be asked. */
+static bool is_known(struct tenants_memory *m, uint8_t *now, bool recalled, pid_t pid)
+{
+	if (!m || pid >= PIDS)
+		return false;
+	now[pid / 8] |= (uint8_t)(1 << pid % 8);
+	return recalled && is_in(m->before[0], pid) && is_in(m->before[1], pid);
+}
+
+static int visit_process(const struct tenants_look *l, int proc, const char *pid, struct seen *s)
+{
+	struct tenants_memory *m = l->memory;
+	uint64_t ns = namespace_of(proc, pid);
+
+	if (!ns || !is_new_namespace(s, ns))
+		return 0;
+	if (m && m->n < NAMESPACES) {
+		m->spaces[m->n].ns = ns;
+		m->spaces[m->n++].pid = (pid_t)atoi(pid);
+	}
+	return visit_container(l, proc, pid, s);
+}
+
 static int visit_containers(const struct tenants_look *l, struct seen *s)
 {
-	DIR *proc = opendir("/proc");
+	struct tenants_memory *m = l->memory;
+	uint8_t *now = m ? calloc(1, sizeof m->before[0]) : NULL;
+	DIR *proc = m && !now ? NULL : opendir("/proc");
 	struct dirent *e;
-	uint64_t ns;
 	int result = 0;
+	bool recalled;
 
 	is_new_namespace(s, proc ? namespace_of(dirfd(proc), "self") : 0);
-	while (proc && !result && (e = readdir(proc))) {
-		if (e->d_name[0] < '1' || e->d_name[0] > '9')
-			continue;
-		ns = namespace_of(dirfd(proc), e->d_name);
-		if (ns && is_new_namespace(s, ns))
-			result = visit_container(l, dirfd(proc), e->d_name, s);
+	recalled = proc && recall(l, dirfd(proc), s, &result);
+	if (m && !recalled)
+		m->n = 0;
+	while (proc && !result && (e = readdir(proc)))
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
+		    !is_known(m, now, recalled, (pid_t)atoi(e->d_name)))
+			result = visit_process(l, dirfd(proc), e->d_name, s);
+	if (now) {
+		memcpy(m->before[1], m->before[0], sizeof m->before[1]);
+		memcpy(m->before[0], now, sizeof m->before[0]);
 	}
 	if (proc)
 		closedir(proc);
+	free(now);
 	return result;
 }
 

@@ -6,7 +6,8 @@
  *   containers   duet-<uid> in the /dev/shm of each mount namespace that has one of its own, reached through
  *                /proc/<pid>/root of a process in it
  *
- * Each look begins anew and keeps nothing.  What a directory's owner, or a container's root, may have put in
+ * Each look begins anew.  Who looks each second may keep a memory: then a process that was there in the two looks
+ * before is asked again for its namespace in each tenth only.  What a directory's owner, or a container's root, may have put in
  * the way - links, mounts, other file systems, FIFOs - ends the search there, and nowhere else; nothing waits
  * for him.  Needs root, or finds little.
  */
@@ -18,8 +19,12 @@
 
 #include "collect/tenant.h"
 
+struct tenants_memory;
+struct tenants_memory *tenants_remember(void); /* NULL: no memory; free(3) it */
+
 struct tenants_look {
 	bool users, containers;
+	struct tenants_memory *memory; /* of looks before; or NULL */
 	int inotify; /* is to tell of new directories from now on; -1: none */
 	/* Of each: its directory is lent, @st is its.  Not 0 ends the look. */
 	int (*visit)(void *arg, const struct tenant *t, const struct stat *st);

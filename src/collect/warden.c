@@ -128,6 +128,7 @@ struct watch {
 	dev_t own_dev; /* our own runtime directory: the recorder's */
 	ino_t own_ino;
 	int inotify, signals;
+	struct tenants_memory *memory; /* NULL: there is none, and looks are dearer */
 	uint64_t look_ns; /* when to look again */
 	bool stop, told_of_limits;
 };
@@ -272,6 +273,7 @@ static void look(struct watch *all)
 {
 	const struct tenants_look l = { .users = all->w->o->all_users,
 					.containers = all->w->o->containers,
+					.memory = all->memory,
 					.inotify = all->inotify,
 					.visit = meet,
 					.arg = all };
@@ -416,6 +418,7 @@ static _Noreturn void be_warden(struct warden *w)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (all && read(w->orders, &order, 1) == 1 && order == GO) {
 		all->w = w;
+		all->memory = tenants_remember();
 		if (!open_watch(all))
 			watch_over(all);
 		end_all(all);
