@@ -14,6 +14,7 @@
 enum {
 	PERIOD_MS = 20,
 	BUSY_PERIOD_MS = 2,
+	IDLE_PERIOD_MS = 500,
 	BUSY_PERCENT = 10, /* of the pool in use: look more often */
 	PARTIAL_NS = 1000000000, /* how long an open chunk may stay unread */
 	SLICE_NS = 10000000, /* of a pass, before others have their turn */
@@ -85,6 +86,12 @@ static void go_on_with_pass(struct collector *c)
 	rotate_if_due(c);
 }
 
+/* A tenant who has not recorded anything yet: there may be hundreds. */
+static bool is_idle(const struct collector *c)
+{
+	return c->session.tenant && !c->session.n_joined;
+}
+
 static void begin_pass(struct collector *c)
 {
 	uint64_t now_ns = collector_now_ns(c);
@@ -100,7 +107,7 @@ static void begin_pass(struct collector *c)
 		collector_note(c, &d);
 		p->written_ns = 0;
 	}
-	c->period_ms = used > BUSY_PERCENT ? BUSY_PERIOD_MS : PERIOD_MS;
+	c->period_ms = used > BUSY_PERCENT ? BUSY_PERIOD_MS : is_idle(c) ? IDLE_PERIOD_MS : PERIOD_MS;
 	go_on_with_pass(c);
 }
 
@@ -154,6 +161,7 @@ void collector_hear(struct collector *c, int i)
 	e = session_hear(&c->session, i, &m);
 	c->kept->n_joined = c->session.n_joined;
 	if (e == SESSION_JOINED) {
+		c->period_ms = c->period_ms < PERIOD_MS ? c->period_ms : PERIOD_MS;
 		maps_join(c->maps, m.pid, at_ns);
 		streams_process(c->streams, at_ns, m.join.pid, m.pid, m.join.program);
 	} else if (e == SESSION_ASKED) {

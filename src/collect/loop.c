@@ -173,6 +173,7 @@ static int run(struct loop *l, struct diag *d)
 			on_timer(l);
 		for (int i = 0; i < n; i++)
 			tell(l, e[i].data.u32);
+		set_period(l->timer, &l->period_ms, c->period_ms);
 		set_period(l->watch_timer, &l->watch_ms, c->watch_ms);
 	}
 	return 0;

@@ -362,6 +362,27 @@ def killed_collectors_are_swept_up():
     inside.end()
 
 
+def a_killed_collector_is_replaced_and_the_others_go_on():
+    alice, bob = world.user(ALICE), world.user(BOB)
+    c = Collector("--all-users")
+    c.serves(ALICE, BOB)
+    alice.record(5)
+    bob.record(5)
+    for number in range(2): # its worker, then its keeper
+        of_alice = [p for p in children(c.p.pid) if pool_of(p) & pool_of(alice.p.pid)]
+        worker = [p for p in of_alice if p not in [k for k in of_alice if children(k)]]
+        victim = worker[0] if not number else [p for p in of_alice if p not in worker][0]
+        os.kill(victim, signal.SIGKILL)
+        wait_for(lambda: len([p for p in children(c.p.pid) if not is_dead(p) and
+                              pool_of(p) & pool_of(alice.p.pid)]) == 2, "there are two again")
+        is_((alice.record(5), bob.record(5)), (10 + 5 * number, 10 + 5 * number), "the programs go on")
+    later = world.user(ALICE, "4")
+    for p in (alice, bob, later):
+        p.end()
+    c.end()
+    is_((c.counts(), c.lost), ({ALICE: 19, BOB: 15}, 0), "all is recorded")
+
+
 def a_killed_warden_ends_its_collectors_alone():
     alice, own = world.user(ALICE), world.spawn([world.program])
     c = Collector("--all-users")
@@ -387,6 +408,7 @@ try:
     for test in (every_user_has_a_trace_and_a_memory_of_his_own, nobody_reaches_another_users_memory,
                  a_user_asks_nothing_of_roots_session, a_users_own_sessions_go_on_beside_roots, what_a_hostile_user_makes_harms_him_alone,
                  containers_are_recorded_from_outside, killed_collectors_are_swept_up,
+                 a_killed_collector_is_replaced_and_the_others_go_on,
                  a_killed_warden_ends_its_collectors_alone):
         before, begin = failures, time.monotonic()
         test()
