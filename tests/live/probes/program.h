@@ -299,7 +299,7 @@ static void *attach_and_detach(void *arg)
 	long times = 0;
 
 	(void)arg;
-	while (__atomic_load_n(&running, __ATOMIC_SEQ_CST)) {
+	do {
 		struct burden *b = (struct burden *)calloc(1, sizeof *b);
 		int probe;
 
@@ -311,7 +311,7 @@ static void *attach_and_detach(void *arg)
 		b->magic = 0;
 		free(b);
 		times++;
-	}
+	} while (__atomic_load_n(&running, __ATOMIC_SEQ_CST));
 	return (void *)times;
 }
 
