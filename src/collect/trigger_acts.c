@@ -20,7 +20,8 @@
 #include "collect/rotate.h"
 #include "collect/trigger_rules.h"
 
-enum { ENVIRONMENT = 12, VARIABLE_BYTES = TRIGGER_TEXT_BYTES + 64, USUAL_FILES = 1024 };
+enum { ENVIRONMENT = 12, VARIABLE_BYTES = TRIGGER_TEXT_BYTES + 64, SNAPSHOT_BYTES = PATH_MAX + 16 };
+enum { USUAL_FILES = 1024 };
 
 extern char **environ;
 
@@ -48,7 +49,7 @@ static void reap(struct trigger_acts *a)
 static char **make_environment(const struct collector *c, const struct firing *f)
 {
 	char *variable, **env;
-	size_t n = 0, room = (ENVIRONMENT - 1) * VARIABLE_BYTES + 4096 + sizeof c->o->path;
+	size_t n = 0, room = (ENVIRONMENT - 1) * VARIABLE_BYTES + SNAPSHOT_BYTES;
 	int i = 0;
 
 	while (environ[n])
@@ -76,7 +77,7 @@ static char **make_environment(const struct collector *c, const struct firing *f
 	ADD("DUET_RECORDING=%s", c->o->path);
 #undef ADD
 	if (f->snapshot) {
-		snprintf(variable, 4096, "DUET_SNAPSHOT=%s", f->snapshot);
+		snprintf(variable, SNAPSHOT_BYTES, "DUET_SNAPSHOT=%s", f->snapshot);
 		env[i++] = variable;
 	}
 	memcpy(env + i, environ, (n + 1) * sizeof *env);
