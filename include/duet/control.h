@@ -62,7 +62,7 @@ struct duet_control {
 /*
  * duet_flush - what was recorded before the call is in the files when it returns.
  *
- * That is: with the kernel, as after write(2), or on the disk, as the recording's policy of syncing says.
+ * That is: with the kernel, as after write(2).  When it is forced onto the disk, --sync of duet record(1) says.
  * What a flight recorder holds stays in its memory: take a snapshot.  Since 0.1.
  */
 int duet_flush(struct duet_control *c);
