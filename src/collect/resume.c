@@ -83,6 +83,16 @@ static struct pool *pool_of(struct session *s, const char *name, const char **re
 }
 
 
+/* A flight recorder is copied at the end, and stays as it is: the successor copies all of it again. */
+static void remove_copy(const struct settling *g, const struct ctf_settled *s)
+{
+	char index[sizeof s->name + 16];
+
+	snprintf(index, sizeof index, "index/%s.idx", s->name);
+	unlinkat(g->dir, index, 0);
+	unlinkat(g->dir, s->name, 0);
+}
+
 static void settle_stream(void *arg, const struct ctf_settled *s)
 {
 	struct settling *g = arg;
@@ -90,6 +100,10 @@ static void settle_stream(void *arg, const struct ctf_settled *s)
 	struct pool *p = pool_of(g->session, s->name, &rest);
 	unsigned cpu;
 
+	if (p && p->flight_recorder) {
+		remove_copy(g, s);
+		return;
+	}
 	g->n_packets += s->bytes > 0;
 	if (s->bytes && !strcmp(s->name, JOINED_STREAM))
 		drain_add_told(&g->kept->told, g->number, s->discarded);

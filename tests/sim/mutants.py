@@ -44,6 +44,8 @@ MUTANTS = [
      "\tc->stop = c->kept->is_stopping;\n", "\tc->stop = false;\n"),
     ("how it ended badly is not known to a successor", "src/collect/finish.c",
      "\t\tstore_release(&k->is_over, true); /* the result first */\n", "\t\tk->is_over = !k->error;\n"),
+    ("what was copied of a flight recorder stays beside the successor's copy", "src/collect/resume.c",
+     "\tif (p && p->flight_recorder) {", "\tif (p && p->flight_recorder && 0) {"),
     ("a rotated piece's losses are told again by the next", "src/collect/rotate.c",
      "\tstreams_told(c->streams, next, old, &c->kept->told);\n", ""),
     ("a request is not answered", "src/collect/requests.c",
