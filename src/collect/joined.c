@@ -13,7 +13,7 @@
 #include "collect/drain_internal.h"
 
 enum { NAME_ID = 0, FIRING_ID = 1, FIRING_TEXT = 1024 };
-enum { PROCNAME = 17, NAMES_BYTES = 64 << 10, STREAM_ID = ABI_CHANNELS };
+enum { PROCNAME = 17, NAMES_BYTES = 64 << 10, NAMES_MOST_BYTES = 2 << 20, STREAM_ID = ABI_CHANNELS };
 
 struct name_event {
 	struct abi_ctf_event_extended header;
@@ -147,16 +147,18 @@ bool joined_many(const struct joined *n)
 
 /*
  * A flight recorder keeps the names until it ends, perhaps for weeks: those of the dead, and what has fired, go when the pools
- * hold nothing as old as their joining, that is, now and then, when as many came again.
+ * hold nothing as old as their joining, that is, now and then, when as many came again.  A pool that fills
+ * slowly reaches back far: of more than NAMES_MOST_BYTES the older half goes nevertheless, but for the living.
  */
 void joined_forget_dead(struct joined *n, uint64_t oldest_ns)
 {
 	struct text all = n->text;
+	size_t from = all.size > NAMES_MOST_BYTES ? all.size - NAMES_MOST_BYTES / 2 : 0;
 	struct noted e;
 
 	n->text = (struct text){ 0 };
 	for (size_t at = 0; next_event(&all, at, &e); at += e.size)
-		if (e.header.time >= oldest_ns || (e.header.id == NAME_ID && !drain_is_dead(e.name.pid)))
+		if ((at >= from && e.header.time >= oldest_ns) || (e.header.id == NAME_ID && !drain_is_dead(e.name.pid)))
 			add_event(n, &e.header, e.size);
 	text_fini(&all);
 	n->enough = 2 * n->text.size;
