@@ -17,7 +17,8 @@ import tempfile
 import threading
 import time
 
-duet, program, library, count = sys.argv[1:4] + [int(sys.argv[4])]
+duet, program, library = map(os.path.abspath, sys.argv[1:4])
+count = int(sys.argv[4])
 seed = int(sys.argv[5]) if len(sys.argv) > 5 else os.getpid()
 N_NUMBERS, SILENT, GROWS_MAX_KIB = 2000, 200, 8 << 10
 work = tempfile.mkdtemp(prefix="duet-nonsense-")

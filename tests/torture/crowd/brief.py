@@ -30,6 +30,16 @@ def fail(text):
     print("not ok: " + text)
 
 
+def worker_of(keeper):
+    """-> the process that collects: the keeper's child, when there is one"""
+    while True:
+        with open("/proc/%d/task/%d/children" % (keeper, keeper)) as f:
+            children = f.read().split()
+        if children:
+            return int(children[0])
+        time.sleep(0.01)
+
+
 def descriptors(pid):
     """-> how many, but for the recording's files, which come with the first event of a CPU"""
     n = 0
@@ -89,8 +99,7 @@ def main():
         if collector.poll() is not None:
             return fail("the collector: " + collector.stderr.read())
         time.sleep(0.01)
-    with open("/proc/%d/task/%d/children" % (collector.pid, collector.pid)) as f:
-        watches = {"collector": Watch(int(f.read().split()[0])), "keeper": Watch(collector.pid)}
+    watches = {"collector": Watch(worker_of(collector.pid)), "keeper": Watch(collector.pid)}
     begin = time.monotonic()
     made = int(subprocess.run([crowd, "lives", str(n), str(EVENTS), width, ms], stdout=subprocess.PIPE).stdout)
     took = time.monotonic() - begin

@@ -36,6 +36,16 @@ def start(*command, **more):
     return p
 
 
+def worker_of(keeper):
+    """-> the process that collects: the keeper's child, when there is one"""
+    while True:
+        with open("/proc/%d/task/%d/children" % (keeper, keeper)) as f:
+            children = f.read().split()
+        if children:
+            return int(children[0])
+        time.sleep(0.01)
+
+
 def descriptors(pid):
     """-> how many it has, but for the recording's files, which are opened with the first event of a CPU"""
     n = 0
@@ -69,8 +79,7 @@ def main():
         if collector.poll() is not None:
             return fail("the collector: " + collector.stderr.read())
         time.sleep(0.01)
-    with open("/proc/%d/task/%d/children" % (collector.pid, collector.pid)) as f:
-        both = {"collector": int(f.read().split()[0]), "keeper": collector.pid}
+    both = {"collector": worker_of(collector.pid), "keeper": collector.pid}
     honest = start(hostile, "honest", "1e9")
     talk_all(min(count, 4000))  # tables fill to their limits, memory to what it is to stay
     time.sleep(1.5)  # silent ones are turned away after a second
@@ -83,9 +92,8 @@ def main():
     n, no_status, no_join, status_ms, join_ms = map(float, others.communicate()[0].split())
     if collector.poll() is not None:
         return fail("the collector ended: %d: %s" % (collector.returncode, collector.stderr.read()))
-    with open("/proc/%d/task/%d/children" % (collector.pid, collector.pid)) as f:
-        if int(f.read().split()[0]) != both["collector"]:
-            return fail("the collector was replaced: it had died")
+    if worker_of(collector.pid) != both["collector"]:
+        return fail("the collector was replaced: it had died")
     if no_status or no_join:
         fail("of %d proper requests %d, of as many programs %d were turned away" % (n, no_status, no_join))
     if max(status_ms, join_ms) > FAR_TOO_LONG_MS:
