@@ -81,6 +81,27 @@ static void print_kernel(const struct look *l)
 	print_lost(look_number(&l->session, "kernel_lost"));
 }
 
+static void print_pieces(const struct look *l)
+{
+	uint64_t removed = look_number(&l->session, "pieces_removed"), waiting = look_number(&l->session, "pieces_waiting");
+	uint64_t held = look_number(&l->session, "pieces_held"), from = look_number(&l->session, "packed_from_bytes");
+	char trouble[300], a[32], b[32];
+
+	if (!look_number(&l->session, "piece"))
+		return;
+	printf("  pieces        writes number %" PRIu64 ", %" PRIu64 " removed", look_number(&l->session, "piece"), removed);
+	if (from)
+		printf(", %s compressed to %s", cmd_size_text(from, a),
+		       cmd_size_text(look_number(&l->session, "packed_bytes"), b));
+	if (waiting)
+		printf(", %" PRIu64 " to be compressed", waiting);
+	if (held)
+		printf(", %" PRIu64 " kept beyond the limit until sent", held);
+	putchar('\n');
+	if (control_text(&l->session.line, "pieces_trouble", trouble, sizeof trouble))
+		printf("                %s\n", trouble);
+}
+
 static void print_session(const struct look *l)
 {
 	const struct cmd_answer *s = &l->session;
@@ -98,6 +119,7 @@ static void print_session(const struct look *l)
 	if (l->has_disk)
 		printf("  disk          %s used, %s free\n", cmd_size_text(l->disk_used, size),
 		       cmd_size_text(l->disk_free, size2));
+	print_pieces(l);
 	if (lives > 1)
 		printf("  collectors    %" PRIu64 "; all but the last were killed\n", lives);
 	if (control_text(&s->line, "trouble", trouble, sizeof trouble))

@@ -265,12 +265,31 @@ size_t ctf_meta_unpack(char *bytes, size_t size, bool *is_damaged)
 	return to;
 }
 
+/* Also for who has read the plain file up to @from, and finds it packed now. */
+static int read_packed(const char *path, uint64_t from, char **bytes, size_t *size, struct diag *d)
+{
+	char packed[PATH_MAX];
+	uint64_t n = 0;
+	int err;
+
+	if (snprintf(packed, sizeof packed, "%s" PACKED_SUFFIX, path) >= (int)sizeof packed)
+		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
+	err = packed_read(packed, FILE_MAX, bytes, &n, d);
+	if (err)
+		return err == -ENOENT ? diag_fail(d, err, "cannot open %s: %s", path, strerror(ENOENT)) : err;
+	*size = n > from ? (size_t)(n - from) : 0;
+	memmove(*bytes, *bytes + (n - *size), *size + 1); /* its NUL too */
+	return 0;
+}
+
 int ctf_meta_read_file(const char *path, uint64_t from, char **bytes, size_t *size, struct diag *d)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	ssize_t n;
 
+	if (fd < 0 && errno == ENOENT)
+		return read_packed(path, from, bytes, size, d);
 	if (fd < 0)
 		return diag_errno(d, "cannot open %s", path);
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX || from > INT64_MAX) {
@@ -290,26 +309,11 @@ int ctf_meta_read_file(const char *path, uint64_t from, char **bytes, size_t *si
 	return 0;
 }
 
-static int read_packed(const char *path, char **bytes, size_t *size, struct diag *d)
-{
-	char packed[PATH_MAX];
-	uint64_t n = 0;
-	int err;
-
-	if (snprintf(packed, sizeof packed, "%s" PACKED_SUFFIX, path) >= (int)sizeof packed)
-		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
-	err = packed_read(packed, FILE_MAX, bytes, &n, d);
-	*size = n;
-	return err;
-}
-
 int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged, struct diag *d)
 {
 	int err = ctf_meta_read_file(path, 0, text, size, d);
 
 	*is_damaged = false;
-	if (err == -ENOENT)
-		err = read_packed(path, text, size, d);
 	if (err)
 		return err;
 	if (*size >= 4 && (get_u32(*text, false) == 0x75D11D57 || get_u32(*text, true) == 0x75D11D57))

@@ -192,7 +192,7 @@ bool ctf_meta_pass(struct ctf_meta *m, size_t from, size_t to);
  * nothing more can be read.
  */
 int ctf_meta_more(struct ctf_meta *m, const char *path, struct diag *d);
-/* The file's @size bytes from @from on, to be freed; fewer at its end. */
+/* The file's @size bytes from @from on, to be freed; fewer at its end.  Of a packed one (ctf/packed.h): if it is not there plain. */
 int ctf_meta_read_file(const char *path, uint64_t from, char **bytes, size_t *size, struct diag *d);
 
 /* ctf_meta_unpack - the text of packetised metadata, in place: @bytes shrinks to it.

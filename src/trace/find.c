@@ -84,7 +84,7 @@ static int add_stream(struct trace *t, struct source *src, const char *path, str
 	s = malloc(sizeof *s);
 	if (!s)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	err = stream_open(s, &src->public, path, &t->options, follow_grows(t, src), d);
+	err = stream_open(s, &src->public, path, &t->options, follow_grows(t, src) && !packed_is_name(path), d);
 	if (err == -ENOENT && t->follow) { /* gone meanwhile */
 		free(s);
 		return 0;

@@ -359,14 +359,14 @@ static int change_to_packed(struct stream *s, struct diag *d)
 	free(path);
 	if (err)
 		return err;
+	s->gone = 0;
+	list_packets(s); /* first: it lets go what it has looked at */
 	if (s->reader.packet) {
 		packed_need(s->packed, at, (s->reader.end + 7) / 8);
 		s->reader.packet = s->event.packet = s->bytes + at;
 	}
 	if (old)
 		munmap((void *)old, old_size);
-	s->gone = 0;
-	list_packets(s);
 	return 0;
 }
 
