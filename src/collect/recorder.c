@@ -169,13 +169,33 @@ static int start(struct recorder *r, struct diag *d)
 	return err;
 }
 
+/*
+ * A successor needs room for a new trace.  Where there is none, it dies, so that another one tries, which is as
+ * safe as any death: in a while, or at once, for the last time, if the recording is to end.
+ */
+static void try_again_later(const struct kept *kept, int err)
+{
+	struct timespec a_while = { .tv_nsec = 500000000 };
+	sigset_t stops;
+
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGINT);
+	sigaddset(&stops, SIGTERM);
+	sigaddset(&stops, SIGHUP);
+	if ((err != -ENOSPC && err != -EDQUOT) || kept->is_stopping)
+		return;
+	sigtimedwait(&stops, NULL, &a_while); /* the keeper knows of it as well */
+	raise(SIGKILL);
+}
+
 /* From here on, with the option, in a process of its own. */
 static int become_worker(struct recorder *r, struct diag *d)
 {
 	int life = r->o.keep ? keeper_start(r->kept, d) : 1;
-
 	int err = life < 0 ? life : life > 1 ? collector_resume(&r->collector, d) : 0;
 
+	if (life > 1)
+		try_again_later(r->kept, err);
 	return err || !tidy_is_needed(&r->o.pieces) ? err : tidy_start(&r->tidy, d);
 }
 

@@ -137,9 +137,56 @@ def kill_keeper():
     check(work + "/orphan", counts)
 
 
+def kill_on_a_full_disk():
+    """A successor waits for room, as its predecessor would have."""
+    disk = work + "/disk"
+    os.mkdir(disk)
+    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk]).returncode:
+        print("# no right to mount a small disk: not tried")
+        return
+    try:
+        c = collect(disk + "/trace", "-b", "1M")
+        p = start_program()
+        time.sleep(0.1)
+        with open(disk + "/filler", "wb", buffering=0) as f:
+            try:
+                while True:
+                    f.write(bytes(4096))
+            except OSError:
+                pass
+        killed = []
+        for _ in range(3):
+            worker = wait_for(lambda: child_of(c.pid) not in killed and child_of(c.pid))
+            ok(worker, "there is a worker")
+            os.kill(worker, signal.SIGKILL)
+            killed.append(worker)
+        ok(wait_for(lambda: child_of(c.pid) not in killed and child_of(c.pid)), "another one tries")
+        time.sleep(1)
+        ok(c.poll() is None, "it is still there")
+        counts = stop_program(p)
+        os.unlink(disk + "/filler")
+        p = start_program(3)
+        late = wait_for(lambda: os.path.exists(disk + "/trace/.duet") and
+                        [d for d in os.listdir(disk + "/trace") if d.startswith("ust-")])
+        ok(late, "it goes on when there is room")
+        counts += stop_program(p)
+        c.send_signal(signal.SIGINT)
+        told = c.communicate()[1]
+        ok(c.returncode == 0, "it ends as ever: %r %s" % (c.returncode, told))
+        lost = re.search(r"(\d+) LOST", told)
+        v = subprocess.run([duet, "view", "-e", "keeper:number", disk + "/trace"], capture_output=True, text=True)
+        found = collections.Counter(re.findall(r"thread = \d+, n = \d+", v.stdout))
+        ok(found and max(found.values()) == 1, "each once")
+        ok(len(found) + int(lost[1] if lost else 0) == sum(counts),
+           "%d here and %s lost of %d\n%s" % (len(found), lost and lost[1], sum(counts), told))
+    finally:
+        subprocess.run(["umount", "-l", disk])
+
+
 try:
     check(work + "/killed", kill_workers())
     kill_keeper()
+    kill_on_a_full_disk()
 finally:
     for p in started:
         if p.poll() is None:
