@@ -242,6 +242,13 @@ static int open_kernel(struct snapshot_maker *s, struct diag *d)
 	return err;
 }
 
+static int take_limit(const struct control_line *request, const char *key, uint64_t *limit, struct diag *d)
+{
+	if (!control_has(request, key) || control_number(request, key, limit))
+		return 0;
+	return diag_fail(d, -EINVAL, "`%s` is no whole number from 0 up", key);
+}
+
 void snapshot_begin(struct snapshot_maker *s, const struct control_line *request, int asker,
 		    int directory)
 {
@@ -253,9 +260,11 @@ void snapshot_begin(struct snapshot_maker *s, const struct control_line *request
 	s->directory = directory;
 	s->path[0] = 0;
 	s->kernel_bytes = 0;
-	control_number(request, "last_ns", &limits.last_ns);
-	control_number(request, "max_size", &limits.max_bytes);
-	err = directory < 0 ? choose_own(s, &d) : choose_given(s, request, &d);
+	err = take_limit(request, "last_ns", &limits.last_ns, &d);
+	if (!err)
+		err = take_limit(request, "max_size", &limits.max_bytes, &d);
+	if (!err)
+		err = directory < 0 ? choose_own(s, &d) : choose_given(s, request, &d);
 	if (err)
 		s->path[0] = 0; /* nothing there is ours to remove */
 	if (!err)

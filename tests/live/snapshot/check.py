@@ -360,6 +360,9 @@ def several_ask_at_once():
     gone.close()
     asked = [start([duet, "snapshot"]) for _ in range(4)]
     is_([q.wait() for q in asked], [0] * 4, "each gets one: " + "".join(q.stderr.read() for q in asked))
+    for wrong in ('"last_ns":-5', '"last_ns":"5"', '"max_size":1.5'):
+        refused = ask('{"verb":"snapshot",%s}' % wrong)
+        ok(not refused["ok"] and wrong.split('"')[1] in refused["error"], "refused: " + wrong, str(refused))
     is_(sorted(n for n in os.listdir(trace) if n.startswith("snapshot")),
         ["snapshot-%d" % i for i in range(1, 6)], "one who went away, and four")
     time.sleep(0.2) # connections that only looked are closed
