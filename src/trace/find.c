@@ -89,7 +89,8 @@ static int add_stream(struct trace *t, struct source *src, const char *path, str
 		free(s);
 		return 0;
 	}
-	trace_shift_stream(s);
+	if (!err)
+		trace_shift_stream(s);
 	if (!err && s->has_failed) {
 		err = diag_fail(d, -EINVAL, "%s", s->damage.text);
 		stream_close(s);

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/cmd/read"))
 import random_ctf
 
-SOURCES = ["src/base/diag.c", "src/base/io.c", "src/base/text.c"]
+SOURCES = ["src/base/diag.c", "src/base/io.c", "src/base/progress.c", "src/base/text.c"]
 CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}
 \x1e{"type":"trace-class","environment":{"a":"b","c":-1}}
 \x1e{"type":"clock-class","id":"k","frequency":1000,"offset-from-origin":{"seconds":1,"cycles":2}}
