@@ -95,6 +95,15 @@ static void read_relay(const char *path, struct progress *p)
 		p->state = PROGRESS_CUT; /* else its last line would say so */
 }
 
+static bool is_finished(const char *path)
+{
+	int fd = open_below(path, (int)strlen(path), ".duet/finished");
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 void progress_read(const char *path, struct progress *p)
 {
 	int fd = open_below(path, (int)strlen(path), ".duet/clock"), sent;
@@ -111,6 +120,7 @@ void progress_read(const char *path, struct progress *p)
 	if (p->state == PROGRESS_GROWS && !lives && !p->is_relayed && lseek(fd, 0, SEEK_END) > 0)
 		p->state = PROGRESS_CUT;
 	close(fd);
+	p->is_finished = is_finished(path);
 	sent = open_below(path, (int)strlen(path), ".duet/stream");
 	if (sent >= 0) {
 		read_tail(sent, text, sizeof text);

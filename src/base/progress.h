@@ -23,6 +23,7 @@ struct progress {
 	uint64_t written_ns; /* by the trace's clock: what was recorded before is in the files; 0: not said */
 	bool is_sent; /* a sender gives back what a relay has: it is not all here */
 	bool is_relayed; /* it comes from another host */
+	bool is_finished; /* a piece to which nothing is added any more, also if it was cut: the next collector says so */
 };
 
 /* progress_read - of the recording in directory @path. */

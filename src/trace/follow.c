@@ -35,6 +35,7 @@ struct recording {
 	struct progress progress;
 	bool is_new; /* something was written since the last round, */
 	bool is_unread; /* or there was none */
+	bool grew; /* when it was last asked */
 	bool is_silent;
 	bool has_base;
 	int64_t base_ns; /* its clock's zero, from the Epoch, moved as its sources are */
@@ -62,9 +63,12 @@ static uint64_t monotonic_ns(void)
 
 static bool grows(const struct follow *f, const struct recording *r)
 {
-	/* A piece whose collector was killed is put in order by the next one: until then its end is not final. */
-	if (r->whole != NONE && r->progress.state == PROGRESS_CUT && f->recordings[r->whole].progress.state == PROGRESS_GROWS)
-		return true;
+	const struct progress *whole = r->whole == NONE ? NULL : &f->recordings[r->whole].progress;
+
+	/* A piece whose collector was killed is put in order by the next one: until then its end is not final.  That
+	 * it is may come from another host before what it is about. */
+	if (whole && r->progress.state == PROGRESS_CUT && whole->state == PROGRESS_GROWS)
+		return !r->progress.is_finished || whole->is_relayed;
 	return r->progress.state == PROGRESS_GROWS;
 }
 
@@ -99,7 +103,7 @@ static int find_recording(struct follow *f, const char *path, uint32_t *number)
 			return -ENOMEM;
 		f->recordings = bigger;
 		bigger[i] = (struct recording){ .path = strndup(path, (size_t)length), .heard_ns = monotonic_ns(),
-						.is_new = true, .is_unread = true };
+						.is_new = true, .is_unread = true, .grew = true };
 		if (!bigger[i].path)
 			return -ENOMEM;
 		bigger[i].whole = whole_of(f, bigger[i].path);
@@ -178,12 +182,13 @@ static void ask_recordings(struct follow *f)
 
 		r->is_new = r->is_unread;
 		r->is_unread = false;
-		if (!grows(f, r))
+		if (!r->grew)
 			continue;
 		progress_read(r->path, &r->progress);
 		if (r->progress.written_ns < before_ns)
 			r->progress.written_ns = before_ns;
-		r->is_new |= !grows(f, r) || r->progress.written_ns > before_ns;
+		r->grew = grows(f, r); /* also a piece that is cut ends with its whole, which comes before it */
+		r->is_new |= !r->grew || r->progress.written_ns > before_ns;
 		r->is_new |= r->whole != NONE && f->recordings[r->whole].is_new; /* which comes before its pieces */
 		if (r->is_new)
 			r->heard_ns = now_ns;
