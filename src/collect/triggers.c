@@ -156,19 +156,56 @@ static bool is_full(const struct triggers *t, int slot)
 	return n == TRIGGERS_FIRINGS_EACH || t->n_firings == TRIGGERS_FIRINGS;
 }
 
+static bool may_fire(const struct triggers *t, int slot, uint64_t now_ns)
+{
+	return now_ns >= t->at[slot]->not_before_ns && !is_full(t, slot);
+}
+
+static bool is_switch(const struct trigger *t)
+{
+	return trigger_does(t, TRIGGER_START) || trigger_does(t, TRIGGER_STOP);
+}
+
+/* Whether the recording is paused when all actions of a switch are done. */
+static bool is_to_pause(const struct trigger *t)
+{
+	int i = t->n_actions - 1;
+
+	while (t->actions[i].act != TRIGGER_START && t->actions[i].act != TRIGGER_STOP)
+		i--;
+	return t->actions[i].act == TRIGGER_STOP;
+}
+
 static void fire(struct triggers *t, int slot, const struct trigger_facts *facts, uint64_t now_ns)
 {
 	struct armed *a = t->at[slot];
+	uint32_t number = t->kept->at[slot].number;
+	bool is_over = a->trigger.once && t->kept->at[slot].fired, may = !is_over && may_fire(t, slot, now_ns);
 
-	if (now_ns < a->not_before_ns || (a->trigger.once && t->kept->at[slot].fired) || is_full(t, slot)) {
+	if (!is_over && is_switch(&a->trigger)) /* whatever was owed, this is asked for now */
+		t->owed = (struct owed){ slot, may ? 0 : number, *facts };
+	if (!may) {
 		t->kept->at[slot].held_back++;
 		return;
 	}
 	a->not_before_ns = now_ns + a->trigger.every_ns;
 	t->firings[t->n_firings++] = (struct firing){ .slot = slot,
-						      .number = t->kept->at[slot].number,
+						      .number = number,
 						      .fired = ++t->kept->at[slot].fired,
 						      .facts = *facts };
+}
+
+/* The start or stop that was held back, if it may fire now and still makes a difference. */
+static void make_up(struct triggers *t, uint64_t now_ns)
+{
+	const struct owed o = t->owed;
+
+	if (!o.number || (t->at[o.slot] && !may_fire(t, o.slot, now_ns)))
+		return;
+	t->owed.number = 0;
+	if (t->at[o.slot] && t->kept->at[o.slot].number == o.number &&
+	    is_to_pause(&t->at[o.slot]->trigger) != t->kept->is_paused)
+		fire(t, o.slot, &o.facts, now_ns);
 }
 
 void triggers_done(struct triggers *t, int i)
@@ -290,6 +327,7 @@ void triggers_time(struct triggers *t, uint64_t until_ns, uint64_t now_ns)
 	for (int i = 0; i < TRIGGERS_MAX; i++)
 		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_LATE)
 			expire(t, i, until_ns, now_ns);
+	make_up(t, now_ns);
 }
 
 enum { LOOKS = sizeof((struct armed *)0)->looks / sizeof((struct armed *)0)->looks[0] };
@@ -340,6 +378,7 @@ void triggers_look(struct triggers *t, uint64_t lost, uint64_t now_ns)
 		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_FILE)
 			look_at_file(t, i, now_ns);
 	}
+	make_up(t, now_ns);
 }
 
 void triggers_signal(struct triggers *t, int signal, uint64_t now_ns)

@@ -6,7 +6,8 @@
  * done lies in a queue, for collect/trigger_acts.h.  Nothing here waits, and no clock is read:
  *
  *   (1) a trigger fires once if it says so, and else at most once in its `every`; what is held back is
- *       counted
+ *       counted.  The last start or stop is made up for as soon as it may fire: were it dropped, the session
+ *       would stay in the wrong state
  *   (2) events are told in the order of their times, as far as a scan can know it
  *   (3) memory is bounded: 32 triggers, each with 4096 open pairs or 100000 times; 16 firings on their way,
  *	4 of one trigger
@@ -89,6 +90,13 @@ struct firing {
 	struct trigger_facts facts;
 };
 
+/* The last start or stop that was asked for, if it was held back. */
+struct owed {
+	int slot;
+	uint32_t number; /* 0: none is */
+	struct trigger_facts facts;
+};
+
 struct triggers {
 	struct triggers_kept *kept; /* lent */
 	struct armed *at[TRIGGERS_MAX]; /* NULL: free */
@@ -96,6 +104,7 @@ struct triggers {
 	int n, n_events; /* of those: about events */
 	struct firing firings[TRIGGERS_FIRINGS];
 	int n_firings;
+	struct owed owed;
 };
 
 /* triggers_open - those that @kept has, if any.  0 or -errno. */

@@ -203,6 +203,20 @@ def recording_starts_and_stops():
     ok([e for e in got if e[0] != "trigger"] == wanted, "recorded is what was between", got)
 
 
+def a_switch_that_is_held_back_is_made_up_for():
+    c = collect("late", "-e", "shop:noise", "--trigger", "event shop:order if id == 1 -> start, every 1s", "--trigger",
+                "event shop:order if id == 2 -> stop")
+    p = Program()
+    for number, times, line in (1, 1, "order 1"), (2, 1, "order 2"), (1, 2, "order 1"):
+        p.do(line)
+        until(lambda: has_fired("late", number, times), "%s, the %d. time" % (line, times))
+    p.do("noise 1")
+    p.end()
+    end(c)
+    got = [e for e in seen(work + "/late") if e[0] == "noise"]
+    ok(got == [("noise", 0)], "a start within its limit is late, and not lost", got)
+
+
 def a_killed_collectors_triggers_go_on():
     c = collect("kept", "-e", "none:*", "--trigger", "event shop:order -> notify, once")
     ok(run("trigger", "add", "-s", "kept", "event shop:paid -> shell 'echo $DUET_FIRED >> %s/paid', every 0s" % work)[0] == 0,
@@ -263,6 +277,7 @@ try:
     the_event_is_in_its_snapshot_and_the_command_knows_where()
     conditions_hold_and_are_told_to_who_watches()
     recording_starts_and_stops()
+    a_switch_that_is_held_back_is_made_up_for()
     a_killed_collectors_triggers_go_on()
     nobody_is_harmed()
 finally:

@@ -238,6 +238,53 @@ static void an_event_fires_at_most_as_often_as_said(void)
 	triggers_close(&t);
 }
 
+/* The trigger in @slot sees its event; what it does is done at once. */
+static int switch_at(uint64_t at_ns, int slot)
+{
+	struct trigger_hit h = { .slot = slot, .number = (uint32_t)slot + 1, .facts = { .time_ns = at_ns } };
+
+	triggers_event(&t, &h, at_ns);
+	if (t.n_firings)
+		kept.is_paused = slot;
+	return fired();
+}
+
+static int later(uint64_t at_ns)
+{
+	triggers_time(&t, at_ns, at_ns);
+	return fired();
+}
+
+static void a_start_that_is_held_back_is_made_up_for(void)
+{
+	begin("event a -> start, every 1s");
+	is(triggers_add(&t, "event b -> stop, every 0s", &why), 2);
+	is(switch_at(10 * S, 0), 1);
+	is(switch_at(10 * S + 1, 1), 1);
+	is(switch_at(10 * S + 2, 0), 0);
+	is(later(11 * S - 1), 0);
+	is(later(11 * S), 1); /* it is paused, and was to go on */
+	is(later(20 * S), 0);
+
+	kept.is_paused = false;
+	is(switch_at(30 * S, 0), 1);
+	is(switch_at(30 * S + 1, 0), 0);
+	is(later(40 * S), 0); /* it goes on already */
+
+	is(switch_at(50 * S, 0), 1);
+	is(switch_at(50 * S + 1, 0), 0);
+	is(switch_at(50 * S + 2, 1), 1);
+	is(later(60 * S), 0); /* the stop came after it */
+
+	is(switch_at(70 * S, 0), 1);
+	is(switch_at(70 * S + 1, 1), 1);
+	is(switch_at(70 * S + 2, 0), 0);
+	is(triggers_remove(&t, 1), 0);
+	is(later(80 * S), 0); /* nobody asks for it any more */
+	is(kept.at[0].held_back, 4);
+	triggers_close(&t);
+}
+
 static void a_rate_is_more_than_so_many_within_the_time(void)
 {
 	begin("rate a > 3 per 1s -> notify, every 0s");
@@ -339,6 +386,7 @@ int main(void)
 	run(no_text_does_harm);
 	run(an_event_is_measured_and_its_field_found);
 	run(an_event_fires_at_most_as_often_as_said);
+	run(a_start_that_is_held_back_is_made_up_for);
 	run(a_rate_is_more_than_so_many_within_the_time);
 	run(pairs_are_timed_by_their_key);
 	run(what_never_ends_is_late);
