@@ -129,7 +129,8 @@ int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vt
 		one->pid = (int32_t)pid;
 		one->tid = 0;
 	}
-	if (running > 0 && (!one->tid || one->tid >= ALIASES_FIRST_UNKNOWN))
+	/* The first thread has its name already: if it is told here, a switch away from it was not. */
+	if (running > 0 && running != pid && (!one->tid || one->tid >= ALIASES_FIRST_UNKNOWN))
 		one->tid = (int32_t)running;
 	if (!one->tid)
 		one->tid = a->next_unknown < INT32_MAX ? a->next_unknown++ : INT32_MAX;
