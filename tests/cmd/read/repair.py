@@ -7,7 +7,6 @@ each cut, flipped, zeroed or with bytes too many, in metadata or streams.  Of ea
   - Babeltrace takes it without an error, and reads as many events as duet does
   - duet finds no damage
   - no event is there that was not read of the damaged one
-  - damage within one packet costs no event of another
 A sound trace stays as it is.  Exit: 0, 1 not so, 77 no Babeltrace.
 """
 import glob
