@@ -17,6 +17,7 @@
 
 #include "cmd/choose.h"
 #include "cmd/cmd.h"
+#include "cmd/csv.h"
 #include "cmd/progress.h"
 #include "cmd/view.h"
 #include "cmd/view_print.h"
@@ -35,7 +36,7 @@ struct view {
 	const char *verb;
 	bool follows;
 	bool is_from_now;
-	bool is_json;
+	enum { AS_TEXT, AS_JSON, AS_CSV } form;
 	bool shows_state;
 	uint64_t limit;
 	struct moment from, to;
@@ -49,6 +50,7 @@ struct view {
 	struct names *names;
 	struct out out;
 	struct view_texts texts;
+	struct csv csv;
 	const char *color; /* auto, always, never */
 	bool has_no_pager;
 	uint64_t lost_events, lost_packets, n_hidden, n_shown;
@@ -94,7 +96,7 @@ static int choose_events(struct view *v, struct diag *d)
 	uint32_t n = trace_n_classes(v->trace);
 	bool *is_wanted;
 
-	if ((!v->n_patterns && (v->shows_state || v->is_json)) || (v->is_wanted && n == v->n_classes))
+	if ((!v->n_patterns && (v->shows_state || v->form == AS_JSON)) || (v->is_wanted && n == v->n_classes))
 		return 0;
 	is_wanted = realloc(v->is_wanted, (n + (size_t)1) * sizeof *is_wanted);
 	if (!is_wanted)
@@ -125,21 +127,24 @@ static void choose_host(struct view *v)
 		v->texts.look.columns |= VIEW_COLUMN_HOST;
 }
 
-static void show_event(struct view *v, const struct trace_event *e, const struct who *w)
+static int show_event(struct view *v, const struct trace_event *e, const struct who *w)
 {
-	if (v->is_json)
+	if (v->form == AS_CSV)
+		return csv_event(&v->csv, e, w);
+	if (v->form == AS_JSON)
 		view_json(&v->out, e, w);
 	else
 		view_text(&v->out, &v->texts, e, w);
+	return 0;
 }
 
 static void show_lost(struct view *v, const struct trace_event *e)
 {
 	v->lost_events += e->lost_events;
 	v->lost_packets += e->lost_packets;
-	if (v->is_json)
+	if (v->form == AS_JSON)
 		view_json_lost(&v->out, e);
-	else
+	else if (v->form == AS_TEXT)
 		view_text_lost(&v->out, &v->texts, e);
 }
 
@@ -169,7 +174,8 @@ static int show_all(struct view *v, struct diag *d)
 		} else if (v->is_wanted && !v->is_wanted[trace_class_number(&e)]) {
 			v->n_hidden++;
 		} else if (is_chosen(v, &e, &who)) {
-			show_event(v, &e, &who);
+			if (show_event(v, &e, &who))
+				return diag_fail(d, -ENOMEM, "no memory");
 			v->n_shown++;
 		}
 	}
@@ -314,6 +320,8 @@ static int view(struct view *v)
 		moment_settle(&v->to, v->trace);
 	}
 	choose_host(v);
+	if (v->form == AS_CSV && csv_open(&v->csv, &v->out, v->trace, v->is_wanted))
+		return complain(v, d.text);
 	if (!v->has_no_pager && !v->follows)
 		pager = view_pager_open();
 	if (!v->follows && !isatty(STDOUT_FILENO))
@@ -332,7 +340,7 @@ static int view(struct view *v)
 	return 0;
 }
 
-enum { OPT_JSON = 256, OPT_STATE, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_TIME, OPT_COLUMNS, OPT_COLOR, OPT_NO_PAGER, OPT_FOLLOW };
+enum { OPT_JSON = 256, OPT_CSV, OPT_STATE, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_TIME, OPT_COLUMNS, OPT_COLOR, OPT_NO_PAGER, OPT_FOLLOW };
 
 static int take_option(struct view *v, int c)
 {
@@ -340,7 +348,10 @@ static int take_option(struct view *v, int c)
 
 	switch (c) {
 	case OPT_JSON:
-		v->is_json = true;
+		v->form = AS_JSON;
+		return 0;
+	case OPT_CSV:
+		v->form = AS_CSV;
 		return 0;
 	case OPT_STATE:
 		v->shows_state = true;
@@ -384,7 +395,8 @@ static int take_option(struct view *v, int c)
 static int take_options(struct view *v, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "json", no_argument, NULL, OPT_JSON },    { "limit", required_argument, NULL, OPT_LIMIT },
+		{ "json", no_argument, NULL, OPT_JSON },    { "csv", no_argument, NULL, OPT_CSV },
+		{ "limit", required_argument, NULL, OPT_LIMIT },
 		{ "state", no_argument, NULL, OPT_STATE },  { "time", required_argument, NULL, OPT_TIME },
 		{ "columns", required_argument, NULL, OPT_COLUMNS }, { "color", required_argument, NULL, OPT_COLOR },
 		{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
@@ -434,6 +446,7 @@ static int run(struct view *v, const char *const *paths, int n)
 	cmd_tell_hosts(v->verb, trace_hosts(v->trace));
 	signal(SIGPIPE, SIG_IGN);
 	status = view(v);
+	csv_close(&v->csv);
 	out_fini(&v->out);
 	view_where_close(v->texts.where);
 	view_templates_close(&v->texts.templates);

@@ -13,6 +13,7 @@
 	"  --limit N    at most N events\n"                                                                         \
 	"  --state      also the dump of processes and files at the start, which is for programs\n"                 \
 	"  --json       one JSON object per line, with the state dump\n"                                          \
+	"  --csv        comma-separated values, as duet export csv; a column per field if -e names one event\n"     \
 	"  --time FORM  clock (the default), date, utc, epoch, relative (to the first line)\n"                      \
 	"  --columns C  of time,delta,host,cpu,thread,event,fields\n"                                               \
 	"  --color WHEN auto (the default), always, never\n"

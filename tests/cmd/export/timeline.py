@@ -242,6 +242,13 @@ def csv_of_one_class_has_a_column_per_field(duet, where):
     check("fields" in rows[0], False)
 
 
+def view_csv_is_export_csv(duet, where):
+    paths = recording(where)
+    check(duet.text("view", "--csv", "--state", *paths), duet.text("export", "csv", *paths))
+    check(duet.text("view", "--csv", "-e", "shop:order", *paths), duet.text("export", "csv", "-e", "shop:order", *paths))
+    check(len(duet.text("view", "--csv", "--state", "--limit", "1", *paths).splitlines()), 2)
+
+
 # ---------------------------------------------------------------- trouble
 
 def an_empty_recording_gives_an_empty_file_of_the_format(duet, where):
