@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""What /proc says of processes that may end, fork and exec between any two lines.
+
+Nothing here raises because a process is gone: it has no children, no name, no descriptors, and is dead.  One that
+has ended and waits to be reaped is dead as well.
+
+Children are found by asking every process for its parent.  /proc/PID/task/TID/children would be shorter, but leaves
+out living ones when another ends meanwhile (proc(5)).
+"""
+import os
+import re
+import signal
+
+GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
+
+
+def read(pid, name):
+    """The text of one of its files; "" when it is gone."""
+    try:
+        with open("/proc/%d/%s" % (pid, name), "rb") as f:
+            return f.read().decode(errors="replace")
+    except GONE:
+        return ""
+
+
+def _link(pid, name):
+    try:
+        return os.readlink("/proc/%d/%s" % (pid, name))
+    except GONE:
+        return ""
+
+
+def _list(pid, name):
+    try:
+        return os.listdir("/proc/%d/%s" % (pid, name))
+    except GONE:
+        return []
+
+
+def _stat(pid):
+    """From the state on, which is the third field of proc(5); [] when it is gone."""
+    return read(pid, "stat").rpartition(")")[2].split()
+
+
+def everybody():
+    return [int(n) for n in os.listdir("/proc") if n.isdigit()]
+
+
+def is_dead(pid):
+    return (_stat(pid) or "Z")[0] in "ZX"
+
+
+def is_stopped(pid):
+    return (_stat(pid) or "Z")[0] in "Tt"
+
+
+def start_time(pid):
+    """With the pid it names a process for good; None when it is gone."""
+    fields = _stat(pid)
+    return int(fields[19]) if fields else None
+
+
+def comm(pid):
+    return read(pid, "comm").rstrip("\n")
+
+
+def exe(pid):
+    """The file it executes: its parent's until its exec."""
+    return _link(pid, "exe")
+
+
+def field(pid, name):
+    """The first number of a line of its status, such as RssAnon (KiB); None when it is gone."""
+    m = re.search(r"^%s:\s+(\d+)" % name, read(pid, "status"), re.M)
+    return int(m[1]) if m else None
+
+
+def fds(pid):
+    """What its descriptors are."""
+    return [t for t in (_link(pid, "fd/" + n) for n in _list(pid, "fd")) if t]
+
+
+def threads(pid):
+    return [int(n) for n in _list(pid, "task")]
+
+
+def children(pid):
+    """Those that live, the first one first."""
+    found = [(int(s[19]), c) for c, s in ((c, _stat(c)) for c in everybody()) if s and s[0] not in "ZX" and int(s[1]) == pid]
+    return [c for _, c in sorted(found)]
+
+
+def descendants(pid):
+    own = children(pid)
+    return own + [d for c in own for d in descendants(c)]
+
+
+class Noted:
+    """A process that is no child of ours: what is sent to it never reaches another one that got its number."""
+
+    def __init__(self, pid):
+        self.pid, self.started = pid, start_time(pid)
+
+    def is_dead(self):
+        return self.started is None or start_time(self.pid) != self.started or is_dead(self.pid)
+
+    def kill(self, sig=signal.SIGKILL):
+        """-> whether it was there"""
+        try:
+            if not self.is_dead():
+                os.kill(self.pid, sig)
+                return True
+        except ProcessLookupError:
+            pass
+        return False
+
+
+def kill(pid, sig=signal.SIGKILL):
+    """-> whether it was there.  For one that was found just now."""
+    return Noted(pid).kill(sig)
+
+
+def kill_all(pids):
+    """Collectors and their keepers replace each other: nobody may act while some of them are killed."""
+    noted = [Noted(pid) for pid in pids]
+    for sig in signal.SIGSTOP, signal.SIGKILL:
+        for n in noted:
+            n.kill(sig)
+    return noted
