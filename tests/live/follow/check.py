@@ -8,20 +8,13 @@ import os
 import random
 import re
 import signal
-import subprocess
 import time
 
 from common import *
 
 
-def child_of(pid):
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-        children = f.read().split()
-    return int(children[0]) if children else None
-
-
 def view(trace, *options):
-    return subprocess.run([duet, "view", *options, trace], capture_output=True, text=True).stdout.splitlines()
+    return cmd("view", *options, trace)[1].splitlines()
 
 
 def same(name, trace, what, *options):
@@ -41,16 +34,13 @@ def collectors_are_killed_and_replaced():
     rng = random.Random(1)
     for i in range(8):
         time.sleep(rng.random() * 0.1)
-        worker = wait_for(lambda: child_of(c.pid))
-        os.kill(worker, signal.SIGKILL)
-        ok(wait_for(lambda: (child_of(c.pid) or worker) != worker), "another worker comes")
+        kill_worker(c)
     late = run_program(3)
-    n = is_written_on(trace)
-    ok(wait_for(lambda: is_written_on(trace) > n + 1), "the recorder says how far it is")
-    ok(wait_for(lambda: len(lines(work + "/a")) > 100), "events are shown while it records")
+    recorder_says_how_far(trace, 2)
+    until(lambda: len(lines(work + "/a")) > 100, "events are shown while it records")
     counts = [int(n) for n in (stop(p) + stop(late)).split()]
     stop(c, signal.SIGINT)
-    ok(f.wait(60) == 0 and j.wait(60) == 0, "it ends with the recording")
+    ok(f.wait() == 0 and j.wait() == 0, "it ends with the recording")
     ok(any("has ended" in t for t in lines(work + "/a.err")), "it says so: %r" % lines(work + "/a.err"))
     same(work + "/a", trace, "view --follow")
     same(work + "/j", trace, "live --begin --json", "--json")
@@ -64,15 +54,12 @@ def pieces_are_followed_through():
     c = collect(trace, "--rotate", "20K", "--compress", "zstd")
     f = to_file(work + "/p", duet, "view", "--follow", trace)
     p = run_program()
-    ok(wait_for(lambda: os.path.exists(trace + "/piece-000003")), "there are pieces")
-    worker = child_of(c.pid)
-    os.kill(worker, signal.SIGKILL)
-    ok(wait_for(lambda: (child_of(c.pid) or worker) != worker), "another worker comes")
-    n = is_written_on(trace)
-    ok(wait_for(lambda: is_written_on(trace) > n + 1), "the recorder says how far it is")
+    until(lambda: os.path.exists(trace + "/piece-000003"), "there are pieces")
+    kill_worker(c)
+    recorder_says_how_far(trace, 2)
     counts = [int(n) for n in stop(p).split()]
     stop(c, signal.SIGINT)
-    ok(f.wait(60) == 0, "it ends with the recording")
+    ok(f.wait() == 0, "it ends with the recording")
     shown = sum("follow:number" in line for line in lines(work + "/p"))
     ok(shown == sum(counts), "%d events of %d are shown: %r" % (shown, sum(counts), lines(work + "/p.err")))
     same(work + "/p", trace, "view --follow")
@@ -83,13 +70,12 @@ def filters_wait_for_their_events():
     trace = work + "/filtered"
     c = collect(trace)
     f = to_file(work + "/f", duet, "live", "-e", "follow:*", "-f", "n % 1000 == 0 && thread == 1", trace)
-    n = is_written_on(trace)
-    ok(wait_for(lambda: is_written_on(trace) > n), "the recorder says how far it is")
+    recorder_says_how_far(trace)
     p = run_program()
-    ok(wait_for(lambda: len(lines(work + "/f")) > 0), "what fits is shown")
+    until(lambda: len(lines(work + "/f")) > 0, "what fits is shown")
     stop(p)
     stop(c, signal.SIGINT)
-    ok(f.wait(60) == 0, "it ends")
+    ok(f.wait() == 0, "it ends")
     found = [int(m) for m in re.findall(r"thread = 1, n = (\d+)", "\n".join(lines(work + "/f")))]
     ok(found == [i * 1000 for i in range(len(found))] and len(found) == len(lines(work + "/f")),
        "only what fits: %r" % found)
@@ -99,12 +85,12 @@ def from_now_is_the_end_of_it():
     trace = work + "/now"
     c = collect(trace)
     p = run_program()
-    ok(wait_for(lambda: is_written_on(trace) > 1), "the recorder says how far it is")
+    until(lambda: is_written_on(trace) > 1, "the recorder says how far it is")
     f = to_file(work + "/n", duet, "live", "default")
-    ok(wait_for(lambda: len(lines(work + "/n")) > 10), "events are shown")
+    until(lambda: len(lines(work + "/n")) > 10, "events are shown")
     stop(p)
     stop(c, signal.SIGINT)
-    ok(f.wait(60) == 0, "it ends")
+    ok(f.wait() == 0, "it ends")
     got, want = lines(work + "/n"), view(trace)
     ok(len(got) < len(want), "what was before is not shown")
     times = lambda some: [re.sub(r" \(.*?\)", "", line, 1) for line in some]  # the first has no difference
@@ -113,40 +99,35 @@ def from_now_is_the_end_of_it():
 
 def what_a_relay_writes_is_followed():
     trace, there = work + "/sent", work + "/relay"
-    r = start(duet, "relay", "-o", there, "--plain", "-l", "127.0.0.1:0", stdout=subprocess.PIPE)
+    r = start(duet, "relay", "-o", there, "--plain", "-l", "127.0.0.1:0")
     port = re.search(r"port (\d+)", r.stdout.readline())[1]
     c = collect(trace, "--plain", "--to", "127.0.0.1:" + port)
     p = run_program()
     arrived = lambda: [at for at, _, files in os.walk(there) if at.endswith(".duet") and "clock" in files]
-    if not ok(wait_for(arrived), "it arrives"):
-        return
+    until(arrived, "it arrives")
     f = to_file(work + "/s", duet, "live", "--begin", there)
-    ok(wait_for(lambda: len(lines(work + "/s")) > 10), "events are shown while it records")
-    refused = subprocess.run([duet, "live", trace], capture_output=True, text=True)
-    ok(refused.returncode == 2 and "follow it there" in refused.stderr, "not where it is given back: %r" % refused.stderr)
+    until(lambda: len(lines(work + "/s")) > 10, "events are shown while it records")
+    status, out, err = cmd("live", trace)
+    ok(status == 2 and "follow it there" in err, "not where it is given back: %r" % err)
     counts = [int(n) for n in stop(p).split()]
     stop(c, signal.SIGINT)
-    ok(f.wait(60) == 0, "it ends with the recording")
+    ok(f.wait() == 0, "it ends with the recording")
     shown = sum("follow:number" in line for line in lines(work + "/s"))
     ok(shown == sum(counts), "%d events of %d are shown: %r" % (shown, sum(counts), lines(work + "/s.err")))
     same(work + "/s", arrived()[0][:-6], "live of a relay")
-    r.terminate()
-    r.wait()
+    r.end(signal.SIGTERM)
 
 
 def a_killed_recorder_is_told():
     trace = work + "/dead"
     c = to_file(work + "/r", duet, "record", "--no-kernel", "-o", trace, "--", program)
-    wait_for(lambda: os.path.exists(trace + "/.duet/clock"))
-    ok(wait_for(lambda: is_written_on(trace) > 0), "the recorder says how far it is")
+    until(lambda: is_written_on(trace) > 0, "the recorder says how far it is")
     f = to_file(work + "/d", duet, "view", "--follow", trace)
-    ok(wait_for(lambda: len(lines(work + "/d")) > 10), "events are shown")
-    command = child_of(c.pid)
-    c.kill()
-    c.wait()
-    if command:
-        os.kill(command, signal.SIGKILL)
-    ok(f.wait(60) == 0, "it ends")
+    until(lambda: len(lines(work + "/d")) > 10, "events are shown")
+    command = command_of(c, program)
+    c.end(signal.SIGKILL)
+    kill(command)
+    ok(f.wait() == 0, "it ends")
     ok(any("was killed" in t for t in lines(work + "/d.err")), "it says why: %r" % lines(work + "/d.err"))
     same(work + "/d", trace, "what it left")
 
@@ -155,25 +136,16 @@ def the_reader_may_leave():
     trace = work + "/leave"
     c = collect(trace)
     p = run_program()
-    head = subprocess.run("%s live --begin %s | head -n 3" % (duet, trace), shell=True, capture_output=True,
-                          text=True, timeout=100)
-    ok(head.stdout.count("\n") == 3, "three lines: %r" % head.stdout)
+    out = run("sh", "-c", "%s live --begin %s | head -n 3" % (duet, trace))[1]
+    ok(out.count("\n") == 3, "three lines: %r" % out)
     f = to_file(work + "/i", duet, "live", trace)
-    ok(wait_for(lambda: len(lines(work + "/i")) > 0), "events are shown")
+    until(lambda: len(lines(work + "/i")) > 0, "events are shown")
     f.send_signal(signal.SIGINT)
-    ok(f.wait(60) == 0, "Ctrl-C ends it")
+    ok(f.wait() == 0, "Ctrl-C ends it")
     ok(c.poll() is None, "and not the recorder")
     stop(p)
     stop(c, signal.SIGINT)
 
 
-try:
-    collectors_are_killed_and_replaced()
-    pieces_are_followed_through()
-    filters_wait_for_their_events()
-    from_now_is_the_end_of_it()
-    what_a_relay_writes_is_followed()
-    a_killed_recorder_is_told()
-    the_reader_may_leave()
-finally:
-    finish()
+run_cases(collectors_are_killed_and_replaced, pieces_are_followed_through, filters_wait_for_their_events,
+          from_now_is_the_end_of_it, what_a_relay_writes_is_followed, a_killed_recorder_is_told, the_reader_may_leave)

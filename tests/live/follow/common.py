@@ -1,42 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of following share: a work directory, recorders and programs, and their end."""
+"""What the tests of following share: recorders and programs whose output is in files."""
 import os
-import shutil
 import signal
-import subprocess
 import sys
-import tempfile
-import time
 
-duet, program, library = map(os.path.abspath, sys.argv[1:4])
-work = tempfile.mkdtemp(prefix="duet-follow-")
-os.environ["DUET_RUNTIME_DIR"] = work + "/run"
-os.environ["DUET_LIBRARY"] = library
-started, failures = [], []
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from proc import field, kill  # noqa: E402, F401
+from trial import PATIENCE, begins, cmd, command_of, duet, is_, ok, paths  # noqa: E402, F401
+from trial import run, run_cases, skip, start, until, work, worker_of  # noqa: E402, F401
 
-
-def ok(condition, what):
-    if not condition:
-        failures.append(what)
-        print("not ok:", what)
-    return condition
-
-
-def wait_for(what, seconds=60):
-    """Its value once it is true; None when time runs out, which is far beyond what it takes."""
-    end = time.time() + seconds
-    while time.time() < end:
-        value = what()
-        if value:
-            return value
-        time.sleep(0.01)
-    return None
-
-
-def start(*command, **options):
-    p = subprocess.Popen(command, text=True, **options)
-    started.append(p)
-    return p
+program, library = paths(2)
 
 
 def to_file(name, *command):
@@ -51,23 +24,19 @@ def lines(name):
 
 
 def collect(trace, *options):
-    c = to_file(trace + ".told", duet, "collect", "-o", trace, "-e", "follow:*", *options)
-    if not wait_for(lambda: os.path.exists(work + "/run/session-default")):
-        raise SystemExit("the session does not begin: %r" % lines(trace + ".told.err"))
-    return c
+    return begins(start(duet, "collect", "-o", trace, "-e", "follow:*", *options))
 
 
 def run_program(first=0):
     """Its threads are numbered from there."""
-    p = start(program, str(first), stdout=subprocess.PIPE)
-    ok(p.stdout.readline() == "ready\n", "the program runs")
+    p = start(program, str(first))
+    is_(p.stdout.readline(), "ready\n", "the program runs")
     return p
 
 
 def stop(p, how=signal.SIGTERM):
     """Its output."""
-    p.send_signal(how)
-    return p.communicate()[0]
+    return p.end(how)[1]
 
 
 def is_written_on(trace):
@@ -75,13 +44,13 @@ def is_written_on(trace):
     return sum(len(line.split()) == 6 for line in lines(trace + "/.duet/clock"))
 
 
-def finish():
-    for p in started:
-        if p.poll() is None:
-            p.kill()
-            p.wait()
-    if failures:
-        print("kept:", work)
-    else:
-        shutil.rmtree(work)
-    sys.exit(bool(failures))
+def recorder_says_how_far(trace, times=1):
+    n = until(lambda: [is_written_on(trace)], "the recorder notes how far it is")[0]
+    until(lambda: is_written_on(trace) > n + times - 1, "the recorder says how far it is")
+
+
+def kill_worker(c):
+    """Once another one is there."""
+    worker = worker_of(c)
+    kill(worker)
+    until(lambda: worker_of(c) != worker, "another worker comes")
