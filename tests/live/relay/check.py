@@ -3,7 +3,7 @@
 """What is recorded arrives at the relay: each event once, in order, whatever happens to link, relay, sender
 and disk; and nobody without the key gets in, or in the way.
 
-usage: check.py DUET PROGRAM LIBDUET CLOCK [CASE]...
+usage: check.py DUET PROGRAM LIBDUET CLOCK
 
 Everything is on loopback; a proxy of ours is the bad link.
 """
@@ -17,51 +17,17 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
-duet, program, library, clock = map(os.path.abspath, sys.argv[1:5])
-work = tempfile.mkdtemp(prefix="duet-relay-")
-os.environ["DUET_RUNTIME_DIR"] = work + "/run"
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from proc import children, exe, kill  # noqa: E402
+from trial import cmd, command_of, duet, is_, ok, paths, run_cases, start, until, work  # noqa: E402
+
+program, library, clock = paths(3, library=False)
 os.environ["DUET_LIBRARY"] = library
 os.chdir(work)
-started, failures = [], 0
 KEY = ["--psk", "key"]
-
-
-def is_(got, want, what):
-    global failures
-    if got != want:
-        failures += 1
-        print("not ok: %s: got %r, wanted %r" % (what, got, want))
-
-
-def ok(condition, what, more=""):
-    global failures
-    if not condition:
-        failures += 1
-        print("not ok: %s %s" % (what, more))
-    return condition
-
-
-def cmd(*args, **more):
-    p = subprocess.run([duet] + [str(a) for a in args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                       timeout=60, **more)
-    return p.returncode, p.stdout, p.stderr
-
-
-def start(args, **more):
-    p = subprocess.Popen([str(a) for a in args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-    started.append(p)
-    return p
-
-
-def end(p, sig=None):
-    if sig:
-        p.send_signal(sig)
-    out, err = p.communicate(timeout=60)
-    return p.returncode, out, err
 
 
 class Relay:
@@ -74,15 +40,11 @@ class Relay:
 
     def begin(self):
         output, keys, before, more = self.args
-        self.p = start(list(before) + [duet, "relay", "-o", output, "-l", "127.0.0.1:%d" % self.port]
-                       + list(keys) + list(more))
+        self.p = start(*before, duet, "relay", "-o", output, "-l", "127.0.0.1:%d" % self.port, *keys, *more)
         said = self.p.stdout.readline()
         m = re.match(r"listens on port (\d+)", said)
         ok(m, "the relay listens", said + (self.p.stderr.read() if not m else ""))
         self.port = int(m.group(1))
-        self.log = []
-        threading.Thread(target=lambda p: self.log.extend(iter(p.stdout.readline, "")), args=(self.p,),
-                         daemon=True).start()
 
     def kill(self):
         self.p.kill()
@@ -90,7 +52,7 @@ class Relay:
 
     def stop(self):
         self.p.terminate()
-        is_(self.p.wait(20), 0, "the relay ends")
+        is_(self.p.wait(), 0, "the relay ends")
 
     def recordings(self):
         """By time: of the names record-PID-DATE-TIME."""
@@ -194,15 +156,8 @@ def has_events(path):
                if re.match(r"cpu_\d+\.idx", f))
 
 
-def wait_for(what, seconds=30):
-    until = time.monotonic() + seconds
-    while not what() and time.monotonic() < until:
-        time.sleep(0.02)
-    return ok(what(), "it comes to that in time")
-
-
 def record(port, *args, keys=KEY, to="127.0.0.1", **more):
-    return start([duet, "record", "--no-kernel", "--to", "%s:%d" % (to, port)] + list(keys) + list(args), **more)
+    return start(duet, "record", "--no-kernel", "--to", "%s:%d" % (to, port), *keys, *args, **more)
 
 
 def refused(text, *args, **more):
@@ -216,9 +171,9 @@ def refused(text, *args, **more):
 def a_recording_streams_and_is_the_same():
     relay = Relay("plain_out")
     args = [] if os.geteuid() else ["-k", "syscalls"]
-    p = start([duet, "record", "--to", "127.0.0.1:%d" % relay.port, "--keep", "-o", "kept"] + KEY + args
-              + ["--", program, 20000, 0])
-    status, out, err = end(p)
+    p = start(duet, "record", "--to", "127.0.0.1:%d" % relay.port, "--keep", "-o", "kept", *KEY, *args,
+              "--", program, 20000, 0)
+    status, out, err = p.end()
     is_((status, out.strip()), (0, "20000"), "the command's status and output: " + err)
     there = relay.only()
     same_files("kept", there)
@@ -232,11 +187,11 @@ def a_recording_streams_and_is_the_same():
             is_((b.returncode, b.stderr, a.stdout == b.stdout), (0, b"", True), "babeltrace2 reads the same in " + part)
     # It is readable while it grows; without --keep nothing stays here.
     p = record(relay.port, "-o", "gone", "--", program, 6000, 1500)
-    wait_for(lambda: [r for r in relay.recordings() if r != there and has_events(r)])
+    until(lambda: [r for r in relay.recordings() if r != there and has_events(r)], "events arrive while it records")
     growing = [r for r in relay.recordings() if r != there]
     got, lost = numbers(growing[0])
     ok(0 < len(got) and sorted(set(got)) == got, "readable while it grows", str(len(got)))
-    status, out, err = end(p)
+    status, out, err = p.end()
     is_((status, os.path.exists("gone")), (0, False), "it is sent and removed: " + err)
     ok("none lost" in err and " sent to 127.0.0.1" in err, "it tells so", err)
     all_numbers(growing[0], 6000)
@@ -247,13 +202,13 @@ def a_cut_link_costs_nothing():
     relay = Relay("cut_out")
     link = Link(relay.port, cut=lambda: random.randint(3000, 120000))
     p = record(link.port, "-o", "cut_kept", "--keep", "--flush-timeout", "50s", "--", program, 12000, 12000)
-    status, out, err = end(p)
+    status, out, err = p.end()
     is_(status, 0, "sent in the end: " + err)
     ok(link.n_cuts >= 5, "the link was cut often", str(link.n_cuts))
     same_files("cut_kept", relay.only())
     all_numbers(relay.only(), 12000)
     p = record(link.port, "-o", "cut_gone", "--flush-timeout", "50s", "--", program, 8000, 12000)
-    status, out, err = end(p)
+    status, out, err = p.end()
     is_((status, os.path.exists("cut_gone")), (0, False), "and what has holes, too: " + err)
     all_numbers(relay.recordings()[-1], 8000)
     link.close()
@@ -271,34 +226,22 @@ def a_killed_relay_goes_on_where_it_was():
         relay.kill()
         time.sleep(0.1)
         relay.begin()
-    status, out, err = end(p)
+    status, out, err = p.end()
     is_((status, os.path.exists("killed")), (0, False), "sent: " + err)
     ok("it is sent when the relay answers" in err, "a relay that is not there yet is told", err)
     all_numbers(relay.only(), 24000)
     relay.stop()
 
 
-def children(pid):
-    return [int(c) for c in open("/proc/%d/task/%d/children" % (pid, pid)).read().split()]
-
-
-def runs(pid):
-    """What it executes; "" when it is gone."""
-    try:
-        return os.readlink("/proc/%d/exe" % pid)
-    except OSError:
-        return ""
-
-
 def what_a_killed_sender_left_is_sent_later():
     relay = Relay("sender_out")
     p = record(relay.port, "-o", "left", "--", program, 8000, 4000)
-    wait_for(lambda: relay.recordings())
-    wait_for(lambda: os.path.realpath(program) in map(runs, children(p.pid)))  # before its exec it is a duet as well
+    until(relay.recordings, "it arrives")
+    command_of(p, program)
     for c in children(p.pid):
-        if runs(c) == os.path.realpath(duet):
-            os.kill(c, signal.SIGKILL)
-    status, out, err = end(p)
+        if exe(c) == os.path.realpath(duet):
+            kill(c)
+    status, out, err = p.end()
     is_((status, out.strip()), (2, "8000"), "the program is not disturbed")
     m = re.search(r"to go on: duet (.*)", err)
     if ok(m, "it tells how to go on", err):
@@ -307,11 +250,11 @@ def what_a_killed_sender_left_is_sent_later():
     all_numbers(relay.only(), 8000)
     # The recorder is killed with everything: what it wrote arrives.
     p = record(relay.port, "--keep", "-o", "left2", "--", program, 100000, 2000)
-    wait_for(lambda: has_events("left2"))
+    until(lambda: has_events("left2"), "it is written")
     relay.kill()
     for c in children(p.pid):
-        os.kill(c, signal.SIGKILL)
-    end(p, signal.SIGKILL)
+        kill(c)
+    p.end(signal.SIGKILL)
     relay.begin()
     status, out, err = cmd("send", *KEY, "left2", "127.0.0.1:%d" % relay.port)
     is_(status, 0, "sent: " + err)
@@ -329,7 +272,7 @@ def a_slow_link_loses_nothing_until_spool_and_buffers_are_full():
     p = record(link.port, "-o", "slow", "--spool", "1M", "--flush-timeout", "50s", "--", program, n, 0)
     time.sleep(1.5)
     link.rate = None
-    status, out, err = end(p)
+    status, out, err = p.end()
     is_(status, 0, err)
     ok("none lost" in err, "nothing is lost", err)
     all_numbers(relay.only(), n)
@@ -338,7 +281,7 @@ def a_slow_link_loses_nothing_until_spool_and_buffers_are_full():
     p = record(link.port, "-o", "full", "--spool", "1M", "-b", "2M", "--flush-timeout", "50s", "--", program, n, 200000)
     time.sleep(4)
     link.rate = None
-    status, out, err = end(p)
+    status, out, err = p.end()
     m = re.search(r"(\d+) LOST", err)
     if ok(status == 0 and m, "the loss is told", err):
         there = relay.recordings()[-1]
@@ -361,7 +304,7 @@ def a_full_disk_makes_it_wait():
     ok(p.poll() is None, "it waits for room")
     subprocess.run(["nsenter", "-t", str(relay.p.pid), "-m", "mount", "-o", "remount,size=64m", work + "/disk"], check=True,
                    cwd=work)
-    status, out, err = end(p)
+    status, out, err = p.end()
     is_((status, os.path.exists("waits")), (0, False), "then goes on: " + err)
     subprocess.run(["nsenter", "-t", str(relay.p.pid), "-m", "cp", "-r", work + "/disk/out", work + "/disk_copy"], check=True, cwd=work)
     relay.output = "disk_copy"
@@ -415,7 +358,7 @@ def only_who_has_the_key_gets_in():
     refused(r"its certificate is not accepted: .*(issuer|self)", *to(relay, *certificates("ca", "host", "foreign")))
     refused(r"--cert, --key and --ca go together", *to(relay, "--cert", "cahost.pem"))
     is_(os.listdir("cert_out"), [], "nothing came of it")
-    status, out, err = end(record(relay.port, "--", program, 1000, 0, keys=certificates("ca", "host")))
+    status, out, err = record(relay.port, "--", program, 1000, 0, keys=certificates("ca", "host")).end()
     is_(status, 0, err)
     all_numbers(relay.only(), 1000)
     relay.stop()
@@ -423,7 +366,7 @@ def only_who_has_the_key_gets_in():
     refused(r"its certificate is not accepted: IP address mismatch", *to(relay, *certificates("ca", "host")))
     relay.stop()
     relay = Relay("loop_out", ["--plain"])
-    status, out, err = end(record(relay.port, "--", program, 1000, 0, keys=["--plain"]))
+    status, out, err = record(relay.port, "--", program, 1000, 0, keys=["--plain"]).end()
     is_(status, 0, err)
     all_numbers(relay.only(), 1000)
     relay.stop()
@@ -446,7 +389,7 @@ def hostile_bytes_and_crowds_disturb_nobody():
             except OSError:
                 pass
         begin = time.monotonic()
-        status, out, err = end(record(relay.port, "--", program, 5000, 0, keys=keys))
+        status, out, err = record(relay.port, "--", program, 5000, 0, keys=keys).end()
         is_(status, 0, "served in a crowd: " + err)
         print("# served beside 1500 others within %.2f s" % (time.monotonic() - begin))
         all_numbers(relay.only(), 5000)
@@ -463,13 +406,13 @@ def recordings_of_two_hosts_are_in_order():
     ps = []
     for host, ms in (("alpha", 0), ("beta", 5250)):
         env = dict(os.environ, RELAY_CLOCK_MS=str(ms), DUET_RUNTIME_DIR=work + "/run-" + host)
-        ps.append(start(["unshare", "-u", "sh", "-c", 'hostname %s; LD_PRELOAD=%s exec "$@"' % (host, clock), "sh", duet,
-                         "record", "--no-kernel", "-o", "of_" + host, "--to", "127.0.0.1:%d" % relay.port] + KEY
-                        + ["--", "env", "LD_PRELOAD=", program, "2000", "1000", work + "/go"], env=env))
+        ps.append(start("unshare", "-u", "sh", "-c", 'hostname %s; LD_PRELOAD=%s exec "$@"' % (host, clock), "sh", duet,
+                        "record", "--no-kernel", "-o", "of_" + host, "--to", "127.0.0.1:%d" % relay.port, *KEY,
+                        "--", "env", "LD_PRELOAD=", program, "2000", "1000", work + "/go", env=env))
     time.sleep(1)
     open("go", "w").close()
     for p in ps:
-        status, out, err = end(p)
+        status, out, err = p.end()
         is_(status, 0, err)
     ok("5.2" in err, "the offset is told", err)
     status, out, err = cmd("view", *relay.recordings())
@@ -501,31 +444,8 @@ def make_key(name):
         f.write(os.urandom(32).hex() + "\n")
 
 
-CASES = [a_recording_streams_and_is_the_same, a_cut_link_costs_nothing, a_killed_relay_goes_on_where_it_was,
-         what_a_killed_sender_left_is_sent_later, a_slow_link_loses_nothing_until_spool_and_buffers_are_full,
-         a_full_disk_makes_it_wait, only_who_has_the_key_gets_in, hostile_bytes_and_crowds_disturb_nobody,
-         recordings_of_two_hosts_are_in_order]
-
-
-def main():
-    make_key("key")
-    try:
-        for case in CASES:
-            if sys.argv[5:] and case.__name__ not in sys.argv[5:]:
-                continue
-            before, begin = failures, time.monotonic()
-            case()
-            print("%s %s (%.1f s)" % ("ok" if failures == before else "not ok", case.__name__.replace("_", " "),
-                                      time.monotonic() - begin), flush=True)
-    finally:
-        for p in started:
-            if p.poll() is None:
-                p.kill()
-                p.wait()
-        os.chdir("/")
-        shutil.rmtree(work, ignore_errors=True)
-    return 1 if failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+make_key("key")
+run_cases(a_recording_streams_and_is_the_same, a_cut_link_costs_nothing, a_killed_relay_goes_on_where_it_was,
+          what_a_killed_sender_left_is_sent_later, a_slow_link_loses_nothing_until_spool_and_buffers_are_full,
+          a_full_disk_makes_it_wait, only_who_has_the_key_gets_in, hostile_bytes_and_crowds_disturb_nobody,
+          recordings_of_two_hosts_are_in_order)

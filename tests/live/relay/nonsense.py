@@ -7,30 +7,20 @@ usage: nonsense.py DUET PROGRAM LIBDUET N [SEED]      whole: 1000000 messages
 import os
 import random
 import re
-import shutil
 import signal
 import socket
 import struct
-import subprocess
 import sys
-import tempfile
-import threading
 import time
 
-duet, program, library = map(os.path.abspath, sys.argv[1:4])
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from proc import fds, field  # noqa: E402
+from trial import PATIENCE, cmd, dice, duet, fail, paths, run_cases, start, until, work  # noqa: E402
+
+program, library = paths(2)
 count = int(sys.argv[4])
-seed = int(sys.argv[5]) if len(sys.argv) > 5 else os.getpid()
+rng = dice(*map(int, sys.argv[5:6]))
 N_NUMBERS, SILENT, GROWS_MAX_KIB = 2000, 200, 8 << 10
-work = tempfile.mkdtemp(prefix="duet-nonsense-")
-os.environ.update(DUET_RUNTIME_DIR=work + "/run", DUET_LIBRARY=library)
-rng = random.Random(seed)
-failures, started = 0, []
-
-
-def fail(text):
-    global failures
-    failures += 1
-    print("not ok (seed %d): %s" % (seed, text))
 
 
 # ---------------------------------------------------------------- messages: docs/formats/relay.md
@@ -93,7 +83,7 @@ silent = []
 
 def converse(port):
     """-> messages said"""
-    s = socket.create_connection(("127.0.0.1", port), timeout=30)
+    s = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
     numbers, said = [], 0
     try:
         s.sendall(mutated(hello()))
@@ -122,12 +112,7 @@ def converse(port):
 # ---------------------------------------------------------------- the relay
 
 def descriptors(pid):
-    return len(os.listdir("/proc/%d/fd" % pid))
-
-
-def memory(pid):
-    with open("/proc/%d/status" % pid) as f:
-        return int(re.search(r"RssAnon:\s+(\d+)", f.read()).group(1))
+    return len(fds(pid))
 
 
 def files_below(path):
@@ -135,27 +120,22 @@ def files_below(path):
 
 
 def numbers_in(trace):
-    out = subprocess.run([duet, "view", "-e", "relay:number", trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                         text=True).stdout
-    return len(out.splitlines())
+    return len(cmd("view", "-e", "relay:number", trace)[1].splitlines())
 
 
 def record(port, name):
     """-> a recording being sent"""
-    return subprocess.Popen([duet, "record", "--no-kernel", "-o", work + "/" + name, "--to", "127.0.0.1:%d" % port, "--plain",
-                             "--", program, str(N_NUMBERS)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return start(duet, "record", "--no-kernel", "-o", work + "/" + name, "--to", "127.0.0.1:%d" % port, "--plain",
+                 "--", program, N_NUMBERS)
 
 
-def main():
-    relay = subprocess.Popen([duet, "relay", "-o", work + "/out", "-l", "127.0.0.1:0", "--plain"], stdout=subprocess.PIPE,
-                             stderr=subprocess.DEVNULL, text=True, cwd=work)
-    started.append(relay)
+def the_relay_goes_on():
+    relay = start(duet, "relay", "-o", work + "/out", "-l", "127.0.0.1:0", "--plain", cwd=work)
     port = int(re.search(r"port (\d+)", relay.stdout.readline()).group(1))
-    threading.Thread(target=relay.stdout.read, daemon=True).start()  # it waits for who reads what it tells
     said = 0
     while said < min(count, 1000):
         said += converse(port)
-    before, begin = (descriptors(relay.pid), memory(relay.pid)), time.monotonic()
+    before, begin = (descriptors(relay.pid), field(relay.pid, "RssAnon")), time.monotonic()
     said, proper, n_proper = 0, record(port, "proper-0"), 0
     while said < count or proper:
         said += converse(port) if said < count else 0
@@ -172,14 +152,12 @@ def main():
     took = time.monotonic() - begin
     while silent:
         silent.pop().close()
-    until = time.monotonic() + 20
-    while descriptors(relay.pid) > before[0] and time.monotonic() < until:
-        time.sleep(0.1)
-    after = (descriptors(relay.pid), memory(relay.pid))
-    if after[0] > before[0] or after[1] > before[1] + GROWS_MAX_KIB:
+    until(lambda: descriptors(relay.pid) <= before[0],
+          lambda: "its descriptors are %d again, not %d" % (before[0], descriptors(relay.pid)))
+    after = (descriptors(relay.pid), field(relay.pid, "RssAnon"))
+    if after[1] > before[1] + GROWS_MAX_KIB:
         fail("descriptors and KiB were %s, are %s" % (before, after))
-    relay.send_signal(signal.SIGTERM)
-    if relay.wait(timeout=30):
+    if relay.end(signal.SIGTERM)[0]:
         fail("the relay ended with %d" % relay.returncode)
     strange = {f for f in files_below(work) if not f.startswith((work + "/out/", work + "/run/", work + "/proper-"))}
     if strange:
@@ -188,16 +166,8 @@ def main():
                 if ".duet" in directories and os.path.basename(at).startswith("record-"))
     if whole != n_proper:
         fail("of %d proper recordings %d arrived whole" % (n_proper, whole))
-    print("%d messages in %.1f s, %d proper recordings meanwhile, all whole; descriptors and KiB: %s, %s (seed %d)"
-          % (said, took, n_proper, before, after, seed))
+    print("%d messages in %.1f s, %d proper recordings meanwhile, all whole; descriptors and KiB: %s, %s"
+          % (said, took, n_proper, before, after))
 
 
-try:
-    main()
-finally:
-    for p in started:
-        if p.poll() is None:
-            p.kill()
-            p.wait()
-    shutil.rmtree(work, ignore_errors=True)
-sys.exit(1 if failures else 0)
+run_cases(the_relay_goes_on)
