@@ -10,6 +10,7 @@ out living ones when another ends meanwhile (proc(5)).
 import os
 import re
 import signal
+import time
 
 GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
@@ -127,3 +128,17 @@ def kill_all(pids):
         for n in noted:
             n.kill(sig)
     return noted
+
+
+def kill_tree(pid):
+    """It and all below it, at once: who has stopped has no more children.  -> all of them, Noted"""
+    def stop(pid):
+        n = Noted(pid)
+        n.kill(signal.SIGSTOP)
+        while not n.is_dead() and not is_stopped(pid):
+            time.sleep(0.001)
+        return [n] + [s for c in children(pid) for s in stop(c)]
+    all_of_it = stop(pid)
+    for n in all_of_it:
+        n.kill()
+    return all_of_it

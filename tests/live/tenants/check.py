@@ -13,26 +13,24 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 
-from world import PATIENCE, World, enter, wait_for
+from world import World, enter  # first: it finds tests/lib
+from proc import descendants, is_dead, kill, kill_tree, read
+from trial import PATIENCE, duet, failures, is_, ok, paths, run_cases, skip, start, until, work
+from trial import run as run_command
 
-duet, program, library = [os.path.abspath(a) for a in sys.argv[1:4]]
+program, library = paths(2)
 ALICE, BOB, CAROL = 65530, 65531, 65532
 world = None
-failures = 0
 
 
-def is_(got, wanted, what):
-    global failures
-    if got != wanted:
-        failures += 1
-        print("  not ok: %s: got %r, wanted %r" % (what, got, wanted))
+class Answer:
+    def __init__(self, told):
+        self.returncode, self.stdout, self.stderr = told
 
 
 def run(*args):
-    return subprocess.run([duet] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          env=world.env(), timeout=PATIENCE)
+    return Answer(run_command(duet, *args, env=world.env()))
 
 
 def names(where, prefix=""):
@@ -62,19 +60,16 @@ class Collector:
     def __init__(self, *options):
         Collector.number += 1
         self.trace = "%s/trace-%d" % (world.work, Collector.number)
-        self.p = subprocess.Popen([duet, "collect", "-e", "tenants:*", "-o", self.trace] + list(options),
-                                  stderr=subprocess.PIPE, text=True, env=world.env())
-        world.children.append(self.p)
-        wait_for(lambda: names(directory(0), "session-default"), "the collector is ready")
+        self.p = start(duet, "collect", "-e", "tenants:*", "-o", self.trace, *options, env=world.env())
+        until(lambda: names(directory(0), "session-default"), "the collector is ready")
 
     def serves(self, *labels):
-        wait_for(lambda: all(os.path.exists("%s/session-default@%s" % (directory(0), n)) for n in labels),
+        until(lambda: all(os.path.exists("%s/session-default@%s" % (directory(0), n)) for n in labels),
                  "served: %s" % (labels,))
 
     def end(self, but=None):
-        self.p.terminate()
-        self.err = self.p.communicate(timeout=PATIENCE)[1]
-        is_(self.p.returncode, 0, "the collector ends well: " + self.err)
+        status, _, self.err = self.p.end(signal.SIGTERM)
+        is_(status, 0, "the collector ends well: " + self.err)
         is_(remains(but), [], "what is left behind")
         m = re.search(r"(\d+) LOST", self.err)
         self.lost = int(m.group(1)) if m else 0
@@ -91,31 +86,16 @@ class Collector:
 
 def label_of(program, number=0):
     """What the container of a program of ours is called."""
-    for pid in [program.p.pid] + children(program.p.pid):
-        ns = os.stat("/proc/%d/ns/mnt" % pid).st_ino
+    for pid in [program.p.pid] + descendants(program.p.pid):
+        ns = os.stat("/proc/%d/ns/mnt" % pid).st_ino  # it runs until we tell it to end
         if ns != os.stat("/proc/self/ns/mnt").st_ino:
             return "mnt-%d:%d" % (ns, number)
     raise AssertionError("no container")
 
 
-def children(pid):
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-        own = [int(c) for c in f.read().split()]
-    return own + [g for c in own for g in children(c)]
-
-
-def is_dead(pid):
-    try:
-        with open("/proc/%d/stat" % pid) as f:
-            return f.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
 def pool_of(pid):
     """-> which memory the process records into"""
-    with open("/proc/%d/maps" % pid) as f:
-        return {line.split()[4] for line in f if "memfd:duet-pool" in line}
+    return {line.split()[4] for line in read(pid, "maps").splitlines() if "memfd:duet-pool" in line}
 
 
 # ---------------------------------------------------------------- users
@@ -156,7 +136,8 @@ def attempt(uid, do):
             os.write(w, b"")
         except OSError as e:
             os.write(w, type(e).__name__.encode())
-        os._exit(0)
+        finally:
+            os._exit(0)
     os.close(w)
     answer = os.read(r, 100).decode()
     os.close(r)
@@ -179,12 +160,13 @@ def nobody_reaches_another_users_memory():
                        ("root's socket for him", directory(0) + "/sock-default@%d" % BOB)):
         do = (lambda: os.listdir(path)) if what == "directory" else (lambda: connect(path))
         is_(attempt(ALICE, do), "PermissionError", "Alice and Bob's " + what)
-    everybody = [p for p in children(c.p.pid) + [c.p.pid]]
+    everybody = descendants(c.p.pid) + [c.p.pid]
     is_(len(everybody) >= 6, True, "there are a warden, and two processes for each: %r" % everybody)
     for pid in everybody:
-        is_(attempt(ALICE, lambda: os.listdir("/proc/%d/fd" % pid)), "PermissionError", "a collector's descriptors")
-        is_(attempt(ALICE, lambda: open("/proc/%d/mem" % pid)), "PermissionError", "a collector's memory")
-        is_(attempt(ALICE, lambda: os.kill(pid, 9)), "PermissionError", "a collector's life")
+        for what, do in (("descriptors", lambda: os.listdir("/proc/%d/fd" % pid)),
+                         ("memory", lambda: open("/proc/%d/mem" % pid)), ("life", lambda: os.kill(pid, 9))):
+            got = attempt(ALICE, do)
+            ok(got == "PermissionError" or got and is_dead(pid), "a collector's " + what, got)
     workers = {pid: pool_of(pid) for pid in everybody}
     is_([pid for pid, pools in workers.items() if len(pools) > 1], [], "no process maps two users' memory")
     is_(attempt(ALICE, lambda: connect(directory(ALICE) + "/sock-default.root")), "", "Alice and her own socket")
@@ -257,7 +239,7 @@ def what_a_hostile_user_makes_harms_him_alone():
         c = Collector("--all-users")
         c.serves(BOB)
         bob.record(10)
-        wait_for(lambda: names(directory(0), "session-default@%d" % ALICE), "Alice is served in spite of all")
+        until(lambda: names(directory(0), "session-default@%d" % ALICE), "Alice is served in spite of all")
         alice = world.user(ALICE, "3")
         alice.end()
         bob.end()
@@ -288,12 +270,11 @@ def a_users_own_sessions_go_on_beside_roots():
     trace = world.work + "/alice"
     os.mkdir(trace)
     os.chown(trace, ALICE, ALICE)
-    a = subprocess.Popen([duet, "collect", "-e", "tenants:*", "-o", trace], stderr=subprocess.PIPE, text=True,
-                         env=world.env(), user=ALICE, group=ALICE, extra_groups=[])
-    world.children.append(a)
-    wait_for(lambda: names(directory(ALICE), "session-default"), "hers is ready")
-    wait_for(lambda: len(names(directory(ALICE), "session-")) == 2, "and root's is beside it")
-    wait_for(lambda: re.search("user %d:(.|\n)*[(]default(.root)?, default" % ALICE, run("list", "--all-users").stdout),
+    a = start(duet, "collect", "-e", "tenants:*", "-o", trace, env=world.env(), user=ALICE, group=ALICE,
+              extra_groups=[])
+    until(lambda: names(directory(ALICE), "session-default"), "hers is ready")
+    until(lambda: len(names(directory(ALICE), "session-")) == 2, "and root's is beside it")
+    until(lambda: re.search("user %d:(.|\n)*[(]default(.root)?, default" % ALICE, run("list", "--all-users").stdout),
              "root's list of all users tells both")
     is_(alice.record(10), 10, "recorded by both")
     p = run("disable", "tenants:*")
@@ -301,12 +282,12 @@ def a_users_own_sessions_go_on_beside_roots():
     is_(alice.record(10), 20, "recorded by hers alone")
     is_(own.record(10), 10, "not recorded")
     is_(run("status").stdout.count("default@%d" % ALICE), 1, "status has a part for each")
-    a.terminate()
-    is_(("20" in a.communicate(timeout=PATIENCE)[1], a.returncode), (True, 0), "hers ends well")
+    status, _, told = a.end(signal.SIGTERM)
+    is_(("20" in told, status), (True, 0), "hers ends well")
     alice.end()
     own.end()
     is_(run("stop", "--all").returncode, 0, "root stops all at once")
-    is_(c.p.wait(PATIENCE), 0, "and it ends")
+    is_(c.p.wait(), 0, "and it ends")
     is_(remains(), [], "what is left behind")
     is_(c.counts(), {ALICE: 10}, "what root recorded")
 
@@ -316,7 +297,7 @@ def a_users_own_sessions_go_on_beside_roots():
 def containers_are_recorded_from_outside():
     for what, user in (("root", None), ("a user", ALICE)):
         inside = world.container("c-" + what.replace(" ", "-"), user=user)
-        pids = set(children(inside.p.pid))
+        pids = set(descendants(inside.p.pid))
         label = label_of(inside)
         c = Collector("--containers")
         c.serves(label)
@@ -324,7 +305,7 @@ def containers_are_recorded_from_outside():
         inside.end()
         later = world.container("later", "9", user=user)
         later_label = label_of(later)
-        pids |= set(children(later.p.pid))
+        pids |= set(descendants(later.p.pid))
         c.serves(later_label)
         is_(later.record("20t"), 29, "the one that came records")
         later.end()
@@ -347,13 +328,9 @@ def killed_collectors_are_swept_up():
     c = Collector("--all-users", "--containers")
     c.serves(ALICE, label_of(inside))
     alice.record(1)
-    everybody = children(c.p.pid) + [c.p.pid]
-    for pid in everybody:
-        os.kill(pid, signal.SIGSTOP) # else each would replace the other
-    for pid in everybody:
-        os.kill(pid, signal.SIGKILL)
+    everybody = kill_tree(c.p.pid)
     c.p.wait()
-    wait_for(lambda: all(is_dead(pid) for pid in everybody), "all are dead")
+    until(lambda: all(p.is_dead() for p in everybody), "all are dead")
     is_(remains() != [], True, "they leave files")
     run("list")
     is_(remains(), [], "the next command takes them away")
@@ -369,11 +346,11 @@ def a_killed_collector_is_replaced_and_the_others_go_on():
     alice.record(5)
     bob.record(5)
     for number in range(2): # its worker, then its keeper
-        of_alice = [p for p in children(c.p.pid) if pool_of(p) & pool_of(alice.p.pid)]
-        worker = [p for p in of_alice if p not in [k for k in of_alice if children(k)]]
+        of_alice = [p for p in descendants(c.p.pid) if pool_of(p) & pool_of(alice.p.pid)]
+        worker = [p for p in of_alice if p not in [k for k in of_alice if descendants(k)]]
         victim = worker[0] if not number else [p for p in of_alice if p not in worker][0]
-        os.kill(victim, signal.SIGKILL)
-        wait_for(lambda: len([p for p in children(c.p.pid) if not is_dead(p) and
+        kill(victim)
+        until(lambda: len([p for p in descendants(c.p.pid) if not is_dead(p) and
                               pool_of(p) & pool_of(alice.p.pid)]) == 2, "there are two again")
         is_((alice.record(5), bob.record(5)), (10 + 5 * number, 10 + 5 * number), "the programs go on")
     later = world.user(ALICE, "4")
@@ -388,10 +365,10 @@ def a_killed_warden_ends_its_collectors_alone():
     c = Collector("--all-users")
     c.serves(ALICE)
     alice.record(5)
-    warden = [p for p in children(c.p.pid) if len(children(p)) > 1 or
-              any(children(g) for g in children(p))][0]
-    os.kill(warden, signal.SIGKILL)
-    wait_for(lambda: not names(directory(ALICE), "session"), "the collectors have ended")
+    warden = [p for p in descendants(c.p.pid) if len(descendants(p)) > 1 or
+              any(descendants(g) for g in descendants(p))][0]
+    kill(warden)
+    until(lambda: not names(directory(ALICE), "session"), "the collectors have ended")
     own.record(3)
     alice.end()
     own.end()
@@ -400,20 +377,11 @@ def a_killed_warden_ends_its_collectors_alone():
 
 
 if not enter():
-    print("no right to make namespaces: nothing is tried")
-    sys.exit(77)
+    skip("no right to make namespaces: nothing is tried")
 world = World(program, library)
 duet = world.copy(duet, "duet") # users run it, too
-try:
-    for test in (every_user_has_a_trace_and_a_memory_of_his_own, nobody_reaches_another_users_memory,
-                 a_user_asks_nothing_of_roots_session, a_users_own_sessions_go_on_beside_roots, what_a_hostile_user_makes_harms_him_alone,
-                 containers_are_recorded_from_outside, killed_collectors_are_swept_up,
-                 a_killed_collector_is_replaced_and_the_others_go_on,
-                 a_killed_warden_ends_its_collectors_alone):
-        before, begin = failures, time.monotonic()
-        test()
-        print("%s - %s (%.1f s)" % ("ok" if failures == before else "not ok", test.__name__,
-                                    time.monotonic() - begin), flush=True)
-finally:
-    world.close()
-sys.exit(failures > 0)
+run_cases(every_user_has_a_trace_and_a_memory_of_his_own, nobody_reaches_another_users_memory,
+          a_user_asks_nothing_of_roots_session, a_users_own_sessions_go_on_beside_roots,
+          what_a_hostile_user_makes_harms_him_alone, containers_are_recorded_from_outside,
+          killed_collectors_are_swept_up, a_killed_collector_is_replaced_and_the_others_go_on,
+          a_killed_warden_ends_its_collectors_alone)

@@ -9,70 +9,54 @@ but /proc, and what is asked is that many are found, and most of these rightly.
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
-from world import PATIENCE, Program, wait_for
+from world import Program  # first: it finds tests/lib
+from proc import children, read, threads
+from trial import cmd, duet, has_session, ok, paths, run_cases, skip, start, until, work
 
-duet, program, library = [os.path.abspath(a) for a in sys.argv[1:4]]
-if os.geteuid() or subprocess.run(["unshare", "-p", "-f", "true"], stderr=subprocess.DEVNULL).returncode:
-    print("no right to make namespaces: nothing is tried")
-    sys.exit(77)
-if os.stat("/proc/self/ns/pid").st_ino != 0xeffffffc:
-    print("not in the first pid namespace: the kernel's numbers are not ours")
-    sys.exit(77)
-work = tempfile.mkdtemp(prefix="numbers-")
-env = dict(os.environ, DUET_RUNTIME_DIR=work + "/run", LD_LIBRARY_PATH=os.path.dirname(library))
+program, library = paths(2)
 trace = work + "/trace"
-failed = []
 THREADS = 12
 PID_MAX_LIMIT = 1 << 22
-
-
-def ok(condition, what):
-    print("%s - %s" % ("ok" if condition else "not ok", what))
-    if not condition:
-        failed.append(what)
+env = dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(library))
+if os.geteuid() or subprocess.run(["unshare", "-p", "-f", "true"], stderr=subprocess.DEVNULL).returncode:
+    skip("no right to make namespaces: nothing is tried")
+if os.stat("/proc/self/ns/pid").st_ino != 0xeffffffc:
+    skip("not in the first pid namespace: the kernel's numbers are not ours")
 
 
 def view(*args):
-    p = subprocess.run([duet, "view", "--json"] + list(args) + [trace], stdout=subprocess.PIPE, text=True, env=env,
-                       timeout=PATIENCE, check=True)
-    return [json.loads(line) for line in p.stdout.splitlines()]
+    status, out, err = cmd("view", "--json", *args, trace)
+    ok(status == 0, "view", err)
+    return [json.loads(line) for line in out.splitlines()]
 
 
 def threads_of(pid):
     """The host's number of each thread by the one it has inside."""
     found = {}
-    for tid in os.listdir("/proc/%d/task" % pid):
-        with open("/proc/%d/task/%s/status" % (pid, tid)) as f:
-            found[int(re.search(r"^NSpid:.*\s(\d+)$", f.read(), re.M).group(1))] = int(tid)
+    for tid in threads(pid):
+        found[int(re.search(r"^NSpid:.*\s(\d+)$", read(pid, "task/%d/status" % tid), re.M).group(1))] = tid
     return found
 
 
-collector = subprocess.Popen([duet, "collect", "-e", "tenants:*", "-k", "sched_switch", "-o", trace],
-                             stderr=subprocess.PIPE, text=True, env=env)
-inside = None
-try:
-    wait_for(lambda: collector.poll() is not None or os.path.exists(work + "/run/session-default"), "it records")
+def the_kernel_names_them_as_it_does():
+    collector = start(duet, "collect", "-e", "tenants:*", "-k", "sched_switch", "-o", trace, env=env)
+    until(lambda: collector.poll() is not None or has_session(), "it records")
     if collector.poll() is not None:
-        print("the kernel cannot be recorded here: " + collector.communicate()[1])
-        sys.exit(77)
+        skip("the kernel cannot be recorded here: " + collector.stderr.read())
     # On one CPU, where threads follow each other: switches away from an idle CPU are those left out.
     cpu = min(os.sched_getaffinity(0))
-    inside = Program(subprocess.Popen(["taskset", "-c", str(cpu), "unshare", "-p", "-f", "--kill-child", program],
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env))
-    with open("/proc/%d/task/%d/children" % (inside.p.pid, inside.p.pid)) as f:
-        pid = int(f.read())
+    inside = Program(start("taskset", "-c", cpu, "unshare", "-p", "-f", "--kill-child", program,
+                           stdin=subprocess.PIPE, env=env))
+    pid = children(inside.p.pid)[0]
     for _ in range(THREADS):
         inside.record("6s")
     truth = threads_of(pid)
     inside.end()
-    collector.send_signal(signal.SIGTERM)
-    collector.communicate(timeout=PATIENCE)
+    collector.end(signal.SIGTERM)
     events = [e for e in view("-e", "tenants:*") if "fields" in e]
     ok(len(events) == 6 * THREADS, "all is recorded: %d" % len(events))
     ok({(e["vpid"], e["vtid"]) for e in events} == {(1, e["fields"]["tid"]) for e in events}, "its own numbers are told")
@@ -85,12 +69,7 @@ try:
     right = [v for v in named if truth.get(v) == others[v]]
     ok(len(named) >= THREADS / 3, "the kernel told of %d threads" % len(named))
     ok(len(right) > len(named) * 3 / 4, "these are named as it does: %r of %r in %r" % (right, named, truth))
-    text = subprocess.run([duet, "stats", trace], stdout=subprocess.PIPE, text=True, env=env).stdout
-    ok(re.search(r"\b%d\b" % pid, text) is not None, "reports count it as that process")
-finally:
-    for p in (collector, inside.p if inside else None):
-        if p and p.poll() is None:
-            p.kill()
-            p.wait()
-    shutil.rmtree(work, ignore_errors=True)
-sys.exit(1 if failed else 0)
+    ok(re.search(r"\b%d\b" % pid, cmd("stats", trace)[1]) is not None, "reports count it as that process")
+
+
+run_cases(the_kernel_names_them_as_it_does)

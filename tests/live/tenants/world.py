@@ -2,14 +2,12 @@
 """A machine of its own for the tests: mount and pid namespaces with a /dev/shm and a /proc that nobody else
 has; in it users, and containers."""
 import os
-import select
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
 
-PATIENCE = 60
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from trial import start, work  # noqa: E402
 
 
 def enter():
@@ -25,24 +23,13 @@ def enter():
     sys.exit(r.returncode)
 
 
-def wait_for(condition, what):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        v = condition()
-        if v:
-            return v
-        time.sleep(0.02)
-    raise TimeoutError(what)
-
-
 class World:
     """A place for files that all may read, with copies of the programs."""
     def __init__(self, program, library):
-        self.work = tempfile.mkdtemp(prefix="tenants-", dir="/var/tmp")
-        os.chmod(self.work, 0o755)
+        self.work = work
+        os.chmod(work, 0o755)
         self.program = self.copy(program, "program")
         self.library = self.copy(library, "libduet.so.0")
-        self.children = []
 
     def copy(self, path, name):
         to = self.work + "/" + name
@@ -54,9 +41,7 @@ class World:
         return dict(PATH=os.environ["PATH"], LD_LIBRARY_PATH=self.work)
 
     def spawn(self, argv, **more):
-        p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.env(), **more)
-        self.children.append(p)
-        return Program(p)
+        return Program(start(*argv, stdin=subprocess.PIPE, env=self.env(), **more))
 
     def user(self, uid, *args):
         return self.spawn([self.program] + list(args), user=uid, group=uid, extra_groups=[])
@@ -78,36 +63,22 @@ class World:
             os.chown(root, user, user)
         return self.spawn(unshare + ["--kill-child", "sh", "-c", script, root] + list(args), **more)
 
-    def close(self):
-        for p in self.children:
-            if p.poll() is None:
-                p.kill()
-            p.wait()
-        shutil.rmtree(self.work, ignore_errors=True)
-
 
 class Program:
     def __init__(self, popen):
         self.p = popen
-        self.buffer = b""
         self.pid = int(self.line().split()[1])
 
     def line(self):
-        while b"\n" not in self.buffer:
-            if not select.select([self.p.stdout], [], [], PATIENCE)[0]:
-                raise TimeoutError("the program says nothing")
-            more = os.read(self.p.stdout.fileno(), 4096)
-            if not more:
-                raise EOFError("the program has ended: %s" % self.p.wait())
-            self.buffer += more
-        line, self.buffer = self.buffer.split(b"\n", 1)
-        return line.decode()
+        said = self.p.stdout.readline()
+        if not said:
+            raise EOFError("the program has ended: %s %s" % (self.p.wait(), self.p.stderr.so_far()))
+        return said
 
     def record(self, how):
-        self.p.stdin.write(b"%s\n" % str(how).encode())
+        self.p.stdin.write("%s\n" % how)
         self.p.stdin.flush()
         return int(self.line().split()[1])
 
     def end(self):
-        self.p.stdin.close()
-        return self.p.wait(PATIENCE)
+        return self.p.end()[0]
