@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that count, slowly, each its own numbers, until SIGTERM; then says how far each got.  Not as fast as
+/* Threads that count, slowly, each its own numbers, until SIGTERM; then says how far each got.  "ready" when each has
+ * begun.  Not as fast as
  * tests/live/keeper's, for Babeltrace prints what they record. */
 #include <duet/duet.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@ enum { THREADS = 3 };
 static volatile sig_atomic_t stop;
 static int first; /* of our numbers of threads */
 static uint64_t counts[THREADS];
+static int n_begun;
 static char large[2000]; /* of every 100th event: the X path */
 
 static void *count(void *arg)
@@ -23,6 +25,8 @@ static void *count(void *arg)
 
 	for (; !stop; n++) {
 		trace_follow_number(first + thread, n, n % 100 ? "small" : large);
+		if (!n)
+			__atomic_add_fetch(&n_begun, 1, __ATOMIC_RELAXED);
 		if (n % 10 == 0)
 			usleep(10000);
 	}
@@ -43,10 +47,12 @@ int main(int argc, char **argv)
 	first = argc > 1 ? atoi(argv[1]) : 0;
 	memset(large, 'x', sizeof large - 1);
 	signal(SIGTERM, on_term);
-	printf("ready\n");
-	fflush(stdout);
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&t[i], NULL, count, (void *)(intptr_t)i);
+	while (__atomic_load_n(&n_begun, __ATOMIC_RELAXED) < THREADS)
+		usleep(1000);
+	printf("ready\n");
+	fflush(stdout);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
 	for (int i = 0; i < THREADS; i++)

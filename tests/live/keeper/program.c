@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that count, each its own numbers, until SIGTERM; then says how far each got. */
+/* Threads that count, each its own numbers, until SIGTERM; then says how far each got.  "ready" when each has begun. */
 #include <duet/duet.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +13,7 @@ enum { THREADS = 3 };
 static volatile sig_atomic_t stop;
 static int first; /* of our numbers of threads */
 static uint64_t counts[THREADS];
+static int n_begun;
 static char large[2000]; /* of every 100th event: the X path */
 
 static void *count(void *arg)
@@ -22,6 +23,8 @@ static void *count(void *arg)
 
 	for (; !stop; n++) {
 		trace_keeper_number(first + thread, n, n % 100 ? "" : large);
+		if (!n)
+			__atomic_add_fetch(&n_begun, 1, __ATOMIC_RELAXED);
 		if (n % 50 == 0)
 			usleep(1000);
 	}
@@ -42,10 +45,12 @@ int main(int argc, char **argv)
 	first = argc > 1 ? atoi(argv[1]) : 0;
 	memset(large, 'x', sizeof large - 1);
 	signal(SIGTERM, on_term);
-	printf("ready\n");
-	fflush(stdout);
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&t[i], NULL, count, (void *)(intptr_t)i);
+	while (__atomic_load_n(&n_begun, __ATOMIC_RELAXED) < THREADS)
+		usleep(1000);
+	printf("ready\n");
+	fflush(stdout);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
 	for (int i = 0; i < THREADS; i++)
