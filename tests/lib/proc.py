@@ -85,6 +85,12 @@ def threads(pid):
     return [int(n) for n in _list(pid, "task")]
 
 
+def sleeps(pid):
+    """How often each of its threads has gone to sleep.  Of several the first is left out: it waits for the others."""
+    found = {t: re.search(r"^voluntary_ctxt_switches:\s+(\d+)", read(pid, "task/%d/status" % t), re.M) for t in threads(pid)}
+    return {t: int(m[1]) for t, m in found.items() if m and (t != pid or len(found) == 1)}
+
+
 def children(pid):
     """Those that live, the first one first."""
     found = [(int(s[19]), c) for c, s in ((c, _stat(c)) for c in everybody()) if s and s[0] not in "ZX" and int(s[1]) == pid]

@@ -220,6 +220,18 @@ def command_of(p, program):
     return until(lambda: [c for c in proc.children(p.pid) if proc.exe(c) == wanted], "%s runs %s" % (p, program))[0]
 
 
+def go_on(*programs, times=20):
+    """Each thread of each, which sleep between what they do, has done it so many times more."""
+    for p in programs:
+        pid = getattr(p, "pid", p)
+        before = proc.sleeps(pid)
+
+        def has_gone_on():
+            now = proc.sleeps(pid)
+            return now and all(now.get(t, 0) >= before.get(t, 0) + times for t in now)
+        until(has_gone_on, "%s goes on" % p)
+
+
 # ---------------------------------------------------------------- the whole
 
 def ours():

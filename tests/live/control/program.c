@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 		_exit(0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("ready %d\n", (int)getpid());
-	for (int i = 0; now() < end; i++) {
+	for (int i = 0; i < 60 || now() < end; i++) { /* a busy machine may let no time for one */
 		double begin = now(), took;
 
 		trace_shop_order(i, "tea");

@@ -6,58 +6,39 @@ usage: check.py DUET PROGRAM LIBDUET
 """
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 
-duet, program, library = map(os.path.abspath, sys.argv[1:4])
-work = tempfile.mkdtemp(prefix="duet-rules-")
-os.environ["DUET_RUNTIME_DIR"] = work + "/run"
-os.environ["DUET_LIBRARY"] = library
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+import trial  # noqa: E402
+from trial import go_on, is_, paths, run_cases, work  # noqa: E402
+
+program, library = paths(2)
 os.chdir(work)
-failures = 0
-started = []
 recordings = 0
 
 
-def is_(got, want, what):
-    global failures
-    if got != want:
-        failures += 1
-        print("not ok: %s: got %r, wanted %r" % (what, got, want))
-
-
-def ok(condition, what, more=""):
-    global failures
-    if not condition:
-        failures += 1
-        print("not ok: %s %s" % (what, more))
-
-
 def cmd(*args, status=0):
-    p = subprocess.run([duet] + list(args), capture_output=True, text=True, timeout=60)
-    is_(p.returncode, status, "duet %s: %s%s" % (" ".join(args), p.stdout, p.stderr))
-    return p.stdout, p.stderr
+    got, out, err = trial.cmd(*args)
+    is_(got, status, "duet %s: %s%s" % (" ".join(args), out, err))
+    return out, err
 
 
 def run(name, *before):
     """The program under another name; in what `before` makes of it."""
     if not os.path.exists(name):
         os.symlink(program, name)
-    p = subprocess.Popen([*before, work + "/" + name], stdout=subprocess.PIPE, text=True)
-    started.append(p)
+    p = trial.start(*before, work + "/" + name)
     is_(p.stdout.readline(), "ready\n", name + " runs")
     return p
 
 
 def end(*programs):
+    """Each after some events more."""
+    go_on(*programs)
     for p in programs:
-        p.send_signal(signal.SIGTERM)
-        p.wait()
-        is_(p.returncode, 0, "it ends well")
+        is_(p.end(signal.SIGTERM)[0], 0, "it ends well")
 
 
 def start(*options):
@@ -76,10 +57,6 @@ def stop():
     return pairs, {(e["proc"], e["event"][6:]) for e in events if e["fields"]["n"] == 0}
 
 
-def some_time():
-    time.sleep(0.1)
-
-
 ALL = ("failed", "done", "step")
 
 
@@ -91,7 +68,6 @@ def programs_are_chosen_by_name():
     old = [run("web-old"), run("cron-old")]
     start("-e", "rules:*", "--program", "web*,api*", "--program", "!web-bad")
     new = [run(n) for n in ("web-new", "web-bad", "api", "cron-new")]
-    some_time()
     end(*old, *new)
     all_, first = stop()
     is_(all_, product(("web-old", "web-new", "api")), "by name")
@@ -102,7 +78,6 @@ def a_name_can_be_excluded_alone():
     old = [run("web-old"), run("cron-old")]
     start("-e", "rules:done", "--program", "!cron*")
     new = [run("web-new"), run("cron-new")]
-    some_time()
     end(*old, *new)
     is_(stop()[0], product(("web-old", "web-new"), ("done",)), "all but")
 
@@ -111,12 +86,10 @@ def events_are_chosen_by_level():
     old = run("old")
     start("-e", "rules:*", "--level", "warning", "-e", "rules:done")
     new = run("new")
-    some_time()
     end(old, new)
     is_(stop()[0], product(("old", "new"), ("failed", "done")), "each -e has its level")
     start("--level", "info")
     new = run("new")
-    some_time()
     end(new)
     all_, first = stop()
     is_(all_, product(("new",), ("failed", "done")), "without -e it is for all")
@@ -129,7 +102,6 @@ def enable_and_disable_choose_as_well():
     cmd("enable", "--program", "web*", "rules:*")
     cmd("disable", "--program", "web-b*", "--level", "info", "rules:*", status=2)  # none runs: kept for those that come
     new = [run("web-a"), run("web-b"), run("cron-new")]
-    some_time()
     end(*old, *new)
     is_(stop()[0], product(("web-old", "web-a")) | {("web-b", "step")}, "enable, then disable")
     start("-e", "rules:*")
@@ -137,7 +109,6 @@ def enable_and_disable_choose_as_well():
     cmd("disable", "--program", "a", "rules:*")
     cmd("enable", "rules:*")
     b = run("a")
-    some_time()
     end(a, b)
     is_(stop()[1], product(("a",)), "what is said of all takes the place of what was said of some")
 
@@ -148,7 +119,6 @@ def users_are_chosen():
         old = run("one")
         start("-e", "rules:*", "--uid", option)
         new = run("one")
-        some_time()
         end(old, new)
         is_(stop()[0], want, "--uid " + option)
     cmd("start", "--uid", "no.such.user", status=2)
@@ -164,13 +134,11 @@ def containers_are_chosen():
         old = run("out-old")
         start("-e", "rules:*", "--container", option)
         new = [run("in-new", *inside), run("out-new")]
-        some_time()
         end(old, *new)
         is_(stop()[0], product(want), "--container " + option)
     inner = run("in-old", *inside)
     start("-e", "rules:*", "--container", str(os.stat("/proc/%d/ns/mnt" % inner.pid).st_ino))
     new = run("out-new")
-    some_time()
     end(inner, new)
     is_(stop()[0], product(("in-old",)), "by the number of a namespace")
 
@@ -179,10 +147,9 @@ def a_process_is_chosen_by_its_number():
     one, two = run("one"), run("two")
     start("-e", "rules:*", "-p", str(one.pid))
     three = run("three")
-    some_time()
+    go_on(one, two, three)
     one.send_signal(signal.SIGUSR1)
     is_(one.stdout.readline(), "ready\n", "it begins anew")
-    some_time()
     end(one, two, three)
     all_, first = stop()
     is_(all_, product(("one",)), "-p")
@@ -196,18 +163,6 @@ def mistakes_are_told():
         is_(err.count("\n"), 1, "one line: " + err)
 
 
-try:
-    for test in (programs_are_chosen_by_name, a_name_can_be_excluded_alone, events_are_chosen_by_level,
-                 enable_and_disable_choose_as_well, users_are_chosen, containers_are_chosen,
-                 a_process_is_chosen_by_its_number, mistakes_are_told):
-        before = failures
-        test()
-        print("%s - %s" % ("ok" if failures == before else "not ok", test.__name__))
-finally:
-    for p in started:
-        if p.poll() is None:
-            p.kill()
-            p.wait()
-    subprocess.run([duet, "stop", "--all", "-q"], stderr=subprocess.DEVNULL)
-    shutil.rmtree(work, ignore_errors=True)
-sys.exit(1 if failures else 0)
+run_cases(programs_are_chosen_by_name, a_name_can_be_excluded_alone, events_are_chosen_by_level,
+          enable_and_disable_choose_as_well, users_are_chosen, containers_are_chosen,
+          a_process_is_chosen_by_its_number, mistakes_are_told)
