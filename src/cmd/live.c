@@ -26,16 +26,60 @@ static const char help[] =
 	"order, until the recording ends or Ctrl-C.  Without SESSION, of the only one that records.  DIRECTORY is a\n"
 	"recording, or what a relay writes, of this machine.\n\n"
 	"  --begin      from the recording's beginning, not from now\n"
+	"  --at HOST[:PORT]  what a relay there (duet relay --watch) receives: SESSION is HOST, NAME, HOST/NAME or a\n"
+	"               pattern, as the list says that comes when none or several fit\n"
+	"  --psk FILE   the relay's key; or --cert FILE --key FILE --ca FILE, or --plain within this machine\n"
+	"  --spool SIZE how much of that may lie here, below $TMPDIR (default: 64M)\n"
 	"  --serve[=[ADDRESS]:PORT]  show nothing, but let Babeltrace attach (lttng-live; default: 127.0.0.1:5344)\n"
 	"  --anywhere   with --serve: also on addresses that others reach; the protocol knows neither keys nor TLS\n"
 	VIEW_HELP
 	"\n  duet live -f 'size > 4096'           # in one terminal, while in another: duet record ...\n"
+	"  duet live --at mars --psk key -e 'shop:*'\n"
 	"  duet live --serve & babeltrace2 -i lttng-live net://localhost\n";
 
 struct live {
 	bool begin, serve, anywhere;
 	const char *address; /* of --serve; NULL: the default */
+	struct live_at at;
 };
+
+/* The value of option @name at argv[*i], in either form, or NULL.  *@i is moved to its last argument. */
+static const char *value_of(const char *name, char **argv, int *i)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(argv[*i], name, n) || (argv[*i][n] && argv[*i][n] != '='))
+		return NULL;
+	if (argv[*i][n])
+		return argv[*i] + n + 1;
+	return argv[*i + 1] ? argv[++*i] : NULL;
+}
+
+/* Whether argv[*i] is about another host; -1 if it makes no sense, which was told. */
+static int take_far(struct live *l, char **argv, int *i)
+{
+	struct wire_keys *k = &l->at.keys.o.keys;
+	const struct {
+		const char *name, **to;
+	} options[] = { { "--at", &l->at.host }, { "--psk", &k->psk }, { "--cert", &k->cert }, { "--key", &k->key },
+			{ "--ca", &k->ca } };
+	const char *size;
+
+	for (unsigned n = 0; n < sizeof options / sizeof *options; n++) {
+		const char *value = value_of(options[n].name, argv, i);
+
+		if (value)
+			*options[n].to = value;
+		if (value)
+			return 1;
+	}
+	if (!strcmp(argv[*i], "--plain"))
+		return k->is_plain = true;
+	size = value_of("--spool", argv, i);
+	if (size && !cmd_parse_size("live", size, &l->at.most_bytes))
+		return -1;
+	return size != NULL;
+}
 
 /* Whether @arg is ours and not for duet view. */
 static bool take(struct live *l, const char *arg)
@@ -146,20 +190,24 @@ static int run(const struct live *l, int argc, char **argv, int n_args, char *co
 	n_args = n_args ? n_args : 1;
 	if (l->serve)
 		return live_serve(at, n_args, l->address, l->anywhere, l->begin);
-	return view_follow("live", at, n_args, !l->begin, argc, argv);
+	return view_follow("live", at, n_args, !l->begin, NULL, argc, argv);
 }
 
 int cmd_live(int argc, char **argv)
 {
 	char **view = cmd_grow(NULL, 2 * argc + 1, sizeof *view), **args = view + argc + 1;
-	struct live l = { .begin = false };
-	int n_view = 1, n_args = 0;
+	struct live l = { .at.most_bytes = 64 << 20 };
+	const struct wire_keys *k = &l.at.keys.o.keys;
+	int n_view = 1, n_args = 0, far;
 
 	view[0] = argv[0]; /* kept until exit */
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
 			return fputs(help, stdout) < 0;
-		if (take(&l, argv[i]))
+		far = take_far(&l, argv, &i);
+		if (far < 0)
+			return CMD_FAILED;
+		if (far || take(&l, argv[i]))
 			continue;
 		if (*argv[i] != '-') {
 			args[n_args++] = argv[i];
@@ -174,5 +222,11 @@ int cmd_live(int argc, char **argv)
 		return cmd_usage("live", "--anywhere is about --serve");
 	if (l.serve && n_view > 1)
 		return cmd_usage("live", "--serve shows nothing: it takes no options of duet view");
+	if (l.at.host && l.serve)
+		return cmd_usage("live", "--serve is for what lies here: run it where the relay is");
+	if (l.at.host)
+		return live_at(&l.at, args, n_args, l.begin, n_view, view);
+	if (k->psk || k->cert || k->key || k->ca || k->is_plain)
+		return cmd_usage("live", "keys are for --at");
 	return run(&l, n_view, view, n_args, args);
 }

@@ -2,11 +2,20 @@
 /* cmd/relay.c - duet relay: receives the recordings of other hosts. */
 #include "net/relay.h"
 
+#include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/send.h"
+
+/* Who reads what we tell. */
+struct log {
+	bool is_quiet;
+	uint64_t n_untold;
+};
 
 static const char help[] =
 	"usage: duet relay [OPTIONS]\n\n"
@@ -16,25 +25,42 @@ static const char help[] =
 	"  -l, --listen [HOST][:PORT]  addresses of this machine to listen on (default: all, port " PLACE_PORT ";\n"
 	"                        with --plain 127.0.0.1)\n" SEND_KEY_HELP
 	"      --max-size SIZE   of one recording; what is larger is refused (default: no limit)\n"
+	"      --watch           who has the key may follow what is received as well (duet live --at)\n"
 	"  -q, --quiet           do not tell who comes and goes\n\n"
 	"  (umask 077; openssl rand -hex 32 >key)       # the same file on both sides\n"
 	"  duet relay -o traces --psk key\n"
 	"  duet record --to HOST --psk key -- ./serve   # on another host\n";
 
-enum { MAX_SIZE = 256, HELP };
+enum { MAX_SIZE = 256, WATCH, HELP };
+
+/* Whether a short line can be written without waiting: nobody who does not read what is told stops the relay. */
+static bool can_tell(void)
+{
+	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, 0) > 0;
+}
 
 /* One line an event, for a log.  Texts from the network are without control characters. */
 static void tell(void *context, enum relay_news what, const char *who, const char *text)
 {
-	static const char *const words[] = { "begins", "goes on", "is complete", "left", "refused" };
+	static const char *const words[] = { "begins", "goes on", "is complete", "left", "refused", "follows" };
+	struct log *l = context;
 
-	if (*(const bool *)context)
+	if (l->is_quiet)
 		return;
+	if (!can_tell()) {
+		l->n_untold++;
+		return;
+	}
+	if (l->n_untold)
+		printf("%" PRIu64 " lines are missing here: nobody read them\n", l->n_untold);
+	l->n_untold = 0;
 	printf("%s %s%s%.300s\n", who, words[what], *text ? ": " : "", text);
 	fflush(stdout);
 }
 
-static int run(const struct relay_options *o, const bool *is_quiet)
+static int run(const struct relay_options *o, const struct log *l)
 {
 	struct diag d = { "" };
 	struct relay *r;
@@ -42,7 +68,7 @@ static int run(const struct relay_options *o, const bool *is_quiet)
 
 	if (relay_open(&r, o, &d))
 		return cmd_error("relay", "%s", d.text);
-	if (!*is_quiet) {
+	if (!l->is_quiet) {
 		printf("listens on port %d, writes into %s%s\n", relay_port(r), o->output,
 		       o->keys.is_plain ? "; plain, within this machine" : "");
 		fflush(stdout);
@@ -58,11 +84,12 @@ int cmd_relay(int argc, char **argv)
 						 { "output", required_argument, NULL, 'o' },
 						 { "listen", required_argument, NULL, 'l' },
 						 { "max-size", required_argument, NULL, MAX_SIZE },
+						 { "watch", no_argument, NULL, WATCH },
 						 { "quiet", no_argument, NULL, 'q' },
 						 { "help", no_argument, NULL, HELP },
 						 { NULL, 0, NULL, 0 } };
-	bool is_quiet = false;
-	struct relay_options o = { .output = ".", .news = tell, .context = &is_quiet };
+	struct log log = { .is_quiet = false };
+	struct relay_options o = { .output = ".", .news = tell, .context = &log };
 	const char *listen = ":" PLACE_PORT;
 	struct diag d = { "" };
 	struct send s;
@@ -76,7 +103,9 @@ int cmd_relay(int argc, char **argv)
 		else if (c == 'l')
 			listen = optarg;
 		else if (c == 'q')
-			is_quiet = true;
+			log.is_quiet = true;
+		else if (c == WATCH)
+			o.lets_watch = true;
 		else if (c == MAX_SIZE && !cmd_parse_size("relay", optarg, &o.most_bytes))
 			return CMD_FAILED;
 		else if (c == HELP)
@@ -91,5 +120,5 @@ int cmd_relay(int argc, char **argv)
 	if (place_parse(&o.listen, listen, &d))
 		return cmd_error("relay", "-l %s", d.text);
 	o.keys = s.o.keys;
-	return run(&o, &is_quiet);
+	return run(&o, &log);
 }

@@ -53,9 +53,10 @@ struct view {
 	struct csv csv;
 	const char *color; /* auto, always, never */
 	bool has_no_pager;
-	uint64_t lost_events, lost_packets, n_hidden, n_shown;
+	uint64_t lost_events, lost_packets, n_hidden, n_shown, n_seen;
 	const char *silent; /* the recording that was last told to be */
 	uint64_t n_rounds; /* of following */
+	const struct view_beside *beside; /* NULL: none */
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -161,6 +162,7 @@ static int show_all(struct view *v, struct diag *d)
 	int item = TRACE_EVENT;
 
 	while (v->n_shown < v->limit && !v->out.is_over && (item = trace_next(v->trace, &e, d)) > 0) {
+		v->n_seen++;
 		if (v->to.is_given && e.time_ns > v->to.ns) {
 			v->limit = 0; /* nothing more is wanted */
 			break;
@@ -248,6 +250,7 @@ static int follow(struct view *v, struct diag *d)
 	sigaction(SIGTERM, &act, NULL);
 	do {
 		bool is_first = !v->n_rounds++;
+		uint64_t before = v->n_seen;
 
 		grows = trace_refresh(v->trace, d);
 		err = grows < 0 ? grows : update(v, d);
@@ -261,6 +264,8 @@ static int follow(struct view *v, struct diag *d)
 			err = show_all(v, d);
 		out_flush(&v->out);
 		tell_silent(v);
+		if (!err && v->beside && grows)
+			err = v->beside->turn(v->beside->context, v->trace, v->n_seen == before, d);
 	} while (!err && grows && v->n_shown < v->limit && wait_for_more(v));
 	return err;
 }
@@ -457,12 +462,14 @@ static int run(struct view *v, const char *const *paths, int n)
 	return status;
 }
 
-int view_follow(const char *verb, const char *const *paths, int n, bool is_from_now, int argc, char **argv)
+int view_follow(const char *verb, const char *const *paths, int n, bool is_from_now, const struct view_beside *beside,
+		int argc, char **argv)
 {
 	struct view v = VIEW_NEW(verb);
 	int status = take_options(&v, argc, argv);
 
 	v.is_from_now = is_from_now;
+	v.beside = beside;
 	v.follows = true;
 	return status ? status : run(&v, paths, n);
 }

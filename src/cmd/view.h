@@ -21,11 +21,21 @@
 /* Whether the option @arg is followed by its value: so that who shares the options can tell arguments. */
 bool view_takes_value(const char *arg);
 
+/* What who follows does besides, each time it looks for more: it has shown all it may (@starves) or not.  0, or -errno: it
+ * is over, as @d says. */
+struct trace;
+struct diag;
+struct view_beside {
+	int (*turn)(void *context, const struct trace *t, bool starves, struct diag *d);
+	void *context;
+};
+
 /*
  * view_follow - show the recordings @paths while they are written, until they end.
  *
- * @is_from_now: not what was recorded before.  @argc, @argv: options of `duet view`; argv[0] is passed over.
+ * @is_from_now: not what was recorded before.  @beside: may be NULL.  @argc, @argv: options of `duet view`; argv[0] is passed over.
  */
-int view_follow(const char *verb, const char *const *paths, int n, bool is_from_now, int argc, char **argv);
+int view_follow(const char *verb, const char *const *paths, int n, bool is_from_now, const struct view_beside *beside,
+		int argc, char **argv);
 
 #endif

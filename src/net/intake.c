@@ -50,7 +50,7 @@ static void answer(struct intake *i, const struct message *m)
 	i->n_out += (uint32_t)message_write(m, i->out + i->n_out);
 }
 
-static void refuse(struct intake *i, const char *why)
+void intake_refuse(struct intake *i, const char *why)
 {
 	struct message m = { .type = MESSAGE_REFUSED };
 
@@ -78,13 +78,13 @@ static enum intake_event on_hello(struct intake *i, const struct message *m)
 	struct diag d = { "" };
 	uint8_t *bigger;
 
-	if (store_open(&i->store, i->output, m, i->most_bytes, &d)) {
-		refuse(i, d.text);
+	if (store_open(&i->store, i->output, m, i->most_bytes, i->is_watching, &d)) {
+		intake_refuse(i, d.text);
 		return INTAKE_NOTHING;
 	}
 	bigger = realloc(i->in, MESSAGE_MAX);
 	if (!bigger) {
-		refuse(i, "no memory");
+		intake_refuse(i, "no memory");
 		return INTAKE_NOTHING;
 	}
 	i->in = bigger;
@@ -100,9 +100,9 @@ static void on_file(struct intake *i, const struct message *m)
 	struct diag d = { "" };
 
 	if (m->file.number != i->store.n_files)
-		return refuse(i, "a file out of its turn");
+		return intake_refuse(i, "a file out of its turn");
 	if (store_add(&i->store, m->file.name, &d))
-		return refuse(i, d.text);
+		return intake_refuse(i, d.text);
 	acknowledge(i);
 	i->to_acknowledge = m->file.number + 1;
 }
@@ -126,7 +126,7 @@ static bool on_data(struct intake *i, const struct message *m)
 			      m->data.bytes + i->written, m->data.n - i->written, &d);
 
 	if (n < 0) {
-		refuse(i, d.text);
+		intake_refuse(i, d.text);
 		return true;
 	}
 	if (i->to_acknowledge != m->data.number + 1)
@@ -160,7 +160,7 @@ static void on_time(struct intake *i, const struct message *m)
 {
 	struct message a = { .type = MESSAGE_TIMED, .timed = { m->time.now, i->took_ns } };
 
-	if (is_worth_noting(i, m))
+	if (!i->is_watching && is_worth_noting(i, m))
 		(void)store_time(&i->store, m->time.t);
 	a.timed[2] = wall_ns();
 	answer(i, &a);
@@ -173,9 +173,29 @@ static void on_end(struct intake *i)
 
 	acknowledge(i);
 	if (store_end(&i->store, &d))
-		return refuse(i, d.text);
+		return intake_refuse(i, d.text);
 	answer(i, &m);
 	i->is_over = true;
+}
+
+/* What is said before a HELLO where somebody watches: see docs/formats/relay.md. */
+static enum intake_event on_watching(struct intake *i, const struct message *m)
+{
+	if (m->type == MESSAGE_HELLO || i->is_watching != (m->type != MESSAGE_WATCH))
+		return INTAKE_NOTHING;
+	i->said = *m;
+	switch (m->type) {
+	case MESSAGE_WATCH:
+		return INTAKE_WATCHER;
+	case MESSAGE_LISTED:
+		return INTAKE_LISTED;
+	case MESSAGE_END:
+	case MESSAGE_REFUSED:
+		i->is_over = true;
+		return m->type == MESSAGE_END ? INTAKE_NO_MORE : INTAKE_REFUSED;
+	default:
+		return INTAKE_NOTHING;
+	}
 }
 
 /* Whether the message is done with. */
@@ -183,8 +203,10 @@ static bool handle(struct intake *i, const struct message *m, enum intake_event 
 {
 	bool is_first = i->store.dir < 0;
 
+	if (is_first && (*e = on_watching(i, m)))
+		return true;
 	if (is_first != (m->type == MESSAGE_HELLO)) {
-		refuse(i, is_first ? "a hello is expected first" : "a second hello");
+		intake_refuse(i, is_first ? "a hello is expected first" : "a second hello");
 		return true;
 	}
 	switch (m->type) {
@@ -203,7 +225,7 @@ static bool handle(struct intake *i, const struct message *m, enum intake_event 
 		on_end(i);
 		return true;
 	default:
-		refuse(i, "not for a relay");
+		intake_refuse(i, "not for a relay");
 		return true;
 	}
 }
@@ -219,7 +241,7 @@ static enum intake_event work(struct intake *i)
 				      i->store.dir < 0 ? MESSAGE_FIRST_MAX : MESSAGE_MAX);
 
 		if (n < 0)
-			refuse(i, "not the protocol of a relay");
+			intake_refuse(i, "not the protocol of a relay");
 		if (n <= 0 || !handle(i, &m, &e))
 			break;
 		at += (uint32_t)n;
@@ -245,6 +267,15 @@ void intake_sent(struct intake *i, size_t n)
 {
 	memmove(i->out, i->out + n, i->n_out - n);
 	i->n_out -= (uint32_t)n;
+}
+
+void intake_trouble(struct intake *i, const char *why)
+{
+	struct message m = { .type = MESSAGE_TROUBLE };
+
+	snprintf(m.text, sizeof m.text, "%s", why);
+	if (can_answer(i))
+		answer(i, &m);
 }
 
 void intake_retry(struct intake *i)

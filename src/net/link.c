@@ -29,22 +29,16 @@ uint64_t link_now_ns(void)
 	return clock_ns_of(CLOCK_MONOTONIC);
 }
 
-int link_open(struct link *l, struct wire_context *c, int fd, const char *host, struct spool *s,
-	      struct sender_status *status, const struct message *hello, struct diag *d)
+void link_begin(struct link *l, struct wire *w, struct spool *s, struct sender_status *status, const struct message *hello)
 {
 	memset(l, 0, sizeof *l);
+	l->wire = w;
 	l->spool = s;
 	l->status = status;
 	l->hello = *hello;
 	l->heard_ns = link_now_ns();
 	spool_begin_connection(s);
 	l->n_out = (uint32_t)message_write(hello, l->out);
-	return wire_open(&l->wire, c, fd, host, d);
-}
-
-void link_close(struct link *l)
-{
-	wire_close(&l->wire);
 }
 
 /* ---------------------------------------------------------------- answers */
@@ -120,7 +114,7 @@ static int on_message(struct link *l, const struct message *m, struct diag *d)
 
 static int read_answers(struct link *l, struct diag *d)
 {
-	long n = wire_read(&l->wire, l->in + l->n_in, sizeof l->in - l->n_in, d);
+	long n = wire_read(l->wire, l->in + l->n_in, sizeof l->in - l->n_in, d);
 	uint32_t at = 0;
 	int err = 0;
 
@@ -241,7 +235,7 @@ static int say_next(struct link *l, struct diag *d)
 static int write_out(struct link *l, struct diag *d)
 {
 	while (l->out_at < l->n_out) {
-		long n = wire_write(&l->wire, l->out + l->out_at, l->n_out - l->out_at, d);
+		long n = wire_write(l->wire, l->out + l->out_at, l->n_out - l->out_at, d);
 
 		if (n < 0)
 			return n == -EAGAIN ? 0 : (int)n;
@@ -264,8 +258,8 @@ int link_work(struct link *l, struct diag *d)
 	enum { MESSAGES_AT_ONCE = 64 };
 	int err;
 
-	if (!l->wire.is_ready) {
-		err = wire_handshake(&l->wire, d);
+	if (!l->wire->is_ready) {
+		err = wire_handshake(l->wire, d);
 		if (err)
 			return err == -EAGAIN ? check_silence(l, d) : err;
 	}
@@ -290,5 +284,5 @@ short link_waits_for(const struct link *l, int *timeout_ms)
 	bool has_more = l->out_at < l->n_out;
 
 	*timeout_ms = (int)(ROUND_PERIOD_NS / MS);
-	return (short)(POLLIN | (l->wire.wants_write || (l->wire.is_ready && has_more) ? POLLOUT : 0));
+	return (short)(POLLIN | (l->wire->wants_write || (l->wire->is_ready && has_more) ? POLLOUT : 0));
 }

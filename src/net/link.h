@@ -16,7 +16,7 @@
 #include "net/wire.h"
 
 struct link {
-	struct wire wire;
+	struct wire *wire; /* lent */
 	struct spool *spool; /* lent */
 	struct sender_status *status; /* lent */
 	struct message hello;
@@ -33,10 +33,8 @@ struct link {
 
 uint64_t link_now_ns(void); /* monotonic */
 
-/* link_open - takes over the socket @fd. */
-int link_open(struct link *l, struct wire_context *c, int fd, const char *host, struct spool *s,
-	      struct sender_status *status, const struct message *hello, struct diag *d);
-void link_close(struct link *l);
+/* link_begin - to say @hello and then @s over @w, which is lent and perhaps not ready yet. */
+void link_begin(struct link *l, struct wire *w, struct spool *s, struct sender_status *status, const struct message *hello);
 
 /* link_work - do what can be done without waiting.  0; 1: everything is there; -EKEYREJECTED or
  * -EACCES: refused, for good; other -errno: the link is of no use any more. */

@@ -74,11 +74,18 @@ static void take_zeros(struct in *in, size_t n)
 		in->failed |= p[i];
 }
 
-static void read_hello(struct message *m, struct in *in)
+static void take_magic(struct in *in)
 {
-	const uint8_t *magic = take(in, 8), *id;
+	const uint8_t *magic = take(in, 8);
 
 	in->failed |= !magic || memcmp(magic, MESSAGE_MAGIC, 8) != 0;
+}
+
+static void read_hello(struct message *m, struct in *in)
+{
+	const uint8_t *id;
+
+	take_magic(in);
 	m->hello.version = take_u32(in);
 	in->failed |= !m->hello.version;
 	id = take(in, MESSAGE_ID);
@@ -132,6 +139,19 @@ static void read_body(struct message *m, struct in *in)
 	case MESSAGE_TROUBLE:
 	case MESSAGE_REFUSED:
 		take_text(in, m->text, MESSAGE_NAME);
+		break;
+	case MESSAGE_WATCH:
+		take_magic(in);
+		m->watch.version = take_u32(in);
+		in->failed |= !m->watch.version;
+		m->watch.from_ns = take_u64(in);
+		take_text(in, m->watch.wanted, MESSAGE_NAME);
+		break;
+	case MESSAGE_LISTED:
+		m->listed.grows = take_u32(in);
+		m->listed.known_ns = take_u64(in);
+		take_text(in, m->listed.path, MESSAGE_NAME);
+		in->failed |= m->listed.grows > 1;
 		break;
 	case MESSAGE_TYPES:
 		break;
@@ -219,6 +239,12 @@ static uint8_t *put_body(uint8_t *to, const struct message *m)
 	case MESSAGE_TROUBLE:
 	case MESSAGE_REFUSED:
 		return put_text(to, m->text, MESSAGE_NAME);
+	case MESSAGE_WATCH:
+		to = put_u64(put_u32(put(to, MESSAGE_MAGIC, 8), m->watch.version), m->watch.from_ns);
+		return put_text(to, m->watch.wanted, MESSAGE_NAME);
+	case MESSAGE_LISTED:
+		to = put_u64(put_u32(to, m->listed.grows), m->listed.known_ns);
+		return put_text(to, m->listed.path, MESSAGE_NAME);
 	case MESSAGE_END:
 	case MESSAGE_ENDED:
 	case MESSAGE_TYPES:
@@ -253,20 +279,35 @@ bool message_is_name(const char *name, size_t n)
 	return true;
 }
 
-/* What a relay or a sender keeps for itself in a directory .duet. */
-static bool is_reserved(const char *name)
+void message_name(char to[MESSAGE_TEXT + 1], const char *from)
 {
-	return !strncmp(name, "relay", 5) || !strncmp(name, "clock-relay", 11) || !strncmp(name, "stream", 6);
+	size_t n = strnlen(from, MESSAGE_TEXT);
+
+	memcpy(to, from, n);
+	to[n] = 0;
+	for (char *c = to; *c; c++)
+		if (!message_is_name(c, 1) && (c == to || !strchr(".-+@", *c)))
+			*c = '_';
+	if (!*to)
+		strcpy(to, "_");
 }
 
-bool message_is_path(const char *path)
+/* What a relay or a sender keeps for itself in a directory .duet. */
+static bool is_reserved(const char *name, bool of_relay)
+{
+	if (!strncmp(name, "clock-relay", 11))
+		return !of_relay || name[11];
+	return !strncmp(name, "relay", 5) || !strncmp(name, "stream", 6);
+}
+
+bool message_is_path(const char *path, bool of_relay)
 {
 	bool is_hidden = false;
 
 	for (int depth = 0; depth < DIRECTORIES_DEEP; depth++) {
 		size_t n = strcspn(path, "/");
 
-		if (is_hidden && is_reserved(path))
+		if (is_hidden && is_reserved(path, of_relay))
 			return false;
 		is_hidden = n == 5 && !memcmp(path, ".duet", 5) && path[n];
 		if (!is_hidden && !message_is_name(path, n))

@@ -15,6 +15,7 @@
 
 #define MESSAGE_MAGIC "duet\r\n\x1a\n" /* the first 8 bytes of MESSAGE_HELLO */
 #define MESSAGE_VERSION 1
+#define MESSAGE_FROM_NOW UINT64_MAX
 
 enum {
 	MESSAGE_HEAD = 8,
@@ -39,6 +40,8 @@ enum message_type {
 	MESSAGE_ENDED, /* relay: all is here */
 	MESSAGE_TROUBLE, /* relay: why I do not go on; empty: I do again */
 	MESSAGE_REFUSED, /* relay: why I close */
+	MESSAGE_WATCH, /* watcher, instead of HELLO: what I want to follow */
+	MESSAGE_LISTED, /* relay: a recording that fits */
 	MESSAGE_TYPES,
 };
 
@@ -73,6 +76,16 @@ struct message {
 			uint64_t now; /* sender */
 		} time;
 		uint64_t timed[3];
+		struct {
+			uint32_t version;
+			uint64_t from_ns; /* of the trace's clock: MESSAGE_FROM_NOW, 0: all */
+			char wanted[MESSAGE_NAME + 1];
+		} watch;
+		struct {
+			uint32_t grows; /* 1; 0: it has ended */
+			uint64_t known_ns; /* of the trace's clock: up to when the relay has all; 0: not known */
+			char path[MESSAGE_NAME + 1]; /* below the relay's output */
+		} listed;
 		char text[MESSAGE_NAME + 1]; /* TROUBLE, REFUSED */
 	};
 };
@@ -93,7 +106,10 @@ size_t message_write(const struct message *m, uint8_t *to);
 /* Whether a name may become a file's or directory's on the relay: letters, digits and . _ - + @, not
  * beginning with . - + or @. */
 bool message_is_name(const char *name, size_t n);
-/* Whether a file's path may: names, or .duet, joined by '/'; nothing that a relay or a sender writes itself. */
-bool message_is_path(const char *path);
+/* message_name - @from, in which may be what no relay takes, as a name. */
+void message_name(char to[MESSAGE_TEXT + 1], const char *from);
+/* Whether a file's path may: names, or .duet, joined by '/'; nothing that a relay or a sender writes itself; but
+ * @of_relay: from one who has it from a relay, that one's clock-relay. */
+bool message_is_path(const char *path, bool of_relay);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* net/relay.c - see relay.h. */
-#include "net/relay.h"
+#include "net/relay_inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,11 +17,9 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "net/intake.h"
 
 enum {
 	PLACES = 1024, /* senders at once */
-	LISTENERS = 8,
 	ACCEPT_AT_ONCE = 64,
 	TICK_MS = 500,
 	SPARE_FILES = 64,
@@ -32,31 +30,6 @@ enum {
 /* What epoll says it is about: a place, or one of these. */
 enum { ON_SIGNAL = PLACES, ON_LISTEN };
 
-struct sender {
-	struct wire wire; /* fd -1: the place is free */
-	struct intake intake;
-	uint64_t since_ns; /* it came, or was heard last */
-	uint32_t events; /* that epoll watches */
-	bool is_welcome;
-	bool is_leaving; /* it has had our last word */
-	bool has_more; /* read, but not by us yet */
-	char from[80]; /* its address */
-};
-
-struct relay {
-	struct relay_options o;
-	struct wire_context *keys;
-	int output, epoll, signals;
-	int listeners[LISTENERS];
-	int n_listeners;
-	struct sender *senders;
-	uint32_t n_places;
-	sigset_t old_mask;
-	bool mask_changed, stop;
-	struct rlimit old_files;
-	struct sigaction old_pipe, old_file_size;
-};
-
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -65,7 +38,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void tell(const struct relay *r, enum relay_news what, const char *who, const char *text)
+void relay_tell(const struct relay *r, enum relay_news what, const char *who, const char *text)
 {
 	if (r->o.news)
 		r->o.news(r->o.context, what, who, text);
@@ -73,16 +46,19 @@ static void tell(const struct relay *r, enum relay_news what, const char *who, c
 
 /* ---------------------------------------------------------------- senders come and go */
 
-static void drop(struct relay *r, struct sender *s, const char *why)
+void relay_drop(struct relay *r, struct sender *s, const char *why)
 {
 	bool is_complete = s->intake.store.has_ended;
 
 	if (s->wire.fd < 0)
 		return;
-	if (!s->is_welcome)
-		tell(r, RELAY_REFUSED, s->from, why);
+	if (s->source)
+		relay_tell(r, RELAY_LEFT, s->from, why);
+	else if (!s->is_welcome)
+		relay_tell(r, RELAY_REFUSED, s->from, why);
 	else
-		tell(r, is_complete ? RELAY_COMPLETE : RELAY_LEFT, s->intake.store.path, is_complete ? "" : why);
+		relay_tell(r, is_complete ? RELAY_COMPLETE : RELAY_LEFT, s->intake.store.path, is_complete ? "" : why);
+	relay_end_watcher(r, s);
 	wire_close(&s->wire);
 	intake_fini(&s->intake);
 	s->is_welcome = s->is_leaving = s->has_more = false;
@@ -102,7 +78,7 @@ static struct sender *find_place(struct relay *r)
 			oldest = s;
 	}
 	if (oldest)
-		drop(r, oldest, "others came, and it had said nothing");
+		relay_drop(r, oldest, "others came, and it had said nothing");
 	return oldest;
 }
 
@@ -161,11 +137,11 @@ static void take_over(struct relay *r, struct sender *s)
 		if (o != s && o->wire.fd >= 0 && o->is_welcome &&
 		    !strcmp(o->intake.store.path, s->intake.store.path)) {
 			resumes = true;
-			drop(r, o, "it came again");
+			relay_drop(r, o, "it came again");
 		}
 	}
 	s->is_welcome = true;
-	tell(r, resumes || s->intake.store.was_there ? RELAY_RESUMES : RELAY_BEGINS, s->intake.store.path,
+	relay_tell(r, resumes || s->intake.store.was_there ? RELAY_RESUMES : RELAY_BEGINS, s->intake.store.path,
 	     s->from);
 }
 
@@ -173,7 +149,11 @@ static void take_over(struct relay *r, struct sender *s)
 
 static void process(struct relay *r, struct sender *s, size_t n)
 {
-	while (intake_took(&s->intake, n) == INTAKE_WELCOME) {
+	enum intake_event e;
+
+	while ((e = intake_took(&s->intake, n)) != INTAKE_NOTHING) {
+		if (e == INTAKE_WATCHER)
+			return relay_begin_watcher(r, s);
 		take_over(r, s);
 		n = 0;
 	}
@@ -214,48 +194,58 @@ static int write_some(struct relay *r, struct sender *s, struct diag *d)
 	return 0;
 }
 
+void relay_watch_events(struct relay *r, struct sender *s, uint32_t events)
+{
+	struct epoll_event e = { .events = events, .data.u32 = (uint32_t)(s - r->senders) };
+
+	if (events != s->events)
+		epoll_ctl(r->epoll, EPOLL_CTL_MOD, s->wire.fd, &e);
+	s->events = events;
+}
+
 /* What to wait for.  A full disk, or answers nobody reads: not for more to come. */
 static void watch(struct relay *r, struct sender *s)
 {
-	struct epoll_event e = { .data.u32 = (uint32_t)(s - r->senders) };
+	uint32_t events = 0;
 	size_t room;
 
 	intake_room(&s->intake, &room);
 	if (room || !s->wire.is_ready || s->intake.is_over)
-		e.events |= EPOLLIN;
+		events |= EPOLLIN;
 	if (s->wire.wants_write || (s->wire.is_ready && s->intake.n_out))
-		e.events |= EPOLLOUT;
-	if (e.events != s->events)
-		epoll_ctl(r->epoll, EPOLL_CTL_MOD, s->wire.fd, &e);
-	s->events = e.events;
+		events |= EPOLLOUT;
+	relay_watch_events(r, s, events);
 }
 
 /* To close while it still sends would take our last word from it: what comes is thrown away first. */
-static void leave(struct relay *r, struct sender *s)
+void relay_leave(struct relay *r, struct sender *s, const char *why)
 {
-	const char *why = s->intake.store.has_ended ? "" : "it was refused";
 	char scratch[4096];
 	ssize_t n;
 
 	if (!s->is_leaving) {
+		relay_watch_events(r, s, EPOLLIN);
 		wire_finish(&s->wire);
 		s->since_ns = now_ns();
 	}
 	s->is_leaving = true;
 	n = recv(s->wire.fd, scratch, sizeof scratch, MSG_DONTWAIT);
 	if (!n || (n < 0 && errno != EAGAIN))
-		drop(r, s, why);
+		relay_drop(r, s, why);
 }
 
 static void serve(struct relay *r, struct sender *s)
 {
+	const char *end = s->intake.store.has_ended || s->source ? "" : "it was refused";
 	struct diag d = { "" };
 	int err = 0;
 
 	if (s->wire.fd < 0)
 		return;
 	if (s->is_leaving)
-		return leave(r, s);
+		return relay_leave(r, s, end);
+	if (s->source)
+		return relay_serve_watcher(r, s);
 	if (!s->wire.is_ready) {
 		err = wire_handshake(&s->wire, &d);
 		err = err == -EAGAIN ? 0 : err;
@@ -265,11 +255,11 @@ static void serve(struct relay *r, struct sender *s)
 	if (!err && s->wire.is_ready && s->intake.n_out)
 		err = write_some(r, s, &d);
 	if (err)
-		drop(r, s, d.text);
+		relay_drop(r, s, d.text);
 	else
 		watch(r, s);
 	if (!err && s->intake.is_over && !s->intake.n_out)
-		leave(r, s);
+		relay_leave(r, s, end);
 }
 
 static void on_tick(struct relay *r)
@@ -282,13 +272,15 @@ static void on_tick(struct relay *r)
 		if (s->wire.fd < 0)
 			continue;
 		if (s->is_leaving && now - s->since_ns > LEAVING_LIMIT_NS) {
-			drop(r, s, "it does not leave");
+			relay_drop(r, s, "it does not leave");
 		} else if (s->intake.is_stalled) {
 			intake_retry(&s->intake);
 			s->since_ns = now; /* the silence is ours */
 			serve(r, s);
+		} else if (s->source && *source_path(s->source)) {
+			continue; /* its link looks at the time itself */
 		} else if (now - s->since_ns > (s->is_welcome ? SILENT_LIMIT_NS : SHY_LIMIT_NS)) {
-			drop(r, s, "it said nothing");
+			relay_drop(r, s, "it said nothing");
 		}
 	}
 }
@@ -337,7 +329,7 @@ static int open_loop(struct relay *r, struct diag *d)
 static void on_sender(struct relay *r, struct sender *s, uint32_t events)
 {
 	if (events & (EPOLLERR | EPOLLHUP))
-		drop(r, s, "the link was cut");
+		relay_drop(r, s, s->source ? "" : "the link was cut");
 	else
 		serve(r, s);
 }
@@ -358,7 +350,7 @@ int relay_run(struct relay *r, struct diag *d)
 
 	while (!r->stop) {
 		struct epoll_event e[64];
-		int n = epoll_wait(r->epoll, e, 64, more ? 0 : TICK_MS);
+		int n = epoll_wait(r->epoll, e, 64, more ? 0 : r->n_watchers ? SOURCE_MS : TICK_MS);
 
 		if (n < 0 && errno != EINTR)
 			return diag_errno(d, "epoll_wait");
@@ -371,6 +363,7 @@ int relay_run(struct relay *r, struct diag *d)
 				on_sender(r, &r->senders[e[i].data.u32], e[i].events);
 		}
 		serve_more(r);
+		relay_serve_watchers(r);
 		if (now_ns() - ticked > TICK_MS * 1000000ull) {
 			on_tick(r);
 			ticked = now_ns();
@@ -434,7 +427,7 @@ int relay_open(struct relay **out, const struct relay_options *o, struct diag *d
 	if (!err)
 		err = wire_context_open(&r->keys, &o->keys, true, d);
 	if (!err) {
-		n = place_listen(&r->o.listen, o->keys.is_plain, r->listeners, LISTENERS, d);
+		n = place_listen(&r->o.listen, o->keys.is_plain, r->listeners, RELAY_LISTENERS, d);
 		err = n < 0 ? n : 0;
 	}
 	r->n_listeners = n < 0 ? 0 : n;
@@ -465,7 +458,7 @@ void relay_close(struct relay *r)
 	if (!r)
 		return;
 	for (uint32_t i = 0; r->senders && i < r->n_places; i++)
-		drop(r, &r->senders[i], "the relay ends");
+		relay_drop(r, &r->senders[i], "the relay ends");
 	for (int i = 0; i < r->n_listeners; i++)
 		close(r->listeners[i]);
 	if (r->output >= 0)

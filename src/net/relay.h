@@ -16,14 +16,15 @@
 
 struct relay;
 
-enum relay_news { RELAY_BEGINS, RELAY_RESUMES, RELAY_COMPLETE, RELAY_LEFT, RELAY_REFUSED };
+enum relay_news { RELAY_BEGINS, RELAY_RESUMES, RELAY_COMPLETE, RELAY_LEFT, RELAY_REFUSED, RELAY_FOLLOWED };
 
 struct relay_options {
 	const char *output; /* directory of all recordings; made */
 	struct place listen; /* host "": all addresses, or with plain keys 127.0.0.1 */
 	struct wire_keys keys;
 	uint64_t most_bytes; /* of one recording; 0: no limit */
-	/* Told what happens: @who is a recording below the output, or an address; @text why. */
+	bool lets_watch; /* who has the key may follow what is received as well */
+	/* Told what happens: @who is a recording below the output, or an address; @text why, or what is followed. */
 	void (*news)(void *context, enum relay_news what, const char *who, const char *text);
 	void *context;
 };

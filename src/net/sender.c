@@ -77,8 +77,13 @@ static void note_progress(struct journey *j, struct link *l)
 static int converse(struct journey *j, int fd, struct diag *d)
 {
 	struct link *l = malloc(sizeof *l);
-	int err = l ? link_open(l, j->keys, fd, j->o->to.host, &j->spool, j->status, &j->hello, d) : -ENOMEM;
+	struct wire w;
+	int err = wire_open(&w, j->keys, fd, j->o->to.host, d);
 
+	if (!err && !l)
+		err = -ENOMEM;
+	if (!err)
+		link_begin(l, &w, &j->spool, j->status, &j->hello);
 	while (!err) {
 		struct pollfd p[2] = { { .fd = fd }, { .fd = j->control, .events = POLLIN } };
 		int timeout_ms;
@@ -92,8 +97,7 @@ static int converse(struct journey *j, int fd, struct diag *d)
 		poll(p, 2, timeout_ms);
 		hear_control(j, p[1].revents);
 	}
-	if (l)
-		link_close(l);
+	wire_close(&w);
 	free(l);
 	return err;
 }
@@ -152,17 +156,6 @@ static int travel(struct journey *j, struct diag *d)
 	}
 }
 
-/* A name from here may hold what no relay takes. */
-static void name_from(char to[MESSAGE_TEXT + 1], const char *from)
-{
-	snprintf(to, MESSAGE_TEXT + 1, "%s", from);
-	for (char *c = to; *c; c++)
-		if (!message_is_name(c, 1) && (c == to || !strchr(".-+@", *c)))
-			*c = '_';
-	if (!*to)
-		strcpy(to, "_");
-}
-
 static void introduce(struct message *hello, const char *session)
 {
 	time_t now = time(NULL);
@@ -171,8 +164,8 @@ static void introduce(struct message *hello, const char *session)
 
 	*hello = (struct message){ .type = MESSAGE_HELLO, .hello.version = MESSAGE_VERSION };
 	gethostname(host, sizeof host - 1);
-	name_from(hello->hello.host, host);
-	name_from(hello->hello.session, session);
+	message_name(hello->hello.host, host);
+	message_name(hello->hello.session, session);
 	localtime_r(&now, &tm);
 	strftime(hello->hello.date, sizeof hello->hello.date, "%Y%m%d-%H%M%S", &tm);
 }

@@ -3,7 +3,6 @@
 #include "net/spool.h"
 
 #include <dirent.h>
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -14,13 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "abi/ctf.h"
 #include "base/io.h"
+#include "net/spool_aim.h"
 #include "net/store.h"
 
 enum {
-	ROUND_BYTES = 1 << 20, /* of a stream */
-	ENTRIES = 128, /* of an index, looked at in one round */
 	PHASES = 4,
 	PAGE = 4096, /* holes are made of these */
 	DIRECTORIES_DEEP = 10,
@@ -136,7 +133,8 @@ static int look_at(struct spool *s, int dir, const char *path, const char *name,
 		sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		return sub < 0 ? 0 : look(s, sub, whole, depth + 1);
 	}
-	if (!S_ISREG(st.st_mode) || !message_is_path(whole) || find(s, whole) != NONE)
+	if (!S_ISREG(st.st_mode) || !message_is_path(whole, s->is_for_watcher) || find(s, whole) != NONE ||
+	    spool_is_before(s, whole))
 		return 0;
 	return add(s, whole);
 }
@@ -182,6 +180,15 @@ int spool_open(struct spool *s, const char *path, bool frees, struct quota *quot
 	*s = (struct spool){ .frees = frees, .quota = quota, .fd = -1, .path = path };
 	s->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return s->dir < 0 ? diag_errno(d, "cannot open %s", path) : 0;
+}
+
+int spool_open_for_watcher(struct spool *s, const char *path, uint64_t from_ns, struct diag *d)
+{
+	int err = spool_open(s, path, false, NULL, d);
+
+	s->is_for_watcher = true;
+	s->from_ns = from_ns;
+	return err;
 }
 
 void spool_close(struct spool *s)
@@ -302,7 +309,7 @@ void spool_begin_connection(struct spool *s)
 
 /* ---------------------------------------------------------------- rounds */
 
-static int open_number(struct spool *s, uint32_t number)
+int spool_open_number(struct spool *s, uint32_t number)
 {
 	if (s->fd >= 0 && s->fd_number == number)
 		return 0;
@@ -321,29 +328,6 @@ static uint64_t size_now(struct spool *s, uint32_t number)
 	return fstatat(s->dir, s->files[number].name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)
 		       ? 0
 		       : (uint64_t)st.st_size;
-}
-
-/* Targets of an index and its stream: so many entries as name about ROUND_BYTES more than was sent. */
-static void aim_by_index(struct spool *s, uint32_t number)
-{
-	struct abi_ctf_index_entry e[ENTRIES];
-	struct spool_file *index = &s->files[number], *stream = &s->files[index->partner];
-	uint64_t head = sizeof(struct abi_ctf_index_header), from, end, upto = stream->sent;
-	ssize_t n;
-
-	if (index->size < head || open_number(s, number))
-		return;
-	from = index->sent < head ? head : index->sent - (index->sent - head) % sizeof *e;
-	n = pread(s->fd, e, sizeof e, (off_t)from);
-	index->target = index->target > from ? index->target : from;
-	for (ssize_t i = 0; i < n / (ssize_t)sizeof *e && upto < stream->sent + ROUND_BYTES; i++) {
-		end = be64toh(e[i].offset) + be64toh(e[i].packet_bits) / 8;
-		if (end < be64toh(e[i].offset) || end > stream->size)
-			break; /* not an index of ours: the final round sends all there is */
-		upto = end > upto ? end : upto;
-		index->target = from + (uint64_t)(i + 1) * sizeof *e;
-	}
-	stream->target = upto;
 }
 
 static bool is_due(const struct spool_file *f)
@@ -373,23 +357,6 @@ static void note_sizes(struct spool *s)
 				s->files[i].size = size_now(s, i);
 }
 
-static void aim_clocks(struct spool *s)
-{
-	for (uint32_t i = 0; i < s->n; i++)
-		if (s->files[i].kind == SPOOL_CLOCK)
-			s->files[i].target = s->files[i].size;
-}
-
-/* Whether this round leaves nothing that an index names. */
-static bool brings_all(const struct spool *s)
-{
-	for (uint32_t i = 0; i < s->n; i++)
-		if (s->files[i].kind == SPOOL_INDEX &&
-		    s->files[i].target + sizeof(struct abi_ctf_index_entry) <= s->files[i].size)
-			return false;
-	return true;
-}
-
 int spool_round(struct spool *s, struct diag *d)
 {
 	int err = look_for_files(s);
@@ -399,15 +366,10 @@ int spool_round(struct spool *s, struct diag *d)
 		return diag_fail(d, err, "%s: %s", s->path,
 				 err == -EMFILE ? "more files than a relay takes" : strerror(-err));
 	note_sizes(s);
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (uint32_t i = 0; i < s->n; i++)
 		if (s->files[i].kind == SPOOL_OTHER)
 			s->files[i].target = s->files[i].size;
-		else if (s->files[i].kind == SPOOL_INDEX && s->files[i].is_known &&
-			 s->files[s->files[i].partner].is_known)
-			aim_by_index(s, i);
-	}
-	if (brings_all(s))
-		aim_clocks(s);
+	spool_aim(s);
 	if (s->is_final && s->n_known == s->n)
 		aim_at_all(s);
 	for (uint32_t i = 0; i < s->n; i++)
@@ -440,7 +402,7 @@ bool spool_next(struct spool *s, struct message *m)
 int spool_read(struct spool *s, const struct message *m, uint8_t *to, struct diag *d)
 {
 	struct spool_file *f = &s->files[m->data.number];
-	int err = open_number(s, m->data.number);
+	int err = spool_open_number(s, m->data.number);
 	ssize_t n;
 
 	/* A hole is what was given back: the relay once had it. */
@@ -471,7 +433,7 @@ static void give_back(struct spool *s, uint32_t number)
 	/* A snapshot was never taken from the quota, and somebody may be reading it here. */
 	if (f->kind != SPOOL_STREAM || is_of_snapshot(f->name))
 		return;
-	if (s->frees && !s->cannot_free && until > f->freed && !open_number(s, number)) {
+	if (s->frees && !s->cannot_free && until > f->freed && !spool_open_number(s, number)) {
 		if (fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)f->freed,
 			      (off_t)(until - f->freed)))
 			s->cannot_free = errno == EOPNOTSUPP || errno == ENOSYS;

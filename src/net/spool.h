@@ -5,8 +5,8 @@
  * In each round every file has a target, chosen so that what has arrived is readable at any moment:
  * of a stream only packets that its index names; metadata as it was after these packets were written.
  * A round sends metadata first, then streams, then indexes; and of no stream more than about 1 MiB, so
- * that a long backlog goes side by side.  Last comes .duet/clock, which says up to when everything is in the
- * files: only in a round that brings all that there was when it said so.
+ * that a long backlog goes side by side (net/spool_aim.c).  Last come those lines of .duet/clock, which say up to when
+ * everything is in the files, that are true where all this arrives.
  *
  * What a relay has acknowledged of a stream may be given back to the disk (a hole): the rest can still be
  * sent, by another process too.
@@ -46,6 +46,8 @@ struct spool {
 	int phase; /* of the round */
 	uint32_t cursor;
 	bool is_final; /* nobody appends: everything goes, whatever indexes say */
+	bool is_for_watcher;
+	uint64_t from_ns; /* of the trace's clock: what was long before is not wanted; 0: all is */
 	bool frees;
 	bool cannot_free; /* the file system does not */
 	struct quota *quota;
@@ -58,6 +60,10 @@ struct spool {
 
 /* spool_open - the recording in directory @path.  With @frees, what is acknowledged is given back. */
 int spool_open(struct spool *s, const char *path, bool frees, struct quota *quota, struct diag *d);
+
+/* spool_open_for_watcher - the same to be read by one who follows it, from @from_ns on: with what the relay knows of
+ * its clock. */
+int spool_open_for_watcher(struct spool *s, const char *path, uint64_t from_ns, struct diag *d);
 void spool_close(struct spool *s);
 
 /* spool_identity - who this recording is: read from it, else @hello as it is with a fresh id, and

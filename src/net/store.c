@@ -137,12 +137,12 @@ static int find(struct store *s, int host, const char *name, const char *line)
 	return -EEXIST;
 }
 
-int store_open(struct store *s, int output, const struct message *m, uint64_t most_bytes, struct diag *d)
+int store_open(struct store *s, int output, const struct message *m, uint64_t most_bytes, bool is_copy, struct diag *d)
 {
 	char name[2 * MESSAGE_TEXT + 2], line[48];
 	int host, err;
 
-	*s = (struct store){ .dir = -1, .fd = -1, .most_bytes = most_bytes };
+	*s = (struct store){ .dir = -1, .fd = -1, .most_bytes = most_bytes, .is_copy = is_copy };
 	if (!message_is_name(m->hello.host, strlen(m->hello.host)) ||
 	    !message_is_name(m->hello.session, strlen(m->hello.session)) ||
 	    !message_is_name(m->hello.date, strlen(m->hello.date)))
@@ -196,7 +196,7 @@ int store_add(struct store *s, const char *name, struct diag *d)
 	char *copy;
 	int fd;
 
-	if (!message_is_path(name))
+	if (!message_is_path(name, s->is_copy))
 		return diag_fail(d, -EPROTO, "not a name for a file");
 	if (s->n_files == STORE_FILES)
 		return diag_fail(d, -EMFILE, "more than %d files", STORE_FILES);
@@ -238,12 +238,17 @@ long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8
 	uint32_t done = 0;
 	int err;
 
-	if (number >= s->n_files || s->files[number].size != offset)
+	if (number >= s->n_files ||
+	    (s->files[number].size != offset && !(s->is_copy && !s->files[number].size)))
 		return diag_fail(d, -EPROTO, "bytes that do not follow those that are here");
 	f = &s->files[number];
 	if (s->most_bytes && n > s->most_bytes - (s->bytes < s->most_bytes ? s->bytes : s->most_bytes))
 		return diag_fail(d, -EFBIG, "the recording is larger than this relay accepts");
 	err = select_file(s, number, d);
+	if (!err && offset > f->size) /* what the relay passes over is a hole here */
+		err = ftruncate(s->fd, (off_t)offset) ? diag_errno(d, "%s", f->name) : 0;
+	if (!err)
+		f->size = offset;
 	while (!err && done < n) {
 		ssize_t w = write(s->fd, bytes + done, n - done);
 
@@ -260,6 +265,40 @@ long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8
 		return err;
 	errno = -err;
 	return done;
+}
+
+static bool is_read_from_its_end(const char *name)
+{
+	size_t n = strlen(name);
+
+	return (n > 4 && !strcmp(name + n - 4, ".idx")) || (n >= 11 && !strcmp(name + n - 11, ".duet/clock"));
+}
+
+uint64_t store_thin(struct store *s)
+{
+	enum { THICK = 1 << 20, KEPT = 1 << 16 };
+	const char *name;
+	struct stat st;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < s->n_files; i++) {
+		if (fstatat(s->dir, s->files[i].name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		bytes += (uint64_t)st.st_blocks * 512;
+		if (st.st_blocks * 512 > THICK && is_read_from_its_end(s->files[i].name)) {
+			int dir = walk(s->dir, s->files[i].name, &name),
+			    fd = dir < 0 ? -1 : openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+
+			if (fd >= 0)
+				fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+					  (st.st_size - KEPT) & ~(off_t)(KEPT - 1));
+			if (fd >= 0)
+				close(fd);
+			if (dir >= 0)
+				close(dir);
+		}
+	}
+	return bytes;
 }
 
 static int append_line(struct store *s, const char *file, const char *line)

@@ -36,6 +36,7 @@ struct store {
 	uint64_t bytes, most_bytes; /* 0: no limit */
 	int fd; /* the file written to last */
 	uint32_t fd_number;
+	bool is_copy; /* of a relay's: files may begin later, and clock-relay is among them */
 	bool has_ended;
 	bool was_there; /* when it was opened: it goes on */
 	char path[MESSAGE_NAME + 1]; /* below the output */
@@ -43,20 +44,24 @@ struct store {
 
 /* store_open - the recording that @m, a MESSAGE_HELLO, names, below the directory @output; made if it is
  * new.  Returns 0 or -errno. */
-int store_open(struct store *s, int output, const struct message *m, uint64_t most_bytes, struct diag *d);
+int store_open(struct store *s, int output, const struct message *m, uint64_t most_bytes, bool is_copy, struct diag *d);
 void store_close(struct store *s);
 
 /* store_add - the next file, by the name @name; it may exist.  Returns 0 or -errno. */
 int store_add(struct store *s, const char *name, struct diag *d);
 
 /*
- * store_append - @n bytes to file @number, which must be @offset bytes long.
+ * store_append - @n bytes to file @number, which must be @offset bytes long; in a copy also an empty one.
  *
  * Returns how many were written, fewer than @n when the disk is full (errno tells: ENOSPC, EDQUOT);
  * or -errno: -EPROTO if the offset is another, -EFBIG beyond the limit.
  */
 long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8_t *bytes, uint32_t n,
 		  struct diag *d);
+
+/* store_thin - in a copy that is followed: give back the beginnings of indexes and clocks, of which only the ends are
+ * read (base/progress.h).  Returns how many bytes of the disk the copy takes. */
+uint64_t store_thin(struct store *s);
 
 /* store_time - note @t: sent and received by the host's clock ([0], [3]), by ours ([1], [2]). */
 int store_time(struct store *s, const uint64_t t[4]);

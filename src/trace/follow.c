@@ -169,6 +169,15 @@ bool trace_may_grow(const struct trace *t)
 	return any;
 }
 
+uint64_t trace_read_bytes(const struct trace *t, uint32_t i)
+{
+	const struct stream *s = t->streams[i];
+
+	if (!s->n_packets) /* none was there yet, or it was read to its end */
+		return s->bytes || s->grows ? 0 : s->info.size_bytes;
+	return s->packets[s->packet ? s->packet - 1 : 0].offset;
+}
+
 /* ---------------------------------------------------------------- how far */
 
 /* What was grown enough to be read to its end stays as it is. */

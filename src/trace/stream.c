@@ -277,6 +277,17 @@ static void list_packets(struct stream *s)
 	s->info.size_bytes = s->packed ? s->map_size : s->size;
 }
 
+/* Of a copy that begins later than the recording: where packets begin.  What is before is a hole, up to a page. */
+static uint64_t skip_hole(int fd, const uint8_t *bytes, uint64_t size)
+{
+	off_t data = lseek(fd, 0, SEEK_DATA);
+	uint64_t at = data > 0 ? (uint64_t)data : 0;
+
+	while (data > 0 && at < size && !bytes[at])
+		at++;
+	return at < size ? at : size;
+}
+
 static int map_file(struct stream *s, const char *path, struct diag *d)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -292,6 +303,8 @@ static int map_file(struct stream *s, const char *path, struct diag *d)
 		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)
 		err = diag_errno(d, "cannot map %s", path);
+	if (!err && bytes && s->options->follows && !s->n_packets)
+		s->indexed = skip_hole(fd, bytes, (uint64_t)st.st_size);
 	close(fd);
 	if (err)
 		return err;

@@ -115,6 +115,8 @@ void trace_skip_to(struct trace *t, int64_t time_ns, uint64_t min_bytes);
  * gives from now on is all there is; or -ENOMEM, -EINVAL (strict).
  */
 int trace_refresh(struct trace *t, struct diag *d);
+/* trace_read_bytes - of stream @i's file: what is before this byte is not looked at again by trace_next(). */
+uint64_t trace_read_bytes(const struct trace *t, uint32_t i);
 /* Whether trace_refresh() may bring more. */
 bool trace_may_grow(const struct trace *t);
 

@@ -48,6 +48,15 @@ static void what_is_written_is_read_again(void)
 	m = (struct message){ .type = MESSAGE_TIMED, .timed = { 1, 2, 1ull << 63 } };
 	r = round_trip(&m);
 	is(r.timed[2], 1ull << 63);
+	m = (struct message){ .type = MESSAGE_WATCH, .watch = { 1, MESSAGE_FROM_NOW, "mars/*" } };
+	r = round_trip(&m);
+	ok(r.watch.from_ns == MESSAGE_FROM_NOW);
+	is_text(r.watch.wanted, "mars/*");
+	m = (struct message){ .type = MESSAGE_LISTED, .listed = { 1, 77, "mars/a-1" } };
+	r = round_trip(&m);
+	is(r.listed.grows, 1);
+	is(r.listed.known_ns, 77);
+	is_text(r.listed.path, "mars/a-1");
 	m = (struct message){ .type = MESSAGE_REFUSED, .text = "because" };
 	r = round_trip(&m);
 	is_text(r.text, "because");
@@ -97,11 +106,14 @@ static void names_stay_inside(void)
 	char name[MESSAGE_TEXT + 40];
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-		if (!ok(message_is_path(good[i])))
+		if (!ok(message_is_path(good[i], false)))
 			printf("# %s\n", good[i]);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		if (!ok(!message_is_path(bad[i])))
+		if (!ok(!message_is_path(bad[i], false)))
 			printf("# %s\n", bad[i]);
+	ok(message_is_path(".duet/clock-relay", true)); /* what a relay knows goes on to who follows */
+	ok(!message_is_path(".duet/clock-relay2", true));
+	ok(!message_is_path(".duet/relay", true));
 	memset(name, 'x', sizeof name);
 	ok(!message_is_name(name, sizeof name));
 }
