@@ -91,15 +91,27 @@ def sleeps(pid):
     return {t: int(m[1]) for t, m in found.items() if m and (t != pid or len(found) == 1)}
 
 
+def _living():
+    """parent -> its children that live, the first one first"""
+    found = {}
+    for pid, s in ((pid, _stat(pid)) for pid in everybody()):
+        if s and s[0] not in "ZX":
+            found.setdefault(int(s[1]), []).append((int(s[19]), pid))
+    return {parent: [pid for _, pid in sorted(some)] for parent, some in found.items()}
+
+
 def children(pid):
     """Those that live, the first one first."""
-    found = [(int(s[19]), c) for c, s in ((c, _stat(c)) for c in everybody()) if s and s[0] not in "ZX" and int(s[1]) == pid]
-    return [c for _, c in sorted(found)]
+    return _living().get(pid, [])
 
 
 def descendants(pid):
-    own = children(pid)
-    return own + [d for c in own for d in descendants(c)]
+    by_parent = _living()
+
+    def below(pid):
+        own = by_parent.get(pid, [])
+        return own + [d for c in own for d in below(c)]
+    return below(pid)
 
 
 class Noted:

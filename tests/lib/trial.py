@@ -32,7 +32,7 @@ import traceback
 
 import proc
 
-PATIENCE = 90
+PATIENCE = 120
 duet = os.path.abspath(sys.argv[1])
 name = "%s-%s" % (os.path.basename(os.path.dirname(os.path.abspath(sys.argv[0]))), os.path.basename(sys.argv[0])[:-3])
 started, failures, remarks = [], [], []
@@ -77,7 +77,7 @@ def is_(got, want, what):
 
 def until(condition, what, seconds=PATIENCE):
     """Its value once it is true.  A file or process that is not there means: not yet."""
-    end = time.monotonic() + seconds
+    begin = time.monotonic()
     while True:
         try:
             value = condition()
@@ -85,9 +85,10 @@ def until(condition, what, seconds=PATIENCE):
             value = None
         if value:
             return value
-        if time.monotonic() > end:
+        waited = time.monotonic() - begin
+        if waited > seconds:
             raise Failed("%s: not within %d s" % (what() if callable(what) else what, seconds))
-        time.sleep(0.005)
+        time.sleep(min(max(0.002, waited / 10), 0.1))  # who waits long asks less often: others are to go on
 
 
 def dice(seed=None):

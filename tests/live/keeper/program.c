@@ -25,7 +25,7 @@ static void *count(void *arg)
 		trace_keeper_number(first + thread, n, n % 100 ? "" : large);
 		if (!n)
 			__atomic_add_fetch(&n_begun, 1, __ATOMIC_RELAXED);
-		if (n % 50 == 0)
+		if (n % 20 == 0)
 			usleep(1000);
 	}
 	counts[thread] = n;

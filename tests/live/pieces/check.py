@@ -43,7 +43,7 @@ def view(trace):
 
 
 def babeltrace(trace):
-    status, out, err = run("babeltrace2", trace)
+    status, out, err = run("babeltrace2", trace, timeout=300)
     ok(status == 0 and not err, "babeltrace2 %s: %s" % (trace, err[:300]))
     return numbers_of(out)
 
@@ -240,7 +240,7 @@ def full_disk(trace):
     ok(here == sum(len(found[t]) for t in found), "each once")
     ok(all(found[t] == sorted(found[t]) for t in found), "in order")
     ok(lost and here + int(lost[1]) == sum(counts), "%d here and %s lost of %d\n%s" % (here, lost and lost[1], sum(counts), told))
-    status, out, err = run("babeltrace2", saved)
+    status, out, err = run("babeltrace2", saved, timeout=300)
     ok(status == 0 and out.count("keeper:number") == here, "babeltrace2: " + err[:300])
 
 

@@ -8,67 +8,28 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
-import time
 
-duet, program, library = sys.argv[1:4]
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from proc import kill, kill_tree  # noqa: E402
+from trial import begins, cmd, duet, go_on, is_, ok, paths, run_cases, runtime, start, until, work  # noqa: E402
+
+program, library = paths(2)
 times = int(sys.argv[4]) if len(sys.argv) > 4 else 40
-work = tempfile.mkdtemp(prefix="duet-seats-")
-os.environ["DUET_RUNTIME_DIR"] = work + "/run"
-os.environ["DUET_LIBRARY"] = library
-os.environ.pop("DUET_SESSION", None)
-os.mkdir(work + "/run", 0o700)
-started = []
-failures = 0
 CHILD_COUNTS = 300
-
-
-def is_(got, want, what):
-    global failures
-    if got != want:
-        failures += 1
-        print("not ok: %s: got %.300r, wanted %.300r" % (what, got, want))
-
-
-def ok(condition, what, more=""):
-    global failures
-    if not condition:
-        failures += 1
-        print("not ok: %s %.500s" % (what, more))
-
-
-def wait_for(condition, seconds=30):
-    for _ in range(int(seconds * 100)):
-        if condition():
-            return True
-        time.sleep(0.01)
-    return False
-
-
-def cmd(*args):
-    p = subprocess.run([duet] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return p.returncode, p.stdout, p.stderr
-
-
-def start(args, **env):
-    p = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                         env=dict(os.environ, **env))
-    started.append(p)
-    return p
 
 
 class Program:
     def __init__(self, threads, forks=0, **env):
-        self.p = start([program, str(threads), str(forks)], **env)
+        self.p = start(program, threads, forks, env=dict(os.environ, **env))
         self.pid = int(self.p.stdout.readline().split()[1])
         self.forks = forks
 
     def end(self):
-        self.p.send_signal(signal.SIGTERM)
-        lines = [line.split() for line in self.p.communicate()[0].splitlines()]
-        is_(self.p.returncode, 0, "the program ends well")
+        go_on(self, times=1)  # each thread has begun
+        status, out, _ = self.p.end(signal.SIGTERM)
+        lines = [line.split() for line in out.splitlines()]
+        is_(status, 0, "the program ends well")
         self.counts = {int(w[1]): int(w[2]) for w in lines if w[0] == "thread"}
         self.children = [int(w[1]) for w in lines if w[0] == "child"]
 
@@ -76,26 +37,16 @@ class Program:
 class Session:
     def __init__(self, name, *options):
         self.name, self.path = name, work + "/" + name
-        self.p = start([duet, "collect", "-q", "-s", name, "-o", self.path] + list(options))
-        if not wait_for(lambda: os.path.exists(work + "/run/session-" + name) or self.p.poll() is not None):
-            ok(False, "session %s begins" % name)
+        self.p = begins(start(duet, "collect", "-q", "-s", name, "-o", self.path, *options), name)
 
     def end(self):
-        self.p.send_signal(signal.SIGTERM)
-        err = self.p.communicate()[1]
-        is_((self.p.returncode, err), (0, ""), "session %s ends well" % self.name)
+        status, _, err = self.p.end(signal.SIGTERM)
+        is_((status, err), (0, ""), "session %s ends well" % self.name)
         return self
 
-    def workers(self):
-        with open("/proc/%d/task/%d/children" % (self.p.pid, self.p.pid)) as f:
-            return [int(n) for n in f.read().split()]
-
     def kill(self):
-        """Both processes: each would replace the other, so the keeper is stopped first."""
-        self.p.send_signal(signal.SIGSTOP)
-        for pid in self.workers():
-            os.kill(pid, signal.SIGKILL)
-        self.p.kill()
+        """Both processes: each would replace the other."""
+        kill_tree(self.p.pid)
         self.p.wait()
 
     def read(self):
@@ -171,12 +122,12 @@ def five_sessions_get_each_what_it_wants():
     later_on = Session("later_on")
     sessions = (everything, odd, contexts, channels, later_on)
     late = Program(2, 5)
-    time.sleep(0.3)
+    go_on(early, late)
     is_(cmd("enable", "-s", "later_on", "many:word")[0], 0, "enable")
     listed = cmd("list", "-p", str(late.pid))[1]
     ok("(everything, contexts, channels, later_on)" in listed, "list tells who records an event", listed)
     latest = Program(1, 2)
-    time.sleep(0.5)
+    go_on(early, late, latest, times=100)
     status = cmd("status")[1]
     for s in sessions:
         ok("%s: " % s.name in status, "status tells of each", status)
@@ -215,13 +166,13 @@ def a_killed_one_takes_nobody_with_it():
     sessions = [Session("kept%d" % i, "-e", "many:*") for i in range(2)]
     victim = Session("victim", "-e", "many:*")
     q = Program(1)
-    time.sleep(0.3)
+    go_on(p, q)
     victim.kill()
     r = Program(1)
-    time.sleep(0.2)
+    go_on(p, q, r)
     listed = cmd("list", "-p", str(q.pid))[1]
     ok("victim" not in listed and "(kept0, kept1)" in listed, "the next command sweeps it up", listed)
-    with open(work + "/run/seats", "rb") as f:
+    with open(runtime + "/seats", "rb") as f:
         seats = f.read()
     is_(sum(any(seats[17 + 72 * i:24 + 72 * i]) for i in range(7)), 2, "its seat is free")
     for one in (p, q, r):
@@ -242,7 +193,7 @@ def the_house_is_full_with_seven():
     ok("7 sessions" in err, "why", err)
     ok(not os.path.exists(work + "/eighth"), "and leaves nothing")
     q = Program(1)
-    time.sleep(0.2)
+    go_on(p, q)
     p.end()
     q.end()
     for s in sessions:
@@ -258,13 +209,13 @@ def sessions_have_members():
     both = Program(1, DUET_SESSION="other+always")
     free = Program(1)
     inside = "%s record -q --no-kernel -o %s/inner -e many:word -- %s 1" % (duet, work, program)
-    r = start([duet, "record", "-q", "--no-kernel", "-o", work + "/outer", "-e", "many:small", "--", "sh", "-c",
-               "exec " + inside])
+    r = start(duet, "record", "-q", "--no-kernel", "-o", work + "/outer", "-e", "many:small", "--", "sh", "-c",
+              "exec " + inside)
     nested = int(r.stdout.readline().split()[1])
-    time.sleep(0.3)
+    go_on(limited, both, free, nested)
     status, out, _ = cmd("enable", "-s", "always", "many:marked")
     ok("in 3 programs" in out, "one is left alone", out)
-    os.kill(nested, signal.SIGTERM)
+    kill(nested, signal.SIGTERM)
     counts = {int(w[1]): int(w[2]) for w in (line.split() for line in r.communicate()[0].splitlines())}
     is_(r.returncode, 0, "the command ends")
     for p in (limited, both, free):
@@ -281,19 +232,18 @@ def sessions_have_members():
 
 def recordings_without_a_name_run_side_by_side():
     p = Program(1)
-    always = start([duet, "collect", "-q", "-o", work + "/collect", "-e", "many:small"])
-    ok(wait_for(lambda: os.path.exists(work + "/run/session-default")), "the usual session begins")
-    beside = start([duet, "record", "-q", "-o", work + "/beside", "-e", "many:word"])
-    ok(wait_for(lambda: "(default, record-%d)" % beside.pid in
-                cmd("enable", "-s", "default", "many:word")[1] + cmd("list")[1]), "another one beside it", cmd("list")[1])
+    always = begins(start(duet, "collect", "-q", "-o", work + "/collect", "-e", "many:small"))
+    beside = start(duet, "record", "-q", "-o", work + "/beside", "-e", "many:word")
+    until(lambda: "(default, record-%d)" % beside.pid in cmd("enable", "-s", "default", "many:word")[1] + cmd("list")[1],
+          lambda: "another one is beside it: " + cmd("list")[1])
     for one in (beside, always):
-        one.send_signal(signal.SIGTERM)
-        is_((one.communicate()[1], one.returncode), ("", 0), "it ends well")
+        status, _, err = one.end(signal.SIGTERM)
+        is_((err, status), ("", 0), "it ends well")
     p.end()
 
 
 def sessions_come_and_go_under_load():
-    always = Session("always", "-e", "many:*")
+    always = Session("stays", "-e", "many:*")
     programs = [Program(2) for _ in range(2)]
     guests, read = [], 0
     for i in range(times):
@@ -320,22 +270,5 @@ def sessions_come_and_go_under_load():
     ok(read > times / 4, "the guests had something", str(read))
 
 
-try:
-    for test in (five_sessions_get_each_what_it_wants, a_killed_one_takes_nobody_with_it,
-                 the_house_is_full_with_seven, sessions_have_members, recordings_without_a_name_run_side_by_side,
-                 sessions_come_and_go_under_load):
-        before, begin = failures, time.time()
-        test()
-        print("%s - %s (%.1f s)" % ("ok" if failures == before else "not ok", test.__name__, time.time() - begin))
-        sys.stdout.flush()
-        if os.environ.get("DUET_TEST_KEEP") is None:
-            for name in os.listdir(work):
-                if name != "run":
-                    shutil.rmtree(work + "/" + name)
-finally:
-    for p in started:
-        if p.poll() is None:
-            p.terminate()  # a collector that is killed is replaced
-            p.wait()
-    shutil.rmtree(work, ignore_errors=True)
-sys.exit(1 if failures else 0)
+run_cases(five_sessions_get_each_what_it_wants, a_killed_one_takes_nobody_with_it, the_house_is_full_with_seven,
+          sessions_have_members, recordings_without_a_name_run_side_by_side, sessions_come_and_go_under_load)

@@ -69,7 +69,7 @@ def the_kernel_names_them_as_it_does():
     right = [v for v in named if truth.get(v) == others[v]]
     ok(len(named) >= THREADS / 3, "the kernel told of %d threads" % len(named))
     ok(len(right) > len(named) * 3 / 4, "these are named as it does: %r of %r in %r" % (right, named, truth))
-    ok(re.search(r"\b%d\b" % pid, cmd("stats", trace)[1]) is not None, "reports count it as that process")
+    ok(re.search(r"\b%d\b" % pid, cmd("stats", "--by", "process", trace)[1]) is not None, "reports count it as that process")
 
 
 run_cases(the_kernel_names_them_as_it_does)
