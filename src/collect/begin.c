@@ -122,8 +122,7 @@ int collector_open(struct collector *c, struct diag *d)
 	err = rotate_first(c, d);
 	if (err)
 		return err;
-	if (!io_make_dirs(c->base)) /* a tenant's own; else it is what o->path says */
-		c->clock_file = files_open_clock(c->base, &c->session.clock);
+	c->clock_file = files_open_clock(c->base, &c->session.clock);
 	c->maps = maps_open(c->place, o->tenant);
 	err = open_streams(c, 1, d);
 	if (!err && o->kernel)

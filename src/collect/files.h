@@ -3,7 +3,7 @@
  * collect/files.h - the parts of a recording's directory that are no trace, and where the traces lie.
  *
  *	PATH/ust/uid/UID/BITS-bit    applications
- *	PATH/ust/container/NAME/uid/UID/BITS-bit    those of a container
+ *	PATH/ust/container/NAME/uid/UID/BITS-bit    those of a container; then PATH is below tenant-LABEL
  *	PATH/kernel                  the kernel
  *	PATH/.duet/clock             what all clocks said, line by line
  *	PATH/.duet/maps              what programs had mapped: collect/maps.h
@@ -11,6 +11,7 @@
 #ifndef COLLECT_FILES_H
 #define COLLECT_FILES_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -19,6 +20,8 @@
 
 /* Whether the directory @path can be read and is empty. */
 bool files_are_none(const char *path);
+/* files_whole - where @path is, as anybody may be told: @whole, or, if it cannot be found, @path. */
+const char *files_whole(const char *path, char whole[PATH_MAX]);
 /* files_remove - what a recording has made in @path; the directory itself stays. */
 void files_remove(const char *path);
 

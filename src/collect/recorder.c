@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -101,7 +102,6 @@ static void remove_files(const struct recorder *r)
 
 /* ---------------------------------------------------------------- a recording's life */
 
-/* A tenant's recorder adds to what is there, but for pieces. */
 static int own_directory(struct recorder *r, struct diag *d)
 {
 	int err;
@@ -109,6 +109,9 @@ static int own_directory(struct recorder *r, struct diag *d)
 	r->made_directory = access(r->o.path, F_OK);
 	err = make_directory(r->o.path, d);
 	r->owns_directory = !err;
+	/* What others do is not everybody's to read; and they have directories in there which are theirs. */
+	if (!err && (r->o.all_users || r->o.containers) && chmod(r->o.path, 0700))
+		err = diag_errno(d, "cannot close %s to other users", r->o.path);
 	return err;
 }
 
@@ -139,7 +142,7 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 	r->tidy = (struct tidy){ .path = r->collector.base, .o = &r->o.pieces, .status = &r->kept->tidy, .wake = -1 };
 	r->collector.tidy = &r->tidy;
 	raise_limits(r);
-	err = o->tenant && !o->pieces.rotate ? 0 : own_directory(r, d);
+	err = own_directory(r, d);
 	if (!err && (o->all_users || o->containers))
 		err = open_warden(r, d);
 	if (!err)

@@ -14,6 +14,7 @@
 #include "collect/choice.h"
 #include "collect/collector.h"
 #include "collect/control.h"
+#include "collect/files.h"
 #include "collect/pieces.h"
 #include "collect/rotate.h"
 #include "collect/trigger_requests.h"
@@ -278,7 +279,7 @@ static bool rotate(const struct asked *a)
 	}
 	begin_answer(&t);
 	control_add_number(&t, "piece", c->finished);
-	control_add_text(&t, "path", realpath(path, whole) ? whole : path);
+	control_add_text(&t, "path", files_whole(path, whole));
 	send_answer(a, &t);
 	return false;
 }
@@ -324,7 +325,7 @@ static void tell_session(const struct asked *a)
 
 	begin_answer(&t);
 	control_add_text(&t, "session", s->asked_as);
-	control_add_text(&t, "path", realpath(r->path, whole) ? whole : r->path);
+	control_add_text(&t, "path", files_whole(r->path, whole));
 	control_add_number(&t, "pid", (uint64_t)r->pid);
 	control_add_number(&t, "duration_ns", clock_now_ns(&s->clock) - r->begin_ns);
 	control_add_number(&t, "programs", s->n_joined);

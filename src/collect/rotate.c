@@ -50,29 +50,17 @@ static void move_in(struct collector *c, const char *place)
 	c->kept->piece_begin_ns = realtime_ns();
 }
 
-/* Tenants have processes of their own, and so pieces of their own. */
-static int choose_base(struct collector *c, struct diag *d)
-{
-	char label[TENANT_LABEL_BYTES] = "";
-	bool apart = c->o->tenant && c->o->pieces.rotate;
-
-	if (apart)
-		tenant_label(c->o->tenant, label);
-	return snprintf(c->base, sizeof c->base, "%s%s%s", c->o->path, apart ? "/user-" : "", label) <
-			       (int)sizeof c->base
-		       ? 0
-		       : diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", c->o->path);
-}
-
 int rotate_first(struct collector *c, struct diag *d)
 {
 	char place[PATH_MAX];
-	int err = choose_base(c, d);
+	int err;
 
-	if (!err && !c->o->pieces.rotate)
+	if (snprintf(c->base, sizeof c->base, "%s", c->o->path) >= (int)sizeof c->base)
+		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", c->o->path);
+	if (!c->o->pieces.rotate) {
 		memcpy(c->place, c->base, sizeof c->place);
-	if (err || !c->o->pieces.rotate)
-		return err;
+		return 0;
+	}
 	err = make_place(c, place, d);
 	if (err)
 		return err;

@@ -15,11 +15,10 @@
 /* What lies there may be anything, a FIFO that nobody writes to among them. */
 static int open_seats(int dir, int flags)
 {
-	int fd;
+	struct rights before = owner_begin(dir);
+	int fd = openat(dir, "seats", flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
-	owner_begin(dir);
-	fd = openat(dir, "seats", flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-	owner_end();
+	owner_end(before);
 	return fd;
 }
 

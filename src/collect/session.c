@@ -243,15 +243,16 @@ bool session_is_live(int dir, const char *name)
 static int listen_in(int dir, const char *name, int *listen_fd, struct diag *d)
 {
 	struct sockaddr_un a = socket_address(dir, name);
+	struct rights before;
 	int err;
 
 	if (session_is_live(dir, name))
 		return diag_fail(d, -EEXIST, "session %s is already being recorded by another duet", name);
 	unlink(a.sun_path);
 	*listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	owner_begin(dir);
+	before = owner_begin(dir);
 	err = *listen_fd < 0 || bind(*listen_fd, (struct sockaddr *)&a, sizeof a) || listen(*listen_fd, 512);
-	owner_end();
+	owner_end(before);
 	return err ? diag_errno(d, "cannot make the socket sock-%s in the runtime directory", name) : 0;
 }
 
@@ -277,10 +278,17 @@ static int open_socket(int dir, const char *name, int *listen_fd, struct diag *d
 /* A tenant's programs join in his directory; what is asked about them is asked in ours, by us alone. */
 static int open_asking(struct session *s, struct diag *d)
 {
+	struct rights before = rights_take((struct rights){ geteuid(), getegid() });
+	int err;
+
 	s->ask_dir = runtime_dir_open(true);
+	owner_end(before);
 	if (s->ask_dir < 0)
 		return diag_fail(d, s->ask_dir, "cannot use the runtime directory: %s", strerror(-s->ask_dir));
-	return open_socket(s->ask_dir, s->asked_as, &s->ask_fd, d);
+	before = owner_begin(s->ask_dir);
+	err = open_socket(s->ask_dir, s->asked_as, &s->ask_fd, d);
+	owner_end(before);
+	return err;
 }
 
 int session_announce(const struct session *s, struct diag *d)

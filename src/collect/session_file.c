@@ -153,11 +153,10 @@ static int publish(int dir, const struct abi_session *f, struct diag *d)
 
 int session_publish(int dir, const struct abi_session *f, struct diag *d)
 {
-	int err;
+	struct rights before = owner_begin(dir);
+	int err = publish(dir, f, d);
 
-	owner_begin(dir);
-	err = publish(dir, f, d);
-	owner_end();
+	owner_end(before);
 	return err;
 }
 

@@ -122,7 +122,7 @@ static int choose_own(struct snapshot_maker *s, struct diag *d)
 		    (int)sizeof s->path)
 			return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", s->output);
 	} while (mkdir(s->path, 0777) && errno == EEXIST);
-	if (!realpath(s->path, s->shown))
+	if (files_whole(s->path, s->shown) != s->shown)
 		return diag_errno(d, "cannot make %s", s->path);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/files.h"
 #include "collect/recorder.h"
 
 /* The counts of a result, as members of the answer. */
@@ -63,7 +64,7 @@ static void add_result(struct text *t, const struct recorder_options *o, const s
 	text_addf(t, ",\"kernel\":%s,\"kernel_wanted\":%s,\"leaves\":%s",
 		  r->kernel_recorded ? "true" : "false", o->kernel ? "true" : "false",
 		  o->leaves ? "true" : "false");
-	control_add_text(t, "path", realpath(o->path, whole) ? whole : o->path);
+	control_add_text(t, "path", files_whole(o->path, whole));
 	add_text(t, "kernel_reason", r->kernel_reason.text);
 	add_text(t, "trouble", r->trouble.text);
 }

@@ -131,44 +131,43 @@ uid_t owner_of(int dir)
 	return fstat(dir, &st) ? (uid_t)-1 : st.st_uid;
 }
 
-/* The kernel takes PR_SET_PDEATHSIG back from who changes his file system's user id. */
-static struct {
-	bool is_other;
-	int death_signal;
-	pid_t parent;
-} before_owner;
-
 /*
  * Not seteuid: our other rights are still wanted, and a process with his user id would be his to kill.
  * Also in a file system of a user namespace nothing may be made by one who has no id there, root of the
  * machine among them.
  */
-void owner_begin(int dir)
+struct rights rights_take(struct rights r)
 {
+	const struct rights now = { (uid_t)setfsuid((uid_t)-1), (gid_t)setfsgid((gid_t)-1) };
+	int before = errno, death_signal = 0;
+	pid_t parent = getppid();
+
+	if (r.uid == now.uid && r.gid == now.gid)
+		return now;
+	prctl(PR_GET_PDEATHSIG, &death_signal);
+	setfsgid(r.gid);
+	setfsuid(r.uid);
+	/* The kernel takes it back from who changes these ids. */
+	prctl(PR_SET_PDEATHSIG, death_signal);
+	if (death_signal && getppid() != parent)
+		raise(death_signal);
+	errno = before;
+	return now;
+}
+
+struct rights owner_begin(int dir)
+{
+	struct rights r = { (uid_t)-1, (gid_t)-1 }; /* no change */
 	int before = errno;
 	struct stat st;
 
-	before_owner.is_other = !fstat(dir, &st) && st.st_uid != geteuid();
-	if (before_owner.is_other) {
-		before_owner.parent = getppid();
-		prctl(PR_GET_PDEATHSIG, &before_owner.death_signal);
-		setfsgid(st.st_gid);
-		setfsuid(st.st_uid);
-	}
+	if (!fstat(dir, &st))
+		r = (struct rights){ st.st_uid, st.st_gid };
 	errno = before;
+	return rights_take(r);
 }
 
-void owner_end(void)
+void owner_end(struct rights before)
 {
-	int before = errno;
-
-	if (before_owner.is_other) {
-		setfsuid(geteuid());
-		setfsgid(getegid());
-		prctl(PR_SET_PDEATHSIG, before_owner.death_signal);
-		if (before_owner.death_signal && getppid() != before_owner.parent)
-			raise(before_owner.death_signal);
-	}
-	before_owner.is_other = false;
-	errno = before;
+	rights_take(before);
 }

@@ -45,10 +45,17 @@ bool tenant_container_of(pid_t pid, char container[TENANT_CONTAINER_BYTES]);
 /* Who owns the directory @dir; (uid_t)-1 if that cannot be seen. */
 uid_t owner_of(int dir);
 
-/* owner_begin - from here on, files are opened and made with the rights of the owner of the directory @dir,
- * if that is not us, and belong to him.  Root only; else nothing changes.
- * owner_end - as before.  Of the calling thread, one at a time.  errno stays. */
-void owner_begin(int dir);
-void owner_end(void);
+/* With whose rights files are opened and made, and whose they are then. */
+struct rights {
+	uid_t uid;
+	gid_t gid;
+};
+
+/* rights_take - those of @r, if we may: root only.  Returns those of before; of the calling thread.  errno stays.
+ * owner_begin - those of the owner of the directory @dir.
+ * owner_end - those of before. */
+struct rights rights_take(struct rights r);
+struct rights owner_begin(int dir);
+void owner_end(struct rights before);
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 #include "collect/collector.h"
 #include "collect/control.h"
+#include "collect/files.h"
 #include "collect/rotate.h"
 #include "collect/trigger_rules.h"
 
@@ -48,7 +50,7 @@ static void reap(struct trigger_acts *a)
 /* The collector's environment, and the facts.  Freed as one; NULL without memory. */
 static char **make_environment(const struct collector *c, const struct firing *f)
 {
-	char *variable, **env;
+	char *variable, **env, whole[PATH_MAX];
 	size_t n = 0, room = (ENVIRONMENT - 1) * VARIABLE_BYTES + SNAPSHOT_BYTES;
 	int i = 0;
 
@@ -73,8 +75,8 @@ static char **make_environment(const struct collector *c, const struct firing *f
 	ADD("DUET_PID=%u", f->facts.vpid);
 	ADD("DUET_TID=%u", f->facts.vtid);
 	ADD("DUET_PROGRAM=%s", f->facts.program);
-	ADD("DUET_RECORDED_SESSION=%s", c->session.file.name);
-	ADD("DUET_RECORDING=%s", c->o->path);
+	ADD("DUET_RECORDED_SESSION=%s", c->session.asked_as);
+	ADD("DUET_RECORDING=%s", files_whole(c->o->path, whole));
 #undef ADD
 	if (f->snapshot) {
 		snprintf(variable, SNAPSHOT_BYTES, "DUET_SNAPSHOT=%s", f->snapshot);

@@ -14,13 +14,15 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/runtime.h"
 #include "clock/clock.h"
-#include "collect/files.h"
+#include "collect/apps.h"
+#include "collect/confine.h"
 #include "collect/tenants.h"
 
 #define LOOK_NS     1000000000ull
@@ -29,12 +31,20 @@
 enum { LOOK_PART = 20, GONE_LOOKS = 3 };
 enum { GO = 'g', STOP = 's' };
 
-/* What the collectors have recorded, in memory that all share: counts, which no tenant reaches. */
+/* What the collectors have recorded: the warden's to write, the recorder's to read. */
 struct warden_results {
 	uint64_t app_bytes, app_lost, app_unwritten;
 	uint32_t programs, tenants;
 	uint32_t has_ended; /* the warden, in order */
-	uint32_t trouble_state; /* 0; 1: being written; 2: `trouble` is the first */
+	uint32_t has_trouble; /* `trouble` is the first */
+	struct diag trouble;
+};
+
+/* What one of them tells the warden, in memory that these two share.  A tenant may have taken it over. */
+struct part_results {
+	uint64_t app_bytes, app_lost, app_unwritten;
+	uint32_t programs;
+	uint32_t has_ended; /* as it should */
 	struct diag trouble;
 };
 
@@ -49,64 +59,69 @@ struct warden {
 
 /* ---------------------------------------------------------------- in a collector's process */
 
-static void note_trouble(struct warden_results *r, const struct tenant *t, const char *text)
-{
-	char label[TENANT_LABEL_BYTES];
-	uint32_t none = 0;
-
-	if (!*text || !compare_exchange(&r->trouble_state, &none, 1))
-		return;
-	tenant_label(t, label);
-	diag_fail(&r->trouble, 0, "%s: %s", label, text);
-	store_release(&r->trouble_state, 2);
-}
-
-static void add_results(struct warden_results *to, const struct recorder_result *r)
-{
-	fetch_add(&to->app_bytes, r->app_bytes);
-	fetch_add(&to->app_lost, r->app_lost);
-	fetch_add(&to->app_unwritten, r->app_unwritten);
-	__atomic_fetch_add(&to->programs, r->programs, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&to->tenants, r->programs > 0, __ATOMIC_RELAXED);
-}
-
-/* Each tenant's pieces are his own: they are begun, kept and removed as he has much or little of them. */
-static void path_of_pieces(char path[PATH_MAX], const char *recording, const struct tenant *t)
+/* PATH/tenant-LABEL */
+static bool path_of_part(char path[PATH_MAX], const char *recording, const struct tenant *t)
 {
 	char label[TENANT_LABEL_BYTES];
 
 	tenant_label(t, label);
-	snprintf(path, PATH_MAX, "%s/tenant-%s", recording, label);
+	return snprintf(path, PATH_MAX, "%s/tenant-%s", recording, label) < PATH_MAX;
+}
+
+struct part {
+	const struct tenant *tenant;
+	unsigned number; /* of this collector, among those of all tenants */
+	struct part_results *results;
+	int directory; /* of its part of the recording */
+};
+
+static int confine_for_good(void *arg, struct diag *d)
+{
+	const struct part *p = arg;
+
+	return confine(p->tenant, p->number, d);
+}
+
+/* Whatever it needs root for it has done when it is ready. */
+static int run_recorder(const struct warden *w, struct part *p, struct recorder_result *result, struct diag *d)
+{
+	struct recorder_options o = *w->o;
+	struct diag end = { "" };
+	struct recorder *r;
+	char path[64];
+	int err, end_err;
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", p->directory);
+	o.path = path;
+	o.tenant = p->tenant;
+	o.clock = &w->clock;
+	o.kernel = o.all_users = o.containers = false;
+	o.on_ready = confine_for_good;
+	o.on_ready_arg = p;
+	o.keep = true;
+	err = recorder_open(&r, &o, d);
+	if (err)
+		return err;
+	err = recorder_run(r, d);
+	end_err = recorder_finish(r, result, err ? &end : d);
+	return err ? err : end_err;
 }
 
 /* Returns the process's exit status. */
-static int record_tenant(const struct warden *w, const struct tenant *t)
+static int record_tenant(const struct warden *w, struct part *p)
 {
-	struct recorder_options o = *w->o;
-	struct recorder_result result;
-	struct diag d = { "" }, end = { "" };
-	char path[PATH_MAX];
-	struct recorder *r;
-	int err, end_err;
+	struct recorder_result result = { .programs = 0 };
+	struct diag d = { "" };
+	int err = confine_files(p->tenant, &d);
 
-	if (o.pieces.rotate) {
-		path_of_pieces(path, w->o->path, t);
-		o.path = path;
-	}
-	o.tenant = t;
-	o.clock = &w->clock;
-	o.kernel = o.all_users = o.containers = false;
-	o.on_ready = NULL;
-	o.keep = true;
-	err = recorder_open(&r, &o, &d);
-	if (err) {
-		note_trouble(w->results, t, d.text);
-		return 1;
-	}
-	err = recorder_run(r, &d);
-	end_err = recorder_finish(r, &result, &end);
-	add_results(w->results, &result);
-	note_trouble(w->results, t, err ? d.text : end_err ? end.text : result.trouble.text);
+	if (!err)
+		err = run_recorder(w, p, &result, &d);
+	p->results->app_bytes = result.app_bytes;
+	p->results->app_lost = result.app_lost;
+	p->results->app_unwritten = result.app_unwritten;
+	p->results->programs = result.programs;
+	p->results->trouble = err ? d : result.trouble;
+	store_release(&p->results->has_ended, 1);
 	return err ? 1 : 0;
 }
 
@@ -117,6 +132,7 @@ struct ward {
 	dev_t dev;
 	ino_t ino;
 	pid_t group; /* its processes; 0: none now */
+	struct part_results *results; /* of theirs */
 	uint64_t try_ns; /* not before */
 	bool is_over; /* somebody ended it */
 	unsigned missed; /* looks in which it was not there */
@@ -125,43 +141,158 @@ struct ward {
 struct watch {
 	struct warden *w;
 	struct ward wards[TENANTS_MAX];
-	dev_t own_dev; /* our own runtime directory: the recorder's */
-	ino_t own_ino;
+	int own; /* our own runtime directory: the recorder's */
+	struct stat own_st;
 	int inotify, signals;
 	struct tenants_memory *memory; /* NULL: there is none, and looks are dearer */
 	uint64_t look_ns; /* when to look again */
-	bool stop, told_of_limits;
+	bool stop;
 };
+
+/* ---------------------------------------------------------------- what is told */
+
+static void note_trouble(struct watch *all, const struct tenant *t, const char *text)
+{
+	struct warden_results *r = all->w->results;
+	char label[TENANT_LABEL_BYTES];
+
+	if (!*text || r->has_trouble)
+		return;
+	tenant_label(t, label);
+	diag_fail(&r->trouble, 0, "%s: %s", label, text);
+	store_release(&r->has_trouble, 1);
+}
+
+/* Its processes have ended. */
+static void take_results(struct watch *all, struct ward *w)
+{
+	struct part_results *from = w->results;
+	struct warden_results *to = all->w->results;
+	uint32_t programs = load(&from->programs);
+
+	fetch_add(&to->app_bytes, load(&from->app_bytes));
+	fetch_add(&to->app_lost, load(&from->app_lost));
+	fetch_add(&to->app_unwritten, load(&from->app_unwritten));
+	to->programs += programs;
+	to->tenants += programs > 0;
+	from->trouble.text[sizeof from->trouble.text - 1] = 0;
+	note_trouble(all, &w->tenant,
+		     from->has_ended ? from->trouble.text : "its collector was killed: what it had not written is lost");
+	munmap(from, sizeof *from);
+	w->results = NULL;
+}
+
+/* What it cannot do any more (collect/confine.h). */
+static void clear_away(const struct watch *all, const struct ward *w)
+{
+	char session[ABI_NAME_BYTES], file[ABI_NAME_BYTES + 16], path[PATH_MAX];
+
+	if (tenant_session_name(&w->tenant, all->w->o->session, session, sizeof session)) {
+		snprintf(file, sizeof file, "session-%s", session);
+		unlinkat(all->own, file, 0);
+		snprintf(file, sizeof file, "sock-%s", session);
+		unlinkat(all->own, file, 0);
+	}
+	if (path_of_part(path, all->w->o->path, &w->tenant))
+		rmdir(path); /* if it did not come to record */
+}
+
+/* ---------------------------------------------------------------- starting one */
+
+/* The first name that no other has, or had in this recording. */
+static bool name_it(const struct watch *all, struct tenant *t)
+{
+	char path[PATH_MAX];
+
+	for (t->turn = 1; t->turn < 10000; t->turn++) {
+		if (!path_of_part(path, all->w->o->path, t))
+			return false;
+		if (!mkdir(path, 0700))
+			return true;
+		if (errno != EEXIST)
+			return false;
+	}
+	return false;
+}
+
+/* A directory of its own for what it records, which is its to write to; it is in one that it may not enter.
+ * The descriptor, or -1. */
+static int make_part(const struct watch *all, struct tenant *t)
+{
+	char path[PATH_MAX];
+	int fd = -1;
+
+	if (name_it(all, t) && path_of_part(path, all->w->o->path, t))
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && fchown(fd, t->uid, t->gid)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
 
 static void close_others(struct watch *all, const struct ward *mine)
 {
-	for (int i = 0; i < TENANTS_MAX; i++)
-		if (all->wards[i].tenant.dir >= 0 && &all->wards[i] != mine)
-			close(all->wards[i].tenant.dir);
+	for (int i = 0; i < TENANTS_MAX; i++) {
+		struct ward *w = &all->wards[i];
+
+		if (w == mine)
+			continue;
+		if (w->tenant.dir >= 0)
+			close(w->tenant.dir);
+		if (w->results)
+			munmap(w->results, sizeof *w->results);
+	}
+	munmap(all->w->results, sizeof *all->w->results);
+	close(all->own);
 	close(all->inotify);
 	close(all->signals);
 	close(all->w->orders);
 }
 
 /* In a group of its own: so it is reached whichever of its processes has died. */
-static void start_collector(struct watch *all, struct ward *w)
+static pid_t fork_collector(struct watch *all, struct ward *w, int directory)
 {
+	struct part p = { &w->tenant, (unsigned)(w - all->wards), w->results, directory };
 	pid_t warden = getpid(), pid = fork();
 
-	w->try_ns = clock_monotonic_ns() + TRY_AGAIN_NS;
-	if (pid > 0) {
+	if (pid > 0)
 		setpgid(pid, pid);
-		w->group = pid;
-	}
 	if (pid)
-		return;
+		return pid;
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != warden)
 		raise(SIGTERM); /* blocked: read later */
 	close_others(all, w);
-	_exit(record_tenant(all->w, &w->tenant));
+	_exit(record_tenant(all->w, &p));
 }
+
+static void start_collector(struct watch *all, struct ward *w)
+{
+	void *results = mmap(NULL, sizeof *w->results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int directory = make_part(all, &w->tenant);
+	pid_t pid = -1;
+
+	w->try_ns = clock_monotonic_ns() + TRY_AGAIN_NS;
+	w->results = results == MAP_FAILED ? NULL : results;
+	if (w->results && directory >= 0)
+		pid = fork_collector(all, w, directory);
+	if (directory >= 0)
+		close(directory);
+	if (pid > 0) {
+		w->group = pid;
+		return;
+	}
+	note_trouble(all, &w->tenant, "no memory, process, or directory for a collector");
+	if (directory >= 0)
+		clear_away(all, w);
+	if (w->results)
+		munmap(w->results, sizeof *w->results);
+	w->results = NULL;
+}
+
+/* ---------------------------------------------------------------- who is there */
 
 static struct ward *find(struct watch *all, const struct stat *st)
 {
@@ -190,46 +321,16 @@ static struct ward *find_room(struct watch *all, const struct tenant *t)
 	return t->maker && n >= TENANTS_OF_MAKER ? NULL : room;
 }
 
-/* The first name that no other has, or had in this recording. */
-static bool name_it(const struct watch *all, struct tenant *t)
-{
-	char path[PATH_MAX];
-
-	for (t->turn = 1; t->turn < 10000; t->turn++) {
-		bool taken = files_application_path(path, sizeof path, all->w->o->path, t, 1, NULL) ||
-			     !access(path, F_OK);
-
-		path_of_pieces(path, all->w->o->path, t);
-		taken |= !access(path, F_OK);
-
-		for (int i = 0; i < TENANTS_MAX && !taken; i++) {
-			const struct tenant *other = &all->wards[i].tenant;
-
-			taken = other->dir >= 0 && other != t && other->number == t->number &&
-				other->turn == t->turn && !strcmp(other->container, t->container);
-		}
-		if (!taken)
-			return true;
-	}
-	return false;
-}
-
 static void admit(struct watch *all, const struct tenant *t, const struct stat *st)
 {
 	struct ward *w = find_room(all, t);
 
 	if (!w) {
-		if (!all->told_of_limits)
-			note_trouble(all->w->results, t, "too many users and containers: not recorded");
-		all->told_of_limits = true;
+		note_trouble(all, t, "too many users and containers: not recorded");
 		return;
 	}
 	*w = (struct ward){ .tenant = *t, .dev = st->st_dev, .ino = st->st_ino };
 	w->tenant.dir = fcntl(t->dir, F_DUPFD_CLOEXEC, 0);
-	if (w->tenant.dir >= 0 && !name_it(all, &w->tenant)) {
-		close(w->tenant.dir);
-		w->tenant.dir = -1;
-	}
 }
 
 static int meet(void *arg, const struct tenant *t, const struct stat *st)
@@ -237,7 +338,7 @@ static int meet(void *arg, const struct tenant *t, const struct stat *st)
 	struct watch *all = arg;
 	struct ward *w = find(all, st);
 
-	if (st->st_dev == all->own_dev && st->st_ino == all->own_ino)
+	if (st->st_dev == all->own_st.st_dev && st->st_ino == all->own_st.st_ino)
 		return 0;
 	if (!w) {
 		admit(all, t, st);
@@ -299,9 +400,15 @@ static void reap(struct watch *all)
 			if (all->wards[i].group == pid && all->wards[i].missed < GONE_LOOKS &&
 			    WIFEXITED(status) && !WEXITSTATUS(status))
 				all->wards[i].is_over = true;
-	for (int i = 0; i < TENANTS_MAX; i++)
-		if (all->wards[i].group && kill(-all->wards[i].group, 0) && errno == ESRCH)
-			all->wards[i].group = 0;
+	for (int i = 0; i < TENANTS_MAX; i++) {
+		struct ward *w = &all->wards[i];
+
+		if (!w->group || !kill(-w->group, 0) || errno != ESRCH)
+			continue;
+		w->group = 0;
+		clear_away(all, w);
+		take_results(all, w);
+	}
 }
 
 static bool any_group(const struct watch *all)
@@ -383,8 +490,6 @@ static void end_all(struct watch *all)
 
 static int open_watch(struct watch *all)
 {
-	int own = runtime_dir_open(true);
-	struct stat st;
 	sigset_t mask;
 
 	sigemptyset(&mask);
@@ -393,12 +498,8 @@ static int open_watch(struct watch *all)
 	all->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	for (int i = 0; i < TENANTS_MAX; i++)
 		all->wards[i].tenant.dir = -1;
-	if (own < 0 || fstat(own, &st) || all->signals < 0 || all->inotify < 0)
-		return -1;
-	all->own_dev = st.st_dev;
-	all->own_ino = st.st_ino;
-	close(own);
-	return 0;
+	all->own = runtime_dir_open(true);
+	return all->own < 0 || fstat(all->own, &all->own_st) || all->signals < 0 || all->inotify < 0 ? -1 : 0;
 }
 
 /* The terminal's signals are the recorder's: it tells us. */
@@ -497,7 +598,7 @@ void warden_start(struct warden *w)
 	order(w, GO);
 }
 
-static void take_results(const struct warden *w, struct recorder_result *r)
+static void add_results(const struct warden *w, struct recorder_result *r)
 {
 	const struct warden_results *from = w->results;
 
@@ -508,11 +609,22 @@ static void take_results(const struct warden *w, struct recorder_result *r)
 	r->tenants = load(&from->tenants);
 	if (r->trouble.text[0])
 		return;
-	if (load_acquire(&from->trouble_state) == 2)
+	if (load_acquire(&from->has_trouble))
 		r->trouble = from->trouble;
 	else if (!load_acquire(&from->has_ended))
 		diag_fail(&r->trouble, 0, "the process that recorded other users was killed: their programs are "
 					  "recorded up to then");
+}
+
+/* What the warden would have cleared away. */
+static void sweep_own(void)
+{
+	int own = runtime_dir_open(false);
+
+	if (own >= 0) {
+		apps_sweep(own);
+		close(own);
+	}
 }
 
 void warden_end(struct warden *w, struct recorder_result *r)
@@ -527,8 +639,10 @@ void warden_end(struct warden *w, struct recorder_result *r)
 		;
 	close(w->done);
 	waitpid(w->pid, NULL, 0); /* if we are who forked it */
+	if (!load_acquire(&w->results->has_ended))
+		sweep_own();
 	if (r)
-		take_results(w, r);
+		add_results(w, r);
 	munmap(w->results, sizeof *w->results);
 	free(w);
 }

@@ -12,6 +12,7 @@
  *   both                           the pipe ends, and the warden tells all collectors to end
  *   the warden                     its collectors end as if told to; the recorder goes on, and says so
  *   a collector or its keeper      collect/keeper.h
+ *   both                           another one begins anew after some seconds, and it is told
  *
  * Limits: TENANTS_MAX, and of containers in user namespaces that one user made, TENANTS_OF_MAKER.
  */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ID_MAX = 64 };
+enum { ID_MAX = 64, PARTS_DEEP = 2 };
 static const uint32_t MAPPINGS_MAX = 1u << 22;
 
 struct mapping {
@@ -105,7 +105,7 @@ static int read_file(struct modules *m, int dir, const char *name)
 }
 
 /* "maps", and "maps-LABEL" of each tenant. */
-static int read_files(struct modules *m, const char *path)
+static int read_own(struct modules *m, const char *path)
 {
 	char file[PATH_MAX];
 	struct dirent *e;
@@ -118,6 +118,23 @@ static int read_files(struct modules *m, const char *path)
 	while (dir && !err && (e = readdir(dir)))
 		if (!strncmp(e->d_name, "maps", 4))
 			err = read_file(m, dirfd(dir), e->d_name);
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+/* Also of its parts that are recordings themselves: tenants, and the pieces of each. */
+static int read_files(struct modules *m, const char *path, int deep)
+{
+	int err = read_own(m, path);
+	DIR *dir = deep ? opendir(path) : NULL;
+	char part[PATH_MAX];
+	struct dirent *e;
+
+	while (dir && !err && (e = readdir(dir)))
+		if ((!strncmp(e->d_name, "tenant-", 7) || !strncmp(e->d_name, "piece-", 6)) &&
+		    snprintf(part, sizeof part, "%s/%s", path, e->d_name) < (int)sizeof part)
+			err = read_files(m, part, deep - 1);
 	if (dir)
 		closedir(dir);
 	return err;
@@ -139,7 +156,7 @@ int modules_open(struct modules **result, const char *const *paths, int n, struc
 
 	*result = NULL;
 	for (int i = 0; i < n && !err; i++)
-		err = read_files(m, paths[i]);
+		err = read_files(m, paths[i], PARTS_DEEP);
 	if (err) {
 		modules_close(m);
 		return diag_fail(d, err, "no memory for maps of processes");

@@ -112,11 +112,16 @@ class Output:
     def __init__(self, program, file):
         self.program, self.file, self.at = program, file, 0
 
+    def _read(self, at):
+        # Not "as much as there may be": room for that is filled first where malloc is told to (MALLOC_PERTURB_).
+        size = os.fstat(self.file.fileno()).st_size
+        return os.pread(self.file.fileno(), max(size - at, 0), at)
+
     def _rest(self):
-        return os.pread(self.file.fileno(), 1 << 30, self.at)
+        return self._read(self.at)
 
     def _take(self, n):
-        taken = os.pread(self.file.fileno(), n, self.at)
+        taken = self._rest()[:n]
         self.at += len(taken)
         return taken.decode(errors="replace")
 
@@ -138,7 +143,7 @@ class Output:
         return self._take(1 << 30)
 
     def so_far(self):
-        return os.pread(self.file.fileno(), 1 << 30, 0).decode(errors="replace")
+        return self._read(0).decode(errors="replace")
 
 
 class Program(subprocess.Popen):

@@ -119,7 +119,8 @@ def every_user_has_a_trace_and_a_memory_of_his_own():
     c.end()
     is_((c.counts(), c.lost), ({ALICE: 107, BOB: 50, CAROL: 35, 0: 11}, 0), "all is recorded")
     for uid, n in ((ALICE, 107), (BOB, 50), (CAROL, 35), (0, 11)):
-        is_(c.counts("/ust/uid/%d" % uid), {uid: n}, "user %d, below his number" % uid)
+        is_(c.counts("/tenant-%d/ust/uid/%d" % (uid, uid) if uid else "/ust/uid/0"), {uid: n},
+            "user %d, below his number" % uid)
     is_("from 6 programs" in c.err, True, "all programs are counted: " + c.err)
 
 
@@ -311,9 +312,9 @@ def containers_are_recorded_from_outside():
         later.end()
         c.end()
         events = c.events()
-        is_((len(c.events("/ust/container/%s" % label.split(":")[0])), c.lost), (40, 0),
+        is_((len(c.events("/tenant-%s" % label)), c.lost), (40, 0),
             "a container of %s, below its name" % what)
-        is_(len(c.events("/ust/container/%s" % later_label.split(":")[0])) >= 20, True, "the one that came")
+        is_(len(c.events("/tenant-%s" % later_label)) >= 20, True, "the one that came")
         for e in events:
             is_((e.get("vpid"), e.get("vtid")), (e["fields"]["pid"], e["fields"]["tid"]), "its own numbers are told")
             if failures:

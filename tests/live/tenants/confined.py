@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The collector of a tenant, which reads memory that a stranger writes to, has no more rights than it needs."""
+import os
+
+from world import World, enter  # first: it finds tests/lib
+import proc
+from trial import duet, is_, ok, paths, run_cases, skip, start, until
+
+program, rights, library = paths(3)
+ALICE, BOB = 65530, 65531
+CHECKPOINT_RESTORE, SYS_PTRACE = 1 << 40, 1 << 19
+
+
+def has(session):
+    return os.path.exists("/dev/shm/duet-0/session-" + session)
+
+
+def collect(*options):
+    c = start(duet, "collect", "-e", "tenants:*", *options, env=world.env())
+    until(lambda: has("default") or c.poll() is not None, "it records")
+    return c
+
+
+def pool_of(pid):
+    return {line.split()[4] for line in proc.read(pid, "maps").splitlines() if "memfd:duet-pool" in line}
+
+
+def numbers(pid, name, base=10):
+    for line in proc.read(pid, "status").splitlines():
+        if line.startswith(name + ":"):
+            return [int(v, base) for v in line.split()[1:]]
+    return None
+
+
+def processes_of(c, program, pid):
+    """Of collector @c those that serve the program, process @pid: its keeper and its worker, once both are there."""
+    mine = until(lambda: program.record(1) and pool_of(pid), "it has joined")
+    found = lambda: [p for p in proc.descendants(c.pid) if pool_of(p) & mine]
+    return until(lambda: len(found()) == 2 and found(), "a keeper and a worker")
+
+
+def is_confined(pid, owner, capabilities, what):
+    uid, gid = numbers(pid, "Uid"), numbers(pid, "Gid")
+    is_((len(set(uid[:3])), len(set(gid[:3]))), (1, 1), "%s: one number" % what)
+    ok(uid[0] not in (0, owner) and gid[0] not in (0, owner), "%s: which is nobody's" % what, str(uid + gid))
+    is_((uid[3], gid[3]), (owner, owner), "%s: files are the tenant's" % what)
+    is_(numbers(pid, "Groups"), [], "%s: groups" % what)
+    for name, wanted in ("CapInh", 0), ("CapPrm", capabilities), ("CapEff", capabilities), ("CapBnd", 0), ("CapAmb", 0):
+        is_(numbers(pid, name, 16), [wanted], "%s: %s" % (what, name))
+    is_(numbers(pid, "NoNewPrivs"), [1], "%s: no new ones" % what)
+
+
+def a_users_collector_has_one_capability_and_a_containers_two():
+    trace = world.work + "/confined"
+    alice, bob = world.user(ALICE), world.user(BOB)
+    inside, his = world.container("inside"), world.container("his", user=ALICE)
+    mine = numbers(os.getpid(), "CapPrm", 16)[0]
+    c = collect("--all-users", "--containers", "-o", trace)
+    seen = []
+    for p, owner, what in (alice, ALICE, "alice"), (bob, BOB, "bob"), (inside, 0, "container"), (his, ALICE, "her container"):
+        pid = p.pid if owner and p in (alice, bob) else proc.descendants(p.p.pid)[-1]
+        wanted = mine & (CHECKPOINT_RESTORE | (0 if p in (alice, bob) else SYS_PTRACE))
+        both = processes_of(c, p, pid)
+        for one in both:
+            is_confined(one, owner, wanted, what)
+        seen.append(numbers(both[0], "Uid")[0])
+    is_(len(set(seen)), 4, "each has a number of its own: %r" % seen)
+    is_(os.stat(trace).st_mode & 0o777, 0o700, "nobody else enters the recording")
+    for p in alice, bob, inside, his:
+        p.end()
+    c.terminate()
+    is_(c.wait(), 0, "it ends well")
+    is_([n for n in os.listdir("/dev/shm/duet-0") if n.startswith(("s", "."))], ["seats"], "what remains of it")
+
+
+def who_had_its_rights_could_do_nothing_with_them():
+    """A trigger's command has them, but for those to the tenant's files."""
+    trace, secret, place = world.work + "/tried", world.work + "/secret", world.work + "/place"
+    with open(secret, "w"):
+        os.chmod(secret, 0o600)
+    os.mkdir(place)
+    os.chmod(place, 0o1777)
+    alice, bob = world.user(ALICE), world.user(BOB)
+    tried = [world.copy(rights, "rights"), place + "/out", os.getpid(), alice.pid, secret, trace, "/dev/shm/duet-0",
+             "/dev/shm/duet-%d" % BOB]
+    c = collect("--all-users", "-o", trace, "--trigger", "event tenants:tick if uid == %d -> once, run %s" % (
+        ALICE, " ".join(map(str, tried))))
+    until(lambda: has("default@%d" % ALICE), "she is served")
+    alice.record(1)
+    until(lambda: os.path.exists(place + "/out"), "the trigger's command has run")
+    with open(place + "/out") as f:
+        got = dict(line.rstrip("\n").rsplit(": ", 1) for line in f)
+    is_({k: v for k, v in got.items() if v not in ("EPERM", "EACCES")}, {}, "what it may do")
+    is_(len(got), 10, "all was tried")
+    alice.end()
+    bob.end()
+    c.terminate()
+    is_(c.wait(), 0, "it ends well")
+
+
+if not enter():
+    skip("no right to make namespaces")
+world = World(program, library)
+run_cases(a_users_collector_has_one_capability_and_a_containers_two, who_had_its_rights_could_do_nothing_with_them)
