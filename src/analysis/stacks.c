@@ -10,6 +10,7 @@
 
 #include "analysis/run.h"
 #include "elf/symbols.h"
+#include "trace/kallsyms.h"
 #include "trace/modules.h"
 
 enum { FRAMES_MAX = 1024 };
@@ -26,6 +27,7 @@ struct table {
 
 struct class {
 	bool has_stack;
+	enum ctf_scope scope; /* where it is */
 	const struct ctf_op *weight;
 };
 
@@ -33,6 +35,7 @@ struct stacks_private {
 	struct stacks_options o;
 	struct modules *modules;
 	struct symbols *symbols;
+	struct kallsyms *kallsyms;
 	struct class *classes; /* by number */
 	struct table addresses; /* (mapping, address): frame */
 	struct table children; /* (parent, frame): node */
@@ -87,11 +90,13 @@ static bool is_stack(const char *name)
 	return !strcmp(name, "callstack_user") || !strcmp(name, "callstack_kernel");
 }
 
-static bool has_stack(const struct ctf_event_class *c)
+static bool find_stack(const struct ctf_event_class *c, enum ctf_scope *scope)
 {
 	for (const struct ctf_op *op = c->program ? c->program->ops : NULL; op && op->code != OP_END; op++)
-		if (op->scope == CTF_CONTEXT && op->name && is_stack(op->name))
+		if ((op->scope == CTF_CONTEXT || op->scope == CTF_PAYLOAD) && op->name && is_stack(op->name)) {
+			*scope = op->scope;
 			return true;
+		}
 	return false;
 }
 
@@ -105,7 +110,7 @@ static bool plan_classes(struct stacks_private *p)
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
 			struct class *class = &p->classes[c->number];
 
-			class->has_stack = has_stack(c);
+			class->has_stack = find_stack(c, &class->scope);
 			found |= class->has_stack;
 			if (p->o.weight == STACKS_FIELD)
 				class->weight = ctf_class_find(c, CTF_PAYLOAD, p->o.field);
@@ -123,10 +128,11 @@ int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d
 	if (p) {
 		p->o = *o;
 		p->symbols = symbols_open();
+		p->kallsyms = kallsyms_open(o->paths, o->n_paths);
 		p->classes = calloc(trace_n_classes(o->trace) + (size_t)1, sizeof *p->classes);
 		err = modules_open(&p->modules, o->paths, o->n_paths, d);
 	}
-	if (err || !p->symbols || !p->classes ||
+	if (err || !p->symbols || !p->kallsyms || !p->classes ||
 	    run_grow(&s->nodes, &p->n_node_rooms, STACKS_ROOT, sizeof *s->nodes)) {
 		stacks_fini(s);
 		return diag_fail(d, -ENOMEM, "no memory for call stacks");
@@ -134,7 +140,7 @@ int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d
 	s->n_nodes = 1;
 	return plan_classes(p) ? 0
 			       : diag_fail(d, -ENODATA, "no event of this recording has a call stack\n"
-					   "  `duet record -c callstack` records them with events of applications");
+					   "  `duet record -c callstack` records them with events of applications, -k profile:99 samples them");
 }
 
 void stacks_fini(struct stacks *s)
@@ -151,6 +157,7 @@ void stacks_fini(struct stacks *s)
 	if (p) {
 		modules_close(p->modules);
 		symbols_close(p->symbols);
+		kallsyms_close(p->kallsyms);
 		free(p->classes);
 		free(p->addresses.at);
 		free(p->children.at);
@@ -209,6 +216,8 @@ static int64_t frame_of(struct stacks *s, int64_t pid, uint64_t clock, uint64_t 
 		return place->value - 1;
 	if (is_known)
 		name = symbols_find(p->symbols, at.path, at.build_id, at.offset);
+	else
+		name = kallsyms_find(p->kallsyms, call);
 	if (!name && is_known) {
 		slash = strrchr(at.path, '/');
 		snprintf(text, sizeof text, "%s+0x%" PRIx64, slash ? slash + 1 : at.path, at.offset);
@@ -240,7 +249,7 @@ static int64_t child_of(struct stacks *s, uint32_t parent, int64_t frame)
 /* ---------------------------------------------------------------- events */
 
 /* Innermost first; the user's, and inside of them the kernel's.  Returns how many. */
-static int read_stack(const struct trace_event *e, uint64_t *addresses)
+static int read_stack(const struct trace_event *e, enum ctf_scope scope, uint64_t *addresses)
 {
 	uint64_t user[FRAMES_MAX];
 	int n[2] = { 0 }, which = -1;
@@ -248,8 +257,8 @@ static int read_stack(const struct trace_event *e, uint64_t *addresses)
 	struct ctf_value v;
 	struct ctf_walk w;
 
-	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
-	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END && v.scope == CTF_CONTEXT) {
+	ctf_walk_event(&w, e->ctf, scope);
+	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END && v.scope == scope) {
 		if (found == CTF_OPEN_ARRAY && v.name && is_stack(v.name))
 			which = !strcmp(v.name, "callstack_kernel");
 		else if (found == CTF_CLOSE_ARRAY)
@@ -283,10 +292,10 @@ static struct stacks_thread *thread_of(struct stacks *s, const struct who *w)
 	return t;
 }
 
-static int64_t node_of(struct stacks *s, const struct trace_event *e, const struct who *w)
+static int64_t node_of(struct stacks *s, const struct trace_event *e, enum ctf_scope scope, const struct who *w)
 {
 	uint64_t addresses[FRAMES_MAX];
-	int n = read_stack(e, addresses);
+	int n = read_stack(e, scope, addresses);
 	int64_t node = child_of(s, STACKS_ROOT, frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
 
 	while (node >= 0 && n--)
@@ -324,7 +333,7 @@ int stacks_see(struct stacks *s, const struct trace_event *e, const struct who *
 		s->n_unweighted++;
 		return 0;
 	}
-	node = node_of(s, e, w);
+	node = node_of(s, e, c->scope, w);
 	t = node < 0 ? NULL : thread_of(s, w);
 	if (!t)
 		return -ENOMEM;

@@ -29,7 +29,7 @@ int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct
 				x->weight);
 	else if (!err && !s->n_samples)
 		err = diag_fail(d, -ENODATA, "no event wanted has a call stack\n"
-				"  `duet record -c callstack` records them with events of applications");
+				"  `duet record -c callstack` records them with events of applications, -k profile:99 samples them");
 	return err;
 }
 

@@ -95,7 +95,7 @@ static struct view_template *make(const struct view_templates *ts, const struct 
 	for (uint32_t i = 0; i < class->program->n_cells; i++) {
 		const struct ctf_op *op = class->program->cells[i];
 
-		if (op->scope == CTF_CONTEXT && op->name && view_where_is(op->name, op->name_size))
+		if (op->name && view_where_is(op->name, op->name_size, op->scope == CTF_CONTEXT))
 			return NULL;
 	}
 	build(&b, ts, class);

@@ -235,7 +235,7 @@ static void add_fields(struct out *o, const struct view_texts *t, const struct t
 		}
 		add_value(o, found, &v);
 		if (v.name)
-			is_address = v.scope == CTF_CONTEXT && view_where_is(v.name, v.name_size);
+			is_address = view_where_is(v.name, v.name_size, v.scope == CTF_CONTEXT);
 		if (is_address && (found == CTF_UINT || found == CTF_INT))
 			view_where_add(o, t->where, who->pid, e->clock, v.u);
 		depth += is_opening(found);

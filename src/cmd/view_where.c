@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "elf/symbols.h"
+#include "trace/kallsyms.h"
 #include "trace/modules.h"
 
 struct view_where {
 	struct modules *modules;
 	struct symbols *symbols;
+	struct kallsyms *kallsyms;
 };
 
 int view_where_open(struct view_where **where, const char *const *paths, int n, struct diag *d)
@@ -23,7 +25,8 @@ int view_where_open(struct view_where **where, const char *const *paths, int n, 
 	if (!w)
 		return diag_fail(d, -ENOMEM, "no memory");
 	w->symbols = symbols_open();
-	err = w->symbols ? modules_open(&w->modules, paths, n, d) : diag_fail(d, -ENOMEM, "no memory");
+	w->kallsyms = kallsyms_open(paths, n);
+	err = w->symbols && w->kallsyms ? modules_open(&w->modules, paths, n, d) : diag_fail(d, -ENOMEM, "no memory");
 	if (err) {
 		view_where_close(w);
 		return err;
@@ -38,12 +41,14 @@ void view_where_close(struct view_where *w)
 		return;
 	modules_close(w->modules);
 	symbols_close(w->symbols);
+	kallsyms_close(w->kallsyms);
 	free(w);
 }
 
-bool view_where_is(const char *name, size_t size)
+bool view_where_is(const char *name, size_t size, bool is_context)
 {
-	return (size == 2 && !memcmp(name, "ip", 2)) || (size == 14 && !memcmp(name, "callstack_user", 14));
+	return (is_context && size == 2 && !memcmp(name, "ip", 2)) || (size == 14 && !memcmp(name, "callstack_user", 14)) ||
+	       (size == 16 && !memcmp(name, "callstack_kernel", 16));
 }
 
 void view_where_add(struct out *o, struct view_where *w, int64_t pid, uint64_t clock, uint64_t address)
@@ -51,10 +56,14 @@ void view_where_add(struct out *o, struct view_where *w, int64_t pid, uint64_t c
 	uint64_t call = address ? address - 1 : 0; /* a return address may be the next function's first */
 	const char *name, *slash;
 	struct module_place at;
+	bool is_mapped;
 
-	if (!w || !modules_find(w->modules, pid, clock, call, &at))
+	if (!w)
 		return;
-	name = symbols_find(w->symbols, at.path, at.build_id, at.offset);
+	is_mapped = modules_find(w->modules, pid, clock, call, &at);
+	name = is_mapped ? symbols_find(w->symbols, at.path, at.build_id, at.offset) : kallsyms_find(w->kallsyms, call);
+	if (!is_mapped && !name)
+		return;
 	out_room(o);
 	out_literal(o, " (");
 	if (name) {

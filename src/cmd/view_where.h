@@ -16,8 +16,9 @@ struct view_where;
 int view_where_open(struct view_where **where, const char *const *paths, int n, struct diag *d);
 void view_where_close(struct view_where *where); /* accepts NULL */
 
-/* view_where_is - whether the elements, or the value, of context @name are addresses of the program. */
-bool view_where_is(const char *name, size_t size);
+/* view_where_is - whether the elements, or the value, of field @name are addresses of code.  @is_context: it is a
+ * context, not a field that a program has named. */
+bool view_where_is(const char *name, size_t size, bool is_context);
 
 /*
  * view_where_add - " (function)", or " (file+0xoffset)" behind an address of process @pid; nothing if nobody

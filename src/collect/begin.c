@@ -24,6 +24,14 @@ enum { FIRST_PERIOD_MS = 20 };
 
 /* ---------------------------------------------------------------- opening */
 
+/* A program whose code's addresses are recorded, although it has not joined. */
+static void see_sampled(void *arg, pid_t pid, uint64_t at_ns)
+{
+	struct collector *c = arg;
+
+	maps_join(c->maps, pid, at_ns);
+}
+
 static int open_kernel(struct collector *c)
 {
 	char path[512];
@@ -36,11 +44,21 @@ static int open_kernel(struct collector *c)
 				    .whole_machine = c->o->kernel_whole_machine,
 				    .overwrite = c->o->flight_recorder,
 				    .buffer_kib = c->o->kernel_buffer_kib,
+				    .see = see_sampled,
+				    .see_arg = c,
 				    .quota = c->o->quota };
+	struct diag d = { "" };
+	int err;
 
 	if (snprintf(path, sizeof path, "%s/kernel", c->place) >= (int)sizeof path)
 		return diag_fail(&c->result.kernel_reason, -ENAMETOOLONG, "the path is too long");
-	return kernel_open(&c->kernel, &k, &c->result.kernel_reason);
+	err = kernel_open(&c->kernel, &k, &c->result.kernel_reason);
+	if (!err && kernel_has_addresses(c->kernel)) {
+		if (files_add_kallsyms(c->base, &d))
+			collector_note(c, &d);
+		files_share_kallsyms(c->base, c->place);
+	}
+	return err;
 }
 
 /* What was asked for by name is missed with an error, the default with a note. */

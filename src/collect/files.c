@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock/clock.h"
+#include "kernel/kallsyms.h"
 
 bool files_are_none(const char *path)
 {
@@ -126,19 +127,44 @@ int files_open_application(struct streams **out, struct session *session, const 
 	return streams_open(out, &o, diag);
 }
 
+/* PATH/.duet/NAME, in a directory that there is now.  False, with errno, if the path is too long. */
+static bool make_hidden(char *file, size_t size, const char *path, const char *name)
+{
+	if (snprintf(file, size, "%s/.duet/%s", path, name) >= (int)size) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	*strrchr(file, '/') = 0;
+	mkdir(file, 0777);
+	file[strlen(file)] = '/';
+	return true;
+}
+
+int files_add_kallsyms(const char *path, struct diag *d)
+{
+	char file[PATH_MAX];
+
+	return make_hidden(file, sizeof file, path, "kallsyms") ? kernel_kallsyms_write(file, d)
+								 : diag_errno(d, "%s", path);
+}
+
+void files_share_kallsyms(const char *path, const char *piece)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+
+	if (strcmp(path, piece) && make_hidden(from, sizeof from, path, "kallsyms") &&
+	    make_hidden(to, sizeof to, piece, "kallsyms"))
+		link(from, to);
+}
+
 FILE *files_open_clock(const char *path, const struct abi_clock *clock)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	char file[PATH_MAX];
 	FILE *f;
 
-	if (snprintf(file, sizeof file, "%s/.duet/clock", path) >= (int)sizeof file) {
-		errno = ENAMETOOLONG;
+	if (!make_hidden(file, sizeof file, path, "clock"))
 		return NULL;
-	}
-	*strrchr(file, '/') = 0;
-	mkdir(file, 0777);
-	file[strlen(file)] = '/';
 	f = fopen(file, "we");
 	if (f)
 		fcntl(fileno(f), F_OFD_SETLK, &whole); /* where that cannot be, nobody is told who lives */

@@ -7,6 +7,7 @@
  *	PATH/kernel                  the kernel
  *	PATH/.duet/clock             what all clocks said, line by line
  *	PATH/.duet/maps              what programs had mapped: collect/maps.h
+ *	PATH/.duet/kallsyms          the kernel's functions, if its code's addresses are recorded
  */
 #ifndef COLLECT_FILES_H
 #define COLLECT_FILES_H
@@ -44,5 +45,10 @@ FILE *files_open_clock(const char *path, const struct abi_clock *clock);
  * is said of that; FILES_END: and nothing will follow. */
 #define FILES_END UINT64_MAX
 void files_add_clock(FILE *f, const struct abi_clock *clock, uint64_t written_ns);
+
+/* files_add_kallsyms - 0; or -errno, and the recording is whole without. */
+int files_add_kallsyms(const char *path, struct diag *d);
+/* files_share_kallsyms - those of the recording @path also in its part @piece, if there are any. */
+void files_share_kallsyms(const char *path, const char *piece);
 
 #endif

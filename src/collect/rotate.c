@@ -84,6 +84,7 @@ static void move_helps(struct collector *c)
 	c->piece_clock = files_open_clock(c->place, &c->session.clock);
 	collector_record_clocks(c, 0);
 	maps_rotate(c->maps, c->place, c->o->tenant, c->piece_begin_ns);
+	files_share_kallsyms(c->base, c->place);
 }
 
 int rotate_resume(struct collector *c, struct diag *d)

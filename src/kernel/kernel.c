@@ -22,6 +22,7 @@
 #include "kernel/cpu.h"
 #include "kernel/filter.h"
 #include "kernel/lend.h"
+#include "kernel/profile.h"
 #include "kernel/select.h"
 #include "kernel/statedump.h"
 #include "kernel/tracefs.h"
@@ -35,6 +36,7 @@ struct kernel {
 	int available; /* then: the list of events; -1 when it is read */
 	struct kernel_instance instance;
 	struct kernel_drain drain;
+	struct kernel_profile *profile; /* NULL: none */
 	struct kernel_cpu *cpus;
 	int n_cpus;
 	pid_t *pids; /* added so far */
@@ -273,6 +275,17 @@ static int set_up_selection(struct kernel *k, const struct kernel_selection *s, 
 	return err;
 }
 
+static int set_up_profile(struct kernel *k, const struct kernel_options *o, int hz, struct diag *d)
+{
+	int err;
+
+	if (o->overwrite)
+		return diag_fail(d, -EINVAL, "profile: samples are not kept by a flight recorder; record them in a session of their own");
+	err = kernel_profile_open(&k->profile, hz, o->whole_machine, d);
+	kernel_profile_tell(k->profile, o->see, o->see_arg);
+	return err;
+}
+
 static int select_events(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	struct kernel_selection selection;
@@ -290,6 +303,8 @@ static int select_events(struct kernel *k, const struct kernel_options *o, struc
 	if (err)
 		return err;
 	err = set_up_selection(k, &selection, d);
+	if (!err && selection.profile_hz)
+		err = set_up_profile(k, o, selection.profile_hz, d);
 	kernel_selection_fini(&selection);
 	return err;
 }
@@ -391,12 +406,32 @@ int kernel_open(struct kernel **out, const struct kernel_options *o, struct diag
 	return 0;
 }
 
-int kernel_resume(struct kernel *k, const char *path, struct diag *d)
+static void restart_streams(struct kernel *k)
 {
 	for (int i = 0; i < k->n_cpus; i++)
 		kernel_cpu_restart(&k->cpus[i]);
-	ctf_sink_close(&k->drain.sink);
+	kernel_profile_restart(k->profile);
 	kernel_classes_restart(&k->drain.classes, 0);
+}
+
+/* Whose children have been made meanwhile, the kernel knows. */
+static void follow_again(struct kernel *k)
+{
+	char *text, *at, *end;
+	long pid;
+
+	if (!k->profile || k->whole_machine || kernel_tracefs_read(k->instance.dir, "set_event_pid", &text) < 0)
+		return;
+	for (at = text; (pid = strtol(at, &end, 10)) > 0 && end > at; at = end)
+		kernel_profile_add(k->profile, (pid_t)pid);
+	free(text);
+}
+
+int kernel_resume(struct kernel *k, const char *path, struct diag *d)
+{
+	restart_streams(k);
+	follow_again(k);
+	ctf_sink_close(&k->drain.sink);
 	return open_trace(k, path, d);
 }
 
@@ -413,9 +448,7 @@ int kernel_rotate(struct kernel *k, const char *path, struct diag *d)
 		return err;
 	}
 	k->drain.sink.quota = old.quota;
-	for (int i = 0; i < k->n_cpus; i++)
-		kernel_cpu_restart(&k->cpus[i]);
-	kernel_classes_restart(&k->drain.classes, 0);
+	restart_streams(k);
 	k->bytes_before += old.bytes;
 	ctf_sink_close(&old);
 	return 0;
@@ -470,12 +503,20 @@ int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
 		return diag_fail(d, err, "cannot record the kernel side of pid %d: %s", (int)pid,
 				 strerror(-err));
 	k->pids[k->n_pids++] = pid;
-	return 0;
+	return kernel_profile_add(k->profile, pid)
+		       ? diag_fail(d, -ENOMEM, "no memory for pid %d", (int)pid) : 0;
+}
+
+bool kernel_has_addresses(const struct kernel *k)
+{
+	return k->profile;
 }
 
 int kernel_pause(struct kernel *k, bool pause, struct diag *d)
 {
-	return set(k, "tracing_on", pause ? "0" : "1", d);
+	int err = set(k, "tracing_on", pause ? "0" : "1", d);
+
+	return err ? err : kernel_profile_run(k->profile, !pause, d);
 }
 
 int kernel_start(struct kernel *k, struct diag *d)
@@ -484,7 +525,7 @@ int kernel_start(struct kernel *k, struct diag *d)
 
 	if (!k->whole_machine && !k->n_pids)
 		return diag_fail(d, -EINVAL, "no process to record the kernel side of");
-	err = set(k, "tracing_on", "1", d);
+	err = kernel_pause(k, false, d);
 	if (err)
 		return err;
 	k->is_started = true;
@@ -499,7 +540,8 @@ static int drain_all(struct kernel *k, enum kernel_drain_mode mode, struct diag 
 		err = kernel_cpu_drain(&k->cpus[i], &k->drain, mode, d);
 		first = first ? first : err;
 	}
-	return first;
+	err = kernel_profile_drain(k->profile, &k->drain, mode == KERNEL_DRAIN_LAST, d);
+	return first ? first : err;
 }
 
 int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
@@ -521,7 +563,7 @@ int kernel_stop(struct kernel *k, struct diag *d)
 	if (!k->is_started)
 		return 0;
 	k->is_started = false;
-	err = set(k, "tracing_on", "0", d);
+	err = kernel_pause(k, true, d);
 	/* What snapshots have read comes first. */
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		err = kernel_cpu_write_held(&k->cpus[i], &k->cpus[i], &k->drain, d);
@@ -614,6 +656,7 @@ void kernel_close(struct kernel *k)
 	for (int i = 0; i < k->n_cpus; i++)
 		kernel_cpu_close(&k->cpus[i]);
 	kernel_instance_remove(&k->instance);
+	kernel_profile_close(k->profile);
 	ctf_sink_close(&k->drain.sink);
 	if (k->drain.classes.by_kernel_id)
 		kernel_classes_fini(&k->drain.classes);
@@ -634,6 +677,7 @@ void kernel_counts(const struct kernel *k, struct kernel_counts *c)
 				     .malformed = k->drain.n_malformed };
 	for (int i = 0; i < k->n_cpus; i++)
 		c->lost += kernel_cpu_lost(&k->cpus[i]);
+	c->lost += kernel_profile_lost(k->profile);
 }
 
 struct listing {

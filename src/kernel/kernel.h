@@ -35,13 +35,17 @@ struct kernel_options {
 	bool whole_machine; /* else only threads given to kernel_add_pid, and their children */
 	bool overwrite; /* when buffers are full: lose the oldest instead of the newest */
 	uint32_t buffer_kib; /* per CPU; 0 means 16 MiB */
+	/* Tell whose code was recorded by its addresses, for the first time and after an exec; or NULL. */
+	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
+	void *see_arg;
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 };
 
 /* A pattern is a set - sched, syscalls, irq, signal, task, block, fs, net, mm, timer, lock - or a glob on our
  * names (`syscall_entry_open*`), on tracefs names ("irq:softirq_*") or on a tracefs system.  One with ! leaves
  * out what those before it chose; if it is the first, of "sched" and "syscalls".  A filter is asked by the kernel
- * before it records; the last pattern that chooses an event says which.  Of system calls it is for their ends. */
+ * before it records; the last pattern that chooses an event says which.  Of system calls it is for their ends.
+ * "profile:HZ": call stacks of what runs on each CPU, sampled at this rate (kernel/profile.h). */
 
 /*
  * kernel_open - set everything up; nothing is recorded yet.
@@ -86,6 +90,9 @@ int kernel_state(struct kernel *k, struct diag *d);
  * is skipped and counted; the first one leaves its reason in @d although 0 is returned.
  */
 int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d);
+
+/* kernel_has_addresses - whether addresses of code in the kernel are recorded. */
+bool kernel_has_addresses(const struct kernel *k);
 
 /* kernel_pause - record nothing, or go on; what was recorded stays.  After kernel_start.  0 or -errno. */
 int kernel_pause(struct kernel *k, bool pause, struct diag *d);

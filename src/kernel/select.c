@@ -55,6 +55,12 @@ static const struct {
 	{ "fs", "f2fs:*" },
 	{ "fs", "nfs*:*" },
 	{ "lock", "lock:contention_*" },
+	/* With samples: so that what they are of has a name. */
+	{ "profile", "sched:sched_process_fork" },
+	{ "profile", "sched:sched_process_exec" },
+	{ "profile", "sched:sched_process_exit" },
+	{ "profile", "task:task_newtask" },
+	{ "profile", "task:task_rename" },
 };
 
 /* Names that differ from LTTng's by a prefix, by whole systems ... */
@@ -271,12 +277,44 @@ static int select_pattern(struct kernel_selection *s, const char *available, con
 	return is_set ? n_found : search(s, available, pattern, filter, is_exclusion);
 }
 
+/* What `profile:HZ` asks for: its rate; 0 if @pattern is something else.  `profile` alone is 99 a second: not in
+ * step with what programs do at each hundredth. */
+static int profile_hz(const char *pattern, const char *filter, struct diag *d)
+{
+	size_t n = strlen("profile");
+	char *end;
+	long hz;
+
+	if (strncmp(pattern, "profile", n) || (pattern[n] && pattern[n] != ':'))
+		return 0;
+	if (filter)
+		return diag_fail(d, -EINVAL, "%s takes no filter: duet view -f and duet export -f do", pattern);
+	if (!pattern[n++])
+		return 99;
+	hz = strtol(pattern + n, &end, 10);
+	if (pattern[n] < '0' || pattern[n] > '9' || *end || hz < 1 || hz > KERNEL_PROFILE_HZ_MAX)
+		return diag_fail(d, -EINVAL, "%s: a rate from 1 to %d samples per second is wanted, as in profile:99",
+				 pattern, KERNEL_PROFILE_HZ_MAX);
+	return (int)hz;
+}
+
 static int select_all(struct kernel_selection *s, const char *available, const char *const *patterns,
 		      const char *const *filters, int n_patterns, struct diag *d)
 {
 	for (int i = 0; i < n_patterns; i++) {
-		int n = select_pattern(s, available, patterns[i], filters ? filters[i] : NULL);
+		const char *filter = filters ? filters[i] : NULL;
+		int n = profile_hz(patterns[i], filter, d);
 
+		if (n < 0)
+			return n;
+		if (n) {
+			s->profile_hz = n;
+			n = select_pattern(s, available, "profile", NULL);
+			if (n >= 0)
+				continue;
+		} else {
+			n = select_pattern(s, available, patterns[i], filter);
+		}
 		if (n < 0)
 			return diag_fail(d, n, "no memory for the kernel events of %s", patterns[i]);
 		if (!n && *patterns[i] == '!')
@@ -299,7 +337,7 @@ int kernel_select(struct kernel_selection *s, const char *available, const char 
 		err = select_all(s, available, defaults, NULL, 2, d);
 	if (!err)
 		err = select_all(s, available, patterns, filters, n_patterns, d);
-	if (!err && !s->n_events && !s->n_entry && !s->n_exit)
+	if (!err && !s->n_events && !s->n_entry && !s->n_exit && !s->profile_hz)
 		err = diag_fail(d, -ENOENT, "the patterns with ! leave no kernel event");
 	if (err)
 		kernel_selection_fini(s);

@@ -30,6 +30,8 @@ struct kernel_candidate {
 int kernel_each_candidate(const char *available, int (*each)(void *, const struct kernel_candidate *),
 			  void *arg);
 
+enum { KERNEL_PROFILE_HZ_MAX = 20000 };
+
 struct kernel_choice {
 	char system[64];
 	char event[64];
@@ -44,6 +46,7 @@ struct kernel_selection {
 	bool exit[KERNEL_SYSCALLS_MAX];
 	const char *exit_filter[KERNEL_SYSCALLS_MAX];
 	int n_entry, n_exit;
+	int profile_hz; /* 0: no samples */
 };
 
 /* kernel_select - what @patterns mean (kernel.h), with their @filters or NULL.  -ENOENT if one matches nothing. */

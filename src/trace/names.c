@@ -3,6 +3,7 @@
 #include "trace/names.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 enum { NAME_MAX_BYTES = 16, CPUS_MAX = 4096 };
 static const uint32_t THREADS_MAX = 1u << 20; /* of all hosts; later ones stay without name */
 
-enum role { ROLE_NONE, ROLE_DUMP, ROLE_SWITCH, ROLE_FORK, ROLE_EXEC, ROLE_RENAME, ROLE_PROCNAME };
+enum role { ROLE_NONE, ROLE_DUMP, ROLE_SWITCH, ROLE_FORK, ROLE_TASK, ROLE_EXEC, ROLE_RENAME, ROLE_PROCNAME };
 
 struct class_plan {
 	enum role role;
@@ -45,6 +46,7 @@ static const struct {
 	{ "sched_switch", ROLE_SWITCH, { "prev_tid", "prev_comm", "next_tid", "next_comm" } },
 	{ "sched_process_fork", ROLE_FORK,
 	  { "child_tid", "child_pid", "child_comm", "parent_tid", "parent_pid" } },
+	{ "task_newtask", ROLE_TASK, { "pid", "clone_flags" } },
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "filename" } },
 	{ "task_rename", ROLE_RENAME, { "tid", "newcomm" } },
 	{ "lttng_ust_statedump:procname", ROLE_PROCNAME, { "procname", "pid" } },
@@ -57,6 +59,8 @@ static void plan_class(struct class_plan *p, const struct ctf_event_class *c)
 
 	p->tid = vtid ? vtid : ctf_class_find(c, CTF_CONTEXT, "tid");
 	p->pid = vpid ? vpid : ctf_class_find(c, CTF_CONTEXT, "pid");
+	if (!strcmp(c->name, "profile")) /* the kernel's samples: kernel/profile.c */
+		p->pid = ctf_class_find(c, CTF_PAYLOAD, "pid");
 	p->procname = ctf_class_find(c, CTF_CONTEXT, "procname");
 	for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
 		if (strcmp(c->name, roles[r].event))
@@ -269,6 +273,19 @@ static void learn_fork(struct names *n, uint32_t host, const struct class_plan *
 	set_pid(n, host, number(e, p->field[3]), number(e, p->field[4]));
 }
 
+/* sched_process_fork does not say whether it made a thread or a process: this does, right before. */
+static void learn_task(struct names *n, uint32_t host, const struct class_plan *p, const struct trace_event *e,
+		       const struct who *w)
+{
+	const struct thread *parent = w->tid > 0 ? find(n, host, w->tid) : NULL;
+	int64_t child = number(e, p->field[0]), flags = number(e, p->field[1]);
+
+	if (!(flags & CLONE_THREAD))
+		set_pid(n, host, child, child);
+	else if (parent)
+		set_pid(n, host, child, parent->pid);
+}
+
 /* The kernel names a task after the last part of what it executes, cut to 15 bytes. */
 static void learn_exec(struct names *n, uint32_t host, const struct class_plan *p,
 		       const struct trace_event *e)
@@ -303,6 +320,9 @@ static void learn(struct names *n, uint32_t host, const struct class_plan *p, co
 		break;
 	case ROLE_FORK:
 		learn_fork(n, host, p, e);
+		break;
+	case ROLE_TASK:
+		learn_task(n, host, p, e, w);
 		break;
 	case ROLE_EXEC:
 		learn_exec(n, host, p, e);
