@@ -61,8 +61,9 @@ class Failed(Exception):
 # ---------------------------------------------------------------- checks
 
 def fail(what):
+    if what not in failures:
+        print("not ok: %s" % what)
     failures.append(what)
-    print("not ok: %s" % what)
 
 
 def ok(condition, what, more=""):
@@ -305,6 +306,6 @@ def run_cases(*cases):
             break
     if failures:
         print("FAILED: %s" % "; ".join(remarks))
-        for what in failures[:8]:
+        for what in list(dict.fromkeys(failures))[:8]:
             print("  %.400s" % what)
     sys.exit(bool(failures))

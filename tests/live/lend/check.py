@@ -13,59 +13,27 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
-duet, units = map(os.path.abspath, sys.argv[1:3])
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+import trial  # noqa: E402
+from proc import kill_tree  # noqa: E402
+from trial import PATIENCE, duet, has_session, is_, ok, run_cases, start, until, work  # noqa: E402
+
+units = os.path.abspath(sys.argv[2])
 GROUP, USER = "duet-g%d" % os.getpid(), "duet-u%d" % os.getpid()
-work = tempfile.mkdtemp(prefix="duet-lend-")
 os.environ["DUET_LENDER"] = work + "/lend.sock"
-os.environ["DUET_RUNTIME_DIR"] = work + "/run"
-os.environ.pop("NOTIFY_SOCKET", None)
-failures = 0
-started = []
-
-
-def is_(got, want, what):
-    global failures
-    if got != want:
-        failures += 1
-        print("not ok: %s: got %r, wanted %r" % (what, got, want))
-
-
-def ok(condition, what, more=""):
-    global failures
-    if not condition:
-        failures += 1
-        print("not ok: %s %s" % (what, more))
-
-
-def wait_for(what, seconds=30):
-    end = time.time() + seconds
-    while time.time() < end:
-        value = what()
-        if value:
-            return value
-        time.sleep(0.01)
-    return None
 
 
 def run(*args, status=0, **more):
-    p = subprocess.run(list(args), capture_output=True, text=True, timeout=60, **more)
-    is_(p.returncode, status, "%s: %s" % (" ".join(args), p.stderr))
-    return p.stdout, p.stderr
-
-
-def popen(*args, **more):
-    p = subprocess.Popen(list(args), stderr=subprocess.PIPE, text=True, **more)
-    started.append(p)
-    return p
+    got, out, err = trial.run(*args, **more)
+    is_(got, status, "%s: %s" % (" ".join(args), err))
+    return out, err
 
 
 def end(p):
-    p.send_signal(signal.SIGTERM)
-    err = p.communicate(timeout=60)[1]
-    is_(p.returncode, 0, "it ends well: " + err)
+    status, _, err = p.end(signal.SIGTERM)
+    is_(status, 0, "it ends well: " + err)
 
 
 # ---------------------------------------------------------------- a service manager
@@ -74,7 +42,7 @@ def notified():
     """A socket such as systemd's, and what is heard on it."""
     s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     s.bind(work + "/notify")
-    s.settimeout(30)
+    s.settimeout(PATIENCE)
     return s
 
 
@@ -82,16 +50,16 @@ def a_collector_says_when_it_is_ready():
     for name, address in (("a path", work + "/notify"), ("an abstract name", "\0duet-%d" % os.getpid())):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
             s.bind(address)
-            s.settimeout(30)
+            s.settimeout(PATIENCE)
             env = dict(os.environ, NOTIFY_SOCKET=address.replace("\0", "@"))
-            c = popen(duet, "collect", "-q", "-o", work + "/" + name, env=env)
+            c = start(duet, "collect", "-q", "-o", work + "/" + name, env=env)
             is_(s.recv(100), b"READY=1", name)
-            ok(os.path.exists(work + "/run/session-default"), "and it is")
+            ok(has_session(), "and it is")
             end(c)
     os.unlink(work + "/notify")
     env = dict(os.environ, NOTIFY_SOCKET=work + "/nobody")
-    c = popen(duet, "collect", "-q", "-o", work + "/alone", env=env)
-    ok(wait_for(lambda: os.path.exists(work + "/run/session-default")), "nobody listens: it collects")
+    c = start(duet, "collect", "-q", "-o", work + "/alone", env=env)
+    until(lambda: has_session(), "nobody listens: it collects")
     end(c)
 
 
@@ -112,8 +80,8 @@ def units_are_sound():
     with open(units + "/duet@.service") as f:
         line = re.search(r"ExecStart=\S+ (.*)", f.read())[1]
     args = line.replace("%i", "web").replace("$DUET_OPTIONS", "-e shop:*").split()
-    c = popen(duet, *args, cwd=work)
-    ok(wait_for(lambda: os.path.exists(work + "/run/session-web")), "the unit's command records")
+    c = start(duet, *args, cwd=work)
+    until(lambda: has_session("web"), "the unit's command records")
     end(c)
 
 
@@ -132,15 +100,15 @@ def is_group_socket():
 
 
 def lend(*args):
-    p = popen(duet, "lend", "--socket", work + "/lend.sock", "--group", GROUP, *args)
-    ok(wait_for(lambda: is_group_socket() or p.poll() is not None), "it lends")
+    p = start(duet, "lend", "--socket", work + "/lend.sock", "--group", GROUP, *args)
+    until(lambda: is_group_socket() or p.poll() is not None, "it lends")
     return p
 
 
 def instances(lender):
     """Those that a lender made."""
-    out = run("unshare", "--mount", "sh", "-c",
-              "mount -t tracefs none /sys/kernel/tracing && ls /sys/kernel/tracing/instances")[0]
+    # Not where it belongs: it may be mounted there.
+    out = run("unshare", "--mount", "sh", "-c", "mount -t tracefs none /mnt && ls /mnt/instances")[0]
     return [n for n in out.split() if n.startswith("duet-%d-" % lender)]
 
 
@@ -157,7 +125,7 @@ def members_record_the_kernel_and_others_do_not():
     ok(kernel_events(work + "/u/member"), "they record it")
     err = run(*as_user(duet, "record", "-k", "sched", "-o", work + "/u/other", "--", "true", member=False), status=2)[1]
     ok("not in the group" in err, "others are told why not", err)
-    ok(wait_for(lambda: not instances(lender.pid)), "nothing is left of it")
+    until(lambda: not instances(lender.pid), "nothing is left of it")
     end(lender)
     ok(not os.path.exists(work + "/lend.sock"), "nor of the lender")
     err = run(*as_user(duet, "record", "-k", "sched", "-o", work + "/u/other", "--", "true"), status=2)[1]
@@ -170,33 +138,27 @@ def what_was_lent_comes_back_however_its_recorder_ends():
     ok(len(instances(lender.pid)) == 1, "one is lent")
     status = run(*as_user(duet, "status"))[0]
     keeper = int(re.search(r"process (\d+)", status)[1])
-    with open("/proc/%d/task/%d/children" % (keeper, keeper)) as f:
-        worker = int(f.read())
-    os.kill(worker, signal.SIGSTOP)
-    os.kill(keeper, signal.SIGKILL)
-    os.kill(worker, signal.SIGKILL)
-    ok(wait_for(lambda: not instances(lender.pid)), "both were killed: it is taken back")
-    many = [popen(*as_user(duet, "record", "-q", "-k", "sched", "-o", "%s/u/many%d" % (work, i), "--", "sleep", "3"))
+    kill_tree(keeper)
+    until(lambda: not instances(lender.pid), "both were killed: it is taken back")
+    many = [start(*as_user(duet, "record", "-q", "-k", "sched", "-o", "%s/u/many%d" % (work, i), "--", "sleep", "1000"))
             for i in range(4)]
-    ok(wait_for(lambda: len(instances(lender.pid)) == 4), "four are lent")
+    until(lambda: len(instances(lender.pid)) == 4, "four are lent")
     run(*as_user(duet, "record", "-q", "-k", "sched", "-o", work + "/u/fifth", "--", "true"), status=2)
     for p in many:
-        os.kill(p.pid, signal.SIGTERM)
-        p.wait(60)
-    ok(wait_for(lambda: not instances(lender.pid)), "and none any more")
+        p.end(signal.SIGTERM)
+    until(lambda: not instances(lender.pid), "and none any more")
     end(lender)
 
 
 def a_recording_outlives_its_lender():
     lender = lend()
     run(*as_user(duet, "start", "-q", "-k", "sched", "-o", work + "/u/outlives"))
-    lender.kill()
-    lender.communicate()
+    lender.end(signal.SIGKILL)
     time.sleep(0.1)
     err = run(*as_user(duet, "stop"))[1]
     ok("sched_switch" in err and "none lost" in err, "it goes on, and is whole", err)
     next_one = lend()
-    ok(wait_for(lambda: not instances(lender.pid)), "the next lender takes back what is left")
+    until(lambda: not instances(lender.pid), "the next lender takes back what is left")
     end(next_one)
 
 
@@ -212,12 +174,12 @@ def systemd_may_hold_the_socket():
             os.dup2(s.fileno(), 3)
             os.set_inheritable(3, True)
 
-        lender = popen("sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"', duet, "lend", "--idle", "1",
+        lender = start("sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"', duet, "lend", "--idle", "5",
                        env=dict(os.environ, NOTIFY_SOCKET=work + "/notify"), close_fds=False, preexec_fn=be_systemd)
         is_(heard.recv(100), b"READY=1", "it is ready")
         run(*as_user(duet, "record", "-q", "-k", "sched", "-o", work + "/u/socket", "--", "sleep", "0.1"))
         ok(kernel_events(work + "/u/socket"), "members record")
-        is_(lender.wait(60), 0, "then it ends by itself")
+        is_(lender.wait(), 0, "then it ends by itself")
         is_(heard.recv(100), b"STOPPING=1", "and says so")
         ok(os.path.exists(work + "/lend.sock"), "the socket is systemd's")
     os.unlink(work + "/lend.sock")
@@ -229,23 +191,17 @@ def systemd_itself_activates_it():
     if not tool:
         print("# no systemd-socket-activate")
         return
-    a = popen(tool, "-l", work + "/lend.sock", "-E", "DUET_LENDER", duet, "lend", "--idle", "1")
-    ok(wait_for(lambda: os.path.exists(work + "/lend.sock")), "it listens")
+    a = start(tool, "-l", work + "/lend.sock", "-E", "DUET_LENDER", duet, "lend", "--idle", "1")
+    until(lambda: os.path.exists(work + "/lend.sock"), "it listens")
     os.chown(work + "/lend.sock", 0, gid)
     os.chmod(work + "/lend.sock", 0o660)
     run(*as_user(duet, "record", "-q", "-k", "sched", "-o", work + "/u/activated", "--", "sleep", "0.1"))
     ok(kernel_events(work + "/u/activated"), "members record")
-    is_(a.wait(60), 0, "it has ended")
+    is_(a.wait(), 0, "it has ended")
 
 
-a_collector_says_when_it_is_ready()
-units_are_sound()
-if failures or os.geteuid() or not shutil.which("setpriv") or subprocess.run(
-        [duet, "list", "-k"], capture_output=True).returncode:
-    print("# no root, or no tracefs: the group is not tried")
-    shutil.rmtree(work, ignore_errors=True)
-    sys.exit(1 if failures else 0)
-try:
+def the_group_is_made():
+    global uid, gid
     run("groupadd", "-r", GROUP)
     run("useradd", "-r", "-M", "-N", "-g", GROUP, USER)
     uid = int(run("id", "-u", USER)[0])
@@ -254,19 +210,18 @@ try:
     os.mkdir(work + "/u")
     os.chown(work + "/u", uid, -1)
     os.environ["DUET_RUNTIME_DIR"] = work + "/u/run"
-    for test in (members_record_the_kernel_and_others_do_not, what_was_lent_comes_back_however_its_recorder_ends,
-                 a_recording_outlives_its_lender, systemd_may_hold_the_socket, systemd_itself_activates_it):
-        before = failures
-        test()
-        print("%s - %s" % ("ok" if failures == before else "not ok", test.__name__))
+
+
+cases = [a_collector_says_when_it_is_ready, units_are_sound]
+if os.geteuid() or not shutil.which("setpriv") or trial.cmd("list", "-k")[0]:
+    print("# no root, or no tracefs: the group is not tried")
+else:
+    cases += [the_group_is_made, members_record_the_kernel_and_others_do_not,
+              what_was_lent_comes_back_however_its_recorder_ends, a_recording_outlives_its_lender,
+              systemd_may_hold_the_socket, systemd_itself_activates_it]
+try:
+    run_cases(*cases)
 finally:
-    for p in started:
-        if p.poll() is None:
-            p.kill()
-            p.wait()
-    if "gid" in globals():
-        subprocess.run(as_user(duet, "stop", "--all", "-q"), stderr=subprocess.DEVNULL)
-    subprocess.run(["userdel", USER], stderr=subprocess.DEVNULL)
-    subprocess.run(["groupdel", GROUP], stderr=subprocess.DEVNULL)
-    shutil.rmtree(work, ignore_errors=True)
-sys.exit(1 if failures else 0)
+    trial.close()  # users that have processes cannot be removed
+    for tool, who in ("userdel", USER), ("groupdel", GROUP):
+        subprocess.run([tool, who], stderr=subprocess.DEVNULL)

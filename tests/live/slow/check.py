@@ -4,64 +4,52 @@
 
 usage: check.py DUET PROGRAM LIBDUET PACE
 
-With PACE in the collector each write takes its time: the 16 MiB it holds would take 40 s.
+With PACE in the collector each write takes its time: the 64 MiB it holds would take minutes.
 """
 import json
 import os
-import shutil
+import signal
 import socket
-import subprocess
 import sys
-import tempfile
-import time
 
-duet, program, library, pace = map(os.path.abspath, sys.argv[1:5])
-BYTES_PER_S, HOLDS = 400000, 16 << 20
-work = tempfile.mkdtemp(prefix="duet-slow-")
-os.environ.update(DUET_RUNTIME_DIR=work + "/run", DUET_LIBRARY=library)
-failures = 0
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from trial import PATIENCE, begins, duet, is_, ok, paths, run, run_cases, runtime, start, work  # noqa: E402
 
-
-def ok(condition, what, more=""):
-    global failures
-    if not condition:
-        failures += 1
-        print("not ok: %s %s" % (what, more))
+program, library, pace = paths(3, library=False)
+os.environ["DUET_LIBRARY"] = library
+BYTES_PER_S, HOLDS = 400000, 64 << 20
 
 
 def ask(**request):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    s.settimeout(60)
-    s.connect(work + "/run/sock-default")
+    s.settimeout(PATIENCE)
+    s.connect(runtime + "/sock-default")
     s.send(json.dumps(request).encode())
     answer = json.loads(s.recv(65536))
     s.close()
     return answer
 
 
-# Without a keeper: it is killed at the end, which would take longer than the test.
-collector = subprocess.Popen([duet, "record", "--no-kernel", "-o", work + "/trace", "-b", "16M", "-e", "relay:*"],
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+def record(n):
+    is_(run(program, n, 0)[0], 0, "a program ends as ever")
+
+
+def a_collector_with_a_slow_disk_answers():
+    # Without a keeper: it is killed at the end, which would take longer than the test.
+    collector = begins(start(duet, "record", "--no-kernel", "-o", work + "/trace", "-b", "64M", "-e", "relay:*",
                              env=dict(os.environ, LD_PRELOAD=pace, PACE_DIRECTORY=work + "/trace",
-                                      PACE_BYTES_PER_S=str(BYTES_PER_S)))
-try:
-    while not os.path.exists(work + "/run/session-default"):
-        if collector.poll() is not None:
-            sys.exit(collector.stderr.read())
-        time.sleep(0.01)
+                                      PACE_BYTES_PER_S=str(BYTES_PER_S))))
     while ask(verb="status", channel=0)["lost"] == 0:  # until it has more than it can hold
-        subprocess.run([program, "200000", "0"], stdout=subprocess.DEVNULL, check=True)
+        record(200000)
     written = ask(verb="status")["app_bytes"]
     ok(written < HOLDS / 2, "it answers while it has most of it yet to write", "(it has written %d)" % written)
     joined = ask(verb="status")["programs"]
-    subprocess.run([program, "10", "0"], stdout=subprocess.DEVNULL, check=True)
+    record(10)
     now = ask(verb="status")
     ok(now["programs"] == joined + 1, "a program joins meanwhile", str(now))
     ok(now["lost_outside"] == 0, "and none was turned away", str(now))
     ok(now["app_bytes"] < HOLDS / 2, "long before the end", "(it has written %d)" % now["app_bytes"])
-finally:
-    collector.kill()
-    collector.wait()
-    shutil.rmtree(work, ignore_errors=True)
-print("%s - a collector with a slow disk answers" % ("not ok" if failures else "ok"))
-sys.exit(1 if failures else 0)
+    collector.end(signal.SIGKILL)
+
+
+run_cases(a_collector_with_a_slow_disk_answers)

@@ -6,53 +6,47 @@ wait longer than their limit, whatever is at the other end.
 usage: check.py DUET PROGRAM LIBDUET
 """
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
-duet, program, library = map(os.path.abspath, sys.argv[1:4])
-work = tempfile.mkdtemp(prefix="duet-steer-")
-os.environ["DUET_RUNTIME_DIR"] = work + "/run"
-os.environ["DUET_LIBRARY"] = library
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from proc import kill  # noqa: E402
+from trial import begins, cmd, duet, ok, paths, run, run_cases, runtime, start, until, work, worker_of  # noqa: E402
+
+program, library = paths(2)
 os.environ["PATH"] = os.path.dirname(duet) + ":" + os.environ["PATH"]
-os.environ.pop("DUET_SESSION", None)
-failures = 0
-
-
-def ok(condition, what, more=""):
-    global failures
-    print("%s %s" % ("ok" if condition else "not ok", what), "" if condition else more)
-    failures += not condition
 
 
 def steer(*args, prefix=()):
-    p = subprocess.run([*prefix, program, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                       timeout=60)
-    return [line.split(None, 2) for line in p.stdout.splitlines()]
+    return [line.split(None, 2) for line in run(*prefix, program, *args)[1].splitlines()]
 
 
 def numbers(recording):
-    p = subprocess.run([duet, "view", "-e", "steer", recording], stdout=subprocess.PIPE, text=True)
-    return [int(line.split("number = ")[1].split()[0]) for line in p.stdout.splitlines()]
+    out = cmd("view", "-e", "steer", recording)[1]
+    return [int(line.split("number = ")[1].split()[0]) for line in out.splitlines()]
+
+
+def start_program(*args):
+    return start(program, *args, stdin=subprocess.PIPE)
+
+
+def answers(session):
+    return steer("-s", session, "status")[0][1] == "0"
 
 
 def collect(name, *args):
-    p = subprocess.Popen([duet, "collect", "-q", "-s", name, "-o", work + "/" + name, *args])
-    for _ in range(1000):
-        if steer("-s", name, "status")[0][1] == "0":
-            return p
-        time.sleep(0.01)
-    raise SystemExit("duet collect does not begin")
+    p = begins(start(duet, "collect", "-q", "-s", name, "-o", work + "/" + name, *args), name)
+    until(lambda: answers(name), "duet collect answers")
+    return p
 
 
 def end(p):
-    p.send_signal(signal.SIGTERM)
-    p.wait(60)
+    status, _, err = p.end(signal.SIGTERM)
+    ok(status == 0, "it ends well", err)
 
 
 def who_is_not_there_is_told():
@@ -85,8 +79,7 @@ def what_was_recorded_is_in_the_files_after_a_flush():
     os.environ["DUET_SESSION"] = "flush"
     c = collect("flush", "-e", "steer:*")
     # The program is still there with its open chunk; what it committed is on disk all the same.
-    p = subprocess.Popen([program, "events", "1000", "flush", "wait"], stdin=subprocess.PIPE,
-                         stdout=subprocess.PIPE, text=True)
+    p = start_program("events", "1000", "flush", "wait")
     ok(p.stdout.readline().split()[:2] == ["flush", "0"], "flush")
     ok(numbers(work + "/flush") == list(range(1000)), "all of it can be read", numbers(work + "/flush")[-3:])
     p.communicate("\n")
@@ -103,14 +96,9 @@ def a_program_keeps_what_led_to_it():
 
 
 def one_that_records_a_running_program_is_found():
-    p = subprocess.Popen([program, "wait", "events", "3", "flush"], stdin=subprocess.PIPE,
-                         stdout=subprocess.PIPE, text=True)
-    r = subprocess.Popen([duet, "record", "-q", "--no-kernel", "-p", str(p.pid), "-o", work + "/attached"])
-    name = "record-%d" % r.pid
-    for _ in range(1000):
-        if steer("-s", name, "status")[0][1] == "0":
-            break
-        time.sleep(0.01)
+    p = start_program("wait", "events", "3", "flush")
+    r = start(duet, "record", "-q", "--no-kernel", "-p", p.pid, "-o", work + "/attached")
+    until(lambda: answers("record-%d" % r.pid), "it records")
     # The session can be asked as soon as programs are switched on.
     said = p.communicate("\n")[0].split()
     ok(said[:2] == ["flush", "0"], "the session that records it is found without its name", said)
@@ -124,8 +112,7 @@ def a_program_starts_and_stops_a_session():
                                  ["stop", "0"]], "start, start again, stop; and no SIGCHLD", said)
     ok(numbers(work + "/mine") == [0, 1, 2, 3], "it was recorded, and the recording is whole")
     ok(not os.path.exists(work + "/again"), "what did not start left nothing")
-    p = subprocess.Popen([program, "start-alone=" + work + "/alone", "events", "2", "wait", "stop"],
-                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    p = start_program("start-alone=" + work + "/alone", "events", "2", "wait", "stop")
     ok(p.stdout.readline().split()[1:2] == ["0"], "a session for this process alone")
     steer("events", "3")
     ok(p.communicate("\n")[0].split()[:2] == ["stop", "0"], "and its end")
@@ -138,21 +125,20 @@ def a_program_starts_and_stops_a_session():
 
 def nobody_is_waited_for_beyond_the_limit():
     c = collect("still", "-e", "none:*")
-    with open("/proc/%d/task/%d/children" % (c.pid, c.pid)) as f:
-        family = [c.pid] + [int(pid) for pid in f.read().split()]
+    family = [c.pid, worker_of(c)]
     for pid in family:
-        os.kill(pid, signal.SIGSTOP)
+        kill(pid, signal.SIGSTOP)
     begin = time.monotonic()
     ok(steer("-s", "still", "-l", "200", "flush")[0][1] == "ETIMEDOUT", "a stopped collector is not waited for")
     ok(time.monotonic() - begin >= 0.2, "but as long as was said")
     for pid in family:
-        os.kill(pid, signal.SIGCONT)
+        kill(pid, signal.SIGCONT)
     end(c)
 
 
 def hostile_collectors_do_no_harm():
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    s.bind(work + "/run/sock-evil")
+    s.bind(runtime + "/sock-evil")
     s.listen(8)
     answers = [b"", b"{", b'{"ok":true', b"\0" * 100, b'{"ok":true,"path":7}\n', b'{"ok":true' + b" " * 9000,
                b'{"ok":false,"error":"' + b"x" * 8000 + b'"}', b'{"ok":false}', b'{"ok":true,"path":"\\u0041"}']
@@ -171,18 +157,10 @@ def hostile_collectors_do_no_harm():
     got = [steer("-s", "evil", "snapshot")[0][1] for _ in answers]
     ok(got == wanted, "answers that are none", got)
     s.close()
-    os.unlink(work + "/run/sock-evil")
+    os.unlink(runtime + "/sock-evil")
 
 
-try:
-    who_is_not_there_is_told()
-    others_are_steered()
-    what_was_recorded_is_in_the_files_after_a_flush()
-    a_program_keeps_what_led_to_it()
-    one_that_records_a_running_program_is_found()
-    a_program_starts_and_stops_a_session()
-    nobody_is_waited_for_beyond_the_limit()
-    hostile_collectors_do_no_harm()
-finally:
-    shutil.rmtree(work, ignore_errors=True)
-sys.exit(failures > 0)
+run_cases(who_is_not_there_is_told, others_are_steered, what_was_recorded_is_in_the_files_after_a_flush,
+          a_program_keeps_what_led_to_it, one_that_records_a_running_program_is_found,
+          a_program_starts_and_stops_a_session, nobody_is_waited_for_beyond_the_limit,
+          hostile_collectors_do_no_harm)
