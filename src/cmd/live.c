@@ -5,19 +5,14 @@
  * What is followed are the files; of a session only where it records to is asked.  So it costs the recorder
  * nothing, works where a relay writes, and a follower that is slow or dies disturbs nobody.
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/runtime.h"
-#include "cmd/ask.h"
 #include "cmd/cmd.h"
 #include "cmd/live.h"
 #include "cmd/view.h"
-#include "collect/session.h"
 #include "base/progress.h"
 
 static const char help[] =
@@ -94,51 +89,6 @@ static bool take(struct live *l, const char *arg)
 	return l->serve = true;
 }
 
-/* The absolute directory that the collector of session @name writes into. */
-static int ask_path(const char *name, char path[PATH_MAX])
-{
-	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S };
-	char told[PATH_MAX], cwd[PATH_MAX] = "", link[64];
-	struct cmd_answer answer;
-	struct text t = { 0 };
-	uint64_t pid = 0;
-	int status;
-
-	control_add_text(&t, "verb", "status");
-	status = cmd_ask("live", name, &t, &how, &answer);
-	if (!status)
-		status = cmd_refused("live", name, &answer);
-	if (status)
-		return status;
-	if (!control_text(&answer.line, "path", told, sizeof told) || !control_number(&answer.line, "pid", &pid))
-		return cmd_error("live", "session %s does not say where it records to", name);
-	snprintf(link, sizeof link, "/proc/%llu/cwd", (unsigned long long)pid);
-	if (*told != '/' && readlink(link, cwd, sizeof cwd - 1) < 0)
-		return cmd_error("live", "session %s records into %s, wherever that is: give the directory", name, told);
-	if (snprintf(path, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", told) >= PATH_MAX)
-		return cmd_error("live", "session %s: the path is too long", name);
-	return 0;
-}
-
-static int choose(const char *wanted, char path[PATH_MAX])
-{
-	int dir = runtime_dir_open(false), status;
-	struct abi_session session;
-
-	if (dir < 0 && dir != -ENOENT)
-		return cmd_error("live", "cannot use the runtime directory: %s", strerror(-dir));
-	if (dir < 0 || (wanted && !session_is_live(dir, wanted)))
-		status = 1;
-	else
-		status = cmd_choose_session("live", dir, wanted, &session);
-	if (dir >= 0)
-		close(dir);
-	if (status == 1)
-		return wanted ? cmd_error("live", "%s: no such session is recording, and no such directory", wanted)
-			      : cmd_error("live", "nothing records: `duet start` and `duet record` do");
-	return status ? status : ask_path(session.name, path);
-}
-
 static bool is_directory(const char *path)
 {
 	struct stat st;
@@ -160,13 +110,13 @@ static int refuse_sent(const char *path)
 /* @args: what is neither an option nor an option's value. */
 static int resolve(char *const *args, int n, char paths[][PATH_MAX], const char **at)
 {
-	int status = n ? 0 : choose(NULL, paths[0]);
+	int status = n ? 0 : live_session(NULL, paths[0]);
 
 	for (int i = 0; i < n && !status; i++)
 		if (is_directory(args[i]))
 			snprintf(paths[i], PATH_MAX, "%s", args[i]);
 		else
-			status = choose(args[i], paths[i]);
+			status = live_session(args[i], paths[i]);
 	for (int i = 0; i < (n ? n : 1) && !status; i++) {
 		status = refuse_sent(paths[i]);
 		at[i] = paths[i];

@@ -3,9 +3,14 @@
 #ifndef CMD_LIVE_H
 #define CMD_LIVE_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "cmd/send.h"
+
+/* live_session - the absolute directory that session @wanted, or the only one, records into.  0, or CMD_FAILED having
+ * said why not, as of a flight recorder. */
+int live_session(const char *wanted, char path[PATH_MAX]);
 
 /* live_serve - let viewers that speak lttng-live attach to the recordings @paths, until a signal or, if all
  * have ended, until nobody is attached.  @address: [ADDRESS]:PORT, or NULL. */

@@ -212,8 +212,10 @@ static void tell_silent(struct view *v)
 	const char *silent = trace_following(v->trace)->silent;
 
 	if (silent && silent != v->silent)
-		fprintf(stderr, "duet %s: %s says nothing: its recorder or the link to it is stopped; it is waited for\n",
-			v->verb, silent);
+		fprintf(stderr, "duet %s: %s says nothing: its recorder or the link to it is stopped; it is waited for%s\n",
+			v->verb, silent,
+			trace_following(v->trace)->known_ns == INT64_MIN
+				? "\n  if it is a flight recorder: duet snapshot writes what it holds" : "");
 	v->silent = silent;
 }
 

@@ -330,6 +330,19 @@ static void remove_copy(const char *dir)
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Among them other copies' pipes, which would not end while we have them. */
+static void close_others(const struct receiver *v)
+{
+	unsigned low = (unsigned)(v->control < v->dir ? v->control : v->dir),
+		 high = (unsigned)(v->control < v->dir ? v->dir : v->control);
+
+	if (low > 3)
+		close_range(3, low - 1, 0);
+	if (high > low + 1)
+		close_range(low + 1, high - 1, 0);
+	close_range(high + 1, ~0u, 0);
+}
+
 static void run(struct receiver *v)
 {
 	static const int others[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
@@ -342,6 +355,7 @@ static void run(struct receiver *v)
 		sigaction(others[i], &ignore, NULL);
 	for (int fd = 0; fd < 3 && nothing >= 0; fd++)
 		dup2(nothing, fd);
+	close_others(v);
 	receive(v);
 	if (!v->is_over)
 		while (poll(&p, 1, -1) < 0 && errno == EINTR)

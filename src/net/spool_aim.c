@@ -105,12 +105,12 @@ static void aim_clock(struct spool *s, uint32_t number, uint64_t left_ns)
 	char text[LINES_BYTES], *line = text, *end;
 	ssize_t n;
 
-	if (left_ns == ALL || !f->is_known) {
+	if (left_ns == ALL) {
 		f->target = f->size;
 		return;
 	}
 	f->target = f->sent;
-	if (f->sent >= f->size || spool_open_number(s, number))
+	if (!f->is_known || f->sent >= f->size || spool_open_number(s, number))
 		return;
 	n = pread(s->fd, text, sizeof text - 1, (off_t)from);
 	text[n > 0 ? n : 0] = 0;
@@ -119,8 +119,12 @@ static void aim_clock(struct spool *s, uint32_t number, uint64_t left_ns)
 		line = end ? end + 1 : text + strlen(text);
 		f->target = from + (uint64_t)(line - text);
 	}
-	for (; (end = strchr(line, '\n')) && holds(line, left_ns); line = end + 1)
+	for (; (end = strchr(line, '\n')); line = end + 1) {
+		*end = 0;
+		if (!holds(line, left_ns))
+			break;
 		f->target = from + (uint64_t)(end + 1 - text);
+	}
 	f->target = f->target < f->size ? f->target : f->size;
 }
 
