@@ -14,6 +14,7 @@
 #include "collect/apps.h"
 #include "collect/choice.h"
 #include "collect/session.h"
+#include "collect/triggers.h"
 
 #define WINDOW_NS 1000000000
 enum { EVENTS_MAX = 1000000, DIRECTORIES = 16 };
@@ -47,6 +48,29 @@ static int ask(const char *session, int channel, struct cmd_answer *answer)
 	return status ? status : cmd_refused("status", session, answer);
 }
 
+/* One after the other, by number. */
+static int ask_triggers(struct look *l, const char *name)
+{
+	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S, .may_end = true };
+	uint64_t after = 0;
+	int status = 0;
+
+	l->triggers = cmd_grow(NULL, TRIGGERS_MAX, sizeof *l->triggers); /* answers stay where they are */
+	while (l->n_triggers < TRIGGERS_MAX) {
+		struct text t = { 0 };
+
+		control_add_text(&t, "verb", "trigger");
+		control_add_number(&t, "after", after);
+		status = cmd_ask("status", name, &t, &how, &l->triggers[l->n_triggers]);
+		if (!status)
+			status = cmd_refused("status", name, &l->triggers[l->n_triggers]);
+		if (status || !control_number(&l->triggers[l->n_triggers].line, "number", &after))
+			break;
+		l->n_triggers++;
+	}
+	return status;
+}
+
 /* The session's losses are those of its channels and of who never joined. */
 static int ask_all(struct look *l, const char *name)
 {
@@ -58,7 +82,7 @@ static int ask_all(struct look *l, const char *name)
 		status = ask(name, l->n_channels, &l->channels[l->n_channels]);
 		l->lost += status ? 0 : look_number(&l->channels[l->n_channels], "lost");
 	}
-	return status;
+	return status ? status : ask_triggers(l, name);
 }
 
 /* ---------------------------------------------------------------- the disk */
@@ -186,7 +210,9 @@ int look_at(struct look *l, int dir, const char *name)
 void look_fini(struct look *l)
 {
 	free(l->programs);
+	free(l->triggers);
 	l->programs = NULL;
+	l->triggers = NULL;
 }
 
 /* ---------------------------------------------------------------- for machines */
@@ -238,6 +264,12 @@ void look_json(struct text *t, const struct look *l)
 	for (int i = 0; i < l->n_channels; i++) {
 		text_addf(t, "%s{", i ? "," : "");
 		add_answer(t, &l->channels[i]);
+		text_addf(t, "}");
+	}
+	text_addf(t, "],\"trigger\":[");
+	for (int i = 0; i < l->n_triggers; i++) {
+		text_addf(t, "%s{", i ? "," : "");
+		add_answer(t, &l->triggers[i]);
 		text_addf(t, "}");
 	}
 	text_addf(t, "],\"program\":[");

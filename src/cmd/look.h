@@ -20,6 +20,8 @@ struct look_program {
 struct look {
 	struct cmd_answer session, channels[ABI_CHANNELS]; /* docs/formats/control.md */
 	int n_channels;
+	struct cmd_answer *triggers;
+	int n_triggers;
 	uint64_t lost; /* of applications: in all channels and outside */
 	char path[4096];
 

@@ -24,6 +24,8 @@ static const char help[] =
 	"  MEMORY    it has now;  LIMIT: it may have at most;  USED: of what it has now\n"
 	"  WAITED    events that had to wait for room;  LOST: events that found none\n"
 	"  CONTEXTS  that each of its events carries\n\n"
+	"and of each trigger: its state (waits; acts; held back by its limit; over), how often and when last it\n"
+	"FIRED, and what went wrong last;\n\n"
 	"and of each program that runs: EVENTS/S and BYTES/S in the newest second that is in the files (none of\n"
 	"a flight recorder's are), LOST: events that found no way to the buffers.\n\n"
 	"      --json            for programs\n"
@@ -154,6 +156,22 @@ static void print_channel(const struct cmd_answer *c)
 	       look_number(c, "lost"), look_text(c, "contexts", contexts, sizeof contexts));
 }
 
+static void print_trigger(const struct cmd_answer *a)
+{
+	char text[4096], state[32], error[512], last[40] = "-";
+	uint64_t ns = look_number(a, "last_ns");
+	time_t then = (time_t)(ns / 1000000000);
+	struct tm tm;
+
+	if (ns && localtime_r(&then, &tm))
+		strftime(last, sizeof last, "%F %T", &tm);
+	printf("  %7" PRIu64 "  %-9s  %8" PRIu64 "  %-19s  %s\n", look_number(a, "number"),
+	       look_text(a, "state", state, sizeof state), look_number(a, "fired"), last,
+	       look_text(a, "text", text, sizeof text));
+	if (control_text(&a->line, "error", error, sizeof error))
+		printf("           ERROR: %s\n", error);
+}
+
 static void print_program(const struct look *l, const struct look_program *p)
 {
 	char size[32];
@@ -173,6 +191,10 @@ static void print(const struct look *l)
 	       "USED", "WAITED", "LOST", "CONTEXTS");
 	for (int i = 0; i < l->n_channels; i++)
 		print_channel(&l->channels[i]);
+	if (l->n_triggers)
+		printf("  %7s  %-9s  %8s  %-19s  %s\n", "TRIGGER", "STATE", "FIRED", "LAST", "TEXT");
+	for (int i = 0; i < l->n_triggers; i++)
+		print_trigger(&l->triggers[i]);
 	if (l->n_programs)
 		printf("  %-16s  %7s  %10s  %9s  %8s  %s\n", "PROGRAM", "PID", "EVENTS/S", "BYTES/S", "LOST",
 		       "CONTAINER");

@@ -27,7 +27,8 @@ static const char help[] =
 	"  late A to B > TIME [by FIELD] [if EXPR]     A, and after TIME no B; same thread, or same FIELD\n"
 	"  lost > N per TIME                           events that found no room\n"
 	"  signal USR1 | signal USR2                   sent to the collector (duet status)\n"
-	"  file PATH                                   appears\n\n"
+	"  file PATH                                   appears\n"
+	"  A PATTERN kernel:NAME is about kernel events that are recorded (-k), as in 'event kernel:sched_switch'.\n\n"
 	"  snapshot [last TIME]    of a flight recorder      start, stop, end    recording\n"
 	"  run COMMAND ARG...      facts in DUET_...         shell 'TEXT'        the same by /bin/sh\n"
 	"  notify                  who watches               rotate              the files\n"
@@ -109,6 +110,8 @@ static int list(const struct arguments *a)
 		if (number_in(&answer, "forgotten"))
 			printf(", too many pairs at once: %llu forgotten", number_in(&answer, "forgotten"));
 		putchar('\n');
+		if (control_text(&answer.line, "error", line, sizeof line))
+			printf("     ERROR: %s\n", line);
 	}
 	if (!status && !after)
 		printf("no triggers: duet trigger add\n");

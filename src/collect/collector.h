@@ -38,6 +38,7 @@
 #include "collect/streams.h"
 #include "collect/tidy.h"
 #include "collect/trigger_acts.h"
+#include "collect/trigger_hits.h"
 #include "collect/trigger_scan.h"
 #include "collect/triggers.h"
 #include "collect/wanted.h"
@@ -62,6 +63,7 @@ struct collector {
 	struct kernel *kernel; /* NULL: none */
 	struct snapshot_maker snapshot;
 	struct triggers triggers;
+	struct trigger_hits hits;
 	struct trigger_scan *scan; /* NULL: there is no pool for it */
 	struct trigger_acts acts;
 	FILE *clock_file;

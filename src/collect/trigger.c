@@ -366,6 +366,13 @@ static const char *find_arrow(const char *p)
 	return NULL;
 }
 
+const char *trigger_kernel_pattern(const char *pattern)
+{
+	static const char kernel[] = "kernel:";
+
+	return pattern && !strncmp(pattern, kernel, sizeof kernel - 1) ? pattern + sizeof kernel - 1 : NULL;
+}
+
 bool trigger_does(const struct trigger *t, enum trigger_act act)
 {
 	for (int i = 0; i < t->n_actions; i++)

@@ -18,6 +18,7 @@
  *	once | every TIME                            it fires once, or at most every TIME (default: 1s; if it
  *	                                             only starts, stops or ends: 10ms)
  *
+ * A pattern kernel:PATTERN is about what the kernel records (kernel/kernel.h), any other about programs.
  * An `if` is about the first event; a pair belongs together if the field, or without one the thread, is
  * the same.  Words may be quoted, with " or '.  Texts come from anybody.  Manual: duet-trigger(1).
  */
@@ -85,10 +86,18 @@ struct trigger {
 /* trigger_parse - 0; or -EINVAL with what is wrong where, -E2BIG. */
 int trigger_parse(struct trigger *t, const char *text, struct diag *d);
 
-/* trigger_has_events - whether its condition is about events of programs. */
+/* trigger_kernel_pattern - the pattern of kernel events that @pattern is; NULL: none, it is NULL or of programs. */
+const char *trigger_kernel_pattern(const char *pattern);
+
+/* trigger_has_events - whether its condition is about events of programs; trigger_has_kernel: of the kernel. */
 static inline bool trigger_has_events(const struct trigger *t)
 {
-	return t->kind <= TRIGGER_LATE;
+	return t->kind <= TRIGGER_LATE && (!trigger_kernel_pattern(t->first) || (t->second && !trigger_kernel_pattern(t->second)));
+}
+
+static inline bool trigger_has_kernel(const struct trigger *t)
+{
+	return trigger_kernel_pattern(t->first) || trigger_kernel_pattern(t->second);
 }
 
 /* trigger_does - whether @act is among its actions. */

@@ -38,6 +38,13 @@ static uint64_t time_of(const struct collector *c, const struct firing *f)
 	return f->facts.time_ns + c->clock_offset_ns;
 }
 
+/* With the trigger, and with the session: it may be removed. */
+static void complain(struct collector *c, uint32_t number, const struct diag *d)
+{
+	triggers_note(&c->triggers, number, d->text);
+	collector_note(c, d);
+}
+
 /* ---------------------------------------------------------------- commands */
 
 static void reap(struct trigger_acts *a)
@@ -136,7 +143,7 @@ static bool run(struct collector *c, struct firing *f, const struct trigger_acti
 	if (err) {
 		a->commands[i] = 0;
 		diag_fail(&d, err, "trigger %u: cannot run %s: %s", f->number, action->argv[0], strerror(-err));
-		collector_note(c, &d);
+		complain(c, f->number, &d);
 	}
 	return true;
 }
@@ -149,15 +156,15 @@ static void snapshot_ended(void *arg, const char *path, const char *why)
 	struct collector *c = arg;
 	struct diag d = { "" };
 
+	if (!path)
+		diag_fail(&d, -EIO, "a trigger's snapshot failed: %s", why);
 	for (struct firing *f = c->triggers.firings; f < c->triggers.firings + c->triggers.n_firings; f++) {
 		if (!f->waits)
 			continue;
 		f->waits = false;
 		f->snapshot = path ? strdup(path) : NULL;
-	}
-	if (!path) {
-		diag_fail(&d, -EIO, "a trigger's snapshot failed: %s", why);
-		collector_note(c, &d);
+		if (!path)
+			complain(c, f->number, &d);
 	}
 }
 
@@ -250,13 +257,13 @@ static void notify(struct collector *c, const struct firing *f)
 /* ---------------------------------------------------------------- all */
 
 /* False: a snapshot is being written. */
-static bool rotate(struct collector *c)
+static bool rotate(struct collector *c, const struct firing *f)
 {
 	struct diag d = { "" };
 	int err = rotate_now(c, &d);
 
 	if (err && err != -EBUSY)
-		collector_note(c, &d);
+		complain(c, f->number, &d);
 	return err != -EBUSY;
 }
 
@@ -281,7 +288,7 @@ static bool act(struct collector *c, struct firing *f, const struct trigger_acti
 		notify(c, f);
 		return true;
 	case TRIGGER_ROTATE:
-		return rotate(c);
+		return rotate(c, f);
 	}
 	return true;
 }

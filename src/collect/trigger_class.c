@@ -2,9 +2,11 @@
 /* collect/trigger_class.c - see trigger_class.h. */
 #include "collect/trigger_class.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/rules.h"
 #include "ctf/schema.h"
 
@@ -91,13 +93,17 @@ void trigger_class_free(struct trigger_class *c)
 
 /* ---------------------------------------------------------------- uses */
 
-static struct filter *link(const struct filter_code *code, const char *schema, size_t size)
+/* NULL without memory, or if it does not fit. */
+static struct filter *link(const struct filter_code *code, const char *schema, size_t size, struct diag *d)
 {
 	struct filter *f = malloc(FILTER_LINKED_BYTES_MAX);
+	struct filter_problem why = { FILTER_FINE, "" };
 
 	if (f && filter_payload_link(f, FILTER_LINKED_BYTES_MAX, code->bytes, code->size, schema, size, CONTEXTS,
-				     NULL))
+				     &why))
 		return f;
+	if (f)
+		filter_explain(&why, -EINVAL, d);
 	free(f);
 	return NULL;
 }
@@ -109,29 +115,43 @@ static bool is_key(const struct schema_type *t)
 	       (t->base != 'f' && (t->shape == SCHEMA_ONE || t->shape == SCHEMA_ENUM));
 }
 
-/* One that the class does not fit, for want of a field, cannot fire. */
+/* Makes the use of a class by the trigger @a.  False: the class does not fit, as @d tells. */
+static bool make_use(struct trigger_use *u, const struct armed *a, const char *schema, size_t size, struct diag *d)
+{
+	char name[NAME_BYTES] = "?";
+	struct diag why = { "" };
+
+	schema_name(schema, size, name, sizeof name);
+	u->is_mixed = trigger_has_kernel(&a->trigger);
+	u->by_thread = !a->trigger.by;
+	if (!u->by_thread && !walk(NULL, schema, size, a->trigger.by, &u->field))
+		return diag_fail(d, -EINVAL, "%s has no field %s", name, a->trigger.by), false;
+	if (!u->by_thread && !is_key(&u->field.type))
+		return diag_fail(d, -EINVAL, "%s: %s is neither an integer nor a text", name, a->trigger.by), false;
+	if (a->trigger.filter && !u->is_second) {
+		u->filter = link(&a->code, schema, size, &why);
+		if (!u->filter)
+			return diag_fail(d, -EINVAL, "%s: %s", name, why.text), false;
+	}
+	return true;
+}
+
+/* One that the class does not fit, for want of a field, cannot fire: it is told with the trigger. */
 static void add_use(struct trigger_class *c, const struct triggers *t, int slot, bool is_second,
 		    const char *schema, size_t size)
 {
-	const struct armed *a = t->at[slot];
-	struct trigger_use u = { .slot = slot,
-				 .number = t->kept->at[slot].number,
-				 .is_second = is_second,
-				 .by_thread = !a->trigger.by };
+	struct trigger_use u = { .slot = slot, .number = t->kept->at[slot].number, .is_second = is_second };
+	struct diag why = { "" };
 
-	if (!u.by_thread && (!walk(NULL, schema, size, a->trigger.by, &u.field) || !is_key(&u.field.type)))
-		return;
-	if (a->trigger.filter && !is_second) {
-		u.filter = link(&a->code, schema, size);
-		if (!u.filter)
-			return;
-	}
-	c->uses[c->n_uses++] = u;
+	if (make_use(&u, t->at[slot], schema, size, &why))
+		c->uses[c->n_uses++] = u;
+	else
+		triggers_note(t, u.number, why.text);
 }
 
 static bool matches(const char *pattern, const char *name)
 {
-	return pattern && rules_pattern_matches(pattern, pattern + strlen(pattern), name);
+	return pattern && !trigger_kernel_pattern(pattern) && rules_pattern_matches(pattern, pattern + strlen(pattern), name);
 }
 
 void trigger_class_use(struct trigger_class *c, const struct triggers *t, const char *schema, size_t size)
@@ -146,6 +166,26 @@ void trigger_class_use(struct trigger_class *c, const struct triggers *t, const 
 		if (matches(t->at[i]->trigger.first, c->name))
 			add_use(c, t, i, false, schema, size);
 	}
+}
+
+int trigger_class_fits(const struct armed *a, const char *schema, size_t size, struct diag *d)
+{
+	const char *patterns[2] = { a->trigger.first, a->trigger.second };
+	char name[NAME_BYTES];
+	bool does = false, fits = true;
+
+	if (!schema_name(schema, size, name, sizeof name))
+		return 0;
+	for (int i = 0; i < 2 && fits; i++) {
+		struct trigger_use u = { .is_second = i };
+
+		if (!matches(patterns[i], name))
+			continue;
+		does = true;
+		fits = make_use(&u, a, schema, size, d);
+		free(u.filter);
+	}
+	return !fits ? -EINVAL : does;
 }
 
 /* ---------------------------------------------------------------- events */
@@ -190,16 +230,6 @@ bool trigger_class_size(const struct trigger_class *c, const char *payload, size
 	return true;
 }
 
-/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
-static uint64_t hash(const char *p, size_t n)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	while (n--)
-		h = (h ^ (uint8_t)*p++) * 0x100000001b3ull;
-	return h;
-}
-
 bool trigger_class_key(const struct trigger_class *c, const struct trigger_field *f, const char *payload,
 		       size_t size, uint64_t *key)
 {
@@ -211,7 +241,7 @@ bool trigger_class_key(const struct trigger_class *c, const struct trigger_field
 		return false;
 	p = payload + at + f->offset;
 	if (f->type.base == 's' || f->type.base == 'c') {
-		*key = hash(p, strnlen(p, f->type.base == 'c' ? n : size - at - f->offset));
+		*key = hash_bytes(p, strnlen(p, f->type.base == 'c' ? n : size - at - f->offset));
 		return true;
 	}
 	*key = 0;

@@ -34,6 +34,7 @@ struct trigger_use {
 	int slot;
 	uint32_t number;
 	bool is_second;
+	bool is_mixed; /* the other event of the pair is the kernel's */
 	bool by_thread; /* else by this: */
 	struct trigger_field field;
 	struct filter *filter; /* NULL: none */
@@ -55,6 +56,10 @@ void trigger_class_free(struct trigger_class *c);
 
 /* trigger_class_use - who waits for it, of the triggers there are now.  @schema as before. */
 void trigger_class_use(struct trigger_class *c, const struct triggers *t, const char *schema, size_t size);
+
+/* trigger_class_fits - whether @a waits for events of this schema: 1, 0, or -EINVAL with what is missing in
+ * them: they would never fire it. */
+int trigger_class_fits(const struct armed *a, const char *schema, size_t size, struct diag *d);
 
 /* trigger_class_size - bytes of the payload that begins at @payload; 0 if it goes beyond @most. */
 bool trigger_class_size(const struct trigger_class *c, const char *payload, size_t most, size_t *size);

@@ -3,7 +3,11 @@
 #include "collect/trigger_requests.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "collect/apps.h"
+#include "collect/trigger_class.h"
+#include "collect/trigger_kernel.h"
 #include "collect/trigger_rules.h"
 
 static bool is_flight_recorder(const struct session *s)
@@ -28,17 +32,52 @@ static int check(const struct collector *c, const struct trigger *t, struct diag
 	return 0;
 }
 
+/* Of programs that run, the events that a trigger is about. */
+struct known {
+	const struct armed *armed;
+	int n_fit;
+	struct diag misfit;
+};
+
+static int look_at_app(void *arg, struct app *a)
+{
+	struct known *k = arg;
+	struct app_event e;
+
+	for (uint32_t i = 0; app_event(a, i, &e); i++)
+		k->n_fit += trigger_class_fits(k->armed, e.schema, strlen(e.schema), &k->misfit) > 0;
+	return 0;
+}
+
+/* One that fits no event there is is wrong; one that fits some may be meant so. */
+static int check_fields(const struct collector *c, const struct armed *a, struct diag *d)
+{
+	struct known k = { .armed = a };
+
+	if (!trigger_has_events(&a->trigger) || (!a->trigger.by && !a->trigger.filter))
+		return 0;
+	apps_each(c->session.dir, 0, look_at_app, &k);
+	return k.misfit.text[0] && !k.n_fit ? diag_fail(d, -EINVAL, "trigger: %s", k.misfit.text) : 0;
+}
+
 int trigger_add(struct collector *c, const char *text, struct diag *d)
 {
 	int number = triggers_add(&c->triggers, text, d), err;
+	const struct armed *armed;
 
 	if (number < 0)
 		return number;
-	err = check(c, &c->triggers.at[triggers_find(&c->triggers, (uint32_t)number)]->trigger, d);
+	armed = c->triggers.at[triggers_find(&c->triggers, (uint32_t)number)];
+	err = check(c, &armed->trigger, d);
+	if (!err)
+		err = check_fields(c, armed, d);
+	if (!err)
+		err = trigger_kernel_follow(c, d);
 	if (!err)
 		err = trigger_rules_follow(c, d);
 	if (err) {
 		triggers_remove(&c->triggers, (uint32_t)number);
+		trigger_kernel_follow(c, NULL);
 		c->kept->triggers.next_number--; /* as if it had not been */
 	}
 	return err ? err : number;
@@ -82,7 +121,7 @@ static void remove_one(struct collector *c, const struct control_line *l, int fd
 		control_refuse(fd, false, "it has no trigger of that number");
 		return;
 	}
-	if (trigger_rules_follow(c, &d)) {
+	if (trigger_kernel_follow(c, &d) || trigger_rules_follow(c, &d)) {
 		control_refuse(fd, false, d.text);
 		return;
 	}
@@ -100,6 +139,16 @@ static int next_after(const struct triggers *t, uint64_t after)
 		    (found < 0 || t->kept->at[i].number < t->kept->at[found].number))
 			found = i;
 	return found;
+}
+
+static const char *state_of(const struct triggers *t, int slot)
+{
+	for (int i = 0; i < t->n_firings; i++)
+		if (t->firings[i].number == t->kept->at[slot].number)
+			return "acts";
+	if (t->kept->owed.number == t->kept->at[slot].number)
+		return "held back";
+	return t->at[slot]->trigger.once && t->kept->at[slot].fired ? "over" : "waits";
 }
 
 static void tell(struct collector *c, const struct control_line *l, int fd)
@@ -122,6 +171,11 @@ static void tell(struct collector *c, const struct control_line *l, int fd)
 		control_add_number(&t, "fired", all->kept->at[i].fired);
 		control_add_number(&t, "held_back", all->kept->at[i].held_back);
 		control_add_number(&t, "forgotten", all->kept->at[i].forgotten);
+		control_add_text(&t, "state", state_of(all, i));
+		if (all->kept->at[i].fired)
+			control_add_number(&t, "last_ns", all->kept->at[i].last_ns + c->clock_offset_ns);
+		if (all->kept->at[i].error[0])
+			control_add_text(&t, "error", all->kept->at[i].error);
 	}
 	if (c->scan)
 		control_add_number(&t, "missed", trigger_scan_missed(c->scan));

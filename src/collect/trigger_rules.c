@@ -7,10 +7,11 @@
 /* What the program itself can decide it does: with a filter, an event that does not pass costs no more. */
 static int add_rules(struct collector *c, struct abi_session *file, const struct trigger *t, struct diag *d)
 {
-	int filter = t->filter ? filters_add(&c->filters, &c->session, t->filter, d) : 0;
-	int err = filter < 0 ? filter : session_add_trigger_rule(file, t->first, (uint32_t)filter, d);
+	bool first = !trigger_kernel_pattern(t->first), second = t->second && !trigger_kernel_pattern(t->second);
+	int filter = t->filter && first ? filters_add(&c->filters, &c->session, t->filter, d) : 0;
+	int err = filter < 0 ? filter : first ? session_add_trigger_rule(file, t->first, (uint32_t)filter, d) : 0;
 
-	return err || !t->second ? err : session_add_trigger_rule(file, t->second, 0, d);
+	return err || !second ? err : session_add_trigger_rule(file, t->second, 0, d);
 }
 
 static int make_rules(struct collector *c, struct abi_session *file, struct diag *d)

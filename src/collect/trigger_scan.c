@@ -11,8 +11,6 @@
 #include "collect/drain_internal.h"
 #include "collect/trigger_class.h"
 
-enum { HITS = 4096 };
-
 /* How far a chunk was read, in this life of it. */
 struct progress {
 	uint64_t begin_ns, sequence; /* tell its lives apart */
@@ -22,6 +20,7 @@ struct progress {
 
 struct trigger_scan {
 	struct drain look; /* for drain_look_at */
+	struct trigger_hits *hits; /* lent: what was found */
 	struct progress *progress;
 	/* By CPU: the first of its chunks, the one to come, and how many of those between were seen.  They may be
 	 * found in any order. */
@@ -31,8 +30,6 @@ struct trigger_scan {
 	uint64_t torn; /* chunks overwritten while they were read */
 	char *copy; /* of what is new in a chunk */
 	struct trigger_class *classes[ABI_SCHEMAS];
-	struct trigger_hit hits[HITS];
-	uint32_t n_hits;
 };
 
 /* An event being looked at: what a filter may ask for. */
@@ -58,7 +55,7 @@ static void count_chunk(struct trigger_scan *s, const struct seen *seen)
 	s->cpus[cpu].n++;
 }
 
-int trigger_scan_open(struct trigger_scan **out, struct pool *pool, struct diag *d)
+int trigger_scan_open(struct trigger_scan **out, struct pool *pool, struct trigger_hits *hits, struct diag *d)
 {
 	struct trigger_scan *s = calloc(1, sizeof *s);
 	struct seen seen;
@@ -66,6 +63,7 @@ int trigger_scan_open(struct trigger_scan **out, struct pool *pool, struct diag 
 	*out = s;
 	if (s) {
 		s->look.pool = pool;
+		s->hits = hits;
 		s->progress = calloc(pool->n_chunks, sizeof *s->progress);
 		s->cpus = calloc(pool->n_cpus, sizeof *s->cpus);
 		s->copy = malloc(pool->chunk_size);
@@ -158,47 +156,30 @@ static bool get(const struct filter_source *source, uint32_t which, struct filte
 	return false;
 }
 
-static void add_hit(struct trigger_scan *s, const struct trigger_class *c, const struct trigger_use *u,
-		    const struct seen_event *e)
+/* The kernel knows a thread by its number alone. */
+static uint64_t thread_key(const struct trigger_use *u, const struct seen_event *e)
 {
-	struct trigger_hit *h = &s->hits[s->n_hits];
+	return u->is_mixed ? e->vtid : (uint64_t)e->vpid << 32 | e->vtid;
+}
 
-	*h = (struct trigger_hit){ .slot = u->slot,
+static void add_hit(struct trigger_scan *s, struct triggers *t, const struct trigger_class *c,
+		    const struct trigger_use *u, const struct seen_event *e)
+{
+	struct trigger_hit hit = { .slot = u->slot,
 				   .number = u->number,
 				   .is_second = u->is_second,
-				   .key = (uint64_t)e->vpid << 32 | e->vtid,
+				   .key = thread_key(u, e),
 				   .facts = { .time_ns = e->time_ns,
 					      .vpid = e->vpid,
 					      .vtid = e->vtid,
 					      .event = c->name } };
+
 	if (u->filter && !filter_run(u->filter, e->payload, e->size, &e->source))
 		return;
-	if (!u->by_thread && !trigger_class_key(c, &u->field, e->payload, e->size, &h->key))
+	if (!u->by_thread && !trigger_class_key(c, &u->field, e->payload, e->size, &hit.key))
 		return;
-	memcpy(h->facts.program, e->procname, sizeof h->facts.program - 1);
-	s->n_hits++;
-}
-
-static int compare_times(const void *a, const void *b)
-{
-	const struct trigger_hit *x = a, *y = b;
-
-	if (x->facts.time_ns != y->facts.time_ns)
-		return x->facts.time_ns < y->facts.time_ns ? -1 : 1;
-	return y->is_second - x->is_second; /* an event that is both ends a pair before it begins one */
-}
-
-/* Tells of what is older than @cut_ns; the rest waits. */
-static void tell(struct trigger_scan *s, struct triggers *t, uint64_t cut_ns)
-{
-	uint64_t now_ns = clock_now_ns(&s->look.pool->clock);
-	uint32_t n = 0;
-
-	qsort(s->hits, s->n_hits, sizeof *s->hits, compare_times);
-	for (; n < s->n_hits && s->hits[n].facts.time_ns < cut_ns; n++)
-		triggers_event(t, &s->hits[n], now_ns);
-	memmove(s->hits, s->hits + n, (s->n_hits - n) * sizeof *s->hits);
-	s->n_hits -= n;
+	memcpy(hit.facts.program, e->procname, sizeof hit.facts.program - 1);
+	trigger_hits_add(s->hits, t, &hit, clock_now_ns(&s->look.pool->clock));
 }
 
 /* The bytes of the header; 0 if there is none. */
@@ -242,11 +223,8 @@ static size_t read_event(struct trigger_scan *s, struct triggers *t, const char 
 	c = find_class(s, t, id);
 	if (!c || !trigger_class_size(c, e->payload, size - at, &e->size))
 		return 0;
-	for (int i = 0; i < c->n_uses; i++) {
-		if (s->n_hits == HITS)
-			tell(s, t, UINT64_MAX); /* many at once: their order is that of the chunks */
-		add_hit(s, c, &c->uses[i], e);
-	}
+	for (int i = 0; i < c->n_uses; i++)
+		add_hit(s, t, c, &c->uses[i], e);
 	return at + e->size;
 }
 
@@ -308,7 +286,5 @@ void trigger_scan(struct trigger_scan *s, struct triggers *t)
 
 	for (uint32_t i = 0; i < s->look.pool->n_chunks; i++)
 		scan_chunk(s, t, i);
-	if (s->n_hits)
-		tell(s, t, cut_ns);
-	triggers_time(t, cut_ns, cut_ns);
+	t->seen_programs_ns = cut_ns;
 }

@@ -18,17 +18,17 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-#include "collect/triggers.h"
+#include "collect/trigger_hits.h"
 #include "ring/pool.h"
 
 struct trigger_scan;
 
-/* trigger_scan_open - of the pool, lent, whose events have the context procname.  What is there already is
- * passed over. */
-int trigger_scan_open(struct trigger_scan **s, struct pool *pool, struct diag *d);
+/* trigger_scan_open - of the pool, whose events have the context procname.  What is there already is
+ * passed over.  Both are lent. */
+int trigger_scan_open(struct trigger_scan **s, struct pool *pool, struct trigger_hits *hits, struct diag *d);
 void trigger_scan_close(struct trigger_scan *s);
 
-/* trigger_scan - tell @t of all that is new. */
+/* trigger_scan - put all that is new and waited for by @t into the hits. */
 void trigger_scan(struct trigger_scan *s, struct triggers *t);
 
 /* Chunks that were overwritten before they were read. */

@@ -2,6 +2,7 @@
 /* collect/trigger_watch.c - see trigger_watch.h. */
 #include "collect/trigger_watch.h"
 
+#include "collect/trigger_kernel.h"
 #include "collect/trigger_requests.h"
 #include "collect/trigger_rules.h"
 
@@ -11,7 +12,7 @@ enum { WATCH_MS = 2 };
 static int open_scan(struct collector *c, struct diag *d)
 {
 	return c->session.has_trigger_pool
-		       ? trigger_scan_open(&c->scan, &c->session.pools[c->session.n_channels], d)
+		       ? trigger_scan_open(&c->scan, &c->session.pools[c->session.n_channels], &c->hits, d)
 		       : 0;
 }
 
@@ -52,6 +53,10 @@ int trigger_watch_resume(struct collector *c, struct diag *d)
 	err = triggers_open(&c->triggers, &c->kept->triggers, d);
 	if (!err)
 		err = open_scan(c, d);
+	if (!err)
+		err = trigger_kernel_follow(c, d);
+	if (!err && c->kernel && c->kept->triggers.is_paused)
+		err = kernel_pause(c->kernel, true, d);
 	trigger_watch_go_on(c);
 	return err;
 }
@@ -61,13 +66,14 @@ void trigger_watch_close(struct collector *c)
 	triggers_close(&c->triggers);
 	trigger_scan_close(c->scan);
 	c->scan = NULL;
+	c->hits.n = 0;
 	trigger_acts_end(&c->acts);
 }
 
 void trigger_watch_go_on(struct collector *c)
 {
 	trigger_acts_step(c);
-	c->watch_ms = c->triggers.n_events ? WATCH_MS : 0;
+	c->watch_ms = c->triggers.n_events ? WATCH_MS : c->triggers.n_kernel ? TRIGGER_KERNEL_MS : 0;
 }
 
 static uint64_t count_lost(const struct collector *c)
@@ -93,7 +99,12 @@ void trigger_watch_pass(struct collector *c)
 
 void collector_watch(struct collector *c)
 {
+	uint64_t now_ns = collector_now_ns(c);
+
 	if (c->scan && c->triggers.n_events)
 		trigger_scan(c->scan, &c->triggers);
+	trigger_kernel_look(c);
+	trigger_hits_tell(&c->hits, &c->triggers, now_ns);
+	triggers_time(&c->triggers, now_ns);
 	trigger_watch_go_on(c);
 }

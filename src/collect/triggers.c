@@ -3,9 +3,12 @@
 #include "collect/triggers.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/atomic.h"
 
 /*
  * Open pairs: a set for each hash, the oldest of a full one is forgotten and counted.  A table that
@@ -78,6 +81,7 @@ static int arm(struct triggers *t, int slot, const char *text, struct diag *d)
 	t->generation++;
 	t->n++;
 	t->n_events += trigger_has_events(&a->trigger);
+	t->n_kernel += trigger_has_kernel(&a->trigger);
 	return 0;
 }
 
@@ -114,6 +118,8 @@ int triggers_add(struct triggers *t, const char *text, struct diag *d)
 		return err;
 	strcpy(t->kept->at[slot].text, text);
 	t->kept->at[slot].fired = t->kept->at[slot].held_back = t->kept->at[slot].forgotten = 0;
+	t->kept->at[slot].not_before_ns = t->kept->at[slot].last_ns = 0;
+	t->kept->at[slot].error[0] = 0;
 	t->kept->at[slot].number = ++t->kept->next_number;
 	return (int)t->kept->next_number;
 }
@@ -124,6 +130,14 @@ int triggers_find(const struct triggers *t, uint32_t number)
 		if (t->at[i] && t->kept->at[i].number == number)
 			return i;
 	return -1;
+}
+
+void triggers_note(const struct triggers *t, uint32_t number, const char *why)
+{
+	int slot = triggers_find(t, number);
+
+	if (slot >= 0)
+		snprintf(t->kept->at[slot].error, TRIGGER_ERROR_BYTES, "%.*s", (int)strcspn(why, "\n"), why);
 }
 
 int triggers_remove(struct triggers *t, uint32_t number)
@@ -137,6 +151,7 @@ int triggers_remove(struct triggers *t, uint32_t number)
 			triggers_done(t, i);
 	t->kept->at[slot].number = 0;
 	t->n_events -= trigger_has_events(&t->at[slot]->trigger);
+	t->n_kernel -= trigger_has_kernel(&t->at[slot]->trigger);
 	t->n--;
 	t->generation++;
 	free_armed(t->at[slot]);
@@ -158,7 +173,7 @@ static bool is_full(const struct triggers *t, int slot)
 
 static bool may_fire(const struct triggers *t, int slot, uint64_t now_ns)
 {
-	return now_ns >= t->at[slot]->not_before_ns && !is_full(t, slot);
+	return now_ns >= t->kept->at[slot].not_before_ns && !is_full(t, slot);
 }
 
 static bool is_switch(const struct trigger *t)
@@ -176,6 +191,19 @@ static bool is_to_pause(const struct trigger *t)
 	return t->actions[i].act == TRIGGER_STOP;
 }
 
+/* @number: 0: nothing is owed.  A killed collector's successor finds it whole, or not at all. */
+static void owe(struct triggers *t, uint32_t number, const struct trigger_facts *facts)
+{
+	store_release(&t->kept->owed.number, 0);
+	t->kept->owed.time_ns = facts->time_ns;
+	t->kept->owed.value = facts->value;
+	t->kept->owed.vpid = facts->vpid;
+	t->kept->owed.vtid = facts->vtid;
+	t->owed_event = facts->event;
+	memcpy(t->owed_program, facts->program, sizeof t->owed_program);
+	store_release(&t->kept->owed.number, number);
+}
+
 static void fire(struct triggers *t, int slot, const struct trigger_facts *facts, uint64_t now_ns)
 {
 	struct armed *a = t->at[slot];
@@ -183,12 +211,13 @@ static void fire(struct triggers *t, int slot, const struct trigger_facts *facts
 	bool is_over = a->trigger.once && t->kept->at[slot].fired, may = !is_over && may_fire(t, slot, now_ns);
 
 	if (!is_over && is_switch(&a->trigger)) /* whatever was owed, this is asked for now */
-		t->owed = (struct owed){ slot, may ? 0 : number, *facts };
+		owe(t, may ? 0 : number, facts);
 	if (!may) {
 		t->kept->at[slot].held_back++;
 		return;
 	}
-	a->not_before_ns = now_ns + a->trigger.every_ns;
+	t->kept->at[slot].not_before_ns = now_ns + a->trigger.every_ns;
+	t->kept->at[slot].last_ns = facts->time_ns;
 	t->firings[t->n_firings++] = (struct firing){ .slot = slot,
 						      .number = number,
 						      .fired = ++t->kept->at[slot].fired,
@@ -198,14 +227,20 @@ static void fire(struct triggers *t, int slot, const struct trigger_facts *facts
 /* The start or stop that was held back, if it may fire now and still makes a difference. */
 static void make_up(struct triggers *t, uint64_t now_ns)
 {
-	const struct owed o = t->owed;
+	uint32_t number = t->kept->owed.number;
+	struct trigger_facts facts = { .time_ns = t->kept->owed.time_ns,
+					     .value = t->kept->owed.value,
+					     .vpid = t->kept->owed.vpid,
+					     .vtid = t->kept->owed.vtid,
+					     .event = t->owed_event };
+	int slot = number ? triggers_find(t, number) : -1;
 
-	if (!o.number || (t->at[o.slot] && !may_fire(t, o.slot, now_ns)))
+	if (!number || (slot >= 0 && !may_fire(t, slot, now_ns)))
 		return;
-	t->owed.number = 0;
-	if (t->at[o.slot] && t->kept->at[o.slot].number == o.number &&
-	    is_to_pause(&t->at[o.slot]->trigger) != t->kept->is_paused)
-		fire(t, o.slot, &o.facts, now_ns);
+	t->kept->owed.number = 0;
+	memcpy(facts.program, t->owed_program, sizeof facts.program);
+	if (slot >= 0 && is_to_pause(&t->at[slot]->trigger) != t->kept->is_paused)
+		fire(t, slot, &facts, now_ns);
 }
 
 void triggers_done(struct triggers *t, int i)
@@ -322,11 +357,20 @@ static void expire(struct triggers *t, int slot, uint64_t until_ns, uint64_t now
 	}
 }
 
-void triggers_time(struct triggers *t, uint64_t until_ns, uint64_t now_ns)
+uint64_t triggers_seen_ns(const struct triggers *t, int slot)
+{
+	const struct trigger *what = t->at[slot] ? &t->at[slot]->trigger : NULL;
+	uint64_t programs = what && !trigger_has_events(what) ? UINT64_MAX : t->seen_programs_ns;
+	uint64_t kernel = what && !trigger_has_kernel(what) ? UINT64_MAX : t->seen_kernel_ns;
+
+	return programs < kernel ? programs : kernel;
+}
+
+void triggers_time(struct triggers *t, uint64_t now_ns)
 {
 	for (int i = 0; i < TRIGGERS_MAX; i++)
 		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_LATE)
-			expire(t, i, until_ns, now_ns);
+			expire(t, i, triggers_seen_ns(t, i), now_ns);
 	make_up(t, now_ns);
 }
 

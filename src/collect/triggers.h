@@ -12,7 +12,8 @@
  *   (3) memory is bounded: 32 triggers, each with 4096 open pairs or 100000 times; 16 firings on their way,
  *	4 of one trigger
  *
- * The texts and counts lie in memory that outlives a killed collector: struct triggers_kept.
+ * Texts, counts, limits and the switch that is held back lie in memory that outlives a killed collector: struct
+ * triggers_kept.
  *
  * One thread.
  */
@@ -31,6 +32,7 @@ enum {
 	TRIGGERS_MAX = 32,
 	TRIGGERS_FIRINGS = 16, /* on their way, */
 	TRIGGERS_FIRINGS_EACH = 4, /* of one trigger */
+	TRIGGER_ERROR_BYTES = 256,
 };
 
 /* What a trigger fires about. */
@@ -57,8 +59,16 @@ struct triggers_kept {
 	struct {
 		uint32_t number; /* 0: free */
 		uint64_t fired, held_back, forgotten;
+		uint64_t not_before_ns; /* it may fire again */
+		uint64_t last_ns; /* it fired; session time */
 		char text[TRIGGER_TEXT_BYTES];
+		char error[TRIGGER_ERROR_BYTES]; /* what went wrong last; "": nothing did */
 	} at[TRIGGERS_MAX];
+	struct {
+		uint32_t number; /* of a trigger; 0: none; last written, first cleared */
+		uint64_t time_ns, value;
+		uint32_t vpid, vtid;
+	} owed; /* the last start or stop that was asked for, if it was held back */
 };
 
 struct trigger_pair; /* of an A that waits for its B */
@@ -66,7 +76,6 @@ struct trigger_pair; /* of an A that waits for its B */
 struct armed {
 	struct trigger trigger;
 	struct filter_code code; /* of its filter */
-	uint64_t not_before_ns; /* it may fire again */
 	uint64_t *times; /* rate: of the last events, a ring of count + 1 */
 	uint64_t n_times;
 	struct trigger_pair *pairs;
@@ -90,21 +99,16 @@ struct firing {
 	struct trigger_facts facts;
 };
 
-/* The last start or stop that was asked for, if it was held back. */
-struct owed {
-	int slot;
-	uint32_t number; /* 0: none is */
-	struct trigger_facts facts;
-};
-
 struct triggers {
 	struct triggers_kept *kept; /* lent */
 	struct armed *at[TRIGGERS_MAX]; /* NULL: free */
 	uint32_t generation; /* counts changes of what is waited for */
-	int n, n_events; /* of those: about events */
+	int n, n_events, n_kernel; /* of those: about events of programs; of the kernel */
+	uint64_t seen_programs_ns, seen_kernel_ns; /* what they recorded before was looked at */
 	struct firing firings[TRIGGERS_FIRINGS];
 	int n_firings;
-	struct owed owed;
+	const char *owed_event; /* beside kept->owed; NULL: none, or it was another collector's */
+	char owed_program[ABI_PROCNAME_BYTES];
 };
 
 /* triggers_open - those that @kept has, if any.  0 or -errno. */
@@ -118,10 +122,15 @@ int triggers_remove(struct triggers *t, uint32_t number);
 /* The slot of a number; -1: there is none. */
 int triggers_find(const struct triggers *t, uint32_t number);
 
+/* triggers_note - what went wrong with the trigger @number, if there is one. */
+void triggers_note(const struct triggers *t, uint32_t number, const char *why);
+
 /* triggers_event - an event, told in the order of their times.  @now_ns: session time. */
 void triggers_event(struct triggers *t, const struct trigger_hit *hit, uint64_t now_ns);
-/* triggers_time - all events up to @until_ns were told: for those that never come. */
-void triggers_time(struct triggers *t, uint64_t until_ns, uint64_t now_ns);
+/* triggers_seen_ns - all events before that the trigger waits for were looked at. */
+uint64_t triggers_seen_ns(const struct triggers *t, int slot);
+/* triggers_time - what was looked at was told: for events that never come. */
+void triggers_time(struct triggers *t, uint64_t now_ns);
 /* triggers_look - now and then: for files, and @lost events in all. */
 void triggers_look(struct triggers *t, uint64_t lost, uint64_t now_ns);
 void triggers_signal(struct triggers *t, int signal, uint64_t now_ns);

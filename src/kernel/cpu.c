@@ -23,6 +23,7 @@
 #include "clock/clock.h"
 #include "kernel/page.h"
 #include "kernel/tracefs.h"
+#include "kernel/watch.h"
 
 /* CPUs' counters may differ by a little; a stamp from another one is not yet nonsense. */
 enum { SKEW_TICKS = 1 << 30 };
@@ -212,6 +213,8 @@ int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_d
 			break;
 		if (n == k->buffer_pages / 2 && mode == KERNEL_DRAIN_LIVE)
 			read_lost(c, k);
+		if (k->watch)
+			kernel_watch_page(k->watch, (uint32_t)c->number, k->page, (size_t)size);
 		kernel_page_open(&p, &k->classes, &k->clock, k->page, (size_t)size, c->last_ticks,
 				 clock_ticks(&k->clock) + SKEW_TICKS);
 		err = write_page(c, k, &p, d);
@@ -262,6 +265,8 @@ int kernel_cpu_take(struct kernel_cpu *c, const struct kernel_drain *k, uint64_t
 		size = read(c->pipe, k->page, k->page_size);
 		if (size <= 0)
 			return 0;
+		if (k->watch)
+			kernel_watch_page(k->watch, (uint32_t)c->number, k->page, (size_t)size);
 		h = hold(c, k, (size_t)size);
 		if (!h)
 			return diag_fail(d, -ENOMEM, "no memory for what the kernel recorded");

@@ -20,6 +20,7 @@ struct kernel_drain {
 	struct abi_clock clock;
 	struct kernel_classes classes;
 	struct ctf_sink sink;
+	struct kernel_watch *watch; /* NULL: nobody waits for an event */
 	uint8_t *page; /* page_size bytes */
 	size_t page_size;
 	uint32_t buffer_pages; /* per CPU */

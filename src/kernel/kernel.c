@@ -20,12 +20,14 @@
 
 #include "clock/clock.h"
 #include "kernel/cpu.h"
+#include "kernel/events.h"
 #include "kernel/filter.h"
 #include "kernel/lend.h"
 #include "kernel/profile.h"
 #include "kernel/select.h"
 #include "kernel/statedump.h"
 #include "kernel/tracefs.h"
+#include "kernel/wait.h"
 
 #define SUBBUFFER_KIB "64"
 
@@ -35,6 +37,8 @@ struct kernel {
 	int root; /* of tracefs; -1: the instance is borrowed */
 	int available; /* then: the list of events; -1 when it is read */
 	struct kernel_instance instance;
+	struct kernel_selection selection; /* filters of it are gone */
+	bool is_thin; /* only what is waited for is on */
 	struct kernel_drain drain;
 	struct kernel_profile *profile; /* NULL: none */
 	struct kernel_cpu *cpus;
@@ -123,31 +127,6 @@ static int set_up_options(struct kernel *k, const struct kernel_options *o, stru
 	return err;
 }
 
-/* The format of @system:@event. */
-static int read_format(const struct kernel *k, const char *system, const char *event,
-		       struct kernel_format *f, struct diag *d)
-{
-	char path[192], *text;
-	ssize_t n;
-	int err;
-
-	snprintf(path, sizeof path, "events/%s/%s/format", system, event);
-	n = kernel_tracefs_read(k->instance.dir, path, &text);
-	if (n < 0)
-		return diag_fail(d, (int)n, "cannot read tracefs %s: %s", path, strerror((int)-n));
-	err = kernel_format_parse(f, text, path, d);
-	free(text);
-	return err;
-}
-
-static int enable(const struct kernel *k, const char *system, const char *event, struct diag *d)
-{
-	char path[192];
-
-	snprintf(path, sizeof path, "events/%s/%s/enable", system, event);
-	return set(k, path, "1", d);
-}
-
 /* What the kernel says against a filter stands below it in its file. */
 static int set_filter(const struct kernel *k, const char *system, const char *event, const char *filter,
 		      const char *expression, struct diag *d)
@@ -188,7 +167,7 @@ static int set_up_events(struct kernel *k, const struct kernel_selection *s, str
 	for (int i = 0; !err && i < s->n_events; i++) {
 		const struct kernel_choice *e = &s->events[i];
 
-		err = read_format(k, e->system, e->event, f, d);
+		err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
 		if (err)
 			return err;
 		err = kernel_classes_add(&k->drain.classes, f, e->system, e->name);
@@ -197,7 +176,7 @@ static int set_up_events(struct kernel *k, const struct kernel_selection *s, str
 					 e->event, strerror(-err));
 		err = e->filter ? filter_event(k, e, f, d) : 0;
 		if (!err)
-			err = enable(k, e->system, e->event, d);
+			err = kernel_event_enable(k->instance.dir, e->system, e->event, true, d);
 	}
 	return err;
 }
@@ -213,7 +192,7 @@ static int tell_arguments(struct kernel *k, const struct kernel_selection *s,
 		if (!s->entry[nr])
 			continue;
 		snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
-		if (!read_format(k, "syscalls", event, f, NULL))
+		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL))
 			err = kernel_classes_tell_arguments(&k->drain.classes, nr, f);
 	}
 	return err;
@@ -241,7 +220,7 @@ static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, b
 	struct text filter = { 0 };
 	int err;
 
-	err = read_format(k, "raw_syscalls", event, f, d);
+	err = kernel_event_format(k->instance.dir, "raw_syscalls", event, f, d);
 	if (!err)
 		err = kernel_classes_add_syscalls(&k->drain.classes, f, is_entry, d);
 	if (!err && is_entry && tell_arguments(k, s, f))
@@ -256,7 +235,7 @@ static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, b
 	if (!err)
 		err = set_filter(k, "raw_syscalls", event, filter.bytes, translated.expression, d);
 	text_fini(&filter);
-	return err ? err : enable(k, "raw_syscalls", event, d);
+	return err ? err : kernel_event_enable(k->instance.dir, "raw_syscalls", event, true, d);
 }
 
 static int set_up_selection(struct kernel *k, const struct kernel_selection *s, struct diag *d)
@@ -288,7 +267,6 @@ static int set_up_profile(struct kernel *k, const struct kernel_options *o, int 
 
 static int select_events(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
-	struct kernel_selection selection;
 	char *available;
 	ssize_t n = k->available < 0 ? kernel_tracefs_read(k->root, "available_events", &available)
 				     : kernel_tracefs_read_all(k->available, &available);
@@ -298,14 +276,13 @@ static int select_events(struct kernel *k, const struct kernel_options *o, struc
 	if (n < 0)
 		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
 				 strerror((int)-n));
-	err = kernel_select(&selection, available, o->patterns, o->filters, o->n_patterns, d);
+	err = kernel_select(&k->selection, available, o->patterns, o->filters, o->n_patterns, d);
 	free(available);
 	if (err)
 		return err;
-	err = set_up_selection(k, &selection, d);
-	if (!err && selection.profile_hz)
-		err = set_up_profile(k, o, selection.profile_hz, d);
-	kernel_selection_fini(&selection);
+	err = set_up_selection(k, &k->selection, d);
+	if (!err && k->selection.profile_hz)
+		err = set_up_profile(k, o, k->selection.profile_hz, d);
 	return err;
 }
 
@@ -514,9 +491,31 @@ bool kernel_has_addresses(const struct kernel *k)
 
 int kernel_pause(struct kernel *k, bool pause, struct diag *d)
 {
-	int err = set(k, "tracing_on", pause ? "0" : "1", d);
+	bool thin = pause && k->drain.watch;
+	int err = thin || k->is_thin ? kernel_wait_only(&k->selection, k->instance.dir, thin, d) : 0;
 
+	k->is_thin = thin;
+	if (!err)
+		err = set(k, "tracing_on", pause && !thin ? "0" : "1", d);
 	return err ? err : kernel_profile_run(k->profile, !pause, d);
+}
+
+void kernel_wait_for_none(struct kernel *k)
+{
+	kernel_watch_free(k->drain.watch);
+	k->drain.watch = NULL;
+	for (int i = 0; i < k->selection.n_events; i++)
+		k->selection.events[i].is_waited_for = false;
+	k->selection.waits_for_entry = k->selection.waits_for_exit = false;
+}
+
+int kernel_wait_for(struct kernel *k, const struct kernel_wish *wish, kernel_told *told, void *arg, struct diag *d)
+{
+	if (!k->drain.watch)
+		k->drain.watch = kernel_watch_make(&k->drain.clock, told, arg);
+	if (!k->drain.watch)
+		return diag_fail(d, -ENOMEM, "no memory for a trigger");
+	return kernel_wait(k->drain.watch, &k->selection, k->instance.dir, wish, d);
 }
 
 int kernel_start(struct kernel *k, struct diag *d)
@@ -657,6 +656,8 @@ void kernel_close(struct kernel *k)
 		kernel_cpu_close(&k->cpus[i]);
 	kernel_instance_remove(&k->instance);
 	kernel_profile_close(k->profile);
+	kernel_watch_free(k->drain.watch);
+	kernel_selection_fini(&k->selection);
 	ctf_sink_close(&k->drain.sink);
 	if (k->drain.classes.by_kernel_id)
 		kernel_classes_fini(&k->drain.classes);

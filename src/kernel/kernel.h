@@ -22,6 +22,7 @@
 #include "abi/clock.h"
 #include "base/diag.h"
 #include "base/quota.h"
+#include "kernel/watch.h"
 
 struct kernel;
 
@@ -94,7 +95,17 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d);
 /* kernel_has_addresses - whether addresses of code in the kernel are recorded. */
 bool kernel_has_addresses(const struct kernel *k);
 
-/* kernel_pause - record nothing, or go on; what was recorded stays.  After kernel_start.  0 or -errno. */
+/*
+ * kernel_wait_for - tell @told of events that @wish is about, when they are read: in kernel_poll and kernel_take.
+ *
+ * Only of events that are recorded.  0; -ENOENT if none of them matches; -EINVAL if it fits none of those that do.
+ * All who wait have the same @told.  kernel_wait_for_none - nobody waits any more.
+ */
+int kernel_wait_for(struct kernel *k, const struct kernel_wish *wish, kernel_told *told, void *arg, struct diag *d);
+void kernel_wait_for_none(struct kernel *k);
+
+/* kernel_pause - record nothing but what somebody waits for, or go on; what was recorded stays.  After
+ * kernel_start.  0 or -errno. */
 int kernel_pause(struct kernel *k, bool pause, struct diag *d);
 
 /* kernel_stop - stop recording and write what remains. */

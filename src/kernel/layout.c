@@ -42,7 +42,7 @@ static const struct {
 	{ "newprio", 4, KERNEL_FIX_PRIO },   { "prev_state", 8, KERNEL_FIX_STATE },
 };
 
-static const char *name_for(const char *system, const char *field)
+const char *kernel_layout_shown_name(const char *system, const char *field)
 {
 	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
 		if (!strcmp(system, renamed[i].system) && !strcmp(field, renamed[i].from))
@@ -197,7 +197,7 @@ int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, 
 		return -ENOMEM;
 	for (int i = 0; i < f->n_fields; i++) {
 		const struct kernel_field *field = &f->fields[i];
-		const char *name = name_for(system, field->name);
+		const char *name = kernel_layout_shown_name(system, field->name);
 
 		if (field->place == KERNEL_IN_RECORD)
 			add_fixed(&b, field, name);

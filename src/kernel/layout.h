@@ -70,6 +70,8 @@ int kernel_layout_syscall_exit(struct kernel_layout *l);
 /* For numbers we have no name for: the number itself comes first. */
 int kernel_layout_syscall_unknown(struct kernel_layout *l, bool is_entry);
 
+/* kernel_layout_shown_name - what the field @field of @system is shown as. */
+const char *kernel_layout_shown_name(const char *system, const char *field);
 /* kernel_layout_kernel_name - what the kernel calls the field of @system that is shown as @shown. */
 const char *kernel_layout_kernel_name(const char *system, const char *shown);
 /* kernel_layout_shift - what the kernel's value of the field it calls @name has more than the one shown. */

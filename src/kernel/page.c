@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/page.c - see page.h.  The format of pages is told by tracefs: events/header_page and
- * events/header_event; the rest is in the kernel's include/linux/ring_buffer.h. */
+/* kernel/page.c - see page.h. */
 #include "kernel/page.h"
 
 #include <string.h>
@@ -8,38 +7,8 @@
 #include "base/atomic.h"
 #include "clock/clock.h"
 
-enum {
-	TYPE_LONG = 0, /* a u32 size, which counts itself, follows */
-	TYPE_DATA_MAX = 28, /* in units of 4 bytes */
-	TYPE_PADDING = 29, /* without time: nothing follows; else skip as TYPE_LONG */
-	TYPE_EXTEND = 30, /* more bits of time since the record before */
-	TYPE_STAMP = 31, /* absolute time */
-};
-
-enum { COMMIT_SIZE_MASK = 0xfffff, COMMIT_STORED = 1 << 30 };
-#define COMMIT_MISSED (1u << 31)
-
-/* Of an absolute stamp only 59 bits are recorded. */
-#define STAMP_TOP (0xf8ull << 56)
-
 /* One more record, whose delta is below 2^27 ticks, then stays below 2^32. */
 #define GAP_NS (1ull << 31)
-
-static uint32_t load32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
-static uint64_t load64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof v);
-	return v;
-}
 
 static size_t left(const struct kernel_page *p)
 {

@@ -23,8 +23,7 @@
 
 #include "abi/clock.h"
 #include "kernel/class.h"
-
-enum { KERNEL_PAGE_HEADER = 16 };
+#include "kernel/page_format.h"
 
 struct kernel_page {
 	struct kernel_classes *classes;

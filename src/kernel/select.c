@@ -162,7 +162,7 @@ int kernel_each_candidate(const char *available, int (*each)(void *, const struc
 /* One pattern on its way through the candidates. */
 struct search {
 	struct kernel_selection *selection;
-	const char *pattern, *end, *filter;
+	const char *pattern, *filter;
 	bool is_exclusion;
 	int n_found;
 };
@@ -186,6 +186,7 @@ static int choose_event(struct kernel_selection *s, const struct kernel_candidat
 	snprintf(events->event, sizeof events->event, "%s", c->event);
 	snprintf(events->name, sizeof events->name, "%s", c->name);
 	events->filter = filter;
+	events->is_waited_for = false;
 	return 0;
 }
 
@@ -223,19 +224,20 @@ static void choose_syscall(struct kernel_selection *s, const struct kernel_candi
 		s->exit_filter[c->nr] = filter;
 }
 
-static bool is_match(const struct search *s, const struct kernel_candidate *c)
+bool kernel_pattern_matches(const char *pattern, const char *system, const char *event, const char *name)
 {
-	if (pattern_matches_event(s->pattern, s->end, c->system, c->event))
+	const char *end = pattern + strlen(pattern);
+
+	if (pattern_matches_event(pattern, end, system, event))
 		return true;
-	return !memchr(s->pattern, ':', (size_t)(s->end - s->pattern)) &&
-	       pattern_glob(s->pattern, s->end, c->name, c->name + strlen(c->name));
+	return !strchr(pattern, ':') && pattern_glob(pattern, end, name, name + strlen(name));
 }
 
 static int try_candidate(void *arg, const struct kernel_candidate *c)
 {
 	struct search *s = arg;
 
-	if (!is_match(s, c))
+	if (!kernel_pattern_matches(s->pattern, c->system, c->event, c->name))
 		return 0;
 	if (s->is_exclusion) {
 		s->n_found += c->nr < 0 ? leave_out_event(s->selection, c) : leave_out_syscall(s->selection, c);
@@ -251,7 +253,7 @@ static int try_candidate(void *arg, const struct kernel_candidate *c)
 static int search(struct kernel_selection *s, const char *available, const char *pattern, const char *filter,
 		  bool is_exclusion)
 {
-	struct search one = { s, pattern, pattern + strlen(pattern), filter, is_exclusion, 0 };
+	struct search one = { s, pattern, filter, is_exclusion, 0 };
 	int err = kernel_each_candidate(available, try_candidate, &one);
 
 	return err ? err : one.n_found;

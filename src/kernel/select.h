@@ -32,11 +32,15 @@ int kernel_each_candidate(const char *available, int (*each)(void *, const struc
 
 enum { KERNEL_PROFILE_HZ_MAX = 20000 };
 
+/* kernel_pattern_matches - whether a pattern, without sets and !, is about an event. */
+bool kernel_pattern_matches(const char *pattern, const char *system, const char *event, const char *name);
+
 struct kernel_choice {
 	char system[64];
 	char event[64];
 	char name[96];
 	const char *filter; /* NULL: none; lent */
+	bool is_waited_for; /* kernel/wait.h */
 };
 
 struct kernel_selection {
@@ -47,6 +51,7 @@ struct kernel_selection {
 	const char *exit_filter[KERNEL_SYSCALLS_MAX];
 	int n_entry, n_exit;
 	int profile_hz; /* 0: no samples */
+	bool waits_for_entry, waits_for_exit; /* for some of them */
 };
 
 /* kernel_select - what @patterns mean (kernel.h), with their @filters or NULL.  -ENOENT if one matches nothing. */

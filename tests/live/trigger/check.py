@@ -195,6 +195,57 @@ def a_switch_that_is_held_back_is_made_up_for():
     ok(got == [("noise", 0)], "a start within its limit is late, and not lost", got)
 
 
+def status_of(session):
+    """-> number: what status tells of it"""
+    code, out, err = run("status", "--json", session)
+    return {t["number"]: t for t in json.loads(out)["sessions"][0]["trigger"]}
+
+
+def a_killed_collectors_successor_makes_up_for_a_switch():
+    c = collect("owed", "-e", "shop:noise", "--trigger", "event shop:order if id == 1 -> start, every 4s", "--trigger",
+                "event shop:order if id == 2 -> stop")
+    p = Program()
+    p.do("order 1")
+    until(lambda: has_fired("owed", 1), "start")
+    p.do("order 2")
+    until(lambda: has_fired("owed", 2), "stop")
+    p.do("order 1")
+    until(lambda: status_of("owed")[1]["state"] == "held back" or has_fired("owed", 1, 2), "the start is held back")
+    worker = worker_of(c)
+    kill(worker)
+    until(lambda: worker_of(c) != worker and run("status", "owed")[0] == 0, "another one takes over")
+    until(lambda: has_fired("owed", 1, 2), "it starts when the limit is over")
+    p.do("noise 1")
+    p.end()
+    end(c)
+    got = [e for e in seen(work + "/owed") if e[0] == "noise"]
+    ok(got == [("noise", 0)], "a start within its limit is late, and not lost", got)
+
+
+def what_does_not_fit_is_told():
+    c = collect("wrong", "-e", "none:*", "--trigger", "time shop:order to shop:paid > 1s by item -> notify",
+                "--trigger", "event shop:noise if nunber == 3 -> notify", "--trigger", "signal USR1 -> run /nonexistent/x",
+                "--trigger", "event shop:noise -> notify, once")
+    p = Program()
+    for line in "order 1", "paid 1", "noise 1":
+        p.do(line)
+    c.send_signal(signal.SIGUSR1)
+    until(lambda: all("error" in status_of("wrong")[n] for n in (1, 2, 3)), lambda: "all are told: %s" % status_of("wrong"))
+    until(lambda: status_of("wrong")[4]["state"] == "over", "what fires once is over")
+    told = status_of("wrong")
+    ok("shop:paid has no field item" in told[1]["error"], "a field that is not there", told[1])
+    ok("nunber" in told[2]["error"] and "/nonexistent/x" in told[3]["error"], "a filter, a command", told)
+    ok("error" not in told[4] and told[4]["fired"] == 1 and told[4]["last_ns"], "and what went well", told[4])
+    ok("ERROR: " in run("status", "wrong")[1] and "ERROR: " in run("trigger", "list", "-s", "wrong")[1], "people are told")
+    for bad in "time shop:paid to shop:paid > 1s by item -> notify", "late shop:order to shop:noise > 1s by id -> notify", \
+            "event shop:order if idd == 3 -> notify":
+        code, out, err = run("trigger", "add", "-s", "wrong", bad)
+        fits = bad.startswith("late")  # one of both events
+        ok(code == (0 if fits else 2) and ("field" in err) != fits, "a running program's events are asked: %s" % bad, err)
+    p.end()
+    end(c)
+
+
 def a_killed_collectors_triggers_go_on():
     c = collect("kept", "-e", "none:*", "--trigger", "event shop:order -> notify, once")
     ok(run("trigger", "add", "-s", "kept", "event shop:paid -> shell 'echo $DUET_FIRED >> %s/paid', every 0s" % work)[0] == 0,
@@ -250,4 +301,5 @@ def nobody_is_harmed():
 
 run_cases(the_event_is_in_its_snapshot_and_the_command_knows_where, conditions_hold_and_are_told_to_who_watches,
           recording_starts_and_stops, a_switch_that_is_held_back_is_made_up_for, a_killed_collectors_triggers_go_on,
+          a_killed_collectors_successor_makes_up_for_a_switch, what_does_not_fit_is_told,
           nobody_is_harmed)

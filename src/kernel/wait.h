@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/wait.h - which of the events that an instance records are waited for (kernel/watch.h). */
+#ifndef KERNEL_WAIT_H
+#define KERNEL_WAIT_H
+
+#include "kernel/select.h"
+#include "kernel/watch.h"
+
+/* kernel_wait - wait for the events of @s that match.  0; -ENOENT if none does; -EINVAL if filter or field fit
+ * none of them; or another -errno. */
+int kernel_wait(struct kernel_watch *w, struct kernel_selection *s, int instance, const struct kernel_wish *wish,
+		struct diag *d);
+
+/* kernel_wait_only - switch all but what is waited for off, or on again. */
+int kernel_wait_only(const struct kernel_selection *s, int instance, bool only, struct diag *d);
+
+#endif
