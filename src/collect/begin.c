@@ -169,6 +169,8 @@ static int start_kernel(struct collector *c, pid_t command, struct diag *d)
 		err = kernel_add_pid(c->kernel, command, d);
 	for (int i = 0; i < c->o->n_pids && !err; i++)
 		err = kernel_add_pid(c->kernel, c->o->pids[i], d);
+	if (!err && c->kept->triggers.is_paused)
+		err = kernel_pause(c->kernel, true, d);
 	if (!err)
 		err = kernel_start(c->kernel, d);
 	c->result.kernel_recorded = !err;

@@ -36,12 +36,6 @@ int trigger_watch_open(struct collector *c, struct diag *d)
 int trigger_watch_start(struct collector *c, struct diag *d)
 {
 	trigger_watch_go_on(c);
-	if (c->kept->triggers.is_paused && c->kernel) {
-		int err = kernel_pause(c->kernel, true, d);
-
-		if (err)
-			return err;
-	}
 	return c->triggers.n ? trigger_rules_follow(c, d) : 0;
 }
 

@@ -39,6 +39,7 @@ struct kernel {
 	struct kernel_instance instance;
 	struct kernel_selection selection; /* filters of it are gone */
 	bool is_thin; /* only what is waited for is on */
+	bool is_paused;
 	struct kernel_drain drain;
 	struct kernel_profile *profile; /* NULL: none */
 	struct kernel_cpu *cpus;
@@ -492,8 +493,12 @@ bool kernel_has_addresses(const struct kernel *k)
 int kernel_pause(struct kernel *k, bool pause, struct diag *d)
 {
 	bool thin = pause && k->drain.watch;
-	int err = thin || k->is_thin ? kernel_wait_only(&k->selection, k->instance.dir, thin, d) : 0;
+	int err;
 
+	k->is_paused = pause;
+	if (!k->is_started)
+		return 0;
+	err = thin || k->is_thin ? kernel_wait_only(&k->selection, k->instance.dir, thin, d) : 0;
 	k->is_thin = thin;
 	if (!err)
 		err = set(k, "tracing_on", pause && !thin ? "0" : "1", d);
@@ -524,10 +529,11 @@ int kernel_start(struct kernel *k, struct diag *d)
 
 	if (!k->whole_machine && !k->n_pids)
 		return diag_fail(d, -EINVAL, "no process to record the kernel side of");
-	err = kernel_pause(k, false, d);
+	k->is_started = true;
+	err = kernel_pause(k, k->is_paused, d);
+	k->is_started = !err;
 	if (err)
 		return err;
-	k->is_started = true;
 	return kernel_state(k, d);
 }
 

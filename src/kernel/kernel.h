@@ -104,8 +104,8 @@ bool kernel_has_addresses(const struct kernel *k);
 int kernel_wait_for(struct kernel *k, const struct kernel_wish *wish, kernel_told *told, void *arg, struct diag *d);
 void kernel_wait_for_none(struct kernel *k);
 
-/* kernel_pause - record nothing but what somebody waits for, or go on; what was recorded stays.  After
- * kernel_start.  0 or -errno. */
+/* kernel_pause - record nothing but what somebody waits for, or go on; what was recorded stays.
+ * Before kernel_start: as what it begins.  0 or -errno. */
 int kernel_pause(struct kernel *k, bool pause, struct diag *d);
 
 /* kernel_stop - stop recording and write what remains. */

@@ -56,11 +56,11 @@ class Shell:
 def a_flight_recorders_kernel_events_fire():
     sh = Shell()
     c = collect("flight", "--overwrite", "-k", "sched", "-k", "syscall_*_chdir,syscall_*_umask", "--trigger",
-                "event kernel:syscall_entry_umask if mask == 0o27 && $vtid == %d -> snapshot, once" % sh.pid)
+                "event kernel:syscall_entry_umask if mask == 23 && $vtid == %d -> snapshot, once" % sh.pid)
     w = start(duet, "trigger", "watch", "-s", "flight")
     texts = ["rate kernel:syscall_entry_umask > 3 per 1h if $vtid == %d -> notify, every 0s" % sh.pid,
              "time kernel:syscall_exit_umask to kernel:syscall_entry_chdir > 1ns if $vtid == %d -> notify, once" % sh.pid,
-             "late kernel:syscall_entry_umask to kernel:sched:sched_process_exit > 10ms if mask == 0o13 -> notify, once",
+             "late kernel:syscall_entry_umask to kernel:sched:sched_process_exit > 10ms if mask == 11 -> notify, once",
              "event kernel:sched_process_exec if filename ~ \"*/true\" -> notify, once"]
     code, out, err = cmd("trigger", "add", "-s", "flight", *texts)
     ok(code == 0, "triggers are added to a running session", err)
@@ -84,8 +84,9 @@ def a_flight_recorders_kernel_events_fire():
     ok(told[2]["value"] == 4 and told[2]["tid"] == told[3]["tid"] == sh.pid, "how many, and who", told)
     sh.p.stdin.close()
     end(c)
-    got = [e["fields"]["mask"] for e in view(work + "/flight/snapshot-1/kernel", "-e", "syscall_entry_umask")]
-    ok(got[:1] == [0o27], "what fired is in the snapshot", got)
+    got = [e["fields"]["mask"] for e in view(work + "/flight/snapshot-1/kernel", "-e", "syscall_entry_umask")
+           if e["tid"] == sh.pid]
+    ok(0o27 in got, "what fired is in the snapshot", got)
 
 
 def events_of_both_halves_are_a_pair():
@@ -125,9 +126,10 @@ def a_paused_recording_starts_with_a_kernel_event():
     sh.do("umask 30; cd /")
     sh.p.stdin.close()
     end(c)
-    got = [(e["event"].split("_")[-1], e["fields"].get("mask")) for e in view(work + "/armed/kernel")
-           if e["event"].startswith("syscall") and e.get("tid") == sh.pid]
-    ok(got == [("umask", 0o20), ("chdir", None)], "recorded is what was between", got)
+    got = [e["fields"].get("mask", "chdir") for e in view(work + "/armed/kernel")
+           if e["event"].startswith("syscall") and e["tid"] == sh.pid]
+    ok(got.count("chdir") == 1 and 0o20 in got and 0o30 not in got,  # a shell may ask for its mask by setting it
+       "recorded is what was between", got)
 
 
 if os.geteuid():
