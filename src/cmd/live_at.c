@@ -85,8 +85,10 @@ int live_at(struct live_at *at, char *const *names, int n, bool begin, int argc,
 	if (place_parse(&o.from, at->host, &d) || !*o.from.host)
 		return cmd_error("live", "--at %s", *d.text ? d.text : "which host?");
 	status = open_all(&f, &o, names, n);
-	for (int i = 0; i < f.n && !status; i++)
+	for (int i = 0; i < f.n && !status; i++) {
 		paths[i] = mirror_path(f.mirrors[i]);
+		begin |= !mirror_grew(f.mirrors[i]);
+	}
 	if (!status)
 		status = view_follow("live", paths, f.n, !begin, &beside, argc, argv);
 	for (int i = 0; i < f.n; i++)

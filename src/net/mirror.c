@@ -37,6 +37,7 @@ enum {
 struct shared {
 	uint32_t state; /* enum mirror_state */
 	uint32_t is_ready; /* what is here may be read */
+	uint32_t grew; /* when we came */
 	uint32_t starves; /* said by the reader; taken back with each gulp it lets in */
 	char name[MESSAGE_NAME + 1], path[PATH_MAX]; /* before is_ready */
 	struct diag why; /* before the state that it explains */
@@ -82,6 +83,7 @@ static void note_listed(struct receiver *v, const struct message *m)
 
 	v->n_listed++;
 	v->known_ns = m->listed.known_ns;
+	v->shared->grew |= m->listed.grows;
 	snprintf(v->shared->name, sizeof v->shared->name, "%s", m->listed.path);
 	snprintf(v->list + n, sizeof v->list - n, "\n  %s%s", m->listed.path, m->listed.grows ? "" : " (has ended)");
 }
@@ -161,7 +163,8 @@ static void note_ready(struct receiver *v)
 	if (!v->was_welcome || v->shared->is_ready)
 		return;
 	progress_read(v->shared->path, &p);
-	if (p.state != PROGRESS_UNKNOWN && (v->o->from_begin || p.state != PROGRESS_GROWS || p.written_ns >= v->known_ns))
+	if (p.state != PROGRESS_UNKNOWN && (v->o->from_begin || !v->shared->grew || p.state != PROGRESS_GROWS ||
+					    p.written_ns >= v->known_ns))
 		store_release(&v->shared->is_ready, 1); /* pairs with wait_ready() */
 }
 
@@ -471,6 +474,11 @@ void mirror_close(struct mirror *m)
 const char *mirror_path(const struct mirror *m)
 {
 	return m->shared->path;
+}
+
+bool mirror_grew(const struct mirror *m)
+{
+	return m->shared->grew;
 }
 
 const char *mirror_name(const struct mirror *m)

@@ -40,6 +40,7 @@ int mirror_open(struct mirror **m, const struct mirror_options *o, struct diag *
 void mirror_close(struct mirror *m); /* accepts NULL; the copy is gone */
 
 const char *mirror_path(const struct mirror *m); /* of the copy */
+bool mirror_grew(const struct mirror *m); /* when it was opened; else it is shown whole */
 const char *mirror_name(const struct mirror *m); /* of the recording, as the relay calls it */
 
 /* mirror_read - of stream number @stream, the file @path, the first @bytes will not be read any more. */

@@ -147,5 +147,21 @@ def the_reader_may_leave():
     stop(c, signal.SIGINT)
 
 
+def a_flight_recorder_is_told_at_once():
+    c = begins(start(duet, "collect", "-o", work + "/flight", "-e", "follow:*", "--overwrite"))
+    status, out, err = cmd("live")
+    ok(status == 2 and not out and "flight recorder" in err and "duet snapshot -s default" in err, err)
+    stop(c, signal.SIGINT)
+    c = collect(work + "/rare", "--channel", "rare:events=follow:none,mode=overwrite")
+    p = run_program()
+    f = to_file(work + "/part", duet, "live")
+    until(lambda: len(lines(work + "/part")) > 0, "the rest is shown")
+    ok(any("channel rare" in t for t in lines(work + "/part.err")), "%r" % lines(work + "/part.err"))
+    stop(p)
+    stop(c, signal.SIGINT)
+    is_(f.wait(), 0, "it ends")
+
+
 run_cases(collectors_are_killed_and_replaced, pieces_are_followed_through, filters_wait_for_their_events,
-          from_now_is_the_end_of_it, what_a_relay_writes_is_followed, a_killed_recorder_is_told, the_reader_may_leave)
+          from_now_is_the_end_of_it, what_a_relay_writes_is_followed, a_killed_recorder_is_told, the_reader_may_leave,
+          a_flight_recorder_is_told_at_once)

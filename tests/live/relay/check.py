@@ -7,6 +7,7 @@ usage: check.py DUET PROGRAM LIBDUET CLOCK
 
 Everything is on loopback; a proxy of ours is the bad link.
 """
+import fcntl
 import json
 import os
 import random
@@ -439,6 +440,37 @@ def recordings_of_two_hosts_are_in_order():
     relay.stop()
 
 
+def nobody_reads_what_it_says():
+    """Its output is a pipe that is full: it goes on receiving, and says later that lines are missing."""
+    from_it, to_it = os.pipe()
+    size = fcntl.fcntl(to_it, fcntl.F_SETPIPE_SZ, 4096)
+    relay = start(duet, "relay", "-o", "unread_out", "-l", "127.0.0.1:0", *KEY, stdout=to_it)
+    os.close(to_it)
+    said = b""
+    while not said.endswith(b"\n"):
+        said += os.read(from_it, 1)
+    port = int(re.search(rb"port (\d+)", said)[1])
+    for i in range(size // 30):  # each is told to be refused
+        s = socket.create_connection(("127.0.0.1", port))
+        s.sendall(b"nonsense" * 8)
+        try:
+            while s.recv(4096):
+                pass
+        except ConnectionResetError:
+            pass
+        s.close()
+    is_(record(port, "-o", "unread", "--", program, "2000", "0").end()[0], 0, "it is sent")
+    said = os.read(from_it, 1 << 20)
+    is_(record(port, "-o", "unread2", "--", program, "10", "0").end()[0], 0, "another is sent")
+    relay.terminate()
+    while piece := os.read(from_it, 1 << 16):
+        said += piece
+    os.close(from_it)
+    is_(relay.wait(), 0, "the relay ends")
+    ok(re.search(rb"\d+ lines are missing here: nobody read them", said), "what is missing is told", said[-300:])
+    ok(said.endswith(b"is complete\n"), "what came later is told", said[-300:])
+
+
 def make_key(name):
     with os.fdopen(os.open(name, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
         f.write(os.urandom(32).hex() + "\n")
@@ -448,4 +480,4 @@ make_key("key")
 run_cases(a_recording_streams_and_is_the_same, a_cut_link_costs_nothing, a_killed_relay_goes_on_where_it_was,
           what_a_killed_sender_left_is_sent_later, a_slow_link_loses_nothing_until_spool_and_buffers_are_full,
           a_full_disk_makes_it_wait, only_who_has_the_key_gets_in, hostile_bytes_and_crowds_disturb_nobody,
-          recordings_of_two_hosts_are_in_order)
+          recordings_of_two_hosts_are_in_order, nobody_reads_what_it_says)
