@@ -61,6 +61,12 @@ def start_time(pid):
     return int(fields[19]) if fields else None
 
 
+def cpu_ticks(pid):
+    """The processor's time it took, its own and the kernel's for it; None when it is gone."""
+    fields = _stat(pid)
+    return int(fields[11]) + int(fields[12]) if fields else None
+
+
 def comm(pid):
     return read(pid, "comm").rstrip("\n")
 

@@ -12,33 +12,18 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from users import OTHER, become  # noqa: E402
+from users import OTHER, become  # first: it finds tests/lib
+from trial import PATIENCE, begins, dice, duet, fail, has_session, paths, run_cases, start, until, work
+from trial import runtime as run
 
-duet, hostile, library, seconds = sys.argv[1:4] + [float(sys.argv[4])]
-seed = int(sys.argv[5]) if len(sys.argv) > 5 else os.getpid()
-HANGS_S = 60
-work = tempfile.mkdtemp(prefix="duet-races-")
+hostile, library = paths(2)
+seconds = float(sys.argv[4])
+seed = int(sys.argv[5]) if len(sys.argv) > 5 else dice().randrange(1 << 20)
+outside = work + "/outside"
 os.chmod(work, 0o755)
-run, outside = work + "/run", work + "/outside"
-os.environ.update(DUET_RUNTIME_DIR=run, DUET_LIBRARY=library)
-failures, started = 0, []
 CANARY = b"not yours\n" * 1000
-
-
-def fail(text):
-    global failures
-    failures += 1
-    print("not ok (seed %d): %s" % (seed, text))
-
-
-def start(*command, **more):
-    p = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
-    started.append(p)
-    return p
 
 
 # ---------------------------------------------------------------- names that change
@@ -114,14 +99,15 @@ def command(rng):
 def names_change_while_commands_run():
     rng = random.Random(seed)
     os.mkdir(work + "/out")
-    collector = start(duet, "collect", "-o", work + "/trace", "-e", "honest:*")
-    while not os.path.exists(run + "/session-default"):
-        time.sleep(0.01)
+    collector = begins(start(duet, "collect", "-o", work + "/trace", "-e", "honest:*"))
     attackers = []
     for i in range(2):
         pid = os.fork()
         if not pid:
-            change_names(seed * 10 + i)
+            try:
+                change_names(seed * 10 + i)
+            finally:
+                os._exit(1)
         attackers.append(pid)
     try:
         end, n = time.monotonic() + seconds, 0
@@ -129,7 +115,7 @@ def names_change_while_commands_run():
             c = command(rng)
             try:
                 # Its own signals alone would end it: it is not let read the terminal's.
-                p = subprocess.run(c, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=HANGS_S,
+                p = subprocess.run(c, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE,
                                    stdin=subprocess.DEVNULL)
                 if p.returncode < 0 or p.returncode > 2:
                     fail("%s: status %d: %s" % (" ".join(c), p.returncode, p.stderr[-300:]))
@@ -142,8 +128,7 @@ def names_change_while_commands_run():
             os.waitpid(pid, 0)
     if collector.poll() is not None:
         fail("the collector ended with %d" % collector.returncode)
-    collector.terminate()
-    collector.wait(timeout=HANGS_S)
+    collector.end(signal.SIGTERM)
     with open(outside, "rb") as f:
         if f.read() != CANARY or os.stat(outside).st_mode & 0o777 != 0o600:
             fail("the file outside was touched")
@@ -175,7 +160,7 @@ def as_other(what):
 
 def talk_to(path):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    s.settimeout(10)
+    s.settimeout(PATIENCE)
     s.connect(path)
     s.send(b'{"verb":"status"}\n')
     if not s.recv(8192):
@@ -185,11 +170,10 @@ def talk_to(path):
 def others_get_nothing():
     if os.geteuid():
         return print("other users: not tried, as that takes root")
-    shutil.rmtree(run)
+    until(lambda: shutil.rmtree(run, ignore_errors=True) or not os.path.exists(run), "a directory of its own")
     collector = start(duet, "collect", "-o", work + "/trace2", "-e", "honest:*")
     program = start(hostile, "honest", "1000")
-    while not os.path.exists(run + "/session-default") or not any(n.startswith("app-") for n in os.listdir(run)):
-        time.sleep(0.01)
+    until(lambda: has_session() and any(n.startswith("app-") for n in os.listdir(run)), "a collector and a program")
     for mode in (0o700, 0o755):  # in the second they see the names, and get no further
         os.chmod(run, mode)
         page = [run + "/" + n for n in os.listdir(run) if n.startswith("app-")][0]
@@ -214,28 +198,13 @@ def others_get_nothing():
             fail("a program of another user ended with %d" % p.returncode)
     if collector.poll() is not None or program.poll() is not None:
         fail("somebody ended")
-    program.terminate()
-    program.wait()
-    collector.terminate()
-    if collector.wait(timeout=HANGS_S):
+    program.end(signal.SIGTERM)
+    if collector.end(signal.SIGTERM)[0]:
         fail("the collector ended with %d" % collector.returncode)
     print("another user: %d attempts in a directory of mode 700 and 755, none had success" % len(tries))
 
 
-try:
-    with open(outside, "wb") as f:
-        os.fchmod(f.fileno(), 0o600)
-        f.write(CANARY)
-    names_change_while_commands_run()
-    others_get_nothing()
-finally:
-    for p in started:
-        if p.poll() is None:
-            p.terminate()
-            try:
-                p.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                p.kill()
-                p.wait()
-    shutil.rmtree(work, ignore_errors=True)
-sys.exit(1 if failures else 0)
+with open(outside, "wb") as f:
+    os.fchmod(f.fileno(), 0o600)
+    f.write(CANARY)
+run_cases(names_change_while_commands_run, others_get_nothing)

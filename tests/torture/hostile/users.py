@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Two users with a home each, for tests of what one may do to the other."""
 import os
-import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+import proc  # noqa: E402
 
 USER, OTHER = 65533, 65534
 
@@ -31,8 +34,5 @@ def env_of(path, library):
 
 
 def own_memory(pid):
-    """-> KiB of anonymous memory of the collector whose keeper @pid is"""
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-        pid = int((f.read().split() or [pid])[0])
-    with open("/proc/%d/status" % pid) as f:
-        return int(re.search(r"RssAnon:\s+(\d+)", f.read()).group(1))
+    """-> KiB of anonymous memory of the collector whose keeper @pid is, if there is one now"""
+    return max([proc.field(c, "RssAnon") or 0 for c in proc.children(pid)], default=0)
