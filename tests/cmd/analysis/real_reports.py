@@ -6,7 +6,7 @@ import sys
 
 sys.dont_write_bytecode = True  # beside the sources
 import real
-from check import Duet, Failed, check, near, row, run_all
+from check import check, Duet, Failed, measured, near, row, run_all
 
 PROGRAM = None
 
@@ -15,17 +15,12 @@ def unseen(t):
     return t["unknown_ns"]
 
 
-def stolen_ns():
-    """What the host took from this machine: schedstat leaves it out, a recording cannot see it."""
-    with open("/proc/stat") as f:
-        return int(f.readline().split()[8]) * 10**7
-
-
+@measured
 def a_thread_s_time_is_that_of_schedstat(duet, where):
     """On a CPU: schedstat's first number, of threads and a child."""
-    before = stolen_ns()
+    before = real.stolen_ns()
     trace, said = real.record(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "cpu"])
-    stolen = stolen_ns() - before
+    stolen = real.stolen_ns() - before
     cpu = duet.json("report", "cpu", "--by", "thread", trace)
     for _, name, tid, ns, _ in (s for s in said if s[0] == "thread"):
         t = row(duet.json("report", "why", "-t", tid, trace)["threads"], tid=int(tid))
@@ -37,6 +32,7 @@ def a_thread_s_time_is_that_of_schedstat(duet, where):
         print("# %s: %.3f ms on a CPU, schedstat %.3f ms" % (name, on / 1e6, int(ns) / 1e6))
 
 
+@measured
 def a_lock_is_waited_for_as_long_as_its_holder_sleeps(duet, where):
     """Thread "waiter" waits 10 times for a mutex that "holder" keeps while it sleeps 20 ms; it times itself."""
     trace, said = real.record(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "mutex"])

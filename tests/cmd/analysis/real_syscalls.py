@@ -64,7 +64,7 @@ def the_slowest_is_the_sleep(duet, where):
     r = duet.json("report", "syscalls", trace)
     sleeps = row(r["syscalls"], call="clock_nanosleep")
     check(sleeps["n"], 1)
-    check(20e6 <= sleeps["max_ns"] < 1e9, True, "a sleep of 20 ms took %s ns" % sleeps["max_ns"])
+    check(20e6 <= sleeps["max_ns"] < 30e9, True, "a sleep of 20 ms took %s ns" % sleeps["max_ns"])
     check(sum(c["n"] for c in r["syscalls"]) >= 4 * 559, True)
 
 

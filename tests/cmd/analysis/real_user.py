@@ -7,11 +7,12 @@ import sys
 
 sys.dont_write_bytecode = True  # beside the sources
 import real
-from check import Duet, Failed, check, near, row, run_all
+from check import check, Duet, Failed, measured, near, row, run_all
 
 PROGRAM = None
 
 
+@measured
 def latencies_are_those_the_program_took(duet, where):
     trace, said = real.record(duet, where, ["--no-kernel", "-e", "work"], [PROGRAM, "latency"])
     took = {int(w[1]): int(w[2]) for w in said if w and w[0] == "took"}
