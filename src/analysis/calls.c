@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/fds.h"
+
 static uint32_t call_of(struct calls *c, const char *name)
 {
 	for (uint32_t i = 0; i < c->n; i++)
@@ -15,14 +17,43 @@ static uint32_t call_of(struct calls *c, const char *name)
 	return c->n++;
 }
 
+/* Whether @op shows a field; *@depth is that of what follows. */
+static bool shows(const struct ctf_op *op, int *depth)
+{
+	bool is_outside = !*depth;
+
+	switch (op->code) {
+	case OP_OPEN:
+	case OP_LOOP:
+		++*depth;
+		break;
+	case OP_CLOSE:
+	case OP_CLOSE_ARRAY:
+		--*depth;
+		return false;
+	case OP_NUMBER:
+	case OP_STRING:
+	case OP_LEB128:
+	case OP_ARRAY:
+	case OP_TEXT_ARRAY:
+	case OP_SEQUENCE:
+	case OP_TEXT_SEQUENCE:
+		break;
+	default:
+		return false;
+	}
+	return is_outside && !op->is_hidden && op->name;
+}
+
 static void take_fields(struct call_class *to, const struct ctf_event_class *c)
 {
 	const struct ctf_program *p = c->program;
+	int depth = 0;
 
 	for (uint32_t i = p ? p->payload : 0; p && i < p->n_ops && to->n_fields < CALL_ARGS; i++) {
 		const struct ctf_op *op = &p->ops[i];
 
-		if (op->code != OP_NUMBER || op->scope != CTF_PAYLOAD || !op->name)
+		if (op->scope != CTF_PAYLOAD || !shows(op, &depth))
 			continue;
 		to->name[to->n_fields] = op->name;
 		to->field[to->n_fields++] = op;
@@ -36,10 +67,10 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	struct call_class *to = &calls->classes[number];
 	const char *name = !strncmp(c->name, "compat_", 7) ? c->name + 7 : c->name;
 
-	if (s->domain != TRACE_KERNEL)
+	if (s->domain != TRACE_KERNEL || to->is)
 		return;
 	if (!strncmp(name, "syscall_entry_", 14)) {
-		*to = (struct call_class){ .is = CALL_ENTRY, .call = call_of(calls, name + 14) };
+		*to = (struct call_class){ .is = CALL_ENTRY, .call = call_of(calls, name + 14), .fd = fds_call(name + 14) };
 		take_fields(to, c);
 		calls->has_entries = true;
 	} else if (!strncmp(name, "syscall_exit_", 13)) {
@@ -49,16 +80,30 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	}
 }
 
-int calls_init(struct calls *c, const struct run *r)
+int calls_update(struct calls *c, const struct run *r)
 {
-	size_t n = trace_n_classes(r->trace) + (size_t)1;
+	uint32_t n = trace_n_classes(r->trace) + 1;
+	const char **names;
+	struct call_class *classes;
 
-	*c = (struct calls){ .names = calloc(n, sizeof *c->names),
-			     .classes = calloc(n, sizeof *c->classes) };
-	if (!c->names || !c->classes)
+	if (n == c->n_classes)
+		return 0;
+	names = realloc(c->names, n * sizeof *names);
+	c->names = names ? names : c->names;
+	classes = names ? realloc(c->classes, n * sizeof *classes) : NULL;
+	if (!classes)
 		return -ENOMEM;
+	memset(classes + c->n_classes, 0, (n - c->n_classes) * sizeof *classes);
+	c->classes = classes;
+	c->n_classes = n;
 	run_each_class(r, plan_class, c);
 	return 0;
+}
+
+int calls_init(struct calls *c, const struct run *r)
+{
+	*c = (struct calls){ 0 };
+	return calls_update(c, r);
 }
 
 void calls_fini(struct calls *c)

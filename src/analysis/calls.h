@@ -9,29 +9,36 @@ enum { CALL_ARGS = 6 };
 
 enum call_event { CALL_NONE, CALL_ENTRY, CALL_EXIT };
 
+struct fd_call;
+
 struct call_class {
 	enum call_event is;
 	uint32_t call; /* index of its name */
-	const struct ctf_op *field[CALL_ARGS]; /* entry: the arguments; exit: field[0] is the result */
+	/* Entry: the arguments, in their order, of whatever type; exit: field[0] is the result. */
+	const struct ctf_op *field[CALL_ARGS];
 	const char *name[CALL_ARGS]; /* of the arguments; lent by the trace */
 	uint32_t n_fields;
+	const struct fd_call *fd; /* what it does to descriptors (fds.h); NULL: nothing */
 };
 
 struct calls {
 	const char **names; /* lent by the trace */
 	uint32_t n;
 	struct call_class *classes; /* by class number */
+	uint32_t n_classes;
 	bool has_entries, has_exits;
 };
 
 int calls_init(struct calls *c, const struct run *r); /* 0 or -ENOMEM */
+/* calls_update - after trace_refresh(): what is new. */
+int calls_update(struct calls *c, const struct run *r);
 void calls_fini(struct calls *c);
 
 /* A call as it was made: what it is and with which numbers. */
 struct call_made {
 	const struct call_class *class; /* of the entry; NULL: not seen */
 	uint32_t call; /* plus 1; 0: none */
-	int64_t args[CALL_ARGS];
+	int64_t args[CALL_ARGS]; /* 0: it is no number */
 };
 
 /* calls_read - what the entry event @e says. */

@@ -3,17 +3,15 @@
 #include "analysis/io.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/io_files.h"
+#include "analysis/fds.h"
 #include "analysis/plan.h"
 
 enum { IN_FLIGHT_MAX = 4096, SECTOR = 512 };
 
-enum does { DOES_NOTHING, DOES_READ, DOES_WRITE, DOES_SYNC, DOES_COPY_OUT_FIRST, DOES_COPY, DOES_OPEN, DOES_DUP,
-	    DOES_DUP_TO, DOES_FCNTL, DOES_CLOSE };
+enum does { DOES_NOTHING, DOES_READ, DOES_WRITE, DOES_SYNC, DOES_COPY_OUT_FIRST, DOES_COPY };
 
 static const struct {
 	const char *call;
@@ -26,21 +24,15 @@ static const struct {
 	{ "sendto", DOES_WRITE },	{ "sendmsg", DOES_WRITE },	{ "fsync", DOES_SYNC },
 	{ "fdatasync", DOES_SYNC },	{ "sync_file_range", DOES_SYNC }, { "sendfile", DOES_COPY_OUT_FIRST },
 	{ "sendfile64", DOES_COPY_OUT_FIRST }, { "splice", DOES_COPY },	{ "copy_file_range", DOES_COPY },
-	{ "open", DOES_OPEN },		{ "openat", DOES_OPEN },	{ "openat2", DOES_OPEN },
-	{ "creat", DOES_OPEN },		{ "socket", DOES_OPEN },	{ "accept", DOES_OPEN },
-	{ "accept4", DOES_OPEN },	{ "eventfd", DOES_OPEN },	{ "eventfd2", DOES_OPEN },
-	{ "timerfd_create", DOES_OPEN }, { "signalfd4", DOES_OPEN },	{ "inotify_init1", DOES_OPEN },
-	{ "memfd_create", DOES_OPEN },	{ "epoll_create1", DOES_OPEN }, { "perf_event_open", DOES_OPEN },
-	{ "dup", DOES_DUP },		{ "dup2", DOES_DUP_TO },	{ "dup3", DOES_DUP_TO },
-	{ "fcntl", DOES_FCNTL },	{ "close", DOES_CLOSE },
 };
 
-enum role { ROLE_NONE, ROLE_FILE, ROLE_FORK, ROLE_DEATH, ROLE_ISSUE, ROLE_COMPLETE };
+enum role { ROLE_NONE, ROLE_FILE, ROLE_FORK, ROLE_DEATH, ROLE_EXEC, ROLE_ISSUE, ROLE_COMPLETE };
 
 static const struct plan_kind kinds[] = {
-	{ "lttng_statedump_file_descriptor", ROLE_FILE, { "pid", "fd", "filename" } },
+	{ "lttng_statedump_file_descriptor", ROLE_FILE, { "pid", "fd", "filename", "flags" } },
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },
+	{ "sched_process_exec", ROLE_EXEC, { NULL } },
 	{ "block_rq_issue", ROLE_ISSUE, { "dev", "sector", "nr_sector", "rwbs", "bytes" } },
 	{ "block_rq_complete", ROLE_COMPLETE, { "dev", "sector", "nr_sector", "rwbs", "error" } },
 };
@@ -59,7 +51,6 @@ struct request {
 
 struct reading {
 	struct io *io;
-	struct io_files files;
 	struct plan *plans;
 	enum does *does; /* by call */
 	struct state *states; /* by thread */
@@ -115,7 +106,7 @@ static int transfer(struct reading *r, uint32_t thread, int64_t fd, enum io_dire
 	const struct state *st = &r->states[thread];
 	uint64_t ns = e->time_ns > st->begin_ns ? (uint64_t)(e->time_ns - st->begin_ns) : 0;
 	uint32_t process = process_of(r, thread);
-	int64_t file = io_files_find(&r->files, process, fd);
+	int64_t file = fds_find(&r->io->fds, process, fd);
 	struct io_row *row = file < 0 ? NULL : row_of(r, process, (uint32_t)file, direction);
 
 	if (!row)
@@ -139,13 +130,11 @@ static int transfer(struct reading *r, uint32_t thread, int64_t fd, enum io_dire
 static int leave(struct reading *r, uint32_t thread, const struct trace_event *e, int64_t result)
 {
 	const struct call_made *m = &r->states[thread].call;
-	const char *name = r->io->calls.names[m->call - 1];
-	uint32_t process;
 	int err;
 
 	switch (r->does[m->call - 1]) {
 	case DOES_NOTHING:
-		return 0;
+		return fds_leave(&r->io->fds, thread, process_of(r, thread), m, result);
 	case DOES_READ:
 		return transfer(r, thread, m->args[0], IO_READ, e, result);
 	case DOES_WRITE:
@@ -158,32 +147,13 @@ static int leave(struct reading *r, uint32_t thread, const struct trace_event *e
 	case DOES_COPY:
 		err = transfer(r, thread, m->args[0], IO_READ, e, result);
 		return err ? err : transfer(r, thread, m->args[2], IO_WRITE, e, result);
-	default:
-		break;
 	}
-	if (result < 0)
-		return 0;
-	process = process_of(r, thread);
-	switch (r->does[m->call - 1]) {
-	case DOES_OPEN:
-		return io_files_open(&r->files, process, result, name);
-	case DOES_DUP:
-	case DOES_DUP_TO:
-		return io_files_dup(&r->files, process, m->args[0], result);
-	case DOES_FCNTL:
-		return m->args[1] == F_DUPFD || m->args[1] == F_DUPFD_CLOEXEC
-			       ? io_files_dup(&r->files, process, m->args[0], result) : 0;
-	case DOES_CLOSE:
-		io_files_close(&r->files, process, m->args[0]);
-		return 0;
-	default:
-		return 0;
-	}
+	return 0;
 }
 
 static bool is_transfer(const struct reading *r, const struct state *st)
 {
-	return st->call.call && r->does[st->call.call - 1] && r->does[st->call.call - 1] < DOES_OPEN;
+	return st->call.call && r->does[st->call.call - 1];
 }
 
 static int see_call(struct reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread,
@@ -202,6 +172,7 @@ static int see_call(struct reading *r, const struct call_class *c, const struct 
 		calls_read(c, e, &st->call);
 		st->epoch = epoch;
 		st->begin_ns = e->time_ns;
+		err = err ? err : fds_enter(&r->io->fds, thread, c, e);
 	}
 	return err;
 }
@@ -323,7 +294,8 @@ static int see_file(struct reading *r, const struct plan *p, const struct trace_
 
 	if (process <= 0 || !p->field[2] || !ctf_event_text(e->ctf, p->field[2], &name, &size))
 		return process < 0 ? -ENOMEM : 0;
-	return io_files_name(&r->files, (uint32_t)process, run_number(e, p->field[1], -1), name, size);
+	return fds_dumped(&r->io->fds, (uint32_t)process, run_number(e, p->field[1], -1),
+			  (uint64_t)run_number(e, p->field[3], 0), name, size);
 }
 
 /* A thread's descriptors are its process's already; a process gets a copy. */
@@ -335,7 +307,7 @@ static int see_fork(struct reading *r, const struct plan *p, const struct trace_
 	if (child <= 0)
 		return child < 0 ? -ENOMEM : 0;
 	process = process_of(r, (uint32_t)child);
-	return process == parent ? 0 : io_files_fork(&r->files, parent, process);
+	return process == parent ? 0 : fds_fork(&r->io->fds, parent, process);
 }
 
 static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
@@ -349,7 +321,7 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 	if (c->is) {
 		if (run_grow(&r->states, &r->n_states, thread, sizeof *r->states))
 			return -ENOMEM;
-		if (!is_before || (r->does[c->call] >= DOES_OPEN || c->is == CALL_ENTRY))
+		if (!is_before || !r->does[c->call] || c->is == CALL_ENTRY)
 			return see_call(r, c, e, thread, run->epoch[TRACE_KERNEL]);
 		r->states[thread].call = (struct call_made){ 0 };
 		return 0;
@@ -364,6 +336,9 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 			r->io->n_open += is_transfer(r, &r->states[thread]);
 			r->states[thread].call = (struct call_made){ 0 };
 		}
+		return 0;
+	case ROLE_EXEC:
+		fds_exec(&r->io->fds, process_of(r, thread));
 		return 0;
 	case ROLE_ISSUE:
 		return is_before ? 0 : issue(r, p, e);
@@ -402,7 +377,6 @@ static int prepare(struct reading *r, uint32_t n_slowest, struct diag *d)
 	struct io *io = r->io;
 
 	io->run.sees_before = true; /* for descriptors */
-	r->files.io = io;
 	r->plans = plan_make(&io->run, kinds, sizeof kinds / sizeof *kinds);
 	if (!r->plans || calls_init(&io->calls, &io->run) || slowest_init(&io->slowest, n_slowest))
 		return diag_fail(d, -ENOMEM, "no memory for files");
@@ -450,7 +424,6 @@ int io_init(struct io *io, struct trace *t, const struct run_range *range, bool 
 		err = run_all(&io->run, see, see_lost, r, d);
 	if (!err && settle(r))
 		err = diag_fail(d, -ENOMEM, "no memory for files");
-	io_files_fini(&r->files);
 	keys_fini(&r->row_keys);
 	keys_fini(&r->device_keys);
 	free(r->plans);
@@ -464,13 +437,10 @@ int io_init(struct io *io, struct trace *t, const struct run_range *range, bool 
 
 void io_fini(struct io *io)
 {
-	for (uint32_t i = 0; i < io->n_files; i++)
-		free(io->files[i].name);
 	for (uint32_t i = 0; i < io->n_rows; i++)
 		samples_fini(&io->rows[i].time);
 	for (uint32_t i = 0; i < io->n_devices; i++)
 		samples_fini(&io->devices[i].time);
-	free(io->files);
 	free(io->rows);
 	free(io->devices);
 	free(io->depths);
@@ -478,6 +448,7 @@ void io_fini(struct io *io)
 	samples_fini(&io->sizes[0]);
 	samples_fini(&io->sizes[1]);
 	slowest_fini(&io->slowest);
+	fds_fini(&io->fds);
 	calls_fini(&io->calls);
 	run_fini(&io->run);
 	*io = (struct io){ 0 };

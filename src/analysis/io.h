@@ -6,9 +6,7 @@
  * nothing lost between.  sendfile, splice and copy_file_range are a read and a write.  Entries =
  * transfers + failed + open.
  *
- * Which file?  The state dump names the descriptors of processes that were there; after that a
- * recording knows only numbers, for names lie in the program's memory: a descriptor is then called
- * by the call it came from.  dup, fork and close are followed.
+ * Which file a descriptor is: fds.h.
  *
  * A request of a block device is block_rq_issue and the next block_rq_complete of its device, sector and
  * direction.
@@ -16,20 +14,13 @@
 #ifndef ANALYSIS_IO_H
 #define ANALYSIS_IO_H
 
-#include "analysis/calls.h"
+#include "analysis/fds.h"
 #include "analysis/samples.h"
 
 enum io_direction { IO_READ, IO_WRITE, IO_SYNC, IO_DISCARD, IO_DIRECTIONS };
 
-struct io_file {
-	char *name; /* of the dump; NULL: unknown */
-	const char *call; /* else what it came from; NULL: unknown too; lent by the trace */
-	uint32_t process; /* if it has no name */
-	int32_t fd; /* then, or where it was first seen */
-};
-
 struct io_row {
-	uint32_t file; /* by file: index */
+	uint32_t file; /* by file: index in fds.files */
 	uint32_t process; /* by process: the thread that stands for it */
 	enum io_direction direction;
 	uint64_t bytes, n_errors, n_again; /* EAGAIN is not among the errors */
@@ -53,8 +44,7 @@ struct io_depth { /* of a device's queue */
 struct io {
 	struct run run;
 	struct calls calls;
-	struct io_file *files;
-	uint32_t n_files;
+	struct fds fds;
 	struct io_row *rows; /* most bytes first */
 	uint32_t n_rows;
 	struct samples sizes[2]; /* of reads, of writes */

@@ -12,7 +12,7 @@ static const char *const directions[] = { "read", "write", "sync", "discard" };
 /* A name of the state dump; else "fd 3 (openat)". */
 static const char *file_text(const struct io *io, uint32_t i, char buffer[96])
 {
-	const struct io_file *f = &io->files[i];
+	const struct fd_file *f = &io->fds.files[i];
 
 	if (f->name)
 		return f->name;
@@ -51,7 +51,7 @@ static void print_rows(struct page *p, const struct io *io, const struct report 
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < io->n_rows; i++) {
 		struct io_row *row = &io->rows[i];
-		bool is_shared = !by_process && io->files[row->file].name;
+		bool is_shared = !by_process && io->fds.files[row->file].name;
 
 		if (by_process)
 			table_nothing(&t);
