@@ -42,6 +42,7 @@ struct threads {
 	struct names *names;
 	struct plan *plans; /* by class number */
 	uint32_t *hosts; /* by source number */
+	uint32_t n_classes, n_hosts; /* of these */
 	struct thread *at;
 	uint32_t n, capacity;
 	uint32_t *places; /* open addressing: number of the newest thread of a key; 0 is empty */
@@ -76,6 +77,39 @@ static void plan_all(struct threads *t, struct trace *trace)
 	}
 }
 
+/* Room for the classes and sources that there are, and what they mean. */
+static int learn_classes(struct threads *t, struct trace *trace)
+{
+	uint32_t n = trace_n_classes(trace) + 1, n_hosts = trace_n_sources(trace) + 1;
+	struct plan *plans;
+	uint32_t *hosts;
+
+	if (n == t->n_classes && n_hosts == t->n_hosts)
+		return 0;
+	plans = calloc(n, sizeof *plans);
+	hosts = calloc(n_hosts, sizeof *hosts);
+	if (!plans || !hosts) {
+		free(plans);
+		free(hosts);
+		return -ENOMEM;
+	}
+	free(t->plans);
+	free(t->hosts);
+	t->plans = plans;
+	t->hosts = hosts;
+	t->n_classes = n;
+	t->n_hosts = n_hosts;
+	plan_all(t, trace);
+	return 0;
+}
+
+int threads_update(struct threads *t, struct trace *trace, struct diag *d)
+{
+	int err = names_update(t->names, trace, d);
+
+	return err ? err : learn_classes(t, trace) ? diag_fail(d, -ENOMEM, "no memory for threads") : 0;
+}
+
 int threads_open(struct threads **result, struct trace *trace, struct diag *d)
 {
 	struct threads *t = calloc(1, sizeof *t);
@@ -91,17 +125,14 @@ int threads_open(struct threads **result, struct trace *trace, struct diag *d)
 	}
 	t->capacity = 1024;
 	t->n_places = 2048;
-	t->plans = calloc(trace_n_classes(trace) + (size_t)1, sizeof *t->plans);
-	t->hosts = calloc(trace_n_sources(trace) + (size_t)1, sizeof *t->hosts);
 	t->at = calloc(t->capacity, sizeof *t->at);
 	t->places = calloc(t->n_places, sizeof *t->places);
-	if (!t->plans || !t->hosts || !t->at || !t->places) {
+	if (learn_classes(t, trace) || !t->at || !t->places) {
 		threads_close(t);
 		return diag_fail(d, -ENOMEM, "no memory for threads");
 	}
 	t->at[0] = (struct thread){ .tid = -1, .pid = -1 };
 	t->n = 1;
-	plan_all(t, trace);
 	*result = t;
 	return 0;
 }

@@ -36,6 +36,8 @@ struct threads;
 
 int threads_open(struct threads **t, struct trace *trace, struct diag *d);
 void threads_close(struct threads *t); /* accepts NULL */
+/* threads_update - after trace_refresh(): what is new of classes and sources. */
+int threads_update(struct threads *t, struct trace *trace, struct diag *d);
 
 /* threads_see - learn from @e, an event.  Returns the number of its thread, or -ENOMEM. */
 int64_t threads_see(struct threads *t, const struct trace_event *e);

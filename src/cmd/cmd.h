@@ -35,6 +35,7 @@ int cmd_start(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
 int cmd_status(int argc, char **argv);
+int cmd_strace(int argc, char **argv);
 int cmd_trigger(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 
@@ -78,6 +79,10 @@ void cmd_list_sessions(int dir, struct cmd_strings *names);
 
 /* What trace_hosts says, if it says anything. */
 void cmd_tell_hosts(const char *verb, const char *text);
+
+/* Whether there is such a command, looked up before anything is made, so that a typing error leaves nothing behind:
+ * 0, or CMD_FAILED having said why not. */
+int cmd_check_command(const char *verb, const char *file);
 
 /* "1.5 MB" for a person. */
 const char *cmd_size_text(uint64_t bytes, char buffer[32]);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -122,6 +123,40 @@ bool cmd_add_contexts(const char *verb, const char *names, uint64_t *mask)
 	}
 	*mask = with;
 	return true;
+}
+
+static bool can_execute(const char *file)
+{
+	struct stat st;
+
+	return !access(file, X_OK) && !stat(file, &st) && S_ISREG(st.st_mode);
+}
+
+static bool command_exists(const char *file)
+{
+	const char *path = getenv("PATH");
+	char candidate[PATH_MAX];
+
+	if (strchr(file, '/'))
+		return can_execute(file);
+	for (const char *p = path ? path : "/bin:/usr/bin"; p;) {
+		const char *end = strchrnul(p, ':');
+
+		if (snprintf(candidate, sizeof candidate, "%.*s%s%s", (int)(end - p), p,
+			     end > p ? "/" : "", file) < (int)sizeof candidate &&
+		    can_execute(candidate))
+			return true;
+		p = *end ? end + 1 : NULL;
+	}
+	return false;
+}
+
+int cmd_check_command(const char *verb, const char *file)
+{
+	if (command_exists(file))
+		return 0;
+	return cmd_error(verb, access(file, F_OK) ? "%s: no such command (give a path, or check PATH)"
+						  : "%s: not a program that may be executed", file);
 }
 
 void cmd_tell_hosts(const char *verb, const char *text)

@@ -13,6 +13,7 @@ static const struct {
 	{ "record", cmd_record, "trace a command, processes or everything, with the kernel" },
 	{ "view", cmd_view, "print a recording: applications and kernel merged by time" },
 	{ "live", cmd_live, "the same while it is recorded; also for Babeltrace (--serve)" },
+	{ "strace", cmd_strace, "the system calls of a command, a process or a recording, in words" },
 	{ "stats", cmd_stats, "how many events, by event, process, thread, CPU and stream" },
 	{ "report", cmd_report, "answers: why it took so long, CPU, system calls, i/o, locks, heap, ..." },
 	{ "diff", cmd_diff, "what changed from one recording to another, and whether by chance" },

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/pattern.h"
@@ -108,33 +107,6 @@ static bool wants_libc(const struct recording *a)
 	return false;
 }
 
-static bool can_execute(const char *file)
-{
-	struct stat st;
-
-	return !access(file, X_OK) && !stat(file, &st) && S_ISREG(st.st_mode);
-}
-
-/* Looked up before anything is made, so that a typing error leaves nothing behind. */
-static bool command_exists(const char *file)
-{
-	const char *path = getenv("PATH");
-	char candidate[PATH_MAX];
-
-	if (strchr(file, '/'))
-		return can_execute(file);
-	for (const char *p = path ? path : "/bin:/usr/bin"; p;) {
-		const char *end = strchrnul(p, ':');
-
-		if (snprintf(candidate, sizeof candidate, "%.*s%s%s", (int)(end - p), p,
-			     end > p ? "/" : "", file) < (int)sizeof candidate &&
-		    can_execute(candidate))
-			return true;
-		p = *end ? end + 1 : NULL;
-	}
-	return false;
-}
-
 /* Whether somebody has the usual session: then ours is one beside it. */
 static bool others_record(void)
 {
@@ -161,12 +133,8 @@ int cmd_record(int argc, char **argv)
 	if (optind < argc) {
 		if (a.pids.n)
 			return cmd_usage("record", "either a command or -p, not both");
-		if (!command_exists(argv[optind]))
-			return cmd_error("record",
-					 access(argv[optind], F_OK)
-						 ? "%s: no such command (give a path, or check PATH)"
-						 : "%s: not a program that may be executed",
-					 argv[optind]);
+		if (cmd_check_command("record", argv[optind]))
+			return CMD_FAILED;
 		a.o.command = argv + optind;
 	}
 	snprintf(a.session, sizeof a.session,

@@ -165,6 +165,8 @@ static int start(struct recorder *r, struct diag *d)
 				     .file_size = &r->old_file_size };
 	int err = r->o.command ? command_prepare(&r->command, &c, d) : 0;
 
+	if (!err && r->o.command_pid)
+		*r->o.command_pid = r->command.pid;
 	if (!err)
 		err = collector_start(&r->collector, r->command.pid, d);
 	if (!err && r->o.command)

@@ -58,6 +58,7 @@ struct recorder_options {
 	/* Told once, when all is ready and it records, before the keeper is one; not 0: it is to end.  Or NULL. */
 	int (*on_ready)(void *arg, struct diag *d);
 	void *on_ready_arg;
+	pid_t *command_pid; /* where its number is left before on_ready is told; or NULL */
 	/* Other users' programs, each user's in a memory of his own: collect/warden.h.  Root only. */
 	bool all_users;
 	bool containers;

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""strace.py DUET - `duet strace -i` on recordings made by hand, also on nonsense."""
+import os
+import random
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # beside the sources
+from check import Duet, Failed, check, run_all
+from make import LOST, kernel
+
+A, B = 7, 8
+
+
+def entry(time, tid, name, **fields):
+    return (time, 0, tid, "syscall_entry_" + name, fields)
+
+
+def leave(time, tid, name, ret):
+    return (time, 0, tid, "syscall_exit_" + name, dict(ret=ret))
+
+
+def call(time, tid, name, ret, took=100, **fields):
+    return [entry(time, tid, name, **fields), leave(time + took, tid, name, ret)]
+
+
+def named(pid, fd, name, flags=0):
+    return (10, 0, 1, "lttng_statedump_file_descriptor", dict(pid=pid, fd=fd, flags=flags, fmode=1, filename=name))
+
+
+def fork(time, parent, child):
+    return (time, 0, parent, "sched_process_fork", dict(parent_comm="a", parent_tid=parent, child_comm="b", child_tid=child))
+
+
+def executes(time, tid, old_tid, name):
+    return (time, 0, tid, "sched_process_exec", dict(filename=name, tid=tid, old_tid=old_tid))
+
+
+def lines(duet, where, events, *options):
+    return shown(duet, kernel(where + "/r", events), *options)
+
+
+def shown(duet, recording, *options):
+    """Without the names of threads, which depend on what is known of them."""
+    return [line.split("] ", 1)[-1] for line in duet.text("strace", "-i", recording, *options).splitlines()]
+
+
+def calls_are_one_line_each_when_they_return(duet, where):
+    events = [entry(1000, A, "read", fd=3, buf=4096, count=100)] + call(1100, B, "getpid", 8) + \
+        [leave(3500, A, "read", -11)] + call(4000, A, "close", 0, fd=3)
+    check(lines(duet, where, events, "-T"), [
+        "getpid()                                = 8 <0.000000100>",
+        "read(3, 4096, 100)                      = -1 EAGAIN (Resource temporarily unavailable) <0.000002500>",
+        "close(3)                                = 0 <0.000000100>"])
+    check(shown(duet, where + "/r", "-ttt")[1],
+          "1700000000.000001 read(3, 4096, 100)                      = -1 EAGAIN (Resource temporarily unavailable)")
+    check([line.split()[0] for line in shown(duet, where + "/r", "-r", "-a", "1")],
+          ["0.000000", "0.000000", "0.000003"])
+    check(shown(duet, where + "/r", "-e", "!read,close"), ["getpid()                                = 8"])
+    check(shown(duet, where + "/r", "-e", "%desc", "-Z", "-a1"), ["read(3, 4096, 100) = -1 EAGAIN (Resource temporarily unavailable)"])
+    check(shown(duet, where + "/r", "-p", str(B), "-a1"), ["getpid() = 8"])
+    check(len(shown(duet, where + "/r", "-n", "2")), 2)
+
+
+def descriptors_are_files_through_all_that_happens_to_them(duet, where):
+    events = [named(A, 0, "/dev/null"), named(A, 4, "/dir", 0o2000000)] + \
+        call(1000, A, "openat", 3, dfd=-100, filename="/etc/a b", flags=0, mode=0) + \
+        call(1200, A, "openat", 5, dfd=4, filename="x", flags=0, mode=0) + \
+        [fork(1400, A, B)] + call(1500, B, "read", 1, fd=3) + call(1700, A, "close", 0, fd=3) + \
+        call(1900, A, "read", -9, fd=3) + [entry(2100, A, "execve", filename=99, argv=1, envp=2), executes(2150, A, A, "/bin/x"),
+                                          leave(2200, A, "execve", 0)] + call(2300, A, "dup", 9, fildes=4) + \
+        call(2500, A, "write", 5, fd=5)
+    check(lines(duet, where, events, "-y", "-a1"), [
+        'openat(AT_FDCWD, "/etc/a b", O_RDONLY) = 3</etc/a b>',
+        'openat(4</dir>, "x", O_RDONLY) = 5</dir/x>',
+        'read(3</etc/a b>) = 1',
+        'close(3</etc/a b>) = 0',
+        'read(3) = -1 EBADF (Bad file descriptor)',
+        'execve("/bin/x", 1, 2) = 0',
+        'dup(4) = 9',
+        'write(5</dir/x>) = 5'])
+
+
+def a_loss_joins_nothing_and_is_told_where_it_is(duet, where):
+    events = [entry(1000, A, "read", fd=3), LOST(2000, 0, 12), leave(3000, A, "read", 5)] + \
+        [entry(4000, A, "read", fd=4), entry(5000, A, "getpid"), leave(5100, A, "getpid", 7)]
+    p = duet.run("strace", "-T", "-a1", "-i", kernel(where + "/r", events))
+    check([line.split("] ", 1)[-1] for line in p.stdout.splitlines()], [
+        "... 12 events lost here",
+        "read(3 <unfinished ...>",
+        "<... read resumed>) = 5",
+        "read(4 <unfinished ...>",
+        "getpid() = 7 <0.000000100>"])
+    check("12 events" in p.stderr, True, p.stderr)
+
+
+def the_end_and_the_beginning_may_be_missing(duet, where):
+    events = [leave(1000, A, "read", 5), entry(2000, A, "futex", uaddr=16, op=128, val=2, utime=0, uaddr2=0, val3=0)]
+    check(lines(duet, where, events, "-a1"), ["<... read resumed>) = 5", "futex(16, FUTEX_WAIT_PRIVATE, 2, 0 <unfinished ...>"])
+    check(shown(duet, where + "/r", "-e", "status=unfinished"), ["futex(16, FUTEX_WAIT_PRIVATE, 2, 0 <unfinished ...>"])
+
+
+def signals_and_deaths_are_told(duet, where):
+    def signal(time, tid, sig, code, handler):
+        return (time, 0, tid, "signal_deliver", dict(sig=sig, errno=0, code=code, sa_handler=handler, sa_flags=0))
+
+    def dies(time, tid):
+        return (time, 0, tid, "sched_process_exit", dict(comm="a", tid=tid, prio=20))
+    events = [signal(1000, A, 17, 1, 4096), entry(1100, A, "rt_sigreturn"), leave(1200, A, "unknown", 4),
+              signal(1300, B, 15, 0, 0), dies(1400, B), entry(1500, A, "exit_group", error_code=259), dies(1600, A)]
+    check(lines(duet, where, events, "-a1"), [
+        "--- SIGCHLD {si_code=CLD_EXITED} ---", "rt_sigreturn() = 4", "--- SIGTERM {si_code=SI_USER} ---",
+        "+++ killed by SIGTERM +++", "exit_group(259) = ?", "+++ exited with 3 +++"])
+    check(shown(duet, where + "/r", "-a1", "-e", "signal=none"), ["rt_sigreturn() = 4", "exit_group(259) = ?"])
+
+
+def a_call_goes_on_under_the_number_of_the_process(duet, where):
+    events = [entry(1000, B, "execve", filename=99, argv=1, envp=2), executes(1500, A, B, "/bin/x"), leave(2000, A, "execve", 0)]
+    check(lines(duet, where, events, "-a1", "-T"), ['execve("/bin/x", 1, 2) = 0 <0.000001000>'])
+
+
+def the_summary_counts_what_returned(duet, where):
+    events = call(1000, A, "read", 1, 3000) + call(5000, B, "read", -11, 1000) + call(7000, A, "getpid", 7, 1000) + \
+        [entry(8000, A, "read", fd=1)]
+    recording = kernel(where + "/r", events)
+    env = dict(os.environ, COLUMNS="80")
+    rows = [line.split() for line in duet.run("strace", "-c", "-i", recording, env=env).stdout.splitlines()]
+    check(rows[2:4], [["80.00", "0.000004", "2", "2", "1", "read"], ["20.00", "0.000001", "1", "1", "getpid"]])
+    check(rows[5], ["100.00", "0.000005", "1", "3", "1", "total"])
+    rows = [line.split() for line in duet.run("strace", "-c", "-S", "name", "-i", recording, env=dict(env, COLUMNS="120")).stdout.splitlines()]
+    check(rows[2], ["20.00", "0.000001", "1", "1", "1.0", "1.0", "1.0", "getpid"])
+    check(rows[3][5:], ["1.0", "3.0", "3.0", "read"])
+
+
+def nonsense_is_shown_or_refused(duet, where):
+    """Fields of other types, or missing; then bytes changed by chance, always the same."""
+    text, none = dict(fd="x", flags="y", op="z", ret="r"), {}
+    events = [(10, 0, 1, "lttng_statedump_file_descriptor", dict(filename=5, pid="x")), entry(20, A, "openat", **text),
+              (30, 0, A, "syscall_exit_openat", none), entry(40, A, "open", flags=-100), leave(50, A, "close", 2 ** 63),
+              entry(60, A, "mmap", a=1, b="2", c=3, d=4, e=5, f=6, g=7, h=8), leave(70, A, "mmap", -1),
+              (80, 0, A, "signal_deliver", none), (90, 0, A, "sched_process_exec", dict(filename=1)),
+              (95, 0, A, "sched_process_fork", dict(child_tid="x")), entry(100, A, "fcntl", fd=2 ** 62, cmd=-1, arg=-1),
+              (110, 0, A, "sched_process_exit", none), entry(120, A, "", x=1), leave(130, A, "", 0),
+              entry(140, -5, "socket", family="x", type=-1, protocol=2 ** 60), leave(150, -5, "socket", 2 ** 40)]
+    recording = kernel(where + "/r", events)
+    first = duet.text("strace", "-yYT", "-i", recording)
+    check('openat("x", "y", "z"' in first, True, first)
+    chance = random.Random(1)
+    for name in "metadata", "cpu_0":
+        whole = open(recording + "/" + name, "rb").read()
+        for _ in range(60):
+            wrong = bytearray(whole)
+            for _ in range(chance.randrange(1, 6)):
+                wrong[chance.randrange(len(wrong))] = chance.randrange(256)
+            with open(recording + "/" + name, "wb") as f:
+                f.write(wrong)
+            p = subprocess.run([duet.path, "strace", "-yYT", "-C", "-i", recording], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, timeout=60)
+            if p.returncode not in (0, 2):
+                raise Failed("%s changed: status %d: %r" % (name, p.returncode, bytes(wrong)))
+        with open(recording + "/" + name, "wb") as f:
+            f.write(whole)
+
+
+if __name__ == "__main__":
+    sys.exit(run_all([calls_are_one_line_each_when_they_return, descriptors_are_files_through_all_that_happens_to_them,
+                      a_loss_joins_nothing_and_is_told_where_it_is, the_end_and_the_beginning_may_be_missing,
+                      signals_and_deaths_are_told, a_call_goes_on_under_the_number_of_the_process,
+                      the_summary_counts_what_returned, nonsense_is_shown_or_refused], Duet(sys.argv[1])))

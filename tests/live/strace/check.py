@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`duet strace` beside strace: in one and the same run every call, argument and result, as far as the kernel records them.
+
+usage: check.py DUET PROGRAM LIBDUET
+"""
+import collections
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+import proc
+from trial import cmd, duet, fail, is_, ok, paths, run, run_cases, skip, start, until, work
+
+program, library = paths(2)
+os.environ["TMPDIR"] = work  # where what is recorded for a while lies
+
+# strace shows other arguments, or in another order, or the libc's names.
+OTHERWISE = {"clone", "clone3", "rseq", "restart_syscall", "rt_sigreturn"}
+LIKE = {"_newselect": "select"}
+
+
+def split(text):
+    """The arguments between the outermost parentheses of "name(a, {b, c}, "d, e")  = result", and what follows them."""
+    parts, depth, quoted, at, i = [], 0, False, 0, 0
+    while i < len(text):
+        c = text[i]
+        if quoted:
+            i += c == "\\"
+            quoted = c != '"'
+        elif c == '"':
+            quoted = True
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}" and depth:
+            depth -= 1
+        elif c == ")" or (c == "," and not depth):
+            parts.append(text[at:i].strip())
+            at = i + 1
+            if c == ")":
+                return [p for p in parts if p], text[at:].strip()
+        i += 1
+    return parts, ""
+
+
+def calls_in(lines):
+    """thread -> its calls, whole ones: (name, arguments, result)"""
+    found, open_ = collections.defaultdict(list), {}
+    for tid, line in lines:
+        if line.endswith("<unfinished ...>"):
+            open_[tid] = line[:-len("<unfinished ...>")].rstrip()
+            continue
+        resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", line)
+        if resumed and tid in open_:
+            line = open_.pop(tid) + resumed[1]
+        m = re.match(r"(\w+)\((.*)", line)
+        if not m:
+            continue
+        arguments, rest = split(m[2])
+        found[tid].append((LIKE.get(m[1], m[1]), arguments, rest.lstrip("= ")))
+    return found
+
+
+def of_strace(path):
+    return calls_in((int(line.split(None, 1)[0]), line.split(None, 1)[1].strip()) for line in open(path))
+
+
+def of_duet(path):
+    lines = (re.match(r"\[[^\]]*:(\d+)\] (.*)", line) for line in open(path))
+    return calls_in((int(m[1]), m[2]) for m in lines if m)
+
+
+def command(text):
+    """_IOC(_IOC_READ|_IOC_WRITE, 0x56, 0x78, 0x1234): an ioctl that has no name there either"""
+    m = re.match(r"_IOC\(([^,]*), (\w+), (\w+), (\w+)\)", text)
+    way = ("WRITE" in m[1]) + 2 * ("READ" in m[1]) if m else 0
+    return "0x%x" % (way << 30 | int(m[4], 0) << 16 | int(m[2], 0) << 8 | int(m[3], 0)) if m else text
+
+
+def is_address(text):
+    return text == "NULL" or re.fullmatch(r"0x[0-9a-f]+", text)
+
+
+def is_same(ours, theirs):
+    if re.sub(r" /\*.*\*/", "", theirs) == ours or command(theirs) == ours:
+        return True
+    if theirs == "FUTEX_BITSET_MATCH_ANY":
+        return ours == "0xffffffff"
+    if theirs[:1] in '"{[~' or is_address(theirs):  # what lies in memory
+        return is_address(ours) and (not is_address(theirs) or ours == theirs)
+    if set(ours.split("|")) == set(theirs.split("|")):
+        return True
+    try:  # another base, or without a name there
+        return int(ours, 0) == int(re.split(r"[ /]", theirs)[0], 0)
+    except ValueError:
+        return False
+
+
+def compare(ours, theirs):
+    name, arguments, result = theirs
+    if ours[0] != name and not (name.startswith("syscall_") and ours[0] == "unknown"):
+        return "is %s" % (ours,)
+    if name in OTHERWISE or ours[0] == "unknown":
+        return None
+    if len(ours[1]) != len(arguments) and name not in ("prctl", "wait4"):
+        return "has other arguments: %s" % (ours,)
+    for a, b in zip(ours[1], arguments):
+        if not is_same(a, b):
+            return "has %s, not %s" % (a, b)
+    mine, other = ours[2].split(), result.split()
+    if mine[:1] != other[:1] and not is_same(mine[0], other[0]):
+        return "returned %s" % ours[2]
+    if other[:1] == ["-1"] and ours[2] != result:
+        return "failed with %s" % ours[2]
+    return None
+
+
+def calls_arguments_and_results_are_those_of_strace_in_the_same_run():
+    here = work + "/same"
+    os.mkdir(here)
+    status, _, err = cmd("strace", "-o", here + "/ours", "--", "strace", "-f", "-o", here + "/theirs", program, "calls", here)
+    is_(status, 7, "the status is the program's: %s" % err)
+    ours, theirs = of_duet(here + "/ours"), of_strace(here + "/theirs")
+    n = 0
+    ok(len(theirs) == 3, "strace saw a program, its child and its thread: %s" % list(theirs))
+    for tid, wanted in theirs.items():
+        got = ours[tid]
+        if wanted[0][0] == "execve":  # before that it was a child of strace
+            got = got[next(i for i, c in enumerate(got) if c[0] == "execve" and c[2] == "0"):]
+        if not is_(len(got), len(wanted), "thread %d made so many calls" % tid):
+            print([c[0] for c in got], [c[0] for c in wanted])
+        for a, b in zip(got, wanted):
+            wrong = compare(a, b)
+            n += 1
+            if wrong:
+                fail("%s(%s) = %s: %s" % (b[0], ", ".join(b[1]), b[2], wrong))
+    ok(n > 150, "%d calls were compared" % n)
+    print("%d calls" % n)
+
+
+def counts(path):
+    found = {}
+    for line in open(path):
+        w = line.split()
+        if len(w) >= 4 and w[3].isdigit() and w[-1] != "total":
+            found[w[-1]] = (int(w[3]), int(w[4]) if re.fullmatch(r"\d+", w[4]) else 0)
+    return found
+
+
+def the_summary_counts_as_strace_does():
+    here = work + "/counts"
+    os.mkdir(here)
+    status, _, err = cmd("strace", "-f", "-c", "-o", here + "/ours", "--", program, "calls", here,
+                         env=dict(os.environ, COLUMNS="80"))
+    is_(status, 7, "the program's status: %s" % err)
+    shutil.rmtree(here + "/d", ignore_errors=True)
+    if os.path.exists(here + "/a"):
+        os.unlink(here + "/a")
+    is_(run("strace", "-f", "-c", "-o", here + "/theirs", program, "calls", here)[0], 7, "strace runs it")
+    ours, theirs = counts(here + "/ours"), counts(here + "/theirs")
+    for name in sorted(set(ours) | set(theirs)):
+        # Whether a thread waits for another depends on who is first.
+        if name not in ("futex", "unknown", "restart_syscall") and not name.startswith("syscall_"):
+            is_(ours.get(name), theirs.get(name), "calls and errors of " + name)
+
+
+def what_was_chosen_is_shown():
+    here = work + "/chosen"
+    os.mkdir(here)
+
+    def shown(*options):
+        cmd("strace", "-o", here + "/out", *options, "--", program, "calls", here)
+        return open(here + "/out").read().splitlines()
+    lines = shown("-e", "lseek,%network", "-e", "signal=none")
+    names = {re.sub(r"^\[.*?\] ", "", line).split("(")[0] for line in lines}
+    is_(names, {"lseek", "socket", "setsockopt", "bind", "listen", "accept4", "shutdown", "socketpair", "sendto", "recvfrom"},
+        "those and no others")
+    lines = shown("-e", "!lseek,mmap", "-Z", "-y")
+    ok(lines and all("= -1 E" in line for line in lines if "(" in line), "failed ones only", lines[:3])
+    ok(not any(re.search(r"\b(lseek|mmap)\(", line) for line in lines), "and not those", lines[:3])
+    lines = shown("-e", "fcntl", "-e", "signal=none", "-ttt", "-T")
+    ok(all(re.match(r"(\[\S+\] )?\d{10}\.\d{6} fcntl\(\d+, F_.* = .* <0\.\d{9}>$", line) for line in lines), "with times", lines)
+    is_(len(shown("-n", "5")), 5, "so many lines")
+    status, _, err = cmd("strace", "-n", "1", "--keep", here + "/kept", "--", program, "calls", here)
+    is_(status, 7, "the command runs on to its end: %s" % err)
+    ok(os.path.exists(here + "/kept/kernel/metadata"), "the recording is kept")
+    is_(cmd("strace", "-a1", "-n", "1", "-i", here + "/kept")[0], 0, "and can be shown again")
+
+
+def left_behind():
+    return glob.glob(work + "/duet-strace-*")
+
+
+def a_running_process_is_shown_while_it_runs_and_notices_nothing():
+    p = start(program, "waits", stdin=subprocess.PIPE)
+    is_(p.stdout.readline(), "ready\n", "it runs")
+    s = start(duet, "strace", "-p", p.pid, "-e", "getppid,write", "-e", "signal=none")
+
+    def answers():
+        p.stdin.write("x")
+        p.stdin.flush()
+        return p.stdout.readline() == "done\n" and "getppid()" in s.stderr.so_far()
+    until(answers, "calls are shown while it goes on")
+    ok("TracerPid:\t0\n" in proc.read(p.pid, "status"), "nobody traces it")
+    status, _, err = s.end(signal.SIGINT)
+    is_(status, 0, "it ends with Ctrl-C: %s" % err)
+    lines = [re.sub(r"^\[.*?\] ", "", line) for line in err.splitlines() if line.startswith("[")]
+    first = next(i for i, line in enumerate(lines) if line.startswith("getppid"))
+    ok(all(re.match(r"getppid\(\)\s+= %d$|write\(1, 0x[0-9a-f]+, 5\)\s+= 5$" % os.getpid(), line) for line in lines[first:]),
+       "every line is one of its calls", lines[:3])
+    n = sum(line.startswith("write") for line in lines)
+    ok(100 * (n - 1) <= sum(line.startswith("getppid") for line in lines) <= 100 * (n + 1), "a hundred for each answer: %d" % n)
+    p.stdin.write("x")
+    p.stdin.flush()
+    is_(p.stdout.readline(), "done\n", "it runs on")
+    p.stdin.close()
+    is_(p.wait(), 0, "to its own end")
+    is_(left_behind(), [], "nothing is left")
+
+
+def a_call_that_lasts_is_shown_before_it_returns():
+    s = start(duet, "strace", "--", program, "rests", stdin=subprocess.PIPE)
+    until(lambda: re.search(r"^read\(0, 0x[0-9a-f]+, 1 <unfinished ...>$", s.stderr.so_far(), re.M), "it is shown unfinished")
+    s.stdin.write("x")
+    s.stdin.close()
+    is_(s.wait(), 0, "it ends")
+    ok(re.search(r"^<\.\.\. read resumed>\)\s+= 1$", s.stderr.read(), re.M), "and when it returned")
+
+
+def who_is_killed_leaves_nothing():
+    s = start(duet, "strace", "--", program, "rests", stdin=subprocess.PIPE)
+    rests = until(lambda: [c for c in proc.descendants(s.pid) if proc.exe(c) == os.path.realpath(program)], "the program runs")
+    ok(left_behind(), "something is recorded")
+    until(lambda: "write(1" in s.stderr.so_far(), "it is shown")
+    s.kill()
+    until(lambda: not left_behind(), "the recorder ends, and removes what it wrote")
+    ok(not proc.is_dead(rests[0]), "the program runs on")
+    s.stdin.close()
+    until(lambda: proc.is_dead(rests[0]), "to its own end")
+
+
+if __name__ == "__main__":
+    if os.geteuid():
+        skip("only root may record the kernel")
+    if not shutil.which("strace"):
+        skip("needs strace")
+    run_cases(calls_arguments_and_results_are_those_of_strace_in_the_same_run, the_summary_counts_as_strace_does,
+              what_was_chosen_is_shown, a_running_process_is_shown_while_it_runs_and_notices_nothing,
+              a_call_that_lasts_is_shown_before_it_returns, who_is_killed_leaves_nothing)

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* What the numbers of system calls mean.  The expected names are written out: flags have them from headers. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "analysis/call_text.h"
+#include "analysis/fds.h"
+
+/* The last made, which the next one overwrites. */
+static char made[512];
+
+static const char *said(struct text *t)
+{
+	snprintf(made, sizeof made, "%s", t->bytes ? t->bytes : "");
+	text_fini(t);
+	return made;
+}
+
+struct argument {
+	const char *name;
+	int64_t n;
+	const char *text;
+};
+
+/* "call(arguments)", of at most CALL_ARGS arguments; the last has no name. */
+static const char *arguments(const char *call, const struct argument *a, const struct call_about *about)
+{
+	struct call_value values[CALL_ARGS] = { 0 };
+	struct call_class class = { .is = CALL_ENTRY };
+	struct call_plan plan;
+	struct text t = { 0 };
+
+	for (; a->name; a++) {
+		values[class.n_fields] = (struct call_value){ .n = a->n, .is_signed = true, .text = a->text,
+							      .text_size = a->text ? strlen(a->text) : 0 };
+		class.name[class.n_fields++] = a->name;
+	}
+	call_plan_make(&plan, call, &class);
+	call_arguments(&t, &plan, values, class.n_fields, about);
+	return said(&t);
+}
+#define call(name, ...) arguments(name, (const struct argument[]){ __VA_ARGS__, { 0 } }, NULL)
+
+static const char *result(const char *call, int64_t result)
+{
+	const struct call_made m = { .class = NULL };
+	struct call_plan plan;
+	struct text t = { 0 };
+
+	call_plan_make(&plan, call, NULL);
+	call_result(&t, &plan, &m, result, NULL);
+	return said(&t);
+}
+
+static void flags_are_named_and_what_has_no_name_is_a_number(void)
+{
+	is_text(call("openat", { "dfd", AT_FDCWD }, { "filename", 0, "/etc" }, { "flags", O_RDONLY | O_CLOEXEC }, { "mode", 0 }),
+		"AT_FDCWD, \"/etc\", O_RDONLY|O_CLOEXEC");
+	is_text(call("open", { "filename", 0, "x" }, { "flags", O_RDWR | O_CREAT | O_SYNC }, { "mode", 0644 }),
+		"\"x\", O_RDWR|O_CREAT|O_SYNC, 0644");
+	is_text(call("openat", { "dfd", 3 }, { "filename", 0, "x" }, { "flags", O_TMPFILE | O_WRONLY }, { "mode", 0600 }),
+		"3, \"x\", O_WRONLY|O_TMPFILE, 0600");
+	is_text(call("mmap", { "addr", 0 }, { "len", 4096 }, { "prot", PROT_READ | PROT_WRITE },
+		     { "flags", MAP_PRIVATE | MAP_ANONYMOUS | 1ll << 40 }, { "fd", 0xffffffff }, { "off", 0x2000 }),
+		"NULL, 4096, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS|0x10000000000, -1, 0x2000");
+	is_text(call("mprotect", { "start", 0x1000 }, { "len", 1 }, { "prot", 0 }), "0x1000, 1, PROT_NONE");
+	is_text(call("access", { "filename", 0, "" }, { "mode", 0 }), "\"\", F_OK");
+	is_text(call("clone", { "clone_flags", CLONE_VM | CLONE_VFORK | SIGCHLD }, { "newsp", 0 }),
+		"CLONE_VM|CLONE_VFORK|SIGCHLD, NULL");
+	is_text(call("clone", { "clone_flags", 0 }), "0");
+	is_text(call("wait4", { "upid", -1 }, { "stat_addr", 0 }, { "options", 0 }), "-1, 0, 0");
+}
+
+static void commands_are_named_and_their_flags(void)
+{
+	is_text(call("futex", { "uaddr", 16 }, { "op", 129 }, { "val", 1 }, { "utime", 1 }, { "uaddr2", 2 }, { "val3", 3 }),
+		"16, FUTEX_WAKE_PRIVATE, 1");
+	is_text(call("futex", { "uaddr", 16 }, { "op", 9 | 128 | 256 }, { "val", 1 }, { "utime", 1 }, { "uaddr2", 2 }, { "val3", -1 }),
+		"16, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 1, 1, 0xffffffffffffffff");
+	is_text(call("socket", { "family", AF_INET }, { "type", SOCK_STREAM | SOCK_CLOEXEC }, { "protocol", 6 }),
+		"AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP");
+	is_text(call("socket", { "family", AF_UNIX }, { "type", SOCK_DGRAM }, { "protocol", 6 }), "AF_UNIX, SOCK_DGRAM, 6");
+	is_text(call("setsockopt", { "fd", 3 }, { "level", SOL_SOCKET }, { "optname", SO_REUSEADDR }),
+		"3, SOL_SOCKET, SO_REUSEADDR");
+	is_text(call("fcntl", { "fd", 3 }, { "cmd", F_GETFL }, { "arg", 77 }), "3, F_GETFL");
+	is_text(call("fcntl", { "fd", 3 }, { "cmd", F_SETFD }, { "arg", FD_CLOEXEC }), "3, F_SETFD, FD_CLOEXEC");
+	is_text(call("fcntl", { "fd", 3 }, { "cmd", F_SETFL }, { "arg", O_NONBLOCK }), "3, F_SETFL, O_RDONLY|O_NONBLOCK");
+	is_text(call("ioctl", { "fd", 1 }, { "cmd", 0x5401 }, { "arg", 255 }), "1, TCGETS, 0xff");
+	is_text(call("ioctl", { "fd", 1 }, { "cmd", 0xdeadbeef }, { "arg", 0 }), "1, 0xdeadbeef, 0");
+	is_text(call("lseek", { "fd", 1 }, { "offset", -1 }, { "whence", SEEK_END }), "1, -1, SEEK_END");
+	is_text(call("lseek", { "fd", 1 }, { "offset", -1 }, { "whence", 99 }), "1, -1, 99");
+	is_text(call("kill", { "pid", 7 }, { "sig", SIGTERM }), "7, SIGTERM");
+	is_text(call("kill", { "pid", 7 }, { "sig", 35 }), "7, SIGRT_3");
+	is_text(call("kill", { "pid", 7 }, { "sig", 0 }), "7, 0");
+	is_text(call("umask", { "mask", 022 }), "022");
+}
+
+static void what_is_not_known_is_shown_as_it_is(void)
+{
+	is_text(call("frobnicate", { "a", -3 }, { "fd", 3 }, { "b", 0, "x" }), "-3, 3, \"x\"");
+	is_text(call("fcntl", { "fd", 3 }), "3");
+	is_text(call("futex", { "uaddr", 3 }), "3");
+	is_text(call("open", { "flags", 0 }), "O_RDONLY");
+	is_text(call("socket", { "family", 2 }, { "type", 0, "text" }), "AF_INET, \"text\"");
+}
+
+static void results_have_names_of_errors(void)
+{
+	is_text(result("read", 832), "832");
+	is_text(result("read", -ENOENT), "-1 ENOENT (No such file or directory)");
+	is_text(result("read", -512), "? ERESTARTSYS (To be restarted if SA_RESTART is set)");
+	is_text(result("read", -4095), "-1 errno 4095");
+	is_text(result("lseek", -5000), "-5000");
+	is_text(result("mmap", 0x7f0000001000), "0x7f0000001000");
+	is_text(result("mmap", -ENOMEM), "-1 ENOMEM (Cannot allocate memory)");
+	is_text(result("umask", 022), "022");
+	is_text(result("exit_group", 0), "?");
+	is_text(result("openat", 3), "3");
+}
+
+static void texts_are_quoted_as_c_writes_them(void)
+{
+	static const char bytes[] = "a\"\\\n\t\0001\001x\377";
+	struct text t = { 0 };
+
+	call_quoted(&t, bytes, sizeof bytes - 1);
+	is_text(said(&t), "\"a\\\"\\\\\\n\\t\\0001\\1x\\377\"");
+}
+
+static void descriptors_are_named_by_what_is_known_of_them(void)
+{
+	struct fds fds = { 0 };
+	const struct call_about about = { .fds = &fds, .process = 5 }, other = { .fds = &fds, .process = 6 };
+	const struct argument read[] = { { "fd", 3, NULL }, { 0 } };
+
+	is(fds_dumped(&fds, 5, 3, 0, "/etc/pass\033wd", 13), 0);
+	is_text(arguments("read", read, &about), "3</etc/pass?wd>");
+	is_text(arguments("read", read, &other), "3");
+	fds_fini(&fds);
+}
+
+int main(void)
+{
+	run(flags_are_named_and_what_has_no_name_is_a_number);
+	run(commands_are_named_and_their_flags);
+	run(what_is_not_known_is_shown_as_it_is);
+	run(results_have_names_of_errors);
+	run(texts_are_quoted_as_c_writes_them);
+	run(descriptors_are_named_by_what_is_known_of_them);
+	return test_status();
+}
