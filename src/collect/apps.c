@@ -164,14 +164,14 @@ static uint64_t take_lost(const struct app *a, const struct abi_session *f)
 }
 
 /* Removes page @name, if nobody uses it.  Returns the events that its program could not deliver to @session. */
-static uint64_t bury_page(int dir, const char *name, const struct abi_session *session)
+static uint64_t bury_page(int dir, const char *name, const struct abi_session *session, struct burial *b)
 {
 	int fd = open_page(dir, name);
 	uint64_t lost = 0;
 	struct app a;
 
 	if (fd < 0 || living_is_used(fd)) {
-		/* alive, or no page: apps_each sees to that */
+		b->n_living++; /* or no page: apps_each sees to that */
 	} else if (!read_page(dir, fd, &a)) {
 		remove_old(dir, name);
 	} else {
@@ -184,17 +184,30 @@ static uint64_t bury_page(int dir, const char *name, const struct abi_session *s
 	return lost;
 }
 
-uint64_t apps_bury(int dir, const struct abi_session *session)
+uint64_t apps_bury(int dir, const struct abi_session *session, struct burial *b, uint32_t most)
 {
 	DIR *list = list_directory(dir);
+	uint32_t first = b->n_living;
+	const char *name = NULL;
 	uint64_t lost = 0;
-	const char *name;
 
-	while ((name = next_page(list)))
-		lost += bury_page(dir, name, session);
+	if (list && b->at)
+		seekdir(list, b->at); /* where pages came and went meanwhile some are missed, until the next walk */
+	while (b->n_living - first < most && (name = next_page(list)))
+		lost += bury_page(dir, name, session, b);
+	if (name)
+		b->at = telldir(list);
+	else
+		*b = (struct burial){ .nobody_lives = list && !b->n_living };
 	if (list)
 		closedir(list);
 	return lost;
+}
+
+void apps_joined(struct burial *b)
+{
+	b->n_living++; /* its page may be one that this walk has passed */
+	b->nobody_lives = false;
 }
 
 pid_t app_pid(const struct app *a)
@@ -275,6 +288,7 @@ uint64_t apps_release(int dir, const struct abi_session *session)
 {
 	DIR *list = list_directory(dir);
 	struct app a;
+	struct burial all = { 0 };
 	uint64_t lost = 0;
 	const char *name;
 
@@ -291,7 +305,7 @@ uint64_t apps_release(int dir, const struct abi_session *session)
 	}
 	if (list)
 		closedir(list);
-	return lost + apps_bury(dir, session);
+	return lost + apps_bury(dir, session, &all, UINT32_MAX);
 }
 
 static int keep(void *arg, struct app *a)

@@ -91,13 +91,22 @@ uint64_t apps_lost(int dir, const struct abi_session *session);
  * Returns the events those programs could not deliver. */
 uint64_t apps_release(int dir, const struct abi_session *session);
 
+/* A walk past all pages, some at a time, again and again.  Begins as zeroes. */
+struct burial {
+	long at; /* in the directory; 0: from its beginning */
+	uint32_t n_living; /* seen since then */
+	bool nobody_lives; /* the last whole walk saw nobody, and none has joined since */
+};
+
 /*
- * apps_bury - remove the pages that nobody uses any more.
+ * apps_bury - remove the pages that nobody uses any more, and go on behind @most living ones with the next call.
  *
  * Cheap enough for once a second: of the living it is asked one question.  Returns the events that the
  * dead could not deliver to @session.
  */
-uint64_t apps_bury(int dir, const struct abi_session *session);
+uint64_t apps_bury(int dir, const struct abi_session *session, struct burial *b, uint32_t most);
+/* apps_joined - somebody has. */
+void apps_joined(struct burial *b);
 
 /* apps_sweep - remove what killed programs and collectors left behind.
  * apps_sweep_sessions - what collectors did, alone; the directory is locked (flock). */

@@ -5,18 +5,16 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "collect/apps.h"
 #include "collect/files.h"
+#include "collect/pace.h"
 #include "collect/requests.h"
 #include "collect/rotate.h"
 #include "collect/trigger_watch.h"
 
 enum {
-	PERIOD_MS = 20,
-	BUSY_PERIOD_MS = 2,
-	IDLE_PERIOD_MS = 500,
-	BUSY_PERCENT = 10, /* of the pool in use: look more often */
 	PARTIAL_NS = 1000000000, /* how long an open chunk may stay unread */
+	MS = 1000000,
+	BURY_MOST = 64, /* programs looked at each second: there may be thousands */
 	SLICE_NS = 10000000, /* of a pass, before others have their turn */
 };
 
@@ -43,7 +41,7 @@ static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_n
 	collector_record_clocks(c, written_ns);
 	maps_again(c->maps, now_ns);
 	trigger_acts_look(&c->acts);
-	c->kept->lost_outside += apps_bury(c->session.dir, &c->session.file);
+	c->kept->lost_outside += apps_bury(c->session.dir, &c->session.file, &c->burial, BURY_MOST);
 	tidy_look(c->tidy);
 	if (!session_is_findable(&c->session))
 		c->stop = true; /* no program, and no `duet stop`, will ever come */
@@ -64,6 +62,25 @@ static bool pass_kernel(struct collector *c, uint64_t until_ns)
 }
 
 /*
+ * How long the next pass may wait.  At most until open chunks are to be read.  Where nobody can write before he has
+ * asked us, so long.
+ */
+static uint32_t next_pass_ms(struct collector *c)
+{
+	uint64_t now_ns = collector_now_ns(c), passed_ns = now_ns - c->partial_ns;
+	uint32_t ms = passed_ns < PARTIAL_NS ? (uint32_t)((PARTIAL_NS - passed_ns) / MS) + 1 : PACE_LEAST_MS, other_ms;
+
+	other_ms = c->session.n_joined && !c->burial.nobody_lives ? streams_pace(c->streams, now_ns) : UINT32_MAX;
+	ms = ms < other_ms ? ms : other_ms;
+	other_ms = rotate_due_ms(c, now_ns);
+	ms = ms < other_ms ? ms : other_ms;
+	/* Triggers look at files and losses, and the kernel does not always tell. */
+	if ((c->triggers.n || (c->kernel && !c->kernel_tells && !c->o->flight_recorder)) && ms > PACE_MS)
+		ms = PACE_MS;
+	return ms;
+}
+
+/*
  * A pass may take long: a slow disk, a burst.  It is gone through in slices, and between them programs are
  * let in and requests answered.
  */
@@ -77,6 +94,7 @@ static void go_on_with_pass(struct collector *c)
 		collector_note(c, &d);
 		p->written_ns = 0;
 	}
+	c->period_ms = PACE_LEAST_MS;
 	if (p->is_open)
 		return;
 	if (!pass_kernel(c, p->written_ns) || streams_unwritten(c->streams))
@@ -84,12 +102,7 @@ static void go_on_with_pass(struct collector *c)
 	if (p->partial)
 		look_around(c, p->begin_ns, p->written_ns);
 	rotate_if_due(c);
-}
-
-/* A tenant who has not recorded anything yet: there may be hundreds. */
-static bool is_idle(const struct collector *c)
-{
-	return c->session.tenant && !c->session.n_joined;
+	c->period_ms = next_pass_ms(c);
 }
 
 static void begin_pass(struct collector *c)
@@ -97,17 +110,14 @@ static void begin_pass(struct collector *c)
 	uint64_t now_ns = collector_now_ns(c);
 	struct pass *p = &c->pass;
 	struct diag d = { "" };
-	int used;
 
-	*p = (struct pass){ .begin_ns = now_ns, .partial = now_ns - c->partial_ns > PARTIAL_NS };
+	*p = (struct pass){ .begin_ns = now_ns, .partial = now_ns - c->partial_ns >= PARTIAL_NS };
 	p->written_ns = p->partial ? streams_settled_ns(c->streams, now_ns) : 0; /* before looking */
 	session_supply(&c->session, p->partial); /* first: what writers fill between two passes counts */
-	used = streams_begin(c->streams, p->partial, &d);
-	if (used < 0) {
+	if (streams_begin(c->streams, p->partial, &d)) {
 		collector_note(c, &d);
 		p->written_ns = 0;
 	}
-	c->period_ms = used > BUSY_PERCENT ? BUSY_PERIOD_MS : is_idle(c) ? IDLE_PERIOD_MS : PERIOD_MS;
 	go_on_with_pass(c);
 }
 
@@ -161,7 +171,9 @@ void collector_hear(struct collector *c, int i)
 	e = session_hear(&c->session, i, &m);
 	c->kept->n_joined = c->session.n_joined;
 	if (e == SESSION_JOINED) {
-		c->period_ms = c->period_ms < PERIOD_MS ? c->period_ms : PERIOD_MS;
+		apps_joined(&c->burial);
+		streams_expect(c->streams, at_ns);
+		c->period_ms = c->period_ms < PACE_MS ? c->period_ms : PACE_MS;
 		maps_join(c->maps, m.pid, at_ns);
 		streams_process(c->streams, at_ns, m.join.pid, m.pid, m.join.program);
 	} else if (e == SESSION_ASKED) {

@@ -29,6 +29,7 @@
 
 #include "base/diag.h"
 #include "clock/clock.h"
+#include "collect/apps.h"
 #include "collect/filters.h"
 #include "collect/keeper.h"
 #include "collect/maps.h"
@@ -61,6 +62,7 @@ struct collector {
 	struct wanted wanted;
 	struct streams *streams;
 	struct kernel *kernel; /* NULL: none */
+	bool kernel_tells; /* when there is much to read: the driver then tells of a pass */
 	struct snapshot_maker snapshot;
 	struct triggers triggers;
 	struct trigger_hits hits;
@@ -68,6 +70,7 @@ struct collector {
 	struct trigger_acts acts;
 	FILE *clock_file;
 	struct maps *maps; /* NULL: none */
+	struct burial burial;
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
 	uint64_t begin_ns; /* 0: it did not begin */
 	uint64_t partial_ns; /* when open chunks were last read */

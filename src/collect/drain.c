@@ -57,6 +57,12 @@ static int describe_stream(struct drain *d, struct diag *diag)
 	return err;
 }
 
+/* So many chunks were closed, in the pool's life; and some given back unused. */
+static uint64_t count_closed(const struct drain *d)
+{
+	return load(&d->pool->shared->order) - d->n_freed;
+}
+
 int drain_open(struct drain **drain, const struct drain_options *o, struct diag *diag)
 {
 	struct drain *d = calloc(1, sizeof *d);
@@ -76,6 +82,7 @@ int drain_open(struct drain **drain, const struct drain_options *o, struct diag 
 	d->marks = calloc(pool->n_chunks, sizeof *d->marks);
 	d->seen = calloc(pool->n_chunks, sizeof *d->seen);
 	d->is_described = calloc(ABI_SCHEMAS, sizeof *d->is_described);
+	d->n_paced = count_closed(d);
 	if (!d->cpus || !d->lanes || !d->marks || !d->seen || !d->is_described)
 		err = diag_fail(diag, -ENOMEM, "no memory for the collector");
 	if (err)
@@ -240,12 +247,25 @@ int drain_compare(const void *a, const void *b)
 
 static uint32_t look_at_all(struct drain *d)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, n_free = 0;
 
-	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
-		n += drain_look_at(d, i, &d->seen[n]);
+	d->n_closed = count_closed(d); /* before looking: what is closed meanwhile counts as new */
+	d->is_calm = true;
+	for (uint32_t i = 0; i < d->pool->n_chunks; i++) {
+		if (drain_look_at(d, i, &d->seen[n]))
+			d->is_calm &= !d->seen[n++].is_final;
+		else
+			n_free += ABI_STATE_OF(load(&d->pool->states[i])) == ABI_FREE;
+	}
+	d->free_bytes = (uint64_t)n_free * d->pool->chunk_size;
 	qsort(d->seen, n, sizeof *d->seen, drain_compare);
 	return n;
+}
+
+/* Whether there is nothing complete: nothing was when a pass looked last, and nothing was closed since. */
+static bool is_calm(const struct drain *d)
+{
+	return d->is_calm && count_closed(d) == d->n_closed && !load(&d->pool->shared->exhausted);
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -304,6 +324,7 @@ static void free_chunk(struct drain *d, const struct seen *s)
 	uint64_t state = s->state, order = fetch_add(&d->pool->shared->order, 1);
 	struct mark *m = &d->marks[s->index];
 
+	d->n_freed++;
 	if (!compare_exchange(&d->pool->states[s->index], &state, ABI_STATE(order, 0, ABI_FREE)))
 		return;
 	if (m->lane)
@@ -414,20 +435,6 @@ static int drain_exclusive(struct drain *d, const struct seen *s, struct diag *d
 
 /* ---------------------------------------------------------------- passes */
 
-/* Of the chunks that have memory: collect/supply.h. */
-static uint32_t percent_used(const struct drain *d)
-{
-	uint32_t used = 0, parked = 0, n = d->pool->n_chunks;
-
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t s = load(&d->pool->states[i]);
-
-		used += ABI_STATE_OF(s) != ABI_FREE;
-		parked += ABI_STATE_OF(s) == ABI_BUSY && ABI_OWNER_OF(s) == d->pool->owner;
-	}
-	return parked < n ? (uint32_t)((uint64_t)(used - parked) * 100 / (n - parked)) : 100;
-}
-
 /* Of what the pass has seen, until it is late. */
 static int write_seen(struct drain *d, struct diag *diag)
 {
@@ -474,12 +481,13 @@ static void end_pass(struct drain *d, int err)
 
 int drain_begin(struct drain *d, bool partial, struct diag *diag)
 {
-	uint32_t used;
 	int err;
 
+	d->at = d->end;
+	if (!partial && is_calm(d))
+		return 0;
 	if (partial || load(&d->pool->shared->exhausted))
 		drain_reclaim(d);
-	used = percent_used(d);
 	d->is_behind = false;
 	d->partial = partial;
 	d->at = d->seen;
@@ -487,7 +495,25 @@ int drain_begin(struct drain *d, bool partial, struct diag *diag)
 	err = drain_describe(d, diag); /* after looking: (2) */
 	if (err)
 		end_pass(d, err);
-	return err ? err : (int)used;
+	return err;
+}
+
+uint32_t drain_pace(struct drain *d, uint64_t now_ns)
+{
+	uint64_t n = count_closed(d), closed = n - d->n_paced;
+	uint32_t ms;
+
+	/* All of them are the most that can be closed between two passes; the rest is scribbled. */
+	closed = closed < d->pool->n_chunks ? closed : d->pool->n_chunks;
+	pace_saw(&d->pace, closed * d->pool->chunk_size, now_ns);
+	d->n_paced = n;
+	ms = pace_ms(&d->pace, d->free_bytes, d->pool->n_cpus);
+	return d->pool->patience_us && ms > PACE_MS ? PACE_MS : ms; /* who waits for room waits for us */
+}
+
+void drain_expect(struct drain *d, uint64_t now_ns)
+{
+	pace_expect(&d->pace, now_ns);
 }
 
 int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag)
@@ -523,8 +549,10 @@ static int tell_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 	if (p.begin_ns < o->end_ns)
 		p.begin_ns = p.end_ns = o->end_ns;
 	p.sequence = o->stream.sequence;
-	o->lost = lost;
-	return ctf_stream_append(&o->stream, &p, diag);
+	err = ctf_stream_append(&o->stream, &p, diag);
+	if (!err)
+		o->lost = lost; /* else it is told the next time */
+	return err;
 }
 
 int drain_finish(struct drain *d, uint64_t *lost_nowhere, struct diag *diag)

@@ -42,7 +42,8 @@ void drain_close(struct drain *d);
  * drain_begin - begin a pass: see what there is to write, and describe its classes.  A pass that was not
  * brought to its end is forgotten.
  *
- * @partial: also what open chunks hold so far.  Returns how full the pool is, in percent, or -errno.
+ * @partial: also what open chunks hold so far; else it costs nearly nothing if no chunk was closed since the last
+ *	pass.  Returns 0 or -errno.
  */
 int drain_begin(struct drain *d, bool partial, struct diag *diag);
 
@@ -56,6 +57,11 @@ int drain_begin(struct drain *d, bool partial, struct diag *diag);
  * nothing half-written; what could not be written stays in the pool).
  */
 int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag);
+
+/* drain_pace - after a pass: for how many milliseconds the pool may be left alone (collect/pace.h). */
+uint32_t drain_pace(struct drain *d, uint64_t now_ns);
+/* drain_expect - somebody may begin to write. */
+void drain_expect(struct drain *d, uint64_t now_ns);
 
 /* drain_reclaim - take back what dead writers held and, if nothing was free, what is kept open idly.  A
  * partial pass and drain_copy do it; while a flight recorder runs, call it now and then. */

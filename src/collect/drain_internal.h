@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "collect/drain.h"
 #include "collect/joined.h"
+#include "collect/pace.h"
 
 /* One file of the trace, for a CPU or a lane. */
 struct output {
@@ -62,6 +63,12 @@ struct drain {
 	uint32_t n_described;
 	uint8_t *is_described; /* DESCRIBED_... of each class */
 	bool is_behind; /* the last pass had no lane for some chunk */
+	uint64_t n_freed; /* chunks, by us: each counted in the pool's order, as each closed one is */
+	uint64_t n_closed; /* so far, when the last pass looked */
+	uint64_t n_paced; /* and when drain_pace did */
+	uint64_t free_bytes; /* when the last pass looked */
+	bool is_calm; /* it saw nothing that was complete */
+	struct pace pace;
 	uint64_t unwritten; /* bytes that the last pass, or drain_count_uncopied, found not written */
 	char *copies; /* flight.c: of the first n_copied of seen */
 	uint32_t n_copied, n_written;

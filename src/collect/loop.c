@@ -6,18 +6,26 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { LOST_WAKEUP_MS = 1000 }; /* should the timer, or a signal, fail us */
-enum { ON_TIMER = SESSION_DOORS, ON_SIGNAL, ON_WATCH, ON_LISTEN };
+#include "clock/clock.h"
+
+enum { MOST_MS = 1000, MS = 1000000 };
+enum { ON_SIGNAL = SESSION_DOORS, ON_KERNEL, ON_LISTEN };
+
+/* What is to be done again and again.  Looked at in each turn, so that nobody who is told of events all the time
+ * puts it off. */
+struct timer {
+	uint32_t period_ms; /* 0: it rests */
+	uint64_t due_ns; /* of clock_monotonic_ns */
+};
 
 struct loop {
 	struct collector *collector;
 	struct command *command;
 	bool keep;
-	int epoll, timer, watch_timer, signals;
-	uint32_t period_ms, watch_ms; /* of the timers */
+	int epoll, signals;
+	struct timer pass, watch;
 };
 
 static int watch(struct loop *l, int fd, uint32_t what, struct diag *d)
@@ -27,14 +35,36 @@ static int watch(struct loop *l, int fd, uint32_t what, struct diag *d)
 	return epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e) ? diag_errno(d, "epoll") : 0;
 }
 
-/* 0: it rests. */
-static void set_period(int timer, uint32_t *now_ms, uint32_t ms)
+static void set_period(struct timer *t, uint32_t ms, uint64_t now_ns)
 {
-	struct itimerspec t = { { 0, (long)ms * 1000000 }, { 0, (long)ms * 1000000 } };
+	if (t->period_ms != ms)
+		t->due_ns = now_ns + (uint64_t)ms * MS;
+	t->period_ms = ms;
+}
 
-	if (*now_ms != ms)
-		timerfd_settime(timer, 0, &t, NULL);
-	*now_ms = ms;
+static bool is_due(struct timer *t, uint64_t now_ns)
+{
+	if (!t->period_ms || now_ns < t->due_ns)
+		return false;
+	t->due_ns = now_ns + (uint64_t)t->period_ms * MS;
+	return true;
+}
+
+/* For epoll_wait: up to the timer's end, at most @ms. */
+static int left_ms(const struct timer *t, uint64_t now_ns, int ms)
+{
+	uint64_t left_ns = t->due_ns > now_ns ? t->due_ns - now_ns : 0;
+
+	return t->period_ms && left_ns < (uint64_t)ms * MS ? (int)((left_ns + MS - 1) / MS) : ms;
+}
+
+/* Where pieces are to have a size, the kernel's buffers are not left to fill. */
+static void watch_kernel(struct loop *l)
+{
+	struct collector *c = l->collector;
+
+	c->kernel_tells = c->kernel && !c->o->flight_recorder && !c->o->pieces.rotate_bytes &&
+			  !kernel_wake(c->kernel, l->epoll, ON_KERNEL);
 }
 
 static int open_loop(struct loop *l, bool keep, struct diag *d)
@@ -52,21 +82,16 @@ static int open_loop(struct loop *l, bool keep, struct diag *d)
 		sigaddset(&mask, SIGHUP);
 	}
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
-	l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	l->watch_timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	l->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (l->epoll < 0 || l->timer < 0 || l->watch_timer < 0 || l->signals < 0)
+	if (l->epoll < 0 || l->signals < 0)
 		return diag_errno(d, "cannot set up the collector's loop");
-	set_period(l->timer, &l->period_ms, l->collector->period_ms);
-	err = watch(l, l->timer, ON_TIMER, d);
-	if (!err)
-		err = watch(l, l->watch_timer, ON_WATCH, d);
-	if (!err)
-		err = watch(l, l->signals, ON_SIGNAL, d);
+	err = watch(l, l->signals, ON_SIGNAL, d);
 	if (!err)
 		err = watch(l, l->collector->session.listen_fd, ON_LISTEN, d);
 	if (!err && l->collector->session.ask_fd >= 0)
 		err = watch(l, l->collector->session.ask_fd, ON_LISTEN, d);
+	if (!err)
+		watch_kernel(l);
 	return err;
 }
 
@@ -74,10 +99,6 @@ static void close_loop(struct loop *l)
 {
 	if (l->epoll >= 0)
 		close(l->epoll);
-	if (l->timer >= 0)
-		close(l->timer);
-	if (l->watch_timer >= 0)
-		close(l->watch_timer);
 	if (l->signals >= 0)
 		close(l->signals);
 }
@@ -88,22 +109,16 @@ static void look_at_command(struct loop *l)
 		collector_ended(l->collector);
 }
 
-static void on_timer(struct loop *l)
+static void on_time(struct loop *l)
 {
-	uint64_t ticks;
+	uint64_t now_ns = clock_monotonic_ns();
 
-	(void)!read(l->timer, &ticks, sizeof ticks);
+	if (is_due(&l->watch, now_ns))
+		collector_watch(l->collector);
+	if (!is_due(&l->pass, now_ns))
+		return;
 	collector_pass(l->collector);
-	set_period(l->timer, &l->period_ms, l->collector->period_ms);
-	look_at_command(l);
-}
-
-static void on_watch(struct loop *l)
-{
-	uint64_t ticks;
-
-	(void)!read(l->watch_timer, &ticks, sizeof ticks);
-	collector_watch(l->collector);
+	look_at_command(l); /* should its signal be lost */
 }
 
 static void on_signal(struct loop *l)
@@ -144,16 +159,29 @@ static void on_listen(struct loop *l)
 
 static void tell(struct loop *l, uint32_t what)
 {
-	if (what == ON_TIMER)
-		on_timer(l);
-	else if (what == ON_SIGNAL)
+	if (what == ON_SIGNAL)
 		on_signal(l);
-	else if (what == ON_WATCH)
-		on_watch(l);
+	else if (what == ON_KERNEL)
+		collector_pass(l->collector);
 	else if (what == ON_LISTEN)
 		on_listen(l);
 	else
 		on_door(l, (int)what);
+}
+
+static void set_timers(struct loop *l)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	set_period(&l->pass, l->collector->period_ms, now_ns);
+	set_period(&l->watch, l->collector->watch_ms, now_ns);
+}
+
+static int how_long(const struct loop *l)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	return collector_has_work(l->collector) ? 0 : left_ms(&l->watch, now_ns, left_ms(&l->pass, now_ns, MOST_MS));
 }
 
 static int run(struct loop *l, struct diag *d)
@@ -161,28 +189,25 @@ static int run(struct loop *l, struct diag *d)
 	struct collector *c = l->collector;
 	struct epoll_event e[16];
 
+	set_timers(l);
 	while (!c->stop && !(l->keep && keeper_is_gone(c->kept))) {
-		bool has_work = collector_has_work(c);
-		int n = epoll_wait(l->epoll, e, 16, has_work ? 0 : LOST_WAKEUP_MS);
+		int n = epoll_wait(l->epoll, e, 16, how_long(l));
 
 		if (n < 0 && errno != EINTR)
 			return diag_errno(d, "epoll_wait");
-		if (has_work)
+		if (collector_has_work(c))
 			collector_work(c);
-		else if (!n)
-			on_timer(l);
 		for (int i = 0; i < n; i++)
 			tell(l, e[i].data.u32);
-		set_period(l->timer, &l->period_ms, c->period_ms);
-		set_period(l->watch_timer, &l->watch_ms, c->watch_ms);
+		on_time(l);
+		set_timers(l);
 	}
 	return 0;
 }
 
 int loop_run(struct collector *c, struct command *command, bool keep, struct diag *d)
 {
-	struct loop l = { .collector = c, .command = command, .keep = keep, .epoll = -1, .timer = -1,
-			  .watch_timer = -1, .signals = -1 };
+	struct loop l = { .collector = c, .command = command, .keep = keep, .epoll = -1, .signals = -1 };
 	int err = open_loop(&l, keep, d);
 
 	if (!err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/loop.h - the driver of a collector on a real machine: a loop over epoll, a timer and signals,
+ * collect/loop.h - the driver of a collector on a real machine: a loop over epoll and signals,
  * which does nothing but tell the collector what has happened.
  */
 #ifndef COLLECT_LOOP_H

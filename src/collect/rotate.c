@@ -227,6 +227,17 @@ void rotate_if_due(struct collector *c)
 		c->rotate_again_ns = now_ns + AGAIN_NS;
 }
 
+uint32_t rotate_due_ms(const struct collector *c, uint64_t now_ns)
+{
+	uint64_t passed_ns = now_ns - c->piece_begin_ns, period_ns = c->o->pieces.rotate_ns;
+
+	if (c->unmarked || c->rotate_again_ns > now_ns)
+		return AGAIN_NS / 1000000;
+	return passed_ns < period_ns && period_ns - passed_ns < UINT32_MAX * 1000000ull
+		       ? (uint32_t)((period_ns - passed_ns) / 1000000) + 1
+		       : UINT32_MAX;
+}
+
 int rotate_last(struct collector *c, struct diag *d)
 {
 	int err = 0, last_err;

@@ -25,8 +25,10 @@ int rotate_resume(struct collector *c, struct diag *d);
 
 /* rotate_now - 0 or -errno: then all is as before.  -EBUSY: a snapshot is being written. */
 int rotate_now(struct collector *c, struct diag *d);
-/* rotate_if_due - after a pass. */
+/* rotate_if_due - after a pass.  rotate_due_ms - when it is to be asked next; UINT32_MAX: after the next pass, whenever
+ * that is. */
 void rotate_if_due(struct collector *c);
+uint32_t rotate_due_ms(const struct collector *c, uint64_t now_ns);
 /* rotate_last - in collector_finish, when everything is closed. */
 int rotate_last(struct collector *c, struct diag *d);
 

@@ -166,7 +166,8 @@ void session_supply(struct session *s, bool rest)
 	for (uint32_t i = 0; i < s->n_channels; i++) {
 		if (s->channels[i].flight_recorder)
 			continue;
-		supply_adjust(&s->supplies[i]);
+		if (!supply_is_calm(&s->supplies[i]) || rest)
+			supply_adjust(&s->supplies[i]);
 		if (rest)
 			supply_rest(&s->supplies[i]);
 	}

@@ -138,17 +138,15 @@ static int write_names(struct streams *s, uint64_t lost, struct diag *d)
  */
 int streams_begin(struct streams *s, bool partial, struct diag *d)
 {
-	int err = streams_any_flight(s) ? 0 : write_names(s, s->joined.lost, d), most = 0, used;
+	int err = streams_any_flight(s) ? 0 : write_names(s, s->joined.lost, d), result;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (is_flight_recorder(s, i))
 			continue;
-		used = drain_begin(s->drains[i], partial, err ? NULL : d);
-		if (used < 0 && !err)
-			err = used;
-		most = used > most ? used : most;
+		result = drain_begin(s->drains[i], partial, err ? NULL : d);
+		err = err ? err : result;
 	}
-	return err ? err : most;
+	return err;
 }
 
 int streams_write(struct streams *s, uint64_t until_ns, struct diag *d)
@@ -166,9 +164,26 @@ int streams_write(struct streams *s, uint64_t until_ns, struct diag *d)
 
 int streams_pass(struct streams *s, bool partial, struct diag *d)
 {
-	int used = streams_begin(s, partial, d), err = streams_write(s, UINT64_MAX, used < 0 ? NULL : d);
+	int begun = streams_begin(s, partial, d), err = streams_write(s, UINT64_MAX, begun ? NULL : d);
 
-	return used < 0 || !err ? used : err;
+	return begun ? begun : err;
+}
+
+uint32_t streams_pace(struct streams *s, uint64_t now_ns)
+{
+	uint32_t least_ms = UINT32_MAX, ms;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		ms = is_flight_recorder(s, i) ? UINT32_MAX : drain_pace(s->drains[i], now_ns);
+		least_ms = ms < least_ms ? ms : least_ms;
+	}
+	return least_ms;
+}
+
+void streams_expect(struct streams *s, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		drain_expect(s->drains[i], now_ns);
 }
 
 uint64_t streams_settled_ns(const struct streams *s, uint64_t now_ns)

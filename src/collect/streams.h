@@ -51,14 +51,19 @@ void streams_fired(struct streams *s, uint64_t at_ns, const struct joined_firing
 void streams_names(struct streams *s, const struct streams *other, uint64_t from_ns);
 
 /* streams_begin - begin a pass: see what is complete; with @partial also what open chunks hold so far.
- * Returns how full the fullest pool that is drained is, in percent, or -errno. */
+ * Returns 0 or -errno. */
 int streams_begin(struct streams *s, bool partial, struct diag *d);
 /* streams_write - write it, until @until_ns of clock_monotonic_ns: see drain_write.  Returns 1 if there is
  * more, 0 at the pass's end, or -errno.  A channel that fails does not keep the others from their turn: @d
  * tells of it also where 1 is returned. */
 int streams_write(struct streams *s, uint64_t until_ns, struct diag *d);
-/* streams_pass - both, to the end; returns what streams_begin does, or -errno. */
+/* streams_pass - both, to the end.  Returns 0 or -errno. */
 int streams_pass(struct streams *s, bool partial, struct diag *d);
+/* streams_pace - after a pass: for how many milliseconds the pools may be left alone; UINT32_MAX: all are flight
+ * recorders.  streams_expect - somebody may begin to write. */
+uint32_t streams_pace(struct streams *s, uint64_t now_ns);
+void streams_expect(struct streams *s, uint64_t now_ns);
+
 /*
  * streams_settled_ns - up to when a pass with @partial that begins now will have written everything, if it
  * succeeds and leaves nothing unwritten; at most @now_ns.  0 if all channels are flight recorders: what these

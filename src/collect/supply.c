@@ -91,6 +91,14 @@ void supply_adjust(struct supply *s)
 		}
 }
 
+bool supply_is_calm(struct supply *s)
+{
+	uint64_t before = s->order;
+
+	s->order = load(&s->pool->shared->order);
+	return s->order == before;
+}
+
 void supply_rest(struct supply *s)
 {
 	uint32_t have = s->pool->n_chunks - s->n_parked;

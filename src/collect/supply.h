@@ -28,6 +28,7 @@ struct supply {
 	uint32_t n_parked;
 	uint32_t n_least; /* chunks that always have memory */
 	uint32_t most_used; /* since supply_rest looked last */
+	uint64_t order; /* the pool's, when supply_is_calm looked last */
 	uint32_t calm; /* times in a row that little was used */
 	bool is_short; /* no more memory was to be had; tried again when calm */
 };
@@ -38,6 +39,9 @@ int supply_begin(struct supply *s, uint32_t n_least, struct diag *d);
 
 /* supply_adjust - before a pass: with more than half of the memory in use, give as much again. */
 void supply_adjust(struct supply *s);
+
+/* Whether no chunk was closed since the last call: then hardly more are in use. */
+bool supply_is_calm(struct supply *s);
 
 /* Chunks: all there may be, those that have memory, of these those in use. */
 struct supply_counts {

@@ -5,7 +5,7 @@
  * Order matters when setting up: the size of sub-buffers clears the buffers, so it comes before
  * their size; the clock before any record; events last.  record-cmd is switched off because saving
  * names adds two thirds to the price of a sched_switch and the trace has them anyway.  buffer_percent is never
- * touched: at 0 every event wakes a reader.
+ * 0: then every event would wake a reader.
  */
 #include "kernel/kernel.h"
 
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "clock/clock.h"
@@ -30,6 +31,7 @@
 #include "kernel/wait.h"
 
 #define SUBBUFFER_KIB "64"
+#define WAKE_PERCENT "25" /* of a buffer in use: read it.  The rest is room for what comes until then */
 
 enum { BUFFER_KIB = 16384, THREAD_ROUNDS_MAX = 10 };
 
@@ -559,6 +561,17 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 	k->drain.is_behind = false;
 	err = drain_all(k, KERNEL_DRAIN_LIVE, d);
 	return err ? err : k->drain.is_behind;
+}
+
+int kernel_wake(struct kernel *k, int epoll, uint32_t data)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.u32 = data };
+	int err = k->profile ? -ENOTSUP : kernel_tracefs_write(k->instance.dir, "buffer_percent", WAKE_PERCENT);
+
+	for (int i = 0; i < k->n_cpus && !err; i++)
+		if (epoll_ctl(epoll, EPOLL_CTL_ADD, k->cpus[i].pipe, &e))
+			err = -errno;
+	return err;
 }
 
 int kernel_stop(struct kernel *k, struct diag *d)

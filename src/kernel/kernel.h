@@ -81,7 +81,8 @@ int kernel_rotate(struct kernel *k, const char *path, struct diag *d);
 int kernel_state(struct kernel *k, struct diag *d);
 
 /*
- * kernel_poll - write to the trace what was recorded so far.  Call it every 20 to 50 ms.
+ * kernel_poll - write to the trace what was recorded so far.  Call it every 20 to 50 ms or, where kernel_wake
+ * could, each second and when it tells.
  *
  * @until_ns: what was recorded before, by the session's clock, is written for certain; later things may wait
  * for the next call.  0: no promise, which is cheapest.
@@ -94,6 +95,13 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d);
 
 /* kernel_has_addresses - whether addresses of code in the kernel are recorded. */
 bool kernel_has_addresses(const struct kernel *k);
+
+/*
+ * kernel_wake - have @epoll tell @data when a CPU's buffer is a quarter full, until kernel_poll has emptied it.
+ *
+ * Returns 0, or a negative errno where it cannot: before Linux 5.0, or with a profile, whose samples lie elsewhere.
+ */
+int kernel_wake(struct kernel *k, int epoll, uint32_t data);
 
 /*
  * kernel_wait_for - tell @told of events that @wish is about, when they are read: in kernel_poll and kernel_take.

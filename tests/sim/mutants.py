@@ -48,6 +48,8 @@ MUTANTS = [
      "\tif (p && p->flight_recorder) {", "\tif (p && p->flight_recorder && 0) {"),
     ("a rotated piece's losses are told again by the next", "src/collect/rotate.c",
      "\tstreams_told(c->streams, next, old, &c->kept->told);\n", ""),
+    ("losses that could not be written are taken for told", "src/collect/drain.c",
+     "\tif (!err)\n\t\to->lost = lost; /* else it is told the next time */\n", "\to->lost = lost;\n"),
     ("a request is not answered", "src/collect/requests.c",
      "\tcontrol_send(a->fd, t, -1); /* who does not wait gets nothing */\n", ""),
 ]
