@@ -42,7 +42,7 @@ static void sleep_ms(long ms)
 static void wait_until_enabled(void)
 {
 	note("ready", (int)getpid());
-	for (int i = 0; i < 1000 && !trace_life_step_enabled(); i++)
+	for (int i = 0; i < 12000 && !trace_life_step_enabled(); i++)
 		sleep_ms(10);
 }
 
@@ -324,11 +324,21 @@ static void drop_rights_first(void)
 
 /* ---------------------------------------------------------------- clocks */
 
+static volatile sig_atomic_t is_over;
+
+static void on_term(int s)
+{
+	is_over = s;
+}
+
 static void plain_later(void)
 {
+	signal(SIGTERM, on_term);
 	wait_until_enabled();
 	step(EVENTS);
-	sleep_ms(200);
+	note("lingers", 1);
+	for (int i = 0; i < 12000 && !is_over; i++)
+		sleep_ms(10);
 }
 
 /* Even libc's clock_gettime would kill it. */

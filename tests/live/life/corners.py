@@ -11,10 +11,9 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 
-sys.dont_write_bytecode = True
-from recording import Recording, duet, is_, library, program, run_all, work
+from recording import Recording, duet, is_, library, program, run_all, run_command, runtime, start, until, work
+from proc import children, is_stopped, kill, read
 
 linked, cpp, static, static_pie, wrapper, plugin = sys.argv[4:10]
 as_root = os.geteuid() == 0
@@ -31,29 +30,28 @@ def whole(mode, number=0, status=0, **more):
 
 
 def duet_says(*args):
-    p = subprocess.run([duet] + list(args), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=20)
-    return p.returncode, p.stdout
+    status, out, err = run_command(duet, *args)
+    return status, out + err
 
 
-def wait_ready(r, n=1):
-    for _ in range(1000):
-        with open(r.notes_file) as f:
-            if f.read().count("ready") >= n:
-                return
-        time.sleep(0.01)
-    is_("no", "ready", "the program waits")
+def wait_ready(r, n=1, word="ready"):
+    until(lambda: sum(line.startswith(word) for line in open(r.notes_file)) >= n, "%d programs say %s" % (n, word))
 
 
 def later(*modes, prefix=(), status=0):
     """Programs that somebody enables when they are running -> their recording, and what `duet list` says."""
     r = Recording("-e", "no:such")
-    p = [subprocess.Popen(list(prefix) + [program, m, r.notes_file], stderr=subprocess.DEVNULL) for m in modes]
+    p = [start(*prefix, program, m, r.notes_file) for m in modes]
     wait_ready(r, len(p))
     r.enabled = duet_says("enable", "life:*")
-    time.sleep(0.05)
+    lingers = set(modes) <= {"plain_later", "without_counter"}
+    if lingers:
+        wait_ready(r, len(p), "lingers")
     r.listing = duet_says("list")[1]
     for x in p:
-        is_(x.wait(timeout=30), status, "%s: its end" % (modes,))
+        for pid in (children(x.pid) or [x.pid]) if lingers else []:  # the child, if @prefix made one
+            kill(pid, signal.SIGTERM)
+        is_(x.wait(), status, "%s: its end" % (modes,))
     return r.end()
 
 
@@ -81,11 +79,10 @@ def on_small_stacks():
 def signals():
     later("all_blocked").is_whole("all signals blocked")
     r = Recording()
-    p = subprocess.Popen([program, "stopped", r.notes_file])
-    wait_ready(r)
-    time.sleep(0.3)
+    p = start(program, "stopped", r.notes_file)
+    until(lambda: is_stopped(p.pid), "it stops")
     p.send_signal(signal.SIGCONT)
-    is_(p.wait(timeout=10), 0, "SIGSTOP, SIGCONT")
+    is_(p.wait(), 0, "SIGSTOP, SIGCONT")
     r.end().is_whole("stopped for a while")
 
 
@@ -117,12 +114,12 @@ def capabilities_of_the_file():
     os.chmod(copy, 0o755)
     os.setxattr(copy, "security.capability", struct.pack("<5I", 0x02000001, 1 << 13, 0, 0, 0))
     r = Recording()
-    before = sorted(os.listdir(work + "/run"))
+    before = sorted(os.listdir(runtime))
     p = subprocess.run(NOBODY + [copy, "plain", r.notes_file, "10"], stderr=subprocess.PIPE, text=True)
     if p.returncode == 127:
         print("  (libraries of root alone)")
     else:
-        is_((p.returncode, sorted(os.listdir(work + "/run"))), (0, before), "inert: " + p.stderr)
+        is_((p.returncode, sorted(os.listdir(runtime))), (0, before), "inert: " + p.stderr)
     is_(r.end().total, 0, "nothing is recorded")
 
 
@@ -131,18 +128,14 @@ def programs_without_a_clock():
     is_((r.total, r.lost), (0, 20), "PR_SET_TSC: counted")
     is_("time stamp counter" in r.listing, True, "and told: " + r.listing)
     r = Recording("-e", "no:such")
-    p = subprocess.Popen([program, "strict", r.notes_file], stdin=subprocess.PIPE)
-    wait_ready(r)
-    while "Seccomp:\t1" not in open("/proc/%d/status" % p.pid).read():
-        time.sleep(0.01)
+    p = start(program, "strict", r.notes_file, stdin=subprocess.PIPE)
+    until(lambda: "Seccomp:\t1" in read(p.pid, "status"), "it has locked itself up")
     status, said = duet_says("enable", "life:*")
     is_((status, "strict" in said), (2, True), "enable tells: " + said)
     r.end()
     status, said = duet_says("record", "--no-kernel", "-o", work + "/strict", "-p", str(p.pid), "-e", "life:*")
     is_((status, "strict" in said), (2, True), "record -p tells: " + said)
-    p.stdin.write(b"x")
-    p.stdin.close()
-    is_(p.wait(timeout=10), 0, "it is not killed")
+    is_(p.communicate("x") and p.returncode, 0, "it is not killed")
 
 
 def limits():
@@ -207,8 +200,7 @@ def a_thousand_libraries():
 
 def a_library_that_goes_while_it_is_switched():
     r = Recording("-e", "no:such")
-    p = subprocess.Popen([os.path.join(os.path.dirname(program), "life_program"), "load_and_unload", r.notes_file,
-                          "3000"], stderr=subprocess.PIPE)
+    p = start(os.path.join(os.path.dirname(program), "life_program"), "load_and_unload", r.notes_file, 3000)
     n = 0
     while p.poll() is None:
         duet_says(("enable", "disable")[n % 2], "life:*")
@@ -227,7 +219,7 @@ def namespaces_with_the_same_numbers():
         is_((r.total, r.lost, r.strangers, 1 <= len(r.by_pid) <= 3, "1" in r.by_pid), (60, 0, 0, True, False),
             "three programs with one pid, %s: %s%s" % (proc, r.enabled[1], r.listing))
     whole("nested_namespaces")
-    is_([n for n in os.listdir(work + "/run") if n.startswith("app-")], [], "no page is left")
+    is_([n for n in os.listdir(runtime) if n.startswith("app-")], [], "no page is left")
 
 
 def debuggers():
@@ -239,7 +231,7 @@ def debuggers():
             continue
         r = Recording()
         subprocess.run(prefix + [program, "plain", r.notes_file, "100"], stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, timeout=60)
+                       stderr=subprocess.DEVNULL, timeout=300)
         r.end().is_whole(name)
         is_(r.total, 100, name)
 

@@ -9,12 +9,11 @@ multiplies the repetitions: 1 in the suite, 10 loads a library 10 000 times.
 """
 import os
 import shutil
+import signal
 import subprocess
 import sys
-import time
 
-sys.dont_write_bytecode = True
-from recording import Recording, duet, is_, program, run_all, work
+from recording import Recording, cmd, is_, program, run_all, runtime, start, until, work
 
 linked, static, asan, tsan = sys.argv[4:8]
 times = int(sys.argv[8]) if len(sys.argv) > 8 else 1
@@ -63,11 +62,7 @@ def exec_in_a_loop():
 def a_daemon_that_closes_everything():
     r = Recording()
     is_(r.run("daemonise"), 0, "daemon")
-    for _ in range(500):
-        if "descriptor" in r.notes():
-            break
-        time.sleep(0.01)
-    time.sleep(0.05)
+    until(lambda: r.n_said() == 2, "both have told what they recorded")
     is_(r.notes()["descriptor"], 0, "we hold no descriptor of its")
     r.end().is_whole("daemon")
     is_(len(r.by_pid), 2, "parent and grandchild")
@@ -118,14 +113,13 @@ def a_busy_timer_does_not_keep_anybody_from_joining():
 def locked_up(mode, early):
     """-> recording of a program that filters itself; recorded from its start, or enabled afterwards"""
     r = Recording("-e", "life:*") if early else Recording("-e", "no:such")
-    p = subprocess.Popen([program, mode, r.notes_file, "50"])
+    p = start(program, mode, r.notes_file, 12000)
     if not early:
-        while not r.notes()["ready"]:
-            time.sleep(0.01)
-        is_(subprocess.run([duet, "enable", "life:*"], stdout=subprocess.DEVNULL).returncode, 0, "enable")
-        while not any(k.isdigit() for k in r.notes()) and p.poll() is None:
-            time.sleep(0.01)
-        r.listing = subprocess.run([duet, "list"], stdout=subprocess.PIPE, text=True).stdout
+        until(lambda: r.notes()["ready"], "it waits")
+        is_(cmd("enable", "life:*")[0], 0, "enable")
+    until(lambda: r.n_said() or p.poll() is not None, "it has recorded")
+    r.listing = cmd("list")[1]
+    p.terminate()  # it lingers until then
     is_(p.wait(), 0, mode + ": it is not killed")
     return r.end()
 
@@ -164,14 +158,14 @@ def raised_privileges():
     os.chown(copy, 0, 0)
     os.chmod(copy, 0o4755)
     r = Recording()
-    before = sorted(os.listdir(work + "/run"))
+    before = sorted(os.listdir(runtime))
     status = r.run("secure", prog=copy, prefix=["setpriv", "--reuid=65534", "--clear-groups"], LIFE_DIR="")
     n = r.notes()
     if status == 127 or not n["secure"]:
         print("  (file system without setuid, or libraries of root alone: %s)" % r.err.strip())
     else:
         is_((status, n["enabled"]), (0, 0), "inert")
-        is_(sorted(os.listdir(work + "/run")), before, "without a page")
+        is_(sorted(os.listdir(runtime)), before, "without a page")
     r.end()
     r = Recording()
     is_(r.run("secure", prog=linked), 0, "without raised privileges")

@@ -318,10 +318,17 @@ static void *some_steps(void *arg)
 #define REFUSE(number) \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 
+static void leave(int s)
+{
+	(void)s;
+	_exit(0);
+}
+
 static void install(struct sock_filter *filter, unsigned short n)
 {
 	struct sock_fprog p = { n, filter };
 
+	signal(SIGTERM, leave);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p))
 		exit(77);
 }
@@ -349,14 +356,14 @@ static void kill_for_all_but_the_least(void)
 	install(f, sizeof f / sizeof *f);
 }
 
-/* Waits under the filter until somebody enables the event. */
+/* Waits under the filter until somebody enables the event, and afterwards for SIGTERM. */
 static void wait_and_step(void)
 {
 	struct timespec t = { 0, 10000000 };
 	pthread_t thread;
 
 	note("ready", (int)syscall(SYS_getpid));
-	for (int i = 0; i < 500 && !trace_life_step_enabled(); i++)
+	for (int i = 0; i < 12000 && !trace_life_step_enabled(); i++)
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 	step(EVENTS);
 	if (!pthread_create(&thread, NULL, some_steps, NULL))

@@ -1,28 +1,21 @@
 # SPDX-License-Identifier: MIT
 """A collector, the programs it records, and whether both say the same: for the tests of this directory."""
 import collections
+import functools
 import json
 import os
 import re
-import shutil
-import subprocess
+import signal
 import sys
 import tempfile
-import time
 
-duet, library, program = sys.argv[1:4]
-work = tempfile.mkdtemp(prefix="duet-life-")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from trial import begins, cmd, duet, is_, paths, run_cases, runtime, start, until, work  # noqa: E402, F401
+from trial import run as run_command  # noqa: E402
+
+library, program = paths(2, library=False)
 os.chmod(work, 0o755)
-os.environ.update(DUET_RUNTIME_DIR=work + "/run", DUET_LIBRARY=library, LIFE_DIR=os.path.dirname(program))
-failures = 0
-collectors = []
-
-
-def is_(got, want, what):
-    global failures
-    if got != want:
-        failures += 1
-        print("  not ok: %s: got %r, wanted %r" % (what, got, want))
+os.environ.update(DUET_LIBRARY=library, LIFE_DIR=os.path.dirname(program))
 
 
 class Recording:
@@ -33,38 +26,36 @@ class Recording:
         self.notes_file = self.trace + ".notes"
         open(self.notes_file, "w").close()
         os.chmod(self.notes_file, 0o666)
-        self.collector = subprocess.Popen([duet, "collect", "-o", self.trace] + list(args or ("-e", "life:*")),
-                                          stderr=subprocess.PIPE, text=True)
-        collectors.append(self.collector)
-        while not (os.path.isdir(work + "/run") and "session-default" in os.listdir(work + "/run")):
-            time.sleep(0.005)
+        self.collector = begins(start(duet, "collect", "-o", self.trace, *(args or ("-e", "life:*"))))
 
     def run(self, mode, number=0, prog=None, prefix=(), **env):
-        p = subprocess.run(list(prefix) + [prog or program, mode, self.notes_file, str(number)], text=True,
-                           stderr=subprocess.PIPE, timeout=120, env=dict(os.environ, **env))
-        self.err = p.stderr
-        return p.returncode
+        status, _, self.err = run_command(*prefix, prog or program, mode, self.notes_file, number, timeout=300,
+                                          env=dict(os.environ, **env))
+        return status
 
     def notes(self):
         n = collections.Counter()
         with open(self.notes_file) as f:
             for line in f:
-                what, value = line.split()
-                n[what] += int(value)
+                if line.endswith("\n"):  # it may be being written
+                    what, value = line.split()
+                    n[what] += int(value)
         return n
 
+    def n_said(self):
+        """How many processes have told what they recorded."""
+        return sum(k.isdigit() for k in self.notes())
+
     def end(self):
-        self.collector.terminate()
-        err = self.collector.communicate(timeout=30)[1]
-        is_(self.collector.returncode, 0, "the collector ends well (%s)" % err)
+        status, _, err = self.collector.end(signal.SIGTERM)
+        is_(status, 0, "the collector ends well (%s)" % err)
         m = re.search(r"(\d+) LOST", err)
         self.lost = int(m.group(1)) if m else 0
-        p = subprocess.run([duet, "view", "--json", self.trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                           text=True)
-        is_(p.returncode, 0, "duet view: " + p.stderr)
+        status, out, err = cmd("view", "--json", self.trace)
+        is_(status, 0, "duet view: " + err)
         self.by_pid = collections.Counter()
         self.strangers = 0
-        for line in p.stdout.splitlines():
+        for line in out.splitlines():
             e = json.loads(line)
             if e.get("event", "").startswith("life:"):
                 self.by_pid[str(e["pid"])] += 1
@@ -78,25 +69,11 @@ class Recording:
 
 
 def run_all(tests):
-    """Runs them, cleans up, and exits."""
-    try:
-        for test in tests:
-            before = failures
-            begin = time.monotonic()
-            try:
-                test()
-            except subprocess.TimeoutExpired as e:
-                is_("a hang: %s" % e, "none", test.__name__)
-            print("%s - %s (%.1f s)" % ("ok" if failures == before else "not ok", test.__name__,
-                                        time.monotonic() - begin))
-            left = [n for n in os.listdir(work + "/run") if n.startswith(("session", "sock"))]
-            if left:
-                is_(left, [], "left behind")
-                break
-    finally:
-        for c in collectors:
-            if c.poll() is None:
-                c.terminate()  # killed, it would be replaced
-                c.wait()
-        shutil.rmtree(work, ignore_errors=True)
-    sys.exit(1 if failures else 0)
+    """Each leaves nothing behind."""
+    def and_leaves_nothing(test):
+        @functools.wraps(test)
+        def whole():
+            test()
+            is_([n for n in os.listdir(runtime) if n.startswith(("session", "sock"))], [], "left behind")
+        return whole
+    run_cases(*map(and_leaves_nothing, tests))
