@@ -71,6 +71,16 @@ static int ask_triggers(struct look *l, const char *name)
 	return status;
 }
 
+static void note_room(struct look *l, int i)
+{
+	const struct cmd_answer *c = &l->channels[i];
+
+	l->rooms[i] = (struct look_room){ look_number(c, "memory_bytes"), look_number(c, "limit_bytes"),
+					  look_number(c, "used_bytes"), look_number(c, "waited"),
+					  look_number(c, "lost") };
+	l->lost += l->rooms[i].lost;
+}
+
 /* The session's losses are those of its channels and of who never joined. */
 static int ask_all(struct look *l, const char *name)
 {
@@ -80,7 +90,8 @@ static int ask_all(struct look *l, const char *name)
 	l->lost = look_number(&l->session, "lost_outside");
 	for (; (uint64_t)l->n_channels < n && l->n_channels < ABI_CHANNELS && !status; l->n_channels++) {
 		status = ask(name, l->n_channels, &l->channels[l->n_channels]);
-		l->lost += status ? 0 : look_number(&l->channels[l->n_channels], "lost");
+		if (!status)
+			note_room(l, l->n_channels);
 	}
 	return status ? status : ask_triggers(l, name);
 }
@@ -173,7 +184,7 @@ static bool is_flight_recorder(const struct look *l)
 	return true;
 }
 
-static void look_at_programs(struct look *l, int dir, const char *name)
+static void look_at_programs(struct look *l, int dir, const struct parts_places *places)
 {
 	struct recent r;
 	struct abi_session session;
@@ -186,24 +197,29 @@ static void look_at_programs(struct look *l, int dir, const char *name)
 	l->kernel_events_per_s = per_second(&r, r.kernel_events);
 	l->kernel_bytes_per_s = per_second(&r, r.kernel_bytes);
 	g.namespace = stat("/proc/self/ns/mnt", &st) ? 0 : (uint32_t)st.st_ino;
-	if (!session_find(dir, name, &session, NULL) && session.seat < ABI_SESSIONS)
-		apps_each(dir, 0, visit, &g);
+	if (!session_find(dir, l->name, &session, NULL) && session.seat < ABI_SESSIONS) {
+		if (parts_label(l->name))
+			dir = parts_place_of(places, session.epoch);
+		if (dir >= 0)
+			apps_each(dir, 0, visit, &g);
+	}
 	if (l->n_programs)
 		qsort(l->programs, (size_t)l->n_programs, sizeof *l->programs, compare);
 	recent_fini(&r);
 }
 
-int look_at(struct look *l, int dir, const char *name)
+int look_at(struct look *l, int dir, const char *name, const struct parts_places *places)
 {
 	int status;
 
 	memset(l, 0, sizeof *l);
+	snprintf(l->name, sizeof l->name, "%s", name);
 	status = ask_all(l, name);
 	if (status)
 		return status;
 	look_text(&l->session, "path", l->path, sizeof l->path);
 	look_at_disk(l);
-	look_at_programs(l, dir, name);
+	look_at_programs(l, dir, places);
 	return 0;
 }
 

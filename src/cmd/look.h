@@ -8,6 +8,7 @@
 #include "abi/board.h"
 #include "abi/control.h"
 #include "cmd/ask.h"
+#include "cmd/parts.h"
 
 struct look_program {
 	pid_t pid; /* as we see it */
@@ -17,11 +18,19 @@ struct look_program {
 	uint64_t events_per_s, bytes_per_s;
 };
 
+/* Of a channel. */
+struct look_room {
+	uint64_t memory, limit, used, waited, lost;
+};
+
+/* Of one session, or one part of it (cmd/parts.h). */
 struct look {
+	char name[ABI_NAME_BYTES];
 	struct cmd_answer session, channels[ABI_CHANNELS]; /* docs/formats/control.md */
 	int n_channels;
 	struct cmd_answer *triggers;
 	int n_triggers;
+	struct look_room rooms[ABI_CHANNELS];
 	uint64_t lost; /* of applications: in all channels and outside */
 	char path[4096];
 
@@ -34,8 +43,9 @@ struct look {
 	int n_programs;
 };
 
-/* look_at - at session @name.  Returns 0, or CMD_ENDED, or CMD_FAILED having said why; look_fini in any case. */
-int look_at(struct look *l, int dir, const char *name);
+/* look_at - at session @name; @dir: our runtime directory; @places: of its programs, if it is a tenant's.  Returns 0, or
+ * CMD_ENDED, or CMD_FAILED having said why; look_fini in any case. */
+int look_at(struct look *l, int dir, const char *name, const struct parts_places *places);
 void look_fini(struct look *l);
 
 /* A member of an answer; 0 or "?" if it is not there. */

@@ -9,33 +9,45 @@
 #include "base/runtime.h"
 #include "cmd/ask.h"
 #include "cmd/cmd.h"
+#include "cmd/parts.h"
 #include "collect/session.h"
 
 static const char help[] =
 	"usage: duet rotate [SESSION]\n\n"
 	"Asks a recording that was started with --rotate to finish the piece that it is writing, and to go on\n"
 	"in a new one.  Prints where the finished piece is: a recording of its own, to be copied, looked at or\n"
-	"removed, while the programs and the recording go on.\n\n"
+	"removed, while the programs and the recording go on.  Of a session of many users one for each of them.\n\n"
 	"  SESSION               which (default: the one that is running)\n\n"
 	"  duet collect -o serve --rotate 1G & ... ; duet view $(duet rotate)\n";
 
 enum { BUSY_WAIT_MS = 20 };
 
-static int request(const char *session)
+static int ask(const char *session, struct cmd_answer *answer)
 {
-	const struct cmd_asking how = { .passed = -1 }; /* it may take a while */
-	struct cmd_answer answer;
+	/* It may take a while; a part that ends meanwhile has nothing to rotate any more. */
+	const struct cmd_asking how = { .passed = -1, .may_end = parts_label(session) };
 	struct text t = { 0 };
-	char path[PATH_MAX];
 	int status;
 
 	control_add_text(&t, "verb", "rotate");
-	status = cmd_ask("rotate", session, &t, &how, &answer);
-	while (!status && control_is_true(&answer.line, "busy")) {
+	status = cmd_ask("rotate", session, &t, &how, answer);
+	while (!status && control_is_true(&answer->line, "busy")) {
 		usleep(BUSY_WAIT_MS * 1000);
 		control_add_text(&t, "verb", "rotate");
-		status = cmd_ask("rotate", session, &t, &how, &answer);
+		status = cmd_ask("rotate", session, &t, &how, answer);
 	}
+	return status;
+}
+
+static int request(void *arg, const char *session)
+{
+	struct cmd_answer answer;
+	char path[PATH_MAX];
+	int status = ask(session, &answer);
+
+	(void)arg;
+	if (status == CMD_ENDED)
+		return 0;
 	if (!status)
 		status = cmd_refused("rotate", session, &answer);
 	if (status)
@@ -54,10 +66,12 @@ static int run(const char *wanted)
 		return cmd_error("rotate", dir == -ENOENT ? "nothing records: start `duet collect --rotate` first"
 							  : "cannot use the runtime directory");
 	status = cmd_choose_session("rotate", dir, wanted, &session);
-	close(dir);
 	if (status == 1)
-		return cmd_error("rotate", "nothing records: start `duet collect --rotate` first");
-	return status ? status : request(session.name);
+		status = cmd_error("rotate", "nothing records: start `duet collect --rotate` first");
+	else if (!status)
+		status = parts_each(dir, session.name, request, NULL);
+	close(dir);
+	return status;
 }
 
 int cmd_rotate(int argc, char **argv)

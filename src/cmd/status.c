@@ -11,7 +11,7 @@
 
 #include "base/runtime.h"
 #include "cmd/cmd.h"
-#include "cmd/look.h"
+#include "cmd/whole.h"
 #include "collect/apps.h"
 #include "collect/tenants.h"
 
@@ -27,7 +27,8 @@ static const char help[] =
 	"and of each trigger: its state (waits; acts; held back by its limit; over), how often and when last it\n"
 	"FIRED, and what went wrong last;\n\n"
 	"and of each program that runs: EVENTS/S and BYTES/S in the newest second that is in the files (none of\n"
-	"a flight recorder's are), LOST: events that found no way to the buffers.\n\n"
+	"a flight recorder's are), LOST: events that found no way to the buffers.  Of a session of many users\n"
+	"(--all-users, --containers) the sums, and a line for each PART: \"default@1000\", which may be named, too.\n\n"
 	"      --json            for programs\n"
 	"  -w, --watch SECONDS   again and again, until Ctrl-C\n\n"
 	"The exit status is 1 if nothing records.\n";
@@ -38,208 +39,119 @@ struct arguments {
 	double watch_s; /* 0: once */
 };
 
-/* ---------------------------------------------------------------- for people */
+/* ---------------------------------------------------------------- for programs */
 
-static void print_lost(uint64_t lost)
+static void print_json(struct text *t, const struct whole *w)
 {
-	if (lost)
-		printf(", %" PRIu64 " LOST\n", lost);
-	else
-		printf(", none lost\n");
-}
-
-static void print_rates(bool has_rates, uint64_t events, uint64_t bytes)
-{
-	char size[32];
-
-	if (has_rates)
-		printf(", now %" PRIu64 " events/s, %s/s", events, cmd_size_text(bytes, size));
-}
-
-/* "since 14:05:09", with the day if that is not today. */
-static const char *since(uint64_t duration_ns, char text[40])
-{
-	time_t now = time(NULL), begin = now - (time_t)(duration_ns / 1000000000);
-	struct tm today, then;
-
-	localtime_r(&now, &today);
-	localtime_r(&begin, &then);
-	strftime(text, 40, then.tm_yday == today.tm_yday && then.tm_year == today.tm_year ? "%H:%M:%S"
-											  : "%Y-%m-%d %H:%M:%S",
-		 &then);
-	return text;
-}
-
-static void print_kernel(const struct look *l)
-{
-	uint64_t n = look_number(&l->session, "kernel_events");
-	char size[32];
-
-	if (!control_is_true(&l->session.line, "kernel"))
-		return;
-	printf("  kernel        %" PRIu64 " event%s, %s written", n, n == 1 ? "" : "s",
-	       cmd_size_text(look_number(&l->session, "kernel_bytes"), size));
-	print_rates(l->has_rates, l->kernel_events_per_s, l->kernel_bytes_per_s);
-	print_lost(look_number(&l->session, "kernel_lost"));
-}
-
-static void print_pieces(const struct look *l)
-{
-	uint64_t removed = look_number(&l->session, "pieces_removed"), waiting = look_number(&l->session, "pieces_waiting");
-	uint64_t held = look_number(&l->session, "pieces_held"), from = look_number(&l->session, "packed_from_bytes");
-	char trouble[300], a[32], b[32];
-
-	if (!look_number(&l->session, "piece"))
-		return;
-	printf("  pieces        writes number %" PRIu64 ", %" PRIu64 " removed", look_number(&l->session, "piece"), removed);
-	if (from)
-		printf(", %s compressed to %s", cmd_size_text(from, a),
-		       cmd_size_text(look_number(&l->session, "packed_bytes"), b));
-	if (waiting)
-		printf(", %" PRIu64 " to be compressed", waiting);
-	if (held)
-		printf(", %" PRIu64 " kept beyond the limit until sent", held);
-	putchar('\n');
-	if (control_text(&l->session.line, "pieces_trouble", trouble, sizeof trouble))
-		printf("                %s\n", trouble);
-}
-
-static void print_session(const struct look *l)
-{
-	const struct cmd_answer *s = &l->session;
-	char name[ABI_NAME_BYTES], trouble[1024], size[32], size2[32], begin[40];
-	uint64_t programs = look_number(s, "programs"), lives = look_number(s, "lives");
-
-	printf("%s: %.1f s, since %s, into %s (process %" PRIu64 ")\n", look_text(s, "session", name, sizeof name),
-	       (double)look_number(s, "duration_ns") / 1e9, since(look_number(s, "duration_ns"), begin), l->path,
-	       look_number(s, "pid"));
-	printf("  applications  %" PRIu64 " program%s, %s written", programs, programs == 1 ? "" : "s",
-	       cmd_size_text(look_number(s, "app_bytes"), size));
-	print_rates(l->has_rates, l->events_per_s, l->bytes_per_s);
-	print_lost(l->lost);
-	print_kernel(l);
-	if (l->has_disk)
-		printf("  disk          %s used, %s free\n", cmd_size_text(l->disk_used, size),
-		       cmd_size_text(l->disk_free, size2));
-	print_pieces(l);
-	if (lives > 1)
-		printf("  collectors    %" PRIu64 "; all but the last were killed\n", lives);
-	if (control_text(&s->line, "trouble", trouble, sizeof trouble))
-		printf("  trouble       %s\n", trouble);
-}
-
-static void print_mode(const struct cmd_answer *c)
-{
-	char mode[32], shown[64];
-	uint64_t wait_us = look_number(c, "wait_ns") / 1000;
-
-	look_text(c, "mode", mode, sizeof mode);
-	if (wait_us % 1000)
-		snprintf(shown, sizeof shown, "%s %" PRIu64 "us", mode, wait_us);
-	else if (wait_us)
-		snprintf(shown, sizeof shown, "%s %" PRIu64 "ms", mode, wait_us / 1000);
-	else
-		snprintf(shown, sizeof shown, "%s", mode);
-	printf("  %-14s", shown);
-}
-
-static void print_channel(const struct cmd_answer *c)
-{
-	char name[ABI_CHANNEL_NAME_BYTES], contexts[512], memory[32], limit[32];
-	uint64_t has = look_number(c, "memory_bytes");
-
-	printf("  %-16s", look_text(c, "name", name, sizeof name));
-	print_mode(c);
-	printf("  %9s  %9s  %3" PRIu64 "%%  %8" PRIu64 "  %8" PRIu64 "  %s\n", cmd_size_text(has, memory),
-	       cmd_size_text(look_number(c, "limit_bytes"), limit),
-	       has ? look_number(c, "used_bytes") * 100 / has : 0, look_number(c, "waited"),
-	       look_number(c, "lost"), look_text(c, "contexts", contexts, sizeof contexts));
-}
-
-static void print_trigger(const struct cmd_answer *a)
-{
-	char text[4096], state[32], error[512], last[40] = "-";
-	uint64_t ns = look_number(a, "last_ns");
-	time_t then = (time_t)(ns / 1000000000);
-	struct tm tm;
-
-	if (ns && localtime_r(&then, &tm))
-		strftime(last, sizeof last, "%F %T", &tm);
-	printf("  %7" PRIu64 "  %-9s  %8" PRIu64 "  %-19s  %s\n", look_number(a, "number"),
-	       look_text(a, "state", state, sizeof state), look_number(a, "fired"), last,
-	       look_text(a, "text", text, sizeof text));
-	if (control_text(&a->line, "error", error, sizeof error))
-		printf("           ERROR: %s\n", error);
-}
-
-static void print_program(const struct look *l, const struct look_program *p)
-{
-	char size[32];
-
-	printf("  %-16s  %7d", p->name, (int)p->pid);
-	if (l->has_rates)
-		printf("  %10" PRIu64 "  %9s", p->events_per_s, cmd_size_text(p->bytes_per_s, size));
-	else
-		printf("  %10s  %9s", "-", "-");
-	printf("  %8" PRIu64 "  %s\n", p->lost, p->container);
-}
-
-static void print(const struct look *l)
-{
-	print_session(l);
-	printf("  %-16s  %-14s  %9s  %9s  %4s  %8s  %8s  %s\n", "CHANNEL", "MODE", "MEMORY", "LIMIT",
-	       "USED", "WAITED", "LOST", "CONTEXTS");
-	for (int i = 0; i < l->n_channels; i++)
-		print_channel(&l->channels[i]);
-	if (l->n_triggers)
-		printf("  %7s  %-9s  %8s  %-19s  %s\n", "TRIGGER", "STATE", "FIRED", "LAST", "TEXT");
-	for (int i = 0; i < l->n_triggers; i++)
-		print_trigger(&l->triggers[i]);
-	if (l->n_programs)
-		printf("  %-16s  %7s  %10s  %9s  %8s  %s\n", "PROGRAM", "PID", "EVENTS/S", "BYTES/S", "LOST",
-		       "CONTAINER");
-	for (int i = 0; i < l->n_programs; i++)
-		print_program(l, &l->programs[i]);
+	text_addf(t, "{");
+	look_json(t, w->at[0]);
+	if (w->n + w->silent.n > 1) {
+		text_addf(t, ",\"whole\":{\"programs\":%" PRIu64 ",\"app_bytes\":%" PRIu64 ",\"lost\":%" PRIu64 "},\"part\":[",
+			  whole_add_up(w, "programs"), whole_add_up(w, "app_bytes"), whole_lost(w));
+		for (int i = 1; i < w->n; i++) {
+			text_addf(t, "%s{", i > 1 ? "," : "");
+			look_json(t, w->at[i]);
+			text_addf(t, "}");
+		}
+		text_addf(t, "],\"silent\":[");
+		for (int i = 0; i < w->silent.n; i++)
+			text_addf(t, "%s\"%s\"", i ? "," : "", w->silent.at[i]);
+		text_addf(t, "]");
+	}
+	text_addf(t, "}");
 }
 
 /* ---------------------------------------------------------------- sessions */
 
-/* One that ends while it is asked is as if it had ended before. */
-static int show(const struct arguments *a, int dir, const char *name, struct text *json, int *n_shown)
-{
-	struct look *l = malloc(sizeof *l);
-	int status = l ? look_at(l, dir, name) : cmd_error("status", "no memory");
+struct looking {
+	int dir;
+	struct whole *whole;
+	struct parts_places places;
+};
 
-	if (!status && a->is_json) {
-		text_addf(json, "%s{", *n_shown ? "," : "");
-		look_json(json, l);
-		text_addf(json, "}");
-	} else if (!status) {
-		print(l);
+static int look_at_part(void *arg, const char *part)
+{
+	struct looking *g = arg;
+	struct whole *w = g->whole;
+	struct look *l = w->n < PARTS_MAX ? malloc(sizeof *l) : NULL;
+	int status = l ? look_at(l, g->dir, part, &g->places) : cmd_error("status", "no memory");
+
+	if (!status) {
+		w->at[w->n++] = l;
+		return 0;
 	}
-	*n_shown += !status;
+	if (status == CMD_FAILED && w->n) /* else it is all that was asked for */
+		cmd_add_string(&w->silent, part);
 	if (l)
 		look_fini(l);
 	free(l);
 	return status == CMD_ENDED ? 0 : status;
 }
 
+static void forget(struct whole *w)
+{
+	for (int i = 0; i < w->n; i++) {
+		look_fini(w->at[i]);
+		free(w->at[i]);
+	}
+	w->n = 0;
+}
+
+/* One that ends while it is asked is as if it had ended before. */
+static int show(const struct arguments *a, struct looking *g, const char *name, struct text *json, int *n_shown)
+{
+	static struct whole w;
+	int status;
+
+	w = (struct whole){ .n = 0 };
+	g->whole = &w;
+	status = parts_each(g->dir, name, look_at_part, g);
+	if (w.n && a->is_json) {
+		text_addf(json, "%s", *n_shown ? "," : "");
+		print_json(json, &w);
+	} else if (w.n) {
+		whole_print(&w);
+	}
+	*n_shown += w.n > 0;
+	forget(&w);
+	return status;
+}
+
+/* Whether its line is another one's: its session is among them. */
+static bool is_shown_with(const char *name, const struct cmd_strings *names)
+{
+	const char *label = parts_label(name);
+	size_t n = label ? (size_t)(label - 1 - name) : 0;
+
+	for (int i = 0; label && i < names->n; i++)
+		if (!strncmp(names->at[i], name, n) && !names->at[i][n])
+			return true;
+	return false;
+}
+
 static int show_all(const struct arguments *a, int dir)
 {
 	struct cmd_strings names = { 0 };
+	struct looking g = { .dir = dir };
 	struct text json = { 0 };
 	int status = 0, one, n_shown = 0;
+	bool any_part = false;
 
 	if (dir >= 0)
 		cmd_list_sessions(dir, &names);
+	for (int i = 0; i < names.n; i++)
+		any_part |= parts_label(names.at[i]) != NULL;
+	if (any_part)
+		parts_find_places(&g.places);
 	text_addf(&json, "{\"sessions\":[");
 	for (int i = 0; i < names.n; i++) {
-		if (a->name && strcmp(a->name, names.at[i]) != 0)
+		if (a->name ? strcmp(a->name, names.at[i]) != 0 : is_shown_with(names.at[i], &names))
 			continue;
-		one = show(a, dir, names.at[i], &json, &n_shown);
+		one = show(a, &g, names.at[i], &json, &n_shown);
 		status = one > status ? one : status;
 	}
 	text_addf(&json, "]}");
+	parts_forget_places(&g.places);
 	if (a->is_json && json.failed)
 		status = cmd_error("status", "no memory");
 	else if (a->is_json)

@@ -12,6 +12,7 @@
 #include "base/runtime.h"
 #include "cmd/ask.h"
 #include "cmd/cmd.h"
+#include "cmd/parts.h"
 #include "collect/apps.h"
 #include "collect/session.h"
 
@@ -33,7 +34,7 @@ static const char help[] =
 	"  run COMMAND ARG...      facts in DUET_...         shell 'TEXT'        the same by /bin/sh\n"
 	"  notify                  who watches               rotate              the files\n"
 	"  once, every TIME        how often it may fire (default: every 1s)\n\n"
-	"  -s, --session S   of which recording (default: the one that is running)\n"
+	"  -s, --session S   of which recording (default: the one that is running); of many users, of all its parts\n"
 	"  -n, --count N     watch so many firings, and end\n\n"
 	"  duet trigger add 'event shop:order if id > 9 -> snapshot last 5s, run page-me, every 1m'\n";
 
@@ -69,7 +70,8 @@ static int add(const struct arguments *a, const char *text)
 	control_add_text(&t, "add", text);
 	status = ask(a, &t, &answer);
 	if (!status)
-		printf("trigger %llu: %s\n", number_in(&answer, "number"), text);
+		printf("%s%strigger %llu: %s\n", parts_label(a->session.name) ? a->session.name : "",
+		       parts_label(a->session.name) ? ": " : "", number_in(&answer, "number"), text);
 	return status;
 }
 
@@ -152,7 +154,7 @@ static int watch(const struct arguments *a)
 	return a->count && n < a->count ? cmd_error("trigger", "session %s has ended", a->session.name) : 0;
 }
 
-static int choose(struct arguments *a)
+static int choose(struct arguments *a, int *runtime)
 {
 	int dir = runtime_dir_open(false), status;
 
@@ -160,7 +162,7 @@ static int choose(struct arguments *a)
 		return cmd_error("trigger", "nothing records: start `duet collect` or `duet record` first");
 	apps_sweep(dir);
 	status = cmd_choose_session("trigger", dir, a->session_wanted, &a->session);
-	close(dir);
+	*runtime = dir;
 	return status == 1 ? cmd_error("trigger", "nothing records: start `duet collect` or `duet record` first")
 			   : status;
 }
@@ -175,10 +177,32 @@ static int each(const struct arguments *a, int (*what)(const struct arguments *a
 	return status;
 }
 
+/* What is said to a session, and so to each of its parts. */
+struct saying {
+	struct arguments *a;
+	int (*what)(const struct arguments *a, const char *text); /* NULL: list */
+	int n;
+	char **texts;
+};
+
+static int say(void *arg, const char *part)
+{
+	struct saying *s = arg;
+
+	snprintf(s->a->session.name, sizeof s->a->session.name, "%s", part);
+	if (s->what)
+		return each(s->a, s->what, s->n, s->texts);
+	if (parts_label(part))
+		printf("%s:\n", part);
+	return list(s->a);
+}
+
 static int run(struct arguments *a, const char *what, int n, char **rest)
 {
 	bool adds = !strcmp(what, "add"), removes = !strcmp(what, "remove");
-	int status;
+	struct saying s = { a, adds ? add : removes ? remove_one : NULL, n, rest };
+	char session[ABI_NAME_BYTES];
+	int dir = -1, status;
 
 	if (!adds && !removes && strcmp(what, "list") && strcmp(what, "watch"))
 		return cmd_usage("trigger", "add, list, remove or watch expected");
@@ -186,12 +210,11 @@ static int run(struct arguments *a, const char *what, int n, char **rest)
 		return cmd_usage("trigger", adds ? "no trigger given" : "no number given");
 	if (!adds && !removes && n)
 		return cmd_usage("trigger", "no argument expected");
-	status = choose(a);
+	status = choose(a, &dir);
 	if (status)
 		return status;
-	if (adds || removes)
-		return each(a, adds ? add : remove_one, n, rest);
-	return *what == 'l' ? list(a) : watch(a);
+	snprintf(session, sizeof session, "%s", a->session.name);
+	return *what == 'w' ? watch(a) : parts_each(dir, session, say, &s);
 }
 
 int cmd_trigger(int argc, char **argv)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 from world import World, enter  # first: it finds tests/lib
-from proc import descendants, is_dead, kill, kill_tree, read
+from proc import children, descendants, is_dead, kill, kill_tree, read
 from trial import PATIENCE, duet, failures, is_, ok, paths, run_cases, skip, start, until, work
 from trial import run as run_command
 
@@ -340,19 +340,27 @@ def killed_collectors_are_swept_up():
     inside.end()
 
 
+def keeper_and_worker(session):
+    """As its collector tells, once both are there."""
+    p = run("status", "--json", session)
+    keeper = json.loads(p.stdout)["sessions"][0]["pid"] if not p.returncode else 0
+    workers = children(keeper) if keeper else []
+    return (keeper, workers[0]) if workers else None
+
+
 def a_killed_collector_is_replaced_and_the_others_go_on():
     alice, bob = world.user(ALICE), world.user(BOB)
     c = Collector("--all-users")
     c.serves(ALICE, BOB)
     alice.record(5)
     bob.record(5)
-    for number in range(2): # its worker, then its keeper
-        of_alice = [p for p in descendants(c.p.pid) if pool_of(p) & pool_of(alice.p.pid)]
-        worker = [p for p in of_alice if p not in [k for k in of_alice if descendants(k)]]
-        victim = worker[0] if not number else [p for p in of_alice if p not in worker][0]
-        kill(victim)
-        until(lambda: len([p for p in descendants(c.p.pid) if not is_dead(p) and
-                              pool_of(p) & pool_of(alice.p.pid)]) == 2, "there are two again")
+    session = "default@%d" % ALICE
+    for number, who in enumerate(("keeper", "worker")):
+        before = until(lambda: keeper_and_worker(session), "a keeper and a worker")
+        kill(before[number])
+        again = until(lambda: [p for p in [keeper_and_worker(session)] if p and before[number] not in p],
+                      lambda: "a %s again: %s" % (who, run("status", session)))[0]
+        is_(again[0], before[0] if number else before[1], "who is the keeper then")
         is_((alice.record(5), bob.record(5)), (10 + 5 * number, 10 + 5 * number), "the programs go on")
     later = world.user(ALICE, "4")
     for p in (alice, bob, later):

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/parts.c - see parts.h. */
+#include "cmd/parts.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collect/seats.h"
+#include "collect/tenants.h"
+
+const char *parts_label(const char *session)
+{
+	const char *at = strchr(session, '@');
+
+	return at ? at + 1 : NULL;
+}
+
+int parts_each(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg)
+{
+	struct cmd_strings parts = { 0 };
+	int status = 0, one;
+
+	cmd_list_parts(dir, session, &parts);
+	for (int i = 0; i < parts.n; i++) {
+		one = what(arg, parts.at[i]);
+		status = one > status ? one : status;
+	}
+	return status;
+}
+
+static int add_place(void *arg, const struct tenant *t, const struct stat *st)
+{
+	struct parts_places *p = arg;
+	struct abi_seats seats;
+
+	(void)st;
+	seats_read(t->dir, &seats);
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
+		if (ABI_EPOCH_IS_NONE(seats.at[i].epoch))
+			continue;
+		p->at = cmd_grow(p->at, p->n, sizeof *p->at);
+		p->at[p->n++] = (struct parts_place){ seats.at[i].epoch, fcntl(t->dir, F_DUPFD_CLOEXEC, 0) };
+	}
+	return 0;
+}
+
+void parts_find_places(struct parts_places *p)
+{
+	const struct tenants_look all = { .users = true, .containers = true, .inotify = -1, .visit = add_place, .arg = p };
+
+	*p = (struct parts_places){ 0 };
+	if (!geteuid())
+		tenants_each(&all);
+}
+
+void parts_forget_places(struct parts_places *p)
+{
+	for (int i = 0; i < p->n; i++)
+		if (p->at[i].dir >= 0)
+			close(p->at[i].dir);
+	free(p->at);
+	*p = (struct parts_places){ 0 };
+}
+
+int parts_place_of(const struct parts_places *p, uint64_t epoch)
+{
+	for (int i = 0; i < p->n; i++)
+		if (p->at[i].epoch == epoch)
+			return p->at[i].dir;
+	return -1;
+}

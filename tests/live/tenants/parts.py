@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What is asked of a session of many users is asked of, and told by, all of its parts; one that does not answer is named."""
+import collections
+import json
+import os
+import re
+import shutil
+import signal
+
+from world import World, enter  # first: it finds tests/lib
+import proc
+from trial import duet, is_, ok, paths, run, run_cases, skip, start, until
+
+program, library = paths(2)
+ALICE, BOB = 65530, 65531
+
+
+def has(session):
+    return os.path.exists("/dev/shm/duet-0/session-" + session)
+
+
+def cmd(*args, status=0):
+    got, out, err = run(duet, *args, env=world.env())
+    is_(got, status, "duet %s: %s" % (" ".join(args), err))
+    return out, err
+
+
+def collect(trace, *options):
+    c = start(duet, "collect", "-e", "tenants:*", "-o", trace, *options, env=world.env())
+    until(lambda: has("default") or c.poll() is not None, "it records")
+    return c
+
+
+def serves(*labels):
+    until(lambda: all(has("default@%s" % n) for n in labels), "served: %s" % (labels,))
+
+
+def joined(*programs):
+    """All programs have joined, each with at least one event more."""
+    for p in programs:
+        until(lambda: p.record(1) and "memfd:duet-pool" in proc.read(p.pid, "maps"), "it has joined")
+
+
+def end(c, *programs):
+    for p in programs:
+        p.end()
+    c.terminate()
+    is_(c.wait(), 0, "it ends well: " + c.stderr.so_far())
+    for uid in ALICE, BOB:
+        shutil.rmtree("/dev/shm/duet-%d" % uid, ignore_errors=True)
+
+
+def counts(where):
+    out, _ = cmd("view", "--json", "-e", "tenants:*", where)
+    return collections.Counter(e["fields"]["uid"] for e in map(json.loads, out.splitlines()) if "fields" in e)
+
+
+def status_shows_all_parts_in_one_table():
+    alice, bob, own = world.user(ALICE), world.user(BOB), world.spawn([world.program])
+    c = collect(world.work + "/status", "--all-users")
+    serves(ALICE, BOB)
+    joined(alice, bob, own)
+    out, _ = cmd("status")
+    is_(len(re.findall(r"^\S", out, re.M)), 1, "one session: " + out)
+    ok("applications  3 programs" in out, "all programs are counted", out)
+    for part in "default ", "default@%d " % ALICE, "default@%d " % BOB:
+        is_(len(re.findall("^  " + part, out, re.M)), 2 if part == "default " else 1, "a line of %s: %s" % (part, out))
+    for p, label in (alice, str(ALICE)), (bob, str(BOB)), (own, ""):
+        ok(re.search(r"^  program +%d .*%s *$" % (p.pid, label), out, re.M), "its program", out)
+    told = json.loads(cmd("status", "--json")[0])["sessions"]
+    is_([s["session"] for s in told], ["default"], "one session, for programs")
+    is_(sorted(p["session"] for p in told[0]["part"]), ["default@%d" % ALICE, "default@%d" % BOB], "its parts")
+    is_((told[0]["whole"]["programs"], told[0]["silent"]), (3, []), "of all")
+    is_([p["program"][0]["pid"] for p in sorted(told[0]["part"], key=lambda p: p["session"])], [alice.pid, bob.pid], "programs of parts")
+    out, _ = cmd("status", "default@%d" % ALICE)
+    ok(out.startswith("default@%d: " % ALICE) and "PART" not in out, "one part alone", out)
+    out, _ = cmd("list", "--all-users")
+    for p in alice, bob, own:
+        ok(re.search("^%d " % p.pid, out, re.M), "list has it", out)
+    end(c, alice, bob, own)
+
+
+def a_part_that_does_not_answer_is_named():
+    alice, bob = world.user(ALICE), world.user(BOB)
+    c = collect(world.work + "/silent", "--all-users")
+    serves(ALICE, BOB)
+    joined(alice, bob)
+    told = json.loads(cmd("status", "--json")[0])["sessions"][0]
+    keeper = [p["pid"] for p in told["part"] if p["session"] == "default@%d" % ALICE][0]
+    worker = until(lambda: proc.children(keeper), "its collector")[0]
+    os.kill(worker, signal.SIGSTOP)
+    out, err = cmd("status", status=2)
+    ok("default@%d  " % ALICE in out and "does not answer" in out, "in the table", out)
+    ok("session default@%d: its collector does not answer" % ALICE in err, "and as an error", err)
+    ok(re.search("^  default@%d .* 1 " % BOB, out, re.M), "the others are told", out)
+    os.kill(worker, signal.SIGCONT)
+    end(c, alice, bob)
+
+
+def enable_disable_and_triggers_reach_all():
+    alice, own = world.user(ALICE), world.spawn([world.program])
+    trace = world.work + "/switched"
+    c = collect(trace, "--all-users")
+    serves(ALICE)
+    joined(alice, own)
+    ok("disabled 2 events in 2 programs" in cmd("disable", "tenants:*")[0], "disable")
+    alice.record(10)
+    own.record(10)
+    ok("enabled 2 events in 2 programs" in cmd("enable", "tenants:*")[0], "enable")
+    out, _ = cmd("trigger", "add", "event tenants:tick if n > 1000000 -> notify")
+    is_(len(re.findall("trigger 1:", out)), 2, "a trigger in each: " + out)
+    is_(len(re.findall("fired 0", cmd("trigger", "list")[0])), 2, "told of each")
+    cmd("trigger", "remove", "1")
+    is_(len(re.findall("no triggers", cmd("trigger", "list")[0])), 2, "gone from each")
+    end(c, alice, own)
+    is_({k: v < 10 for k, v in counts(trace).items()}, {ALICE: True, 0: True}, "what was disabled was so for both")
+
+
+def a_snapshot_and_a_rotation_are_of_all():
+    alice, bob, own = world.user(ALICE), world.user(BOB), world.spawn([world.program])
+    trace, given = world.work + "/flight", world.work + "/given"
+    c = collect(trace, "--all-users", "--overwrite")
+    serves(ALICE, BOB)
+    joined(alice, bob, own)
+    for p in alice, bob, own:
+        p.record(20)
+    for options, where in ((), trace + "/snapshot-1"), (("-o", given), given):
+        out, _ = cmd("snapshot", *options)
+        ok(out.startswith(where + ": "), "where it is", out)
+        is_({uid: n >= 20 for uid, n in counts(where).items()}, {ALICE: True, BOB: True, 0: True}, "what is in it")
+        is_([n for n in os.listdir(os.path.dirname(where)) if n.startswith(".%s." % os.path.basename(where))], [],
+            "nothing beside it")
+    end(c, alice, bob, own)
+    alice, own = world.user(ALICE), world.spawn([world.program])
+    trace = world.work + "/pieces"
+    c = collect(trace, "--all-users", "--rotate", "1G")
+    serves(ALICE)
+    joined(alice, own)
+    for p in alice, own:
+        p.record(20)
+    found = cmd("rotate")[0].split()
+    is_(found, [trace + "/piece-000001", trace + "/tenant-%d/piece-000001" % ALICE], "a piece of each")
+    is_([{k: v >= 20 for k, v in counts(p).items()} for p in found], [{0: True}, {ALICE: True}], "what is in them")
+    end(c, alice, own)
+
+
+def live_shows_all():
+    alice, own = world.user(ALICE), world.spawn([world.program])
+    c = collect(world.work + "/live", "--all-users")
+    serves(ALICE)
+    joined(alice, own)
+    follower = start(duet, "live", "--begin", "--json", "-e", "tenants:*", env=world.env())
+    for p in alice, own:
+        p.record(5)
+    seen = lambda: {uid for uid in (ALICE, 0) if '"uid":%d,' % uid in follower.stdout.so_far().replace(" ", "")}
+    until(lambda: seen() == {ALICE, 0}, lambda: "it shows both: %r" % follower.stdout.so_far()[:300])
+    end(c, alice, own)
+    is_(follower.wait(), 0, "it ends with the recording")
+
+
+if not enter():
+    skip("no right to make namespaces")
+world = World(program, library)
+run_cases(status_shows_all_parts_in_one_table, a_part_that_does_not_answer_is_named, enable_disable_and_triggers_reach_all,
+          a_snapshot_and_a_rotation_are_of_all, live_shows_all)
