@@ -28,7 +28,7 @@ static const char help[] =
 	"FIRED, and what went wrong last;\n\n"
 	"and of each program that runs: EVENTS/S and BYTES/S in the newest second that is in the files (none of\n"
 	"a flight recorder's are), LOST: events that found no way to the buffers.  Of a session of many users\n"
-	"(--all-users, --containers) the sums, and a line for each PART: \"default@1000\", which may be named, too.\n\n"
+	"(duet start) the sums, and a line for each PART: \"default@1000\", which may be named, too.\n\n"
 	"      --json            for programs\n"
 	"  -w, --watch SECONDS   again and again, until Ctrl-C\n\n"
 	"The exit status is 1 if nothing records.\n";
