@@ -76,7 +76,8 @@ def a_program_waits_for_a_collector_that_comes_back():
     p = Program()
     c.stopped()
     p.begin("slow", 20000, 200)
-    time.sleep(0.6)
+    go_on(p.p, times=3)  # it waits; so long that it is seen
+    time.sleep(0.4)
     c.goes_on()
     held, worst, total = p.end()
     _, lines = c.status()
@@ -113,7 +114,8 @@ def handlers_record_while_their_program_waits():
     c.stopped()
     p.do("timer", 5000)
     p.begin("slow", 20000, 200)
-    time.sleep(0.4)
+    go_on(p.p, times=3)
+    time.sleep(0.2)
     c.goes_on()
     p.end()
     ticks = int(p.do("timer", 0)[0])
@@ -219,7 +221,7 @@ def buffers_grow_when_a_burst_needs_it():
         attempted += n
         c.goes_on()
         memory *= 2
-        wait_for(lambda: is_drained(c, min(memory, 256)))
+        until(lambda: is_drained(c, min(memory, 256)), "it is drained")
     ok(200 * MIB < c.memory() <= 264 * MIB, "it has grown to the limit", str(c.memory()))
     p.quit()
     c.stop()
@@ -231,14 +233,6 @@ def is_drained(c, memory):
     """Whether it has so many MiB, and nearly all are free."""
     m = re.search(r"(\S+) MB +268 MB +(\d+)%", c.status()[1]["default"])
     return float(m.group(1)) >= memory * MIB // 1000000 and int(m.group(2)) < 10
-
-
-def wait_for(what):
-    until = time.monotonic() + 10
-    while not what():
-        if time.monotonic() > until:
-            return ok(False, "it comes in time")
-        time.sleep(0.01)
 
 
 run_all(a_rare_event_is_kept_while_others_overflow, a_flight_recorder_and_a_drained_channel_share_a_session,

@@ -13,46 +13,19 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
-duet, program, library = sys.argv[1:4]
-work = tempfile.mkdtemp(prefix="duet-channels-")
-os.environ["DUET_RUNTIME_DIR"] = work + "/run"
-os.environ["DUET_LIBRARY"] = library
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from proc import is_stopped, kill  # noqa: E402
+from trial import cmd, duet, fail, go_on, is_, ok, paths, run, run_cases, runtime, start, until, work, worker_of  # noqa: E402, F401
+
+program, library = paths(2)
 babeltrace = shutil.which("babeltrace2")
-started = []
-failures = 0
 MIB = 1 << 20
-
-
-def is_(got, want, what):
-    global failures
-    if got != want:
-        failures += 1
-        print("  not ok: %s: got %r, wanted %r" % (what, got, want))
-
-
-def ok(condition, what, more=""):
-    global failures
-    if not condition:
-        failures += 1
-        print("  not ok: %s %s" % (what, more))
-
-
-def cmd(*args):
-    p = subprocess.run([duet] + [str(a) for a in args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return p.returncode, p.stdout, p.stderr
-
-
-def start(args, **more):
-    p = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-    started.append(p)
-    return p
 
 
 class Program:
     def __init__(self, **env):
-        self.p = start([program], stdin=subprocess.PIPE, env=dict(os.environ, **env))
+        self.p = start(program, stdin=subprocess.PIPE, env=dict(os.environ, **env))
         self.pid = self.p.pid
         is_(self.p.stdout.readline().split()[:1], ["ready"], "the program runs")
 
@@ -72,32 +45,29 @@ class Program:
 
     def quit(self):
         self.p.stdin.close()
-        is_(self.p.wait(timeout=30), 0, "the program ends well")
+        is_(self.p.wait(), 0, "the program ends well")
 
 
 class Collector:
     def __init__(self, *args, verb="collect", session="session-"):
         self.trace = tempfile.mkdtemp(prefix="trace-", dir=work)
-        self.p = start([duet, verb, "-o", self.trace] + [str(a) for a in args])
-        while not any(n.startswith(session) for n in os.listdir(work + "/run")) if os.path.isdir(work + "/run") else True:
-            if self.p.poll() is not None:
-                ok(False, "the collector starts", self.p.stderr.read())
-                break
-            time.sleep(0.005)
+        self.p, self.verb = start(duet, verb, "-o", self.trace, *args), verb
+        until(lambda: any(n.startswith(session) for n in os.listdir(runtime)) or self.p.poll() is not None,
+              "the collector begins")
+        if self.p.poll() is not None:
+            fail("the collector starts: " + self.p.stderr.read())
 
     def pid(self):
         """The process that collects: what we have started may be its keeper."""
-        with open("/proc/%d/task/%d/children" % (self.p.pid, self.p.pid)) as f:
-            children = f.read().split()
-        return int(children[0]) if children else self.p.pid
+        return worker_of(self.p) if self.verb == "collect" else self.p.pid
 
     def stopped(self):
-        os.kill(self.pid(), signal.SIGSTOP)
-        while " T " not in open("/proc/%d/stat" % self.pid()).read():
-            time.sleep(0.001)
+        pid = self.pid()
+        kill(pid, signal.SIGSTOP)
+        until(lambda: is_stopped(pid), "it stops")
 
     def goes_on(self):
-        os.kill(self.pid(), signal.SIGCONT)
+        kill(self.pid(), signal.SIGCONT)
 
     def status(self):
         """What `duet status` says: a line for each channel, by name."""
@@ -109,16 +79,16 @@ class Collector:
 
     def memory(self):
         """Bytes of the session's memory that are there."""
-        for fd in os.listdir("/proc/%d/fd" % self.pid()):
-            path = "/proc/%d/fd/%s" % (self.pid(), fd)
-            if os.readlink(path).startswith("/memfd:duet-pool"):
-                return os.stat(path).st_blocks * 512
-        return 0
+        fds = "/proc/%d/fd/" % self.pid()
+
+        def pools():  # a descriptor may be closed meanwhile: once more
+            return [os.stat(fds + n).st_blocks * 512 for n in os.listdir(fds)
+                    if os.readlink(fds + n).startswith("/memfd:duet-pool")]
+        return until(pools, "it has memory")[0]
 
     def stop(self):
-        self.p.send_signal(signal.SIGTERM)
-        self.summary = self.p.communicate(timeout=60)[1]
-        is_(self.p.returncode, 0, "the collector ends well: " + self.summary)
+        status, _, self.summary = self.p.end(signal.SIGTERM)
+        is_(status, 0, "the collector ends well: " + self.summary)
         m = re.search(r"(\d+) LOST", self.summary)
         self.lost = int(m.group(1)) if m else 0
         self.lost_in = {name: int(n) for n, name in re.findall(r"(\d+) of them in channel (\S+)", self.summary)}
@@ -142,11 +112,11 @@ def events(trace, more=()):
 
 
 def count_with_babeltrace(trace):
-    p = subprocess.run([babeltrace, trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    told = [line for line in p.stderr.splitlines() if line.strip()]
+    status, out, err = run(babeltrace, trace)
+    told = [line for line in err.splitlines() if line.strip()]
     odd = [line for line in told if not re.match("WARNING: Tracer (may have )?discarded", line)]
-    is_((p.returncode, odd[:3]), (0, []), "babeltrace2 has nothing to say but what was lost")
-    return sum("lttng_ust_statedump" not in line for line in p.stdout.splitlines())
+    is_((status, odd[:3]), (0, []), "babeltrace2 has nothing to say but what was lost")
+    return sum("lttng_ust_statedump" not in line for line in out.splitlines())
 
 
 def stats(trace):
@@ -171,22 +141,5 @@ def ids(c, event):
 
 def run_all(*tests):
     if not babeltrace:
-        print("babeltrace2 is missing")
-        sys.exit(1)
-    wanted = sys.argv[4:]
-    try:
-        for test in tests:
-            if wanted and test.__name__ not in wanted:
-                continue
-            before, begin = failures, time.monotonic()
-            test()
-            print("%s - %s (%.1f s)" % ("ok" if failures == before else "not ok", test.__name__,
-                                         time.monotonic() - begin))
-    finally:
-        for p in started:
-            if p.poll() is None:
-                p.send_signal(signal.SIGCONT)
-                p.kill()
-                p.wait()
-        shutil.rmtree(work)
-    sys.exit(1 if failures else 0)
+        sys.exit("babeltrace2 is missing")
+    run_cases(*tests)

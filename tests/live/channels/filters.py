@@ -90,7 +90,7 @@ def one_process_has_a_filter():
     p, q = Program(), Program()
     c = Collector("--no-kernel", "-p", p.pid, "-e", "kinds:all", "-f", "id < 5", "-e", "kinds:marked",
                   "-f", "id == 50", verb="record")
-    time.sleep(0.2)
+    until(lambda: "[x] kinds:marked" in cmd("list", "-p", p.pid)[1], "it is switched on")
     p.do("kinds", N)
     q.do("kinds", N)
     c.end()
@@ -252,7 +252,7 @@ def commands_at_the_same_time_all_count():
     p = Program()
     names = ["kinds:all", "kinds:long_text", "kinds:marked", "low:step", "high:flood", "slow:step", "big:text", "hand:tick"]
     for _ in range(10):
-        crowd = [start([duet, verb, n]) for verb, n in zip(itertools.cycle(["enable", "disable"]), names)]
+        crowd = [start(duet, verb, n) for verb, n in zip(itertools.cycle(["enable", "disable"]), names)]
         is_({x.wait() for x in crowd}, {0}, "each is done")
     q = Program()
     for x in (p, q):
@@ -271,7 +271,7 @@ def ask_rules(c):
     import json
     import socket
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    s.connect(work + "/run/sock-default")
+    s.connect(runtime + "/sock-default")
     s.send(json.dumps({"verb": "enable", "pattern": "x" * 500}).encode())
     answer = json.loads(s.recv(8192))
     s.close()
