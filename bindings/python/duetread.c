@@ -24,6 +24,8 @@ struct reader {
 	struct duet_read_value *values; /* room for the largest class */
 	uint32_t n_classes, most_fields;
 	unsigned int n_parts; /* readers that borrow from this one */
+	int follows;
+	double timeout; /* seconds without an event that is an error; negative: none */
 };
 
 struct event {
@@ -200,11 +202,42 @@ static PyObject *got(struct reader *self, int kind, const struct duet_read_item 
 	return kind == DUET_READ_END ? NULL : event_of(self, item);
 }
 
+static int describe(struct reader *self);
+
+/* 1: there may be more; 0: it has ended; -1: an exception. */
+static int wait_for_more(struct reader *self)
+{
+	enum { TURN_MS = 100 }; /* then Python sees to its signals */
+	double left_ms = self->timeout * 1000;
+	int got;
+
+	do {
+		int ms = self->timeout >= 0 && left_ms < TURN_MS ? (int)left_ms : TURN_MS;
+		PyThreadState *others = PyEval_SaveThread();
+
+		got = duet_read_wait(self->read, ms);
+		PyEval_RestoreThread(others);
+		left_ms -= ms;
+		if (PyErr_Occurred() || PyErr_CheckSignals() || describe(self))
+			return -1;
+	} while ((got == -ETIMEDOUT && (self->timeout < 0 || left_ms > 0)) || got == -EINTR);
+	if (got == -ETIMEDOUT)
+		PyErr_SetString(PyExc_TimeoutError, duet_read_why(self->read));
+	else if (got < 0)
+		PyErr_SetString(error_type, duet_read_why(self->read));
+	return got < 0 ? -1 : got;
+}
+
 static PyObject *reader_next(struct reader *self)
 {
 	struct duet_read_item item;
+	int kind, more = 1;
 
-	return is_open(self) ? got(self, duet_read_next(self->read, &item), &item) : NULL;
+	if (!is_open(self))
+		return NULL;
+	while ((kind = duet_read_next(self->read, &item)) == DUET_READ_END && self->follows && more > 0)
+		more = wait_for_more(self);
+	return got(self, kind, &item);
 }
 
 static PyObject *reader_previous(struct reader *self, PyObject *unused)
@@ -295,14 +328,26 @@ static int describe_class(struct reader *self, uint32_t number)
 
 static int describe(struct reader *self)
 {
-	self->n_classes = duet_read_n_classes(self->read);
-	self->names = PyMem_Calloc(self->n_classes + (size_t)1, sizeof *self->names);
-	self->keys = PyMem_Calloc(self->n_classes + (size_t)1, sizeof *self->keys);
-	for (uint32_t i = 0; self->names && self->keys && i < self->n_classes; i++)
+	uint32_t before = self->n_classes, n = duet_read_n_classes(self->read);
+	PyObject **names, ***keys;
+	struct duet_read_value *values;
+
+	if (self->values && n == before)
+		return 0;
+	names = PyMem_Realloc(self->names, (n + (size_t)1) * sizeof *names);
+	self->names = names ? names : self->names;
+	keys = PyMem_Realloc(self->keys, (n + (size_t)1) * sizeof *keys);
+	self->keys = keys ? keys : self->keys;
+	for (uint32_t i = before; names && keys && i < n; i++) {
+		names[i] = NULL;
+		keys[i] = NULL;
+		self->n_classes = i + 1;
 		if (describe_class(self, i))
 			return -1;
-	self->values = PyMem_Calloc(self->most_fields + (size_t)1, sizeof *self->values);
-	if (!self->names || !self->keys || !self->values) {
+	}
+	values = PyMem_Realloc(self->values, (self->most_fields + (size_t)1) * sizeof *values);
+	self->values = values ? values : self->values;
+	if (!names || !keys || !values) {
 		PyErr_NoMemory();
 		return -1;
 	}
@@ -311,7 +356,7 @@ static int describe(struct reader *self)
 
 static int open_paths(struct reader *self, PyObject *paths, int is_strict)
 {
-	struct duet_read_options o = { sizeof o, add_damage, self, is_strict };
+	struct duet_read_options o = { sizeof o, add_damage, self, is_strict, self->follows };
 	Py_ssize_t n = PyTuple_GET_SIZE(paths);
 	const char **list = PyMem_Calloc((size_t)n + 1, sizeof *list);
 	PyObject *bytes = PyTuple_New(n);
@@ -337,15 +382,29 @@ static int open_paths(struct reader *self, PyObject *paths, int is_strict)
 	return err ? err : describe(self);
 }
 
+static int set_following(struct reader *self, int follows, PyObject *timeout)
+{
+	self->follows = follows;
+	self->timeout = timeout == Py_None ? -1 : PyFloat_AsDouble(timeout);
+	if (PyErr_Occurred())
+		return -1;
+	if (timeout == Py_None || (self->timeout >= 0 && self->timeout < 1e6))
+		return 0;
+	PyErr_SetString(PyExc_ValueError, "timeout: seconds, from 0 to a million");
+	return -1;
+}
+
 static PyObject *reader_new(PyTypeObject *type, PyObject *paths, PyObject *options)
 {
-	static char *names[] = { "strict", NULL };
+	static char *names[] = { "strict", "follow", "timeout", NULL };
 	struct reader *self = (struct reader *)type->tp_alloc(type, 0);
 	PyObject *none = PyTuple_New(0);
-	int is_strict = 0;
+	PyObject *timeout = Py_None;
+	int is_strict = 0, follows = 0;
 
 	if (!self || !none || !(self->damages = PyList_New(0)) ||
-	    !PyArg_ParseTupleAndKeywords(none, options, "|$p", names, &is_strict) ||
+	    !PyArg_ParseTupleAndKeywords(none, options, "|$ppO", names, &is_strict, &follows, &timeout) ||
+	    set_following(self, follows, timeout) ||
 	    (type == &reader_type && open_paths(self, paths, is_strict)))
 		Py_CLEAR(self);
 	Py_XDECREF(none);
@@ -573,7 +632,7 @@ static PyTypeObject reader_type = {
 	.tp_basicsize = sizeof(struct reader),
 	.tp_dealloc = (destructor)reader_free,
 	.tp_flags = Py_TPFLAGS_DEFAULT,
-	.tp_doc = "Reader(path, ..., strict=False): the events of the traces there, by time; iterate over it.",
+	.tp_doc = "Reader(path, ..., strict=False, follow=False, timeout=None): the events of the traces there, by time; iterate over it.",
 	.tp_new = reader_new,
 	.tp_iter = PyObject_SelfIter,
 	.tp_iternext = (iternextfunc)reader_next,

@@ -68,9 +68,32 @@ def check_columns(trace, events):
     check(len(r.columns(None, ("time", "class"), 10)[1]) == 10, "columns of all classes")
 
 
+def check_following(directory):
+    out = directory + "/followed"
+    env = dict(os.environ, DUET_RUNTIME_DIR=directory + "/run", DUET_LIBRARY=LIBRARY)
+    p = subprocess.Popen([DUET, "record", "-q", "--no-kernel", "-e", "lttng_ust_libc:*", "-o", out, "--", "sh", "-c",
+                          "ls /; echo; read x"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    while p.stdout.readline().strip():
+        pass  # ls has ended
+    r = duetread.Reader(out, follow=True)
+    events = [next(r)]  # waits until the recorder has written it
+    p.stdin.write(b"\n")
+    p.stdin.close()
+    events += r
+    check(p.wait() == 0 and [(e.time, e.name, e.fields) for e in events] ==
+          [(e.time, e.name, e.fields) for e in duetread.Reader(out)], "what is written meanwhile is waited for: %d" % len(events))
+    check(refused(duetread.Error, r.previous), "who follows goes forward only")
+    check(len(list(duetread.Reader(out, follow=True, timeout=0))) == len(events), "what has ended is read to its end")
+    check(refused(ValueError, lambda: duetread.Reader(out, follow=True, timeout=-1)), "a time that makes no sense is refused")
+    os.makedirs(directory + "/begun/.duet")
+    open(directory + "/begun/.duet/clock", "w").close()
+    check(refused(TimeoutError, next, duetread.Reader(directory + "/begun", follow=True, timeout=0.01)), "who waits too long says so")
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="duet-python-") as directory:
         trace = record(directory)
+        check_following(directory)
         with duetread.Reader(trace) as r:
             events = list(r)
             n = len(events)

@@ -66,6 +66,7 @@ struct duet_read_options {
 	void (*damage)(void *context, const char *text); /* each damaged place: file, packet, byte, what; may be NULL */
 	void *context;
 	int is_strict; /* not 0: the first damage ends reading, with -EINVAL */
+	int follows; /* not 0: recordings may be written still: see duet_read_wait() */
 };
 
 struct duet_read_item {
@@ -139,6 +140,28 @@ void duet_read_close(struct duet_read *r); /* NULL is accepted */
  */
 int duet_read_next(struct duet_read *r, struct duet_read_item *item);
 int duet_read_previous(struct duet_read *r, struct duet_read_item *item);
+
+/*
+ * duet_read_wait - with `follows`, after duet_read_next() said DUET_READ_END: wait until there may be more.
+ *
+ *	do
+ *		while (duet_read_next(r, &item) > 0)
+ *			...
+ *	while (duet_read_wait(r, -1) > 0);
+ *
+ * Events are given in order and once, up to when the recorder says that all is in the files: about a second
+ * after they happened.  @timeout_ms: at most; -1: without limit; 0: look once.
+ *
+ * Returns 1: there may be; 0: all recordings have ended, and all was given; -ETIMEDOUT; -EINTR: a signal's handler ran;
+ * -EINVAL: the reader does not follow, or strict and damaged; -ENOMEM.  There may be more classes and streams after it, with
+ * new numbers; what was lent stays, but a stream's description tells its new size.  A reader that follows goes forward
+ * only: duet_read_previous() and duet_read_part() are -EINVAL, duet_read_seek() does nothing.  What is removed meanwhile, as old
+ * pieces are, is passed over.
+ */
+int duet_read_wait(struct duet_read *r, int timeout_ms);
+
+/* Of a reader that follows: events left out, since later ones had been given when they came. */
+uint64_t duet_read_n_late(const struct duet_read *r);
 
 /* duet_read_seek - the cursor before the first item of @time_ns (since the Epoch) or later; INT64_MIN: the
  * beginning, INT64_MAX: the end.  Passes over whole packets. */

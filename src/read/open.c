@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* read/open.c - opening, moving, and describing what is there: see duet/read.h. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,43 +127,76 @@ static int describe_fields(struct read_class *c, const struct ctf_program *p)
 	return 0;
 }
 
-static int describe_classes(struct duet_read *r)
+static int describe_class(struct read_class *c, const struct ctf_event_class *e, const char *trace)
 {
-	r->n_classes = trace_n_classes(r->trace);
-	r->classes = calloc(r->n_classes + (size_t)1, sizeof *r->classes);
-	if (!r->classes)
+	c->ctf = e;
+	c->public = (struct duet_read_class){ .name = e->name, .id = e->id, .loglevel = e->loglevel, .trace = trace,
+					      .error = e->error };
+	if (!e->program && !e->error)
+		c->public.error = "it is of a stream that the metadata do not describe";
+	return e->program ? describe_fields(c, e->program) : 0;
+}
+
+/* Room for @n pointers; those from @from on are new objects of @size bytes. */
+static int grow(void *list, uint32_t from, uint32_t n, size_t size)
+{
+	void **at = reallocarray(*(void ***)list, n + (size_t)1, sizeof *at);
+
+	if (!at)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < trace_n_sources(r->trace); i++) {
-		const struct trace_source *s = trace_source(r->trace, i);
-
-		for (const struct ctf_event_class *e = s->meta->events; e; e = e->next) {
-			struct read_class *c = &r->classes[e->number];
-
-			c->ctf = e;
-			c->public = (struct duet_read_class){ .name = e->name, .id = e->id, .loglevel = e->loglevel,
-							      .trace = s->path, .error = e->error };
-			if (e->program && describe_fields(c, e->program))
-				return -ENOMEM;
-			if (!e->program && !e->error)
-				c->public.error = "it is of a stream that the metadata do not describe";
+	*(void ***)list = at;
+	for (uint32_t i = from; i < n; i++) {
+		at[i] = calloc(1, size);
+		if (!at[i]) {
+			while (i-- > from)
+				free(at[i]);
+			return -ENOMEM;
 		}
 	}
 	return 0;
 }
 
+static int describe_classes(struct duet_read *r)
+{
+	uint32_t before = r->n_classes, n = trace_n_classes(r->trace);
+
+	if (r->classes && n == before)
+		return 0;
+	if (grow(&r->classes, before, n, sizeof **r->classes))
+		return -ENOMEM;
+	r->n_classes = n;
+	for (uint32_t i = 0; i < trace_n_sources(r->trace); i++) {
+		const struct trace_source *s = trace_source(r->trace, i);
+
+		for (const struct ctf_event_class *e = s->meta->events; e; e = e->next)
+			if (e->number >= before && describe_class(r->classes[e->number], e, s->path))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Sizes and times of those that were there as well. */
 static int describe_streams(struct duet_read *r)
 {
-	r->n_streams = trace_n_streams(r->trace);
-	r->streams = calloc(r->n_streams + (size_t)1, sizeof *r->streams);
-	if (!r->streams)
+	uint32_t n = trace_n_streams(r->trace);
+
+	if (grow(&r->streams, r->n_streams, n, sizeof **r->streams))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < r->n_streams; i++) {
+	r->n_streams = n;
+	for (uint32_t i = 0; i < n; i++) {
 		const struct trace_stream_info *s = trace_stream(r->trace, i);
 
-		r->streams[i] = (struct duet_read_stream){ .path = s->path, .trace = s->source->path,
-							   .n_packets = s->n_packets, .size_bytes = s->size_bytes,
-							   .begin_ns = s->begin_ns, .end_ns = s->end_ns };
+		*r->streams[i] = (struct duet_read_stream){ .path = s->path, .trace = s->source->path,
+							    .n_packets = s->n_packets, .size_bytes = s->size_bytes,
+							    .begin_ns = s->begin_ns, .end_ns = s->end_ns };
 	}
+	return 0;
+}
+
+int read_describe(struct duet_read *r)
+{
+	if (describe_classes(r) || describe_streams(r))
+		return diag_fail(&r->why, -ENOMEM, "no memory to describe the trace");
 	return 0;
 }
 
@@ -178,21 +212,23 @@ int duet_read_open(struct duet_read **result, const char *const *paths, int n, c
 		why[0] = 0;
 	if (!r)
 		return -ENOMEM;
-	if (o && o->size >= sizeof *o) {
+	if (o && o->size >= offsetof(struct duet_read_options, follows)) {
 		r->damage = o->damage;
 		r->context = o->context;
 		options.is_strict = o->is_strict;
+		r->follows = options.follows = o->size >= sizeof *o && o->follows;
 	}
 	options.context = r;
 	err = trace_open(&r->trace, paths, n, &options, &r->why);
-	if (!err && (describe_classes(r) || describe_streams(r)))
-		err = diag_fail(&r->why, -ENOMEM, "no memory to describe the trace");
+	if (!err)
+		err = read_describe(r);
 	if (err) {
 		if (why)
 			memcpy(why, r->why.text, sizeof r->why.text);
 		duet_read_close(r);
 		return err;
 	}
+	r->known_ns = INT64_MIN;
 	*result = r;
 	return 0;
 }
@@ -203,10 +239,13 @@ void duet_read_close(struct duet_read *r)
 		return;
 	trace_close(r->trace);
 	for (uint32_t i = 0; r->classes && !r->is_part && i < r->n_classes; i++) {
-		free((void *)r->classes[i].public.fields);
-		free(r->classes[i].ops);
-		free(r->classes[i].cells);
+		free((void *)r->classes[i]->public.fields);
+		free(r->classes[i]->ops);
+		free(r->classes[i]->cells);
+		free(r->classes[i]);
 	}
+	for (uint32_t i = 0; r->streams && !r->is_part && i < r->n_streams; i++)
+		free(r->streams[i]);
 	if (!r->is_part) {
 		free(r->classes);
 		free(r->streams);
@@ -225,7 +264,7 @@ int duet_read_part(const struct duet_read *r, uint32_t stream, struct duet_read 
 	*part = (struct duet_read){ .classes = r->classes, .n_classes = r->n_classes, .streams = r->streams,
 				    .n_streams = r->n_streams, .first_stream = stream, .is_part = true,
 				    .damage = r->damage, .context = r->context };
-	err = r->is_part ? -EINVAL : trace_part(r->trace, stream, told, part, &part->trace);
+	err = r->is_part || r->follows ? -EINVAL : trace_part(r->trace, stream, told, part, &part->trace);
 	if (err)
 		free(part);
 	else
@@ -261,11 +300,15 @@ int duet_read_next(struct duet_read *r, struct duet_read_item *item)
 
 int duet_read_previous(struct duet_read *r, struct duet_read_item *item)
 {
+	if (r->follows)
+		return diag_fail(&r->why, -EINVAL, "who follows goes forward only");
 	return tell(r, trace_previous(r->trace, &r->event, &r->why), item);
 }
 
 void duet_read_seek(struct duet_read *r, int64_t time_ns)
 {
+	if (r->follows)
+		return;
 	trace_seek(r->trace, time_ns);
 	r->has_event = false;
 }
@@ -292,12 +335,12 @@ uint32_t duet_read_n_classes(const struct duet_read *r)
 
 const struct duet_read_stream *duet_read_stream_info(const struct duet_read *r, uint32_t stream)
 {
-	return stream < r->n_streams ? &r->streams[stream] : NULL;
+	return stream < r->n_streams ? r->streams[stream] : NULL;
 }
 
 const struct duet_read_class *duet_read_class_info(const struct duet_read *r, uint32_t class_number)
 {
-	return class_number < r->n_classes ? &r->classes[class_number].public : NULL;
+	return class_number < r->n_classes ? &r->classes[class_number]->public : NULL;
 }
 
 int duet_read_find(const struct duet_read *r, uint32_t class_number, const char *name)

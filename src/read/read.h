@@ -19,14 +19,19 @@ struct duet_read {
 	struct trace_event event; /* the current item; event.ctf is of an event only if has_event */
 	bool has_event, is_walking, is_part;
 	struct ctf_walk walk;
-	struct read_class *classes; /* shared with parts */
-	struct duet_read_stream *streams;
+	struct read_class **classes; /* shared with parts; each stays where it is */
+	struct duet_read_stream **streams;
 	uint32_t n_streams, n_classes;
 	uint32_t first_stream; /* of a part: its number in the whole */
+	bool follows, has_ended; /* has_ended: what is there is all */
+	int64_t known_ns; /* up to when it may be given */
 	void (*damage)(void *context, const char *text);
 	void *context;
 	struct diag why;
 };
+
+/* What is there and not described yet.  0 or -ENOMEM. */
+int read_describe(struct duet_read *r);
 
 /* The value that @op shows in the current event. */
 void read_field(const struct ctf_event *e, const struct ctf_op *op, struct duet_read_value *v);

@@ -69,7 +69,7 @@ void read_field(const struct ctf_event *e, const struct ctf_op *op, struct duet_
 
 static const struct read_class *current(const struct duet_read *r)
 {
-	return r->has_event ? &r->classes[trace_class_number(&r->event)] : NULL;
+	return r->has_event ? r->classes[trace_class_number(&r->event)] : NULL;
 }
 
 int duet_read_get(struct duet_read *r, uint32_t field, struct duet_read_value *v)
@@ -188,7 +188,7 @@ int64_t duet_read_rows(struct duet_read *r, uint32_t class_number, const struct 
 		       int n_columns, size_t n_rows)
 {
 	bool is_any = class_number == DUET_READ_ANY_CLASS;
-	const struct read_class *c = is_any || class_number >= r->n_classes ? NULL : &r->classes[class_number];
+	const struct read_class *c = is_any || class_number >= r->n_classes ? NULL : r->classes[class_number];
 	size_t row = 0;
 	int got;
 

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """A recording shown while it is made is the recording: every event once, in order, whatever dies meanwhile.
 
-usage: check.py DUET PROGRAM LIBDUET
+usage: check.py DUET PROGRAM LIBDUET READER
 """
 import os
 import random
 import re
 import signal
+import sys
 import time
 
 from common import *
@@ -147,6 +148,23 @@ def the_reader_may_leave():
     stop(c, signal.SIGINT)
 
 
+def programs_follow_by_the_library():
+    trace = work + "/library"
+    c = collect(trace)
+    f = to_file(work + "/l", os.path.abspath(sys.argv[4]), trace)
+    p = run_program()
+    until(lambda: len(lines(work + "/l")) > 100, "events are given while it records")
+    late = run_program(3)
+    n = len(lines(work + "/l"))
+    until(lambda: any("thread = 3" in line for line in lines(work + "/l")[n:]), "of a program that came later as well")
+    counts = [int(n) for n in (stop(p) + stop(late)).split()]
+    stop(c, signal.SIGINT)
+    is_(f.wait(), 0, "it ends with the recording: %r" % lines(work + "/l.err"))
+    got = lines(work + "/l")
+    is_(got[-1], "%d events, 0 late" % sum(counts), "all of them")
+    is_(got[:-1], [re.search(r"thread = \d+, n = \d+", line)[0] for line in view(trace, "-e", "follow:number")], "in order")
+
+
 def a_flight_recorder_is_told_at_once():
     c = begins(start(duet, "collect", "-o", work + "/flight", "-e", "follow:*", "--overwrite"))
     status, out, err = cmd("live")
@@ -164,4 +182,4 @@ def a_flight_recorder_is_told_at_once():
 
 run_cases(collectors_are_killed_and_replaced, pieces_are_followed_through, filters_wait_for_their_events,
           from_now_is_the_end_of_it, what_a_relay_writes_is_followed, a_killed_recorder_is_told, the_reader_may_leave,
-          a_flight_recorder_is_told_at_once)
+          programs_follow_by_the_library, a_flight_recorder_is_told_at_once)
