@@ -57,7 +57,7 @@ static void show(const struct duet_read *r, const struct work *works, uint32_t n
 
 int main(int argc, char **argv)
 {
-	struct duet_read_options options = { sizeof options, damaged, argv[0], 0 };
+	struct duet_read_options options = { .size = sizeof options, .damage = damaged, .context = argv[0] };
 	char why[DUET_READ_WHY];
 	struct duet_read *r;
 	struct work *works;

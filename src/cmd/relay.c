@@ -25,7 +25,7 @@ static const char help[] =
 	"  -l, --listen [HOST][:PORT]  addresses of this machine to listen on (default: all, port " PLACE_PORT ";\n"
 	"                        with --plain 127.0.0.1)\n" SEND_KEY_HELP
 	"      --max-size SIZE   of one recording; what is larger is refused (default: no limit)\n"
-	"      --watch           who has the key may follow what is received as well (duet live --at)\n"
+	"      --watch           who has the key may, with duet live, follow what is received\n"
 	"  -q, --quiet           do not tell who comes and goes\n\n"
 	"  (umask 077; openssl rand -hex 32 >key)       # the same file on both sides\n"
 	"  duet relay -o traces --psk key\n"
