@@ -2,6 +2,7 @@
 /* collect/collector.c - the events that a running collector is told of: see collector.h. */
 #include "collect/collector.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "collect/pace.h"
 #include "collect/requests.h"
 #include "collect/rotate.h"
+#include "collect/seats.h"
 #include "collect/trigger_watch.h"
 
 enum {
@@ -34,6 +36,22 @@ void collector_record_clocks(struct collector *c, uint64_t written_ns)
 
 /* ---------------------------------------------------------------- time */
 
+/* Programs that started while the file of seats was gone, or none, have not found us: they are switched on now. */
+static void see_to_seat(struct collector *c)
+{
+	struct session *s = &c->session;
+	struct diag d = { "" };
+	int is_new = seats_repair(s->dir, &s->file, &s->seats_file);
+
+	if (is_new == -EBUSY)
+		diag_fail(&d, is_new, "another session has its seat (the runtime directory's file, seats, was changed): programs "
+				      "that start do not find it");
+	if (d.text[0])
+		collector_note(c, &d);
+	if (is_new > 0)
+		apps_follow(s->dir, 0, &s->file, true);
+}
+
 /* Once a second. */
 static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_ns)
 {
@@ -43,6 +61,7 @@ static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_n
 	trigger_acts_look(&c->acts);
 	c->kept->lost_outside += apps_bury(c->session.dir, &c->session.file, &c->burial, BURY_MOST);
 	tidy_look(c->tidy);
+	see_to_seat(c);
 	if (!session_is_findable(&c->session))
 		c->stop = true; /* no program, and no `duet stop`, will ever come */
 	c->partial_ns = now_ns;

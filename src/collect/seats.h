@@ -2,7 +2,8 @@
 /*
  * collect/seats.h - which session has which seat: the file `seats` of the runtime directory (abi/control.h).
  *
- * Written by collectors alone, with the directory locked (flock); read by anybody at any time.
+ * Written by collectors alone, with the directory locked (flock); read by anybody at any time.  Each session tells itself
+ * where it sits, in its own file: so this one can be made again.
  */
 #ifndef COLLECT_SEATS_H
 #define COLLECT_SEATS_H
@@ -14,6 +15,15 @@
 
 /* seats_read - as they are now; all free if there is no such file, or a damaged one. */
 void seats_read(int dir, struct abi_seats *s);
+
+/*
+ * seats_repair - see that the session @f, which sits, is told of as well.
+ *
+ * Somebody may remove the file, or scribble over it: then it is made anew, with all sessions that live.  @file: which
+ * one it was, 0 at first.  Returns 1 if it is another one than that: programs that started meanwhile found none; 0; or
+ * -errno: -EAGAIN, somebody else is at it; -EBUSY, somebody else has the seat.  Waits for nobody.
+ */
+int seats_repair(int dir, const struct abi_session *f, uint64_t *file);
 
 /* The directory is locked for these two. */
 

@@ -314,6 +314,8 @@ static int take_place(struct session *s, struct diag *d)
 	err = listen_in(s->dir, s->file.name, &s->listen_fd, d);
 	if (!err)
 		err = seats_take(s->dir, &s->file, d);
+	if (!err)
+		seats_repair(s->dir, &s->file, &s->seats_file); /* it is in order: so this one it was */
 	flock(s->dir, LOCK_UN);
 	return err;
 }

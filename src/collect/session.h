@@ -69,6 +69,7 @@ struct session {
 	char asked_as[ABI_NAME_BYTES]; /* what we are asked about it as; a tenant's session has another name */
 	int ask_fd, ask_dir; /* of a tenant: where requests come instead, in our own runtime directory */
 	struct door doors[SESSION_DOORS];
+	uint64_t seats_file; /* collect/seats.h: seats_repair */
 	uint32_t pid_namespace; /* ours; 0: not known */
 	uint32_t n_joined;
 	/* Told of a program that joins, before it gets its answer and goes on; or NULL. */
