@@ -33,7 +33,7 @@ def ok(condition, what, more=""):
 
 def record(*args):
     return subprocess.run([duet, "record", "-o", TRACE, "-e", "counters:*", *args, "--", program, str(ROUNDS)],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=40)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
 
 
 def refused(name, *args):

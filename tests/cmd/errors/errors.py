@@ -192,7 +192,7 @@ def main():
             for arguments, pattern in CASES:
                 arguments = [a.format(sleeper=sleeper.pid, nobody=nobody.pid) for a in arguments]
                 p = subprocess.run([duet] + arguments, stdin=subprocess.DEVNULL, capture_output=True,
-                                   text=True, timeout=30)
+                                   text=True, timeout=120)
                 wrong = judge(p, pattern)
                 left = sorted(set(map(str, pathlib.Path().rglob("*"))) - set(before))
                 if not wrong and left:

@@ -37,10 +37,12 @@ class Daemon:
             raise LttngMissing("no lttng-tools")
         self.home = tempfile.mkdtemp(prefix="duet-lttng-")
         self.env = {**os.environ, "LTTNG_HOME": self.home, "HOME": self.home,
-                    "LTTNG_UST_REGISTER_TIMEOUT": "5000"}
+                    "LTTNG_UST_REGISTER_TIMEOUT": "60000"}
         self.process = subprocess.Popen(["lttng-sessiond", "--no-kernel"], env=self.env,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(100):
+        for _ in range(1200):
+            if self.process.poll() is not None:
+                break
             if self.run("list", check=False) == 0:
                 return
             time.sleep(0.1)
