@@ -4,32 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/call_text.h"
 #include "analysis/syscalls.h"
 #include "cmd/cmd.h"
 #include "cmd/report.h"
 
-/* The kernel's own, which programs never see: the call is begun again. */
-static const char *restart_name(int number)
-{
-	switch (number) {
-	case 512:
-		return "ERESTARTSYS";
-	case 513:
-		return "ERESTARTNOINTR";
-	case 514:
-		return "ERESTARTNOHAND";
-	case 516:
-		return "ERESTART_RESTARTBLOCK";
-	}
-	return NULL;
-}
-
 static const char *errno_name(int number, char buffer[32])
 {
-	const char *name = strerrorname_np(number);
+	const char *name = call_errno(number);
 
-	if (!name)
-		name = restart_name(number);
 	if (name)
 		return name;
 	snprintf(buffer, 32, "errno %d", number);

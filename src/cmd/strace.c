@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/strace.h"
 #include "cmd/strace_print.h"
 #include "cmd/strace_record.h"
 #include "trace/trace.h"
@@ -57,8 +58,13 @@ struct strace {
 	struct cmd_strings inputs, pids;
 	const char *output;
 	bool names_fds, names_pids;
-	int64_t from_ns, to_ns;
+	struct moment from, to;
 };
+
+#define STRACE_NEW                                                                                                   \
+	((struct strace){ .page = { .choice = { .how = STRACE_ALL }, .prints = true, .column = 40, .limit = UINT64_MAX, \
+				    .sort = "time" },                                                                \
+			  .record = { .program = -1 } })
 
 static volatile sig_atomic_t n_interrupts, is_stopped;
 
@@ -81,7 +87,7 @@ static void warn(void *context, const char *text)
 static struct pairs_options options_of(struct strace *s)
 {
 	return (struct pairs_options){ .has_text = s->page.prints, .names_fds = s->names_fds, .names_pids = s->names_pids,
-					.command = -1, .range = { s->from_ns, s->to_ns }, .wants = strace_wants_call,
+					.command = -1, .range = { INT64_MIN, INT64_MAX }, .wants = strace_wants_call,
 					.give = strace_give, .context = &s->page };
 }
 
@@ -138,6 +144,9 @@ static int show_recording(struct strace *s)
 
 	if (trace_open(&t, s->inputs.at, s->inputs.n, &o, &d))
 		return cmd_error("strace", "%s", d.text);
+	moment_settle(&s->from, t);
+	moment_settle(&s->to, t);
+	how.range = (struct run_range){ s->from.is_given ? s->from.ns : INT64_MIN, s->to.is_given ? s->to.ns : INT64_MAX };
 	how.pids = s->record.pids.at;
 	how.n_pids = s->record.pids.n;
 	if (pairs_open(&j, t, &how, &d)) {
@@ -225,6 +234,8 @@ static int show_live(struct strace *s)
 		return cmd_error("strace", "%s", d.text);
 	}
 	s->page.threads = j.run.threads;
+	for (int i = 0; s->page.prints && i < s->record.pids.n; i++)
+		strace_show_now(&s->page, s->record.pids.at[i]);
 	if (follow(s, t, &j, &d))
 		status = cmd_error("strace", "%s", d.text);
 	pairs_end(&j);
@@ -395,6 +406,26 @@ static int open_output(struct strace *s)
 	return out_init(&s->page.out, fd) ? cmd_error("strace", "no memory") : 0;
 }
 
+int strace_view(const char *const *paths, int n, const struct moment *from, const struct moment *to, uint64_t limit)
+{
+	struct strace s = STRACE_NEW;
+	int status;
+
+	for (int i = 0; i < n; i++)
+		cmd_add_string(&s.inputs, paths[i]);
+	s.from = *from;
+	s.to = *to;
+	s.names_fds = s.page.names_all = s.page.has_durations = true;
+	s.page.time = STRACE_MICROSECONDS;
+	s.page.limit = limit;
+	signal(SIGPIPE, SIG_IGN);
+	status = open_output(&s);
+	if (!status)
+		status = show_recording(&s);
+	strace_page_fini(&s.page);
+	return status;
+}
+
 int cmd_strace(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -405,8 +436,7 @@ int cmd_strace(int argc, char **argv)
 		{ "follow-forks", no_argument, NULL, 'f' },	 { "trace", required_argument, NULL, 'e' },
 		{ "kernel-buffer", required_argument, NULL, OPT_KERNEL_BUFFER }, { 0 },
 	};
-	struct strace s = { .page = { .choice = { .how = STRACE_ALL }, .prints = true, .column = 40, .limit = UINT64_MAX, .sort = "time" },
-			    .record = { .program = -1 }, .from_ns = INT64_MIN, .to_ns = INT64_MAX };
+	struct strace s = STRACE_NEW;
 	int c, status;
 
 	opterr = 0;

@@ -47,5 +47,7 @@ bool strace_wants_call(void *context, const char *call);
 /* strace_summary - the table of -c. */
 void strace_summary(struct strace_page *p, uint32_t width);
 void strace_page_fini(struct strace_page *p);
+/* strace_show_now - the calls that the threads of @pid are in. */
+void strace_show_now(struct strace_page *p, pid_t pid);
 
 #endif

@@ -19,6 +19,7 @@
 #include "cmd/cmd.h"
 #include "cmd/csv.h"
 #include "cmd/progress.h"
+#include "cmd/strace.h"
 #include "cmd/view.h"
 #include "cmd/view_print.h"
 #include "cmd/view_where.h"
@@ -36,7 +37,7 @@ struct view {
 	const char *verb;
 	bool follows;
 	bool is_from_now;
-	enum { AS_TEXT, AS_JSON, AS_CSV } form;
+	enum { AS_TEXT, AS_JSON, AS_CSV, AS_SYSCALLS } form;
 	bool shows_state;
 	uint64_t limit;
 	struct moment from, to;
@@ -67,6 +68,7 @@ static volatile sig_atomic_t is_interrupted;
 static const char usage[] =
 	"usage: duet view [OPTIONS] TRACE...\n"
 	"\n" VIEW_HELP
+	"  --syscalls   system calls only: beginning and end as one line, in words; see also duet strace\n"
 	"  --no-pager   on a terminal, do not show it page by page\n"
 	"  --follow     go on with what is written, until the recording ends; see also duet live\n";
 
@@ -347,7 +349,7 @@ static int view(struct view *v)
 	return 0;
 }
 
-enum { OPT_JSON = 256, OPT_CSV, OPT_STATE, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_TIME, OPT_COLUMNS, OPT_COLOR, OPT_NO_PAGER, OPT_FOLLOW };
+enum { OPT_JSON = 256, OPT_CSV, OPT_SYSCALLS, OPT_STATE, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_TIME, OPT_COLUMNS, OPT_COLOR, OPT_NO_PAGER, OPT_FOLLOW };
 
 static int take_option(struct view *v, int c)
 {
@@ -359,6 +361,9 @@ static int take_option(struct view *v, int c)
 		return 0;
 	case OPT_CSV:
 		v->form = AS_CSV;
+		return 0;
+	case OPT_SYSCALLS:
+		v->form = AS_SYSCALLS;
 		return 0;
 	case OPT_STATE:
 		v->shows_state = true;
@@ -403,6 +408,7 @@ static int take_options(struct view *v, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, OPT_JSON },    { "csv", no_argument, NULL, OPT_CSV },
+		{ "syscalls", no_argument, NULL, OPT_SYSCALLS },
 		{ "limit", required_argument, NULL, OPT_LIMIT },
 		{ "state", no_argument, NULL, OPT_STATE },  { "time", required_argument, NULL, OPT_TIME },
 		{ "columns", required_argument, NULL, OPT_COLUMNS }, { "color", required_argument, NULL, OPT_COLOR },
@@ -470,6 +476,8 @@ int view_follow(const char *verb, const char *const *paths, int n, bool is_from_
 	struct view v = VIEW_NEW(verb);
 	int status = take_options(&v, argc, argv);
 
+	if (!status && v.form == AS_SYSCALLS)
+		status = cmd_usage(verb, "--syscalls is for recordings: duet strace -p shows them as they happen");
 	v.is_from_now = is_from_now;
 	v.beside = beside;
 	v.follows = true;
@@ -483,5 +491,9 @@ int cmd_view(int argc, char **argv)
 
 	if (!status && optind == argc)
 		status = cmd_usage("view", "no recording given");
+	if (!status && v.form == AS_SYSCALLS && (v.n_patterns || v.filter || v.follows))
+		status = cmd_usage("view", "--syscalls goes without -e, -f and --follow: duet strace -i has filters of its own");
+	if (!status && v.form == AS_SYSCALLS)
+		return strace_view((const char *const *)argv + optind, argc - optind, &v.from, &v.to, v.limit);
 	return status ? status : run(&v, (const char *const *)argv + optind, argc - optind);
 }

@@ -61,6 +61,8 @@ def calls_are_one_line_each_when_they_return(duet, where):
     check(shown(duet, where + "/r", "-e", "%desc", "-Z", "-a1"), ["read(3, 4096, 100) = -1 EAGAIN (Resource temporarily unavailable)"])
     check(shown(duet, where + "/r", "-p", str(B), "-a1"), ["getpid() = 8"])
     check(len(shown(duet, where + "/r", "-n", "2")), 2)
+    out = duet.text("view", "--syscalls", "--from", "1700000000.0000011", "--limit", "1", where + "/r")
+    check(out.split("] ")[-1].split(" ", 1)[1], "getpid()                                = 8 <0.000000100>\n")
 
 
 def descriptors_are_files_through_all_that_happens_to_them(duet, where):

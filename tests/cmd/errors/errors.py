@@ -72,6 +72,8 @@ CASES = [
     (["view", "--limit", "-1", RECORDED], r"--limit takes a number"),
     (["view", "--from", "x", RECORDED], r"--from takes a time"),
     (["view", "--to", "12:00", RECORDED], r"--to takes a time"),
+    (["view", "--syscalls", "-e", "read", RECORDED], r"--syscalls goes without -e, -f and --follow"),
+    (["live", "--syscalls", RECORDED], r"--syscalls is for recordings"),
     (["view", "-e", "nothing:*", RECORDED], r"-e nothing:\*: nothing recorded"),
     (["view", "/nonexistent"], r"/nonexistent: no such directory"),
     (["view", "empty"], r"empty: no trace here"),

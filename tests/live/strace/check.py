@@ -199,7 +199,9 @@ def left_behind():
 def a_running_process_is_shown_while_it_runs_and_notices_nothing():
     p = start(program, "waits", stdin=subprocess.PIPE)
     is_(p.stdout.readline(), "ready\n", "it runs")
-    s = start(duet, "strace", "-p", p.pid, "-e", "getppid,write", "-e", "signal=none")
+    until(lambda: re.match(r"\d+ 0x0 ", proc.read(p.pid, "syscall")), "it waits in read")
+    s = start(duet, "strace", "-p", p.pid, "-e", "getppid,write,read", "-e", "signal=none")
+    until(lambda: "read(... <unfinished ...>" in s.stderr.so_far(), "where it waits is shown at once")
 
     def answers():
         p.stdin.write("x")
@@ -209,7 +211,8 @@ def a_running_process_is_shown_while_it_runs_and_notices_nothing():
     ok("TracerPid:\t0\n" in proc.read(p.pid, "status"), "nobody traces it")
     status, _, err = s.end(signal.SIGINT)
     is_(status, 0, "it ends with Ctrl-C: %s" % err)
-    lines = [re.sub(r"^\[.*?\] ", "", line) for line in err.splitlines() if line.startswith("[")]
+    ok("<... read resumed>)" in err, "and that it returned from there")
+    lines = [re.sub(r"^\[.*?\] ", "", line) for line in err.splitlines() if line.startswith("[") and "read" not in line]
     first = next(i for i, line in enumerate(lines) if line.startswith("getppid"))
     ok(all(re.match(r"getppid\(\)\s+= %d$|write\(1, 0x[0-9a-f]+, 5\)\s+= 5$" % os.getpid(), line) for line in lines[first:]),
        "every line is one of its calls", lines[:3])
