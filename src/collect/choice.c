@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "collect/container.h"
 
-enum { ITEM_BYTES = 256, CONTAINERS_MAX = 16, HEX_ID = 12 };
+enum { ITEM_BYTES = 256, CONTAINERS_MAX = 16 };
 
 const char *const choice_keys[N_CHOICES] = { "program", "uid", "container", "level" };
 static const char letters[N_CHOICES] = { 'n', 'u', 'c', 'l' };
@@ -86,36 +87,17 @@ static uint32_t namespace_of(const char *pid, const char *kind)
 	return stat(path, &st) ? 0 : (uint32_t)st.st_ino;
 }
 
-/* Whether a cgroup's path tells of container @id: docker-ID.scope, /lxc/NAME, libpod-ID... */
-static bool tells_of(const char *path, const char *id)
-{
-	size_t n = strlen(id);
-	bool is_hex = n >= HEX_ID && !id[strspn(id, "0123456789abcdef")];
-
-	for (const char *p = strstr(path, id); p; p = strstr(p + 1, id)) {
-		bool begins = p > path && strchr("/-.:", p[-1]);
-		char after = p[n];
-
-		if (begins && (!after || strchr("/.\n", after) || (is_hex && isxdigit((unsigned char)after))))
-			return true;
-	}
-	return false;
-}
-
 /* Those of its programs that run: what they are called in their own namespaces does not matter. */
 static void add_running(struct text *who, bool excludes, const char *id)
 {
 	uint32_t found[CONTAINERS_MAX], ours = namespace_of("self", "mnt"), one;
-	char path[64], cgroup[4096], number[16];
+	char number[16];
 	int n = 0, known;
 	struct dirent *e;
 	DIR *proc = opendir("/proc");
 
 	while (proc && n < CONTAINERS_MAX && (e = readdir(proc))) {
-		if (!isdigit((unsigned char)*e->d_name))
-			continue;
-		snprintf(path, sizeof path, "/proc/%.20s/cgroup", e->d_name);
-		if (io_read_file(path, cgroup, sizeof cgroup) <= 0 || !tells_of(cgroup, id))
+		if (!isdigit((unsigned char)*e->d_name) || !container_is_called((pid_t)atoi(e->d_name), id))
 			continue;
 		one = namespace_of(e->d_name, "mnt");
 		for (known = 0; known < n && found[known] != one; known++)

@@ -23,7 +23,7 @@ extern const char *const choice_keys[N_CHOICES];
  *
  *   program     a glob on its name
  *   uid         a number, or a user's name
- *   container   its id or name, as its cgroup tells it now or its host name then; or a namespace's number
+ *   container   what collect/container.h calls it now, or its host name then; or a namespace's number
  *   level       one name or number: as important as this, or more
  *
  * Returns 0 or -errno.

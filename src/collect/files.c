@@ -93,7 +93,7 @@ int files_application_path(char *to, size_t size, const char *path, const struct
 			   struct diag *d)
 {
 	unsigned uid = tenant ? tenant->number : (unsigned)geteuid();
-	char part[24], container[TENANT_CONTAINER_BYTES + 16] = "", turn[16] = "";
+	char part[24], container[CONTAINER_BYTES + 16] = "", turn[16] = "";
 
 	part_name(part, "ust", life);
 	if (tenant && *tenant->container)

@@ -11,9 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/io.h"
-
-enum { ID_LEAST = 32, ID_SHOWN = 12 }; /* hex digits */
 
 void tenant_label(const struct tenant *t, char label[TENANT_LABEL_BYTES])
 {
@@ -29,97 +26,6 @@ bool tenant_session_name(const struct tenant *t, const char *session, char *name
 
 	tenant_label(t, label);
 	return snprintf(name, size, "%s@%s", session, label) < (int)size;
-}
-
-/* ---------------------------------------------------------------- containers */
-
-/* Who runs it, by how the path of its control group is made. */
-static const char *runtime_of(const char *cgroup)
-{
-	static const struct {
-		const char *in_path, *name;
-	} runtimes[] = {
-		{ "libpod", "podman" },		   { "docker", "docker" }, { "cri-containerd", "containerd" },
-		{ "containerd", "containerd" },	   { "crio", "crio" },	   { "kubepods", "pod" },
-	};
-
-	for (unsigned i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
-		if (strstr(cgroup, runtimes[i].in_path))
-			return runtimes[i].name;
-	return "container";
-}
-
-/* The last run of at least ID_LEAST hex digits: containers within containers have several. */
-static const char *find_id(const char *cgroup)
-{
-	const char *found = NULL;
-
-	while (*cgroup) {
-		size_t n = strspn(cgroup, "0123456789abcdef");
-
-		if (n >= ID_LEAST)
-			found = cgroup;
-		cgroup += n ? n : 1;
-	}
-	return found;
-}
-
-static bool is_word(const char *s, size_t n)
-{
-	return n && n == strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") &&
-	       *s != '.' && *s != '-';
-}
-
-/* "/lxc.payload.NAME/...": these have names. */
-static bool name_lxc(const char *cgroup, char container[TENANT_CONTAINER_BYTES])
-{
-	const char *p = strstr(cgroup, "/lxc.payload.");
-	size_t n;
-	char name[TENANT_CONTAINER_BYTES - 4];
-
-	if (!p)
-		return false;
-	p += strlen("/lxc.payload.");
-	n = strcspn(p, "/\n");
-	n = n < sizeof name ? n : sizeof name - 1;
-	snprintf(name, sizeof name, "%.*s", (int)n, p);
-	if (!is_word(name, strlen(name)))
-		return false;
-	snprintf(container, TENANT_CONTAINER_BYTES, "lxc-%s", name);
-	return true;
-}
-
-/* False if nothing there has to do with containers. */
-static bool name_by_cgroup(const char *pid, char container[TENANT_CONTAINER_BYTES])
-{
-	char path[64], cgroup[4096];
-	const char *id;
-
-	snprintf(path, sizeof path, "/proc/%s/cgroup", pid);
-	if (io_read_file(path, cgroup, sizeof cgroup) <= 0)
-		return false;
-	if (name_lxc(cgroup, container))
-		return true;
-	id = find_id(cgroup);
-	if (id)
-		snprintf(container, TENANT_CONTAINER_BYTES, "%s-%.*s", runtime_of(cgroup), ID_SHOWN, id);
-	return id;
-}
-
-/* Where we are in a container ourselves, its name tells no namespaces within it apart. */
-bool tenant_container_of(pid_t pid, char container[TENANT_CONTAINER_BYTES])
-{
-	char ours[TENANT_CONTAINER_BYTES], digits[16], path[64];
-	struct stat st;
-
-	snprintf(digits, sizeof digits, "%d", (int)pid);
-	if (name_by_cgroup(digits, container) && !(name_by_cgroup("self", ours) && !strcmp(ours, container)))
-		return true;
-	snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
-	if (stat(path, &st))
-		return false;
-	snprintf(container, TENANT_CONTAINER_BYTES, "mnt-%lu", (unsigned long)st.st_ino);
-	return true;
 }
 
 /* ---------------------------------------------------------------- the owner's rights */

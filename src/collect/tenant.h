@@ -18,7 +18,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { TENANT_CONTAINER_BYTES = 28, TENANT_LABEL_BYTES = TENANT_CONTAINER_BYTES + 17 };
+#include "collect/container.h"
+
+enum { TENANT_LABEL_BYTES = CONTAINER_BYTES + 17 };
 
 struct tenant {
 	int dir; /* his runtime directory */
@@ -26,7 +28,7 @@ struct tenant {
 	gid_t gid;
 	unsigned number; /* what it is called by: duet-NUMBER, as he sees himself */
 	unsigned turn; /* from 2 on: others were called the same before, in this recording */
-	char container[TENANT_CONTAINER_BYTES]; /* a word; "": none, a user of this machine */
+	char container[CONTAINER_BYTES]; /* a word; "": none, a user of this machine */
 	uid_t maker; /* of the container's user namespace; 0: it has none, or root made it */
 };
 
@@ -36,11 +38,6 @@ void tenant_label(const struct tenant *t, char label[TENANT_LABEL_BYTES]);
 /* tenant_session_name - what the session @session of a tenant is called where we are asked about it:
  * "default@1000".  False if it does not fit. */
 bool tenant_session_name(const struct tenant *t, const char *session, char *name, size_t size);
-
-/* tenant_container_of - the container that process @pid is in, by its control group: "docker-3f2a9c01b2c3",
- * "podman-...", "containerd-...", "lxc-..."; else by the number of its mount namespace: "mnt-4026532345".
- * False if the process is gone, or hidden from us. */
-bool tenant_container_of(pid_t pid, char container[TENANT_CONTAINER_BYTES]);
 
 /* Who owns the directory @dir; (uid_t)-1 if that cannot be seen. */
 uid_t owner_of(int dir);

@@ -192,7 +192,7 @@ static int visit_container(const struct tenants_look *l, int proc, const char *p
 
 	if (shm < 0)
 		return 0;
-	if (is_new_shm(s, shm) && tenant_container_of(atoi(pid), t.container)) {
+	if (is_new_shm(s, shm) && container_of(atoi(pid), t.container)) {
 		t.maker = maker_of(proc, pid);
 		return visit_all(l, shm, &t);
 	}

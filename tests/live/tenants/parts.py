@@ -36,10 +36,10 @@ def serves(*labels):
     until(lambda: all(has("default@%s" % n) for n in labels), "served: %s" % (labels,))
 
 
-def joined(*programs):
+def joined(*programs, inside=lambda p: p.pid):
     """All programs have joined, each with at least one event more."""
     for p in programs:
-        until(lambda: p.record(1) and "memfd:duet-pool" in proc.read(p.pid, "maps"), "it has joined")
+        until(lambda: p.record(1) and "memfd:duet-pool" in proc.read(inside(p), "maps"), "it has joined")
 
 
 def end(c, *programs):
@@ -145,6 +145,24 @@ def a_snapshot_and_a_rotation_are_of_all():
     end(c, alice, own)
 
 
+def a_container_is_called_as_its_part_is():
+    one, other = world.container("one"), world.container("other")
+    trace = world.work + "/called"
+    label = lambda p: "mnt-%d" % os.stat("/proc/%d/ns/mnt" % proc.descendants(p.p.pid)[-1]).st_ino
+    c = collect(trace, "--containers", "--container", label(one))
+    serves(label(one) + ":0", label(other) + ":0")
+    joined(one, inside=lambda p: proc.descendants(p.p.pid)[-1])
+    n = one.record(5)
+    other.record(5)
+    out, _ = cmd("disable", "--container", label(one) + ":0", "tenants:*")
+    ok("disabled 1 event in 1 program" in out, "by its part's name", out)
+    one.record(5)
+    end(c, one, other)
+    out, _ = cmd("view", "--json", "-e", "tenants:*", trace)
+    where = collections.Counter(e["fields"]["n"] for e in map(json.loads, out.splitlines()) if "fields" in e)
+    ok(len(where) and set(where.values()) == {1} and max(where) == n - 1, "of that one alone, until then", str(where))
+
+
 def live_shows_all():
     alice, own = world.user(ALICE), world.spawn([world.program])
     c = collect(world.work + "/live", "--all-users")
@@ -163,4 +181,4 @@ if not enter():
     skip("no right to make namespaces")
 world = World(program, library)
 run_cases(status_shows_all_parts_in_one_table, a_part_that_does_not_answer_is_named, enable_disable_and_triggers_reach_all,
-          a_snapshot_and_a_rotation_are_of_all, live_shows_all)
+          a_snapshot_and_a_rotation_are_of_all, a_container_is_called_as_its_part_is, live_shows_all)
