@@ -6,7 +6,7 @@ still, of a program that records one every 100 us; both by the trace's own time.
 usage: triggers.py DUET LIBDUET PROGRAM [PROGRAM_WITH_LTTNG]      ROUNDS=21
 
 The action is "stop": its moment is in the trace, so no clock but the recorder's is asked.  For duet also an event of the
-kernel: the program's own exec (root).
+kernel: an exec (root).
 """
 import json
 import os
@@ -24,6 +24,7 @@ lttng_program = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 and shutil.whi
 ROUNDS = int(os.environ.get("ROUNDS", "21"))
 FIRES = 1500  # the event that does
 work = tempfile.mkdtemp(prefix="duet-triggers-", dir="/dev/shm")
+fire = shutil.copy(shutil.which("true"), work + "/fire")
 env = dict(os.environ, DUET_RUNTIME_DIR=work + "/run", DUET_LIBRARY=library, LTTNG_HOME=work)
 
 
@@ -36,7 +37,9 @@ def run(*command):
 
 def record(path_of_program):
     p = subprocess.Popen([path_of_program, "once", "100"], env=env)
-    time.sleep(1)
+    time.sleep(0.5)
+    subprocess.run([fire])  # for a trigger on its exec
+    time.sleep(0.5)
     p.kill()
     p.wait()
 
@@ -55,7 +58,7 @@ def duet_round(n, condition, *more):
     lines = [json.loads(line) for line in run(duet, "view", "--json", "-e", "control:step", path + "/ust").splitlines()]
     events = [(e["time"], e["fields"]["i"]) for e in lines]
     execs = map(json.loads, run(duet, "view", "--json", "-e", "sched_process_exec", path + "/kernel").splitlines()) if more else []
-    fired = [e["time"] for e in execs if e["fields"]["filename"] == program]
+    fired = [e["time"] for e in execs if e["fields"]["filename"] == fire]
     shutil.rmtree(path)
     return (events[-1][0] - fired[-1]) / 1e6 if fired else span_ms(events)
 
@@ -89,7 +92,7 @@ try:
         spans.setdefault("duet", []).append(duet_round(n, "event control:step if i == %d" % FIRES))
         if not os.geteuid():
             spans.setdefault("duet, kernel:", []).append(
-                duet_round(ROUNDS + n, 'event kernel:sched_process_exec if filename ~ "*/control-duet"', "-k", "sched_process_exec"))
+                duet_round(ROUNDS + n, 'event kernel:sched_process_exec if filename == "%s"' % fire, "-k", "sched_process_exec"))
         if lttng_program:
             spans.setdefault("LTTng", []).append(lttng_round(n))
     for what, s in spans.items():

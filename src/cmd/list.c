@@ -10,6 +10,7 @@
 #include "base/runtime.h"
 #include "base/schema.h"
 #include "cmd/cmd.h"
+#include "cmd/list_probes.h"
 #include "collect/apps.h"
 #include "collect/tenants.h"
 #include "collect/seats.h"
@@ -23,7 +24,9 @@ static const char help[] =
 	"usage: duet list [-p PID]...     traced programs of this user, their events: [x] enabled\n"
 	"       duet list [--all-users] [--containers]    as root: those of others as well\n"
 	"       duet list FILE...         the events in a program or library on disk\n"
-	"       duet list -k              the kernel's events, as duet and as tracefs name them\n\n"
+	"       duet list -k              the kernel's events, as duet and as tracefs name them\n"
+	"       duet list -u FILE         functions of a program or library, for duet record -u\n"
+	"       duet list --usdt FILE     its markers of sys/sdt.h, for duet record --usdt\n\n"
 	"  -p, --pid PID   only this process\n"
 	"  -k, --kernel    the kernel's events\n"
 	"      --all-users, --containers    also programs of all users, and those in containers\n";
@@ -212,14 +215,17 @@ int cmd_list(int argc, char **argv)
 						 { "kernel", no_argument, NULL, 'k' },
 						 { "all-users", no_argument, NULL, 'U' },
 						 { "containers", no_argument, NULL, 'C' },
+						 { "uprobe", required_argument, NULL, 'u' },
+						 { "usdt", required_argument, NULL, 'D' },
 						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
 	struct cmd_pids pids = { 0 };
-	bool kernel = false, users = false, containers = false;
+	const char *probed = NULL;
+	bool is_usdt = false, kernel = false, users = false, containers = false;
 	int c, status = 0;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":p:kh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, ":p:ku:h", options, NULL)) != -1) {
 		if (c == 'p') {
 			if (!cmd_add_pid("list", &pids, optarg))
 				return CMD_FAILED;
@@ -229,6 +235,9 @@ int cmd_list(int argc, char **argv)
 			users = true;
 		} else if (c == 'C') {
 			containers = true;
+		} else if (c == 'u' || c == 'D') {
+			probed = optarg;
+			is_usdt = c == 'D';
 		} else if (c == 'h') {
 			fputs(help, stdout);
 			return 0;
@@ -241,6 +250,10 @@ int cmd_list(int argc, char **argv)
 		return cmd_error("list", "--all-users, --containers: only root sees other users' programs");
 	if ((users || containers) && (kernel || pids.n || optind < argc))
 		return cmd_usage("list", "--all-users and --containers go with no other option or file");
+	if (probed && (kernel || users || containers || pids.n || optind < argc))
+		return cmd_usage("list", "-u and --usdt go with no other option or file");
+	if (probed)
+		return list_probes(probed, is_usdt);
 	if (kernel)
 		return list_kernel();
 	if (optind == argc)

@@ -28,6 +28,7 @@ static const char record_help[] =
 	WHOM_HELP
 	"  -k, --kernel PATTERN,.. kernel events (duet list -k), or a set: sched syscalls irq signal task\n"
 	"                        block fs net mm timer lock (default: sched,syscalls); \"!PATTERN\" excludes\n"
+	RECORDING_UPROBES_HELP
 	"      --no-kernel       applications only\n"
 	"      --all-kernel      the whole machine's kernel events, not just the recorded processes'\n"
 	"      --overwrite       flight recorder: keep the newest events in memory, write them at the end\n"
@@ -60,6 +61,7 @@ static const char collect_help[] =
 	"                        err, warning, notice, info, debug\n"
 	WHOM_HELP
 	"  -k, --kernel PATTERN  kernel events of the whole machine (default: none)\n"
+	RECORDING_UPROBES_HELP
 	"      --overwrite       flight recorder: keep the newest events in memory, write them at the end\n"
 	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins with 64M;\n"
 	"                        with --overwrite 64M)\n"
@@ -125,7 +127,7 @@ int cmd_record(int argc, char **argv)
 
 	recording_begin(&a, "record");
 	a.o.kernel = true;
-	while ((c = getopt_long(argc, argv, "+:o:e:f:c:k:b:p:q", record_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:o:e:f:c:k:u:b:p:q", record_options, NULL)) != -1) {
 		status = recording_take(&a, c, record_help);
 		if (status >= 0)
 			return status;
@@ -143,7 +145,7 @@ int cmd_record(int argc, char **argv)
 		return CMD_FAILED;
 	/* Without a process to follow the kernel's events are the machine's, if asked for by name. */
 	if (!a.o.command && !a.pids.n) {
-		a.o.kernel = a.kernel_events.n || a.o.kernel_whole_machine;
+		a.o.kernel = a.kernel_events.n || a.n_uprobes || a.o.kernel_whole_machine;
 		a.o.kernel_whole_machine = a.o.kernel;
 	}
 	if (a.o.command && wants_libc(&a)) {
@@ -171,7 +173,7 @@ int cmd_collect(int argc, char **argv)
 
 	recording_begin(&a, "collect");
 	snprintf(a.session, sizeof a.session, "default");
-	while ((c = getopt_long(argc, argv, ":o:e:f:c:k:b:s:q", collect_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, ":o:e:f:c:k:u:b:s:q", collect_options, NULL)) != -1) {
 		status = recording_take(&a, c, collect_help);
 		if (status >= 0)
 			return status;

@@ -43,6 +43,7 @@ static int add_event(struct recording *a, const char *pattern)
 	if (!*pattern || !strcmp(pattern, "!"))
 		return cmd_usage(a->verb, "-e: empty pattern");
 	a->last_kernel = -1;
+	a->last_uprobe = false;
 	a->events = cmd_grow(a->events, a->n_events, sizeof *a->events);
 	a->events[a->n_events++] = (struct recorder_event){ .pattern = pattern };
 	return -1;
@@ -62,11 +63,35 @@ static int add_kernel_filter(struct recording *a, const char *expression)
 	return -1;
 }
 
-/* Belongs to the -e or -k before it; without one, to all events. */
+static int add_uprobe(struct recording *a, const char *text, bool is_usdt)
+{
+	if (!strchr(text, ':'))
+		return cmd_usage(a->verb, is_usdt ? "--usdt: FILE:PROVIDER:NAME expected" : "-u: FILE:FUNCTION expected");
+	a->last_kernel = -1;
+	a->last_uprobe = true;
+	a->o.kernel = true;
+	a->uprobes = cmd_grow(a->uprobes, a->n_uprobes, sizeof *a->uprobes);
+	a->uprobes[a->n_uprobes++] = (struct kernel_uprobe){ .text = text, .is_usdt = is_usdt };
+	return -1;
+}
+
+static int add_uprobe_filter(struct recording *a, const char *expression)
+{
+	struct kernel_uprobe *u = &a->uprobes[a->n_uprobes - 1];
+
+	if (u->filter)
+		return cmd_error(a->verb, "-f %s: \"%s\" has a filter: join both by &&", expression, u->text);
+	u->filter = expression;
+	return -1;
+}
+
+/* Belongs to the -e, -k, -u or --usdt before it; without one, to all events. */
 static int add_filter(struct recording *a, const char *expression)
 {
 	struct recorder_event *e;
 
+	if (a->last_uprobe)
+		return add_uprobe_filter(a, expression);
 	if (a->last_kernel >= 0)
 		return add_kernel_filter(a, expression);
 	if (!a->n_events)
@@ -132,6 +157,7 @@ static int add_kernel_buffer(struct recording *a, const char *size)
 static int add_kernel(struct recording *a, char *patterns)
 {
 	a->last_kernel = a->kernel_events.n;
+	a->last_uprobe = false;
 	for (char *p; (p = strsep(&patterns, ","));) {
 		if (!*p || !strcmp(p, "!"))
 			return cmd_usage(a->verb, "-k: empty pattern");
@@ -169,6 +195,9 @@ int recording_take(struct recording *a, int c, const char *help)
 	case 'k':
 		a->o.kernel = true;
 		return add_kernel(a, optarg);
+	case 'u':
+	case RECORDING_USDT:
+		return add_uprobe(a, optarg, c == RECORDING_USDT);
 	case 'b':
 		return cmd_parse_size(a->verb, optarg, &a->buffer_bytes) ? -1 : CMD_FAILED;
 	case RECORDING_KERNEL_BUFFER:
@@ -242,6 +271,8 @@ int recording_settle(struct recording *a)
 	a->o.kernel_events = a->kernel_events.at;
 	a->o.kernel_filters = a->kernel_filters.at;
 	a->o.n_kernel_events = a->kernel_events.n;
+	a->o.uprobes = a->uprobes;
+	a->o.n_uprobes = a->n_uprobes;
 	a->o.triggers = a->triggers.at;
 	a->o.n_triggers = a->triggers.n;
 	a->o.pids = a->pids.at;

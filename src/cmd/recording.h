@@ -28,13 +28,15 @@ enum {
 	RECORDING_ALL_USERS,
 	RECORDING_CONTAINERS,
 	RECORDING_TRIGGER,
+	RECORDING_USDT,
 	RECORDING_HELP,
 };
 
-/* Letters "o:e:f:c:k:b:q" go with them. */
+/* Letters "o:e:f:c:k:u:b:q" go with them. */
 #define RECORDING_OPTIONS                                                                        \
 	{ "output", required_argument, NULL, 'o' }, { "event", required_argument, NULL, 'e' },   \
 	{ "filter", required_argument, NULL, 'f' }, { "context", required_argument, NULL, 'c' }, \
+	{ "uprobe", required_argument, NULL, 'u' }, { "usdt", required_argument, NULL, RECORDING_USDT }, \
 	{ "kernel", required_argument, NULL, 'k' }, { "buffer", required_argument, NULL, 'b' },  \
 	{ "kernel-buffer", required_argument, NULL, RECORDING_KERNEL_BUFFER },                   \
 	{ "overwrite", no_argument, NULL, RECORDING_OVERWRITE },                                 \
@@ -45,6 +47,11 @@ enum {
 	{ "trigger", required_argument, NULL, RECORDING_TRIGGER },                               \
 	{ "quiet", no_argument, NULL, 'q' }, { "help", no_argument, NULL, RECORDING_HELP },      \
 	WHOM_OPTIONS, SEND_OPTIONS, PIECES_OPTIONS
+
+#define RECORDING_UPROBES_HELP                                                                                \
+	"  -u, --uprobe 'FILE:FUNCTION [NAME=arg1:s32]...'  as root: calls of a function of any program or\n" \
+	"                        library; FUNCTION%return: its returns, with NAME=retval (duet list -u FILE)\n" \
+	"      --usdt 'FILE:PROVIDER:NAME [NAMES]'  markers of sys/sdt.h (duet list --usdt FILE)\n"
 
 #define RECORDING_TENANTS_HELP                                                                           \
 	"      --all-users       as root: the programs of all users, each user's in a buffer of his own\n" \
@@ -57,6 +64,9 @@ struct recording {
 	char session[64];
 	char library[PATH_MAX], preload[PATH_MAX];
 	struct cmd_strings kernel_events, kernel_filters; /* of each a filter, or NULL */
+	struct kernel_uprobe *uprobes;
+	int n_uprobes;
+	bool last_uprobe; /* was the last of -e, -k, -u and --usdt */
 	int last_kernel; /* first pattern of the last -k; -1: an -e came last */
 	struct cmd_strings triggers;
 	struct recorder_event *events;

@@ -31,6 +31,7 @@ static const char help[] =
 	WHOM_HELP
 	"  -k, --kernel PATTERN  kernel events (duet list -k), or a set: sched syscalls irq ...; of the whole\n"
 	"                        machine, or of the processes of -p (default: none)\n"
+	RECORDING_UPROBES_HELP
 	"      --overwrite       flight recorder: keep the newest events in memory; `duet snapshot` and the\n"
 	"                        end write them\n"
 	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins with 64M;\n"
@@ -197,7 +198,7 @@ int cmd_start(int argc, char **argv)
 
 	recording_begin(&a, "start");
 	snprintf(a.session, sizeof a.session, "default");
-	while ((c = getopt_long(argc, argv, ":o:e:f:c:k:b:p:q", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, ":o:e:f:c:k:u:b:p:q", options, NULL)) != -1) {
 		status = recording_take(&a, c, help);
 		if (status >= 0)
 			return status;

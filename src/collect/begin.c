@@ -41,6 +41,8 @@ static int open_kernel(struct collector *c)
 				    .patterns = c->o->kernel_events,
 				    .filters = c->o->kernel_filters,
 				    .n_patterns = c->o->n_kernel_events,
+				    .uprobes = c->o->uprobes,
+				    .n_uprobes = c->o->n_uprobes,
 				    .whole_machine = c->o->kernel_whole_machine,
 				    .overwrite = c->o->flight_recorder,
 				    .buffer_kib = c->o->kernel_buffer_kib,
@@ -53,6 +55,10 @@ static int open_kernel(struct collector *c)
 	if (snprintf(path, sizeof path, "%s/kernel", c->place) >= (int)sizeof path)
 		return diag_fail(&c->result.kernel_reason, -ENAMETOOLONG, "the path is too long");
 	err = kernel_open(&c->kernel, &k, &c->result.kernel_reason);
+	if (!err && c->result.kernel_reason.text[0]) { /* it was told beside */
+		collector_note(c, &c->result.kernel_reason);
+		c->result.kernel_reason.text[0] = 0;
+	}
 	if (!err && kernel_has_addresses(c->kernel)) {
 		if (files_add_kallsyms(c->base, &d))
 			collector_note(c, &d);
@@ -66,7 +72,7 @@ static int want_kernel(struct collector *c, struct diag *d)
 {
 	int err = open_kernel(c);
 
-	if (err && (c->o->n_kernel_events || c->o->kernel_whole_machine))
+	if (err && (c->o->n_kernel_events || c->o->n_uprobes || c->o->kernel_whole_machine))
 		return diag_fail(d, err, "%s", c->result.kernel_reason.text);
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "collect/session.h"
 #include "collect/stopping.h"
 #include "collect/tidy.h"
+#include "kernel/uprobe.h"
 
 struct recorder;
 
@@ -73,6 +74,8 @@ struct recorder_options {
 	const char *const *kernel_events;
 	const char *const *kernel_filters; /* of each, or NULL */
 	int n_kernel_events;
+	const struct kernel_uprobe *uprobes;
+	int n_uprobes;
 };
 
 /* What all parts of a recording have in common. */

@@ -2,15 +2,13 @@
 /* elf/symbols.c - see symbols.h. */
 #include "elf/symbols.h"
 
-#include <fcntl.h>
-#include <gelf.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "elf/file.h"
 
 enum { MODULES_MAX = 4096, SEGMENTS_MAX = 64 };
 
@@ -23,14 +21,9 @@ struct segment {
 	uint64_t offset, address, size;
 };
 
-struct file {
-	int fd;
-	Elf *elf;
-};
-
 struct module {
 	char *path, *build_id;
-	struct file file, debug;
+	struct elf_file file, debug;
 	struct function *functions; /* by begin */
 	size_t n_functions;
 	struct segment segments[SEGMENTS_MAX];
@@ -42,33 +35,6 @@ struct symbols {
 	unsigned n_modules;
 	unsigned last; /* found */
 };
-
-static void close_file(struct file *f)
-{
-	if (f->elf)
-		elf_end(f->elf);
-	if (f->fd >= 0)
-		close(f->fd);
-	*f = (struct file){ .fd = -1 };
-}
-
-/* What is no regular file (a device, a FIFO) is not opened: it might wait. */
-static bool open_file(struct file *f, const char *path)
-{
-	struct stat s;
-
-	*f = (struct file){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
-	if (f->fd < 0 || fstat(f->fd, &s) || !S_ISREG(s.st_mode)) {
-		close_file(f);
-		return false;
-	}
-	elf_version(EV_CURRENT);
-	f->elf = elf_begin(f->fd, ELF_C_READ_MMAP, NULL);
-	if (f->elf && elf_kind(f->elf) == ELF_K_ELF)
-		return true;
-	close_file(f);
-	return false;
-}
 
 /* ---------------------------------------------------------------- build IDs */
 
@@ -108,40 +74,23 @@ static bool id_of(Elf *elf, char hex[ELF_BUILD_ID_HEX])
 
 _Bool elf_build_id(const char *path, char hex[ELF_BUILD_ID_HEX])
 {
-	struct file f;
+	struct elf_file f;
 	bool has;
 
 	hex[0] = 0;
-	if (!open_file(&f, path))
+	if (!elf_file_open(&f, path))
 		return false;
 	has = id_of(f.elf, hex);
-	close_file(&f);
+	elf_file_close(&f);
 	return has;
 }
 
 /* ---------------------------------------------------------------- functions */
 
-static Elf_Scn *find_table(Elf *elf, uint32_t type, GElf_Shdr *h)
-{
-	Elf_Scn *scn = NULL;
-
-	while ((scn = elf_nextscn(elf, scn)))
-		if (gelf_getshdr(scn, h) && h->sh_type == type)
-			return scn;
-	return NULL;
-}
-
-static bool is_function(const GElf_Sym *s)
-{
-	int type = GELF_ST_TYPE(s->st_info);
-
-	return (type == STT_FUNC || type == STT_GNU_IFUNC) && s->st_shndx != SHN_UNDEF && s->st_value;
-}
-
 static void add_functions(struct module *m, Elf *elf, uint32_t type)
 {
 	GElf_Shdr h;
-	Elf_Scn *scn = find_table(elf, type, &h);
+	Elf_Scn *scn = elf_file_table(elf, type, &h);
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 	size_t n = data && h.sh_entsize ? data->d_size / h.sh_entsize : 0;
 
@@ -152,7 +101,7 @@ static void add_functions(struct module *m, Elf *elf, uint32_t type)
 		GElf_Sym s;
 		const char *name;
 
-		if (!gelf_getsym(data, (int)i, &s) || !is_function(&s))
+		if (!gelf_getsym(data, (int)i, &s) || !elf_is_function(&s))
 			continue;
 		name = elf_strptr(elf, h.sh_link, s.st_name);
 		if (name && *name)
@@ -214,7 +163,7 @@ static void open_debug(struct module *m, const char *id)
 	if (strlen(id) < 4)
 		return;
 	snprintf(path, sizeof path, "/usr/lib/debug/.build-id/%.2s/%s.debug", id, id + 2);
-	if (open_file(&m->debug, path))
+	if (elf_file_open(&m->debug, path))
 		add_functions(m, m->debug.elf, SHT_SYMTAB);
 }
 
@@ -222,7 +171,7 @@ static void load(struct module *m)
 {
 	char id[ELF_BUILD_ID_HEX];
 
-	if (!open_file(&m->file, m->path))
+	if (!elf_file_open(&m->file, m->path))
 		return;
 	id_of(m->file.elf, id);
 	if (*m->build_id && strcmp(id, m->build_id))
@@ -308,8 +257,8 @@ void symbols_close(struct symbols *s)
 	if (!s)
 		return;
 	for (unsigned i = 0; i < s->n_modules; i++) {
-		close_file(&s->modules[i].file);
-		close_file(&s->modules[i].debug);
+		elf_file_close(&s->modules[i].file);
+		elf_file_close(&s->modules[i].debug);
 		free(s->modules[i].functions);
 		free(s->modules[i].path);
 		free(s->modules[i].build_id);

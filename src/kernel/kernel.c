@@ -42,6 +42,7 @@ struct kernel {
 	struct kernel_selection selection; /* filters of it are gone */
 	bool is_thin; /* only what is waited for is on */
 	bool is_paused;
+	bool has_uprobes;
 	struct kernel_drain drain;
 	struct kernel_profile *profile; /* NULL: none */
 	struct kernel_cpu *cpus;
@@ -268,8 +269,9 @@ static int set_up_profile(struct kernel *k, const struct kernel_options *o, int 
 	return err;
 }
 
-static int select_events(struct kernel *k, const struct kernel_options *o, struct diag *d)
+static int select_of_kernel(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
+	static const char *const names[] = { "sched:sched_process_exec" };
 	char *available;
 	ssize_t n = k->available < 0 ? kernel_tracefs_read(k->root, "available_events", &available)
 				     : kernel_tracefs_read_all(k->available, &available);
@@ -279,8 +281,23 @@ static int select_events(struct kernel *k, const struct kernel_options *o, struc
 	if (n < 0)
 		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
 				 strerror((int)-n));
-	err = kernel_select(&k->selection, available, o->patterns, o->filters, o->n_patterns, d);
+	if (o->n_patterns || !o->n_uprobes)
+		err = kernel_select(&k->selection, available, o->patterns, o->filters, o->n_patterns, d);
+	else
+		err = kernel_select(&k->selection, available, names, NULL, 1, d);
 	free(available);
+	return err;
+}
+
+static int select_events(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	int err = select_of_kernel(k, o, d);
+
+	if (!err && o->n_uprobes && k->root < 0)
+		err = diag_fail(d, -EPERM, "-u, --usdt: only root may set probes in programs");
+	if (!err && o->n_uprobes)
+		err = kernel_uprobes_make(k->root, k->instance.path, o->uprobes, o->n_uprobes, &k->selection, d);
+	k->has_uprobes = o->n_uprobes > 0;
 	if (err)
 		return err;
 	err = set_up_selection(k, &k->selection, d);
@@ -339,6 +356,7 @@ static int open_instance(struct kernel *k, struct diag *d)
 		return err == -ENOENT ? k->root : err;
 	}
 	kernel_instance_reap(k->root, NULL);
+	kernel_uprobes_reap(k->root);
 	return kernel_instance_create(&k->instance, k->root, d);
 }
 
@@ -667,13 +685,18 @@ void kernel_snapshot_close(struct kernel *k, struct kernel_counts *counts)
 
 void kernel_close(struct kernel *k)
 {
+	char name[sizeof k->instance.path];
+
 	if (!k)
 		return;
 	kernel_snapshot_close(k, NULL);
 	/* An instance with an open file cannot be removed. */
 	for (int i = 0; i < k->n_cpus; i++)
 		kernel_cpu_close(&k->cpus[i]);
+	snprintf(name, sizeof name, "%s", k->instance.path);
 	kernel_instance_remove(&k->instance);
+	if (k->has_uprobes)
+		kernel_uprobes_remove(k->root, name);
 	kernel_profile_close(k->profile);
 	kernel_watch_free(k->drain.watch);
 	kernel_selection_fini(&k->selection);
@@ -747,6 +770,7 @@ int kernel_reap(struct diag *d)
 	if (root < 0)
 		return root;
 	n = kernel_instance_reap(root, d);
+	kernel_uprobes_reap(root);
 	close(root);
 	return n;
 }

@@ -5,7 +5,8 @@
  * A private tracefs instance records; its pages are read from trace_pipe_raw, converted in place
  * and appended to a CTF trace.  What always holds:
  *
- *   (1) nothing outside the instance is changed, and no file system is mounted anywhere
+ *   (1) nothing outside the instance is changed but probes in programs, if there are any (kernel/uprobe.h); no
+ *       file system is mounted anywhere
  *   (2) if this process dies, however, recording stops and the buffers are freed at once; what
  *       remains is an empty instance, removed by the next kernel_open
  *   (3) in every stream time never goes back, and events lost are counted in the next packet
@@ -22,6 +23,7 @@
 #include "abi/clock.h"
 #include "base/diag.h"
 #include "base/quota.h"
+#include "kernel/uprobe.h"
 #include "kernel/watch.h"
 
 struct kernel;
@@ -33,6 +35,9 @@ struct kernel_options {
 	const char *const *patterns; /* which events, see below; none: "sched" and "syscalls" */
 	const char *const *filters; /* of each pattern: an expression (duet-filter(7)), or NULL; may be NULL */
 	int n_patterns;
+	const struct kernel_uprobe *uprobes; /* probes in programs; with them, and without patterns, of the rest only what
+					programs are called */
+	int n_uprobes;
 	bool whole_machine; /* else only threads given to kernel_add_pid, and their children */
 	bool overwrite; /* when buffers are full: lose the oldest instead of the newest */
 	uint32_t buffer_kib; /* per CPU; 0 means 16 MiB */

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/uprobe.h"
+
 enum { IDENTIFIERS_MAX = 2 * KERNEL_FIELDS_MAX, IDENTIFIER_SIZE = 96 };
 
 struct builder {
@@ -47,7 +49,7 @@ const char *kernel_layout_shown_name(const char *system, const char *field)
 	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
 		if (!strcmp(system, renamed[i].system) && !strcmp(field, renamed[i].from))
 			return renamed[i].to;
-	return field;
+	return kernel_uprobe_is_ours(system) && !strncmp(field, "__probe_", 8) ? field + 8 : field;
 }
 
 const char *kernel_layout_kernel_name(const char *system, const char *shown)
@@ -163,7 +165,7 @@ static void add_fixed(struct builder *b, const struct kernel_field *f, const cha
 	if (f->is_text)
 		text_addf(t, "%s", text_type);
 	else
-		add_integer_type(t, f->element, f->is_signed, f->is_pointer);
+		add_integer_type(t, f->element, f->is_signed, f->is_pointer || !strncmp(f->name, "__probe_", 8));
 	text_addf(t, " %s", identifier(b, name, ""));
 	if (f->is_array)
 		text_addf(t, "[%u]", f->size / f->element);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/pattern.h"
+#include "kernel/uprobe.h"
 
 /* Sets are patterns with a name.  Left out are events that cost more than they tell: the statistics
  * of sched, which repeat at every tick what its switches say, and allocations of single objects. */
@@ -144,7 +145,9 @@ int kernel_each_candidate(const char *available, int (*each)(void *, const struc
 		size_t size = strcspn(line, "\n");
 
 		if (split_line(&c, line, size)) {
-			if (!strcmp(c.system, "raw_syscalls")) {
+			if (kernel_uprobe_is_ours(c.system)) {
+				; /* a recorder's own, this one's or another's */
+			} else if (!strcmp(c.system, "raw_syscalls")) {
 				has_syscalls = true;
 			} else if (strcmp(c.system, "syscalls") != 0) {
 				struct kernel_candidate k = { c.name, c.system, c.event, -1, false };
@@ -167,7 +170,7 @@ struct search {
 	int n_found;
 };
 
-static int choose_event(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter)
+int kernel_selection_add(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter)
 {
 	struct kernel_choice *events;
 
@@ -245,7 +248,7 @@ static int try_candidate(void *arg, const struct kernel_candidate *c)
 	}
 	s->n_found++;
 	if (c->nr < 0)
-		return choose_event(s->selection, c, s->filter);
+		return kernel_selection_add(s->selection, c, s->filter);
 	choose_syscall(s->selection, c, s->filter);
 	return 0;
 }

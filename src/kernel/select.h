@@ -57,6 +57,8 @@ struct kernel_selection {
 /* kernel_select - what @patterns mean (kernel.h), with their @filters or NULL.  -ENOENT if one matches nothing. */
 int kernel_select(struct kernel_selection *s, const char *available, const char *const *patterns,
 		  const char *const *filters, int n_patterns, struct diag *d);
+/* kernel_selection_add - choose an event that is no system call, @filter lent.  0 or -ENOMEM. */
+int kernel_selection_add(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter);
 void kernel_selection_fini(struct kernel_selection *s);
 
 /*

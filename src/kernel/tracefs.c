@@ -257,7 +257,7 @@ void kernel_instance_remove(struct kernel_instance *in)
 	*in = KERNEL_NO_INSTANCE;
 }
 
-static bool owner_is_dead(const char *name)
+bool kernel_instance_is_stale(const char *name)
 {
 	unsigned long long start;
 	int pid, n, end = 0;
@@ -291,7 +291,7 @@ int kernel_instance_reap(int root, struct diag *d)
 		return diag_errno(d, "cannot list tracefs/instances");
 	}
 	while ((e = readdir(dir)))
-		if (owner_is_dead(e->d_name) && is_unlocked(fd, e->d_name))
+		if (kernel_instance_is_stale(e->d_name) && is_unlocked(fd, e->d_name))
 			n += !remove_directory(fd, e->d_name);
 	closedir(dir);
 	return n;

@@ -12,6 +12,7 @@
 #ifndef KERNEL_TRACEFS_H
 #define KERNEL_TRACEFS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/diag.h"
@@ -49,6 +50,8 @@ int kernel_instance_borrow(struct kernel_instance *in, int dir, int loan, struct
 /* Removes it with all it recorded.  No other file of it may be open any more. */
 void kernel_instance_remove(struct kernel_instance *in);
 
+/* kernel_instance_is_stale - whether who made an instance of this name is dead, as far as its pid tells. */
+bool kernel_instance_is_stale(const char *name);
 /* kernel_instance_reap - remove stale instances.  Returns how many, or a negative errno. */
 int kernel_instance_reap(int root, struct diag *d);
 
