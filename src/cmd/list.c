@@ -29,6 +29,7 @@ static const char help[] =
 	"       duet list --usdt FILE     its markers of sys/sdt.h, for duet record --usdt\n\n"
 	"  -p, --pid PID   only this process\n"
 	"  -k, --kernel    the kernel's events\n"
+	"  -u, --uprobe FILE, --usdt FILE    what may be probed in it\n"
 	"      --all-users, --containers    also programs of all users, and those in containers\n";
 
 struct listing {
