@@ -22,7 +22,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-from proc import children, exe, kill  # noqa: E402
+from proc import children, exe, is_dead, kill  # noqa: E402
 from trial import cmd, command_of, duet, is_, ok, paths, run_cases, start, until, work  # noqa: E402
 
 program, library, clock = paths(3, library=False)
@@ -31,12 +31,23 @@ os.chdir(work)
 KEY = ["--psk", "key"]
 
 
+def free_port():
+    """One that the kernel gives nobody who does not ask for it by number: a relay that was killed comes back to it."""
+    while True:
+        port = random.randrange(10000, 30000)
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+            return port
+        except OSError:
+            pass
+
+
 class Relay:
     """A relay on a port of its own, which it keeps when it is started again."""
 
     def __init__(self, output, keys=KEY, before=(), port=0, more=()):
         self.args = [output, keys, before, more]
-        self.output, self.port = output, port
+        self.output, self.port = output, port or free_port()
         self.begin()
 
     def begin(self):
@@ -220,7 +231,7 @@ def a_killed_relay_goes_on_where_it_was():
     relay = Relay("killed_out")
     relay.kill()
     p = record(relay.port, "-o", "killed", "--", program, 24000, 12000)
-    time.sleep(0.3)
+    until(lambda: "it is sent when the relay answers" in p.stderr.so_far(), "a relay that is not there yet is told")
     relay.begin()
     for _ in range(3):
         time.sleep(0.5)
@@ -236,12 +247,13 @@ def a_killed_relay_goes_on_where_it_was():
 
 def what_a_killed_sender_left_is_sent_later():
     relay = Relay("sender_out")
-    p = record(relay.port, "-o", "left", "--", program, 8000, 4000)
-    until(relay.recordings, "it arrives")
+    p = record(relay.port, "-o", "left", "--", program, 8000, 4000, work + "/go_on", 4000)
+    until(lambda: [r for r in relay.recordings() if has_events(r)], "it arrives")
     command_of(p, program)
     for c in children(p.pid):
         if exe(c) == os.path.realpath(duet):
             kill(c)
+    open("go_on", "w").close()
     status, out, err = p.end()
     is_((status, out.strip()), (2, "8000"), "the program is not disturbed")
     m = re.search(r"to go on: duet (.*)", err)
@@ -280,7 +292,8 @@ def a_slow_link_loses_nothing_until_spool_and_buffers_are_full():
     link.rate = 64000
     n = 400000  # 26 MB: neither spool nor buffers do
     p = record(link.port, "-o", "full", "--spool", "1M", "-b", "2M", "--flush-timeout", "50s", "--", program, n, 200000)
-    time.sleep(4)
+    command = command_of(p, program)
+    until(lambda: is_dead(command), "the program ends")
     link.rate = None
     status, out, err = p.end()
     m = re.search(r"(\d+) LOST", err)
@@ -410,7 +423,8 @@ def recordings_of_two_hosts_are_in_order():
         ps.append(start("unshare", "-u", "sh", "-c", 'hostname %s; LD_PRELOAD=%s exec "$@"' % (host, clock), "sh", duet,
                         "record", "--no-kernel", "-o", "of_" + host, "--to", "127.0.0.1:%d" % relay.port, *KEY,
                         "--", "env", "LD_PRELOAD=", program, "2000", "1000", work + "/go", env=env))
-    time.sleep(1)
+    for p in ps:
+        command_of(p, program)  # each looks for it every millisecond
     open("go", "w").close()
     for p in ps:
         status, out, err = p.end()

@@ -2,9 +2,9 @@
 /*
  * tests/live/relay/program.c - numbers from 0 up, each an event; then says how many.
  *
- * usage: relay_count N PER_SECOND [WAIT_FOR_FILE]
+ * usage: relay_count N PER_SECOND [WAIT_FOR_FILE [AT]]
  *
- * PER_SECOND 0: as fast as it goes.  With a file's name it begins when the file is there.
+ * PER_SECOND 0: as fast as it goes.  With a file's name it goes on from number AT, or 0, when the file is there.
  */
 #include <duet/duet.h>
 
@@ -22,12 +22,12 @@ static void wait_ns(long ns)
 
 int main(int argc, char **argv)
 {
-	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 0, at = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
 	long per_second = argc > 2 ? atol(argv[2]) : 0, burst = per_second / 200 + 1;
 
-	while (argc > 3 && access(argv[3], F_OK))
-		wait_ns(1000000);
 	for (uint64_t i = 0; i < n; i++) {
+		while (argc > 3 && i == at && access(argv[3], F_OK))
+			wait_ns(1000000);
 		trace_relay_number(i, "what fills a link of 64 kB/s soon enough");
 		if (per_second && i % (uint64_t)burst == 0)
 			wait_ns(1000000000 / per_second * burst);
