@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A loop of system calls, and find: plain, under strace, perf trace and duet strace, each writing lines to a file.
 
-usage: run.py DUET LOOP      ninja bench-strace      ROUNDS=5 CALLS=100000 TREE=/usr/lib
+usage: run.py DUET LOOP      ninja bench-strace      ROUNDS=5 CALLS=100000 TREE=/usr/lib ONLY=find
 
 The command's time is taken by a process inside the tracer, from fork to wait; that of everything from outside, until the
 last line is in the file.
@@ -19,6 +19,7 @@ duet, loop = map(os.path.abspath, sys.argv[1:3])
 ROUNDS, CALLS, TREE = int(os.environ.get("ROUNDS", 5)), os.environ.get("CALLS", "100000"), os.environ.get("TREE", "/usr/lib")
 work = tempfile.mkdtemp(prefix="duet-bench-strace-")
 os.environ["DUET_RUNTIME_DIR"] = work + "/run"
+CHOSEN = os.environ.get("ONLY", "")  # a part of a title
 COMMANDS = {"getppid x %s" % CALLS: [loop, CALLS], "find %s" % TREE: ["find", TREE, "-name", "no such name"]}
 TRACERS = {"plain": [], "duet strace": [duet, "strace", "-o", "{out}", "--"], "duet strace -c": [duet, "strace", "-c", "-o", "{out}", "--"],
            "strace -f": ["strace", "-f", "-o", "{out}"], "strace -f -c": ["strace", "-f", "-c", "-o", "{out}"],
@@ -46,6 +47,8 @@ def main():
     present = [t for t in TRACERS if not TRACERS[t] or shutil.which(TRACERS[t][0])]
     print("# load %.1f before; medians (min-max) of %d rounds, in turns" % (os.getloadavg()[0], ROUNDS))
     for title, command in COMMANDS.items():
+        if CHOSEN not in title:
+            continue
         times = {t: [] for t in present}
         once("plain", command)  # warm caches
         for _ in range(ROUNDS):
