@@ -408,9 +408,10 @@ static int open_output(struct strace *s)
 
 int strace_view(const char *const *paths, int n, const struct moment *from, const struct moment *to, uint64_t limit)
 {
-	struct strace s = STRACE_NEW;
+	static struct strace s; /* its lists last until exit */
 	int status;
 
+	s = STRACE_NEW;
 	for (int i = 0; i < n; i++)
 		cmd_add_string(&s.inputs, paths[i]);
 	s.from = *from;
@@ -436,9 +437,10 @@ int cmd_strace(int argc, char **argv)
 		{ "follow-forks", no_argument, NULL, 'f' },	 { "trace", required_argument, NULL, 'e' },
 		{ "kernel-buffer", required_argument, NULL, OPT_KERNEL_BUFFER }, { 0 },
 	};
-	struct strace s = STRACE_NEW;
+	static struct strace s; /* its lists last until exit */
 	int c, status;
 
+	s = STRACE_NEW;
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "+:fcCTtryYzZe:S:o:n:a:i:p:h", options, NULL)) != -1) {
 		status = take(&s, c == 'h' ? OPT_HELP : c);
