@@ -18,12 +18,10 @@
 #ifdef DUET_TLS
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/ssl.h>
 #include <sys/stat.h>
 
 #include "base/io.h"
+#include "net/openssl.h"
 #endif
 
 struct wire_context {
@@ -147,9 +145,12 @@ static int use_certificates(SSL_CTX *x, const struct wire_keys *k, struct diag *
 
 static int open_tls(struct wire_context *c, const struct wire_keys *k, struct diag *d)
 {
-	SSL_CTX *x = SSL_CTX_new(c->is_server ? TLS_server_method() : TLS_client_method());
-	int err = 0;
+	int err = openssl_load(d);
+	SSL_CTX *x;
 
+	if (err)
+		return err;
+	x = SSL_CTX_new(c->is_server ? TLS_server_method() : TLS_client_method());
 	if (!x)
 		return diag_fail(d, -ENOMEM, "cannot begin TLS");
 	c->ssl = x;
