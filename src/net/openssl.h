@@ -15,7 +15,7 @@
 
 #include "base/diag.h"
 
-/* openssl_load - before all others.  0 or -errno. */
+/* openssl_load - before all others, where there is a key.  0 or -errno. */
 int openssl_load(struct diag *d);
 /* The function @name; one that the version we were compiled for does not have ends the process. */
 void *openssl_find(const char *name);

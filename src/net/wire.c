@@ -267,6 +267,8 @@ static long tls_write(struct wire *w, const void *from, size_t n, struct diag *d
 
 static void close_tls(struct wire *w)
 {
+	if (!w->ssl)
+		return;
 	SSL_free(w->ssl);
 	ERR_clear_error();
 }
@@ -279,6 +281,8 @@ static void finish_tls(struct wire *w)
 
 static void forget_keys(struct wire_context *c)
 {
+	if (!c->ssl)
+		return; /* none was read, and OpenSSL perhaps not loaded */
 	SSL_CTX_free(c->ssl);
 	OPENSSL_cleanse(c->key, sizeof c->key);
 }

@@ -34,7 +34,7 @@ def memory(pid):
 def talk_all(n):
     """-> what they say of it; n messages by several at once"""
     talkers = [start(talk, "nonsense", runtime, n // N_TALKERS, seed * 1000 + i) for i in range(N_TALKERS)]
-    said = [t.communicate()[0].strip() for t in talkers]
+    said = [t.communicate(timeout=120 + n // 200)[0].strip() for t in talkers]
     if any(t.returncode for t in talkers):
         fail("nothing was tried: %s" % [t.returncode for t in talkers])
     return said
