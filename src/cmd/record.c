@@ -185,7 +185,7 @@ int cmd_collect(int argc, char **argv)
 	a.o.kernel_whole_machine = a.o.kernel;
 	a.o.no_default_events = true;
 	a.o.on_ready = tell_manager;
-	a.o.keep = !a.send.to; /* the sender is a child of the process that waits for it */
+	a.o.keep = true;
 	if (!a.quiet)
 		fprintf(stderr, "duet collect: recording into %s until Ctrl-C\n", a.o.path);
 	return recording_run(&a);

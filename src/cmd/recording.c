@@ -304,6 +304,15 @@ static int exit_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Should its collector be killed at the end, the next one writes all of it again. */
+static bool has_flight_recorder(const struct recorder_options *o)
+{
+	for (int i = 0; i < o->n_channels; i++)
+		if (o->channels[i].channel.flight_recorder)
+			return true;
+	return false;
+}
+
 int recording_run(struct recording *a)
 {
 	struct recorder_result result = { .lives = 0 };
@@ -317,6 +326,8 @@ int recording_run(struct recording *a)
 		a->o.quota = &a->send.sender.status->quota;
 	if (a->send.to)
 		a->o.pieces.n_arrived = &a->send.sender.status->n_pieces;
+	a->o.sent = a->send.to ? &a->send.sender : NULL;
+	a->o.sent_to = a->send.to;
 	a->o.leaves = a->send.to && !a->send.keeps;
 	err = recorder_open(&r, &a->o, &d);
 	if (!err && send_follow(a->verb, &a->send)) {
@@ -326,7 +337,7 @@ int recording_run(struct recording *a)
 	if (!err)
 		err = recorder_run(r, &d);
 	if (a->send.to)
-		sender_lift(&a->send.sender);
+		sender_lift(&a->send.sender, a->o.keep && has_flight_recorder(&a->o));
 	end_err = recorder_finish(r, &result, &end);
 	if (err) {
 		stopping_answer(&result.stopping, &a->o, &result, d.text);

@@ -210,6 +210,6 @@ int cmd_start(int argc, char **argv)
 	if (recording_settle(&a) || make_path_whole(&a, whole))
 		return CMD_FAILED;
 	a.o.kernel_whole_machine = a.o.kernel && !a.pids.n;
-	a.o.keep = !a.send.to; /* the sender is a child of the process that waits for it */
+	a.o.keep = true;
 	return start(&a);
 }

@@ -113,6 +113,24 @@ static void print_troubles(const struct whole *w)
 }
 
 /* What is read of the recording is read of all of it; of a session with parts, that is all parts. */
+static void print_link(const struct look *l)
+{
+	const struct cmd_answer *s = &l->session;
+	bool is_up = control_is_true(&s->line, "link");
+	char to[320], as[256], trouble[512], sent[32], held[32], limit[32];
+
+	if (!control_text(&s->line, "sent_to", to, sizeof to))
+		return;
+	printf("  link          to %s, %s; %s sent; spool %s of %s%s\n", to,
+	       is_up ? look_text(s, "sent_as", as, sizeof as) : "NOT CONNECTED", cmd_size_text(look_number(s, "sent_bytes"), sent),
+	       cmd_size_text(look_number(s, "spool_bytes"), held), cmd_size_text(look_number(s, "spool_limit"), limit),
+	       control_is_true(&s->line, "spool_was_full") ? ", WAS FULL" : "");
+	if (!is_up && control_text(&s->line, "link_trouble", trouble, sizeof trouble))
+		printf("                %s\n", trouble);
+	if (look_number(s, "link_senders") > 1)
+		printf("  senders       %" PRIu64 "; all but the last were killed\n", look_number(s, "link_senders"));
+}
+
 static void print_session(const struct whole *w)
 {
 	const struct look *l = w->at[0];
@@ -132,6 +150,7 @@ static void print_session(const struct whole *w)
 		printf("  disk          %s used, %s free\n", cmd_size_text(l->disk_used, size),
 		       cmd_size_text(l->disk_free, size2));
 	print_pieces(l);
+	print_link(l);
 	print_troubles(w);
 }
 

@@ -248,13 +248,13 @@ static int resume_kernel(struct collector *c, uint32_t life, struct diag *d)
  * knew is in shared memory. */
 int collector_resume(struct collector *c, struct diag *d)
 {
-	uint32_t life = c->kept->n_lives;
+	uint32_t life = c->kept->lives.n;
 	int err;
 
 	streams_close(c->streams);
 	c->streams = NULL;
 	c->session.n_joined = c->kept->n_joined;
-	c->stop = c->kept->is_stopping;
+	c->stop = c->kept->lives.is_stopping;
 	if (c->kept->is_over)
 		return 0;
 	err = resume_session(&c->session, c->stop, d);
@@ -262,6 +262,8 @@ int collector_resume(struct collector *c, struct diag *d)
 		err = filters_resume(&c->filters, c->session.n_filters, d);
 	if (!err)
 		err = c->piece ? rotate_resume(c, d) : resume_files(&c->session, c->kept, c->o->path, life, d);
+	if (!err)
+		quota_resume(c->o->quota);
 	if (!err)
 		err = open_streams(c, life, d);
 	if (!err)

@@ -162,10 +162,10 @@ static void answer_request(struct collector *c, const struct session_message *m)
 				      .kernel_in_memory = c->o->flight_recorder,
 				      .collector = c,
 				      .path = c->o->path,
-				      .pid = c->kept->keeper ? c->kept->keeper : getpid(),
+				      .pid = c->kept->lives.keeper ? c->kept->lives.keeper : getpid(),
 				      .begin_ns = c->begin_ns,
 				      .lost_outside = c->kept->lost_outside,
-				      .lives = c->kept->n_lives,
+				      .lives = c->kept->lives.n,
 				      .trouble = c->result.trouble.text,
 				      .stopping = &c->result.stopping,
 				      .stop = &c->stop };

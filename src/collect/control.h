@@ -18,7 +18,7 @@
 #include "base/diag.h"
 #include "base/text.h"
 
-enum { CONTROL_MEMBERS = 32 };
+enum { CONTROL_MEMBERS = 64 };
 
 /* A line taken apart; it points into the text, which is lent. */
 struct control_line {

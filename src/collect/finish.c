@@ -65,7 +65,7 @@ static int finish_begun(struct collector *c, struct diag *d)
 {
 	struct kept *k = c->kept;
 
-	k->is_stopping = true;
+	k->lives.is_stopping = true;
 	if (k->is_over) {
 		c->result = k->result;
 	} else {
@@ -105,7 +105,7 @@ int collector_finish(struct collector *c, struct diag *d)
 		session_withdraw(&c->session);
 		apps_release(c->session.dir, &c->session.file);
 	}
-	c->result.lives = c->kept->n_lives;
+	c->result.lives = c->kept->lives.n;
 	close_all(c);
 	last_err = rotate_last(c, err ? NULL : d);
 	c->result.pieces = c->finished;

@@ -7,32 +7,28 @@
  * worker (a signal: ours, the out-of-memory killer's), the keeper forks another one, which finds the
  * descriptors and the memory of before, and takes over: collect/resume.h.  Programs notice nothing.
  *
- * If the keeper is killed, the worker becomes one: it forks the next worker, which takes over as ever.
- *
- *   the keeper      gets the terminal's and other people's signals, and passes them on
- *   the worker      gets SIGCHLD when the keeper dies; ignores what the terminal sends
+ * If the keeper is killed, the worker becomes one: it forks the next worker, which takes over as ever.  The two
+ * processes are base/lives.h; here is what a worker leaves to the next one.
  */
 #ifndef COLLECT_KEEPER_H
 #define COLLECT_KEEPER_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-#include "base/diag.h"
+#include "base/lives.h"
 #include "collect/recorder.h"
 #include "collect/tidy.h"
 #include "collect/triggers.h"
 
 /* What the worker must not forget when it dies: in memory that it shares with the keeper. */
 struct kept {
+	struct lives lives;
 	uint64_t lost_outside; /* events of programs that could not join, and are gone */
 	uint32_t n_joined;
-	uint32_t n_lives; /* workers so far */
 	struct triggers_kept triggers;
-	pid_t keeper;
-	bool is_stopping; /* it is to end, or has begun to: a successor does */
 	bool is_over; /* it has ended, as these say; only what is held must be given back */
+	bool is_closed; /* and its last piece is marked; what was sent may be gone from here */
 	struct recorder_result result;
 	int error;
 	struct diag why;
@@ -46,16 +42,5 @@ struct kept {
 /* keeper_memory - a zeroed struct kept; NULL without memory.  keeper_forget gives it back. */
 struct kept *keeper_memory(void);
 void keeper_forget(struct kept *k);
-
-/*
- * keeper_start - become the keeper; go on as the worker.
- *
- * Signals SIGINT, SIGTERM, SIGHUP and SIGCHLD are blocked.  Returns in each worker: 1 in the first of all,
- * then 2, 3, ...; or -errno, and there is no keeper.  The keeper itself never returns: it exits as its last
- * worker did.  After too many workers died within seconds it gives up.
- */
-int keeper_start(struct kept *k, struct diag *d);
-/* keeper_is_gone - in a worker: whether it is to call keeper_start itself now. */
-bool keeper_is_gone(const struct kept *k);
 
 #endif

@@ -190,7 +190,7 @@ static int run(struct loop *l, struct diag *d)
 	struct epoll_event e[16];
 
 	set_timers(l);
-	while (!c->stop && !(l->keep && keeper_is_gone(c->kept))) {
+	while (!c->stop && !(l->keep && lives_keeper_is_gone(&c->kept->lives))) {
 		int n = epoll_wait(l->epoll, e, 16, how_long(l));
 
 		if (n < 0 && errno != EINTR)

@@ -50,7 +50,7 @@ int pieces_finish(const char *path, uint32_t n, uint64_t begin_ns, uint64_t end_
 	int err = 0;
 	FILE *f;
 
-	if (!name_inside(file, path, n, ".duet/finished") || !name_inside(fresh, path, n, ".duet/finished-"))
+	if (!name_inside(file, path, n, ".duet/finished") || !name_inside(fresh, path, n, ".duet/.finished"))
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
 	f = fopen(fresh, "we");
 	if (!f || fprintf(f, "%" PRIu64 " %" PRIu64 "\n", begin_ns, end_ns) < 0)

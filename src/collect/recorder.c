@@ -187,7 +187,7 @@ static void try_again_later(const struct kept *kept, int err)
 	sigaddset(&stops, SIGINT);
 	sigaddset(&stops, SIGTERM);
 	sigaddset(&stops, SIGHUP);
-	if ((err != -ENOSPC && err != -EDQUOT) || kept->is_stopping)
+	if ((err != -ENOSPC && err != -EDQUOT) || kept->lives.is_stopping)
 		return;
 	sigtimedwait(&stops, NULL, &a_while); /* the keeper knows of it as well */
 	raise(SIGKILL);
@@ -196,7 +196,7 @@ static void try_again_later(const struct kept *kept, int err)
 /* From here on, with the option, in a process of its own. */
 static int become_worker(struct recorder *r, struct diag *d)
 {
-	int life = r->o.keep ? keeper_start(r->kept, d) : 1;
+	int life = r->o.keep ? lives_start(&r->kept->lives, d) : 1;
 	int err = life < 0 ? life : life > 1 ? collector_resume(&r->collector, d) : 0;
 
 	if (life > 1)

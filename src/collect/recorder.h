@@ -21,6 +21,7 @@
 #include "kernel/uprobe.h"
 
 struct recorder;
+struct sender;
 
 struct recorder_event {
 	const char *pattern; /* "!pattern" excludes */
@@ -55,6 +56,8 @@ struct recorder_options {
 	int n_triggers;
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 
+	const struct sender *sent; /* to another host; lent; NULL: it is not */
+	const char *sent_to; /* which, as the user called it */
 	bool leaves; /* what is recorded is taken away as it is sent: nothing is left to read here */
 	/* Told once, when all is ready and it records, before the keeper is one; not 0: it is to end.  Or NULL. */
 	int (*on_ready)(void *arg, struct diag *d);

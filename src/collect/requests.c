@@ -19,6 +19,7 @@
 #include "collect/rotate.h"
 #include "collect/trigger_requests.h"
 #include "ctf/context.h"
+#include "net/sender.h"
 
 /* A request being answered. */
 struct asked {
@@ -316,6 +317,32 @@ static void tell_pieces(struct text *t, const struct collector *c)
 		control_add_text(t, "pieces_trouble", s->text);
 }
 
+/* The sender may be writing its texts, or be killed over it: they are for people. */
+static void tell_link(struct text *t, const struct recorder_options *o)
+{
+	const struct sender_status *s = o->sent ? o->sent->status : NULL;
+	char path[sizeof s->path], trouble[sizeof s->text];
+	bool is_there;
+
+	if (!s)
+		return;
+	is_there = sender_is_there(o->sent);
+	snprintf(path, sizeof path, "%.*s", (int)sizeof path - 1, s->path);
+	snprintf(trouble, sizeof trouble, "%.*s", (int)sizeof trouble - 1,
+		 is_there ? s->text : "both processes that send were killed: `duet send` does it later");
+	control_add_text(t, "sent_to", o->sent_to);
+	control_add_text(t, "sent_as", path);
+	text_addf(t, ",\"link\":%s", is_there && load(&s->is_connected) ? "true" : "false");
+	control_add_number(t, "sent_bytes", load(&s->acknowledged));
+	control_add_number(t, "spool_bytes", load(&s->quota.held));
+	control_add_number(t, "spool_limit", load(&s->quota.limit));
+	text_addf(t, ",\"spool_was_full\":%s", load(&s->quota.was_full) ? "true" : "false");
+	control_add_number(t, "link_connections", load(&s->n_connections));
+	control_add_number(t, "link_senders", load(&s->lives.n));
+	if (*trouble)
+		control_add_text(t, "link_trouble", trouble);
+}
+
 static void tell_session(const struct asked *a)
 {
 	const struct requests *r = a->r;
@@ -337,6 +364,7 @@ static void tell_session(const struct asked *a)
 	if (*r->trouble)
 		control_add_text(&t, "trouble", r->trouble);
 	tell_pieces(&t, r->collector);
+	tell_link(&t, r->collector->o);
 	tell_kernel(&t, r->kernel);
 	send_answer(a, &t);
 }

@@ -247,11 +247,12 @@ int rotate_last(struct collector *c, struct diag *d)
 	if (c->unmarked)
 		err = mark(c, d);
 	c->finished = c->kept->writing; /* not always ours: who is the successor of one that died at its end */
-	if (pieces_is_finished(c->base, c->finished))
+	if (c->kept->is_closed || pieces_is_finished(c->base, c->finished))
 		return err;
 	c->unmarked = c->finished;
 	c->unmarked_begin_ns = c->kept->piece_begin_ns;
 	c->kept->piece_begin_ns = realtime_ns();
 	last_err = mark(c, err ? NULL : d);
+	c->kept->is_closed = !last_err;
 	return err ? err : last_err;
 }

@@ -27,22 +27,22 @@ static size_t whole_blocks(const char *text, size_t size)
 	return 0;
 }
 
-static int settle_metadata(int dir)
+uint64_t ctf_whole_metadata(int fd, uint64_t size)
 {
 	static char tail[BLOCK_MAX_BYTES];
+	uint64_t from = size > sizeof tail ? size - sizeof tail : 0;
+	ssize_t n = pread(fd, tail, size - from, (off_t)from);
+
+	return n > 0 ? from + whole_blocks(tail, (size_t)n) : 0;
+}
+
+static int settle_metadata(int dir)
+{
 	int fd = openat(dir, "metadata", O_RDWR | O_NOFOLLOW | O_CLOEXEC), err = 0;
 	struct stat st;
-	off_t from;
-	ssize_t n;
 
-	if (fd < 0 || fstat(fd, &st)) {
+	if (fd < 0 || fstat(fd, &st) || ftruncate(fd, (off_t)ctf_whole_metadata(fd, (uint64_t)st.st_size)))
 		err = -errno;
-	} else {
-		from = st.st_size > (off_t)sizeof tail ? st.st_size - (off_t)sizeof tail : 0;
-		n = pread(fd, tail, sizeof tail, from);
-		if (n < 0 || ftruncate(fd, from + (off_t)whole_blocks(tail, (size_t)n)))
-			err = -errno;
-	}
 	if (fd >= 0)
 		close(fd);
 	return err;

@@ -13,6 +13,9 @@
 
 #include "base/diag.h"
 
+/* ctf_whole_metadata - how much of @fd, metadata of @size bytes that is being written, is whole blocks. */
+uint64_t ctf_whole_metadata(int fd, uint64_t size);
+
 /* The last packet of one stream file. */
 struct ctf_settled {
 	char name[64]; /* of the file */

@@ -280,9 +280,10 @@ int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct 
 		/* Should cutting back fail too, readers stop before the cut packet. */
 		(void)!ftruncate(st->fd, (off_t)st->offset);
 		lseek(st->fd, (off_t)st->offset, SEEK_SET);
-		quota_give_back(st->sink->quota, size);
+		quota_wrote(st->sink->quota, size);
 		return diag_fail(d, err, "%s/%s: %s", st->sink->path, st->name, strerror(-err));
 	}
+	quota_wrote(st->sink->quota, 0);
 	st->offset += size;
 	st->sequence = p->sequence + 1;
 	st->sink->bytes += size;

@@ -76,6 +76,7 @@ static int on_welcome(struct link *l, const struct message *m, struct diag *d)
 	l->is_welcome = true;
 	snprintf(l->status->path, sizeof l->status->path, "%s", m->welcome.path);
 	l->status->n_connections++;
+	store(&l->status->is_connected, 1);
 	store_release(&l->status->state, SENDER_SENDS); /* path first: pairs with sender_begin */
 	return 0;
 }
@@ -205,6 +206,7 @@ static void note_totals(struct link *l)
 	l->status->total = spool_bytes(l->spool, false);
 	l->status->acknowledged = spool_bytes(l->spool, true);
 	l->status->n_skipped = l->spool->n_skipped;
+	l->status->gone_bytes = l->spool->gone_bytes;
 	store_release(&l->status->n_pieces, spool_pieces(l->spool));
 }
 
@@ -221,6 +223,8 @@ static int say_next(struct link *l, struct diag *d)
 	said = say_data(l, d);
 	if (said || l->spool->n_known < l->spool->n || (now < l->round_due_ns && !l->is_asked_to_end))
 		return said;
+	if (load(&l->status->is_held) && !l->is_asked_to_end)
+		return 0; /* what is written now may be taken back */
 	l->spool->is_final = l->is_asked_to_end;
 	said = spool_round(l->spool, d);
 	note_totals(l);

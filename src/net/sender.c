@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,8 +23,7 @@ enum {
 	CONNECT_MS = 5000,
 	FIRST_PAUSE_MS = 100, /* between attempts; doubled each time */
 	LONGEST_PAUSE_MS = 5000,
-	BEGIN = 'b',
-	END = 'e',
+	LOOK_MS = 250, /* at who keeps us */
 };
 
 /* One recording on its way, over as many connections as it takes. */
@@ -32,18 +34,23 @@ struct journey {
 	struct spool spool;
 	struct message hello;
 	int lock; /* on the identity: one process sends a recording */
-	int control; /* from the recorder; -1: there is none, everything is there */
+	int control; /* from the recorder: a byte when its status has changed; -1: there is none, everything is there */
 	bool is_ending;
 	bool renews_patience; /* with each progress */
 	uint64_t deadline_ns; /* UINT64_MAX: none yet */
 };
 
+/* Who takes our place goes on waiting to the same moment. */
 static void note_end(struct journey *j)
 {
-	if (j->is_ending)
-		return;
+	struct sender_status *s = j->status;
+
+	if (!load(&s->is_ending)) {
+		store(&s->deadline_ns, link_now_ns() + j->o->patience_ns);
+		store_release(&s->is_ending, 1);
+	}
 	j->is_ending = true;
-	j->deadline_ns = link_now_ns() + j->o->patience_ns;
+	j->deadline_ns = load(&s->deadline_ns);
 }
 
 /* The recorder says that it has ended, or has ended without a word: what is there is all. */
@@ -51,14 +58,19 @@ static void hear_control(struct journey *j, short events)
 {
 	char c;
 
-	if (!events || j->control < 0)
-		return;
-	if (read(j->control, &c, 1) != 1 || c == END)
-		note_end(j);
-	if (j->is_ending) {
+	if (events && j->control >= 0 && read(j->control, &c, 1) <= 0) {
 		close(j->control);
 		j->control = -1;
+		note_end(j);
 	}
+	if (load_acquire(&j->status->is_ending))
+		note_end(j);
+}
+
+/* Then we are to be the keeper; connections are for those that we shall keep. */
+static bool is_alone(const struct journey *j)
+{
+	return lives_keeper_is_gone(&j->status->lives);
 }
 
 static bool is_too_late(const struct journey *j)
@@ -91,12 +103,13 @@ static int converse(struct journey *j, int fd, struct diag *d)
 		l->is_asked_to_end = j->is_ending;
 		err = link_work(l, d);
 		note_progress(j, l);
-		if (err || is_too_late(j))
+		if (err || is_too_late(j) || is_alone(j))
 			break;
 		p[0].events = link_waits_for(l, &timeout_ms);
 		poll(p, 2, timeout_ms);
 		hear_control(j, p[1].revents);
 	}
+	store(&j->status->is_connected, 0);
 	wire_close(&w);
 	free(l);
 	return err;
@@ -104,10 +117,16 @@ static int converse(struct journey *j, int fd, struct diag *d)
 
 static void pause_for(struct journey *j, int ms)
 {
-	struct pollfd p = { .fd = j->control, .events = POLLIN };
+	uint64_t until_ns = link_now_ns() + (uint64_t)ms * 1000000;
 
-	poll(&p, 1, ms);
-	hear_control(j, p.revents);
+	while (link_now_ns() < until_ns && !is_alone(j)) {
+		struct pollfd p = { .fd = j->control, .events = POLLIN };
+
+		poll(&p, 1, ms < LOOK_MS ? ms : LOOK_MS);
+		hear_control(j, p.revents);
+		if (p.revents)
+			return;
+	}
 }
 
 /* What was wrong is told with who it was wrong with. */
@@ -128,7 +147,8 @@ static bool is_for_good(int err)
 	return err == -EKEYREJECTED || err == -EACCES;
 }
 
-/* Until everything is there or time has run out.  Who is refused at his first attempt gives up. */
+/* Until everything is there or time has run out, or -EINTR: our keeper is gone.  Who is refused at his first
+ * attempt gives up. */
 static int travel(struct journey *j, struct diag *d)
 {
 	int pause_ms = FIRST_PAUSE_MS, err;
@@ -140,6 +160,8 @@ static int travel(struct journey *j, struct diag *d)
 		err = fd < 0 ? fd : converse(j, fd, d);
 		if (err == 1)
 			return 0;
+		if (is_alone(j))
+			return -EINTR;
 		if (err)
 			note_trouble(j, d);
 		if (is_for_good(err) && !j->status->n_connections) {
@@ -187,6 +209,9 @@ static int send_it(struct journey *j, struct diag *d)
 	introduce(&j->hello, j->o->session);
 	if (!err)
 		err = spool_open(&j->spool, j->o->path, j->o->frees, &j->status->quota, d);
+	store(&j->status->is_connected, 0); /* who was before us may have left it */
+	j->spool.n_arrived = j->status->n_pieces;
+	j->spool.gone_bytes = j->status->gone_bytes;
 	if (!err)
 		err = spool_identity(&j->spool, &j->hello, &j->lock, d);
 	if (err) {
@@ -210,46 +235,75 @@ int sender_run(const struct sender_options *o, struct sender_status *status, str
 
 	status->quota.limit = UINT64_MAX;
 	j.renews_patience = true;
-	note_end(&j);
+	note_end(&j); /* everything is there */
 	return send_it(&j, d);
 }
 
 /* ---------------------------------------------------------------- beside a recorder */
 
-/* Who waits for the recorder's output to end does not wait for us, should we outlive it. */
-static void leave_terminal(void)
+/* Who waits for the recorder's output, or for anything else of its caller's to end, does not wait for us. */
+static void leave_everything(int control)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = 0; fd < 3 && nothing >= 0; fd++)
 		dup2(nothing, fd);
-	if (nothing > 2)
-		close(nothing);
+	if (control != 3 && dup2(control, 3) < 0)
+		_exit(1);
+	syscall(SYS_close_range, 4u, ~0u, 0u);
 }
 
-static void become_sender(struct sender *s, const struct sender_options *o, int control)
+/* What ends the recorder is no reason to stop here: it says when it has ended. */
+static void leave_signals(void)
 {
-	static const int others[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	static const int others[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
-	struct journey j = { .o = o, .status = s->status, .control = control, .deadline_ns = UINT64_MAX };
-	struct diag d = { "" };
-	char c;
+	sigset_t mask;
 
-	/* What ends the recorder is no reason to stop here: it says when it has ended. */
+	signal(SIGCHLD, SIG_DFL); /* our caller may have ignored it */
 	for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
 		sigaction(others[i], &ignore, NULL);
-	leave_terminal();
-	if (read(control, &c, 1) == 1 && c == BEGIN)
-		send_it(&j, &d);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD); /* base/lives.h */
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+}
+
+/* Whether there is a recording to send. */
+static bool wait_for_begin(struct journey *j)
+{
+	while (!load_acquire(&j->status->has_begun) && !j->is_ending && !is_alone(j))
+		pause_for(j, LOOK_MS);
+	return load_acquire(&j->status->has_begun);
+}
+
+static _Noreturn void become_sender(struct sender *s, const struct sender_options *o, int control)
+{
+	int status = 0;
+
+	setpgid(0, 0); /* whoever of us and our parent is first */
+	leave_everything(control);
+	leave_signals();
+	prctl(PR_SET_NAME, "duet-sender"); /* for who looks at processes */
+	control = 3;
+	do {
+		struct journey j = { .o = o, .status = s->status, .control = control, .deadline_ns = UINT64_MAX };
+		struct diag d = { "" };
+
+		if (lives_start(&s->status->lives, &d) < 0)
+			_exit(1);
+		hear_control(&j, 0);
+		status = wait_for_begin(&j) ? send_it(&j, &d) : is_alone(&j) ? -EINTR : 0;
+		control = j.control;
+	} while (status == -EINTR);
 	_exit(0);
 }
 
 int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool_bytes, struct diag *d)
 {
 	struct wire_context *keys;
-	int pipe[2], err;
+	int ends[2], err;
 
-	*s = (struct sender){ .control = -1 };
+	*s = (struct sender){ .control = -1, .patience_ns = o->patience_ns };
 	err = wire_context_open(&keys, &o->keys, false, d); /* what is wrong with them is told now */
 	if (err)
 		return err;
@@ -260,80 +314,91 @@ int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool
 		return diag_errno(d, "cannot share memory with the sender");
 	}
 	s->status->quota.limit = spool_bytes;
-	if (pipe2(pipe, O_CLOEXEC)) {
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
 		sender_fini(s);
 		return diag_errno(d, "cannot start the sender");
 	}
 	s->pid = fork();
 	if (!s->pid) {
-		close(pipe[1]);
-		become_sender(s, o, pipe[0]);
+		close(ends[1]);
+		become_sender(s, o, ends[0]);
 	}
-	close(pipe[0]);
-	s->control = pipe[1];
-	if (s->pid > 0)
+	close(ends[0]);
+	s->control = ends[1];
+	if (s->pid > 0) {
+		setpgid(s->pid, s->pid);
 		return 0;
+	}
 	s->pid = 0;
 	sender_fini(s);
 	return diag_errno(d, "cannot start the sender");
 }
 
-static bool has_ended(struct sender *s)
+static bool has_ended(const struct sender *s, int timeout_ms)
 {
-	if (s->pid && waitpid(s->pid, NULL, WNOHANG) == s->pid)
-		s->pid = 0;
-	return !s->pid;
+	struct pollfd p = { .fd = s->control, .events = POLLIN };
+
+	return s->control < 0 || (poll(&p, 1, timeout_ms) > 0 && p.revents);
 }
 
-static void say(struct sender *s, char what)
+static void say_something(struct sender *s)
 {
-	const struct sigaction ignore = { .sa_handler = SIG_IGN };
-	struct sigaction old;
-
-	sigaction(SIGPIPE, &ignore, &old);
-	(void)!write(s->control, &what, 1);
-	sigaction(SIGPIPE, &old, NULL);
+	send(s->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 int sender_begin(struct sender *s, int timeout_ms, struct diag *d)
 {
-	say(s, BEGIN);
+	store_release(&s->status->has_begun, 1);
+	say_something(s);
 	for (int ms = 0; ms < timeout_ms; ms += 5) {
+		bool is_over = has_ended(s, 5); /* first: what it says last counts */
 		uint32_t state = load_acquire(&s->status->state); /* pairs with on_welcome, net/link.c */
 
 		if (state == SENDER_REFUSED)
 			return diag_fail(d, -EACCES, "%s", s->status->text);
-		if (state != SENDER_WAITS || load_acquire(&s->status->n_failures) || has_ended(s))
+		if (state != SENDER_WAITS || load_acquire(&s->status->n_failures) || is_over)
 			return 0;
-		poll(NULL, 0, 5);
 	}
 	return 0;
 }
 
-void sender_lift(struct sender *s)
+void sender_lift(struct sender *s, bool holds)
 {
+	store(&s->status->is_held, holds);
 	store(&s->status->quota.limit, UINT64_MAX);
+}
+
+static void forget_processes(struct sender *s)
+{
+	if (s->pid > 0)
+		waitpid(s->pid, NULL, 0); /* if it is a child of ours */
+	s->pid = 0;
 }
 
 enum sender_state sender_end(struct sender *s)
 {
-	say(s, END);
+	struct sender_status *status = s->status;
+
+	if (!load(&status->is_ending)) {
+		store(&status->deadline_ns, link_now_ns() + s->patience_ns);
+		store_release(&status->is_ending, 1);
+	}
+	say_something(s);
+	while (!has_ended(s, -1))
+		;
 	close(s->control);
 	s->control = -1;
-	while (s->pid && waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	s->pid = 0;
+	forget_processes(s);
 	return load_acquire(&s->status->state);
 }
 
 void sender_fini(struct sender *s)
 {
+	if (s->pid > 0 && !has_ended(s, 0))
+		kill(-s->pid, SIGKILL); /* both: neither replaces the other */
 	if (s->control >= 0)
 		close(s->control);
-	if (s->pid > 0) {
-		kill(s->pid, SIGKILL);
-		waitpid(s->pid, NULL, 0);
-	}
+	forget_processes(s);
 	if (s->status)
 		munmap(s->status, sizeof *s->status);
 	*s = (struct sender){ .control = -1 };

@@ -8,8 +8,14 @@
  * that a long backlog goes side by side (net/spool_aim.c).  Last come those lines of .duet/clock, which say up to when
  * everything is in the files, that are true where all this arrives.
  *
+ * The recorder may be killed at any time, and a successor then puts its files right (ctf/settle.h): streams are
+ * cut to what indexes name, metadata to whole blocks, and a trace without a packet is removed.  So nothing
+ * beyond that is sent while somebody appends; and of each stream the last packet stays here, for it is compared
+ * with the buffers.
+ *
  * What a relay has acknowledged of a stream may be given back to the disk (a hole): the rest can still be
- * sent, by another process too.
+ * sent, by another process too.  A piece is finished at the relay (docs/formats/trace.md) when all else of it has
+ * arrived; from then on nobody here speaks of it any more, and it may be removed there as well.
  *
  * One thread; the recorder appends meanwhile.
  */
@@ -23,7 +29,7 @@
 #include "base/quota.h"
 #include "net/message.h"
 
-enum spool_kind { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX, SPOOL_CLOCK };
+enum spool_kind { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX, SPOOL_CLOCK, SPOOL_FINISHED };
 
 struct spool_file {
 	char *name; /* below the recording */
@@ -33,7 +39,9 @@ struct spool_file {
 	uint64_t target; /* of this round */
 	uint64_t sent, acknowledged, freed;
 	uint64_t returned; /* of its bytes, to the quota */
+	uint64_t last; /* offset of the last packet that its index was seen to name */
 	bool is_known; /* the relay has told its size */
+	bool was_known; /* also on an earlier connection */
 };
 
 struct spool {
@@ -51,7 +59,8 @@ struct spool {
 	bool frees;
 	bool cannot_free; /* the file system does not */
 	struct quota *quota;
-	uint64_t gone_bytes; /* of files that have arrived and were removed here */
+	uint64_t gone_bytes; /* of files that are not looked at any more: they have arrived, or were removed here */
+	uint32_t n_arrived; /* pieces up to this number have arrived */
 	uint32_t n_skipped; /* names no relay would take */
 	int fd; /* the file read last */
 	uint32_t fd_number;
@@ -90,9 +99,8 @@ int spool_size(struct spool *s, uint32_t number, uint64_t size, struct diag *d);
 bool spool_all_acknowledged(const struct spool *s);
 uint64_t spool_bytes(const struct spool *s, bool acknowledged); /* else: all */
 
-/* spool_pieces - of a recording in pieces (docs/formats/trace.md): all finished ones up to this number have arrived
- * in whole; 0: none. */
-uint32_t spool_pieces(const struct spool *s);
+/* spool_pieces - of a recording in pieces: all finished ones up to this number have arrived in whole; 0: none. */
+uint32_t spool_pieces(struct spool *s);
 
 /* spool_remove - the recording, once everything is elsewhere.  Its directory stays if something
  * else lies in it. */

@@ -34,6 +34,16 @@ enum {
 
 /* ---------------------------------------------------------------- streams and indexes */
 
+/* The packet that a sender before us sent last. */
+static void note_last(struct spool *s, uint32_t index, struct spool_file *stream, uint64_t from)
+{
+	struct abi_ctf_index_entry e;
+
+	if (!stream->last && from > HEAD && !spool_open_number(s, index) &&
+	    pread(s->fd, &e, sizeof e, (off_t)(from - ENTRY)) == (ssize_t)sizeof e)
+		stream->last = be64toh(e.offset);
+}
+
 /* When what comes after begins; 0: not known; ALL: nothing does. */
 static uint64_t aim_stream(struct spool *s, uint32_t number, uint64_t until_ns)
 {
@@ -42,6 +52,8 @@ static uint64_t aim_stream(struct spool *s, uint32_t number, uint64_t until_ns)
 	uint64_t from = index->sent < HEAD ? HEAD : index->sent - (index->sent - HEAD) % ENTRY, upto = stream->sent;
 	ssize_t n;
 
+	if (s->frees)
+		note_last(s, number, stream, from);
 	if (index->size < from + ENTRY)
 		return ALL;
 	if (!index->is_known || !stream->is_known || spool_open_number(s, number))
@@ -57,6 +69,7 @@ static uint64_t aim_stream(struct spool *s, uint32_t number, uint64_t until_ns)
 		if (upto >= stream->sent + ROUND_BYTES || begin_ns > until_ns)
 			return begin_ns;
 		upto = end > upto ? end : upto;
+		stream->last = be64toh(e[i].offset);
 		index->target = from + (uint64_t)(i + 1) * ENTRY;
 		stream->target = upto;
 	}

@@ -192,7 +192,7 @@ static void take_over(void)
 	sim_log("the collector was killed");
 	do {
 		forget();
-		kept->n_lives++;
+		kept->lives.n++;
 		sim->n_takeovers++;
 		sim->plan.disk = 0;
 		sim->disk = SIM_DISK_GOOD;
@@ -256,7 +256,7 @@ bool drive_begin(void)
 
 	set_options();
 	kept = keeper_memory();
-	kept->n_lives = 1;
+	kept->lives.n = 1;
 	collector = COLLECTOR_NONE(&options, kept);
 	err = collector_open(&collector, &d);
 	if (!err)

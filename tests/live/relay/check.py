@@ -14,123 +14,19 @@ import random
 import re
 import select
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-from proc import children, exe, is_dead, kill  # noqa: E402
+from proc import descendants, exe, is_dead, kill_all, kill_tree  # noqa: E402
+from relaying import KEY, Link, Relay, make_key  # noqa: E402
 from trial import cmd, command_of, duet, is_, ok, paths, run_cases, start, until, work  # noqa: E402
 
 program, library, clock = paths(3, library=False)
 os.environ["DUET_LIBRARY"] = library
 os.chdir(work)
-KEY = ["--psk", "key"]
-
-
-def free_port():
-    """One that the kernel gives nobody who does not ask for it by number: a relay that was killed comes back to it."""
-    while True:
-        port = random.randrange(10000, 30000)
-        try:
-            socket.create_server(("127.0.0.1", port)).close()
-            return port
-        except OSError:
-            pass
-
-
-class Relay:
-    """A relay on a port of its own, which it keeps when it is started again."""
-
-    def __init__(self, output, keys=KEY, before=(), port=0, more=()):
-        self.args = [output, keys, before, more]
-        self.output, self.port = output, port or free_port()
-        self.begin()
-
-    def begin(self):
-        output, keys, before, more = self.args
-        self.p = start(*before, duet, "relay", "-o", output, "-l", "127.0.0.1:%d" % self.port, *keys, *more)
-        said = self.p.stdout.readline()
-        m = re.match(r"listens on port (\d+)", said)
-        ok(m, "the relay listens", said + (self.p.stderr.read() if not m else ""))
-        self.port = int(m.group(1))
-
-    def kill(self):
-        self.p.kill()
-        self.p.wait()
-
-    def stop(self):
-        self.p.terminate()
-        is_(self.p.wait(), 0, "the relay ends")
-
-    def recordings(self):
-        """By time: of the names record-PID-DATE-TIME."""
-        return sorted((os.path.join(self.output, h, r) for h in os.listdir(self.output)
-                       for r in os.listdir(os.path.join(self.output, h))),
-                      key=lambda r: (r.split("-")[-2:], int(r.split("-")[-3])))
-
-    def only(self):
-        r = self.recordings()
-        is_(len(r), 1, "one recording on the relay")
-        return r[0]
-
-
-class Link:
-    """A TCP proxy: cuts each connection after so many bytes, or lets so many bytes a second through."""
-
-    def __init__(self, port, cut=None, rate=None):
-        self.target, self.cut, self.rate, self.n_cuts = port, cut, rate, 0
-        self.s = socket.create_server(("127.0.0.1", 0))
-        self.port = self.s.getsockname()[1]
-        threading.Thread(target=self.run, daemon=True).start()
-
-    def run(self):
-        while True:
-            try:
-                a = self.s.accept()[0]
-            except OSError:
-                return
-            threading.Thread(target=self.pass_on, args=(a,), daemon=True).start()
-
-    def pass_on(self, a):
-        try:
-            b = socket.create_connection(("127.0.0.1", self.target))
-        except OSError:
-            a.close()
-            return
-        left = self.cut() if self.cut else None
-        to = {a: b, b: a}
-        try:
-            while True:
-                for s in select.select([a, b], [], [])[0]:
-                    piece = s.recv(4096 if self.rate else 65536)
-                    if not piece:
-                        return
-                    if s is a and left is not None:
-                        left -= len(piece)
-                        if left <= 0:
-                            to[s].sendall(piece[:max(0, len(piece) + left)])
-                            self.n_cuts += 1
-                            return
-                    to[s].sendall(piece)
-                    if s is a and self.rate:
-                        time.sleep(len(piece) / self.rate)
-        except OSError:
-            pass
-        finally:
-            for s in (a, b):
-                try:
-                    s.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
-                s.close()
-
-    def close(self):
-        self.s.shutdown(socket.SHUT_RDWR)
-        self.s.close()
 
 
 def numbers(path):
@@ -245,14 +141,13 @@ def a_killed_relay_goes_on_where_it_was():
     relay.stop()
 
 
-def what_a_killed_sender_left_is_sent_later():
+def what_killed_senders_left_is_sent_later():
+    """One of both is replaced (kills.py); if both are killed at once the recording goes on alone."""
     relay = Relay("sender_out")
     p = record(relay.port, "-o", "left", "--", program, 8000, 4000, work + "/go_on", 4000)
     until(lambda: [r for r in relay.recordings() if has_events(r)], "it arrives")
     command_of(p, program)
-    for c in children(p.pid):
-        if exe(c) == os.path.realpath(duet):
-            kill(c)
+    is_(len(kill_all(c for c in descendants(p.pid) if exe(c) == os.path.realpath(duet))), 2, "a sender and its keeper")
     open("go_on", "w").close()
     status, out, err = p.end()
     is_((status, out.strip()), (2, "8000"), "the program is not disturbed")
@@ -265,9 +160,8 @@ def what_a_killed_sender_left_is_sent_later():
     p = record(relay.port, "--keep", "-o", "left2", "--", program, 100000, 2000)
     until(lambda: has_events("left2"), "it is written")
     relay.kill()
-    for c in children(p.pid):
-        kill(c)
-    p.end(signal.SIGKILL)
+    kill_tree(p.pid)
+    p.end()
     relay.begin()
     status, out, err = cmd("send", *KEY, "left2", "127.0.0.1:%d" % relay.port)
     is_(status, 0, "sent: " + err)
@@ -489,13 +383,8 @@ def nobody_reads_what_it_says():
     os.close(from_it)
 
 
-def make_key(name):
-    with os.fdopen(os.open(name, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
-        f.write(os.urandom(32).hex() + "\n")
-
-
 make_key("key")
 run_cases(a_recording_streams_and_is_the_same, a_cut_link_costs_nothing, a_killed_relay_goes_on_where_it_was,
-          what_a_killed_sender_left_is_sent_later, a_slow_link_loses_nothing_until_spool_and_buffers_are_full,
+          what_killed_senders_left_is_sent_later, a_slow_link_loses_nothing_until_spool_and_buffers_are_full,
           a_full_disk_makes_it_wait, only_who_has_the_key_gets_in, hostile_bytes_and_crowds_disturb_nobody,
           recordings_of_two_hosts_are_in_order, nobody_reads_what_it_says)
