@@ -56,6 +56,11 @@ static uint64_t read_pair(const struct abi_clock *c, clockid_t id, uint64_t *ns)
 	return ticks;
 }
 
+uint64_t clock_pair(const struct abi_clock *c, uint64_t *monotonic_ns)
+{
+	return read_pair(c, CLOCK_MONOTONIC, monotonic_ns);
+}
+
 void clock_read(const struct abi_clock *c, struct clock_reading *r)
 {
 	uint64_t ticks, to_ns;

@@ -39,6 +39,9 @@ int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d);
 /* clock_read - one moment on all clocks; the best of several bracketed tries. */
 void clock_read(const struct abi_clock *c, struct clock_reading *r);
 
+/* clock_pair - ticks at which CLOCK_MONOTONIC was *@monotonic_ns; the best of several bracketed tries. */
+uint64_t clock_pair(const struct abi_clock *c, uint64_t *monotonic_ns);
+
 /* The name of this counter for a tracefs instance's `trace_clock`. */
 const char *clock_tracefs_name(const struct abi_clock *c);
 

@@ -35,6 +35,7 @@ static const char record_help[] =
 	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins with 64M;\n"
 	"                        with --overwrite 64M)\n"
 	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
+	"      --kernel-backend NAME ftrace (default), bpf: cheaper, with file names, or auto: bpf where it can be had\n"
 	CHANNELS_HELP
 	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
@@ -66,6 +67,7 @@ static const char collect_help[] =
 	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins with 64M;\n"
 	"                        with --overwrite 64M)\n"
 	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
+	"      --kernel-backend NAME ftrace (default), bpf: cheaper, with file names, or auto: bpf where it can be had\n"
 	CHANNELS_HELP
 	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"

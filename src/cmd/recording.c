@@ -10,6 +10,7 @@
 
 #include "abi/clock.h"
 #include "cmd/recorded.h"
+#include "kernel/kernel.h"
 
 static bool is_session_name(const char *name)
 {
@@ -153,6 +154,19 @@ static int add_kernel_buffer(struct recording *a, const char *size)
 	return -1;
 }
 
+static int take_kernel_backend(struct recording *a, const char *name)
+{
+	static const char *const names[] = { [KERNEL_BACKEND_AUTO] = "auto", [KERNEL_BACKEND_FTRACE] = "ftrace",
+					     [KERNEL_BACKEND_BPF] = "bpf" };
+
+	for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i])) {
+			a->o.kernel_backend = i;
+			return -1;
+		}
+	return cmd_error(a->verb, "--kernel-backend %s: backends are \"auto\", \"bpf\" and \"ftrace\"", name);
+}
+
 /* "sched,block": the argument is taken apart where it lies. */
 static int add_kernel(struct recording *a, char *patterns)
 {
@@ -202,6 +216,8 @@ int recording_take(struct recording *a, int c, const char *help)
 		return cmd_parse_size(a->verb, optarg, &a->buffer_bytes) ? -1 : CMD_FAILED;
 	case RECORDING_KERNEL_BUFFER:
 		return add_kernel_buffer(a, optarg);
+	case RECORDING_KERNEL_BACKEND:
+		return take_kernel_backend(a, optarg);
 	case 'p':
 		return cmd_add_pid(a->verb, &a->pids, optarg) ? -1 : CMD_FAILED;
 	case 's':

@@ -22,6 +22,7 @@ enum {
 	RECORDING_NO_KERNEL = 256,
 	RECORDING_ALL_KERNEL,
 	RECORDING_KERNEL_BUFFER,
+	RECORDING_KERNEL_BACKEND,
 	RECORDING_OVERWRITE,
 	RECORDING_CLOCK,
 	RECORDING_CHANNEL,
@@ -39,6 +40,7 @@ enum {
 	{ "uprobe", required_argument, NULL, 'u' }, { "usdt", required_argument, NULL, RECORDING_USDT }, \
 	{ "kernel", required_argument, NULL, 'k' }, { "buffer", required_argument, NULL, 'b' },  \
 	{ "kernel-buffer", required_argument, NULL, RECORDING_KERNEL_BUFFER },                   \
+	{ "kernel-backend", required_argument, NULL, RECORDING_KERNEL_BACKEND },                 \
 	{ "overwrite", no_argument, NULL, RECORDING_OVERWRITE },                                 \
 	{ "clock", required_argument, NULL, RECORDING_CLOCK },                                   \
 	{ "channel", required_argument, NULL, RECORDING_CHANNEL },                               \

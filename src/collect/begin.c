@@ -45,6 +45,7 @@ static int open_kernel(struct collector *c)
 				    .n_uprobes = c->o->n_uprobes,
 				    .whole_machine = c->o->kernel_whole_machine,
 				    .overwrite = c->o->flight_recorder,
+				    .backend = c->o->kernel_backend,
 				    .buffer_kib = c->o->kernel_buffer_kib,
 				    .see = see_sampled,
 				    .see_arg = c,
@@ -72,7 +73,8 @@ static int want_kernel(struct collector *c, struct diag *d)
 {
 	int err = open_kernel(c);
 
-	if (err && (c->o->n_kernel_events || c->o->n_uprobes || c->o->kernel_whole_machine))
+	if (err && (c->o->n_kernel_events || c->o->n_uprobes || c->o->kernel_whole_machine ||
+		    c->o->kernel_backend == KERNEL_BACKEND_BPF))
 		return diag_fail(d, err, "%s", c->result.kernel_reason.text);
 	return 0;
 }

@@ -99,7 +99,7 @@ static int lay_out_syscall(struct kernel_class *class, int nr, bool is_entry)
 		 name ? name : "unknown");
 	if (!name)
 		return kernel_layout_syscall_unknown(&class->layout, is_entry);
-	return is_entry ? kernel_layout_syscall_entry(&class->layout, NULL)
+	return is_entry ? kernel_layout_syscall_entry(&class->layout, NULL, 0)
 			: kernel_layout_syscall_exit(&class->layout);
 }
 
@@ -125,12 +125,12 @@ int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_fo
 	return err ? diag_fail(d, err, "no memory for the system calls") : 0;
 }
 
-int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f)
+int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts)
 {
 	struct kernel_layout *l = &c->entry[nr].layout;
 
 	kernel_layout_fini(l);
-	return kernel_layout_syscall_entry(l, f);
+	return kernel_layout_syscall_entry(l, f, texts);
 }
 
 uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, const char *fields)
@@ -267,6 +267,17 @@ static size_t put_string(uint8_t *to, struct dynamic v)
 	return n + 1;
 }
 
+/* What could not be read is told by where it would be. */
+static size_t put_user_text(uint8_t *to, struct dynamic v, const uint8_t *record, uint16_t pointer)
+{
+	uint64_t at;
+
+	if (v.size)
+		return put_string(to, v);
+	memcpy(&at, record + pointer, sizeof at);
+	return (size_t)sprintf((char *)to, "0x%llx", (unsigned long long)at) + 1;
+}
+
 static size_t put_sequence(uint8_t *to, struct dynamic v, unsigned element)
 {
 	uint16_t count = (uint16_t)(v.size / element);
@@ -274,6 +285,12 @@ static size_t put_sequence(uint8_t *to, struct dynamic v, unsigned element)
 	memcpy(to, &count, sizeof count);
 	memcpy(to + sizeof count, v.bytes, (size_t)count * element);
 	return sizeof count + (size_t)count * element;
+}
+
+/* What the form of one may need beside its data. */
+static size_t op_extra(uint8_t kind)
+{
+	return kind == KERNEL_OP_COPY ? 0 : kind == KERNEL_OP_USER_TEXT ? sizeof "0x0123456789abcdef" : 2;
 }
 
 /*
@@ -293,10 +310,12 @@ static bool gather(struct kernel_classes *c, const struct kernel_layout *l, cons
 
 		if (op->kind != KERNEL_OP_COPY && !locate(&v, op, record, length))
 			return false;
-		if (v.size + (op->kind == KERNEL_OP_COPY ? 0 : 2) > room - *size)
+		if (v.size + op_extra(op->kind) > room - *size)
 			return false;
 		if (op->kind == KERNEL_OP_STRING)
 			*size += put_string(c->scratch + *size, v);
+		else if (op->kind == KERNEL_OP_USER_TEXT)
+			*size += put_user_text(c->scratch + *size, v, record, op->size);
 		else if (op->kind == KERNEL_OP_SEQUENCE)
 			*size += put_sequence(c->scratch + *size, v, op->element);
 		else

@@ -61,7 +61,8 @@ int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, 
  * know.  Arguments are unknown until told. */
 int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_format *f,
 				bool is_entry, struct diag *d);
-int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f);
+/* @texts: kernel/layout.h. */
+int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts);
 
 /* kernel_classes_restart - describe all anew, for another trace or behind what one has: ids go on from
  * @first_id. */

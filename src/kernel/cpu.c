@@ -32,7 +32,7 @@ int kernel_cpu_open(struct kernel_cpu *c, const struct kernel_drain *k, int numb
 {
 	char path[64];
 
-	*c = (struct kernel_cpu){ .number = number, .stream = { .fd = -1, .index = -1 } };
+	*c = (struct kernel_cpu){ .number = number, .prefix = "kernel", .stream = { .fd = -1, .index = -1 } };
 	snprintf(path, sizeof path, "per_cpu/cpu%d/trace_pipe_raw", number);
 	c->pipe = openat(k->instance, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (c->pipe < 0)
@@ -93,14 +93,14 @@ static int open_stream(struct kernel_cpu *c, struct kernel_drain *k, struct diag
 
 	if (c->has_stream)
 		return 0;
-	snprintf(name, sizeof name, "kernel_%d", c->number);
+	snprintf(name, sizeof name, "%s_%d", c->prefix, c->number);
 	err = ctf_stream_open(&c->stream, &k->sink, name, d);
 	c->has_stream = !err;
 	return err;
 }
 
-static int append(struct kernel_cpu *c, struct kernel_drain *k, const struct kernel_packet *packet,
-		  struct diag *d)
+int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k, const struct kernel_packet *packet,
+		      struct diag *d)
 {
 	struct iovec body = { packet->events, packet->size };
 	struct ctf_packet p = {
@@ -171,7 +171,7 @@ static int write_page(struct kernel_cpu *c, struct kernel_drain *k, struct kerne
 	do {
 		more = kernel_page_next(p, &packet);
 		c->lost_here += packet.n_unknown;
-		err = more && packet.end_ns >= c->from_ns ? append(c, k, &packet, d) : 0;
+		err = more && packet.end_ns >= c->from_ns ? kernel_cpu_append(c, k, &packet, d) : 0;
 		first = first ? first : err;
 	} while (more);
 	if (p->malformed)
@@ -180,8 +180,7 @@ static int write_page(struct kernel_cpu *c, struct kernel_drain *k, struct kerne
 	return first;
 }
 
-/* Losses that no packet has told; without an event to go with them they get an empty one. */
-static int tell_lost(struct kernel_cpu *c, struct kernel_drain *k, struct diag *d)
+int kernel_cpu_tell_lost(struct kernel_cpu *c, struct kernel_drain *k, struct diag *d)
 {
 	uint64_t now = clock_now_ns(&k->clock);
 	struct kernel_packet empty = { .begin_ns = now, .end_ns = now };
@@ -190,7 +189,7 @@ static int tell_lost(struct kernel_cpu *c, struct kernel_drain *k, struct diag *
 		return 0;
 	if (now < c->last_ns)
 		empty.begin_ns = empty.end_ns = c->last_ns;
-	return append(c, k, &empty, d);
+	return kernel_cpu_append(c, k, &empty, d);
 }
 
 /* Not full: room for another record of an eighth of the page, which few are. */
@@ -226,7 +225,7 @@ int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_d
 	if (mode == KERNEL_DRAIN_LIVE)
 		return first;
 	read_lost(c, k);
-	err = tell_lost(c, k, d);
+	err = kernel_cpu_tell_lost(c, k, d);
 	return first ? first : err;
 }
 
@@ -293,6 +292,6 @@ int kernel_cpu_write_held(const struct kernel_cpu *c, struct kernel_cpu *to, str
 	}
 	if (to == c)
 		return first; /* goes on */
-	err = tell_lost(to, k, d);
+	err = kernel_cpu_tell_lost(to, k, d);
 	return first ? first : err;
 }

@@ -14,6 +14,8 @@
 #include "kernel/class.h"
 #include "kernel/kernel.h"
 
+struct kernel_packet;
+
 /* What all CPUs of a recording share. */
 struct kernel_drain {
 	int instance; /* descriptor of its directory */
@@ -40,6 +42,7 @@ struct kernel_held {
 
 struct kernel_cpu {
 	int number;
+	const char *prefix; /* of its stream's name */
 	int pipe; /* trace_pipe_raw, non-blocking */
 	bool has_stream; /* once there is something to write */
 	struct ctf_stream stream;
@@ -64,6 +67,12 @@ enum kernel_drain_mode {
 
 int kernel_cpu_open(struct kernel_cpu *c, const struct kernel_drain *k, int number, struct diag *d);
 void kernel_cpu_close(struct kernel_cpu *c);
+
+/* kernel_cpu_append - write a packet to its stream; events that cannot be written are counted as lost. */
+int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k, const struct kernel_packet *packet,
+		      struct diag *d);
+/* kernel_cpu_tell_lost - losses that no packet has told get an empty one. */
+int kernel_cpu_tell_lost(struct kernel_cpu *c, struct kernel_drain *k, struct diag *d);
 
 /* Its stream is to begin anew, in another trace. */
 void kernel_cpu_restart(struct kernel_cpu *c);

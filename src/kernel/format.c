@@ -117,8 +117,6 @@ static const struct {
 
 static void name_type(struct kernel_field *f, struct span type)
 {
-	take_prefix(&type, "const ");
-	type = trimmed(type);
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
 		if (span_is(type, types[i].name)) {
 			f->type_size = types[i].size;
@@ -158,6 +156,8 @@ static bool read_declaration(struct kernel_field *f, struct span s, unsigned *n_
 			s = trimmed((struct span){ s.at, s.end - 2 });
 	}
 	f->is_pointer = span_has(s, '*');
+	f->is_const = take_prefix(&s, "const ");
+	f->is_chars = span_is(s, "char *");
 	name_type(f, s);
 	return true;
 }

@@ -31,6 +31,8 @@ struct kernel_field {
 	bool is_array;
 	bool is_text; /* of char */
 	bool is_pointer;
+	bool is_chars; /* a pointer to char */
+	bool is_const; /* what it points to */
 	bool is_signed; /* as `format` says */
 	bool type_is_signed; /* as the type's name says */
 };

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "clock/clock.h"
+#include "kernel/bpf.h"
 #include "kernel/cpu.h"
 #include "kernel/events.h"
 #include "kernel/filter.h"
@@ -33,7 +34,7 @@
 #define SUBBUFFER_KIB "64"
 #define WAKE_PERCENT "25" /* of a buffer in use: read it.  The rest is room for what comes until then */
 
-enum { BUFFER_KIB = 16384, THREAD_ROUNDS_MAX = 10 };
+enum { BUFFER_KIB = 16384, QUIET_PART = 8, THREAD_ROUNDS_MAX = 10 };
 
 struct kernel {
 	int root; /* of tracefs; -1: the instance is borrowed */
@@ -45,6 +46,9 @@ struct kernel {
 	bool has_uprobes;
 	struct kernel_drain drain;
 	struct kernel_profile *profile; /* NULL: none */
+	struct kernel_bpf *bpf; /* or NULL */
+	struct diag bpf_refused; /* why not an event that it knows */
+	int n_events; /* that the instance records */
 	struct kernel_cpu *cpus;
 	int n_cpus;
 	pid_t *pids; /* added so far */
@@ -99,20 +103,41 @@ static unsigned long get_number(const struct kernel *k, const char *file)
 	return value;
 }
 
-static int set_up_buffers(struct kernel *k, const struct kernel_options *o, struct diag *d)
+static uint32_t buffer_kib(const struct kernel_options *o)
 {
-	uint32_t kib = o->buffer_kib ? o->buffer_kib : BUFFER_KIB;
+	return o->buffer_kib ? o->buffer_kib : BUFFER_KIB;
+}
+
+/* Whether the instance has nothing but processes' births and ends to record: the rest BPF programs do. */
+static bool is_quiet(const struct kernel *k)
+{
+	for (int i = 0; i < k->selection.n_events; i++) {
+		const struct kernel_choice *e = &k->selection.events[i];
+
+		if (!e->bpf && strcmp(e->system, "sched") != 0 && strcmp(e->system, "task") != 0)
+			return false;
+	}
+	return (!k->selection.n_entry || k->selection.entry_bpf) && (!k->selection.n_exit || k->selection.exit_bpf);
+}
+
+static int size_buffers(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	uint64_t kib = buffer_kib(o) / (k->bpf && is_quiet(k) ? QUIET_PART : 1), page_kib = k->drain.page_size / 1024;
+
+	if (k->bpf && kib < 2 * page_kib)
+		kib = 2 * page_kib;
+	k->drain.buffer_pages = (uint32_t)(kib / page_kib);
+	return set_number(k, "buffer_size_kb", (long)kib, d);
+}
+
+static int set_up_buffers(struct kernel *k, struct diag *d)
+{
 	unsigned long subbuffer_kib;
-	int err;
 
 	/* Before Linux 6.8 a sub-buffer is a page, and reading costs two to three times more. */
 	kernel_tracefs_write(k->instance.dir, "buffer_subbuf_size_kb", SUBBUFFER_KIB);
-	err = set_number(k, "buffer_size_kb", kib, d);
-	if (err)
-		return err;
 	subbuffer_kib = get_number(k, "buffer_subbuf_size_kb");
 	k->drain.page_size = subbuffer_kib ? subbuffer_kib * 1024 : (size_t)sysconf(_SC_PAGESIZE);
-	k->drain.buffer_pages = (uint32_t)((size_t)kib * 1024 / k->drain.page_size);
 	k->drain.page = malloc(k->drain.page_size);
 	if (!k->drain.page)
 		return diag_fail(d, -ENOMEM, "no memory for a page of %zu bytes", k->drain.page_size);
@@ -163,13 +188,13 @@ static int filter_event(const struct kernel *k, const struct kernel_choice *e, c
 	return err;
 }
 
-static int set_up_events(struct kernel *k, const struct kernel_selection *s, struct kernel_format *f,
+static int set_up_events(struct kernel *k, struct kernel_selection *s, struct kernel_format *f,
 			 struct diag *d)
 {
 	int err = 0;
 
 	for (int i = 0; !err && i < s->n_events; i++) {
-		const struct kernel_choice *e = &s->events[i];
+		struct kernel_choice *e = &s->events[i];
 
 		err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
 		if (err)
@@ -178,6 +203,9 @@ static int set_up_events(struct kernel *k, const struct kernel_selection *s, str
 		if (err)
 			return diag_fail(d, err, "cannot add the kernel event %s:%s: %s", e->system,
 					 e->event, strerror(-err));
+		if (k->bpf && !e->filter && !kernel_bpf_event(k->bpf, e->system, f, &e->bpf, &k->bpf_refused))
+			continue;
+		k->n_events++;
 		err = e->filter ? filter_event(k, e, f, d) : 0;
 		if (!err)
 			err = kernel_event_enable(k->instance.dir, e->system, e->event, true, d);
@@ -186,18 +214,23 @@ static int set_up_events(struct kernel *k, const struct kernel_selection *s, str
 }
 
 /* Some system calls have no tracepoint: then their arguments stay unnamed. */
-static int tell_arguments(struct kernel *k, const struct kernel_selection *s,
-			  struct kernel_format *f)
+static int tell_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f)
 {
 	char event[96];
+	unsigned texts;
 	int err = 0;
 
 	for (int nr = 0; !err && nr < KERNEL_SYSCALLS_MAX; nr++) {
 		if (!s->entry[nr])
 			continue;
 		snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
-		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL))
-			err = kernel_classes_tell_arguments(&k->drain.classes, nr, f);
+		texts = 0;
+		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL)) {
+			texts = by_bpf ? kernel_layout_texts(f) : 0;
+			err = kernel_classes_tell_arguments(&k->drain.classes, nr, f, texts);
+		}
+		if (by_bpf)
+			kernel_bpf_call(k->bpf, true, nr, texts);
 	}
 	return err;
 }
@@ -216,33 +249,60 @@ static int translate_filter(void *arg, const char *expression, struct text *t)
 	return kernel_filter(expression, "raw_syscalls", f->format, t, f->d);
 }
 
-static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, bool is_entry,
-			   struct kernel_format *f, struct diag *d)
+static int filter_syscalls(struct kernel *k, const struct kernel_selection *s, bool is_entry,
+			   const struct kernel_format *f, struct diag *d)
 {
-	const char *event = is_entry ? "sys_enter" : "sys_exit";
 	struct syscall_filter translated = { .format = f, .d = d };
+	const char *event = is_entry ? "sys_enter" : "sys_exit";
 	struct text filter = { 0 };
-	int err;
+	int err = kernel_selection_filter(s, is_entry, translate_filter, &translated, &filter);
 
-	err = kernel_event_format(k->instance.dir, "raw_syscalls", event, f, d);
-	if (!err)
-		err = kernel_classes_add_syscalls(&k->drain.classes, f, is_entry, d);
-	if (!err && is_entry && tell_arguments(k, s, f))
-		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
-	if (!err) {
-		err = kernel_selection_filter(s, is_entry, translate_filter, &translated, &filter);
-		if (err == -E2BIG)
-			diag_fail(d, err, "too many filters for system calls: join some");
-	}
+	if (err == -E2BIG)
+		diag_fail(d, err, "too many filters for system calls: join some");
 	if (!err && filter.failed)
 		err = diag_fail(d, -ENOMEM, "no memory for a filter of system calls");
 	if (!err)
 		err = set_filter(k, "raw_syscalls", event, filter.bytes, translated.expression, d);
 	text_fini(&filter);
+	k->n_events++;
 	return err ? err : kernel_event_enable(k->instance.dir, "raw_syscalls", event, true, d);
 }
 
-static int set_up_selection(struct kernel *k, const struct kernel_selection *s, struct diag *d)
+/* Entries, or exits, by BPF programs.  False: they cannot. */
+static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, const struct kernel_format *f)
+{
+	if (!k->bpf || (!is_entry && kernel_selection_has_exit_filter(s)) ||
+	    kernel_bpf_calls(k->bpf, is_entry, f, is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
+		return false;
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !is_entry; nr++)
+		if (s->exit[nr])
+			kernel_bpf_call(k->bpf, false, nr, 0);
+	if (kernel_selection_is_all(s, is_entry))
+		kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0);
+	return true;
+}
+
+static int set_up_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,
+			   struct kernel_format *f, struct diag *d)
+{
+	struct kernel_format *raw = malloc(sizeof *raw);
+	int err = raw ? 0 : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
+	bool by_bpf;
+
+	if (!err)
+		err = kernel_event_format(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", raw, d);
+	if (!err)
+		err = kernel_classes_add_syscalls(&k->drain.classes, raw, is_entry, d);
+	by_bpf = !err && take_syscalls(k, s, is_entry, raw);
+	if (!err && is_entry && tell_arguments(k, s, by_bpf, f))
+		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
+	if (!err && !by_bpf)
+		err = filter_syscalls(k, s, is_entry, raw, d);
+	free(raw);
+	return err;
+}
+
+static int set_up_selection(struct kernel *k, struct kernel_selection *s, struct diag *d)
 {
 	struct kernel_format *f = malloc(sizeof *f);
 	int err;
@@ -345,6 +405,37 @@ static int open_trace(struct kernel *k, const char *path, struct diag *d)
 	return err ? err : ctf_sink_describe(&k->drain.sink, stream_block, sizeof stream_block - 1, d);
 }
 
+/* With `overwrite` nobody reads what is recorded before it is asked for; a BPF ring has no such mode. */
+static int open_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	const struct kernel_bpf_options bo = { .clock = &k->drain.clock,
+					       .ring_bytes = buffer_kib(o) * 1024ull,
+					       .follows = !o->whole_machine };
+	bool is_must = o->backend == KERNEL_BACKEND_BPF;
+	int err;
+
+	if (o->backend == KERNEL_BACKEND_FTRACE || (o->overwrite && !is_must))
+		return 0;
+	if (o->overwrite)
+		return diag_fail(d, -EOPNOTSUPP, "a flight recorder's kernel events are recorded by tracefs, not by BPF");
+	err = kernel_bpf_open(&k->bpf, &bo, is_must ? d : NULL);
+	return is_must ? err : 0;
+}
+
+static int settle_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	bool is_must = o->backend == KERNEL_BACKEND_BPF;
+
+	if (is_must && *k->bpf_refused.text)
+		return diag_fail(d, -EOPNOTSUPP, "%s", k->bpf_refused.text);
+	if (!k->bpf || kernel_bpf_has_events(k->bpf))
+		return 0;
+	kernel_bpf_close(k->bpf);
+	k->bpf = NULL;
+	return is_must ? diag_fail(d, -EOPNOTSUPP, "BPF records system calls and the scheduler's events, without filters: none "
+						   "of these is chosen") : 0;
+}
+
 /* One of our own or, where we may not make one, borrowed. */
 static int open_instance(struct kernel *k, struct diag *d)
 {
@@ -369,11 +460,17 @@ static int set_up(struct kernel *k, const struct kernel_options *o, struct diag 
 	k->drain.instance = k->instance.dir;
 	err = set(k, "trace_clock", clock_tracefs_name(&k->drain.clock), d);
 	if (!err)
-		err = set_up_buffers(k, o, d);
+		err = set_up_buffers(k, d);
 	if (!err)
 		err = set_up_options(k, o, d);
 	if (!err)
+		err = open_bpf(k, o, d);
+	if (!err)
 		err = select_events(k, o, d);
+	if (!err)
+		err = settle_bpf(k, o, d);
+	if (!err)
+		err = size_buffers(k, o, d);
 	if (!err)
 		err = open_cpus(k, d);
 	return err ? err : open_trace(k, o->path, d);
@@ -409,6 +506,7 @@ static void restart_streams(struct kernel *k)
 	for (int i = 0; i < k->n_cpus; i++)
 		kernel_cpu_restart(&k->cpus[i]);
 	kernel_profile_restart(k->profile);
+	kernel_bpf_restart(k->bpf);
 	kernel_classes_restart(&k->drain.classes, 0);
 }
 
@@ -457,8 +555,15 @@ int kernel_state(struct kernel *k, struct diag *d)
 	return kernel_statedump(&k->drain, k->pids, k->whole_machine ? -1 : k->n_pids, d);
 }
 
+static int add_thread(const struct kernel *k, const char *tid)
+{
+	kernel_bpf_add_thread(k->bpf, atoi(tid));
+	/* The kernel would look at each switch for nothing. */
+	return k->n_events || k->profile ? kernel_tracefs_write(k->instance.dir, "set_event_pid", tid) : 0;
+}
+
 /* Adds the threads of @pid.  @check sums up which there were.  Returns 0 or -errno. */
-static int add_threads(struct kernel *k, pid_t pid, uint64_t *check)
+static int add_threads(const struct kernel *k, pid_t pid, uint64_t *check)
 {
 	char path[64];
 	struct dirent *e;
@@ -473,7 +578,7 @@ static int add_threads(struct kernel *k, pid_t pid, uint64_t *check)
 	while (!err && (e = readdir(dir)))
 		if (isdigit((unsigned char)e->d_name[0])) {
 			*check += 1ull << 32 | (uint32_t)atoi(e->d_name);
-			err = kernel_tracefs_write(k->instance.dir, "set_event_pid", e->d_name);
+			err = add_thread(k, e->d_name);
 		}
 	closedir(dir);
 	return err;
@@ -522,6 +627,7 @@ int kernel_pause(struct kernel *k, bool pause, struct diag *d)
 	k->is_thin = thin;
 	if (!err)
 		err = set(k, "tracing_on", pause && !thin ? "0" : "1", d);
+	kernel_bpf_switch(k->bpf, pause && !thin ? 0 : kernel_wait_bpf(&k->selection, thin));
 	return err ? err : kernel_profile_run(k->profile, !pause, d);
 }
 
@@ -565,6 +671,8 @@ static int drain_all(struct kernel *k, enum kernel_drain_mode mode, struct diag 
 		err = kernel_cpu_drain(&k->cpus[i], &k->drain, mode, d);
 		first = first ? first : err;
 	}
+	err = kernel_bpf_drain(k->bpf, &k->drain, mode, d);
+	first = first ? first : err;
 	err = kernel_profile_drain(k->profile, &k->drain, mode == KERNEL_DRAIN_LAST, d);
 	return first ? first : err;
 }
@@ -600,6 +708,7 @@ int kernel_stop(struct kernel *k, struct diag *d)
 		return 0;
 	k->is_started = false;
 	err = kernel_pause(k, true, d);
+	kernel_bpf_stop(k->bpf);
 	/* What snapshots have read comes first. */
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		err = kernel_cpu_write_held(&k->cpus[i], &k->cpus[i], &k->drain, d);
@@ -690,6 +799,7 @@ void kernel_close(struct kernel *k)
 	if (!k)
 		return;
 	kernel_snapshot_close(k, NULL);
+	kernel_bpf_close(k->bpf);
 	/* An instance with an open file cannot be removed. */
 	for (int i = 0; i < k->n_cpus; i++)
 		kernel_cpu_close(&k->cpus[i]);
@@ -721,6 +831,7 @@ void kernel_counts(const struct kernel *k, struct kernel_counts *c)
 	for (int i = 0; i < k->n_cpus; i++)
 		c->lost += kernel_cpu_lost(&k->cpus[i]);
 	c->lost += kernel_profile_lost(k->profile);
+	c->lost += kernel_bpf_lost(k->bpf);
 }
 
 struct listing {

@@ -28,6 +28,17 @@
 
 struct kernel;
 
+/*
+ * By BPF programs, system calls and the scheduler's switches and wake-ups cost less, and system calls have texts
+ * (file names) where they have pointers else.  The other events, and those with a filter, the instance records in any
+ * case; and all of them with `overwrite`.
+ */
+enum kernel_backend {
+	KERNEL_BACKEND_FTRACE,
+	KERNEL_BACKEND_AUTO, /* BPF where it can be had */
+	KERNEL_BACKEND_BPF, /* fail without */
+};
+
 struct kernel_options {
 	const char *path; /* directory of the trace to write, e.g. OUT/kernel */
 	const struct abi_clock *clock; /* of the session; copied */
@@ -40,7 +51,8 @@ struct kernel_options {
 	int n_uprobes;
 	bool whole_machine; /* else only threads given to kernel_add_pid, and their children */
 	bool overwrite; /* when buffers are full: lose the oldest instead of the newest */
-	uint32_t buffer_kib; /* per CPU; 0 means 16 MiB */
+	uint32_t buffer_kib; /* per CPU, of each that records much; 0 means 16 MiB */
+	enum kernel_backend backend; /* what records */
 	/* Tell whose code was recorded by its addresses, for the first time and after an exec; or NULL. */
 	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
 	void *see_arg;

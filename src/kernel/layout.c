@@ -231,17 +231,65 @@ static void add_raw_arguments(struct kernel_layout *l)
 	add_copy(l, KERNEL_SYSCALL_ARGS, 8 * KERNEL_SYSCALL_N_ARGS);
 }
 
-int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f)
+/* What names a file or something else is `const char *`; so are a few bytes with a length, and a few are not const. */
+static bool is_text(const char *event, const struct kernel_field *f)
+{
+	static const char *const others[] = { "filename", "dev_name", "dir_name", "type" };
+
+	if (!f->is_chars)
+		return false;
+	if (f->is_const)
+		return strcmp(f->name, "buf") != 0 && strcmp(f->name, "u_msg_ptr") != 0;
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strcmp(f->name, others[i]))
+			return true;
+	return !strcmp(event, "sys_enter_umount") && !strcmp(f->name, "name");
+}
+
+static bool is_argument(const struct kernel_field *f)
+{
+	return f->offset >= KERNEL_SYSCALL_ARGS && f->size == 8 && f->place == KERNEL_IN_RECORD;
+}
+
+unsigned kernel_layout_texts(const struct kernel_format *f)
+{
+	unsigned n = 0, n_texts = 0, texts = 0;
+
+	for (int i = 0; i < f->n_fields && n < KERNEL_SYSCALL_N_ARGS; i++) {
+		if (!is_argument(&f->fields[i]))
+			continue;
+		if (is_text(f->name, &f->fields[i]) && n_texts < KERNEL_SYSCALL_TEXTS) {
+			texts |= 1u << n;
+			n_texts++;
+		}
+		n++;
+	}
+	return texts;
+}
+
+static void add_user_text(struct builder *b, const struct kernel_field *f, unsigned word, unsigned pointer)
+{
+	text_addf(&b->layout->fields, "\t\tstring %s;\n", identifier(b, f->name, ""));
+	add_op(b->layout, (struct kernel_op){ KERNEL_OP_USER_TEXT, .offset = (uint16_t)word, .size = (uint16_t)pointer });
+}
+
+int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f, unsigned texts)
 {
 	struct builder b;
-	unsigned n = 0;
+	unsigned n = 0, n_texts = 0;
 
 	if (begin(&b, l, KERNEL_SYSCALL_N_ARGS + 1))
 		return -ENOMEM;
-	for (int i = 0; f && i < f->n_fields && n < KERNEL_SYSCALL_N_ARGS; i++)
-		if (f->fields[i].offset >= KERNEL_SYSCALL_ARGS && f->fields[i].size == 8 &&
-		    f->fields[i].place == KERNEL_IN_RECORD)
-			add_argument(&b, &f->fields[i], KERNEL_SYSCALL_ARGS + 8 * n++);
+	for (int i = 0; f && i < f->n_fields && n < KERNEL_SYSCALL_N_ARGS; i++) {
+		if (!is_argument(&f->fields[i]))
+			continue;
+		if (texts & 1u << n)
+			add_user_text(&b, &f->fields[i], KERNEL_SYSCALL_WORDS + 4 * n_texts++,
+				      KERNEL_SYSCALL_ARGS + 8 * n);
+		else
+			add_argument(&b, &f->fields[i], KERNEL_SYSCALL_ARGS + 8 * n);
+		n++;
+	}
 	if (!f)
 		add_raw_arguments(l);
 	/* Even a call without arguments must have been recorded with its number. */

@@ -21,6 +21,7 @@ enum kernel_op_kind {
 	KERNEL_OP_COPY, /* size bytes at offset */
 	KERNEL_OP_STRING, /* the text that the word at offset locates, as a CTF string */
 	KERNEL_OP_SEQUENCE, /* the elements it locates, as u16 count and bytes */
+	KERNEL_OP_USER_TEXT, /* as _STRING; of no size: could not be read, then the pointer at `size` in its place */
 };
 
 struct kernel_op {
@@ -60,11 +61,18 @@ struct kernel_layout {
 /* The raw_syscalls records: s64 number, then arguments or result. */
 enum { KERNEL_SYSCALL_NR = 8, KERNEL_SYSCALL_ARGS = 16, KERNEL_SYSCALL_N_ARGS = 6 };
 
+/* Behind the arguments, in records of our own BPF programs: words that locate the texts that some point to. */
+enum { KERNEL_SYSCALL_WORDS = KERNEL_SYSCALL_ARGS + 8 * KERNEL_SYSCALL_N_ARGS, KERNEL_SYSCALL_TEXTS = 3 };
+
 /* All return 0 or -ENOMEM.  Of @system alone the renaming depends. */
 int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, const char *system);
 
-/* @f: the format of syscalls:sys_enter_NAME, which names and types the arguments; NULL: unknown. */
-int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f);
+/* kernel_layout_texts - which arguments point to texts, as bits: those at which the kernel ends reading at a NUL. */
+unsigned kernel_layout_texts(const struct kernel_format *f);
+
+/* @f: the format of syscalls:sys_enter_NAME, which names and types the arguments; NULL: unknown.
+ * @texts: as kernel_layout_texts(), those of which records have the texts; 0 if they have none. */
+int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f, unsigned texts);
 int kernel_layout_syscall_exit(struct kernel_layout *l);
 
 /* For numbers we have no name for: the number itself comes first. */

@@ -355,8 +355,15 @@ void kernel_selection_fini(struct kernel_selection *s)
 	*s = (struct kernel_selection){ 0 };
 }
 
-/* Whether the kernel need not look at numbers: all are chosen, with one filter or none. */
-static bool is_all(const struct kernel_selection *s, bool is_entry)
+bool kernel_selection_has_exit_filter(const struct kernel_selection *s)
+{
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++)
+		if (s->exit[nr] && s->exit_filter[nr])
+			return true;
+	return false;
+}
+
+bool kernel_selection_is_all(const struct kernel_selection *s, bool is_entry)
 {
 	const bool *chosen = is_entry ? s->entry : s->exit;
 
@@ -387,7 +394,7 @@ int kernel_selection_filter(const struct kernel_selection *s, bool is_entry, ker
 	int n_told = 1, err = 0;
 	size_t begin = t->size;
 
-	if (is_all(s, is_entry)) {
+	if (kernel_selection_is_all(s, is_entry)) {
 		if (!is_entry && s->exit_filter[0])
 			return translate(arg, s->exit_filter[0], t);
 		text_addf(t, "0");

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/diag.h"
 #include "base/text.h"
@@ -41,6 +42,7 @@ struct kernel_choice {
 	char name[96];
 	const char *filter; /* NULL: none; lent */
 	bool is_waited_for; /* kernel/wait.h */
+	uint32_t bpf; /* its program's bit, kernel/bpf.h; 0: the instance records it */
 };
 
 struct kernel_selection {
@@ -52,6 +54,7 @@ struct kernel_selection {
 	int n_entry, n_exit;
 	int profile_hz; /* 0: no samples */
 	bool waits_for_entry, waits_for_exit; /* for some of them */
+	uint32_t entry_bpf, exit_bpf; /* as kernel_choice.bpf */
 };
 
 /* kernel_select - what @patterns mean (kernel.h), with their @filters or NULL.  -ENOENT if one matches nothing. */
@@ -60,6 +63,10 @@ int kernel_select(struct kernel_selection *s, const char *available, const char 
 /* kernel_selection_add - choose an event that is no system call, @filter lent.  0 or -ENOMEM. */
 int kernel_selection_add(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter);
 void kernel_selection_fini(struct kernel_selection *s);
+
+/* kernel_selection_is_all - whether all system calls that have a name are chosen, with one filter or none. */
+bool kernel_selection_is_all(const struct kernel_selection *s, bool is_entry);
+bool kernel_selection_has_exit_filter(const struct kernel_selection *s);
 
 /*
  * kernel_selection_filter - the filter for raw_syscalls that lets the chosen numbers pass, or "0" (none needed) if

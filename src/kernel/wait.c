@@ -107,11 +107,22 @@ int kernel_wait_only(const struct kernel_selection *s, int instance, bool only, 
 	int err = 0;
 
 	for (int i = 0; i < s->n_events && !err; i++)
-		err = kernel_event_enable(instance, s->events[i].system, s->events[i].event,
+		err = s->events[i].bpf ? 0 : kernel_event_enable(instance, s->events[i].system, s->events[i].event,
 					  !only || s->events[i].is_waited_for, d);
-	if (!err && s->n_entry)
+	if (!err && s->n_entry && !s->entry_bpf)
 		err = kernel_event_enable(instance, "raw_syscalls", "sys_enter", !only || s->waits_for_entry, d);
-	if (!err && s->n_exit)
+	if (!err && s->n_exit && !s->exit_bpf)
 		err = kernel_event_enable(instance, "raw_syscalls", "sys_exit", !only || s->waits_for_exit, d);
 	return err;
+}
+
+uint32_t kernel_wait_bpf(const struct kernel_selection *s, bool only)
+{
+	uint32_t bits = 0;
+
+	for (int i = 0; i < s->n_events; i++)
+		bits |= !only || s->events[i].is_waited_for ? s->events[i].bpf : 0;
+	bits |= !only || s->waits_for_entry ? s->entry_bpf : 0;
+	bits |= !only || s->waits_for_exit ? s->exit_bpf : 0;
+	return bits;
 }

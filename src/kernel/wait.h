@@ -11,7 +11,9 @@
 int kernel_wait(struct kernel_watch *w, struct kernel_selection *s, int instance, const struct kernel_wish *wish,
 		struct diag *d);
 
-/* kernel_wait_only - switch all but what is waited for off, or on again. */
+/* kernel_wait_only - switch all but what is waited for off, or on again: of what the instance records.
+ * kernel_wait_bpf - of what BPF programs record: the bits of those that are to be on. */
 int kernel_wait_only(const struct kernel_selection *s, int instance, bool only, struct diag *d);
+uint32_t kernel_wait_bpf(const struct kernel_selection *s, bool only);
 
 #endif

@@ -365,7 +365,7 @@ static const struct watched *find_watched(const struct slot *s, const uint8_t *r
 	return nr >= 0 && nr < KERNEL_SYSCALLS_MAX ? s->by_nr[nr] : NULL;
 }
 
-static void look_at(struct kernel_watch *w, uint32_t cpu, const uint8_t *bytes, size_t size, uint64_t ticks)
+void kernel_watch_record(struct kernel_watch *w, uint32_t cpu, const uint8_t *bytes, size_t size, uint64_t time_ns)
 {
 	struct record r = { .source = { get }, .bytes = bytes, .size = size, .cpu = cpu };
 	struct kernel_seen seen;
@@ -381,7 +381,7 @@ static void look_at(struct kernel_watch *w, uint32_t cpu, const uint8_t *bytes, 
 	for (const struct use *u = r.what->uses; u; u = u->next) {
 		if (u->filter && !filter_run(u->filter, NULL, 0, &r.source))
 			continue;
-		seen = (struct kernel_seen){ .time_ns = clock_ns(w->clock, ticks), .tid = r.tid, .cpu = cpu,
+		seen = (struct kernel_seen){ .time_ns = time_ns, .tid = r.tid, .cpu = cpu,
 					     .tag = u->tag, .name = r.what->name };
 		if (read_key(&r, u, &seen.key))
 			w->told(w->arg, &seen);
@@ -395,5 +395,5 @@ void kernel_watch_page(struct kernel_watch *w, uint32_t cpu, const uint8_t *page
 
 	kernel_walk_begin(&walk, page, size);
 	while (kernel_walk_next(&walk, &r))
-		look_at(w, cpu, r.bytes, r.size, r.ticks);
+		kernel_watch_record(w, cpu, r.bytes, r.size, clock_ns(w->clock, r.ticks));
 }

@@ -57,6 +57,9 @@ int kernel_watch_event(struct kernel_watch *w, const struct kernel_wish *wish, c
 int kernel_watch_syscall(struct kernel_watch *w, const struct kernel_wish *wish, const struct kernel_format *raw,
 			 int nr, const struct kernel_format *f, const char *name, struct diag *d);
 
+/* kernel_watch_record - look at one record, from its common fields on. */
+void kernel_watch_record(struct kernel_watch *w, uint32_t cpu, const uint8_t *bytes, size_t size, uint64_t time_ns);
+
 /* kernel_watch_page - look through a page as it was read. */
 void kernel_watch_page(struct kernel_watch *w, uint32_t cpu, const uint8_t *page, size_t size);
 

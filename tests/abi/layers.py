@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LINES = [
     ["abi"],
     ["base"],
-    ["clock", "ring", "elf", "filter"],
+    ["clock", "ring", "elf", "filter", "bpf"],
     ["inproc", "kernel", "ctf", "net"],
     ["trace"],
     ["read"],

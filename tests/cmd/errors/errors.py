@@ -28,6 +28,7 @@ CASES = [
     (["record", "-b", "12Q", "--", "true"], r"12Q: not a size"),
     (["record", "-b", "-1", "--", "true"], r"-1: not a size"),
     (["record", "--clock", "x", "--", "true"], r'--clock x: clocks are "tsc" and "mono"'),
+    (["record", "--kernel-backend", "x", "--", "true"], r'--kernel-backend x: backends are "auto", "bpf" and "ftrace"'),
     (["record", "-e", "", "--", "true"], r"-e: empty pattern"),
     (["record", "-e", "!", "--", "true"], r"-e: empty pattern"),
     (["record", "-k", "", "--", "true"], r"-k: empty pattern"),

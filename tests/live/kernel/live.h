@@ -152,32 +152,57 @@ static inline int live_event_id(const char *name, const char *event)
 	return id;
 }
 
-/* Calls @each with the packets of every CPU's stream; they must follow one another in time. */
-static inline void live_packets(const char *name,
-				void (*each)(const struct abi_ctf_packet *, const uint8_t *, size_t))
+typedef void live_packet(const struct abi_ctf_packet *, const uint8_t *, size_t);
+
+/* Calls @each with the packets of a stream; they must follow one another in time. */
+static inline void live_stream(const char *name, const char *file, live_packet *each)
 {
-	for (int cpu = 0; cpu < 1024; cpu++) {
-		uint64_t last_ns = 0, last_discarded = 0;
-		size_t size, at = 0;
-		uint8_t *bytes;
-		char file[32];
+	uint64_t last_ns = 0, last_discarded = 0;
+	size_t size, at = 0;
+	uint8_t *bytes = live_read(name, file, &size);
 
-		snprintf(file, sizeof file, "kernel_%d", cpu);
-		bytes = live_read(name, file, &size);
-		while (bytes && size - at >= sizeof(struct abi_ctf_packet)) {
-			struct abi_ctf_packet p;
+	while (bytes && size - at >= sizeof(struct abi_ctf_packet)) {
+		struct abi_ctf_packet p;
 
-			memcpy(&p, bytes + at, sizeof p);
-			ok(p.begin_ns >= last_ns && p.end_ns >= p.begin_ns);
-			ok(p.discarded >= last_discarded);
-			last_ns = p.end_ns;
-			last_discarded = p.discarded;
-			each(&p, bytes + at + sizeof p, p.content_bits / 8 - sizeof p);
-			at += p.packet_bits / 8;
-		}
-		is(at, size);
-		free(bytes);
+		memcpy(&p, bytes + at, sizeof p);
+		ok(p.begin_ns >= last_ns && p.end_ns >= p.begin_ns);
+		ok(p.discarded >= last_discarded);
+		last_ns = p.end_ns;
+		last_discarded = p.discarded;
+		each(&p, bytes + at + sizeof p, p.content_bits / 8 - sizeof p);
+		at += p.packet_bits / 8;
 	}
+	is(at, size);
+	free(bytes);
+}
+
+/* The same with every CPU's streams: of what tracefs recorded, and of what BPF programs did. */
+static inline void live_packets(const char *name, live_packet *each)
+{
+	char file[32];
+
+	for (int cpu = 0; cpu < 1024; cpu++) {
+		snprintf(file, sizeof file, "kernel_%d", cpu);
+		live_stream(name, file, each);
+		snprintf(file, sizeof file, "bpf_%d", cpu);
+		live_stream(name, file, each);
+	}
+}
+
+/* Whether BPF programs can record here; @reason: why not. */
+static inline bool live_has_bpf(const char **reason)
+{
+	struct kernel_options o = { .whole_machine = true, .clock = &session_clock, .backend = KERNEL_BACKEND_BPF };
+	char path[128];
+	struct kernel *k;
+	int err;
+
+	snprintf(path, sizeof path, "%s/probe", directory);
+	o.path = path;
+	err = kernel_open(&k, &o, &why);
+	kernel_close(k);
+	*reason = why.text;
+	return !err;
 }
 
 #endif

@@ -42,10 +42,10 @@ static void check_sums(const char *name, const struct kernel_counts *c)
 	is(n_events + discarded, 2 * N);
 }
 
-static void small_buffers(const char *name, bool overwrite, bool is_lazy)
+static void small_buffers(const char *name, enum kernel_backend backend, bool overwrite, bool is_lazy)
 {
 	struct kernel_options o = { .patterns = patterns, .n_patterns = 1, .overwrite = overwrite,
-				    .buffer_kib = 512 };
+				    .buffer_kib = 512, .backend = backend };
 	struct kernel *k = live_open(name, o);
 	struct kernel_counts c;
 
@@ -57,25 +57,37 @@ static void small_buffers(const char *name, bool overwrite, bool is_lazy)
 
 static void full_buffers_refuse_and_count(void)
 {
-	small_buffers("refuse", false, true);
+	small_buffers("refuse", KERNEL_BACKEND_FTRACE, false, true);
 }
 
 static void full_buffers_overwrite_and_count(void)
 {
-	small_buffers("overwrite", true, true);
+	small_buffers("overwrite", KERNEL_BACKEND_FTRACE, true, true);
 }
 
 static void losses_between_polls_are_counted(void)
 {
-	small_buffers("refuse-polled", false, false);
-	small_buffers("overwrite-polled", true, false);
+	small_buffers("refuse-polled", KERNEL_BACKEND_FTRACE, false, false);
+	small_buffers("overwrite-polled", KERNEL_BACKEND_FTRACE, true, false);
+}
+
+static void full_rings_of_bpf_programs_refuse_and_count(void)
+{
+	small_buffers("bpf", KERNEL_BACKEND_BPF, false, true);
+	small_buffers("bpf-polled", KERNEL_BACKEND_BPF, false, false);
 }
 
 int main(void)
 {
+	const char *reason;
+
 	live_begin();
 	run(full_buffers_refuse_and_count);
 	run(full_buffers_overwrite_and_count);
 	run(losses_between_polls_are_counted);
+	if (live_has_bpf(&reason))
+		run(full_rings_of_bpf_programs_refuse_and_count);
+	else
+		printf("# by BPF programs: not here: %s\n", reason);
 	return test_status();
 }

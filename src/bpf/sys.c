@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* bpf/sys.c - see sys.h. */
+#include "bpf/sys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { LOG_SIZE = 1 << 20 };
+
+/* Helpers for tracing want a program that says so. */
+static const char license[] = "Dual MIT/GPL";
+
+static int bpf(int command, union bpf_attr *a)
+{
+	int result = (int)syscall(SYS_bpf, command, a, sizeof *a);
+
+	return result < 0 ? -errno : result;
+}
+
+int bpf_map_make(const char *name, uint32_t element_size, uint32_t n, struct diag *d)
+{
+	union bpf_attr a;
+	int fd;
+
+	memset(&a, 0, sizeof a);
+	a.map_type = BPF_MAP_TYPE_ARRAY;
+	a.key_size = 4;
+	a.value_size = element_size;
+	a.max_entries = n;
+	a.map_flags = BPF_F_MMAPABLE;
+	snprintf(a.map_name, sizeof a.map_name, "%s", name);
+	fd = bpf(BPF_MAP_CREATE, &a);
+	return fd < 0 ? diag_fail(d, fd, "cannot make a BPF map of %u times %u bytes: %s", n, element_size,
+				  strerror(-fd)) : fd;
+}
+
+static int load(const char *name, const struct bpf_code *c, int btf_id, char *log, uint32_t log_size)
+{
+	union bpf_attr a;
+
+	memset(&a, 0, sizeof a);
+	a.prog_type = BPF_PROG_TYPE_TRACING;
+	a.expected_attach_type = BPF_TRACE_RAW_TP;
+	a.attach_btf_id = (uint32_t)btf_id;
+	a.insns = (uintptr_t)c->insns;
+	a.insn_cnt = (uint32_t)c->n;
+	a.license = (uintptr_t)license;
+	a.log_buf = (uintptr_t)log;
+	a.log_size = log_size;
+	a.log_level = log ? 1 : 0;
+	snprintf(a.prog_name, sizeof a.prog_name, "%s", name);
+	return bpf(BPF_PROG_LOAD, &a);
+}
+
+/* The line before the one that counts instructions. */
+static const char *last_words(char *log)
+{
+	char *counts = strstr(log, "\nprocessed "), *line;
+
+	if (counts)
+		*counts = 0;
+	line = strrchr(log, '\n');
+	return line ? line + 1 : log;
+}
+
+/* Loads it again, to be told why not. */
+static int refused(const char *name, const struct bpf_code *c, int btf_id, int err, struct diag *d)
+{
+	char *log = d ? calloc(1, LOG_SIZE) : NULL;
+
+	if (log)
+		load(name, c, btf_id, log, LOG_SIZE);
+	diag_fail(d, err, "cannot load the BPF program %s: %s%s%.200s", name, strerror(-err), log && *log ? ": " : "",
+		  log ? last_words(log) : "");
+	free(log);
+	return err;
+}
+
+static int attach(int program)
+{
+	union bpf_attr a;
+
+	memset(&a, 0, sizeof a);
+	a.raw_tracepoint.prog_fd = (uint32_t)program;
+	return bpf(BPF_RAW_TRACEPOINT_OPEN, &a);
+}
+
+int bpf_attach(struct bpf_link *l, const char *name, const struct bpf_code *c, int btf_id, struct diag *d)
+{
+	int err;
+
+	*l = (struct bpf_link){ -1, -1 };
+	l->program = load(name, c, btf_id, NULL, 0);
+	if (l->program < 0) {
+		err = l->program;
+		l->program = -1;
+		return refused(name, c, btf_id, err, d);
+	}
+	l->link = attach(l->program);
+	if (l->link >= 0)
+		return 0;
+	err = l->link;
+	bpf_release(l);
+	return diag_fail(d, err, "cannot attach the BPF program %s: %s", name, strerror(-err));
+}
+
+void bpf_detach(struct bpf_link *l)
+{
+	if (l->link >= 0)
+		close(l->link);
+	l->link = -1;
+}
+
+void bpf_release(struct bpf_link *l)
+{
+	bpf_detach(l);
+	if (l->program >= 0)
+		close(l->program);
+	l->program = -1;
+}
+
+uint64_t bpf_misses(const struct bpf_link *l)
+{
+	struct bpf_prog_info info;
+	union bpf_attr a;
+
+	if (l->program < 0)
+		return 0;
+	memset(&info, 0, sizeof info);
+	memset(&a, 0, sizeof a);
+	a.info.bpf_fd = (uint32_t)l->program;
+	a.info.info_len = sizeof info;
+	a.info.info = (uintptr_t)&info;
+	return bpf(BPF_OBJ_GET_INFO_BY_FD, &a) < 0 ? 0 : info.recursion_misses;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/bpf.h - events recorded by BPF programs of ours, instead of by the tracefs instance.
+ *
+ * For the most frequent events: system calls, and the scheduler's switches and wake-ups.  It is cheaper, and tells
+ * texts that system calls point to.  Records have the format that tracefs tells for the event, so that all that
+ * happens to them afterwards is the same.  Each event comes from one of the two.
+ *
+ *   (1) nothing of it outlives the processes that have its descriptors
+ *   (2) a stream's times never go back; what is lost is counted in its next packet
+ *
+ * Where it cannot be had (no BPF, no BTF, no right to it), kernel_bpf_open says why.
+ */
+#ifndef KERNEL_BPF_H
+#define KERNEL_BPF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "abi/clock.h"
+#include "base/diag.h"
+#include "kernel/cpu.h"
+#include "kernel/format.h"
+
+struct kernel_bpf;
+
+struct kernel_bpf_options {
+	const struct abi_clock *clock; /* of the session; copied */
+	uint64_t ring_bytes; /* of each CPU; less is taken: a power of two */
+	bool follows; /* only threads that are added, and their children */
+};
+
+/* kernel_bpf_open - memory, and what keeps track of children.  0 or -errno. */
+int kernel_bpf_open(struct kernel_bpf **b, const struct kernel_bpf_options *o, struct diag *d);
+void kernel_bpf_close(struct kernel_bpf *b); /* accepts NULL, as do all from kernel_bpf_add_thread on */
+
+/* kernel_bpf_calls - record entries, or exits, of system calls that kernel_bpf_call chooses.  @f: the format of
+ * raw_syscalls:sys_enter or sys_exit.  *@bit: for kernel_bpf_switch; 0 on error. */
+int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, uint32_t *bit, struct diag *d);
+/* @nr: KERNEL_SYSCALLS_MAX for those that have no name.  @texts: arguments that are texts, kernel/layout.h. */
+void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts);
+
+/* kernel_bpf_event - record the event of @system that @f describes.  -EOPNOTSUPP if that is none of ours. */
+int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f, uint32_t *bit,
+		     struct diag *d);
+
+/* kernel_bpf_has_events - whether it records any. */
+bool kernel_bpf_has_events(const struct kernel_bpf *b);
+
+void kernel_bpf_add_thread(struct kernel_bpf *b, pid_t tid);
+/* kernel_bpf_switch - the programs with these bits record, the others do not. */
+void kernel_bpf_switch(struct kernel_bpf *b, uint32_t bits);
+/* kernel_bpf_stop - no program runs any more, and none will. */
+void kernel_bpf_stop(struct kernel_bpf *b);
+
+/* As those of kernel/cpu.h, for all CPUs. */
+int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_drain_mode mode, struct diag *d);
+void kernel_bpf_restart(struct kernel_bpf *b);
+uint64_t kernel_bpf_lost(const struct kernel_bpf *b);
+
+#endif

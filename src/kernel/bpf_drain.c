@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/bpf_drain.c - what our BPF programs recorded, as packets.
+ *
+ * A record's time is CLOCK_MONOTONIC's, the only one that programs have; clock/follow.h brings it to the session's.
+ * A pass takes one step there first, and converts what is not younger.  A ring's bytes are given back before the
+ * packet with their events is written: those of a collector that is killed between are lost, and its successor
+ * counts them.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "kernel/bpf_internal.h"
+#include "kernel/page.h"
+#include "kernel/watch.h"
+
+enum {
+	ROOM = 2 * BPF_RECORD_MAX, /* an event takes less */
+	MISSES_EVERY = 50, /* drains: a second */
+	WAIT_TRIES = 2000, /* for a program that is writing */
+	WAIT_LAST_TRIES = 500, /* each of a millisecond: such a program may be preempted */
+};
+#define GAP_NS	  (1ull << 31) /* kernel/page.c */
+#define TIME_MASK ((1ull << BPF_RING_TIME_BITS) - 1)
+
+struct reader {
+	struct kernel_bpf *bpf;
+	struct bpf_cpu *cpu;
+	struct kernel_drain *drain;
+	uint64_t until; /* by CLOCK_MONOTONIC: what is younger waits */
+	uint64_t position;
+	struct kernel_packet packet;
+	int err; /* the first */
+};
+
+static uint8_t *at(const struct reader *r, uint64_t position)
+{
+	return r->cpu->ring->data + (position & (r->bpf->plan.ring_size - 1));
+}
+
+/* What nobody knows the CPU of is told in the first one's stream. */
+static void count_lost(const struct kernel_bpf *b, struct bpf_cpu *c)
+{
+	c->cpu.lost_counted = load(&c->ring->lost);
+	if (c == b->cpus)
+		c->cpu.lost_counted += b->misses + load(&b->control->lost);
+}
+
+/* Clears all from `consumed` to `taken`, and gives it back. */
+static void give_back(const struct kernel_bpf *b, struct bpf_ring *ring)
+{
+	uint64_t size = b->plan.ring_size, from = ring->consumed & (size - 1), to = ring->taken & (size - 1);
+
+	if (ring->taken == ring->consumed)
+		return;
+	if (to <= from) { /* a record may go on behind the end */
+		memset(ring->data + from, 0, size + BPF_RING_SLACK - from);
+		from = 0;
+	}
+	memset(ring->data + from, 0, to - from);
+	/* [A] Cleared first: pairs with a program's reading `consumed` before it writes there, bpf_program.c. */
+	store_release(&ring->consumed, ring->taken);
+}
+
+static void flush(struct reader *r, struct diag *d)
+{
+	struct bpf_ring *ring = r->cpu->ring;
+	struct kernel_cpu *c = &r->cpu->cpu;
+	int err;
+
+	ring->unwritten = r->packet.n_events;
+	ring->unwritten_at = r->position;
+	store_release(&ring->taken, r->position);
+	give_back(r->bpf, ring);
+	c->lost_here += r->packet.n_unknown;
+	count_lost(r->bpf, r->cpu);
+	if (r->packet.n_events) {
+		err = kernel_cpu_append(c, r->drain, &r->packet, d);
+		r->err = r->err ? r->err : err;
+		store(&ring->told, c->lost_told);
+	}
+	store_release(&ring->unwritten, 0);
+	r->packet = (struct kernel_packet){ .events = r->bpf->out };
+}
+
+/* Times do not go back even where the kernel's clock does, by a nanosecond, when it is adjusted. */
+static uint64_t time_of(struct reader *r, uint64_t monotonic_ns)
+{
+	uint64_t ns = clock_follow_ns(&r->bpf->control->follow, &r->cpu->line, monotonic_ns);
+	uint64_t last_ns = r->packet.n_events ? r->packet.end_ns : r->cpu->cpu.last_ns;
+
+	return ns > last_ns ? ns : last_ns;
+}
+
+/* The record stays as it is until it is given back: a successor may have to read it. */
+static void take(struct reader *r, const uint8_t *record, size_t size, uint64_t monotonic_ns, struct diag *d)
+{
+	uint8_t copy[BPF_RECORD_MAX];
+	uint64_t ns = time_of(r, monotonic_ns);
+	struct kernel_packet *p = &r->packet;
+	size_t n;
+
+	if (p->n_events && (ns - p->end_ns >= GAP_NS || p->size > BPF_PACKET_SIZE - ROOM)) {
+		flush(r, d);
+		ns = time_of(r, monotonic_ns);
+	}
+	if (r->drain->watch)
+		kernel_watch_record(r->drain->watch, (uint32_t)r->cpu->cpu.number, record, size, ns);
+	n = kernel_class_convert(&r->drain->classes, p->events + p->size, memcpy(copy, record, size), size, (uint32_t)ns);
+	if (!n) {
+		p->n_unknown++;
+		return;
+	}
+	if (!p->n_events)
+		p->begin_ns = ns;
+	p->end_ns = ns;
+	p->size += n;
+	p->n_events++;
+}
+
+/* No program writes this.  All there is is given up. */
+static void skip_all(struct reader *r, struct diag *d)
+{
+	struct kernel_cpu *c = &r->cpu->cpu;
+
+	r->position = load(&r->cpu->ring->reserved);
+	c->lost_here++; /* at least */
+	if (r->drain->n_malformed++ == 0)
+		diag_fail(d, -EBADMSG, "the ring that BPF programs fill for cpu %d makes no sense; what was in it is lost",
+			  c->number);
+}
+
+/* One record.  False if there is none, or it is too young. */
+static bool step(struct reader *r, struct diag *d)
+{
+	const uint8_t *record = at(r, r->position);
+	/* [B] The word first, then the record: pairs with publish(), bpf_program.c. */
+	uint64_t word = load_acquire((const uint64_t *)record), age_ns;
+	size_t size = (size_t)(word >> BPF_RING_TIME_BITS) * BPF_RING_UNIT;
+
+	if (!word)
+		return false;
+	if (size < 8 + KERNEL_COMMON_SIZE || size > BPF_RECORD_MAX) {
+		skip_all(r, d);
+		return false;
+	}
+	age_ns = (r->until - word) & TIME_MASK;
+	if (age_ns > TIME_MASK / 2)
+		return false;
+	take(r, record + 8, size - 8, r->until - age_ns, d);
+	r->position += size;
+	return true;
+}
+
+/* Whether a program is writing the record that comes next. */
+static bool is_being_written(const struct reader *r)
+{
+	return load_acquire(&r->cpu->ring->reserved) != r->position && !load_acquire((uint64_t *)at(r, r->position));
+}
+
+/* Waits for the program, for a short while unless it is the last time.  Whether it is done. */
+static bool wait_for_writer(const struct reader *r, enum kernel_drain_mode mode)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < WAIT_TRIES; i++)
+		if (!is_being_written(r))
+			return true;
+	for (int i = 0; mode == KERNEL_DRAIN_LAST && i < WAIT_LAST_TRIES; i++) {
+		if (!is_being_written(r))
+			return true;
+		nanosleep(&nap, NULL);
+	}
+	return !is_being_written(r);
+}
+
+static int drain_cpu(struct reader *r, enum kernel_drain_mode mode, struct diag *d)
+{
+	uint64_t begin;
+	bool is_whole = true;
+
+	begin = r->position = r->cpu->ring->consumed;
+	r->packet = (struct kernel_packet){ .events = r->bpf->out };
+	r->err = 0;
+	do {
+		while (r->position - begin < 2ull * r->bpf->plan.ring_size && step(r, d))
+			;
+	} while (is_being_written(r) && (mode == KERNEL_DRAIN_LAST || r->drain->until_ns) &&
+		 (is_whole = wait_for_writer(r, mode)));
+	r->drain->is_behind |= !is_whole;
+	if (!is_whole && mode == KERNEL_DRAIN_LAST)
+		r->cpu->cpu.lost_here++; /* and what may be behind it */
+	flush(r, d);
+	return r->err;
+}
+
+static void count_misses(struct kernel_bpf *b)
+{
+	b->misses = 0;
+	for (int i = 0; i < b->n_links; i++)
+		b->misses += bpf_misses(&b->links[i]);
+}
+
+int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_drain_mode mode, struct diag *d)
+{
+	struct reader r = { .bpf = b, .drain = k };
+	int first = 0, err;
+
+	if (!b)
+		return 0;
+	r.until = clock_follow_step(&b->control->follow);
+	if (mode == KERNEL_DRAIN_LAST || b->n_drains++ % MISSES_EVERY == 0)
+		count_misses(b);
+	for (int i = 0; i < b->n_cpus; i++) {
+		r.cpu = &b->cpus[i];
+		err = drain_cpu(&r, mode, d);
+		first = first ? first : err;
+		if (mode == KERNEL_DRAIN_LAST) {
+			err = kernel_cpu_tell_lost(&r.cpu->cpu, k, d);
+			first = first ? first : err;
+		}
+	}
+	return first;
+}
+
+void kernel_bpf_restart(struct kernel_bpf *b)
+{
+	for (int i = 0; b && i < b->n_cpus; i++) {
+		struct kernel_cpu *c = &b->cpus[i].cpu;
+
+		struct bpf_ring *ring = b->cpus[i].ring;
+		uint64_t told = load(&ring->told);
+
+		give_back(b, ring);
+		if (ring->unwritten_at == ring->taken)
+			c->lost_here += ring->unwritten;
+		ring->unwritten = 0;
+		count_lost(b, &b->cpus[i]);
+		if (told > kernel_cpu_lost(c)) /* by one before us */
+			c->lost_here += told - kernel_cpu_lost(c);
+		c->lost_told = told;
+		kernel_cpu_restart(c);
+	}
+}
+
+uint64_t kernel_bpf_lost(const struct kernel_bpf *b)
+{
+	uint64_t lost = 0;
+
+	for (int i = 0; b && i < b->n_cpus; i++)
+		lost += kernel_cpu_lost(&b->cpus[i].cpu);
+	return lost;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/bpf_ring.h - memory that BPF programs of ours and the collector share.
+ *
+ * Each CPU has a ring of records; programs write at `reserved`, the collector reads at `consumed`.  A record is a
+ * word, then what the kernel's own ring buffer would hold of the event: its format is tracefs', so that both become
+ * CTF in one place, kernel/class.h.
+ *
+ * A program may be interrupted by another one, on the same CPU, that writes too.  So it reads `reserved`, then the
+ * clock, then moves `reserved` by compare-and-exchange: times never decrease along a ring.  The word is stored last;
+ * as long as it is 0 the record is being written.  The collector clears what it has read before it gives it back; should
+it be killed meanwhile, its successor does.
+ * What begins before the ring's end goes on behind it: no record is in two pieces.
+ *
+ *   (1) consumed <= reserved <= consumed + size
+ *   (2) the word is 0 at each place from consumed on at which a record may begin and none is whole
+ */
+#ifndef KERNEL_BPF_RING_H
+#define KERNEL_BPF_RING_H
+
+#include <stdint.h>
+
+#include "clock/follow.h"
+#include "kernel/layout.h"
+#include "kernel/syscalls.h"
+
+/* Of the word: CLOCK_MONOTONIC in nanoseconds below, the record's size, the word included, in units of 8 bytes. */
+enum { BPF_RING_TIME_BITS = 56, BPF_RING_UNIT = 8 };
+
+/*
+ * A system call's texts: the record has, behind the arguments, for each text a word as a __data_loc field has it, some
+ * room, and the texts.  The last of a text that is too long are three dots.
+ */
+enum {
+	BPF_TEXT_MAX = 256, /* with its end */
+	BPF_TEXTS_AT = KERNEL_SYSCALL_ARGS + 8 * KERNEL_SYSCALL_N_ARGS + 4 * KERNEL_SYSCALL_TEXTS + 20,
+	BPF_RECORD_MAX = 8 + BPF_TEXTS_AT + KERNEL_SYSCALL_TEXTS * BPF_TEXT_MAX + 8,
+};
+_Static_assert(BPF_TEXTS_AT % 8 == 0, "arguments stay aligned");
+
+/* An element of the map of rings. */
+struct bpf_ring {
+	uint64_t reserved; /* bytes since the beginning */
+	uint64_t lost; /* events for which there was no room */
+	uint64_t unused_1[6];
+	uint64_t consumed; /* the collector writes this and what follows */
+	uint64_t told; /* losses that the recording tells */
+	uint64_t taken; /* what lies before may be cleared in part: it is given back in any case */
+	uint64_t unwritten; /* events that were taken, and may not be in a file yet .. */
+	uint64_t unwritten_at; /* .. if `taken` is that */
+	uint64_t unused_2[115];
+	uint8_t stage[3072]; /* where a program gathers texts */
+	uint8_t data[]; /* a power of two, then BPF_RING_SLACK */
+};
+_Static_assert(sizeof(struct bpf_ring) == 4096, "layout both sides agree on");
+
+enum { BPF_RING_SLACK = 4096, BPF_PIDS_MAX = 1 << 22 };
+
+/* What to do with a system call: the lowest bits, then in a byte each argument that is a text, counted from 1. */
+enum { BPF_CALL_ENTRY = 1, BPF_CALL_EXIT = 2 };
+
+/* The element of the other map. */
+struct bpf_control {
+	uint64_t is_on; /* a bit for each program */
+	uint64_t lost; /* events on CPUs that have no ring */
+	uint64_t calls[KERNEL_SYSCALLS_MAX + 1]; /* by number; the last for the rest */
+	uint64_t pids[BPF_PIDS_MAX / 64]; /* a bit for each thread that is followed */
+	struct clock_follow follow; /* the collector's; here, its successor finds it */
+};
+
+#endif
