@@ -692,7 +692,7 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 int kernel_wake(struct kernel *k, int epoll, uint32_t data)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = data };
-	int err = k->profile ? -ENOTSUP : kernel_tracefs_write(k->instance.dir, "buffer_percent", WAKE_PERCENT);
+	int err = k->profile || k->bpf ? -ENOTSUP : kernel_tracefs_write(k->instance.dir, "buffer_percent", WAKE_PERCENT);
 
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		if (epoll_ctl(epoll, EPOLL_CTL_ADD, k->cpus[i].pipe, &e))

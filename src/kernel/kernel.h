@@ -116,7 +116,8 @@ bool kernel_has_addresses(const struct kernel *k);
 /*
  * kernel_wake - have @epoll tell @data when a CPU's buffer is a quarter full, until kernel_poll has emptied it.
  *
- * Returns 0, or a negative errno where it cannot: before Linux 5.0, or with a profile, whose samples lie elsewhere.
+ * Returns 0, or a negative errno where it cannot: before Linux 5.0, or with a profile or BPF programs, whose
+ * events lie elsewhere.
  */
 int kernel_wake(struct kernel *k, int epoll, uint32_t data);
 
