@@ -15,6 +15,7 @@
 
 #include "base/io.h"
 #include "cmd/recording.h"
+#include "kernel/kernel.h"
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
@@ -70,6 +71,7 @@ static _Noreturn void record(const struct strace_record *r, int told, pid_t pare
 	a.quiet = true;
 	a.o.path = r->path;
 	a.o.kernel = true;
+	a.o.kernel_backend = KERNEL_BACKEND_AUTO; /* BPF has file names */
 	a.o.no_default_events = true; /* of applications nothing */
 	a.o.command = r->command;
 	a.o.kernel_buffer_kib = (uint32_t)(r->kernel_buffer >> 10);

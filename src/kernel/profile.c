@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "clock/clock.h"
+#include "clock/follow.h"
 #include "kernel/page.h"
 #include "kernel/pids.h"
 
@@ -27,12 +28,6 @@ enum {
 	/* Younger samples wait, unless a promise was given: a fork on another CPU is to be visible first. */
 	SETTLING_NS = 1000000,
 	GAP_NS = 1 << 30, /* events further apart share no packet: they carry 32 bits of time */
-};
-
-/* One moment, on perf's clock and on the session's. */
-struct pair {
-	uint64_t monotonic_ns;
-	int64_t ahead_ns; /* session's, less monotonic_ns */
 };
 
 struct ring {
@@ -54,7 +49,8 @@ struct kernel_profile {
 	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
 	void *see_arg;
 	struct pids seen;
-	struct pair before, now; /* at the poll before, and at this one */
+	struct clock_follow clock; /* perf's, as the session's */
+	struct clock_line line;
 	uint16_t id; /* of the event, in the trace being written */
 	bool is_described;
 	uint8_t body[BODY_SIZE];
@@ -127,7 +123,8 @@ static int explain(struct diag *d, int err, int cpu)
 	return diag_fail(d, err, "profile: cannot sample cpu %d: %s", cpu, strerror(-err));
 }
 
-int kernel_profile_open(struct kernel_profile **out, int hz, bool whole_machine, struct diag *d)
+int kernel_profile_open(struct kernel_profile **out, int hz, bool whole_machine, const struct abi_clock *clock,
+			struct diag *d)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
 	struct kernel_profile *p = calloc(1, sizeof *p + (size_t)n * sizeof p->rings[0]);
@@ -137,6 +134,7 @@ int kernel_profile_open(struct kernel_profile **out, int hz, bool whole_machine,
 	if (!p)
 		return diag_fail(d, -ENOMEM, "no memory for a profile");
 	p->whole_machine = whole_machine;
+	clock_follow_begin(&p->clock, clock);
 	for (int cpu = 0; cpu < n; cpu++) {
 		fd = open_event(cpu, hz);
 		if (fd == -ENODEV || (fd == -EINVAL && cpu))
@@ -211,14 +209,6 @@ int kernel_profile_add(struct kernel_profile *p, pid_t pid)
 	return p && !p->whole_machine ? pids_put(&p->followed, pid) : 0;
 }
 
-static struct pair read_pair(const struct kernel_drain *k)
-{
-	struct clock_reading now;
-
-	clock_read(&k->clock, &now);
-	return (struct pair){ now.monotonic_ns, (int64_t)(clock_ns(&k->clock, now.ticks) - now.monotonic_ns) };
-}
-
 int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d)
 {
 	int err = p && runs ? map_rings(p, d) : 0;
@@ -232,18 +222,6 @@ int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d)
 }
 
 /* ---------------------------------------------------------------- writing */
-
-static uint64_t session_ns(const struct kernel_profile *p, uint64_t monotonic_ns)
-{
-	const struct pair *a = &p->before, *b = &p->now;
-	int64_t ahead_ns = b->ahead_ns;
-
-	if (monotonic_ns < b->monotonic_ns && monotonic_ns > a->monotonic_ns)
-		ahead_ns = a->ahead_ns + (int64_t)((double)(b->ahead_ns - a->ahead_ns) *
-						   (double)(monotonic_ns - a->monotonic_ns) /
-						   (double)(b->monotonic_ns - a->monotonic_ns));
-	return monotonic_ns + (uint64_t)ahead_ns;
-}
 
 static int open_stream(struct kernel_profile *p, struct ring *r, struct kernel_drain *k, struct diag *d)
 {
@@ -407,7 +385,7 @@ static int take_sample(struct kernel_profile *p, struct ring *r, const struct sa
 
 	if (!p->whole_machine && !pids_has(&p->followed, (pid_t)s->pid))
 		return 0;
-	ns = session_ns(p, s->time_ns);
+	ns = clock_follow_ns(&p->clock, &p->line, s->time_ns);
 	if (p->see && !pids_has(&p->seen, (pid_t)s->pid) && !pids_put(&p->seen, (pid_t)s->pid))
 		p->see(p->see_arg, (pid_t)s->pid, ns);
 	return write_sample(p, r, s, ns, s->n_frames < n_held ? s->n_frames : n_held, k, d);
@@ -444,7 +422,7 @@ static int drain_ring(struct kernel_profile *p, struct ring *r, uint64_t until_n
 
 int kernel_profile_drain(struct kernel_profile *p, struct kernel_drain *k, bool is_last, struct diag *d)
 {
-	uint64_t until_ns;
+	uint64_t now_ns, until_ns, promised_ns;
 	int first, err;
 
 	if (!p)
@@ -452,13 +430,11 @@ int kernel_profile_drain(struct kernel_profile *p, struct kernel_drain *k, bool 
 	first = map_rings(p, d);
 	if (first)
 		return first;
-	p->before = p->now;
-	p->now = read_pair(k);
-	if (!p->before.monotonic_ns)
-		p->before = p->now;
-	until_ns = is_last ? UINT64_MAX : p->now.monotonic_ns - SETTLING_NS;
-	if (k->until_ns && !is_last && k->until_ns - (uint64_t)p->now.ahead_ns > until_ns)
-		until_ns = k->until_ns - (uint64_t)p->now.ahead_ns;
+	now_ns = clock_follow_step(&p->clock);
+	until_ns = is_last ? UINT64_MAX : now_ns - SETTLING_NS;
+	promised_ns = now_ns - (clock_now_ns(&k->clock) - k->until_ns);
+	if (k->until_ns && !is_last && promised_ns > until_ns)
+		until_ns = promised_ns;
 	for (int i = 0; !first && !p->whole_machine && i < p->n_rings; i++)
 		if (learn_forks(p, &p->rings[i]))
 			first = diag_fail(d, -ENOMEM, "profile: no memory for the processes followed");

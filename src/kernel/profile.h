@@ -10,7 +10,7 @@
  *       tells in the same buffers, and is asked for before the samples that may depend on it
  *   (3) when the last process that holds the descriptors has died, sampling stops
  *
- * perf stamps with CLOCK_MONOTONIC; pairs of it and the session's clock, read at each poll, carry that over.
+ * perf stamps with CLOCK_MONOTONIC; clock/follow.h carries that over.
  */
 #ifndef KERNEL_PROFILE_H
 #define KERNEL_PROFILE_H
@@ -25,7 +25,8 @@ struct kernel_profile;
 
 /* kernel_profile_open - a perf event on each CPU, not yet counting; @hz: 1 to KERNEL_PROFILE_HZ_MAX (select.h).
  * Returns 0 or -errno. */
-int kernel_profile_open(struct kernel_profile **p, int hz, bool whole_machine, struct diag *d);
+int kernel_profile_open(struct kernel_profile **p, int hz, bool whole_machine, const struct abi_clock *clock,
+			struct diag *d);
 
 /* kernel_profile_tell - call @see when a process is sampled for the first time, and again after an exec:
  * @at_ns is the sample's. */

@@ -140,7 +140,10 @@ def calls_arguments_and_results_are_those_of_strace_in_the_same_run():
             if wrong:
                 fail("%s(%s) = %s: %s" % (b[0], ", ".join(b[1]), b[2], wrong))
     ok(n > 150, "%d calls were compared" % n)
-    print("%d calls" % n)
+    texts = sum(a.startswith('"') for calls in ours.values() for _, arguments, _ in calls for a in arguments)
+    print("%d calls, %d texts" % (n, texts))
+    if not cmd("record", "-q", "--kernel-backend=bpf", "-k", "syscalls", "-o", here + "/bpf", "--", "true")[0]:
+        ok(texts > 10, "file names, where BPF programs can record them")
 
 
 def counts(path):

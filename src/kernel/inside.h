@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/inside.h - what kernel.c, set_up.c and snapshots.c share, and nobody else sees. */
+#ifndef KERNEL_INSIDE_H
+#define KERNEL_INSIDE_H
+
+#include "kernel/bpf.h"
+#include "kernel/cpu.h"
+#include "kernel/profile.h"
+#include "kernel/select.h"
+#include "kernel/tracefs.h"
+
+struct kernel {
+	int root; /* of tracefs; -1: the instance is borrowed */
+	int available; /* then: the list of events; -1 when it is read */
+	struct kernel_instance instance;
+	struct kernel_selection selection; /* filters of it are gone */
+	bool is_thin; /* only what is waited for is on */
+	bool is_paused;
+	bool has_uprobes;
+	struct kernel_drain drain;
+	struct kernel_profile *profile; /* NULL: none */
+	struct kernel_bpf *bpf; /* or NULL */
+	struct diag bpf_refused; /* why not an event that it knows */
+	int n_events; /* that the instance records */
+	struct kernel_cpu *cpus;
+	int n_cpus;
+	pid_t *pids; /* added so far */
+	int n_pids;
+	bool whole_machine;
+	bool is_started;
+	uint64_t clock_offset_ns;
+	uint64_t bytes_before; /* in traces that were rotated away */
+	struct snapshot { /* while one is written drain.sink is its */
+		bool is_open;
+		struct ctf_sink main;
+		uint16_t main_described;
+		uint64_t main_events, main_malformed;
+		uint64_t from_ns;
+		uint64_t lost;
+		int next_cpu;
+	} snapshot;
+};
+
+/* kernel_set - write @value to a @file of the instance.  0, or -errno with the reason. */
+int kernel_set(const struct kernel *k, const char *file, const char *value, struct diag *d);
+
+/* kernel_open_trace - the CTF trace that is written to from now on. */
+int kernel_open_trace(struct kernel *k, const char *path, struct diag *d);
+
+/* kernel_set_up - all before the first record, as @o wants it.  On error kernel_close() puts back what was done. */
+int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag *d);
+
+#endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/set_up.c - an instance is made ready: its buffers, what it records, what BPF programs and perf record
+ * beside it.  See kernel.h.
+ *
+ * Order matters: the size of sub-buffers clears the buffers, so it comes before their size; the clock before any
+ * record; events last.  record-cmd is switched off because saving names adds two thirds to the price of a
+ * sched_switch and the trace has them anyway.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock/clock.h"
+#include "kernel/events.h"
+#include "kernel/filter.h"
+#include "kernel/inside.h"
+#include "kernel/lend.h"
+#include "kernel/uprobe.h"
+
+#define SUBBUFFER_KIB "64"
+
+enum { BUFFER_KIB = 16384, QUIET_PART = 8 };
+
+static const char stream_block[] =
+	"stream {\n\tid = 0;\n\tpacket.context := struct packet_context;\n"
+	"\tevent.header := struct {\n\t\tuint32_clock_monotonic_t timestamp;\n\t\tuint16_t id;\n\t};\n"
+	"\tevent.context := struct {\n\t\tuint8_t _flags;\n\t\tuint8_t _preempt;\n"
+	"\t\tint32_t _tid;\n\t};\n};\n\n";
+
+int kernel_set(const struct kernel *k, const char *file, const char *value, struct diag *d)
+{
+	int err = kernel_tracefs_write(k->instance.dir, file, value);
+
+	return err ? diag_fail(d, err, "cannot write %s to %s of our tracefs instance: %s", value, file,
+			       strerror(-err)) : 0;
+}
+
+static int set_number(const struct kernel *k, const char *file, long value, struct diag *d)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%ld", value);
+	return kernel_set(k, file, text, d);
+}
+
+/* The number a file of the instance begins with; 0 if it has none. */
+static unsigned long get_number(const struct kernel *k, const char *file)
+{
+	unsigned long value;
+	char *text;
+
+	if (kernel_tracefs_read(k->instance.dir, file, &text) < 0)
+		return 0;
+	value = strtoul(text, NULL, 10);
+	free(text);
+	return value;
+}
+
+static uint32_t buffer_kib(const struct kernel_options *o)
+{
+	return o->buffer_kib ? o->buffer_kib : BUFFER_KIB;
+}
+
+/* Whether the instance has nothing but processes' births and ends to record: the rest BPF programs do. */
+static bool is_quiet(const struct kernel *k)
+{
+	for (int i = 0; i < k->selection.n_events; i++) {
+		const struct kernel_choice *e = &k->selection.events[i];
+
+		if (!e->bpf && strcmp(e->system, "sched") != 0 && strcmp(e->system, "task") != 0)
+			return false;
+	}
+	return (!k->selection.n_entry || k->selection.entry_bpf) && (!k->selection.n_exit || k->selection.exit_bpf);
+}
+
+static int size_buffers(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	uint64_t kib = buffer_kib(o) / (k->bpf && is_quiet(k) ? QUIET_PART : 1), page_kib = k->drain.page_size / 1024;
+
+	if (k->bpf && kib < 2 * page_kib)
+		kib = 2 * page_kib;
+	k->drain.buffer_pages = (uint32_t)(kib / page_kib);
+	return set_number(k, "buffer_size_kb", (long)kib, d);
+}
+
+static int set_up_buffers(struct kernel *k, struct diag *d)
+{
+	unsigned long subbuffer_kib;
+
+	/* Before Linux 6.8 a sub-buffer is a page, and reading costs two to three times more. */
+	kernel_tracefs_write(k->instance.dir, "buffer_subbuf_size_kb", SUBBUFFER_KIB);
+	subbuffer_kib = get_number(k, "buffer_subbuf_size_kb");
+	k->drain.page_size = subbuffer_kib ? subbuffer_kib * 1024 : (size_t)sysconf(_SC_PAGESIZE);
+	k->drain.page = malloc(k->drain.page_size);
+	if (!k->drain.page)
+		return diag_fail(d, -ENOMEM, "no memory for a page of %zu bytes", k->drain.page_size);
+	return kernel_classes_init(&k->drain.classes, k->drain.page_size)
+		       ? diag_fail(d, -ENOMEM, "no memory for the table of kernel events") : 0;
+}
+
+static int set_up_options(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	int err = kernel_set(k, "trace_options", "norecord-cmd", d);
+
+	if (!err)
+		err = kernel_set(k, "trace_options", o->overwrite ? "overwrite" : "nooverwrite", d);
+	if (!err)
+		err = kernel_set(k, "trace_options", "event-fork", d);
+	return err;
+}
+
+/* What the kernel says against a filter stands below it in its file. */
+static int set_filter(const struct kernel *k, const char *system, const char *event, const char *filter,
+		      const char *expression, struct diag *d)
+{
+	char path[192], *told = NULL;
+	const char *reason;
+	int err;
+
+	snprintf(path, sizeof path, "events/%s/%s/filter", system, event);
+	err = kernel_tracefs_write(k->instance.dir, path, filter);
+	if (!err || !expression)
+		return err ? diag_fail(d, err, "cannot write tracefs %s: %s", path, strerror(-err)) : 0;
+	reason = kernel_tracefs_read(k->instance.dir, path, &told) < 0 ? NULL : strstr(told, "parse_error: ");
+	err = diag_fail(d, err, "the kernel cannot filter %s:%s by %s: %.*s", system, event, expression,
+			reason ? (int)strcspn(reason + 13, "\n") : 60,
+			reason ? reason + 13 : "it compares fields with constants, joined by &&, ||, !");
+	free(told);
+	return err;
+}
+
+static int filter_event(const struct kernel *k, const struct kernel_choice *e, const struct kernel_format *f,
+			struct diag *d)
+{
+	struct text t = { 0 };
+	int err = kernel_filter(e->filter, e->system, f, &t, d);
+
+	if (!err)
+		err = set_filter(k, e->system, e->event, t.bytes, e->filter, d);
+	text_fini(&t);
+	return err;
+}
+
+static int set_up_events(struct kernel *k, struct kernel_selection *s, struct kernel_format *f,
+			 struct diag *d)
+{
+	int err = 0;
+
+	for (int i = 0; !err && i < s->n_events; i++) {
+		struct kernel_choice *e = &s->events[i];
+
+		err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
+		if (err)
+			return err;
+		err = kernel_classes_add(&k->drain.classes, f, e->system, e->name);
+		if (err)
+			return diag_fail(d, err, "cannot add the kernel event %s:%s: %s", e->system,
+					 e->event, strerror(-err));
+		if (k->bpf && !e->filter && !kernel_bpf_event(k->bpf, e->system, f, &e->bpf, &k->bpf_refused))
+			continue;
+		k->n_events++;
+		err = e->filter ? filter_event(k, e, f, d) : 0;
+		if (!err)
+			err = kernel_event_enable(k->instance.dir, e->system, e->event, true, d);
+	}
+	return err;
+}
+
+/* Some system calls have no tracepoint: then their arguments stay unnamed. */
+static int tell_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f)
+{
+	char event[96];
+	unsigned texts;
+	int err = 0;
+
+	for (int nr = 0; !err && nr < KERNEL_SYSCALLS_MAX; nr++) {
+		if (!s->entry[nr])
+			continue;
+		snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
+		texts = 0;
+		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL)) {
+			texts = by_bpf ? kernel_layout_texts(f) : 0;
+			err = kernel_classes_tell_arguments(&k->drain.classes, nr, f, texts);
+		}
+		if (by_bpf)
+			kernel_bpf_call(k->bpf, true, nr, texts);
+	}
+	return err;
+}
+
+struct syscall_filter {
+	const struct kernel_format *format;
+	const char *expression; /* the last */
+	struct diag *d;
+};
+
+static int translate_filter(void *arg, const char *expression, struct text *t)
+{
+	struct syscall_filter *f = arg;
+
+	f->expression = expression;
+	return kernel_filter(expression, "raw_syscalls", f->format, t, f->d);
+}
+
+static int filter_syscalls(struct kernel *k, const struct kernel_selection *s, bool is_entry,
+			   const struct kernel_format *f, struct diag *d)
+{
+	struct syscall_filter translated = { .format = f, .d = d };
+	const char *event = is_entry ? "sys_enter" : "sys_exit";
+	struct text filter = { 0 };
+	int err = kernel_selection_filter(s, is_entry, translate_filter, &translated, &filter);
+
+	if (err == -E2BIG)
+		diag_fail(d, err, "too many filters for system calls: join some");
+	if (!err && filter.failed)
+		err = diag_fail(d, -ENOMEM, "no memory for a filter of system calls");
+	if (!err)
+		err = set_filter(k, "raw_syscalls", event, filter.bytes, translated.expression, d);
+	text_fini(&filter);
+	k->n_events++;
+	return err ? err : kernel_event_enable(k->instance.dir, "raw_syscalls", event, true, d);
+}
+
+/* Entries, or exits, by BPF programs.  False: they cannot. */
+static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, const struct kernel_format *f)
+{
+	if (!k->bpf || (!is_entry && kernel_selection_has_exit_filter(s)) ||
+	    kernel_bpf_calls(k->bpf, is_entry, f, is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
+		return false;
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !is_entry; nr++)
+		if (s->exit[nr])
+			kernel_bpf_call(k->bpf, false, nr, 0);
+	if (kernel_selection_is_all(s, is_entry))
+		kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0);
+	return true;
+}
+
+static int set_up_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,
+			   struct kernel_format *f, struct diag *d)
+{
+	struct kernel_format *raw = malloc(sizeof *raw);
+	int err = raw ? 0 : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
+	bool by_bpf;
+
+	if (!err)
+		err = kernel_event_format(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", raw, d);
+	if (!err)
+		err = kernel_classes_add_syscalls(&k->drain.classes, raw, is_entry, d);
+	by_bpf = !err && take_syscalls(k, s, is_entry, raw);
+	if (!err && is_entry && tell_arguments(k, s, by_bpf, f))
+		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
+	if (!err && !by_bpf)
+		err = filter_syscalls(k, s, is_entry, raw, d);
+	free(raw);
+	return err;
+}
+
+static int set_up_selection(struct kernel *k, struct kernel_selection *s, struct diag *d)
+{
+	struct kernel_format *f = malloc(sizeof *f);
+	int err;
+
+	if (!f)
+		return diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
+	err = set_up_events(k, s, f, d);
+	if (!err && s->n_entry)
+		err = set_up_syscalls(k, s, true, f, d);
+	if (!err && s->n_exit)
+		err = set_up_syscalls(k, s, false, f, d);
+	free(f);
+	return err;
+}
+
+static int set_up_profile(struct kernel *k, const struct kernel_options *o, int hz, struct diag *d)
+{
+	int err;
+
+	if (o->overwrite)
+		return diag_fail(d, -EINVAL, "profile: samples are not kept by a flight recorder; record them in a session of their own");
+	err = kernel_profile_open(&k->profile, hz, o->whole_machine, &k->drain.clock, d);
+	kernel_profile_tell(k->profile, o->see, o->see_arg);
+	return err;
+}
+
+static int select_of_kernel(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	static const char *const names[] = { "sched:sched_process_exec" };
+	char *available;
+	ssize_t n = k->available < 0 ? kernel_tracefs_read(k->root, "available_events", &available)
+				     : kernel_tracefs_read_all(k->available, &available);
+	int err;
+
+	k->available = -1;
+	if (n < 0)
+		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
+				 strerror((int)-n));
+	if (o->n_patterns || !o->n_uprobes)
+		err = kernel_select(&k->selection, available, o->patterns, o->filters, o->n_patterns, d);
+	else
+		err = kernel_select(&k->selection, available, names, NULL, 1, d);
+	free(available);
+	return err;
+}
+
+static int select_events(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	int err = select_of_kernel(k, o, d);
+
+	if (!err && o->n_uprobes && k->root < 0)
+		err = diag_fail(d, -EPERM, "-u, --usdt: only root may set probes in programs");
+	if (!err && o->n_uprobes)
+		err = kernel_uprobes_make(k->root, k->instance.path, o->uprobes, o->n_uprobes, &k->selection, d);
+	k->has_uprobes = o->n_uprobes > 0;
+	if (err)
+		return err;
+	err = set_up_selection(k, &k->selection, d);
+	if (!err && k->selection.profile_hz)
+		err = set_up_profile(k, o, k->selection.profile_hz, d);
+	return err;
+}
+
+static int add_cpu(struct kernel *k, int number, struct diag *d)
+{
+	struct kernel_cpu *cpus = realloc(k->cpus, (size_t)(k->n_cpus + 1) * sizeof *cpus);
+
+	if (!cpus)
+		return diag_fail(d, -ENOMEM, "no memory for cpu %d", number);
+	k->cpus = cpus;
+	return kernel_cpu_open(&cpus[k->n_cpus++], &k->drain, number, d);
+}
+
+static int open_cpus(struct kernel *k, struct diag *d)
+{
+	int fd = openat(k->instance.dir, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!dir) {
+		err = diag_errno(d, "cannot list per_cpu of our tracefs instance");
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while (!err && (e = readdir(dir)))
+		if (!strncmp(e->d_name, "cpu", 3) && isdigit((unsigned char)e->d_name[3]))
+			err = add_cpu(k, atoi(e->d_name + 3), d);
+	closedir(dir);
+	return err;
+}
+
+int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)
+{
+	struct ctf_sink_options so = { .path = path, .domain = "kernel", .clock = &k->drain.clock,
+				       .clock_offset_ns = k->clock_offset_ns,
+				       .scope = k->whole_machine ? "machine" : "followed" };
+	int err = ctf_sink_open(&k->drain.sink, &so, d);
+
+	return err ? err : ctf_sink_describe(&k->drain.sink, stream_block, sizeof stream_block - 1, d);
+}
+
+/* With `overwrite` nobody reads what is recorded before it is asked for; a BPF ring has no such mode. */
+static int open_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	const struct kernel_bpf_options bo = { .clock = &k->drain.clock,
+					       .ring_bytes = buffer_kib(o) * 1024ull,
+					       .follows = !o->whole_machine };
+	bool is_must = o->backend == KERNEL_BACKEND_BPF;
+	int err;
+
+	if (o->backend == KERNEL_BACKEND_FTRACE || (o->overwrite && !is_must))
+		return 0;
+	if (o->overwrite)
+		return diag_fail(d, -EOPNOTSUPP, "a flight recorder's kernel events are recorded by tracefs, not by BPF");
+	err = kernel_bpf_open(&k->bpf, &bo, is_must ? d : NULL);
+	return is_must ? err : 0;
+}
+
+static int settle_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	bool is_must = o->backend == KERNEL_BACKEND_BPF;
+
+	if (is_must && *k->bpf_refused.text)
+		return diag_fail(d, -EOPNOTSUPP, "%s", k->bpf_refused.text);
+	if (!k->bpf || kernel_bpf_has_events(k->bpf))
+		return 0;
+	kernel_bpf_close(k->bpf);
+	k->bpf = NULL;
+	return is_must ? diag_fail(d, -EOPNOTSUPP, "BPF records system calls and the scheduler's events, without filters: none "
+						   "of these is chosen") : 0;
+}
+
+/* One of our own or, where we may not make one, borrowed. */
+static int open_instance(struct kernel *k, struct diag *d)
+{
+	int err;
+
+	k->root = kernel_tracefs_open(d);
+	if (k->root < 0) {
+		err = geteuid() ? lend_ask(&k->instance, &k->available, d) : -ENOENT;
+		return err == -ENOENT ? k->root : err;
+	}
+	kernel_instance_reap(k->root, NULL);
+	kernel_uprobes_reap(k->root);
+	return kernel_instance_create(&k->instance, k->root, d);
+}
+
+int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	int err = open_instance(k, d);
+
+	if (err)
+		return err;
+	k->drain.instance = k->instance.dir;
+	err = kernel_set(k, "trace_clock", clock_tracefs_name(&k->drain.clock), d);
+	if (!err)
+		err = set_up_buffers(k, d);
+	if (!err)
+		err = set_up_options(k, o, d);
+	if (!err)
+		err = open_bpf(k, o, d);
+	if (!err)
+		err = select_events(k, o, d);
+	if (!err)
+		err = settle_bpf(k, o, d);
+	if (!err)
+		err = size_buffers(k, o, d);
+	if (!err)
+		err = open_cpus(k, d);
+	return err ? err : kernel_open_trace(k, o->path, d);
+}

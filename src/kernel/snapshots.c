@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/snapshots.c - a copy of what the instance's buffers hold, while they are written: see kernel.h. */
+#include "kernel/inside.h"
+
+int kernel_take(struct kernel *k, uint64_t until_ns, struct diag *d)
+{
+	int err = 0;
+
+	for (int i = 0; i < k->n_cpus && !err; i++)
+		err = kernel_cpu_take(&k->cpus[i], &k->drain, until_ns, d);
+	return err;
+}
+
+void kernel_each_held(const struct kernel *k,
+		      void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
+		      void *arg)
+{
+	for (int i = 0; i < k->n_cpus; i++)
+		for (const struct kernel_held *h = k->cpus[i].oldest; h; h = h->next)
+			each(arg, h->begin_ns, kernel_held_end_ns(h), h->size);
+}
+
+int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, struct diag *d)
+{
+	int err;
+
+	k->snapshot = (struct snapshot){ .is_open = true,
+					 .main = k->drain.sink,
+					 .main_described = k->drain.classes.n_described,
+					 .main_events = k->drain.n_events,
+					 .main_malformed = k->drain.n_malformed,
+					 .from_ns = from_ns };
+	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	kernel_classes_restart(&k->drain.classes, 0);
+	err = kernel_open_trace(k, path, d);
+	if (err)
+		kernel_snapshot_close(k, NULL);
+	return err;
+}
+
+int kernel_snapshot_step(struct kernel *k, struct diag *d)
+{
+	struct kernel_cpu to = { .pipe = -1,
+				 .stream = { .fd = -1, .index = -1 },
+				 .from_ns = k->snapshot.from_ns };
+	int err;
+
+	if (k->snapshot.next_cpu == k->n_cpus)
+		return kernel_state(k, d);
+	to.number = k->cpus[k->snapshot.next_cpu].number;
+	err = kernel_cpu_write_held(&k->cpus[k->snapshot.next_cpu], &to, &k->drain, d);
+	k->snapshot.lost += kernel_cpu_lost(&to);
+	kernel_cpu_close(&to);
+	k->snapshot.next_cpu++;
+	return err ? err : 1;
+}
+
+void kernel_snapshot_close(struct kernel *k, struct kernel_counts *counts)
+{
+	struct kernel_drain *n = &k->drain;
+
+	if (!k->snapshot.is_open)
+		return;
+	if (counts)
+		*counts = (struct kernel_counts){ .events = n->n_events - k->snapshot.main_events,
+						  .lost = k->snapshot.lost,
+						  .bytes = n->sink.bytes,
+						  .malformed = n->n_malformed -
+							       k->snapshot.main_malformed };
+	ctf_sink_close(&n->sink);
+	n->sink = k->snapshot.main;
+	n->n_events = k->snapshot.main_events;
+	n->n_malformed = k->snapshot.main_malformed;
+	/* What the main trace has described it has by its numbers; the rest gets the next ones. */
+	kernel_classes_restart(&n->classes, k->snapshot.main_described);
+	k->snapshot.is_open = false;
+}
