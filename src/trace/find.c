@@ -321,6 +321,31 @@ int trace_find(struct trace *t, const char *path, struct diag *d)
 	return open_directory(t, path, 0, d);
 }
 
+/* Recordings whose writers say how far they are, and whose traces have not come yet: from another host the one may be
+ * here before the other. */
+static int expect_recordings(struct trace *t, const char *path, int depth, struct diag *d)
+{
+	struct dirent **list;
+	char *inside;
+	int err = 0, n = scandir(path, &list, not_hidden, alphasort);
+
+	if (asprintf(&inside, "%s/.duet/clock", path) < 0)
+		inside = NULL;
+	else if (is_file(inside))
+		err = follow_expect(t, path);
+	free(inside);
+	for (int i = 0; i < n; i++) {
+		if (!err && depth < DIRECTORIES_DEEP && asprintf(&inside, "%s/%s", path, list[i]->d_name) > 0) {
+			err = is_directory(inside) ? expect_recordings(t, inside, depth + 1, d) : 0;
+			free(inside);
+		}
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+	return err ? diag_fail(d, err, "no memory for %s", path) : 0;
+}
+
 int trace_open_path(struct trace *t, const char *path, struct diag *d)
 {
 	uint32_t before = t->n_sources;
@@ -338,6 +363,8 @@ int trace_open_path(struct trace *t, const char *path, struct diag *d)
 	if (!trimmed)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
 	err = open_directory(t, trimmed, 0, d);
+	if (!err && t->n_sources == before && t->follow && !trace_may_grow(t))
+		err = expect_recordings(t, trimmed, 0, d);
 	free(trimmed);
 	if (!err && t->n_sources == before && t->unreadable.text[0])
 		err = diag_fail(d, -EINVAL, "%s", t->unreadable.text);

@@ -155,6 +155,13 @@ int follow_adopt(struct trace *t, struct source *s)
 	return find_recording(t->follow, s->public.path, &s->recording);
 }
 
+int follow_expect(struct trace *t, const char *path)
+{
+	uint32_t number;
+
+	return find_recording(t->follow, path, &number);
+}
+
 bool follow_grows(const struct trace *t, const struct source *s)
 {
 	return t->follow && s->recording != NONE && grows(t->follow, &t->follow->recordings[s->recording]);

@@ -70,6 +70,8 @@ int follow_open(struct trace *t, const char *const *paths, int n, struct diag *d
 void follow_close(struct follow *f);
 /* A new source: which recording it is of, and whether that grows. */
 int follow_adopt(struct trace *t, struct source *s);
+/* A recording whose traces may come.  0 or -ENOMEM. */
+int follow_expect(struct trace *t, const char *path);
 bool follow_grows(const struct trace *t, const struct source *s);
 /* Whether heap[0] may be given now.  Passes over what comes too late. */
 bool follow_admits(struct trace *t);
