@@ -41,7 +41,7 @@ MUTANTS = [
     ("a half-written end is not cut off for the successor", "src/ctf/settle.c",
      "if (ftruncate(data, (off_t)(s->offset + s->bytes)))", "if (0)"),
     ("a successor does not know that the session was ending", "src/collect/begin.c",
-     "\tc->stop = c->kept->is_stopping;\n", "\tc->stop = false;\n"),
+     "\tc->stop = c->kept->lives.is_stopping;\n", "\tc->stop = false;\n"),
     ("how it ended badly is not known to a successor", "src/collect/finish.c",
      "\t\tstore_release(&k->is_over, true); /* the result first */\n", "\t\tk->is_over = !k->error;\n"),
     ("what was copied of a flight recorder stays beside the successor's copy", "src/collect/resume.c",
@@ -52,6 +52,8 @@ MUTANTS = [
      "\tif (!err)\n\t\to->lost = lost; /* else it is told the next time */\n", "\to->lost = lost;\n"),
     ("a request is not answered", "src/collect/requests.c",
      "\tcontrol_send(a->fd, t, -1); /* who does not wait gets nothing */\n", ""),
+    ("a snapshot is begun and not gone on with", "src/collect/collector.c",
+     "\treturn c->pass.is_open || snapshot_is_open(&c->snapshot);", "\treturn c->pass.is_open;"),
 ]
 
 

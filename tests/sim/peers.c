@@ -13,16 +13,21 @@
 #include "base/runtime.h"
 #include "sim.h"
 
-enum { PATIENCE_NS = 1000000000 }; /* of a program that joins */
+enum {
+	PATIENCE_NS = 1000000000, /* of a program that joins */
+	/* Of who asks, in rounds of the collector's loop.  No time: it did nothing while its host slept. */
+	PATIENCE_ROUNDS = 8,
+};
 
 struct peer {
 	int fd; /* 0: none */
 	bool wants_answer;
 	uint32_t kills, comers; /* until it came */
-	uint64_t since_ns;
+	uint64_t since_round;
 	char request[160];
 };
 static struct peer peers[SIM_PEERS];
+static uint64_t n_rounds;
 
 static int come(uint32_t pid)
 {
@@ -162,7 +167,7 @@ static void somebody(void)
 
 		if (p->fd)
 			continue;
-		*p = (struct peer){ .fd = come(SIM_FIRST_PID + SIM_PIDS), .since_ns = sim->now_ns,
+		*p = (struct peer){ .fd = come(SIM_FIRST_PID + SIM_PIDS), .since_round = n_rounds,
 				    .kills = sim->n_kills,
 				    .comers = sim->n_waiting };
 		if (p->fd < 0)
@@ -204,8 +209,8 @@ static void hear(struct peer *p)
 	ssize_t n = recv(p->fd, text, sizeof text - 1, MSG_DONTWAIT);
 
 	if (n < 0 && errno == EAGAIN) {
-		if (p->wants_answer && sim->now_ns - p->since_ns > 60 * 1000000000ull && !sim->plan.liars) {
-			sim_fail("nobody answered %s for a minute", p->request);
+		if (p->wants_answer && n_rounds - p->since_round > PATIENCE_ROUNDS && !sim->plan.liars) {
+			sim_fail("nobody answered %s in %d rounds", p->request, PATIENCE_ROUNDS);
 			leave(p);
 		}
 		return;
@@ -239,6 +244,7 @@ void peers_act(void)
 
 void peers_listen(void)
 {
+	n_rounds++;
 	for (uint32_t i = 0; i < SIM_PROGRAMS; i++)
 		if (sim->programs[i].life == SIM_ASKS)
 			hear_answer(&sim->programs[i]);

@@ -152,6 +152,23 @@ static void jump(void)
 	sim_advance(ns);
 }
 
+/* What the loop does when it wakes, and until it sleeps again. */
+static void round_of_loop(void)
+{
+	drive_serve();
+	peers_listen();
+	drive_turn();
+	for (int i = 0; i < 1000 && !sim->failed && collector_has_work(&collector); i++) {
+		if (sim_chance(200))
+			peers_act();
+		if (sim_chance(300))
+			drive_serve();
+		if (sim_chance(500))
+			programs_act();
+		drive_work();
+	}
+}
+
 /* From one timer to the next. */
 static void period(void)
 {
@@ -173,18 +190,7 @@ static void period(void)
 		peers_act();
 	if (sim_chance(sim->plan.jumps))
 		jump();
-	drive_serve();
-	peers_listen();
-	drive_turn();
-	for (int i = 0; i < 1000 && !sim->failed && collector_has_work(&collector); i++) {
-		if (sim_chance(200))
-			peers_act();
-		if (sim_chance(300))
-			drive_serve();
-		if (sim_chance(500))
-			programs_act();
-		drive_work();
-	}
+	round_of_loop();
 }
 
 /* Mostly nothing: the collector looks now and then, the rest of its passes would see nothing, too. */
@@ -198,9 +204,7 @@ static void idle(void)
 			programs_act();
 		if (sim_chance(20))
 			peers_act();
-		drive_serve();
-		peers_listen();
-		drive_turn();
+		round_of_loop();
 	}
 	sim->plan.load = one_of(100, 5000, 50000);
 }
