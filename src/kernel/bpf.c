@@ -38,6 +38,11 @@ static int map_memory(int fd, size_t size, void **at, struct diag *d)
 	return diag_errno(d, "cannot map a BPF map of %zu bytes", size);
 }
 
+static struct bpf_ring *ring_at(const struct kernel_bpf *b, int cpu)
+{
+	return (struct bpf_ring *)(b->rings + (size_t)cpu * b->ring_stride);
+}
+
 static int make_rings(struct kernel_bpf *b, uint64_t bytes, struct diag *d)
 {
 	void *rings;
@@ -59,8 +64,9 @@ static int make_rings(struct kernel_bpf *b, uint64_t bytes, struct diag *d)
 	if (!err && (!b->cpus || !b->out))
 		err = diag_fail(d, -ENOMEM, "no memory to record by BPF");
 	for (int i = 0; i < b->n_cpus && !err; i++)
-		b->cpus[i] = (struct bpf_cpu){ .ring = (struct bpf_ring *)(b->rings + (size_t)i * b->ring_stride),
+		b->cpus[i] = (struct bpf_cpu){ .ring = ring_at(b, i),
 					       .cpu = { .number = i, .prefix = "bpf", .pipe = -1,
+							.losses = &ring_at(b, i)->losses,
 							.stream = { .fd = -1, .index = -1 } } };
 	return err;
 }

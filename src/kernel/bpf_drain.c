@@ -44,9 +44,12 @@ static uint8_t *at(const struct reader *r, uint64_t position)
 /* What nobody knows the CPU of is told in the first one's stream. */
 static void count_lost(const struct kernel_bpf *b, struct bpf_cpu *c)
 {
-	c->cpu.lost_counted = load(&c->ring->lost);
+	uint64_t lost = load(&c->ring->lost);
+
 	if (c == b->cpus)
-		c->cpu.lost_counted += b->misses + load(&b->control->lost);
+		lost += b->misses + load(&b->control->lost);
+	if (lost > c->ring->losses.counted) /* a successor may know less of the misses, at first */
+		c->ring->losses.counted = lost;
 }
 
 /* Clears all from `consumed` to `taken`, and gives it back. */
@@ -75,12 +78,11 @@ static void flush(struct reader *r, struct diag *d)
 	ring->unwritten_at = r->position;
 	store_release(&ring->taken, r->position);
 	give_back(r->bpf, ring);
-	c->lost_here += r->packet.n_unknown;
+	c->losses->here += r->packet.n_unknown;
 	count_lost(r->bpf, r->cpu);
 	if (r->packet.n_events) {
 		err = kernel_cpu_append(c, r->drain, &r->packet, d);
 		r->err = r->err ? r->err : err;
-		store(&ring->told, c->lost_told);
 	}
 	store_release(&ring->unwritten, 0);
 	r->packet = (struct kernel_packet){ .events = r->bpf->out };
@@ -127,7 +129,7 @@ static void skip_all(struct reader *r, struct diag *d)
 	struct kernel_cpu *c = &r->cpu->cpu;
 
 	r->position = load(&r->cpu->ring->reserved);
-	c->lost_here++; /* at least */
+	c->losses->here++; /* at least */
 	if (r->drain->n_malformed++ == 0)
 		diag_fail(d, -EBADMSG, "the ring that BPF programs fill for cpu %d makes no sense; what was in it is lost",
 			  c->number);
@@ -192,7 +194,7 @@ static int drain_cpu(struct reader *r, enum kernel_drain_mode mode, struct diag 
 		 (is_whole = wait_for_writer(r, mode)));
 	r->drain->is_behind |= !is_whole;
 	if (!is_whole && mode == KERNEL_DRAIN_LAST)
-		r->cpu->cpu.lost_here++; /* and what may be behind it */
+		r->cpu->ring->losses.here++; /* and what may be behind it */
 	flush(r, d);
 	return r->err;
 }
@@ -229,20 +231,13 @@ int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_d
 void kernel_bpf_restart(struct kernel_bpf *b)
 {
 	for (int i = 0; b && i < b->n_cpus; i++) {
-		struct kernel_cpu *c = &b->cpus[i].cpu;
-
 		struct bpf_ring *ring = b->cpus[i].ring;
-		uint64_t told = load(&ring->told);
 
 		give_back(b, ring);
 		if (ring->unwritten_at == ring->taken)
-			c->lost_here += ring->unwritten;
+			ring->losses.here += ring->unwritten;
 		ring->unwritten = 0;
-		count_lost(b, &b->cpus[i]);
-		if (told > kernel_cpu_lost(c)) /* by one before us */
-			c->lost_here += told - kernel_cpu_lost(c);
-		c->lost_told = told;
-		kernel_cpu_restart(c);
+		kernel_cpu_restart(&b->cpus[i].cpu);
 	}
 }
 

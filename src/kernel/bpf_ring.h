@@ -21,6 +21,7 @@ it be killed meanwhile, its successor does.
 #include <stdint.h>
 
 #include "clock/follow.h"
+#include "kernel/cpu.h"
 #include "kernel/layout.h"
 #include "kernel/syscalls.h"
 
@@ -44,11 +45,11 @@ struct bpf_ring {
 	uint64_t lost; /* events for which there was no room */
 	uint64_t unused_1[6];
 	uint64_t consumed; /* the collector writes this and what follows */
-	uint64_t told; /* losses that the recording tells */
 	uint64_t taken; /* what lies before may be cleared in part: it is given back in any case */
 	uint64_t unwritten; /* events that were taken, and may not be in a file yet .. */
 	uint64_t unwritten_at; /* .. if `taken` is that */
-	uint64_t unused_2[115];
+	struct kernel_losses losses;
+	uint64_t unused_2[112];
 	uint8_t stage[3072]; /* where a program gathers texts */
 	uint8_t data[]; /* a power of two, then BPF_RING_SLACK */
 };

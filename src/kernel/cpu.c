@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/atomic.h"
 #include "clock/clock.h"
 #include "kernel/page.h"
 #include "kernel/tracefs.h"
@@ -68,7 +69,7 @@ void kernel_cpu_restart(struct kernel_cpu *c)
 	if (c->has_stream)
 		ctf_stream_close(&c->stream);
 	c->has_stream = false;
-	c->lost_before = c->lost_told;
+	c->lost_before = load(&c->losses->told);
 }
 
 int kernel_drain_describe(struct kernel_drain *k, struct diag *d)
@@ -120,11 +121,11 @@ int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k, const struct
 		err = ctf_stream_append(&c->stream, &p, d);
 	}
 	if (err) {
-		c->lost_here += packet->n_events;
+		c->losses->here += packet->n_events;
 		return err;
 	}
 	c->last_ns = p.end_ns;
-	c->lost_told = c->lost_before + p.discarded;
+	store(&c->losses->told, c->lost_before + p.discarded);
 	k->n_events += packet->n_events;
 	return 0;
 }
@@ -146,15 +147,15 @@ static void read_lost(struct kernel_cpu *c, const struct kernel_drain *k)
 		return;
 	lost = stat_value(text, "\noverrun: ") + stat_value(text, "\ncommit overrun: ") +
 	       stat_value(text, "\ndropped events: ");
-	if (lost > c->lost_counted)
-		c->lost_counted = lost;
+	if (lost > c->losses->counted)
+		c->losses->counted = lost;
 	free(text);
 }
 
 static void tell_malformed(struct kernel_cpu *c, struct kernel_drain *k,
 			   const struct kernel_page *p, struct diag *d)
 {
-	c->lost_here++; /* at least */
+	c->losses->here++; /* at least */
 	if (k->n_malformed++ == 0)
 		diag_fail(d, -EBADMSG, "a page of cpu %d's ring buffer %s; its rest was skipped",
 			  c->number, p->malformed);
@@ -167,10 +168,10 @@ static int write_page(struct kernel_cpu *c, struct kernel_drain *k, struct kerne
 	int first = 0, err;
 	bool more;
 
-	c->lost_flagged += p->n_missed;
+	c->losses->flagged += p->n_missed;
 	do {
 		more = kernel_page_next(p, &packet);
-		c->lost_here += packet.n_unknown;
+		c->losses->here += packet.n_unknown;
 		err = more && packet.end_ns >= c->from_ns ? kernel_cpu_append(c, k, &packet, d) : 0;
 		first = first ? first : err;
 	} while (more);
@@ -185,7 +186,7 @@ int kernel_cpu_tell_lost(struct kernel_cpu *c, struct kernel_drain *k, struct di
 	uint64_t now = clock_now_ns(&k->clock);
 	struct kernel_packet empty = { .begin_ns = now, .end_ns = now };
 
-	if (kernel_cpu_lost(c) == c->lost_told)
+	if (kernel_cpu_lost(c) == c->losses->told)
 		return 0;
 	if (now < c->last_ns)
 		empty.begin_ns = empty.end_ns = c->last_ns;

@@ -40,6 +40,18 @@ struct kernel_held {
 	uint8_t bytes[];
 };
 
+/*
+ * What is lost of one CPU.  In memory that outlives the collector, if it is to be replaced when it is killed: its
+ * successor counts on from here, and tells nothing again.  Killed just between a packet and `told` it leaves what that
+ * packet was the first to tell to be told twice.
+ */
+struct kernel_losses {
+	uint64_t flagged; /* as pages told */
+	uint64_t counted; /* as stats told, the same and more */
+	uint64_t here; /* not understood, or not written */
+	uint64_t told; /* in the last packet, and in the traces before */
+};
+
 struct kernel_cpu {
 	int number;
 	const char *prefix; /* of its stream's name */
@@ -48,11 +60,8 @@ struct kernel_cpu {
 	struct ctf_stream stream;
 	uint64_t last_ticks; /* of what was read */
 	uint64_t last_ns; /* end of the last packet */
-	uint64_t lost_flagged; /* as pages told */
-	uint64_t lost_counted; /* as stats told, the same and more */
-	uint64_t lost_here; /* not understood, or not written */
-	uint64_t lost_told; /* in the last packet */
-	uint64_t lost_before; /* in the traces before */
+	struct kernel_losses *losses; /* lent */
+	uint64_t lost_before; /* told in the traces before */
 	uint64_t from_ns; /* packets that end before are not wanted */
 	struct kernel_held *oldest, *youngest;
 	size_t held_bytes;
@@ -65,6 +74,7 @@ enum kernel_drain_mode {
 	KERNEL_DRAIN_LAST, /* recording has stopped: takes everything, and tells all losses */
 };
 
+/* kernel_cpu_open - 0 or -errno.  c->losses is still to be set. */
 int kernel_cpu_open(struct kernel_cpu *c, const struct kernel_drain *k, int number, struct diag *d);
 void kernel_cpu_close(struct kernel_cpu *c);
 
@@ -74,7 +84,7 @@ int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k, const struct
 /* kernel_cpu_tell_lost - losses that no packet has told get an empty one. */
 int kernel_cpu_tell_lost(struct kernel_cpu *c, struct kernel_drain *k, struct diag *d);
 
-/* Its stream is to begin anew, in another trace. */
+/* Its stream is to begin anew, in another trace, which tells no loss that those before have told. */
 void kernel_cpu_restart(struct kernel_cpu *c);
 
 /* Writes what is there.  Returns 0 or the first error; even then everything was read. */
@@ -102,8 +112,9 @@ static inline uint64_t kernel_held_end_ns(const struct kernel_held *h)
 
 static inline uint64_t kernel_cpu_lost(const struct kernel_cpu *c)
 {
-	return c->lost_here +
-	       (c->lost_counted > c->lost_flagged ? c->lost_counted : c->lost_flagged);
+	const struct kernel_losses *l = c->losses;
+
+	return l->here + (l->counted > l->flagged ? l->counted : l->flagged);
 }
 
 /* Writes to the metadata what classes have gathered. */

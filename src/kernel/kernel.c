@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "kernel/inside.h"
@@ -291,6 +292,8 @@ void kernel_close(struct kernel *k)
 	if (k->available >= 0)
 		close(k->available);
 	free(k->drain.page);
+	if (k->losses)
+		munmap(k->losses, (size_t)k->n_cpus * sizeof *k->losses);
 	free(k->cpus);
 	free(k->pids);
 	free(k);

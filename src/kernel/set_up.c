@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "clock/clock.h"
@@ -335,6 +336,19 @@ static int add_cpu(struct kernel *k, int number, struct diag *d)
 	return kernel_cpu_open(&cpus[k->n_cpus++], &k->drain, number, d);
 }
 
+static int share_losses(struct kernel *k, struct diag *d)
+{
+	void *losses = mmap(NULL, (size_t)k->n_cpus * sizeof *k->losses, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (losses == MAP_FAILED)
+		return diag_errno(d, "no memory to count what is lost");
+	k->losses = losses;
+	for (int i = 0; i < k->n_cpus; i++)
+		k->cpus[i].losses = &k->losses[i];
+	return 0;
+}
+
 static int open_cpus(struct kernel *k, struct diag *d)
 {
 	int fd = openat(k->instance.dir, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
@@ -351,7 +365,7 @@ static int open_cpus(struct kernel *k, struct diag *d)
 		if (!strncmp(e->d_name, "cpu", 3) && isdigit((unsigned char)e->d_name[3]))
 			err = add_cpu(k, atoi(e->d_name + 3), d);
 	closedir(dir);
-	return err;
+	return err ? err : share_losses(k, d);
 }
 
 int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)

@@ -40,7 +40,9 @@ int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, s
 
 int kernel_snapshot_step(struct kernel *k, struct diag *d)
 {
+	struct kernel_losses losses = { 0 };
 	struct kernel_cpu to = { .pipe = -1,
+				 .losses = &losses,
 				 .stream = { .fd = -1, .index = -1 },
 				 .from_ns = k->snapshot.from_ns };
 	int err;

@@ -27,16 +27,25 @@ static void count(const struct abi_ctf_packet *p, const uint8_t *bytes, size_t s
 	}
 }
 
-static void check_sums(const char *name, const struct kernel_counts *c)
+/* What a trace tells as lost; its events are added to n_events. */
+static uint64_t told_by(const char *name)
 {
 	uint64_t discarded = 0;
 
 	memset(discarded_last, 0, sizeof discarded_last);
-	n_events = 0;
 	exit_id = live_event_id(name, "syscall_exit_getppid");
 	live_packets(name, count);
 	for (int cpu = 0; cpu < 1024; cpu++)
 		discarded += discarded_last[cpu];
+	return discarded;
+}
+
+static void check_sums(const char *name, const struct kernel_counts *c)
+{
+	uint64_t discarded;
+
+	n_events = 0;
+	discarded = told_by(name);
 	ok(c->lost > 0);
 	is(discarded, c->lost);
 	is(n_events + discarded, 2 * N);
@@ -77,6 +86,68 @@ static void full_rings_of_bpf_programs_refuse_and_count(void)
 	small_buffers("bpf-polled", KERNEL_BACKEND_BPF, false, false);
 }
 
+/* A collector, which writes what is there and is killed. */
+static void poll_and_die(struct kernel *k)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		for (int more = 1; more > 0;)
+			more = kernel_poll(k, clock_now_ns(&session_clock), NULL);
+		kill(getpid(), SIGKILL);
+	}
+	is(waitpid(child, &status, 0), child);
+	ok(WIFSIGNALED(status));
+}
+
+/* Each of three collectors finds that more was lost than it can read; the last one ends well. */
+static void successors_tell_only_new_losses(const char *name, enum kernel_backend backend)
+{
+	struct kernel_options o = { .patterns = patterns, .n_patterns = 1, .buffer_kib = 512, .backend = backend };
+	struct kernel *k = live_open(name, o);
+	char lives[3][32], path[128];
+	struct live_child c[3];
+	struct kernel_counts n;
+	uint64_t told[3];
+
+	for (int i = 0; i < 3; i++) {
+		c[i] = live_fork(call);
+		is(kernel_add_pid(k, c[i].pid, &why), 0);
+		snprintf(lives[i], sizeof lives[i], i ? "%s-%d" : "%s", name, i + 1);
+	}
+	is(kernel_start(k, &why), 0);
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof path, "%s/%s", directory, lives[i]);
+		if (i)
+			is(kernel_resume(k, path, &why), 0);
+		is(write(c[i].go, "", 1), 1);
+		is(waitpid(c[i].pid, NULL, 0), c[i].pid);
+		close(c[i].go);
+		if (i < 2)
+			poll_and_die(k);
+	}
+	is(kernel_stop(k, &why), 0);
+	kernel_counts(k, &n);
+	kernel_close(k);
+	n_events = 0;
+	for (int i = 0; i < 3; i++)
+		told[i] = told_by(lives[i]);
+	ok(told[0] > 0 && told[2] > 0);
+	is(told[0] + told[1] + told[2], n.lost);
+	is(n_events + n.lost, 3 * 2 * N);
+}
+
+static void successors_of_a_killed_collector_tell_only_new_losses(void)
+{
+	successors_tell_only_new_losses("killed", KERNEL_BACKEND_FTRACE);
+}
+
+static void so_they_do_of_bpf_programs(void)
+{
+	successors_tell_only_new_losses("killed-bpf", KERNEL_BACKEND_BPF);
+}
+
 int main(void)
 {
 	const char *reason;
@@ -85,9 +156,11 @@ int main(void)
 	run(full_buffers_refuse_and_count);
 	run(full_buffers_overwrite_and_count);
 	run(losses_between_polls_are_counted);
-	if (live_has_bpf(&reason))
+	run(successors_of_a_killed_collector_tell_only_new_losses);
+	if (live_has_bpf(&reason)) {
 		run(full_rings_of_bpf_programs_refuse_and_count);
-	else
+		run(so_they_do_of_bpf_programs);
+	} else
 		printf("# by BPF programs: not here: %s\n", reason);
 	return test_status();
 }

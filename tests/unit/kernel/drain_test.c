@@ -22,6 +22,7 @@ enum { PAGE = 4096, PLAIN = 10, RECORD = 16, FULL = (PAGE - KERNEL_PAGE_HEADER) 
 static char directory[64];
 static struct kernel_drain drain;
 static struct kernel_cpu cpu;
+static struct kernel_losses losses;
 static struct diag why;
 static int pipe_file;
 static uint64_t ticks;
@@ -76,6 +77,8 @@ static void set_up(void)
 	o.path = trace;
 	is(ctf_sink_open(&drain.sink, &o, NULL), 0);
 	is(kernel_cpu_open(&cpu, &drain, 0, NULL), 0);
+	losses = (struct kernel_losses){ 0 };
+	cpu.losses = &losses;
 	ticks = 1000;
 	why.text[0] = 0;
 }
