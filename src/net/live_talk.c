@@ -338,7 +338,7 @@ static void put_nothing(struct live_talk *t, uint32_t stream, struct live_cursor
 
 	if (r->progress.state != PROGRESS_GROWS) {
 		c->is_over = true;
-		return put_index(t, &beacon, INDEX_HUP, 0); /* with a flag Babeltrace 1 drops other streams and waits for ever */
+		return put_index(t, &beacon, INDEX_HUP, FLAG_NEW_STREAM);
 	}
 	if (known_ns <= c->floor_ns || !has_class(t, stream, c))
 		return put_index(t, &beacon, INDEX_RETRY, 0);
