@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "abi/board.h"
@@ -145,21 +146,88 @@ bool joined_many(const struct joined *n)
 	return n->text.size > NAMES_BYTES && n->text.size > n->enough;
 }
 
+/* What is asked of each event that was noted, while some are forgotten. */
+struct forgetting {
+	uint64_t oldest_ns;
+	size_t from; /* what is before goes as if it were older than that */
+	struct last {
+		uint64_t who;
+		size_t at; /* the last old name of it */
+	} *lasts; /* in the order of who; NULL: no memory, all are taken for the last */
+	size_t n;
+};
+
+static bool is_old(const struct forgetting *f, size_t at, const struct noted *e)
+{
+	return at < f->from || e->header.time < f->oldest_ns;
+}
+
+/* A process that we do not see, in another pid namespace, is who it says. */
+static uint64_t who(const struct name_event *e)
+{
+	return e->pid ? e->pid : 1ull << 32 | e->vpid;
+}
+
+static int compare_who(const void *a, const void *b)
+{
+	const struct last *x = a, *y = b;
+
+	return (x->who > y->who) - (x->who < y->who);
+}
+
+static int compare_last(const void *a, const void *b)
+{
+	const struct last *x = a, *y = b;
+	int order = compare_who(a, b);
+
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+static void find_lasts(struct forgetting *f, const struct text *all)
+{
+	struct noted e;
+	size_t n = 0, at;
+
+	f->lasts = malloc(all->size / sizeof e.name * sizeof *f->lasts + 1);
+	if (!f->lasts)
+		return;
+	for (at = 0; next_event(all, at, &e); at += e.size)
+		if (e.header.id == NAME_ID && is_old(f, at, &e))
+			f->lasts[n++] = (struct last){ who(&e.name), at };
+	qsort(f->lasts, n, sizeof *f->lasts, compare_last);
+	for (size_t i = 0; i < n; i++)
+		if (i + 1 == n || f->lasts[i].who != f->lasts[i + 1].who)
+			f->lasts[f->n++] = f->lasts[i];
+}
+
+static bool is_last(const struct forgetting *f, size_t at, const struct name_event *e)
+{
+	const struct last key = { .who = who(e) };
+	const struct last *found = f->lasts ? bsearch(&key, f->lasts, f->n, sizeof key, compare_who) : NULL;
+
+	return !f->lasts || (found && found->at == at);
+}
+
 /*
  * A flight recorder keeps the names until it ends, perhaps for weeks: those of the dead, and what has fired, go when the pools
  * hold nothing as old as their joining, that is, now and then, when as many came again.  A pool that fills
  * slowly reaches back far: of more than NAMES_MOST_BYTES the older half goes nevertheless, but for the living.
+ * Of a living one that joined again and again its last name is enough: all that is older than that has gone.
  */
 void joined_forget_dead(struct joined *n, uint64_t oldest_ns)
 {
 	struct text all = n->text;
-	size_t from = all.size > NAMES_MOST_BYTES ? all.size - NAMES_MOST_BYTES / 2 : 0;
+	struct forgetting f = { .oldest_ns = oldest_ns,
+				.from = all.size > NAMES_MOST_BYTES ? all.size - NAMES_MOST_BYTES / 2 : 0 };
 	struct noted e;
 
 	n->text = (struct text){ 0 };
+	find_lasts(&f, &all);
 	for (size_t at = 0; next_event(&all, at, &e); at += e.size)
-		if ((at >= from && e.header.time >= oldest_ns) || (e.header.id == NAME_ID && !drain_is_dead(e.name.pid)))
+		if (!is_old(&f, at, &e) ||
+		    (e.header.id == NAME_ID && is_last(&f, at, &e.name) && !drain_is_dead(e.name.pid)))
 			add_event(n, &e.header, e.size);
+	free(f.lasts);
 	text_fini(&all);
 	n->enough = 2 * n->text.size;
 }

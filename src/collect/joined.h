@@ -50,7 +50,8 @@ void joined_add_all(struct joined *n, const struct joined *other, uint64_t from_
 
 /* Whether so many are noted that it is worth looking for the dead. */
 bool joined_many(const struct joined *n);
-/* joined_forget_dead - those of the dead that joined before @oldest_ns, from when on there are events. */
+/* joined_forget_dead - those of the dead that joined before @oldest_ns, from when on there are events, and of the
+ * living all names before that but the last. */
 void joined_forget_dead(struct joined *n, uint64_t oldest_ns);
 
 /* joined_write - what was noted, and that @lost events in all were lost outside of any stream. */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Whose names a flight recorder keeps. */
+#include <string.h>
+#include <unistd.h>
+
+#include "collect/joined.h"
+#include "test.h"
+
+enum { NOBODY = 0x7ffffff0 }; /* no system has so many processes */
+
+static unsigned names_of(const struct joined *n, const char *program)
+{
+	unsigned found = 0;
+
+	for (size_t at = 0; at + strlen(program) <= n->text.size; at++)
+		found += !memcmp(n->text.bytes + at, program, strlen(program));
+	return found;
+}
+
+static void the_dead_go_and_the_living_stay(void)
+{
+	struct joined n = { 0 };
+
+	joined_add(&n, 10, 1, getpid(), "living");
+	joined_add(&n, 11, 2, NOBODY, "dead");
+	joined_add(&n, 30, 3, NOBODY, "recent");
+	joined_forget_dead(&n, 20);
+	is(names_of(&n, "living"), 1);
+	is(names_of(&n, "dead"), 0);
+	is(names_of(&n, "recent"), 1);
+	joined_close(&n);
+}
+
+/* The name that events from then on are of, and those after it. */
+static void of_one_that_joined_again_the_last_old_name_stays(void)
+{
+	struct joined n = { 0 };
+
+	joined_add(&n, 10, 1, getpid(), "first");
+	joined_add(&n, 11, 1, getppid(), "other");
+	joined_add(&n, 12, 1, getpid(), "second");
+	joined_add(&n, 30, 1, getpid(), "third");
+	joined_forget_dead(&n, 20);
+	is(names_of(&n, "first"), 0);
+	is(names_of(&n, "other"), 1);
+	is(names_of(&n, "second"), 1);
+	is(names_of(&n, "third"), 1);
+	joined_close(&n);
+}
+
+static void who_is_not_seen_is_told_by_what_he_says(void)
+{
+	struct joined n = { 0 };
+
+	joined_add(&n, 10, 1, 0, "first");
+	joined_add(&n, 11, 2, 0, "second");
+	joined_add(&n, 12, 2, 0, "third");
+	joined_forget_dead(&n, 20);
+	is(names_of(&n, "first"), 1);
+	is(names_of(&n, "second"), 0);
+	is(names_of(&n, "third"), 1);
+	joined_close(&n);
+}
+
+/* It lives, the pools reach back to the beginning, and it joins for ever. */
+static void who_joins_for_ever_takes_bounded_memory(void)
+{
+	struct joined n = { 0 };
+	size_t most = 0;
+
+	joined_add(&n, 1, 1, getppid(), "honest");
+	for (uint64_t i = 2; i < 300000; i++) {
+		if (joined_many(&n))
+			joined_forget_dead(&n, 0);
+		joined_add(&n, i, (uint32_t)i, getpid(), "liar");
+		most = n.text.size > most ? n.text.size : most;
+	}
+	ok(most < (size_t)3 << 20);
+	is(names_of(&n, "honest"), 1);
+	joined_close(&n);
+}
+
+int main(void)
+{
+	run(the_dead_go_and_the_living_stay);
+	run(of_one_that_joined_again_the_last_old_name_stays);
+	run(who_is_not_seen_is_told_by_what_he_says);
+	run(who_joins_for_ever_takes_bounded_memory);
+	return test_status();
+}
