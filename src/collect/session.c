@@ -26,6 +26,9 @@
 #define BEGIN_BYTES  (64ull << 20)
 #define MOST_BYTES   (256ull << 20)
 #define DOOR_PATIENCE_NS 1000000000u
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
 /* For tenants: there may be many, most of them with little to say. */
 #define BEGIN_TENANT_BYTES (4ull << 20)
 enum { LOCK_TRIES = 100, LOCK_TRY_US = 10000 };
@@ -239,9 +242,19 @@ bool session_is_live(int dir, const char *name)
 	return live;
 }
 
+/*
+ * Who only joins passes no descriptors: he is refused when he sends (Linux 6.16 and later).  To close one may take as long
+ * as its owner wishes - TCP with SO_LINGER and a peer that does not read - and who drops a message unread closes
+ * what it holds.  It goes on to the connections.
+ */
+static void refuse_descriptors(int fd)
+{
+	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &(int){ 0 }, sizeof(int));
+}
+
 /* With the directory locked: of two that begin at once one is told so, and nobody sweeps up a socket
  * between bind and listen. */
-static int listen_in(int dir, const char *name, int *listen_fd, struct diag *d)
+static int listen_in(int dir, const char *name, bool only_joining, int *listen_fd, struct diag *d)
 {
 	struct sockaddr_un a = socket_address(dir, name);
 	struct rights before;
@@ -251,6 +264,8 @@ static int listen_in(int dir, const char *name, int *listen_fd, struct diag *d)
 		return diag_fail(d, -EEXIST, "session %s is already being recorded by another duet", name);
 	unlink(a.sun_path);
 	*listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (only_joining)
+		refuse_descriptors(*listen_fd); /* before anybody can connect */
 	before = owner_begin(dir);
 	err = *listen_fd < 0 || bind(*listen_fd, (struct sockaddr *)&a, sizeof a) || listen(*listen_fd, 512);
 	owner_end(before);
@@ -271,7 +286,7 @@ static int open_socket(int dir, const char *name, int *listen_fd, struct diag *d
 	int err;
 
 	lock_directory(dir);
-	err = listen_in(dir, name, listen_fd, d);
+	err = listen_in(dir, name, false, listen_fd, d);
 	flock(dir, LOCK_UN);
 	return err;
 }
@@ -311,7 +326,7 @@ static int take_place(struct session *s, struct diag *d)
 
 	lock_directory(s->dir);
 	apps_sweep_sessions(s->dir);
-	err = listen_in(s->dir, s->file.name, &s->listen_fd, d);
+	err = listen_in(s->dir, s->file.name, s->tenant, &s->listen_fd, d);
 	if (!err)
 		err = seats_take(s->dir, &s->file, d);
 	if (!err)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The collector of a tenant, which reads memory that a stranger writes to, has no more rights than it needs."""
 import os
+import socket
 
 from world import World, enter  # first: it finds tests/lib
 import proc
@@ -10,6 +11,7 @@ from trial import duet, is_, ok, paths, run_cases, skip, start, until
 program, rights, library = paths(3)
 ALICE, BOB = 65530, 65531
 CHECKPOINT_RESTORE, SYS_PTRACE = 1 << 40, 1 << 19
+SO_PASSRIGHTS = 83  # Linux 6.16
 
 
 def has(session):
@@ -99,7 +101,45 @@ def who_had_its_rights_could_do_nothing_with_them():
     is_(c.wait(), 0, "it ends well")
 
 
+def has_passrights():
+    with socket.socket(socket.AF_UNIX) as s:
+        try:
+            s.getsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS)
+            return True
+        except OSError:
+            return False
+
+
+def pass_one(path):
+    """-> what came of it; None: turned away before it was sent, which who does not ask for a second is"""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+        s.connect(path)
+        try:
+            socket.send_fds(s, [b"{}"], [0])
+            return "sent"
+        except PermissionError:
+            return "refused"
+        except ConnectionError:
+            return None
+
+
+def a_tenant_passes_no_descriptor_to_its_collector():
+    """To close one may take hours, if its owner wishes so."""
+    if not has_passrights():
+        return print("not tried: before Linux 6.16 nobody can refuse descriptors")
+    alice = world.user(ALICE)
+    c = collect("--all-users", "-o", world.work + "/passed")
+    until(lambda: has("default@%d" % ALICE), "she is served")
+    door = "/dev/shm/duet-%d/sock-default.root" % ALICE
+    is_(until(lambda: pass_one(door), "an answer"), "refused", "a descriptor on the tenant's socket")
+    until(lambda: alice.record(1), "it joins nevertheless")
+    alice.end()
+    c.terminate()
+    is_(c.wait(), 0, "it ends well")
+
+
 if not enter():
     skip("no right to make namespaces")
 world = World(program, library)
-run_cases(a_users_collector_has_one_capability_and_a_containers_two, who_had_its_rights_could_do_nothing_with_them)
+run_cases(a_users_collector_has_one_capability_and_a_containers_two, who_had_its_rights_could_do_nothing_with_them,
+          a_tenant_passes_no_descriptor_to_its_collector)
