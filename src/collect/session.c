@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -433,28 +434,43 @@ void session_close(struct session *s)
 	s->board = NULL;
 }
 
+/* Nothing has come from it that is not heard yet: it may be turned away. */
+static bool is_silent(const struct door *door)
+{
+	struct pollfd p = { .fd = door->fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 0;
+}
+
+/* A free door, or that of the oldest who says nothing: such a crowd does not keep others out.  -1: all are to be heard
+ * first. */
+static int find_door(const struct session *s)
+{
+	int found = -1;
+
+	for (int i = 0; i < SESSION_DOORS; i++) {
+		if (s->doors[i].fd < 0)
+			return i;
+		if ((found < 0 || s->doors[i].since_ns < s->doors[found].since_ns) && is_silent(&s->doors[i]))
+			found = i;
+	}
+	return found;
+}
+
 int session_accept(struct session *s, uint64_t now_ns)
 {
 	const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-	int fd = s->ask_fd < 0 ? -1 : accept4(s->ask_fd, NULL, NULL, flags), oldest = 0;
+	int i = find_door(s), fd = i < 0 || s->ask_fd < 0 ? -1 : accept4(s->ask_fd, NULL, NULL, flags);
 	bool may_ask = fd >= 0 || !s->tenant;
 
-	if (fd < 0)
+	if (fd < 0 && i >= 0)
 		fd = accept4(s->listen_fd, NULL, NULL, flags);
 	if (fd < 0)
 		return -1;
-	for (int i = 0; i < SESSION_DOORS; i++) {
-		if (s->doors[i].fd < 0) {
-			oldest = i;
-			break;
-		}
-		if (s->doors[i].since_ns < s->doors[oldest].since_ns)
-			oldest = i;
-	}
-	if (s->doors[oldest].fd >= 0)
-		close(s->doors[oldest].fd); /* a crowd that says nothing does not keep others out */
-	s->doors[oldest] = (struct door){ fd, may_ask, now_ns };
-	return oldest;
+	if (s->doors[i].fd >= 0)
+		close(s->doors[i].fd);
+	s->doors[i] = (struct door){ fd, may_ask, now_ns };
+	return i;
 }
 
 static void close_door(struct session *s, int i)
@@ -580,6 +596,7 @@ void session_close_doors(struct session *s)
 void session_expire(struct session *s, uint64_t now_ns)
 {
 	for (int i = 0; i < SESSION_DOORS; i++)
-		if (s->doors[i].fd >= 0 && now_ns - s->doors[i].since_ns > DOOR_PATIENCE_NS)
+		if (s->doors[i].fd >= 0 && now_ns - s->doors[i].since_ns > DOOR_PATIENCE_NS &&
+		    is_silent(&s->doors[i]))
 			close_door(s, i);
 }

@@ -130,7 +130,8 @@ int session_connect(int dir, const char *name);
 /* session_is_live - whether its collector still answers. */
 bool session_is_live(int dir, const char *name);
 
-/* session_accept - listen_fd, or ask_fd, is readable: let them in.  Returns the door's index, or -1. */
+/* session_accept - listen_fd, or ask_fd, is readable: let one in.  Returns the door's index; -1: nobody is there, or all
+ * doors have somebody who is to be heard first. */
 int session_accept(struct session *s, uint64_t now_ns);
 
 enum session_event {

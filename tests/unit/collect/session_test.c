@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Who stands at a session's doors while a crowd comes. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "collect/session.h"
+#include "test.h"
+
+#define STATUS "{\"verb\":\"status\"}"
+#define SECOND 1000000000ull
+
+static struct session session;
+
+static void begin(void)
+{
+	static const struct session_channel channel = { .name = "ring", .bytes = 1 << 20 };
+	const struct session_options o = { .name = "crowd", .channels = &channel, .n_channels = 1 };
+	struct diag d = { "" };
+
+	if (session_open(&session, &o, &d)) {
+		fprintf(stderr, "%s\n", d.text);
+		exit(1);
+	}
+}
+
+static int come(void)
+{
+	return session_connect(session.dir, "crowd");
+}
+
+static void speak(int fd)
+{
+	is(send(fd, STATUS, strlen(STATUS), MSG_NOSIGNAL), (ssize_t)strlen(STATUS));
+}
+
+/* All who wait, as far as there is room; how many. */
+static int let_in(uint64_t now_ns)
+{
+	int n = 0;
+
+	while (session_accept(&session, now_ns) >= 0)
+		n++;
+	return n;
+}
+
+static bool is_heard(int door)
+{
+	struct session_message m;
+
+	if (session.doors[door].fd < 0 || session_hear(&session, door, &m) != SESSION_ASKED)
+		return false;
+	close(m.fd);
+	return !strcmp(m.text, STATUS);
+}
+
+static void who_has_spoken_is_heard_whoever_comes_after_him(void)
+{
+	int crowd[3 * SESSION_DOORS], honest, door, n = 0;
+
+	begin();
+	honest = come();
+	door = session_accept(&session, 1);
+	speak(honest);
+	for (int i = 0; i < 3 * SESSION_DOORS; i++) {
+		crowd[i] = come();
+		n += let_in(2);
+	}
+	is(n, 3 * SESSION_DOORS);
+	session_expire(&session, 10 * SECOND);
+	ok(is_heard(door));
+	for (int i = 0; i < 3 * SESSION_DOORS; i++)
+		close(crowd[i]);
+	close(honest);
+	session_close(&session);
+}
+
+static void where_all_have_spoken_the_next_one_waits(void)
+{
+	int crowd[SESSION_DOORS + 1];
+
+	begin();
+	for (int i = 0; i <= SESSION_DOORS; i++)
+		speak(crowd[i] = come());
+	is(let_in(1), SESSION_DOORS);
+	for (int i = 0; i < SESSION_DOORS; i++)
+		ok(is_heard(i));
+	is(let_in(2), 1);
+	ok(is_heard(0));
+	for (int i = 0; i <= SESSION_DOORS; i++)
+		close(crowd[i]);
+	session_close(&session);
+}
+
+static void who_says_nothing_goes_after_a_second(void)
+{
+	int silent, door;
+
+	begin();
+	silent = come();
+	door = session_accept(&session, SECOND);
+	session_expire(&session, SECOND + SECOND / 2);
+	ok(session.doors[door].fd >= 0);
+	session_expire(&session, 3 * SECOND);
+	is(session.doors[door].fd, -1);
+	close(silent);
+	session_close(&session);
+}
+
+int main(void)
+{
+	char directory[] = "/tmp/duet-session-XXXXXX";
+
+	if (!mkdtemp(directory) || setenv("DUET_RUNTIME_DIR", directory, 1))
+		return 1;
+	run(who_has_spoken_is_heard_whoever_comes_after_him);
+	run(where_all_have_spoken_the_next_one_waits);
+	run(who_says_nothing_goes_after_a_second);
+	if (chdir(directory) || unlink("seats") || rmdir(directory))
+		perror(directory);
+	return test_status();
+}
