@@ -147,13 +147,18 @@ static void on_door(struct loop *l, int i)
 /* So many at a time: a crowd at the door keeps nobody from the timer. */
 static void on_listen(struct loop *l)
 {
+	struct session *s = &l->collector->session;
+
 	for (int n = 0; n < SESSION_DOORS; n++) {
 		int i = collector_knock(l->collector);
+		bool is_watched;
 
 		if (i < 0)
 			return;
-		watch(l, l->collector->session.doors[i].fd, (uint32_t)i, NULL);
+		is_watched = !watch(l, s->doors[i].fd, (uint32_t)i, NULL);
 		on_door(l, i); /* who connects asks at once */
+		if (!is_watched && s->doors[i].fd >= 0)
+			session_close_door(s, i); /* what he says later nobody would hear */
 	}
 }
 

@@ -473,7 +473,7 @@ int session_accept(struct session *s, uint64_t now_ns)
 	return i;
 }
 
-static void close_door(struct session *s, int i)
+void session_close_door(struct session *s, int i)
 {
 	close(s->doors[i].fd);
 	s->doors[i].fd = -1;
@@ -575,7 +575,7 @@ enum session_event session_hear(struct session *s, int i, struct session_message
 	}
 	if (m->passed >= 0)
 		close(m->passed);
-	close_door(s, i);
+	session_close_door(s, i);
 	return e;
 }
 
@@ -590,7 +590,7 @@ void session_close_doors(struct session *s)
 {
 	for (int i = 0; i < SESSION_DOORS; i++)
 		if (s->doors[i].fd >= 0)
-			close_door(s, i);
+			session_close_door(s, i);
 }
 
 void session_expire(struct session *s, uint64_t now_ns)
@@ -598,5 +598,5 @@ void session_expire(struct session *s, uint64_t now_ns)
 	for (int i = 0; i < SESSION_DOORS; i++)
 		if (s->doors[i].fd >= 0 && now_ns - s->doors[i].since_ns > DOOR_PATIENCE_NS &&
 		    is_silent(&s->doors[i]))
-			close_door(s, i);
+			session_close_door(s, i);
 }

@@ -155,6 +155,8 @@ struct session_message {
 enum session_event session_hear(struct session *s, int i, struct session_message *m);
 /* session_is_findable - whether its runtime directory is still there. */
 bool session_is_findable(const struct session *s);
+/* session_close_door - turn away who stands at door @i, where somebody does. */
+void session_close_door(struct session *s, int i);
 /* session_close_doors - turn away who stands there; they may come again. */
 void session_close_doors(struct session *s);
 /* session_expire - close doors that said nothing for a second. */
