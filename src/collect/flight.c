@@ -163,7 +163,8 @@ static int write_cpu(struct drain *d, const struct seen *s, struct diag *diag)
 	if (o->stream.offset && s->sequence > o->next)
 		o->stream.sequence += s->sequence - o->next;
 	o->next = s->sequence + 1;
-	return drain_packet(d, o, s, 0, diag); /* refusals are told at the end: drain_finish */
+	/* Refusals are told at the end, drain_finish; what a rotation that failed told already stays so. */
+	return drain_packet(d, o, s, o->lost, diag);
 }
 
 static int write_lane(struct drain *d, const struct seen *s, struct diag *diag)

@@ -250,7 +250,7 @@ int streams_write_copied(struct streams *s, uint64_t from_ns, uint64_t about_byt
 {
 	uint64_t until = about_bytes < UINT64_MAX - s->sink.bytes ? s->sink.bytes + about_bytes
 								   : UINT64_MAX;
-	int more = write_names(s, 0, d);
+	int more = write_names(s, s->joined.lost, d);
 
 	for (uint32_t i = 0; i < s->n && !more; i++)
 		if (is_flight_recorder(s, i))
