@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +82,15 @@ int io_write_file(const char *path, const char *text)
 		err = n < 0 ? -errno : -EIO;
 	close(fd);
 	return err;
+}
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
+void io_refuse_descriptors(int fd)
+{
+	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &(int){ 0 }, sizeof(int));
 }
 
 int io_make_dirs(const char *path)

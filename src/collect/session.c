@@ -27,9 +27,6 @@
 #define BEGIN_BYTES  (64ull << 20)
 #define MOST_BYTES   (256ull << 20)
 #define DOOR_PATIENCE_NS 1000000000u
-#ifndef SO_PASSRIGHTS
-#define SO_PASSRIGHTS 83
-#endif
 /* For tenants: there may be many, most of them with little to say. */
 #define BEGIN_TENANT_BYTES (4ull << 20)
 enum { LOCK_TRIES = 100, LOCK_TRY_US = 10000 };
@@ -243,16 +240,6 @@ bool session_is_live(int dir, const char *name)
 	return live;
 }
 
-/*
- * Who only joins passes no descriptors: he is refused when he sends (Linux 6.16 and later).  To close one may take as long
- * as its owner wishes - TCP with SO_LINGER and a peer that does not read - and who drops a message unread closes
- * what it holds.  It goes on to the connections.
- */
-static void refuse_descriptors(int fd)
-{
-	setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &(int){ 0 }, sizeof(int));
-}
-
 /* With the directory locked: of two that begin at once one is told so, and nobody sweeps up a socket
  * between bind and listen. */
 static int listen_in(int dir, const char *name, bool only_joining, int *listen_fd, struct diag *d)
@@ -266,7 +253,7 @@ static int listen_in(int dir, const char *name, bool only_joining, int *listen_f
 	unlink(a.sun_path);
 	*listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (only_joining)
-		refuse_descriptors(*listen_fd); /* before anybody can connect */
+		io_refuse_descriptors(*listen_fd); /* who only joins passes none */
 	before = owner_begin(dir);
 	err = *listen_fd < 0 || bind(*listen_fd, (struct sockaddr *)&a, sizeof a) || listen(*listen_fd, 512);
 	owner_end(before);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "kernel/lend.h"
 
 enum { LOANS_MAX = 32, LOANS_OF_ONE = 4, DEPTH_MAX = 8 };
@@ -40,6 +41,7 @@ int lender_open(struct lender **out, int listener, struct diag *d)
 	}
 	l->root = root;
 	l->listener = listener;
+	io_refuse_descriptors(listener);
 	for (int i = 0; i < LOANS_MAX; i++)
 		l->loans[i] = (struct loan){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
 	kernel_instance_reap(root, NULL);

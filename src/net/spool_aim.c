@@ -54,8 +54,11 @@ static uint64_t aim_stream(struct spool *s, uint32_t number, uint64_t until_ns)
 
 	if (s->frees)
 		note_last(s, number, stream, from);
-	if (index->size < from + ENTRY)
+	if (index->size < from + ENTRY) {
+		if (index->size >= from) /* a stream without a packet: it is whole with the head of its index */
+			index->target = from;
 		return ALL;
+	}
 	if (!index->is_known || !stream->is_known || spool_open_number(s, number))
 		return 0;
 	n = pread(s->fd, e, sizeof e, (off_t)from) / (ssize_t)ENTRY;

@@ -293,7 +293,9 @@ def both_halves_reach_the_moment():
     ok(older and len(older) * 64 <= 2 * PACKET_BYTES, "--last bounds it", str(len(older)))
     a = ask('{"verb":"snapshot","max_size":300000}', session)
     n = stream_bytes(a["path"], "cpu_*", "lane_*", "kernel_*")
-    ok(100000 < n <= 300000, "--max-size bounds both together", str(n))
+    # A packet of each half may not have fitted whole, and the kernel's pages become less than half when they are
+    # converted, after they were measured.
+    ok((300000 - 2 * PACKET_BYTES) // 3 < n <= 300000, "--max-size bounds both together", str(n))
     stop(p)
     stop(r, signal.SIGINT)
     is_(r.returncode, 0, "the recorder ends well: " + r.stderr.read())

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* net/spool.c: what a relay gets of recordings made by hand, round by round. */
+#include "net/spool.h"
+
+#include <endian.h>
+#include <ftw.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "abi/ctf.h"
+#include "base/io.h"
+#include "test.h"
+
+static char work[] = "/tmp/duet-spool-XXXXXX";
+
+static void put(const char *name, const char *bytes, size_t n)
+{
+	char path[PATH_MAX], *slash;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", work, name);
+	slash = strrchr(path, '/');
+	*slash = 0;
+	is(io_make_dirs(path), 0);
+	*slash = '/';
+	f = fopen(path, "w");
+	if (ok(f) && n)
+		is(fwrite(bytes, n, 1, f), 1);
+	if (f)
+		fclose(f);
+}
+
+/* As a relay that has nothing and acknowledges at once does. */
+static void rounds(struct spool *s, int n)
+{
+	static uint8_t bytes[MESSAGE_PAYLOAD];
+	struct diag d = { "" };
+	struct message m;
+
+	for (int i = 0; i < n; i++) {
+		ok(spool_round(s, &d) >= 0);
+		s->n_announced = s->n;
+		for (uint32_t k = 0; k < s->n; k++)
+			if (!s->files[k].is_known)
+				is(spool_size(s, k, 0, &d), 0);
+		while (spool_next(s, &m)) {
+			if (!is(spool_read(s, &m, bytes, &d), 0))
+				return;
+			is(spool_size(s, m.data.number, m.data.offset + m.data.n, &d), 0);
+		}
+	}
+}
+
+/* A CPU on which nothing was recorded before the piece was over has a stream, and an index with nothing but its head. */
+static void a_piece_with_an_empty_stream_arrives_whole(void)
+{
+	static const char head[16] = "\xc1\xf1\xdc\xc1\0\0\0\1\0\0\0\1\0\0\0\x48", packet[96];
+	struct { char head[sizeof head]; struct abi_ctf_index_entry entry; } __attribute__((packed)) index = {
+		.entry = { .packet_bits = htobe64(sizeof packet * 8), .begin_ns = htobe64(1000), .end_ns = htobe64(2000) }
+	};
+	struct diag d = { "" };
+	struct spool s;
+
+	put("piece-000001/ust/uid/0/64-bit/metadata", "", 0);
+	memcpy(index.head, head, sizeof head);
+	put("piece-000001/ust/uid/0/64-bit/cpu_0", packet, sizeof packet);
+	put("piece-000001/ust/uid/0/64-bit/index/cpu_0.idx", (char *)&index, sizeof index);
+	put("piece-000001/ust/uid/0/64-bit/cpu_1", "", 0);
+	put("piece-000001/ust/uid/0/64-bit/index/cpu_1.idx", head, sizeof head);
+	put("piece-000001/.duet/clock", "# x\n", 4);
+	put("piece-000001/.duet/finished", "0 1\n", 4);
+	is(spool_open(&s, work, false, NULL, &d), 0);
+	spool_begin_connection(&s);
+	rounds(&s, 5);
+	is(spool_pieces(&s), 1);
+	spool_close(&s);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
+{
+	(void)st, (void)type, (void)f;
+	return remove(path);
+}
+
+int main(void)
+{
+	if (!mkdtemp(work))
+		return 1;
+	run(a_piece_with_an_empty_stream_arrives_whole);
+	nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return test_status();
+}
