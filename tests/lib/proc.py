@@ -145,17 +145,25 @@ def kill(pid, sig=signal.SIGKILL):
     return Noted(pid).kill(sig)
 
 
+def wait_for_end(noted):
+    """Killed ones: what they held - locks, sockets - is free then."""
+    for n in noted:
+        while not n.is_dead():
+            time.sleep(0.001)
+    return noted
+
+
 def kill_all(pids):
-    """Collectors and their keepers replace each other: nobody may act while some of them are killed."""
+    """Collectors and their keepers replace each other: nobody may act while some of them are killed.  -> Noted, dead"""
     noted = [Noted(pid) for pid in pids]
     for sig in signal.SIGSTOP, signal.SIGKILL:
         for n in noted:
             n.kill(sig)
-    return noted
+    return wait_for_end(noted)
 
 
 def kill_tree(pid):
-    """It and all below it, at once: who has stopped has no more children.  -> all of them, Noted"""
+    """It and all below it, at once: who has stopped has no more children.  -> all of them, Noted, dead"""
     def stop(pid):
         n = Noted(pid)
         n.kill(signal.SIGSTOP)
@@ -165,4 +173,4 @@ def kill_tree(pid):
     all_of_it = stop(pid)
     for n in all_of_it:
         n.kill()
-    return all_of_it
+    return wait_for_end(all_of_it)

@@ -39,7 +39,8 @@ def end(c):
 
 def view(trace):
     status, out, err = cmd("view", "-e", "keeper:number", trace)
-    ok(status == 0 and "lost" not in err, "%s: %s" % (trace, err[:300]))
+    is_empty = status == 2 and "nothing recorded is called so" in err  # a short piece may have no event
+    ok(is_empty or status == 0 and "lost" not in err, "%s: %s" % (trace, err[:300]))
     return numbers_of(out)
 
 
@@ -175,6 +176,10 @@ def old_ones_go_and_all_is_killed(trace):
     for _ in range(kills):
         time.sleep(rng.random() * 0.08)
         kill_something(c)
+    # What a killed one had not written is in a later piece than what it had, though perhaps older.  So that the seam is
+    # none of a kill, all those go.
+    last = int(pieces(trace)[-1][6:])
+    until(lambda: int(pieces(trace)[0][6:]) > last + 1, "pieces of kills go")
     counts = stop_counting(p)
     end(c)
     ok(0 < len(pieces(trace)) <= 5, "at most five are left: %s" % pieces(trace))
