@@ -138,7 +138,7 @@ def both_backends_record_the_same():
         return {json.dumps([e["cpu"], e["tid"], e["fields"]]) for e in found if e["event"] == name and
                 {e["fields"].get(k) for k in ("prev_tid", "next_tid", "tid")} & family}
 
-    # Of these ftrace now and then leaves out some, so what is compared is what both have.
+    # Weaker than for system calls: under load the two were seen to differ, and why is not known.
     for name in "sched_switch", "sched_waking", "sched_wakeup_new":
         ok(scheduled(by_bpf, name) & scheduled(by_ftrace, name), "of %s there are the same" % name)
     for e in by_bpf:
