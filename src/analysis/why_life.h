@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/why_life.h - what why.c knows of a thread while it reads, for why_chain.c, which walks back. */
+/*
+ * analysis/why_life.h - what is known of each thread while a recording is read, shared by the files of why.h:
+ *
+ *   why_events.c   what an event says of threads and CPUs
+ *   why_states.c   a thread goes from state to state; whose account the time goes to
+ *   why_waits.c    waits, and what ended them
+ *   why_chain.c    from a wait's end back: what it was spent on
+ *   why_spans.c    from an event A to an event B
+ *   why.c          before the first event and after the last
+ */
 #ifndef ANALYSIS_WHY_LIFE_H
 #define ANALYSIS_WHY_LIFE_H
 
+#include "analysis/follow.h"
 #include "analysis/why.h"
 
 struct why_segment {
@@ -30,6 +40,55 @@ struct life { /* of a thread */
 	struct why_segment *kept; /* a ring */
 	uint32_t n_kept, first, room;
 };
+
+struct why_place { /* a CPU */
+	uint32_t thread; /* plus 1; 0: unknown */
+	bool has_completed; /* a request, since the interrupt now began */
+};
+
+struct why_reading {
+	struct why *w;
+	const struct why_question *q;
+	struct plan *plans;
+	bool *is_a, *is_b; /* by class */
+	struct life *lives; /* by thread */
+	uint32_t n_lives;
+	struct why_place *places; /* as run_cpu() numbers them */
+	uint32_t n_places;
+	int64_t begin_ns; /* of the recording */
+	bool has_begun;
+	struct follow follow;
+	struct why_piece pieces[WHY_PIECES_MAX]; /* scratch */
+};
+
+/* Whether the question is about this thread; about all; whether its details are wanted now. */
+bool why_is_target(struct why_reading *r, uint32_t thread);
+bool why_is_overview(const struct why_reading *r);
+bool why_is_asked(struct why_reading *r, uint32_t thread);
+
+/* Of @thread; NULL: without memory, or no thread (0 or negative). */
+struct life *why_life_of(struct why_reading *r, int64_t thread);
+/* why_turn - the state it was in ends at @time_ns, and its time is charged; @to begins.  Returns 0 or -ENOMEM. */
+int why_turn(struct why_reading *r, uint32_t thread, uint8_t to, int64_t time_ns);
+/* why_tear - what was believed of it since the last sure event is not so.  Returns 0 or -ENOMEM. */
+int why_tear(struct why_reading *r, uint32_t thread, int64_t time_ns);
+/* The state of who is on a CPU. */
+uint8_t why_state_on(struct why_reading *r, const struct life *l);
+void why_add_account(struct why_account *to, const struct why_account *from);
+
+void why_begin_wait(struct life *l, uint32_t thread, bool is_blocked, int64_t time_ns);
+void why_end_wait(struct why_reading *r, struct life *l, int64_t time_ns);
+/* why_follow_back - the path of the wait that ends now, and what it adds to the whole.  Returns 0 or -ENOMEM. */
+int why_follow_back(struct why_reading *r, struct life *l, int64_t time_ns);
+int why_see_waking(struct why_reading *r, int64_t woken, uint32_t waker, uint32_t cpu, int64_t time_ns);
+
+int why_see_mark(struct why_reading *r, const struct trace_event *e, uint32_t thread, bool is_a, bool is_b);
+void why_forget_span(struct life *l);
+
+/* The plan of all event classes, and which of them there are in `w`; NULL: no memory. */
+struct plan *why_plan(struct why *w);
+int why_see(void *context, struct run *run, const struct trace_event *e, uint32_t thread);
+int why_see_lost(void *context, struct run *run, const struct trace_event *e);
 
 /* why_keep - remember that @s is over.  Without memory it is forgotten, which shows as UNKNOWN. */
 void why_keep(struct life *l, const struct why_segment *s);
