@@ -110,6 +110,7 @@ try:
         one("slow disk", [], {"LD_PRELOAD": pace})
         one("fast link", to + ["127.0.0.1:%d" % port], {})
         one("slow link", to + ["127.0.0.1:%d" % slow_link(port)], {})
+        one("slow link zstd", to + ["127.0.0.1:%d" % slow_link(port), "--compress", "zstd"], {})
         for name in os.listdir(work):
             if "-" in name:
                 shutil.rmtree(work + "/" + name)

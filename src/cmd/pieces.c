@@ -57,7 +57,7 @@ static int take_keep(const char *verb, struct pieces_options *o, const char *tex
 	return -1;
 }
 
-static int take_compress(const char *verb, struct pieces_options *o, const char *text)
+int pieces_take_level(const char *verb, const char *text, int *to)
 {
 	char *end = NULL;
 	long level = 1;
@@ -68,7 +68,7 @@ static int take_compress(const char *verb, struct pieces_options *o, const char 
 		return cmd_error(verb, "--compress %s: \"zstd\" or \"zstd:LEVEL\" with a level from 1 to 19", text);
 	if (!packed_is_supported())
 		return cmd_error(verb, "--compress: this duet was built without libzstd");
-	o->pack_level = (int)level;
+	*to = (int)level;
 	return -1;
 }
 
@@ -94,25 +94,27 @@ int pieces_take(const char *verb, struct pieces_options *o, int c)
 	case PIECES_KEEP:
 		return take_keep(verb, o, optarg);
 	case PIECES_COMPRESS:
-		return take_compress(verb, o, optarg);
+		return pieces_take_level(verb, optarg, &o->pack_level);
 	case PIECES_SYNC:
 		return take_sync(verb, o, optarg);
 	}
 	return -2;
 }
 
-int pieces_check(const char *verb, struct recorder_options *r, const struct send *s)
+int pieces_check(const char *verb, struct recorder_options *r, struct send *s)
 {
 	struct pieces_options *o = &r->pieces;
 
+	if (s->to) { /* what is compressed then is the link; the sender needs what lies here as it is */
+		s->o.pack_level = o->pack_level;
+		o->pack_level = 0;
+	}
 	if (!o->rotate && (o->keep_bytes || o->keep_ns || o->keep_count || o->pack_level))
 		return cmd_error(verb, "--keep-last and --compress are for finished pieces: give --rotate as well");
 	if (!o->rotate && o->sync_pieces && !o->sync_ns)
 		return cmd_error(verb, "--sync rotate is for finished pieces: give --rotate as well, or a time");
 	if (o->rotate && r->flight_recorder)
 		return cmd_error(verb, "--rotate: a flight recorder writes only when asked: `duet snapshot`");
-	if (o->pack_level && s->to)
-		return cmd_error(verb, "--compress is for a recording that stays here: with --to it is sent as it is");
 	/* What is here for the network alone goes when it has arrived. */
 	o->keep_nothing = o->rotate && s->to && !s->keeps;
 	return 0;

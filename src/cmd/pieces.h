@@ -22,7 +22,8 @@ enum { PIECES_ROTATE = 640, PIECES_KEEP, PIECES_COMPRESS, PIECES_SYNC };
 	"      --rotate WHEN     in pieces, each a recording of its own: a new one after SIZE (1G), TIME\n"  \
 	"                        (10min), or only when asked (`duet rotate`): request.  May be repeated\n"   \
 	"      --keep-last WHAT  of finished pieces keep the newest only: SIZE (20G), TIME (7d) or a number\n" \
-	"      --compress zstd[:LEVEL]  compress finished pieces; level 1 (default) to 19\n"                 \
+	"      --compress zstd[:LEVEL]  compress finished pieces, or with --to what the link carries; level 1\n" \
+	"                        (default) to 19\n"                                                              \
 	"      --sync WHEN       force onto the disk: never (default), rotate (finished pieces), or each\n"  \
 	"                        TIME (1s)\n"
 
@@ -30,7 +31,10 @@ enum { PIECES_ROTATE = 640, PIECES_KEEP, PIECES_COMPRESS, PIECES_SYNC };
  * why not; -2 if it is none. */
 int pieces_take(const char *verb, struct pieces_options *o, int c);
 /* pieces_check - after the last option and send_check.  0, or CMD_FAILED having said why. */
-int pieces_check(const char *verb, struct recorder_options *o, const struct send *s);
+int pieces_check(const char *verb, struct recorder_options *o, struct send *s);
+
+/* pieces_take_level - what --compress says, into @to: 1 .. 19.  -1, or CMD_FAILED having said why not. */
+int pieces_take_level(const char *verb, const char *text, int *to);
 
 /* pieces_print - what was done with them, at the end, on standard error. */
 void pieces_print(const char *verb, const struct recorder_result *r);

@@ -9,17 +9,19 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/pieces.h"
 #include "net/spool.h"
 
 #define SPOOL_BYTES (1ull << 30)
 #define SPOOL_LEAST (1ull << 20)
 #define PATIENCE_NS 30000000000ull
-enum { REMOVE = 256, HELP, FIRST_ANSWER_MS = 3000 };
+enum { REMOVE = 256, COMPRESS, HELP, FIRST_ANSWER_MS = 3000 };
 
 static const char help[] =
 	"usage: duet send [OPTIONS] DIR HOST[:PORT]\n\n"
 	"Sends a recording to a relay (duet relay): one that was made here, or what a `duet record --to`\n"
 	"could not send.  What the relay has already is not sent again.\n\n" SEND_KEY_HELP
+	"      --compress zstd[:LEVEL]  what the link carries; level 1 (default) to 19\n"
 	"      --remove          then remove it here\n"
 	"      --flush-timeout T give up after so long without progress (default: 30s)\n"
 	"  -q, --quiet           say nothing if all went well\n";
@@ -108,9 +110,13 @@ int send_follow(const char *verb, struct send *s)
 
 static void print_sent(const char *verb, const struct send *s, const struct sender_status *st)
 {
-	char size[32];
+	char size[32], link[32];
 
 	fprintf(stderr, "duet %s: %s sent to %s: %s", verb, cmd_size_text(st->acknowledged, size), s->to, st->path);
+	if (st->carried_bytes < st->read_bytes)
+		fprintf(stderr, ", as %s", cmd_size_text(st->carried_bytes, link));
+	else if (s->o.pack_level)
+		fprintf(stderr, ", not compressed: the relay does not know how");
 	if (st->n_connections > 1)
 		fprintf(stderr, ", over %u connections", st->n_connections);
 	if (st->error_ns)
@@ -133,13 +139,15 @@ static int print_unsent(const char *verb, const struct send *s, const struct sen
 {
 	const struct wire_keys *k = &s->o.keys;
 	uint64_t left = st->total - st->acknowledged;
-	char size[32], keys[PATH_MAX] = "";
+	char size[32], level[32], keys[PATH_MAX] = "";
 
 	add_argument(keys, sizeof keys, "--psk", k->psk);
 	add_argument(keys, sizeof keys, "--cert", k->cert);
 	add_argument(keys, sizeof keys, "--key", k->key);
 	add_argument(keys, sizeof keys, "--ca", k->ca);
 	add_argument(keys, sizeof keys, "--plain", k->is_plain ? "" : NULL);
+	snprintf(level, sizeof level, "zstd:%d", s->o.pack_level);
+	add_argument(keys, sizeof keys, "--compress", s->o.pack_level ? level : NULL);
 	return cmd_error(verb, "%s of %s not sent%s%s\n  to go on: duet send%s%s %s %s",
 			 st->total ? cmd_size_text(left, size) : "all", s->o.path, *st->text ? ": " : "",
 			 st->text, keys, s->o.frees ? " --remove" : "", s->o.path, s->to);
@@ -191,6 +199,7 @@ static int send_alone(struct send *s, const char *path, bool is_quiet)
 int cmd_send(int argc, char **argv)
 {
 	static const struct option options[] = { SEND_KEY_OPTIONS,
+						 { "compress", required_argument, NULL, COMPRESS },
 						 { "remove", no_argument, NULL, REMOVE },
 						 { "flush-timeout", required_argument, NULL, SEND_PATIENCE },
 						 { "quiet", no_argument, NULL, 'q' },
@@ -203,15 +212,20 @@ int cmd_send(int argc, char **argv)
 	send_begin(&s);
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":q", options, NULL)) != -1) {
+		status = -1;
 		if (c == 'q')
 			is_quiet = true;
 		else if (c == REMOVE)
 			s.o.frees = true;
 		else if (c == HELP)
 			return fputs(help, stdout) < 0;
-		else if ((status = send_take("send", &s, c)) == -2)
+		else if (c == COMPRESS)
+			status = pieces_take_level("send", optarg, &s.o.pack_level);
+		else
+			status = send_take("send", &s, c);
+		if (status == -2)
 			return cmd_usage("send", c == ':' ? "an option lacks its value" : "no such option");
-		else if (status >= 0)
+		if (status >= 0)
 			return status;
 	}
 	if (argc - optind != 2)

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "net/squeeze.h"
+
 enum { TIMES_AT_ONCE = 16, TIME_PERIOD_NS = 500000000 }; /* what goes into clock-relay */
 
 static uint64_t wall_ns(void)
@@ -72,6 +74,14 @@ static void acknowledge(struct intake *i)
 	answer(i, &m);
 }
 
+/* The newest that both speak: who cannot decompress speaks the one in which nothing is compressed. */
+static uint32_t version_with(uint32_t theirs)
+{
+	uint32_t ours = squeeze_is_supported() ? MESSAGE_VERSION : 1;
+
+	return theirs < ours ? theirs : ours;
+}
+
 static enum intake_event on_hello(struct intake *i, const struct message *m)
 {
 	struct message w = { .type = MESSAGE_WELCOME };
@@ -89,7 +99,7 @@ static enum intake_event on_hello(struct intake *i, const struct message *m)
 	}
 	i->in = bigger;
 	i->in_capacity = MESSAGE_MAX;
-	w.welcome.version = MESSAGE_VERSION;
+	w.welcome.version = version_with(m->hello.version);
 	strcpy(w.welcome.path, i->store.path);
 	answer(i, &w);
 	return INTAKE_WELCOME;
@@ -121,10 +131,17 @@ static void set_stalled(struct intake *i, bool is_stalled, const char *why)
 /* Whether the message is done with. */
 static bool on_data(struct intake *i, const struct message *m)
 {
+	uint8_t plain[MESSAGE_PAYLOAD]; /* made again should the disk be full in its middle: nobody keeps it for each sender */
+	const uint8_t *bytes = m->data.plain ? plain : m->data.bytes;
+	uint32_t size = m->data.plain ? m->data.plain : m->data.n;
 	struct diag d = { "" };
-	long n = store_append(&i->store, m->data.number, m->data.offset + i->written,
-			      m->data.bytes + i->written, m->data.n - i->written, &d);
+	long n;
 
+	if (m->data.plain && !squeeze_undo(plain, size, m->data.bytes, m->data.n)) {
+		intake_refuse(i, "compressed bytes that are damaged");
+		return true;
+	}
+	n = store_append(&i->store, m->data.number, m->data.offset + i->written, bytes + i->written, size - i->written, &d);
 	if (n < 0) {
 		intake_refuse(i, d.text);
 		return true;
@@ -133,7 +150,7 @@ static bool on_data(struct intake *i, const struct message *m)
 		acknowledge(i);
 	i->to_acknowledge = m->data.number + 1;
 	i->written += (uint32_t)n;
-	if (i->written < m->data.n) {
+	if (i->written < size) {
 		set_stalled(i, true, d.text);
 		return false;
 	}

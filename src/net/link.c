@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "net/squeeze.h"
+
 #define MS 1000000ull
 #define ROUND_PERIOD_NS (50 * MS) /* how often files are looked at */
 #define TIME_PERIOD_NS  (2000 * MS)
@@ -70,10 +72,10 @@ static int on_timed(struct link *l, const struct message *m, struct diag *d)
 
 static int on_welcome(struct link *l, const struct message *m, struct diag *d)
 {
-	if (l->is_welcome || m->welcome.version != MESSAGE_VERSION)
+	if (l->version || !m->welcome.version || m->welcome.version > MESSAGE_VERSION)
 		return diag_fail(d, -EACCES, "the relay speaks version %u of the protocol, this duet version %d",
 				 m->welcome.version, MESSAGE_VERSION);
-	l->is_welcome = true;
+	l->version = m->welcome.version;
 	snprintf(l->status->path, sizeof l->status->path, "%s", m->welcome.path);
 	l->status->n_connections++;
 	store(&l->status->is_connected, 1);
@@ -92,7 +94,7 @@ static int on_message(struct link *l, const struct message *m, struct diag *d)
 {
 	if (m->type == MESSAGE_REFUSED)
 		return diag_fail(d, -EACCES, "the relay refuses: %s", m->text);
-	if (!l->is_welcome && m->type != MESSAGE_WELCOME)
+	if (!l->version && m->type != MESSAGE_WELCOME)
 		return diag_fail(d, -EPROTO, "no relay answers there");
 	switch (m->type) {
 	case MESSAGE_WELCOME:
@@ -174,6 +176,24 @@ static bool say_file(struct link *l)
 	return true;
 }
 
+/* In less room, if there is any. */
+static void squeeze(const struct link *l, struct message *m, uint8_t *bytes)
+{
+	uint8_t plain[MESSAGE_PAYLOAD];
+	uint32_t n = m->data.n;
+
+	if (!l->pack_level || l->version < 2)
+		return;
+	memcpy(plain, bytes, n);
+	m->data.n = squeeze_do(bytes, n - 1, plain, n, l->pack_level);
+	m->data.plain = n;
+	if (m->data.n)
+		return;
+	memcpy(bytes, plain, n);
+	m->data.n = n;
+	m->data.plain = 0;
+}
+
 /* 1: said; 0: there is none; or -errno. */
 static int say_data(struct link *l, struct diag *d)
 {
@@ -185,6 +205,9 @@ static int say_data(struct link *l, struct diag *d)
 	err = spool_read(l->spool, &m, l->out + MESSAGE_DATA_HEAD, d);
 	if (err)
 		return err == -ENODATA ? -EACCES : err;
+	l->status->read_bytes += m.data.n;
+	squeeze(l, &m, l->out + MESSAGE_DATA_HEAD);
+	l->status->carried_bytes += m.data.n;
 	say(l, &m);
 	l->n_out += m.data.n;
 	return 1;
@@ -216,7 +239,7 @@ static int say_next(struct link *l, struct diag *d)
 	uint64_t now = link_now_ns();
 	int said;
 
-	if (!l->is_welcome || l->has_said_end)
+	if (!l->version || l->has_said_end)
 		return 0;
 	if (say_time(l, now) || say_file(l))
 		return 1;

@@ -24,7 +24,9 @@ struct link {
 	uint32_t n_in;
 	uint8_t out[MESSAGE_MAX]; /* what goes */
 	uint32_t n_out, out_at;
-	bool is_welcome, is_in_trouble, is_asked_to_end, has_said_end, has_ended, has_progressed;
+	int pack_level; /* compress what is sent: 1 .. 19; 0: not */
+	uint32_t version; /* that both speak; 0: we are not welcome yet */
+	bool is_in_trouble, is_asked_to_end, has_said_end, has_ended, has_progressed;
 	bool waits_for_time;
 	uint64_t times[4]; /* of the last exchange, to be told with the next */
 	uint32_t n_times;

@@ -117,12 +117,13 @@ static void read_body(struct message *m, struct in *in)
 		break;
 	case MESSAGE_DATA:
 		m->data.number = take_u32(in);
-		take_zeros(in, 4);
+		m->data.plain = take_u32(in);
 		m->data.offset = take_u64(in);
 		m->data.bytes = in->at;
 		m->data.n = (uint32_t)(in->end - in->at);
 		in->at = in->end;
 		in->failed |= !m->data.n || m->data.offset > INT64_MAX - MESSAGE_MAX;
+		in->failed |= m->data.plain && (m->data.plain <= m->data.n || m->data.plain > MESSAGE_PAYLOAD);
 		break;
 	case MESSAGE_TIME:
 		for (int i = 0; i < 4; i++)
@@ -227,7 +228,7 @@ static uint8_t *put_body(uint8_t *to, const struct message *m)
 	case MESSAGE_SIZE:
 		return put_u64(put_u32(put_u32(to, m->size.number), 0), m->size.size);
 	case MESSAGE_DATA:
-		return put_u64(put_u32(put_u32(to, m->data.number), 0), m->data.offset);
+		return put_u64(put_u32(put_u32(to, m->data.number), m->data.plain), m->data.offset);
 	case MESSAGE_TIME:
 		for (int i = 0; i < 4; i++)
 			to = put_u64(to, m->time.t[i]);

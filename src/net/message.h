@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define MESSAGE_MAGIC "duet\r\n\x1a\n" /* the first 8 bytes of MESSAGE_HELLO */
-#define MESSAGE_VERSION 1
+#define MESSAGE_VERSION 2 /* 1: no DATA is compressed */
 #define MESSAGE_FROM_NOW UINT64_MAX
 
 enum {
@@ -68,6 +68,7 @@ struct message {
 		struct {
 			uint32_t number;
 			uint64_t offset;
+			uint32_t plain; /* the bytes are compressed (net/squeeze.h), from so many; 0: they are as in the file */
 			const uint8_t *bytes; /* lent: they lie where the message was read */
 			uint32_t n;
 		} data;

@@ -96,6 +96,8 @@ static int converse(struct journey *j, int fd, struct diag *d)
 		err = -ENOMEM;
 	if (!err)
 		link_begin(l, &w, &j->spool, j->status, &j->hello);
+	if (!err)
+		l->pack_level = j->o->pack_level;
 	while (!err) {
 		struct pollfd p[2] = { { .fd = fd }, { .fd = j->control, .events = POLLIN } };
 		int timeout_ms;

@@ -30,6 +30,7 @@ struct sender_options {
 	struct wire_keys keys;
 	const char *session; /* names it on the relay, with the host's name and the date */
 	bool frees; /* give acknowledged bytes back to the disk */
+	int pack_level; /* what goes over the link is compressed: 1 .. 19; 0: not */
 	uint64_t patience_ns; /* at the end: how long in all, or, sending alone, without any progress */
 };
 
@@ -52,6 +53,7 @@ struct sender_status {
 	uint32_t n_skipped; /* files with names that no relay takes */
 	uint32_t n_pieces; /* all pieces up to this number (docs/formats/trace.md) are on the relay */
 	uint64_t total, acknowledged; /* bytes */
+	uint64_t read_bytes, carried_bytes; /* of files, as sent, more than once perhaps; what the link carried of them */
 	uint64_t gone_bytes; /* part of both: of files that nobody looks at any more */
 	int64_t offset_ns, error_ns; /* of the relay's clock to ours; error 0: not known */
 	char path[256]; /* below the relay's output */

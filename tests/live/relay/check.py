@@ -123,6 +123,34 @@ def a_cut_link_costs_nothing():
     relay.stop()
 
 
+def what_the_link_carries_may_be_compressed():
+    if "built without libzstd" in cmd("send", "--compress", "zstd", ".", "127.0.0.1")[2]:
+        print("# skipped: this duet was built without libzstd")
+        return
+    relay = Relay("pressed_out")
+    link = Link(relay.port, cut=lambda: random.randint(8000, 30000))
+    p = record(link.port, "-o", "pressed", "--keep", "--compress", "zstd:3", "--flush-timeout", "50s", "--", program, 60000, 30000)
+    status, out, err = p.end()
+    m = re.search(r"([\d.]+) (\wB) sent to .*, as ([\d.]+) (\wB), over \d+ connections", err)
+    is_(status, 0, "sent in the end: " + err)
+    ok(link.n_cuts >= 3, "the link was cut often", str(link.n_cuts))
+    same_files("pressed", relay.only())
+    all_numbers(relay.only(), 60000)
+    unit = {"kB": 1e3, "MB": 1e6}
+    ok(m and float(m[3]) * unit[m[4]] < float(m[1]) * unit[m[2]] / 3, "it carried less than a third", err)
+    link.close()
+    # Later, too; and in pieces, which lie there as they were.
+    status, out, err = cmd("send", "--compress", "zstd", *KEY, "pressed", "127.0.0.1:%d" % relay.port)
+    is_((status, len(relay.recordings())), (0, 1), "what is there is not sent again: " + err)
+    p = record(relay.port, "-o", "pressed_pieces", "--rotate", "100K", "--compress", "zstd", "--", program, 20000, 20000)
+    status, out, err = p.end()
+    is_((status, os.path.exists("pressed_pieces")), (0, False), "in pieces: " + err)
+    there = relay.recordings()[-1]
+    ok(len([d for d in os.listdir(there) if d.startswith("piece-")]) > 3, "several pieces")
+    all_numbers(there, 20000)
+    relay.stop()
+
+
 def a_killed_relay_goes_on_where_it_was():
     relay = Relay("killed_out")
     relay.kill()
@@ -384,7 +412,8 @@ def nobody_reads_what_it_says():
 
 
 make_key("key")
-run_cases(a_recording_streams_and_is_the_same, a_cut_link_costs_nothing, a_killed_relay_goes_on_where_it_was,
+run_cases(a_recording_streams_and_is_the_same, a_cut_link_costs_nothing, what_the_link_carries_may_be_compressed,
+          a_killed_relay_goes_on_where_it_was,
           what_killed_senders_left_is_sent_later, a_slow_link_loses_nothing_until_spool_and_buffers_are_full,
           a_full_disk_makes_it_wait, only_who_has_the_key_gets_in, hostile_bytes_and_crowds_disturb_nobody,
           recordings_of_two_hosts_are_in_order, nobody_reads_what_it_says)

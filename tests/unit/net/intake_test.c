@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "net/squeeze.h"
 #include "test.h"
 
 static char top[64], outside[80];
@@ -196,6 +197,58 @@ static void an_honest_sender_is_written_down(void)
 	}
 }
 
+/* 40 bytes of "metadata", compressed, said to be @size; and three more. */
+static void say_compressed(struct talk *t, uint32_t size)
+{
+	uint8_t plain[40], less[100];
+	struct message h = hello("host"), f = { .type = MESSAGE_FILE, .file.name = "metadata" },
+		       d = { .type = MESSAGE_DATA, .data.plain = size };
+
+	memset(plain, '7', sizeof plain);
+	d.data.n = squeeze_do(less, sizeof less, plain, sizeof plain, 1);
+	h.hello.version = MESSAGE_VERSION;
+	*t = (struct talk){ 0 };
+	say(t, &h, NULL);
+	say(t, &f, NULL);
+	say(t, &d, less);
+	say(t, &(struct message){ .type = MESSAGE_DATA, .data = { .offset = 40, .n = 3 } }, "end");
+}
+
+static void what_comes_compressed_is_written_as_it_was(void)
+{
+	for (uint32_t size = 39; size < 42 && squeeze_is_supported(); size++) {
+		struct intake i;
+		struct talk t;
+
+		say_compressed(&t, size);
+		intake_init(&i, output, 0);
+		listen_to(&i, t.bytes, t.n, 7);
+		is(i.is_over, size != 40);
+		ok(holds("metadata", size == 40 ? "7777777777777777777777777777777777777777end" : ""));
+		intake_fini(&i);
+		clear();
+	}
+}
+
+static void each_is_spoken_to_in_a_version_that_both_know(void)
+{
+	for (uint32_t version = 1; version <= MESSAGE_VERSION + 1; version++) {
+		uint32_t ours = squeeze_is_supported() ? MESSAGE_VERSION : 1;
+		struct message h = hello("host"), m;
+		struct intake i;
+		size_t room;
+
+		h.hello.version = version;
+		intake_init(&i, output, 0);
+		is(intake_took(&i, message_write(&h, intake_room(&i, &room))), INTAKE_WELCOME);
+		ok(message_read(&m, i.out, i.n_out, MESSAGE_FIRST_MAX) > 0);
+		is(m.type, MESSAGE_WELCOME);
+		is(m.welcome.version, version < ours ? version : ours);
+		intake_fini(&i);
+		clear();
+	}
+}
+
 static void who_comes_again_goes_on_and_another_does_not(void)
 {
 	struct intake i;
@@ -338,18 +391,19 @@ static long n_hostile = 20000;
 
 static void nothing_hostile_does_harm(void)
 {
-	static struct talk honest, t;
+	static struct talk honest, compressed, t;
 	long n_ended = 0;
 
 	say_honestly(&honest);
+	say_compressed(&compressed, 40);
 	for (long k = 0; k < n_hostile; k++) {
 		struct intake i;
 
-		t = honest;
+		t = draw(4) ? honest : compressed;
 		/* Beyond the hello most often: what comes before it is little. */
 		spoil(&t);
 		if (draw(4))
-			memcpy(t.bytes, honest.bytes, honest.at[1]);
+			memcpy(t.bytes, t.n_messages == compressed.n_messages ? compressed.bytes : honest.bytes, honest.at[1]);
 		intake_init(&i, output, draw(2) ? 0 : 1000);
 		listen_to(&i, t.bytes, t.n, 1 + draw(600));
 		n_ended += i.store.has_ended;
@@ -368,6 +422,8 @@ int main(int argc, char **argv)
 		n_hostile = atol(argv[1]);
 	make_output();
 	run(an_honest_sender_is_written_down);
+	run(what_comes_compressed_is_written_as_it_was);
+	run(each_is_spoken_to_in_a_version_that_both_know);
 	run(who_comes_again_goes_on_and_another_does_not);
 	run(bytes_that_leave_a_gap_or_come_twice_are_refused);
 	run(links_and_devices_in_the_way_are_not_followed);

@@ -80,6 +80,14 @@ static void data_lie_where_they_were_read(void)
 	m.data.n = MESSAGE_PAYLOAD + 1;
 	message_write(&m, bytes);
 	is(message_read(&r, bytes, n, MESSAGE_MAX), -EPROTO); /* refused by its head alone */
+	for (uint32_t plain = 0; plain < 8; plain++) { /* compressed is what has become less */
+		m = (struct message){ .type = MESSAGE_DATA, .data = { .n = 4, .plain = plain } };
+		message_write(&m, bytes);
+		is(message_read(&r, bytes, n + 4, MESSAGE_MAX), plain && plain <= 4 ? -EPROTO : (long)n + 4);
+	}
+	m = (struct message){ .type = MESSAGE_DATA, .data = { .n = 4, .plain = MESSAGE_PAYLOAD + 1 } };
+	message_write(&m, bytes);
+	is(message_read(&r, bytes, n + 4, MESSAGE_MAX), -EPROTO);
 	m = (struct message){ .type = MESSAGE_DATA, .data = { .offset = INT64_MAX, .n = 1 } };
 	message_write(&m, bytes);
 	is(message_read(&r, bytes, n + 1, MESSAGE_MAX), -EPROTO); /* no file is that long */
