@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -350,6 +351,7 @@ static _Noreturn void become_tidy(const struct tidy *t, int control)
 
 	leave_everything(control);
 	setpriority(PRIO_PROCESS, 0, 19);
+	prctl(PR_SET_NAME, "duet-tidy"); /* for who looks at processes: it is no collector */
 	snprintf(path, sizeof path, "%s/.duet", t->path);
 	mkdir(path, 0777);
 	strcat(path, "/tidy");
