@@ -12,6 +12,7 @@
 #include "net/spool_aim.h"
 
 enum {
+	FILES_PHASES = 3, /* the others say how far all of these are */
 	PHASES = 5,
 	PAGE = 4096, /* holes are made of these */
 };
@@ -68,10 +69,10 @@ static void aim_at_all(struct spool *s)
 /* The order they are written in, and sent. */
 static const enum spool_kind order[PHASES] = { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX, SPOOL_CLOCK, SPOOL_FINISHED };
 
-/* Sizes in the reverse order: what the later ones speak of is in the earlier ones. */
-static void note_sizes(struct spool *s)
+/* Sizes in the reverse order: what the later ones speak of is in the earlier ones.  Of the phases from @first on. */
+static void note_sizes(struct spool *s, int first, int end)
 {
-	for (int k = PHASES; k-- > 0;)
+	for (int k = end; k-- > first;)
 		for (uint32_t i = 0; i < s->n; i++)
 			if (s->files[i].kind == order[k])
 				s->files[i].size = size_now(s, i);
@@ -138,11 +139,13 @@ int spool_round(struct spool *s, struct diag *d)
 	int err;
 
 	n_begun = quota_look(s->quota, &is_still);
+	/* What speaks of whole files, before these are looked for: of a new one, in the next round. */
+	note_sizes(s, FILES_PHASES, PHASES);
 	err = spool_look(s);
 	if (err)
 		return diag_fail(d, err, "%s: %s", s->path,
 				 err == -EMFILE ? "more files than a relay takes" : strerror(-err));
-	note_sizes(s);
+	note_sizes(s, 0, FILES_PHASES);
 	if (is_still && s->n_known == s->n)
 		correct_quota(s, n_begun);
 	for (uint32_t i = 0; i < s->n; i++)

@@ -2,9 +2,12 @@
 /* net/spool.c: what a relay gets of recordings made by hand, round by round. */
 #include "net/spool.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <endian.h>
 #include <ftw.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/ctf.h"
@@ -76,6 +79,65 @@ static void a_piece_with_an_empty_stream_arrives_whole(void)
 	spool_close(&s);
 }
 
+static void (*after_look)(void);
+
+/* In place of libc's: what another process does when the recording has just been looked through. */
+int closedir(DIR *dir)
+{
+	int (*real)(DIR *) = (int (*)(DIR *))dlsym(RTLD_NEXT, "closedir");
+	void (*then)(void) = after_look;
+	struct stat top, st;
+
+	if (then && !stat(work, &top) && !fstat(dirfd(dir), &st) && st.st_ino == top.st_ino) {
+		after_look = NULL;
+		then();
+	}
+	return real(dir);
+}
+
+static const char first_line[] = "1 1 1 1 1 1000\n", both_lines[] = "1 1 1 1 1 1000\n2 2 2 2 2 3000\n";
+
+/* Another trace begins, and the clock says that all before 3000 is in the files. */
+static void record_more(void)
+{
+	static const char packet[96];
+	struct { char head[16]; struct abi_ctf_index_entry entry; } __attribute__((packed)) index = {
+		.entry = { .packet_bits = htobe64(sizeof packet * 8), .begin_ns = htobe64(2000), .end_ns = htobe64(2500) }
+	};
+
+	put("ust-2/metadata", "", 0);
+	put("ust-2/cpu_0", packet, sizeof packet);
+	put("ust-2/index/cpu_0.idx", (char *)&index, sizeof index);
+	put(".duet/clock", both_lines, sizeof both_lines - 1);
+}
+
+static uint64_t acknowledged(const struct spool *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!strcmp(s->files[i].name, name))
+			return s->files[i].acknowledged;
+	return 0;
+}
+
+static void the_clock_is_not_sent_before_what_it_speaks_of(void)
+{
+	struct diag d = { "" };
+	struct spool s;
+
+	put(".duet/clock", first_line, sizeof first_line - 1);
+	is(spool_open(&s, work, false, NULL, &d), 0);
+	spool_begin_connection(&s);
+	rounds(&s, 2);
+	is(acknowledged(&s, ".duet/clock"), sizeof first_line - 1);
+	after_look = record_more;
+	rounds(&s, 1);
+	is(acknowledged(&s, ".duet/clock"), sizeof first_line - 1);
+	rounds(&s, 3);
+	is(acknowledged(&s, "ust-2/cpu_0"), 96);
+	is(acknowledged(&s, ".duet/clock"), sizeof both_lines - 1);
+	spool_close(&s);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
 {
 	(void)st, (void)type, (void)f;
@@ -86,6 +148,7 @@ int main(void)
 {
 	if (!mkdtemp(work))
 		return 1;
+	run(the_clock_is_not_sent_before_what_it_speaks_of);
 	run(a_piece_with_an_empty_stream_arrives_whole);
 	nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return test_status();
