@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/runtime.h"
-#include "cmd/ask.h"
 #include "cmd/cmd.h"
+#include "cmd/parts.h"
 #include "cmd/whom.h"
 #include "collect/apps.h"
 #include "collect/session.h"
@@ -57,20 +57,28 @@ static uint32_t number_in(const struct cmd_answer *answer, const char *key)
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* The collector does it.  Adds to @total; 1 if nothing can pass the filter. */
-static int ask_one(const struct arguments *a, const char *session, const char *pattern, pid_t pid,
-		   struct apps_switched *total)
+/* A request, and what came of it so far. */
+struct asking {
+	const struct arguments *a;
+	const char *pattern;
+	pid_t pid; /* 0: all */
+	struct apps_switched *total;
+};
+
+/* The collector does it.  1 if nothing can pass the filter. */
+static int ask_one(void *arg, const char *session)
 {
-	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S };
+	const struct asking *q = arg;
+	const struct arguments *a = q->a;
 	struct cmd_answer answer;
 	struct text t = { 0 };
 	char unfit[4096];
 	int status;
 
 	control_add_text(&t, "verb", a->verb);
-	control_add_text(&t, "pattern", pattern);
-	if (pid)
-		control_add_number(&t, "pid", (uint64_t)pid);
+	control_add_text(&t, "pattern", q->pattern);
+	if (q->pid)
+		control_add_number(&t, "pid", (uint64_t)q->pid);
 	if (a->filter)
 		control_add_text(&t, "filter", a->filter);
 	if (a->channel)
@@ -78,33 +86,33 @@ static int ask_one(const struct arguments *a, const char *session, const char *p
 	for (int i = 0; i < N_CHOICES; i++)
 		if (a->whom[i].size)
 			control_add_text(&t, choice_keys[i], a->whom[i].bytes);
-	status = cmd_ask(a->verb, session, &t, &how, &answer);
+	status = parts_ask(a->verb, a->dir, session, &t, &answer);
+	if (status == CMD_ENDED)
+		return 0;
 	if (!status)
 		status = cmd_refused(a->verb, session, &answer);
 	if (status)
 		return status;
-	total->events += number_in(&answer, "events");
-	total->programs += number_in(&answer, "programs");
-	total->limited += number_in(&answer, "elsewhere");
-	total->strict += number_in(&answer, "strict");
+	q->total->events += number_in(&answer, "events");
+	q->total->programs += number_in(&answer, "programs");
+	q->total->limited += number_in(&answer, "elsewhere");
+	q->total->strict += number_in(&answer, "strict");
 	if (!control_text(&answer.line, "unfit", unfit, sizeof unfit))
 		return 0;
 	cmd_error(a->verb, "%s", unfit);
 	return 1;
 }
 
-/* Other users' programs are in the hands of collectors of their own. */
-static int ask(const struct arguments *a, const char *pattern, pid_t pid, struct apps_switched *total)
+/* Other users' programs are in the hands of collectors of their own.  What the whole session refuses is asked of none. */
+static int ask(struct asking *q)
 {
-	struct cmd_strings parts = { 0 };
-	int status = 0, one;
+	const struct arguments *a = q->a;
+	int status = ask_one(q, a->session.name), others;
 
-	cmd_list_parts(a->dir, a->session.name, &parts);
-	for (int i = 0; i < parts.n; i++) {
-		one = ask_one(a, parts.at[i], pattern, pid, total);
-		status = one > status ? one : status;
-	}
-	return status;
+	if (status == CMD_FAILED)
+		return status;
+	others = parts_each_other(a->dir, a->session.name, ask_one, q);
+	return others > status ? others : status;
 }
 
 /* Nothing records: what is left of dead sessions is switched off by ourselves. */
@@ -145,7 +153,7 @@ static int switch_pattern(const struct arguments *a, const char *pattern)
 		pid_t pid = a->pids.n ? a->pids.at[i] : 0;
 
 		if (a->session.epoch)
-			status = ask(a, pattern, pid, &total);
+			status = ask(&(struct asking){ a, pattern, pid, &total });
 		else
 			switch_off(a, pattern, pid, &total);
 		unfit |= status == 1;

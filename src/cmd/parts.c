@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collect/seats.h"
+#include "collect/session.h"
 #include "collect/tenants.h"
 
 const char *parts_label(const char *session)
@@ -17,16 +18,33 @@ const char *parts_label(const char *session)
 	return at ? at + 1 : NULL;
 }
 
-int parts_each(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg)
+int parts_each_other(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg)
 {
 	struct cmd_strings parts = { 0 };
 	int status = 0, one;
 
 	cmd_list_parts(dir, session, &parts);
-	for (int i = 0; i < parts.n; i++) {
+	for (int i = 1; i < parts.n; i++) {
 		one = what(arg, parts.at[i]);
 		status = one > status ? one : status;
 	}
+	return status;
+}
+
+int parts_each(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg)
+{
+	int status = what(arg, session), others = parts_each_other(dir, session, what, arg);
+
+	return others > status ? others : status;
+}
+
+int parts_ask(const char *verb, int dir, const char *session, struct text *request, struct cmd_answer *answer)
+{
+	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S, .may_end = parts_label(session) };
+	int status = cmd_ask(verb, session, request, &how, answer);
+
+	if (status == CMD_ENDED && session_is_live(dir, session))
+		return cmd_error(verb, "session %s: its collector ended before it answered: ask again", session);
 	return status;
 }
 

@@ -10,14 +10,22 @@
 
 #include <stdint.h>
 
+#include "cmd/ask.h"
 #include "cmd/cmd.h"
 
 /* parts_label - of a part, "1000"; NULL: @session is a whole one. */
 const char *parts_label(const char *session);
 
 /* parts_each - do @what with @session, and then, if it is a whole one, with each of its parts; stops for nothing.  Returns
- * the worst status. */
+ * the worst status.
+ * parts_each_other - with its parts alone.  What changes the session is asked of the whole one before: parts are looked for
+ * now, and those that begin from now on take over what the whole one knows (collect/late.h). */
 int parts_each(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg);
+int parts_each_other(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg);
+
+/* parts_ask - cmd_ask of what is answered at once.  CMD_ENDED, silently: @session is a part, and has ended meanwhile, as they
+ * do when their users are gone. */
+int parts_ask(const char *verb, int dir, const char *session, struct text *request, struct cmd_answer *answer);
 
 /* Where tenants' programs are: their runtime directories, by the epochs of the sessions that serve there. */
 struct parts_places {

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/trigger.c - duet trigger: what a running recording does by itself, and when. */
-#include <errno.h>
 #include <getopt.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/runtime.h"
-#include "cmd/ask.h"
 #include "cmd/cmd.h"
 #include "cmd/parts.h"
+#include "cmd/trigger.h"
 #include "collect/apps.h"
-#include "collect/session.h"
+#include "collect/trigger.h"
 
 static const char help[] =
 	"usage: duet trigger add [-s SESSION] TRIGGER...\n"
@@ -41,15 +37,15 @@ static const char help[] =
 struct arguments {
 	const char *session_wanted;
 	uint64_t count; /* 0: until it ends */
+	int dir;
 	struct abi_session session;
 };
 
-static int ask(const struct arguments *a, struct text *t, struct cmd_answer *answer)
+static int ask(const struct arguments *a, const char *session, struct text *t, struct cmd_answer *answer)
 {
-	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S };
-	int status = cmd_ask("trigger", a->session.name, t, &how, answer);
+	int status = parts_ask("trigger", a->dir, session, t, answer);
 
-	return status ? status : cmd_refused("trigger", a->session.name, answer);
+	return status ? status : cmd_refused("trigger", session, answer);
 }
 
 static unsigned long long number_in(const struct cmd_answer *answer, const char *key)
@@ -60,48 +56,100 @@ static unsigned long long number_in(const struct cmd_answer *answer, const char 
 	return n;
 }
 
-static int add(const struct arguments *a, const char *text)
+/* What is said to a session, and then to its parts. */
+struct saying {
+	const struct arguments *a;
+	const char *text;
+	uint64_t number; /* the trigger's, which it has in all parts; 0: the next */
+};
+
+static int add_one(void *arg, const char *session)
 {
+	struct saying *s = arg;
 	struct cmd_answer answer;
 	struct text t = { 0 };
 	int status;
 
 	control_add_text(&t, "verb", "trigger");
-	control_add_text(&t, "add", text);
-	status = ask(a, &t, &answer);
-	if (!status)
-		printf("%s%strigger %llu: %s\n", parts_label(a->session.name) ? a->session.name : "",
-		       parts_label(a->session.name) ? ": " : "", number_in(&answer, "number"), text);
-	return status;
+	control_add_text(&t, "add", s->text);
+	if (s->number)
+		control_add_number(&t, "number", s->number);
+	status = ask(s->a, session, &t, &answer);
+	if (status)
+		return status == CMD_ENDED ? 0 : status;
+	s->number = number_in(&answer, "number");
+	printf("%s%strigger %llu: %s\n", parts_label(session) ? session : "", parts_label(session) ? ": " : "",
+	       (unsigned long long)s->number, s->text);
+	return 0;
+}
+
+/* Events of the kernel only the whole session's collector sees. */
+static bool is_for_parts(const char *text)
+{
+	struct trigger t;
+
+	return !trigger_parse(&t, text, NULL) && !trigger_has_kernel(&t);
+}
+
+static int add(const struct arguments *a, const char *text)
+{
+	struct saying s = { .a = a, .text = text };
+	int status = add_one(&s, a->session.name);
+
+	return status || !is_for_parts(text) ? status : parts_each_other(a->dir, a->session.name, add_one, &s);
+}
+
+static void request_removal(struct text *t, uint64_t number)
+{
+	control_add_text(t, "verb", "trigger");
+	control_add_number(t, "remove", number);
+}
+
+/* A part that did not have it, as one that has begun just now, need not be told. */
+static int remove_from_part(void *arg, const char *part)
+{
+	const struct saying *s = arg;
+	struct cmd_answer answer;
+	struct text t = { 0 };
+	int status;
+
+	request_removal(&t, s->number);
+	status = parts_ask("trigger", s->a->dir, part, &t, &answer);
+	return status == CMD_ENDED ? 0 : status;
 }
 
 static int remove_one(const struct arguments *a, const char *text)
 {
+	struct saying s = { .a = a };
 	struct cmd_answer answer;
 	struct text t = { 0 };
 	char *end;
-	unsigned long n = strtoul(text, &end, 10);
+	int status;
 
+	s.number = strtoul(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end)
 		return cmd_error("trigger", "%s: not a trigger's number (duet trigger list)", text);
-	control_add_text(&t, "verb", "trigger");
-	control_add_number(&t, "remove", n);
-	return ask(a, &t, &answer);
+	request_removal(&t, s.number);
+	status = ask(a, a->session.name, &t, &answer);
+	return status ? status : parts_each_other(a->dir, a->session.name, remove_from_part, &s);
 }
 
-static int list(const struct arguments *a)
+static int list(void *arg, const char *session)
 {
+	const struct arguments *a = arg;
 	struct cmd_answer answer;
 	uint64_t after = 0;
 	char line[4096];
 	int status;
 
+	if (parts_label(session))
+		printf("%s:\n", session);
 	for (;;) {
 		struct text t = { 0 };
 
 		control_add_text(&t, "verb", "trigger");
 		control_add_number(&t, "after", after);
-		status = ask(a, &t, &answer);
+		status = ask(a, session, &t, &answer);
 		if (status || !control_number(&answer.line, "number", &after))
 			break;
 		if (!control_text(&answer.line, "text", line, sizeof line))
@@ -117,52 +165,22 @@ static int list(const struct arguments *a)
 	}
 	if (!status && !after)
 		printf("no triggers: duet trigger add\n");
+	if (status == CMD_ENDED)
+		return 0;
 	if (!status && number_in(&answer, "missed"))
 		printf("MISSED: %llu times more events came than could be looked at\n", number_in(&answer, "missed"));
 	return status;
 }
 
-/* Lines of JSON, as they come. */
-static int watch(const struct arguments *a)
+static int choose(struct arguments *a)
 {
-	struct text t = { 0 };
-	char line[8192];
-	uint64_t n = 0;
-	ssize_t size;
-	int dir = runtime_dir_open(false), fd = dir < 0 ? dir : session_connect(dir, a->session.name);
-	struct control_line answer;
+	int status;
 
-	if (dir >= 0)
-		close(dir);
-	control_add_text(&t, "verb", "watch");
-	if (fd < 0 || control_send(fd, &t, -1)) {
-		text_fini(&t);
-		return cmd_error("trigger", "session %s does not answer", a->session.name);
-	}
-	text_fini(&t);
-	size = recv(fd, line, sizeof line, 0);
-	if (size <= 0 || control_parse(&answer, line, (size_t)size) || !control_is_true(&answer, "ok")) {
-		close(fd);
-		return cmd_error("trigger", "session %s: many watch already", a->session.name);
-	}
-	while ((!a->count || n < a->count) && (size = recv(fd, line, sizeof line, 0)) > 0) {
-		fwrite(line, 1, (size_t)size, stdout);
-		fflush(stdout);
-		n++;
-	}
-	close(fd);
-	return a->count && n < a->count ? cmd_error("trigger", "session %s has ended", a->session.name) : 0;
-}
-
-static int choose(struct arguments *a, int *runtime)
-{
-	int dir = runtime_dir_open(false), status;
-
-	if (dir < 0)
+	a->dir = runtime_dir_open(false);
+	if (a->dir < 0)
 		return cmd_error("trigger", "nothing records: start `duet collect` or `duet record` first");
-	apps_sweep(dir);
-	status = cmd_choose_session("trigger", dir, a->session_wanted, &a->session);
-	*runtime = dir;
+	apps_sweep(a->dir);
+	status = cmd_choose_session("trigger", a->dir, a->session_wanted, &a->session);
 	return status == 1 ? cmd_error("trigger", "nothing records: start `duet collect` or `duet record` first")
 			   : status;
 }
@@ -177,44 +195,24 @@ static int each(const struct arguments *a, int (*what)(const struct arguments *a
 	return status;
 }
 
-/* What is said to a session, and so to each of its parts. */
-struct saying {
-	struct arguments *a;
-	int (*what)(const struct arguments *a, const char *text); /* NULL: list */
-	int n;
-	char **texts;
-};
-
-static int say(void *arg, const char *part)
-{
-	struct saying *s = arg;
-
-	snprintf(s->a->session.name, sizeof s->a->session.name, "%s", part);
-	if (s->what)
-		return each(s->a, s->what, s->n, s->texts);
-	if (parts_label(part))
-		printf("%s:\n", part);
-	return list(s->a);
-}
-
 static int run(struct arguments *a, const char *what, int n, char **rest)
 {
-	bool adds = !strcmp(what, "add"), removes = !strcmp(what, "remove");
-	struct saying s = { a, adds ? add : removes ? remove_one : NULL, n, rest };
-	char session[ABI_NAME_BYTES];
-	int dir = -1, status;
+	bool adds = !strcmp(what, "add"), removes = !strcmp(what, "remove"), lists = !strcmp(what, "list");
+	int status;
 
-	if (!adds && !removes && strcmp(what, "list") && strcmp(what, "watch"))
+	if (!adds && !removes && !lists && strcmp(what, "watch"))
 		return cmd_usage("trigger", "add, list, remove or watch expected");
 	if ((adds || removes) && !n)
 		return cmd_usage("trigger", adds ? "no trigger given" : "no number given");
 	if (!adds && !removes && n)
 		return cmd_usage("trigger", "no argument expected");
-	status = choose(a, &dir);
+	status = choose(a);
 	if (status)
 		return status;
-	snprintf(session, sizeof session, "%s", a->session.name);
-	return *what == 'w' ? watch(a) : parts_each(dir, session, say, &s);
+	if (adds || removes)
+		return each(a, adds ? add : remove_one, n, rest);
+	return lists ? parts_each(a->dir, a->session.name, list, a)
+		     : trigger_listen(a->dir, a->session.name, a->count);
 }
 
 int cmd_trigger(int argc, char **argv)

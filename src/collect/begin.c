@@ -15,6 +15,7 @@
 #include "collect/apps.h"
 #include "collect/collector.h"
 #include "collect/files.h"
+#include "collect/late.h"
 #include "collect/resume.h"
 #include "collect/rotate.h"
 #include "collect/tenants.h"
@@ -138,6 +139,7 @@ int collector_open(struct collector *c, struct diag *d)
 	int err;
 
 	c->period_ms = FIRST_PERIOD_MS;
+	c->filters.kept = &c->kept->filters;
 	err = wanted_open(&c->wanted, o, &c->session, &c->filters, d);
 	if (!err)
 		err = open_session(c, d);
@@ -190,6 +192,10 @@ static int enable_wanted(struct collector *c, struct diag *d)
 {
 	int err = 0;
 
+	if (c->o->whole) { /* what is wanted is in its rules, and not what it was started for */
+		apps_follow(c->session.dir, 0, &c->session.file, true);
+		return 0;
+	}
 	for (int i = 0; i < c->o->n_pids && !err; i++)
 		err = wanted_enable(&c->wanted, c->o->pids[i], c->kernel, d);
 	if (!err && !c->o->command && !c->o->n_pids)
@@ -210,10 +216,12 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 		err = session_announce(&c->session, d);
 	if (err)
 		return err;
+	c->begin_ns = c->partial_ns = collector_now_ns(c);
+	if (c->o->whole)
+		err = late_catch_up(c, d); /* once more, as it can be found now */
 	check_filters(c, 0);
 	collector_record_clocks(c, 0);
-	c->begin_ns = c->partial_ns = collector_now_ns(c);
-	return trigger_watch_start(c, d);
+	return err ? err : trigger_watch_start(c, d);
 }
 
 /* ---------------------------------------------------------------- resuming */

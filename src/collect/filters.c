@@ -6,59 +6,68 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "collect/apps.h"
 #include "ctf/schema.h"
 #include "filter/compile.h"
 #include "filter/payload.h"
 
 struct filters_one {
-	char *text; /* NULL: a collector before us added it, and nobody asks any more whether it fits */
+	bool is_known; /* else nobody asks whether it fits */
 	struct filter_code code;
 };
 
+static int make_room(struct filters *f, uint32_t n, struct diag *d)
+{
+	struct filters_one *at = realloc(f->at, n * sizeof *at);
+
+	if (!at)
+		return diag_fail(d, -ENOMEM, "no memory for filters");
+	f->at = at;
+	return 0;
+}
+
+/* The text first: who comes after us finds it for each filter that programs have. */
 int filters_add(struct filters *f, struct session *s, const char *text, struct diag *d)
 {
-	struct filters_one *at;
+	struct filters_one *one;
 	int err;
 
 	for (uint32_t i = 0; i < f->n; i++)
-		if (f->at[i].text && !strcmp(f->at[i].text, text))
+		if (!strcmp(f->kept->text[i], text))
 			return (int)i + 1;
-	at = realloc(f->at, (f->n + 1) * sizeof *at);
-	if (!at)
-		return diag_fail(d, -ENOMEM, "no memory for a filter");
-	f->at = at;
-	at += f->n;
-	err = filter_compile(text, &at->code, d);
+	if (f->n == ABI_FILTERS || strlen(text) >= FILTER_TEXT_BYTES)
+		return diag_fail(d, -E2BIG, f->n == ABI_FILTERS ? "the session has no room for more filters"
+								: "a filter is at most 4095 bytes long");
+	err = make_room(f, f->n + 1, d);
 	if (err)
 		return err;
-	at->text = strdup(text);
-	if (!at->text)
-		return diag_fail(d, -ENOMEM, "no memory for a filter");
-	err = session_add_filter(s, at->code.bytes, at->code.size, d);
-	if (err < 0)
-		free(at->text);
-	else
-		f->n++; /* numbers are the session's */
+	one = &f->at[f->n];
+	one->is_known = true;
+	err = filter_compile(text, &one->code, d);
+	if (err)
+		return err;
+	strcpy(f->kept->text[f->n], text);
+	err = session_add_filter(s, one->code.bytes, one->code.size, d);
+	if (err > 0)
+		store_release(&f->kept->n, ++f->n); /* numbers are the session's */
 	return err;
 }
 
 int filters_resume(struct filters *f, uint32_t n, struct diag *d)
 {
-	struct filters_one *at = realloc(f->at, (n + 1) * sizeof *at);
+	int err = make_room(f, n + 1, d);
 
-	if (!at)
-		return diag_fail(d, -ENOMEM, "no memory for filters");
-	f->at = at;
+	if (err)
+		return err;
 	for (; f->n < n; f->n++)
-		at[f->n] = (struct filters_one){ .text = NULL };
+		f->at[f->n].is_known = !filter_compile(f->kept->text[f->n], &f->at[f->n].code, NULL);
+	store_release(&f->kept->n, n);
 	return 0;
 }
 
 void filters_fini(struct filters *f)
 {
-	for (uint32_t i = 0; i < f->n; i++)
-		free(f->at[i].text);
 	free(f->at);
 }
 
@@ -74,7 +83,7 @@ static bool fits(const struct filters_one *one, const struct app_event *e, struc
 {
 	static uint64_t room[FILTER_LINKED_BYTES_MAX / 8];
 
-	return !one->text ||
+	return !one->is_known ||
 	       filter_payload_link((struct filter *)room, sizeof room, one->code.bytes, one->code.size,
 				   e->schema, strlen(e->schema), (1u << FILTER_CONTEXTS) - 1, why);
 }
@@ -97,7 +106,7 @@ static int check_app(void *arg, struct app *a)
 			continue;
 		filter_explain(&why, -EINVAL, &reason);
 		c->err = diag_fail(c->diag, -EINVAL, "-f '%s' lets no %s pass: %s",
-				   c->filters->at[number - 1].text, name, reason.text);
+				   c->filters->kept->text[number - 1], name, reason.text);
 		return 1;
 	}
 	return 0;

@@ -12,9 +12,18 @@
 #include "base/diag.h"
 #include "collect/session.h"
 
+enum { FILTER_TEXT_BYTES = 4096 };
+
+/* What the next collector, and the parts of the session that begin later, are to know. */
+struct filters_kept {
+	uint32_t n; /* released when the text is there */
+	char text[ABI_FILTERS][FILTER_TEXT_BYTES]; /* of filter n at n - 1, and nothing of it is ever changed */
+};
+
 struct filters {
 	struct filters_one *at; /* filter n is at n - 1 */
 	uint32_t n;
+	struct filters_kept *kept; /* lent */
 };
 
 /* filters_add - compile @text and give it to the programs.  Its number, 1.., or -errno.  One that is
@@ -29,7 +38,7 @@ int filters_add(struct filters *f, struct session *s, const char *text, struct d
 int filters_check(const struct filters *f, const struct session *s, pid_t pid, uint32_t number,
 		  struct diag *d);
 
-/* filters_resume - the session has @n filters, the last of them given by a collector before us. */
+/* filters_resume - the session has @n filters: their texts are those that a collector before us kept. */
 int filters_resume(struct filters *f, uint32_t n, struct diag *d);
 
 void filters_fini(struct filters *f);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/lives.h"
+#include "collect/filters.h"
 #include "collect/recorder.h"
 #include "collect/tidy.h"
 #include "collect/triggers.h"
@@ -27,6 +28,7 @@ struct kept {
 	uint64_t lost_outside; /* events of programs that could not join, and are gone */
 	uint32_t n_joined;
 	struct triggers_kept triggers;
+	struct filters_kept filters;
 	bool is_over; /* it has ended, as these say; only what is held must be given back */
 	bool is_closed; /* and its last piece is marked; what was sent may be gone from here */
 	struct recorder_result result;

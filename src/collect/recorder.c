@@ -117,7 +117,7 @@ static int own_directory(struct recorder *r, struct diag *d)
 
 static int open_warden(struct recorder *r, struct diag *d)
 {
-	int err = warden_open(&r->warden, &r->o, d);
+	int err = warden_open(&r->warden, &r->o, r->kept, d);
 
 	if (!err)
 		r->o.clock = warden_clock(r->warden);

@@ -22,6 +22,7 @@
 
 struct recorder;
 struct sender;
+struct kept;
 
 struct recorder_event {
 	const char *pattern; /* "!pattern" excludes */
@@ -69,6 +70,7 @@ struct recorder_options {
 	/* One of them; then all that follows is another process's.  Lent. */
 	const struct tenant *tenant;
 	const struct recorder_clock *clock; /* of the recording that we are a part of; NULL: our own */
+	const struct kept *whole; /* of that recording, lent until on_ready: collect/late.h; NULL: we are no part */
 
 	bool keep; /* a second process goes on if this one is killed: collect/keeper.h */
 	bool kernel; /* record it if we may */

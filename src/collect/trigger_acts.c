@@ -228,6 +228,7 @@ static void notify(struct collector *c, const struct firing *f)
 		struct text t = { 0 };
 		int err;
 
+		control_add_text(&t, "session", c->session.asked_as);
 		control_add_number(&t, "trigger", f->number);
 		control_add_number(&t, "fired", f->fired);
 		control_add_number(&t, "time_ns", time_of(c, f));

@@ -3,6 +3,7 @@
 #include "collect/trigger_requests.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "collect/apps.h"
@@ -60,12 +61,13 @@ static int check_fields(const struct collector *c, const struct armed *a, struct
 	return k.misfit.text[0] && !k.n_fit ? diag_fail(d, -EINVAL, "trigger: %s", k.misfit.text) : 0;
 }
 
-int trigger_add(struct collector *c, const char *text, struct diag *d)
+int trigger_add(struct collector *c, const char *text, uint32_t wanted, struct diag *d)
 {
-	int number = triggers_add(&c->triggers, text, d), err;
+	uint32_t next = c->kept->triggers.next_number;
+	int n = c->triggers.n, number = triggers_add(&c->triggers, text, wanted, d), err;
 	const struct armed *armed;
 
-	if (number < 0)
+	if (number < 0 || c->triggers.n == n)
 		return number;
 	armed = c->triggers.at[triggers_find(&c->triggers, (uint32_t)number)];
 	err = check(c, &armed->trigger, d);
@@ -74,11 +76,11 @@ int trigger_add(struct collector *c, const char *text, struct diag *d)
 	if (!err)
 		err = trigger_kernel_follow(c, d);
 	if (!err)
-		err = trigger_rules_follow(c, d);
+		err = trigger_rules_follow(c, false, d);
 	if (err) {
 		triggers_remove(&c->triggers, (uint32_t)number);
 		trigger_kernel_follow(c, NULL);
-		c->kept->triggers.next_number--; /* as if it had not been */
+		c->kept->triggers.next_number = next; /* as if it had not been */
 	}
 	return err ? err : number;
 }
@@ -94,13 +96,18 @@ static void add(struct collector *c, const struct control_line *l, int fd)
 	char text[TRIGGER_TEXT_BYTES];
 	struct text t = { 0 };
 	struct diag d = { "" };
+	uint64_t wanted = 0;
 	int number;
 
 	if (!control_text(l, "add", text, sizeof text)) {
 		control_refuse(fd, false, "\"add\" is no text of at most 1023 bytes");
 		return;
 	}
-	number = trigger_add(c, text, &d);
+	if (control_has(l, "number") && (!control_number(l, "number", &wanted) || !wanted || wanted > INT_MAX)) {
+		control_refuse(fd, false, "\"number\" is not a trigger's number");
+		return;
+	}
+	number = trigger_add(c, text, (uint32_t)wanted, &d);
 	if (number < 0) {
 		control_refuse(fd, false, d.text);
 		return;
@@ -121,7 +128,7 @@ static void remove_one(struct collector *c, const struct control_line *l, int fd
 		control_refuse(fd, false, "it has no trigger of that number");
 		return;
 	}
-	if (trigger_kernel_follow(c, &d) || trigger_rules_follow(c, &d)) {
+	if (trigger_kernel_follow(c, &d) || trigger_rules_follow(c, false, &d)) {
 		control_refuse(fd, false, d.text);
 		return;
 	}

@@ -12,8 +12,8 @@
 #include "collect/collector.h"
 #include "collect/control.h"
 
-/* trigger_add - arm one more and tell programs; its number, or -errno. */
-int trigger_add(struct collector *c, const char *text, struct diag *d);
+/* trigger_add - arm one more and tell programs; its number, or -errno.  @number: as for triggers_add. */
+int trigger_add(struct collector *c, const char *text, uint32_t number, struct diag *d);
 
 /* trigger_request - answer @fd.  watch_request - the same; true: @fd is not the caller's any more. */
 void trigger_request(struct collector *c, const struct control_line *l, int fd);

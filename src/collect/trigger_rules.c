@@ -46,12 +46,12 @@ static int tell(struct collector *c, const struct abi_session *file, bool all, s
 	return 0;
 }
 
-int trigger_rules_follow(struct collector *c, struct diag *d)
+int trigger_rules_follow(struct collector *c, bool all, struct diag *d)
 {
 	struct abi_session file;
 	int err = make_rules(c, &file, d);
 
-	return err ? err : tell(c, &file, false, d);
+	return err ? err : tell(c, &file, all, d);
 }
 
 /* What a session of some processes wants of them is not in its rules. */
@@ -61,7 +61,7 @@ static int want_again(struct collector *c, struct diag *d)
 
 	for (int i = 0; i < c->o->n_pids && !err; i++)
 		err = wanted_enable(&c->wanted, c->o->pids[i], true, d);
-	return err ? err : trigger_rules_follow(c, d);
+	return err ? err : trigger_rules_follow(c, false, d);
 }
 
 void trigger_rules_pause(struct collector *c, bool pause)

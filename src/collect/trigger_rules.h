@@ -12,9 +12,9 @@
 
 #include "collect/collector.h"
 
-/* trigger_rules_follow - the triggers have changed: tell programs that start, and those that run.
- * 0 or -errno. */
-int trigger_rules_follow(struct collector *c, struct diag *d);
+/* trigger_rules_follow - the triggers have changed, or, with @all, other rules as well: tell programs that start, and
+ * those that run.  0 or -errno. */
+int trigger_rules_follow(struct collector *c, bool all, struct diag *d);
 
 /* trigger_rules_pause - record nothing but what triggers wait for; or go on.  What goes wrong is noted. */
 void trigger_rules_pause(struct collector *c, bool pause);

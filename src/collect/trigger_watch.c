@@ -2,6 +2,7 @@
 /* collect/trigger_watch.c - see trigger_watch.h. */
 #include "collect/trigger_watch.h"
 
+#include "collect/late.h"
 #include "collect/trigger_kernel.h"
 #include "collect/trigger_requests.h"
 #include "collect/trigger_rules.h"
@@ -16,27 +17,33 @@ static int open_scan(struct collector *c, struct diag *d)
 		       : 0;
 }
 
+static int add_wanted(struct collector *c, struct diag *d)
+{
+	int number = 0;
+
+	for (int i = 0; i < c->o->n_triggers && number >= 0; i++)
+		number = trigger_add(c, c->o->triggers[i], 0, d);
+	for (int i = 0; i < TRIGGERS_MAX && number >= 0; i++)
+		if (c->triggers.at[i] && trigger_does(&c->triggers.at[i]->trigger, TRIGGER_START))
+			c->kept->triggers.is_paused = true;
+	return number < 0 ? number : trigger_rules_follow(c, false, d);
+}
+
 int trigger_watch_open(struct collector *c, struct diag *d)
 {
 	int err = triggers_open(&c->triggers, &c->kept->triggers, d);
 
 	if (!err)
 		err = open_scan(c, d);
-	for (int i = 0; i < c->o->n_triggers && !err; i++) {
-		int number = trigger_add(c, c->o->triggers[i], d);
-
-		err = number < 0 ? number : 0;
-	}
-	for (int i = 0; i < TRIGGERS_MAX && !err; i++)
-		if (c->triggers.at[i] && trigger_does(&c->triggers.at[i]->trigger, TRIGGER_START))
-			c->kept->triggers.is_paused = true;
-	return err ? err : trigger_rules_follow(c, d);
+	if (err)
+		return err;
+	return c->o->whole ? late_catch_up(c, d) : add_wanted(c, d);
 }
 
 int trigger_watch_start(struct collector *c, struct diag *d)
 {
 	trigger_watch_go_on(c);
-	return c->triggers.n ? trigger_rules_follow(c, d) : 0;
+	return c->triggers.n ? trigger_rules_follow(c, false, d) : 0;
 }
 
 int trigger_watch_resume(struct collector *c, struct diag *d)

@@ -105,12 +105,25 @@ void triggers_close(struct triggers *t)
 	*t = (struct triggers){ .kept = t->kept };
 }
 
-int triggers_add(struct triggers *t, const char *text, struct diag *d)
+/* The first that is free. */
+static int find_slot(const struct triggers *t)
 {
-	int slot = 0, err;
+	int slot = 0;
 
 	while (slot < TRIGGERS_MAX && t->at[slot])
 		slot++;
+	return slot;
+}
+
+int triggers_add(struct triggers *t, const char *text, uint32_t number, struct diag *d)
+{
+	int slot = number ? triggers_find(t, number) : -1, err;
+
+	if (slot >= 0)
+		return !strcmp(t->kept->at[slot].text, text)
+			       ? (int)number
+			       : diag_fail(d, -EEXIST, "trigger %u is another one here: %s", number, t->kept->at[slot].text);
+	slot = find_slot(t);
 	if (slot == TRIGGERS_MAX)
 		return diag_fail(d, -E2BIG, "trigger: the session has %d already", TRIGGERS_MAX);
 	err = arm(t, slot, text, d);
@@ -120,8 +133,22 @@ int triggers_add(struct triggers *t, const char *text, struct diag *d)
 	t->kept->at[slot].fired = t->kept->at[slot].held_back = t->kept->at[slot].forgotten = 0;
 	t->kept->at[slot].not_before_ns = t->kept->at[slot].last_ns = 0;
 	t->kept->at[slot].error[0] = 0;
-	t->kept->at[slot].number = ++t->kept->next_number;
-	return (int)t->kept->next_number;
+	if (!number)
+		number = t->kept->next_number + 1;
+	if (number > t->kept->next_number)
+		t->kept->next_number = number;
+	store_release(&t->kept->at[slot].number, number); /* pairs with triggers_copy */
+	return (int)number;
+}
+
+uint32_t triggers_copy(const struct triggers_kept *of, int slot, char text[TRIGGER_TEXT_BYTES])
+{
+	uint32_t number = load_acquire(&of->at[slot].number);
+
+	memcpy(text, of->at[slot].text, TRIGGER_TEXT_BYTES);
+	text[TRIGGER_TEXT_BYTES - 1] = 0;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* pairs with the exchange of triggers_remove */
+	return number == load(&of->at[slot].number) ? number : 0;
 }
 
 int triggers_find(const struct triggers *t, uint32_t number)
@@ -149,7 +176,7 @@ int triggers_remove(struct triggers *t, uint32_t number)
 	for (int i = t->n_firings - 1; i >= 0; i--)
 		if (t->firings[i].number == number)
 			triggers_done(t, i);
-	t->kept->at[slot].number = 0;
+	exchange(&t->kept->at[slot].number, 0); /* before another text takes its place: triggers_copy */
 	t->n_events -= trigger_has_events(&t->at[slot]->trigger);
 	t->n_kernel -= trigger_has_kernel(&t->at[slot]->trigger);
 	t->n--;

@@ -115,10 +115,14 @@ struct triggers {
 int triggers_open(struct triggers *t, struct triggers_kept *kept, struct diag *d);
 void triggers_close(struct triggers *t);
 
-/* triggers_add - one more; its number, 1.., or -errno. */
-int triggers_add(struct triggers *t, const char *text, struct diag *d);
+/* triggers_add - one more; its number, 1.., or -errno.  @number: that it is to have, as it has it in other parts of the
+ * session; 0: the next.  -EEXIST if another one has it; the very same one is there already, and stays. */
+int triggers_add(struct triggers *t, const char *text, uint32_t number, struct diag *d);
 /* triggers_remove - -ENOENT if there is none of that number.  What fires already goes on. */
 int triggers_remove(struct triggers *t, uint32_t number);
+/* triggers_copy - the text of the one in @slot of another session's, which may change meanwhile; its number, or 0: there is
+ * none (any more). */
+uint32_t triggers_copy(const struct triggers_kept *of, int slot, char text[TRIGGER_TEXT_BYTES]);
 /* The slot of a number; -1: there is none. */
 int triggers_find(const struct triggers *t, uint32_t number);
 

@@ -23,6 +23,7 @@
 #include "clock/clock.h"
 #include "collect/apps.h"
 #include "collect/confine.h"
+#include "collect/keeper.h"
 #include "collect/tenants.h"
 
 #define LOOK_NS     1000000000ull
@@ -50,6 +51,7 @@ struct part_results {
 
 struct warden {
 	const struct recorder_options *o;
+	struct kept *kept; /* the recorder's: what it wants by now */
 	struct recorder_clock clock;
 	struct warden_results *results;
 	int orders; /* our end of the pipe: the recorder's to write, the warden's to read */
@@ -73,12 +75,16 @@ struct part {
 	unsigned number; /* of this collector, among those of all tenants */
 	struct part_results *results;
 	int directory; /* of its part of the recording */
+	struct kept *whole; /* of the whole recording; NULL: given up */
 };
 
+/* The memory of root's collector goes first: what it leaves there its successor does. */
 static int confine_for_good(void *arg, struct diag *d)
 {
-	const struct part *p = arg;
+	struct part *p = arg;
 
+	keeper_forget(p->whole);
+	p->whole = NULL;
 	return confine(p->tenant, p->number, d);
 }
 
@@ -95,6 +101,7 @@ static int run_recorder(const struct warden *w, struct part *p, struct recorder_
 	o.path = path;
 	o.tenant = p->tenant;
 	o.clock = &w->clock;
+	o.whole = p->whole;
 	o.kernel = o.all_users = o.containers = false;
 	o.on_ready = confine_for_good;
 	o.on_ready_arg = p;
@@ -253,7 +260,7 @@ static void close_others(struct watch *all, const struct ward *mine)
 /* In a group of its own: so it is reached whichever of its processes has died. */
 static pid_t fork_collector(struct watch *all, struct ward *w, int directory)
 {
-	struct part p = { &w->tenant, (unsigned)(w - all->wards), w->results, directory };
+	struct part p = { &w->tenant, (unsigned)(w - all->wards), w->results, directory, all->w->kept };
 	pid_t warden = getpid(), pid = fork();
 
 	if (pid > 0)
@@ -546,7 +553,7 @@ static int make_parts(struct warden *w, int orders[2], int done[2], struct diag 
 	return 0;
 }
 
-int warden_open(struct warden **out, const struct recorder_options *o, struct diag *d)
+int warden_open(struct warden **out, const struct recorder_options *o, struct kept *kept, struct diag *d)
 {
 	struct warden *w = calloc(1, sizeof *w);
 	int orders[2] = { -1, -1 }, done[2] = { -1, -1 }, err;
@@ -560,6 +567,7 @@ int warden_open(struct warden **out, const struct recorder_options *o, struct di
 	if (!w)
 		return diag_fail(d, -ENOMEM, "no memory");
 	w->o = o;
+	w->kept = kept;
 	err = make_parts(w, orders, done, d);
 	if (err) {
 		free(w);

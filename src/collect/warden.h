@@ -26,9 +26,9 @@ enum { TENANTS_MAX = 512, TENANTS_OF_MAKER = 32 };
 
 struct warden;
 
-/* warden_open - fork it; it waits.  @o: of the recording, lent.  Before there is memory that programs share.
+/* warden_open - fork it; it waits.  @o, @kept: of the recording, lent.  Before there is memory that programs share.
  * -EPERM: only root may. */
-int warden_open(struct warden **w, const struct recorder_options *o, struct diag *d);
+int warden_open(struct warden **w, const struct recorder_options *o, struct kept *kept, struct diag *d);
 
 /* warden_clock - the clock of all. */
 const struct recorder_clock *warden_clock(const struct warden *w);

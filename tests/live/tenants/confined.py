@@ -42,6 +42,11 @@ def processes_of(c, program, pid):
     return until(lambda: len(found()) == 2 and found(), "a keeper and a worker")
 
 
+def shared(pid):
+    """Anonymous memory that it shares with whom it was forked from."""
+    return {line.split()[4] for line in proc.read(pid, "maps").splitlines() if line.endswith("/dev/zero (deleted)")}
+
+
 def is_confined(pid, owner, capabilities, what):
     uid, gid = numbers(pid, "Uid"), numbers(pid, "Gid")
     is_((len(set(uid[:3])), len(set(gid[:3]))), (1, 1), "%s: one number" % what)
@@ -66,6 +71,8 @@ def a_users_collector_has_one_capability_and_a_containers_two():
         both = processes_of(c, p, pid)
         for one in both:
             is_confined(one, owner, wanted, what)
+        ok(shared(c.pid), "root's collector has memory that its successors have, too")
+        is_(set().union(*map(shared, both)) & shared(c.pid), set(), "%s: memory that it has in common with that one" % what)
         seen.append(numbers(both[0], "Uid")[0])
     is_(len(set(seen)), 4, "each has a number of its own: %r" % seen)
     is_(os.stat(trace).st_mode & 0o777, 0o700, "nobody else enters the recording")

@@ -171,8 +171,8 @@ static void an_event_is_measured_and_its_field_found(void)
 	ok((int64_t)key == -2);
 
 	triggers_open(&t, kept, NULL);
-	is(triggers_add(&t, "time shop:order to shop:* > 1s by id if a == 7 -> notify", &why), 1);
-	is(triggers_add(&t, "time shop:order to shop:* > 1s by nothing -> notify", &why), 2);
+	is(triggers_add(&t, "time shop:order to shop:* > 1s by id if a == 7 -> notify", 0, &why), 1);
+	is(triggers_add(&t, "time shop:order to shop:* > 1s by nothing -> notify", 0, &why), 2);
 	trigger_class_use(c, &t, schema, strlen(schema));
 	is(c->n_uses, 2);
 	ok(c->uses[0].is_second && !c->uses[0].filter && !c->uses[1].is_second && c->uses[1].filter);
@@ -194,7 +194,7 @@ static void begin(const char *text)
 {
 	memset(&kept, 0, sizeof kept);
 	is(triggers_open(&t, &kept, &why), 0);
-	is(triggers_add(&t, text, &why), 1);
+	is(triggers_add(&t, text, 0, &why), 1);
 }
 
 static int fired(void)
@@ -265,7 +265,7 @@ static int later(uint64_t at_ns)
 static void a_start_that_is_held_back_is_made_up_for(void)
 {
 	begin("event a -> start, every 1s");
-	is(triggers_add(&t, "event b -> stop, every 0s", &why), 2);
+	is(triggers_add(&t, "event b -> stop, every 0s", 0, &why), 2);
 	is(switch_at(10 * S, 0), 1);
 	is(switch_at(10 * S + 1, 1), 1);
 	is(switch_at(10 * S + 2, 0), 0);
@@ -368,8 +368,8 @@ static void losses_are_counted_from_the_beginning_of_the_time(void)
 static void triggers_outlive_their_collector(void)
 {
 	begin("event a -> notify, once");
-	is(triggers_add(&t, "event b -> notify", &why), 2);
-	is(triggers_add(&t, "event -> notify", &why), -22);
+	is(triggers_add(&t, "event b -> notify", 0, &why), 2);
+	is(triggers_add(&t, "event -> notify", 0, &why), -22);
 	tell(1, false, 0);
 	is(fired(), 1);
 	is(triggers_remove(&t, 2), 0);
@@ -379,10 +379,10 @@ static void triggers_outlive_their_collector(void)
 	is(t.n, 1);
 	tell(2, false, 0);
 	is(fired(), 0);
-	is(triggers_add(&t, "event c -> notify", &why), 3);
+	is(triggers_add(&t, "event c -> notify", 0, &why), 3);
 	for (int i = 2; i < TRIGGERS_MAX; i++)
-		ok(triggers_add(&t, "event c -> notify", &why) > 0);
-	is(triggers_add(&t, "event c -> notify", &why), -7);
+		ok(triggers_add(&t, "event c -> notify", 0, &why) > 0);
+	is(triggers_add(&t, "event c -> notify", 0, &why), -7);
 	triggers_close(&t);
 }
 

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What was asked of a session of many users since it began holds for those who come later, too; and who listens to its
+triggers hears of all."""
+import collections
+import json
+import os
+import shutil
+import signal
+
+from world import World, enter  # first: it finds tests/lib
+import proc
+from trial import duet, is_, ok, paths, run, run_cases, skip, start, until, worker_of
+
+program, library = paths(2)
+ALICE, BOB, CAROL = 65530, 65531, 65532
+TRIGGER = "event tenants:tick if n % 5 == 3 -> notify, every 0s"
+
+
+def has(session):
+    return os.path.exists("/dev/shm/duet-0/session-" + session)
+
+
+def cmd(*args, status=0):
+    got, out, err = run(duet, *args, env=world.env())
+    is_(got, status, "duet %s: %s" % (" ".join(args), err))
+    return out
+
+
+def collect(name, *options):
+    c = start(duet, "collect", "-o", world.work + "/" + name, "--all-users", *options, env=world.env())
+    until(lambda: has("default") or c.poll() is not None, lambda: "it records: " + c.stderr.so_far())
+    is_(c.poll(), None, "it goes on: " + c.stderr.so_far())
+    c.trace = world.work + "/" + name
+    return c
+
+
+def comes(uid, *args):
+    """A user's first program, once his part of the session serves him."""
+    p = world.user(uid, *args)
+    until(lambda: has("default@%d" % uid), "user %d is served" % uid)
+    return p
+
+
+def end(c, *programs):
+    for p in programs:
+        p.end()
+    c.terminate()
+    is_(c.wait(), 0, "it ends well: " + c.stderr.so_far())
+    for uid in ALICE, BOB, CAROL:
+        shutil.rmtree("/dev/shm/duet-%d" % uid, ignore_errors=True)
+
+
+def recorded(c):
+    """user -> the numbers of his events"""
+    found = collections.defaultdict(list)
+    for e in map(json.loads, cmd("view", "--json", "-e", "tenants:*", c.trace).splitlines()):
+        if "fields" in e:
+            found[e["fields"]["uid"]].append(e["fields"]["n"])
+    return dict(found)
+
+
+def joins(p):
+    """It has joined: what follows is recorded.  -> its next number"""
+    return until(lambda: (n := p.record(1)) and "memfd:duet-pool" in proc.read(p.pid, "maps") and n, "it has joined")
+
+
+def goes_on(p):
+    """-> the numbers of five events, each of which is recorded"""
+    n = joins(p)
+    p.record(5)
+    return set(range(n, n + 5))
+
+
+def what_was_disabled_stays_so_for_who_comes_later():
+    c = collect("disabled", "-e", "tenants:*")
+    own, alice = world.spawn([world.program]), comes(ALICE)
+    cmd("disable", "tenants:*")
+    bob = comes(BOB)
+    second = world.user(BOB, "5")
+    before = {uid: p.record(5) for uid, p in ((0, own), (ALICE, alice), (BOB, bob))}
+    cmd("enable", "tenants:*")
+    carol = comes(CAROL)
+    wanted = {0: goes_on(own), ALICE: goes_on(alice), BOB: goes_on(bob), CAROL: goes_on(carol)}
+    end(c, own, alice, bob, second, carol)
+    got = recorded(c)
+    is_({uid: sorted(n - set(got.get(uid, []))) for uid, n in wanted.items()}, {uid: [] for uid in wanted}, "what is missing")
+    is_([(uid, n) for uid in before for n in got.get(uid, []) if n < before[uid]], [], "what was disabled")
+
+
+def what_was_enabled_has_its_filter_and_channel_for_who_comes_later():
+    """Also when root's collector was killed meanwhile: what it knew is kept."""
+    c = collect("enabled", "-e", "other:*", "--channel", "rare:events=other:rare")
+    own = world.spawn([world.program])
+    cmd("enable", "-f", "n > 90", "nobody:*", status=2)  # nobody has it yet
+    cmd("enable", "-f", "n % 2 == 1", "--channel", "rare", "tenants:tick")
+    workers = lambda: [p for p in proc.children(c.pid) if "memfd:duet-pool" in proc.read(p, "maps")]  # not the warden
+    worker = until(workers, "root's collector")[0]
+    os.kill(worker, signal.SIGKILL)
+    until(lambda: [p for p in workers() if p != worker], "root's collector is another one")
+    cmd("enable", "-f", "n > 6", "--program", "nobody", "tenants:tick", status=2)
+    alice = comes(ALICE)
+    wanted = {0: goes_on(own), ALICE: goes_on(alice)}
+    end(c, own, alice)
+    got = recorded(c)
+    files = [os.path.join(at, n) for at, _, names in os.walk(c.trace) for n in names]
+    for uid, n in wanted.items():
+        is_(sorted({i for i in n if i % 2} - set(got.get(uid, []))), [], "what is missing of %d" % uid)
+        is_([i for i in got.get(uid, []) if i % 2 == 0], [], "what no filter let pass, of %d" % uid)
+        ok(sum(os.path.getsize(f) for f in files if "/uid/%d/" % uid in f and "/rare_cpu" in f), "in its channel, of %d" % uid)
+
+
+def heard(listener):
+    """-> of which parts"""
+    return {json.loads(line)["session"] for line in listener.stdout.so_far().splitlines()}
+
+
+def hears(listener, programs, labels):
+    """Sooner or later, as long as they go on."""
+    wanted = {"default@%d" % n if n else "default" for n in labels}
+    until(lambda: all([p.record(5) for p in programs]) and heard(listener) == wanted,
+          lambda: "it hears %r: %r" % (wanted, heard(listener)))
+
+
+def triggers_are_there_for_who_comes_later_and_all_are_heard():
+    c = collect("triggers", "-e", "tenants:*")
+    own, alice = world.spawn([world.program]), comes(ALICE)
+    cmd("trigger", "add", "event tenants:tick if n > 1000000 -> notify")
+    cmd("trigger", "add", TRIGGER)
+    cmd("trigger", "remove", "1")
+    bob = comes(BOB)
+    is_(cmd("trigger", "list").count("  2  event tenants:tick if n %"), 3, "it has its number in all parts")
+    is_(cmd("trigger", "list").count("1000000"), 0, "what was removed is nowhere")
+    listener = start(duet, "trigger", "watch", env=world.env())
+    hears(listener, (own, alice, bob), (0, ALICE, BOB))
+    carol = comes(CAROL)
+    hears(listener, (carol,), (0, ALICE, BOB, CAROL))
+    cmd("trigger", "remove", "2")
+    is_(cmd("trigger", "list").count("no triggers"), 4, "gone from all")
+    end(c, own, alice, bob, carol)
+    is_(listener.wait(), 0, "it ends with the session")
+
+
+def who_listens_hears_the_successor_of_a_killed_collector():
+    c = collect("successor", "-e", "tenants:*", "--trigger", TRIGGER)
+    alice = comes(ALICE)
+    listener = start(duet, "trigger", "watch", env=world.env())
+    hears(listener, (alice,), (ALICE,))
+    part = json.loads(cmd("status", "--json", "default@%d" % ALICE))["sessions"][0]["pid"]
+    n = len(listener.stdout.so_far())
+    worker = worker_of(part)
+    os.kill(worker, signal.SIGKILL)
+    until(lambda: [p for p in proc.children(part) if p != worker], "it has a successor")
+    until(lambda: alice.record(5) and len(listener.stdout.so_far()) > n + 2000, "and is heard on")
+    end(c, alice)
+    is_(listener.wait(), 0, "it ends with the session")
+
+
+def a_trigger_about_the_kernel_is_of_the_whole_session_alone():
+    if run(duet, "record", "-q", "-k", "sched_switch", "-o", world.work + "/try", "true", env=world.env())[0]:
+        return print("not tried: the kernel cannot be recorded here")
+    c = collect("kernel", "-e", "tenants:*", "-k", "sched_switch", "--trigger", "event kernel:sched_switch -> notify")
+    own, alice = world.spawn([world.program]), comes(ALICE)
+    cmd("trigger", "add", "event kernel:sched_switch if next_tid == 999999999 -> notify")
+    is_(cmd("trigger", "list").count("no triggers"), 1, "her part has none")
+    wanted = {0: goes_on(own), ALICE: goes_on(alice)}
+    end(c, own, alice)
+    got = recorded(c)
+    is_({uid: sorted(n - set(got.get(uid, []))) for uid, n in wanted.items()}, {0: [], ALICE: []}, "what is missing")
+
+
+if not enter():
+    skip("no right to make namespaces")
+world = World(program, library)
+run_cases(what_was_disabled_stays_so_for_who_comes_later, what_was_enabled_has_its_filter_and_channel_for_who_comes_later,
+          triggers_are_there_for_who_comes_later_and_all_are_heard, who_listens_hears_the_successor_of_a_killed_collector,
+          a_trigger_about_the_kernel_is_of_the_whole_session_alone)
