@@ -147,7 +147,7 @@ int cmd_record(int argc, char **argv)
 		return CMD_FAILED;
 	/* Without a process to follow the kernel's events are the machine's, if asked for by name. */
 	if (!a.o.command && !a.pids.n) {
-		a.o.kernel = a.kernel_events.n || a.n_uprobes || a.o.kernel_whole_machine;
+		a.o.kernel = a.kernel_events.n || a.n_uprobes || a.graph.n || a.o.kernel_whole_machine;
 		a.o.kernel_whole_machine = a.o.kernel;
 	}
 	if (a.o.command && wants_libc(&a)) {

@@ -3,6 +3,7 @@
 #include "cmd/recording.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -64,15 +65,15 @@ static int add_kernel_filter(struct recording *a, const char *expression)
 	return -1;
 }
 
-static int add_uprobe(struct recording *a, const char *text, bool is_usdt)
+static int add_uprobe(struct recording *a, const char *text, enum kernel_probe_kind kind)
 {
-	if (!strchr(text, ':'))
-		return cmd_usage(a->verb, is_usdt ? "--usdt: FILE:PROVIDER:NAME expected" : "-u: FILE:FUNCTION expected");
+	if (kind < KERNEL_KPROBE && !strchr(text, ':'))
+		return cmd_usage(a->verb, kind == KERNEL_USDT ? "--usdt: FILE:PROVIDER:NAME expected" : "-u: FILE:FUNCTION expected");
 	a->last_kernel = -1;
 	a->last_uprobe = true;
 	a->o.kernel = true;
 	a->uprobes = cmd_grow(a->uprobes, a->n_uprobes, sizeof *a->uprobes);
-	a->uprobes[a->n_uprobes++] = (struct kernel_uprobe){ .text = text, .is_usdt = is_usdt };
+	a->uprobes[a->n_uprobes++] = (struct kernel_uprobe){ .text = text, .kind = kind };
 	return -1;
 }
 
@@ -86,7 +87,7 @@ static int add_uprobe_filter(struct recording *a, const char *expression)
 	return -1;
 }
 
-/* Belongs to the -e, -k, -u or --usdt before it; without one, to all events. */
+/* Belongs to the -e, -k or probe before it; without one, to all events. */
 static int add_filter(struct recording *a, const char *expression)
 {
 	struct recorder_event *e;
@@ -181,6 +182,29 @@ static int add_kernel(struct recording *a, char *patterns)
 	return -1;
 }
 
+/* "ext4_*,mod:xfs" */
+static int add_graph(struct recording *a, char *patterns)
+{
+	a->o.kernel = true;
+	for (char *p; (p = strsep(&patterns, ","));) {
+		if (!*p)
+			return cmd_usage(a->verb, "--graph: empty pattern");
+		cmd_add_string(&a->graph, p);
+	}
+	return -1;
+}
+
+static int take_graph_depth(struct recording *a, const char *text)
+{
+	char *end;
+	unsigned long depth = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || !depth || depth > KERNEL_GRAPH_DEPTH_MAX)
+		return cmd_error(a->verb, "--graph-depth %s: 1 to %d levels", text, KERNEL_GRAPH_DEPTH_MAX);
+	a->o.graph.depth = (uint32_t)depth;
+	return -1;
+}
+
 int recording_take(struct recording *a, int c, const char *help)
 {
 	int status = send_take(a->verb, &a->send, c);
@@ -210,8 +234,22 @@ int recording_take(struct recording *a, int c, const char *help)
 		a->o.kernel = true;
 		return add_kernel(a, optarg);
 	case 'u':
+		return add_uprobe(a, optarg, KERNEL_UPROBE);
 	case RECORDING_USDT:
-		return add_uprobe(a, optarg, c == RECORDING_USDT);
+		return add_uprobe(a, optarg, KERNEL_USDT);
+	case RECORDING_KPROBE:
+		return add_uprobe(a, optarg, KERNEL_KPROBE);
+	case RECORDING_FPROBE:
+		return add_uprobe(a, optarg, KERNEL_FPROBE);
+	case RECORDING_GRAPH:
+		return add_graph(a, optarg);
+	case RECORDING_GRAPH_OVER:
+		return cmd_parse_time(a->verb, optarg, &a->o.graph.over_ns) ? -1 : CMD_FAILED;
+	case RECORDING_GRAPH_DEPTH:
+		return take_graph_depth(a, optarg);
+	case RECORDING_GRAPH_ARGS:
+		a->o.graph.has_arguments = true;
+		return -1;
 	case 'b':
 		return cmd_parse_size(a->verb, optarg, &a->buffer_bytes) ? -1 : CMD_FAILED;
 	case RECORDING_KERNEL_BUFFER:
@@ -289,10 +327,14 @@ int recording_settle(struct recording *a)
 	a->o.n_kernel_events = a->kernel_events.n;
 	a->o.uprobes = a->uprobes;
 	a->o.n_uprobes = a->n_uprobes;
+	a->o.graph.patterns = a->graph.at;
+	a->o.graph.n_patterns = a->graph.n;
 	a->o.triggers = a->triggers.at;
 	a->o.n_triggers = a->triggers.n;
 	a->o.pids = a->pids.at;
 	a->o.n_pids = a->pids.n;
+	if (!a->graph.n && (a->o.graph.over_ns || a->o.graph.depth))
+		return cmd_error(a->verb, "--graph-over and --graph-depth are about --graph FUNCTIONS");
 	a->o.library = cmd_find_library("libduet.so.0", a->library, sizeof a->library);
 	if (!cmd_channels_end(a->verb, &a->channels, a->buffer_bytes, a->o.flight_recorder, a->contexts))
 		return CMD_FAILED;

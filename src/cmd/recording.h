@@ -30,6 +30,12 @@ enum {
 	RECORDING_CONTAINERS,
 	RECORDING_TRIGGER,
 	RECORDING_USDT,
+	RECORDING_KPROBE,
+	RECORDING_FPROBE,
+	RECORDING_GRAPH,
+	RECORDING_GRAPH_OVER,
+	RECORDING_GRAPH_DEPTH,
+	RECORDING_GRAPH_ARGS,
 	RECORDING_HELP,
 };
 
@@ -38,6 +44,10 @@ enum {
 	{ "output", required_argument, NULL, 'o' }, { "event", required_argument, NULL, 'e' },   \
 	{ "filter", required_argument, NULL, 'f' }, { "context", required_argument, NULL, 'c' }, \
 	{ "uprobe", required_argument, NULL, 'u' }, { "usdt", required_argument, NULL, RECORDING_USDT }, \
+	{ "kprobe", required_argument, NULL, RECORDING_KPROBE }, { "fprobe", required_argument, NULL, RECORDING_FPROBE }, \
+	{ "graph", required_argument, NULL, RECORDING_GRAPH }, { "graph-args", no_argument, NULL, RECORDING_GRAPH_ARGS }, \
+	{ "graph-over", required_argument, NULL, RECORDING_GRAPH_OVER },                         \
+	{ "graph-depth", required_argument, NULL, RECORDING_GRAPH_DEPTH },                       \
 	{ "kernel", required_argument, NULL, 'k' }, { "buffer", required_argument, NULL, 'b' },  \
 	{ "kernel-buffer", required_argument, NULL, RECORDING_KERNEL_BUFFER },                   \
 	{ "kernel-backend", required_argument, NULL, RECORDING_KERNEL_BACKEND },                 \
@@ -53,7 +63,13 @@ enum {
 #define RECORDING_UPROBES_HELP                                                                                \
 	"  -u, --uprobe 'FILE:FUNCTION [NAME=arg1:s32]...'  as root: calls of a function of any program or\n" \
 	"                        library; FUNCTION%return: its returns, with NAME=retval (duet list -u FILE)\n" \
-	"      --usdt 'FILE:PROVIDER:NAME [NAMES]'  markers of sys/sdt.h (duet list --usdt FILE)\n"
+	"      --usdt 'FILE:PROVIDER:NAME [NAMES]'  markers of sys/sdt.h (duet list --usdt FILE)\n" \
+	"      --kprobe 'FUNCTION[%return] [NAME=arg1:str]...'  as root: calls of a function of the kernel's\n" \
+	"      --fprobe 'FUNCTION[%return] [NAMES]'  the same, another way (6.5)\n" \
+	"      --graph 'FUNCTIONS'   calls of the kernel's functions with their durations: ext4_*,mod:xfs,@FILE\n" \
+	"      --graph-over TIME     only those that last longer: 100us\n" \
+	"      --graph-depth N       with what they call, N levels\n" \
+	"      --graph-args          with arguments, also of -k function:F, where the kernel has them (6.15)\n"
 
 #define RECORDING_TENANTS_HELP                                                                           \
 	"      --all-users       as root: the programs of all users, each user's in a buffer of his own\n" \
@@ -66,9 +82,10 @@ struct recording {
 	char session[64];
 	char library[PATH_MAX], preload[PATH_MAX];
 	struct cmd_strings kernel_events, kernel_filters; /* of each a filter, or NULL */
+	struct cmd_strings graph;
 	struct kernel_uprobe *uprobes;
 	int n_uprobes;
-	bool last_uprobe; /* was the last of -e, -k, -u and --usdt */
+	bool last_uprobe; /* a probe was the last of -e, -k and probes */
 	int last_kernel; /* first pattern of the last -k; -1: an -e came last */
 	struct cmd_strings triggers;
 	struct recorder_event *events;

@@ -95,8 +95,8 @@ static struct view_template *make(const struct view_templates *ts, const struct 
 	for (uint32_t i = 0; i < class->program->n_cells; i++) {
 		const struct ctf_op *op = class->program->cells[i];
 
-		if (op->name && view_where_is(op->name, op->name_size, op->scope == CTF_CONTEXT))
-			return NULL;
+		if (op->name && view_where_is(op->name, op->name_size, op->scope == CTF_CONTEXT, true))
+			return NULL; /* names are added there */
 	}
 	build(&b, ts, class);
 	if (b.is_too_long)

@@ -202,7 +202,7 @@ static bool is_left_out(const struct ctf_value *v)
 /* Contexts in braces of their own, before the fields. */
 static void add_fields(struct out *o, const struct view_texts *t, const struct trace_event *e, const struct who *who)
 {
-	bool is_address = false;
+	enum view_where_kind address = VIEW_WHERE_NONE;
 	struct ctf_value v;
 	struct ctf_walk w;
 	enum ctf_found found;
@@ -235,9 +235,10 @@ static void add_fields(struct out *o, const struct view_texts *t, const struct t
 		}
 		add_value(o, found, &v);
 		if (v.name)
-			is_address = view_where_is(v.name, v.name_size, v.scope == CTF_CONTEXT);
-		if (is_address && (found == CTF_UINT || found == CTF_INT))
-			view_where_add(o, t->where, who->pid, e->clock, v.u);
+			address = view_where_is(v.name, v.name_size, v.scope == CTF_CONTEXT,
+						e->stream->source->domain == TRACE_KERNEL);
+		if (address && (found == CTF_UINT || found == CTF_INT))
+			view_where_add(o, t->where, who->pid, e->clock, v.u, address);
 		depth += is_opening(found);
 		before = is_opening(found) ? " " : ", ";
 	}

@@ -45,15 +45,33 @@ void view_where_close(struct view_where *w)
 	free(w);
 }
 
-bool view_where_is(const char *name, size_t size, bool is_context)
+enum view_where_kind view_where_is(const char *name, size_t size, bool is_context, bool is_kernel)
 {
-	return (is_context && size == 2 && !memcmp(name, "ip", 2)) || (size == 14 && !memcmp(name, "callstack_user", 14)) ||
-	       (size == 16 && !memcmp(name, "callstack_kernel", 16));
+	static const struct {
+		const char *name;
+		bool in_context, in_event, in_kernel_event;
+		enum view_where_kind kind;
+	} known[] = {
+		{ "callstack_user", true, true, true, VIEW_WHERE_RETURN },
+		{ "callstack_kernel", true, true, true, VIEW_WHERE_RETURN },
+		{ "ip", true, false, false, VIEW_WHERE_RETURN },
+		{ "ip", false, false, true, VIEW_WHERE_EXACT },
+		{ "func", false, false, true, VIEW_WHERE_EXACT },
+		{ "parent_ip", false, false, true, VIEW_WHERE_RETURN },
+		{ "ret_ip", false, false, true, VIEW_WHERE_RETURN },
+	};
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strlen(known[i].name) == size && !memcmp(name, known[i].name, size) &&
+		    (is_context ? known[i].in_context : is_kernel ? known[i].in_kernel_event : known[i].in_event))
+			return known[i].kind;
+	return VIEW_WHERE_NONE;
 }
 
-void view_where_add(struct out *o, struct view_where *w, int64_t pid, uint64_t clock, uint64_t address)
+void view_where_add(struct out *o, struct view_where *w, int64_t pid, uint64_t clock, uint64_t address,
+		    enum view_where_kind kind)
 {
-	uint64_t call = address ? address - 1 : 0; /* a return address may be the next function's first */
+	uint64_t call = address - (address && kind == VIEW_WHERE_RETURN);
 	const char *name, *slash;
 	struct module_place at;
 	bool is_mapped;

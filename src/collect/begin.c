@@ -44,6 +44,7 @@ static int open_kernel(struct collector *c)
 				    .n_patterns = c->o->n_kernel_events,
 				    .uprobes = c->o->uprobes,
 				    .n_uprobes = c->o->n_uprobes,
+				    .graph = c->o->graph,
 				    .whole_machine = c->o->kernel_whole_machine,
 				    .overwrite = c->o->flight_recorder,
 				    .backend = c->o->kernel_backend,
@@ -74,7 +75,7 @@ static int want_kernel(struct collector *c, struct diag *d)
 {
 	int err = open_kernel(c);
 
-	if (err && (c->o->n_kernel_events || c->o->n_uprobes || c->o->kernel_whole_machine ||
+	if (err && (c->o->n_kernel_events || c->o->n_uprobes || c->o->graph.n_patterns || c->o->kernel_whole_machine ||
 		    c->o->kernel_backend == KERNEL_BACKEND_BPF))
 		return diag_fail(d, err, "%s", c->result.kernel_reason.text);
 	return 0;

@@ -18,6 +18,7 @@
 #include "collect/session.h"
 #include "collect/stopping.h"
 #include "collect/tidy.h"
+#include "kernel/functions.h"
 #include "kernel/uprobe.h"
 
 struct recorder;
@@ -82,6 +83,7 @@ struct recorder_options {
 	int n_kernel_events;
 	const struct kernel_uprobe *uprobes;
 	int n_uprobes;
+	struct kernel_graph graph;
 };
 
 /* What all parts of a recording have in common. */

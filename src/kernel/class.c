@@ -177,11 +177,17 @@ void kernel_class_fix(const struct kernel_class *class, uint8_t *record)
 		uint8_t *at = record + class->fixes[i].offset;
 		int32_t prio;
 		int64_t state;
+		uint64_t from, to;
 
 		if (class->fixes[i].kind == KERNEL_FIX_PRIO) {
 			memcpy(&prio, at, sizeof prio);
 			prio = (int32_t)((uint32_t)prio - KERNEL_REALTIME_PRIORITIES);
 			memcpy(at, &prio, sizeof prio);
+		} else if (class->fixes[i].kind == KERNEL_FIX_ELAPSED) {
+			memcpy(&from, record + class->fixes[i].from, sizeof from);
+			memcpy(&to, at, sizeof to);
+			to -= from;
+			memcpy(at, &to, sizeof to);
 		} else {
 			memcpy(&state, at, sizeof state);
 			if (state == 0x100)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/functions.h"
 #include "kernel/tracefs.h"
 
 int kernel_event_format(int instance, const char *system, const char *event, struct kernel_format *f,
@@ -29,6 +30,8 @@ int kernel_event_enable(int instance, const char *system, const char *event, boo
 	char path[192];
 	int err;
 
+	if (kernel_functions_is(system))
+		return 0; /* kernel_functions_pause() */
 	snprintf(path, sizeof path, "events/%s/%s/enable", system, event);
 	err = kernel_tracefs_write(instance, path, enable ? "1" : "0");
 	return err ? diag_fail(d, err, "cannot write tracefs %s: %s", path, strerror(-err)) : 0;

@@ -30,24 +30,27 @@ static const char *const arguments[] = { "%di", "%si", "%dx", "%cx", "%r8", "%r9
 static const char *const arguments[] = { "%x0", "%x1", "%x2", "%x3", "%x4", "%x5" };
 #endif
 
-static const char *translate(const char *expression)
+/* The kernel knows its own functions' arguments by number. */
+static const char *const own_arguments[] = { "$arg1", "$arg2", "$arg3", "$arg4", "$arg5", "$arg6" };
+
+static const char *translate(const char *expression, bool in_kernel)
 {
 	if (!strcmp(expression, "retval"))
 		return "$retval";
 	if (!strncmp(expression, "arg", 3) && expression[3] >= '1' && expression[3] <= '6' && !expression[4])
-		return arguments[expression[3] - '1'];
+		return (in_kernel ? own_arguments : arguments)[expression[3] - '1'];
 	return expression;
 }
 
-static void add(struct text *t, const char *name, const char *expression, const char *type)
+static void add(struct text *t, const char *name, const char *expression, const char *type, bool in_kernel)
 {
 	if (!strcmp(type, "str"))
-		text_addf(t, " %s=+0(%s):ustring", name, expression);
+		text_addf(t, " %s=+0(%s):%sstring", name, expression, in_kernel ? "" : "u");
 	else
 		text_addf(t, " %s=%s:%s", name, expression, type);
 }
 
-int kernel_fetch_argument(const char *word, size_t size, struct text *t, struct diag *d)
+int kernel_fetch_argument(const char *word, size_t size, bool in_kernel, struct text *t, struct diag *d)
 {
 	char w[WORD_BYTES], *expression, *type;
 
@@ -55,6 +58,10 @@ int kernel_fetch_argument(const char *word, size_t size, struct text *t, struct 
 		return diag_fail(d, -EINVAL, "an argument is longer than %d characters", WORD_BYTES - 1);
 	memcpy(w, word, size);
 	w[size] = 0;
+	if (in_kernel && !strcmp(w, "$arg*")) {
+		text_addf(t, " %s", w);
+		return 0;
+	}
 	expression = strchr(w, '=');
 	if (!expression || !is_name(w, (size_t)(expression - w)))
 		return diag_fail(d, -EINVAL, "%s: NAME=EXPRESSION[:TYPE] expected, such as id=arg1:s32", w);
@@ -67,7 +74,7 @@ int kernel_fetch_argument(const char *word, size_t size, struct text *t, struct 
 			return diag_fail(d, -EINVAL, "%s: no such expression", w);
 	if (!*expression || (type && !*type))
 		return diag_fail(d, -EINVAL, "%s: an expression, or its type, is missing", w);
-	add(t, w, translate(expression), type ? type : "u64");
+	add(t, w, translate(expression, in_kernel), type ? type : "u64", in_kernel);
 	return 0;
 }
 
@@ -229,7 +236,7 @@ static bool add_operand(const char *p, size_t size, const struct named *n, struc
 	    at + 1 >= p + size || !take_operand(at + 1, size - (size_t)(at + 1 - p), expression))
 		return false;
 	snprintf(type, sizeof type, "%c%lld", is_signed ? 's' : 'u', bytes * 8);
-	add(t, n->name, expression, n->is_text ? "str" : type);
+	add(t, n->name, expression, n->is_text ? "str" : type, false);
 	return true;
 }
 

@@ -13,8 +13,9 @@
 #include "base/diag.h"
 #include "base/text.h"
 
-/* kernel_fetch_argument - "NAME=EXPRESSION:TYPE", @size bytes, added to @t behind a blank.  0 or -EINVAL. */
-int kernel_fetch_argument(const char *word, size_t size, struct text *t, struct diag *d);
+/* kernel_fetch_argument - "NAME=EXPRESSION:TYPE", @size bytes, added to @t behind a blank.  @in_kernel: of a function of the
+ * kernel's; then "$arg*" too.  0 or -EINVAL. */
+int kernel_fetch_argument(const char *word, size_t size, bool in_kernel, struct text *t, struct diag *d);
 
 /*
  * kernel_fetch_operands - those of a note, "-4@%edi 8@-16(%rbp)", added to @t.

@@ -237,7 +237,9 @@ static int read_line(struct kernel_format *f, struct span line, bool *has_id)
 		line.at -= strlen("field:");
 		if (!read_field(&f->fields[f->n_fields], line))
 			return -EINVAL;
-		/* A size of 0 is the untyped tail of some old events. */
+		/* A size of 0 is the tail of some old events, and of functions' arguments. */
+		if (!f->fields[f->n_fields].size && f->fields[f->n_fields].is_array && f->fields[f->n_fields].type_size == 8)
+			f->tail_offset = f->fields[f->n_fields].offset;
 		f->n_fields += f->fields[f->n_fields].offset >= KERNEL_COMMON_SIZE &&
 			       f->fields[f->n_fields].size;
 	}
@@ -250,7 +252,7 @@ int kernel_format_parse(struct kernel_format *f, const char *text, const char *w
 	bool has_id = false;
 	int n = 0, err;
 
-	f->name[0] = f->id = f->n_fields = 0;
+	f->name[0] = f->id = f->n_fields = f->tail_offset = 0;
 	memset(f->name, 0, sizeof f->name);
 	while (*text) {
 		const char *end = text + strcspn(text, "\n");

@@ -41,6 +41,7 @@ struct kernel_format {
 	char name[64];
 	uint16_t id;
 	uint16_t n_fields; /* the common ones left out */
+	uint16_t tail_offset; /* of a last array of 64-bit words, as many as the record has; 0: there is none */
 	struct kernel_field fields[KERNEL_FIELDS_MAX];
 };
 

@@ -5,6 +5,7 @@
 
 #include "kernel/bpf.h"
 #include "kernel/cpu.h"
+#include "kernel/functions.h"
 #include "kernel/profile.h"
 #include "kernel/select.h"
 #include "kernel/tracefs.h"
@@ -16,7 +17,9 @@ struct kernel {
 	struct kernel_selection selection; /* filters of it are gone */
 	bool is_thin; /* only what is waited for is on */
 	bool is_paused;
-	bool has_uprobes;
+	bool has_uprobes, has_kprobes;
+	struct kernel_functions functions;
+	bool is_tracing; /* tracing_on */
 	struct kernel_drain drain;
 	struct kernel_profile *profile; /* NULL: none */
 	struct kernel_bpf *bpf; /* or NULL */

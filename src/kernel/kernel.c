@@ -37,6 +37,7 @@ int kernel_open(struct kernel **out, const struct kernel_options *o, struct diag
 	k->root = -1;
 	k->instance = KERNEL_NO_INSTANCE;
 	k->available = -1;
+	k->functions = KERNEL_NO_FUNCTIONS;
 	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	k->drain.clock = *o->clock;
 	k->whole_machine = o->whole_machine;
@@ -107,9 +108,11 @@ int kernel_state(struct kernel *k, struct diag *d)
 
 static int add_thread(const struct kernel *k, const char *tid)
 {
-	kernel_bpf_add_thread(k->bpf, atoi(tid));
 	/* The kernel would look at each switch for nothing. */
-	return k->n_events || k->profile ? kernel_tracefs_write(k->instance.dir, "set_event_pid", tid) : 0;
+	int err = k->n_events || k->profile ? kernel_tracefs_write(k->instance.dir, "set_event_pid", tid) : 0;
+
+	kernel_bpf_add_thread(k->bpf, atoi(tid));
+	return !err && k->functions.is_on ? kernel_tracefs_write(k->instance.dir, "set_ftrace_pid", tid) : err;
 }
 
 /* Adds the threads of @pid.  @check sums up which there were.  Returns 0 or -errno. */
@@ -162,22 +165,26 @@ int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
 
 bool kernel_has_addresses(const struct kernel *k)
 {
-	return k->profile;
+	return k->profile || k->functions.is_on || k->has_kprobes;
 }
 
 int kernel_pause(struct kernel *k, bool pause, struct diag *d)
 {
-	bool thin = pause && k->drain.watch;
+	/* The function tracer empties the buffers when tracing is switched on. */
+	bool thin = pause && (k->drain.watch || k->functions.is_on), on = !pause || thin;
 	int err;
 
 	k->is_paused = pause;
 	if (!k->is_started)
 		return 0;
 	err = thin || k->is_thin ? kernel_wait_only(&k->selection, k->instance.dir, thin, d) : 0;
+	if (!err && thin != k->is_thin && kernel_functions_pause(&k->functions, k->instance.dir, thin))
+		err = diag_fail(d, -EIO, "cannot %s the tracer of functions", thin ? "pause" : "resume");
 	k->is_thin = thin;
-	if (!err)
-		err = kernel_set(k, "tracing_on", pause && !thin ? "0" : "1", d);
-	kernel_bpf_switch(k->bpf, pause && !thin ? 0 : kernel_wait_bpf(&k->selection, thin));
+	if (!err && on != k->is_tracing)
+		err = kernel_set(k, "tracing_on", on ? "1" : "0", d);
+	k->is_tracing = on;
+	kernel_bpf_switch(k->bpf, !on ? 0 : kernel_wait_bpf(&k->selection, thin));
 	return err ? err : kernel_profile_run(k->profile, !pause, d);
 }
 
@@ -279,8 +286,9 @@ void kernel_close(struct kernel *k)
 		kernel_cpu_close(&k->cpus[i]);
 	snprintf(name, sizeof name, "%s", k->instance.path);
 	kernel_instance_remove(&k->instance);
+	kernel_functions_release(&k->functions);
 	if (k->has_uprobes)
-		kernel_uprobes_remove(k->root, name);
+		kernel_probes_remove(k->root, name);
 	kernel_profile_close(k->profile);
 	kernel_watch_free(k->drain.watch);
 	kernel_selection_fini(&k->selection);
@@ -357,7 +365,7 @@ int kernel_reap(struct diag *d)
 	if (root < 0)
 		return root;
 	n = kernel_instance_reap(root, d);
-	kernel_uprobes_reap(root);
+	kernel_probes_reap(root);
 	close(root);
 	return n;
 }

@@ -5,8 +5,8 @@
  * A private tracefs instance records; its pages are read from trace_pipe_raw, converted in place
  * and appended to a CTF trace.  What always holds:
  *
- *   (1) nothing outside the instance is changed but probes in programs, if there are any (kernel/uprobe.h); no
- *       file system is mounted anywhere
+ *   (1) nothing outside the instance is changed but probes, if there are any (kernel/uprobe.h), and a function graph's
+ *       limits (kernel/functions.h); no file system is mounted anywhere
  *   (2) if this process dies, however, recording stops and the buffers are freed at once; what
  *       remains is an empty instance, removed by the next kernel_open
  *   (3) in every stream time never goes back, and events lost are counted in the next packet
@@ -23,6 +23,7 @@
 #include "abi/clock.h"
 #include "base/diag.h"
 #include "base/quota.h"
+#include "kernel/functions.h"
 #include "kernel/uprobe.h"
 #include "kernel/watch.h"
 
@@ -49,6 +50,7 @@ struct kernel_options {
 	const struct kernel_uprobe *uprobes; /* probes in programs; with them, and without patterns, of the rest only what
 					programs are called */
 	int n_uprobes;
+	struct kernel_graph graph; /* lent; as with probes */
 	bool whole_machine; /* else only threads given to kernel_add_pid, and their children */
 	bool overwrite; /* when buffers are full: lose the oldest instead of the newest */
 	uint32_t buffer_kib; /* per CPU, of each that records much; 0 means 16 MiB */
@@ -63,7 +65,8 @@ struct kernel_options {
  * names (`syscall_entry_open*`), on tracefs names ("irq:softirq_*") or on a tracefs system.  One with ! leaves
  * out what those before it chose; if it is the first, of "sched" and "syscalls".  A filter is asked by the kernel
  * before it records; the last pattern that chooses an event says which.  Of system calls it is for their ends.
- * "profile:HZ": call stacks of what runs on each CPU, sampled at this rate (kernel/profile.h). */
+ * "profile:HZ": call stacks of what runs on each CPU, sampled at this rate (kernel/profile.h).
+ * "function:PATTERN": calls of functions of the kernel (kernel/functions.h). */
 
 /*
  * kernel_open - set everything up; nothing is recorded yet.

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/uprobe.h"
+#include "kernel/functions.h"
+#include "kernel/probe.h"
 
 enum { IDENTIFIERS_MAX = 2 * KERNEL_FIELDS_MAX, IDENTIFIER_SIZE = 96 };
 
@@ -49,7 +50,7 @@ const char *kernel_layout_shown_name(const char *system, const char *field)
 	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
 		if (!strcmp(system, renamed[i].system) && !strcmp(field, renamed[i].from))
 			return renamed[i].to;
-	return kernel_uprobe_is_ours(system) && !strncmp(field, "__probe_", 8) ? field + 8 : field;
+	return kernel_probe_is_ours(system) && !strncmp(field, "__probe_", 8) ? field + 8 : field;
 }
 
 const char *kernel_layout_kernel_name(const char *system, const char *shown)
@@ -73,7 +74,25 @@ static void add_fix(struct kernel_layout *l, const struct kernel_field *f)
 	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
 		if (l->n_fixes < KERNEL_FIXES_MAX && f->place == KERNEL_IN_RECORD && !f->is_array &&
 		    f->size == fixed[i].size && !strcmp(f->name, fixed[i].name))
-			l->fixes[l->n_fixes++] = (struct kernel_fix){ fixed[i].kind, f->offset };
+			l->fixes[l->n_fixes++] = (struct kernel_fix){ .kind = fixed[i].kind, .offset = f->offset };
+}
+
+/* Of a call that ended, what its clock said at both ends is of no use, but what lies between: *@first, which is left
+ * out, is taken from *@last. */
+static bool find_call_times(const struct kernel_format *f, const struct kernel_field **first, const struct kernel_field **last)
+{
+	*first = *last = NULL;
+	for (int i = 0; i < f->n_fields; i++) {
+		const struct kernel_field *field = &f->fields[i];
+
+		if (field->place != KERNEL_IN_RECORD || field->is_array || field->size != 8)
+			continue;
+		if (!strcmp(field->name, "calltime"))
+			*first = field;
+		else if (!strcmp(field->name, "rettime"))
+			*last = field;
+	}
+	return *first && *last;
 }
 
 static bool is_used(const struct builder *b, const char *identifier)
@@ -96,6 +115,15 @@ static const char *identifier(struct builder *b, const char *name, const char *s
 	return to;
 }
 
+/* A record must reach this far. */
+static void reach(struct kernel_layout *l, uint32_t end)
+{
+	if (end > UINT16_MAX)
+		end = UINT16_MAX; /* no record is as long: none will be understood */
+	if (end > l->end)
+		l->end = (uint16_t)end;
+}
+
 static void add_op(struct kernel_layout *l, struct kernel_op op)
 {
 	struct kernel_op *last = l->n_ops ? &l->ops[l->n_ops - 1] : NULL;
@@ -103,10 +131,7 @@ static void add_op(struct kernel_layout *l, struct kernel_op op)
 
 	if (op.kind != KERNEL_OP_COPY || op.offset < l->end)
 		l->is_ordered = false;
-	if (end > UINT16_MAX)
-		end = UINT16_MAX; /* no record is as long: none will be understood */
-	if (end > l->end)
-		l->end = (uint16_t)end;
+	reach(l, end);
 	if (last && op.kind == KERNEL_OP_COPY && last->kind == KERNEL_OP_COPY &&
 	    op.offset == last->offset + last->size)
 		last->size += op.size;
@@ -191,12 +216,38 @@ static int finish(struct kernel_layout *l)
 	return -ENOMEM;
 }
 
+/* A tracer's numbers are addresses, but for a few. */
+static int lay_out_call(struct builder *b, const struct kernel_format *f)
+{
+	const struct kernel_field *first, *last;
+	bool has_times = find_call_times(f, &first, &last);
+
+	for (int i = 0; i < f->n_fields; i++) {
+		struct kernel_field field = f->fields[i];
+		bool is_end = has_times && &f->fields[i] == last, is_value = !strcmp(field.name, "retval");
+
+		if (field.place != KERNEL_IN_RECORD || (has_times && &f->fields[i] == first))
+			continue;
+		field.is_pointer = field.element == 8 && !is_end && !is_value;
+		field.is_signed |= is_value;
+		add_fixed(b, &field, is_end ? "duration" : field.name);
+	}
+	if (has_times) {
+		reach(b->layout, first->offset + 8u);
+		b->layout->fixes[b->layout->n_fixes++] =
+			(struct kernel_fix){ .kind = KERNEL_FIX_ELAPSED, .offset = last->offset, .from = first->offset };
+	}
+	return finish(b->layout);
+}
+
 int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, const char *system)
 {
 	struct builder b;
 
 	if (begin(&b, l, f->n_fields + 1))
 		return -ENOMEM;
+	if (kernel_functions_is(system))
+		return lay_out_call(&b, f);
 	for (int i = 0; i < f->n_fields; i++) {
 		const struct kernel_field *field = &f->fields[i];
 		const char *name = kernel_layout_shown_name(system, field->name);

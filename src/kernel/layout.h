@@ -38,11 +38,12 @@ enum { KERNEL_REALTIME_PRIORITIES = 100 };
 enum kernel_fix_kind {
 	KERNEL_FIX_PRIO, /* s32: minus KERNEL_REALTIME_PRIORITIES */
 	KERNEL_FIX_STATE, /* s64: preempted (0x100) becomes running (0) */
+	KERNEL_FIX_ELAPSED, /* u64: minus the one at `from` */
 };
 
 struct kernel_fix {
 	uint8_t kind;
-	uint16_t offset;
+	uint16_t offset, from;
 };
 
 enum { KERNEL_FIXES_MAX = 4 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/pattern.h"
-#include "kernel/uprobe.h"
+#include "kernel/probe.h"
 
 /* Sets are patterns with a name.  Left out are events that cost more than they tell: the statistics
  * of sched, which repeat at every tick what its switches say, and allocations of single objects. */
@@ -56,7 +56,7 @@ static const struct {
 	{ "fs", "f2fs:*" },
 	{ "fs", "nfs*:*" },
 	{ "lock", "lock:contention_*" },
-	/* With samples: so that what they are of has a name. */
+	/* With samples and functions: so that what they are of has a name. */
 	{ "profile", "sched:sched_process_fork" },
 	{ "profile", "sched:sched_process_exec" },
 	{ "profile", "sched:sched_process_exit" },
@@ -145,7 +145,7 @@ int kernel_each_candidate(const char *available, int (*each)(void *, const struc
 		size_t size = strcspn(line, "\n");
 
 		if (split_line(&c, line, size)) {
-			if (kernel_uprobe_is_ours(c.system)) {
+			if (kernel_probe_is_ours(c.system)) {
 				; /* a recorder's own, this one's or another's */
 			} else if (!strcmp(c.system, "raw_syscalls")) {
 				has_syscalls = true;
@@ -303,17 +303,36 @@ static int profile_hz(const char *pattern, const char *filter, struct diag *d)
 	return (int)hz;
 }
 
+/* What `function:PATTERN` asks for.  1: it was one; 0: @pattern is something else; or -errno. */
+static int add_functions(struct kernel_selection *s, const char *pattern, const char *filter, struct diag *d)
+{
+	static const char prefix[] = "function:";
+	const char **functions;
+
+	if (strncmp(pattern, prefix, sizeof prefix - 1) != 0)
+		return 0;
+	if (filter)
+		return diag_fail(d, -EINVAL, "%s takes no filter: duet view -f and duet export -f do", pattern);
+	functions = realloc(s->functions, (size_t)(s->n_functions + 1) * sizeof *functions);
+	if (!functions)
+		return diag_fail(d, -ENOMEM, "no memory for %s", pattern);
+	s->functions = functions;
+	functions[s->n_functions++] = pattern + sizeof prefix - 1;
+	return 1;
+}
+
 static int select_all(struct kernel_selection *s, const char *available, const char *const *patterns,
 		      const char *const *filters, int n_patterns, struct diag *d)
 {
 	for (int i = 0; i < n_patterns; i++) {
 		const char *filter = filters ? filters[i] : NULL;
-		int n = profile_hz(patterns[i], filter, d);
+		int hz = profile_hz(patterns[i], filter, d), n = hz ? hz : add_functions(s, patterns[i], filter, d);
 
 		if (n < 0)
 			return n;
 		if (n) {
-			s->profile_hz = n;
+			if (hz)
+				s->profile_hz = hz;
 			n = select_pattern(s, available, "profile", NULL);
 			if (n >= 0)
 				continue;
@@ -342,7 +361,7 @@ int kernel_select(struct kernel_selection *s, const char *available, const char 
 		err = select_all(s, available, defaults, NULL, 2, d);
 	if (!err)
 		err = select_all(s, available, patterns, filters, n_patterns, d);
-	if (!err && !s->n_events && !s->n_entry && !s->n_exit && !s->profile_hz)
+	if (!err && !s->n_events && !s->n_entry && !s->n_exit && !s->profile_hz && !s->n_functions)
 		err = diag_fail(d, -ENOENT, "the patterns with ! leave no kernel event");
 	if (err)
 		kernel_selection_fini(s);
@@ -352,6 +371,7 @@ int kernel_select(struct kernel_selection *s, const char *available, const char 
 void kernel_selection_fini(struct kernel_selection *s)
 {
 	free(s->events);
+	free(s->functions);
 	*s = (struct kernel_selection){ 0 };
 }
 

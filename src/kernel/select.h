@@ -53,6 +53,8 @@ struct kernel_selection {
 	const char *exit_filter[KERNEL_SYSCALLS_MAX];
 	int n_entry, n_exit;
 	int profile_hz; /* 0: no samples */
+	const char **functions; /* patterns of function:PATTERN, lent */
+	int n_functions;
 	bool waits_for_entry, waits_for_exit; /* for some of them */
 	uint32_t entry_bpf, exit_bpf; /* as kernel_choice.bpf */
 };

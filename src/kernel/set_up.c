@@ -148,7 +148,7 @@ static int filter_event(const struct kernel *k, const struct kernel_choice *e, c
 	return err;
 }
 
-static int set_up_events(struct kernel *k, struct kernel_selection *s, struct kernel_format *f,
+static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_arguments, struct kernel_format *f,
 			 struct diag *d)
 {
 	int err = 0;
@@ -157,6 +157,9 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, struct ke
 		struct kernel_choice *e = &s->events[i];
 
 		err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
+		if (!err && has_arguments && kernel_functions_is(e->system) && strcmp(e->event, "funcgraph_exit") != 0 &&
+		    kernel_functions_complete(f))
+			err = diag_fail(d, -EOPNOTSUPP, "this kernel records no arguments in %s", e->event);
 		if (err)
 			return err;
 		err = kernel_classes_add(&k->drain.classes, f, e->system, e->name);
@@ -262,14 +265,14 @@ static int set_up_syscalls(struct kernel *k, struct kernel_selection *s, bool is
 	return err;
 }
 
-static int set_up_selection(struct kernel *k, struct kernel_selection *s, struct diag *d)
+static int set_up_selection(struct kernel *k, struct kernel_selection *s, bool has_arguments, struct diag *d)
 {
 	struct kernel_format *f = malloc(sizeof *f);
 	int err;
 
 	if (!f)
 		return diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
-	err = set_up_events(k, s, f, d);
+	err = set_up_events(k, s, has_arguments, f, d);
 	if (!err && s->n_entry)
 		err = set_up_syscalls(k, s, true, f, d);
 	if (!err && s->n_exit)
@@ -301,7 +304,7 @@ static int select_of_kernel(struct kernel *k, const struct kernel_options *o, st
 	if (n < 0)
 		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
 				 strerror((int)-n));
-	if (o->n_patterns || !o->n_uprobes)
+	if (o->n_patterns || !(o->n_uprobes || o->graph.n_patterns))
 		err = kernel_select(&k->selection, available, o->patterns, o->filters, o->n_patterns, d);
 	else
 		err = kernel_select(&k->selection, available, names, NULL, 1, d);
@@ -314,13 +317,17 @@ static int select_events(struct kernel *k, const struct kernel_options *o, struc
 	int err = select_of_kernel(k, o, d);
 
 	if (!err && o->n_uprobes && k->root < 0)
-		err = diag_fail(d, -EPERM, "-u, --usdt: only root may set probes in programs");
+		err = diag_fail(d, -EPERM, "%s: only root may set probes", kernel_probe_option(o->uprobes[0].kind));
 	if (!err && o->n_uprobes)
 		err = kernel_uprobes_make(k->root, k->instance.path, o->uprobes, o->n_uprobes, &k->selection, d);
 	k->has_uprobes = o->n_uprobes > 0;
+	for (int i = 0; i < o->n_uprobes; i++)
+		k->has_kprobes |= o->uprobes[i].kind >= KERNEL_KPROBE;
+	if (!err)
+		err = kernel_functions_set_up(&k->functions, k->root, k->instance.dir, &k->selection, &o->graph, d);
 	if (err)
 		return err;
-	err = set_up_selection(k, &k->selection, d);
+	err = set_up_selection(k, &k->selection, o->graph.has_arguments, d);
 	if (!err && k->selection.profile_hz)
 		err = set_up_profile(k, o, k->selection.profile_hz, d);
 	return err;
@@ -420,7 +427,7 @@ static int open_instance(struct kernel *k, struct diag *d)
 		return err == -ENOENT ? k->root : err;
 	}
 	kernel_instance_reap(k->root, NULL);
-	kernel_uprobes_reap(k->root);
+	kernel_probes_reap(k->root);
 	return kernel_instance_create(&k->instance, k->root, d);
 }
 

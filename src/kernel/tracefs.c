@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "kernel/functions.h"
 
 enum { TRACEFS_MAGIC_NUMBER = 0x74726163, NAMES_MAX = 16, REMOVE_TRIES = 50 };
 
@@ -267,7 +268,8 @@ bool kernel_instance_is_stale(const char *name)
 	return start_time(pid) != start;
 }
 
-static bool is_unlocked(int instances, const char *name)
+/* Then what its owner has left elsewhere is put back. */
+static bool is_unlocked(int root, int instances, const char *name)
 {
 	int fd = openat(instances, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool unlocked;
@@ -275,6 +277,8 @@ static bool is_unlocked(int instances, const char *name)
 	if (fd < 0)
 		return false;
 	unlocked = !flock(fd, LOCK_EX | LOCK_NB);
+	if (unlocked)
+		kernel_functions_reap(root, fd);
 	close(fd);
 	return unlocked;
 }
@@ -291,7 +295,7 @@ int kernel_instance_reap(int root, struct diag *d)
 		return diag_errno(d, "cannot list tracefs/instances");
 	}
 	while ((e = readdir(dir)))
-		if (kernel_instance_is_stale(e->d_name) && is_unlocked(fd, e->d_name))
+		if (kernel_instance_is_stale(e->d_name) && is_unlocked(root, fd, e->d_name))
 			n += !remove_directory(fd, e->d_name);
 	closedir(dir);
 	return n;

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/kprobe.h - probes in the kernel's own functions, as events with what they are called with and return.
+ *
+ *	--kprobe  FUNCTION[+OFFSET | %return] [NAME=EXPRESSION[:TYPE]]...
+ *	--fprobe  FUNCTION[%return] [NAME=EXPRESSION[:TYPE]]...
+ *
+ *	FUNCTION    a name, MODULE:NAME, or a glob on those that can be traced
+ *	EXPRESSION  arg1 .. arg6, retval, or the kernel's: %di, +8($arg1), task->pid (kprobetrace.rst, fprobetrace.rst);
+ *	            $arg* alone: all, by their names, where the kernel has BTF (6.5)
+ *	TYPE        u8 .. u64, s8 .. s64, or str: the text that it points to, the kernel's or a program's; default u64
+ *
+ * A kprobe is a breakpoint, or a jump where that is possible; an fprobe a call at a function's entry.
+ */
+#ifndef KERNEL_KPROBE_H
+#define KERNEL_KPROBE_H
+
+#include "kernel/probe.h"
+
+/* kernel_kprobe_make - those that @p->wanted asks for.  0 or -errno. */
+int kernel_kprobe_make(struct kernel_probes *p);
+
+#endif

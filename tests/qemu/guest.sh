@@ -1,0 +1,181 @@
+#!/bin/busybox sh
+# SPDX-License-Identifier: MIT
+# The guest's first and only program: tries duet on its kernel.  Each line on ttyS1 is "ok ...", "not ok ..." or a note; "done"
+# is the last.
+/bin/busybox --install -s /bin
+export PATH=/bin DUET_RUNTIME_DIR=/tmp/run
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmp /tmp
+mount -t tracefs tracefs /sys/kernel/tracing
+exec >/dev/ttyS1 2>&1
+cd /tmp
+T=/sys/kernel/tracing
+
+ok() { # WHAT TEST...
+	what=$1
+	shift
+	if "$@" >/tmp/why 2>&1; then echo "ok $what"; else echo "not ok $what"; head -c 1000 /tmp/why; head -c 1000 /tmp/err; fi
+}
+is() { # WHAT GOT WANTED
+	if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: $2, not $3"; head -c 1500 /tmp/err; fi
+}
+note() { echo "# $*"; }
+# A command recorded: its pid in $pid, what duet said in /tmp/err.
+rec() { # OUT OPTIONS... -- COMMAND...
+	out=$1
+	shift
+	rm -rf "$out"
+	pid=$(duet record -o "$out" "$@" 2>/tmp/err)
+	status=$?
+	pid=$(echo "$pid" | tail -1)
+	grep "[1-9][0-9]* lost" /tmp/err
+}
+view() { duet view "$@" 2>/tmp/err; }
+count() { # OUT EVENT [WORD]
+	view -e "$2" "$1" | grep -c "${3:-.}"
+}
+clean() { # nothing of ours is left, and what the kernel has once is as it was
+	is "$1: no instance" "$(ls $T/instances)" ""
+	is "$1: no probes" "$(cat $T/dynamic_events)" ""
+	is "$1: limits" "$(cat $T/max_graph_depth $T/tracing_thresh | tr -d '\n') $(head -c 1 $T/set_graph_function)" "00 #"
+	is "$1: no function traced" "$(wc -l <$T/enabled_functions)" 0
+}
+
+note "$(uname -r)"
+
+functions() {
+	rec a -k 'function:*do_sys_getppid,function:do_sys_openat2' -- calls getppid 500
+	is "function: recorded" $status 0
+	is "function: each call" "$(count a function '(__[a-z0-9_]*_sys_getppid)')" 500
+	note "$(duet view -e function a | head -1)"
+	rec a -k 'function:do_sys_open*' -- calls open 20 /init
+	is "function: globs" "$(count a function 'ip = 0x[0-9a-f]* (do_sys_openat2)')" 20
+	echo "do_sys_openat2 # of open(2)" >names
+	rec a -k function:@names -- calls open 20 /init
+	is "function: names in a file" "$(count a function '(do_sys_openat2)')" 20
+	duet view --json -e function a >json 2>err
+	is "function: of the command alone" "$(grep -vc "\"tid\":$pid\b" json)" 0
+	duet record -o b -k function:no_such_function -- true 2>err
+	ok "function: none matches" grep 'no_such_function' err
+	duet record -o b -k function:mod:no_such_module -- true 2>err
+	ok "function: none is of the module" grep 'no_such_module' err
+	clean function
+}
+
+kprobes() {
+	rec a --kprobe 'do_sys_openat2 dfd=arg1:s32 name=arg2:str' --kprobe 'do_sys_openat2%return fd=retval:s64' -- \
+		calls open 20 /init
+	is "kprobe: recorded" $status 0
+	is "kprobe: arguments" "$(count a kprobe_do_sys_openat2 'dfd = -100, name = "/init"')" 20
+	is "kprobe: returns" "$(count a kretprobe_do_sys_openat2 'fd = 3')" 20
+	note "$(duet view -e 'k*probe_*' a | head -2)"
+	rec a --kprobe 'do_sys_openat2 name=+0($arg2):ustring' -f 'name == "/init"' -- calls open 20 /init
+	is "kprobe: the kernel's own words, and a filter" "$(count a kprobe_do_sys_openat2 'name = "/init"')" 20
+	rec a --kprobe 'do_sys_open*' -- calls open 20 /init
+	is "kprobe: a glob" "$(count a 'kprobe_do_sys_openat2')" 20
+	duet record -o b --kprobe no_such_function -- true 2>err
+	ok "kprobe: no such function" grep 'no_such_function' err
+	clean kprobe
+}
+
+fprobes() {
+	if ! grep -q 'f\[:\[<group' $T/README; then
+		duet record -o b --fprobe do_sys_openat2 -- true 2>err
+		ok "fprobe: missing, it says so" grep 'CONFIG_FPROBE_EVENTS' err
+		return
+	fi
+	rec a --fprobe 'do_sys_openat2 dfd=arg1:s32 name=arg2:str' --fprobe 'do_sys_openat2%return fd=retval:s64' -- \
+		calls open 20 /init
+	is "fprobe: arguments" "$(count a fprobe_do_sys_openat2 'dfd = -100, name = "/init"')" 20
+	is "fprobe: returns" "$(count a fretprobe_do_sys_openat2 'fd = 3')" 20
+	rec a --fprobe 'do_sys_openat2 $arg*' -- calls open 20 /init
+	is "fprobe: all arguments by name" "$(count a fprobe_do_sys_openat2 'dfd = .*filename = .*how = ')" 20
+	clean fprobe
+}
+
+graph() {
+	echo 0 >n
+	rec a --graph 'do_sys_openat2,__do_sys_getppid' -- calls open 20 /init
+	if [ $status != 0 ]; then
+		ok "graph: missing, it says so" grep 'function graph in instances' err
+		clean graph
+		return
+	fi
+	is "graph: calls" "$(count a funcgraph_entry '(do_sys_openat2), depth = 0')" 20
+	is "graph: ends" "$(count a funcgraph_exit '(do_sys_openat2).*duration = [0-9]')" 20
+	note "$(duet view -e 'funcgraph_*' a | head -2)"
+	rec a --graph '*_nanosleep' --graph-over 20ms -- sh -c 'calls sleep 5 2; calls sleep 3 50'
+	is "graph: only what lasts" "$(duet view --json -e funcgraph_exit a | sed 's/.*"duration":\([0-9]*\).*/\1/' |
+		awk '$1 < 20000000' | wc -l)" 0
+	is "graph: what lasts" "$(count a funcgraph_exit '(hrtimer_nanosleep)')" 3
+	is "graph: no entries of it" "$(count a funcgraph_entry)" 0
+	rec a --graph do_sys_openat2 --graph-depth 3 -- calls open 20 /init
+	is "graph: as deep as wanted" "$(duet view --json -e funcgraph_entry a | sed 's/.*"depth":\([0-9]*\).*/\1/' |
+		sort -u | tr '\n' ' ')" "0 1 2 "
+	is "graph: begins at what is wanted" "$(count a funcgraph_entry 'depth = 0' ; count a funcgraph_entry '(do_sys_openat2), depth = 0')" "20
+20"
+	ok "graph: a slice in exports" sh -c "duet export --to chrome -o t.json a && grep -q do_filp_open t.json"
+	echo 5 >$T/max_graph_depth
+	duet record -o b --graph do_sys_openat2 --graph-depth 3 -- true 2>err
+	ok "graph: somebody else's limits stay" grep 'max_graph_depth' err
+	is "graph: they stay" "$(cat $T/max_graph_depth)" 5
+	echo 0 >$T/max_graph_depth
+	clean graph
+}
+
+# The recorder and its keeper are killed: the next one clears up.
+killed() {
+	for options in "-k function:do_sys_open*" "--kprobe do_sys_openat2" "--graph do_sys_openat2 --graph-depth 3 --graph-over 1us"; do
+		rm -rf a
+		duet record -o a $options -- sleep 1000 >/dev/null 2>err &
+		for i in $(seq 600); do
+			[ "$(cat $T/instances/*/tracing_on 2>/dev/null)" = 1 ] && break
+			grep -q . err && break
+			sleep 0.1
+		done
+		if grep -q 'function graph in' err; then continue; fi
+		is "killed: recorded" "$(cat $T/instances/*/tracing_on)" 1
+		killall -9 duet
+		while pidof duet >/dev/null; do sleep 0.1; done
+		killall sleep
+		duet record -o b -k sched:sched_switch -- true 2>err
+		clean "killed $options"
+	done
+}
+
+modules() {
+	if ! insmod /module.ko; then
+		note "no module to try"
+		return
+	fi
+	rec a -k function:mod:dummy --all-kernel -- sh -c 'ip link add duet0 type dummy && ip link set duet0 up; ip link del duet0'
+	ok "module: its functions have names" grep '\[dummy\]' a/.duet/kallsyms
+	ok "module: are recorded" test "$(count a function '(dummy_[a-z_]* \[dummy\])')" -gt 2
+	note "$(duet view -e function a | head -2)"
+}
+
+smoke() {
+	rec a -k sched,syscalls -- calls open 100 /init
+	is "events: system calls" "$(count a syscall_entry_openat)" 100
+	ok "events: switches" test "$(count a sched_switch)" -gt 0
+	rec a --kernel-backend bpf -k sched,syscalls -- calls open 100 /init
+	if [ $status = 0 ]; then
+		is "events by BPF: system calls" "$(count a syscall_entry_openat 'filename = "/init"')" 100
+	else
+		note "no BPF: $(cat err)"
+	fi
+	rec a -k profile:99 --all-kernel -- calls getppid 300000
+	ok "events: samples" test "$(count a profile)" -gt 0
+	ok "events: calls in order" bracket
+	head -c 500 why
+	clean events
+}
+
+for what in functions kprobes fprobes graph killed modules smoke; do
+	$what
+done
+echo done
+sync
+poweroff -f

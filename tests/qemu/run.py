@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Other kernels than this machine's, in qemu without acceleration: guest.sh is their whole system, and tells on a second
+serial port what it found.
+
+usage: run.py BUILD [--kernel VMLINUZ [--modules DIRECTORY]] [--package NAME]... [--timeout SECONDS] [--keep]
+
+BUILD      a build directory of duet
+--kernel   what to boot; its modules: /lib/modules/VERSION of it
+--package  Debian's packages of kernels, fetched with apt-get and unpacked beside (not installed); without either:
+           linux-image-cloud-amd64 and linux-image-6.12-cloud-amd64, whichever apt knows
+"""
+import argparse
+import glob
+import gzip
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGES = ["linux-image-cloud-amd64", "linux-image-6.12-cloud-amd64"]
+MODULE = "drivers/net/dummy.ko"
+
+
+def kernel_package(name):
+    """The package with a kernel in it that a meta-package depends on, or itself."""
+    out = subprocess.run(["apt-cache", "depends", name], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"Depends: (linux-image-\S+)", out)
+    return found.group(1) if found else name
+
+
+def fetch(package, work):
+    """-> the directory where it lies unpacked, or None"""
+    name = kernel_package(package)
+    where = os.path.join(work, name)
+    os.mkdir(where)
+    # apt-get's own user may not write here; as we are who started it, that is only told.
+    got = subprocess.run(["apt-get", "-o", "APT::Sandbox::User=root", "download", name], cwd=where, capture_output=True,
+                         text=True, check=False)
+    found = glob.glob(where + "/*.deb")
+    if got.returncode or not found:
+        print(f"{package}: cannot be fetched: {got.stderr.strip()}", file=sys.stderr)
+        return None
+    subprocess.run(["dpkg", "-x", found[0], where], check=True)
+    os.remove(found[0])
+    return where
+
+
+def libraries(program):
+    out = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    return re.findall(r"(/\S+) \(0x", out)
+
+
+def add(root, path, source):
+    to = root + path
+    os.makedirs(os.path.dirname(to), exist_ok=True)
+    shutil.copy(source, to)
+
+
+def make_system(root, build, modules):
+    busybox = shutil.which("busybox")
+    if not busybox or libraries(busybox):
+        sys.exit("busybox-static is needed")
+    for directory in ["bin", "dev", "proc", "sys", "tmp"]:
+        os.makedirs(os.path.join(root, directory))
+    add(root, "/bin/busybox", busybox)
+    programs = {"duet": "src/cmd/duet", "bracket": "tests/live/kernel/kernel_bracket_test", "calls": "tests/qemu/qemu_calls"}
+    for name, path in programs.items():
+        path = os.path.join(build, path)
+        subprocess.run(["strip", "-o", f"{root}/bin/{name}", path], check=True)
+        for library in libraries(path):
+            add(root, library, library)
+    shutil.copy(HERE + "/guest.sh", root + "/init")
+    os.chmod(root + "/init", 0o755)
+    for found in glob.glob(f"{modules}/kernel/{MODULE}*"):
+        with (lzma.open if found.endswith(".xz") else open)(found, "rb") as f, open(root + "/module.ko", "wb") as to:
+            to.write(f.read())
+
+
+def pack(root, path):
+    names = subprocess.run(["find", "."], cwd=root, capture_output=True, check=True).stdout
+    packed = subprocess.run(["busybox", "cpio", "-o", "-H", "newc"], cwd=root, input=names, capture_output=True, check=True)
+    with gzip.open(path, "wb", compresslevel=1) as f:
+        f.write(packed.stdout)
+
+
+def boot(kernel, initrd, told, args):
+    """-> what the guest's console showed"""
+    command = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max,-cx16", "-smp", "1", "-m", "1024",
+               "-kernel", kernel, "-initrd", initrd, "-nographic", "-no-reboot", "-serial", "mon:stdio", "-serial",
+               "file:" + told, "-append",
+               "console=ttyS0 quiet panic=-1 mitigations=off nowatchdog no_timer_check tsc=reliable "
+               "rcupdate.rcu_cpu_stall_suppress=1 " + args.append]
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=args.timeout,
+                              check=False).stdout
+    except subprocess.TimeoutExpired as e:
+        return (e.stdout or b"") + b"\n(ended after %d s)" % args.timeout
+
+
+def try_kernel(kernel, modules, work, args):
+    root, initrd, told = (os.path.join(work, name) for name in ("root", "initrd", "told"))
+    shutil.rmtree(root, ignore_errors=True)
+    make_system(root, args.build, modules)
+    pack(root, initrd)
+    with open(told, "w", encoding="utf-8"):
+        pass
+    console = boot(kernel, initrd, told, args)
+    with open(told, errors="replace", encoding="utf-8") as f:
+        lines = f.read().replace("\r", "").splitlines()
+    good = sum(line.startswith("ok ") for line in lines)
+    bad = sum(line.startswith("not ok ") for line in lines)
+    print("\n".join(lines))
+    if "done" not in lines:
+        bad += 1
+        print("the guest did not come to its end; its console:\n" + console.decode(errors="replace")[-2000:])
+    print(f"{os.path.basename(kernel)}: {good} right, {bad} wrong", flush=True)
+    return bad
+
+
+def kernels(args, work):
+    """Each kernel and its modules."""
+    if args.kernel:
+        yield args.kernel, args.modules or ""
+        return
+    for package in args.package or PACKAGES:
+        where = fetch(package, work)
+        if where:
+            yield glob.glob(where + "/boot/vmlinuz*")[0], (glob.glob(where + "/lib/modules/*") or [""])[0]
+
+
+def main():
+    p = argparse.ArgumentParser(usage=__doc__)
+    p.add_argument("build")
+    p.add_argument("--kernel")
+    p.add_argument("--modules")
+    p.add_argument("--package", action="append")
+    p.add_argument("--timeout", type=int, default=600)
+    p.add_argument("--append", default="")
+    args = p.parse_args()
+    work = tempfile.mkdtemp(prefix="duet-qemu-")
+    bad = n = 0
+    try:
+        for kernel, modules in kernels(args, work):
+            bad += try_kernel(kernel, modules, work, args)
+            n += 1
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    if not n:
+        sys.exit("no kernel to boot: --kernel VMLINUZ")
+    sys.exit(bad > 0)
+
+
+main()
