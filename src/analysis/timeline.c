@@ -115,6 +115,19 @@ static int give(struct timeline *t, const struct timeline_item *item)
 	return t->o->take(t->o->context, item);
 }
 
+/* What is about a function has its name, if it is known. */
+static void name_by_function(const struct timeline *t, const struct now *n, struct timeline_item *item)
+{
+	int64_t address;
+	const char *name = t->o->functions && n->plan->function && ctf_event_number(n->e->ctf, n->plan->function, &address)
+				   ? kallsyms_find(t->o->functions, (uint64_t)address) : NULL;
+
+	if (!name)
+		return;
+	item->name = name;
+	item->name_size = (uint32_t)strlen(name);
+}
+
 static struct timeline_item item_of(const struct now *n, enum timeline_kind kind)
 {
 	return (struct timeline_item){ .kind = kind,
@@ -147,6 +160,7 @@ static int give_instant(struct timeline *t, const struct now *n, uint64_t flow)
 		return -ENOMEM;
 	item.name = n->e->ctf->class->name;
 	item.name_size = (uint32_t)strlen(item.name);
+	name_by_function(t, n, &item);
 	item.flow = flow;
 	return n->is_chosen ? give(t, &item) : 0;
 }
@@ -164,6 +178,7 @@ static int open_slice(struct timeline *t, const struct now *n)
 		return give_instant(t, n, 0);
 	if (run_grow(&row->open, &row->n_rooms, row->n_open, sizeof *row->open))
 		return -ENOMEM;
+	name_by_function(t, n, &item);
 	row->open[row->n_open++] = (struct open_slice){ n->plan->pair, (uint8_t)n->e->stream->source->domain };
 	return give(t, &item);
 }

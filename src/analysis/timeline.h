@@ -12,13 +12,14 @@
  *   (3) an event chosen is given once: as begin, end or instant (switches: as SWITCH) - but an end also if
  *       it is not chosen and its begin was
  *
- * Slices are system calls, and pairs of events whose names say so (x_entry x_exit, x_begin x_end,
- * ...) or that the caller names.  What is still open at the end stays open.
+ * Slices are system calls, calls of functions that probes or a graph of the kernel's tell, and pairs of events whose
+ * names say so (x_entry x_exit, x_begin x_end, ...) or that the caller names.  What is still open at the end stays open.
  */
 #ifndef ANALYSIS_TIMELINE_H
 #define ANALYSIS_TIMELINE_H
 
 #include "analysis/follow.h"
+#include "trace/kallsyms.h"
 
 enum timeline_kind {
 	TIMELINE_BEGIN,
@@ -67,6 +68,7 @@ struct timeline_options {
 	uint32_t n_pairs;
 	const struct timeline_counter *counters;
 	uint32_t n_counters;
+	struct kallsyms *functions; /* the kernel's, which slices of its calls are called by; lent, or NULL */
 	timeline_take *take;
 	void *context; /* of both functions */
 };
@@ -114,6 +116,7 @@ struct timeline_plan {
 	uint32_t name_size;
 	const char *name; /* of the slice */
 	const struct ctf_op *field[3]; /* switches: prev, next, state; wakes: thread */
+	const struct ctf_op *function; /* whose name is the slice's or instant's; or NULL */
 };
 
 /* timeline_plan - by class number, to be freed; NULL if there is no memory. */

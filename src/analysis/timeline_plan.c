@@ -16,7 +16,15 @@ static const struct {
 	{ "entry", "exit" }, { "begin", "end" },   { "enter", "exit" },	 { "enter", "leave" },
 	{ "start", "stop" }, { "start", "end" },   { "start", "done" }, { "start", "finish" },
 };
-static const char entry[] = "syscall_entry_", leaving[] = "syscall_exit_";
+/* What follows them is called, and returns. */
+static const struct {
+	const char *entry, *leaving;
+} calls[] = {
+	{ "syscall_entry_", "syscall_exit_" },
+	{ "kprobe_", "kretprobe_" },
+	{ "fprobe_", "fretprobe_" },
+	{ "uprobe_", "uretprobe_" },
+};
 
 struct class {
 	const struct trace_source *source;
@@ -78,23 +86,42 @@ static bool is_of_cpu(const struct class *c)
 	       (!strncmp(name, "irq_", 4) || !strncmp(name, "softirq_", 8) || strstr(name, "_vector_"));
 }
 
-static bool plan_call(struct planning *p, const struct class *c)
+static bool plan_call_of(struct planning *p, const struct class *c, const char *entry, const char *leaving)
 {
 	const char *name = c->class->name;
-	bool opens = !strncmp(name, entry, sizeof entry - 1);
-	size_t prefix = opens ? sizeof entry - 1 : sizeof leaving - 1;
+	bool opens = !strncmp(name, entry, strlen(entry));
+	size_t prefix = strlen(opens ? entry : leaving);
 	const struct class *first, *last;
 
-	if (!opens && strncmp(name, leaving, sizeof leaving - 1))
+	if (!opens && strncmp(name, leaving, prefix) != 0)
 		return false;
-	first = find(p, entry, sizeof entry - 1, name + prefix);
-	last = find(p, leaving, sizeof leaving - 1, name + prefix);
+	first = find(p, entry, strlen(entry), name + prefix);
+	last = find(p, leaving, strlen(leaving), name + prefix);
 	if (first && last) {
 		p->plans[c->number].role = opens ? TIMELINE_OPENS : TIMELINE_CLOSES;
 		p->plans[c->number].pair = first->number;
 		p->plans[c->number].name = name + prefix;
 	}
 	return true;
+}
+
+static bool plan_call(struct planning *p, const struct class *c)
+{
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		if (plan_call_of(p, c, calls[i].entry, calls[i].leaving))
+			return true;
+	return false;
+}
+
+/* Events of the kernel's tracers are about a function, which is but a field of theirs. */
+static void plan_function(struct planning *p, const struct class *c)
+{
+	const char *name = c->class->name;
+
+	if (!strcmp(name, "function"))
+		p->plans[c->number].function = ctf_class_find(c->class, CTF_PAYLOAD, "ip");
+	else if (!strncmp(name, "funcgraph_", 10))
+		p->plans[c->number].function = ctf_class_find(c->class, CTF_PAYLOAD, "func");
 }
 
 /* "job_begin", "job:begin" */
@@ -177,8 +204,10 @@ static void plan_class(struct planning *p, const struct class *c, const struct t
 
 	plan->name = c->class->name;
 	plan->is_of_cpu = is_of_cpu(c);
-	if (c->source->domain == TRACE_KERNEL)
+	if (c->source->domain == TRACE_KERNEL) {
 		plan_sched(p, c);
+		plan_function(p, c);
+	}
 	if (plan->role == TIMELINE_PLAIN && !plan_call(p, c))
 		plan_pair(p, c);
 	if (!plan->name_size)

@@ -126,17 +126,20 @@ int export_timeline(struct export *x, struct timeline *t, timeline_take *take, v
 				      .n_pairs = x->n_pairs,
 				      .counters = x->counters,
 				      .n_counters = x->n_counters,
+				      .functions = kallsyms_open(x->paths, x->n_paths),
 				      .take = pass_on,
 				      .context = &p };
 	struct trace_options quiet = { .warn = warn_not };
-	struct trace *first;
+	struct trace *first = NULL;
 	int err = trace_open(&first, x->paths, x->n_paths, &quiet, d);
 
-	if (err)
-		return err;
-	err = timeline_init(t, first, d);
+	if (!err && !o.functions)
+		err = diag_fail(d, -ENOMEM, "no memory");
+	if (!err)
+		err = timeline_init(t, first, d);
 	if (!err)
 		err = timeline_run(t, x->trace, &o, d);
+	kallsyms_close(o.functions);
 	/* Its names of threads are copies; nothing else of it is asked for. */
 	trace_close(first);
 	return err < 0 ? err : 0;

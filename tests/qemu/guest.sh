@@ -32,6 +32,11 @@ rec() { # OUT OPTIONS... -- COMMAND...
 	pid=$(echo "$pid" | tail -1)
 	grep "[1-9][0-9]* lost" /tmp/err
 }
+# One that must not: what duet said in /tmp/err.
+refused() { # OPTIONS...
+	rm -rf b
+	duet record -o b "$@" -- true 2>/tmp/err
+}
 view() { duet view "$@" 2>/tmp/err; }
 count() { # OUT EVENT [WORD]
 	view -e "$2" "$1" | grep -c "${3:-.}"
@@ -57,9 +62,9 @@ functions() {
 	is "function: names in a file" "$(count a function '(do_sys_openat2)')" 20
 	duet view --json -e function a >json 2>err
 	is "function: of the command alone" "$(grep -vc "\"tid\":$pid\b" json)" 0
-	duet record -o b -k function:no_such_function -- true 2>err
+	refused -k function:no_such_function
 	ok "function: none matches" grep 'no_such_function' err
-	duet record -o b -k function:mod:no_such_module -- true 2>err
+	refused -k function:mod:no_such_module
 	ok "function: none is of the module" grep 'no_such_module' err
 	clean function
 }
@@ -75,14 +80,14 @@ kprobes() {
 	is "kprobe: the kernel's own words, and a filter" "$(count a kprobe_do_sys_openat2 'name = "/init"')" 20
 	rec a --kprobe 'do_sys_open*' -- calls open 20 /init
 	is "kprobe: a glob" "$(count a 'kprobe_do_sys_openat2')" 20
-	duet record -o b --kprobe no_such_function -- true 2>err
+	refused --kprobe no_such_function
 	ok "kprobe: no such function" grep 'no_such_function' err
 	clean kprobe
 }
 
 fprobes() {
 	if ! grep -q 'f\[:\[<group' $T/README; then
-		duet record -o b --fprobe do_sys_openat2 -- true 2>err
+		refused --fprobe do_sys_openat2
 		ok "fprobe: missing, it says so" grep 'CONFIG_FPROBE_EVENTS' err
 		return
 	fi
@@ -118,7 +123,7 @@ graph() {
 20"
 	ok "graph: a slice in exports" sh -c "duet export --to chrome -o t.json a && grep -q do_filp_open t.json"
 	echo 5 >$T/max_graph_depth
-	duet record -o b --graph do_sys_openat2 --graph-depth 3 -- true 2>err
+	refused --graph do_sys_openat2 --graph-depth 3
 	ok "graph: somebody else's limits stay" grep 'max_graph_depth' err
 	is "graph: they stay" "$(cat $T/max_graph_depth)" 5
 	echo 0 >$T/max_graph_depth
@@ -140,7 +145,7 @@ killed() {
 		killall -9 duet
 		while pidof duet >/dev/null; do sleep 0.1; done
 		killall sleep
-		duet record -o b -k sched:sched_switch -- true 2>err
+		refused -k sched:sched_switch
 		clean "killed $options"
 	done
 }
