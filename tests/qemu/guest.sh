@@ -32,8 +32,8 @@ rec() { # OUT OPTIONS... -- COMMAND...
 	pid=$(echo "$pid" | tail -1)
 	grep "[1-9][0-9]* lost" /tmp/err
 }
-# One that must not: what duet said in /tmp/err.
-refused() { # OPTIONS...
+# Another recording: what duet said is in /tmp/err.
+another() { # OPTIONS...
 	rm -rf b
 	duet record -o b "$@" -- true 2>/tmp/err
 }
@@ -62,9 +62,9 @@ functions() {
 	is "function: names in a file" "$(count a function '(do_sys_openat2)')" 20
 	duet view --json -e function a >json 2>err
 	is "function: of the command alone" "$(grep -vc "\"tid\":$pid\b" json)" 0
-	refused -k function:no_such_function
+	another -k function:no_such_function
 	ok "function: none matches" grep 'no_such_function' err
-	refused -k function:mod:no_such_module
+	another -k function:mod:no_such_module
 	ok "function: none is of the module" grep 'no_such_module' err
 	clean function
 }
@@ -80,14 +80,14 @@ kprobes() {
 	is "kprobe: the kernel's own words, and a filter" "$(count a kprobe_do_sys_openat2 'name = "/init"')" 20
 	rec a --kprobe 'do_sys_open*' -- calls open 20 /init
 	is "kprobe: a glob" "$(count a 'kprobe_do_sys_openat2')" 20
-	refused --kprobe no_such_function
+	another --kprobe no_such_function
 	ok "kprobe: no such function" grep 'no_such_function' err
 	clean kprobe
 }
 
 fprobes() {
 	if ! grep -q 'f\[:\[<group' $T/README; then
-		refused --fprobe do_sys_openat2
+		another --fprobe do_sys_openat2
 		ok "fprobe: missing, it says so" grep 'CONFIG_FPROBE_EVENTS' err
 		return
 	fi
@@ -123,7 +123,7 @@ graph() {
 20"
 	ok "graph: a slice in exports" sh -c "duet export --to chrome -o t.json a && grep -q do_filp_open t.json"
 	echo 5 >$T/max_graph_depth
-	refused --graph do_sys_openat2 --graph-depth 3
+	another --graph do_sys_openat2 --graph-depth 3
 	ok "graph: somebody else's limits stay" grep 'max_graph_depth' err
 	is "graph: they stay" "$(cat $T/max_graph_depth)" 5
 	echo 0 >$T/max_graph_depth
@@ -145,7 +145,7 @@ killed() {
 		killall -9 duet
 		while pidof duet >/dev/null; do sleep 0.1; done
 		killall sleep
-		refused -k sched:sched_switch
+		another -k sched:sched_switch
 		clean "killed $options"
 	done
 }
