@@ -121,7 +121,7 @@ graph() {
 		sort -u | tr '\n' ' ')" "0 1 2 "
 	is "graph: begins at what is wanted" "$(count a funcgraph_entry 'depth = 0' ; count a funcgraph_entry '(do_sys_openat2), depth = 0')" "20
 20"
-	ok "graph: a slice in exports" sh -c "duet export --to chrome -o t.json a && grep -q do_filp_open t.json"
+	ok "graph: a slice in exports" sh -c "duet export chrome -o t.json a && grep -q do_filp_open t.json"
 	echo 5 >$T/max_graph_depth
 	another --graph do_sys_openat2 --graph-depth 3
 	ok "graph: somebody else's limits stay" grep 'max_graph_depth' err
