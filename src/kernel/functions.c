@@ -49,7 +49,19 @@ struct choosing {
 	struct diag *d;
 };
 
-/* The kernel writes "mod:x" as "*:mod:x" or ":mod:x". */
+/* The kernel keeps in mind what is wanted of a module that is not loaded, and says nothing. */
+static bool is_loaded(const char *pattern)
+{
+	const char *module = strstr(pattern, "mod:");
+	char path[300];
+
+	if (!module || strpbrk(module, "*?["))
+		return true;
+	snprintf(path, sizeof path, "/sys/module/%.200s", module + 4);
+	return !access(path, F_OK);
+}
+
+/* The kernel writes "mod:x" as ":mod:x". */
 static int choose_one(const struct choosing *c, const char *pattern)
 {
 	bool is_module = !strncmp(pattern, "mod:", 4);
@@ -61,6 +73,8 @@ static int choose_one(const struct choosing *c, const char *pattern)
 				 pattern);
 	if (strstr(pattern, "mod:") && !c->has_modules)
 		return diag_fail(c->d, -EINVAL, "%s: a graph of what functions call begins at functions, not at a module", pattern);
+	if (!is_loaded(pattern))
+		return diag_fail(c->d, -ENOENT, "%s: this module is not loaded (lsmod)", pattern);
 	if (snprintf(text, sizeof text, "%s%s\n", is_module ? ":" : "", pattern) >= (int)sizeof text)
 		return diag_fail(c->d, -EINVAL, "%.40s...: a pattern of functions is too long", pattern);
 	err = kernel_tracefs_write(c->dir, c->file, text);
@@ -113,7 +127,7 @@ static int choose(const struct choosing *c, const char *const *patterns, int n)
 
 	for (int i = 0; i < n && !err; i++)
 		err = *patterns[i] == '@' ? choose_lines(c, patterns[i] + 1) : choose_one(c, patterns[i]);
-	/* A module that is not there is kept for when it comes; until then none would mean all. */
+	/* A file may name none, which would mean all. */
 	if (!err && says_all(c->dir, c->file))
 		err = diag_fail(c->d, -ENOENT, "the kernel has no function %s that can be traced", n ? patterns[0] : "");
 	return err;

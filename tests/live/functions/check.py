@@ -18,7 +18,7 @@ if os.geteuid():
 FUNCTION = "do_sys_openat2"
 WAYS = [
     (["-k", "function:" + FUNCTION], "function", ["-k profile"]),
-    (["-k", "function:mod:none_of_that_name"], None, ["-k profile", "no function mod:none_of_that_name"]),
+    (["-k", "function:mod:none_of_that_name"], None, ["not loaded"]),
     (["--graph", FUNCTION], "funcgraph_exit", ["-k profile", "--kprobe"]),
     (["--graph", FUNCTION, "--graph-depth", "2"], "funcgraph_exit", ["--kprobe", "somebody else's", "another recorder"]),
     (["--graph", FUNCTION, "--graph-over", "1us"], "funcgraph_exit", ["--kprobe", "somebody else's", "another recorder"]),
