@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/graph.h"
 #include "analysis/run.h"
 #include "elf/symbols.h"
 #include "trace/kallsyms.h"
 #include "trace/modules.h"
 
 enum { FRAMES_MAX = 1024 };
-static const uint32_t NO_MAPPING = UINT32_MAX;
+static const uint32_t NO_MAPPING = UINT32_MAX, FUNCTION = UINT32_MAX - 1;
 
 /* From a key of two numbers to one, open addressing; never full. */
 struct table {
@@ -29,6 +30,7 @@ struct class {
 	bool has_stack;
 	enum ctf_scope scope; /* where it is */
 	const struct ctf_op *weight;
+	const struct ctf_op *function, *depth, *duration; /* of a graph's events; duration: of an end */
 };
 
 struct stacks_private {
@@ -119,6 +121,30 @@ static bool plan_classes(struct stacks_private *p)
 	return found;
 }
 
+static bool plan_graph(struct stacks_private *p)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < trace_n_sources(p->o.trace); i++) {
+		const struct trace_source *s = trace_source(p->o.trace, i);
+
+		if (s->domain != TRACE_KERNEL || p->o.weight != STACKS_ONE)
+			continue;
+		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
+			struct class *class = &p->classes[c->number];
+			bool ends = !strcmp(c->name, "funcgraph_exit");
+
+			if (!ends && strcmp(c->name, "funcgraph_entry") != 0)
+				continue;
+			class->function = ctf_class_find(c, CTF_PAYLOAD, "func");
+			class->depth = ctf_class_find(c, CTF_PAYLOAD, "depth");
+			class->duration = ends ? ctf_class_find(c, CTF_PAYLOAD, "duration") : NULL;
+			found |= class->function && class->duration;
+		}
+	}
+	return found;
+}
+
 int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d)
 {
 	struct stacks_private *p = calloc(1, sizeof *p);
@@ -138,9 +164,13 @@ int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d
 		return diag_fail(d, -ENOMEM, "no memory for call stacks");
 	}
 	s->n_nodes = 1;
-	return plan_classes(p) ? 0
-			       : diag_fail(d, -ENODATA, "no event of this recording has a call stack\n"
-					   "  `duet record -c callstack` records them with events of applications, -k profile:99 samples them");
+	if (plan_classes(p))
+		return 0;
+	s->is_graph = plan_graph(p);
+	return s->is_graph ? 0
+			   : diag_fail(d, -ENODATA, "no event of this recording has a call stack\n"
+				       "  `duet record -c callstack` records them with events of applications, -k profile:99 samples them, "
+				       "--graph F those of the kernel's functions");
 }
 
 void stacks_fini(struct stacks *s)
@@ -149,8 +179,10 @@ void stacks_fini(struct stacks *s)
 
 	for (uint32_t i = 0; i < s->n_frames; i++)
 		free(s->frames[i]);
-	for (uint32_t i = 0; i < s->n_threads; i++)
+	for (uint32_t i = 0; i < s->n_threads; i++) {
 		free(s->threads[i].samples);
+		free(s->threads[i].calls);
+	}
 	free(s->frames);
 	free(s->nodes);
 	free(s->threads);
@@ -225,6 +257,30 @@ static int64_t frame_of(struct stacks *s, int64_t pid, uint64_t clock, uint64_t 
 		snprintf(text, sizeof text, "0x%" PRIx64, address);
 	}
 	frame = frame_called(s, name ? name : text, strlen(name ? name : text));
+	if (frame >= 0)
+		fill(&p->addresses, place, (uint32_t)frame);
+	return frame;
+}
+
+/* A function of the kernel's by where it begins. */
+static int64_t frame_at(struct stacks *s, uint64_t function)
+{
+	struct stacks_private *p = s->private;
+	struct place *place = table_find(&p->addresses, FUNCTION, function);
+	const char *name;
+	char text[24];
+	int64_t frame;
+
+	if (!place)
+		return -ENOMEM;
+	if (place->value)
+		return place->value - 1;
+	name = kallsyms_find(p->kallsyms, function);
+	if (!name) {
+		snprintf(text, sizeof text, "0x%" PRIx64, function);
+		name = text;
+	}
+	frame = frame_called(s, name, strlen(name));
 	if (frame >= 0)
 		fill(&p->addresses, place, (uint32_t)frame);
 	return frame;
@@ -320,6 +376,49 @@ static void weigh_last(struct stacks *s, struct stacks_thread *t, int64_t now_ns
 		t->samples[t->n_samples - 1].weight = ns;
 }
 
+static int keep(struct stacks_thread *t, int64_t time_ns, uint64_t weight, uint32_t node)
+{
+	if (run_grow(&t->samples, &t->n_rooms, t->n_samples, sizeof *t->samples))
+		return -ENOMEM;
+	t->samples[t->n_samples++] = (struct stacks_sample){ time_ns, weight, node };
+	return 0;
+}
+
+static int see_call(struct stacks *s, const struct trace_event *e, const struct who *w, const struct class *c)
+{
+	int64_t function = 0, depth = 0, duration_ns = 0, frame, node;
+	struct stacks_thread *t = thread_of(s, w);
+	uint32_t begun = UINT32_MAX;
+	uint64_t own_ns = 0;
+
+	if (t && !t->calls)
+		t->calls = calloc(1, sizeof *t->calls);
+	if (!t || !t->calls)
+		return -ENOMEM;
+	if (!ctf_event_number(e->ctf, c->function, &function) ||
+	    (c->duration && !ctf_event_number(e->ctf, c->duration, &duration_ns)))
+		return 0;
+	if (c->depth)
+		ctf_event_number(e->ctf, c->depth, &depth);
+	if (c->duration)
+		own_ns = graph_leave(t->calls, (uint64_t)function, depth, (uint64_t)duration_ns, &begun);
+	node = begun;
+	if (begun == UINT32_MAX) {
+		frame = frame_at(s, (uint64_t)function);
+		node = child_of(s, STACKS_ROOT, frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
+		node = node < 0 || frame < 0 ? -ENOMEM : child_of(s, graph_node(t->calls, (uint32_t)node), frame);
+	}
+	if (node < 0)
+		return -ENOMEM;
+	if (!c->duration) {
+		graph_enter(t->calls, (uint64_t)function, (uint32_t)node);
+		return 0;
+	}
+	weigh(s, (uint32_t)node, own_ns);
+	s->n_samples++;
+	return s->private->o.keeps_samples ? keep(t, e->time_ns, own_ns, (uint32_t)node) : 0;
+}
+
 int stacks_see(struct stacks *s, const struct trace_event *e, const struct who *w)
 {
 	struct stacks_private *p = s->private;
@@ -327,6 +426,8 @@ int stacks_see(struct stacks *s, const struct trace_event *e, const struct who *
 	struct stacks_thread *t;
 	int64_t node, weight = p->o.weight == STACKS_TIME ? 0 : 1;
 
+	if (s->is_graph && c->function)
+		return see_call(s, e, w, c);
 	if (!c->has_stack)
 		return 0;
 	if (p->o.weight == STACKS_FIELD && (!c->weight || !ctf_event_number(e->ctf, c->weight, &weight))) {
@@ -343,11 +444,5 @@ int stacks_see(struct stacks *s, const struct trace_event *e, const struct who *
 	t->last_ns = e->time_ns;
 	weigh(s, (uint32_t)node, weight > 0 ? (uint64_t)weight : 0);
 	s->n_samples++;
-	if (!p->o.keeps_samples)
-		return 0;
-	if (run_grow(&t->samples, &t->n_rooms, t->n_samples, sizeof *t->samples))
-		return -ENOMEM;
-	t->samples[t->n_samples++] = (struct stacks_sample){ e->time_ns, weight > 0 ? (uint64_t)weight : 0,
-							     (uint32_t)node };
-	return 0;
+	return p->o.keeps_samples ? keep(t, e->time_ns, weight > 0 ? (uint64_t)weight : 0, (uint32_t)node) : 0;
 }

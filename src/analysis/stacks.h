@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/stacks.h - the call stacks that events were recorded with, as functions, in one tree.
+ * analysis/stacks.h - the call stacks that events were recorded with, as functions, in one tree; or, in a recording without
+ * any, a graph of the kernel's functions: then a weight is the time in nanoseconds that a call took without those
+ * it made that were recorded (analysis/graph.h).
  *
  * Below the root stands the program's name, below that the outermost function, and so on: folded
  * stacks.  Per thread, samples say which node an event was in, and when.  An address is the function it
@@ -34,10 +36,12 @@ struct stacks_thread {
 	uint32_t n_samples, n_rooms;
 	uint32_t last; /* node of the last event, for weights by time; 0: none */
 	int64_t last_ns;
+	struct graph_thread *calls; /* under way: analysis/graph.h; or NULL */
 };
 
 enum stacks_weight { STACKS_ONE, STACKS_FIELD, STACKS_TIME };
 
+struct graph_thread;
 struct stacks_private;
 
 struct stacks {
@@ -47,6 +51,7 @@ struct stacks {
 	uint32_t n_frames, n_nodes, n_threads;
 	uint64_t n_samples, total; /* weight */
 	uint64_t n_unweighted; /* events without the field: left out */
+	bool is_graph;
 	struct stacks_private *private;
 };
 

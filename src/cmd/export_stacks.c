@@ -22,6 +22,8 @@ int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct
 				    .keeps_samples = keeps_samples };
 	int err = stacks_init(s, &o, d);
 
+	if (s->is_graph)
+		x->weight = "time"; /* which they are */
 	if (!err)
 		err = export_each(x, see, s, d);
 	if (!err && !s->n_samples && s->n_unweighted)
