@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/fuzz/run.py [SECONDS [DIRECTORY]] - the readers under libFuzzer with address and undefined sanitizers.
+"""tests/fuzz/run.py [SECONDS [DIRECTORY [DOOR...]]] - the readers under libFuzzer with address and undefined sanitizers.
 
-Half of SECONDS (10) for metadata, half for whole traces.  The corpus is made: random_ctf.py's traces, and what an
-earlier run left in DIRECTORY.  Exit: 0 nothing found, 1 found (its input is in DIRECTORY), 77 no clang.
+SECONDS (10) are shared by the doors: metadata and whole traces, and what is read of the kernel and of programs.  The
+corpus is made: random_ctf.py's traces, the formats, pages, types and programs below, and what an earlier run left in
+DIRECTORY.  Exit: 0 nothing found, 1 found (its input is in DIRECTORY), 77 no clang.
 """
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -26,15 +28,89 @@ CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12
 """
 
 
-def build(into):
-    sources = SOURCES + [str(p.relative_to(ROOT)) for d in ("src/ctf", "src/trace") for p in sorted((ROOT / d).glob("*.c"))
-                         if p.name not in ("sink.c", "schema.c", "context.c", "summary.c", "names.c", "match.c", "match_field.c")]
-    program = into / "fuzz"
+KERNEL = ["src/bpf/btf.c", "src/elf/file.c", "src/elf/probes.c"] + \
+    ["src/kernel/%s.c" % n for n in ("class", "fetch", "format", "layout", "page", "select", "syscalls", "tracefs", "uprobe")]
+DOORS = {"fuzz": ("metadata", "trace"), "fuzz_kernel": ("format", "page", "btf", "usdt")}
+FORMAT = b"""name: e
+ID: 99
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+
+\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;
+\tfield:__data_loc char[] name;\toffset:24;\tsize:4;\tsigned:1;
+\tfield:__rel_loc u32[] list;\toffset:28;\tsize:4;\tsigned:0;
+\tfield:int prev_prio;\toffset:32;\tsize:4;\tsigned:1;
+\tfield:const char * path;\toffset:40;\tsize:8;\tsigned:0;
+
+print fmt: "%d", REC->prev_prio
+"""
+MARKED = """
+.globl main
+main: nop
+.pushsection .note.stapsdt,"","note"
+.balign 4
+.4byte 8, 2f-1f, 3
+.asciz "stapsdt"
+1: .8byte main, 0, main
+.asciz "shop"
+.asciz "order"
+.asciz "-4@%edi 8@-16(%rbp) 4@$7"
+2: .balign 4
+.popsection
+"""
+
+
+def build(into, name):
+    if name == "fuzz":
+        sources = SOURCES + [str(p.relative_to(ROOT)) for d in ("src/ctf", "src/trace") for p in sorted((ROOT / d).glob("*.c"))
+                             if p.name not in ("sink.c", "schema.c", "context.c", "summary.c", "names.c", "match.c", "match_field.c")]
+    else:
+        sources = SOURCES + KERNEL + ["-lelf"]
+        with open(into / "syscall_names.inc", "w") as f:
+            subprocess.run(["sh", "src/kernel/syscalls.sh", "clang"], cwd=ROOT, stdout=f, check=True)
+    program = into / name
     subprocess.run(["clang", "-std=gnu11", "-D_GNU_SOURCE", "-DDUET_VERSION=\"fuzz\"", "-O1", "-g", "-w",
                     "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined",
-                    "-fno-sanitize=alignment", "-I", "src", "-I", "include", *sources, "tests/fuzz/fuzz.c", "-o", program],
+                    "-fno-sanitize=alignment", "-I", "src", "-I", "include", "-I", into, *sources,
+                    "tests/fuzz/%s.c" % name, "-o", program],
                    cwd=ROOT, check=True)
     return program
+
+
+def record(body, delta=1):
+    return struct.pack("<I", len(body) // 4 | delta << 5) + body
+
+
+def page():
+    """One with a record of each kind."""
+    records = record(struct.pack("<HBBiII", 10, 0, 0, 7, 1, 2)) + record(struct.pack("<HBBiI8s", 11, 0, 0, 7, 12 | 8 << 16, b"text")) + \
+        record(struct.pack("<HBBiq6Q", 12, 0, 0, 7, 1, *range(6))) + record(struct.pack("<HBBiqq", 13, 0, 0, 7, 1, -2)) + \
+        record(struct.pack("<HBBi16sIIiiQ8sI", 99, 0, 0, 7, b"comm", 48 | 8 << 16, 24 | 4 << 16, 120, 0, 1, b"name", 5)) + \
+        struct.pack("<II", 30 | 5 << 5, 1) + struct.pack("<II", 31 | 9 << 5, 4) + struct.pack("<II", 29 | 1 << 5, 4) + b"pads" + \
+        struct.pack("<II", 0 | 1 << 5, 16) + struct.pack("<HBBiI", 10, 0, 0, 7, 3)
+    return FORMAT + b"\0" + struct.pack("<QQ", 1000, len(records)) + records
+
+
+def btf():
+    """typedef btf_trace_sched_switch, struct task_struct { int pid; }"""
+    strings = b"\0btf_trace_sched_switch\0task_struct\0pid\0int\0"
+
+    def at(name):
+        return strings.index(b"\0" + name + b"\0") + 1
+    types = struct.pack("<IIII", at(b"int"), 1 << 24, 4, 32) + struct.pack("<III", at(b"btf_trace_sched_switch"), 8 << 24, 1) + \
+        struct.pack("<III", at(b"task_struct"), 4 << 24 | 1, 64) + struct.pack("<III", at(b"pid"), 1, 64)
+    return struct.pack("<HBBIIIII", 0xeb9f, 1, 0, 24, 0, len(types), len(types), len(strings)) + types + strings
+
+
+def kernel_corpus(where, scratch):
+    for kind in DOORS["fuzz_kernel"]:
+        (where / kind).mkdir(parents=True, exist_ok=True)
+    (where / "format/made").write_bytes(FORMAT)
+    (where / "page/made").write_bytes(page())
+    (where / "btf/made").write_bytes(btf())
+    subprocess.run(["clang", "-x", "assembler", "-nostdlib", "-Wl,-e,main,--build-id=none", "-", "-o", scratch / "marked"],
+                   input=MARKED, text=True, check=True)
+    (where / "usdt/made").write_bytes((scratch / "marked").read_bytes())
 
 
 def corpus(where):
@@ -51,25 +127,34 @@ def corpus(where):
             (where / ("trace/%d" % seed)).write_bytes(metadata + b"\0" + stream)
 
 
+def run(program, kind, seconds, where):
+    r = subprocess.run([program, "-max_total_time=%d" % seconds, "-timeout=10", "-rss_limit_mb=1024",
+                        "-max_len=16384", "-print_final_stats=1", "-artifact_prefix=%s/" % where, where / kind],
+                       env=dict(os.environ, FUZZ=kind), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                       text=True, errors="replace")
+    lines = r.stdout.splitlines()
+    print(kind + ": " + ", ".join(l for l in lines if "number_of_executed" in l or "peak_rss" in l), flush=True)
+    if r.returncode:
+        print("\n".join(lines[-40:]))
+    return r.returncode
+
+
 def main():
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    wanted = sys.argv[3:] or [kind for kinds in DOORS.values() for kind in kinds]
     if not shutil.which("clang"):
         print("no clang")
         return 77
     with tempfile.TemporaryDirectory(prefix="duet-fuzz-") as scratch:
-        program = build(pathlib.Path(scratch))
         where = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else scratch + "/corpus").resolve()
         corpus(where)
-        for kind in ("metadata", "trace"):
-            r = subprocess.run([program, "-max_total_time=%d" % max(1, seconds // 2), "-timeout=10", "-rss_limit_mb=1024",
-                                "-max_len=16384", "-print_final_stats=1", "-artifact_prefix=%s/" % where, where / kind],
-                               env=dict(os.environ, FUZZ=kind), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               text=True, errors="replace")
-            lines = r.stdout.splitlines()
-            print(kind + ": " + ", ".join(l for l in lines if "number_of_executed" in l or "peak_rss" in l))
-            if r.returncode:
-                print("\n".join(lines[-40:]))
-                return 1
+        kernel_corpus(where, pathlib.Path(scratch))
+        for name, kinds in DOORS.items():
+            kinds = [kind for kind in kinds if kind in wanted]
+            program = build(pathlib.Path(scratch), name) if kinds else None
+            for kind in kinds:
+                if run(program, kind, max(1, seconds // len(wanted)), where):
+                    return 1
     return 0
 
 
