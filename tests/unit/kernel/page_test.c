@@ -581,13 +581,14 @@ static void random_format(struct kernel_format *f, unsigned id)
 {
 	static const char *const decl[] = { "int a", "u64 b", "char c[16]", "__data_loc char[] d",
 					    "__rel_loc u16[] a", "struct x y", "__data_loc u64[] _b",
-					    "u8 _b_length", "const char * p", "int prio" };
-	static const unsigned sizes[] = { 4, 8, 16, 4, 4, 12, 4, 1, 8, 4 };
+					    "u8 _b_length", "const char * p", "int prio", "u64 calltime",
+					    "u64 rettime", "unsigned long func" };
+	static const unsigned sizes[] = { 4, 8, 16, 4, 4, 12, 4, 1, 8, 4, 8, 8, 8 };
 	char text[4096];
 	int n = snprintf(text, sizeof text, "name: noise%u\nID: %u\n", id, id);
 
 	for (unsigned i = 0, k; i < 1 + noise(12); i++) {
-		k = noise(10);
+		k = noise(sizeof sizes / sizeof *sizes);
 		n += snprintf(text + n, sizeof text - (size_t)n,
 			      "field:%s;\toffset:%u;\tsize:%u;\tsigned:1;\n", decl[k], 8 + noise(48),
 			      sizes[k]);
@@ -613,11 +614,12 @@ static void identifiers_differ(const char *fields)
 
 static void records_of_any_format_are_survived(void)
 {
+	static const char *const systems[] = { "sched", "x", "ftrace" };
 	static struct kernel_format f;
 
 	for (unsigned id = 1000; id < 3000; id++) {
 		random_format(&f, id);
-		is(kernel_classes_add(&classes, &f, id % 2 ? "sched" : "x", f.name), 0);
+		is(kernel_classes_add(&classes, &f, systems[id % 3], f.name), 0);
 		identifiers_differ(classes.by_kernel_id[id]->layout.fields.bytes);
 		for (int round = 0; round < 30; round++) {
 			size_t length = 8 + 4 * noise(26), size;
