@@ -19,7 +19,6 @@ struct kernel {
 	bool is_paused;
 	bool has_uprobes, has_kprobes;
 	struct kernel_functions functions;
-	bool is_tracing; /* tracing_on */
 	struct kernel_drain drain;
 	struct kernel_profile *profile; /* NULL: none */
 	struct kernel_bpf *bpf; /* or NULL */

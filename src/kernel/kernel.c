@@ -168,6 +168,24 @@ bool kernel_has_addresses(const struct kernel *k)
 	return k->profile || k->functions.is_on || k->has_kprobes;
 }
 
+static bool is_tracing(const struct kernel *k)
+{
+	char *text;
+	bool is_on;
+
+	if (kernel_tracefs_read(k->instance.dir, "tracing_on", &text) < 0)
+		return false;
+	is_on = *text == '1';
+	free(text);
+	return is_on;
+}
+
+/* Said again it empties the function tracer's buffers.  What it is we do not remember: a predecessor may have switched. */
+static int switch_tracing(struct kernel *k, bool on, struct diag *d)
+{
+	return on && k->functions.is_on && is_tracing(k) ? 0 : kernel_set(k, "tracing_on", on ? "1" : "0", d);
+}
+
 int kernel_pause(struct kernel *k, bool pause, struct diag *d)
 {
 	/* The function tracer empties the buffers when tracing is switched on. */
@@ -177,13 +195,12 @@ int kernel_pause(struct kernel *k, bool pause, struct diag *d)
 	k->is_paused = pause;
 	if (!k->is_started)
 		return 0;
-	err = thin || k->is_thin ? kernel_wait_only(&k->selection, k->instance.dir, thin, d) : 0;
-	if (!err && thin != k->is_thin && kernel_functions_pause(&k->functions, k->instance.dir, thin))
+	err = thin || k->is_thin || k->functions.is_on ? kernel_wait_only(&k->selection, k->instance.dir, thin, d) : 0;
+	if (!err && kernel_functions_pause(&k->functions, k->instance.dir, thin))
 		err = diag_fail(d, -EIO, "cannot %s the tracer of functions", thin ? "pause" : "resume");
 	k->is_thin = thin;
-	if (!err && on != k->is_tracing)
-		err = kernel_set(k, "tracing_on", on ? "1" : "0", d);
-	k->is_tracing = on;
+	if (!err)
+		err = switch_tracing(k, on, d);
 	kernel_bpf_switch(k->bpf, !on ? 0 : kernel_wait_bpf(&k->selection, thin));
 	return err ? err : kernel_profile_run(k->profile, !pause, d);
 }
@@ -264,8 +281,10 @@ int kernel_stop(struct kernel *k, struct diag *d)
 	if (!k->is_started)
 		return 0;
 	k->is_started = false;
-	err = kernel_pause(k, true, d);
+	err = switch_tracing(k, false, d);
 	kernel_bpf_stop(k->bpf);
+	if (!err)
+		err = kernel_profile_run(k->profile, false, d);
 	/* What snapshots have read comes first. */
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		err = kernel_cpu_write_held(&k->cpus[i], &k->cpus[i], &k->drain, d);

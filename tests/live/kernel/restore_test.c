@@ -115,6 +115,31 @@ static void start_without_process_is_refused(void)
 	kernel_close(k);
 }
 
+static void is_value(const char *instance, const char *file, const char *value)
+{
+	char path[400], *text = NULL;
+
+	snprintf(path, sizeof path, "%s/%s", instance, file);
+	ok(kernel_tracefs_read(root, path, &text) > 0);
+	is_text(text, value);
+	free(text);
+}
+
+/* Else what is read last would be about the reading. */
+static void nothing_is_recorded_once_it_is_stopped(void)
+{
+	struct kernel *k = live_open("stopped", (struct kernel_options){ .whole_machine = true });
+	char path[300];
+
+	is(n_instances(getpid(), path, sizeof path), 1);
+	is_value(path, "tracing_on", "0\n");
+	is(kernel_start(k, &why), 0);
+	is_value(path, "tracing_on", "1\n");
+	is(kernel_stop(k, &why), 0);
+	is_value(path, "tracing_on", "0\n");
+	kernel_close(k);
+}
+
 /* A recorder that says when it records, and never ends. */
 static pid_t fork_recorder(void)
 {
@@ -137,16 +162,6 @@ static pid_t fork_recorder(void)
 	is(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
 	return pid;
-}
-
-static void is_value(const char *instance, const char *file, const char *value)
-{
-	char path[400], *text = NULL;
-
-	snprintf(path, sizeof path, "%s/%s", instance, file);
-	ok(kernel_tracefs_read(root, path, &text) > 0);
-	is_text(text, value);
-	free(text);
 }
 
 static void killed_recorder_stops_and_is_reaped(void)
@@ -175,6 +190,7 @@ int main(void)
 	run(failed_open_leaves_nothing);
 	run(listing_names_events_once_in_both_ways);
 	run(start_without_process_is_refused);
+	run(nothing_is_recorded_once_it_is_stopped);
 	run(killed_recorder_stops_and_is_reaped);
 	close(root);
 	return test_status();
