@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/reading/cost.c - `cost COMMAND...`: its CPU seconds and its largest resident size in KiB.
+ * bench/reading/cost.c - `cost COMMAND...`: its CPU seconds, its largest resident size in KiB, and its seconds.
  *
  * Small on purpose: a process inherits the largest size of whoever called exec, and that of an
  * interpreter would hide the size of a small reader.
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static double seconds(struct timeval t)
@@ -18,12 +19,14 @@ static double seconds(struct timeval t)
 
 int main(int argc, char **argv)
 {
+	struct timespec begin, end;
 	struct rusage used;
 	int status;
 	pid_t pid;
 
 	if (argc < 2)
 		return 2;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
 	pid = fork();
 	if (!pid) {
 		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -35,6 +38,8 @@ int main(int argc, char **argv)
 	}
 	if (wait4(pid, &status, 0, &used) != pid || status)
 		return 1;
-	printf("%.6f %ld\n", seconds(used.ru_utime) + seconds(used.ru_stime), used.ru_maxrss);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	printf("%.6f %ld %.6f\n", seconds(used.ru_utime) + seconds(used.ru_stime), used.ru_maxrss,
+	       (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9);
 	return 0;
 }

@@ -2,16 +2,21 @@
 # SPDX-License-Identifier: MIT
 """What reading an event costs: duet and Babeltrace 2 on the same recordings, in one run.
 
-usage: run.py DUET READ COST LIBDUET WRITE TESTS [TRACE...]
+usage: run.py DUET READ API COST LIBDUET WRITE TESTS [TRACE...]
 
 Without TRACE: three recordings by LTTng-UST of WRITE, and one by duet of find(1) with malloc and
 free and what the kernel did.  Readers take turns, ROUNDS times, so that a noisy minute hits all of
 them; a cheap reader runs REPEAT times a round and the median of those counts.  Times are CPU time,
 user and system, of the whole process, from its start; output goes to /dev/null.
 
-  step   every event in order, no field looked at (Babeltrace has no such thing)
-  touch  every value of every field summed; Babeltrace: sink.utils.dummy, which has it decode all
-  text   a line per event
+  step      every event in order, no field looked at (Babeltrace has no such thing)
+  columns   the same through libduet-read: time and class as arrays
+  batch     every value of every field summed, through libduet-read; Babeltrace: sink.utils.dummy, which has it
+            decode all
+  values    the same, event by event
+  touch     the same, by the insides
+  parallel  as batch, a thread a CPU, each stream by itself; by the clock on the wall, also Babeltrace's
+  text      a line per event
 """
 import os
 import re
@@ -21,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 
-duet, read, cost, library, write, tests = sys.argv[1:7]
+duet, read, api, cost, library, write, tests = sys.argv[1:8]
 sys.path.insert(0, tests)
 import record_lttng
 
@@ -63,16 +68,18 @@ def record_all(work):
 
 
 def measure(command):
-    """(CPU seconds, MiB at most) of @command."""
+    """(CPU seconds, MiB at most, seconds) of @command."""
     p = subprocess.run([cost] + command, stdout=subprocess.PIPE, text=True)
     if p.returncode:
         raise SystemExit("%s failed" % " ".join(command))
-    seconds, kib = p.stdout.split()
-    return float(seconds), int(kib) / 1024
+    seconds, kib, wall = p.stdout.split()
+    return float(seconds), int(kib) / 1024, float(wall)
 
 
 def readers(trace):
     yield "step", "duet", REPEAT, [read, "step", trace]
+    for how in ("columns", "values", "batch", "parallel"):
+        yield how, "duet", REPEAT, [api, how, trace]
     yield "touch", "duet", REPEAT, [read, "touch", trace]
     yield "touch", "bt2", 1, ["babeltrace2", trace, "-o", "dummy"]
     yield "text", "duet", REPEAT, [duet, "view", "--state", trace]
@@ -92,17 +99,24 @@ def report(name, trace):
             if who == "bt2" and not shutil.which("babeltrace2"):
                 continue
             taken = [measure(command) for _ in range(repeat)]
-            seconds.setdefault((how, who), []).append(statistics.median(t[0] for t in taken))
+            if how == "parallel":
+                seconds.setdefault((how, who), []).append(statistics.median(t[2] for t in taken))
+            else:
+                seconds.setdefault((how, who), []).append(statistics.median(t[0] for t in taken))
+            if who == "bt2" and how == "touch":
+                for same in ("values", "batch"):
+                    seconds.setdefault((same, who), []).append(taken[0][0])
+                seconds.setdefault(("parallel", who), []).append(taken[0][2])
             memory.setdefault((how, who), []).append(max(t[1] for t in taken))
     size = sum(os.path.getsize(os.path.join(d, f)) for d, _, fs in os.walk(trace) for f in fs)
     print("%s: %d events, %.0f MiB" % (name, n, size / 2**20))
-    for how in ("step", "touch", "text"):
+    for how in ("step", "columns", "batch", "values", "touch", "parallel", "text"):
         ours, theirs = seconds[how, "duet"], seconds.get((how, "bt2"))
         ratio = statistics.median(theirs) / statistics.median(ours) if theirs else 0
-        print("  %-6s %-24s %-24s %6s   %4.0f %s" % (
+        print("  %-8s %-24s %-24s %6s   %4.0f %s" % (
             how, cell(ours, n), cell(theirs, n) if theirs else "-",
             "%.1f" % ratio if theirs else "-", max(memory[how, "duet"]),
-            "%4.0f" % max(memory[how, "bt2"]) if theirs else "   -"), flush=True)
+            "%4.0f" % max(memory.get((how, "bt2"), memory["touch", "bt2"])) if theirs else "   -"), flush=True)
 
 
 def machine():
@@ -113,13 +127,13 @@ def machine():
 
 
 def main():
-    given = [(os.path.basename(os.path.normpath(t)), t) for t in sys.argv[7:]]
+    given = [(os.path.basename(os.path.normpath(t)), t) for t in sys.argv[8:]]
     if not given:
         record_lttng.enter_private_mounts()
     with tempfile.TemporaryDirectory(prefix="duet-bench-") as work:
         traces = given or record_all(work)
         print("# %s; median (min-max) of %d rounds" % (machine(), ROUNDS))
-        print("# %-6s %-24s %-24s %6s   MiB duet, bt2" % ("", "duet, M events/s", "Babeltrace 2",
+        print("# %-8s %-24s %-24s %6s   MiB duet, bt2" % ("", "duet, M events/s", "Babeltrace 2",
                                                           "ratio"))
         for name, trace in traces:
             report(name, trace)

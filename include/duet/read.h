@@ -22,7 +22,7 @@
  *
  * Ownership: names, class and stream descriptions, and texts of fields are lent by the reader and stay valid
  * and unchanged until it is closed.  An item's fields may be asked for until the next duet_read_next(),
- * _previous(), _seek() or _rows() of the same reader.
+ * _previous(), _seek(), _batch() or _rows() of the same reader.
  *
  * Errors: a negative errno.  Nothing is printed; nothing ends the program.  A file that is cut by others
  * while it is read may raise SIGBUS, as any map.  In C99 and later, C++11 and later.  Manual: duet_read(3).
@@ -201,6 +201,41 @@ int duet_read_values(struct duet_read *r, struct duet_read_value *values);
  * event, contexts first, in the order of recording.  Returns 1, or 0 behind the last; then it begins again.
  */
 int duet_read_walk(struct duet_read *r, struct duet_read_value *value);
+
+/* A field of duet_read_batch(): what it is says the class's description. */
+struct duet_read_cell {
+	union {
+		int64_t i; /* integers and labels */
+		uint64_t u;
+		double real;
+		const char *text;
+	} as;
+	size_t size; /* bytes of text; of others nothing */
+};
+
+struct duet_read_row {
+	int64_t time_ns;
+	uint32_t class_number, stream, cpu; /* as in struct duet_read_item */
+	uint32_t reserved;
+	const struct duet_read_cell *cells; /* the class's n_fields, in their order */
+};
+
+/*
+ * duet_read_batch - the next events, in order, each with all its fields: the fastest way to every value.
+ *
+ *	do
+ *		while ((n = duet_read_batch(r, rows, 512)) > 0)
+ *			for (i = 0; i < n; i++)
+ *				rows[i].cells[0].as.i ...
+ *	while (duet_read_next(r, &item) > 0);
+ *
+ * @rows: room for @n_rows; some hundred are best.  Cells, and the bytes of their texts, are lent until the next call
+ * that moves the cursor.
+ *
+ * Returns how many rows there are; they may be fewer at any time.  0: what comes next is a loss, an event that has
+ * structs, arrays or variants, or the end, or the reader follows: it is for duet_read_next().
+ */
+uint32_t duet_read_batch(struct duet_read *r, struct duet_read_row *rows, uint32_t n_rows);
 
 /* A column of duet_read_rows(): a field by its index, or one of these. */
 enum { DUET_READ_ROW_TIME = -1, DUET_READ_ROW_CPU = -2, DUET_READ_ROW_STREAM = -3, DUET_READ_ROW_CLASS = -4 };

@@ -65,7 +65,7 @@ static void build(struct builder *b, const struct view_templates *ts, const stru
 	for (uint32_t i = 0; i < p->n_cells; i++) {
 		const struct ctf_op *op = p->cells[i];
 
-		if (op->is_hidden || view_is_left_out(op->scope, op->name))
+		if (view_is_left_out(op->scope, op->name))
 			continue;
 		if (op->scope != scope)
 			add(b, scope < 0 ? "{ " : " }, { ", scope < 0 ? 2 : 6);

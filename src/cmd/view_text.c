@@ -260,7 +260,7 @@ static void add_other(struct out *o, const struct ctf_op *op, const struct ctf_c
 
 	if (op->type->kind == CTF_FLOAT) {
 		v.is_single = op->size_bits == 32;
-		v.real = ctf_real(op, cell->u);
+		v.real = cell->real;
 		add_real(o, &v);
 	} else if (op->type->kind == CTF_ENUM) {
 		v.label = ctf_enum_label(op->type, v.u);

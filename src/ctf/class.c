@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctf/cells.h"
+
 enum { OPS_OF_TRACE_MAX = 2 << 20 };
 
 /* The members of a scope's struct; the struct itself is only an alignment. */
@@ -35,38 +37,6 @@ static void begin_pass(struct compiler *c)
 	c->known_align = 1;
 	c->run_bits = 0;
 	c->loops = 0;
-}
-
-/* Returns how many cells; 0 if the program has anything else, or too many. */
-static uint32_t list_cells(const struct ctf_op *op, const struct ctf_op **cells)
-{
-	uint32_t n = 0;
-
-	for (; op->code != OP_END; op++) {
-		if (op->code == OP_RUN || op->code == OP_SAVE)
-			continue;
-		if ((op->code != OP_NUMBER && op->code != OP_STRING && op->code != OP_TEXT_ARRAY &&
-		     op->code != OP_TEXT_SEQUENCE) || n == CTF_CELLS_MAX)
-			return 0;
-		cells[n++] = op;
-	}
-	return n;
-}
-
-static void set_cells(struct compiler *c, struct ctf_program *p)
-{
-	const struct ctf_op *cells[CTF_CELLS_MAX];
-	uint32_t n = list_cells(p->ops, cells);
-
-	if (!n)
-		return;
-	p->cells = ctf_meta_alloc(c->meta, n * sizeof *p->cells);
-	if (!p->cells) {
-		c->err = -ENOMEM;
-		return;
-	}
-	memcpy(p->cells, cells, n * sizeof *cells);
-	p->n_cells = n;
 }
 
 static const struct ctf_program *finish(struct compiler *c, uint32_t payload)
@@ -92,7 +62,7 @@ static const struct ctf_program *finish(struct compiler *c, uint32_t payload)
 	p->payload = payload;
 	p->align_bits = ops[0].code == OP_RUN ? ops[0].align_bits : 1;
 	p->size_bits = ops[0].code == OP_RUN ? ops[0].count : 0;
-	set_cells(c, p);
+	c->err = ctf_cells_compile(c->meta, p);
 	return c->err ? NULL : p;
 }
 

@@ -148,21 +148,45 @@ enum ctf_found ctf_event_value(const struct ctf_event *e, const struct ctf_op *o
 struct ctf_cell {
 	union {
 		int64_t i;
-		uint64_t u; /* also the bits of a float: see ctf_real() */
+		uint64_t u;
+		double real;
 		const char *text;
 	};
 	size_t size; /* texts: bytes without the NUL; numbers: untouched */
 };
 
 /*
- * ctf_event_cells - all fields of an event at once, which costs half of walking over them.
+ * ctf_event_cells - all fields of an event at once but hidden ones, which costs a fraction of walking over them.
  *
  * @cells: e->class->program->n_cells of them, at most CTF_CELLS_MAX; program->cells[i] tells of each
  * what it is.
  *
- * False if n_cells is 0 (there are structs, arrays of numbers, variants, or no fields): walk.
+ * False if the program has no loads (there are structs, arrays of numbers, variants): walk.
  */
 bool ctf_event_cells(const struct ctf_event *e, struct ctf_cell *cells);
+
+/* An event of ctf_reader_rows(). */
+struct ctf_row {
+	uint64_t clock;
+	uint64_t from; /* where its header begins */
+	const struct ctf_event_class *class;
+	const struct ctf_cell *cells; /* class->program->n_cells */
+};
+
+enum { CTF_ROWS = 128, CTF_ROW_CELLS = 1024 };
+struct ctf_rows {
+	uint32_t n, n_cells;
+	struct ctf_row rows[CTF_ROWS];
+	struct ctf_cell cells[CTF_ROW_CELLS];
+};
+
+/*
+ * ctf_reader_rows - the next events of the packet with all their fields, behind those that @rows has.
+ *
+ * Ends where @rows is full, and before what is not an event with cells: an event of other fields, damage, the end
+ * of the packet. ctf_reader_next() tells which.
+ */
+void ctf_reader_rows(struct ctf_reader *r, struct ctf_rows *rows);
 double ctf_real(const struct ctf_op *op, uint64_t bits);
 
 uint64_t ctf_read_bits(const uint8_t *bytes, uint64_t at, uint32_t size, bool is_big);

@@ -99,14 +99,6 @@ static void describe_field(struct duet_read_field *f, const struct ctf_op *op)
 	}
 }
 
-static int32_t cell_of(const struct ctf_program *p, const struct ctf_op *op)
-{
-	for (uint32_t i = 0; i < p->n_cells; i++)
-		if (p->cells[i] == op)
-			return (int32_t)i;
-	return -1;
-}
-
 static int describe_fields(struct read_class *c, const struct ctf_program *p)
 {
 	uint32_t n = count_fields(p), i = 0;
@@ -114,15 +106,12 @@ static int describe_fields(struct read_class *c, const struct ctf_program *p)
 
 	c->public.fields = fields;
 	c->ops = calloc(n + (size_t)1, sizeof *c->ops);
-	c->cells = p->n_cells ? calloc(n + (size_t)1, sizeof *c->cells) : NULL;
-	if (!fields || !c->ops || (p->n_cells && !c->cells))
+	if (!fields || !c->ops)
 		return -ENOMEM;
 	c->public.n_fields = n;
 	for (const struct ctf_op *op = next_field(p, p->ops); op && i < n; op = next_field(p, after_field(p, op)), i++) {
 		describe_field(&fields[i], op);
 		c->ops[i] = op;
-		if (c->cells)
-			c->cells[i] = cell_of(p, op);
 	}
 	return 0;
 }
@@ -241,7 +230,6 @@ void duet_read_close(struct duet_read *r)
 	for (uint32_t i = 0; r->classes && !r->is_part && i < r->n_classes; i++) {
 		free((void *)r->classes[i]->public.fields);
 		free(r->classes[i]->ops);
-		free(r->classes[i]->cells);
 		free(r->classes[i]);
 	}
 	for (uint32_t i = 0; r->streams && !r->is_part && i < r->n_streams; i++)

@@ -11,7 +11,6 @@ struct read_class {
 	struct duet_read_class public;
 	const struct ctf_event_class *ctf;
 	const struct ctf_op **ops; /* of its fields, in their order */
-	int32_t *cells; /* index of each among ctf_event_cells(); NULL: that is not for this class */
 };
 
 struct duet_read {

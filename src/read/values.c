@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* read/values.c - fields of events, one by one, all at once, and as columns: see duet/read.h. */
+#include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "read/read.h"
 
 enum { COLUMNS_MAX = 64 };
 
-static void show_number(struct duet_read_value *v, const struct ctf_op *op, uint64_t bits)
+static void show_number(struct duet_read_value *v, const struct ctf_op *op, const struct ctf_cell *cell)
 {
 	const struct ctf_type *t = op->type;
 
-	v->as.u = bits;
 	if (t->kind == CTF_FLOAT) {
 		v->kind = DUET_READ_REAL;
-		v->as.real = ctf_real(op, bits);
+		v->as.real = cell->real;
 		return;
 	}
+	v->as.u = cell->u;
 	v->base = t->base;
 	v->is_signed = op->is_signed;
 	v->kind = op->is_signed ? DUET_READ_INT : DUET_READ_UINT;
 	if (t->n_members) {
 		v->kind = DUET_READ_LABEL;
-		v->label = ctf_enum_label(t, bits);
+		v->label = ctf_enum_label(t, cell->u);
 	}
 }
 
@@ -57,11 +59,11 @@ static void show_found(struct duet_read_value *v, enum ctf_found found, const st
 void read_field(const struct ctf_event *e, const struct ctf_op *op, struct duet_read_value *v)
 {
 	struct ctf_value c = { 0 };
-	int64_t number;
+	struct ctf_cell number;
 
-	if (op->code == OP_NUMBER && op->type->kind != CTF_FLOAT && ctf_event_number(e, op, &number)) {
+	if (op->code == OP_NUMBER && op->type->kind != CTF_FLOAT && ctf_event_number(e, op, &number.i)) {
 		*v = (struct duet_read_value){ .name = op->name };
-		show_number(v, op, (uint64_t)number);
+		show_number(v, op, &number);
 		return;
 	}
 	show_found(v, ctf_event_value(e, op, &c), &c);
@@ -86,7 +88,7 @@ static void show_cell(struct duet_read_value *v, const struct ctf_op *op, const 
 {
 	*v = (struct duet_read_value){ .name = op->name };
 	if (op->code == OP_NUMBER)
-		return show_number(v, op, cell->u);
+		return show_number(v, op, cell);
 	v->kind = DUET_READ_TEXT;
 	v->as.text = cell->text;
 	v->size = (uint32_t)cell->size;
@@ -100,10 +102,10 @@ int duet_read_values(struct duet_read *r, struct duet_read_value *values)
 
 	if (!c)
 		return -EINVAL;
-	has_cells = c->cells && ctf_event_cells(r->event.ctf, cells);
+	has_cells = ctf_event_cells(r->event.ctf, cells);
 	for (uint32_t i = 0; i < c->public.n_fields; i++)
-		if (has_cells && c->cells[i] >= 0)
-			show_cell(&values[i], c->ops[i], &cells[c->cells[i]]);
+		if (has_cells)
+			show_cell(&values[i], c->ops[i], &cells[i]);
 		else
 			read_field(r->event.ctf, c->ops[i], &values[i]);
 	return 0;
@@ -166,7 +168,7 @@ static void put_row(struct duet_read *r, const struct read_class *c, const struc
 		    size_t row)
 {
 	struct ctf_cell cells[CTF_CELLS_MAX];
-	bool has_cells = c && c->cells && n > 2 && ctf_event_cells(r->event.ctf, cells);
+	bool has_cells = c && n > 2 && ctf_event_cells(r->event.ctf, cells);
 	struct duet_read_value v;
 
 	for (int i = 0; i < n; i++) {
@@ -176,8 +178,8 @@ static void put_row(struct duet_read *r, const struct read_class *c, const struc
 			put_head(r, f, columns[i].rows, row);
 			continue;
 		}
-		if (has_cells && c->cells[f] >= 0)
-			show_cell(&v, c->ops[f], &cells[c->cells[f]]);
+		if (has_cells)
+			show_cell(&v, c->ops[f], &cells[f]);
 		else
 			read_field(r->event.ctf, c->ops[f], &v);
 		put_value(&v, c->public.fields[f].kind, columns[i].rows, row);
@@ -208,4 +210,18 @@ int64_t duet_read_rows(struct duet_read *r, uint32_t class_number, const struct 
 			put_row(r, c, columns, n_columns, row++);
 	}
 	return (int64_t)row;
+}
+
+static_assert(sizeof(struct duet_read_cell) == sizeof(struct ctf_cell) &&
+		      offsetof(struct duet_read_cell, size) == offsetof(struct ctf_cell, size),
+	      "a cell is what the decoder wrote");
+static_assert(sizeof(struct duet_read_row) == sizeof(struct trace_row) &&
+		      offsetof(struct duet_read_row, cells) == offsetof(struct trace_row, cells) &&
+		      offsetof(struct duet_read_row, cpu) == offsetof(struct trace_row, cpu),
+	      "a row is what the merge wrote");
+
+uint32_t duet_read_batch(struct duet_read *r, struct duet_read_row *rows, uint32_t n_rows)
+{
+	r->has_event = false;
+	return trace_rows(r->trace, (struct trace_row *)rows, n_rows);
 }

@@ -7,7 +7,10 @@
  * | START | nothing yet |
  * | FRESH | the items after the cursor, in the heap; none of them given |
  * | FORWARD | the same, but heap[0] is what was given last |
+ * | ROWS | as FRESH; but if is_spent heap[0] stands on what was given last |
  * | BACKWARD | the items before the cursor, but `given`, which gave its own |
+ *
+ * From ROWS on streams may have rows_left, in FORWARD all but heap[0].
  */
 #ifndef TRACE_INSIDE_H
 #define TRACE_INSIDE_H
@@ -15,7 +18,7 @@
 #include "base/text.h"
 #include "trace/stream.h"
 
-enum trace_mode { TRACE_START, TRACE_FRESH, TRACE_FORWARD, TRACE_BACKWARD };
+enum trace_mode { TRACE_START, TRACE_FRESH, TRACE_FORWARD, TRACE_ROWS, TRACE_BACKWARD };
 
 struct recording; /* follow.c: that a source belongs to */
 
@@ -39,6 +42,7 @@ struct trace {
 	uint64_t n_damages; /* of metadata */
 	struct diag unreadable; /* why the first trace that is none was passed over */
 	enum trace_mode mode;
+	bool is_spent; /* ROWS */
 	struct text hosts; /* what is said about their clocks */
 	struct stream *given; /* BACKWARD */
 	bool is_part; /* of another trace, whose sources and maps it uses */
@@ -75,6 +79,13 @@ int follow_expect(struct trace *t, const char *path);
 bool follow_grows(const struct trace *t, const struct source *s);
 /* Whether heap[0] may be given now.  Passes over what comes too late. */
 bool follow_admits(struct trace *t);
+
+/* heap[0] to its place, after its time has changed. */
+void trace_settle(struct trace *t);
+
+/* rows.c: what was decoded ahead and not given is not read yet, of a stream; of all, and from ROWS to FRESH. */
+void trace_unread(struct stream *s);
+void trace_leave_rows(struct trace *t);
 
 /* From any other mode to FORWARD, so that heap[0] is what to give. */
 void trace_turn_forward(struct trace *t);

@@ -6,8 +6,21 @@
 
 #include "trace/inside.h"
 
+/* The others keep what they have decoded ahead. */
+static void turn_from_rows(struct trace *t)
+{
+	if (t->is_spent)
+		trace_advance(t);
+	t->is_spent = false;
+	t->mode = TRACE_FORWARD;
+	if (t->n_heap)
+		trace_unread(t->heap[0]);
+}
+
 void trace_turn_forward(struct trace *t)
 {
+	if (t->mode == TRACE_ROWS)
+		return turn_from_rows(t);
 	for (uint32_t i = 0; i < t->n_streams; i++) {
 		struct stream *s = t->streams[i];
 
@@ -26,6 +39,7 @@ void trace_turn_forward(struct trace *t)
 
 void trace_seek(struct trace *t, int64_t time_ns)
 {
+	trace_leave_rows(t);
 	for (uint32_t i = 0; i < t->n_streams; i++)
 		stream_seek(t->streams[i], time_ns);
 	trace_heap(t);
@@ -36,8 +50,10 @@ void trace_seek(struct trace *t, int64_t time_ns)
 /* All streams to what is before the cursor; what was given last is that already. */
 static int turn_backward(struct trace *t)
 {
-	struct stream *given = t->mode == TRACE_FORWARD && t->n_heap ? t->heap[0] : NULL;
+	struct stream *given;
 
+	trace_leave_rows(t);
+	given = t->mode == TRACE_FORWARD && t->n_heap ? t->heap[0] : NULL;
 	if (t->mode == TRACE_START)
 		trace_turn_forward(t), given = NULL;
 	t->mode = TRACE_BACKWARD;

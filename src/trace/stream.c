@@ -422,6 +422,7 @@ void stream_release(struct stream *s)
 void stream_close(struct stream *s)
 {
 	free(s->back);
+	free(s->rows);
 	stream_release(s);
 	if (!s->is_part)
 		free((void *)s->info.path);

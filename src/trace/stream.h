@@ -34,6 +34,12 @@ struct stream_back {
 	struct stream_place places[STREAM_PLACES];
 };
 
+/* Events that were decoded ahead of the cursor: see trace/rows.c. */
+struct stream_rows {
+	uint32_t given;
+	struct ctf_rows ctf;
+};
+
 struct stream {
 	struct trace_stream_info info;
 	const struct trace_options *options;
@@ -64,6 +70,8 @@ struct stream {
 	struct ctf_reader reader;
 	uint64_t slots[CTF_SLOTS];
 	struct stream_back *back;
+	struct stream_rows *rows; /* made when somebody asks for many events at once */
+	bool rows_left; /* it stands on rows->ctf.rows[rows->given], which is not the first; its reader is ahead */
 	bool is_at_begin; /* went backward beyond its first item: `item` is TRACE_END */
 	bool is_part; /* the map and the path are another's */
 	uint32_t n_warnings;

@@ -152,13 +152,15 @@ static void sink(struct trace *t, uint32_t i)
 	t->heap[i] = s;
 }
 
-static void settle(struct trace *t)
+void trace_settle(struct trace *t)
 {
 	if (t->n_heap > 1)
 		sink(t, 0);
 	t->next = t->n_heap < 2 ? NULL : t->heap[1];
 	if (t->n_heap > 2 && trace_is_before(t->heap[2], t->next))
 		t->next = t->heap[2];
+	if (t->mode == TRACE_FORWARD && t->n_heap)
+		trace_unread(t->heap[0]);
 }
 
 void trace_heap(struct trace *t)
@@ -169,7 +171,7 @@ void trace_heap(struct trace *t)
 			t->heap[t->n_heap++] = t->streams[i];
 	for (uint32_t i = t->n_heap / 2; i-- > 0;)
 		sink(t, i);
-	settle(t);
+	trace_settle(t);
 }
 
 /* The stream at the top moves on; while it stays before the next one, the heap stays as it is. */
@@ -182,7 +184,7 @@ static inline void advance(struct trace *t)
 		t->heap[0] = t->heap[--t->n_heap];
 	else if (!t->next || trace_is_before(s, t->next))
 		return;
-	settle(t);
+	trace_settle(t);
 }
 
 void trace_advance(struct trace *t)

@@ -57,6 +57,23 @@ static void read_fields(const struct trace_event *e)
 			sum += (uint8_t)v.text[v.size - 1];
 }
 
+/* As many by batches and steps in turns as by steps alone. */
+static uint64_t count_rows(struct trace *t)
+{
+	struct trace_row rows[100];
+	struct trace_event e;
+	uint64_t count = 0;
+	struct diag d;
+	uint32_t n;
+
+	trace_seek(t, INT64_MIN);
+	do
+		while ((n = trace_rows(t, rows, 1 + count % 100)) > 0)
+			count += n;
+	while (trace_next(t, &e, &d) > 0 && ++count);
+	return count;
+}
+
 static void read_all(const char *path)
 {
 	uint64_t forward = 0, backward = 0;
@@ -74,7 +91,7 @@ static void read_all(const char *path)
 	}
 	while (trace_previous(t, &e, &d) > 0)
 		backward++;
-	if (forward != backward)
+	if (forward != backward || forward != count_rows(t))
 		abort();
 	trace_close(t);
 }

@@ -14,7 +14,11 @@
 	"event { name = \"one\"; id = 0; stream_id = 0; fields := struct { u8 _x; string _s; }; };\n" \
 	"event { name = \"two\"; id = 1; stream_id = 0; fields := struct { u16 __v_length;" \
 	"i32 _v[ __v_length ]; enum : u8 { A, B = 1 ... 9 } _e; variant <_e> { u64 A; string B; } _w;" \
-	"floating_point { exp_dig = 11; mant_dig = 53; } _d; }; };\n"
+	"floating_point { exp_dig = 11; mant_dig = 53; } _d; }; };\n" \
+	"event { name = \"three\"; id = 2; stream_id = 0; fields := struct { i32 _a; i32 _b; integer { size = 8; align = 8; signed = true; } _c; u64 _d;" \
+	"integer { size = 12; align = 8; } _odd; integer { size = 16; align = 8; byte_order = be; } _be;" \
+	"floating_point { exp_dig = 8; mant_dig = 24; align = 8; } _f; u16 __t_length;" \
+	"integer { size = 8; align = 8; encoding = UTF8; } _t[ __t_length ]; string _s; integer { size = 16; align = 8; signed = true; } _last; }; };\n"
 
 enum { ITEMS_MAX = 1 << 20 };
 static const char *const *paths;
@@ -48,6 +52,26 @@ static void two(struct bytes *b, uint64_t time, uint8_t e)
 	b->n += 8;
 }
 
+static void three(struct bytes *b, uint64_t time, int8_t x)
+{
+	float f = x * 0.25f;
+
+	put(b, 2 | time << 5, 4);
+	put(b, (uint64_t)(int64_t)-x, 4);
+	put(b, (uint64_t)(int64_t)x * 1000000, 4);
+	put(b, (uint64_t)x, 1);
+	put(b, 0x8000000000000000u + (uint64_t)x, 8);
+	put(b, 0x5a5, 2);
+	put(b, 0x3412, 2);
+	memcpy(b->at + b->n, &f, 4);
+	b->n += 4;
+	put(b, (uint64_t)x % 5, 2);
+	for (int i = 0; i < x % 5; i++)
+		put(b, 'a', 1);
+	put_text(b, x % 2 ? "" : "somewhat longer");
+	put(b, (uint64_t)(int64_t)-x, 2);
+}
+
 static const char *make(void)
 {
 	static struct bytes b[2];
@@ -61,6 +85,8 @@ static const char *make(void)
 			one(s, 1000 + 1000 * p + i * 40, (uint8_t)i);
 			two(s, 1000 + 1000 * p + i * 40 + (p % 2) * 3, (uint8_t)(i % 10));
 		}
+		for (uint64_t i = 0; i < 400 && p < 4; i++) /* more than are decoded at once */
+			three(s, 2600 + 1000 * p + i, (int8_t)(i % 128));
 		end_packet(s, at);
 	}
 	b[1].at[b[1].n - 500] ^= 0xff; /* in the last packet */
@@ -154,8 +180,8 @@ static void seek_gives_the_first_not_before(void)
 
 static void streams_alone_make_up_the_whole(void)
 {
+	struct duet_read *part, *of_part;
 	struct duet_read_item item;
-	struct duet_read *part;
 	size_t n = 0;
 
 	for (uint32_t s = 0; s < duet_read_n_streams(r); s++) {
@@ -164,9 +190,8 @@ static void streams_alone_make_up_the_whole(void)
 			n += item.stream == s;
 			is_text(duet_read_stream_info(part, item.stream)->path, duet_read_stream_info(r, s)->path);
 		}
-		is(duet_read_part(part, 0, &part), -EINVAL);
+		is(duet_read_part(part, 0, &of_part), -EINVAL);
 		duet_read_close(part);
-		part = NULL;
 	}
 	is(n, n_items);
 	is(duet_read_part(r, duet_read_n_streams(r), &part), -EINVAL);
@@ -250,6 +275,95 @@ static void columns_hold_what_events_do(void)
 	is(duet_read_rows(r, duet_read_n_classes(r), columns, 1, 1), -EINVAL);
 }
 
+static bool same_cell(const struct duet_read_cell *c, const struct duet_read_value *v)
+{
+	if (v->kind == DUET_READ_TEXT)
+		return c->size == v->size && !memcmp(c->as.text, v->as.text, v->size);
+	return c->as.u == v->as.u;
+}
+
+/* The rows are items i ... of the whole; @other stands before them. */
+static size_t count_wrong(const struct duet_read_row *rows, uint32_t n, size_t i, struct duet_read *other)
+{
+	struct duet_read_value values[64];
+	struct duet_read_item item;
+	size_t bad = 0;
+
+	for (uint32_t k = 0; k < n; k++, i++) {
+		const struct duet_read_class *c = duet_read_class_info(r, rows[k].class_number);
+
+		bad += duet_read_next(other, &item) <= 0 || i >= n_items || !same(&item, &items[i]);
+		bad += item.kind != DUET_READ_EVENT || rows[k].time_ns != item.time_ns || rows[k].cpu != item.cpu ||
+		       rows[k].class_number != item.class_number || rows[k].stream != item.stream ||
+		       c->n_fields > 64 || duet_read_values(other, values);
+		for (uint32_t f = 0; !bad && f < c->n_fields; f++)
+			bad += !same_cell(&rows[k].cells[f], &values[f]);
+	}
+	return bad;
+}
+
+static void batches_hold_what_events_do(void)
+{
+	static struct duet_read_row rows[1000];
+	static const uint32_t sizes[] = { 1000, 3, 1, 170 };
+	struct duet_read_item item;
+	struct duet_read *other;
+
+	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+		size_t i = 0, bad = 0, n_rows = 0;
+		uint32_t n;
+
+		is(duet_read_open(&other, paths, n_paths, NULL, NULL), 0);
+		duet_read_seek(r, INT64_MIN);
+		do {
+			while ((n = duet_read_batch(r, rows, sizes[s])) > 0 && !bad) {
+				bad += count_wrong(rows, n, i, other);
+				i += n;
+				n_rows += n;
+			}
+			if (duet_read_next(r, &item) <= 0)
+				break;
+			bad += duet_read_next(other, &item) <= 0 || !same(&item, &items[i++]);
+		} while (!bad);
+		is(bad, 0);
+		is(i, n_items);
+		ok(n_rows > 50);
+		is(duet_read_batch(r, rows, 1000), 0);
+		is(duet_read_previous(r, &item) > 0 && same(&item, &items[n_items - 1]), true);
+		duet_read_close(other);
+	}
+	is(duet_read_batch(r, rows, 0), 0);
+}
+
+/* Whatever is asked for between batches, the cursor is where the last row was. */
+static void batches_mix_with_steps_both_ways(void)
+{
+	static struct duet_read_row rows[1000];
+	struct duet_read_item item;
+	size_t at = 0, bad = 0;
+
+	duet_read_seek(r, INT64_MIN);
+	for (uint32_t round = 0; at < n_items && round < 2000; round++) {
+		uint32_t n = duet_read_batch(r, rows, 1 + round * 7 % 300);
+
+		for (uint32_t k = 0; k < n; k++)
+			bad += at + k >= n_items || rows[k].time_ns != items[at + k].time_ns;
+		at += n;
+		if (round % 5 == 4) {
+			for (uint32_t k = 0; k < round % 30 && at; k++)
+				bad += duet_read_previous(r, &item) <= 0 || !same(&item, &items[--at]);
+		} else if (round % 7 == 6) {
+			while (at && items[at - 1].time_ns == items[at < n_items ? at : n_items - 1].time_ns)
+				at--;
+			duet_read_seek(r, at < n_items ? items[at].time_ns : INT64_MAX);
+		}
+		for (uint32_t k = 0; k < 1 + round % 40 && at < n_items; k++)
+			bad += duet_read_next(r, &item) <= 0 || !same(&item, &items[at++]);
+	}
+	is(bad, 0);
+	ok(at > 100);
+}
+
 static void what_cannot_be_opened_says_why(void)
 {
 	static const char *const nowhere = "/nonexistent-duet";
@@ -283,6 +397,8 @@ int main(int argc, char **argv)
 	run(streams_alone_make_up_the_whole);
 	run(fields_are_the_same_in_all_ways);
 	run(columns_hold_what_events_do);
+	run(batches_hold_what_events_do);
+	run(batches_mix_with_steps_both_ways);
 	run(what_cannot_be_opened_says_why);
 	duet_read_close(r);
 	if (made)

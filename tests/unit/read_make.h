@@ -107,17 +107,16 @@ static inline bool cells_agree(const struct ctf_event *e)
 	enum ctf_found f;
 
 	if (!ctf_event_cells(e, cells))
-		return !e->class->program->n_cells;
+		return !e->class->program->loads;
 	ctf_walk_event(&w, e, CTF_CONTEXT);
-	for (; (f = ctf_walk_next(&w, &v)) != CTF_WALK_END; c++) {
-		double real = f == CTF_REAL ? ctf_real(e->class->program->cells[c - cells], c->u) : 0;
-
+	while ((f = ctf_walk_next(&w, &v)) != CTF_WALK_END) {
+		if (v.is_hidden)
+			continue;
 		if (f == CTF_TEXT && (c->text != v.text || c->size != v.size))
 			return false;
-		if (f == CTF_REAL && memcmp(&real, &v.real, sizeof real))
+		if (f != CTF_TEXT && memcmp(&c->u, &v.u, sizeof c->u))
 			return false;
-		if (f != CTF_TEXT && f != CTF_REAL && c->u != v.u)
-			return false;
+		c++;
 	}
 	return c - cells == e->class->program->n_cells;
 }
