@@ -10,7 +10,8 @@
 #include "base/pattern.h"
 #include "kernel/tracefs.h"
 
-/* So many calls of a function may be under way and all their returns be recorded: the kernel's own limit may be 10. */
+/* So many calls of a function may be under way and all their returns be recorded: the kernel's own limit may be 10.  Of
+ * fprobes newer kernels have none. */
 #define RETURNS "512"
 
 struct wish {
@@ -41,7 +42,7 @@ static int add_one(struct kernel_probes *p, const struct wish *w, const char *fu
 {
 	bool is_kprobe = p->wanted->kind == KERNEL_KPROBE;
 	const char *kind = is_kprobe ? w->is_return ? "kretprobe" : "kprobe" : w->is_return ? "fretprobe" : "fprobe";
-	const char *type = is_kprobe ? w->is_return ? "r" RETURNS : "p" : w->is_return ? "f" RETURNS : "f";
+	const char *type = is_kprobe ? w->is_return ? "r" RETURNS : "p" : "f";
 	char place[300];
 
 	snprintf(place, sizeof place, "%s%s", function, w->is_return && !is_kprobe ? "%return" : "");

@@ -216,7 +216,16 @@ static int finish(struct kernel_layout *l)
 	return -ENOMEM;
 }
 
-/* A tracer's numbers are addresses, but for a few. */
+static bool is_address(const struct kernel_field *f)
+{
+	static const char *const addresses[] = { "ip", "parent_ip", "func", "retaddr", "args" };
+
+	for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
+		if (!strcmp(f->name, addresses[i]))
+			return f->element == 8;
+	return false;
+}
+
 static int lay_out_call(struct builder *b, const struct kernel_format *f)
 {
 	const struct kernel_field *first, *last;
@@ -228,7 +237,7 @@ static int lay_out_call(struct builder *b, const struct kernel_format *f)
 
 		if (field.place != KERNEL_IN_RECORD || (has_times && &f->fields[i] == first))
 			continue;
-		field.is_pointer = field.element == 8 && !is_end && !is_value;
+		field.is_pointer = is_address(&field);
 		field.is_signed |= is_value;
 		add_fixed(b, &field, is_end ? "duration" : field.name);
 	}

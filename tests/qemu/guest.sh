@@ -29,6 +29,7 @@ rec() { # OUT OPTIONS... -- COMMAND...
 	rm -rf "$out"
 	pid=$(duet record -o "$out" "$@" 2>/tmp/err)
 	status=$?
+	[ $status = 0 ] || head -c 1000 /tmp/err
 	pid=$(echo "$pid" | tail -1)
 	grep "[1-9][0-9]* lost" /tmp/err
 }
@@ -176,7 +177,7 @@ killed() {
 		is "killed: recorded" "$(cat $T/instances/*/tracing_on)" 1
 		killall -9 duet
 		while pidof duet >/dev/null; do sleep 0.1; done
-		killall sleep
+		killall sleep 2>/dev/null
 		another -k sched:sched_switch
 		clean "killed $options"
 	done

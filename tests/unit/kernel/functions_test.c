@@ -170,6 +170,20 @@ static void entry_of_a_graph_has_its_depth(void)
 	kernel_classes_fini(&classes);
 }
 
+/* Linux 7.3 */
+static void depth_is_a_number_however_long(void)
+{
+	begin("name: funcgraph_entry\nID: 11\n" COMMON "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	      "\tfield:unsigned long depth;\toffset:16;\tsize:8;\tsigned:0;\n", false);
+	begin_record(11, 16);
+	put(IP, 8);
+	put(4, 8);
+	convert();
+	is(at(8, 8), 4);
+	tells("\tuint64_t _depth;");
+	kernel_classes_fini(&classes);
+}
+
 static void end_of_a_graph_has_its_duration_and_not_its_times(void)
 {
 	begin(exit_6_1, false);
@@ -274,6 +288,7 @@ int main(void)
 	run(call_has_its_address_and_its_callers);
 	run(call_has_arguments_where_they_are_recorded);
 	run(entry_of_a_graph_has_its_depth);
+	run(depth_is_a_number_however_long);
 	run(end_of_a_graph_has_its_duration_and_not_its_times);
 	run(end_of_a_graph_has_its_result);
 	run(record_that_is_cut_short_is_left_out);
