@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/keys.h"
 #include "trace/match.h"
 
 enum { CPUS_MAX = 65536 };
@@ -20,6 +21,10 @@ struct counting {
 	struct place *places; /* by stream */
 	struct count *classes, *streams, *threads, *cpus; /* cpus[0] is the unknown one */
 	uint32_t n_threads, n_cpus;
+	const struct ctf_op **function_of; /* by class: which function of the kernel's was called; NULL: it is no call's event */
+	struct keys functions; /* by address */
+	struct count *calls; /* of them */
+	uint32_t n_calls;
 	struct match *match; /* NULL: everything counts */
 	struct names *names; /* for it */
 };
@@ -57,6 +62,29 @@ static bool is_chosen(struct counting *c, const struct trace_event *e)
 	return match_event(c->match, e, &who);
 }
 
+/* A call is one event: its end where both are recorded, since beginnings may be missing. */
+static void find_function(void *context, const struct trace_source *s, const struct ctf_event_class *class, uint32_t number)
+{
+	struct counting *c = context;
+
+	if (s->domain == TRACE_KERNEL && strcmp(class->name, "funcgraph_entry") != 0)
+		c->function_of[number] = run_function(class);
+}
+
+static int count_call(struct counting *c, const struct trace_event *e, uint64_t bits)
+{
+	const struct ctf_op *op = c->function_of[trace_class_number(e)];
+	int64_t address, i;
+
+	if (!op || !ctf_event_number(e->ctf, op, &address))
+		return 0;
+	i = keys_find(&c->functions, (uint64_t)address, 0, 0, true);
+	if (i < 0 || run_grow(&c->calls, &c->n_calls, (uint32_t)i, sizeof *c->calls))
+		return -ENOMEM;
+	count_one(&c->calls[i], e->time_ns, bits);
+	return 0;
+}
+
 static int see(void *context, struct run *r, const struct trace_event *e, uint32_t thread)
 {
 	struct counting *c = context;
@@ -73,7 +101,7 @@ static int see(void *context, struct run *r, const struct trace_event *e, uint32
 	count_one(&c->streams[e->stream->number], e->time_ns, bits);
 	count_one(&c->threads[thread], e->time_ns, bits);
 	count_one(&c->cpus[cpu], e->time_ns, bits);
-	return 0;
+	return count_call(c, e, bits);
 }
 
 static int see_lost(void *context, struct run *r, const struct trace_event *e)
@@ -191,11 +219,18 @@ static void make_streams(struct counts *s, const struct counting *c)
 								.count = c->cpus[i] });
 }
 
+static void make_functions(struct counts *s, const struct counting *c)
+{
+	for (uint32_t i = 0; i < c->functions.n; i++)
+		put_row(&s->by[COUNT_FUNCTION], &(struct count_row){ .number = i, .address = c->functions.at[i].of[0],
+								     .count = c->calls[i] });
+}
+
 static int make_rows(struct counts *s, const struct counting *c)
 {
 	uint32_t n_threads = threads_n(s->run.threads);
 	const uint32_t rooms[COUNT_KINDS] = { trace_n_classes(s->run.trace), n_threads, n_threads,
-					      c->n_cpus, trace_n_streams(s->run.trace) };
+					      c->n_cpus, trace_n_streams(s->run.trace), c->functions.n };
 	struct count *processes = calloc(n_threads, sizeof *processes);
 	struct naming naming = { &s->by[COUNT_EVENT], c->classes };
 	bool has_room = processes;
@@ -209,6 +244,7 @@ static int make_rows(struct counts *s, const struct counting *c)
 		join_equal_names(&s->by[COUNT_EVENT]);
 		make_threads(s, c, processes);
 		make_streams(s, c);
+		make_functions(s, c);
 		for (int k = 0; k < COUNT_KINDS; k++)
 			qsort(s->by[k].at, s->by[k].n, sizeof *s->by[k].at,
 			      k == COUNT_CPU ? by_number : by_count);
@@ -221,12 +257,15 @@ int counts_init(struct counts *s, struct trace *t, const struct run_range *range
 {
 	struct counting c = { .places = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.places),
 			      .classes = calloc(trace_n_classes(t) + (size_t)1, sizeof *c.classes),
-			      .streams = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.streams) };
+			      .streams = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.streams),
+			      .function_of = calloc(trace_n_classes(t) + (size_t)1, sizeof *c.function_of) };
 	int err;
 
 	*s = (struct counts){ 0 };
-	err = c.places && c.classes && c.streams ? run_init(&s->run, t, range, d)
+	err = c.places && c.classes && c.streams && c.function_of ? run_init(&s->run, t, range, d)
 						 : diag_fail(d, -ENOMEM, "no memory to count events");
+	if (!err)
+		run_each_class(&s->run, find_function, &c);
 	if (!err && filter)
 		err = match_open(&c.match, t, filter, NULL, d);
 	if (!err && filter)
@@ -240,6 +279,9 @@ int counts_init(struct counts *s, struct trace *t, const struct run_range *range
 	free(c.streams);
 	free(c.threads);
 	free(c.cpus);
+	free(c.function_of);
+	free(c.calls);
+	keys_fini(&c.functions);
 	match_close(c.match);
 	names_close(c.names);
 	if (err)

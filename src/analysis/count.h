@@ -10,7 +10,7 @@
 
 #include "analysis/run.h"
 
-enum count_by { COUNT_EVENT, COUNT_PROCESS, COUNT_THREAD, COUNT_CPU, COUNT_STREAM, COUNT_KINDS };
+enum count_by { COUNT_EVENT, COUNT_PROCESS, COUNT_THREAD, COUNT_CPU, COUNT_STREAM, COUNT_FUNCTION, COUNT_KINDS };
 
 struct count {
 	uint64_t n, bits;
@@ -22,7 +22,8 @@ struct count_row {
 	const char *name; /* events; lent by the trace */
 	enum trace_domain domain; /* events */
 	uint32_t number; /* of the thread that it is or that stands for the process; of the stream;
-			  * the CPU, or TRACE_CPU_UNKNOWN */
+			  * the CPU, or TRACE_CPU_UNKNOWN; of the function, in order of appearance */
+	uint64_t address; /* of the kernel's function */
 	struct count count;
 };
 

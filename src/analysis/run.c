@@ -124,3 +124,10 @@ int run_grow(void *array, uint32_t *n, uint32_t i, size_t size)
 	*n = more;
 	return 0;
 }
+
+const struct ctf_op *run_function(const struct ctf_event_class *c)
+{
+	if (!strcmp(c->name, "function"))
+		return ctf_class_find(c, CTF_PAYLOAD, "ip");
+	return strncmp(c->name, "funcgraph_", 10) ? NULL : ctf_class_find(c, CTF_PAYLOAD, "func");
+}

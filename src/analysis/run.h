@@ -58,6 +58,10 @@ int64_t run_cpu(struct run *r, const struct trace_event *e);
 /* run_grow - make room for element @i of an array; new ones are zeroed.  Returns 0 or -ENOMEM. */
 int run_grow(void *array, uint32_t *n, uint32_t i, size_t size);
 
+/* run_function - of a class of the kernel's: the field that tells which of its functions an event of a tracer is about; NULL:
+ * it is none. */
+const struct ctf_op *run_function(const struct ctf_event_class *c);
+
 /* The value of a field; @otherwise if the event does not have it. */
 static inline int64_t run_number(const struct trace_event *e, const struct ctf_op *op, int64_t otherwise)
 {

@@ -113,17 +113,6 @@ static bool plan_call(struct planning *p, const struct class *c)
 	return false;
 }
 
-/* Events of the kernel's tracers are about a function, which is but a field of theirs. */
-static void plan_function(struct planning *p, const struct class *c)
-{
-	const char *name = c->class->name;
-
-	if (!strcmp(name, "function"))
-		p->plans[c->number].function = ctf_class_find(c->class, CTF_PAYLOAD, "ip");
-	else if (!strncmp(name, "funcgraph_", 10))
-		p->plans[c->number].function = ctf_class_find(c->class, CTF_PAYLOAD, "func");
-}
-
 /* "job_begin", "job:begin" */
 static bool has_ending(const char *name, const char *ending, size_t *base)
 {
@@ -206,7 +195,7 @@ static void plan_class(struct planning *p, const struct class *c, const struct t
 	plan->is_of_cpu = is_of_cpu(c);
 	if (c->source->domain == TRACE_KERNEL) {
 		plan_sched(p, c);
-		plan_function(p, c);
+		plan->function = run_function(c->class);
 	}
 	if (plan->role == TIMELINE_PLAIN && !plan_call(p, c))
 		plan_pair(p, c);

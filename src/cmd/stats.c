@@ -11,9 +11,10 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "cmd/table.h"
+#include "trace/kallsyms.h"
 
 static const char usage[] =
-	"usage: duet stats [--by event|process|thread|cpu|stream] [--limit N] [--json] [-f EXPRESSION] TRACE...\n"
+	"usage: duet stats [--by event|process|thread|cpu|stream|function] [--limit N] [--json] [-f EXPRESSION] TRACE...\n"
 	"\n"
 	"Counts events: how many, how many a second, how many bytes, how many lost.\n"
 	"\n"
@@ -37,6 +38,7 @@ static const struct {
 	[COUNT_THREAD] = { "thread", "threads", "By thread", "thread" },
 	[COUNT_CPU] = { "cpu", "cpus", "By CPU", "CPU" },
 	[COUNT_STREAM] = { "stream", "streams", "By stream", "stream" },
+	[COUNT_FUNCTION] = { "function", "functions", "By function of the kernel's", "function" },
 };
 
 static void warn(void *context, const char *text)
@@ -45,9 +47,11 @@ static void warn(void *context, const char *text)
 	cmd_error("stats", "%s", text);
 }
 
-static const char *name_of(const struct counts *c, enum count_by by, const struct count_row *row,
+static const char *name_of(const struct counts *c, enum count_by by, const struct count_row *row, struct kallsyms *functions,
 			   char buffer[48])
 {
+	const char *name;
+
 	switch (by) {
 	case COUNT_EVENT:
 		return row->name;
@@ -56,6 +60,10 @@ static const char *name_of(const struct counts *c, enum count_by by, const struc
 		return thread_text(c->run.threads, row->number, buffer);
 	case COUNT_STREAM:
 		return trace_stream(c->run.trace, row->number)->path;
+	case COUNT_FUNCTION:
+		name = kallsyms_find(functions, row->address);
+		snprintf(buffer, 48, "0x%" PRIx64, row->address);
+		return name ? name : buffer;
 	default:
 		break;
 	}
@@ -78,7 +86,7 @@ static void add_counts(struct table *t, const struct counts *c, const struct cou
 }
 
 /* A process's or thread's number, for programs; then which events, or whose lost. */
-static void print_kind(struct page *p, const struct counts *c, enum count_by by, uint64_t limit)
+static void print_kind(struct page *p, const struct counts *c, enum count_by by, struct kallsyms *functions, uint64_t limit)
 {
 	bool is_thread = by == COUNT_PROCESS || by == COUNT_THREAD;
 	bool has_lost = by == COUNT_CPU || by == COUNT_STREAM;
@@ -97,7 +105,7 @@ static void print_kind(struct page *p, const struct counts *c, enum count_by by,
 	} else if (has_lost) {
 		columns[n++] = (struct column){ "lost_events", "lost events", CELL_COUNT };
 		columns[n++] = (struct column){ "lost_packets", "lost packets", CELL_COUNT };
-	} else {
+	} else if (by == COUNT_EVENT) {
 		columns[n++] = (struct column){ "domain", NULL, CELL_TEXT };
 	}
 	table_init(&t, columns, n);
@@ -105,14 +113,14 @@ static void print_kind(struct page *p, const struct counts *c, enum count_by by,
 		static const char *const domains[] = { "other", "ust", "kernel" };
 		const struct count_row *row = &c->by[by].at[i];
 
-		table_text(&t, name_of(c, by, row, buffer));
+		table_text(&t, name_of(c, by, row, functions, buffer));
 		add_counts(&t, c, &row->count);
 		if (is_thread) {
 			table_number(&t, threads_at(c->run.threads, row->number)->tid);
 		} else if (has_lost) {
 			table_number(&t, (int64_t)row->count.lost_events);
 			table_number(&t, (int64_t)row->count.lost_packets);
-		} else {
+		} else if (by == COUNT_EVENT) {
 			table_text(&t, domains[row->domain]);
 		}
 	}
@@ -120,7 +128,7 @@ static void print_kind(struct page *p, const struct counts *c, enum count_by by,
 	table_fini(&t);
 }
 
-static int print_all(const struct arguments *a, const struct counts *c)
+static int print_all(const struct arguments *a, const struct counts *c, struct kallsyms *functions)
 {
 	struct page p;
 
@@ -133,8 +141,8 @@ static int print_all(const struct arguments *a, const struct counts *c)
 	}
 	page_number(&p, "bytes", (int64_t)(c->total.bits / 8));
 	for (int by = 0; by < COUNT_KINDS; by++)
-		if (a->by < 0 || a->by == by)
-			print_kind(&p, c, (enum count_by)by, a->limit);
+		if (a->by == by || (a->by < 0 && (by != COUNT_FUNCTION || a->is_json || c->by[by].n)))
+			print_kind(&p, c, (enum count_by)by, functions, a->limit);
 	return page_close(&p);
 }
 
@@ -158,7 +166,7 @@ static int take_option(struct arguments *a, int c)
 				a->by = i;
 				return 0;
 			}
-		return cmd_error("stats", "--by %s: by event, process, thread, cpu or stream", optarg);
+		return cmd_error("stats", "--by %s: by event, process, thread, cpu, stream or function", optarg);
 	case 'f':
 		if (a->filter)
 			return cmd_error("stats", "more than one -f; join them with && or ||");
@@ -201,6 +209,7 @@ int cmd_stats(int argc, char **argv)
 	struct arguments a = { .by = -1 };
 	struct counts counts;
 	struct diag d = { "" };
+	struct kallsyms *functions;
 	struct trace *t;
 	int status = take_options(&a, argc, argv);
 
@@ -212,12 +221,16 @@ int cmd_stats(int argc, char **argv)
 	cmd_tell_hosts("stats", trace_hosts(t));
 	signal(SIGPIPE, SIG_IGN);
 	progress_begin("stats", t);
-	if (counts_init(&counts, t, NULL, a.filter, &d)) {
+	functions = kallsyms_open((const char *const *)argv + optind, argc - optind);
+	if (!functions) {
+		status = cmd_error("stats", "no memory");
+	} else if (counts_init(&counts, t, NULL, a.filter, &d)) {
 		status = cmd_error("stats", "%s", d.text);
 	} else {
-		status = print_all(&a, &counts);
+		status = print_all(&a, &counts, functions);
 		counts_fini(&counts);
 	}
+	kallsyms_close(functions);
 	trace_close(t);
 	return status;
 }

@@ -82,6 +82,15 @@ def stacks_have_the_functions_own_time(duet, where):
     check(folded(duet, recording(where, NESTED)), {"?;vfs_open": "600", "?;vfs_open;do_dentry_open": "400"})
 
 
+def calls_are_counted_by_function(duet, where):
+    """By their ends, which are there also where beginnings are not."""
+    s = duet.json("stats", recording(where, NESTED + [(3000, 0, 7, "function", dict(ip=address("vfs_open", 4), parent_ip=1))] +
+                                     [(4000, 0, 7, "function", dict(ip=5, parent_ip=1))] * 3))
+    check([(f["function"], f["n"]) for f in s["functions"]],
+          [("0x5", 3), ("do_dentry_open", 2), ("vfs_open", 1), ("vfs_open", 1)])
+    check("By function" in duet.text("stats", where + "/r"), True)
+
+
 def threads_do_not_mix(duet, where):
     r = recording(where, [enter(1000, "vfs_open", 0), enter(1100, "do_dentry_open", 0, tid=8), leave(1200, "vfs_open", 0, 200),
                           leave(1300, "do_dentry_open", 0, 200, tid=8)])
@@ -106,5 +115,6 @@ def flame_graph_tells_nanoseconds(duet, where):
 
 sys.exit(run_all([addresses_have_names, fields_of_programs_have_none, slices_are_called_by_functions,
                   slices_without_names_are_called_by_events, calls_that_probes_tell_are_slices, stacks_have_the_functions_own_time,
+                  calls_are_counted_by_function,
                   threads_do_not_mix, ends_alone_have_their_own_time_too, begin_without_end_ends_with_its_caller,
                   flame_graph_tells_nanoseconds], Duet(sys.argv[1])))
