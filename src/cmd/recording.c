@@ -295,8 +295,6 @@ static int check_tenants(const struct recording *a)
 		return 0;
 	if (a->o.command || a->pids.n)
 		return cmd_error(a->verb, "%s: it is for all programs, not for a command or -p", option);
-	if (a->send.to)
-		return cmd_error(a->verb, "%s: not with --to: record here, and send it with rsync", option);
 	if (geteuid())
 		return cmd_error(a->verb, "%s: only root may", option);
 	return 0;
@@ -362,18 +360,10 @@ static int exit_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Should its collector be killed at the end, the next one writes all of it again. */
-static bool has_flight_recorder(const struct recorder_options *o)
-{
-	for (int i = 0; i < o->n_channels; i++)
-		if (o->channels[i].channel.flight_recorder)
-			return true;
-	return false;
-}
-
 int recording_run(struct recording *a)
 {
 	struct recorder_result result = { .lives = 0 };
+	struct recorder_sending sending;
 	struct recorder *r;
 	struct diag d = { "" }, end = { "" };
 	int err, end_err, sent;
@@ -386,6 +376,8 @@ int recording_run(struct recording *a)
 		a->o.pieces.n_arrived = &a->send.sender.status->n_pieces;
 	a->o.sent = a->send.to ? &a->send.sender : NULL;
 	a->o.sent_to = a->send.to;
+	sending = (struct recorder_sending){ &a->send.o, a->send.spool_bytes };
+	a->o.sends_tenants = a->send.to ? &sending : NULL;
 	a->o.leaves = a->send.to && !a->send.keeps;
 	err = recorder_open(&r, &a->o, &d);
 	if (!err && send_follow(a->verb, &a->send)) {
@@ -395,7 +387,7 @@ int recording_run(struct recording *a)
 	if (!err)
 		err = recorder_run(r, &d);
 	if (a->send.to)
-		sender_lift(&a->send.sender, a->o.keep && has_flight_recorder(&a->o));
+		sender_lift(&a->send.sender, recorder_may_write_anew(&a->o));
 	end_err = recorder_finish(r, &result, &end);
 	if (err) {
 		stopping_answer(&result.stopping, &a->o, &result, d.text);

@@ -2,11 +2,13 @@
 /* cmd/send.c - duet send, and what record and collect share with it: see send.h. */
 #include "cmd/send.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/pieces.h"
@@ -178,14 +180,14 @@ static const char *base_name(const char *path, char whole[PATH_MAX])
 	return realpath(path, whole) && whole[1] ? strrchr(whole, '/') + 1 : "recording";
 }
 
-static int send_alone(struct send *s, const char *path, bool is_quiet)
+/* A recording without parts of others, or such a part. */
+static int send_one(struct send *s, const char *path, const char *session, bool is_quiet)
 {
 	struct sender_status st = { 0 };
 	struct diag d = { "" };
-	char whole[PATH_MAX];
 
 	s->o.path = path;
-	s->o.session = base_name(path, whole);
+	s->o.session = session;
 	if (sender_run(&s->o, &st, &d))
 		return st.state == SENDER_GAVE_UP ? print_unsent("send", s, &st)
 						  : cmd_error("send", "%s", *st.text ? st.text : d.text);
@@ -194,6 +196,41 @@ static int send_alone(struct send *s, const char *path, bool is_quiet)
 	if (s->o.frees && !st.n_skipped)
 		spool_remove(path);
 	return 0;
+}
+
+/* Those of other users (docs/design/tenants.md), each a recording of its own. */
+static int send_parts(struct send *s, const char *path, const char *session, bool is_quiet, int *n)
+{
+	char part[PATH_MAX], name[PATH_MAX];
+	DIR *dir = opendir(path);
+	struct dirent *e;
+	int status = 0;
+
+	for (*n = 0; dir && !status && (e = readdir(dir));) {
+		if (strncmp(e->d_name, "tenant-", 7) || snprintf(part, sizeof part, "%s/%s", path, e->d_name) >= PATH_MAX)
+			continue;
+		snprintf(name, sizeof name, "%s@%s", session, e->d_name + 7);
+		status = send_one(s, part, name, is_quiet);
+		++*n;
+	}
+	if (dir)
+		closedir(dir);
+	return status;
+}
+
+static int send_all(struct send *s, const char *path, bool is_quiet)
+{
+	char whole[PATH_MAX], own[PATH_MAX];
+	const char *session = base_name(path, whole);
+	int n_parts, status = send_parts(s, path, session, is_quiet, &n_parts);
+
+	/* The rest may have arrived before, and be gone. */
+	snprintf(own, sizeof own, "%s/.duet", path);
+	if (!status && (!n_parts || !access(own, F_OK)))
+		return send_one(s, path, session, is_quiet);
+	if (!status && s->o.frees)
+		rmdir(path);
+	return status;
 }
 
 int cmd_send(int argc, char **argv)
@@ -232,5 +269,5 @@ int cmd_send(int argc, char **argv)
 		return cmd_usage("send", "a recording and a host expected");
 	s.to = argv[optind + 1];
 	status = send_check("send", &s);
-	return status ? status : send_alone(&s, argv[optind], is_quiet);
+	return status ? status : send_all(&s, argv[optind], is_quiet);
 }

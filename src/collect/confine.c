@@ -60,9 +60,9 @@ static int become(uid_t id)
 	return setresgid(id, id, id) || setresuid(id, id, id) ? -1 : 0;
 }
 
-static int give_up(const struct tenant *t, unsigned number)
+static int give_up(const struct tenant *t, unsigned number, bool looks)
 {
-	uint64_t kept = BIT(CAP_CHECKPOINT_RESTORE) | (*t->container ? BIT(CAP_SYS_PTRACE) : 0);
+	uint64_t kept = looks ? BIT(CAP_CHECKPOINT_RESTORE) | (*t->container ? BIT(CAP_SYS_PTRACE) : 0) : 0;
 	const struct rights his = { t->uid, t->gid };
 
 	kept &= permitted();
@@ -73,13 +73,13 @@ static int give_up(const struct tenant *t, unsigned number)
 	return set_capabilities(kept);
 }
 
-int confine(const struct tenant *t, unsigned number, struct diag *d)
+int confine(const struct tenant *t, unsigned number, bool looks, struct diag *d)
 {
 	int death_signal = 0;
 	pid_t parent = getppid();
 
 	prctl(PR_GET_PDEATHSIG, &death_signal);
-	if (give_up(t, number))
+	if (give_up(t, number, looks))
 		return diag_errno(d, "cannot give up root's rights");
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_PDEATHSIG, death_signal); /* the kernel took it back */

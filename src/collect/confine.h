@@ -20,7 +20,8 @@
 
 /* confine_files - from here on files are opened, and made, as @t. */
 int confine_files(const struct tenant *t, struct diag *d);
-/* confine - and all the rest is given up, for good.  @number: of this collector, below 65536. */
-int confine(const struct tenant *t, unsigned number, struct diag *d);
+/* confine - and all the rest is given up, for good.  @number: of this process and those to come of it, below 65536;
+ * @looks: at his processes, it is his collector. */
+int confine(const struct tenant *t, unsigned number, bool looks, struct diag *d);
 
 #endif

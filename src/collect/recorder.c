@@ -124,6 +124,14 @@ static int open_warden(struct recorder *r, struct diag *d)
 	return err;
 }
 
+bool recorder_may_write_anew(const struct recorder_options *o)
+{
+	for (int i = 0; i < o->n_channels && o->keep; i++)
+		if (o->channels[i].channel.flight_recorder)
+			return true;
+	return false;
+}
+
 int recorder_open(struct recorder **out, const struct recorder_options *o, struct diag *d)
 {
 	struct recorder *r = calloc(1, sizeof *r);

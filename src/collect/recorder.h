@@ -23,6 +23,7 @@
 
 struct recorder;
 struct sender;
+struct sender_options;
 struct kept;
 
 struct recorder_event {
@@ -58,6 +59,7 @@ struct recorder_options {
 	int n_triggers;
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 
+	const struct recorder_sending *sends_tenants; /* each part of other users is sent by a sender of its own; or NULL */
 	const struct sender *sent; /* to another host; lent; NULL: it is not */
 	const char *sent_to; /* which, as the user called it */
 	bool leaves; /* what is recorded is taken away as it is sent: nothing is left to read here */
@@ -86,6 +88,12 @@ struct recorder_options {
 	struct kernel_graph graph;
 };
 
+/* Where the parts of a recording go.  Lent. */
+struct recorder_sending {
+	const struct sender_options *options; /* for all; path and session are each part's own */
+	uint64_t spool_bytes; /* of each */
+};
+
 /* What all parts of a recording have in common. */
 struct recorder_clock {
 	struct abi_clock map;
@@ -109,6 +117,10 @@ struct recorder_result {
 	struct diag trouble; /* the first thing that went wrong on the way, or "" */
 	struct stopping stopping; /* who asked for the end: the caller answers them */
 };
+
+/* recorder_may_write_anew - whether, should its collector be killed at the end, the next one writes again what it had
+ * written: of a flight recorder all. */
+bool recorder_may_write_anew(const struct recorder_options *o);
 
 /* recorder_open - make everything ready; nothing runs yet.  Until recorder_finish the process may have
  * as many files as it may ask for, and survives RLIMIT_FSIZE.  Returns 0 or -errno. */

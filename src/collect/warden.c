@@ -25,6 +25,8 @@
 #include "collect/confine.h"
 #include "collect/keeper.h"
 #include "collect/tenants.h"
+#include "net/sender.h"
+#include "net/spool.h"
 
 #define LOOK_NS     1000000000ull
 #define TRY_AGAIN_NS 5000000000ull
@@ -85,11 +87,56 @@ static int confine_for_good(void *arg, struct diag *d)
 
 	keeper_forget(p->whole);
 	p->whole = NULL;
-	return confine(p->tenant, p->number, d);
+	return confine(p->tenant, p->number, true, d);
+}
+
+/* It has our keys in its memory, and must not be his collector's to look into: so it has a number of its own. */
+static int confine_sender(void *arg, struct diag *d)
+{
+	struct part *p = arg;
+	int err = confine_files(p->tenant, d);
+
+	keeper_forget(p->whole);
+	p->whole = NULL;
+	return err ? err : confine(p->tenant, TENANTS_MAX + p->number, false, d);
+}
+
+/* Before anything else: it is not to have what the collector has. */
+static int start_sender(const struct warden *w, struct part *p, struct sender *s, struct diag *d)
+{
+	char name[ABI_NAME_BYTES], path[PATH_MAX];
+	struct sender_options o = *w->o->sends_tenants->options;
+
+	if (!tenant_session_name(p->tenant, w->o->session, name, sizeof name) || !path_of_part(path, w->o->path, p->tenant))
+		return diag_fail(d, -ENAMETOOLONG, "its name is too long to be sent");
+	o.session = name;
+	o.path = path;
+	o.dir = p->directory;
+	o.confine = confine_sender;
+	o.confine_arg = p;
+	return sender_fork(s, &o, w->o->sends_tenants->spool_bytes, d);
+}
+
+/* Waits until it has arrived, or time has run out. */
+static int finish_sender(const struct warden *w, struct part *p, struct sender *s, struct diag *d)
+{
+	const struct sender_options *o = w->o->sends_tenants->options;
+	bool is_there;
+	char path[64];
+
+	is_there = sender_end(s) == SENDER_DONE && !s->status->n_skipped;
+	if (!is_there)
+		diag_fail(d, -EIO, "not all of it was sent%s%.200s: duet send goes on, with this part's directory",
+			  *s->status->text ? ": " : "", s->status->text);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", p->directory);
+	if (is_there && o->frees)
+		spool_remove(path);
+	sender_fini(s);
+	return is_there ? 0 : -EIO;
 }
 
 /* Whatever it needs root for it has done when it is ready. */
-static int run_recorder(const struct warden *w, struct part *p, struct recorder_result *result, struct diag *d)
+static int run_recorder(const struct warden *w, struct part *p, struct sender *s, struct recorder_result *result, struct diag *d)
 {
 	struct recorder_options o = *w->o;
 	struct diag end = { "" };
@@ -99,6 +146,9 @@ static int run_recorder(const struct warden *w, struct part *p, struct recorder_
 
 	snprintf(path, sizeof path, "/proc/self/fd/%d", p->directory);
 	o.path = path;
+	o.sent = s;
+	o.quota = s ? &s->status->quota : NULL;
+	o.pieces.n_arrived = s ? &s->status->n_pieces : NULL;
 	o.tenant = p->tenant;
 	o.clock = &w->clock;
 	o.whole = p->whole;
@@ -109,7 +159,11 @@ static int run_recorder(const struct warden *w, struct part *p, struct recorder_
 	err = recorder_open(&r, &o, d);
 	if (err)
 		return err;
+	if (s)
+		sender_begin(s, 0, NULL);
 	err = recorder_run(r, d);
+	if (s)
+		sender_lift(s, recorder_may_write_anew(&o));
 	end_err = recorder_finish(r, result, err ? &end : d);
 	return err ? err : end_err;
 }
@@ -118,11 +172,16 @@ static int run_recorder(const struct warden *w, struct part *p, struct recorder_
 static int record_tenant(const struct warden *w, struct part *p)
 {
 	struct recorder_result result = { .programs = 0 };
-	struct diag d = { "" };
-	int err = confine_files(p->tenant, &d);
+	struct sender sender = { .control = -1 }, *s = w->o->sends_tenants ? &sender : NULL;
+	struct diag d = { "" }, unsent = { "" };
+	int err = s ? start_sender(w, p, s, &d) : 0;
 
 	if (!err)
-		err = run_recorder(w, p, &result, &d);
+		err = confine_files(p->tenant, &d);
+	if (!err)
+		err = run_recorder(w, p, s, &result, &d);
+	if (s && !err && finish_sender(w, p, s, &unsent) && !result.trouble.text[0])
+		result.trouble = unsent;
 	p->results->app_bytes = result.app_bytes;
 	p->results->app_lost = result.app_lost;
 	p->results->app_unwritten = result.app_unwritten;
@@ -238,8 +297,15 @@ static int make_part(const struct watch *all, struct tenant *t)
 	return fd;
 }
 
+/* Of other tenants, of the warden, and of the sender of root's own part. */
 static void close_others(struct watch *all, const struct ward *mine)
 {
+	const struct sender *sent = all->w->o->sent;
+
+	if (sent) {
+		close(sent->control);
+		munmap(sent->status, sizeof *sent->status);
+	}
 	for (int i = 0; i < TENANTS_MAX; i++) {
 		struct ward *w = &all->wards[i];
 

@@ -25,12 +25,13 @@ enum {
 	LONGEST_PAUSE_MS = 5000,
 	LOOK_MS = 250, /* at who keeps us */
 };
+enum { CONTROL = 3, DIRECTORY, KEPT_END }; /* descriptors beside a recorder, and behind them */
 
 /* One recording on its way, over as many connections as it takes. */
 struct journey {
 	const struct sender_options *o;
 	struct sender_status *status;
-	struct wire_context *keys;
+	struct wire_context *keys; /* lent */
 	struct spool spool;
 	struct message hello;
 	int lock; /* on the identity: one process sends a recording */
@@ -203,14 +204,12 @@ static void ignore_broken_pipes(void)
 
 static int send_it(struct journey *j, struct diag *d)
 {
-	int err = wire_context_open(&j->keys, &j->o->keys, false, d);
+	int err;
 
 	ignore_broken_pipes();
 	j->lock = -1;
-	j->spool = (struct spool){ .dir = -1, .fd = -1 };
 	introduce(&j->hello, j->o->session);
-	if (!err)
-		err = spool_open(&j->spool, j->o->path, j->o->frees, &j->status->quota, d);
+	err = spool_open(&j->spool, j->o->path, j->o->dir, j->o->frees, &j->status->quota, d);
 	store(&j->status->is_connected, 0); /* who was before us may have left it */
 	j->spool.n_arrived = j->status->n_pieces;
 	j->spool.gone_bytes = j->status->gone_bytes;
@@ -227,7 +226,6 @@ static int send_it(struct journey *j, struct diag *d)
 	spool_close(&j->spool);
 	if (j->lock >= 0)
 		close(j->lock);
-	wire_context_close(j->keys);
 	return err;
 }
 
@@ -235,24 +233,32 @@ int sender_run(const struct sender_options *o, struct sender_status *status, str
 {
 	struct journey j = { .o = o, .status = status, .control = -1, .deadline_ns = UINT64_MAX };
 
+	int err = wire_context_open(&j.keys, &o->keys, false, d);
+
 	status->quota.limit = UINT64_MAX;
 	j.renews_patience = true;
 	note_end(&j); /* everything is there */
-	return send_it(&j, d);
+	if (!err)
+		err = send_it(&j, d);
+	wire_context_close(j.keys);
+	return err;
 }
 
 /* ---------------------------------------------------------------- beside a recorder */
 
 /* Who waits for the recorder's output, or for anything else of its caller's to end, does not wait for us. */
-static void leave_everything(int control)
+static void leave_everything(int control, int dir)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	for (int fd = 0; fd < 3 && nothing >= 0; fd++)
+	/* Above what is overwritten. */
+	control = fcntl(control, F_DUPFD_CLOEXEC, KEPT_END);
+	dir = dir ? fcntl(dir, F_DUPFD_CLOEXEC, KEPT_END) : nothing;
+	for (int fd = 0; fd < CONTROL && nothing >= 0; fd++)
 		dup2(nothing, fd);
-	if (control != 3 && dup2(control, 3) < 0)
+	if (dup2(control, CONTROL) < 0 || dup2(dir, DIRECTORY) < 0)
 		_exit(1);
-	syscall(SYS_close_range, 4u, ~0u, 0u);
+	syscall(SYS_close_range, (unsigned)KEPT_END, ~0u, 0u);
 }
 
 /* What ends the recorder is no reason to stop here: it says when it has ended. */
@@ -278,20 +284,36 @@ static bool wait_for_begin(struct journey *j)
 	return load_acquire(&j->status->has_begun);
 }
 
-static _Noreturn void become_sender(struct sender *s, const struct sender_options *o, int control)
+/* Who has given something up once, and all who come of him, have it no more. */
+static int give_up(struct journey *j, bool *is_confined, struct diag *d)
 {
+	int err = j->o->confine && !*is_confined ? j->o->confine(j->o->confine_arg, d) : 0;
+
+	*is_confined = true;
+	if (err) {
+		snprintf(j->status->text, sizeof j->status->text, "%.500s", d->text);
+		store_release(&j->status->state, SENDER_REFUSED);
+	}
+	return err;
+}
+
+static _Noreturn void become_sender(struct sender *s, const struct sender_options *options, struct wire_context *keys, int control)
+{
+	struct sender_options o = *options;
+	bool is_confined = false;
 	int status = 0;
 
 	setpgid(0, 0); /* whoever of us and our parent is first */
-	leave_everything(control);
+	leave_everything(control, o.dir);
 	leave_signals();
 	prctl(PR_SET_NAME, "duet-sender"); /* for who looks at processes */
-	control = 3;
+	control = CONTROL;
+	o.dir = o.dir ? DIRECTORY : 0;
 	do {
-		struct journey j = { .o = o, .status = s->status, .control = control, .deadline_ns = UINT64_MAX };
+		struct journey j = { .o = &o, .status = s->status, .keys = keys, .control = control, .deadline_ns = UINT64_MAX };
 		struct diag d = { "" };
 
-		if (lives_start(&s->status->lives, &d) < 0)
+		if (lives_start(&s->status->lives, &d) < 0 || give_up(&j, &is_confined, &d))
 			_exit(1);
 		hear_control(&j, 0);
 		status = wait_for_begin(&j) ? send_it(&j, &d) : is_alone(&j) ? -EINTR : 0;
@@ -309,22 +331,21 @@ int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool
 	err = wire_context_open(&keys, &o->keys, false, d); /* what is wrong with them is told now */
 	if (err)
 		return err;
-	wire_context_close(keys);
 	s->status = mmap(NULL, sizeof *s->status, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (s->status == MAP_FAILED) {
-		s->status = NULL;
-		return diag_errno(d, "cannot share memory with the sender");
+	if (s->status == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
+		err = diag_errno(d, "cannot start the sender");
+		s->status = s->status == MAP_FAILED ? NULL : s->status;
+		sender_fini(s);
+		wire_context_close(keys);
+		return err;
 	}
 	s->status->quota.limit = spool_bytes;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
-		sender_fini(s);
-		return diag_errno(d, "cannot start the sender");
-	}
 	s->pid = fork();
 	if (!s->pid) {
 		close(ends[1]);
-		become_sender(s, o, ends[0]);
+		become_sender(s, o, keys, ends[0]);
 	}
+	wire_context_close(keys);
 	close(ends[0]);
 	s->control = ends[1];
 	if (s->pid > 0) {
@@ -332,8 +353,9 @@ int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool
 		return 0;
 	}
 	s->pid = 0;
+	err = diag_errno(d, "cannot start the sender");
 	sender_fini(s);
-	return diag_errno(d, "cannot start the sender");
+	return err;
 }
 
 static bool has_ended(const struct sender *s, int timeout_ms)

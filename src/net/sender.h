@@ -26,6 +26,11 @@
 
 struct sender_options {
 	const char *path; /* the recording */
+	int dir; /* it, open; then the path is only told, and the recorder's rights may be others.  0: the path */
+	/* Told once in each line of processes, when keys have been read and no file of the recording yet: what is not
+	 * needed any more is given up.  Not 0: nothing is sent.  Or NULL. */
+	int (*confine)(void *arg, struct diag *d);
+	void *confine_arg;
 	struct place to;
 	struct wire_keys keys;
 	const char *session; /* names it on the relay, with the host's name and the date */

@@ -67,8 +67,9 @@ struct spool {
 	const char *path; /* lent, for what is told */
 };
 
-/* spool_open - the recording in directory @path.  With @frees, what is acknowledged is given back. */
-int spool_open(struct spool *s, const char *path, bool frees, struct quota *quota, struct diag *d);
+/* spool_open - the recording in directory @path, or @dir, if that is not 0.  With @frees, what is acknowledged is given
+ * back.  Parts of other users in it (docs/design/tenants.md) are recordings of their own, and not of this one. */
+int spool_open(struct spool *s, const char *path, int dir, bool frees, struct quota *quota, struct diag *d);
 
 /* spool_open_for_watcher - the same to be read by one who follows it, from @from_ns on: with what the relay knows of
  * its clock. */

@@ -46,37 +46,80 @@ static void say_host(struct trace *t, const struct trace_source *s, const struct
 		text_addf(&t->hosts, "%.64s as recorded, no relay knows its clock", name);
 }
 
-/* Whether anything is known.  Said once for the two halves of a recording, which come one after the other. */
-static bool shift_source(struct trace *t, uint32_t number, struct hosts_shift *before)
+/* Of one recording, or of parts of one that lie in several places: users' parts at a relay. */
+static bool is_same_clock(const struct trace_source *a, const struct trace_source *b)
 {
-	struct trace_source *s = &t->sources[number]->public;
-	const struct ctf_clock *c = ctf_meta_clock(s->meta, NULL);
-	struct hosts_shift shift = { 0 };
-	bool is_known = c && c->freq == 1000000000 &&
-			hosts_read(s->path, (int64_t)((uint64_t)c->offset_s * 1000000000u + (uint64_t)c->offset),
-				   &shift);
+	const struct ctf_clock *x = ctf_meta_clock(a->meta, NULL), *y = ctf_meta_clock(b->meta, NULL);
 
-	s->shift_ns = shift.shift_ns;
-	if (!number || !is_same_host(s, &t->sources[number - 1]->public) ||
-	    llabs(shift.shift_ns - before->shift_ns) > shift.error_ns)
-		say_host(t, s, &shift, is_known);
-	*before = shift;
-	return is_known;
+	return x && y && x->offset_s == y->offset_s && x->offset == y->offset && is_same_host(a, b);
 }
 
-static void relate_hosts(struct trace *t)
+struct told_shift {
+	struct hosts_shift by;
+	bool is_known;
+};
+
+static struct told_shift read_shift(const struct trace_source *s)
 {
-	struct hosts_shift before = { 0 };
+	const struct ctf_clock *c = ctf_meta_clock(s->meta, NULL);
+	struct told_shift told = { .is_known = false };
+
+	told.is_known = c && c->freq == 1000000000 &&
+			hosts_read(s->path, (int64_t)((uint64_t)c->offset_s * 1000000000u + (uint64_t)c->offset), &told.by);
+	return told;
+}
+
+/* The surest of those that have its clock: all are moved alike, and nothing within a host changes. */
+static struct told_shift shift_of(const struct trace *t, const struct told_shift *told, uint32_t number)
+{
+	uint32_t best = number;
+
+	for (uint32_t i = 0; i < t->n_sources; i++)
+		if (told[i].is_known && (!told[best].is_known || told[i].by.error_ns < told[best].by.error_ns) &&
+		    is_same_clock(&t->sources[i]->public, &t->sources[number]->public))
+			best = i;
+	return told[best];
+}
+
+/* Said once for those of a host that come one after the other. */
+static void shift_sources(struct trace *t, const struct told_shift *told)
+{
+	struct told_shift before = { .is_known = false }, shift;
+
+	for (uint32_t i = 0; i < t->n_sources; i++, before = shift) {
+		struct trace_source *s = &t->sources[i]->public;
+
+		shift = shift_of(t, told, i);
+		s->shift_ns = shift.by.shift_ns;
+		if (!i || !is_same_host(s, &t->sources[i - 1]->public) ||
+		    llabs(shift.by.shift_ns - before.by.shift_ns) > shift.by.error_ns)
+			say_host(t, s, &shift.by, shift.is_known);
+	}
+	for (uint32_t i = 0; i < t->n_streams; i++)
+		trace_shift_stream(t->streams[i]);
+}
+
+/* If nothing is known nothing is moved, and nothing told. */
+static int relate_hosts(struct trace *t, struct diag *d)
+{
 	bool several = false, any_known = false;
+	struct told_shift *told;
 
 	for (uint32_t i = 1; i < t->n_sources; i++)
 		several |= !is_same_host(&t->sources[0]->public, &t->sources[i]->public);
-	for (uint32_t i = 0; i < t->n_sources && several; i++)
-		any_known |= shift_source(t, i, &before);
-	for (uint32_t i = 0; i < t->n_streams && any_known; i++)
-		trace_shift_stream(t->streams[i]);
-	if (!any_known)
-		text_fini(&t->hosts); /* nothing is moved: nothing to tell */
+	if (!several)
+		return 0;
+	told = calloc(t->n_sources, sizeof *told);
+	if (!told)
+		return diag_fail(d, -ENOMEM, "no memory for the clocks of several hosts");
+	for (uint32_t i = 0; i < t->n_sources; i++) {
+		told[i] = read_shift(&t->sources[i]->public);
+		any_known |= told[i].is_known;
+	}
+	if (any_known)
+		shift_sources(t, told);
+	free(told);
+	return 0;
 }
 
 const char *trace_hosts(const struct trace *t)
@@ -105,11 +148,12 @@ int trace_open(struct trace **result, const char *const *paths, int n, const str
 	t->heap = err ? NULL : calloc(t->n_streams + (size_t)1, sizeof *t->heap);
 	if (!err && !t->heap)
 		err = diag_fail(d, -ENOMEM, "no memory to open a trace");
+	if (!err)
+		err = relate_hosts(t, d);
 	if (err) {
 		trace_close(t);
 		return err;
 	}
-	relate_hosts(t);
 	*result = t;
 	return 0;
 }

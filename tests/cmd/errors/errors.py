@@ -66,7 +66,7 @@ CASES = [
     (["export", "ctf", "-o", "x", RECORDED, RECORDED], r"ctf takes one recording"),
     (["export", "ctf", "-e", "a", "-o", "x", RECORDED], r"all of the recording is copied"),
     (["collect", "x"], r"duet collect: no argument expected"),
-    (["collect", "--all-users", "--to", "localhost"], r"--all-users: not with --to"),
+    (["collect", "--all-users", "--to", ":1"], r"--to :1: which host"),
     (["record", "--containers", "true"], r"--containers: it is for all programs, not for a command"),
     (["start", "--all-users", "-p", "1"], r"--all-users: it is for all programs, not for a command or -p"),
     (["list", "--containers", "-k"], r"--containers"),

@@ -364,6 +364,17 @@ def recordings_of_two_hosts_are_in_order():
     is_(len(lines), 4000, "all events of both")
     firsts = [i for i, l in enumerate(lines) if "n = 0," in l or "n = 0 " in l]
     ok(len(firsts) == 2 and firsts[1] < 200, "both begin together", str(firsts))
+    # A part of alpha's, whose exchanges took longer, is moved as alpha is: what it has is at the same times.
+    part = relay.recordings()[0] + "@7-20260101-000000"
+    shutil.copytree(relay.recordings()[0], part)
+    with open(part + "/.duet/clock-relay") as f:
+        took_longer = ["%d %d %d %d\n" % (a, b, c, d + 3000000) for a, b, c, d in (map(int, l.split()) for l in f)]
+    with open(part + "/.duet/clock-relay", "w") as f:
+        f.writelines(took_longer)
+    of_all = cmd("view", "-e", "relay:number", *relay.recordings()[:2], part)[1].splitlines()
+    is_(len(of_all), 6000, "all events of all")
+    is_(len({re.sub(r" \(.*?\)", "", l, count=1) for l in of_all}), 4000, "those of alpha twice each")
+    shutil.rmtree(part)
     # What nobody can have written there moves nothing.
     for name in ("clock", "clock-relay"):
         with open(relay.recordings()[1] + "/.duet/" + name, "ab") as f:

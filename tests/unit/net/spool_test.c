@@ -72,7 +72,7 @@ static void a_piece_with_an_empty_stream_arrives_whole(void)
 	put("piece-000001/ust/uid/0/64-bit/index/cpu_1.idx", head, sizeof head);
 	put("piece-000001/.duet/clock", "# x\n", 4);
 	put("piece-000001/.duet/finished", "0 1\n", 4);
-	is(spool_open(&s, work, false, NULL, &d), 0);
+	is(spool_open(&s, work, 0, false, NULL, &d), 0);
 	spool_begin_connection(&s);
 	rounds(&s, 5);
 	is(spool_pieces(&s), 1);
@@ -125,7 +125,7 @@ static void the_clock_is_not_sent_before_what_it_speaks_of(void)
 	struct spool s;
 
 	put(".duet/clock", first_line, sizeof first_line - 1);
-	is(spool_open(&s, work, false, NULL, &d), 0);
+	is(spool_open(&s, work, 0, false, NULL, &d), 0);
 	spool_begin_connection(&s);
 	rounds(&s, 2);
 	is(acknowledged(&s, ".duet/clock"), sizeof first_line - 1);
