@@ -9,12 +9,15 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/pieces.h"
 #include "cmd/send.h"
+#include "collect/retain.h"
 
-/* Who reads what we tell. */
+/* Who reads what we tell, and who removes what is old. */
 struct log {
 	bool is_quiet;
 	uint64_t n_untold;
+	struct retain retain;
 };
 
 static const char help[] =
@@ -25,6 +28,8 @@ static const char help[] =
 	"  -l, --listen [HOST][:PORT]  addresses of this machine to listen on (default: all, port " PLACE_PORT ";\n"
 	"                        with --plain 127.0.0.1)\n" SEND_KEY_HELP
 	"      --max-size SIZE   of one recording; what is larger is refused (default: no limit)\n"
+	"      --keep-last WHAT  of what is finished, pieces and recordings of all hosts together, keep the newest\n"
+	"                        only: SIZE (200G), TIME (7d) or a number\n"
 	"      --watch           who has the key may, with duet live, follow what is received\n"
 	"  -q, --quiet           do not tell who comes and goes\n\n"
 	"  (umask 077; openssl rand -hex 32 >key)       # the same file on both sides\n"
@@ -60,7 +65,14 @@ static void tell(void *context, enum relay_news what, const char *who, const cha
 	fflush(stdout);
 }
 
-static int run(const struct relay_options *o, const struct log *l)
+static void look_after_old(void *context)
+{
+	struct log *l = context;
+
+	retain_look(&l->retain);
+}
+
+static int run(const struct relay_options *o, struct log *l)
 {
 	struct diag d = { "" };
 	struct relay *r;
@@ -75,6 +87,7 @@ static int run(const struct relay_options *o, const struct log *l)
 	}
 	err = relay_run(r, &d);
 	relay_close(r);
+	retain_end(&l->retain);
 	return err ? cmd_error("relay", "%s", d.text) : 0;
 }
 
@@ -84,12 +97,13 @@ int cmd_relay(int argc, char **argv)
 						 { "output", required_argument, NULL, 'o' },
 						 { "listen", required_argument, NULL, 'l' },
 						 { "max-size", required_argument, NULL, MAX_SIZE },
+						 { "keep-last", required_argument, NULL, PIECES_KEEP },
 						 { "watch", no_argument, NULL, WATCH },
 						 { "quiet", no_argument, NULL, 'q' },
 						 { "help", no_argument, NULL, HELP },
 						 { NULL, 0, NULL, 0 } };
-	struct log log = { .is_quiet = false };
-	struct relay_options o = { .output = ".", .news = tell, .context = &log };
+	struct log log = { .retain = RETAIN_NONE };
+	struct relay_options o = { .output = ".", .news = tell, .tick = look_after_old, .context = &log };
 	const char *listen = ":" PLACE_PORT;
 	struct diag d = { "" };
 	struct send s;
@@ -98,6 +112,7 @@ int cmd_relay(int argc, char **argv)
 	send_begin(&s);
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, ":o:l:q", options, NULL)) != -1) {
+		status = -1;
 		if (c == 'o')
 			o.output = optarg;
 		else if (c == 'l')
@@ -106,13 +121,17 @@ int cmd_relay(int argc, char **argv)
 			log.is_quiet = true;
 		else if (c == WATCH)
 			o.lets_watch = true;
-		else if (c == MAX_SIZE && !cmd_parse_size("relay", optarg, &o.most_bytes))
-			return CMD_FAILED;
+		else if (c == MAX_SIZE)
+			status = cmd_parse_size("relay", optarg, &o.most_bytes) ? -1 : CMD_FAILED;
+		else if (c == PIECES_KEEP)
+			status = pieces_take("relay", &log.retain.o, c);
 		else if (c == HELP)
 			return fputs(help, stdout) < 0;
-		else if (c != MAX_SIZE && (status = send_take("relay", &s, c)) == -2)
+		else
+			status = send_take("relay", &s, c);
+		if (status == -2)
 			return cmd_usage("relay", c == ':' ? "an option lacks its value" : "no such option");
-		else if (c != MAX_SIZE && status >= 0)
+		if (status >= 0)
 			return status;
 	}
 	if (optind < argc)
@@ -120,5 +139,6 @@ int cmd_relay(int argc, char **argv)
 	if (place_parse(&o.listen, listen, &d))
 		return cmd_error("relay", "-l %s", d.text);
 	o.keys = s.o.keys;
+	log.retain.output = o.output;
 	return run(&o, &log);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -153,6 +154,23 @@ int pieces_list(const char *path, struct piece **pieces)
 }
 
 /* ---------------------------------------------------------------- removal */
+
+int pieces_count_old(const struct pieces_options *o, const struct piece *p, int n)
+{
+	uint64_t now_ns, bytes = 0;
+	struct timespec now;
+	int old = o->keep_nothing ? n : 0;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	for (int i = n; i-- > 0 && !old;) {
+		bytes += p[i].bytes;
+		if ((o->keep_bytes && bytes > o->keep_bytes) || (o->keep_count && (uint32_t)(n - i) > o->keep_count) ||
+		    (o->keep_ns && now_ns > p[i].end_ns && now_ns - p[i].end_ns > o->keep_ns))
+			old = i + 1;
+	}
+	return old;
+}
 
 int pieces_remove(const char *path, uint32_t n)
 {

@@ -52,6 +52,9 @@ struct piece {
 /* pieces_list - the finished ones, the oldest first, in new memory.  Returns how many, or -errno. */
 int pieces_list(const char *path, struct piece **pieces);
 
+/* pieces_count_old - of these, the oldest first, how many of the oldest are beyond what is to be kept. */
+int pieces_count_old(const struct pieces_options *o, const struct piece *p, int n);
+
 /* pieces_remove - take piece @n away.  At no moment it is there in part: its name goes first.  0 or -errno. */
 int pieces_remove(const char *path, uint32_t n);
 /* pieces_sweep - what a removal that was interrupted has left. */

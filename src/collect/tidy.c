@@ -215,27 +215,11 @@ static void pack_piece(struct tidying *g, uint32_t number)
 
 /* ---------------------------------------------------------------- removed */
 
-/* How many of the oldest are beyond what is to be kept. */
-static int count_old(const struct pieces_options *o, const struct piece *p, int n)
-{
-	uint64_t now_ns = clock_of(CLOCK_REALTIME), bytes = 0;
-	int old = o->keep_nothing ? n : 0;
-
-	for (int i = n; i-- > 0 && !old;) {
-		bytes += p[i].bytes;
-		if ((o->keep_bytes && bytes > o->keep_bytes) ||
-		    (o->keep_count && (uint32_t)(n - i) > o->keep_count) ||
-		    (o->keep_ns && now_ns > p[i].end_ns && now_ns - p[i].end_ns > o->keep_ns))
-			old = i + 1;
-	}
-	return old;
-}
-
 static int remove_old(struct tidying *g, const struct piece *p, int n)
 {
 	const struct pieces_options *o = g->t->o;
 	struct tidy_status *s = g->t->status;
-	int old = count_old(o, p, n), i, err = 0;
+	int old = pieces_count_old(o, p, n), i, err = 0;
 	struct diag d = { "" };
 
 	for (i = 0; i < old && !err; i++) {

@@ -99,7 +99,7 @@ static enum intake_event on_hello(struct intake *i, const struct message *m)
 	}
 	i->in = bigger;
 	i->in_capacity = MESSAGE_MAX;
-	w.welcome.version = version_with(m->hello.version);
+	w.welcome.version = i->version = version_with(m->hello.version);
 	strcpy(w.welcome.path, i->store.path);
 	answer(i, &w);
 	return INTAKE_WELCOME;
@@ -113,6 +113,8 @@ static void on_file(struct intake *i, const struct message *m)
 		return intake_refuse(i, "a file out of its turn");
 	if (store_add(&i->store, m->file.name, &d))
 		return intake_refuse(i, d.text);
+	if (i->store.files[m->file.number].size == MESSAGE_UNWANTED && i->version < 2)
+		return intake_refuse(i, "it has a piece that was received before, and removed: its duet is too old to be told");
 	acknowledge(i);
 	i->to_acknowledge = m->file.number + 1;
 }

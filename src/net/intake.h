@@ -25,6 +25,7 @@ struct intake {
 	uint32_t n_in, in_capacity;
 	uint8_t out[INTAKE_OUT_BYTES];
 	uint32_t n_out;
+	uint32_t version; /* that both speak */
 	uint32_t to_acknowledge; /* a file's number + 1; 0: none */
 	uint32_t written; /* of the message at the head of @in, when the disk filled up in its middle */
 	bool is_watching; /* we asked a relay for what it sends: set before the first byte */

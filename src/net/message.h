@@ -16,6 +16,7 @@
 #define MESSAGE_MAGIC "duet\r\n\x1a\n" /* the first 8 bytes of MESSAGE_HELLO */
 #define MESSAGE_VERSION 2 /* 1: no DATA is compressed */
 #define MESSAGE_FROM_NOW UINT64_MAX
+#define MESSAGE_UNWANTED UINT64_MAX /* as a size: the file counts as arrived; to senders of version 2 */
 
 enum {
 	MESSAGE_HEAD = 8,

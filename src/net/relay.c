@@ -266,6 +266,8 @@ static void on_tick(struct relay *r)
 {
 	uint64_t now = now_ns();
 
+	if (r->o.tick)
+		r->o.tick(r->o.context);
 	for (uint32_t i = 0; i < r->n_places; i++) {
 		struct sender *s = &r->senders[i];
 

@@ -26,6 +26,7 @@ struct relay_options {
 	bool lets_watch; /* who has the key may follow what is received as well */
 	/* Told what happens: @who is a recording below the output, or an address; @text why, or what is followed. */
 	void (*news)(void *context, enum relay_news what, const char *who, const char *text);
+	void (*tick)(void *context); /* about twice a second; or NULL */
 	void *context;
 };
 

@@ -233,6 +233,8 @@ int spool_size(struct spool *s, uint32_t number, uint64_t size, struct diag *d)
 	if (number >= s->n_announced)
 		return diag_fail(d, -EPROTO, "the relay speaks of files it was not told of");
 	f = &s->files[number];
+	if (size == MESSAGE_UNWANTED && !f->is_known)
+		size = size_now(s, number);
 	if (size > (f->is_known ? f->sent : size_now(s, number)))
 		return diag_fail(d, -EPROTO, "%s/%s: the relay has more of it than there is", s->path, f->name);
 	if (f->is_known && size < f->acknowledged)

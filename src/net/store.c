@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,6 +107,16 @@ static int claim(int dir, const char *line)
 	return err;
 }
 
+/* Whether the directory @dir is ours now, and still what @name is in @host: nobody can have begun to remove it. */
+static int hold(int host, const char *name, int dir)
+{
+	struct stat a, b;
+
+	if (flock(dir, LOCK_SH | LOCK_NB))
+		return -EBUSY;
+	return fstat(dir, &a) || fstatat(host, name, &b, AT_SYMLINK_NOFOLLOW) || a.st_ino != b.st_ino || a.st_dev != b.st_dev ? -EBUSY : 0;
+}
+
 /* The first of NAME, NAME-2, NAME-3... that is ours, or that is not there yet. */
 static int find(struct store *s, int host, const char *name, const char *line)
 {
@@ -124,7 +135,10 @@ static int find(struct store *s, int host, const char *name, const char *line)
 		found = fresh ? claim(s->dir, line) : is_ours(s->dir, line);
 		if (found == 1 || (fresh && !found)) {
 			size_t n = strlen(s->path);
+			int err = hold(host, candidate, s->dir);
 
+			if (err)
+				return err;
 			s->was_there = !fresh;
 			snprintf(s->path + n, sizeof s->path - n, "/%s", candidate);
 			return 0;
@@ -135,6 +149,18 @@ static int find(struct store *s, int host, const char *name, const char *line)
 			return found;
 	}
 	return -EEXIST;
+}
+
+/* What is kept here of a long recording is less than was sent. */
+static uint32_t read_removed(int dir)
+{
+	int fd = openat(dir, ".duet/relay-removed", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char text[32] = "";
+	ssize_t n = fd < 0 ? 0 : io_read(fd, text, sizeof text - 1);
+
+	if (fd >= 0)
+		close(fd);
+	return n > 0 ? (uint32_t)strtoul(text, NULL, 10) : 0;
 }
 
 int store_open(struct store *s, int output, const struct message *m, uint64_t most_bytes, bool is_copy, struct diag *d)
@@ -152,6 +178,8 @@ int store_open(struct store *s, int output, const struct message *m, uint64_t mo
 	id_line(line, m->hello.id);
 	host = enter(output, m->hello.host);
 	err = host < 0 ? host : find(s, host, name, line);
+	if (!err)
+		s->n_removed = read_removed(s->dir);
 	if (host >= 0)
 		close(host);
 	return err ? diag_fail(d, err, "cannot make %s/%s: %s", m->hello.host, name, strerror(-err)) : 0;
@@ -167,6 +195,13 @@ void store_close(struct store *s)
 		free(s->files[i].name);
 	free(s->files);
 	*s = (struct store){ .dir = -1, .fd = -1 };
+}
+
+static bool was_removed(const struct store *s, const char *name)
+{
+	unsigned n;
+
+	return sscanf(name, "piece-%u/", &n) == 1 && n <= s->n_removed;
 }
 
 static int grow(struct store *s)
@@ -203,6 +238,10 @@ int store_add(struct store *s, const char *name, struct diag *d)
 	copy = grow(s) ? NULL : strdup(name);
 	if (!copy)
 		return diag_fail(d, -ENOMEM, "no memory");
+	if (was_removed(s, name)) {
+		s->files[s->n_files++] = (struct store_file){ copy, MESSAGE_UNWANTED };
+		return 0;
+	}
 	fd = open_file(s->dir, name, &st);
 	if (fd < 0) {
 		free(copy);

@@ -5,6 +5,7 @@
  *	OUTPUT/HOST/SESSION-DATE[-N]/          as on the host that recorded it
  *	OUTPUT/HOST/SESSION-DATE[-N]/.duet/relay         which recording it is; whether it is complete
  *	OUTPUT/HOST/SESSION-DATE[-N]/.duet/clock-relay   the host's clock beside ours
+ *	OUTPUT/HOST/SESSION-DATE[-N]/.duet/relay-removed pieces up to this number were here, and removed
  *
  * All names come from the network.  They are checked (message_is_path) and then walked component by
  * component without following a link, from an open directory: what lies outside cannot be reached,
@@ -26,16 +27,17 @@ enum { STORE_FILES = 16384 };
 
 struct store_file {
 	char *name;
-	uint64_t size;
+	uint64_t size; /* MESSAGE_UNWANTED: of a piece that was removed here */
 };
 
 struct store {
-	int dir; /* of the recording; -1: none */
+	int dir; /* of the recording, locked: nobody removes it; -1: none */
 	struct store_file *files;
 	uint32_t n_files;
 	uint64_t bytes, most_bytes; /* 0: no limit */
 	int fd; /* the file written to last */
 	uint32_t fd_number;
+	uint32_t n_removed; /* pieces up to this number were removed here */
 	bool is_copy; /* of a relay's: files may begin later, and clock-relay is among them */
 	bool has_ended;
 	bool was_there; /* when it was opened: it goes on */

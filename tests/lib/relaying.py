@@ -56,7 +56,7 @@ class Relay:
     def recordings(self):
         """By time: of the names SESSION-DATE-TIME, the session perhaps record-PID."""
         return sorted((os.path.join(self.output, h, r) for h in os.listdir(self.output)
-                       for r in os.listdir(os.path.join(self.output, h))),
+                       for r in os.listdir(os.path.join(self.output, h)) if r[0] != "."),  # hidden: being removed
                       key=lambda r: (r.split("-")[-2:], int(re.findall(r"record-(\d+)-", r + "record-0-")[0])))
 
     def only(self):

@@ -248,6 +248,69 @@ def a_full_disk_makes_it_wait():
     relay.stop()
 
 
+def pieces_of(there):
+    return sorted(d for d in os.listdir(there) if d.startswith("piece-"))
+
+
+def of_what_is_finished_the_newest_is_kept():
+    relay = Relay("newest_out", more=["--keep-last", "3"])
+    link = Link(relay.port)
+    # The oldest of all, but it is being received.
+    old = record(relay.port, "-o", "old", "--", program, 2000, 0, work + "/old_go", 1000)
+    until(lambda: [r for r in relay.recordings() if has_events(r)], "the oldest arrives")
+    oldest = relay.only()
+    p = record(link.port, "-o", "pieces", "--rotate", "request", "--flush-timeout", "50s", "--", program, 40000,
+               20000, work + "/pieces_go", 39000)
+    until(lambda: len(relay.recordings()) == 2, "another is begun")
+    there = [r for r in relay.recordings() if r != oldest][0]
+    for n in range(1, 7):
+        until(lambda: has_events(there + "/piece-%06d" % n), "piece %d arrives" % n)
+        is_(cmd("rotate", "-s", "record-%d" % p.pid)[0], 0, "a new piece")
+        link.cut = lambda: 20000  # of the connections to come
+    open("pieces_go", "w").close()
+    status, out, err = p.end()
+    is_((status, os.path.exists("pieces")), (0, False), "all was sent: " + err)
+    ok("none lost" in err, "nothing is lost", err)
+    until(lambda: len(pieces_of(there)) <= 3, "old pieces go")
+    got, lost = numbers(there)
+    ok(got and got == list(range(got[0], 40000)) and got[0] > 0 and not lost, "the newest events are there", str(got[:1]))
+    # It takes their place.
+    first = cmd("view", "-e", "relay:number", oldest)[1].splitlines()
+    ok(len(first) >= 500, "what is being received is there")
+    open("old_go", "w").close()
+    status, out, err = old.end()
+    is_(status, 0, "it goes on: " + err)
+    all_numbers(oldest, 2000)
+    for n in range(3):
+        is_(record(relay.port, "--", program, 100 + n, 0).end()[0], 0, "another recording")
+    until(lambda: not os.path.exists(oldest), "it goes when it is complete, and the oldest")
+    until(lambda: not os.path.exists(there), "what is left of the one in pieces goes as well")
+    is_(sorted(len(numbers(r)[0]) for r in relay.recordings()), [100, 101, 102], "the newest stay")
+    link.close()
+    relay.stop()
+
+
+def a_piece_that_was_removed_is_not_sent_again():
+    relay = Relay("again_out")
+    p = record(relay.port, "-o", "again", "--keep", "--rotate", "request", "--", program, 4000, 2000,
+               work + "/again_go", 3500)
+    for n in 1, 2:
+        until(lambda: relay.recordings() and has_events(relay.only() + "/piece-%06d" % n), "piece %d arrives" % n)
+        is_(cmd("rotate", "-s", "record-%d" % p.pid)[0], 0, "a new piece")
+    open("again_go", "w").close()
+    is_(p.end()[0], 0, "it is sent")
+    there = relay.only()
+    last = pieces_of(there)[-1]
+    relay.stop()
+    relay.args[3] = ["--keep-last", "1"]
+    relay.begin()
+    until(lambda: pieces_of(there) == [last], "all but the last go")
+    status, out, err = cmd("send", *KEY, "again", "127.0.0.1:%d" % relay.port)
+    is_((status, pieces_of(there)), (0, [last]), "they do not come again: " + err)
+    all_numbers("again", 4000)
+    relay.stop()
+
+
 def openssl(*args):
     subprocess.run(["openssl"] + list(args), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -427,4 +490,4 @@ run_cases(a_recording_streams_and_is_the_same, a_cut_link_costs_nothing, what_th
           a_killed_relay_goes_on_where_it_was,
           what_killed_senders_left_is_sent_later, a_slow_link_loses_nothing_until_spool_and_buffers_are_full,
           a_full_disk_makes_it_wait, only_who_has_the_key_gets_in, hostile_bytes_and_crowds_disturb_nobody,
-          recordings_of_two_hosts_are_in_order, nobody_reads_what_it_says)
+          of_what_is_finished_the_newest_is_kept, a_piece_that_was_removed_is_not_sent_again, recordings_of_two_hosts_are_in_order, nobody_reads_what_it_says)
