@@ -16,14 +16,17 @@
 #include <unistd.h>
 
 DUET_EVENT(tenants, tick, (i32, uid), (i32, pid), (i32, tid), (i32, n));
+DUET_EVENT_LEVEL(levels, DUET_WARNING, alarm, (i32, n)); /* with each tick */
 
 static int n;
 static sem_t recorded;
 
 static void record(int times)
 {
-	for (int i = 0; i < times; i++)
+	for (int i = 0; i < times; i++) {
+		trace_levels_alarm(n);
 		trace_tenants_tick((int)geteuid(), (int)getpid(), (int)syscall(SYS_gettid), n++);
+	}
 }
 
 static void *in_thread(void *times)
