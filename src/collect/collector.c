@@ -179,6 +179,16 @@ int collector_knock(struct collector *c)
 	return session_accept(&c->session, clock_monotonic_ns());
 }
 
+void collector_said(struct collector *c, int i)
+{
+	session_said(&c->session, i);
+}
+
+int collector_next(const struct collector *c)
+{
+	return session_next(&c->session);
+}
+
 void collector_hear(struct collector *c, int i)
 {
 	uint64_t at_ns = collector_now_ns(c); /* before the program can record anything */

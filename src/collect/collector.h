@@ -120,9 +120,13 @@ void collector_pass(struct collector *c);
 /* collector_watch - it is time to look at what triggers wait for. */
 void collector_watch(struct collector *c);
 /* collector_knock - somebody may be at session.listen_fd: lets one in.  The door's index, which is to be
- * watched and, as who connects asks at once, told; or -1. */
+ * watched; or -1. */
 int collector_knock(struct collector *c);
-/* collector_hear - something came through door @i. */
+/* collector_said - something came through door @i.
+ * collector_next - whose turn it is to be heard; -1: nobody waits.
+ * collector_hear - hear door @i. */
+void collector_said(struct collector *c, int i);
+int collector_next(const struct collector *c);
 void collector_hear(struct collector *c, int i);
 /* collector_signal - SIGINT, SIGTERM or SIGHUP; SIGUSR1 and SIGUSR2 are for triggers.  @command: one is running that a SIGINT was sent to, too. */
 void collector_signal(struct collector *c, int signal, bool command);

@@ -11,6 +11,7 @@
 #include "clock/clock.h"
 
 enum { MOST_MS = 1000, MS = 1000000 };
+enum { HEAR_MOST = 64, HEAR_NS = 10 * MS }; /* in a turn: the timers, signals and new ones have theirs, too */
 enum { ON_SIGNAL = SESSION_DOORS, ON_KERNEL, ON_LISTEN };
 
 /* What is to be done again and again.  Looked at in each turn, so that nobody who is told of events all the time
@@ -28,9 +29,9 @@ struct loop {
 	struct timer pass, watch;
 };
 
-static int watch(struct loop *l, int fd, uint32_t what, struct diag *d)
+static int watch(struct loop *l, int fd, uint32_t what, uint32_t events, struct diag *d)
 {
-	struct epoll_event e = { .events = EPOLLIN, .data.u32 = what };
+	struct epoll_event e = { .events = events, .data.u32 = what };
 
 	return epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e) ? diag_errno(d, "epoll") : 0;
 }
@@ -85,11 +86,11 @@ static int open_loop(struct loop *l, bool keep, struct diag *d)
 	l->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (l->epoll < 0 || l->signals < 0)
 		return diag_errno(d, "cannot set up the collector's loop");
-	err = watch(l, l->signals, ON_SIGNAL, d);
+	err = watch(l, l->signals, ON_SIGNAL, EPOLLIN, d);
 	if (!err)
-		err = watch(l, l->collector->session.listen_fd, ON_LISTEN, d);
+		err = watch(l, l->collector->session.listen_fd, ON_LISTEN, EPOLLIN, d);
 	if (!err && l->collector->session.ask_fd >= 0)
-		err = watch(l, l->collector->session.ask_fd, ON_LISTEN, d);
+		err = watch(l, l->collector->session.ask_fd, ON_LISTEN, EPOLLIN, d);
 	if (!err)
 		watch_kernel(l);
 	return err;
@@ -134,7 +135,7 @@ static void on_signal(struct loop *l)
 }
 
 /* Who waits for an answer is handed on: that he hangs up is nothing for us any more. */
-static void on_door(struct loop *l, int i)
+static void hear(struct loop *l, int i)
 {
 	const struct door *door = &l->collector->session.doors[i];
 	int fd = door->fd;
@@ -144,21 +145,33 @@ static void on_door(struct loop *l, int i)
 		epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd, NULL); /* or it was closed, and is gone from there */
 }
 
-/* So many at a time: a crowd at the door keeps nobody from the timer. */
+/* Each told of once: who has spoken is remembered until his turn. */
 static void on_listen(struct loop *l)
 {
 	struct session *s = &l->collector->session;
 
 	for (int n = 0; n < SESSION_DOORS; n++) {
 		int i = collector_knock(l->collector);
-		bool is_watched;
 
 		if (i < 0)
 			return;
-		is_watched = !watch(l, s->doors[i].fd, (uint32_t)i, NULL);
-		on_door(l, i); /* who connects asks at once */
-		if (!is_watched && s->doors[i].fd >= 0)
+		if (!watch(l, s->doors[i].fd, (uint32_t)i, EPOLLIN | EPOLLET, NULL))
+			continue;
+		hear(l, i);
+		if (s->doors[i].fd >= 0)
 			session_close_door(s, i); /* what he says later nobody would hear */
+	}
+}
+
+/* So many at a time: a crowd keeps nobody from the timer. */
+static void hear_some(struct loop *l)
+{
+	uint64_t end_ns = clock_monotonic_ns() + HEAR_NS;
+
+	for (int n = 0, i; n < HEAR_MOST && !l->collector->stop && (i = collector_next(l->collector)) >= 0; n++) {
+		hear(l, i);
+		if (clock_monotonic_ns() >= end_ns)
+			return;
 	}
 }
 
@@ -171,7 +184,7 @@ static void tell(struct loop *l, uint32_t what)
 	else if (what == ON_LISTEN)
 		on_listen(l);
 	else
-		on_door(l, (int)what);
+		collector_said(l->collector, (int)what);
 }
 
 static void set_timers(struct loop *l)
@@ -186,7 +199,9 @@ static int how_long(const struct loop *l)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
-	return collector_has_work(l->collector) ? 0 : left_ms(&l->watch, now_ns, left_ms(&l->pass, now_ns, MOST_MS));
+	if (collector_has_work(l->collector) || collector_next(l->collector) >= 0)
+		return 0;
+	return left_ms(&l->watch, now_ns, left_ms(&l->pass, now_ns, MOST_MS));
 }
 
 static int run(struct loop *l, struct diag *d)
@@ -204,6 +219,7 @@ static int run(struct loop *l, struct diag *d)
 			collector_work(c);
 		for (int i = 0; i < n; i++)
 			tell(l, e[i].data.u32);
+		hear_some(l);
 		on_time(l);
 		set_timers(l);
 	}

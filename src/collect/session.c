@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +25,6 @@
 #define FLIGHT_BYTES (64ull << 20)
 #define BEGIN_BYTES  (64ull << 20)
 #define MOST_BYTES   (256ull << 20)
-#define DOOR_PATIENCE_NS 1000000000u
 /* For tenants: there may be many, most of them with little to say. */
 #define BEGIN_TENANT_BYTES (4ull << 20)
 enum { LOCK_TRIES = 100, LOCK_TRY_US = 10000 };
@@ -255,7 +253,7 @@ static int listen_in(int dir, const char *name, bool only_joining, int *listen_f
 	if (only_joining)
 		io_refuse_descriptors(*listen_fd); /* who only joins passes none */
 	before = owner_begin(dir);
-	err = *listen_fd < 0 || bind(*listen_fd, (struct sockaddr *)&a, sizeof a) || listen(*listen_fd, 512);
+	err = *listen_fd < 0 || bind(*listen_fd, (struct sockaddr *)&a, sizeof a) || listen(*listen_fd, SESSION_QUEUE);
 	owner_end(before);
 	return err ? diag_errno(d, "cannot make the socket sock-%s in the runtime directory", name) : 0;
 }
@@ -421,51 +419,6 @@ void session_close(struct session *s)
 	s->board = NULL;
 }
 
-/* Nothing has come from it that is not heard yet: it may be turned away. */
-static bool is_silent(const struct door *door)
-{
-	struct pollfd p = { .fd = door->fd, .events = POLLIN };
-
-	return poll(&p, 1, 0) == 0;
-}
-
-/* A free door, or that of the oldest who says nothing: such a crowd does not keep others out.  -1: all are to be heard
- * first. */
-static int find_door(const struct session *s)
-{
-	int found = -1;
-
-	for (int i = 0; i < SESSION_DOORS; i++) {
-		if (s->doors[i].fd < 0)
-			return i;
-		if ((found < 0 || s->doors[i].since_ns < s->doors[found].since_ns) && is_silent(&s->doors[i]))
-			found = i;
-	}
-	return found;
-}
-
-int session_accept(struct session *s, uint64_t now_ns)
-{
-	const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-	int i = find_door(s), fd = i < 0 || s->ask_fd < 0 ? -1 : accept4(s->ask_fd, NULL, NULL, flags);
-	bool may_ask = fd >= 0 || !s->tenant;
-
-	if (fd < 0 && i >= 0)
-		fd = accept4(s->listen_fd, NULL, NULL, flags);
-	if (fd < 0)
-		return -1;
-	if (s->doors[i].fd >= 0)
-		close(s->doors[i].fd);
-	s->doors[i] = (struct door){ fd, may_ask, now_ns };
-	return i;
-}
-
-void session_close_door(struct session *s, int i)
-{
-	close(s->doors[i].fd);
-	s->doors[i].fd = -1;
-}
-
 /* False if nobody takes it: a program does not wait for ever, and asks again. */
 static bool send_answer(const struct session *s, int fd, const struct ucred *peer, int error)
 {
@@ -547,8 +500,11 @@ enum session_event session_hear(struct session *s, int i, struct session_message
 	ssize_t n = receive(fd, m);
 	enum session_event e = SESSION_NOTHING;
 
-	if (n == -EAGAIN || n == -EINTR)
+	if (n == -EAGAIN || n == -EINTR) {
+		s->doors[i].has_said = n == -EINTR;
 		return SESSION_NOTHING;
+	}
+	session_was_heard(s, i);
 	if (n > 0 && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
 		if (n == (ssize_t)sizeof m->join && m->join.magic == ABI_JOIN_MAGIC)
 			e = answer_join(s, fd, &m->join, &peer);
@@ -571,19 +527,4 @@ bool session_is_findable(const struct session *s)
 	struct stat st;
 
 	return fstat(s->dir, &st) || st.st_nlink;
-}
-
-void session_close_doors(struct session *s)
-{
-	for (int i = 0; i < SESSION_DOORS; i++)
-		if (s->doors[i].fd >= 0)
-			session_close_door(s, i);
-}
-
-void session_expire(struct session *s, uint64_t now_ns)
-{
-	for (int i = 0; i < SESSION_DOORS; i++)
-		if (s->doors[i].fd >= 0 && now_ns - s->doors[i].since_ns > DOOR_PATIENCE_NS &&
-		    is_silent(&s->doors[i]))
-			session_close_door(s, i);
 }

@@ -23,13 +23,19 @@
 #include "collect/supply.h"
 #include "ring/pool.h"
 
-enum { SESSION_DOORS = 64 }; /* programs between connecting and asking */
+enum {
+	SESSION_QUEUE = 512, /* programs that are connected, and not let in yet */
+	SESSION_DOORS = 2 * SESSION_QUEUE, /* between that and being heard */
+};
 enum { SESSION_REQUEST_BYTES = 8192 };
 
 struct door {
 	int fd; /* -1: free */
 	bool may_ask; /* a request may come through it */
+	bool has_said; /* something is to be heard */
+	pid_t client; /* who connected */
 	uint64_t since_ns;
+	uint64_t round, order; /* in which that is: collect/doors.c */
 };
 
 struct session_channel {
@@ -69,6 +75,7 @@ struct session {
 	char asked_as[ABI_NAME_BYTES]; /* what we are asked about it as; a tenant's session has another name */
 	int ask_fd, ask_dir; /* of a tenant: where requests come instead, in our own runtime directory */
 	struct door doors[SESSION_DOORS];
+	uint64_t n_said, round;
 	uint64_t seats_file; /* collect/seats.h: seats_repair */
 	uint32_t pid_namespace; /* ours; 0: not known */
 	uint32_t n_joined;
@@ -134,6 +141,13 @@ bool session_is_live(int dir, const char *name);
  * doors have somebody who is to be heard first. */
 int session_accept(struct session *s, uint64_t now_ns);
 
+/* session_said - something came through door @i.
+ * session_next - the door that is to be heard now, so that nobody waits for two messages of one other; -1: none.
+ * session_was_heard - for session_hear. */
+void session_said(struct session *s, int i);
+int session_next(const struct session *s);
+void session_was_heard(struct session *s, int i);
+
 enum session_event {
 	SESSION_NOTHING,
 	SESSION_JOINED, /* message.join is complete */
@@ -150,7 +164,7 @@ struct session_message {
 	int passed; /* a descriptor that came with it, or -1 */
 };
 
-/* session_hear - door @i is readable: hand the pool to a program that joins, or take a request over.  In
+/* session_hear - it is door @i's turn: hand the pool to a program that joins, or take a request over.  In
  * either case the door is free again. */
 enum session_event session_hear(struct session *s, int i, struct session_message *m);
 /* session_is_findable - whether its runtime directory is still there. */

@@ -39,6 +39,24 @@ static void work(void *arg)
 	collector_work(&collector);
 }
 
+/* Of each door: how many requests of the crowd were heard since it had something to say. */
+static uint32_t passed_by[SESSION_DOORS];
+
+/* A program waits for one request of the crowd at most, however many those are: all peers are one client. */
+static void hear(int i)
+{
+	const struct door *doors = collector.session.doors;
+	pid_t crowd = (pid_t)(SIM_FIRST_PID + SIM_PIDS);
+
+	for (int k = 0; k < SESSION_DOORS && doors[i].client == crowd; k++)
+		if (k != i && doors[k].fd >= 0 && doors[k].has_said && doors[k].client != crowd && ++passed_by[k] > 1)
+			sim_fail("a program waits for %u requests of somebody else", passed_by[k]);
+	collector_hear(&collector, i);
+	passed_by[i] = 0;
+}
+
+enum { HEAR_MOST = 64 };
+
 /* As the loop does: what can be read is told. */
 static void serve(void *arg)
 {
@@ -56,9 +74,11 @@ static void serve(void *arg)
 		return;
 	for (int i = 1; i < n; i++)
 		if (at[i].revents)
-			collector_hear(&collector, door[i]);
+			collector_said(&collector, door[i]);
 	for (int i = 0, k; at[0].revents && i < SESSION_DOORS && (k = collector_knock(&collector)) >= 0; i++)
-		collector_hear(&collector, k);
+		passed_by[k] = 0;
+	for (int i = 0, k; i < HEAR_MOST && !collector.stop && (k = collector_next(&collector)) >= 0; i++)
+		hear(k);
 }
 
 static void resume(void *arg)

@@ -54,6 +54,8 @@ MUTANTS = [
      "\tint more = write_names(s, s->joined.lost, d);", "\tint more = write_names(s, 0, d);"),
     ("a request is not answered", "src/collect/requests.c",
      "\tcontrol_send(a->fd, t, -1); /* who does not wait gets nothing */\n", ""),
+    ("who has many connections is heard more often", "src/collect/doors.c",
+     "\treturn a->round != b->round ? a->round < b->round : a->order < b->order;", "\treturn a->order < b->order;"),
     ("a snapshot is begun and not gone on with", "src/collect/collector.c",
      "\treturn c->pass.is_open || snapshot_is_open(&c->snapshot);", "\treturn c->pass.is_open;"),
 ]

@@ -233,13 +233,15 @@ static void hear(struct peer *p)
 
 void peers_act(void)
 {
-	if (sim_chance(600))
+	if (sim_chance(600)) {
 		new_program();
-	else if (sim_chance(20))
+	} else if (sim_chance(20)) {
 		for (uint32_t n = sim_draw(100); n; n--)
 			somebody(); /* a crowd */
-	else
+		new_program(); /* and who comes behind it */
+	} else {
 		somebody();
+	}
 }
 
 void peers_listen(void)

@@ -2,7 +2,9 @@
 /* Who stands at a session's doors while a crowd comes. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collect/session.h"
@@ -57,20 +59,20 @@ static bool is_heard(int door)
 
 static void who_has_spoken_is_heard_whoever_comes_after_him(void)
 {
-	int crowd[3 * SESSION_DOORS], honest, door, n = 0;
+	int crowd[SESSION_DOORS + 100], honest, door, n = 0;
 
 	begin();
 	honest = come();
 	door = session_accept(&session, 1);
 	speak(honest);
-	for (int i = 0; i < 3 * SESSION_DOORS; i++) {
+	for (int i = 0; i < SESSION_DOORS + 100; i++) {
 		crowd[i] = come();
 		n += let_in(2);
 	}
-	is(n, 3 * SESSION_DOORS);
+	is(n, SESSION_DOORS + 100);
 	session_expire(&session, 10 * SECOND);
 	ok(is_heard(door));
-	for (int i = 0; i < 3 * SESSION_DOORS; i++)
+	for (int i = 0; i < SESSION_DOORS + 100; i++)
 		close(crowd[i]);
 	close(honest);
 	session_close(&session);
@@ -81,9 +83,12 @@ static void where_all_have_spoken_the_next_one_waits(void)
 	int crowd[SESSION_DOORS + 1];
 
 	begin();
-	for (int i = 0; i <= SESSION_DOORS; i++)
+	for (int i = 0; i < SESSION_DOORS; i++) {
 		speak(crowd[i] = come());
-	is(let_in(1), SESSION_DOORS);
+		is(let_in(1), 1);
+	}
+	speak(crowd[SESSION_DOORS] = come());
+	is(let_in(1), 0);
 	for (int i = 0; i < SESSION_DOORS; i++)
 		ok(is_heard(i));
 	is(let_in(2), 1);
@@ -108,15 +113,94 @@ static void who_says_nothing_goes_after_a_second(void)
 	session_close(&session);
 }
 
+/* Requests of another process, which has ended: they wait all the same. */
+static void crowd_of(int n)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		while (n-- > 0)
+			if (send(come(), STATUS, strlen(STATUS), MSG_NOSIGNAL) < 0)
+				_exit(1);
+		_exit(0);
+	}
+	is(waitpid(pid, &status, 0), pid);
+	is(status, 0);
+}
+
+static bool next_is_heard(void)
+{
+	int door = session_next(&session);
+
+	return door >= 0 && is_heard(door);
+}
+
+static void between_two_requests_of_one_there_is_one_of_each_other(void)
+{
+	enum { CROWD = 100, HONEST = 3 };
+	int honest[HONEST];
+
+	begin();
+	crowd_of(CROWD);
+	crowd_of(CROWD);
+	is(let_in(1), 2 * CROWD);
+	for (int i = 0; i < 20; i++)
+		ok(next_is_heard());
+	for (int i = 0; i < HONEST; i++)
+		speak(honest[i] = come());
+	is(let_in(2), HONEST);
+	for (int i = 0; i < HONEST; i++) {
+		char byte;
+
+		for (int n = 0; n < 3 && recv(honest[i], &byte, 1, MSG_DONTWAIT) < 0; n++)
+			ok(next_is_heard()); /* one of each crowd, and his */
+		is(recv(honest[i], &byte, 1, MSG_DONTWAIT), 0); /* is_heard has closed it */
+		close(honest[i]);
+	}
+	for (int i = 0; i < 2 * CROWD - 20; i++) /* and nobody is forgotten */
+		next_is_heard();
+	is(session_next(&session), -1);
+	session_close(&session);
+}
+
+static void who_is_silent_has_no_turn_until_he_speaks(void)
+{
+	int silent, other;
+
+	begin();
+	silent = come();
+	is(let_in(1), 1);
+	ok(!next_is_heard());
+	is(session_next(&session), -1);
+	speak(silent);
+	speak(other = come());
+	is(let_in(2), 1);
+	session_said(&session, 0);
+	ok(next_is_heard());
+	ok(next_is_heard());
+	is(session_next(&session), -1);
+	close(silent);
+	close(other);
+	session_close(&session);
+}
+
 int main(void)
 {
 	char directory[] = "/tmp/duet-session-XXXXXX";
+	struct rlimit files;
 
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return 1;
+	files.rlim_cur = files.rlim_max; /* both ends of all connections are ours */
+	setrlimit(RLIMIT_NOFILE, &files);
 	if (!mkdtemp(directory) || setenv("DUET_RUNTIME_DIR", directory, 1))
 		return 1;
 	run(who_has_spoken_is_heard_whoever_comes_after_him);
 	run(where_all_have_spoken_the_next_one_waits);
 	run(who_says_nothing_goes_after_a_second);
+	run(between_two_requests_of_one_there_is_one_of_each_other);
+	run(who_is_silent_has_no_turn_until_he_speaks);
 	if (chdir(directory) || unlink("seats") || rmdir(directory))
 		perror(directory);
 	return test_status();
