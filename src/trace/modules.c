@@ -217,10 +217,10 @@ static const struct image *find_image(const struct modules *m, int64_t pid, uint
 _Bool modules_find(const struct modules *m, int64_t pid, uint64_t clock, uint64_t address,
 		   struct module_place *place)
 {
-	const struct image *image = find_image(m, pid, clock), *end = m->images + m->n_images;
+	const struct image *image = find_image(m, pid, clock);
 	const struct mapping *g = NULL;
 
-	for (; image && image < end && image->pid == pid && !g; image++)
+	for (; image && image < m->images + m->n_images && image->pid == pid && !g; image++)
 		g = find_mapping(m, image, address);
 	if (!g)
 		return false;

@@ -173,15 +173,18 @@ static void let_go(struct stream *s, uint64_t read)
 
 /*
  * The last packet, @info, says that it reaches to @to, where none is that could follow it.  If another begins
- * before that, behind its content if that can be, its size is the damage.  Where that one begins, or @to.
+ * before that, behind its content or else within it, its size is the damage.  Where that one begins, or @to.
  */
 static uint64_t find_within(struct stream *s, const struct ctf_packet_info *info, uint64_t to)
 {
-	uint64_t from = s->packets[s->n_packets - 1].offset, content = info->content_bits / 8, at;
+	uint64_t from = s->packets[s->n_packets - 1].offset, content = info->content_bits / 8, at = to;
 	struct ctf_packet_info found;
 	struct ctf_fault unused;
 
-	at = find_packet(s, from + (content && content < to - from ? content : 1), to);
+	if (content && content < to - from)
+		at = find_packet(s, from + content, to);
+	if (at == to)
+		at = find_packet(s, from + 1, to);
 	if (at == to || read_packet(s, at, &found, &unused))
 		return to;
 	damaged(s, "packet %u at byte %" PRIu64 " claims %" PRIu64 " bytes, but another begins after %" PRIu64,

@@ -47,18 +47,13 @@ static void remember(struct stream_back *b, const struct ctf_reader *r)
 		b->is_whole = false;
 }
 
-static bool is_lossy(const struct stream *s, uint32_t packet)
+/* On what @packet tells as lost; false if that is nothing, or the packet has not even room for its header. */
+static bool stand_on_loss(struct stream *s, uint32_t packet)
 {
-	return s->packets[packet].lost_events || s->packets[packet].lost_packets;
-}
-
-static void stand_on_loss(struct stream *s, uint32_t packet)
-{
+	if (!s->packets[packet].lost_events && !s->packets[packet].lost_packets)
+		return false;
 	rewind_to(s, packet);
-	if (!stream_open_packet(s)) { /* only if the file changes as we read */
-		s->item = TRACE_END;
-		s->is_at_begin = true;
-	}
+	return stream_open_packet(s);
 }
 
 /* Lists the events of @packet that end at or before @end bits, or all that are sound; the packet stays open. */
@@ -115,8 +110,8 @@ static void last_before(struct stream *s, uint32_t packet)
 		list_events(s, packet, UINT64_MAX);
 		if (s->back->n)
 			return take_back(s);
-		if (is_lossy(s, packet))
-			return stand_on_loss(s, packet);
+		if (stand_on_loss(s, packet))
+			return;
 	}
 	s->item = TRACE_END;
 	s->is_at_begin = true;
@@ -137,6 +132,7 @@ static void list_before(struct stream *s)
 int stream_previous(struct stream *s)
 {
 	struct stream_back *b = s->back;
+	uint32_t packet;
 
 	if (!b && !(b = s->back = calloc(1, sizeof *b)))
 		return -ENOMEM;
@@ -148,11 +144,10 @@ int stream_previous(struct stream *s)
 	}
 	if (!b->is_current || b->packet + 1 != s->packet || (!b->n && !b->is_whole))
 		list_before(s);
+	packet = s->packet - 1;
 	if (b->n)
 		take_back(s);
-	else if (is_lossy(s, s->packet - 1))
-		stand_on_loss(s, s->packet - 1);
-	else
-		last_before(s, s->packet - 1);
+	else if (!stand_on_loss(s, packet))
+		last_before(s, packet);
 	return 0;
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/fuzz/run.py [SECONDS [DIRECTORY [DOOR...]]] - the readers under libFuzzer with address and undefined sanitizers.
+"""tests/fuzz/run.py [SECONDS [DIRECTORY [DOOR...]]] - the parsers under libFuzzer with address and undefined sanitizers.
 
-SECONDS (10) are shared by the doors: metadata and whole traces, and what is read of the kernel and of programs.  The
-corpus is made: random_ctf.py's traces, the formats, pages, types and programs below, and what an earlier run left in
-DIRECTORY.  Exit: 0 nothing found, 1 found (its input is in DIRECTORY), 77 no clang.
+SECONDS (25) are shared by the doors: metadata and whole traces, what is read of the kernel and of programs, and all else
+that recordings, programs and peers say.  The corpus is made: random_ctf.py's traces, the formats, pages, types and
+programs below, seeds.py, and what an earlier run left in DIRECTORY.  Exit: 0 nothing found, 1 found (its input is in DIRECTORY), 77 no clang.
 """
 import os
 import pathlib
@@ -16,7 +16,9 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/cmd/read"))
+sys.path.insert(0, str(ROOT / "tests/fuzz"))
 import random_ctf
+import seeds
 
 SOURCES = ["src/base/diag.c", "src/base/io.c", "src/base/progress.c", "src/base/text.c"]
 CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}
@@ -30,7 +32,9 @@ CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12
 
 KERNEL = ["src/bpf/btf.c", "src/elf/file.c", "src/elf/probes.c"] + \
     ["src/kernel/%s.c" % n for n in ("class", "fetch", "format", "layout", "page", "select", "syscalls", "tracefs", "uprobe")]
-DOORS = {"fuzz": ("metadata", "trace"), "fuzz_kernel": ("format", "page", "btf", "usdt")}
+PARTS = ("base/*.c", "clock/*.c", "collect/control.c", "ctf/*.c", "elf/*.c", "filter/*.c", "net/message.c", "trace/hosts.c",
+         "trace/kallsyms.c", "trace/modules.c")
+DOORS = {"fuzz": ("metadata", "trace"), "fuzz_kernel": ("format", "page", "btf", "usdt"), "parts": tuple(seeds.DOORS)}
 FORMAT = b"""name: e
 ID: 99
 format:
@@ -64,6 +68,9 @@ def build(into, name):
     if name == "fuzz":
         sources = SOURCES + [str(p.relative_to(ROOT)) for d in ("src/ctf", "src/trace") for p in sorted((ROOT / d).glob("*.c"))
                              if p.name not in ("sink.c", "schema.c", "context.c", "summary.c", "names.c", "match.c", "match_field.c")]
+    elif name == "parts":
+        sources = [str(p.relative_to(ROOT)) for pattern in PARTS for p in sorted((ROOT / "src").glob(pattern))]
+        sources += ["-DDUET_ZSTD", "-lelf", "-lzstd"]
     else:
         sources = SOURCES + KERNEL + ["-lelf"]
         with open(into / "syscall_names.inc", "w") as f:
@@ -113,6 +120,14 @@ def kernel_corpus(where, scratch):
     (where / "usdt/made").write_bytes((scratch / "marked").read_bytes())
 
 
+def parts_corpus(where, scratch):
+    for kind, inputs in seeds.DOORS.items():
+        (where / kind).mkdir(parents=True, exist_ok=True)
+        for i, made in enumerate(inputs):
+            (where / kind / ("made-%d" % i)).write_bytes(made)
+    (where / "elf/made").write_bytes(seeds.library(scratch))
+
+
 def corpus(where):
     for kind in ("metadata", "trace"):
         (where / kind).mkdir(parents=True, exist_ok=True)
@@ -140,7 +155,7 @@ def run(program, kind, seconds, where):
 
 
 def main():
-    seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 25
     wanted = sys.argv[3:] or [kind for kinds in DOORS.values() for kind in kinds]
     if not shutil.which("clang"):
         print("no clang")
@@ -149,6 +164,7 @@ def main():
         where = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else scratch + "/corpus").resolve()
         corpus(where)
         kernel_corpus(where, pathlib.Path(scratch))
+        parts_corpus(where, pathlib.Path(scratch))
         for name, kinds in DOORS.items():
             kinds = [kind for kind in kinds if kind in wanted]
             program = build(pathlib.Path(scratch), name) if kinds else None

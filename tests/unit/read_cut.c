@@ -4,15 +4,17 @@
  *
  * read_cut [STEP]: every STEP-th cut (997), of all packets if STEP is up to 8; 1 takes some minutes.
  *
- * A cut costs exactly the events that it reaches.  A flipped bit of a packet's header may cost that packet's
+ * A cut costs exactly the events that it reaches: of the packet that is cut and the one before; every 997th time of
+ * the whole trace, for the others a cut does not concern.  A flipped bit of a packet's header may cost that packet's
  * events, and changes what its times or losses are said to be; all other packets' events are read, once and in order.
+ * So do bytes that are gone from within a packet.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "read_make.h"
 
-enum { PACKET_BYTES = 16384, PACKETS = 64, EVENTS_MAX = PACKET_BYTES * PACKETS / 24 };
+enum { PACKET_BYTES = 16384, PACKETS = 64, EVENTS_MAX = PACKET_BYTES * PACKETS / 24, WHOLE_EVERY = 997 };
 
 #define META \
 	HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { t32 timestamp; u16 id; }; };\n" \
@@ -21,6 +23,7 @@ enum { PACKET_BYTES = 16384, PACKETS = 64, EVENTS_MAX = PACKET_BYTES * PACKETS /
 
 static uint64_t event_end[EVENTS_MAX + 1]; /* of event n, in the file */
 static uint32_t event_packet[EVENTS_MAX + 1];
+static uint32_t first_event[PACKETS + 1]; /* of packet n */
 static uint32_t n_events;
 static uint32_t n_misread;
 static uint8_t seen[EVENTS_MAX];
@@ -56,6 +59,7 @@ static void make(void)
 		uint64_t time = 1000000000ull * (i + 1);
 		size_t at = begin_packet(&b, time, i, 0);
 
+		first_event[i] = n_events;
 		while (b.n + 80 < PACKET_BYTES)
 			put_event(&b, i, time += 1000);
 		end_packet(&b, at);
@@ -84,8 +88,8 @@ static void note(const struct trace_event *e)
 		seen[n] = 1;
 }
 
-/* The number of events; *@in_order: whether they came by number.  How many were not what was written: n_misread. */
-static uint32_t read_all(void)
+/* The number of events from packet @first on.  How many were not what was written: n_misread. */
+static uint32_t read_from(uint32_t first)
 {
 	struct trace_event e;
 	struct trace *t;
@@ -97,6 +101,8 @@ static uint32_t read_all(void)
 	n_misread = 0;
 	if (trace_open(&t, &directory, 1, NULL, &d))
 		return 0;
+	if (first) /* packet n ends at second n + 2 */
+		trace_skip_to(t, 1000000000ll * (first + 1) + 1, 0);
 	while ((item = trace_next(t, &e, &d)) > 0) {
 		if (item != TRACE_EVENT)
 			continue;
@@ -107,20 +113,28 @@ static uint32_t read_all(void)
 	return n;
 }
 
+static uint32_t read_all(void)
+{
+	return read_from(0);
+}
+
 static void a_cut_costs_what_it_reaches(void)
 {
-	uint32_t left = n_events;
+	uint32_t left = n_events, n_cuts = 0;
 
 	for (uint64_t size = (uint64_t)PACKET_BYTES * PACKETS; size > step; size -= step) {
+		uint32_t cut = (uint32_t)(size / PACKET_BYTES), first = n_cuts++ % WHOLE_EVERY && cut ? cut - 1 : 0;
+
 		if (ftruncate(fd, (off_t)size))
 			exit(1);
 		while (left && event_end[left - 1] > size)
 			left--;
-		if (!is(read_all(), left) || !is(n_misread, 0)) {
+		if (!is(read_from(first), left - first_event[first]) || !is(n_misread, 0)) {
 			printf("# cut at %llu\n", (unsigned long long)size);
 			return;
 		}
 	}
+	printf("# %u cuts\n", n_cuts);
 }
 
 static bool others_are_whole(uint32_t packet)
@@ -159,6 +173,28 @@ static void a_flipped_bit_of_a_header_costs_no_other_packet(void)
 	       100 * ((double)n_kept / (double)n_flips - n_events * (PACKETS - 1.0) / PACKETS) / (1.0 * n_events / PACKETS));
 }
 
+/* What follows the packet comes earlier than it says, even before the end of its content. */
+static void bytes_gone_from_a_packet_cost_no_other(void)
+{
+	static uint8_t all[PACKET_BYTES * PACKETS];
+	const size_t gone[] = { 1, 7, 100, 5000 };
+
+	if (pread(fd, all, sizeof all, 0) != sizeof all)
+		exit(1);
+	for (uint32_t i = 0; i < PACKETS - 1; i += 9) {
+		size_t n = gone[i % 4], from = (size_t)i * PACKET_BYTES + PACKET_BYTES / 2, to = from + n;
+
+		if (pwrite(fd, all + to, sizeof all - to, (off_t)from) != (ssize_t)(sizeof all - to) ||
+		    ftruncate(fd, (off_t)(sizeof all - n)))
+			exit(1);
+		read_all();
+		n_misread = 0; /* of the packet itself there may be anything */
+		ok(others_are_whole(i));
+		if (pwrite(fd, all, sizeof all, 0) != sizeof all)
+			exit(1);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1)
@@ -167,6 +203,7 @@ int main(int argc, char **argv)
 	is(read_all(), n_events);
 	is(n_misread, 0);
 	run(a_flipped_bit_of_a_header_costs_no_other_packet);
+	run(bytes_gone_from_a_packet_cost_no_other);
 	run(a_cut_costs_what_it_reaches);
 	close(fd);
 	remove_directory(directory);

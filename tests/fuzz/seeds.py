@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""tests/fuzz/seeds.py - what fuzzing begins with: DOORS, inputs for each door of parts.c."""
+import struct
+import subprocess
+
+def frame(data):
+    """A Zstandard frame (RFC 8878) of one raw block that states its size."""
+    return struct.pack("<IBI", 0xFD2FB528, 0xA0, len(data)) + struct.pack("<I", 1 | len(data) << 3)[:3] + data
+
+
+def runs(byte, n):
+    """The same, of one byte again and again."""
+    return struct.pack("<IBI", 0xFD2FB528, 0xA0, n) + struct.pack("<I", 3 | n << 3)[:3] + bytes([byte])
+
+
+def message(kind, body):
+    return struct.pack("<IBBBB", 8 + len(body), kind, 0, 0, 0) + body
+
+
+def index():
+    entry = struct.pack(">9Q", 0, 84 * 8, 84 * 8, 1, 2, 0, 0, 1, 0)
+    head = struct.pack(">IIII", 0xC1F1DCC1, 1, 1, 72)
+    return struct.pack("<H", len(head + entry)) + head + entry + struct.pack("<I", 0xC1FC1FC1) + bytes(80)
+
+
+def sized(code, rest):
+    return struct.pack("<H", len(code)) + code + rest
+
+
+CODE = struct.pack("<IHH", 0x31746C66, 8 + 8 + 1, 8) + bytes([6, 0, 0, 1, 1, 5, 17, 0]) + b"a"
+SCHEMA = b"13 t:m u32 a str s i64 b i16[] v chr[5] c enum(i8:IDLE, BUSY, DONE = -7) e f32 r str t u8[3] p u16 last"
+HELLO = b"duet\r\n\x1a\n" + struct.pack("<I", 1) + bytes(16) + b"\4host\1s\4date"
+
+DOORS = {
+    "packed": [frame(b"plain"), frame(b"head") + runs(7, 100000) + frame(b"tail"), frame(b"x" * 300)[:150]],
+    "filter": [b"s == \"text\" && v[1] < 5 || t ~ \"a*b?c\"\0" + b"\1\0\0\0text\0" + bytes(40),
+               b"e == \"DONE\" || (a + b * 3 - 1) / 2 % 7 == 5 && $vpid == 4711 && !(r * 2.5 > -1)\0" + bytes(60)],
+    "code": [sized(CODE, SCHEMA + b"\0" + bytes(60))],
+    "schema": [SCHEMA],
+    "kallsyms": [b"ffffffff81000000 _text\nffffffff81000100 do_it [module]\nffffffffc0000000 f\n"],
+    "maps": [b"process 1 10\n1000-2000 0 - /bin/a\n3000-4000 1000 0a1b2c /lib/b c\nprocess 1 20\n5000-6000 0 - /x\n"],
+    "clock": [b"1 2 3 4 5 6\n7 8 9 10 11 12\n13 14 15 16 17 end\n\0001 2 3 4\n5 6 7 8\n"],
+    "index": [index()],
+    "message": [message(1, HELLO), message(3, struct.pack("<I", 5) + b"\x0ckernel/cpu_0"),
+                message(5, struct.pack("<IIQ", 5, 0, 10) + b"0123456789"), message(2, struct.pack("<I", 1) + b"\3a/b")],
+    "control": [b'{"verb":"snapshot","last_ns":5000000000,"ok":true,"x":null,"t":"a\\n\\u0041"}'],
+    "elf": [],
+}
+
+
+def library(scratch):
+    """A small one, with functions, a build ID and what looks like a site's section."""
+    source, out = scratch / "library.c", scratch / "library.so"
+    source.write_text("""int duet_fuzz_one(int a) { return a + 1; }
+static const char name[] = "shop:order", words[] = "i32 id str item";
+__attribute__((section("duet_sites"), used)) static const void *const site[8] = { name, words, name, words };
+""")
+    subprocess.run(["clang", "-shared", "-nostdlib", "-fPIC", "-Wl,--build-id", "-Wl,-z,noseparate-code", source, "-o", out], check=True)
+    data = out.read_bytes()
+    source.unlink()
+    out.unlink()
+    return data
