@@ -53,7 +53,8 @@ static void take_fields(struct call_class *to, const struct ctf_event_class *c)
 	for (uint32_t i = p ? p->payload : 0; p && i < p->n_ops && to->n_fields < CALL_ARGS; i++) {
 		const struct ctf_op *op = &p->ops[i];
 
-		if (op->scope != CTF_PAYLOAD || !shows(op, &depth))
+		/* A sequence is what an argument points to, and none itself. */
+		if (op->scope != CTF_PAYLOAD || !shows(op, &depth) || op->code == OP_SEQUENCE)
 			continue;
 		to->name[to->n_fields] = op->name;
 		to->field[to->n_fields++] = op;

@@ -73,7 +73,7 @@ static bool pass_kernel(struct collector *c, uint64_t until_ns)
 	struct diag d = { "" };
 	int more = 0;
 
-	if (c->kernel && !c->o->flight_recorder)
+	if (c->kernel && kernel_is_polled(c->kernel))
 		more = kernel_poll(c->kernel, until_ns, &d);
 	if (d.text[0])
 		collector_note(c, &d);
@@ -94,7 +94,7 @@ static uint32_t next_pass_ms(struct collector *c)
 	other_ms = rotate_due_ms(c, now_ns);
 	ms = ms < other_ms ? ms : other_ms;
 	/* Triggers look at files and losses, and the kernel does not always tell. */
-	if ((c->triggers.n || (c->kernel && !c->kernel_tells && !c->o->flight_recorder)) && ms > PACE_MS)
+	if ((c->triggers.n || (c->kernel && !c->kernel_tells && kernel_is_polled(c->kernel))) && ms > PACE_MS)
 		ms = PACE_MS;
 	return ms;
 }

@@ -67,7 +67,7 @@ void trigger_kernel_look(struct collector *c)
 	if (!t->n_kernel || now_ns - t->seen_kernel_ns < PERIOD_NS ||
 	    snapshot_is_open(&c->snapshot)) /* it reads what would be moved on */
 		return;
-	more = c->o->flight_recorder ? kernel_take(c->kernel, now_ns, &d) : kernel_poll(c->kernel, now_ns, &d);
+	more = kernel_poll(c->kernel, now_ns, &d);
 	if (d.text[0])
 		collector_note(c, &d);
 	if (more <= 0)

@@ -144,6 +144,7 @@ int kernel_bpf_open(struct kernel_bpf **out, const struct kernel_bpf_options *o,
 	if (!b)
 		return diag_fail(d, -ENOMEM, "no memory to record by BPF");
 	b->plan = (struct bpf_plan){ .rings = -1, .control = -1, .bit = 1, .follows = o->follows };
+	b->keeps_newest = o->keeps_newest;
 	err = set_up(b, o, d);
 	if (err) {
 		kernel_bpf_close(b);
@@ -208,17 +209,22 @@ int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_fo
 	return err;
 }
 
-void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts)
+static uint64_t word_of(const struct kernel_capture *c)
+{
+	return c ? c->argument | (uint64_t)c->kind << BPF_CAPTURE_KIND | (uint64_t)c->size_argument << BPF_CAPTURE_SIZE : 0;
+}
+
+void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts, const struct kernel_capture *capture)
 {
 	uint64_t call = is_entry ? BPF_CALL_ENTRY : BPF_CALL_EXIT;
-	int shift = 8;
+	int shift = BPF_CALL_TEXTS;
 
 	for (unsigned i = 0; texts >> i; i++)
 		if (texts >> i & 1) {
 			call |= (uint64_t)(i + 1) << shift;
 			shift += 8;
 		}
-	b->control->calls[nr] |= call;
+	b->control->calls[nr] |= call | word_of(capture) << (is_entry ? BPF_CALL_CAPTURE : BPF_CALL_EXIT_CAPTURE);
 }
 
 int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f, uint32_t *bit,

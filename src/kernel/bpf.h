@@ -20,6 +20,7 @@
 
 #include "abi/clock.h"
 #include "base/diag.h"
+#include "kernel/capture.h"
 #include "kernel/cpu.h"
 #include "kernel/format.h"
 
@@ -29,6 +30,7 @@ struct kernel_bpf_options {
 	const struct abi_clock *clock; /* of the session; copied */
 	uint64_t ring_bytes; /* of each CPU; less is taken: a power of two */
 	bool follows; /* only threads that are added, and their children */
+	bool keeps_newest; /* kernel_bpf_keep() is called several times a second, and nothing is drained until the end */
 };
 
 /* kernel_bpf_open - memory, and what keeps track of children.  0 or -errno. */
@@ -38,8 +40,9 @@ void kernel_bpf_close(struct kernel_bpf *b); /* accepts NULL, as do all from ker
 /* kernel_bpf_calls - record entries, or exits, of system calls that kernel_bpf_call chooses.  @f: the format of
  * raw_syscalls:sys_enter or sys_exit.  *@bit: for kernel_bpf_switch; 0 on error. */
 int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, uint32_t *bit, struct diag *d);
-/* @nr: KERNEL_SYSCALLS_MAX for those that have no name.  @texts: arguments that are texts, kernel/layout.h. */
-void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts);
+/* @nr: KERNEL_SYSCALLS_MAX for those that have no name.  @texts: arguments that are texts, kernel/layout.h.
+ * @capture: what else is read; NULL: nothing. */
+void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts, const struct kernel_capture *capture);
 
 /* kernel_bpf_event - record the event of @system that @f describes.  -EOPNOTSUPP if that is none of ours. */
 int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f, uint32_t *bit,
@@ -58,5 +61,20 @@ void kernel_bpf_stop(struct kernel_bpf *b);
 int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_drain_mode mode, struct diag *d);
 void kernel_bpf_restart(struct kernel_bpf *b);
 uint64_t kernel_bpf_lost(const struct kernel_bpf *b);
+
+/*
+ * A flight recorder's.
+ *
+ * kernel_bpf_keep - what came is told to who waits; the oldest makes room.
+ * kernel_bpf_each_kept - as kernel_each_held(), of what was there at the last kernel_bpf_keep().
+ * kernel_bpf_write_kept - append what is kept of CPU @i, from @from_ns on, to a stream in k->sink; *@lost grows.  It
+ *	stays kept.
+ */
+void kernel_bpf_keep(struct kernel_bpf *b, struct kernel_drain *k);
+void kernel_bpf_each_kept(struct kernel_bpf *b, struct kernel_drain *k,
+			  void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes), void *arg);
+int kernel_bpf_n_cpus(const struct kernel_bpf *b);
+int kernel_bpf_write_kept(struct kernel_bpf *b, int i, struct kernel_drain *k, uint64_t from_ns, uint64_t *lost,
+			  struct diag *d);
 
 #endif

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "clock/clock.h"
 #include "kernel/bpf_internal.h"
-#include "kernel/page.h"
 #include "kernel/watch.h"
 
 enum {
@@ -24,25 +24,9 @@ enum {
 	WAIT_LAST_TRIES = 500, /* each of a millisecond: such a program may be preempted */
 };
 #define GAP_NS	  (1ull << 31) /* kernel/page.c */
-#define TIME_MASK ((1ull << BPF_RING_TIME_BITS) - 1)
-
-struct reader {
-	struct kernel_bpf *bpf;
-	struct bpf_cpu *cpu;
-	struct kernel_drain *drain;
-	uint64_t until; /* by CLOCK_MONOTONIC: what is younger waits */
-	uint64_t position;
-	struct kernel_packet packet;
-	int err; /* the first */
-};
-
-static uint8_t *at(const struct reader *r, uint64_t position)
-{
-	return r->cpu->ring->data + (position & (r->bpf->plan.ring_size - 1));
-}
 
 /* What nobody knows the CPU of is told in the first one's stream. */
-static void count_lost(const struct kernel_bpf *b, struct bpf_cpu *c)
+void bpf_count_lost(const struct kernel_bpf *b, struct bpf_cpu *c)
 {
 	uint64_t lost = load(&c->ring->lost);
 
@@ -53,7 +37,7 @@ static void count_lost(const struct kernel_bpf *b, struct bpf_cpu *c)
 }
 
 /* Clears all from `consumed` to `taken`, and gives it back. */
-static void give_back(const struct kernel_bpf *b, struct bpf_ring *ring)
+void bpf_give_back(const struct kernel_bpf *b, struct bpf_ring *ring)
 {
 	uint64_t size = b->plan.ring_size, from = ring->consumed & (size - 1), to = ring->taken & (size - 1);
 
@@ -64,53 +48,62 @@ static void give_back(const struct kernel_bpf *b, struct bpf_ring *ring)
 		from = 0;
 	}
 	memset(ring->data + from, 0, to - from);
-	/* [A] Cleared first: pairs with a program's reading `consumed` before it writes there, bpf_program.c. */
+	/* [A] Cleared first: pairs with a program's reading `consumed` before it writes there, bpf_parts.c. */
 	store_release(&ring->consumed, ring->taken);
 }
 
-static void flush(struct reader *r, struct diag *d)
+void bpf_read_flush(struct bpf_reader *r, struct diag *d)
 {
 	struct bpf_ring *ring = r->cpu->ring;
-	struct kernel_cpu *c = &r->cpu->cpu;
 	int err;
 
-	ring->unwritten = r->packet.n_events;
-	ring->unwritten_at = r->position;
-	store_release(&ring->taken, r->position);
-	give_back(r->bpf, ring);
-	c->losses->here += r->packet.n_unknown;
-	count_lost(r->bpf, r->cpu);
+	if (r->gives_back) {
+		ring->unwritten = r->packet.n_events;
+		ring->unwritten_at = r->position;
+		store_release(&ring->taken, r->position);
+		bpf_give_back(r->bpf, ring);
+		bpf_count_lost(r->bpf, r->cpu);
+	}
+	r->to->losses->here += r->packet.n_unknown;
 	if (r->packet.n_events) {
-		err = kernel_cpu_append(c, r->drain, &r->packet, d);
+		err = kernel_cpu_append(r->to, r->drain, &r->packet, d);
 		r->err = r->err ? r->err : err;
 	}
-	store_release(&ring->unwritten, 0);
+	if (r->gives_back)
+		store_release(&ring->unwritten, 0);
 	r->packet = (struct kernel_packet){ .events = r->bpf->out };
 }
 
-/* Times do not go back even where the kernel's clock does, by a nanosecond, when it is adjusted. */
-static uint64_t time_of(struct reader *r, uint64_t monotonic_ns)
+/* The session's time of a record.  Of either clock the word has the lower bits, of a time that is past. */
+static uint64_t time_of(struct bpf_reader *r, uint64_t word)
 {
-	uint64_t ns = clock_follow_ns(&r->bpf->control->follow, &r->cpu->line, monotonic_ns);
-	uint64_t last_ns = r->packet.n_events ? r->packet.end_ns : r->cpu->cpu.last_ns;
+	if (word & BPF_RING_SETTLED)
+		return r->now_ns - ((r->now_ns - word) & BPF_TIME_MASK);
+	return clock_follow_ns(&r->bpf->control->follow, &r->cpu->line, r->until - ((r->until - word) & BPF_TIME_MASK));
+}
+
+/* Times do not go back even where the kernel's clock does, by a nanosecond, when it is adjusted. */
+static uint64_t not_before(const struct bpf_reader *r, uint64_t ns)
+{
+	uint64_t last_ns = r->packet.n_events ? r->packet.end_ns : r->to->last_ns;
 
 	return ns > last_ns ? ns : last_ns;
 }
 
 /* The record stays as it is until it is given back: a successor may have to read it. */
-static void take(struct reader *r, const uint8_t *record, size_t size, uint64_t monotonic_ns, struct diag *d)
+static void take(struct bpf_reader *r, const uint8_t *record, size_t size, uint64_t time_ns, struct diag *d)
 {
 	uint8_t copy[BPF_RECORD_MAX];
-	uint64_t ns = time_of(r, monotonic_ns);
+	uint64_t ns = not_before(r, time_ns);
 	struct kernel_packet *p = &r->packet;
 	size_t n;
 
 	if (p->n_events && (ns - p->end_ns >= GAP_NS || p->size > BPF_PACKET_SIZE - ROOM)) {
-		flush(r, d);
-		ns = time_of(r, monotonic_ns);
+		bpf_read_flush(r, d);
+		ns = not_before(r, time_ns);
 	}
 	if (r->drain->watch)
-		kernel_watch_record(r->drain->watch, (uint32_t)r->cpu->cpu.number, record, size, ns);
+		kernel_watch_record(r->drain->watch, (uint32_t)r->to->number, record, size, ns);
 	n = kernel_class_convert(&r->drain->classes, p->events + p->size, memcpy(copy, record, size), size, (uint32_t)ns);
 	if (!n) {
 		p->n_unknown++;
@@ -124,9 +117,9 @@ static void take(struct reader *r, const uint8_t *record, size_t size, uint64_t 
 }
 
 /* No program writes this.  All there is is given up. */
-static void skip_all(struct reader *r, struct diag *d)
+static void skip_all(struct bpf_reader *r, struct diag *d)
 {
-	struct kernel_cpu *c = &r->cpu->cpu;
+	struct kernel_cpu *c = r->to;
 
 	r->position = load(&r->cpu->ring->reserved);
 	c->losses->here++; /* at least */
@@ -136,12 +129,12 @@ static void skip_all(struct reader *r, struct diag *d)
 }
 
 /* One record.  False if there is none, or it is too young. */
-static bool step(struct reader *r, struct diag *d)
+bool bpf_read_step(struct bpf_reader *r, struct diag *d)
 {
-	const uint8_t *record = at(r, r->position);
-	/* [B] The word first, then the record: pairs with publish(), bpf_program.c. */
-	uint64_t word = load_acquire((const uint64_t *)record), age_ns;
-	size_t size = (size_t)(word >> BPF_RING_TIME_BITS) * BPF_RING_UNIT;
+	const uint8_t *record = bpf_ring_at(r->bpf, r->cpu->ring, r->position);
+	/* [B] The word first, then the record: pairs with bpf_publish(), bpf_parts.c. */
+	uint64_t word = bpf_is_at_end(r, r->position) ? 0 : load_acquire((const uint64_t *)record), ns;
+	size_t size = bpf_word_size(word);
 
 	if (!word)
 		return false;
@@ -149,22 +142,23 @@ static bool step(struct reader *r, struct diag *d)
 		skip_all(r, d);
 		return false;
 	}
-	age_ns = (r->until - word) & TIME_MASK;
-	if (age_ns > TIME_MASK / 2)
+	if (!(word & BPF_RING_SETTLED) && ((r->until - word) & BPF_TIME_MASK) > BPF_TIME_MASK / 2)
 		return false;
-	take(r, record + 8, size - 8, r->until - age_ns, d);
+	ns = time_of(r, word);
+	if (ns >= r->from_ns)
+		take(r, record + 8, size - 8, ns, d);
 	r->position += size;
 	return true;
 }
 
 /* Whether a program is writing the record that comes next. */
-static bool is_being_written(const struct reader *r)
+static bool is_being_written(const struct bpf_reader *r)
 {
-	return load_acquire(&r->cpu->ring->reserved) != r->position && !load_acquire((uint64_t *)at(r, r->position));
+	return load_acquire(&r->cpu->ring->reserved) != r->position && !load_acquire((uint64_t *)bpf_ring_at(r->bpf, r->cpu->ring, r->position));
 }
 
 /* Waits for the program, for a short while unless it is the last time.  Whether it is done. */
-static bool wait_for_writer(const struct reader *r, enum kernel_drain_mode mode)
+bool bpf_wait_for_writer(const struct bpf_reader *r, enum kernel_drain_mode mode)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
 
@@ -179,27 +173,27 @@ static bool wait_for_writer(const struct reader *r, enum kernel_drain_mode mode)
 	return !is_being_written(r);
 }
 
-static int drain_cpu(struct reader *r, enum kernel_drain_mode mode, struct diag *d)
+static int drain_cpu(struct bpf_reader *r, enum kernel_drain_mode mode, struct diag *d)
 {
 	uint64_t begin;
 	bool is_whole = true;
 
-	begin = r->position = r->cpu->ring->consumed;
+	begin = r->position = r->end = r->cpu->ring->consumed;
 	r->packet = (struct kernel_packet){ .events = r->bpf->out };
 	r->err = 0;
 	do {
-		while (r->position - begin < 2ull * r->bpf->plan.ring_size && step(r, d))
+		while (r->position - begin < 2ull * r->bpf->plan.ring_size && bpf_read_step(r, d))
 			;
 	} while (is_being_written(r) && (mode == KERNEL_DRAIN_LAST || r->drain->until_ns) &&
-		 (is_whole = wait_for_writer(r, mode)));
+		 (is_whole = bpf_wait_for_writer(r, mode)));
 	r->drain->is_behind |= !is_whole;
 	if (!is_whole && mode == KERNEL_DRAIN_LAST)
 		r->cpu->ring->losses.here++; /* and what may be behind it */
-	flush(r, d);
+	bpf_read_flush(r, d);
 	return r->err;
 }
 
-static void count_misses(struct kernel_bpf *b)
+void bpf_count_misses(struct kernel_bpf *b)
 {
 	b->misses = 0;
 	for (int i = 0; i < b->n_links; i++)
@@ -208,16 +202,18 @@ static void count_misses(struct kernel_bpf *b)
 
 int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_drain_mode mode, struct diag *d)
 {
-	struct reader r = { .bpf = b, .drain = k };
+	struct bpf_reader r = { .bpf = b, .drain = k, .gives_back = true };
 	int first = 0, err;
 
 	if (!b)
 		return 0;
 	r.until = clock_follow_step(&b->control->follow);
+	r.now_ns = clock_now_ns(&k->clock);
 	if (mode == KERNEL_DRAIN_LAST || b->n_drains++ % MISSES_EVERY == 0)
-		count_misses(b);
+		bpf_count_misses(b);
 	for (int i = 0; i < b->n_cpus; i++) {
 		r.cpu = &b->cpus[i];
+		r.to = &r.cpu->cpu;
 		err = drain_cpu(&r, mode, d);
 		first = first ? first : err;
 		if (mode == KERNEL_DRAIN_LAST) {
@@ -233,11 +229,13 @@ void kernel_bpf_restart(struct kernel_bpf *b)
 	for (int i = 0; b && i < b->n_cpus; i++) {
 		struct bpf_ring *ring = b->cpus[i].ring;
 
-		give_back(b, ring);
+		bpf_give_back(b, ring);
 		if (ring->unwritten_at == ring->taken)
 			ring->losses.here += ring->unwritten;
 		ring->unwritten = 0;
 		kernel_cpu_restart(&b->cpus[i].cpu);
+		b->cpus[i].settled_at = ring->consumed;
+		b->cpus[i].settled_ns = 0;
 	}
 }
 

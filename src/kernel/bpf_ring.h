@@ -8,8 +8,8 @@
  *
  * A program may be interrupted by another one, on the same CPU, that writes too.  So it reads `reserved`, then the
  * clock, then moves `reserved` by compare-and-exchange: times never decrease along a ring.  The word is stored last;
- * as long as it is 0 the record is being written.  The collector clears what it has read before it gives it back; should
-it be killed meanwhile, its successor does.
+ * as long as it is 0 the record is being written.  The collector clears what it has read before it gives it back;
+ * should it be killed meanwhile, its successor does.
  * What begins before the ring's end goes on behind it: no record is in two pieces.
  *
  *   (1) consumed <= reserved <= consumed + size
@@ -21,23 +21,29 @@ it be killed meanwhile, its successor does.
 #include <stdint.h>
 
 #include "clock/follow.h"
+#include "kernel/capture.h"
 #include "kernel/cpu.h"
 #include "kernel/layout.h"
 #include "kernel/syscalls.h"
 
-/* Of the word: CLOCK_MONOTONIC in nanoseconds below, the record's size, the word included, in units of 8 bytes. */
-enum { BPF_RING_TIME_BITS = 56, BPF_RING_UNIT = 8 };
+/* Of the word: CLOCK_MONOTONIC in nanoseconds below, the record's size, the word included, in units of 8 bytes.  The
+ * highest bit, which no program sets: the time is the session's (kernel/bpf_flight.c). */
+enum { BPF_RING_TIME_BITS = 56, BPF_RING_UNIT = 8, BPF_RING_UNITS_MAX = 127 };
+#define BPF_RING_SETTLED (1ull << 63)
 
 /*
- * A system call's texts: the record has, behind the arguments, for each text a word as a __data_loc field has it, some
- * room, and the texts.  The last of a text that is too long are three dots.
+ * What a system call's arguments point to: the record has, behind the arguments, for each text a word as a __data_loc
+ * field has it, another one for what else was captured (kernel/capture.h), some room, and the bytes.  The last of a
+ * text that is too long are three dots.  An end that has something captured has the same form.
  */
 enum {
 	BPF_TEXT_MAX = 256, /* with its end */
-	BPF_TEXTS_AT = KERNEL_SYSCALL_ARGS + 8 * KERNEL_SYSCALL_N_ARGS + 4 * KERNEL_SYSCALL_TEXTS + 20,
-	BPF_RECORD_MAX = 8 + BPF_TEXTS_AT + KERNEL_SYSCALL_TEXTS * BPF_TEXT_MAX + 8,
+	BPF_TEXTS_AT = KERNEL_CAPTURE_WORD + 4 + 16,
+	BPF_RECORD_MAX = 8 + BPF_TEXTS_AT + BPF_TEXT_MAX + KERNEL_CAPTURE_MAX + 7, /* a name and argv */
 };
 _Static_assert(BPF_TEXTS_AT % 8 == 0, "arguments stay aligned");
+_Static_assert(KERNEL_SYSCALL_TEXTS * BPF_TEXT_MAX <= BPF_TEXT_MAX + KERNEL_CAPTURE_MAX, "three texts are less");
+_Static_assert(BPF_RECORD_MAX < 1 << (64 - BPF_RING_TIME_BITS - 1 + 3), "its size is in the word");
 
 /* An element of the map of rings. */
 struct bpf_ring {
@@ -50,15 +56,21 @@ struct bpf_ring {
 	uint64_t unwritten_at; /* .. if `taken` is that */
 	struct kernel_losses losses;
 	uint64_t unused_2[112];
-	uint8_t stage[3072]; /* where a program gathers texts */
+	uint8_t stage[2560]; /* where a program gathers texts; for entries, */
+	uint8_t exit_stage[512]; /* and for ends */
 	uint8_t data[]; /* a power of two, then BPF_RING_SLACK */
 };
 _Static_assert(sizeof(struct bpf_ring) == 4096, "layout both sides agree on");
 
 enum { BPF_RING_SLACK = 4096, BPF_PIDS_MAX = 1 << 22 };
 
-/* What to do with a system call: the lowest bits, then in a byte each argument that is a text, counted from 1. */
+/*
+ * What to do with a system call: the lowest bits, then in three bytes each argument that is a text, counted from 1,
+ * then in a byte what else is captured at its entry, and in one what at its end: the argument, the kind, and
+ * the argument with its size.
+ */
 enum { BPF_CALL_ENTRY = 1, BPF_CALL_EXIT = 2 };
+enum { BPF_CALL_TEXTS = 8, BPF_CALL_CAPTURE = 32, BPF_CALL_EXIT_CAPTURE = 40, BPF_CAPTURE_KIND = 3, BPF_CAPTURE_SIZE = 5 };
 
 /* The element of the other map. */
 struct bpf_control {

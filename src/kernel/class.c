@@ -99,8 +99,8 @@ static int lay_out_syscall(struct kernel_class *class, int nr, bool is_entry)
 		 name ? name : "unknown");
 	if (!name)
 		return kernel_layout_syscall_unknown(&class->layout, is_entry);
-	return is_entry ? kernel_layout_syscall_entry(&class->layout, NULL, 0)
-			: kernel_layout_syscall_exit(&class->layout);
+	return is_entry ? kernel_layout_syscall_entry(&class->layout, NULL, 0, NULL)
+			: kernel_layout_syscall_exit(&class->layout, NULL);
 }
 
 int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_format *f,
@@ -125,12 +125,21 @@ int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_fo
 	return err ? diag_fail(d, err, "no memory for the system calls") : 0;
 }
 
-int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts)
+int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts,
+				  const struct kernel_capture *capture)
 {
 	struct kernel_layout *l = &c->entry[nr].layout;
 
 	kernel_layout_fini(l);
-	return kernel_layout_syscall_entry(l, f, texts);
+	return kernel_layout_syscall_entry(l, f, texts, capture);
+}
+
+int kernel_classes_tell_result(struct kernel_classes *c, int nr, const struct kernel_capture *capture)
+{
+	struct kernel_layout *l = &c->exit[nr].layout;
+
+	kernel_layout_fini(l);
+	return kernel_layout_syscall_exit(l, capture);
 }
 
 uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, const char *fields)

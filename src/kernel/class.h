@@ -61,8 +61,11 @@ int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, 
  * know.  Arguments are unknown until told. */
 int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_format *f,
 				bool is_entry, struct diag *d);
-/* @texts: kernel/layout.h. */
-int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts);
+/* @texts, @capture: kernel/layout.h. */
+int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts,
+				  const struct kernel_capture *capture);
+/* What records of ends have beside the result. */
+int kernel_classes_tell_result(struct kernel_classes *c, int nr, const struct kernel_capture *capture);
 
 /* kernel_classes_restart - describe all anew, for another trace or behind what one has: ids go on from
  * @first_id. */

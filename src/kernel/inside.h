@@ -30,6 +30,7 @@ struct kernel {
 	pid_t *pids; /* added so far */
 	int n_pids;
 	bool whole_machine;
+	bool is_flight; /* `overwrite` */
 	bool is_started;
 	uint64_t clock_offset_ns;
 	uint64_t bytes_before; /* in traces that were rotated away */

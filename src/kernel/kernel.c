@@ -41,6 +41,7 @@ int kernel_open(struct kernel **out, const struct kernel_options *o, struct diag
 	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	k->drain.clock = *o->clock;
 	k->whole_machine = o->whole_machine;
+	k->is_flight = o->overwrite;
 	k->clock_offset_ns = o->clock_offset_ns;
 	err = kernel_set_up(k, o, d);
 	if (err) {
@@ -257,10 +258,21 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 
 	if (!k->is_started)
 		return 0;
+	if (k->is_flight && k->drain.watch)
+		return kernel_take(k, until_ns, d);
+	if (k->is_flight) {
+		kernel_bpf_keep(k->bpf, &k->drain);
+		return 0;
+	}
 	k->drain.until_ns = until_ns;
 	k->drain.is_behind = false;
 	err = drain_all(k, KERNEL_DRAIN_LIVE, d);
 	return err ? err : k->drain.is_behind;
+}
+
+bool kernel_is_polled(const struct kernel *k)
+{
+	return !k->is_flight || k->bpf;
 }
 
 int kernel_wake(struct kernel *k, int epoll, uint32_t data)

@@ -31,12 +31,12 @@ struct kernel;
 
 /*
  * By BPF programs, system calls and the scheduler's switches and wake-ups cost less, and system calls have texts
- * (file names) where they have pointers else.  The other events, and those with a filter, the instance records in any
- * case; and all of them with `overwrite`.
+ * (file names) and other things that arguments point to where they have pointers else.  The other events, and those
+ * with a filter, the instance records in any case.
  */
 enum kernel_backend {
 	KERNEL_BACKEND_FTRACE,
-	KERNEL_BACKEND_AUTO, /* BPF where it can be had */
+	KERNEL_BACKEND_AUTO, /* BPF where it can be had and is the better way: not with `overwrite` */
 	KERNEL_BACKEND_BPF, /* fail without */
 };
 
@@ -107,11 +107,16 @@ int kernel_state(struct kernel *k, struct diag *d);
  * @until_ns: what was recorded before, by the session's clock, is written for certain; later things may wait
  * for the next call.  0: no promise, which is cheapest.
  *
+ * With `overwrite` nothing is written: it tells who waits, and makes room for what comes.
+ *
  * Never blocks.  Returns 0; 1 if there was too much to keep the promise; or a negative errno if the trace
  * cannot be written: what was read then is counted lost, and later calls try on.  A page that makes no sense
  * is skipped and counted; the first one leaves its reason in @d although 0 is returned.
  */
 int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d);
+
+/* kernel_is_polled - whether kernel_poll is to be called at all. */
+bool kernel_is_polled(const struct kernel *k);
 
 /* kernel_has_addresses - whether addresses of code in the kernel are recorded. */
 bool kernel_has_addresses(const struct kernel *k);
@@ -152,7 +157,7 @@ struct kernel_counts {
 void kernel_counts(const struct kernel *k, struct kernel_counts *c);
 
 /*
- * Snapshots: with `overwrite`, and without kernel_poll.  Recording goes on meanwhile, and nothing is lost
+ * Snapshots: with `overwrite`.  Recording goes on meanwhile, and nothing is lost
  * between one and the next: what was read stays held in memory, up to the size of the buffers, so that
  * snapshots may overlap.
  *
@@ -164,7 +169,7 @@ void kernel_counts(const struct kernel *k, struct kernel_counts *c);
  * kernel_snapshot_close - end it; @counts may be NULL.  Does nothing if none was opened.
  */
 int kernel_take(struct kernel *k, uint64_t until_ns, struct diag *d);
-void kernel_each_held(const struct kernel *k,
+void kernel_each_held(struct kernel *k,
 		      void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
 		      void *arg);
 int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, struct diag *d);

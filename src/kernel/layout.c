@@ -156,10 +156,21 @@ static void add_integer_type(struct text *t, unsigned size, bool is_signed, bool
 		text_addf(t, "%sint%u_t", is_signed ? "" : "u", size * 8);
 }
 
+static void add_sequence(struct builder *b, const char *name, unsigned element, bool is_signed)
+{
+	struct text *t = &b->layout->fields;
+	char inner[80];
+	const char *length;
+
+	snprintf(inner, sizeof inner, "_%s", name);
+	length = identifier(b, inner, "_length");
+	text_addf(t, "\t\tuint16_t %s;\n\t\t", length);
+	add_integer_type(t, element, is_signed, element == 1);
+	text_addf(t, " %s[%s];\n", identifier(b, name, ""), length);
+}
+
 static void add_dynamic(struct builder *b, const struct kernel_field *f, const char *name)
 {
-	struct kernel_layout *l = b->layout;
-	struct text *t = &l->fields;
 	struct kernel_op op = {
 		.kind = f->is_text ? KERNEL_OP_STRING : KERNEL_OP_SEQUENCE,
 		.element = f->element,
@@ -167,19 +178,11 @@ static void add_dynamic(struct builder *b, const struct kernel_field *f, const c
 		.offset = f->offset,
 	};
 
-	if (f->is_text) {
-		text_addf(t, "\t\tstring %s;\n", identifier(b, name, ""));
-	} else {
-		char inner[80];
-		const char *length;
-
-		snprintf(inner, sizeof inner, "_%s", name);
-		length = identifier(b, inner, "_length");
-		text_addf(t, "\t\tuint16_t %s;\n\t\t", length);
-		add_integer_type(t, f->element, f->type_is_signed, f->element == 1);
-		text_addf(t, " %s[%s];\n", identifier(b, name, ""), length);
-	}
-	add_op(l, op);
+	if (f->is_text)
+		text_addf(&b->layout->fields, "\t\tstring %s;\n", identifier(b, name, ""));
+	else
+		add_sequence(b, name, f->element, f->type_is_signed);
+	add_op(b->layout, op);
 }
 
 static void add_fixed(struct builder *b, const struct kernel_field *f, const char *name)
@@ -333,12 +336,24 @@ static void add_user_text(struct builder *b, const struct kernel_field *f, unsig
 	add_op(b->layout, (struct kernel_op){ KERNEL_OP_USER_TEXT, .offset = (uint16_t)word, .size = (uint16_t)pointer });
 }
 
-int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f, unsigned texts)
+static void add_capture(struct builder *b, const struct kernel_capture *c)
+{
+	unsigned element;
+
+	if (!c)
+		return;
+	element = kernel_capture_element(c);
+	add_sequence(b, kernel_capture_field(c), element, element > 1);
+	add_op(b->layout, (struct kernel_op){ KERNEL_OP_SEQUENCE, .element = (uint8_t)element, .offset = KERNEL_CAPTURE_WORD });
+}
+
+int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f, unsigned texts,
+				const struct kernel_capture *capture)
 {
 	struct builder b;
 	unsigned n = 0, n_texts = 0;
 
-	if (begin(&b, l, KERNEL_SYSCALL_N_ARGS + 1))
+	if (begin(&b, l, KERNEL_SYSCALL_N_ARGS + 2))
 		return -ENOMEM;
 	for (int i = 0; f && i < f->n_fields && n < KERNEL_SYSCALL_N_ARGS; i++) {
 		if (!is_argument(&f->fields[i]))
@@ -352,20 +367,22 @@ int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_for
 	}
 	if (!f)
 		add_raw_arguments(l);
+	add_capture(&b, capture);
 	/* Even a call without arguments must have been recorded with its number. */
 	if (l->end < KERNEL_SYSCALL_ARGS)
 		l->end = KERNEL_SYSCALL_ARGS;
 	return finish(l);
 }
 
-int kernel_layout_syscall_exit(struct kernel_layout *l)
+int kernel_layout_syscall_exit(struct kernel_layout *l, const struct kernel_capture *capture)
 {
 	struct builder b;
 
-	if (begin(&b, l, 1))
+	if (begin(&b, l, 2))
 		return -ENOMEM;
 	text_addf(&l->fields, "\t\tint64_t _ret;\n");
 	add_copy(l, KERNEL_SYSCALL_ARGS, 8);
+	add_capture(&b, capture);
 	return finish(l);
 }
 

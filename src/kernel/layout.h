@@ -15,6 +15,7 @@
 
 #include "base/diag.h"
 #include "base/text.h"
+#include "kernel/capture.h"
 #include "kernel/format.h"
 
 enum kernel_op_kind {
@@ -62,8 +63,13 @@ struct kernel_layout {
 /* The raw_syscalls records: s64 number, then arguments or result. */
 enum { KERNEL_SYSCALL_NR = 8, KERNEL_SYSCALL_ARGS = 16, KERNEL_SYSCALL_N_ARGS = 6 };
 
-/* Behind the arguments, in records of our own BPF programs: words that locate the texts that some point to. */
-enum { KERNEL_SYSCALL_WORDS = KERNEL_SYSCALL_ARGS + 8 * KERNEL_SYSCALL_N_ARGS, KERNEL_SYSCALL_TEXTS = 3 };
+/* Behind the arguments, in records of our own BPF programs: words that locate the texts that some point to, and one
+ * that locates what else was captured. */
+enum {
+	KERNEL_SYSCALL_WORDS = KERNEL_SYSCALL_ARGS + 8 * KERNEL_SYSCALL_N_ARGS,
+	KERNEL_SYSCALL_TEXTS = 3,
+	KERNEL_CAPTURE_WORD = KERNEL_SYSCALL_WORDS + 4 * KERNEL_SYSCALL_TEXTS,
+};
 
 /* All return 0 or -ENOMEM.  Of @system alone the renaming depends. */
 int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, const char *system);
@@ -72,9 +78,11 @@ int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, 
 unsigned kernel_layout_texts(const struct kernel_format *f);
 
 /* @f: the format of syscalls:sys_enter_NAME, which names and types the arguments; NULL: unknown.
- * @texts: as kernel_layout_texts(), those of which records have the texts; 0 if they have none. */
-int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f, unsigned texts);
-int kernel_layout_syscall_exit(struct kernel_layout *l);
+ * @texts: as kernel_layout_texts(), those of which records have the texts; 0 if they have none.
+ * @capture: what they have beside; NULL: nothing. */
+int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f, unsigned texts,
+				const struct kernel_capture *capture);
+int kernel_layout_syscall_exit(struct kernel_layout *l, const struct kernel_capture *capture);
 
 /* For numbers we have no name for: the number itself comes first. */
 int kernel_layout_syscall_unknown(struct kernel_layout *l, bool is_entry);

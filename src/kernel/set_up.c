@@ -179,6 +179,7 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 /* Some system calls have no tracepoint: then their arguments stay unnamed. */
 static int tell_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f)
 {
+	const struct kernel_capture *capture;
 	char event[96];
 	unsigned texts;
 	int err = 0;
@@ -188,12 +189,14 @@ static int tell_arguments(struct kernel *k, const struct kernel_selection *s, bo
 			continue;
 		snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
 		texts = 0;
+		capture = NULL;
 		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL)) {
 			texts = by_bpf ? kernel_layout_texts(f) : 0;
-			err = kernel_classes_tell_arguments(&k->drain.classes, nr, f, texts);
+			capture = by_bpf ? kernel_capture_of(kernel_syscall_name(nr), false) : NULL;
+			err = kernel_classes_tell_arguments(&k->drain.classes, nr, f, texts, capture);
 		}
 		if (by_bpf)
-			kernel_bpf_call(k->bpf, true, nr, texts);
+			kernel_bpf_call(k->bpf, true, nr, texts, capture);
 	}
 	return err;
 }
@@ -231,17 +234,29 @@ static int filter_syscalls(struct kernel *k, const struct kernel_selection *s, b
 	return err ? err : kernel_event_enable(k->instance.dir, "raw_syscalls", event, true, d);
 }
 
+static int tell_results(struct kernel *k, const struct kernel_selection *s)
+{
+	int err = 0;
+
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++) {
+		const struct kernel_capture *capture = kernel_capture_of(kernel_syscall_name(nr), true);
+
+		if (!s->exit[nr])
+			continue;
+		kernel_bpf_call(k->bpf, false, nr, 0, capture);
+		err = capture ? kernel_classes_tell_result(&k->drain.classes, nr, capture) : 0;
+	}
+	return err;
+}
+
 /* Entries, or exits, by BPF programs.  False: they cannot. */
 static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, const struct kernel_format *f)
 {
 	if (!k->bpf || (!is_entry && kernel_selection_has_exit_filter(s)) ||
 	    kernel_bpf_calls(k->bpf, is_entry, f, is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
 		return false;
-	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !is_entry; nr++)
-		if (s->exit[nr])
-			kernel_bpf_call(k->bpf, false, nr, 0);
 	if (kernel_selection_is_all(s, is_entry))
-		kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0);
+		kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0, NULL);
 	return true;
 }
 
@@ -257,7 +272,7 @@ static int set_up_syscalls(struct kernel *k, struct kernel_selection *s, bool is
 	if (!err)
 		err = kernel_classes_add_syscalls(&k->drain.classes, raw, is_entry, d);
 	by_bpf = !err && take_syscalls(k, s, is_entry, raw);
-	if (!err && is_entry && tell_arguments(k, s, by_bpf, f))
+	if (!err && ((is_entry && tell_arguments(k, s, by_bpf, f)) || (!is_entry && by_bpf && tell_results(k, s))))
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	if (!err && !by_bpf)
 		err = filter_syscalls(k, s, is_entry, raw, d);
@@ -385,19 +400,21 @@ int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)
 	return err ? err : ctf_sink_describe(&k->drain.sink, stream_block, sizeof stream_block - 1, d);
 }
 
-/* With `overwrite` nobody reads what is recorded before it is asked for; a BPF ring has no such mode. */
+/*
+ * With `overwrite` nobody need read what tracefs records before it is asked for, and however late one is, the newest is
+ * there; a BPF ring has no such mode (kernel/bpf_flight.c).  So it is not chosen then, but can be had.
+ */
 static int open_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	const struct kernel_bpf_options bo = { .clock = &k->drain.clock,
 					       .ring_bytes = buffer_kib(o) * 1024ull,
-					       .follows = !o->whole_machine };
+					       .follows = !o->whole_machine,
+					       .keeps_newest = o->overwrite };
 	bool is_must = o->backend == KERNEL_BACKEND_BPF;
 	int err;
 
 	if (o->backend == KERNEL_BACKEND_FTRACE || (o->overwrite && !is_must))
 		return 0;
-	if (o->overwrite)
-		return diag_fail(d, -EOPNOTSUPP, "a flight recorder's kernel events are recorded by tracefs, not by BPF");
 	err = kernel_bpf_open(&k->bpf, &bo, is_must ? d : NULL);
 	return is_must ? err : 0;
 }

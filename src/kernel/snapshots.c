@@ -8,16 +8,18 @@ int kernel_take(struct kernel *k, uint64_t until_ns, struct diag *d)
 
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		err = kernel_cpu_take(&k->cpus[i], &k->drain, until_ns, d);
+	kernel_bpf_keep(k->bpf, &k->drain);
 	return err;
 }
 
-void kernel_each_held(const struct kernel *k,
+void kernel_each_held(struct kernel *k,
 		      void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
 		      void *arg)
 {
 	for (int i = 0; i < k->n_cpus; i++)
 		for (const struct kernel_held *h = k->cpus[i].oldest; h; h = h->next)
 			each(arg, h->begin_ns, kernel_held_end_ns(h), h->size);
+	kernel_bpf_each_kept(k->bpf, &k->drain, each, arg);
 }
 
 int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, struct diag *d)
@@ -38,22 +40,32 @@ int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, s
 	return err;
 }
 
-int kernel_snapshot_step(struct kernel *k, struct diag *d)
+static int write_cpu(struct kernel *k, const struct kernel_cpu *c, struct diag *d)
 {
 	struct kernel_losses losses = { 0 };
 	struct kernel_cpu to = { .pipe = -1,
 				 .losses = &losses,
 				 .stream = { .fd = -1, .index = -1 },
-				 .from_ns = k->snapshot.from_ns };
-	int err;
+				 .from_ns = k->snapshot.from_ns,
+				 .number = c->number,
+				 .prefix = c->prefix };
+	int err = kernel_cpu_write_held(c, &to, &k->drain, d);
 
-	if (k->snapshot.next_cpu == k->n_cpus)
-		return kernel_state(k, d);
-	to.number = k->cpus[k->snapshot.next_cpu].number;
-	err = kernel_cpu_write_held(&k->cpus[k->snapshot.next_cpu], &to, &k->drain, d);
 	k->snapshot.lost += kernel_cpu_lost(&to);
 	kernel_cpu_close(&to);
-	k->snapshot.next_cpu++;
+	return err;
+}
+
+int kernel_snapshot_step(struct kernel *k, struct diag *d)
+{
+	int i = k->snapshot.next_cpu++, err;
+
+	if (i < k->n_cpus)
+		err = write_cpu(k, &k->cpus[i], d);
+	else if (i < k->n_cpus + kernel_bpf_n_cpus(k->bpf))
+		err = kernel_bpf_write_kept(k->bpf, i - k->n_cpus, &k->drain, k->snapshot.from_ns, &k->snapshot.lost, d);
+	else
+		return kernel_state(k, d);
 	return err ? err : 1;
 }
 

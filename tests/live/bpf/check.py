@@ -13,6 +13,8 @@ import os
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 
@@ -97,6 +99,34 @@ def texts_are_exact():
     babeltrace_reads(path)
 
 
+def what_else_arguments_point_to_is_exact():
+    path, out = recorded("captures", "-k", "syscalls", "--", program, "captures")
+    pid, found = int(out), events(path, "syscall_*")
+    at = [i for i, e in enumerate(found) if e["event"] == "syscall_entry_getppid"]
+    calls = [e for e in found[at[0]:at[-1]] if e["tid"] == pid]
+
+    def all_of(field, *names):
+        return [e["fields"][field] for e in calls if e["event"] in ["syscall_" + n for n in names]]
+
+    nowhere = [2, 0, 0, 9, 127, 0, 0, 1] + 8 * [0]
+    ours = list(struct.pack("H", socket.AF_UNIX) + b"\0duet-%d" % pid)
+    ours += (16 - len(ours)) * [0]
+    is_(all_of("addr_bytes", "entry_bind", "exit_getsockname"), [ours, ours], "a name as it lies in memory, given and got")
+    is_(all_of("addr_bytes", "entry_connect"), [nowhere, 128 * [0], [], []], "a name, one too long, none, and of no length")
+    is_(all_of("addr_bytes", "entry_sendto", "exit_getpeername"), [nowhere, []], "whereto; and a call that failed")
+    is_(all_of("timespec", "entry_nanosleep", "entry_clock_nanosleep"), [[0, 1234], [0, 1234]], "how long to sleep")
+    is_(all_of("timespec", "entry_ppoll"), [[0, 77], []], "how long to wait; what cannot be read is empty")
+    resolution = all_of("timespec", "exit_clock_getres")
+    ok(len(resolution) == 2 and resolution[0][0] == 0 < resolution[0][1] and resolution[1] == [],
+       "what is told at the end, unless it failed", resolution)
+    is_([bytes(b) for b in all_of("argv_bytes", "entry_execve", "entry_execveat")],
+        [b"a\0\0b c\0", b"1\0002\0003\0004\0005\0006\0007\0008\0", b"1\0002\0003\0004\0005\0006\0007\0008\0...",
+         63 * b"e" + b"\0" + 60 * b"o" + b"...\0", b"", b"a\0\0b c\0", b""], "arguments, one behind the other")
+    ok(all(isinstance(v, int) for v in all_of("argv", "entry_execve") + all_of("uservaddr", "entry_connect")),
+       "what points there stays a pointer")
+    babeltrace_reads(path)
+
+
 def tree_of(found):
     """-> the threads that came between the first process's calls of getppid."""
     before = next(i for i, e in enumerate(found) if e["event"] == "syscall_entry_getppid")
@@ -130,7 +160,7 @@ def both_backends_record_the_same():
     by_ftrace = events(outer)
     for tid in family:
         one, other = calls(by_bpf, tid), calls(by_ftrace, tid)
-        texts = [k for _, f in one for k, v in f.items() if isinstance(v, str)]
+        texts = {k for _, f in one for k, v in f.items() if isinstance(v, str)} | {"addr_bytes", "timespec", "argv_bytes"}
         strip = lambda found: [(n, {k: v for k, v in f.items() if k not in texts}) for n, f in found]
         is_(strip(one), strip(other), "thread %d has made the same calls" % tid)
 
@@ -172,13 +202,13 @@ def what_has_a_filter_is_recorded_by_tracefs():
 
 
 def what_cannot_be_is_refused():
-    for args, why in ((["--overwrite"], "flight recorder"), (["-k", "irq"], "none of these is chosen"),
+    for args, why in ((["-k", "irq"], "none of these is chosen"),
                       (["-k", "sched_switch", "-f", "next_tid == 1"], "none of these is chosen")):
         status, _, err = cmd("record", BPF, *args, "-o", work + "/refused", "--", "true")
         ok(status == 2 and why in err, "refused, with the reason: %s" % args, err)
     status, _, err = cmd("record", "--kernel-backend=auto", "--overwrite", "-q", "-o", work + "/flight", "-k", "syscalls", "--", "true")
     is_(status, 0, "unless it may choose itself: %s" % err)
-    ok(not glob.glob(work + "/flight/kernel/bpf_*") and events(work + "/flight"), "a flight recorder's by tracefs")
+    ok(not glob.glob(work + "/flight/kernel/bpf_*") and events(work + "/flight"), "a flight recorder's is tracefs' then")
 
 
 def bpf_programs_of(pid):
@@ -237,6 +267,6 @@ if os.geteuid():
 status, _, why = cmd("record", "-q", BPF, "-k", "syscalls", "-o", work + "/probe", "--", "true")
 if status:
     skip(why)
-run_cases(each_call_is_recorded_once_by_whom_it_should_be, texts_are_exact, both_backends_record_the_same,
+run_cases(each_call_is_recorded_once_by_whom_it_should_be, texts_are_exact, what_else_arguments_point_to_is_exact, both_backends_record_the_same,
           threads_and_children_that_were_there_are_recorded, what_has_a_filter_is_recorded_by_tracefs,
           what_cannot_be_is_refused, nothing_is_left_of_a_killed_recorder, a_successor_goes_on)

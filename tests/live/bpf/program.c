@@ -4,6 +4,8 @@
  *
  *   program calls PROCESSES CALLS   so many getppid in each process, children of this one; says their numbers
  *   program texts                   calls with texts of all kinds, between two getppid; then what they are to look like
+ *   program captures                calls with addresses, times and arguments of a program, between two getppid
+ *   program numbers                 says its number; dup of 1000000, 1000001, ... until its input ends; then says how many
  *   program tree                    between two getppid: children and threads that wait for each other
  *   program wait                    says "ready"; calls getppid 10 times for each line that it reads, in a thread and in a
  *                                   child, both older than the line, and in a child that it makes then; says "done"
@@ -11,6 +13,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,7 +24,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -124,6 +130,86 @@ static int texts(void)
 		fwrite(expected[i], 1, strlen(expected[i]) + 1, stdout); /* each ends with a NUL */
 		free(expected[i]);
 	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- what else arguments point to */
+
+static const struct sockaddr_in nowhere = { .sin_family = AF_INET, .sin_port = 0x0900, .sin_addr.s_addr = 0x0100007f };
+
+static void addresses(void)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "\0duet" };
+	struct sockaddr_storage got;
+	char many[200] = "";
+	socklen_t size = sizeof got;
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "duet-%d", (int)getpid());
+	syscall(SYS_bind, fd, &name, 16);
+	syscall(SYS_getsockname, fd, &got, &size);
+	syscall(SYS_connect, -1, &nowhere, sizeof nowhere);
+	syscall(SYS_connect, -1, many, sizeof many); /* more than any address has */
+	syscall(SYS_connect, -1, NULL, 16);
+	syscall(SYS_connect, -1, &nowhere, -1);
+	syscall(SYS_sendto, -1, "x", 1, 0, &nowhere, sizeof nowhere);
+	syscall(SYS_getpeername, fd, &got, &size); /* fails */
+}
+
+static void times(void)
+{
+	struct timespec t = { 0, 1234 }, now;
+
+	syscall(SYS_nanosleep, &t, NULL);
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+	syscall(SYS_ppoll, NULL, 0, &(struct timespec){ 0, 77 }, NULL, 8);
+	syscall(SYS_ppoll, NULL, 0, (void *)1, NULL, 8);
+	syscall(SYS_clock_getres, CLOCK_MONOTONIC, &now);
+	syscall(SYS_clock_getres, -1, &now);
+}
+
+static void arguments(void)
+{
+	static char exact[64], over[65];
+	const char *few[] = { "a", "", "b c", NULL }, *most[] = { "1", "2", "3", "4", "5", "6", "7", "8", NULL };
+	const char *more[] = { "1", "2", "3", "4", "5", "6", "7", "8", "9", NULL }, *none[] = { NULL };
+	const char *lengths[] = { exact, over, NULL };
+
+	memset(exact, 'e', 63);
+	memset(over, 'o', 64);
+	syscall(SYS_execve, "/duet/no", few, NULL);
+	syscall(SYS_execve, "/duet/no", most, NULL);
+	syscall(SYS_execve, "/duet/no", more, NULL);
+	syscall(SYS_execve, "/duet/no", lengths, NULL);
+	syscall(SYS_execve, "/duet/no", none, NULL);
+	syscall(SYS_execveat, AT_FDCWD, "/duet/no", few, NULL, 0);
+	syscall(SYS_execve, "/duet/no", (void *)1, NULL);
+}
+
+static int captures(void)
+{
+	call(1);
+	addresses();
+	times();
+	arguments();
+	call(1);
+	printf("%d\n", (int)getpid());
+	return 0;
+}
+
+/* ---------------------------------------------------------------- numbers */
+
+static int numbers(void)
+{
+	struct pollfd input = { .fd = 0, .events = POLLIN };
+	long n = 0;
+
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	while (!poll(&input, 1, 1))
+		for (int i = 0; i < 20; i++)
+			syscall(SYS_dup, 1000000 + n++);
+	printf("%ld\n", n);
 	return 0;
 }
 
@@ -250,6 +336,10 @@ int main(int argc, char **argv)
 		return calls(atoi(argv[2]), atol(argv[3]));
 	if (argc == 2 && !strcmp(argv[1], "texts"))
 		return texts();
+	if (argc == 2 && !strcmp(argv[1], "captures"))
+		return captures();
+	if (argc == 2 && !strcmp(argv[1], "numbers"))
+		return numbers();
 	if (argc == 2 && !strcmp(argv[1], "tree"))
 		return tree();
 	return argc == 2 && !strcmp(argv[1], "wait") ? wait_for_lines() : 2;

@@ -86,6 +86,28 @@ static void full_rings_of_bpf_programs_refuse_and_count(void)
 	small_buffers("bpf-polled", KERNEL_BACKEND_BPF, false, false);
 }
 
+static void so_do_those_of_a_flight_recorder_and_what_made_room_is_counted(void)
+{
+	small_buffers("bpf-overwrite", KERNEL_BACKEND_BPF, true, false);
+	small_buffers("bpf-overwrite-lazy", KERNEL_BACKEND_BPF, true, true);
+}
+
+/* Ends take 32 bytes each in a ring. */
+static void a_ring_that_is_full_to_the_byte_is_read_once(void)
+{
+	static const char *const ends[] = { "syscall_exit_getppid" };
+	struct kernel *k = live_open("full", (struct kernel_options){ .patterns = ends, .n_patterns = 1, .buffer_kib = 64,
+								      .backend = KERNEL_BACKEND_BPF });
+	struct kernel_counts c;
+
+	live_record(k, call, true);
+	kernel_counts(k, &c);
+	kernel_close(k);
+	n_events = 0;
+	is(told_by("full"), c.lost);
+	is(n_events + c.lost, N);
+}
+
 /* A collector, which writes what is there and is killed. */
 static void poll_and_die(struct kernel *k)
 {
@@ -159,6 +181,8 @@ int main(void)
 	run(successors_of_a_killed_collector_tell_only_new_losses);
 	if (live_has_bpf(&reason)) {
 		run(full_rings_of_bpf_programs_refuse_and_count);
+		run(a_ring_that_is_full_to_the_byte_is_read_once);
+		run(so_do_those_of_a_flight_recorder_and_what_made_room_is_counted);
 		run(so_they_do_of_bpf_programs);
 	} else
 		printf("# by BPF programs: not here: %s\n", reason);

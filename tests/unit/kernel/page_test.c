@@ -368,7 +368,7 @@ static void system_calls_are_events_of_their_own(void)
 			       "field:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
 			       "field:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n", "test",
 			       NULL), 0);
-	is(kernel_classes_tell_arguments(&classes, SYS_close, &f, 0), 0);
+	is(kernel_classes_tell_arguments(&classes, SYS_close, &f, 0, NULL), 0);
 	begin_page(T0);
 	put_enter(SYS_close);
 	put_exit(SYS_close, -9);
