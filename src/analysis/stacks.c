@@ -29,7 +29,7 @@ struct table {
 struct class {
 	bool has_stack;
 	enum ctf_scope scope; /* where it is */
-	const struct ctf_op *weight;
+	const struct ctf_op *weight; /* STACKS_OFF_CPU: who comes to the CPU */
 	const struct ctf_op *function, *depth, *duration; /* of a graph's events; duration: of an end */
 };
 
@@ -42,6 +42,7 @@ struct stacks_private {
 	struct table addresses; /* (mapping, address): frame */
 	struct table children; /* (parent, frame): node */
 	struct table threads; /* (pid, tid): thread */
+	struct table waiting; /* (source, tid): thread that left its CPU last under this number */
 	struct table texts; /* (hash, nth of it): frame */
 	uint32_t n_frame_rooms, n_node_rooms, n_thread_rooms;
 };
@@ -113,6 +114,12 @@ static bool plan_classes(struct stacks_private *p)
 			struct class *class = &p->classes[c->number];
 
 			class->has_stack = find_stack(c, &class->scope);
+			if (p->o.weight == STACKS_OFF_CPU) {
+				class->has_stack &= !strcmp(c->name, "sched_switch");
+				class->weight = ctf_class_find(c, CTF_PAYLOAD, "next_tid");
+				found |= class->has_stack;
+				continue;
+			}
 			found |= class->has_stack;
 			if (p->o.weight == STACKS_FIELD)
 				class->weight = ctf_class_find(c, CTF_PAYLOAD, p->o.field);
@@ -166,11 +173,14 @@ int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d
 	s->n_nodes = 1;
 	if (plan_classes(p))
 		return 0;
+	if (o->weight == STACKS_OFF_CPU)
+		return diag_fail(d, -ENODATA, "no switch of this recording has a call stack\n"
+				 "  `duet record -k stack:sched_switch` records them");
 	s->is_graph = plan_graph(p);
 	return s->is_graph ? 0
 			   : diag_fail(d, -ENODATA, "no event of this recording has a call stack\n"
 				       "  `duet record -c callstack` records them with events of applications, -k profile:99 samples them, "
-				       "--graph F those of the kernel's functions");
+				       "-k stack:sched_switch records them with events of the kernel, --graph F those of the kernel's functions");
 }
 
 void stacks_fini(struct stacks *s)
@@ -194,6 +204,7 @@ void stacks_fini(struct stacks *s)
 		free(p->addresses.at);
 		free(p->children.at);
 		free(p->threads.at);
+		free(p->waiting.at);
 		free(p->texts.at);
 		free(p);
 	}
@@ -419,17 +430,58 @@ static int see_call(struct stacks *s, const struct trace_event *e, const struct 
 	return s->private->o.keeps_samples ? keep(t, e->time_ns, own_ns, (uint32_t)node) : 0;
 }
 
+/* Who comes to the CPU has waited since it left one. */
+static int end_wait(struct stacks *s, const struct trace_event *e, const struct class *c)
+{
+	struct stacks_private *p = s->private;
+	struct stacks_thread *t;
+	struct place *place;
+	int64_t tid;
+
+	if (!c->weight || !ctf_event_number(e->ctf, c->weight, &tid))
+		return 0;
+	place = table_find(&p->waiting, (uint64_t)(uintptr_t)e->stream->source, (uint64_t)tid);
+	if (!place)
+		return -ENOMEM;
+	if (!place->value)
+		return 0;
+	t = &s->threads[place->value - 1];
+	weigh_last(s, t, e->time_ns);
+	t->last = 0;
+	return 0;
+}
+
+/* The table of threads may have moved: by number. */
+static int begin_wait(struct stacks *s, const struct trace_event *e, const struct who *w, uint32_t thread)
+{
+	struct place *place = table_find(&s->private->waiting, (uint64_t)(uintptr_t)e->stream->source, (uint64_t)w->tid);
+
+	if (!place)
+		return -ENOMEM;
+	if (place->value)
+		place->value = thread + 1;
+	else
+		fill(&s->private->waiting, place, thread);
+	return 0;
+}
+
 int stacks_see(struct stacks *s, const struct trace_event *e, const struct who *w)
 {
 	struct stacks_private *p = s->private;
 	const struct class *c = &p->classes[trace_class_number(e)];
 	struct stacks_thread *t;
-	int64_t node, weight = p->o.weight == STACKS_TIME ? 0 : 1;
+	int64_t node, weight = p->o.weight == STACKS_TIME || p->o.weight == STACKS_OFF_CPU ? 0 : 1;
+	int err;
 
 	if (s->is_graph && c->function)
 		return see_call(s, e, w, c);
 	if (!c->has_stack)
 		return 0;
+	if (p->o.weight == STACKS_OFF_CPU) {
+		err = end_wait(s, e, c);
+		if (err || !w->tid) /* nobody waits for the idle thread */
+			return err;
+	}
 	if (p->o.weight == STACKS_FIELD && (!c->weight || !ctf_event_number(e->ctf, c->weight, &weight))) {
 		s->n_unweighted++;
 		return 0;
@@ -440,6 +492,8 @@ int stacks_see(struct stacks *s, const struct trace_event *e, const struct who *
 		return -ENOMEM;
 	if (p->o.weight == STACKS_TIME)
 		weigh_last(s, t, e->time_ns);
+	if (p->o.weight == STACKS_OFF_CPU && begin_wait(s, e, w, (uint32_t)(t - s->threads)))
+		return -ENOMEM;
 	t->last = (uint32_t)node;
 	t->last_ns = e->time_ns;
 	weigh(s, (uint32_t)node, weight > 0 ? (uint64_t)weight : 0);

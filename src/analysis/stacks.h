@@ -34,12 +34,13 @@ struct stacks_thread {
 	uint8_t name_size;
 	struct stacks_sample *samples;
 	uint32_t n_samples, n_rooms;
-	uint32_t last; /* node of the last event, for weights by time; 0: none */
+	uint32_t last; /* node of the last event, or of the switch it waits since, for weights by time; 0: none */
 	int64_t last_ns;
 	struct graph_thread *calls; /* under way: analysis/graph.h; or NULL */
 };
 
-enum stacks_weight { STACKS_ONE, STACKS_FIELD, STACKS_TIME };
+/* STACKS_OFF_CPU: of switches alone, the time until the thread that left its CPU comes back to one. */
+enum stacks_weight { STACKS_ONE, STACKS_FIELD, STACKS_TIME, STACKS_OFF_CPU };
 
 struct graph_thread;
 struct stacks_private;

@@ -82,14 +82,16 @@ static void end_second(struct timeline *t)
 	free(t->plans);
 	free(t->states);
 	free(t->running);
+	free(t->sums);
 	free_rows(t->rows, t->n_rows);
 	free_rows(t->cpu_rows, t->n_cpu_rows);
 	t->threads = NULL;
 	t->plans = NULL;
 	t->states = NULL;
 	t->running = NULL;
+	t->sums = NULL;
 	t->rows = t->cpu_rows = NULL;
-	t->n_rows = t->n_cpu_rows = t->n_states = t->n_running = 0;
+	t->n_rows = t->n_cpu_rows = t->n_states = t->n_running = t->n_sums = 0;
 }
 
 void timeline_fini(struct timeline *t)
@@ -352,6 +354,19 @@ static int see_exit(struct timeline *t, const struct now *n)
 
 /* ---------------------------------------------------------------- the second pass */
 
+/* Adds the number of @item to what its process had. */
+static int sum_up(struct timeline *t, const struct now *n, struct timeline_item *item)
+{
+	uint32_t process = timeline_thread(t, n->thread)->process;
+	uint32_t place = (process ? process : n->thread) * t->o->n_counters + item->counter;
+
+	if (run_grow(&t->sums, &t->n_sums, place, sizeof *t->sums))
+		return -ENOMEM;
+	t->sums[place] += item->number;
+	item->number = t->sums[place];
+	return 0;
+}
+
 static int give_counters(struct timeline *t, const struct now *n)
 {
 	for (uint32_t i = 0; i < t->o->n_counters; i++) {
@@ -366,7 +381,9 @@ static int give_counters(struct timeline *t, const struct now *n)
 		item.counter = i;
 		if (!op || !ctf_event_number(n->e->ctf, op, &item.number))
 			continue;
-		err = give(t, &item);
+		err = c->is_sum ? sum_up(t, n, &item) : 0;
+		if (!err)
+			err = give(t, &item);
 		if (err)
 			return err;
 	}

@@ -58,6 +58,7 @@ struct timeline_pair {
 };
 struct timeline_counter {
 	const char *event, *field; /* a pattern; a field of the payload */
+	bool is_sum; /* the field says by how much it grew, in the process */
 };
 
 struct timeline_options {
@@ -87,7 +88,8 @@ struct timeline {
 	struct timeline_row *rows, *cpu_rows;
 	struct timeline_thread *states;
 	uint32_t *running; /* by CPU: thread + 1 */
-	uint32_t n_rows, n_cpu_rows, n_states, n_running;
+	int64_t *sums; /* by process and counter */
+	uint32_t n_rows, n_cpu_rows, n_states, n_running, n_sums;
 	uint64_t n_flows;
 	int64_t last_ns;
 };

@@ -50,7 +50,7 @@ static void help(void)
 	      "  --from T, --to T      only events from, or up to, this time (as in duet view)\n"
 	      "  --pair A,B            an event like A begins, one like B ends a slice (may be repeated)\n"
 	      "  --counter EVENT:FIELD draw this field as a counter (may be repeated)\n"
-	      "  --weight WHAT         stacks: a field to add up, or time until the thread's next; default: 1\n"
+	      "  --weight WHAT         stacks: a field to add up, time until the thread's next, or off-cpu; default: 1\n"
 	      "  --title TEXT          svg: its heading\n", stdout);
 }
 
@@ -198,7 +198,7 @@ static int take_counter(struct export *x, char *text)
 	if (x->n_counters == EXPORT_CHOICES_MAX)
 		return complain("more than 64 counters");
 	*colon = 0;
-	x->counters[x->n_counters++] = (struct timeline_counter){ text, colon + 1 };
+	x->counters[x->n_counters++] = (struct timeline_counter){ text, colon + 1, false };
 	return 0;
 }
 
@@ -291,6 +291,27 @@ static bool has_counter(const struct export *x, const struct timeline_counter *w
 	return false;
 }
 
+static bool is_counted(const struct export *x, const char *event)
+{
+	for (uint32_t i = 0; i < x->n_counters; i++)
+		if (!strcmp(x->counters[i].event, event))
+			return true;
+	return false;
+}
+
+/* What the kernel counted is drawn without being asked for. */
+static void add_kernel_counters(struct export *x)
+{
+	for (uint32_t i = 0; i < trace_n_sources(x->trace); i++) {
+		const struct trace_source *s = trace_source(x->trace, i);
+
+		for (const struct ctf_event_class *c = s->meta->events; c && s->domain == TRACE_KERNEL; c = c->next)
+			if (!strncmp(c->name, "counter_", 8) && ctf_class_find(c, CTF_PAYLOAD, "count") &&
+			    x->n_counters < EXPORT_CHOICES_MAX && !is_counted(x, c->name))
+				x->counters[x->n_counters++] = (struct timeline_counter){ c->name, "count", true };
+	}
+}
+
 static int choose(struct export *x, struct diag *d)
 {
 	x->is_wanted = calloc(trace_n_classes(x->trace) + (size_t)1, sizeof *x->is_wanted);
@@ -305,6 +326,7 @@ static int choose(struct export *x, struct diag *d)
 		if (!has_counter(x, &x->counters[i]))
 			return diag_fail(d, -ENOENT, "--counter %s:%s: no event like this has such a field",
 					 x->counters[i].event, x->counters[i].field);
+	add_kernel_counters(x);
 	moment_settle(&x->from, x->trace);
 	moment_settle(&x->to, x->trace);
 	return x->filter ? match_open(&x->match, x->trace, x->filter, x->is_wanted, d) : 0;

@@ -11,13 +11,26 @@ static int see(void *context, const struct trace_event *e, const struct who *w)
 	return stacks_see(context, e, w);
 }
 
+static enum stacks_weight weight_of(const char *name)
+{
+	if (!name)
+		return STACKS_ONE;
+	return !strcmp(name, "time") ? STACKS_TIME : !strcmp(name, "off-cpu") ? STACKS_OFF_CPU : STACKS_FIELD;
+}
+
+static bool is_ns(const struct export *x)
+{
+	enum stacks_weight w = weight_of(x->weight);
+
+	return w == STACKS_TIME || w == STACKS_OFF_CPU;
+}
+
 int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct diag *d)
 {
-	bool is_time = x->weight && !strcmp(x->weight, "time");
 	struct stacks_options o = { .trace = x->trace,
 				    .paths = x->paths,
 				    .n_paths = x->n_paths,
-				    .weight = is_time ? STACKS_TIME : x->weight ? STACKS_FIELD : STACKS_ONE,
+				    .weight = weight_of(x->weight),
 				    .field = x->weight,
 				    .keeps_samples = keeps_samples };
 	int err = stacks_init(s, &o, d);
@@ -31,7 +44,8 @@ int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct
 				x->weight);
 	else if (!err && !s->n_samples)
 		err = diag_fail(d, -ENODATA, "no event wanted has a call stack\n"
-				"  `duet record -c callstack` records them with events of applications, -k profile:99 samples them");
+				"  `duet record -c callstack` records them with events of applications, -k profile:99 samples them, "
+				"-k stack:sched_switch records them with events of the kernel");
 	return err;
 }
 
@@ -48,7 +62,7 @@ uint32_t export_path(const struct stacks *s, uint32_t node, uint32_t *path)
 
 const char *export_unit(const struct export *x)
 {
-	return !x->weight ? "" : !strcmp(x->weight, "time") ? "ns" : x->weight;
+	return !x->weight ? "" : is_ns(x) ? "ns" : x->weight;
 }
 
 /* A name must not look like two, or like the end. */
@@ -149,7 +163,7 @@ static void add_profile(struct out *o, const struct stacks *s, const struct stac
 
 int export_speedscope(struct export *x, struct diag *d)
 {
-	const char *unit = !x->weight ? "none" : !strcmp(x->weight, "time") ? "nanoseconds"
+	const char *unit = !x->weight ? "none" : is_ns(x) ? "nanoseconds"
 			   : !strcmp(x->weight, "size") ? "bytes" : "none";
 	struct stacks s;
 	int err = export_stacks(x, &s, true, d);

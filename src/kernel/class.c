@@ -142,6 +142,28 @@ int kernel_classes_tell_result(struct kernel_classes *c, int nr, const struct ke
 	return kernel_layout_syscall_exit(l, capture);
 }
 
+const char kernel_stack_fields[] =
+	"\t\tuint16_t __callstack_kernel_length;\n"
+	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _callstack_kernel[ __callstack_kernel_length ];\n"
+	"\t\tuint16_t __callstack_user_length;\n"
+	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _callstack_user[ __callstack_user_length ];\n";
+
+static int add_stacks(struct kernel_layout *l)
+{
+	text_addf(&l->fields, "%s", kernel_stack_fields);
+	return l->fields.failed ? -ENOMEM : 0;
+}
+
+int kernel_classes_add_stacks(struct kernel_classes *c, uint16_t kernel_id)
+{
+	return add_stacks(&c->by_kernel_id[kernel_id]->layout);
+}
+
+int kernel_classes_add_stacks_of_syscall(struct kernel_classes *c, int nr, bool is_entry)
+{
+	return add_stacks(&(is_entry ? c->entry : c->exit)[nr].layout);
+}
+
 uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, const char *fields)
 {
 	text_addf(&c->tsdl,

@@ -67,6 +67,13 @@ int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct
 /* What records of ends have beside the result. */
 int kernel_classes_tell_result(struct kernel_classes *c, int nr, const struct kernel_capture *capture);
 
+/* Behind the fields of what is recorded with call stacks. */
+extern const char kernel_stack_fields[];
+/* kernel_classes_add_stacks - whoever converts records of the event @kernel_id, or of this system call, puts its stacks
+ * behind them.  0 or -ENOMEM. */
+int kernel_classes_add_stacks(struct kernel_classes *c, uint16_t kernel_id);
+int kernel_classes_add_stacks_of_syscall(struct kernel_classes *c, int nr, bool is_entry);
+
 /* kernel_classes_restart - describe all anew, for another trace or behind what one has: ids go on from
  * @first_id. */
 void kernel_classes_restart(struct kernel_classes *c, uint16_t first_id);

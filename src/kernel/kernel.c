@@ -71,7 +71,8 @@ static void follow_again(struct kernel *k)
 	if (!k->profile || k->whole_machine || kernel_tracefs_read(k->instance.dir, "set_event_pid", &text) < 0)
 		return;
 	for (at = text; (pid = strtol(at, &end, 10)) > 0 && end > at; at = end)
-		kernel_profile_add(k->profile, (pid_t)pid);
+		if (!kernel_profile_add(k->profile, (pid_t)pid))
+			kernel_profile_add_thread(k->profile, (pid_t)pid);
 	free(text);
 }
 
@@ -113,6 +114,8 @@ static int add_thread(const struct kernel *k, const char *tid)
 	int err = k->n_events || k->profile ? kernel_tracefs_write(k->instance.dir, "set_event_pid", tid) : 0;
 
 	kernel_bpf_add_thread(k->bpf, atoi(tid));
+	if (!err)
+		err = kernel_profile_add_thread(k->profile, atoi(tid));
 	return !err && k->functions.is_on ? kernel_tracefs_write(k->instance.dir, "set_ftrace_pid", tid) : err;
 }
 

@@ -3,37 +3,29 @@
 #include "kernel/profile.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/perf_event.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock/clock.h"
 #include "clock/follow.h"
 #include "kernel/page.h"
+#include "kernel/perf.h"
 #include "kernel/pids.h"
 
 enum {
-	RING_PAGES = 64, /* a power of two */
-	FRAMES_MAX = 127, /* of both stacks together */
-	RECORD_MAX = UINT16_MAX,
+	CLOCK_RING = 256 << 10, /* bytes, for samples of the clock alone */
+	RAW_MAX = 8192, /* bytes of a tracepoint's record: perf has no more */
 	BODY_SIZE = 65536,
-	EVENT_MAX = KERNEL_EVENT_HEADER + 4 + 2 * 2 + FRAMES_MAX * 8,
+	EVENT_MAX = KERNEL_EVENT_HEADER + RAW_MAX + 4 + 2 * 8 + 2 * 2 + KERNEL_PERF_FRAMES_MAX * 8,
 	/* Younger samples wait, unless a promise was given: a fork on another CPU is to be visible first. */
 	SETTLING_NS = 1000000,
 	GAP_NS = 1 << 30, /* events further apart share no packet: they carry 32 bits of time */
 };
 
 struct ring {
-	int cpu, fd;
-	char *map; /* NULL: not mapped in this process */
-	uint64_t at; /* read up to here */
+	struct kernel_perf_ring perf;
 	uint64_t lost; /* samples */
 	uint64_t lost_told; /* in the last packet */
 	uint64_t lost_before; /* in the traces before */
@@ -42,93 +34,45 @@ struct ring {
 	struct ctf_stream stream;
 };
 
+struct source {
+	char name[KERNEL_NAME_MAX]; /* of the event; "": a tracepoint, its record says which */
+	bool is_counter;
+	uint64_t count; /* a counter's: what each sample stands for */
+	uint16_t other; /* where a tracepoint's record has a thread it is about, besides the one that runs; 0: nowhere */
+	uint16_t id; /* of the event, in the trace being written */
+	bool is_described;
+};
+
 struct kernel_profile {
-	bool whole_machine, runs;
+	bool whole_machine;
 	pid_t owner; /* which process has mapped */
-	struct pids followed;
+	struct pids followed, threads;
 	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
 	void *see_arg;
 	struct pids seen;
 	struct clock_follow clock; /* perf's, as the session's */
 	struct clock_line line;
-	uint16_t id; /* of the event, in the trace being written */
-	bool is_described;
+	struct source *sources; /* by the number of perf's event, less 1 */
+	int n_sources;
 	uint8_t body[BODY_SIZE];
 	struct kernel_packet packet; /* gathers in body */
-	uint8_t record[RECORD_MAX + 1]; /* one, in a piece */
+	_Alignas(8) uint8_t record[KERNEL_PERF_RECORD_MAX + 1]; /* one, in a piece */
 	int n_rings;
 	struct ring rings[];
 };
 
-static const char fields[] =
-	"\t\tint32_t _pid;\n"
-	"\t\tuint16_t __callstack_kernel_length;\n"
-	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _callstack_kernel[ __callstack_kernel_length ];\n"
-	"\t\tuint16_t __callstack_user_length;\n"
-	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _callstack_user[ __callstack_user_length ];\n";
-
-/* PERF_RECORD_SAMPLE, as our sample_type makes it. */
-struct sample {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	uint64_t time_ns;
-	uint64_t n_frames;
-	uint64_t frames[];
-};
-
-struct fork { /* PERF_RECORD_FORK */
-	struct perf_event_header header;
-	uint32_t pid, ppid, tid, ptid;
-	uint64_t time_ns;
-};
-
-struct comm { /* PERF_RECORD_COMM */
-	struct perf_event_header header;
-	uint32_t pid, tid;
-};
-
-struct lost { /* PERF_RECORD_LOST */
-	struct perf_event_header header;
-	uint64_t id, n;
-};
+static const char process_field[] = "\t\tint32_t _pid;\n";
+static const char counter_fields[] = "\t\tuint64_t _count;\n"
+	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _address;\n";
 
 /* ---------------------------------------------------------------- opening */
 
-static int open_event(int cpu, int hz)
-{
-	struct perf_event_attr a = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof a,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000000 / (unsigned)hz,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
-		.sample_max_stack = FRAMES_MAX - 4, /* markers come on top */
-		.disabled = 1,
-		.exclude_idle = 1,
-		.task = 1, /* forks */
-		.comm = 1, /* execs */
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-	};
-	long fd = syscall(SYS_perf_event_open, &a, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
-static int explain(struct diag *d, int err, int cpu)
-{
-	if (err == -EACCES || err == -EPERM)
-		return diag_fail(d, err, "profile: no right to sample all processes: it takes root, CAP_PERFMON, "
-				 "or 0 in /proc/sys/kernel/perf_event_paranoid");
-	return diag_fail(d, err, "profile: cannot sample cpu %d: %s", cpu, strerror(-err));
-}
-
-int kernel_profile_open(struct kernel_profile **out, int hz, bool whole_machine, const struct abi_clock *clock,
+int kernel_profile_open(struct kernel_profile **out, bool whole_machine, size_t ring_bytes, const struct abi_clock *clock,
 			struct diag *d)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
 	struct kernel_profile *p = calloc(1, sizeof *p + (size_t)n * sizeof p->rings[0]);
-	int fd;
+	int err;
 
 	*out = NULL;
 	if (!p)
@@ -136,27 +80,64 @@ int kernel_profile_open(struct kernel_profile **out, int hz, bool whole_machine,
 	p->whole_machine = whole_machine;
 	clock_follow_begin(&p->clock, clock);
 	for (int cpu = 0; cpu < n; cpu++) {
-		fd = open_event(cpu, hz);
-		if (fd == -ENODEV || (fd == -EINVAL && cpu))
+		struct ring *r = &p->rings[p->n_rings];
+
+		err = kernel_perf_open(&r->perf, cpu, ring_bytes ? ring_bytes : CLOCK_RING);
+		if (err == -ENODEV)
 			continue; /* off-line */
-		if (fd < 0) {
+		if (err) {
 			kernel_profile_close(p);
-			return explain(d, fd, cpu);
+			return kernel_sampled_explain("what perf tells", err, d);
 		}
-		p->rings[p->n_rings++] = (struct ring){ .cpu = cpu, .fd = fd, .stream = { .fd = -1, .index = -1 } };
+		r->stream = (struct ctf_stream){ .fd = -1, .index = -1 };
+		p->n_rings++;
 	}
 	*out = p;
 	return 0;
 }
 
-static size_t ring_bytes(void)
+/* An event on each CPU, called @what in errors. */
+static int add_source(struct kernel_profile *p, const struct source *s, const char *what, const struct perf_event_attr *a,
+		      const char *filter, struct diag *d)
 {
-	return RING_PAGES * (size_t)sysconf(_SC_PAGESIZE);
+	struct source *sources = realloc(p->sources, (size_t)(p->n_sources + 1) * sizeof *sources);
+	int err = sources ? 0 : -ENOMEM;
+
+	if (sources)
+		p->sources = sources;
+	for (int i = 0; i < p->n_rings && !err; i++)
+		err = kernel_perf_add(&p->rings[i].perf, a, filter);
+	if (err)
+		return kernel_sampled_explain(what, err, d);
+	p->sources[p->n_sources++] = *s;
+	return 0;
 }
 
-static size_t map_bytes(void)
+int kernel_profile_sample(struct kernel_profile *p, const struct kernel_sampled *what, struct diag *d)
 {
-	return ring_bytes() + (size_t)sysconf(_SC_PAGESIZE);
+	struct source s = { .is_counter = what->is_counter, .count = what->attr.sample_period };
+
+	snprintf(s.name, sizeof s.name, "%s", what->event);
+	return add_source(p, &s, what->name, &what->attr, NULL, d);
+}
+
+/* The thread that is woken, or goes on, is asked for as well as the one that runs: kernel_add_pid() follows so. */
+static uint16_t other_of(const struct kernel_format *f, const char *system)
+{
+	for (int i = 0; i < f->n_fields && !strcmp(system, "sched"); i++)
+		if (f->fields[i].place == KERNEL_IN_RECORD && f->fields[i].size == sizeof(pid_t) &&
+		    (!strcmp(f->fields[i].name, "next_pid") || !strcmp(f->fields[i].name, "pid")))
+			return f->fields[i].offset;
+	return 0;
+}
+
+int kernel_profile_event(struct kernel_profile *p, const struct kernel_format *f, const char *system, const char *filter,
+			 struct diag *d)
+{
+	const struct perf_event_attr a = { .type = PERF_TYPE_TRACEPOINT, .config = f->id, .sample_period = 1 };
+	const struct source s = { .other = other_of(f, system) };
+
+	return add_source(p, &s, f->name, &a, filter, d);
 }
 
 void kernel_profile_close(struct kernel_profile *p)
@@ -164,34 +145,30 @@ void kernel_profile_close(struct kernel_profile *p)
 	if (!p)
 		return;
 	for (struct ring *r = p->rings; r < p->rings + p->n_rings; r++) {
-		if (r->map && p->owner == getpid())
-			munmap(r->map, map_bytes());
+		if (p->owner != getpid())
+			r->perf.map = NULL;
 		if (r->has_stream)
 			ctf_stream_close(&r->stream);
-		close(r->fd);
+		kernel_perf_close(&r->perf);
 	}
 	pids_fini(&p->followed);
+	pids_fini(&p->threads);
 	pids_fini(&p->seen);
+	free(p->sources);
 	free(p);
 }
 
-/* Without a mapping perf records nothing. */
 static int map_rings(struct kernel_profile *p, struct diag *d)
 {
-	struct perf_event_mmap_page *page;
-	void *map;
+	int err;
 
 	if (p->owner == getpid())
 		return 0;
 	p->owner = getpid();
 	for (struct ring *r = p->rings; r < p->rings + p->n_rings; r++) {
-		r->map = NULL;
-		map = mmap(NULL, map_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
-		if (map == MAP_FAILED)
-			return diag_errno(d, "profile: cannot map the samples of cpu %d", r->cpu);
-		r->map = map;
-		page = map;
-		r->at = __atomic_load_n(&page->data_tail, __ATOMIC_RELAXED);
+		err = kernel_perf_map(&r->perf);
+		if (err)
+			return diag_fail(d, err, "profile: cannot map the samples of cpu %d: %s", r->perf.cpu, strerror(-err));
 	}
 	return 0;
 }
@@ -209,34 +186,52 @@ int kernel_profile_add(struct kernel_profile *p, pid_t pid)
 	return p && !p->whole_machine ? pids_put(&p->followed, pid) : 0;
 }
 
+int kernel_profile_add_thread(struct kernel_profile *p, pid_t tid)
+{
+	return p && !p->whole_machine ? pids_put(&p->threads, tid) : 0;
+}
+
 int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d)
 {
 	int err = p && runs ? map_rings(p, d) : 0;
 
-	for (int i = 0; p && !err && i < p->n_rings; i++)
-		if (ioctl(p->rings[i].fd, runs ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
-			err = diag_errno(d, "profile: cannot switch the samples of cpu %d", p->rings[i].cpu);
-	if (p && !err)
-		p->runs = runs;
+	for (int i = 0; p && !err && i < p->n_rings; i++) {
+		err = kernel_perf_run(&p->rings[i].perf, runs);
+		if (err)
+			diag_fail(d, err, "profile: cannot switch the samples of cpu %d: %s", p->rings[i].perf.cpu,
+				  strerror(-err));
+	}
 	return err;
 }
 
 /* ---------------------------------------------------------------- writing */
 
-static int open_stream(struct kernel_profile *p, struct ring *r, struct kernel_drain *k, struct diag *d)
+static int open_stream(struct ring *r, struct kernel_drain *k, struct diag *d)
 {
 	char name[32];
 	int err;
 
-	if (!p->is_described)
-		p->id = kernel_classes_describe(&k->classes, "profile", fields);
-	p->is_described = true;
 	if (r->has_stream)
 		return 0;
-	snprintf(name, sizeof name, "profile_%d", r->cpu);
+	snprintf(name, sizeof name, "profile_%d", r->perf.cpu);
 	err = ctf_stream_open(&r->stream, &k->sink, name, d);
 	r->has_stream = !err;
 	return err;
+}
+
+static int describe(struct source *s, struct kernel_drain *k)
+{
+	struct text fields = { 0 };
+
+	if (s->is_described)
+		return 0;
+	text_addf(&fields, "%s%s%s", process_field, s->is_counter ? counter_fields : "", kernel_stack_fields);
+	if (!fields.failed) {
+		s->id = kernel_classes_describe(&k->classes, s->name, fields.bytes);
+		s->is_described = true;
+	}
+	text_fini(&fields);
+	return s->is_described ? 0 : -ENOMEM;
 }
 
 static int flush(struct kernel_profile *p, struct ring *r, struct kernel_drain *k, struct diag *d)
@@ -245,7 +240,7 @@ static int flush(struct kernel_profile *p, struct ring *r, struct kernel_drain *
 	struct ctf_packet packet = { .begin_ns = p->packet.begin_ns,
 				     .end_ns = p->packet.end_ns,
 				     .discarded = r->lost - r->lost_before,
-				     .cpu = (uint32_t)r->cpu,
+				     .cpu = (uint32_t)r->perf.cpu,
 				     .n_body = 1,
 				     .body = &body };
 	uint32_t n = p->packet.n_events;
@@ -279,12 +274,12 @@ static uint8_t *put_stack(uint8_t *to, const uint64_t *frames, unsigned n)
 }
 
 /* Frames stand innermost first, behind a marker that says whose they are. */
-static uint8_t *put_stacks(uint8_t *to, const struct sample *s, uint64_t n_frames)
+static uint8_t *put_stacks(uint8_t *to, const struct kernel_perf_sample *s, uint64_t n_frames)
 {
-	uint64_t kernel[FRAMES_MAX], user[FRAMES_MAX], where = 0;
+	uint64_t kernel[KERNEL_PERF_FRAMES_MAX], user[KERNEL_PERF_FRAMES_MAX], where = 0;
 	unsigned n_kernel = 0, n_user = 0;
 
-	for (uint64_t i = 0; i < n_frames && n_kernel + n_user < FRAMES_MAX; i++) {
+	for (uint64_t i = 0; i < n_frames && n_kernel + n_user < KERNEL_PERF_FRAMES_MAX; i++) {
 		if (s->frames[i] >= (uint64_t)PERF_CONTEXT_MAX)
 			where = s->frames[i];
 		else if (where == (uint64_t)PERF_CONTEXT_KERNEL)
@@ -296,10 +291,39 @@ static uint8_t *put_stacks(uint8_t *to, const struct sample *s, uint64_t n_frame
 	return put_stack(to, user, n_user);
 }
 
-static int write_sample(struct kernel_profile *p, struct ring *r, const struct sample *s, uint64_t ns,
-			uint64_t n_frames, struct kernel_drain *k, struct diag *d)
+/* All before the stacks, of an event of our own.  Returns its end. */
+static uint8_t *put_own(uint8_t *to, const struct source *source, const struct kernel_perf_sample *s, uint32_t time)
 {
-	uint32_t time;
+	memcpy(to, &time, 4);
+	memcpy(to + 4, &source->id, 2);
+	memset(to + 6, 0, 2);
+	memcpy(to + 8, &s->tid, 4);
+	memcpy(to + 12, &s->pid, 4);
+	to += 16;
+	if (!source->is_counter)
+		return to;
+	memcpy(to, &source->count, 8);
+	memcpy(to + 8, &s->address, 8);
+	return to + 16;
+}
+
+/* The same of a tracepoint's, as if a page had it; NULL if it is not understood. */
+static uint8_t *put_record(uint8_t *to, struct kernel_classes *c, const uint8_t *raw, size_t size, uint32_t time)
+{
+	if (!raw || size > RAW_MAX)
+		return NULL;
+	memcpy(to + 4, raw, size);
+	size = kernel_class_convert(c, to, to + 4, size, time);
+	return size ? to + size : NULL;
+}
+
+static int write_sample(struct kernel_profile *p, struct ring *r, struct source *source,
+			const struct kernel_perf_sample *s, uint64_t ns, struct kernel_drain *k, struct diag *d)
+{
+	uint64_t n_frames;
+	size_t size;
+	const uint8_t *raw = kernel_perf_raw(s, &n_frames, &size);
+	bool is_own = *source->name;
 	uint8_t *to;
 	int err = 0;
 
@@ -307,107 +331,105 @@ static int write_sample(struct kernel_profile *p, struct ring *r, const struct s
 		ns = r->last_ns;
 	if (p->packet.size + EVENT_MAX > BODY_SIZE || (p->packet.n_events && ns - p->packet.end_ns > GAP_NS))
 		err = flush(p, r, k, d);
+	if (is_own && !err)
+		err = describe(source, k);
 	to = p->body + p->packet.size;
-	time = (uint32_t)ns;
-	memcpy(to, &time, 4);
-	memcpy(to + 4, &p->id, 2);
-	memset(to + 6, 0, 2);
-	memcpy(to + 8, &s->tid, 4);
-	memcpy(to + 12, &s->pid, 4);
-	to = put_stacks(to + 16, s, n_frames);
+	to = is_own ? put_own(to, source, s, (uint32_t)ns) : put_record(to, &k->classes, raw, size, (uint32_t)ns);
+	if (!to || err) {
+		r->lost++;
+		return err;
+	}
+	to = put_stacks(to, s, n_frames);
 	p->packet.size = (size_t)(to - p->body);
 	if (!p->packet.n_events++)
 		p->packet.begin_ns = ns;
 	p->packet.end_ns = r->last_ns = ns;
-	return err;
+	return 0;
 }
 
 /* ---------------------------------------------------------------- reading */
 
-/* The record at @at, in one piece; NULL if there is none before @end.  perf writes it, so only what bounds
- * our reading is checked. */
-static const struct perf_event_header *record_at(struct kernel_profile *p, const struct ring *r, uint64_t at,
-						 uint64_t end)
+/* Of a process, and of the thread.  One that has its number from a dead one that was followed is not. */
+static int learn_fork(struct kernel_profile *p, const struct kernel_perf_fork *f)
 {
-	const char *data = r->map + sysconf(_SC_PAGESIZE);
-	size_t size = ring_bytes(), offset = (size_t)(at & (size - 1)), first;
-	struct perf_event_header h;
+	int err;
 
-	if (end - at < sizeof h)
-		return NULL;
-	memcpy(&h, data + offset, sizeof h); /* records are multiples of 8 bytes: a header does not wrap */
-	if (h.size < sizeof h || h.size > end - at)
-		return NULL;
-	first = size - offset < h.size ? size - offset : h.size;
-	memcpy(p->record, data + offset, first);
-	memcpy(p->record + first, data, h.size - first);
-	return (const struct perf_event_header *)p->record;
+	if (!pids_has(&p->followed, (pid_t)f->ppid)) {
+		pids_drop(&p->threads, (pid_t)f->tid);
+		if (f->pid != f->ppid)
+			pids_drop(&p->followed, (pid_t)f->pid);
+		return 0;
+	}
+	err = pids_put(&p->threads, (pid_t)f->tid);
+	return err ? err : pids_put(&p->followed, (pid_t)f->pid);
 }
 
-static uint64_t ring_end(const struct ring *r)
-{
-	const struct perf_event_mmap_page *page = (const struct perf_event_mmap_page *)r->map;
-
-	return __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-}
-
-/* Whose child is whose.  A process that has its number from a dead one that was followed is not. */
 static int learn_forks(struct kernel_profile *p, const struct ring *r)
 {
-	uint64_t end = ring_end(r);
+	uint64_t end = kernel_perf_end(&r->perf);
 	const struct perf_event_header *h;
 	int err = 0;
 
-	for (uint64_t at = r->at; !err && (h = record_at(p, r, at, end)); at += h->size) {
-		const struct fork *f = (const struct fork *)h;
-
-		if (h->type != PERF_RECORD_FORK || h->size < sizeof *f || f->pid == f->ppid)
-			continue;
-		if (pids_has(&p->followed, (pid_t)f->ppid))
-			err = pids_put(&p->followed, (pid_t)f->pid);
-		else
-			pids_drop(&p->followed, (pid_t)f->pid);
-	}
+	for (uint64_t at = r->perf.at; !err && (h = kernel_perf_record(&r->perf, at, end, p->record)); at += h->size)
+		if (h->type == PERF_RECORD_FORK && h->size >= sizeof(struct kernel_perf_fork))
+			err = learn_fork(p, (const struct kernel_perf_fork *)h);
 	return err;
 }
 
 /* Who runs another program now, is to be looked at again. */
-static void take_comm(struct kernel_profile *p, const struct comm *c)
+static void take_comm(struct kernel_profile *p, const struct kernel_perf_comm *c)
 {
 	if (c->header.size >= sizeof *c && c->header.misc & PERF_RECORD_MISC_COMM_EXEC)
 		pids_drop(&p->seen, (pid_t)c->pid);
 }
 
-static int take_sample(struct kernel_profile *p, struct ring *r, const struct sample *s, struct kernel_drain *k,
-		       struct diag *d)
+static bool is_wanted(const struct kernel_profile *p, const struct source *source, const struct kernel_perf_sample *s)
 {
-	uint64_t n_held = (s->header.size - sizeof *s) / sizeof s->frames[0], ns;
+	uint64_t n_frames;
+	const uint8_t *raw;
+	size_t size;
+	pid_t tid;
 
-	if (!p->whole_machine && !pids_has(&p->followed, (pid_t)s->pid))
+	if (p->whole_machine || pids_has(&p->followed, (pid_t)s->pid))
+		return true;
+	raw = source->other ? kernel_perf_raw(s, &n_frames, &size) : NULL;
+	if (!raw || size < source->other + sizeof tid)
+		return false;
+	memcpy(&tid, raw + source->other, sizeof tid);
+	return pids_has(&p->threads, tid);
+}
+
+static int take_sample(struct kernel_profile *p, struct ring *r, const struct kernel_perf_sample *s,
+		       struct kernel_drain *k, struct diag *d)
+{
+	int number = kernel_perf_number(&r->perf, s->id);
+	struct source *source = number ? &p->sources[number - 1] : NULL;
+	uint64_t ns;
+
+	if (!source || !is_wanted(p, source, s))
 		return 0;
 	ns = clock_follow_ns(&p->clock, &p->line, s->time_ns);
-	if (p->see && !pids_has(&p->seen, (pid_t)s->pid) && !pids_put(&p->seen, (pid_t)s->pid))
+	if (p->see && s->pid && !pids_has(&p->seen, (pid_t)s->pid) && !pids_put(&p->seen, (pid_t)s->pid))
 		p->see(p->see_arg, (pid_t)s->pid, ns);
-	return write_sample(p, r, s, ns, s->n_frames < n_held ? s->n_frames : n_held, k, d);
+	return write_sample(p, r, source, s, ns, k, d);
 }
 
 static int drain_ring(struct kernel_profile *p, struct ring *r, uint64_t until_ns, struct kernel_drain *k,
 		      struct diag *d)
 {
-	struct perf_event_mmap_page *page = (struct perf_event_mmap_page *)r->map;
-	uint64_t end = ring_end(r);
+	uint64_t end = kernel_perf_end(&r->perf);
 	const struct perf_event_header *h;
-	int first = open_stream(p, r, k, d), err;
+	int first = open_stream(r, k, d), err;
 
 	if (first)
 		return first;
-	for (; (h = record_at(p, r, r->at, end)); r->at += h->size) {
-		const struct sample *s = (const struct sample *)h;
+	for (; (h = kernel_perf_record(&r->perf, r->perf.at, end, p->record)); r->perf.at += h->size) {
+		const struct kernel_perf_sample *s = (const struct kernel_perf_sample *)h;
 
-		if (h->type == PERF_RECORD_LOST && h->size >= sizeof(struct lost))
-			r->lost += ((const struct lost *)h)->n;
+		if (h->type == PERF_RECORD_LOST && h->size >= sizeof(struct kernel_perf_lost))
+			r->lost += ((const struct kernel_perf_lost *)h)->n;
 		if (h->type == PERF_RECORD_COMM)
-			take_comm(p, (const struct comm *)h);
+			take_comm(p, (const struct kernel_perf_comm *)h);
 		if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof *s)
 			continue;
 		if (s->time_ns >= until_ns)
@@ -415,7 +437,7 @@ static int drain_ring(struct kernel_profile *p, struct ring *r, uint64_t until_n
 		err = take_sample(p, r, s, k, d);
 		first = first ? first : err;
 	}
-	__atomic_store_n(&page->data_tail, r->at, __ATOMIC_RELEASE);
+	kernel_perf_done(&r->perf);
 	err = flush(p, r, k, d);
 	return first ? first : err;
 }
@@ -449,7 +471,8 @@ void kernel_profile_restart(struct kernel_profile *p)
 {
 	if (!p)
 		return;
-	p->is_described = false;
+	for (int i = 0; i < p->n_sources; i++)
+		p->sources[i].is_described = false;
 	for (struct ring *r = p->rings; r < p->rings + p->n_rings; r++) {
 		if (r->has_stream)
 			ctf_stream_close(&r->stream);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/profile.h - where the time goes: at a steady rate each CPU's call stack is sampled, by perf's CPU clock.
+ * kernel/profile.h - what perf records: call stacks at a steady rate, with every n-th event that a counter counts, and
+ * with events of the kernel.
  *
- * The samples are events of the kernel's trace, `profile`, in a stream per CPU.  Idle CPUs are not sampled.
- * What always holds:
+ * They are events of the kernel's trace, in a stream per CPU: `profile`, `counter_page_faults`, or called as the same
+ * events without stacks are.  What always holds:
  *
  *   (1) in every stream time never goes back; samples perf had no room for are counted in the next packet
  *   (2) of followed processes, all samples are written and no others': which process is a child of which, perf
@@ -20,13 +21,25 @@
 #include <sys/types.h>
 
 #include "kernel/cpu.h"
+#include "kernel/sampled.h"
 
 struct kernel_profile;
 
-/* kernel_profile_open - a perf event on each CPU, not yet counting; @hz: 1 to KERNEL_PROFILE_HZ_MAX (select.h).
- * Returns 0 or -errno. */
-int kernel_profile_open(struct kernel_profile **p, int hz, bool whole_machine, const struct abi_clock *clock,
+/* kernel_profile_open - nothing is sampled yet.  @ring_bytes: on each CPU; 0: enough for a steady rate.  0 or -errno. */
+int kernel_profile_open(struct kernel_profile **p, bool whole_machine, size_t ring_bytes, const struct abi_clock *clock,
 			struct diag *d);
+
+/* kernel_profile_sample - a clock or a counter on each CPU, off.  0 or -errno. */
+int kernel_profile_sample(struct kernel_profile *p, const struct kernel_sampled *what, struct diag *d);
+
+/*
+ * kernel_profile_event - the event @f of @system with call stacks, off.
+ *
+ * Its class must be among those of the drain, and have been told so: kernel_classes_add_stacks().
+ * @filter: in the kernel's words, or NULL.  0 or -errno.
+ */
+int kernel_profile_event(struct kernel_profile *p, const struct kernel_format *f, const char *system, const char *filter,
+			 struct diag *d);
 
 /* kernel_profile_tell - call @see when a process is sampled for the first time, and again after an exec:
  * @at_ns is the sample's. */
@@ -35,6 +48,8 @@ void kernel_profile_close(struct kernel_profile *p); /* accepts NULL, as do all 
 
 /* kernel_profile_add - sample process @pid, and its children from now on.  0 or -ENOMEM. */
 int kernel_profile_add(struct kernel_profile *p, pid_t pid);
+/* kernel_profile_add_thread - events about thread @tid are wanted too, whoever runs.  0 or -ENOMEM. */
+int kernel_profile_add_thread(struct kernel_profile *p, pid_t tid);
 
 /* kernel_profile_run - sample, or pause.  0 or -errno. */
 int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d);

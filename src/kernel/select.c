@@ -56,7 +56,7 @@ static const struct {
 	{ "fs", "f2fs:*" },
 	{ "fs", "nfs*:*" },
 	{ "lock", "lock:contention_*" },
-	/* With samples and functions: so that what they are of has a name. */
+	/* With samples, call stacks and functions: so that what they are of has a name. */
 	{ "profile", "sched:sched_process_fork" },
 	{ "profile", "sched:sched_process_exec" },
 	{ "profile", "sched:sched_process_exit" },
@@ -282,25 +282,66 @@ static int select_pattern(struct kernel_selection *s, const char *available, con
 	return is_set ? n_found : search(s, available, pattern, filter, is_exclusion);
 }
 
-/* What `profile:HZ` asks for: its rate; 0 if @pattern is something else.  `profile` alone is 99 a second: not in
- * step with what programs do at each hundredth. */
-static int profile_hz(const char *pattern, const char *filter, struct diag *d)
+/* Clocks and counters.  1 if @pattern was one of them. */
+static int select_sampled(struct kernel_selection *s, const char *pattern, const char *filter, struct diag *d)
 {
-	size_t n = strlen("profile");
-	char *end;
-	long hz;
+	struct kernel_sampled one;
+	int n = kernel_sampled_parse(&one, pattern, d);
 
-	if (strncmp(pattern, "profile", n) || (pattern[n] && pattern[n] != ':'))
-		return 0;
+	if (n <= 0)
+		return n;
 	if (filter)
 		return diag_fail(d, -EINVAL, "%s takes no filter: duet view -f and duet export -f do", pattern);
-	if (!pattern[n++])
-		return 99;
-	hz = strtol(pattern + n, &end, 10);
-	if (pattern[n] < '0' || pattern[n] > '9' || *end || hz < 1 || hz > KERNEL_PROFILE_HZ_MAX)
-		return diag_fail(d, -EINVAL, "%s: a rate from 1 to %d samples per second is wanted, as in profile:99",
-				 pattern, KERNEL_PROFILE_HZ_MAX);
-	return (int)hz;
+	for (int i = 0; i < s->n_sampled; i++)
+		if (!strcmp(s->sampled[i].event, one.event)) {
+			s->sampled[i] = one; /* the last one counts */
+			return 1;
+		}
+	if (s->n_sampled == KERNEL_SAMPLED_MAX)
+		return diag_fail(d, -EINVAL, "%s: more than %d counters", pattern, KERNEL_SAMPLED_MAX);
+	s->sampled[s->n_sampled++] = one;
+	return 1;
+}
+
+static bool is_stacked(const struct kernel_selection *s, const struct kernel_candidate *c)
+{
+	if (c->nr >= 0)
+		return (c->is_entry ? s->entry : s->exit)[c->nr];
+	for (int i = 0; i < s->n_events; i++)
+		if (!strcmp(s->events[i].event, c->event) && !strcmp(s->events[i].system, c->system))
+			return true;
+	return false;
+}
+
+/* Nothing is recorded twice. */
+static int settle_one(void *arg, const struct kernel_candidate *c)
+{
+	struct kernel_selection *s = arg;
+
+	if (!is_stacked(s->stacked, c))
+		return 0;
+	if (c->nr < 0)
+		leave_out_event(s, c);
+	else
+		leave_out_syscall(s, c);
+	return 0;
+}
+
+/* @pattern is behind "stack:". */
+static int select_stacked(struct kernel_selection *s, const char *available, const char *pattern, const char *filter)
+{
+	if (!s->stacked)
+		s->stacked = calloc(1, sizeof *s->stacked);
+	return s->stacked ? select_pattern(s->stacked, available, pattern, filter) : -ENOMEM;
+}
+
+static int leave_out(struct kernel_selection *s, const char *available, const char *pattern)
+{
+	int n = select_pattern(s, available, pattern, NULL), more = 0;
+
+	if (n >= 0 && s->stacked)
+		more = select_pattern(s->stacked, available, pattern, NULL);
+	return n < 0 || more < 0 ? -ENOMEM : n + more;
 }
 
 /* What `function:PATTERN` asks for.  1: it was one; 0: @pattern is something else; or -errno. */
@@ -326,19 +367,19 @@ static int select_all(struct kernel_selection *s, const char *available, const c
 {
 	for (int i = 0; i < n_patterns; i++) {
 		const char *filter = filters ? filters[i] : NULL;
-		int hz = profile_hz(patterns[i], filter, d), n = hz ? hz : add_functions(s, patterns[i], filter, d);
+		int n = select_sampled(s, patterns[i], filter, d);
 
+		if (!n)
+			n = add_functions(s, patterns[i], filter, d);
 		if (n < 0)
 			return n;
-		if (n) {
-			if (hz)
-				s->profile_hz = hz;
-			n = select_pattern(s, available, "profile", NULL);
-			if (n >= 0)
-				continue;
-		} else {
-			n = select_pattern(s, available, patterns[i], filter);
-		}
+		if (n)
+			continue;
+		if (!strncmp(patterns[i], "stack:", 6))
+			n = select_stacked(s, available, patterns[i] + 6, filter);
+		else
+			n = *patterns[i] == '!' ? leave_out(s, available, patterns[i])
+						: select_pattern(s, available, patterns[i], filter);
 		if (n < 0)
 			return diag_fail(d, n, "no memory for the kernel events of %s", patterns[i]);
 		if (!n && *patterns[i] == '!')
@@ -347,7 +388,9 @@ static int select_all(struct kernel_selection *s, const char *available, const c
 			return diag_fail(d, -ENOENT, "no kernel event matches %s\n"
 					 "  `duet list -k` shows all there are", patterns[i]);
 	}
-	return 0;
+	if ((s->n_sampled || s->stacked || s->n_functions) && select_pattern(s, available, "profile", NULL) < 0)
+		return diag_fail(d, -ENOMEM, "no memory for the kernel events");
+	return s->stacked ? kernel_each_candidate(available, settle_one, s) : 0;
 }
 
 int kernel_select(struct kernel_selection *s, const char *available, const char *const *patterns,
@@ -361,7 +404,7 @@ int kernel_select(struct kernel_selection *s, const char *available, const char 
 		err = select_all(s, available, defaults, NULL, 2, d);
 	if (!err)
 		err = select_all(s, available, patterns, filters, n_patterns, d);
-	if (!err && !s->n_events && !s->n_entry && !s->n_exit && !s->profile_hz && !s->n_functions)
+	if (!err && !s->n_events && !s->n_entry && !s->n_exit && !s->n_sampled && !s->n_functions)
 		err = diag_fail(d, -ENOENT, "the patterns with ! leave no kernel event");
 	if (err)
 		kernel_selection_fini(s);
@@ -370,6 +413,9 @@ int kernel_select(struct kernel_selection *s, const char *available, const char 
 
 void kernel_selection_fini(struct kernel_selection *s)
 {
+	if (s->stacked)
+		kernel_selection_fini(s->stacked);
+	free(s->stacked);
 	free(s->events);
 	free(s->functions);
 	*s = (struct kernel_selection){ 0 };

@@ -15,6 +15,7 @@
 
 #include "base/diag.h"
 #include "base/text.h"
+#include "kernel/sampled.h"
 #include "kernel/syscalls.h"
 
 /* An event that could be recorded.  @nr: of a system call's, else -1. */
@@ -30,8 +31,6 @@ struct kernel_candidate {
  * and returns that. */
 int kernel_each_candidate(const char *available, int (*each)(void *, const struct kernel_candidate *),
 			  void *arg);
-
-enum { KERNEL_PROFILE_HZ_MAX = 20000 };
 
 /* kernel_pattern_matches - whether a pattern, without sets and !, is about an event. */
 bool kernel_pattern_matches(const char *pattern, const char *system, const char *event, const char *name);
@@ -52,7 +51,9 @@ struct kernel_selection {
 	bool exit[KERNEL_SYSCALLS_MAX];
 	const char *exit_filter[KERNEL_SYSCALLS_MAX];
 	int n_entry, n_exit;
-	int profile_hz; /* 0: no samples */
+	struct kernel_sampled sampled[KERNEL_SAMPLED_MAX];
+	int n_sampled;
+	struct kernel_selection *stacked; /* what is recorded with call stacks, and not above; NULL: nothing */
 	const char **functions; /* patterns of function:PATTERN, lent */
 	int n_functions;
 	bool waits_for_entry, waits_for_exit; /* for some of them */

@@ -59,7 +59,7 @@ static void plan_class(struct class_plan *p, const struct ctf_event_class *c)
 
 	p->tid = vtid ? vtid : ctf_class_find(c, CTF_CONTEXT, "tid");
 	p->pid = vpid ? vpid : ctf_class_find(c, CTF_CONTEXT, "pid");
-	if (!strcmp(c->name, "profile")) /* the kernel's samples: kernel/profile.c */
+	if (!strcmp(c->name, "profile") || !strncmp(c->name, "counter_", 8)) /* the kernel's samples: kernel/profile.c */
 		p->pid = ctf_class_find(c, CTF_PAYLOAD, "pid");
 	p->procname = ctf_class_find(c, CTF_CONTEXT, "procname");
 	for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {

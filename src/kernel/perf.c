@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/perf.c - see perf.h. */
+#include "kernel/perf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static int open_event(struct kernel_perf_ring *r, const struct perf_event_attr *a)
+{
+	struct kernel_perf_event *events = realloc(r->events, (size_t)(r->n_events + 1) * sizeof *events);
+	long fd;
+
+	if (!events)
+		return -ENOMEM;
+	r->events = events;
+	fd = syscall(SYS_perf_event_open, a, -1, r->cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	events[r->n_events++] = (struct kernel_perf_event){ .fd = (int)fd };
+	return ioctl((int)fd, PERF_EVENT_IOC_ID, &events[r->n_events - 1].id) ? -errno : 0;
+}
+
+int kernel_perf_open(struct kernel_perf_ring *r, int cpu, size_t size_bytes)
+{
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof a,
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+		.task = 1, /* forks and ends */
+		.comm = 1, /* execs */
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+	int err;
+
+	*r = (struct kernel_perf_ring){ .cpu = cpu, .data_bytes = (size_t)sysconf(_SC_PAGESIZE) };
+	while (2 * r->data_bytes <= size_bytes)
+		r->data_bytes *= 2;
+	err = open_event(r, &a);
+	if (err)
+		kernel_perf_close(r);
+	return err == -EINVAL && cpu ? -ENODEV : err;
+}
+
+static size_t map_bytes(const struct kernel_perf_ring *r)
+{
+	return r->data_bytes + (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void kernel_perf_close(struct kernel_perf_ring *r)
+{
+	if (r->map)
+		munmap(r->map, map_bytes(r));
+	for (int i = 0; i < r->n_events; i++)
+		close(r->events[i].fd);
+	free(r->events);
+	*r = (struct kernel_perf_ring){ 0 };
+}
+
+int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *wanted, const char *filter)
+{
+	struct perf_event_attr a = *wanted;
+	int err, fd;
+
+	a.size = sizeof a;
+	/* Not PERF_SAMPLE_PERIOD: with it the kernel's own counters tell of each event, whatever their period. */
+	a.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
+			PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW;
+	a.sample_max_stack = KERNEL_PERF_FRAMES_MAX - 4; /* markers come on top */
+	a.disabled = 1;
+	a.use_clockid = 1;
+	a.clockid = CLOCK_MONOTONIC;
+	err = open_event(r, &a);
+	if (err)
+		return err;
+	fd = r->events[r->n_events - 1].fd;
+	return filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) ? -errno : 0;
+}
+
+int kernel_perf_number(const struct kernel_perf_ring *r, uint64_t id)
+{
+	for (int i = 1; i < r->n_events; i++)
+		if (r->events[i].id == id)
+			return i;
+	return 0;
+}
+
+int kernel_perf_map(struct kernel_perf_ring *r)
+{
+	const struct perf_event_mmap_page *page;
+	void *map = mmap(NULL, map_bytes(r), PROT_READ | PROT_WRITE, MAP_SHARED, r->events[0].fd, 0);
+
+	r->map = NULL;
+	if (map == MAP_FAILED)
+		return -errno;
+	r->map = map;
+	page = map;
+	r->at = __atomic_load_n(&page->data_tail, __ATOMIC_RELAXED);
+	/* There is a ring to write to only now, and with the last mapping all are cut off from it. */
+	for (int i = 1; i < r->n_events; i++)
+		if (ioctl(r->events[i].fd, PERF_EVENT_IOC_SET_OUTPUT, r->events[0].fd))
+			return -errno;
+	return 0;
+}
+
+int kernel_perf_run(struct kernel_perf_ring *r, bool runs)
+{
+	for (int i = 0; i < r->n_events; i++)
+		if (ioctl(r->events[i].fd, runs ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
+			return -errno;
+	return 0;
+}
+
+uint64_t kernel_perf_end(const struct kernel_perf_ring *r)
+{
+	const struct perf_event_mmap_page *page = (const struct perf_event_mmap_page *)r->map;
+
+	return __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+}
+
+void kernel_perf_done(struct kernel_perf_ring *r)
+{
+	struct perf_event_mmap_page *page = (struct perf_event_mmap_page *)r->map;
+
+	__atomic_store_n(&page->data_tail, r->at, __ATOMIC_RELEASE);
+}
+
+const struct perf_event_header *kernel_perf_record(const struct kernel_perf_ring *r, uint64_t at, uint64_t end,
+						   uint8_t *record)
+{
+	const char *data = r->map + sysconf(_SC_PAGESIZE);
+	size_t offset = (size_t)(at & (r->data_bytes - 1)), first;
+	struct perf_event_header h;
+
+	if (end - at < sizeof h)
+		return NULL;
+	memcpy(&h, data + offset, sizeof h); /* records are multiples of 8 bytes: a header does not wrap */
+	if (h.size < sizeof h || h.size > end - at)
+		return NULL;
+	first = r->data_bytes - offset < h.size ? r->data_bytes - offset : h.size;
+	memcpy(record, data + offset, first);
+	memcpy(record + first, data, h.size - first);
+	return (const struct perf_event_header *)record;
+}
+
+const uint8_t *kernel_perf_raw(const struct kernel_perf_sample *s, uint64_t *n_frames, size_t *size)
+{
+	size_t room = s->header.size - sizeof *s;
+	const uint8_t *behind;
+	uint32_t length;
+
+	*n_frames = s->n_frames < room / sizeof *s->frames ? s->n_frames : room / sizeof *s->frames;
+	room -= *n_frames * sizeof *s->frames;
+	behind = (const uint8_t *)(s->frames + *n_frames);
+	if (room < sizeof length)
+		return NULL;
+	memcpy(&length, behind, sizeof length);
+	*size = length < room - sizeof length ? length : room - sizeof length;
+	return behind + sizeof length;
+}
