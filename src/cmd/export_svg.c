@@ -13,7 +13,8 @@
 
 #include "cmd/export_stacks.h"
 
-enum { WIDTH = 1200, ROW = 18, HEAD = 40, MARGIN = 10, LETTER = 7 };
+/* A letter is 0.6 of the font's size in usual fonts of one width, and a little more in some. */
+enum { WIDTH = 1200, ROW = 18, HEAD = 40, MARGIN = 10, LETTER = 7, FONT = 11, INDENT = 3 };
 
 struct box {
 	double x, width;
@@ -133,7 +134,7 @@ static void add_weight(struct out *o, uint64_t weight, const char *unit)
 static void add_box(struct svg *v, const struct box *b, const char *name, const char *unit)
 {
 	double y = HEAD + (v->depth - b->depth) * (double)ROW;
-	size_t room = (size_t)(b->width / LETTER), n = strlen(name);
+	size_t room = b->width > 2 * INDENT ? (size_t)((b->width - 2 * INDENT) / LETTER) : 0, n = strlen(name);
 
 	add_format(v->o, "<g><title>");
 	add_text(v->o, name, n);
@@ -144,7 +145,7 @@ static void add_box(struct svg *v, const struct box *b, const char *name, const 
 	add_colour(v->o, name);
 	add_format(v->o, "\"/>");
 	if (room > 2) {
-		add_format(v->o, "<text x=\"%.2f\" y=\"%.0f\">", b->x + 3, y + ROW - 5);
+		add_format(v->o, "<text x=\"%.2f\" y=\"%.0f\">", b->x + INDENT, y + ROW - 5);
 		add_text(v->o, name, n <= room ? n : room - 2);
 		add_format(v->o, n <= room ? "</text>" : "..</text>");
 	}
@@ -157,11 +158,11 @@ static void draw(struct svg *v, const char *title, const char *unit)
 
 	add_format(v->o, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		   "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"100%%\" "
-		   "font-family=\"monospace\" font-size=\"12\">\n"
+		   "font-family=\"monospace\" font-size=\"%d\">\n"
 		   "<style>rect{stroke:none} g:hover rect{stroke:#000} text{pointer-events:none}</style>\n"
 		   "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
 		   "<text x=\"%d\" y=\"24\" font-size=\"16\" text-anchor=\"middle\">",
-		   WIDTH, height, WIDTH, height, WIDTH / 2);
+		   WIDTH, height, FONT, WIDTH, height, WIDTH / 2);
 	add_text(v->o, title, strlen(title));
 	add_format(v->o, "</text>\n");
 	add_box(v, &v->boxes[STACKS_ROOT], "all", unit);

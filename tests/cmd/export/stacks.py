@@ -112,6 +112,11 @@ def a_flame_graph_has_a_box_per_call_path_over_its_caller(duet, where):
         check(b[2] < outer[2] and outer[1] <= b[1] and b[1] + b[3] <= outer[1] + outer[3] + 0.02, True, "in its place")
         if abs(b[3] / outer[3] - b[0] / outer[0]) > 0.001:
             raise Failed("%r is not as wide as its share of %r" % (b, outer))
+    for g in doc.getElementsByTagName("g"):  # a letter of usual fonts is up to 0.62 of their size wide
+        for t in g.getElementsByTagName("text"):
+            box, size = g.getElementsByTagName("rect")[0], float(doc.documentElement.getAttribute("font-size"))
+            end = float(t.getAttribute("x")) + 0.62 * size * len(t.firstChild.data)
+            check(end <= float(box.getAttribute("x")) + float(box.getAttribute("width")), True, t.firstChild.data + " is in its box")
     check("<script" in svg, False)
     check('a < b & "c"' in [t.firstChild.data for t in doc.getElementsByTagName("text")], True)
 
