@@ -54,7 +54,7 @@ static void format_of(const uint8_t *bytes, size_t size)
 		must(!kernel_layout_event(&l, &f, systems[i]));
 		kernel_layout_fini(&l);
 	}
-	must(!kernel_layout_syscall_entry(&l, &f, kernel_layout_texts(&f)));
+	must(!kernel_layout_syscall_entry(&l, &f, kernel_layout_texts(&f), NULL));
 	kernel_layout_fini(&l);
 }
 
@@ -159,7 +159,7 @@ static int see_marker(void *arg, const struct elf_marker *m)
 
 	*(size_t *)arg += strlen(m->provider) + strlen(m->name);
 	kernel_fetch_operands(m->arguments, "id item:str", false, &t, &d);
-	kernel_fetch_argument(m->arguments, strlen(m->arguments), &t, &d);
+	kernel_fetch_argument(m->arguments, strlen(m->arguments), true, &t, &d);
 	text_fini(&t);
 	return 0;
 }
