@@ -38,7 +38,7 @@ static const char *translate(const char *expression, bool in_kernel)
 	if (!strcmp(expression, "retval"))
 		return "$retval";
 	if (!strncmp(expression, "arg", 3) && expression[3] >= '1' && expression[3] <= '6' && !expression[4])
-		return (in_kernel ? own_arguments : arguments)[expression[3] - '1'];
+		return in_kernel ? own_arguments[expression[3] - '1'] : arguments[expression[3] - '1'];
 	return expression;
 }
 

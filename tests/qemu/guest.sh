@@ -55,7 +55,7 @@ functions() {
 	rec a -k 'function:*do_sys_getppid,function:do_sys_openat2' -- calls getppid 500
 	is "function: recorded" $status 0
 	is "function: each call" "$(count a function '(__[a-z0-9_]*_sys_getppid)')" 500
-	note "$(duet view -e function a | head -1)"
+	note "$(view -e function a | head -1)"
 	rec a -k 'function:do_sys_open*' -- calls open 20 /init
 	is "function: globs" "$(count a function 'ip = 0x[0-9a-f]* (do_sys_openat2)')" 20
 	echo "do_sys_openat2 # of open(2)" >names
@@ -76,7 +76,7 @@ kprobes() {
 	is "kprobe: recorded" $status 0
 	is "kprobe: arguments" "$(count a kprobe_do_sys_openat2 'dfd = -100, name = "/init"')" 20
 	is "kprobe: returns" "$(count a kretprobe_do_sys_openat2 'fd = 3')" 20
-	note "$(duet view -e 'k*probe_*' a | head -2)"
+	note "$(view -e 'k*probe_*' a | head -2)"
 	rec a --kprobe 'do_sys_openat2 name=+0($arg2):ustring' -f 'name == "/init"' -- calls open 20 /init
 	is "kprobe: the kernel's own words, and a filter" "$(count a kprobe_do_sys_openat2 'name = "/init"')" 20
 	rec a --kprobe 'do_sys_open*' -- calls open 20 /init
@@ -111,7 +111,7 @@ graph() {
 	fi
 	is "graph: calls" "$(count a funcgraph_entry '(do_sys_openat2), depth = 0')" 20
 	is "graph: ends" "$(count a funcgraph_exit '(do_sys_openat2).*duration = [0-9]')" 20
-	note "$(duet view -e 'funcgraph_*' a | head -2)"
+	note "$(view -e 'funcgraph_*' a | head -2)"
 	rec a --graph '*_nanosleep' --graph-over 20ms -- sh -c 'calls sleep 5 2; calls sleep 3 50'
 	is "graph: only what lasts" "$(duet view --json -e funcgraph_exit a | sed 's/.*"duration":\([0-9]*\).*/\1/' |
 		awk '$1 < 20000000' | wc -l)" 0
@@ -122,7 +122,7 @@ graph() {
 		sort -u | tr '\n' ' ')" "0 1 2 "
 	is "graph: begins at what is wanted" "$(count a funcgraph_entry 'depth = 0' ; count a funcgraph_entry '(do_sys_openat2), depth = 0')" "20
 20"
-	ok "graph: a slice in exports" sh -c "duet export chrome -o t.json a && grep -q do_filp_open t.json"
+	ok "graph: a slice in exports" sh -c "duet export chrome -o t.json a && grep -q do_sys_openat2 t.json"
 	echo 5 >$T/max_graph_depth
 	another --graph do_sys_openat2 --graph-depth 3
 	ok "graph: somebody else's limits stay" grep 'max_graph_depth' err
@@ -141,10 +141,10 @@ arguments() {
 	fi
 	rec a -k function:do_sys_openat2 --graph-args -- calls open 20 /init
 	is "arguments: of calls" "$(count a function '(do_sys_openat2).*args = \[ 0x[f]*ffffff9c')" 20
-	note "$(duet view -e function a | head -1)"
+	note "$(view -e function a | head -1)"
 	rec a --graph do_sys_openat2 --graph-args -- calls open 20 /init
 	is "arguments: of a graph" "$(count a funcgraph_entry '(do_sys_openat2).*args = \[ 0x[f]*ffffff9c')" 20
-	note "$(duet view -e 'funcgraph_*' a | head -2)"
+	note "$(view -e 'funcgraph_*' a | head -2)"
 	if grep -q retval $T/events/ftrace/funcgraph_exit/format; then
 		is "arguments: results of a graph" "$(count a funcgraph_exit '(do_sys_openat2).*retval = 3')" 20
 	fi
@@ -191,7 +191,7 @@ modules() {
 	rec a -k function:mod:dummy --all-kernel -- sh -c 'ip link add duet0 type dummy && ip link set duet0 up; ip link del duet0'
 	ok "module: its functions have names" grep '\[dummy\]' a/.duet/kallsyms
 	ok "module: are recorded" test "$(count a function '(dummy_[a-z_]* \[dummy\])')" -gt 2
-	note "$(duet view -e function a | head -2)"
+	note "$(view -e function a | head -2)"
 }
 
 smoke() {
