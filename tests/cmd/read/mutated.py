@@ -62,7 +62,7 @@ class Original:
         self.path = path
         self.files = sorted(f for f in os.listdir(path) if os.path.isfile(os.path.join(path, f)))
         self.bytes = {f: open(os.path.join(path, f), "rb").read() for f in self.files}
-        self.packets = {f: self.split(f) for f in self.files if f != "metadata"}
+        self.packets = {f: self.split(f) for f in self.files if f != "metadata" and self.bytes[f]}
         self.events = {}
         for f, packets in self.packets.items():
             for begin, end in packets:
