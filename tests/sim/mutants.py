@@ -56,6 +56,12 @@ MUTANTS = [
      "\tcontrol_send(a->fd, t, -1); /* who does not wait gets nothing */\n", ""),
     ("who has many connections is heard more often", "src/collect/doors.c",
      "\treturn a->round != b->round ? a->round < b->round : a->order < b->order;", "\treturn a->order < b->order;"),
+    ("a flush in the middle of a pass writes what that pass has seen, and no more", "src/collect/streams.c",
+     "\t\terr = streams_pass(s, true, d);\n",
+     "\t\tif (s->drains[0]->at < s->drains[0]->end)\n\t\t\treturn streams_write(s, UINT64_MAX, d);\n"
+     "\t\terr = streams_pass(s, true, d);\n"),
+    ("a flush leaves what open chunks hold", "src/collect/streams.c",
+     "\t\terr = streams_pass(s, true, d);\n", "\t\terr = streams_pass(s, false, d);\n"),
     ("a snapshot is begun and not gone on with", "src/collect/collector.c",
      "\treturn c->pass.is_open || snapshot_is_open(&c->snapshot);", "\treturn c->pass.is_open;"),
 ]

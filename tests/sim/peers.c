@@ -22,11 +22,12 @@ enum {
 struct peer {
 	int fd; /* 0: none */
 	bool wants_answer;
-	uint32_t kills, comers; /* until it came */
+	uint32_t kills, comers, ended; /* until it came */
 	uint64_t since_round;
 	char request[160];
 };
 static struct peer peers[SIM_PEERS];
+static const char flush_request[] = "{\"verb\":\"flush\"}";
 static uint64_t n_rounds;
 
 static int come(uint32_t pid)
@@ -123,8 +124,8 @@ static void request(struct peer *p)
 		"{\"verb\":\"snapshot\"}",
 		"{\"verb\":\"snapshot\",\"last_ns\":%u000000}",
 		"{\"verb\":\"snapshot\",\"max_size\":%u}",
-		"{\"verb\":\"flush\"}",
-		"{\"verb\":\"flush\"}",
+		flush_request,
+		flush_request,
 		"{\"verb\":\"rotate\"}",
 		"{\"verb\":\"no such\"}",
 		"{\"verb\":\"stop\"}",
@@ -160,7 +161,8 @@ static void half(struct peer *p)
 	say(p, text, sim_draw(sizeof text - 1));
 }
 
-static void somebody(void)
+/* One who has connected; NULL: there are too many. */
+static struct peer *new_peer(void)
 {
 	for (uint32_t i = 0; i < SIM_PEERS; i++) {
 		struct peer *p = &peers[i];
@@ -169,15 +171,39 @@ static void somebody(void)
 			continue;
 		*p = (struct peer){ .fd = come(SIM_FIRST_PID + SIM_PIDS), .since_round = n_rounds,
 				    .kills = sim->n_kills,
-				    .comers = sim->n_waiting };
-		if (p->fd < 0)
-			p->fd = 0;
-		else if (sim_draw(1000) < sim->plan.requests)
-			request(p);
-		else if (sim_draw(3))
-			sim_draw(2) ? half(p) : nonsense(p);
-		return;
+				    .comers = sim->n_waiting,
+				    .ended = sim->n_ended };
+		if (p->fd >= 0)
+			return p;
+		p->fd = 0;
+		return NULL;
 	}
+	return NULL;
+}
+
+static void somebody(void)
+{
+	struct peer *p = new_peer();
+
+	if (!p)
+		return;
+	if (sim_draw(1000) < sim->plan.requests)
+		request(p);
+	else if (sim_draw(3))
+		sim_draw(2) ? half(p) : nonsense(p);
+}
+
+void peers_ask_flush(void)
+{
+	struct peer *p = new_peer();
+
+	if (!p)
+		return;
+	sim_log("asks for a flush%s", collector.pass.is_open ? " in the middle of a pass" : "");
+	sim->n_flushes_in_pass += collector.pass.is_open;
+	strcpy(p->request, flush_request);
+	p->wants_answer = true;
+	say(p, flush_request, strlen(flush_request));
 }
 
 static void leave(struct peer *p)
@@ -224,6 +250,8 @@ static void hear(struct peer *p)
 		sim->n_answers++;
 		if (strstr(p->request, "snapshot") && strstr(text, "\"ok\":true"))
 			keep_snapshot(text);
+		if (!strcmp(p->request, flush_request) && strstr(text, "\"ok\":true") && !sim->plan.liars)
+			check_flushed(p->ended);
 		sim_log("answer %s", text);
 	}
 	leave(p);

@@ -131,6 +131,7 @@ static void end_event(uint32_t serial, bool is_written)
 	e->status = is_written ? SIM_WRITTEN : SIM_REFUSED;
 	sim->n_refused += !is_written;
 	sim->n_unknown--;
+	e->ended = ++sim->n_ended;
 	if (is_written)
 		sim->last_on[e->channel] = serial + 1;
 }

@@ -165,6 +165,10 @@ static void round_of_loop(void)
 			drive_serve();
 		if (sim_chance(500))
 			programs_act();
+		if (collector.pass.is_open && sim_chance(200)) {
+			peers_ask_flush();
+			drive_serve();
+		}
 		drive_work();
 	}
 }
@@ -286,9 +290,10 @@ static uint64_t run(uint64_t seed)
 		sim_fail("%d descriptors before, %d after", before, count_descriptors());
 	check_memory();
 	if (sim_verbose)
-		printf("seed %llu: %u events, %u refused, %u unknown; %u passes, %u kills, %u interrupted, %u joined, %u died, %u answers, %u snapshots, %llu failed writes; digest %016llx\n",
+		printf("seed %llu: %u events, %u refused, %u unknown; %u passes, %u kills, %u interrupted, %u joined, %u died, %u answers, %u snapshots, %u flushes (%u asked for in a pass), %llu failed writes; digest %016llx\n",
 		       (unsigned long long)seed, sim->n_events, sim->n_refused, sim->n_unknown, sim->n_passes,
-		       sim->n_kills, sim->n_preempted, sim->n_joins, sim->n_deaths, sim->n_answers, sim->n_snapshots,
+		       sim->n_kills, sim->n_preempted, sim->n_joins, sim->n_deaths, sim->n_answers, sim->n_snapshots, sim->n_flushes,
+		       sim->n_flushes_in_pass,
 		       (unsigned long long)sim->n_failed_writes, (unsigned long long)sim->digest);
 	return sim->digest;
 }

@@ -52,6 +52,7 @@ struct sim_event {
 	uint16_t writer;
 	uint16_t size; /* of its text */
 	uint32_t number; /* of its writer */
+	uint32_t ended; /* as which of all; 0: it has not, or its writer died */
 };
 
 enum sim_life { SIM_GONE, SIM_ASKS, SIM_JOINED };
@@ -110,7 +111,7 @@ struct sim {
 	/* Programs. */
 	struct sim_program programs[SIM_PROGRAMS];
 	uint32_t n_writers;
-	uint32_t n_events, n_refused, n_unknown;
+	uint32_t n_events, n_refused, n_unknown, n_ended;
 	uint32_t numbers[1 << 16]; /* of each writer, so far */
 	uint32_t last_on[SIM_CHANNELS]; /* last serial written there */
 	/* Connections that wait to be let in, in order: whose they are. */
@@ -118,7 +119,7 @@ struct sim {
 	uint32_t waiting[4096], n_waiting, n_let_in;
 	uint32_t pid_of_fd[4096];
 	/* What the run was worth. */
-	uint32_t n_passes, n_kills, n_takeovers, n_preempted, n_deaths, n_joins, n_answers, n_snapshots;
+	uint32_t n_passes, n_kills, n_takeovers, n_preempted, n_deaths, n_joins, n_answers, n_snapshots, n_flushes, n_flushes_in_pass;
 	bool is_snapshot[512]; /* whole, by number */
 	uint64_t digest;
 	bool failed;
@@ -183,6 +184,7 @@ bool sim_check_event(uint32_t serial, uint32_t number, uint32_t check, const cha
 void peers_begin(void);
 void peers_act(void); /* somebody comes: a program, a request, a crowd */
 void peers_listen(void); /* they read their answers */
+void peers_ask_flush(void);
 void peers_end(void);
 
 /* ---------------------------------------------------------------- drive.c */
@@ -199,5 +201,7 @@ void drive_remove(void);
 /* ---------------------------------------------------------------- check.c */
 
 void check_recording(const struct recorder_result *r, bool all_written);
+/* check_flushed - after a flush that was asked for when @ended events had: these are in the files. */
+void check_flushed(uint32_t ended);
 
 #endif

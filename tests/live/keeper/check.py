@@ -30,7 +30,7 @@ def check(trace, counts):
     status, out, err = cmd("view", "-e", "keeper:number", trace)
     ok("lost" not in err, "nothing is lost", err)
     all_are_there(numbers_of(out), counts)
-    status, out, err = run("babeltrace2", trace, timeout=300)
+    status, out, err = run("babeltrace2", trace, timeout=300 + 5 * kills)
     is_(out.count("keeper:number"), sum(counts), "babeltrace2 " + err[:200])
 
 
