@@ -28,7 +28,9 @@
 #include "inproc/context.h"
 #include "inproc/process.h"
 
-enum { TIMEOUT_US = 500000, EARLY_TIMEOUT_US = 100000, RETRY_NS = 1000000000 };
+/* The first answer may come late on a busy machine, and what it is waited for loses nothing.  Who was waited for in
+ * vain is not again for so long: should he be stopped, that is a fifth of the program's time. */
+enum { FIRST_US = 1000000, AGAIN_US = 250000, RETRY_NS = 1000000000 };
 enum { NO_UID = 65534 }; /* Linux's, unless somebody changed /proc/sys/kernel/overflowuid */
 
 /* Fails for a while after a failure, so that a dead collector costs little.  The one that has its seat next
@@ -36,6 +38,8 @@ enum { NO_UID = 65534 }; /* Linux's, unless somebody changed /proc/sys/kernel/ov
 static struct {
 	uint64_t epoch;
 	int64_t next_try_ns;
+	uint64_t silent; /* the epoch of one that was waited for in vain */
+	uint64_t silent_early; /* the same at registration, when signals wait as well: less long */
 } failed[ABI_SESSIONS];
 
 static int64_t coarse_ns(void)
@@ -52,9 +56,18 @@ static bool was_interrupted(int64_t until_ns)
 	return errno == EINTR && coarse_ns() < until_ns;
 }
 
-static int connect_at(const struct sockaddr_un *a, long timeout_us, int64_t until_ns, struct ucred *peer)
+/* Until then, and not at all is no time of setsockopt's. */
+static struct timeval time_left(int64_t until_ns)
 {
-	struct timeval limit = { .tv_usec = timeout_us };
+	int64_t us = (until_ns - coarse_ns()) / 1000;
+
+	us = us < 1 ? 1 : us;
+	return (struct timeval){ .tv_sec = us / 1000000, .tv_usec = us % 1000000 };
+}
+
+static int connect_at(const struct sockaddr_un *a, int64_t until_ns, struct ucred *peer)
+{
+	struct timeval limit = time_left(until_ns);
 	socklen_t n = sizeof *peer;
 	int fd, err;
 
@@ -62,7 +75,6 @@ static int connect_at(const struct sockaddr_un *a, long timeout_us, int64_t unti
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	do
 		err = (int)syscall(SYS_connect, fd, a, sizeof *a);
 	while (err && was_interrupted(until_ns));
@@ -77,7 +89,7 @@ static int connect_at(const struct sockaddr_un *a, long timeout_us, int64_t unti
  * directory vouches for it: it is ours and closed, so none but us and those who have power over us can have
  * put a socket there.  It is opened and looked at, and the socket reached through it and no path beside.
  */
-static int connect_within(const char *file, long timeout_us, int64_t until_ns, struct ucred *peer)
+static int connect_within(const char *file, int64_t until_ns, struct ucred *peer)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	int dir = runtime_dir_open_at(process.directory, false), fd = -1;
@@ -86,12 +98,12 @@ static int connect_within(const char *file, long timeout_us, int64_t until_ns, s
 	if (dir < 0)
 		return -1;
 	if (compose(a.sun_path, sizeof a.sun_path, "/proc/self/fd/", decimal(digits, (uint32_t)dir), "/", file, NULL))
-		fd = connect_at(&a, timeout_us, until_ns, peer);
+		fd = connect_at(&a, until_ns, peer);
 	syscall(SYS_close, dir);
 	return fd;
 }
 
-static int connect_to(const char *name, long timeout_us, int64_t until_ns)
+static int connect_to(const char *name, int64_t until_ns)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	char file[ABI_NAME_BYTES + 8];
@@ -101,11 +113,11 @@ static int connect_to(const char *name, long timeout_us, int64_t until_ns)
 	compose(file, sizeof file, "sock-", name, NULL);
 	if (!runtime_file(a.sun_path, sizeof a.sun_path, file))
 		return -1;
-	fd = connect_at(&a, timeout_us, until_ns, &peer);
+	fd = connect_at(&a, until_ns, &peer);
 	if (fd < 0 || peer.uid == 0 || peer.uid == geteuid())
 		return fd;
 	syscall(SYS_close, fd);
-	fd = peer.uid == NO_UID ? connect_within(file, timeout_us, until_ns, &peer) : -1;
+	fd = peer.uid == NO_UID ? connect_within(file, until_ns, &peer) : -1;
 	if (fd < 0 || peer.uid == NO_UID)
 		return fd;
 	syscall(SYS_close, fd);
@@ -137,6 +149,7 @@ static int ask(int fd, struct abi_join_answer *answer, int64_t until_ns)
 			    .msg_iovlen = 1,
 			    .msg_control = &control,
 			    .msg_controllen = CMSG_LEN(sizeof(int)) }; /* one, not two */
+	struct timeval limit;
 	ssize_t n;
 	int pool;
 
@@ -147,6 +160,8 @@ static int ask(int fd, struct abi_join_answer *answer, int64_t until_ns)
 	while (n < 0 && was_interrupted(until_ns));
 	if (n != (ssize_t)sizeof q)
 		return -1;
+	limit = time_left(until_ns);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	do
 		n = syscall(SYS_recvmsg, fd, &m, MSG_CMSG_CLOEXEC);
 	while (n < 0 && was_interrupted(until_ns));
@@ -252,12 +267,11 @@ static struct session *map_session(int fd, uint32_t seat, const struct abi_join_
 	return NULL;
 }
 
-static struct session *join(const char *name, uint32_t seat, long timeout_us)
+static struct session *join(const char *name, uint32_t seat, int64_t until_ns)
 {
-	int64_t until_ns = coarse_ns() + timeout_us * 1000ll;
 	struct abi_join_answer answer;
 	struct session *s = NULL;
-	int fd = connect_to(name, timeout_us, until_ns), pool;
+	int fd = connect_to(name, until_ns), pool;
 
 	if (fd < 0)
 		return NULL;
@@ -275,7 +289,33 @@ static bool is_it(const struct session *s, uint64_t epoch)
 	return s && s->epoch == epoch;
 }
 
-static struct session *obtain(const char *name, uint32_t seat, uint64_t epoch, long timeout_us)
+/* Who has inherited a mapping can do without an answer. */
+static int64_t patience_ns(uint32_t seat, uint64_t epoch)
+{
+	bool again = load(&failed[seat].silent) == epoch || load(&process.inherited[seat]);
+
+	return (again ? AGAIN_US : FIRST_US) * 1000ll;
+}
+
+static bool has_just_failed(uint32_t seat, uint64_t epoch)
+{
+	return load(&failed[seat].epoch) == epoch && coarse_ns() < load(&failed[seat].next_try_ns);
+}
+
+static void note_silence(uint64_t *of, uint64_t epoch, int64_t begin_ns)
+{
+	if (coarse_ns() - begin_ns >= AGAIN_US * 1000ll)
+		store(of, epoch);
+}
+
+static void note_failure(uint32_t seat, uint64_t epoch, int64_t begin_ns)
+{
+	note_silence(&failed[seat].silent, epoch, begin_ns);
+	store(&failed[seat].next_try_ns, coarse_ns() + RETRY_NS);
+	store(&failed[seat].epoch, epoch);
+}
+
+static struct session *obtain(const char *name, uint32_t seat, uint64_t epoch, int64_t for_ns)
 {
 	struct session **place = &process.sessions[seat], *have = load_acquire(place), *s; /* [J] */
 
@@ -285,7 +325,7 @@ static struct session *obtain(const char *name, uint32_t seat, uint64_t epoch, l
 		store(&process.control->dormant, ABI_DORMANT_CLOCK);
 		return NULL;
 	}
-	s = name[0] && !strchr(name, '/') ? join(name, seat, timeout_us) : NULL;
+	s = name[0] && !strchr(name, '/') ? join(name, seat, coarse_ns() + for_ns) : NULL;
 	if (!s)
 		return NULL;
 	s->before = have;
@@ -303,7 +343,7 @@ static struct session *obtain_by_seat(uint32_t seat, uint64_t epoch)
 
 	if (!runtime_seats(&seats, -1) || seats.at[seat].epoch != epoch)
 		return NULL;
-	return obtain(seats.at[seat].session, seat, epoch, TIMEOUT_US);
+	return obtain(seats.at[seat].session, seat, epoch, patience_ns(seat, epoch));
 }
 
 /*
@@ -327,12 +367,14 @@ static struct session *adopt(uint32_t seat, uint64_t epoch, bool sandboxed)
 struct session *session_current(uint32_t seat, uint64_t epoch)
 {
 	struct session *have = load_acquire(&process.sessions[seat]), *s; /* pairs with [J] */
+	int64_t begin_ns;
 	bool sandboxed;
 
 	if (is_it(have, epoch))
 		return have;
-	if (load(&failed[seat].epoch) == epoch && coarse_ns() < load(&failed[seat].next_try_ns))
+	if (has_just_failed(seat, epoch))
 		return NULL;
+	begin_ns = coarse_ns();
 	sandboxed = process_is_sandboxed();
 	s = sandboxed ? NULL : obtain_by_seat(seat, epoch);
 	if (!s)
@@ -341,14 +383,21 @@ struct session *session_current(uint32_t seat, uint64_t epoch)
 		return s;
 	if (sandboxed)
 		store(&process.control->dormant, ABI_DORMANT_SECCOMP);
-	store(&failed[seat].next_try_ns, coarse_ns() + RETRY_NS);
-	store(&failed[seat].epoch, epoch);
+	note_failure(seat, epoch, begin_ns);
 	return NULL;
 }
 
 struct session *session_join_early(const struct abi_session *f)
 {
-	return process_may_call() ? obtain(f->name, f->seat, f->epoch, EARLY_TIMEOUT_US) : NULL;
+	int64_t begin_ns = coarse_ns();
+	struct session *s;
+
+	if (load(&failed[f->seat].silent_early) == f->epoch || has_just_failed(f->seat, f->epoch) || !process_may_call())
+		return NULL;
+	s = obtain(f->name, f->seat, f->epoch, AGAIN_US * 1000ll);
+	if (!s)
+		note_silence(&failed[f->seat].silent_early, f->epoch, begin_ns);
+	return s;
 }
 
 /* A second mapping of what the parent has joined in that seat. */

@@ -173,10 +173,10 @@ struct self {
 void who_we_are(struct self *s, uint32_t letters) HIDDEN;
 
 /* session_current - the session of @epoch in @seat, joined now if need be; NULL if that fails.
- * Async-signal-safe; takes at most about a second, and not again within the next. */
+ * Async-signal-safe; takes at most about a second, and not again within the next, then less. */
 struct session *session_current(uint32_t seat, uint64_t epoch) HIDDEN;
-/* session_join_early - the same before there is an event: less patient, and if it fails the first event
- * tries again. */
+/* session_join_early - the same before there is an event: less patient, not again if it was in vain; the first
+ * event tries again. */
 struct session *session_join_early(const struct abi_session *f) HIDDEN;
 
 /*
