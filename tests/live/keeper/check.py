@@ -20,6 +20,7 @@ from trial import begins, cmd, dice, duet, is_, ok, paths, run, run_cases, start
 program, library = paths(2)
 kills = int(sys.argv[4]) if len(sys.argv) > 4 else 40
 rng = dice()
+PATIENCE_S = 300 + 5 * kills  # millions of events are read
 
 
 def collect(trace, *options):
@@ -27,10 +28,10 @@ def collect(trace, *options):
 
 
 def check(trace, counts):
-    status, out, err = cmd("view", "-e", "keeper:number", trace)
+    status, out, err = cmd("view", "-e", "keeper:number", trace, timeout=PATIENCE_S)
     ok("lost" not in err, "nothing is lost", err)
     all_are_there(numbers_of(out), counts)
-    status, out, err = run("babeltrace2", trace, timeout=300 + 5 * kills)
+    status, out, err = run("babeltrace2", trace, timeout=PATIENCE_S)
     is_(out.count("keeper:number"), sum(counts), "babeltrace2 " + err[:200])
 
 

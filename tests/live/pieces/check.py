@@ -24,6 +24,7 @@ from trial import worker_of  # noqa: E402
 program, library = paths(2)
 kills = int(sys.argv[4]) if len(sys.argv) > 4 else 25
 rng = dice()
+PATIENCE_S = 300 + 5 * kills  # millions of events are read
 
 
 def collect(trace, *options):
@@ -38,7 +39,7 @@ def end(c):
 
 
 def view(trace):
-    status, out, err = cmd("view", "-e", "keeper:number", trace)
+    status, out, err = cmd("view", "-e", "keeper:number", trace, timeout=PATIENCE_S)
     is_empty = status == 2 and "nothing recorded is called so" in err  # a short piece may have no event
     ok(is_empty or status == 0 and "lost" not in err, "%s: %s" % (trace, err[:300]))
     return numbers_of(out)
