@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """duet's control commands beside LTTng's: how many and how long, to the first event, and what the daemons cost.
 
-usage: commands.py DUET LIBDUET PROGRAM [PROGRAM_WITH_LTTNG]      ROUNDS=7 IDLE=10 (seconds) RATE=1000000 CROWD=1000
+usage: commands.py DUET LIBDUET PROGRAM [PROGRAM_WITH_LTTNG]      ROUNDS=7 IDLE=5 (seconds) RATE=1000000 CROWD=1000
 
 A round is: from nothing to recording, with a program running; to its first event, by the trace's own time; each command
-once; all ended.  Then once, for both: daemons idle, and at RATE events a second.  Both write to /dev/shm.
+once; all ended.  Then an event switched on in CROWD programs; then daemons idle, and at RATE events a second.  In each round the
+tracers take turns, so that what others do on the machine is the same for both.  LTTng is measured once more with the contexts vpid
+and vtid, which each event of duet has.  Both write to /dev/shm.
 """
 import json
 import os
@@ -21,13 +23,13 @@ import time
 duet, library, program = map(os.path.abspath, sys.argv[1:4])
 lttng_program = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 and shutil.which("lttng") else None
 ROUNDS, IDLE, RATE, CROWD = (int(os.environ.get(k, v)) for k, v in
-                             (("ROUNDS", "7"), ("IDLE", "10"), ("RATE", "1000000"), ("CROWD", "1000")))
+                             (("ROUNDS", "7"), ("IDLE", "5"), ("RATE", "1000000"), ("CROWD", "1000")))
 PERIOD_US = "100"  # of the program's events
 work = tempfile.mkdtemp(prefix="duet-control-", dir="/dev/shm")
 env = dict(os.environ, DUET_RUNTIME_DIR=work + "/run", DUET_LIBRARY=library, LTTNG_HOME=work)
 for name in ("DUET_SESSION", "DUET_TRACE", "UST_TRACE"):
     env.pop(name, None)
-started, times = [], {}
+started, times = [], {}  # times: of the tool that is at work
 
 
 def run(what, *command):
@@ -166,54 +168,55 @@ class Lttng:
         return float(re.match(r"\[(\d+\.\d+)\]", line).group(1))
 
 
-def rounds(tool):
-    """-> {what: times in ms}"""
-    times.clear()
-    for n in range(ROUNDS):
-        # From nothing to the first event of a program that runs already.
-        p = start(tool.program, "once", PERIOD_US)
-        time.sleep(0.3)
-        wall, begin = time.time(), time.monotonic()
-        tool.begin(n)
-        note("nothing to recording", (time.monotonic() - begin) * 1e3)
-        time.sleep(0.5)
-        tool.status()
-        tool.disable()
-        tool.finish()
-        note("nothing to first event", (tool.first_event_s() - wall) * 1e3)
-        tool.leave()
-        end(p)
-        # An event switched on in a session that records.
-        tool.begin_idle(ROUNDS + n)
-        p = start(tool.program, "once", PERIOD_US)
-        time.sleep(0.5)
-        wall = time.time()
-        tool.enable()
-        time.sleep(0.5)
-        tool.finish()
-        note("enable to first event", (tool.first_event_s() - wall) * 1e3)
-        tool.leave()
-        end(p)
-    return {k: list(v) for k, v in times.items()}
+class LttngWithIds(Lttng):
+    name = "LTTng with vpid, vtid"
+
+    def enable(self):
+        super().enable()
+        run("add-context", "lttng", "-n", "add-context", "-u", "-t", "vpid", "-t", "vtid")
 
 
-def crowd(tool):
-    times.clear()
-    tool.begin_idle(1000)
+def commands_of(tool, n):
+    # From nothing to the first event of a program that runs already.
+    p = start(tool.program, "once", PERIOD_US)
+    time.sleep(0.3)
+    wall, begin = time.time(), time.monotonic()
+    tool.begin(n)
+    note("nothing to recording", (time.monotonic() - begin) * 1e3)
+    time.sleep(0.5)
+    tool.status()
+    tool.disable()
+    tool.finish()
+    note("nothing to first event", (tool.first_event_s() - wall) * 1e3)
+    tool.leave()
+    end(p)
+    # An event switched on in a session that records.
+    tool.begin_idle(ROUNDS + n)
+    p = start(tool.program, "once", PERIOD_US)
+    time.sleep(0.5)
+    wall = time.time()
+    tool.enable()
+    time.sleep(0.5)
+    tool.finish()
+    note("enable to first event", (tool.first_event_s() - wall) * 1e3)
+    tool.leave()
+    end(p)
+
+
+def crowd(tool, n):
+    tool.begin_idle(1000 + n)
     p = start(tool.program, "crowd", str(CROWD), "1000000")
     p.stdout.readline()
     time.sleep(3)
     tool.enable()
-    taken = times["enable"][0]
+    note("enable in %d programs" % CROWD, times["enable"].pop())
     tool.finish()
     tool.leave()
     end(p)
-    return taken
 
 
-def daemons(tool):
-    """-> CPU ms a second idle, Pss KiB idle, CPU ms a second at RATE, Pss KiB then, events a second"""
-    tool.begin(2000)
+def daemons(tool, n):
+    tool.begin(2000 + n)
     p = start(tool.program, "once", "1000000")
     time.sleep(1)
     pids = family(tool.daemons)
@@ -230,24 +233,32 @@ def daemons(tool):
     busy, took = cpu_ms(pids) - before, time.monotonic() - begin
     tool.finish()
     tool.leave()
-    return idle, idle_kib, busy / took, busy_kib, made / 5
+    note("daemons idle, CPU ms/s", idle)
+    note("daemons idle, Pss KiB", idle_kib)
+    note("daemons busy, CPU ms/s", busy / took)
+    note("daemons busy, Pss KiB", busy_kib)
+    note("events a second, busy", made / 5)
 
 
 def show(text, values):
-    print("  %-24s %8.1f (%.1f-%.1f)" % (text, statistics.median(values), min(values), max(values)), flush=True)
+    print("  %-24s %10.2f (%.2f-%.2f)" % (text, statistics.median(values), min(values), max(values)), flush=True)
 
 
 try:
     print("# %s; %d CPUs, Linux %s; load %.1f before; ms: median (least-most) of %d rounds"
           % (time.strftime("%Y-%m-%d"), os.cpu_count(), os.uname().release, os.getloadavg()[0], ROUNDS), flush=True)
-    for tool in [Duet()] + ([Lttng()] if lttng_program else []):
+    tools = [Duet()] + ([Lttng(), LttngWithIds()] if lttng_program else [])
+    all_times = {tool: {} for tool in tools}
+    for n in range(ROUNDS):
+        for part in commands_of, crowd, daemons:
+            for tool in tools:
+                times = all_times[tool]
+                if part is daemons or tool.__class__ is not LttngWithIds:
+                    part(tool, n)
+    for tool in tools:
         print("%s: %d command%s from nothing to recording" % (tool.name, tool.commands, "s" if tool.commands > 1 else ""))
-        for what, values in rounds(tool).items():
+        for what, values in all_times[tool].items():
             show(what, values)
-        print("  enable in %d programs   %8.1f" % (CROWD, crowd(tool)))
-        idle, idle_kib, busy, busy_kib, rate = daemons(tool)
-        print("  daemons, idle: %.2f ms of CPU a second, %d KiB Pss; at %.0f events a second: %.1f ms, %d KiB"
-              % (idle, idle_kib, rate, busy, busy_kib))
     print("# load %.1f after" % os.getloadavg()[0])
 finally:
     for p in list(started):
