@@ -61,7 +61,7 @@ struct kernel_options {
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 };
 
-/* A pattern is a set - sched, syscalls, irq, signal, task, block, fs, net, mm, timer, lock - or a glob on our
+/* A pattern is a set - sched, syscalls, irq, signal, task, block, fs, net, mm, timer, lock, power, workqueue - or a glob on our
  * names (`syscall_entry_open*`), on tracefs names ("irq:softirq_*") or on a tracefs system.  One with ! leaves
  * out what those before it chose; if it is the first, of "sched" and "syscalls".  A filter is asked by the kernel
  * before it records; the last pattern that chooses an event says which.  Of system calls it is for their ends.

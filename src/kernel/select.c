@@ -56,6 +56,8 @@ static const struct {
 	{ "fs", "f2fs:*" },
 	{ "fs", "nfs*:*" },
 	{ "lock", "lock:contention_*" },
+	{ "power", "power:*" },
+	{ "workqueue", "workqueue:*" },
 	/* With samples, call stacks and functions: so that what they are of has a name. */
 	{ "profile", "sched:sched_process_fork" },
 	{ "profile", "sched:sched_process_exec" },
