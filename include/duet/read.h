@@ -20,9 +20,9 @@
  * Threads: a reader, and all it lent, is used by one thread at a time; any two readers by any two threads,
  * also those made by duet_read_part() of one another.  No call is for signal handlers.
  *
- * Ownership: names, class and stream descriptions, and texts of fields are lent by the reader and stay valid
- * and unchanged until it is closed.  An item's fields may be asked for until the next duet_read_next(),
- * _previous(), _seek(), _batch() or _rows() of the same reader.
+ * Ownership: names, and class and stream descriptions are lent by the reader and stay valid and unchanged until it is
+ * closed.  An item's fields may be asked for, and texts of fields are lent, until the next duet_read_next(),
+ * _previous(), _seek(), _batch() or _rows() of the same reader: what was decompressed is given back as it is read.
  *
  * Errors: a negative errno.  Nothing is printed; nothing ends the program.  A file that is cut by others
  * while it is read may raise SIGBUS, as any map.  In C99 and later, C++11 and later.  Manual: duet_read(3).

@@ -217,17 +217,19 @@ uint64_t packed_frame(struct packed *p, uint64_t offset)
 	return unpack(p, i) ? p->frames[i + 1].plain - offset : 0;
 }
 
-/* In steps that are pages on every machine. */
+/* Whole frames: what is left of one would have to be decompressed again for its next packet.  In steps that are
+ * pages on every machine. */
 void packed_let_go(struct packed *p, uint64_t offset)
 {
-	uint64_t end = offset & ~(uint64_t)0xffff;
+	uint64_t end;
 
+	while (p->have_from < p->have_to && p->frames[p->have_from + 1].plain <= offset)
+		p->have_from++;
+	end = p->frames[p->have_from].plain & ~(uint64_t)0xffff;
 	if (end <= p->gone)
 		return;
 	madvise(p->plain + p->gone, end - p->gone, MADV_DONTNEED);
 	p->gone = end;
-	while (p->have_from < p->have_to && p->frames[p->have_from].plain < end)
-		p->have_from++;
 }
 
 #else /* without libzstd */

@@ -47,7 +47,7 @@ uint64_t packed_size(const struct packed *p);
 uint64_t packed_frame(struct packed *p, uint64_t offset);
 /* packed_need - decompress what holds [@offset, @offset + @size).  Returns how many of them are there. */
 uint64_t packed_need(struct packed *p, uint64_t offset, uint64_t size);
-/* packed_let_go - what lies before @offset, rounded down to @offset's page, is not needed now. */
+/* packed_let_go - what lies before @offset is not needed now: its frames, but the one that holds @offset, are given back. */
 void packed_let_go(struct packed *p, uint64_t offset);
 
 /* packed_read - the whole plain file in new memory, with a NUL behind it; at most @most bytes. */

@@ -192,7 +192,7 @@ int64_t duet_read_rows(struct duet_read *r, uint32_t class_number, const struct 
 	bool is_any = class_number == DUET_READ_ANY_CLASS;
 	const struct read_class *c = is_any || class_number >= r->n_classes ? NULL : r->classes[class_number];
 	size_t row = 0;
-	int got;
+	int got = 0;
 
 	if ((!c && !is_any) || n_columns < 0 || n_columns > COLUMNS_MAX)
 		return -EINVAL;
@@ -200,16 +200,16 @@ int64_t duet_read_rows(struct duet_read *r, uint32_t class_number, const struct 
 		if (!is_column(c, &columns[i]))
 			return -EINVAL;
 	r->has_event = false;
+	trace_hold(r->trace, true);
 	while (row < n_rows) {
 		got = trace_next(r->trace, &r->event, &r->why);
-		if (got < 0)
-			return got;
-		if (got == TRACE_END)
+		if (got <= 0)
 			break;
 		if (got == TRACE_EVENT && (is_any || r->event.ctf->class == c->ctf))
 			put_row(r, c, columns, n_columns, row++);
 	}
-	return (int64_t)row;
+	trace_hold(r->trace, false);
+	return got < 0 ? got : (int64_t)row;
 }
 
 static_assert(sizeof(struct duet_read_cell) == sizeof(struct ctf_cell) &&

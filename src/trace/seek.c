@@ -87,6 +87,12 @@ int trace_previous(struct trace *t, struct trace_event *e, struct diag *d)
 	return last ? trace_tell(last, e) : TRACE_END;
 }
 
+void trace_hold(struct trace *t, bool holds)
+{
+	for (uint32_t i = 0; i < t->n_streams; i++)
+		t->streams[i]->holds = holds;
+}
+
 int trace_part(const struct trace *t, uint32_t number, void (*warn)(void *context, const char *text), void *context,
 	       struct trace **result)
 {

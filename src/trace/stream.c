@@ -163,6 +163,8 @@ static void let_go(struct stream *s, uint64_t read)
 	enum { STEP = 1 << 16, KEEP = 4 << 20 };
 	uint64_t end = read & ~(uint64_t)(STEP - 1);
 
+	if (s->holds)
+		return;
 	if (s->packed)
 		return packed_let_go(s->packed, read);
 	if (end < s->gone + KEEP)
@@ -497,7 +499,7 @@ void stream_turn(struct stream *s, int got)
 			stream_damaged(s);
 		if (s->packet >= s->n_packets || s->has_failed) {
 			if (s->packed)
-				packed_let_go(s->packed, s->size);
+				let_go(s, s->size);
 			s->item = TRACE_END;
 			return;
 		}

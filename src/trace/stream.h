@@ -58,6 +58,7 @@ struct stream {
 	uint32_t n_packets, capacity;
 	uint32_t packet; /* the next to open */
 	uint64_t gone; /* bytes of the map given back */
+	bool holds; /* what was read stays where it is: see trace_hold() */
 	/* clock to ns: time = base_ns + clock, or scaled if the clock is no nanosecond clock */
 	uint64_t base_ns;
 	uint64_t freq;

@@ -170,6 +170,10 @@ int trace_previous(struct trace *t, struct trace_event *e, struct diag *d);
  * by their headers.  Any time, any direction; damage on the way is told once. */
 void trace_seek(struct trace *t, int64_t time_ns);
 
+/* trace_hold - from now on, or no more, texts of all events stay valid, not only those of the newest event: what is
+ * decompressed is kept then. */
+void trace_hold(struct trace *t, bool holds);
+
 /*
  * trace_part - one stream of @t as a trace of its own, from its beginning.
  *
