@@ -156,9 +156,16 @@ def wait_for_end(noted):
 def kill_all(pids):
     """Collectors and their keepers replace each other: nobody may act while some of them are killed.  -> Noted, dead"""
     noted = [Noted(pid) for pid in pids]
-    for sig in signal.SIGSTOP, signal.SIGKILL:
-        for n in noted:
-            n.kill(sig)
+    for n in noted:
+        n.kill(signal.SIGSTOP)
+    return kill_stopped(noted)
+
+
+def kill_stopped(noted):
+    """The last first, which are children of those before them: the kernel lets a process group go on (SIGCONT) that
+    nobody of its session is a parent of any more.  -> @noted, dead"""
+    for n in reversed(noted):
+        n.kill()
     return wait_for_end(noted)
 
 
@@ -170,7 +177,4 @@ def kill_tree(pid):
         while not n.is_dead() and not is_stopped(pid):
             time.sleep(0.001)
         return [n] + [s for c in children(pid) for s in stop(c)]
-    all_of_it = stop(pid)
-    for n in all_of_it:
-        n.kill()
-    return wait_for_end(all_of_it)
+    return kill_stopped(stop(pid))
