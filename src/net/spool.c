@@ -12,8 +12,9 @@
 #include "net/spool_aim.h"
 
 enum {
-	FILES_PHASES = 3, /* the others say how far all of these are */
-	PHASES = 5,
+	CLOCK_PHASE = 3, /* what says how far all before it are */
+	FINISHED_PHASE,
+	PHASES,
 	PAGE = 4096, /* holes are made of these */
 };
 
@@ -139,13 +140,14 @@ int spool_round(struct spool *s, struct diag *d)
 	int err;
 
 	n_begun = quota_look(s->quota, &is_still);
-	/* What speaks of whole files, before these are looked for: of a new one, in the next round. */
-	note_sizes(s, FILES_PHASES, PHASES);
+	/* What speaks of all files, before these are looked for: of a new one, in the next round. */
+	note_sizes(s, CLOCK_PHASE, FINISHED_PHASE);
 	err = spool_look(s);
 	if (err)
 		return diag_fail(d, err, "%s: %s", s->path,
 				 err == -EMFILE ? "more files than a relay takes" : strerror(-err));
-	note_sizes(s, 0, FILES_PHASES);
+	note_sizes(s, FINISHED_PHASE, PHASES); /* there at once and whole: without it no piece has arrived */
+	note_sizes(s, 0, CLOCK_PHASE);
 	if (is_still && s->n_known == s->n)
 		correct_quota(s, n_begun);
 	for (uint32_t i = 0; i < s->n; i++)

@@ -79,6 +79,25 @@ static void a_piece_with_an_empty_stream_arrives_whole(void)
 	spool_close(&s);
 }
 
+/* Who records removes what has arrived. */
+static void a_piece_has_not_arrived_before_what_finishes_it(void)
+{
+	struct diag d = { "" };
+	struct spool s;
+
+	put("piece-000002/.duet/clock", "# x\n", 4);
+	is(spool_open(&s, work, 0, false, NULL, &d), 0);
+	spool_begin_connection(&s);
+	rounds(&s, 5);
+	is(spool_pieces(&s), 1);
+	put("piece-000002/.duet/finished", "0 1\n", 4);
+	rounds(&s, 1); /* it is found, and the relay told of it */
+	is(spool_pieces(&s), 1);
+	rounds(&s, 2);
+	is(spool_pieces(&s), 2);
+	spool_close(&s);
+}
+
 static void (*after_look)(void);
 
 /* In place of libc's: what another process does when the recording has just been looked through. */
@@ -150,6 +169,7 @@ int main(void)
 		return 1;
 	run(the_clock_is_not_sent_before_what_it_speaks_of);
 	run(a_piece_with_an_empty_stream_arrives_whole);
+	run(a_piece_has_not_arrived_before_what_finishes_it);
 	nftw(work, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return test_status();
 }
