@@ -117,7 +117,7 @@ static void print_sent(const char *verb, const struct send *s, const struct send
 	fprintf(stderr, "duet %s: %s sent to %s: %s", verb, cmd_size_text(st->acknowledged, size), s->to, st->path);
 	if (st->carried_bytes < st->read_bytes)
 		fprintf(stderr, ", as %s", cmd_size_text(st->carried_bytes, link));
-	else if (s->o.pack_level)
+	else if (s->o.pack_level && st->version == 1)
 		fprintf(stderr, ", not compressed: the relay does not know how");
 	if (st->n_connections > 1)
 		fprintf(stderr, ", over %u connections", st->n_connections);

@@ -75,7 +75,7 @@ static int on_welcome(struct link *l, const struct message *m, struct diag *d)
 	if (l->version || !m->welcome.version || m->welcome.version > MESSAGE_VERSION)
 		return diag_fail(d, -EACCES, "the relay speaks version %u of the protocol, this duet version %d",
 				 m->welcome.version, MESSAGE_VERSION);
-	l->version = m->welcome.version;
+	l->version = l->status->version = m->welcome.version;
 	snprintf(l->status->path, sizeof l->status->path, "%s", m->welcome.path);
 	l->status->n_connections++;
 	store(&l->status->is_connected, 1);

@@ -58,6 +58,7 @@ struct sender_status {
 	uint32_t n_skipped; /* files with names that no relay takes */
 	uint32_t n_pieces; /* all pieces up to this number (docs/formats/trace.md) are on the relay */
 	uint64_t total, acknowledged; /* bytes */
+	uint32_t version; /* of the protocol, that both speak; 0: not known yet */
 	uint64_t read_bytes, carried_bytes; /* of files, as sent, more than once perhaps; what the link carried of them */
 	uint64_t gone_bytes; /* part of both: of files that nobody looks at any more */
 	int64_t offset_ns, error_ns; /* of the relay's clock to ours; error 0: not known */
