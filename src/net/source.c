@@ -170,7 +170,7 @@ static int choose(struct source *s, const struct found *f, uint64_t from_ns, str
 	err = say_listed(s, f);
 	if (!err) /* all of what has ended */
 		err = spool_open_for_watcher(&s->spool, s->whole, f->grows ? from_ns : 0, d);
-	if (!err && flock(s->spool.dir, LOCK_SH | LOCK_NB)) /* not removed meanwhile */
+	if (!err && flock(s->spool.dir, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK) /* it is being removed */
 		err = diag_errno(d, "cannot hold %s", f->path);
 	return err ? err : introduce(s, d);
 }

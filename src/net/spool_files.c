@@ -157,6 +157,14 @@ static bool may_vanish(struct spool *s, int dir, const char *path)
 	return find(s, metadata) == NONE && !has_packets(dir);
 }
 
+/* Another user's part, or a piece that has arrived. */
+static bool is_passed_over(const struct spool *s, const char *name)
+{
+	uint32_t piece = spool_piece_of(name);
+
+	return !strncmp(name, "tenant-", 7) || (piece && piece <= s->n_arrived);
+}
+
 static int look(struct spool *s, int dir, const char *path, int depth);
 
 static int look_at(struct spool *s, int dir, const char *path, const char *name, int depth)
@@ -174,7 +182,7 @@ static int look_at(struct spool *s, int dir, const char *path, const char *name,
 		sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (sub < 0)
 			return 0;
-		if (may_vanish(s, sub, whole) || (!depth && !strncmp(name, "tenant-", 7)) || (!depth && spool_piece_of(name) && spool_piece_of(name) <= s->n_arrived)) {
+		if (may_vanish(s, sub, whole) || (!depth && is_passed_over(s, name))) {
 			close(sub);
 			return 0;
 		}

@@ -107,14 +107,17 @@ static int claim(int dir, const char *line)
 	return err;
 }
 
-/* Whether the directory @dir is ours now, and still what @name is in @host: nobody can have begun to remove it. */
+/* Whether the directory @dir is ours now, and still what @name is in @host: nobody can have begun to remove it.  Where
+ * directories cannot be locked nobody does. */
 static int hold(int host, const char *name, int dir)
 {
 	struct stat a, b;
 
-	if (flock(dir, LOCK_SH | LOCK_NB))
+	if (flock(dir, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
 		return -EBUSY;
-	return fstat(dir, &a) || fstatat(host, name, &b, AT_SYMLINK_NOFOLLOW) || a.st_ino != b.st_ino || a.st_dev != b.st_dev ? -EBUSY : 0;
+	if (fstat(dir, &a) || fstatat(host, name, &b, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	return a.st_ino == b.st_ino && a.st_dev == b.st_dev ? 0 : -EBUSY;
 }
 
 /* The first of NAME, NAME-2, NAME-3... that is ours, or that is not there yet. */
