@@ -109,24 +109,38 @@ static bool has_pieces(const char *path)
 	return has;
 }
 
+/* Those that a sender finds at once come in any order: none is older than one with a lower number. */
+static void age_pieces(const char *path, struct piece *p, int n)
+{
+	char file[PATH_MAX + 32];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(file, sizeof file, "%s/piece-%06u/.duet/finished", path, p[i].number);
+		p[i].end_ns = changed_ns(file);
+		if (i && p[i].end_ns < p[i - 1].end_ns)
+			p[i].end_ns = p[i - 1].end_ns;
+	}
+}
+
 static void add_recording(struct look *l, const char *path)
 {
 	char file[PATH_MAX + 32];
 	struct piece *p;
-	int n = pieces_list(path, &p);
+	int n;
 
+	snprintf(file, sizeof file, "%s/.duet/relay", path);
+	if (access(file, F_OK))
+		return; /* it was not received */
 	pieces_sweep(path); /* of one before us */
-	for (int i = 0; i < n; i++) {
-		snprintf(file, sizeof file, "%s/piece-%06u/.duet/finished", path, p[i].number);
-		p[i].end_ns = changed_ns(file);
+	n = pieces_list(path, &p);
+	age_pieces(path, p, n);
+	for (int i = 0; i < n; i++)
 		add(l, path, p[i]);
-	}
 	free(p);
 	if (n || has_pieces(path) || !is_complete(path))
 		return;
 	bytes_below = 0;
 	nftw(path, add_bytes, 16, FTW_PHYS);
-	snprintf(file, sizeof file, "%s/.duet/relay", path);
 	add(l, path, (struct piece){ .bytes = bytes_below, .end_ns = changed_ns(file) });
 }
 
@@ -163,7 +177,7 @@ static int by_age(const void *a, const void *b)
 
 /* ---------------------------------------------------------------- removed */
 
-/* That pieces up to @n went. */
+/* That pieces up to @n went.  One with a lower number may have been finished later. */
 static int note_removed(const char *path, uint32_t n)
 {
 	char file[PATH_MAX], fresh[PATH_MAX], text[32];
@@ -172,6 +186,8 @@ static int note_removed(const char *path, uint32_t n)
 	if (snprintf(file, sizeof file, "%s/.duet/relay-removed", path) >= (int)sizeof file ||
 	    snprintf(fresh, sizeof fresh, "%s/.duet/.relay-removed", path) >= (int)sizeof fresh)
 		return -ENAMETOOLONG;
+	if (io_read_file(file, text, sizeof text) >= 0 && strtoul(text, NULL, 10) >= n)
+		return 0;
 	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;

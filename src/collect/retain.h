@@ -2,10 +2,10 @@
 /*
  * collect/retain.h - of what a relay has received the newest is kept.
  *
- * What goes, the oldest first, whichever host it is of: finished pieces, and recordings that are complete, or what is left of
- * them.  Never what is being received or followed, of which the relay holds a lock on its directory (net/store.h); nor
- * a recording that is not complete, apart from its pieces: its sender may come again, and has given back what the relay
- * acknowledged.
+ * What goes, the oldest first, whichever host it is of: finished pieces, and recordings that are complete, or what is
+ * left of them.  Never what is being received or followed, of which the relay holds a lock on its directory
+ * (net/store.h); nor a recording that is not complete, apart from its pieces: its sender may come again, and has given
+ * back what the relay acknowledged; nor what was not received, and lies there.
  *
  * In a process of its own, at a low priority.  What is to be done it sees from the directories alone, so it
  * may be killed at any time.  A piece that goes is first noted, in .duet/relay-removed: who sends it again, because

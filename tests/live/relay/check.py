@@ -288,6 +288,28 @@ def of_what_is_finished_the_newest_is_kept():
     relay.stop()
 
 
+def the_newest_piece_has_the_highest_number():
+    """Though a sender that finds them at once says that they are finished in any order.  What was not received stays."""
+    for name, received in ("sent", True), ("local", False):
+        os.makedirs("numbers_out/host/%s/.duet" % name)
+        for n in range(1, 5):
+            piece = "numbers_out/host/%s/piece-%06d/.duet" % (name, n)
+            os.makedirs(piece)
+            with open(piece + "/finished", "w") as f:
+                f.write("1 2\n")
+            at = 1000 + (4 - n) + (0 if received else -500)
+            os.utime(piece + "/finished", (at, at))
+        if received:
+            with open("numbers_out/host/%s/.duet/relay" % name, "w") as f:
+                f.write("id 00112233445566778899aabbccddeeff\n")
+    relay = Relay("numbers_out", more=["--keep-last", "2"])
+    until(lambda: len(pieces_of("numbers_out/host/sent")) == 2, "two are kept")
+    is_(pieces_of("numbers_out/host/sent"), ["piece-000003", "piece-000004"], "the newest")
+    is_(open("numbers_out/host/sent/.duet/relay-removed").read(), "2\n", "what went is noted")
+    is_(len(pieces_of("numbers_out/host/local")), 4, "what was not received is left alone")
+    relay.stop()
+
+
 def a_piece_that_was_removed_is_not_sent_again():
     relay = Relay("again_out")
     p = record(relay.port, "-o", "again", "--keep", "--rotate", "request", "--", program, 4000, 2000,
@@ -427,13 +449,14 @@ def recordings_of_two_hosts_are_in_order():
     firsts = [i for i, l in enumerate(lines) if "n = 0," in l or "n = 0 " in l]
     ok(len(firsts) == 2 and firsts[1] < 200, "both begin together", str(firsts))
     # A part of alpha's, whose exchanges took longer, is moved as alpha is: what it has is at the same times.
-    part = relay.recordings()[0] + "@7-20260101-000000"
-    shutil.copytree(relay.recordings()[0], part)
+    both = relay.recordings()
+    part = both[0] + "@7-20260101-000000"
+    shutil.copytree(both[0], part)
     with open(part + "/.duet/clock-relay") as f:
         took_longer = ["%d %d %d %d\n" % (a, b, c, d + 3000000) for a, b, c, d in (map(int, l.split()) for l in f)]
     with open(part + "/.duet/clock-relay", "w") as f:
         f.writelines(took_longer)
-    of_all = cmd("view", "-e", "relay:number", *relay.recordings()[:2], part)[1].splitlines()
+    of_all = cmd("view", "-e", "relay:number", *both, part)[1].splitlines()
     is_(len(of_all), 6000, "all events of all")
     is_(len({re.sub(r" \(.*?\)", "", l, count=1) for l in of_all}), 4000, "those of alpha twice each")
     shutil.rmtree(part)
@@ -489,4 +512,5 @@ run_cases(a_recording_streams_and_is_the_same, a_cut_link_costs_nothing, what_th
           a_killed_relay_goes_on_where_it_was,
           what_killed_senders_left_is_sent_later, a_slow_link_loses_nothing_until_spool_and_buffers_are_full,
           a_full_disk_makes_it_wait, only_who_has_the_key_gets_in, hostile_bytes_and_crowds_disturb_nobody,
-          of_what_is_finished_the_newest_is_kept, a_piece_that_was_removed_is_not_sent_again, recordings_of_two_hosts_are_in_order, nobody_reads_what_it_says)
+          of_what_is_finished_the_newest_is_kept, the_newest_piece_has_the_highest_number,
+          a_piece_that_was_removed_is_not_sent_again, recordings_of_two_hosts_are_in_order, nobody_reads_what_it_says)
