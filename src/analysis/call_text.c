@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "analysis/call_memory.h"
 #include "analysis/call_words.h"
 #include "analysis/fds.h"
 
@@ -68,6 +69,8 @@ static void add_value(struct text *t, const struct call_rule *r, const struct ca
 
 	if (v->text)
 		return call_quoted(t, v->text, v->text_size);
+	if (v->memory && call_memory_add(t, v->memory))
+		return;
 	switch (r ? r->kind : CALL_NUMBER) {
 	case CALL_NUMBER:
 	case CALL_PATH:
@@ -236,6 +239,22 @@ static const struct call_rule *rule_for(const struct call_plan *p, const struct 
 	}
 }
 
+/* A futex's number may be an address by chance, if it is no time. */
+static bool may_point(const struct call_plan *p, const struct call_value *v, uint32_t i)
+{
+	if (p->shape != SHAPE_FUTEX || i != 3)
+		return true;
+	switch (v[1].n & ~(int64_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+	case FUTEX_WAIT_REQUEUE_PI:
+		return true;
+	}
+	return false;
+}
+
 bool call_arguments(struct text *t, const struct call_plan *p, const struct call_value *values, uint32_t n,
 		    const struct call_about *about)
 {
@@ -245,13 +264,17 @@ bool call_arguments(struct text *t, const struct call_plan *p, const struct call
 
 	for (uint32_t i = 0; i < CALL_ARGS; i++) {
 		const struct call_rule *r = rule_for(p, values, i);
+		struct call_value v;
 
 		if (!(uses & 1u << i))
 			continue;
+		v = values[i];
+		if (!may_point(p, values, i))
+			v.memory = NULL;
 		add(t, before);
 		before = ", ";
-		add_value(t, r, &values[i], about);
-		lacks |= r && r->kind == CALL_PATH && !values[i].text && values[i].n;
+		add_value(t, r, &v, about);
+		lacks |= r && r->kind == CALL_PATH && !v.text && v.n;
 	}
 	return lacks;
 }

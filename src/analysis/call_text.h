@@ -15,6 +15,7 @@
 #include "analysis/calls.h"
 #include "base/text.h"
 
+struct call_memory;
 struct fds;
 
 enum call_kind {
@@ -51,6 +52,7 @@ struct call_value {
 	bool is_address; /* its field is hexadecimal */
 	const char *text; /* else, if not NULL: a text */
 	size_t text_size;
+	const struct call_memory *memory; /* what it points to; NULL: not known */
 };
 
 /* What else is known, for names beside numbers. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/call_memory.h"
 #include "analysis/fds.h"
 
 static uint32_t call_of(struct calls *c, const char *name)
@@ -61,6 +62,13 @@ static void take_fields(struct call_class *to, const struct ctf_event_class *c)
 	}
 }
 
+static const struct kernel_capture *memory_of(const char *call, bool is_at_exit, const struct ctf_event_class *c)
+{
+	const struct kernel_capture *memory = kernel_capture_of(call, is_at_exit);
+
+	return memory && call_memory_is_in(memory, c) ? memory : NULL;
+}
+
 static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
 		       uint32_t number)
 {
@@ -73,10 +81,12 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	if (!strncmp(name, "syscall_entry_", 14)) {
 		*to = (struct call_class){ .is = CALL_ENTRY, .call = call_of(calls, name + 14), .fd = fds_call(name + 14) };
 		take_fields(to, c);
+		to->memory = memory_of(name + 14, false, c);
 		calls->has_entries = true;
 	} else if (!strncmp(name, "syscall_exit_", 13)) {
 		*to = (struct call_class){ .is = CALL_EXIT, .call = call_of(calls, name + 13) };
 		to->field[0] = ctf_class_find(c, CTF_PAYLOAD, "ret");
+		to->memory = memory_of(name + 13, true, c);
 		calls->has_exits = true;
 	}
 }

@@ -4,6 +4,7 @@
 #define ANALYSIS_CALLS_H
 
 #include "analysis/run.h"
+#include "kernel/capture.h"
 
 enum { CALL_ARGS = 6 };
 
@@ -18,6 +19,8 @@ struct call_class {
 	const struct ctf_op *field[CALL_ARGS];
 	const char *name[CALL_ARGS]; /* of the arguments; lent by the trace */
 	uint32_t n_fields;
+	/* What an argument points to, if events of this class tell it (call_memory.h); NULL: they do not. */
+	const struct kernel_capture *memory;
 	const struct fd_call *fd; /* what it does to descriptors (fds.h); NULL: nothing */
 };
 

@@ -65,7 +65,7 @@ static struct pairs_item item_of(const struct pairs *j, uint32_t thread, enum pa
 
 	return (struct pairs_item){ .kind = kind, .thread = thread, .begin_ns = is_call ? st->begin_ns : time_ns,
 				     .end_ns = time_ns, .name = is_call ? j->calls.names[st->made.call - 1] : "",
-				     .text = bytes_of(&st->text), .result_text = "", .has_begin = true,
+				     .text = bytes_of(&st->text), .result_text = "", .late_text = "", .has_begin = true,
 				     .was_given = st->was_given };
 }
 
@@ -86,6 +86,7 @@ static void give_open(struct pairs *j, uint32_t thread, int64_t time_ns, const c
 
 /* ---------------------------------------------------------------- calls */
 
+/* @e: the call's beginning, for texts; NULL: they are not there. */
 static void read_values(const struct call_class *c, const struct trace_event *e, const struct call_made *m,
 			struct call_value values[CALL_ARGS])
 {
@@ -95,16 +96,31 @@ static void read_values(const struct call_class *c, const struct trace_event *e,
 
 		*v = (struct call_value){ .n = m->args[i], .size_bits = (uint8_t)op->size_bits, .is_signed = op->is_signed,
 					  .is_address = op->type && op->type->base == 16 };
-		if (op->code != OP_NUMBER && !ctf_event_text(e->ctf, op, &v->text, &v->text_size))
+		if (e && op->code != OP_NUMBER && !ctf_event_text(e->ctf, op, &v->text, &v->text_size))
 			v->text = NULL;
 	}
+}
+
+/* The arguments of the call in progress, with what j->memory has of them; @e: its beginning, or its end.  Returns
+ * whether a path was only an address. */
+static bool tell_arguments(struct pairs *j, uint32_t thread, const struct trace_event *e)
+{
+	struct pairs_state *st = &j->states[thread];
+	const struct call_class *c = st->made.class;
+	const struct call_about known = about(j, thread, e);
+	const struct kernel_capture *what = j->memory.what;
+	struct call_value values[CALL_ARGS];
+
+	read_values(c, trace_class_number(e) == st->class ? e : NULL, &st->made, values);
+	if (what && what->argument <= c->n_fields)
+		values[what->argument - 1].memory = &j->memory;
+	st->text.size = 0;
+	return call_arguments(&st->text, &j->call_plans[st->class], values, c->n_fields, &known);
 }
 
 static int enter(struct pairs *j, const struct call_class *c, const struct trace_event *e, uint32_t thread)
 {
 	struct pairs_state *st = &j->states[thread];
-	struct call_value values[CALL_ARGS];
-	struct call_about known;
 
 	give_open(j, thread, e->time_ns, "");
 	calls_read(c, e, &st->made);
@@ -128,9 +144,10 @@ static int enter(struct pairs *j, const struct call_class *c, const struct trace
 		return -ENOMEM;
 	if (!j->o.has_text || !j->is_wanted[c->call])
 		return 0;
-	read_values(c, e, &st->made, values);
-	known = about(j, thread, e);
-	if (call_arguments(&st->text, &j->call_plans[trace_class_number(e)], values, c->n_fields, &known) &&
+	j->memory.what = NULL;
+	if (c->memory)
+		call_memory_read(&j->memory, c->memory, e->ctf);
+	if (tell_arguments(j, thread, e) &&
 	    strcmp(j->calls.names[c->call], "execve") != 0) /* see name_program() */
 		j->lacks_paths = true;
 	return st->text.failed ? -ENOMEM : 0;
@@ -147,6 +164,19 @@ static uint32_t call_that_ends(const struct pairs *j, const struct call_class *c
 	bool returns = st->made.call && !strcmp(j->calls.names[st->made.call - 1], "rt_sigreturn");
 
 	return returns && !strcmp(j->calls.names[c->call], "unknown") ? st->made.call - 1 : c->call;
+}
+
+/* What the kernel has written where an argument points to is known now: who has not been shown the arguments gets it
+ * among them, else apart. */
+static void tell_late(struct pairs *j, const struct call_class *c, const struct trace_event *e, uint32_t thread,
+		      bool is_pair)
+{
+	j->late.size = 0;
+	if (!c->memory)
+		return;
+	call_memory_read(&j->memory, c->memory, e->ctf);
+	if (call_memory_add(&j->late, &j->memory) && is_pair)
+		tell_arguments(j, thread, e);
 }
 
 static int leave(struct pairs *j, const struct call_class *c, const struct trace_event *e, uint32_t thread)
@@ -177,16 +207,18 @@ static int leave(struct pairs *j, const struct call_class *c, const struct trace
 	if (j->o.has_text && j->is_wanted[call]) {
 		known = about(j, thread, e);
 		call_result(&j->result, &j->call_plans[trace_class_number(e)], &st->made, result, &known);
+		tell_late(j, c, e, thread, is_pair);
 	}
 	item = item_of(j, thread, PAIRS_CALL, e->time_ns);
 	item.has_begin = is_pair;
 	item.has_end = true;
 	item.result = result;
 	item.result_text = bytes_of(&j->result);
+	item.late_text = bytes_of(&j->late);
 	if (j->is_wanted[call])
 		give(j, &item);
 	st->made = (struct call_made){ 0 };
-	return err || j->result.failed ? -ENOMEM : 0;
+	return err || j->result.failed || j->late.failed || st->text.failed ? -ENOMEM : 0;
 }
 
 /* ---------------------------------------------------------------- other events */
@@ -340,7 +372,7 @@ static int see_lost(void *context, struct run *run, const struct trace_event *e)
 {
 	struct pairs *j = context;
 	const struct pairs_item item = { .kind = PAIRS_LOST, .begin_ns = e->time_ns, .end_ns = e->time_ns, .name = "",
-					  .text = "", .result_text = "", .lost_events = e->lost_events,
+					  .text = "", .result_text = "", .late_text = "", .lost_events = e->lost_events,
 					  .lost_packets = e->lost_packets };
 
 	(void)run;
@@ -454,6 +486,7 @@ void pairs_close(struct pairs *j)
 	free(j->call_plans);
 	free(j->is_wanted);
 	text_fini(&j->result);
+	text_fini(&j->late);
 	fds_fini(&j->fds);
 	calls_fini(&j->calls);
 	run_fini(&j->run);

@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include "analysis/call_memory.h"
 #include "analysis/call_text.h"
 #include "analysis/fds.h"
 #include "analysis/plan.h"
@@ -30,6 +31,7 @@ struct pairs_item {
 	const char *name; /* of the call */
 	const char *text; /* its arguments; what is told of a signal, of a death; "" */
 	const char *result_text;
+	const char *late_text; /* of `text` what was known at the end only; "": nothing */
 	int64_t result;
 	bool has_begin; /* seen: else the duration is not known, nor are the arguments */
 	bool has_end; /* else no result; result_text is "?" if none could come, "" if it may have been lost */
@@ -74,7 +76,8 @@ struct pairs {
 	struct pairs_state *states; /* by thread */
 	uint32_t n_states;
 	struct fds fds;
-	struct text result;
+	struct text result, late;
+	struct call_memory memory; /* what the arguments being told point to */
 	bool is_hiding; /* the command has not begun */
 	bool lacks_paths; /* some were only addresses */
 	bool is_over; /* `give` said so */

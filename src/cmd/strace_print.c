@@ -110,8 +110,10 @@ static void add_call(struct strace_page *p, const struct pairs_item *item)
 	if (item->was_given || !item->has_begin) {
 		out_literal(o, "<... ");
 		add(o, item->name);
-		out_literal(o, " resumed>)");
-		width = strlen(item->name) + 15;
+		out_literal(o, " resumed>");
+		add(o, item->late_text);
+		out_byte(o, ')');
+		width = strlen(item->name) + strlen(item->late_text) + 15;
 	} else {
 		add(o, item->name);
 		out_byte(o, '(');

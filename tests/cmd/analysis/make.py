@@ -7,7 +7,7 @@
     ])
     ust(directory, [(1000, 0, (10, 11), "shop:order", dict(id=3))])          # the thread is (vpid, vtid)
 
-Integers become 64-bit signed fields, text becomes strings.  Times count from 2023-11-14 22:13:20 UTC.
+Integers become 64-bit signed fields, text becomes strings, bytes and lists of integers sequences.  Times count from 2023-11-14 22:13:20 UTC.
 """
 import os
 import struct
@@ -42,7 +42,18 @@ def LOST(time, cpu, n):
 def _encode(value):
     if isinstance(value, str):
         return value.encode() + b"\0"
+    if isinstance(value, bytes):
+        return struct.pack("<H", len(value)) + value
+    if isinstance(value, list):
+        return struct.pack("<H", len(value)) + b"".join(map(_encode, value))
     return struct.pack("<q", value if value < 2**63 else value - 2**64)
+
+
+def _field(name, value):
+    if isinstance(value, (bytes, list)):
+        element = "uint8_t" if isinstance(value, bytes) else "int64_t"
+        return "uint16_t __%s_length; %s _%s[__%s_length];" % (name, element, name, name)
+    return "%s _%s;" % ("string" if isinstance(value, str) else "int64_t", name)
 
 
 class _Stream:
@@ -73,8 +84,7 @@ def _make(directory, domain, context, context_text, events):
         if name not in ids:
             ids[name] = len(ids)
             metadata += 'event { name = "%s"; id = %d; stream_id = 0; fields := struct { %s }; };\n' % (
-                name, ids[name], " ".join("%s _%s;" % ("string" if isinstance(v, str) else "int64_t", k)
-                                          for k, v in fields.items()))
+                name, ids[name], " ".join(_field(k, v) for k, v in fields.items()))
         s.body += (struct.pack("<QH", time, ids[name]) + context(thread) +
                    b"".join(_encode(v) for v in fields.values()))
     os.makedirs(directory)

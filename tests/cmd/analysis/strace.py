@@ -122,6 +122,46 @@ def a_call_goes_on_under_the_number_of_the_process(duet, where):
     check(lines(duet, where, events, "-a1", "-T"), ['execve("/bin/x", 1, 2) = 0 <0.000001000>'])
 
 
+INET = bytes([2, 0, 0, 80, 127, 0, 0, 1]) + bytes(8)
+INET_TEXT = '{sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("127.0.0.1")}'
+
+
+def accepted(time, tid, ret, address):
+    return (time, 0, tid, "syscall_exit_accept", dict(ret=ret, addr_bytes=address))
+
+
+def what_arguments_point_to_is_shown_as_it_is_known(duet, where):
+    accepts = entry(1400, A, "accept", fd=3, upeer_sockaddr=99, upeer_addrlen=98)
+    events = call(1000, A, "connect", 0, fd=3, uservaddr=99, addrlen=16, addr_bytes=INET) + \
+        call(1200, A, "connect", -14, fd=3, uservaddr=99, addrlen=16, addr_bytes=b"") + \
+        [accepts, accepted(1500, A, 4, INET), accepted(1700, A, -11, b"")] + \
+        call(1800, A, "nanosleep", 0, rqtp=99, rmtp=98, timespec=[0, 1000]) + \
+        [entry(2000, A, "execve", filename=99, argv=97, envp=96, argv_bytes=b"ls\0-l\0..."), executes(2050, A, A, "/bin/ls"),
+         leave(2100, A, "execve", 0)]
+    check(lines(duet, where, events, "-a1"), [
+        "connect(3, %s, 16) = 0" % INET_TEXT,
+        "connect(3, 99, 16) = -1 EFAULT (Bad address)",
+        "accept(3, %s, 98) = 4" % INET_TEXT,
+        "<... accept resumed>) = -1 EAGAIN (Resource temporarily unavailable)",
+        "nanosleep({tv_sec=0, tv_nsec=1000}, 98) = 0",
+        'execve("/bin/ls", ["ls", "-l", ...], 96) = 0'])
+    check(lines(duet, where + "/late", [accepted(1000, A, 4, INET)], "-a1"), ["<... accept resumed>%s) = 4" % INET_TEXT])
+
+
+def what_arguments_point_to_may_be_nonsense(duet, where):
+    events = call(1000, A, "connect", 0, fd=3, uservaddr=99, addrlen=1, addr_bytes=b"\2") + \
+        call(1200, A, "bind", 0, fd=3, umyaddr=99, addrlen=1, addr_bytes=[2, 0, 0]) + \
+        call(1400, A, "nanosleep", 0, rqtp=99, rmtp=98, timespec=[1]) + \
+        call(1600, A, "clock_nanosleep", 0, which_clock=0, flags=0, rqtp=99, rmtp=98, timespec=b"0123456789abcdef") + \
+        call(1800, A, "sendto", 0, fd=3, addr_bytes=INET) + \
+        call(2000, A, "execve", -1, filename="x", argv=99, envp=98, argv_bytes=5000 * b"y") + \
+        [entry(2200, A, "getsockname", fd=3), accepted(2300, A, 4, INET)]
+    check(lines(duet, where, events, "-a1"), [
+        "connect(3, 99, 1) = 0", "bind(3, 99, 1) = 0", "nanosleep(99, 98) = 0", "clock_nanosleep(CLOCK_REALTIME, 0, 99, 98) = 0",
+        "sendto(3) = 0", 'execve("x", ["%s"...], 98) = -1 EPERM (Operation not permitted)' % (515 * "y"),
+        "getsockname(3 <unfinished ...>", "<... accept resumed>%s) = 4" % INET_TEXT])
+
+
 def the_summary_counts_what_returned(duet, where):
     events = call(1000, A, "read", 1, 3000) + call(5000, B, "read", -11, 1000) + call(7000, A, "getpid", 7, 1000) + \
         [entry(8000, A, "read", fd=1)]
@@ -144,7 +184,9 @@ def nonsense_is_shown_or_refused(duet, where):
               (80, 0, A, "signal_deliver", none), (90, 0, A, "sched_process_exec", dict(filename=1)),
               (95, 0, A, "sched_process_fork", dict(child_tid="x")), entry(100, A, "fcntl", fd=2 ** 62, cmd=-1, arg=-1),
               (110, 0, A, "sched_process_exit", none), entry(120, A, "", x=1), leave(130, A, "", 0),
-              entry(140, -5, "socket", family="x", type=-1, protocol=2 ** 60), leave(150, -5, "socket", 2 ** 40)]
+              entry(140, -5, "socket", family="x", type=-1, protocol=2 ** 60), leave(150, -5, "socket", 2 ** 40),
+              entry(160, A, "accept", fd=3, upeer_sockaddr=9), accepted(170, A, 4, INET),
+              entry(180, A, "execve", filename=9, argv=9, argv_bytes=b"a\0b\0"), entry(190, A, "futex", timespec=[1, 2])]
     recording = kernel(where + "/r", events)
     first = duet.text("strace", "-yYT", "-i", recording)
     check('openat("x", "y", "z"' in first, True, first)
@@ -169,4 +211,5 @@ if __name__ == "__main__":
     sys.exit(run_all([calls_are_one_line_each_when_they_return, descriptors_are_files_through_all_that_happens_to_them,
                       a_loss_joins_nothing_and_is_told_where_it_is, the_end_and_the_beginning_may_be_missing,
                       signals_and_deaths_are_told, a_call_goes_on_under_the_number_of_the_process,
+                      what_arguments_point_to_is_shown_as_it_is_known, what_arguments_point_to_may_be_nonsense,
                       the_summary_counts_what_returned, nonsense_is_shown_or_refused], Duet(sys.argv[1])))

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char page[65536];
@@ -118,6 +121,74 @@ static void sockets(void)
 	recv(pair[1], page, 20, MSG_DONTWAIT);
 }
 
+/* The kernel gives the port; who connects is there before accept is asked. */
+static void internet(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) }, from;
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), client = socket(AF_INET, SOCK_STREAM, 0), got;
+	int udp = socket(AF_INET, SOCK_DGRAM, 0);
+	struct pollfd p = { .fd = listener, .events = POLLIN };
+	socklen_t size = sizeof at;
+
+	bind(listener, (struct sockaddr *)&at, sizeof at);
+	listen(listener, 5);
+	getsockname(listener, (struct sockaddr *)&at, &size);
+	connect(client, (struct sockaddr *)&at, sizeof at);
+	poll(&p, 1, 30000);
+	size = sizeof from;
+	got = accept(listener, (struct sockaddr *)&from, &size);
+	getpeername(got, (struct sockaddr *)&from, &size);
+	accept4(listener, (struct sockaddr *)&from, &size, SOCK_CLOEXEC);
+	close(client);
+	close(got);
+
+	at.sin_port = 0;
+	bind(udp, (struct sockaddr *)&at, sizeof at);
+	size = sizeof at;
+	getsockname(udp, (struct sockaddr *)&at, &size);
+	sendto(udp, page, 10, 0, (struct sockaddr *)&at, sizeof at);
+	p.fd = udp;
+	poll(&p, 1, 30000);
+	size = sizeof from;
+	recvfrom(udp, page, 20, MSG_DONTWAIT, (struct sockaddr *)&from, &size);
+	connect(udp, (struct sockaddr *)&six, sizeof six);
+	connect(udp, (struct sockaddr *)&six, 1);
+	connect(udp, NULL, 16);
+}
+
+static void local(void)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX, .sun_path = "socket" }, from;
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+	socklen_t size = sizeof from;
+
+	bind(listener, (struct sockaddr *)&to, sizeof to);
+	listen(listener, 5);
+	connect(client, (struct sockaddr *)&to, offsetof(struct sockaddr_un, sun_path) + 6);
+	accept(listener, (struct sockaddr *)&from, &size);
+	size = sizeof from;
+	getpeername(client, (struct sockaddr *)&from, &size);
+	unlink("socket");
+	memcpy(to.sun_path, "\0no such\0name", 14);
+	connect(client, (struct sockaddr *)&to, offsetof(struct sockaddr_un, sun_path) + 14);
+}
+
+static void times(void)
+{
+	struct timespec t = { .tv_nsec = 1000 };
+
+	syscall(SYS_nanosleep, &t, NULL);
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, NULL);
+	syscall(SYS_futex, page, FUTEX_WAIT, 1, &t, NULL, 0);
+	t.tv_sec = -1;
+	syscall(SYS_nanosleep, &t, NULL);
+	syscall(SYS_nanosleep, NULL, NULL);
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+	syscall(SYS_clock_getres, CLOCK_REALTIME, &t);
+	syscall(SYS_clock_gettime, 77, &t);
+}
+
 static void events(void)
 {
 	int e = epoll_create1(EPOLL_CLOEXEC), v = eventfd(3, EFD_NONBLOCK | EFD_SEMAPHORE);
@@ -180,6 +251,9 @@ static void handler(int number)
 
 static int calls(void)
 {
+	/* On the stack: constants may not be in memory yet, and the kernel does not wait for what it is asked to record. */
+	char name[] = "true", text[] = "a \"text\"\n", letter[] = "x";
+	char *few[] = { name, text, NULL }, *many[] = { name, letter, letter, letter, letter, letter, letter, letter, letter, NULL };
 	pthread_t t;
 	pid_t child;
 	int status;
@@ -188,12 +262,16 @@ static int calls(void)
 	files();
 	memory();
 	sockets();
+	internet();
+	local();
+	times();
 	events();
 	processes();
 	child = fork();
 	if (!child) {
 		getppid();
-		execl("/bin/true", "true", NULL);
+		execve("none", many, NULL);
+		execve("/bin/true", few, NULL);
 		_exit(1);
 	}
 	waitpid(child, &status, 0);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "analysis/call_memory.h"
 #include "analysis/call_text.h"
 #include "analysis/fds.h"
 
@@ -26,6 +27,7 @@ struct argument {
 	const char *name;
 	int64_t n;
 	const char *text;
+	const struct call_memory *memory;
 };
 
 /* "call(arguments)", of at most CALL_ARGS arguments; the last has no name. */
@@ -38,7 +40,7 @@ static const char *arguments(const char *call, const struct argument *a, const s
 
 	for (; a->name; a++) {
 		values[class.n_fields] = (struct call_value){ .n = a->n, .is_signed = true, .text = a->text,
-							      .text_size = a->text ? strlen(a->text) : 0 };
+							      .text_size = a->text ? strlen(a->text) : 0, .memory = a->memory };
 		class.name[class.n_fields++] = a->name;
 	}
 	call_plan_make(&plan, call, &class);
@@ -137,12 +139,27 @@ static void descriptors_are_named_by_what_is_known_of_them(void)
 {
 	struct fds fds = { 0 };
 	const struct call_about about = { .fds = &fds, .process = 5 }, other = { .fds = &fds, .process = 6 };
-	const struct argument read[] = { { "fd", 3, NULL }, { 0 } };
+	const struct argument read[] = { { "fd", 3, NULL, NULL }, { 0 } };
 
 	is(fds_dumped(&fds, 5, 3, 0, "/etc/pass\033wd", 13), 0);
 	is_text(arguments("read", read, &about), "3</etc/pass?wd>");
 	is_text(arguments("read", read, &other), "3");
 	fds_fini(&fds);
+}
+
+static void what_an_argument_points_to_stands_in_its_place(void)
+{
+	const struct call_memory time = { .what = kernel_capture_of("futex", false), .size = 16, .bytes = { 1 } },
+				 none = { .what = time.what };
+
+	is_text(call("nanosleep", { "rqtp", 77, .memory = &time }, { "rmtp", 88 }), "{tv_sec=1, tv_nsec=0}, 88");
+	is_text(call("nanosleep", { "rqtp", 77, .memory = &none }, { "rmtp", 88 }), "77, 88");
+	is_text(call("futex", { "uaddr", 16 }, { "op", 128 }, { "val", 1 }, { "utime", 77, .memory = &time }),
+		"16, FUTEX_WAIT_PRIVATE, 1, {tv_sec=1, tv_nsec=0}");
+	is_text(call("futex", { "uaddr", 16 }, { "op", 3 }, { "val", 1 }, { "utime", 77, .memory = &time }, { "uaddr2", 2 }),
+		"16, FUTEX_REQUEUE, 1, 77, 2");
+	is_text(call("futex", { "uaddr", 16 }, { "op", 129 }, { "val", 1 }, { "utime", 77, .memory = &time }),
+		"16, FUTEX_WAKE_PRIVATE, 1");
 }
 
 int main(void)
@@ -153,5 +170,6 @@ int main(void)
 	run(results_have_names_of_errors);
 	run(texts_are_quoted_as_c_writes_them);
 	run(descriptors_are_named_by_what_is_known_of_them);
+	run(what_an_argument_points_to_stands_in_its_place);
 	return test_status();
 }
