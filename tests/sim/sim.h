@@ -120,6 +120,7 @@ struct sim {
 	uint32_t pid_of_fd[4096];
 	/* What the run was worth. */
 	uint32_t n_passes, n_kills, n_takeovers, n_preempted, n_deaths, n_joins, n_answers, n_snapshots, n_flushes, n_flushes_in_pass;
+	uint32_t n_events_looked; /* there were so many when what a flush left was looked at last */
 	bool is_snapshot[512]; /* whole, by number */
 	uint64_t digest;
 	bool failed;
