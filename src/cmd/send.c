@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/pieces.h"
+#include "collect/tenant.h"
 #include "net/spool.h"
 
 #define SPOOL_BYTES (1ull << 30)
@@ -180,8 +182,8 @@ static const char *base_name(const char *path, char whole[PATH_MAX])
 	return realpath(path, whole) && whole[1] ? strrchr(whole, '/') + 1 : "recording";
 }
 
-/* A recording without parts of others, or such a part. */
-static int send_one(struct send *s, const char *path, const char *session, bool is_quiet)
+/* A recording without parts of others, or such a part: @within is its path when rights are its owner's. */
+static int send_one(struct send *s, const char *path, const char *within, const char *session, bool is_quiet)
 {
 	struct sender_status st = { 0 };
 	struct diag d = { "" };
@@ -194,8 +196,40 @@ static int send_one(struct send *s, const char *path, const char *session, bool 
 	if (!is_quiet || st.n_skipped)
 		print_sent("send", s, &st);
 	if (s->o.frees && !st.n_skipped)
-		spool_remove(path);
+		spool_remove(within);
 	return 0;
+}
+
+static int take_owners_rights(void *arg, struct diag *d)
+{
+	const struct send *s = arg;
+
+	(void)d;
+	owner_begin(s->o.dir);
+	return 0;
+}
+
+/* In his part its owner may do what he likes, now as well: nothing is read or removed there that he could not. */
+static int send_part(struct send *s, const char *path, const char *session, bool is_quiet)
+{
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), status;
+	const struct rights ours = { geteuid(), getegid() };
+	char within[32];
+
+	if (dir < 0)
+		return cmd_error("send", "cannot open %s: %s", path, strerror(errno));
+	snprintf(within, sizeof within, "/proc/self/fd/%d", dir);
+	s->o.dir = dir;
+	s->o.confine = take_owners_rights;
+	s->o.confine_arg = s;
+	status = send_one(s, path, within, session, is_quiet);
+	owner_end(ours);
+	s->o.confine = NULL;
+	s->o.dir = 0;
+	close(dir);
+	if (!status && s->o.frees)
+		rmdir(path);
+	return status;
 }
 
 /* Those of other users (docs/design/tenants.md), each a recording of its own. */
@@ -210,7 +244,7 @@ static int send_parts(struct send *s, const char *path, const char *session, boo
 		if (strncmp(e->d_name, "tenant-", 7) || snprintf(part, sizeof part, "%s/%s", path, e->d_name) >= PATH_MAX)
 			continue;
 		snprintf(name, sizeof name, "%s@%s", session, e->d_name + 7);
-		status = send_one(s, part, name, is_quiet);
+		status = send_part(s, part, name, is_quiet);
 		++*n;
 	}
 	if (dir)
@@ -227,7 +261,7 @@ static int send_all(struct send *s, const char *path, bool is_quiet)
 	/* The rest may have arrived before, and be gone. */
 	snprintf(own, sizeof own, "%s/.duet", path);
 	if (!status && (!n_parts || !access(own, F_OK)))
-		return send_one(s, path, session, is_quiet);
+		return send_one(s, path, path, session, is_quiet);
 	if (!status && s->o.frees)
 		rmdir(path);
 	return status;

@@ -232,12 +232,13 @@ static int send_it(struct journey *j, struct diag *d)
 int sender_run(const struct sender_options *o, struct sender_status *status, struct diag *d)
 {
 	struct journey j = { .o = o, .status = status, .control = -1, .deadline_ns = UINT64_MAX };
-
 	int err = wire_context_open(&j.keys, &o->keys, false, d);
 
 	status->quota.limit = UINT64_MAX;
 	j.renews_patience = true;
 	note_end(&j); /* everything is there */
+	if (!err && o->confine)
+		err = o->confine(o->confine_arg, d);
 	if (!err)
 		err = send_it(&j, d);
 	wire_context_close(j.keys);

@@ -69,6 +69,14 @@ def by_session(relay):
     return {re.sub(r"-\d{8}-\d{6}(-\d+)?$", "", os.path.basename(r)): r for r in relay.recordings()}
 
 
+def begin_of(recording):
+    try:
+        with open(recording + "/.duet/relay") as f:
+            return f.read()
+    except FileNotFoundError:
+        return ""
+
+
 def are_apart(relay, least):
     """Each has all of his own events, and nobody else's."""
     there = by_session(relay)
@@ -137,6 +145,8 @@ def what_is_left_is_sent_later():
     programs = begin()
     c = collect("here", relay.port, "--flush-timeout", "1s")
     before = joined(*programs)
+    # Killed while it makes a directory it makes another one later.
+    until(lambda: len([r for r in relay.recordings() if begin_of(r)]) == 3, "all have begun")
     relay.kill()
     least = [p.record(700) - n for p, n in zip(programs, before)]
     for p in programs:
@@ -147,6 +157,13 @@ def what_is_left_is_sent_later():
     is_(sorted(d for d in os.listdir("here") if d[0] != "." and d.startswith("tenant")), ["tenant-%d" % ALICE, "tenant-%d" % BOB],
         "it lies here")
     relay.begin()
+    # A part is its owner's: with his rights it is read, and removed.
+    secret = "here/tenant-%d/.duet/secret" % ALICE
+    with os.fdopen(os.open(secret, os.O_WRONLY | os.O_CREAT, 0o600), "w") as f:
+        f.write("not for him")
+    out, err = cmd("send", "--flush-timeout", "1s", *KEY, "here", "127.0.0.1:%d" % relay.port, status=2)
+    ok("tenant-%d/.duet/secret" % ALICE in err, "what he cannot read is not sent", err)
+    os.remove(secret)
     cmd("send", "--remove", *KEY, "here", "127.0.0.1:%d" % relay.port)
     ok(not os.path.exists("here"), "all is sent, and gone from here")
     are_apart(relay, least)
