@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/inside.h - what kernel.c, set_up.c and snapshots.c share, and nobody else sees. */
+/* kernel/inside.h - what kernel.c, set_up.c, set_up_perf.c and snapshots.c share, and nobody else sees. */
 #ifndef KERNEL_INSIDE_H
 #define KERNEL_INSIDE_H
 
@@ -53,5 +53,22 @@ int kernel_open_trace(struct kernel *k, const char *path, struct diag *d);
 
 /* kernel_set_up - all before the first record, as @o wants it.  On error kernel_close() puts back what was done. */
 int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag *d);
+
+/* kernel_set_up_perf - the part of it that is about call stacks and counters. */
+int kernel_set_up_perf(struct kernel *k, const struct kernel_options *o, struct diag *d);
+
+/* kernel_buffer_kib - per CPU. */
+uint32_t kernel_buffer_kib(const struct kernel_options *o);
+
+/* kernel_tell_arguments - of the system calls whose entries @s has chosen; @f is room for a format.  0 or -errno. */
+int kernel_tell_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f);
+
+/* kernel_translate_filter - for kernel_selection_filter(), with a struct kernel_syscall_filter as @arg. */
+struct kernel_syscall_filter {
+	const struct kernel_format *format;
+	const char *expression; /* the last */
+	struct diag *d;
+};
+int kernel_translate_filter(void *arg, const char *expression, struct text *t);
 
 #endif

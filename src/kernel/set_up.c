@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/set_up.c - an instance is made ready: its buffers, what it records, what BPF programs and perf record
- * beside it.  See kernel.h.
+ * kernel/set_up.c - an instance is made ready: its buffers, what it records, what BPF programs record
+ * beside it; what perf does: set_up_perf.c.  See kernel.h.
  *
  * Order matters: the size of sub-buffers clears the buffers, so it comes before their size; the clock before any
  * record; events last.  record-cmd is switched off because saving names adds two thirds to the price of a
@@ -63,7 +63,7 @@ static unsigned long get_number(const struct kernel *k, const char *file)
 	return value;
 }
 
-static uint32_t buffer_kib(const struct kernel_options *o)
+uint32_t kernel_buffer_kib(const struct kernel_options *o)
 {
 	return o->buffer_kib ? o->buffer_kib : BUFFER_KIB;
 }
@@ -82,7 +82,7 @@ static bool is_quiet(const struct kernel *k)
 
 static int size_buffers(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
-	uint64_t kib = buffer_kib(o) / (k->bpf && is_quiet(k) ? QUIET_PART : 1), page_kib = k->drain.page_size / 1024;
+	uint64_t kib = kernel_buffer_kib(o) / (k->bpf && is_quiet(k) ? QUIET_PART : 1), page_kib = k->drain.page_size / 1024;
 
 	if (k->bpf && kib < 2 * page_kib)
 		kib = 2 * page_kib;
@@ -177,7 +177,7 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 }
 
 /* Some system calls have no tracepoint: then their arguments stay unnamed. */
-static int tell_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f)
+int kernel_tell_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f)
 {
 	const struct kernel_capture *capture;
 	char event[96];
@@ -201,15 +201,9 @@ static int tell_arguments(struct kernel *k, const struct kernel_selection *s, bo
 	return err;
 }
 
-struct syscall_filter {
-	const struct kernel_format *format;
-	const char *expression; /* the last */
-	struct diag *d;
-};
-
-static int translate_filter(void *arg, const char *expression, struct text *t)
+int kernel_translate_filter(void *arg, const char *expression, struct text *t)
 {
-	struct syscall_filter *f = arg;
+	struct kernel_syscall_filter *f = arg;
 
 	f->expression = expression;
 	return kernel_filter(expression, "raw_syscalls", f->format, t, f->d);
@@ -218,10 +212,10 @@ static int translate_filter(void *arg, const char *expression, struct text *t)
 static int filter_syscalls(struct kernel *k, const struct kernel_selection *s, bool is_entry,
 			   const struct kernel_format *f, struct diag *d)
 {
-	struct syscall_filter translated = { .format = f, .d = d };
+	struct kernel_syscall_filter translated = { .format = f, .d = d };
 	const char *event = is_entry ? "sys_enter" : "sys_exit";
 	struct text filter = { 0 };
-	int err = kernel_selection_filter(s, is_entry, translate_filter, &translated, &filter);
+	int err = kernel_selection_filter(s, is_entry, kernel_translate_filter, &translated, &filter);
 
 	if (err == -E2BIG)
 		diag_fail(d, err, "too many filters for system calls: join some");
@@ -272,7 +266,7 @@ static int set_up_syscalls(struct kernel *k, struct kernel_selection *s, bool is
 	if (!err)
 		err = kernel_classes_add_syscalls(&k->drain.classes, raw, is_entry, d);
 	by_bpf = !err && take_syscalls(k, s, is_entry, raw);
-	if (!err && ((is_entry && tell_arguments(k, s, by_bpf, f)) || (!is_entry && by_bpf && tell_results(k, s))))
+	if (!err && ((is_entry && kernel_tell_arguments(k, s, by_bpf, f)) || (!is_entry && by_bpf && tell_results(k, s))))
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	if (!err && !by_bpf)
 		err = filter_syscalls(k, s, is_entry, raw, d);
@@ -294,101 +288,6 @@ static int set_up_selection(struct kernel *k, struct kernel_selection *s, bool h
 		err = set_up_syscalls(k, s, false, f, d);
 	free(f);
 	return err;
-}
-
-static int open_profile(struct kernel *k, const struct kernel_options *o, struct diag *d)
-{
-	const struct kernel_selection *s = &k->selection;
-	/* What comes in bursts needs as much room as what the instance records. */
-	bool is_steady = !s->stacked;
-	int err;
-
-	for (int i = 0; i < s->n_sampled; i++)
-		is_steady &= !s->sampled[i].is_counter;
-	if (o->overwrite)
-		return diag_fail(d, -EINVAL, "profile, counter, stack: what perf records is not kept by a flight recorder; "
-				 "record it in a session of its own");
-	err = kernel_profile_open(&k->profile, o->whole_machine, is_steady ? 0 : buffer_kib(o) * (size_t)1024,
-				  &k->drain.clock, d);
-	kernel_profile_tell(k->profile, o->see, o->see_arg);
-	return err;
-}
-
-/* With its filter, if it has one. */
-static int sample_event(struct kernel *k, const struct kernel_format *f, const char *system, const struct text *filter,
-			struct diag *d)
-{
-	bool has_filter = filter->bytes && strcmp(filter->bytes, "0") != 0;
-
-	if (filter->failed)
-		return diag_fail(d, -ENOMEM, "no memory for a filter");
-	return kernel_profile_event(k->profile, f, system, has_filter ? filter->bytes : NULL, d);
-}
-
-static int stack_event(struct kernel *k, const struct kernel_choice *e, struct kernel_format *f, struct diag *d)
-{
-	struct text filter = { 0 };
-	int err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
-
-	if (!err && (kernel_classes_add(&k->drain.classes, f, e->system, e->name) ||
-		     kernel_classes_add_stacks(&k->drain.classes, f->id)))
-		err = diag_fail(d, -ENOMEM, "cannot add the kernel event %s:%s", e->system, e->event);
-	if (!err && e->filter)
-		err = kernel_filter(e->filter, e->system, f, &filter, d);
-	if (!err)
-		err = sample_event(k, f, e->system, &filter, d);
-	text_fini(&filter);
-	return err;
-}
-
-/* The instance records the other system calls, or none. */
-static int stack_syscalls(struct kernel *k, const struct kernel_selection *s, bool is_entry, struct kernel_format *f,
-			  struct diag *d)
-{
-	const bool *chosen = is_entry ? s->entry : s->exit;
-	struct syscall_filter translated = { .format = f, .d = d };
-	struct kernel_classes *c = &k->drain.classes;
-	struct text filter = { 0 };
-	int err = kernel_event_format(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", f, d);
-
-	if (!err && !(is_entry ? c->entry : c->exit))
-		err = kernel_classes_add_syscalls(c, f, is_entry, d);
-	if (!err)
-		err = kernel_selection_filter(s, is_entry, translate_filter, &translated, &filter);
-	if (!err)
-		err = sample_event(k, f, "raw_syscalls", &filter, d);
-	text_fini(&filter);
-	if (!err && is_entry && tell_arguments(k, s, false, f))
-		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
-	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++)
-		if (chosen[nr] && kernel_classes_add_stacks_of_syscall(c, nr, is_entry))
-			err = diag_fail(d, -ENOMEM, "no memory for the system calls");
-	return err;
-}
-
-static int set_up_stacked(struct kernel *k, const struct kernel_selection *s, struct diag *d)
-{
-	struct kernel_format *f = malloc(sizeof *f);
-	int err = f ? 0 : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
-
-	for (int i = 0; !err && i < s->n_events; i++)
-		err = stack_event(k, &s->events[i], f, d);
-	if (!err && s->n_entry)
-		err = stack_syscalls(k, s, true, f, d);
-	if (!err && s->n_exit)
-		err = stack_syscalls(k, s, false, f, d);
-	free(f);
-	return err;
-}
-
-static int set_up_profile(struct kernel *k, const struct kernel_options *o, struct diag *d)
-{
-	const struct kernel_selection *s = &k->selection;
-	int err = open_profile(k, o, d);
-
-	for (int i = 0; !err && i < s->n_sampled; i++)
-		err = kernel_profile_sample(k->profile, &s->sampled[i], d);
-	return err || !s->stacked ? err : set_up_stacked(k, s->stacked, d);
 }
 
 static int select_of_kernel(struct kernel *k, const struct kernel_options *o, struct diag *d)
@@ -428,7 +327,7 @@ static int select_events(struct kernel *k, const struct kernel_options *o, struc
 		return err;
 	err = set_up_selection(k, &k->selection, o->graph.has_arguments, d);
 	if (!err && (k->selection.n_sampled || k->selection.stacked))
-		err = set_up_profile(k, o, d);
+		err = kernel_set_up_perf(k, o, d);
 	return err;
 }
 
@@ -491,7 +390,7 @@ int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)
 static int open_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	const struct kernel_bpf_options bo = { .clock = &k->drain.clock,
-					       .ring_bytes = buffer_kib(o) * 1024ull,
+					       .ring_bytes = kernel_buffer_kib(o) * 1024ull,
 					       .follows = !o->whole_machine,
 					       .keeps_newest = o->overwrite };
 	bool is_must = o->backend == KERNEL_BACKEND_BPF;
