@@ -72,8 +72,10 @@ static int stack_syscalls(struct kernel *k, const struct kernel_selection *s, bo
 	text_fini(&filter);
 	if (!err && is_entry && kernel_tell_arguments(k, s, false, f))
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
-	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++)
-		if (chosen[nr] && kernel_classes_add_stacks_of_syscall(c, nr, is_entry))
+	/* The last stands for calls without a name, which come if there is no filter of numbers. */
+	for (int nr = 0; nr <= KERNEL_SYSCALLS_MAX && !err; nr++)
+		if ((nr < KERNEL_SYSCALLS_MAX ? chosen[nr] : kernel_selection_is_all(s, is_entry)) &&
+		    kernel_classes_add_stacks_of_syscall(c, nr, is_entry))
 			err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	return err;
 }

@@ -96,6 +96,17 @@ def some_system_calls_have_stacks_and_the_others_none():
     is_(within(folded("calls"), "main", "ask_here"), N, "in its functions")
 
 
+def calls_without_a_name_have_stacks_too():
+    asks = "import ctypes\nfor _ in range(%d): ctypes.CDLL(None).syscall(4000)" % N
+    status, _, err = cmd("record", "-q", "-k", "stack:syscalls", "-o", work + "/nameless", "--", sys.executable, "-c", asks)
+    is_(status, 0, "duet record: " + err)
+    found = events("nameless")
+    for event in "syscall_entry_unknown", "syscall_exit_unknown":
+        asked = [e for e in found[event] if e["fields"]["id"] == 4000]
+        is_(len(asked), N, event)
+        ok(all(e["fields"]["callstack_user"] for e in asked), "each with a stack")
+
+
 def filters_hold_for_events_with_stacks():
     _, _, found = record("filtered", "stack:syscall_exit_close", "-f", "ret == -9")
     is_(len(found["syscall_exit_close"]), N, "those that failed alone")
@@ -128,7 +139,8 @@ def a_period_counts_for_those_between():
 
 
 def babeltrace_reads_them_without_a_warning():
-    for name, event in ("switches", "sched_switch"), ("calls", "syscall_entry_getppid"), ("faults", "counter_page_faults"):
+    for name, event in ("switches", "sched_switch"), ("calls", "syscall_entry_getppid"), ("faults", "counter_page_faults"), \
+            ("nameless", "syscall_exit_unknown"):
         status, out, err = run("babeltrace2", "--clock-seconds", work + "/%s/kernel" % name)
         is_((status, err), (0, ""), "babeltrace2 " + name)
         is_(len(re.findall(" %s: " % event, out)), len(events(name)[event]), "events of " + name)
@@ -156,6 +168,7 @@ def what_cannot_be_recorded_so_is_refused():
 if __name__ == "__main__":
     may_sample()
     run_cases(who_leaves_a_cpu_tells_where_and_for_how_long, some_system_calls_have_stacks_and_the_others_none,
-              filters_hold_for_events_with_stacks, each_page_fault_is_counted_with_its_place,
-              chrome_draws_how_they_add_up, a_period_counts_for_those_between, babeltrace_reads_them_without_a_warning,
-              the_successor_of_a_killed_collector_goes_on, what_cannot_be_recorded_so_is_refused)
+              calls_without_a_name_have_stacks_too, filters_hold_for_events_with_stacks,
+              each_page_fault_is_counted_with_its_place, chrome_draws_how_they_add_up, a_period_counts_for_those_between,
+              babeltrace_reads_them_without_a_warning, the_successor_of_a_killed_collector_goes_on,
+              what_cannot_be_recorded_so_is_refused)
