@@ -135,7 +135,7 @@ static bool plan_graph(struct stacks_private *p)
 	for (uint32_t i = 0; i < trace_n_sources(p->o.trace); i++) {
 		const struct trace_source *s = trace_source(p->o.trace, i);
 
-		if (s->domain != TRACE_KERNEL || p->o.weight != STACKS_ONE)
+		if (s->domain != TRACE_KERNEL || (p->o.weight != STACKS_ONE && p->o.weight != STACKS_TIME))
 			continue;
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
 			struct class *class = &p->classes[c->number];

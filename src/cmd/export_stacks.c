@@ -40,7 +40,8 @@ int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct
 	if (!err)
 		err = export_each(x, see, s, d);
 	if (!err && !s->n_samples && s->n_unweighted)
-		err = diag_fail(d, -ENODATA, "--weight %s: no event with a call stack has such a number",
+		err = diag_fail(d, -ENODATA, "--weight %s: no event with a call stack has such a number\n"
+				"  it is the name of a field, time or off-cpu",
 				x->weight);
 	else if (!err && !s->n_samples)
 		err = diag_fail(d, -ENODATA, "no event wanted has a call stack\n"

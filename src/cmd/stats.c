@@ -140,6 +140,8 @@ static int print_all(const struct arguments *a, const struct counts *c, struct k
 		page_line(&p, "%" PRIu64 " of them match, and are counted here", c->total.n);
 	}
 	page_number(&p, "bytes", (int64_t)(c->total.bits / 8));
+	if (a->by == COUNT_FUNCTION && !c->by[COUNT_FUNCTION].n)
+		page_line(&p, "none is a call of a function of the kernel's: `duet record -k function:F` or --graph F records them");
 	for (int by = 0; by < COUNT_KINDS; by++)
 		if (a->by == by || (a->by < 0 && (by != COUNT_FUNCTION || a->is_json || c->by[by].n)))
 			print_kind(&p, c, (enum count_by)by, functions, a->limit);

@@ -41,8 +41,8 @@ NESTED = [enter(1000, "vfs_open", 0), enter(1100, "do_dentry_open", 1), leave(14
           enter(1500, "do_dentry_open", 1), leave(1600, "do_dentry_open", 1, 100), leave(2000, "vfs_open", 0, 1000)]
 
 
-def folded(duet, r):
-    return dict(line.rsplit(" ", 1) for line in duet.text("export", "folded", r).splitlines())
+def folded(duet, r, *options):
+    return dict(line.rsplit(" ", 1) for line in duet.text("export", "folded", *options, r).splitlines())
 
 
 def slices(duet, r):
@@ -79,7 +79,9 @@ def calls_that_probes_tell_are_slices(duet, where):
 
 
 def stacks_have_the_functions_own_time(duet, where):
-    check(folded(duet, recording(where, NESTED)), {"?;vfs_open": "600", "?;vfs_open;do_dentry_open": "400"})
+    r, own = recording(where, NESTED), {"?;vfs_open": "600", "?;vfs_open;do_dentry_open": "400"}
+    check(folded(duet, r), own)
+    check(folded(duet, r, "--weight", "time"), own)
 
 
 def calls_are_counted_by_function(duet, where):
@@ -89,6 +91,12 @@ def calls_are_counted_by_function(duet, where):
     check([(f["function"], f["n"]) for f in s["functions"]],
           [("0x5", 3), ("do_dentry_open", 2), ("vfs_open", 1), ("vfs_open", 1)])
     check("By function" in duet.text("stats", where + "/r"), True)
+
+
+def without_calls_there_is_nothing_to_count(duet, where):
+    r = recording(where, [(1000, 0, 7, "x", dict(ip=1))])
+    check("--graph F records them" in duet.text("stats", "--by", "function", r), True)
+    check(duet.json("stats", "--by", "function", r)["functions"], [])
 
 
 def threads_do_not_mix(duet, where):
@@ -115,6 +123,6 @@ def flame_graph_tells_nanoseconds(duet, where):
 
 sys.exit(run_all([addresses_have_names, fields_of_programs_have_none, slices_are_called_by_functions,
                   slices_without_names_are_called_by_events, calls_that_probes_tell_are_slices, stacks_have_the_functions_own_time,
-                  calls_are_counted_by_function,
+                  calls_are_counted_by_function, without_calls_there_is_nothing_to_count,
                   threads_do_not_mix, ends_alone_have_their_own_time_too, begin_without_end_ends_with_its_caller,
                   flame_graph_tells_nanoseconds], Duet(sys.argv[1])))
