@@ -51,7 +51,7 @@ static void group_of(const char *instance, char group[64])
 
 void kernel_probes_begin(struct kernel_probes *p, int root, const char *instance, struct kernel_selection *s, struct diag *d)
 {
-	*p = (struct kernel_probes){ .root = root, .selection = s, .d = d };
+	*p = (struct kernel_probes){ .root = root, .selection = s, .n_others = s->n_events, .d = d };
 	group_of(instance, p->group);
 }
 
@@ -134,7 +134,7 @@ int kernel_probe_add(struct kernel_probes *p, const char *type, const char *kind
 	struct text line = { 0 };
 	int err;
 
-	if (p->selection->n_events >= KERNEL_PROBES_MAX)
+	if (p->selection->n_events - p->n_others >= KERNEL_PROBES_MAX)
 		return diag_fail(p->d, -E2BIG, "more than %d probes: name fewer functions", KERNEL_PROBES_MAX);
 	snprintf(event, sizeof event, "p%d", p->selection->n_events);
 	make_name(plain, sizeof plain, kind, name, name_size);

@@ -39,6 +39,7 @@ struct kernel_probes {
 	char group[64];
 	struct kernel_selection *selection; /* which their events join */
 	const struct kernel_uprobe *wanted; /* the one in hand */
+	int n_others; /* events in the selection before the first probe */
 	int first; /* of its events in the selection */
 	int n_left_out; /* arguments that the kernel cannot fetch */
 	struct diag *d;
