@@ -160,13 +160,18 @@ void kernel_profile_close(struct kernel_profile *p)
 
 static int map_rings(struct kernel_profile *p, struct diag *d)
 {
+	struct ring *end = p->rings + p->n_rings;
 	int err;
 
-	if (p->owner == getpid())
-		return 0;
+	/* What is mapped is the process's that we come from. */
+	for (struct ring *r = p->rings; r < end && p->owner != getpid(); r++)
+		r->perf.map = NULL;
 	p->owner = getpid();
-	for (struct ring *r = p->rings; r < p->rings + p->n_rings; r++) {
-		err = kernel_perf_map(&r->perf);
+	for (struct ring *r = p->rings; r < end; r++) {
+		err = r->perf.map ? 0 : kernel_perf_map(&r->perf);
+		if (err == -EPERM)
+			return diag_fail(d, err, "profile: no right to lock so much memory for the samples: smaller buffers "
+					 "(--kernel-buffer), or more in /proc/sys/kernel/perf_event_mlock_kb");
 		if (err)
 			return diag_fail(d, err, "profile: cannot map the samples of cpu %d: %s", r->perf.cpu, strerror(-err));
 	}

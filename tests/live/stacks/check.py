@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import kill  # noqa: E402
-from trial import cmd, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
+from trial import cmd, duet, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
 
 program, = paths(1, library=False)
 N = 200
@@ -160,6 +160,10 @@ def what_cannot_be_recorded_so_is_refused():
                        (["-k", "stack:sched_switch", "--overwrite"], "flight recorder")):
         status, _, err = cmd("record", "-q", *args, "-o", work + "/refused", "--", "true")
         ok(status and want in err, " ".join(args), err)
+    # Where perf_event_paranoid is -1, as much memory as wanted may be locked.
+    status, _, err = run("prlimit", "--memlock=65536", "setpriv", "--bounding-set=-ipc_lock", duet, "record", "-q",
+                         "-k", "stack:sched_switch", "--kernel-buffer", "64M", "-o", work + "/unlocked", "--", "true")
+    ok("--kernel-buffer" in err if status else not err, "memory that may not be locked", err)
     if not os.path.exists("/sys/bus/event_source/devices/cpu") and not os.path.exists("/sys/bus/event_source/devices/cpu_core"):
         status, _, err = cmd("record", "-q", "-k", "counter:cycles", "-o", work + "/refused", "--", "true")
         ok(status and "no PMU" in err, "a counter of the processor without one", err)
