@@ -406,7 +406,7 @@ int kernel_select(struct kernel_selection *s, const char *available, const char 
 		err = select_all(s, available, defaults, NULL, 2, d);
 	if (!err)
 		err = select_all(s, available, patterns, filters, n_patterns, d);
-	if (!err && !s->n_events && !s->n_entry && !s->n_exit && !s->n_sampled && !s->n_functions)
+	if (!err && !s->n_events && !s->n_entry && !s->n_exit && !s->n_sampled && !s->stacked && !s->n_functions)
 		err = diag_fail(d, -ENOENT, "the patterns with ! leave no kernel event");
 	if (err)
 		kernel_selection_fini(s);

@@ -113,6 +113,14 @@ static void choosing_twice_is_choosing_once(void)
 	is(s.n_entry, 1);
 }
 
+static void all_there_is_may_be_with_stacks(void)
+{
+	is(choose("stack:profile", NULL), 0);
+	is(s.n_events, 0);
+	is(s.stacked->n_events, 1);
+	is_text(s.stacked->events[0].name, "sched_process_fork");
+}
+
 static void pattern_without_event_is_named(void)
 {
 	const char *pattern = "sched_swich";
@@ -162,6 +170,7 @@ int main(void)
 	run(an_exclusion_takes_from_what_was_chosen);
 	run(system_calls_become_a_filter);
 	run(choosing_twice_is_choosing_once);
+	run(all_there_is_may_be_with_stacks);
 	run(pattern_without_event_is_named);
 	kernel_selection_fini(&s);
 	return test_status();
