@@ -333,6 +333,8 @@ int recording_settle(struct recording *a)
 	a->o.n_pids = a->pids.n;
 	if (!a->graph.n && (a->o.graph.over_ns || a->o.graph.depth))
 		return cmd_error(a->verb, "--graph-over and --graph-depth are about --graph FUNCTIONS");
+	if (!a->graph.n && !a->kernel_events.n && a->o.graph.has_arguments)
+		return cmd_error(a->verb, "--graph-args is about --graph FUNCTIONS and -k function:FUNCTIONS");
 	a->o.library = cmd_find_library("libduet.so.0", a->library, sizeof a->library);
 	if (!cmd_channels_end(a->verb, &a->channels, a->buffer_bytes, a->o.flight_recorder, a->contexts))
 		return CMD_FAILED;

@@ -29,6 +29,8 @@ WAYS = [
 WRONG = [
     (["--graph-depth", "3"], "--graph FUNCTIONS"),
     (["--graph-over", "1ms"], "--graph FUNCTIONS"),
+    (["--graph-args"], "--graph FUNCTIONS"),
+    (["--graph-args", "-k", "sched_switch"], "--graph FUNCTIONS"),
     (["--graph", "x", "--graph-depth", "0"], "1 to 50"),
     (["--graph", "x", "--graph-depth", "51"], "1 to 50"),
     (["--graph", "x,,y"], "empty pattern"),
