@@ -171,11 +171,8 @@ static int carry_out(const struct requests *r, const struct wish *w, uint32_t *f
 		return number;
 	*filter = (uint32_t)number;
 	err = change_rules(&fresh, s, w, *filter, d);
-	if (!err && !w->pid) {
-		err = session_publish(s->dir, &fresh, d);
-		if (!err)
-			s->file = fresh;
-	}
+	if (!err && !w->pid)
+		err = session_change(s, &fresh, d);
 	if (!err)
 		*done = apps_switch(s->dir, (pid_t)w->pid, w->who, w->pattern, w->enable, &fresh, *filter);
 	return err;

@@ -112,7 +112,7 @@ void session_withdraw(struct session *s);
 void session_close(struct session *s);
 
 /* session_add_rule - one more, for programs that start later, once it is published.  What was said of the
- * same pattern goes. */
+ * same pattern goes; a rule that is there, and that no later one contradicts, changes nothing. */
 int session_add_rule(struct abi_session *file, const struct session_rule *r, struct diag *d);
 /* session_add_trigger_rule - a trigger waits for what @pattern means, through @filter; see base/rules.h.
  * session_drop_trigger_rules - none does. */
@@ -130,6 +130,9 @@ void session_recount(struct session *s);
 void session_supply(struct session *s, bool rest);
 /* session_publish - replace session-<name> in the directory @dir. */
 int session_publish(int dir, const struct abi_session *file, struct diag *d);
+/* session_change - publish @fresh, a copy of s->file with other rules, and keep it; if they are the same, nothing is
+ * written. */
+int session_change(struct session *s, const struct abi_session *fresh, struct diag *d);
 /* session_find - read the file of session @name.  -ENOENT if there is none. */
 int session_find(int dir, const char *name, struct abi_session *file, struct diag *d);
 /* session_connect - a connection to its collector, or -errno. */

@@ -47,43 +47,82 @@ static void drop_superseded(struct abi_session *f, bool to_channel, const char *
 	}
 }
 
+/* What a rule says: its kind and, of a filter or channel, the number. */
+static uint32_t verdict_of(const char *rule, const char *end)
+{
+	const char *p = rule, *tab;
+	char kind;
+
+	while (p < end && who_is_letter(*p) && (tab = memchr(p, '\t', (size_t)(end - p))))
+		p = tab + 1;
+	kind = *p;
+	p += p < end;
+	return (uint32_t)(unsigned char)kind << 24 | (kind == '?' || kind == '@' ? rules_number(&p, end) : 0);
+}
+
+/* Whether it matters which of both is the later one: what goes where, and what is recorded, is decided apart. */
+static bool disagree(uint32_t a, uint32_t b)
+{
+	char x = (char)(a >> 24), y = (char)(b >> 24);
+
+	return a != b && x != '^' && y != '^' && (x == '@') == (y == '@');
+}
+
+/* Whether @rule is there, and would say no more as the last one. */
+static bool is_said(const struct abi_session *f, const char *rule)
+{
+	uint32_t verdict = verdict_of(rule, rule + strlen(rule));
+	bool found = false;
+
+	for (uint32_t i = 0; i < f->rules_size;) {
+		const char *other = f->rules + i, *end = memchr(other, 0, f->rules_size - i);
+
+		if (!end)
+			return false;
+		if (!strcmp(other, rule))
+			found = true;
+		else if (disagree(verdict, verdict_of(other, end)))
+			found = false;
+		i += (uint32_t)(end - other) + 1;
+	}
+	return found;
+}
+
+static int append(struct abi_session *f, const char *rule, const char *pattern, struct diag *d)
+{
+	size_t n = strlen(rule) + 1;
+
+	if (n > sizeof f->rules - f->rules_size)
+		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns", pattern);
+	memcpy(f->rules + f->rules_size, rule, n);
+	f->rules_size += (uint32_t)n;
+	return 0;
+}
+
 int session_add_rule(struct abi_session *f, const struct session_rule *r, struct diag *d)
 {
 	bool to_channel = r->channel != SESSION_ANY_CHANNEL, excludes = *r->pattern == '!';
 	const char *who = r->who ? r->who : "";
-	size_t room;
-	char *to;
+	char rule[sizeof f->rules];
 	int n;
 
-	drop_superseded(f, to_channel, who, r->pattern + excludes);
-	room = sizeof f->rules - f->rules_size;
-	to = f->rules + f->rules_size;
 	if (to_channel)
-		n = snprintf(to, room, "%s@%u %s", who, r->channel, r->pattern);
+		n = snprintf(rule, sizeof rule, "%s@%u %s", who, r->channel, r->pattern);
 	else if (r->filter)
-		n = snprintf(to, room, "%s?%u %s", who, r->filter, r->pattern);
+		n = snprintf(rule, sizeof rule, "%s?%u %s", who, r->filter, r->pattern);
 	else
-		n = snprintf(to, room, "%s%s%s", who, excludes ? "" : "+", r->pattern);
-	if (n < 0 || (size_t)n >= room)
+		n = snprintf(rule, sizeof rule, "%s%s%s", who, excludes ? "" : "+", r->pattern);
+	if (n < 0 || (size_t)n >= sizeof rule)
 		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns", r->pattern);
-	f->rules_size += (uint32_t)n + 1;
-	return 0;
+	if (is_said(f, rule))
+		return 0;
+	drop_superseded(f, to_channel, who, r->pattern + excludes);
+	return append(f, rule, r->pattern, d);
 }
 
 /* ---------------------------------------------------------------- triggers */
 
 #define PAUSED "!**" /* nobody else says all events in this way */
-
-static int append(struct abi_session *f, const char *rule, struct diag *d)
-{
-	size_t n = strlen(rule) + 1;
-
-	if (n > sizeof f->rules - f->rules_size)
-		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns", rule);
-	memcpy(f->rules + f->rules_size, rule, n);
-	f->rules_size += (uint32_t)n;
-	return 0;
-}
 
 /* Those that begin with @begin. */
 static void drop(struct abi_session *f, const char *begin)
@@ -110,7 +149,7 @@ int session_add_trigger_rule(struct abi_session *f, const char *pattern, uint32_
 
 	if (snprintf(rule, sizeof rule, "^%u %s", filter, pattern) >= (int)sizeof rule)
 		return diag_fail(d, -E2BIG, "%.64s...: too long a pattern", pattern);
-	return append(f, rule, d);
+	return append(f, rule, pattern, d);
 }
 
 void session_drop_trigger_rules(struct abi_session *f)
@@ -121,7 +160,7 @@ void session_drop_trigger_rules(struct abi_session *f)
 int session_pause_rules(struct abi_session *f, bool pause, struct diag *d)
 {
 	drop(f, PAUSED);
-	return pause ? append(f, PAUSED, d) : 0;
+	return pause ? append(f, PAUSED, PAUSED, d) : 0;
 }
 
 /* ---------------------------------------------------------------- the file */
@@ -157,6 +196,18 @@ int session_publish(int dir, const struct abi_session *f, struct diag *d)
 	int err = publish(dir, f, d);
 
 	owner_end(before);
+	return err;
+}
+
+int session_change(struct session *s, const struct abi_session *fresh, struct diag *d)
+{
+	int err;
+
+	if (fresh->rules_size == s->file.rules_size && !memcmp(fresh->rules, s->file.rules, fresh->rules_size))
+		return 0;
+	err = session_publish(s->dir, fresh, d);
+	if (!err)
+		s->file = *fresh;
 	return err;
 }
 

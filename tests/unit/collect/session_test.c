@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -185,6 +186,93 @@ static void who_is_silent_has_no_turn_until_he_speaks(void)
 	session_close(&session);
 }
 
+static void rule(struct abi_session *f, const char *pattern, uint32_t channel, uint32_t filter)
+{
+	const struct session_rule r = { .pattern = pattern, .channel = channel, .filter = filter };
+	struct diag d = { "" };
+
+	is(session_add_rule(f, &r, &d), 0);
+}
+
+/* @expected: the rules, each ended by a comma. */
+static bool says(const struct abi_session *f, const char *expected)
+{
+	char text[sizeof f->rules + 1] = { 0 };
+
+	for (uint32_t i = 0; i < f->rules_size; i++)
+		text[i] = f->rules[i] ? f->rules[i] : ',';
+	if (strcmp(text, expected))
+		fprintf(stderr, "%s\n", text);
+	return !strcmp(text, expected);
+}
+
+static void a_rule_that_nobody_contradicts_stays_where_it_is(void)
+{
+	struct abi_session f = { .rules_size = 0 };
+
+	rule(&f, "a:*", SESSION_ANY_CHANNEL, 0);
+	rule(&f, "b:*", SESSION_ANY_CHANNEL, 0);
+	rule(&f, "c:*", 1, 0);
+	rule(&f, "a:*", SESSION_ANY_CHANNEL, 0);
+	ok(says(&f, "+a:*,+b:*,@1 c:*,"));
+	rule(&f, "b:*", SESSION_ANY_CHANNEL, 0);
+	rule(&f, "c:*", 1, 0);
+	ok(says(&f, "+a:*,+b:*,@1 c:*,"));
+}
+
+static void a_rule_that_was_contradicted_since_is_the_last_again(void)
+{
+	struct abi_session f = { .rules_size = 0 };
+
+	rule(&f, "a:*", SESSION_ANY_CHANNEL, 0);
+	rule(&f, "!a:x", SESSION_ANY_CHANNEL, 0);
+	rule(&f, "a:*", SESSION_ANY_CHANNEL, 0);
+	ok(says(&f, "!a:x,+a:*,"));
+	rule(&f, "a:x", SESSION_ANY_CHANNEL, 7);
+	rule(&f, "a:*", SESSION_ANY_CHANNEL, 0);
+	ok(says(&f, "?7 a:x,+a:*,"));
+	rule(&f, "a:x", SESSION_ANY_CHANNEL, 8);
+	ok(says(&f, "+a:*,?8 a:x,"));
+	rule(&f, "a:*", 1, 0);
+	rule(&f, "*:x", 2, 0);
+	rule(&f, "a:*", 1, 0);
+	ok(says(&f, "+a:*,?8 a:x,@2 *:x,@1 a:*,"));
+	rule(&f, "!a:*", SESSION_ANY_CHANNEL, 0);
+	ok(says(&f, "?8 a:x,@2 *:x,@1 a:*,!a:*,"));
+}
+
+static ino_t session_file(void)
+{
+	struct stat st;
+
+	is(fstatat(session.dir, "session-crowd", &st, 0), 0);
+	return st.st_ino;
+}
+
+static void the_file_is_written_only_for_rules_that_are_new(void)
+{
+	struct abi_session fresh;
+	struct diag d = { "" };
+	ino_t first;
+
+	begin();
+	is(session_publish(session.dir, &session.file, &d), 0);
+	fresh = session.file;
+	rule(&fresh, "a:*", SESSION_ANY_CHANNEL, 0);
+	is(session_change(&session, &fresh, &d), 0);
+	first = session_file();
+	for (int i = 0; i < 100; i++) {
+		rule(&fresh, "a:*", SESSION_ANY_CHANNEL, 0);
+		is(session_change(&session, &fresh, &d), 0);
+	}
+	is(session_file(), first);
+	rule(&fresh, "!a:x", SESSION_ANY_CHANNEL, 0);
+	is(session_change(&session, &fresh, &d), 0);
+	ok(session_file() != first);
+	ok(says(&session.file, "+a:*,!a:x,"));
+	session_close(&session);
+}
+
 int main(void)
 {
 	char directory[] = "/tmp/duet-session-XXXXXX";
@@ -201,6 +289,9 @@ int main(void)
 	run(who_says_nothing_goes_after_a_second);
 	run(between_two_requests_of_one_there_is_one_of_each_other);
 	run(who_is_silent_has_no_turn_until_he_speaks);
+	run(a_rule_that_nobody_contradicts_stays_where_it_is);
+	run(a_rule_that_was_contradicted_since_is_the_last_again);
+	run(the_file_is_written_only_for_rules_that_are_new);
 	if (chdir(directory) || unlink("seats") || rmdir(directory))
 		perror(directory);
 	return test_status();
