@@ -12,7 +12,7 @@
 
 enum { MOST_MS = 1000, MS = 1000000 };
 enum { HEAR_MOST = 64, HEAR_NS = 10 * MS }; /* in a turn: the timers, signals and new ones have theirs, too */
-enum { ON_SIGNAL = SESSION_DOORS, ON_KERNEL, ON_LISTEN };
+enum { ON_SIGNAL = SESSION_DOORS, ON_KERNEL, ON_LISTEN, N_WATCHED };
 
 /* What is to be done again and again.  Looked at in each turn, so that nobody who is told of events all the time
  * puts it off. */
@@ -207,11 +207,11 @@ static int how_long(const struct loop *l)
 static int run(struct loop *l, struct diag *d)
 {
 	struct collector *c = l->collector;
-	struct epoll_event e[16];
+	struct epoll_event e[N_WATCHED]; /* all: else who comes waits behind a crowd's doors, some of them in each turn */
 
 	set_timers(l);
 	while (!c->stop && !(l->keep && lives_keeper_is_gone(&c->kept->lives))) {
-		int n = epoll_wait(l->epoll, e, 16, how_long(l));
+		int n = epoll_wait(l->epoll, e, N_WATCHED, how_long(l));
 
 		if (n < 0 && errno != EINTR)
 			return diag_errno(d, "epoll_wait");
