@@ -80,6 +80,18 @@ struct apps_switched {
 struct apps_switched apps_switch(int dir, pid_t pid, const char *who, const char *pattern, bool enable,
 				 const struct abi_session *session, uint32_t filter);
 
+/* One of several, as for apps_switch. */
+struct apps_wish {
+	const char *who, *pattern;
+	uint32_t filter;
+	bool enable;
+	struct apps_switched done; /* is added to */
+};
+enum { APPS_WISHES = 16 };
+
+/* apps_switch_all - what apps_switch would do for each of them, at most APPS_WISHES, one after the other, in one walk. */
+void apps_switch_all(int dir, pid_t pid, struct apps_wish *wishes, uint32_t n, const struct abi_session *session);
+
 /* apps_follow - the rules of @session have changed: events of running programs (@pid, or 0 for all) are
  * recorded as these say, or, without @all, only told to triggers as these say. */
 void apps_follow(int dir, pid_t pid, const struct abi_session *session, bool all);

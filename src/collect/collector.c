@@ -210,6 +210,11 @@ void collector_hear(struct collector *c, int i)
 	}
 }
 
+void collector_heard(struct collector *c)
+{
+	switches_settle(c);
+}
+
 /* ---------------------------------------------------------------- the rest */
 
 void collector_signal(struct collector *c, int signal, bool command)

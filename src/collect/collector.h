@@ -37,6 +37,7 @@
 #include "collect/session.h"
 #include "collect/snapshot.h"
 #include "collect/streams.h"
+#include "collect/switches.h"
 #include "collect/tidy.h"
 #include "collect/trigger_acts.h"
 #include "collect/trigger_hits.h"
@@ -64,6 +65,7 @@ struct collector {
 	struct kernel *kernel; /* NULL: none */
 	bool kernel_tells; /* when there is much to read: the driver then tells of a pass */
 	struct snapshot_maker snapshot;
+	struct switches switches;
 	struct triggers triggers;
 	struct trigger_hits hits;
 	struct trigger_scan *scan; /* NULL: there is no pool for it */
@@ -124,10 +126,12 @@ void collector_watch(struct collector *c);
 int collector_knock(struct collector *c);
 /* collector_said - something came through door @i.
  * collector_next - whose turn it is to be heard; -1: nobody waits.
- * collector_hear - hear door @i. */
+ * collector_hear - hear door @i.
+ * collector_heard - enough for this turn: what was asked, and is done for all at once, is done. */
 void collector_said(struct collector *c, int i);
 int collector_next(const struct collector *c);
 void collector_hear(struct collector *c, int i);
+void collector_heard(struct collector *c);
 /* collector_signal - SIGINT, SIGTERM or SIGHUP; SIGUSR1 and SIGUSR2 are for triggers.  @command: one is running that a SIGINT was sent to, too. */
 void collector_signal(struct collector *c, int signal, bool command);
 /* collector_ended - the command did. */

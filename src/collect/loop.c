@@ -171,8 +171,9 @@ static void hear_some(struct loop *l)
 	for (int n = 0, i; n < HEAR_MOST && !l->collector->stop && (i = collector_next(l->collector)) >= 0; n++) {
 		hear(l, i);
 		if (clock_monotonic_ns() >= end_ns)
-			return;
+			break;
 	}
+	collector_heard(l->collector);
 }
 
 static void tell(struct loop *l, uint32_t what)

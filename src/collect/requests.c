@@ -11,12 +11,12 @@
 
 #include "clock/clock.h"
 #include "collect/apps.h"
-#include "collect/choice.h"
 #include "collect/collector.h"
 #include "collect/control.h"
 #include "collect/files.h"
 #include "collect/pieces.h"
 #include "collect/rotate.h"
+#include "collect/switches.h"
 #include "collect/trigger_requests.h"
 #include "ctf/context.h"
 #include "net/sender.h"
@@ -71,146 +71,23 @@ static bool snapshot(const struct asked *a)
 
 /* ---------------------------------------------------------------- enable, disable */
 
-struct wish {
-	bool enable;
-	char pattern[512];
-	char filter[4096]; /* "": none */
-	char channel[ABI_CHANNEL_NAME_BYTES]; /* "": as ruled */
-	char who[1024]; /* conditions: base/who.h */
-	uint64_t pid; /* 0: all programs, and those to come */
-};
-
-/* A text that need not be there.  False: it is there, and too long, or no text. */
-static bool optional_text(const struct control_line *l, const char *key, char *value, size_t size)
+static bool switch_events(const struct asked *a, bool enable)
 {
-	*value = 0;
-	return !control_has(l, key) || control_text(l, key, value, size);
-}
-
-/* For whom: members called as choice_keys. */
-static const char *read_who(const struct control_line *l, struct wish *w, struct diag *d)
-{
-	char list[512];
-	struct text who = { 0 };
-	const char *why = NULL;
-
-	for (int i = 0; i < N_CHOICES && !why; i++) {
-		if (!optional_text(l, choice_keys[i], list, sizeof list))
-			why = "\"program\", \"uid\", \"container\" and \"level\" are texts of at most 511 bytes";
-		else if (*list && choice_add(&who, (enum choice)i, list, d))
-			why = d->text;
-	}
-	if (!why && (who.failed || who.size >= sizeof w->who))
-		why = "too many programs, users or containers in one request";
-	if (!why)
-		snprintf(w->who, sizeof w->who, "%s", who.bytes ? who.bytes : "");
-	text_fini(&who);
-	return why;
-}
-
-/* NULL, or why it makes no sense. */
-static const char *read_wish(const struct control_line *l, struct wish *w, struct diag *d)
-{
-	if (!control_text(l, "pattern", w->pattern, sizeof w->pattern) || !*w->pattern)
-		return "no \"pattern\" of at most 511 bytes";
-	if (*w->pattern == '!')
-		return "the pattern begins with \"!\": enable and disable say which of both";
-	if (!optional_text(l, "filter", w->filter, sizeof w->filter))
-		return "\"filter\" is no text of at most 4095 bytes";
-	if (!optional_text(l, "channel", w->channel, sizeof w->channel))
-		return "the session has no such channel";
-	w->pid = 0;
-	if (control_has(l, "pid") && (!control_number(l, "pid", &w->pid) || !w->pid || w->pid > INT_MAX))
-		return "\"pid\" is not a process number";
-	if (!w->enable && (*w->filter || *w->channel))
-		return "what is disabled goes through no filter and to no channel";
-	return read_who(l, w, d);
-}
-
-static uint32_t find_channel(const struct session *s, const char *name)
-{
-	for (uint32_t i = 0; i < s->n_channels; i++)
-		if (!strcmp(s->channels[i].name, name))
-			return i;
-	return SESSION_ANY_CHANNEL;
-}
-
-/* Rules as they are to be, in @fresh.  0 or -errno. */
-static int change_rules(struct abi_session *fresh, const struct session *s, const struct wish *w,
-			uint32_t filter, struct diag *d)
-{
-	char excluding[sizeof w->pattern + 1] = "!";
-	struct session_rule where = { w->pattern, w->who, SESSION_ANY_CHANNEL, 0 };
-	struct session_rule what = { w->pattern, w->who, SESSION_ANY_CHANNEL, filter };
-	int err = 0;
-
-	*fresh = s->file;
-	if (!w->enable) {
-		strcpy(excluding + 1, w->pattern);
-		what.pattern = excluding;
-	}
-	if (*w->channel) {
-		where.channel = find_channel(s, w->channel);
-		if (where.channel == SESSION_ANY_CHANNEL)
-			return diag_fail(d, -ENOENT, "the session has no channel \"%s\"", w->channel);
-		err = session_add_rule(fresh, &where, d);
-	}
-	/* Of one program nothing is to be known to the next; but where its events go is read there. */
-	return err || w->pid ? err : session_add_rule(fresh, &what, d);
-}
-
-/* Programs that start later first, then those that run: an event is reached one way or the other. */
-static int carry_out(const struct requests *r, const struct wish *w, uint32_t *filter,
-		     struct apps_switched *done, struct diag *d)
-{
-	struct session *s = r->session;
-	struct abi_session fresh;
-	int number = *w->filter ? filters_add(r->filters, s, w->filter, d) : 0, err;
-
-	if (number < 0)
-		return number;
-	*filter = (uint32_t)number;
-	err = change_rules(&fresh, s, w, *filter, d);
-	if (!err && !w->pid)
-		err = session_change(s, &fresh, d);
-	if (!err)
-		*done = apps_switch(s->dir, (pid_t)w->pid, w->who, w->pattern, w->enable, &fresh, *filter);
-	return err;
-}
-
-static void switch_events(const struct asked *a, bool enable)
-{
-	struct wish w = { .enable = enable };
-	struct apps_switched done = { 0 };
-	struct diag d = { "" };
-	const char *why = read_wish(a->line, &w, &d);
-	struct text t = { 0 };
-	uint32_t filter;
-
-	if (why)
-		return refuse(a, why);
-	if (carry_out(a->r, &w, &filter, &done, &d))
-		return refuse(a, d.text);
-	begin_answer(&t);
-	control_add_number(&t, "events", done.events);
-	control_add_number(&t, "programs", done.programs);
-	control_add_number(&t, "elsewhere", done.limited);
-	control_add_number(&t, "strict", done.strict);
-	if (filter && filters_check(a->r->filters, a->r->session, (pid_t)w.pid, filter, &d))
-		control_add_text(&t, "unfit", d.text);
-	send_answer(a, &t);
+	if (!switches_request(a->r->collector, a->line, enable, a->fd))
+		return false;
+	if (a->passed >= 0)
+		close(a->passed);
+	return true;
 }
 
 static bool enable(const struct asked *a)
 {
-	switch_events(a, true);
-	return false;
+	return switch_events(a, true);
 }
 
 static bool disable(const struct asked *a)
 {
-	switch_events(a, false);
-	return false;
+	return switch_events(a, false);
 }
 
 /* ---------------------------------------------------------------- flush */

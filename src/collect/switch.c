@@ -26,10 +26,9 @@ static uint32_t level_of(const struct app_event *e)
 	return (uint32_t)strtoul(e->schema, NULL, 10);
 }
 
-static bool event_matches(const struct app_event *e, const char *pattern, char name[EVENT_NAME_BYTES])
+static bool name_of(const struct app_event *e, char name[EVENT_NAME_BYTES])
 {
-	return schema_name(e->schema, strlen(e->schema), name, EVENT_NAME_BYTES) &&
-	       rules_pattern_matches(pattern, pattern + strlen(pattern), name);
+	return schema_name(e->schema, strlen(e->schema), name, EVENT_NAME_BYTES);
 }
 
 static bool conditions_hold(const char *conditions, const struct app_event *e, const struct who *who)
@@ -117,60 +116,99 @@ static bool take_seat(struct app *a, const struct abi_session *f)
 	return pwrite(a->fd, &ours, sizeof ours, at) == (ssize_t)sizeof ours;
 }
 
+/* Whether something of a program may be enabled for a session. */
+enum may { MAY_NOT, MAY_LIMITED, MAY_STRICT, MAY };
+
+/* @by_pid: asked for by number; then it need not belong to a private session. */
+static enum may may_enable(const struct abi_session *f, bool by_pid, struct app *a)
+{
+	/* Of a private session nobody expects that it takes what others run. */
+	if (!member_of(a->page.sessions, f->name, f->is_private && !by_pid))
+		return f->is_private && !by_pid ? MAY_NOT : MAY_LIMITED;
+	if (has_strict_thread(app_pid(a)))
+		return MAY_STRICT;
+	return take_seat(a, f) ? MAY : MAY_NOT;
+}
+
 struct switching {
-	const char *who, *pattern;
 	const struct abi_session *session;
-	uint32_t filter;
-	uint32_t letters; /* that pattern and rules ask for */
-	bool enable;
-	bool by_pid; /* asked for by number: then it need not belong to a private session */
-	struct apps_switched done;
+	struct apps_wish *wishes;
+	uint32_t n;
+	uint32_t letters; /* that wishes and rules ask for */
+	bool by_pid;
 };
 
-/* False, counted, if nothing of the program may be enabled for the session. */
-static bool may_enable(struct switching *s, struct app *a)
-{
-	const struct abi_session *f = s->session;
+struct switching_app {
+	const struct switching *s;
+	struct app *app;
+	struct choice_app program;
+	uint32_t met; /* a bit for each wish that has met an event */
+	bool is_judged;
+	enum may may; /* if it is */
+};
 
-	if (!member_of(a->page.sessions, f->name, f->is_private && !s->by_pid)) {
-		/* Of a private session nobody expects that it takes what others run. */
-		s->done.limited += !f->is_private || s->by_pid;
+/* Counts that wish @i has met an event.  False if nothing comes of it. */
+static bool meet(struct switching_app *p, uint32_t i)
+{
+	struct apps_wish *w = &p->s->wishes[i];
+	bool is_first = !(p->met & 1u << i);
+
+	p->met |= 1u << i;
+	if (w->enable && !p->is_judged) {
+		p->may = may_enable(p->s->session, p->s->by_pid, p->app);
+		p->is_judged = true;
+	}
+	if (w->enable && p->may != MAY) {
+		w->done.limited += is_first && p->may == MAY_LIMITED;
+		w->done.strict += is_first && p->may == MAY_STRICT;
 		return false;
 	}
-	if (has_strict_thread(app_pid(a))) {
-		s->done.strict++;
-		return false;
+	w->done.programs += is_first;
+	w->done.events++;
+	return true;
+}
+
+/* The last wish for the event leaves nothing of those before it.  NULL: there is none. */
+static const struct apps_wish *last_wish(struct switching_app *p, const struct app_event *e, const char *name)
+{
+	const struct apps_wish *last = NULL;
+
+	for (uint32_t i = 0; i < p->s->n; i++) {
+		const struct apps_wish *w = &p->s->wishes[i];
+
+		if (rules_pattern_matches(w->pattern, w->pattern + strlen(w->pattern), name) &&
+		    conditions_hold(w->who, e, &p->program.who) && meet(p, i))
+			last = w;
 	}
-	return take_seat(a, f);
+	return last;
+}
+
+static void switch_event(const struct switching_app *p, const struct app_event *e, const char *name,
+			 const struct apps_wish *w)
+{
+	const struct abi_session *f = p->s->session;
+	uint16_t how = rules_judge(f->rules, f->rules_size, name, level_of(e), &p->program.who).how;
+
+	if (w->enable)
+		enable_event(p->app, e->index, ABI_HOW(ABI_HOW_CHANNEL(how), w->filter) | (how & ABI_HOW_TRIGGER), f);
+	else if (how & ABI_HOW_TRIGGER) /* a trigger waits for it */
+		enable_event(p->app, e->index, how | ABI_HOW_TRIGGER_ALONE, f);
+	else
+		disable_event(p->app, e, f);
 }
 
 static int switch_app(void *arg, struct app *a)
 {
-	struct switching *s = arg;
-	const struct abi_session *f = s->session;
+	const struct switching *s = arg;
+	struct switching_app p = { .s = s, .app = a };
 	char name[EVENT_NAME_BYTES];
-	struct choice_app program;
+	const struct apps_wish *w;
 	struct app_event e;
-	uint32_t matched = 0;
-	uint16_t how;
 
-	choice_look_at(&program, a, s->letters);
-	for (uint32_t i = 0; app_event(a, i, &e); i++) {
-		if (!event_matches(&e, s->pattern, name) || !conditions_hold(s->who, &e, &program.who))
-			continue;
-		if (s->enable && !matched && !may_enable(s, a))
-			return 0;
-		matched++;
-		how = rules_judge(f->rules, f->rules_size, name, level_of(&e), &program.who).how;
-		if (s->enable)
-			enable_event(a, i, ABI_HOW(ABI_HOW_CHANNEL(how), s->filter) | (how & ABI_HOW_TRIGGER), f);
-		else if (how & ABI_HOW_TRIGGER) /* a trigger waits for it */
-			enable_event(a, i, how | ABI_HOW_TRIGGER_ALONE, f);
-		else
-			disable_event(a, &e, f);
-	}
-	s->done.events += matched;
-	s->done.programs += matched > 0;
+	choice_look_at(&p.program, a, s->letters);
+	for (uint32_t i = 0; app_event(a, i, &e); i++)
+		if (name_of(&e, name) && (w = last_wish(&p, &e, name)))
+			switch_event(&p, &e, name, w);
 	return 0;
 }
 
@@ -198,7 +236,6 @@ static int follow_app(void *arg, struct app *a)
 {
 	const struct following *w = arg;
 	const struct abi_session *f = w->session;
-	struct switching s = { .session = f, .by_pid = w->by_pid };
 	char name[EVENT_NAME_BYTES];
 	struct choice_app program;
 	struct app_event e;
@@ -209,7 +246,7 @@ static int follow_app(void *arg, struct app *a)
 	for (uint32_t i = 0; app_event(a, i, &e); i++) {
 		bool is_on = app_event_is_of(a, &e, f);
 
-		if (!schema_name(e.schema, strlen(e.schema), name, sizeof name))
+		if (!name_of(&e, name))
 			continue;
 		if (!follow_event(w, &e, is_on,
 				  rules_judge(f->rules, f->rules_size, name, level_of(&e), &program.who),
@@ -220,7 +257,7 @@ static int follow_app(void *arg, struct app *a)
 		}
 		if (is_on && e.how[f->seat] == how)
 			continue;
-		if (!ours && !may_enable(&s, a))
+		if (!ours && may_enable(f, w->by_pid, a) != MAY)
 			return 0;
 		ours = true;
 		enable_event(a, i, how, f);
@@ -238,18 +275,24 @@ void apps_follow(int dir, pid_t pid, const struct abi_session *session, bool all
 	apps_each(dir, pid, follow_app, &w);
 }
 
+void apps_switch_all(int dir, pid_t pid, struct apps_wish *wishes, uint32_t n, const struct abi_session *session)
+{
+	struct switching s = { .session = session,
+			       .wishes = wishes,
+			       .n = n < APPS_WISHES ? n : APPS_WISHES,
+			       .letters = who_letters(session->rules, session->rules_size),
+			       .by_pid = pid != 0 };
+
+	for (uint32_t i = 0; i < s.n; i++)
+		s.letters |= who_letters(wishes[i].who, (uint32_t)strlen(wishes[i].who));
+	apps_each(dir, pid, switch_app, &s);
+}
+
 struct apps_switched apps_switch(int dir, pid_t pid, const char *who, const char *pattern, bool enable,
 				 const struct abi_session *session, uint32_t filter)
 {
-	struct switching s = { .who = who,
-			       .pattern = pattern,
-			       .session = session,
-			       .filter = filter,
-			       .letters = who_letters(who, (uint32_t)strlen(who)) |
-					  who_letters(session->rules, session->rules_size),
-			       .enable = enable,
-			       .by_pid = pid != 0 };
+	struct apps_wish w = { .who = who, .pattern = pattern, .filter = filter, .enable = enable };
 
-	apps_each(dir, pid, switch_app, &s);
-	return s.done;
+	apps_switch_all(dir, pid, &w, 1, session);
+	return w.done;
 }

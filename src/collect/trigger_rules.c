@@ -49,8 +49,10 @@ static int tell(struct collector *c, const struct abi_session *file, bool all, s
 int trigger_rules_follow(struct collector *c, bool all, struct diag *d)
 {
 	struct abi_session file;
-	int err = make_rules(c, &file, d);
+	int err;
 
+	switches_settle(c);
+	err = make_rules(c, &file, d);
 	return err ? err : tell(c, &file, all, d);
 }
 
@@ -72,6 +74,7 @@ void trigger_rules_pause(struct collector *c, bool pause)
 
 	if (c->kept->triggers.is_paused == pause)
 		return;
+	switches_settle(c);
 	c->kept->triggers.is_paused = pause;
 	err = make_rules(c, &file, &d);
 	if (!err)

@@ -79,6 +79,7 @@ static void serve(void *arg)
 		passed_by[k] = 0;
 	for (int i = 0, k; i < HEAR_MOST && !collector.stop && (k = collector_next(&collector)) >= 0; i++)
 		hear(k);
+	collector_heard(&collector);
 }
 
 static void resume(void *arg)
