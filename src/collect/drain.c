@@ -557,9 +557,11 @@ static int tell_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 
 int drain_finish(struct drain *d, uint64_t *lost_nowhere, struct diag *diag)
 {
+	/* What a flight recorder holds is older than now, and comes first. */
+	bool may_tell = !d->pool->flight_recorder || d->copies;
 	int first = 0, err;
 
-	for (uint32_t i = 0; i < d->pool->n_cpus; i++) {
+	for (uint32_t i = 0; may_tell && i < d->pool->n_cpus; i++) {
 		err = tell_lost(d, i, first ? NULL : diag);
 		first = first ? first : err;
 	}

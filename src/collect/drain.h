@@ -90,8 +90,9 @@ int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, 
 /* drain_count_uncopied - after a failure: what is not written of the copy. */
 void drain_count_uncopied(struct drain *d);
 
-/* drain_finish - last packets, for losses nothing else has told yet.  Adds to *@lost_nowhere the events
- * that were refused to writers who did not know their CPU. */
+/* drain_finish - last packets, for losses nothing else has told yet; of a flight recorder behind its copy, and
+ * without drain_copy none: a piece that ends has no files of it.  Adds to *@lost_nowhere the events that were
+ * refused to writers who did not know their CPU. */
 int drain_finish(struct drain *d, uint64_t *lost_nowhere, struct diag *diag);
 
 /* When the oldest chunk began; UINT64_MAX if there is none. */

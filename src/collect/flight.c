@@ -163,8 +163,7 @@ static int write_cpu(struct drain *d, const struct seen *s, struct diag *diag)
 	if (o->stream.offset && s->sequence > o->next)
 		o->stream.sequence += s->sequence - o->next;
 	o->next = s->sequence + 1;
-	/* Refusals are told at the end, drain_finish; what a rotation that failed told already stays so. */
-	return drain_packet(d, o, s, o->lost, diag);
+	return drain_packet(d, o, s, 0, diag); /* refusals are told at the end: drain_finish */
 }
 
 static int write_lane(struct drain *d, const struct seen *s, struct diag *diag)

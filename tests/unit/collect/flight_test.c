@@ -109,10 +109,32 @@ static void a_copy_holds_what_came_before_and_no_younger_chunk(void)
 	end(d, &p);
 }
 
+/* A piece that could not be finished is gone on with: no packet of it may be younger than the copy to come. */
+static void losses_are_told_behind_the_copy_and_not_without(void)
+{
+	static const char event[8] = { 0 };
+	struct pool p;
+	struct streams *d = drain_for_test(&p);
+	const struct output *o = d->drains[0]->cpus;
+
+	rseq_init();
+	ok(ring_write(&p, 1, 0, event, sizeof event));
+	pool_slot(&p, 0)->lost = 3;
+	is(streams_finish(d, 0, NULL), 0);
+	is(streams_bytes(d), 0);
+	is(streams_flight(d, NULL), 0);
+	ok(streams_bytes(d) > 0);
+	is(o->lost, 0);
+	is(streams_finish(d, 0, NULL), 0);
+	is(o->lost, 3);
+	end(d, &p);
+}
+
 int main(void)
 {
 	run(names_of_the_dead_do_not_pile_up);
 	run(names_stay_while_events_may_be_theirs);
 	run(a_copy_holds_what_came_before_and_no_younger_chunk);
+	run(losses_are_told_behind_the_copy_and_not_without);
 	return test_status();
 }
