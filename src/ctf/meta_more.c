@@ -85,7 +85,7 @@ static int read_more(const struct ctf_meta *m, const char *path, char **bytes, s
 	size_t taken = (size_t)m->n_taken;
 	bool is_damaged;
 
-	if (err != -ENOENT || !taken)
+	if (err != -ENOENT)
 		return err;
 	err = ctf_meta_text(path, bytes, size, &is_damaged, d);
 	if (err)

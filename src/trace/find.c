@@ -85,10 +85,6 @@ static int add_stream(struct trace *t, struct source *src, const char *path, str
 	if (!s)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
 	err = stream_open(s, &src->public, path, &t->options, follow_grows(t, src) && !packed_is_name(path), d);
-	if (err == -ENOENT && t->follow) { /* gone meanwhile */
-		free(s);
-		return 0;
-	}
 	if (!err)
 		trace_shift_stream(s);
 	if (!err && s->has_failed) {
@@ -283,19 +279,20 @@ static bool is_other_recording(const char *path, const char *name)
 	return is_recording;
 }
 
-/* A stream.  Of a recording that is being written the file may have been packed since we listed it. */
+/* A stream.  Of a recording that is being written the file may have been packed since we listed it, also just now;
+ * or taken away. */
 static int add_file(struct trace *t, struct source *src, const char *path, struct diag *d)
 {
 	char *packed;
-	int err;
+	int err = is_file(path) ? add_stream(t, src, path, d) : -ENOENT;
 
-	if (is_file(path))
-		return add_stream(t, src, path, d);
+	if (err != -ENOENT)
+		return err;
 	if (asprintf(&packed, "%s" PACKED_SUFFIX, path) < 0)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
 	err = is_file(packed) ? add_stream(t, src, packed, d) : 0;
 	free(packed);
-	return err;
+	return err == -ENOENT && t->follow ? 0 : err;
 }
 
 static int open_entry(struct trace *t, struct source *src, const char *path, const char *name, int depth,

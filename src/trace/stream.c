@@ -361,13 +361,28 @@ static int extend_map(struct stream *s, uint64_t size)
 	return 0;
 }
 
-/* The file was packed, as pieces are when they are finished, before all of it was read: its plain bytes are the
- * same.  Returns 0; -ENOENT if it is not there either; or -errno. */
-static int change_to_packed(struct stream *s, struct diag *d)
+/* Lists packets again; what the cursor stands on stays. */
+static void list_more(struct stream *s, uint64_t at)
 {
-	uint64_t at = s->bytes && s->reader.packet ? (uint64_t)(s->reader.packet - s->bytes) : 0;
+	list_packets(s); /* first: it lets go what it has looked at */
+	if (s->packed && s->reader.packet) {
+		packed_need(s->packed, at, (s->reader.end + 7) / 8);
+		s->reader.packet = s->event.packet = s->bytes + at;
+	}
+}
+
+/* Where the packet that is being read begins. */
+static uint64_t packet_offset(const struct stream *s)
+{
+	return s->bytes && s->reader.packet ? (uint64_t)(s->reader.packet - s->bytes) : 0;
+}
+
+/* The file was packed, as pieces are when they are finished, before all of it was read: its plain bytes are the
+ * same, of which @size may be looked at.  Returns 0; -ENOENT if it is not there either; or -errno. */
+static int change_to_packed(struct stream *s, uint64_t size, struct diag *d)
+{
+	uint64_t at = packet_offset(s), old_size = s->map_size;
 	const uint8_t *old = s->map;
-	uint64_t old_size = s->map_size;
 	char *path;
 	int err;
 
@@ -378,13 +393,22 @@ static int change_to_packed(struct stream *s, struct diag *d)
 	if (err)
 		return err;
 	s->gone = 0;
-	list_packets(s); /* first: it lets go what it has looked at */
-	if (s->reader.packet) {
-		packed_need(s->packed, at, (s->reader.end + 7) / 8);
-		s->reader.packet = s->event.packet = s->bytes + at;
-	}
+	s->size = size < s->size ? size : s->size;
+	list_more(s, at);
 	if (old)
 		munmap((void *)old, old_size);
+	return 0;
+}
+
+static int grow_packed(struct stream *s, uint64_t size)
+{
+	uint64_t plain = packed_size(s->packed);
+
+	size = size < plain ? size : plain;
+	if (size > s->size) {
+		s->size = size;
+		list_more(s, packet_offset(s));
+	}
 	return 0;
 }
 
@@ -393,12 +417,16 @@ int stream_grow(struct stream *s, uint64_t size, struct diag *d)
 	struct stat st;
 	int err;
 
-	if (s->packed || (s->grows && size <= s->size))
+	if (!s->grows)
+		size = UINT64_MAX;
+	else if (size <= s->size)
 		return 0;
+	if (s->packed)
+		return grow_packed(s, size);
 	if (stat(s->info.path, &st) || !S_ISREG(st.st_mode)) {
-		err = s->grows ? 0 : change_to_packed(s, d);
-		s->is_gone = err == -ENOENT; /* it was taken away, as old pieces are: what is mapped stays */
-		return s->is_gone ? 0 : err;
+		err = change_to_packed(s, size, d);
+		s->is_gone = err == -ENOENT && !s->grows; /* it was taken away, as old pieces are: what is mapped stays */
+		return err == -ENOENT ? 0 : err;
 	}
 	if (s->grows && size > (uint64_t)st.st_size)
 		return 0; /* an index that names what is not there */
