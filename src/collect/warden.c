@@ -22,11 +22,9 @@
 #include "base/runtime.h"
 #include "clock/clock.h"
 #include "collect/apps.h"
-#include "collect/confine.h"
-#include "collect/keeper.h"
 #include "collect/tenants.h"
+#include "collect/warden_part.h"
 #include "net/sender.h"
-#include "net/spool.h"
 
 #define LOOK_NS     1000000000ull
 #define TRY_AGAIN_NS 5000000000ull
@@ -43,14 +41,6 @@ struct warden_results {
 	struct diag trouble;
 };
 
-/* What one of them tells the warden, in memory that these two share.  A tenant may have taken it over. */
-struct part_results {
-	uint64_t app_bytes, app_lost, app_unwritten;
-	uint32_t programs;
-	uint32_t has_ended; /* as it should */
-	struct diag trouble;
-};
-
 struct warden {
 	const struct recorder_options *o;
 	struct kept *kept; /* the recorder's: what it wants by now */
@@ -60,138 +50,6 @@ struct warden {
 	int done; /* the same, the other way; it ends with the last collector */
 	pid_t pid; /* the warden's */
 };
-
-/* ---------------------------------------------------------------- in a collector's process */
-
-/* PATH/tenant-LABEL */
-static bool path_of_part(char path[PATH_MAX], const char *recording, const struct tenant *t)
-{
-	char label[TENANT_LABEL_BYTES];
-
-	tenant_label(t, label);
-	return snprintf(path, PATH_MAX, "%s/tenant-%s", recording, label) < PATH_MAX;
-}
-
-struct part {
-	const struct tenant *tenant;
-	unsigned number; /* of this collector, among those of all tenants */
-	struct part_results *results;
-	int directory; /* of its part of the recording */
-	struct kept *whole; /* of the whole recording; NULL: given up */
-};
-
-/* The memory of root's collector goes first: what it leaves there its successor does. */
-static int confine_for_good(void *arg, struct diag *d)
-{
-	struct part *p = arg;
-
-	keeper_forget(p->whole);
-	p->whole = NULL;
-	return confine(p->tenant, p->number, true, d);
-}
-
-/* It has our keys in its memory, and must not be his collector's to look into: so it has a number of its own. */
-static int confine_sender(void *arg, struct diag *d)
-{
-	struct part *p = arg;
-	int err = confine_files(p->tenant, d);
-
-	keeper_forget(p->whole);
-	p->whole = NULL;
-	return err ? err : confine(p->tenant, TENANTS_MAX + p->number, false, d);
-}
-
-/* Before anything else: it is not to have what the collector has. */
-static int start_sender(const struct warden *w, struct part *p, struct sender *s, struct diag *d)
-{
-	char name[ABI_NAME_BYTES], path[PATH_MAX];
-	struct sender_options o = *w->o->sends_tenants->options;
-
-	if (!tenant_session_name(p->tenant, w->o->session, name, sizeof name) || !path_of_part(path, w->o->path, p->tenant))
-		return diag_fail(d, -ENAMETOOLONG, "its name is too long to be sent");
-	o.session = name;
-	o.path = path;
-	o.dir = p->directory;
-	o.confine = confine_sender;
-	o.confine_arg = p;
-	return sender_fork(s, &o, w->o->sends_tenants->spool_bytes, d);
-}
-
-/* Waits until it has arrived, or time has run out. */
-static int finish_sender(const struct warden *w, struct part *p, struct sender *s, struct diag *d)
-{
-	const struct sender_options *o = w->o->sends_tenants->options;
-	bool is_there;
-	char path[64];
-
-	is_there = sender_end(s) == SENDER_DONE && !s->status->n_skipped;
-	if (!is_there)
-		diag_fail(d, -EIO, "not all of it was sent%s%.200s: duet send goes on, with this part's directory",
-			  *s->status->text ? ": " : "", s->status->text);
-	snprintf(path, sizeof path, "/proc/self/fd/%d", p->directory);
-	if (is_there && o->frees)
-		spool_remove(path);
-	sender_fini(s);
-	return is_there ? 0 : -EIO;
-}
-
-/* Whatever it needs root for it has done when it is ready. */
-static int run_recorder(const struct warden *w, struct part *p, struct sender *s, struct recorder_result *result, struct diag *d)
-{
-	struct recorder_options o = *w->o;
-	struct diag end = { "" };
-	struct recorder *r;
-	char path[64];
-	int err, end_err;
-
-	snprintf(path, sizeof path, "/proc/self/fd/%d", p->directory);
-	o.path = path;
-	o.sent = s;
-	o.quota = s ? &s->status->quota : NULL;
-	o.pieces.n_arrived = s ? &s->status->n_pieces : NULL;
-	o.tenant = p->tenant;
-	o.clock = &w->clock;
-	o.whole = p->whole;
-	o.kernel = o.all_users = o.containers = false;
-	o.on_ready = confine_for_good;
-	o.on_ready_arg = p;
-	o.keep = true;
-	err = recorder_open(&r, &o, d);
-	if (err)
-		return err;
-	if (s)
-		sender_begin(s, 0, NULL);
-	err = recorder_run(r, d);
-	if (s)
-		sender_lift(s, recorder_may_write_anew(&o));
-	end_err = recorder_finish(r, result, err ? &end : d);
-	return err ? err : end_err;
-}
-
-/* Returns the process's exit status. */
-static int record_tenant(const struct warden *w, struct part *p)
-{
-	struct recorder_result result = { .programs = 0 };
-	struct sender sender = { .control = -1 }, *s = w->o->sends_tenants ? &sender : NULL;
-	struct diag d = { "" }, unsent = { "" };
-	int err = s ? start_sender(w, p, s, &d) : 0;
-
-	if (!err)
-		err = confine_files(p->tenant, &d);
-	if (!err)
-		err = run_recorder(w, p, s, &result, &d);
-	if (s && !err && finish_sender(w, p, s, &unsent) && !result.trouble.text[0])
-		result.trouble = unsent;
-	p->results->app_bytes = result.app_bytes;
-	p->results->app_lost = result.app_lost;
-	p->results->app_unwritten = result.app_unwritten;
-	p->results->programs = result.programs;
-	p->results->trouble = err ? d : result.trouble;
-	store_release(&p->results->has_ended, 1);
-	return err ? 1 : 0;
-}
-
-/* ---------------------------------------------------------------- the warden's process */
 
 struct ward {
 	struct tenant tenant; /* its directory is open; -1: an empty place */
@@ -259,7 +117,7 @@ static void clear_away(const struct watch *all, const struct ward *w)
 		snprintf(file, sizeof file, "sock-%s", session);
 		unlinkat(all->own, file, 0);
 	}
-	if (path_of_part(path, all->w->o->path, &w->tenant))
+	if (part_path(path, all->w->o->path, &w->tenant))
 		rmdir(path); /* if it did not come to record */
 }
 
@@ -271,7 +129,7 @@ static bool name_it(const struct watch *all, struct tenant *t)
 	char path[PATH_MAX];
 
 	for (t->turn = 1; t->turn < 10000; t->turn++) {
-		if (!path_of_part(path, all->w->o->path, t))
+		if (!part_path(path, all->w->o->path, t))
 			return false;
 		if (!mkdir(path, 0700))
 			return true;
@@ -288,7 +146,7 @@ static int make_part(const struct watch *all, struct tenant *t)
 	char path[PATH_MAX];
 	int fd = -1;
 
-	if (name_it(all, t) && path_of_part(path, all->w->o->path, t))
+	if (name_it(all, t) && part_path(path, all->w->o->path, t))
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && fchown(fd, t->uid, t->gid)) {
 		close(fd);
@@ -326,7 +184,8 @@ static void close_others(struct watch *all, const struct ward *mine)
 /* In a group of its own: so it is reached whichever of its processes has died. */
 static pid_t fork_collector(struct watch *all, struct ward *w, int directory)
 {
-	struct part p = { &w->tenant, (unsigned)(w - all->wards), w->results, directory, all->w->kept };
+	struct part p = { .o = all->w->o, .clock = &all->w->clock, .tenant = &w->tenant, .number = (unsigned)(w - all->wards),
+			  .results = w->results, .directory = directory, .whole = all->w->kept };
 	pid_t warden = getpid(), pid = fork();
 
 	if (pid > 0)
@@ -338,7 +197,7 @@ static pid_t fork_collector(struct watch *all, struct ward *w, int directory)
 	if (getppid() != warden)
 		raise(SIGTERM); /* blocked: read later */
 	close_others(all, w);
-	_exit(record_tenant(all->w, &p));
+	_exit(part_record(&p));
 }
 
 static void start_collector(struct watch *all, struct ward *w)
