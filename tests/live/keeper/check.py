@@ -31,6 +31,8 @@ def check(trace, counts):
     status, out, err = cmd("view", "-e", "keeper:number", trace, timeout=PATIENCE_S)
     ok("lost" not in err, "nothing is lost", err)
     all_are_there(numbers_of(out), counts)
+    if len(os.listdir(trace)) > 500:
+        return  # Babeltrace 2 looks at each of its streams for each event: it would take hours
     status, out, err = run("babeltrace2", trace, timeout=PATIENCE_S)
     is_(out.count("keeper:number"), sum(counts), "babeltrace2 " + err[:200])
 
