@@ -8,7 +8,7 @@ import proc
 
 
 class Watch(threading.Thread):
-    """@leave_out: descriptors of files below it are not counted."""
+    """@leave_out: descriptors of files below it, or of what /proc names so, are not counted."""
 
     def __init__(self, pid, every_s, leave_out=None):
         super().__init__(daemon=True)
