@@ -139,24 +139,6 @@ bool ctf_event_cells(const struct ctf_event *e, struct ctf_cell *cells)
 	return p->loads && cells_take(p, e->packet, e->body_bits, e->end_bits, e->slots, cells);
 }
 
-static inline bool rows_header(struct ctf_reader *r, enum ctf_header kind, uint32_t *id)
-{
-	switch (kind) {
-	case CTF_HEADER_COMPACT:
-		return step_compact(r, id);
-	case CTF_HEADER_LARGE:
-		return step_large(r, id);
-	case CTF_HEADER_KERNEL:
-		return step_kernel(r, id);
-	case CTF_HEADER_NONE:
-		*id = 0;
-		return true;
-	case CTF_HEADER_GENERIC:
-		break;
-	}
-	return step_generic(r, id);
-}
-
 /* The class of @id if its events have cells. */
 static const struct ctf_event_class *rows_class(const struct ctf_reader *r, uint32_t id)
 {
@@ -181,7 +163,7 @@ static inline __attribute__((always_inline)) void take_rows(struct ctf_reader *r
 
 	for (; row < full && cell <= stop && at < r.end; at = end) {
 		r.at = at;
-		if (unlikely(!rows_header(&r, kind, &id)))
+		if (unlikely(!step_header_of(&r, kind, &id)))
 			break;
 		if (id != last) {
 			class = rows_class(&r, id);

@@ -111,9 +111,10 @@ int step_fail(struct ctf_reader *r, uint64_t at, const char *what);
 /* The place after @n strings from @at on, or 0.  Inlined, it would cost events without strings. */
 uint64_t step_strings(const struct ctf_reader *r, uint64_t at, uint32_t n);
 
-static inline bool step_header(struct ctf_reader *r, uint32_t *id)
+/* @kind: of the stream's headers; who reads many of its events in a loop asks for it once. */
+static inline bool step_header_of(struct ctf_reader *r, enum ctf_header kind, uint32_t *id)
 {
-	switch (r->stream->header_kind) {
+	switch (kind) {
 	case CTF_HEADER_COMPACT:
 		return step_compact(r, id);
 	case CTF_HEADER_LARGE:
@@ -123,9 +124,15 @@ static inline bool step_header(struct ctf_reader *r, uint32_t *id)
 	case CTF_HEADER_NONE:
 		*id = 0;
 		return true;
-	default:
-		return step_generic(r, id);
+	case CTF_HEADER_GENERIC:
+		break;
 	}
+	return step_generic(r, id);
+}
+
+static inline bool step_header(struct ctf_reader *r, uint32_t *id)
+{
+	return step_header_of(r, r->stream->header_kind, id);
 }
 
 /* As ctf_reader_next(). */
