@@ -555,7 +555,7 @@ static int tell_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 	return err;
 }
 
-int drain_finish(struct drain *d, uint64_t *lost_nowhere, struct diag *diag)
+int drain_finish(struct drain *d, struct diag *diag)
 {
 	/* What a flight recorder holds is older than now, and comes first. */
 	bool may_tell = !d->pool->flight_recorder || d->copies;
@@ -565,9 +565,16 @@ int drain_finish(struct drain *d, uint64_t *lost_nowhere, struct diag *diag)
 		err = tell_lost(d, i, first ? NULL : diag);
 		first = first ? first : err;
 	}
-	for (uint32_t i = d->pool->n_cpus; i < d->pool->n_slots; i++)
-		*lost_nowhere += drain_slot_lost(d, i);
 	return first;
+}
+
+uint64_t drain_lost_nowhere(struct drain *d)
+{
+	uint64_t lost = 0;
+
+	for (uint32_t i = d->pool->n_cpus; i < d->pool->n_slots; i++)
+		lost += drain_slot_lost(d, i);
+	return lost;
 }
 
 uint64_t drain_oldest_ns(struct drain *d)

@@ -91,9 +91,10 @@ int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, 
 void drain_count_uncopied(struct drain *d);
 
 /* drain_finish - last packets, for losses nothing else has told yet; of a flight recorder behind its copy, and
- * without drain_copy none: a piece that ends has no files of it.  Adds to *@lost_nowhere the events that were
- * refused to writers who did not know their CPU. */
-int drain_finish(struct drain *d, uint64_t *lost_nowhere, struct diag *diag);
+ * without drain_copy none: a piece that ends has no files of it.  What is not told is told the next time. */
+int drain_finish(struct drain *d, struct diag *diag);
+/* The events that were refused to writers who did not know their CPU. */
+uint64_t drain_lost_nowhere(struct drain *d);
 
 /* When the oldest chunk began; UINT64_MAX if there is none. */
 uint64_t drain_oldest_ns(struct drain *d);

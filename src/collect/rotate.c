@@ -109,14 +109,18 @@ int rotate_resume(struct collector *c, struct diag *d)
 static int finish_old(struct collector *c, struct streams *next, const char *place, struct diag *d)
 {
 	char kernel[PATH_MAX];
+	struct diag note = { "" };
 	int err;
 
 	streams_names(next, c->streams, 0); /* those of flight recorders, before they are written */
-	err = streams_finish(c->streams, c->kept->lost_outside, d);
-	if (err || !c->kernel)
-		return err;
-	err = files_kernel_path(kernel, sizeof kernel, place, 1, d);
-	return err ? err : kernel_rotate(c->kernel, kernel, d);
+	err = streams_finish_names(c->streams, c->kept->lost_outside, d);
+	if (!err && c->kernel)
+		err = files_kernel_path(kernel, sizeof kernel, place, 1, d);
+	if (!err && c->kernel)
+		err = kernel_rotate(c->kernel, kernel, d);
+	if (!err && streams_finish_cpus(c->streams, &note))
+		collector_note(c, &note); /* the next piece tells it */
+	return err;
 }
 
 /* The old one is closed; no error leads back from here.  One that cannot be marked is marked later. */

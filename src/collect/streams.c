@@ -272,17 +272,31 @@ int streams_flight(struct streams *s, struct diag *d)
 	return err;
 }
 
-int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d)
+int streams_finish_names(struct streams *s, uint64_t lost_outside, struct diag *d)
 {
 	uint64_t lost = lost_outside;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		lost += drain_lost_nowhere(s->drains[i]);
+	return write_names(s, lost > s->lost_before ? lost - s->lost_before : 0, d);
+}
+
+int streams_finish_cpus(struct streams *s, struct diag *d)
+{
 	int first = 0, err;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		err = drain_finish(s->drains[i], &lost, first ? NULL : d);
+		err = drain_finish(s->drains[i], first ? NULL : d);
 		first = first ? first : err;
 	}
-	err = write_names(s, lost > s->lost_before ? lost - s->lost_before : 0, first ? NULL : d);
-	return first ? first : err;
+	return first;
+}
+
+int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d)
+{
+	int err = streams_finish_cpus(s, d), names = streams_finish_names(s, lost_outside, err ? NULL : d);
+
+	return err ? err : names;
 }
 
 void streams_told(struct streams *s, struct streams *next, uint32_t number, uint64_t *told)

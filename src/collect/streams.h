@@ -89,8 +89,10 @@ int streams_write_copied(struct streams *s, uint64_t from_ns, uint64_t about_byt
 int streams_flight(struct streams *s, struct diag *d);
 
 /* streams_finish - last packets, for losses nothing else has told; @lost_outside are events that never
- * found a pool. */
+ * found a pool.  Of the two halves the first may be followed by more events, the second not: its packets are of now. */
 int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d);
+int streams_finish_names(struct streams *s, uint64_t lost_outside, struct diag *d);
+int streams_finish_cpus(struct streams *s, struct diag *d);
 
 /* streams_told - @s is finished, and to be closed; its number is @number: what it tells as lost @next, which
  * goes on, does not tell again: neither of CPUs nor, by *@told (ABI_TOLD), of what happened outside. */

@@ -3,6 +3,7 @@
 #include "collect/triggers.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,18 @@ static int find_slot(const struct triggers *t)
 	return slot;
 }
 
+/* The next; after the last, which somebody asked for, the first that is free. */
+static uint32_t new_number(const struct triggers *t)
+{
+	uint32_t number = 1;
+
+	if (t->kept->next_number < INT_MAX)
+		return t->kept->next_number + 1;
+	while (triggers_find(t, number) >= 0)
+		number++;
+	return number;
+}
+
 int triggers_add(struct triggers *t, const char *text, uint32_t number, struct diag *d)
 {
 	int slot = number ? triggers_find(t, number) : -1, err;
@@ -134,7 +147,7 @@ int triggers_add(struct triggers *t, const char *text, uint32_t number, struct d
 	t->kept->at[slot].not_before_ns = t->kept->at[slot].last_ns = 0;
 	t->kept->at[slot].error[0] = 0;
 	if (!number)
-		number = t->kept->next_number + 1;
+		number = new_number(t);
 	if (number > t->kept->next_number)
 		t->kept->next_number = number;
 	store_release(&t->kept->at[slot].number, number); /* pairs with triggers_copy */

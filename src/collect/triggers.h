@@ -115,7 +115,7 @@ struct triggers {
 int triggers_open(struct triggers *t, struct triggers_kept *kept, struct diag *d);
 void triggers_close(struct triggers *t);
 
-/* triggers_add - one more; its number, 1.., or -errno.  @number: that it is to have, as it has it in other parts of the
+/* triggers_add - one more; its number, 1..INT_MAX, or -errno.  @number: that it is to have, as it has it in other parts of the
  * session; 0: the next.  -EEXIST if another one has it; the very same one is there already, and stays. */
 int triggers_add(struct triggers *t, const char *text, uint32_t number, struct diag *d);
 /* triggers_remove - -ENOENT if there is none of that number.  What fires already goes on. */

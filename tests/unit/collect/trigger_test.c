@@ -2,6 +2,8 @@
 /* Triggers: their texts, what they see of an event's bytes, and when they fire. */
 #include "collect/trigger_class.h"
 #include "collect/triggers.h"
+#include <limits.h>
+
 #include "test.h"
 
 #define MS 1000000ull
@@ -386,6 +388,16 @@ static void triggers_outlive_their_collector(void)
 	triggers_close(&t);
 }
 
+static void numbers_do_not_run_out(void)
+{
+	begin("event a -> notify");
+	is(triggers_add(&t, "event b -> notify", INT_MAX, &why), INT_MAX);
+	is(triggers_add(&t, "event c -> notify", 0, &why), 2);
+	is(triggers_remove(&t, 1), 0);
+	is(triggers_add(&t, "event d -> notify", 0, &why), 1);
+	triggers_close(&t);
+}
+
 int main(void)
 {
 	run(a_trigger_says_when_and_what);
@@ -399,5 +411,6 @@ int main(void)
 	run(what_never_ends_is_late);
 	run(losses_are_counted_from_the_beginning_of_the_time);
 	run(triggers_outlive_their_collector);
+	run(numbers_do_not_run_out);
 	return test_status();
 }
