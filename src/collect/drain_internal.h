@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * collect/drain_internal.h - what the two ways of reading a pool share: drain.c, which frees what it has
- * written, and flight.c, which leaves it where it is; and reclaim.c, which both call.
+ * written, and flight.c, which leaves it where it is; and drain_open.c and reclaim.c, which both call.
  */
 #ifndef COLLECT_DRAIN_INTERNAL_H
 #define COLLECT_DRAIN_INTERNAL_H
@@ -13,6 +13,8 @@
 #include "collect/drain.h"
 #include "collect/joined.h"
 #include "collect/pace.h"
+
+enum { DRAIN_LANES = 1024 };
 
 /* One file of the trace, for a CPU or a lane. */
 struct output {
@@ -106,8 +108,14 @@ void drain_tell_room(struct drain *d);
 bool drain_look_at(struct drain *d, uint32_t i, struct seen *s);
 /* For qsort: CPU chunks by CPU and number, then the others by time. */
 int drain_compare(const void *a, const void *b);
-/* Describes the classes registered since, in one write: after looking, see (2) of drain.h. */
+/* Describes the classes registered since, in one write: after looking, see (2) of drain.h.  What could not be written is
+ * tried again. */
 int drain_describe(struct drain *d, struct diag *diag);
+/* The stream class, with its first event class or the first packet: Babeltrace 2.0 aborts over one that has a sequence in
+ * its context and no event. */
+int drain_describe_stream(struct drain *d, struct diag *diag);
+/* So many chunks were closed, in the pool's life; and some given back unused. */
+uint64_t drain_count_closed(const struct drain *d);
 /* The chunk's lane, found for it if it has none: free, and ended before the chunk begins; or NULL. */
 struct output *drain_lane_of(struct drain *d, const struct seen *s);
 /* Makes the file KIND_NUMBER if there is none yet. */
