@@ -131,8 +131,12 @@ int export_timeline(struct export *x, struct timeline *t, timeline_take *take, v
 				      .context = &p };
 	struct trace_options quiet = { .warn = warn_not };
 	struct trace *first = NULL;
-	int err = trace_open(&first, x->paths, x->n_paths, &quiet, d);
+	int err;
 
+	progress_hook(&quiet);
+	err = trace_open(&first, x->paths, x->n_paths, &quiet, d);
+	if (!err)
+		progress_also(first);
 	if (!err && !o.functions)
 		err = diag_fail(d, -ENOMEM, "no memory");
 	if (!err)

@@ -2,7 +2,7 @@
 /*
  * cmd/export_ctf.c - duet export ctf: a recording as plain CTF again, for other readers.
  *
- * A copy of its directory, in which no file is packed (ctf/packed.h).  Events are not touched: what the
+ * A copy of its directory, in which no file is packed (ctf/packed.h); removed again if it cannot be whole.  Events are not touched: what the
  * recorder wrote is what is there, byte for byte.
  */
 #include <errno.h>
@@ -17,12 +17,14 @@
 #include "base/io.h"
 #include "cmd/cmd.h"
 #include "cmd/export.h"
+#include "cmd/progress.h"
 #include "ctf/packed.h"
 
 /* For nftw. */
 static struct {
 	const char *to;
 	size_t base; /* of the recording's path */
+	uint64_t bytes; /* of all files */
 	struct diag *d;
 	int err;
 } job;
@@ -42,6 +44,8 @@ static int copy_plain(const char *from, const char *to, struct diag *d)
 		err = n < 0 ? (int)n : io_write(out, bytes, (size_t)n);
 		if (err)
 			diag_fail(d, err, "cannot copy %s to %s: %s", from, to, strerror(-err));
+		else if (progress_made((uint64_t)n))
+			err = diag_fail(d, -EINTR, "interrupted");
 	}
 	close(in);
 	if (out >= 0)
@@ -49,13 +53,15 @@ static int copy_plain(const char *from, const char *to, struct diag *d)
 	return err;
 }
 
-static int copy_file(const char *from, char *to, struct diag *d)
+static int copy_file(const char *from, char *to, uint64_t size, struct diag *d)
 {
 	int err;
 
 	if (packed_is_name(from)) {
 		to[strlen(to) - (sizeof PACKED_SUFFIX - 1)] = 0;
 		err = packed_restore(AT_FDCWD, from, AT_FDCWD, to, d);
+		if (!err && progress_made(size))
+			err = diag_fail(d, -EINTR, "interrupted");
 	} else {
 		err = copy_plain(from, to, d);
 	}
@@ -66,15 +72,32 @@ static int copy_one(const char *path, const struct stat *st, int type, struct FT
 {
 	char to[PATH_MAX];
 
-	(void)st;
 	(void)at;
 	if (snprintf(to, sizeof to, "%s%s", job.to, path + job.base) >= (int)sizeof to)
 		job.err = diag_fail(job.d, -ENAMETOOLONG, "%s: the path is too long", path);
 	else if (type == FTW_D)
 		job.err = io_make_dirs(to) ? diag_errno(job.d, "cannot make %s", to) : 0;
 	else if (type == FTW_F)
-		job.err = copy_file(path, to, job.d);
+		job.err = copy_file(path, to, (uint64_t)st->st_size, job.d);
 	return job.err;
+}
+
+/* How much there is. */
+static int count_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)path;
+	(void)at;
+	job.bytes += type == FTW_F ? (uint64_t)st->st_size : 0;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	remove(path);
+	return 0;
 }
 
 int export_ctf(const char *path, const char *to, struct diag *d)
@@ -90,6 +113,14 @@ int export_ctf(const char *path, const char *to, struct diag *d)
 	job.base = n;
 	job.d = d;
 	job.err = 0;
+	progress_catch();
+	nftw(path, count_one, 16, FTW_PHYS);
+	progress_begin_bytes("export", job.bytes);
 	err = nftw(path, copy_one, 16, FTW_PHYS);
-	return err < 0 && !job.err ? diag_errno(d, "cannot read %s", path) : job.err;
+	progress_end();
+	if (err < 0 && !job.err)
+		job.err = diag_errno(d, "cannot read %s", path);
+	if (job.err)
+		nftw(to, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return job.err;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 
 static const struct {
 	const char *name;
@@ -58,7 +59,7 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < N_VERBS; i++)
 		if (!strcmp(verb, verbs[i].name))
-			return verbs[i].run(argc - 1, argv + 1);
+			return progress_status(verbs[i].run(argc - 1, argv + 1));
 	fprintf(stderr, "duet: no verb \"%s\": `duet --help` lists them\n", verb);
 	return CMD_FAILED;
 }

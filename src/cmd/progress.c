@@ -3,6 +3,7 @@
 #include "cmd/progress.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ static struct {
 	uint64_t begin_ns, next_ns;
 	uint64_t done, total; /* bytes */
 	bool is_shown;
+	bool is_seen; /* standard error is a terminal */
 } progress;
 
 static void show(uint64_t now_ns)
@@ -32,32 +34,84 @@ static void show(uint64_t now_ns)
 	progress.next_ns = now_ns + PERIOD_NS;
 }
 
-/* Each packet's; a clock is read a few times a millisecond at most. */
-static void advance(void *context, uint64_t bytes)
+static volatile sig_atomic_t stopped_by;
+
+static void stop(int signal)
+{
+	stopped_by = signal;
+}
+
+/* The first time; then the signal does what it does elsewhere. */
+static void catch(int signal)
+{
+	struct sigaction act;
+
+	if (sigaction(signal, NULL, &act) || act.sa_handler != SIG_DFL)
+		return; /* of a command in the background, ignored; or caught already */
+	act = (struct sigaction){ .sa_handler = stop, .sa_flags = SA_RESETHAND | SA_RESTART };
+	sigaction(signal, &act, NULL);
+}
+
+bool progress_made(uint64_t bytes)
 {
 	uint64_t now_ns;
 
-	(void)context;
 	progress.done += bytes;
-	if (!progress.verb)
-		return;
-	now_ns = clock_monotonic_ns();
-	if (now_ns >= progress.next_ns)
-		show(now_ns);
+	if (progress.verb && progress.is_seen) {
+		now_ns = clock_monotonic_ns();
+		if (now_ns >= progress.next_ns)
+			show(now_ns);
+	}
+	return stopped_by;
+}
+
+static bool advance(void *context, uint64_t bytes)
+{
+	(void)context;
+	return progress_made(bytes);
+}
+
+void progress_catch(void)
+{
+	progress.is_seen = isatty(STDERR_FILENO);
+	catch(SIGINT);
+	catch(SIGTERM);
+	catch(SIGHUP);
 }
 
 void progress_hook(struct trace_options *o)
 {
-	if (isatty(STDERR_FILENO))
-		o->progress = advance;
+	progress_catch();
+	o->progress = advance;
 }
 
-void progress_begin(const char *verb, const struct trace *t)
+bool progress_is_stopped(void)
+{
+	return stopped_by;
+}
+
+int progress_status(int status)
+{
+	if (!stopped_by)
+		return status;
+	fflush(NULL);
+	signal(stopped_by, SIG_DFL);
+	raise(stopped_by);
+	return 128 + stopped_by;
+}
+
+void progress_begin_bytes(const char *verb, uint64_t bytes)
 {
 	progress.verb = verb;
 	progress.begin_ns = clock_monotonic_ns();
 	progress.next_ns = progress.begin_ns + FIRST_NS;
-	progress.done = progress.total = 0;
+	progress.done = 0;
+	progress.total = bytes;
+}
+
+void progress_begin(const char *verb, const struct trace *t)
+{
+	progress_begin_bytes(verb, 0);
 	progress_also(t);
 }
 

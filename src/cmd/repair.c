@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "trace/repair.h"
 
 static const char usage[] = "usage: duet repair TRACE NEW\n\n"
@@ -18,15 +19,29 @@ static void warn(void *context, const char *text)
 	cmd_error("repair", "%s", text);
 }
 
+static void begin(void *context, const struct trace *t)
+{
+	(void)context;
+	progress_begin("repair", t);
+}
+
+static bool advance(void *context, uint64_t bytes)
+{
+	(void)context;
+	return progress_made(bytes);
+}
+
 static int fix(const char *from, const char *to)
 {
-	struct repair_options o = { .warn = warn };
+	struct repair_options o = { .warn = warn, .begin = begin, .progress = advance };
 	struct diag d = { "" };
 	struct repaired r;
 	uint64_t n;
 
+	progress_catch();
 	if (repair(from, to, &o, &r, &d))
 		return cmd_error("repair", "%s", d.text);
+	progress_end();
 	printf("%s: %" PRIu64 " events in %" PRIu64 " packets, %" PRIu32 " streams, %" PRIu32 " traces\n", to,
 	       r.n_events, r.n_packets, r.n_streams, r.n_traces);
 	n = r.n_cut + r.n_left_out + r.n_retimed + r.n_gaps;

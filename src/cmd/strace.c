@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "cmd/strace.h"
 #include "cmd/strace_print.h"
 #include "cmd/strace_record.h"
@@ -142,8 +143,11 @@ static int show_recording(struct strace *s)
 	struct trace *t;
 	int status = 0;
 
+	progress_hook(&o);
 	if (trace_open(&t, s->inputs.at, s->inputs.n, &o, &d))
 		return cmd_error("strace", "%s", d.text);
+	if (!isatty(STDOUT_FILENO) || !s->page.prints)
+		progress_begin("strace", t);
 	moment_settle(&s->from, t);
 	moment_settle(&s->to, t);
 	how.range = (struct run_range){ s->from.is_given ? s->from.ns : INT64_MIN, s->to.is_given ? s->to.ns : INT64_MAX };
@@ -156,6 +160,7 @@ static int show_recording(struct strace *s)
 	s->page.threads = j.run.threads;
 	if (pairs_read(&j, &d))
 		status = cmd_error("strace", "%s", d.text);
+	progress_end();
 	pairs_end(&j);
 	if (!status)
 		status = finish(s, &j);

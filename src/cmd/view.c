@@ -232,7 +232,7 @@ static bool wait_for_more(struct view *v)
 		else
 			poll(NULL, 0, REFRESH_MS);
 	}
-	return !v->out.is_over && !is_interrupted;
+	return !v->out.is_over && !is_interrupted && !progress_is_stopped();
 }
 
 static void begin_from_now(struct view *v)

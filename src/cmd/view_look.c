@@ -97,10 +97,12 @@ static void run_pager(const char *pager, const int ends[2])
 
 pid_t view_pager_open(void)
 {
-	const char *pager = getenv("PAGER");
+	const char *pager = getenv("DUET_PAGER");
 	int ends[2];
 	pid_t pid;
 
+	if (!pager)
+		pager = getenv("PAGER");
 	if (!pager)
 		pager = "less";
 	if (!isatty(STDOUT_FILENO) || !*pager || !strcmp(pager, "cat") || pipe(ends))
@@ -128,5 +130,5 @@ void view_pager_close(pid_t pager)
 	while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		cmd_error("view", "the pager cannot be run: set PAGER, or use --no-pager");
+		cmd_error("view", "the pager cannot be run: set DUET_PAGER or PAGER, or use --no-pager");
 }

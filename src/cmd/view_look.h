@@ -46,7 +46,7 @@ bool view_look_columns(struct view_look *l, const char *names);
 bool view_look_color(struct view_look *l, const char *when);
 
 /*
- * view_pager_open - if standard output is a terminal: $PAGER, or less(1), between it and us.  Returns its
+ * view_pager_open - if standard output is a terminal: $DUET_PAGER, $PAGER, or less(1), between it and us.  Returns its
  * process, or 0 without one; then everything stays as it was.
  */
 pid_t view_pager_open(void);

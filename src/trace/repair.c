@@ -28,6 +28,8 @@ static int finish(int fd, const char *path, int err, struct diag *d)
 {
 	if (close(fd) && !err)
 		err = -errno;
+	if (err == -ECANCELED)
+		return diag_fail(d, err, "interrupted: nothing is left of what was written");
 	return err ? diag_fail(d, err, "cannot write %s: %s", path, strerror(-err)) : 0;
 }
 
@@ -272,6 +274,8 @@ int repair(const char *from, const char *to, const struct repair_options *o, str
 	err = io_make_dirs(work);
 	if (err)
 		diag_fail(d, err, "cannot make %s: %s", work, strerror(-err));
+	if (o->begin)
+		o->begin(o->context, t);
 	for (uint32_t i = 0; i < t->n_sources && !err; i++)
 		err = repair_source(t, t->sources[i], root, work, o, result, d);
 	trace_close(t);

@@ -14,12 +14,17 @@
 #ifndef TRACE_REPAIR_H
 #define TRACE_REPAIR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/diag.h"
 
+struct trace;
+
 struct repair_options {
 	void (*warn)(void *context, const char *text); /* told of each damage; not NULL */
+	void (*begin)(void *context, const struct trace *t); /* told what is read; may be NULL */
+	bool (*progress)(void *context, uint64_t bytes); /* told of each packet read; true ends everything; may be NULL */
 	void *context;
 };
 

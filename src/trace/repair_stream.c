@@ -117,13 +117,16 @@ static int write_piece(const struct stream *s, const struct piece *p, const uint
 	return err ? err : io_write(fd, s->bytes + p->offset + header_bytes, p->info.packet_bits / 8 - header_bytes);
 }
 
+static uint64_t packet_room(const struct stream *s, uint32_t i)
+{
+	return (i + 1 < s->n_packets ? s->packets[i + 1].offset : s->size) - s->packets[i].offset;
+}
+
 static bool read_piece(const struct stream *s, uint32_t i, const struct ctf_meta *m, uint64_t *slots, struct piece *p)
 {
-	uint64_t next = i + 1 < s->n_packets ? s->packets[i + 1].offset : s->size;
 	struct ctf_fault unused;
 
-	*p = (struct piece){ .offset = s->packets[i].offset };
-	p->room = next - p->offset;
+	*p = (struct piece){ .offset = s->packets[i].offset, .room = packet_room(s, i) };
 	if (s->packed)
 		p->room = packed_need(s->packed, p->offset, p->room);
 	return !ctf_packet_read(m, s->bytes + p->offset, p->room, &p->info, slots, &unused);
@@ -200,6 +203,8 @@ int repair_stream(struct stream *s, const struct ctf_meta *m, int fd, const stru
 		err = repair_packet(s, i, m, &clock, fd, o, r);
 		if (s->packed)
 			packed_let_go(s->packed, s->packets[i].offset);
+		if (!err && o->progress && o->progress(o->context, packet_room(s, i)))
+			err = -ECANCELED;
 	}
 	return err;
 }

@@ -484,9 +484,12 @@ bool stream_open_packet(struct stream *s)
 	struct ctf_packet_info info;
 	struct ctf_fault fault = { 0 };
 
-	if (s->options->progress)
-		s->options->progress(s->options->context, room / 8);
 	s->reader.at = s->reader.end = 0;
+	if (s->options->progress && s->options->progress(s->options->context, room / 8)) {
+		diag_fail(&s->damage, -EINVAL, "interrupted");
+		s->has_failed = true;
+		return false;
+	}
 	let_go(s, p->offset);
 	if (read_packet(s, p->offset, &info, &fault)) /* only if the file changes as we read */
 		return false;

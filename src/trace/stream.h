@@ -77,7 +77,7 @@ struct stream {
 	bool is_part; /* the map and the path are another's */
 	uint32_t n_warnings;
 	uint64_t n_damages;
-	bool has_failed; /* strict, and damaged */
+	bool has_failed; /* strict, and damaged; or somebody wants no more */
 	struct diag damage;
 };
 

@@ -74,8 +74,9 @@ struct trace_event {
 struct trace_options {
 	/* Told of each damaged place; the first TRACE_WARNINGS_MAX of each stream. */
 	void (*warn)(void *context, const char *text);
-	/* Told, for each packet that reading comes to, how many bytes of the recordings that is; may be NULL. */
-	void (*progress)(void *context, uint64_t bytes);
+	/* Told, for each packet that reading comes to, how many bytes of the recordings that is; may be NULL.
+	 * True ends everything. */
+	bool (*progress)(void *context, uint64_t bytes);
 	void *context;
 	bool is_strict; /* a damaged place ends everything instead */
 	bool follows; /* they may be written still: see trace_refresh() */
@@ -97,7 +98,7 @@ int trace_open(struct trace **t, const char *const *paths, int n, const struct t
 	       struct diag *d);
 void trace_close(struct trace *t); /* accepts NULL */
 
-/* trace_next - the next item of all streams.  -EINVAL only if strict: the damage is in @d. */
+/* trace_next - the next item of all streams.  -EINVAL only if strict: the damage is in @d; or if `progress` said so. */
 int trace_next(struct trace *t, struct trace_event *e, struct diag *d);
 
 /* An event of trace_rows(). */

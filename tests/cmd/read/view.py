@@ -224,6 +224,10 @@ def a_terminal_gets_colors_and_a_pager(d):
     check("\033" in on_terminal(d, "--no-pager", "--color", "never"), False)
     check(on_terminal(d, "--color", "never", PAGER="sed s/^/page:/").count("page:"), 5)
     check("page:" in on_terminal(d, "--no-pager", PAGER="sed s/^/page:/"), False)
+    check(on_terminal(d, "--color", "never", PAGER="true", DUET_PAGER="sed s/^/mine:/").count("mine:"), 5)
+    check("page:" in on_terminal(d, PAGER="sed s/^/page:/", DUET_PAGER=""), False)
+    check(on_terminal(d, PAGER="true", DUET_PAGER="echo $LESS;cat>/dev/null", LESS="").strip(), "")
+    check(on_terminal(d, PAGER="echo $LESS;cat>/dev/null").strip(), os.environ.get("LESS", "FRX"))
     check(on_terminal(d, PAGER="true"), "")  # one that does not read on
 
 
