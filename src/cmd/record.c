@@ -36,6 +36,7 @@ static const char record_help[] =
 	"                        with --overwrite 64M)\n"
 	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
 	"      --kernel-backend NAME ftrace (default), bpf: cheaper, with file names, or auto: bpf where it can be had\n"
+	RECORDING_KERNEL_CONTEXT_HELP
 	CHANNELS_HELP
 	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
@@ -68,6 +69,7 @@ static const char collect_help[] =
 	"                        with --overwrite 64M)\n"
 	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
 	"      --kernel-backend NAME ftrace (default), bpf: cheaper, with file names, or auto: bpf where it can be had\n"
+	RECORDING_KERNEL_CONTEXT_HELP
 	CHANNELS_HELP
 	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"

@@ -11,6 +11,7 @@
 
 #include "abi/clock.h"
 #include "cmd/recorded.h"
+#include "kernel/contexts.h"
 #include "kernel/kernel.h"
 
 static bool is_session_name(const char *name)
@@ -168,6 +169,13 @@ static int take_kernel_backend(struct recording *a, const char *name)
 	return cmd_error(a->verb, "--kernel-backend %s: backends are \"auto\", \"bpf\" and \"ftrace\"", name);
 }
 
+static int add_kernel_contexts(struct recording *a, const char *names)
+{
+	struct diag d = { "" };
+
+	return kernel_contexts_parse(names, &a->o.kernel_contexts, &d) ? cmd_error(a->verb, "--kernel-context: %s", d.text) : -1;
+}
+
 /* "sched,block": the argument is taken apart where it lies. */
 static int add_kernel(struct recording *a, char *patterns)
 {
@@ -256,6 +264,8 @@ int recording_take(struct recording *a, int c, const char *help)
 		return add_kernel_buffer(a, optarg);
 	case RECORDING_KERNEL_BACKEND:
 		return take_kernel_backend(a, optarg);
+	case RECORDING_KERNEL_CONTEXT:
+		return add_kernel_contexts(a, optarg);
 	case 'p':
 		return cmd_add_pid(a->verb, &a->pids, optarg) ? -1 : CMD_FAILED;
 	case 's':

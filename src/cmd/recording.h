@@ -23,6 +23,7 @@ enum {
 	RECORDING_ALL_KERNEL,
 	RECORDING_KERNEL_BUFFER,
 	RECORDING_KERNEL_BACKEND,
+	RECORDING_KERNEL_CONTEXT,
 	RECORDING_OVERWRITE,
 	RECORDING_CLOCK,
 	RECORDING_CHANNEL,
@@ -51,6 +52,7 @@ enum {
 	{ "kernel", required_argument, NULL, 'k' }, { "buffer", required_argument, NULL, 'b' },  \
 	{ "kernel-buffer", required_argument, NULL, RECORDING_KERNEL_BUFFER },                   \
 	{ "kernel-backend", required_argument, NULL, RECORDING_KERNEL_BACKEND },                 \
+	{ "kernel-context", required_argument, NULL, RECORDING_KERNEL_CONTEXT },                 \
 	{ "overwrite", no_argument, NULL, RECORDING_OVERWRITE },                                 \
 	{ "clock", required_argument, NULL, RECORDING_CLOCK },                                   \
 	{ "channel", required_argument, NULL, RECORDING_CHANNEL },                               \
@@ -70,6 +72,9 @@ enum {
 	"      --graph-over TIME     only those that last longer: 100us\n" \
 	"      --graph-depth N       with what they call, N levels\n" \
 	"      --graph-args          with arguments, also of -k function:F, where the kernel has them (6.15)\n"
+
+#define RECORDING_KERNEL_CONTEXT_HELP \
+	"      --kernel-context NAMES  with each kernel event: pid, ppid, procname, prio, uid, cgroup, namespaces, ...\n"
 
 #define RECORDING_TENANTS_HELP                                                                           \
 	"      --all-users       as root: the programs of all users, each user's in a buffer of his own\n" \

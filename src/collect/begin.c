@@ -48,6 +48,7 @@ static int open_kernel(struct collector *c)
 				    .whole_machine = c->o->kernel_whole_machine,
 				    .overwrite = c->o->flight_recorder,
 				    .backend = c->o->kernel_backend,
+				    .contexts = c->o->kernel_contexts,
 				    .buffer_kib = c->o->kernel_buffer_kib,
 				    .see = see_sampled,
 				    .see_arg = c,
@@ -75,7 +76,7 @@ static int want_kernel(struct collector *c, struct diag *d)
 {
 	int err = open_kernel(c);
 
-	if (err && (c->o->n_kernel_events || c->o->n_uprobes || c->o->graph.n_patterns || c->o->kernel_whole_machine ||
+	if (err && (c->o->n_kernel_events || c->o->n_uprobes || c->o->graph.n_patterns || c->o->kernel_whole_machine || c->o->kernel_contexts ||
 		    c->o->kernel_backend == KERNEL_BACKEND_BPF))
 		return diag_fail(d, err, "%s", c->result.kernel_reason.text);
 	return 0;

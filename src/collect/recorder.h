@@ -79,6 +79,7 @@ struct recorder_options {
 	bool kernel; /* record it if we may */
 	bool kernel_whole_machine;
 	uint32_t kernel_backend; /* enum kernel_backend, kernel/kernel.h */
+	uint32_t kernel_contexts; /* kernel/contexts.h */
 	uint32_t kernel_buffer_kib; /* of each CPU; 0: the default */
 	const char *const *kernel_events;
 	const char *const *kernel_filters; /* of each, or NULL */

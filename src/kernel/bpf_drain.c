@@ -18,7 +18,7 @@
 #include "kernel/watch.h"
 
 enum {
-	ROOM = 2 * BPF_RECORD_MAX, /* an event takes less */
+	ROOM = 2 * BPF_RECORD_MAX + KERNEL_CONTEXTS_BYTES_MAX, /* an event takes less */
 	MISSES_EVERY = 50, /* drains: a second */
 	WAIT_TRIES = 2000, /* for a program that is writing */
 	WAIT_LAST_TRIES = 500, /* each of a millisecond: such a program may be preempted */
@@ -109,6 +109,7 @@ static void take(struct bpf_reader *r, const uint8_t *record, size_t size, uint6
 		p->n_unknown++;
 		return;
 	}
+	n = kernel_contexts_put(r->drain->contexts, p->events + p->size, n, ns);
 	if (!p->n_events)
 		p->begin_ns = ns;
 	p->end_ns = ns;

@@ -217,6 +217,7 @@ int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_d
 			kernel_watch_page(k->watch, (uint32_t)c->number, k->page, (size_t)size);
 		kernel_page_open(&p, &k->classes, &k->clock, k->page, (size_t)size, c->last_ticks,
 				 clock_ticks(&k->clock) + SKEW_TICKS);
+		kernel_page_widen(&p, k->contexts, k->room, k->room_size);
 		err = write_page(c, k, &p, d);
 		first = first ? first : err;
 		if (mode == KERNEL_DRAIN_LIVE && is_partial(&p, k->page_size) && c->last_ns >= k->until_ns)
@@ -286,6 +287,7 @@ int kernel_cpu_write_held(const struct kernel_cpu *c, struct kernel_cpu *to, str
 			continue;
 		memcpy(k->page, h->bytes, h->size);
 		kernel_page_open(&p, &k->classes, &k->clock, k->page, h->size, to->last_ticks, latest);
+		kernel_page_widen(&p, k->contexts, k->room, k->room_size);
 		if (to != c && !to->last_ticks)
 			p.n_missed = 0; /* what lies before a snapshot is not missed in it */
 		err = write_page(to, k, &p, d);

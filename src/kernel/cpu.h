@@ -12,6 +12,7 @@
 #include "base/diag.h"
 #include "ctf/sink.h"
 #include "kernel/class.h"
+#include "kernel/contexts.h"
 #include "kernel/kernel.h"
 
 struct kernel_packet;
@@ -23,6 +24,9 @@ struct kernel_drain {
 	struct kernel_classes classes;
 	struct ctf_sink sink;
 	struct kernel_watch *watch; /* NULL: nobody waits for an event */
+	struct kernel_contexts *contexts; /* NULL: none */
+	uint8_t *room; /* with contexts: room_size bytes, where a page's events are put */
+	size_t room_size;
 	uint8_t *page; /* page_size bytes */
 	size_t page_size;
 	uint32_t buffer_pages; /* per CPU */

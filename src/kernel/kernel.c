@@ -78,8 +78,13 @@ static void follow_again(struct kernel *k)
 
 int kernel_resume(struct kernel *k, const char *path, struct diag *d)
 {
+	int err;
+
 	restart_streams(k);
 	follow_again(k);
+	err = k->is_started ? kernel_contexts_begin(k->drain.contexts, d) : 0;
+	if (err)
+		return err;
 	ctf_sink_close(&k->drain.sink);
 	return kernel_open_trace(k, path, d);
 }
@@ -233,6 +238,9 @@ int kernel_start(struct kernel *k, struct diag *d)
 
 	if (!k->whole_machine && !k->n_pids)
 		return diag_fail(d, -EINVAL, "no process to record the kernel side of");
+	err = kernel_contexts_begin(k->drain.contexts, d);
+	if (err)
+		return err;
 	k->is_started = true;
 	err = kernel_pause(k, k->is_paused, d);
 	k->is_started = !err;
@@ -264,6 +272,7 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 	if (k->is_flight && k->drain.watch)
 		return kernel_take(k, until_ns, d);
 	if (k->is_flight) {
+		kernel_contexts_learn(k->drain.contexts);
 		kernel_bpf_keep(k->bpf, &k->drain);
 		return 0;
 	}
@@ -275,13 +284,13 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 
 bool kernel_is_polled(const struct kernel *k)
 {
-	return !k->is_flight || k->bpf;
+	return !k->is_flight || k->bpf || k->drain.contexts;
 }
 
 int kernel_wake(struct kernel *k, int epoll, uint32_t data)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = data };
-	int err = k->profile || k->bpf ? -ENOTSUP : kernel_tracefs_write(k->instance.dir, "buffer_percent", WAKE_PERCENT);
+	int err = k->profile || k->bpf || k->drain.contexts ? -ENOTSUP : kernel_tracefs_write(k->instance.dir, "buffer_percent", WAKE_PERCENT);
 
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		if (epoll_ctl(epoll, EPOLL_CTL_ADD, k->cpus[i].pipe, &e))
@@ -333,7 +342,9 @@ void kernel_close(struct kernel *k)
 		close(k->root);
 	if (k->available >= 0)
 		close(k->available);
+	kernel_contexts_close(k->drain.contexts);
 	free(k->drain.page);
+	free(k->drain.room);
 	if (k->losses)
 		munmap(k->losses, (size_t)k->n_cpus * sizeof *k->losses);
 	free(k->cpus);

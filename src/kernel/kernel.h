@@ -55,6 +55,7 @@ struct kernel_options {
 	bool overwrite; /* when buffers are full: lose the oldest instead of the newest */
 	uint32_t buffer_kib; /* per CPU, of each that records much; 0 means 16 MiB */
 	enum kernel_backend backend; /* what records */
+	uint32_t contexts; /* more with each event: kernel_contexts_parse(), kernel/contexts.h */
 	/* Tell whose code was recorded by its addresses, for the first time and after an exec; or NULL. */
 	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
 	void *see_arg;

@@ -6,6 +6,7 @@
 
 #include "base/atomic.h"
 #include "clock/clock.h"
+#include "kernel/contexts.h"
 
 /* One more record, whose delta is below 2^27 ticks, then stays below 2^32. */
 #define GAP_NS (1ull << 31)
@@ -81,6 +82,13 @@ void kernel_page_open(struct kernel_page *p, struct kernel_classes *classes,
 	p->ticks = ticks;
 	p->next = bytes + KERNEL_PAGE_HEADER;
 	p->end = p->next + p->n_bytes;
+}
+
+void kernel_page_widen(struct kernel_page *p, struct kernel_contexts *contexts, uint8_t *room, size_t room_size)
+{
+	p->contexts = contexts;
+	p->room = room;
+	p->room_end = room + room_size;
 }
 
 /* Time goes on without an event.  Returns false if that ends the page or the packet. */
@@ -159,6 +167,7 @@ static bool convert_one(struct kernel_page *p, struct kernel_packet *k, size_t a
 		k->n_unknown++;
 		return advance(p, k, ticks);
 	}
+	size = kernel_contexts_put(p->contexts, p->out, size, ns);
 	p->out += size;
 	p->ticks = ticks;
 	k->end_ns = ns;
@@ -208,13 +217,22 @@ static bool convert_any(struct kernel_page *p, struct kernel_packet *k)
 	return advance(p, k, type == TYPE_EXTEND ? p->ticks + time : time | (p->ticks & STAMP_TOP));
 }
 
+/* Whether what remains of the page, in one record, might not fit. */
+static bool is_full(const struct kernel_page *p)
+{
+	return p->contexts && (size_t)(p->room_end - p->out) < left(p) + 4 + KERNEL_CONTEXTS_BYTES_MAX;
+}
+
 bool kernel_page_next(struct kernel_page *p, struct kernel_packet *k)
 {
 	uint64_t ns = clock_ns(p->clock, p->ticks);
 
+	if (p->contexts)
+		p->out = p->room;
 	*k = (struct kernel_packet){ .events = p->out, .begin_ns = ns, .end_ns = ns };
-	while (p->next < p->end) {
-		convert_run(p, k);
+	while (p->next < p->end && !is_full(p)) {
+		if (!p->contexts)
+			convert_run(p, k);
 		if (p->next < p->end && !convert_any(p, k))
 			break;
 	}

@@ -12,6 +12,9 @@
  *   (3) ticks never decrease, and are never later than `latest_ticks`
  *   (4) nothing beyond the bytes given is read or written, whatever they hold
  *
+ * Where each event gets contexts (kernel/contexts.h) it grows: then (1) and (2) are not so, and events are put
+ * into memory of their own, one by one.
+ *
  * Pure but for what kernel/class.h gathers: bytes in, events out.
  */
 #ifndef KERNEL_PAGE_H
@@ -25,6 +28,8 @@
 #include "kernel/class.h"
 #include "kernel/page_format.h"
 
+struct kernel_contexts;
+
 struct kernel_page {
 	struct kernel_classes *classes;
 	const struct abi_clock *clock;
@@ -35,6 +40,8 @@ struct kernel_page {
 	uint64_t latest_ticks;
 	size_t n_bytes; /* of records when it was opened */
 	uint64_t n_missed; /* events lost before this page; if the kernel knows not how many: 1 */
+	struct kernel_contexts *contexts; /* NULL: none */
+	uint8_t *room, *room_end; /* with contexts */
 	const char *malformed; /* why the rest of the page was skipped, or NULL */
 };
 
@@ -67,9 +74,15 @@ void kernel_page_open(struct kernel_page *p, struct kernel_classes *classes,
 		      const struct abi_clock *clock, uint8_t *bytes, size_t size,
 		      uint64_t earliest_ticks, uint64_t latest_ticks);
 
+/* kernel_page_widen - events are to have @contexts, unless it is NULL; then they are put into @room, of at least
+ * twice the page's size and KERNEL_CONTEXTS_BYTES_MAX. */
+void kernel_page_widen(struct kernel_page *p, struct kernel_contexts *contexts, uint8_t *room, size_t room_size);
+
 /*
  * kernel_page_next - convert until the page or a packet ends: events 2^31 ns apart never share one,
  * because an event carries only the low half of its time.
+ *
+ * With contexts a packet also ends where the room does, and is overwritten by the next one.
  *
  * Returns false after the last packet; then @k still tells of unknown records.
  */

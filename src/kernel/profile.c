@@ -18,7 +18,7 @@ enum {
 	CLOCK_RING = 256 << 10, /* bytes, for samples of the clock alone */
 	RAW_MAX = 8192, /* bytes of a tracepoint's record: perf has no more */
 	BODY_SIZE = 65536,
-	EVENT_MAX = KERNEL_EVENT_HEADER + RAW_MAX + 4 + 2 * 8 + 2 * 2 + KERNEL_PERF_FRAMES_MAX * 8,
+	EVENT_MAX = KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + RAW_MAX + 4 + 2 * 8 + 2 * 2 + KERNEL_PERF_FRAMES_MAX * 8,
 	/* Younger samples wait, unless a promise was given: a fork on another CPU is to be visible first. */
 	SETTLING_NS = 1000000,
 	GAP_NS = 1 << 30, /* events further apart share no packet: they carry 32 bits of time */
@@ -329,7 +329,7 @@ static int write_sample(struct kernel_profile *p, struct ring *r, struct source 
 	size_t size;
 	const uint8_t *raw = kernel_perf_raw(s, &n_frames, &size);
 	bool is_own = *source->name;
-	uint8_t *to;
+	uint8_t *begin, *to;
 	int err = 0;
 
 	if (ns < r->last_ns)
@@ -345,7 +345,8 @@ static int write_sample(struct kernel_profile *p, struct ring *r, struct source 
 		return err;
 	}
 	to = put_stacks(to, s, n_frames);
-	p->packet.size = (size_t)(to - p->body);
+	begin = p->body + p->packet.size;
+	p->packet.size += kernel_contexts_put(k->contexts, begin, (size_t)(to - begin), ns);
 	if (!p->packet.n_events++)
 		p->packet.begin_ns = ns;
 	p->packet.end_ns = r->last_ns = ns;

@@ -32,7 +32,8 @@ static const char stream_block[] =
 	"stream {\n\tid = 0;\n\tpacket.context := struct packet_context;\n"
 	"\tevent.header := struct {\n\t\tuint32_clock_monotonic_t timestamp;\n\t\tuint16_t id;\n\t};\n"
 	"\tevent.context := struct {\n\t\tuint8_t _flags;\n\t\tuint8_t _preempt;\n"
-	"\t\tint32_t _tid;\n\t};\n};\n\n";
+	"\t\tint32_t _tid;\n";
+static const char stream_end[] = "\t};\n};\n\n";
 
 int kernel_set(const struct kernel *k, const char *file, const char *value, struct diag *d)
 {
@@ -378,9 +379,18 @@ int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)
 	struct ctf_sink_options so = { .path = path, .domain = "kernel", .clock = &k->drain.clock,
 				       .clock_offset_ns = k->clock_offset_ns,
 				       .scope = k->whole_machine ? "machine" : "followed" };
+	struct text block = { 0 };
 	int err = ctf_sink_open(&k->drain.sink, &so, d);
 
-	return err ? err : ctf_sink_describe(&k->drain.sink, stream_block, sizeof stream_block - 1, d);
+	if (err)
+		return err;
+	text_addf(&block, "%s", stream_block);
+	kernel_contexts_tsdl(k->drain.contexts, &block);
+	text_addf(&block, "%s", stream_end);
+	err = block.failed ? diag_fail(d, -ENOMEM, "no memory for the metadata of kernel events")
+			   : ctf_sink_describe(&k->drain.sink, block.bytes, block.size, d);
+	text_fini(&block);
+	return err;
 }
 
 /*
@@ -431,6 +441,21 @@ static int open_instance(struct kernel *k, struct diag *d)
 	return kernel_instance_create(&k->instance, k->root, d);
 }
 
+static int open_contexts(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	const struct kernel_upkeep_options uo = { .root = k->root,
+						  .clock = &k->drain.clock,
+						  .system_calls = k->selection.n_entry || k->selection.n_exit };
+
+	if (!o->contexts)
+		return 0;
+	k->drain.room_size = 4 * k->drain.page_size;
+	k->drain.room = malloc(k->drain.room_size);
+	if (!k->drain.room)
+		return diag_fail(d, -ENOMEM, "no memory for contexts of kernel events");
+	return kernel_contexts_open(&k->drain.contexts, o->contexts, &uo, o->overwrite, d);
+}
+
 int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	int err = open_instance(k, d);
@@ -453,5 +478,7 @@ int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag 
 		err = size_buffers(k, o, d);
 	if (!err)
 		err = open_cpus(k, d);
+	if (!err)
+		err = open_contexts(k, o, d);
 	return err ? err : kernel_open_trace(k, o->path, d);
 }

@@ -18,7 +18,7 @@
 #include "clock/clock.h"
 #include "kernel/statedump_inside.h"
 
-enum { EVENT_MAX = KERNEL_EVENT_HEADER + 32 + PATH_MAX, NAME_SIZE = 16 };
+enum { EVENT_MAX = KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + 32 + PATH_MAX, NAME_SIZE = 16 };
 
 /* As in lttng-modules; the rest of their values never occur here. */
 enum { USER_THREAD = 0, KERNEL_THREAD = 1 };
@@ -87,7 +87,7 @@ void kernel_dump_put(struct kernel_dump *p, uint16_t id, const void *a, size_t a
 	int32_t tid = gettid();
 	uint8_t *to;
 
-	if (p->packet.size + KERNEL_EVENT_HEADER + a_size + b_size > KERNEL_DUMP_BODY)
+	if (p->packet.size + KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + a_size + b_size > KERNEL_DUMP_BODY)
 		flush(p);
 	to = p->body + p->packet.size;
 	memcpy(to, &time, 4);
@@ -99,7 +99,7 @@ void kernel_dump_put(struct kernel_dump *p, uint16_t id, const void *a, size_t a
 		memcpy(to, a, a_size);
 	if (b_size)
 		memcpy(to + a_size, b, b_size);
-	p->packet.size += KERNEL_EVENT_HEADER + a_size + b_size;
+	p->packet.size += kernel_contexts_put(p->drain->contexts, to - KERNEL_EVENT_HEADER, KERNEL_EVENT_HEADER + a_size + b_size, ns);
 	if (!p->packet.n_events++)
 		p->packet.begin_ns = ns;
 	p->packet.end_ns = ns;

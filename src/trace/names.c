@@ -52,13 +52,14 @@ static const struct {
 	{ "lttng_ust_statedump:procname", ROLE_PROCNAME, { "procname", "pid" } },
 };
 
-static void plan_class(struct class_plan *p, const struct ctf_event_class *c)
+/* The kernel's events are those of the thread that ran: what that one calls itself comes second. */
+static void plan_class(struct class_plan *p, const struct ctf_event_class *c, bool is_kernel)
 {
-	const struct ctf_op *vtid = ctf_class_find(c, CTF_CONTEXT, "vtid");
-	const struct ctf_op *vpid = ctf_class_find(c, CTF_CONTEXT, "vpid");
+	const struct ctf_op *tid = ctf_class_find(c, CTF_CONTEXT, "tid"), *vtid = ctf_class_find(c, CTF_CONTEXT, "vtid");
+	const struct ctf_op *pid = ctf_class_find(c, CTF_CONTEXT, "pid"), *vpid = ctf_class_find(c, CTF_CONTEXT, "vpid");
 
-	p->tid = vtid ? vtid : ctf_class_find(c, CTF_CONTEXT, "tid");
-	p->pid = vpid ? vpid : ctf_class_find(c, CTF_CONTEXT, "pid");
+	p->tid = vtid && !(is_kernel && tid) ? vtid : tid;
+	p->pid = vpid && !(is_kernel && pid) ? vpid : pid;
 	if (!strcmp(c->name, "profile") || !strncmp(c->name, "counter_", 8)) /* the kernel's samples: kernel/profile.c */
 		p->pid = ctf_class_find(c, CTF_PAYLOAD, "pid");
 	p->procname = ctf_class_find(c, CTF_CONTEXT, "procname");
@@ -131,7 +132,7 @@ int names_update(struct names *n, const struct trace *t, struct diag *d)
 	for (uint32_t i = 0; i < trace_n_sources(t); i++)
 		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c; c = c->next)
 			if (c->number >= n->n_classes)
-				plan_class(&n->plans[c->number], c);
+				plan_class(&n->plans[c->number], c, trace_source(t, i)->domain == TRACE_KERNEL);
 	n->n_classes = trace_n_classes(t);
 	n->n_sources = trace_n_sources(t);
 	return 0;

@@ -29,6 +29,8 @@ CASES = [
     (["record", "-b", "-1", "--", "true"], r"-1: not a size"),
     (["record", "--clock", "x", "--", "true"], r'--clock x: clocks are "tsc" and "mono"'),
     (["record", "--kernel-backend", "x", "--", "true"], r'--kernel-backend x: backends are "auto", "bpf" and "ftrace"'),
+    (["record", "--kernel-context", "uid,gud", "--", "true"], r"--kernel-context: no context of kernel events is called 'gud'"),
+    (["record", "--kernel-context", "", "--", "true"], r"no context of kernel events is called ''"),
     (["record", "-e", "", "--", "true"], r"-e: empty pattern"),
     (["record", "-e", "!", "--", "true"], r"-e: empty pattern"),
     (["record", "-k", "", "--", "true"], r"-k: empty pattern"),
