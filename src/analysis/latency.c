@@ -50,6 +50,8 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	p->field = ctf_class_find(c, CTF_PAYLOAD, r->field);
 	if (!p->field)
 		p->field = ctf_class_find(c, CTF_CONTEXT, r->field);
+	if (p->field && p->field->type && p->field->type->base == 16)
+		r->l->is_hex = true;
 }
 
 /* ---------------------------------------------------------------- keys */

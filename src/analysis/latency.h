@@ -37,6 +37,7 @@ struct latency {
 	uint64_t n_abandoned, n_pending, n_without_a;
 	uint64_t n_no_field; /* events like A or B, without the field */
 	uint64_t n_cut; /* of the abandoned: because something was lost */
+	bool is_hex; /* numbers of the field are shown so */
 	uint32_t n_classes_a, n_classes_b; /* kinds of events that the patterns mean */
 };
 

@@ -60,6 +60,7 @@ static int end_life(struct why_reading *r, uint32_t thread, uint32_t *n_rooms)
 		if (why_is_overview(r))
 			return 0;
 	}
+	w->n_contradictions += why_is_target(r, thread) ? l->n_torn : 0;
 	if (!r->q->a) {
 		why_add_account(&w->all, &row.account);
 		w->ns += row.ns;

@@ -7,7 +7,7 @@
 
 enum { STATE_SLEEPS = 0xff }; /* of prev_state: see sched.c */
 
-enum role { ROLE_NONE, ROLE_SWITCH, ROLE_WAKING, ROLE_FORK, ROLE_FAULT, ROLE_COMPLETE, ROLE_DUMP };
+enum role { ROLE_NONE, ROLE_SWITCH, ROLE_WAKING, ROLE_FORK, ROLE_FAULT, ROLE_COMPLETE, ROLE_DUMP, ROLE_EXEC };
 
 static const struct plan_kind kinds[] = {
 	{ "lttng_statedump_*", ROLE_DUMP, { NULL } },
@@ -18,6 +18,7 @@ static const struct plan_kind kinds[] = {
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "x86_exceptions_page_fault_*", ROLE_FAULT, { NULL } },
 	{ "block_rq_complete", ROLE_COMPLETE, { NULL } },
+	{ "sched_process_exec", ROLE_EXEC, { NULL } },
 };
 
 struct plan *why_plan(struct why *w)
@@ -77,6 +78,7 @@ static int see_switch(struct why_reading *r, const struct plan *p, uint32_t cpu,
 	int err = next < 0 ? -ENOMEM : 0;
 
 	r->w->has_switches = true;
+	r->places[cpu].raised = 0;
 	l = &r->lives[prev];
 	if (!err && prev) {
 		is_dead = threads_at(r->w->run.threads, prev)->is_dead;
@@ -125,6 +127,22 @@ static int see_call(struct why_reading *r, const struct call_class *c, const str
 
 /* ---------------------------------------------------------------- events */
 
+/*
+ * A soft interrupt that a thread raises runs upon it when it lets it, as when it sends to an address of this machine: whom
+ * that wakes, the thread has woken.  One that a hard interrupt raises is of nobody.
+ */
+static void note_raised(struct why_reading *r, uint32_t cpu, const struct irqs_event *what)
+{
+	const struct irq_source *source = &r->w->irqs.sources[what->source];
+	const struct irq_frame *f = irqs_on(&r->w->irqs, cpu);
+	uint32_t bit = source->kind == IRQ_SOFT && source->number >= 0 && source->number < 32 ? 1u << source->number : 0;
+
+	if (what->is == IRQS_RAISE && !f)
+		r->places[cpu].raised |= bit;
+	else if (what->is == IRQS_END || (what->is == IRQS_RAISE && f->source != what->source))
+		r->places[cpu].raised &= ~bit;
+}
+
 static int see_irq(struct why_reading *r, uint32_t cpu, const struct irqs_event *what, int64_t time_ns)
 {
 	uint32_t thread = r->places[cpu].thread;
@@ -133,6 +151,7 @@ static int see_irq(struct why_reading *r, uint32_t cpu, const struct irqs_event 
 
 	if (what->is == IRQS_BEGIN && r->w->irqs.cpus[cpu].depth == 1)
 		r->places[cpu].has_completed = false;
+	note_raised(r, cpu, what);
 	if (thread <= 1 || (what->is != IRQS_BEGIN && what->is != IRQS_END))
 		return 0;
 	l = &r->lives[thread - 1];
@@ -173,6 +192,8 @@ static int see_kernel(struct why_reading *r, const struct plan *p, uint32_t cpu,
 	case ROLE_FAULT:
 		r->lives[thread].is_fault = true;
 		return 0;
+	case ROLE_EXEC:
+		return why_begin_anew(r, thread, e->time_ns);
 	case ROLE_COMPLETE:
 		r->places[cpu].has_completed = true;
 		return 0;
@@ -206,7 +227,6 @@ int why_see(void *context, struct run *run, const struct trace_event *e, uint32_
 int why_see_lost(void *context, struct run *run, const struct trace_event *e)
 {
 	struct why_reading *r = context;
-	uint64_t n = r->w->n_contradictions;
 	int err = 0;
 
 	(void)run;
@@ -217,14 +237,15 @@ int why_see_lost(void *context, struct run *run, const struct trace_event *e)
 	for (uint32_t i = 1; i < r->n_lives && i < threads_n(r->w->run.threads) && !err; i++) {
 		int64_t at_ns = r->lives[i].now.begin_ns;
 
-		if (r->lives[i].now.state != WHY_GONE)
+		if (r->lives[i].now.state != WHY_GONE) {
 			err = why_tear(r, i, e->time_ns > at_ns ? e->time_ns : at_ns);
+			r->lives[i].n_torn--; /* that is no contradiction */
+		}
 		r->lives[i].in_call = false;
 		r->lives[i].call = (struct call_made){ 0 };
 	}
 	for (uint32_t i = 0; i < r->n_places; i++)
-		r->places[i].thread = 0;
+		r->places[i] = (struct why_place){ 0 };
 	irqs_forget(&r->w->irqs);
-	r->w->n_contradictions = n;
 	return err;
 }

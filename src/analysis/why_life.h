@@ -33,6 +33,7 @@ struct life { /* of a thread */
 	bool is_in_span;
 	uint32_t cpu; /* plus 1, while it runs */
 	uint32_t epoch; /* of all, when the span began */
+	uint64_t n_torn; /* times that it was where it could not be */
 	struct call_made call;
 	struct why_wait wait; /* until it runs again */
 	struct why_account account;
@@ -44,6 +45,7 @@ struct life { /* of a thread */
 struct why_place { /* a CPU */
 	uint32_t thread; /* plus 1; 0: unknown */
 	bool has_completed; /* a request, since the interrupt now began */
+	uint32_t raised; /* soft interrupts, by number, that the thread there has raised itself */
 };
 
 struct why_reading {
@@ -80,6 +82,9 @@ void why_begin_wait(struct life *l, uint32_t thread, bool is_blocked, int64_t ti
 void why_end_wait(struct why_reading *r, struct life *l, int64_t time_ns);
 /* why_follow_back - the path of the wait that ends now, and what it adds to the whole.  Returns 0 or -ENOMEM. */
 int why_follow_back(struct why_reading *r, struct life *l, int64_t time_ns);
+/* why_begin_anew - @thread executes a program.  What it did before is left out if it waited for duet, which lets the command
+ * that it records begin when all is ready.  Returns 0 or -ENOMEM. */
+int why_begin_anew(struct why_reading *r, uint32_t thread, int64_t time_ns);
 int why_see_waking(struct why_reading *r, int64_t woken, uint32_t waker, uint32_t cpu, int64_t time_ns);
 
 int why_see_mark(struct why_reading *r, const struct trace_event *e, uint32_t thread, bool is_a, bool is_b);

@@ -102,7 +102,7 @@ int why_tear(struct why_reading *r, uint32_t thread, int64_t time_ns)
 	if (l->waits)
 		free(l->wait.pieces);
 	l->waits = false;
-	r->w->n_contradictions += why_is_target(r, thread);
+	l->n_torn++;
 	return why_turn(r, thread, WHY_UNKNOWN, time_ns);
 }
 

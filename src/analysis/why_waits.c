@@ -76,11 +76,22 @@ static bool is_sleep(const struct why_reading *r, const struct call_made *m)
 	return !strcmp(name, "nanosleep") || !strcmp(name, "clock_nanosleep");
 }
 
+/* The interrupt on @cpu is a soft one that the thread there brought about. */
+static bool is_of_thread(const struct why_reading *r, uint32_t cpu, const struct irq_frame *f)
+{
+	const struct irq_source *source = &r->w->irqs.sources[f->source];
+
+	return r->w->irqs.cpus[cpu].depth == 1 && source->kind == IRQ_SOFT && source->number >= 0 && source->number < 32 &&
+	       r->places[cpu].raised >> source->number & 1;
+}
+
 static struct why_cause cause_at(struct why_reading *r, uint32_t cpu, uint32_t waker, const struct life *woken)
 {
 	const struct irq_frame *f = irqs_on(&r->w->irqs, cpu);
 	const struct life *l = waker < r->n_lives ? &r->lives[waker] : NULL;
 
+	if (f && is_of_thread(r, cpu, f) && l && l->in_call)
+		return (struct why_cause){ CAUSE_NONE, 0 };
 	if (f && r->places[cpu].has_completed)
 		return (struct why_cause){ CAUSE_BLOCK_IO, 0 };
 	if (f)
@@ -157,4 +168,38 @@ int why_see_waking(struct why_reading *r, int64_t woken, uint32_t waker, uint32_
 		err = why_is_asked(r, (uint32_t)woken) ? why_follow_back(r, l, time_ns) : 0;
 	}
 	return err ? err : why_turn(r, (uint32_t)woken, WHY_RUNNABLE, time_ns);
+}
+
+static bool waited_for_duet(const struct why_reading *r, uint32_t thread)
+{
+	const struct why *w = r->w;
+
+	for (uint32_t i = 0; i < w->n_waits; i++) {
+		const struct thread *waker = threads_at(w->run.threads, w->waits[i].waker);
+
+		if (w->waits[i].thread == thread && w->waits[i].waker && waker->name_size == 4 && !memcmp(waker->name, "duet", 4))
+			return true;
+	}
+	return false;
+}
+
+int why_begin_anew(struct why_reading *r, uint32_t thread, int64_t time_ns)
+{
+	struct why *w = r->w;
+	struct life *l = &r->lives[thread];
+	int err;
+
+	if (r->q->a || !why_is_asked(r, thread) || !waited_for_duet(r, thread))
+		return 0;
+	err = why_turn(r, thread, l->now.state, time_ns);
+	for (uint32_t i = 0; i < w->n_waits; i++)
+		free(w->waits[i].pieces);
+	w->n_waits = 0;
+	w->n_waits_seen = w->n_without_waker = 0;
+	w->parts.n = w->chain.n = 0; /* a program that begins has this thread only */
+	memset(w->parts.buckets, 0, sizeof w->parts.buckets);
+	memset(w->chain.buckets, 0, sizeof w->chain.buckets);
+	l->account = (struct why_account){ { 0 }, { 0 } };
+	l->n_torn = 0;
+	return err;
 }

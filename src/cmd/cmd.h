@@ -87,6 +87,9 @@ int cmd_check_command(const char *verb, const char *file);
 /* "1.5 MB" for a person. */
 const char *cmd_size_text(uint64_t bytes, char buffer[32]);
 
+/* cmd_count_text - "1 event", "2 events". */
+const char *cmd_count_text(uint64_t n, const char *noun, char buffer[64]);
+
 /* The directory where @file of this installation (or build) lies, or NULL; @path gets it all. */
 const char *cmd_find_library(const char *file, char *path, size_t size);
 

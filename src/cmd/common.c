@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/common.c - see cmd.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -173,7 +174,13 @@ const char *cmd_size_text(uint64_t bytes, char buffer[32])
 
 	for (; v >= 1000 && u < 4; u++)
 		v /= 1000;
-	snprintf(buffer, 32, u && v < 100 ? "%.1f %s" : "%.0f %s", v, units[u]);
+	snprintf(buffer, 32, u && v < 100 ? "%.1f %s" : "%.0f %s", v, bytes == 1 ? "byte" : units[u]);
+	return buffer;
+}
+
+const char *cmd_count_text(uint64_t n, const char *noun, char buffer[64])
+{
+	snprintf(buffer, 64, "%" PRIu64 " %.32s%s", n, noun, n == 1 ? "" : "s");
 	return buffer;
 }
 

@@ -185,7 +185,7 @@ static void print_kind(struct page *p, struct diff *d, enum diff_kind kind, cons
 
 static void print_half(struct page *p, const struct diff_half *h, const char *key, const char *path)
 {
-	char text[64], duration[32], moment[40];
+	char text[64], duration[32], moment[40], count[64], places[64];
 
 	snprintf(text, sizeof text, "n_events_%s", key);
 	page_number(p, text, (int64_t)h->n_events);
@@ -193,11 +193,12 @@ static void print_half(struct page *p, const struct diff_half *h, const char *ke
 	page_number(p, text, (int64_t)(h->lost_events + h->lost_packets));
 	snprintf(text, sizeof text, "damages_%s", key);
 	page_number(p, text, (int64_t)h->n_damages);
-	page_line(p, "%c: %" PRIu64 " events in %s from %s, %s", key[0] - 'a' + 'A', h->n_events,
+	page_line(p, "%c: %s in %s from %s, %s", key[0] - 'a' + 'A', cmd_count_text(h->n_events, "event", count),
 		  duration_text((uint64_t)(h->last_ns - h->first_ns), duration), moment_text(h->first_ns, moment), path);
 	if (h->lost_events || h->lost_packets || h->n_damages)
-		page_line(p, "   its counts are low: %" PRIu64 " events and %" PRIu64 " packets were lost, %" PRIu64
-			     " places are damaged", h->lost_events, h->lost_packets, h->n_damages);
+		page_line(p, "   its counts are low: %s and %" PRIu64 " packets lost, %s damaged",
+			  cmd_count_text(h->lost_events, "event", count), h->lost_packets,
+			  cmd_count_text(h->n_damages, "place", places));
 }
 
 static int print_all(struct diff *d, const struct arguments *a, char **paths)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/nearest.h"
 
 static const struct format {
 	const char *name;
@@ -223,9 +224,9 @@ static int take_option(struct export *x, const char **file, int c)
 		x->filter = optarg;
 		return 0;
 	case OPT_FROM:
-		return moment_parse(optarg, &x->from) ? 0 : complain("--from takes a time, as in 14:05:09.25");
+		return moment_parse(optarg, &x->from) ? 0 : complain("--from takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_TO:
-		return moment_parse(optarg, &x->to) ? 0 : complain("--to takes a time, as in 14:05:09.25");
+		return moment_parse(optarg, &x->to) ? 0 : complain("--to takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_PAIR:
 		return take_pair(x, optarg);
 	case OPT_COUNTER:
@@ -325,14 +326,13 @@ static int choose(struct export *x, struct diag *d)
 		choose_all_but_state(x);
 	for (int i = 0; i < x->n_patterns; i++)
 		if (!choose_like(x->trace, x->patterns[i], x->is_wanted))
-			return diag_fail(d, -ENOENT, "-e %s: nothing recorded is called so", x->patterns[i]);
+			return choose_refuse(x->trace, x->patterns[i], d);
 	for (uint32_t i = 0; i < x->n_counters; i++)
 		if (!has_counter(x, &x->counters[i]))
 			return diag_fail(d, -ENOENT, "--counter %s:%s: no event like this has such a field",
 					 x->counters[i].event, x->counters[i].field);
 	add_kernel_counters(x);
-	moment_settle(&x->from, x->trace);
-	moment_settle(&x->to, x->trace);
+	moments_settle(&x->from, &x->to, x->trace);
 	return x->filter ? match_open(&x->match, x->trace, x->filter, x->is_wanted, d) : 0;
 }
 
@@ -393,6 +393,17 @@ static int copy(const struct export *x, const char *to, int argc, char **argv)
 	return export_ctf(argv[optind + 1], to, &d) ? complain(d.text) : 0;
 }
 
+static int refuse_format(const char *name)
+{
+	struct nearest near = { .wanted = name };
+	char text[NEAREST_MAX + 32];
+
+	for (int i = 0; i < N_FORMATS; i++)
+		nearest_try(&near, formats[i].name);
+	return cmd_error("export", "no format \"%s\"%s", name,
+			 *near.best ? nearest_text(&near, text) : ": `duet export --help` lists them");
+}
+
 int cmd_export(int argc, char **argv)
 {
 	struct export x = { 0 };
@@ -408,7 +419,7 @@ int cmd_export(int argc, char **argv)
 	while (f < N_FORMATS && strcmp(argv[optind], formats[f].name))
 		f++;
 	if (f == N_FORMATS)
-		return cmd_error("export", "no format \"%s\": `duet export --help` lists them", argv[optind]);
+		return refuse_format(argv[optind]);
 	if (++optind == argc)
 		return cmd_usage("export", "no recording given");
 	if (!file && formats[f].is_binary && isatty(STDOUT_FILENO))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/nearest.h"
 #include "cmd/progress.h"
 
 static const struct {
@@ -48,6 +49,8 @@ static void help(FILE *f)
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "--help";
+	struct nearest near = { .wanted = verb };
+	char text[NEAREST_MAX + 32];
 
 	if (!strcmp(verb, "--help") || !strcmp(verb, "-h") || !strcmp(verb, "help")) {
 		help(stdout);
@@ -60,6 +63,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < N_VERBS; i++)
 		if (!strcmp(verb, verbs[i].name))
 			return progress_status(verbs[i].run(argc - 1, argv + 1));
-	fprintf(stderr, "duet: no verb \"%s\": `duet --help` lists them\n", verb);
+	for (int i = 0; i < N_VERBS; i++)
+		nearest_try(&near, verbs[i].name);
+	fprintf(stderr, "duet: no verb \"%s\"%s\n", verb, *near.best ? nearest_text(&near, text) : ": `duet --help` lists them");
 	return CMD_FAILED;
 }

@@ -36,19 +36,21 @@ static int fix(const char *from, const char *to)
 	struct repair_options o = { .warn = warn, .begin = begin, .progress = advance };
 	struct diag d = { "" };
 	struct repaired r;
+	char text[4][64];
 	uint64_t n;
 
 	progress_catch();
 	if (repair(from, to, &o, &r, &d))
 		return cmd_error("repair", "%s", d.text);
 	progress_end();
-	printf("%s: %" PRIu64 " events in %" PRIu64 " packets, %" PRIu32 " streams, %" PRIu32 " traces\n", to,
-	       r.n_events, r.n_packets, r.n_streams, r.n_traces);
+	printf("%s: %s in %s, %s, %s\n", to, cmd_count_text(r.n_events, "event", text[0]),
+	       cmd_count_text(r.n_packets, "packet", text[1]), cmd_count_text(r.n_streams, "stream", text[2]),
+	       cmd_count_text(r.n_traces, "trace", text[3]));
 	n = r.n_cut + r.n_left_out + r.n_retimed + r.n_gaps;
 	if (n)
-		printf("mended: %" PRIu64 " packets shortened to their sound beginning, %" PRIu64
-		       " left out, %" PRIu64 " whose end was too late; %" PRIu32 " places of metadata left out\n",
-		       r.n_cut, r.n_left_out, r.n_retimed, r.n_gaps);
+		printf("mended: %s shortened to the sound beginning, %" PRIu64 " left out, %" PRIu64
+		       " whose end was too late; %s of metadata left out\n", cmd_count_text(r.n_cut, "packet", text[0]),
+		       r.n_left_out, r.n_retimed, cmd_count_text(r.n_gaps, "place", text[1]));
 	return 0;
 }
 

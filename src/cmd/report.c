@@ -11,6 +11,7 @@
 
 #include "cmd/choose.h"
 #include "cmd/cmd.h"
+#include "cmd/nearest.h"
 
 static const struct {
 	const char *name;
@@ -132,10 +133,10 @@ static int take_option(struct options *o, int c, char **argv)
 		return take_number("-p", &r->pid);
 	case OPT_FROM:
 		return moment_parse(optarg, &o->from)
-			       ? 0 : cmd_error("report", "--from takes a time, as in 14:05:09.25");
+			       ? 0 : cmd_error("report", "--from takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_TO:
 		return moment_parse(optarg, &o->to)
-			       ? 0 : cmd_error("report", "--to takes a time, as in 14:05:09.25");
+			       ? 0 : cmd_error("report", "--to takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_PAIR: /* the second pattern is getopt's next word */
 		if (!argv[optind])
 			return cmd_usage("report", "two patterns of events are needed");
@@ -203,8 +204,7 @@ static int answer(struct options *options, int question, char **paths, int n)
 	if (trace_open(&r->trace, (const char *const *)paths, n, &o, &d))
 		return cmd_error("report", "%s", d.text);
 	cmd_tell_hosts("report", trace_hosts(r->trace));
-	moment_settle(&options->from, r->trace);
-	moment_settle(&options->to, r->trace);
+	moments_settle(&options->from, &options->to, r->trace);
 	r->range.from_ns = options->from.is_given ? options->from.ns : INT64_MIN;
 	r->range.to_ns = options->to.is_given ? options->to.ns : INT64_MAX;
 	signal(SIGPIPE, SIG_IGN);
@@ -222,6 +222,29 @@ static bool is_called(const char *word, const char *name)
 	return strlen(word) == n && !strncmp(word, name, n);
 }
 
+static int refuse_question(const char *word)
+{
+	struct nearest near = { .wanted = word };
+	char text[NEAREST_MAX + 32], name[32];
+
+	for (int i = 0; i < N_QUESTIONS; i++) {
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(questions[i].name, " "), questions[i].name);
+		nearest_try(&near, name);
+	}
+	return cmd_error("report", "no question \"%s\"%s", word,
+			 *near.best ? nearest_text(&near, text) : ": `duet report --help` lists them");
+}
+
+int report_unknown(const struct report *r, const char *pattern)
+{
+	struct nearest near = { .wanted = pattern };
+	char text[NEAREST_MAX + 32];
+
+	nearest_try_events(&near, r->trace);
+	return cmd_error("report", "nothing recorded is called %s%s", pattern,
+			 *near.best ? nearest_text(&near, text) : "; `duet stats --by event` lists what is");
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct options o = { .report = { .n_slowest = 5, .limit = 30, .tid = -1, .pid = -1 } };
@@ -236,7 +259,7 @@ int cmd_report(int argc, char **argv)
 	while (question < N_QUESTIONS && !is_called(argv[0], questions[question].name))
 		question++;
 	if (question == N_QUESTIONS)
-		return cmd_error("report", "no question \"%s\": `duet report --help` lists them", argv[0]);
+		return refuse_question(argv[0]);
 	if (!strchr(questions[question].name, ' '))
 		return answer(&o, question, argv + 1, argc - 1);
 	if (argc < 3)

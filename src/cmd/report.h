@@ -29,10 +29,13 @@ int report_why(const struct report *r);
 
 /* report_latencies - a page about @l; @more adds to it, may be NULL.  Returns the exit status. */
 struct latency;
-struct latency_key;
 int report_latencies(const struct report *r, struct latency *l,
 		     void (*more)(struct page *p, struct latency *l, const struct report *r));
-const char *latency_key_text(const struct latency_key *k, char buffer[48]);
+/* The value that A and B have in common, number @key of @l. */
+const char *latency_key_text(const struct latency *l, uint32_t key, const struct report *r, char buffer[48]);
+
+/* report_unknown - nothing is called like this pattern; what may have been meant.  Returns the exit status. */
+int report_unknown(const struct report *r, const char *pattern);
 
 /* report_is_by - whether --by is @what; "" is none at all. */
 bool report_is_by(const struct report *r, const char *what);

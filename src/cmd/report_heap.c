@@ -167,26 +167,26 @@ static void draw(struct page *p, const struct heap *h)
 
 static void tell_totals(struct page *p, const struct heap *h)
 {
-	char size[32], moment[40];
+	char size[32], moment[40], count[64];
 
 	page_number(p, "peak_bytes", (int64_t)h->all.peak_bytes);
 	page_number(p, "peak_ns", h->all.peak_ns);
 	page_number(p, "n_live", (int64_t)h->all.n_live);
 	page_number(p, "live_bytes", (int64_t)h->all.live_bytes);
 	page_number(p, "n_unknown", (int64_t)h->all.n_unknown);
-	page_line(p, "at most %s in %" PRIu64 " blocks, at %s", cmd_size_text(h->all.peak_bytes, size),
-		  h->all.peak_n, moment_text(h->all.peak_ns, moment));
-	page_line(p, "at the end %s in %" PRIu64 " blocks", cmd_size_text(h->all.live_bytes, size),
-		  h->all.n_live);
+	page_line(p, "at most %s in %s, at %s", cmd_size_text(h->all.peak_bytes, size),
+		  cmd_count_text(h->all.peak_n, "block", count), moment_text(h->all.peak_ns, moment));
+	page_line(p, "at the end %s in %s", cmd_size_text(h->all.live_bytes, size),
+		  cmd_count_text(h->all.n_live, "block", count));
 	if (h->all.n_at_exec)
-		page_line(p, "%" PRIu64 " blocks (%s) were left when programs executed others",
-			  h->all.n_at_exec, cmd_size_text(h->all.at_exec_bytes, size));
+		page_line(p, "left when programs executed others: %s (%s)",
+			  cmd_count_text(h->all.n_at_exec, "block", count), cmd_size_text(h->all.at_exec_bytes, size));
 	if (h->all.n_unknown)
-		page_line(p, "%" PRIu64 " frees were of blocks not seen given out: from before the recording "
-			     "or a fork%s", h->all.n_unknown, h->run.lost_events ? ", or lost" : "");
+		page_line(p, "%s of blocks not seen given out: from before the recording or a fork%s",
+			  cmd_count_text(h->all.n_unknown, "free", count), h->run.lost_events ? ", or lost" : "");
 	if (h->all.n_unseen_ends)
-		page_line(p, "%" PRIu64 " blocks were given out again without having been seen freed",
-			  h->all.n_unseen_ends);
+		page_line(p, "given out again without having been seen freed: %s",
+			  cmd_count_text(h->all.n_unseen_ends, "block", count));
 }
 
 static int print_all(const struct report *r, const struct heap *h)

@@ -2,6 +2,7 @@
 /* cmd/report_io.c - `duet report io`. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/io.h"
 #include "cmd/cmd.h"
@@ -21,6 +22,18 @@ static const char *file_text(const struct io *io, uint32_t i, char buffer[96])
 	else
 		snprintf(buffer, 96, "fd %d", f->fd);
 	return buffer;
+}
+
+/* Whether a file's name is missing that another way of recording has. */
+static bool lacks_names(const struct io *io)
+{
+	for (uint32_t i = 0; i < io->n_rows; i++) {
+		const struct fd_file *f = &io->fds.files[io->rows[i].file];
+
+		if (!f->name && f->call && !strncmp(f->call, "open", 4))
+			return true;
+	}
+	return false;
 }
 
 static double per_second(uint64_t bytes, const struct run *r)
@@ -151,7 +164,7 @@ static void print_slowest(struct page *p, const struct io *io)
 static void tell(struct page *p, const struct io *io)
 {
 	uint64_t n_open = 0;
-	char read[32], written[32];
+	char read[32], written[32], count[64];
 
 	for (uint32_t i = 0; i < io->n_devices; i++)
 		n_open += io->devices[i].n_open;
@@ -165,12 +178,14 @@ static void tell(struct page *p, const struct io *io)
 	if (!io->has_block)
 		page_line(p, "no requests of devices were recorded: -k block records them");
 	else if (n_open || io->n_headless_requests)
-		page_line(p, "%" PRIu64 " requests were not seen to complete, %" PRIu64
-			     " not to be issued: --all-kernel records both ends", n_open, io->n_headless_requests);
+		page_line(p, "of %s the end is missing, of %" PRIu64 " the beginning: --all-kernel records both",
+			  cmd_count_text(n_open, "request", count), io->n_headless_requests);
 	if (!io->calls.has_entries)
 		page_line(p, "no system calls were recorded: -k syscalls records them");
+	if (lacks_names(io))
+		page_line(p, "some files have numbers only: `duet record --kernel-backend bpf` records the names, too");
 	if (io->n_open)
-		page_line(p, "%" PRIu64 " transfers were begun and not seen to end", io->n_open);
+		page_line(p, "begun and not seen to end: %s", cmd_count_text(io->n_open, "transfer", count));
 }
 
 static int print_all(const struct report *r, struct io *io)

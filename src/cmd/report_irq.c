@@ -95,7 +95,7 @@ static int print_all(const struct report *r, struct irq *q)
 {
 	uint64_t duration_ns = (uint64_t)(q->run.last_ns - q->run.first_ns) * (q->run.n_cpus ? q->run.n_cpus : 1);
 	struct page p;
-	char text[32];
+	char text[32], count[64], cpus[64];
 
 	if (!q->irqs.has_hard && !q->irqs.has_soft && !q->irqs.has_vectors)
 		return report_lacks(&q->run, "interrupts", "-k irq");
@@ -106,9 +106,10 @@ static int print_all(const struct report *r, struct irq *q)
 	page_number(&p, "own_ns", (int64_t)q->own_ns);
 	page_number(&p, "n_left", (int64_t)q->irqs.n_left);
 	page_number(&p, "n_headless", (int64_t)q->irqs.n_headless);
-	page_line(&p, "%" PRIu64 " interrupts took %s, %.2f %% of the time of %u CPUs", q->n,
+	page_line(&p, "%s took %s, %.2f %% of the time of %s", cmd_count_text(q->n, "interrupt", count),
 		  duration_text(q->own_ns, text),
-		  duration_ns ? 100.0 * (double)q->own_ns / (double)duration_ns : 0, q->run.n_cpus);
+		  duration_ns ? 100.0 * (double)q->own_ns / (double)duration_ns : 0,
+		  cmd_count_text(q->run.n_cpus, "CPU", cpus));
 	if (q->irqs.n_left || q->irqs.n_headless)
 		page_line(&p, "left out: %" PRIu64 " that were not seen to end, %" PRIu64 " not to begin",
 			  q->irqs.n_left, q->irqs.n_headless);

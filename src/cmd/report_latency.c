@@ -6,13 +6,16 @@
 
 #include "analysis/latency.h"
 #include "cmd/cmd.h"
+#include "cmd/nearest.h"
 #include "cmd/report.h"
 
-const char *latency_key_text(const struct latency_key *k, char buffer[48])
+const char *latency_key_text(const struct latency *l, uint32_t key, const struct report *r, char buffer[48])
 {
+	const struct latency_key *k = &l->keys[key];
+
 	if (k->is_text)
 		return k->text;
-	snprintf(buffer, 48, "%" PRId64, k->number);
+	snprintf(buffer, 48, l->is_hex && !r->is_json ? "0x%" PRIx64 : "%" PRId64, k->number);
 	return buffer;
 }
 
@@ -35,7 +38,7 @@ static void print_slowest(struct page *p, const struct latency *l, const struct 
 		table_number(&t, s->time_ns + (int64_t)s->duration_ns);
 		table_text(&t, thread_text(l->run.threads, (uint32_t)s->detail, name));
 		if (r->by)
-			table_text(&t, latency_key_text(&l->keys[s->what], name));
+			table_text(&t, latency_key_text(l, s->what, r, name));
 		else
 			table_nothing(&t);
 	}
@@ -57,6 +60,8 @@ static void print_times(struct page *p, struct latency *l)
 
 static void tell_unpaired(struct page *p, const struct latency *l, const struct report *r)
 {
+	char count[64];
+
 	page_number(p, "n_a", (int64_t)l->n_a);
 	page_number(p, "n_b", (int64_t)l->n_b);
 	page_number(p, "n_abandoned", (int64_t)l->n_abandoned);
@@ -65,30 +70,34 @@ static void tell_unpaired(struct page *p, const struct latency *l, const struct 
 	page_number(p, "n_cut", (int64_t)l->n_cut);
 	page_number(p, "n_no_field", (int64_t)l->n_no_field);
 	if (l->n_abandoned)
-		page_line(p, "%" PRIu64 " of %s were followed by another before a %s came", l->n_abandoned,
+		page_line(p, "%" PRIu64 " of %s followed by another before a %s came", l->n_abandoned,
 			  r->a, r->b);
 	if (l->n_cut)
 		page_line(p, "  %" PRIu64 " of them because events were lost meanwhile", l->n_cut);
 	if (l->n_pending)
-		page_line(p, "%" PRIu64 " of %s had no %s until the end", l->n_pending, r->a, r->b);
+		page_line(p, "%" PRIu64 " of %s without a %s until the end", l->n_pending, r->a, r->b);
 	if (l->n_without_a)
-		page_line(p, "%" PRIu64 " of %s had no %s before", l->n_without_a, r->b, r->a);
+		page_line(p, "%" PRIu64 " of %s without a %s before", l->n_without_a, r->b, r->a);
 	if (l->n_no_field)
-		page_line(p, "%" PRIu64 " events have no field %s (or it is no number or text)",
-			  l->n_no_field, r->by);
+		page_line(p, "%s without a field %s that is a number or text",
+			  cmd_count_text(l->n_no_field, "event", count), r->by);
 }
 
 int report_latencies(const struct report *r, struct latency *l,
 		     void (*more)(struct page *p, struct latency *l, const struct report *r))
 {
+	struct nearest near = { .wanted = r->by };
+	char text[NEAREST_MAX + 32];
 	struct page p;
 
 	if (!l->n_classes_a || !l->n_classes_b)
-		return cmd_error("report", "nothing recorded is called %s; `duet stats --by event` lists what is",
-				 l->n_classes_a ? r->b : r->a);
-	if (r->by && !l->n_a && !l->n_b)
-		return cmd_error("report", "--by %s: no event like %s or %s has this field", r->by, r->a,
-				 r->b);
+		return report_unknown(r, l->n_classes_a ? r->b : r->a);
+	if (r->by && !l->n_a && !l->n_b) {
+		nearest_try_fields(&near, r->trace, r->a);
+		nearest_try_fields(&near, r->trace, r->b);
+		return cmd_error("report", "--by %s: no event like %s or %s has this field%s", r->by, r->a, r->b,
+				 nearest_text(&near, text));
+	}
 	if (page_open(&p, "report", r->is_json))
 		return CMD_FAILED;
 	page_recording(&p, &l->run);

@@ -104,7 +104,7 @@ static void print_slowest(struct page *p, const struct locks *l)
 static int print_futexes(const struct report *r, struct locks *l)
 {
 	struct page p;
-	char text[32];
+	char text[32], count[64];
 
 	if (!l->has_calls)
 		return report_lacks(&l->run, "system calls", "-k syscalls -k sched");
@@ -116,11 +116,11 @@ static int print_futexes(const struct report *r, struct locks *l)
 	page_number(&p, "n_calls", (int64_t)l->n_calls);
 	page_number(&p, "n_waits", (int64_t)l->waits.n);
 	page_number(&p, "n_without_waker", (int64_t)l->n_without_waker);
-	page_line(&p, "%" PRIu64 " waits for futexes, %s in all", l->waits.n, duration_text(l->waits.sum, text));
+	page_line(&p, "%s for futexes, %s in all", cmd_count_text(l->waits.n, "wait", count), duration_text(l->waits.sum, text));
 	if (!l->has_wakeups)
 		page_line(&p, "no wakeups were recorded, so nobody knows who woke whom: record with -k sched");
 	else if (l->n_without_waker)
-		page_line(&p, "of %" PRIu64 " waits that ended nobody was seen to wake", l->n_without_waker);
+		page_line(&p, "ended and nobody was seen to do that: %s", cmd_count_text(l->n_without_waker, "wait", count));
 	print_rows(&p, l, r);
 	page_histogram(&p, "histogram", "How long", &l->waits, CELL_NS);
 	print_edges(&p, l, r);
@@ -147,7 +147,7 @@ static void print_held(struct page *p, struct latency *l, const struct report *r
 		if (!r->by)
 			table_text(&t, thread_text(l->run.threads, l->keys[i].thread, name));
 		else
-			table_text(&t, latency_key_text(&l->keys[i], name));
+			table_text(&t, latency_key_text(l, i, r, name));
 		table_number(&t, (int64_t)l->times[i].n);
 		table_samples(&t, &l->times[i]);
 	}

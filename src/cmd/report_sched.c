@@ -79,6 +79,7 @@ static void print_slowest(struct page *p, const struct sched *s)
 
 static int print_all(const struct report *r, struct sched *s)
 {
+	char count[64];
 	struct page p;
 
 	if (!s->n_switches)
@@ -92,10 +93,10 @@ static int print_all(const struct report *r, struct sched *s)
 	if (!s->n_wakeups)
 		page_line(&p, "no wakeups were recorded, so only preemptions are known: record with -k sched");
 	if (s->n_cut)
-		page_line(&p, "%" PRIu64 " waits are left out: events were lost meanwhile", s->n_cut);
+		page_line(&p, "left out, for events were lost meanwhile: %s", cmd_count_text(s->n_cut, "wait", count));
 	if (s->n_left_out)
-		page_line(&p, "%" PRIu64 " threads are left out, which the recording does not follow: "
-			      "--all-kernel records them", s->n_left_out);
+		page_line(&p, "left out, for the recording does not follow them: %s (--all-kernel does)",
+			  cmd_count_text(s->n_left_out, "thread", count));
 	print_rows(&p, s, r);
 	print_slowest(&p, s);
 	return page_close(&p);

@@ -330,13 +330,13 @@ static void tell(struct page *p, const struct why *w, const struct report *r)
 		link = &w->chain.at[0];
 	page_line(p, "%s", "");
 	if (r->a)
-		page_line(p, "%" PRIu64 " times from %s to %s took %s:", w->spans.n, r->a, r->b,
+		page_line(p, "%s from %s to %s took %s:", cmd_count_text(w->spans.n, "time", text), r->a, r->b,
 			  duration_text(w->ns, time));
 	else if (w->n_rows == 1)
 		page_line(p, "%s, of %s:", thread_text(w->run.threads, w->rows[0].thread, name),
 			  duration_text(w->ns, time));
 	else
-		page_line(p, "%u threads, of %s together:", w->n_rows, duration_text(w->ns, time));
+		page_line(p, "%s, of %s together:", cmd_count_text(w->n_rows, "thread", text), duration_text(w->ns, time));
 	page_line(p, "  on a CPU %.1f %%, waiting for one %.1f %%, blocked %.1f %%, unknown %.1f %%",
 		  share(ns[WHY_USER] + ns[WHY_KERNEL] + ns[WHY_IRQ], w->ns),
 		  share(ns[WHY_RUNNABLE] + ns[WHY_PREEMPTED], w->ns), share(ns[WHY_BLOCKED], w->ns),
@@ -352,28 +352,29 @@ static void tell(struct page *p, const struct why *w, const struct report *r)
 
 static void tell_missing(struct page *p, const struct why *w)
 {
+	char count[64];
+
 	if (!w->has_wakeups)
 		page_line(p, "no wakeups were recorded, so nobody knows who woke whom: record with -k sched");
 	if (!w->calls.has_entries)
 		page_line(p, "no system calls were recorded: -k syscalls tells user from kernel, and what it "
 			     "was blocked in");
 	if (!w->irqs.has_hard && !w->irqs.has_vectors)
-		page_line(p, "no interrupts were recorded: -k irq tells which of them woke it");
+		page_line(p, "no interrupts were recorded: who seems to have woken it was perhaps only interrupted (-k irq)");
 	if (w->n_cut)
-		page_line(p, "%" PRIu64 " times are left out: events were lost meanwhile", w->n_cut);
+		page_line(p, "left out, for events were lost meanwhile: %s", cmd_count_text(w->n_cut, "time", count));
 	if (w->n_open)
-		page_line(p, "%" PRIu64 " times did not end; they are not in the sum", w->n_open);
+		page_line(p, "%s without an end, not in the sum", cmd_count_text(w->n_open, "time", count));
 	if (w->n_without_waker)
-		page_line(p, "%" PRIu64 " of %" PRIu64 " waits ended and no wakeup was seen", w->n_without_waker,
-			  w->n_waits_seen);
+		page_line(p, "%" PRIu64 " of %s ended and no wakeup was seen", w->n_without_waker,
+			  cmd_count_text(w->n_waits_seen, "wait", count));
 	if (w->n_left_out)
-		page_line(p, w->is_overview ? "%" PRIu64 " threads are left out, which the recording does not follow: "
-					      "--all-kernel records them"
-					    : "of %" PRIu64 " threads not everything was recorded: --all-kernel does",
-			  w->n_left_out);
+		page_line(p, w->is_overview ? "left out, for the recording does not follow them: %s (--all-kernel does)"
+					    : "not everything was recorded of %s: --all-kernel does",
+			  cmd_count_text(w->n_left_out, "thread", count));
 	if (w->n_contradictions)
-		page_line(p, "%" PRIu64 " times a switch was missing: the time around it is unknown",
-			  w->n_contradictions);
+		page_line(p, "%s a switch was missing: what was around it is unknown",
+			  cmd_count_text(w->n_contradictions, "time", count));
 }
 
 static int print_all(const struct report *r, struct why *w)
@@ -387,8 +388,7 @@ static int print_all(const struct report *r, struct why *w)
 	if (!w->has_switches)
 		return report_lacks(&w->run, "switches of threads", "-k sched -k syscalls -k irq");
 	if (r->a && (!w->n_classes_a || !w->n_classes_b))
-		return cmd_error("report", "nothing recorded is called %s; `duet stats --by event` lists what is",
-				 w->n_classes_a ? r->b : r->a);
+		return report_unknown(r, w->n_classes_a ? r->b : r->a);
 	if (!w->n_rows)
 		return cmd_error("report", "nothing is known of such a thread in this part of the recording; "
 				 "`duet stats --by thread` lists who is in it");

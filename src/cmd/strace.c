@@ -106,10 +106,11 @@ static uint32_t width_of(int fd)
 static void tell_missing(const struct strace *s, const struct pairs *j)
 {
 	const struct strace_page *p = &s->page;
+	char events[64], packets[64];
 
 	if (p->lost_events || p->lost_packets)
-		fprintf(stderr, "duet strace: %" PRIu64 " events and %" PRIu64
-			" packets were lost: more memory (--kernel-buffer) keeps more\n", p->lost_events, p->lost_packets);
+		fprintf(stderr, "duet strace: %s and %s lost: more memory (--kernel-buffer) keeps more\n",
+			cmd_count_text(p->lost_events, "event", events), cmd_count_text(p->lost_packets, "packet", packets));
 	if (j->lacks_paths && p->prints)
 		fprintf(stderr, "duet strace: file names are shown as addresses: that is what this kernel records\n");
 	if (!j->calls.has_entries && !j->calls.has_exits && s->inputs.n)
@@ -148,8 +149,7 @@ static int show_recording(struct strace *s)
 		return cmd_error("strace", "%s", d.text);
 	if (!isatty(STDOUT_FILENO) || !s->page.prints)
 		progress_begin("strace", t);
-	moment_settle(&s->from, t);
-	moment_settle(&s->to, t);
+	moments_settle(&s->from, &s->to, t);
 	how.range = (struct run_range){ s->from.is_given ? s->from.ns : INT64_MIN, s->to.is_given ? s->to.ns : INT64_MAX };
 	how.pids = s->record.pids.at;
 	how.n_pids = s->record.pids.n;

@@ -373,21 +373,22 @@ void page_table(struct page *p, const char *key, const char *heading, struct tab
 
 static void tell_lost(struct page *p, const struct run *r)
 {
-	if (r->lost_events && r->lost_packets)
-		page_line(p, "counts are low: %" PRIu64 " events and %" PRIu64
-			     " packets lost (record with a larger -b, or fewer events)",
-			  r->lost_events, r->lost_packets);
-	else if (r->lost_events || r->lost_packets)
-		page_line(p, "counts are low: %" PRIu64 " %s lost (record with a larger -b, or fewer events)",
-			  r->lost_events + r->lost_packets, r->lost_events ? "events" : "packets");
+	const char *remedy = !r->epoch[TRACE_KERNEL] ? "-b" : r->epoch[TRACE_UST] ? "-b and --kernel-buffer" : "--kernel-buffer";
+	bool both = r->lost_events && r->lost_packets;
+	char events[64], packets[64];
+
+	if (r->lost_events || r->lost_packets)
+		page_line(p, "counts are low: %s%s%s lost (record with a larger %s, or fewer events)",
+			  r->lost_events ? cmd_count_text(r->lost_events, "event", events) : "", both ? " and " : "",
+			  r->lost_packets ? cmd_count_text(r->lost_packets, "packet", packets) : "", remedy);
 	if (r->n_damages)
-		page_line(p, "counts are low: the recording is damaged in %" PRIu64 " places",
-			  r->n_damages);
+		page_line(p, "counts are low: the recording is damaged in %s",
+			  cmd_count_text(r->n_damages, "place", events));
 }
 
 void page_recording(struct page *p, const struct run *r)
 {
-	char duration[32], begin[40];
+	char duration[32], begin[40], count[64];
 
 	page_number(p, "begin_ns", r->first_ns);
 	page_number(p, "end_ns", r->last_ns);
@@ -395,7 +396,7 @@ void page_recording(struct page *p, const struct run *r)
 	page_number(p, "lost_events", (int64_t)r->lost_events);
 	page_number(p, "lost_packets", (int64_t)r->lost_packets);
 	page_number(p, "damages", (int64_t)r->n_damages);
-	page_line(p, "%" PRIu64 " events in %s from %s", r->n_events,
+	page_line(p, "%s in %s from %s", cmd_count_text(r->n_events, "event", count),
 		  duration_text((uint64_t)(r->last_ns - r->first_ns), duration),
 		  moment_text(r->first_ns, begin));
 	tell_lost(p, r);

@@ -111,8 +111,7 @@ static int choose_events(struct view *v, struct diag *d)
 		choose_all_but_state(v);
 	for (int i = 0; i < v->n_patterns; i++)
 		if (!choose_like(v->trace, v->patterns[i], v->is_wanted) && !trace_may_grow(v->trace))
-			return diag_fail(d, -ENOENT, "-e %s: nothing recorded is called so",
-					 v->patterns[i]);
+			return choose_refuse(v->trace, v->patterns[i], d);
 	return 0;
 }
 
@@ -259,8 +258,7 @@ static int follow(struct view *v, struct diag *d)
 		grows = trace_refresh(v->trace, d);
 		err = grows < 0 ? grows : update(v, d);
 		if (is_first) { /* before, the recording's day was not known */
-			moment_settle(&v->from, v->trace);
-			moment_settle(&v->to, v->trace);
+			moments_settle(&v->from, &v->to, v->trace);
 		}
 		if (is_first && v->is_from_now)
 			begin_from_now(v);
@@ -295,14 +293,14 @@ static void tell_followed(const struct view *v)
 /* What was lost, and what was left out. */
 static void tell_missing(const struct view *v)
 {
+	char events[64], packets[64];
+
 	if (v->lost_events || v->lost_packets)
-		fprintf(stderr,
-			"duet %s: %" PRIu64 " events and %" PRIu64
-			" packets were lost while recording; larger or more buffers keep more\n",
-			v->verb, v->lost_events, v->lost_packets);
+		fprintf(stderr, "duet %s: %s and %s lost while recording; larger or more buffers keep more\n", v->verb,
+			cmd_count_text(v->lost_events, "event", events), cmd_count_text(v->lost_packets, "packet", packets));
 	if (v->n_hidden && !v->n_patterns)
-		fprintf(stderr, "duet %s: %" PRIu64 " events of the state dump are not shown (--state)\n",
-			v->verb, v->n_hidden);
+		fprintf(stderr, "duet %s: not shown: %s of the state dump (--state)\n",
+			v->verb, cmd_count_text(v->n_hidden, "event", events));
 	if (v->follows)
 		tell_followed(v);
 }
@@ -325,8 +323,7 @@ static int view(struct view *v)
 	if (err)
 		return complain(v, d.text);
 	if (!v->follows) {
-		moment_settle(&v->from, v->trace);
-		moment_settle(&v->to, v->trace);
+		moments_settle(&v->from, &v->to, v->trace);
 	}
 	choose_host(v);
 	if (v->form == AS_CSV && csv_open(&v->csv, &v->out, v->trace, v->is_wanted))
@@ -375,9 +372,9 @@ static int take_option(struct view *v, int c)
 		v->limit = strtoull(optarg, &end, 10);
 		return *end || end == optarg || *optarg == '-' ? complain(v, "--limit takes a number") : 0;
 	case OPT_FROM:
-		return moment_parse(optarg, &v->from) ? 0 : complain(v, "--from takes a time, as in 14:05:09.25");
+		return moment_parse(optarg, &v->from) ? 0 : complain(v, "--from takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_TO:
-		return moment_parse(optarg, &v->to) ? 0 : complain(v, "--to takes a time, as in 14:05:09.25");
+		return moment_parse(optarg, &v->to) ? 0 : complain(v, "--to takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_TIME:
 		return view_look_time(&v->texts.look, optarg) ? 0 : CMD_FAILED;
 	case OPT_COLUMNS:

@@ -8,7 +8,8 @@
 #define VIEW_HELP                                                                                                    \
 	"  -e PATTERN   only events like this: shop:*, sched_*, malloc (may be repeated)\n"                          \
 	"  -f EXPR      only events for which this is true: 'size > 4096 && name ~ \"tmp*\"' (duet-filter(7))\n"     \
-	"  --from T     from this time on: HH:MM:SS[.n], YYYY-MM-DD HH:MM:SS[.n], or seconds since 1970\n"          \
+	"  --from T     from this time on: HH:MM:SS[.n], YYYY-MM-DD HH:MM:SS[.n], seconds since\n"                  \
+	"               1970, or +2.5s (ms, us, ns, m, h): so long after its beginning, --to: after --from\n"     \
 	"  --to T       up to this time\n"                                                                          \
 	"  --limit N    at most N events\n"                                                                         \
 	"  --state      also the dump of processes and files at the start, which is for programs\n"                 \

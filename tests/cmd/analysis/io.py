@@ -55,6 +55,9 @@ def descriptors_are_followed_through_open_dup_fork_and_close(duet, where):
                call(2100, A, "read", 30, fd=3))
     check(sorted((f["file"], f["bytes"]) for f in r["files"]),
           [("/dev/null", 10), ("fd 3", 30), ("fd 3 (openat)", 20)])
+    hint = "--kernel-backend bpf"  # where names are missing that it has
+    check(hint in duet.text("report", "io", where + "/r"), True)
+    check(hint in duet.text("report", "io", kernel(where + "/named", [named(A, 3, "/x")] + call(1000, A, "read", 1, fd=3))), False)
 
 
 def a_copy_is_a_read_and_a_write(duet, where):

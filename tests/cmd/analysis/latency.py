@@ -6,7 +6,7 @@ import sys
 
 sys.dont_write_bytecode = True  # beside the sources
 from check import Duet, check, run_all
-from make import EPOCH, LOST, kernel, ust
+from make import EPOCH, Hex, LOST, kernel, ust
 
 
 def mark(time, name, pid=7, tid=7, cpu=0, **fields):
@@ -36,6 +36,21 @@ def a_field_joins_threads_and_processes(duet, where):
             mark(2000, "end", pid=9, tid=9, id=x)], "--by", "id")
         check([(s["duration_ns"], s["key"], s["to_thread"]) for s in r["slowest"]],
               [(1000, str(x), "?:9"), (400, str(y), "?:9")])
+
+
+def what_the_recording_shows_as_hexadecimal_is_shown_so(duet, where):
+    """To people; programs get the number as before."""
+    path = ust(where + "/r", [mark(1000, "begin", p=Hex(0xabc0)), mark(1500, "end", p=Hex(0xabc0))])
+    check("0xabc0" in duet.text("report", "latency", "begin", "end", "--by", "p", path), True)
+    check(duet.json("report", "latency", "begin", "end", "--by", "p", path)["slowest"][0]["key"], str(0xabc0))
+
+
+def one_is_not_called_many(duet, where):
+    path = ust(where + "/r", [mark(1000, "begin"), mark(1100, "end"), LOST(1200, 0, 1), mark(1300, "begin")])
+    said = duet.text("report", "latency", "begin", "end", path)
+    for wanted in ("3 events in ", "counts are low: 1 event lost (record with a larger -b, or", "1 of begin without a end until the end"):
+        check(wanted in said, True, wanted)
+    check(duet.text("stats", ust(where + "/one", [mark(1000, "begin")])).startswith("1 event in "), True)
 
 
 def every_a_and_b_is_accounted_for(duet, where):

@@ -35,6 +35,10 @@ stream { id = 0;
 HEADER_BYTES = 10
 
 
+class Hex(int):
+    """A number that is shown so."""
+
+
 def LOST(time, cpu, n):
     return (time, cpu, None, None, n)
 
@@ -53,6 +57,8 @@ def _field(name, value):
     if isinstance(value, (bytes, list)):
         element = "uint8_t" if isinstance(value, bytes) else "int64_t"
         return "uint16_t __%s_length; %s _%s[__%s_length];" % (name, element, name, name)
+    if isinstance(value, Hex):
+        return "integer { size = 64; align = 8; base = 16; } _%s;" % name
     return "%s _%s;" % ("string" if isinstance(value, str) else "int64_t", name)
 
 

@@ -97,6 +97,45 @@ def interrupts_take_time_and_wake(duet, where):
     check(r["waits"][0]["waker"], "irq nvme0q1")
 
 
+def who_sends_to_this_machine_wakes_through_a_soft_interrupt_of_its_own(duet, where):
+    """B's write raises NET_RX, which runs upon B and wakes A; later one that a hard interrupt raised wakes it."""
+    r = report(duet, where, [
+        switch(1000, 0, IDLE, A), switch(1000, 1, IDLE, B), enter(1100, 0, A, "read", fd=3),
+        switch(1200, 0, A, IDLE, SLEEPS), enter(1500, 1, B, "write", fd=4),
+        (1600, 1, 8, "irq_softirq_raise", dict(vec=3)), (1700, 1, 8, "irq_softirq_entry", dict(vec=3)),
+        wakeup(1800, 1, B, A), (1900, 1, 8, "irq_softirq_exit", dict(vec=3)),
+        switch(2000, 0, IDLE, A), switch(2100, 0, A, IDLE, SLEEPS),
+        (2200, 1, 8, "irq_handler_entry", dict(irq=5, name="eth0")), (2300, 1, 8, "irq_softirq_raise", dict(vec=3)),
+        (2400, 1, 8, "irq_handler_exit", dict(irq=5, ret=1)), (2500, 1, 8, "irq_softirq_entry", dict(vec=3)),
+        wakeup(2600, 1, B, A), (2700, 1, 8, "irq_softirq_exit", dict(vec=3)),
+        switch(2800, 0, IDLE, A), switch(2900, 0, A, IDLE, SLEEPS)], "-t", "7")
+    check([w["waker"] for w in r["waits"]], ["b:8", "softirq NET_RX"])
+    check([(p["tid"], p["what"], p["ns"]) for p in r["path"]],
+          [(8, "running, user", 300), (8, "running, kernel in write", 200), (8, "interrupted", 100)])
+
+
+def what_the_command_waited_for_duet_is_left_out(duet, where):
+    """The process is forked, waits until all is ready, and then executes the command."""
+    D, W = ("duet", 5), ("work", 6)
+    exec_ = [(2000, 0, 6, "sched_process_exec", dict(tid=6, filename="/bin/work"))]
+    before = [switch(1000, 0, IDLE, W), switch(1100, 0, W, D, SLEEPS), wakeup(1800, 0, D, W), switch(1900, 0, D, W, SLEEPS)]
+    after = [enter(2100, 0, W, "read", fd=3), switch(2200, 0, W, IDLE, SLEEPS), (2300, 0, 0, "irq_handler_entry", dict(irq=5, name="i")),
+             wakeup(2400, 0, IDLE, W), (2500, 0, 0, "irq_handler_exit", dict(irq=5, ret=1)), switch(2600, 0, IDLE, W), leave(2700, 0, W, "read")]
+    r = report(duet, where + "/x", before + exec_ + after, "-t", "6")
+    check((states(r), r["ns"]), ({"user": 100, "kernel": 200, "blocked": 200, "runnable": 200}, 700))
+    check([w["waker"] for w in r["waits"]], ["irq i"])
+    check(sum(c["ns"] for c in r["chain"]), 200)
+    r = report(duet, where + "/y", before + after, "-t", "6")  # who executes nothing may well wait for duet
+    check([w["waker"] for w in r["waits"]], ["duet:5", "irq i"])
+
+
+def switches_missed_of_others_are_not_told(duet, where):
+    """D is not followed, so it is not shown."""
+    D = ("d", 10)
+    r = report(duet, where, CHAIN + [switch(4000 + 100 * i, 5, D, IDLE, SLEEPS) for i in range(9)])
+    check((sorted(t["tid"] for t in r["threads"]), r["n_contradictions"]), ([7, 8, 9], 0))
+
+
 def what_contradicts_itself_is_unknown(duet, where):
     """A runs on CPU 0; then B is seen to leave it: when A went nobody knows."""
     r = report(duet, where, [switch(1000, 0, IDLE, A), switch(1500, 0, B, IDLE, SLEEPS),

@@ -116,7 +116,7 @@ def a_line_tells_time_cpu_thread_event_and_fields(d):
 [lost 5 events and 1 packets, stream ust/s0]
 22:13:20.000003000 (+0.000001499) [3] shop:11 shop:order { id = 3, sku = "z", price = -inf, v = [ ], e = idle: 0, p = 0xffffffffffffffff }
 """)
-    check(err, "duet view: 5 events and 1 packets were lost while recording; "
+    check(err, "duet view: 5 events and 1 packet lost while recording; "
                "larger or more buffers keep more\n")
 
 
@@ -150,7 +150,35 @@ def from_and_to_choose_by_time(d):
     check(len(d.view("--from", "22:13:20.0000015", "--to", "22:13:20.000001501", "ust")[0].splitlines()), 2)
     check(len(d.view("--from", "1700000000.000002", "ust")[0].splitlines()), 2)
     check(len(d.view("--to", "2023-11-14 22:13:20.000001", "ust")[0].splitlines()), 1)
-    d.view("--from", "noon", "ust", status=2)
+    for bad in ("noon", "+", "+x", "+1y", "+-1s", "+1e99s", ""):
+        d.view("--from", bad, "ust", status=2)
+
+
+def times_may_count_from_the_beginning(d):
+    """--to from --from, if there is one.  The recording begins at 1000 ns, its events are at 1000, 1500, 1501 and 3000."""
+    def n(*options):
+        return len([line for line in d.view(*options, "ust")[0].splitlines() if "[lost" not in line])
+    check(n("--from", "+500ns"), 3)
+    check(n("--from", "+0.501us", "--to", "+1.499us"), 2)
+    check(n("--to", "+0.000001"), 3)
+    check(n("--from", "22:13:20.000001501", "--to", "+1498ns"), 1)
+    check(n("--from", "+1h"), 0)
+
+
+def a_name_that_does_not_exist_is_answered_with_the_nearest(d):
+    def said(*args):
+        return subprocess.run([d.duet, *args], cwd=d.where, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for args, wanted in ((["vew", "ust"], "view"), (["stast", "ust"], "stats"), (["report", "lattency", "a", "b", "ust"], "latency"),
+                         (["export", "perfeto", "ust"], "perfetto"), (["view", "-e", "shop:ordre", "ust"], "shop:order"),
+                         (["view", "-e", "odrer", "ust"], "order"), (["view", "-e", "sohp", "ust"], "shop"),
+                         (["export", "csv", "-e", "sched_swich", "kernel"], "sched_switch"),
+                         (["report", "latency", "shop:order", "shop:ordr", "ust"], "shop:order"),
+                         (["report", "latency", "order", "order", "--by", "pirce", "ust"], "price")):
+        r = said(*args)
+        check((args, r.returncode, r.stderr.partition(": did you mean ")[2]), (args, 2, wanted + "?\n"))
+    for args in (["xyzzy"], ["report", "xyzzy", "ust"], ["view", "-e", "xyzzy", "ust"], ["export", "xyzzy", "ust"]):
+        r = said(*args)
+        check((args, r.returncode, "did you mean" in r.stderr), (args, 2, False))
 
 
 def errors_are_one_line_and_status_2(d):
@@ -265,7 +293,8 @@ def main():
         d, bad = Duet(os.path.abspath(sys.argv[1]), where), 0
         for t in (a_line_tells_time_cpu_thread_event_and_fields, json_is_exact_and_valid,
                   names_come_from_switches, kernel_and_application_merge_by_time,
-                  patterns_and_limits_choose, from_and_to_choose_by_time,
+                  patterns_and_limits_choose, from_and_to_choose_by_time, times_may_count_from_the_beginning,
+                  a_name_that_does_not_exist_is_answered_with_the_nearest,
                   errors_are_one_line_and_status_2, a_cut_trace_is_shown_up_to_the_cut,
                   a_reader_that_leaves_is_no_error, lines_look_as_asked_for,
                   a_terminal_gets_colors_and_a_pager, a_terminal_is_told_how_far_it_has_come):
