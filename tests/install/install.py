@@ -52,7 +52,7 @@ def main():
             sys.exit("libduet.so is not a link to libduet.so.0")
         for name in "libduet-libc.so", "duet/duet.h", "man1/duet.1", "man3/duet.3", "system/duet@.service", \
                 "user/duet@.service", "system/duet-lend.socket", "system/duet-lend.service", "sysusers.d/duet.conf", \
-                "tmpfiles.d/duet.conf":
+                "tmpfiles.d/duet.conf", "bash-completion/completions/duet":
             one(root, name)
         env = dict(os.environ, PKG_CONFIG_PATH=str(pc.parent), PKG_CONFIG_SYSROOT_DIR=str(root),
                    DUET_RUNTIME_DIR=str(scratch / "runtime"))
