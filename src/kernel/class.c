@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/perf.h"
 #include "kernel/syscalls.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
@@ -142,26 +143,31 @@ int kernel_classes_tell_result(struct kernel_classes *c, int nr, const struct ke
 	return kernel_layout_syscall_exit(l, capture);
 }
 
-const char kernel_stack_fields[] =
-	"\t\tuint16_t __callstack_kernel_length;\n"
-	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _callstack_kernel[ __callstack_kernel_length ];\n"
-	"\t\tuint16_t __callstack_user_length;\n"
-	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _callstack_user[ __callstack_user_length ];\n";
+#define STACK_FIELDS(whose)                                                                                            \
+	"\t\tuint16_t __callstack_" whose "_length;\n"                                                                 \
+	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _callstack_" whose "[ __callstack_" whose "_length ];\n"
 
-static int add_stacks(struct kernel_layout *l)
+const char *const kernel_stack_fields[2] = { STACK_FIELDS("kernel"), STACK_FIELDS("user") };
+
+static int add_extras(struct kernel_class *class, uint32_t extras, const char *fields)
 {
-	text_addf(&l->fields, "%s", kernel_stack_fields);
-	return l->fields.failed ? -ENOMEM : 0;
+	struct text *t = &class->layout.fields;
+
+	text_addf(t, "%s%s%s", fields, extras & KERNEL_PERF_KERNEL_STACK ? kernel_stack_fields[0] : "",
+		  extras & KERNEL_PERF_USER_STACK ? kernel_stack_fields[1] : "");
+	class->extras = extras;
+	return t->failed ? -ENOMEM : 0;
 }
 
-int kernel_classes_add_stacks(struct kernel_classes *c, uint16_t kernel_id)
+int kernel_classes_add_extras(struct kernel_classes *c, uint16_t kernel_id, uint32_t extras, const char *fields)
 {
-	return add_stacks(&c->by_kernel_id[kernel_id]->layout);
+	return add_extras(c->by_kernel_id[kernel_id], extras, fields);
 }
 
-int kernel_classes_add_stacks_of_syscall(struct kernel_classes *c, int nr, bool is_entry)
+int kernel_classes_add_extras_of_syscall(struct kernel_classes *c, int nr, bool is_entry, uint32_t extras,
+					 const char *fields)
 {
-	return add_stacks(&(is_entry ? c->entry : c->exit)[nr].layout);
+	return add_extras(&(is_entry ? c->entry : c->exit)[nr], extras, fields);
 }
 
 uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, const char *fields)
@@ -375,19 +381,32 @@ static struct kernel_class *class_of_syscall(struct kernel_class *class, const u
 	return &class->by_syscall[nr];
 }
 
-size_t kernel_class_convert(struct kernel_classes *c, uint8_t *out, uint8_t *record, size_t length,
-			    uint32_t time)
+/* NULL: the record is too short to say. */
+static struct kernel_class *class_of(const struct kernel_classes *c, const uint8_t *record, size_t length)
 {
 	struct kernel_class *class;
 	uint16_t kernel_id;
-	size_t size = 0;
 
-	if (length < KERNEL_COMMON_SIZE || length > c->scratch_size)
-		return 0;
+	if (length < KERNEL_COMMON_SIZE)
+		return NULL;
 	memcpy(&kernel_id, record, sizeof kernel_id);
 	class = c->by_kernel_id[kernel_id];
-	if (class->by_syscall)
-		class = class_of_syscall(class, record, length);
+	return class->by_syscall ? class_of_syscall(class, record, length) : class;
+}
+
+uint32_t kernel_classes_extras(const struct kernel_classes *c, const uint8_t *record, size_t length)
+{
+	const struct kernel_class *class = class_of(c, record, length);
+
+	return class ? class->extras : 0;
+}
+
+size_t kernel_class_convert(struct kernel_classes *c, uint8_t *out, uint8_t *record, size_t length,
+			    uint32_t time)
+{
+	struct kernel_class *class = length > c->scratch_size ? NULL : class_of(c, record, length);
+	size_t size = 0;
+
 	if (!class || class == &c->unknown || length < class->layout.end)
 		return 0;
 	kernel_class_fix(class, record);

@@ -67,7 +67,7 @@ struct kernel_options {
  * out what those before it chose; if it is the first, of "sched" and "syscalls".  A filter is asked by the kernel
  * before it records; the last pattern that chooses an event says which.  Of system calls it is for their ends.
  * "profile:HZ": call stacks of what runs on each CPU, sampled at this rate; "counter:NAME:PERIOD": of each PERIOD-th
- * of what is counted; "stack:PATTERN": events with call stacks (kernel/profile.h).
+ * of what is counted; "stack:PATTERN": events with call stacks; "with:NAME+NAME:PATTERN": or counters (kernel/profile.h).
  * "function:PATTERN": calls of functions of the kernel (kernel/functions.h). */
 
 /*

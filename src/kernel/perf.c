@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static int open_event(struct kernel_perf_ring *r, const struct perf_event_attr *a)
+/* @group: the descriptor of the event that it is counted together with, or -1. */
+static int open_event(struct kernel_perf_ring *r, const struct perf_event_attr *a, int group)
 {
 	struct kernel_perf_event *events = realloc(r->events, (size_t)(r->n_events + 1) * sizeof *events);
 	long fd;
@@ -19,10 +20,10 @@ static int open_event(struct kernel_perf_ring *r, const struct perf_event_attr *
 	if (!events)
 		return -ENOMEM;
 	r->events = events;
-	fd = syscall(SYS_perf_event_open, a, -1, r->cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = syscall(SYS_perf_event_open, a, -1, r->cpu, group, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	events[r->n_events++] = (struct kernel_perf_event){ .fd = (int)fd };
+	events[r->n_events++] = (struct kernel_perf_event){ .fd = (int)fd, .sample_type = a->sample_type };
 	return ioctl((int)fd, PERF_EVENT_IOC_ID, &events[r->n_events - 1].id) ? -errno : 0;
 }
 
@@ -43,7 +44,7 @@ int kernel_perf_open(struct kernel_perf_ring *r, int cpu, size_t size_bytes)
 	*r = (struct kernel_perf_ring){ .cpu = cpu, .data_bytes = (size_t)sysconf(_SC_PAGESIZE) };
 	while (2 * r->data_bytes <= size_bytes)
 		r->data_bytes *= 2;
-	err = open_event(r, &a);
+	err = open_event(r, &a, -1);
 	if (err)
 		kernel_perf_close(r);
 	return err == -EINVAL && cpu ? -ENODEV : err;
@@ -64,20 +65,42 @@ void kernel_perf_close(struct kernel_perf_ring *r)
 	*r = (struct kernel_perf_ring){ 0 };
 }
 
-int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *wanted, const char *filter)
+/* The first counter leads the group of all whose samples have values: a group is read as one. */
+static int leader(const struct kernel_perf_ring *r)
 {
+	return r->n_counters ? r->events[1].fd : -1;
+}
+
+int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *wanted)
+{
+	const struct perf_event_attr a = { .type = wanted->type, .size = sizeof a, .config = wanted->config, .disabled = 1,
+					   .read_format = PERF_FORMAT_GROUP, .use_clockid = 1, .clockid = CLOCK_MONOTONIC };
+	int err = open_event(r, &a, leader(r));
+
+	r->n_counters += !err;
+	return err;
+}
+
+int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *wanted, uint32_t extras, const char *filter)
+{
+	bool has_stacks = extras & KERNEL_PERF_STACKS, has_values = extras >= KERNEL_PERF_VALUE;
 	struct perf_event_attr a = *wanted;
 	int err, fd;
 
 	a.size = sizeof a;
 	/* Not PERF_SAMPLE_PERIOD: with it the kernel's own counters tell of each event, whatever their period. */
 	a.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
-			PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW;
-	a.sample_max_stack = KERNEL_PERF_FRAMES_MAX - 4; /* markers come on top */
+			(has_values ? PERF_SAMPLE_READ : 0) | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0) |
+			(a.type == PERF_TYPE_TRACEPOINT ? PERF_SAMPLE_RAW : 0);
+	a.read_format = has_values ? PERF_FORMAT_GROUP : 0;
+	a.exclude_callchain_kernel = !(extras & KERNEL_PERF_KERNEL_STACK);
+	a.exclude_callchain_user = !(extras & KERNEL_PERF_USER_STACK);
+	if (has_stacks)
+		a.sample_max_stack = KERNEL_PERF_FRAMES_MAX - 4; /* markers come on top */
 	a.disabled = 1;
 	a.use_clockid = 1;
 	a.clockid = CLOCK_MONOTONIC;
-	err = open_event(r, &a);
+	err = open_event(r, &a, has_values ? leader(r) : -1);
 	if (err)
 		return err;
 	fd = r->events[r->n_events - 1].fd;
@@ -110,10 +133,11 @@ int kernel_perf_map(struct kernel_perf_ring *r)
 	return 0;
 }
 
+/* Who tells of forks comes first.  A group's leader comes last: what joins one that counts already stays off (seen in 6.18). */
 int kernel_perf_run(struct kernel_perf_ring *r, bool runs)
 {
 	for (int i = 0; i < r->n_events; i++)
-		if (ioctl(r->events[i].fd, runs ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
+		if (ioctl(r->events[i ? r->n_events - i : 0].fd, runs ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
 			return -errno;
 	return 0;
 }
@@ -139,10 +163,10 @@ const struct perf_event_header *kernel_perf_record(const struct kernel_perf_ring
 	size_t offset = (size_t)(at & (r->data_bytes - 1)), first;
 	struct perf_event_header h;
 
-	if (end - at < sizeof h)
+	if (end - at < sizeof h || end - at > r->data_bytes || at % sizeof h)
 		return NULL;
 	memcpy(&h, data + offset, sizeof h); /* records are multiples of 8 bytes: a header does not wrap */
-	if (h.size < sizeof h || h.size > end - at)
+	if (h.size < sizeof h || h.size > end - at || h.size % sizeof h)
 		return NULL;
 	first = r->data_bytes - offset < h.size ? r->data_bytes - offset : h.size;
 	memcpy(record, data + offset, first);
@@ -150,18 +174,42 @@ const struct perf_event_header *kernel_perf_record(const struct kernel_perf_ring
 	return (const struct perf_event_header *)record;
 }
 
-const uint8_t *kernel_perf_raw(const struct kernel_perf_sample *s, uint64_t *n_frames, size_t *size)
+/* A number and as many words: what perf has for values and for frames.  NULL if they are not there. */
+static const uint64_t *take_words(const uint64_t **at, const uint64_t *end, uint64_t *n)
 {
-	size_t room = s->header.size - sizeof *s;
-	const uint8_t *behind;
+	const uint64_t *words = *at + 1;
+
+	if (*at >= end || **at > (uint64_t)(end - words))
+		return NULL;
+	*n = **at;
+	*at = words + *n;
+	return words;
+}
+
+bool kernel_perf_parts(const struct kernel_perf_ring *r, int number, const struct kernel_perf_sample *s,
+		       struct kernel_perf_parts *p)
+{
+	const uint64_t *at = (const uint64_t *)(s + 1), *end = (const uint64_t *)s + s->header.size / sizeof *at;
+	uint64_t type = r->events[number].sample_type, n_values = 0;
 	uint32_t length;
 
-	*n_frames = s->n_frames < room / sizeof *s->frames ? s->n_frames : room / sizeof *s->frames;
-	room -= *n_frames * sizeof *s->frames;
-	behind = (const uint8_t *)(s->frames + *n_frames);
-	if (room < sizeof length)
-		return NULL;
-	memcpy(&length, behind, sizeof length);
-	*size = length < room - sizeof length ? length : room - sizeof length;
-	return behind + sizeof length;
+	*p = (struct kernel_perf_parts){ 0 };
+	if (type & PERF_SAMPLE_READ) {
+		p->values = take_words(&at, end, &n_values);
+		if (!p->values || n_values < (uint64_t)r->n_counters)
+			return false;
+	}
+	if (type & PERF_SAMPLE_CALLCHAIN) {
+		p->frames = take_words(&at, end, &p->n_frames);
+		if (!p->frames)
+			return false;
+	}
+	if (!(type & PERF_SAMPLE_RAW))
+		return true;
+	if (at >= end)
+		return false;
+	memcpy(&length, at, sizeof length);
+	p->raw = (const uint8_t *)at + sizeof length;
+	p->raw_size = length;
+	return length <= (size_t)(end - at) * sizeof *at - sizeof length;
 }

@@ -3,8 +3,8 @@
  * kernel/perf.h - events of perf on one CPU, in one ring: opened, switched, read.
  *
  * The ring belongs to an event that counts nothing and tells of forks, names and ends; all others write there as well,
- * each sample with a number that says whose it is.  perf stamps with CLOCK_MONOTONIC.
- * perf writes the ring, so only what bounds our reading is checked.
+ * each sample with a number that says whose it is.  perf stamps with CLOCK_MONOTONIC.  Some may be counters, whose values
+ * other events' samples have.  What the ring holds is believed in nothing: each length is bounded before use.
  */
 #ifndef KERNEL_PERF_H
 #define KERNEL_PERF_H
@@ -21,15 +21,29 @@ enum {
 	KERNEL_PERF_RECORD_MAX = UINT16_MAX,
 };
 
-/* PERF_RECORD_SAMPLE, as our sample_type makes it.  Behind the frames: u32 size, and a tracepoint's record. */
+/* What the samples of an event have, besides who, when and where. */
+enum {
+	KERNEL_PERF_KERNEL_STACK = 1,
+	KERNEL_PERF_USER_STACK = 2,
+	KERNEL_PERF_STACKS = KERNEL_PERF_KERNEL_STACK | KERNEL_PERF_USER_STACK,
+	KERNEL_PERF_VALUE = 4, /* << i: the value of the i-th counter */
+};
+
+/* PERF_RECORD_SAMPLE, as our sample_type makes it; behind it what kernel_perf_parts() finds. */
 struct kernel_perf_sample {
 	struct perf_event_header header;
 	uint64_t id;
 	uint32_t pid, tid;
 	uint64_t time_ns;
 	uint64_t address;
+};
+
+struct kernel_perf_parts {
+	const uint64_t *values; /* of the ring's counters */
+	const uint64_t *frames; /* innermost first, behind markers that say whose they are */
 	uint64_t n_frames;
-	uint64_t frames[];
+	const uint8_t *raw; /* a tracepoint's record; NULL: there is none */
+	size_t raw_size;
 };
 
 struct kernel_perf_fork { /* PERF_RECORD_FORK, _EXIT */
@@ -51,12 +65,14 @@ struct kernel_perf_lost { /* PERF_RECORD_LOST */
 struct kernel_perf_event {
 	int fd;
 	uint64_t id;
+	uint64_t sample_type;
 };
 
 struct kernel_perf_ring {
 	int cpu;
 	struct kernel_perf_event *events; /* the first: whose the ring is */
 	int n_events;
+	int n_counters; /* those behind the first */
 	size_t data_bytes; /* a power of two */
 	char *map; /* NULL: not mapped in this process */
 	uint64_t at; /* read up to here */
@@ -66,13 +82,17 @@ struct kernel_perf_ring {
 int kernel_perf_open(struct kernel_perf_ring *r, int cpu, size_t size_bytes);
 void kernel_perf_close(struct kernel_perf_ring *r); /* of what another process mapped: set map to NULL first */
 
+/* kernel_perf_count - a counter whose value others' samples have; type and config of @a.  Before any of those, at most
+ * 16.  It has a number as they have.  0 or -errno. */
+int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *a);
+
 /*
  * kernel_perf_add - one event more, off; its number is the next one, from 1.
  *
- * @a: type, config and how often; what samples hold is set here.  @filter: of a tracepoint, in the kernel's words, or
- * NULL.  0 or -errno.
+ * @a: type, config and how often.  @extras: what samples hold, KERNEL_PERF_*.  @filter: of a tracepoint, in the
+ * kernel's words, or NULL.  0 or -errno.
  */
-int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *a, const char *filter);
+int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *a, uint32_t extras, const char *filter);
 /* kernel_perf_number - of the event with this id, from 1; 0: none. */
 int kernel_perf_number(const struct kernel_perf_ring *r, uint64_t id);
 
@@ -86,11 +106,12 @@ uint64_t kernel_perf_end(const struct kernel_perf_ring *r);
 void kernel_perf_done(struct kernel_perf_ring *r);
 
 /* kernel_perf_record - the record at @at, in one piece, in @record of KERNEL_PERF_RECORD_MAX + 1 bytes, aligned for
- * any; NULL if there is none before @end. */
+ * any; NULL if there is none before @end, or what is there makes no sense. */
 const struct perf_event_header *kernel_perf_record(const struct kernel_perf_ring *r, uint64_t at, uint64_t end,
 						   uint8_t *record);
 
-/* kernel_perf_raw - a tracepoint's record behind the @n_frames of @s; NULL: it has none.  *@n_frames is bounded. */
-const uint8_t *kernel_perf_raw(const struct kernel_perf_sample *s, uint64_t *n_frames, size_t *size);
+/* kernel_perf_parts - what lies behind @s, of the event @number, inside the sample; false: it is not whole. */
+bool kernel_perf_parts(const struct kernel_perf_ring *r, int number, const struct kernel_perf_sample *s,
+		       struct kernel_perf_parts *p);
 
 #endif

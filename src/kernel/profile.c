@@ -11,14 +11,14 @@
 #include "clock/clock.h"
 #include "clock/follow.h"
 #include "kernel/page.h"
-#include "kernel/perf.h"
 #include "kernel/pids.h"
 
 enum {
 	CLOCK_RING = 256 << 10, /* bytes, for samples of the clock alone */
 	RAW_MAX = 8192, /* bytes of a tracepoint's record: perf has no more */
 	BODY_SIZE = 65536,
-	EVENT_MAX = KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + RAW_MAX + 4 + 2 * 8 + 2 * 2 + KERNEL_PERF_FRAMES_MAX * 8,
+	EVENT_MAX = KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + RAW_MAX + 4 + 2 * 8 + KERNEL_SAMPLED_MAX * 8 + 2 * 2 +
+		    KERNEL_PERF_FRAMES_MAX * 8,
 	/* Younger samples wait, unless a promise was given: a fork on another CPU is to be visible first. */
 	SETTLING_NS = 1000000,
 	GAP_NS = 1 << 30, /* events further apart share no packet: they carry 32 bits of time */
@@ -35,7 +35,7 @@ struct ring {
 };
 
 struct source {
-	char name[KERNEL_NAME_MAX]; /* of the event; "": a tracepoint, its record says which */
+	char name[KERNEL_NAME_MAX]; /* of the event; "": a tracepoint, its record says which, or only counted */
 	bool is_counter;
 	uint64_t count; /* a counter's: what each sample stands for */
 	uint16_t other; /* where a tracepoint's record has a thread it is about, besides the one that runs; 0: nowhere */
@@ -96,9 +96,9 @@ int kernel_profile_open(struct kernel_profile **out, bool whole_machine, size_t 
 	return 0;
 }
 
-/* An event on each CPU, called @what in errors. */
+/* An event on each CPU, called @what in errors.  No @extras: a counter that samples have. */
 static int add_source(struct kernel_profile *p, const struct source *s, const char *what, const struct perf_event_attr *a,
-		      const char *filter, struct diag *d)
+		      uint32_t extras, const char *filter, struct diag *d)
 {
 	struct source *sources = realloc(p->sources, (size_t)(p->n_sources + 1) * sizeof *sources);
 	int err = sources ? 0 : -ENOMEM;
@@ -106,7 +106,7 @@ static int add_source(struct kernel_profile *p, const struct source *s, const ch
 	if (sources)
 		p->sources = sources;
 	for (int i = 0; i < p->n_rings && !err; i++)
-		err = kernel_perf_add(&p->rings[i].perf, a, filter);
+		err = extras ? kernel_perf_add(&p->rings[i].perf, a, extras, filter) : kernel_perf_count(&p->rings[i].perf, a);
 	if (err)
 		return kernel_sampled_explain(what, err, d);
 	p->sources[p->n_sources++] = *s;
@@ -118,7 +118,14 @@ int kernel_profile_sample(struct kernel_profile *p, const struct kernel_sampled 
 	struct source s = { .is_counter = what->is_counter, .count = what->attr.sample_period };
 
 	snprintf(s.name, sizeof s.name, "%s", what->event);
-	return add_source(p, &s, what->name, &what->attr, NULL, d);
+	return add_source(p, &s, what->name, &what->attr, KERNEL_PERF_STACKS, NULL, d);
+}
+
+int kernel_profile_count(struct kernel_profile *p, const struct kernel_sampled *what, struct diag *d)
+{
+	const struct source s = { .count = 0 };
+
+	return add_source(p, &s, what->name, &what->attr, 0, NULL, d);
 }
 
 /* The thread that is woken, or goes on, is asked for as well as the one that runs: kernel_add_pid() follows so. */
@@ -131,13 +138,13 @@ static uint16_t other_of(const struct kernel_format *f, const char *system)
 	return 0;
 }
 
-int kernel_profile_event(struct kernel_profile *p, const struct kernel_format *f, const char *system, const char *filter,
-			 struct diag *d)
+int kernel_profile_event(struct kernel_profile *p, const struct kernel_format *f, const char *system, uint32_t extras,
+			 const char *filter, struct diag *d)
 {
 	const struct perf_event_attr a = { .type = PERF_TYPE_TRACEPOINT, .config = f->id, .sample_period = 1 };
 	const struct source s = { .other = other_of(f, system) };
 
-	return add_source(p, &s, f->name, &a, filter, d);
+	return add_source(p, &s, f->name, &a, extras, filter, d);
 }
 
 void kernel_profile_close(struct kernel_profile *p)
@@ -230,7 +237,8 @@ static int describe(struct source *s, struct kernel_drain *k)
 
 	if (s->is_described)
 		return 0;
-	text_addf(&fields, "%s%s%s", process_field, s->is_counter ? counter_fields : "", kernel_stack_fields);
+	text_addf(&fields, "%s%s%s%s", process_field, s->is_counter ? counter_fields : "", kernel_stack_fields[0],
+		  kernel_stack_fields[1]);
 	if (!fields.failed) {
 		s->id = kernel_classes_describe(&k->classes, s->name, fields.bytes);
 		s->is_described = true;
@@ -279,21 +287,33 @@ static uint8_t *put_stack(uint8_t *to, const uint64_t *frames, unsigned n)
 }
 
 /* Frames stand innermost first, behind a marker that says whose they are. */
-static uint8_t *put_stacks(uint8_t *to, const struct kernel_perf_sample *s, uint64_t n_frames)
+static uint8_t *put_stacks(uint8_t *to, const struct kernel_perf_parts *p, uint32_t extras)
 {
 	uint64_t kernel[KERNEL_PERF_FRAMES_MAX], user[KERNEL_PERF_FRAMES_MAX], where = 0;
 	unsigned n_kernel = 0, n_user = 0;
 
-	for (uint64_t i = 0; i < n_frames && n_kernel + n_user < KERNEL_PERF_FRAMES_MAX; i++) {
-		if (s->frames[i] >= (uint64_t)PERF_CONTEXT_MAX)
-			where = s->frames[i];
+	for (uint64_t i = 0; i < p->n_frames && n_kernel + n_user < KERNEL_PERF_FRAMES_MAX; i++) {
+		if (p->frames[i] >= (uint64_t)PERF_CONTEXT_MAX)
+			where = p->frames[i];
 		else if (where == (uint64_t)PERF_CONTEXT_KERNEL)
-			kernel[n_kernel++] = s->frames[i];
+			kernel[n_kernel++] = p->frames[i];
 		else if (where == (uint64_t)PERF_CONTEXT_USER)
-			user[n_user++] = s->frames[i];
+			user[n_user++] = p->frames[i];
 	}
-	to = put_stack(to, kernel, n_kernel);
-	return put_stack(to, user, n_user);
+	if (extras & KERNEL_PERF_KERNEL_STACK)
+		to = put_stack(to, kernel, n_kernel);
+	return extras & KERNEL_PERF_USER_STACK ? put_stack(to, user, n_user) : to;
+}
+
+/* In the order of kernel_classes_add_extras(). */
+static uint8_t *put_extras(uint8_t *to, const struct kernel_perf_parts *p, int n_counters, uint32_t extras)
+{
+	for (int i = 0; p->values && i < n_counters; i++)
+		if (extras & (uint32_t)KERNEL_PERF_VALUE << i) {
+			memcpy(to, &p->values[i], sizeof p->values[i]);
+			to += sizeof p->values[i];
+		}
+	return put_stacks(to, p, extras);
 }
 
 /* All before the stacks, of an event of our own.  Returns its end. */
@@ -313,22 +333,22 @@ static uint8_t *put_own(uint8_t *to, const struct source *source, const struct k
 }
 
 /* The same of a tracepoint's, as if a page had it; NULL if it is not understood. */
-static uint8_t *put_record(uint8_t *to, struct kernel_classes *c, const uint8_t *raw, size_t size, uint32_t time)
+static uint8_t *put_record(uint8_t *to, struct kernel_classes *c, const struct kernel_perf_parts *p, uint32_t time)
 {
-	if (!raw || size > RAW_MAX)
+	size_t size;
+
+	if (!p->raw || p->raw_size > RAW_MAX)
 		return NULL;
-	memcpy(to + 4, raw, size);
-	size = kernel_class_convert(c, to, to + 4, size, time);
+	memcpy(to + 4, p->raw, p->raw_size);
+	size = kernel_class_convert(c, to, to + 4, p->raw_size, time);
 	return size ? to + size : NULL;
 }
 
-static int write_sample(struct kernel_profile *p, struct ring *r, struct source *source,
-			const struct kernel_perf_sample *s, uint64_t ns, struct kernel_drain *k, struct diag *d)
+static int write_sample(struct kernel_profile *p, struct ring *r, struct source *source, const struct kernel_perf_sample *s,
+			const struct kernel_perf_parts *parts, uint64_t ns, struct kernel_drain *k, struct diag *d)
 {
-	uint64_t n_frames;
-	size_t size;
-	const uint8_t *raw = kernel_perf_raw(s, &n_frames, &size);
 	bool is_own = *source->name;
+	uint32_t extras = is_own ? KERNEL_PERF_STACKS : kernel_classes_extras(&k->classes, parts->raw, parts->raw_size);
 	uint8_t *begin, *to;
 	int err = 0;
 
@@ -339,12 +359,12 @@ static int write_sample(struct kernel_profile *p, struct ring *r, struct source 
 	if (is_own && !err)
 		err = describe(source, k);
 	to = p->body + p->packet.size;
-	to = is_own ? put_own(to, source, s, (uint32_t)ns) : put_record(to, &k->classes, raw, size, (uint32_t)ns);
+	to = is_own ? put_own(to, source, s, (uint32_t)ns) : put_record(to, &k->classes, parts, (uint32_t)ns);
 	if (!to || err) {
 		r->lost++;
 		return err;
 	}
-	to = put_stacks(to, s, n_frames);
+	to = put_extras(to, parts, r->perf.n_counters, extras);
 	begin = p->body + p->packet.size;
 	p->packet.size += kernel_contexts_put(k->contexts, begin, (size_t)(to - begin), ns);
 	if (!p->packet.n_events++)
@@ -389,19 +409,16 @@ static void take_comm(struct kernel_profile *p, const struct kernel_perf_comm *c
 		pids_drop(&p->seen, (pid_t)c->pid);
 }
 
-static bool is_wanted(const struct kernel_profile *p, const struct source *source, const struct kernel_perf_sample *s)
+static bool is_wanted(const struct kernel_profile *p, const struct source *source, const struct kernel_perf_sample *s,
+		      const struct kernel_perf_parts *parts)
 {
-	uint64_t n_frames;
-	const uint8_t *raw;
-	size_t size;
 	pid_t tid;
 
 	if (p->whole_machine || pids_has(&p->followed, (pid_t)s->pid))
 		return true;
-	raw = source->other ? kernel_perf_raw(s, &n_frames, &size) : NULL;
-	if (!raw || size < source->other + sizeof tid)
+	if (!source->other || parts->raw_size < source->other + sizeof tid)
 		return false;
-	memcpy(&tid, raw + source->other, sizeof tid);
+	memcpy(&tid, parts->raw + source->other, sizeof tid);
 	return pids_has(&p->threads, tid);
 }
 
@@ -410,14 +427,21 @@ static int take_sample(struct kernel_profile *p, struct ring *r, const struct ke
 {
 	int number = kernel_perf_number(&r->perf, s->id);
 	struct source *source = number ? &p->sources[number - 1] : NULL;
+	struct kernel_perf_parts parts;
 	uint64_t ns;
 
-	if (!source || !is_wanted(p, source, s))
+	if (!source)
+		return 0;
+	if (!kernel_perf_parts(&r->perf, number, s, &parts)) {
+		r->lost++;
+		return 0;
+	}
+	if (!is_wanted(p, source, s, &parts))
 		return 0;
 	ns = clock_follow_ns(&p->clock, &p->line, s->time_ns);
 	if (p->see && s->pid && !pids_has(&p->seen, (pid_t)s->pid) && !pids_put(&p->seen, (pid_t)s->pid))
 		p->see(p->see_arg, (pid_t)s->pid, ns);
-	return write_sample(p, r, source, s, ns, k, d);
+	return write_sample(p, r, source, s, &parts, ns, k, d);
 }
 
 static int drain_ring(struct kernel_profile *p, struct ring *r, uint64_t until_ns, struct kernel_drain *k,
@@ -442,6 +466,11 @@ static int drain_ring(struct kernel_profile *p, struct ring *r, uint64_t until_n
 			break;
 		err = take_sample(p, r, s, k, d);
 		first = first ? first : err;
+	}
+	if (!h && r->perf.at != end) { /* nothing of it can be told from the rest */
+		r->perf.at = end;
+		r->lost++;
+		k->n_malformed++;
 	}
 	kernel_perf_done(&r->perf);
 	err = flush(p, r, k, d);

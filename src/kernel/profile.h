@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel/profile.h - what perf records: call stacks at a steady rate, with every n-th event that a counter counts, and
- * with events of the kernel.
+ * with events of the kernel; and with these what counters say.
  *
  * They are events of the kernel's trace, in a stream per CPU: `profile`, `counter_page_faults`, or called as the same
  * events without stacks are.  What always holds:
@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "kernel/cpu.h"
+#include "kernel/perf.h"
 #include "kernel/sampled.h"
 
 struct kernel_profile;
@@ -32,14 +33,18 @@ int kernel_profile_open(struct kernel_profile **p, bool whole_machine, size_t ri
 /* kernel_profile_sample - a clock or a counter on each CPU, off.  0 or -errno. */
 int kernel_profile_sample(struct kernel_profile *p, const struct kernel_sampled *what, struct diag *d);
 
+/* kernel_profile_count - a counter on each CPU, whose value events may have as a field.  Before any of those.  0 or
+ * -errno. */
+int kernel_profile_count(struct kernel_profile *p, const struct kernel_sampled *what, struct diag *d);
+
 /*
- * kernel_profile_event - the event @f of @system with call stacks, off.
+ * kernel_profile_event - the event @f of @system with @extras (KERNEL_PERF_*), off.
  *
- * Its class must be among those of the drain, and have been told so: kernel_classes_add_stacks().
+ * Its class must be among those of the drain, and have been told so: kernel_classes_add_extras().
  * @filter: in the kernel's words, or NULL.  0 or -errno.
  */
-int kernel_profile_event(struct kernel_profile *p, const struct kernel_format *f, const char *system, const char *filter,
-			 struct diag *d);
+int kernel_profile_event(struct kernel_profile *p, const struct kernel_format *f, const char *system, uint32_t extras,
+			 const char *filter, struct diag *d);
 
 /* kernel_profile_tell - call @see when a process is sampled for the first time, and again after an exec:
  * @at_ns is the sample's. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "kernel/perf.h"
 
 /* Every 100 000th cycle, some thousand times a second; and what goes with it. */
 enum { OFTEN = 100000, SELDOM = 1000 };
@@ -18,7 +19,7 @@ static const struct counter {
 	const char *name;
 	uint32_t type;
 	uint64_t config, period;
-} counters[] = {
+} known[] = {
 	{ "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 1 },
 	{ "minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, 1 },
 	{ "major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1 },
@@ -76,9 +77,9 @@ static int parse_profile(struct kernel_sampled *s, const char *rate, struct diag
 
 static const struct counter *find_counter(const char *name, size_t size)
 {
-	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
-		if (strlen(counters[i].name) == size && !memcmp(counters[i].name, name, size))
-			return &counters[i];
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strlen(known[i].name) == size && !memcmp(known[i].name, name, size))
+			return &known[i];
 	return NULL;
 }
 
@@ -87,11 +88,19 @@ static int complain(const char *name, struct diag *d)
 	struct text all = { 0 };
 	int err;
 
-	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
-		text_addf(&all, "%s%s", i ? ", " : "", counters[i].name);
-	err = diag_fail(d, -EINVAL, "%s: no such counter\n  there are %s", name, all.failed ? "?" : all.bytes);
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		text_addf(&all, "%s%s", i ? ", " : "", known[i].name);
+	err = diag_fail(d, -EINVAL, "%s: no such counter\n  there are %s%s", name, all.failed ? "?" : all.bytes,
+			behind(name, "with") ? "; and stack, kernel-stack, user-stack" : "");
 	text_fini(&all);
 	return err;
+}
+
+static void name_after(struct kernel_sampled *s, const char *prefix, const struct counter *c)
+{
+	snprintf(s->event, sizeof s->event, "%s%s", prefix, c->name);
+	for (char *p = s->event; *p; p++)
+		*p = *p == '-' ? '_' : *p;
 }
 
 static int parse_counter(struct kernel_sampled *s, const char *name, struct diag *d)
@@ -105,9 +114,7 @@ static int parse_counter(struct kernel_sampled *s, const char *name, struct diag
 	if (name[size] && !take_number(name + size + 1, INT64_MAX, &period))
 		return diag_fail(d, -EINVAL, "%s: a number is wanted behind the name: each how many-th is recorded, as in "
 				 "counter:page-faults:100", s->name);
-	snprintf(s->event, sizeof s->event, "counter_%s", c->name);
-	for (char *p = s->event; *p; p++)
-		*p = *p == '-' ? '_' : *p;
+	name_after(s, "counter_", c);
 	s->is_counter = true;
 	s->attr = (struct perf_event_attr){ .type = c->type, .config = c->config, .sample_period = period };
 	return 1;
@@ -123,6 +130,70 @@ int kernel_sampled_parse(struct kernel_sampled *s, const char *pattern, struct d
 		return parse_profile(s, rest, d);
 	rest = behind(pattern, "counter");
 	return rest ? parse_counter(s, rest, d) : 0;
+}
+
+/* The place of this counter among @counters, where it is put if it is new; or -EINVAL. */
+static int place_counter(const char *pattern, const char *name, size_t size, struct kernel_sampled *counters, int *n,
+			 struct diag *d)
+{
+	const struct counter *c = find_counter(name, size);
+
+	if (!c)
+		return complain(pattern, d);
+	for (int i = 0; i < *n; i++)
+		if (counters[i].attr.type == c->type && counters[i].attr.config == c->config)
+			return i;
+	if (*n == KERNEL_SAMPLED_MAX)
+		return diag_fail(d, -EINVAL, "%s: more than %d counters", pattern, KERNEL_SAMPLED_MAX);
+	counters[*n] = (struct kernel_sampled){ .is_counter = true, .attr = { .type = c->type, .config = c->config } };
+	snprintf(counters[*n].name, sizeof counters[*n].name, "%s", c->name);
+	name_after(&counters[*n], "perf_cpu_", c);
+	return (*n)++;
+}
+
+/* One NAME of with:. */
+static int take_extra(const char *pattern, const char *name, size_t size, struct kernel_sampled *counters, int *n,
+		      uint32_t *extras, struct diag *d)
+{
+	static const struct {
+		const char *name;
+		uint32_t extras;
+	} stacks[] = { { "stack", KERNEL_PERF_STACKS }, { "kernel-stack", KERNEL_PERF_KERNEL_STACK },
+		       { "user-stack", KERNEL_PERF_USER_STACK } };
+	int place;
+
+	for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+		if (strlen(stacks[i].name) == size && !memcmp(stacks[i].name, name, size)) {
+			*extras |= stacks[i].extras;
+			return 0;
+		}
+	place = place_counter(pattern, name, size, counters, n, d);
+	if (place >= 0)
+		*extras |= (uint32_t)KERNEL_PERF_VALUE << place;
+	return place < 0 ? place : 0;
+}
+
+int kernel_sampled_extras(const char *pattern, struct kernel_sampled counters[KERNEL_SAMPLED_MAX], int *n, uint32_t *extras,
+			  const char **rest, struct diag *d)
+{
+	const char *names = behind(pattern, "with"), *end;
+	int err = 0;
+
+	*extras = KERNEL_PERF_STACKS;
+	*rest = behind(pattern, "stack");
+	if (*rest)
+		return 1;
+	end = names ? strchr(names, ':') : NULL;
+	if (!end)
+		return names ? diag_fail(d, -EINVAL, "%s: what events are to have, and which, is wanted: "
+					 "with:page-faults+user-stack:sched_switch", pattern) : 0;
+	*rest = end + 1;
+	*extras = 0;
+	for (size_t size; !err && names <= end; names += size + 1) {
+		size = strcspn(names, "+:");
+		err = take_extra(pattern, names, size, counters, n, extras, d);
+	}
+	return err ? err : 1;
 }
 
 int kernel_sampled_explain(const char *what, int err, struct diag *d)

@@ -5,6 +5,7 @@
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/diag.h"
 
@@ -12,7 +13,7 @@ enum { KERNEL_PROFILE_HZ_MAX = 20000, KERNEL_SAMPLED_MAX = 16 };
 
 struct kernel_sampled {
 	char name[64]; /* as it was asked for, in errors */
-	char event[64]; /* of the trace: "profile", "counter_page_faults" */
+	char event[64]; /* of the trace: "profile", "counter_page_faults"; of a field: "perf_cpu_page_faults" */
 	bool is_counter;
 	struct perf_event_attr attr; /* type, config, how often */
 };
@@ -25,6 +26,15 @@ struct kernel_sampled {
  * Returns 1; 0 if @pattern is neither; -EINVAL.
  */
 int kernel_sampled_parse(struct kernel_sampled *s, const char *pattern, struct diag *d);
+
+/*
+ * kernel_sampled_extras - what "with:NAME+NAME:PATTERN" and "stack:PATTERN" want events to have.
+ *
+ * @counters: those named so far, *@n of KERNEL_SAMPLED_MAX; new ones are put behind.  *@extras: KERNEL_PERF_*.
+ * *@rest: PATTERN.  Returns 1; 0 if @pattern is neither; -EINVAL.
+ */
+int kernel_sampled_extras(const char *pattern, struct kernel_sampled counters[KERNEL_SAMPLED_MAX], int *n, uint32_t *extras,
+			  const char **rest, struct diag *d);
 
 /* kernel_sampled_explain - why perf refused @what with @err, and what helps.  Returns @err. */
 int kernel_sampled_explain(const char *what, int err, struct diag *d);

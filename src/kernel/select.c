@@ -180,6 +180,7 @@ int kernel_selection_add(struct kernel_selection *s, const struct kernel_candida
 		if (strcmp(s->events[i].event, c->event) || strcmp(s->events[i].system, c->system))
 			continue;
 		s->events[i].filter = filter;
+		s->events[i].extras |= s->extras;
 		return 0;
 	}
 	events = realloc(s->events, (size_t)(s->n_events + 1) * sizeof *events);
@@ -191,6 +192,7 @@ int kernel_selection_add(struct kernel_selection *s, const struct kernel_candida
 	snprintf(events->event, sizeof events->event, "%s", c->event);
 	snprintf(events->name, sizeof events->name, "%s", c->name);
 	events->filter = filter;
+	events->extras = s->extras;
 	events->is_waited_for = false;
 	return 0;
 }
@@ -221,9 +223,11 @@ static int leave_out_syscall(struct kernel_selection *s, const struct kernel_can
 static void choose_syscall(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter)
 {
 	bool *chosen = c->is_entry ? &s->entry[c->nr] : &s->exit[c->nr];
+	uint32_t *extras = c->is_entry ? &s->entry_extras[c->nr] : &s->exit_extras[c->nr];
 
 	if (!*chosen)
 		*(c->is_entry ? &s->n_entry : &s->n_exit) += 1;
+	*extras = s->extras | (*chosen ? *extras : 0);
 	*chosen = true;
 	if (!c->is_entry)
 		s->exit_filter[c->nr] = filter;
@@ -284,6 +288,16 @@ static int select_pattern(struct kernel_selection *s, const char *available, con
 	return is_set ? n_found : search(s, available, pattern, filter, is_exclusion);
 }
 
+/* @n: -ENOMEM, or 0 for nothing found. */
+static int complain(const char *pattern, int n, struct diag *d)
+{
+	if (n < 0)
+		return diag_fail(d, n, "no memory for the kernel events of %s", pattern);
+	if (*pattern == '!')
+		return diag_fail(d, -ENOENT, "%s leaves out nothing that was chosen before it", pattern);
+	return diag_fail(d, -ENOENT, "no kernel event matches %s\n  `duet list -k` shows all there are", pattern);
+}
+
 /* Clocks and counters.  1 if @pattern was one of them. */
 static int select_sampled(struct kernel_selection *s, const char *pattern, const char *filter, struct diag *d)
 {
@@ -305,7 +319,7 @@ static int select_sampled(struct kernel_selection *s, const char *pattern, const
 	return 1;
 }
 
-static bool is_stacked(const struct kernel_selection *s, const struct kernel_candidate *c)
+static bool is_by_perf(const struct kernel_selection *s, const struct kernel_candidate *c)
 {
 	if (c->nr >= 0)
 		return (c->is_entry ? s->entry : s->exit)[c->nr];
@@ -320,7 +334,7 @@ static int settle_one(void *arg, const struct kernel_candidate *c)
 {
 	struct kernel_selection *s = arg;
 
-	if (!is_stacked(s->stacked, c))
+	if (!is_by_perf(s->by_perf, c))
 		return 0;
 	if (c->nr < 0)
 		leave_out_event(s, c);
@@ -329,20 +343,30 @@ static int settle_one(void *arg, const struct kernel_candidate *c)
 	return 0;
 }
 
-/* @pattern is behind "stack:". */
-static int select_stacked(struct kernel_selection *s, const char *available, const char *pattern, const char *filter)
+/* stack:PATTERN, with:NAMES:PATTERN.  1: it was one; 0: @pattern is something else; or -errno. */
+static int select_by_perf(struct kernel_selection *s, const char *available, const char *pattern, const char *filter,
+			  struct diag *d)
 {
-	if (!s->stacked)
-		s->stacked = calloc(1, sizeof *s->stacked);
-	return s->stacked ? select_pattern(s->stacked, available, pattern, filter) : -ENOMEM;
+	const char *rest;
+	uint32_t extras;
+	int n = kernel_sampled_extras(pattern, s->counters, &s->n_counters, &extras, &rest, d);
+
+	if (n <= 0)
+		return n;
+	if (!s->by_perf)
+		s->by_perf = calloc(1, sizeof *s->by_perf);
+	if (s->by_perf)
+		s->by_perf->extras = extras;
+	n = s->by_perf ? select_pattern(s->by_perf, available, rest, filter) : -ENOMEM;
+	return n > 0 ? 1 : complain(pattern, n, d);
 }
 
 static int leave_out(struct kernel_selection *s, const char *available, const char *pattern)
 {
 	int n = select_pattern(s, available, pattern, NULL), more = 0;
 
-	if (n >= 0 && s->stacked)
-		more = select_pattern(s->stacked, available, pattern, NULL);
+	if (n >= 0 && s->by_perf)
+		more = select_pattern(s->by_perf, available, pattern, NULL);
 	return n < 0 || more < 0 ? -ENOMEM : n + more;
 }
 
@@ -364,6 +388,29 @@ static int add_functions(struct kernel_selection *s, const char *pattern, const 
 	return 1;
 }
 
+/* Whether what it records is of addresses, which processes' births and names explain. */
+static bool needs_names(const char *pattern)
+{
+	static const char *const words[] = { "profile", "counter", "stack", "with", "function" };
+	size_t size = strcspn(pattern, ":");
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strlen(words[i]) == size && !memcmp(pattern, words[i], size))
+			return true;
+	return false;
+}
+
+/* First, so that what is said of these events with ! and filters counts. */
+static int select_names(struct kernel_selection *s, const char *available, const char *const *patterns, int n_patterns,
+			struct diag *d)
+{
+	for (int i = 0; i < n_patterns; i++)
+		if (needs_names(patterns[i]))
+			return select_pattern(s, available, "profile", NULL) < 0
+				       ? diag_fail(d, -ENOMEM, "no memory for the kernel events") : 0;
+	return 0;
+}
+
 static int select_all(struct kernel_selection *s, const char *available, const char *const *patterns,
 		      const char *const *filters, int n_patterns, struct diag *d)
 {
@@ -373,40 +420,33 @@ static int select_all(struct kernel_selection *s, const char *available, const c
 
 		if (!n)
 			n = add_functions(s, patterns[i], filter, d);
+		if (!n)
+			n = select_by_perf(s, available, patterns[i], filter, d);
 		if (n < 0)
 			return n;
 		if (n)
 			continue;
-		if (!strncmp(patterns[i], "stack:", 6))
-			n = select_stacked(s, available, patterns[i] + 6, filter);
-		else
-			n = *patterns[i] == '!' ? leave_out(s, available, patterns[i])
-						: select_pattern(s, available, patterns[i], filter);
-		if (n < 0)
-			return diag_fail(d, n, "no memory for the kernel events of %s", patterns[i]);
-		if (!n && *patterns[i] == '!')
-			return diag_fail(d, -ENOENT, "%s leaves out nothing that was chosen before it", patterns[i]);
-		if (!n)
-			return diag_fail(d, -ENOENT, "no kernel event matches %s\n"
-					 "  `duet list -k` shows all there are", patterns[i]);
+		n = *patterns[i] == '!' ? leave_out(s, available, patterns[i])
+					: select_pattern(s, available, patterns[i], filter);
+		if (n <= 0)
+			return complain(patterns[i], n, d);
 	}
-	if ((s->n_sampled || s->stacked || s->n_functions) && select_pattern(s, available, "profile", NULL) < 0)
-		return diag_fail(d, -ENOMEM, "no memory for the kernel events");
-	return s->stacked ? kernel_each_candidate(available, settle_one, s) : 0;
+	return s->by_perf ? kernel_each_candidate(available, settle_one, s) : 0;
 }
 
 int kernel_select(struct kernel_selection *s, const char *available, const char *const *patterns,
 		  const char *const *filters, int n_patterns, struct diag *d)
 {
 	static const char *const defaults[] = { "sched", "syscalls" };
-	int err = 0;
+	int err;
 
 	*s = (struct kernel_selection){ 0 };
-	if (!n_patterns || *patterns[0] == '!')
+	err = select_names(s, available, patterns, n_patterns, d);
+	if (!err && (!n_patterns || *patterns[0] == '!'))
 		err = select_all(s, available, defaults, NULL, 2, d);
 	if (!err)
 		err = select_all(s, available, patterns, filters, n_patterns, d);
-	if (!err && !s->n_events && !s->n_entry && !s->n_exit && !s->n_sampled && !s->stacked && !s->n_functions)
+	if (!err && !s->n_events && !s->n_entry && !s->n_exit && !s->n_sampled && !s->by_perf && !s->n_functions)
 		err = diag_fail(d, -ENOENT, "the patterns with ! leave no kernel event");
 	if (err)
 		kernel_selection_fini(s);
@@ -415,9 +455,9 @@ int kernel_select(struct kernel_selection *s, const char *available, const char 
 
 void kernel_selection_fini(struct kernel_selection *s)
 {
-	if (s->stacked)
-		kernel_selection_fini(s->stacked);
-	free(s->stacked);
+	if (s->by_perf)
+		kernel_selection_fini(s->by_perf);
+	free(s->by_perf);
 	free(s->events);
 	free(s->functions);
 	*s = (struct kernel_selection){ 0 };

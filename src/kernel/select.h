@@ -40,6 +40,7 @@ struct kernel_choice {
 	char event[64];
 	char name[96];
 	const char *filter; /* NULL: none; lent */
+	uint32_t extras; /* KERNEL_PERF_*: what perf records with it */
 	bool is_waited_for; /* kernel/wait.h */
 	uint32_t bpf; /* its program's bit, kernel/bpf.h; 0: the instance records it */
 };
@@ -50,10 +51,14 @@ struct kernel_selection {
 	bool entry[KERNEL_SYSCALLS_MAX]; /* by number */
 	bool exit[KERNEL_SYSCALLS_MAX];
 	const char *exit_filter[KERNEL_SYSCALLS_MAX];
+	uint32_t entry_extras[KERNEL_SYSCALLS_MAX], exit_extras[KERNEL_SYSCALLS_MAX];
 	int n_entry, n_exit;
+	uint32_t extras; /* of what is chosen next */
 	struct kernel_sampled sampled[KERNEL_SAMPLED_MAX];
 	int n_sampled;
-	struct kernel_selection *stacked; /* what is recorded with call stacks, and not above; NULL: nothing */
+	struct kernel_selection *by_perf; /* what is recorded with call stacks or counters, and not above; NULL: nothing */
+	struct kernel_sampled counters[KERNEL_SAMPLED_MAX]; /* those that are fields, as `extras` number them */
+	int n_counters;
 	const char **functions; /* patterns of function:PATTERN, lent */
 	int n_functions;
 	bool waits_for_entry, waits_for_exit; /* for some of them */

@@ -327,7 +327,7 @@ static int select_events(struct kernel *k, const struct kernel_options *o, struc
 	if (err)
 		return err;
 	err = set_up_selection(k, &k->selection, o->graph.has_arguments, d);
-	if (!err && (k->selection.n_sampled || k->selection.stacked))
+	if (!err && (k->selection.n_sampled || k->selection.by_perf))
 		err = kernel_set_up_perf(k, o, d);
 	return err;
 }

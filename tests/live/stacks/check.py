@@ -3,7 +3,7 @@
 """Call stacks with events of the kernel, and what its counters count: each event once, with the functions it came from;
 over a killed collector, and as Babeltrace reads them.
 
-usage: check.py DUET PROGRAM
+usage: check.py DUET PROGRAM FAULTS
 """
 import collections
 import json
@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import kill  # noqa: E402
 from trial import cmd, duet, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
 
-program, = paths(1, library=False)
+program, faults = paths(2, library=False)
 N = 200
 PAGE = 4096
 
@@ -115,10 +115,10 @@ def filters_hold_for_events_with_stacks():
 
 def each_page_fault_is_counted_with_its_place():
     pid, pages, found = record("faults", "counter:page-faults")
-    faults = found["counter_page_faults"]
-    is_({e["fields"]["pid"] for e in faults}, {pid}, "the program's alone")
-    is_({e["fields"]["count"] for e in faults}, {1}, "one by one")
-    mine = sorted(e["fields"]["address"] - pages for e in faults if 0 <= e["fields"]["address"] - pages < N * PAGE)
+    counted = found["counter_page_faults"]
+    is_({e["fields"]["pid"] for e in counted}, {pid}, "the program's alone")
+    is_({e["fields"]["count"] for e in counted}, {1}, "one by one")
+    mine = sorted(e["fields"]["address"] - pages for e in counted if 0 <= e["fields"]["address"] - pages < N * PAGE)
     is_(mine, [i * PAGE for i in range(N)], "each page once")
     is_(within(folded("faults"), "touch_here"), N, "in its function")
 
@@ -138,9 +138,29 @@ def a_period_counts_for_those_between():
     ok("sched_switch" not in found, "which are no events for that")
 
 
+def counters_are_fields_of_chosen_events():
+    status, out, err = cmd("record", "-q", "-k", "with:context-switches+page-faults:syscall_entry_getppid,syscall_exit_getppid",
+                           "-k", "with:user-stack:syscall_entry_getrusage,with:kernel-stack:sched_process_exit",
+                           "-o", work + "/fields", "--", faults, N)
+    is_(status, 0, "duet record: " + err)
+    found = events("fields")
+    asked = [e["fields"] for e in found["syscall_entry_getppid"]]
+    is_([sorted(f) for f in asked], [["perf_cpu_context_switches", "perf_cpu_page_faults"]] * (2 * N), "each with both, and no stack")
+    real = [int(line) for line in out.split()]
+    told = [b["perf_cpu_page_faults"] - a["perf_cpu_page_faults"] for a, b in zip(asked[::2], asked[1::2])]
+    # Others may run on the CPU in between, and have faults of their own.
+    ok(all(t >= r for t, r in zip(told, real)), "no fault is missing", (told, real))
+    ok(any(t == r for t, r in zip(told, real)), "and none is invented", (told, real))
+    is_({tuple(e["fields"]) for e in found["syscall_exit_getppid"]}, {("ret",)}, "its end has none")
+    is_({tuple(e["fields"])[-1] for e in found["syscall_entry_getrusage"]}, {"callstack_user"}, "a stack and no counter")
+    ok("perf_cpu_page_faults" not in found["syscall_entry_getrusage"][0]["fields"], "none here")
+    is_([[f for f in e["fields"] if "_" in f and f != "group_dead"] for e in found["sched_process_exit"]], [["callstack_kernel"]],
+        "the kernel's stack alone")
+
+
 def babeltrace_reads_them_without_a_warning():
     for name, event in ("switches", "sched_switch"), ("calls", "syscall_entry_getppid"), ("faults", "counter_page_faults"), \
-            ("nameless", "syscall_exit_unknown"):
+            ("nameless", "syscall_exit_unknown"), ("fields", "syscall_entry_getppid"):
         status, out, err = run("babeltrace2", "--clock-seconds", work + "/%s/kernel" % name)
         is_((status, err), (0, ""), "babeltrace2 " + name)
         is_(len(re.findall(" %s: " % event, out)), len(events(name)[event]), "events of " + name)
@@ -155,6 +175,8 @@ def the_successor_of_a_killed_collector_goes_on():
 
 def what_cannot_be_recorded_so_is_refused():
     for args, want in ((["-k", "counter:nonsense"], "no such counter"), (["-k", "counter:page-faults:0"], "a number is wanted"),
+                       (["-k", "with:page-faults+nonsense:sched_switch"], "no such counter"),
+                       (["-k", "with:page-faults"], "which, is wanted"), (["-k", "with:stack:nonsense"], "no kernel event matches"),
                        (["-k", "stack:nonsense"], "no kernel event matches"),
                        (["-k", "counter:page-faults", "-f", "pid > 3"], "takes no filter"),
                        (["-k", "stack:sched_switch", "--overwrite"], "flight recorder")):
@@ -167,6 +189,8 @@ def what_cannot_be_recorded_so_is_refused():
     if not os.path.exists("/sys/bus/event_source/devices/cpu") and not os.path.exists("/sys/bus/event_source/devices/cpu_core"):
         status, _, err = cmd("record", "-q", "-k", "counter:cycles", "-o", work + "/refused", "--", "true")
         ok(status and "no PMU" in err, "a counter of the processor without one", err)
+        status, _, err = cmd("record", "-q", "-k", "with:cycles:sched_switch", "-o", work + "/refused", "--", "true")
+        ok(status and "no PMU" in err and "cycles" in err, "the same as a field", err)
 
 
 if __name__ == "__main__":
@@ -174,5 +198,5 @@ if __name__ == "__main__":
     run_cases(who_leaves_a_cpu_tells_where_and_for_how_long, some_system_calls_have_stacks_and_the_others_none,
               calls_without_a_name_have_stacks_too, filters_hold_for_events_with_stacks,
               each_page_fault_is_counted_with_its_place, chrome_draws_how_they_add_up, a_period_counts_for_those_between,
-              babeltrace_reads_them_without_a_warning, the_successor_of_a_killed_collector_goes_on,
+              counters_are_fields_of_chosen_events,               babeltrace_reads_them_without_a_warning, the_successor_of_a_killed_collector_goes_on,
               what_cannot_be_recorded_so_is_refused)

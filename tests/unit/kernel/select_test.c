@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
+#include "kernel/perf.h"
 #include "test.h"
 
 static const char available[] = "raw_syscalls:sys_enter\nraw_syscalls:sys_exit\n"
@@ -117,8 +118,47 @@ static void all_there_is_may_be_with_stacks(void)
 {
 	is(choose("stack:profile", NULL), 0);
 	is(s.n_events, 0);
-	is(s.stacked->n_events, 1);
-	is_text(s.stacked->events[0].name, "sched_process_fork");
+	is(s.by_perf->n_events, 1);
+	is_text(s.by_perf->events[0].name, "sched_process_fork");
+}
+
+static void events_have_what_is_asked_for_them(void)
+{
+	is(choose("with:page-faults+user-stack:sched_switch", "with:cycles+page-faults:syscall_entry_close"), 0);
+	is(s.n_counters, 2);
+	is_text(s.counters[0].event, "perf_cpu_page_faults");
+	is_text(s.counters[1].event, "perf_cpu_cycles");
+	is(s.by_perf->events[0].extras, KERNEL_PERF_VALUE | KERNEL_PERF_USER_STACK);
+	is(s.by_perf->entry_extras[SYS_close], KERNEL_PERF_VALUE | KERNEL_PERF_VALUE << 1);
+	is(s.by_perf->n_entry, 1);
+	is(choose("stack:sched_switch", "with:page-faults:sched_switch"), 0);
+	is(s.by_perf->n_events, 1);
+	is(s.by_perf->events[0].extras, KERNEL_PERF_STACKS | KERNEL_PERF_VALUE);
+}
+
+static void what_events_cannot_have_is_named(void)
+{
+	static const char *const patterns[] = { "with:page-faults", "with:", "with", "with:nonsense:sched_switch", "with:+stack:sched_switch",
+						"with:stack+:sched_switch" };
+	struct diag d;
+
+	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+		is(kernel_select(&s, available, &patterns[i], NULL, 1, &d), -EINVAL);
+		ok(strstr(d.text, "with"));
+	}
+}
+
+static void names_of_processes_are_left_out_and_filtered_by_who_says_so(void)
+{
+	const char *patterns[] = { "profile:99", "sched_process_fork" }, *filters[] = { NULL, "f" };
+
+	is(choose("profile:99", NULL), 0);
+	ok(has("sched", "sched_process_fork", "sched_process_fork"));
+	is(choose("profile:99", "!sched_process_fork"), 0);
+	is(s.n_events, 0);
+	kernel_selection_fini(&s);
+	is(kernel_select(&s, available, patterns, filters, 2, NULL), 0);
+	is_text(s.events[0].filter, "f");
 }
 
 static void pattern_without_event_is_named(void)
@@ -171,6 +211,9 @@ int main(void)
 	run(system_calls_become_a_filter);
 	run(choosing_twice_is_choosing_once);
 	run(all_there_is_may_be_with_stacks);
+	run(events_have_what_is_asked_for_them);
+	run(what_events_cannot_have_is_named);
+	run(names_of_processes_are_left_out_and_filtered_by_who_says_so);
 	run(pattern_without_event_is_named);
 	kernel_selection_fini(&s);
 	return test_status();
