@@ -35,7 +35,8 @@ static const char record_help[] =
 	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins with 64M;\n"
 	"                        with --overwrite 64M)\n"
 	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
-	"      --kernel-backend NAME ftrace (default), bpf: cheaper, with file names, or auto: bpf where it can be had\n"
+	"      --kernel-backend NAME auto (default): bpf, which is cheaper and has file names, where it can be had,\n"
+	"                        else ftrace; ftrace; bpf: fail without\n"
 	RECORDING_KERNEL_CONTEXT_HELP
 	CHANNELS_HELP
 	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"
@@ -45,7 +46,8 @@ static const char record_help[] =
 	PIECES_HELP
 	RECORDING_TENANTS_HELP
 	SEND_HELP
-	"  -q, --quiet           no summary\n\n"
+	"  -q, --quiet           no summary\n"
+	"  -v, --verbose         say what recorded the kernel, too: BPF programs or ftrace, and why\n\n"
 	"Ends with the command, or with Ctrl-C (twice while a command runs).  The exit status is the\n"
 	"command's; 2 if recording failed.\n\n"
 	"  duet record -e 'lttng_ust_libc:*' -- find /usr -name '*.a'\n"
@@ -68,7 +70,8 @@ static const char collect_help[] =
 	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins with 64M;\n"
 	"                        with --overwrite 64M)\n"
 	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
-	"      --kernel-backend NAME ftrace (default), bpf: cheaper, with file names, or auto: bpf where it can be had\n"
+	"      --kernel-backend NAME auto (default): bpf, which is cheaper and has file names, where it can be had,\n"
+	"                        else ftrace; ftrace; bpf: fail without\n"
 	RECORDING_KERNEL_CONTEXT_HELP
 	CHANNELS_HELP
 	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"
@@ -78,19 +81,22 @@ static const char collect_help[] =
 	PIECES_HELP
 	RECORDING_TENANTS_HELP
 	SEND_HELP
-	"  -q, --quiet           no summary\n";
+	"  -q, --quiet           no summary\n"
+	"  -v, --verbose         say what recorded the kernel, too: BPF programs or ftrace, and why\n";
 
 static const struct option record_options[] = {
 	RECORDING_OPTIONS,
 	{ "no-kernel", no_argument, NULL, RECORDING_NO_KERNEL },
 	{ "all-kernel", no_argument, NULL, RECORDING_ALL_KERNEL },
 	{ "pid", required_argument, NULL, 'p' },
+	{ "verbose", no_argument, NULL, 'v' },
 	{ NULL, 0, NULL, 0 },
 };
 
 static const struct option collect_options[] = {
 	RECORDING_OPTIONS,
 	{ "session", required_argument, NULL, 's' },
+	{ "verbose", no_argument, NULL, 'v' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -131,7 +137,7 @@ int cmd_record(int argc, char **argv)
 
 	recording_begin(&a, "record");
 	a.o.kernel = true;
-	while ((c = getopt_long(argc, argv, "+:o:e:f:c:k:u:b:p:q", record_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:o:e:f:c:k:u:b:p:qv", record_options, NULL)) != -1) {
 		status = recording_take(&a, c, record_help);
 		if (status >= 0)
 			return status;
@@ -177,7 +183,7 @@ int cmd_collect(int argc, char **argv)
 
 	recording_begin(&a, "collect");
 	snprintf(a.session, sizeof a.session, "default");
-	while ((c = getopt_long(argc, argv, ":o:e:f:c:k:u:b:s:q", collect_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, ":o:e:f:c:k:u:b:s:qv", collect_options, NULL)) != -1) {
 		status = recording_take(&a, c, collect_help);
 		if (status >= 0)
 			return status;

@@ -71,6 +71,16 @@ static void print_channels_lost(const struct recorded *a, const struct recorder_
 				(unsigned long long)r->channel_lost[i], a->channels[i]);
 }
 
+static void print_kernel_recorder(const struct recorded *a, const struct recorder_result *r)
+{
+	if (!a->is_verbose)
+		return;
+	if (!strcmp(r->kernel_recorder, "bpf"))
+		fprintf(stderr, "                by BPF programs, and by ftrace what these do not record\n");
+	else
+		fprintf(stderr, "                by ftrace%s%s\n", r->kernel_no_bpf.text[0] ? ": " : "", r->kernel_no_bpf.text);
+}
+
 static void print_sources(const struct recorded *a, const struct recorder_result *r,
 			  const struct summary *s)
 {
@@ -87,6 +97,7 @@ static void print_sources(const struct recorded *a, const struct recorder_result
 		       (unsigned long long)count_domain(s, TRACE_KERNEL),
 		       plural(count_domain(s, TRACE_KERNEL)), cmd_size_text(r->kernel_bytes, size));
 		print_lost(r->kernel_lost, "fewer events: -k");
+		print_kernel_recorder(a, r);
 		print_names(s, TRACE_KERNEL);
 	} else if (a->wants_kernel) {
 		fprintf(stderr, "  kernel        not recorded: %s\n", r->kernel_reason.text);
@@ -115,6 +126,7 @@ static void print_counts(const struct recorded *a, const struct recorder_result 
 		fprintf(stderr, "  kernel        %llu events, %s", (unsigned long long)r->kernel_events,
 			cmd_size_text(r->kernel_bytes, size));
 		print_lost(r->kernel_lost, a->is_gone ? "a faster link, or fewer events: -k" : "fewer events: -k");
+		print_kernel_recorder(a, r);
 	}
 	pieces_print(a->verb, r);
 	print_lives(r);

@@ -10,6 +10,7 @@ struct recorded {
 	const char *channels[ABI_CHANNELS]; /* their names */
 	int n_channels;
 	bool wants_kernel;
+	bool is_verbose; /* say what recorded the kernel, too */
 	bool is_gone; /* sent to another host: nothing is left to look at */
 	struct recorder_result result;
 };

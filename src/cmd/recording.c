@@ -112,7 +112,7 @@ static int add_filter(struct recording *a, const char *expression)
 
 void recording_begin(struct recording *a, const char *verb)
 {
-	*a = (struct recording){ .verb = verb, .last_kernel = -1 };
+	*a = (struct recording){ .verb = verb, .last_kernel = -1, .o = { .kernel_backend = KERNEL_BACKEND_AUTO } };
 	cmd_channels_begin(&a->channels);
 	send_begin(&a->send);
 	opterr = 0;
@@ -273,6 +273,9 @@ int recording_take(struct recording *a, int c, const char *help)
 	case 'q':
 		a->quiet = true;
 		return -1;
+	case 'v':
+		a->verbose = true;
+		return -1;
 	case RECORDING_NO_KERNEL:
 		a->o.kernel = false;
 		return -1;
@@ -359,6 +362,7 @@ static void print_summary(const struct recording *a, const struct recorder_resul
 			      .path = a->o.path,
 			      .n_channels = a->channels.n,
 			      .wants_kernel = a->o.kernel,
+			      .is_verbose = a->verbose,
 			      .is_gone = a->o.leaves,
 			      .result = *result };
 

@@ -82,7 +82,7 @@ enum {
 
 struct recording {
 	const char *verb;
-	bool quiet;
+	bool quiet, verbose; /* verbose: of record and collect alone */
 	char default_path[64];
 	char session[64];
 	char library[PATH_MAX], preload[PATH_MAX];

@@ -37,7 +37,8 @@ static const char help[] =
 	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins with 64M;\n"
 	"                        with --overwrite 64M)\n"
 	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
-	"      --kernel-backend NAME ftrace (default), bpf: cheaper, with file names, or auto: bpf where it can be had\n"
+	"      --kernel-backend NAME auto (default): bpf, which is cheaper and has file names, where it can be had,\n"
+	"                        else ftrace; ftrace; bpf: fail without\n"
 	RECORDING_KERNEL_CONTEXT_HELP
 	CHANNELS_HELP
 	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"

@@ -42,6 +42,18 @@ static const char *since(uint64_t duration_ns, char text[40])
 	return text;
 }
 
+static void print_kernel_recorder(const struct look *l)
+{
+	char by[16], why[1024];
+
+	if (!control_text(&l->session.line, "kernel_recorder", by, sizeof by))
+		return;
+	if (!control_text(&l->session.line, "kernel_no_bpf", why, sizeof why))
+		*why = 0;
+	printf("                by %s%s%s\n", !strcmp(by, "bpf") ? "BPF programs, and ftrace for the rest" : "ftrace",
+	       *why ? ": " : "", why);
+}
+
 static void print_kernel(const struct look *l)
 {
 	uint64_t n = look_number(&l->session, "kernel_events");
@@ -53,6 +65,7 @@ static void print_kernel(const struct look *l)
 	       cmd_size_text(look_number(&l->session, "kernel_bytes"), size));
 	print_rates(l->has_rates, l->kernel_events_per_s, l->kernel_bytes_per_s);
 	print_lost(look_number(&l->session, "kernel_lost"));
+	print_kernel_recorder(l);
 }
 
 static void print_pieces(const struct look *l)

@@ -54,6 +54,7 @@ static int open_kernel(struct collector *c)
 				    .see_arg = c,
 				    .quota = c->o->quota };
 	struct diag d = { "" };
+	const char *why;
 	int err;
 
 	if (snprintf(path, sizeof path, "%s/kernel", c->place) >= (int)sizeof path)
@@ -62,6 +63,10 @@ static int open_kernel(struct collector *c)
 	if (!err && c->result.kernel_reason.text[0]) { /* it was told beside */
 		collector_note(c, &c->result.kernel_reason);
 		c->result.kernel_reason.text[0] = 0;
+	}
+	if (!err) {
+		snprintf(c->result.kernel_recorder, sizeof c->result.kernel_recorder, "%s", kernel_recorder(c->kernel, &why));
+		snprintf(c->result.kernel_no_bpf.text, sizeof c->result.kernel_no_bpf.text, "%s", why);
 	}
 	if (!err && kernel_has_addresses(c->kernel)) {
 		if (files_add_kallsyms(c->base, &d))

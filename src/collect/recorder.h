@@ -112,6 +112,8 @@ struct recorder_result {
 	uint32_t lives; /* collectors that it took: all but the last were killed */
 	int status; /* of the command, as waitpid gives it; 0 without one */
 	bool kernel_recorded;
+	char kernel_recorder[16]; /* "bpf" or "ftrace": kernel/kernel.h */
+	struct diag kernel_no_bpf; /* why not, where it might be, or "" */
 	struct diag kernel_reason; /* why not, if it was wanted */
 	uint32_t pieces; /* finished, also those removed since; 0: not in pieces */
 	struct tidy_status tidy; /* what was done with them */

@@ -164,10 +164,13 @@ static bool rotate(const struct asked *a)
 static void tell_kernel(struct text *t, const struct kernel *k)
 {
 	struct kernel_counts c;
+	const char *why;
 
 	text_addf(t, ",\"kernel\":%s", k ? "true" : "false");
 	if (!k)
 		return;
+	control_add_text(t, "kernel_recorder", kernel_recorder(k, &why));
+	control_add_text(t, "kernel_no_bpf", why);
 	kernel_counts(k, &c);
 	control_add_number(t, "kernel_events", c.events);
 	control_add_number(t, "kernel_bytes", c.bytes);

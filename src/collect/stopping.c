@@ -66,6 +66,8 @@ static void add_result(struct text *t, const struct recorder_options *o, const s
 		  o->leaves ? "true" : "false");
 	control_add_text(t, "path", files_whole(o->path, whole));
 	add_text(t, "kernel_reason", r->kernel_reason.text);
+	add_text(t, "kernel_recorder", r->kernel_recorder);
+	add_text(t, "kernel_no_bpf", r->kernel_no_bpf.text);
 	add_text(t, "trouble", r->trouble.text);
 }
 
@@ -121,5 +123,7 @@ void stopping_read(const struct control_line *l, struct stopped *s, struct recor
 	read_text(l, "path", s->path, sizeof s->path);
 	read_text(l, "failed", s->failed, sizeof s->failed);
 	read_text(l, "kernel_reason", r->kernel_reason.text, sizeof r->kernel_reason.text);
+	read_text(l, "kernel_recorder", r->kernel_recorder, sizeof r->kernel_recorder);
+	read_text(l, "kernel_no_bpf", r->kernel_no_bpf.text, sizeof r->kernel_no_bpf.text);
 	read_text(l, "trouble", r->trouble.text, sizeof r->trouble.text);
 }

@@ -22,7 +22,7 @@ struct kernel {
 	struct kernel_drain drain;
 	struct kernel_profile *profile; /* NULL: none */
 	struct kernel_bpf *bpf; /* or NULL */
-	struct diag bpf_refused; /* why not an event that it knows */
+	struct diag bpf_refused; /* why not an event that it knows, or none at all */
 	int n_events; /* that the instance records */
 	struct kernel_cpu *cpus;
 	int n_cpus;

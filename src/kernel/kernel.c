@@ -172,6 +172,12 @@ int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
 		       ? diag_fail(d, -ENOMEM, "no memory for pid %d", (int)pid) : 0;
 }
 
+const char *kernel_recorder(const struct kernel *k, const char **why)
+{
+	*why = k->bpf ? "" : k->bpf_refused.text;
+	return k->bpf ? "bpf" : "ftrace";
+}
+
 bool kernel_has_addresses(const struct kernel *k)
 {
 	return k->profile || k->functions.is_on || k->has_kprobes;

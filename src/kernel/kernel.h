@@ -54,7 +54,7 @@ struct kernel_options {
 	bool whole_machine; /* else only threads given to kernel_add_pid, and their children */
 	bool overwrite; /* when buffers are full: lose the oldest instead of the newest */
 	uint32_t buffer_kib; /* per CPU, of each that records much; 0 means 16 MiB */
-	enum kernel_backend backend; /* what records */
+	enum kernel_backend backend; /* what records; duet's own default is KERNEL_BACKEND_AUTO */
 	uint32_t contexts; /* more with each event: kernel_contexts_parse(), kernel/contexts.h */
 	/* Tell whose code was recorded by its addresses, for the first time and after an exec; or NULL. */
 	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
@@ -119,6 +119,13 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d);
 
 /* kernel_is_polled - whether kernel_poll is to be called at all. */
 bool kernel_is_polled(const struct kernel *k);
+
+/*
+ * kernel_recorder - what records the most frequent events: "bpf" (the rest "ftrace" does) or "ftrace".
+ *
+ * @why: becomes why not "bpf", where KERNEL_BACKEND_AUTO was free to choose; else "".
+ */
+const char *kernel_recorder(const struct kernel *k, const char **why);
 
 /* kernel_has_addresses - whether addresses of code in the kernel are recorded. */
 bool kernel_has_addresses(const struct kernel *k);

@@ -404,11 +404,18 @@ static int open_bpf(struct kernel *k, const struct kernel_options *o, struct dia
 					       .follows = !o->whole_machine,
 					       .keeps_newest = o->overwrite };
 	bool is_must = o->backend == KERNEL_BACKEND_BPF;
+	struct diag *why = is_must ? d : &k->bpf_refused;
 	int err;
 
-	if (o->backend == KERNEL_BACKEND_FTRACE || (o->overwrite && !is_must))
+	if (o->backend == KERNEL_BACKEND_FTRACE)
 		return 0;
-	err = kernel_bpf_open(&k->bpf, &bo, is_must ? d : NULL);
+	if (o->overwrite && !is_must) {
+		diag_fail(&k->bpf_refused, -EOPNOTSUPP, "a flight recorder is ftrace's");
+		return 0;
+	}
+	err = kernel_bpf_open(&k->bpf, &bo, why);
+	if (err == -EPERM && geteuid())
+		diag_fail(why, err, "BPF programs take root, or CAP_BPF and CAP_PERFMON; they are not lent");
 	return is_must ? err : 0;
 }
 
@@ -422,8 +429,10 @@ static int settle_bpf(struct kernel *k, const struct kernel_options *o, struct d
 		return 0;
 	kernel_bpf_close(k->bpf);
 	k->bpf = NULL;
-	return is_must ? diag_fail(d, -EOPNOTSUPP, "BPF records system calls and the scheduler's events, without filters: none "
-						   "of these is chosen") : 0;
+	if (!*k->bpf_refused.text)
+		diag_fail(&k->bpf_refused, -EOPNOTSUPP, "BPF records system calls and the scheduler's events, without filters: none "
+							"of these is chosen");
+	return is_must ? diag_fail(d, -EOPNOTSUPP, "%s", k->bpf_refused.text) : 0;
 }
 
 /* One of our own or, where we may not make one, borrowed. */
