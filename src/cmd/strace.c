@@ -106,11 +106,11 @@ static uint32_t width_of(int fd)
 static void tell_missing(const struct strace *s, const struct pairs *j)
 {
 	const struct strace_page *p = &s->page;
-	char events[64], packets[64];
+	char text[128];
 
 	if (p->lost_events || p->lost_packets)
-		fprintf(stderr, "duet strace: %s and %s lost: more memory (--kernel-buffer) keeps more\n",
-			cmd_count_text(p->lost_events, "event", events), cmd_count_text(p->lost_packets, "packet", packets));
+		fprintf(stderr, "duet strace: %s lost: more memory (--kernel-buffer) keeps more\n",
+			cmd_lost_text(p->lost_events, p->lost_packets, text));
 	if (j->lacks_paths && p->prints)
 		fprintf(stderr, "duet strace: file names are shown as addresses: that is what this kernel records\n");
 	if (!j->calls.has_entries && !j->calls.has_exits && s->inputs.n)

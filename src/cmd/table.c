@@ -374,16 +374,13 @@ void page_table(struct page *p, const char *key, const char *heading, struct tab
 static void tell_lost(struct page *p, const struct run *r)
 {
 	const char *remedy = !r->epoch[TRACE_KERNEL] ? "-b" : r->epoch[TRACE_UST] ? "-b and --kernel-buffer" : "--kernel-buffer";
-	bool both = r->lost_events && r->lost_packets;
-	char events[64], packets[64];
+	char text[128];
 
 	if (r->lost_events || r->lost_packets)
-		page_line(p, "counts are low: %s%s%s lost (record with a larger %s, or fewer events)",
-			  r->lost_events ? cmd_count_text(r->lost_events, "event", events) : "", both ? " and " : "",
-			  r->lost_packets ? cmd_count_text(r->lost_packets, "packet", packets) : "", remedy);
+		page_line(p, "counts are low: %s lost (record with a larger %s, or fewer events)",
+			  cmd_lost_text(r->lost_events, r->lost_packets, text), remedy);
 	if (r->n_damages)
-		page_line(p, "counts are low: the recording is damaged in %s",
-			  cmd_count_text(r->n_damages, "place", events));
+		page_line(p, "counts are low: the recording is damaged in %s", cmd_count_text(r->n_damages, "place", text));
 }
 
 void page_recording(struct page *p, const struct run *r)

@@ -293,14 +293,14 @@ static void tell_followed(const struct view *v)
 /* What was lost, and what was left out. */
 static void tell_missing(const struct view *v)
 {
-	char events[64], packets[64];
+	char text[128];
 
 	if (v->lost_events || v->lost_packets)
-		fprintf(stderr, "duet %s: %s and %s lost while recording; larger or more buffers keep more\n", v->verb,
-			cmd_count_text(v->lost_events, "event", events), cmd_count_text(v->lost_packets, "packet", packets));
+		fprintf(stderr, "duet %s: %s lost while recording; larger or more buffers keep more\n", v->verb,
+			cmd_lost_text(v->lost_events, v->lost_packets, text));
 	if (v->n_hidden && !v->n_patterns)
 		fprintf(stderr, "duet %s: not shown: %s of the state dump (--state)\n",
-			v->verb, cmd_count_text(v->n_hidden, "event", events));
+			v->verb, cmd_count_text(v->n_hidden, "event", text));
 	if (v->follows)
 		tell_followed(v);
 }

@@ -95,6 +95,7 @@ struct ctf_event_class {
 	const char *name;
 	uint32_t id;
 	uint32_t stream_id;
+	bool has_stream_id; /* else it is of the only one */
 	uint32_t number; /* who reads several traces numbers them through all; else 0 ... n_events - 1 */
 	int loglevel; /* -1 if not given */
 	const struct ctf_type *context;

@@ -105,18 +105,17 @@ static int read_packet_context(struct ctf_walk *w, struct ctf_packet_info *info,
 int ctf_packet_read(const struct ctf_meta *m, const uint8_t *bytes, uint64_t size,
 		    struct ctf_packet_info *info, uint64_t *slots, struct ctf_fault *f)
 {
-	uint64_t stream_id = 0, bits = size * 8;
+	const uint64_t none = UINT64_MAX;
+	uint64_t stream_id = none, bits = size * 8;
 	struct ctf_walk w;
-	bool has_id;
 
 	*info = (struct ctf_packet_info){ .cpu = UINT32_MAX };
 	machine_begin(&w, m->packet_header_program, bytes, 0, bits, slots);
 	if (read_packet_header(m, &w, info, &stream_id, f))
 		return -EINVAL;
-	info->stream = ctf_meta_stream(m, stream_id);
-	has_id = stream_id || info->stream;
-	if (!has_id && !m->streams->next)
-		info->stream = m->streams;
+	info->stream = ctf_meta_stream(m, stream_id == none ? 0 : stream_id);
+	if (!info->stream && stream_id == none && !m->streams->next)
+		info->stream = m->streams; /* whatever its number */
 	if (!info->stream)
 		return packet_fault(f, 0, "a packet of a stream that the metadata do not describe");
 	machine_begin(&w, info->stream->packet_program, bytes, w.at, bits, slots);

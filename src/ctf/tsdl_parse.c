@@ -234,9 +234,10 @@ static void assign_event(struct tsdl *p, void *object, const char *key, const st
 
 	if (!strcmp(key, "id"))
 		e->id = take_u32(p, key, v);
-	else if (!strcmp(key, "stream_id"))
+	else if (!strcmp(key, "stream_id")) {
 		e->stream_id = take_u32(p, key, v);
-	else if (!strcmp(key, "loglevel"))
+		e->has_stream_id = true;
+	} else if (!strcmp(key, "loglevel"))
 		e->loglevel = (int)take_i64(p, key, v);
 	else if (!strcmp(key, "name"))
 		e->name = ctf_meta_string(p->meta, v->text ? v->text : "", strlen(v->text ? v->text : ""));
@@ -257,6 +258,8 @@ static void event_block(struct tsdl *p)
 	tsdl_block(p, assign_event, e);
 	if (!p->err && !e->name)
 		tsdl_fail(p, "an event without name");
+	if (!p->err && !e->has_stream_id && m->n_streams > 1)
+		tsdl_fail(p, "an event that does not say of which stream it is");
 	if (p->err)
 		return;
 	e->from = (size_t)(p->block.begin - p->text);

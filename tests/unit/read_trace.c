@@ -355,6 +355,17 @@ static void an_unknown_event_ends_its_packet_only(void)
 	expect(PLAIN TINY, &b, "101 2 e { x = 1 }\n201 2 e { x = 3 }\nend, 1 damaged\n");
 }
 
+/* Packets say that they are of stream 0. */
+static void a_packet_of_another_stream_is_not_taken_for_one_of_the_only_one(void)
+{
+	static const char only[] = HEAD("le") "stream { id = 3; " CONTEXT "event.header := struct { t32 timestamp; u16 id; }; };\n"
+					      "event { name = \"e\"; id = 0; stream_id = 3; fields := struct { u8 x; }; };\n";
+	struct bytes b = { .n = 0 };
+
+	two_events_and_another_packet(&b);
+	expect(only, &b, "end, 2 damaged\n");
+}
+
 static void after_a_senseless_header_the_next_packet_is_found(void)
 {
 	struct bytes b = { .n = 0 };
@@ -510,6 +521,7 @@ int main(void)
 	run(a_snapshot_begins_with_no_loss);
 	run(a_cut_file_gives_what_is_before_the_cut);
 	run(an_unknown_event_ends_its_packet_only);
+	run(a_packet_of_another_stream_is_not_taken_for_one_of_the_only_one);
 	run(after_a_senseless_header_the_next_packet_is_found);
 	run(sizes_beyond_reason_are_not_believed);
 	run(a_length_beyond_the_packet_is_damage);

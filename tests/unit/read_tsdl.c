@@ -241,6 +241,13 @@ static void a_damaged_block_is_passed_over(void)
 	passes_over("env { a = };\n" TRACE STREAM EVENT("a", "0"), "a", 1);
 }
 
+/* Of one stream there is no doubt. */
+static void an_event_of_which_stream_nobody_knows_is_passed_over(void)
+{
+	passes_over(TRACE STREAM "stream { id = 1; };\n" EVENT("a", "0") "event {\n\tname = \"b\";\n\tid = 1;\n\tstream_id = 1;\n};\n",
+		    "b", 1);
+}
+
 static void what_a_damaged_block_declared_is_gone(void)
 {
 	passes_over(TRACE STREAM "event {\n\ttypealias integer { size = 8; } := t;\n\tname = 5 6;\n};\n"
@@ -302,6 +309,7 @@ int main(int argc, char **argv)
 	run(shared_types_do_not_explode);
 	run(packets_of_metadata_are_joined);
 	run(a_damaged_block_is_passed_over);
+	run(an_event_of_which_stream_nobody_knows_is_passed_over);
 	run(what_a_damaged_block_declared_is_gone);
 	run(endless_comments_are_not_read_again_and_again);
 	run(a_cut_sample_is_no_worse_than_an_error);

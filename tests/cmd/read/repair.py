@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """tests/cmd/read/repair.py - whatever was done to a recording, `duet repair` makes one that Babeltrace 2 reads.
 
-repair.py DUET LIBDUET [N]: N (60) damaged copies of random traces (random_ctf.py) and of recordings of duet's,
-each cut, flipped, zeroed or with bytes too many, in metadata or streams.  Of each repaired one
+repair.py DUET LIBDUET [N]: N (80) damaged copies of random traces (random_ctf.py), some of them packed by zstd(1), and of
+recordings of duet's, one of them in packed pieces, each cut, flipped, zeroed or with bytes too many, in metadata or
+streams.  Of each repaired one
   - Babeltrace takes it without an error, and reads as many events as duet does
   - duet finds no damage
   - no event is there that was not read of the damaged one
@@ -22,18 +23,18 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import random_ctf
 
 duet, library = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-n_damaged = int(sys.argv[3]) if len(sys.argv) > 3 else 60
+n_damaged = int(sys.argv[3]) if len(sys.argv) > 3 else 80
 
 
 def run(*args, **more):
     return subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
 
 
-def record(directory):
+def record(directory, name, *options):
     env = dict(os.environ, DUET_RUNTIME_DIR=directory + "/run", DUET_LIBRARY=library)
-    out = os.path.join(directory, "recorded")
+    out = os.path.join(directory, name)
     r = run(duet, "record", "-q", "-e", "lttng_ust_libc:*", "--channel", "heap:events=lttng_ust_libc:malloc,size=8K",
-            "-o", out, "--", "find", "/etc", "-maxdepth", "1", env=env)
+            "-o", out, *options, "--", "find", "/etc", "-maxdepth", "1", env=env)
     if r.returncode:
         raise SystemExit("duet record: %s" % r.stderr)
     return out
@@ -41,14 +42,14 @@ def record(directory):
 
 def streams(trace):
     return sorted(f for f in glob.glob(trace + "/**", recursive=True)
-                  if os.path.isfile(f) and os.path.basename(f) != "metadata" and "/index/" not in f and "/.duet/" not in f
+                  if os.path.isfile(f) and not os.path.basename(f).startswith("metadata") and "/index/" not in f and "/.duet/" not in f
                   and os.path.getsize(f))
 
 
 def damage(r, trace):
     """One place; says what."""
     kind = r.choice(("cut", "flip", "flip", "flip", "header", "zeros", "insert", "text", "text cut"))
-    path = r.choice(glob.glob(trace + "/**/metadata", recursive=True) if kind.startswith("text") else streams(trace))
+    path = r.choice(glob.glob(trace + "/**/metadata*", recursive=True) if kind.startswith("text") else streams(trace))
     with open(path, "rb") as f:
         b = bytearray(f.read())
     at = r.randrange(len(b))
@@ -117,18 +118,30 @@ def main():
         return 77
     bad = kept = 0
     with tempfile.TemporaryDirectory(prefix="duet-repair-") as directory:
-        originals = [record(directory)]
-        for seed in range(1, 13):
+        recorded = [record(directory, "recorded"), record(directory, "pieces", "--rotate", "32K", "--compress", "zstd")]
+        if not any(f.endswith(".zst") for f in streams(recorded[1])):
+            raise SystemExit("the pieces are not packed: %s" % streams(recorded[1]))
+        originals = recorded[:]
+        for seed in range(1, 17):
             originals.append(os.path.join(directory, "random-%d" % seed))
             os.mkdir(originals[-1])
             random_ctf.make(originals[-1], seed)
+            if seed > 12 and shutil.which("zstd"):
+                subprocess.run(["zstd", "-q", "--rm", *streams(originals[-1])], check=True)
         whole = {o: view(o)[0] for o in originals}
         for o in originals:
             bad += check(o, "sound " + o)
             r = run(duet, "repair", o, o + "-same")
             for f in streams(o):
-                with open(f, "rb") as a, open(f.replace(o, o + "-same"), "rb") as b:
-                    if a.read() != b.read():
+                same = f.replace(o, o + "-same")
+                if f.endswith(".zst"):
+                    old = run("zstd", "-dc", f).stdout if shutil.which("zstd") else None
+                    same = same[:-4]
+                else:
+                    with open(f, "rb") as a:
+                        old = a.read()
+                with open(same, "rb") as b:
+                    if old is not None and old != b.read():
                         print("%s: changed though sound" % f)
                         bad += 1
             if b"mended" in r.stdout + r.stderr:
@@ -137,7 +150,7 @@ def main():
         copy = os.path.join(directory, "copy")
         for i in range(n_damaged):
             r = random.Random(i)
-            o = originals[i % 2 and i // 2 % len(originals)]
+            o = recorded[i // 2 % 2] if i % 2 else originals[i // 2 % len(originals)]
             shutil.copytree(o, copy)
             what = damage(r, copy)
             if r.random() < 0.3:
