@@ -11,45 +11,67 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "analysis/call_structs.h"
 #include "analysis/call_words.h"
 
 /* ---------------------------------------------------------------- reading */
 
-bool call_memory_is_in(const struct kernel_capture *what, const struct ctf_event_class *c)
+static bool has_row(const struct ctf_event_class *c, const char *field, unsigned element)
 {
 	const struct ctf_program *p = c->program;
 
 	for (uint32_t i = p ? p->payload : 0; p && i < p->n_ops; i++) {
 		const struct ctf_op *op = &p->ops[i];
 
-		if (op->code == OP_SEQUENCE && op->name && !strcmp(op->name, kernel_capture_field(what)) &&
-		    op->size_bits == 8 * kernel_capture_element(what))
+		if (op->code == OP_SEQUENCE && op->name && !strcmp(op->name, field) && op->size_bits == 8 * element)
 			return true;
 	}
 	return false;
 }
 
-void call_memory_read(struct call_memory *m, const struct kernel_capture *what, const struct ctf_event *e)
+/* The bytes of the row @field, at most @room; how many. */
+static uint32_t read_row(const struct ctf_event *e, const char *field, unsigned element, uint8_t *to, size_t room)
 {
-	unsigned element = kernel_capture_element(what);
-	const char *field = kernel_capture_field(what);
 	enum ctf_found found;
 	struct ctf_value v;
 	struct ctf_walk w;
 	bool is_in = false;
+	uint32_t size = 0;
 
-	m->what = what;
-	m->size = 0;
 	ctf_walk_event(&w, e, CTF_PAYLOAD);
-	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END && m->size + element <= sizeof m->bytes) {
+	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END && size + element <= room) {
 		if (is_in && found != CTF_UINT && found != CTF_INT)
-			return;
+			break;
 		if (is_in) { /* this machine is little-endian */
-			memcpy(m->bytes + m->size, &v.u, element);
-			m->size += element;
+			memcpy(to + size, &v.u, element);
+			size += element;
 		}
 		is_in |= found == CTF_OPEN_ARRAY && v.name && !strcmp(v.name, field);
 	}
+	return size;
+}
+
+bool call_memory_is_in(const struct kernel_capture *what, const struct ctf_event_class *c)
+{
+	return has_row(c, kernel_capture_field(what), kernel_capture_element(what));
+}
+
+bool call_memory_late_is_in(const struct ctf_event_class *c)
+{
+	return has_row(c, KERNEL_CAPTURE_LATE, 1);
+}
+
+void call_memory_read(struct call_memory *m, const struct kernel_capture *what, const struct ctf_event *e)
+{
+	m->what = what;
+	m->size = read_row(e, kernel_capture_field(what), kernel_capture_element(what), m->bytes, sizeof m->bytes);
+}
+
+const char *call_memory_late(const struct ctf_event *e, struct call_memory *room)
+{
+	room->size = read_row(e, KERNEL_CAPTURE_LATE, 1, room->bytes, sizeof room->bytes - 1);
+	room->bytes[room->size] = 0;
+	return room->size ? (const char *)room->bytes : NULL;
 }
 
 /* ---------------------------------------------------------------- addresses */
@@ -171,7 +193,135 @@ static bool add_argv(struct text *t, const char *p, size_t size)
 	return true;
 }
 
-bool call_memory_add(struct text *t, const struct call_memory *m)
+static bool add_count(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	uint32_t n;
+
+	if (m->size < sizeof n || !x->args[m->what->argument - 1])
+		return false;
+	memcpy(&n, m->bytes, sizeof n);
+	add_address(t, (uint64_t)x->args[m->what->argument - 1]);
+	text_addf(t, " /* %" PRIu32 " var%s */", n, n == 1 ? "" : "s");
+	return true;
+}
+
+/* ---------------------------------------------------------------- what is read and written */
+
+void call_quoted_part(struct text *t, const uint8_t *bytes, uint64_t size, uint64_t all, const struct call_moment *x)
+{
+	uint64_t most = x->string_bytes && x->string_bytes < size ? x->string_bytes : size;
+
+	call_quoted(t, (const char *)bytes, most);
+	if (most < all)
+		add(t, "...");
+}
+
+static bool add_buffer(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	uint8_t from = m->what->size_argument;
+	int64_t all = from == KERNEL_CAPTURE_RESULT ? x->result : from ? x->args[from - 1] : m->size;
+
+	if (!x->args[m->what->argument - 1] || (all && !m->size))
+		return false;
+	if (strcmp(m->what->call, "getrandom") != 0)
+		return call_quoted_part(t, m->bytes, m->size, (uint64_t)all, x), true;
+	add(t, "\""); /* nobody looks for words there */
+	for (uint32_t i = 0; i < m->size && (!x->string_bytes || i < x->string_bytes); i++)
+		text_addf(t, "\\x%02x", m->bytes[i]);
+	add(t, x->string_bytes && x->string_bytes < (uint64_t)all ? "\"..." : "\"");
+	return true;
+}
+
+static bool add_c_text(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { SET_NAME = 15, GET_NAME = 16 };
+	bool is_prctl = !strcmp(m->what->call, "prctl");
+
+	if (!m->size || (is_prctl && x->args[0] != (x->is_end ? GET_NAME : SET_NAME)))
+		return false;
+	call_quoted(t, (const char *)m->bytes, strnlen((const char *)m->bytes, m->size));
+	return true;
+}
+
+/* Iovecs from @at on; @left: bytes that were read, of all of them. */
+static void add_iovecs(struct text *t, const struct call_memory *m, uint32_t at, uint64_t count, uint64_t left,
+		       const struct call_moment *x)
+{
+	uint64_t iov[2], n = 0;
+	uint16_t size;
+
+	add(t, "[");
+	for (; at + 18 <= m->size; n++, at += size) {
+		uint64_t all;
+
+		memcpy(iov, m->bytes + at, sizeof iov);
+		memcpy(&size, m->bytes + at + sizeof iov, sizeof size);
+		at += 18;
+		size = size < m->size - at ? size : (uint16_t)(m->size - at);
+		all = iov[1] < left ? iov[1] : left;
+		left -= all;
+		text_addf(t, "%s{iov_base=", n ? ", " : "");
+		if (size || !all)
+			call_quoted_part(t, m->bytes + at, size < all ? size : all, all, x);
+		else
+			add_address(t, iov[0]);
+		text_addf(t, ", iov_len=%" PRIu64 "}", iov[1]);
+	}
+	add(t, n < count && n ? ", ...]" : "]");
+}
+
+static bool add_vector(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	uint64_t count = (uint64_t)x->args[m->what->size_argument - 1];
+
+	if (!m->size && count)
+		return false;
+	add_iovecs(t, m, 0, count, x->is_end ? (uint64_t)x->result : UINT64_MAX, x);
+	return true;
+}
+
+static bool add_message(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { HEADER = 56 };
+	uint64_t h[7];
+	uint32_t at = HEADER + 2;
+	uint16_t name;
+
+	if (m->size < HEADER + 2)
+		return false;
+	memcpy(h, m->bytes, sizeof h);
+	memcpy(&name, m->bytes + HEADER, sizeof name);
+	name = name < m->size - at ? name : (uint16_t)(m->size - at);
+	add(t, "{msg_name=");
+	if (!h[0] || !add_sockaddr(t, m->bytes + at, name))
+		add_address(t, h[0]);
+	text_addf(t, ", msg_namelen=%" PRIu32 ", msg_iov=", (uint32_t)h[1]);
+	add_iovecs(t, m, at + name, h[3], x->is_end ? (uint64_t)x->result : UINT64_MAX, x);
+	text_addf(t, ", msg_iovlen=%" PRIu64, h[3]);
+	if (h[5]) {
+		add(t, ", msg_control=");
+		add_address(t, h[4]);
+	}
+	text_addf(t, ", msg_controllen=%" PRIu64 ", msg_flags=", h[5]);
+	call_flags(t, call_names_message, (uint32_t)h[6]);
+	add(t, "}");
+	return true;
+}
+
+/* A length: at the end beside what it was before. */
+static bool add_length(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	int32_t n;
+
+	(void)x;
+	if (m->size < sizeof n)
+		return false;
+	memcpy(&n, m->bytes, sizeof n);
+	text_addf(t, "[%" PRId32 "]", n);
+	return true;
+}
+
+bool call_memory_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	switch ((enum kernel_capture_kind)m->what->kind) {
 	case KERNEL_CAPTURE_ADDRESS:
@@ -180,6 +330,25 @@ bool call_memory_add(struct text *t, const struct call_memory *m)
 		return add_time(t, m->bytes, m->size);
 	case KERNEL_CAPTURE_ARGV:
 		return add_argv(t, (const char *)m->bytes, m->size);
+	case KERNEL_CAPTURE_ENVP:
+		return add_count(t, m, x);
+	case KERNEL_CAPTURE_BUFFER:
+		return add_buffer(t, m, x);
+	case KERNEL_CAPTURE_TEXT:
+		return add_c_text(t, m, x);
+	case KERNEL_CAPTURE_IOVECS:
+		return add_vector(t, m, x);
+	case KERNEL_CAPTURE_MESSAGE:
+		return add_message(t, m, x);
+	case KERNEL_CAPTURE_LENGTH:
+		return add_length(t, m, x);
+	case KERNEL_CAPTURE_CONTROL:
+		return call_control_add(t, m, x);
+	case KERNEL_CAPTURE_OPTION:
+		return call_option_add(t, m, x);
+	case KERNEL_CAPTURE_LOCK:
+		return call_lock_add(t, m, x);
+	default:
+		return call_struct_add(t, m, x);
 	}
-	return false;
 }

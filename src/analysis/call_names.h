@@ -81,5 +81,18 @@ extern const struct call_name call_names_signal_code[];
 extern const struct call_name call_names_child_code[];
 extern const struct call_name call_names_fault_code[];
 extern const struct call_name call_names_ipc[];
+extern const struct call_name call_names_poll[];
+extern const struct call_name call_names_epoll_events[];
+extern const struct call_name call_names_sa[];
+extern const struct call_name call_names_statx_attribute[];
+extern const struct call_name call_names_magic[];
+extern const struct call_name call_names_iflag[];
+extern const struct call_name call_names_oflag[];
+extern const struct call_name call_names_cflag[];
+extern const struct call_name call_names_lflag[];
+extern const struct call_name call_names_baud[];
+extern const struct call_name call_names_lock[];
+extern const struct call_name call_names_statvfs[];
+extern const struct call_name call_names_sigstack[];
 
 #endif

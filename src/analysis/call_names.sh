@@ -15,8 +15,8 @@ uapi_headers='linux/fcntl.h asm/mman.h linux/mman.h linux/sched.h linux/futex.h 
 	linux/prctl.h asm/prctl.h linux/wait.h linux/random.h linux/memfd.h linux/timerfd.h
 	linux/inotify.h linux/falloc.h linux/stat.h linux/mount.h linux/seccomp.h linux/ptrace.h asm/ptrace-abi.h
 	linux/resource.h linux/time.h linux/close_range.h linux/sockios.h asm/ioctls.h linux/perf_event.h
-	linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h'
-libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h'
+	linux/in.h linux/tcp.h asm/socket.h asm/signal.h linux/fadvise.h linux/userfaultfd.h asm/poll.h linux/magic.h asm/termbits.h'
+libc_headers='sys/socket.h netinet/tcp.h sys/eventfd.h sys/signalfd.h unistd.h sys/mount.h signal.h sys/wait.h sys/ipc.h sys/statvfs.h'
 
 tables() {
 	cat <<-'END'
@@ -72,6 +72,19 @@ tables() {
 	uapi so SO_[A-Z0-9_]+ SO_(EE_.*|PEERSEC_.*|TIMESTAMP(NS|ING)?|RCVTIMEO|SNDTIMEO|GET_FILTER|.*_NEW)
 	uapi sigmask SIG_(BLOCK|UNBLOCK|SETMASK) -
 	uapi rwf RWF_[A-Z]+ RWF_SUPPORTED
+	uapi poll POLL[A-Z]+ POLLFREE|POLL_.*|POLLREMOVE
+	uapi epoll_events EPOLL(IN|PRI|OUT|RDNORM|RDBAND|WRNORM|WRBAND|MSG|ERR|HUP|RDHUP|EXCLUSIVE|WAKEUP|ONESHOT|ET) -
+	uapi sa SA_[A-Z]+ SA_(NOMASK|ONESHOT|STACK|RESTORER)
+	uapi statx_attribute STATX_ATTR_[A-Z_]+ -
+	uapi magic [A-Z0-9_]+_(SUPER_)?MAGIC(_NUMBER)? EXT[34]_SUPER_MAGIC|.*(BALLOON|FUTEXFS|MTD_INODE|STACK_END|QNX6|AFS_FS|NVRAM|LIBRARY|TIMER|IPC|LOCK).*
+	uapi iflag (IGNBRK|BRKINT|IGNPAR|PARMRK|INPCK|ISTRIP|INLCR|IGNCR|ICRNL|IUCLC|IXON|IXANY|IXOFF|IMAXBEL|IUTF8) -
+	uapi oflag (OPOST|OLCUC|ONLCR|OCRNL|ONOCR|ONLRET|OFILL|OFDEL) -
+	uapi cflag (CSTOPB|CREAD|PARENB|PARODD|HUPCL|CLOCAL|CMSPAR|CRTSCTS) -
+	uapi lflag (ISIG|ICANON|XCASE|ECHO|ECHOE|ECHOK|ECHONL|NOFLSH|TOSTOP|ECHOCTL|ECHOPRT|ECHOKE|FLUSHO|PENDIN|IEXTEN|EXTPROC) -
+	uapi baud B[0-9]+ -
+	uapi lock F_(RDLCK|WRLCK|UNLCK) -
+	libc statvfs ST_[A-Z]+ -
+	libc sigstack SS_[A-Z]+ -
 	libc eventfd EFD_[A-Z]+ -
 	libc signalfd SFD_[A-Z]+ -
 	libc family AF_[A-Z0-9]+ AF_(LOCAL|FILE|MAX|ROUTE)

@@ -2,9 +2,12 @@
 /* analysis/call_text.c - see call_text.h. */
 #include "analysis/call_text.h"
 
+#include <asm/ioctls.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/mman.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -63,13 +66,14 @@ static void add_number(struct text *t, const struct call_value *v)
 		add_base(t, bits_of(v->n, v->size_bits), 10, "");
 }
 
-static void add_value(struct text *t, const struct call_rule *r, const struct call_value *v, const struct call_about *about)
+static void add_value(struct text *t, const struct call_rule *r, const struct call_value *v, const struct call_moment *x)
 {
+	const struct call_about *about = x ? x->about : NULL;
 	uint64_t bits = bits_of(v->n, v->size_bits);
 
 	if (v->text)
 		return call_quoted(t, v->text, v->text_size);
-	if (v->memory && call_memory_add(t, v->memory))
+	if (v->memory && x && call_memory_add(t, v->memory, x))
 		return;
 	switch (r ? r->kind : CALL_NUMBER) {
 	case CALL_NUMBER:
@@ -123,6 +127,9 @@ static const struct {
 	{ "brk", SHAPE_PLAIN, CALL_HEX },
 	{ "shmat", SHAPE_PLAIN, CALL_HEX },
 	{ "umask", SHAPE_PLAIN, CALL_OCTAL },
+	{ "clone", SHAPE_CLONE, CALL_NUMBER },
+	{ "prctl", SHAPE_PRCTL, CALL_NUMBER },
+	{ "ioctl", SHAPE_IOCTL, CALL_NUMBER },
 };
 
 void call_plan_make(struct call_plan *p, const char *call, const struct call_class *c)
@@ -177,6 +184,42 @@ static uint32_t fcntl_uses(int64_t command)
 	return 0x7;
 }
 
+/* How many arguments an option has, of those that have not all. */
+static uint32_t prctl_uses(int64_t option)
+{
+	switch (option) {
+	case PR_GET_DUMPABLE:
+	case PR_GET_KEEPCAPS:
+	case PR_GET_SECCOMP:
+	case PR_GET_TIMERSLACK:
+	case PR_GET_SECUREBITS:
+		return 0x1;
+	case PR_SET_NAME:
+	case PR_GET_NAME:
+	case PR_SET_PDEATHSIG:
+	case PR_GET_PDEATHSIG:
+	case PR_SET_DUMPABLE:
+	case PR_SET_KEEPCAPS:
+	case PR_CAPBSET_READ:
+	case PR_CAPBSET_DROP:
+	case PR_SET_TIMERSLACK:
+	case PR_SET_SECUREBITS:
+	case PR_SET_CHILD_SUBREAPER:
+	case PR_GET_CHILD_SUBREAPER:
+		return 0x3;
+	case PR_SET_SECCOMP:
+		return 0x7;
+	}
+	return 0x1f;
+}
+
+/* By the flags. */
+static uint32_t clone_uses(int64_t flags)
+{
+	return 0x3 | (flags & CLONE_PARENT_SETTID ? 0x4 : 0) | (flags & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID) ? 0x8 : 0) |
+	       (flags & CLONE_SETTLS ? 0x10 : 0);
+}
+
 static uint32_t uses_of(const struct call_plan *p, const struct call_value *v, uint32_t n)
 {
 	const uint32_t all = (1u << n) - 1;
@@ -190,6 +233,12 @@ static uint32_t uses_of(const struct call_plan *p, const struct call_value *v, u
 		return n > 1 ? all & fcntl_uses(v[1].n) : all;
 	case SHAPE_MREMAP:
 		return n > 3 && !(v[3].n & MREMAP_FIXED) ? all & 0xf : all;
+	case SHAPE_CLONE:
+		return n > 1 ? all & clone_uses(v[0].n) : all;
+	case SHAPE_PRCTL:
+		return n > 1 ? all & prctl_uses((int32_t)v[0].n) : all;
+	case SHAPE_IOCTL:
+		return n > 2 && (v[1].n == FIOCLEX || v[1].n == FIONCLEX) ? 0x3 : all;
 	default:
 		return all;
 	}
@@ -255,28 +304,78 @@ static bool may_point(const struct call_plan *p, const struct call_value *v, uin
 	return false;
 }
 
-bool call_arguments(struct text *t, const struct call_plan *p, const struct call_value *values, uint32_t n,
-		    const struct call_about *about)
+/* What strace calls arguments that it shows in another order. */
+static const struct {
+	uint8_t argument;
+	const char *label;
+} clone_order[CALL_ARGS] = {
+	{ 1, "child_stack=" }, { 0, "flags=" }, { 2, "parent_tid=" }, { 4, "tls=" }, { 3, "child_tidptr=" }, { 5, "" },
+};
+
+static uint32_t at_place(const struct call_plan *p, uint32_t place)
 {
-	uint32_t uses = uses_of(p, values, n < CALL_ARGS ? n : CALL_ARGS);
-	const char *before = "";
+	return p->shape == SHAPE_CLONE ? clone_order[place].argument : place;
+}
+
+uint32_t call_place(const struct call_plan *p, uint32_t i)
+{
+	uint32_t place = 0;
+
+	while (at_place(p, place) != i)
+		place++;
+	return place;
+}
+
+bool call_arguments(struct call_parts *parts, const struct call_plan *p, const struct call_value *values, uint32_t n,
+		    uint32_t which, const struct call_moment *x)
+{
 	bool lacks = false;
 
+	parts->uses = uses_of(p, values, n < CALL_ARGS ? n : CALL_ARGS);
 	for (uint32_t i = 0; i < CALL_ARGS; i++) {
 		const struct call_rule *r = rule_for(p, values, i);
 		struct call_value v;
 
-		if (!(uses & 1u << i))
+		if (!(parts->uses & which & 1u << i))
 			continue;
 		v = values[i];
 		if (!may_point(p, values, i))
 			v.memory = NULL;
-		add(t, before);
-		before = ", ";
-		add_value(t, r, &v, about);
+		parts->part[i].size = 0;
+		if (p->shape == SHAPE_FUTEX && i == 5 && (uint32_t)v.n == UINT32_MAX)
+			add(&parts->part[i], "FUTEX_BITSET_MATCH_ANY");
+		else
+			add_value(&parts->part[i], r, &v, x);
 		lacks |= r && r->kind == CALL_PATH && !v.text && v.n;
 	}
 	return lacks;
+}
+
+void call_join(struct text *t, const struct call_plan *p, const struct call_parts *parts, uint32_t from, uint32_t n)
+{
+	const char *before = "";
+
+	for (uint32_t i = 0; i < CALL_ARGS; i++) {
+		uint32_t argument = at_place(p, i);
+		const struct text *part = &parts->part[argument];
+
+		if (!(parts->uses & 1u << argument) || i < from)
+			continue;
+		if (i >= n)
+			return add(t, before);
+		add(t, before);
+		before = ", ";
+		if (p->shape == SHAPE_CLONE)
+			add(t, clone_order[i].label);
+		if (part->size)
+			text_add(t, part->bytes, part->size);
+	}
+}
+
+void call_parts_fini(struct call_parts *parts)
+{
+	for (uint32_t i = 0; i < CALL_ARGS; i++)
+		text_fini(&parts->part[i]);
 }
 
 void call_result(struct text *t, const struct call_plan *p, const struct call_made *m, int64_t result,

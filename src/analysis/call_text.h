@@ -16,6 +16,7 @@
 #include "base/text.h"
 
 struct call_memory;
+struct call_moment;
 struct fds;
 
 enum call_kind {
@@ -64,7 +65,18 @@ struct call_about {
 };
 
 /* What of a call decides how the rest of it is read. */
-enum call_shape { SHAPE_PLAIN, SHAPE_OPEN, SHAPE_FUTEX, SHAPE_FCNTL, SHAPE_MREMAP, SHAPE_SOCKET, SHAPE_SOCKOPT };
+enum call_shape {
+	SHAPE_PLAIN,
+	SHAPE_OPEN,
+	SHAPE_FUTEX,
+	SHAPE_FCNTL,
+	SHAPE_MREMAP,
+	SHAPE_SOCKET,
+	SHAPE_SOCKOPT,
+	SHAPE_CLONE,
+	SHAPE_PRCTL,
+	SHAPE_IOCTL,
+};
 
 struct call_plan { /* of an event class, made once */
 	enum call_shape shape;
@@ -76,9 +88,21 @@ struct call_plan { /* of an event class, made once */
 /* call_plan_make - @c: of the entry; NULL: not known, then only results can be told. */
 void call_plan_make(struct call_plan *p, const char *call, const struct call_class *c);
 
-/* call_arguments - "3</etc/passwd>, 0x55e0, 4096": without parentheses.  Returns whether a path was only an address. */
-bool call_arguments(struct text *t, const struct call_plan *p, const struct call_value *values, uint32_t n,
-		    const struct call_about *about);
+/* Arguments in words, each for itself: some are known later than others. */
+struct call_parts {
+	struct text part[CALL_ARGS];
+	uint32_t uses; /* which of them the call has, as bits */
+};
+
+/* call_arguments - the words of those that @which has bits of.  Returns whether a path was only an address. */
+bool call_arguments(struct call_parts *parts, const struct call_plan *p, const struct call_value *values, uint32_t n,
+		    uint32_t which, const struct call_moment *x);
+/* call_join - "3</etc/passwd>, 0x55e0, 4096": without parentheses.  @from, @n: of them, in the order in which they are shown; a
+ * comma is behind the last if it is not the last of all. */
+void call_join(struct text *t, const struct call_plan *p, const struct call_parts *parts, uint32_t from, uint32_t n);
+/* call_place - which in that order argument @i is. */
+uint32_t call_place(const struct call_plan *p, uint32_t i);
+void call_parts_fini(struct call_parts *parts);
 /* call_result - "832", "-1 ENOENT (No such file or directory)", "?" if the call does not return.  @m: what is known of
  * its beginning. */
 void call_result(struct text *t, const struct call_plan *p, const struct call_made *m, int64_t result,

@@ -62,11 +62,15 @@ static void take_fields(struct call_class *to, const struct ctf_event_class *c)
 	}
 }
 
-static const struct kernel_capture *memory_of(const char *call, bool is_at_exit, const struct ctf_event_class *c)
+static struct kernel_captures memory_of(const char *call, bool is_at_exit, const struct ctf_event_class *c)
 {
-	const struct kernel_capture *memory = kernel_capture_of(call, is_at_exit);
+	const struct kernel_captures all = kernel_captures_of(call, is_at_exit, true);
+	struct kernel_captures found = { 0 };
 
-	return memory && call_memory_is_in(memory, c) ? memory : NULL;
+	for (int i = 0; i < all.n; i++)
+		if (call_memory_is_in(all.at[i], c))
+			found.at[found.n++] = all.at[i];
+	return found;
 }
 
 static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
@@ -87,6 +91,7 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 		*to = (struct call_class){ .is = CALL_EXIT, .call = call_of(calls, name + 13) };
 		to->field[0] = ctf_class_find(c, CTF_PAYLOAD, "ret");
 		to->memory = memory_of(name + 13, true, c);
+		to->has_late = call_memory_late_is_in(c);
 		calls->has_exits = true;
 	}
 }

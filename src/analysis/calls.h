@@ -19,8 +19,9 @@ struct call_class {
 	const struct ctf_op *field[CALL_ARGS];
 	const char *name[CALL_ARGS]; /* of the arguments; lent by the trace */
 	uint32_t n_fields;
-	/* What an argument points to, if events of this class tell it (call_memory.h); NULL: they do not. */
-	const struct kernel_capture *memory;
+	/* What arguments point to, as far as events of this class tell it (call_memory.h). */
+	struct kernel_captures memory;
+	bool has_late; /* texts that the beginning lacks */
 	const struct fd_call *fd; /* what it does to descriptors (fds.h); NULL: nothing */
 };
 

@@ -65,7 +65,9 @@ static struct pairs_item item_of(const struct pairs *j, uint32_t thread, enum pa
 
 	return (struct pairs_item){ .kind = kind, .thread = thread, .begin_ns = is_call ? st->begin_ns : time_ns,
 				     .end_ns = time_ns, .name = is_call ? j->calls.names[st->made.call - 1] : "",
-				     .text = bytes_of(&st->text), .result_text = "", .late_text = "", .has_begin = true,
+				     .text = is_call ? bytes_of(&st->text) : "", .result_text = "",
+				     .early_text = is_call ? bytes_of(&st->early) : "",
+				     .late_text = is_call ? bytes_of(&st->late) : "", .has_begin = true,
 				     .was_given = st->was_given };
 }
 
@@ -101,21 +103,75 @@ static void read_values(const struct call_class *c, const struct trace_event *e,
 	}
 }
 
-/* The arguments of the call in progress, with what j->memory has of them; @e: its beginning, or its end.  Returns
- * whether a path was only an address. */
+static struct call_moment moment_of(const struct pairs *j, const struct pairs_state *st, const struct call_about *about)
+{
+	return (struct call_moment){ .args = st->made.args, .string_bytes = j->o.string_bytes, .about = about };
+}
+
+static void read_memory(struct pairs *j, const struct call_class *c, const struct trace_event *e)
+{
+	j->n_memory = c->memory.n;
+	for (int i = 0; i < c->memory.n; i++)
+		call_memory_read(&j->memory[i], c->memory.at[i], e->ctf);
+}
+
+/* Before which argument a call that lasts ends, as long as it does. */
+static uint32_t first_late(const struct pairs *j, const struct pairs_state *st)
+{
+	const struct kernel_captures at_exit = kernel_captures_of(j->calls.names[st->made.call - 1], true, true);
+	uint32_t first = CALL_ARGS;
+
+	for (int i = 0; i < at_exit.n; i++) {
+		uint32_t place = call_place(&j->call_plans[st->class], at_exit.at[i]->argument - 1u);
+
+		if (call_memory_waits(at_exit.at[i], st->made.args) && place < first)
+			first = place;
+	}
+	return first;
+}
+
+static void join(struct pairs *j, struct pairs_state *st)
+{
+	const struct call_plan *p = &j->call_plans[st->class];
+
+	st->text.size = st->early.size = st->late.size = 0;
+	call_join(&st->text, p, &st->parts, 0, CALL_ARGS);
+	call_join(&st->early, p, &st->parts, 0, st->first_late);
+	call_join(&st->late, p, &st->parts, st->first_late, CALL_ARGS);
+}
+
+/* The arguments of the call that begins with @e.  Returns whether a path was only an address. */
 static bool tell_arguments(struct pairs *j, uint32_t thread, const struct trace_event *e)
 {
 	struct pairs_state *st = &j->states[thread];
 	const struct call_class *c = st->made.class;
 	const struct call_about known = about(j, thread, e);
-	const struct kernel_capture *what = j->memory.what;
-	struct call_value values[CALL_ARGS];
+	const struct call_moment moment = moment_of(j, st, &known);
+	struct call_value values[CALL_ARGS] = { 0 };
+	bool lacks;
 
-	read_values(c, trace_class_number(e) == st->class ? e : NULL, &st->made, values);
-	if (what && what->argument <= c->n_fields)
-		values[what->argument - 1].memory = &j->memory;
-	st->text.size = 0;
-	return call_arguments(&st->text, &j->call_plans[st->class], values, c->n_fields, &known);
+	read_values(c, e, &st->made, values);
+	read_memory(j, c, e);
+	for (int i = 0; i < j->n_memory; i++)
+		if (j->memory[i].what->argument <= c->n_fields)
+			values[j->memory[i].what->argument - 1].memory = &j->memory[i];
+	lacks = call_arguments(&st->parts, &j->call_plans[st->class], values, c->n_fields, UINT32_MAX, &moment);
+	st->first_late = first_late(j, st);
+	join(j, st);
+	return lacks;
+}
+
+static void fini_words(struct pairs_state *st)
+{
+	text_fini(&st->text);
+	text_fini(&st->early);
+	text_fini(&st->late);
+	call_parts_fini(&st->parts);
+}
+
+static void forget_words(struct pairs_state *st)
+{
+	st->text.size = st->early.size = st->late.size = 0;
 }
 
 static int enter(struct pairs *j, const struct call_class *c, const struct trace_event *e, uint32_t thread)
@@ -129,7 +185,7 @@ static int enter(struct pairs *j, const struct call_class *c, const struct trace
 	st->epoch = j->run.epoch[TRACE_KERNEL];
 	st->was_given = false;
 	st->signal = 0;
-	st->text.size = 0;
+	forget_words(st);
 	if (!strcmp(j->calls.names[c->call], "exit_group")) {
 		struct pairs_state *process;
 
@@ -144,9 +200,6 @@ static int enter(struct pairs *j, const struct call_class *c, const struct trace
 		return -ENOMEM;
 	if (!j->o.has_text || !j->is_wanted[c->call])
 		return 0;
-	j->memory.what = NULL;
-	if (c->memory)
-		call_memory_read(&j->memory, c->memory, e->ctf);
 	if (tell_arguments(j, thread, e) &&
 	    strcmp(j->calls.names[c->call], "execve") != 0) /* see name_program() */
 		j->lacks_paths = true;
@@ -166,17 +219,120 @@ static uint32_t call_that_ends(const struct pairs *j, const struct call_class *c
 	return returns && !strcmp(j->calls.names[c->call], "unknown") ? st->made.call - 1 : c->call;
 }
 
-/* What the kernel has written where an argument points to is known now: who has not been shown the arguments gets it
- * among them, else apart. */
-static void tell_late(struct pairs *j, const struct call_class *c, const struct trace_event *e, uint32_t thread,
-		      bool is_pair)
+/* "[128]" and "[16]": "[128 => 16]". */
+static void add_change(struct text *part, const struct text *now, const char *between)
 {
-	j->late.size = 0;
-	if (!c->memory)
+	if (!part->size || part->bytes[0] != '[' || (part->size == now->size && !memcmp(part->bytes, now->bytes, now->size))) {
+		part->size = 0;
+		text_add(part, now->bytes, now->size);
+	} else if (*between == ']') {
+		text_addf(part, " => %.*s", (int)now->size, now->bytes);
+	} else {
+		part->size--;
+		text_addf(part, " => %.*s", (int)now->size - 1, now->bytes + 1);
+	}
+}
+
+/* One thing that the kernel has written where an argument points to. */
+static void tell_written(struct pairs *j, struct pairs_state *st, const struct call_memory *m, const struct call_moment *x)
+{
+	uint32_t i = m->what->argument - 1u;
+	struct text now = { 0 };
+
+	if (!(st->parts.uses & 1u << i) || !call_memory_add(&now, m, x)) {
+		text_fini(&now);
 		return;
-	call_memory_read(&j->memory, c->memory, e->ctf);
-	if (call_memory_add(&j->late, &j->memory) && is_pair)
-		tell_arguments(j, thread, e);
+	}
+	if (m->what->kind == KERNEL_CAPTURE_LENGTH || m->what->kind == KERNEL_CAPTURE_OFFSET) {
+		add_change(&st->parts.part[i], &now, m->what->kind == KERNEL_CAPTURE_OFFSET ? "]" : "");
+		text_fini(&now);
+	} else {
+		text_fini(&st->parts.part[i]);
+		st->parts.part[i] = now;
+	}
+	(void)j;
+}
+
+/* Texts that were not in memory when the call began. */
+static void tell_late_texts(struct pairs *j, struct pairs_state *st, const struct trace_event *e)
+{
+	const struct call_class *c = st->made.class;
+	const char *p = call_memory_late(e->ctf, &j->memory[0]), *end = p ? p + j->memory[0].size : NULL;
+
+	for (uint32_t i = 0; p && i < c->n_fields && p < end; i++) {
+		struct text *part = &st->parts.part[i];
+		size_t n = strnlen(p, (size_t)(end - p));
+
+		if (c->field[i]->code != OP_STRING)
+			continue;
+		if (n && part->size > 2 && !memcmp(part->bytes, "\"0x", 3)) {
+			part->size = 0;
+			call_quoted(part, p, n);
+			j->n_late_texts++;
+		}
+		p += n + 1;
+	}
+}
+
+/* A new child's number, which the kernel writes for its parent. */
+static void tell_child(struct pairs_state *st, const char *name, int64_t result)
+{
+	if (!strcmp(name, "clone3") && st->parts.part[0].size && strstr(st->parts.part[0].bytes, "CLONE_PARENT_SETTID"))
+		text_addf(&st->parts.part[0], " => {parent_tid=[%lld]}", (long long)result);
+	if (!strcmp(name, "clone") && st->parts.uses & 4) {
+		st->parts.part[2].size = 0;
+		text_addf(&st->parts.part[2], "[%lld]", (long long)result);
+	}
+}
+
+/* What is told behind the result: "([{fd=3, revents=POLLIN}], left {tv_sec=1, tv_nsec=0})". */
+static void tell_after(struct pairs *j, const struct call_memory *m, const struct call_moment *x, const char **before)
+{
+	static const char *const sets[] = { "in ", "out ", "except " };
+	bool is_time = m->what->kind == KERNEL_CAPTURE_TIME || m->what->kind == KERNEL_CAPTURE_TIMEVAL;
+	struct text t = { 0 };
+
+	if (call_memory_add(&t, m, x) && (m->what->kind != KERNEL_CAPTURE_FDSET || t.size > 2)) {
+		text_addf(&j->result, "%s%s%.*s", *before,
+			  is_time ? "left " : m->what->kind == KERNEL_CAPTURE_FDSET ? sets[(m->what->argument - 2) % 3] : "",
+			  (int)t.size, t.bytes);
+		*before = ", ";
+	}
+	text_fini(&t);
+}
+
+/* What is known at a call's end: among the arguments; behind the result; of a call whose beginning was not seen apart. */
+static void tell_end(struct pairs *j, const struct call_class *c, const struct trace_event *e, uint32_t thread, bool is_pair,
+		     int64_t result)
+{
+	struct pairs_state *st = &j->states[thread];
+	const struct call_about known = about(j, thread, e);
+	struct call_moment moment = moment_of(j, st, &known);
+	const char *before = " (", *name = j->calls.names[st->made.call - 1];
+
+	moment.is_end = true;
+	moment.result = result;
+	if (is_pair && c->has_late)
+		tell_late_texts(j, st, e);
+	read_memory(j, c, e);
+	for (int i = 0; i < j->n_memory; i++) {
+		const struct call_memory *m = &j->memory[i];
+
+		if (m->what->is_after && result > 0)
+			tell_after(j, m, &moment, &before);
+		else if (is_pair && !m->what->is_after)
+			tell_written(j, st, m, &moment);
+		else if (!is_pair && m->size)
+			call_memory_add(&st->late, m, &moment);
+	}
+	if (*before == ',')
+		text_add(&j->result, ")", 1);
+	else if (!result && is_pair && (strstr(name, "poll") == name || !strcmp(name, "ppoll") || strstr(name, "select")))
+		text_addf(&j->result, " (Timeout)");
+	if (is_pair && result > 0)
+		tell_child(st, name, result);
+	if (is_pair)
+		join(j, st);
 }
 
 static int leave(struct pairs *j, const struct call_class *c, const struct trace_event *e, uint32_t thread)
@@ -197,7 +353,7 @@ static int leave(struct pairs *j, const struct call_class *c, const struct trace
 		st->made = (struct call_made){ .call = call + 1 };
 		st->begin_ns = e->time_ns;
 		st->was_given = false;
-		st->text.size = 0;
+		forget_words(st);
 	} else if (c->fd || st->made.class->fd) {
 		err = fds_leave(&j->fds, thread, process_of(j, thread), &st->made, result);
 	}
@@ -207,18 +363,17 @@ static int leave(struct pairs *j, const struct call_class *c, const struct trace
 	if (j->o.has_text && j->is_wanted[call]) {
 		known = about(j, thread, e);
 		call_result(&j->result, &j->call_plans[trace_class_number(e)], &st->made, result, &known);
-		tell_late(j, c, e, thread, is_pair);
+		tell_end(j, c, e, thread, is_pair, result);
 	}
 	item = item_of(j, thread, PAIRS_CALL, e->time_ns);
 	item.has_begin = is_pair;
 	item.has_end = true;
 	item.result = result;
 	item.result_text = bytes_of(&j->result);
-	item.late_text = bytes_of(&j->late);
 	if (j->is_wanted[call])
 		give(j, &item);
 	st->made = (struct call_made){ 0 };
-	return err || j->result.failed || j->late.failed || st->text.failed ? -ENOMEM : 0;
+	return err || j->result.failed || st->late.failed || st->text.failed ? -ENOMEM : 0;
 }
 
 /* ---------------------------------------------------------------- other events */
@@ -244,18 +399,18 @@ static int see_fork(struct pairs *j, const struct plan *p, const struct trace_ev
 }
 
 /* "0x7ffe, 0x7ffd": the kernel has the first as a text when the call has succeeded. */
-static void name_program(struct pairs_state *st, const struct plan *p, const struct trace_event *e)
+static void name_program(struct pairs *j, struct pairs_state *st, const struct plan *p, const struct trace_event *e)
 {
-	const char *name, *rest = st->text.size ? strchr(st->text.bytes, ',') : NULL;
-	struct text t = { 0 };
+	struct text *part = &st->parts.part[0];
+	const char *name;
 	size_t size;
 
-	if (!rest || st->text.bytes[0] == '"' || !p->field[2] || !ctf_event_text(e->ctf, p->field[2], &name, &size))
+	if (!part->size || (part->bytes[0] == '"' && memcmp(part->bytes, "\"0x", 3) != 0) || !p->field[2] ||
+	    !ctf_event_text(e->ctf, p->field[2], &name, &size))
 		return;
-	call_quoted(&t, name, size);
-	text_add(&t, rest, strlen(rest));
-	text_fini(&st->text);
-	st->text = t;
+	part->size = 0;
+	call_quoted(part, name, size);
+	join(j, st);
 }
 
 /* The thread that executes gets the number of its process: its call goes on under that number. */
@@ -277,12 +432,12 @@ static int see_exec(struct pairs *j, const struct plan *p, const struct trace_ev
 	st = &j->states[now];
 	if (now != before) {
 		give_open(j, (uint32_t)now, e->time_ns, "?");
-		text_fini(&st->text);
+		fini_words(st);
 		*st = j->states[before];
 		j->states[before] = (struct pairs_state){ 0 };
 	}
 	if (st->made.call && !strcmp(j->calls.names[st->made.call - 1], "execve"))
-		name_program(st, p, e);
+		name_program(j, st, p, e);
 	return st->text.failed ? -ENOMEM : 0;
 }
 
@@ -372,7 +527,7 @@ static int see_lost(void *context, struct run *run, const struct trace_event *e)
 {
 	struct pairs *j = context;
 	const struct pairs_item item = { .kind = PAIRS_LOST, .begin_ns = e->time_ns, .end_ns = e->time_ns, .name = "",
-					  .text = "", .result_text = "", .late_text = "", .lost_events = e->lost_events,
+					  .text = "", .early_text = "", .late_text = "", .result_text = "", .lost_events = e->lost_events,
 					  .lost_packets = e->lost_packets };
 
 	(void)run;
@@ -480,13 +635,12 @@ void pairs_end(struct pairs *j)
 void pairs_close(struct pairs *j)
 {
 	for (uint32_t i = 0; i < j->n_states; i++)
-		text_fini(&j->states[i].text);
+		fini_words(&j->states[i]);
 	free(j->states);
 	free(j->plans);
 	free(j->call_plans);
 	free(j->is_wanted);
 	text_fini(&j->result);
-	text_fini(&j->late);
 	fds_fini(&j->fds);
 	calls_fini(&j->calls);
 	run_fini(&j->run);

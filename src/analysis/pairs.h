@@ -30,8 +30,9 @@ struct pairs_item {
 	int64_t begin_ns, end_ns; /* a call's; else both are when it was */
 	const char *name; /* of the call */
 	const char *text; /* its arguments; what is told of a signal, of a death; "" */
+	const char *early_text; /* of them those before the first that is known at the end only */
+	const char *late_text; /* the others, and what is known of a call whose beginning was not seen */
 	const char *result_text;
-	const char *late_text; /* of `text` what was known at the end only; "": nothing */
 	int64_t result;
 	bool has_begin; /* seen: else the duration is not known, nor are the arguments */
 	bool has_end; /* else no result; result_text is "?" if none could come, "" if it may have been lost */
@@ -42,6 +43,7 @@ struct pairs_item {
 struct pairs_options {
 	bool has_text; /* of arguments and results; else only what is counted */
 	bool names_fds, names_pids;
+	uint32_t string_bytes; /* of what is read and written, that are shown; 0: all there is */
 	int64_t command; /* a thread that is not shown before it executes another program; -1: none */
 	struct run_range range;
 	const pid_t *pids; /* only these processes or threads; none: all */
@@ -59,7 +61,9 @@ struct pairs_state { /* of a thread */
 	int64_t begin_ns;
 	uint32_t epoch;
 	bool was_given;
-	struct text text;
+	struct text text, early, late; /* the arguments; see pairs_item */
+	struct call_parts parts;
+	uint32_t first_late; /* of them, in the order in which they are shown */
 	int signal; /* the last delivered that has no handler; 0: none since the last call */
 	bool exits; /* all of the process, that this thread stands for: */
 	int status;
@@ -76,8 +80,10 @@ struct pairs {
 	struct pairs_state *states; /* by thread */
 	uint32_t n_states;
 	struct fds fds;
-	struct text result, late;
-	struct call_memory memory; /* what the arguments being told point to */
+	struct text result;
+	struct call_memory memory[KERNEL_CAPTURES_MAX]; /* what the arguments being told point to */
+	int n_memory;
+	uint64_t n_late_texts; /* that were not in memory at their call's beginning */
 	bool is_hiding; /* the command has not begun */
 	bool lacks_paths; /* some were only addresses */
 	bool is_over; /* `give` said so */

@@ -11,6 +11,7 @@
 
 #include "abi/clock.h"
 #include "cmd/recorded.h"
+#include "kernel/capture.h"
 #include "kernel/contexts.h"
 #include "kernel/kernel.h"
 
@@ -176,6 +177,19 @@ static int add_kernel_contexts(struct recording *a, const char *names)
 	return kernel_contexts_parse(names, &a->o.kernel_contexts, &d) ? cmd_error(a->verb, "--kernel-context: %s", d.text) : -1;
 }
 
+static int take_capture(struct recording *a, const char *size)
+{
+	uint64_t bytes = 0;
+
+	if (strcmp(size, "names") != 0 && !cmd_parse_size(a->verb, size, &bytes))
+		return CMD_FAILED;
+	if (bytes > KERNEL_CAPTURE_BUFFER_MAX || (!bytes && strcmp(size, "names") != 0))
+		return cmd_error(a->verb, "--capture %s: it may be names, or 1 to %d bytes of each buffer", size,
+				 KERNEL_CAPTURE_BUFFER_MAX);
+	a->o.capture_bytes = (uint32_t)bytes;
+	return -1;
+}
+
 /* "sched,block": the argument is taken apart where it lies. */
 static int add_kernel(struct recording *a, char *patterns)
 {
@@ -262,6 +276,8 @@ int recording_take(struct recording *a, int c, const char *help)
 		return cmd_parse_size(a->verb, optarg, &a->buffer_bytes) ? -1 : CMD_FAILED;
 	case RECORDING_KERNEL_BUFFER:
 		return add_kernel_buffer(a, optarg);
+	case RECORDING_CAPTURE:
+		return take_capture(a, optarg);
 	case RECORDING_KERNEL_BACKEND:
 		return take_kernel_backend(a, optarg);
 	case RECORDING_KERNEL_CONTEXT:

@@ -24,6 +24,7 @@ enum {
 	RECORDING_KERNEL_BUFFER,
 	RECORDING_KERNEL_BACKEND,
 	RECORDING_KERNEL_CONTEXT,
+	RECORDING_CAPTURE,
 	RECORDING_OVERWRITE,
 	RECORDING_CLOCK,
 	RECORDING_CHANNEL,
@@ -53,6 +54,7 @@ enum {
 	{ "kernel-buffer", required_argument, NULL, RECORDING_KERNEL_BUFFER },                   \
 	{ "kernel-backend", required_argument, NULL, RECORDING_KERNEL_BACKEND },                 \
 	{ "kernel-context", required_argument, NULL, RECORDING_KERNEL_CONTEXT },                 \
+	{ "capture", required_argument, NULL, RECORDING_CAPTURE },                               \
 	{ "overwrite", no_argument, NULL, RECORDING_OVERWRITE },                                 \
 	{ "clock", required_argument, NULL, RECORDING_CLOCK },                                   \
 	{ "channel", required_argument, NULL, RECORDING_CHANNEL },                               \

@@ -40,6 +40,7 @@ static const char help[] =
 	"      --kernel-backend NAME auto (default): bpf, which is cheaper and has file names, where it can be had,\n"
 	"                        else ftrace; ftrace; bpf: fail without\n"
 	RECORDING_KERNEL_CONTEXT_HELP
+	"      --capture BYTES       by bpf, also so many bytes of what system calls read and write, and structures\n"
 	CHANNELS_HELP
 	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"

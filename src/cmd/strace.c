@@ -45,6 +45,7 @@ static const char help[] =
 	"  -t, -tt, -ttt  when it began: the second, with microseconds, in seconds since 1970;  -r: since the line before\n"
 	"  -y           which files descriptors are;  -Y: whom process numbers mean\n"
 	"  -o, --output FILE  there instead of to standard error (-i: standard output)\n"
+	"  -s, --string-limit N  of what is read and written N bytes (32)\n"
 	"  -n, --limit N  at most N lines;  -a N: results begin in column N (40)\n"
 	"  -p, --pid PID,...  -i, --input RECORDING: see above; both: of the recording only these\n"
 	"  --keep DIR   the recording stays in DIR, for duet view and duet report\n"
@@ -59,13 +60,14 @@ struct strace {
 	struct cmd_strings inputs, pids;
 	const char *output;
 	bool names_fds, names_pids;
+	uint64_t string_bytes; /* -s */
 	struct moment from, to;
 };
 
 #define STRACE_NEW                                                                                                   \
 	((struct strace){ .page = { .choice = { .how = STRACE_ALL }, .prints = true, .column = 40, .limit = UINT64_MAX, \
 				    .sort = "time" },                                                                \
-			  .record = { .program = -1 } })
+			  .record = { .program = -1 }, .string_bytes = 32 })
 
 static volatile sig_atomic_t n_interrupts, is_stopped;
 
@@ -87,7 +89,7 @@ static void warn(void *context, const char *text)
 
 static struct pairs_options options_of(struct strace *s)
 {
-	return (struct pairs_options){ .has_text = s->page.prints, .names_fds = s->names_fds, .names_pids = s->names_pids,
+	return (struct pairs_options){ .has_text = s->page.prints, .string_bytes = (uint32_t)s->string_bytes, .names_fds = s->names_fds, .names_pids = s->names_pids,
 					.command = -1, .range = { INT64_MIN, INT64_MAX }, .wants = strace_wants_call,
 					.give = strace_give, .context = &s->page };
 }
@@ -257,6 +259,7 @@ static int run_live(struct strace *s)
 	int status, ended;
 
 	strace_patterns(&s->page.choice, s->names_fds, &s->record.patterns);
+	s->record.capture_bytes = s->page.prints || s->record.keep ? (uint32_t)s->string_bytes : 0;
 	status = strace_record_start(&s->record);
 	if (status)
 		return status;
@@ -356,6 +359,11 @@ static int take(struct strace *s, int c)
 	case 'e':
 		status = strace_choose(&p->choice, optarg);
 		return status ? status : -1;
+	case 's':
+		status = take_number("-s", &s->string_bytes);
+		return status >= 0 || s->string_bytes <= KERNEL_CAPTURE_BUFFER_MAX
+			       ? status : cmd_error("strace", "-s %s: of a buffer at most %d bytes are recorded", optarg,
+						    KERNEL_CAPTURE_BUFFER_MAX);
 	case 'S':
 		return take_sort(p);
 	case 'o':
@@ -439,7 +447,8 @@ int cmd_strace(int argc, char **argv)
 		{ "limit", required_argument, NULL, 'n' },	 { "input", required_argument, NULL, 'i' },
 		{ "output", required_argument, NULL, 'o' },	 { "pid", required_argument, NULL, 'p' },
 		{ "summary-only", no_argument, NULL, 'c' },	 { "summary", no_argument, NULL, 'C' },
-		{ "follow-forks", no_argument, NULL, 'f' },	 { "trace", required_argument, NULL, 'e' },
+		{ "follow-forks", no_argument, NULL, 'f' },	 { "string-limit", required_argument, NULL, 's' },
+			 { "trace", required_argument, NULL, 'e' },
 		{ "kernel-buffer", required_argument, NULL, OPT_KERNEL_BUFFER }, { 0 },
 	};
 	static struct strace s; /* its lists last until exit */
@@ -447,7 +456,7 @@ int cmd_strace(int argc, char **argv)
 
 	s = STRACE_NEW;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:fcCTtryYzZe:S:o:n:a:i:p:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:fcCTtryYzZe:s:S:o:n:a:i:p:h", options, NULL)) != -1) {
 		status = take(&s, c == 'h' ? OPT_HELP : c);
 		if (status >= 0)
 			return status;

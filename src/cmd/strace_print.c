@@ -114,13 +114,16 @@ static void add_call(struct strace_page *p, const struct pairs_item *item)
 		add(o, item->late_text);
 		out_byte(o, ')');
 		width = strlen(item->name) + strlen(item->late_text) + 15;
+	} else if (!item->has_end && *item->result_text != '?') {
+		add(o, item->name);
+		out_byte(o, '(');
+		add(o, item->early_text);
+		return out_literal(o, " <unfinished ...>\n");
 	} else {
 		add(o, item->name);
 		out_byte(o, '(');
 		add(o, item->text);
 		width = strlen(item->name) + strlen(item->text) + 2;
-		if (!item->has_end && *item->result_text != '?')
-			return out_literal(o, " <unfinished ...>\n");
 		out_byte(o, ')');
 	}
 	do

@@ -71,6 +71,7 @@ static _Noreturn void record(const struct strace_record *r, int told, pid_t pare
 	a.quiet = true;
 	a.o.path = r->path;
 	a.o.kernel = true;
+	a.o.capture_bytes = r->capture_bytes;
 	a.o.no_default_events = true; /* of applications nothing */
 	a.o.command = r->command;
 	a.o.kernel_buffer_kib = (uint32_t)(r->kernel_buffer >> 10);

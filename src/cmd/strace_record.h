@@ -22,6 +22,7 @@ struct strace_record {
 	struct cmd_pids pids;
 	struct cmd_strings patterns;
 	uint64_t kernel_buffer; /* 0: the usual */
+	uint32_t capture_bytes; /* of buffers; 0: neither buffers nor structures */
 
 	char path[PATH_MAX];
 	pid_t recorder, program; /* ours and its child; program: -1 without one */

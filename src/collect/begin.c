@@ -50,6 +50,7 @@ static int open_kernel(struct collector *c)
 				    .backend = c->o->kernel_backend,
 				    .contexts = c->o->kernel_contexts,
 				    .buffer_kib = c->o->kernel_buffer_kib,
+				    .capture_bytes = c->o->capture_bytes,
 				    .see = see_sampled,
 				    .see_arg = c,
 				    .quota = c->o->quota };

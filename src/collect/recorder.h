@@ -81,6 +81,7 @@ struct recorder_options {
 	uint32_t kernel_backend; /* enum kernel_backend, kernel/kernel.h */
 	uint32_t kernel_contexts; /* kernel/contexts.h */
 	uint32_t kernel_buffer_kib; /* of each CPU; 0: the default */
+	uint32_t capture_bytes; /* kernel/kernel.h */
 	const char *const *kernel_events;
 	const char *const *kernel_filters; /* of each, or NULL */
 	int n_kernel_events;

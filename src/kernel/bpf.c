@@ -209,22 +209,31 @@ int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_fo
 	return err;
 }
 
-static uint64_t word_of(const struct kernel_capture *c)
+static uint64_t word_of(const struct kernel_capture *c, uint32_t buffer_bytes)
 {
-	return c ? c->argument | (uint64_t)c->kind << BPF_CAPTURE_KIND | (uint64_t)c->size_argument << BPF_CAPTURE_SIZE : 0;
+	uint64_t most = c->size ? c->size : buffer_bytes < KERNEL_CAPTURE_BUFFER_MAX ? buffer_bytes : KERNEL_CAPTURE_BUFFER_MAX;
+
+	return c->argument | (uint64_t)c->how << BPF_CAPTURE_HOW | (uint64_t)c->size_argument << BPF_CAPTURE_SIZE |
+	       most << BPF_CAPTURE_MOST | (uint64_t)c->unit << BPF_CAPTURE_UNIT | (c->is_int ? BPF_CAPTURE_IS_INT : 0) |
+	       (c->is_of_failures ? BPF_CAPTURE_OF_FAILURES : 0);
 }
 
-void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts, const struct kernel_capture *capture)
+void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts, const struct kernel_captures *also,
+		     uint32_t buffer_bytes)
 {
-	uint64_t call = is_entry ? BPF_CALL_ENTRY : BPF_CALL_EXIT;
+	uint64_t call = is_entry ? BPF_CALL_ENTRY : BPF_CALL_EXIT | (texts ? BPF_CALL_LATE : 0);
 	int shift = BPF_CALL_TEXTS;
 
-	for (unsigned i = 0; texts >> i; i++)
+	for (int i = 0; also && i < also->n; i++) {
+		b->control->captures[nr][!is_entry][i] = word_of(also->at[i], buffer_bytes);
+		call |= is_entry ? BPF_CALL_CAPTURES : BPF_CALL_EXIT_CAPTURES;
+	}
+	for (unsigned i = 0; texts >> i; i++) /* of an end as of the entry */
 		if (texts >> i & 1) {
 			call |= (uint64_t)(i + 1) << shift;
 			shift += 8;
 		}
-	b->control->calls[nr] |= call | word_of(capture) << (is_entry ? BPF_CALL_CAPTURE : BPF_CALL_EXIT_CAPTURE);
+	b->control->calls[nr] |= call;
 }
 
 int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f, uint32_t *bit,

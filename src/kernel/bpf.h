@@ -40,9 +40,11 @@ void kernel_bpf_close(struct kernel_bpf *b); /* accepts NULL, as do all from ker
 /* kernel_bpf_calls - record entries, or exits, of system calls that kernel_bpf_call chooses.  @f: the format of
  * raw_syscalls:sys_enter or sys_exit.  *@bit: for kernel_bpf_switch; 0 on error. */
 int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, uint32_t *bit, struct diag *d);
-/* @nr: KERNEL_SYSCALLS_MAX for those that have no name.  @texts: arguments that are texts, kernel/layout.h.
- * @capture: what else is read; NULL: nothing. */
-void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts, const struct kernel_capture *capture);
+/* @nr: KERNEL_SYSCALLS_MAX for those that have no name.  @texts: arguments that are texts, kernel/layout.h; of an end:
+ * of its entry, which it has if they were not in memory there.  @also: what else is read, NULL: nothing; of buffers
+ * @buffer_bytes. */
+void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts, const struct kernel_captures *also,
+		     uint32_t buffer_bytes);
 
 /* kernel_bpf_event - record the event of @system that @f describes.  -EOPNOTSUPP if that is none of ours. */
 int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f, uint32_t *bit,

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * kernel/bpf_calls.c - the programs that record system calls: see bpf_program.h.
- *
- * How long what an argument points to is, is known when it is read.  So a record with such bytes is made in the ring's
- * stage first.  There are two, since an entry's program may be preempted by an end's; each is one program's
- * alone: no CPU runs a program that it runs already.
- */
+/* kernel/bpf_calls.c - the programs that record system calls: see bpf_program.h. */
 #include "kernel/bpf_program.h"
 
 #include <asm/ptrace.h>
 #include <stddef.h>
 
-#include "kernel/bpf_parts.h"
+#include "kernel/bpf_capture.h"
 
 #if defined __x86_64__
-enum { STAGE = offsetof(struct bpf_ring, stage), EXIT_STAGE = offsetof(struct bpf_ring, exit_stage) };
 enum { COMPAT = 2 }; /* TS_COMPAT: the call came as those of 32-bit programs do */
 static const int arguments[KERNEL_SYSCALL_N_ARGS] = {
 	offsetof(struct pt_regs, rdi), offsetof(struct pt_regs, rsi), offsetof(struct pt_regs, rdx),
@@ -70,207 +63,40 @@ static void store_call(struct bpf_code *c, const struct bpf_plan *p, uint16_t ke
 	bpf_put_label(c, done);
 }
 
-/* R1 becomes byte R8 of the record in @stage. */
-static void at_stage(struct bpf_code *c, int stage)
+/* R2 becomes the address of the word of control->late with the bit of the calling thread, R4 that bit. */
+static void find_late(struct bpf_code *c, const struct bpf_plan *p)
 {
-	bpf_alu(c, BPF_MOV, R1, R7);
-	bpf_alu(c, BPF_ADD, R1, R8);
-	bpf_alu_imm(c, BPF_ADD, R1, stage + RECORD);
-}
-
-/* @to becomes the argument with the number, counted from 1, that R9 has at bit @shift. */
-static void load_argument(struct bpf_code *c, int stage, int to, int shift)
-{
-	bpf_alu(c, BPF_MOV, R1, R9);
-	bpf_alu_imm(c, BPF_RSH, R1, shift);
-	bpf_alu_imm(c, BPF_AND, R1, 7);
-	bpf_alu_imm(c, BPF_LSH, R1, 3);
-	bpf_alu(c, BPF_ADD, R1, R7);
-	bpf_load(c, BPF_DW, to, R1, stage + RECORD + KERNEL_SYSCALL_ARGS - 8);
-}
-
-/*
- * A text of at most @max bytes with its end, from R3 to behind what the stage has: R8 bytes of a record.  R0 is
- * how many it is.  The last of one that is longer are dots.
- */
-static void stage_text(struct bpf_code *c, int max, int is_bad)
-{
-	int is_long = bpf_label(c), is_whole = bpf_label(c);
-
-	at_stage(c, STAGE);
-	bpf_alu_imm(c, BPF_MOV, R2, max + 1);
-	bpf_call(c, BPF_FUNC_probe_read_user_str);
-	bpf_jump_if_imm(c, BPF_JSLT, R0, 1, is_bad);
-	bpf_jump_if_imm(c, BPF_JGT, R0, max, is_long);
-	bpf_jump(c, is_whole); /* what a verifier sees first includes the other case */
-	bpf_put_label(c, is_long);
-	at_stage(c, STAGE);
-	for (int k = max - 4; k < max - 1; k++)
-		bpf_store_imm(c, BPF_B, R1, k, '.');
-	bpf_store_imm(c, BPF_B, R1, max - 1, 0);
-	bpf_alu_imm(c, BPF_MOV, R0, max);
-	bpf_put_label(c, is_whole);
-	bpf_alu(c, BPF_ADD, R8, R0);
-}
-
-/* The text that argument R9 & 7 points to; its word is number @i.  What is not in memory cannot be read here: its
- * size is 0. */
-static void stage_argument(struct bpf_code *c, int i, int done)
-{
-	int is_bad = bpf_label(c);
-
-	bpf_alu(c, BPF_MOV, R1, R9);
-	bpf_alu_imm(c, BPF_AND, R1, 255);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
-	load_argument(c, STAGE, R3, 0);
-	bpf_store(c, BPF_W, R7, STAGE + RECORD + KERNEL_SYSCALL_WORDS + 4 * i, R8);
-	stage_text(c, BPF_TEXT_MAX, is_bad);
-	bpf_alu_imm(c, BPF_LSH, R0, 16);
-	bpf_load(c, BPF_W, R1, R7, STAGE + RECORD + KERNEL_SYSCALL_WORDS + 4 * i);
-	bpf_alu(c, BPF_OR, R1, R0);
-	bpf_store(c, BPF_W, R7, STAGE + RECORD + KERNEL_SYSCALL_WORDS + 4 * i, R1);
-	bpf_put_label(c, is_bad);
-	bpf_alu_imm(c, BPF_RSH, R9, 8);
-}
-
-/* ---------------------------------------------------------------- what else is captured */
-
-/* @size bytes, or as many as the stack's word says, of what argument R9 points to. */
-static void capture_bytes(struct bpf_code *c, int stage, int size, int done)
-{
-	load_argument(c, stage, R3, 0);
-	at_stage(c, stage);
-	if (size)
-		bpf_alu_imm(c, BPF_MOV, R2, size);
-	else
-		bpf_load(c, BPF_DW, R2, FP, STACK_WORD);
-	bpf_call(c, BPF_FUNC_probe_read_user);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
-	if (size)
-		bpf_alu_imm(c, BPF_MOV, R2, size);
-	else
-		bpf_load(c, BPF_DW, R2, FP, STACK_WORD);
-	bpf_alu(c, BPF_ADD, R8, R2);
-	bpf_jump(c, done);
-}
-
-/* A length is an int, at an end in memory. */
-static void capture_address(struct bpf_code *c, int stage, int done)
-{
-	int fits = bpf_label(c);
-
-	load_argument(c, stage, R3, BPF_CAPTURE_SIZE);
-	if (stage == EXIT_STAGE) {
-		bpf_alu(c, BPF_MOV, R1, FP);
-		bpf_alu_imm(c, BPF_ADD, R1, STACK_WORD);
-		bpf_alu_imm(c, BPF_MOV, R2, 4);
-		bpf_call(c, BPF_FUNC_probe_read_user);
-		bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
-		bpf_load(c, BPF_W, R3, FP, STACK_WORD);
-	}
-	bpf_alu_imm(c, BPF_LSH, R3, 32);
-	bpf_alu_imm(c, BPF_ARSH, R3, 32);
-	bpf_jump_if_imm(c, BPF_JSLT, R3, 1, done);
-	bpf_jump_if_imm(c, BPF_JSLE, R3, KERNEL_CAPTURE_ADDRESS_MAX, fits);
-	bpf_alu_imm(c, BPF_MOV, R3, KERNEL_CAPTURE_ADDRESS_MAX);
-	bpf_put_label(c, fits);
-	bpf_store(c, BPF_DW, FP, STACK_WORD, R3);
-	capture_bytes(c, stage, 0, done);
-}
-
-/* R6 counts, R9 is where the next pointer lies. */
-static void capture_argv(struct bpf_code *c, int done)
-{
-	int again = bpf_label(c), more = bpf_label(c);
-
-	load_argument(c, STAGE, R9, 0);
-	bpf_alu_imm(c, BPF_MOV, R6, 0);
-	bpf_put_label(c, again);
-	bpf_alu(c, BPF_MOV, R1, FP);
-	bpf_alu_imm(c, BPF_ADD, R1, STACK_WORD);
-	bpf_alu_imm(c, BPF_MOV, R2, 8);
-	bpf_alu(c, BPF_MOV, R3, R9);
-	bpf_call(c, BPF_FUNC_probe_read_user);
-	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
-	bpf_load(c, BPF_DW, R3, FP, STACK_WORD);
-	bpf_jump_if_imm(c, BPF_JEQ, R3, 0, done);
-	bpf_jump_if_imm(c, BPF_JEQ, R6, KERNEL_CAPTURE_ARGS, more);
-	stage_text(c, KERNEL_CAPTURE_ARG_MAX, more);
-	bpf_alu_imm(c, BPF_ADD, R9, 8);
-	bpf_alu_imm(c, BPF_ADD, R6, 1);
-	bpf_jump(c, again);
-	bpf_put_label(c, more);
-	at_stage(c, STAGE);
-	for (int k = 0; k < 3; k++)
-		bpf_store_imm(c, BPF_B, R1, k, '.');
-	bpf_alu_imm(c, BPF_ADD, R8, 3);
-	bpf_jump(c, done);
-}
-
-/* What the lowest byte of R9 tells; its word begins as no bytes at R8. */
-static void capture(struct bpf_code *c, int stage)
-{
-	int done = bpf_label(c), is_time = bpf_label(c), is_argv = bpf_label(c);
-
-	bpf_store(c, BPF_DW, FP, STACK_BEGIN, R8);
-	bpf_alu(c, BPF_MOV, R1, R9);
-	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_KIND);
-	bpf_alu_imm(c, BPF_AND, R1, 3);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, KERNEL_CAPTURE_TIME, is_time);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, KERNEL_CAPTURE_ARGV, is_argv);
-	capture_address(c, stage, done);
-	bpf_put_label(c, is_time);
-	capture_bytes(c, stage, KERNEL_CAPTURE_TIME_SIZE, done);
-	bpf_put_label(c, is_argv);
-	if (stage == STAGE)
-		capture_argv(c, done);
-	bpf_put_label(c, done);
-	bpf_load(c, BPF_DW, R1, FP, STACK_BEGIN);
-	bpf_alu(c, BPF_MOV, R2, R8);
-	bpf_alu(c, BPF_SUB, R2, R1);
-	bpf_alu_imm(c, BPF_LSH, R2, 16);
-	bpf_alu(c, BPF_OR, R2, R1);
-	bpf_store(c, BPF_W, R7, stage + RECORD + KERNEL_CAPTURE_WORD, R2);
+	bpf_load(c, BPF_W, R1, FP, STACK_TID);
+	bpf_alu(c, BPF_MOV, R3, R1);
+	bpf_alu_imm(c, BPF_RSH, R3, 6);
+	bpf_alu_imm(c, BPF_AND, R3, BPF_PIDS_MAX / 64 - 1);
+	bpf_alu_imm(c, BPF_LSH, R3, 3);
+	bpf_load_map_value(c, R2, p->control, offsetof(struct bpf_control, late));
+	bpf_alu(c, BPF_ADD, R2, R3);
+	bpf_alu_imm(c, BPF_AND, R1, 63);
+	bpf_alu_imm(c, BPF_MOV, R4, 1);
+	bpf_alu(c, BPF_LSH, R4, R1);
 }
 
 /* ---------------------------------------------------------------- the programs */
 
-/* What lies in the stage, R8 bytes from the common fields on, becomes a record. */
-static void move_to_ring(struct bpf_code *c, const struct bpf_plan *p, int stage, int leave)
-{
-	bpf_alu_imm(c, BPF_ADD, R8, RECORD + 7);
-	bpf_alu_imm(c, BPF_AND, R8, 0x3f8); /* it is no more: for the verifier, which does not see so */
-	bpf_reserve(c, p, 0, leave);
-	bpf_alu(c, BPF_MOV, R1, R9);
-	bpf_alu_imm(c, BPF_ADD, R1, RECORD);
-	bpf_alu(c, BPF_MOV, R2, R8);
-	bpf_alu_imm(c, BPF_SUB, R2, RECORD);
-	bpf_alu_imm(c, BPF_AND, R2, 1023);
-	bpf_alu(c, BPF_MOV, R3, R7);
-	bpf_alu_imm(c, BPF_ADD, R3, stage + RECORD);
-	bpf_call(c, BPF_FUNC_probe_read_kernel);
-	bpf_publish(c, 0);
-	bpf_jump(c, leave);
-}
-
-_Static_assert(BPF_RING_SLACK >= 1024 + RECORD, "a record goes on behind the ring's end");
-
 static void record_pointed_to(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, int leave)
 {
-	int done = bpf_label(c), is_over = bpf_label(c);
+	int is_there = bpf_label(c);
 
 	bpf_store(c, BPF_DW, FP, STACK_CALL, R9);
-	store_call(c, p, kernel_id, R7, STAGE);
-	bpf_alu_imm(c, BPF_MOV, R8, BPF_TEXTS_AT);
-	for (int i = 0; i < KERNEL_SYSCALL_TEXTS; i++)
-		stage_argument(c, i, done);
-	bpf_put_label(c, done);
-	bpf_load(c, BPF_DW, R9, FP, STACK_CALL);
-	bpf_alu_imm(c, BPF_RSH, R9, BPF_CALL_CAPTURE - BPF_CALL_TEXTS);
-	bpf_jump_if_imm(c, BPF_JEQ, R9, 0, is_over);
-	capture(c, STAGE);
-	bpf_put_label(c, is_over);
-	move_to_ring(c, p, STAGE, leave);
+	bpf_store(c, BPF_DW, FP, STACK_NR, R8);
+	bpf_store_imm(c, BPF_DW, FP, STACK_LATE, 0);
+	store_call(c, p, kernel_id, R7, bpf_stage_record(BPF_ENTRY_STAGE));
+	bpf_stage_begin(c, p, BPF_ENTRY_STAGE);
+	bpf_stage_texts(c, BPF_ENTRY_STAGE);
+	bpf_stage_captures(c, BPF_ENTRY_STAGE);
+	bpf_load(c, BPF_DW, R1, FP, STACK_LATE);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_there);
+	find_late(c, p);
+	bpf_atomic(c, BPF_OR, R2, 0, R4);
+	bpf_put_label(c, is_there);
+	bpf_stage_to_ring(c, p, BPF_ENTRY_STAGE, leave);
 }
 
 void bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id)
@@ -291,10 +117,7 @@ void bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, leave);
 	bpf_leave_if_not_followed(c, p, leave);
 	bpf_get_ring(c, p, leave);
-	/* What is to be done at the entry alone. */
-	bpf_alu_imm(c, BPF_LSH, R9, 64 - BPF_CALL_EXIT_CAPTURE);
-	bpf_alu_imm(c, BPF_RSH, R9, 64 - BPF_CALL_EXIT_CAPTURE + BPF_CALL_TEXTS);
-	bpf_jump_if_imm(c, BPF_JNE, R9, 0, points);
+	bpf_jump_if_imm(c, BPF_JSET, R9, 0xff << BPF_CALL_TEXTS | BPF_CALL_CAPTURES, points);
 	bpf_reserve(c, p, SIZE, leave);
 	store_call(c, p, kernel_id, R9, 0);
 	bpf_publish(c, SIZE);
@@ -304,55 +127,87 @@ void bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_
 	bpf_end(c, leave);
 }
 
-/* The end of a call whose result is R8, registers R6, with what it has written for its caller: if it went well. */
+/* The end of a call whose result is R8, registers R6, with texts that its entry lacks and what it has written for its
+ * caller. */
 static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, int leave)
 {
-	int has_failed = bpf_label(c);
+	enum { RECORD_AT = BPF_EXIT_STAGE + (int)offsetof(struct bpf_stage, record) + RECORD };
+	enum { ARGS_AT = BPF_EXIT_STAGE + (int)offsetof(struct bpf_stage, args) };
+	int is_there = bpf_label(c);
 
-	bpf_store_common(c, R7, EXIT_STAGE, kernel_id);
-	bpf_load(c, BPF_DW, R1, FP, STACK_CALL);
-	bpf_store(c, BPF_DW, R7, EXIT_STAGE + RECORD + KERNEL_SYSCALL_NR, R1);
-	copy_arguments(c, arguments, R7, EXIT_STAGE);
-	bpf_alu(c, BPF_MOV, R6, R8);
-	bpf_alu_imm(c, BPF_MOV, R8, BPF_TEXTS_AT);
-	bpf_store_imm(c, BPF_W, R7, EXIT_STAGE + RECORD + KERNEL_CAPTURE_WORD, BPF_TEXTS_AT);
-	bpf_jump_if_imm(c, BPF_JSLT, R6, 0, has_failed);
-	capture(c, EXIT_STAGE);
-	bpf_put_label(c, has_failed);
-	bpf_store(c, BPF_DW, R7, EXIT_STAGE + RECORD + KERNEL_SYSCALL_ARGS, R6);
-	move_to_ring(c, p, EXIT_STAGE, leave);
+	bpf_store_common(c, R7, bpf_stage_record(BPF_EXIT_STAGE), kernel_id);
+	bpf_load(c, BPF_DW, R1, FP, STACK_NR);
+	bpf_store(c, BPF_DW, R7, RECORD_AT + KERNEL_SYSCALL_NR, R1);
+	bpf_store(c, BPF_DW, R7, RECORD_AT + KERNEL_SYSCALL_ARGS, R8);
+	for (int i = 0; i < KERNEL_SYSCALL_N_ARGS; i++) {
+		bpf_load(c, BPF_DW, R1, R6, arguments[i]);
+		bpf_store(c, BPF_DW, R7, ARGS_AT + 8 * (i + 1), R1);
+	}
+	bpf_store(c, BPF_DW, R7, ARGS_AT + 8 * KERNEL_CAPTURE_RESULT, R8);
+	bpf_stage_begin(c, p, BPF_EXIT_STAGE);
+	bpf_load(c, BPF_DW, R1, FP, STACK_LATE);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_there);
+	bpf_stage_texts(c, BPF_EXIT_STAGE);
+	bpf_put_label(c, is_there);
+	bpf_stage_captures(c, BPF_EXIT_STAGE);
+	bpf_stage_to_ring(c, p, BPF_EXIT_STAGE, leave);
+}
+
+/* An end of nothing but a result R8; with room for words, of which there are none. */
+static void record_result(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, bool has_word, int leave)
+{
+	int size = RECORD + KERNEL_SYSCALL_ARGS + (has_word ? 16 : 8);
+
+	bpf_reserve(c, p, size, leave);
+	bpf_store_common(c, R9, 0, kernel_id);
+	bpf_load(c, BPF_DW, R1, FP, STACK_NR);
+	bpf_store(c, BPF_DW, R9, RECORD + KERNEL_SYSCALL_NR, R1);
+	bpf_store(c, BPF_DW, R9, RECORD + KERNEL_SYSCALL_ARGS, R8);
+	if (has_word)
+		bpf_store_imm(c, BPF_DW, R9, RECORD + KERNEL_EXIT_LATE_WORD, 0);
+	bpf_publish(c, size);
+	bpf_jump(c, leave);
 }
 
 void bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id)
 {
-	enum { SIZE = RECORD + KERNEL_SYSCALL_ARGS + 8 };
-	int leave, points;
+	int leave, points, may_be_late, is_whole;
 
 	bpf_code_begin(c);
 	leave = bpf_label(c);
 	points = bpf_label(c);
+	may_be_late = bpf_label(c);
+	is_whole = bpf_label(c);
 	bpf_load(c, BPF_DW, R6, R1, 0); /* registers */
 	bpf_load(c, BPF_DW, R8, R1, 8); /* result */
 	bpf_leave_if_off(c, p, leave);
 	bpf_load(c, BPF_DW, R1, R6, NUMBER);
 	bpf_alu_imm(c, BPF_LSH, R1, 32);
 	bpf_alu_imm(c, BPF_ARSH, R1, 32);
-	bpf_store(c, BPF_DW, FP, STACK_CALL, R1);
+	bpf_store(c, BPF_DW, FP, STACK_NR, R1);
 	look_up_call(c, p);
 	bpf_alu(c, BPF_MOV, R1, R9);
 	bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_EXIT);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, leave);
 	bpf_leave_if_not_followed(c, p, leave);
 	bpf_get_ring(c, p, leave);
-	bpf_alu_imm(c, BPF_RSH, R9, BPF_CALL_EXIT_CAPTURE);
-	bpf_jump_if_imm(c, BPF_JNE, R9, 0, points);
-	bpf_reserve(c, p, SIZE, leave);
-	bpf_store_common(c, R9, 0, kernel_id);
-	bpf_load(c, BPF_DW, R1, FP, STACK_CALL);
-	bpf_store(c, BPF_DW, R9, RECORD + KERNEL_SYSCALL_NR, R1);
-	bpf_store(c, BPF_DW, R9, RECORD + KERNEL_SYSCALL_ARGS, R8);
-	bpf_publish(c, SIZE);
-	bpf_jump(c, leave);
+	bpf_store(c, BPF_DW, FP, STACK_CALL, R9);
+	bpf_store_imm(c, BPF_DW, FP, STACK_LATE, 0);
+	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_LATE, may_be_late);
+	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_EXIT_CAPTURES, points);
+	record_result(c, p, kernel_id, false, leave);
+	bpf_put_label(c, may_be_late);
+	find_late(c, p);
+	bpf_load(c, BPF_DW, R1, R2, 0);
+	bpf_alu(c, BPF_AND, R1, R4);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_whole);
+	bpf_alu_imm(c, BPF_XOR, R4, -1);
+	bpf_atomic(c, BPF_AND, R2, 0, R4);
+	bpf_store_imm(c, BPF_DW, FP, STACK_LATE, 1);
+	bpf_jump(c, points);
+	bpf_put_label(c, is_whole);
+	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_EXIT_CAPTURES, points);
+	record_result(c, p, kernel_id, true, leave);
 	bpf_put_label(c, points);
 	record_captured(c, p, kernel_id, leave);
 	bpf_end(c, leave);

@@ -28,22 +28,34 @@
 
 /* Of the word: CLOCK_MONOTONIC in nanoseconds below, the record's size, the word included, in units of 8 bytes.  The
  * highest bit, which no program sets: the time is the session's (kernel/bpf_flight.c). */
-enum { BPF_RING_TIME_BITS = 56, BPF_RING_UNIT = 8, BPF_RING_UNITS_MAX = 127 };
+enum { BPF_RING_TIME_BITS = 52, BPF_RING_UNIT = 8, BPF_RING_UNITS_MAX = 2047 };
 #define BPF_RING_SETTLED (1ull << 63)
 
 /*
  * What a system call's arguments point to: the record has, behind the arguments, for each text a word as a __data_loc
- * field has it, another one for what else was captured (kernel/capture.h), some room, and the bytes.  The last of a
- * text that is too long are three dots.  An end that has something captured has the same form.
+ * field has it, more of them for what else was captured (kernel/capture.h), some room, and the bytes.  The last of a
+ * text that is too long are three dots.  An end has the words behind the result: one for the texts that its entry
+ * lacks, one behind the other, each with its NUL; the others as in entries.  A word of 0: nothing.
  */
 enum {
 	BPF_TEXT_MAX = 256, /* with its end */
-	BPF_TEXTS_AT = KERNEL_CAPTURE_WORD + 4 + 16,
-	BPF_RECORD_MAX = 8 + BPF_TEXTS_AT + BPF_TEXT_MAX + KERNEL_CAPTURE_MAX + 7, /* a name and argv */
+	BPF_TEXTS_AT = KERNEL_CAPTURE_WORDS + 4 * KERNEL_CAPTURES_MAX + 20,
+	BPF_EXIT_BYTES_AT = KERNEL_EXIT_WORDS + 4 * KERNEL_CAPTURES_MAX + 4,
+	BPF_CAPTURE_BEGIN_MAX = 4096, /* from the common fields on; what would begin behind it is not captured */
+	BPF_BYTES_MAX = BPF_CAPTURE_BEGIN_MAX + KERNEL_CAPTURE_BUFFER_MAX + 256, /* from there on */
+	BPF_RECORD_MAX = 8 + BPF_BYTES_MAX,
 };
-_Static_assert(BPF_TEXTS_AT % 8 == 0, "arguments stay aligned");
-_Static_assert(KERNEL_SYSCALL_TEXTS * BPF_TEXT_MAX <= BPF_TEXT_MAX + KERNEL_CAPTURE_MAX, "three texts are less");
-_Static_assert(BPF_RECORD_MAX < 1 << (64 - BPF_RING_TIME_BITS - 1 + 3), "its size is in the word");
+_Static_assert(BPF_TEXTS_AT % 8 == 0 && BPF_EXIT_BYTES_AT % 8 == 0, "arguments stay aligned");
+_Static_assert(BPF_TEXTS_AT + KERNEL_SYSCALL_TEXTS * BPF_TEXT_MAX < BPF_CAPTURE_BEGIN_MAX, "texts come first");
+_Static_assert(BPF_RECORD_MAX <= BPF_RING_UNITS_MAX * BPF_RING_UNIT, "its size is in the word");
+_Static_assert(BPF_RECORD_MAX <= 65535, "the kernel's own words have 16 bits");
+
+/* Where a program puts a record together: what of it becomes longer is known when it is read. */
+struct bpf_stage {
+	uint64_t position; /* what a verifier knows of it must not depend on how it was reached */
+	uint64_t args[8]; /* of an end: the call's, counted from 1, then the result */
+	uint8_t record[BPF_RECORD_MAX];
+};
 
 /* An element of the map of rings. */
 struct bpf_ring {
@@ -55,29 +67,42 @@ struct bpf_ring {
 	uint64_t unwritten; /* events that were taken, and may not be in a file yet .. */
 	uint64_t unwritten_at; /* .. if `taken` is that */
 	struct kernel_losses losses;
-	uint64_t unused_2[112];
-	uint8_t stage[2560]; /* where a program gathers texts; for entries, */
-	uint8_t exit_stage[512]; /* and for ends */
+	struct bpf_stage entry, exit;
 	uint8_t data[]; /* a power of two, then BPF_RING_SLACK */
 };
-_Static_assert(sizeof(struct bpf_ring) == 4096, "layout both sides agree on");
+_Static_assert(sizeof(struct bpf_ring) % 8 == 0, "records are aligned");
 
-enum { BPF_RING_SLACK = 4096, BPF_PIDS_MAX = 1 << 22 };
+enum { BPF_RING_SLACK = 12288, BPF_PIDS_MAX = 1 << 22 };
 
 /*
- * What to do with a system call: the lowest bits, then in three bytes each argument that is a text, counted from 1,
- * then in a byte what else is captured at its entry, and in one what at its end: the argument, the kind, and
- * the argument with its size.
+ * What to do with a system call: bits, then in three bytes each argument that is a text, counted from 1.
+ * What else is captured is a word each: the argument, how, the one with its size, and the most.
  */
-enum { BPF_CALL_ENTRY = 1, BPF_CALL_EXIT = 2 };
-enum { BPF_CALL_TEXTS = 8, BPF_CALL_CAPTURE = 32, BPF_CALL_EXIT_CAPTURE = 40, BPF_CAPTURE_KIND = 3, BPF_CAPTURE_SIZE = 5 };
+enum {
+	BPF_CALL_ENTRY = 1,
+	BPF_CALL_EXIT = 2,
+	BPF_CALL_CAPTURES = 4, /* at its entry; */
+	BPF_CALL_EXIT_CAPTURES = 8, /* at its end; */
+	BPF_CALL_LATE = 16, /* its end has room for texts that were not in memory at its entry */
+	BPF_CALL_TEXTS = 8,
+};
+enum {
+	BPF_CAPTURE_HOW = 3,
+	BPF_CAPTURE_SIZE = 6,
+	BPF_CAPTURE_MOST = 16,
+	BPF_CAPTURE_UNIT = 32,
+	BPF_CAPTURE_IS_INT = 1 << 9,
+	BPF_CAPTURE_OF_FAILURES = 1 << 10,
+};
 
 /* The element of the other map. */
 struct bpf_control {
 	uint64_t is_on; /* a bit for each program */
 	uint64_t lost; /* events on CPUs that have no ring */
 	uint64_t calls[KERNEL_SYSCALLS_MAX + 1]; /* by number; the last for the rest */
+	uint64_t captures[KERNEL_SYSCALLS_MAX + 1][2][KERNEL_CAPTURES_MAX]; /* at the entry, at the end */
 	uint64_t pids[BPF_PIDS_MAX / 64]; /* a bit for each thread that is followed */
+	uint64_t late[BPF_PIDS_MAX / 64]; /* one for each thread whose call has a text that was not in memory */
 	struct clock_follow follow; /* the collector's; here, its successor finds it */
 };
 

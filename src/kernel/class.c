@@ -101,7 +101,7 @@ static int lay_out_syscall(struct kernel_class *class, int nr, bool is_entry)
 	if (!name)
 		return kernel_layout_syscall_unknown(&class->layout, is_entry);
 	return is_entry ? kernel_layout_syscall_entry(&class->layout, NULL, 0, NULL)
-			: kernel_layout_syscall_exit(&class->layout, NULL);
+			: kernel_layout_syscall_exit(&class->layout, false, NULL);
 }
 
 int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_format *f,
@@ -127,20 +127,20 @@ int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_fo
 }
 
 int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts,
-				  const struct kernel_capture *capture)
+				  const struct kernel_captures *also)
 {
 	struct kernel_layout *l = &c->entry[nr].layout;
 
 	kernel_layout_fini(l);
-	return kernel_layout_syscall_entry(l, f, texts, capture);
+	return kernel_layout_syscall_entry(l, f, texts, also);
 }
 
-int kernel_classes_tell_result(struct kernel_classes *c, int nr, const struct kernel_capture *capture)
+int kernel_classes_tell_result(struct kernel_classes *c, int nr, bool late, const struct kernel_captures *also)
 {
 	struct kernel_layout *l = &c->exit[nr].layout;
 
 	kernel_layout_fini(l);
-	return kernel_layout_syscall_exit(l, capture);
+	return kernel_layout_syscall_exit(l, late, also);
 }
 
 #define STACK_FIELDS(whose)                                                                                            \

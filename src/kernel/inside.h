@@ -8,6 +8,7 @@
 #include "kernel/functions.h"
 #include "kernel/profile.h"
 #include "kernel/select.h"
+#include "kernel/syscalls.h"
 #include "kernel/tracefs.h"
 
 struct kernel {
@@ -23,6 +24,8 @@ struct kernel {
 	struct kernel_profile *profile; /* NULL: none */
 	struct kernel_bpf *bpf; /* or NULL */
 	struct diag bpf_refused; /* why not an event that it knows, or none at all */
+	uint32_t capture_bytes; /* of buffers, with structures; 0: neither */
+	uint8_t texts[KERNEL_SYSCALLS_MAX]; /* that it has of entries: kernel_layout_texts() */
 	int n_events; /* that the instance records */
 	struct kernel_cpu *cpus;
 	int n_cpus;

@@ -41,6 +41,7 @@ int kernel_open(struct kernel **out, const struct kernel_options *o, struct diag
 	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	k->drain.clock = *o->clock;
 	k->whole_machine = o->whole_machine;
+	k->capture_bytes = o->capture_bytes;
 	k->is_flight = o->overwrite;
 	k->clock_offset_ns = o->clock_offset_ns;
 	err = kernel_set_up(k, o, d);

@@ -56,6 +56,9 @@ struct kernel_options {
 	uint32_t buffer_kib; /* per CPU, of each that records much; 0 means 16 MiB */
 	enum kernel_backend backend; /* what records; duet's own default is KERNEL_BACKEND_AUTO */
 	uint32_t contexts; /* more with each event: kernel_contexts_parse(), kernel/contexts.h */
+	/* By BPF: so many bytes of buffers of system calls, and structures; at most KERNEL_CAPTURE_BUFFER_MAX.  0: texts,
+	 * addresses, times and arguments of programs alone. */
+	uint32_t capture_bytes;
 	/* Tell whose code was recorded by its addresses, for the first time and after an exec; or NULL. */
 	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
 	void *see_arg;

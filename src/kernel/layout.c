@@ -336,24 +336,25 @@ static void add_user_text(struct builder *b, const struct kernel_field *f, unsig
 	add_op(b->layout, (struct kernel_op){ KERNEL_OP_USER_TEXT, .offset = (uint16_t)word, .size = (uint16_t)pointer });
 }
 
-static void add_capture(struct builder *b, const struct kernel_capture *c)
+static void add_captured(struct builder *b, const char *field, unsigned element, unsigned word)
 {
-	unsigned element;
+	add_sequence(b, field, element, element > 1);
+	add_op(b->layout, (struct kernel_op){ KERNEL_OP_SEQUENCE, .element = (uint8_t)element, .offset = (uint16_t)word });
+}
 
-	if (!c)
-		return;
-	element = kernel_capture_element(c);
-	add_sequence(b, kernel_capture_field(c), element, element > 1);
-	add_op(b->layout, (struct kernel_op){ KERNEL_OP_SEQUENCE, .element = (uint8_t)element, .offset = KERNEL_CAPTURE_WORD });
+static void add_captures(struct builder *b, const struct kernel_captures *also, unsigned words)
+{
+	for (int i = 0; also && i < also->n; i++)
+		add_captured(b, kernel_capture_field(also->at[i]), kernel_capture_element(also->at[i]), words + 4 * (unsigned)i);
 }
 
 int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f, unsigned texts,
-				const struct kernel_capture *capture)
+				const struct kernel_captures *also)
 {
 	struct builder b;
 	unsigned n = 0, n_texts = 0;
 
-	if (begin(&b, l, KERNEL_SYSCALL_N_ARGS + 2))
+	if (begin(&b, l, KERNEL_SYSCALL_N_ARGS + KERNEL_CAPTURES_MAX + 1))
 		return -ENOMEM;
 	for (int i = 0; f && i < f->n_fields && n < KERNEL_SYSCALL_N_ARGS; i++) {
 		if (!is_argument(&f->fields[i]))
@@ -367,22 +368,24 @@ int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_for
 	}
 	if (!f)
 		add_raw_arguments(l);
-	add_capture(&b, capture);
+	add_captures(&b, also, KERNEL_CAPTURE_WORDS);
 	/* Even a call without arguments must have been recorded with its number. */
 	if (l->end < KERNEL_SYSCALL_ARGS)
 		l->end = KERNEL_SYSCALL_ARGS;
 	return finish(l);
 }
 
-int kernel_layout_syscall_exit(struct kernel_layout *l, const struct kernel_capture *capture)
+int kernel_layout_syscall_exit(struct kernel_layout *l, bool late, const struct kernel_captures *also)
 {
 	struct builder b;
 
-	if (begin(&b, l, 2))
+	if (begin(&b, l, KERNEL_CAPTURES_MAX + 2))
 		return -ENOMEM;
 	text_addf(&l->fields, "\t\tint64_t _ret;\n");
 	add_copy(l, KERNEL_SYSCALL_ARGS, 8);
-	add_capture(&b, capture);
+	if (late)
+		add_captured(&b, KERNEL_CAPTURE_LATE, 1, KERNEL_EXIT_LATE_WORD);
+	add_captures(&b, also, KERNEL_EXIT_WORDS);
 	return finish(l);
 }
 

@@ -64,11 +64,13 @@ struct kernel_layout {
 enum { KERNEL_SYSCALL_NR = 8, KERNEL_SYSCALL_ARGS = 16, KERNEL_SYSCALL_N_ARGS = 6 };
 
 /* Behind the arguments, in records of our own BPF programs: words that locate the texts that some point to, and one
- * that locates what else was captured. */
+ * for each of what else was captured.  In those of ends they are behind the result; the first locates texts as well. */
 enum {
 	KERNEL_SYSCALL_WORDS = KERNEL_SYSCALL_ARGS + 8 * KERNEL_SYSCALL_N_ARGS,
 	KERNEL_SYSCALL_TEXTS = 3,
-	KERNEL_CAPTURE_WORD = KERNEL_SYSCALL_WORDS + 4 * KERNEL_SYSCALL_TEXTS,
+	KERNEL_CAPTURE_WORDS = KERNEL_SYSCALL_WORDS + 4 * KERNEL_SYSCALL_TEXTS,
+	KERNEL_EXIT_LATE_WORD = KERNEL_SYSCALL_ARGS + 8,
+	KERNEL_EXIT_WORDS = KERNEL_EXIT_LATE_WORD + 4,
 };
 
 /* All return 0 or -ENOMEM.  Of @system alone the renaming depends. */
@@ -79,10 +81,11 @@ unsigned kernel_layout_texts(const struct kernel_format *f);
 
 /* @f: the format of syscalls:sys_enter_NAME, which names and types the arguments; NULL: unknown.
  * @texts: as kernel_layout_texts(), those of which records have the texts; 0 if they have none.
- * @capture: what they have beside; NULL: nothing. */
+ * @also: what they have beside; NULL: nothing. */
 int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f, unsigned texts,
-				const struct kernel_capture *capture);
-int kernel_layout_syscall_exit(struct kernel_layout *l, const struct kernel_capture *capture);
+				const struct kernel_captures *also);
+/* @late: records have texts that were not in memory at the entry. */
+int kernel_layout_syscall_exit(struct kernel_layout *l, bool late, const struct kernel_captures *also);
 
 /* For numbers we have no name for: the number itself comes first. */
 int kernel_layout_syscall_unknown(struct kernel_layout *l, bool is_entry);

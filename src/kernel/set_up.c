@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "clock/clock.h"
+#include "kernel/bpf_ring.h"
 #include "kernel/events.h"
 #include "kernel/filter.h"
 #include "kernel/inside.h"
@@ -102,7 +103,8 @@ static int set_up_buffers(struct kernel *k, struct diag *d)
 	k->drain.page = malloc(k->drain.page_size);
 	if (!k->drain.page)
 		return diag_fail(d, -ENOMEM, "no memory for a page of %zu bytes", k->drain.page_size);
-	return kernel_classes_init(&k->drain.classes, k->drain.page_size)
+	/* Records of BPF programs may be longer than a page. */
+	return kernel_classes_init(&k->drain.classes, k->drain.page_size > BPF_RECORD_MAX ? k->drain.page_size : BPF_RECORD_MAX)
 		       ? diag_fail(d, -ENOMEM, "no memory for the table of kernel events") : 0;
 }
 
@@ -180,7 +182,7 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 /* Some system calls have no tracepoint: then their arguments stay unnamed. */
 int kernel_tell_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f)
 {
-	const struct kernel_capture *capture;
+	struct kernel_captures also;
 	char event[96];
 	unsigned texts;
 	int err = 0;
@@ -190,14 +192,16 @@ int kernel_tell_arguments(struct kernel *k, const struct kernel_selection *s, bo
 			continue;
 		snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
 		texts = 0;
-		capture = NULL;
+		also.n = 0;
 		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL)) {
 			texts = by_bpf ? kernel_layout_texts(f) : 0;
-			capture = by_bpf ? kernel_capture_of(kernel_syscall_name(nr), false) : NULL;
-			err = kernel_classes_tell_arguments(&k->drain.classes, nr, f, texts, capture);
+			if (by_bpf)
+				also = kernel_captures_of(kernel_syscall_name(nr), false, k->capture_bytes);
+			k->texts[nr] = (uint8_t)(by_bpf ? texts : k->texts[nr]);
+			err = kernel_classes_tell_arguments(&k->drain.classes, nr, f, texts, &also);
 		}
 		if (by_bpf)
-			kernel_bpf_call(k->bpf, true, nr, texts, capture);
+			kernel_bpf_call(k->bpf, true, nr, texts, &also, k->capture_bytes);
 	}
 	return err;
 }
@@ -234,12 +238,13 @@ static int tell_results(struct kernel *k, const struct kernel_selection *s)
 	int err = 0;
 
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++) {
-		const struct kernel_capture *capture = kernel_capture_of(kernel_syscall_name(nr), true);
+		const struct kernel_captures also = kernel_captures_of(kernel_syscall_name(nr), true, k->capture_bytes);
 
 		if (!s->exit[nr])
 			continue;
-		kernel_bpf_call(k->bpf, false, nr, 0, capture);
-		err = capture ? kernel_classes_tell_result(&k->drain.classes, nr, capture) : 0;
+		kernel_bpf_call(k->bpf, false, nr, k->texts[nr], &also, k->capture_bytes);
+		if (also.n || k->texts[nr])
+			err = kernel_classes_tell_result(&k->drain.classes, nr, k->texts[nr], &also);
 	}
 	return err;
 }
@@ -251,7 +256,7 @@ static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_
 	    kernel_bpf_calls(k->bpf, is_entry, f, is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
 		return false;
 	if (kernel_selection_is_all(s, is_entry))
-		kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0, NULL);
+		kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0, NULL, 0);
 	return true;
 }
 

@@ -158,7 +158,7 @@ def what_arguments_point_to_may_be_nonsense(duet, where):
         [entry(2200, A, "getsockname", fd=3), accepted(2300, A, 4, INET)]
     check(lines(duet, where, events, "-a1"), [
         "connect(3, 99, 1) = 0", "bind(3, 99, 1) = 0", "nanosleep(99, 98) = 0", "clock_nanosleep(CLOCK_REALTIME, 0, 99, 98) = 0",
-        "sendto(3) = 0", 'execve("x", ["%s"...], 98) = -1 EPERM (Operation not permitted)' % (515 * "y"),
+        "sendto(3) = 0", 'execve("x", ["%s"...], 98) = -1 EPERM (Operation not permitted)' % (5000 * "y"),
         "getsockname(3 <unfinished ...>", "<... accept resumed>%s) = 4" % INET_TEXT])
 
 

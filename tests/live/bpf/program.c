@@ -171,10 +171,12 @@ static void times(void)
 static void arguments(void)
 {
 	static char exact[64], over[65];
-	const char *few[] = { "a", "", "b c", NULL }, *most[] = { "1", "2", "3", "4", "5", "6", "7", "8", NULL };
-	const char *more[] = { "1", "2", "3", "4", "5", "6", "7", "8", "9", NULL }, *none[] = { NULL };
+	const char *few[] = { "a", "", "b c", NULL }, *most[33] = { NULL }, *more[34] = { NULL }, *none[] = { NULL };
 	const char *lengths[] = { exact, over, NULL };
 
+	for (int i = 0; i < 32; i++)
+		most[i] = more[i] = "1";
+	more[32] = "2";
 	memset(exact, 'e', 63);
 	memset(over, 'o', 64);
 	syscall(SYS_execve, "/duet/no", few, NULL);

@@ -21,7 +21,7 @@ program, library = paths(2)
 os.environ["TMPDIR"] = work  # where what is recorded for a while lies
 
 # strace shows other arguments, or in another order, or the libc's names.
-OTHERWISE = {"clone", "clone3", "rseq", "restart_syscall", "rt_sigreturn"}
+OTHERWISE = {"rseq", "restart_syscall", "rt_sigreturn"}
 # How many calls of the program show an address, a time, arguments.
 IN_MEMORY = {"bind": 4, "connect": 4, "accept": 2, "getsockname": 2, "getpeername": 2, "sendto": 1, "recvfrom": 1, "nanosleep": 2,
              "clock_nanosleep": 1, "clock_gettime": 2, "clock_getres": 1, "futex": 1, "execve": 2}
@@ -89,8 +89,14 @@ def is_address(text):
     return text == "NULL" or re.fullmatch(r"0x[0-9a-f]+", text)
 
 
+def in_order(text):
+    """Flags, within structures too."""
+    return re.sub(r"\w+(?:\|\w+)+", lambda m: "|".join(sorted(m[0].split("|"))), text)
+
+
 def is_what_lies_there(ours, theirs):
     """Of long texts and long lists of them only the beginning is recorded, and dots are behind it."""
+    ours, theirs = in_order(ours), in_order(theirs)
     pattern = re.escape(ours).replace(r'"\.\.\.', r'.*"').replace(r"\.\.\.\]", r".*\]")
     return bool(re.fullmatch(pattern, theirs))
 
@@ -134,7 +140,7 @@ def compare(ours, theirs):
 def calls_arguments_and_results_are_those_of_strace_in_the_same_run():
     here = work + "/same"
     os.mkdir(here)
-    status, _, err = cmd("strace", "-o", here + "/ours", "--", "strace", "-f", "-s", "4096", "-o", here + "/theirs", program,
+    status, _, err = cmd("strace", "-s", "4096", "-o", here + "/ours", "--", "strace", "-f", "-s", "4096", "-o", here + "/theirs", program,
                          "calls", here)
     is_(status, 7, "the status is the program's: %s" % err)
     ours, theirs = of_duet(here + "/ours"), of_strace(here + "/theirs")
@@ -234,7 +240,7 @@ def a_running_process_is_shown_while_it_runs_and_notices_nothing():
     ok("<... read resumed>)" in err, "and that it returned from there")
     lines = [re.sub(r"^\[.*?\] ", "", line) for line in err.splitlines() if line.startswith("[") and "read" not in line]
     first = next(i for i, line in enumerate(lines) if line.startswith("getppid"))
-    ok(all(re.match(r"getppid\(\)\s+= %d$|write\(1, 0x[0-9a-f]+, 5\)\s+= 5$" % os.getpid(), line) for line in lines[first:]),
+    ok(all(re.match(r'getppid\(\)\s+= %d$|write\(1, ("done\\n"|0x[0-9a-f]+), 5\)\s+= 5$' % os.getpid(), line) for line in lines[first:]),
        "every line is one of its calls", lines[:3])
     n = sum(line.startswith("write") for line in lines)
     ok(100 * (n - 1) <= sum(line.startswith("getppid") for line in lines) <= 100 * (n + 1), "a hundred for each answer: %d" % n)
@@ -248,11 +254,11 @@ def a_running_process_is_shown_while_it_runs_and_notices_nothing():
 
 def a_call_that_lasts_is_shown_before_it_returns():
     s = start(duet, "strace", "--", program, "rests", stdin=subprocess.PIPE)
-    until(lambda: re.search(r"^read\(0, 0x[0-9a-f]+, 1 <unfinished ...>$", s.stderr.so_far(), re.M), "it is shown unfinished")
+    until(lambda: re.search(r"^read\(0,  <unfinished ...>$", s.stderr.so_far(), re.M), "it is shown unfinished")
     s.stdin.write("x")
     s.stdin.close()
     is_(s.wait(), 0, "it ends")
-    ok(re.search(r"^<\.\.\. read resumed>\)\s+= 1$", s.stderr.read(), re.M), "and when it returned")
+    ok(re.search(r'^<\.\.\. read resumed>("x"|0x[0-9a-f]+), 1\)\s+= 1$', s.stderr.read(), re.M), "and when it returned")
 
 
 def who_is_killed_leaves_nothing():

@@ -6,17 +6,26 @@
 #include <sys/socket.h>
 
 #include "analysis/call_memory.h"
+#include "kernel/syscalls.h"
 
-static char made[2048];
+static char made[4 * KERNEL_CAPTURE_MAX];
+
+/* Of the call: which of what it captures, its arguments, and what is known of it. */
+static int which;
+static int64_t args[6] = { 1, 1, 1, 1, 1, 1 };
+static struct call_moment moment = { .args = args };
 
 static const char *said(const char *call, bool is_at_exit, const void *bytes, size_t size)
 {
-	struct call_memory m = { .what = kernel_capture_of(call, is_at_exit), .size = (uint32_t)size };
+	static struct call_memory m;
 	struct text t = { 0 };
+
+	m.what = kernel_captures_of(call, is_at_exit, true).at[which];
+	m.size = (uint32_t)size;
 
 	memset(m.bytes, 'Z', sizeof m.bytes); /* nothing of it may be shown */
 	memcpy(m.bytes, bytes, size);
-	if (call_memory_add(&t, &m))
+	if (call_memory_add(&t, &m, &moment))
 		snprintf(made, sizeof made, "%s", t.bytes);
 	else
 		snprintf(made, sizeof made, "%s", t.size ? "refused, but something was added" : "too short");
@@ -116,8 +125,98 @@ static void arguments_of_programs_are_quoted_and_what_is_cut_has_dots(void)
 	is(strlen(said("execve", false, made, KERNEL_CAPTURE_MAX)), KERNEL_CAPTURE_MAX + strlen("[\"\"...]"));
 }
 
+/* Of a call that has returned @result. */
+static const char *written(const char *call, int64_t result, const void *bytes, size_t size)
+{
+	moment.is_end = true;
+	moment.result = result;
+	said(call, true, bytes, size);
+	moment = (struct call_moment){ .args = args };
+	return made;
+}
+
+static void what_is_read_and_written_is_quoted_and_cut(void)
+{
+	is_text(written("read", 3, "a\n\0", 3), "\"a\\n\\0\"");
+	is_text(written("read", 5, "abc", 3), "\"abc\"...");
+	is_text(written("read", 0, "", 0), "\"\"");
+	is_text(written("read", 4, "", 0), "too short"); /* it could not be read */
+	is_text(written("read", -14, "", 0), "too short");
+	is_text(written("getrandom", 2, "\0a", 2), "\"\\x00\\x61\"");
+	moment.string_bytes = 2;
+	args[2] = 3;
+	is_text(said("write", false, "abc", 3), "\"ab\"...");
+	args[2] = 2;
+	is_text(said("write", false, "ab", 2), "\"ab\"");
+	args[2] = 1;
+	moment.string_bytes = 0;
+}
+
+static void vectors_have_what_each_points_to(void)
+{
+	static const char two[] = "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\2\0ab\7\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0";
+
+	args[2] = 2;
+	is_text(said("writev", false, two, sizeof two - 1), "[{iov_base=\"ab\", iov_len=2}, {iov_base=0x7, iov_len=3}]");
+	is_text(written("readv", 1, two, 20), "[{iov_base=\"a\", iov_len=2}, ...]");
+	args[2] = 1;
+	is_text(said("writev", false, "", 0), "too short");
+}
+
+static void structures_are_shown_as_strace_shows_them(void)
+{
+	uint32_t stat[16] = { [6] = 0100644, [12] = 7 }, device[16] = { [6] = 020620, [10] = 0x8801 }, signal[8] = { [0] = 0x4001 };
+	const uint64_t limit[] = { 8192 << 10, UINT64_MAX }, set[] = { ~0x40100ull };
+	const int32_t pipe[] = { 3, 4 }, status[] = { 0x100 }, killed[] = { 9 | 128 };
+	const uint16_t poll[] = { 3, 0, 5, 1, 4, 0, 1, 0 };
+
+	is_text(written("fstat", 0, stat, 64), "{st_mode=S_IFREG|0644, st_size=7, ...}");
+	is_text(written("fstat", 0, device, 64), "{st_mode=S_IFCHR|0620, st_rdev=makedev(0x88, 0x1), ...}");
+	is_text(written("fstat", 0, stat, 55), "too short");
+	is_text(written("getrlimit", 0, limit, 16), "{rlim_cur=8192*1024, rlim_max=RLIM_INFINITY}");
+	is_text(written("pipe2", 0, pipe, 8), "[3, 4]");
+	is_text(written("wait4", 5, status, 4), "[{WIFEXITED(s) && WEXITSTATUS(s) == 1}]");
+	is_text(written("wait4", 5, killed, 4), "[{WIFSIGNALED(s) && WTERMSIG(s) == SIGKILL && WCOREDUMP(s)}]");
+	is_text(written("wait4", 0, status, 4), "too short"); /* there was no child */
+	is_text(said("poll", false, poll, 16), "[{fd=3, events=POLLIN|POLLOUT}, {fd=4, events=POLLIN}]");
+	is_text(written("poll", 1, poll, 16), "[{fd=3, revents=POLLIN}]");
+	is_text(said("rt_sigprocmask", false, set, 8), "~[KILL STOP]");
+	is_text(said("rt_sigsuspend", false, signal, 8), "[HUP TERM]");
+	args[1] = 0x5413;
+	is_text(written("ioctl", 0, poll, 16), "{ws_row=3, ws_col=0, ws_xpixel=5, ws_ypixel=1}");
+	is_text(said("ioctl", false, poll, 16), "too short"); /* not yet written */
+	args[1] = 1;
+}
+
+/* Whatever a file has: nothing is read beyond it, and nothing is half said. */
+static void bytes_of_any_number_are_shown_or_refused(void)
+{
+	static uint8_t bytes[KERNEL_CAPTURE_MAX];
+	uint32_t n = 0, n_half = 0, r = 1;
+
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = (uint8_t)((r = r * 1664525 + 1013904223) >> 24);
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++)
+		for (int end = 0; end < 2; end++)
+			for (which = 0; which < kernel_captures_of(kernel_syscall_name(nr), end, true).n; which++)
+				for (size_t size = 0; size < 300; size++, n++) {
+					moment.is_end = end;
+					moment.result = (int64_t)size;
+					said(kernel_syscall_name(nr), end, bytes + size, size);
+					n_half += !strcmp(made, "refused, but something was added");
+				}
+	which = 0;
+	moment = (struct call_moment){ .args = args };
+	is(n_half, 0);
+	ok(n > 30000);
+}
+
 int main(void)
 {
+	run(what_is_read_and_written_is_quoted_and_cut);
+	run(vectors_have_what_each_points_to);
+	run(structures_are_shown_as_strace_shows_them);
+	run(bytes_of_any_number_are_shown_or_refused);
 	run(addresses_of_the_internet_have_port_and_address);
 	run(addresses_of_this_machine_have_a_path_or_a_name);
 	run(of_other_addresses_the_bytes_are_shown);

@@ -35,6 +35,8 @@ static const char *arguments(const char *call, const struct argument *a, const s
 {
 	struct call_value values[CALL_ARGS] = { 0 };
 	struct call_class class = { .is = CALL_ENTRY };
+	struct call_parts parts = { 0 };
+	int64_t numbers[CALL_ARGS] = { 0 };
 	struct call_plan plan;
 	struct text t = { 0 };
 
@@ -44,7 +46,12 @@ static const char *arguments(const char *call, const struct argument *a, const s
 		class.name[class.n_fields++] = a->name;
 	}
 	call_plan_make(&plan, call, &class);
-	call_arguments(&t, &plan, values, class.n_fields, about);
+	for (uint32_t i = 0; i < class.n_fields; i++)
+		numbers[i] = values[i].n;
+	call_arguments(&parts, &plan, values, class.n_fields, UINT32_MAX,
+		       &(struct call_moment){ .args = numbers, .about = about });
+	call_join(&t, &plan, &parts, 0, CALL_ARGS);
+	call_parts_fini(&parts);
 	return said(&t);
 }
 #define call(name, ...) arguments(name, (const struct argument[]){ __VA_ARGS__, { 0 } }, NULL)
@@ -74,8 +81,11 @@ static void flags_are_named_and_what_has_no_name_is_a_number(void)
 	is_text(call("mprotect", { "start", 0x1000 }, { "len", 1 }, { "prot", 0 }), "0x1000, 1, PROT_NONE");
 	is_text(call("access", { "filename", 0, "" }, { "mode", 0 }), "\"\", F_OK");
 	is_text(call("clone", { "clone_flags", CLONE_VM | CLONE_VFORK | SIGCHLD }, { "newsp", 0 }),
-		"CLONE_VM|CLONE_VFORK|SIGCHLD, NULL");
-	is_text(call("clone", { "clone_flags", 0 }), "0");
+		"child_stack=NULL, flags=CLONE_VM|CLONE_VFORK|SIGCHLD");
+	is_text(call("clone", { "clone_flags", 0 }), "flags=0");
+	is_text(call("clone", { "clone_flags", CLONE_CHILD_SETTID | SIGCHLD }, { "newsp", 0 }, { "p", 1 }, { "c", 2 }, { "tls", 3 }),
+		"child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD, child_tidptr=2");
+	is_text(call("prctl", { "option", 15 }, { "arg2", 1 }, { "arg3", 1 }, { "arg4", 1 }, { "arg5", 1 }), "PR_SET_NAME, 0x1");
 	is_text(call("wait4", { "upid", -1 }, { "stat_addr", 0 }, { "options", 0 }), "-1, 0, 0");
 }
 
@@ -84,7 +94,7 @@ static void commands_are_named_and_their_flags(void)
 	is_text(call("futex", { "uaddr", 16 }, { "op", 129 }, { "val", 1 }, { "utime", 1 }, { "uaddr2", 2 }, { "val3", 3 }),
 		"16, FUTEX_WAKE_PRIVATE, 1");
 	is_text(call("futex", { "uaddr", 16 }, { "op", 9 | 128 | 256 }, { "val", 1 }, { "utime", 1 }, { "uaddr2", 2 }, { "val3", -1 }),
-		"16, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 1, 1, 0xffffffffffffffff");
+		"16, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 1, 1, FUTEX_BITSET_MATCH_ANY");
 	is_text(call("socket", { "family", AF_INET }, { "type", SOCK_STREAM | SOCK_CLOEXEC }, { "protocol", 6 }),
 		"AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP");
 	is_text(call("socket", { "family", AF_UNIX }, { "type", SOCK_DGRAM }, { "protocol", 6 }), "AF_UNIX, SOCK_DGRAM, 6");
@@ -149,8 +159,9 @@ static void descriptors_are_named_by_what_is_known_of_them(void)
 
 static void what_an_argument_points_to_stands_in_its_place(void)
 {
-	const struct call_memory time = { .what = kernel_capture_of("futex", false), .size = 16, .bytes = { 1 } },
-				 none = { .what = time.what };
+	static struct call_memory time = { .size = 16, .bytes = { 1 } }, none;
+
+	time.what = none.what = kernel_captures_of("futex", false, false).at[0];
 
 	is_text(call("nanosleep", { "rqtp", 77, .memory = &time }, { "rmtp", 88 }), "{tv_sec=1, tv_nsec=0}, 88");
 	is_text(call("nanosleep", { "rqtp", 77, .memory = &none }, { "rmtp", 88 }), "77, 88");
