@@ -7,6 +7,7 @@
  *
  *   n GLOB      the program's name                 p PID:NS   the program is called PID in pid namespace NS
  *   u UID       its user                           l LEVEL    the event is as important as this, or more
+ *   g PATH      its cgroup in the unified hierarchy, as it sees it, is this or below
  *   c TEXT      its container: the number of its pid or mount namespace, or a glob on the host name it sees
  *
  * Of those with the same small letter one must hold, of each letter; of those with a capital, none may.
@@ -24,6 +25,7 @@
 struct who {
 	const char *name;
 	const char *host;
+	const char *cgroup; /* "" or NULL: not known */
 	uint32_t pid, uid; /* as the program sees them */
 	uint32_t pid_namespace, mount_namespace; /* 0: not known */
 };
@@ -56,6 +58,14 @@ static inline bool who_is_process(const char *p, const char *end, const struct w
 	       who_is_number(p + 1, end, w->pid_namespace);
 }
 
+static inline bool who_is_in_cgroup(const char *p, const char *end, const char *cgroup)
+{
+	size_t n = (size_t)(end - p);
+
+	n -= n == 1 && *p == '/'; /* the root: all are below */
+	return cgroup && *cgroup && !strncmp(p, cgroup, n) && (!cgroup[n] || cgroup[n] == '/');
+}
+
 static inline bool who_condition_holds(char letter, const char *p, const char *end, const struct who *w,
 				       uint32_t level)
 {
@@ -71,6 +81,8 @@ static inline bool who_condition_holds(char letter, const char *p, const char *e
 	case 'c':
 		return who_is_number(p, end, w->pid_namespace) || who_is_number(p, end, w->mount_namespace) ||
 		       who_is_glob(p, end, w->host);
+	case 'g':
+		return who_is_in_cgroup(p, end, w->cgroup);
 	case 'l':
 		return (n = who_number(&p, end)) != UINT64_MAX && level <= n && p == end;
 	}
@@ -94,7 +106,7 @@ static inline bool who_holds(const char **p, const char *end, const struct who *
 		uint32_t bit = 1u << (letter - 'a');
 		bool is_so;
 
-		if (!tab || !memchr("npucl", letter, 5)) {
+		if (!tab || !memchr("npuclg", letter, 6)) {
 			*p = end;
 			return false;
 		}

@@ -156,7 +156,7 @@ int cmd_record(int argc, char **argv)
 	if (recording_settle(&a))
 		return CMD_FAILED;
 	/* Without a process to follow the kernel's events are the machine's, if asked for by name. */
-	if (!a.o.command && !a.pids.n) {
+	if (!a.o.command && !a.pids.n && !a.cgroups.n) {
 		a.o.kernel = a.kernel_events.n || a.n_uprobes || a.graph.n || a.o.kernel_whole_machine;
 		a.o.kernel_whole_machine = a.o.kernel;
 	}
@@ -194,7 +194,7 @@ int cmd_collect(int argc, char **argv)
 		return cmd_usage("collect", "no argument expected");
 	if (recording_settle(&a))
 		return CMD_FAILED;
-	a.o.kernel_whole_machine = a.o.kernel;
+	a.o.kernel_whole_machine = a.o.kernel && !a.cgroups.n;
 	a.o.no_default_events = true;
 	a.o.on_ready = tell_manager;
 	a.o.keep = true;

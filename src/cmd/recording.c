@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "abi/clock.h"
+#include "base/cgroup.h"
 #include "cmd/recorded.h"
 #include "kernel/capture.h"
 #include "kernel/contexts.h"
@@ -133,6 +134,19 @@ static int add_level(struct recording *a, const char *level)
 	return -1;
 }
 
+/* The kernel records those of some, and cannot leave out those of others. */
+static void add_cgroups(struct recording *a, const char *list)
+{
+	char *items = strdup(list), *rest = items, *item;
+	struct cgroup *c = malloc(sizeof *c);
+
+	while (items && c && (item = strsep(&rest, ",")))
+		if (*item != '!' && !cgroup_find(c, item, NULL))
+			cmd_add_string(&a->cgroups, strdup(c->dir));
+	free(items);
+	free(c);
+}
+
 static int add_whom(struct recording *a, enum choice what, const char *list)
 {
 	struct text unused = { 0 };
@@ -142,6 +156,8 @@ static int add_whom(struct recording *a, enum choice what, const char *list)
 	text_fini(&unused);
 	if (err)
 		return cmd_error(a->verb, "%s", d.text);
+	if (what == CHOICE_CGROUP)
+		add_cgroups(a, list);
 	return what == CHOICE_LEVEL ? add_level(a, list) : -1;
 }
 
@@ -358,6 +374,10 @@ int recording_settle(struct recording *a)
 	a->o.graph.n_patterns = a->graph.n;
 	a->o.triggers = a->triggers.at;
 	a->o.n_triggers = a->triggers.n;
+	a->o.cgroups = a->cgroups.at;
+	a->o.n_cgroups = a->cgroups.n;
+	if (a->cgroups.n && (a->o.command || a->pids.n))
+		return cmd_error(a->verb, "--cgroup: without a command and -p; whose events are to be recorded is in the cgroup");
 	a->o.pids = a->pids.at;
 	a->o.n_pids = a->pids.n;
 	if (!a->graph.n && (a->o.graph.over_ns || a->o.graph.depth))

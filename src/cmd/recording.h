@@ -90,6 +90,7 @@ struct recording {
 	char library[PATH_MAX], preload[PATH_MAX];
 	struct cmd_strings kernel_events, kernel_filters; /* of each a filter, or NULL */
 	struct cmd_strings graph;
+	struct cmd_strings cgroups; /* directories */
 	struct kernel_uprobe *uprobes;
 	int n_uprobes;
 	bool last_uprobe; /* a probe was the last of -e, -k and probes */

@@ -213,7 +213,7 @@ int cmd_start(int argc, char **argv)
 		return CMD_FAILED;
 	if (recording_settle(&a) || make_path_whole(&a, whole))
 		return CMD_FAILED;
-	a.o.kernel_whole_machine = a.o.kernel && !a.pids.n;
+	a.o.kernel_whole_machine = a.o.kernel && !a.pids.n && !a.cgroups.n;
 	a.o.keep = true;
 	return start(&a);
 }

@@ -33,6 +33,15 @@ static void see_sampled(void *arg, pid_t pid, uint64_t at_ns)
 	maps_join(c->maps, pid, at_ns);
 }
 
+/* Who came into a cgroup that is recorded: what is wanted of it is asked anew. */
+static void see_entered(void *arg, pid_t pid)
+{
+	struct collector *c = arg;
+
+	if (!c->kept->triggers.is_paused)
+		apps_follow(c->session.dir, pid, &c->session.file, true);
+}
+
 static int open_kernel(struct collector *c)
 {
 	char path[512];
@@ -48,6 +57,9 @@ static int open_kernel(struct collector *c)
 				    .whole_machine = c->o->kernel_whole_machine,
 				    .overwrite = c->o->flight_recorder,
 				    .backend = c->o->kernel_backend,
+				    .cgroups = c->o->cgroups,
+				    .n_cgroups = c->o->kernel_whole_machine ? 0 : c->o->n_cgroups,
+				    .entered = see_entered,
 				    .contexts = c->o->kernel_contexts,
 				    .buffer_kib = c->o->kernel_buffer_kib,
 				    .capture_bytes = c->o->capture_bytes,

@@ -13,13 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/io.h"
 #include "collect/container.h"
 
 enum { ITEM_BYTES = 256, CONTAINERS_MAX = 16 };
 
-const char *const choice_keys[N_CHOICES] = { "program", "uid", "container", "level" };
-static const char letters[N_CHOICES] = { 'n', 'u', 'c', 'l' };
+const char *const choice_keys[N_CHOICES] = { "program", "uid", "container", "cgroup", "level" };
+static const char letters[N_CHOICES] = { 'n', 'u', 'c', 'g', 'l' };
 
 static void add_condition(struct text *who, char letter, bool excludes, const char *value)
 {
@@ -112,6 +113,17 @@ static void add_running(struct text *who, bool excludes, const char *id)
 		closedir(proc);
 }
 
+static int add_cgroup(struct text *who, bool excludes, const char *item, struct diag *d)
+{
+	struct cgroup *c = malloc(sizeof *c);
+	int err = c ? cgroup_find(c, item, d) : diag_fail(d, -ENOMEM, "no memory");
+
+	if (!err)
+		add_condition(who, 'g', excludes, c->path);
+	free(c);
+	return err;
+}
+
 /* ---------------------------------------------------------------- lists */
 
 static int add_item(struct text *who, enum choice what, bool excludes, const char *item, struct diag *d)
@@ -122,6 +134,8 @@ static int add_item(struct text *who, enum choice what, bool excludes, const cha
 		return add_level(who, excludes, item, d);
 	if (what == CHOICE_UID)
 		return add_user(who, excludes, item, d);
+	if (what == CHOICE_CGROUP)
+		return add_cgroup(who, excludes, item, d);
 	add_condition(who, letters[what], excludes, item);
 	if (what == CHOICE_CONTAINER && !strpbrk(item, "*?") && !is_number(item))
 		add_running(who, excludes, item);
@@ -199,11 +213,11 @@ static void look_for_host(struct choice_app *c, const char *pid)
 
 void choice_look_at(struct choice_app *c, const struct app *a, uint32_t asked)
 {
-	const uint32_t of_process = WHO_LETTER('u') | WHO_LETTER('p') | WHO_LETTER('c');
+	const uint32_t of_process = WHO_LETTER('u') | WHO_LETTER('p') | WHO_LETTER('c') | WHO_LETTER('g');
 	char pid[16], path[64];
 	struct stat st;
 
-	*c = (struct choice_app){ .who = { .name = a->page.program, .host = c->host, .pid = a->page.pid,
+	*c = (struct choice_app){ .who = { .name = a->page.program, .host = c->host, .cgroup = c->cgroup, .pid = a->page.pid,
 					   .uid = UINT32_MAX } };
 	if (!(asked & of_process))
 		return;
@@ -211,6 +225,8 @@ void choice_look_at(struct choice_app *c, const struct app *a, uint32_t asked)
 	snprintf(path, sizeof path, "/proc/%s", pid);
 	if (!stat(path, &st))
 		c->who.uid = st.st_uid;
+	if (asked & WHO_LETTER('g'))
+		cgroup_of(app_pid(a), c->cgroup, sizeof c->cgroup);
 	c->who.pid_namespace = namespace_of(pid, "pid");
 	if (!(asked & WHO_LETTER('c')))
 		return;

@@ -7,6 +7,7 @@
 #ifndef COLLECT_CHOICE_H
 #define COLLECT_CHOICE_H
 
+#include <limits.h>
 #include <sys/utsname.h>
 
 #include "base/diag.h"
@@ -15,7 +16,7 @@
 #include "collect/apps.h"
 
 /* What may be asked for; also the keys of a request (docs/formats/control.md). */
-enum choice { CHOICE_PROGRAM, CHOICE_UID, CHOICE_CONTAINER, CHOICE_LEVEL, N_CHOICES };
+enum choice { CHOICE_PROGRAM, CHOICE_UID, CHOICE_CONTAINER, CHOICE_CGROUP, CHOICE_LEVEL, N_CHOICES };
 extern const char *const choice_keys[N_CHOICES];
 
 /*
@@ -24,6 +25,7 @@ extern const char *const choice_keys[N_CHOICES];
  *   program     a glob on its name
  *   uid         a number, or a user's name
  *   container   what collect/container.h calls it now, or its host name then; or a namespace's number
+ *   cgroup      of the unified hierarchy, by its path or directory: those in it and below
  *   level       one name or number: as important as this, or more
  *
  * Returns 0 or -errno.
@@ -35,6 +37,7 @@ void choice_add_pid(struct text *who, pid_t pid);
 /* What is known of a program that runs. */
 struct choice_app {
 	struct who who;
+	char cgroup[PATH_MAX];
 	char host[sizeof((struct utsname *)0)->nodename];
 };
 /* choice_look_at - as far as @letters (who_letters) ask for it.  @a is lent. */

@@ -79,6 +79,8 @@ struct recorder_options {
 	bool kernel; /* record it if we may */
 	bool kernel_whole_machine;
 	uint32_t kernel_backend; /* enum kernel_backend, kernel/kernel.h */
+	const char *const *cgroups; /* directories: of the kernel's events only those of processes in them */
+	int n_cgroups;
 	uint32_t kernel_contexts; /* kernel/contexts.h */
 	uint32_t kernel_buffer_kib; /* of each CPU; 0: the default */
 	uint32_t capture_bytes; /* kernel/kernel.h */

@@ -168,6 +168,7 @@ bool session_is_current(const struct session_file *f, int dir) HIDDEN;
 struct self {
 	struct who who; /* points into names */
 	struct utsname names;
+	char cgroup[512]; /* of a longer path nothing is known */
 };
 /* who_we_are - what the letters (who_letters) ask for; system calls are made for some alone. */
 void who_we_are(struct self *s, uint32_t letters) HIDDEN;

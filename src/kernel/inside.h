@@ -4,6 +4,7 @@
 #define KERNEL_INSIDE_H
 
 #include "kernel/bpf.h"
+#include "kernel/cgroup.h"
 #include "kernel/cpu.h"
 #include "kernel/functions.h"
 #include "kernel/profile.h"
@@ -33,6 +34,9 @@ struct kernel {
 	pid_t *pids; /* added so far */
 	int n_pids;
 	bool whole_machine;
+	struct kernel_cgroups *cgroups; /* or NULL */
+	void (*entered)(void *arg, pid_t pid);
+	void *entered_arg;
 	bool is_flight; /* `overwrite` */
 	bool is_started;
 	uint64_t clock_offset_ns;

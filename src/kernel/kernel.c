@@ -179,6 +179,60 @@ const char *kernel_recorder(const struct kernel *k, const char **why)
 	return k->bpf ? "bpf" : "ftrace";
 }
 
+/* ---------------------------------------------------------------- cgroups */
+
+static int add_member(void *arg, pid_t pid)
+{
+	struct kernel *k = arg;
+	int err = kernel_add_pid(k, pid, NULL);
+
+	if (!err && k->is_started && k->entered)
+		k->entered(k->entered_arg, pid);
+	return err;
+}
+
+/* Who is there now is who is described in state dumps. */
+static int look_at_cgroups(struct kernel *k, struct diag *d)
+{
+	int err = kernel_cgroups_look(k->cgroups, add_member, k);
+	size_t n;
+	const pid_t *pids = kernel_cgroups_pids(k->cgroups, &n);
+	pid_t *kept = realloc(k->pids, (n + 1) * sizeof *kept);
+
+	if (kept)
+		k->pids = kept;
+	if (err || !kept)
+		return diag_fail(d, err ? err : -ENOMEM, "cannot follow all processes of the cgroup: %s", strerror(err ? -err : ENOMEM));
+	if (n)
+		memcpy(kept, pids, n * sizeof *kept);
+	k->n_pids = (int)n;
+	return 0;
+}
+
+/* An empty list means everybody.  So a number is put there that no process has: they are below 4 194 304, or what an
+ * older kernel allows. */
+static int follow_nobody(struct kernel *k, struct diag *d)
+{
+	static const char *const numbers[] = { "500000000", "4194303", "32767" };
+	int err = -EINVAL;
+
+	for (size_t i = 0; err && i < sizeof numbers / sizeof *numbers; i++)
+		err = kernel_tracefs_write(k->instance.dir, "set_event_pid", numbers[i]);
+	for (size_t i = 0; !err && k->functions.is_on && i < sizeof numbers / sizeof *numbers; i++)
+		if (!kernel_tracefs_write(k->instance.dir, "set_ftrace_pid", numbers[i]))
+			break;
+	return err ? diag_fail(d, err, "cannot follow a cgroup: %s", strerror(-err)) : 0;
+}
+
+static int begin_cgroups(struct kernel *k, struct diag *d)
+{
+	int err = kernel_cgroups_begin(k->cgroups, d);
+
+	if (!err && (k->n_events || k->functions.is_on))
+		err = follow_nobody(k, d);
+	return err ? err : look_at_cgroups(k, d);
+}
+
 bool kernel_has_addresses(const struct kernel *k)
 {
 	return k->profile || k->functions.is_on || k->has_kprobes;
@@ -243,7 +297,12 @@ int kernel_start(struct kernel *k, struct diag *d)
 {
 	int err;
 
-	if (!k->whole_machine && !k->n_pids)
+	if (k->cgroups) {
+		err = begin_cgroups(k, d);
+		if (err)
+			return err;
+	}
+	if (!k->whole_machine && !k->n_pids && !k->cgroups)
 		return diag_fail(d, -EINVAL, "no process to record the kernel side of");
 	err = kernel_contexts_begin(k->drain.contexts, d);
 	if (err)
@@ -276,6 +335,8 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 
 	if (!k->is_started)
 		return 0;
+	if (k->cgroups && kernel_cgroups_have_changed(k->cgroups))
+		look_at_cgroups(k, d);
 	if (k->is_flight && k->drain.watch)
 		return kernel_take(k, until_ns, d);
 	if (k->is_flight) {
@@ -291,7 +352,7 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 
 bool kernel_is_polled(const struct kernel *k)
 {
-	return !k->is_flight || k->bpf || k->drain.contexts;
+	return !k->is_flight || k->bpf || k->drain.contexts || k->cgroups;
 }
 
 int kernel_wake(struct kernel *k, int epoll, uint32_t data)
@@ -302,6 +363,11 @@ int kernel_wake(struct kernel *k, int epoll, uint32_t data)
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		if (epoll_ctl(epoll, EPOLL_CTL_ADD, k->cpus[i].pipe, &e))
 			err = -errno;
+	for (int i = 0, fd; !err && k->cgroups && (fd = kernel_cgroups_fd(k->cgroups, i)) >= 0; i++) {
+		e.data.u32 = data;
+		if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e))
+			err = -errno;
+	}
 	return err;
 }
 
@@ -349,6 +415,7 @@ void kernel_close(struct kernel *k)
 		close(k->root);
 	if (k->available >= 0)
 		close(k->available);
+	kernel_cgroups_close(k->cgroups);
 	kernel_contexts_close(k->drain.contexts);
 	free(k->drain.page);
 	free(k->drain.room);

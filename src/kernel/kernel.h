@@ -52,6 +52,11 @@ struct kernel_options {
 	int n_uprobes;
 	struct kernel_graph graph; /* lent; as with probes */
 	bool whole_machine; /* else only threads given to kernel_add_pid, and their children */
+	/* The processes in these cgroups, given by their directories, and those that come; else NULL. */
+	const char *const *cgroups;
+	int n_cgroups;
+	/* Tell who has come into one since kernel_start; or NULL. */
+	void (*entered)(void *arg, pid_t pid);
 	bool overwrite; /* when buffers are full: lose the oldest instead of the newest */
 	uint32_t buffer_kib; /* per CPU, of each that records much; 0 means 16 MiB */
 	enum kernel_backend backend; /* what records; duet's own default is KERNEL_BACKEND_AUTO */
@@ -61,7 +66,7 @@ struct kernel_options {
 	uint32_t capture_bytes;
 	/* Tell whose code was recorded by its addresses, for the first time and after an exec; or NULL. */
 	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
-	void *see_arg;
+	void *see_arg; /* of `entered`, too */
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 };
 
@@ -86,7 +91,7 @@ int kernel_open(struct kernel **k, const struct kernel_options *o, struct diag *
 int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d);
 
 /* kernel_start - record, and write down which processes exist.  -EINVAL if neither a process was
- * added nor the whole machine asked for. */
+ * added nor cgroups or the whole machine asked for. */
 int kernel_start(struct kernel *k, struct diag *d);
 
 /*

@@ -494,5 +494,9 @@ int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag 
 		err = open_cpus(k, d);
 	if (!err)
 		err = open_contexts(k, o, d);
+	if (!err && o->n_cgroups)
+		err = kernel_cgroups_open(&k->cgroups, o->cgroups, o->n_cgroups, k->root, &k->drain.clock, d);
+	k->entered = o->entered;
+	k->entered_arg = o->see_arg;
 	return err ? err : kernel_open_trace(k, o->path, d);
 }

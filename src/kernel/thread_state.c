@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/io.h"
 
 void kernel_thread_unknown(struct kernel_thread_state *s, int32_t tid)
@@ -87,22 +88,6 @@ static bool look_at_stat(struct kernel_thread_state *s, int32_t tid)
 	return true;
 }
 
-/* Of "0::/path", which comes last. */
-static bool look_at_cgroup(struct kernel_thread_state *s, int32_t tid)
-{
-	char path[64], text[4096], *at;
-
-	snprintf(path, sizeof path, "/proc/%d/cgroup", tid);
-	if (io_read_file(path, text, sizeof text) <= 0)
-		return false;
-	at = !strncmp(text, "0::", 3) ? text : strstr(text, "\n0::");
-	if (at) {
-		at = strstr(at, "::") + 2;
-		snprintf(s->cgroup, sizeof s->cgroup, "%.*s", (int)strcspn(at, "\n"), at);
-	}
-	return true;
-}
-
 static uint32_t namespace_of(int32_t tid, const char *what)
 {
 	char path[64], link[64], *at;
@@ -132,8 +117,8 @@ bool kernel_thread_look(struct kernel_thread_state *s, int32_t tid, uint32_t mas
 		return false;
 	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) && !look_at_name(s, tid))
 		return false;
-	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP) && !look_at_cgroup(s, tid))
-		return false;
+	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
+		cgroup_of(tid, s->cgroup, sizeof s->cgroup);
 	look_at_namespaces(s, tid, mask);
 	return true;
 }
