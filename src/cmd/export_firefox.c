@@ -108,8 +108,18 @@ static void add_tables(struct firefox *f)
 	out_byte(o, ']');
 }
 
+/* What its process is called: as its first thread, if that has samples. */
+static const struct stacks_thread *first_of(const struct firefox *f, const struct stacks_thread *t)
+{
+	for (uint32_t i = 0; i < f->s->n_threads; i++)
+		if (f->s->threads[i].pid == t->pid && f->s->threads[i].tid == t->pid)
+			return &f->s->threads[i];
+	return t;
+}
+
 static void add_thread(struct firefox *f, const struct stacks_thread *t)
 {
+	const struct stacks_thread *process = first_of(f, t);
 	struct out *o = f->o;
 
 	memset(f->stack_of, 0, f->s->n_nodes * sizeof *f->stack_of);
@@ -119,6 +129,8 @@ static void add_thread(struct firefox *f, const struct stacks_thread *t)
 		number_stack(f, t->samples[i].node);
 	out_literal(o, "{\"name\":");
 	out_json(o, t->name, t->name_size);
+	out_literal(o, ",\"processName\":");
+	out_json(o, process->name, process->name_size);
 	out_literal(o, ",\"processType\":\"default\",\"registerTime\":0,\"unregisterTime\":null,\"pid\":");
 	out_i64(o, t->pid);
 	out_literal(o, ",\"tid\":");
