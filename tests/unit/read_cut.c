@@ -2,7 +2,8 @@
 /*
  * tests/unit/read_cut.c - a trace of 1 MiB, cut at every byte, and every bit of its headers flipped.
  *
- * read_cut [STEP]: every STEP-th cut (997), of all packets if STEP is up to 8; 1 takes some minutes.
+ * read_cut [STEP [MOST [LEAST]]]: every STEP-th cut (997), of all packets if STEP is up to 8; 1 takes some minutes.  With
+ * MOST, cuts alone, to sizes from that down to LEAST (0).
  *
  * A cut costs exactly the events that it reaches: of the packet that is cut and the one before; every 997th time of
  * the whole trace, for the others a cut does not concern.  A flipped bit of a packet's header may cost that packet's
@@ -27,7 +28,7 @@ static uint32_t first_event[PACKETS + 1]; /* of packet n */
 static uint32_t n_events;
 static uint32_t n_misread;
 static uint8_t seen[EVENTS_MAX];
-static uint64_t step = 997;
+static uint64_t step = 997, most = (uint64_t)PACKET_BYTES * PACKETS, least;
 static const char *directory;
 static int fd;
 
@@ -122,7 +123,7 @@ static void a_cut_costs_what_it_reaches(void)
 {
 	uint32_t left = n_events, n_cuts = 0;
 
-	for (uint64_t size = (uint64_t)PACKET_BYTES * PACKETS; size > step; size -= step) {
+	for (uint64_t size = most; size > step && size >= least; size -= step) {
 		uint32_t cut = (uint32_t)(size / PACKET_BYTES), first = n_cuts++ % WHOLE_EVERY && cut ? cut - 1 : 0;
 
 		if (ftruncate(fd, (off_t)size))
@@ -132,6 +133,10 @@ static void a_cut_costs_what_it_reaches(void)
 		if (!is(read_from(first), left - first_event[first]) || !is(n_misread, 0)) {
 			printf("# cut at %llu\n", (unsigned long long)size);
 			return;
+		}
+		if (step == 1 && n_cuts % 65536 == 0) {
+			printf("# %u cuts, down to %llu\n", n_cuts, (unsigned long long)size);
+			fflush(stdout);
 		}
 	}
 	printf("# %u cuts\n", n_cuts);
@@ -202,8 +207,14 @@ int main(int argc, char **argv)
 	make();
 	is(read_all(), n_events);
 	is(n_misread, 0);
-	run(a_flipped_bit_of_a_header_costs_no_other_packet);
-	run(bytes_gone_from_a_packet_cost_no_other);
+	if (argc > 2)
+		most = strtoull(argv[2], NULL, 10);
+	if (argc > 3)
+		least = strtoull(argv[3], NULL, 10);
+	if (argc < 3) {
+		run(a_flipped_bit_of_a_header_costs_no_other_packet);
+		run(bytes_gone_from_a_packet_cost_no_other);
+	}
 	run(a_cut_costs_what_it_reaches);
 	close(fd);
 	remove_directory(directory);
