@@ -59,7 +59,8 @@ static const struct call_rule rules[] = {
 
 	{ "mmap", "prot", CALL_FLAGS, N(prot), NULL },
 	{ "mmap", "flags", CALL_FLAGS, N(map), NULL },
-	{ "mmap", "off", CALL_HEX, NULL, NULL },
+	{ "mmap", "offset", CALL_HEX, NULL, NULL },
+	{ "mmap", "off", CALL_HEX, NULL, NULL }, /* as ours was called */
 	{ "mmap", "addr", CALL_ADDRESS, NULL, NULL },
 	{ "mremap", "addr", CALL_ADDRESS, NULL, NULL },
 	{ "mremap", "new_addr", CALL_ADDRESS, NULL, NULL },
@@ -74,7 +75,8 @@ static const struct call_rule rules[] = {
 	{ "brk", "brk", CALL_ADDRESS, NULL, NULL },
 	{ NULL, "start", CALL_ADDRESS, NULL, NULL },
 
-	{ "clone", "clone_flags", CALL_CLONE, N(clone), NULL },
+	{ "clone", "flags", CALL_CLONE, N(clone), NULL },
+	{ "clone", "clone_flags", CALL_CLONE, N(clone), NULL }, /* as ours was called */
 	{ "clone", "newsp", CALL_ADDRESS, NULL, NULL },
 	{ "clone", "tls", CALL_HEX, NULL, NULL },
 	{ "unshare", "unshare_flags", CALL_FLAGS, N(unshare), NULL },

@@ -26,7 +26,7 @@ static const struct {
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "old_tid" } },
 	{ "sched_process_exit", ROLE_EXIT, { "tid" } },
 	{ "task_newtask", ROLE_TASK, { "pid", "clone_flags" } },
-	{ "syscall_entry_clone", ROLE_CLONE, { "clone_flags" } },
+	{ "syscall_entry_clone", ROLE_CLONE, { "flags" } },
 	/* Its flags lie in memory.  posix_spawn uses it too, and executes at once. */
 	{ "syscall_entry_clone3", ROLE_CLONE3, { NULL } },
 	{ "syscall_entry_fork", ROLE_CLONE, { NULL } },
@@ -58,6 +58,8 @@ static void plan_class(struct plan *p, const struct ctf_event_class *c)
 		p->role = roles[r].role;
 		for (int i = 0; i < 4 && roles[r].fields[i]; i++)
 			p->field[i] = ctf_class_find(c, CTF_PAYLOAD, roles[r].fields[i]);
+		if (p->role == ROLE_CLONE && !p->field[0])
+			p->field[0] = ctf_class_find(c, CTF_PAYLOAD, "clone_flags"); /* as ours was called */
 	}
 }
 

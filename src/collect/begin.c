@@ -20,6 +20,7 @@
 #include "collect/rotate.h"
 #include "collect/tenants.h"
 #include "collect/trigger_watch.h"
+#include "kernel/kallsyms.h"
 
 enum { FIRST_PERIOD_MS = 20 };
 
@@ -82,6 +83,7 @@ static int open_kernel(struct collector *c)
 		snprintf(c->result.kernel_no_bpf.text, sizeof c->result.kernel_no_bpf.text, "%s", why);
 	}
 	if (!err && kernel_has_addresses(c->kernel)) {
+		kernel_kallsyms_again(NULL, &c->modules);
 		if (files_add_kallsyms(c->base, &d))
 			collector_note(c, &d);
 		files_share_kallsyms(c->base, c->place);

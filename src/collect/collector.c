@@ -34,6 +34,12 @@ void collector_record_clocks(struct collector *c, uint64_t written_ns)
 		files_add_clock(c->piece_clock, &c->session.clock, written_ns);
 }
 
+void collector_record_modules(struct collector *c)
+{
+	if (c->kernel && kernel_has_addresses(c->kernel))
+		files_again_kallsyms(c->base, &c->modules);
+}
+
 /* ---------------------------------------------------------------- time */
 
 /* Programs that started while the file of seats was gone, or none, have not found us: they are switched on now. */
@@ -58,6 +64,7 @@ static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_n
 	streams_reclaim(c->streams);
 	collector_record_clocks(c, written_ns);
 	maps_again(c->maps, now_ns);
+	collector_record_modules(c);
 	trigger_acts_look(&c->acts);
 	c->kept->lost_outside += apps_bury(c->session.dir, &c->session.file, &c->burial, BURY_MOST);
 	tidy_look(c->tidy);

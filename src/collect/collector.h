@@ -72,6 +72,7 @@ struct collector {
 	struct trigger_acts acts;
 	FILE *clock_file;
 	struct maps *maps; /* NULL: none */
+	char *modules; /* of the kernel, whose functions' names are written: files_again_kallsyms() */
 	struct burial burial;
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
 	uint64_t begin_ns; /* 0: it did not begin */
@@ -159,5 +160,7 @@ void collector_note(struct collector *c, const struct diag *d);
 void collector_note_programs(struct collector *c);
 /* A reading of all clocks, and how far the files are: see files_add_clock. */
 void collector_record_clocks(struct collector *c, uint64_t written_ns);
+/* Names of what came into the kernel meanwhile. */
+void collector_record_modules(struct collector *c);
 
 #endif

@@ -148,6 +148,14 @@ int files_add_kallsyms(const char *path, struct diag *d)
 								 : diag_errno(d, "%s", path);
 }
 
+void files_again_kallsyms(const char *path, char **modules)
+{
+	char file[PATH_MAX];
+
+	if (make_hidden(file, sizeof file, path, "kallsyms"))
+		kernel_kallsyms_again(file, modules);
+}
+
 void files_share_kallsyms(const char *path, const char *piece)
 {
 	char from[PATH_MAX], to[PATH_MAX];

@@ -5,6 +5,8 @@
  * Whatever ended it, the trace is readable, programs are switched off and the kernel is put back.  Also
  * takes what collector_open left half made.
  */
+#include <stdlib.h>
+
 #include "base/atomic.h"
 #include "collect/apps.h"
 #include "collect/collector.h"
@@ -37,9 +39,14 @@ static int finish_apps(struct collector *c, struct diag *d)
 
 static int finish_kernel(struct collector *c, struct diag *d)
 {
-	int err = kernel_stop(c->kernel, d);
+	struct diag told = { "" };
+	int err = kernel_stop(c->kernel, &told);
 	struct kernel_counts n;
 
+	if (err)
+		diag_fail(d, err, "%s", told.text);
+	else if (told.text[0])
+		collector_note(c, &told);
 	kernel_counts(c->kernel, &n);
 	c->result.kernel_events = n.events;
 	c->result.kernel_bytes = n.bytes;
@@ -53,6 +60,7 @@ static int end_recording(struct collector *c, struct diag *d)
 
 	c->result.duration_ns = collector_now_ns(c) - c->begin_ns;
 	maps_again(c->maps, collector_now_ns(c));
+	collector_record_modules(c);
 	if (c->kernel)
 		kernel_err = finish_kernel(c, d);
 	err = finish_apps(c, d);
@@ -88,6 +96,7 @@ static void close_all(struct collector *c)
 	if (c->piece_clock)
 		fclose(c->piece_clock);
 	maps_close(c->maps);
+	free(c->modules);
 	trigger_watch_close(c);
 	filters_fini(&c->filters);
 	wanted_close(&c->wanted);

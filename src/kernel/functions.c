@@ -203,10 +203,19 @@ static int take_shared(struct kernel_functions *f, int instance, struct diag *d)
 	return 0;
 }
 
-void kernel_functions_release(struct kernel_functions *f)
+/* The tracer first: without limits it would see each function of the kernel. */
+static void put_back(int root, int instance)
+{
+	kernel_tracefs_write(instance, "tracing_on", "0");
+	kernel_tracefs_write(instance, "current_tracer", "nop");
+	release_shared(root);
+	kernel_tracefs_write(instance, mark_file, "0");
+}
+
+void kernel_functions_release(struct kernel_functions *f, int instance)
 {
 	if (f->guard >= 0) {
-		release_shared(f->root);
+		put_back(f->root, instance);
 		close(f->guard);
 	}
 	*f = KERNEL_NO_FUNCTIONS;
@@ -223,8 +232,7 @@ void kernel_functions_reap(int root, int instance)
 	free(mark);
 	if (guard < 0)
 		return;
-	kernel_tracefs_write(instance, "current_tracer", "nop");
-	release_shared(root);
+	put_back(root, instance);
 	close(guard);
 }
 

@@ -41,12 +41,13 @@ struct kernel_functions {
  * kernel_functions_set_up - have the tracer record from when tracing is on; its events join @s.
  *
  * @root: of tracefs, -1 if @instance is borrowed.  @s->functions: patterns of calls.  0 or -errno: then
- * kernel_functions_release() after the instance is gone.  Does nothing if neither they nor @g have patterns.
+ * kernel_functions_release() before the instance is gone.  Does nothing if neither they nor @g have patterns.
  */
 int kernel_functions_set_up(struct kernel_functions *f, int root, int instance, struct kernel_selection *s,
 			    const struct kernel_graph *g, struct diag *d);
-/* kernel_functions_release - what the kernel has once is as it was.  After the instance is gone. */
-void kernel_functions_release(struct kernel_functions *f);
+/* kernel_functions_release - what the kernel has once is as it was.  Before the @instance is gone, which records no more: who
+ * kills us in between leaves it to the next recorder, and it says that there is something to be put back. */
+void kernel_functions_release(struct kernel_functions *f, int instance);
 /* kernel_functions_pause - record no calls, or go on; tracing_on would empty the buffers.  0 or -errno. */
 int kernel_functions_pause(const struct kernel_functions *f, int instance, bool pause);
 /* kernel_functions_reap - what the owner of @instance, who is dead, set for all. */

@@ -30,7 +30,8 @@ struct kernel {
 	int n_events; /* that the instance records */
 	struct kernel_cpu *cpus;
 	int n_cpus;
-	struct kernel_losses *losses; /* of each, shared with the processes that come after us */
+	uint64_t missed_ns; /* when it was asked what probes missed */
+	struct kernel_losses *losses; /* of each, and of probes; shared with the processes that come after us */
 	pid_t *pids; /* added so far */
 	int n_pids;
 	bool whole_machine;

@@ -13,4 +13,14 @@
  */
 int kernel_kallsyms_write(const char *path, struct diag *d);
 
+/*
+ * kernel_kallsyms_again - append to it the functions of modules that have come, or moved, since the last call.
+ *
+ * @path: NULL: only see which there are; nothing happens to a file that is not there.  @modules: of the last call, at first to NULL; to be
+ * freed.  If there is nothing new it is one small file of /proc that is read.  A module that came and went between two calls is missed.
+ *
+ * Returns 0 or -errno.
+ */
+int kernel_kallsyms_again(const char *path, char **modules);
+
 #endif

@@ -16,13 +16,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "clock/clock.h"
 #include "kernel/inside.h"
+#include "kernel/kprobe.h"
 #include "kernel/lend.h"
 #include "kernel/statedump.h"
 #include "kernel/uprobe.h"
 #include "kernel/wait.h"
 
 #define WAKE_PERCENT "25" /* of a buffer in use: read it.  The rest is room for what comes until then */
+
+#define ASK_MISSED_NS 1000000000ull
 
 enum { THREAD_ROUNDS_MAX = 10 };
 
@@ -315,6 +319,22 @@ int kernel_start(struct kernel *k, struct diag *d)
 	return kernel_state(k, d);
 }
 
+/* A call that a probe misses is lost, at most: nobody knows whose it was. */
+static void ask_missed(struct kernel *k, struct diag *d)
+{
+	uint64_t missed = k->has_kprobes ? kernel_probes_missed(k->root, k->instance.path) : 0, *known = &k->losses[k->n_cpus].here;
+
+	k->missed_ns = clock_now_ns(&k->drain.clock);
+	if (missed <= *known)
+		return;
+	if (!*known && d && !d->text[0])
+		diag_fail(d, 0, "--kprobe: the kernel missed calls or returns of these functions, of whatever process: they are counted as "
+			  "lost\n  (of more than %d calls under way at once it sees no return; name fewer functions)",
+			  KERNEL_RETURNS_MAX);
+	k->losses[0].here += missed - *known; /* no CPU has missed it */
+	*known = missed;
+}
+
 static int drain_all(struct kernel *k, enum kernel_drain_mode mode, struct diag *d)
 {
 	int first = 0, err;
@@ -346,6 +366,8 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 	}
 	k->drain.until_ns = until_ns;
 	k->drain.is_behind = false;
+	if (k->has_kprobes && clock_now_ns(&k->drain.clock) - k->missed_ns > ASK_MISSED_NS)
+		ask_missed(k, d);
 	err = drain_all(k, KERNEL_DRAIN_LIVE, d);
 	return err ? err : k->drain.is_behind;
 }
@@ -380,6 +402,7 @@ int kernel_stop(struct kernel *k, struct diag *d)
 	k->is_started = false;
 	err = switch_tracing(k, false, d);
 	kernel_bpf_stop(k->bpf);
+	ask_missed(k, err ? NULL : d);
 	if (!err)
 		err = kernel_profile_run(k->profile, false, d);
 	/* What snapshots have read comes first. */
@@ -401,8 +424,8 @@ void kernel_close(struct kernel *k)
 	for (int i = 0; i < k->n_cpus; i++)
 		kernel_cpu_close(&k->cpus[i]);
 	snprintf(name, sizeof name, "%s", k->instance.path);
+	kernel_functions_release(&k->functions, k->instance.dir);
 	kernel_instance_remove(&k->instance);
-	kernel_functions_release(&k->functions);
 	if (k->has_uprobes)
 		kernel_probes_remove(k->root, name);
 	kernel_profile_close(k->profile);
@@ -420,7 +443,7 @@ void kernel_close(struct kernel *k)
 	free(k->drain.page);
 	free(k->drain.room);
 	if (k->losses)
-		munmap(k->losses, (size_t)k->n_cpus * sizeof *k->losses);
+		munmap(k->losses, (size_t)(k->n_cpus + 1) * sizeof *k->losses);
 	free(k->cpus);
 	free(k->pids);
 	free(k);

@@ -10,10 +10,6 @@
 #include "base/pattern.h"
 #include "kernel/tracefs.h"
 
-/* So many calls of a function may be under way and all their returns be recorded: the kernel's own limit may be 10.  Of
- * fprobes newer kernels have none. */
-#define RETURNS "512"
-
 struct wish {
 	char what[256]; /* a function, or a pattern */
 	const char *arguments;
@@ -38,15 +34,62 @@ static int read_wish(struct wish *w, const struct kernel_probes *p)
 	return 0;
 }
 
+static const char *event_kind(const struct kernel_probes *p, const struct wish *w)
+{
+	if (p->wanted->kind == KERNEL_KPROBE)
+		return w->is_return ? "kretprobe" : "kprobe";
+	return w->is_return ? "fretprobe" : "fprobe";
+}
+
 static int add_one(struct kernel_probes *p, const struct wish *w, const char *function, const char *fetch)
 {
 	bool is_kprobe = p->wanted->kind == KERNEL_KPROBE;
-	const char *kind = is_kprobe ? w->is_return ? "kretprobe" : "kprobe" : w->is_return ? "fretprobe" : "fprobe";
-	const char *type = is_kprobe ? w->is_return ? "r" RETURNS : "p" : "f";
-	char place[300];
+	size_t size = strlen(function);
+	char place[300], type[16];
+	int err;
 
+	if (w->is_return)
+		snprintf(type, sizeof type, "%c%d", is_kprobe ? 'r' : 'f', KERNEL_RETURNS_MAX);
+	else
+		snprintf(type, sizeof type, "%c", is_kprobe ? 'p' : 'f');
 	snprintf(place, sizeof place, "%s%s", function, w->is_return && !is_kprobe ? "%return" : "");
-	return kernel_probe_add(p, type, kind, function, strlen(function), place, fetch);
+	err = kernel_probe_add(p, type, event_kind(p, w), function, size, place, fetch);
+	if (p->was_refused && !is_kprobe && w->is_return)
+		err = kernel_probe_add(p, "f", event_kind(p, w), function, size, place, fetch);
+	return err;
+}
+
+/* Whether this wish has a probe of that name: the kernel would put another one at the same function. */
+static bool has_probe(const struct kernel_probes *p, const struct wish *w, const char *function)
+{
+	const char *kind = event_kind(p, w);
+	size_t n = strlen(kind);
+
+	for (int i = p->first; i < p->selection->n_events; i++) {
+		const char *name = p->selection->events[i].name;
+
+		if (!strncmp(name, kind, n) && name[n] == '_' && !strcmp(name + n + 1, function))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * One of many.  A function that the kernel refuses - it works for probes itself, or its name is not unique - is left out and told
+ * in the end.  If there are only such it is the wish that is wrong.
+ */
+static int try_one(struct kernel_probes *p, const struct wish *w, const char *function, const char *fetch, int *n_refused)
+{
+	bool is_double = has_probe(p, w, function);
+	int err = is_double ? 0 : add_one(p, w, function, fetch);
+
+	if (!is_double && (!err || !p->was_refused))
+		return err;
+	if (++*n_refused == KERNEL_PROBES_MAX && p->selection->n_events == p->first)
+		return err;
+	if (p->n_refused++ < KERNEL_REFUSED_NAMED)
+		text_addf(&p->refused, "%s%s", p->refused.size ? ", " : "", function);
+	return 0;
 }
 
 /* available_filter_functions: a line "NAME" or "NAME [MODULE]" each. */
@@ -55,7 +98,7 @@ static int add_matching(struct kernel_probes *p, const struct wish *w, const cha
 	char *names, *line, *end;
 	ssize_t n = kernel_tracefs_read(p->root, "available_filter_functions", &names);
 	const char *what_end = w->what + strlen(w->what);
-	int err = 0;
+	int err = 0, n_refused = 0;
 
 	if (n < 0)
 		return diag_fail(p->d, (int)n, "%s %s: this kernel does not tell its functions' names (tracefs "
@@ -72,9 +115,13 @@ static int add_matching(struct kernel_probes *p, const struct wish *w, const cha
 			continue;
 		memcpy(function, line, size);
 		function[size] = 0;
-		err = add_one(p, w, function, fetch);
+		err = try_one(p, w, function, fetch, &n_refused);
 	}
 	free(names);
+	if (!err && n_refused && p->selection->n_events == p->first)
+		return -EINVAL; /* the last one's reason is told */
+	if (!err && n_refused && p->d)
+		p->d->text[0] = 0;
 	if (!err && p->selection->n_events == p->first)
 		return diag_fail(p->d, -ENOENT, "%s %s: the kernel has no function %s that can be traced",
 				 kernel_probe_option(p->wanted->kind), p->wanted->text, w->what);

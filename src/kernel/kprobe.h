@@ -17,6 +17,10 @@
 
 #include "kernel/probe.h"
 
+/* So many calls of a function may be under way and all their returns be recorded: the kernel's own limit may be 10.  Of
+ * fprobes it has none since Linux 6.14. */
+enum { KERNEL_RETURNS_MAX = 512 };
+
 /* kernel_kprobe_make - those that @p->wanted asks for.  0 or -errno. */
 int kernel_kprobe_make(struct kernel_probes *p);
 

@@ -274,15 +274,34 @@ int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, 
 	return finish(l);
 }
 
+/* Arguments that LTTng calls otherwise, or that are an int whatever the kernel declares. */
+static const struct {
+	const char *event, *from, *to;
+	bool is_int;
+} arguments[] = {
+	{ "sys_enter_mmap", "off", "offset", false },
+	{ "sys_enter_mmap", "fd", "fd", true },
+	{ "sys_enter_clone", "clone_flags", "flags", false },
+	{ "sys_enter_clone", "parent_tidptr", "parent_tid", false },
+	{ "sys_enter_clone", "child_tidptr", "child_tid", false },
+};
+
 /* An argument is a register; what its type does not use may hold anything. */
-static void add_argument(struct builder *b, const struct kernel_field *f, unsigned offset)
+static void add_argument(struct builder *b, const char *event, const struct kernel_field *f, unsigned offset)
 {
 	unsigned size = f->type_size && !f->is_pointer ? f->type_size : 8;
+	bool is_signed = f->type_is_signed && !f->is_pointer;
+	const char *name = f->name;
 
+	for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
+		if (!strcmp(event, arguments[i].event) && !strcmp(f->name, arguments[i].from)) {
+			name = arguments[i].to;
+			is_signed |= arguments[i].is_int;
+			size = arguments[i].is_int ? 4 : size;
+		}
 	text_addf(&b->layout->fields, "\t\t");
-	add_integer_type(&b->layout->fields, size, f->type_is_signed && !f->is_pointer,
-			 f->is_pointer);
-	text_addf(&b->layout->fields, " %s;\n", identifier(b, f->name, ""));
+	add_integer_type(&b->layout->fields, size, is_signed, f->is_pointer);
+	text_addf(&b->layout->fields, " %s;\n", identifier(b, name, ""));
 	add_copy(b->layout, offset, size);
 }
 
@@ -363,7 +382,7 @@ int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_for
 			add_user_text(&b, &f->fields[i], KERNEL_SYSCALL_WORDS + 4 * n_texts++,
 				      KERNEL_SYSCALL_ARGS + 8 * n);
 		else
-			add_argument(&b, &f->fields[i], KERNEL_SYSCALL_ARGS + 8 * n);
+			add_argument(&b, f->name, &f->fields[i], KERNEL_SYSCALL_ARGS + 8 * n);
 		n++;
 	}
 	if (!f)

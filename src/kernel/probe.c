@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,11 @@ void kernel_probes_begin(struct kernel_probes *p, int root, const char *instance
 {
 	*p = (struct kernel_probes){ .root = root, .selection = s, .n_others = s->n_events, .d = d };
 	group_of(instance, p->group);
+}
+
+void kernel_probes_fini(struct kernel_probes *p)
+{
+	text_fini(&p->refused);
 }
 
 void kernel_probes_next(struct kernel_probes *p, const struct kernel_uprobe *wanted)
@@ -114,7 +120,7 @@ static void add_reason(int root, char *why, size_t size)
 	free(log);
 }
 
-static int refuse(const struct kernel_probes *p, int err)
+static int refuse(struct kernel_probes *p, int err)
 {
 	const char *option = kernel_probe_option(p->wanted->kind), *text = p->wanted->text;
 	char why[160];
@@ -122,6 +128,7 @@ static int refuse(const struct kernel_probes *p, int err)
 	if (!has_kind(p->root, p->wanted->kind))
 		return diag_fail(p->d, -EOPNOTSUPP, "%s %s: this kernel has no such probes\n  it needs %s", option, text,
 				 kinds[p->wanted->kind].needs);
+	p->was_refused = true;
 	add_reason(p->root, why, sizeof why);
 	return diag_fail(p->d, err, "%s %s: the kernel refuses it: %s", option, text, err == -EINVAL ? why : strerror(-err));
 }
@@ -130,13 +137,15 @@ int kernel_probe_add(struct kernel_probes *p, const char *type, const char *kind
 		     const char *place, const char *fetch)
 {
 	struct kernel_candidate c = { .system = p->group, .nr = -1 };
-	char event[32], plain[96], shown[96];
+	char event[sizeof p->group + 16], plain[96], shown[96];
 	struct text line = { 0 };
 	int err;
 
+	p->was_refused = false;
 	if (p->selection->n_events - p->n_others >= KERNEL_PROBES_MAX)
 		return diag_fail(p->d, -E2BIG, "more than %d probes: name fewer functions", KERNEL_PROBES_MAX);
-	snprintf(event, sizeof event, "p%d", p->selection->n_events);
+	/* With the group, because kprobe_profile tells of events without. */
+	snprintf(event, sizeof event, "%s_p%d", p->group, p->selection->n_events);
 	make_name(plain, sizeof plain, kind, name, name_size);
 	snprintf(shown, sizeof shown, "%s", plain);
 	for (int i = 2; is_taken(p, shown); i++)
@@ -171,6 +180,23 @@ int kernel_probe_fetch(const char *arguments, bool in_kernel, struct text *t, st
 		p += size;
 	}
 	return !err && t->failed ? diag_fail(d, -ENOMEM, "no memory for probes") : err;
+}
+
+uint64_t kernel_probes_missed(int root, const char *instance)
+{
+	char group[64], *text, event[80];
+	uint64_t sum = 0, missed;
+	size_t n;
+
+	group_of(instance, group);
+	n = strlen(group);
+	if (kernel_tracefs_read(root, "kprobe_profile", &text) < 0)
+		return 0;
+	for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n')
+		if (sscanf(p, "%79s %*u %" SCNu64, event, &missed) == 2 && !strncmp(event, group, n) && !strncmp(event + n, "_p", 2))
+			sum += missed;
+	free(text);
+	return sum;
 }
 
 /* ---------------------------------------------------------------- removing */

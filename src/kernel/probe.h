@@ -10,11 +10,13 @@
 #define KERNEL_PROBE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/diag.h"
+#include "base/text.h"
 #include "kernel/select.h"
 
-enum { KERNEL_PROBES_MAX = 512 };
+enum { KERNEL_PROBES_MAX = 512, KERNEL_REFUSED_NAMED = 3 };
 
 enum kernel_probe_kind {
 	KERNEL_UPROBE, /* in a program, at a function */
@@ -42,11 +44,15 @@ struct kernel_probes {
 	int n_others; /* events in the selection before the first probe */
 	int first; /* of its events in the selection */
 	int n_left_out; /* arguments that the kernel cannot fetch */
+	bool was_refused; /* the last one, by the kernel */
+	int n_refused; /* functions that a pattern fits and no probe can be in; some of their names */
+	struct text refused;
 	struct diag *d;
 };
 
-/* kernel_probes_begin - for the instance named @instance. */
+/* kernel_probes_begin - for the instance named @instance.  kernel_probes_fini - in any case. */
 void kernel_probes_begin(struct kernel_probes *p, int root, const char *instance, struct kernel_selection *s, struct diag *d);
+void kernel_probes_fini(struct kernel_probes *p);
 /* kernel_probes_next - go on with @wanted. */
 void kernel_probes_next(struct kernel_probes *p, const struct kernel_uprobe *wanted);
 /*
@@ -62,6 +68,10 @@ int kernel_probe_add(struct kernel_probes *p, const char *type, const char *kind
 size_t kernel_probe_word(const char *p);
 /* kernel_probe_fetch - the arguments "NAME=EXPRESSION..." in the kernel's words.  0 or -errno. */
 int kernel_probe_fetch(const char *arguments, bool in_kernel, struct text *t, struct diag *d);
+
+/* kernel_probes_missed - how many calls and returns the kprobes of @instance did not see so far, whosever they were: too many
+ * were under way, or one interrupted another.  Of fprobes the kernel tells nothing. */
+uint64_t kernel_probes_missed(int root, const char *instance);
 
 /* kernel_probes_remove - all of @instance, which records no more. */
 void kernel_probes_remove(int root, const char *instance);

@@ -74,12 +74,21 @@ static const char *const prefixed[][3] = {
 	{ "kmem", "kfree", "kmem_" },	      { "power", "cpu_", "power_" },
 	{ "irq_vectors", "", "x86_irq_vectors_" },
 	{ "exceptions", "", "x86_exceptions_" },
+	{ "net", "napi_gro_", "net_" },	      { "power", "wakeup_source_", "power_" },
+	{ "printk", "console", "printk_" },   { "writeback", "wbc_writepage", "writeback_" },
+	{ "writeback", "balance_dirty_pages", "writeback_" },
+	{ "writeback", "bdi_dirty_ratelimit", "writeback_" },
+	{ "writeback", "global_dirty_state", "writeback_" },
+	{ "btrfs", "add_delayed_", "btrfs_" },{ "btrfs", "run_delayed_", "btrfs_" },
 };
 
-/* ... or altogether. */
+/* ... or by what they begin with. */
 static const char *const renamed[][3] = {
-	{ "net", "netif_receive_skb", "net_if_receive_skb" },
-	{ "net", "netif_rx", "net_if_rx" },
+	{ "net", "netif_", "net_if_" },
+	{ "skb", "consume_skb", "skb_consume" },
+	{ "skb", "kfree_skb", "skb_kfree" },
+	{ "vmscan", "mm_shrink_", "mm_vmscan_shrink_" },
+	{ "compaction", "mm_compaction_", "compaction_" },
 };
 
 static void name_event(char *name, size_t size, const char *system, const char *event)
@@ -87,8 +96,8 @@ static void name_event(char *name, size_t size, const char *system, const char *
 	const char *prefix = "";
 
 	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-		if (!strcmp(system, renamed[i][0]) && !strcmp(event, renamed[i][1])) {
-			snprintf(name, size, "%s", renamed[i][2]);
+		if (!strcmp(system, renamed[i][0]) && !strncmp(event, renamed[i][1], strlen(renamed[i][1]))) {
+			snprintf(name, size, "%s%s", renamed[i][2], event + strlen(renamed[i][1]));
 			return;
 		}
 	for (size_t i = 0; i < sizeof prefixed / sizeof *prefixed; i++)

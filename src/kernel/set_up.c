@@ -349,7 +349,7 @@ static int add_cpu(struct kernel *k, int number, struct diag *d)
 
 static int share_losses(struct kernel *k, struct diag *d)
 {
-	void *losses = mmap(NULL, (size_t)k->n_cpus * sizeof *k->losses, PROT_READ | PROT_WRITE,
+	void *losses = mmap(NULL, (size_t)(k->n_cpus + 1) * sizeof *k->losses, PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (losses == MAP_FAILED)

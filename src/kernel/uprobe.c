@@ -221,6 +221,21 @@ static int add_markers(struct making *g)
 
 /* ---------------------------------------------------------------- all */
 
+static void tell_left_out(const struct kernel_probes *p, struct diag *d)
+{
+	char arguments[128] = "", functions[400] = "";
+
+	if (p->n_left_out)
+		snprintf(arguments, sizeof arguments, "%d argument%s of USDT markers the kernel cannot fetch: left out (duet list --usdt FILE)",
+			 p->n_left_out, p->n_left_out == 1 ? "" : "s");
+	if (p->n_refused)
+		snprintf(functions, sizeof functions, "%d function%s the kernel lets nobody probe by name: left out (%.300s%s)",
+			 p->n_refused, p->n_refused == 1 ? "" : "s", p->refused.size ? p->refused.bytes : "",
+			 p->n_refused > KERNEL_REFUSED_NAMED ? ", ..." : "");
+	if (*arguments || *functions)
+		diag_fail(d, 0, "%s%s%s", arguments, *arguments && *functions ? "\n  " : "", functions);
+}
+
 int kernel_uprobes_make(int root, const char *instance, const struct kernel_uprobe *wanted, int n,
 			struct kernel_selection *s, struct diag *d)
 {
@@ -240,9 +255,9 @@ int kernel_uprobes_make(int root, const char *instance, const struct kernel_upro
 		if (!err)
 			err = wanted[i].kind == KERNEL_USDT ? add_markers(&g) : add_functions(&g);
 	}
-	if (!err && probes.n_left_out)
-		diag_fail(d, 0, "%d argument%s of USDT markers the kernel cannot fetch: left out (duet list --usdt FILE)",
-			  probes.n_left_out, probes.n_left_out == 1 ? "" : "s");
+	if (!err)
+		tell_left_out(&probes, d);
+	kernel_probes_fini(&probes);
 	free(w);
 	return err;
 }

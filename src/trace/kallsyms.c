@@ -76,7 +76,9 @@ static int by_address(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
 
-	return x->address < y->address ? -1 : x->address > y->address;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name; /* the later one, of a module that came, is found */
 }
 
 /* "ADDRESS NAME": the end of a line becomes the end of a name. */

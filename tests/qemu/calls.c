@@ -3,18 +3,21 @@
  * tests/qemu/calls.c - makes system calls, exactly as many as it is told, and tells its pid.
  *
  * usage: calls getppid|open|sleep N [FILE | MILLISECONDS]
+ *        calls crowd N MILLISECONDS: N processes sleep so long, most of it at the same time
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static void call(const char *what, const char *how)
 {
-	struct timespec t = { .tv_nsec = how ? atol(how) * 1000000 : 0 };
+	long ms = how ? atol(how) : 0;
+	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
 	int fd;
 
 	if (!strcmp(what, "getppid"))
@@ -28,11 +31,24 @@ static void call(const char *what, const char *how)
 	}
 }
 
+static void crowd(long n, const char *how)
+{
+	for (; n > 0; n--)
+		if (!fork()) {
+			call("sleep", how);
+			_exit(0);
+		}
+	while (wait(NULL) > 0)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
 		return 2;
-	for (long n = atol(argv[2]); n > 0; n--)
+	if (!strcmp(argv[1], "crowd"))
+		crowd(atol(argv[2]), argv[3]);
+	for (long n = strcmp(argv[1], "crowd") ? atol(argv[2]) : 0; n > 0; n--)
 		call(argv[1], argc > 3 ? argv[3] : NULL);
 	printf("%d\n", (int)getpid());
 	return 0;

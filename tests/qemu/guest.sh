@@ -83,7 +83,33 @@ kprobes() {
 	is "kprobe: a glob" "$(count a 'kprobe_do_sys_openat2')" 20
 	another --kprobe no_such_function
 	ok "kprobe: no such function" grep 'no_such_function' err
+	refused
+	missed --kprobe kretprobe
 	clean kprobe
+}
+
+# A name that two functions have, and a third one whose name it begins: of these the kernel lets the third be probed.
+refused() {
+	some=$(sed '/[.]/d; s/ .*//' $T/available_filter_functions | sort | awk '
+		name != "" && index($1, name) != 1 { if (others == 1) { print name; exit } name = "" }
+		name != "" && $1 != name { others++ }
+		$1 == last && name == "" && length($1) > 5 { name = $1; others = 0 }
+		{ last = $1 }')
+	another --kprobe "$some*"
+	ok "kprobe: those of $some* that can be" grep 'the kernel lets nobody probe by name: left out' err
+	note "$(grep 'left out' err)"
+	another --kprobe 'do_sys_open* x=%nonsense'
+	ok "kprobe: none can be" grep 'the kernel refuses it' err
+}
+
+# More returns under way at once than are seen: the others are lost, and counted.
+missed() {
+	rec a $1 'hrtimer_nanosleep%return' -- calls crowd 600 4000
+	lost=$(sed -n 's/^ *kernel .* \([0-9]*\) lost.*/\1/p' err)
+	grep -A1 'counted as lost' err
+	seen=$(count a "$2_hrtimer_nanosleep")
+	note "$1: $seen returns seen, ${lost:-none} lost" # of others too
+	ok "$1: returns seen and lost" test $((seen + ${lost:-0})) -ge 600 -a $((seen + ${lost:-0})) -lt 620
 }
 
 fprobes() {
@@ -98,6 +124,7 @@ fprobes() {
 	is "fprobe: returns" "$(count a fretprobe_do_sys_openat2 'fd = 3')" 20
 	rec a --fprobe 'do_sys_openat2 $arg*' -- calls open 20 /init
 	is "fprobe: all arguments by name" "$(count a fprobe_do_sys_openat2 'dfd = .*filename = .*how = ')" 20
+	missed --fprobe fretprobe
 	clean fprobe
 }
 
@@ -153,14 +180,34 @@ arguments() {
 
 # Nothing is recorded before a trigger's start, and then all is; a flight recorder writes at the end.
 paused() {
-	rec a -k function:do_sys_openat2 --trigger 'file /tmp/go -> start' -- sh -c "calls open 20 /init; touch /tmp/go
-		while ! grep -q '####' $T/instances/*/set_ftrace_notrace; do sleep 0.1; done; calls open 30 /init"
+	rec a -k 'function:*do_sys_getppid' --trigger 'file /tmp/go -> start' -- sh -c "calls getppid 20; touch /tmp/go
+		while ! grep -q '####' $T/instances/*/set_ftrace_notrace; do sleep 0.1; done; calls getppid 30"
 	rm /tmp/go
 	duet view --json -e function a >json
 	is "paused: recorded from its start" "$(grep -c "\"tid\":$pid\b" json)" 30
 	rec a --overwrite -k function:do_sys_openat2 -- calls open 20 /init
 	is "paused: kept by a flight recorder" "$(count a function '(do_sys_openat2)')" 20
 	clean paused
+}
+
+# A module that comes and goes while it records.
+later() {
+	rec a -k function:ether_setup -- sh -c 'insmod /module.ko && sleep 3; rmmod dummy'
+	ok "module: names of one that came later" test "$(count a function '(dummy_setup \[dummy\])')" -ge 1
+	note "$(view -e function a | head -1)"
+	clean later
+}
+
+# Killed while it puts back what the kernel has once, at each step of it.
+dying() {
+	for n in 0 1 2 3 4 5 6 7 8 9; do
+		rm -rf a
+		DIE=$n LD_PRELOAD=/bin/die.so duet record -o a --graph do_sys_openat2 --graph-depth 3 --graph-over 1us -- true >/dev/null 2>err
+		if grep -q 'function graph in' err; then return; fi
+		left="$(ls $T/instances) $(cat $T/max_graph_depth)"
+		another -k sched:sched_switch
+		clean "dying at step $n ($left)"
+	done
 }
 
 # The recorder and its keeper are killed: the next one clears up.
@@ -211,7 +258,7 @@ smoke() {
 	clean events
 }
 
-for what in ${*:-functions arguments paused kprobes fprobes graph killed modules smoke}; do
+for what in ${*:-functions arguments paused kprobes fprobes graph killed dying later modules smoke}; do
 	$what
 done
 echo done

@@ -61,21 +61,30 @@ def add(root, path, source):
     shutil.copy(source, to)
 
 
-def make_system(root, build, modules):
+def add_program(root, path, to):
+    subprocess.run(["strip", "-o", f"{root}/bin/{to}", path], check=True)
+    for library in libraries(path):
+        add(root, library, library)
+
+
+def make_base(root, build, init):
+    """A system of busybox, duet and our calls, whose first program is @init."""
     busybox = shutil.which("busybox")
     if not busybox or libraries(busybox):
         sys.exit("busybox-static is needed")
     for directory in ["bin", "dev", "proc", "sys", "tmp"]:
         os.makedirs(os.path.join(root, directory))
     add(root, "/bin/busybox", busybox)
-    programs = {"duet": "src/cmd/duet", "bracket": "tests/live/kernel/kernel_bracket_test", "calls": "tests/qemu/qemu_calls"}
-    for name, path in programs.items():
-        path = os.path.join(build, path)
-        subprocess.run(["strip", "-o", f"{root}/bin/{name}", path], check=True)
-        for library in libraries(path):
-            add(root, library, library)
-    shutil.copy(HERE + "/guest.sh", root + "/init")
+    add_program(root, os.path.join(build, "src/cmd/duet"), "duet")
+    add_program(root, os.path.join(build, "tests/qemu/qemu_calls"), "calls")
+    shutil.copy(os.path.join(HERE, init), root + "/init")
     os.chmod(root + "/init", 0o755)
+
+
+def make_system(root, build, modules):
+    make_base(root, build, "guest.sh")
+    add_program(root, os.path.join(build, "tests/live/kernel/kernel_bracket_test"), "bracket")
+    add(root, "/bin/die.so", os.path.join(build, "tests/qemu/libdie.so"))
     for found in glob.glob(f"{modules}/kernel/{MODULE}*"):
         with (lzma.open if found.endswith(".xz") else open)(found, "rb") as f, open(root + "/module.ko", "wb") as to:
             to.write(f.read())
@@ -88,11 +97,11 @@ def pack(root, path):
         f.write(packed.stdout)
 
 
-def boot(kernel, initrd, told, args):
+def boot(kernel, initrd, told, args, *more):
     """-> what the guest's console showed"""
     command = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max,-cx16", "-smp", "1", "-m", "1024",
                "-kernel", kernel, "-initrd", initrd, "-nographic", "-no-reboot", "-serial", "mon:stdio", "-serial",
-               "file:" + told, "-append",
+               "file:" + told, *more, "-append",
                "console=ttyS0 quiet panic=-1 mitigations=off nowatchdog no_timer_check tsc=reliable "
                "rcupdate.rcu_cpu_stall_suppress=1 " + args.append]
     try:
@@ -155,4 +164,5 @@ def main():
     sys.exit(bad > 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -78,6 +78,8 @@ static void flags_are_named_and_what_has_no_name_is_a_number(void)
 	is_text(call("mmap", { "addr", 0 }, { "len", 4096 }, { "prot", PROT_READ | PROT_WRITE },
 		     { "flags", MAP_PRIVATE | MAP_ANONYMOUS | 1ll << 40 }, { "fd", 0xffffffff }, { "off", 0x2000 }),
 		"NULL, 4096, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS|0x10000000000, -1, 0x2000");
+	is_text(call("mmap", { "addr", 0 }, { "len", 4096 }, { "prot", PROT_READ }, { "flags", MAP_PRIVATE }, { "fd", -1 }, { "offset", 0x2000 }),
+		"NULL, 4096, PROT_READ, MAP_PRIVATE, -1, 0x2000");
 	is_text(call("mprotect", { "start", 0x1000 }, { "len", 1 }, { "prot", 0 }), "0x1000, 1, PROT_NONE");
 	is_text(call("access", { "filename", 0, "" }, { "mode", 0 }), "\"\", F_OK");
 	is_text(call("clone", { "clone_flags", CLONE_VM | CLONE_VFORK | SIGCHLD }, { "newsp", 0 }),
@@ -86,6 +88,7 @@ static void flags_are_named_and_what_has_no_name_is_a_number(void)
 	is_text(call("clone", { "clone_flags", CLONE_CHILD_SETTID | SIGCHLD }, { "newsp", 0 }, { "p", 1 }, { "c", 2 }, { "tls", 3 }),
 		"child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD, child_tidptr=2");
 	is_text(call("prctl", { "option", 15 }, { "arg2", 1 }, { "arg3", 1 }, { "arg4", 1 }, { "arg5", 1 }), "PR_SET_NAME, 0x1");
+	is_text(call("clone", { "flags", CLONE_VM | SIGCHLD }, { "newsp", 0 }), "child_stack=NULL, flags=CLONE_VM|SIGCHLD");
 	is_text(call("wait4", { "upid", -1 }, { "stat_addr", 0 }, { "options", 0 }), "-1, 0, 0");
 }
 

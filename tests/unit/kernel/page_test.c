@@ -391,6 +391,28 @@ static void system_calls_are_events_of_their_own(void)
 	ok(!strstr(classes.tsdl.bytes, "\"syscall_entry_write\""));
 }
 
+/* mmap's fd is an unsigned long to the kernel, and -1 if there is none. */
+static void arguments_are_lttngs(void)
+{
+	static struct kernel_format f;
+
+	is(kernel_format_parse(&f, "name: sys_enter_mmap\nID: 3\n"
+			       "field:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
+			       "field:unsigned long addr;\toffset:16;\tsize:8;\tsigned:0;\n"
+			       "field:unsigned long fd;\toffset:24;\tsize:8;\tsigned:0;\n"
+			       "field:unsigned long off;\toffset:32;\tsize:8;\tsigned:0;\n", "test",
+			       NULL), 0);
+	is(kernel_classes_tell_arguments(&classes, SYS_mmap, &f, 0, NULL), 0);
+	begin_page(T0);
+	put_enter(SYS_mmap);
+	end_page();
+	open_page();
+	ok(next());
+	is(packet.size, 12 + 8 + 4 + 8);
+	ok(strstr(classes.tsdl.bytes, "\tint32_t _fd;\n"));
+	ok(strstr(classes.tsdl.bytes, "uint64_t _offset;\n"));
+}
+
 static void values_are_lttngs(void)
 {
 	begin_page(T0);
@@ -651,6 +673,7 @@ int main(void)
 	run(text_that_points_out_of_its_record_is_left_out);
 	run(list_becomes_a_count_and_its_elements);
 	run(system_calls_are_events_of_their_own);
+	run(arguments_are_lttngs);
 	run(values_are_lttngs);
 	run(losses_are_read_from_the_flags);
 	run(page_out_of_time_is_refused);

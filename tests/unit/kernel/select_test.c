@@ -13,7 +13,9 @@ static const char available[] = "raw_syscalls:sys_enter\nraw_syscalls:sys_exit\n
 				"syscalls:sys_enter_openat\nsched:sched_switch\n"
 				"sched:sched_stat_runtime\nsched:sched_process_fork\n"
 				"irq:softirq_entry\nirq_vectors:local_timer_entry\n"
-				"timer:hrtimer_start\nnonsense\n:\nx:\nkmem:kmalloc";
+				"timer:hrtimer_start\nnonsense\n:\nx:\nnet:netif_rx\nnet:netif_receive_skb_exit\n"
+				"net:napi_gro_frags_entry\nnet:net_dev_queue\nskb:consume_skb\nwriteback:wbc_writepage\n"
+				"writeback:writeback_start\nkmem:kmalloc";
 
 static struct kernel_selection s;
 
@@ -70,6 +72,19 @@ static void our_names_tracefs_names_and_systems_are_found(void)
 	is(choose("kmem", "timer"), 0);
 	ok(has("kmem", "kmalloc", "kmem_kmalloc"));
 	ok(has("timer", "hrtimer_start", "timer_hrtimer_start"));
+}
+
+static void names_are_lttngs(void)
+{
+	is(choose("net:*", "skb:*"), 0);
+	ok(has("net", "netif_rx", "net_if_rx"));
+	ok(has("net", "netif_receive_skb_exit", "net_if_receive_skb_exit"));
+	ok(has("net", "napi_gro_frags_entry", "net_napi_gro_frags_entry"));
+	ok(has("net", "net_dev_queue", "net_dev_queue"));
+	ok(has("skb", "consume_skb", "skb_consume"));
+	is(choose("writeback:*", NULL), 0);
+	ok(has("writeback", "wbc_writepage", "writeback_wbc_writepage"));
+	ok(has("writeback", "writeback_start", "writeback_start"));
 }
 
 static void an_exclusion_takes_from_what_was_chosen(void)
@@ -207,6 +222,7 @@ int main(void)
 	run(each_event_has_the_filter_of_its_last_pattern);
 	run(default_is_scheduling_and_all_system_calls);
 	run(our_names_tracefs_names_and_systems_are_found);
+	run(names_are_lttngs);
 	run(an_exclusion_takes_from_what_was_chosen);
 	run(system_calls_become_a_filter);
 	run(choosing_twice_is_choosing_once);
