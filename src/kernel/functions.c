@@ -267,8 +267,8 @@ static int set_tracer(int instance, const char *name, struct diag *d)
 		return 0;
 	if (is_graph && err == -EINVAL)
 		return diag_fail(d, -EOPNOTSUPP, "this kernel has no function graph in instances of tracefs: it needs Linux 6.12 and "
-				 "CONFIG_FUNCTION_GRAPH_TRACER\n  --kprobe 'F' and --kprobe 'F%%return' record calls and returns, "
-				 "-k function:F calls");
+				 "CONFIG_FUNCTION_GRAPH_TRACER\n  --graph F alone is made of probes there, without --graph-over, "
+				 "--graph-depth and --graph-args; -k function:F records calls");
 	return diag_fail(d, -EOPNOTSUPP, "this kernel lets nobody trace its functions (tracer %s: %s)\n"
 			 "  -k profile samples them, -k has events", name, strerror(-err));
 }

@@ -9,6 +9,7 @@
 
 #include "base/pattern.h"
 #include "kernel/tracefs.h"
+#include "kernel/uprobe.h"
 
 struct wish {
 	char what[256]; /* a function, or a pattern */
@@ -36,6 +37,8 @@ static int read_wish(struct wish *w, const struct kernel_probes *p)
 
 static const char *event_kind(const struct kernel_probes *p, const struct wish *w)
 {
+	if (p->wanted->kind == KERNEL_GRAPH_PROBE)
+		return w->is_return ? "funcgraph_exit" : "funcgraph_entry";
 	if (p->wanted->kind == KERNEL_KPROBE)
 		return w->is_return ? "kretprobe" : "kprobe";
 	return w->is_return ? "fretprobe" : "fprobe";
@@ -43,8 +46,8 @@ static const char *event_kind(const struct kernel_probes *p, const struct wish *
 
 static int add_one(struct kernel_probes *p, const struct wish *w, const char *function, const char *fetch)
 {
-	bool is_kprobe = p->wanted->kind == KERNEL_KPROBE;
-	size_t size = strlen(function);
+	bool is_kprobe = p->wanted->kind != KERNEL_FPROBE;
+	size_t size = p->wanted->kind == KERNEL_GRAPH_PROBE ? 0 : strlen(function); /* its events have one name */
 	char place[300], type[16];
 	int err;
 
@@ -60,17 +63,13 @@ static int add_one(struct kernel_probes *p, const struct wish *w, const char *fu
 }
 
 /* Whether this wish has a probe of that name: the kernel would put another one at the same function. */
-static bool has_probe(const struct kernel_probes *p, const struct wish *w, const char *function)
+static bool has_probe(const struct kernel_probes *p, const char *function)
 {
-	const char *kind = event_kind(p, w);
-	size_t n = strlen(kind);
+	size_t n = strlen(function);
 
-	for (int i = p->first; i < p->selection->n_events; i++) {
-		const char *name = p->selection->events[i].name;
-
-		if (!strncmp(name, kind, n) && name[n] == '_' && !strcmp(name + n + 1, function))
+	for (const char *at = p->added.size ? p->added.bytes : ""; *at; at += strcspn(at, "\n") + 1)
+		if (!strncmp(at, function, n) && at[n] == '\n')
 			return true;
-	}
 	return false;
 }
 
@@ -80,11 +79,13 @@ static bool has_probe(const struct kernel_probes *p, const struct wish *w, const
  */
 static int try_one(struct kernel_probes *p, const struct wish *w, const char *function, const char *fetch, int *n_refused)
 {
-	bool is_double = has_probe(p, w, function);
+	bool is_double = has_probe(p, function);
 	int err = is_double ? 0 : add_one(p, w, function, fetch);
 
+	if (!is_double && !err)
+		text_addf(&p->added, "%s\n", function);
 	if (!is_double && (!err || !p->was_refused))
-		return err;
+		return p->added.failed ? -ENOMEM : err;
 	if (++*n_refused == KERNEL_PROBES_MAX && p->selection->n_events == p->first)
 		return err;
 	if (p->n_refused++ < KERNEL_REFUSED_NAMED)
@@ -126,6 +127,40 @@ static int add_matching(struct kernel_probes *p, const struct wish *w, const cha
 		return diag_fail(p->d, -ENOENT, "%s %s: the kernel has no function %s that can be traced",
 				 kernel_probe_option(p->wanted->kind), p->wanted->text, w->what);
 	return err;
+}
+
+static int pair(int root, const char *instance, const char *pattern, struct kernel_selection *s, struct diag *d)
+{
+	static const char depth[] = " depth=\\0:s32"; /* a number of its own, by the kernel's grammar */
+	char entry[300], exit[300];
+	struct kernel_uprobe both[] = { { entry, KERNEL_GRAPH_PROBE, NULL }, { exit, KERNEL_GRAPH_PROBE, NULL } };
+
+	if (*pattern == '@' || strpbrk(pattern, ": \t%") ||
+	    snprintf(exit, sizeof exit, "%s%%return%s", pattern, depth) >= (int)sizeof exit)
+		return diag_fail(d, -EINVAL, "--graph %.100s: this kernel has no function graph in instances of tracefs, and probes in "
+				 "its place are for names of functions and globs", pattern);
+	snprintf(entry, sizeof entry, "%s%s", pattern, depth);
+	return kernel_uprobes_make(root, instance, both, 2, s, d);
+}
+
+int kernel_kprobe_graph(int root, const char *instance, const char *const *patterns, int n, struct kernel_selection *s, struct diag *d)
+{
+	int err = 0;
+
+	for (int i = 0; i < n && !err; i++)
+		err = pair(root, instance, patterns[i], s, d);
+	return err;
+}
+
+void kernel_kprobe_rename(struct kernel_format *f, const char *name)
+{
+	bool is_entry = !strcmp(name, "funcgraph_entry");
+
+	if (!is_entry && strcmp(name, "funcgraph_exit") != 0)
+		return;
+	for (int i = 0; i < f->n_fields; i++)
+		if (!strcmp(f->fields[i].name, is_entry ? "__probe_ip" : "__probe_ret_ip"))
+			snprintf(f->fields[i].name, sizeof f->fields[i].name, "__probe_%s", is_entry ? "func" : "retaddr");
 }
 
 int kernel_kprobe_make(struct kernel_probes *p)

@@ -15,6 +15,7 @@
 #ifndef KERNEL_KPROBE_H
 #define KERNEL_KPROBE_H
 
+#include "kernel/format.h"
 #include "kernel/probe.h"
 
 /* So many calls of a function may be under way and all their returns be recorded: the kernel's own limit may be 10.  Of
@@ -23,5 +24,12 @@ enum { KERNEL_RETURNS_MAX = 512 };
 
 /* kernel_kprobe_make - those that @p->wanted asks for.  0 or -errno. */
 int kernel_kprobe_make(struct kernel_probes *p);
+/*
+ * kernel_kprobe_graph - what a graph of the functions @patterns alone records, where the kernel has none in instances: a probe at
+ * their entries and one at their returns, of the names and, but for the duration, the fields of a graph's events.  0 or -errno.
+ */
+int kernel_kprobe_graph(int root, const char *instance, const char *const *patterns, int n, struct kernel_selection *s, struct diag *d);
+/* kernel_kprobe_rename - the fields of such a probe's event, if @name is one's. */
+void kernel_kprobe_rename(struct kernel_format *f, const char *name);
 
 #endif

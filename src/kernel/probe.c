@@ -26,6 +26,7 @@ static const struct {
 	[KERNEL_USDT] = { "--usdt", "uprobe_events", "CONFIG_UPROBE_EVENTS" },
 	[KERNEL_KPROBE] = { "--kprobe", "kprobe_events", "CONFIG_KPROBE_EVENTS and no lockdown: -k has events" },
 	[KERNEL_FPROBE] = { "--fprobe", all_events, "Linux 6.5 and CONFIG_FPROBE_EVENTS: --kprobe does the same" },
+	[KERNEL_GRAPH_PROBE] = { "--graph", "kprobe_events", "Linux 6.12 and CONFIG_FUNCTION_GRAPH_TRACER, or CONFIG_KPROBE_EVENTS" },
 };
 
 const char *kernel_probe_option(enum kernel_probe_kind kind)
@@ -59,12 +60,14 @@ void kernel_probes_begin(struct kernel_probes *p, int root, const char *instance
 void kernel_probes_fini(struct kernel_probes *p)
 {
 	text_fini(&p->refused);
+	text_fini(&p->added);
 }
 
 void kernel_probes_next(struct kernel_probes *p, const struct kernel_uprobe *wanted)
 {
 	p->wanted = wanted;
 	p->first = p->selection->n_events;
+	p->added.size = 0;
 }
 
 /* "usdt_shop_order": what is no letter or digit becomes one underscore. */
@@ -148,7 +151,7 @@ int kernel_probe_add(struct kernel_probes *p, const char *type, const char *kind
 	snprintf(event, sizeof event, "%s_p%d", p->group, p->selection->n_events);
 	make_name(plain, sizeof plain, kind, name, name_size);
 	snprintf(shown, sizeof shown, "%s", plain);
-	for (int i = 2; is_taken(p, shown); i++)
+	for (int i = 2; p->wanted->kind != KERNEL_GRAPH_PROBE && is_taken(p, shown); i++)
 		snprintf(shown, sizeof shown, "%.80s_%d", plain, i);
 	text_addf(&line, "%s:%s/%s %s%s\n", type, p->group, event, place, fetch);
 	err = line.failed ? -ENOMEM : kernel_tracefs_write(p->root, kinds[p->wanted->kind].file, line.bytes);

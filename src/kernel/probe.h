@@ -23,6 +23,7 @@ enum kernel_probe_kind {
 	KERNEL_USDT, /* at a marker */
 	KERNEL_KPROBE, /* in the kernel, anywhere */
 	KERNEL_FPROBE, /* at a function of the kernel, by the function tracer's call there */
+	KERNEL_GRAPH_PROBE, /* as a kprobe, but named as a graph's events are: kernel/functions.h */
 };
 
 /* What a user asks for: kernel/uprobe.h, kernel/kprobe.h. */
@@ -47,6 +48,7 @@ struct kernel_probes {
 	bool was_refused; /* the last one, by the kernel */
 	int n_refused; /* functions that a pattern fits and no probe can be in; some of their names */
 	struct text refused;
+	struct text added; /* functions of the one in hand, each in a line */
 	struct diag *d;
 };
 

@@ -22,6 +22,7 @@
 #include "kernel/events.h"
 #include "kernel/filter.h"
 #include "kernel/inside.h"
+#include "kernel/kprobe.h"
 #include "kernel/lend.h"
 #include "kernel/uprobe.h"
 
@@ -165,6 +166,8 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 			err = diag_fail(d, -EOPNOTSUPP, "this kernel records no arguments in %s", e->event);
 		if (err)
 			return err;
+		if (kernel_probe_is_ours(e->system))
+			kernel_kprobe_rename(f, e->name);
 		err = kernel_classes_add(&k->drain.classes, f, e->system, e->name);
 		if (err)
 			return diag_fail(d, err, "cannot add the kernel event %s:%s: %s", e->system,
@@ -316,6 +319,20 @@ static int select_of_kernel(struct kernel *k, const struct kernel_options *o, st
 	return err;
 }
 
+/* Calls of the kernel's functions by its tracer; before Linux 6.12 the simplest graph by probes. */
+static int select_functions(struct kernel *k, const struct kernel_graph *g, struct diag *d)
+{
+	struct kernel_selection *s = &k->selection;
+	int err = kernel_functions_set_up(&k->functions, k->root, k->instance.dir, s, g, d);
+
+	if (err != -EOPNOTSUPP || k->root < 0 || !g->n_patterns || g->has_arguments || g->over_ns || g->depth > 1)
+		return err;
+	if (d)
+		d->text[0] = 0;
+	k->has_uprobes = k->has_kprobes = true;
+	return kernel_kprobe_graph(k->root, k->instance.path, g->patterns, g->n_patterns, s, d);
+}
+
 static int select_events(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	int err = select_of_kernel(k, o, d);
@@ -328,7 +345,7 @@ static int select_events(struct kernel *k, const struct kernel_options *o, struc
 	for (int i = 0; i < o->n_uprobes; i++)
 		k->has_kprobes |= o->uprobes[i].kind >= KERNEL_KPROBE;
 	if (!err)
-		err = kernel_functions_set_up(&k->functions, k->root, k->instance.dir, &k->selection, &o->graph, d);
+		err = select_functions(k, &o->graph, d);
 	if (err)
 		return err;
 	err = set_up_selection(k, &k->selection, o->graph.has_arguments, d);

@@ -109,7 +109,8 @@ missed() {
 	grep -A1 'counted as lost' err
 	seen=$(count a "$2_hrtimer_nanosleep")
 	note "$1: $seen returns seen, ${lost:-none} lost" # of others too
-	ok "$1: returns seen and lost" test $((seen + ${lost:-0})) -ge 600 -a $((seen + ${lost:-0})) -lt 620
+	ok "$1: many returns at once" test $seen -ge 512
+	[ $1 = --fprobe ] || ok "$1: returns seen and lost" test $((seen + ${lost:-0})) -ge 600 -a $((seen + ${lost:-0})) -lt 620
 }
 
 fprobes() {
@@ -131,14 +132,21 @@ fprobes() {
 graph() {
 	echo 0 >n
 	rec a --graph 'do_sys_openat2,__do_sys_getppid' -- calls open 20 /init
-	if [ $status != 0 ]; then
-		ok "graph: missing, it says so" grep 'function graph in instances' err
+	is "graph: calls" "$(count a funcgraph_entry '(do_sys_openat2), depth = 0')" 20
+	is "graph: ends" "$(count a funcgraph_exit '(do_sys_openat2).*depth = 0')" 20
+	note "$(view -e 'funcgraph_*' a | head -2)"
+	ok "graph: slices in exports" sh -c "duet export chrome -o t.json a && grep -q do_sys_openat2 t.json"
+	another --graph do_sys_openat2 --graph-over 1us
+	if [ $(uname -r | cut -d. -f1,2) = 6.1 ] || [ $(uname -r | cut -d. -f1) = 5 ]; then # by probes
+		ok "graph: limits are missing, it says so" grep 'function graph in instances' err
+		rec a --graph 'do_sys_open*,__do_sys_getppid' -- calls open 20 /init
+		is "graph: a glob" "$(count a funcgraph_entry '(do_sys_openat2), depth = 0')" 20
+		another --graph 'mod:ext4'
+		ok "graph: modules cannot be, it says so" grep 'for names of functions' err
 		clean graph
 		return
 	fi
-	is "graph: calls" "$(count a funcgraph_entry '(do_sys_openat2), depth = 0')" 20
-	is "graph: ends" "$(count a funcgraph_exit '(do_sys_openat2).*duration = [0-9]')" 20
-	note "$(view -e 'funcgraph_*' a | head -2)"
+	is "graph: durations" "$(count a funcgraph_exit '(do_sys_openat2).*duration = [0-9]')" 20
 	rec a --graph '*_nanosleep' --graph-over 20ms -- sh -c 'calls sleep 5 2; calls sleep 3 50'
 	is "graph: only what lasts" "$(duet view --json -e funcgraph_exit a | sed 's/.*"duration":\([0-9]*\).*/\1/' |
 		awk '$1 < 20000000' | wc -l)" 0
@@ -149,7 +157,6 @@ graph() {
 		sort -u | tr '\n' ' ')" "0 1 2 "
 	is "graph: begins at what is wanted" "$(count a funcgraph_entry 'depth = 0' ; count a funcgraph_entry '(do_sys_openat2), depth = 0')" "20
 20"
-	ok "graph: a slice in exports" sh -c "duet export chrome -o t.json a && grep -q do_sys_openat2 t.json"
 	echo 5 >$T/max_graph_depth
 	another --graph do_sys_openat2 --graph-depth 3
 	ok "graph: somebody else's limits stay" grep 'max_graph_depth' err
@@ -200,7 +207,7 @@ later() {
 
 # Killed while it puts back what the kernel has once, at each step of it.
 dying() {
-	for n in 0 1 2 3 4 5 6 7 8 9; do
+	for n in 0 3 5 8; do
 		rm -rf a
 		DIE=$n LD_PRELOAD=/bin/die.so duet record -o a --graph do_sys_openat2 --graph-depth 3 --graph-over 1us -- true >/dev/null 2>err
 		if grep -q 'function graph in' err; then return; fi

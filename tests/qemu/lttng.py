@@ -32,6 +32,7 @@ KNOWN = [(re.compile(e), re.compile(f), why) for e, f, why in [
     ("sched_switch", "prev_state", "a preempted thread's is 0, LTTng's 0x100"),
     ("block_.*", "rwbs", "a text, LTTng's a number of its own"),
     ("block_.*", "tid", "in the event's header"),
+    ("skb_kfree", "reason", "a number, LTTng's an enumeration"),
     ("net_.*", "network_header.*", "not recorded by tracefs"),
     ("sched_process_fork", "(child|parent)_(pid|ns_inum)|vtids", "not recorded by tracefs"),
     ("syscall_entry_.*", "filename|path|pathname|name", "not in memory at the entry: its address, LTTng's empty"),
@@ -39,8 +40,8 @@ KNOWN = [(re.compile(e), re.compile(f), why) for e, f, why in [
     ("syscall_exit_(getsockname|getpeername|recvfrom)", "usockaddr|usockaddr_len|addr_len", "addr_bytes, as it lay in memory"),
     ("syscall_entry_epoll_ctl", "event|op_enum", "number and pointer, LTTng's taken apart"),
     ("syscall_entry_(poll|ppoll|select|pselect6)", "fds|overflow|.*fds.*", "a pointer, LTTng's what it points to"),
-    ("syscall_exit_.*", "(?!ret$).*", "what the call wrote: not recorded; its address is at the entry"),
-    ("syscall_exit_unknown", "", "LTTng's tables lack system calls younger than they are"),
+    ("syscall_exit_unknown", ".*", "of system calls that the tables lack: LTTng's are older"),
+    ("syscall_exit_.*", "(?!ret$).+", "what the call wrote: not recorded; its address is at the entry"),
 ]]
 
 
