@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/cells.c - see cells.h; and many events of a packet, each with all its fields. */
+/* ctf/cells.c - see cells.h. */
 #include "ctf/cells.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#include "ctf/step.h"
 
 static bool is_cell(const struct ctf_op *op)
 {
@@ -137,66 +135,4 @@ bool ctf_event_cells(const struct ctf_event *e, struct ctf_cell *cells)
 	const struct ctf_program *p = e->class->program;
 
 	return p->loads && cells_take(p, e->packet, e->body_bits, e->end_bits, e->slots, cells);
-}
-
-/* The class of @id if its events have cells. */
-static const struct ctf_event_class *rows_class(const struct ctf_reader *r, uint32_t id)
-{
-	const struct ctf_event_class *class = ctf_stream_event(r->stream, id);
-
-	return class && class->program && class->program->loads ? class : NULL;
-}
-
-/* The reader is a copy, which stays in registers; only what is whole is taken over.  That an event is of the class of
- * the last one is a guess: else each would wait for the look-ups of the one before. */
-static inline __attribute__((always_inline)) void take_rows(struct ctf_reader *reader, struct ctf_rows *rows,
-							    enum ctf_header kind)
-{
-	struct ctf_reader r = { .stream = reader->stream, .packet = reader->packet, .at = reader->at,
-				.end = reader->end, .clock = reader->clock, .slots = reader->slots };
-	struct ctf_cell *cell = rows->cells + rows->n_cells, *stop = rows->cells + CTF_ROW_CELLS - CTF_CELLS_MAX;
-	struct ctf_row *row = rows->rows + rows->n, *full = rows->rows + CTF_ROWS;
-	uint64_t at = r.at, clock = r.clock, end;
-	const struct ctf_event_class *class = rows_class(&r, 0);
-	const struct ctf_program *p = class ? class->program : NULL;
-	uint32_t id, last = 0;
-
-	for (; row < full && cell <= stop && at < r.end; at = end) {
-		r.at = at;
-		if (unlikely(!step_header_of(&r, kind, &id)))
-			break;
-		if (id != last) {
-			class = rows_class(&r, id);
-			p = class ? class->program : NULL;
-			last = id;
-		}
-		if (unlikely(!p))
-			break;
-		end = cells_take(p, r.packet, r.at, r.end, r.slots, cell);
-		if (unlikely(end <= at))
-			break;
-		*row++ = (struct ctf_row){ r.clock, at, class, cell };
-		cell += p->n_cells;
-		clock = r.clock;
-	}
-	rows->n = (uint32_t)(row - rows->rows);
-	rows->n_cells = (uint32_t)(cell - rows->cells);
-	reader->at = at;
-	reader->clock = clock;
-}
-
-void ctf_reader_rows(struct ctf_reader *r, struct ctf_rows *rows)
-{
-	switch (r->stream->header_kind) {
-	case CTF_HEADER_COMPACT:
-		return take_rows(r, rows, CTF_HEADER_COMPACT);
-	case CTF_HEADER_LARGE:
-		return take_rows(r, rows, CTF_HEADER_LARGE);
-	case CTF_HEADER_KERNEL:
-		return take_rows(r, rows, CTF_HEADER_KERNEL);
-	case CTF_HEADER_NONE:
-		return take_rows(r, rows, CTF_HEADER_NONE);
-	default:
-		return take_rows(r, rows, CTF_HEADER_GENERIC);
-	}
 }

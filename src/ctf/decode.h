@@ -165,19 +165,49 @@ struct ctf_cell {
  */
 bool ctf_event_cells(const struct ctf_event *e, struct ctf_cell *cells);
 
-/* An event of ctf_reader_rows(). */
+/* An event of ctf_reader_rows(), and of trace_rows(). */
 struct ctf_row {
-	uint64_t clock;
-	uint64_t from; /* where its header begins */
-	const struct ctf_event_class *class;
-	const struct ctf_cell *cells; /* class->program->n_cells */
+	int64_t time_ns; /* from the Epoch */
+	uint32_t class_number; /* class->number */
+	uint32_t stream; /* its number */
+	uint32_t cpu;
+	uint32_t reserved;
+	const struct ctf_cell *cells; /* all its fields: class->program->n_cells */
 };
 
-enum { CTF_ROWS = 128, CTF_ROW_CELLS = 1024 };
+enum { CTF_ROWS = 128, CTF_ROW_CELLS = 1024, CTF_SORTS = 64 };
+
+/* A class whose events are so many bytes, then so many strings; and its rows, whose numbers are not there yet. */
+struct ctf_sort {
+	const struct ctf_event_class *class;
+	uint32_t number, n_cells, n_strings;
+	uint32_t size;
+	uint32_t n;
+	uint16_t rows[CTF_ROWS]; /* no bytes: those may be anything's, and all would be loaded anew after each */
+};
+
+/* ctf/rows.c alone: what it knows of classes that come often. */
+struct ctf_sorts {
+	const struct ctf_stream_class *stream; /* NULL: nothing yet */
+	const uint8_t *packet;
+	uint32_t ids[CTF_SORTS]; /* at id % CTF_SORTS; UINT32_MAX: none */
+	uint32_t n_used;
+	uint8_t used[CTF_SORTS]; /* so many places in `of` */
+	const uint8_t *body[CTF_ROWS];
+	struct ctf_sort of[CTF_SORTS];
+};
+
 struct ctf_rows {
+	/* from whoever asks: a row's time is base_ns + clock; stream and cpu are put into each */
+	uint64_t base_ns;
+	uint32_t stream, cpu;
+	bool is_mixed; /* the classes of the events so far: a guess how to go on */
 	uint32_t n, n_cells;
 	struct ctf_row rows[CTF_ROWS];
+	uint64_t clock[CTF_ROWS];
+	uint64_t from[CTF_ROWS]; /* where its header begins, in bits */
 	struct ctf_cell cells[CTF_ROW_CELLS];
+	struct ctf_sorts sorts;
 };
 
 /*

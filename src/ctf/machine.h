@@ -9,6 +9,9 @@
 #define CTF_MACHINE_H
 
 #include <endian.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "base/atomic.h"
 #include "ctf/decode.h"
@@ -33,12 +36,21 @@ static inline uint64_t machine_number(const uint8_t *packet, uint64_t at, const 
 	return op->is_signed ? machine_extend_sign(v, op->size_bits) : v;
 }
 
-/* The place of the first NUL from @p on, or @stop.  Texts are short: eight bytes at a time beat a call.
+/* The place of the first NUL from @p on, or @stop.  Texts are short: eight or sixteen bytes at a time beat a call.
  * (Zero byte in a word: Mycroft 1987, exact for the lowest.) */
 static inline const uint8_t *machine_nul(const uint8_t *p, const uint8_t *stop)
 {
 	uint64_t v, zero;
 
+#ifdef __SSE2__
+	for (; stop - p >= 16; p += 16) {
+		__m128i bytes = _mm_loadu_si128((const __m128i *)p);
+		int nuls = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
+
+		if (nuls)
+			return p + __builtin_ctz((unsigned)nuls);
+	}
+#endif
 	for (; stop - p >= 8; p += 8) {
 		memcpy(&v, p, sizeof v);
 		v = le64toh(v);

@@ -215,13 +215,13 @@ int64_t duet_read_rows(struct duet_read *r, uint32_t class_number, const struct 
 static_assert(sizeof(struct duet_read_cell) == sizeof(struct ctf_cell) &&
 		      offsetof(struct duet_read_cell, size) == offsetof(struct ctf_cell, size),
 	      "a cell is what the decoder wrote");
-static_assert(sizeof(struct duet_read_row) == sizeof(struct trace_row) &&
-		      offsetof(struct duet_read_row, cells) == offsetof(struct trace_row, cells) &&
-		      offsetof(struct duet_read_row, cpu) == offsetof(struct trace_row, cpu),
+static_assert(sizeof(struct duet_read_row) == sizeof(struct ctf_row) &&
+		      offsetof(struct duet_read_row, cells) == offsetof(struct ctf_row, cells) &&
+		      offsetof(struct duet_read_row, cpu) == offsetof(struct ctf_row, cpu),
 	      "a row is what the merge wrote");
 
 uint32_t duet_read_batch(struct duet_read *r, struct duet_read_row *rows, uint32_t n_rows)
 {
 	r->has_event = false;
-	return trace_rows(r->trace, (struct trace_row *)rows, n_rows);
+	return trace_rows(r->trace, (struct ctf_row *)rows, n_rows);
 }

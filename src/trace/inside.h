@@ -80,6 +80,9 @@ bool follow_grows(const struct trace *t, const struct source *s);
 /* Whether heap[0] may be given now.  Passes over what comes too late. */
 bool follow_admits(struct trace *t);
 
+/* heap[@i], whose time may be later now, to its place among those below it. */
+void trace_sink(struct trace *t, uint32_t i);
+
 /* heap[0] to its place, after its time has changed. */
 void trace_settle(struct trace *t);
 

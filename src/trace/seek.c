@@ -142,6 +142,7 @@ int trace_part(const struct trace *t, uint32_t number, void (*warn)(void *contex
 		.base_ns = t->streams[number]->base_ns,
 		.freq = t->streams[number]->freq,
 		.cpu = TRACE_CPU_UNKNOWN,
+		.keep = t->streams[number]->keep,
 		.is_part = true,
 	};
 	part->streams[0] = s;

@@ -160,17 +160,26 @@ static void note_times(struct stream *s, const struct ctf_packet_info *info)
  * page cache, and come again if anybody looks.  In steps that are pages on every machine. */
 static void let_go(struct stream *s, uint64_t read)
 {
-	enum { STEP = 1 << 16, KEEP = 4 << 20 };
+	enum { STEP = 1 << 16 };
 	uint64_t end = read & ~(uint64_t)(STEP - 1);
 
 	if (s->holds)
 		return;
 	if (s->packed)
 		return packed_let_go(s->packed, read);
-	if (end < s->gone + KEEP)
+	if (end < s->gone + s->keep)
 		return;
 	madvise((void *)(s->bytes + s->gone), end - s->gone, MADV_DONTNEED);
 	s->gone = end;
+}
+
+void stream_tidy(struct stream *s)
+{
+	s->tidy_at = UINT64_MAX;
+	if (s->packed || !s->reader.packet) /* what is decompressed is needed until the packet's end */
+		return;
+	let_go(s, (uint64_t)(s->reader.packet - s->bytes) + s->reader.at / 8);
+	s->tidy_at = s->reader.at + s->keep * 8;
 }
 
 /*
@@ -277,6 +286,8 @@ static void list_packets(struct stream *s)
 	index_packets(s);
 	if (s->packed)
 		packed_let_go(s->packed, s->size);
+	else if (s->bytes && !s->reader.packet) /* nothing is being read: all of it can go */
+		madvise((void *)s->bytes, s->map_size, MADV_DONTNEED);
 	s->gone = gone; /* what was let go comes again */
 	s->info.n_packets = s->n_packets;
 	s->info.size_bytes = s->packed ? s->map_size : s->size;
@@ -325,7 +336,8 @@ int stream_open(struct stream *s, const struct trace_source *source, const char 
 	const char *slash = strrchr(path, '/');
 	int err;
 
-	*s = (struct stream){ .options = o, .cpu = TRACE_CPU_UNKNOWN, .grows = grows };
+	*s = (struct stream){ .options = o, .cpu = TRACE_CPU_UNKNOWN, .grows = grows,
+			      .keep = STREAM_KEEP_MAX };
 	s->info.source = source;
 	s->info.path = strdup(path);
 	if (!s->info.path)
@@ -502,6 +514,7 @@ bool stream_open_packet(struct stream *s)
 	if (!info.has_begin)
 		info.begin = s->reader.clock;
 	ctf_reader_init(&s->reader, s->bytes + p->offset, &info, s->slots);
+	s->tidy_at = s->reader.at + s->keep * 8;
 	s->cpu = info.cpu;
 	if (!p->lost_events && !p->lost_packets)
 		return false;

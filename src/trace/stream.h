@@ -11,6 +11,8 @@
 #include "ctf/step.h"
 #include "trace/trace.h"
 
+enum { STREAM_KEEP_MIN = 1 << 16, STREAM_KEEP_MAX = 4 << 20 };
+
 struct stream_packet {
 	uint64_t offset; /* bytes in the file */
 	uint64_t end; /* clock */
@@ -58,6 +60,8 @@ struct stream {
 	uint32_t n_packets, capacity;
 	uint32_t packet; /* the next to open */
 	uint64_t gone; /* bytes of the map given back */
+	uint64_t keep; /* bytes behind the cursor that are not given back: its share of the trace's memory */
+	uint64_t tidy_at; /* the reader's place from which on there is more: stream_tidy() */
 	bool holds; /* what was read stays where it is: see trace_hold() */
 	/* clock to ns: time = base_ns + clock, or scaled if the clock is no nanosecond clock */
 	uint64_t base_ns;
@@ -72,7 +76,7 @@ struct stream {
 	uint64_t slots[CTF_SLOTS];
 	struct stream_back *back;
 	struct stream_rows *rows; /* made when somebody asks for many events at once */
-	bool rows_left; /* it stands on rows->ctf.rows[rows->given], which is not the first; its reader is ahead */
+	bool rows_left; /* it stands on rows->ctf.rows[rows->given]; its reader is ahead */
 	bool is_at_begin; /* went backward beyond its first item: `item` is TRACE_END */
 	bool is_part; /* the map and the path are another's */
 	uint32_t n_warnings;
@@ -110,6 +114,15 @@ static inline void stream_next(struct stream *s)
 		return stream_turn(s, got);
 	s->item = TRACE_EVENT;
 	s->time_ns = stream_to_ns(s, s->reader.clock);
+}
+
+/* Gives back what lies far behind the cursor, in the midst of a packet too. */
+void stream_tidy(struct stream *s);
+
+static inline void stream_tidy_at_times(struct stream *s)
+{
+	if (unlikely(s->reader.at > s->tidy_at))
+		stream_tidy(s);
 }
 
 void stream_skip_to(struct stream *s, int64_t time_ns);

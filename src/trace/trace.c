@@ -127,6 +127,17 @@ const char *trace_hosts(const struct trace *t)
 	return t->hosts.bytes ? t->hosts.bytes : "";
 }
 
+/* What streams keep mapped of their files together stays within a bound, however many there are. */
+static void share_memory(struct trace *t)
+{
+	enum { ALL = 96 << 20 };
+	uint64_t keep = ALL / (t->n_streams + 1u);
+
+	keep = keep < STREAM_KEEP_MIN ? STREAM_KEEP_MIN : keep > STREAM_KEEP_MAX ? STREAM_KEEP_MAX : keep;
+	for (uint32_t i = 0; i < t->n_streams; i++)
+		t->streams[i]->keep = keep;
+}
+
 int trace_open(struct trace **result, const char *const *paths, int n, const struct trace_options *o,
 	       struct diag *d)
 {
@@ -150,6 +161,7 @@ int trace_open(struct trace **result, const char *const *paths, int n, const str
 		err = diag_fail(d, -ENOMEM, "no memory to open a trace");
 	if (!err)
 		err = relate_hosts(t, d);
+	share_memory(t);
 	if (err) {
 		trace_close(t);
 		return err;
@@ -177,7 +189,7 @@ void trace_close(struct trace *t)
 	free(t);
 }
 
-static void sink(struct trace *t, uint32_t i)
+void trace_sink(struct trace *t, uint32_t i)
 {
 	struct stream *s = t->heap[i];
 
@@ -199,7 +211,7 @@ static void sink(struct trace *t, uint32_t i)
 void trace_settle(struct trace *t)
 {
 	if (t->n_heap > 1)
-		sink(t, 0);
+		trace_sink(t, 0);
 	t->next = t->n_heap < 2 ? NULL : t->heap[1];
 	if (t->n_heap > 2 && trace_is_before(t->heap[2], t->next))
 		t->next = t->heap[2];
@@ -209,12 +221,13 @@ void trace_settle(struct trace *t)
 
 void trace_heap(struct trace *t)
 {
+	share_memory(t);
 	t->n_heap = 0;
 	for (uint32_t i = 0; i < t->n_streams; i++)
 		if (t->streams[i]->item != TRACE_END || t->streams[i]->has_failed)
 			t->heap[t->n_heap++] = t->streams[i];
 	for (uint32_t i = t->n_heap / 2; i-- > 0;)
-		sink(t, i);
+		trace_sink(t, i);
 	trace_settle(t);
 }
 
@@ -224,6 +237,7 @@ static inline void advance(struct trace *t)
 	struct stream *s = t->heap[0];
 
 	stream_next(s);
+	stream_tidy_at_times(s);
 	if (unlikely(s->item == TRACE_END && !s->has_failed))
 		t->heap[0] = t->heap[--t->n_heap];
 	else if (!t->next || trace_is_before(s, t->next))

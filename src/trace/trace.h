@@ -101,16 +101,6 @@ void trace_close(struct trace *t); /* accepts NULL */
 /* trace_next - the next item of all streams.  -EINVAL only if strict: the damage is in @d; or if `progress` said so. */
 int trace_next(struct trace *t, struct trace_event *e, struct diag *d);
 
-/* An event of trace_rows(). */
-struct trace_row {
-	int64_t time_ns;
-	uint32_t class_number; /* see trace_class_number() */
-	uint32_t stream; /* its number */
-	uint32_t cpu;
-	uint32_t reserved;
-	const struct ctf_cell *cells; /* all its fields: class->program->n_cells */
-};
-
 /*
  * trace_rows - the next events, in order, each with all its fields; several times as fast as one by one.
  *
@@ -119,7 +109,7 @@ struct trace_row {
  * Returns how many there are, fewer than @n_rows at will.  0: what comes next is no event of numbers and texts
  * alone, or the end, or there is no memory, or the trace is followed: trace_next() gives it.
  */
-uint32_t trace_rows(struct trace *t, struct trace_row *rows, uint32_t n_rows);
+uint32_t trace_rows(struct trace *t, struct ctf_row *rows, uint32_t n_rows);
 
 /* trace_skip_to - pass over whole packets that end before @time_ns.  Only before the first
  * trace_next(); events a little earlier than @time_ns may still come.  Streams of less than @min_bytes are read

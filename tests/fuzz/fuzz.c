@@ -60,7 +60,7 @@ static void read_fields(const struct trace_event *e)
 /* As many by batches and steps in turns as by steps alone. */
 static uint64_t count_rows(struct trace *t)
 {
-	struct trace_row rows[100];
+	struct ctf_row rows[100];
 	struct trace_event e;
 	uint64_t count = 0;
 	struct diag d;

@@ -22,7 +22,7 @@
 #include "trace/trace.h"
 
 struct bytes {
-	uint8_t at[65536];
+	uint8_t at[1 << 17];
 	size_t n;
 };
 
@@ -65,15 +65,17 @@ static inline const char *make_directory(void)
 	return path;
 }
 
+/* With the streams s0, s1, ... */
 static inline void remove_directory(const char *path)
 {
-	static const char *const names[] = { "metadata", "s0", "s1" };
 	char file[256];
+	int n = 0;
 
-	for (int i = 0; i < 3; i++) {
-		snprintf(file, sizeof file, "%s/%s", path, names[i]);
-		unlink(file);
-	}
+	snprintf(file, sizeof file, "%s/metadata", path);
+	unlink(file);
+	do
+		snprintf(file, sizeof file, "%s/s%d", path, n++);
+	while (!unlink(file));
 	rmdir(path);
 }
 
@@ -186,6 +188,11 @@ static inline char *told(const char *path)
 	HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { " \
 	"enum : u5 { compact = 0 ... 30, extended = 31 } id; variant <id> { " \
 	"struct { t27 timestamp; } compact; struct { u32 id; t64 timestamp; } extended; } v; } align(8); };\n"
+
+#define LARGE \
+	HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { " \
+	"enum : u16 { compact = 0 ... 65534, extended = 65535 } id; variant <id> { " \
+	"struct { t32 timestamp; } compact; struct { u32 id; t64 timestamp; } extended; } v; } align(8); };\n"
 
 enum { PACKET_HEAD = 24 + 52, AT_CONTENT = 24 + 16, AT_PACKET = 24 + 24 };
 

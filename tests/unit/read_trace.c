@@ -6,11 +6,6 @@
 #define PLAIN \
 	HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { t32 timestamp; u16 id; }; };\n"
 
-#define LARGE \
-	HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { " \
-	"enum : u16 { compact = 0 ... 65534, extended = 65535 } id; variant <id> { " \
-	"struct { t32 timestamp; } compact; struct { u32 id; t64 timestamp; } extended; } v; } align(8); };\n"
-
 #define TINY "event { name = \"e\"; id = 0; stream_id = 0; fields := struct { u8 _x; }; };\n"
 
 static void tiny_event(struct bytes *b, uint32_t time, uint8_t x)
