@@ -32,10 +32,14 @@ import record_lttng
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 REPEAT = int(os.environ.get("REPEAT", "5"))
-EVENTS = os.environ.get("EVENTS", "2000000")
+EVENTS = int(os.environ.get("EVENTS", "5000000"))
 IDS = ("vpid", "vtid", "procname")
-CASES = (("int", "int", ()), ("3 contexts, int, string", "intstr", IDS),
-         ("3 contexts, 8 ints", "8ints", IDS))
+# name, what is written, contexts, programs at once, how each is run and its buffers
+CASES = (("one stream, int", "int", (), 1, ["1"], "--buffers-uid"),
+         ("two streams, int", "int", (), 1, [], "--buffers-uid"),
+         ("16 processes, int", "int", (), 16, [], "--buffers-pid"),
+         ("3 contexts, int, string", "intstr", IDS, 1, [], "--buffers-uid"),
+         ("3 contexts, 8 ints", "8ints", IDS, 1, [], "--buffers-uid"))
 
 
 def record_all(work):
@@ -48,17 +52,17 @@ def record_all(work):
     if d:
         os.environ["LTTNG_UST_ALLOW_BLOCKING"] = "1"
         try:
-            for i, (name, what, contexts) in enumerate(CASES):
+            for i, (name, what, contexts, n, how, buffers) in enumerate(CASES):
                 out = "%s/lttng-%d" % (work, i)
-                d.record(out, [[write, what, EVENTS]], ["bench:*"], contexts,
-                         ("--subbuf-size=1M", "--num-subbuf=8", "--blocking-timeout=inf"))
+                d.record(out, [[write, what, str(EVENTS // n)] + how] * n, ["bench:*"], contexts,
+                         ("--subbuf-size=1M", "--num-subbuf=8", "--blocking-timeout=inf"), buffers)
                 traces.append((name, out))
         finally:
             d.close()
     out = work + "/duet"
     env = dict(os.environ, DUET_RUNTIME_DIR=work + "/run", DUET_LIBRARY=library)
     r = subprocess.run([duet, "record", "-e", "lttng_ust_libc:*", "-b", "512M", "-o", out, "--",
-                        "find", "/usr", "/var", "-name", "*.a"], env=env, stdout=subprocess.DEVNULL,
+                        "sh", "-c", "for i in 1 2 3 4; do find /usr /var -name '*.a'; done"], env=env, stdout=subprocess.DEVNULL,
                        stderr=subprocess.PIPE, text=True)
     if os.path.isdir(out):
         traces.append(("duet: find, malloc, kernel", out))

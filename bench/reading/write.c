@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/reading/write.c - a program for LTTng-UST to record: `write int|intstr|8ints N`.
+ * bench/reading/write.c - a program for LTTng-UST to record: `write int|intstr|8ints N [1]`.
  *
  * Two threads, one on each of the first two CPUs, write N events together: two streams that
- * interleave finely, which is what merging has to cope with.
+ * interleave finely, which is what merging has to cope with.  With 1, one thread: one stream.
  */
 #include "lttng_tp.h"
 
@@ -39,15 +39,16 @@ static void *work(void *arg)
 
 int main(int argc, char **argv)
 {
+	int n = argc == 4 ? 1 : 2;
 	struct work w[2];
 
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
-	for (int i = 0; i < 2; i++) {
-		w[i] = (struct work){ .what = argv[1], .n = atoi(argv[2]) / 2, .cpu = i };
+	for (int i = 0; i < n; i++) {
+		w[i] = (struct work){ .what = argv[1], .n = atoi(argv[2]) / n, .cpu = i };
 		pthread_create(&w[i].thread, NULL, work, &w[i]);
 	}
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < n; i++)
 		pthread_join(w[i].thread, NULL);
 	return 0;
 }
