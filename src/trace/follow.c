@@ -429,7 +429,10 @@ int trace_refresh(struct trace *t, struct diag *d)
 		trace_advance(t);
 	ask_recordings(f);
 	if (any_new(f)) {
-		err = look(t, d);
+		/* First: a new stream of a recording that has ended is listed as it is found, and must be described. */
+		err = read_all_metadata(t, d);
+		if (!err)
+			err = look(t, d);
 		measure(t);
 		if (!err)
 			err = read_all_metadata(t, d);
