@@ -34,6 +34,13 @@ static void see_sampled(void *arg, pid_t pid, uint64_t at_ns)
 	maps_join(c->maps, pid, at_ns);
 }
 
+static void see_mapped(void *arg, const struct kernel_mapped *m)
+{
+	struct collector *c = arg;
+
+	maps_add(c->maps, m);
+}
+
 /* Who came into a cgroup that is recorded: what is wanted of it is asked anew. */
 static void see_entered(void *arg, pid_t pid)
 {
@@ -65,6 +72,7 @@ static int open_kernel(struct collector *c)
 				    .buffer_kib = c->o->kernel_buffer_kib,
 				    .capture_bytes = c->o->capture_bytes,
 				    .see = see_sampled,
+				    .mapped = see_mapped,
 				    .see_arg = c,
 				    .quota = c->o->quota };
 	struct diag d = { "" };

@@ -195,6 +195,21 @@ void maps_join(struct maps *m, pid_t pid, uint64_t at_ns)
 	fflush(m->file);
 }
 
+void maps_add(struct maps *m, const struct kernel_mapped *g)
+{
+	struct text t = { 0 };
+
+	if (!m || strchr(g->path, '\n'))
+		return;
+	text_addf(&t, "mapped %d %" PRIu64 " %" PRIx64 "-%" PRIx64 " %" PRIx64 " %s %s\n", (int)g->pid, g->at_ns, g->begin, g->end,
+		  g->offset, id_of(m, g->path, g->major, g->minor, g->inode), g->path);
+	if (!t.failed && m->size + t.size < MAPS_BYTES_MAX) {
+		fwrite(t.bytes, 1, t.size, m->file);
+		m->size += t.size;
+	}
+	text_fini(&t);
+}
+
 static void look_again(struct maps *m, struct process *p, uint64_t at_ns)
 {
 	bool lives = true;

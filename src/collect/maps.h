@@ -5,7 +5,7 @@
  *
  * A program's executable mappings are noted when it joins, and again, while it lives, if they have
  * changed: each second, and at the end.  A program that ends at once may be gone before it can be
- * looked at; then its addresses stay numbers.  Bounded: MAPS_BYTES_MAX, and MAPS_PROCESSES_MAX are
+ * looked at; then its addresses stay numbers, unless the kernel told of its mappings (maps_add).  Bounded: MAPS_BYTES_MAX, and MAPS_PROCESSES_MAX are
  * looked at again.  A failure is no one's trouble: the recording is whole without.
  *
  * One thread.
@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "collect/tenant.h"
+#include "kernel/kernel.h"
 
 enum { MAPS_BYTES_MAX = 16 << 20, MAPS_PROCESSES_MAX = 256 };
 
@@ -28,6 +29,8 @@ void maps_close(struct maps *m); /* accepts NULL, as do all */
 
 /* maps_join - process @pid joins at @at_ns (session time). */
 void maps_join(struct maps *m, pid_t pid, uint64_t at_ns);
+/* maps_add - it has mapped this, besides what it had. */
+void maps_add(struct maps *m, const struct kernel_mapped *mapped);
 /* maps_again - look at those that live. */
 void maps_again(struct maps *m, uint64_t at_ns);
 

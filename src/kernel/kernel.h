@@ -40,6 +40,16 @@ enum kernel_backend {
 	KERNEL_BACKEND_BPF, /* fail without */
 };
 
+/* Code of a file that a process has mapped. */
+struct kernel_mapped {
+	pid_t pid;
+	uint64_t at_ns; /* by the session's clock */
+	uint64_t begin, end, offset; /* offset: in the file */
+	unsigned major, minor;
+	uint64_t inode;
+	const char *path;
+};
+
 struct kernel_options {
 	const char *path; /* directory of the trace to write, e.g. OUT/kernel */
 	const struct abi_clock *clock; /* of the session; copied */
@@ -66,7 +76,9 @@ struct kernel_options {
 	uint32_t capture_bytes;
 	/* Tell whose code was recorded by its addresses, for the first time and after an exec; or NULL. */
 	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
-	void *see_arg; /* of `entered`, too */
+	/* Beside it, with call stacks: what code such a process, or one that is followed, maps; or NULL. */
+	void (*mapped)(void *arg, const struct kernel_mapped *m);
+	void *see_arg; /* of all of them */
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 };
 

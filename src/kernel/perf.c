@@ -36,6 +36,10 @@ int kernel_perf_open(struct kernel_perf_ring *r, int cpu, size_t size_bytes)
 		.disabled = 1,
 		.task = 1, /* forks and ends */
 		.comm = 1, /* execs */
+		.mmap = 1, /* of code */
+		.mmap2 = 1,
+		.sample_id_all = 1, /* when */
+		.sample_type = PERF_SAMPLE_TIME,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};

@@ -57,6 +57,17 @@ struct kernel_perf_comm { /* PERF_RECORD_COMM */
 	uint32_t pid, tid;
 };
 
+/* PERF_RECORD_MMAP2.  Behind it the file's name, with its NUL and up to a multiple of 8 bytes, and u64 time_ns. */
+struct kernel_perf_mapping {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t begin, size, offset; /* bytes */
+	uint32_t major, minor;
+	uint64_t inode, generation;
+	uint32_t rights, flags;
+	char path[];
+};
+
 struct kernel_perf_lost { /* PERF_RECORD_LOST */
 	struct perf_event_header header;
 	uint64_t id, n;

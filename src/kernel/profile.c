@@ -48,6 +48,7 @@ struct kernel_profile {
 	pid_t owner; /* which process has mapped */
 	struct pids followed, threads;
 	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
+	void (*mapped)(void *arg, const struct kernel_mapped *m);
 	void *see_arg;
 	struct pids seen;
 	struct clock_follow clock; /* perf's, as the session's */
@@ -185,10 +186,12 @@ static int map_rings(struct kernel_profile *p, struct diag *d)
 	return 0;
 }
 
-void kernel_profile_tell(struct kernel_profile *p, void (*see)(void *arg, pid_t pid, uint64_t at_ns), void *arg)
+void kernel_profile_tell(struct kernel_profile *p, void (*see)(void *arg, pid_t pid, uint64_t at_ns),
+			 void (*mapped)(void *arg, const struct kernel_mapped *m), void *arg)
 {
 	if (p) {
 		p->see = see;
+		p->mapped = mapped;
 		p->see_arg = arg;
 	}
 }
@@ -409,6 +412,22 @@ static void take_comm(struct kernel_profile *p, const struct kernel_perf_comm *c
 		pids_drop(&p->seen, (pid_t)c->pid);
 }
 
+/* Of the whole machine only those that were sampled: the others' would be without end. */
+static void take_mapping(struct kernel_profile *p, const struct kernel_perf_mapping *m)
+{
+	size_t room = m->header.size - sizeof *m;
+	struct kernel_mapped to = { .pid = (pid_t)m->pid, .begin = m->begin, .end = m->begin + m->size, .offset = m->offset,
+				    .major = m->major, .minor = m->minor, .inode = m->inode, .path = m->path };
+	uint64_t time_ns;
+
+	if (!p->mapped || room < sizeof time_ns + 1 || to.end <= to.begin || *m->path != '/' || m->path[1] == '/' ||
+	    !memchr(m->path, 0, room - sizeof time_ns) || !pids_has(p->whole_machine ? &p->seen : &p->followed, to.pid))
+		return;
+	memcpy(&time_ns, (const char *)m + m->header.size - sizeof time_ns, sizeof time_ns);
+	to.at_ns = clock_follow_ns(&p->clock, &p->line, time_ns);
+	p->mapped(p->see_arg, &to);
+}
+
 static bool is_wanted(const struct kernel_profile *p, const struct source *source, const struct kernel_perf_sample *s,
 		      const struct kernel_perf_parts *parts)
 {
@@ -460,6 +479,8 @@ static int drain_ring(struct kernel_profile *p, struct ring *r, uint64_t until_n
 			r->lost += ((const struct kernel_perf_lost *)h)->n;
 		if (h->type == PERF_RECORD_COMM)
 			take_comm(p, (const struct kernel_perf_comm *)h);
+		if (h->type == PERF_RECORD_MMAP2 && h->size >= sizeof(struct kernel_perf_mapping))
+			take_mapping(p, (const struct kernel_perf_mapping *)h);
 		if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof *s)
 			continue;
 		if (s->time_ns >= until_ns)

@@ -48,7 +48,8 @@ int kernel_profile_event(struct kernel_profile *p, const struct kernel_format *f
 
 /* kernel_profile_tell - call @see when a process is sampled for the first time, and again after an exec:
  * @at_ns is the sample's. */
-void kernel_profile_tell(struct kernel_profile *p, void (*see)(void *arg, pid_t pid, uint64_t at_ns), void *arg);
+void kernel_profile_tell(struct kernel_profile *p, void (*see)(void *arg, pid_t pid, uint64_t at_ns),
+			 void (*mapped)(void *arg, const struct kernel_mapped *m), void *arg);
 void kernel_profile_close(struct kernel_profile *p); /* accepts NULL, as do all */
 
 /* kernel_profile_add - sample process @pid, and its children from now on.  0 or -ENOMEM. */

@@ -25,6 +25,7 @@ struct image { /* what a process had mapped from some time on */
 	int64_t pid;
 	uint64_t clock;
 	uint32_t first, n; /* mappings, by address */
+	bool adds; /* one mapping, to what it had */
 };
 
 struct modules {
@@ -83,6 +84,20 @@ static bool add_mapping(struct modules *m, char *line)
 	return true;
 }
 
+/* "mapped pid clock" and a mapping. */
+static bool add_one(struct modules *m, char *line)
+{
+	struct image image = { .first = m->n_mappings, .adds = true };
+	int at = 0;
+
+	if (sscanf(line, "mapped %" SCNd64 " %" SCNu64 " %n", &image.pid, &image.clock, &at) != 2 || !at)
+		return true;
+	if (!make_room(&m->images, &m->n_image_rooms, m->n_images, sizeof *m->images))
+		return false;
+	m->images[m->n_images++] = image;
+	return add_mapping(m, line + at);
+}
+
 static int read_file(struct modules *m, int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -97,7 +112,7 @@ static int read_file(struct modules *m, int dir, const char *name)
 	while (good && (n = getline(&line, &capacity, f)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = 0;
-		good = *line == 'p' ? add_image(m, line) : add_mapping(m, line);
+		good = *line == 'p' ? add_image(m, line) : *line == 'm' ? add_one(m, line) : add_mapping(m, line);
 	}
 	free(line);
 	fclose(f);
@@ -213,13 +228,19 @@ static const struct image *find_image(const struct modules *m, int64_t pid, uint
 	return low < m->n_images && m->images[low].pid == pid ? &m->images[low] : NULL;
 }
 
-/* What was mapped later is found in a later image: libraries opened while the program ran. */
+/* What was added since the last whole image may have taken the place of what that has.  What was mapped later is found in a
+ * later image: libraries opened while the program ran. */
 _Bool modules_find(const struct modules *m, int64_t pid, uint64_t clock, uint64_t address,
 		   struct module_place *place)
 {
 	const struct image *image = find_image(m, pid, clock);
 	const struct mapping *g = NULL;
 
+	for (const struct image *i = image; i && i->pid == pid && i->clock <= clock && !g; i--) {
+		g = find_mapping(m, i, address);
+		if (!i->adds || i == m->images)
+			break;
+	}
 	for (; image && image < m->images + m->n_images && image->pid == pid && !g; image++)
 		g = find_mapping(m, image, address);
 	if (!g)

@@ -3,7 +3,7 @@
 """Samples of where CPU time goes: of the processes followed and no others, with the functions of program and kernel;
 over a killed collector, in pieces, and as Babeltrace reads them.
 
-usage: check.py DUET PROGRAM
+usage: check.py DUET PROGRAM LATE LATE_LIBRARY
 """
 import collections
 import json
@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import kill  # noqa: E402
 from trial import cmd, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
 
-program, = paths(1, library=False)
+program, late, late_library = paths(3, library=False)
 HZ = 997
 
 
@@ -122,6 +122,18 @@ def each_piece_names_the_kernels_functions():
         is_(addresses & shown, set(), piece + ": addresses in the kernel that have no name")
 
 
+def libraries_that_are_opened_later_are_named():
+    """Also if they are closed, and the program has ended, before anybody looks again; and programs that nobody looked at."""
+    for name, more in (("followed", []), ("whole", ["--all-kernel"])):
+        record("-q", "-k", "profile:%d" % HZ, *more, "-o", work + "/late-" + name, "--", late, late_library, "0.1")
+        stacks = folded(work + "/late-" + name)
+        ok(within(stacks, "busy_early") > 20, "its own function", stacks.most_common(5))
+        ok(within(stacks, "busy_late") > 10, "the library's, " + name, stacks.most_common(5))
+    record("-q", "-k", "profile:%d" % HZ, "-o", work + "/moment", "--", "sh", "-c", "%s; %s; %s" % (late, late, late))
+    stacks = folded(work + "/moment")
+    ok(within(stacks, "busy_early") > 10, "programs of a moment", stacks.most_common(5))
+
+
 def what_cannot_be_sampled_is_refused():
     for args, want in ((["-k", "profile:0"], "a rate from 1"), (["-k", "profile:x"], "a rate from 1"),
                        (["-k", "profile:99", "-f", "pid > 3"], "takes no filter"),
@@ -134,4 +146,5 @@ if __name__ == "__main__":
     may_sample()
     run_cases(samples_are_of_those_followed_in_their_functions, time_goes_forward_and_babeltrace_agrees,
               a_killed_collector_is_replaced_and_knows_whom_it_follows, each_piece_names_the_kernels_functions,
+              libraries_that_are_opened_later_are_named,
               what_cannot_be_sampled_is_refused)
