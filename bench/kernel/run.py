@@ -1,78 +1,236 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a traced system call costs its program, by each tracer that this machine has, in one run.
+"""What a recorded kernel event costs its program, by each tracer that this machine has, in one run; and what it costs
+the reader.
 
-usage: run.py DUET LOOP [ROUNDS]        as root; a minute or two
+usage: run.py DUET LOOP [ROUNDS]        as root; some minutes
 
-In each round every tracer records the same loop, in turn; the tables show medians, the spread (lowest to highest), and
-what was added to the plain loop per event (an entry or an exit).  The loop is on the last CPU, tracers where they like.
+In each round every tracer records the same loop, in turn; the tables show medians, the spread (lowest to highest), what
+was added to the plain loop per event, and that as a part of what bare ftrace adds.  The loop is on the last CPU, tracers
+where they like.  Bare ftrace is an instance of tracefs that `cat trace_pipe_raw` empties into a file: as the kernel sets
+it up, and with the options that duet sets.
 """
+import glob
+import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 duet, loop = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 5
 CPU = str(max(os.sched_getaffinity(0)))
-# A turn's events, entries and exits; and how often it is done with a fast tracer, and with one that stops the program.
-LOOPS = {"getppid": (2, 1000000, 30000, "getppid"), "openat": (4, 200000, 10000, "openat,close")}
+TRACEFS = "/sys/kernel/tracing"
+INSTANCE = TRACEFS + "/instances/duet-bench-%d" % os.getpid()
+BUFFER_KIB = 65536
+NUMBERS = {"getppid": 110, "openat": 257, "close": 3}
 
 
-def names(calls, pattern):
-    return ",".join(pattern % c for c in calls.split(","))
+class Row:
+    """What is done, and what of it is recorded."""
+
+    def __init__(self, turn, fast, slow, n, calls=(), events=()):
+        self.turn, self.fast, self.slow = turn, fast, slow  # how often, and with tracers that stop the program
+        self.n = n  # events in each turn
+        self.calls, self.events = calls, events
 
 
-def record(backend):
-    return lambda calls: [duet, "record", "-q", "--kernel-backend", backend, "--kernel-buffer", "256M", "-o", "t",
-                          "-k", names(calls, "syscall_*_%s"), "--"]
-
-
-def perf_events(calls):
-    return [a for c in calls.split(",") for k in ("enter", "exit") for a in ("-e", "syscalls:sys_%s_%s" % (k, c))]
-
-
-TRACERS = {
-    "nothing": (False, lambda calls: []),
-    "duet record, ftrace": (False, record("ftrace")),
-    "duet record, bpf": (False, record("bpf")),
-    "trace-cmd record": (False, lambda calls: ["trace-cmd", "record", "-q", "-F", "-c", "-b", "262144", "-o", "t",
-                                               *perf_events(calls)]),
-    "perf record": (False, lambda calls: ["perf", "record", "-q", "-m", "64M", "-o", "t", *perf_events(calls)]),
-    "perf trace": (True, lambda calls: ["perf", "trace", "-o", "t", "-e", calls]),
-    "strace": (True, lambda calls: ["strace", "-f", "-o", "t", "-e", "trace=" + calls]),
+ROWS = {
+    "getppid": Row("getppid", 1000000, 30000, 2, calls=["getppid"]),
+    "openat and close": Row("openat", 200000, 10000, 4, calls=["openat", "close"]),
+    "switches of a ping-pong": Row("switch", 100000, 10000, 2, events=["sched_switch"]),
+    "its wake-ups": Row("switch", 100000, 10000, 4, events=["sched_waking", "sched_wakeup"]),
 }
 
 
-def measure(tracer, which):
-    is_slow, command = TRACERS[tracer]
-    _, fast, slow, calls = LOOPS[which]
-    shutil.rmtree("t") if os.path.isdir("t") else os.path.exists("t") and os.remove("t")
-    r = subprocess.run([*command(calls), loop, which, str(slow if is_slow else fast), CPU], stdout=subprocess.DEVNULL,
-                       stderr=subprocess.PIPE, text=True, timeout=300)
-    m = re.search(r"duet-loop ([0-9.]+)", r.stderr)
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+# ---------------------------------------------------------------- tracers: run a command that is recorded; None: it cannot
+
+def run(command):
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=300).stderr
+
+
+def nothing(row, command):
+    return run(command)
+
+
+def by_duet(backend, *options):
+    def record(row, command):
+        patterns = ["syscall_*_" + c for c in row.calls] + list(row.events)
+        return run([duet, "record", "-q", "--kernel-backend", backend, *options, "-o", "t", "-k", ",".join(patterns), "--", *command])
+    return record
+
+
+def bare(*options):
+    def record(row, command):
+        os.mkdir(INSTANCE)
+        cats = []
+        try:
+            write(INSTANCE + "/trace_clock", "x86-tsc")
+            for o in options:
+                write(INSTANCE + "/" + ("trace_options" if o[0].isalpha() else "buffer_subbuf_size_kb"), o)
+            write(INSTANCE + "/trace_options", "event-fork")
+            write(INSTANCE + "/buffer_size_kb", str(BUFFER_KIB))
+            for e in row.events:
+                write("%s/events/sched/%s/enable" % (INSTANCE, e), "1")
+            for e in ("sys_enter", "sys_exit") if row.calls else ():
+                at = "%s/events/raw_syscalls/%s/" % (INSTANCE, e)
+                write(at + "filter", "||".join("id==%d" % NUMBERS[c] for c in row.calls))
+                write(at + "enable", "1")
+            for i, pipe in enumerate(glob.glob(INSTANCE + "/per_cpu/cpu*/trace_pipe_raw")):
+                cats.append(subprocess.Popen(["cat", pipe], stdout=open("t.%d" % i, "w")))
+            return run(["sh", "-c", 'echo $$ >%s/set_event_pid; exec "$@"' % INSTANCE, "sh", *command])
+        finally:
+            write(INSTANCE + "/tracing_on", "0")
+            for c in cats:
+                c.kill()
+                c.wait()
+            os.rmdir(INSTANCE)
+    return record
+
+
+def tracepoints(row):
+    return ["syscalls:sys_%s_%s" % (k, c) for c in row.calls for k in ("enter", "exit")] + ["sched:" + e for e in row.events]
+
+
+def by_perf(row, command):
+    return run(["perf", "record", "-q", "-m", "64M", "-o", "t", *[a for e in tracepoints(row) for a in ("-e", e)], *command])
+
+
+def by_trace_cmd(row, command):
+    """`record` writes ftrace_enabled, which not every kernel lets; `start -d` of an instance does not.  Nobody reads
+    meanwhile: what fits stays in the buffer until `extract`."""
+    name = os.path.basename(INSTANCE)
+    events = [a for e in tracepoints(row) for a in ("-e", e)]
+    try:
+        r = subprocess.run(["trace-cmd", "start", "-d", "-B", name, "-b", str(BUFFER_KIB), *events], stdout=subprocess.DEVNULL,
+                           stderr=subprocess.PIPE, text=True)
+        if r.returncode or not os.path.isdir(INSTANCE):
+            return None
+        return run(["sh", "-c", 'echo $$ >%s/set_event_pid; echo event-fork >%s/trace_options; exec "$@"' % (INSTANCE, INSTANCE), "sh",
+                    *command])
+    finally:
+        if os.path.isdir(INSTANCE):
+            write(INSTANCE + "/tracing_on", "0")
+            os.rmdir(INSTANCE)
+
+
+def stops(tool, *options):
+    def record(row, command):
+        return run([tool, *options, ",".join(row.calls), *command]) if row.calls else None
+    return record
+
+
+def by_bpftrace(row, command):
+    """Printed as text, as it does it: one line an event."""
+    probes = ",".join("tracepoint:" + e for e in tracepoints(row))
+    script = "%s /comm == \"bench-syscall-l\"/ { printf(\"%%llu %%d\\n\", nsecs, tid); }" % probes
+    return run(["bpftrace", "-q", "-o", "t", "-e", script, "-c", " ".join(command)])
+
+
+TRACERS = {  # which tool it takes, whether it stops the program, what runs it
+    "nothing": (None, False, nothing),
+    "bare ftrace, as it is": (None, False, bare()),
+    "bare ftrace, duet's options": (None, False, bare("norecord-cmd", "nooverwrite", "64")),
+    "duet, ftrace": (None, False, by_duet("ftrace", "--kernel-buffer", "64M")),
+    "duet, bpf": (None, False, by_duet("bpf", "--kernel-buffer", "64M")),
+    "duet, bpf, all defaults": (None, False, by_duet("auto")),
+    "perf record": ("perf", False, by_perf),
+    "trace-cmd start -d -B, unread": ("trace-cmd", False, by_trace_cmd),
+    "bpftrace": ("bpftrace", True, by_bpftrace),
+    "perf trace": ("perf", True, stops("perf", "trace", "-o", "t", "-e")),
+    "strace": ("strace", True, stops("strace", "-f", "-o", "t", "-e")),
+}
+
+
+def measure(tracer, row):
+    tool, is_slow, record = TRACERS[tracer]
+    for old in glob.glob("t*"):
+        shutil.rmtree(old) if os.path.isdir(old) else os.remove(old)
+    if tool and not shutil.which(tool):
+        return None
+    said = record(row, [loop, row.turn, str(row.slow if is_slow else row.fast), CPU])
+    m = re.search(r"duet-loop ([0-9.]+)", said or "")
     return float(m.group(1)) if m else None
 
 
-def table(which):
-    n = LOOPS[which][0]
+def table(name):
+    row = ROWS[name]
     got = {t: [] for t in TRACERS}
     for _ in range(rounds):
         for t in TRACERS:
-            got[t].append(measure(t, which) if t == "nothing" or shutil.which(TRACERS[t][1]("x")[0]) else None)
-    plain = statistics.median(got["nothing"])
-    print("\n%s: %d events in each turn, medians of %d, ns\n" % (which, n, rounds))
-    print("| recorded by | a turn | lowest - highest | more, per event |\n|---|---|---|---|")
+            got[t].append(measure(t, row))
+    got = {t: [v for v in values if v is not None] for t, values in got.items()}
+    more = {t: (statistics.median(v) - statistics.median(got["nothing"])) / row.n for t, v in got.items() if v}
+    print("\n%s: %d events in each turn, medians of %d, ns; load now %.1f\n" % (name, row.n, rounds, os.getloadavg()[0]))
+    print("| recorded by | a turn | lowest - highest | more, per event | of bare ftrace |\n|---|---|---|---|---|")
     for t, values in got.items():
-        values = [v for v in values if v is not None]
         if values:
-            m = statistics.median(values)
-            print("| %s | %.0f | %.0f - %.0f | %.0f |" % (t, m, min(values), max(values), (m - plain) / n))
+            print("| %s | %.0f | %.0f - %.0f | %.0f | %.2f |" % (t, statistics.median(values), min(values), max(values), more[t],
+                                                              more[t] / more["bare ftrace, duet's options"]))
         else:
-            print("| %s | not here | | |" % t)
+            print("| %s | cannot | | | |" % t)
+    sys.stdout.flush()
+
+
+# ---------------------------------------------------------------- the reader
+
+RECORD_BYTES = {"ftrace": 68 + 28, "bpf": 72 + 32}  # of an entry and an exit, in the ring
+
+
+def cpu_seconds(pid):
+    fields = open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def processes_of(pid):
+    return [pid] + [int(c) for c in open("/proc/%d/task/%d/children" % (pid, pid)).read().split()]
+
+
+def read_by(backend):
+    """Milliseconds of the reader's for each MB of records, written to files; and of each event, ns."""
+    for old in glob.glob("t*"):
+        shutil.rmtree(old) if os.path.isdir(old) else os.remove(old)
+    calls = 3000000
+    c = subprocess.Popen([duet, "collect", "-q", "-s", "bench", "-o", "t", "--kernel-backend", backend, "--kernel-buffer", "256M",
+                          "-k", "syscall_*_getppid"])
+    try:
+        for _ in range(600):
+            if not subprocess.run([duet, "status", "bench"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+                break
+            time.sleep(0.1)
+        who = processes_of(c.pid)
+        before = sum(map(cpu_seconds, who))
+        run([loop, "getppid", str(calls), CPU])
+        subprocess.run([duet, "flush"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(1.5)
+        spent = sum(map(cpu_seconds, who)) - before
+        s = json.loads(subprocess.run([duet, "status", "--json", "bench"], stdout=subprocess.PIPE, text=True).stdout)["sessions"][0]
+        n = int(s["kernel_events"])
+    finally:
+        c.send_signal(signal.SIGTERM)
+        c.wait()
+    return spent * 1e3 / (n / 2 * RECORD_BYTES[backend] / 1e6), spent * 1e9 / n
+
+
+def readers():
+    print("\nThe reader, 6 M events of getppid: read, converted, written; medians of %d; load now %.1f\n" % (rounds, os.getloadavg()[0]))
+    print("| backend | ms per MB of ring | ns per event |\n|---|---|---|")
+    got = {b: [] for b in RECORD_BYTES}
+    for _ in range(rounds):
+        for b in got:
+            got[b].append(read_by(b))
+    for b, values in got.items():
+        print("| %s | %.3f | %.1f |" % (b, *[statistics.median(v) for v in zip(*values)]))
 
 
 if os.geteuid():
@@ -82,8 +240,9 @@ os.environ["DUET_RUNTIME_DIR"] = work + "/run"
 os.chdir(work)
 try:
     print("Linux %s, %d CPUs" % (os.uname().release, os.cpu_count()))
-    for name in LOOPS:
+    for name in ROWS:
         table(name)
+    readers()
 finally:
     os.chdir("/")
     shutil.rmtree(work)

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BPF_CODE_MAX = 4096, BPF_LABELS_MAX = 256 };
+enum { BPF_CODE_MAX = 4096, BPF_LABELS_MAX = 512 };
 
 struct bpf_code {
 	struct bpf_insn insns[BPF_CODE_MAX];

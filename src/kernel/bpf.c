@@ -192,10 +192,11 @@ static int attach_recorder(struct kernel_bpf *b, const char *tracepoint, struct 
 	return 0;
 }
 
-int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, uint32_t *bit, struct diag *d)
+int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, const char *const *filters, int n_filters,
+		     uint32_t *bit, struct diag *d)
 {
 	struct bpf_code *c = malloc(sizeof *c);
-	int err;
+	int err = 0;
 
 	*bit = 0;
 	if (!c)
@@ -203,10 +204,16 @@ int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_fo
 	if (is_entry)
 		bpf_program_sys_enter(c, &b->plan, f->id);
 	else
-		bpf_program_sys_exit(c, &b->plan, f->id);
-	err = attach_recorder(b, is_entry ? "sys_enter" : "sys_exit", c, bit, d);
+		err = bpf_program_sys_exit(c, &b->plan, f->id, filters, n_filters);
+	if (!err)
+		err = attach_recorder(b, is_entry ? "sys_enter" : "sys_exit", c, bit, d);
 	free(c);
 	return err;
+}
+
+void kernel_bpf_filter(struct kernel_bpf *b, int nr, int filter)
+{
+	b->control->calls[nr] |= (uint64_t)filter << BPF_CALL_FILTER;
 }
 
 static uint64_t word_of(const struct kernel_capture *c, uint32_t buffer_bytes)
@@ -236,7 +243,7 @@ void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts
 	b->control->calls[nr] |= call;
 }
 
-int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f, uint32_t *bit,
+int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f, const char *filter, uint32_t *bit,
 		     struct diag *d)
 {
 	struct bpf_code *c;
@@ -248,7 +255,7 @@ int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kern
 	c = malloc(sizeof *c);
 	if (!c)
 		return diag_fail(d, -ENOMEM, "no memory for a BPF program");
-	err = bpf_program_event(c, &b->plan, f);
+	err = bpf_program_event(c, &b->plan, f, filter);
 	if (!err)
 		err = attach_recorder(b, f->name, c, bit, d);
 	free(c);

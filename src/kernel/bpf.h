@@ -38,16 +38,22 @@ int kernel_bpf_open(struct kernel_bpf **b, const struct kernel_bpf_options *o, s
 void kernel_bpf_close(struct kernel_bpf *b); /* accepts NULL, as do all from kernel_bpf_add_thread on */
 
 /* kernel_bpf_calls - record entries, or exits, of system calls that kernel_bpf_call chooses.  @f: the format of
- * raw_syscalls:sys_enter or sys_exit.  *@bit: for kernel_bpf_switch; 0 on error. */
-int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, uint32_t *bit, struct diag *d);
+ * raw_syscalls:sys_enter or sys_exit.  *@bit: for kernel_bpf_switch; 0 on error.  @filters: of exits, @n_filters of them,
+ * to be told from 1 on in kernel_bpf_filter.  -EOPNOTSUPP, without a word, if one cannot be said. */
+int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, const char *const *filters, int n_filters,
+		     uint32_t *bit, struct diag *d);
+/* Which filter the results of call @nr must pass; before kernel_bpf_call() wants them. */
+enum { KERNEL_BPF_FILTERS_MAX = 15 };
+void kernel_bpf_filter(struct kernel_bpf *b, int nr, int filter);
 /* @nr: KERNEL_SYSCALLS_MAX for those that have no name.  @texts: arguments that are texts, kernel/layout.h; of an end:
  * of its entry, which it has if they were not in memory there.  @also: what else is read, NULL: nothing; of buffers
  * @buffer_bytes. */
 void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts, const struct kernel_captures *also,
 		     uint32_t buffer_bytes);
 
-/* kernel_bpf_event - record the event of @system that @f describes.  -EOPNOTSUPP if that is none of ours. */
-int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f, uint32_t *bit,
+/* kernel_bpf_event - record the event of @system that @f describes, if it passes @filter (NULL: always).  -EOPNOTSUPP if
+ * that is none of ours, or no filter that our programs can ask. */
+int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f, const char *filter, uint32_t *bit,
 		     struct diag *d);
 
 /* kernel_bpf_has_events - whether it records any. */

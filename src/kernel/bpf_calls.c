@@ -3,9 +3,12 @@
 #include "kernel/bpf_program.h"
 
 #include <asm/ptrace.h>
+#include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "kernel/bpf_capture.h"
+#include "kernel/bpf_filter.h"
 
 #if defined __x86_64__
 enum { COMPAT = 2 }; /* TS_COMPAT: the call came as those of 32-bit programs do */
@@ -76,6 +79,17 @@ static void find_late(struct bpf_code *c, const struct bpf_plan *p)
 	bpf_alu_imm(c, BPF_AND, R1, 63);
 	bpf_alu_imm(c, BPF_MOV, R4, 1);
 	bpf_alu(c, BPF_LSH, R4, R1);
+}
+
+/* What the entry of the call that R9 tells of has left for an end that nobody wants. */
+static void forget_late(struct bpf_code *c, const struct bpf_plan *p, int leave)
+{
+	bpf_alu_imm(c, BPF_AND, R9, BPF_CALL_LATE);
+	bpf_jump_if_imm(c, BPF_JEQ, R9, 0, leave);
+	find_late(c, p);
+	bpf_alu_imm(c, BPF_XOR, R4, -1);
+	bpf_atomic(c, BPF_AND, R2, 0, R4);
+	bpf_jump(c, leave);
 }
 
 /* ---------------------------------------------------------------- the programs */
@@ -169,15 +183,53 @@ static void record_result(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 	bpf_jump(c, leave);
 }
 
-void bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id)
+/* ---------------------------------------------------------------- filters of results */
+
+static bool find_result(const struct bpf_filter_fields *f, const char *name, struct bpf_filter_field *field)
 {
-	int leave, points, may_be_late, is_whole;
+	(void)f;
+	*field = (struct bpf_filter_field){ .size = 8 };
+	return !strcmp(name, "ret");
+}
+
+static void load_result(const struct bpf_filter_fields *f, struct bpf_code *c, const struct bpf_filter_field *field)
+{
+	(void)f, (void)field;
+	bpf_alu(c, BPF_MOV, R1, R8);
+}
+
+/* By the one whose number is in R9. */
+static int filter_result(struct bpf_code *c, const char *const *filters, int n, int leave)
+{
+	const struct bpf_filter_fields fields = { find_result, load_result };
+	int passes = bpf_label(c);
+
+	for (int i = 0; i < n; i++) {
+		int next = bpf_label(c);
+
+		bpf_alu(c, BPF_MOV, R1, R9);
+		bpf_alu_imm(c, BPF_RSH, R1, BPF_CALL_FILTER);
+		bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_FILTERS);
+		bpf_jump_if_imm(c, BPF_JNE, R1, i + 1, next);
+		if (bpf_filter(c, filters[i], &fields, leave))
+			return -EOPNOTSUPP;
+		bpf_jump(c, passes);
+		bpf_put_label(c, next);
+	}
+	bpf_put_label(c, passes);
+	return 0;
+}
+
+int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const char *const *filters, int n)
+{
+	int leave, points, may_be_late, is_whole, is_unwanted;
 
 	bpf_code_begin(c);
 	leave = bpf_label(c);
 	points = bpf_label(c);
 	may_be_late = bpf_label(c);
 	is_whole = bpf_label(c);
+	is_unwanted = bpf_label(c);
 	bpf_load(c, BPF_DW, R6, R1, 0); /* registers */
 	bpf_load(c, BPF_DW, R8, R1, 8); /* result */
 	bpf_leave_if_off(c, p, leave);
@@ -190,6 +242,8 @@ void bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 	bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_EXIT);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, leave);
 	bpf_leave_if_not_followed(c, p, leave);
+	if (n && filter_result(c, filters, n, is_unwanted))
+		return -EOPNOTSUPP;
 	bpf_get_ring(c, p, leave);
 	bpf_store(c, BPF_DW, FP, STACK_CALL, R9);
 	bpf_store_imm(c, BPF_DW, FP, STACK_LATE, 0);
@@ -210,7 +264,11 @@ void bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 	record_result(c, p, kernel_id, true, leave);
 	bpf_put_label(c, points);
 	record_captured(c, p, kernel_id, leave);
+	bpf_put_label(c, is_unwanted);
+	if (n) /* a verifier does not like what is never reached */
+		forget_late(c, p, leave);
 	bpf_end(c, leave);
+	return 0;
 }
 #else
 /* Where registers are, and that stores become visible in their order, is known of x86 alone. */
@@ -220,9 +278,10 @@ void bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_
 	c->failed = true;
 }
 
-void bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id)
+int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const char *const *filters, int n)
 {
-	(void)p, (void)kernel_id;
+	(void)p, (void)kernel_id, (void)filters, (void)n;
 	c->failed = true;
+	return 0;
 }
 #endif

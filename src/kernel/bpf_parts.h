@@ -19,6 +19,7 @@ enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP };
 /* Places on the stack. */
 enum { STACK_CPU = -8, STACK_TID = -16, STACK_TIME = -24, STACK_WORD = -32, STACK_CALL = -40, STACK_BEGIN = -48 };
 enum { STACK_ROW = -56, STACK_LATE = -64, STACK_POINTER = -72, STACK_COUNT = -80, STACK_NR = -88 };
+enum { STACK_FILTER = -96 }; /* and below: bpf_filter.c */
 
 /* In a record, from its word on. */
 enum { RECORD = 8, COMMON_TID = RECORD + 4 };

@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "kernel/bpf_filter.h"
 #include "kernel/bpf_parts.h"
+#include "kernel/layout.h"
 
 void bpf_plan_layout(struct bpf_plan *p, const struct btf *b)
 {
@@ -92,9 +94,9 @@ static const struct recipe *recipe_of(const char *event, const struct kernel_fie
 	return NULL;
 }
 
-/* What the kernel calls the state of who is switched away from (R8 holds the task): the highest bit of those it
- * reports, as __trace_sched_switch_state in its include/trace/events/sched.h. */
-static void store_state(struct bpf_code *c, const struct bpf_plan *p, int offset)
+/* R2 becomes what the kernel calls the state of who is switched away from (R8 holds the task): the highest bit of those
+ * it reports, as __trace_sched_switch_state in its include/trace/events/sched.h. */
+static void load_state(struct bpf_code *c, const struct bpf_plan *p)
 {
 	enum { REPORTED = 0x7f, IDLE = 0x402, REPORTED_IDLE = 0x80, PREEMPTED = 0x100, LIKE_BLOCKED = 0x9000, BLOCKED = 2 };
 	int done = bpf_label(c), not_idle = bpf_label(c), not_other = bpf_label(c);
@@ -127,23 +129,27 @@ static void store_state(struct bpf_code *c, const struct bpf_plan *p, int offset
 	bpf_put_label(c, not_other);
 	bpf_alu_imm(c, BPF_MOV, R2, BLOCKED);
 	bpf_put_label(c, done);
-	bpf_store(c, BPF_DW, R9, offset, R2);
+}
+
+/* Where a number is in a task. */
+static int place_of(const struct bpf_plan *p, int source)
+{
+	return source == TASK_PID ? p->task_pid : source == TASK_PRIO ? p->task_prio : p->task_cpu;
 }
 
 /* One field of a record at R9, of the task in R8. */
 static void store_field(struct bpf_code *c, const struct bpf_plan *p, int source, int offset)
 {
-	int at = source == TASK_PID ? p->task_pid : source == TASK_PRIO ? p->task_prio : p->task_cpu;
-
 	if (source == TASK_STATE) {
-		store_state(c, p, offset);
+		load_state(c, p);
+		bpf_store(c, BPF_DW, R9, offset, R2);
 	} else if (source == TASK_COMM) {
 		for (int i = 0; i < 16; i += 8) {
 			bpf_load(c, BPF_DW, R1, R8, p->task_comm + i);
 			bpf_store(c, BPF_DW, R9, offset + i, R1);
 		}
 	} else {
-		bpf_load(c, BPF_W, R1, R8, at);
+		bpf_load(c, BPF_W, R1, R8, place_of(p, source));
 		bpf_store(c, BPF_W, R9, offset, R1);
 	}
 }
@@ -164,14 +170,59 @@ static void leave_if_no_task_followed(struct bpf_code *c, const struct bpf_plan 
 	bpf_put_label(c, go_on);
 }
 
+/* ---------------------------------------------------------------- filters */
+
+struct event_fields {
+	struct bpf_filter_fields fields;
+	const struct bpf_plan *plan;
+	const struct kernel_format *format;
+};
+
+static bool find_field(const struct bpf_filter_fields *fields, const char *shown, struct bpf_filter_field *field)
+{
+	const struct event_fields *e = (const struct event_fields *)fields;
+	const char *name = kernel_layout_kernel_name("sched", shown);
+
+	for (int i = 0; i < e->format->n_fields; i++) {
+		const struct kernel_field *f = &e->format->fields[i];
+		const struct recipe *r = strcmp(f->name, name) ? NULL : recipe_of(e->format->name, f);
+
+		if (!r)
+			continue;
+		*field = (struct bpf_filter_field){ .size = r->size, .is_text = r->source == TASK_COMM,
+						    .shift = kernel_layout_shift(name), .number = (int)(r - recipes) };
+		return field->is_text || f->is_signed;
+	}
+	return false;
+}
+
+static void load_field(const struct bpf_filter_fields *fields, struct bpf_code *c, const struct bpf_filter_field *field)
+{
+	const struct bpf_plan *p = ((const struct event_fields *)fields)->plan;
+	const struct recipe *r = &recipes[field->number];
+
+	bpf_load(c, BPF_DW, R8, R6, 8 * r->task);
+	if (r->source == TASK_COMM) {
+		bpf_alu_imm(c, BPF_ADD, R8, p->task_comm);
+	} else if (r->source == TASK_STATE) {
+		load_state(c, p);
+		bpf_alu(c, BPF_MOV, R1, R2);
+	} else {
+		bpf_load(c, BPF_W, R1, R8, place_of(p, r->source));
+		bpf_alu_imm(c, BPF_LSH, R1, 32);
+		bpf_alu_imm(c, BPF_ARSH, R1, 32);
+	}
+}
+
 static bool is_laid_out(const struct bpf_plan *p)
 {
 	return p->task_pid >= 0 && p->task_comm >= 0 && p->task_prio >= 0 && p->task_exit_state >= 0 &&
 	       p->task_cpu >= 0;
 }
 
-int bpf_program_event(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f)
+int bpf_program_event(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f, const char *filter)
 {
+	const struct event_fields fields = { { find_field, load_field }, p, f };
 	int leave, size = RECORD + KERNEL_COMMON_SIZE, task = 0, loaded = -1;
 
 	for (int i = 0; i < f->n_fields; i++) {
@@ -192,6 +243,8 @@ int bpf_program_event(struct bpf_code *c, const struct bpf_plan *p, const struct
 	bpf_alu(c, BPF_MOV, R6, R1);
 	bpf_leave_if_off(c, p, leave);
 	leave_if_no_task_followed(c, p, task, leave);
+	if (filter && bpf_filter(c, filter, &fields.fields, leave))
+		return -EOPNOTSUPP;
 	bpf_get_ring(c, p, leave);
 	bpf_reserve(c, p, size, leave);
 	bpf_store_common(c, R9, 0, f->id);

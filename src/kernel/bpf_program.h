@@ -31,10 +31,13 @@ void bpf_plan_layout(struct bpf_plan *p, const struct btf *b);
 
 /* System calls; @kernel_id: of raw_syscalls:sys_enter or sys_exit, for the record. */
 void bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id);
-void bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id);
+/* @filters: expressions about results, @n of them: a call's is told by its number, from 1 on (control->calls).
+ * -EOPNOTSUPP if one cannot be said. */
+int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const char *const *filters, int n);
 
-/* bpf_program_event - another event.  -EOPNOTSUPP if we have no program for it, or not for this format of it. */
-int bpf_program_event(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f);
+/* bpf_program_event - another event, those that pass @filter (NULL: all).  -EOPNOTSUPP if we have no program for it, not
+ * for this format of it, or none that filters so. */
+int bpf_program_event(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f, const char *filter);
 
 /* Children of who is followed are followed, and no more when they are gone. */
 void bpf_program_fork(struct bpf_code *c, const struct bpf_plan *p);

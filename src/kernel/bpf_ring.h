@@ -75,7 +75,8 @@ _Static_assert(sizeof(struct bpf_ring) % 8 == 0, "records are aligned");
 enum { BPF_RING_SLACK = 12288, BPF_PIDS_MAX = 1 << 22 };
 
 /*
- * What to do with a system call: bits, then in three bytes each argument that is a text, counted from 1.
+ * What to do with a system call: bits, then in three bytes each argument that is a text, counted from 1,
+ * then the number of the filter of its results; 0: none.
  * What else is captured is a word each: the argument, how, the one with its size, and the most.
  */
 enum {
@@ -85,6 +86,8 @@ enum {
 	BPF_CALL_EXIT_CAPTURES = 8, /* at its end; */
 	BPF_CALL_LATE = 16, /* its end has room for texts that were not in memory at its entry */
 	BPF_CALL_TEXTS = 8,
+	BPF_CALL_FILTER = 32,
+	BPF_CALL_FILTERS = 15,
 };
 enum {
 	BPF_CAPTURE_HOW = 3,

@@ -32,7 +32,7 @@ struct kernel;
 /*
  * By BPF programs, system calls and the scheduler's switches and wake-ups cost less, and system calls have texts
  * (file names) and other things that arguments point to where they have pointers else.  The other events, and those
- * with a filter, the instance records in any case.
+ * with a filter that programs cannot ask (kernel/bpf_filter.h), the instance records in any case.
  */
 enum kernel_backend {
 	KERNEL_BACKEND_FTRACE,

@@ -472,14 +472,6 @@ void kernel_selection_fini(struct kernel_selection *s)
 	*s = (struct kernel_selection){ 0 };
 }
 
-bool kernel_selection_has_exit_filter(const struct kernel_selection *s)
-{
-	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++)
-		if (s->exit[nr] && s->exit_filter[nr])
-			return true;
-	return false;
-}
-
 bool kernel_selection_is_all(const struct kernel_selection *s, bool is_entry)
 {
 	const bool *chosen = is_entry ? s->entry : s->exit;

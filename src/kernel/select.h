@@ -74,7 +74,6 @@ void kernel_selection_fini(struct kernel_selection *s);
 
 /* kernel_selection_is_all - whether all system calls that have a name are chosen, with one filter or none. */
 bool kernel_selection_is_all(const struct kernel_selection *s, bool is_entry);
-bool kernel_selection_has_exit_filter(const struct kernel_selection *s);
 
 /*
  * kernel_selection_filter - the filter for raw_syscalls that lets the chosen numbers pass, or "0" (none needed) if

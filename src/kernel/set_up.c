@@ -172,10 +172,10 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 		if (err)
 			return diag_fail(d, err, "cannot add the kernel event %s:%s: %s", e->system,
 					 e->event, strerror(-err));
-		if (k->bpf && !e->filter && !kernel_bpf_event(k->bpf, e->system, f, &e->bpf, &k->bpf_refused))
+		err = e->filter ? filter_event(k, e, f, d) : 0; /* so it is one that the kernel accepts */
+		if (!err && k->bpf && !kernel_bpf_event(k->bpf, e->system, f, e->filter, &e->bpf, &k->bpf_refused))
 			continue;
 		k->n_events++;
-		err = e->filter ? filter_event(k, e, f, d) : 0;
 		if (!err)
 			err = kernel_event_enable(k->instance.dir, e->system, e->event, true, d);
 	}
@@ -232,11 +232,45 @@ static int filter_syscalls(struct kernel *k, const struct kernel_selection *s, b
 	if (!err)
 		err = set_filter(k, "raw_syscalls", event, filter.bytes, translated.expression, d);
 	text_fini(&filter);
-	k->n_events++;
-	return err ? err : kernel_event_enable(k->instance.dir, "raw_syscalls", event, true, d);
+	return err;
 }
 
-static int tell_results(struct kernel *k, const struct kernel_selection *s)
+static int enable_syscalls(struct kernel *k, bool is_entry, struct diag *d)
+{
+	k->n_events++;
+	return kernel_event_enable(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", true, d);
+}
+
+/* The different filters of results, from 1 on. */
+struct told_filters {
+	const char *at[KERNEL_BPF_FILTERS_MAX];
+	int n; /* one more than there is room for: too many */
+};
+
+/* 0: none. */
+static int number_of(const struct told_filters *told, const char *filter)
+{
+	for (int i = 0; i < told->n && i < KERNEL_BPF_FILTERS_MAX; i++)
+		if (told->at[i] == filter)
+			return i + 1;
+	return 0;
+}
+
+static void tell_filters(struct told_filters *told, const struct kernel_selection *s)
+{
+	*told = (struct told_filters){ .n = 0 };
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && told->n <= KERNEL_BPF_FILTERS_MAX; nr++) {
+		const char *filter = s->exit[nr] ? s->exit_filter[nr] : NULL;
+
+		if (!filter || number_of(told, filter))
+			continue;
+		if (told->n < KERNEL_BPF_FILTERS_MAX)
+			told->at[told->n] = filter;
+		told->n++;
+	}
+}
+
+static int tell_results(struct kernel *k, const struct kernel_selection *s, const struct told_filters *told)
 {
 	int err = 0;
 
@@ -245,6 +279,7 @@ static int tell_results(struct kernel *k, const struct kernel_selection *s)
 
 		if (!s->exit[nr])
 			continue;
+		kernel_bpf_filter(k->bpf, nr, number_of(told, s->exit_filter[nr]));
 		kernel_bpf_call(k->bpf, false, nr, k->texts[nr], &also, k->capture_bytes);
 		if (also.n || k->texts[nr])
 			err = kernel_classes_tell_result(&k->drain.classes, nr, k->texts[nr], &also);
@@ -253,13 +288,16 @@ static int tell_results(struct kernel *k, const struct kernel_selection *s)
 }
 
 /* Entries, or exits, by BPF programs.  False: they cannot. */
-static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, const struct kernel_format *f)
+static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, const struct kernel_format *f,
+			  const struct told_filters *told)
 {
-	if (!k->bpf || (!is_entry && kernel_selection_has_exit_filter(s)) ||
-	    kernel_bpf_calls(k->bpf, is_entry, f, is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
+	if (!k->bpf || told->n > KERNEL_BPF_FILTERS_MAX ||
+	    kernel_bpf_calls(k->bpf, is_entry, f, told->at, told->n, is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
 		return false;
-	if (kernel_selection_is_all(s, is_entry))
-		kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0, NULL, 0);
+	if (!kernel_selection_is_all(s, is_entry))
+		return true;
+	kernel_bpf_filter(k->bpf, KERNEL_SYSCALLS_MAX, told->n); /* then all have the same, if any */
+	kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0, NULL, 0);
 	return true;
 }
 
@@ -268,17 +306,23 @@ static int set_up_syscalls(struct kernel *k, struct kernel_selection *s, bool is
 {
 	struct kernel_format *raw = malloc(sizeof *raw);
 	int err = raw ? 0 : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
+	struct told_filters told = { .n = 0 };
 	bool by_bpf;
+
+	if (!is_entry)
+		tell_filters(&told, s);
 
 	if (!err)
 		err = kernel_event_format(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", raw, d);
 	if (!err)
 		err = kernel_classes_add_syscalls(&k->drain.classes, raw, is_entry, d);
-	by_bpf = !err && take_syscalls(k, s, is_entry, raw);
-	if (!err && ((is_entry && kernel_tell_arguments(k, s, by_bpf, f)) || (!is_entry && by_bpf && tell_results(k, s))))
+	if (!err)
+		err = filter_syscalls(k, s, is_entry, raw, d); /* if they are BPF's, too: so it is one that the kernel accepts */
+	by_bpf = !err && take_syscalls(k, s, is_entry, raw, &told);
+	if (!err && ((is_entry && kernel_tell_arguments(k, s, by_bpf, f)) || (!is_entry && by_bpf && tell_results(k, s, &told))))
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	if (!err && !by_bpf)
-		err = filter_syscalls(k, s, is_entry, raw, d);
+		err = enable_syscalls(k, is_entry, d);
 	free(raw);
 	return err;
 }
@@ -452,8 +496,8 @@ static int settle_bpf(struct kernel *k, const struct kernel_options *o, struct d
 	kernel_bpf_close(k->bpf);
 	k->bpf = NULL;
 	if (!*k->bpf_refused.text)
-		diag_fail(&k->bpf_refused, -EOPNOTSUPP, "BPF records system calls and the scheduler's events, without filters: none "
-							"of these is chosen");
+		diag_fail(&k->bpf_refused, -EOPNOTSUPP, "BPF records system calls and the scheduler's events, without patterns in filters: "
+							"none of these is chosen");
 	return is_must ? diag_fail(d, -EOPNOTSUPP, "%s", k->bpf_refused.text) : 0;
 }
 

@@ -185,18 +185,20 @@ def threads_and_children_that_were_there_are_recorded():
     is_(sorted(by_thread.values()), [10, 10], "its thread and its new child are recorded")
 
 
-def what_has_a_filter_is_recorded_by_tracefs():
-    path, _ = recorded("filtered", "-k", "syscall_exit_openat", "-f", "ret < 0", "-k", "syscall_entry_openat", "--", program,
-                       "texts")
-    found = events(path, "syscall_*")
+def what_programs_cannot_filter_tracefs_does():
+    path, _ = recorded("filtered", "-k", "sched_switch", "-f", 'prev_comm ~ "bpf_*"', "-k", "syscall_exit_openat", "-f", "ret < 0", "-k",
+                       "syscall_entry_openat", "--", program, "texts")
+    found = events(path)
     ok(all(e["fields"]["ret"] < 0 for e in found if e["event"] == "syscall_exit_openat"), "exits pass the filter")
     ok(count(found, "syscall_entry_openat") > count(found, "syscall_exit_openat") > 5, "entries are all there")
     ok(any(e["fields"].get("filename") == "/x" for e in found), "and have their texts")
+    switches = [e["fields"]["prev_comm"] for e in found if e["event"] == "sched_switch"]
+    is_(set(switches) - {"bpf_program"}, set(), "a pattern is asked by tracefs")
 
 
 def what_cannot_be_is_refused():
     for args, why in ((["-k", "irq"], "none of these is chosen"),
-                      (["-k", "sched_switch", "-f", "next_tid == 1"], "none of these is chosen")):
+                      (["-k", "sched_switch", "-f", 'next_comm ~ "c*"'], "none of these is chosen")):
         status, _, err = cmd("record", BPF, *args, "-o", work + "/refused", "--", "true")
         ok(status == 2 and why in err, "refused, with the reason: %s" % args, err)
     status, _, err = cmd("record", "--kernel-backend=auto", "--overwrite", "-q", "-o", work + "/flight", "-k", "syscalls", "--", "true")
@@ -283,5 +285,5 @@ status, _, why = cmd("record", "-q", BPF, "-k", "syscalls", "-o", work + "/probe
 if status:
     skip(why)
 run_cases(it_is_the_default_and_said, each_call_is_recorded_once_by_whom_it_should_be, texts_are_exact, what_else_arguments_point_to_is_exact, both_backends_record_the_same,
-          threads_and_children_that_were_there_are_recorded, what_has_a_filter_is_recorded_by_tracefs,
+          threads_and_children_that_were_there_are_recorded, what_programs_cannot_filter_tracefs_does,
           what_cannot_be_is_refused, nothing_is_left_of_a_killed_recorder, a_successor_goes_on)
