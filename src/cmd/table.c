@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -153,28 +154,52 @@ static const char *text_of(const struct cell *c, enum cell_kind kind, char buffe
 	return "";
 }
 
-static bool is_control(unsigned char c, unsigned char before)
+/* Bytes of the control character at @s, of @size; 0: it is none.  Those of UTF-8 beyond ASCII have two. */
+static size_t control_size(const unsigned char *s, size_t size)
 {
-	return c < 0x20 || c == 0x7f || (before == 0xc2 && c >= 0x80 && c < 0xa0);
+	if (s[0] < 0x20 || s[0] == 0x7f)
+		return 1;
+	return s[0] == 0xc2 && size > 1 && s[1] >= 0x80 && s[1] < 0xa0 ? 2 : 0;
 }
 
 /* What stands on the screen: no control characters.  Returns its width, if each character has one. */
-static int show(struct out *o, const char *text)
+static int show_part(struct out *o, const char *text, size_t size)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	int width = 0;
-	unsigned char before = 0;
 
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
+	for (size_t i = 0, n; i < size; i += n ? n : 1) {
+		n = control_size(s + i, size - i);
 		if (o) {
 			out_room(o);
-			out_byte(o, is_control(c, before) ? '?' : (char)c);
+			out_byte(o, n ? '?' : text[i]);
 		}
-		width += (c & 0xc0) != 0x80;
-		before = c;
+		width += n || (s[i] & 0xc0) != 0x80;
 	}
 	return width;
+}
+
+static int show(struct out *o, const char *text)
+{
+	return show_part(o, text, strlen(text));
+}
+
+/* Where character @n begins. */
+static const char *character(const char *text, int n)
+{
+	for (; *text && (n -= ((unsigned char)*text & 0xc0) != 0x80) >= 0; text++)
+		;
+	return text;
+}
+
+/* Its beginning and more of its end, where file names differ, in @width characters. */
+static void show_cut(struct out *o, const char *text, int width)
+{
+	int head = (width - 2) / 3, tail = width - 2 - head;
+
+	show_part(o, text, (size_t)(character(text, head) - text));
+	out_literal(o, "..");
+	show(o, character(text, show(NULL, text) - tail));
 }
 
 static void pad(struct out *o, int n)
@@ -318,7 +343,10 @@ static void put_cell(struct out *o, const char *text, bool is_left, bool is_last
 
 	if (!is_left)
 		pad(o, room);
-	show(o, text);
+	if (room < 0)
+		show_cut(o, text, width);
+	else
+		show(o, text);
 	if (is_left && !is_last)
 		pad(o, room);
 }
@@ -347,6 +375,28 @@ static void put_row(struct out *o, const struct table *t, const struct cell *row
 	out_text(o, "\n", 1);
 }
 
+/* On a terminal that is too narrow the widest texts are cut, as far as they stay legible. */
+static void fit(const struct table *t, int *widths)
+{
+	enum { LEGIBLE = 24 };
+	struct winsize size;
+	int total = 0, widest = -1;
+
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
+		return;
+	for (int i = 0; i < t->n_columns; i++)
+		total += widths[i] + (t->columns[i].title ? 2 : 0);
+	for (; total > size.ws_col; total--) {
+		for (int i = 0; i < t->n_columns; i++)
+			if (t->columns[i].kind == CELL_TEXT && widths[i] > (widest < 0 ? LEGIBLE : widths[widest]))
+				widest = i;
+		if (widest < 0)
+			return;
+		if (--widths[widest] == LEGIBLE)
+			widest = -1;
+	}
+}
+
 void page_table(struct page *p, const char *key, const char *heading, struct table *t, uint64_t limit)
 {
 	uint32_t n_rows = t->n_columns ? t->n_cells / (uint32_t)t->n_columns : 0;
@@ -364,6 +414,7 @@ void page_table(struct page *p, const char *key, const char *heading, struct tab
 		page_line(p, "%s", heading);
 	for (int i = 0; i < t->n_columns; i++)
 		widths[i] = t->columns[i].title ? width_of_column(t, i, shown) : 0;
+	fit(t, widths);
 	put_row(&p->out, t, NULL, widths);
 	for (uint32_t i = 0; i < shown; i++)
 		put_row(&p->out, t, &t->cells[i * (uint32_t)t->n_columns], widths);

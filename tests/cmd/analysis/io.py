@@ -1,7 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """io.py DUET - `duet report io` on recordings made by hand."""
+import fcntl
+import os
+import pty
+import struct
+import subprocess
 import sys
+import termios
 
 sys.dont_write_bytecode = True  # beside the sources
 from check import Duet, check, row, run_all
@@ -58,6 +64,36 @@ def descriptors_are_followed_through_open_dup_fork_and_close(duet, where):
     hint = "--kernel-backend bpf"  # where names are missing that it has
     check(hint in duet.text("report", "io", where + "/r"), True)
     check(hint in duet.text("report", "io", kernel(where + "/named", [named(A, 3, "/x")] + call(1000, A, "read", 1, fd=3))), False)
+
+
+def terminal(duet, columns, *argv):
+    """What is shown on one so wide."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 50, columns, 0, 0))
+    p = subprocess.Popen([duet.path, *argv], stdin=slave, stdout=slave, stderr=subprocess.DEVNULL)
+    os.close(slave)
+    said = b""
+    try:
+        while True:
+            said += os.read(master, 65536)
+    except OSError:
+        pass
+    os.close(master)
+    check(p.wait(), 0)
+    return said.decode().replace("\r\n", "\n")
+
+
+def long_names_are_cut_in_the_middle_where_a_terminal_ends(duet, where):
+    """Nowhere else: who looks for one in a file finds it."""
+    name = "/begin/" + "\u00e4\x85x" * 60 + "/the-file-itself"  # with a control character, which is shown as a mark
+    path = kernel(where + "/r", [named(A, 3, name)] + call(1000, A, "read", 10, fd=3))
+    check(name.replace("\x85", "?") in duet.text("report", "io", path), True)
+    lines = [l for l in terminal(duet, 200, "report", "io", path).splitlines() if "the-file-itself" in l]
+    check(len(lines) > 0, True, "shown")
+    for l in lines:
+        check((len(l) <= 200, "/begin/" in l, ".." in l, any(ord(c) in range(0x80, 0xa0) for c in l)), (True, True, True, False), l)
+    wide = terminal(duet, 600, "report", "io", path)
+    check((".." in wide, "/begin/" in wide), (False, True))
 
 
 def a_copy_is_a_read_and_a_write(duet, where):
