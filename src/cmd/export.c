@@ -158,7 +158,7 @@ int export_each(struct export *x, export_see *see, void *context, struct diag *d
 	int item, err = names_open(&names, x->trace, d);
 
 	while (!err && !x->out.is_over && (item = trace_next(x->trace, &e, d)) != TRACE_END) {
-		err = item < 0 ? item : 0;
+		err = item < 0 ? item : progress_is_stopped() ? diag_fail(d, -EINTR, "interrupted") : 0;
 		if (err || e.time_ns > export_to_ns(x))
 			break;
 		if (item != TRACE_EVENT)

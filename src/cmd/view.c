@@ -164,6 +164,8 @@ static int show_all(struct view *v, struct diag *d)
 
 	while (v->n_shown < v->limit && !v->out.is_over && (item = trace_next(v->trace, &e, d)) > 0) {
 		v->n_seen++;
+		if (progress_is_stopped())
+			return diag_fail(d, -EINTR, "interrupted");
 		if (v->to.is_given && e.time_ns > v->to.ns) {
 			v->limit = 0; /* nothing more is wanted */
 			break;
