@@ -10,7 +10,7 @@ enum { NESTED_MAX = 8 };
 
 enum role { ROLE_NONE, ROLE_SWITCH, ROLE_IRQ_ENTRY, ROLE_IRQ_EXIT, ROLE_SOFTIRQ_ENTRY, ROLE_SOFTIRQ_EXIT };
 
-struct plan {
+struct cpu_plan {
 	enum role role;
 	bool is_kernel;
 	const struct ctf_op *prev, *next;
@@ -36,7 +36,7 @@ struct share {
 struct reading {
 	struct cpu *c;
 	struct follow follow;
-	struct plan *plans;
+	struct cpu_plan *plans;
 	struct place *places; /* as follow numbers CPUs */
 	uint32_t n_places, n_rooms;
 	bool has_begun;
@@ -75,7 +75,7 @@ static enum role role_of(const char *name)
 static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
 		       uint32_t number)
 {
-	struct plan *p = &((struct reading *)context)->plans[number];
+	struct cpu_plan *p = &((struct reading *)context)->plans[number];
 
 	/* The state dump is stamped while recording, but on no CPU's behalf. */
 	p->is_kernel = s->domain == TRACE_KERNEL && !begins(c->name, "lttng_statedump_");
@@ -177,7 +177,7 @@ static int see_exit(struct reading *r, struct place *p, bool is_soft, int64_t no
 	return err;
 }
 
-static int see_switch(struct reading *r, struct place *p, const struct plan *plan, const struct trace_event *e)
+static int see_switch(struct reading *r, struct place *p, const struct cpu_plan *plan, const struct trace_event *e)
 {
 	int64_t prev = threads_of(r->c->run.threads, e, run_number(e, plan->prev, -1));
 	int64_t next = threads_of(r->c->run.threads, e, run_number(e, plan->next, -1));
@@ -227,10 +227,15 @@ static int see_place(struct reading *r, uint32_t cpu, const struct trace_event *
 static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
-	const struct plan *plan = &r->plans[trace_class_number(e)];
-	int64_t cpu = follow_see(&r->follow, run, e, thread);
+	const struct cpu_plan *plan = &r->plans[trace_class_number(e)];
 	struct place *p;
+	int64_t cpu;
 
+	if (machine_see(&r->c->machine, e))
+		return -ENOMEM;
+	if (e->time_ns < run->range.from_ns)
+		return 0;
+	cpu = follow_see(&r->follow, run, e, thread);
 	if (cpu < 0)
 		return -ENOMEM;
 	if (!plan->is_kernel)
@@ -263,10 +268,12 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 static int see_lost(void *context, struct run *run, const struct trace_event *e)
 {
 	struct reading *r = context;
-	int64_t cpu = follow_lost(&r->follow, e);
 	struct place *p;
+	int64_t cpu;
 
-	(void)run;
+	if (e->time_ns < run->range.from_ns)
+		return 0;
+	cpu = follow_lost(&r->follow, e);
 	if (cpu < 0 || e->stream->source->domain != TRACE_KERNEL || !r->has_begun)
 		return cpu < 0 ? -ENOMEM : 0;
 	if (see_place(r, (uint32_t)cpu, e))
@@ -379,7 +386,8 @@ int cpu_init(struct cpu *c, struct trace *t, const struct run_range *range, bool
 
 	*c = (struct cpu){ 0 };
 	err = r.plans ? run_init(&c->run, t, range, d) : diag_fail(d, -ENOMEM, "no memory for CPUs");
-	if (!err && follow_init(&r.follow, &c->run))
+	c->run.sees_before = true; /* for the state dump */
+	if (!err && (follow_init(&r.follow, &c->run) || machine_init(&c->machine, &c->run)))
 		err = diag_fail(d, -ENOMEM, "no memory for CPUs");
 	if (!err) {
 		run_each_class(&c->run, plan_class, &r);
@@ -400,6 +408,7 @@ void cpu_fini(struct cpu *c)
 {
 	free(c->rows);
 	free(c->cpus);
+	machine_fini(&c->machine);
 	run_fini(&c->run);
 	*c = (struct cpu){ 0 };
 }

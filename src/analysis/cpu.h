@@ -17,6 +17,7 @@
 #define ANALYSIS_CPU_H
 
 #include "analysis/follow.h"
+#include "analysis/machine.h"
 
 struct cpu_row { /* a thread, or the sum of a process's */
 	uint32_t thread;
@@ -40,6 +41,7 @@ struct cpu {
 	uint32_t n_rows;
 	struct cpu_one *cpus; /* by number */
 	uint32_t n_cpus;
+	struct machine machine;
 	uint64_t duration_ns; /* of the kernel's recording */
 	uint64_t n_switches, n_irqs;
 	uint64_t n_unseen; /* places where a switch is missing */

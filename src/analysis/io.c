@@ -318,6 +318,8 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 	const struct call_class *c = &r->io->calls.classes[class];
 	bool is_before = e->time_ns < run->range.from_ns;
 
+	if (machine_see(&r->io->machine, e))
+		return -ENOMEM;
 	if (c->is) {
 		if (run_grow(&r->states, &r->n_states, thread, sizeof *r->states))
 			return -ENOMEM;
@@ -378,7 +380,7 @@ static int prepare(struct reading *r, uint32_t n_slowest, struct diag *d)
 
 	io->run.sees_before = true; /* for descriptors */
 	r->plans = plan_make(&io->run, kinds, sizeof kinds / sizeof *kinds);
-	if (!r->plans || calls_init(&io->calls, &io->run) || slowest_init(&io->slowest, n_slowest))
+	if (!r->plans || machine_init(&io->machine, &io->run) || calls_init(&io->calls, &io->run) || slowest_init(&io->slowest, n_slowest))
 		return diag_fail(d, -ENOMEM, "no memory for files");
 	r->does = calloc(io->calls.n + (size_t)1, sizeof *r->does);
 	if (!r->does)
@@ -449,6 +451,7 @@ void io_fini(struct io *io)
 	samples_fini(&io->sizes[1]);
 	slowest_fini(&io->slowest);
 	fds_fini(&io->fds);
+	machine_fini(&io->machine);
 	calls_fini(&io->calls);
 	run_fini(&io->run);
 	*io = (struct io){ 0 };

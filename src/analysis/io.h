@@ -15,6 +15,7 @@
 #define ANALYSIS_IO_H
 
 #include "analysis/fds.h"
+#include "analysis/machine.h"
 #include "analysis/samples.h"
 
 enum io_direction { IO_READ, IO_WRITE, IO_SYNC, IO_DISCARD, IO_DIRECTIONS };
@@ -45,6 +46,7 @@ struct io {
 	struct run run;
 	struct calls calls;
 	struct fds fds;
+	struct machine machine; /* what its disks are called */
 	struct io_row *rows; /* most bytes first */
 	uint32_t n_rows;
 	struct samples sizes[2]; /* of reads, of writes */

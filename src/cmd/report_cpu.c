@@ -26,6 +26,8 @@ static void print_cpus(struct page *p, const struct cpu *c)
 	bool has_irqs = c->n_irqs;
 	const struct column columns[] = {
 		{ "cpu", "CPU", CELL_COUNT },
+		{ "package", NULL, CELL_COUNT },
+		{ "core", NULL, CELL_COUNT },
 		{ "busy_ns", "busy", CELL_NS },
 		{ "busy_percent", c->is_partial ? "recorded" : "of the time", CELL_PERCENT },
 		{ "idle_ns", c->is_partial ? NULL : "idle", CELL_NS },
@@ -44,8 +46,11 @@ static void print_cpus(struct page *p, const struct cpu *c)
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < c->n_cpus; i++) {
 		const struct cpu_one *one = &c->cpus[i];
+		const struct machine_cpu *at = machine_cpu(&c->machine, one->cpu);
 
 		table_number(&t, one->cpu);
+		table_number(&t, at ? (int64_t)at->package : -1);
+		table_number(&t, at ? (int64_t)at->core : -1);
 		table_number(&t, (int64_t)one->busy_ns);
 		table_real(&t, percent(one->busy_ns, c->duration_ns));
 		table_number(&t, (int64_t)one->idle_ns);
@@ -95,7 +100,7 @@ static void print_rows(struct page *p, const struct cpu *c, const struct report 
 static int print_all(const struct report *r, const struct cpu *c)
 {
 	struct page p;
-	char duration[32];
+	char duration[32], cpus[64], cores[64], packages[64];
 
 	if (!c->n_switches)
 		return report_lacks(&c->run, "switches of threads", "-k sched");
@@ -106,6 +111,11 @@ static int print_all(const struct report *r, const struct cpu *c)
 	page_number(&p, "is_partial", c->is_partial);
 	page_number(&p, "n_unseen", (int64_t)c->n_unseen);
 	page_line(&p, "the kernel was recorded for %s", duration_text(c->duration_ns, duration));
+	if (c->machine.n_cpus)
+		page_line(&p, "%s in %s, %s%s%s", cmd_count_text(c->machine.n_cpus, "CPU", cpus),
+			  cmd_count_text(machine_cores(&c->machine), "core", cores),
+			  cmd_count_text(machine_packages(&c->machine), "package", packages), *c->machine.model ? ": " : "",
+			  c->machine.model);
 	if (c->is_partial)
 		page_line(&p, "only some processes were followed; --all-kernel records the others");
 	else if (c->n_unseen)

@@ -93,16 +93,26 @@ static const char *device_text(uint64_t number, char buffer[48])
 	return buffer;
 }
 
+/* "" if the recording has no state dump. */
+static const char *disk_name(const struct io *io, uint64_t number)
+{
+	const char *name = machine_disk(&io->machine, number);
+
+	return name ? name : "";
+}
+
 static void print_devices(struct page *p, const struct io *io, const struct report *r)
 {
-	static const struct column columns[] = {
-		{ "device", "device", CELL_TEXT }, { "direction", "does", CELL_TEXT },
+	const struct column columns[] = {
+		{ "device", "device", CELL_TEXT }, { "name", io->machine.n_disks ? "name" : NULL, CELL_TEXT },
+		{ "direction", "does", CELL_TEXT },
 		{ "n", "requests", CELL_COUNT },   { "bytes", "bytes", CELL_BYTES },
 		{ "bytes_per_second", "per second", CELL_BYTES }, TABLE_SAMPLES,
 		{ "n_errors", "errors", CELL_COUNT }, { "n_open", "open", CELL_COUNT },
 	};
-	static const struct column depth_columns[] = {
+	const struct column depth_columns[] = {
 		{ "device", "device", CELL_TEXT },
+		{ "name", io->machine.n_disks ? "name" : NULL, CELL_TEXT },
 		{ "depth_mean", "requests in flight, mean", CELL_REAL },
 		{ "depth_max", "most", CELL_COUNT },
 	};
@@ -114,6 +124,7 @@ static void print_devices(struct page *p, const struct io *io, const struct repo
 		struct io_device *d = &io->devices[i];
 
 		table_text(&t, device_text(d->number, name));
+		table_text(&t, disk_name(io, d->number));
 		table_text(&t, directions[d->direction]);
 		table_number(&t, (int64_t)d->time.n);
 		table_number(&t, (int64_t)d->bytes);
@@ -130,6 +141,7 @@ static void print_devices(struct page *p, const struct io *io, const struct repo
 		int64_t ns = d->since_ns - d->first_ns;
 
 		table_text(&t, device_text(d->number, name));
+		table_text(&t, disk_name(io, d->number));
 		table_real(&t, ns > 0 ? d->sum_ns / (double)ns : 0);
 		table_number(&t, d->max);
 	}

@@ -19,6 +19,20 @@ def irq(time, name, tid=7, cpu=0, **fields):
     return (time, cpu, tid, name, fields or dict(vector=236))
 
 
+def where_a_cpu_is_tells_the_state_dump(duet, where):
+    def topology(cpu, package, core):
+        return (900, 0, 5, "lttng_statedump_cpu_topology",
+                dict(cpu_id=cpu, physical_id=package, core_id=core, vendor="V", model_name="Model 7"))
+    events = [topology(0, 0, 0), topology(1, 0, 0), topology(2, 1, 0), switch(1000, 0, A, B), switch(1400, 2, B, IDLE, SLEEPS)]
+    r = report(duet, where, events)
+    check([(c["cpu"], c["package"], c["core"]) for c in r["cpus"]], [(0, 0, 0), (2, 1, 0)])
+    check("3 CPUs in 2 cores, 2 packages: Model 7" in duet.text("report", "cpu", where + "/r"), True)
+    r = duet.json("report", "cpu", "--from", "1700000000.00000095", where + "/r")
+    check((r["duration_ns"], [c["package"] for c in r["cpus"]]), (400, [0, 1]))
+    kernel(where + "/n", [switch(1000, 0, A, B), switch(1400, 0, B, A)])
+    check(duet.json("report", "cpu", where + "/n")["cpus"][0]["package"], -1)
+
+
 def all_time_of_each_cpu_is_accounted_for(duet, where):
     r = report(duet, where, [switch(1000, 0, A, B), switch(1400, 0, B, IDLE, SLEEPS), switch(1500, 1, IDLE, A),
                              switch(1900, 0, IDLE, B), switch(2000, 1, A, IDLE, SLEEPS)])

@@ -137,6 +137,21 @@ def requests_have_latency_and_depth(duet, where):
     check((r["queues"][0]["depth_max"], round(r["queues"][0]["depth_mean"] * 1300)), (2, 200 + 600 + 200 + 300 + 200))
 
 
+def disks_have_the_names_of_the_state_dump(duet, where):
+    """It may come behind the first events, or lie before the part that is asked for."""
+    dump = [(1050, 0, 7, "lttng_statedump_block_device", dict(dev=DISK, diskname="sda1")),
+            (1060, 0, 7, "lttng_statedump_block_device", dict(dev=DISK + 1, diskname="other"))]
+    r = report(duet, where, [issue(1000, 8, 8), *dump, complete(1500, 8, 8)])
+    check([(d["device"], d["name"]) for d in r["devices"]], [("8:1", "sda1")])
+    check([(d["device"], d["name"]) for d in r["queues"]], [("8:1", "sda1")])
+    check("sda1" in duet.text("report", "io", where + "/r"), True)
+    kernel(where + "/p", [*dump, issue(2000, 8, 8), complete(2500, 8, 8)])
+    r = duet.json("report", "io", "--from", "1700000000.0000015", where + "/p")
+    check([d["name"] for d in r["devices"]], ["sda1"])
+    kernel(where + "/n", [issue(1000, 8, 8), complete(1500, 8, 8)])
+    check([d["name"] for d in duet.json("report", "io", where + "/n")["devices"]], [""])
+
+
 def what_is_missing_is_told(duet, where):
     path = kernel(where + "/r", call(1000, A, "read", 1, fd=3))
     check("-k block" in duet.text("report", "io", path), True)

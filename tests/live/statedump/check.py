@@ -16,7 +16,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 import proc  # noqa: E402
-from trial import cmd, is_, ok, run, run_cases, skip, start, work  # noqa: E402
+from trial import cmd, is_, ok, run, run_cases, skip, start, until, work  # noqa: E402
 
 PROGRAM = """
 import os, signal, sys, threading
@@ -103,6 +103,49 @@ def the_parts_of_the_machine_have_names():
         {(re.findall(r"^model name\s*: (.*)", open("/proc/cpuinfo").read(), re.M) or [""])[0]}, "what they are")
 
 
+def kinds_of(path):
+    """event -> what of it is the same as long as nothing happens"""
+    kinds = collections.defaultdict(set)
+    for e in map(json.loads, cmd("view", "--json", "--state", path)[1].splitlines()):
+        if e["event"].startswith("lttng_statedump_"):
+            kinds[e["event"][len("lttng_statedump_"):]].add(tuple(sorted(e["fields"].items())))
+    return kinds
+
+
+def tells_all(path, p, what):
+    """Names of the machine's parts, and of the process @p: its threads, files and mappings."""
+    kinds = kinds_of(path)
+    for kind in ("interrupt", "block_device", "network_interface", "cpu_topology"):
+        name = {"interrupt": "action", "block_device": "diskname", "network_interface": "name", "cpu_topology": "cpu_id"}[kind]
+        is_({dict(f)[name] for f in map(dict, kinds[kind])} - {f[name] for f in found[kind]}, set(), what + ": " + kind)
+        is_(bool(kinds[kind]), bool(found[kind]), what + " has each " + kind)
+    of = lambda kind: [dict(f) for f in kinds[kind] if dict(f)["pid"] == p.pid]  # noqa: E731
+    is_({f["tid"] for f in of("process_state")}, set(proc.threads(p.pid)), what + ": its threads")
+    ok(work + "/of-" + what in {f["filename"] for f in of("file_descriptor")}, what + ": its files", of("file_descriptor"))
+    ok(of("vm_map"), what + ": its mappings")
+
+
+def each_piece_and_each_snapshot_tells_all_again():
+    """What began when the first had begun is in the later ones, as well."""
+    for what, args in (("pieces", ["--rotate", "200ms"]), ("snapshots", ["--overwrite"])):
+        path = work + "/" + what
+        is_(cmd("start", what, "-o", path, "-e", "!*", "-k", "sched_switch", *args)[0], 0, "duet start")
+        p = start(sys.executable, "-c", PROGRAM, work + "/of-" + what)
+        is_(p.stdout.readline(), "ready\n", "the program runs")
+        if what == "pieces":
+            before = set(os.listdir(path))
+
+            def finished():
+                return sorted(n for n in set(os.listdir(path)) - before if n.startswith("piece-"))[1:-1]
+            tells_all(path + "/" + until(finished, "a later piece is finished")[0], p, what)
+        else:
+            for i in range(2):
+                is_(cmd("snapshot", "-s", what, "-o", work + "/snapshot-%d" % i)[0], 0, "duet snapshot")
+                tells_all(work + "/snapshot-%d" % i, p, what)
+        is_(cmd("stop", what)[0], 0, "duet stop")
+        p.end(signal.SIGKILL)
+
+
 def babeltrace_reads_it_without_a_warning():
     status, out, err = run("babeltrace2", work + "/dump/kernel")
     is_((status, err), (0, ""), "babeltrace2")
@@ -111,4 +154,5 @@ def babeltrace_reads_it_without_a_warning():
 
 if __name__ == "__main__":
     record()
-    run_cases(processes_threads_files_and_mappings, the_parts_of_the_machine_have_names, babeltrace_reads_it_without_a_warning)
+    run_cases(processes_threads_files_and_mappings, the_parts_of_the_machine_have_names,
+              each_piece_and_each_snapshot_tells_all_again, babeltrace_reads_it_without_a_warning)
