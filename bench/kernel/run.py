@@ -107,21 +107,9 @@ def by_perf(row, command):
 
 
 def by_trace_cmd(row, command):
-    """`record` writes ftrace_enabled, which not every kernel lets; `start -d` of an instance does not.  Nobody reads
-    meanwhile: what fits stays in the buffer until `extract`."""
-    name = os.path.basename(INSTANCE)
-    events = [a for e in tracepoints(row) for a in ("-e", e)]
-    try:
-        r = subprocess.run(["trace-cmd", "start", "-d", "-B", name, "-b", str(BUFFER_KIB), *events], stdout=subprocess.DEVNULL,
-                           stderr=subprocess.PIPE, text=True)
-        if r.returncode or not os.path.isdir(INSTANCE):
-            return None
-        return run(["sh", "-c", 'echo $$ >%s/set_event_pid; echo event-fork >%s/trace_options; exec "$@"' % (INSTANCE, INSTANCE), "sh",
-                    *command])
-    finally:
-        if os.path.isdir(INSTANCE):
-            write(INSTANCE + "/tracing_on", "0")
-            os.rmdir(INSTANCE)
+    """It writes ftrace_enabled, which not every kernel lets."""
+    return run(["trace-cmd", "record", "-q", "-F", "-c", "-b", str(BUFFER_KIB), "-o", "t",
+                *[a for e in tracepoints(row) for a in ("-e", e)], *command])
 
 
 def stops(tool, *options):
@@ -145,7 +133,7 @@ TRACERS = {  # which tool it takes, whether it stops the program, what runs it
     "duet, bpf": (None, False, by_duet("bpf", "--kernel-buffer", "64M")),
     "duet, bpf, all defaults": (None, False, by_duet("auto")),
     "perf record": ("perf", False, by_perf),
-    "trace-cmd start -d -B, unread": ("trace-cmd", False, by_trace_cmd),
+    "trace-cmd record": ("trace-cmd", False, by_trace_cmd),
     "bpftrace": ("bpftrace", True, by_bpftrace),
     "perf trace": ("perf", True, stops("perf", "trace", "-o", "t", "-e")),
     "strace": ("strace", True, stops("strace", "-f", "-o", "t", "-e")),

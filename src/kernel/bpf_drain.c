@@ -201,10 +201,23 @@ void bpf_count_misses(struct kernel_bpf *b)
 		b->misses += bpf_misses(&b->links[i]);
 }
 
+static int drain_cpus(struct bpf_reader *r, enum kernel_drain_mode mode, struct diag *d)
+{
+	int first = 0, err;
+
+	for (int i = 0; i < r->bpf->n_cpus; i++) {
+		r->cpu = &r->bpf->cpus[i];
+		r->to = &r->cpu->cpu;
+		err = drain_cpu(r, mode, d);
+		first = first ? first : err;
+	}
+	return first;
+}
+
 int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_drain_mode mode, struct diag *d)
 {
 	struct bpf_reader r = { .bpf = b, .drain = k, .gives_back = true };
-	int first = 0, err;
+	int first, err;
 
 	if (!b)
 		return 0;
@@ -212,15 +225,16 @@ int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_d
 	r.now_ns = clock_now_ns(&k->clock);
 	if (mode == KERNEL_DRAIN_LAST || b->n_drains++ % MISSES_EVERY == 0)
 		bpf_count_misses(b);
+	first = drain_cpus(&r, KERNEL_DRAIN_LIVE, d);
+	if (mode != KERNEL_DRAIN_LAST)
+		return first;
+	/* A program that was about to record when all were stopped has done so meanwhile, and is younger than `until` was. */
+	r.until = clock_follow_step(&b->control->follow);
+	err = drain_cpus(&r, mode, d);
+	first = first ? first : err;
 	for (int i = 0; i < b->n_cpus; i++) {
-		r.cpu = &b->cpus[i];
-		r.to = &r.cpu->cpu;
-		err = drain_cpu(&r, mode, d);
+		err = kernel_cpu_tell_lost(&b->cpus[i].cpu, k, d);
 		first = first ? first : err;
-		if (mode == KERNEL_DRAIN_LAST) {
-			err = kernel_cpu_tell_lost(&r.cpu->cpu, k, d);
-			first = first ? first : err;
-		}
 	}
 	return first;
 }

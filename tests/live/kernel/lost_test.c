@@ -108,6 +108,42 @@ static void a_ring_that_is_full_to_the_byte_is_read_once(void)
 	is(n_events + c.lost, N);
 }
 
+/* How often each program was not run because it was running there already: one cannot be made to, so it is pretended. */
+static uint64_t pretended;
+
+struct bpf_link;
+uint64_t __real_bpf_misses(const struct bpf_link *l);
+uint64_t __wrap_bpf_misses(const struct bpf_link *l);
+
+uint64_t __wrap_bpf_misses(const struct bpf_link *l)
+{
+	return __real_bpf_misses(l) + pretended;
+}
+
+static void few_calls(void)
+{
+	for (int i = 0; i < 100; i++)
+		syscall(SYS_getppid);
+}
+
+static void programs_that_were_not_run_are_counted_and_told(void)
+{
+	enum { PROGRAMS = 4, MISSED = 3 }; /* entries, ends, forks, frees */
+	struct kernel *k = live_open("misses", (struct kernel_options){ .patterns = patterns, .n_patterns = 1,
+									.backend = KERNEL_BACKEND_BPF });
+	struct kernel_counts c;
+
+	pretended = MISSED;
+	live_record(k, few_calls, false);
+	kernel_counts(k, &c);
+	kernel_close(k);
+	pretended = 0;
+	n_events = 0;
+	is(c.lost, PROGRAMS * MISSED);
+	is(told_by("misses"), PROGRAMS * MISSED);
+	is(n_events, 200);
+}
+
 /* A collector, which writes what is there and is killed. */
 static void poll_and_die(struct kernel *k)
 {
@@ -184,6 +220,7 @@ int main(void)
 		run(a_ring_that_is_full_to_the_byte_is_read_once);
 		run(so_do_those_of_a_flight_recorder_and_what_made_room_is_counted);
 		run(so_they_do_of_bpf_programs);
+		run(programs_that_were_not_run_are_counted_and_told);
 	} else
 		printf("# by BPF programs: not here: %s\n", reason);
 	return test_status();
