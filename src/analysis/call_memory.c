@@ -169,8 +169,13 @@ static bool ends_in_dots(const char *text, size_t size)
 	return size >= 3 && !memcmp(text + size - 3, "...", 3);
 }
 
+static size_t shown_of(size_t size, const struct call_moment *x)
+{
+	return x->string_bytes && x->string_bytes < size ? x->string_bytes : size;
+}
+
 /* One text behind the other, each with its NUL; how cut ones look: docs/design/kernel.md. */
-static bool add_argv(struct text *t, const char *p, size_t size)
+static bool add_argv(struct text *t, const char *p, size_t size, const struct call_moment *x)
 {
 	const char *before = "[", *end = p + size;
 
@@ -185,8 +190,8 @@ static bool add_argv(struct text *t, const char *p, size_t size)
 		add(t, before);
 		before = ", ";
 		if (has_end || n != 3 || !ends_in_dots(p, n)) /* else there are more */
-			call_quoted(t, p, is_cut && ends_in_dots(p, n) ? n - 3 : n);
-		if (is_cut)
+			call_quoted(t, p, shown_of(is_cut && ends_in_dots(p, n) ? n - 3 : n, x));
+		if (is_cut || (x->string_bytes && n > x->string_bytes))
 			add(t, "...");
 	}
 	add(t, "]");
@@ -329,7 +334,7 @@ bool call_memory_add(struct text *t, const struct call_memory *m, const struct c
 	case KERNEL_CAPTURE_TIME:
 		return add_time(t, m->bytes, m->size);
 	case KERNEL_CAPTURE_ARGV:
-		return add_argv(t, (const char *)m->bytes, m->size);
+		return add_argv(t, (const char *)m->bytes, m->size, x);
 	case KERNEL_CAPTURE_ENVP:
 		return add_count(t, m, x);
 	case KERNEL_CAPTURE_BUFFER:

@@ -100,7 +100,7 @@ static void add_limit(struct text *t, uint64_t v, const char *none)
 
 static void add_signal_name(struct text *t, int number)
 {
-	const char *name = number < 32 ? sigabbrev_np(number) : NULL;
+	const char *name = number == SIGIO ? "IO" : number < 32 ? sigabbrev_np(number) : NULL;
 
 	if (name)
 		add(t, name);

@@ -102,6 +102,10 @@ static void add_value(struct text *t, const struct call_rule *r, const struct ca
 		return call_open(t, r->names, bits);
 	case CALL_CLONE:
 		return call_clone(t, r->names, bits);
+	case CALL_STATX:
+		if (!(bits & AT_STATX_SYNC_TYPE))
+			add(t, bits ? "AT_STATX_SYNC_AS_STAT|" : "AT_STATX_SYNC_AS_STAT");
+		return bits ? call_flags(t, r->names, bits) : (void)0;
 	case CALL_WITH_FLAGS:
 		return call_with_flags(t, r, bits);
 	}

@@ -33,6 +33,7 @@ enum call_kind {
 	CALL_OPEN, /* how, and flags */
 	CALL_CLONE, /* flags, and a signal in the low byte */
 	CALL_WITH_FLAGS, /* one of names, and some of flags */
+	CALL_STATX, /* flags, and how to synchronize, of which one is 0 */
 	CALL_PATH, /* a text, where the recording has it */
 };
 

@@ -116,7 +116,7 @@ void call_with_flags(struct text *t, const struct call_rule *r, uint64_t value)
 
 void call_signal(struct text *t, int64_t number)
 {
-	const char *name = number > 0 && number < 32 ? sigabbrev_np((int)number) : NULL;
+	const char *name = number == SIGIO ? "IO" : number > 0 && number < 32 ? sigabbrev_np((int)number) : NULL;
 
 	if (name) {
 		add(t, "SIG");

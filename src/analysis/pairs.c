@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum role { ROLE_NONE, ROLE_FILE, ROLE_FORK, ROLE_EXEC, ROLE_DEATH, ROLE_SIGNAL };
+enum role { ROLE_NONE, ROLE_FILE, ROLE_FORK, ROLE_EXEC, ROLE_DEATH, ROLE_SIGNAL, ROLE_SENT };
 
 static const struct plan_kind kinds[] = {
 	{ "lttng_statedump_file_descriptor", ROLE_FILE, { "pid", "fd", "filename", "flags" } },
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "old_tid", "filename" } },
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },
+	{ "signal_generate", ROLE_SENT, { "sig", "code", "pid" } },
 	{ "signal_deliver", ROLE_SIGNAL, { "sig", "code", "sa_handler" } },
 };
 
@@ -49,6 +50,8 @@ static bool is_ours(struct pairs *j, uint32_t thread, int64_t time_ns)
 
 static void give(struct pairs *j, const struct pairs_item *item)
 {
+	if (j->o.n_paths && (item->kind == PAIRS_CALL || item->kind == PAIRS_LASTING) && !j->states[item->thread].is_about)
+		return;
 	if (!j->is_over && is_ours(j, item->thread, item->end_ns))
 		j->is_over = j->o.give(j->o.context, item);
 }
@@ -140,6 +143,31 @@ static void join(struct pairs *j, struct pairs_state *st)
 	call_join(&st->late, p, &st->parts, st->first_late, CALL_ARGS);
 }
 
+static bool is_path(const struct pairs *j, const char *name, size_t size)
+{
+	for (int i = 0; i < j->o.n_paths; i++)
+		if (strlen(j->o.paths[i]) == size && !memcmp(j->o.paths[i], name, size))
+			return true;
+	return false;
+}
+
+/* Whether the call in progress names one of the paths that are wanted, or a descriptor of one. */
+static bool is_about(struct pairs *j, uint32_t thread, const struct pairs_state *st, const struct call_value *values, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct call_rule *r = j->call_plans[st->class].rules[i];
+		const struct fd_file *f = NULL;
+
+		if (values[i].text && is_path(j, values[i].text, values[i].text_size))
+			return true;
+		if (r && (r->kind == CALL_FD || r->kind == CALL_AT_FD))
+			f = fds_look(&j->fds, process_of(j, thread), (int32_t)values[i].n);
+		if (f && f->name && is_path(j, f->name, strlen(f->name)))
+			return true;
+	}
+	return false;
+}
+
 /* The arguments of the call that begins with @e.  Returns whether a path was only an address. */
 static bool tell_arguments(struct pairs *j, uint32_t thread, const struct trace_event *e)
 {
@@ -155,6 +183,7 @@ static bool tell_arguments(struct pairs *j, uint32_t thread, const struct trace_
 	for (int i = 0; i < j->n_memory; i++)
 		if (j->memory[i].what->argument <= c->n_fields)
 			values[j->memory[i].what->argument - 1].memory = &j->memory[i];
+	st->is_about = j->o.n_paths && is_about(j, thread, st, values, c->n_fields);
 	lacks = call_arguments(&st->parts, &j->call_plans[st->class], values, c->n_fields, UINT32_MAX, &moment);
 	st->first_late = first_late(j, st);
 	join(j, st);
@@ -320,7 +349,7 @@ static void tell_end(struct pairs *j, const struct call_class *c, const struct t
 
 		if (m->what->is_after && result > 0)
 			tell_after(j, m, &moment, &before);
-		else if (is_pair && !m->what->is_after)
+		else if (is_pair && !m->what->is_after && (result < 0 || !m->what->is_of_failures))
 			tell_written(j, st, m, &moment);
 		else if (!is_pair && m->size)
 			call_memory_add(&st->late, m, &moment);
@@ -353,6 +382,7 @@ static int leave(struct pairs *j, const struct call_class *c, const struct trace
 		st->made = (struct call_made){ .call = call + 1 };
 		st->begin_ns = e->time_ns;
 		st->was_given = false;
+		st->is_about = false;
 		forget_words(st);
 	} else if (c->fd || st->made.class->fd) {
 		err = fds_leave(&j->fds, thread, process_of(j, thread), &st->made, result);
@@ -441,29 +471,58 @@ static int see_exec(struct pairs *j, const struct plan *p, const struct trace_ev
 	return st->text.failed ? -ENOMEM : 0;
 }
 
-static void add_code(struct text *t, int signal, int64_t code)
+static void add_code(struct text *t, int signal, int64_t code, int64_t from)
 {
 	const struct call_name *names = signal == SIGCHLD && code > 0 ? call_names_child_code
 				      : signal == SIGSEGV && code > 0 ? call_names_fault_code
 								      : call_names_signal_code;
 
-	text_addf(t, " {si_code=");
+	text_addf(t, " {si_signo=");
+	call_signal(t, signal);
+	text_addf(t, ", si_code=");
 	call_one(t, names, code, 32);
+	if (from)
+		text_addf(t, ", si_pid=%lld", (long long)from);
 	text_addf(t, "}");
+}
+
+/* Who was sent what, by whom. */
+static int see_sent(struct pairs *j, const struct plan *p, const struct trace_event *e, uint32_t thread)
+{
+	int64_t to = threads_of(j->run.threads, e, run_number(e, p->field[2], -1));
+	uint32_t process = to > 0 ? process_of(j, (uint32_t)to) : 0;
+
+	if (to <= 0)
+		return to < 0 ? -ENOMEM : 0;
+	if (run_grow(&j->states, &j->n_states, process, sizeof *j->states))
+		return -ENOMEM;
+	j->states[process].sent = (int)run_number(e, p->field[0], 0);
+	j->states[process].sent_code = run_number(e, p->field[1], 0);
+	j->states[process].sent_by = threads_at(j->run.threads, process_of(j, thread))->tid;
+	return 0;
 }
 
 static int see_signal(struct pairs *j, const struct plan *p, const struct trace_event *e, uint32_t thread)
 {
 	struct pairs_state *st = &j->states[thread];
+	const struct pairs_state *whole = process_of(j, thread) < j->n_states ? &j->states[process_of(j, thread)] : st;
 	int signal = (int)run_number(e, p->field[0], 0);
+	int64_t code = run_number(e, p->field[1], 0);
 	struct pairs_item item = item_of(j, thread, PAIRS_SIGNAL, e->time_ns);
+
+	/* What ends a process the kernel delivers as SIGKILL, whatever it was. */
+	if (signal == SIGKILL && !code && whole->sent) {
+		signal = whole->sent;
+		code = whole->sent_code;
+	}
 
 	st->signal = run_number(e, p->field[2], 1) ? 0 : signal;
 	j->result.size = 0;
 	call_signal(&j->result, signal);
 	if (p->field[1])
-		add_code(&j->result, signal, run_number(e, p->field[1], 0));
+		add_code(&j->result, signal, code, whole->sent == signal && code < SI_KERNEL ? whole->sent_by : 0);
 	item.text = bytes_of(&j->result);
+	item.result = signal;
 	give(j, &item);
 	return j->result.failed ? -ENOMEM : 0;
 }
@@ -516,6 +575,8 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 		err = see_fork(j, p, e, thread);
 	else if (p->role == ROLE_EXEC)
 		err = see_exec(j, p, e);
+	else if (p->role == ROLE_SENT)
+		err = see_sent(j, p, e, thread);
 	else if (p->role == ROLE_SIGNAL)
 		err = see_signal(j, p, e, thread);
 	else if (p->role == ROLE_DEATH)

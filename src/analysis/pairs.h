@@ -33,7 +33,7 @@ struct pairs_item {
 	const char *early_text; /* of them those before the first that is known at the end only */
 	const char *late_text; /* the others, and what is known of a call whose beginning was not seen */
 	const char *result_text;
-	int64_t result;
+	int64_t result; /* of a signal its number */
 	bool has_begin; /* seen: else the duration is not known, nor are the arguments */
 	bool has_end; /* else no result; result_text is "?" if none could come, "" if it may have been lost */
 	bool was_given; /* as PAIRS_LASTING */
@@ -46,6 +46,8 @@ struct pairs_options {
 	uint32_t string_bytes; /* of what is read and written, that are shown; 0: all there is */
 	int64_t command; /* a thread that is not shown before it executes another program; -1: none */
 	struct run_range range;
+	const char *const *paths; /* only calls that name one of these, or a descriptor of one; none: all */
+	int n_paths;
 	const pid_t *pids; /* only these processes or threads; none: all */
 	int n_pids;
 	/* Whether calls of this name are wanted; asked once. */
@@ -63,10 +65,13 @@ struct pairs_state { /* of a thread */
 	bool was_given;
 	struct text text, early, late; /* the arguments; see pairs_item */
 	struct call_parts parts;
+	bool is_about; /* one of the paths that are wanted */
 	uint32_t first_late; /* of them, in the order in which they are shown */
 	int signal; /* the last delivered that has no handler; 0: none since the last call */
 	bool exits; /* all of the process, that this thread stands for: */
 	int status;
+	int sent; /* to it: the last signal; 0: none */
+	int64_t sent_code, sent_by;
 };
 
 struct pairs {

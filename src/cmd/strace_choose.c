@@ -2,6 +2,8 @@
 /* cmd/strace_choose.c - see strace_choose.h. */
 #include "cmd/strace_choose.h"
 
+#include <regex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +58,21 @@ static const struct {
 	  "kill pause pidfd_send_signal rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo "
 	  "rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sigaltstack signalfd signalfd4 "
 	  "tgkill tkill" },
+	{ "stat", "stat" },
+	{ "lstat", "lstat" },
+	{ "fstat", "fstat newfstatat statx" },
+	{ "%stat", "stat lstat fstat newfstatat statx" },
+	{ "statfs", "statfs" },
+	{ "fstatfs", "fstatfs" },
+	{ "%statfs", "statfs fstatfs" },
+	{ "pure", "getegid geteuid getgid getpgrp getpid getppid getresgid getresuid gettid getuid" },
+	{ "creds",
+	  "capget capset getegid geteuid getgid getgroups getresgid getresuid getuid prctl setfsgid setfsuid setgid "
+	  "setgroups setregid setresgid setresuid setreuid setuid" },
+	{ "clock", "adjtimex clock_adjtime clock_getres clock_gettime clock_settime gettimeofday settimeofday time" },
+	{ "net",
+	  "accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg recvmsg "
+	  "sendfile sendmmsg sendmsg sendto setsockopt shutdown socket socketpair" },
 	{ "ipc",
 	  "mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink msgctl msgget msgrcv "
 	  "msgsnd semctl semget semop semtimedop shmat shmctl shmdt shmget" },
@@ -94,7 +111,7 @@ static int add_kind(struct strace_choice *c, const char *name)
 	while (i < sizeof kinds / sizeof *kinds && strcmp(kinds[i].kind, name) != 0)
 		i++;
 	if (i == sizeof kinds / sizeof *kinds)
-		return cmd_error("strace", "-e %%%s: no such kind: %%file %%desc %%network %%process %%memory %%signal %%ipc %%sched",
+		return cmd_error("strace", "-e %%%s: no such kind: %%file %%desc %%network %%process %%memory %%signal %%ipc %%sched %%creds %%clock %%pure %%%%stat %%%%statfs",
 				 name);
 	for (const char *p = kinds[i].calls; *p;) {
 		const char *end = strchrnul(p, ' ');
@@ -103,6 +120,23 @@ static int add_kind(struct strace_choice *c, const char *name)
 		p = *end ? end + 1 : end;
 	}
 	return 0;
+}
+
+static bool is_kind(const char *name)
+{
+	size_t i = 0;
+
+	while (i < sizeof kinds / sizeof *kinds && strcmp(kinds[i].kind, name) != 0)
+		i++;
+	return i < sizeof kinds / sizeof *kinds;
+}
+
+static bool is_known(const char *call)
+{
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++)
+		if (kernel_syscall_name(nr) && !strcmp(kernel_syscall_name(nr), call))
+			return true;
+	return false;
 }
 
 /* A name, or with stars and question marks many. */
@@ -122,6 +156,67 @@ static int add_names(struct strace_choice *c, const char *pattern)
 	return found ? 0 : cmd_error("strace", "-e %s: no such system call (man 2 syscalls)", pattern);
 }
 
+/* Those of which a part matches. */
+static int add_matching(struct strace_choice *c, const char *expression)
+{
+	bool found = false;
+	regex_t r;
+
+	if (regcomp(&r, expression, REG_EXTENDED | REG_NOSUB))
+		return cmd_error("strace", "-e /%s: not a regular expression", expression);
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++) {
+		const char *name = kernel_syscall_name(nr);
+
+		if (name && !regexec(&r, name, 0, NULL, 0)) {
+			add_call(c, name, strlen(name));
+			found = true;
+		}
+	}
+	regfree(&r);
+	return found ? 0 : cmd_error("strace", "-e /%s: matches no system call", expression);
+}
+
+/* One of a list: "%file", "/^open", "?newer" that may be unknown, "close". */
+static int add_some(struct strace_choice *c, const char *p)
+{
+	if (*p == '%')
+		return add_kind(c, p + 1);
+	if (*p == '/')
+		return add_matching(c, p + 1);
+	if (*p == '?' && !is_known(p + 1))
+		return 0;
+	if (!is_known(p) && is_kind(p)) /* as one could write it once */
+		return add_kind(c, p);
+	return add_names(c, *p == '?' ? p + 1 : p);
+}
+
+/* "SIGINT,CHLD,!10" without the last. */
+static int choose_signals(struct strace_choice *c, const char *list)
+{
+	bool is_not = *list == '!';
+	char *copy = strdup(list + is_not), *rest = copy;
+	uint64_t set = 0;
+	int status = copy ? 0 : CMD_FAILED;
+
+	for (char *p; !status && (p = strsep(&rest, ","));) {
+		const char *name = !strncmp(p, "SIG", 3) ? p + 3 : p;
+		int number = atoi(name);
+
+		for (int i = 1; !number && i < 32; i++)
+			if (sigabbrev_np(i) && !strcmp(sigabbrev_np(i), name))
+				number = i;
+		if (!strcmp(p, "all"))
+			set = UINT64_MAX;
+		else if (number > 0 && number <= 64)
+			set |= 1ull << (number - 1);
+		else if (strcmp(p, "none") != 0)
+			status = cmd_error("strace", "-e signal=%s: no such signal: SIGINT, 10, none, all", p);
+	}
+	free(copy);
+	c->signals = is_not ? ~set : set;
+	return status;
+}
+
 static int choose_calls(struct strace_choice *c, const char *list)
 {
 	char *copy = strdup(*list == '!' ? list + 1 : list), *rest = copy;
@@ -137,7 +232,7 @@ static int choose_calls(struct strace_choice *c, const char *list)
 		if (!strcmp(p, "all") || !strcmp(p, "none"))
 			c->is_limited = !strcmp(p, "none") != c->is_excluded, c->is_excluded = false;
 		else
-			status = *p == '%' ? add_kind(c, p + 1) : add_names(c, p);
+			status = add_some(c, p);
 	}
 	free(copy);
 	return status;
@@ -175,11 +270,14 @@ int strace_choose(struct strace_choice *c, const char *expression)
 		return choose_calls(c, value);
 	if (n == 6 && !memcmp(expression, "status", n))
 		return choose_endings(c, value);
-	if (n == 6 && !memcmp(expression, "signal", n) && (!strcmp(value, "none") || !strcmp(value, "all"))) {
-		c->has_no_signals = !strcmp(value, "none");
-		return 0;
-	}
-	return cmd_error("strace", "-e %s: it may be trace=CALLS, status=HOW, signal=none", expression);
+	if ((n == 6 && !memcmp(expression, "signal", n)) || (n == 7 && !memcmp(expression, "signals", n)) ||
+	    (n == 1 && *expression == 's'))
+		return choose_signals(c, value);
+	if (n == 6 && (!memcmp(expression, "inject", n)))
+		return cmd_error("strace", "-e %s: nothing is ever changed or stopped; strace can do that", expression);
+	if (n == 5 && !memcmp(expression, "fault", n))
+		return cmd_error("strace", "-e %s: nothing is ever changed or stopped; strace can do that", expression);
+	return cmd_error("strace", "-e %s: it may be trace=CALLS, status=HOW, signal=SIGNALS", expression);
 }
 
 /* ---------------------------------------------------------------- use */
@@ -211,7 +309,7 @@ void strace_patterns(const struct strace_choice *c, bool fds, struct cmd_strings
 {
 	static const char *const always[] = { "sched:sched_process_fork", "sched:sched_process_exec",
 					      "sched:sched_process_exit", "task:task_newtask", "task:task_rename",
-					      "signal:signal_deliver" };
+					      "signal:signal_generate", "signal:signal_deliver" };
 
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
 		cmd_add_string(patterns, always[i]);

@@ -15,7 +15,7 @@ struct strace_choice {
 	bool is_excluded; /* all but those on the list */
 	struct cmd_strings calls; /* names */
 	unsigned how; /* STRACE_... */
-	bool has_no_signals;
+	uint64_t signals; /* a bit for each, from 1 on; none of them: nor deaths */
 };
 
 /* strace_choose - one -e.  0, or CMD_FAILED having said why. */

@@ -160,6 +160,13 @@ static bool is_chosen(const struct strace_page *p, const struct pairs_item *item
 	return p->choice.how & how;
 }
 
+static bool is_told(const struct strace_page *p, const struct pairs_item *item)
+{
+	if (item->kind == PAIRS_DEATH)
+		return p->choice.signals && p->quiet < 2;
+	return item->result > 0 && item->result <= 64 && p->choice.signals >> (item->result - 1) & 1;
+}
+
 static void print(struct strace_page *p, const struct pairs_item *item)
 {
 	out_room(&p->out);
@@ -189,7 +196,7 @@ int strace_give(void *context, const struct pairs_item *item)
 		add_lost(p, item);
 		return 0;
 	}
-	if (is_call ? !is_chosen(p, item) : p->choice.has_no_signals)
+	if (is_call ? !is_chosen(p, item) : !is_told(p, item))
 		return 0;
 	if (p->counts && item->kind == PAIRS_CALL && count(p, item))
 		return -ENOMEM;

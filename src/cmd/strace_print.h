@@ -26,6 +26,7 @@ struct strace_page {
 	struct strace_choice choice;
 	enum strace_time time;
 	bool has_durations; /* -T */
+	int quiet; /* -q; -qq: no deaths */
 	bool counts, prints; /* -c: only the first; -C: both */
 	bool names_all; /* whose it is, also while there is only one thread */
 	uint64_t column; /* -a: where results begin */

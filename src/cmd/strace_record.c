@@ -56,6 +56,18 @@ static void nothing(int signal)
 	(void)signal;
 }
 
+static void set_variable(const char *text)
+{
+	const char *equals = strchr(text, '=');
+	char *name = strndup(text, equals ? (size_t)(equals - text) : strlen(text));
+
+	if (name && equals)
+		setenv(name, equals + 1, 1);
+	else if (name)
+		unsetenv(name);
+	free(name);
+}
+
 static _Noreturn void record(const struct strace_record *r, int told, pid_t parent)
 {
 	static const int harmless[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
@@ -66,6 +78,8 @@ static _Noreturn void record(const struct strace_record *r, int told, pid_t pare
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
 		sigaction(harmless[i], &(struct sigaction){ .sa_handler = nothing }, NULL); /* the command gets the usual */
+	for (int i = 0; i < r->environment.n; i++)
+		set_variable(r->environment.at[i]);
 	recording_begin(&a, "strace");
 	snprintf(a.session, sizeof a.session, "strace-%d", (int)getpid());
 	a.quiet = true;

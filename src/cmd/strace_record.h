@@ -21,6 +21,7 @@ struct strace_record {
 	char **command; /* NULL: pids */
 	struct cmd_pids pids;
 	struct cmd_strings patterns;
+	struct cmd_strings environment; /* "VAR=VALUE", and "VAR" to take away, for the command */
 	uint64_t kernel_buffer; /* 0: the usual */
 	uint32_t capture_bytes; /* of buffers; 0: neither buffers nor structures */
 

@@ -109,12 +109,22 @@ def signals_and_deaths_are_told(duet, where):
 
     def dies(time, tid):
         return (time, 0, tid, "sched_process_exit", dict(comm="a", tid=tid, prio=20))
+
+    def sent(time, tid, sig, code, to):
+        return (time, 0, tid, "signal_generate", dict(sig=sig, errno=0, code=code, comm="a", pid=to, group=1, result=0))
     events = [signal(1000, A, 17, 1, 4096), entry(1100, A, "rt_sigreturn"), leave(1200, A, "unknown", 4),
               signal(1300, B, 15, 0, 0), dies(1400, B), entry(1500, A, "exit_group", error_code=259), dies(1600, A)]
     check(lines(duet, where, events, "-a1"), [
-        "--- SIGCHLD {si_code=CLD_EXITED} ---", "rt_sigreturn() = 4", "--- SIGTERM {si_code=SI_USER} ---",
+        "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED} ---", "rt_sigreturn() = 4",
+        "--- SIGTERM {si_signo=SIGTERM, si_code=SI_USER} ---",
         "+++ killed by SIGTERM +++", "exit_group(259) = ?", "+++ exited with 3 +++"])
     check(shown(duet, where + "/r", "-a1", "-e", "signal=none"), ["rt_sigreturn() = 4", "exit_group(259) = ?"])
+    check(shown(duet, where + "/r", "-a1", "-qq", "-e", "signal=!SIGCHLD"), [
+        "rt_sigreturn() = 4", "--- SIGTERM {si_signo=SIGTERM, si_code=SI_USER} ---", "exit_group(259) = ?"])
+    # Who is killed gets a SIGKILL from the kernel, whatever was sent.
+    events = [sent(1000, A, 10, 0, B), signal(1300, B, 9, 0, 0), dies(1400, B)]
+    check(shown(duet, kernel(where + "/killed", events), "-a1"), [
+        "--- SIGUSR1 {si_signo=SIGUSR1, si_code=SI_USER, si_pid=7} ---", "+++ killed by SIGUSR1 +++"])
 
 
 def a_call_goes_on_under_the_number_of_the_process(duet, where):
@@ -148,6 +158,29 @@ def what_arguments_point_to_is_shown_as_it_is_known(duet, where):
     check(lines(duet, where + "/late", [accepted(1000, A, 4, INET)], "-a1"), ["<... accept resumed>%s) = 4" % INET_TEXT])
 
 
+def what_a_call_writes_is_shown_when_it_returns(duet, where):
+    def done(time, name, ret, **fields):
+        return (time, 0, A, "syscall_exit_" + name, dict(ret=ret, **fields))
+    text = '"%s"...' % (32 * "a")
+    events = [entry(1000, A, "read", fd=3, buf=99, count=100), done(1100, "read", 50, buf_bytes=40 * b"a"),
+              entry(1200, A, "read", fd=3, buf=99, count=100), done(1300, "read", 0, buf_bytes=b""),
+              entry(1400, A, "read", fd=3, buf=99, count=100), done(1500, "read", -11, buf_bytes=b""),
+              entry(1600, A, "poll", ufds=99, nfds=1, timeout_msecs=5, pollfd_bytes=bytes([3, 0, 0, 0, 1, 0, 0, 0])),
+              done(1700, "poll", 1, pollfd_bytes=bytes([3, 0, 0, 0, 1, 0, 1, 0])),
+              entry(1800, A, "getsockname", fd=3, usockaddr=99, usockaddr_len=98, length_bytes=bytes([128, 0, 0, 0])),
+              done(1900, "getsockname", 0, addr_bytes=INET, length_bytes=bytes([16, 0, 0, 0])),
+              entry(2000, A, "access", filename="0x7f00", mode=0), done(2100, "access", -2, late_bytes=b"/a\0"),
+              entry(2200, A, "access", filename="0x7f00", mode=0), done(2300, "access", -14, late_bytes=b"\0"),
+              entry(2400, A, "wait4", upid=-1, stat_addr=99, options=0, ru=0)]
+    check(lines(duet, where, events, "-a1"), [
+        "read(3, %s, 100) = 50" % text, 'read(3, "", 100) = 0', "read(3, 99, 100) = -1 EAGAIN (Resource temporarily unavailable)",
+        "poll([{fd=3, events=POLLIN}], 1, 5) = 1 ([{fd=3, revents=POLLIN}])",
+        "getsockname(3, %s, [128 => 16]) = 0" % INET_TEXT, 'access("/a", F_OK) = -1 ENOENT (No such file or directory)',
+        'access("0x7f00", F_OK) = -1 EFAULT (Bad address)', "wait4(-1,  <unfinished ...>"])
+    check(shown(duet, where + "/r", "-a1", "-s", "100")[0], 'read(3, "%s"..., 100) = 50' % (40 * "a"))
+    check(shown(duet, where + "/r", "-a1", "-P", "/b"), [])
+
+
 def what_arguments_point_to_may_be_nonsense(duet, where):
     events = call(1000, A, "connect", 0, fd=3, uservaddr=99, addrlen=1, addr_bytes=b"\2") + \
         call(1200, A, "bind", 0, fd=3, umyaddr=99, addrlen=1, addr_bytes=[2, 0, 0]) + \
@@ -158,7 +191,7 @@ def what_arguments_point_to_may_be_nonsense(duet, where):
         [entry(2200, A, "getsockname", fd=3), accepted(2300, A, 4, INET)]
     check(lines(duet, where, events, "-a1"), [
         "connect(3, 99, 1) = 0", "bind(3, 99, 1) = 0", "nanosleep(99, 98) = 0", "clock_nanosleep(CLOCK_REALTIME, 0, 99, 98) = 0",
-        "sendto(3) = 0", 'execve("x", ["%s"...], 98) = -1 EPERM (Operation not permitted)' % (5000 * "y"),
+        "sendto(3) = 0", 'execve("x", ["%s"...], 98) = -1 EPERM (Operation not permitted)' % (32 * "y"),
         "getsockname(3 <unfinished ...>", "<... accept resumed>%s) = 4" % INET_TEXT])
 
 
@@ -211,5 +244,6 @@ if __name__ == "__main__":
     sys.exit(run_all([calls_are_one_line_each_when_they_return, descriptors_are_files_through_all_that_happens_to_them,
                       a_loss_joins_nothing_and_is_told_where_it_is, the_end_and_the_beginning_may_be_missing,
                       signals_and_deaths_are_told, a_call_goes_on_under_the_number_of_the_process,
-                      what_arguments_point_to_is_shown_as_it_is_known, what_arguments_point_to_may_be_nonsense,
+                      what_arguments_point_to_is_shown_as_it_is_known,
+                      what_a_call_writes_is_shown_when_it_returns, what_arguments_point_to_may_be_nonsense,
                       the_summary_counts_what_returned, nonsense_is_shown_or_refused], Duet(sys.argv[1])))

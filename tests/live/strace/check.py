@@ -15,6 +15,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 import proc
+from lines import is_same, of_duet, of_strace
 from trial import cmd, duet, fail, is_, ok, paths, run, run_cases, skip, start, until, work
 
 program, library = paths(2)
@@ -24,98 +25,9 @@ os.environ["TMPDIR"] = work  # where what is recorded for a while lies
 OTHERWISE = {"rseq", "restart_syscall", "rt_sigreturn"}
 # How many calls of the program show an address, a time, arguments.
 IN_MEMORY = {"bind": 4, "connect": 4, "accept": 2, "getsockname": 2, "getpeername": 2, "sendto": 1, "recvfrom": 1, "nanosleep": 2,
-             "clock_nanosleep": 1, "clock_gettime": 2, "clock_getres": 1, "futex": 1, "execve": 2}
-LIKE = {"_newselect": "select"}
-
-
-def split(text):
-    """The arguments between the outermost parentheses of "name(a, {b, c}, "d, e")  = result", and what follows them."""
-    parts, depth, quoted, at, i = [], 0, False, 0, 0
-    while i < len(text):
-        c = text[i]
-        if quoted:
-            i += c == "\\"
-            quoted = c != '"'
-        elif c == '"':
-            quoted = True
-        elif c in "([{":
-            depth += 1
-        elif c in ")]}" and depth:
-            depth -= 1
-        elif c == ")" or (c == "," and not depth):
-            parts.append(text[at:i].strip())
-            at = i + 1
-            if c == ")":
-                return [p for p in parts if p], text[at:].strip()
-        i += 1
-    return parts, ""
-
-
-def calls_in(lines):
-    """thread -> its calls, whole ones: (name, arguments, result)"""
-    found, open_ = collections.defaultdict(list), {}
-    for tid, line in lines:
-        if line.endswith("<unfinished ...>"):
-            open_[tid] = line[:-len("<unfinished ...>")].rstrip()
-            continue
-        resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", line)
-        if resumed and tid in open_:
-            line = open_.pop(tid) + resumed[1]
-        m = re.match(r"(\w+)\((.*)", line)
-        if not m:
-            continue
-        arguments, rest = split(m[2])
-        found[tid].append((LIKE.get(m[1], m[1]), arguments, rest.lstrip("= ")))
-    return found
-
-
-def of_strace(path):
-    return calls_in((int(line.split(None, 1)[0]), line.split(None, 1)[1].strip()) for line in open(path))
-
-
-def of_duet(path):
-    lines = (re.match(r"\[[^\]]*:(\d+)\] (.*)", line) for line in open(path))
-    return calls_in((int(m[1]), m[2]) for m in lines if m)
-
-
-def command(text):
-    """_IOC(_IOC_READ|_IOC_WRITE, 0x56, 0x78, 0x1234): an ioctl that has no name there either"""
-    m = re.match(r"_IOC\(([^,]*), (\w+), (\w+), (\w+)\)", text)
-    way = ("WRITE" in m[1]) + 2 * ("READ" in m[1]) if m else 0
-    return "0x%x" % (way << 30 | int(m[4], 0) << 16 | int(m[2], 0) << 8 | int(m[3], 0)) if m else text
-
-
-def is_address(text):
-    return text == "NULL" or re.fullmatch(r"0x[0-9a-f]+", text)
-
-
-def in_order(text):
-    """Flags, within structures too."""
-    return re.sub(r"\w+(?:\|\w+)+", lambda m: "|".join(sorted(m[0].split("|"))), text)
-
-
-def is_what_lies_there(ours, theirs):
-    """Of long texts and long lists of them only the beginning is recorded, and dots are behind it."""
-    ours, theirs = in_order(ours), in_order(theirs)
-    pattern = re.escape(ours).replace(r'"\.\.\.', r'.*"').replace(r"\.\.\.\]", r".*\]")
-    return bool(re.fullmatch(pattern, theirs))
-
-
-def is_same(ours, theirs):
-    if re.sub(r" /\*.*\*/", "", theirs) == ours or command(theirs) == ours:
-        return True
-    if theirs == "FUTEX_BITSET_MATCH_ANY":
-        return ours == "0xffffffff"
-    if theirs[:1] in "{[" and ours[:1] in "{[":
-        return is_what_lies_there(ours, theirs)
-    if theirs[:1] in '"{[~' or is_address(theirs):  # what lies in memory
-        return is_address(ours) and (not is_address(theirs) or ours == theirs)
-    if set(ours.split("|")) == set(theirs.split("|")):
-        return True
-    try:  # another base, or without a name there
-        return int(ours, 0) == int(re.split(r"[ /]", theirs)[0], 0)
-    except ValueError:
-        return False
+             "clock_nanosleep": 1, "clock_gettime": 2, "clock_getres": 1, "futex": 1, "execve": 2, "newfstatat": 2, "prlimit64": 1,
+             "rt_sigaction": 1, "socketpair": 1, "poll": 1, "epoll_ctl": 1, "epoll_wait": 1, "rt_sigprocmask": 1, "wait4": 1,
+             "clone3": 1, "timerfd_settime": 1}
 
 
 def compare(ours, theirs):
@@ -218,6 +130,49 @@ def what_was_chosen_is_shown():
     is_(cmd("strace", "-a1", "-n", "1", "-i", here + "/kept")[0], 0, "and can be shown again")
 
 
+def there_is_bpf():
+    return not cmd("record", "-q", "--kernel-backend=bpf", "-k", "syscalls", "-o", work + "/probe", "--", "true")[0]
+
+
+def texts_that_are_not_in_memory_are_read_when_the_kernel_has_them():
+    if not there_is_bpf():
+        return
+    cold = work + "/cold"
+    with open(cold, "wb") as f:
+        f.write(b"".join((b"/no/such/%d\0" % i).ljust(4096, b"\0") for i in range(8)))
+    status, _, err = cmd("strace", "--keep", work + "/cold-kept", "-e", "access", "-o", work + "/out", "--", program, "cold", cold)
+    is_(status, 0, "it runs: %s" % err)
+    found = re.findall(r'access\("(/no/such/\d)", F_OK\)', open(work + "/out").read())
+    is_(found, ["/no/such/%d" % i for i in range(8)], "each has its name")
+    late = cmd("view", "-e", "syscall_exit_access", work + "/cold-kept")[1]
+    ok(re.search(r"late_bytes = \[ 0x2f", late), "some of them were read at the end", late[-300:])
+
+
+def options_are_those_that_strace_has():
+    out = work + "/options"
+
+    def shown(*options):
+        status, _, err = cmd("strace", "-o", out, *options)
+        is_(status, 0, "%s: %s" % (options, err))
+        return open(out).read().splitlines()
+    if there_is_bpf():
+        lines = shown("-P", "/etc/passwd", "-qq", "--", "cat", "/etc/passwd", "/etc/shells")
+        ok(len(lines) > 3 and lines[0].startswith('openat(AT_FDCWD, "/etc/passwd"') and lines[-1].startswith("close(3)"),
+           "calls about a file, by its name and by its descriptor", lines)
+        ok(all("shells" not in line for line in lines), "and none about another", lines)
+        lines = shown("-s", "3", "-e", "write", "-qq", "--", "echo", "abcdef")
+        ok(re.fullmatch(r'write\(1, "abc"\.\.\., 7\) += 7', lines[-1]), "three bytes of what is written", lines)
+    lines = shown("-e", "trace=/^getp+id$,?nosuchcall", "-q", "--quiet", "--", "sh", "-c", ":")
+    ok(lines and all(re.match(r"getp+id\(", line) for line in lines), "by a regular expression", lines)
+    shown("-A", "-e", "none", "--", "true")
+    ok(open(out).read().startswith(lines[0]), "behind what was there")
+    for option, instead in ("-k", "duet record -k stack:"), ("-v", "recorded in part"), ("-e inject=all:error=1", "strace can do that"):
+        status, _, err = cmd("strace", *option.split(), "--", "true")
+        ok(status == 2 and instead in err, "%s is refused, and it is said what to do" % option, err)
+    status, text, _ = cmd("strace", "-o", out, "-E", "DUET_NEW=x y", "-E", "HOME", "--", "env")
+    ok("DUET_NEW=x y\n" in text and "HOME=" not in re.findall(r"^HOME=", text, re.M), "the command's environment", text)
+
+
 def left_behind():
     return glob.glob(work + "/duet-strace-*")
 
@@ -280,4 +235,5 @@ if __name__ == "__main__":
         skip("needs strace")
     run_cases(calls_arguments_and_results_are_those_of_strace_in_the_same_run, the_summary_counts_as_strace_does,
               what_was_chosen_is_shown, a_running_process_is_shown_while_it_runs_and_notices_nothing,
-              a_call_that_lasts_is_shown_before_it_returns, who_is_killed_leaves_nothing)
+              a_call_that_lasts_is_shown_before_it_returns, texts_that_are_not_in_memory_are_read_when_the_kernel_has_them,
+              options_are_those_that_strace_has, who_is_killed_leaves_nothing)

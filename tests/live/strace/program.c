@@ -3,6 +3,7 @@
  * Makes system calls of many kinds, with known arguments, that succeed and that fail: the same each time.
  *
  *	program calls DIRECTORY   once; then a child, and a thread
+ *	program cold FILE         names 8 files; the names are in the mapped FILE, a page each, which are not in memory
  *	program waits             says "ready", and then answers each byte of its standard input by getppid 100 times and "done"
  *	program rests             says "ready", sleeps in read until a byte comes, and ends
  */
@@ -280,6 +281,21 @@ static int calls(void)
 	return status ? 1 : 7;
 }
 
+/* A page is in memory once it was touched, with some around it: so each name is in a mapping of its own. */
+static int name_cold_files(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+
+	for (int i = 0; i < 8; i++) {
+		char *name = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, i * 4096);
+
+		if (name == MAP_FAILED)
+			return 2;
+		access(name, F_OK);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -287,6 +303,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "calls"))
 		return argc == 3 && !chdir(argv[2]) ? calls() : 2;
+	if (!strcmp(what, "cold"))
+		return argc == 3 ? name_cold_files(argv[2]) : 2;
 	if (write(1, "ready\n", 6) != 6)
 		return 2;
 	while (read(0, &c, 1) == 1 && !strcmp(what, "waits")) {

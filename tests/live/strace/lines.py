@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Lines of strace and of `duet strace`, taken apart and compared."""
+import collections
+import re
+
+LIKE = {"_newselect": "select"}
+
+
+def split(text):
+    """The arguments between the outermost parentheses of "name(a, {b, c}, "d, e")  = result", and what follows them."""
+    parts, depth, quoted, at, i = [], 0, False, 0, 0
+    while i < len(text):
+        c = text[i]
+        if quoted:
+            i += c == "\\"
+            quoted = c != '"'
+        elif c == '"':
+            quoted = True
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}" and depth:
+            depth -= 1
+        elif c == ")" or (c == "," and not depth):
+            parts.append(text[at:i].strip())
+            at = i + 1
+            if c == ")":
+                return [p for p in parts if p], text[at:].strip()
+        i += 1
+    return parts, ""
+
+
+def calls_in(lines):
+    """thread -> its calls, whole ones: (name, arguments, result)"""
+    found, open_ = collections.defaultdict(list), {}
+    for tid, line in lines:
+        if line.endswith("<unfinished ...>"):
+            open_[tid] = line[:-len("<unfinished ...>")].rstrip()
+            continue
+        resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", line)
+        if resumed and tid in open_:
+            line = open_.pop(tid) + resumed[1]
+        m = re.match(r"(\w+)\((.*)", line)
+        if not m:
+            continue
+        arguments, rest = split(m[2])
+        found[tid].append((LIKE.get(m[1], m[1]), arguments, rest.lstrip("= ")))
+    return found
+
+
+def of_strace(path):
+    return calls_in((int(line.split(None, 1)[0]), line.split(None, 1)[1].strip()) for line in open(path))
+
+
+def of_duet(path):
+    lines = (re.match(r"\[[^\]]*:(\d+)\] (.*)", line) for line in open(path))
+    return calls_in((int(m[1]), m[2]) for m in lines if m)
+
+
+def command(text):
+    """_IOC(_IOC_READ|_IOC_WRITE, 0x56, 0x78, 0x1234): an ioctl that has no name there either"""
+    m = re.match(r"_IOC\(([^,]*), (\w+), (\w+), (\w+)\)", text)
+    way = ("WRITE" in m[1]) + 2 * ("READ" in m[1]) if m else 0
+    return "0x%x" % (way << 30 | int(m[4], 0) << 16 | int(m[2], 0) << 8 | int(m[3], 0)) if m else text
+
+
+def is_address(text):
+    return text == "NULL" or re.fullmatch(r"0x[0-9a-f]+", text)
+
+
+def in_order(text):
+    """Flags, within structures too."""
+    return re.sub(r"\w+(?:\|\w+)+", lambda m: "|".join(sorted(m[0].split("|"))), text)
+
+
+def is_what_lies_there(ours, theirs):
+    """Of long texts and long lists of them only the beginning is recorded, and dots are behind it."""
+    ours, theirs = in_order(ours), in_order(theirs)
+    pattern = re.escape(ours).replace(r'"\.\.\.', r'.*"').replace(r"\.\.\.\]", r".*\]")
+    return bool(re.fullmatch(pattern, theirs))
+
+
+def is_same(ours, theirs):
+    if re.sub(r" /\*.*\*/", "", theirs) == ours or command(theirs) == ours:
+        return True
+    if theirs == "FUTEX_BITSET_MATCH_ANY":
+        return ours == "0xffffffff"
+    if theirs[:1] in "{[" and ours[:1] in "{[":
+        return is_what_lies_there(ours, theirs)
+    if theirs[:1] in '"{[~' or is_address(theirs):  # what lies in memory
+        return is_address(ours) and (not is_address(theirs) or ours == theirs)
+    if set(ours.split("|")) == set(theirs.split("|")):
+        return True
+    try:  # another base, or without a name there
+        return int(ours, 0) == int(re.split(r"[ /]", theirs)[0], 0)
+    except ValueError:
+        return False
