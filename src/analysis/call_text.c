@@ -82,7 +82,7 @@ static void add_value(struct text *t, const struct call_rule *r, const struct ca
 	case CALL_HEX:
 		return add_hex(t, bits);
 	case CALL_OCTAL:
-		return add_base(t, bits, 8, bits ? "0" : "");
+		return text_addf(t, "%#03llo", (unsigned long long)bits);
 	case CALL_ADDRESS:
 		return add_address(t, bits);
 	case CALL_FD:
@@ -396,7 +396,7 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 	if (p->result == CALL_HEX)
 		return add_hex(t, (uint64_t)result);
 	if (p->result == CALL_OCTAL)
-		return add_base(t, (uint64_t)result, 8, result ? "0" : "");
+		return text_addf(t, "%#03llo", (unsigned long long)result);
 	if (command != F_GETFL && (command != F_GETFD || !result))
 		return add_signed(t, result);
 	add_hex(t, (uint64_t)result);
