@@ -23,7 +23,8 @@ static int open_event(struct kernel_perf_ring *r, const struct perf_event_attr *
 	fd = syscall(SYS_perf_event_open, a, -1, r->cpu, group, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	events[r->n_events++] = (struct kernel_perf_event){ .fd = (int)fd, .sample_type = a->sample_type };
+	events[r->n_events++] = (struct kernel_perf_event){ .fd = (int)fd, .sample_type = a->sample_type,
+							    .tells_id = a->read_format == PERF_FORMAT_ID };
 	return ioctl((int)fd, PERF_EVENT_IOC_ID, &events[r->n_events - 1].id) ? -errno : 0;
 }
 
@@ -88,15 +89,16 @@ int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *
 int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *wanted, uint32_t extras, const char *filter)
 {
 	bool has_stacks = extras & KERNEL_PERF_STACKS, has_values = extras >= KERNEL_PERF_VALUE;
+	bool tells_id = wanted->type == PERF_TYPE_SOFTWARE; /* with what is counted: see kernel_perf_number() */
 	struct perf_event_attr a = *wanted;
 	int err, fd;
 
 	a.size = sizeof a;
 	/* Not PERF_SAMPLE_PERIOD: with it the kernel's own counters tell of each event, whatever their period. */
 	a.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
-			(has_values ? PERF_SAMPLE_READ : 0) | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0) |
+			(has_values || tells_id ? PERF_SAMPLE_READ : 0) | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0) |
 			(a.type == PERF_TYPE_TRACEPOINT ? PERF_SAMPLE_RAW : 0);
-	a.read_format = has_values ? PERF_FORMAT_GROUP : 0;
+	a.read_format = has_values ? PERF_FORMAT_GROUP : tells_id ? PERF_FORMAT_ID : 0;
 	a.exclude_callchain_kernel = !(extras & KERNEL_PERF_KERNEL_STACK);
 	a.exclude_callchain_user = !(extras & KERNEL_PERF_USER_STACK);
 	if (has_stacks)
@@ -111,12 +113,24 @@ int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *wa
 	return filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) ? -errno : 0;
 }
 
-int kernel_perf_number(const struct kernel_perf_ring *r, uint64_t id)
+static int number_of(const struct kernel_perf_ring *r, uint64_t id)
 {
 	for (int i = 1; i < r->n_events; i++)
 		if (r->events[i].id == id)
 			return i;
 	return 0;
+}
+
+int kernel_perf_number(const struct kernel_perf_ring *r, const struct kernel_perf_sample *s, bool *is_shared)
+{
+	const struct kernel_perf_value *v = (const struct kernel_perf_value *)(s + 1);
+	int number = number_of(r, s->id);
+
+	*is_shared = !number;
+	if (number || s->header.size < sizeof *s + sizeof *v)
+		return number;
+	number = number_of(r, v->id);
+	return number && r->events[number].tells_id ? number : 0;
 }
 
 int kernel_perf_map(struct kernel_perf_ring *r)
@@ -198,7 +212,11 @@ bool kernel_perf_parts(const struct kernel_perf_ring *r, int number, const struc
 	uint32_t length;
 
 	*p = (struct kernel_perf_parts){ 0 };
-	if (type & PERF_SAMPLE_READ) {
+	if (r->events[number].tells_id) {
+		if ((size_t)(end - at) * sizeof *at < sizeof(struct kernel_perf_value))
+			return false;
+		at += sizeof(struct kernel_perf_value) / sizeof *at;
+	} else if (type & PERF_SAMPLE_READ) {
 		p->values = take_words(&at, end, &n_values);
 		if (!p->values || n_values < (uint64_t)r->n_counters)
 			return false;

@@ -38,6 +38,10 @@ struct kernel_perf_sample {
 	uint64_t address;
 };
 
+struct kernel_perf_value { /* what was counted, and by which event indeed */
+	uint64_t value, id;
+};
+
 struct kernel_perf_parts {
 	const uint64_t *values; /* of the ring's counters */
 	const uint64_t *frames; /* innermost first, behind markers that say whose they are */
@@ -77,6 +81,7 @@ struct kernel_perf_event {
 	int fd;
 	uint64_t id;
 	uint64_t sample_type;
+	bool tells_id; /* a kernel_perf_value behind its samples */
 };
 
 struct kernel_perf_ring {
@@ -104,8 +109,13 @@ int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *
  * kernel's words, or NULL.  0 or -errno.
  */
 int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *a, uint32_t extras, const char *filter);
-/* kernel_perf_number - of the event with this id, from 1; 0: none. */
-int kernel_perf_number(const struct kernel_perf_ring *r, uint64_t id);
+/*
+ * kernel_perf_number - of the event that @s is of, from 1; 0: none.
+ *
+ * When several recorders count the same with a software event, the kernel prepares one sample for all of them: id, time
+ * and stack are the first one's (do_perf_sw_event(), 6.18).  *@is_shared: it is such a sample.
+ */
+int kernel_perf_number(const struct kernel_perf_ring *r, const struct kernel_perf_sample *s, bool *is_shared);
 
 /* kernel_perf_map - without a mapping perf records nothing, and it does not pass to a child.  0 or -errno. */
 int kernel_perf_map(struct kernel_perf_ring *r);

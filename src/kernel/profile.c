@@ -444,13 +444,16 @@ static bool is_wanted(const struct kernel_profile *p, const struct source *sourc
 static int take_sample(struct kernel_profile *p, struct ring *r, const struct kernel_perf_sample *s,
 		       struct kernel_drain *k, struct diag *d)
 {
-	int number = kernel_perf_number(&r->perf, s->id);
+	bool is_shared;
+	int number = kernel_perf_number(&r->perf, s, &is_shared);
 	struct source *source = number ? &p->sources[number - 1] : NULL;
 	struct kernel_perf_parts parts;
-	uint64_t ns;
+	uint64_t ns, now_ns;
 
-	if (!source)
+	if (!source) {
+		r->lost++;
 		return 0;
+	}
 	if (!kernel_perf_parts(&r->perf, number, s, &parts)) {
 		r->lost++;
 		return 0;
@@ -458,6 +461,10 @@ static int take_sample(struct kernel_profile *p, struct ring *r, const struct ke
 	if (!is_wanted(p, source, s, &parts))
 		return 0;
 	ns = clock_follow_ns(&p->clock, &p->line, s->time_ns);
+	if (is_shared) { /* by another's clock, perhaps */
+		now_ns = clock_now_ns(&k->clock);
+		ns = ns < now_ns ? ns : now_ns;
+	}
 	if (p->see && s->pid && !pids_has(&p->seen, (pid_t)s->pid) && !pids_put(&p->seen, (pid_t)s->pid))
 		p->see(p->see_arg, (pid_t)s->pid, ns);
 	return write_sample(p, r, source, s, &parts, ns, k, d);
@@ -469,6 +476,7 @@ static int drain_ring(struct kernel_profile *p, struct ring *r, uint64_t until_n
 	uint64_t end = kernel_perf_end(&r->perf);
 	const struct perf_event_header *h;
 	int first = open_stream(r, k, d), err;
+	bool is_shared;
 
 	if (first)
 		return first;
@@ -483,7 +491,7 @@ static int drain_ring(struct kernel_profile *p, struct ring *r, uint64_t until_n
 			take_mapping(p, (const struct kernel_perf_mapping *)h);
 		if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof *s)
 			continue;
-		if (s->time_ns >= until_ns)
+		if (s->time_ns >= until_ns && kernel_perf_number(&r->perf, s, &is_shared) && !is_shared)
 			break;
 		err = take_sample(p, r, s, k, d);
 		first = first ? first : err;

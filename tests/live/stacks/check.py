@@ -123,6 +123,26 @@ def each_page_fault_is_counted_with_its_place():
     is_(within(folded("faults"), "touch_here"), N, "in its function")
 
 
+def who_count_at_once_get_each_page_fault():
+    """The kernel prepares one sample for all of them, with the number of one's event."""
+    names = "first", "second", "third"
+    p = start(program, N)
+    is_(p.stdout.readline(), "ready\n", "the program runs")
+    for name in names:
+        status, _, err = cmd("start", name, "-o", work + "/" + name, "-k", "counter:page-faults,counter:context-switches", "-p", p.pid)
+        is_(status, 0, "duet start: " + err)
+    p.send_signal(signal.SIGUSR1)
+    pages = int(p.stdout.readline(), 16)
+    for name in names:
+        status, _, err = cmd("stop", name)
+        is_(status, 0, "duet stop: " + err)
+    is_(p.end(signal.SIGUSR1)[0], 0, "the program ends")
+    for name in names:
+        mine = sorted(e["fields"]["address"] - pages for e in events(name)["counter_page_faults"]
+                      if 0 <= e["fields"]["address"] - pages < N * PAGE)
+        is_(mine, [i * PAGE for i in range(N)], "each page once, " + name)
+
+
 def chrome_draws_how_they_add_up():
     pid, _, found = record("drawn", "counter:page-faults")
     status, out, err = cmd("export", "chrome", work + "/drawn")
@@ -197,6 +217,6 @@ if __name__ == "__main__":
     may_sample()
     run_cases(who_leaves_a_cpu_tells_where_and_for_how_long, some_system_calls_have_stacks_and_the_others_none,
               calls_without_a_name_have_stacks_too, filters_hold_for_events_with_stacks,
-              each_page_fault_is_counted_with_its_place, chrome_draws_how_they_add_up, a_period_counts_for_those_between,
+              each_page_fault_is_counted_with_its_place, who_count_at_once_get_each_page_fault, chrome_draws_how_they_add_up, a_period_counts_for_those_between,
               counters_are_fields_of_chosen_events,               babeltrace_reads_them_without_a_warning, the_successor_of_a_killed_collector_goes_on,
               what_cannot_be_recorded_so_is_refused)

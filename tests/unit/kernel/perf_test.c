@@ -84,12 +84,37 @@ static void parts_lie_inside_the_sample(void)
 	ok(parts(0, 0, &p) && !p.values && !p.frames && !p.raw);
 }
 
+static void samples_that_several_recorders_share_are_told_by_what_was_counted(void)
+{
+	struct kernel_perf_parts p;
+	bool is_shared;
+
+	events[1] = (struct kernel_perf_event){ .id = 7, .tells_id = true };
+	memcpy(s.words, ((uint64_t[]){ 1000, 7, 1, 0xa }), 32);
+	s.sample.id = 7;
+	ok(parts(PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN, 4, &p) && p.n_frames == 1 && *p.frames == 0xa && !p.values);
+	events[1].tells_id = true;
+	ok(kernel_perf_number(&ring, &s.sample, &is_shared) == 1 && !is_shared);
+	s.sample.id = 99;
+	ok(kernel_perf_number(&ring, &s.sample, &is_shared) == 1 && is_shared);
+	s.sample.header.size = sizeof s.sample + 8;
+	is(kernel_perf_number(&ring, &s.sample, &is_shared), 0);
+	ok(!kernel_perf_parts(&ring, 1, &s.sample, &p));
+	s.sample.header.size = sizeof s.sample + 32;
+	s.words[1] = 8;
+	is(kernel_perf_number(&ring, &s.sample, &is_shared), 0);
+	events[1].tells_id = false;
+	s.words[1] = 7;
+	is(kernel_perf_number(&ring, &s.sample, &is_shared), 0); /* what stands there is something else */
+}
+
 int main(void)
 {
 	ring.map = calloc(1, (size_t)sysconf(_SC_PAGESIZE) + DATA);
 	run(records_go_round_the_end);
 	run(lengths_that_make_no_sense_are_no_records);
 	run(parts_lie_inside_the_sample);
+	run(samples_that_several_recorders_share_are_told_by_what_was_counted);
 	free(ring.map);
 	return test_status();
 }
