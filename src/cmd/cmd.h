@@ -90,7 +90,7 @@ const char *cmd_size_text(uint64_t bytes, char buffer[32]);
 /* cmd_count_text - "1 event", "2 events". */
 const char *cmd_count_text(uint64_t n, const char *noun, char buffer[64]);
 /* "3 events", "3 events and 1 packet", "1 packet". */
-const char *cmd_lost_text(uint64_t events, uint64_t packets, char buffer[128]);
+const char *cmd_lost_text(uint64_t events, uint64_t packets, char buffer[160]);
 
 /* The directory where @file of this installation (or build) lies, or NULL; @path gets it all. */
 const char *cmd_find_library(const char *file, char *path, size_t size);

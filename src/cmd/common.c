@@ -184,11 +184,11 @@ const char *cmd_count_text(uint64_t n, const char *noun, char buffer[64])
 	return buffer;
 }
 
-const char *cmd_lost_text(uint64_t events, uint64_t packets, char buffer[128])
+const char *cmd_lost_text(uint64_t events, uint64_t packets, char buffer[160])
 {
 	char some[64], more[64];
 
-	snprintf(buffer, 128, "%s%s%s", events || !packets ? cmd_count_text(events, "event", some) : "",
+	snprintf(buffer, 160, "%s%s%s", events || !packets ? cmd_count_text(events, "event", some) : "",
 		 events && packets ? " and " : "", packets ? cmd_count_text(packets, "packet", more) : "");
 	return buffer;
 }

@@ -65,7 +65,7 @@ static uint32_t width_of(int fd)
 static void tell_missing(const struct strace *s, const struct pairs *j)
 {
 	const struct strace_page *p = &s->page;
-	char text[128];
+	char text[160];
 
 	if (p->lost_events || p->lost_packets)
 		fprintf(stderr, "duet strace: %s lost: more memory (--kernel-buffer) keeps more\n",

@@ -425,7 +425,7 @@ void page_table(struct page *p, const char *key, const char *heading, struct tab
 static void tell_lost(struct page *p, const struct run *r)
 {
 	const char *remedy = !r->epoch[TRACE_KERNEL] ? "-b" : r->epoch[TRACE_UST] ? "-b and --kernel-buffer" : "--kernel-buffer";
-	char text[128];
+	char text[160];
 
 	if (r->lost_events || r->lost_packets)
 		page_line(p, "counts are low: %s lost (record with a larger %s, or fewer events)",

@@ -295,7 +295,7 @@ static void tell_followed(const struct view *v)
 /* What was lost, and what was left out. */
 static void tell_missing(const struct view *v)
 {
-	char text[128];
+	char text[160];
 
 	if (v->lost_events || v->lost_packets)
 		fprintf(stderr, "duet %s: %s lost while recording; larger or more buffers keep more\n", v->verb,

@@ -135,6 +135,8 @@ struct ctf_meta {
 	bool has_uuid;
 	uint8_t order; /* CTF_LITTLE or CTF_BIG */
 	bool has_trace;
+	bool has_major, has_minor; /* the trace block says which version it is, which others than we want to know */
+	size_t trace_to; /* behind the trace block's last brace */
 	const struct ctf_type *packet_header;
 	const struct ctf_program *packet_header_program;
 	struct ctf_clock *clocks;

@@ -127,6 +127,10 @@ static void assign_trace(struct tsdl *p, void *object, const char *key, const st
 		m->order = v->text && !strcmp(v->text, "le") ? CTF_LITTLE : CTF_BIG;
 	else if (!strcmp(key, "packet.header"))
 		m->packet_header = take_struct(p, key, v);
+	else if (!strcmp(key, "major"))
+		m->has_major = true;
+	else if (!strcmp(key, "minor"))
+		m->has_minor = true;
 }
 
 static void trace_block(struct tsdl *p)
@@ -134,6 +138,7 @@ static void trace_block(struct tsdl *p)
 	struct ctf_meta scratch = *p->meta, *m = p->meta;
 
 	scratch.order = 0;
+	scratch.has_major = scratch.has_minor = false;
 	tsdl_block(p, assign_trace, &scratch);
 	if (!p->err && m->has_trace)
 		tsdl_fail(p, "a second trace block");
@@ -142,6 +147,9 @@ static void trace_block(struct tsdl *p)
 	if (p->err)
 		return;
 	m->has_trace = true;
+	m->has_major = scratch.has_major;
+	m->has_minor = scratch.has_minor;
+	m->trace_to = (size_t)(p->at - p->text);
 	m->has_uuid = scratch.has_uuid;
 	memcpy(m->uuid, scratch.uuid, sizeof m->uuid);
 	m->order = scratch.order;

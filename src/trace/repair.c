@@ -72,22 +72,39 @@ static int write_clock(int fd, const struct ctf_meta *m, const struct repair_opt
 	return io_write(fd, text, (size_t)n);
 }
 
+/* The text up to @to; which version it is goes before the last brace of the trace block, at @brace, if that does not say so. */
+static int write_to(int fd, const char *text, size_t at, size_t to, size_t brace, const struct ctf_meta *m)
+{
+	char version[48];
+	int n = snprintf(version, sizeof version, "%s%s", m->has_major ? "" : "\tmajor = 1;\n", m->has_minor ? "" : "\tminor = 8;\n"), err;
+
+	if (at > to)
+		return 0;
+	if (!n || !brace || at > brace || to <= brace)
+		return io_write(fd, text + at, to - at);
+	err = io_write(fd, text + at, brace - at);
+	if (!err)
+		err = io_write(fd, version, (size_t)n);
+	return err ? err : io_write(fd, text + brace, to - brace);
+}
+
 static int write_parts(int fd, const char *text, size_t size, const struct ctf_meta *m,
 		       const struct repair_options *o, const char *path)
 {
 	static const char first[] = "/* CTF 1.8 */"; /* by which some readers know it */
 	bool is_json = size && text[0] == 0x1e;
-	size_t at = size >= sizeof first && !memcmp(text, first, sizeof first - 1) ? sizeof first - 1 : 0;
+	size_t at = size >= sizeof first && !memcmp(text, first, sizeof first - 1) ? sizeof first - 1 : 0, brace = m->trace_to;
 	int err = is_json ? 0 : io_write(fd, first, sizeof first - 1);
 
 	if (!err && !is_json)
 		err = write_clock(fd, m, o, path);
+	while (brace && text[brace] != '}')
+		brace--;
 	for (uint32_t i = 0; i < m->n_gaps && !err; i++) {
-		if (m->gaps[i].from > at)
-			err = io_write(fd, text + at, m->gaps[i].from - at);
+		err = write_to(fd, text, at, m->gaps[i].from, brace, m);
 		at = m->gaps[i].to > at ? m->gaps[i].to : at;
 	}
-	return err ? err : io_write(fd, text + at, size - at);
+	return err ? err : write_to(fd, text, at, size, brace, m);
 }
 
 /* The sound part of @from/metadata as @to/metadata, which is then what @m holds. */

@@ -96,6 +96,8 @@ def check(trace, say):
         n += len(theirs.stdout.splitlines())
         if b"`tgt_fc` failed" in theirs.stderr:
             return bad  # an assertion of Babeltrace 2.0.4, which it fails on some sound metadata as well
+        if theirs.returncode == -8:
+            return bad  # it divided by zero: 2.0.4 may, if a clock has no frequency and begins late
         if theirs.returncode or b"ERROR" in theirs.stderr:
             print("%s: babeltrace2: %d, %s" % (say, theirs.returncode, theirs.stderr.decode(errors="replace")[:600]))
             bad += 1
@@ -148,6 +150,17 @@ def main():
                 print("%s: mended though sound: %s" % (o, r.stdout))
                 bad += 1
         copy = os.path.join(directory, "copy")
+        for lost in (("major = 1", "mbjor = 1"), ("minor = 8", "minop = 8")):
+            shutil.copytree(recorded[0], copy)
+            for path in glob.glob(copy + "/**/metadata", recursive=True):
+                with open(path) as f:
+                    text = f.read()
+                if lost[0] not in text:
+                    raise SystemExit("no %s in %s" % (lost[0], path))
+                with open(path, "w") as f:
+                    f.write(text.replace(*lost))
+            bad += check(copy, "without %s" % lost[0])
+            shutil.rmtree(copy)
         for i in range(n_damaged):
             r = random.Random(i)
             o = recorded[i // 2 % 2] if i % 2 else originals[i // 2 % len(originals)]

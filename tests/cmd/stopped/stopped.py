@@ -118,7 +118,7 @@ class Stopped:
 
     def check(self):
         what, verb = " ".join(self.arguments), "strace" if "--syscalls" in self.arguments else self.arguments[0]
-        said = self.said.decode(errors="replace")
+        said = self.said.decode(errors="replace").replace("^C", "")  # as the terminal shows it
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         is_((self.has_told, status), (True, -signal.SIGINT), what)
         ok(re.search(r"duet %s: interrupted[^\n]*\r\n$" % verb, said), "what it says last: " + what, said[-500:])
