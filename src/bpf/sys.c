@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +22,19 @@ static int bpf(int command, union bpf_attr *a)
 	return result < 0 ? -errno : result;
 }
 
+/* Before Linux 5.11 maps and programs are locked memory of whoever makes them; root may have more of it, for this moment. */
+static int bpf_unlimited(int command, union bpf_attr *a)
+{
+	struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY }, old;
+	int result = bpf(command, a);
+
+	if (result != -EPERM || getrlimit(RLIMIT_MEMLOCK, &old) || setrlimit(RLIMIT_MEMLOCK, &none))
+		return result;
+	result = bpf(command, a);
+	setrlimit(RLIMIT_MEMLOCK, &old);
+	return result;
+}
+
 int bpf_map_make(const char *name, uint32_t element_size, uint32_t n, struct diag *d)
 {
 	union bpf_attr a;
@@ -33,7 +47,7 @@ int bpf_map_make(const char *name, uint32_t element_size, uint32_t n, struct dia
 	a.max_entries = n;
 	a.map_flags = BPF_F_MMAPABLE;
 	snprintf(a.map_name, sizeof a.map_name, "%s", name);
-	fd = bpf(BPF_MAP_CREATE, &a);
+	fd = bpf_unlimited(BPF_MAP_CREATE, &a);
 	return fd < 0 ? diag_fail(d, fd, "cannot make a BPF map of %u times %u bytes: %s", n, element_size,
 				  strerror(-fd)) : fd;
 }
@@ -53,7 +67,7 @@ static int load(const char *name, const struct bpf_code *c, int btf_id, char *lo
 	a.log_size = log_size;
 	a.log_level = log ? 1 : 0;
 	snprintf(a.prog_name, sizeof a.prog_name, "%s", name);
-	return bpf(BPF_PROG_LOAD, &a);
+	return bpf_unlimited(BPF_PROG_LOAD, &a);
 }
 
 /* The line before the one that counts instructions. */
