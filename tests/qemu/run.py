@@ -33,21 +33,33 @@ def kernel_package(name):
     return found.group(1) if found else name
 
 
+def parts(name):
+    """The packages that one with a kernel is: newer ones have its modules, and itself, in others."""
+    out = subprocess.run(["apt-cache", "depends", name], capture_output=True, text=True, check=False).stdout
+    return re.findall(r"Depends: (linux-(?:binary|modules)-\S+)", out) or [name]
+
+
 def fetch(package, work):
     """-> the directory where it lies unpacked, or None"""
     name = kernel_package(package)
     where = os.path.join(work, name)
     os.mkdir(where)
     # apt-get's own user may not write here; as we are who started it, that is only told.
-    got = subprocess.run(["apt-get", "-o", "APT::Sandbox::User=root", "download", name], cwd=where, capture_output=True,
+    got = subprocess.run(["apt-get", "-o", "APT::Sandbox::User=root", "download"] + parts(name), cwd=where, capture_output=True,
                          text=True, check=False)
     found = glob.glob(where + "/*.deb")
     if got.returncode or not found:
         print(f"{package}: cannot be fetched: {got.stderr.strip()}", file=sys.stderr)
         return None
-    subprocess.run(["dpkg", "-x", found[0], where], check=True)
-    os.remove(found[0])
+    for path in found:
+        subprocess.run(["dpkg", "-x", path, where], check=True)
+        os.remove(path)
     return where
+
+
+def look(where, *patterns):
+    """-> the first file of @where that one of the patterns fits, or an empty text"""
+    return next((path for pattern in patterns for path in sorted(glob.glob(where + pattern))), "")
 
 
 def libraries(program):
@@ -139,7 +151,8 @@ def kernels(args, work):
     for package in args.package or PACKAGES:
         where = fetch(package, work)
         if where:
-            yield glob.glob(where + "/boot/vmlinuz*")[0], (glob.glob(where + "/lib/modules/*") or [""])[0]
+            yield (look(where, "/boot/vmlinuz*", "/usr/lib/modules/*/vmlinuz"),
+                   look(where, "/lib/modules/*", "/usr/lib/modules/*"))
 
 
 def main():
