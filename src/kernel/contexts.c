@@ -31,7 +31,8 @@
 
 enum { BUCKETS = 4096, VERSIONS_MAX = 1 << 16 };
 
-/* What the kernel tells is not taken from a look, which may know what was only later. */
+/* What the kernel tells is not taken from a look, which knows what was only later: events are converted some time after
+ * they were recorded. */
 #define TOLD (KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
 
 struct version {
@@ -45,6 +46,7 @@ struct thread {
 	int32_t tid;
 	uint64_t looked_ns;
 	uint64_t dead_ns; /* 0: it lives */
+	uint32_t n_told; /* births, and rights that were granted */
 	bool asks; /* for `ids` by `call` */
 	enum kernel_setter call;
 	int32_t ids[2];
@@ -53,6 +55,7 @@ struct thread {
 
 struct kernel_contexts {
 	uint32_t mask;
+	uint32_t looked_at; /* what is not told */
 	struct kernel_upkeep *upkeep;
 	const struct abi_clock *clock;
 	bool keeps;
@@ -242,21 +245,54 @@ static struct thread *meet(struct kernel_contexts *c, int32_t tid)
 	return v ? t : NULL;
 }
 
-/* Looks again; what of @mask has changed is so from @ns on. */
-static void look_again(struct kernel_contexts *c, struct thread *t, uint64_t ns, uint32_t mask)
+/* What of @mask is otherwise @now is so from @ns on. */
+static void apply(struct kernel_contexts *c, struct thread *t, const struct kernel_thread_state *now, uint64_t ns, uint32_t mask)
 {
-	struct kernel_thread_state now = t->newest->state, *s;
+	struct kernel_thread_state state = t->newest->state;
 	struct version *v;
 
-	t->looked_ns = clock_now_ns(c->clock);
-	if (!t->tid || t->dead_ns || !kernel_thread_look(&now, t->tid, mask & c->mask))
-		return;
-	s = &t->newest->state;
-	if (!memcmp(&now, s, sizeof now))
+	for (int i = 0; i < KERNEL_CONTEXT_NUMBERS; i++)
+		if (mask & KERNEL_CONTEXT_BIT(i))
+			state.number[i] = now->number[i];
+	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME))
+		memcpy(state.name, now->name, sizeof state.name);
+	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
+		memcpy(state.cgroup, now->cgroup, sizeof state.cgroup);
+	if (!memcmp(&state, &t->newest->state, sizeof state))
 		return;
 	v = ns > t->newest->from_ns ? add_version(c, t, ns) : t->newest;
 	if (v)
-		v->state = now;
+		v->state = state;
+}
+
+static bool look(struct kernel_contexts *c, struct thread *t, struct kernel_thread_state *now, uint32_t mask)
+{
+	*now = t->newest->state;
+	t->looked_ns = clock_now_ns(c->clock);
+	return t->tid && !t->dead_ns && kernel_thread_look(now, t->tid, mask & c->mask);
+}
+
+static void look_again(struct kernel_contexts *c, struct thread *t, uint64_t ns, uint32_t mask)
+{
+	struct kernel_thread_state now;
+
+	if (look(c, t, &now, mask))
+		apply(c, t, &now, ns, mask);
+}
+
+/* The same of an event of @ns, which is past: what was told of the thread since then says better from when on it is so. */
+static void look_beside_event(struct kernel_contexts *c, struct thread *t, uint64_t ns)
+{
+	uint32_t n_told = t->n_told;
+	struct kernel_thread_state now;
+	int32_t tid = t->tid;
+
+	if (!look(c, t, &now, c->looked_at))
+		return;
+	kernel_contexts_learn(c);
+	t = find(c, tid);
+	if (t && t->newest && t->n_told == n_told)
+		apply(c, t, &now, ns, c->looked_at);
 }
 
 /* ---------------------------------------------------------------- changes */
@@ -273,6 +309,7 @@ static void learn_birth(struct kernel_contexts *c, const struct kernel_change *c
 	if (!v)
 		return;
 	t->dead_ns = 0; /* another one had its number */
+	t->n_told++;
 	if (parent) {
 		from = &version_at(parent, change->ns)->state;
 		v->state = *from;
@@ -287,7 +324,7 @@ static void learn_birth(struct kernel_contexts *c, const struct kernel_change *c
 	t->looked_ns = change->ns;
 	/* In which namespaces it is born its parent's do not tell. */
 	if (!parent || change->flags & OTHER_NAMESPACES)
-		look = ~TOLD;
+		look = parent ? c->looked_at : ~TOLD;
 	if (change->flags & INTO_CGROUP)
 		look |= KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP);
 	if (c->mask & tell)
@@ -327,7 +364,7 @@ static void learn_exec(struct kernel_contexts *c, struct thread *t, const struct
 		t->dead_ns = 0;
 		before->dead_ns = change->ns;
 	}
-	if (c->mask & KERNEL_CONTEXT_CREDENTIALS)
+	if (c->mask & KERNEL_CONTEXT_CREDENTIALS && kernel_thread_is_set_id(t->tid))
 		look_again(c, t, change->ns, ~TOLD);
 }
 
@@ -354,10 +391,11 @@ static void learn_rights(struct kernel_contexts *c, struct thread *t, const stru
 	struct version *v = asked ? add_version(c, t, change->ns) : NULL;
 
 	t->asks = false;
+	t->n_told++;
 	if (v)
 		set_ids(&v->state, change->call, t->ids);
 	else if (!asked)
-		look_again(c, t, change->ns, ~TOLD);
+		look_again(c, t, change->ns, c->looked_at);
 }
 
 static void learn_one(void *arg, const struct kernel_change *change)
@@ -486,6 +524,7 @@ int kernel_contexts_open(struct kernel_contexts **out, uint32_t mask, const stru
 	if (!c)
 		return diag_fail(d, -ENOMEM, "no memory for contexts of kernel events");
 	c->mask = mask;
+	c->looked_at = ~(TOLD | (o->system_calls ? KERNEL_CONTEXT_CREDENTIALS : 0));
 	c->clock = o->clock;
 	c->keeps = keeps;
 	err = kernel_upkeep_open(&c->upkeep, o, d);
@@ -558,8 +597,10 @@ static const struct version *version_of(struct kernel_contexts *c, int32_t tid, 
 		return NULL;
 	c->last = t;
 	if (ns > t->looked_ns && ns - t->looked_ns > SECOND_NS && c->learnt_ns < ns + SECOND_NS)
-		look_again(c, t, ns, ~TOLD);
-	return version_at(t, ns);
+		look_beside_event(c, t, ns);
+	t = c->last ? c->last : meet(c, tid); /* it may have been learnt of */
+	c->last = t;
+	return t ? version_at(t, ns) : NULL;
 }
 
 size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t size, uint64_t ns)

@@ -6,8 +6,8 @@
  * programs nothing more for an event.  The table begins with a look at /proc.  Then:
  *
  *   as of the event   pid, procname, cgroup; all of a thread that is born, from its parent's: kernel/upkeep.h tells
- *   as of a look      the rest: at most a second before the event, soon after an exec, and after the system
- *                     calls that set it where system calls are recorded
+ *   as of a look      the rest: at most a second before the event or, as it is looked when that is converted, soon
+ *                     after it; after an exec, and after the system calls that set it where system calls are recorded
  *
  * Of a thread that was gone before it could be looked at it is what was known last; -1, 0 or "" if nothing was.
  */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cgroup.h"
@@ -88,7 +89,8 @@ static bool look_at_stat(struct kernel_thread_state *s, int32_t tid)
 	return true;
 }
 
-static uint32_t namespace_of(int32_t tid, const char *what)
+/* What cannot be read stays as it was: the thread may have just ended. */
+static void look_at_namespace(int32_t tid, const char *what, int32_t *number)
 {
 	char path[64], link[64], *at;
 	ssize_t n;
@@ -97,7 +99,8 @@ static uint32_t namespace_of(int32_t tid, const char *what)
 	n = readlink(path, link, sizeof link - 1);
 	link[n > 0 ? n : 0] = 0;
 	at = strchr(link, '[');
-	return at ? (uint32_t)strtoul(at + 1, NULL, 10) : 0;
+	if (at)
+		*number = (int32_t)(uint32_t)strtoul(at + 1, NULL, 10);
 }
 
 static void look_at_namespaces(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
@@ -106,7 +109,7 @@ static void look_at_namespaces(struct kernel_thread_state *s, int32_t tid, uint3
 
 	for (int i = KERNEL_CONTEXT_CGROUP_NS; i <= KERNEL_CONTEXT_UTS_NS; i++)
 		if (mask & KERNEL_CONTEXT_BIT(i))
-			s->number[i] = (int32_t)namespace_of(tid, names[i - KERNEL_CONTEXT_CGROUP_NS]);
+			look_at_namespace(tid, names[i - KERNEL_CONTEXT_CGROUP_NS], &s->number[i]);
 }
 
 bool kernel_thread_look(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
@@ -121,4 +124,13 @@ bool kernel_thread_look(struct kernel_thread_state *s, int32_t tid, uint32_t mas
 		cgroup_of(tid, s->cgroup, sizeof s->cgroup);
 	look_at_namespaces(s, tid, mask);
 	return true;
+}
+
+bool kernel_thread_is_set_id(int32_t tid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof path, "/proc/%d/exe", tid);
+	return !stat(path, &st) && st.st_mode & (S_ISUID | S_ISGID);
 }

@@ -55,4 +55,7 @@ void kernel_thread_unknown(struct kernel_thread_state *s, int32_t tid);
  * thread any more, and @s may be half changed. */
 bool kernel_thread_look(struct kernel_thread_state *s, int32_t tid, uint32_t mask);
 
+/* kernel_thread_is_set_id - whether it executes a file that gives it another user or group. */
+bool kernel_thread_is_set_id(int32_t tid);
+
 #endif
