@@ -199,7 +199,8 @@ paused() {
 
 # A module that comes and goes while it records.
 later() {
-	rec a -k function:ether_setup -- sh -c 'insmod /module.ko && sleep 3; rmmod dummy'
+	rec a -k function:ether_setup -- sh -c 'insmod /module.ko
+		for i in $(seq 600); do grep -q "dummy_setup \[dummy\]" a/.duet/kallsyms && break; sleep 0.1; done; rmmod dummy'
 	ok "module: names of one that came later" test "$(count a function '(dummy_setup \[dummy\])')" -ge 1
 	note "$(view -e function a | head -1)"
 	clean later
