@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/reading/api.c - all of a recording through libduet-read: `api values|batch|parallel|columns TRACE`.
+ * bench/reading/api.c - all of a recording through libduet-read: `api values|batch|slices|parallel|columns TRACE`.
  *
  *   values    duet_read_values() for each event, or, where there is more than numbers and texts, duet_read_walk()
  *   batch     duet_read_batch(), and values for what is not for it
- *   parallel  the same, a thread a CPU, each with one stream after the other: no common order
+ *   slices    the same, a thread a CPU, each with a part of the time: in order within it
+ *   parallel  as batch, a thread a CPU, each with one stream after the other: no common order
  *   columns   time and class of each event: duet_read_rows()
  *
  * All but the last add up every value of every field, of texts the size, so that nothing can
@@ -36,7 +37,7 @@ struct result {
 
 static struct duet_read *whole;
 static struct look *looks;
-static atomic_uint next_stream;
+static atomic_uint next_stream; /* or slice */
 
 static void make_looks(void)
 {
@@ -94,7 +95,8 @@ static uint64_t sum_event(struct duet_read *r, const struct duet_read_item *item
 	return sum;
 }
 
-static struct result by_batches(struct duet_read *r)
+/* From where the reader stands to before @to_ns. */
+static struct result by_batches(struct duet_read *r, int64_t to_ns)
 {
 	struct duet_read_row rows[ROWS];
 	struct duet_read_item item;
@@ -103,11 +105,17 @@ static struct result by_batches(struct duet_read *r)
 
 	for (;;) {
 		while ((n = duet_read_batch(r, rows, ROWS)) > 0) {
+			bool ends = rows[n - 1].time_ns >= to_ns;
+
+			while (n && rows[n - 1].time_ns >= to_ns)
+				n--;
 			all.n += n;
 			for (uint32_t i = 0; i < n; i++)
 				all.sum += sum_row(&rows[i]);
+			if (ends)
+				return all;
 		}
-		if (duet_read_next(r, &item) <= 0)
+		if (duet_read_next(r, &item) <= 0 || item.time_ns >= to_ns)
 			return all;
 		if (item.kind == DUET_READ_EVENT) {
 			all.n++;
@@ -154,7 +162,7 @@ static void *read_streams(void *arg)
 	while ((stream = atomic_fetch_add(&next_stream, 1)) < duet_read_n_streams(whole)) {
 		if (duet_read_part(whole, stream, &part))
 			exit(2);
-		one = by_batches(part);
+		one = by_batches(part, INT64_MAX);
 		all->n += one.n;
 		all->sum += one.sum;
 		duet_read_close(part);
@@ -162,15 +170,60 @@ static void *read_streams(void *arg)
 	return NULL;
 }
 
-static struct result by_threads(void)
+/* Some times as many as threads: what a part of the time costs is not known before. */
+enum { SLICES = 4 };
+static struct slices {
+	int64_t begin_ns, length_ns;
+	uint32_t n;
+} slices;
+
+static void cut_slices(uint32_t n)
+{
+	int64_t end_ns = INT64_MIN;
+
+	slices.begin_ns = INT64_MAX;
+	for (uint32_t i = 0; i < duet_read_n_streams(whole); i++) {
+		const struct duet_read_stream *s = duet_read_stream_info(whole, i);
+
+		if (s->n_packets && s->begin_ns < slices.begin_ns)
+			slices.begin_ns = s->begin_ns;
+		if (s->n_packets && s->end_ns > end_ns)
+			end_ns = s->end_ns;
+	}
+	slices.n = n;
+	slices.length_ns = end_ns > slices.begin_ns ? (end_ns - slices.begin_ns) / n + 1 : 1;
+}
+
+static void *read_slices(void *arg)
+{
+	struct result *all = arg, one;
+	struct duet_read *part;
+	uint32_t i;
+
+	if (duet_read_part(whole, DUET_READ_ALL_STREAMS, &part))
+		exit(2);
+	while ((i = atomic_fetch_add(&next_stream, 1)) < slices.n) {
+		int64_t from = slices.begin_ns + i * slices.length_ns;
+
+		duet_read_seek(part, i ? from : INT64_MIN);
+		one = by_batches(part, i + 1 < slices.n ? from + slices.length_ns : INT64_MAX);
+		all->n += one.n;
+		all->sum += one.sum;
+	}
+	duet_read_close(part);
+	return NULL;
+}
+
+static struct result by_threads(void *(*read)(void *))
 {
 	long n = sysconf(_SC_NPROCESSORS_ONLN);
 	struct result all = { 0, 0 }, of[THREADS_MAX] = { { 0, 0 } };
 	pthread_t threads[THREADS_MAX];
 
 	n = n < THREADS_MAX ? n : THREADS_MAX;
+	cut_slices((uint32_t)n * SLICES);
 	for (long i = 0; i < n; i++)
-		if (pthread_create(&threads[i], NULL, read_streams, &of[i]))
+		if (pthread_create(&threads[i], NULL, read, &of[i]))
 			exit(2);
 	for (long i = 0; i < n; i++) {
 		pthread_join(threads[i], NULL);
@@ -183,7 +236,7 @@ static struct result by_threads(void)
 int main(int argc, char **argv)
 {
 	const char *how = argc == 3 ? argv[1] : "", *path = argv[argc - 1];
-	char why[DUET_READ_WHY] = "usage: api values|batch|parallel|columns TRACE";
+	char why[DUET_READ_WHY] = "usage: api values|batch|slices|parallel|columns TRACE";
 	struct result all;
 
 	if (argc != 3 || duet_read_open(&whole, &path, 1, NULL, why)) {
@@ -194,11 +247,11 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "values"))
 		all = by_values(whole);
 	else if (!strcmp(how, "batch"))
-		all = by_batches(whole);
+		all = by_batches(whole, INT64_MAX);
 	else if (!strcmp(how, "columns"))
 		all = by_columns(whole);
 	else
-		all = by_threads();
+		all = by_threads(strcmp(how, "slices") ? read_streams : read_slices);
 	printf("%" PRIu64 " %" PRIu64 "\n", all.n, all.sum);
 	free(looks);
 	duet_read_close(whole);

@@ -178,11 +178,16 @@ const struct duet_read_stream *duet_read_stream_info(const struct duet_read *r, 
 const struct duet_read_class *duet_read_class_info(const struct duet_read *r, uint32_t class_number);
 
 /*
- * duet_read_part - a reader of stream @stream of @r alone, from its beginning, for a thread of its own.
+ * duet_read_part - a reader of stream @stream of @r alone, or of DUET_READ_ALL_STREAMS, from its beginning, for a thread
+ * of its own.
  *
- * It borrows @r's maps and descriptions: close it before @r.  `damage` is called by the thread that reads.
- * Returns 0; -EINVAL: no such stream; -ENOMEM.
+ * With all streams each thread can take a part of the time: duet_read_seek() to where it begins, and up to where the
+ * next one does; all parts, one after the other, are all events in order.
+ *
+ * It borrows @r's maps and descriptions: close it before @r.  `damage` is called by the thread that reads; each reader
+ * tells what it meets.  Returns 0; -EINVAL: no such stream, or @r is a part or follows; -ENOMEM.
  */
+#define DUET_READ_ALL_STREAMS UINT32_MAX
 int duet_read_part(const struct duet_read *r, uint32_t stream, struct duet_read **part);
 
 /* duet_read_find - index of the field @name of a class, payload before contexts; -ENOENT. */

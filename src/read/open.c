@@ -250,7 +250,7 @@ int duet_read_part(const struct duet_read *r, uint32_t stream, struct duet_read 
 	if (!part)
 		return -ENOMEM;
 	*part = (struct duet_read){ .classes = r->classes, .n_classes = r->n_classes, .streams = r->streams,
-				    .n_streams = r->n_streams, .first_stream = stream, .is_part = true,
+				    .n_streams = r->n_streams, .is_part = true,
 				    .damage = r->damage, .context = r->context };
 	err = r->is_part || r->follows ? -EINVAL : trace_part(r->trace, stream, told, part, &part->trace);
 	if (err)

@@ -21,7 +21,6 @@ struct duet_read {
 	struct read_class **classes; /* shared with parts; each stays where it is */
 	struct duet_read_stream **streams;
 	uint32_t n_streams, n_classes;
-	uint32_t first_stream; /* of a part: its number in the whole */
 	bool follows, has_ended; /* has_ended: what is there is all */
 	int64_t known_ns; /* up to when it may be given */
 	void (*damage)(void *context, const char *text);

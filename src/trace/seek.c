@@ -93,37 +93,51 @@ void trace_hold(struct trace *t, bool holds)
 		t->streams[i]->holds = holds;
 }
 
+/* @s from its beginning, with the same map; NULL without memory. */
+static struct stream *copy_stream(const struct stream *s, const struct trace_options *o)
+{
+	struct stream *copy = malloc(sizeof *copy);
+	struct stream_packet *packets = malloc((s->n_packets + (size_t)1) * sizeof *packets);
+	struct packed *packed = s->packed ? packed_share(s->packed) : NULL;
+
+	if (!copy || !packets || (s->packed && !packed)) {
+		packed_close(packed);
+		free(packets);
+		free(copy);
+		return NULL;
+	}
+	if (s->n_packets)
+		memcpy(packets, s->packets, s->n_packets * sizeof *packets);
+	*copy = (struct stream){
+		.info = s->info,
+		.options = o,
+		.bytes = packed ? packed_bytes(packed) : s->bytes,
+		.packed = packed,
+		.size = s->size,
+		.packets = packets,
+		.n_packets = s->n_packets,
+		.base_ns = s->base_ns,
+		.freq = s->freq,
+		.cpu = TRACE_CPU_UNKNOWN,
+		.keep = s->keep,
+		.is_part = true,
+	};
+	return copy;
+}
+
 int trace_part(const struct trace *t, uint32_t number, void (*warn)(void *context, const char *text), void *context,
 	       struct trace **result)
 {
-	struct trace *part = calloc(1, sizeof *part);
-	struct stream *s = malloc(sizeof *s);
-	struct stream_packet *packets = NULL;
-	struct packed *packed = NULL;
-	size_t n = number < t->n_streams ? t->streams[number]->n_packets : 0;
+	uint32_t first = number == TRACE_ALL_STREAMS ? 0 : number;
+	uint32_t n = number == TRACE_ALL_STREAMS ? t->n_streams : 1;
+	struct trace *part;
 
 	*result = NULL;
-	if (t->follow)
-		number = UINT32_MAX;
-	if (part && s && number < t->n_streams) {
-		part->streams = malloc(sizeof *part->streams);
-		part->heap = malloc(sizeof *part->heap);
-		packets = malloc((n + 1) * sizeof *packets);
-	}
-	if (packets && t->streams[number]->packed)
-		packed = packed_share(t->streams[number]->packed);
-	if (!packets || !part->streams || !part->heap || (t->streams[number]->packed && !packed)) {
-		if (part) {
-			free(part->streams);
-			free(part->heap);
-		}
-		free(packets);
-		free(part);
-		free(s);
-		return number < t->n_streams ? -ENOMEM : -EINVAL;
-	}
-	if (n)
-		memcpy(packets, t->streams[number]->packets, n * sizeof *packets);
+	if (t->follow || (number != TRACE_ALL_STREAMS && number >= t->n_streams))
+		return -EINVAL;
+	part = calloc(1, sizeof *part);
+	if (!part)
+		return -ENOMEM;
 	part->options = t->options;
 	part->options.warn = warn;
 	part->options.context = context;
@@ -131,22 +145,19 @@ int trace_part(const struct trace *t, uint32_t number, void (*warn)(void *contex
 	part->n_sources = t->n_sources;
 	part->n_classes = t->n_classes;
 	part->is_part = true;
-	*s = (struct stream){
-		.info = t->streams[number]->info,
-		.options = &part->options,
-		.bytes = packed ? packed_bytes(packed) : t->streams[number]->bytes,
-		.packed = packed,
-		.size = t->streams[number]->size,
-		.packets = packets,
-		.n_packets = t->streams[number]->n_packets,
-		.base_ns = t->streams[number]->base_ns,
-		.freq = t->streams[number]->freq,
-		.cpu = TRACE_CPU_UNKNOWN,
-		.keep = t->streams[number]->keep,
-		.is_part = true,
-	};
-	part->streams[0] = s;
-	part->n_streams = 1;
+	part->streams = calloc(n + (size_t)1, sizeof *part->streams);
+	part->heap = calloc(n + (size_t)1, sizeof *part->heap);
+	while (part->streams && part->heap && part->n_streams < n) {
+		struct stream *s = copy_stream(t->streams[first + part->n_streams], &part->options);
+
+		if (!s)
+			break;
+		part->streams[part->n_streams++] = s;
+	}
+	if (!part->streams || !part->heap || part->n_streams < n) {
+		trace_close(part);
+		return -ENOMEM;
+	}
 	*result = part;
 	return 0;
 }

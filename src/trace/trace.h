@@ -166,13 +166,14 @@ void trace_seek(struct trace *t, int64_t time_ns);
 void trace_hold(struct trace *t, bool holds);
 
 /*
- * trace_part - one stream of @t as a trace of its own, from its beginning.
+ * trace_part - one stream of @t, or TRACE_ALL_STREAMS, as a trace of its own, from the beginning.
  *
  * It shares @t's metadata and maps: close it before @t.  Different threads may use parts, and @t, at the
  * same time; @warn is called by the thread that reads.
  *
  * -EINVAL: no such stream; -ENOMEM.
  */
+#define TRACE_ALL_STREAMS UINT32_MAX
 int trace_part(const struct trace *t, uint32_t stream, void (*warn)(void *context, const char *text), void *context,
 	       struct trace **part);
 

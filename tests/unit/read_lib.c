@@ -285,6 +285,49 @@ static bool same_value(const struct duet_read_value *a, const struct duet_read_v
 	return a->kind == DUET_READ_TEXT ? !memcmp(a->as.text, b->as.text, a->size) : a->as.u == b->as.u;
 }
 
+/* Items of @part from @from_ns to before @to_ns; by batches where that is possible.  Returns how many are not as they should be. */
+static size_t read_slice(struct duet_read *part, int64_t from_ns, int64_t to_ns, size_t *at)
+{
+	static struct duet_read_row rows[100];
+	struct duet_read_item item;
+	size_t bad = 0;
+	uint32_t n;
+
+	duet_read_seek(part, from_ns);
+	for (;;) {
+		while ((n = duet_read_batch(part, rows, 100)) > 0)
+			for (uint32_t i = 0; i < n; i++, ++*at) {
+				if (rows[i].time_ns >= to_ns)
+					return bad;
+				bad += *at >= n_items || rows[i].time_ns != items[*at].time_ns ||
+				       rows[i].stream != items[*at].stream ||
+				       rows[i].class_number != items[*at].class_number;
+			}
+		if (duet_read_next(part, &item) <= 0 || item.time_ns >= to_ns)
+			return bad;
+		bad += *at >= n_items || !same(&item, &items[*at]);
+		++*at;
+	}
+}
+
+static void parts_of_the_time_make_up_the_whole(void)
+{
+	int64_t from = INT64_MIN, to;
+	struct duet_read *parts[2];
+	size_t at = 0, bad = 0;
+
+	for (int i = 0; i < 2; i++)
+		is(duet_read_part(r, DUET_READ_ALL_STREAMS, &parts[i]), 0);
+	for (size_t i = 1; i <= 5; i++, from = to) {
+		to = i < 5 ? items[n_items * i / 5].time_ns : INT64_MAX;
+		bad += read_slice(parts[i % 2], from, to, &at);
+	}
+	is(bad, 0);
+	is(at, n_items);
+	for (int i = 0; i < 2; i++)
+		duet_read_close(parts[i]);
+}
+
 static void fields_are_the_same_in_all_ways(void)
 {
 	struct duet_read_value values[256], v, w;
@@ -476,6 +519,7 @@ int main(int argc, char **argv)
 	run(turning_round_gives_the_same_item_again);
 	run(seek_gives_the_first_not_before);
 	run(streams_alone_make_up_the_whole);
+	run(parts_of_the_time_make_up_the_whole);
 	run(fields_are_the_same_in_all_ways);
 	run(columns_hold_what_events_do);
 	run(batches_hold_what_events_do);
