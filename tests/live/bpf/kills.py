@@ -116,7 +116,7 @@ def one(i, random):
     kill_tree(p.pid)
     p.wait()
     if busy:
-        busy.kill()
+        kill_tree(busy.pid)  # it has forked
         busy.wait()
     status, _, err = p.poll(), *p.end(signal.SIGKILL)[1:]
     ok(status == -signal.SIGKILL, "%s %s was recording when it was killed" % (verb, options), err)
