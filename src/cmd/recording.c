@@ -420,6 +420,8 @@ int recording_run(struct recording *a)
 	struct diag d = { "" }, end = { "" };
 	int err, end_err, sent;
 
+	if (a->o.kernel_contexts && !a->o.kernel)
+		return cmd_error(a->verb, "--kernel-context is about kernel events: -k chooses some");
 	if (send_start(a->verb, &a->send, a->o.path, a->session))
 		return CMD_FAILED;
 	if (a->send.to)

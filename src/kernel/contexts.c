@@ -29,14 +29,17 @@
 #define OTHER_NAMESPACES                                                                                            \
 	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWTIME | CLONE_NEWUSER | CLONE_NEWUTS)
 
-enum { BUCKETS = 4096, VERSIONS_MAX = 1 << 16 };
+enum {
+	BUCKETS = 4096,
+	VERSIONS_MAX = 1 << 16, /* of all threads, in a flight recorder, before it keeps less long */
+	VERSIONS_OF_ONE = 4096, /* who changes its name without end keeps the newest */
+};
 
 /* What the kernel tells is not taken from a look, which knows what was only later: events are converted some time after
  * they were recorded. */
 #define TOLD (KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
 
 struct version {
-	struct version *older;
 	uint64_t from_ns;
 	struct kernel_thread_state state;
 };
@@ -50,7 +53,8 @@ struct thread {
 	bool asks; /* for `ids` by `call` */
 	enum kernel_setter call;
 	int32_t ids[2];
-	struct version *newest;
+	struct version *versions; /* oldest first */
+	uint32_t n, n_rooms;
 };
 
 struct kernel_contexts {
@@ -190,42 +194,78 @@ static struct thread *find_or_add(struct kernel_contexts *c, int32_t tid)
 	return t;
 }
 
-static void forget_versions(struct kernel_contexts *c, struct version *v)
+static struct version *newest(struct thread *t)
 {
-	while (v) {
-		struct version *older = v->older;
-
-		free(v);
-		c->n_versions--;
-		v = older;
-	}
+	return t->n ? &t->versions[t->n - 1] : NULL;
 }
 
-/* Behind the newest, which it begins as.  NULL: no memory, then things stay as they were. */
+/* The @n oldest. */
+static void forget_oldest(struct kernel_contexts *c, struct thread *t, uint32_t n)
+{
+	memmove(t->versions, t->versions + n, (t->n - n) * sizeof *t->versions);
+	t->n -= n;
+	c->n_versions -= n;
+}
+
+static bool make_room(struct kernel_contexts *c, struct thread *t)
+{
+	uint32_t n_rooms = t->n_rooms ? 2 * t->n_rooms : 1;
+	struct version *versions;
+
+	if (t->n < t->n_rooms)
+		return true;
+	if (t->n == VERSIONS_OF_ONE) {
+		forget_oldest(c, t, t->n / 2);
+		return true;
+	}
+	versions = realloc(t->versions, n_rooms * sizeof *versions);
+	if (!versions)
+		return false;
+	t->versions = versions;
+	t->n_rooms = n_rooms;
+	return true;
+}
+
+/* Behind the newest, which it begins as.  NULL: no memory, then things stay as they were.  Valid until the next is added. */
 static struct version *add_version(struct kernel_contexts *c, struct thread *t, uint64_t from_ns)
 {
-	struct version *v = malloc(sizeof *v);
+	struct version *v;
 
-	if (!v)
+	if (!make_room(c, t))
 		return NULL;
-	if (t->newest)
-		v->state = t->newest->state;
+	v = &t->versions[t->n];
+	if (t->n)
+		v->state = v[-1].state;
 	else
 		kernel_thread_unknown(&v->state, t->tid);
-	v->from_ns = from_ns;
-	v->older = t->newest;
-	t->newest = v;
+	v->from_ns = t->n && from_ns < v[-1].from_ns ? v[-1].from_ns : from_ns;
+	t->n++;
 	c->n_versions++;
 	return v;
 }
 
+/* How many begin at @ns or before. */
+static uint32_t count_until(const struct thread *t, uint64_t ns)
+{
+	uint32_t low = 0, high = t->n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (t->versions[middle].from_ns <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Of one that has some; of a time before all, the oldest. */
 static const struct version *version_at(const struct thread *t, uint64_t ns)
 {
-	const struct version *v = t->newest;
+	uint32_t n = count_until(t, ns);
 
-	while (v->older && v->from_ns > ns)
-		v = v->older;
-	return v;
+	return &t->versions[n ? n - 1 : 0];
 }
 
 /* One that nobody told of: it was there before, or what told of it is lost. */
@@ -234,7 +274,7 @@ static struct thread *meet(struct kernel_contexts *c, int32_t tid)
 	struct thread *t = find_or_add(c, tid);
 	struct version *v;
 
-	if (!t || t->newest)
+	if (!t || t->n)
 		return t;
 	v = add_version(c, t, 0);
 	if (v && tid && !kernel_thread_look(&v->state, tid, c->mask)) {
@@ -248,7 +288,7 @@ static struct thread *meet(struct kernel_contexts *c, int32_t tid)
 /* What of @mask is otherwise @now is so from @ns on. */
 static void apply(struct kernel_contexts *c, struct thread *t, const struct kernel_thread_state *now, uint64_t ns, uint32_t mask)
 {
-	struct kernel_thread_state state = t->newest->state;
+	struct kernel_thread_state state = newest(t)->state;
 	struct version *v;
 
 	for (int i = 0; i < KERNEL_CONTEXT_NUMBERS; i++)
@@ -258,16 +298,16 @@ static void apply(struct kernel_contexts *c, struct thread *t, const struct kern
 		memcpy(state.name, now->name, sizeof state.name);
 	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
 		memcpy(state.cgroup, now->cgroup, sizeof state.cgroup);
-	if (!memcmp(&state, &t->newest->state, sizeof state))
+	if (!memcmp(&state, &newest(t)->state, sizeof state))
 		return;
-	v = ns > t->newest->from_ns ? add_version(c, t, ns) : t->newest;
+	v = ns > newest(t)->from_ns ? add_version(c, t, ns) : newest(t);
 	if (v)
 		v->state = state;
 }
 
 static bool look(struct kernel_contexts *c, struct thread *t, struct kernel_thread_state *now, uint32_t mask)
 {
-	*now = t->newest->state;
+	*now = newest(t)->state;
 	t->looked_ns = clock_now_ns(c->clock);
 	return t->tid && !t->dead_ns && kernel_thread_look(now, t->tid, mask & c->mask);
 }
@@ -291,7 +331,7 @@ static void look_beside_event(struct kernel_contexts *c, struct thread *t, uint6
 		return;
 	kernel_contexts_learn(c);
 	t = find(c, tid);
-	if (t && t->newest && t->n_told == n_told)
+	if (t && t->n && t->n_told == n_told)
 		apply(c, t, &now, ns, c->looked_at);
 }
 
@@ -302,7 +342,7 @@ static void learn_birth(struct kernel_contexts *c, const struct kernel_change *c
 	struct thread *parent = meet(c, change->by), *t = find_or_add(c, change->tid);
 	bool is_thread = change->flags & CLONE_THREAD;
 	const struct kernel_thread_state *from;
-	uint32_t look = 0, tell = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VPID) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VTID) |
+	uint32_t asked = 0, tell = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VPID) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VTID) |
 				  KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID_NS) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_TIME_NS);
 	struct version *v = t ? add_version(c, t, change->ns) : NULL;
 
@@ -324,25 +364,25 @@ static void learn_birth(struct kernel_contexts *c, const struct kernel_change *c
 	t->looked_ns = change->ns;
 	/* In which namespaces it is born its parent's do not tell. */
 	if (!parent || change->flags & OTHER_NAMESPACES)
-		look = parent ? c->looked_at : ~TOLD;
+		asked = parent ? c->looked_at : ~TOLD;
 	if (change->flags & INTO_CGROUP)
-		look |= KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP);
+		asked |= KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP);
 	if (c->mask & tell)
-		look |= tell;
-	if (look)
-		look_again(c, t, change->ns, look);
+		asked |= tell;
+	if (asked)
+		look_again(c, t, change->ns, asked);
 }
 
 static void learn_cgroup(struct kernel_contexts *c, struct thread *leader, const struct kernel_change *change)
 {
-	int32_t pid = leader->newest->state.number[KERNEL_CONTEXT_PID];
+	int32_t pid = newest(leader)->state.number[KERNEL_CONTEXT_PID];
 
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct thread *t = c->buckets[i]; t; t = t->next) {
 			struct version *v;
 
-			if (t->dead_ns || !t->newest || (t != leader && (pid != leader->tid ||
-							   t->newest->state.number[KERNEL_CONTEXT_PID] != pid)))
+			if (t->dead_ns || !t->n ||
+			    (t != leader && (pid != leader->tid || newest(t)->state.number[KERNEL_CONTEXT_PID] != pid)))
 				continue;
 			v = add_version(c, t, change->ns);
 			if (v)
@@ -353,12 +393,12 @@ static void learn_cgroup(struct kernel_contexts *c, struct thread *leader, const
 static void learn_exec(struct kernel_contexts *c, struct thread *t, const struct kernel_change *change)
 {
 	struct thread *before = change->by != change->tid ? find(c, change->by) : NULL;
-	struct version *v = before && before->newest ? add_version(c, t, change->ns) : NULL;
+	struct version *v = before && before->n ? add_version(c, t, change->ns) : NULL;
 
 	if (v) {
 		const struct kernel_thread_state leader = v->state;
 
-		v->state = before->newest->state;
+		v->state = newest(before)->state;
 		v->state.number[KERNEL_CONTEXT_VTID] = leader.number[KERNEL_CONTEXT_VTID];
 		memcpy(v->state.name, leader.name, sizeof leader.name); /* told just before */
 		t->dead_ns = 0;
@@ -441,19 +481,22 @@ static void learn_one(void *arg, const struct kernel_change *change)
 	}
 }
 
+static void free_thread(struct kernel_contexts *c, struct thread *t)
+{
+	c->n_versions -= t->n;
+	free(t->versions);
+	free(t);
+}
+
 /* Of @t what ended before @ns.  True: nothing is left of it. */
 static bool prune_thread(struct kernel_contexts *c, struct thread *t, uint64_t ns)
 {
-	struct version *v = t->newest;
+	uint32_t n = count_until(t, ns);
 
-	if (!v || (t->dead_ns && t->dead_ns < ns && v->from_ns < ns)) {
-		forget_versions(c, v);
+	if (!t->n || (t->dead_ns && t->dead_ns < ns && n == t->n))
 		return true;
-	}
-	while (v->older && v->from_ns > ns)
-		v = v->older;
-	forget_versions(c, v->older);
-	v->older = NULL;
+	if (n > 1)
+		forget_oldest(c, t, n - 1);
 	return false;
 }
 
@@ -469,7 +512,7 @@ static void prune(struct kernel_contexts *c, uint64_t now_ns)
 		for (struct thread **at = &c->buckets[i], *t; (t = *at);) {
 			if (prune_thread(c, t, ns)) {
 				*at = t->next;
-				free(t);
+				free_thread(c, t);
 			} else {
 				at = &t->next;
 			}
@@ -481,8 +524,7 @@ static void forget_all(struct kernel_contexts *c)
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct thread *t = c->buckets[i], *next; t; t = next) {
 			next = t->next;
-			forget_versions(c, t->newest);
-			free(t);
+			free_thread(c, t);
 		}
 	memset(c->buckets, 0, sizeof c->buckets);
 	c->last = NULL;
@@ -493,7 +535,7 @@ static void look_at_known(struct kernel_contexts *c, uint64_t ns)
 {
 	for (int i = 0; i < BUCKETS; i++)
 		for (struct thread *t = c->buckets[i]; t; t = t->next)
-			if (t->newest)
+			if (t->n)
 				look_again(c, t, ns, ~0u);
 }
 

@@ -30,6 +30,8 @@ CASES = [
     (["record", "--clock", "x", "--", "true"], r'--clock x: clocks are "tsc" and "mono"'),
     (["record", "--kernel-backend", "x", "--", "true"], r'--kernel-backend x: backends are "auto", "bpf" and "ftrace"'),
     (["record", "--kernel-context", "uid,gud", "--", "true"], r"--kernel-context: no context of kernel events is called 'gud'"),
+    (["start", "--kernel-context", "uid"], r"--kernel-context is about kernel events: -k chooses some"),
+    (["record", "--no-kernel", "--kernel-context", "uid", "--", "true"], r"--kernel-context is about kernel events"),
     (["record", "--kernel-context", "", "--", "true"], r"no context of kernel events is called ''"),
     (["record", "-e", "", "--", "true"], r"-e: empty pattern"),
     (["record", "-e", "!", "--", "true"], r"-e: empty pattern"),
