@@ -4,8 +4,8 @@
 
 usage: run.py DUET READ API COST LIBDUET WRITE TESTS [TRACE...]
 
-Without TRACE: three recordings by LTTng-UST of WRITE, and one by duet of find(1) with malloc and
-free and what the kernel did.  Readers take turns, ROUNDS times, so that a noisy minute hits all of
+Without TRACE: recordings by LTTng-UST of WRITE (see CASES), and one by duet of find(1) with malloc and
+free and what the kernel did.  Babeltrace 1, if it is there, decodes each once a round too (perf script reads no CTF).  Readers take turns, ROUNDS times, so that a noisy minute hits all of
 them; a cheap reader runs REPEAT times a round and the median of those counts.  Times are CPU time,
 user and system, of the whole process, from its start; output goes to /dev/null.
 
@@ -15,7 +15,8 @@ user and system, of the whole process, from its start; output goes to /dev/null.
             decode all
   values    the same, event by event
   touch     the same, by the insides
-  parallel  as batch, a thread a CPU, each stream by itself; by the clock on the wall, also Babeltrace's
+  slices    as batch, a thread a CPU, each with a part of the time, in order; by the clock on the wall, also Babeltrace's
+  parallel  the same, but each thread with one stream after the other: no common order
   text      a line per event
 """
 import os
@@ -33,6 +34,7 @@ import record_lttng
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 REPEAT = int(os.environ.get("REPEAT", "5"))
 EVENTS = int(os.environ.get("EVENTS", "5000000"))
+WALL = ("slices", "parallel")  # measured by the clock on the wall
 IDS = ("vpid", "vtid", "procname")
 # name, what is written, contexts, programs at once, how each is run and its buffers
 CASES = (("one stream, int", "int", (), 1, ["1"], "--buffers-uid"),
@@ -82,10 +84,11 @@ def measure(command):
 
 def readers(trace):
     yield "step", "duet", REPEAT, [read, "step", trace]
-    for how in ("columns", "values", "batch", "parallel"):
+    for how in ("columns", "values", "batch", "slices", "parallel"):
         yield how, "duet", REPEAT, [api, how, trace]
     yield "touch", "duet", REPEAT, [read, "touch", trace]
     yield "touch", "bt2", 1, ["babeltrace2", trace, "-o", "dummy"]
+    yield "touch", "bt1", 1, ["babeltrace", "-o", "dummy", trace]
     yield "text", "duet", REPEAT, [duet, "view", "--state", trace]
     yield "text", "bt2", 1, ["babeltrace2", trace]
 
@@ -100,27 +103,30 @@ def report(name, trace):
     seconds, memory = {}, {}
     for _ in range(ROUNDS):
         for how, who, repeat, command in readers(trace):
-            if who == "bt2" and not shutil.which("babeltrace2"):
+            if who != "duet" and not shutil.which(command[0]):
                 continue
             taken = [measure(command) for _ in range(repeat)]
-            if how == "parallel":
+            if how in WALL:
                 seconds.setdefault((how, who), []).append(statistics.median(t[2] for t in taken))
             else:
                 seconds.setdefault((how, who), []).append(statistics.median(t[0] for t in taken))
             if who == "bt2" and how == "touch":
                 for same in ("values", "batch"):
                     seconds.setdefault((same, who), []).append(taken[0][0])
-                seconds.setdefault(("parallel", who), []).append(taken[0][2])
+                for same in WALL:
+                    seconds.setdefault((same, who), []).append(taken[0][2])
             memory.setdefault((how, who), []).append(max(t[1] for t in taken))
     size = sum(os.path.getsize(os.path.join(d, f)) for d, _, fs in os.walk(trace) for f in fs)
     print("%s: %d events, %.0f MiB" % (name, n, size / 2**20))
-    for how in ("step", "columns", "batch", "values", "touch", "parallel", "text"):
+    for how in ("step", "columns", "batch", "values", "touch") + WALL + ("text",):
         ours, theirs = seconds[how, "duet"], seconds.get((how, "bt2"))
         ratio = statistics.median(theirs) / statistics.median(ours) if theirs else 0
         print("  %-8s %-24s %-24s %6s   %4.0f %s" % (
             how, cell(ours, n), cell(theirs, n) if theirs else "-",
             "%.1f" % ratio if theirs else "-", max(memory[how, "duet"]),
             "%4.0f" % max(memory.get((how, "bt2"), memory["touch", "bt2"])) if theirs else "   -"), flush=True)
+    if ("touch", "bt1") in seconds:
+        print("  Babeltrace 1 decodes %s" % cell(seconds["touch", "bt1"], n), flush=True)
 
 
 def machine():

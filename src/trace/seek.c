@@ -89,8 +89,11 @@ int trace_previous(struct trace *t, struct trace_event *e, struct diag *d)
 
 void trace_hold(struct trace *t, bool holds)
 {
-	for (uint32_t i = 0; i < t->n_streams; i++)
+	for (uint32_t i = 0; i < t->n_streams; i++) {
+		if (holds) /* what was held before is not needed any more */
+			stream_tidy(t->streams[i]);
 		t->streams[i]->holds = holds;
+	}
 }
 
 /* @s from its beginning, with the same map; NULL without memory. */

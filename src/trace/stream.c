@@ -175,11 +175,15 @@ static void let_go(struct stream *s, uint64_t read)
 
 void stream_tidy(struct stream *s)
 {
+	uint64_t packet;
+
 	s->tidy_at = UINT64_MAX;
-	if (s->packed || !s->reader.packet) /* what is decompressed is needed until the packet's end */
+	if (!s->bytes || !s->reader.packet)
 		return;
-	let_go(s, (uint64_t)(s->reader.packet - s->bytes) + s->reader.at / 8);
-	s->tidy_at = s->reader.at + s->keep * 8;
+	packet = (uint64_t)(s->reader.packet - s->bytes);
+	let_go(s, s->packed ? packet : packet + s->reader.at / 8); /* what is decompressed is needed to its packet's end */
+	if (!s->packed)
+		s->tidy_at = s->reader.at + s->keep * 8;
 }
 
 /*

@@ -60,6 +60,14 @@ static void what_was_read_is_given_back_whoever_reads(void)
 	while ((n = trace_rows(t, rows, 500)) > 0)
 		n_events += n;
 	is(n_events, 2 * FILES * EVENTS);
+	trace_seek(t, INT64_MIN);
+	do { /* as columns are read */
+		trace_hold(t, true);
+		for (n = 0; n < 1000 && trace_next(t, &e, &d) > 0; n++)
+			n_events++;
+		trace_hold(t, false);
+	} while (n);
+	is(n_events, 3 * FILES * EVENTS);
 	ok(largest_mib() < MOST_MIB);
 	printf("# at most %ld MiB\n", largest_mib());
 	trace_close(t);
