@@ -89,9 +89,16 @@ static const char *take_clock(struct tsdl *p, const struct tsdl_value *v)
 	return name;
 }
 
-static bool take_encoding(const struct tsdl_value *v)
+/* Whether it is text.  Other readers refuse what is none of these, and so must we, or a damaged letter would stay. */
+static bool take_encoding(struct tsdl *p, const struct tsdl_value *v)
 {
-	return v->text && strcmp(v->text, "none");
+	static const char *const names[] = { "none", "UTF8", "UTF-8", "ASCII" };
+
+	for (unsigned i = 0; v->text && i < sizeof names / sizeof *names; i++)
+		if (!strcasecmp(v->text, names[i]))
+			return i > 0;
+	tsdl_fail(p, "an encoding that is none of UTF8, ASCII, none");
+	return false;
 }
 
 static void assign_integer(struct tsdl *p, void *object, const char *key, const struct tsdl_value *v)
@@ -109,7 +116,7 @@ static void assign_integer(struct tsdl *p, void *object, const char *key, const 
 	else if (!strcmp(key, "base"))
 		t->base = take_base(p, v);
 	else if (!strcmp(key, "encoding"))
-		t->is_text = take_encoding(v);
+		t->is_text = take_encoding(p, v);
 	else if (!strcmp(key, "map"))
 		t->clock = take_clock(p, v);
 }
@@ -185,7 +192,9 @@ const struct ctf_type *tsdl_floating_point(struct tsdl *p)
 
 static void assign_string(struct tsdl *p, void *object, const char *key, const struct tsdl_value *v)
 {
-	(void)p, (void)object, (void)key, (void)v; /* any encoding is shown as it is */
+	(void)object;
+	if (!strcmp(key, "encoding"))
+		take_encoding(p, v); /* and is shown as it is */
 }
 
 const struct ctf_type *tsdl_string(struct tsdl *p)

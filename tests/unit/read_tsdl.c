@@ -248,6 +248,14 @@ static void an_event_of_which_stream_nobody_knows_is_passed_over(void)
 		    "b", 1);
 }
 
+static void an_encoding_is_one_that_others_know(void)
+{
+	is_text(refusal(TRACE STREAM "event { name = \"a\"; id = 0; fields := struct { string { encoding = utf8; } s; "
+			"integer { size = 8; encoding = none; } i; integer { size = 8; encoding = ASCII; } c; }; };\n"), "taken");
+	passes_over(TRACE STREAM "event { name = \"a\"; id = 0; fields := struct { string { encoding = UPF8; } s; }; };\n" EVENT("b", "1"),
+		    "b", 1);
+}
+
 static void what_a_damaged_block_declared_is_gone(void)
 {
 	passes_over(TRACE STREAM "event {\n\ttypealias integer { size = 8; } := t;\n\tname = 5 6;\n};\n"
@@ -309,6 +317,7 @@ int main(int argc, char **argv)
 	run(shared_types_do_not_explode);
 	run(packets_of_metadata_are_joined);
 	run(a_damaged_block_is_passed_over);
+	run(an_encoding_is_one_that_others_know);
 	run(an_event_of_which_stream_nobody_knows_is_passed_over);
 	run(what_a_damaged_block_declared_is_gone);
 	run(endless_comments_are_not_read_again_and_again);
