@@ -141,6 +141,7 @@ graph() {
 		ok "graph: limits are missing, it says so" grep 'function graph in instances' err
 		rec a --graph 'do_sys_open*,__do_sys_getppid' -- calls open 20 /init
 		is "graph: a glob" "$(count a funcgraph_entry '(do_sys_openat2), depth = 0')" 20
+		echo do_sys_openat2 >names
 		another --graph @names
 		ok "graph: a file cannot be, it says so" grep 'for names of functions' err
 		clean graph
