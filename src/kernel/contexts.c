@@ -1,74 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * kernel/contexts.c - see contexts.h.
- *
- * A thread has versions, each from a moment on: pages of CPUs are converted one after the other, so the events of a
- * thread that moves about come in no order.  What was superseded is forgotten when no event so old can come any more.
- */
+/* kernel/contexts.c - see contexts.h.  Threads: thread_table.h; what changes of them: thread_changes.h. */
 #include "kernel/contexts.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock/clock.h"
 #include "kernel/class.h"
-
-#ifndef CLONE_NEWTIME
-#define CLONE_NEWTIME 0x00000080
-#endif
+#include "kernel/thread_changes.h"
 
 #define SECOND_NS	  1000000000ull
 #define KEPT_NS		  (10 * SECOND_NS) /* events older than this do not come */
 #define KEPT_LONG_NS	  (600 * SECOND_NS) /* of a flight recorder's */
-#define INTO_CGROUP	  0x200000000ull /* clone3's CLONE_INTO_CGROUP */
-#define OTHER_NAMESPACES                                                                                            \
-	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWTIME | CLONE_NEWUSER | CLONE_NEWUTS)
 
-enum {
-	BUCKETS = 4096,
-	VERSIONS_MAX = 1 << 16, /* of all threads, in a flight recorder, before it keeps less long */
-	VERSIONS_OF_ONE = 4096, /* who changes its name without end keeps the newest */
-};
-
-/* What the kernel tells is not taken from a look, which knows what was only later: events are converted some time after
- * they were recorded. */
-#define TOLD (KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
-
-struct version {
-	uint64_t from_ns;
-	struct kernel_thread_state state;
-};
-
-struct thread {
-	struct thread *next; /* in its bucket */
-	int32_t tid;
-	uint64_t looked_ns;
-	uint64_t dead_ns; /* 0: it lives */
-	uint32_t n_told; /* births, and rights that were granted */
-	bool asks; /* for `ids` by `call` */
-	enum kernel_setter call;
-	int32_t ids[2];
-	struct version *versions; /* oldest first */
-	uint32_t n, n_rooms;
-};
+enum { VERSIONS_MAX = 1 << 16 }; /* 24 MB; if there are more, less is kept */
 
 struct kernel_contexts {
-	uint32_t mask;
-	uint32_t looked_at; /* what is not told */
 	struct kernel_upkeep *upkeep;
-	const struct abi_clock *clock;
 	bool keeps;
 	uint64_t learnt_ns; /* all changes up to then are known */
 	uint64_t pruned_ns;
-	size_t n_versions;
+	bool has_lost, tells_lost; /* changes: since doubt_ns, and not yet told */
+	uint64_t doubt_ns; /* what was known before may be wrong */
 	struct thread *last; /* that was asked for */
-	struct thread *buckets[BUCKETS];
 	uint8_t bytes[KERNEL_CONTEXTS_BYTES_MAX];
+	struct thread_table threads;
 };
 
 /* ---------------------------------------------------------------- names */
@@ -160,383 +120,36 @@ int kernel_contexts_parse(const char *names, uint32_t *mask, struct diag *d)
 void kernel_contexts_tsdl(const struct kernel_contexts *c, struct text *out)
 {
 	for (int i = 0; c && i < KERNEL_CONTEXTS; i++)
-		if (c->mask & KERNEL_CONTEXT_BIT(i))
+		if (c->threads.mask & KERNEL_CONTEXT_BIT(i))
 			text_addf(out, "\t\t%s\n", contexts[i].field);
 }
 
-/* ---------------------------------------------------------------- threads */
+/* ---------------------------------------------------------------- learning */
 
-static struct thread **bucket_of(struct kernel_contexts *c, int32_t tid)
-{
-	return &c->buckets[(uint32_t)tid % BUCKETS];
-}
-
-static struct thread *find(struct kernel_contexts *c, int32_t tid)
-{
-	struct thread *t = *bucket_of(c, tid);
-
-	while (t && t->tid != tid)
-		t = t->next;
-	return t;
-}
-
-static struct thread *find_or_add(struct kernel_contexts *c, int32_t tid)
-{
-	struct thread *t = find(c, tid), **bucket = bucket_of(c, tid);
-
-	if (t)
-		return t;
-	t = calloc(1, sizeof *t);
-	if (!t)
-		return NULL;
-	*t = (struct thread){ .next = *bucket, .tid = tid };
-	*bucket = t;
-	return t;
-}
-
-static struct version *newest(struct thread *t)
-{
-	return t->n ? &t->versions[t->n - 1] : NULL;
-}
-
-/* The @n oldest. */
-static void forget_oldest(struct kernel_contexts *c, struct thread *t, uint32_t n)
-{
-	memmove(t->versions, t->versions + n, (t->n - n) * sizeof *t->versions);
-	t->n -= n;
-	c->n_versions -= n;
-}
-
-static bool make_room(struct kernel_contexts *c, struct thread *t)
-{
-	uint32_t n_rooms = t->n_rooms ? 2 * t->n_rooms : 1;
-	struct version *versions;
-
-	if (t->n < t->n_rooms)
-		return true;
-	if (t->n == VERSIONS_OF_ONE) {
-		forget_oldest(c, t, t->n / 2);
-		return true;
-	}
-	versions = realloc(t->versions, n_rooms * sizeof *versions);
-	if (!versions)
-		return false;
-	t->versions = versions;
-	t->n_rooms = n_rooms;
-	return true;
-}
-
-/* Behind the newest, which it begins as.  NULL: no memory, then things stay as they were.  Valid until the next is added. */
-static struct version *add_version(struct kernel_contexts *c, struct thread *t, uint64_t from_ns)
-{
-	struct version *v;
-
-	if (!make_room(c, t))
-		return NULL;
-	v = &t->versions[t->n];
-	if (t->n)
-		v->state = v[-1].state;
-	else
-		kernel_thread_unknown(&v->state, t->tid);
-	v->from_ns = t->n && from_ns < v[-1].from_ns ? v[-1].from_ns : from_ns;
-	t->n++;
-	c->n_versions++;
-	return v;
-}
-
-/* How many begin at @ns or before. */
-static uint32_t count_until(const struct thread *t, uint64_t ns)
-{
-	uint32_t low = 0, high = t->n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (t->versions[middle].from_ns <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* Of one that has some; of a time before all, the oldest. */
-static const struct version *version_at(const struct thread *t, uint64_t ns)
-{
-	uint32_t n = count_until(t, ns);
-
-	return &t->versions[n ? n - 1 : 0];
-}
-
-/* One that nobody told of: it was there before, or what told of it is lost. */
-static struct thread *meet(struct kernel_contexts *c, int32_t tid)
-{
-	struct thread *t = find_or_add(c, tid);
-	struct version *v;
-
-	if (!t || t->n)
-		return t;
-	v = add_version(c, t, 0);
-	if (v && tid && !kernel_thread_look(&v->state, tid, c->mask)) {
-		kernel_thread_unknown(&v->state, tid);
-		t->dead_ns = clock_now_ns(c->clock);
-	}
-	t->looked_ns = clock_now_ns(c->clock);
-	return v ? t : NULL;
-}
-
-/* What of @mask is otherwise @now is so from @ns on. */
-static void apply(struct kernel_contexts *c, struct thread *t, const struct kernel_thread_state *now, uint64_t ns, uint32_t mask)
-{
-	struct kernel_thread_state state = newest(t)->state;
-	struct version *v;
-
-	for (int i = 0; i < KERNEL_CONTEXT_NUMBERS; i++)
-		if (mask & KERNEL_CONTEXT_BIT(i))
-			state.number[i] = now->number[i];
-	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME))
-		memcpy(state.name, now->name, sizeof state.name);
-	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
-		memcpy(state.cgroup, now->cgroup, sizeof state.cgroup);
-	if (!memcmp(&state, &newest(t)->state, sizeof state))
-		return;
-	v = ns > newest(t)->from_ns ? add_version(c, t, ns) : newest(t);
-	if (v)
-		v->state = state;
-}
-
-static bool look(struct kernel_contexts *c, struct thread *t, struct kernel_thread_state *now, uint32_t mask)
-{
-	*now = newest(t)->state;
-	t->looked_ns = clock_now_ns(c->clock);
-	return t->tid && !t->dead_ns && kernel_thread_look(now, t->tid, mask & c->mask);
-}
-
-static void look_again(struct kernel_contexts *c, struct thread *t, uint64_t ns, uint32_t mask)
-{
-	struct kernel_thread_state now;
-
-	if (look(c, t, &now, mask))
-		apply(c, t, &now, ns, mask);
-}
-
-/* The same of an event of @ns, which is past: what was told of the thread since then says better from when on it is so. */
-static void look_beside_event(struct kernel_contexts *c, struct thread *t, uint64_t ns)
-{
-	uint32_t n_told = t->n_told;
-	struct kernel_thread_state now;
-	int32_t tid = t->tid;
-
-	if (!look(c, t, &now, c->looked_at))
-		return;
-	kernel_contexts_learn(c);
-	t = find(c, tid);
-	if (t && t->n && t->n_told == n_told)
-		apply(c, t, &now, ns, c->looked_at);
-}
-
-/* ---------------------------------------------------------------- changes */
-
-static void learn_birth(struct kernel_contexts *c, const struct kernel_change *change)
-{
-	struct thread *parent = meet(c, change->by), *t = find_or_add(c, change->tid);
-	bool is_thread = change->flags & CLONE_THREAD;
-	const struct kernel_thread_state *from;
-	uint32_t asked = 0, tell = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VPID) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VTID) |
-				  KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID_NS) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_TIME_NS);
-	struct version *v = t ? add_version(c, t, change->ns) : NULL;
-
-	if (!v)
-		return;
-	t->dead_ns = 0; /* another one had its number */
-	t->n_told++;
-	if (parent) {
-		from = &version_at(parent, change->ns)->state;
-		v->state = *from;
-		v->state.number[KERNEL_CONTEXT_PPID] = from->number[is_thread || change->flags & CLONE_PARENT ? KERNEL_CONTEXT_PPID
-													   : KERNEL_CONTEXT_PID];
-		v->state.number[KERNEL_CONTEXT_VTID] = change->tid;
-	}
-	if (!is_thread)
-		v->state.number[KERNEL_CONTEXT_PID] = v->state.number[KERNEL_CONTEXT_VPID] = change->tid;
-	memset(v->state.name, 0, sizeof v->state.name);
-	memccpy(v->state.name, change->text, 0, KERNEL_PROCNAME_BYTES - 1);
-	t->looked_ns = change->ns;
-	/* In which namespaces it is born its parent's do not tell. */
-	if (!parent || change->flags & OTHER_NAMESPACES)
-		asked = parent ? c->looked_at : ~TOLD;
-	if (change->flags & INTO_CGROUP)
-		asked |= KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP);
-	if (c->mask & tell)
-		asked |= tell;
-	if (asked)
-		look_again(c, t, change->ns, asked);
-}
-
-static void learn_cgroup(struct kernel_contexts *c, struct thread *leader, const struct kernel_change *change)
-{
-	int32_t pid = newest(leader)->state.number[KERNEL_CONTEXT_PID];
-
-	for (int i = 0; i < BUCKETS; i++)
-		for (struct thread *t = c->buckets[i]; t; t = t->next) {
-			struct version *v;
-
-			if (t->dead_ns || !t->n ||
-			    (t != leader && (pid != leader->tid || newest(t)->state.number[KERNEL_CONTEXT_PID] != pid)))
-				continue;
-			v = add_version(c, t, change->ns);
-			if (v)
-				snprintf(v->state.cgroup, sizeof v->state.cgroup, "%s", change->text);
-		}
-}
-
-static void learn_exec(struct kernel_contexts *c, struct thread *t, const struct kernel_change *change)
-{
-	struct thread *before = change->by != change->tid ? find(c, change->by) : NULL;
-	struct version *v = before && before->n ? add_version(c, t, change->ns) : NULL;
-
-	if (v) {
-		const struct kernel_thread_state leader = v->state;
-
-		v->state = newest(before)->state;
-		v->state.number[KERNEL_CONTEXT_VTID] = leader.number[KERNEL_CONTEXT_VTID];
-		memcpy(v->state.name, leader.name, sizeof leader.name); /* told just before */
-		t->dead_ns = 0;
-		before->dead_ns = change->ns;
-	}
-	if (c->mask & KERNEL_CONTEXT_CREDENTIALS && kernel_thread_is_set_id(t->tid))
-		look_again(c, t, change->ns, ~TOLD);
-}
-
-/* As capabilities are not known: who is not root has none. */
-static void set_ids(struct kernel_thread_state *s, enum kernel_setter call, const int32_t ids[2])
-{
-	bool of_user = call == KERNEL_SETUID || call == KERNEL_SETREUID || call == KERNEL_SETRESUID;
-	int32_t *real = &s->number[of_user ? KERNEL_CONTEXT_UID : KERNEL_CONTEXT_GID];
-	int32_t *effective = &s->number[of_user ? KERNEL_CONTEXT_EUID : KERNEL_CONTEXT_EGID];
-
-	if (call == KERNEL_SETUID || call == KERNEL_SETGID) {
-		*real = s->number[KERNEL_CONTEXT_EUID] ? *real : ids[0];
-		*effective = ids[0];
-		return;
-	}
-	*real = ids[0] == -1 ? *real : ids[0];
-	*effective = ids[1] == -1 ? *effective : ids[1];
-}
-
-/* Users and groups are in the arguments: the thread may be gone before it can be looked at. */
-static void learn_rights(struct kernel_contexts *c, struct thread *t, const struct kernel_change *change)
-{
-	bool asked = t->asks && t->call == change->call;
-	struct version *v = asked ? add_version(c, t, change->ns) : NULL;
-
-	t->asks = false;
-	t->n_told++;
-	if (v)
-		set_ids(&v->state, change->call, t->ids);
-	else if (!asked)
-		look_again(c, t, change->ns, c->looked_at);
-}
-
-static void learn_one(void *arg, const struct kernel_change *change)
-{
-	struct kernel_contexts *c = arg;
-	struct thread *t;
-	struct version *v;
-
-	if (change->kind == KERNEL_CHANGE_BORN) {
-		learn_birth(c, change);
-		return;
-	}
-	t = meet(c, change->tid);
-	if (!t)
-		return;
-	switch (change->kind) {
-	case KERNEL_CHANGE_BORN:
-		break;
-	case KERNEL_CHANGE_NAME:
-		v = add_version(c, t, change->ns);
-		if (v) {
-			memset(v->state.name, 0, sizeof v->state.name);
-			memccpy(v->state.name, change->text, 0, KERNEL_PROCNAME_BYTES - 1);
-		}
-		break;
-	case KERNEL_CHANGE_EXEC:
-		learn_exec(c, t, change);
-		break;
-	case KERNEL_CHANGE_CGROUP:
-		learn_cgroup(c, t, change);
-		break;
-	case KERNEL_CHANGE_ASKED:
-		t->asks = true;
-		t->call = change->call;
-		memcpy(t->ids, change->ids, sizeof t->ids);
-		break;
-	case KERNEL_CHANGE_GRANTED:
-		learn_rights(c, t, change);
-		break;
-	case KERNEL_CHANGE_END:
-		t->dead_ns = change->ns;
-		break;
-	}
-}
-
-static void free_thread(struct kernel_contexts *c, struct thread *t)
-{
-	c->n_versions -= t->n;
-	free(t->versions);
-	free(t);
-}
-
-/* Of @t what ended before @ns.  True: nothing is left of it. */
-static bool prune_thread(struct kernel_contexts *c, struct thread *t, uint64_t ns)
-{
-	uint32_t n = count_until(t, ns);
-
-	if (!t->n || (t->dead_ns && t->dead_ns < ns && n == t->n))
-		return true;
-	if (n > 1)
-		forget_oldest(c, t, n - 1);
-	return false;
-}
-
+/* What was not read until now, because this process was stopped, say, may be older than what is kept otherwise. */
 static void prune(struct kernel_contexts *c, uint64_t now_ns)
 {
-	uint64_t kept_ns = c->keeps && c->n_versions < VERSIONS_MAX ? KEPT_LONG_NS : KEPT_NS;
-	/* What was not read until now, because this process was stopped, say, may be older. */
-	uint64_t ns = c->pruned_ns > kept_ns ? c->pruned_ns - kept_ns : 0;
+	bool is_crowded = c->threads.n_versions > VERSIONS_MAX;
+	uint64_t kept_ns = c->keeps ? is_crowded ? KEPT_NS : KEPT_LONG_NS : is_crowded ? SECOND_NS : KEPT_NS;
 
+	threads_prune(&c->threads, c->pruned_ns > kept_ns ? c->pruned_ns - kept_ns : 0);
 	c->pruned_ns = now_ns;
 	c->last = NULL;
-	for (int i = 0; i < BUCKETS; i++)
-		for (struct thread **at = &c->buckets[i], *t; (t = *at);) {
-			if (prune_thread(c, t, ns)) {
-				*at = t->next;
-				free_thread(c, t);
-			} else {
-				at = &t->next;
-			}
-		}
 }
 
-static void forget_all(struct kernel_contexts *c)
+/*
+ * After a loss nothing is certain of those that live, and of those that do not it was so until now.  They are looked at when
+ * they have an event; all at once only where events may be read long after.  At most once a second: who causes losses all
+ * the time is not to keep us from reading.
+ */
+static void doubt(struct kernel_contexts *c, uint64_t now_ns)
 {
-	for (int i = 0; i < BUCKETS; i++)
-		for (struct thread *t = c->buckets[i], *next; t; t = next) {
-			next = t->next;
-			free_thread(c, t);
-		}
-	memset(c->buckets, 0, sizeof c->buckets);
-	c->last = NULL;
-}
-
-/* After a loss nothing is certain of those that live, and of those that do not it was so until now. */
-static void look_at_known(struct kernel_contexts *c, uint64_t ns)
-{
-	for (int i = 0; i < BUCKETS; i++)
-		for (struct thread *t = c->buckets[i]; t; t = t->next)
+	c->has_lost = false;
+	c->doubt_ns = now_ns;
+	for (int i = 0; c->keeps && i < THREAD_BUCKETS; i++)
+		for (struct thread *t = c->threads.buckets[i]; t; t = t->next)
 			if (t->n)
-				look_again(c, t, ns, ~0u);
+				threads_look_again(&c->threads, t, now_ns, ~0u);
 }
 
 void kernel_contexts_learn(struct kernel_contexts *c)
@@ -545,13 +158,24 @@ void kernel_contexts_learn(struct kernel_contexts *c)
 
 	if (!c)
 		return;
-	now_ns = clock_now_ns(c->clock);
+	now_ns = clock_now_ns(c->threads.clock);
 	c->last = NULL;
-	if (!kernel_upkeep_read(c->upkeep, learn_one, c))
-		look_at_known(c, now_ns);
+	if (!kernel_upkeep_read(c->upkeep, threads_change, &c->threads))
+		c->has_lost = c->tells_lost = true;
+	if (c->has_lost && now_ns - c->doubt_ns > SECOND_NS)
+		doubt(c, now_ns);
 	c->learnt_ns = now_ns;
 	if (now_ns - c->pruned_ns > SECOND_NS)
 		prune(c, now_ns);
+}
+
+bool kernel_contexts_have_lost(struct kernel_contexts *c)
+{
+	bool lost = c && c->tells_lost;
+
+	if (c)
+		c->tells_lost = false;
+	return lost;
 }
 
 /* ---------------------------------------------------------------- beginning and end */
@@ -565,9 +189,10 @@ int kernel_contexts_open(struct kernel_contexts **out, uint32_t mask, const stru
 	*out = NULL;
 	if (!c)
 		return diag_fail(d, -ENOMEM, "no memory for contexts of kernel events");
-	c->mask = mask;
-	c->looked_at = ~(TOLD | (o->system_calls ? KERNEL_CONTEXT_CREDENTIALS : 0));
-	c->clock = o->clock;
+	c->threads.mask = mask;
+	c->threads.looked_at = ~(KERNEL_CONTEXTS_TOLD | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID) |
+				 (o->system_calls ? KERNEL_CONTEXT_CREDENTIALS : 0));
+	c->threads.clock = o->clock;
 	c->keeps = keeps;
 	err = kernel_upkeep_open(&c->upkeep, o, d);
 	if (err)
@@ -582,7 +207,7 @@ void kernel_contexts_close(struct kernel_contexts *c)
 	if (!c)
 		return;
 	kernel_upkeep_close(c->upkeep);
-	forget_all(c);
+	threads_forget(&c->threads);
 	free(c);
 }
 
@@ -596,7 +221,7 @@ static void meet_threads(struct kernel_contexts *c, const char *pid)
 	dir = opendir(path);
 	while (dir && (e = readdir(dir)))
 		if (isdigit((unsigned char)e->d_name[0]))
-			meet(c, atoi(e->d_name));
+			threads_meet(&c->threads, atoi(e->d_name));
 	if (dir)
 		closedir(dir);
 }
@@ -609,7 +234,8 @@ int kernel_contexts_begin(struct kernel_contexts *c, struct diag *d)
 
 	if (!c)
 		return 0;
-	forget_all(c);
+	threads_forget(&c->threads);
+	c->last = NULL;
 	err = kernel_upkeep_run(c->upkeep, true);
 	if (err)
 		return diag_fail(d, err, "cannot follow what changes of threads: %s", strerror(-err));
@@ -625,7 +251,22 @@ int kernel_contexts_begin(struct kernel_contexts *c, struct diag *d)
 
 /* ---------------------------------------------------------------- events */
 
-static const struct version *version_of(struct kernel_contexts *c, int32_t tid, uint64_t ns)
+/* What was told of the thread since the event, of @ns, says better from when on it is so. */
+static void look_beside_event(struct kernel_contexts *c, struct thread *t, uint64_t ns)
+{
+	uint32_t n_told = t->n_told;
+	struct kernel_thread_state now;
+	int32_t tid = t->tid;
+
+	if (!threads_look(&c->threads, t, &now, c->threads.looked_at))
+		return;
+	kernel_contexts_learn(c);
+	t = threads_find(&c->threads, tid);
+	if (t && t->n && t->n_told == n_told)
+		threads_apply(&c->threads, t, &now, ns, c->threads.looked_at);
+}
+
+static const struct kernel_thread_state *state_of(struct kernel_contexts *c, int32_t tid, uint64_t ns)
 {
 	struct thread *t;
 
@@ -634,21 +275,23 @@ static const struct version *version_of(struct kernel_contexts *c, int32_t tid, 
 		if (ns > c->learnt_ns) /* CPUs' counters differ by a little */
 			c->learnt_ns = ns;
 	}
-	t = c->last && c->last->tid == tid ? c->last : meet(c, tid);
+	t = c->last && c->last->tid == tid ? c->last : threads_meet(&c->threads, tid);
 	if (!t)
 		return NULL;
 	c->last = t;
-	if (ns > t->looked_ns && ns - t->looked_ns > SECOND_NS && c->learnt_ns < ns + SECOND_NS)
+	if (t->looked_ns < c->doubt_ns)
+		threads_look_again(&c->threads, t, c->doubt_ns, ~0u);
+	else if (ns > t->looked_ns && ns - t->looked_ns > SECOND_NS && c->learnt_ns < ns + SECOND_NS)
 		look_beside_event(c, t, ns);
-	t = c->last ? c->last : meet(c, tid); /* it may have been learnt of */
+	t = c->last ? c->last : threads_meet(&c->threads, tid); /* it may have been learnt of */
 	c->last = t;
-	return t ? version_at(t, ns) : NULL;
+	return t ? &thread_at(t, ns)->state : NULL;
 }
 
 size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t size, uint64_t ns)
 {
-	static const struct version nothing;
-	const struct version *v;
+	static const struct kernel_thread_state nothing;
+	const struct kernel_thread_state *s;
 	uint8_t *to;
 	int32_t tid;
 	size_t n;
@@ -656,21 +299,21 @@ size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t siz
 	if (!c)
 		return size;
 	memcpy(&tid, event + KERNEL_EVENT_HEADER - sizeof tid, sizeof tid);
-	v = version_of(c, tid, ns);
-	v = v ? v : &nothing;
+	s = state_of(c, tid, ns);
+	s = s ? s : &nothing;
 	to = c->bytes;
 	for (int i = 0; i < KERNEL_CONTEXT_NUMBERS; i++)
-		if (c->mask & KERNEL_CONTEXT_BIT(i)) {
-			memcpy(to, &v->state.number[i], sizeof v->state.number[i]);
-			to += sizeof v->state.number[i];
+		if (c->threads.mask & KERNEL_CONTEXT_BIT(i)) {
+			memcpy(to, &s->number[i], sizeof s->number[i]);
+			to += sizeof s->number[i];
 		}
-	if (c->mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME)) {
-		memcpy(to, v->state.name, KERNEL_PROCNAME_BYTES);
+	if (c->threads.mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME)) {
+		memcpy(to, s->name, KERNEL_PROCNAME_BYTES);
 		to += KERNEL_PROCNAME_BYTES;
 	}
-	if (c->mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP)) {
-		n = strlen(v->state.cgroup) + 1;
-		memcpy(to, v->state.cgroup, n);
+	if (c->threads.mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP)) {
+		n = strlen(s->cgroup) + 1;
+		memcpy(to, s->cgroup, n);
 		to += n;
 	}
 	n = (size_t)(to - c->bytes);

@@ -14,6 +14,7 @@
 #ifndef KERNEL_CONTEXTS_H
 #define KERNEL_CONTEXTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,9 @@ int kernel_contexts_begin(struct kernel_contexts *c, struct diag *d);
 
 /* kernel_contexts_learn - read what has changed, so that no buffer overflows. */
 void kernel_contexts_learn(struct kernel_contexts *c);
+
+/* kernel_contexts_have_lost - whether changes were lost since it was asked last: contexts may be wrong until then, and a second more. */
+bool kernel_contexts_have_lost(struct kernel_contexts *c);
 
 /* kernel_contexts_tsdl - append the fields, as a struct event.context has them behind _tid. */
 void kernel_contexts_tsdl(const struct kernel_contexts *c, struct text *out);

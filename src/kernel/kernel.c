@@ -335,6 +335,14 @@ static void ask_missed(struct kernel *k, struct diag *d)
 	*known = missed;
 }
 
+/* Events are all there, what they tell of their threads may be late. */
+static void tell_lost_changes(struct kernel *k, struct diag *d)
+{
+	if (kernel_contexts_have_lost(k->drain.contexts) && d && !d->text[0])
+		diag_fail(d, 0, "--kernel-context: threads were born or changed faster than it could be read: some contexts are as they were "
+			  "up to a second before");
+}
+
 static int drain_all(struct kernel *k, enum kernel_drain_mode mode, struct diag *d)
 {
 	int first = 0, err;
@@ -361,6 +369,7 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 		return kernel_take(k, until_ns, d);
 	if (k->is_flight) {
 		kernel_contexts_learn(k->drain.contexts);
+		tell_lost_changes(k, d);
 		kernel_bpf_keep(k->bpf, &k->drain);
 		return 0;
 	}
@@ -369,6 +378,8 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 	if (k->has_kprobes && clock_now_ns(&k->drain.clock) - k->missed_ns > ASK_MISSED_NS)
 		ask_missed(k, d);
 	err = drain_all(k, KERNEL_DRAIN_LIVE, d);
+	if (!err)
+		tell_lost_changes(k, d);
 	return err ? err : k->drain.is_behind;
 }
 
@@ -377,19 +388,27 @@ bool kernel_is_polled(const struct kernel *k)
 	return !k->is_flight || k->bpf || k->drain.contexts || k->cgroups;
 }
 
+/* Not only where the buffers tell: who comes into a cgroup is to be followed at once, whatever records. */
+static int wake_for_cgroups(const struct kernel *k, int epoll, uint32_t data)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.u32 = data };
+
+	for (int i = 0, fd; k->cgroups && (fd = kernel_cgroups_fd(k->cgroups, i)) >= 0; i++)
+		if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e))
+			return -errno;
+	return 0;
+}
+
 int kernel_wake(struct kernel *k, int epoll, uint32_t data)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = data };
-	int err = k->profile || k->bpf || k->drain.contexts ? -ENOTSUP : kernel_tracefs_write(k->instance.dir, "buffer_percent", WAKE_PERCENT);
+	int err = wake_for_cgroups(k, epoll, data);
 
+	if (!err)
+		err = k->profile || k->bpf || k->drain.contexts ? -ENOTSUP : kernel_tracefs_write(k->instance.dir, "buffer_percent", WAKE_PERCENT);
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		if (epoll_ctl(epoll, EPOLL_CTL_ADD, k->cpus[i].pipe, &e))
 			err = -errno;
-	for (int i = 0, fd; !err && k->cgroups && (fd = kernel_cgroups_fd(k->cgroups, i)) >= 0; i++) {
-		e.data.u32 = data;
-		if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e))
-			err = -errno;
-	}
 	return err;
 }
 
@@ -409,6 +428,8 @@ int kernel_stop(struct kernel *k, struct diag *d)
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		err = kernel_cpu_write_held(&k->cpus[i], &k->cpus[i], &k->drain, d);
 	last = drain_all(k, KERNEL_DRAIN_LAST, d);
+	if (!err && !last)
+		tell_lost_changes(k, d);
 	return err ? err : last;
 }
 

@@ -151,10 +151,11 @@ const char *kernel_recorder(const struct kernel *k, const char **why);
 bool kernel_has_addresses(const struct kernel *k);
 
 /*
- * kernel_wake - have @epoll tell @data when a CPU's buffer is a quarter full, until kernel_poll has emptied it.
+ * kernel_wake - have @epoll tell @data when a CPU's buffer is a quarter full, until kernel_poll has emptied it; and
+ * in any case when somebody comes into a cgroup that is recorded.
  *
- * Returns 0, or a negative errno where it cannot: before Linux 5.0, or with a profile or BPF programs, whose
- * events lie elsewhere.
+ * Returns 0, or a negative errno where it cannot tell of the buffers: before Linux 5.0, with contexts, or with a profile or
+ * BPF programs, whose events lie elsewhere.
  */
 int kernel_wake(struct kernel *k, int epoll, uint32_t data);
 

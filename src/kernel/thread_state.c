@@ -42,7 +42,7 @@ static int32_t number_of(const char *text, const char *key, int nth)
 static bool look_at_status(struct kernel_thread_state *s, int32_t tid)
 {
 	enum { LAST = 64 };
-	char path[64], text[4096];
+	char path[64], text[32768]; /* it names some thousand groups, and behind them the ids in namespaces */
 
 	snprintf(path, sizeof path, "/proc/%d/status", tid);
 	if (io_read_file(path, text, sizeof text) <= 0)
@@ -114,9 +114,12 @@ static void look_at_namespaces(struct kernel_thread_state *s, int32_t tid, uint3
 
 bool kernel_thread_look(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
 {
-	enum { STAT = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PRIO) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_NICE) };
+	enum {
+		STAT = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PRIO) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_NICE),
+		WITHOUT_STATUS = STAT | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME), /* and says itself whether it is there */
+	};
 
-	if (!look_at_status(s, tid) || (mask & STAT && !look_at_stat(s, tid)))
+	if ((mask & ~(uint32_t)WITHOUT_STATUS && !look_at_status(s, tid)) || (mask & STAT && !look_at_stat(s, tid)))
 		return false;
 	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) && !look_at_name(s, tid))
 		return false;
