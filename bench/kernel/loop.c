@@ -2,7 +2,7 @@
 /*
  * bench/kernel/loop.c - the same again and again: what does it cost?
  *
- * usage: loop getppid|openat|switch COUNT CPU
+ * usage: loop getppid|openat|write|switch COUNT CPU
  *
  * Prints nanoseconds per turn, the median of a thousand batches: what else runs on the machine disturbs some of them.
  * A turn of openat has a close, too; one of switch is a byte through a pipe to another process on the same CPU, and
@@ -41,6 +41,16 @@ static void get_parent(void)
 static void open_and_close(void)
 {
 	close(openat(AT_FDCWD, "/etc/passwd", O_RDONLY));
+}
+
+static void write_some(void)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = open("/dev/null", O_WRONLY);
+	if (write(fd, "what is written, more than 32 bytes of it\n", 42) != 42)
+		exit(2);
 }
 
 static void ask(void)
@@ -84,7 +94,8 @@ int main(int argc, char **argv)
 
 	if (argc != 4)
 		return 2;
-	turn = !strcmp(argv[1], "openat") ? open_and_close : !strcmp(argv[1], "switch") ? ask : get_parent;
+	turn = !strcmp(argv[1], "openat") ? open_and_close : !strcmp(argv[1], "switch") ? ask
+	     : !strcmp(argv[1], "write") ? write_some : get_parent;
 	count = atol(argv[2]) / BATCHES;
 	CPU_ZERO(&cpus);
 	CPU_SET(atoi(argv[3]), &cpus);

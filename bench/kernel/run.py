@@ -28,7 +28,7 @@ CPU = str(max(os.sched_getaffinity(0)))
 TRACEFS = "/sys/kernel/tracing"
 INSTANCE = TRACEFS + "/instances/duet-bench-%d" % os.getpid()
 BUFFER_KIB = 65536
-NUMBERS = {"getppid": 110, "openat": 257, "close": 3}
+NUMBERS = {"write": 1, "getppid": 110, "openat": 257, "close": 3}
 
 
 class Row:
@@ -43,6 +43,7 @@ class Row:
 ROWS = {
     "getppid": Row("getppid", 1000000, 30000, 2, calls=["getppid"]),
     "openat and close": Row("openat", 200000, 10000, 4, calls=["openat", "close"]),
+    "write": Row("write", 500000, 10000, 2, calls=["write"]),
     "switches of a ping-pong": Row("switch", 100000, 10000, 2, events=["sched_switch"]),
     "its wake-ups": Row("switch", 100000, 10000, 4, events=["sched_waking", "sched_wakeup"]),
 }
@@ -132,6 +133,7 @@ TRACERS = {  # which tool it takes, whether it stops the program, what runs it
     "duet, ftrace": (None, False, by_duet("ftrace", "--kernel-buffer", "64M")),
     "duet, bpf": (None, False, by_duet("bpf", "--kernel-buffer", "64M")),
     "duet, bpf, all defaults": (None, False, by_duet("auto")),
+    "duet, bpf, --capture 32": (None, False, by_duet("bpf", "--kernel-buffer", "64M", "--capture", "32")),
     "perf record": ("perf", False, by_perf),
     "trace-cmd record": ("trace-cmd", False, by_trace_cmd),
     "bpftrace": ("bpftrace", True, by_bpftrace),

@@ -330,11 +330,9 @@ uint32_t call_place(const struct call_plan *p, uint32_t i)
 	return place;
 }
 
-bool call_arguments(struct call_parts *parts, const struct call_plan *p, const struct call_value *values, uint32_t n,
+void call_arguments(struct call_parts *parts, const struct call_plan *p, const struct call_value *values, uint32_t n,
 		    uint32_t which, const struct call_moment *x)
 {
-	bool lacks = false;
-
 	parts->uses = uses_of(p, values, n < CALL_ARGS ? n : CALL_ARGS);
 	for (uint32_t i = 0; i < CALL_ARGS; i++) {
 		const struct call_rule *r = rule_for(p, values, i);
@@ -350,9 +348,7 @@ bool call_arguments(struct call_parts *parts, const struct call_plan *p, const s
 			add(&parts->part[i], "FUTEX_BITSET_MATCH_ANY");
 		else
 			add_value(&parts->part[i], r, &v, x);
-		lacks |= r && r->kind == CALL_PATH && !v.text && v.n;
 	}
-	return lacks;
 }
 
 void call_join(struct text *t, const struct call_plan *p, const struct call_parts *parts, uint32_t from, uint32_t n)

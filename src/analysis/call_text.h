@@ -95,8 +95,8 @@ struct call_parts {
 	uint32_t uses; /* which of them the call has, as bits */
 };
 
-/* call_arguments - the words of those that @which has bits of.  Returns whether a path was only an address. */
-bool call_arguments(struct call_parts *parts, const struct call_plan *p, const struct call_value *values, uint32_t n,
+/* call_arguments - the words of those that @which has bits of. */
+void call_arguments(struct call_parts *parts, const struct call_plan *p, const struct call_value *values, uint32_t n,
 		    uint32_t which, const struct call_moment *x);
 /* call_join - "3</etc/passwd>, 0x55e0, 4096": without parentheses.  @from, @n: of them, in the order in which they are shown; a
  * comma is behind the last if it is not the last of all. */

@@ -86,6 +86,8 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 		*to = (struct call_class){ .is = CALL_ENTRY, .call = call_of(calls, name + 14), .fd = fds_call(name + 14) };
 		take_fields(to, c);
 		to->memory = memory_of(name + 14, false, c);
+		to->at_exit = kernel_captures_of(name + 14, true, true);
+		to->lacks_memory = kernel_captures_of(name + 14, false, true).n > to->memory.n;
 		calls->has_entries = true;
 	} else if (!strncmp(name, "syscall_exit_", 13)) {
 		*to = (struct call_class){ .is = CALL_EXIT, .call = call_of(calls, name + 13) };

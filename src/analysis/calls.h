@@ -22,6 +22,9 @@ struct call_class {
 	/* What arguments point to, as far as events of this class tell it (call_memory.h). */
 	struct kernel_captures memory;
 	bool has_late; /* texts that the beginning lacks */
+	/* Of a beginning: what the end may have, and whether there is more that events of it could tell of arguments. */
+	struct kernel_captures at_exit;
+	bool lacks_memory;
 	const struct fd_call *fd; /* what it does to descriptors (fds.h); NULL: nothing */
 };
 

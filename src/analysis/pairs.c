@@ -121,7 +121,7 @@ static void read_memory(struct pairs *j, const struct call_class *c, const struc
 /* Before which argument a call that lasts ends, as long as it does. */
 static uint32_t first_late(const struct pairs *j, const struct pairs_state *st)
 {
-	const struct kernel_captures at_exit = kernel_captures_of(j->calls.names[st->made.call - 1], true, true);
+	const struct kernel_captures at_exit = st->made.class->at_exit;
 	uint32_t first = CALL_ARGS;
 
 	for (int i = 0; i < at_exit.n; i++) {
@@ -168,15 +168,14 @@ static bool is_about(struct pairs *j, uint32_t thread, const struct pairs_state 
 	return false;
 }
 
-/* The arguments of the call that begins with @e.  Returns whether a path was only an address. */
-static bool tell_arguments(struct pairs *j, uint32_t thread, const struct trace_event *e)
+/* The arguments of the call that begins with @e. */
+static void tell_arguments(struct pairs *j, uint32_t thread, const struct trace_event *e)
 {
 	struct pairs_state *st = &j->states[thread];
 	const struct call_class *c = st->made.class;
 	const struct call_about known = about(j, thread, e);
 	const struct call_moment moment = moment_of(j, st, &known);
 	struct call_value values[CALL_ARGS] = { 0 };
-	bool lacks;
 
 	read_values(c, e, &st->made, values);
 	read_memory(j, c, e);
@@ -184,10 +183,9 @@ static bool tell_arguments(struct pairs *j, uint32_t thread, const struct trace_
 		if (j->memory[i].what->argument <= c->n_fields)
 			values[j->memory[i].what->argument - 1].memory = &j->memory[i];
 	st->is_about = j->o.n_paths && is_about(j, thread, st, values, c->n_fields);
-	lacks = call_arguments(&st->parts, &j->call_plans[st->class], values, c->n_fields, UINT32_MAX, &moment);
+	call_arguments(&st->parts, &j->call_plans[st->class], values, c->n_fields, UINT32_MAX, &moment);
 	st->first_late = first_late(j, st);
 	join(j, st);
-	return lacks;
 }
 
 static void fini_words(struct pairs_state *st)
@@ -229,9 +227,7 @@ static int enter(struct pairs *j, const struct call_class *c, const struct trace
 		return -ENOMEM;
 	if (!j->o.has_text || !j->is_wanted[c->call])
 		return 0;
-	if (tell_arguments(j, thread, e) &&
-	    strcmp(j->calls.names[c->call], "execve") != 0) /* see name_program() */
-		j->lacks_paths = true;
+	tell_arguments(j, thread, e);
 	return st->text.failed ? -ENOMEM : 0;
 }
 
@@ -671,6 +667,27 @@ int pairs_read(struct pairs *j, struct diag *d)
 	int err = j->is_over ? 0 : run_all(&j->run, see, see_lost, j, d);
 
 	return j->is_over ? 0 : err;
+}
+
+enum pairs_lack pairs_lacks(const struct pairs *j)
+{
+	enum pairs_lack lacks = PAIRS_LACKS_NOTHING;
+
+	for (uint32_t i = 0; i < j->n_classes && i < j->calls.n_classes; i++) {
+		const struct call_class *c = &j->calls.classes[i];
+
+		if (c->is != CALL_ENTRY || !j->is_wanted[c->call])
+			continue;
+		for (uint32_t k = 0; k < c->n_fields; k++) {
+			const struct call_rule *r = j->call_plans[i].rules[k];
+
+			if (r && r->kind == CALL_PATH && c->field[k]->code == OP_NUMBER)
+				return PAIRS_LACKS_PATHS;
+		}
+		if (c->lacks_memory)
+			lacks = PAIRS_LACKS_MEMORY;
+	}
+	return lacks;
 }
 
 void pairs_tell_lasting(struct pairs *j, int64_t before_ns)

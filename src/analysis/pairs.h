@@ -90,7 +90,6 @@ struct pairs {
 	int n_memory;
 	uint64_t n_late_texts; /* that were not in memory at their call's beginning */
 	bool is_hiding; /* the command has not begun */
-	bool lacks_paths; /* some were only addresses */
 	bool is_over; /* `give` said so */
 };
 
@@ -100,6 +99,13 @@ void pairs_close(struct pairs *j);
 /* pairs_read - what there is, up to where the trace ends for now.  After trace_refresh(), pairs_update() and again. */
 int pairs_read(struct pairs *j, struct diag *d);
 int pairs_update(struct pairs *j, struct diag *d);
+/* pairs_lacks - what the calls that are known so far are without. */
+enum pairs_lack {
+	PAIRS_LACKS_NOTHING,
+	PAIRS_LACKS_MEMORY, /* what is read and written, structures */
+	PAIRS_LACKS_PATHS, /* these, and file names */
+};
+enum pairs_lack pairs_lacks(const struct pairs *j);
 /* pairs_tell_lasting - give the calls that began before @before_ns, once each. */
 void pairs_tell_lasting(struct pairs *j, int64_t before_ns);
 /* pairs_end - give those that never returned. */

@@ -173,17 +173,18 @@ static int add_kernel_buffer(struct recording *a, const char *size)
 	return -1;
 }
 
-static int take_kernel_backend(struct recording *a, const char *name)
+bool recording_backend(const char *verb, const char *name, uint32_t *backend)
 {
 	static const char *const names[] = { [KERNEL_BACKEND_AUTO] = "auto", [KERNEL_BACKEND_FTRACE] = "ftrace",
 					     [KERNEL_BACKEND_BPF] = "bpf" };
 
 	for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(name, names[i])) {
-			a->o.kernel_backend = i;
-			return -1;
+			*backend = i;
+			return true;
 		}
-	return cmd_error(a->verb, "--kernel-backend %s: backends are \"auto\", \"bpf\" and \"ftrace\"", name);
+	cmd_error(verb, "--kernel-backend %s: backends are \"auto\", \"bpf\" and \"ftrace\"", name);
+	return false;
 }
 
 static int add_kernel_contexts(struct recording *a, const char *names)
@@ -295,7 +296,7 @@ int recording_take(struct recording *a, int c, const char *help)
 	case RECORDING_CAPTURE:
 		return take_capture(a, optarg);
 	case RECORDING_KERNEL_BACKEND:
-		return take_kernel_backend(a, optarg);
+		return recording_backend(a->verb, optarg, &a->o.kernel_backend) ? -1 : CMD_FAILED;
 	case RECORDING_KERNEL_CONTEXT:
 		return add_kernel_contexts(a, optarg);
 	case 'p':

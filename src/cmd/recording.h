@@ -106,6 +106,9 @@ struct recording {
 	struct recorder_options o;
 };
 
+/* recording_backend - an enum kernel_backend by its name.  Prints why not and returns false. */
+bool recording_backend(const char *verb, const char *name, uint32_t *backend);
+
 /* recording_begin - defaults. */
 void recording_begin(struct recording *a, const char *verb);
 /* recording_take - option @c with optarg.  -1 to go on, else the exit status. */

@@ -70,10 +70,21 @@ static void tell_missing(const struct strace *s, const struct pairs *j)
 	if (p->lost_events || p->lost_packets)
 		fprintf(stderr, "duet strace: %s lost: more memory (--kernel-buffer) keeps more\n",
 			cmd_lost_text(p->lost_events, p->lost_packets, text));
-	if (j->lacks_paths && p->prints)
-		fprintf(stderr, "duet strace: file names are shown as addresses: that is what this kernel records\n");
 	if (!j->calls.has_entries && !j->calls.has_exits && s->inputs.n)
 		fprintf(stderr, "duet strace: the recording has no system calls: record with -k syscalls\n");
+}
+
+/* Once, and before the first line: what is shown as addresses that could be in words. */
+static void tell_addresses(struct strace *s, const struct pairs *j)
+{
+	enum pairs_lack lacks = s->page.prints && !s->has_told_addresses ? pairs_lacks(j) : PAIRS_LACKS_NOTHING;
+
+	s->has_told_addresses |= lacks != PAIRS_LACKS_NOTHING;
+	if (lacks == PAIRS_LACKS_PATHS)
+		fprintf(stderr, "duet strace: file names, buffers and structures are shown as addresses: only BPF programs record "
+			"them, and %s--kernel-backend bpf says why not\n", s->inputs.n ? "duet record " : "");
+	else if (lacks == PAIRS_LACKS_MEMORY)
+		fprintf(stderr, "duet strace: buffers and structures are shown as addresses: duet record --capture 32 has them\n");
 }
 
 static int finish(struct strace *s, struct pairs *j)
@@ -117,6 +128,7 @@ static int show_recording(struct strace *s)
 		return cmd_error("strace", "%s", d.text);
 	}
 	s->page.threads = j.run.threads;
+	tell_addresses(s, &j);
 	if (pairs_read(&j, &d))
 		status = cmd_error("strace", "%s", d.text);
 	progress_end();
@@ -162,6 +174,7 @@ static int follow(struct strace *s, struct trace *t, struct pairs *j, struct dia
 
 		grows = trace_refresh(t, d);
 		err = grows < 0 ? grows : pairs_update(j, d);
+		tell_addresses(s, j);
 		if (!err)
 			err = pairs_read(j, d);
 		f = trace_following(t);

@@ -35,11 +35,12 @@ static const char help[] =
 	"  -p, --pid PID,...  -i, --input RECORDING: see above; both: of the recording only these\n"
 	"  --keep DIR   the recording stays in DIR, for duet view and duet report\n"
 	"  --kernel-buffer SIZE  memory for events, of each CPU (16M)\n"
+	"  --kernel-backend NAME  auto, bpf, or ftrace, which has addresses where BPF has texts and buffers\n"
 	"  -f           children too, as always\n\n"
 	"  duet strace -c -- make\n"
 	"  duet strace -p 4711 -T -e '%network' -e status=failed\n";
 
-enum { OPT_HELP = 256, OPT_KEEP, OPT_KERNEL_BUFFER, OPT_TIMES, OPT_TRACE, OPT_STATUS, OPT_SIGNAL };
+enum { OPT_HELP = 256, OPT_KEEP, OPT_KERNEL_BUFFER, OPT_KERNEL_BACKEND, OPT_TIMES, OPT_TRACE, OPT_STATUS, OPT_SIGNAL };
 
 static int take_number(const char *option, uint64_t *to)
 {
@@ -242,6 +243,8 @@ static int take(struct strace *s, int c)
 		if (s->record.kernel_buffer < 64 << 10 || s->record.kernel_buffer > 4ull << 30)
 			return cmd_error("strace", "--kernel-buffer %s: it may be 64K to 4G", optarg);
 		return -1;
+	case OPT_KERNEL_BACKEND:
+		return strace_record_backend(&s->record, optarg) ? -1 : CMD_FAILED;
 	case OPT_HELP:
 		fputs(help, stdout);
 		return 0;
@@ -281,7 +284,8 @@ int strace_options(struct strace *s, int argc, char **argv)
 		{ "decode-fds", no_argument, NULL, 'y' },		 { "decode-pids", no_argument, NULL, 'Y' },
 		{ "successful-only", no_argument, NULL, 'z' },	 { "failed-only", no_argument, NULL, 'Z' },
 		{ "summary-sort-by", required_argument, NULL, 'S' }, { "summary-wall-clock", no_argument, NULL, 'w' },
-		{ "kernel-buffer", required_argument, NULL, OPT_KERNEL_BUFFER }, { 0 },
+		{ "kernel-buffer", required_argument, NULL, OPT_KERNEL_BUFFER },
+		{ "kernel-backend", required_argument, NULL, OPT_KERNEL_BACKEND }, { 0 },
 	};
 	int c, status;
 

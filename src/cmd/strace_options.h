@@ -6,6 +6,7 @@
 #include "cmd/choose.h"
 #include "cmd/strace_print.h"
 #include "cmd/strace_record.h"
+#include "kernel/kernel.h"
 
 struct strace {
 	struct strace_page page;
@@ -14,6 +15,7 @@ struct strace {
 	const char *output;
 	struct cmd_strings paths; /* -P */
 	bool names_fds, names_pids;
+	bool has_told_addresses;
 	bool appends; /* to `output` */
 	uint64_t string_bytes; /* -s */
 	struct moment from, to;
@@ -22,7 +24,7 @@ struct strace {
 #define STRACE_NEW                                                                                                          \
 	((struct strace){ .page = { .choice = { .how = STRACE_ALL, .signals = UINT64_MAX }, .prints = true, .column = 40, \
 				    .limit = UINT64_MAX, .sort = "time" },                                           \
-			  .record = { .program = -1 }, .string_bytes = 32 })
+			  .record = { .program = -1, .backend = KERNEL_BACKEND_AUTO }, .string_bytes = 32 })
 
 /* strace_options - -1 to go on, else the exit status, all having been said. */
 int strace_options(struct strace *s, int argc, char **argv);

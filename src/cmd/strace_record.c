@@ -85,6 +85,7 @@ static _Noreturn void record(const struct strace_record *r, int told, pid_t pare
 	a.quiet = true;
 	a.o.path = r->path;
 	a.o.kernel = true;
+	a.o.kernel_backend = r->backend;
 	a.o.capture_bytes = r->capture_bytes;
 	a.o.no_default_events = true; /* of applications nothing */
 	a.o.command = r->command;
@@ -131,6 +132,11 @@ static void reap(struct strace_record *r, int options)
 		return;
 	r->has_ended = true;
 	r->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool strace_record_backend(struct strace_record *r, const char *name)
+{
+	return recording_backend("strace", name, &r->backend);
 }
 
 int strace_record_start(struct strace_record *r)

@@ -22,6 +22,7 @@ struct strace_record {
 	struct cmd_pids pids;
 	struct cmd_strings patterns;
 	struct cmd_strings environment; /* "VAR=VALUE", and "VAR" to take away, for the command */
+	uint32_t backend; /* enum kernel_backend */
 	uint64_t kernel_buffer; /* 0: the usual */
 	uint32_t capture_bytes; /* of buffers; 0: neither buffers nor structures */
 
@@ -31,6 +32,8 @@ struct strace_record {
 	bool has_ended;
 };
 
+/* strace_record_backend - `backend` by its name.  Prints why not and returns false. */
+bool strace_record_backend(struct strace_record *r, const char *name);
 /* strace_record_start - returns when it records; else the exit status, all having been said. */
 int strace_record_start(struct strace_record *r);
 /* strace_record_interrupt - somebody said Ctrl-C for the @n-th time, or (n is 0) stop at once. */
