@@ -62,7 +62,7 @@ def depends(package, pattern):
 
 def fetch(work):
     """The packages, unpacked into one tree -> the version of the kernel"""
-    tree = work + "/tree"
+    tree, part = work + "/tree", work + "/tree.part"  # whole, and not yet
     headers = depends(META, r"linux-headers-6\.1\S+")
     version = headers[len("linux-headers-"):]
     if os.path.isdir(tree):
@@ -70,13 +70,14 @@ def fetch(work):
     wanted = [headers, depends(headers, r"linux-headers-\S+-common"), depends(headers, r"linux-kbuild-\S+"),
               "linux-image-" + version, "lttng-modules-dkms"]
     for package in wanted:
-        subprocess.run(["dpkg", "-x", download(package, work), tree], check=True)
+        subprocess.run(["dpkg", "-x", download(package, work), part], check=True)
     # The headers' Makefile names the place where they would be installed.
-    makefile = f"{tree}/usr/src/{headers}/Makefile"
+    makefile = f"{part}/usr/src/{headers}/Makefile"
     with open(makefile, encoding="utf-8") as f:
         text = f.read().replace("/usr/src", tree + "/usr/src")
     with open(makefile, "w", encoding="utf-8") as f:
         f.write(text)
+    os.rename(part, tree)
     return version
 
 

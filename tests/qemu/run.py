@@ -3,12 +3,13 @@
 """Other kernels than this machine's, in qemu without acceleration: guest.sh is their whole system, and tells on a second
 serial port what it found.
 
-usage: run.py BUILD [--kernel VMLINUZ [--modules DIRECTORY]] [--package NAME]... [--timeout SECONDS] [--keep]
+usage: run.py BUILD [--kernel VMLINUZ [--modules DIRECTORY]] [--package NAME]... [--timeout SECONDS] [--append WORDS]
 
 BUILD      a build directory of duet
 --kernel   what to boot; its modules: /lib/modules/VERSION of it
 --package  Debian's packages of kernels, fetched with apt-get and unpacked beside (not installed); without either:
            linux-image-cloud-amd64 and linux-image-6.12-cloud-amd64, whichever apt knows
+--append   to the kernel's command line; behind "-- ", which functions of guest.sh are to be run
 """
 import argparse
 import glob
