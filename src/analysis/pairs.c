@@ -14,7 +14,7 @@ static const struct plan_kind kinds[] = {
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "old_tid", "filename" } },
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },
-	{ "signal_generate", ROLE_SENT, { "sig", "code", "pid" } },
+	{ "signal_generate", ROLE_SENT, { "sig", "code", "pid", "result" } },
 	{ "signal_deliver", ROLE_SIGNAL, { "sig", "code", "sa_handler" } },
 };
 
@@ -488,7 +488,7 @@ static int see_sent(struct pairs *j, const struct plan *p, const struct trace_ev
 	int64_t to = threads_of(j->run.threads, e, run_number(e, p->field[2], -1));
 	uint32_t process = to > 0 ? process_of(j, (uint32_t)to) : 0;
 
-	if (to <= 0)
+	if (to <= 0 || run_number(e, p->field[3], 0)) /* another result: nobody gets it */
 		return to < 0 ? -ENOMEM : 0;
 	if (run_grow(&j->states, &j->n_states, process, sizeof *j->states))
 		return -ENOMEM;
@@ -501,11 +501,13 @@ static int see_sent(struct pairs *j, const struct plan *p, const struct trace_ev
 static int see_signal(struct pairs *j, const struct plan *p, const struct trace_event *e, uint32_t thread)
 {
 	struct pairs_state *st = &j->states[thread];
-	const struct pairs_state *whole = process_of(j, thread) < j->n_states ? &j->states[process_of(j, thread)] : st;
+	struct pairs_state *whole = process_of(j, thread) < j->n_states ? &j->states[process_of(j, thread)] : st;
 	int signal = (int)run_number(e, p->field[0], 0);
 	int64_t code = run_number(e, p->field[1], 0);
 	struct pairs_item item = item_of(j, thread, PAIRS_SIGNAL, e->time_ns);
 
+	if (signal == SIGKILL && !code && whole->exits)
+		return 0; /* so the kernel ends the other threads */
 	/* What ends a process the kernel delivers as SIGKILL, whatever it was. */
 	if (signal == SIGKILL && !code && whole->sent) {
 		signal = whole->sent;
@@ -518,6 +520,8 @@ static int see_signal(struct pairs *j, const struct plan *p, const struct trace_
 	if (p->field[1])
 		add_code(&j->result, signal, code, whole->sent == signal && code < SI_KERNEL ? whole->sent_by : 0);
 	item.text = bytes_of(&j->result);
+	if (whole->sent == run_number(e, p->field[0], 0))
+		whole->sent = 0; /* it has come */
 	item.result = signal;
 	give(j, &item);
 	return j->result.failed ? -ENOMEM : 0;

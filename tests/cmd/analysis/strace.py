@@ -122,9 +122,13 @@ def signals_and_deaths_are_told(duet, where):
     check(shown(duet, where + "/r", "-a1", "-qq", "-e", "signal=!SIGCHLD"), [
         "rt_sigreturn() = 4", "--- SIGTERM {si_signo=SIGTERM, si_code=SI_USER} ---", "exit_group(259) = ?"])
     # Who is killed gets a SIGKILL from the kernel, whatever was sent.
-    events = [sent(1000, A, 10, 0, B), signal(1300, B, 9, 0, 0), dies(1400, B)]
+    events = [sent(800, A, 17, 1, B), signal(900, B, 17, 1, 99), sent(1000, A, 10, 0, B), signal(1300, B, 9, 0, 0), dies(1400, B)]
     check(shown(duet, kernel(where + "/killed", events), "-a1"), [
+        "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7} ---",
         "--- SIGUSR1 {si_signo=SIGUSR1, si_code=SI_USER, si_pid=7} ---", "+++ killed by SIGUSR1 +++"])
+    events = [sent(800, A, 17, 1, B), signal(900, B, 17, 1, 99), signal(1300, B, 9, 0, 0), dies(1400, B)]
+    check(shown(duet, kernel(where + "/sigkill", events), "-a1")[1:], [
+        "--- SIGKILL {si_signo=SIGKILL, si_code=SI_USER} ---", "+++ killed by SIGKILL +++"])
 
 
 def a_call_goes_on_under_the_number_of_the_process(duet, where):
