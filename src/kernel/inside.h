@@ -17,6 +17,7 @@ struct kernel {
 	int available; /* then: the list of events; -1 when it is read */
 	struct kernel_instance instance;
 	struct kernel_selection selection; /* filters of it are gone */
+	bool is_own; /* there is no instance: set_up_own.c */
 	bool is_thin; /* only what is waited for is on */
 	bool is_paused;
 	bool has_uprobes, has_kprobes;
@@ -64,6 +65,10 @@ int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag 
 
 /* kernel_set_up_perf - the part of it that is about call stacks and counters. */
 int kernel_set_up_perf(struct kernel *k, const struct kernel_options *o, struct diag *d);
+
+/* kernel_set_up_own - instead of all that: tracefs was @refused, and @d says why.  0; or @refused, @d as it was, if it is not
+ * enough for @o; or another -errno. */
+int kernel_set_up_own(struct kernel *k, const struct kernel_options *o, int refused, struct diag *d);
 
 /* kernel_buffer_kib - per CPU. */
 uint32_t kernel_buffer_kib(const struct kernel_options *o);

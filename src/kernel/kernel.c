@@ -73,7 +73,7 @@ static void follow_again(struct kernel *k)
 	char *text, *at, *end;
 	long pid;
 
-	if (!k->profile || k->whole_machine || kernel_tracefs_read(k->instance.dir, "set_event_pid", &text) < 0)
+	if (!k->profile || k->whole_machine || k->is_own || kernel_tracefs_read(k->instance.dir, "set_event_pid", &text) < 0)
 		return;
 	for (at = text; (pid = strtol(at, &end, 10)) > 0 && end > at; at = end)
 		if (!kernel_profile_add(k->profile, (pid_t)pid))
@@ -118,8 +118,17 @@ int kernel_state(struct kernel *k, struct diag *d)
 	return kernel_statedump(&k->drain, k->pids, k->whole_machine ? -1 : k->n_pids, d);
 }
 
+static int attach_thread(const struct kernel *k, pid_t tid)
+{
+	int err = kernel_profile_attach(k->profile, tid, NULL);
+
+	return err == -ESRCH ? 0 : err;
+}
+
 static int add_thread(const struct kernel *k, const char *tid)
 {
+	if (k->is_own)
+		return attach_thread(k, atoi(tid));
 	/* The kernel would look at each switch for nothing. */
 	int err = k->n_events || k->profile ? kernel_tracefs_write(k->instance.dir, "set_event_pid", tid) : 0;
 
@@ -257,6 +266,8 @@ static bool is_tracing(const struct kernel *k)
 /* Said again it empties the function tracer's buffers.  What it is we do not remember: a predecessor may have switched. */
 static int switch_tracing(struct kernel *k, bool on, struct diag *d)
 {
+	if (k->is_own)
+		return 0;
 	return on && k->functions.is_on && is_tracing(k) ? 0 : kernel_set(k, "tracing_on", on ? "1" : "0", d);
 }
 
@@ -322,9 +333,12 @@ int kernel_start(struct kernel *k, struct diag *d)
 /* A call that a probe misses is lost, at most: nobody knows whose it was. */
 static void ask_missed(struct kernel *k, struct diag *d)
 {
-	uint64_t missed = k->has_kprobes ? kernel_probes_missed(k->root, k->instance.path) : 0, *known = &k->losses[k->n_cpus].here;
+	uint64_t missed = k->has_kprobes ? kernel_probes_missed(k->root, k->instance.path) : 0, *known;
 
 	k->missed_ns = clock_now_ns(&k->drain.clock);
+	if (k->is_own) /* there are no CPUs of an instance */
+		return;
+	known = &k->losses[k->n_cpus].here;
 	if (missed <= *known)
 		return;
 	if (!*known && d && !d->text[0])

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* @group: the descriptor of the event that it is counted together with, or -1. */
-static int open_event(struct kernel_perf_ring *r, const struct perf_event_attr *a, int group)
+/* @group: the descriptor of the event that it is counted together with, or -1.  @tid: -1: whoever runs on the CPU. */
+static int open_event_of(struct kernel_perf_ring *r, const struct perf_event_attr *a, pid_t tid, int group)
 {
 	struct kernel_perf_event *events = realloc(r->events, (size_t)(r->n_events + 1) * sizeof *events);
 	long fd;
@@ -20,12 +20,40 @@ static int open_event(struct kernel_perf_ring *r, const struct perf_event_attr *
 	if (!events)
 		return -ENOMEM;
 	r->events = events;
-	fd = syscall(SYS_perf_event_open, a, -1, r->cpu, group, PERF_FLAG_FD_CLOEXEC);
+	fd = syscall(SYS_perf_event_open, a, tid, r->cpu, group, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	events[r->n_events++] = (struct kernel_perf_event){ .fd = (int)fd, .sample_type = a->sample_type,
+	events[r->n_events] = (struct kernel_perf_event){ .fd = (int)fd, .source = r->n_events - 1,
+							    .sample_type = a->sample_type,
 							    .tells_id = a->read_format == PERF_FORMAT_ID };
+	r->n_events++;
 	return ioctl((int)fd, PERF_EVENT_IOC_ID, &events[r->n_events - 1].id) ? -errno : 0;
+}
+
+static int open_event(struct kernel_perf_ring *r, const struct perf_event_attr *a, int group)
+{
+	return open_event_of(r, a, -1, group);
+}
+
+static void begin_ring(struct kernel_perf_ring *r, int cpu, size_t size_bytes)
+{
+	*r = (struct kernel_perf_ring){ .cpu = cpu, .data_bytes = (size_t)sysconf(_SC_PAGESIZE) };
+	while (2 * r->data_bytes <= size_bytes)
+		r->data_bytes *= 2;
+}
+
+int kernel_perf_open_own(struct kernel_perf_ring *r, int cpu, size_t size_bytes)
+{
+	const struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE, .size = sizeof a, .config = PERF_COUNT_SW_DUMMY,
+					   .disabled = 1, .exclude_kernel = 1, .exclude_hv = 1, .use_clockid = 1,
+					   .clockid = CLOCK_MONOTONIC };
+	int err;
+
+	begin_ring(r, cpu, size_bytes);
+	err = open_event_of(r, &a, 0, -1);
+	if (err)
+		kernel_perf_close(r);
+	return err;
 }
 
 int kernel_perf_open(struct kernel_perf_ring *r, int cpu, size_t size_bytes)
@@ -46,9 +74,7 @@ int kernel_perf_open(struct kernel_perf_ring *r, int cpu, size_t size_bytes)
 	};
 	int err;
 
-	*r = (struct kernel_perf_ring){ .cpu = cpu, .data_bytes = (size_t)sysconf(_SC_PAGESIZE) };
-	while (2 * r->data_bytes <= size_bytes)
-		r->data_bytes *= 2;
+	begin_ring(r, cpu, size_bytes);
 	err = open_event(r, &a, -1);
 	if (err)
 		kernel_perf_close(r);
@@ -86,27 +112,34 @@ int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *
 	return err;
 }
 
-int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *wanted, uint32_t extras, const char *filter)
+/* What samples hold. */
+static void prepare(struct perf_event_attr *a, uint32_t extras)
 {
 	bool has_stacks = extras & KERNEL_PERF_STACKS, has_values = extras >= KERNEL_PERF_VALUE;
-	bool tells_id = wanted->type == PERF_TYPE_SOFTWARE; /* with what is counted: see kernel_perf_number() */
+	bool tells_id = a->type == PERF_TYPE_SOFTWARE; /* with what is counted: see kernel_perf_number() */
+
+	a->size = sizeof *a;
+	/* Not PERF_SAMPLE_PERIOD: with it the kernel's own counters tell of each event, whatever their period. */
+	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
+			 (has_values || tells_id ? PERF_SAMPLE_READ : 0) | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0) |
+			 (a->type == PERF_TYPE_TRACEPOINT ? PERF_SAMPLE_RAW : 0);
+	a->read_format = has_values ? PERF_FORMAT_GROUP : tells_id ? PERF_FORMAT_ID : 0;
+	a->exclude_callchain_kernel = !(extras & KERNEL_PERF_KERNEL_STACK);
+	a->exclude_callchain_user = !(extras & KERNEL_PERF_USER_STACK);
+	if (has_stacks)
+		a->sample_max_stack = KERNEL_PERF_FRAMES_MAX - 4; /* markers come on top */
+	a->disabled = 1;
+	a->use_clockid = 1;
+	a->clockid = CLOCK_MONOTONIC;
+}
+
+int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *wanted, uint32_t extras, const char *filter)
+{
 	struct perf_event_attr a = *wanted;
 	int err, fd;
 
-	a.size = sizeof a;
-	/* Not PERF_SAMPLE_PERIOD: with it the kernel's own counters tell of each event, whatever their period. */
-	a.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
-			(has_values || tells_id ? PERF_SAMPLE_READ : 0) | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0) |
-			(a.type == PERF_TYPE_TRACEPOINT ? PERF_SAMPLE_RAW : 0);
-	a.read_format = has_values ? PERF_FORMAT_GROUP : tells_id ? PERF_FORMAT_ID : 0;
-	a.exclude_callchain_kernel = !(extras & KERNEL_PERF_KERNEL_STACK);
-	a.exclude_callchain_user = !(extras & KERNEL_PERF_USER_STACK);
-	if (has_stacks)
-		a.sample_max_stack = KERNEL_PERF_FRAMES_MAX - 4; /* markers come on top */
-	a.disabled = 1;
-	a.use_clockid = 1;
-	a.clockid = CLOCK_MONOTONIC;
-	err = open_event(r, &a, has_values ? leader(r) : -1);
+	prepare(&a, extras);
+	err = open_event(r, &a, extras >= KERNEL_PERF_VALUE ? leader(r) : -1);
 	if (err)
 		return err;
 	fd = r->events[r->n_events - 1].fd;
@@ -119,6 +152,51 @@ static int number_of(const struct kernel_perf_ring *r, uint64_t id)
 		if (r->events[i].id == id)
 			return i;
 	return 0;
+}
+
+/* Joined to the ring and on, if there is one and the others are. */
+static int join_last(struct kernel_perf_ring *r)
+{
+	int fd = r->events[r->n_events - 1].fd;
+
+	if (r->map && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->events[0].fd))
+		return -errno;
+	return r->map && r->runs && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+}
+
+/* With the kernel's part, if that is allowed. */
+static int attach(struct kernel_perf_ring *r, pid_t tid, struct perf_event_attr *a, int source)
+{
+	int err = open_event_of(r, a, tid, -1);
+
+	if (err == -EACCES || err == -EPERM) {
+		a->exclude_kernel = a->exclude_hv = 1;
+		err = open_event_of(r, a, tid, -1);
+	}
+	if (err)
+		return err;
+	r->events[r->n_events - 1].source = source;
+	return join_last(r);
+}
+
+int kernel_perf_attach(struct kernel_perf_ring *r, pid_t tid, const struct perf_event_attr *wanted, uint32_t extras, int source)
+{
+	struct perf_event_attr a = *wanted;
+
+	prepare(&a, extras);
+	a.inherit = 1;
+	return attach(r, tid, &a, source);
+}
+
+int kernel_perf_attach_switches(struct kernel_perf_ring *r, pid_t tid, bool has_switches)
+{
+	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE, .size = sizeof a, .config = PERF_COUNT_SW_DUMMY, .disabled = 1,
+				     .inherit = 1, .task = 1, .comm = 1, .comm_exec = 1, .mmap = 1, .mmap2 = 1,
+				     .context_switch = has_switches, .exclude_kernel = 1, .exclude_hv = 1, .sample_id_all = 1,
+				     .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME, .use_clockid = 1,
+				     .clockid = CLOCK_MONOTONIC };
+
+	return attach(r, tid, &a, -1);
 }
 
 int kernel_perf_number(const struct kernel_perf_ring *r, const struct kernel_perf_sample *s, bool *is_shared)
@@ -157,6 +235,7 @@ int kernel_perf_run(struct kernel_perf_ring *r, bool runs)
 	for (int i = 0; i < r->n_events; i++)
 		if (ioctl(r->events[i ? r->n_events - i : 0].fd, runs ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
 			return -errno;
+	r->runs = runs;
 	return 0;
 }
 

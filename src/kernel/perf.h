@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/diag.h"
 
@@ -80,6 +81,7 @@ struct kernel_perf_lost { /* PERF_RECORD_LOST */
 struct kernel_perf_event {
 	int fd;
 	uint64_t id;
+	int source; /* what it is, as its owner counts: the number less 1, or as it was attached */
 	uint64_t sample_type;
 	bool tells_id; /* a kernel_perf_value behind its samples */
 };
@@ -89,6 +91,7 @@ struct kernel_perf_ring {
 	struct kernel_perf_event *events; /* the first: whose the ring is */
 	int n_events;
 	int n_counters; /* those behind the first */
+	bool runs;
 	size_t data_bytes; /* a power of two */
 	char *map; /* NULL: not mapped in this process */
 	uint64_t at; /* read up to here */
@@ -96,6 +99,8 @@ struct kernel_perf_ring {
 
 /* kernel_perf_open - @size_bytes of ring, rounded down to a power of two.  0; -ENODEV: the CPU is off-line; or -errno. */
 int kernel_perf_open(struct kernel_perf_ring *r, int cpu, size_t size_bytes);
+/* kernel_perf_open_own - for threads that are attached, for who may not see those of others.  0 or -errno. */
+int kernel_perf_open_own(struct kernel_perf_ring *r, int cpu, size_t size_bytes);
 void kernel_perf_close(struct kernel_perf_ring *r); /* of what another process mapped: set map to NULL first */
 
 /* kernel_perf_count - a counter whose value others' samples have; type and config of @a.  Before any of those, at most
@@ -109,6 +114,15 @@ int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *
  * kernel's words, or NULL.  0 or -errno.
  */
 int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *a, uint32_t extras, const char *filter);
+/*
+ * kernel_perf_attach - an event as kernel_perf_add() adds it, of thread @tid on this CPU and of what it makes from now on;
+ * of the kernel's part only what is allowed.  Its @source is told by its number.  0 or -errno.
+ *
+ * kernel_perf_attach_switches - its names, mappings and end and, with @has_switches, when it runs: no samples.
+ */
+int kernel_perf_attach(struct kernel_perf_ring *r, pid_t tid, const struct perf_event_attr *a, uint32_t extras, int source);
+int kernel_perf_attach_switches(struct kernel_perf_ring *r, pid_t tid, bool has_switches);
+
 /*
  * kernel_perf_number - of the event that @s is of, from 1; 0: none.
  *

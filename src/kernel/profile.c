@@ -1,75 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/profile.c - see profile.h. */
-#include "kernel/profile.h"
-
+/* kernel/profile.c - see profile.h: rings opened, mapped, read. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "clock/clock.h"
-#include "clock/follow.h"
-#include "kernel/page.h"
-#include "kernel/pids.h"
+#include "kernel/profile_inside.h"
 
-enum {
-	CLOCK_RING = 256 << 10, /* bytes, for samples of the clock alone */
-	RAW_MAX = 8192, /* bytes of a tracepoint's record: perf has no more */
-	BODY_SIZE = 65536,
-	EVENT_MAX = KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + RAW_MAX + 4 + 2 * 8 + KERNEL_SAMPLED_MAX * 8 + 2 * 2 +
-		    KERNEL_PERF_FRAMES_MAX * 8,
-	/* Younger samples wait, unless a promise was given: a fork on another CPU is to be visible first. */
-	SETTLING_NS = 1000000,
-	GAP_NS = 1 << 30, /* events further apart share no packet: they carry 32 bits of time */
-};
-
-struct ring {
-	struct kernel_perf_ring perf;
-	uint64_t lost; /* samples */
-	uint64_t lost_told; /* in the last packet */
-	uint64_t lost_before; /* in the traces before */
-	uint64_t last_ns; /* end of what was written */
-	bool has_stream;
-	struct ctf_stream stream;
-};
-
-struct source {
-	char name[KERNEL_NAME_MAX]; /* of the event; "": a tracepoint, its record says which, or only counted */
-	bool is_counter;
-	uint64_t count; /* a counter's: what each sample stands for */
-	uint16_t other; /* where a tracepoint's record has a thread it is about, besides the one that runs; 0: nowhere */
-	uint16_t id; /* of the event, in the trace being written */
-	bool is_described;
-};
-
-struct kernel_profile {
-	bool whole_machine;
-	pid_t owner; /* which process has mapped */
-	struct pids followed, threads;
-	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
-	void (*mapped)(void *arg, const struct kernel_mapped *m);
-	void *see_arg;
-	struct pids seen;
-	struct clock_follow clock; /* perf's, as the session's */
-	struct clock_line line;
-	struct source *sources; /* by the number of perf's event, less 1 */
-	int n_sources;
-	uint8_t body[BODY_SIZE];
-	struct kernel_packet packet; /* gathers in body */
-	_Alignas(8) uint8_t record[KERNEL_PERF_RECORD_MAX + 1]; /* one, in a piece */
-	int n_rings;
-	struct ring rings[];
-};
-
-static const char process_field[] = "\t\tint32_t _pid;\n";
-static const char counter_fields[] = "\t\tuint64_t _count;\n"
-	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _address;\n";
-
-/* ---------------------------------------------------------------- opening */
-
-int kernel_profile_open(struct kernel_profile **out, bool whole_machine, size_t ring_bytes, const struct abi_clock *clock,
-			struct diag *d)
+int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_whom whom, size_t ring_bytes,
+			const struct abi_clock *clock, struct diag *d)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
 	struct kernel_profile *p = calloc(1, sizeof *p + (size_t)n * sizeof p->rings[0]);
@@ -78,12 +18,15 @@ int kernel_profile_open(struct kernel_profile **out, bool whole_machine, size_t 
 	*out = NULL;
 	if (!p)
 		return diag_fail(d, -ENOMEM, "no memory for a profile");
-	p->whole_machine = whole_machine;
+	p->whole_machine = whom != KERNEL_PROFILE_FOLLOWED;
+	p->is_own = whom == KERNEL_PROFILE_ATTACHED;
 	clock_follow_begin(&p->clock, clock);
 	for (int cpu = 0; cpu < n; cpu++) {
-		struct ring *r = &p->rings[p->n_rings];
+		struct profile_ring *r = &p->rings[p->n_rings];
 
-		err = kernel_perf_open(&r->perf, cpu, ring_bytes ? ring_bytes : CLOCK_RING);
+		if (!ring_bytes)
+			ring_bytes = CLOCK_RING;
+		err = p->is_own ? kernel_perf_open_own(&r->perf, cpu, ring_bytes) : kernel_perf_open(&r->perf, cpu, ring_bytes);
 		if (err == -ENODEV)
 			continue; /* off-line */
 		if (err) {
@@ -98,25 +41,27 @@ int kernel_profile_open(struct kernel_profile **out, bool whole_machine, size_t 
 }
 
 /* An event on each CPU, called @what in errors.  No @extras: a counter that samples have. */
-static int add_source(struct kernel_profile *p, const struct source *s, const char *what, const struct perf_event_attr *a,
+static int add_source(struct kernel_profile *p, const struct profile_source *s, const char *what, const struct perf_event_attr *a,
 		      uint32_t extras, const char *filter, struct diag *d)
 {
-	struct source *sources = realloc(p->sources, (size_t)(p->n_sources + 1) * sizeof *sources);
-	int err = sources ? 0 : -ENOMEM;
+	struct profile_source *sources = realloc(p->sources, (size_t)(p->n_sources + 1) * sizeof *sources);
+	int err = !sources ? -ENOMEM : p->is_own ? profile_try_own(a, extras) : 0;
 
 	if (sources)
 		p->sources = sources;
-	for (int i = 0; i < p->n_rings && !err; i++)
+	for (int i = 0; i < p->n_rings && !err && !p->is_own; i++)
 		err = extras ? kernel_perf_add(&p->rings[i].perf, a, extras, filter) : kernel_perf_count(&p->rings[i].perf, a);
 	if (err)
 		return kernel_sampled_explain(what, err, d);
-	p->sources[p->n_sources++] = *s;
+	p->sources[p->n_sources] = *s;
+	p->sources[p->n_sources].attr = *a;
+	p->sources[p->n_sources++].extras = extras;
 	return 0;
 }
 
 int kernel_profile_sample(struct kernel_profile *p, const struct kernel_sampled *what, struct diag *d)
 {
-	struct source s = { .is_counter = what->is_counter, .count = what->attr.sample_period };
+	struct profile_source s = { .is_counter = what->is_counter, .count = what->attr.sample_period };
 
 	snprintf(s.name, sizeof s.name, "%s", what->event);
 	return add_source(p, &s, what->name, &what->attr, KERNEL_PERF_STACKS, NULL, d);
@@ -124,7 +69,7 @@ int kernel_profile_sample(struct kernel_profile *p, const struct kernel_sampled 
 
 int kernel_profile_count(struct kernel_profile *p, const struct kernel_sampled *what, struct diag *d)
 {
-	const struct source s = { .count = 0 };
+	const struct profile_source s = { .count = 0 };
 
 	return add_source(p, &s, what->name, &what->attr, 0, NULL, d);
 }
@@ -143,7 +88,7 @@ int kernel_profile_event(struct kernel_profile *p, const struct kernel_format *f
 			 const char *filter, struct diag *d)
 {
 	const struct perf_event_attr a = { .type = PERF_TYPE_TRACEPOINT, .config = f->id, .sample_period = 1 };
-	const struct source s = { .other = other_of(f, system) };
+	const struct profile_source s = { .other = other_of(f, system) };
 
 	return add_source(p, &s, f->name, &a, extras, filter, d);
 }
@@ -152,7 +97,7 @@ void kernel_profile_close(struct kernel_profile *p)
 {
 	if (!p)
 		return;
-	for (struct ring *r = p->rings; r < p->rings + p->n_rings; r++) {
+	for (struct profile_ring *r = p->rings; r < p->rings + p->n_rings; r++) {
 		if (p->owner != getpid())
 			r->perf.map = NULL;
 		if (r->has_stream)
@@ -168,14 +113,14 @@ void kernel_profile_close(struct kernel_profile *p)
 
 static int map_rings(struct kernel_profile *p, struct diag *d)
 {
-	struct ring *end = p->rings + p->n_rings;
+	struct profile_ring *end = p->rings + p->n_rings;
 	int err;
 
 	/* What is mapped is the process's that we come from. */
-	for (struct ring *r = p->rings; r < end && p->owner != getpid(); r++)
+	for (struct profile_ring *r = p->rings; r < end && p->owner != getpid(); r++)
 		r->perf.map = NULL;
 	p->owner = getpid();
-	for (struct ring *r = p->rings; r < end; r++) {
+	for (struct profile_ring *r = p->rings; r < end; r++) {
 		err = r->perf.map ? 0 : kernel_perf_map(&r->perf);
 		if (err == -EPERM)
 			return diag_fail(d, err, "profile: no right to lock so much memory for the samples: smaller buffers "
@@ -219,163 +164,6 @@ int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d)
 	return err;
 }
 
-/* ---------------------------------------------------------------- writing */
-
-static int open_stream(struct ring *r, struct kernel_drain *k, struct diag *d)
-{
-	char name[32];
-	int err;
-
-	if (r->has_stream)
-		return 0;
-	snprintf(name, sizeof name, "profile_%d", r->perf.cpu);
-	err = ctf_stream_open(&r->stream, &k->sink, name, d);
-	r->has_stream = !err;
-	return err;
-}
-
-static int describe(struct source *s, struct kernel_drain *k)
-{
-	struct text fields = { 0 };
-
-	if (s->is_described)
-		return 0;
-	text_addf(&fields, "%s%s%s%s", process_field, s->is_counter ? counter_fields : "", kernel_stack_fields[0],
-		  kernel_stack_fields[1]);
-	if (!fields.failed) {
-		s->id = kernel_classes_describe(&k->classes, s->name, fields.bytes);
-		s->is_described = true;
-	}
-	text_fini(&fields);
-	return s->is_described ? 0 : -ENOMEM;
-}
-
-static int flush(struct kernel_profile *p, struct ring *r, struct kernel_drain *k, struct diag *d)
-{
-	struct iovec body = { p->body, p->packet.size };
-	struct ctf_packet packet = { .begin_ns = p->packet.begin_ns,
-				     .end_ns = p->packet.end_ns,
-				     .discarded = r->lost - r->lost_before,
-				     .cpu = (uint32_t)r->perf.cpu,
-				     .n_body = 1,
-				     .body = &body };
-	uint32_t n = p->packet.n_events;
-	int err;
-
-	if (!n && r->lost == r->lost_told)
-		return 0;
-	if (!n) /* a loss and nothing beside it */
-		packet.begin_ns = packet.end_ns = r->last_ns;
-	err = kernel_drain_describe(k, d);
-	if (!err) {
-		packet.sequence = r->stream.sequence;
-		err = ctf_stream_append(&r->stream, &packet, d);
-	}
-	if (err)
-		r->lost += n;
-	else
-		r->lost_told = r->lost;
-	k->n_events += err ? 0 : n;
-	p->packet = (struct kernel_packet){ 0 };
-	return err;
-}
-
-static uint8_t *put_stack(uint8_t *to, const uint64_t *frames, unsigned n)
-{
-	uint16_t length = (uint16_t)n;
-
-	memcpy(to, &length, sizeof length);
-	memcpy(to + sizeof length, frames, n * sizeof *frames);
-	return to + sizeof length + n * sizeof *frames;
-}
-
-/* Frames stand innermost first, behind a marker that says whose they are. */
-static uint8_t *put_stacks(uint8_t *to, const struct kernel_perf_parts *p, uint32_t extras)
-{
-	uint64_t kernel[KERNEL_PERF_FRAMES_MAX], user[KERNEL_PERF_FRAMES_MAX], where = 0;
-	unsigned n_kernel = 0, n_user = 0;
-
-	for (uint64_t i = 0; i < p->n_frames && n_kernel + n_user < KERNEL_PERF_FRAMES_MAX; i++) {
-		if (p->frames[i] >= (uint64_t)PERF_CONTEXT_MAX)
-			where = p->frames[i];
-		else if (where == (uint64_t)PERF_CONTEXT_KERNEL)
-			kernel[n_kernel++] = p->frames[i];
-		else if (where == (uint64_t)PERF_CONTEXT_USER)
-			user[n_user++] = p->frames[i];
-	}
-	if (extras & KERNEL_PERF_KERNEL_STACK)
-		to = put_stack(to, kernel, n_kernel);
-	return extras & KERNEL_PERF_USER_STACK ? put_stack(to, user, n_user) : to;
-}
-
-/* In the order of kernel_classes_add_extras(). */
-static uint8_t *put_extras(uint8_t *to, const struct kernel_perf_parts *p, int n_counters, uint32_t extras)
-{
-	for (int i = 0; p->values && i < n_counters; i++)
-		if (extras & (uint32_t)KERNEL_PERF_VALUE << i) {
-			memcpy(to, &p->values[i], sizeof p->values[i]);
-			to += sizeof p->values[i];
-		}
-	return put_stacks(to, p, extras);
-}
-
-/* All before the stacks, of an event of our own.  Returns its end. */
-static uint8_t *put_own(uint8_t *to, const struct source *source, const struct kernel_perf_sample *s, uint32_t time)
-{
-	memcpy(to, &time, 4);
-	memcpy(to + 4, &source->id, 2);
-	memset(to + 6, 0, 2);
-	memcpy(to + 8, &s->tid, 4);
-	memcpy(to + 12, &s->pid, 4);
-	to += 16;
-	if (!source->is_counter)
-		return to;
-	memcpy(to, &source->count, 8);
-	memcpy(to + 8, &s->address, 8);
-	return to + 16;
-}
-
-/* The same of a tracepoint's, as if a page had it; NULL if it is not understood. */
-static uint8_t *put_record(uint8_t *to, struct kernel_classes *c, const struct kernel_perf_parts *p, uint32_t time)
-{
-	size_t size;
-
-	if (!p->raw || p->raw_size > RAW_MAX)
-		return NULL;
-	memcpy(to + 4, p->raw, p->raw_size);
-	size = kernel_class_convert(c, to, to + 4, p->raw_size, time);
-	return size ? to + size : NULL;
-}
-
-static int write_sample(struct kernel_profile *p, struct ring *r, struct source *source, const struct kernel_perf_sample *s,
-			const struct kernel_perf_parts *parts, uint64_t ns, struct kernel_drain *k, struct diag *d)
-{
-	bool is_own = *source->name;
-	uint32_t extras = is_own ? KERNEL_PERF_STACKS : kernel_classes_extras(&k->classes, parts->raw, parts->raw_size);
-	uint8_t *begin, *to;
-	int err = 0;
-
-	if (ns < r->last_ns)
-		ns = r->last_ns;
-	if (p->packet.size + EVENT_MAX > BODY_SIZE || (p->packet.n_events && ns - p->packet.end_ns > GAP_NS))
-		err = flush(p, r, k, d);
-	if (is_own && !err)
-		err = describe(source, k);
-	to = p->body + p->packet.size;
-	to = is_own ? put_own(to, source, s, (uint32_t)ns) : put_record(to, &k->classes, parts, (uint32_t)ns);
-	if (!to || err) {
-		r->lost++;
-		return err;
-	}
-	to = put_extras(to, parts, r->perf.n_counters, extras);
-	begin = p->body + p->packet.size;
-	p->packet.size += kernel_contexts_put(k->contexts, begin, (size_t)(to - begin), ns);
-	if (!p->packet.n_events++)
-		p->packet.begin_ns = ns;
-	p->packet.end_ns = r->last_ns = ns;
-	return 0;
-}
-
 /* ---------------------------------------------------------------- reading */
 
 /* Of a process, and of the thread.  One that has its number from a dead one that was followed is not. */
@@ -393,7 +181,7 @@ static int learn_fork(struct kernel_profile *p, const struct kernel_perf_fork *f
 	return err ? err : pids_put(&p->followed, (pid_t)f->pid);
 }
 
-static int learn_forks(struct kernel_profile *p, const struct ring *r)
+static int learn_forks(struct kernel_profile *p, const struct profile_ring *r)
 {
 	uint64_t end = kernel_perf_end(&r->perf);
 	const struct perf_event_header *h;
@@ -428,7 +216,7 @@ static void take_mapping(struct kernel_profile *p, const struct kernel_perf_mapp
 	p->mapped(p->see_arg, &to);
 }
 
-static bool is_wanted(const struct kernel_profile *p, const struct source *source, const struct kernel_perf_sample *s,
+static bool is_wanted(const struct kernel_profile *p, const struct profile_source *source, const struct kernel_perf_sample *s,
 		      const struct kernel_perf_parts *parts)
 {
 	pid_t tid;
@@ -441,12 +229,12 @@ static bool is_wanted(const struct kernel_profile *p, const struct source *sourc
 	return pids_has(&p->threads, tid);
 }
 
-static int take_sample(struct kernel_profile *p, struct ring *r, const struct kernel_perf_sample *s,
+static int take_sample(struct kernel_profile *p, struct profile_ring *r, const struct kernel_perf_sample *s,
 		       struct kernel_drain *k, struct diag *d)
 {
 	bool is_shared;
 	int number = kernel_perf_number(&r->perf, s, &is_shared);
-	struct source *source = number ? &p->sources[number - 1] : NULL;
+	struct profile_source *source = number ? &p->sources[r->perf.events[number].source] : NULL;
 	struct kernel_perf_parts parts;
 	uint64_t ns, now_ns;
 
@@ -467,15 +255,15 @@ static int take_sample(struct kernel_profile *p, struct ring *r, const struct ke
 	}
 	if (p->see && s->pid && !pids_has(&p->seen, (pid_t)s->pid) && !pids_put(&p->seen, (pid_t)s->pid))
 		p->see(p->see_arg, (pid_t)s->pid, ns);
-	return write_sample(p, r, source, s, &parts, ns, k, d);
+	return profile_write_sample(p, r, source, s, &parts, ns, k, d);
 }
 
-static int drain_ring(struct kernel_profile *p, struct ring *r, uint64_t until_ns, struct kernel_drain *k,
+static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns, struct kernel_drain *k,
 		      struct diag *d)
 {
 	uint64_t end = kernel_perf_end(&r->perf);
 	const struct perf_event_header *h;
-	int first = open_stream(r, k, d), err;
+	int first = profile_open_stream(r, k, d), err;
 	bool is_shared;
 
 	if (first)
@@ -489,6 +277,10 @@ static int drain_ring(struct kernel_profile *p, struct ring *r, uint64_t until_n
 			take_comm(p, (const struct kernel_perf_comm *)h);
 		if (h->type == PERF_RECORD_MMAP2 && h->size >= sizeof(struct kernel_perf_mapping))
 			take_mapping(p, (const struct kernel_perf_mapping *)h);
+		if (p->is_own && h->type != PERF_RECORD_SAMPLE) {
+			err = profile_take_own(p, r, h, k, d);
+			first = first ? first : err;
+		}
 		if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof *s)
 			continue;
 		if (s->time_ns >= until_ns && kernel_perf_number(&r->perf, s, &is_shared) && !is_shared)
@@ -502,7 +294,7 @@ static int drain_ring(struct kernel_profile *p, struct ring *r, uint64_t until_n
 		k->n_malformed++;
 	}
 	kernel_perf_done(&r->perf);
-	err = flush(p, r, k, d);
+	err = profile_flush(p, r, k, d);
 	return first ? first : err;
 }
 
@@ -537,7 +329,8 @@ void kernel_profile_restart(struct kernel_profile *p)
 		return;
 	for (int i = 0; i < p->n_sources; i++)
 		p->sources[i].is_described = false;
-	for (struct ring *r = p->rings; r < p->rings + p->n_rings; r++) {
+	p->own_are_described = false;
+	for (struct profile_ring *r = p->rings; r < p->rings + p->n_rings; r++) {
 		if (r->has_stream)
 			ctf_stream_close(&r->stream);
 		r->has_stream = false;

@@ -26,9 +26,15 @@
 
 struct kernel_profile;
 
+enum kernel_profile_whom {
+	KERNEL_PROFILE_FOLLOWED,
+	KERNEL_PROFILE_WHOLE_MACHINE,
+	KERNEL_PROFILE_ATTACHED, /* threads of our own, with no right to see others': kernel_profile_attach() */
+};
+
 /* kernel_profile_open - nothing is sampled yet.  @ring_bytes: on each CPU; 0: enough for a steady rate.  0 or -errno. */
-int kernel_profile_open(struct kernel_profile **p, bool whole_machine, size_t ring_bytes, const struct abi_clock *clock,
-			struct diag *d);
+int kernel_profile_open(struct kernel_profile **p, enum kernel_profile_whom whom, size_t ring_bytes,
+			const struct abi_clock *clock, struct diag *d);
 
 /* kernel_profile_sample - a clock or a counter on each CPU, off.  0 or -errno. */
 int kernel_profile_sample(struct kernel_profile *p, const struct kernel_sampled *what, struct diag *d);
@@ -56,6 +62,11 @@ void kernel_profile_close(struct kernel_profile *p); /* accepts NULL, as do all 
 int kernel_profile_add(struct kernel_profile *p, pid_t pid);
 /* kernel_profile_add_thread - events about thread @tid are wanted too, whoever runs.  0 or -ENOMEM. */
 int kernel_profile_add_thread(struct kernel_profile *p, pid_t tid);
+
+/* kernel_profile_switches - of threads that will be attached: when they run, what they are called, when they end. */
+void kernel_profile_switches(struct kernel_profile *p);
+/* kernel_profile_attach - thread @tid, and what it makes from now on.  0 or -errno; -ESRCH: there is none. */
+int kernel_profile_attach(struct kernel_profile *p, pid_t tid, struct diag *d);
 
 /* kernel_profile_run - sample, or pause.  0 or -errno. */
 int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d);

@@ -501,15 +501,17 @@ static int settle_bpf(struct kernel *k, const struct kernel_options *o, struct d
 	return is_must ? diag_fail(d, -EOPNOTSUPP, "%s", k->bpf_refused.text) : 0;
 }
 
-/* One of our own or, where we may not make one, borrowed. */
-static int open_instance(struct kernel *k, struct diag *d)
+/* One of our own or, where we may not make one, borrowed.  *@is_alone: nobody lends any. */
+static int open_instance(struct kernel *k, bool *is_alone, struct diag *d)
 {
 	int err;
 
+	*is_alone = false;
 	k->root = kernel_tracefs_open(d);
 	if (k->root < 0) {
 		err = geteuid() ? lend_ask(&k->instance, &k->available, d) : -ENOENT;
-		return err == -ENOENT ? k->root : err;
+		*is_alone = err == -ENOENT;
+		return *is_alone ? k->root : err;
 	}
 	kernel_instance_reap(k->root, NULL);
 	kernel_probes_reap(k->root);
@@ -533,10 +535,11 @@ static int open_contexts(struct kernel *k, const struct kernel_options *o, struc
 
 int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
-	int err = open_instance(k, d);
+	bool is_alone;
+	int err = open_instance(k, &is_alone, d);
 
 	if (err)
-		return err;
+		return is_alone ? kernel_set_up_own(k, o, err, d) : err;
 	k->drain.instance = k->instance.dir;
 	err = kernel_set(k, "trace_clock", clock_tracefs_name(&k->drain.clock), d);
 	if (!err)

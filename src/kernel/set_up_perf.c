@@ -21,7 +21,7 @@ static int open_profile(struct kernel *k, const struct kernel_options *o, struct
 	if (o->overwrite)
 		return diag_fail(d, -EINVAL, "profile, counter, stack, with: what perf records is not kept by a flight recorder; "
 				 "record it in a session of its own");
-	err = kernel_profile_open(&k->profile, o->whole_machine, is_steady ? 0 : kernel_buffer_kib(o) * (size_t)1024,
+	err = kernel_profile_open(&k->profile, o->whole_machine ? KERNEL_PROFILE_WHOLE_MACHINE : KERNEL_PROFILE_FOLLOWED, is_steady ? 0 : kernel_buffer_kib(o) * (size_t)1024,
 				  &k->drain.clock, d);
 	kernel_profile_tell(k->profile, o->see, o->mapped, o->see_arg);
 	return err;

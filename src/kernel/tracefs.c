@@ -66,7 +66,8 @@ static int explain(int err, struct diag *d)
 				 " (confidentiality)\n  boot without lockdown=confidentiality");
 	if (err == -EPERM || err == -EACCES)
 		return diag_fail(d, -EPERM, "kernel events cannot be recorded: tracefs needs root%s",
-				 geteuid() ? "\n  run it with sudo, or have it lent (man duet-lend), or record the application alone"
+				 geteuid() ? "\n  run it with sudo, or have it lent (man duet-lend), or record the application alone;\n"
+							   "  when one's own processes run (-k sched_switch), -k profile and -k counter:NAME need no root"
 					   : " and CAP_SYS_ADMIN, which this container lacks");
 	if (err == -ENODEV || err == -ENOENT || err == -ENOSYS)
 		return diag_fail(d, -ENOENT, "kernel events cannot be recorded: no tracefs\n"

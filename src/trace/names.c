@@ -49,6 +49,7 @@ static const struct {
 	{ "task_newtask", ROLE_TASK, { "pid", "clone_flags" } },
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "filename" } },
 	{ "task_rename", ROLE_RENAME, { "tid", "newcomm" } },
+	{ "thread_named", ROLE_RENAME, { "tid", "newcomm" } },
 	{ "lttng_ust_statedump:procname", ROLE_PROCNAME, { "procname", "pid" } },
 };
 
@@ -60,7 +61,8 @@ static void plan_class(struct class_plan *p, const struct ctf_event_class *c, bo
 
 	p->tid = vtid && !(is_kernel && tid) ? vtid : tid;
 	p->pid = vpid && !(is_kernel && pid) ? vpid : pid;
-	if (!strcmp(c->name, "profile") || !strncmp(c->name, "counter_", 8)) /* the kernel's samples: kernel/profile.c */
+	/* What perf records: kernel/profile.c, profile_own.c. */
+	if (!strcmp(c->name, "profile") || !strncmp(c->name, "counter_", 8) || !strncmp(c->name, "thread_", 7))
 		p->pid = ctf_class_find(c, CTF_PAYLOAD, "pid");
 	p->procname = ctf_class_find(c, CTF_CONTEXT, "procname");
 	for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {

@@ -132,8 +132,10 @@ def members_record_the_kernel_and_others_do_not():
     until(lambda: not instances(lender.pid), "nothing is left of it")
     end(lender)
     ok(not os.path.exists(work + "/lend.sock"), "nor of the lender")
-    err = run(*as_user(duet, "record", "-k", "sched", "-o", work + "/u/other", "--", "true"), status=2)[1]
+    err = run(*as_user(duet, "record", "-k", "sched,syscalls", "-o", work + "/u/other", "--", "true"), status=2)[1]
     ok("duet-lend" in err, "where nobody lends, that is told", err)
+    err = run(*as_user(duet, "record", "-k", "sched", "-o", work + "/u/own", "--", "true"))[1]
+    ok("duet-lend" in err, "also if something can be had without", err)
 
 
 def what_was_lent_comes_back_however_its_recorder_ends():

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/profile_inside.h - what profile.c, profile_write.c and profile_own.c share, and nobody else sees. */
+#ifndef KERNEL_PROFILE_INSIDE_H
+#define KERNEL_PROFILE_INSIDE_H
+
+#include "clock/clock.h"
+#include "clock/follow.h"
+#include "kernel/page.h"
+#include "kernel/pids.h"
+#include "kernel/profile.h"
+
+enum {
+	CLOCK_RING = 256 << 10, /* bytes, for samples of the clock alone */
+	RAW_MAX = 8192, /* bytes of a tracepoint's record: perf has no more */
+	BODY_SIZE = 65536,
+	EVENT_MAX = KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + RAW_MAX + 4 + 2 * 8 + KERNEL_SAMPLED_MAX * 8 + 2 * 2 +
+		    KERNEL_PERF_FRAMES_MAX * 8,
+	/* Younger samples wait, unless a promise was given: a fork on another CPU is to be visible first. */
+	SETTLING_NS = 1000000,
+	GAP_NS = 1 << 30, /* events further apart share no packet: they carry 32 bits of time */
+	PROFILE_OWN_EVENTS = 4,
+};
+
+struct profile_ring {
+	struct kernel_perf_ring perf;
+	uint64_t lost; /* samples */
+	uint64_t lost_told; /* in the last packet */
+	uint64_t lost_before; /* in the traces before */
+	uint64_t last_ns; /* end of what was written */
+	bool has_stream;
+	struct ctf_stream stream;
+};
+
+struct profile_source {
+	char name[KERNEL_NAME_MAX]; /* of the event; "": a tracepoint, its record says which, or only counted */
+	bool is_counter;
+	uint64_t count; /* a counter's: what each sample stands for */
+	uint16_t other; /* where a tracepoint's record has a thread it is about, besides the one that runs; 0: nowhere */
+	uint16_t id; /* of the event, in the trace being written */
+	bool is_described;
+	struct perf_event_attr attr;
+	uint32_t extras;
+};
+
+struct kernel_profile {
+	bool whole_machine; /* all that is in the rings is wanted */
+	bool is_own; /* threads are attached one by one: profile_own.c */
+	bool has_switches; /* then: when they run */
+	uint16_t own_ids[PROFILE_OWN_EVENTS]; /* of those events, in the trace being written */
+	bool own_are_described;
+	pid_t owner; /* which process has mapped */
+	struct pids followed, threads;
+	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
+	void (*mapped)(void *arg, const struct kernel_mapped *m);
+	void *see_arg;
+	struct pids seen;
+	struct clock_follow clock; /* perf's, as the session's */
+	struct clock_line line;
+	struct profile_source *sources; /* by the number of perf's event, less 1 */
+	int n_sources;
+	uint8_t body[BODY_SIZE];
+	struct kernel_packet packet; /* gathers in body */
+	_Alignas(8) uint8_t record[KERNEL_PERF_RECORD_MAX + 1]; /* one, in a piece */
+	int n_rings;
+	struct profile_ring rings[];
+};
+
+/* profile_open_stream - if it is not open. */
+int profile_open_stream(struct profile_ring *r, struct kernel_drain *k, struct diag *d);
+/* profile_write_sample - behind what the packet has; profile_flush - write the packet, if there is anything in it or lost. */
+int profile_write_sample(struct kernel_profile *p, struct profile_ring *r, struct profile_source *source,
+			 const struct kernel_perf_sample *s, const struct kernel_perf_parts *parts, uint64_t ns,
+			 struct kernel_drain *k, struct diag *d);
+int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kernel_drain *k, struct diag *d);
+/* profile_begin_event - make room for an event at *@ns, which is made not to lie before the last one.  Where it goes. */
+uint8_t *profile_begin_event(struct kernel_profile *p, struct profile_ring *r, uint64_t *ns, struct kernel_drain *k, int *err,
+			     struct diag *d);
+/* profile_end_event - it ends at @to.  Its contexts are put in. */
+void profile_end_event(struct kernel_profile *p, struct profile_ring *r, uint8_t *to, uint64_t ns, struct kernel_drain *k);
+
+/* profile_try_own - whether threads of our own can be counted so.  0 or -errno. */
+int profile_try_own(const struct perf_event_attr *a, uint32_t extras);
+/* profile_take_own - what perf tells of threads that are attached: runs, stops, names, ends. */
+int profile_take_own(struct kernel_profile *p, struct profile_ring *r, const struct perf_event_header *h, struct kernel_drain *k,
+		     struct diag *d);
+
+#endif
