@@ -192,28 +192,26 @@ static int attach_recorder(struct kernel_bpf *b, const char *tracepoint, struct 
 	return 0;
 }
 
-int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, const char *const *filters, int n_filters,
-		     uint32_t *bit, struct diag *d)
+int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, const struct kernel_bpf_filter *filters,
+		     int n_filters, uint32_t *bit, struct diag *d)
 {
 	struct bpf_code *c = malloc(sizeof *c);
-	int err = 0;
+	int err;
 
 	*bit = 0;
 	if (!c)
 		return diag_fail(d, -ENOMEM, "no memory for a BPF program");
-	if (is_entry)
-		bpf_program_sys_enter(c, &b->plan, f->id);
-	else
-		err = bpf_program_sys_exit(c, &b->plan, f->id, filters, n_filters);
+	err = is_entry ? bpf_program_sys_enter(c, &b->plan, f->id, filters, n_filters)
+		       : bpf_program_sys_exit(c, &b->plan, f->id, filters, n_filters);
 	if (!err)
 		err = attach_recorder(b, is_entry ? "sys_enter" : "sys_exit", c, bit, d);
 	free(c);
 	return err;
 }
 
-void kernel_bpf_filter(struct kernel_bpf *b, int nr, int filter)
+void kernel_bpf_filter(struct kernel_bpf *b, bool is_entry, int nr, int filter)
 {
-	b->control->calls[nr] |= (uint64_t)filter << BPF_CALL_FILTER;
+	b->control->calls[nr] |= (uint64_t)filter << (is_entry ? BPF_CALL_ENTRY_FILTER : BPF_CALL_FILTER);
 }
 
 static uint64_t word_of(const struct kernel_capture *c, uint32_t buffer_bytes)

@@ -37,14 +37,21 @@ struct kernel_bpf_options {
 int kernel_bpf_open(struct kernel_bpf **b, const struct kernel_bpf_options *o, struct diag *d);
 void kernel_bpf_close(struct kernel_bpf *b); /* accepts NULL, as do all from kernel_bpf_add_thread on */
 
-/* kernel_bpf_calls - record entries, or exits, of system calls that kernel_bpf_call chooses.  @f: the format of
- * raw_syscalls:sys_enter or sys_exit.  *@bit: for kernel_bpf_switch; 0 on error.  @filters: of exits, @n_filters of them,
- * to be told from 1 on in kernel_bpf_filter.  -EOPNOTSUPP, without a word, if one cannot be said. */
-int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, const char *const *filters, int n_filters,
-		     uint32_t *bit, struct diag *d);
-/* Which filter the results of call @nr must pass; before kernel_bpf_call() wants them. */
+/* What a call must pass: an expression about its result (then @call is NULL) or its arguments, whose names the format of its
+ * own tracepoint tells. */
+struct kernel_bpf_filter {
+	const char *expression;
+	const struct kernel_format *call;
+};
 enum { KERNEL_BPF_FILTERS_MAX = 15 };
-void kernel_bpf_filter(struct kernel_bpf *b, int nr, int filter);
+
+/* kernel_bpf_calls - record entries, or exits, of system calls that kernel_bpf_call chooses.  @f: the format of
+ * raw_syscalls:sys_enter or sys_exit.  @filters: @n_filters of them, to be told from 1 on in kernel_bpf_filter.  *@bit: for
+ * kernel_bpf_switch; 0 on error.  -EOPNOTSUPP, without a word, if a filter cannot be said. */
+int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, const struct kernel_bpf_filter *filters,
+		     int n_filters, uint32_t *bit, struct diag *d);
+/* Which filter the entries, or ends, of call @nr must pass; 0: none. */
+void kernel_bpf_filter(struct kernel_bpf *b, bool is_entry, int nr, int filter);
 /* @nr: KERNEL_SYSCALLS_MAX for those that have no name.  @texts: arguments that are texts, kernel/layout.h; of an end:
  * of its entry, which it has if they were not in memory there.  @also: what else is read, NULL: nothing; of buffers
  * @buffer_bytes. */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "kernel/bpf.h"
 #include "kernel/bpf_capture.h"
 #include "kernel/bpf_filter.h"
 
@@ -92,6 +93,80 @@ static void forget_late(struct bpf_code *c, const struct bpf_plan *p, int leave)
 	bpf_jump(c, leave);
 }
 
+/* ---------------------------------------------------------------- filters */
+
+struct call_fields {
+	struct bpf_filter_fields fields;
+	const struct kernel_format *call;
+};
+
+/* A pointer is a number, too. */
+static bool find_argument(const struct bpf_filter_fields *fields, const char *name, struct bpf_filter_field *field)
+{
+	const struct kernel_format *call = ((const struct call_fields *)fields)->call;
+
+	for (int i = 0; i < call->n_fields; i++) {
+		const struct kernel_field *f = &call->fields[i];
+		int number = (f->offset - KERNEL_SYSCALL_ARGS) / 8, size = f->type_size && !f->is_pointer ? f->type_size : 8;
+
+		if (strcmp(f->name, name) || f->offset < KERNEL_SYSCALL_ARGS || number >= KERNEL_SYSCALL_N_ARGS)
+			continue;
+		*field = (struct bpf_filter_field){ .size = (uint8_t)size, .is_unsigned = f->is_pointer || !f->type_is_signed,
+						    .number = number };
+		return true;
+	}
+	return false;
+}
+
+/* What a register has beyond the type nobody looks at. */
+static void load_argument(const struct bpf_filter_fields *fields, struct bpf_code *c, const struct bpf_filter_field *field)
+{
+	int unused = 64 - 8 * field->size;
+
+	(void)fields;
+	bpf_load(c, BPF_DW, R1, R6, arguments[field->number]);
+	if (!unused)
+		return;
+	bpf_alu_imm(c, BPF_LSH, R1, unused);
+	bpf_alu_imm(c, field->is_unsigned ? BPF_RSH : BPF_ARSH, R1, unused);
+}
+
+static bool find_result(const struct bpf_filter_fields *fields, const char *name, struct bpf_filter_field *field)
+{
+	(void)fields;
+	*field = (struct bpf_filter_field){ .size = 8 };
+	return !strcmp(name, "ret");
+}
+
+static void load_result(const struct bpf_filter_fields *fields, struct bpf_code *c, const struct bpf_filter_field *field)
+{
+	(void)fields, (void)field;
+	bpf_alu(c, BPF_MOV, R1, R8);
+}
+
+/* By the one whose number is at bit @shift of R9. */
+static int filter_call(struct bpf_code *c, int shift, const struct kernel_bpf_filter *filters, int n, int leave)
+{
+	int passes = bpf_label(c);
+
+	for (int i = 0; i < n; i++) {
+		const struct call_fields of_call = { { find_argument, load_argument }, filters[i].call };
+		const struct bpf_filter_fields of_end = { find_result, load_result };
+		int next = bpf_label(c);
+
+		bpf_alu(c, BPF_MOV, R1, R9);
+		bpf_alu_imm(c, BPF_RSH, R1, shift);
+		bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_FILTERS);
+		bpf_jump_if_imm(c, BPF_JNE, R1, i + 1, next);
+		if (bpf_filter(c, filters[i].expression, filters[i].call ? &of_call.fields : &of_end, leave))
+			return -EOPNOTSUPP;
+		bpf_jump(c, passes);
+		bpf_put_label(c, next);
+	}
+	bpf_put_label(c, passes);
+	return 0;
+}
+
 /* ---------------------------------------------------------------- the programs */
 
 static void record_pointed_to(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, int leave)
@@ -113,7 +188,8 @@ static void record_pointed_to(struct bpf_code *c, const struct bpf_plan *p, uint
 	bpf_stage_to_ring(c, p, BPF_ENTRY_STAGE, leave);
 }
 
-void bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id)
+int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
+			  int n)
 {
 	enum { SIZE = RECORD + KERNEL_SYSCALL_ARGS + 8 * KERNEL_SYSCALL_N_ARGS };
 	int leave, points;
@@ -130,6 +206,8 @@ void bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_
 	bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_ENTRY);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, leave);
 	bpf_leave_if_not_followed(c, p, leave);
+	if (n && filter_call(c, BPF_CALL_ENTRY_FILTER, filters, n, leave))
+		return -EOPNOTSUPP;
 	bpf_get_ring(c, p, leave);
 	bpf_jump_if_imm(c, BPF_JSET, R9, 0xff << BPF_CALL_TEXTS | BPF_CALL_CAPTURES, points);
 	bpf_reserve(c, p, SIZE, leave);
@@ -139,6 +217,7 @@ void bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_
 	bpf_put_label(c, points);
 	record_pointed_to(c, p, kernel_id, leave);
 	bpf_end(c, leave);
+	return 0;
 }
 
 /* The end of a call whose result is R8, registers R6, with texts that its entry lacks and what it has written for its
@@ -183,44 +262,8 @@ static void record_result(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 	bpf_jump(c, leave);
 }
 
-/* ---------------------------------------------------------------- filters of results */
-
-static bool find_result(const struct bpf_filter_fields *f, const char *name, struct bpf_filter_field *field)
-{
-	(void)f;
-	*field = (struct bpf_filter_field){ .size = 8 };
-	return !strcmp(name, "ret");
-}
-
-static void load_result(const struct bpf_filter_fields *f, struct bpf_code *c, const struct bpf_filter_field *field)
-{
-	(void)f, (void)field;
-	bpf_alu(c, BPF_MOV, R1, R8);
-}
-
-/* By the one whose number is in R9. */
-static int filter_result(struct bpf_code *c, const char *const *filters, int n, int leave)
-{
-	const struct bpf_filter_fields fields = { find_result, load_result };
-	int passes = bpf_label(c);
-
-	for (int i = 0; i < n; i++) {
-		int next = bpf_label(c);
-
-		bpf_alu(c, BPF_MOV, R1, R9);
-		bpf_alu_imm(c, BPF_RSH, R1, BPF_CALL_FILTER);
-		bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_FILTERS);
-		bpf_jump_if_imm(c, BPF_JNE, R1, i + 1, next);
-		if (bpf_filter(c, filters[i], &fields, leave))
-			return -EOPNOTSUPP;
-		bpf_jump(c, passes);
-		bpf_put_label(c, next);
-	}
-	bpf_put_label(c, passes);
-	return 0;
-}
-
-int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const char *const *filters, int n)
+int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
+			 int n)
 {
 	int leave, points, may_be_late, is_whole, is_unwanted;
 
@@ -242,7 +285,7 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
 	bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_EXIT);
 	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, leave);
 	bpf_leave_if_not_followed(c, p, leave);
-	if (n && filter_result(c, filters, n, is_unwanted))
+	if (n && filter_call(c, BPF_CALL_FILTER, filters, n, is_unwanted))
 		return -EOPNOTSUPP;
 	bpf_get_ring(c, p, leave);
 	bpf_store(c, BPF_DW, FP, STACK_CALL, R9);
@@ -272,13 +315,16 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
 }
 #else
 /* Where registers are, and that stores become visible in their order, is known of x86 alone. */
-void bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id)
+int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
+			  int n)
 {
-	(void)p, (void)kernel_id;
+	(void)p, (void)kernel_id, (void)filters, (void)n;
 	c->failed = true;
+	return 0;
 }
 
-int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const char *const *filters, int n)
+int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
+			 int n)
 {
 	(void)p, (void)kernel_id, (void)filters, (void)n;
 	c->failed = true;

@@ -115,17 +115,28 @@ static int make_result(struct making *m)
 	return place_of(m->depth - 1);
 }
 
+/* Whether a field can have this value: the kernel would cut it off. */
+static bool can_be(const struct bpf_filter_field *field, int64_t value)
+{
+	int unused = 64 - 8 * field->size;
+
+	if (field->is_unsigned)
+		return value >= 0 && (int64_t)((uint64_t)value << unused >> unused) == value;
+	return (int64_t)((uint64_t)value << unused) >> unused == value;
+}
+
 static int compare_integer(struct making *m, int op, const struct bpf_filter_field *field, int64_t constant)
 {
-	static const uint8_t jumps[ABI_FILTER_OPS] = {
-		[ABI_FILTER_EQ] = BPF_JEQ,  [ABI_FILTER_NE] = BPF_JNE,	[ABI_FILTER_LT] = BPF_JSLT,
-		[ABI_FILTER_LE] = BPF_JSLE, [ABI_FILTER_GT] = BPF_JSGT, [ABI_FILTER_GE] = BPF_JSGE,
+	static const uint8_t jumps[2][ABI_FILTER_OPS] = {
+		{ [ABI_FILTER_EQ] = BPF_JEQ,  [ABI_FILTER_NE] = BPF_JNE,	[ABI_FILTER_LT] = BPF_JSLT,
+		  [ABI_FILTER_LE] = BPF_JSLE, [ABI_FILTER_GT] = BPF_JSGT, [ABI_FILTER_GE] = BPF_JSGE },
+		{ [ABI_FILTER_EQ] = BPF_JEQ, [ABI_FILTER_NE] = BPF_JNE, [ABI_FILTER_LT] = BPF_JLT,
+		  [ABI_FILTER_LE] = BPF_JLE, [ABI_FILTER_GT] = BPF_JGT, [ABI_FILTER_GE] = BPF_JGE },
 	};
 	int place, is_so = bpf_label(m->c);
 
-	if (__builtin_add_overflow(constant, field->shift, &constant) ||
-	    (field->size == 4 && constant != (int32_t)constant))
-		return -EOPNOTSUPP; /* the kernel would cut it off */
+	if (__builtin_add_overflow(constant, field->shift, &constant) || !can_be(field, constant))
+		return -EOPNOTSUPP;
 	place = make_result(m);
 	m->fields->fetch(m->fields, m->c, field);
 	bpf_mov64(m->c, R2, (uint64_t)constant);
@@ -136,7 +147,7 @@ static int compare_integer(struct making *m, int op, const struct bpf_filter_fie
 		return 0;
 	}
 	bpf_alu_imm(m->c, BPF_MOV, R3, 1);
-	bpf_jump_if(m->c, jumps[op], R1, R2, is_so);
+	bpf_jump_if(m->c, jumps[field->is_unsigned][op], R1, R2, is_so);
 	bpf_alu_imm(m->c, BPF_MOV, R3, 0);
 	bpf_put_label(m->c, is_so);
 	bpf_store(m->c, BPF_DW, FP, place, R3);

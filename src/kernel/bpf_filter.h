@@ -16,8 +16,9 @@
 
 /* A field that a program can tell before there is a record. */
 struct bpf_filter_field {
-	uint8_t size; /* bytes; of integers 4 or 8, signed; of texts a multiple of 8, up to 32 */
+	uint8_t size; /* bytes; of integers 1 to 8; of texts a multiple of 8, up to 32 */
 	bool is_text;
+	bool is_unsigned;
 	int64_t shift; /* from what is shown to what the kernel has */
 	int number; /* the finder's own */
 };
@@ -25,7 +26,7 @@ struct bpf_filter_field {
 struct bpf_filter_fields {
 	/* False: there is none of that name. */
 	bool (*find)(const struct bpf_filter_fields *f, const char *name, struct bpf_filter_field *field);
-	/* R1 becomes the value, its sign extended; of a text R8 its address.  R2 to R5 may change, R8 also else. */
+	/* R1 becomes the value, in 64 bits; of a text R8 its address.  R2 to R5 may change, R8 also else. */
 	void (*fetch)(const struct bpf_filter_fields *f, struct bpf_code *c, const struct bpf_filter_field *field);
 };
 

@@ -29,11 +29,13 @@ struct bpf_plan {
 /* bpf_plan_layout - find out where things are. */
 void bpf_plan_layout(struct bpf_plan *p, const struct btf *b);
 
-/* System calls; @kernel_id: of raw_syscalls:sys_enter or sys_exit, for the record. */
-void bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id);
-/* @filters: expressions about results, @n of them: a call's is told by its number, from 1 on (control->calls).
- * -EOPNOTSUPP if one cannot be said. */
-int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const char *const *filters, int n);
+/* System calls; @kernel_id: of raw_syscalls:sys_enter or sys_exit, for the record.  @filters: @n of them; a call's is told
+ * by its number, from 1 on (control->calls).  0; -EOPNOTSUPP if one cannot be said. */
+struct kernel_bpf_filter;
+int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
+			  int n);
+int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
+			 int n);
 
 /* bpf_program_event - another event, those that pass @filter (NULL: all).  -EOPNOTSUPP if we have no program for it, not
  * for this format of it, or none that filters so. */

@@ -76,7 +76,7 @@ enum { BPF_RING_SLACK = 12288, BPF_PIDS_MAX = 1 << 22 };
 
 /*
  * What to do with a system call: bits, then in three bytes each argument that is a text, counted from 1,
- * then the number of the filter of its results; 0: none.
+ * then the numbers of the filters of its results and of its arguments; 0: none.
  * What else is captured is a word each: the argument, how, the one with its size, and the most.
  */
 enum {
@@ -87,6 +87,7 @@ enum {
 	BPF_CALL_LATE = 16, /* its end has room for texts that were not in memory at its entry */
 	BPF_CALL_TEXTS = 8,
 	BPF_CALL_FILTER = 32,
+	BPF_CALL_ENTRY_FILTER = 36,
 	BPF_CALL_FILTERS = 15,
 };
 enum {

@@ -76,6 +76,14 @@ uint32_t kernel_buffer_kib(const struct kernel_options *o);
 /* kernel_tell_arguments - of the system calls whose entries @s has chosen; @f is room for a format.  0 or -errno. */
 int kernel_tell_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f);
 
+/* kernel_set_up_syscalls - entries, or exits, as @s wants them; @f is room for a format. */
+int kernel_set_up_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, struct kernel_format *f, struct diag *d);
+
+/* kernel_set_filter - of an event of the instance.  What the kernel says against it stands below it in its file: told
+ * beside @expression, unless that is NULL. */
+int kernel_set_filter(const struct kernel *k, const char *system, const char *event, const char *filter,
+		      const char *expression, struct diag *d);
+
 /* kernel_translate_filter - for kernel_selection_filter(), with a struct kernel_syscall_filter as @arg. */
 struct kernel_syscall_filter {
 	const struct kernel_format *format;

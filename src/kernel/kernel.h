@@ -85,7 +85,8 @@ struct kernel_options {
 /* A pattern is a set - sched, syscalls, irq, signal, task, block, fs, net, mm, timer, lock, power, workqueue - or a glob on our
  * names (`syscall_entry_open*`), on tracefs names ("irq:softirq_*") or on a tracefs system.  One with ! leaves
  * out what those before it chose; if it is the first, of "sched" and "syscalls".  A filter is asked by the kernel
- * before it records; the last pattern that chooses an event says which.  Of system calls it is for their ends.
+ * before it records; the last pattern that chooses an event says which.  Of system calls it is for their ends; if it
+ * chooses entries alone, for their arguments, which BPF programs ask (else -EOPNOTSUPP).
  * "profile:HZ": call stacks of what runs on each CPU, sampled at this rate; "counter:NAME:PERIOD": of each PERIOD-th
  * of what is counted; "stack:PATTERN": events with call stacks; "with:NAME+NAME:PATTERN": or counters (kernel/profile.h).
  * "function:PATTERN": calls of functions of the kernel (kernel/functions.h). */

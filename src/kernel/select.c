@@ -179,6 +179,8 @@ struct search {
 	const char *pattern, *filter;
 	bool is_exclusion;
 	int n_found;
+	int n_ends; /* of system calls, among them */
+	bool is_of_entries; /* the filter is about arguments */
 };
 
 int kernel_selection_add(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter)
@@ -229,7 +231,7 @@ static int leave_out_syscall(struct kernel_selection *s, const struct kernel_can
 	return 1;
 }
 
-static void choose_syscall(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter)
+static void choose_syscall(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter, bool is_of_entries)
 {
 	bool *chosen = c->is_entry ? &s->entry[c->nr] : &s->exit[c->nr];
 	uint32_t *extras = c->is_entry ? &s->entry_extras[c->nr] : &s->exit_extras[c->nr];
@@ -238,7 +240,9 @@ static void choose_syscall(struct kernel_selection *s, const struct kernel_candi
 		*(c->is_entry ? &s->n_entry : &s->n_exit) += 1;
 	*extras = s->extras | (*chosen ? *extras : 0);
 	*chosen = true;
-	if (!c->is_entry)
+	if (c->is_entry)
+		s->entry_filter[c->nr] = is_of_entries ? filter : NULL;
+	else
 		s->exit_filter[c->nr] = filter;
 }
 
@@ -264,7 +268,8 @@ static int try_candidate(void *arg, const struct kernel_candidate *c)
 	s->n_found++;
 	if (c->nr < 0)
 		return kernel_selection_add(s->selection, c, s->filter);
-	choose_syscall(s->selection, c, s->filter);
+	s->n_ends += !c->is_entry;
+	choose_syscall(s->selection, c, s->filter, s->is_of_entries);
 	return 0;
 }
 
@@ -272,9 +277,13 @@ static int search(struct kernel_selection *s, const char *available, const char 
 		  bool is_exclusion)
 {
 	struct search one = { s, pattern, filter, is_exclusion, 0 };
-	int err = kernel_each_candidate(available, try_candidate, &one);
+	int err = kernel_each_candidate(available, try_candidate, &one), n = one.n_found;
 
-	return err ? err : one.n_found;
+	if (!err && filter && !is_exclusion && !one.n_ends) { /* of system calls, if there are any, entries alone */
+		one.is_of_entries = true;
+		err = kernel_each_candidate(available, try_candidate, &one);
+	}
+	return err ? err : n;
 }
 
 /* Returns how many candidates matched - of an exclusion, those that had been chosen - or -ENOMEM. */

@@ -51,6 +51,7 @@ struct kernel_selection {
 	bool entry[KERNEL_SYSCALLS_MAX]; /* by number */
 	bool exit[KERNEL_SYSCALLS_MAX];
 	const char *exit_filter[KERNEL_SYSCALLS_MAX];
+	const char *entry_filter[KERNEL_SYSCALLS_MAX]; /* of patterns that choose no ends: about arguments */
 	uint32_t entry_extras[KERNEL_SYSCALLS_MAX], exit_extras[KERNEL_SYSCALLS_MAX];
 	int n_entry, n_exit;
 	uint32_t extras; /* of what is chosen next */

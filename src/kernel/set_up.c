@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel/set_up.c - an instance is made ready: its buffers, what it records, what BPF programs record
- * beside it; what perf does: set_up_perf.c.  See kernel.h.
+ * beside it; system calls: set_up_calls.c; what perf does: set_up_perf.c.  See kernel.h.
  *
  * Order matters: the size of sub-buffers clears the buffers, so it comes before their size; the clock before any
  * record; events last.  record-cmd is switched off because saving names adds two thirds to the price of a
@@ -120,8 +120,7 @@ static int set_up_options(struct kernel *k, const struct kernel_options *o, stru
 	return err;
 }
 
-/* What the kernel says against a filter stands below it in its file. */
-static int set_filter(const struct kernel *k, const char *system, const char *event, const char *filter,
+int kernel_set_filter(const struct kernel *k, const char *system, const char *event, const char *filter,
 		      const char *expression, struct diag *d)
 {
 	char path[192], *told = NULL;
@@ -147,7 +146,7 @@ static int filter_event(const struct kernel *k, const struct kernel_choice *e, c
 	int err = kernel_filter(e->filter, e->system, f, &t, d);
 
 	if (!err)
-		err = set_filter(k, e->system, e->event, t.bytes, e->filter, d);
+		err = kernel_set_filter(k, e->system, e->event, t.bytes, e->filter, d);
 	text_fini(&t);
 	return err;
 }
@@ -182,151 +181,6 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 	return err;
 }
 
-/* Some system calls have no tracepoint: then their arguments stay unnamed. */
-int kernel_tell_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f)
-{
-	struct kernel_captures also;
-	char event[96];
-	unsigned texts;
-	int err = 0;
-
-	for (int nr = 0; !err && nr < KERNEL_SYSCALLS_MAX; nr++) {
-		if (!s->entry[nr])
-			continue;
-		snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
-		texts = 0;
-		also.n = 0;
-		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL)) {
-			texts = by_bpf ? kernel_layout_texts(f) : 0;
-			if (by_bpf)
-				also = kernel_captures_of(kernel_syscall_name(nr), false, k->capture_bytes);
-			k->texts[nr] = (uint8_t)(by_bpf ? texts : k->texts[nr]);
-			err = kernel_classes_tell_arguments(&k->drain.classes, nr, f, texts, &also);
-		}
-		if (by_bpf)
-			kernel_bpf_call(k->bpf, true, nr, texts, &also, k->capture_bytes);
-	}
-	return err;
-}
-
-int kernel_translate_filter(void *arg, const char *expression, struct text *t)
-{
-	struct kernel_syscall_filter *f = arg;
-
-	f->expression = expression;
-	return kernel_filter(expression, "raw_syscalls", f->format, t, f->d);
-}
-
-static int filter_syscalls(struct kernel *k, const struct kernel_selection *s, bool is_entry,
-			   const struct kernel_format *f, struct diag *d)
-{
-	struct kernel_syscall_filter translated = { .format = f, .d = d };
-	const char *event = is_entry ? "sys_enter" : "sys_exit";
-	struct text filter = { 0 };
-	int err = kernel_selection_filter(s, is_entry, kernel_translate_filter, &translated, &filter);
-
-	if (err == -E2BIG)
-		diag_fail(d, err, "too many filters for system calls: join some");
-	if (!err && filter.failed)
-		err = diag_fail(d, -ENOMEM, "no memory for a filter of system calls");
-	if (!err)
-		err = set_filter(k, "raw_syscalls", event, filter.bytes, translated.expression, d);
-	text_fini(&filter);
-	return err;
-}
-
-static int enable_syscalls(struct kernel *k, bool is_entry, struct diag *d)
-{
-	k->n_events++;
-	return kernel_event_enable(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", true, d);
-}
-
-/* The different filters of results, from 1 on. */
-struct told_filters {
-	const char *at[KERNEL_BPF_FILTERS_MAX];
-	int n; /* one more than there is room for: too many */
-};
-
-/* 0: none. */
-static int number_of(const struct told_filters *told, const char *filter)
-{
-	for (int i = 0; i < told->n && i < KERNEL_BPF_FILTERS_MAX; i++)
-		if (told->at[i] == filter)
-			return i + 1;
-	return 0;
-}
-
-static void tell_filters(struct told_filters *told, const struct kernel_selection *s)
-{
-	*told = (struct told_filters){ .n = 0 };
-	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && told->n <= KERNEL_BPF_FILTERS_MAX; nr++) {
-		const char *filter = s->exit[nr] ? s->exit_filter[nr] : NULL;
-
-		if (!filter || number_of(told, filter))
-			continue;
-		if (told->n < KERNEL_BPF_FILTERS_MAX)
-			told->at[told->n] = filter;
-		told->n++;
-	}
-}
-
-static int tell_results(struct kernel *k, const struct kernel_selection *s, const struct told_filters *told)
-{
-	int err = 0;
-
-	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++) {
-		const struct kernel_captures also = kernel_captures_of(kernel_syscall_name(nr), true, k->capture_bytes);
-
-		if (!s->exit[nr])
-			continue;
-		kernel_bpf_filter(k->bpf, nr, number_of(told, s->exit_filter[nr]));
-		kernel_bpf_call(k->bpf, false, nr, k->texts[nr], &also, k->capture_bytes);
-		if (also.n || k->texts[nr])
-			err = kernel_classes_tell_result(&k->drain.classes, nr, k->texts[nr], &also);
-	}
-	return err;
-}
-
-/* Entries, or exits, by BPF programs.  False: they cannot. */
-static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, const struct kernel_format *f,
-			  const struct told_filters *told)
-{
-	if (!k->bpf || told->n > KERNEL_BPF_FILTERS_MAX ||
-	    kernel_bpf_calls(k->bpf, is_entry, f, told->at, told->n, is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
-		return false;
-	if (!kernel_selection_is_all(s, is_entry))
-		return true;
-	kernel_bpf_filter(k->bpf, KERNEL_SYSCALLS_MAX, told->n); /* then all have the same, if any */
-	kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0, NULL, 0);
-	return true;
-}
-
-static int set_up_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,
-			   struct kernel_format *f, struct diag *d)
-{
-	struct kernel_format *raw = malloc(sizeof *raw);
-	int err = raw ? 0 : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
-	struct told_filters told = { .n = 0 };
-	bool by_bpf;
-
-	if (!is_entry)
-		tell_filters(&told, s);
-
-	if (!err)
-		err = kernel_event_format(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", raw, d);
-	if (!err)
-		err = kernel_classes_add_syscalls(&k->drain.classes, raw, is_entry, d);
-	if (!err)
-		err = filter_syscalls(k, s, is_entry, raw, d); /* if they are BPF's, too: so it is one that the kernel accepts */
-	by_bpf = !err && take_syscalls(k, s, is_entry, raw, &told);
-	if (!err && ((is_entry && kernel_tell_arguments(k, s, by_bpf, f)) || (!is_entry && by_bpf && tell_results(k, s, &told))))
-		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
-	if (!err && !by_bpf)
-		err = enable_syscalls(k, is_entry, d);
-	free(raw);
-	return err;
-}
-
 static int set_up_selection(struct kernel *k, struct kernel_selection *s, bool has_arguments, struct diag *d)
 {
 	struct kernel_format *f = malloc(sizeof *f);
@@ -336,9 +190,9 @@ static int set_up_selection(struct kernel *k, struct kernel_selection *s, bool h
 		return diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
 	err = set_up_events(k, s, has_arguments, f, d);
 	if (!err && s->n_entry)
-		err = set_up_syscalls(k, s, true, f, d);
+		err = kernel_set_up_syscalls(k, s, true, f, d);
 	if (!err && s->n_exit)
-		err = set_up_syscalls(k, s, false, f, d);
+		err = kernel_set_up_syscalls(k, s, false, f, d);
 	free(f);
 	return err;
 }

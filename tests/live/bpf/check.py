@@ -196,6 +196,19 @@ def what_programs_cannot_filter_tracefs_does():
     is_(set(switches) - {"bpf_program"}, set(), "a pattern is asked by tracefs")
 
 
+def arguments_are_filtered():
+    path, _ = recorded("arguments", "-k", "syscall_entry_openat", "-f", "flags == 0x200000 && !(dfd > -100)", "-k",
+                       "syscall_entry_dup,syscall_exit_dup", "-f", "ret < 0", "-k", "syscall_exit_openat", "--", program, "texts")
+    found = events(path, "syscall_*")
+    entries = [e["fields"] for e in found if e["event"] == "syscall_entry_openat"]
+    is_({(f["flags"], f["dfd"]) for f in entries}, {(os.O_PATH, -100)}, "entries pass the filter")
+    ok(5 < len(entries) < count(found, "syscall_exit_openat"), "there are others, whose ends are all there", len(entries))
+    ok(any(f["filename"] == "/x" for f in entries), "and they have their texts")
+    for more, why in ((["--kernel-backend=ftrace"], "by BPF programs alone"), (["-k", "syscall_entry_openat", "-f", "nix == 1"], "nix == 1")):
+        status, _, err = cmd("record", "-q", "-k", "syscall_entry_openat", "-f", "flags == 1", *more, "-o", work + "/unfiltered", "--", "true")
+        ok(status == 2 and why in err, "never unfiltered instead: %s" % more, err)
+
+
 def what_cannot_be_is_refused():
     for args, why in ((["-k", "irq"], "none of these is chosen"),
                       (["-k", "sched_switch", "-f", 'next_comm ~ "c*"'], "none of these is chosen")):
@@ -285,5 +298,5 @@ status, _, why = cmd("record", "-q", BPF, "-k", "syscalls", "-o", work + "/probe
 if status:
     skip(why)
 run_cases(it_is_the_default_and_said, each_call_is_recorded_once_by_whom_it_should_be, texts_are_exact, what_else_arguments_point_to_is_exact, both_backends_record_the_same,
-          threads_and_children_that_were_there_are_recorded, what_programs_cannot_filter_tracefs_does,
+          threads_and_children_that_were_there_are_recorded, what_programs_cannot_filter_tracefs_does, arguments_are_filtered,
           what_cannot_be_is_refused, nothing_is_left_of_a_killed_recorder, a_successor_goes_on)

@@ -80,6 +80,11 @@ def held():
     return found
 
 
+def left_since(before):
+    new = bpf_objects() - before
+    return new and new - held()  # asking everybody takes its time
+
+
 def instances_of(pids):
     try:
         return [n for n in os.listdir(TRACEFS + "/instances") for p in pids if n.startswith("duet-%d-" % p)]
@@ -122,8 +127,7 @@ def one(i, random):
     ok(status == -signal.SIGKILL, "%s %s was recording when it was killed" % (verb, options), err)
     until(lambda: all(map(is_at_rest, instances_of(pids))), lambda: "%s: nothing records any more, and memory is free: %s" % (
         options, instances_of(pids)))
-    until(lambda: not bpf_objects() - before - held(), lambda: "%s: its BPF programs and maps are gone: %s" % (
-        options, bpf_objects() - before - held()))
+    until(lambda: not left_since(before), lambda: "%s: its BPF programs and maps are gone: %s" % (options, left_since(before)))
     shutil.rmtree(path, ignore_errors=True)
     return pids
 
