@@ -273,9 +273,7 @@ int strace_choose(struct strace_choice *c, const char *expression)
 	if ((n == 6 && !memcmp(expression, "signal", n)) || (n == 7 && !memcmp(expression, "signals", n)) ||
 	    (n == 1 && *expression == 's'))
 		return choose_signals(c, value);
-	if (n == 6 && (!memcmp(expression, "inject", n)))
-		return cmd_error("strace", "-e %s: nothing is ever changed or stopped; strace can do that", expression);
-	if (n == 5 && !memcmp(expression, "fault", n))
+	if ((n == 6 && !memcmp(expression, "inject", n)) || (n == 5 && !memcmp(expression, "fault", n)))
 		return cmd_error("strace", "-e %s: nothing is ever changed or stopped; strace can do that", expression);
 	return cmd_error("strace", "-e %s: it may be trace=CALLS, status=HOW, signal=SIGNALS", expression);
 }
