@@ -7,6 +7,7 @@
 #include "kernel/cgroup.h"
 #include "kernel/cpu.h"
 #include "kernel/functions.h"
+#include "kernel/pids.h"
 #include "kernel/profile.h"
 #include "kernel/select.h"
 #include "kernel/syscalls.h"
@@ -37,6 +38,7 @@ struct kernel {
 	int n_pids;
 	bool whole_machine;
 	struct kernel_cgroups *cgroups; /* or NULL */
+	struct pids followed; /* while it is looked at them: whom the kernel follows already */
 	void (*entered)(void *arg, pid_t pid);
 	void *entered_arg;
 	bool is_flight; /* `overwrite` */

@@ -67,18 +67,32 @@ static void restart_streams(struct kernel *k)
 	kernel_classes_restart(&k->drain.classes, 0);
 }
 
-/* Whose children have been made meanwhile, the kernel knows. */
-static void follow_again(struct kernel *k)
+/* Whom the kernel follows for the instance, children that have been made meanwhile among them.  0 or -errno. */
+static int read_followed(const struct kernel *k, struct pids *followed)
 {
-	char *text, *at, *end;
+	char *text, *end;
+	ssize_t n = kernel_tracefs_read(k->instance.dir, "set_event_pid", &text);
+	int err = 0;
 	long pid;
 
-	if (!k->profile || k->whole_machine || k->is_own || kernel_tracefs_read(k->instance.dir, "set_event_pid", &text) < 0)
-		return;
-	for (at = text; (pid = strtol(at, &end, 10)) > 0 && end > at; at = end)
-		if (!kernel_profile_add(k->profile, (pid_t)pid))
-			kernel_profile_add_thread(k->profile, (pid_t)pid);
+	if (n < 0)
+		return (int)n;
+	for (char *at = text; !err && (pid = strtol(at, &end, 10)) > 0 && end > at; at = end)
+		err = pids_put(followed, (pid_t)pid);
 	free(text);
+	return err;
+}
+
+static void follow_again(struct kernel *k)
+{
+	struct pids followed = { 0 };
+
+	if (k->profile && !k->whole_machine && !k->is_own)
+		read_followed(k, &followed);
+	for (size_t i = 0; i < followed.n; i++)
+		if (!kernel_profile_add(k->profile, followed.sorted[i]))
+			kernel_profile_add_thread(k->profile, followed.sorted[i]);
+	pids_fini(&followed);
 }
 
 int kernel_resume(struct kernel *k, const char *path, struct diag *d)
@@ -125,46 +139,55 @@ static int attach_thread(const struct kernel *k, pid_t tid)
 	return err == -ESRCH ? 0 : err;
 }
 
-static int add_thread(const struct kernel *k, const char *tid)
+/* Those of one round.  One writing takes the kernel some 10 ms, however many it names: so there is one for all. */
+static int add_list(const struct kernel *k, const struct text *tids)
 {
-	if (k->is_own)
-		return attach_thread(k, atoi(tid));
-	/* The kernel would look at each switch for nothing. */
-	int err = k->n_events || k->profile ? kernel_tracefs_write(k->instance.dir, "set_event_pid", tid) : 0;
+	int err = tids->failed ? -ENOMEM : 0;
 
-	kernel_bpf_add_thread(k->bpf, atoi(tid));
-	if (!err)
-		err = kernel_profile_add_thread(k->profile, atoi(tid));
-	return !err && k->functions.is_on ? kernel_tracefs_write(k->instance.dir, "set_ftrace_pid", tid) : err;
+	/* The kernel would look at each switch for nothing. */
+	if (!err && tids->size && (k->n_events || k->profile))
+		err = kernel_tracefs_write(k->instance.dir, "set_event_pid", tids->bytes);
+	return !err && tids->size && k->functions.is_on ? kernel_tracefs_write(k->instance.dir, "set_ftrace_pid", tids->bytes) : err;
 }
 
-/* Adds the threads of @pid.  @check sums up which there were.  Returns 0 or -errno. */
-static int add_threads(const struct kernel *k, pid_t pid, uint64_t *check)
+/* Adds the threads of @pid that are not in @added.  Returns how many, or -errno. */
+static int add_threads(const struct kernel *k, pid_t pid, struct pids *added)
 {
-	char path[64];
+	struct text tids = { 0 };
+	int n = 0, err = 0;
 	struct dirent *e;
-	int err = 0;
+	char path[64];
 	DIR *dir;
 
-	*check = 0;
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	if (!dir)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while (!err && (e = readdir(dir)))
-		if (isdigit((unsigned char)e->d_name[0])) {
-			*check += 1ull << 32 | (uint32_t)atoi(e->d_name);
-			err = add_thread(k, e->d_name);
-		}
+	while (!err && (e = readdir(dir))) {
+		pid_t tid = isdigit((unsigned char)e->d_name[0]) ? atoi(e->d_name) : 0;
+
+		if (!tid || pids_has(added, tid))
+			continue;
+		n++;
+		err = pids_put(added, tid);
+		if (!err)
+			err = k->is_own ? attach_thread(k, tid) : kernel_profile_add_thread(k->profile, tid);
+		kernel_bpf_add_thread(k->bpf, tid);
+		if (!k->is_own && !pids_has(&k->followed, tid))
+			text_addf(&tids, "%d ", (int)tid);
+	}
 	closedir(dir);
-	return err;
+	if (!err)
+		err = add_list(k, &tids);
+	text_fini(&tids);
+	return err ? err : n;
 }
 
 int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
 {
 	pid_t *pids = k->whole_machine ? NULL : realloc(k->pids, (size_t)(k->n_pids + 1) * sizeof *pids);
-	uint64_t before, now = 0;
-	int err = 0;
+	struct pids added = { 0 };
+	int n = 1;
 
 	if (k->whole_machine)
 		return 0; /* naming one would leave out the others */
@@ -172,15 +195,11 @@ int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
 		return diag_fail(d, -ENOMEM, "no memory for pid %d", (int)pid);
 	k->pids = pids;
 	/* A thread made by one not yet added is not followed: look again until there is none new. */
-	for (int i = 0; !err && i < THREAD_ROUNDS_MAX; i++) {
-		before = now;
-		err = add_threads(k, pid, &now);
-		if (now == before)
-			break;
-	}
-	if (err)
-		return diag_fail(d, err, "cannot record the kernel side of pid %d: %s", (int)pid,
-				 strerror(-err));
+	for (int i = 0; n > 0 && i < THREAD_ROUNDS_MAX; i++)
+		n = add_threads(k, pid, &added);
+	pids_fini(&added);
+	if (n < 0)
+		return diag_fail(d, n, "cannot record the kernel side of pid %d: %s", (int)pid, strerror(-n));
 	k->pids[k->n_pids++] = pid;
 	return kernel_profile_add(k->profile, pid)
 		       ? diag_fail(d, -ENOMEM, "no memory for pid %d", (int)pid) : 0;
@@ -197,8 +216,12 @@ const char *kernel_recorder(const struct kernel *k, const char **why)
 static int add_member(void *arg, pid_t pid)
 {
 	struct kernel *k = arg;
-	int err = kernel_add_pid(k, pid, NULL);
+	int err;
 
+	/* Children of who is followed are: it is not to be said again of each. */
+	if (!k->followed.n && (k->n_events || k->profile))
+		read_followed(k, &k->followed);
+	err = kernel_add_pid(k, pid, NULL);
 	if (!err && k->is_started && k->entered)
 		k->entered(k->entered_arg, pid);
 	return err;
@@ -212,6 +235,7 @@ static int look_at_cgroups(struct kernel *k, struct diag *d)
 	const pid_t *pids = kernel_cgroups_pids(k->cgroups, &n);
 	pid_t *kept = realloc(k->pids, (n + 1) * sizeof *kept);
 
+	pids_fini(&k->followed); /* by the next look others may be */
 	if (kept)
 		k->pids = kept;
 	if (err || !kept)

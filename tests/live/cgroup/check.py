@@ -30,6 +30,24 @@ for line in sys.stdin:
     os.waitpid(child, 0)
     print(child, flush=True)
 """
+# Many threads; on each line the first makes a call, on "all" each.
+CROWD = """
+import os, sys, threading
+together = threading.Barrier(301)
+def one():
+    os.write(1, b"%d\\n" % threading.get_native_id())
+    together.wait()
+    os.getsid(0)
+    together.wait()
+for _ in range(300):
+    threading.Thread(target=one, daemon=True).start()
+for line in sys.stdin:
+    if line == "all\\n":
+        together.wait()
+        together.wait()
+    os.getsid(0)
+    print("called", flush=True)
+"""
 groups = []
 
 
@@ -157,6 +175,44 @@ def in_a_flight_recorder_as_well():
     remove_groups()
 
 
+class Crowd:
+    def __init__(self):
+        self.p = start(sys.executable, "-c", CROWD, stdin=subprocess.PIPE)
+        self.pid = self.p.pid
+        self.tids = {int(self.p.stdout.readline()) for _ in range(300)}
+
+    def call(self, who="one"):
+        self.p.stdin.write(who + "\n")
+        self.p.stdin.flush()
+        is_(self.p.stdout.readline(), "called\n", "it calls")
+
+
+def a_crowd_is_followed(path, r, crowd):
+    def is_followed():
+        crowd.call()
+        return crowd.pid in marks(path)
+    until(is_followed, "it is followed")
+    crowd.call("all")
+    crowd.p.communicate()
+    ends(r)
+    found = marks(path)
+    is_({t: found.get(t) for t in crowd.tids}, dict.fromkeys(crowd.tids, 1), "each call of each thread")
+
+
+def all_threads_of_who_comes_are_recorded():
+    group, crowd = make_group(), Crowd()
+    path, r = recorder("crowd", group, "-k", "syscalls,sched", "--kernel-backend=ftrace")
+    put(crowd, group)
+    a_crowd_is_followed(path, r, crowd)
+    remove_groups()
+
+
+def and_those_of_a_process_that_is_named():
+    crowd = Crowd()
+    r = start(duet, "record", "-q", "-o", work + "/named", "-p", str(crowd.pid), "-k", "syscalls,sched", "--kernel-backend=ftrace")
+    a_crowd_is_followed(work + "/named", r, crowd)
+
+
 def an_empty_one_is_nobody():
     group = make_group()
     outside = Marker()
@@ -215,7 +271,8 @@ if __name__ == "__main__":
         skip(err.strip().splitlines()[0])
     try:
         run_cases(all_in_it_are_recorded_and_nobody_else, by_programs_of_bpf_as_well, in_pieces_as_well,
-                  in_a_flight_recorder_as_well, an_empty_one_is_nobody, programs_in_it_are_recorded, mistakes_are_told)
+                  in_a_flight_recorder_as_well, all_threads_of_who_comes_are_recorded, and_those_of_a_process_that_is_named,
+                  an_empty_one_is_nobody, programs_in_it_are_recorded, mistakes_are_told)
     finally:
         for p in reversed(groups):
             for pid in open(p + "/cgroup.procs").read().split():
