@@ -53,6 +53,8 @@ int cgroup_find(struct cgroup *c, const char *name, struct diag *d)
 	snprintf(procs, sizeof procs, "%s/cgroup.procs", c->dir);
 	if (strstr(c->path, "/..") || access(procs, R_OK))
 		return diag_fail(d, -ENOENT, "cgroup %s: there is no such in the unified hierarchy, which is at %s", name, mount);
+	if (io_read_file(procs, whole, sizeof whole) == -EOPNOTSUPP)
+		return diag_fail(d, -EOPNOTSUPP, "cgroup %s: it is threaded, and has no processes of its own\n  name the one above that has them", name);
 	return 0;
 }
 

@@ -263,6 +263,14 @@ def mistakes_are_told():
         status, out, err = cmd("record", "-o", work + "/none", *args)
         is_(status, 2, "it is refused")
         ok(said in err, said, err)
+    threaded = make_group(make_group())
+    with open(threaded + "/cgroup.type", "w") as f:
+        f.write("threaded")
+    status, out, err = cmd("record", "-o", work + "/none", "--cgroup", threaded)
+    is_(status, 2, "whose processes cannot be told is refused")
+    os.rmdir(groups.pop())  # nor can they be listed
+    ok("it is threaded" in err, "and why", err)
+    remove_groups()
 
 
 if __name__ == "__main__":
