@@ -18,12 +18,14 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from tracefs import TRACEFS, mount_tracefs  # noqa: E402
+
+mount_tracefs()
 from proc import descendants, kill_tree  # noqa: E402
 from trial import cmd, dice, duet, is_, ok, paths, remarks, run_cases, skip, start, until, work  # noqa: E402
 
 program = shutil.copy(paths(1, library=False)[0], work + "/program")  # whatever has a probe in it is ours
 kills = int(sys.argv[3]) if len(sys.argv) > 3 else 20
-TRACEFS = "/sys/kernel/tracing"
 EMPTY_KIB = 4096  # of an instance without a size of its own, on some CPUs
 OPTIONS = (
     ["--kernel-backend=bpf"],
@@ -155,5 +157,5 @@ def available():
 if os.geteuid():
     skip("needs root: the kernel is recorded")
 if not os.path.isdir(TRACEFS + "/instances"):
-    skip("tracefs is not mounted: what is left could not be seen")
+    skip("tracefs cannot be mounted: what is left could not be seen")
 run_cases(nothing_is_left_of_killed_recorders)

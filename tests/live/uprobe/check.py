@@ -12,19 +12,16 @@ import shutil
 import subprocess
 import sys
 
-# What is in the kernel is read where tracefs belongs: mounted for this test alone, whoever has mounted it or not.
-if not os.environ.get("OWN_MOUNTS") and not os.geteuid():
-    os.environ["OWN_MOUNTS"] = "1"
-    os.execvp("unshare", ["unshare", "--mount", "sh", "-c", "mount -t tracefs tracefs /sys/kernel/tracing; exec \"$@\"", "sh",
-                          sys.executable, *sys.argv])
-
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from tracefs import TRACEFS, mount_tracefs  # noqa: E402
+
+mount_tracefs()
 from proc import descendants, kill_all  # noqa: E402
 from trial import begins, cmd, duet, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
 
 # Copies: whatever the kernel tells of these paths is this test's.
 program, program_cc = [shutil.copy(p, work) for p in paths(2, library=False)]
-EVENTS = "/sys/kernel/tracing/uprobe_events"
+EVENTS = TRACEFS + "/uprobe_events"
 has_markers = "shop:order" in cmd("list", "--usdt", program)[1]
 
 
