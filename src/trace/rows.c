@@ -7,6 +7,7 @@
  * stream comes to it as ever, one item at a time.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/inside.h"
 
@@ -14,6 +15,7 @@
 static bool fill(struct stream *s)
 {
 	struct stream_rows *r = s->rows;
+	struct ctf_reader ahead;
 
 	if (s->item != TRACE_EVENT || !s->event.class->program->loads)
 		return false;
@@ -35,7 +37,12 @@ static bool fill(struct stream *s)
 	r->ctf.n_cells = s->event.class->program->n_cells;
 	r->given = 0;
 	s->rows_left = true;
-	ctf_reader_rows(&s->reader, &r->ctf);
+	memcpy(r->slots, s->slots, sizeof r->slots);
+	ahead = s->reader;
+	ahead.slots = r->slots;
+	ctf_reader_rows(&ahead, &r->ctf);
+	s->reader.at = ahead.at;
+	s->reader.clock = ahead.clock;
 	stream_tidy_at_times(s);
 	for (uint32_t i = 1; i < r->ctf.n && s->freq; i++)
 		r->ctf.rows[i].time_ns = stream_to_ns(s, r->ctf.clock[i]);

@@ -39,6 +39,7 @@ struct stream_back {
 /* Events that were decoded ahead of the cursor: see trace/rows.c. */
 struct stream_rows {
 	uint32_t given;
+	uint64_t slots[CTF_SLOTS]; /* to decode ahead with: the stream's are of the event that it stands on */
 	struct ctf_rows ctf;
 };
 
