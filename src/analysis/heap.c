@@ -25,7 +25,7 @@ struct block {
 	uint64_t birth; /* counts blocks: the greater, the younger */
 	int64_t time_ns;
 	uint32_t process; /* number of its leader's thread */
-	uint32_t thread;
+	uint32_t thread, site;
 	uint32_t next; /* in its bucket, or of the free ones; plus 1 */
 	bool is_live;
 };
@@ -210,13 +210,16 @@ static struct heap_process *process_at(struct reading *r, uint32_t process)
 		r->h->all.what += (n);                                                             \
 	} while (0)
 
-static int give(struct reading *r, uint32_t process, uint32_t thread, int64_t now_ns, uint64_t address,
+static int give(struct reading *r, uint32_t process, uint32_t thread, const struct trace_event *e, uint64_t address,
 		uint64_t size)
 {
+	int64_t now_ns = e->time_ns, site = heap_sites_of(r->h->sites, e, threads_at(r->h->run.threads, process)->tid);
 	struct heap_process *p = &r->processes[process];
 	struct block *b;
 	uint32_t *bucket;
 
+	if (site < 0)
+		return -ENOMEM;
 	if (r->n_live >= r->n_buckets && spread(r))
 		return -ENOMEM;
 	b = take_block(r);
@@ -224,7 +227,7 @@ static int give(struct reading *r, uint32_t process, uint32_t thread, int64_t no
 		return -ENOMEM;
 	bucket = bucket_of(r, process, address);
 	*b = (struct block){ .address = address, .size = size, .birth = r->n_births++, .time_ns = now_ns,
-			     .process = process, .thread = thread, .next = *bucket, .is_live = true };
+			     .process = process, .thread = thread, .site = (uint32_t)site, .next = *bucket, .is_live = true };
 	*bucket = (uint32_t)(b - r->blocks) + 1;
 	r->n_live++;
 	r->h->classes[class_of(size)].n++;
@@ -233,6 +236,7 @@ static int give(struct reading *r, uint32_t process, uint32_t thread, int64_t no
 	COUNT(given_bytes, size);
 	COUNT(n_live, 1);
 	COUNT(live_bytes, size);
+	heap_sites_give(r->h->sites, (uint32_t)site, size, now_ns);
 	note_peak(p, now_ns);
 	note_peak(&r->h->all, now_ns);
 	draw(r->h, now_ns);
@@ -260,6 +264,7 @@ static uint64_t take(struct reading *r, uint32_t process, int64_t now_ns, uint64
 	COUNT(n_taken, 1);
 	COUNT(n_live, -(uint64_t)1);
 	COUNT(live_bytes, -size);
+	heap_sites_take(r->h->sites, r->blocks[i - 1].site, size);
 	draw(r->h, now_ns);
 	return size;
 }
@@ -277,7 +282,7 @@ static int see_give(struct reading *r, const struct plan *plan, const struct tra
 		COUNT(n_failed, 1);
 		return 0;
 	}
-	return give(r, process, thread, e->time_ns, address, size * n);
+	return give(r, process, thread, e, address, size * n);
 }
 
 static int see_realloc(struct reading *r, const struct plan *plan, const struct trace_event *e,
@@ -299,7 +304,7 @@ static int see_realloc(struct reading *r, const struct plan *plan, const struct 
 		COUNT(grown_bytes, size > old_size ? size - old_size : 0);
 		COUNT(shrunk_bytes, size < old_size ? old_size - size : 0);
 	}
-	return now ? give(r, process, thread, e->time_ns, now, size) : 0;
+	return now ? give(r, process, thread, e, now, size) : 0;
 }
 
 /* Rare, so that looking at every block is cheap enough. */
@@ -388,6 +393,7 @@ static void end_unseen(struct reading *r)
 		COUNT(n_unseen_ends, 1);
 		COUNT(n_live, -(uint64_t)1);
 		COUNT(live_bytes, -b->size);
+		heap_sites_take(r->h->sites, b->site, b->size);
 		b->is_live = false; /* and stays linked: nothing is looked up any more but the youngest */
 	}
 }
@@ -429,16 +435,18 @@ static int settle(struct reading *r)
 	return 0;
 }
 
-int heap_init(struct heap *h, struct trace *t, const struct run_range *range, uint32_t n_oldest, struct diag *d)
+int heap_init(struct heap *h, const struct heap_options *o, struct diag *d)
 {
-	struct reading r = { .h = h, .plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *r.plans) };
+	struct reading r = { .h = h, .plans = calloc(trace_n_classes(o->trace) + (size_t)1, sizeof *r.plans) };
 	int err;
 
 	*h = (struct heap){ 0 };
-	if (!r.plans || slowest_init(&h->oldest, n_oldest))
+	if (!r.plans || slowest_init(&h->oldest, o->n_oldest))
 		err = diag_fail(d, -ENOMEM, "no memory for the heap");
 	else
-		err = run_init(&h->run, t, range, d);
+		err = heap_sites_open(&h->sites, o->trace, o->paths, o->n_paths, d);
+	if (!err)
+		err = run_init(&h->run, o->trace, o->range, d);
 	if (!err) {
 		run_each_class(&h->run, plan_class, &r);
 		err = run_all(&h->run, see, NULL, &r, d);
@@ -457,6 +465,7 @@ int heap_init(struct heap *h, struct trace *t, const struct run_range *range, ui
 void heap_fini(struct heap *h)
 {
 	free(h->processes);
+	heap_sites_close(h->sites);
 	slowest_fini(&h->oldest);
 	run_fini(&h->run);
 	*h = (struct heap){ 0 };

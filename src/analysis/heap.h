@@ -15,6 +15,7 @@
 #ifndef ANALYSIS_HEAP_H
 #define ANALYSIS_HEAP_H
 
+#include "analysis/heap_sites.h"
 #include "analysis/run.h"
 #include "analysis/samples.h"
 
@@ -53,10 +54,19 @@ struct heap {
 	uint32_t n_slices;
 	int64_t slices_begin_ns, slice_ns;
 	uint64_t n_heap_events;
+	struct heap_sites *sites; /* who asked: of live blocks those that are live at the end */
 };
 
-/* heap_init - read what of @t lies in @range (NULL: all); @t must outlive the result.  Returns 0 or -errno. */
-int heap_init(struct heap *h, struct trace *t, const struct run_range *range, uint32_t n_oldest, struct diag *d);
+struct heap_options {
+	struct trace *trace; /* must outlive the result */
+	const char *const *paths; /* of its recordings: their maps name call sites */
+	int n_paths;
+	const struct run_range *range; /* what lies in it; NULL: all */
+	uint32_t n_oldest;
+};
+
+/* heap_init - read it.  Returns 0 or -errno. */
+int heap_init(struct heap *h, const struct heap_options *o, struct diag *d);
 void heap_fini(struct heap *h);
 
 #endif

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/callstack.h"
 #include "analysis/graph.h"
 #include "analysis/run.h"
 #include "elf/symbols.h"
 #include "trace/kallsyms.h"
 #include "trace/modules.h"
 
-enum { FRAMES_MAX = 1024 };
 static const uint32_t NO_MAPPING = UINT32_MAX, FUNCTION = UINT32_MAX - 1;
 
 /* From a key of two numbers to one, open addressing; never full. */
@@ -88,21 +88,6 @@ static void fill(struct table *t, struct place *p, uint32_t value)
 
 /* ---------------------------------------------------------------- opening */
 
-static bool is_stack(const char *name)
-{
-	return !strcmp(name, "callstack_user") || !strcmp(name, "callstack_kernel");
-}
-
-static bool find_stack(const struct ctf_event_class *c, enum ctf_scope *scope)
-{
-	for (const struct ctf_op *op = c->program ? c->program->ops : NULL; op && op->code != OP_END; op++)
-		if ((op->scope == CTF_CONTEXT || op->scope == CTF_PAYLOAD) && op->name && is_stack(op->name)) {
-			*scope = op->scope;
-			return true;
-		}
-	return false;
-}
-
 static bool plan_classes(struct stacks_private *p)
 {
 	bool found = false;
@@ -113,7 +98,7 @@ static bool plan_classes(struct stacks_private *p)
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
 			struct class *class = &p->classes[c->number];
 
-			class->has_stack = find_stack(c, &class->scope);
+			class->has_stack = callstack_find(c, &class->scope);
 			if (p->o.weight == STACKS_OFF_CPU) {
 				class->has_stack &= !strcmp(c->name, "sched_switch");
 				class->weight = ctf_class_find(c, CTF_PAYLOAD, "next_tid");
@@ -315,28 +300,6 @@ static int64_t child_of(struct stacks *s, uint32_t parent, int64_t frame)
 
 /* ---------------------------------------------------------------- events */
 
-/* Innermost first; the user's, and inside of them the kernel's.  Returns how many. */
-static int read_stack(const struct trace_event *e, enum ctf_scope scope, uint64_t *addresses)
-{
-	uint64_t user[FRAMES_MAX];
-	int n[2] = { 0 }, which = -1;
-	enum ctf_found found;
-	struct ctf_value v;
-	struct ctf_walk w;
-
-	ctf_walk_event(&w, e->ctf, scope);
-	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END && v.scope == scope) {
-		if (found == CTF_OPEN_ARRAY && v.name && is_stack(v.name))
-			which = !strcmp(v.name, "callstack_kernel");
-		else if (found == CTF_CLOSE_ARRAY)
-			which = -1;
-		else if (which >= 0 && (found == CTF_UINT || found == CTF_INT) && n[which] < FRAMES_MAX / 2)
-			(which ? addresses : user)[n[which]++] = v.u;
-	}
-	memcpy(addresses + n[1], user, (size_t)n[0] * sizeof *user);
-	return n[0] + n[1];
-}
-
 static struct stacks_thread *thread_of(struct stacks *s, const struct who *w)
 {
 	struct stacks_private *p = s->private;
@@ -361,8 +324,8 @@ static struct stacks_thread *thread_of(struct stacks *s, const struct who *w)
 
 static int64_t node_of(struct stacks *s, const struct trace_event *e, enum ctf_scope scope, const struct who *w)
 {
-	uint64_t addresses[FRAMES_MAX];
-	int n = read_stack(e, scope, addresses);
+	uint64_t addresses[CALLSTACK_FRAMES_MAX];
+	int n = callstack_read(e, scope, addresses);
 	int64_t node = child_of(s, STACKS_ROOT, frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
 
 	while (node >= 0 && n--)

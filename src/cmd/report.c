@@ -22,7 +22,7 @@ static const struct {
 	{ "syscalls", report_syscalls, ",process,", "system calls: errors, time, the slowest" },
 	{ "sched", report_sched, ",process,thread,", "scheduling: waits for a CPU, preemptions, the longest" },
 	{ "cpu", report_cpu, ",process,thread,", "CPU time by process and CPU, idle, interrupts" },
-	{ "heap", report_heap, ",process,", "heap: live bytes over time, peak, by size, what is never freed" },
+	{ "heap", report_heap, ",process,", "heap: live bytes over time, peak, by size, call site, what is never freed" },
 	{ "latency A B", report_latency, "*", "time from an event like A to the next like B" },
 	{ "why", report_why, ",", "where a thread's time went: ran, waited, for what, who woke it" },
 	{ "io", report_io, ",process,file,", "reads and writes by file, process and device" },
@@ -200,8 +200,10 @@ static int answer(struct options *options, int question, char **paths, int n)
 		return cmd_error("report", "--by %s: not for %s", r->by, questions[question].name);
 	if (n < 1)
 		return cmd_usage("report", "no recording given");
+	r->paths = (const char *const *)paths;
+	r->n_paths = n;
 	progress_hook(&o);
-	if (trace_open(&r->trace, (const char *const *)paths, n, &o, &d))
+	if (trace_open(&r->trace, r->paths, n, &o, &d))
 		return cmd_error("report", "%s", d.text);
 	cmd_tell_hosts("report", trace_hosts(r->trace));
 	moments_settle(&options->from, &options->to, r->trace);

@@ -7,6 +7,8 @@
 
 struct report {
 	struct trace *trace;
+	const char *const *paths; /* of the recordings */
+	int n_paths;
 	struct run_range range; /* --from, --to */
 	bool is_json;
 	const char *by; /* NULL: not given */

@@ -53,6 +53,71 @@ static void print_processes(struct page *p, const struct heap *h, const struct r
 	table_fini(&t);
 }
 
+/* "function+0x1f", else "0x1234", which lies in the file or at least in the process. */
+static const char *frame_text(const struct heap_frame *f, char buffer[256])
+{
+	if (f->function)
+		snprintf(buffer, 256, "%.200s+0x%" PRIx64, f->function, f->into);
+	else
+		snprintf(buffer, 256, "0x%" PRIx64, f->address);
+	return buffer;
+}
+
+static const char *file_text(const struct heap_frame *f)
+{
+	const char *slash = f->path ? strrchr(f->path, '/') : NULL;
+
+	return slash ? slash + 1 : f->path ? f->path : "?";
+}
+
+static void add_site(struct table *t, const struct heap_sites *sites, const struct heap_site *s)
+{
+	const struct heap_frame *asks = s->asks ? heap_sites_frame(sites, s->asks) : NULL;
+	const struct heap_frame *asks_for = s->asks_for ? heap_sites_frame(sites, s->asks_for) : NULL;
+	char text[256];
+
+	table_number(t, (int64_t)s->live_bytes);
+	table_number(t, (int64_t)s->n_live);
+	table_number(t, (int64_t)s->given_bytes);
+	table_number(t, (int64_t)s->n_given);
+	table_number(t, (int64_t)s->peak_bytes);
+	table_number(t, s->peak_ns);
+	table_text(t, asks ? frame_text(asks, text) : "?");
+	table_text(t, asks ? file_text(asks) : "?");
+	if (asks_for)
+		table_text(t, frame_text(asks_for, text));
+	else
+		table_nothing(t);
+	snprintf(text, sizeof text, "0x%" PRIx64, asks ? asks->address : 0);
+	table_text(t, text);
+}
+
+static void print_sites(struct page *p, const struct heap *h, const struct report *r)
+{
+	static const struct column columns[] = {
+		{ "live_bytes", "live at the end", CELL_BYTES }, { "n_live", "blocks", CELL_COUNT },
+		{ "given_bytes", "given in all", CELL_BYTES },	 { "n_given", "blocks", CELL_COUNT },
+		{ "peak_bytes", "peak", CELL_BYTES },		 { "peak_ns", NULL, CELL_TIME },
+		{ "site", "asked for by", CELL_TEXT },		 { "file", "in", CELL_TEXT },
+		{ "for", "for", CELL_TEXT },			 { "address", NULL, CELL_TEXT },
+	};
+	const struct heap_site *sites;
+	struct table t;
+	uint32_t n;
+
+	if (!heap_sites_any(h->sites)) {
+		page_line(p, "%s", "");
+		page_line(p, "who asked for it is not recorded: `duet record -c callstack -e 'lttng_ust_libc:*' -- COMMAND` records call sites");
+		return;
+	}
+	sites = heap_sites_sort(h->sites, &n);
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < n; i++)
+		add_site(&t, h->sites, &sites[i]);
+	page_table(p, "sites", "By call site", &t, r->limit);
+	table_fini(&t);
+}
+
 static void print_classes(struct page *p, const struct heap *h)
 {
 	static const struct column columns[] = {
@@ -201,6 +266,7 @@ static int print_all(const struct report *r, const struct heap *h)
 	tell_totals(&p, h);
 	draw(&p, h);
 	print_processes(&p, h, r);
+	print_sites(&p, h, r);
 	print_classes(&p, h);
 	print_oldest(&p, h);
 	if (r->is_json)
@@ -210,11 +276,12 @@ static int print_all(const struct report *r, const struct heap *h)
 
 int report_heap(const struct report *r)
 {
+	const struct heap_options o = { r->trace, r->paths, r->n_paths, &r->range, r->n_slowest };
 	struct heap h;
 	struct diag d = { "" };
 	int status;
 
-	if (heap_init(&h, r->trace, &r->range, r->n_slowest, &d))
+	if (heap_init(&h, &o, &d))
 		return cmd_error("report", "%s", d.text);
 	status = print_all(r, &h);
 	heap_fini(&h);

@@ -108,22 +108,23 @@ static void add_line(struct maps *m, struct text *t, pid_t pid, const char *line
 		  line[path] == '/' ? id_of(m, at, major, minor, inode) : "-", line + path);
 }
 
+/* First all of it, then what the files are: a program that ends soon is not there as long as that takes. */
 static void read_maps(struct maps *m, pid_t pid, struct text *t)
 {
-	char path[64], *line = NULL;
-	size_t capacity = 0;
+	char path[64], bytes[4096], *line, *rest;
+	struct text all = { 0 };
 	ssize_t n;
-	FILE *f;
+	int fd;
 
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	while (f && (n = getline(&line, &capacity, f)) > 0) {
-		line[n - 1] = 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && all.size < MAPS_BYTES_MAX && (n = read(fd, bytes, sizeof bytes)) > 0)
+		text_add(&all, bytes, (size_t)n);
+	if (fd >= 0)
+		close(fd);
+	for (rest = all.failed ? NULL : all.bytes; (line = strsep(&rest, "\n"));)
 		add_line(m, t, pid, line);
-	}
-	free(line);
-	if (f)
-		fclose(f);
+	text_fini(&all);
 }
 
 /* FNV-1a (Fowler, Noll, Vo). */

@@ -211,7 +211,7 @@ static struct module *find_module(struct symbols *s, const char *path, const cha
 	return m;
 }
 
-static const char *function_at(const struct module *m, uint64_t address)
+static const struct function *function_at(const struct module *m, uint64_t address)
 {
 	size_t low = 0, high = m->n_functions;
 
@@ -223,20 +223,35 @@ static const char *function_at(const struct module *m, uint64_t address)
 		else
 			high = middle;
 	}
-	return low && address < m->functions[low - 1].end ? m->functions[low - 1].name : NULL;
+	return low && address < m->functions[low - 1].end ? &m->functions[low - 1] : NULL;
+}
+
+const char *symbols_place(struct symbols *s, const char *path, const char *build_id, uint64_t offset, uint64_t *into,
+			  uint64_t *address)
+{
+	struct module *m = find_module(s, path, build_id);
+	const struct function *f;
+
+	*into = 0;
+	*address = offset;
+	for (int i = 0; m && i < m->n_segments; i++) {
+		const struct segment *g = &m->segments[i];
+
+		if (offset < g->offset || offset - g->offset >= g->size)
+			continue;
+		*address = g->address + (offset - g->offset);
+		f = function_at(m, *address);
+		*into = f ? *address - f->begin : 0;
+		return f ? f->name : NULL;
+	}
+	return NULL;
 }
 
 const char *symbols_find(struct symbols *s, const char *path, const char *build_id, uint64_t offset)
 {
-	struct module *m = find_module(s, path, build_id);
+	uint64_t into, address;
 
-	for (int i = 0; m && i < m->n_segments; i++) {
-		const struct segment *g = &m->segments[i];
-
-		if (offset >= g->offset && offset - g->offset < g->size)
-			return function_at(m, g->address + (offset - g->offset));
-	}
-	return NULL;
+	return symbols_place(s, path, build_id, offset, &into, &address);
 }
 
 struct symbols *symbols_open(void)

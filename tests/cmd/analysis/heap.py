@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """heap.py DUET - `duet report heap` on recordings made by hand."""
+import os
 import sys
 
 sys.dont_write_bytecode = True  # beside the sources
@@ -84,6 +85,77 @@ def the_drawing_covers_the_whole_time(duet, where):
     check(max(s["peak_bytes"] for s in r["slices"]), 590)
     check(all(s["peak_bytes"] for s in r["slices"]), True)
     check("live bytes over" in duet.text("report", "heap", where + "/r"), True)
+
+
+def stacked(time, name, *values, stack, who=(7, 7)):
+    time, cpu, who, name, fields = call(time, name, *values, who=who)
+    return (time, cpu, who, name, dict(fields, callstack_user=[a + 1 for a in stack]))
+
+
+def mapped(where, *lines):
+    os.mkdir(where + "/r/.duet")
+    with open(where + "/r/.duet/maps", "w") as f:
+        f.write("\n".join(lines) + "\n")
+    return where + "/r"
+
+
+MAPS = ["1000-2000 0 - /x/shop", "5000-6000 3000 - /x/libcart.so.1", "7000-8000 0 - /x/libc.so.6",
+        "9000-a000 0 - /x/libduet-libc.so"]
+
+
+def sites(duet, trace):
+    keys = ("file", "site", "for", "live_bytes", "n_live", "given_bytes", "n_given", "peak_bytes")
+    return [tuple(s[k] for k in keys) for s in duet.json("report", "heap", trace)["sites"]]
+
+
+def who_asked_is_the_first_that_is_no_allocator(duet, where):
+    ust(where + "/r", [
+        stacked(1000, "malloc", 100, 0xa0, stack=[0x9010, 0x1234, 0x5010]),
+        stacked(1100, "malloc", 50, 0xb0, stack=[0x1234, 0x5010]),
+        stacked(1200, "free", 0xb0, stack=[0x1300]),
+        stacked(1300, "calloc", 2, 400, 0xc0, stack=[0x9010, 0x5678]),
+        stacked(1400, "realloc", 0xa0, 10, 0xa0, stack=[0x5abc]),  # the block is whose who reallocated it last
+        stacked(1500, "malloc", 7, 0xd0, stack=[0x7777, 0x7888, 0x1888, 0x1234]),  # as strdup does
+        stacked(1600, "malloc", 6, 0xe0, stack=[0x7777]),
+        stacked(1700, "malloc", 5, 0xf0, stack=[0x9010]),  # nobody else is seen
+        stacked(1800, "malloc", 4, 0xf8, stack=[0xdead0]),
+        stacked(1900, "malloc", 3, 0xff, stack=[])])
+    check(sites(duet, mapped(where, "process 7 0", *MAPS)), [
+        ("libcart.so.1", "0x3678", None, 800, 1, 800, 1, 800),
+        ("libcart.so.1", "0x3abc", None, 10, 1, 10, 1, 10),
+        ("libc.so.6", "0x777", "0x888", 7, 1, 7, 1, 7),
+        ("libc.so.6", "0x777", None, 6, 1, 6, 1, 6),
+        ("libduet-libc.so", "0x10", None, 5, 1, 5, 1, 5),
+        ("?", "0xdead0", None, 4, 1, 4, 1, 4),
+        ("?", "?", None, 3, 1, 3, 1, 3),
+        ("shop", "0x234", None, 0, 0, 150, 2, 150)])
+    text = duet.text("report", "heap", where + "/r")
+    check("By call site" in text and "-c callstack" not in text, True)
+
+
+def a_place_is_one_site_wherever_it_is_mapped(duet, where):
+    ust(where + "/r", [stacked(1000, "malloc", 100, 0xa0, stack=[0x1234]),
+                       stacked(1100, "malloc", 50, 0xa0, stack=[0x11234], who=(9, 9)),
+                       stacked(1200, "malloc", 5, 0xb0, stack=[0xdead0]),
+                       stacked(1300, "malloc", 4, 0xb0, stack=[0xdead0], who=(9, 9))])  # of which nothing is known
+    check(sites(duet, mapped(where, "process 7 0", *MAPS, "process 9 0", "11000-12000 0 - /x/shop")), [
+        ("shop", "0x234", None, 150, 2, 150, 2, 150), ("?", "0xdead0", None, 5, 1, 5, 1, 5),
+        ("?", "0xdead0", None, 4, 1, 4, 1, 4)])
+
+
+def sites_forget_what_exec_left_and_what_was_given_out_twice(duet, where):
+    trace = ust(where + "/r", [stacked(1000, "malloc", 100, 0xa0, stack=[0x1234]),
+                               (1100, 0, (7, 7), "lttng_ust_statedump:procname", dict(procname="next")),
+                               stacked(1200, "malloc", 60, 0xa0, stack=[0x1235]),
+                               stacked(1300, "malloc", 70, 0xa0, stack=[0x1236])])
+    check(sites(duet, trace), [("?", "0x1236", None, 70, 1, 70, 1, 70), ("?", "0x1234", None, 0, 0, 100, 1, 100),
+                               ("?", "0x1235", None, 0, 0, 60, 1, 60)])
+
+
+def without_call_stacks_it_says_how_to_record_them(duet, where):
+    trace = ust(where + "/r", [call(1000, "malloc", 100, 0xa0)])
+    check("-c callstack" in duet.text("report", "heap", trace), True)
+    check("sites" in duet.json("report", "heap", trace), False)
 
 
 def nothing_of_the_heap_is_said_with_what_to_do(duet, where):

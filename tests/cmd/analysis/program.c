@@ -6,6 +6,8 @@
  *	cpu		two threads and a child that compute and sleep; tells its CPU time as the kernel
  *			counts it (schedstat, rusage)
  *	heap		a balance of the heap
+ *	leaks FILE	blocks that are not freed, by function; tells how many and how large.  Then it lives until
+ *			the recorder has put something into FILE
  *	latency		sleeps between two events
  *	waits		two threads that take turns on one CPU
  *	mutex		a thread that waits for a mutex while another sleeps with it
@@ -20,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -157,6 +160,64 @@ static void heap(void)
 	if (!bad || realloc(p, PTRDIFF_MAX) || !at[0])
 		exit(1);
 	_exit(0); /* nothing of libc's is freed: live are 7 of 1000, one of 5000, one of 777 */
+}
+
+/* Sums of what each function asked for and does not free: told by itself. */
+struct leaked {
+	unsigned long long n, bytes;
+};
+
+static void *volatile lost;
+
+static __attribute__((noinline)) void leak_small(struct leaked *l, size_t size)
+{
+	lost = malloc(size);
+	l->n++;
+	l->bytes += size;
+}
+
+static __attribute__((noinline)) void leak_grown(struct leaked *l, size_t size)
+{
+	lost = malloc(10);
+	lost = realloc(lost, size);
+	l->n++;
+	l->bytes += size;
+}
+
+static __attribute__((noinline)) void leak_zeroed(struct leaked *l, size_t size)
+{
+	lost = calloc(3, size);
+	l->n++;
+	l->bytes += 3 * size;
+}
+
+static __attribute__((noinline)) void leak_nothing(struct leaked *l, size_t size)
+{
+	void *volatile p = malloc(size);
+
+	free(p);
+	l->n += 0;
+}
+
+static const char *file;
+
+static void leaks(void)
+{
+	static const struct {
+		const char *name;
+		void (*leak)(struct leaked *, size_t);
+	} ways[] = { { "leak_small", leak_small }, { "leak_grown", leak_grown }, { "leak_zeroed", leak_zeroed },
+		     { "leak_nothing", leak_nothing } };
+	struct leaked l[4] = { 0 };
+	struct stat s = { 0 };
+
+	for (int i = 0; i < 300; i++)
+		for (int k = 0; k < (i % 3 ? 4 : 1); k++)
+			ways[k].leak(&l[k], (size_t)(i * 7 + k * 50 + 1));
+	for (int k = 0; k < 4; k++)
+		printf("leak %s %llu %llu\n", ways[k].name, l[k].n, l[k].bytes);
+	for (int i = 0; i < 6000 && (stat(file, &s) || !s.st_size); i++)
+		sleep_ns(10000000);
 }
 
 /* ---------------------------------------------------------------- latencies */
@@ -302,9 +363,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = { { "calls", calls }, { "cpu", cpu }, { "heap", heap }, { "latency", latency },
+	} modes[] = { { "calls", calls }, { "cpu", cpu }, { "heap", heap }, { "leaks", leaks }, { "latency", latency },
 		      { "waits", waits }, { "mutex", hold_mutex }, { "io", io } };
 
+	file = argc > 2 ? argv[2] : "";
 	for (unsigned i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
 		if (!strcmp(argv[1], modes[i].name)) {
 			modes[i].run();

@@ -3,7 +3,9 @@
 """real_user.py DUET LIBDUET PROGRAM - latencies and the balance of the heap are those that the program
 knows of itself."""
 import json
+import os
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True  # beside the sources
 import real
@@ -56,8 +58,29 @@ def the_heaps_balance_is_the_programs(duet, where):
     check(p["n_given"], p["n_taken"] + p["n_live"] + p["n_at_exec"] + p["n_unseen_ends"])
 
 
+def leaks_are_those_of_the_programs_functions(duet, where):
+    for contexts in "callstack", "ip":
+        with tempfile.TemporaryDirectory(dir=where) as here:
+            # Until its maps are noted: who ends sooner may be gone before they are read.
+            trace, said = real.record(duet, here, ["--no-kernel", "-c", contexts, "-e", "lttng_ust_libc"],
+                                      [PROGRAM, "leaks", here + "/trace/.duet/maps"])
+            r = duet.json("report", "heap", "--limit", "1000", trace)
+        found = {}
+        for s in r["sites"]:
+            if s["file"] == os.path.basename(PROGRAM):
+                sums = found.setdefault(s["site"].split("+")[0].split(".")[0], [0, 0])  # f.part.0 is of f
+                sums[0] += s["n_live"]
+                sums[1] += s["live_bytes"]
+        leaks = {w[1]: [int(w[2]), int(w[3])] for w in said if w and w[0] == "leak"}
+        check(len(leaks), 4)
+        check({f: n for f, n in found.items() if f.startswith("leak_")}, leaks, contexts)
+        # What the report says of all is the sum of its sites.
+        check(sum(s["live_bytes"] for s in r["sites"]), r["live_bytes"])
+        check(sum(s["n_given"] for s in r["sites"]), sum(p["n_given"] for p in r["processes"]))
+
+
 if __name__ == "__main__":
     real.LIBRARY, PROGRAM = sys.argv[2], sys.argv[3]
     sys.exit(run_all([latencies_are_those_the_program_took, without_the_field_the_thread_joins,
-                      the_heaps_balance_is_the_programs],
+                      the_heaps_balance_is_the_programs, leaks_are_those_of_the_programs_functions],
                      Duet(sys.argv[1])))
