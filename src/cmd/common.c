@@ -186,10 +186,12 @@ const char *cmd_count_text(uint64_t n, const char *noun, char buffer[64])
 
 const char *cmd_lost_text(uint64_t events, uint64_t packets, char buffer[160])
 {
-	char some[64], more[64];
+	int n = 0;
 
-	snprintf(buffer, 160, "%s%s%s", events || !packets ? cmd_count_text(events, "event", some) : "",
-		 events && packets ? " and " : "", packets ? cmd_count_text(packets, "packet", more) : "");
+	if (events || !packets)
+		n = snprintf(buffer, 160, "%" PRIu64 " event%s", events, events == 1 ? "" : "s");
+	if (packets)
+		snprintf(buffer + n, 160 - (size_t)n, "%s%" PRIu64 " packet%s", n ? " and " : "", packets, packets == 1 ? "" : "s");
 	return buffer;
 }
 
