@@ -26,7 +26,10 @@ struct counting {
 	struct count *calls; /* of them */
 	uint32_t n_calls;
 	struct match *match; /* NULL: everything counts */
-	struct names *names; /* for it */
+	struct names *names; /* for it, and for values */
+	struct values *values; /* NULL: none */
+	struct count *of_values;
+	uint32_t n_of_values;
 };
 
 static uint64_t bits_of(struct place *p, const struct ctf_event *e)
@@ -54,14 +57,6 @@ static uint32_t cpu_place(uint32_t cpu)
 	return cpu < CPUS_MAX ? cpu + 1 : 0;
 }
 
-static bool is_chosen(struct counting *c, const struct trace_event *e)
-{
-	struct who who;
-
-	names_see(c->names, e, &who);
-	return match_event(c->match, e, &who);
-}
-
 /* A call is one event: its end where both are recorded, since beginnings may be missing. */
 static void find_function(void *context, const struct trace_source *s, const struct ctf_event_class *class, uint32_t number)
 {
@@ -85,14 +80,27 @@ static int count_call(struct counting *c, const struct trace_event *e, uint64_t 
 	return 0;
 }
 
+static int count_value(struct counting *c, const struct trace_event *e, const struct who *who, uint64_t bits)
+{
+	int64_t i = values_of(c->values, e, who);
+
+	if (i < 0 || run_grow(&c->of_values, &c->n_of_values, (uint32_t)i, sizeof *c->of_values))
+		return -ENOMEM;
+	count_one(&c->of_values[i], e->time_ns, bits);
+	return 0;
+}
+
 static int see(void *context, struct run *r, const struct trace_event *e, uint32_t thread)
 {
 	struct counting *c = context;
 	uint32_t cpu = cpu_place(e->cpu);
 	uint64_t bits = bits_of(&c->places[e->stream->number], e->ctf);
+	struct who who;
 
 	(void)r;
-	if (c->match && !is_chosen(c, e))
+	if (c->names)
+		names_see(c->names, e, &who);
+	if (c->match && !match_event(c->match, e, &who))
 		return 0;
 	if (run_grow(&c->threads, &c->n_threads, thread, sizeof *c->threads) ||
 	    run_grow(&c->cpus, &c->n_cpus, cpu, sizeof *c->cpus))
@@ -101,6 +109,8 @@ static int see(void *context, struct run *r, const struct trace_event *e, uint32
 	count_one(&c->streams[e->stream->number], e->time_ns, bits);
 	count_one(&c->threads[thread], e->time_ns, bits);
 	count_one(&c->cpus[cpu], e->time_ns, bits);
+	if (c->values && count_value(c, e, &who, bits))
+		return -ENOMEM;
 	return count_call(c, e, bits);
 }
 
@@ -226,11 +236,17 @@ static void make_functions(struct counts *s, const struct counting *c)
 								     .count = c->calls[i] });
 }
 
+static void make_values(struct counts *s, const struct counting *c)
+{
+	for (uint32_t i = 0; i < c->n_of_values; i++)
+		put_row(&s->by[COUNT_VALUE], &(struct count_row){ .number = i, .count = c->of_values[i] });
+}
+
 static int make_rows(struct counts *s, const struct counting *c)
 {
 	uint32_t n_threads = threads_n(s->run.threads);
 	const uint32_t rooms[COUNT_KINDS] = { trace_n_classes(s->run.trace), n_threads, n_threads,
-					      c->n_cpus, trace_n_streams(s->run.trace), c->functions.n };
+					      c->n_cpus, trace_n_streams(s->run.trace), c->functions.n, c->n_of_values };
 	struct count *processes = calloc(n_threads, sizeof *processes);
 	struct naming naming = { &s->by[COUNT_EVENT], c->classes };
 	bool has_room = processes;
@@ -245,6 +261,7 @@ static int make_rows(struct counts *s, const struct counting *c)
 		make_threads(s, c, processes);
 		make_streams(s, c);
 		make_functions(s, c);
+		make_values(s, c);
 		for (int k = 0; k < COUNT_KINDS; k++)
 			qsort(s->by[k].at, s->by[k].n, sizeof *s->by[k].at,
 			      k == COUNT_CPU ? by_number : by_count);
@@ -253,7 +270,8 @@ static int make_rows(struct counts *s, const struct counting *c)
 	return has_room ? 0 : -ENOMEM;
 }
 
-int counts_init(struct counts *s, struct trace *t, const struct run_range *range, const char *filter, struct diag *d)
+int counts_init(struct counts *s, struct trace *t, const struct run_range *range, const char *filter, const char *value,
+		struct diag *d)
 {
 	struct counting c = { .places = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.places),
 			      .classes = calloc(trace_n_classes(t) + (size_t)1, sizeof *c.classes),
@@ -268,7 +286,12 @@ int counts_init(struct counts *s, struct trace *t, const struct run_range *range
 		run_each_class(&s->run, find_function, &c);
 	if (!err && filter)
 		err = match_open(&c.match, t, filter, NULL, d);
-	if (!err && filter)
+	if (!err && value)
+		err = values_open(&s->values, t, value);
+	if (err == -ENOMEM)
+		diag_fail(d, err, "no memory to count events");
+	c.values = s->values;
+	if (!err && (filter || value))
 		err = names_open(&c.names, t, d);
 	if (!err)
 		err = run_all(&s->run, see, see_lost, &c, d);
@@ -281,6 +304,7 @@ int counts_init(struct counts *s, struct trace *t, const struct run_range *range
 	free(c.cpus);
 	free(c.function_of);
 	free(c.calls);
+	free(c.of_values);
 	keys_fini(&c.functions);
 	match_close(c.match);
 	names_close(c.names);
@@ -293,6 +317,7 @@ void counts_fini(struct counts *s)
 {
 	for (int k = 0; k < COUNT_KINDS; k++)
 		free(s->by[k].at);
+	values_close(s->values);
 	run_fini(&s->run);
 	*s = (struct counts){ 0 };
 }

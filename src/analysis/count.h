@@ -9,8 +9,9 @@
 #define ANALYSIS_COUNT_H
 
 #include "analysis/run.h"
+#include "analysis/values.h"
 
-enum count_by { COUNT_EVENT, COUNT_PROCESS, COUNT_THREAD, COUNT_CPU, COUNT_STREAM, COUNT_FUNCTION, COUNT_KINDS };
+enum count_by { COUNT_EVENT, COUNT_PROCESS, COUNT_THREAD, COUNT_CPU, COUNT_STREAM, COUNT_FUNCTION, COUNT_VALUE, COUNT_KINDS };
 
 struct count {
 	uint64_t n, bits;
@@ -22,7 +23,7 @@ struct count_row {
 	const char *name; /* events; lent by the trace */
 	enum trace_domain domain; /* events */
 	uint32_t number; /* of the thread that it is or that stands for the process; of the stream;
-			  * the CPU, or TRACE_CPU_UNKNOWN; of the function, in order of appearance */
+			  * the CPU, or TRACE_CPU_UNKNOWN; of the function, in order of appearance; of the value */
 	uint64_t address; /* of the kernel's function */
 	struct count count;
 };
@@ -34,6 +35,7 @@ struct counts {
 		struct count_row *at; /* most frequent first */
 		uint32_t n;
 	} by[COUNT_KINDS];
+	struct values *values; /* or NULL */
 };
 
 /*
@@ -42,9 +44,12 @@ struct counts {
  * @filter: count only events for which this is true (duet-filter(7)); NULL: all.  Losses are counted
  * all the same.
  *
- * Returns 0 or -errno.
+ * @value: a context or field by which to tell events apart too, as match_value_open() takes it; NULL: none.
+ *
+ * Returns 0; -ENOENT if no event has @value, without a reason in @d; or another -errno.
  */
-int counts_init(struct counts *c, struct trace *t, const struct run_range *range, const char *filter, struct diag *d);
+int counts_init(struct counts *c, struct trace *t, const struct run_range *range, const char *filter, const char *value,
+		struct diag *d);
 void counts_fini(struct counts *c);
 
 #endif

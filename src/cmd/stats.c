@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/stats.c - `duet stats`: how many events, by event, process, thread, CPU and stream. */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -9,16 +10,19 @@
 
 #include "analysis/count.h"
 #include "cmd/cmd.h"
+#include "cmd/nearest.h"
 #include "cmd/progress.h"
 #include "cmd/table.h"
 #include "trace/kallsyms.h"
 
 static const char usage[] =
-	"usage: duet stats [--by event|process|thread|cpu|stream|function] [--limit N] [--json] [-f EXPRESSION] TRACE...\n"
+	"usage: duet stats [--by WHAT] [--limit N] [--json] [-f EXPRESSION] TRACE...\n"
 	"\n"
 	"Counts events: how many, how many a second, how many bytes, how many lost.\n"
 	"\n"
-	"  --by WHAT    only by this, all of it; otherwise the most frequent ten of each kind\n"
+	"  --by WHAT    only by this, all of it: event, process, thread, cpu, stream, function, or a context\n"
+	"               or field of events, as uid, cgroup, $ctx.procname, fd; otherwise the most frequent\n"
+	"               ten of each of the former kinds\n"
 	"  --limit N    at most N lines of each kind\n"
 	"  --json       one JSON object, with everything\n"
 	"  -f EXPR      only events for which this is true: 'size > 4096' (duet-filter(7))\n";
@@ -26,6 +30,7 @@ static const char usage[] =
 struct arguments {
 	bool is_json;
 	int by; /* -1: all */
+	const char *value; /* COUNT_VALUE: which; else NULL */
 	uint64_t limit;
 	const char *filter; /* NULL: none */
 };
@@ -39,6 +44,7 @@ static const struct {
 	[COUNT_CPU] = { "cpu", "cpus", "By CPU", "CPU" },
 	[COUNT_STREAM] = { "stream", "streams", "By stream", "stream" },
 	[COUNT_FUNCTION] = { "function", "functions", "By function of the kernel's", "function" },
+	[COUNT_VALUE] = { "value", "values", NULL, NULL }, /* called as the value is */
 };
 
 static void warn(void *context, const char *text)
@@ -64,6 +70,8 @@ static const char *name_of(const struct counts *c, enum count_by by, const struc
 		name = kallsyms_find(functions, row->address);
 		snprintf(buffer, 48, "0x%" PRIx64, row->address);
 		return name ? name : buffer;
+	case COUNT_VALUE:
+		return values_text(c->values, row->number);
 	default:
 		break;
 	}
@@ -86,7 +94,8 @@ static void add_counts(struct table *t, const struct counts *c, const struct cou
 }
 
 /* A process's or thread's number, for programs; then which events, or whose lost. */
-static void print_kind(struct page *p, const struct counts *c, enum count_by by, struct kallsyms *functions, uint64_t limit)
+static void print_kind(struct page *p, const struct counts *c, enum count_by by, const struct arguments *a,
+		       struct kallsyms *functions)
 {
 	bool is_thread = by == COUNT_PROCESS || by == COUNT_THREAD;
 	bool has_lost = by == COUNT_CPU || by == COUNT_STREAM;
@@ -98,8 +107,12 @@ static void print_kind(struct page *p, const struct counts *c, enum count_by by,
 	};
 	int n = 7;
 	struct table t;
-	char buffer[48];
+	char buffer[48], heading[64];
 
+	if (by == COUNT_VALUE) {
+		snprintf(heading, sizeof heading, "By %s", a->value);
+		columns[0].title = a->value;
+	}
 	if (is_thread) {
 		columns[n++] = (struct column){ by == COUNT_PROCESS ? "pid" : "tid", NULL, CELL_COUNT };
 	} else if (has_lost) {
@@ -113,7 +126,12 @@ static void print_kind(struct page *p, const struct counts *c, enum count_by by,
 		static const char *const domains[] = { "other", "ust", "kernel" };
 		const struct count_row *row = &c->by[by].at[i];
 
-		table_text(&t, name_of(c, by, row, functions, buffer));
+		const char *name = name_of(c, by, row, functions, buffer);
+
+		if (name)
+			table_text(&t, name);
+		else
+			table_nothing(&t); /* events that do not have the value */
 		add_counts(&t, c, &row->count);
 		if (is_thread) {
 			table_number(&t, threads_at(c->run.threads, row->number)->tid);
@@ -124,7 +142,7 @@ static void print_kind(struct page *p, const struct counts *c, enum count_by by,
 			table_text(&t, domains[row->domain]);
 		}
 	}
-	page_table(p, kinds[by].key, kinds[by].heading, &t, limit);
+	page_table(p, kinds[by].key, by == COUNT_VALUE ? heading : kinds[by].heading, &t, a->limit);
 	table_fini(&t);
 }
 
@@ -143,8 +161,8 @@ static int print_all(const struct arguments *a, const struct counts *c, struct k
 	if (a->by == COUNT_FUNCTION && !c->by[COUNT_FUNCTION].n)
 		page_line(&p, "none is a call of a function of the kernel's: `duet record -k function:F` or --graph F records them");
 	for (int by = 0; by < COUNT_KINDS; by++)
-		if (a->by == by || (a->by < 0 && (by != COUNT_FUNCTION || a->is_json || c->by[by].n)))
-			print_kind(&p, c, (enum count_by)by, functions, a->limit);
+		if (a->by == by || (a->by < 0 && by != COUNT_VALUE && (by != COUNT_FUNCTION || a->is_json || c->by[by].n)))
+			print_kind(&p, c, (enum count_by)by, a, functions);
 	return page_close(&p);
 }
 
@@ -163,12 +181,12 @@ static int take_option(struct arguments *a, int c)
 		return *end || end == optarg || *optarg == '-'
 			       ? cmd_error("stats", "--limit takes a number") : 0;
 	case OPT_BY:
-		for (int i = 0; i < COUNT_KINDS; i++)
-			if (!strcmp(optarg, kinds[i].name)) {
-				a->by = i;
+		a->value = NULL;
+		for (a->by = 0; a->by < COUNT_VALUE; a->by++)
+			if (!strcmp(optarg, kinds[a->by].name))
 				return 0;
-			}
-		return cmd_error("stats", "--by %s: by event, process, thread, cpu, stream or function", optarg);
+		a->value = optarg;
+		return 0;
 	case 'f':
 		if (a->filter)
 			return cmd_error("stats", "more than one -f; join them with && or ||");
@@ -205,6 +223,18 @@ static int take_options(struct arguments *a, int argc, char **argv)
 	return optind < argc ? 0 : cmd_usage("stats", "no recording given");
 }
 
+static int refuse_value(const struct trace *t, const char *value)
+{
+	struct nearest near = { .wanted = value };
+	char text[NEAREST_MAX + 32];
+
+	for (int i = 0; i < COUNT_VALUE; i++)
+		nearest_try(&near, kinds[i].name);
+	nearest_try_fields(&near, t, "*");
+	return cmd_error("stats", "--by %s: no event recorded has such a context or field%s", value,
+			 *near.best ? nearest_text(&near, text) : "; event, process, thread, cpu, stream and function are always there");
+}
+
 int cmd_stats(int argc, char **argv)
 {
 	struct trace_options o = { .warn = warn };
@@ -213,7 +243,7 @@ int cmd_stats(int argc, char **argv)
 	struct diag d = { "" };
 	struct kallsyms *functions;
 	struct trace *t;
-	int status = take_options(&a, argc, argv);
+	int status = take_options(&a, argc, argv), err;
 
 	if (status)
 		return status;
@@ -226,8 +256,8 @@ int cmd_stats(int argc, char **argv)
 	functions = kallsyms_open((const char *const *)argv + optind, argc - optind);
 	if (!functions) {
 		status = cmd_error("stats", "no memory");
-	} else if (counts_init(&counts, t, NULL, a.filter, &d)) {
-		status = cmd_error("stats", "%s", d.text);
+	} else if ((err = counts_init(&counts, t, NULL, a.filter, a.value, &d))) {
+		status = err == -ENOENT && !*d.text ? refuse_value(t, a.value) : cmd_error("stats", "%s", d.text);
 	} else {
 		status = print_all(&a, &counts, functions);
 		counts_fini(&counts);

@@ -329,19 +329,22 @@ int match_update(struct match *m, const struct trace *t, const bool *is_wanted, 
 	return trace_n_classes(t) > m->n_classes ? link_new(&o, d) : 0;
 }
 
+static void close_classes(struct match_class *classes, uint32_t n)
+{
+	for (uint32_t i = 0; classes && i < n; i++) {
+		for (uint32_t f = 0; f < classes[i].n_fields; f++)
+			free(classes[i].fields[f]);
+		free(classes[i].fields);
+		free(classes[i].filter);
+	}
+	free(classes);
+}
+
 void match_close(struct match *m)
 {
 	if (!m)
 		return;
-	for (uint32_t i = 0; m->classes && i < m->n_classes; i++) {
-		struct match_class *c = &m->classes[i];
-
-		for (uint32_t f = 0; f < c->n_fields; f++)
-			free(c->fields[f]);
-		free(c->fields);
-		free(c->filter);
-	}
-	free(m->classes);
+	close_classes(m->classes, m->n_classes);
 	free(m);
 }
 
@@ -398,4 +401,82 @@ bool match_event(const struct match *m, const struct trace_event *e, const struc
 	struct event_source s = { { give }, e, w, c };
 
 	return c->filter && filter_run(c->filter, NULL, 0, &s.source);
+}
+
+/* ---------------------------------------------------------------- one value */
+
+struct match_value {
+	uint32_t n_classes;
+	struct match_class *classes; /* without filters */
+	struct value_place {
+		bool is_there;
+		uint8_t type;
+		uint32_t number; /* as give() takes it */
+	} *places; /* by number of class */
+};
+
+static int place_all(struct match_value *v, const struct trace *t, bool is_context, const char *name)
+{
+	int found = 0;
+
+	for (uint32_t i = 0; i < trace_n_sources(t); i++) {
+		const struct trace_source *s = trace_source(t, i);
+
+		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
+			struct class_names names = names_of(s->meta, c, &v->classes[c->number]);
+			struct filter_place place;
+
+			if (!c->program || find(&names.names, is_context, name, strlen(name), &place) != FILTER_FINE) {
+				if (names.has_failed)
+					return -ENOMEM;
+				continue;
+			}
+			v->places[c->number] = (struct value_place){ true, place.type, place.offset };
+			found = 1;
+		}
+	}
+	return found;
+}
+
+int match_value_open(struct match_value **result, const struct trace *t, const char *name)
+{
+	struct match_value *v = calloc(1, sizeof *v);
+	const char *context = name + (*name == '$');
+	bool is_context = !strncmp(context, "ctx.", 4);
+	int found = -ENOMEM;
+
+	*result = NULL;
+	if (v) {
+		v->n_classes = trace_n_classes(t);
+		v->classes = calloc(v->n_classes + (size_t)1, sizeof *v->classes);
+		v->places = calloc(v->n_classes + (size_t)1, sizeof *v->places);
+	}
+	if (v && v->classes && v->places)
+		found = place_all(v, t, true, is_context ? context + 4 : name);
+	if (!found && !is_context)
+		found = place_all(v, t, false, name);
+	if (found > 0) {
+		*result = v;
+		return 0;
+	}
+	match_value_close(v);
+	return found ? found : -ENOENT;
+}
+
+void match_value_close(struct match_value *v)
+{
+	if (!v)
+		return;
+	close_classes(v->classes, v->n_classes);
+	free(v->places);
+	free(v);
+}
+
+int match_value_get(const struct match_value *v, const struct trace_event *e, const struct who *w, struct filter_value *value)
+{
+	uint32_t number = trace_class_number(e);
+	const struct value_place *p = &v->places[number];
+	struct event_source s = { { give }, e, w, &v->classes[number] };
+
+	return p->is_there && give(&s.source, p->number, value) ? p->type : -1;
 }

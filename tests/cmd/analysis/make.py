@@ -107,8 +107,11 @@ def kernel(directory, events):
     return _make(directory, "kernel", lambda tid: struct.pack("<i", tid), "int32_t _tid;", events)
 
 
-def ust(directory, events):
-    return _make(directory, "ust", lambda t: struct.pack("<ii", *t), "int32_t _vpid; int32_t _vtid;", events)
+def ust(directory, events, contexts=()):
+    """contexts: names of more, of which the threads give numbers or texts, behind vpid and vtid."""
+    first = next(e[2] for e in events if e[2])
+    return _make(directory, "ust", lambda t: struct.pack("<ii", *t[:2]) + b"".join(map(_encode, t[2:])),
+                 "int32_t _vpid; int32_t _vtid; " + " ".join(map(_field, contexts, first[2:])), events)
 
 
 def switch(time, cpu, prev, following, state=0):

@@ -57,8 +57,50 @@ def one_kind_may_be_chosen_and_lines_limited(duet, where):
     duet.run("stats", status=2)
 
 
+def values(duet, by, *argv):
+    return [(v["value"], v["n"]) for v in duet.json("stats", "--by", by, *argv)["values"]]
+
+
+def contexts_and_fields_tell_events_apart(duet, where):
+    ust(where + "/r/ust", [(1000, 0, (7, 7, 1000, "/web"), "shop:order", dict(id=1, uid=5)),
+                           (2000, 0, (7, 9, 0, "/web"), "shop:order", dict(id=-2, uid=5)),
+                           (3000, 0, (8, 8, 1000, "/db"), "shop:paid", dict(who="me")),
+                           (4000, 0, (8, 8, 1000, ""), "shop:paid", dict(who="you"))], contexts=("uid", "cgroup"))
+    kernel(where + "/r/kernel", [switch(1500, 1, IDLE, A), switch(1600, 1, A, B)])
+    path = where + "/r"
+    for by in "uid", "ctx.uid", "$ctx.uid":
+        check(values(duet, by, path), [("1000", 3), (None, 2), ("0", 1)], by)  # the context, not the field
+    check(values(duet, "cgroup", path), [(None, 2), ("/web", 2), ("/db", 1), ("", 1)])
+    check(values(duet, "id", path), [(None, 4), ("1", 1), ("-2", 1)])
+    check(values(duet, "who", path), [(None, 4), ("me", 1), ("you", 1)])
+    check(values(duet, "who", "-f", "$ctx.uid == 1000", path), [(None, 1), ("me", 1), ("you", 1)])
+    # What is known of events besides their fields, as in expressions.
+    check(values(duet, "$ctx.tid", path), [("7", 2), ("8", 2), ("0", 1), ("9", 1)])
+    check(values(duet, "domain", path), [("ust", 4), ("kernel", 2)])
+    check(row(duet.json("stats", "--by", "uid", path)["values"], value="0")["bytes"],
+          row(duet.json("stats", "--by", "tid", path)["values"], value="9")["bytes"])
+    text = duet.text("stats", "--by", "cgroup", path)
+    check([line for line in text.splitlines() if line.startswith("By ")], ["By cgroup"])
+
+
+def what_no_event_has_is_refused_with_what_may_have_been_meant(duet, where):
+    path = recording(where)
+    check("did you mean prev_prio?" in duet.run("stats", "--by", "prev_pri", path, status=2).stderr, True)
+    check("no event recorded has" in duet.run("stats", "--by", "ctx.prev_prio", path, status=2).stderr, True)
+    duet.run("stats", "--by", "", path, status=2)
+
+
+def contexts_are_those_of_the_recording(duet, where):
+    """Two traces: a class that has the context and one of the same name that has it not."""
+    ust(where + "/r/a", [(1000, 0, (7, 7, "red"), "shop:order", dict(id=1))], contexts=("colour",))
+    ust(where + "/r/b", [(2000, 0, (9, 9), "shop:order", dict(id=1))])
+    check(sorted(values(duet, "colour", where + "/r"), key=str), [("red", 1), (None, 1)])
+
+
 if __name__ == "__main__":
     sys.exit(run_all([events_are_counted_by_all_that_tells_them_apart,
                       bytes_are_those_of_events_with_their_headers, rates_are_over_the_whole_time,
-                      losses_are_said_first, one_kind_may_be_chosen_and_lines_limited],
+                      losses_are_said_first, one_kind_may_be_chosen_and_lines_limited,
+                      contexts_and_fields_tell_events_apart, contexts_are_those_of_the_recording,
+                      what_no_event_has_is_refused_with_what_may_have_been_meant],
                      Duet(sys.argv[1])))

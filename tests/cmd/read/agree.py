@@ -7,6 +7,7 @@ ways and compares each; with TRACE, compares those.
 Every event's time, cpu, name, contexts and fields are compared, and the number of lost events.
 Exit: 0 all agree, 1 not, 77 nothing to compare with.
 """
+import collections
 import json
 import math
 import os
@@ -183,6 +184,19 @@ def record_all(sample, directory):
     return [os.path.join(directory, n) for n in [*ways, "all"]]
 
 
+def counted(duet, trace):
+    """`duet stats --by CONTEXT` counts what Babeltrace shows."""
+    shown = subprocess.run(["babeltrace2", trace], stdout=subprocess.PIPE, encoding="latin-1", check=True).stdout
+    for name in "vuid", "net_ns", "procname", "pthread_id":
+        want = collections.Counter(v.strip('"') for v in re.findall(r"\b%s = (\"[^\"]*\"|-?\w+)" % name, shown))
+        got = json.loads(subprocess.run([duet, "stats", "--json", "--by", "ctx." + name, trace], stdout=subprocess.PIPE,
+                                        check=True).stdout)["values"]
+        if not want or {v["value"]: v["n"] for v in got} != want:
+            print("%s: by %s we count %r, Babeltrace shows %r" % (trace, name, got, want))
+            return False
+    return True
+
+
 def main():
     view, sample, traces = [os.path.abspath(sys.argv[1]), "view"], sys.argv[2], sys.argv[3:]
     if traces:
@@ -194,7 +208,8 @@ def main():
         except record_lttng.LttngMissing as e:
             print(e)
             return 77
-        return 0 if all([compare(view, t) for t in traces]) else 1
+        good = all([compare(view, t) for t in traces])
+        return 0 if counted(view[0], os.path.join(directory, "contexts")) and good else 1
 
 
 if __name__ == "__main__":

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/values.c - see values.h. */
+#include "analysis/values.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/keys.h"
+#include "analysis/run.h"
+
+struct values {
+	struct match_value *value;
+	struct keys keys; /* (type, number), or (type, hash, size) of texts: its number - 1 */
+	char **texts; /* by number */
+	uint32_t n_rooms;
+};
+
+int values_open(struct values **result, const struct trace *t, const char *name)
+{
+	struct values *v = calloc(1, sizeof *v);
+	int err = v ? match_value_open(&v->value, t, name) : -ENOMEM;
+
+	*result = v;
+	if (err) {
+		free(v);
+		*result = NULL;
+	}
+	return err;
+}
+
+void values_close(struct values *v)
+{
+	if (!v)
+		return;
+	for (uint32_t i = 0; i < v->n_rooms; i++)
+		free(v->texts[i]);
+	free(v->texts);
+	keys_fini(&v->keys);
+	match_value_close(v->value);
+	free(v);
+}
+
+static char *text_of(int type, const struct filter_value *value)
+{
+	char text[32];
+
+	if (type == FILTER_STRING)
+		return strndup(value->text, (size_t)value->more);
+	if (type == FILTER_F64)
+		snprintf(text, sizeof text, "%.17g", value->real);
+	else if (value->more)
+		snprintf(text, sizeof text, "%" PRId64, (int64_t)value->bits);
+	else
+		snprintf(text, sizeof text, "%" PRIu64, value->bits);
+	return strdup(text);
+}
+
+int64_t values_of(struct values *v, const struct trace_event *e, const struct who *w)
+{
+	struct filter_value value = { .bits = 0 };
+	int type = match_value_get(v->value, e, w, &value);
+	int64_t i;
+
+	if (type < 0)
+		return VALUE_NONE;
+	if (type == FILTER_STRING)
+		i = keys_find(&v->keys, (uint64_t)type, keys_hash(value.text, (size_t)value.more), value.more, true);
+	else
+		i = keys_find(&v->keys, (uint64_t)type, value.bits, type == FILTER_INTEGER ? value.more : 0, true);
+	if (i < 0 || run_grow(&v->texts, &v->n_rooms, (uint32_t)i + 1, sizeof *v->texts))
+		return -ENOMEM;
+	if (!v->texts[i + 1])
+		v->texts[i + 1] = text_of(type, &value);
+	return v->texts[i + 1] ? i + 1 : -ENOMEM;
+}
+
+uint32_t values_n(const struct values *v)
+{
+	return v->keys.n + 1;
+}
+
+const char *values_text(const struct values *v, uint32_t number)
+{
+	return number == VALUE_NONE ? NULL : v->texts[number];
+}
