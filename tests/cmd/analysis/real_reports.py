@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """real_reports.py DUET LIBDUET PROGRAM - why, io and locks beside what the program knows of itself and
 what the kernel counts (schedstat, /proc/self/io) in the same run."""
+import json
 import sys
 
 sys.dont_write_bytecode = True  # beside the sources
@@ -15,6 +16,15 @@ def unseen(t):
     return t["unknown_ns"]
 
 
+def before_exec_ns(duet, trace, tid):
+    """On a CPU, before it became the program: `why` leaves that out."""
+    lines = duet.text("view", "--json", "-e", "sched_process_exec", trace).splitlines()
+    for e in (e for e in map(json.loads, lines) if e["tid"] == int(tid)):
+        until = "%d.%09d" % divmod(e["time"], 10**9)
+        return row(duet.json("report", "cpu", "--by", "thread", "--to", until, trace)["threads"], tid=int(tid))["cpu_ns"]
+    return 0
+
+
 @measured
 def a_thread_s_time_is_that_of_schedstat(duet, where):
     """On a CPU: schedstat's first number, of threads and a child."""
@@ -24,7 +34,7 @@ def a_thread_s_time_is_that_of_schedstat(duet, where):
     cpu = duet.json("report", "cpu", "--by", "thread", trace)
     for _, name, tid, ns, _ in (s for s in said if s[0] == "thread"):
         t = row(duet.json("report", "why", "-t", tid, trace)["threads"], tid=int(tid))
-        on = t["user_ns"] + t["kernel_ns"] + t["irq_ns"]
+        on = t["user_ns"] + t["kernel_ns"] + t["irq_ns"] + before_exec_ns(duet, trace, tid)
         if not 0.98 * int(ns) - 2e6 - unseen(t) <= on <= 1.02 * int(ns) + 2e6 + stolen:
             raise Failed("%s: %d ns on a CPU, %d unknown, %d stolen; schedstat says %s" % (
                 name, on, unseen(t), stolen, ns))
