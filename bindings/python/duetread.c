@@ -2,189 +2,19 @@
 /*
  * bindings/python/duetread.c - Python's door to libduet-read: see README.md beside it.
  *
- * One object per event, its fields a dict made on the spot: names are made once a class, numbers come from
- * Python's cache of small ones or are new.  Columns are arrays of machine numbers behind memoryviews.
+ * Events are read ahead by batches, which cost a fraction of one event after the other, and made Python's
+ * as they are asked for.  Whoever moves otherwise than by one first goes back to where iteration is.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <structmember.h>
+#include "duetread.h"
 
-#include <errno.h>
-#include <string.h>
+/* Events given one by one after a turn: going to and fro costs no batch each time. */
+enum { SINGLE = 16 };
 
-#include <duet/read.h>
+/* Fields that Python's smallest dict has room for: a larger one grows again and again, or is a copy. */
+enum { SMALL_DICT = 5 };
 
-struct reader {
-	PyObject_HEAD
-	struct duet_read *read;
-	PyObject **names; /* of classes: str */
-	PyObject ***keys; /* of fields of classes: str */
-	PyObject *damages; /* list of str */
-	PyObject *whole; /* of a stream alone: the reader it borrows from */
-	struct duet_read_value *values; /* room for the largest class */
-	uint32_t n_classes, most_fields;
-	unsigned int n_parts; /* readers that borrow from this one */
-	int follows;
-	double timeout; /* seconds without an event that is an error; negative: none */
-};
-
-struct event {
-	PyObject_HEAD
-	PyObject *name, *fields;
-	long long time;
-	long cpu; /* -1: unknown */
-	unsigned int stream;
-	unsigned int class_number;
-	unsigned long long lost_events, lost_packets;
-};
-
-static PyTypeObject event_type, reader_type;
-static PyObject *error_type;
-
-static void event_free(struct event *e)
-{
-	Py_XDECREF(e->name);
-	Py_XDECREF(e->fields);
-	PyObject_Free(e);
-}
-
-static PyObject *event_repr(struct event *e)
-{
-	return PyUnicode_FromFormat("<Event %S at %lld: %S>", e->name, e->time, e->fields);
-}
-
-static PyObject *event_getitem(PyObject *self, PyObject *key)
-{
-	PyObject *v = PyDict_GetItemWithError(((struct event *)self)->fields, key);
-
-	if (!v && !PyErr_Occurred())
-		PyErr_SetObject(PyExc_KeyError, key);
-	Py_XINCREF(v);
-	return v;
-}
-
-static PyMappingMethods event_mapping = { .mp_subscript = event_getitem };
-static PyMemberDef event_members[] = {
-	{ "name", T_OBJECT, offsetof(struct event, name), READONLY, "the event's name; None: events were lost here" },
-	{ "fields", T_OBJECT, offsetof(struct event, fields), READONLY, "dict of contexts and fields" },
-	{ "time", T_LONGLONG, offsetof(struct event, time), READONLY, "nanoseconds since the Epoch" },
-	{ "cpu", T_LONG, offsetof(struct event, cpu), READONLY, "number of the CPU, -1 if unknown" },
-	{ "stream", T_UINT, offsetof(struct event, stream), READONLY, "number of the stream" },
-	{ "class_number", T_UINT, offsetof(struct event, class_number), READONLY, "number of the class" },
-	{ "lost_events", T_ULONGLONG, offsetof(struct event, lost_events), READONLY, "events lost here" },
-	{ "lost_packets", T_ULONGLONG, offsetof(struct event, lost_packets), READONLY, "packets lost here" },
-	{ NULL }
-};
-
-static PyTypeObject event_type = {
-	PyVarObject_HEAD_INIT(NULL, 0)
-	.tp_name = "duetread.Event",
-	.tp_basicsize = sizeof(struct event),
-	.tp_dealloc = (destructor)event_free,
-	.tp_repr = (reprfunc)event_repr,
-	.tp_as_mapping = &event_mapping,
-	.tp_flags = Py_TPFLAGS_DEFAULT,
-	.tp_doc = "An event, or (name None) a place where events were lost.  event[field] is a field's value.",
-	.tp_members = event_members,
-};
-
-static PyObject *text(const char *s, size_t n)
-{
-	return PyUnicode_DecodeUTF8(s, (Py_ssize_t)n, "replace");
-}
-
-/* A value that is no struct and no array. */
-static PyObject *plain(const struct duet_read_value *v)
-{
-	switch (v->kind) {
-	case DUET_READ_INT:
-		return PyLong_FromLongLong(v->as.i);
-	case DUET_READ_UINT:
-		return PyLong_FromUnsignedLongLong(v->as.u);
-	case DUET_READ_REAL:
-		return PyFloat_FromDouble(v->as.real);
-	case DUET_READ_TEXT:
-		return text(v->as.text, v->size);
-	case DUET_READ_LABEL:
-		if (v->label)
-			return PyUnicode_DecodeUTF8(v->label, (Py_ssize_t)strlen(v->label), "replace");
-		return v->is_signed ? PyLong_FromLongLong(v->as.i) : PyLong_FromUnsignedLongLong(v->as.u);
-	default:
-		Py_RETURN_NONE;
-	}
-}
-
-/* What the walk gives up to the end of the struct (a dict) or array (a list) just begun; @is_whole: of the event. */
-static PyObject *compound(struct duet_read *r, int is_struct, int is_whole)
-{
-	PyObject *result = is_struct ? PyDict_New() : PyList_New(0);
-	struct duet_read_value v;
-
-	while (result && duet_read_walk(r, &v)) {
-		PyObject *item;
-		int err;
-
-		if (!is_whole && (v.kind == DUET_READ_STRUCT_END || v.kind == DUET_READ_ARRAY_END))
-			return result;
-		if (v.kind == DUET_READ_STRUCT || v.kind == DUET_READ_ARRAY)
-			item = compound(r, v.kind == DUET_READ_STRUCT, 0);
-		else
-			item = plain(&v);
-		if (!item)
-			err = -1;
-		else
-			err = is_struct ? PyDict_SetItemString(result, v.name ? v.name : "", item) :
-					  PyList_Append(result, item);
-		Py_XDECREF(item);
-		if (err)
-			Py_CLEAR(result);
-	}
-	return result;
-}
-
-static PyObject *fields_of(struct reader *self, uint32_t number)
-{
-	const struct duet_read_class *c = duet_read_class_info(self->read, number);
-	struct duet_read_value *v = self->values;
-	PyObject *d;
-
-	duet_read_values(self->read, v);
-	for (uint32_t i = 0; i < c->n_fields; i++)
-		if (v[i].kind == DUET_READ_STRUCT || v[i].kind == DUET_READ_ARRAY)
-			return compound(self->read, 1, 1);
-	d = PyDict_New();
-	for (uint32_t i = 0; d && i < c->n_fields; i++) {
-		PyObject *item;
-
-		if (v[i].kind == DUET_READ_NONE)
-			continue;
-		item = plain(&v[i]);
-		if (!item || PyDict_SetItem(d, self->keys[number][i], item))
-			Py_CLEAR(d);
-		Py_XDECREF(item);
-	}
-	return d;
-}
-
-static PyObject *event_of(struct reader *self, const struct duet_read_item *item)
-{
-	struct event *e = PyObject_New(struct event, &event_type);
-
-	if (!e)
-		return NULL;
-	e->time = item->time_ns;
-	e->cpu = item->cpu == DUET_READ_NO_CPU ? -1 : (long)item->cpu;
-	e->stream = item->stream;
-	e->class_number = item->class_number;
-	e->lost_events = item->lost_events;
-	e->lost_packets = item->lost_packets;
-	e->name = item->kind == DUET_READ_EVENT ? self->names[item->class_number] : Py_None;
-	Py_INCREF(e->name);
-	e->fields = item->kind == DUET_READ_EVENT ? fields_of(self, item->class_number) : PyDict_New();
-	if (!e->fields)
-		Py_CLEAR(e);
-	return (PyObject *)e;
-}
+static PyTypeObject reader_type;
+PyObject *duetread_error;
 
 static int is_open(struct reader *self)
 {
@@ -193,13 +23,73 @@ static int is_open(struct reader *self)
 	return self->read != NULL;
 }
 
+/* Memory is the reader's while a call uses it: what Python may run in between, a finalizer or another thread, waits. */
+int reader_begin(struct reader *self)
+{
+	if (!is_open(self))
+		return 0;
+	if (self->is_busy) {
+		PyErr_SetString(PyExc_ValueError, "the reader is in use: by another thread, or by whom this was called");
+		return 0;
+	}
+	return self->is_busy = 1;
+}
+
+void reader_end(struct reader *self)
+{
+	self->is_busy = 0;
+}
+
+static void forget_rows(struct reader *self)
+{
+	self->n_rows = self->row = 0;
+	self->n_single = SINGLE;
+}
+
+int reader_unread(struct reader *self)
+{
+	uint32_t n = self->n_rows - self->row;
+	struct duet_read_item item;
+
+	forget_rows(self);
+	for (; n; n--)
+		if (duet_read_previous(self->read, &item) < 0) {
+			PyErr_Format(duetread_error, "%s", duet_read_why(self->read));
+			return -1;
+		}
+	return PyErr_Occurred() ? -1 : 0;
+}
+
+/* The next event, if it can be had by batches; else it is to be read alone. */
+static const struct duet_read_row *next_row(struct reader *self)
+{
+	if (self->row < self->n_rows)
+		return &self->rows[self->row++];
+	if (self->follows || self->n_single) {
+		self->n_single -= self->n_single > 0;
+		return NULL;
+	}
+	if (!self->rows)
+		self->rows = PyMem_Malloc(ROWS * sizeof *self->rows);
+	self->row = 0;
+	self->n_rows = self->rows ? duet_read_batch(self->read, self->rows, ROWS) : 0;
+	if (self->n_rows) {
+		self->n_single_next = self->n_rows < SINGLE ? self->n_single_next : 0;
+		return &self->rows[self->row++];
+	}
+	/* Where few events have cells, fewer batches are tried. */
+	self->n_single = self->n_single_next;
+	self->n_single_next = self->n_single < SINGLE ? 2 * self->n_single + 1 : SINGLE;
+	return NULL;
+}
+
 static PyObject *got(struct reader *self, int kind, const struct duet_read_item *item)
 {
 	if (PyErr_Occurred()) /* of the list of damages */
 		return NULL;
 	if (kind < 0)
-		return PyErr_Format(error_type, "%s", duet_read_why(self->read));
-	return kind == DUET_READ_END ? NULL : event_of(self, item);
+		return PyErr_Format(duetread_error, "%s", duet_read_why(self->read));
+	return kind == DUET_READ_END ? NULL : duetread_item(self, item);
 }
 
 static int describe(struct reader *self);
@@ -224,31 +114,49 @@ static int wait_for_more(struct reader *self)
 	if (got == -ETIMEDOUT)
 		PyErr_SetString(PyExc_TimeoutError, duet_read_why(self->read));
 	else if (got < 0)
-		PyErr_SetString(error_type, duet_read_why(self->read));
+		PyErr_SetString(duetread_error, duet_read_why(self->read));
 	return got < 0 ? -1 : got;
 }
 
-static PyObject *reader_next(struct reader *self)
+static PyObject *read_next(struct reader *self)
 {
+	const struct duet_read_row *row = next_row(self);
 	struct duet_read_item item;
 	int kind, more = 1;
 
-	if (!is_open(self))
+	if (PyErr_Occurred()) { /* of the list of damages */
+		self->row -= row != NULL;
 		return NULL;
+	}
+	if (row)
+		return duetread_row(self, row);
 	while ((kind = duet_read_next(self->read, &item)) == DUET_READ_END && self->follows && more > 0)
 		more = wait_for_more(self);
 	return got(self, kind, &item);
 }
 
+static PyObject *reader_next(struct reader *self)
+{
+	PyObject *e;
+
+	if (!reader_begin(self))
+		return NULL;
+	e = read_next(self);
+	reader_end(self);
+	return e;
+}
+
 static PyObject *reader_previous(struct reader *self, PyObject *unused)
 {
 	struct duet_read_item item;
-	PyObject *e;
+	PyObject *e = NULL;
 
 	(void)unused;
-	if (!is_open(self))
+	if (!reader_begin(self))
 		return NULL;
-	e = got(self, duet_read_previous(self->read, &item), &item);
+	if (!reader_unread(self))
+		e = got(self, duet_read_previous(self->read, &item), &item);
+	reader_end(self);
 	if (!e && !PyErr_Occurred())
 		Py_RETURN_NONE;
 	return e;
@@ -258,16 +166,20 @@ static PyObject *reader_seek(struct reader *self, PyObject *argument)
 {
 	long long time = PyLong_AsLongLong(argument);
 
-	if ((time == -1 && PyErr_Occurred()) || !is_open(self))
+	if ((time == -1 && PyErr_Occurred()) || !reader_begin(self))
 		return NULL;
+	forget_rows(self);
 	duet_read_seek(self->read, time);
+	reader_end(self);
+	if (PyErr_Occurred())
+		return NULL;
 	Py_RETURN_NONE;
 }
 
 static void add_damage(void *context, const char *what)
 {
 	PyGILState_STATE state = PyGILState_Ensure();
-	PyObject *s = PyUnicode_DecodeUTF8(what, (Py_ssize_t)strlen(what), "replace");
+	PyObject *s = duetread_text(what, strlen(what));
 
 	if (s)
 		PyList_Append(((struct reader *)context)->damages, s);
@@ -275,22 +187,29 @@ static void add_damage(void *context, const char *what)
 	PyGILState_Release(state);
 }
 
+static void class_clear(struct class *c)
+{
+	Py_XDECREF(c->name);
+	Py_XDECREF(c->pattern);
+	for (uint32_t i = 0; i < c->n_fields; i++) {
+		Py_XDECREF(c->keys ? c->keys[i] : NULL);
+		Py_XDECREF(c->kept ? c->kept[i].value : NULL);
+	}
+	PyMem_Free(c->keys);
+	PyMem_Free(c->kept);
+}
+
 static void reader_clear(struct reader *self)
 {
-	for (uint32_t c = 0; self->names && c < self->n_classes; c++) {
-		const struct duet_read_class *class = duet_read_class_info(self->read, c);
-
-		Py_XDECREF(self->names[c]);
-		for (uint32_t i = 0; self->keys && self->keys[c] && i < class->n_fields; i++)
-			Py_XDECREF(self->keys[c][i]);
-		PyMem_Free(self->keys ? self->keys[c] : NULL);
-	}
-	PyMem_Free(self->names);
-	PyMem_Free(self->keys);
+	for (uint32_t i = 0; i < self->n_classes; i++)
+		class_clear(&self->classes[i]);
+	PyMem_Free(self->classes);
 	PyMem_Free(self->values);
-	self->names = NULL;
-	self->keys = NULL;
+	PyMem_Free(self->rows);
+	self->classes = NULL;
 	self->values = NULL;
+	self->rows = NULL;
+	self->n_classes = self->n_rows = self->row = 0;
 	duet_read_close(self->read);
 	self->read = NULL;
 	if (self->whole)
@@ -305,49 +224,49 @@ static void reader_free(struct reader *self)
 	Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-static int describe_class(struct reader *self, uint32_t number)
+static int describe_class(struct class *c, const struct duet_read_class *info)
 {
-	const struct duet_read_class *c = duet_read_class_info(self->read, number);
-
-	self->names[number] = text(c->name, strlen(c->name));
-	self->keys[number] = PyMem_Calloc(c->n_fields + (size_t)1, sizeof **self->keys);
-	if (!self->names[number] || !self->keys[number])
+	c->n_fields = info->n_fields;
+	c->name = duetread_text(info->name, strlen(info->name));
+	c->keys = PyMem_Calloc(c->n_fields + (size_t)1, sizeof *c->keys);
+	c->kept = PyMem_Calloc(c->n_fields + (size_t)1, sizeof *c->kept);
+	c->pattern = c->n_fields > SMALL_DICT ? PyDict_New() : NULL;
+	if (!c->name || !c->keys || !c->kept || (c->n_fields > SMALL_DICT && !c->pattern))
 		return -1;
 	for (uint32_t i = 0; i < c->n_fields; i++) {
-		const char *name = c->fields[i].name ? c->fields[i].name : "";
+		const char *name = info->fields[i].name ? info->fields[i].name : "";
 
-		self->keys[number][i] = text(name, strlen(name));
-		if (!self->keys[number][i])
+		c->keys[i] = duetread_text(name, strlen(name));
+		if (!c->keys[i])
 			return -1;
-		PyUnicode_InternInPlace(&self->keys[number][i]);
+		PyUnicode_InternInPlace(&c->keys[i]);
+		if (c->pattern && PyDict_SetItem(c->pattern, c->keys[i], Py_None))
+			return -1;
 	}
-	if (c->n_fields > self->most_fields)
-		self->most_fields = c->n_fields;
 	return 0;
 }
 
 static int describe(struct reader *self)
 {
-	uint32_t before = self->n_classes, n = duet_read_n_classes(self->read);
-	PyObject **names, ***keys;
+	uint32_t n = duet_read_n_classes(self->read);
 	struct duet_read_value *values;
+	struct class *classes;
 
-	if (self->values && n == before)
+	if (self->values && n == self->n_classes)
 		return 0;
-	names = PyMem_Realloc(self->names, (n + (size_t)1) * sizeof *names);
-	self->names = names ? names : self->names;
-	keys = PyMem_Realloc(self->keys, (n + (size_t)1) * sizeof *keys);
-	self->keys = keys ? keys : self->keys;
-	for (uint32_t i = before; names && keys && i < n; i++) {
-		names[i] = NULL;
-		keys[i] = NULL;
-		self->n_classes = i + 1;
-		if (describe_class(self, i))
-			return -1;
+	classes = PyMem_Realloc(self->classes, (n + (size_t)1) * sizeof *classes);
+	self->classes = classes ? classes : self->classes;
+	while (classes && self->n_classes < n) {
+		struct class *c = &classes[self->n_classes];
+
+		*c = (struct class){ .n_fields = 0 };
+		if (describe_class(c, duet_read_class_info(self->read, self->n_classes++)))
+			return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+		self->most_fields = c->n_fields > self->most_fields ? c->n_fields : self->most_fields;
 	}
 	values = PyMem_Realloc(self->values, (self->most_fields + (size_t)1) * sizeof *values);
 	self->values = values ? values : self->values;
-	if (!names || !keys || !values) {
+	if (!classes || !values) {
 		PyErr_NoMemory();
 		return -1;
 	}
@@ -374,7 +293,7 @@ static int open_paths(struct reader *self, PyObject *paths, int is_strict)
 		list[i] = PyBytes_AS_STRING(b);
 	}
 	if (!err && duet_read_open(&self->read, list, (int)n, &o, why)) {
-		PyErr_SetString(error_type, why);
+		PyErr_SetString(duetread_error, why);
 		err = -1;
 	}
 	PyMem_Free(list);
@@ -437,6 +356,9 @@ static PyObject *reader_stream(struct reader *self, PyObject *argument)
 static PyObject *reader_close(struct reader *self, PyObject *unused)
 {
 	(void)unused;
+	if (self->read && !reader_begin(self))
+		return NULL;
+	reader_end(self);
 	if (self->n_parts)
 		return PyErr_Format(PyExc_ValueError, "%u readers of single streams are still open", self->n_parts);
 	reader_clear(self);
@@ -464,9 +386,9 @@ static PyObject *reader_classes(struct reader *self, void *unused)
 		PyObject *fields = PyList_New(0), *item;
 
 		for (uint32_t i = 0; fields && i < class->n_fields; i++)
-			if (PyList_Append(fields, self->keys[c][i]))
+			if (PyList_Append(fields, self->classes[c].keys[i]))
 				Py_CLEAR(fields);
-		item = fields ? Py_BuildValue("(ON)", self->names[c], fields) : NULL;
+		item = fields ? Py_BuildValue("(ON)", self->classes[c].name, fields) : NULL;
 		if (!item || PyList_Append(list, item))
 			Py_CLEAR(list);
 		Py_XDECREF(item);
@@ -478,131 +400,6 @@ static PyObject *reader_n_streams(struct reader *self, void *unused)
 {
 	(void)unused;
 	return is_open(self) ? PyLong_FromUnsignedLong(duet_read_n_streams(self->read)) : NULL;
-}
-
-enum { COLUMNS_MAX = 64 };
-struct columns {
-	struct duet_read_column list[COLUMNS_MAX];
-	PyObject *room[COLUMNS_MAX]; /* bytearrays */
-	char format[COLUMNS_MAX]; /* struct's: q, Q, d, I; s: texts */
-	int n;
-};
-
-static int add_column(struct reader *self, struct columns *c, uint32_t class, const char *name, size_t rows)
-{
-	static const struct {
-		const char *name;
-		int32_t field;
-		char format;
-	} heads[] = { { "time", DUET_READ_ROW_TIME, 'q' }, { "cpu", DUET_READ_ROW_CPU, 'I' },
-		      { "stream", DUET_READ_ROW_STREAM, 'I' }, { "class", DUET_READ_ROW_CLASS, 'I' } };
-	struct duet_read_column *column = &c->list[c->n];
-	const struct duet_read_class *info = duet_read_class_info(self->read, class);
-	char format = 0;
-	size_t size;
-
-	column->field = class == DUET_READ_ANY_CLASS ? -ENOENT : duet_read_find(self->read, class, name);
-	for (size_t i = 0; column->field < 0 && !format && i < sizeof heads / sizeof *heads; i++)
-		if (!strcmp(name, heads[i].name)) {
-			column->field = heads[i].field;
-			format = heads[i].format;
-		}
-	if (!format && column->field >= 0) {
-		uint32_t kind = info->fields[column->field].kind;
-		int is_unsigned = kind == DUET_READ_UINT;
-
-		format = kind == DUET_READ_TEXT ? 's' : kind == DUET_READ_REAL ? 'd' : is_unsigned ? 'Q' : 'q';
-	}
-	if (!format) {
-		PyErr_Format(PyExc_KeyError, "no field %s", name);
-		return -1;
-	}
-	size = format == 's' ? sizeof(struct duet_read_text) : format == 'I' ? 4 : 8;
-	c->room[c->n] = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(rows * size));
-	if (!c->room[c->n])
-		return -1;
-	column->rows = PyByteArray_AS_STRING(c->room[c->n]);
-	c->format[c->n++] = format;
-	return 0;
-}
-
-static PyObject *texts(const struct duet_read_text *t, int64_t n)
-{
-	PyObject *list = PyList_New((Py_ssize_t)n);
-
-	for (int64_t i = 0; list && i < n; i++) {
-		PyObject *s = text(t[i].text, t[i].size);
-
-		if (s)
-			PyList_SET_ITEM(list, (Py_ssize_t)i, s);
-		else
-			Py_CLEAR(list);
-	}
-	return list;
-}
-
-/* A memoryview of its bytearray, cut to @n rows; of texts a list. */
-static PyObject *view(struct columns *c, int i, int64_t n)
-{
-	char format[2] = { c->format[i], 0 };
-	PyObject *bytes, *result;
-
-	if (c->format[i] == 's')
-		return texts(c->list[i].rows, n);
-	if (PyByteArray_Resize(c->room[i], (Py_ssize_t)n * (c->format[i] == 'I' ? 4 : 8)))
-		return NULL;
-	bytes = PyMemoryView_FromObject(c->room[i]);
-	result = bytes ? PyObject_CallMethod(bytes, "cast", "s", format) : NULL;
-	Py_XDECREF(bytes);
-	return result;
-}
-
-static PyObject *reader_columns(struct reader *self, PyObject *arguments)
-{
-	struct columns c = { .n = 0 };
-	PyObject *which, *names, *result = NULL;
-	uint32_t class = DUET_READ_ANY_CLASS;
-	Py_ssize_t rows = 65536;
-	int64_t n = 0;
-
-	if (!PyArg_ParseTuple(arguments, "OO!|n", &which, &PyTuple_Type, &names, &rows) || !is_open(self))
-		return NULL;
-	if (rows < 0 || rows > PY_SSIZE_T_MAX / 32 || PyTuple_GET_SIZE(names) > COLUMNS_MAX)
-		return PyErr_Format(PyExc_ValueError, "so many rows, or more than %d columns", COLUMNS_MAX);
-	if (which != Py_None) {
-		unsigned long number = PyLong_AsUnsignedLong(which);
-
-		if (PyErr_Occurred())
-			return NULL;
-		class = (uint32_t)number;
-		if (number >= self->n_classes)
-			return PyErr_Format(PyExc_IndexError, "no class %lu", number);
-	}
-	for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
-		const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
-
-		if (!name || add_column(self, &c, class, name, (size_t)rows))
-			goto out;
-	}
-	n = duet_read_rows(self->read, class, c.list, c.n, (size_t)rows);
-	if (n < 0) {
-		PyErr_Format(n == -EINVAL && duet_read_why(self->read)[0] ? error_type : PyExc_TypeError, "%s",
-			     duet_read_why(self->read)[0] ? duet_read_why(self->read) : "a field that is no column");
-		goto out;
-	}
-	result = PyTuple_New(c.n);
-	for (int i = 0; result && i < c.n; i++) {
-		PyObject *column = PyErr_Occurred() ? NULL : view(&c, i, n);
-
-		if (column)
-			PyTuple_SET_ITEM(result, i, column);
-		else
-			Py_CLEAR(result);
-	}
-out:
-	for (int i = 0; i < c.n; i++)
-		Py_XDECREF(c.room[i]);
-	return result;
 }
 
 static PyMethodDef reader_methods[] = {
@@ -653,12 +450,12 @@ PyMODINIT_FUNC PyInit_duetread(void)
 {
 	PyObject *m = PyModule_Create(&module);
 
-	if (!m || PyType_Ready(&event_type) || PyType_Ready(&reader_type))
+	if (!m || PyType_Ready(&duetread_event_type) || PyType_Ready(&reader_type))
 		return NULL;
-	error_type = PyErr_NewException("duetread.Error", PyExc_ValueError, NULL);
-	if (!error_type || PyModule_AddObjectRef(m, "Error", error_type) ||
+	duetread_error = PyErr_NewException("duetread.Error", PyExc_ValueError, NULL);
+	if (!duetread_error || PyModule_AddObjectRef(m, "Error", duetread_error) ||
 	    PyModule_AddObjectRef(m, "Reader", (PyObject *)&reader_type) ||
-	    PyModule_AddObjectRef(m, "Event", (PyObject *)&event_type))
+	    PyModule_AddObjectRef(m, "Event", (PyObject *)&duetread_event_type))
 		return NULL;
 	return m;
 }

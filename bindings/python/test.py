@@ -3,9 +3,12 @@
 """bindings/python/test.py DIRECTORY DUET LIBDUET - the module in DIRECTORY gives what `duet view --json` shows."""
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 sys.path.insert(0, sys.argv[1])
 import duetread
@@ -28,11 +31,9 @@ def refused(kind, call, *arguments):
     return False
 
 
-def record(directory):
-    out = directory + "/trace"
+def record(directory, out, *options):
     env = dict(os.environ, DUET_RUNTIME_DIR=directory + "/run", DUET_LIBRARY=LIBRARY)
-    subprocess.run([DUET, "record", "-q", "--no-kernel", "-e", "lttng_ust_libc:*", "-c", "ip,callstack", "-o", out, "--",
-                    "ls", "/"], env=env, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([DUET, "record", "-q", "--no-kernel", "-e", "lttng_ust_libc:*", *options, "-o", out, "--", "ls", "/"], env=env, stdout=subprocess.DEVNULL, check=True)
     return out
 
 
@@ -90,10 +91,98 @@ def check_following(directory):
     check(refused(TimeoutError, next, duetread.Reader(directory + "/begun", follow=True, timeout=0.01)), "who waits too long says so")
 
 
+METADATA = """/* CTF 1.8 */
+typealias integer { size = 8; align = 8; } := u8;
+trace { major = 1; minor = 8; byte_order = le; };
+stream { };
+event { name = "all"; fields := struct { u8 n; integer { size = 8; align = 8; signed = true; } i;
+    enum : integer { size = 8; align = 8; signed = true; } { LOW = -2, "\u00e4" = 0 ... 3 } label;
+    floating_point { exp_dig = 11; mant_dig = 53; align = 8; } real; string text; u8 n; u8 last; }; };
+"""
+
+
+def all_kinds(directory):
+    """A trace of 700 events of every kind of field, and what its events are."""
+    os.mkdir(directory)
+    with open(directory + "/metadata", "w") as f:
+        f.write(METADATA)
+    data, events = b"", []
+    for k in range(700):
+        label, text = k // 3 % 8 - 3, ("same", "same", "sam", "", "\u00e4\u00f6", "text %d" % k)[k % 6]
+        data += struct.pack("<Bbbd", k % 256, -k % 128, label, k // 2 / 4) + text.encode() + b"\0" + bytes((k % 3, 7))
+        events.append({"n": k % 3, "i": -k % 128, "label": {-2: "LOW", 0: "\u00e4", 1: "\u00e4", 2: "\u00e4", 3: "\u00e4"}.get(label, label),
+                       "real": k // 2 / 4, "text": text, "last": 7})
+    with open(directory + "/stream", "wb") as f:
+        f.write(data)
+    return events
+
+
+def same(a, b):
+    return (a.time, a.cpu, a.name, a.stream, a.class_number, a.fields, a.lost_events) == \
+           (b.time, b.cpu, b.name, b.stream, b.class_number, b.fields, b.lost_events)
+
+
+def check_batches(directory):
+    """What is read ahead is nowhere to be seen: to and fro, by columns, after a seek."""
+    trace = record(directory, directory + "/plain", "-c", "procname,ip")
+    r = duetread.Reader(trace)
+    events = list(r)
+    n = len(events)
+    back = [r.previous() for _ in range(n)][::-1]
+    check(n > 300 and all(map(same, events, back)), "batches hold what single events do: %d" % n)
+    at, furthest, good = 0, 0, True
+    for step in range(1, 150):
+        for _ in range(min(step, n - at)):
+            good &= same(next(r), events[at])
+            at += 1
+        furthest = max(at, furthest)
+        for _ in range(min(step * 2 // 3, at)):
+            at -= 1
+            good &= same(r.previous(), events[at])
+    check(good and furthest == n, "to and fro, the events come in turn: %d" % furthest)
+    r.seek(-2**63)
+    for _ in range(100):
+        next(r)
+    times, = r.columns(None, ("time",), 10)
+    check(list(times) == [e.time for e in events[100:110] if e.name] and same(next(r), events[110]), "columns begin where iteration is")
+    for _ in range(100):
+        next(r)
+    r.seek(events[n // 2].time)
+    check(next(r).time == events[n // 2].time, "seek leaves nothing behind")
+
+    events = all_kinds(directory + "/kinds")
+    r = duetread.Reader(directory + "/kinds")
+    mine = [e.fields for e in r]
+    check(mine == events and [list(m) for m in mine] == [list(e) for e in events], "every kind of field")
+    check([r.previous().fields for _ in events][::-1] == events, "every kind of field, one by one")
+
+
+def check_use_by_two(directory):
+    """A thread waits in next(); another that asks for something is told so."""
+    r = duetread.Reader(directory + "/begun", follow=True, timeout=0.5)
+    stop, told, end = threading.Event(), False, time.monotonic() + 30
+
+    def wait():
+        while not stop.is_set():
+            refused((TimeoutError, ValueError), next, r)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while not told and time.monotonic() < end:
+        told = refused(ValueError, r.seek, 0)
+    stop.set()
+    thread.join()
+    check(told, "a reader in use says so")
+    r.seek(0)
+    r.close()
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="duet-python-") as directory:
-        trace = record(directory)
+        trace = record(directory, directory + "/trace", "-c", "ip,callstack")
         check_following(directory)
+        check_use_by_two(directory)
+        check_batches(directory)
         with duetread.Reader(trace) as r:
             events = list(r)
             n = len(events)

@@ -242,6 +242,11 @@ struct duet_read_row {
  */
 uint32_t duet_read_batch(struct duet_read *r, struct duet_read_row *rows, uint32_t n_rows);
 
+/* duet_read_cell_value - @cell, field @field of a row of the class, as duet_read_get() would show it: with kind, base and label.
+ * Returns 0; -EINVAL: no such class or field, or its rows have no cells. */
+int duet_read_cell_value(const struct duet_read *r, uint32_t class_number, uint32_t field, const struct duet_read_cell *cell,
+			 struct duet_read_value *value);
+
 /* A column of duet_read_rows(): a field by its index, or one of these. */
 enum { DUET_READ_ROW_TIME = -1, DUET_READ_ROW_CPU = -2, DUET_READ_ROW_STREAM = -3, DUET_READ_ROW_CLASS = -4 };
 struct duet_read_column {

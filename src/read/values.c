@@ -225,3 +225,14 @@ uint32_t duet_read_batch(struct duet_read *r, struct duet_read_row *rows, uint32
 	r->has_event = false;
 	return trace_rows(r->trace, (struct ctf_row *)rows, n_rows);
 }
+
+int duet_read_cell_value(const struct duet_read *r, uint32_t class_number, uint32_t field, const struct duet_read_cell *cell,
+			 struct duet_read_value *v)
+{
+	const struct read_class *c = class_number < r->n_classes ? r->classes[class_number] : NULL;
+
+	if (!c || field >= c->public.n_fields || !c->ctf->program || !c->ctf->program->loads)
+		return -EINVAL;
+	show_cell(v, c->ops[field], (const struct ctf_cell *)cell);
+	return 0;
+}

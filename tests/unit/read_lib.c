@@ -407,7 +407,7 @@ static bool same_cell(const struct duet_read_cell *c, const struct duet_read_val
 /* The rows are items i ... of the whole; @other stands before them. */
 static size_t count_wrong(const struct duet_read_row *rows, uint32_t n, size_t i, struct duet_read *other)
 {
-	struct duet_read_value values[64];
+	struct duet_read_value values[64], shown;
 	struct duet_read_item item;
 	size_t bad = 0;
 
@@ -418,8 +418,11 @@ static size_t count_wrong(const struct duet_read_row *rows, uint32_t n, size_t i
 		bad += item.kind != DUET_READ_EVENT || rows[k].time_ns != item.time_ns || rows[k].cpu != item.cpu ||
 		       rows[k].class_number != item.class_number || rows[k].stream != item.stream ||
 		       c->n_fields > 64 || duet_read_values(other, values);
-		for (uint32_t f = 0; !bad && f < c->n_fields; f++)
+		for (uint32_t f = 0; !bad && f < c->n_fields; f++) {
 			bad += !same_cell(&rows[k].cells[f], &values[f]);
+			bad += duet_read_cell_value(r, rows[k].class_number, f, &rows[k].cells[f], &shown) != 0 ||
+			       !same_value(&shown, &values[f]) || shown.is_signed != values[f].is_signed;
+		}
 	}
 	return bad;
 }
@@ -455,6 +458,8 @@ static void batches_hold_what_events_do(void)
 		duet_read_close(other);
 	}
 	is(duet_read_batch(r, rows, 0), 0);
+	is(duet_read_cell_value(r, duet_read_n_classes(r), 0, NULL, NULL), -EINVAL);
+	is(duet_read_cell_value(r, 0, duet_read_class_info(r, 0)->n_fields, NULL, NULL), -EINVAL);
 }
 
 /* Whatever is asked for between batches, the cursor is where the last row was. */

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bindings/python/events.c - events as Python has them.
+ *
+ * One object per event, its fields a dict made on the spot: names are made once a class.  A value of a batch that
+ * is what the field had in the event before is the same object again.
+ */
+#include "duetread.h"
+
+struct event {
+	PyObject_HEAD
+	PyObject *name, *fields;
+	long long time;
+	long cpu; /* -1: unknown */
+	unsigned int stream;
+	unsigned int class_number;
+	unsigned long long lost_events, lost_packets;
+};
+
+static void event_free(struct event *e)
+{
+	Py_XDECREF(e->name);
+	Py_XDECREF(e->fields);
+	PyObject_Free(e);
+}
+
+static PyObject *event_repr(struct event *e)
+{
+	return PyUnicode_FromFormat("<Event %S at %lld: %S>", e->name, e->time, e->fields);
+}
+
+static PyObject *event_getitem(PyObject *self, PyObject *key)
+{
+	PyObject *v = PyDict_GetItemWithError(((struct event *)self)->fields, key);
+
+	if (!v && !PyErr_Occurred())
+		PyErr_SetObject(PyExc_KeyError, key);
+	Py_XINCREF(v);
+	return v;
+}
+
+static PyMappingMethods event_mapping = { .mp_subscript = event_getitem };
+static PyMemberDef event_members[] = {
+	{ "name", T_OBJECT, offsetof(struct event, name), READONLY, "the event's name; None: events were lost here" },
+	{ "fields", T_OBJECT, offsetof(struct event, fields), READONLY, "dict of contexts and fields" },
+	{ "time", T_LONGLONG, offsetof(struct event, time), READONLY, "nanoseconds since the Epoch" },
+	{ "cpu", T_LONG, offsetof(struct event, cpu), READONLY, "number of the CPU, -1 if unknown" },
+	{ "stream", T_UINT, offsetof(struct event, stream), READONLY, "number of the stream" },
+	{ "class_number", T_UINT, offsetof(struct event, class_number), READONLY, "number of the class" },
+	{ "lost_events", T_ULONGLONG, offsetof(struct event, lost_events), READONLY, "events lost here" },
+	{ "lost_packets", T_ULONGLONG, offsetof(struct event, lost_packets), READONLY, "packets lost here" },
+	{ NULL }
+};
+
+PyTypeObject duetread_event_type = {
+	PyVarObject_HEAD_INIT(NULL, 0)
+	.tp_name = "duetread.Event",
+	.tp_basicsize = sizeof(struct event),
+	.tp_dealloc = (destructor)event_free,
+	.tp_repr = (reprfunc)event_repr,
+	.tp_as_mapping = &event_mapping,
+	.tp_flags = Py_TPFLAGS_DEFAULT,
+	.tp_doc = "An event, or (name None) a place where events were lost.  event[field] is a field's value.",
+	.tp_members = event_members,
+};
+
+PyObject *duetread_text(const char *s, size_t n)
+{
+	return PyUnicode_DecodeUTF8(s, (Py_ssize_t)n, "replace");
+}
+
+/* A value that is no struct and no array. */
+static PyObject *plain(const struct duet_read_value *v)
+{
+	switch (v->kind) {
+	case DUET_READ_INT:
+		return PyLong_FromLongLong(v->as.i);
+	case DUET_READ_UINT:
+		return PyLong_FromUnsignedLongLong(v->as.u);
+	case DUET_READ_REAL:
+		return PyFloat_FromDouble(v->as.real);
+	case DUET_READ_TEXT:
+		return duetread_text(v->as.text, v->size);
+	case DUET_READ_LABEL:
+		if (v->label)
+			return duetread_text(v->label, strlen(v->label));
+		return v->is_signed ? PyLong_FromLongLong(v->as.i) : PyLong_FromUnsignedLongLong(v->as.u);
+	default:
+		Py_RETURN_NONE;
+	}
+}
+
+/* What the walk gives up to the end of the struct (a dict) or array (a list) just begun; @is_whole: of the event. */
+static PyObject *compound(struct duet_read *r, int is_struct, int is_whole)
+{
+	PyObject *result = is_struct ? PyDict_New() : PyList_New(0);
+	struct duet_read_value v;
+
+	while (result && duet_read_walk(r, &v)) {
+		PyObject *item;
+		int err;
+
+		if (!is_whole && (v.kind == DUET_READ_STRUCT_END || v.kind == DUET_READ_ARRAY_END))
+			return result;
+		if (v.kind == DUET_READ_STRUCT || v.kind == DUET_READ_ARRAY)
+			item = compound(r, v.kind == DUET_READ_STRUCT, 0);
+		else
+			item = plain(&v);
+		if (!item)
+			err = -1;
+		else
+			err = is_struct ? PyDict_SetItemString(result, v.name ? v.name : "", item) :
+					  PyList_Append(result, item);
+		Py_XDECREF(item);
+		if (err)
+			Py_CLEAR(result);
+	}
+	return result;
+}
+
+static PyObject *fields_of(struct reader *self, uint32_t number)
+{
+	const struct duet_read_class *c = duet_read_class_info(self->read, number);
+	struct duet_read_value *v = self->values;
+	PyObject *d;
+
+	duet_read_values(self->read, v);
+	for (uint32_t i = 0; i < c->n_fields; i++)
+		if (v[i].kind == DUET_READ_STRUCT || v[i].kind == DUET_READ_ARRAY)
+			return compound(self->read, 1, 1);
+	d = PyDict_New();
+	for (uint32_t i = 0; d && i < c->n_fields; i++) {
+		PyObject *item;
+
+		if (v[i].kind == DUET_READ_NONE)
+			continue;
+		item = plain(&v[i]);
+		if (!item || PyDict_SetItem(d, self->classes[number].keys[i], item))
+			Py_CLEAR(d);
+		Py_XDECREF(item);
+	}
+	return d;
+}
+
+/* True costs less than a new object. */
+static int is_same_text(PyObject *kept, const struct duet_read_cell *c)
+{
+	return kept && PyUnicode_IS_COMPACT_ASCII(kept) && (size_t)PyUnicode_GET_LENGTH(kept) == c->size &&
+	       !memcmp(PyUnicode_DATA(kept), c->as.text, c->size);
+}
+
+/* Field @i of an event of a batch.  A new reference. */
+static PyObject *cell(struct reader *self, uint32_t number, uint32_t i, uint32_t kind, const struct duet_read_cell *c)
+{
+	struct kept *kept = &self->classes[number].kept[i];
+	struct duet_read_value v = { .as.u = c->as.u };
+	PyObject *value;
+
+	if (kind == DUET_READ_TEXT) {
+		if (is_same_text(kept->value, c))
+			return Py_NewRef(kept->value);
+		value = duetread_text(c->as.text, c->size);
+	} else {
+		if (kept->value && kept->bits == c->as.u)
+			return Py_NewRef(kept->value);
+		v.kind = kind;
+		if (kind == DUET_READ_LABEL)
+			duet_read_cell_value(self->read, number, i, c, &v);
+		value = plain(&v);
+		kept->bits = c->as.u;
+	}
+	Py_XSETREF(kept->value, Py_XNewRef(value));
+	return value;
+}
+
+static PyObject *fields_of_row(struct reader *self, const struct duet_read_row *row)
+{
+	const struct duet_read_class *info = duet_read_class_info(self->read, row->class_number);
+	const struct class *class = &self->classes[row->class_number];
+	PyObject *d = class->pattern ? PyDict_Copy(class->pattern) : PyDict_New();
+
+	for (uint32_t i = 0; d && i < class->n_fields; i++) {
+		PyObject *value = cell(self, row->class_number, i, info->fields[i].kind, &row->cells[i]);
+
+		if (!value || PyDict_SetItem(d, class->keys[i], value))
+			Py_CLEAR(d);
+		Py_XDECREF(value);
+	}
+	return d;
+}
+
+/* Takes over @fields; NULL: an exception. */
+static struct event *event_of(long long time, uint32_t cpu, uint32_t stream, uint32_t class_number, PyObject *name,
+			      PyObject *fields)
+{
+	struct event *e = fields ? PyObject_New(struct event, &duetread_event_type) : NULL;
+
+	if (!e) {
+		Py_XDECREF(fields);
+		return NULL;
+	}
+	e->time = time;
+	e->cpu = cpu == DUET_READ_NO_CPU ? -1 : (long)cpu;
+	e->stream = stream;
+	e->class_number = class_number;
+	e->lost_events = e->lost_packets = 0;
+	e->name = Py_NewRef(name);
+	e->fields = fields;
+	return e;
+}
+
+PyObject *duetread_item(struct reader *self, const struct duet_read_item *item)
+{
+	int is_event = item->kind == DUET_READ_EVENT;
+	PyObject *fields = is_event ? fields_of(self, item->class_number) : PyDict_New();
+	struct event *e = event_of(item->time_ns, item->cpu, item->stream, item->class_number,
+				   is_event ? self->classes[item->class_number].name : Py_None, fields);
+
+	if (e) {
+		e->lost_events = item->lost_events;
+		e->lost_packets = item->lost_packets;
+	}
+	return (PyObject *)e;
+}
+
+PyObject *duetread_row(struct reader *self, const struct duet_read_row *row)
+{
+	return (PyObject *)event_of(row->time_ns, row->cpu, row->stream, row->class_number,
+				    self->classes[row->class_number].name, fields_of_row(self, row));
+}
