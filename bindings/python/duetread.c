@@ -23,7 +23,7 @@ static int is_open(struct reader *self)
 	return self->read != NULL;
 }
 
-/* Memory is the reader's while a call uses it: what Python may run in between, a finalizer or another thread, waits. */
+/* One call at a time: what Python may run in the midst of it, a finalizer or another thread, is refused. */
 int reader_begin(struct reader *self)
 {
 	if (!is_open(self))
