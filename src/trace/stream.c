@@ -186,6 +186,27 @@ void stream_tidy(struct stream *s)
 		s->tidy_at = s->reader.at + s->keep * 8;
 }
 
+/* Whether @b, found where @a claims to be, is of its stream and came after it.  Else it may be what an event has: who records
+ * what is written records how the recording is written, packets of this stream and of others. */
+static bool comes_after(const struct ctf_packet_info *a, const struct ctf_packet_info *b)
+{
+	return a->stream == b->stream && a->instance == b->instance && a->cpu == b->cpu &&
+	       (!a->has_sequence || !b->has_sequence || b->sequence > a->sequence) &&
+	       (!a->has_end || !b->has_end || b->end > a->end);
+}
+
+/* The next place from @from on and before @to where a packet begins that comes after @info, or @to. */
+static uint64_t find_later(struct stream *s, const struct ctf_packet_info *info, uint64_t from, uint64_t to)
+{
+	struct ctf_packet_info found;
+	struct ctf_fault unused;
+
+	for (uint64_t at = from; (at = find_packet(s, at, to)) < to; at++)
+		if (!read_packet(s, at, &found, &unused) && comes_after(info, &found))
+			return at;
+	return to;
+}
+
 /*
  * The last packet, @info, says that it reaches to @to, where none is that could follow it.  If another begins
  * before that, behind its content or else within it, its size is the damage.  Where that one begins, or @to.
@@ -193,14 +214,12 @@ void stream_tidy(struct stream *s)
 static uint64_t find_within(struct stream *s, const struct ctf_packet_info *info, uint64_t to)
 {
 	uint64_t from = s->packets[s->n_packets - 1].offset, content = info->content_bits / 8, at = to;
-	struct ctf_packet_info found;
-	struct ctf_fault unused;
 
 	if (content && content < to - from)
-		at = find_packet(s, from + content, to);
+		at = find_later(s, info, from + content, to);
 	if (at == to)
-		at = find_packet(s, from + 1, to);
-	if (at == to || read_packet(s, at, &found, &unused))
+		at = find_later(s, info, from + 1, to);
+	if (at == to)
 		return to;
 	damaged(s, "packet %u at byte %" PRIu64 " claims %" PRIu64 " bytes, but another begins after %" PRIu64,
 		s->n_packets - 1, from, info->packet_bits / 8, at - from);

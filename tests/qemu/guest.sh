@@ -267,7 +267,77 @@ smoke() {
 	clean events
 }
 
-for what in ${*:-functions arguments paused kprobes fprobes graph killed dying later modules smoke}; do
+# Where the kernel has none of our BPF programs: by tracefs, without a word; refused is a map, or what comes after it.
+no_bpf() {
+	ok "no bpf: -v says why" grep 'by ftrace: cannot make a BPF map' err
+	another --kernel-backend bpf -k syscalls
+	ok "no bpf: an error, if it must be" grep '^duet record: cannot' err
+	for size in 16M 1M; do
+		rec a --kernel-buffer $size -k syscalls -k sched --capture 64 -- calls open 20 /init
+		is "no bpf, $size: system calls" "$(count a syscall_entry_openat)" 20
+		is "no bpf, $size: nothing is said" "$(grep -i 'bpf\|^duet' err)" ""
+	done
+	duet strace -o lines -e openat -- calls open 20 /init >/dev/null 2>err
+	is "no bpf: strace has addresses" "$(grep -c 'openat(AT_FDCWD, 0x' lines)" 20
+	is "no bpf: and says so" "$(grep -c 'shown as addresses' err)" 1
+	clean "no bpf"
+}
+
+# As many filters as there can be, of as many numbers: "-k CALL -f ..." of each, in $filters.
+filters_of() { # entry|exit FILTER CALL...
+	which=$1 filter=$2
+	shift 2
+	for call in "$@"; do filters="$filters -k syscall_${which}_$call -f $filter"; done
+}
+
+# System calls by BPF programs, and what they point to: what these kernels' verifiers think of each program.
+bpf() {
+	another -v -k syscalls -k sched
+	case $(uname -r) in
+	[1-5].* | 6.0.*)
+		no_bpf
+		return
+		;;
+	esac
+	ok "bpf: the default" grep 'by BPF programs' err
+	for options in "" "--all-kernel" "--capture 4096" "--all-kernel --capture 4096"; do
+		rec a --kernel-backend bpf -k syscalls -k sched $options -- calls open 20 /init
+		is "bpf $options: names" "$(count a syscall_entry_openat 'filename = "/init"')" 20
+	done
+	rec a --capture 64 -k syscalls -- sh -c 'echo "some bytes" >f; head -n 1 f'
+	is "bpf: what is written" "$(count a syscall_entry_write 'buf_bytes = .*0x73, 0x6f, 0x6d, 0x65')" 2
+	is "bpf: what is read" "$(count a syscall_exit_read 'buf_bytes = .*0x73, 0x6f, 0x6d, 0x65')" 1
+	rec a --kernel-backend bpf -k syscall_entry_openat -f 'flags == 0 && !(dfd > -100)' -k syscall_exit_openat -f 'ret < 0' -- \
+		sh -c 'echo >f; calls open 20 /init; calls open 30 /nothing'
+	is "bpf: filters of arguments" "$(count a syscall_entry_openat) $(count a syscall_entry_openat 'flags = 0,')" "50 50"
+	is "bpf: filters of results" "$(count a syscall_exit_openat)" 30
+	filters=
+	filters_of entry 'fd==3||fd>5&&fd!=7||fd==99&&!(fd==77||fd>88)' read write close fstat lseek ioctl pread64 pwrite64 readv writev \
+		fsync ftruncate fchmod fchown flock
+	for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+		filters_of exit "ret==-$n||ret>5&&ret!=7||ret==99&&!(ret==77||ret>88)" $(echo read write close fstat lseek ioctl pread64 pwrite64 \
+			readv writev fsync ftruncate fchmod fchown flock | cut -d' ' -f$n)
+	done
+	rec a --kernel-backend bpf --capture 4096 $filters -- calls open 20 /init
+	is "bpf: as many filters as there can be" "$status $(count a syscall_entry_close)" "0 20"
+	clean bpf
+}
+
+# What arguments point to, as strace shows it in the same run: run.py compares.
+same() {
+	if ! [ -e /bin/strace ]; then
+		note "no strace here"
+		return
+	fi
+	ip link set lo up
+	mkdir -p there
+	duet strace -s 4096 -o ours -- strace -f -s 4096 -o theirs known calls there 2>err
+	is "strace: it runs" $? 7
+	sed 's/^/@ours /' ours
+	sed 's/^/@theirs /' theirs
+}
+
+for what in ${*:-functions arguments paused kprobes fprobes graph killed dying later modules smoke bpf same}; do
 	$what
 done
 echo done

@@ -23,6 +23,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE + "/../live/strace")
+from lines import compared, of_duet, of_strace  # noqa: E402
+
 PACKAGES = ["linux-image-cloud-amd64", "linux-image-6.12-cloud-amd64"]
 MODULE = "drivers/net/dummy.ko"
 
@@ -97,6 +100,9 @@ def make_base(root, build, init):
 def make_system(root, build, modules):
     make_base(root, build, "guest.sh")
     add_program(root, os.path.join(build, "tests/live/kernel/kernel_bracket_test"), "bracket")
+    add_program(root, os.path.join(build, "tests/live/strace/known_calls"), "known")
+    if shutil.which("strace"):
+        add_program(root, shutil.which("strace"), "strace")
     add(root, "/bin/die.so", os.path.join(build, "tests/qemu/libdie.so"))
     for found in glob.glob(f"{modules}/kernel/{MODULE}*"):
         with (lzma.open if found.endswith(".xz") else open)(found, "rb") as f, open(root + "/module.ko", "wb") as to:
@@ -124,6 +130,21 @@ def boot(kernel, initrd, told, args, *more):
         return (e.stdout or b"") + b"\n(ended after %d s)" % args.timeout
 
 
+def compare_lines(lines, work):
+    """What the guest has of `duet strace` and of strace: judged as by the tests.  -> the lines without these, and the judgement"""
+    paths = {}
+    for who in "@ours", "@theirs":
+        paths[who] = os.path.join(work, who[1:])
+        with open(paths[who], "w", encoding="utf-8") as f:
+            f.writelines(line[len(who) + 1:] + "\n" for line in lines if line.startswith(who + " "))
+    rest = [line for line in lines if not line.startswith("@")]
+    if len(rest) < len(lines):
+        n, wrong = compared(of_duet(paths["@ours"]), of_strace(paths["@theirs"]))
+        rest += ["not ok strace: " + what for what in wrong]
+        rest.append("%s strace: %d calls are as strace shows them" % ("ok" if n > 150 else "not ok", n - len(wrong)))
+    return rest
+
+
 def try_kernel(kernel, modules, work, args):
     root, initrd, told = (os.path.join(work, name) for name in ("root", "initrd", "told"))
     shutil.rmtree(root, ignore_errors=True)
@@ -134,6 +155,7 @@ def try_kernel(kernel, modules, work, args):
     console = boot(kernel, initrd, told, args)
     with open(told, errors="replace", encoding="utf-8") as f:
         lines = f.read().replace("\r", "").splitlines()
+    lines = compare_lines(lines, work)
     good = sum(line.startswith("ok ") for line in lines)
     bad = sum(line.startswith("not ok ") for line in lines)
     print("\n".join(lines))

@@ -384,6 +384,34 @@ static void sizes_beyond_reason_are_not_believed(void)
 	expect(PLAIN TINY, &b, "101 2 e { x = 1 }\n102 2 e { x = 2 }\n201 2 e { x = 3 }\nend, 1 damaged\n");
 }
 
+/* Packets that an event has recorded while they were written, within the last packet: of this stream, and another CPU's. */
+static void packets_within_an_event_are_not_taken_for_those_behind_it(void)
+{
+	struct bytes b = { .n = 0 };
+	size_t at = begin_packet(&b, 100, 0, 0), size;
+	char *got;
+
+	tiny_event(&b, 101, 1);
+	end_packet(&b, at);
+	size = b.n;
+	at = begin_packet(&b, 2000000000, 1, 0);
+	for (int i = 0; i < 2; i++) {
+		put(&b, 2000000001 + (uint64_t)i, 4);
+		put(&b, 1, 2);
+		put(&b, size, 2);
+		memcpy(b.at + b.n, b.at, size);
+		b.n += size;
+	}
+	put_at(&b, b.n - size + PACKET_HEAD - 20, 2, 8); /* its number would be the next */
+	put_at(&b, b.n - size + PACKET_HEAD - 4, 3, 4); /* but not its CPU */
+	end_packet(&b, at);
+	got = told_of(PLAIN TINY "event { name = \"w\"; id = 1; stream_id = 0;"
+				 " fields := struct { u16 __b_length; u8 _b[ __b_length ]; }; };\n", &b);
+	ok(strstr(got, "\n2000000001 2 w {") && strstr(got, "\n2000000002 2 w {"));
+	ok(strstr(got, "\nend, 0 damaged\n"));
+	free(got);
+}
+
 static void a_length_beyond_the_packet_is_damage(void)
 {
 	static const uint64_t lengths[] = { 3, 1ull << 32, UINT64_MAX, UINT64_MAX / 8, UINT64_MAX / 16 + 1 };
@@ -519,6 +547,7 @@ int main(void)
 	run(a_packet_of_another_stream_is_not_taken_for_one_of_the_only_one);
 	run(after_a_senseless_header_the_next_packet_is_found);
 	run(sizes_beyond_reason_are_not_believed);
+	run(packets_within_an_event_are_not_taken_for_those_behind_it);
 	run(a_length_beyond_the_packet_is_damage);
 	run(endless_arrays_of_nothing_end);
 	run(events_of_no_bits_end);

@@ -15,38 +15,17 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 import proc
-from lines import is_same, of_duet, of_strace
+from lines import compared, of_duet, of_strace
 from trial import cmd, duet, fail, is_, ok, paths, run, run_cases, skip, start, until, work
 
 program, library = paths(2)
 os.environ["TMPDIR"] = work  # where what is recorded for a while lies
 
-# strace shows other arguments, or in another order, or the libc's names.
-OTHERWISE = {"rseq", "restart_syscall", "rt_sigreturn"}
 # How many calls of the program show an address, a time, arguments.
 IN_MEMORY = {"bind": 4, "connect": 4, "accept": 2, "getsockname": 2, "getpeername": 2, "sendto": 1, "recvfrom": 1, "nanosleep": 2,
              "clock_nanosleep": 1, "clock_gettime": 2, "clock_getres": 1, "futex": 1, "execve": 2, "newfstatat": 2, "prlimit64": 1,
              "rt_sigaction": 1, "socketpair": 1, "poll": 1, "epoll_ctl": 1, "epoll_wait": 1, "rt_sigprocmask": 1, "wait4": 1,
              "clone3": 1, "timerfd_settime": 1}
-
-
-def compare(ours, theirs):
-    name, arguments, result = theirs
-    if ours[0] != name and not (name.startswith("syscall_") and ours[0] == "unknown"):
-        return "is %s" % (ours,)
-    if name in OTHERWISE or ours[0] == "unknown":
-        return None
-    if len(ours[1]) != len(arguments) and name not in ("prctl", "wait4"):
-        return "has other arguments: %s" % (ours,)
-    for a, b in zip(ours[1], arguments):
-        if not is_same(a, b):
-            return "has %s, not %s" % (a, b)
-    mine, other = ours[2].split(), result.split()
-    if mine[:1] != other[:1] and not is_same(mine[0], other[0]):
-        return "returned %s" % ours[2]
-    if other[:1] == ["-1"] and ours[2] != result:
-        return "failed with %s" % ours[2]
-    return None
 
 
 def calls_arguments_and_results_are_those_of_strace_in_the_same_run():
@@ -56,19 +35,10 @@ def calls_arguments_and_results_are_those_of_strace_in_the_same_run():
                          "calls", here)
     is_(status, 7, "the status is the program's: %s" % err)
     ours, theirs = of_duet(here + "/ours"), of_strace(here + "/theirs")
-    n = 0
     ok(len(theirs) == 3, "strace saw a program, its child and its thread: %s" % list(theirs))
-    for tid, wanted in theirs.items():
-        got = ours[tid]
-        if wanted[0][0] == "execve":  # before that it was a child of strace
-            got = got[next(i for i, c in enumerate(got) if c[0] == "execve" and c[2] == "0"):]
-        if not is_(len(got), len(wanted), "thread %d made so many calls" % tid):
-            print([c[0] for c in got], [c[0] for c in wanted])
-        for a, b in zip(got, wanted):
-            wrong = compare(a, b)
-            n += 1
-            if wrong:
-                fail("%s(%s) = %s: %s" % (b[0], ", ".join(b[1]), b[2], wrong))
+    n, wrong = compared(ours, theirs)
+    for what in wrong:
+        fail(what)
     ok(n > 150, "%d calls were compared" % n)
     texts = sum(a.startswith('"') for calls in ours.values() for _, arguments, _ in calls for a in arguments)
     there = collections.Counter(name for tid in theirs for name, arguments, _ in ours[tid]

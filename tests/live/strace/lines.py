@@ -4,6 +4,8 @@ import collections
 import re
 
 LIKE = {"_newselect": "select"}
+# strace shows other arguments, or in another order, or the libc's names.
+OTHERWISE = {"rseq", "restart_syscall", "rt_sigreturn"}
 
 
 def split(text):
@@ -94,3 +96,41 @@ def is_same(ours, theirs):
         return int(ours, 0) == int(re.split(r"[ /]", theirs)[0], 0)
     except ValueError:
         return False
+
+
+def difference(ours, theirs):
+    """What differs between a call as duet and as strace shows it, or None."""
+    name, arguments, result = theirs
+    if ours[0] != name and not (name.startswith("syscall_") and ours[0] == "unknown"):
+        return "is %s" % (ours,)
+    if name in OTHERWISE or ours[0] == "unknown":
+        return None
+    if len(ours[1]) != len(arguments) and name not in ("prctl", "wait4"):
+        return "has other arguments: %s" % (ours,)
+    for a, b in zip(ours[1], arguments):
+        if not is_same(a, b):
+            return "has %s, not %s" % (a, b)
+    mine, other = ours[2].split(), result.split()
+    if mine[:1] != other[:1] and not is_same(mine[0], other[0]):
+        return "returned %s" % ours[2]
+    if other[:1] == ["-1"] and ours[2] != result:
+        return "failed with %s" % ours[2]
+    return None
+
+
+def compared(ours, theirs):
+    """Threads with their calls, as of_duet() and of_strace() have them.  -> how many calls were compared, what differs"""
+    n, wrong = 0, []
+    for tid, wanted in theirs.items():
+        got = ours[tid]
+        if wanted[0][0] == "execve":  # before that it was a child of strace
+            got = got[next((i for i, c in enumerate(got) if c[0] == "execve" and c[2] == "0"), 0):]
+        if len(got) != len(wanted):
+            wrong.append("thread %d made %d calls, not %d: %s, not %s" % (tid, len(got), len(wanted), [c[0] for c in got],
+                                                                          [c[0] for c in wanted]))
+        for a, b in zip(got, wanted):
+            n += 1
+            what = difference(a, b)
+            if what:
+                wrong.append("%s(%s) = %s: %s" % (b[0], ", ".join(b[1]), b[2], what))
+    return n, wrong
