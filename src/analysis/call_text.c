@@ -71,6 +71,8 @@ static void add_value(struct text *t, const struct call_rule *r, const struct ca
 	const struct call_about *about = x ? x->about : NULL;
 	uint64_t bits = bits_of(v->n, v->size_bits);
 
+	if (v->text && v->text_size == 3 && !memcmp(v->text, "0x0", 3)) /* no text: told by its address; so is a file called so */
+		return text_addf(t, "NULL");
 	if (v->text)
 		return call_quoted(t, v->text, v->text_size);
 	if (v->memory && x && call_memory_add(t, v->memory, x))

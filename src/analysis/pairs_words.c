@@ -2,6 +2,7 @@
 /* analysis/pairs_words.c - arguments and results of calls in words, of those that are being joined: see pairs_inside.h. */
 #include "analysis/pairs_inside.h"
 
+#include <errno.h>
 #include <string.h>
 
 static struct call_about about(struct pairs *j, uint32_t thread, const struct trace_event *e)
@@ -152,8 +153,9 @@ static void tell_written(struct pairs_state *st, const struct call_memory *m, co
 	}
 }
 
-/* Texts that were not in memory when the call began. */
-static void tell_late_texts(struct pairs *j, struct pairs_state *st, const struct trace_event *e)
+/* Texts that were not in memory when the call began: told by their addresses, as texts.  What has none at the call's end
+ * either is empty, or the kernel could not read it. */
+static void tell_late_texts(struct pairs *j, struct pairs_state *st, const struct trace_event *e, int64_t result)
 {
 	const struct call_class *c = st->made.class;
 	const char *p = call_memory_late(e->ctf, &j->memory[0]), *end = p ? p + j->memory[0].size : NULL;
@@ -164,7 +166,7 @@ static void tell_late_texts(struct pairs *j, struct pairs_state *st, const struc
 
 		if (c->field[i]->code != OP_STRING)
 			continue;
-		if (n && part->size > 2 && !memcmp(part->bytes, "\"0x", 3)) {
+		if ((n || result != -EFAULT) && part->size > 2 && !memcmp(part->bytes, "\"0x", 3)) {
 			part->size = 0;
 			call_quoted(part, p, n);
 			j->n_late_texts++;
@@ -212,7 +214,7 @@ void pairs_words_end(struct pairs *j, const struct call_class *c, const struct t
 	moment.is_end = true;
 	moment.result = result;
 	if (is_pair && c->has_late)
-		tell_late_texts(j, st, e);
+		tell_late_texts(j, st, e, result);
 	read_memory(j, c, e);
 	for (int i = 0; i < j->n_memory; i++) {
 		const struct call_memory *m = &j->memory[i];

@@ -109,11 +109,12 @@ def texts_that_are_not_in_memory_are_read_when_the_kernel_has_them():
         return
     cold = work + "/cold"
     with open(cold, "wb") as f:
-        f.write(b"".join((b"/no/such/%d\0" % i).ljust(4096, b"\0") for i in range(8)))
+        f.write(b"".join((b"/no/such/%d\0" % i).ljust(4096, b"\0") for i in range(8)) + bytes(4096))
     status, _, err = cmd("strace", "--keep", work + "/cold-kept", "-e", "access", "-o", work + "/out", "--", program, "cold", cold)
     is_(status, 0, "it runs: %s" % err)
     found = re.findall(r'access\("(/no/such/\d)", F_OK\)', open(work + "/out").read())
     is_(found, ["/no/such/%d" % i for i in range(8)], "each has its name")
+    ok('access("", F_OK) ' in open(work + "/out").read(), "one has none")
     late = cmd("view", "-e", "syscall_exit_access", work + "/cold-kept")[1]
     ok(re.search(r"late_bytes = \[ 0x2f", late), "some of them were read at the end", late[-300:])
 

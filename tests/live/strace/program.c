@@ -3,7 +3,7 @@
  * Makes system calls of many kinds, with known arguments, that succeed and that fail: the same each time.
  *
  *	program calls DIRECTORY   once; then a child, and a thread
- *	program cold FILE         names 8 files; the names are in the mapped FILE, a page each, which are not in memory
+ *	program cold FILE         names 9 files; the names are in the mapped FILE, a page each, which are not in memory
  *	program waits             says "ready", and then answers each byte of its standard input by getppid 100 times and "done"
  *	program rests             says "ready", sleeps in read until a byte comes, and ends
  */
@@ -62,6 +62,7 @@ static void files(void)
 	(void)!ftruncate(fd, 77);
 	fsync(fd);
 	fchmod(fd, 04711);
+	futimens(fd, NULL);
 	dup3(fd, 30, O_CLOEXEC);
 	close(other);
 	close(other);
@@ -286,7 +287,7 @@ static int name_cold_files(const char *path)
 {
 	int fd = open(path, O_RDONLY);
 
-	for (int i = 0; i < 8; i++) {
+	for (int i = 0; i < 9; i++) {
 		char *name = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, i * 4096);
 
 		if (name == MAP_FAILED)

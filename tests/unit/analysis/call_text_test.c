@@ -73,6 +73,7 @@ static void flags_are_named_and_what_has_no_name_is_a_number(void)
 		"AT_FDCWD, \"/etc\", O_RDONLY|O_CLOEXEC");
 	is_text(call("open", { "filename", 0, "x" }, { "flags", O_RDWR | O_CREAT | O_SYNC }, { "mode", 0644 }),
 		"\"x\", O_RDWR|O_CREAT|O_SYNC, 0644");
+	is_text(call("access", { "filename", 0, "0x0" }, { "mode", 0 }), "NULL, F_OK");
 	is_text(call("openat", { "dfd", 3 }, { "filename", 0, "x" }, { "flags", O_TMPFILE | O_WRONLY }, { "mode", 0600 }),
 		"3, \"x\", O_WRONLY|O_TMPFILE, 0600");
 	is_text(call("mmap", { "addr", 0 }, { "len", 4096 }, { "prot", PROT_READ | PROT_WRITE },
