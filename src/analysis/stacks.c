@@ -326,10 +326,11 @@ static int64_t node_of(struct stacks *s, const struct trace_event *e, enum ctf_s
 {
 	uint64_t addresses[CALLSTACK_FRAMES_MAX];
 	int n = callstack_read(e, scope, addresses);
+	int64_t pid = w->pid < 0 ? w->tid : w->pid; /* nobody has told: its first thread, perhaps */
 	int64_t node = child_of(s, STACKS_ROOT, frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
 
 	while (node >= 0 && n--)
-		node = child_of(s, (uint32_t)node, frame_of(s, w->pid, e->clock, addresses[n]));
+		node = child_of(s, (uint32_t)node, frame_of(s, pid, e->clock, addresses[n]));
 	return node;
 }
 

@@ -238,7 +238,7 @@ static void add_fields(struct out *o, const struct view_texts *t, const struct t
 			address = view_where_is(v.name, v.name_size, v.scope == CTF_CONTEXT,
 						e->stream->source->domain == TRACE_KERNEL);
 		if (address && (found == CTF_UINT || found == CTF_INT))
-			view_where_add(o, t->where, who->pid, e->clock, v.u, address);
+			view_where_add(o, t->where, who->pid < 0 ? who->tid : who->pid, e->clock, v.u, address);
 		depth += is_opening(found);
 		before = is_opening(found) ? " " : ", ";
 	}

@@ -156,13 +156,14 @@ void files_again_kallsyms(const char *path, char **modules)
 		kernel_kallsyms_again(file, modules);
 }
 
-void files_share_kallsyms(const char *path, const char *piece)
+int files_share_kallsyms(const char *path, const char *piece)
 {
 	char from[PATH_MAX], to[PATH_MAX];
 
-	if (strcmp(path, piece) && make_hidden(from, sizeof from, path, "kallsyms") &&
-	    make_hidden(to, sizeof to, piece, "kallsyms"))
-		link(from, to);
+	if (!strcmp(path, piece))
+		return 0;
+	return make_hidden(from, sizeof from, path, "kallsyms") && make_hidden(to, sizeof to, piece, "kallsyms") &&
+		       !link(from, to) ? 0 : -errno;
 }
 
 FILE *files_open_clock(const char *path, const struct abi_clock *clock)

@@ -50,7 +50,7 @@ void files_add_clock(FILE *f, const struct abi_clock *clock, uint64_t written_ns
 int files_add_kallsyms(const char *path, struct diag *d);
 /* files_again_kallsyms - of the recording @path: those of modules that have come since the last call.  @modules: kernel/kallsyms.h. */
 void files_again_kallsyms(const char *path, char **modules);
-/* files_share_kallsyms - those of the recording @path also in its part @piece, if there are any. */
-void files_share_kallsyms(const char *path, const char *piece);
+/* files_share_kallsyms - those of the recording @path also in its part @piece, if there are any.  0 or -errno. */
+int files_share_kallsyms(const char *path, const char *piece);
 
 #endif

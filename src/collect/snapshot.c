@@ -226,6 +226,9 @@ static int write_clock(const struct snapshot_maker *s, struct diag *d)
 	files_add_clock(f, &s->session->clock, FILES_END);
 	fclose(f);
 	maps_copy(s->maps, s->path);
+	/* On another file system they are written anew. */
+	if (s->kernel && kernel_has_addresses(s->kernel) && files_share_kallsyms(s->output, s->path) == -EXDEV)
+		files_add_kallsyms(s->path, NULL);
 	return 0;
 }
 

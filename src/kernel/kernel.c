@@ -409,7 +409,7 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 		kernel_contexts_learn(k->drain.contexts);
 		tell_lost_changes(k, d);
 		kernel_bpf_keep(k->bpf, &k->drain);
-		return 0;
+		return kernel_profile_keep(k->profile, &k->drain, 0, d);
 	}
 	k->drain.until_ns = until_ns;
 	k->drain.is_behind = false;
@@ -423,7 +423,7 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 
 bool kernel_is_polled(const struct kernel *k)
 {
-	return !k->is_flight || k->bpf || k->drain.contexts || k->cgroups;
+	return !k->is_flight || k->bpf || k->profile || k->drain.contexts || k->cgroups;
 }
 
 /* Not only where the buffers tell: who comes into a cgroup is to be followed at once, whatever records. */

@@ -4,9 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "kernel/profile_inside.h"
+
+static size_t shared_bytes(void)
+{
+	return sizeof(struct profile_shared) + (size_t)sysconf(_SC_NPROCESSORS_CONF) * sizeof(uint64_t);
+}
 
 int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_whom whom, size_t ring_bytes,
 			const struct abi_clock *clock, struct diag *d)
@@ -20,7 +26,12 @@ int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_whom wh
 		return diag_fail(d, -ENOMEM, "no memory for a profile");
 	p->whole_machine = whom != KERNEL_PROFILE_FOLLOWED;
 	p->is_own = whom == KERNEL_PROFILE_ATTACHED;
-	clock_follow_begin(&p->clock, clock);
+	p->shared = mmap(NULL, shared_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p->shared == MAP_FAILED) {
+		free(p);
+		return diag_errno(d, "no memory for a profile");
+	}
+	clock_follow_begin(&p->shared->clock, clock);
 	for (int cpu = 0; cpu < n; cpu++) {
 		struct profile_ring *r = &p->rings[p->n_rings];
 
@@ -34,7 +45,7 @@ int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_whom wh
 			return kernel_sampled_explain("what perf tells", err, d);
 		}
 		r->stream = (struct ctf_stream){ .fd = -1, .index = -1 };
-		p->n_rings++;
+		r->settled_at = &p->shared->settled_at[p->n_rings++];
 	}
 	*out = p;
 	return 0;
@@ -108,6 +119,9 @@ void kernel_profile_close(struct kernel_profile *p)
 	pids_fini(&p->threads);
 	pids_fini(&p->seen);
 	free(p->sources);
+	if (p->marks)
+		munmap(p->marks, p->marks_bytes);
+	munmap(p->shared, shared_bytes());
 	free(p);
 }
 
@@ -153,7 +167,8 @@ int kernel_profile_add_thread(struct kernel_profile *p, pid_t tid)
 
 int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d)
 {
-	int err = p && runs ? map_rings(p, d) : 0;
+	/* What is kept is the mapping's: there is to be one of a process that does not die with the collector. */
+	int err = p && (runs || p->marks) ? map_rings(p, d) : 0;
 
 	for (int i = 0; p && !err && i < p->n_rings; i++) {
 		err = kernel_perf_run(&p->rings[i].perf, runs);
@@ -183,11 +198,11 @@ static int learn_fork(struct kernel_profile *p, const struct kernel_perf_fork *f
 
 static int learn_forks(struct kernel_profile *p, const struct profile_ring *r)
 {
-	uint64_t end = kernel_perf_end(&r->perf);
+	uint64_t end = kernel_perf_end(&r->perf), from = p->marks ? *r->settled_at : r->perf.at;
 	const struct perf_event_header *h;
 	int err = 0;
 
-	for (uint64_t at = r->perf.at; !err && (h = kernel_perf_record(&r->perf, at, end, p->record)); at += h->size)
+	for (uint64_t at = from; !err && (h = kernel_perf_record(&r->perf, at, end, p->record)); at += h->size)
 		if (h->type == PERF_RECORD_FORK && h->size >= sizeof(struct kernel_perf_fork))
 			err = learn_fork(p, (const struct kernel_perf_fork *)h);
 	return err;
@@ -212,50 +227,80 @@ static void take_mapping(struct kernel_profile *p, const struct kernel_perf_mapp
 	    !memchr(m->path, 0, room - sizeof time_ns) || !pids_has(p->whole_machine ? &p->seen : &p->followed, to.pid))
 		return;
 	memcpy(&time_ns, (const char *)m + m->header.size - sizeof time_ns, sizeof time_ns);
-	to.at_ns = clock_follow_ns(&p->clock, &p->line, time_ns);
+	to.at_ns = clock_follow_ns(&p->shared->clock, &p->line, time_ns);
 	p->mapped(p->see_arg, &to);
 }
 
-static bool is_wanted(const struct kernel_profile *p, const struct profile_source *source, const struct kernel_perf_sample *s,
-		      const struct kernel_perf_parts *parts)
+void profile_learn(struct kernel_profile *p, const struct perf_event_header *h)
+{
+	if (h->type == PERF_RECORD_COMM)
+		take_comm(p, (const struct kernel_perf_comm *)h);
+	if (h->type == PERF_RECORD_MMAP2 && h->size >= sizeof(struct kernel_perf_mapping))
+		take_mapping(p, (const struct kernel_perf_mapping *)h);
+}
+
+bool profile_take_apart(struct kernel_profile *p, const struct profile_ring *r, const struct kernel_perf_sample *s,
+			struct profile_taken *t)
+{
+	int number = kernel_perf_number(&r->perf, s, &t->is_shared);
+
+	t->sample = s;
+	t->source = number ? &p->sources[r->perf.events[number].source] : NULL;
+	return t->source && kernel_perf_parts(&r->perf, number, s, &t->parts);
+}
+
+bool profile_is_young(const struct profile_ring *r, const struct kernel_perf_sample *s, uint64_t until_ns)
+{
+	bool is_shared;
+
+	return s->time_ns >= until_ns && kernel_perf_number(&r->perf, s, &is_shared) && !is_shared;
+}
+
+bool profile_is_wanted(const struct kernel_profile *p, const struct profile_taken *t)
 {
 	pid_t tid;
 
-	if (p->whole_machine || pids_has(&p->followed, (pid_t)s->pid))
+	if (p->whole_machine || pids_has(&p->followed, (pid_t)t->sample->pid))
 		return true;
-	if (!source->other || parts->raw_size < source->other + sizeof tid)
+	if (!t->source->other || t->parts.raw_size < t->source->other + sizeof tid)
 		return false;
-	memcpy(&tid, parts->raw + source->other, sizeof tid);
+	memcpy(&tid, t->parts.raw + t->source->other, sizeof tid);
 	return pids_has(&p->threads, tid);
+}
+
+uint64_t profile_meet(struct kernel_profile *p, const struct profile_taken *t, const struct kernel_drain *k)
+{
+	uint64_t ns = clock_follow_ns(&p->shared->clock, &p->line, t->sample->time_ns), now_ns;
+	pid_t pid = (pid_t)t->sample->pid;
+
+	if (t->is_shared) { /* by another's clock, perhaps */
+		now_ns = clock_now_ns(&k->clock);
+		ns = ns < now_ns ? ns : now_ns;
+	}
+	if (p->see && pid && !pids_has(&p->seen, pid) && !pids_put(&p->seen, pid))
+		p->see(p->see_arg, pid, ns);
+	return ns;
+}
+
+void profile_skip(struct profile_ring *r, uint64_t end, struct kernel_drain *k)
+{
+	r->perf.at = end;
+	r->lost++;
+	k->n_malformed++;
 }
 
 static int take_sample(struct kernel_profile *p, struct profile_ring *r, const struct kernel_perf_sample *s,
 		       struct kernel_drain *k, struct diag *d)
 {
-	bool is_shared;
-	int number = kernel_perf_number(&r->perf, s, &is_shared);
-	struct profile_source *source = number ? &p->sources[r->perf.events[number].source] : NULL;
-	struct kernel_perf_parts parts;
-	uint64_t ns, now_ns;
+	struct profile_taken t;
 
-	if (!source) {
+	if (!profile_take_apart(p, r, s, &t)) {
 		r->lost++;
 		return 0;
 	}
-	if (!kernel_perf_parts(&r->perf, number, s, &parts)) {
-		r->lost++;
+	if (!profile_is_wanted(p, &t))
 		return 0;
-	}
-	if (!is_wanted(p, source, s, &parts))
-		return 0;
-	ns = clock_follow_ns(&p->clock, &p->line, s->time_ns);
-	if (is_shared) { /* by another's clock, perhaps */
-		now_ns = clock_now_ns(&k->clock);
-		ns = ns < now_ns ? ns : now_ns;
-	}
-	if (p->see && s->pid && !pids_has(&p->seen, (pid_t)s->pid) && !pids_put(&p->seen, (pid_t)s->pid))
-		p->see(p->see_arg, (pid_t)s->pid, ns);
-	return profile_write_sample(p, r, source, s, &parts, ns, k, d);
+	return profile_write_sample(p, r, t.source, s, &t.parts, profile_meet(p, &t, k), k, d);
 }
 
 static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns, struct kernel_drain *k,
@@ -264,7 +309,6 @@ static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t
 	uint64_t end = kernel_perf_end(&r->perf);
 	const struct perf_event_header *h;
 	int first = profile_open_stream(r, k, d), err;
-	bool is_shared;
 
 	if (first)
 		return first;
@@ -273,51 +317,57 @@ static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t
 
 		if (h->type == PERF_RECORD_LOST && h->size >= sizeof(struct kernel_perf_lost))
 			r->lost += ((const struct kernel_perf_lost *)h)->n;
-		if (h->type == PERF_RECORD_COMM)
-			take_comm(p, (const struct kernel_perf_comm *)h);
-		if (h->type == PERF_RECORD_MMAP2 && h->size >= sizeof(struct kernel_perf_mapping))
-			take_mapping(p, (const struct kernel_perf_mapping *)h);
+		profile_learn(p, h);
 		if (p->is_own && h->type != PERF_RECORD_SAMPLE) {
 			err = profile_take_own(p, r, h, k, d);
 			first = first ? first : err;
 		}
 		if (h->type != PERF_RECORD_SAMPLE || h->size < sizeof *s)
 			continue;
-		if (s->time_ns >= until_ns && kernel_perf_number(&r->perf, s, &is_shared) && !is_shared)
+		if (profile_is_young(r, s, until_ns))
 			break;
 		err = take_sample(p, r, s, k, d);
 		first = first ? first : err;
 	}
-	if (!h && r->perf.at != end) { /* nothing of it can be told from the rest */
-		r->perf.at = end;
-		r->lost++;
-		k->n_malformed++;
-	}
+	if (!h && r->perf.at != end) /* nothing of it can be told from the rest */
+		profile_skip(r, end, k);
 	kernel_perf_done(&r->perf);
 	err = profile_flush(p, r, k, d);
 	return first ? first : err;
 }
 
+int profile_prepare(struct kernel_profile *p, const struct kernel_drain *k, uint64_t promised_ns, uint64_t *until_ns,
+		    struct diag *d)
+{
+	uint64_t now_ns;
+	int err = map_rings(p, d);
+
+	if (err)
+		return err;
+	now_ns = clock_follow_step(&p->shared->clock);
+	*until_ns = now_ns - SETTLING_NS;
+	if (promised_ns) {
+		promised_ns = now_ns - (clock_now_ns(&k->clock) - promised_ns);
+		*until_ns = promised_ns > *until_ns ? promised_ns : *until_ns;
+	}
+	for (int i = 0; !p->whole_machine && i < p->n_rings; i++)
+		if (learn_forks(p, &p->rings[i]))
+			return diag_fail(d, -ENOMEM, "profile: no memory for the processes followed");
+	return 0;
+}
+
 int kernel_profile_drain(struct kernel_profile *p, struct kernel_drain *k, bool is_last, struct diag *d)
 {
-	uint64_t now_ns, until_ns, promised_ns;
+	uint64_t until_ns;
 	int first, err;
 
 	if (!p)
 		return 0;
-	first = map_rings(p, d);
-	if (first)
-		return first;
-	now_ns = clock_follow_step(&p->clock);
-	until_ns = is_last ? UINT64_MAX : now_ns - SETTLING_NS;
-	promised_ns = now_ns - (clock_now_ns(&k->clock) - k->until_ns);
-	if (k->until_ns && !is_last && promised_ns > until_ns)
-		until_ns = promised_ns;
-	for (int i = 0; !first && !p->whole_machine && i < p->n_rings; i++)
-		if (learn_forks(p, &p->rings[i]))
-			first = diag_fail(d, -ENOMEM, "profile: no memory for the processes followed");
-	for (int i = 0; i < p->n_rings; i++) {
-		err = drain_ring(p, &p->rings[i], until_ns, k, d);
+	if (p->marks)
+		return profile_drain_kept(p, k, d);
+	first = profile_prepare(p, k, k->until_ns, &until_ns, d);
+	for (int i = 0; i < p->n_rings && p->rings[i].perf.map; i++) {
+		err = drain_ring(p, &p->rings[i], is_last ? UINT64_MAX : until_ns, k, d);
 		first = first ? first : err;
 	}
 	return first;

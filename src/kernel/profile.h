@@ -11,6 +11,8 @@
  *       tells in the same buffers, and is asked for before the samples that may depend on it
  *   (3) when the last process that holds the descriptors has died, sampling stops
  *
+ * In a flight recorder they stay in the rings: profile_flight.c.
+ *
  * perf stamps with CLOCK_MONOTONIC; clock/follow.h carries that over.
  */
 #ifndef KERNEL_PROFILE_H
@@ -67,6 +69,23 @@ int kernel_profile_add_thread(struct kernel_profile *p, pid_t tid);
 void kernel_profile_switches(struct kernel_profile *p);
 /* kernel_profile_attach - thread @tid, and what it makes from now on.  0 or -errno; -ESRCH: there is none. */
 int kernel_profile_attach(struct kernel_profile *p, pid_t tid, struct diag *d);
+
+/*
+ * A flight recorder's: kernel_profile_keep_newest() says so, before kernel_profile_run().  0 or -errno.
+ *
+ * kernel_profile_keep - call it often: learns from what is new, and gives back the oldest.  0 or -errno.
+ *	What was recorded before @until_ns of the session's clock (0: no promise) can be written then:
+ * kernel_profile_each_kept - tell begin, end and size of pieces of what is wanted.
+ * kernel_profile_write_kept - that of the @i-th of kernel_profile_n_rings(), up from @from_ns, to a stream of its own;
+ *	what is lost in between is added to *@lost.  0 or -errno.
+ */
+int kernel_profile_keep_newest(struct kernel_profile *p, struct diag *d);
+int kernel_profile_keep(struct kernel_profile *p, struct kernel_drain *k, uint64_t until_ns, struct diag *d);
+void kernel_profile_each_kept(struct kernel_profile *p,
+			      void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes), void *arg);
+int kernel_profile_n_rings(const struct kernel_profile *p);
+int kernel_profile_write_kept(struct kernel_profile *p, int i, struct kernel_drain *k, uint64_t from_ns, uint64_t *lost,
+			      struct diag *d);
 
 /* kernel_profile_run - sample, or pause.  0 or -errno. */
 int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d);

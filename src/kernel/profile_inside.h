@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/profile_inside.h - what profile.c, profile_write.c and profile_own.c share, and nobody else sees. */
+/* kernel/profile_inside.h - what profile.c, profile_write.c, profile_flight.c and profile_own.c share, and nobody else sees. */
 #ifndef KERNEL_PROFILE_INSIDE_H
 #define KERNEL_PROFILE_INSIDE_H
 
@@ -21,8 +21,17 @@ enum {
 	PROFILE_OWN_EVENTS = 4,
 };
 
+/* In memory that a successor has. */
+struct profile_shared {
+	struct clock_follow clock; /* perf's, as the session's */
+	uint64_t settled_at[]; /* of each ring, in a flight recorder: samples before have marks */
+};
+
 struct profile_ring {
 	struct kernel_perf_ring perf;
+	uint64_t *settled_at; /* among those shared */
+	uint64_t *marks; /* of its samples, by where they begin; shared, too */
+	uint64_t settled_ns; /* of the last one marked */
 	uint64_t lost; /* samples */
 	uint64_t lost_told; /* in the last packet */
 	uint64_t lost_before; /* in the traces before */
@@ -48,13 +57,15 @@ struct kernel_profile {
 	bool has_switches; /* then: when they run */
 	uint16_t own_ids[PROFILE_OWN_EVENTS]; /* of those events, in the trace being written */
 	bool own_are_described;
+	uint64_t *marks; /* profile_flight.c: of all rings; NULL: it is no flight recorder */
+	size_t marks_bytes;
 	pid_t owner; /* which process has mapped */
 	struct pids followed, threads;
 	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
 	void (*mapped)(void *arg, const struct kernel_mapped *m);
 	void *see_arg;
 	struct pids seen;
-	struct clock_follow clock; /* perf's, as the session's */
+	struct profile_shared *shared;
 	struct clock_line line;
 	struct profile_source *sources; /* by the number of perf's event, less 1 */
 	int n_sources;
@@ -64,6 +75,35 @@ struct kernel_profile {
 	int n_rings;
 	struct profile_ring rings[];
 };
+
+/* A sample and what it is of. */
+struct profile_taken {
+	const struct kernel_perf_sample *sample;
+	struct profile_source *source;
+	struct kernel_perf_parts parts;
+	bool is_shared; /* it may have another recorder's time */
+};
+
+/* profile_take_apart - false: it is not understood. */
+bool profile_take_apart(struct kernel_profile *p, const struct profile_ring *r, const struct kernel_perf_sample *s,
+			struct profile_taken *t);
+/* profile_is_young - it waits for the next time: it may depend on what another CPU is about to tell. */
+bool profile_is_young(const struct profile_ring *r, const struct kernel_perf_sample *s, uint64_t until_ns);
+/* profile_is_wanted - by whose it is. */
+bool profile_is_wanted(const struct kernel_profile *p, const struct profile_taken *t);
+/* profile_meet - its time, by the session's clock; whose it is, is told of if nobody has seen him yet. */
+uint64_t profile_meet(struct kernel_profile *p, const struct profile_taken *t, const struct kernel_drain *k);
+/* profile_learn - what a record that is no sample tells of a process. */
+void profile_learn(struct kernel_profile *p, const struct perf_event_header *h);
+/* profile_prepare - before rings are read: they are mapped, forks are known.  *@until_ns: samples as old as that are to be
+ * had, by perf's clock; @promised_ns: for certain, by the session's, or 0.  0 or -errno. */
+int profile_prepare(struct kernel_profile *p, const struct kernel_drain *k, uint64_t promised_ns, uint64_t *until_ns,
+		    struct diag *d);
+/* profile_skip - what is in the ring from @at on cannot be told apart: counted, and given back with all before. */
+void profile_skip(struct profile_ring *r, uint64_t end, struct kernel_drain *k);
+
+/* profile_drain_kept - the end of a flight recorder. */
+int profile_drain_kept(struct kernel_profile *p, struct kernel_drain *k, struct diag *d);
 
 /* profile_open_stream - if it is not open. */
 int profile_open_stream(struct profile_ring *r, struct kernel_drain *k, struct diag *d);

@@ -53,8 +53,10 @@ int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kerne
 
 	if (!n && r->lost == r->lost_told)
 		return 0;
-	if (!n) /* a loss and nothing beside it */
+	if (!n) { /* a loss and nothing beside it */
+		r->last_ns = r->last_ns ? r->last_ns : clock_now_ns(&k->clock);
 		packet.begin_ns = packet.end_ns = r->last_ns;
+	}
 	err = kernel_drain_describe(k, d);
 	if (!err) {
 		packet.sequence = r->stream.sequence;

@@ -13,16 +13,15 @@ static int open_profile(struct kernel *k, const struct kernel_options *o, struct
 {
 	const struct kernel_selection *s = &k->selection;
 	/* What comes in bursts needs as much room as what the instance records. */
-	bool is_steady = !s->by_perf;
+	bool is_steady = !s->by_perf && !o->overwrite;
 	int err;
 
 	for (int i = 0; i < s->n_sampled; i++)
 		is_steady &= !s->sampled[i].is_counter;
-	if (o->overwrite)
-		return diag_fail(d, -EINVAL, "profile, counter, stack, with: what perf records is not kept by a flight recorder; "
-				 "record it in a session of its own");
 	err = kernel_profile_open(&k->profile, o->whole_machine ? KERNEL_PROFILE_WHOLE_MACHINE : KERNEL_PROFILE_FOLLOWED, is_steady ? 0 : kernel_buffer_kib(o) * (size_t)1024,
 				  &k->drain.clock, d);
+	if (!err && o->overwrite)
+		err = kernel_profile_keep_newest(k->profile, d);
 	kernel_profile_tell(k->profile, o->see, o->mapped, o->see_arg);
 	return err;
 }

@@ -9,7 +9,7 @@ int kernel_take(struct kernel *k, uint64_t until_ns, struct diag *d)
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		err = kernel_cpu_take(&k->cpus[i], &k->drain, until_ns, d);
 	kernel_bpf_keep(k->bpf, &k->drain);
-	return err;
+	return err ? err : kernel_profile_keep(k->profile, &k->drain, until_ns, d);
 }
 
 void kernel_each_held(struct kernel *k,
@@ -20,6 +20,7 @@ void kernel_each_held(struct kernel *k,
 		for (const struct kernel_held *h = k->cpus[i].oldest; h; h = h->next)
 			each(arg, h->begin_ns, kernel_held_end_ns(h), h->size);
 	kernel_bpf_each_kept(k->bpf, &k->drain, each, arg);
+	kernel_profile_each_kept(k->profile, each, arg);
 }
 
 int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, struct diag *d)
@@ -34,6 +35,7 @@ int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, s
 					 .from_ns = from_ns };
 	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	kernel_classes_restart(&k->drain.classes, 0);
+	kernel_profile_restart(k->profile);
 	err = kernel_open_trace(k, path, d);
 	if (err)
 		kernel_snapshot_close(k, NULL);
@@ -58,12 +60,15 @@ static int write_cpu(struct kernel *k, const struct kernel_cpu *c, struct diag *
 
 int kernel_snapshot_step(struct kernel *k, struct diag *d)
 {
-	int i = k->snapshot.next_cpu++, err;
+	int i = k->snapshot.next_cpu++, err, n = k->n_cpus, n_bpf = kernel_bpf_n_cpus(k->bpf);
+	struct snapshot *s = &k->snapshot;
 
-	if (i < k->n_cpus)
+	if (i < n)
 		err = write_cpu(k, &k->cpus[i], d);
-	else if (i < k->n_cpus + kernel_bpf_n_cpus(k->bpf))
-		err = kernel_bpf_write_kept(k->bpf, i - k->n_cpus, &k->drain, k->snapshot.from_ns, &k->snapshot.lost, d);
+	else if (i < n + n_bpf)
+		err = kernel_bpf_write_kept(k->bpf, i - n, &k->drain, s->from_ns, &s->lost, d);
+	else if (i < n + n_bpf + kernel_profile_n_rings(k->profile))
+		err = kernel_profile_write_kept(k->profile, i - n - n_bpf, &k->drain, s->from_ns, &s->lost, d);
 	else
 		return kernel_state(k, d);
 	return err ? err : 1;
@@ -87,5 +92,6 @@ void kernel_snapshot_close(struct kernel *k, struct kernel_counts *counts)
 	n->n_malformed = k->snapshot.main_malformed;
 	/* What the main trace has described it has by its numbers; the rest gets the next ones. */
 	kernel_classes_restart(&n->classes, k->snapshot.main_described);
+	kernel_profile_restart(k->profile); /* the main trace has none of it before its end */
 	k->snapshot.is_open = false;
 }

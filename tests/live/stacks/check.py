@@ -47,7 +47,7 @@ def record(name, kernel, *more, is_killed=False):
 def events(name):
     found = collections.defaultdict(list)
     for e in map(json.loads, cmd("view", "--json", work + "/" + name)[1].splitlines()):
-        found[e["event"]].append(e)
+        found[e.get("event", "losses")].append(e)
     return found
 
 
@@ -193,13 +193,77 @@ def the_successor_of_a_killed_collector_goes_on():
         "faults after the kill")
 
 
+def lost(name):
+    m = re.search(r"(\d+) events lost", cmd("stats", work + "/" + name)[1])
+    return int(m[1]) if m else 0
+
+
+def a_flight_recorder_keeps_them_over_a_killed_collector():
+    """And writes them into snapshots, with the names of what they came from."""
+    p = start(program, N)
+    is_(p.stdout.readline(), "ready\n", "the program runs")
+    status, _, err = cmd("start", "flight", "-o", work + "/flight", "--overwrite",
+                         "-k", "stack:syscall_entry_getppid,counter:page-faults,profile:99", "-p", p.pid)
+    is_(status, 0, "duet start: " + err)
+    p.send_signal(signal.SIGUSR1)
+    pages = int(p.stdout.readline(), 16)
+    status, _, err = cmd("snapshot", "-s", "flight", "-o", work + "/flight-1")
+    is_(status, 0, "duet snapshot: " + err)
+    first = collector("flight")
+    kill(first)
+    until(lambda: collector("flight") not in (0, first), "another collector")
+    status, _, err = cmd("snapshot", "-s", "flight", "-o", work + "/flight-2")
+    is_(status, 0, "duet snapshot: " + err)
+    status, _, err = cmd("stop", "flight")
+    is_(status, 0, "duet stop: " + err)
+    is_(p.end(signal.SIGUSR1)[0], 0, "the program ends")
+    for name in "flight-1", "flight-2", "flight":
+        found = events(name)
+        is_(len(found["syscall_entry_getppid"]), N, "each call once, " + name)
+        mine = sorted(e["fields"]["address"] - pages for e in found["counter_page_faults"]
+                      if 0 <= e["fields"]["address"] - pages < N * PAGE)
+        is_(mine, [i * PAGE for i in range(N)], "each page once, " + name)
+        is_({e["fields"]["pid"] for e in found["counter_page_faults"]}, {p.pid}, "the program's alone, " + name)
+        stacks = folded(name)
+        is_(within(stacks, "main", "ask_here"), N, "in its functions, " + name)
+        is_({f for stack in stacks for f in stack if f.startswith("0xffff")}, set(), "the kernel's have names, " + name)
+        is_(lost(name), 0, "none is lost, " + name)
+        status, _, err = run("babeltrace2", "--component=sink.utils.dummy", work + "/" + name)
+        is_((status, err), (0, ""), "babeltrace2 " + name)
+
+
+def a_flight_recorder_gives_up_the_oldest_and_counts_them():
+    status, _, err = cmd("start", "small", "-o", work + "/small", "--overwrite", "--kernel-buffer", "64K",
+                         "-k", "with:user-stack:syscall_entry_getppid")
+    is_(status, 0, "duet start: " + err)
+    burst, many = start(faults, 25 * N), 2 * 25 * N
+    is_(burst.end()[0], 0, "many calls")
+    rounds = []
+
+    def newest_are_there():
+        """If the collector came in time; else these are the lost ones."""
+        p, name = start(faults, 10), "small-%d" % len(rounds)
+        is_(p.end()[0], 0, "some calls")
+        rounds.append(name)
+        status, _, err = cmd("snapshot", "-s", "small", "-o", work + "/" + name)
+        is_(status, 0, "duet snapshot: " + err)
+        return sum(e["tid"] == p.pid for e in events(name)["syscall_entry_getppid"]) == 20
+
+    until(newest_are_there, "the newest are kept")
+    status, _, err = cmd("stop", "small")
+    is_(status, 0, "duet stop: " + err)
+    found = events("small")["syscall_entry_getppid"]
+    ok(len(found) < many, "not all have room", len(found))
+    ok(len(found) + lost("small") >= many + 20 * len(rounds), "what is not there is counted", (len(found), lost("small"), len(rounds)))
+    ok(max(e["time"] for e in found) == found[-1]["time"], "in order")
+
+
 def what_cannot_be_recorded_so_is_refused():
     for args, want in ((["-k", "counter:nonsense"], "no such counter"), (["-k", "counter:page-faults:0"], "a number is wanted"),
                        (["-k", "with:page-faults+nonsense:sched_switch"], "no such counter"),
                        (["-k", "with:page-faults"], "which, is wanted"), (["-k", "with:stack:nonsense"], "no kernel event matches"),
                        (["-k", "stack:nonsense"], "no kernel event matches"),
-                       (["-k", "counter:page-faults", "-f", "pid > 3"], "takes no filter"),
-                       (["-k", "stack:sched_switch", "--overwrite"], "flight recorder")):
+                       (["-k", "counter:page-faults", "-f", "pid > 3"], "takes no filter")):
         status, _, err = cmd("record", "-q", *args, "-o", work + "/refused", "--", "true")
         ok(status and want in err, " ".join(args), err)
     # Where perf_event_paranoid is -1, as much memory as wanted may be locked.
@@ -219,4 +283,5 @@ if __name__ == "__main__":
               calls_without_a_name_have_stacks_too, filters_hold_for_events_with_stacks,
               each_page_fault_is_counted_with_its_place, who_count_at_once_get_each_page_fault, chrome_draws_how_they_add_up, a_period_counts_for_those_between,
               counters_are_fields_of_chosen_events,               babeltrace_reads_them_without_a_warning, the_successor_of_a_killed_collector_goes_on,
+              a_flight_recorder_keeps_them_over_a_killed_collector, a_flight_recorder_gives_up_the_oldest_and_counts_them,
               what_cannot_be_recorded_so_is_refused)
