@@ -99,6 +99,8 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 
 	if (e->stream->source->domain != TRACE_KERNEL)
 		return 0;
+	if (e->time_ns < run->range.from_ns)
+		return irqs_name(&r->q->irqs, e);
 	cpu = run_cpu(run, e);
 	if (cpu < 0 || irqs_see(&r->q->irqs, (uint32_t)cpu, e, &what))
 		return -ENOMEM;
@@ -173,6 +175,7 @@ int irq_init(struct irq *q, struct trace *t, const struct run_range *range, bool
 
 	*q = (struct irq){ 0 };
 	err = run_init(&q->run, t, range, d);
+	q->run.sees_before = true; /* names */
 	if (!err && (slowest_init(&q->slowest, n_slowest) || irqs_init(&q->irqs, &q->run)))
 		err = diag_fail(d, -ENOMEM, "no memory for interrupts");
 	if (!err)

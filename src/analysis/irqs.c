@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum role { ROLE_NONE, ROLE_HARD_ENTRY, ROLE_HARD_EXIT, ROLE_SOFT_ENTRY, ROLE_SOFT_EXIT, ROLE_SOFT_RAISE,
-	    ROLE_VECTOR_ENTRY, ROLE_VECTOR_EXIT, ROLE_SWITCH };
+	    ROLE_VECTOR_ENTRY, ROLE_VECTOR_EXIT, ROLE_SWITCH, ROLE_NAME };
 
 static const struct plan_kind kinds[] = {
 	{ "irq_handler_entry", ROLE_HARD_ENTRY, { "irq", "name" } },
@@ -19,6 +19,7 @@ static const struct plan_kind kinds[] = {
 	{ "x86_irq_vectors_*_entry", ROLE_VECTOR_ENTRY, { NULL } },
 	{ "x86_irq_vectors_*_exit", ROLE_VECTOR_EXIT, { NULL } },
 	{ "sched_switch", ROLE_SWITCH, { NULL } },
+	{ "lttng_statedump_interrupt", ROLE_NAME, { "irq", "action" } },
 };
 
 int irqs_init(struct irqs *s, const struct run *r)
@@ -71,7 +72,8 @@ static void name_source(struct irq_source *source, const struct plan *p, const s
 	} else if (source->kind == IRQ_VECTOR) {
 		size = vector_name(p->class->name, &text);
 		snprintf(source->name, sizeof source->name, "%.*s", (int)size, text);
-	} else if (p->field[1] && ctf_event_text(e->ctf, p->field[1], &text, &size)) {
+	} else if (p->field[1] && ctf_event_text(e->ctf, p->field[1], &text, &size) && size) {
+		source->is_named = true;
 		snprintf(source->name, sizeof source->name, "%.*s", (int)(size < 40 ? size : 40), text);
 	} else {
 		snprintf(source->name, sizeof source->name, "irq %d", (int)source->number);
@@ -96,8 +98,11 @@ static int64_t source_of(struct irqs *s, enum irq_kind kind, const struct plan *
 	int64_t number = kind == IRQ_VECTOR ? 0 : run_number(e, p->field[0], -1);
 
 	for (uint32_t i = 0; i < s->n_sources; i++)
-		if (is_source(&s->sources[i], kind, number, p))
+		if (is_source(&s->sources[i], kind, number, p)) {
+			if (kind == IRQ_HARD && !s->sources[i].is_named)
+				name_source(&s->sources[i], p, e); /* its exit came first */
 			return i;
+		}
 	if (run_grow(&s->sources, &s->n_source_rooms, s->n_sources, sizeof *s->sources))
 		return -ENOMEM;
 	s->sources[s->n_sources] = (struct irq_source){ .kind = kind, .number = number };
@@ -139,6 +144,13 @@ static void end(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t time
 		c->stack[c->depth - 1].inner_ns += what->ns;
 }
 
+int irqs_name(struct irqs *s, const struct trace_event *e)
+{
+	const struct plan *p = &s->plans[trace_class_number(e)];
+
+	return p->role == ROLE_NAME && source_of(s, IRQ_HARD, p, e) < 0 ? -ENOMEM : 0;
+}
+
 int irqs_see(struct irqs *s, uint32_t cpu, const struct trace_event *e, struct irqs_event *what)
 {
 	static const struct {
@@ -160,6 +172,8 @@ int irqs_see(struct irqs *s, uint32_t cpu, const struct trace_event *e, struct i
 	*what = (struct irqs_event){ 0 };
 	if (!p->role)
 		return 0;
+	if (p->role == ROLE_NAME)
+		return irqs_name(s, e);
 	if (run_grow(&s->cpus, &s->n_cpus, cpu, sizeof *s->cpus))
 		return -ENOMEM;
 	if (p->role == ROLE_SWITCH) {

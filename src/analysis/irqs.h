@@ -18,6 +18,7 @@ struct irq_source {
 	enum irq_kind kind;
 	int64_t number; /* of the line, the soft interrupt; vectors: their class */
 	char name[48];
+	bool is_named; /* by an event; else by its number */
 };
 
 struct irq_frame {
@@ -56,6 +57,8 @@ void irqs_fini(struct irqs *s);
 
 /* irqs_see - feed every event, @cpu is run_cpu()'s.  Returns 0 or -ENOMEM. */
 int irqs_see(struct irqs *s, uint32_t cpu, const struct trace_event *e, struct irqs_event *what);
+/* irqs_name - events of the state dump, also those before the range: what interrupts are called.  Others do nothing.  Returns 0 or -ENOMEM. */
+int irqs_name(struct irqs *s, const struct trace_event *e);
 /* irqs_forget - what was begun on all CPUs is not believed any more. */
 void irqs_forget(struct irqs *s);
 

@@ -30,7 +30,7 @@ static int prepare(struct why_reading *r, struct diag *d)
 	w->waits = calloc(r->q->n_slowest + (size_t)1, sizeof *w->waits);
 	w->slowest = calloc(r->q->n_slowest + (size_t)1, sizeof *w->slowest);
 	if (!r->plans || !r->is_a || !r->is_b || !w->waits || !w->slowest || calls_init(&w->calls, &w->run) ||
-	    irqs_init(&w->irqs, &w->run) || follow_init(&r->follow, &w->run))
+	    irqs_init(&w->irqs, &w->run) || machine_init(&w->machine, &w->run) || follow_init(&r->follow, &w->run))
 		return diag_fail(d, -ENOMEM, "no memory for threads");
 	run_each_class(&w->run, mark_class, r);
 	return 0;
@@ -154,6 +154,7 @@ void why_fini(struct why *w)
 	samples_fini(&w->spans);
 	calls_fini(&w->calls);
 	irqs_fini(&w->irqs);
+	machine_fini(&w->machine);
 	run_fini(&w->run);
 	*w = (struct why){ 0 };
 }

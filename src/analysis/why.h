@@ -22,6 +22,7 @@
 
 #include "analysis/calls.h"
 #include "analysis/irqs.h"
+#include "analysis/machine.h"
 #include "analysis/samples.h"
 
 enum why_state {
@@ -41,7 +42,7 @@ enum { WHY_KEPT = 1024, WHY_DEEPEST = 16, WHY_PIECES_MAX = 4096, WHY_WAITS_OF_ON
 enum why_cause_kind { CAUSE_NONE, CAUSE_IRQ, CAUSE_SOME_IRQ, CAUSE_BLOCK_IO, CAUSE_TIMER };
 struct why_cause {
 	uint8_t kind;
-	uint32_t source; /* CAUSE_IRQ: of `irqs` */
+	uint32_t source; /* CAUSE_IRQ: of `irqs`; CAUSE_BLOCK_IO: the device's number, 0 if that is unknown */
 };
 
 /* Time of one kind. */
@@ -114,6 +115,7 @@ struct why {
 	struct run run;
 	struct calls calls;
 	struct irqs irqs;
+	struct machine machine;
 	struct why_row *rows; /* most time first */
 	uint32_t n_rows;
 	struct why_account all;

@@ -101,7 +101,8 @@ static void put(struct walk *w, const struct why_piece *one)
 	if (one->begin_ns >= one->end_ns)
 		return;
 	if (last && last->begin_ns == one->end_ns && last->thread == one->thread &&
-	    last->state == one->state && last->call == one->call && last->cause.kind == one->cause.kind) {
+	    last->state == one->state && last->call == one->call && last->cause.kind == one->cause.kind &&
+	    last->cause.source == one->cause.source) {
 		last->begin_ns = one->begin_ns;
 		return;
 	}

@@ -17,7 +17,7 @@ static const struct plan_kind kinds[] = {
 	{ "sched_wakeup_new", ROLE_WAKING, { "tid" } },
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "x86_exceptions_page_fault_*", ROLE_FAULT, { NULL } },
-	{ "block_rq_complete", ROLE_COMPLETE, { NULL } },
+	{ "block_rq_complete", ROLE_COMPLETE, { "dev" } },
 	{ "sched_process_exec", ROLE_EXEC, { NULL } },
 };
 
@@ -196,6 +196,7 @@ static int see_kernel(struct why_reading *r, const struct plan *p, uint32_t cpu,
 		return why_begin_anew(r, thread, e->time_ns);
 	case ROLE_COMPLETE:
 		r->places[cpu].has_completed = true;
+		r->places[cpu].device = (uint32_t)run_number(e, p->field[0], 0);
 		return 0;
 	}
 	return 0;
@@ -219,6 +220,8 @@ int why_see(void *context, struct run *run, const struct trace_event *e, uint32_
 			return -ENOMEM;
 		err = see_kernel(r, p, (uint32_t)cpu, e, thread);
 	}
+	if (p->role == ROLE_DUMP && (irqs_name(&r->w->irqs, e) || machine_see(&r->w->machine, e)))
+		err = -ENOMEM;
 	if (!err && (r->is_a[class] || r->is_b[class]))
 		err = why_see_mark(r, e, thread, r->is_a[class], r->is_b[class]);
 	return err;

@@ -45,6 +45,7 @@ struct life { /* of a thread */
 struct why_place { /* a CPU */
 	uint32_t thread; /* plus 1; 0: unknown */
 	bool has_completed; /* a request, since the interrupt now began */
+	uint32_t device; /* whose; 0: unknown */
 	uint32_t raised; /* soft interrupts, by number, that the thread there has raised itself */
 };
 

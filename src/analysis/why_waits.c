@@ -93,7 +93,7 @@ static struct why_cause cause_at(struct why_reading *r, uint32_t cpu, uint32_t w
 	if (f && is_of_thread(r, cpu, f) && l && l->in_call)
 		return (struct why_cause){ CAUSE_NONE, 0 };
 	if (f && r->places[cpu].has_completed)
-		return (struct why_cause){ CAUSE_BLOCK_IO, 0 };
+		return (struct why_cause){ CAUSE_BLOCK_IO, r->places[cpu].device };
 	if (f)
 		return (struct why_cause){ CAUSE_IRQ, f->source };
 	/* Of threads that are not followed interrupts are not recorded: there the timer seems to be they. */

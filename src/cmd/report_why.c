@@ -28,6 +28,7 @@ static const char *const keys[WHY_STATES] = { "unknown", "user", "kernel", "irq"
 static const char *cause_text(const struct why *w, struct why_cause cause, char buffer[80])
 {
 	static const char *const kinds[] = { "irq", "softirq", "interrupt" };
+	const char *disk;
 
 	switch (cause.kind) {
 	case CAUSE_IRQ:
@@ -37,7 +38,14 @@ static const char *cause_text(const struct why *w, struct why_cause cause, char 
 	case CAUSE_SOME_IRQ:
 		return "an interrupt";
 	case CAUSE_BLOCK_IO:
-		return "block i/o";
+		disk = machine_disk(&w->machine, cause.source);
+		if (!cause.source)
+			return "block i/o";
+		if (disk && *disk)
+			snprintf(buffer, 80, "block i/o of %s", disk);
+		else
+			snprintf(buffer, 80, "block i/o of %" PRIu32 ":%" PRIu32, cause.source >> 20, cause.source & 0xfffff);
+		return buffer;
 	case CAUSE_TIMER:
 		return "its timer";
 	}

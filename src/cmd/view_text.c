@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/atomic.h"
+#include "cmd/cmd.h"
 #include "cmd/view_print.h"
 #include "cmd/view_where.h"
 
@@ -360,19 +361,13 @@ void view_text(struct out *o, struct view_texts *t, const struct trace_event *e,
 
 void view_text_lost(struct out *o, const struct view_texts *t, const struct trace_event *e)
 {
+	char text[160];
+
 	out_room(o);
 	add_text(o, t->look.lost);
 	out_literal(o, "[lost ");
-	if (e->lost_events) {
-		out_u64(o, e->lost_events);
-		out_literal(o, " events");
-	}
-	if (e->lost_packets) {
-		if (e->lost_events)
-			out_literal(o, " and ");
-		out_u64(o, e->lost_packets);
-		out_literal(o, " packets");
-	}
+	cmd_lost_text(e->lost_events, e->lost_packets, text);
+	out_bytes(o, text, strlen(text));
 	out_literal(o, ", stream ");
 	out_text(o, e->stream->path, strlen(e->stream->path));
 	out_literal(o, "]");

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """irq.py DUET - `duet report irq` on recordings made by hand."""
+import os
 import sys
 
 sys.dont_write_bytecode = True  # beside the sources
@@ -58,6 +59,21 @@ def halves_are_counted_and_have_no_duration(duet, where):
     r = report(duet, where, [end(900, 0, 7), entry(1000, 0, 7), switch(1100, 0, A, IDLE), entry(1200, 0, 7),
                              LOST(1300, 0, 1), end(1400, 0, 7), entry(1500, 0, 7)])
     check((r["n"], r["n_left"], r["n_headless"], r["interrupts"], r["lost_events"]), (0, 3, 2, [], 1))
+
+
+def names_that_events_lack_are_those_of_the_state_dump(duet, where):
+    def dump(time, irq, action):
+        return (time, 0, 7, "lttng_statedump_interrupt", dict(irq=irq, name="PCI-MSIX", action=action))
+
+    def named(events, *options):
+        return {s["name"] for s in report(duet, where + "/%d" % len(os.listdir(where)), events, *options)["slowest"]}
+    bare = [(1000, 0, 7, "irq_handler_entry", dict(irq=5)), end(1300, 0, 7)]
+    check(named(bare), {"irq 5"})
+    check(named(bare + [dump(1400, 6, "disk"), dump(1500, 5, "eth9"), dump(1600, 5, "other")]), {"eth9"})
+    check(named([dump(900, 5, "eth9")] + bare, "--from", "+100ns"), {"eth9"})
+    check(named([dump(900, 5, "")] + bare), {"irq 5"})
+    # An entry's own name is believed first if it came first; what ended before anything told its name has it later.
+    check(named([end(900, 0, 7), entry(1000, 0, 7), end(1100, 0, 7)]), {"eth0"})
 
 
 def without_interrupts_it_says_how_to_record_them(duet, where):

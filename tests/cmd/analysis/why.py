@@ -97,6 +97,21 @@ def interrupts_take_time_and_wake(duet, where):
     check(r["waits"][0]["waker"], "irq nvme0q1")
 
 
+def the_disk_that_was_waited_for_is_named(duet, where):
+    """Waits end in an interrupt of one disk, of another, and of one that the state dump does not have."""
+    def wait(at, dev):
+        return [switch(at, 0, A, IDLE, SLEEPS), (at + 300, 0, 0, "irq_handler_entry", dict(irq=5, name="disks")),
+                (at + 350, 0, 0, "block_rq_complete", dict(dev=dev, sector=8, nr_sector=8, error=0, rwbs="R")),
+                wakeup(at + 400, 0, IDLE, A), (at + 450, 0, 0, "irq_handler_exit", dict(irq=5, ret=1)),
+                switch(at + 500, 0, IDLE, A)]
+    r = report(duet, where, [switch(1000, 0, IDLE, A), enter(1050, 0, A, "read", fd=3)] + wait(2000, 254 << 20) +
+               wait(3000, 8 << 20 | 1) + wait(4000, 7 << 20 | 3) +
+               [(5000, 0, 7, "lttng_statedump_block_device", dict(dev=254 << 20, diskname="vda")),
+                (5001, 0, 7, "lttng_statedump_block_device", dict(dev=8 << 20 | 1, diskname="sda1"))], "-t", "7")
+    check(sorted(w["waker"] for w in r["waits"]), ["block i/o of 7:3", "block i/o of sda1", "block i/o of vda"])
+    check(sorted(c["what"] for c in r["chain"]), ["blocked in read, until block i/o of " + d for d in ("7:3", "sda1", "vda")])
+
+
 def who_sends_to_this_machine_wakes_through_a_soft_interrupt_of_its_own(duet, where):
     """B's write raises NET_RX, which runs upon B and wakes A; later one that a hard interrupt raised wakes it."""
     r = report(duet, where, [

@@ -113,7 +113,7 @@ def a_line_tells_time_cpu_thread_event_and_fields(d):
 22:13:20.000001000 (+0.000000000) [3] shop:10 lttng_ust_statedump:procname { procname = "shop" }
 22:13:20.000001500 (+0.000000500) [3] shop:11 shop:order { id = -1, sku = "a\\"b\\n\\xff\u20ac", price = 0.1, v = [ 1, -2 ], e = "two words": 1, p = 0xff }
 22:13:20.000001501 (+0.000000001) [3] shop:11 shop:order { id = 2, sku = "", price = nan, v = [ ], e = ?: 9, p = 0x0 }
-[lost 5 events and 1 packets, stream ust/s0]
+[lost 5 events and 1 packet, stream ust/s0]
 22:13:20.000003000 (+0.000001499) [3] shop:11 shop:order { id = 3, sku = "z", price = -inf, v = [ ], e = idle: 0, p = 0xffffffffffffffff }
 """)
     check(err, "duet view: 5 events and 1 packet lost while recording; "
