@@ -7,7 +7,7 @@
 
 #include "read/read.h"
 
-enum { COLUMNS_MAX = 64 };
+enum { COLUMNS_MAX = 64, BATCH = 256, ALONE = 8 };
 
 static void show_number(struct duet_read_value *v, const struct ctf_op *op, const struct ctf_cell *cell)
 {
@@ -186,11 +186,66 @@ static void put_row(struct duet_read *r, const struct read_class *c, const struc
 	}
 }
 
+/* Column @c of those of @n rows at @rows that @chosen lists, from place @row on. */
+static void put_column(const struct read_class *class, const struct duet_read_column *c, const struct ctf_row *rows,
+		       const uint16_t *chosen, uint32_t n, size_t row)
+{
+	struct duet_read_text *texts = c->rows;
+	uint32_t *heads = c->rows;
+	int64_t *numbers = c->rows;
+
+	if (c->field == DUET_READ_ROW_TIME) {
+		for (uint32_t i = 0; i < n; i++)
+			numbers[row + i] = rows[chosen[i]].time_ns;
+	} else if (c->field < 0) {
+		for (uint32_t i = 0; i < n; i++)
+			heads[row + i] = c->field == DUET_READ_ROW_CPU ? rows[chosen[i]].cpu :
+					 c->field == DUET_READ_ROW_STREAM ? rows[chosen[i]].stream :
+									    rows[chosen[i]].class_number;
+	} else if (class->public.fields[c->field].kind == DUET_READ_TEXT) {
+		for (uint32_t i = 0; i < n; i++) {
+			const struct ctf_cell *cell = &rows[chosen[i]].cells[c->field];
+
+			texts[row + i] = (struct duet_read_text){ cell->text, cell->size };
+		}
+	} else { /* a real's bits too */
+		for (uint32_t i = 0; i < n; i++)
+			numbers[row + i] = rows[chosen[i]].cells[c->field].i;
+	}
+}
+
+/* The next events by a batch, of which those of class @c are put; *@row: where they begin, and then end.  Returns how many events came. */
+static uint32_t put_batch(struct duet_read *r, const struct read_class *c, const struct duet_read_column *columns, int n_columns,
+			  size_t *row, size_t n_rows)
+{
+	struct ctf_row rows[BATCH];
+	uint16_t chosen[BATCH];
+	uint32_t n = trace_rows(r->trace, rows, n_rows - *row < BATCH ? (uint32_t)(n_rows - *row) : BATCH), n_chosen = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		chosen[n_chosen] = (uint16_t)i;
+		n_chosen += rows[i].class_number == c->ctf->number;
+	}
+	for (int i = 0; i < n_columns && n_chosen; i++)
+		put_column(c, &columns[i], rows, chosen, n_chosen, *row);
+	*row += n_chosen;
+	return n;
+}
+
+static bool has_fields(const struct duet_read_column *columns, int n)
+{
+	while (n > 0 && columns[n - 1].field < 0)
+		n--;
+	return n;
+}
+
 int64_t duet_read_rows(struct duet_read *r, uint32_t class_number, const struct duet_read_column *columns,
 		       int n_columns, size_t n_rows)
 {
 	bool is_any = class_number == DUET_READ_ANY_CLASS;
 	const struct read_class *c = is_any || class_number >= r->n_classes ? NULL : r->classes[class_number];
+	bool by_batches = c && c->ctf->program && c->ctf->program->loads && has_fields(columns, n_columns);
+	uint32_t n_alone = 0; /* events before the next batch: it takes long to learn that there is none */
 	size_t row = 0;
 	int got = 0;
 
@@ -202,6 +257,12 @@ int64_t duet_read_rows(struct duet_read *r, uint32_t class_number, const struct 
 	r->has_event = false;
 	trace_hold(r->trace, true);
 	while (row < n_rows) {
+		if (by_batches && !n_alone) {
+			if (put_batch(r, c, columns, n_columns, &row, n_rows))
+				continue;
+			n_alone = ALONE;
+		}
+		n_alone -= n_alone > 0;
 		got = trace_next(r->trace, &r->event, &r->why);
 		if (got <= 0)
 			break;

@@ -397,6 +397,83 @@ static void columns_hold_what_events_do(void)
 	is(duet_read_rows(r, duet_read_n_classes(r), columns, 1, 1), -EINVAL);
 }
 
+/* Row @k of the columns of all fields of the current event of @other, then time, cpu, stream and class. */
+static size_t count_wrong_row(struct duet_read *other, const struct duet_read_item *item, void *const *room, size_t k)
+{
+	const struct duet_read_class *c = duet_read_class_info(other, item->class_number);
+	struct duet_read_value v;
+	size_t bad = 0;
+	uint32_t i;
+
+	for (i = 0; i < c->n_fields; i++) {
+		const struct duet_read_text *t = (const struct duet_read_text *)room[i] + k;
+
+		bad += duet_read_get(other, i, &v) != 0;
+		if (c->fields[i].kind == DUET_READ_TEXT)
+			bad += t->size != v.size || memcmp(t->text, v.as.text, v.size);
+		else
+			bad += ((const uint64_t *)room[i])[k] != v.as.u;
+	}
+	return bad + (((const int64_t *)room[i])[k] != item->time_ns) + (((const uint32_t *)room[i + 1])[k] != item->cpu) +
+	       (((const uint32_t *)room[i + 2])[k] != item->stream) + (((const uint32_t *)room[i + 3])[k] != item->class_number);
+}
+
+/* All columns of class @class, some rows a call, beside a reader that goes event by event. */
+static void read_class(uint32_t class, struct duet_read *other, size_t n_rows)
+{
+	static struct duet_read_text space[64][1000];
+	const struct duet_read_class *c = duet_read_class_info(r, class);
+	struct duet_read_column columns[64];
+	struct duet_read_item item;
+	size_t bad = 0, n_given = 0, n_items_of = 0;
+	void *room[64];
+	int64_t n;
+	uint32_t n_columns = c->n_fields + 4;
+
+	for (uint32_t i = 0; i < n_columns; i++) {
+		room[i] = space[i];
+		columns[i] = (struct duet_read_column){ i < c->n_fields ? (int32_t)i : -1 - (int32_t)(i - c->n_fields), 0, room[i] };
+	}
+	duet_read_seek(r, INT64_MIN);
+	duet_read_seek(other, INT64_MIN);
+	for (size_t i = 0; i < n_items; i++)
+		n_items_of += items[i].kind == DUET_READ_EVENT && items[i].class_number == class;
+	do {
+		n = duet_read_rows(r, class, columns, (int)n_columns, n_rows);
+		for (int64_t k = 0; k < n && !bad; k++, n_given++) {
+			do
+				bad += duet_read_next(other, &item) <= 0;
+			while (!bad && (item.kind != DUET_READ_EVENT || item.class_number != class));
+			bad += bad || count_wrong_row(other, &item, room, (size_t)k);
+		}
+	} while (n > 0 && !bad);
+	is(n, 0);
+	is(bad, 0);
+	is(n_given, n_items_of);
+}
+
+static void columns_of_every_class_hold_what_events_do(void)
+{
+	struct duet_read *other;
+	size_t n_read = 0;
+
+	is(duet_read_open(&other, paths, n_paths, NULL, NULL), 0);
+	for (uint32_t class = 0; class < duet_read_n_classes(r) && n_read < 20; class++) {
+		const struct duet_read_class *c = duet_read_class_info(r, class);
+		bool is_plain = c->n_fields <= 60;
+
+		for (uint32_t i = 0; i < c->n_fields && is_plain; i++)
+			is_plain = c->fields[i].kind >= DUET_READ_INT && c->fields[i].kind <= DUET_READ_LABEL;
+		if (!is_plain)
+			continue;
+		read_class(class, other, 1000);
+		read_class(class, other, 7);
+		n_read++;
+	}
+	ok(n_read > 0);
+	duet_read_close(other);
+}
+
 static bool same_cell(const struct duet_read_cell *c, const struct duet_read_value *v)
 {
 	if (v->kind == DUET_READ_TEXT)
@@ -527,6 +604,7 @@ int main(int argc, char **argv)
 	run(parts_of_the_time_make_up_the_whole);
 	run(fields_are_the_same_in_all_ways);
 	run(columns_hold_what_events_do);
+	run(columns_of_every_class_hold_what_events_do);
 	run(batches_hold_what_events_do);
 	run(batches_mix_with_steps_both_ways);
 	run(what_cannot_be_opened_says_why);
