@@ -3,6 +3,7 @@
 """real_reports.py DUET LIBDUET PROGRAM - why, io and locks beside what the program knows of itself and
 what the kernel counts (schedstat, /proc/self/io) in the same run."""
 import json
+import json
 import sys
 
 sys.dont_write_bytecode = True  # beside the sources
@@ -31,7 +32,9 @@ def a_thread_s_time_is_that_of_schedstat(duet, where):
     before = real.stolen_ns()
     trace, said = real.record(duet, where, ["-k", "sched", "-k", "syscalls", "-k", "irq"], [PROGRAM, "cpu"])
     stolen = real.stolen_ns() - before
-    cpu = duet.json("report", "cpu", "--by", "thread", trace)
+    # why leaves out what came before the program was executed: so must the other.
+    began = json.loads(duet.text("view", "--json", "-e", "sched_process_exec", trace).splitlines()[0])["time"]
+    cpu = duet.json("report", "cpu", "--by", "thread", "--from", "%d.%09d" % divmod(began, 10**9), trace)
     for _, name, tid, ns, _ in (s for s in said if s[0] == "thread"):
         t = row(duet.json("report", "why", "-t", tid, trace)["threads"], tid=int(tid))
         on = t["user_ns"] + t["kernel_ns"] + t["irq_ns"] + before_exec_ns(duet, trace, tid)
