@@ -11,7 +11,7 @@
 
 static size_t shared_bytes(void)
 {
-	return sizeof(struct profile_shared) + (size_t)sysconf(_SC_NPROCESSORS_CONF) * sizeof(uint64_t);
+	return sizeof(struct profile_shared) + (size_t)sysconf(_SC_NPROCESSORS_CONF) * sizeof(struct profile_kept);
 }
 
 int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_whom whom, size_t ring_bytes,
@@ -45,7 +45,7 @@ int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_whom wh
 			return kernel_sampled_explain("what perf tells", err, d);
 		}
 		r->stream = (struct ctf_stream){ .fd = -1, .index = -1 };
-		r->settled_at = &p->shared->settled_at[p->n_rings++];
+		r->kept = &p->shared->kept[p->n_rings++];
 	}
 	*out = p;
 	return 0;
@@ -125,6 +125,16 @@ void kernel_profile_close(struct kernel_profile *p)
 	free(p);
 }
 
+/* One that was killed had taken them, and perhaps not written. */
+static void count_unwritten(const struct profile_ring *r)
+{
+	struct profile_kept *kept = r->kept;
+
+	if (kept->unwritten && kept->unwritten_at == r->perf.at)
+		kept->losses.here += kept->unwritten;
+	kept->unwritten = 0;
+}
+
 static int map_rings(struct kernel_profile *p, struct diag *d)
 {
 	struct profile_ring *end = p->rings + p->n_rings;
@@ -135,12 +145,15 @@ static int map_rings(struct kernel_profile *p, struct diag *d)
 		r->perf.map = NULL;
 	p->owner = getpid();
 	for (struct profile_ring *r = p->rings; r < end; r++) {
-		err = r->perf.map ? 0 : kernel_perf_map(&r->perf);
+		if (r->perf.map)
+			continue;
+		err = kernel_perf_map(&r->perf);
 		if (err == -EPERM)
 			return diag_fail(d, err, "profile: no right to lock so much memory for the samples: smaller buffers "
 					 "(--kernel-buffer), or more in /proc/sys/kernel/perf_event_mlock_kb");
 		if (err)
 			return diag_fail(d, err, "profile: cannot map the samples of cpu %d: %s", r->perf.cpu, strerror(-err));
+		count_unwritten(r);
 	}
 	return 0;
 }
@@ -167,8 +180,8 @@ int kernel_profile_add_thread(struct kernel_profile *p, pid_t tid)
 
 int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d)
 {
-	/* What is kept is the mapping's: there is to be one of a process that does not die with the collector. */
-	int err = p && (runs || p->marks) ? map_rings(p, d) : 0;
+	/* What is in a ring goes with its last mapping: there is to be one of a process that does not die with the collector. */
+	int err = p ? map_rings(p, d) : 0;
 
 	for (int i = 0; p && !err && i < p->n_rings; i++) {
 		err = kernel_perf_run(&p->rings[i].perf, runs);
@@ -198,7 +211,7 @@ static int learn_fork(struct kernel_profile *p, const struct kernel_perf_fork *f
 
 static int learn_forks(struct kernel_profile *p, const struct profile_ring *r)
 {
-	uint64_t end = kernel_perf_end(&r->perf), from = p->marks ? *r->settled_at : r->perf.at;
+	uint64_t end = kernel_perf_end(&r->perf), from = p->marks ? r->kept->settled_at : r->perf.at;
 	const struct perf_event_header *h;
 	int err = 0;
 
@@ -331,7 +344,6 @@ static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t
 	}
 	if (!h && r->perf.at != end) /* nothing of it can be told from the rest */
 		profile_skip(r, end, k);
-	kernel_perf_done(&r->perf);
 	err = profile_flush(p, r, k, d);
 	return first ? first : err;
 }
@@ -385,7 +397,7 @@ void kernel_profile_restart(struct kernel_profile *p)
 			ctf_stream_close(&r->stream);
 		r->has_stream = false;
 		r->stream = (struct ctf_stream){ .fd = -1, .index = -1 };
-		r->lost_before = r->lost_told;
+		r->lost_before = r->kept->losses.told;
 	}
 }
 
@@ -394,6 +406,6 @@ uint64_t kernel_profile_lost(const struct kernel_profile *p)
 	uint64_t n = 0;
 
 	for (int i = 0; p && i < p->n_rings; i++)
-		n += p->rings[i].lost;
+		n += p->rings[i].kept->losses.here + p->rings[i].lost;
 	return n;
 }

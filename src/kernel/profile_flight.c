@@ -64,18 +64,18 @@ static void settle_sample(struct kernel_profile *p, struct profile_ring *r, cons
 	uint64_t ns, mark = 0;
 
 	if (!profile_take_apart(p, r, s, &t)) {
-		r->lost++;
+		r->kept->losses.here++;
 	} else if (profile_is_wanted(p, &t)) {
 		ns = profile_meet(p, &t, k) & TIME_MASK;
 		r->settled_ns = ns > r->settled_ns ? ns : r->settled_ns;
 		mark = IS_WANTED;
 	}
-	store(mark_at(r, *r->settled_at), r->settled_ns | mark);
+	store(mark_at(r, r->kept->settled_at), r->settled_ns | mark);
 }
 
 static void settle_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns, struct kernel_drain *k)
 {
-	uint64_t end = kernel_perf_end(&r->perf), *at = r->settled_at;
+	uint64_t end = kernel_perf_end(&r->perf), *at = &r->kept->settled_at;
 	const struct perf_event_header *h;
 
 	for (; (h = kernel_perf_record(&r->perf, *at, end, p->record)); store_release(at, *at + h->size)) {
@@ -91,7 +91,7 @@ static void settle_ring(struct kernel_profile *p, struct profile_ring *r, uint64
 	if (h || *at == end)
 		return;
 	profile_skip(r, end, k); /* with what was kept: nobody can tell where the next record begins */
-	kernel_perf_done(&r->perf);
+	profile_give_back(r, 0);
 	store(at, end);
 }
 
@@ -101,13 +101,13 @@ static void make_room(struct kernel_profile *p, struct profile_ring *r)
 	uint64_t end = kernel_perf_end(&r->perf), most = r->perf.data_bytes / 4 * 3;
 	const struct perf_event_header *h;
 
-	for (; end - r->perf.at > most && r->perf.at < *r->settled_at; r->perf.at += h->size) {
+	for (; end - r->perf.at > most && r->perf.at < r->kept->settled_at; r->perf.at += h->size) {
 		h = kernel_perf_record(&r->perf, r->perf.at, end, p->record);
 		if (!h)
 			break;
 		r->lost += lost_in(h) + (sample_of(h) && *mark_at(r, r->perf.at) & IS_WANTED);
 	}
-	kernel_perf_done(&r->perf);
+	profile_give_back(r, 0);
 }
 
 static int settle(struct kernel_profile *p, struct kernel_drain *k, uint64_t promised_ns, bool is_last, struct diag *d)
@@ -141,7 +141,7 @@ static void tell_pieces(struct kernel_profile *p, const struct profile_ring *r,
 	const struct perf_event_header *h;
 	size_t bytes = 0;
 
-	for (uint64_t at = r->perf.at; (h = kernel_perf_record(&r->perf, at, *r->settled_at, p->record)); at += h->size) {
+	for (uint64_t at = r->perf.at; (h = kernel_perf_record(&r->perf, at, r->kept->settled_at, p->record)); at += h->size) {
 		uint64_t mark = sample_of(h) ? *mark_at(r, at) : 0;
 
 		if (!(mark & IS_WANTED))
@@ -165,39 +165,46 @@ void kernel_profile_each_kept(struct kernel_profile *p,
 		tell_pieces(p, &p->rings[i], each, arg);
 }
 
-/* What is kept in @r, to the stream of @to.  What was lost counts if the sample behind it does. */
-static int write_kept(struct kernel_profile *p, const struct profile_ring *r, struct profile_ring *to, uint64_t from_ns,
-		      struct kernel_drain *k, struct diag *d)
+/* What is kept, up to @end, to its stream.  What was lost counts if the sample behind it does. */
+static int write_kept(struct kernel_profile *p, struct profile_ring *r, uint64_t end, uint64_t from_ns, struct kernel_drain *k,
+		      struct diag *d)
 {
-	int first = profile_open_stream(to, k, d), err;
+	int first = profile_open_stream(r, k, d), err;
 	const struct perf_event_header *h;
 	uint64_t lost = 0;
 
-	for (uint64_t at = r->perf.at; !first && (h = kernel_perf_record(&r->perf, at, *r->settled_at, p->record)); at += h->size) {
+	if (first)
+		return first;
+	for (; (h = kernel_perf_record(&r->perf, r->perf.at, end, p->record)); r->perf.at += h->size) {
 		const struct kernel_perf_sample *s = sample_of(h);
-		uint64_t mark = s ? *mark_at(r, at) : 0, ns = mark & TIME_MASK;
+		uint64_t mark = s ? *mark_at(r, r->perf.at) : 0, ns = mark & TIME_MASK;
 		struct profile_taken t;
 
 		lost += lost_in(h);
 		if (!s)
 			continue;
-		to->lost += ns < from_ns ? 0 : lost;
+		r->lost += ns < from_ns ? 0 : lost;
 		lost = 0;
-		if (mark & IS_WANTED && ns >= from_ns && profile_take_apart(p, r, s, &t))
-			first = profile_write_sample(p, to, t.source, s, &t.parts, ns, k, d);
+		if (!(mark & IS_WANTED) || ns < from_ns || !profile_take_apart(p, r, s, &t))
+			continue;
+		err = profile_write_sample(p, r, t.source, s, &t.parts, ns, k, d);
+		first = first ? first : err;
 	}
-	to->lost += lost;
-	err = profile_flush(p, to, k, d);
+	r->lost += lost;
+	err = profile_flush(p, r, k, d);
 	return first ? first : err;
 }
 
 int kernel_profile_write_kept(struct kernel_profile *p, int i, struct kernel_drain *k, uint64_t from_ns, uint64_t *lost,
 			      struct diag *d)
 {
-	struct profile_ring to = { .perf = p->rings[i].perf, .stream = { .fd = -1, .index = -1 } };
-	int err = p->rings[i].perf.map ? write_kept(p, &p->rings[i], &to, from_ns, k, d) : 0;
+	const struct profile_ring *r = &p->rings[i];
+	struct profile_kept kept = { 0 };
+	struct profile_ring to = { .perf = r->perf, .marks = r->marks, .kept = &kept, .is_copy = true,
+				   .stream = { .fd = -1, .index = -1 } };
+	int err = r->perf.map ? write_kept(p, &to, r->kept->settled_at, from_ns, k, d) : 0;
 
-	*lost += to.lost;
+	*lost += kept.losses.here + to.lost;
 	if (to.has_stream)
 		ctf_stream_close(&to.stream);
 	return err;
@@ -208,10 +215,8 @@ int profile_drain_kept(struct kernel_profile *p, struct kernel_drain *k, struct 
 	int first = settle(p, k, 0, true, d), err;
 
 	for (struct profile_ring *r = p->rings; r < p->rings + p->n_rings && r->perf.map; r++) {
-		err = write_kept(p, r, r, 0, k, d);
+		err = write_kept(p, r, r->kept->settled_at, 0, k, d);
 		first = first ? first : err;
-		r->perf.at = *r->settled_at;
-		kernel_perf_done(&r->perf);
 	}
 	return first;
 }

@@ -21,19 +21,26 @@ enum {
 	PROFILE_OWN_EVENTS = 4,
 };
 
-/* In memory that a successor has. */
+/* Of a ring, in memory that a successor has. */
+struct profile_kept {
+	uint64_t settled_at; /* in a flight recorder: samples before have marks */
+	uint64_t unwritten; /* events given back to perf that may be neither in a file nor counted yet .. */
+	uint64_t unwritten_at; /* .. if the ring is given back so far */
+	struct kernel_losses losses; /* `here` and `told` */
+};
+
 struct profile_shared {
 	struct clock_follow clock; /* perf's, as the session's */
-	uint64_t settled_at[]; /* of each ring, in a flight recorder: samples before have marks */
+	struct profile_kept kept[];
 };
 
 struct profile_ring {
 	struct kernel_perf_ring perf;
-	uint64_t *settled_at; /* among those shared */
+	struct profile_kept *kept; /* among those shared */
+	bool is_copy; /* of a snapshot: nothing is given back */
 	uint64_t *marks; /* of its samples, by where they begin; shared, too */
 	uint64_t settled_ns; /* of the last one marked */
-	uint64_t lost; /* samples */
-	uint64_t lost_told; /* in the last packet */
+	uint64_t lost; /* samples, of what is not given back yet */
 	uint64_t lost_before; /* in the traces before */
 	uint64_t last_ns; /* end of what was written */
 	bool has_stream;
@@ -104,6 +111,9 @@ void profile_skip(struct profile_ring *r, uint64_t end, struct kernel_drain *k);
 
 /* profile_drain_kept - the end of a flight recorder. */
 int profile_drain_kept(struct kernel_profile *p, struct kernel_drain *k, struct diag *d);
+
+/* profile_give_back - perf may write over what lies before perf.at; @n events of it are in no file yet. */
+void profile_give_back(struct profile_ring *r, uint64_t n);
 
 /* profile_open_stream - if it is not open. */
 int profile_open_stream(struct profile_ring *r, struct kernel_drain *k, struct diag *d);

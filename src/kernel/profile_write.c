@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "kernel/profile_inside.h"
 
 static const char process_field[] = "\t\tint32_t _pid;\n";
@@ -39,19 +40,35 @@ static int describe(struct profile_source *s, struct kernel_drain *k)
 	return s->is_described ? 0 : -ENOMEM;
 }
 
+/* What was lost in it is counted now: a successor reads again what was not given back. */
+void profile_give_back(struct profile_ring *r, uint64_t n)
+{
+	struct profile_kept *kept = r->kept;
+
+	kept->unwritten_at = r->perf.at;
+	store_release(&kept->unwritten, n + r->lost);
+	if (!r->is_copy)
+		kernel_perf_done(&r->perf);
+	kept->losses.here += r->lost;
+	r->lost = 0;
+	store_release(&kept->unwritten, n);
+}
+
 int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kernel_drain *k, struct diag *d)
 {
+	struct kernel_losses *losses = &r->kept->losses;
 	struct iovec body = { p->body, p->packet.size };
 	struct ctf_packet packet = { .begin_ns = p->packet.begin_ns,
 				     .end_ns = p->packet.end_ns,
-				     .discarded = r->lost - r->lost_before,
 				     .cpu = (uint32_t)r->perf.cpu,
 				     .n_body = 1,
 				     .body = &body };
 	uint32_t n = p->packet.n_events;
 	int err;
 
-	if (!n && r->lost == r->lost_told)
+	profile_give_back(r, n);
+	packet.discarded = losses->here - r->lost_before;
+	if (!n && losses->here == losses->told)
 		return 0;
 	if (!n) { /* a loss and nothing beside it */
 		r->last_ns = r->last_ns ? r->last_ns : clock_now_ns(&k->clock);
@@ -63,9 +80,10 @@ int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kerne
 		err = ctf_stream_append(&r->stream, &packet, d);
 	}
 	if (err)
-		r->lost += n;
+		losses->here += n;
 	else
-		r->lost_told = r->lost;
+		store(&losses->told, r->lost_before + packet.discarded);
+	store_release(&r->kept->unwritten, 0);
 	k->n_events += err ? 0 : n;
 	p->packet = (struct kernel_packet){ 0 };
 	return err;

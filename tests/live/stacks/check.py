@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
 from proc import kill  # noqa: E402
-from trial import cmd, duet, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
+from trial import cmd, duet, is_, ok, paths, run, run_cases, skip, start, until, work, worker_of  # noqa: E402
 
 program, faults = paths(2, library=False)
 N = 200
@@ -24,6 +24,14 @@ PAGE = 4096
 def collector(name):
     m = re.search(r"\(process (\d+)\)", cmd("status", name)[1])
     return int(m[1]) if m else 0
+
+
+def kill_worker(name):
+    """It collects; its keeper makes another one."""
+    keeper = collector(name)
+    first = worker_of(keeper)
+    kill(first)
+    until(lambda: worker_of(keeper) not in (0, None, first) and cmd("status", name)[0] == 0, "another worker")
 
 
 def record(name, kernel, *more, is_killed=False):
@@ -209,11 +217,12 @@ def a_flight_recorder_keeps_them_over_a_killed_collector():
     pages = int(p.stdout.readline(), 16)
     status, _, err = cmd("snapshot", "-s", "flight", "-o", work + "/flight-1")
     is_(status, 0, "duet snapshot: " + err)
-    first = collector("flight")
-    kill(first)
-    until(lambda: collector("flight") not in (0, first), "another collector")
+    kill_worker("flight")
     status, _, err = cmd("snapshot", "-s", "flight", "-o", work + "/flight-2")
     is_(status, 0, "duet snapshot: " + err)
+    first = collector("flight")
+    kill(first)
+    until(lambda: collector("flight") not in (0, first), "another keeper")
     status, _, err = cmd("stop", "flight")
     is_(status, 0, "duet stop: " + err)
     is_(p.end(signal.SIGUSR1)[0], 0, "the program ends")
@@ -258,6 +267,35 @@ def a_flight_recorder_gives_up_the_oldest_and_counts_them():
     ok(max(e["time"] for e in found) == found[-1]["time"], "in order")
 
 
+def what_is_lost_in_each_life_is_in_the_summary():
+    """The collector sleeps while more is recorded than its buffer holds, wakes up, and is killed; twice."""
+    status, _, err = cmd("start", "lives", "-o", work + "/lives", "--kernel-buffer", "64K", "-k", "with:user-stack:syscall_entry_getppid")
+    is_(status, 0, "duet start: " + err)
+    before = rounds = 0
+
+    def is_told():
+        """By perf with the next event that has room; in the files, if it was written."""
+        nonlocal rounds
+        rounds += 1
+        is_(start(faults, 10).end()[0], 0, "some calls")
+        return lost("lives") > before
+
+    for _ in range(2):
+        first, before = worker_of(collector("lives")), lost("lives")
+        os.kill(first, signal.SIGSTOP)
+        is_(start(faults, 25 * N).end()[0], 0, "many calls")
+        os.kill(first, signal.SIGCONT)
+        until(is_told, "losses are told")
+        kill_worker("lives")
+    status, out, err = cmd("stop", "lives")
+    is_(status, 0, "duet stop: " + err)
+    m = re.search(r"(\d+) LOST", out + err)
+    told = int(m[1]) if m else 0
+    found = len(events("lives")["syscall_entry_getppid"])
+    is_(told, lost("lives"), "what the files tell, in the summary")
+    ok(found + told >= 2 * 2 * 25 * N + 20 * rounds, "nothing is missing", (found, told, rounds))
+
+
 def what_cannot_be_recorded_so_is_refused():
     for args, want in ((["-k", "counter:nonsense"], "no such counter"), (["-k", "counter:page-faults:0"], "a number is wanted"),
                        (["-k", "with:page-faults+nonsense:sched_switch"], "no such counter"),
@@ -284,4 +322,5 @@ if __name__ == "__main__":
               each_page_fault_is_counted_with_its_place, who_count_at_once_get_each_page_fault, chrome_draws_how_they_add_up, a_period_counts_for_those_between,
               counters_are_fields_of_chosen_events,               babeltrace_reads_them_without_a_warning, the_successor_of_a_killed_collector_goes_on,
               a_flight_recorder_keeps_them_over_a_killed_collector, a_flight_recorder_gives_up_the_oldest_and_counts_them,
+              what_is_lost_in_each_life_is_in_the_summary,
               what_cannot_be_recorded_so_is_refused)
