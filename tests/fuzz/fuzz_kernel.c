@@ -3,7 +3,8 @@
  * tests/fuzz/fuzz_kernel.c - libFuzzer's door to what is believed of the kernel and of programs: see README.md beside it.
  *
  * FUZZ=format: a `format` file, and the layouts made of it.
- * FUZZ=page: up to the first NUL, a `format` file, of an event beside some fixed ones; then a sub-buffer.
+ * FUZZ=page: up to the first NUL, a `format` file, of an event beside some fixed ones; then a sub-buffer, whose events are
+ * converted in their place, and with contexts.
  * FUZZ=btf: the kernel's description of its types.
  * FUZZ=usdt: a program on disk, with its functions and markers; what their operands become.
  */
@@ -16,6 +17,7 @@
 
 #include "bpf/btf.h"
 #include "elf/probes.h"
+#include "kernel/contexts.h"
 #include "kernel/fetch.h"
 #include "kernel/format.h"
 #include "kernel/layout.h"
@@ -23,7 +25,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-enum { PAGE_MAX = 16384, OURS = 99, IDS_MAX = 30000 };
+enum { PAGE_MAX = 16384, ROOM = 4 * PAGE_MAX, OURS = 99, IDS_MAX = 30000 };
 
 static void must(bool is_so)
 {
@@ -87,25 +89,49 @@ static void set_up_page(void)
 		  "field:long ret;\toffset:16;\tsize:8;\tsigned:1;\n");
 }
 
-static void convert(const uint8_t *bytes, size_t size)
+/* As many bytes as there may be. */
+size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t size, uint64_t ns)
 {
-	uint8_t *page = malloc(size), *last = page;
-	uint64_t last_ns = 0;
+	(void)ns;
+	if (!c)
+		return size;
+	memmove(event + KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX, event + KERNEL_EVENT_HEADER, size - KERNEL_EVENT_HEADER);
+	memset(event + KERNEL_EVENT_HEADER, 0xc0, KERNEL_CONTEXTS_BYTES_MAX);
+	return size + KERNEL_CONTEXTS_BYTES_MAX;
+}
+
+/* With @room its events get contexts.  Returns how many there are. */
+static uint64_t convert(const uint8_t *bytes, size_t size, uint8_t *room)
+{
+	uint8_t *page = malloc(size), *last = room ? room : page, *end = room ? room + ROOM : page + size;
+	uint64_t last_ns = 0, n_events = 0;
 	struct kernel_page p;
 	struct kernel_packet k;
 
 	memcpy(page, bytes, size);
 	kernel_page_open(&p, &classes, &clock_1ns, page, size, 0, UINT64_MAX >> 2);
+	if (room)
+		kernel_page_widen(&p, (struct kernel_contexts *)&classes, room, ROOM);
 	while (kernel_page_next(&p, &k)) {
-		must(k.events >= last && k.events + k.size <= page + size && k.size >= k.n_events * (size_t)KERNEL_EVENT_HEADER);
+		must(k.events >= last && k.events + k.size <= end && k.size >= k.n_events * (size_t)KERNEL_EVENT_HEADER);
 		must(k.begin_ns >= last_ns && k.end_ns >= k.begin_ns);
-		last = k.events + k.size;
+		last = room ? room : k.events + k.size;
 		last_ns = k.end_ns;
+		n_events += k.n_events;
 	}
 	free(page);
 	classes.tsdl.size = 0;
 	if (classes.n_described > IDS_MAX) /* costs more than the rest */
 		kernel_classes_restart(&classes, 0);
+	return n_events;
+}
+
+static void convert_both(const uint8_t *bytes, size_t size)
+{
+	uint8_t *room = malloc(ROOM);
+
+	must(convert(bytes, size, NULL) == convert(bytes, size, room));
+	free(room);
 }
 
 static void page_of(const uint8_t *bytes, size_t size)
@@ -125,7 +151,7 @@ static void page_of(const uint8_t *bytes, size_t size)
 		memcpy(ours.fixes, ours.layout.fixes, sizeof ours.fixes);
 		classes.by_kernel_id[OURS] = &ours;
 	}
-	convert(nul + 1, size - n - 1);
+	convert_both(nul + 1, size - n - 1);
 	classes.by_kernel_id[OURS] = &classes.unknown;
 	kernel_layout_fini(&ours.layout);
 }

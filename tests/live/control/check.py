@@ -20,6 +20,7 @@ program, library = paths(2)
 
 def start_program(*args, **env):
     p = start(program, *args, env=dict(os.environ, **env))
+    until(lambda: "\n" in p.stdout.so_far(), "the program, or its child, says that it runs")
     ready = p.stdout.readline().split()
     is_(ready[:1], ["ready"], "the program runs")
     p.says_pid = int(ready[1])
