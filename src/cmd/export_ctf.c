@@ -10,6 +10,7 @@
 #include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -100,6 +101,18 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return 0;
 }
 
+/* A copy that grows below what is copied would be copied, too, again and again. */
+static bool is_below(const char *to, const char *path)
+{
+	char below[PATH_MAX], above[PATH_MAX];
+	size_t n;
+
+	if (!realpath(to, below) || !realpath(path, above))
+		return false;
+	n = strlen(above);
+	return !strncmp(below, above, n) && (below[n] == '/' || n == 1);
+}
+
 int export_ctf(const char *path, const char *to, struct diag *d)
 {
 	size_t n = strlen(path);
@@ -109,6 +122,10 @@ int export_ctf(const char *path, const char *to, struct diag *d)
 		n--;
 	if (mkdir(to, 0777) && (errno != EEXIST || rmdir(to) || mkdir(to, 0777)))
 		return diag_errno(d, "%s: a new or empty directory is wanted", to);
+	if (is_below(to, path)) {
+		rmdir(to);
+		return diag_fail(d, -EINVAL, "%s lies in the recording itself: give a directory elsewhere", to);
+	}
 	job.to = to;
 	job.base = n;
 	job.d = d;

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
-from trial import cmd, duet, is_, ok, paths, run_cases, start, until
+from trial import cmd, duet, is_, ok, paths, run_cases, start, until, work
 
 completion, program, library = paths(3)
 # Divided at spaces and at colons, which are words of their own.
@@ -23,9 +23,9 @@ complete -p duet >&2
 """
 
 
-def proposed(line):
+def proposed(line, command=duet):
     """What is proposed at the end of it."""
-    r = subprocess.run(["bash", "--norc", "-c", SCRIPT, "bash", completion, line, duet], stdout=subprocess.PIPE,
+    r = subprocess.run(["bash", "--norc", "-c", SCRIPT, "bash", completion, line, command], stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, text=True)
     is_(r.stderr, "complete -o bashdefault -o default -F _duet duet\n", "what is said for " + line)
     return r.stdout.split("\n")[:-1]
@@ -69,6 +69,16 @@ def events_and_processes_are_those_that_run():
     p.kill()
 
 
+def names_that_the_shell_would_act_on_are_not_proposed():
+    """Somebody else's program may call its events as it likes."""
+    with open(work + "/duet", "w") as f:
+        f.write("#!/bin/sh\n[ $# -eq 1 ] && cat <<'END'\n123 program\n"
+                "  [.] shop:order i32\n  [.] shop:$(touch${IFS}x) i32\n  [.] shop:`x` i32\n  [.] shop:a;x i32\n"
+                "  [.] shop:a'b i32\n  [.] shop:a|b i32\n  [.] shop:a&b i32\n  [.] shop:a>b i32\n  [.] shop:a\\b i32\nEND\n")
+    os.chmod(work + "/duet", 0o755)
+    is_(proposed("duet enable shop", work + "/duet"), ["shop:*", "shop:order"], "names of events")
+
+
 def events_of_the_kernel_are_listed_between_commas():
     status, listed, _ = cmd("list", "-k")
     if status:
@@ -84,4 +94,4 @@ def what_is_run_is_a_command():
 
 
 run_cases(verbs_questions_and_formats, options_are_those_that_help_tells, events_and_processes_are_those_that_run,
-          events_of_the_kernel_are_listed_between_commas, what_is_run_is_a_command)
+          names_that_the_shell_would_act_on_are_not_proposed, events_of_the_kernel_are_listed_between_commas, what_is_run_is_a_command)

@@ -67,6 +67,7 @@ CASES = [
     (["rotate", "a", "b"], r"duet rotate: one session expected"),
     (["export", "ctf", RECORDED], r"ctf: name a new directory with -o"),
     (["export", "ctf", "-o", "full", RECORDED], r"full: a new or empty directory is wanted"),
+    (["export", "ctf", "-o", RECORDED + "/x", RECORDED], r"good/x lies in the recording itself"),
     (["export", "ctf", "-o", "x", RECORDED, RECORDED], r"ctf takes one recording"),
     (["export", "ctf", "-e", "a", "-o", "x", RECORDED], r"all of the recording is copied"),
     (["collect", "x"], r"duet collect: no argument expected"),
