@@ -40,12 +40,41 @@ static int compare_gaps(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
+static int compare_events(const void *a, const void *b)
+{
+	const struct ctf_event_class *x = *(struct ctf_event_class *const *)a, *y = *(struct ctf_event_class *const *)b;
+
+	if (x->stream_id != y->stream_id)
+		return x->stream_id < y->stream_id ? -1 : 1;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Of events with the same number one was damaged; readers take the first, or none. */
+static void pass_doubles(struct ctf_meta *m)
+{
+	const struct ctf_event_class **all = calloc(m->n_events + 1, sizeof *all);
+	uint32_t n = 0;
+
+	if (!all)
+		return;
+	for (const struct ctf_event_class *e = m->events; e && n < m->n_events; e = e->next)
+		all[n++] = e;
+	qsort(all, n, sizeof *all, compare_events);
+	for (uint32_t i = 1; i < n; i++)
+		if (all[i]->stream_id == all[i - 1]->stream_id && all[i]->id == all[i - 1]->id && all[i]->to > all[i]->from)
+			ctf_meta_pass(m, all[i]->from, all[i]->to);
+	free(all);
+}
+
 /* Events of streams whose description was damaged go with it. */
 static void pass_orphans(struct ctf_meta *m)
 {
 	for (struct ctf_event_class *e = m->events; e; e = e->next)
 		if (!ctf_meta_stream(m, e->stream_id) && e->to > e->from)
 			ctf_meta_pass(m, e->from, e->to);
+	pass_doubles(m);
 	if (m->n_gaps)
 		qsort(m->gaps, m->n_gaps, sizeof *m->gaps, compare_gaps);
 }
