@@ -76,6 +76,9 @@ void kernel_bpf_stop(struct kernel_bpf *b);
 int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_drain_mode mode, struct diag *d);
 void kernel_bpf_restart(struct kernel_bpf *b);
 uint64_t kernel_bpf_lost(const struct kernel_bpf *b);
+/* kernel_bpf_missed - of these, runs of programs that the kernel left out, when it was last asked: at most so many of whoever is
+ * recorded. */
+uint64_t kernel_bpf_missed(const struct kernel_bpf *b);
 
 /*
  * A flight recorder's.

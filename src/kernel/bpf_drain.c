@@ -262,3 +262,8 @@ uint64_t kernel_bpf_lost(const struct kernel_bpf *b)
 		lost += kernel_cpu_lost(&b->cpus[i].cpu);
 	return lost;
 }
+
+uint64_t kernel_bpf_missed(const struct kernel_bpf *b)
+{
+	return b ? b->misses : 0;
+}

@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -381,6 +382,16 @@ static void tell_lost_changes(struct kernel *k, struct diag *d)
 			  "up to a second before");
 }
 
+/* Where a thread may be preempted within a program, the kernel does not run that program there for others meanwhile. */
+static void tell_missed_runs(struct kernel *k, struct diag *d)
+{
+	uint64_t missed = kernel_bpf_missed(k->bpf);
+
+	if (missed && d && !d->text[0])
+		diag_fail(d, 0, "the kernel left out %" PRIu64 " runs of our BPF programs, for whatever process: they are counted as lost\n"
+			  "  (--kernel-backend=ftrace misses none)", missed);
+}
+
 static int drain_all(struct kernel *k, enum kernel_drain_mode mode, struct diag *d)
 {
 	int first = 0, err;
@@ -466,8 +477,10 @@ int kernel_stop(struct kernel *k, struct diag *d)
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		err = kernel_cpu_write_held(&k->cpus[i], &k->cpus[i], &k->drain, d);
 	last = drain_all(k, KERNEL_DRAIN_LAST, d);
-	if (!err && !last)
+	if (!err && !last) {
 		tell_lost_changes(k, d);
+		tell_missed_runs(k, d);
+	}
 	return err ? err : last;
 }
 

@@ -31,7 +31,9 @@ rec() { # OUT OPTIONS... -- COMMAND...
 	status=$?
 	[ $status = 0 ] || head -c 1000 /tmp/err
 	pid=$(echo "$pid" | tail -1)
+	cp /tmp/err /tmp/said
 	grep "[1-9][0-9]* LOST" /tmp/err
+	grep -A1 'runs of our BPF' /tmp/err
 }
 # Another recording: what duet said is in /tmp/err.
 another() { # OPTIONS...
@@ -290,6 +292,12 @@ filters_of() { # entry|exit FILTER CALL...
 	for call in "$@"; do filters="$filters -k syscall_${which}_$call -f $filter"; done
 }
 
+# So many are there, or told as lost: since Linux 7 the kernel leaves out a program while another thread is preempted in it.
+all() { # WHAT GOT WANTED: of the last recording
+	lost=$(sed -n 's/^ *kernel .* \([0-9]*\) LOST.*/\1/p' said)
+	ok "$1" test $2 -le $3 -a $(($2 + ${lost:-0})) -ge $3
+}
+
 # System calls by BPF programs, and what they point to: what these kernels' verifiers think of each program.
 bpf() {
 	another -v -k syscalls -k sched
@@ -302,15 +310,16 @@ bpf() {
 	ok "bpf: the default" grep 'by BPF programs' err
 	for options in "" "--all-kernel" "--capture 4096" "--all-kernel --capture 4096"; do
 		rec a --kernel-backend bpf -k syscalls -k sched $options -- calls open 20 /init
-		is "bpf $options: names" "$(count a syscall_entry_openat 'filename = "/init"')" 20
+		all "bpf $options: names" "$(count a syscall_entry_openat 'filename = "/init"')" 20
 	done
 	rec a --capture 64 -k syscalls -- sh -c 'echo "some bytes" >f; head -n 1 f'
-	is "bpf: what is written" "$(count a syscall_entry_write 'buf_bytes = .*0x73, 0x6f, 0x6d, 0x65')" 2
-	is "bpf: what is read" "$(count a syscall_exit_read 'buf_bytes = .*0x73, 0x6f, 0x6d, 0x65')" 1
+	all "bpf: what is written" "$(count a syscall_entry_write 'buf_bytes = .*0x73, 0x6f, 0x6d, 0x65')" 2
+	all "bpf: what is read" "$(count a syscall_exit_read 'buf_bytes = .*0x73, 0x6f, 0x6d, 0x65')" 1
 	rec a --kernel-backend bpf -k syscall_entry_openat -f 'flags == 0 && !(dfd > -100)' -k syscall_exit_openat -f 'ret < 0' -- \
 		sh -c 'echo >f; calls open 20 /init; calls open 30 /nothing'
-	is "bpf: filters of arguments" "$(count a syscall_entry_openat) $(count a syscall_entry_openat 'flags = 0,')" "50 50"
-	is "bpf: filters of results" "$(count a syscall_exit_openat)" 30
+	all "bpf: filters of arguments" "$(count a syscall_entry_openat 'flags = 0,')" 50
+	is "bpf: and no others" "$(view -e syscall_entry_openat a | grep openat | grep -vc 'flags = 0,')" 0
+	all "bpf: filters of results" "$(count a syscall_exit_openat openat)" 30
 	filters=
 	filters_of entry 'fd==3||fd>5&&fd!=7||fd==99&&!(fd==77||fd>88)' read write close fstat lseek ioctl pread64 pwrite64 readv writev \
 		fsync ftruncate fchmod fchown flock
@@ -319,7 +328,8 @@ bpf() {
 			readv writev fsync ftruncate fchmod fchown flock | cut -d' ' -f$n)
 	done
 	rec a --kernel-backend bpf --capture 4096 $filters -- calls open 20 /init
-	is "bpf: as many filters as there can be" "$status $(count a syscall_entry_close)" "0 20"
+	is "bpf: as many filters as there can be" $status 0
+	all "bpf: their events" "$(count a syscall_entry_close close)" 20
 	clean bpf
 }
 
