@@ -234,7 +234,7 @@ def a_flight_recorder_keeps_them_over_a_killed_collector():
         is_(mine, [i * PAGE for i in range(N)], "each page once, " + name)
         is_({e["fields"]["pid"] for e in found["counter_page_faults"]}, {p.pid}, "the program's alone, " + name)
         stacks = folded(name)
-        is_(within(stacks, "main", "ask_here"), N, "in its functions, " + name)
+        ok(within(stacks, "main", "ask_here") >= N, "in its functions, which the clock may find, too, " + name)
         is_({f for stack in stacks for f in stack if f.startswith("0xffff")}, set(), "the kernel's have names, " + name)
         is_(lost(name), 0, "none is lost, " + name)
         status, _, err = run("babeltrace2", "--component=sink.utils.dummy", work + "/" + name)
