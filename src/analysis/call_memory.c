@@ -225,15 +225,16 @@ static bool add_buffer(struct text *t, const struct call_memory *m, const struct
 {
 	uint8_t from = m->what->size_argument;
 	int64_t all = from == KERNEL_CAPTURE_RESULT ? x->result : from ? x->args[from - 1] : m->size;
+	size_t shown = shown_of(m->size, x);
 
 	if (!x->args[m->what->argument - 1] || (all && !m->size))
 		return false;
 	if (strcmp(m->what->call, "getrandom") != 0)
 		return call_quoted_part(t, m->bytes, m->size, (uint64_t)all, x), true;
 	add(t, "\""); /* nobody looks for words there */
-	for (uint32_t i = 0; i < m->size && (!x->string_bytes || i < x->string_bytes); i++)
+	for (size_t i = 0; i < shown; i++)
 		text_addf(t, "\\x%02x", m->bytes[i]);
-	add(t, x->string_bytes && x->string_bytes < (uint64_t)all ? "\"..." : "\"");
+	add(t, shown < (uint64_t)all ? "\"..." : "\"");
 	return true;
 }
 

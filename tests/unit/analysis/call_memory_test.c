@@ -143,6 +143,7 @@ static void what_is_read_and_written_is_quoted_and_cut(void)
 	is_text(written("read", 4, "", 0), "too short"); /* it could not be read */
 	is_text(written("read", -14, "", 0), "too short");
 	is_text(written("getrandom", 2, "\0a", 2), "\"\\x00\\x61\"");
+	is_text(written("getrandom", 9, "\0a", 2), "\"\\x00\\x61\"..."); /* all that was recorded, but not all */
 	moment.string_bytes = 2;
 	args[2] = 3;
 	is_text(said("write", false, "abc", 3), "\"ab\"...");
