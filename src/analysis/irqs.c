@@ -43,14 +43,21 @@ void irqs_fini(struct irqs *s)
 
 /* ---------------------------------------------------------------- names */
 
-static void name_soft(struct irq_source *source)
+const char *irqs_soft_name(int64_t number)
 {
 	/* include/linux/interrupt.h, in the order of their numbers. */
 	static const char *const names[] = { "HI",	"TIMER",    "NET_TX", "NET_RX",	 "BLOCK",
 					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
 
-	if (source->number >= 0 && source->number < (int64_t)(sizeof names / sizeof *names))
-		snprintf(source->name, sizeof source->name, "%s", names[source->number]);
+	return number >= 0 && number < (int64_t)(sizeof names / sizeof *names) ? names[number] : NULL;
+}
+
+static void name_soft(struct irq_source *source)
+{
+	const char *name = irqs_soft_name(source->number);
+
+	if (name)
+		snprintf(source->name, sizeof source->name, "%s", name);
 	else
 		snprintf(source->name, sizeof source->name, "softirq %d", (int)source->number);
 }

@@ -62,6 +62,9 @@ int irqs_name(struct irqs *s, const struct trace_event *e);
 /* irqs_forget - what was begun on all CPUs is not believed any more. */
 void irqs_forget(struct irqs *s);
 
+/* irqs_soft_name - of a soft interrupt by its number; NULL: there is no such. */
+const char *irqs_soft_name(int64_t number);
+
 /* irqs_on - the innermost interrupt on @cpu; NULL if there is none. */
 const struct irq_frame *irqs_on(const struct irqs *s, uint32_t cpu);
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/irqs.h"
+
 enum { DEPTH_MAX = 256 }; /* deeper slices are instants */
 static const uint32_t CPUS_MAX = 4096;
 /* Of prev_state: see analysis/sched.c. */
@@ -130,6 +132,17 @@ static void name_by_function(const struct timeline *t, const struct now *n, stru
 	item->name_size = (uint32_t)strlen(name);
 }
 
+static void name_by_softirq(const struct now *n, struct timeline_item *item)
+{
+	int64_t number;
+	const char *name = n->plan->softirq && ctf_event_number(n->e->ctf, n->plan->softirq, &number) ? irqs_soft_name(number) : NULL;
+
+	if (!name)
+		return;
+	item->name = name;
+	item->name_size = (uint32_t)strlen(name);
+}
+
 static struct timeline_item item_of(const struct now *n, enum timeline_kind kind)
 {
 	return (struct timeline_item){ .kind = kind,
@@ -181,6 +194,7 @@ static int open_slice(struct timeline *t, const struct now *n)
 	if (run_grow(&row->open, &row->n_rooms, row->n_open, sizeof *row->open))
 		return -ENOMEM;
 	name_by_function(t, n, &item);
+	name_by_softirq(n, &item);
 	row->open[row->n_open++] = (struct open_slice){ n->plan->pair, (uint8_t)n->e->stream->source->domain };
 	return give(t, &item);
 }

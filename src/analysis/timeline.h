@@ -118,6 +118,7 @@ struct timeline_plan {
 	uint32_t name_size;
 	const char *name; /* of the slice */
 	const struct ctf_op *field[3]; /* switches: prev, next, state; wakes: thread */
+	const struct ctf_op *softirq; /* of what begins one: its number, whose name is the slice's; or NULL */
 	const struct ctf_op *function; /* whose name is the slice's or instant's; or NULL */
 };
 

@@ -83,7 +83,8 @@ static bool is_of_cpu(const struct class *c)
 	const char *name = c->class->name;
 
 	return c->source->domain == TRACE_KERNEL &&
-	       (!strncmp(name, "irq_", 4) || !strncmp(name, "softirq_", 8) || strstr(name, "_vector_"));
+	       (!strncmp(name, "irq_", 4) || !strncmp(name, "softirq_", 8) || !strncmp(name, "x86_irq_vectors_", 16) ||
+		strstr(name, "_vector_"));
 }
 
 static bool plan_call_of(struct planning *p, const struct class *c, const char *entry, const char *leaving)
@@ -196,6 +197,8 @@ static void plan_class(struct planning *p, const struct class *c, const struct t
 	if (c->source->domain == TRACE_KERNEL) {
 		plan_sched(p, c);
 		plan->function = run_function(c->class);
+		if (!strcmp(c->class->name, "irq_softirq_entry"))
+			plan->softirq = ctf_class_find(c->class, CTF_PAYLOAD, "vec");
 	}
 	if (plan->role == TIMELINE_PLAIN && !plan_call(p, c))
 		plan_pair(p, c);

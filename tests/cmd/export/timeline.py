@@ -66,6 +66,21 @@ def perfetto_slices_are_calls_and_pairs_that_nest(duet, where):
            ("shop:start", 2160, {"n": -5})])
 
 
+def interrupts_are_the_cpus_and_soft_ones_have_names(duet, where):
+    def pair(at, event, **fields):
+        return [(at, 0, 7, event + "_entry", fields), (at + 10, 0, 7, event + "_exit", {k: v for k, v in fields.items() if k != "name"})]
+    path = kernel(where + "/k", [switch(1500, 0, IDLE, A)] + pair(1600, "irq_handler", irq=3, name="virtio3-tx") +
+                  pair(1620, "irq_softirq", vec=3) + pair(1640, "irq_softirq", vec=99) +
+                  pair(1660, "x86_irq_vectors_local_timer", vector=236) +
+                  [switch(2000, 0, A, IDLE, SLEEPS)])
+    t = to_perfetto(duet, path)
+    check([s[0] for s in perfetto.slices([e for e in t.events if t.tracks[e.track].name == "CPU 0"])],
+          ["irq_handler", "NET_RX", "irq_softirq", "x86_irq_vectors_local_timer"])
+    check([e.name for e in t.of_thread(7) if e.type != "INSTANT"], [])
+    begun = [e["name"] for e in to_chrome(duet, path)["traceEvents"] if e["ph"] == "B"]
+    check([n for n in begun if n in ("irq_handler", "NET_RX")], ["irq_handler", "NET_RX"])
+
+
 def perfetto_has_switches_as_ftrace_says_them(duet, where):
     t = to_perfetto(duet, *recording(where))
     check([(time - EPOCH, cpu, pid, s.prev_comm, s.prev_pid, s.prev_state, s.next_comm, s.next_pid, s.next_prio)
