@@ -82,7 +82,8 @@ static const char *id_of(struct maps *m, const char *path, unsigned major, unsig
 
 	if (k->inode != inode || k->major != major || k->minor != minor) {
 		*k = (struct known){ .inode = inode, .major = major, .minor = minor };
-		elf_build_id(path, k->id);
+		if (!elf_build_id(path, k->id) && m->of_tenant)
+			k->inode = 0; /* its process may be gone: the next one is asked again */
 	}
 	return *k->id ? k->id : "-";
 }
