@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "kernel/rights.h"
+
 enum { PATIENCE_S = 10 };
 
 /* A connection to a lender who is root, or -errno. */
@@ -77,8 +79,7 @@ int lend_ask(struct kernel_instance *in, int *available, struct diag *d)
 	struct lend_answer a = { 0 };
 
 	if (connection == -EACCES)
-		return diag_fail(d, -EACCES, "kernel events cannot be recorded: this user is not in the group that "
-				 "may (usermod -a -G tracing USER, then log in again)");
+		return kernel_rights_lend(d);
 	if (connection < 0)
 		return -ENOENT;
 	err = write(connection, in ? "i" : "l", 1) == 1 ? receive(connection, &a, fds) : -errno;

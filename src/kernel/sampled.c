@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "kernel/perf.h"
+#include "kernel/rights.h"
 
 /* Every 100 000th cycle, some thousand times a second; and what goes with it. */
 enum { OFTEN = 100000, SELDOM = 1000 };
@@ -199,8 +200,7 @@ int kernel_sampled_extras(const char *pattern, struct kernel_sampled counters[KE
 int kernel_sampled_explain(const char *what, int err, struct diag *d)
 {
 	if (err == -EACCES || err == -EPERM)
-		return diag_fail(d, err, "%s: no right to sample all processes: it takes root, CAP_PERFMON, "
-				 "or 0 in /proc/sys/kernel/perf_event_paranoid (-1 for stack:)", what);
+		return kernel_rights_perf(what, err, d);
 	if (err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV)
 		return diag_fail(d, err, "%s: this machine has no such counter (no PMU, or its hypervisor does not show it)\n"
 				 "  those that the kernel itself counts are everywhere: page-faults, context-switches, "

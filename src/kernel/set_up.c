@@ -24,6 +24,7 @@
 #include "kernel/inside.h"
 #include "kernel/kprobe.h"
 #include "kernel/lend.h"
+#include "kernel/rights.h"
 #include "kernel/uprobe.h"
 
 #define SUBBUFFER_KIB "64"
@@ -335,7 +336,7 @@ static int open_bpf(struct kernel *k, const struct kernel_options *o, struct dia
 	}
 	err = kernel_bpf_open(&k->bpf, &bo, why);
 	if (err == -EPERM && geteuid())
-		diag_fail(why, err, "BPF programs take root, or CAP_BPF and CAP_PERFMON; they are not lent");
+		kernel_rights_bpf(err, why);
 	return is_must ? err : 0;
 }
 

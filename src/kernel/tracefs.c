@@ -17,6 +17,7 @@
 
 #include "base/io.h"
 #include "kernel/functions.h"
+#include "kernel/rights.h"
 
 enum { TRACEFS_MAGIC_NUMBER = 0x74726163, NAMES_MAX = 16, REMOVE_TRIES = 50 };
 
@@ -51,24 +52,10 @@ static int open_detached(void)
 	return fd < 0 ? err : fd;
 }
 
-static bool kernel_is_locked_down(void)
-{
-	char text[256];
-
-	return io_read_file("/sys/kernel/security/lockdown", text, sizeof text) > 0 &&
-	       strstr(text, "[confidentiality]");
-}
-
 static int explain(int err, struct diag *d)
 {
-	if (kernel_is_locked_down())
-		return diag_fail(d, -EPERM, "kernel events cannot be recorded: the kernel is locked down"
-				 " (confidentiality)\n  boot without lockdown=confidentiality");
-	if (err == -EPERM || err == -EACCES)
-		return diag_fail(d, -EPERM, "kernel events cannot be recorded: tracefs needs root%s",
-				 geteuid() ? "\n  run it with sudo, or have it lent (man duet-lend), or record the application alone;\n"
-							   "  when one's own processes run (-k sched_switch), -k profile and -k counter:NAME need no root"
-					   : " and CAP_SYS_ADMIN, which this container lacks");
+	if (kernel_is_locked_down() || err == -EPERM || err == -EACCES)
+		return kernel_rights_tracefs(d);
 	if (err == -ENODEV || err == -ENOENT || err == -ENOSYS)
 		return diag_fail(d, -ENOENT, "kernel events cannot be recorded: no tracefs\n"
 				 "  the kernel needs CONFIG_FTRACE; before Linux 5.2 also:"

@@ -7,6 +7,7 @@ usage: check.py DUET PROGRAM
 import collections
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -76,6 +77,19 @@ def what_takes_more_rights_is_refused_and_named():
         ok(status and "no PMU" in err, "a counter of the processor without one", err)
 
 
+def the_missing_right_is_named():
+    status, _, err = as_user(duet, "list", "-k")
+    ok(status and re.search("tracefs needs root.*mode 0[0-7]{3}", err) and "duet-lend" in err, "list -k", err)
+    paranoid = open("/proc/sys/kernel/perf_event_paranoid").read().strip()
+    # Root, as in a container: tracefs he has, or he hears what its lack is called.
+    status, _, err = run("setpriv", "--bounding-set=-perfmon,-sys_admin", "--inh-caps=-perfmon,-sys_admin", duet, "record", "-q",
+                         "-k", "profile:99", "-o", work + "/capable", "--", "true")
+    if int(paranoid) > 0:
+        ok(status and ("perf_event_paranoid is " + paranoid in err and "CAP_PERFMON" in err or "CAP_SYS_ADMIN" in err), "profile", err)
+    else:
+        is_(status, 0, "everybody may: " + err)
+
+
 def may_try():
     with open("/proc/sys/kernel/perf_event_paranoid") as f:
         paranoid = int(f.read())
@@ -95,4 +109,4 @@ def may_try():
 if __name__ == "__main__":
     may_try()
     run_cases(each_time_a_thread_leaves_its_cpu_is_there, samples_and_counters_are_of_ones_own, babeltrace_reads_it,
-              what_takes_more_rights_is_refused_and_named)
+              what_takes_more_rights_is_refused_and_named, the_missing_right_is_named)
