@@ -106,14 +106,12 @@ int64_t run_cpu(struct run *r, const struct trace_event *e)
 	return i;
 }
 
-int run_grow(void *array, uint32_t *n, uint32_t i, size_t size)
+int run_grow_to(void *array, uint32_t *n, uint32_t i, size_t size)
 {
 	void **at = array;
 	uint32_t more = *n ? *n : 64;
 	char *bigger;
 
-	if (i < *n)
-		return 0;
 	while (more <= i)
 		more = more < UINT32_MAX / 2 ? more * 2 : UINT32_MAX;
 	bigger = realloc(*at, more * size);

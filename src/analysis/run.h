@@ -55,8 +55,12 @@ bool run_is_like(const char *pattern, const struct trace_source *s, const char *
 /* run_cpu - the dense number of @e's CPU (of its host's trace): an index into `cpus`; or -ENOMEM. */
 int64_t run_cpu(struct run *r, const struct trace_event *e);
 
-/* run_grow - make room for element @i of an array; new ones are zeroed.  Returns 0 or -ENOMEM. */
-int run_grow(void *array, uint32_t *n, uint32_t i, size_t size);
+/* run_grow - make room for element @i of an array, if there is none; new ones are zeroed.  Returns 0 or -ENOMEM. */
+int run_grow_to(void *array, uint32_t *n, uint32_t i, size_t size);
+static inline int run_grow(void *array, uint32_t *n, uint32_t i, size_t size)
+{
+	return i < *n ? 0 : run_grow_to(array, n, i, size);
+}
 
 /* run_function - of a class of the kernel's: the field that tells which of its functions an event of a tracer is about; NULL:
  * it is none. */
