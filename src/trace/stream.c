@@ -195,14 +195,17 @@ static bool comes_after(const struct ctf_packet_info *a, const struct ctf_packet
 	       (!a->has_end || !b->has_end || b->end > a->end);
 }
 
-/* The next place from @from on and before @to where a packet begins that comes after @info, or @to. */
+/* The next place from @from on and before @to where a packet begins that comes after @info, or @to.  Of one that reaches
+ * beyond the file not even that can be believed: then one that ends where the file does is as good. */
 static uint64_t find_later(struct stream *s, const struct ctf_packet_info *info, uint64_t from, uint64_t to)
 {
+	bool is_beyond = info->packet_bits / 8 > s->size - s->packets[s->n_packets - 1].offset;
 	struct ctf_packet_info found;
 	struct ctf_fault unused;
 
 	for (uint64_t at = from; (at = find_packet(s, at, to)) < to; at++)
-		if (!read_packet(s, at, &found, &unused) && comes_after(info, &found))
+		if (!read_packet(s, at, &found, &unused) &&
+		    (comes_after(info, &found) || (is_beyond && found.packet_bits / 8 == s->size - at)))
 			return at;
 	return to;
 }

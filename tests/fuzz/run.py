@@ -31,7 +31,7 @@ CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12
 
 
 KERNEL = ["src/bpf/btf.c", "src/elf/file.c", "src/elf/probes.c"] + \
-    ["src/kernel/%s.c" % n for n in ("capture", "class", "events", "fetch", "format", "functions", "kprobe", "layout", "page", "probe", "sampled",
+    ["src/kernel/%s.c" % n for n in ("capture", "class", "events", "fetch", "format", "functions", "kprobe", "layout", "page", "probe", "rights", "sampled",
                                      "select", "syscalls", "tracefs", "uprobe")]
 PARTS = ("base/*.c", "clock/*.c", "collect/control.c", "ctf/*.c", "elf/*.c", "filter/*.c", "net/message.c", "trace/hosts.c",
          "trace/kallsyms.c", "trace/modules.c")

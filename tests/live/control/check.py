@@ -217,7 +217,7 @@ def the_state_dump_is_shown_when_asked_for():
     trace = work + "/state"
     is_(cmd("record", "--no-kernel", "-q", "-o", trace, "--", program, "0.02")[0], 0, "record")
     status, out, err = cmd("view", trace)
-    ok("procname" not in out and "1 events of the state dump" in err, "left out, and said", err)
+    ok("procname" not in out and "1 event of the state dump" in err, "left out, and said", err)
     ok("procname" in cmd("view", "--state", trace)[1], "shown with --state")
     ok("procname" in cmd("view", "--json", trace)[1], "and to programs")
 

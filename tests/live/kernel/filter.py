@@ -54,8 +54,10 @@ inner = {e["tid"] for e in events("some", "*") if e["event"].startswith("syscall
 # Each has a clock of its own: times differ by nanoseconds, the order does not.
 some, every = ([e["fields"] for e in events(t, "sched_switch")] for t in ("some", "all"))
 every = [f for f in every if f["prev_tid"] in inner or f["next_tid"] in inner]
+# Switches from idle some kernels do not tell tracefs, which asks the filter; BPF programs, who do not, are told.
+some, every = ([f for f in s if f["prev_tid"]] for s in (some, every))
 ok(some and all(map(passes, some)), "each that was recorded passes", some)
-ok(some == list(filter(passes, every)), "each that passes was recorded", (len(some), len(every)))
+ok(some == list(filter(passes, every)), "each that passes was recorded", (some, list(filter(passes, every))))
 ok(len(some) < len(every), "there are others", len(every))
 
 exits = events("some", "syscall_exit_*")
