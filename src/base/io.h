@@ -33,4 +33,7 @@ void io_refuse_descriptors(int fd);
 /* Makes @path and its missing parents, mode 0777 less the umask.  Returns 0 or -errno. */
 int io_make_dirs(const char *path);
 
+/* Removes @path and all below it, as far as it can; links are not followed. */
+void io_remove_tree(const char *path);
+
 #endif

@@ -92,15 +92,6 @@ static int count_one(const char *path, const struct stat *st, int type, struct F
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	remove(path);
-	return 0;
-}
-
 /* A copy that grows below what is copied would be copied, too, again and again. */
 static bool is_below(const char *to, const char *path)
 {
@@ -138,6 +129,6 @@ int export_ctf(const char *path, const char *to, struct diag *d)
 	if (err < 0 && !job.err)
 		job.err = diag_errno(d, "cannot read %s", path);
 	if (job.err)
-		nftw(to, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		io_remove_tree(to);
 	return job.err;
 }

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,19 +16,10 @@
 #include "cmd/recording.h"
 #include "kernel/kernel.h"
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	remove(path);
-	return 0;
-}
-
 static void remove_recording(const struct strace_record *r)
 {
 	if (!r->keep && *r->path)
-		nftw(r->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		io_remove_tree(r->path);
 }
 
 /* ---------------------------------------------------------------- the recorder's process */

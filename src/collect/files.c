@@ -5,12 +5,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "clock/clock.h"
 #include "kernel/kallsyms.h"
 
@@ -46,18 +47,9 @@ const char *files_whole(const char *path, char whole[PATH_MAX])
 	return whole;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	(void)!remove(path);
-	return 0;
-}
-
 void files_remove_trace(const char *path)
 {
-	nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	io_remove_tree(path);
 }
 
 void files_remove(const char *path)
@@ -67,7 +59,7 @@ void files_remove(const char *path)
 
 	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (snprintf(part, sizeof part, "%s/%s", path, parts[i]) < (int)sizeof part)
-			nftw(part, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+			io_remove_tree(part);
 }
 
 /* "ust", "ust-2", "ust-3": the halves of the first collector, and of those that took over. */

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/io.h"
 #include "base/progress.h"
 #include "net/intake.h"
 #include "net/link.h"
@@ -319,18 +319,9 @@ static void receive(struct receiver *v)
 	}
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	(void)!remove(path);
-	return 0;
-}
-
 static void remove_copy(const char *dir)
 {
-	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	io_remove_tree(dir);
 }
 
 /* Among them other copies' pipes, which would not end while we have them. */

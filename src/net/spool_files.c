@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -352,15 +351,6 @@ void spool_forget(struct spool *s)
 
 /* ---------------------------------------------------------------- removal */
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	(void)!remove(path);
-	return 0;
-}
-
 /* "ust", or "ust-2", .. of later collectors. */
 static bool is_trace(const char *name, const char *half)
 {
@@ -383,7 +373,7 @@ void spool_remove(const char *path)
 
 	while (dir && (e = readdir(dir)))
 		if (is_part(e->d_name) && snprintf(part, sizeof part, "%s/%s", path, e->d_name) < (int)sizeof part)
-			nftw(part, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+			io_remove_tree(part);
 	if (dir)
 		closedir(dir);
 	rmdir(path);

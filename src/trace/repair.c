@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,13 +161,6 @@ static int repair_metadata(const char *from, const char *to, struct ctf_meta *m,
 }
 
 /* ---------------------------------------------------------------- directories */
-
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *f)
-{
-	(void)st, (void)kind, (void)f;
-	remove(path);
-	return 0;
-}
 
 static int copy_file(const char *from, const char *to, struct diag *d)
 {
@@ -330,6 +322,6 @@ int repair(const char *from, const char *to, const struct repair_options *o, str
 	if (!err && rename(work, target))
 		err = diag_errno(d, "cannot call %s %s", work, target);
 	if (err)
-		nftw(work, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+		io_remove_tree(work);
 	return err;
 }
