@@ -3,7 +3,7 @@
 #ifndef TESTS_ONE_CHANNEL_H
 #define TESTS_ONE_CHANNEL_H
 
-#include "collect/streams.h"
+#include "collect/drain/streams.h"
 
 static inline int open_streams(struct streams **s, struct pool *p, const char *path, struct diag *d)
 {

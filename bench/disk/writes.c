@@ -5,7 +5,7 @@
  * Packets as the collector writes them: an 84-byte header of its own and N bytes that lie in a shared
  * mapping (a memfd, as the pools do), to FILES files in turns; each followed by its 72-byte index entry.
  *
- *   writev    two system calls a packet, as src/ctf/sink.c does
+ *   writev    two system calls a packet, as src/ctf/write/writer.c does
  *   one       the same with the header copied in front of the bytes (what if it lay there): write and write
  *   uring     io_uring: writev and write of BATCH packets in one system call, then all waited for
  *   fixed     the same with the memory and the files registered: three writes, for the header lies elsewhere

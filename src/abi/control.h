@@ -86,7 +86,7 @@ struct abi_control {
 	uint32_t n_events;
 	uint32_t text_end; /* where in the file the next text may begin */
 	char program[ABI_NAME_BYTES];
-	char sessions[ABI_NAME_BYTES]; /* which it belongs to, as DUET_SESSION says: base/member.h */
+	char sessions[ABI_NAME_BYTES]; /* which it belongs to, as DUET_SESSION says: rules/membership.h */
 	uint32_t n_refused; /* sites that stay dormant, because nothing more fits */
 	uint32_t dormant; /* ABI_DORMANT_...: why it records nothing though asked to */
 	struct abi_control_seat seats[ABI_SEATS];
@@ -122,7 +122,7 @@ struct abi_seats {
 	struct abi_seat at[ABI_SESSIONS];
 };
 
-/* session-<name>, up to the end of the rules in use.  What they say: base/rules.h. */
+/* session-<name>, up to the end of the rules in use.  What they say: rules/rules.h. */
 struct abi_session {
 	uint64_t magic;
 	uint32_t version;
@@ -151,7 +151,7 @@ struct abi_join_answer {
 	uint64_t epoch;
 	uint32_t host_pid; /* of the asker: goes into state words */
 	uint32_t pad;
-	uint64_t size; /* of the memory: abi/board.h */
+	uint64_t size; /* of the memory: abi/session.h */
 };
 
 #endif

@@ -8,7 +8,7 @@
  *   ..              struct abi_schema[ABI_SCHEMAS], then their text
  *   chunk-aligned   chunk[n_chunks], each a struct abi_chunk and events
  *
- * The collector creates it, with the others of its session (abi/board.h).  All programs of one user
+ * The collector creates it, with the others of its session (abi/session.h).  All programs of one user
  * write; none is trusted.  Who uses it copies the constants of page 0 once, checks them, and bounds
  * every value read later by those copies.
  *
@@ -24,7 +24,7 @@
  *   BUSY  -> FREE   its owner, unused; the collector if the owner is dead
  *
  * A chunk that has no memory yet, or none any more, is BUSY with the collector as its owner
- * (collect/supply.h).
+ * (collect/session/memory.h).
  *
  * Below the published position of an OWNED or FULL chunk all bytes are whole events.
  */

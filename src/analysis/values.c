@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/keys.h"
-#include "analysis/run.h"
+#include "analysis/index.h"
+#include "analysis/pass.h"
 
 struct values {
 	struct match_value *value;

@@ -3,7 +3,7 @@
 #ifndef ANALYSIS_VALUES_H
 #define ANALYSIS_VALUES_H
 
-#include "trace/match.h"
+#include "trace/filter/match.h"
 
 enum { VALUE_NONE = 0 }; /* of events without it */
 

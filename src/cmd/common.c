@@ -14,7 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "collect/counters.h"
-#include "ctf/context.h"
+#include "ctf/write/context.h"
 
 int cmd_error(const char *verb, const char *format, ...)
 {

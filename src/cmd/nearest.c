@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/run.h"
+#include "analysis/pass.h"
 
 static unsigned least(unsigned a, unsigned b)
 {

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "collect/files.h"
-#include "collect/pace.h"
-#include "collect/requests.h"
-#include "collect/rotate.h"
-#include "collect/seats.h"
-#include "collect/trigger_watch.h"
+#include "collect/drain/interval.h"
+#include "collect/request/dispatch.h"
+#include "collect/chunks/rotate.h"
+#include "collect/session/slots.h"
+#include "collect/trigger/lifecycle.h"
 
 enum {
 	PARTIAL_NS = 1000000000, /* how long an open chunk may stay unread */

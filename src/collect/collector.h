@@ -29,21 +29,21 @@
 
 #include "base/diag.h"
 #include "clock/clock.h"
-#include "collect/apps.h"
-#include "collect/filters.h"
-#include "collect/keeper.h"
-#include "collect/maps.h"
+#include "collect/session/programs.h"
+#include "collect/session/filters.h"
+#include "collect/handover.h"
+#include "collect/drain/maps.h"
 #include "collect/recorder.h"
-#include "collect/session.h"
-#include "collect/snapshot.h"
-#include "collect/streams.h"
-#include "collect/switches.h"
-#include "collect/tidy.h"
-#include "collect/trigger_acts.h"
-#include "collect/trigger_hits.h"
-#include "collect/trigger_scan.h"
-#include "collect/triggers.h"
-#include "collect/wanted.h"
+#include "collect/session/session.h"
+#include "collect/drain/snapshot.h"
+#include "collect/drain/streams.h"
+#include "collect/request/enable.h"
+#include "collect/chunks/archiver.h"
+#include "collect/trigger/actions.h"
+#include "collect/trigger/hits.h"
+#include "collect/trigger/scan.h"
+#include "collect/trigger/engine.h"
+#include "collect/session/default_events.h"
 #include "kernel/kernel.h"
 
 /* From the pools to the files, once. */
@@ -81,7 +81,7 @@ struct collector {
 	uint32_t interrupts;
 	struct recorder_result result;
 
-	/* collect/rotate.c; pieces only if asked for */
+	/* collect/chunks/rotate.c; pieces only if asked for */
 	char base[PATH_MAX]; /* pieces lie below it */
 	char place[PATH_MAX]; /* of the traces that are being written */
 	FILE *piece_clock; /* beside clock_file, which is the whole recording's */
@@ -99,7 +99,7 @@ struct collector {
 	bool stop;
 };
 
-/* ---------------------------------------------------------------- from nothing to running: begin.c */
+/* ---------------------------------------------------------------- from nothing to running: start.c */
 
 /* What collector_finish takes without collector_open; both arguments are lent. */
 #define COLLECTOR_NONE(options, memory) \

@@ -20,7 +20,7 @@
 #include "abi/context.h"
 #include "base/counter.h"
 #include "base/text.h"
-#include "ctf/context.h"
+#include "ctf/write/context.h"
 
 #define RDPMC_FILE "/sys/bus/event_source/devices/cpu/rdpmc"
 

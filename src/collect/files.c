@@ -13,7 +13,7 @@
 
 #include "base/io.h"
 #include "clock/clock.h"
-#include "kernel/kallsyms.h"
+#include "kernel/statedump/kallsyms.h"
 
 bool files_are_none(const char *path)
 {

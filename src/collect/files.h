@@ -6,7 +6,7 @@
  *	PATH/ust/container/NAME/uid/UID/BITS-bit    those of a container; then PATH is below tenant-LABEL
  *	PATH/kernel                  the kernel
  *	PATH/.duet/clock             what all clocks said, line by line
- *	PATH/.duet/maps              what programs had mapped: collect/maps.h
+ *	PATH/.duet/maps              what programs had mapped: collect/drain/maps.h
  *	PATH/.duet/kallsyms          the kernel's functions, if its code's addresses are recorded
  */
 #ifndef COLLECT_FILES_H
@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "collect/session.h"
-#include "collect/streams.h"
+#include "collect/session/session.h"
+#include "collect/drain/streams.h"
 
 /* Whether the directory @path can be read and is empty. */
 bool files_are_none(const char *path);
@@ -48,7 +48,7 @@ void files_add_clock(FILE *f, const struct abi_clock *clock, uint64_t written_ns
 
 /* files_add_kallsyms - 0; or -errno, and the recording is whole without. */
 int files_add_kallsyms(const char *path, struct diag *d);
-/* files_again_kallsyms - of the recording @path: those of modules that have come since the last call.  @modules: kernel/kallsyms.h. */
+/* files_again_kallsyms - of the recording @path: those of modules that have come since the last call.  @modules: kernel/statedump/kallsyms.h. */
 void files_again_kallsyms(const char *path, char **modules);
 /* files_share_kallsyms - those of the recording @path also in its part @piece, if there are any.  0 or -errno. */
 int files_share_kallsyms(const char *path, const char *piece);

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 #include "base/atomic.h"
-#include "collect/apps.h"
+#include "collect/session/programs.h"
 #include "collect/collector.h"
-#include "collect/rotate.h"
+#include "collect/chunks/rotate.h"
 #include "collect/files.h"
-#include "collect/trigger_watch.h"
+#include "collect/trigger/lifecycle.h"
 
 static int finish_apps(struct collector *c, struct diag *d)
 {

@@ -20,9 +20,9 @@
 #include "collect/collector.h"
 #include "collect/command.h"
 #include "collect/files.h"
-#include "collect/keeper.h"
+#include "collect/handover.h"
 #include "collect/loop.h"
-#include "collect/warden.h"
+#include "collect/tenant/supervisor.h"
 
 struct recorder {
 	struct recorder_options o;

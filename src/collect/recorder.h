@@ -14,12 +14,12 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
-#include "collect/pieces.h"
-#include "collect/session.h"
-#include "collect/stopping.h"
-#include "collect/tidy.h"
-#include "kernel/functions.h"
-#include "kernel/uprobe.h"
+#include "collect/chunks/chunks.h"
+#include "collect/session/session.h"
+#include "collect/request/stop.h"
+#include "collect/chunks/archiver.h"
+#include "kernel/probe/functions.h"
+#include "kernel/probe/uprobe.h"
 
 struct recorder;
 struct sender;
@@ -29,7 +29,7 @@ struct kept;
 struct recorder_event {
 	const char *pattern; /* "!pattern" excludes */
 	const char *filter; /* an expression over its fields, or NULL */
-	const char *level; /* at least as important, collect/choice.h; or NULL */
+	const char *level; /* at least as important, collect/session/selectors.h; or NULL */
 };
 
 struct recorder_channel {
@@ -44,7 +44,7 @@ struct recorder_options {
 	const struct recorder_event *events; /* none: all */
 	int n_events;
 	bool no_default_events; /* none: none */
-	const char *who; /* conditions for all events: base/who.h; or NULL */
+	const char *who; /* conditions for all events: rules/selector.h; or NULL */
 	const pid_t *pids; /* only these programs */
 	int n_pids;
 	char *const *command; /* NULL-terminated; only it and its children; or NULL */
@@ -54,8 +54,8 @@ struct recorder_options {
 	int n_channels; /* 1..ABI_CHANNELS */
 	bool flight_recorder; /* the kernel's events: those of applications go by their channel */
 	uint32_t clock_kind; /* ABI_CLOCK_...; 0: the best one */
-	struct pieces_options pieces; /* a recording in pieces: collect/pieces.h */
-	const char *const *triggers; /* collect/trigger.h */
+	struct pieces_options pieces; /* a recording in pieces: collect/chunks/chunks.h */
+	const char *const *triggers; /* collect/trigger/trigger.h */
 	int n_triggers;
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 
@@ -67,21 +67,21 @@ struct recorder_options {
 	int (*on_ready)(void *arg, struct diag *d);
 	void *on_ready_arg;
 	pid_t *command_pid; /* where its number is left before on_ready is told; or NULL */
-	/* Other users' programs, each user's in a memory of his own: collect/warden.h.  Root only. */
+	/* Other users' programs, each user's in a memory of his own: collect/tenant/supervisor.h.  Root only. */
 	bool all_users;
 	bool containers;
 	/* One of them; then all that follows is another process's.  Lent. */
 	const struct tenant *tenant;
 	const struct recorder_clock *clock; /* of the recording that we are a part of; NULL: our own */
-	const struct kept *whole; /* of that recording, lent until on_ready: collect/late.h; NULL: we are no part */
+	const struct kept *whole; /* of that recording, lent until on_ready: collect/tenant/catch_up.h; NULL: we are no part */
 
-	bool keep; /* a second process goes on if this one is killed: collect/keeper.h */
+	bool keep; /* a second process goes on if this one is killed: collect/handover.h */
 	bool kernel; /* record it if we may */
 	bool kernel_whole_machine;
 	uint32_t kernel_backend; /* enum kernel_backend, kernel/kernel.h */
 	const char *const *cgroups; /* directories: of the kernel's events only those of processes in them */
 	int n_cgroups;
-	uint32_t kernel_contexts; /* kernel/contexts.h */
+	uint32_t kernel_contexts; /* kernel/threads/contexts.h */
 	uint32_t kernel_buffer_kib; /* of each CPU; 0: the default */
 	uint32_t capture_bytes; /* kernel/kernel.h */
 	const char *const *kernel_events;

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "abi/ctf.h"
-#include "collect/drain_internal.h"
+#include "collect/drain/internal.h"
 #include "collect/files.h"
-#include "collect/joined.h"
-#include "collect/pieces.h"
-#include "ctf/settle.h"
+#include "collect/drain/procnames.h"
+#include "collect/chunks/chunks.h"
+#include "ctf/write/recover.h"
 
 /* ---------------------------------------------------------------- the packet that was being written */
 

@@ -2,7 +2,7 @@
 /*
  * collect/resume.h - going on where a killed collector ended.
  *
- * The pools are as it left them.  Its files are settled (ctf/settle.h) and stay; what follows goes into
+ * The pools are as it left them.  Its files are settled (ctf/write/recover.h) and stay; what follows goes into
  * a trace beside them.  What may be in both, the packet that was being written, is told by the chunk it
  * came from: abi_chunk.pending.  So each event is in one of them, once.
  */
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-#include "collect/keeper.h"
-#include "collect/session.h"
+#include "collect/handover.h"
+#include "collect/session/session.h"
 
 /*
  * resume_files - settle what the collectors before life @life left in the recording @path, and say in each

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "control/ask.h"
+#include "control/client.h"
 
 static uint64_t number_in(const struct ask_answer *answer, const char *key)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pattern.h"
+#include "rules/pattern.h"
 #include "elf/file.h"
 
 enum { NT_STAPSDT = 3 };

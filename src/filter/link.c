@@ -10,7 +10,7 @@
  *
  * The stack used is some hundred bytes: this may run on a signal handler's.
  */
-#include "filter/link_internal.h"
+#include "filter/internal.h"
 
 #include "filter/number.h"
 

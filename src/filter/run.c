@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "base/pattern.h"
+#include "rules/pattern.h"
 #include "filter/number.h"
 #include "filter/step.h"
 

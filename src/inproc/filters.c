@@ -2,7 +2,7 @@
 /*
  * inproc/filters.c - filters of a session, linked to the events of this program.
  *
- * Their byte code lies on the board (abi/board.h), where others may scribble: what is run is our own,
+ * Their byte code lies on the board (abi/session.h), where others may scribble: what is run is our own,
  * verified copy.  Copies are never freed, because somebody may be running one: each event has a list of
  * them, the newest first, and each filter once in it.  So whatever others do to the control page, and
  * however often rules change, memory is bounded by the session's filters.
@@ -87,7 +87,7 @@ static bool link(struct linked_filter *l, const struct session *s, const struct 
 {
 	const struct abi_board *board = s->memory;
 	const struct abi_board_filter *f = &board->filters[l->number - 1];
-	uint32_t size = load_acquire(&f->size), at = load(&f->offset), schema_size; /* abi/board.h, (2) */
+	uint32_t size = load_acquire(&f->size), at = load(&f->offset), schema_size; /* abi/session.h, (2) */
 	const char *schema =
 		page_schema(process.control, page_event(process.control, site->index), &schema_size);
 

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
-#include "base/rules.h"
+#include "rules/rules.h"
 #include "base/schema.h"
 #include "duet/probe.h"
 #include "inproc/lock.h"

@@ -21,9 +21,9 @@
 #include <stdint.h>
 #include <sys/utsname.h>
 
-#include "abi/board.h"
+#include "abi/session.h"
 #include "abi/control.h"
-#include "base/who.h"
+#include "rules/selector.h"
 #define DUET_I_LAYOUT_ONLY
 #include "duet/site.h"
 #include "ring/pool.h"
@@ -39,7 +39,7 @@ struct channel {
 };
 
 /*
- * A session that this process has joined: its channels, abi/board.h.
+ * A session that this process has joined: its channels, abi/session.h.
  *
  * An event goes to it, and to no other, if its enable word is `word`, and *current is `epoch`.
  */
@@ -101,7 +101,7 @@ struct process {
 	char page_name[ABI_PAGE_NAME_BYTES]; /* of the page we made */
 	/* What the environment said at the start: it is not read again, programs change it. */
 	char directory[256];
-	char sessions_named[ABI_NAME_BYTES]; /* DUET_SESSION: base/member.h */
+	char sessions_named[ABI_NAME_BYTES]; /* DUET_SESSION: rules/membership.h */
 	uint32_t n_objects, room; /* how many `objects` has room for */
 	struct object *objects;
 	struct object few[8]; /* the first of them: few programs have more */

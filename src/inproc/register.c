@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/member.h"
-#include "base/rules.h"
+#include "rules/membership.h"
+#include "rules/rules.h"
 #include "base/runtime.h"
 #include "base/schema.h"
 #include "inproc/page.h"

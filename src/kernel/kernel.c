@@ -18,12 +18,12 @@
 #include <unistd.h>
 
 #include "clock/clock.h"
-#include "kernel/inside.h"
-#include "kernel/kprobe.h"
-#include "kernel/lend.h"
-#include "kernel/statedump.h"
-#include "kernel/uprobe.h"
-#include "kernel/wait.h"
+#include "kernel/internal.h"
+#include "kernel/probe/kprobe.h"
+#include "kernel/tracefs/broker.h"
+#include "kernel/statedump/statedump.h"
+#include "kernel/probe/uprobe.h"
+#include "kernel/tracefs/watched.h"
 
 #define WAKE_PERCENT "25" /* of a buffer in use: read it.  The rest is room for what comes until then */
 

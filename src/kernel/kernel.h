@@ -5,8 +5,8 @@
  * A private tracefs instance records; its pages are read from trace_pipe_raw, converted in place
  * and appended to a CTF trace.  What always holds:
  *
- *   (1) nothing outside the instance is changed but probes, if there are any (kernel/uprobe.h), and a function graph's
- *       limits (kernel/functions.h); no file system is mounted anywhere
+ *   (1) nothing outside the instance is changed but probes, if there are any (kernel/probe/uprobe.h), and a function graph's
+ *       limits (kernel/probe/functions.h); no file system is mounted anywhere
  *   (2) if this process dies, however, recording stops and the buffers are freed at once; what
  *       remains is an empty instance, removed by the next kernel_open
  *   (3) in every stream time never goes back, and events lost are counted in the next packet
@@ -23,16 +23,16 @@
 #include "abi/clock.h"
 #include "base/diag.h"
 #include "base/quota.h"
-#include "kernel/functions.h"
-#include "kernel/uprobe.h"
-#include "kernel/watch.h"
+#include "kernel/probe/functions.h"
+#include "kernel/probe/uprobe.h"
+#include "kernel/watch/watch.h"
 
 struct kernel;
 
 /*
  * By BPF programs, system calls and the scheduler's switches and wake-ups cost less, and system calls have texts
  * (file names) and other things that arguments point to where they have pointers else.  The other events, and those
- * with a filter that programs cannot ask (kernel/bpf_filter.h), the instance records in any case.
+ * with a filter that programs cannot ask (kernel/bpf/filter.h), the instance records in any case.
  */
 enum kernel_backend {
 	KERNEL_BACKEND_FTRACE,
@@ -70,7 +70,7 @@ struct kernel_options {
 	bool overwrite; /* when buffers are full: lose the oldest instead of the newest */
 	uint32_t buffer_kib; /* per CPU, of each that records much; 0 means 16 MiB */
 	enum kernel_backend backend; /* what records; duet's own default is KERNEL_BACKEND_AUTO */
-	uint32_t contexts; /* more with each event: kernel_contexts_parse(), kernel/contexts.h */
+	uint32_t contexts; /* more with each event: kernel_contexts_parse(), kernel/threads/contexts.h */
 	/* By BPF: so many bytes of buffers of system calls, and structures; at most KERNEL_CAPTURE_BUFFER_MAX.  0: texts,
 	 * addresses, times and arguments of programs alone. */
 	uint32_t capture_bytes;
@@ -88,8 +88,8 @@ struct kernel_options {
  * before it records; the last pattern that chooses an event says which.  Of system calls it is for their ends; if it
  * chooses entries alone, for their arguments, which BPF programs ask (else -EOPNOTSUPP).
  * "profile:HZ": call stacks of what runs on each CPU, sampled at this rate; "counter:NAME:PERIOD": of each PERIOD-th
- * of what is counted; "stack:PATTERN": events with call stacks; "with:NAME+NAME:PATTERN": or counters (kernel/profile.h).
- * "function:PATTERN": calls of functions of the kernel (kernel/functions.h). */
+ * of what is counted; "stack:PATTERN": events with call stacks; "with:NAME+NAME:PATTERN": or counters (kernel/perf/profile.h).
+ * "function:PATTERN": calls of functions of the kernel (kernel/probe/functions.h). */
 
 /*
  * kernel_open - set everything up; nothing is recorded yet.

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pattern.h"
-#include "kernel/probe.h"
+#include "rules/pattern.h"
+#include "kernel/probe/probe.h"
 
 /* Sets are patterns with a name.  Left out are events that cost more than they tell: the statistics
  * of sched, which repeat at every tick what its switches say, and allocations of single objects. */

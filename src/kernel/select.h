@@ -15,8 +15,8 @@
 
 #include "base/diag.h"
 #include "base/text.h"
-#include "kernel/sampled.h"
-#include "kernel/syscalls.h"
+#include "kernel/perf/sampled.h"
+#include "kernel/tracefs/syscalls.h"
 
 /* An event that could be recorded.  @nr: of a system call's, else -1. */
 struct kernel_candidate {
@@ -41,8 +41,8 @@ struct kernel_choice {
 	char name[96];
 	const char *filter; /* NULL: none; lent */
 	uint32_t extras; /* KERNEL_PERF_*: what perf records with it */
-	bool is_waited_for; /* kernel/wait.h */
-	uint32_t bpf; /* its program's bit, kernel/bpf.h; 0: the instance records it */
+	bool is_waited_for; /* kernel/tracefs/watched.h */
+	uint32_t bpf; /* its program's bit, kernel/bpf/bpf.h; 0: the instance records it */
 };
 
 struct kernel_selection {

@@ -69,7 +69,7 @@ struct message {
 		struct {
 			uint32_t number;
 			uint64_t offset;
-			uint32_t plain; /* the bytes are compressed (net/squeeze.h), from so many; 0: they are as in the file */
+			uint32_t plain; /* the bytes are compressed (net/compress.h), from so many; 0: they are as in the file */
 			const uint8_t *bytes; /* lent: they lie where the message was read */
 			uint32_t n;
 		} data;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "read/read.h"
+#include "read/internal.h"
 
 static void told(void *context, const char *text)
 {

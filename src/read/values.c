@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "read/read.h"
+#include "read/internal.h"
 
 enum { COLUMNS_MAX = 64, BATCH = 256, ALONE = 8 };
 

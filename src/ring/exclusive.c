@@ -23,7 +23,7 @@
 #include "clock/clock.h"
 #include "ring/rseq.h"
 #include "ring/write.h"
-#include "ring/write_internal.h"
+#include "ring/internal.h"
 
 /* The slot of this CPU, else one of the places for writers who cannot tell. */
 static uint32_t own_slot(const struct pool *p)
@@ -174,7 +174,7 @@ void ring_commit(struct pool *p, struct ring_open *o, uint32_t size)
 {
 	if (!pool_is_ours(p))
 		return; /* our parent ends it */
-	/* [A] The event's bytes first, then the word: pairs with [B] in collect/drain.c. */
+	/* [A] The event's bytes first, then the word: pairs with [B] in collect/drain/drain.c. */
 	store_release(&o->chunk->word, ABI_WORD(o->since_ns, o->position + size));
 	give(p, o);
 }

@@ -195,7 +195,7 @@ struct abi_chunk *pool_claim(struct pool *p)
 	/*
 	 * [C] Nobody reads a BUSY chunk; the word is reset before it becomes OWNED.  Pairs with [D], the
 	 * collector's look at the state before the word.  The fence: no byte of ours is seen before BUSY is,
-	 * pairs with the fence of copy_chunk(), collect/flight.c.  An exchange alone does not see to that.
+	 * pairs with the fence of copy_chunk(), collect/drain/overwrite.c.  An exchange alone does not see to that.
 	 */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	store(&c->read, sizeof *c);

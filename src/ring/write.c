@@ -28,7 +28,7 @@
 
 #include "clock/clock.h"
 #include "ring/rseq.h"
-#include "ring/write_internal.h"
+#include "ring/internal.h"
 
 #if RSEQ_HAVE_SEQUENCES
 

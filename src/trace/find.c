@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/find.c - which traces lie in a directory, and their streams: see inside.h.
+ * trace/find.c - which traces lie in a directory, and their streams: see internal.h.
  *
  * Asked again, while recordings are followed, it finds what is not known yet.  What is taken away meanwhile,
  * as old pieces of a recording are, is no error then.
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "trace/inside.h"
+#include "trace/internal.h"
 
 enum { DIRECTORIES_DEEP = 16, SOURCES_MAX = 65536 };
 
@@ -194,7 +194,7 @@ static bool is_file(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-/* Whether the file lies there packed: ctf/packed.h. */
+/* Whether the file lies there packed: ctf/compressed/compressed.h. */
 static bool is_packed(const char *path)
 {
 	char *packed;

@@ -61,7 +61,7 @@ static void plan_class(struct class_plan *p, const struct ctf_event_class *c, bo
 
 	p->tid = vtid && !(is_kernel && tid) ? vtid : tid;
 	p->pid = vpid && !(is_kernel && pid) ? vpid : pid;
-	/* What perf records: kernel/profile.c, profile_own.c. */
+	/* What perf records: kernel/perf/profile.c, profile_own.c. */
 	if (!strcmp(c->name, "profile") || !strncmp(c->name, "counter_", 8) || !strncmp(c->name, "thread_", 7))
 		p->pid = ctf_class_find(c, CTF_PAYLOAD, "pid");
 	p->procname = ctf_class_find(c, CTF_CONTEXT, "procname");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* trace/seek.c - the cursor elsewhere than forward: see trace.h and inside.h. */
+/* trace/seek.c - the cursor elsewhere than forward: see trace.h and internal.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/inside.h"
+#include "trace/internal.h"
 
 /* The others keep what they have decoded ahead. */
 static void turn_from_rows(struct trace *t)

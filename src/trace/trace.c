@@ -19,9 +19,9 @@
 
 #include "base/atomic.h"
 #include "base/text.h"
-#include "ctf/packed.h"
+#include "ctf/compressed/compressed.h"
 #include "trace/hosts.h"
-#include "trace/inside.h"
+#include "trace/internal.h"
 
 /* ---------------------------------------------------------------- several hosts */
 

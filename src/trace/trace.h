@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #include "base/diag.h"
-#include "ctf/decode.h"
+#include "ctf/decode/decode.h"
 
 struct trace;
 
@@ -67,7 +67,7 @@ struct trace_event {
 	uint64_t clock; /* the same as the trace's clock shows it */
 	uint32_t cpu;
 	const struct trace_stream_info *stream;
-	const struct ctf_event *ctf; /* events: class and fields, see ctf/decode.h */
+	const struct ctf_event *ctf; /* events: class and fields, see ctf/decode/decode.h */
 	uint64_t lost_events, lost_packets; /* TRACE_LOST */
 };
 

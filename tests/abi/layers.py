@@ -113,7 +113,7 @@ def test_the_test(tmp):
         ("ring/a.c", '#include "trace/trace.h"', True),
         ("ring/b.c", '#include "base/io.h"', True),
         ("ring/c.c", '#include "clock/clock.h"', False),
-        ("inproc/d.c", '#include "ctf/meta.h"', True),
+        ("inproc/d.c", '#include "ctf/meta/meta.h"', True),
         ("inproc/e.c", '#include "base/text.h"', True),
         ("inproc/f.c", '#include "base/atomic.h"', False),
         ("collect/g.c", '#include "trace/trace.h"', True),
@@ -127,11 +127,11 @@ def test_the_test(tmp):
         ("filter/compile_q.c", '#include "base/text.h"', False),
         ("odd/l.c", "int x;", True),
         ("ctf/m.c", '#include "meta.h"', True),
-        ("inproc/r.c", '#include "net/wire.h"', True),
+        ("inproc/r.c", '#include "net/tls.h"', True),
         ("net/s.c", '#include "collect/recorder.h"', True),
     ]
-    for name in ("trace/trace.h", "clock/clock.h", "ctf/meta.h", "base/text.h", "base/text.c",
-                 "base/io.h", "base/io.c", "base/atomic.h", "ring/ring.h", "filter/filter.h", "filter/compile.h", "net/wire.h",
+    for name in ("trace/trace.h", "clock/clock.h", "ctf/meta/meta.h", "base/text.h", "base/text.c",
+                 "base/io.h", "base/io.c", "base/atomic.h", "ring/ring.h", "filter/filter.h", "filter/compile.h", "net/tls.h",
                  "collect/recorder.h"):
         (tmp / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp / name).write_text("")

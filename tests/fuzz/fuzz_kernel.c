@@ -17,11 +17,11 @@
 
 #include "bpf/btf.h"
 #include "elf/probes.h"
-#include "kernel/contexts.h"
-#include "kernel/fetch.h"
-#include "kernel/format.h"
-#include "kernel/layout.h"
-#include "kernel/page.h"
+#include "kernel/threads/contexts.h"
+#include "kernel/probe/fetch.h"
+#include "kernel/tracefs/format.h"
+#include "kernel/convert/layout.h"
+#include "kernel/tracefs/page.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -14,18 +14,18 @@
 
 #include "base/progress.h"
 #include "base/schema.h"
-#include "collect/control.h"
-#include "ctf/packed.h"
-#include "ctf/schema.h"
-#include "ctf/settle.h"
+#include "base/json_line.h"
+#include "ctf/compressed/compressed.h"
+#include "ctf/write/schema.h"
+#include "ctf/write/recover.h"
 #include "elf/sites.h"
 #include "elf/symbols.h"
 #include "filter/compile.h"
 #include "filter/payload.h"
 #include "net/message.h"
 #include "trace/hosts.h"
-#include "trace/kallsyms.h"
-#include "trace/modules.h"
+#include "trace/symbols/kallsyms.h"
+#include "trace/symbols/modules.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

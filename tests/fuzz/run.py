@@ -31,10 +31,13 @@ CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12
 
 
 KERNEL = ["src/bpf/btf.c", "src/elf/file.c", "src/elf/probes.c"] + \
-    ["src/kernel/%s.c" % n for n in ("capture", "class", "events", "fetch", "format", "functions", "kprobe", "layout", "page", "probe", "rights", "sampled",
-                                     "select", "syscalls", "tracefs", "uprobe")]
-PARTS = ("base/*.c", "clock/*.c", "collect/control.c", "ctf/*.c", "elf/*.c", "filter/*.c", "net/message.c", "trace/hosts.c",
-         "trace/kallsyms.c", "trace/modules.c")
+    ["src/kernel/%s.c" % n for n in (
+        "convert/capture", "convert/class", "tracefs/events", "probe/fetch", "tracefs/format",
+        "probe/functions", "probe/kprobe", "convert/layout", "tracefs/page", "probe/probe",
+        "rights", "perf/sampled", "select", "tracefs/syscalls", "tracefs/tracefs",
+        "probe/uprobe")]
+PARTS = ("base/*.c", "clock/*.c", "ctf/*/*.c", "elf/*.c", "filter/*.c", "net/message.c", "trace/hosts.c",
+         "trace/symbols/kallsyms.c", "trace/symbols/modules.c")
 DOORS = {"fuzz": ("metadata", "trace"), "fuzz_kernel": ("format", "page", "btf", "usdt"), "parts": tuple(seeds.DOORS)}
 FORMAT = b"""name: e
 ID: 99
@@ -67,15 +70,15 @@ main: nop
 
 def build(into, name):
     if name == "fuzz":
-        sources = SOURCES + [str(p.relative_to(ROOT)) for d in ("src/ctf", "src/trace") for p in sorted((ROOT / d).glob("*.c"))
-                             if p.name not in ("sink.c", "schema.c", "context.c", "summary.c", "names.c", "match.c", "match_field.c")]
+        sources = SOURCES + [str(p.relative_to(ROOT)) for d in ("src/ctf", "src/trace") for p in sorted((ROOT / d).rglob("*.c"))
+                             if p.name not in ("writer.c", "schema.c", "context.c", "summary.c", "names.c", "match.c", "match_field.c")]
     elif name == "parts":
         sources = [str(p.relative_to(ROOT)) for pattern in PARTS for p in sorted((ROOT / "src").glob(pattern))]
         sources += ["-DDUET_ZSTD", "-lelf", "-lzstd"]
     else:
         sources = SOURCES + KERNEL + ["-lelf"]
         with open(into / "syscall_names.inc", "w") as f:
-            subprocess.run(["sh", "src/kernel/syscalls.sh", "clang"], cwd=ROOT, stdout=f, check=True)
+            subprocess.run(["sh", "src/kernel/tracefs/syscalls.sh", "clang"], cwd=ROOT, stdout=f, check=True)
     program = into / name
     subprocess.run(["clang", "-std=gnu11", "-D_GNU_SOURCE", "-DDUET_VERSION=\"fuzz\"", "-O1", "-g", "-w",
                     "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined",

@@ -3,7 +3,7 @@
  * model/weak.pml - what the X path's memory orders are for, where stores are not seen in their order (aarch64).
  *
  * One chunk of a flight recorder, FULL with two events of its first life.  A claims it, writes, and puts it
- * into a place; B takes it from there and goes on; a reader copies it, as collect/flight.c does (collect/
+ * into a place; B takes it from there and goes on; a reader copies it, as collect/drain/overwrite.c does (collect/
  * drain.c reads in the same order and without the second look at the state).
  *
  * A store waits in its writer's buffer and leaves it at any time, also before older ones for other words;
@@ -167,7 +167,7 @@ proctype taker(byte me)
 
 #define OF_LIFE(v, i) (v == 1 + i || v == 11 + i)
 
-/* copy_chunk(), collect/flight.c */
+/* copy_chunk(), collect/drain/overwrite.c */
 proctype reader()
 {
 	byte s, again, w, a, b;

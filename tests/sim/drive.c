@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "collect/files.h"
-#include "collect/trigger_watch.h"
+#include "collect/trigger/lifecycle.h"
 #include "sim.h"
 
 struct collector collector;

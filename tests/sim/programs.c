@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "abi/board.h"
+#include "abi/session.h"
 #include "sim.h"
 
 struct payload {

@@ -20,7 +20,7 @@
 
 #include "base/diag.h"
 #include "clock/clock.h"
-#include "collect/supply.h"
+#include "collect/session/memory.h"
 #include "ring/rseq.h"
 #include "sim.h"
 

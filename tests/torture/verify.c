@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "abi/board.h"
+#include "abi/session.h"
 #include "abi/ctf.h"
 
 enum { WRONG_SHOWN = 20 };

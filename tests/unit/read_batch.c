@@ -3,7 +3,7 @@
  * tests/unit/read_batch.c - many events at once are what they are one by one, wherever a packet is cut or damaged.
  *
  * With headers of each kind.  Ids that differ by CTF_SORTS share a place where classes that come often are known
- * (ctf/rows.c): what is taken for one of the other class has another size, and other fields.  Behind the events of
+ * (ctf/decode/batch.c): what is taken for one of the other class has another size, and other fields.  Behind the events of
  * a packet lie bytes that look like more of them, so that whoever looks beyond its end finds some.
  */
 #include "read_make.h"

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 
 #include "read_make.h"
-#include "trace/match.h"
+#include "trace/filter/match.h"
 
 enum { FILES_MAX = 8, FILE_BYTES = 1 << 18, SECONDS_MAX = 20, RSS_MAX_KIB = 1 << 20 };
 

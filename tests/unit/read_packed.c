@@ -6,7 +6,7 @@
 #include <duet/read.h>
 
 #include "abi/ctf.h"
-#include "ctf/packed.h"
+#include "ctf/compressed/compressed.h"
 #include "read_make.h"
 
 #define EVENT "event { name = \"said\"; id = 0; stream_id = 0; fields := struct { u32 _n; string _what; }; };\n"

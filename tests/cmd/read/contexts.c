@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "abi/ctf.h"
-#include "ctf/context.h"
-#include "ctf/schema.h"
-#include "ctf/sink.h"
+#include "ctf/write/context.h"
+#include "ctf/write/schema.h"
+#include "ctf/write/writer.h"
 #include "inproc/context.h"
 #include "inproc/process.h"
 

@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <sys/prctl.h>
 
-#include "kernel/tracefs.h"
+#include "kernel/tracefs/tracefs.h"
 #include "live.h"
 
 static int root;

@@ -18,7 +18,7 @@ from trial import duet, is_, ok, paths, run, run_cases, skip, start, until
 
 program, library = paths(2)
 ALICE, BOB = 65530, 65531
-FIRST_NUMBER = 4294836224  # of tenants' collectors: src/collect/confine.c
+FIRST_NUMBER = 4294836224  # of tenants' collectors: src/collect/tenant/sandbox.c
 
 
 def cmd(*args, status=0):

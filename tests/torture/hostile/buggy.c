@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "abi/board.h"
+#include "abi/session.h"
 #include "abi/control.h"
 #include "abi/pool.h"
 #include "guest.h"

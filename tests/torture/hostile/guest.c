@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "abi/board.h"
+#include "abi/session.h"
 #include "abi/control.h"
 
 const char *guest_directory;

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "abi/board.h"
+#include "abi/session.h"
 #include "abi/control.h"
 #include "guest.h"
 

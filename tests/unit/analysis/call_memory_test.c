@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "analysis/call_memory.h"
-#include "kernel/syscalls.h"
+#include "analysis/syscalls/memory.h"
+#include "kernel/tracefs/syscalls.h"
 
 static char made[4 * KERNEL_CAPTURE_MAX];
 

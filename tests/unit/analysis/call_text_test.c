@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "analysis/call_memory.h"
-#include "analysis/call_text.h"
-#include "analysis/fds.h"
+#include "analysis/syscalls/memory.h"
+#include "analysis/syscalls/text.h"
+#include "analysis/syscalls/fds.h"
 
 /* The last made, which the next one overwrites. */
 static char made[512];

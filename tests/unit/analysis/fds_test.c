@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 
-#include "analysis/fds.h"
+#include "analysis/syscalls/fds.h"
 
 enum { P = 5, CHILD = 9 };
 

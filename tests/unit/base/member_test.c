@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/member.h"
+#include "rules/membership.h"
 #include "test.h"
 
 static void who_names_none_belongs_to_all_but_private_ones(void)

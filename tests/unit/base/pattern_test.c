@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/pattern.h"
+#include "rules/pattern.h"
 #include "test.h"
 
 static bool glob(const char *pattern, const char *text)

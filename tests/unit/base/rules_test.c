@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/rules.h"
+#include "rules/rules.h"
 #include "test.h"
 
 static uint32_t level = 4; /* a warning */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From CLOCK_MONOTONIC to a session's clock: exact at the knots, never back, and the same ever after. */
 #include "clock/clock.h"
-#include "clock/follow.h"
+#include "clock/track.h"
 #include "test.h"
 
 static struct clock_follow follow(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of control requests: what is one, what is none, and that nothing is read beyond the end. */
-#include "collect/control.h"
+#include "base/json_line.h"
 #include "test.h"
 
 /* Parses a copy that ends where its memory ends, so that a sanitizer sees a byte too many. */

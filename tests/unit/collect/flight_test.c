@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "clock/clock.h"
-#include "collect/drain_internal.h"
+#include "collect/drain/internal.h"
 #include "one_channel.h"
 #include "ring/rseq.h"
 #include "ring/write.h"

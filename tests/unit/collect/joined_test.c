@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collect/joined.h"
+#include "collect/drain/procnames.h"
 #include "test.h"
 
 enum { NOBODY = 0x7ffffff0 }; /* no system has so many processes */

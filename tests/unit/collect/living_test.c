@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/runtime.h"
-#include "collect/living.h"
+#include "collect/session/liveness.h"
 #include "test.h"
 
 static char directory[] = "/tmp/duet-living-XXXXXX";

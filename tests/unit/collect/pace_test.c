@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How long a pool may be left alone. */
-#include "collect/pace.h"
+#include "collect/drain/interval.h"
 #include "test.h"
 
 #define MIB (1ull << 20)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/seats.h"
+#include "collect/session/slots.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/session.h"
+#include "collect/session/session.h"
 #include "test.h"
 
 #define STATUS "{\"verb\":\"status\"}"

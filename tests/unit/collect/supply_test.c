@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How much of a pool has memory: with the load it grows, and what was idle goes back. */
-#include "collect/supply.h"
+#include "collect/session/memory.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>

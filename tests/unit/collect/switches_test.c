@@ -8,7 +8,7 @@
 
 #include "base/runtime.h"
 #include "collect/collector.h"
-#include "collect/switches.h"
+#include "collect/request/enable.h"
 #include "test.h"
 
 enum { N_EVENTS = 3 };

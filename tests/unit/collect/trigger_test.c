@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Triggers: their texts, what they see of an event's bytes, and when they fire. */
-#include "collect/trigger_class.h"
-#include "collect/triggers.h"
+#include "collect/trigger/class.h"
+#include "collect/trigger/engine.h"
 #include <limits.h>
 
 #include "test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of contexts, and what is said about wrong ones. */
-#include "ctf/context.h"
+#include "ctf/write/context.h"
 
 #include <errno.h>
 

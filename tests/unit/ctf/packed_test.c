@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/unit/ctf/packed_test.c - a packed file gives the plain one back, or says where it is damaged. */
-#include "ctf/packed.h"
+#include "ctf/compressed/compressed.h"
 
 #include <errno.h>
 #include <fcntl.h>

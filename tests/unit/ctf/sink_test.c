@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/unit/ctf/sink_test.c - a packet that the disk takes only in part leaves nothing behind. */
-#include "ctf/sink.h"
+#include "ctf/write/writer.h"
 
 #include <endian.h>
 #include <errno.h>

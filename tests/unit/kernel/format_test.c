@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading `format` files: what is in them, and what must be refused without a crash. */
-#include "kernel/format.h"
+#include "kernel/tracefs/format.h"
 
 #include <errno.h>
 #include <stdlib.h>

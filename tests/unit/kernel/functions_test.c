@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Records of the tracers function and function_graph, by the formats of several kernels, and what becomes of them. */
-#include "kernel/functions.h"
+#include "kernel/probe/functions.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "kernel/fetch.h"
-#include "kernel/page.h"
+#include "kernel/probe/fetch.h"
+#include "kernel/tracefs/page.h"
 #include "test.h"
 
 #define COMMON                                                                   \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages built by hand, and what becomes of them. */
-#include "kernel/page.h"
+#include "kernel/tracefs/page.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 #include <sys/syscall.h>
 
-#include "kernel/format.h"
+#include "kernel/tracefs/format.h"
 #include "test.h"
 
 enum { PLAIN = 10, TEXT = 11, ENTER = 12, EXIT = 13, SWITCH = 14, LIST = 15, NOBODY = 99 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What perf's ring is believed: records and their parts, whole, damaged and round its end. */
-#include "kernel/perf.h"
+#include "kernel/perf/perf.h"
 
 #include <stdlib.h>
 #include <unistd.h>

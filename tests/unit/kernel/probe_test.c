@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Probes on their way into the kernel's list, which is a plain file here. */
-#include "kernel/kprobe.h"
+#include "kernel/probe/kprobe.h"
 
 #include <errno.h>
 #include <fcntl.h>

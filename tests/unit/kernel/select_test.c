@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-#include "kernel/perf.h"
+#include "kernel/perf/perf.h"
 #include "test.h"
 
 static const char available[] = "raw_syscalls:sys_enter\nraw_syscalls:sys_exit\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of threads: which version is of which time, and that who changes without end does not fill it. */
-#include "kernel/thread_table.h"
+#include "kernel/threads/thread_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/intake.c: a sender of any kind, honest or not, against real files.
+ * net/relay/receiver.c: a sender of any kind, honest or not, against real files.
  *
  *	net_intake_test [N]	N hostile conversations, 20000 unless told
  *
@@ -8,7 +8,7 @@
  * or plain noise, in pieces of any size.  Whatever comes: nothing outside the output directory
  * is made, no link in it is followed, files hold exactly what was acknowledged, memory stays bounded.
  */
-#include "net/intake.h"
+#include "net/relay/receiver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "net/squeeze.h"
+#include "net/compress.h"
 #include "test.h"
 
 static char top[64], outside[80];

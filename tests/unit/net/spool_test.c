@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* net/spool.c: what a relay gets of recordings made by hand, round by round. */
-#include "net/spool.h"
+/* net/send/spool.c: what a relay gets of recordings made by hand, round by round. */
+#include "net/send/spool.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/schema.h"
-#include "ctf/schema.h"
+#include "ctf/write/schema.h"
 #include "test.h"
 
 /* The fields' lines of the class, with tabs as spaces and runs of them as one. */

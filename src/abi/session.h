@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * abi/session.h - a session's memory: what holds for all its channels, then a pool for each.
+ *
+ *   page 0..             struct abi_board
+ *   channels[i].offset   struct abi_pool (abi/pool.h), aligned to ABI_POOL_ALIGN
+ *
+ * A channel is a pool of its own, with its own rule for what happens when it is full, and a stream class
+ * of its own in the trace.  The collector creates the whole, seals its size and gives it to the user's
+ * programs.  They may all write to it, so nobody believes it: constants are copied and checked once, and
+ * a filter is verified by whoever runs it.
+ *
+ *   (1) constants are written before the memory is given out
+ *   (2) filters are only added; the text of one is complete before its size is set
+ */
+#ifndef ABI_SESSION_H
+#define ABI_SESSION_H
+
+#include <stdint.h>
+
+#define ABI_BOARD_MAGIC   0x6472616f62746564ull /* "detboard" */
+#define ABI_BOARD_VERSION 2u
+
+enum {
+	ABI_CHANNELS = 16, /* a power of two */
+	ABI_CHANNEL_NAME_BYTES = 32,
+	ABI_FILTERS = 255,
+	ABI_FILTER_TEXT_BYTES = 128 << 10,
+	ABI_POOL_ALIGN = 1 << 20, /* the largest chunk */
+};
+
+struct abi_channel {
+	uint64_t offset, size; /* bytes, of its pool */
+	uint64_t contexts; /* what each of its events carries after vpid and vtid: abi/context.h */
+	char name[ABI_CHANNEL_NAME_BYTES];
+};
+
+struct abi_board_filter {
+	uint32_t offset; /* in the text area */
+	uint32_t size; /* bytes; 0 until the text is complete (store-release) */
+};
+
+struct abi_board {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t n_channels;
+	uint64_t size; /* bytes, whole mapping */
+	struct abi_channel channels[ABI_CHANNELS];
+	uint32_t trigger_channel; /* where events of triggers go once more; 0: none */
+	uint32_t pad;
+	struct abi_board_filter filters[ABI_FILTERS]; /* filter n is at n - 1 */
+	char text[ABI_FILTER_TEXT_BYTES];
+};
+_Static_assert(sizeof(struct abi_board) <= ABI_POOL_ALIGN, "the first pool lies behind it");
+
+/* What becomes of an enabled event: its channel, the number of its filter, 0 for none; and whether it is
+ * written once more, for triggers, perhaps for them alone. */
+#define ABI_HOW(channel, filter) ((uint16_t)((filter) << 4 | (channel)))
+#define ABI_HOW_CHANNEL(how)     ((how) & (ABI_CHANNELS - 1))
+#define ABI_HOW_FILTER(how)      ((how) >> 4 & ABI_FILTERS)
+#define ABI_HOW_TRIGGER          0x8000u
+#define ABI_HOW_TRIGGER_ALONE    0x4000u
+_Static_assert(ABI_CHANNELS == 16 && ABI_FILTERS == 255, "four bits and eight");
+
+#endif

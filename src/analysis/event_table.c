@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/event_table.c - see event_table.h. */
+#include "analysis/event_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules/pattern.h"
+
+struct making {
+	struct plan *plans;
+	const struct plan_kind *kinds;
+	size_t n;
+};
+
+static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
+		       uint32_t number)
+{
+	struct making *m = context;
+	const char *end = c->name + strlen(c->name);
+	size_t i = 0;
+
+	m->plans[number].source = s;
+	m->plans[number].class = c;
+	if (s->domain != TRACE_KERNEL)
+		return;
+	while (i < m->n && !pattern_glob(m->kinds[i].event, m->kinds[i].event + strlen(m->kinds[i].event),
+					 c->name, end))
+		i++;
+	if (i == m->n)
+		return;
+	m->plans[number].role = m->kinds[i].role;
+	for (int k = 0; k < PLAN_FIELDS && m->kinds[i].fields[k]; k++)
+		m->plans[number].field[k] = ctf_class_find(c, CTF_PAYLOAD, m->kinds[i].fields[k]);
+}
+
+struct plan *plan_make(const struct run *r, const struct plan_kind *kinds, size_t n)
+{
+	struct making m = { calloc(trace_n_classes(r->trace) + (size_t)1, sizeof *m.plans), kinds, n };
+
+	if (m.plans)
+		run_each_class(r, plan_class, &m);
+	return m.plans;
+}
+
+bool plan_has(const struct run *r, const struct plan *plans, int role)
+{
+	for (uint32_t i = 0; i < trace_n_classes(r->trace); i++)
+		if (plans[i].role == role)
+			return true;
+	return false;
+}

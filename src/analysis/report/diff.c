@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/report/diff.c - see diff.h. */
+#include "analysis/report/diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/syscalls/calls.h"
+#include "analysis/coverage.h"
+#include "analysis/index.h"
+
+struct slices {
+	uint64_t of[DIFF_SLICES];
+};
+
+struct state { /* of a thread */
+	uint32_t call; /* plus 1 */
+	uint32_t epoch, pair_epoch;
+	bool is_in_pair;
+	int64_t begin_ns, pair_begin_ns;
+	uint64_t n_switches, ns;
+	struct slices cpu;
+};
+
+struct place { /* a CPU */
+	uint32_t thread; /* plus 1; 0: unknown */
+	int64_t since_ns;
+};
+
+struct reading { /* of one recording */
+	struct diff *d;
+	int side;
+	struct run run;
+	struct calls calls;
+	struct follow follow;
+	const char *from, *to;
+	bool *is_from, *is_to; /* by class */
+	const struct ctf_op **prev, **next; /* by class: of switches */
+	struct slices *events; /* by class */
+	struct state *states; /* by thread */
+	struct place *places; /* by CPU */
+	uint32_t n_states, n_places, *n_row_rooms;
+	struct keys *row_keys; /* kind, hash of the name */
+	int64_t begin_ns, slice_ns;
+};
+
+/* ---------------------------------------------------------------- rows */
+
+static struct diff_row *row_of(struct reading *r, enum diff_kind kind, const char *name, size_t size)
+{
+	struct diff *d = r->d;
+	int64_t i = keys_find(r->row_keys, kind, keys_hash(name, size), size, true);
+
+	if (i < 0 || run_grow(&d->rows, r->n_row_rooms, (uint32_t)i, sizeof *d->rows))
+		return NULL;
+	if (i == d->n_rows) {
+		d->rows[i].kind = kind;
+		d->rows[i].name = strndup(name, size);
+		d->n_rows++;
+	}
+	return d->rows[i].name ? &d->rows[i] : NULL;
+}
+
+static uint32_t slice_at(const struct reading *r, int64_t time_ns)
+{
+	int64_t i = time_ns > r->begin_ns ? (time_ns - r->begin_ns) / r->slice_ns : 0;
+
+	return i < DIFF_SLICES ? (uint32_t)i : DIFF_SLICES - 1;
+}
+
+/* ---------------------------------------------------------------- events */
+
+/* The time a thread was on a CPU, shared out among the slices it lies in. */
+static void charge(struct reading *r, struct state *st, int64_t from_ns, int64_t to_ns)
+{
+	st->ns += to_ns > from_ns ? (uint64_t)(to_ns - from_ns) : 0;
+	for (uint32_t i = slice_at(r, from_ns); from_ns < to_ns; i++) {
+		int64_t end_ns = i < DIFF_SLICES - 1 ? r->begin_ns + r->slice_ns * (int64_t)(i + 1) : to_ns;
+
+		if (end_ns > to_ns)
+			end_ns = to_ns;
+		if (end_ns > from_ns)
+			st->cpu.of[i] += (uint64_t)(end_ns - from_ns);
+		from_ns = end_ns > from_ns ? end_ns : from_ns;
+		if (i == DIFF_SLICES - 1)
+			break;
+	}
+}
+
+static int see_switch(struct reading *r, const struct trace_event *e, uint32_t class)
+{
+	int64_t cpu = run_cpu(&r->run, e);
+	int64_t prev = threads_of(r->run.threads, e, run_number(e, r->prev[class], -1));
+	int64_t next = threads_of(r->run.threads, e, run_number(e, r->next[class], -1));
+	struct place *p;
+
+	if (cpu < 0 || prev < 0 || next < 0 ||
+	    run_grow(&r->places, &r->n_places, (uint32_t)cpu, sizeof *r->places) ||
+	    run_grow(&r->states, &r->n_states, (uint32_t)(prev > next ? prev : next), sizeof *r->states))
+		return -ENOMEM;
+	p = &r->places[cpu];
+	if (p->thread && p->thread == (uint32_t)prev + 1) /* else somebody came or went unseen */
+		charge(r, &r->states[prev], p->since_ns, e->time_ns);
+	r->states[next].n_switches++;
+	*p = (struct place){ (uint32_t)next + 1, e->time_ns };
+	return 0;
+}
+
+static int see_call(struct reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread)
+{
+	struct state *st = &r->states[thread];
+	uint32_t epoch = r->run.epoch[TRACE_KERNEL];
+	bool is_pair = c->is == CALL_EXIT && st->call == c->call + 1 && st->epoch == epoch;
+	const char *name = r->calls.names[c->call];
+	struct diff_row *row;
+
+	st->call = c->is == CALL_ENTRY ? c->call + 1 : 0;
+	if (!is_pair) {
+		st->epoch = epoch;
+		st->begin_ns = e->time_ns;
+		return 0;
+	}
+	row = row_of(r, DIFF_CALL, name, strlen(name));
+	return row ? samples_add(&row->side[r->side].time,
+				 e->time_ns > st->begin_ns ? (uint64_t)(e->time_ns - st->begin_ns) : 0)
+		   : -ENOMEM;
+}
+
+static int see_mark(struct reading *r, const struct trace_event *e, uint32_t thread, uint32_t class)
+{
+	struct state *st = &r->states[thread];
+	uint32_t epoch = r->run.epoch[0] + r->run.epoch[1] + r->run.epoch[2];
+	struct diff_row *row;
+	int err = 0;
+
+	if (r->is_to[class] && st->is_in_pair && st->pair_epoch == epoch) {
+		row = row_of(r, DIFF_PAIR, r->from, strlen(r->from));
+		err = row ? samples_add(&row->side[r->side].time,
+					e->time_ns > st->pair_begin_ns
+						? (uint64_t)(e->time_ns - st->pair_begin_ns) : 0)
+			  : -ENOMEM;
+	}
+	st->is_in_pair = r->is_from[class] || (st->is_in_pair && !r->is_to[class]);
+	if (r->is_from[class]) {
+		st->pair_epoch = epoch;
+		st->pair_begin_ns = e->time_ns;
+	}
+	return err;
+}
+
+static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+{
+	struct reading *r = context;
+	uint32_t class = trace_class_number(e);
+	int err = 0;
+
+	if (follow_see(&r->follow, run, e, thread) < 0 ||
+	    run_grow(&r->states, &r->n_states, thread, sizeof *r->states))
+		return -ENOMEM;
+	r->events[class].of[slice_at(r, e->time_ns)]++;
+	if (r->next[class])
+		err = see_switch(r, e, class);
+	else if (r->calls.classes[class].is)
+		err = see_call(r, &r->calls.classes[class], e, thread);
+	if (!err && (r->is_from[class] || r->is_to[class]))
+		err = see_mark(r, e, thread, class);
+	return err;
+}
+
+static int see_lost(void *context, struct run *run, const struct trace_event *e)
+{
+	struct reading *r = context;
+
+	(void)run;
+	for (uint32_t i = 0; i < r->n_places; i++)
+		r->places[i].thread = 0;
+	return follow_lost(&r->follow, e) < 0 ? -ENOMEM : 0;
+}
+
+/* ---------------------------------------------------------------- one recording */
+
+static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
+		       uint32_t number)
+{
+	struct reading *r = context;
+
+	r->is_from[number] = r->from && run_is_like(r->from, s, c->name);
+	r->is_to[number] = r->to && run_is_like(r->to, s, c->name);
+	if (s->domain != TRACE_KERNEL || strcmp(c->name, "sched_switch") != 0)
+		return;
+	r->prev[number] = ctf_class_find(c, CTF_PAYLOAD, "prev_tid");
+	r->next[number] = ctf_class_find(c, CTF_PAYLOAD, "next_tid");
+}
+
+/* The time the streams span, as their packets say: the slices are cut before reading. */
+static void cut(struct reading *r, const struct trace *t)
+{
+	int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
+
+	for (uint32_t i = 0; i < trace_n_streams(t); i++) {
+		const struct trace_stream_info *s = trace_stream(t, i);
+
+		if (s->n_packets && s->begin_ns < begin_ns)
+			begin_ns = s->begin_ns;
+		if (s->n_packets && s->end_ns > end_ns)
+			end_ns = s->end_ns;
+	}
+	r->begin_ns = begin_ns < end_ns ? begin_ns : 0;
+	r->slice_ns = begin_ns < end_ns ? (int64_t)(((uint64_t)end_ns - (uint64_t)begin_ns) / DIFF_SLICES) : 0;
+	r->slice_ns = r->slice_ns > 0 ? r->slice_ns : 1;
+}
+
+/* What slices held, each for a second: then recordings of different length can be compared. */
+static int add_slices(const struct reading *r, struct samples *to, const struct slices *from, double unit)
+{
+	int err = 0;
+
+	for (int i = 0; i < DIFF_SLICES && !err; i++)
+		err = samples_add(to, (uint64_t)((double)from->of[i] * unit / (double)r->slice_ns));
+	return err;
+}
+
+struct making {
+	struct reading *r;
+	int err;
+};
+
+static void take_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
+		       uint32_t number)
+{
+	struct making *m = context;
+	struct diff_row *row;
+	uint64_t n = 0;
+
+	(void)s;
+	for (int i = 0; i < DIFF_SLICES; i++)
+		n += m->r->events[number].of[i];
+	if (!n || m->err)
+		return;
+	row = row_of(m->r, DIFF_EVENT, c->name, strlen(c->name));
+	if (!row) {
+		m->err = -ENOMEM;
+		return;
+	}
+	row->side[m->r->side].n += n;
+	if (!row->side[m->r->side].slices.n) /* of several traces with such a class, the first's */
+		m->err = add_slices(m->r, &row->side[m->r->side].slices, &m->r->events[number], 1e12);
+}
+
+/* CPU time goes by the name of the program, for numbers differ from run to run. */
+static int take_cpu(struct reading *r)
+{
+	struct diff_row *row;
+	int err = 0;
+
+	follow_settle(&r->follow);
+	for (uint32_t i = 1; i < r->n_states && i < threads_n(r->run.threads) && !err; i++) {
+		const struct thread *th = threads_at(r->run.threads, i);
+		struct diff_side *side;
+
+		if (th->tid <= 0 || !r->states[i].ns || !follow_is_whole(&r->follow, i))
+			continue;
+		row = row_of(r, DIFF_CPU, th->name, th->name_size);
+		if (!row)
+			return -ENOMEM;
+		side = &row->side[r->side];
+		side->ns += r->states[i].ns;
+		side->n += r->states[i].n_switches;
+		/* Threads of one name run beside each other: their slices are summed. */
+		if (side->slices.n) {
+			for (int k = 0; k < DIFF_SLICES; k++)
+				side->slices.at[k] += (uint64_t)((double)r->states[i].cpu.of[k] * 1e9 /
+								 (double)r->slice_ns);
+			side->slices.is_sorted = false;
+		} else {
+			err = add_slices(r, &side->slices, &r->states[i].cpu, 1e9);
+		}
+	}
+	return err;
+}
+
+static int finish(struct reading *r)
+{
+	struct diff_half *h = &r->d->half[r->side];
+	struct making m = { r, 0 };
+
+	*h = (struct diff_half){ r->run.first_ns, r->run.last_ns, r->run.n_events, r->run.lost_events,
+				 r->run.lost_packets, r->run.n_damages };
+	run_each_class(&r->run, take_class, &m);
+	return m.err ? m.err : take_cpu(r);
+}
+
+static int read_half(struct reading *r, struct trace *t, struct diag *diag)
+{
+	size_t n = trace_n_classes(t) + (size_t)1;
+	int err = run_init(&r->run, t, NULL, diag);
+
+	r->is_from = calloc(n, sizeof *r->is_from);
+	r->is_to = calloc(n, sizeof *r->is_to);
+	r->prev = calloc(n, sizeof *r->prev);
+	r->next = calloc(n, sizeof *r->next);
+	r->events = calloc(n, sizeof *r->events);
+	if (!err && (!r->is_from || !r->is_to || !r->prev || !r->next || !r->events ||
+		     calls_init(&r->calls, &r->run) || follow_init(&r->follow, &r->run)))
+		err = diag_fail(diag, -ENOMEM, "no memory to compare");
+	if (!err) {
+		run_each_class(&r->run, plan_class, r);
+		cut(r, t);
+		err = run_all(&r->run, see, see_lost, r, diag);
+	}
+	if (!err && finish(r))
+		err = diag_fail(diag, -ENOMEM, "no memory to compare");
+	free(r->is_from);
+	free(r->is_to);
+	free(r->prev);
+	free(r->next);
+	free(r->events);
+	free(r->states);
+	free(r->places);
+	calls_fini(&r->calls);
+	follow_fini(&r->follow);
+	run_fini(&r->run);
+	return err;
+}
+
+/* ---------------------------------------------------------------- both */
+
+static double seconds(const struct diff_half *h)
+{
+	return h->last_ns > h->first_ns ? (double)(h->last_ns - h->first_ns) / 1e9 : 1;
+}
+
+/* A side that has none of it has it in no slice. */
+static int fill_slices(struct samples *s)
+{
+	int err = 0;
+
+	while (s->n < DIFF_SLICES && !err)
+		err = samples_add(s, 0);
+	return err;
+}
+
+static int test_row(struct diff *d, struct diff_row *row)
+{
+	struct diff_side *a = &row->side[0], *b = &row->side[1];
+	bool is_slices = row->kind == DIFF_EVENT || row->kind == DIFF_CPU;
+	double p = -1;
+
+	if (row->kind == DIFF_EVENT)
+		row->change = (double)b->n / seconds(&d->half[1]) - (double)a->n / seconds(&d->half[0]);
+	else if (row->kind == DIFF_CPU)
+		row->change = (double)b->ns / seconds(&d->half[1]) - (double)a->ns / seconds(&d->half[0]);
+	else
+		row->change = (double)b->time.sum / seconds(&d->half[1]) -
+			      (double)a->time.sum / seconds(&d->half[0]);
+	if (is_slices && (fill_slices(&a->slices) || fill_slices(&b->slices)))
+		return -ENOMEM;
+	if (!is_slices)
+		p = diff_compare(&a->time, &b->time, &row->superiority);
+	else if (a->n + b->n >= DIFF_LEAST)
+		p = diff_compare(&a->slices, &b->slices, &row->superiority);
+	row->is_tested = p >= 0;
+	row->p = row->is_tested ? p : 1;
+	d->n_tested += row->is_tested;
+	return 0;
+}
+
+static int least_p_first(const void *a, const void *b)
+{
+	const struct diff_row *x = *(struct diff_row *const *)a, *y = *(struct diff_row *const *)b;
+
+	return x->p < y->p ? -1 : x->p > y->p;
+}
+
+/* Holm: the k-th least of m values times m - k, never below the one before it. */
+static int correct(struct diff *d)
+{
+	struct diff_row **tested = calloc(d->n_tested + (size_t)1, sizeof(struct diff_row *));
+	uint32_t n = 0;
+	double before = 0;
+
+	if (!tested)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < d->n_rows; i++)
+		if (d->rows[i].is_tested)
+			tested[n++] = &d->rows[i];
+	qsort(tested, n, sizeof *tested, least_p_first);
+	for (uint32_t i = 0; i < n; i++) {
+		double p = tested[i]->p * (double)(n - i);
+
+		before = p > before ? p : before;
+		tested[i]->p = before < 1 ? before : 1;
+		d->n_significant += tested[i]->p < DIFF_LEVEL;
+	}
+	free(tested);
+	return 0;
+}
+
+static int most_important_first(const void *a, const void *b)
+{
+	const struct diff_row *x = a, *y = b;
+	bool is_x = x->is_tested && x->p < DIFF_LEVEL, is_y = y->is_tested && y->p < DIFF_LEVEL;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (is_x != is_y)
+		return is_x ? -1 : 1;
+	if (fabs(x->change) != fabs(y->change))
+		return fabs(x->change) < fabs(y->change) ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+int diff_init(struct diff *d, struct trace *a, struct trace *b, const char *from, const char *to,
+	      struct diag *diag)
+{
+	struct trace *const traces[2] = { a, b };
+	struct keys row_keys = { 0 };
+	uint32_t n_row_rooms = 0;
+	int err = 0;
+
+	*d = (struct diff){ 0 };
+	for (int side = 0; side < 2 && !err; side++) {
+		struct reading r = { .d = d, .side = side, .from = from, .to = to, .row_keys = &row_keys,
+				     .n_row_rooms = &n_row_rooms };
+
+		err = read_half(&r, traces[side], diag);
+	}
+	keys_fini(&row_keys);
+	for (uint32_t i = 0; i < d->n_rows && !err; i++)
+		err = test_row(d, &d->rows[i]);
+	if (!err)
+		err = correct(d);
+	if (!err && d->n_rows)
+		qsort(d->rows, d->n_rows, sizeof *d->rows, most_important_first);
+	if (err)
+		diff_fini(d);
+	return err;
+}
+
+void diff_fini(struct diff *d)
+{
+	for (uint32_t i = 0; i < d->n_rows; i++) {
+		free(d->rows[i].name);
+		for (int side = 0; side < 2; side++) {
+			samples_fini(&d->rows[i].side[side].time);
+			samples_fini(&d->rows[i].side[side].slices);
+		}
+	}
+	free(d->rows);
+	*d = (struct diff){ 0 };
+}

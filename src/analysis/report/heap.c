@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/report/heap.c - see heap.h. */
+#include "analysis/report/heap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum role {
+	ROLE_NONE,
+	ROLE_GIVE, /* malloc, memalign, aligned_alloc; calloc with a count; posix_memalign */
+	ROLE_REALLOC,
+	ROLE_FREE,
+	ROLE_EXEC, /* of the kernel */
+	ROLE_JOIN, /* a program says its name when it begins to be recorded: anew after exec */
+};
+
+struct plan {
+	enum role role;
+	const struct ctf_op *size, *count, *ptr, *in_ptr;
+};
+
+struct block {
+	uint64_t address, size;
+	uint64_t birth; /* counts blocks: the greater, the younger */
+	int64_t time_ns;
+	uint32_t process; /* number of its leader's thread */
+	uint32_t thread, site;
+	uint32_t next; /* in its bucket, or of the free ones; plus 1 */
+	bool is_live;
+};
+
+struct reading {
+	struct heap *h;
+	struct plan *plans;
+	struct block *blocks;
+	uint32_t n_blocks, n_rooms, first_free, n_live;
+	uint32_t *buckets;
+	uint32_t n_buckets;
+	uint64_t n_births;
+	struct heap_process *processes; /* by number of thread */
+	uint32_t n_process_rooms;
+};
+
+static const struct {
+	const char *event;
+	enum role role;
+	const char *size, *count, *ptr, *in_ptr;
+} roles[] = {
+	{ "lttng_ust_libc:malloc", ROLE_GIVE, "size", NULL, "ptr", NULL },
+	{ "lttng_ust_libc:calloc", ROLE_GIVE, "size", "nmemb", "ptr", NULL },
+	{ "lttng_ust_libc:memalign", ROLE_GIVE, "size", NULL, "ptr", NULL },
+	{ "lttng_ust_libc:aligned_alloc", ROLE_GIVE, "size", NULL, "ptr", NULL },
+	{ "lttng_ust_libc:posix_memalign", ROLE_GIVE, "size", NULL, "out_ptr", NULL },
+	{ "lttng_ust_libc:realloc", ROLE_REALLOC, "size", NULL, "ptr", "in_ptr" },
+	{ "lttng_ust_libc:free", ROLE_FREE, NULL, NULL, "ptr", NULL },
+	{ "sched_process_exec", ROLE_EXEC, NULL, NULL, NULL, NULL },
+	{ "lttng_ust_statedump:procname", ROLE_JOIN, NULL, NULL, NULL, NULL },
+};
+
+static const struct ctf_op *field(const struct ctf_event_class *c, const char *name)
+{
+	return name ? ctf_class_find(c, CTF_PAYLOAD, name) : NULL;
+}
+
+static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
+		       uint32_t number)
+{
+	struct reading *r = context;
+
+	(void)s;
+	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+		if (!strcmp(c->name, roles[i].event))
+			r->plans[number] = (struct plan){
+				roles[i].role, field(c, roles[i].size), field(c, roles[i].count),
+				field(c, roles[i].ptr), field(c, roles[i].in_ptr),
+			};
+}
+
+/* ---------------------------------------------------------------- blocks by address */
+
+static uint32_t *bucket_of(const struct reading *r, uint32_t process, uint64_t address)
+{
+	uint64_t h = (address ^ (uint64_t)process << 47) * 0x9E3779B97F4A7C15u;
+
+	return &r->buckets[(h >> 32) & (r->n_buckets - 1)];
+}
+
+static int spread(struct reading *r)
+{
+	uint32_t n = r->n_buckets ? r->n_buckets * 2 : 4096;
+	uint32_t *buckets = calloc(n, sizeof *buckets);
+
+	if (!buckets)
+		return -ENOMEM;
+	free(r->buckets);
+	r->buckets = buckets;
+	r->n_buckets = n;
+	for (uint32_t i = 0; i < r->n_blocks; i++)
+		if (r->blocks[i].is_live) {
+			uint32_t *b = bucket_of(r, r->blocks[i].process, r->blocks[i].address);
+
+			r->blocks[i].next = *b;
+			*b = i + 1;
+		}
+	return 0;
+}
+
+static bool is_at(const struct block *b, uint32_t process, uint64_t address)
+{
+	return b->address == address && b->process == process;
+}
+
+/* The link to the youngest (or oldest) life at @address; NULL if nothing lives there. */
+static uint32_t *find(struct reading *r, uint32_t process, uint64_t address, bool oldest)
+{
+	uint32_t *best = NULL, *link;
+
+	if (!r->n_buckets)
+		return NULL;
+	for (link = bucket_of(r, process, address); *link; link = &r->blocks[*link - 1].next) {
+		const struct block *b = &r->blocks[*link - 1];
+
+		if (is_at(b, process, address) &&
+		    (!best || (b->birth < r->blocks[*best - 1].birth) == oldest))
+			best = link;
+	}
+	return best;
+}
+
+static struct block *take_block(struct reading *r)
+{
+	uint32_t i = r->first_free;
+
+	if (i) {
+		r->first_free = r->blocks[i - 1].next;
+		return &r->blocks[i - 1];
+	}
+	if (run_grow(&r->blocks, &r->n_rooms, r->n_blocks, sizeof *r->blocks))
+		return NULL;
+	return &r->blocks[r->n_blocks++];
+}
+
+/* ---------------------------------------------------------------- sums */
+
+static uint32_t class_of(uint64_t size)
+{
+	uint32_t i = size < 2 ? 0 : 64 - (uint32_t)__builtin_clzll(size - 1);
+
+	return i < HEAP_CLASSES ? i : HEAP_CLASSES - 1;
+}
+
+/* Two by two, so that the slices last twice as long. */
+static void halve_slices(struct heap *h)
+{
+	for (uint32_t i = 0; i < HEAP_SLICES / 2; i++) {
+		struct heap_slice *a = &h->slices[2 * i], *b = &h->slices[2 * i + 1];
+		struct heap_slice both = *a;
+
+		if (b->is_seen) {
+			both.is_seen = true;
+			both.last_bytes = b->last_bytes;
+			both.peak_bytes = a->peak_bytes > b->peak_bytes ? a->peak_bytes : b->peak_bytes;
+		}
+		h->slices[i] = both;
+	}
+	memset(h->slices + HEAP_SLICES / 2, 0, sizeof h->slices / 2);
+	h->slice_ns *= 2;
+}
+
+static void draw(struct heap *h, int64_t now_ns)
+{
+	struct heap_slice *s;
+	int64_t i;
+
+	if (!h->slice_ns) {
+		h->slice_ns = 1000000;
+		h->slices_begin_ns = now_ns;
+	}
+	while ((i = (now_ns - h->slices_begin_ns) / h->slice_ns) >= HEAP_SLICES)
+		halve_slices(h);
+	if (i < 0)
+		i = 0;
+	s = &h->slices[i];
+	if (!s->is_seen || h->all.live_bytes > s->peak_bytes)
+		s->peak_bytes = h->all.live_bytes;
+	s->is_seen = true;
+	s->last_bytes = h->all.live_bytes;
+}
+
+static void note_peak(struct heap_process *p, int64_t now_ns)
+{
+	if (p->live_bytes <= p->peak_bytes)
+		return;
+	p->peak_bytes = p->live_bytes;
+	p->peak_n = p->n_live;
+	p->peak_ns = now_ns;
+}
+
+static struct heap_process *process_at(struct reading *r, uint32_t process)
+{
+	return run_grow(&r->processes, &r->n_process_rooms, process, sizeof *r->processes)
+		       ? NULL : &r->processes[process];
+}
+
+/* Of the process, and of all. */
+#define COUNT(what, n)                                                                             \
+	do {                                                                                       \
+		p->what += (n);                                                                    \
+		r->h->all.what += (n);                                                             \
+	} while (0)
+
+static int give(struct reading *r, uint32_t process, uint32_t thread, const struct trace_event *e, uint64_t address,
+		uint64_t size)
+{
+	int64_t now_ns = e->time_ns, site = heap_sites_of(r->h->sites, e, threads_at(r->h->run.threads, process)->tid);
+	struct heap_process *p = &r->processes[process];
+	struct block *b;
+	uint32_t *bucket;
+
+	if (site < 0)
+		return -ENOMEM;
+	if (r->n_live >= r->n_buckets && spread(r))
+		return -ENOMEM;
+	b = take_block(r);
+	if (!b)
+		return -ENOMEM;
+	bucket = bucket_of(r, process, address);
+	*b = (struct block){ .address = address, .size = size, .birth = r->n_births++, .time_ns = now_ns,
+			     .process = process, .thread = thread, .site = (uint32_t)site, .next = *bucket, .is_live = true };
+	*bucket = (uint32_t)(b - r->blocks) + 1;
+	r->n_live++;
+	r->h->classes[class_of(size)].n++;
+	r->h->classes[class_of(size)].bytes += size;
+	COUNT(n_given, 1);
+	COUNT(given_bytes, size);
+	COUNT(n_live, 1);
+	COUNT(live_bytes, size);
+	heap_sites_give(r->h->sites, (uint32_t)site, size, now_ns);
+	note_peak(p, now_ns);
+	note_peak(&r->h->all, now_ns);
+	draw(r->h, now_ns);
+	return 0;
+}
+
+/* Returns its size; UINT64_MAX if nothing lives there. */
+static uint64_t take(struct reading *r, uint32_t process, int64_t now_ns, uint64_t address, bool oldest)
+{
+	struct heap_process *p = &r->processes[process];
+	uint32_t *link = find(r, process, address, oldest), i;
+	uint64_t size;
+
+	if (!link) {
+		COUNT(n_unknown, 1);
+		return UINT64_MAX;
+	}
+	i = *link;
+	size = r->blocks[i - 1].size;
+	*link = r->blocks[i - 1].next;
+	r->blocks[i - 1].is_live = false;
+	r->blocks[i - 1].next = r->first_free;
+	r->first_free = i;
+	r->n_live--;
+	COUNT(n_taken, 1);
+	COUNT(n_live, -(uint64_t)1);
+	COUNT(live_bytes, -size);
+	heap_sites_take(r->h->sites, r->blocks[i - 1].site, size);
+	draw(r->h, now_ns);
+	return size;
+}
+
+/* ---------------------------------------------------------------- events */
+
+static int see_give(struct reading *r, const struct plan *plan, const struct trace_event *e, uint32_t process,
+		    uint32_t thread)
+{
+	uint64_t size = (uint64_t)run_number(e, plan->size, 0), n = (uint64_t)run_number(e, plan->count, 1);
+	uint64_t address = (uint64_t)run_number(e, plan->ptr, 0);
+	struct heap_process *p = &r->processes[process];
+
+	if (!address) {
+		COUNT(n_failed, 1);
+		return 0;
+	}
+	return give(r, process, thread, e, address, size * n);
+}
+
+static int see_realloc(struct reading *r, const struct plan *plan, const struct trace_event *e,
+		       uint32_t process, uint32_t thread)
+{
+	uint64_t before = (uint64_t)run_number(e, plan->in_ptr, 0), old_size = 0;
+	uint64_t size = (uint64_t)run_number(e, plan->size, 0), now = (uint64_t)run_number(e, plan->ptr, 0);
+	struct heap_process *p = &r->processes[process];
+
+	if (!now && size) {
+		COUNT(n_failed, 1);
+		return 0; /* what it was, lives on */
+	}
+	if (before)
+		old_size = take(r, process, e->time_ns, before, true);
+	if (before && now && old_size != UINT64_MAX) {
+		COUNT(n_reallocs, 1);
+		COUNT(n_moved, before != now);
+		COUNT(grown_bytes, size > old_size ? size - old_size : 0);
+		COUNT(shrunk_bytes, size < old_size ? old_size - size : 0);
+	}
+	return now ? give(r, process, thread, e, now, size) : 0;
+}
+
+/* Rare, so that looking at every block is cheap enough. */
+static void leave_heap(struct reading *r, uint32_t process, int64_t now_ns)
+{
+	struct heap_process *p = &r->processes[process];
+
+	for (uint32_t i = 0; i < r->n_blocks && p->n_live; i++) {
+		struct block *b = &r->blocks[i];
+
+		if (!b->is_live || b->process != process)
+			continue;
+		COUNT(n_at_exec, 1);
+		COUNT(at_exec_bytes, b->size);
+		p->n_taken--; /* counted by take() */
+		r->h->all.n_taken--;
+		take(r, process, now_ns, b->address, true);
+	}
+}
+
+/* The process of a thread, as far as it is known now: applications always say it. */
+static int64_t process_now(struct run *run, const struct trace_event *e, uint32_t thread)
+{
+	const struct thread *t = threads_at(run->threads, thread);
+
+	return t->pid > 0 && t->pid != t->tid ? threads_of(run->threads, e, t->pid) : thread;
+}
+
+static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+{
+	struct reading *r = context;
+	const struct plan *plan = &r->plans[trace_class_number(e)];
+	uint64_t address;
+	int64_t process;
+
+	if (!plan->role)
+		return 0;
+	process = process_now(run, e, thread);
+	if (process < 0 || !process_at(r, (uint32_t)process))
+		return -ENOMEM;
+	if (plan->role < ROLE_EXEC)
+		r->h->n_heap_events++;
+	switch (plan->role) {
+	case ROLE_GIVE:
+		return see_give(r, plan, e, (uint32_t)process, thread);
+	case ROLE_REALLOC:
+		return see_realloc(r, plan, e, (uint32_t)process, thread);
+	case ROLE_FREE:
+		address = (uint64_t)run_number(e, plan->ptr, 0);
+		if (address)
+			take(r, (uint32_t)process, e->time_ns, address, false);
+		return 0;
+	case ROLE_EXEC:
+	case ROLE_JOIN:
+		leave_heap(r, (uint32_t)process, e->time_ns);
+		return 0;
+	case ROLE_NONE:
+		break;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- the end */
+
+static int most_live_first(const void *a, const void *b)
+{
+	const struct heap_process *x = a, *y = b;
+
+	if (x->live_bytes != y->live_bytes)
+		return x->live_bytes < y->live_bytes ? 1 : -1;
+	if (x->given_bytes != y->given_bytes)
+		return x->given_bytes < y->given_bytes ? 1 : -1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+/* A life with a younger one at its address has ended; the event that says so was not recorded. */
+static void end_unseen(struct reading *r)
+{
+	for (uint32_t i = 0; i < r->n_blocks; i++) {
+		struct block *b = &r->blocks[i];
+		struct heap_process *p = &r->processes[b->process];
+		uint32_t *youngest = b->is_live ? find(r, b->process, b->address, false) : NULL;
+
+		if (!youngest || &r->blocks[*youngest - 1] == b)
+			continue;
+		COUNT(n_unseen_ends, 1);
+		COUNT(n_live, -(uint64_t)1);
+		COUNT(live_bytes, -b->size);
+		heap_sites_take(r->h->sites, b->site, b->size);
+		b->is_live = false; /* and stays linked: nothing is looked up any more but the youngest */
+	}
+}
+
+static int settle(struct reading *r)
+{
+	struct heap *h = r->h;
+	int64_t end_ns = h->run.last_ns;
+
+	end_unseen(r);
+	for (uint32_t i = 0; i < r->n_blocks; i++) {
+		const struct block *b = &r->blocks[i];
+		struct heap_class *c = &h->classes[class_of(b->size)];
+
+		if (!b->is_live)
+			continue;
+		c->n_live++;
+		c->live_bytes += b->size;
+		slowest_add(&h->oldest, &(struct slow){ (uint64_t)(end_ns - b->time_ns), b->time_ns, b->thread,
+							b->process, (int64_t)b->size });
+	}
+	slowest_sort(&h->oldest);
+	h->processes = calloc(r->n_process_rooms + (size_t)1, sizeof *h->processes);
+	if (!h->processes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n_process_rooms; i++) {
+		if (!r->processes[i].n_given && !r->processes[i].n_unknown)
+			continue;
+		h->processes[h->n_processes] = r->processes[i];
+		h->processes[h->n_processes++].thread = i;
+	}
+	qsort(h->processes, h->n_processes, sizeof *h->processes, most_live_first);
+	if (h->slice_ns)
+		h->n_slices = (uint32_t)((end_ns - h->slices_begin_ns) / h->slice_ns) + 1;
+	h->n_slices = h->n_slices < HEAP_SLICES ? h->n_slices : HEAP_SLICES;
+	for (uint32_t i = 1; i < h->n_slices; i++)
+		if (!h->slices[i].is_seen)
+			h->slices[i].peak_bytes = h->slices[i].last_bytes = h->slices[i - 1].last_bytes;
+	return 0;
+}
+
+int heap_init(struct heap *h, const struct heap_options *o, struct diag *d)
+{
+	struct reading r = { .h = h, .plans = calloc(trace_n_classes(o->trace) + (size_t)1, sizeof *r.plans) };
+	int err;
+
+	*h = (struct heap){ 0 };
+	if (!r.plans || slowest_init(&h->oldest, o->n_oldest))
+		err = diag_fail(d, -ENOMEM, "no memory for the heap");
+	else
+		err = heap_sites_open(&h->sites, o->trace, o->paths, o->n_paths, d);
+	if (!err)
+		err = run_init(&h->run, o->trace, o->range, d);
+	if (!err) {
+		run_each_class(&h->run, plan_class, &r);
+		err = run_all(&h->run, see, NULL, &r, d);
+	}
+	if (!err && settle(&r))
+		err = diag_fail(d, -ENOMEM, "no memory for the heap");
+	free(r.plans);
+	free(r.blocks);
+	free(r.buckets);
+	free(r.processes);
+	if (err)
+		heap_fini(h);
+	return err;
+}
+
+void heap_fini(struct heap *h)
+{
+	free(h->processes);
+	heap_sites_close(h->sites);
+	slowest_fini(&h->oldest);
+	run_fini(&h->run);
+	*h = (struct heap){ 0 };
+}

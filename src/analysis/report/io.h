@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/report/io.h - reads, writes and syncs: by file or process; and what devices did.
+ *
+ * A transfer is a system call that moves bytes through a descriptor, with its entry and its exit and
+ * nothing lost between.  sendfile, splice and copy_file_range are a read and a write.  Entries =
+ * transfers + failed + open.
+ *
+ * Which file a descriptor is: analysis/syscalls/fds.h.
+ *
+ * A request of a block device is block_rq_issue and the next block_rq_complete of its device, sector and
+ * direction.
+ */
+#ifndef ANALYSIS_REPORT_IO_H
+#define ANALYSIS_REPORT_IO_H
+
+#include "analysis/syscalls/fds.h"
+#include "analysis/devices.h"
+#include "analysis/samples.h"
+
+enum io_direction { IO_READ, IO_WRITE, IO_SYNC, IO_DISCARD, IO_DIRECTIONS };
+
+struct io_row {
+	uint32_t file; /* by file: index in fds.files */
+	uint32_t process; /* by process: the thread that stands for it */
+	enum io_direction direction;
+	uint64_t bytes, n_errors, n_again; /* EAGAIN is not among the errors */
+	struct samples time;
+};
+
+struct io_device {
+	uint64_t number; /* major << 20 | minor, as the kernel has it */
+	enum io_direction direction;
+	uint64_t bytes, n_errors, n_open; /* open: not seen to complete */
+	struct samples time;
+};
+
+struct io_depth { /* of a device's queue */
+	uint64_t number;
+	uint32_t now, max;
+	int64_t first_ns, since_ns;
+	double sum_ns; /* depth times time */
+};
+
+struct io {
+	struct run run;
+	struct calls calls;
+	struct fds fds;
+	struct machine machine; /* what its disks are called */
+	struct io_row *rows; /* most bytes first */
+	uint32_t n_rows;
+	struct samples sizes[2]; /* of reads, of writes */
+	uint64_t bytes[2];
+	struct slowest slowest; /* what: index of slow; detail: bytes */
+	struct io_slow {
+		uint32_t file, call;
+	} *slow;
+	uint32_t n_slow;
+	struct io_device *devices;
+	uint32_t n_devices;
+	struct io_depth *depths;
+	uint32_t n_depths;
+	uint64_t n_transfers, n_open, n_headless_requests;
+	bool has_block;
+};
+
+int io_init(struct io *io, struct trace *t, const struct run_range *range, bool by_process, uint32_t n_slowest,
+	    struct diag *d);
+void io_fini(struct io *io);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/report/sched.c - see sched.h. */
+#include "analysis/report/sched.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/event_table.h"
+
+/* Of prev_state, the bits of states in which a thread does not want to run (include/linux/sched.h:
+ * interruptible, uninterruptible, stopped, traced, dead, zombie, parked, idle).  What was preempted
+ * has none of them: 0, or a bit above. */
+enum { STATE_SLEEPS = 0xff };
+
+enum role { ROLE_NONE, ROLE_SWITCH, ROLE_WAKING, ROLE_WAKEUP, ROLE_MIGRATE, ROLE_DEATH };
+
+struct state { /* of a thread */
+	bool runs, waits;
+	uint8_t why; /* enum sched_wait */
+	uint32_t epoch;
+	int64_t since_ns;
+};
+
+struct reading {
+	struct sched *s;
+	struct follow follow;
+	struct plan *plans;
+	struct state *states; /* by thread, as are rows */
+	uint32_t n_states, n_rooms;
+};
+
+static const struct plan_kind roles[] = {
+	{ "sched_switch", ROLE_SWITCH, { "prev_tid", "next_tid", "prev_state" } },
+	{ "sched_waking", ROLE_WAKING, { "tid" } },
+	{ "sched_wakeup", ROLE_WAKEUP, { "tid" } },
+	{ "sched_wakeup_new", ROLE_WAKEUP, { "tid" } },
+	{ "sched_migrate_task", ROLE_MIGRATE, { "tid" } },
+	{ "sched_process_exit", ROLE_DEATH, { NULL } },
+};
+
+/* The thread that field @op names; 0 for none and for idle ones; -ENOMEM. */
+static int64_t thread_in(struct reading *r, struct run *run, const struct trace_event *e,
+			 const struct ctf_op *op)
+{
+	int64_t tid = run_number(e, op, -1), number = tid > 0 ? threads_of(run->threads, e, tid) : 0;
+
+	if (number <= 0)
+		return number;
+	if (run_grow(&r->states, &r->n_states, (uint32_t)number, sizeof *r->states) ||
+	    run_grow(&r->s->rows, &r->n_rooms, (uint32_t)number, sizeof *r->s->rows))
+		return -ENOMEM;
+	return number;
+}
+
+static void begin_wait(struct state *st, enum sched_wait why, int64_t time_ns, uint32_t epoch)
+{
+	*st = (struct state){ .waits = true, .why = (uint8_t)why, .epoch = epoch, .since_ns = time_ns };
+}
+
+static int end_wait(struct reading *r, uint32_t thread, const struct trace_event *e, uint32_t epoch)
+{
+	struct state *st = &r->states[thread];
+	struct sched_row *row = &r->s->rows[thread];
+	uint64_t duration_ns = e->time_ns > st->since_ns ? (uint64_t)(e->time_ns - st->since_ns) : 0;
+
+	if (!st->waits)
+		return 0;
+	st->waits = false;
+	if (st->epoch != epoch) {
+		r->s->n_cut++;
+		return 0;
+	}
+	if (!row->slowest.at && slowest_init(&row->slowest, r->s->slowest.max))
+		return -ENOMEM;
+	slowest_add(&row->slowest,
+		    &(struct slow){ duration_ns, st->since_ns, thread, st->why, (int64_t)e->cpu });
+	return samples_add(st->why == SCHED_WOKEN ? &row->woken : &row->preempted, duration_ns);
+}
+
+static int see_switch(struct reading *r, const struct plan *p, struct run *run, const struct trace_event *e)
+{
+	int64_t prev = thread_in(r, run, e, p->field[0]), next = thread_in(r, run, e, p->field[1]);
+	uint32_t epoch = run->epoch[TRACE_KERNEL];
+	int err = prev < 0 || next < 0 ? -ENOMEM : 0;
+
+	r->s->n_switches++;
+	if (!err && prev) {
+		r->states[prev] = (struct state){ 0 };
+		if (!(run_number(e, p->field[2], STATE_SLEEPS) & STATE_SLEEPS)) {
+			r->s->rows[prev].n_preempted++;
+			begin_wait(&r->states[prev], SCHED_PREEMPTED, e->time_ns, epoch);
+		}
+	}
+	if (!err && next) {
+		err = end_wait(r, (uint32_t)next, e, epoch);
+		r->states[next].runs = true;
+		r->s->rows[next].n_switches++;
+	}
+	return err;
+}
+
+/* A thread on its way to sleep, but still there, may be woken: it runs on.  What was lost may have
+ * been the switch that took it away, so after a loss it is believed to be gone. */
+static int see_wakeup(struct reading *r, const struct plan *p, struct run *run, const struct trace_event *e)
+{
+	int64_t thread = thread_in(r, run, e, p->field[0]);
+	uint32_t epoch = run->epoch[TRACE_KERNEL];
+
+	r->s->n_wakeups++;
+	if (thread <= 0)
+		return (int)thread;
+	/* A thread that could run is not asked to wake: it ran since, and slept, unseen. */
+	if (!r->states[thread].runs && (!r->states[thread].waits || p->role == ROLE_WAKING))
+		begin_wait(&r->states[thread], SCHED_WOKEN, e->time_ns, epoch);
+	return 0;
+}
+
+static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+{
+	struct reading *r = context;
+	const struct plan *p = &r->plans[trace_class_number(e)];
+	int64_t number;
+
+	if (follow_see(&r->follow, run, e, thread) < 0)
+		return -ENOMEM;
+	switch (p->role) {
+	case ROLE_NONE:
+		return 0;
+	case ROLE_SWITCH:
+		return see_switch(r, p, run, e);
+	case ROLE_WAKING:
+	case ROLE_WAKEUP:
+		return see_wakeup(r, p, run, e);
+	case ROLE_MIGRATE:
+		number = thread_in(r, run, e, p->field[0]);
+		if (number > 0)
+			r->s->rows[number].n_migrations++;
+		return number < 0 ? -ENOMEM : 0;
+	case ROLE_DEATH:
+		if (thread < r->n_states)
+			r->states[thread].waits = false;
+		return 0;
+	}
+	return 0;
+}
+
+static int see_lost(void *context, struct run *run, const struct trace_event *e)
+{
+	struct reading *r = context;
+
+	(void)run;
+	if (follow_lost(&r->follow, e) < 0)
+		return -ENOMEM;
+	if (e->stream->source->domain != TRACE_KERNEL)
+		return 0;
+	for (uint32_t i = 0; i < r->n_states; i++) {
+		r->s->n_cut += r->states[i].waits;
+		r->states[i] = (struct state){ 0 };
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- the end */
+
+static int add_up(struct sched_row *to, const struct sched_row *from)
+{
+	to->n_switches += from->n_switches;
+	to->n_preempted += from->n_preempted;
+	to->n_migrations += from->n_migrations;
+	return samples_merge(&to->woken, &from->woken) || samples_merge(&to->preempted, &from->preempted)
+		       ? -ENOMEM : 0;
+}
+
+static void free_row(struct sched_row *row)
+{
+	samples_fini(&row->woken);
+	samples_fini(&row->preempted);
+	slowest_fini(&row->slowest);
+	*row = (struct sched_row){ 0 };
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct sched_row *x = a, *y = b;
+
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static int most_waiting_first(const void *a, const void *b)
+{
+	const struct sched_row *x = a, *y = b;
+	uint64_t m = x->woken.sum + x->preempted.sum, n = y->woken.sum + y->preempted.sum;
+
+	return m != n ? (m < n ? 1 : -1) : by_thread(a, b);
+}
+
+static int settle(struct reading *r, bool by_process)
+{
+	struct sched *s = r->s;
+	uint32_t kept = 0;
+	int err = 0;
+
+	follow_settle(&r->follow);
+	s->n_rows = r->n_rooms;
+	for (uint32_t i = 0; i < s->n_rows && !err; i++) {
+		struct sched_row *row = &s->rows[i];
+
+		row->thread = i;
+		if (!row->n_switches && !row->n_preempted)
+			continue;
+		if (!follow_is_whole(&r->follow, i)) {
+			s->n_left_out++;
+			free_row(row);
+			continue;
+		}
+		for (uint32_t k = 0; k < row->slowest.n; k++)
+			slowest_add(&s->slowest, &row->slowest.at[k]);
+		err = add_up(&s->all, row);
+		row->thread = by_process ? threads_at(s->run.threads, i)->process : i;
+	}
+	if (s->n_rows)
+		qsort(s->rows, s->n_rows, sizeof *s->rows, by_thread);
+	for (uint32_t i = 0; i < s->n_rows && !err; i++) {
+		struct sched_row *row = &s->rows[i];
+
+		if (!row->n_switches && !row->n_preempted)
+			continue;
+		if (kept && s->rows[kept - 1].thread == row->thread) {
+			err = add_up(&s->rows[kept - 1], row);
+			free_row(row);
+		} else if (kept++ != i) {
+			s->rows[kept - 1] = *row;
+			*row = (struct sched_row){ 0 };
+		}
+	}
+	if (err)
+		return err;
+	s->n_rows = kept;
+	if (s->n_rows)
+		qsort(s->rows, s->n_rows, sizeof *s->rows, most_waiting_first);
+	slowest_sort(&s->slowest);
+	return 0;
+}
+
+int sched_init(struct sched *s, struct trace *t, const struct run_range *range, bool by_process, uint32_t n_slowest, struct diag *d)
+{
+	struct reading r = { .s = s };
+	int err;
+
+	*s = (struct sched){ 0 };
+	if (slowest_init(&s->slowest, n_slowest))
+		err = diag_fail(d, -ENOMEM, "no memory for threads");
+	else
+		err = run_init(&s->run, t, range, d);
+	r.plans = err ? NULL : plan_make(&s->run, roles, sizeof roles / sizeof *roles);
+	if (!err && (!r.plans || follow_init(&r.follow, &s->run)))
+		err = diag_fail(d, -ENOMEM, "no memory for threads");
+	if (!err)
+		err = run_all(&s->run, see, see_lost, &r, d);
+	if (!err && settle(&r, by_process))
+		err = diag_fail(d, -ENOMEM, "no memory for threads");
+	follow_fini(&r.follow);
+	free(r.plans);
+	free(r.states);
+	if (err)
+		sched_fini(s);
+	return err;
+}
+
+void sched_fini(struct sched *s)
+{
+	for (uint32_t i = 0; i < s->n_rows; i++)
+		free_row(&s->rows[i]);
+	free_row(&s->all);
+	free(s->rows);
+	slowest_fini(&s->slowest);
+	run_fini(&s->run);
+	*s = (struct sched){ 0 };
+}

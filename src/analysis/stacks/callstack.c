@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/stacks/callstack.c - see callstack.h. */
+#include "analysis/stacks/callstack.h"
+
+#include <string.h>
+
+static bool is_stack(const char *name)
+{
+	return !strcmp(name, "callstack_user") || !strcmp(name, "callstack_kernel");
+}
+
+bool callstack_find(const struct ctf_event_class *c, enum ctf_scope *scope)
+{
+	for (const struct ctf_op *op = c->program ? c->program->ops : NULL; op && op->code != OP_END; op++)
+		if ((op->scope == CTF_CONTEXT || op->scope == CTF_PAYLOAD) && op->name && is_stack(op->name)) {
+			*scope = op->scope;
+			return true;
+		}
+	return false;
+}
+
+int callstack_read(const struct trace_event *e, enum ctf_scope scope, uint64_t addresses[CALLSTACK_FRAMES_MAX])
+{
+	uint64_t user[CALLSTACK_FRAMES_MAX / 2];
+	int n[2] = { 0 }, which = -1;
+	enum ctf_found found;
+	struct ctf_value v;
+	struct ctf_walk w;
+
+	ctf_walk_event(&w, e->ctf, scope);
+	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END && v.scope == scope) {
+		if (found == CTF_OPEN_ARRAY && v.name && is_stack(v.name))
+			which = !strcmp(v.name, "callstack_kernel");
+		else if (found == CTF_CLOSE_ARRAY)
+			which = -1;
+		else if (which >= 0 && (found == CTF_UINT || found == CTF_INT) && n[which] < CALLSTACK_FRAMES_MAX / 2)
+			(which ? addresses : user)[n[which]++] = v.u;
+	}
+	memcpy(addresses + n[1], user, (size_t)n[0] * sizeof *user);
+	return n[0] + n[1];
+}

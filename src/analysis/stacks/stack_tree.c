@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/stacks/stack_tree.c - see stack_tree.h. */
+#include "analysis/stacks/stack_tree.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/stacks/callstack.h"
+#include "analysis/stacks/function_graph.h"
+#include "analysis/pass.h"
+#include "elf/symbols.h"
+#include "trace/symbols/kallsyms.h"
+#include "trace/symbols/modules.h"
+
+static const uint32_t NO_MAPPING = UINT32_MAX, FUNCTION = UINT32_MAX - 1;
+
+/* From a key of two numbers to one, open addressing; never full. */
+struct table {
+	struct place {
+		uint64_t a, b;
+		uint32_t value; /* plus 1; 0: empty */
+	} *at;
+	uint32_t n, n_places;
+};
+
+struct class {
+	bool has_stack;
+	enum ctf_scope scope; /* where it is */
+	const struct ctf_op *weight; /* STACKS_OFF_CPU: who comes to the CPU */
+	const struct ctf_op *function, *depth, *duration; /* of a graph's events; duration: of an end */
+};
+
+struct stacks_private {
+	struct stacks_options o;
+	struct modules *modules;
+	struct symbols *symbols;
+	struct kallsyms *kallsyms;
+	struct class *classes; /* by number */
+	struct table addresses; /* (mapping, address): frame */
+	struct table children; /* (parent, frame): node */
+	struct table threads; /* (pid, tid): thread */
+	struct table waiting; /* (source, tid): thread that left its CPU last under this number */
+	struct table texts; /* (hash, nth of it): frame */
+	uint32_t n_frame_rooms, n_node_rooms, n_thread_rooms;
+};
+
+static struct place *place_of(struct place *at, uint32_t n, uint64_t a, uint64_t b)
+{
+	uint64_t hash = (a * 0x9E3779B97F4A7C15u ^ b) * 0xff51afd7ed558ccdu;
+	uint32_t i = (uint32_t)(hash >> 32) & (n - 1);
+
+	while (at[i].value && (at[i].a != a || at[i].b != b))
+		i = (i + 1) & (n - 1);
+	return &at[i];
+}
+
+/* The place of a key, to be filled if its value is 0; NULL if there is no memory. */
+static struct place *table_find(struct table *t, uint64_t a, uint64_t b)
+{
+	uint32_t n = t->n_places ? t->n_places * 2 : 1024;
+	struct place *bigger, *p;
+
+	if (t->n * 2 >= t->n_places) {
+		bigger = calloc(n, sizeof *bigger);
+		if (!bigger)
+			return NULL;
+		for (uint32_t i = 0; i < t->n_places; i++)
+			if (t->at[i].value)
+				*place_of(bigger, n, t->at[i].a, t->at[i].b) = t->at[i];
+		free(t->at);
+		t->at = bigger;
+		t->n_places = n;
+	}
+	p = place_of(t->at, t->n_places, a, b);
+	if (!p->value)
+		*p = (struct place){ a, b, 0 };
+	return p;
+}
+
+static void fill(struct table *t, struct place *p, uint32_t value)
+{
+	p->value = value + 1;
+	t->n++;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static bool plan_classes(struct stacks_private *p)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < trace_n_sources(p->o.trace); i++) {
+		const struct trace_source *s = trace_source(p->o.trace, i);
+
+		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
+			struct class *class = &p->classes[c->number];
+
+			class->has_stack = callstack_find(c, &class->scope);
+			if (p->o.weight == STACKS_OFF_CPU) {
+				class->has_stack &= !strcmp(c->name, "sched_switch");
+				class->weight = ctf_class_find(c, CTF_PAYLOAD, "next_tid");
+				found |= class->has_stack;
+				continue;
+			}
+			found |= class->has_stack;
+			if (p->o.weight == STACKS_FIELD)
+				class->weight = ctf_class_find(c, CTF_PAYLOAD, p->o.field);
+		}
+	}
+	return found;
+}
+
+static bool plan_graph(struct stacks_private *p)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < trace_n_sources(p->o.trace); i++) {
+		const struct trace_source *s = trace_source(p->o.trace, i);
+
+		if (s->domain != TRACE_KERNEL || (p->o.weight != STACKS_ONE && p->o.weight != STACKS_TIME))
+			continue;
+		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
+			struct class *class = &p->classes[c->number];
+			bool ends = !strcmp(c->name, "funcgraph_exit");
+
+			if (!ends && strcmp(c->name, "funcgraph_entry") != 0)
+				continue;
+			class->function = ctf_class_find(c, CTF_PAYLOAD, "func");
+			class->depth = ctf_class_find(c, CTF_PAYLOAD, "depth");
+			class->duration = ends ? ctf_class_find(c, CTF_PAYLOAD, "duration") : NULL;
+			found |= class->function && class->duration;
+		}
+	}
+	return found;
+}
+
+int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d)
+{
+	struct stacks_private *p = calloc(1, sizeof *p);
+	int err = p ? 0 : -ENOMEM;
+
+	*s = (struct stacks){ .private = p };
+	if (p) {
+		p->o = *o;
+		p->symbols = symbols_open();
+		p->kallsyms = kallsyms_open(o->paths, o->n_paths);
+		p->classes = calloc(trace_n_classes(o->trace) + (size_t)1, sizeof *p->classes);
+		err = modules_open(&p->modules, o->paths, o->n_paths, d);
+	}
+	if (err || !p->symbols || !p->kallsyms || !p->classes ||
+	    run_grow(&s->nodes, &p->n_node_rooms, STACKS_ROOT, sizeof *s->nodes)) {
+		stacks_fini(s);
+		return diag_fail(d, -ENOMEM, "no memory for call stacks");
+	}
+	s->n_nodes = 1;
+	if (plan_classes(p))
+		return 0;
+	if (o->weight == STACKS_OFF_CPU)
+		return diag_fail(d, -ENODATA, "no switch of this recording has a call stack\n"
+				 "  `duet record -k stack:sched_switch` records them");
+	s->is_graph = plan_graph(p);
+	return s->is_graph ? 0
+			   : diag_fail(d, -ENODATA, "no event of this recording has a call stack\n"
+				       "  `duet record -c callstack` records them with events of applications, -k profile:99 samples them, "
+				       "-k stack:sched_switch records them with events of the kernel, --graph F those of the kernel's functions");
+}
+
+void stacks_fini(struct stacks *s)
+{
+	struct stacks_private *p = s->private;
+
+	for (uint32_t i = 0; i < s->n_frames; i++)
+		free(s->frames[i]);
+	for (uint32_t i = 0; i < s->n_threads; i++) {
+		free(s->threads[i].samples);
+		free(s->threads[i].calls);
+	}
+	free(s->frames);
+	free(s->nodes);
+	free(s->threads);
+	if (p) {
+		modules_close(p->modules);
+		symbols_close(p->symbols);
+		kallsyms_close(p->kallsyms);
+		free(p->classes);
+		free(p->addresses.at);
+		free(p->children.at);
+		free(p->threads.at);
+		free(p->waiting.at);
+		free(p->texts.at);
+		free(p);
+	}
+	*s = (struct stacks){ 0 };
+}
+
+/* ---------------------------------------------------------------- frames */
+
+static int64_t frame_called(struct stacks *s, const char *text, size_t size)
+{
+	struct stacks_private *p = s->private;
+	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+	struct place *place;
+	uint64_t nth = 0;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+	for (;; nth++) {
+		place = table_find(&p->texts, hash, nth);
+		if (!place)
+			return -ENOMEM;
+		if (!place->value)
+			break;
+		if (strlen(s->frames[place->value - 1]) == size && !memcmp(s->frames[place->value - 1], text, size))
+			return place->value - 1;
+	}
+	if (run_grow(&s->frames, &p->n_frame_rooms, s->n_frames, sizeof *s->frames))
+		return -ENOMEM;
+	s->frames[s->n_frames] = strndup(text, size);
+	if (!s->frames[s->n_frames])
+		return -ENOMEM;
+	fill(&p->texts, place, s->n_frames);
+	return s->n_frames++;
+}
+
+static int64_t frame_of(struct stacks *s, int64_t pid, uint64_t clock, uint64_t address)
+{
+	struct stacks_private *p = s->private;
+	struct module_place at = { .number = NO_MAPPING };
+	uint64_t call = address ? address - 1 : 0; /* a return address may be the next function's first */
+	const char *name = NULL, *slash;
+	struct place *place;
+	char text[512];
+	int64_t frame;
+
+	bool is_known = modules_find(p->modules, pid, clock, call, &at);
+
+	place = table_find(&p->addresses, at.number, address);
+	if (!place)
+		return -ENOMEM;
+	if (place->value)
+		return place->value - 1;
+	if (is_known)
+		name = symbols_find(p->symbols, at.path, at.build_id, at.offset);
+	else
+		name = kallsyms_find(p->kallsyms, call);
+	if (!name && is_known) {
+		slash = strrchr(at.path, '/');
+		snprintf(text, sizeof text, "%s+0x%" PRIx64, slash ? slash + 1 : at.path, at.offset);
+	} else if (!name) {
+		snprintf(text, sizeof text, "0x%" PRIx64, address);
+	}
+	frame = frame_called(s, name ? name : text, strlen(name ? name : text));
+	if (frame >= 0)
+		fill(&p->addresses, place, (uint32_t)frame);
+	return frame;
+}
+
+/* A function of the kernel's by where it begins. */
+static int64_t frame_at(struct stacks *s, uint64_t function)
+{
+	struct stacks_private *p = s->private;
+	struct place *place = table_find(&p->addresses, FUNCTION, function);
+	const char *name;
+	char text[24];
+	int64_t frame;
+
+	if (!place)
+		return -ENOMEM;
+	if (place->value)
+		return place->value - 1;
+	name = kallsyms_find(p->kallsyms, function);
+	if (!name) {
+		snprintf(text, sizeof text, "0x%" PRIx64, function);
+		name = text;
+	}
+	frame = frame_called(s, name, strlen(name));
+	if (frame >= 0)
+		fill(&p->addresses, place, (uint32_t)frame);
+	return frame;
+}
+
+static int64_t child_of(struct stacks *s, uint32_t parent, int64_t frame)
+{
+	struct stacks_private *p = s->private;
+	struct place *place = frame < 0 ? NULL : table_find(&p->children, parent, (uint64_t)frame);
+
+	if (!place)
+		return -ENOMEM;
+	if (place->value)
+		return place->value - 1;
+	if (run_grow(&s->nodes, &p->n_node_rooms, s->n_nodes, sizeof *s->nodes))
+		return -ENOMEM;
+	s->nodes[s->n_nodes] = (struct stacks_node){ parent, (uint32_t)frame, 0 };
+	fill(&p->children, place, s->n_nodes);
+	return s->n_nodes++;
+}
+
+/* ---------------------------------------------------------------- events */
+
+static struct stacks_thread *thread_of(struct stacks *s, const struct who *w)
+{
+	struct stacks_private *p = s->private;
+	struct place *place = table_find(&p->threads, (uint64_t)w->pid, (uint64_t)w->tid);
+	struct stacks_thread *t;
+
+	if (!place)
+		return NULL;
+	if (!place->value) {
+		if (run_grow(&s->threads, &p->n_thread_rooms, s->n_threads, sizeof *s->threads))
+			return NULL;
+		fill(&p->threads, place, s->n_threads);
+		s->threads[s->n_threads++] = (struct stacks_thread){ .pid = w->pid, .tid = w->tid };
+	}
+	t = &s->threads[place->value - 1];
+	if (w->size) {
+		t->name_size = (uint8_t)(w->size < STACKS_NAME ? w->size : STACKS_NAME);
+		memcpy(t->name, w->name, t->name_size);
+	}
+	return t;
+}
+
+static int64_t node_of(struct stacks *s, const struct trace_event *e, enum ctf_scope scope, const struct who *w)
+{
+	uint64_t addresses[CALLSTACK_FRAMES_MAX];
+	int n = callstack_read(e, scope, addresses);
+	int64_t pid = w->pid < 0 ? w->tid : w->pid; /* nobody has told: its first thread, perhaps */
+	int64_t node = child_of(s, STACKS_ROOT, frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
+
+	while (node >= 0 && n--)
+		node = child_of(s, (uint32_t)node, frame_of(s, pid, e->clock, addresses[n]));
+	return node;
+}
+
+static void weigh(struct stacks *s, uint32_t node, uint64_t weight)
+{
+	s->nodes[node].self += weight;
+	s->total += weight;
+}
+
+/* The time since the thread's last event is that one's weight. */
+static void weigh_last(struct stacks *s, struct stacks_thread *t, int64_t now_ns)
+{
+	uint64_t ns = now_ns > t->last_ns ? (uint64_t)(now_ns - t->last_ns) : 0;
+
+	if (t->last)
+		weigh(s, t->last, ns);
+	if (t->last && t->n_samples)
+		t->samples[t->n_samples - 1].weight = ns;
+}
+
+static int keep(struct stacks_thread *t, int64_t time_ns, uint64_t weight, uint32_t node)
+{
+	if (run_grow(&t->samples, &t->n_rooms, t->n_samples, sizeof *t->samples))
+		return -ENOMEM;
+	t->samples[t->n_samples++] = (struct stacks_sample){ time_ns, weight, node };
+	return 0;
+}
+
+static int see_call(struct stacks *s, const struct trace_event *e, const struct who *w, const struct class *c)
+{
+	int64_t function = 0, depth = 0, duration_ns = 0, frame, node;
+	struct stacks_thread *t = thread_of(s, w);
+	uint32_t begun = UINT32_MAX;
+	uint64_t own_ns = 0;
+
+	if (t && !t->calls)
+		t->calls = calloc(1, sizeof *t->calls);
+	if (!t || !t->calls)
+		return -ENOMEM;
+	if (!ctf_event_number(e->ctf, c->function, &function) ||
+	    (c->duration && !ctf_event_number(e->ctf, c->duration, &duration_ns)))
+		return 0;
+	if (c->depth)
+		ctf_event_number(e->ctf, c->depth, &depth);
+	if (c->duration)
+		own_ns = graph_leave(t->calls, (uint64_t)function, depth, (uint64_t)duration_ns, &begun);
+	node = begun;
+	if (begun == UINT32_MAX) {
+		frame = frame_at(s, (uint64_t)function);
+		node = child_of(s, STACKS_ROOT, frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
+		node = node < 0 || frame < 0 ? -ENOMEM : child_of(s, graph_node(t->calls, (uint32_t)node), frame);
+	}
+	if (node < 0)
+		return -ENOMEM;
+	if (!c->duration) {
+		graph_enter(t->calls, (uint64_t)function, (uint32_t)node);
+		return 0;
+	}
+	weigh(s, (uint32_t)node, own_ns);
+	s->n_samples++;
+	return s->private->o.keeps_samples ? keep(t, e->time_ns, own_ns, (uint32_t)node) : 0;
+}
+
+/* Who comes to the CPU has waited since it left one. */
+static int end_wait(struct stacks *s, const struct trace_event *e, const struct class *c)
+{
+	struct stacks_private *p = s->private;
+	struct stacks_thread *t;
+	struct place *place;
+	int64_t tid;
+
+	if (!c->weight || !ctf_event_number(e->ctf, c->weight, &tid))
+		return 0;
+	place = table_find(&p->waiting, (uint64_t)(uintptr_t)e->stream->source, (uint64_t)tid);
+	if (!place)
+		return -ENOMEM;
+	if (!place->value)
+		return 0;
+	t = &s->threads[place->value - 1];
+	weigh_last(s, t, e->time_ns);
+	t->last = 0;
+	return 0;
+}
+
+/* The table of threads may have moved: by number. */
+static int begin_wait(struct stacks *s, const struct trace_event *e, const struct who *w, uint32_t thread)
+{
+	struct place *place = table_find(&s->private->waiting, (uint64_t)(uintptr_t)e->stream->source, (uint64_t)w->tid);
+
+	if (!place)
+		return -ENOMEM;
+	if (place->value)
+		place->value = thread + 1;
+	else
+		fill(&s->private->waiting, place, thread);
+	return 0;
+}
+
+int stacks_see(struct stacks *s, const struct trace_event *e, const struct who *w)
+{
+	struct stacks_private *p = s->private;
+	const struct class *c = &p->classes[trace_class_number(e)];
+	struct stacks_thread *t;
+	int64_t node, weight = p->o.weight == STACKS_TIME || p->o.weight == STACKS_OFF_CPU ? 0 : 1;
+	int err;
+
+	if (s->is_graph && c->function)
+		return see_call(s, e, w, c);
+	if (!c->has_stack)
+		return 0;
+	if (p->o.weight == STACKS_OFF_CPU) {
+		err = end_wait(s, e, c);
+		if (err || !w->tid) /* nobody waits for the idle thread */
+			return err;
+	}
+	if (p->o.weight == STACKS_FIELD && (!c->weight || !ctf_event_number(e->ctf, c->weight, &weight))) {
+		s->n_unweighted++;
+		return 0;
+	}
+	node = node_of(s, e, c->scope, w);
+	t = node < 0 ? NULL : thread_of(s, w);
+	if (!t)
+		return -ENOMEM;
+	if (p->o.weight == STACKS_TIME)
+		weigh_last(s, t, e->time_ns);
+	if (p->o.weight == STACKS_OFF_CPU && begin_wait(s, e, w, (uint32_t)(t - s->threads)))
+		return -ENOMEM;
+	t->last = (uint32_t)node;
+	t->last_ns = e->time_ns;
+	weigh(s, (uint32_t)node, weight > 0 ? (uint64_t)weight : 0);
+	s->n_samples++;
+	return p->o.keeps_samples ? keep(t, e->time_ns, weight > 0 ? (uint64_t)weight : 0, (uint32_t)node) : 0;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/syscalls/asked.c - arguments of ioctl(), of socket options and of fcntl(): see structs.h. */
+#include <asm/termbits.h>
+#include <asm/ioctls.h>
+#include <inttypes.h>
+#include <linux/fcntl.h>
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "analysis/syscalls/structs.h"
+#include "analysis/syscalls/words.h"
+
+/* ---------------------------------------------------------------- ioctl */
+
+enum asked { ASKED_INT, ASKED_TERMIOS, ASKED_WINDOW };
+
+static const struct {
+	uint32_t command;
+	enum asked what;
+	bool is_at_exit;
+} commands[] = {
+	{ TCGETS, ASKED_TERMIOS, true },   { TCSETS, ASKED_TERMIOS, false },  { TCSETSW, ASKED_TERMIOS, false },
+	{ TCSETSF, ASKED_TERMIOS, false }, { TIOCGWINSZ, ASKED_WINDOW, true }, { TIOCSWINSZ, ASKED_WINDOW, false },
+	{ FIONREAD, ASKED_INT, true },	   { TIOCOUTQ, ASKED_INT, true },      { TIOCGPGRP, ASKED_INT, true },
+	{ TIOCSPGRP, ASKED_INT, false },   { TIOCGSID, ASKED_INT, true },      { FIONBIO, ASKED_INT, false },
+	{ FIOASYNC, ASKED_INT, false },	   { TIOCGPTN, ASKED_INT, true },      { TIOCSPTLCK, ASKED_INT, false },
+};
+
+/* The delays of the output: two bits or one each, of which also none has a name. */
+static void add_output(struct text *t, uint32_t flags)
+{
+	static const struct {
+		uint32_t mask;
+		const char *name;
+	} delays[] = { { NLDLY, "NL" }, { CRDLY, "CR" }, { TABDLY, "TAB" }, { BSDLY, "BS" }, { VTDLY, "VT" }, { FFDLY, "FF" } };
+	uint32_t rest = flags;
+
+	for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
+		text_addf(t, "%s%s%u", i ? "|" : "", delays[i].name, (flags & delays[i].mask) >> __builtin_ctz(delays[i].mask));
+		rest &= ~delays[i].mask;
+	}
+	if (rest) {
+		add(t, "|");
+		call_flags(t, call_names_oflag, rest);
+	}
+}
+
+static void add_termios(struct text *t, const struct termios *s)
+{
+	const uint32_t rest = s->c_cflag & ~(uint32_t)(CBAUD | CSIZE);
+
+	add(t, "{c_iflag=");
+	call_flags(t, call_names_iflag, s->c_iflag);
+	add(t, ", c_oflag=");
+	add_output(t, s->c_oflag);
+	add(t, ", c_cflag=");
+	call_one(t, call_names_baud, s->c_cflag & CBAUD, 0);
+	text_addf(t, "|CS%u", 5 + ((s->c_cflag & CSIZE) >> __builtin_ctz(CSIZE)));
+	if (rest) {
+		add(t, "|");
+		call_flags(t, call_names_cflag, rest);
+	}
+	add(t, ", c_lflag=");
+	call_flags(t, call_names_lflag, s->c_lflag);
+	add(t, ", ...}");
+}
+
+bool call_control_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	struct termios termios;
+	uint16_t window[4];
+	int32_t n;
+	size_t i = 0;
+
+	while (i < sizeof commands / sizeof *commands &&
+	       (commands[i].command != (uint32_t)x->args[1] || commands[i].is_at_exit != x->is_end))
+		i++;
+	if (i == sizeof commands / sizeof *commands)
+		return false;
+	if (commands[i].what == ASKED_TERMIOS && m->size >= sizeof termios) {
+		memcpy(&termios, m->bytes, sizeof termios);
+		return add_termios(t, &termios), true;
+	}
+	if (commands[i].what == ASKED_WINDOW && m->size >= sizeof window) {
+		memcpy(window, m->bytes, sizeof window);
+		return text_addf(t, "{ws_row=%u, ws_col=%u, ws_xpixel=%u, ws_ypixel=%u}", window[0], window[1], window[2], window[3]),
+		       true;
+	}
+	if (commands[i].what != ASKED_INT || m->size < sizeof n)
+		return false;
+	memcpy(&n, m->bytes, sizeof n);
+	return text_addf(t, "[%" PRId32 "]", n), true;
+}
+
+bool call_memory_waits(const struct kernel_capture *what, const int64_t *args)
+{
+	if (what->kind == KERNEL_CAPTURE_CONTROL) {
+		for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+			if (commands[i].command == (uint32_t)args[1])
+				return commands[i].is_at_exit;
+		return false;
+	}
+	if (what->kind == KERNEL_CAPTURE_LOCK)
+		return args[1] == F_GETLK || args[1] == F_OFD_GETLK;
+	if (what->kind == KERNEL_CAPTURE_TEXT && !strcmp(what->call, "prctl"))
+		return args[0] == 16; /* PR_GET_NAME */
+	return !what->is_after && !what->is_of_failures;
+}
+
+/* ---------------------------------------------------------------- the others */
+
+bool call_option_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	int32_t n[3];
+	int64_t time[2];
+
+	if (!m->size)
+		return false;
+	memcpy(n, m->bytes, m->size < sizeof n ? m->size : sizeof n);
+	if (m->size == 4)
+		text_addf(t, "[%" PRId32 "]", n[0]);
+	else if (x->args[1] == SOL_SOCKET && x->args[2] == SO_LINGER && m->size == 8)
+		text_addf(t, "{l_onoff=%" PRId32 ", l_linger=%" PRId32 "}", n[0], n[1]);
+	else if (x->args[1] == SOL_SOCKET && x->args[2] == SO_PEERCRED && m->size == 12)
+		text_addf(t, "{pid=%" PRId32 ", uid=%" PRIu32 ", gid=%" PRIu32 "}", n[0], (uint32_t)n[1], (uint32_t)n[2]);
+	else if (x->args[1] == SOL_SOCKET && (x->args[2] == SO_RCVTIMEO || x->args[2] == SO_SNDTIMEO) && m->size == 16)
+		memcpy(time, m->bytes, sizeof time),
+			text_addf(t, "{tv_sec=%" PRId64 ", tv_usec=%" PRId64 "}", time[0], time[1]);
+	else
+		call_quoted_part(t, m->bytes, m->size, m->size, x);
+	return true;
+}
+
+bool call_lock_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	int64_t place[2];
+	int16_t how[2];
+	int32_t pid;
+	bool asks = x->args[1] == F_GETLK || x->args[1] == F_OFD_GETLK;
+
+	if (m->size < 32 || asks != x->is_end ||
+	    !(asks || x->args[1] == F_SETLK || x->args[1] == F_SETLKW || x->args[1] == F_OFD_SETLK || x->args[1] == F_OFD_SETLKW))
+		return false;
+	memcpy(how, m->bytes, sizeof how);
+	memcpy(place, m->bytes + 8, sizeof place);
+	memcpy(&pid, m->bytes + 24, sizeof pid);
+	add(t, "{l_type=");
+	call_one(t, call_names_lock, how[0], 16);
+	add(t, ", l_whence=");
+	call_one(t, call_names_seek, how[1], 16);
+	text_addf(t, ", l_start=%" PRId64 ", l_len=%" PRId64, place[0], place[1]);
+	if (asks)
+		text_addf(t, ", l_pid=%" PRId32, pid);
+	add(t, "}");
+	return true;
+}

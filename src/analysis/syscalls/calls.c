@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/syscalls/calls.c - see calls.h. */
+#include "analysis/syscalls/calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/syscalls/memory.h"
+#include "analysis/syscalls/fds.h"
+
+static uint32_t call_of(struct calls *c, const char *name)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (!strcmp(c->names[i], name))
+			return i;
+	c->names[c->n] = name;
+	return c->n++;
+}
+
+/* Whether @op shows a field; *@depth is that of what follows. */
+static bool shows(const struct ctf_op *op, int *depth)
+{
+	bool is_outside = !*depth;
+
+	switch (op->code) {
+	case OP_OPEN:
+	case OP_LOOP:
+		++*depth;
+		break;
+	case OP_CLOSE:
+	case OP_CLOSE_ARRAY:
+		--*depth;
+		return false;
+	case OP_NUMBER:
+	case OP_STRING:
+	case OP_LEB128:
+	case OP_ARRAY:
+	case OP_TEXT_ARRAY:
+	case OP_SEQUENCE:
+	case OP_TEXT_SEQUENCE:
+		break;
+	default:
+		return false;
+	}
+	return is_outside && !op->is_hidden && op->name;
+}
+
+static void take_fields(struct call_class *to, const struct ctf_event_class *c)
+{
+	const struct ctf_program *p = c->program;
+	int depth = 0;
+
+	for (uint32_t i = p ? p->payload : 0; p && i < p->n_ops && to->n_fields < CALL_ARGS; i++) {
+		const struct ctf_op *op = &p->ops[i];
+
+		/* A sequence is what an argument points to, and none itself. */
+		if (op->scope != CTF_PAYLOAD || !shows(op, &depth) || op->code == OP_SEQUENCE)
+			continue;
+		to->name[to->n_fields] = op->name;
+		to->field[to->n_fields++] = op;
+	}
+}
+
+static struct kernel_captures memory_of(const char *call, bool is_at_exit, const struct ctf_event_class *c)
+{
+	const struct kernel_captures all = kernel_captures_of(call, is_at_exit, true);
+	struct kernel_captures found = { 0 };
+
+	for (int i = 0; i < all.n; i++)
+		if (call_memory_is_in(all.at[i], c))
+			found.at[found.n++] = all.at[i];
+	return found;
+}
+
+static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
+		       uint32_t number)
+{
+	struct calls *calls = context;
+	struct call_class *to = &calls->classes[number];
+	const char *name = !strncmp(c->name, "compat_", 7) ? c->name + 7 : c->name;
+
+	if (s->domain != TRACE_KERNEL || to->is)
+		return;
+	if (!strncmp(name, "syscall_entry_", 14)) {
+		*to = (struct call_class){ .is = CALL_ENTRY, .call = call_of(calls, name + 14), .fd = fds_call(name + 14) };
+		take_fields(to, c);
+		to->memory = memory_of(name + 14, false, c);
+		to->at_exit = kernel_captures_of(name + 14, true, true);
+		to->lacks_memory = kernel_captures_of(name + 14, false, true).n > to->memory.n;
+		calls->has_entries = true;
+	} else if (!strncmp(name, "syscall_exit_", 13)) {
+		*to = (struct call_class){ .is = CALL_EXIT, .call = call_of(calls, name + 13) };
+		to->field[0] = ctf_class_find(c, CTF_PAYLOAD, "ret");
+		to->memory = memory_of(name + 13, true, c);
+		to->has_late = call_memory_late_is_in(c);
+		calls->has_exits = true;
+	}
+}
+
+int calls_update(struct calls *c, const struct run *r)
+{
+	uint32_t n = trace_n_classes(r->trace) + 1;
+	const char **names;
+	struct call_class *classes;
+
+	if (n == c->n_classes)
+		return 0;
+	names = realloc(c->names, n * sizeof *names);
+	c->names = names ? names : c->names;
+	classes = names ? realloc(c->classes, n * sizeof *classes) : NULL;
+	if (!classes)
+		return -ENOMEM;
+	memset(classes + c->n_classes, 0, (n - c->n_classes) * sizeof *classes);
+	c->classes = classes;
+	c->n_classes = n;
+	run_each_class(r, plan_class, c);
+	return 0;
+}
+
+int calls_init(struct calls *c, const struct run *r)
+{
+	*c = (struct calls){ 0 };
+	return calls_update(c, r);
+}
+
+void calls_fini(struct calls *c)
+{
+	free(c->names);
+	free(c->classes);
+	*c = (struct calls){ 0 };
+}
+
+void calls_read(const struct call_class *class, const struct trace_event *e, struct call_made *m)
+{
+	*m = (struct call_made){ .class = class, .call = class->call + 1 };
+	for (uint32_t i = 0; i < class->n_fields; i++)
+		m->args[i] = run_number(e, class->field[i], 0);
+}
+
+const char *calls_object(const struct call_made *m, int64_t *number)
+{
+	static const char *const objects[] = { "fd", "uaddr", "epfd", "out_fd", "fd_in" };
+	const char *name = m->class && m->class->n_fields ? m->class->name[0] : NULL;
+
+	for (size_t i = 0; name && i < sizeof objects / sizeof *objects; i++)
+		if (!strcmp(name, objects[i])) {
+			*number = m->args[0];
+			return objects[i];
+		}
+	return NULL;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/syscalls/fds.c - see fds.h. */
+#include "analysis/syscalls/fds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum does { DOES_OPEN, DOES_DUP, DOES_FCNTL, DOES_CLOSE, DOES_CLOSE_RANGE };
+
+enum { NO_FLAGS = -1, NO_PATH = -1 };
+
+/* Arguments by position.  Most flags for "not after an exec" have O_CLOEXEC's value. */
+struct fd_call {
+	const char *call;
+	enum does does;
+	int8_t flags;
+	uint32_t ends; /* the bit of flags */
+	int8_t path, dir;
+	const char *kind;
+};
+
+static const struct fd_call meanings[] = {
+	{ "open", DOES_OPEN, 1, O_CLOEXEC, 0, NO_PATH, NULL },
+	{ "openat", DOES_OPEN, 2, O_CLOEXEC, 1, 0, NULL },
+	{ "openat2", DOES_OPEN, NO_FLAGS, 0, 1, 0, NULL },
+	{ "creat", DOES_OPEN, NO_FLAGS, 0, 0, NO_PATH, NULL },
+	{ "open_by_handle_at", DOES_OPEN, 2, O_CLOEXEC, NO_PATH, NO_PATH, NULL },
+	{ "socket", DOES_OPEN, 1, O_CLOEXEC, NO_PATH, NO_PATH, "socket" },
+	{ "accept", DOES_OPEN, NO_FLAGS, 0, NO_PATH, NO_PATH, "socket" },
+	{ "accept4", DOES_OPEN, 3, O_CLOEXEC, NO_PATH, NO_PATH, "socket" },
+	{ "eventfd", DOES_OPEN, NO_FLAGS, 0, NO_PATH, NO_PATH, "eventfd" },
+	{ "eventfd2", DOES_OPEN, 1, O_CLOEXEC, NO_PATH, NO_PATH, "eventfd" },
+	{ "timerfd_create", DOES_OPEN, 1, O_CLOEXEC, NO_PATH, NO_PATH, "timerfd" },
+	{ "signalfd4", DOES_OPEN, 3, O_CLOEXEC, NO_PATH, NO_PATH, "signalfd" },
+	{ "inotify_init", DOES_OPEN, NO_FLAGS, 0, NO_PATH, NO_PATH, "inotify" },
+	{ "inotify_init1", DOES_OPEN, 0, O_CLOEXEC, NO_PATH, NO_PATH, "inotify" },
+	{ "memfd_create", DOES_OPEN, 1, MFD_CLOEXEC, NO_PATH, NO_PATH, "memfd" },
+	{ "epoll_create", DOES_OPEN, NO_FLAGS, 0, NO_PATH, NO_PATH, "epoll" },
+	{ "epoll_create1", DOES_OPEN, 0, O_CLOEXEC, NO_PATH, NO_PATH, "epoll" },
+	{ "perf_event_open", DOES_OPEN, 4, PERF_FLAG_FD_CLOEXEC, NO_PATH, NO_PATH, "perf_event" },
+	{ "pidfd_open", DOES_OPEN, NO_FLAGS, 0, NO_PATH, NO_PATH, "pidfd" },
+	{ "userfaultfd", DOES_OPEN, 0, O_CLOEXEC, NO_PATH, NO_PATH, "userfaultfd" },
+	{ "dup", DOES_DUP, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
+	{ "dup2", DOES_DUP, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
+	{ "dup3", DOES_DUP, 2, O_CLOEXEC, NO_PATH, NO_PATH, NULL },
+	{ "fcntl", DOES_FCNTL, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
+	{ "close", DOES_CLOSE, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
+	{ "close_range", DOES_CLOSE_RANGE, NO_FLAGS, 0, NO_PATH, NO_PATH, NULL },
+};
+
+const struct fd_call *fds_call(const char *call)
+{
+	for (size_t i = 0; call && i < sizeof meanings / sizeof *meanings; i++)
+		if (!strcmp(meanings[i].call, call))
+			return &meanings[i];
+	return NULL;
+}
+
+bool fds_gives(const char *call)
+{
+	const struct fd_call *c = fds_call(call);
+
+	return c && (c->does == DOES_OPEN || c->does == DOES_DUP);
+}
+
+const char *fds_kind(const char *call)
+{
+	const struct fd_call *c = fds_call(call);
+
+	return c ? c->kind : NULL;
+}
+
+void fds_fini(struct fds *f)
+{
+	for (uint32_t i = 0; i < f->n_files; i++)
+		free(f->files[i].name);
+	for (uint32_t i = 0; i < f->n_tables; i++)
+		free(f->tables[i].slots);
+	for (uint32_t i = 0; i < f->n_paths; i++)
+		free(f->paths[i].bytes);
+	free(f->files);
+	free(f->tables);
+	free(f->paths);
+	keys_fini(&f->names);
+	keys_fini(&f->unnamed);
+	*f = (struct fds){ 0 };
+}
+
+/* ---------------------------------------------------------------- tables and files */
+
+static int64_t add(struct fds *f, const struct fd_file *one)
+{
+	if (run_grow(&f->files, &f->n_rooms, f->n_files, sizeof *f->files))
+		return -ENOMEM;
+	f->files[f->n_files] = *one;
+	return f->n_files++;
+}
+
+/* The place of @fd; NULL if there is no memory or it is no number of a descriptor. */
+static struct fd_slot *slot(struct fds *f, uint32_t process, int64_t fd)
+{
+	struct fd_table *t;
+
+	if (fd < 0 || fd >= FDS_MAX || run_grow(&f->tables, &f->n_tables, process, sizeof *f->tables))
+		return NULL;
+	t = &f->tables[process];
+	return run_grow(&t->slots, &t->n, (uint32_t)fd, sizeof *t->slots) ? NULL : &t->slots[fd];
+}
+
+static void set(struct fds *f, uint32_t process, int64_t fd, int64_t file, bool ends)
+{
+	struct fd_slot *at = file < 0 ? NULL : slot(f, process, fd);
+
+	if (at)
+		*at = (struct fd_slot){ (uint32_t)file + 1, ends };
+}
+
+/* The file of a key; @one becomes it if the key is new. */
+static int64_t file_of(struct fds *f, struct keys *k, uint64_t a, uint64_t b, uint64_t c, const struct fd_file *one)
+{
+	uint32_t n = k->n;
+	int64_t key = keys_find(k, a, b, c, true), file;
+
+	if (key < 0 || (uint32_t)key < n)
+		return key < 0 ? key : (int64_t)k->at[key].user;
+	file = add(f, one);
+	if (file >= 0)
+		k->at[key].user = (uint32_t)file;
+	return file;
+}
+
+/* Takes @name, which is allocated. */
+static int set_named(struct fds *f, uint32_t process, int64_t fd, bool ends, char *name)
+{
+	const struct fd_file one = { .name = name, .process = process, .fd = (int32_t)fd };
+	size_t size = name ? strlen(name) : 0;
+	uint32_t n = f->names.n;
+	int64_t file;
+
+	if (!name)
+		return -ENOMEM;
+	/* Names whose hashes and sizes are equal are taken for one. */
+	file = file_of(f, &f->names, keys_hash(name, size), size, 0, &one);
+	if (file < 0 || f->names.n == n)
+		free(name);
+	set(f, process, fd, file, ends);
+	return file < 0 ? -ENOMEM : 0;
+}
+
+static int64_t set_unnamed(struct fds *f, uint32_t process, int64_t fd, bool ends, const char *call)
+{
+	const struct fd_file one = { .call = call, .process = process, .fd = (int32_t)fd };
+	int64_t file = file_of(f, &f->unnamed, process, (uint64_t)fd, (uintptr_t)call, &one);
+
+	set(f, process, fd, file, ends);
+	return file;
+}
+
+int fds_dumped(struct fds *f, uint32_t process, int64_t fd, uint64_t flags, const char *name, size_t size)
+{
+	if (fd < 0 || fd >= FDS_MAX)
+		return 0;
+	return set_named(f, process, fd, flags & O_CLOEXEC, strndup(name, size));
+}
+
+const struct fd_file *fds_look(const struct fds *f, uint32_t process, int64_t fd)
+{
+	uint32_t file = process < f->n_tables && fd >= 0 && fd < f->tables[process].n ? f->tables[process].slots[fd].file : 0;
+
+	return file ? &f->files[file - 1] : NULL;
+}
+
+int64_t fds_find(struct fds *f, uint32_t process, int64_t fd)
+{
+	const struct fd_file *known = fds_look(f, process, fd);
+
+	return known ? known - f->files : set_unnamed(f, process, fd, false, NULL);
+}
+
+/* ---------------------------------------------------------------- what calls do */
+
+int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class, const struct trace_event *e)
+{
+	int at = class->fd ? class->fd->path : NO_PATH;
+	struct fd_path *p;
+	const char *text;
+	size_t size;
+
+	if (at == NO_PATH)
+		return 0;
+	if (run_grow(&f->paths, &f->n_paths, thread, sizeof *f->paths))
+		return -ENOMEM;
+	p = &f->paths[thread];
+	p->size = 0;
+	if (at >= (int)class->n_fields || !ctf_event_text(e->ctf, class->field[at], &text, &size) || !size)
+		return 0;
+	if (size >= p->room) {
+		char *more = realloc(p->bytes, size + 1);
+
+		if (!more)
+			return -ENOMEM;
+		p->bytes = more;
+		p->room = size + 1;
+	}
+	memcpy(p->bytes, text, size);
+	p->bytes[size] = 0;
+	p->size = size;
+	return 0;
+}
+
+/* @path as seen from the directory @dir, if that is known. */
+static char *join(const struct fds *f, uint32_t process, int64_t dir, const struct fd_path *path)
+{
+	const struct fd_file *base = *path->bytes == '/' || dir < 0 ? NULL : fds_look(f, process, dir);
+	size_t size = base && base->name ? strlen(base->name) : 0;
+	char *whole = malloc(size + path->size + 2);
+
+	if (!whole)
+		return NULL;
+	if (size) {
+		memcpy(whole, base->name, size);
+		whole[size++] = '/';
+	}
+	memcpy(whole + size, path->bytes, path->size + 1);
+	return whole;
+}
+
+static int opened(struct fds *f, const struct fd_call *c, uint32_t thread, uint32_t process, const struct call_made *m,
+		  int64_t fd, bool ends)
+{
+	struct fd_path *path = c->path != NO_PATH && thread < f->n_paths ? &f->paths[thread] : NULL;
+	int64_t dir = c->dir == NO_PATH ? -1 : (int32_t)m->args[c->dir];
+
+	if (!path || !path->size || fd >= FDS_MAX)
+		return set_unnamed(f, process, fd, ends, c->call) < 0 ? -ENOMEM : 0;
+	return set_named(f, process, fd, ends, join(f, process, dir, path));
+}
+
+static int copied(struct fds *f, uint32_t process, int64_t from, int64_t to, bool ends)
+{
+	int64_t file = fds_find(f, process, from);
+
+	set(f, process, to, file, ends);
+	return file < 0 ? -ENOMEM : 0;
+}
+
+static void closed(struct fds *f, uint32_t process, uint64_t first, uint64_t last, bool at_exec)
+{
+	struct fd_table *t = process < f->n_tables ? &f->tables[process] : NULL;
+
+	for (uint64_t i = first; t && i < t->n && i <= last; i++) {
+		if (at_exec)
+			t->slots[i].ends = true;
+		else
+			t->slots[i] = (struct fd_slot){ 0 };
+	}
+}
+
+static int controlled(struct fds *f, uint32_t process, const struct call_made *m, int64_t result)
+{
+	struct fd_slot *at;
+
+	switch (m->args[1]) {
+	case F_DUPFD:
+	case F_DUPFD_CLOEXEC:
+		return copied(f, process, (int32_t)m->args[0], result, m->args[1] == F_DUPFD_CLOEXEC);
+	case F_SETFD:
+		at = slot(f, process, (int32_t)m->args[0]);
+		if (at)
+			at->ends = m->args[2] & FD_CLOEXEC;
+	}
+	return 0;
+}
+
+int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct call_made *m, int64_t result)
+{
+	const struct fd_call *c = m->class ? m->class->fd : NULL;
+	bool ends = c && c->flags != NO_FLAGS && (uint64_t)m->args[c->flags] & c->ends;
+
+	if (!c || result < 0)
+		return 0;
+	switch (c->does) {
+	case DOES_OPEN:
+		return opened(f, c, thread, process, m, result, ends);
+	case DOES_DUP:
+		return copied(f, process, (int32_t)m->args[0], result, ends);
+	case DOES_FCNTL:
+		return controlled(f, process, m, result);
+	case DOES_CLOSE:
+		closed(f, process, (uint32_t)m->args[0], (uint32_t)m->args[0], false);
+		return 0;
+	case DOES_CLOSE_RANGE:
+		closed(f, process, (uint32_t)m->args[0], (uint32_t)m->args[1], m->args[2] & CLOSE_RANGE_CLOEXEC);
+		return 0;
+	}
+	return 0;
+}
+
+int fds_fork(struct fds *f, uint32_t parent, uint32_t child)
+{
+	struct fd_table *from, *to;
+
+	if (run_grow(&f->tables, &f->n_tables, parent > child ? parent : child, sizeof *f->tables))
+		return -ENOMEM;
+	from = &f->tables[parent];
+	to = &f->tables[child];
+	if (!from->n || parent == child)
+		return 0;
+	if (run_grow(&to->slots, &to->n, from->n - 1, sizeof *to->slots))
+		return -ENOMEM;
+	memcpy(to->slots, from->slots, from->n * sizeof *to->slots);
+	return 0;
+}
+
+void fds_exec(struct fds *f, uint32_t process)
+{
+	struct fd_table *t = process < f->n_tables ? &f->tables[process] : NULL;
+
+	for (uint32_t i = 0; t && i < t->n; i++)
+		if (t->slots[i].ends)
+			t->slots[i] = (struct fd_slot){ 0 };
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/syscalls/memory.c - see memory.h. */
+#include "analysis/syscalls/memory.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <linux/netlink.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "analysis/syscalls/structs.h"
+#include "analysis/syscalls/words.h"
+
+/* ---------------------------------------------------------------- reading */
+
+static bool has_row(const struct ctf_event_class *c, const char *field, unsigned element)
+{
+	const struct ctf_program *p = c->program;
+
+	for (uint32_t i = p ? p->payload : 0; p && i < p->n_ops; i++) {
+		const struct ctf_op *op = &p->ops[i];
+
+		if (op->code == OP_SEQUENCE && op->name && !strcmp(op->name, field) && op->size_bits == 8 * element)
+			return true;
+	}
+	return false;
+}
+
+/* The bytes of the row @field, at most @room; how many. */
+static uint32_t read_row(const struct ctf_event *e, const char *field, unsigned element, uint8_t *to, size_t room)
+{
+	enum ctf_found found;
+	struct ctf_value v;
+	struct ctf_walk w;
+	bool is_in = false;
+	uint32_t size = 0;
+
+	ctf_walk_event(&w, e, CTF_PAYLOAD);
+	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END && size + element <= room) {
+		if (is_in && found != CTF_UINT && found != CTF_INT)
+			break;
+		if (is_in) { /* this machine is little-endian */
+			memcpy(to + size, &v.u, element);
+			size += element;
+		}
+		is_in |= found == CTF_OPEN_ARRAY && v.name && !strcmp(v.name, field);
+	}
+	return size;
+}
+
+bool call_memory_is_in(const struct kernel_capture *what, const struct ctf_event_class *c)
+{
+	return has_row(c, kernel_capture_field(what), kernel_capture_element(what));
+}
+
+bool call_memory_late_is_in(const struct ctf_event_class *c)
+{
+	return has_row(c, KERNEL_CAPTURE_LATE, 1);
+}
+
+void call_memory_read(struct call_memory *m, const struct kernel_capture *what, const struct ctf_event *e)
+{
+	m->what = what;
+	m->size = read_row(e, kernel_capture_field(what), kernel_capture_element(what), m->bytes, sizeof m->bytes);
+}
+
+const char *call_memory_late(const struct ctf_event *e, struct call_memory *room)
+{
+	room->size = read_row(e, KERNEL_CAPTURE_LATE, 1, room->bytes, sizeof room->bytes - 1);
+	room->bytes[room->size] = 0;
+	return room->size ? (const char *)room->bytes : NULL;
+}
+
+/* ---------------------------------------------------------------- addresses */
+
+static void add_unix(struct text *t, const uint8_t *bytes, size_t size)
+{
+	const size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path;
+	const char *path = (const char *)bytes + offsetof(struct sockaddr_un, sun_path);
+	size_t n = size - offsetof(struct sockaddr_un, sun_path);
+
+	n = n < most ? n : most;
+	if (!n)
+		return;
+	add(t, ", sun_path=");
+	if (*path) {
+		call_quoted(t, path, strnlen(path, n));
+	} else { /* of the names that are no files' a NUL is a part */
+		add(t, "@");
+		call_quoted(t, path + 1, n - 1);
+	}
+}
+
+static void add_inet(struct text *t, const uint8_t *bytes)
+{
+	struct sockaddr_in a;
+	char name[INET_ADDRSTRLEN];
+
+	memcpy(&a, bytes, sizeof a);
+	inet_ntop(AF_INET, &a.sin_addr, name, sizeof name);
+	text_addf(t, ", sin_port=htons(%u), sin_addr=inet_addr(\"%s\")", ntohs(a.sin_port), name);
+}
+
+static void add_inet6(struct text *t, const uint8_t *bytes, size_t size)
+{
+	struct sockaddr_in6 a = { 0 };
+	char name[INET6_ADDRSTRLEN];
+
+	memcpy(&a, bytes, size < sizeof a ? size : sizeof a);
+	inet_ntop(AF_INET6, &a.sin6_addr, name, sizeof name);
+	text_addf(t, ", sin6_port=htons(%u), sin6_flowinfo=htonl(%" PRIu32 "), inet_pton(AF_INET6, \"%s\", &sin6_addr)",
+		  ntohs(a.sin6_port), ntohl(a.sin6_flowinfo), name);
+	if (size >= sizeof a)
+		text_addf(t, ", sin6_scope_id=%" PRIu32, a.sin6_scope_id);
+}
+
+static void add_netlink(struct text *t, const uint8_t *bytes)
+{
+	struct sockaddr_nl a;
+
+	memcpy(&a, bytes, sizeof a);
+	text_addf(t, ", nl_pid=%" PRIu32 ", nl_groups=%#08" PRIx32, a.nl_pid, a.nl_groups);
+}
+
+static bool add_sockaddr(struct text *t, const uint8_t *bytes, size_t size)
+{
+	const size_t inet6_least = offsetof(struct sockaddr_in6, sin6_scope_id); /* what the kernel takes */
+	sa_family_t family;
+
+	if (size < sizeof family)
+		return false;
+	memcpy(&family, bytes, sizeof family);
+	add(t, "{sa_family=");
+	call_one(t, call_names_family, family, 0);
+	if (family == AF_UNIX) {
+		add_unix(t, bytes, size);
+	} else if (family == AF_INET && size >= sizeof(struct sockaddr_in)) {
+		add_inet(t, bytes);
+	} else if (family == AF_INET6 && size >= inet6_least) {
+		add_inet6(t, bytes, size);
+	} else if (family == AF_NETLINK && size >= sizeof(struct sockaddr_nl)) {
+		add_netlink(t, bytes);
+	} else if (size > sizeof family) {
+		add(t, ", sa_data=");
+		call_quoted(t, (const char *)bytes + sizeof family, size - sizeof family);
+	}
+	add(t, "}");
+	return true;
+}
+
+/* ---------------------------------------------------------------- times, arguments */
+
+static bool add_time(struct text *t, const uint8_t *bytes, size_t size)
+{
+	int64_t time[2]; /* seconds, nanoseconds */
+
+	if (size < sizeof time)
+		return false;
+	memcpy(time, bytes, sizeof time);
+	text_addf(t, "{tv_sec=%" PRId64 ", tv_nsec=%" PRId64 "}", time[0], time[1]);
+	return true;
+}
+
+static bool ends_in_dots(const char *text, size_t size)
+{
+	return size >= 3 && !memcmp(text + size - 3, "...", 3);
+}
+
+static size_t shown_of(size_t size, const struct call_moment *x)
+{
+	return x->string_bytes && x->string_bytes < size ? x->string_bytes : size;
+}
+
+/* One text behind the other, each with its NUL; how cut ones look: docs/design/kernel.md. */
+static bool add_argv(struct text *t, const char *p, size_t size, const struct call_moment *x)
+{
+	const char *before = "[", *end = p + size;
+
+	if (!size)
+		return false;
+	for (size_t n; p < end; p += n + 1) {
+		bool has_end, is_cut;
+
+		n = strnlen(p, (size_t)(end - p));
+		has_end = p + n < end;
+		is_cut = !has_end || (n == KERNEL_CAPTURE_ARG_MAX - 1 && ends_in_dots(p, n));
+		add(t, before);
+		before = ", ";
+		if (has_end || n != 3 || !ends_in_dots(p, n)) /* else there are more */
+			call_quoted(t, p, shown_of(is_cut && ends_in_dots(p, n) ? n - 3 : n, x));
+		if (is_cut || (x->string_bytes && n > x->string_bytes))
+			add(t, "...");
+	}
+	add(t, "]");
+	return true;
+}
+
+static bool add_count(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	uint32_t n;
+
+	if (m->size < sizeof n || !x->args[m->what->argument - 1])
+		return false;
+	memcpy(&n, m->bytes, sizeof n);
+	add_address(t, (uint64_t)x->args[m->what->argument - 1]);
+	text_addf(t, " /* %" PRIu32 " var%s */", n, n == 1 ? "" : "s");
+	return true;
+}
+
+/* ---------------------------------------------------------------- what is read and written */
+
+void call_quoted_part(struct text *t, const uint8_t *bytes, uint64_t size, uint64_t all, const struct call_moment *x)
+{
+	uint64_t most = x->string_bytes && x->string_bytes < size ? x->string_bytes : size;
+
+	call_quoted(t, (const char *)bytes, most);
+	if (most < all)
+		add(t, "...");
+}
+
+static bool add_buffer(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	uint8_t from = m->what->size_argument;
+	int64_t all = from == KERNEL_CAPTURE_RESULT ? x->result : from ? x->args[from - 1] : m->size;
+	size_t shown = shown_of(m->size, x);
+
+	if (!x->args[m->what->argument - 1] || (all && !m->size))
+		return false;
+	if (strcmp(m->what->call, "getrandom") != 0)
+		return call_quoted_part(t, m->bytes, m->size, (uint64_t)all, x), true;
+	add(t, "\""); /* nobody looks for words there */
+	for (size_t i = 0; i < shown; i++)
+		text_addf(t, "\\x%02x", m->bytes[i]);
+	add(t, shown < (uint64_t)all ? "\"..." : "\"");
+	return true;
+}
+
+static bool add_c_text(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { SET_NAME = 15, GET_NAME = 16 };
+	bool is_prctl = !strcmp(m->what->call, "prctl");
+
+	if (!m->size || (is_prctl && x->args[0] != (x->is_end ? GET_NAME : SET_NAME)))
+		return false;
+	call_quoted(t, (const char *)m->bytes, strnlen((const char *)m->bytes, m->size));
+	return true;
+}
+
+/* Iovecs from @at on; @left: bytes that were read, of all of them. */
+static void add_iovecs(struct text *t, const struct call_memory *m, uint32_t at, uint64_t count, uint64_t left,
+		       const struct call_moment *x)
+{
+	uint64_t iov[2], n = 0;
+	uint16_t size;
+
+	add(t, "[");
+	for (; at + 18 <= m->size; n++, at += size) {
+		uint64_t all;
+
+		memcpy(iov, m->bytes + at, sizeof iov);
+		memcpy(&size, m->bytes + at + sizeof iov, sizeof size);
+		at += 18;
+		size = size < m->size - at ? size : (uint16_t)(m->size - at);
+		all = iov[1] < left ? iov[1] : left;
+		left -= all;
+		text_addf(t, "%s{iov_base=", n ? ", " : "");
+		if (size || !all)
+			call_quoted_part(t, m->bytes + at, size < all ? size : all, all, x);
+		else
+			add_address(t, iov[0]);
+		text_addf(t, ", iov_len=%" PRIu64 "}", iov[1]);
+	}
+	add(t, n < count && n ? ", ...]" : "]");
+}
+
+static bool add_vector(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	uint64_t count = (uint64_t)x->args[m->what->size_argument - 1];
+
+	if (!m->size && count)
+		return false;
+	add_iovecs(t, m, 0, count, x->is_end ? (uint64_t)x->result : UINT64_MAX, x);
+	return true;
+}
+
+static bool add_message(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	enum { HEADER = 56 };
+	uint64_t h[7];
+	uint32_t at = HEADER + 2;
+	uint16_t name;
+
+	if (m->size < HEADER + 2)
+		return false;
+	memcpy(h, m->bytes, sizeof h);
+	memcpy(&name, m->bytes + HEADER, sizeof name);
+	name = name < m->size - at ? name : (uint16_t)(m->size - at);
+	add(t, "{msg_name=");
+	if (!h[0] || !add_sockaddr(t, m->bytes + at, name))
+		add_address(t, h[0]);
+	text_addf(t, ", msg_namelen=%" PRIu32 ", msg_iov=", (uint32_t)h[1]);
+	add_iovecs(t, m, at + name, h[3], x->is_end ? (uint64_t)x->result : UINT64_MAX, x);
+	text_addf(t, ", msg_iovlen=%" PRIu64, h[3]);
+	if (h[5]) {
+		add(t, ", msg_control=");
+		add_address(t, h[4]);
+	}
+	text_addf(t, ", msg_controllen=%" PRIu64 ", msg_flags=", h[5]);
+	call_flags(t, call_names_message, (uint32_t)h[6]);
+	add(t, "}");
+	return true;
+}
+
+/* A length: at the end beside what it was before. */
+static bool add_length(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	int32_t n;
+
+	(void)x;
+	if (m->size < sizeof n)
+		return false;
+	memcpy(&n, m->bytes, sizeof n);
+	text_addf(t, "[%" PRId32 "]", n);
+	return true;
+}
+
+bool call_memory_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	switch ((enum kernel_capture_kind)m->what->kind) {
+	case KERNEL_CAPTURE_ADDRESS:
+		return add_sockaddr(t, m->bytes, m->size);
+	case KERNEL_CAPTURE_TIME:
+		return add_time(t, m->bytes, m->size);
+	case KERNEL_CAPTURE_ARGV:
+		return add_argv(t, (const char *)m->bytes, m->size, x);
+	case KERNEL_CAPTURE_ENVP:
+		return add_count(t, m, x);
+	case KERNEL_CAPTURE_BUFFER:
+		return add_buffer(t, m, x);
+	case KERNEL_CAPTURE_TEXT:
+		return add_c_text(t, m, x);
+	case KERNEL_CAPTURE_IOVECS:
+		return add_vector(t, m, x);
+	case KERNEL_CAPTURE_MESSAGE:
+		return add_message(t, m, x);
+	case KERNEL_CAPTURE_LENGTH:
+		return add_length(t, m, x);
+	case KERNEL_CAPTURE_CONTROL:
+		return call_control_add(t, m, x);
+	case KERNEL_CAPTURE_OPTION:
+		return call_option_add(t, m, x);
+	case KERNEL_CAPTURE_LOCK:
+		return call_lock_add(t, m, x);
+	default:
+		return call_struct_add(t, m, x);
+	}
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/syscalls/pairing_words.c - arguments and results of calls in words, of those that are being joined: see internal.h. */
+#include "analysis/syscalls/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct call_about about(struct pairs *j, uint32_t thread, const struct trace_event *e)
+{
+	return (struct call_about){ .fds = j->o.names_fds ? &j->fds : NULL, .process = pairs_process(j, thread),
+				    .threads = j->o.names_pids ? j->run.threads : NULL, .event = e };
+}
+
+/* @e: the call's beginning, for texts; NULL: they are not there. */
+static void read_values(const struct call_class *c, const struct trace_event *e, const struct call_made *m,
+			struct call_value values[CALL_ARGS])
+{
+	for (uint32_t i = 0; i < c->n_fields; i++) {
+		const struct ctf_op *op = c->field[i];
+		struct call_value *v = &values[i];
+
+		*v = (struct call_value){ .n = m->args[i], .size_bits = (uint8_t)op->size_bits, .is_signed = op->is_signed,
+					  .is_address = op->type && op->type->base == 16 };
+		if (e && op->code != OP_NUMBER && !ctf_event_text(e->ctf, op, &v->text, &v->text_size))
+			v->text = NULL;
+	}
+}
+
+static struct call_moment moment_of(const struct pairs *j, const struct pairs_state *st, const struct call_about *about)
+{
+	return (struct call_moment){ .args = st->made.args, .string_bytes = j->o.string_bytes, .about = about };
+}
+
+static void read_memory(struct pairs *j, const struct call_class *c, const struct trace_event *e)
+{
+	j->n_memory = c->memory.n;
+	for (int i = 0; i < c->memory.n; i++)
+		call_memory_read(&j->memory[i], c->memory.at[i], e->ctf);
+}
+
+/* Before which argument a call that lasts ends, as long as it does. */
+static uint32_t first_late(const struct pairs *j, const struct pairs_state *st)
+{
+	const struct kernel_captures at_exit = st->made.class->at_exit;
+	uint32_t first = CALL_ARGS;
+
+	for (int i = 0; i < at_exit.n; i++) {
+		uint32_t place = call_place(&j->call_plans[st->class], at_exit.at[i]->argument - 1u);
+
+		if (call_memory_waits(at_exit.at[i], st->made.args) && place < first)
+			first = place;
+	}
+	return first;
+}
+
+static void join(struct pairs *j, struct pairs_state *st)
+{
+	const struct call_plan *p = &j->call_plans[st->class];
+
+	st->text.size = st->early.size = st->late.size = 0;
+	call_join(&st->text, p, &st->parts, 0, CALL_ARGS);
+	call_join(&st->early, p, &st->parts, 0, st->first_late);
+	call_join(&st->late, p, &st->parts, st->first_late, CALL_ARGS);
+}
+
+static bool is_path(const struct pairs *j, const char *name, size_t size)
+{
+	for (int i = 0; i < j->o.n_paths; i++)
+		if (strlen(j->o.paths[i]) == size && !memcmp(j->o.paths[i], name, size))
+			return true;
+	return false;
+}
+
+/* Whether the call in progress names one of the paths that are wanted, or a descriptor of one. */
+static bool is_about(struct pairs *j, uint32_t thread, const struct pairs_state *st, const struct call_value *values, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct call_rule *r = j->call_plans[st->class].rules[i];
+		const struct fd_file *f = NULL;
+
+		if (values[i].text && is_path(j, values[i].text, values[i].text_size))
+			return true;
+		if (r && (r->kind == CALL_FD || r->kind == CALL_AT_FD))
+			f = fds_look(&j->fds, pairs_process(j, thread), (int32_t)values[i].n);
+		if (f && f->name && is_path(j, f->name, strlen(f->name)))
+			return true;
+	}
+	return false;
+}
+
+void pairs_words_begin(struct pairs *j, uint32_t thread, const struct trace_event *e)
+{
+	struct pairs_state *st = &j->states[thread];
+	const struct call_class *c = st->made.class;
+	const struct call_about known = about(j, thread, e);
+	const struct call_moment moment = moment_of(j, st, &known);
+	struct call_value values[CALL_ARGS] = { 0 };
+
+	read_values(c, e, &st->made, values);
+	read_memory(j, c, e);
+	for (int i = 0; i < j->n_memory; i++)
+		if (j->memory[i].what->argument <= c->n_fields)
+			values[j->memory[i].what->argument - 1].memory = &j->memory[i];
+	st->is_about = j->o.n_paths && is_about(j, thread, st, values, c->n_fields);
+	call_arguments(&st->parts, &j->call_plans[st->class], values, c->n_fields, UINT32_MAX, &moment);
+	st->first_late = first_late(j, st);
+	join(j, st);
+}
+
+void pairs_words_fini(struct pairs_state *st)
+{
+	text_fini(&st->text);
+	text_fini(&st->early);
+	text_fini(&st->late);
+	call_parts_fini(&st->parts);
+}
+
+void pairs_words_forget(struct pairs_state *st)
+{
+	st->text.size = st->early.size = st->late.size = 0;
+}
+
+/* "[128]" and "[16]": "[128 => 16]". */
+static void add_change(struct text *part, const struct text *now, const char *between)
+{
+	if (!part->size || part->bytes[0] != '[' || (part->size == now->size && !memcmp(part->bytes, now->bytes, now->size))) {
+		part->size = 0;
+		text_add(part, now->bytes, now->size);
+	} else if (*between == ']') {
+		text_addf(part, " => %.*s", (int)now->size, now->bytes);
+	} else {
+		part->size--;
+		text_addf(part, " => %.*s", (int)now->size - 1, now->bytes + 1);
+	}
+}
+
+/* One thing that the kernel has written where an argument points to. */
+static void tell_written(struct pairs_state *st, const struct call_memory *m, const struct call_moment *x)
+{
+	uint32_t i = m->what->argument - 1u;
+	struct text now = { 0 };
+
+	if (!(st->parts.uses & 1u << i) || !call_memory_add(&now, m, x)) {
+		text_fini(&now);
+		return;
+	}
+	if (m->what->kind == KERNEL_CAPTURE_LENGTH || m->what->kind == KERNEL_CAPTURE_OFFSET) {
+		add_change(&st->parts.part[i], &now, m->what->kind == KERNEL_CAPTURE_OFFSET ? "]" : "");
+		text_fini(&now);
+	} else {
+		text_fini(&st->parts.part[i]);
+		st->parts.part[i] = now;
+	}
+}
+
+/* Texts that were not in memory when the call began: told by their addresses, as texts.  What has none at the call's end
+ * either is empty, or the kernel could not read it. */
+static void tell_late_texts(struct pairs *j, struct pairs_state *st, const struct trace_event *e, int64_t result)
+{
+	const struct call_class *c = st->made.class;
+	const char *p = call_memory_late(e->ctf, &j->memory[0]), *end = p ? p + j->memory[0].size : NULL;
+
+	for (uint32_t i = 0; p && i < c->n_fields && p < end; i++) {
+		struct text *part = &st->parts.part[i];
+		size_t n = strnlen(p, (size_t)(end - p));
+
+		if (c->field[i]->code != OP_STRING)
+			continue;
+		if ((n || result != -EFAULT) && part->size > 2 && !memcmp(part->bytes, "\"0x", 3)) {
+			part->size = 0;
+			call_quoted(part, p, n);
+			j->n_late_texts++;
+		}
+		p += n + 1;
+	}
+}
+
+/* A new child's number, which the kernel writes for its parent. */
+static void tell_child(struct pairs_state *st, const char *name, int64_t result)
+{
+	if (!strcmp(name, "clone3") && st->parts.part[0].size && strstr(st->parts.part[0].bytes, "CLONE_PARENT_SETTID"))
+		text_addf(&st->parts.part[0], " => {parent_tid=[%lld]}", (long long)result);
+	if (!strcmp(name, "clone") && st->parts.uses & 4) {
+		st->parts.part[2].size = 0;
+		text_addf(&st->parts.part[2], "[%lld]", (long long)result);
+	}
+}
+
+/* What is told behind the result: "([{fd=3, revents=POLLIN}], left {tv_sec=1, tv_nsec=0})". */
+static void tell_after(struct pairs *j, const struct call_memory *m, const struct call_moment *x, const char **before)
+{
+	static const char *const sets[] = { "in ", "out ", "except " };
+	bool is_time = m->what->kind == KERNEL_CAPTURE_TIME || m->what->kind == KERNEL_CAPTURE_TIMEVAL;
+	struct text t = { 0 };
+
+	if (call_memory_add(&t, m, x) && (m->what->kind != KERNEL_CAPTURE_FDSET || t.size > 2)) {
+		text_addf(&j->result, "%s%s%.*s", *before,
+			  is_time ? "left " : m->what->kind == KERNEL_CAPTURE_FDSET ? sets[(m->what->argument - 2) % 3] : "",
+			  (int)t.size, t.bytes);
+		*before = ", ";
+	}
+	text_fini(&t);
+}
+
+void pairs_words_end(struct pairs *j, const struct call_class *c, const struct trace_event *e, uint32_t thread, bool is_pair,
+		     int64_t result)
+{
+	struct pairs_state *st = &j->states[thread];
+	const struct call_about known = about(j, thread, e);
+	struct call_moment moment = moment_of(j, st, &known);
+	const char *before = " (", *name = j->calls.names[st->made.call - 1];
+
+	call_result(&j->result, &j->call_plans[trace_class_number(e)], &st->made, result, &known);
+	moment.is_end = true;
+	moment.result = result;
+	if (is_pair && c->has_late)
+		tell_late_texts(j, st, e, result);
+	read_memory(j, c, e);
+	for (int i = 0; i < j->n_memory; i++) {
+		const struct call_memory *m = &j->memory[i];
+
+		if (m->what->is_after && result > 0)
+			tell_after(j, m, &moment, &before);
+		else if (is_pair && !m->what->is_after && (result < 0 || !m->what->is_of_failures))
+			tell_written(st, m, &moment);
+		else if (!is_pair && m->size)
+			call_memory_add(&st->late, m, &moment);
+	}
+	if (*before == ',')
+		text_add(&j->result, ")", 1);
+	else if (!result && is_pair && (strstr(name, "poll") == name || !strcmp(name, "ppoll") || strstr(name, "select")))
+		text_addf(&j->result, " (Timeout)");
+	if (is_pair && result > 0)
+		tell_child(st, name, result);
+	if (is_pair)
+		join(j, st);
+}
+
+void pairs_words_program(struct pairs *j, struct pairs_state *st, const struct plan *p, const struct trace_event *e)
+{
+	struct text *part = &st->parts.part[0];
+	const char *name;
+	size_t size;
+
+	if (!part->size || (part->bytes[0] == '"' && memcmp(part->bytes, "\"0x", 3) != 0) || !p->field[2] ||
+	    !ctf_event_text(e->ctf, p->field[2], &name, &size))
+		return;
+	part->size = 0;
+	call_quoted(part, name, size);
+	join(j, st);
+}

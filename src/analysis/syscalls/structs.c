@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/syscalls/structs.c - see structs.h. */
+#include "analysis/syscalls/structs.h"
+
+#include <inttypes.h>
+#include <linux/sched.h>
+#include <linux/stat.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include "analysis/syscalls/words.h"
+
+/* ---------------------------------------------------------------- parts */
+
+static uint64_t u64(const struct call_memory *m, size_t at)
+{
+	uint64_t v;
+
+	memcpy(&v, m->bytes + at, sizeof v);
+	return v;
+}
+
+static uint32_t u32(const struct call_memory *m, size_t at)
+{
+	uint32_t v;
+
+	memcpy(&v, m->bytes + at, sizeof v);
+	return v;
+}
+
+static uint16_t u16(const struct call_memory *m, size_t at)
+{
+	uint16_t v;
+
+	memcpy(&v, m->bytes + at, sizeof v);
+	return v;
+}
+
+static void add_mode(struct text *t, uint32_t mode)
+{
+	static const struct call_name types[] = {
+		{ "S_IFREG", S_IFREG }, { "S_IFDIR", S_IFDIR }, { "S_IFCHR", S_IFCHR },	  { "S_IFBLK", S_IFBLK },
+		{ "S_IFIFO", S_IFIFO }, { "S_IFLNK", S_IFLNK }, { "S_IFSOCK", S_IFSOCK }, { 0 },
+	};
+	static const struct call_name bits[] = { { "S_ISUID", S_ISUID }, { "S_ISGID", S_ISGID }, { "S_ISVTX", S_ISVTX }, { 0 } };
+	const char *type = call_name_of(types, mode & S_IFMT);
+
+	if (type)
+		text_addf(t, "%s|", type);
+	for (int i = 0; bits[i].name; i++)
+		if (mode & bits[i].value)
+			text_addf(t, "%s|", bits[i].name);
+	text_addf(t, "%#03o", mode & (0777 | (type ? 0 : S_IFMT)));
+}
+
+static bool is_device(uint32_t mode)
+{
+	return S_ISCHR(mode) || S_ISBLK(mode);
+}
+
+static void add_two(struct text *t, const struct call_memory *m, size_t at, const char *fraction)
+{
+	text_addf(t, "{tv_sec=%" PRId64 ", %s=%" PRId64 "}", (int64_t)u64(m, at), fraction, (int64_t)u64(m, at + 8));
+}
+
+static void add_pair(struct text *t, const struct call_memory *m, const char *fraction)
+{
+	add(t, "{it_interval=");
+	add_two(t, m, 0, fraction);
+	add(t, ", it_value=");
+	add_two(t, m, 16, fraction);
+	add(t, "}");
+}
+
+static void add_stamp(struct text *t, const struct call_memory *m, size_t at)
+{
+	uint64_t ns = u64(m, at + 8);
+
+	if (ns == 0x3fffffff)
+		add(t, "UTIME_NOW");
+	else if (ns == 0x3ffffffe)
+		add(t, "UTIME_OMIT");
+	else
+		add_two(t, m, at, "tv_nsec");
+}
+
+/* "8192*1024" is easier to read than the product. */
+static void add_limit(struct text *t, uint64_t v, const char *none)
+{
+	if (v == UINT64_MAX)
+		add(t, none);
+	else if (v > 1024 && v % 1024 == 0)
+		text_addf(t, "%" PRIu64 "*1024", v / 1024);
+	else
+		text_addf(t, "%" PRIu64, v);
+}
+
+static void add_signal_name(struct text *t, int number)
+{
+	const char *name = number == SIGIO ? "IO" : number < 32 ? sigabbrev_np(number) : NULL;
+
+	if (name)
+		add(t, name);
+	else if (number == 32)
+		add(t, "RTMIN");
+	else
+		text_addf(t, "RT_%d", number - 32);
+}
+
+void call_set_add(struct text *t, uint64_t set)
+{
+	bool is_not = __builtin_popcountll(set) > 64 * 2 / 3;
+	const char *before = "";
+
+	set = is_not ? ~set : set;
+	add(t, is_not ? "~[" : "[");
+	for (int i = 0; i < 64; i++)
+		if (set >> i & 1) {
+			add(t, before);
+			add_signal_name(t, i + 1);
+			before = " ";
+		}
+	add(t, "]");
+}
+
+/* ---------------------------------------------------------------- each kind */
+
+static void add_stat(struct text *t, const struct call_memory *m)
+{
+	uint32_t mode = u32(m, 24);
+	uint64_t device = u64(m, 40);
+
+	add(t, "{st_mode=");
+	add_mode(t, mode);
+	if (is_device(mode))
+		text_addf(t, ", st_rdev=makedev(%#x, %#x), ...}", major(device), minor(device));
+	else
+		text_addf(t, ", st_size=%" PRId64 ", ...}", (int64_t)u64(m, 48));
+}
+
+static void add_statx(struct text *t, const struct call_memory *m)
+{
+	uint32_t mask = u32(m, 0);
+
+	add(t, "{stx_mask=");
+	if ((mask & STATX_BASIC_STATS) == STATX_BASIC_STATS) {
+		add(t, "STATX_BASIC_STATS");
+		mask &= ~(uint32_t)STATX_BASIC_STATS;
+		if (mask)
+			add(t, "|");
+	}
+	if (mask || !(u32(m, 0)))
+		call_flags(t, call_names_statx_mask, mask);
+	add(t, ", stx_attributes=");
+	call_flags(t, call_names_statx_attribute, u64(m, 8));
+	add(t, ", stx_mode=");
+	add_mode(t, u16(m, 28));
+	text_addf(t, ", stx_size=%" PRIu64 ", ...}", u64(m, 40));
+}
+
+static void add_statfs(struct text *t, const struct call_memory *m)
+{
+	static const char *const names[] = { "f_bsize", "f_blocks", "f_bfree", "f_bavail", "f_files", "f_ffree" };
+
+	add(t, "{f_type=");
+	call_one(t, call_names_magic, (int64_t)u64(m, 0), 0);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		text_addf(t, ", %s=%" PRIu64, names[i], u64(m, 8 + 8 * i));
+	text_addf(t, ", f_fsid={val=[%#" PRIx32 ", %#" PRIx32 "]}, f_namelen=%" PRIu64 ", f_frsize=%" PRIu64 ", f_flags=",
+		  u32(m, 56), u32(m, 60), u64(m, 64), u64(m, 72));
+	if (u64(m, 80) & 0x20)
+		add(t, u64(m, 80) & ~0x20ull ? "ST_VALID|" : "ST_VALID");
+	if (u64(m, 80) != 0x20)
+		call_flags(t, call_names_statvfs, u64(m, 80) & ~0x20ull);
+	add(t, "}");
+}
+
+static bool add_status(struct text *t, uint32_t s, int64_t result)
+{
+	int status = (int)s;
+
+	if (result <= 0)
+		return false;
+	if (WIFEXITED(status)) {
+		text_addf(t, "[{WIFEXITED(s) && WEXITSTATUS(s) == %d}]", WEXITSTATUS(status));
+	} else if (WIFCONTINUED(status)) {
+		add(t, "[{WIFCONTINUED(s)}]");
+	} else {
+		bool is_stopped = WIFSTOPPED(status);
+
+		add(t, is_stopped ? "[{WIFSTOPPED(s) && WSTOPSIG(s) == " : "[{WIFSIGNALED(s) && WTERMSIG(s) == ");
+		call_signal(t, is_stopped ? WSTOPSIG(status) & 0x7f : WTERMSIG(status));
+		add(t, !is_stopped && WCOREDUMP(status) ? " && WCOREDUMP(s)}]" : "}]");
+	}
+	return true;
+}
+
+static void add_action(struct text *t, const struct call_memory *m)
+{
+	uint64_t handler = u64(m, 0), flags = u64(m, 8), mask = u64(m, 24);
+	const uint64_t has_restorer = 0x04000000;
+
+	add(t, "{sa_handler=");
+	if (handler <= 1)
+		add(t, handler ? "SIG_IGN" : "SIG_DFL");
+	else
+		add_hex(t, handler);
+	add(t, ", sa_mask=");
+	call_set_add(t, mask);
+	add(t, ", sa_flags=");
+	if (flags & has_restorer)
+		add(t, flags & ~has_restorer ? "SA_RESTORER|" : "SA_RESTORER");
+	if (flags != has_restorer)
+		call_flags(t, call_names_sa, flags & ~has_restorer);
+	if (flags & has_restorer) {
+		add(t, ", sa_restorer=");
+		add_address(t, u64(m, 16));
+	}
+	add(t, "}");
+}
+
+static void add_siginfo(struct text *t, const struct call_memory *m)
+{
+	int signal = (int)u32(m, 0), code = (int)u32(m, 8);
+
+	if (!signal)
+		return add(t, "{}");
+	add(t, "{si_signo=");
+	call_signal(t, signal);
+	add(t, ", si_code=");
+	call_one(t, signal == SIGCHLD && code > 0 ? call_names_child_code : call_names_signal_code, code, 32);
+	if (signal == SIGCHLD || code <= 0)
+		text_addf(t, ", si_pid=%" PRId32 ", si_uid=%" PRIu32, (int32_t)u32(m, 16), u32(m, 20));
+	if (signal == SIGCHLD && code > 0) {
+		add(t, ", si_status=");
+		if (code == CLD_EXITED)
+			text_addf(t, "%" PRId32, (int32_t)u32(m, 24));
+		else
+			call_signal(t, (int32_t)u32(m, 24));
+		text_addf(t, ", si_utime=%" PRId64 ", si_stime=%" PRId64, (int64_t)u64(m, 32), (int64_t)u64(m, 40));
+	}
+	add(t, "}");
+}
+
+static void add_sysinfo(struct text *t, const struct call_memory *m)
+{
+	static const char *const names[] = { "totalram", "freeram", "sharedram", "bufferram", "totalswap", "freeswap" };
+
+	text_addf(t, "{uptime=%" PRId64 ", loads=[%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]", (int64_t)u64(m, 0), u64(m, 8),
+		  u64(m, 16), u64(m, 24));
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		text_addf(t, ", %s=%" PRIu64, names[i], u64(m, 32 + 8 * i));
+	text_addf(t, ", procs=%u, totalhigh=%" PRIu64 ", freehigh=%" PRIu64 ", mem_unit=%" PRIu32 "}", u16(m, 80), u64(m, 88),
+		  u64(m, 96), u32(m, 104));
+}
+
+static void add_clone(struct text *t, const struct call_memory *m)
+{
+	uint64_t flags = u64(m, 0);
+
+	add(t, "{flags=");
+	call_flags(t, call_names_clone, flags);
+	if (flags & CLONE_PIDFD)
+		text_addf(t, ", pidfd=%#" PRIx64, u64(m, 8));
+	if (flags & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID))
+		text_addf(t, ", child_tid=%#" PRIx64, u64(m, 16));
+	if (flags & CLONE_PARENT_SETTID)
+		text_addf(t, ", parent_tid=%#" PRIx64, u64(m, 24));
+	add(t, ", exit_signal=");
+	call_signal(t, (int64_t)u64(m, 32));
+	add(t, ", stack=");
+	add_address(t, u64(m, 40));
+	add(t, ", stack_size=");
+	add_hex(t, u64(m, 48));
+	if (flags & CLONE_SETTLS)
+		text_addf(t, ", tls=%#" PRIx64, u64(m, 56));
+	add(t, "}");
+}
+
+static void add_sigstack(struct text *t, const struct call_memory *m)
+{
+	add(t, "{ss_sp=");
+	add_address(t, u64(m, 0));
+	add(t, ", ss_flags=");
+	call_flags(t, call_names_sigstack, u32(m, 8));
+	text_addf(t, ", ss_size=%" PRIu64 "}", u64(m, 16));
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static void add_ints(struct text *t, const struct call_memory *m)
+{
+	add(t, "[");
+	for (uint32_t i = 0; i + 4 <= m->size; i += 4)
+		text_addf(t, "%s%" PRId32, i ? ", " : "", (int32_t)u32(m, i));
+	add(t, "]");
+}
+
+/* @revents: what happened, of those with whom something did; else what is waited for. */
+static void add_poll(struct text *t, const struct call_memory *m, bool revents, const struct call_about *about)
+{
+	const char *before = "";
+
+	add(t, "[");
+	for (uint32_t i = 0; i + 8 <= m->size; i += 8) {
+		if (revents && !u16(m, i + 6))
+			continue;
+		text_addf(t, "%s{fd=", before);
+		call_fd(t, (int32_t)u32(m, i), about);
+		if ((int32_t)u32(m, i) >= 0 || revents) {
+			add(t, revents ? ", revents=" : ", events=");
+			call_flags(t, call_names_poll, u16(m, i + (revents ? 6 : 4)));
+		}
+		add(t, "}");
+		before = ", ";
+	}
+	add(t, "]");
+}
+
+static void add_epoll(struct text *t, const struct call_memory *m, bool is_row)
+{
+	add(t, is_row ? "[" : "");
+	for (uint32_t i = 0; i + 12 <= m->size; i += 12) {
+		text_addf(t, "%s{events=", i ? ", " : "");
+		call_flags(t, call_names_epoll_events, u32(m, i));
+		text_addf(t, ", data={u32=%" PRIu32 ", u64=%" PRIu64 "}}", u32(m, i + 4), u64(m, i + 4));
+	}
+	add(t, is_row ? "]" : "");
+}
+
+/* Numbers whose bits are set, below @most. */
+static void add_bits(struct text *t, const struct call_memory *m, int64_t most)
+{
+	const char *before = "";
+
+	add(t, "[");
+	for (int64_t i = 0; i < most && i < (int64_t)m->size * 8; i++)
+		if (m->bytes[i / 8] >> i % 8 & 1) {
+			text_addf(t, "%s%" PRId64, before, i);
+			before = " ";
+		}
+	add(t, "]");
+}
+
+static void add_uname(struct text *t, const struct call_memory *m)
+{
+	add(t, "{sysname=");
+	call_quoted(t, (const char *)m->bytes, strnlen((const char *)m->bytes, 65));
+	add(t, ", nodename=");
+	call_quoted(t, (const char *)m->bytes + 65, strnlen((const char *)m->bytes + 65, 65));
+	add(t, ", ...}");
+}
+
+/* ---------------------------------------------------------------- the choice */
+
+/* What there must be at least. */
+static uint32_t least(uint8_t kind)
+{
+	static const uint8_t sizes[KERNEL_CAPTURE_KINDS] = {
+		[KERNEL_CAPTURE_STAT] = 56,	[KERNEL_CAPTURE_STATX] = 48,	[KERNEL_CAPTURE_STATFS] = 88,
+		[KERNEL_CAPTURE_LIMIT] = 16,	[KERNEL_CAPTURE_INTS] = 4,	[KERNEL_CAPTURE_OFFSET] = 8,
+		[KERNEL_CAPTURE_STATUS] = 4,	[KERNEL_CAPTURE_ACTION] = 32,	[KERNEL_CAPTURE_SIGNALS] = 8,
+		[KERNEL_CAPTURE_SIGINFO] = 48,	[KERNEL_CAPTURE_SIGSTACK] = 24, [KERNEL_CAPTURE_TIMEVAL] = 16,
+		[KERNEL_CAPTURE_ITIMER] = 32,	[KERNEL_CAPTURE_TIMER] = 32,	[KERNEL_CAPTURE_STAMPS] = 32,
+		[KERNEL_CAPTURE_FDSET] = 128,	[KERNEL_CAPTURE_CPUS] = 1,	[KERNEL_CAPTURE_UTSNAME] = 130,
+		[KERNEL_CAPTURE_SYSINFO] = 112, [KERNEL_CAPTURE_RUSAGE] = 32,	[KERNEL_CAPTURE_CLONE] = 64,
+	};
+
+	return sizes[kind];
+}
+
+bool call_struct_add(struct text *t, const struct call_memory *m, const struct call_moment *x)
+{
+	if (m->size < least(m->what->kind))
+		return false;
+	switch ((enum kernel_capture_kind)m->what->kind) {
+	case KERNEL_CAPTURE_STAT:
+		return add_stat(t, m), true;
+	case KERNEL_CAPTURE_STATX:
+		return add_statx(t, m), true;
+	case KERNEL_CAPTURE_STATFS:
+		return add_statfs(t, m), true;
+	case KERNEL_CAPTURE_LIMIT: {
+		const char *none = !strcmp(m->what->call, "prlimit64") ? "RLIM64_INFINITY" : "RLIM_INFINITY";
+
+		add(t, "{rlim_cur=");
+		add_limit(t, u64(m, 0), none);
+		add(t, ", rlim_max=");
+		add_limit(t, u64(m, 8), none);
+		return add(t, "}"), true;
+	}
+	case KERNEL_CAPTURE_INTS:
+		return add_ints(t, m), true;
+	case KERNEL_CAPTURE_OFFSET:
+		return text_addf(t, "[%" PRId64 "]", (int64_t)u64(m, 0)), true;
+	case KERNEL_CAPTURE_STATUS:
+		return add_status(t, u32(m, 0), x->result);
+	case KERNEL_CAPTURE_POLL:
+		return add_poll(t, m, m->what->is_after, x->about), true;
+	case KERNEL_CAPTURE_EPOLL:
+		return add_epoll(t, m, x->is_end), true;
+	case KERNEL_CAPTURE_ACTION:
+		return add_action(t, m), true;
+	case KERNEL_CAPTURE_SIGNALS:
+		return call_set_add(t, u64(m, 0)), true;
+	case KERNEL_CAPTURE_SIGINFO:
+		return add_siginfo(t, m), true;
+	case KERNEL_CAPTURE_SIGSTACK:
+		return add_sigstack(t, m), true;
+	case KERNEL_CAPTURE_TIMEVAL:
+		return add_two(t, m, 0, "tv_usec"), true;
+	case KERNEL_CAPTURE_ITIMER:
+		return add_pair(t, m, "tv_usec"), true;
+	case KERNEL_CAPTURE_TIMER:
+		return add_pair(t, m, "tv_nsec"), true;
+	case KERNEL_CAPTURE_STAMPS:
+		add(t, "[");
+		add_stamp(t, m, 0);
+		add(t, ", ");
+		add_stamp(t, m, 16);
+		return add(t, "]"), true;
+	case KERNEL_CAPTURE_FDSET:
+		return add_bits(t, m, x->args[0]), true;
+	case KERNEL_CAPTURE_CPUS:
+		return add_bits(t, m, INT64_MAX), true;
+	case KERNEL_CAPTURE_UTSNAME:
+		return add_uname(t, m), true;
+	case KERNEL_CAPTURE_SYSINFO:
+		return add_sysinfo(t, m), true;
+	case KERNEL_CAPTURE_RUSAGE:
+		add(t, "{ru_utime=");
+		add_two(t, m, 0, "tv_usec");
+		add(t, ", ru_stime=");
+		add_two(t, m, 16, "tv_usec");
+		return add(t, ", ...}"), true;
+	case KERNEL_CAPTURE_CLONE:
+		return add_clone(t, m), true;
+	default:
+		return false;
+	}
+}

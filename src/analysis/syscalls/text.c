@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/syscalls/text.c - see text.h. */
+#include "analysis/syscalls/text.h"
+
+#include <asm/ioctls.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/mman.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "analysis/syscalls/memory.h"
+#include "analysis/syscalls/words.h"
+#include "analysis/syscalls/fds.h"
+
+enum { AT_CWD = -100 };
+
+/* ---------------------------------------------------------------- values */
+
+/* Names come from recordings: no control character of theirs reaches a terminal. */
+static void add_plain(struct text *t, const char *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		unsigned char c = (unsigned char)bytes[i];
+
+		text_add(t, c < 0x20 || c == 0x7f ? "?" : &bytes[i], 1);
+	}
+}
+
+void call_fd(struct text *t, int64_t fd, const struct call_about *about)
+{
+	const struct fd_file *f = about && about->fds ? fds_look(about->fds, about->process, fd) : NULL;
+	const char *name = f ? f->name ? f->name : fds_kind(f->call) : NULL;
+
+	add_signed(t, fd);
+	if (!name)
+		return;
+	add(t, "<");
+	add_plain(t, name, strlen(name));
+	add(t, ">");
+}
+
+static void add_pid(struct text *t, int64_t pid, const struct call_about *about)
+{
+	int64_t number = about && about->threads && pid > 0 ? threads_of(about->threads, about->event, pid) : 0;
+	const struct thread *th = number > 0 ? threads_at(about->threads, (uint32_t)number) : NULL;
+
+	add_signed(t, pid);
+	if (!th || !th->name_size)
+		return;
+	add(t, "<");
+	add_plain(t, th->name, th->name_size);
+	add(t, ">");
+}
+
+static void add_number(struct text *t, const struct call_value *v)
+{
+	if (v->is_address)
+		add_address(t, (uint64_t)v->n);
+	else if (v->is_signed)
+		add_signed(t, v->n);
+	else
+		add_base(t, bits_of(v->n, v->size_bits), 10, "");
+}
+
+static void add_value(struct text *t, const struct call_rule *r, const struct call_value *v, const struct call_moment *x)
+{
+	const struct call_about *about = x ? x->about : NULL;
+	uint64_t bits = bits_of(v->n, v->size_bits);
+
+	if (v->text && v->text_size == 3 && !memcmp(v->text, "0x0", 3)) /* no text: told by its address; so is a file called so */
+		return text_addf(t, "NULL");
+	if (v->text)
+		return call_quoted(t, v->text, v->text_size);
+	if (v->memory && x && call_memory_add(t, v->memory, x))
+		return;
+	switch (r ? r->kind : CALL_NUMBER) {
+	case CALL_NUMBER:
+	case CALL_PATH:
+		return add_number(t, v);
+	case CALL_HEX:
+		return add_hex(t, bits);
+	case CALL_OCTAL:
+		return text_addf(t, "%#03llo", (unsigned long long)bits);
+	case CALL_ADDRESS:
+		return add_address(t, bits);
+	case CALL_FD:
+	case CALL_AT_FD:
+		if (r->kind == CALL_AT_FD && (int32_t)v->n == AT_CWD)
+			return add(t, "AT_FDCWD");
+		return call_fd(t, (int32_t)v->n, about);
+	case CALL_PID:
+		return add_pid(t, (int32_t)v->n, about);
+	case CALL_SIGNAL:
+		return call_signal(t, (int32_t)v->n);
+	case CALL_ONE:
+		return call_one(t, r->names, v->n, v->size_bits);
+	case CALL_FLAGS:
+		return call_flags(t, r->names, bits);
+	case CALL_OPEN:
+		return call_open(t, r->names, bits);
+	case CALL_CLONE:
+		return call_clone(t, r->names, bits);
+	case CALL_STATX:
+		if (!(bits & AT_STATX_SYNC_TYPE))
+			add(t, bits ? "AT_STATX_SYNC_AS_STAT|" : "AT_STATX_SYNC_AS_STAT");
+		return bits ? call_flags(t, r->names, bits) : (void)0;
+	case CALL_WITH_FLAGS:
+		return call_with_flags(t, r, bits);
+	}
+}
+
+/* ---------------------------------------------------------------- calls */
+
+static const struct {
+	const char *call;
+	enum call_shape shape;
+	enum call_kind result;
+} shapes[] = {
+	{ "open", SHAPE_OPEN, CALL_FD },
+	{ "openat", SHAPE_OPEN, CALL_FD },
+	{ "futex", SHAPE_FUTEX, CALL_NUMBER },
+	{ "fcntl", SHAPE_FCNTL, CALL_NUMBER },
+	{ "mremap", SHAPE_MREMAP, CALL_HEX },
+	{ "socket", SHAPE_SOCKET, CALL_FD },
+	{ "socketpair", SHAPE_SOCKET, CALL_NUMBER },
+	{ "setsockopt", SHAPE_SOCKOPT, CALL_NUMBER },
+	{ "getsockopt", SHAPE_SOCKOPT, CALL_NUMBER },
+	{ "mmap", SHAPE_PLAIN, CALL_HEX },
+	{ "brk", SHAPE_PLAIN, CALL_HEX },
+	{ "shmat", SHAPE_PLAIN, CALL_HEX },
+	{ "umask", SHAPE_PLAIN, CALL_OCTAL },
+	{ "clone", SHAPE_CLONE, CALL_NUMBER },
+	{ "prctl", SHAPE_PRCTL, CALL_NUMBER },
+	{ "ioctl", SHAPE_IOCTL, CALL_NUMBER },
+};
+
+void call_plan_make(struct call_plan *p, const char *call, const struct call_class *c)
+{
+	*p = (struct call_plan){ .result = fds_gives(call) ? CALL_FD : CALL_NUMBER,
+				 .has_result = strcmp(call, "exit") != 0 && strcmp(call, "exit_group") != 0 };
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		if (!strcmp(shapes[i].call, call)) {
+			p->shape = shapes[i].shape;
+			p->result = shapes[i].result;
+		}
+	for (uint32_t i = 0; c && i < c->n_fields; i++)
+		p->rules[i] = c->name[i] ? call_rule_of(call, c->name[i]) : NULL;
+}
+
+/* Which of the arguments mean something, a bit for each: what the kernel records are registers. */
+static uint32_t futex_uses(int64_t op)
+{
+	switch (op & ~(int64_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)) {
+	case FUTEX_WAIT:
+		return 0xf;
+	case FUTEX_WAKE:
+		return 0x7;
+	case FUTEX_REQUEUE:
+		return 0x1f;
+	case FUTEX_WAIT_BITSET:
+		return 0x2f;
+	case FUTEX_WAKE_BITSET:
+		return 0x27;
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+		return 0xb;
+	case FUTEX_UNLOCK_PI:
+	case FUTEX_TRYLOCK_PI:
+		return 0x3;
+	}
+	return 0x3f;
+}
+
+static uint32_t fcntl_uses(int64_t command)
+{
+	switch (command) {
+	case F_GETFD:
+	case F_GETFL:
+	case F_GETOWN:
+	case F_GETSIG:
+	case F_GETLEASE:
+	case F_GETPIPE_SZ:
+	case F_GET_SEALS:
+		return 0x3;
+	}
+	return 0x7;
+}
+
+/* How many arguments an option has, of those that have not all. */
+static uint32_t prctl_uses(int64_t option)
+{
+	switch (option) {
+	case PR_GET_DUMPABLE:
+	case PR_GET_KEEPCAPS:
+	case PR_GET_SECCOMP:
+	case PR_GET_TIMERSLACK:
+	case PR_GET_SECUREBITS:
+		return 0x1;
+	case PR_SET_NAME:
+	case PR_GET_NAME:
+	case PR_SET_PDEATHSIG:
+	case PR_GET_PDEATHSIG:
+	case PR_SET_DUMPABLE:
+	case PR_SET_KEEPCAPS:
+	case PR_CAPBSET_READ:
+	case PR_CAPBSET_DROP:
+	case PR_SET_TIMERSLACK:
+	case PR_SET_SECUREBITS:
+	case PR_SET_CHILD_SUBREAPER:
+	case PR_GET_CHILD_SUBREAPER:
+		return 0x3;
+	case PR_SET_SECCOMP:
+		return 0x7;
+	}
+	return 0x1f;
+}
+
+/* By the flags. */
+static uint32_t clone_uses(int64_t flags)
+{
+	return 0x3 | (flags & CLONE_PARENT_SETTID ? 0x4 : 0) | (flags & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID) ? 0x8 : 0) |
+	       (flags & CLONE_SETTLS ? 0x10 : 0);
+}
+
+static uint32_t uses_of(const struct call_plan *p, const struct call_value *v, uint32_t n)
+{
+	const uint32_t all = (1u << n) - 1;
+
+	switch (p->shape) {
+	case SHAPE_OPEN: /* the mode comes last, the flags before it */
+		return n >= 2 && !(v[n - 2].n & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) ? all >> 1 : all;
+	case SHAPE_FUTEX:
+		return n > 1 ? all & futex_uses(v[1].n) : all;
+	case SHAPE_FCNTL:
+		return n > 1 ? all & fcntl_uses(v[1].n) : all;
+	case SHAPE_MREMAP:
+		return n > 3 && !(v[3].n & MREMAP_FIXED) ? all & 0xf : all;
+	case SHAPE_CLONE:
+		return n > 1 ? all & clone_uses(v[0].n) : all;
+	case SHAPE_PRCTL:
+		return n > 1 ? all & prctl_uses((int32_t)v[0].n) : all;
+	case SHAPE_IOCTL:
+		return n > 2 && (v[1].n == FIOCLEX || v[1].n == FIONCLEX) ? 0x3 : all;
+	default:
+		return all;
+	}
+}
+
+static const struct call_rule protocol = { .kind = CALL_ONE, .names = call_names_ipproto },
+			      fd_flags = { .kind = CALL_FLAGS, .names = call_names_fd },
+			      file_flags = { .kind = CALL_OPEN, .names = call_names_open },
+			      number = { .kind = CALL_NUMBER }, address = { .kind = CALL_ADDRESS },
+			      socket_option = { .kind = CALL_ONE, .names = call_names_so },
+			      tcp_option = { .kind = CALL_ONE, .names = call_names_tcp },
+			      ip_option = { .kind = CALL_ONE, .names = call_names_ip };
+
+static const struct call_rule *fcntl_rule(int64_t command)
+{
+	switch (command) {
+	case F_SETFD:
+		return &fd_flags;
+	case F_SETFL:
+		return &file_flags;
+	case F_GETLK:
+	case F_SETLK:
+	case F_SETLKW:
+	case F_OFD_GETLK:
+	case F_OFD_SETLK:
+	case F_OFD_SETLKW:
+		return &address;
+	}
+	return &number;
+}
+
+/* The rule for argument @i, which may depend on others. */
+static const struct call_rule *rule_for(const struct call_plan *p, const struct call_value *v, uint32_t i)
+{
+	if (i != 2 && !(p->shape == SHAPE_FUTEX && i == 3))
+		return p->rules[i];
+	switch (p->shape) {
+	case SHAPE_FCNTL:
+		return fcntl_rule(v[1].n);
+	case SHAPE_SOCKET:
+		return v[0].n == AF_INET || v[0].n == AF_INET6 ? &protocol : &number;
+	case SHAPE_SOCKOPT:
+		return v[1].n == SOL_SOCKET ? &socket_option : v[1].n == IPPROTO_TCP ? &tcp_option
+			: v[1].n == IPPROTO_IP ? &ip_option : &number;
+	default:
+		return p->rules[i];
+	}
+}
+
+/* A futex's number may be an address by chance, if it is no time. */
+static bool may_point(const struct call_plan *p, const struct call_value *v, uint32_t i)
+{
+	if (p->shape != SHAPE_FUTEX || i != 3)
+		return true;
+	switch (v[1].n & ~(int64_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+	case FUTEX_WAIT_REQUEUE_PI:
+		return true;
+	}
+	return false;
+}
+
+/* What strace calls arguments that it shows in another order. */
+static const struct {
+	uint8_t argument;
+	const char *label;
+} clone_order[CALL_ARGS] = {
+	{ 1, "child_stack=" }, { 0, "flags=" }, { 2, "parent_tid=" }, { 4, "tls=" }, { 3, "child_tidptr=" }, { 5, "" },
+};
+
+static uint32_t at_place(const struct call_plan *p, uint32_t place)
+{
+	return p->shape == SHAPE_CLONE ? clone_order[place].argument : place;
+}
+
+uint32_t call_place(const struct call_plan *p, uint32_t i)
+{
+	uint32_t place = 0;
+
+	while (at_place(p, place) != i)
+		place++;
+	return place;
+}
+
+void call_arguments(struct call_parts *parts, const struct call_plan *p, const struct call_value *values, uint32_t n,
+		    uint32_t which, const struct call_moment *x)
+{
+	parts->uses = uses_of(p, values, n < CALL_ARGS ? n : CALL_ARGS);
+	for (uint32_t i = 0; i < CALL_ARGS; i++) {
+		const struct call_rule *r = rule_for(p, values, i);
+		struct call_value v;
+
+		if (!(parts->uses & which & 1u << i))
+			continue;
+		v = values[i];
+		if (!may_point(p, values, i))
+			v.memory = NULL;
+		parts->part[i].size = 0;
+		if (p->shape == SHAPE_FUTEX && i == 5 && (uint32_t)v.n == UINT32_MAX)
+			add(&parts->part[i], "FUTEX_BITSET_MATCH_ANY");
+		else
+			add_value(&parts->part[i], r, &v, x);
+	}
+}
+
+void call_join(struct text *t, const struct call_plan *p, const struct call_parts *parts, uint32_t from, uint32_t n)
+{
+	const char *before = "";
+
+	for (uint32_t i = 0; i < CALL_ARGS; i++) {
+		uint32_t argument = at_place(p, i);
+		const struct text *part = &parts->part[argument];
+
+		if (!(parts->uses & 1u << argument) || i < from)
+			continue;
+		if (i >= n)
+			return add(t, before);
+		add(t, before);
+		before = ", ";
+		if (p->shape == SHAPE_CLONE)
+			add(t, clone_order[i].label);
+		if (part->size)
+			text_add(t, part->bytes, part->size);
+	}
+}
+
+void call_parts_fini(struct call_parts *parts)
+{
+	for (uint32_t i = 0; i < CALL_ARGS; i++)
+		text_fini(&parts->part[i]);
+}
+
+void call_result(struct text *t, const struct call_plan *p, const struct call_made *m, int64_t result,
+		 const struct call_about *about)
+{
+	int64_t command = p->shape == SHAPE_FCNTL && m->class ? m->args[1] : -1;
+
+	if (!p->has_result)
+		return add(t, "?");
+	if (call_is_error(result))
+		return call_error(t, (int)-result);
+	if (p->result == CALL_FD || command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+		return call_fd(t, result, about);
+	if (p->result == CALL_HEX)
+		return add_hex(t, (uint64_t)result);
+	if (p->result == CALL_OCTAL)
+		return text_addf(t, "%#03llo", (unsigned long long)result);
+	if (command != F_GETFL && (command != F_GETFD || !result))
+		return add_signed(t, result);
+	add_hex(t, (uint64_t)result);
+	add(t, " (flags ");
+	add_value(t, command == F_GETFL ? &file_flags : &fd_flags, &(struct call_value){ .n = result }, NULL);
+	add(t, ")");
+}

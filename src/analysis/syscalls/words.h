@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/syscalls/words.h - what text.c is made of: numbers as text, and numbers that have names. */
+#ifndef ANALYSIS_SYSCALLS_WORDS_H
+#define ANALYSIS_SYSCALLS_WORDS_H
+
+#include <string.h>
+
+#include "analysis/syscalls/text.h"
+
+static inline void add(struct text *t, const char *s)
+{
+	text_add(t, s, strlen(s));
+}
+
+static inline void add_base(struct text *t, uint64_t v, unsigned base, const char *before)
+{
+	char digits[72], *p = digits + sizeof digits;
+
+	do {
+		*--p = "0123456789abcdef"[v % base];
+		v /= base;
+	} while (v);
+	add(t, before);
+	text_add(t, p, (size_t)(digits + sizeof digits - p));
+}
+
+static inline void add_signed(struct text *t, int64_t v)
+{
+	add_base(t, v < 0 ? -(uint64_t)v : (uint64_t)v, 10, v < 0 ? "-" : "");
+}
+
+static inline void add_hex(struct text *t, uint64_t v)
+{
+	add_base(t, v, 16, v ? "0x" : "");
+}
+
+static inline void add_address(struct text *t, uint64_t v)
+{
+	if (v)
+		add_hex(t, v);
+	else
+		add(t, "NULL");
+}
+
+/* As wide as the field was. */
+static inline uint64_t bits_of(int64_t v, uint8_t size_bits)
+{
+	return size_bits && size_bits < 64 ? (uint64_t)v & ((1ull << size_bits) - 1) : (uint64_t)v;
+}
+
+void call_open(struct text *t, const struct call_name *names, uint64_t value);
+void call_clone(struct text *t, const struct call_name *names, uint64_t value);
+void call_with_flags(struct text *t, const struct call_rule *r, uint64_t value);
+void call_error(struct text *t, int number);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/wait/spans.c - spans of time between two events of a thread: the longest are kept. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/wait/internal.h"
+
+void why_forget_span(struct life *l)
+{
+	for (uint32_t i = 0; i < l->span.n_waits; i++)
+		free(l->span.waits[i].pieces);
+	l->span = (struct why_span){ 0 };
+	l->is_in_span = false;
+}
+
+static uint32_t epoch_of(const struct run *run)
+{
+	return run->epoch[0] + run->epoch[1] + run->epoch[2];
+}
+
+static void keep_span(struct why_reading *r, struct life *l)
+{
+	struct why *w = r->w;
+	uint32_t i = w->n_slowest, max = r->q->n_slowest;
+
+	if (i == max) {
+		if (!max || l->span.ns <= w->slowest[max - 1].ns) {
+			why_forget_span(l);
+			return;
+		}
+		i--;
+		for (uint32_t k = 0; k < w->slowest[i].n_waits; k++)
+			free(w->slowest[i].waits[k].pieces);
+	} else {
+		w->n_slowest++;
+	}
+	for (; i && w->slowest[i - 1].ns < l->span.ns; i--)
+		w->slowest[i] = w->slowest[i - 1];
+	w->slowest[i] = l->span;
+	l->span = (struct why_span){ 0 };
+	l->is_in_span = false;
+}
+
+static int end_span(struct why_reading *r, uint32_t thread, int64_t time_ns)
+{
+	struct life *l = &r->lives[thread];
+	int err;
+
+	if (l->epoch != epoch_of(&r->w->run)) {
+		r->w->n_cut++;
+		why_forget_span(l);
+		return 0;
+	}
+	err = why_turn(r, thread, l->now.state, time_ns);
+	l->span.ns = time_ns > l->span.begin_ns ? (uint64_t)(time_ns - l->span.begin_ns) : 0;
+	why_add_account(&r->w->all, &l->span.account);
+	r->w->ns += l->span.ns;
+	if (!err)
+		err = samples_add(&r->w->spans, l->span.ns);
+	keep_span(r, l);
+	return err;
+}
+
+int why_see_mark(struct why_reading *r, const struct trace_event *e, uint32_t thread, bool is_a, bool is_b)
+{
+	struct life *l = why_life_of(r, thread);
+	int err = 0;
+
+	if (!l)
+		return thread ? -ENOMEM : 0;
+	if (is_b && l->is_in_span)
+		err = end_span(r, thread, e->time_ns);
+	if (err || !is_a || e->time_ns < r->w->run.range.from_ns || !why_is_target(r, thread))
+		return err;
+	if (l->is_in_span)
+		r->w->n_open++;
+	why_forget_span(l);
+	err = why_turn(r, thread, l->now.state, e->time_ns);
+	r->w->n_a++;
+	l->is_in_span = true;
+	l->epoch = epoch_of(&r->w->run);
+	l->span.begin_ns = e->time_ns;
+	l->span.thread = thread;
+	return err;
+}

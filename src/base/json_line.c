@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* base/json_line.c - see json_line.h. */
+#include "base/json_line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct cursor {
+	const char *p, *end;
+};
+
+static void skip_spaces(struct cursor *c)
+{
+	while (c->p < c->end && memchr(" \t\r\n", *c->p, 4))
+		c->p++;
+}
+
+static bool take(struct cursor *c, char wanted)
+{
+	skip_spaces(c);
+	if (c->p == c->end || *c->p != wanted)
+		return false;
+	c->p++;
+	return true;
+}
+
+/* A string; what lies between its quotes. */
+static bool take_string(struct cursor *c, const char **begin, size_t *size)
+{
+	if (!take(c, '"'))
+		return false;
+	for (*begin = c->p; c->p < c->end && *c->p != '"'; c->p++)
+		if ((unsigned char)*c->p < ' ' || (*c->p == '\\' && ++c->p == c->end))
+			return false;
+	*size = (size_t)(c->p - *begin);
+	return take(c, '"');
+}
+
+static bool take_value(struct cursor *c, struct control_member *m)
+{
+	skip_spaces(c);
+	m->is_text = c->p < c->end && *c->p == '"';
+	if (m->is_text)
+		return take_string(c, &m->value, &m->value_size);
+	for (m->value = c->p; c->p < c->end && memchr("+-.0123456789abcdefghijklmnopqrstuvwxyzE", *c->p, 40);)
+		c->p++;
+	m->value_size = (size_t)(c->p - m->value);
+	return m->value_size;
+}
+
+int control_parse(struct control_line *l, const char *text, size_t size)
+{
+	struct cursor c = { text, text + size };
+
+	l->n = 0;
+	if (!take(&c, '{'))
+		return -EBADMSG;
+	if (!take(&c, '}')) {
+		do {
+			struct control_member *m = &l->members[l->n];
+
+			if (l->n == CONTROL_MEMBERS || !take_string(&c, &m->key, &m->key_size) ||
+			    !take(&c, ':') || !take_value(&c, m))
+				return -EBADMSG;
+			l->n++;
+		} while (take(&c, ','));
+		if (!take(&c, '}'))
+			return -EBADMSG;
+	}
+	skip_spaces(&c);
+	return c.p == c.end ? 0 : -EBADMSG;
+}
+
+static const struct control_member *find(const struct control_line *l, const char *key)
+{
+	for (int i = 0; i < l->n; i++)
+		if (l->members[i].key_size == strlen(key) &&
+		    !memcmp(l->members[i].key, key, l->members[i].key_size))
+			return &l->members[i];
+	return NULL;
+}
+
+bool control_has(const struct control_line *l, const char *key)
+{
+	return find(l, key);
+}
+
+/* The character behind a backslash; 0 for those nobody needs in a path or a message. */
+static char unescape(char c)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	const char *p = c ? strchr(from, c) : NULL;
+
+	return p ? to[p - from] : 0;
+}
+
+bool control_text(const struct control_line *l, const char *key, char *value, size_t size)
+{
+	const struct control_member *m = find(l, key);
+	size_t n = 0;
+
+	if (!m || !m->is_text)
+		return false;
+	for (const char *p = m->value; p < m->value + m->value_size; p++) {
+		char c = *p == '\\' ? unescape(*++p) : *p;
+
+		if (!c || n + 1 >= size)
+			return false;
+		value[n++] = c;
+	}
+	value[n] = 0;
+	return true;
+}
+
+bool control_number(const struct control_line *l, const char *key, uint64_t *value)
+{
+	const struct control_member *m = find(l, key);
+	uint64_t v = 0;
+
+	if (!m || m->is_text)
+		return false;
+	for (size_t i = 0; i < m->value_size; i++) {
+		unsigned digit = (unsigned)m->value[i] - '0';
+
+		if (digit > 9 || v > (UINT64_MAX - digit) / 10)
+			return false;
+		v = v * 10 + digit;
+	}
+	*value = v;
+	return true;
+}
+
+bool control_is_true(const struct control_line *l, const char *key)
+{
+	const struct control_member *m = find(l, key);
+
+	return m && !m->is_text && m->value_size == 4 && !memcmp(m->value, "true", 4);
+}
+
+static void add_key(struct text *t, const char *key)
+{
+	text_addf(t, "%s\"%s\":", t->size ? "," : "{", key);
+}
+
+void control_add_text(struct text *t, const char *key, const char *value)
+{
+	add_key(t, key);
+	text_addf(t, "\"");
+	for (; *value; value++) {
+		if (*value == '\n')
+			text_addf(t, "\\n");
+		else if ((unsigned char)*value < ' ')
+			text_addf(t, "?");
+		else
+			text_addf(t, *value == '"' || *value == '\\' ? "\\%c" : "%c", *value);
+	}
+	text_addf(t, "\"");
+}
+
+void control_add_number(struct text *t, const char *key, uint64_t value)
+{
+	add_key(t, key);
+	text_addf(t, "%llu", (unsigned long long)value);
+}
+
+int control_send(int fd, struct text *t, int passed)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct iovec v;
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	text_addf(t, "}\n");
+	if (t->failed)
+		return -ENOMEM;
+	v = (struct iovec){ t->bytes, t->size };
+	if (passed >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof control;
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &passed, sizeof(int));
+	}
+	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+void control_refuse(int fd, bool is_busy, const char *why)
+{
+	struct text t = { 0 };
+
+	text_addf(&t, "{\"ok\":false");
+	if (is_busy)
+		text_addf(&t, ",\"busy\":true");
+	control_add_text(&t, "error", why);
+	control_send(fd, &t, -1); /* who does not wait gets nothing */
+	text_fini(&t);
+}

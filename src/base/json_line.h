@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/json_line.h - requests to a collector: a line of JSON, answered by a line of JSON.
+ *
+ *	{"verb":"snapshot","last_ns":5000000000}
+ *	{"ok":true,"path":"/tmp/trace/snapshot-1",...}
+ *
+ * A line is one object of strings, numbers, true, false and null: nothing asked or answered so far needs
+ * more.  Specification: docs/formats/control.md.
+ */
+#ifndef BASE_JSON_LINE_H
+#define BASE_JSON_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "base/text.h"
+
+enum { CONTROL_MEMBERS = 64 };
+
+/* A line taken apart; it points into the text, which is lent. */
+struct control_line {
+	struct control_member {
+		const char *key, *value; /* a string's value is what lies between its quotes */
+		size_t key_size, value_size;
+		bool is_text;
+	} members[CONTROL_MEMBERS];
+	int n;
+};
+
+/* control_parse - -EBADMSG if it is not such a line.  @text comes from anybody. */
+int control_parse(struct control_line *l, const char *text, size_t size);
+/* control_has - whether there is a member @key, of whatever kind. */
+bool control_has(const struct control_line *l, const char *key);
+/* control_text - the string @key; false if there is none, or it does not fit. */
+bool control_text(const struct control_line *l, const char *key, char *value, size_t size);
+/* control_number - the number @key, not negative; false if there is none. */
+bool control_number(const struct control_line *l, const char *key, uint64_t *value);
+/* control_is_true - whether @key is there and true. */
+bool control_is_true(const struct control_line *l, const char *key);
+
+/* control_add_text - append "key":"value", with a comma unless it is the first. */
+void control_add_text(struct text *t, const char *key, const char *value);
+void control_add_number(struct text *t, const char *key, uint64_t value);
+
+/* control_send - send the line @t, with descriptor @passed if it is not negative.  Returns 0 or -errno. */
+int control_send(int fd, struct text *t, int passed);
+/* control_refuse - answer that it cannot be done; @is_busy: now. */
+void control_refuse(int fd, bool is_busy, const char *why);
+
+#endif

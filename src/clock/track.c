@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* clock/track.c - see track.h. */
+#include "clock/track.h"
+
+#include "base/atomic.h"
+#include "clock/clock.h"
+
+static const struct clock_knot *knot(const struct clock_follow *f, uint64_t i)
+{
+	return &f->knots[i % CLOCK_KNOTS];
+}
+
+void clock_follow_add(struct clock_follow *f, struct clock_knot k)
+{
+	uint64_t n = f->n;
+
+	if (n && (k.monotonic_ns <= knot(f, n - 1)->monotonic_ns || k.ns <= knot(f, n - 1)->ns))
+		return;
+	f->knots[n % CLOCK_KNOTS] = k;
+	store_release(&f->n, n + 1); /* the knot first: who reads it is our successor */
+}
+
+uint64_t clock_follow_step(struct clock_follow *f)
+{
+	struct clock_knot k;
+	uint64_t ticks = clock_pair(&f->clock, &k.monotonic_ns);
+
+	if (f->clock.kind == ABI_CLOCK_MONOTONIC)
+		k.monotonic_ns = ticks; /* it is that clock, exactly */
+	k.ns = clock_ns(&f->clock, ticks);
+	clock_follow_add(f, k);
+	return knot(f, f->n - 1)->monotonic_ns;
+}
+
+void clock_follow_begin(struct clock_follow *f, const struct abi_clock *clock)
+{
+	f->clock = *clock;
+	f->n = 0;
+	clock_follow_step(f);
+}
+
+void clock_follow_line(const struct clock_follow *f, uint64_t monotonic_ns, struct clock_line *l)
+{
+	uint64_t last = f->n - 1, first = f->n > CLOCK_KNOTS ? f->n - CLOCK_KNOTS : 0, i = last;
+	const struct clock_knot *a, *b;
+
+	while (i > first && knot(f, i)->monotonic_ns > monotonic_ns)
+		i--;
+	a = knot(f, i);
+	*l = (struct clock_line){ .from_ns = a->monotonic_ns, .ns = a->ns };
+	if (monotonic_ns < a->monotonic_ns) {
+		l->from_ns = monotonic_ns; /* before all that we know */
+		l->length_ns = 1;
+	} else if (i == last) {
+		l->length_ns = 0; /* asked again: there may be another knot then */
+	} else {
+		b = knot(f, i + 1);
+		l->length_ns = b->monotonic_ns - a->monotonic_ns;
+		l->slope = (uint64_t)(((unsigned __int128)(b->ns - a->ns) << 32) / l->length_ns);
+	}
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/export/csv.c - `duet export csv`: a line per event. */
+#include <errno.h>
+
+#include "cmd/view/csv.h"
+#include "cmd/export/export.h"
+
+static int see(void *context, const struct trace_event *e, const struct who *w)
+{
+	return csv_event(context, e, w);
+}
+
+int export_csv(struct export *x, struct diag *d)
+{
+	struct csv c;
+	int err;
+
+	if (csv_open(&c, &x->out, x->trace, x->is_wanted))
+		return diag_fail(d, -ENOMEM, "no memory");
+	err = export_each(x, see, &c, d);
+	csv_close(&c);
+	return err;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/export/ctf.c - duet export ctf: a recording as plain CTF again, for other readers.
+ *
+ * A copy of its directory, in which no file is packed (ctf/compressed/compressed.h); removed again if it cannot be whole.  Events are not touched: what the
+ * recorder wrote is what is there, byte for byte.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "cmd/cmd.h"
+#include "cmd/export/export.h"
+#include "cmd/progress.h"
+#include "ctf/compressed/compressed.h"
+
+/* For nftw. */
+static struct {
+	const char *to;
+	size_t base; /* of the recording's path */
+	uint64_t bytes; /* of all files */
+	struct diag *d;
+	int err;
+} job;
+
+static int copy_plain(const char *from, const char *to, struct diag *d)
+{
+	int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), out, err = 0;
+	char bytes[1 << 16];
+	ssize_t n;
+
+	if (in < 0)
+		return diag_errno(d, "cannot open %s", from);
+	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (out < 0)
+		err = diag_errno(d, "cannot write %s", to);
+	while (!err && (n = io_read(in, bytes, sizeof bytes))) {
+		err = n < 0 ? (int)n : io_write(out, bytes, (size_t)n);
+		if (err)
+			diag_fail(d, err, "cannot copy %s to %s: %s", from, to, strerror(-err));
+		else if (progress_made((uint64_t)n))
+			err = diag_fail(d, -EINTR, "interrupted");
+	}
+	close(in);
+	if (out >= 0)
+		close(out);
+	return err;
+}
+
+static int copy_file(const char *from, char *to, uint64_t size, struct diag *d)
+{
+	int err;
+
+	if (packed_is_name(from)) {
+		to[strlen(to) - (sizeof PACKED_SUFFIX - 1)] = 0;
+		err = packed_restore(AT_FDCWD, from, AT_FDCWD, to, d);
+		if (!err && progress_made(size))
+			err = diag_fail(d, -EINTR, "interrupted");
+	} else {
+		err = copy_plain(from, to, d);
+	}
+	return err == -EEXIST ? 0 : err; /* it lay there both ways: of one that is just being packed */
+}
+
+static int copy_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	char to[PATH_MAX];
+
+	(void)at;
+	if (snprintf(to, sizeof to, "%s%s", job.to, path + job.base) >= (int)sizeof to)
+		job.err = diag_fail(job.d, -ENAMETOOLONG, "%s: the path is too long", path);
+	else if (type == FTW_D)
+		job.err = io_make_dirs(to) ? diag_errno(job.d, "cannot make %s", to) : 0;
+	else if (type == FTW_F)
+		job.err = copy_file(path, to, (uint64_t)st->st_size, job.d);
+	return job.err;
+}
+
+/* How much there is. */
+static int count_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)path;
+	(void)at;
+	job.bytes += type == FTW_F ? (uint64_t)st->st_size : 0;
+	return 0;
+}
+
+/* A copy that grows below what is copied would be copied, too, again and again. */
+static bool is_below(const char *to, const char *path)
+{
+	char below[PATH_MAX], above[PATH_MAX];
+	size_t n;
+
+	if (!realpath(to, below) || !realpath(path, above))
+		return false;
+	n = strlen(above);
+	return !strncmp(below, above, n) && (below[n] == '/' || n == 1);
+}
+
+int export_ctf(const char *path, const char *to, struct diag *d)
+{
+	size_t n = strlen(path);
+	int err;
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	if (mkdir(to, 0777) && (errno != EEXIST || rmdir(to) || mkdir(to, 0777)))
+		return diag_errno(d, "%s: a new or empty directory is wanted", to);
+	if (is_below(to, path)) {
+		rmdir(to);
+		return diag_fail(d, -EINVAL, "%s lies in the recording itself: give a directory elsewhere", to);
+	}
+	job.to = to;
+	job.base = n;
+	job.d = d;
+	job.err = 0;
+	progress_catch();
+	nftw(path, count_one, 16, FTW_PHYS);
+	progress_begin_bytes("export", job.bytes);
+	err = nftw(path, copy_one, 16, FTW_PHYS);
+	progress_end();
+	if (err < 0 && !job.err)
+		job.err = diag_errno(d, "cannot read %s", path);
+	if (job.err)
+		io_remove_tree(to);
+	return job.err;
+}

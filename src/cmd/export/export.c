@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/export/export.c - `duet export FORMAT`: recordings for other viewers.  A format is a file of its own.
+ *
+ * A file that could not be written whole is removed.
+ */
+#include "cmd/export/export.h"
+#include "cmd/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/nearest.h"
+
+static const struct format {
+	const char *name;
+	int (*run)(struct export *x, struct diag *d);
+	bool is_binary;
+	const char *what;
+} formats[] = {
+	{ "perfetto", export_perfetto, true, "ui.perfetto.dev: everything, as protocol buffers" },
+	{ "chrome", export_chrome, false, "Chrome's trace event JSON: Perfetto, chrome://tracing, Speedscope" },
+	{ "speedscope", export_speedscope, false, "call stacks for speedscope.app" },
+	{ "firefox", export_firefox, false, "call stacks for profiler.firefox.com" },
+	{ "folded", export_folded, false, "call stacks, a line each: \"main;work;malloc 17\"" },
+	{ "svg", export_svg, false, "call stacks as a flame graph, one file for any browser" },
+	{ "csv", export_csv, false, "a line per event, for spreadsheets and scripts" },
+};
+enum { N_FORMATS = sizeof formats / sizeof *formats };
+
+static void help(void)
+{
+	fputs("usage: duet export FORMAT [-o FILE] [OPTIONS] TRACE...\n\n"
+	      "Writes recordings for other viewers:\n\n", stdout);
+	for (int i = 0; i < N_FORMATS; i++)
+		printf("  %-11s %s\n", formats[i].name, formats[i].what);
+	fputs("  ctf         a copy in which nothing is compressed, for other CTF readers: -o DIR, one recording,\n"
+	      "              all of it\n\n"
+	      "  -o FILE               write there (default: standard output)\n"
+	      "  -e PATTERN            only events like this: shop:*, sched_*, malloc (may be repeated)\n"
+	      "  -f EXPR               only events for which this is true (duet-filter(7))\n"
+	      "  --from T, --to T      only events from, or up to, this time (as in duet view)\n"
+	      "  --pair A,B            an event like A begins, one like B ends a slice (may be repeated)\n"
+	      "  --counter EVENT:FIELD draw this field as a counter (may be repeated)\n"
+	      "  --weight WHAT         stacks: a field to add up, time until the thread's next, or off-cpu; default: 1\n"
+	      "  --title TEXT          svg: its heading\n", stdout);
+}
+
+static int complain(const char *what)
+{
+	return cmd_error("export", "%s", what);
+}
+
+static void warn(void *context, const char *text)
+{
+	(void)context;
+	complain(text);
+}
+
+static void warn_not(void *context, const char *text)
+{
+	(void)context;
+	(void)text;
+}
+
+/* ---------------------------------------------------------------- what formats use */
+
+int64_t export_from_ns(const struct export *x)
+{
+	return x->from.is_given ? x->from.ns : INT64_MIN;
+}
+
+int64_t export_to_ns(const struct export *x)
+{
+	return x->to.is_given ? x->to.ns : INT64_MAX;
+}
+
+static bool is_chosen(const struct export *x, const struct trace_event *e, const struct who *w)
+{
+	if (x->is_wanted && !x->is_wanted[trace_class_number(e)])
+		return false;
+	return !x->match || match_event(x->match, e, w);
+}
+
+struct passing { /* timeline_take with the format's context, and the filter with ours */
+	struct export *x;
+	timeline_take *take;
+	void *context;
+};
+
+static int pass_on(void *context, const struct timeline_item *item)
+{
+	struct passing *p = context;
+	int err = p->x->out.is_over ? 1 : p->take(p->context, item);
+
+	out_room(&p->x->out);
+	return err;
+}
+
+static bool is_passed_on(void *context, const struct trace_event *e, const struct who *w)
+{
+	struct passing *p = context;
+	bool is_it = !p->x->match || match_event(p->x->match, e, w);
+
+	p->x->n_events += is_it;
+	return is_it;
+}
+
+int export_timeline(struct export *x, struct timeline *t, timeline_take *take, void *context,
+		    struct diag *d)
+{
+	struct passing p = { x, take, context };
+	struct timeline_options o = { .is_wanted = x->is_wanted,
+				      .is_chosen = is_passed_on,
+				      .from_ns = export_from_ns(x),
+				      .to_ns = export_to_ns(x),
+				      .pairs = x->pairs,
+				      .n_pairs = x->n_pairs,
+				      .counters = x->counters,
+				      .n_counters = x->n_counters,
+				      .functions = kallsyms_open(x->paths, x->n_paths),
+				      .take = pass_on,
+				      .context = &p };
+	struct trace_options quiet = { .warn = warn_not };
+	struct trace *first = NULL;
+	int err;
+
+	progress_hook(&quiet);
+	err = trace_open(&first, x->paths, x->n_paths, &quiet, d);
+	if (!err)
+		progress_also(first);
+	if (!err && !o.functions)
+		err = diag_fail(d, -ENOMEM, "no memory");
+	if (!err)
+		err = timeline_init(t, first, d);
+	if (!err)
+		err = timeline_run(t, x->trace, &o, d);
+	kallsyms_close(o.functions);
+	/* Its names of threads are copies; nothing else of it is asked for. */
+	trace_close(first);
+	return err < 0 ? err : 0;
+}
+
+int export_each(struct export *x, export_see *see, void *context, struct diag *d)
+{
+	struct names *names;
+	struct trace_event e;
+	struct who w;
+	int item, err = names_open(&names, x->trace, d);
+
+	while (!err && !x->out.is_over && (item = trace_next(x->trace, &e, d)) != TRACE_END) {
+		err = item < 0 ? item : progress_is_stopped() ? diag_fail(d, -EINTR, "interrupted") : 0;
+		if (err || e.time_ns > export_to_ns(x))
+			break;
+		if (item != TRACE_EVENT)
+			continue;
+		names_see(names, &e, &w);
+		if (e.time_ns < export_from_ns(x) || !is_chosen(x, &e, &w))
+			continue;
+		x->n_events++;
+		out_room(&x->out);
+		err = see(context, &e, &w);
+		if (err < 0)
+			diag_fail(d, err, "cannot go on: %s", strerror(-err));
+	}
+	names_close(names);
+	return err < 0 ? err : 0;
+}
+
+/* ---------------------------------------------------------------- options */
+
+enum { OPT_FROM = 256, OPT_TO, OPT_PAIR, OPT_COUNTER, OPT_WEIGHT, OPT_TITLE };
+
+/* "A,B": cuts it in two. */
+static int take_pair(struct export *x, char *text)
+{
+	char *comma = strchr(text, ',');
+
+	if (!comma || comma == text || !comma[1])
+		return complain("--pair takes two patterns, as in --pair shop:open,shop:close");
+	if (x->n_pairs == EXPORT_CHOICES_MAX)
+		return complain("more than 64 pairs");
+	*comma = 0;
+	x->pairs[x->n_pairs++] = (struct timeline_pair){ text, comma + 1 };
+	return 0;
+}
+
+static int take_counter(struct export *x, char *text)
+{
+	char *colon = strrchr(text, ':');
+
+	if (!colon || colon == text || !colon[1])
+		return complain("--counter takes an event and its field, as in --counter shop:stock:n");
+	if (x->n_counters == EXPORT_CHOICES_MAX)
+		return complain("more than 64 counters");
+	*colon = 0;
+	x->counters[x->n_counters++] = (struct timeline_counter){ text, colon + 1, false };
+	return 0;
+}
+
+static int take_option(struct export *x, const char **file, int c)
+{
+	switch (c) {
+	case 'o':
+		*file = optarg;
+		return 0;
+	case 'e':
+		if (x->n_patterns == EXPORT_CHOICES_MAX)
+			return complain("more than 64 patterns; join some with *");
+		x->patterns[x->n_patterns++] = optarg;
+		return 0;
+	case 'f':
+		if (x->filter)
+			return complain("more than one -f; join them with && or ||");
+		x->filter = optarg;
+		return 0;
+	case OPT_FROM:
+		return moment_parse(optarg, &x->from) ? 0 : complain("--from takes a time, as in 14:05:09.25 or +2.5s");
+	case OPT_TO:
+		return moment_parse(optarg, &x->to) ? 0 : complain("--to takes a time, as in 14:05:09.25 or +2.5s");
+	case OPT_PAIR:
+		return take_pair(x, optarg);
+	case OPT_COUNTER:
+		return take_counter(x, optarg);
+	case OPT_WEIGHT:
+		x->weight = optarg;
+		return 0;
+	case OPT_TITLE:
+		x->title = optarg;
+		return 0;
+	case ':':
+		return cmd_usage("export", "an option lacks its value");
+	}
+	return cmd_usage("export", "no such option");
+}
+
+static int take_options(struct export *x, const char **file, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "from", required_argument, NULL, OPT_FROM },
+		{ "to", required_argument, NULL, OPT_TO },
+		{ "pair", required_argument, NULL, OPT_PAIR },
+		{ "counter", required_argument, NULL, OPT_COUNTER },
+		{ "weight", required_argument, NULL, OPT_WEIGHT },
+		{ "title", required_argument, NULL, OPT_TITLE },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c, status;
+
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":o:e:f:h", options, NULL)) >= 0) {
+		if (c == 'h') {
+			help();
+			exit(0);
+		}
+		status = take_option(x, file, c);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- one export */
+
+static void choose_all_but_state(struct export *x)
+{
+	for (uint32_t i = 0; i < trace_n_sources(x->trace); i++) {
+		const struct trace_source *s = trace_source(x->trace, i);
+
+		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
+			x->is_wanted[c->number] = !choose_is_state(c->name);
+	}
+}
+
+static bool has_counter(const struct export *x, const struct timeline_counter *wanted)
+{
+	for (uint32_t i = 0; i < trace_n_sources(x->trace); i++) {
+		const struct trace_source *s = trace_source(x->trace, i);
+
+		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
+			if (run_is_like(wanted->event, s, c->name) &&
+			    ctf_class_find(c, CTF_PAYLOAD, wanted->field))
+				return true;
+	}
+	return false;
+}
+
+static bool is_counted(const struct export *x, const char *event)
+{
+	for (uint32_t i = 0; i < x->n_counters; i++)
+		if (!strcmp(x->counters[i].event, event))
+			return true;
+	return false;
+}
+
+/* What the kernel counted is drawn without being asked for. */
+static void add_kernel_counters(struct export *x)
+{
+	for (uint32_t i = 0; i < trace_n_sources(x->trace); i++) {
+		const struct trace_source *s = trace_source(x->trace, i);
+
+		for (const struct ctf_event_class *c = s->meta->events; c && s->domain == TRACE_KERNEL; c = c->next)
+			if (!strncmp(c->name, "counter_", 8) && ctf_class_find(c, CTF_PAYLOAD, "count") &&
+			    x->n_counters < EXPORT_CHOICES_MAX && !is_counted(x, c->name))
+				x->counters[x->n_counters++] = (struct timeline_counter){ c->name, "count", true };
+	}
+}
+
+static int choose(struct export *x, struct diag *d)
+{
+	x->is_wanted = calloc(trace_n_classes(x->trace) + (size_t)1, sizeof *x->is_wanted);
+	if (!x->is_wanted)
+		return diag_fail(d, -ENOMEM, "no memory");
+	if (!x->n_patterns)
+		choose_all_but_state(x);
+	for (int i = 0; i < x->n_patterns; i++)
+		if (!choose_like(x->trace, x->patterns[i], x->is_wanted))
+			return choose_refuse(x->trace, x->patterns[i], d);
+	for (uint32_t i = 0; i < x->n_counters; i++)
+		if (!has_counter(x, &x->counters[i]))
+			return diag_fail(d, -ENOENT, "--counter %s:%s: no event like this has such a field",
+					 x->counters[i].event, x->counters[i].field);
+	add_kernel_counters(x);
+	moments_settle(&x->from, &x->to, x->trace);
+	return x->filter ? match_open(&x->match, x->trace, x->filter, x->is_wanted, d) : 0;
+}
+
+static int write_all(struct export *x, const struct format *f, const char *file, struct diag *d)
+{
+	int fd = file ? open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDOUT_FILENO, err;
+	struct stat s;
+
+	if (fd < 0 || fstat(fd, &s))
+		return diag_errno(d, "cannot write %s", file ? file : "standard output");
+	err = out_init(&x->out, fd) ? diag_fail(d, -ENOMEM, "no memory") : f->run(x, d);
+	if (!err)
+		out_flush(&x->out);
+	if (!err && x->out.err)
+		err = diag_fail(d, x->out.err, "cannot write %s: %s", file ? file : "it", strerror(-x->out.err));
+	if (err)
+		x->out.is_over = true; /* what is left is not written */
+	out_fini(&x->out);
+	if (file && close(fd) && !err)
+		err = diag_errno(d, "cannot write %s", file);
+	if (file && err && S_ISREG(s.st_mode))
+		unlink(file);
+	return err;
+}
+
+static int export(struct export *x, const struct format *f, const char *file)
+{
+	struct trace_options o = { .warn = warn };
+	struct diag d = { "" };
+	int err;
+
+	progress_hook(&o);
+	err = trace_open(&x->trace, x->paths, x->n_paths, &o, &d);
+	signal(SIGPIPE, SIG_IGN);
+	if (!err)
+		err = choose(x, &d);
+	if (!err) {
+		progress_begin("export", x->trace);
+		err = write_all(x, f, file, &d);
+		progress_end();
+	}
+	match_close(x->match);
+	trace_close(x->trace);
+	free(x->is_wanted);
+	return err ? complain(d.text) : 0;
+}
+
+static int copy(const struct export *x, const char *to, int argc, char **argv)
+{
+	struct diag d = { "" };
+
+	if (!to)
+		return complain("ctf: name a new directory with -o");
+	if (optind + 2 != argc)
+		return cmd_usage("export", "ctf takes one recording");
+	if (x->n_patterns || x->filter || x->from.is_given || x->to.is_given || x->n_pairs || x->n_counters)
+		return complain("ctf: all of the recording is copied; -e, -f, --from and the like do not apply");
+	return export_ctf(argv[optind + 1], to, &d) ? complain(d.text) : 0;
+}
+
+static int refuse_format(const char *name)
+{
+	struct nearest near = { .wanted = name };
+	char text[NEAREST_MAX + 32];
+
+	for (int i = 0; i < N_FORMATS; i++)
+		nearest_try(&near, formats[i].name);
+	return cmd_error("export", "no format \"%s\"%s", name,
+			 *near.best ? nearest_text(&near, text) : ": `duet export --help` lists them");
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct export x = { 0 };
+	const char *file = NULL;
+	int status = take_options(&x, &file, argc, argv), f = 0;
+
+	if (status)
+		return status;
+	if (optind == argc)
+		return cmd_usage("export", "no format given");
+	if (!strcmp(argv[optind], "ctf"))
+		return copy(&x, file, argc, argv);
+	while (f < N_FORMATS && strcmp(argv[optind], formats[f].name))
+		f++;
+	if (f == N_FORMATS)
+		return refuse_format(argv[optind]);
+	if (++optind == argc)
+		return cmd_usage("export", "no recording given");
+	if (!file && formats[f].is_binary && isatty(STDOUT_FILENO))
+		return complain("this is nothing for a terminal: name a file with -o");
+	x.paths = (const char *const *)argv + optind;
+	x.n_paths = argc - optind;
+	return export(&x, &formats[f], file);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/record/channels.c - see channels.h. */
+#include "cmd/record/channels.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATIENCE_US = 100000 };
+
+void cmd_channels_begin(struct cmd_channels *c)
+{
+	*c = (struct cmd_channels){ .n = 1 };
+	strcpy(c->at[0].channel.name, "default");
+}
+
+/* The channel of that name, a new one if need be; -1, having said why, if it cannot be. */
+static int find_or_add(const char *verb, struct cmd_channels *c, const char *name, size_t size)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+	if (!size || size >= ABI_CHANNEL_NAME_BYTES || strspn(name, letters) < size) {
+		cmd_error(verb, "--channel %s: begins with a name of letters, digits, _ - (at most %d), then ':'",
+			  name, ABI_CHANNEL_NAME_BYTES - 1);
+		return -1;
+	}
+	for (int i = 0; i < c->n; i++)
+		if (strlen(c->at[i].channel.name) == size && !memcmp(c->at[i].channel.name, name, size))
+			return i;
+	if (c->n == ABI_CHANNELS) {
+		cmd_error(verb, "--channel %s: there are at most %d channels", name, ABI_CHANNELS);
+		return -1;
+	}
+	memcpy(c->at[c->n].channel.name, name, size);
+	return c->n++;
+}
+
+static bool take_size(const char *verb, struct session_channel *s, const char *value)
+{
+	uint64_t bytes;
+
+	if (!cmd_parse_size(verb, value, &bytes))
+		return false;
+	if (bytes < 1u << ABI_CHUNK_SHIFT_MIN || bytes > 1u << ABI_CHUNK_SHIFT_MAX || bytes & (bytes - 1)) {
+		cmd_error(verb, "size=%s: a sub-buffer has 4K, 8K, 16K ... 1M", value);
+		return false;
+	}
+	s->chunk_bytes = (uint32_t)bytes;
+	return true;
+}
+
+static bool take_mode(const char *verb, struct cmd_channels *c, int i, const char *value)
+{
+	struct session_channel *s = &c->at[i].channel;
+	bool block = !strcmp(value, "block");
+
+	s->flight_recorder = !strcmp(value, "overwrite");
+	if (block && !s->patience_us)
+		s->patience_us = PATIENCE_US;
+	c->has_mode[i] = true;
+	if (block || s->flight_recorder || !strcmp(value, "discard"))
+		return true;
+	cmd_error(verb, "mode=%s: modes are discard, overwrite, block", value);
+	return false;
+}
+
+static bool take_wait(const char *verb, struct session_channel *s, const char *value)
+{
+	uint64_t ns;
+
+	if (!cmd_parse_time(verb, value, &ns))
+		return false;
+	if (ns / 1000 > ABI_PATIENCE_MAX_US) {
+		cmd_error(verb, "wait=%s: at most a minute", value);
+		return false;
+	}
+	s->patience_us = ns < 1000 ? 1 : (uint32_t)(ns / 1000);
+	return true;
+}
+
+static bool take_key(const char *verb, struct cmd_channels *c, int i, const char *key, const char *value)
+{
+	struct session_channel *s = &c->at[i].channel;
+
+	if (!strcmp(key, "size"))
+		return take_size(verb, s, value);
+	if (!strcmp(key, "count"))
+		return cmd_parse_size(verb, value, &c->count[i]);
+	if (!strcmp(key, "mode"))
+		return take_mode(verb, c, i, value);
+	if (!strcmp(key, "wait"))
+		return take_wait(verb, s, value);
+	if (!strcmp(key, "context"))
+		return cmd_add_contexts(verb, value, &s->contexts);
+	if (!strcmp(key, "events") && *value) {
+		cmd_add_string(&c->patterns[i], value);
+		return true;
+	}
+	cmd_error(verb, "--channel %s: no key \"%s\" (events, size, count, mode, wait, context)", s->name, key);
+	return false;
+}
+
+bool cmd_channels_add(const char *verb, struct cmd_channels *c, const char *text)
+{
+	const char *colon = strchrnul(text, ':');
+	int i = find_or_add(verb, c, text, (size_t)(colon - text));
+	char *copy, *key, *rest;
+
+	if (i < 0)
+		return false;
+	copy = rest = strdup(*colon ? colon + 1 : "");
+	while (copy && (key = strsep(&rest, ","))) {
+		char *value = strchr(key, '=');
+
+		if (!*key)
+			continue;
+		if (!value) {
+			cmd_error(verb, "--channel %s: \"%s\" is not KEY=VALUE", c->at[i].channel.name, key);
+			return false;
+		}
+		*value++ = 0;
+		if (!take_key(verb, c, i, key, value))
+			return false;
+	}
+	return true; /* patterns point into the copy */
+}
+
+static bool end_channel(const char *verb, struct cmd_channels *c, int i, bool overwrite, uint64_t contexts)
+{
+	struct session_channel *s = &c->at[i].channel;
+	uint64_t chunk = s->chunk_bytes ? s->chunk_bytes : 64 << 10;
+
+	if (!c->has_mode[i])
+		s->flight_recorder = overwrite;
+	s->contexts |= contexts;
+	if (c->count[i] > ABI_CHUNKS_MAX) {
+		cmd_error(verb, "--channel %s: count is at most %d", s->name, ABI_CHUNKS_MAX);
+		return false;
+	}
+	if (c->count[i])
+		s->bytes = c->count[i] * chunk;
+	if (s->flight_recorder && s->patience_us) {
+		cmd_error(verb, "--channel %s: a flight recorder always has room, it never waits", s->name);
+		return false;
+	}
+	if (i && !c->patterns[i].n) {
+		cmd_error(verb, "--channel %s: no event goes there: say events=PATTERN", s->name);
+		return false;
+	}
+	c->at[i].patterns = c->patterns[i].at;
+	c->at[i].n_patterns = c->patterns[i].n;
+	return true;
+}
+
+bool cmd_channels_end(const char *verb, struct cmd_channels *c, uint64_t buffer_bytes, bool overwrite,
+		      uint64_t contexts)
+{
+	if (buffer_bytes)
+		c->at[0].channel.bytes = buffer_bytes;
+	for (int i = 0; i < c->n; i++)
+		if (!end_channel(verb, c, i, overwrite, contexts))
+			return false;
+	return true;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/record/chunk_options.c - see chunk_options.h. */
+#include "cmd/record/chunk_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "ctf/compressed/compressed.h"
+
+/* A number with a unit of time: "10min" is none of size, "10M" none of time. */
+static bool is_time(const char *text)
+{
+	size_t n = strspn(text, "0123456789");
+
+	return n && text[n] >= 'a' && text[n] <= 'z';
+}
+
+static bool is_number(const char *text)
+{
+	return *text && !text[strspn(text, "0123456789")];
+}
+
+static bool starts_with_digit(const char *text)
+{
+	return *text >= '0' && *text <= '9';
+}
+
+static int take_rotate(const char *verb, struct pieces_options *o, const char *text)
+{
+	o->rotate = true;
+	if (!strcmp(text, "request"))
+		return -1;
+	if (!starts_with_digit(text))
+		return cmd_error(verb, "--rotate %s: a size (1G), a time (10min) or \"request\"", text);
+	return (is_time(text) ? cmd_parse_time(verb, text, &o->rotate_ns)
+			      : cmd_parse_size(verb, text, &o->rotate_bytes))
+		       ? -1
+		       : CMD_FAILED;
+}
+
+static int take_keep(const char *verb, struct pieces_options *o, const char *text)
+{
+	uint64_t n;
+
+	if (!starts_with_digit(text))
+		return cmd_error(verb, "--keep-last %s: a size (20G), a time (7d) or a number of pieces", text);
+	if (is_time(text))
+		return cmd_parse_time(verb, text, &o->keep_ns) ? -1 : CMD_FAILED;
+	if (!is_number(text))
+		return cmd_parse_size(verb, text, &o->keep_bytes) ? -1 : CMD_FAILED;
+	n = strtoull(text, NULL, 10);
+	if (!n || n > 1000000)
+		return cmd_error(verb, "--keep-last %s: 1 to 1000000 pieces, a size (20G) or a time (7d)", text);
+	o->keep_count = (uint32_t)n;
+	return -1;
+}
+
+int pieces_take_level(const char *verb, const char *text, int *to)
+{
+	char *end = NULL;
+	long level = 1;
+
+	if (!strncmp(text, "zstd:", 5))
+		level = strtol(text + 5, &end, 10);
+	if ((strcmp(text, "zstd") && !end) || (end && (*end || !text[5])) || level < 1 || level > 19)
+		return cmd_error(verb, "--compress %s: \"zstd\" or \"zstd:LEVEL\" with a level from 1 to 19", text);
+	if (!packed_is_supported())
+		return cmd_error(verb, "--compress: this duet was built without libzstd");
+	*to = (int)level;
+	return -1;
+}
+
+static int take_sync(const char *verb, struct pieces_options *o, const char *text)
+{
+	o->sync_pieces = !strcmp(text, "rotate");
+	o->sync_ns = 0;
+	if (o->sync_pieces || !strcmp(text, "never"))
+		return -1;
+	if (!is_time(text))
+		return cmd_error(verb, "--sync %s: \"never\", \"rotate\" or a time (1s)", text);
+	if (!cmd_parse_time(verb, text, &o->sync_ns))
+		return CMD_FAILED;
+	o->sync_pieces = true;
+	return -1;
+}
+
+int pieces_take(const char *verb, struct pieces_options *o, int c)
+{
+	switch (c) {
+	case PIECES_ROTATE:
+		return take_rotate(verb, o, optarg);
+	case PIECES_KEEP:
+		return take_keep(verb, o, optarg);
+	case PIECES_COMPRESS:
+		return pieces_take_level(verb, optarg, &o->pack_level);
+	case PIECES_SYNC:
+		return take_sync(verb, o, optarg);
+	}
+	return -2;
+}
+
+int pieces_check(const char *verb, struct recorder_options *r, struct send *s)
+{
+	struct pieces_options *o = &r->pieces;
+
+	if (s->to) { /* what is compressed then is the link; the sender needs what lies here as it is */
+		s->o.pack_level = o->pack_level;
+		o->pack_level = 0;
+	}
+	if (!o->rotate && (o->keep_bytes || o->keep_ns || o->keep_count || o->pack_level))
+		return cmd_error(verb, "--keep-last and --compress are for finished pieces: give --rotate as well");
+	if (!o->rotate && o->sync_pieces && !o->sync_ns)
+		return cmd_error(verb, "--sync rotate is for finished pieces: give --rotate as well, or a time");
+	if (o->rotate && r->flight_recorder)
+		return cmd_error(verb, "--rotate: a flight recorder writes only when asked: `duet snapshot`");
+	/* What is here for the network alone goes when it has arrived. */
+	o->keep_nothing = o->rotate && s->to && !s->keeps;
+	return 0;
+}
+
+void pieces_print(const char *verb, const struct recorder_result *r)
+{
+	const struct tidy_status *t = &r->tidy;
+	char a[32], b[32];
+
+	if (r->pieces)
+		fprintf(stderr, "  pieces        %u", r->pieces);
+	if (t->n_removed)
+		fprintf(stderr, ", %u removed (%s)", t->n_removed, cmd_size_text(t->removed_bytes, a));
+	if (t->plain_bytes)
+		fprintf(stderr, ", %s compressed to %s", cmd_size_text(t->plain_bytes, a),
+			cmd_size_text(t->packed_bytes, b));
+	if (t->n_waiting)
+		fprintf(stderr, ", %u not yet compressed", t->n_waiting);
+	if (r->pieces)
+		fputc('\n', stderr);
+	if (t->n_failures)
+		cmd_error(verb, "%s%s", t->text, t->n_failures > 1 ? " (and more)" : "");
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/record/start.c - duet start: a session in the background.
+ *
+ * What goes on there is duet collect: a keeper and a worker of their own for each session, so that one
+ * that ends or fails does not touch the others (docs/design/sessions.md).  We wait until it records, or
+ * has said why it does not.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/record/recording.h"
+
+static const char help[] =
+	"usage: duet start [NAME] [OPTIONS]\n\n"
+	"Records in the background, as session NAME (default: \"default\"), until `duet stop`: all programs of\n"
+	"this user, those that run and those that start.  Returns when it records.  Several sessions run side\n"
+	"by side; `duet status` shows them, `duet enable` and `duet disable` change what they record.\n\n"
+	"  -o, --output DIR      where to; new or empty (default: ./duet-DATE-TIME)\n"
+	"  -e, --event PATTERN   application events: a glob on \"channel:name\", a channel, or a name;\n"
+	"                        \"!PATTERN\" excludes (default: all; -e '!*': none until `duet enable`)\n"
+	"  -f, --filter EXPR     of the events of the -e before it, only those for which EXPR holds\n"
+	"      --level LEVEL     of the events of the -e before it, only those as important as this: emerg ..\n"
+	"                        err, warning, notice, info, debug\n"
+	WHOM_HELP
+	"  -k, --kernel PATTERN  kernel events (duet list -k), or a set: sched syscalls irq ...; of the whole\n"
+	"                        machine, or of the processes of -p (default: none)\n"
+	RECORDING_UPROBES_HELP
+	"      --overwrite       flight recorder: keep the newest events in memory; `duet snapshot` and the\n"
+	"                        end write them\n"
+	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins with 64M;\n"
+	"                        with --overwrite 64M)\n"
+	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
+	"      --kernel-backend NAME auto (default): bpf, which is cheaper and has file names, where it can be had,\n"
+	"                        else ftrace; ftrace; bpf: fail without\n"
+	RECORDING_KERNEL_CONTEXT_HELP
+	"      --capture BYTES       by bpf, also so many bytes of what system calls read and write, and structures\n"
+	CHANNELS_HELP
+	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"
+	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
+	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
+	"  -p, --pid PID         record this process\n"
+	PIECES_HELP
+	RECORDING_TENANTS_HELP
+	SEND_HELP
+	"  -q, --quiet           say nothing if all went well\n\n"
+	"  duet start -e 'shop:*'            then: duet status; duet stop\n"
+	"  duet start crash --overwrite      a flight recorder beside it; duet snapshot -s crash\n";
+
+static const struct option options[] = {
+	RECORDING_OPTIONS,
+	{ "pid", required_argument, NULL, 'p' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* ---------------------------------------------------------------- the session's side */
+
+struct ready {
+	const struct recording *recording;
+	int socket; /* to who started us; closed: it has gone, and so do we */
+};
+
+/* What is said later is kept with the recording: nobody is there to read it. */
+static int open_log(const struct recording *a, struct diag *d)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (snprintf(path, sizeof path, "%s/.duet/log", a->o.path) >= (int)sizeof path)
+		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", a->o.path);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	return fd < 0 ? diag_errno(d, "cannot create %s", path) : fd;
+}
+
+static int tell_ready(void *arg, struct diag *d)
+{
+	struct ready *r = arg;
+	int log = open_log(r->recording, d);
+
+	if (log < 0)
+		return log;
+	if (send(r->socket, "", 1, MSG_NOSIGNAL) != 1)
+		return diag_errno(d, "who asked for the session has gone");
+	close(r->socket);
+	dup2(log, STDERR_FILENO);
+	close(log);
+	return 0;
+}
+
+/* Nothing of the caller's is kept: a pipe's other end would wait for us. */
+static int run_session(struct recording *a, int socket, int messages)
+{
+	/* Clear of 0 to 2, which the caller may have closed. */
+	int kept = fcntl(socket, F_DUPFD_CLOEXEC, 3), said = fcntl(messages, F_DUPFD_CLOEXEC, 3);
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct ready ready = { .recording = a, .socket = kept };
+
+	setsid();
+	dup2(nothing, STDIN_FILENO);
+	dup2(nothing, STDOUT_FILENO);
+	dup2(said, STDERR_FILENO);
+	if (kept > 3)
+		close_range(3, (unsigned)kept - 1, 0);
+	close_range((unsigned)kept + 1, ~0u, 0);
+	a->quiet = true; /* who stops it is told */
+	a->o.on_ready = tell_ready;
+	a->o.on_ready_arg = &ready;
+	return recording_run(a);
+}
+
+/* ---------------------------------------------------------------- the caller's side */
+
+/* Hands on what the session says of its start. */
+static bool pass_message(int messages)
+{
+	char text[4096];
+	ssize_t n = read(messages, text, sizeof text);
+
+	return n > 0 && write(STDERR_FILENO, text, (size_t)n) == n;
+}
+
+/* Until it records (true) or has ended. */
+static bool wait_until_ready(int socket, int messages)
+{
+	struct pollfd p[] = { { .fd = messages, .events = POLLIN }, { .fd = socket, .events = POLLIN } };
+	char ready;
+
+	for (;;) {
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return false;
+		if (p[0].revents & POLLIN)
+			pass_message(messages);
+		else if (p[1].revents)
+			return read(socket, &ready, 1) == 1;
+		else if (p[0].revents)
+			p[0].fd = -1;
+	}
+}
+
+static int exit_status(pid_t session)
+{
+	int status = 0;
+
+	while (waitpid(session, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		return cmd_error("start", "the session was killed while it started (signal %d)",
+				 WTERMSIG(status));
+	return WEXITSTATUS(status) ? WEXITSTATUS(status) : CMD_FAILED;
+}
+
+static int start(struct recording *a)
+{
+	int sockets[2], messages[2];
+	pid_t session;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) || pipe2(messages, O_CLOEXEC))
+		return cmd_error("start", "no file descriptors: %s", strerror(errno));
+	fflush(NULL);
+	session = fork();
+	if (session < 0)
+		return cmd_error("start", "cannot fork: %s", strerror(errno));
+	if (!session)
+		_exit(run_session(a, sockets[1], messages[1]));
+	close(sockets[1]);
+	close(messages[1]);
+	if (!wait_until_ready(sockets[0], messages[0])) {
+		while (pass_message(messages[0]))
+			;
+		return exit_status(session);
+	}
+	if (!a->quiet)
+		printf("session %s records into %s\n", a->session, a->o.path);
+	return 0;
+}
+
+/* Where we are now may not be where it is looked for later. */
+static int make_path_whole(struct recording *a, char whole[PATH_MAX])
+{
+	char here[PATH_MAX];
+
+	if (*a->o.path == '/')
+		return 0;
+	if (!getcwd(here, sizeof here) ||
+	    snprintf(whole, PATH_MAX, "%s/%s", strcmp(here, "/") ? here : "", a->o.path) >= PATH_MAX)
+		return cmd_error(a->verb, "%s: the path is too long", a->o.path);
+	a->o.path = whole;
+	return 0;
+}
+
+int cmd_start(int argc, char **argv)
+{
+	char whole[PATH_MAX];
+	struct recording a;
+	int c, status;
+
+	recording_begin(&a, "start");
+	snprintf(a.session, sizeof a.session, "default");
+	while ((c = getopt_long(argc, argv, ":o:e:f:c:k:u:b:p:q", options, NULL)) != -1) {
+		status = recording_take(&a, c, help);
+		if (status >= 0)
+			return status;
+	}
+	if (argc - optind > 1)
+		return cmd_usage("start", "one name for the session, and no command");
+	if (optind < argc && !recording_name(&a, "", argv[optind]))
+		return CMD_FAILED;
+	if (recording_settle(&a) || make_path_whole(&a, whole))
+		return CMD_FAILED;
+	a.o.kernel_whole_machine = a.o.kernel && !a.pids.n && !a.cgroups.n;
+	a.o.keep = true;
+	return start(&a);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/remote/send.c - duet send, and what record and collect share with it: see send.h. */
+#include "cmd/remote/send.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/record/chunk_options.h"
+#include "collect/tenant/tenant.h"
+#include "net/send/spool.h"
+
+#define SPOOL_BYTES (1ull << 30)
+#define SPOOL_LEAST (1ull << 20)
+#define PATIENCE_NS 30000000000ull
+enum { REMOVE = 256, COMPRESS, HELP, FIRST_ANSWER_MS = 3000 };
+
+static const char help[] =
+	"usage: duet send [OPTIONS] DIR HOST[:PORT]\n\n"
+	"Sends a recording to a relay (duet relay): one that was made here, or what a `duet record --to`\n"
+	"could not send.  What the relay has already is not sent again.\n\n" SEND_KEY_HELP
+	"      --compress zstd[:LEVEL]  what the link carries; level 1 (default) to 19\n"
+	"      --remove          then remove it here\n"
+	"      --flush-timeout T give up after so long without progress (default: 30s)\n"
+	"  -q, --quiet           say nothing if all went well\n";
+
+void send_begin(struct send *s)
+{
+	*s = (struct send){ .spool_bytes = SPOOL_BYTES, .o.patience_ns = PATIENCE_NS, .sender.control = -1 };
+}
+
+int send_take(const char *verb, struct send *s, int c)
+{
+	switch (c) {
+	case SEND_TO:
+		s->to = optarg;
+		return -1;
+	case SEND_PSK:
+		s->o.keys.psk = optarg;
+		return -1;
+	case SEND_CERT:
+		s->o.keys.cert = optarg;
+		return -1;
+	case SEND_KEY:
+		s->o.keys.key = optarg;
+		return -1;
+	case SEND_CA:
+		s->o.keys.ca = optarg;
+		return -1;
+	case SEND_PLAIN:
+		s->o.keys.is_plain = true;
+		return -1;
+	case SEND_SPOOL:
+		if (!cmd_parse_size(verb, optarg, &s->spool_bytes))
+			return CMD_FAILED;
+		return s->spool_bytes < SPOOL_LEAST ? cmd_error(verb, "--spool %s: at least 1M", optarg) : -1;
+	case SEND_KEEP:
+		s->keeps = true;
+		return -1;
+	case SEND_PATIENCE:
+		return cmd_parse_time(verb, optarg, &s->o.patience_ns) ? -1 : CMD_FAILED;
+	}
+	return -2;
+}
+
+int send_check(const char *verb, struct send *s)
+{
+	const struct wire_keys *k = &s->o.keys;
+	struct diag d = { "" };
+
+	if (!s->to)
+		return k->psk || k->cert || k->key || k->ca || k->is_plain || s->keeps
+			       ? cmd_usage(verb, "keys and --keep are for --to")
+			       : 0;
+	if (place_parse(&s->o.to, s->to, &d))
+		return cmd_error(verb, "--to %s", d.text);
+	return *s->o.to.host ? 0 : cmd_error(verb, "--to %s: which host?", s->to);
+}
+
+int send_start(const char *verb, struct send *s, const char *path, const char *session)
+{
+	struct diag d = { "" };
+
+	if (!s->to)
+		return 0;
+	s->o.path = path;
+	s->o.session = session;
+	s->o.frees = !s->keeps;
+	return sender_fork(&s->sender, &s->o, s->spool_bytes, &d) ? cmd_error(verb, "%s", d.text) : 0;
+}
+
+int send_follow(const char *verb, struct send *s)
+{
+	struct diag d = { "" };
+
+	if (!s->to)
+		return 0;
+	if (sender_begin(&s->sender, FIRST_ANSWER_MS, &d)) {
+		sender_fini(&s->sender);
+		return cmd_error(verb, "%s", d.text);
+	}
+	if (load_acquire(&s->sender.status->state) == SENDER_WAITS)
+		fprintf(stderr, "duet %s: %s\n  recording into %s meanwhile; it is sent when the relay answers\n",
+			verb, *s->sender.status->text ? s->sender.status->text : "the relay does not answer yet",
+			s->o.path);
+	return 0;
+}
+
+static void print_sent(const char *verb, const struct send *s, const struct sender_status *st)
+{
+	char size[32], link[32];
+
+	fprintf(stderr, "duet %s: %s sent to %s: %s", verb, cmd_size_text(st->acknowledged, size), s->to, st->path);
+	if (st->carried_bytes < st->read_bytes)
+		fprintf(stderr, ", as %s", cmd_size_text(st->carried_bytes, link));
+	else if (s->o.pack_level && st->version == 1)
+		fprintf(stderr, ", not compressed: the relay does not know how");
+	if (st->n_connections > 1)
+		fprintf(stderr, ", over %u connections", st->n_connections);
+	if (st->error_ns)
+		fprintf(stderr, "; its clock is %+.6f s from ours, to within %.6f s", (double)st->offset_ns / 1e9,
+			(double)st->error_ns / 1e9);
+	fputc('\n', stderr);
+	if (st->n_skipped)
+		cmd_error(verb, "%u files were not sent: no relay takes names like theirs", st->n_skipped);
+}
+
+static void add_argument(char *text, size_t size, const char *option, const char *value)
+{
+	size_t n = strlen(text);
+
+	if (value)
+		snprintf(text + n, size - n, " %s%s%s", option, *value ? " " : "", value);
+}
+
+static int print_unsent(const char *verb, const struct send *s, const struct sender_status *st)
+{
+	const struct wire_keys *k = &s->o.keys;
+	uint64_t left = st->total - st->acknowledged;
+	char size[32], level[32], keys[PATH_MAX] = "";
+
+	add_argument(keys, sizeof keys, "--psk", k->psk);
+	add_argument(keys, sizeof keys, "--cert", k->cert);
+	add_argument(keys, sizeof keys, "--key", k->key);
+	add_argument(keys, sizeof keys, "--ca", k->ca);
+	add_argument(keys, sizeof keys, "--plain", k->is_plain ? "" : NULL);
+	snprintf(level, sizeof level, "zstd:%d", s->o.pack_level);
+	add_argument(keys, sizeof keys, "--compress", s->o.pack_level ? level : NULL);
+	return cmd_error(verb, "%s of %s not sent%s%s\n  to go on: duet send%s%s %s %s",
+			 st->total ? cmd_size_text(left, size) : "all", s->o.path, *st->text ? ": " : "",
+			 st->text, keys, s->o.frees ? " --remove" : "", s->o.path, s->to);
+}
+
+int send_finish(const char *verb, struct send *s, bool is_quiet)
+{
+	struct sender_status *st = s->sender.status;
+	int status = 0;
+
+	if (!s->to)
+		return 0;
+	if (sender_end(&s->sender) != SENDER_DONE) {
+		status = print_unsent(verb, s, st);
+	} else {
+		if (!is_quiet || st->n_skipped)
+			print_sent(verb, s, st);
+		if (s->o.frees && !st->n_skipped)
+			spool_remove(s->o.path);
+	}
+	sender_fini(&s->sender);
+	return status;
+}
+
+/* The last component of what the path means, also for "." and "dir/". */
+static const char *base_name(const char *path, char whole[PATH_MAX])
+{
+	return realpath(path, whole) && whole[1] ? strrchr(whole, '/') + 1 : "recording";
+}
+
+/* A recording without parts of others, or such a part: @within is its path when rights are its owner's. */
+static int send_one(struct send *s, const char *path, const char *within, const char *session, bool is_quiet)
+{
+	struct sender_status st = { 0 };
+	struct diag d = { "" };
+
+	s->o.path = path;
+	s->o.session = session;
+	if (sender_run(&s->o, &st, &d))
+		return st.state == SENDER_GAVE_UP ? print_unsent("send", s, &st)
+						  : cmd_error("send", "%s", *st.text ? st.text : d.text);
+	if (!is_quiet || st.n_skipped)
+		print_sent("send", s, &st);
+	if (s->o.frees && !st.n_skipped)
+		spool_remove(within);
+	return 0;
+}
+
+static int take_owners_rights(void *arg, struct diag *d)
+{
+	const struct send *s = arg;
+
+	(void)d;
+	owner_begin(s->o.dir);
+	return 0;
+}
+
+/* In his part its owner may do what he likes, now as well: nothing is read or removed there that he could not. */
+static int send_part(struct send *s, const char *path, const char *session, bool is_quiet)
+{
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), status;
+	const struct rights ours = { geteuid(), getegid() };
+	char within[32];
+
+	if (dir < 0)
+		return cmd_error("send", "cannot open %s: %s", path, strerror(errno));
+	snprintf(within, sizeof within, "/proc/self/fd/%d", dir);
+	s->o.dir = dir;
+	s->o.confine = take_owners_rights;
+	s->o.confine_arg = s;
+	status = send_one(s, path, within, session, is_quiet);
+	owner_end(ours);
+	s->o.confine = NULL;
+	s->o.dir = 0;
+	close(dir);
+	if (!status && s->o.frees)
+		rmdir(path);
+	return status;
+}
+
+/* Those of other users (docs/design/tenants.md), each a recording of its own. */
+static int send_parts(struct send *s, const char *path, const char *session, bool is_quiet, int *n)
+{
+	char part[PATH_MAX], name[PATH_MAX];
+	DIR *dir = opendir(path);
+	struct dirent *e;
+	int status = 0;
+
+	for (*n = 0; dir && !status && (e = readdir(dir));) {
+		if (strncmp(e->d_name, "tenant-", 7) || snprintf(part, sizeof part, "%s/%s", path, e->d_name) >= PATH_MAX)
+			continue;
+		snprintf(name, sizeof name, "%s@%s", session, e->d_name + 7);
+		status = send_part(s, part, name, is_quiet);
+		++*n;
+	}
+	if (dir)
+		closedir(dir);
+	return status;
+}
+
+static int send_all(struct send *s, const char *path, bool is_quiet)
+{
+	char whole[PATH_MAX], own[PATH_MAX];
+	const char *session = base_name(path, whole);
+	int n_parts, status = send_parts(s, path, session, is_quiet, &n_parts);
+
+	/* The rest may have arrived before, and be gone. */
+	snprintf(own, sizeof own, "%s/.duet", path);
+	if (!status && (!n_parts || !access(own, F_OK)))
+		return send_one(s, path, path, session, is_quiet);
+	if (!status && s->o.frees)
+		rmdir(path);
+	return status;
+}
+
+int cmd_send(int argc, char **argv)
+{
+	static const struct option options[] = { SEND_KEY_OPTIONS,
+						 { "compress", required_argument, NULL, COMPRESS },
+						 { "remove", no_argument, NULL, REMOVE },
+						 { "flush-timeout", required_argument, NULL, SEND_PATIENCE },
+						 { "quiet", no_argument, NULL, 'q' },
+						 { "help", no_argument, NULL, HELP },
+						 { NULL, 0, NULL, 0 } };
+	bool is_quiet = false;
+	struct send s;
+	int c, status;
+
+	send_begin(&s);
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":q", options, NULL)) != -1) {
+		status = -1;
+		if (c == 'q')
+			is_quiet = true;
+		else if (c == REMOVE)
+			s.o.frees = true;
+		else if (c == HELP)
+			return fputs(help, stdout) < 0;
+		else if (c == COMPRESS)
+			status = pieces_take_level("send", optarg, &s.o.pack_level);
+		else
+			status = send_take("send", &s, c);
+		if (status == -2)
+			return cmd_usage("send", c == ':' ? "an option lacks its value" : "no such option");
+		if (status >= 0)
+			return status;
+	}
+	if (argc - optind != 2)
+		return cmd_usage("send", "a recording and a host expected");
+	s.to = argv[optind + 1];
+	status = send_check("send", &s);
+	return status ? status : send_all(&s, argv[optind], is_quiet);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/report/locks.c - `duet report locks`: futexes; with --pair, locks that a program tells of. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "analysis/report/latency.h"
+#include "analysis/report/locks.h"
+#include "cmd/cmd.h"
+#include "cmd/report/report.h"
+
+static const char *address_text(uint64_t address, char buffer[32])
+{
+	snprintf(buffer, 32, "0x%" PRIx64, address);
+	return buffer;
+}
+
+static void print_rows(struct page *p, const struct locks *l, const struct report *r)
+{
+	static const struct column columns[] = {
+		{ "process", "process", CELL_TEXT }, { "pid", NULL, CELL_COUNT },
+		{ "address", "futex", CELL_TEXT },   { "is_pi", NULL, CELL_COUNT },
+		{ "n", "waits", CELL_COUNT },	     TABLE_SAMPLES,
+		{ "n_timed_out", "timed out", CELL_COUNT }, { "n_interrupted", "interrupted", CELL_COUNT },
+		{ "n_changed", "no wait", CELL_COUNT }, { "n_open", "open", CELL_COUNT },
+		{ "n_wakes", "wakes", CELL_COUNT },  { "n_woken", "woken", CELL_COUNT },
+	};
+	char name[48], address[32];
+	struct table t;
+
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < l->n_rows; i++) {
+		struct lock_row *row = &l->rows[i];
+
+		table_text(&t, thread_text(l->run.threads, row->process, name));
+		table_number(&t, threads_at(l->run.threads, row->process)->tid);
+		table_text(&t, address_text(row->address, address));
+		table_number(&t, row->is_pi);
+		table_number(&t, (int64_t)row->waits.n);
+		table_samples(&t, &row->waits);
+		table_number(&t, (int64_t)row->n_timed_out);
+		table_number(&t, (int64_t)row->n_interrupted);
+		table_number(&t, (int64_t)row->n_changed);
+		table_number(&t, (int64_t)row->n_open);
+		table_number(&t, (int64_t)row->n_wakes);
+		table_number(&t, (int64_t)row->n_woken);
+	}
+	page_table(p, "futexes", "By futex (no wait: its value had changed already)", &t, r->limit);
+	table_fini(&t);
+}
+
+static void print_edges(struct page *p, const struct locks *l, const struct report *r)
+{
+	static const struct column columns[] = {
+		{ "waiter", "waited", CELL_TEXT }, { "waiter_tid", NULL, CELL_COUNT },
+		{ "waker", "until woken by", CELL_TEXT }, { "waker_tid", NULL, CELL_COUNT },
+		{ "address", "futex", CELL_TEXT }, { "n", "times", CELL_COUNT },
+		{ "ns", "total", CELL_NS },	   { "max_ns", "longest", CELL_NS },
+	};
+	char name[48], address[32];
+	struct table t;
+
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < l->n_edges; i++) {
+		const struct lock_edge *edge = &l->edges[i];
+
+		table_text(&t, thread_text(l->run.threads, edge->waiter, name));
+		table_number(&t, threads_at(l->run.threads, edge->waiter)->tid);
+		table_text(&t, thread_text(l->run.threads, edge->waker, name));
+		table_number(&t, threads_at(l->run.threads, edge->waker)->tid);
+		table_text(&t, address_text(edge->address, address));
+		table_number(&t, (int64_t)edge->n);
+		table_number(&t, (int64_t)edge->ns);
+		table_number(&t, (int64_t)edge->max_ns);
+	}
+	page_table(p, "wakers", "Who waited for whom", &t, r->limit);
+	table_fini(&t);
+}
+
+static void print_slowest(struct page *p, const struct locks *l)
+{
+	static const struct column columns[] = {
+		TABLE_SLOW("waited", "from"),
+		{ "address", "futex", CELL_TEXT },
+		{ "waker", "woken by", CELL_TEXT },
+	};
+	char name[48], address[32];
+	struct table t;
+
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < l->slowest.n; i++) {
+		const struct slow *s = &l->slowest.at[i];
+
+		report_slow(&t, &l->run, s);
+		table_text(&t, address_text((uint64_t)s->detail, address));
+		if (s->what)
+			table_text(&t, thread_text(l->run.threads, s->what, name));
+		else
+			table_nothing(&t);
+	}
+	page_table(p, "slowest", "The longest waits", &t, UINT64_MAX);
+	table_fini(&t);
+}
+
+static int print_futexes(const struct report *r, struct locks *l)
+{
+	struct page p;
+	char text[32], count[64];
+
+	if (!l->has_calls)
+		return report_lacks(&l->run, "system calls", "-k syscalls -k sched");
+	if (!l->n_calls)
+		return report_lacks(&l->run, "futex calls", "-k syscalls -k sched");
+	if (page_open(&p, "report", r->is_json))
+		return CMD_FAILED;
+	page_recording(&p, &l->run);
+	page_number(&p, "n_calls", (int64_t)l->n_calls);
+	page_number(&p, "n_waits", (int64_t)l->waits.n);
+	page_number(&p, "n_without_waker", (int64_t)l->n_without_waker);
+	page_line(&p, "%s for futexes, %s in all", cmd_count_text(l->waits.n, "wait", count), duration_text(l->waits.sum, text));
+	if (!l->has_wakeups)
+		page_line(&p, "no wakeups were recorded, so nobody knows who woke whom: record with -k sched");
+	else if (l->n_without_waker)
+		page_line(&p, "ended and nobody was seen to do that: %s", cmd_count_text(l->n_without_waker, "wait", count));
+	print_rows(&p, l, r);
+	page_histogram(&p, "histogram", "How long", &l->waits, CELL_NS);
+	print_edges(&p, l, r);
+	print_slowest(&p, l);
+	return page_close(&p);
+}
+
+/* ---------------------------------------------------------------- locks that a program tells of */
+
+static void print_held(struct page *p, struct latency *l, const struct report *r)
+{
+	const struct column columns[] = {
+		{ "key", r->by ? r->by : "thread", CELL_TEXT },
+		{ "n", "times", CELL_COUNT },
+		TABLE_SAMPLES,
+	};
+	char name[48];
+	struct table t;
+
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < l->n_keys; i++) {
+		if (!l->times[i].n)
+			continue;
+		if (!r->by)
+			table_text(&t, thread_text(l->run.threads, l->keys[i].thread, name));
+		else
+			table_text(&t, latency_key_text(l, i, r, name));
+		table_number(&t, (int64_t)l->times[i].n);
+		table_samples(&t, &l->times[i]);
+	}
+	page_table(p, "held", "How long held", &t, r->limit);
+	table_fini(&t);
+}
+
+static int report_pair(const struct report *r)
+{
+	struct latency l;
+	struct diag d = { "" };
+	int status;
+
+	if (latency_init(&l, r->trace, &r->range, r->a, r->b, r->by, r->n_slowest, true, &d))
+		return cmd_error("report", "%s", d.text);
+	status = report_latencies(r, &l, print_held);
+	latency_fini(&l);
+	return status;
+}
+
+int report_locks(const struct report *r)
+{
+	struct locks l;
+	struct diag d = { "" };
+	int status;
+
+	if (r->a)
+		return report_pair(r);
+	if (r->by)
+		return cmd_error("report", "locks: --by names a field of the events of --pair");
+	if (locks_init(&l, r->trace, &r->range, r->n_slowest, &d))
+		return cmd_error("report", "%s", d.text);
+	status = print_futexes(r, &l);
+	locks_fini(&l);
+	return status;
+}

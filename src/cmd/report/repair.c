@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/report/repair.c - `duet repair TRACE NEW`: of a damaged recording, a whole one. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/cmd.h"
+#include "cmd/progress.h"
+#include "trace/repair/repair.h"
+
+static const char usage[] = "usage: duet repair TRACE NEW\n\n"
+			    "Writes all that is sound of TRACE as NEW, which every reader of CTF opens,\n"
+			    "and says what is not.  TRACE stays as it is.\n";
+
+static void warn(void *context, const char *text)
+{
+	(void)context;
+	cmd_error("repair", "%s", text);
+}
+
+static void begin(void *context, const struct trace *t)
+{
+	(void)context;
+	progress_begin("repair", t);
+}
+
+static bool advance(void *context, uint64_t bytes)
+{
+	(void)context;
+	return progress_made(bytes);
+}
+
+static int fix(const char *from, const char *to)
+{
+	struct repair_options o = { .warn = warn, .begin = begin, .progress = advance };
+	struct diag d = { "" };
+	struct repaired r;
+	char text[4][64];
+	uint64_t n;
+
+	progress_catch();
+	if (repair(from, to, &o, &r, &d))
+		return cmd_error("repair", "%s", d.text);
+	progress_end();
+	printf("%s: %s in %s, %s, %s\n", to, cmd_count_text(r.n_events, "event", text[0]),
+	       cmd_count_text(r.n_packets, "packet", text[1]), cmd_count_text(r.n_streams, "stream", text[2]),
+	       cmd_count_text(r.n_traces, "trace", text[3]));
+	n = r.n_cut + r.n_left_out + r.n_retimed + r.n_gaps;
+	if (n)
+		printf("mended: %s shortened to the sound beginning, %" PRIu64 " left out, %" PRIu64
+		       " whose end was too late; %s of metadata left out\n", cmd_count_text(r.n_cut, "packet", text[0]),
+		       r.n_left_out, r.n_retimed, cmd_count_text(r.n_gaps, "place", text[1]));
+	return 0;
+}
+
+int cmd_repair(int argc, char **argv)
+{
+	static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
+	int c;
+
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
+		if (c != 'h')
+			return cmd_usage("repair", "no such option");
+		fputs(usage, stdout);
+		return 0;
+	}
+	if (argc - optind != 2)
+		return cmd_usage("repair", "a recording and where to write a whole one are needed");
+	return fix(argv[optind], argv[optind + 1]);
+}

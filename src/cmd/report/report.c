@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/report/report.c - `duet report QUESTION`: the table of questions; an answer is a file of its own. */
+#include "cmd/report/report.h"
+#include "cmd/progress.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/selection.h"
+#include "cmd/cmd.h"
+#include "cmd/nearest.h"
+
+static const struct {
+	const char *name;
+	int (*run)(const struct report *r);
+	const char *by; /* what --by may be, between commas; "*": a field */
+	const char *what;
+} questions[] = {
+	{ "syscalls", report_syscalls, ",process,", "system calls: errors, time, the slowest" },
+	{ "sched", report_sched, ",process,thread,", "scheduling: waits for a CPU, preemptions, the longest" },
+	{ "cpu", report_cpu, ",process,thread,", "CPU time by process and CPU, idle, interrupts" },
+	{ "heap", report_heap, ",process,", "heap: live bytes over time, peak, by size, call site, what is never freed" },
+	{ "latency A B", report_latency, "*", "time from an event like A to the next like B" },
+	{ "why", report_why, ",", "where a thread's time went: ran, waited, for what, who woke it" },
+	{ "io", report_io, ",process,file,", "reads and writes by file, process and device" },
+	{ "irq", report_irq, ",cpu,", "interrupts: time, how long, whom they interrupted" },
+	{ "locks", report_locks, "*", "waits for futexes, who woke; locks of programs (--pair)" },
+};
+enum { N_QUESTIONS = sizeof questions / sizeof *questions };
+
+static void help(void)
+{
+	fputs("usage: duet report QUESTION [OPTIONS] TRACE...\n\nAnswers about a recording:\n\n", stdout);
+	for (int i = 0; i < N_QUESTIONS; i++)
+		printf("  %-13s %s\n", questions[i].name, questions[i].what);
+	fputs("\n"
+	      "  --by WHAT     syscalls: process; sched: thread (default) or process;\n"
+	      "                cpu: process (default) or thread;\n"
+	      "                latency, locks: a field that both events have (default: the thread);\n"
+	      "                io: file (default) or process; irq: cpu\n"
+	      "  -t TID        why: of this thread;  -p PID: of this process's threads\n"
+	      "  --between A B why: of each time from an event like A to the next like B of a thread\n"
+	      "  --pair A B    locks: held from an event like A to the next like B\n"
+	      "  --from T      from this time on, and --to T: up to it; as duet view takes them\n"
+	      "  --slowest N   the N slowest, with their times in the trace (default: 5); heap: the oldest\n"
+	      "  --limit N     at most N lines in a table (default: 30)\n"
+	      "  --json        one JSON object, for programs\n",
+	      stdout);
+}
+
+bool report_is_by(const struct report *r, const char *what)
+{
+	return r->by && !strcmp(r->by, what);
+}
+
+int report_lacks(const struct run *run, const char *what, const char *how)
+{
+	return cmd_error("report", "no %s in this recording%s\n  `duet record %s` records them", what,
+			 run->n_of[TRACE_KERNEL] || *how != '-' || how[1] != 'k'
+				 ? ""
+				 : ", nor anything else of the kernel",
+			 how);
+}
+
+static void warn(void *context, const char *text)
+{
+	(void)context;
+	cmd_error("report", "%s", text);
+}
+
+static bool parse_number(const char *text, uint64_t most, uint64_t *n)
+{
+	char *end;
+
+	*n = strtoull(text, &end, 10);
+	return end != text && !*end && *text != '-' && *n <= most;
+}
+
+void report_slow(struct table *t, const struct run *run, const struct slow *slow)
+{
+	char name[48];
+
+	table_number(t, (int64_t)slow->duration_ns);
+	table_number(t, slow->time_ns);
+	table_text(t, thread_text(run->threads, slow->thread, name));
+	table_number(t, threads_at(run->threads, slow->thread)->tid);
+}
+
+struct options {
+	struct report report;
+	struct moment from, to;
+};
+
+enum { OPT_JSON = 256, OPT_BY, OPT_SLOWEST, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_PAIR };
+
+static int take_number(const char *option, int64_t *n)
+{
+	uint64_t v;
+
+	if (!parse_number(optarg, INT32_MAX, &v))
+		return cmd_error("report", "%s takes a number", option);
+	*n = (int64_t)v;
+	return 0;
+}
+
+static int take_option(struct options *o, int c, char **argv)
+{
+	struct report *r = &o->report;
+	uint64_t n;
+
+	switch (c) {
+	case OPT_JSON:
+		r->is_json = true;
+		return 0;
+	case OPT_BY:
+		r->by = optarg;
+		return 0;
+	case OPT_SLOWEST:
+		if (!parse_number(optarg, 1000000, &n))
+			return cmd_error("report", "--slowest takes a number up to 1000000");
+		r->n_slowest = (uint32_t)n;
+		return 0;
+	case OPT_LIMIT:
+		return parse_number(optarg, UINT64_MAX, &r->limit)
+			       ? 0
+			       : cmd_error("report", "--limit takes a number");
+	case 't':
+		return take_number("-t", &r->tid);
+	case 'p':
+		return take_number("-p", &r->pid);
+	case OPT_FROM:
+		return moment_parse(optarg, &o->from)
+			       ? 0 : cmd_error("report", "--from takes a time, as in 14:05:09.25 or +2.5s");
+	case OPT_TO:
+		return moment_parse(optarg, &o->to)
+			       ? 0 : cmd_error("report", "--to takes a time, as in 14:05:09.25 or +2.5s");
+	case OPT_PAIR: /* the second pattern is getopt's next word */
+		if (!argv[optind])
+			return cmd_usage("report", "two patterns of events are needed");
+		r->a = optarg;
+		r->b = argv[optind++];
+		return 0;
+	case ':':
+		return cmd_usage("report", "an option lacks its value");
+	}
+	return cmd_usage("report", "no such option");
+}
+
+static int take_options(struct options *o, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "by", required_argument, NULL, OPT_BY },
+		{ "slowest", required_argument, NULL, OPT_SLOWEST },
+		{ "limit", required_argument, NULL, OPT_LIMIT },
+		{ "from", required_argument, NULL, OPT_FROM },
+		{ "to", required_argument, NULL, OPT_TO },
+		{ "between", required_argument, NULL, OPT_PAIR },
+		{ "pair", required_argument, NULL, OPT_PAIR },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c, status;
+
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":ht:p:", options, NULL)) >= 0) {
+		if (c == 'h') {
+			help();
+			exit(0);
+		}
+		status = take_option(o, c, argv);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+static bool may_be_by(const char *allowed, const char *by)
+{
+	char wanted[64];
+
+	if (!by || !strcmp(allowed, "*"))
+		return true;
+	snprintf(wanted, sizeof wanted, ",%s,", by);
+	return strstr(allowed, wanted);
+}
+
+static int answer(struct options *options, int question, char **paths, int n)
+{
+	struct report *r = &options->report;
+	struct trace_options o = { .warn = warn };
+	struct diag d = { "" };
+	int status;
+
+	if (!may_be_by(questions[question].by, r->by))
+		return cmd_error("report", "--by %s: not for %s", r->by, questions[question].name);
+	if (n < 1)
+		return cmd_usage("report", "no recording given");
+	r->paths = (const char *const *)paths;
+	r->n_paths = n;
+	progress_hook(&o);
+	if (trace_open(&r->trace, r->paths, n, &o, &d))
+		return cmd_error("report", "%s", d.text);
+	cmd_tell_hosts("report", trace_hosts(r->trace));
+	moments_settle(&options->from, &options->to, r->trace);
+	r->range.from_ns = options->from.is_given ? options->from.ns : INT64_MIN;
+	r->range.to_ns = options->to.is_given ? options->to.ns : INT64_MAX;
+	signal(SIGPIPE, SIG_IGN);
+	progress_begin("report", r->trace);
+	status = questions[question].run(r);
+	trace_close(r->trace);
+	return status;
+}
+
+/* The first word of a question's name is what it is called. */
+static bool is_called(const char *word, const char *name)
+{
+	size_t n = strcspn(name, " ");
+
+	return strlen(word) == n && !strncmp(word, name, n);
+}
+
+static int refuse_question(const char *word)
+{
+	struct nearest near = { .wanted = word };
+	char text[NEAREST_MAX + 32], name[32];
+
+	for (int i = 0; i < N_QUESTIONS; i++) {
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(questions[i].name, " "), questions[i].name);
+		nearest_try(&near, name);
+	}
+	return cmd_error("report", "no question \"%s\"%s", word,
+			 *near.best ? nearest_text(&near, text) : ": `duet report --help` lists them");
+}
+
+int report_unknown(const struct report *r, const char *pattern)
+{
+	struct nearest near = { .wanted = pattern };
+	char text[NEAREST_MAX + 32];
+
+	nearest_try_events(&near, r->trace);
+	return cmd_error("report", "nothing recorded is called %s%s", pattern,
+			 *near.best ? nearest_text(&near, text) : "; `duet stats --by event` lists what is");
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct options o = { .report = { .n_slowest = 5, .limit = 30, .tid = -1, .pid = -1 } };
+	int status = take_options(&o, argc, argv), question = 0;
+
+	if (status)
+		return status;
+	argv += optind;
+	argc -= optind;
+	if (!argc)
+		return cmd_usage("report", "no question given");
+	while (question < N_QUESTIONS && !is_called(argv[0], questions[question].name))
+		question++;
+	if (question == N_QUESTIONS)
+		return refuse_question(argv[0]);
+	if (!strchr(questions[question].name, ' '))
+		return answer(&o, question, argv + 1, argc - 1);
+	if (argc < 3)
+		return cmd_usage("report", "two patterns of events are needed");
+	o.report.a = argv[1];
+	o.report.b = argv[2];
+	return answer(&o, question, argv + 3, argc - 3);
+}

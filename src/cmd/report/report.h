@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/report/report.h - what `duet report` asks its reports for. */
+#ifndef CMD_REPORT_REPORT_H
+#define CMD_REPORT_REPORT_H
+
+#include "cmd/report/table.h"
+
+struct report {
+	struct trace *trace;
+	const char *const *paths; /* of the recordings */
+	int n_paths;
+	struct run_range range; /* --from, --to */
+	bool is_json;
+	const char *by; /* NULL: not given */
+	uint32_t n_slowest;
+	uint64_t limit; /* of lines in a table */
+	int64_t tid, pid; /* why: -1 if not given */
+	const char *a, *b; /* latency, --between: patterns */
+};
+
+/* Each returns the exit status. */
+int report_cpu(const struct report *r);
+int report_heap(const struct report *r);
+int report_io(const struct report *r);
+int report_irq(const struct report *r);
+int report_latency(const struct report *r);
+int report_locks(const struct report *r);
+int report_sched(const struct report *r);
+int report_syscalls(const struct report *r);
+int report_why(const struct report *r);
+
+/* report_latencies - a page about @l; @more adds to it, may be NULL.  Returns the exit status. */
+struct latency;
+int report_latencies(const struct report *r, struct latency *l,
+		     void (*more)(struct page *p, struct latency *l, const struct report *r));
+/* The value that A and B have in common, number @key of @l. */
+const char *latency_key_text(const struct latency *l, uint32_t key, const struct report *r, char buffer[48]);
+
+/* report_unknown - nothing is called like this pattern; what may have been meant.  Returns the exit status. */
+int report_unknown(const struct report *r, const char *pattern);
+
+/* report_is_by - whether --by is @what; "" is none at all. */
+bool report_is_by(const struct report *r, const char *what);
+
+/* One of the slowest: how long, when it began, whose it was.  Its columns, and its cells. */
+#define TABLE_SLOW(how_long, when)                                                                 \
+	{ "duration_ns", how_long, CELL_NS }, { "time_ns", when, CELL_TIME },                      \
+		{ "thread", "thread", CELL_TEXT }, { "tid", NULL, CELL_COUNT }
+void report_slow(struct table *t, const struct run *run, const struct slow *slow);
+
+/* report_lacks - the recording does not hold what the question is about.  Returns the exit status. */
+int report_lacks(const struct run *run, const char *what, const char *how);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/report/stats.c - `duet stats`: how many events, by event, process, thread, CPU and stream. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/report/count.h"
+#include "cmd/cmd.h"
+#include "cmd/nearest.h"
+#include "cmd/progress.h"
+#include "cmd/report/table.h"
+#include "trace/symbols/kallsyms.h"
+
+static const char usage[] =
+	"usage: duet stats [--by WHAT] [--limit N] [--json] [-f EXPRESSION] TRACE...\n"
+	"\n"
+	"Counts events: how many, how many a second, how many bytes, how many lost.\n"
+	"\n"
+	"  --by WHAT    only by this, all of it: event, process, thread, cpu, stream, function, or a context\n"
+	"               or field of events, as uid, cgroup, $ctx.procname, fd; otherwise the most frequent\n"
+	"               ten of each of the former kinds\n"
+	"  --limit N    at most N lines of each kind\n"
+	"  --json       one JSON object, with everything\n"
+	"  -f EXPR      only events for which this is true: 'size > 4096' (duet-filter(7))\n";
+
+struct arguments {
+	bool is_json;
+	int by; /* -1: all */
+	const char *value; /* COUNT_VALUE: which; else NULL */
+	uint64_t limit;
+	const char *filter; /* NULL: none */
+};
+
+static const struct {
+	const char *name, *key, *heading, *title;
+} kinds[COUNT_KINDS] = {
+	[COUNT_EVENT] = { "event", "events", "By event", "event" },
+	[COUNT_PROCESS] = { "process", "processes", "By process", "process" },
+	[COUNT_THREAD] = { "thread", "threads", "By thread", "thread" },
+	[COUNT_CPU] = { "cpu", "cpus", "By CPU", "CPU" },
+	[COUNT_STREAM] = { "stream", "streams", "By stream", "stream" },
+	[COUNT_FUNCTION] = { "function", "functions", "By function of the kernel's", "function" },
+	[COUNT_VALUE] = { "value", "values", NULL, NULL }, /* called as the value is */
+};
+
+static void warn(void *context, const char *text)
+{
+	(void)context;
+	cmd_error("stats", "%s", text);
+}
+
+static const char *name_of(const struct counts *c, enum count_by by, const struct count_row *row, struct kallsyms *functions,
+			   char buffer[48])
+{
+	const char *name;
+
+	switch (by) {
+	case COUNT_EVENT:
+		return row->name;
+	case COUNT_PROCESS:
+	case COUNT_THREAD:
+		return thread_text(c->run.threads, row->number, buffer);
+	case COUNT_STREAM:
+		return trace_stream(c->run.trace, row->number)->path;
+	case COUNT_FUNCTION:
+		name = kallsyms_find(functions, row->address);
+		snprintf(buffer, 48, "0x%" PRIx64, row->address);
+		return name ? name : buffer;
+	case COUNT_VALUE:
+		return values_text(c->values, row->number);
+	default:
+		break;
+	}
+	if (row->number == TRACE_CPU_UNKNOWN)
+		return "?";
+	snprintf(buffer, 48, "%" PRIu32, row->number);
+	return buffer;
+}
+
+static void add_counts(struct table *t, const struct counts *c, const struct count *n)
+{
+	double seconds = (double)(c->run.last_ns - c->run.first_ns) / 1e9;
+
+	table_number(t, (int64_t)n->n);
+	table_real(t, c->total.n ? 100.0 * (double)n->n / (double)c->total.n : 0);
+	table_real(t, seconds > 0 ? (double)n->n / seconds : 0);
+	table_number(t, (int64_t)(n->bits / 8));
+	table_number(t, n->first_ns);
+	table_number(t, n->last_ns);
+}
+
+/* A process's or thread's number, for programs; then which events, or whose lost. */
+static void print_kind(struct page *p, const struct counts *c, enum count_by by, const struct arguments *a,
+		       struct kallsyms *functions)
+{
+	bool is_thread = by == COUNT_PROCESS || by == COUNT_THREAD;
+	bool has_lost = by == COUNT_CPU || by == COUNT_STREAM;
+	struct column columns[10] = {
+		{ kinds[by].name, kinds[by].title, CELL_TEXT }, { "n", "events", CELL_COUNT },
+		{ "percent", "of all", CELL_PERCENT },		{ "per_second", "per second", CELL_REAL },
+		{ "bytes", "bytes", CELL_BYTES },		{ "first_ns", NULL, CELL_TIME },
+		{ "last_ns", NULL, CELL_TIME },
+	};
+	int n = 7;
+	struct table t;
+	char buffer[48], heading[64];
+
+	if (by == COUNT_VALUE) {
+		snprintf(heading, sizeof heading, "By %s", a->value);
+		columns[0].title = a->value;
+	}
+	if (is_thread) {
+		columns[n++] = (struct column){ by == COUNT_PROCESS ? "pid" : "tid", NULL, CELL_COUNT };
+	} else if (has_lost) {
+		columns[n++] = (struct column){ "lost_events", "lost events", CELL_COUNT };
+		columns[n++] = (struct column){ "lost_packets", "lost packets", CELL_COUNT };
+	} else if (by == COUNT_EVENT) {
+		columns[n++] = (struct column){ "domain", NULL, CELL_TEXT };
+	}
+	table_init(&t, columns, n);
+	for (uint32_t i = 0; i < c->by[by].n; i++) {
+		static const char *const domains[] = { "other", "ust", "kernel" };
+		const struct count_row *row = &c->by[by].at[i];
+
+		const char *name = name_of(c, by, row, functions, buffer);
+
+		if (name)
+			table_text(&t, name);
+		else
+			table_nothing(&t); /* events that do not have the value */
+		add_counts(&t, c, &row->count);
+		if (is_thread) {
+			table_number(&t, threads_at(c->run.threads, row->number)->tid);
+		} else if (has_lost) {
+			table_number(&t, (int64_t)row->count.lost_events);
+			table_number(&t, (int64_t)row->count.lost_packets);
+		} else if (by == COUNT_EVENT) {
+			table_text(&t, domains[row->domain]);
+		}
+	}
+	page_table(p, kinds[by].key, by == COUNT_VALUE ? heading : kinds[by].heading, &t, a->limit);
+	table_fini(&t);
+}
+
+static int print_all(const struct arguments *a, const struct counts *c, struct kallsyms *functions)
+{
+	struct page p;
+
+	if (page_open(&p, "stats", a->is_json))
+		return CMD_FAILED;
+	page_recording(&p, &c->run);
+	if (a->filter) {
+		page_number(&p, "n_matching", (int64_t)c->total.n);
+		page_line(&p, "%" PRIu64 " of them match, and are counted here", c->total.n);
+	}
+	page_number(&p, "bytes", (int64_t)(c->total.bits / 8));
+	if (a->by == COUNT_FUNCTION && !c->by[COUNT_FUNCTION].n)
+		page_line(&p, "none is a call of a function of the kernel's: `duet record -k function:F` or --graph F records them");
+	for (int by = 0; by < COUNT_KINDS; by++)
+		if (a->by == by || (a->by < 0 && by != COUNT_VALUE && (by != COUNT_FUNCTION || a->is_json || c->by[by].n)))
+			print_kind(&p, c, (enum count_by)by, a, functions);
+	return page_close(&p);
+}
+
+enum { OPT_JSON = 256, OPT_BY, OPT_LIMIT };
+
+static int take_option(struct arguments *a, int c)
+{
+	char *end;
+
+	switch (c) {
+	case OPT_JSON:
+		a->is_json = true;
+		return 0;
+	case OPT_LIMIT:
+		a->limit = strtoull(optarg, &end, 10);
+		return *end || end == optarg || *optarg == '-'
+			       ? cmd_error("stats", "--limit takes a number") : 0;
+	case OPT_BY:
+		a->value = NULL;
+		for (a->by = 0; a->by < COUNT_VALUE; a->by++)
+			if (!strcmp(optarg, kinds[a->by].name))
+				return 0;
+		a->value = optarg;
+		return 0;
+	case 'f':
+		if (a->filter)
+			return cmd_error("stats", "more than one -f; join them with && or ||");
+		a->filter = optarg;
+		return 0;
+	case ':':
+		return cmd_usage("stats", "an option lacks its value");
+	}
+	return cmd_usage("stats", "no such option");
+}
+
+static int take_options(struct arguments *a, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, OPT_JSON },   { "by", required_argument, NULL, OPT_BY },
+		{ "limit", required_argument, NULL, OPT_LIMIT }, { "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int c, status;
+
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":f:h", options, NULL)) >= 0) {
+		if (c == 'h') {
+			fputs(usage, stdout);
+			exit(0);
+		}
+		status = take_option(a, c);
+		if (status)
+			return status;
+	}
+	if (!a->limit)
+		a->limit = a->by < 0 ? 10 : UINT64_MAX;
+	return optind < argc ? 0 : cmd_usage("stats", "no recording given");
+}
+
+static int refuse_value(const struct trace *t, const char *value)
+{
+	struct nearest near = { .wanted = value };
+	char text[NEAREST_MAX + 32];
+
+	for (int i = 0; i < COUNT_VALUE; i++)
+		nearest_try(&near, kinds[i].name);
+	nearest_try_fields(&near, t, "*");
+	return cmd_error("stats", "--by %s: no event recorded has such a context or field%s", value,
+			 *near.best ? nearest_text(&near, text) : "; event, process, thread, cpu, stream and function are always there");
+}
+
+int cmd_stats(int argc, char **argv)
+{
+	struct trace_options o = { .warn = warn };
+	struct arguments a = { .by = -1 };
+	struct counts counts;
+	struct diag d = { "" };
+	struct kallsyms *functions;
+	struct trace *t;
+	int status = take_options(&a, argc, argv), err;
+
+	if (status)
+		return status;
+	progress_hook(&o);
+	if (trace_open(&t, (const char *const *)argv + optind, argc - optind, &o, &d))
+		return cmd_error("stats", "%s", d.text);
+	cmd_tell_hosts("stats", trace_hosts(t));
+	signal(SIGPIPE, SIG_IGN);
+	progress_begin("stats", t);
+	functions = kallsyms_open((const char *const *)argv + optind, argc - optind);
+	if (!functions) {
+		status = cmd_error("stats", "no memory");
+	} else if ((err = counts_init(&counts, t, NULL, a.filter, a.value, &d))) {
+		status = err == -ENOENT && !*d.text ? refuse_value(t, a.value) : cmd_error("stats", "%s", d.text);
+	} else {
+		status = print_all(&a, &counts, functions);
+		counts_fini(&counts);
+	}
+	kallsyms_close(functions);
+	trace_close(t);
+	return status;
+}

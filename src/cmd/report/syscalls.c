@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/report/syscalls.c - `duet report syscalls`. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/syscalls/text.h"
+#include "analysis/report/syscalls.h"
+#include "cmd/cmd.h"
+#include "cmd/report/report.h"
+
+static const char *errno_name(int number, char buffer[32])
+{
+	const char *name = call_errno(number);
+
+	if (name)
+		return name;
+	snprintf(buffer, 32, "errno %d", number);
+	return buffer;
+}
+
+static const char *errors_text(const struct syscall_row *row, char *text, size_t size)
+{
+	char buffer[32];
+	size_t n = 0;
+
+	*text = 0;
+	for (uint32_t i = 0; i < row->n_errnos && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, "%s%s %" PRIu64, i ? ", " : "",
+				      errno_name(row->errnos[i].number, buffer), row->errnos[i].n);
+	return text;
+}
+
+static void print_rows(struct page *p, const struct syscalls *s, const struct report *r)
+{
+	bool by_process = report_is_by(r, "process");
+	struct column columns[] = {
+		{ "process", by_process ? "process" : NULL, CELL_TEXT },
+		{ "pid", NULL, CELL_COUNT },
+		{ "call", "call", CELL_TEXT },
+		{ "n", "calls", CELL_COUNT },
+		{ "n_errors", "errors", CELL_COUNT },
+		TABLE_SAMPLES,
+		{ "n_open", s->n_open ? "open" : NULL, CELL_COUNT },
+		{ "n_headless", s->n_headless ? "headless" : NULL, CELL_COUNT },
+		{ "errors", "which errors", CELL_TEXT },
+	};
+	char errors[512], name[48];
+	struct table t;
+
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < s->n_rows; i++) {
+		struct syscall_row *row = &s->rows[i];
+
+		if (by_process) {
+			table_text(&t, process_text(s->run.threads, row->thread, name));
+			table_number(&t, threads_at(s->run.threads, row->thread)->tid);
+		} else {
+			table_nothing(&t);
+			table_nothing(&t);
+		}
+		table_text(&t, s->names[row->call]);
+		table_number(&t, (int64_t)(row->time.n + row->n_open + row->n_headless));
+		table_number(&t, (int64_t)row->n_errors);
+		table_samples(&t, &row->time);
+		table_number(&t, (int64_t)row->n_open);
+		table_number(&t, (int64_t)row->n_headless);
+		table_text(&t, errors_text(row, errors, sizeof errors));
+	}
+	page_table(p, "syscalls", NULL, &t, r->limit);
+	table_fini(&t);
+}
+
+static void print_slowest(struct page *p, const struct syscalls *s)
+{
+	static const struct column columns[] = {
+		TABLE_SLOW("duration", "began"),
+		{ "call", "call", CELL_TEXT },
+		{ "result", "result", CELL_COUNT },
+	};
+	struct table t;
+
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < s->slowest.n; i++) {
+		const struct slow *slow = &s->slowest.at[i];
+
+		report_slow(&t, &s->run, slow);
+		table_text(&t, s->names[slow->what]);
+		table_number(&t, slow->detail);
+	}
+	page_table(p, "slowest", "The slowest", &t, UINT64_MAX);
+	table_fini(&t);
+}
+
+/* What the columns "open" and "headless" mean, if they are there. */
+static void tell_unpaired(struct page *p, const struct syscalls *s)
+{
+	if (!s->n_exits)
+		page_line(p, "no ends of calls were recorded, so no durations: record with -k syscalls");
+	else if (!s->n_entries)
+		page_line(p, "no beginnings of calls were recorded, so no durations: record with -k syscalls");
+	if (s->n_open || s->n_headless)
+		page_line(p, "%s", "");
+	if (s->n_open)
+		page_line(p, "open: %" PRIu64 " begun and not seen to end: it does not return, the thread "
+			     "died, or the recording ended", s->n_open);
+	if (s->n_cut)
+		page_line(p, "  %" PRIu64 " of them because events were lost meanwhile", s->n_cut);
+	if (s->n_headless)
+		page_line(p, "headless: %" PRIu64 " ended that were not seen to begin: running when the "
+			     "recording began%s", s->n_headless, s->run.lost_events ? ", or lost" : "");
+}
+
+static int print_all(const struct report *r, const struct syscalls *s)
+{
+	struct page p;
+
+	if (!s->n_entries && !s->n_exits)
+		return report_lacks(&s->run, "system calls", "-k syscalls");
+	if (page_open(&p, "report", r->is_json))
+		return CMD_FAILED;
+	page_recording(&p, &s->run);
+	print_rows(&p, s, r);
+	tell_unpaired(&p, s);
+	print_slowest(&p, s);
+	return page_close(&p);
+}
+
+int report_syscalls(const struct report *r)
+{
+	struct syscalls s;
+	struct diag d = { "" };
+	int status;
+
+	if (syscalls_init(&s, r->trace, &r->range, report_is_by(r, "process"), r->n_slowest, &d))
+		return cmd_error("report", "%s", d.text);
+	status = print_all(r, &s);
+	syscalls_fini(&s);
+	return status;
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/report/wait.c - `duet report why`. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/wait/wait.h"
+#include "cmd/cmd.h"
+#include "cmd/report/futex.h"
+#include "cmd/report/report.h"
+
+static const char *state_name(const struct why *w, int state)
+{
+	static const char *const names[WHY_STATES] = {
+		[WHY_UNKNOWN] = "unknown",	 [WHY_USER] = "running, user",
+		[WHY_KERNEL] = "running, kernel", [WHY_IRQ] = "interrupted",
+		[WHY_PREEMPTED] = "preempted",	 [WHY_RUNNABLE] = "waiting for a CPU",
+		[WHY_BLOCKED] = "blocked",
+	};
+
+	return state == WHY_USER && !w->calls.has_entries ? "running" : names[state];
+}
+
+/* The same as one word, for programs. */
+static const char *const keys[WHY_STATES] = { "unknown", "user", "kernel", "irq", "preempted", "runnable",
+					      "blocked" };
+
+static const char *cause_text(const struct why *w, struct why_cause cause, char buffer[80])
+{
+	static const char *const kinds[] = { "irq", "softirq", "interrupt" };
+	const char *disk;
+
+	switch (cause.kind) {
+	case CAUSE_IRQ:
+		snprintf(buffer, 80, "%s %s", kinds[w->irqs.sources[cause.source].kind],
+			 w->irqs.sources[cause.source].name);
+		return buffer;
+	case CAUSE_SOME_IRQ:
+		return "an interrupt";
+	case CAUSE_BLOCK_IO:
+		disk = machine_disk(&w->machine, cause.source);
+		if (!cause.source)
+			return "block i/o";
+		if (disk && *disk)
+			snprintf(buffer, 80, "block i/o of %s", disk);
+		else
+			snprintf(buffer, 80, "block i/o of %" PRIu32 ":%" PRIu32, cause.source >> 20, cause.source & 0xfffff);
+		return buffer;
+	case CAUSE_TIMER:
+		return "its timer";
+	}
+	return "?";
+}
+
+/* "in futex(uaddr 0x7f..)"; "" outside of calls. */
+static const char *call_text(const struct why *w, uint32_t call, const char *object, int64_t number,
+			     char buffer[96])
+{
+	if (!call)
+		return "";
+	if (!object)
+		snprintf(buffer, 96, "%s", w->calls.names[call - 1]);
+	else if (!strcmp(object, "uaddr"))
+		snprintf(buffer, 96, "%s(uaddr=0x%" PRIx64 ")", w->calls.names[call - 1], (uint64_t)number);
+	else
+		snprintf(buffer, 96, "%s(%s=%" PRId64 ")", w->calls.names[call - 1], object, number);
+	return buffer;
+}
+
+static const char *where_text(const struct why *w, const struct why_part *p, char buffer[96])
+{
+	if (p->state != WHY_BLOCKED || p->call)
+		return call_text(w, p->call, p->object_name, p->object, buffer);
+	return p->is_fault ? "page fault" : w->calls.has_entries ? "outside of known calls" : "";
+}
+
+/* A call with all its arguments. */
+static const char *arguments_text(const struct why *w, const struct why_wait *wait, char buffer[256])
+{
+	const struct call_made *m = &wait->call;
+	size_t n;
+
+	if (!m->call)
+		return wait->is_fault ? "page fault" : "";
+	n = (size_t)snprintf(buffer, 256, "%s(", w->calls.names[m->call - 1]);
+	for (uint32_t i = 0; m->class && i < m->class->n_fields && n < 256; i++) {
+		const char *name = m->class->name[i];
+		bool is_address = m->args[i] < -4096 || m->args[i] > 0xffffffff;
+		char op[48];
+
+		if (!strcmp(w->calls.names[m->call - 1], "futex") && !strcmp(name, "op"))
+			snprintf(op, sizeof op, "%s", futex_op_text(m->args[i], (char[32]){ 0 }));
+		else
+			snprintf(op, sizeof op, is_address ? "0x%" PRIx64 : "%" PRId64, m->args[i]);
+		n += (size_t)snprintf(buffer + n, 256 - n, "%s%s=%s", i ? ", " : "", name, op);
+	}
+	if (n < 255)
+		strcat(buffer, ")");
+	return buffer;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* ---------------------------------------------------------------- tables */
+
+static void print_states(struct page *p, const struct why *w, const struct report *r)
+{
+	const struct why_span *slow = w->n_slowest ? &w->slowest[0] : NULL;
+	const struct column columns[] = {
+		{ "state", NULL, CELL_TEXT },
+		{ "what", "its time", CELL_TEXT },
+		{ "n", "times", CELL_COUNT },
+		{ "ns", "total", CELL_NS },
+		{ "percent", "of all", CELL_PERCENT },
+		{ "mean_ns", r->a ? "on average" : NULL, CELL_NS },
+		{ "slowest_ns", r->a ? "the slowest" : NULL, CELL_NS },
+		{ "slowest_percent", r->a ? "of it" : NULL, CELL_PERCENT },
+	};
+	struct table t;
+
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (int i = WHY_STATES - 1; i >= 0; i--) {
+		if (!w->all.ns[i])
+			continue;
+		table_text(&t, keys[i]);
+		table_text(&t, state_name(w, i));
+		table_number(&t, (int64_t)w->all.n[i]);
+		table_number(&t, (int64_t)w->all.ns[i]);
+		table_real(&t, share(w->all.ns[i], w->ns));
+		table_number_or_nothing(&t, w->spans.n,
+					w->spans.n ? (int64_t)(w->all.ns[i] / w->spans.n) : 0);
+		table_number_or_nothing(&t, slow, slow ? (int64_t)slow->account.ns[i] : 0);
+		table_real(&t, slow ? share(slow->account.ns[i], slow->ns) : 0);
+	}
+	page_table(p, "states", NULL, &t, UINT64_MAX);
+	table_fini(&t);
+}
+
+static void print_threads(struct page *p, const struct why *w, const struct report *r)
+{
+	static const struct column columns[] = {
+		{ "thread", "thread", CELL_TEXT },	 { "tid", NULL, CELL_COUNT },
+		{ "ns", "known", CELL_NS },		 { "user_ns", "user", CELL_NS },
+		{ "kernel_ns", "kernel", CELL_NS },	 { "irq_ns", "interrupted", CELL_NS },
+		{ "preempted_ns", "preempted", CELL_NS }, { "runnable_ns", "for a CPU", CELL_NS },
+		{ "blocked_ns", "blocked", CELL_NS },	 { "unknown_ns", "unknown", CELL_NS },
+	};
+	static const enum why_state states[] = { WHY_USER, WHY_KERNEL, WHY_IRQ, WHY_PREEMPTED, WHY_RUNNABLE,
+						 WHY_BLOCKED, WHY_UNKNOWN };
+	struct table t;
+	char name[48];
+
+	if (w->n_rows < 2 && !p->is_json)
+		return;
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < w->n_rows; i++) {
+		const struct why_row *row = &w->rows[i];
+
+		table_text(&t, thread_text(w->run.threads, row->thread, name));
+		table_number(&t, threads_at(w->run.threads, row->thread)->tid);
+		table_number(&t, (int64_t)(row->ns - row->account.ns[WHY_UNKNOWN]));
+		for (int k = 0; k < 7; k++)
+			table_number(&t, (int64_t)row->account.ns[states[k]]);
+	}
+	page_table(p, "threads", "By thread", &t, r->limit);
+	table_fini(&t);
+}
+
+static void print_parts(struct page *p, const struct why *w, const struct report *r)
+{
+	static const struct column columns[] = {
+		{ "state", NULL, CELL_TEXT },	 { "what", "what", CELL_TEXT },
+		{ "where", "in", CELL_TEXT },	 { "n", "times", CELL_COUNT },
+		{ "ns", "total", CELL_NS },	 { "max_ns", "longest", CELL_NS },
+		{ "max_at_ns", "that began", CELL_TIME },
+	};
+	struct table t;
+	char text[96];
+
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < w->parts.n; i++) {
+		const struct why_part *part = &w->parts.at[i];
+
+		table_text(&t, keys[part->state]);
+		table_text(&t, state_name(w, part->state));
+		table_text(&t, where_text(w, part, text));
+		table_number(&t, (int64_t)part->n);
+		table_number(&t, (int64_t)part->ns);
+		table_number(&t, (int64_t)part->max_ns);
+		table_number(&t, part->max_at_ns);
+	}
+	page_table(p, "parts", "In detail", &t, r->limit);
+	table_fini(&t);
+}
+
+/* What a piece of a path was, in words. */
+static const char *piece_text(const struct why *w, uint8_t state, uint32_t call, struct why_cause cause,
+			      char buffer[192])
+{
+	const char *in = call ? " in " : "", *name = call ? w->calls.names[call - 1] : "";
+	char text[80];
+
+	if (state == WHY_KERNEL || state == WHY_BLOCKED)
+		snprintf(buffer, 192, "%s%s%s%s%s", state_name(w, state), in, name,
+			 cause.kind ? ", until " : "", cause.kind ? cause_text(w, cause, text) : "");
+	else
+		snprintf(buffer, 192, "%s", state_name(w, state));
+	return buffer;
+}
+
+static void print_chain(struct page *p, const struct why *w, const struct report *r)
+{
+	static const struct column columns[] = {
+		{ "thread", "thread", CELL_TEXT }, { "tid", NULL, CELL_COUNT },
+		{ "state", NULL, CELL_TEXT },	   { "what", "was", CELL_TEXT },
+		{ "n", "times", CELL_COUNT },	   { "ns", "total", CELL_NS },
+		{ "percent", "of blocked", CELL_PERCENT },
+	};
+	uint64_t whole = 0;
+	char name[48], text[192];
+	struct table t;
+
+	for (uint32_t i = 0; i < w->chain.n; i++)
+		whole += w->chain.at[i].ns;
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < w->chain.n; i++) {
+		const struct why_part *part = &w->chain.at[i];
+
+		table_text(&t, thread_text(w->run.threads, part->thread, name));
+		table_number(&t, threads_at(w->run.threads, part->thread)->tid);
+		table_text(&t, keys[part->state]);
+		table_text(&t, piece_text(w, part->state, part->call, part->cause, text));
+		table_number(&t, (int64_t)part->n);
+		table_number(&t, (int64_t)part->ns);
+		table_real(&t, share(part->ns, whole));
+	}
+	page_table(p, "chain", "While it was blocked, what it waited for", &t, r->limit);
+	table_fini(&t);
+}
+
+/* Waits, and below each the path to who ended it: for people as lines between, as JSON a table. */
+static void print_waits(struct page *p, const struct why *w, const struct why_wait *waits, uint32_t n,
+			const char *heading)
+{
+	static const struct column columns[] = {
+		TABLE_SLOW("waited", "from"),
+		{ "for_cpu_ns", "of it for a CPU", CELL_NS },
+		{ "waker", "woken by", CELL_TEXT },
+		{ "call", "in", CELL_TEXT },
+	};
+	char name[48], text[256], cause[80];
+	struct table t;
+
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct why_wait *wait = &waits[i];
+		struct slow slow = { (uint64_t)(wait->end_ns - wait->begin_ns), wait->begin_ns, wait->thread, 0, 0 };
+		bool is_preempted = wait->is_woken && wait->woken_ns <= wait->begin_ns;
+
+		report_slow(&t, &w->run, &slow);
+		table_number(&t, wait->end_ns - (wait->woken_ns > wait->begin_ns ? wait->woken_ns : wait->begin_ns));
+		table_text(&t, wait->waker ? thread_text(w->run.threads, wait->waker, name)
+				: is_preempted ? "(preempted)"
+				: wait->cause.kind ? cause_text(w, wait->cause, cause)
+				: wait->is_woken ? "?" : "(not seen)");
+		table_text(&t, arguments_text(w, wait, text));
+	}
+	page_table(p, "waits", heading, &t, UINT64_MAX);
+	table_fini(&t);
+}
+
+static void print_path(struct page *p, const struct why *w, const struct why_wait *wait, const struct report *r)
+{
+	static const struct column columns[] = {
+		{ "time_ns", "from", CELL_TIME }, { "ns", "for", CELL_NS },
+		{ "depth", NULL, CELL_COUNT },	  { "thread", "thread", CELL_TEXT },
+		{ "tid", NULL, CELL_COUNT },	  { "what", "was", CELL_TEXT },
+	};
+	char name[48], text[192];
+	struct table t;
+
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < wait->n_pieces; i++) {
+		const struct why_piece *piece = &wait->pieces[i];
+
+		table_number(&t, piece->begin_ns);
+		table_number(&t, piece->end_ns - piece->begin_ns);
+		table_number(&t, piece->depth);
+		table_text(&t, thread_text(w->run.threads, piece->thread, name));
+		table_number(&t, threads_at(w->run.threads, piece->thread)->tid);
+		table_text(&t, piece_text(w, piece->state, piece->call, piece->cause, text));
+	}
+	page_table(p, "path", "What the longest waited for, step by step", &t, r->limit);
+	table_fini(&t);
+}
+
+static void print_spans(struct page *p, const struct why *w)
+{
+	static const struct column columns[] = {
+		TABLE_SLOW("duration", "from"),
+		{ "running_ns", "running", CELL_NS },
+		{ "for_cpu_ns", "for a CPU", CELL_NS },
+		{ "blocked_ns", "blocked", CELL_NS },
+		{ "unknown_ns", "unknown", CELL_NS },
+	};
+	struct table t;
+
+	table_init(&t, columns, sizeof columns / sizeof *columns);
+	for (uint32_t i = 0; i < w->n_slowest; i++) {
+		const struct why_span *s = &w->slowest[i];
+		const uint64_t *ns = s->account.ns;
+
+		report_slow(&t, &w->run, &(struct slow){ s->ns, s->begin_ns, s->thread, 0, 0 });
+		table_number(&t, (int64_t)(ns[WHY_USER] + ns[WHY_KERNEL] + ns[WHY_IRQ]));
+		table_number(&t, (int64_t)(ns[WHY_RUNNABLE] + ns[WHY_PREEMPTED]));
+		table_number(&t, (int64_t)ns[WHY_BLOCKED]);
+		table_number(&t, (int64_t)ns[WHY_UNKNOWN]);
+	}
+	page_table(p, "slowest", "The slowest", &t, UINT64_MAX);
+	table_fini(&t);
+}
+
+/* ---------------------------------------------------------------- words */
+
+/* "It ran 30 % of the time ... The most it waited for is ..." */
+static void tell(struct page *p, const struct why *w, const struct report *r)
+{
+	const uint64_t *ns = w->all.ns;
+	const struct why_part *most = NULL, *link = NULL;
+	char time[32], text[192], name[48], part_time[32];
+
+	for (uint32_t i = 0; i < w->parts.n && !most; i++)
+		most = w->parts.at[i].state == WHY_BLOCKED ? &w->parts.at[i] : NULL;
+	if (w->chain.n)
+		link = &w->chain.at[0];
+	page_line(p, "%s", "");
+	if (r->a)
+		page_line(p, "%s from %s to %s took %s:", cmd_count_text(w->spans.n, "time", text), r->a, r->b,
+			  duration_text(w->ns, time));
+	else if (w->n_rows == 1)
+		page_line(p, "%s, of %s:", thread_text(w->run.threads, w->rows[0].thread, name),
+			  duration_text(w->ns, time));
+	else
+		page_line(p, "%s, of %s together:", cmd_count_text(w->n_rows, "thread", text), duration_text(w->ns, time));
+	page_line(p, "  on a CPU %.1f %%, waiting for one %.1f %%, blocked %.1f %%, unknown %.1f %%",
+		  share(ns[WHY_USER] + ns[WHY_KERNEL] + ns[WHY_IRQ], w->ns),
+		  share(ns[WHY_RUNNABLE] + ns[WHY_PREEMPTED], w->ns), share(ns[WHY_BLOCKED], w->ns),
+		  share(ns[WHY_UNKNOWN], w->ns));
+	if (most)
+		page_line(p, "  blocked longest in %s: %s", *where_text(w, most, text) ? where_text(w, most, text) : "?",
+			  duration_text(most->ns, part_time));
+	if (link)
+		page_line(p, "  meanwhile, most of all, %s was %s: %s", thread_text(w->run.threads, link->thread, name),
+			  piece_text(w, link->state, link->call, link->cause, text),
+			  duration_text(link->ns, part_time));
+}
+
+static void tell_missing(struct page *p, const struct why *w)
+{
+	char count[64];
+
+	if (!w->has_wakeups)
+		page_line(p, "no wakeups were recorded, so nobody knows who woke whom: record with -k sched");
+	if (!w->calls.has_entries)
+		page_line(p, "no system calls were recorded: -k syscalls tells user from kernel, and what it "
+			     "was blocked in");
+	if (!w->irqs.has_hard && !w->irqs.has_vectors)
+		page_line(p, "no interrupts were recorded: who seems to have woken it was perhaps only interrupted (-k irq)");
+	if (w->n_cut)
+		page_line(p, "left out, for events were lost meanwhile: %s", cmd_count_text(w->n_cut, "time", count));
+	if (w->n_open)
+		page_line(p, "%s without an end, not in the sum", cmd_count_text(w->n_open, "time", count));
+	if (w->n_without_waker)
+		page_line(p, "%" PRIu64 " of %s ended and no wakeup was seen", w->n_without_waker,
+			  cmd_count_text(w->n_waits_seen, "wait", count));
+	if (w->n_left_out)
+		page_line(p, w->is_overview ? "left out, for the recording does not follow them: %s (--all-kernel does)"
+					    : "not everything was recorded of %s: --all-kernel does",
+			  cmd_count_text(w->n_left_out, "thread", count));
+	if (w->n_contradictions)
+		page_line(p, "%s a switch was missing: what was around it is unknown",
+			  cmd_count_text(w->n_contradictions, "time", count));
+}
+
+static int print_all(const struct report *r, struct why *w)
+{
+	static const struct column times[] = { { "n", "times", CELL_COUNT }, TABLE_SAMPLES };
+	const struct why_wait *waits = r->a && w->n_slowest ? w->slowest[0].waits : w->waits;
+	uint32_t n_waits = r->a && w->n_slowest ? w->slowest[0].n_waits : w->n_waits;
+	struct table t;
+	struct page p;
+
+	if (!w->has_switches)
+		return report_lacks(&w->run, "switches of threads", "-k sched -k syscalls -k irq");
+	if (r->a && (!w->n_classes_a || !w->n_classes_b))
+		return report_unknown(r, w->n_classes_a ? r->b : r->a);
+	if (!w->n_rows)
+		return cmd_error("report", "nothing is known of such a thread in this part of the recording; "
+				 "`duet stats --by thread` lists who is in it");
+	if (page_open(&p, "report", r->is_json))
+		return CMD_FAILED;
+	page_recording(&p, &w->run);
+	page_number(&p, "ns", (int64_t)w->ns);
+	page_number(&p, "n_waits", (int64_t)w->n_waits_seen);
+	page_number(&p, "n_without_waker", (int64_t)w->n_without_waker);
+	page_number(&p, "n_contradictions", (int64_t)w->n_contradictions);
+	page_number(&p, "n_cut", (int64_t)w->n_cut);
+	page_number(&p, "n_open", (int64_t)w->n_open);
+	page_number(&p, "n_left_out", (int64_t)w->n_left_out);
+	tell_missing(&p, w);
+	tell(&p, w, r);
+	print_states(&p, w, r);
+	if (r->a) {
+		table_init(&t, times, sizeof times / sizeof *times);
+		table_number(&t, (int64_t)w->spans.n);
+		table_samples(&t, &w->spans);
+		page_table(&p, "times", "How long", &t, UINT64_MAX);
+		table_fini(&t);
+		page_histogram(&p, "histogram", NULL, &w->spans, CELL_NS);
+		print_spans(&p, w);
+	}
+	print_threads(&p, w, r);
+	if (w->is_overview) {
+		page_line(&p, "%s", "");
+		page_line(&p, "-t TID or -p PID: in what, and who woke it");
+		return page_close(&p);
+	}
+	print_parts(&p, w, r);
+	print_chain(&p, w, r);
+	print_waits(&p, w, waits, n_waits, r->a ? "The longest waits of the slowest" : "The longest waits");
+	if (n_waits)
+		print_path(&p, w, &waits[0], r);
+	return page_close(&p);
+}
+
+int report_why(const struct report *r)
+{
+	struct why_question q = { r->tid, r->pid, r->a, r->b, r->n_slowest };
+	struct why w;
+	struct diag d = { "" };
+	int status;
+
+	if (why_init(&w, r->trace, &r->range, &q, &d))
+		return cmd_error("report", "%s", d.text);
+	status = print_all(r, &w);
+	why_fini(&w);
+	return status;
+}

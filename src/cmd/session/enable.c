@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/session/enable.c - duet enable and duet disable: in running programs, without their help.
+ *
+ * The collector does it (collect/request/dispatch.h); where nothing records, we switch off what a dead one left on.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/runtime.h"
+#include "cmd/cmd.h"
+#include "cmd/session/tenant_sessions.h"
+#include "cmd/session/selector_options.h"
+#include "collect/session/programs.h"
+#include "collect/session/session.h"
+#include "collect/tenant/discover.h"
+
+static const char help[] =
+	"usage: duet enable [-p PID]... [-s SESSION] [-f EXPR] [--channel NAME] [--program GLOB]... PATTERN...\n"
+	"       duet disable [-p PID]... [-s SESSION] PATTERN...\n\n"
+	"Switches events on, or off, in running programs, at once; without -p also in those that start later.\n\n"
+	"  PATTERN            a glob on \"channel:name\", a channel, or a name (duet list)\n"
+	"  -f, --filter EXPR  enable only those events for which EXPR holds (duet-filter(7))\n"
+	"      --channel NAME enable them in this channel of the session (duet status)\n"
+	"      --level LEVEL  only those as important as this: emerg .. err, warning, notice, info, debug\n"
+	"  -p, --pid PID      only in this process\n"
+	WHOM_HELP
+	"  -s, --session S    whose recording it is for (default: the one that is running)\n";
+
+struct arguments {
+	const char *verb;
+	bool enable;
+	const char *session_wanted, *filter, *channel;
+	struct text whom[N_CHOICES]; /* as given, with commas */
+	struct cmd_pids pids;
+	int dir;
+	struct abi_session session; /* epoch 0: none */
+};
+
+static int choose_session(struct arguments *a)
+{
+	int status = cmd_choose_session(a->verb, a->dir, a->session_wanted, &a->session);
+
+	if (status == 1 && a->enable)
+		return cmd_error(a->verb, "nothing records: start `duet collect` or `duet record` first");
+	return status == 1 ? 0 : status;
+}
+
+static uint32_t number_in(const struct cmd_answer *answer, const char *key)
+{
+	uint64_t n = 0;
+
+	control_number(&answer->line, key, &n);
+	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+/* A request, and what came of it so far. */
+struct asking {
+	const struct arguments *a;
+	const char *pattern;
+	pid_t pid; /* 0: all */
+	struct apps_switched *total;
+};
+
+/* The collector does it.  1 if nothing can pass the filter. */
+static int ask_one(void *arg, const char *session)
+{
+	const struct asking *q = arg;
+	const struct arguments *a = q->a;
+	struct cmd_answer answer;
+	struct text t = { 0 };
+	char unfit[4096];
+	int status;
+
+	control_add_text(&t, "verb", a->verb);
+	control_add_text(&t, "pattern", q->pattern);
+	if (q->pid)
+		control_add_number(&t, "pid", (uint64_t)q->pid);
+	if (a->filter)
+		control_add_text(&t, "filter", a->filter);
+	if (a->channel)
+		control_add_text(&t, "channel", a->channel);
+	for (int i = 0; i < N_CHOICES; i++)
+		if (a->whom[i].size)
+			control_add_text(&t, choice_keys[i], a->whom[i].bytes);
+	status = parts_ask(a->verb, a->dir, session, &t, &answer);
+	if (status == CMD_ENDED)
+		return 0;
+	if (!status)
+		status = cmd_refused(a->verb, session, &answer);
+	if (status)
+		return status;
+	q->total->events += number_in(&answer, "events");
+	q->total->programs += number_in(&answer, "programs");
+	q->total->limited += number_in(&answer, "elsewhere");
+	q->total->strict += number_in(&answer, "strict");
+	if (!control_text(&answer.line, "unfit", unfit, sizeof unfit))
+		return 0;
+	cmd_error(a->verb, "%s", unfit);
+	return 1;
+}
+
+/* Other users' programs are in the hands of collectors of their own.  What the whole session refuses is asked of none. */
+static int ask(struct asking *q)
+{
+	const struct arguments *a = q->a;
+	int status = ask_one(q, a->session.name), others;
+
+	if (status == CMD_FAILED)
+		return status;
+	others = parts_each_other(a->dir, a->session.name, ask_one, q);
+	return others > status ? others : status;
+}
+
+/* Nothing records: what is left of dead sessions is switched off by ourselves. */
+static void switch_off(const struct arguments *a, const char *pattern, pid_t pid, struct apps_switched *total)
+{
+	struct apps_switched s = apps_switch(a->dir, pid, "", pattern, false, &a->session, 0);
+
+	total->events += s.events;
+	total->programs += s.programs;
+}
+
+static int tell(const struct arguments *a, const char *pattern, const struct apps_switched *total)
+{
+	if (total->limited)
+		cmd_error(a->verb, "%u program%s left alone: by DUET_SESSION %s to other sessions only",
+			  total->limited, total->limited == 1 ? "" : "s",
+			  total->limited == 1 ? "it belongs" : "they belong");
+	if (total->strict)
+		cmd_error(a->verb, "%u program%s left alone: in seccomp's strict mode an event would kill %s",
+			  total->strict, total->strict == 1 ? "" : "s", total->strict == 1 ? "it" : "them");
+	if (!total->events)
+		return cmd_error(a->verb, "%s: no running program has such an event (duet list)%s",
+				 pattern,
+				 a->pids.n || !a->session.epoch ? ""
+								: "; kept for programs that start later");
+	printf("%s: %s %u event%s in %u program%s\n", pattern, a->enable ? "enabled" : "disabled",
+	       total->events, total->events == 1 ? "" : "s", total->programs,
+	       total->programs == 1 ? "" : "s");
+	return 0;
+}
+
+static int switch_pattern(const struct arguments *a, const char *pattern)
+{
+	struct apps_switched total = { 0 };
+	int unfit = 0, status = 0;
+
+	for (int i = 0; i < (a->pids.n ? a->pids.n : 1) && status < CMD_FAILED; i++) {
+		pid_t pid = a->pids.n ? a->pids.at[i] : 0;
+
+		if (a->session.epoch)
+			status = ask(&(struct asking){ a, pattern, pid, &total });
+		else
+			switch_off(a, pattern, pid, &total);
+		unfit |= status == 1;
+	}
+	if (status == CMD_FAILED)
+		return status;
+	status = tell(a, pattern, &total);
+	return status ? status : unfit;
+}
+
+static int run(struct arguments *a, int n, char **patterns)
+{
+	int status = 0;
+
+	if (!n)
+		return cmd_usage(a->verb, "no pattern");
+	a->dir = runtime_dir_open(false);
+	if (a->dir < 0)
+		return cmd_error(a->verb, "no traced program has run here (duet list): %s",
+				 strerror(-a->dir));
+	tenants_sweep(a->dir);
+	status = choose_session(a);
+	for (int i = 0; i < n && status < CMD_FAILED; i++) {
+		int one = switch_pattern(a, patterns[i]);
+
+		status = one > status ? one : status;
+	}
+	close(a->dir);
+	return status;
+}
+
+enum { CHANNEL = 256 };
+
+static int add_whom(struct arguments *a, enum choice what, const char *list)
+{
+	struct text unused = { 0 };
+	struct diag d = { "" };
+	int err = choice_add(&unused, what, list, &d);
+
+	text_fini(&unused);
+	if (err)
+		return cmd_error(a->verb, "%s", d.text);
+	text_addf(&a->whom[what], "%s%s", a->whom[what].size ? "," : "", list);
+	return -1;
+}
+
+/* Returns -1 to go on, else the exit status. */
+static int take_option(struct arguments *a, int c)
+{
+	if (c >= WHOM_FIRST && c < WHOM_END)
+		return add_whom(a, (enum choice)(c - WHOM_FIRST), optarg);
+	switch (c) {
+	case 'p':
+		return cmd_add_pid(a->verb, &a->pids, optarg) ? -1 : CMD_FAILED;
+	case 's':
+		a->session_wanted = optarg;
+		return -1;
+	case 'f':
+		a->filter = optarg;
+		return *optarg ? -1 : cmd_usage(a->verb, "-f: empty filter");
+	case CHANNEL:
+		a->channel = optarg;
+		return *optarg ? -1 : cmd_usage(a->verb, "--channel: empty name");
+	case 'h':
+		fputs(help, stdout);
+		return 0;
+	}
+	return cmd_usage(a->verb, c == ':' ? "an option lacks its value" : "no such option");
+}
+
+static int parse(struct arguments *a, const struct option *options, const char *letters, int argc,
+		 char **argv)
+{
+	int c, status;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		status = take_option(a, c);
+		if (status >= 0)
+			return status;
+	}
+	return run(a, argc - optind, argv + optind);
+}
+
+int cmd_enable(int argc, char **argv)
+{
+	static const struct option options[] = { { "pid", required_argument, NULL, 'p' },
+						 { "session", required_argument, NULL, 's' },
+						 { "filter", required_argument, NULL, 'f' },
+						 { "channel", required_argument, NULL, CHANNEL },
+						 WHOM_OPTIONS,
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	struct arguments a = { .verb = "enable", .enable = true };
+
+	return parse(&a, options, ":p:s:f:h", argc, argv);
+}
+
+int cmd_disable(int argc, char **argv)
+{
+	static const struct option options[] = { { "pid", required_argument, NULL, 'p' },
+						 { "session", required_argument, NULL, 's' },
+						 WHOM_OPTIONS,
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	struct arguments a = { .verb = "disable" };
+
+	return parse(&a, options, ":p:s:h", argc, argv);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/session/lend.c - duet lend: lets the members of a group record the kernel: kernel/tracefs/broker.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/service.h"
+#include "cmd/cmd.h"
+#include "kernel/tracefs/broker.h"
+
+static const char help[] =
+	"usage: duet lend [OPTIONS]\n\n"
+	"Lets the members of a group record kernel events without being root: makes tracefs instances for them,\n"
+	"and removes each when its recorder is gone.  Needs root; is meant to be run by systemd (duet-lend.socket).\n\n"
+	"      --socket PATH   where they ask (default: " LEND_SOCKET ")\n"
+	"      --group NAME    who may (default: tracing)\n"
+	"      --idle SECONDS  end when nobody has had anything for so long, if the socket is systemd's\n"
+	"                      (default: 30)\n";
+
+struct arguments {
+	const char *path, *group;
+	int idle_s;
+};
+
+enum { STEP_MS = 1000, BACKLOG = 16 };
+static volatile sig_atomic_t is_told_to_end;
+
+static void on_signal(int s)
+{
+	(void)s;
+	is_told_to_end = 1;
+}
+
+/* For root and the group alone from the moment it is there. */
+static int bind_for(const struct arguments *a, int fd, const struct group *g)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	mode_t mask = umask(0177);
+	int err = 0;
+
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", a->path);
+	if (bind(fd, (const struct sockaddr *)&address, sizeof address))
+		err = -errno;
+	umask(mask);
+	if (!err && (lchown(a->path, 0, g->gr_gid) || chmod(a->path, 0660) || listen(fd, BACKLOG)))
+		err = -errno;
+	return err;
+}
+
+/* A socket that another lender has left is taken away; one that lives is not. */
+static bool is_in_use(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool lives;
+
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+	lives = fd < 0 || !connect(fd, (const struct sockaddr *)&address, sizeof address);
+	if (fd >= 0)
+		close(fd);
+	return lives;
+}
+
+static void make_parent(const char *path)
+{
+	char parent[sizeof((struct sockaddr_un *)0)->sun_path];
+	char *slash;
+
+	snprintf(parent, sizeof parent, "%s", path);
+	slash = strrchr(parent, '/');
+	if (slash && slash != parent) {
+		*slash = 0;
+		mkdir(parent, 0755);
+	}
+}
+
+/* The descriptor, or CMD_FAILED below zero, having said why. */
+static int open_socket(const struct arguments *a)
+{
+	struct group *g = getgrnam(a->group);
+	int fd, err;
+
+	if (!g)
+		return -cmd_error("lend", "--group %s: no such group (groupadd -r %s)", a->group, a->group);
+	if (strlen(a->path) >= sizeof((struct sockaddr_un *)0)->sun_path)
+		return -cmd_error("lend", "--socket %s: the path is too long", a->path);
+	if (is_in_use(a->path))
+		return -cmd_error("lend", "%s: another one lends there already", a->path);
+	make_parent(a->path);
+	unlink(a->path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	err = fd < 0 ? -errno : bind_for(a, fd, g);
+	return err ? -cmd_error("lend", "cannot listen on %s: %s", a->path, strerror(-err)) : fd;
+}
+
+static int run(const struct arguments *a, struct lender *l, bool is_systemds)
+{
+	struct diag d = { "" };
+	int idle_ms = 0, n = 0;
+
+	service_tell("READY=1");
+	while (!is_told_to_end && (!is_systemds || idle_ms < a->idle_s * 1000)) {
+		n = lender_step(l, STEP_MS, &d);
+		if (n < 0)
+			return cmd_error("lend", "%s", d.text);
+		idle_ms = n ? 0 : idle_ms + STEP_MS;
+	}
+	service_tell("STOPPING=1");
+	return 0;
+}
+
+static int lend(const struct arguments *a)
+{
+	const struct sigaction end = { .sa_handler = on_signal };
+	int fd = service_listener(), status;
+	bool is_systemds = fd >= 0;
+	struct diag d = { "" };
+	struct lender *l;
+
+	if (fd < 0 && fd != -ENOENT)
+		return cmd_error("lend", "one listening socket expected from systemd (LISTEN_FDS): %s", strerror(-fd));
+	if (geteuid())
+		return cmd_error("lend", "only root may lend tracefs instances");
+	if (!is_systemds)
+		fd = open_socket(a);
+	if (fd < 0)
+		return CMD_FAILED;
+	sigaction(SIGTERM, &end, NULL);
+	sigaction(SIGINT, &end, NULL);
+	status = lender_open(&l, fd, &d) ? cmd_error("lend", "%s", d.text) : run(a, l, is_systemds);
+	lender_close(l);
+	if (!is_systemds)
+		unlink(a->path);
+	close(fd);
+	return status;
+}
+
+enum { SOCKET = 256, GROUP, IDLE };
+
+int cmd_lend(int argc, char **argv)
+{
+	static const struct option options[] = { { "socket", required_argument, NULL, SOCKET },
+						 { "group", required_argument, NULL, GROUP },
+						 { "idle", required_argument, NULL, IDLE },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	struct arguments a = { .path = LEND_SOCKET, .group = "tracing", .idle_s = 30 };
+	char *end;
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (c == 'h')
+			return fputs(help, stdout) < 0;
+		if (c == SOCKET)
+			a.path = optarg;
+		else if (c == GROUP)
+			a.group = optarg;
+		else if (c != IDLE)
+			return cmd_usage("lend", c == ':' ? "an option lacks its value" : "no such option");
+		else if ((a.idle_s = (int)strtol(optarg, &end, 10)) < 1 || *end || a.idle_s > 86400)
+			return cmd_error("lend", "--idle %s: seconds, 1 to 86400", optarg);
+	}
+	if (optind < argc)
+		return cmd_usage("lend", "no argument expected");
+	return lend(&a);
+}

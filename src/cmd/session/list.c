@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/session/list.c - duet list: what can be traced, and what is. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/runtime.h"
+#include "base/schema.h"
+#include "cmd/cmd.h"
+#include "cmd/session/list_probes.h"
+#include "collect/session/programs.h"
+#include "collect/tenant/discover.h"
+#include "collect/session/slots.h"
+#include "ctf/write/schema.h"
+#define DUET_I_LAYOUT_ONLY
+#include "duet/site.h"
+#include "elf/sites.h"
+#include "kernel/kernel.h"
+
+static const char help[] =
+	"usage: duet list [-p PID]...     traced programs of this user, their events: [x] enabled\n"
+	"       duet list [--all-users] [--containers]    as root: those of others as well\n"
+	"       duet list FILE...         the events in a program or library on disk\n"
+	"       duet list -k              the kernel's events, as duet and as tracefs name them\n"
+	"       duet list -u FILE         functions of a program or library, for duet record -u\n"
+	"       duet list --usdt FILE     its markers of sys/sdt.h, for duet record --usdt\n\n"
+	"  -p, --pid PID   only this process\n"
+	"  -k, --kernel    the kernel's events\n"
+	"  -u, --uprobe FILE, --usdt FILE    what may be probed in it\n"
+	"      --all-users, --containers    also programs of all users, and those in containers\n";
+
+struct listing {
+	struct abi_seats seats;
+	uint32_t programs;
+};
+
+/* "  (default, web)": the sessions that record it. */
+static void print_sessions(const struct listing *l, const struct app *a, const struct app_event *e)
+{
+	const char *before = "  (";
+
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
+		struct abi_session f = { .seat = i, .epoch = l->seats.at[i].epoch };
+
+		if (ABI_EPOCH_IS_NONE(f.epoch) || !app_event_is_of(a, e, &f))
+			continue;
+		printf("%s%s", before, l->seats.at[i].session);
+		before = ", ";
+	}
+	if (ABI_ENABLED(e->enabled, ABI_OWN_SEAT)) {
+		printf("%sits own probes", before);
+		before = ", ";
+	}
+	if (*before == ',')
+		putchar(')');
+}
+
+/* "13 shop:order i32 id str item" as name and fields. */
+static void print_event(const struct listing *l, const struct app *a, const struct app_event *e)
+{
+	const char *p = strchr(e->schema, ' ');
+	char name[512];
+
+	if (!p || !schema_name(e->schema, strlen(e->schema), name, sizeof name))
+		return;
+	p = strchr(p + 1, ' ');
+	printf("  [%c] %s%s", e->enabled ? 'x' : ' ', name, p ? p : "");
+	print_sessions(l, a, e);
+	putchar('\n');
+}
+
+static int print_app(void *arg, struct app *a)
+{
+	struct listing *l = arg;
+	pid_t pid = app_pid(a);
+	struct app_event e;
+	uint64_t lost = 0;
+
+	l->programs++;
+	if (pid > 0 && (uint32_t)pid != a->page.pid)
+		printf("%d (%u in its pid namespace) %s", (int)pid, a->page.pid, a->page.program);
+	else if (pid > 0)
+		printf("%d %s", (int)pid, a->page.program);
+	else
+		printf("%u (as it calls itself in its pid namespace) %s", a->page.pid, a->page.program);
+	if (a->page.sessions[0])
+		printf("  (DUET_SESSION %s)", a->page.sessions);
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		lost += a->page.seats[i].lost;
+	if (lost)
+		printf("  (%llu events lost: no collector answered)", (unsigned long long)lost);
+	if (a->page.dormant == ABI_DORMANT_SECCOMP)
+		printf("  (dormant: it has locked itself up by seccomp before it was recorded; record it "
+		       "from its start)");
+	if (a->page.dormant == ABI_DORMANT_CLOCK)
+		printf("  (dormant: it may not read the time stamp counter, see PR_SET_TSC in prctl(2))");
+	putchar('\n');
+	for (uint32_t i = 0; app_event(a, i, &e); i++)
+		print_event(l, a, &e);
+	if (a->page.n_refused)
+		printf("  and %u sites that cannot be recorded: a program has room for %d events\n",
+		       a->page.n_refused, ABI_EVENTS);
+	return 0;
+}
+
+struct others {
+	struct listing *listing;
+	struct stat own; /* of our own runtime directory */
+};
+
+static int list_tenant(void *arg, const struct tenant *t, const struct stat *st)
+{
+	struct others *o = arg;
+	char label[TENANT_LABEL_BYTES];
+
+	if (st->st_dev == o->own.st_dev && st->st_ino == o->own.st_ino)
+		return 0;
+	tenant_label(t, label);
+	printf("%s %s:\n", *t->container ? "container" : "user", label);
+	seats_read(t->dir, &o->listing->seats);
+	apps_each(t->dir, 0, print_app, o->listing);
+	return 0;
+}
+
+static void list_others(struct listing *l, int dir, bool users, bool containers)
+{
+	struct others o = { .listing = l };
+	const struct tenants_look look = { .users = users,
+					   .containers = containers,
+					   .inotify = -1,
+					   .visit = list_tenant,
+					   .arg = &o };
+
+	if (dir >= 0)
+		fstat(dir, &o.own);
+	tenants_each(&look);
+}
+
+static int list_programs(const struct cmd_pids *pids, bool users, bool containers)
+{
+	struct listing l = { 0 };
+	int dir = runtime_dir_open(false);
+
+	if (dir < 0 && dir != -ENOENT)
+		return cmd_error("list", "the runtime directory cannot be used: %s (it must be yours, "
+					 "mode 0700)", strerror(-dir));
+	if (dir >= 0) {
+		tenants_sweep(dir);
+		seats_read(dir, &l.seats);
+	}
+	for (int i = 0; dir >= 0 && i < (pids->n ? pids->n : 1); i++) {
+		uint32_t before = l.programs;
+
+		apps_each(dir, pids->n ? pids->at[i] : 0, print_app, &l);
+		if (pids->n && l.programs == before) {
+			close(dir);
+			return cmd_error("list", "-p %d: that process has no duet events",
+					 (int)pids->at[i]);
+		}
+	}
+	if (users || containers)
+		list_others(&l, dir, users, containers);
+	if (dir >= 0)
+		close(dir);
+	if (!l.programs)
+		printf("no traced program of yours is running: `duet record -- COMMAND` starts one, "
+		       "`duet list FILE` looks into one\n");
+	return 0;
+}
+
+static void print_site(void *arg, const struct elf_site *s)
+{
+	(void)arg;
+	if (s->kind == DUET_I_MARK)
+		printf("  %s \"%s\"\n", s->name, s->schema);
+	else
+		printf("  %s%s%s\n", s->name, s->schema,
+		       schema_is_sound((struct schema_text){ s->schema, s->schema + strlen(s->schema) })
+			       ? ""
+			       : "   (not recordable: sizes and values must be plain numbers)");
+}
+
+static int list_file(const char *path)
+{
+	struct diag d = { "" };
+	int n;
+
+	printf("%s\n", path);
+	n = elf_sites(path, print_site, NULL, &d);
+	if (n < 0)
+		return cmd_error("list", "%s", d.text);
+	if (!n)
+		printf("  no duet events\n");
+	return 0;
+}
+
+static void print_kernel_event(void *arg, const char *event, const char *tracefs_name)
+{
+	(void)arg;
+	printf("%-40s %s\n", event, tracefs_name);
+}
+
+static int list_kernel(void)
+{
+	struct diag d = { "" };
+
+	return kernel_list(print_kernel_event, NULL, &d) ? cmd_error("list", "-k: %s", d.text) : 0;
+}
+
+int cmd_list(int argc, char **argv)
+{
+	static const struct option options[] = { { "pid", required_argument, NULL, 'p' },
+						 { "kernel", no_argument, NULL, 'k' },
+						 { "all-users", no_argument, NULL, 'U' },
+						 { "containers", no_argument, NULL, 'C' },
+						 { "uprobe", required_argument, NULL, 'u' },
+						 { "usdt", required_argument, NULL, 'D' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	struct cmd_pids pids = { 0 };
+	const char *probed = NULL;
+	bool is_usdt = false, kernel = false, users = false, containers = false;
+	int c, status = 0;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":p:ku:h", options, NULL)) != -1) {
+		if (c == 'p') {
+			if (!cmd_add_pid("list", &pids, optarg))
+				return CMD_FAILED;
+		} else if (c == 'k') {
+			kernel = true;
+		} else if (c == 'U') {
+			users = true;
+		} else if (c == 'C') {
+			containers = true;
+		} else if (c == 'u' || c == 'D') {
+			probed = optarg;
+			is_usdt = c == 'D';
+		} else if (c == 'h') {
+			fputs(help, stdout);
+			return 0;
+		} else {
+			return cmd_usage("list",
+					 c == ':' ? "an option lacks its value" : "no such option");
+		}
+	}
+	if ((users || containers) && geteuid())
+		return cmd_error("list", "--all-users, --containers: only root sees other users' programs");
+	if ((users || containers) && (kernel || pids.n || optind < argc))
+		return cmd_usage("list", "--all-users and --containers go with no other option or file");
+	if (probed && (kernel || users || containers || pids.n || optind < argc))
+		return cmd_usage("list", "-u and --usdt go with no other option or file");
+	if (probed)
+		return list_probes(probed, is_usdt);
+	if (kernel)
+		return list_kernel();
+	if (optind == argc)
+		return list_programs(&pids, users, containers);
+	for (; optind < argc; optind++)
+		if (list_file(argv[optind]))
+			status = CMD_FAILED;
+	return status;
+}

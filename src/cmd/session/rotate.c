@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/session/rotate.c - duet rotate: a running recording ends one piece and begins the next. */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/runtime.h"
+#include "cmd/client.h"
+#include "cmd/cmd.h"
+#include "cmd/session/tenant_sessions.h"
+#include "collect/session/session.h"
+
+static const char help[] =
+	"usage: duet rotate [SESSION]\n\n"
+	"Asks a recording that was started with --rotate to finish the piece that it is writing, and to go on\n"
+	"in a new one.  Prints where the finished piece is: a recording of its own, to be copied, looked at or\n"
+	"removed, while the programs and the recording go on.  Of a session of many users one for each of them.\n\n"
+	"  SESSION               which (default: the one that is running)\n\n"
+	"  duet collect -o serve --rotate 1G & ... ; duet view $(duet rotate)\n";
+
+enum { BUSY_WAIT_MS = 20 };
+
+static int ask(const char *session, struct cmd_answer *answer)
+{
+	/* It may take a while; a part that ends meanwhile has nothing to rotate any more. */
+	const struct cmd_asking how = { .passed = -1, .may_end = parts_label(session) };
+	struct text t = { 0 };
+	int status;
+
+	control_add_text(&t, "verb", "rotate");
+	status = cmd_ask("rotate", session, &t, &how, answer);
+	while (!status && control_is_true(&answer->line, "busy")) {
+		usleep(BUSY_WAIT_MS * 1000);
+		control_add_text(&t, "verb", "rotate");
+		status = cmd_ask("rotate", session, &t, &how, answer);
+	}
+	return status;
+}
+
+static int request(void *arg, const char *session)
+{
+	struct cmd_answer answer;
+	char path[PATH_MAX];
+	int status = ask(session, &answer);
+
+	(void)arg;
+	if (status == CMD_ENDED)
+		return 0;
+	if (!status)
+		status = cmd_refused("rotate", session, &answer);
+	if (status)
+		return status;
+	if (!control_text(&answer.line, "path", path, sizeof path))
+		return cmd_error("rotate", "the session answered what this duet does not understand");
+	return puts(path) < 0 ? CMD_FAILED : 0;
+}
+
+static int run(const char *wanted)
+{
+	int dir = runtime_dir_open(false), status;
+	struct abi_session session;
+
+	if (dir < 0)
+		return cmd_error("rotate", dir == -ENOENT ? "nothing records: start `duet collect --rotate` first"
+							  : "cannot use the runtime directory");
+	status = cmd_choose_session("rotate", dir, wanted, &session);
+	if (status == 1)
+		status = cmd_error("rotate", "nothing records: start `duet collect --rotate` first");
+	else if (!status)
+		status = parts_each(dir, session.name, request, NULL);
+	close(dir);
+	return status;
+}
+
+int cmd_rotate(int argc, char **argv)
+{
+	static const struct option options[] = { { "session", required_argument, NULL, 's' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	const char *wanted = NULL;
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":s:h", options, NULL)) != -1) {
+		if (c == 's')
+			wanted = optarg;
+		else if (c == 'h')
+			return fputs(help, stdout) < 0;
+		else
+			return cmd_usage("rotate", c == ':' ? "an option lacks its value" : "no such option");
+	}
+	if (optind < argc && !wanted)
+		wanted = argv[optind++];
+	return optind < argc ? cmd_usage("rotate", "one session expected") : run(wanted);
+}

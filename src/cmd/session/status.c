@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/session/status.c - duet status: what the sessions have done and hold, and which programs are in them. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/runtime.h"
+#include "cmd/cmd.h"
+#include "cmd/session/status_print.h"
+#include "collect/session/programs.h"
+#include "collect/tenant/discover.h"
+
+static const char help[] =
+	"usage: duet status [NAME] [OPTIONS]\n\n"
+	"Says of each session of this user, or of NAME, since when and where to it records, what was written\n"
+	"and lost, and the disk's state; then of each of its channels:\n\n"
+	"  MODE      what happens when its buffer is full: discard, overwrite, block (and how long);\n"
+	"            see duet record --channel\n"
+	"  MEMORY    it has now;  LIMIT: it may have at most;  USED: of what it has now\n"
+	"  WAITED    events that had to wait for room;  LOST: events that found none\n"
+	"  CONTEXTS  that each of its events carries\n\n"
+	"and of each trigger: its state (waits; acts; held back by its limit; over), how often and when last it\n"
+	"FIRED, and what went wrong last;\n\n"
+	"and of each program that runs: EVENTS/S and BYTES/S in the newest second that is in the files (none of\n"
+	"a flight recorder's are), LOST: events that found no way to the buffers.  Of a session of many users\n"
+	"(duet start) the sums, and a line for each PART: \"default@1000\", which may be named, too.\n\n"
+	"      --json            for programs\n"
+	"  -w, --watch SECONDS   again and again, until Ctrl-C\n\n"
+	"The exit status is 1 if nothing records.\n";
+
+struct arguments {
+	const char *name; /* NULL: all */
+	bool is_json;
+	double watch_s; /* 0: once */
+};
+
+/* ---------------------------------------------------------------- for programs */
+
+static void print_json(struct text *t, const struct whole *w)
+{
+	text_addf(t, "{");
+	look_json(t, w->at[0]);
+	if (w->n + w->silent.n > 1) {
+		text_addf(t, ",\"whole\":{\"programs\":%" PRIu64 ",\"app_bytes\":%" PRIu64 ",\"lost\":%" PRIu64 "},\"part\":[",
+			  whole_add_up(w, "programs"), whole_add_up(w, "app_bytes"), whole_lost(w));
+		for (int i = 1; i < w->n; i++) {
+			text_addf(t, "%s{", i > 1 ? "," : "");
+			look_json(t, w->at[i]);
+			text_addf(t, "}");
+		}
+		text_addf(t, "],\"silent\":[");
+		for (int i = 0; i < w->silent.n; i++)
+			text_addf(t, "%s\"%s\"", i ? "," : "", w->silent.at[i]);
+		text_addf(t, "]");
+	}
+	text_addf(t, "}");
+}
+
+/* ---------------------------------------------------------------- sessions */
+
+struct looking {
+	int dir;
+	struct whole *whole;
+	struct parts_places places;
+};
+
+static int look_at_part(void *arg, const char *part)
+{
+	struct looking *g = arg;
+	struct whole *w = g->whole;
+	struct look *l = w->n < PARTS_MAX ? malloc(sizeof *l) : NULL;
+	int status = l ? look_at(l, g->dir, part, &g->places) : cmd_error("status", "no memory");
+
+	if (!status) {
+		w->at[w->n++] = l;
+		return 0;
+	}
+	if (status == CMD_FAILED && w->n) /* else it is all that was asked for */
+		cmd_add_string(&w->silent, part);
+	if (l)
+		look_fini(l);
+	free(l);
+	return status == CMD_ENDED ? 0 : status;
+}
+
+static void forget(struct whole *w)
+{
+	for (int i = 0; i < w->n; i++) {
+		look_fini(w->at[i]);
+		free(w->at[i]);
+	}
+	w->n = 0;
+}
+
+/* One that ends while it is asked is as if it had ended before. */
+static int show(const struct arguments *a, struct looking *g, const char *name, struct text *json, int *n_shown)
+{
+	static struct whole w;
+	int status;
+
+	w = (struct whole){ .n = 0 };
+	g->whole = &w;
+	status = parts_each(g->dir, name, look_at_part, g);
+	if (w.n && a->is_json) {
+		text_addf(json, "%s", *n_shown ? "," : "");
+		print_json(json, &w);
+	} else if (w.n) {
+		whole_print(&w);
+	}
+	*n_shown += w.n > 0;
+	forget(&w);
+	return status;
+}
+
+/* Whether its line is another one's: its session is among them. */
+static bool is_shown_with(const char *name, const struct cmd_strings *names)
+{
+	const char *label = parts_label(name);
+	size_t n = label ? (size_t)(label - 1 - name) : 0;
+
+	for (int i = 0; label && i < names->n; i++)
+		if (!strncmp(names->at[i], name, n) && !names->at[i][n])
+			return true;
+	return false;
+}
+
+static int show_all(const struct arguments *a, int dir)
+{
+	struct cmd_strings names = { 0 };
+	struct looking g = { .dir = dir };
+	struct text json = { 0 };
+	int status = 0, one, n_shown = 0;
+	bool any_part = false;
+
+	if (dir >= 0)
+		cmd_list_sessions(dir, &names);
+	for (int i = 0; i < names.n; i++)
+		any_part |= parts_label(names.at[i]) != NULL;
+	if (any_part)
+		parts_find_places(&g.places);
+	text_addf(&json, "{\"sessions\":[");
+	for (int i = 0; i < names.n; i++) {
+		if (a->name ? strcmp(a->name, names.at[i]) != 0 : is_shown_with(names.at[i], &names))
+			continue;
+		one = show(a, &g, names.at[i], &json, &n_shown);
+		status = one > status ? one : status;
+	}
+	text_addf(&json, "]}");
+	parts_forget_places(&g.places);
+	if (a->is_json && json.failed)
+		status = cmd_error("status", "no memory");
+	else if (a->is_json)
+		printf("%s\n", json.bytes);
+	text_fini(&json);
+	if (n_shown || status)
+		return status;
+	if (a->name)
+		return cmd_error("status", "%s: no such session is recording", a->name);
+	if (!a->is_json)
+		printf("nothing records: `duet start` and `duet record` do\n");
+	return 1;
+}
+
+static int run(const struct arguments *a)
+{
+	int dir = runtime_dir_open(false), status;
+
+	if (dir < 0 && dir != -ENOENT)
+		return cmd_error("status", "cannot use the runtime directory: %s", strerror(-dir));
+	if (dir >= 0)
+		tenants_sweep(dir);
+	status = show_all(a, dir);
+	if (dir >= 0)
+		close(dir);
+	return status;
+}
+
+/* On a terminal each look takes the place of the one before; else there is an empty line between. */
+static int watch(const struct arguments *a)
+{
+	const struct timespec pause = { (time_t)a->watch_s, (long)((a->watch_s - (double)(time_t)a->watch_s) * 1e9) };
+	bool is_terminal = isatty(STDOUT_FILENO) && !a->is_json;
+
+	for (bool first = true;; first = false) {
+		if (is_terminal)
+			printf("\033[H\033[J");
+		else if (!first && !a->is_json)
+			putchar('\n');
+		run(a);
+		if (fflush(stdout))
+			return CMD_FAILED;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static int take_seconds(struct arguments *a, const char *text)
+{
+	char *end;
+
+	a->watch_s = strtod(text, &end);
+	if (end != text && !*end && a->watch_s >= 0.1 && a->watch_s <= 86400)
+		return 0;
+	return cmd_error("status", "-w %s: seconds between two looks, 0.1 to 86400", text);
+}
+
+int cmd_status(int argc, char **argv)
+{
+	static const struct option options[] = { { "json", no_argument, NULL, 'j' },
+						 { "watch", required_argument, NULL, 'w' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	struct arguments a = { .is_json = false };
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":w:h", options, NULL)) != -1) {
+		if (c == 'h')
+			return fputs(help, stdout) < 0;
+		if (c == 'j')
+			a.is_json = true;
+		else if (c != 'w')
+			return cmd_usage("status", c == ':' ? "an option lacks its value" : "no such option");
+		else if (take_seconds(&a, optarg))
+			return CMD_FAILED;
+	}
+	if (argc - optind > 1)
+		return cmd_usage("status", "more than one session");
+	a.name = argv[optind];
+	return a.watch_s > 0 ? watch(&a) : run(&a);
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/session/status_print.c - duet status for people: see status_print.h. */
+#include "cmd/session/status_print.h"
+
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/cmd.h"
+#include "base/json_line.h"
+
+static void print_lost(uint64_t lost)
+{
+	if (lost)
+		printf(", %" PRIu64 " LOST\n", lost);
+	else
+		printf(", none lost\n");
+}
+
+static void print_rates(bool has_rates, uint64_t events, uint64_t bytes)
+{
+	char size[32];
+
+	if (has_rates)
+		printf(", now %" PRIu64 " events/s, %s/s", events, cmd_size_text(bytes, size));
+}
+
+/* "since 14:05:09", with the day if that is not today. */
+static const char *since(uint64_t duration_ns, char text[40])
+{
+	time_t now = time(NULL), begin = now - (time_t)(duration_ns / 1000000000);
+	struct tm today, then;
+
+	localtime_r(&now, &today);
+	localtime_r(&begin, &then);
+	strftime(text, 40, then.tm_yday == today.tm_yday && then.tm_year == today.tm_year ? "%H:%M:%S"
+											  : "%Y-%m-%d %H:%M:%S",
+		 &then);
+	return text;
+}
+
+static void print_kernel_recorder(const struct look *l)
+{
+	char by[16], why[1024];
+
+	if (!control_text(&l->session.line, "kernel_recorder", by, sizeof by))
+		return;
+	if (!control_text(&l->session.line, "kernel_no_bpf", why, sizeof why))
+		*why = 0;
+	printf("                by %s%s%s\n", !strcmp(by, "bpf") ? "BPF programs, and ftrace for the rest" : "ftrace",
+	       *why ? ": " : "", why);
+}
+
+static void print_kernel(const struct look *l)
+{
+	uint64_t n = look_number(&l->session, "kernel_events");
+	char size[32];
+
+	if (!control_is_true(&l->session.line, "kernel"))
+		return;
+	printf("  kernel        %" PRIu64 " event%s, %s written", n, n == 1 ? "" : "s",
+	       cmd_size_text(look_number(&l->session, "kernel_bytes"), size));
+	print_rates(l->has_rates, l->kernel_events_per_s, l->kernel_bytes_per_s);
+	print_lost(look_number(&l->session, "kernel_lost"));
+	print_kernel_recorder(l);
+}
+
+static void print_pieces(const struct look *l)
+{
+	uint64_t removed = look_number(&l->session, "pieces_removed"), waiting = look_number(&l->session, "pieces_waiting");
+	uint64_t held = look_number(&l->session, "pieces_held"), from = look_number(&l->session, "packed_from_bytes");
+	char trouble[300], a[32], b[32];
+
+	if (!look_number(&l->session, "piece"))
+		return;
+	printf("  pieces        writes number %" PRIu64 ", %" PRIu64 " removed", look_number(&l->session, "piece"), removed);
+	if (from)
+		printf(", %s compressed to %s", cmd_size_text(from, a),
+		       cmd_size_text(look_number(&l->session, "packed_bytes"), b));
+	if (waiting)
+		printf(", %" PRIu64 " to be compressed", waiting);
+	if (held)
+		printf(", %" PRIu64 " kept beyond the limit until sent", held);
+	putchar('\n');
+	if (control_text(&l->session.line, "pieces_trouble", trouble, sizeof trouble))
+		printf("                %s\n", trouble);
+}
+
+uint64_t whole_add_up(const struct whole *w, const char *key)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < w->n; i++)
+		sum += look_number(&w->at[i]->session, key);
+	return sum;
+}
+
+uint64_t whole_lost(const struct whole *w)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < w->n; i++)
+		sum += w->at[i]->lost;
+	return sum;
+}
+
+static void print_troubles(const struct whole *w)
+{
+	char trouble[1024];
+
+	for (int i = 0; i < w->n; i++) {
+		uint64_t lives = look_number(&w->at[i]->session, "lives");
+		const char *label = parts_label(w->at[i]->name);
+
+		if (lives > 1)
+			printf("  collectors    %s%s%" PRIu64 "; all but the last were killed\n", label ? label : "",
+			       label ? ": " : "", lives);
+		if (control_text(&w->at[i]->session.line, "trouble", trouble, sizeof trouble))
+			printf("  trouble       %s%s%s\n", label ? label : "", label ? ": " : "", trouble);
+	}
+	for (int i = 0; i < w->silent.n; i++)
+		printf("  trouble       %s does not answer\n", w->silent.at[i]);
+}
+
+/* What is read of the recording is read of all of it; of a session with parts, that is all parts. */
+static void print_link(const struct look *l)
+{
+	const struct cmd_answer *s = &l->session;
+	bool is_up = control_is_true(&s->line, "link");
+	char to[320], as[256], trouble[512], sent[32], held[32], limit[32];
+
+	if (!control_text(&s->line, "sent_to", to, sizeof to))
+		return;
+	printf("  link          to %s, %s; %s sent; spool %s of %s%s\n", to,
+	       is_up ? look_text(s, "sent_as", as, sizeof as) : "NOT CONNECTED", cmd_size_text(look_number(s, "sent_bytes"), sent),
+	       cmd_size_text(look_number(s, "spool_bytes"), held), cmd_size_text(look_number(s, "spool_limit"), limit),
+	       control_is_true(&s->line, "spool_was_full") ? ", WAS FULL" : "");
+	if (!is_up && control_text(&s->line, "link_trouble", trouble, sizeof trouble))
+		printf("                %s\n", trouble);
+	if (look_number(s, "link_senders") > 1)
+		printf("  senders       %" PRIu64 "; all but the last were killed\n", look_number(s, "link_senders"));
+}
+
+static void print_session(const struct whole *w)
+{
+	const struct look *l = w->at[0];
+	const struct cmd_answer *s = &l->session;
+	char name[ABI_NAME_BYTES], size[32], size2[32], begin[40];
+	uint64_t programs = whole_add_up(w, "programs");
+
+	printf("%s: %.1f s, since %s, into %s (process %" PRIu64 ")\n", look_text(s, "session", name, sizeof name),
+	       (double)look_number(s, "duration_ns") / 1e9, since(look_number(s, "duration_ns"), begin), l->path,
+	       look_number(s, "pid"));
+	printf("  applications  %" PRIu64 " program%s, %s written", programs, programs == 1 ? "" : "s",
+	       cmd_size_text(whole_add_up(w, "app_bytes"), size));
+	print_rates(l->has_rates, l->events_per_s, l->bytes_per_s);
+	print_lost(whole_lost(w));
+	print_kernel(l);
+	if (l->has_disk)
+		printf("  disk          %s used, %s free\n", cmd_size_text(l->disk_used, size),
+		       cmd_size_text(l->disk_free, size2));
+	print_pieces(l);
+	print_link(l);
+	print_troubles(w);
+}
+
+/* ---------------------------------------------------------------- parts */
+
+/* Of which user it is, if he has a name here. */
+static const char *user_of(const char *label)
+{
+	struct passwd *p = strchr(label, ':') ? NULL : getpwuid((uid_t)strtoul(label, NULL, 10));
+
+	return p ? p->pw_name : "-";
+}
+
+static void print_part(const struct look *l)
+{
+	const char *label = parts_label(l->name);
+	uint64_t memory = 0, used = 0;
+	char size[32], rate[32];
+
+	for (int i = 0; i < l->n_channels; i++) {
+		memory += l->rooms[i].memory;
+		used += l->rooms[i].used;
+	}
+	printf("  %-30s  %-12s  %8" PRIu64 "  %9s", l->name, label ? user_of(label) : "", look_number(&l->session, "programs"),
+	       cmd_size_text(look_number(&l->session, "app_bytes"), size));
+	if (l->has_rates && label)
+		printf("  %10" PRIu64 "  %9s", l->events_per_s, cmd_size_text(l->bytes_per_s, rate));
+	else
+		printf("  %10s  %9s", "-", "-");
+	printf("  %9s  %3" PRIu64 "%%  %8" PRIu64 "\n", cmd_size_text(memory, size), memory ? used * 100 / memory : 0, l->lost);
+}
+
+static void print_parts(const struct whole *w)
+{
+	if (w->n + w->silent.n < 2)
+		return;
+	printf("  %-30s  %-12s  %8s  %9s  %10s  %9s  %9s  %4s  %8s\n", "PART", "USER", "PROGRAMS", "WRITTEN", "EVENTS/S",
+	       "BYTES/S", "MEMORY", "USED", "LOST");
+	for (int i = 0; i < w->n; i++)
+		print_part(w->at[i]);
+	for (int i = 0; i < w->silent.n; i++)
+		printf("  %-30s  does not answer\n", w->silent.at[i]);
+}
+
+/* ---------------------------------------------------------------- channels, programs */
+
+static void print_mode(const struct cmd_answer *c)
+{
+	char mode[32], shown[64];
+	uint64_t wait_us = look_number(c, "wait_ns") / 1000;
+
+	look_text(c, "mode", mode, sizeof mode);
+	if (wait_us % 1000)
+		snprintf(shown, sizeof shown, "%s %" PRIu64 "us", mode, wait_us);
+	else if (wait_us)
+		snprintf(shown, sizeof shown, "%s %" PRIu64 "ms", mode, wait_us / 1000);
+	else
+		snprintf(shown, sizeof shown, "%s", mode);
+	printf("  %-14s", shown);
+}
+
+/* All parts have the same channels, each in memory of its own. */
+static void print_channel(const struct whole *w, int number)
+{
+	const struct cmd_answer *c = &w->at[0]->channels[number];
+	char name[ABI_CHANNEL_NAME_BYTES], contexts[512], memory[32], limit[32];
+	struct look_room all = { 0 };
+
+	for (int i = 0; i < w->n; i++) {
+		const struct look_room *r = &w->at[i]->rooms[number];
+
+		all.memory += r->memory;
+		all.limit += r->limit;
+		all.used += r->used;
+		all.waited += r->waited;
+		all.lost += r->lost;
+	}
+	printf("  %-16s", look_text(c, "name", name, sizeof name));
+	print_mode(c);
+	printf("  %9s  %9s  %3" PRIu64 "%%  %8" PRIu64 "  %8" PRIu64 "  %s\n", cmd_size_text(all.memory, memory),
+	       cmd_size_text(all.limit, limit), all.memory ? all.used * 100 / all.memory : 0, all.waited, all.lost,
+	       look_text(c, "contexts", contexts, sizeof contexts));
+}
+
+static void print_trigger(const struct cmd_answer *a, const char *label)
+{
+	char text[4096], state[32], error[512], last[40] = "-";
+	uint64_t ns = look_number(a, "last_ns");
+	time_t then = (time_t)(ns / 1000000000);
+	struct tm tm;
+
+	if (ns && localtime_r(&then, &tm))
+		strftime(last, sizeof last, "%F %T", &tm);
+	printf("  %7" PRIu64 "  %-9s  %8" PRIu64 "  %-19s  %s%s%s\n", look_number(a, "number"),
+	       look_text(a, "state", state, sizeof state), look_number(a, "fired"), last, label ? label : "",
+	       label ? ": " : "", look_text(a, "text", text, sizeof text));
+	if (control_text(&a->line, "error", error, sizeof error))
+		printf("           ERROR: %s\n", error);
+}
+
+/* Each part has its own; those of others that have nothing to tell are as ours. */
+static void print_triggers(const struct whole *w)
+{
+	bool any = false;
+
+	for (int i = 0; i < w->n; i++)
+		for (int k = 0; k < w->at[i]->n_triggers; k++) {
+			const struct cmd_answer *t = &w->at[i]->triggers[k];
+
+			if (i && !look_number(t, "fired") && !control_has(&t->line, "error"))
+				continue;
+			if (!any)
+				printf("  %7s  %-9s  %8s  %-19s  %s\n", "TRIGGER", "STATE", "FIRED", "LAST", "TEXT");
+			any = true;
+			print_trigger(t, parts_label(w->at[i]->name));
+		}
+}
+
+static void print_program(const struct look *l, const struct look_program *p)
+{
+	const char *label = parts_label(l->name);
+	char size[32];
+
+	printf("  %-16s  %7d", p->name, (int)p->pid);
+	if (l->has_rates)
+		printf("  %10" PRIu64 "  %9s", p->events_per_s, cmd_size_text(p->bytes_per_s, size));
+	else
+		printf("  %10s  %9s", "-", "-");
+	printf("  %8" PRIu64 "  %s%s%s\n", p->lost, label ? label : "", label && *p->container ? " " : "", p->container);
+}
+
+void whole_print(const struct whole *w)
+{
+	bool any = false;
+
+	print_session(w);
+	printf("  %-16s  %-14s  %9s  %9s  %4s  %8s  %8s  %s\n", "CHANNEL", "MODE", "MEMORY", "LIMIT",
+	       "USED", "WAITED", "LOST", "CONTEXTS");
+	for (int i = 0; i < w->at[0]->n_channels; i++)
+		print_channel(w, i);
+	print_triggers(w);
+	print_parts(w);
+	for (int i = 0; i < w->n; i++)
+		for (int k = 0; k < w->at[i]->n_programs; k++) {
+			if (!any)
+				printf("  %-16s  %7s  %10s  %9s  %8s  %s\n", "PROGRAM", "PID", "EVENTS/S", "BYTES/S", "LOST",
+				       w->n > 1 ? "PART, CONTAINER" : "CONTAINER");
+			any = true;
+			print_program(w->at[i], &w->at[i]->programs[k]);
+		}
+}

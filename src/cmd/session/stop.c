@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/session/stop.c - duet stop: end sessions, and say what they recorded. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/runtime.h"
+#include "cmd/client.h"
+#include "cmd/cmd.h"
+#include "cmd/record/summary.h"
+#include "collect/session/programs.h"
+#include "collect/session/session.h"
+#include "collect/tenant/discover.h"
+
+static const char help[] =
+	"usage: duet stop [NAME]...\n"
+	"       duet stop --all\n\n"
+	"Ends sessions (default: \"default\", or the only one that records), waits until their recordings are\n"
+	"whole and says what is in them, and what was lost.\n\n"
+	"  -a, --all    all sessions of this user\n"
+	"  -q, --quiet  no summary\n\n"
+	"The exit status is 1 if nothing records.\n";
+
+struct arguments {
+	bool all, is_quiet;
+};
+
+static bool is_live(const char *session)
+{
+	int dir = runtime_dir_open(false);
+	bool live = dir >= 0 && session_is_live(dir, session);
+
+	if (dir >= 0)
+		close(dir);
+	return live;
+}
+
+/* Asked again if its collector is killed over it: the next one has not heard of it. */
+static int ask(const char *session, struct cmd_answer *answer)
+{
+	const struct cmd_asking how = { .passed = -1, .may_end = true };
+	struct text t;
+	int status;
+
+	do {
+		t = (struct text){ 0 };
+		control_add_text(&t, "verb", "stop");
+		status = cmd_ask("stop", session, &t, &how, answer);
+	} while (status == CMD_ENDED && is_live(session));
+	if (status == CMD_ENDED)
+		return cmd_error("stop", "session %s ended before it told what it recorded", session);
+	return status ? status : cmd_refused("stop", session, answer);
+}
+
+static int print(const struct cmd_answer *answer, bool is_quiet)
+{
+	struct recorded r = { .verb = "stop" };
+	struct stopped s;
+
+	stopping_read(&answer->line, &s, &r.result);
+	r.path = s.path;
+	r.wants_kernel = s.wants_kernel;
+	r.is_gone = s.leaves;
+	r.n_channels = s.n_channels;
+	for (int i = 0; i < s.n_channels; i++)
+		r.channels[i] = s.channels[i];
+	if (!is_quiet)
+		recorded_print(&r);
+	if (r.result.trouble.text[0])
+		cmd_error("stop", "%s", r.result.trouble.text);
+	if (*s.failed && strcmp(s.failed, r.result.trouble.text) != 0)
+		cmd_error("stop", "%s", s.failed);
+	return *s.failed ? CMD_FAILED : 0;
+}
+
+static int stop(const char *session, bool is_quiet)
+{
+	struct cmd_answer answer;
+	int status = ask(session, &answer);
+
+	return status ? status : print(&answer, is_quiet);
+}
+
+static bool is_among(const struct cmd_strings *names, const char *name)
+{
+	for (int i = 0; i < names->n; i++)
+		if (!strcmp(names->at[i], name))
+			return true;
+	return false;
+}
+
+/* Which of those that @live; CMD_FAILED, having said why, if one is not there. */
+static int choose(const struct arguments *a, const struct cmd_strings *live, int n, char **wanted,
+		  struct cmd_strings *chosen)
+{
+	struct cmd_strings whole = { 0 }; /* parts end with what they are parts of */
+
+	for (int i = 0; i < n; i++) {
+		if (!is_among(live, wanted[i]))
+			return cmd_error("stop", "%s: no such session is recording", wanted[i]);
+		cmd_add_string(chosen, wanted[i]);
+	}
+	if (n)
+		return 0;
+	for (int i = 0; i < live->n; i++)
+		if (!strchr(live->at[i], '@'))
+			cmd_add_string(&whole, live->at[i]);
+	if (a->all)
+		*chosen = whole;
+	else if (is_among(&whole, "default"))
+		cmd_add_string(chosen, "default");
+	else if (whole.n == 1)
+		cmd_add_string(chosen, whole.at[0]);
+	else if (whole.n)
+		return cmd_error("stop", "%d sessions are recording: name one, or --all", whole.n);
+	return 0;
+}
+
+static int run(const struct arguments *a, int n, char **wanted)
+{
+	struct cmd_strings live = { 0 }, chosen = { 0 };
+	int dir = runtime_dir_open(false), status = 0, one;
+
+	if (dir < 0 && dir != -ENOENT)
+		return cmd_error("stop", "cannot use the runtime directory: %s", strerror(-dir));
+	if (dir >= 0) {
+		tenants_sweep(dir);
+		cmd_list_sessions(dir, &live);
+		close(dir);
+	}
+	if (choose(a, &live, n, wanted, &chosen))
+		return CMD_FAILED;
+	if (!chosen.n) {
+		cmd_error("stop", "nothing records (duet status)");
+		return 1;
+	}
+	for (int i = 0; i < chosen.n; i++) {
+		one = stop(chosen.at[i], a->is_quiet);
+		status = one > status ? one : status;
+	}
+	return status;
+}
+
+int cmd_stop(int argc, char **argv)
+{
+	static const struct option options[] = { { "all", no_argument, NULL, 'a' },
+						 { "quiet", no_argument, NULL, 'q' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	struct arguments a = { .all = false };
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":aqh", options, NULL)) != -1) {
+		if (c == 'h')
+			return fputs(help, stdout) < 0;
+		if (c == 'a')
+			a.all = true;
+		else if (c == 'q')
+			a.is_quiet = true;
+		else
+			return cmd_usage("stop", "no such option");
+	}
+	if (a.all && optind < argc)
+		return cmd_usage("stop", "either names or --all");
+	return run(&a, argc - optind, argv + optind);
+}

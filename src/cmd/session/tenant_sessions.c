@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/session/tenant_sessions.c - see tenant_sessions.h. */
+#include "cmd/session/tenant_sessions.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collect/session/slots.h"
+#include "collect/session/session.h"
+#include "collect/tenant/discover.h"
+
+const char *parts_label(const char *session)
+{
+	const char *at = strchr(session, '@');
+
+	return at ? at + 1 : NULL;
+}
+
+int parts_each_other(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg)
+{
+	struct cmd_strings parts = { 0 };
+	int status = 0, one;
+
+	cmd_list_parts(dir, session, &parts);
+	for (int i = 1; i < parts.n; i++) {
+		one = what(arg, parts.at[i]);
+		status = one > status ? one : status;
+	}
+	return status;
+}
+
+int parts_each(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg)
+{
+	int status = what(arg, session), others = parts_each_other(dir, session, what, arg);
+
+	return others > status ? others : status;
+}
+
+int parts_ask(const char *verb, int dir, const char *session, struct text *request, struct cmd_answer *answer)
+{
+	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S, .may_end = parts_label(session) };
+	int status = cmd_ask(verb, session, request, &how, answer);
+
+	if (status == CMD_ENDED && session_is_live(dir, session))
+		return cmd_error(verb, "session %s: its collector ended before it answered: ask again", session);
+	return status;
+}
+
+static int add_place(void *arg, const struct tenant *t, const struct stat *st)
+{
+	struct parts_places *p = arg;
+	struct abi_seats seats;
+
+	(void)st;
+	seats_read(t->dir, &seats);
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
+		if (ABI_EPOCH_IS_NONE(seats.at[i].epoch))
+			continue;
+		p->at = cmd_grow(p->at, p->n, sizeof *p->at);
+		p->at[p->n++] = (struct parts_place){ seats.at[i].epoch, fcntl(t->dir, F_DUPFD_CLOEXEC, 0) };
+	}
+	return 0;
+}
+
+void parts_find_places(struct parts_places *p)
+{
+	const struct tenants_look all = { .users = true, .containers = true, .inotify = -1, .visit = add_place, .arg = p };
+
+	*p = (struct parts_places){ 0 };
+	if (!geteuid())
+		tenants_each(&all);
+}
+
+void parts_forget_places(struct parts_places *p)
+{
+	for (int i = 0; i < p->n; i++)
+		if (p->at[i].dir >= 0)
+			close(p->at[i].dir);
+	free(p->at);
+	*p = (struct parts_places){ 0 };
+}
+
+int parts_place_of(const struct parts_places *p, uint64_t epoch)
+{
+	for (int i = 0; i < p->n; i++)
+		if (p->at[i].epoch == epoch)
+			return p->at[i].dir;
+	return -1;
+}

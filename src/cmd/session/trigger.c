@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/session/trigger.c - duet trigger: what a running recording does by itself, and when. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/runtime.h"
+#include "cmd/cmd.h"
+#include "cmd/session/tenant_sessions.h"
+#include "cmd/session/trigger.h"
+#include "collect/session/programs.h"
+#include "collect/trigger/trigger.h"
+
+static const char help[] =
+	"usage: duet trigger add [-s SESSION] TRIGGER...\n"
+	"       duet trigger list [-s SESSION]\n"
+	"       duet trigger remove [-s SESSION] NUMBER...\n"
+	"       duet trigger watch [-s SESSION] [-n COUNT]\n\n"
+	"A trigger is one argument, 'CONDITION -> ACTION, ACTION...':\n\n"
+	"  event PATTERN [if EXPR]                     an event (duet-filter(7))\n"
+	"  rate PATTERN > N per TIME [if EXPR]         more than N of them within TIME\n"
+	"  time A to B > TIME [by FIELD] [if EXPR]     B comes more than TIME after its A\n"
+	"  late A to B > TIME [by FIELD] [if EXPR]     A, and after TIME no B; same thread, or same FIELD\n"
+	"  lost > N per TIME                           events that found no room\n"
+	"  signal USR1 | signal USR2                   sent to the collector (duet status)\n"
+	"  file PATH                                   appears\n"
+	"  A PATTERN kernel:NAME is about kernel events that are recorded (-k), as in 'event kernel:sched_switch'.\n\n"
+	"  snapshot [last TIME]    of a flight recorder      start, stop, end    recording\n"
+	"  run COMMAND ARG...      facts in DUET_...         shell 'TEXT'        the same by /bin/sh\n"
+	"  notify                  who watches               rotate              the files\n"
+	"  once, every TIME        how often it may fire (default: every 1s)\n\n"
+	"  -s, --session S   of which recording (default: the one that is running); of many users, of all its parts\n"
+	"  -n, --count N     watch so many firings, and end\n\n"
+	"  duet trigger add 'event shop:order if id > 9 -> snapshot last 5s, run page-me, every 1m'\n";
+
+struct arguments {
+	const char *session_wanted;
+	uint64_t count; /* 0: until it ends */
+	int dir;
+	struct abi_session session;
+};
+
+static int ask(const struct arguments *a, const char *session, struct text *t, struct cmd_answer *answer)
+{
+	int status = parts_ask("trigger", a->dir, session, t, answer);
+
+	return status ? status : cmd_refused("trigger", session, answer);
+}
+
+static unsigned long long number_in(const struct cmd_answer *answer, const char *key)
+{
+	uint64_t n = 0;
+
+	control_number(&answer->line, key, &n);
+	return n;
+}
+
+/* What is said to a session, and then to its parts. */
+struct saying {
+	const struct arguments *a;
+	const char *text;
+	uint64_t number; /* the trigger's, which it has in all parts; 0: the next */
+};
+
+static int add_one(void *arg, const char *session)
+{
+	struct saying *s = arg;
+	struct cmd_answer answer;
+	struct text t = { 0 };
+	int status;
+
+	control_add_text(&t, "verb", "trigger");
+	control_add_text(&t, "add", s->text);
+	if (s->number)
+		control_add_number(&t, "number", s->number);
+	status = ask(s->a, session, &t, &answer);
+	if (status)
+		return status == CMD_ENDED ? 0 : status;
+	s->number = number_in(&answer, "number");
+	printf("%s%strigger %llu: %s\n", parts_label(session) ? session : "", parts_label(session) ? ": " : "",
+	       (unsigned long long)s->number, s->text);
+	return 0;
+}
+
+/* Events of the kernel only the whole session's collector sees. */
+static bool is_for_parts(const char *text)
+{
+	struct trigger t;
+
+	return !trigger_parse(&t, text, NULL) && !trigger_has_kernel(&t);
+}
+
+static int add(const struct arguments *a, const char *text)
+{
+	struct saying s = { .a = a, .text = text };
+	int status = add_one(&s, a->session.name);
+
+	return status || !is_for_parts(text) ? status : parts_each_other(a->dir, a->session.name, add_one, &s);
+}
+
+static void request_removal(struct text *t, uint64_t number)
+{
+	control_add_text(t, "verb", "trigger");
+	control_add_number(t, "remove", number);
+}
+
+/* A part that did not have it, as one that has begun just now, need not be told. */
+static int remove_from_part(void *arg, const char *part)
+{
+	const struct saying *s = arg;
+	struct cmd_answer answer;
+	struct text t = { 0 };
+	int status;
+
+	request_removal(&t, s->number);
+	status = parts_ask("trigger", s->a->dir, part, &t, &answer);
+	return status == CMD_ENDED ? 0 : status;
+}
+
+static int remove_one(const struct arguments *a, const char *text)
+{
+	struct saying s = { .a = a };
+	struct cmd_answer answer;
+	struct text t = { 0 };
+	char *end;
+	int status;
+
+	s.number = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end)
+		return cmd_error("trigger", "%s: not a trigger's number (duet trigger list)", text);
+	request_removal(&t, s.number);
+	status = ask(a, a->session.name, &t, &answer);
+	return status ? status : parts_each_other(a->dir, a->session.name, remove_from_part, &s);
+}
+
+static int list(void *arg, const char *session)
+{
+	const struct arguments *a = arg;
+	struct cmd_answer answer;
+	uint64_t after = 0;
+	char line[4096];
+	int status;
+
+	if (parts_label(session))
+		printf("%s:\n", session);
+	for (;;) {
+		struct text t = { 0 };
+
+		control_add_text(&t, "verb", "trigger");
+		control_add_number(&t, "after", after);
+		status = ask(a, session, &t, &answer);
+		if (status || !control_number(&answer.line, "number", &after))
+			break;
+		if (!control_text(&answer.line, "text", line, sizeof line))
+			strcpy(line, "?");
+		printf("%3llu  %s\n     fired %llu", (unsigned long long)after, line, number_in(&answer, "fired"));
+		if (number_in(&answer, "held_back"))
+			printf(", held back %llu", number_in(&answer, "held_back"));
+		if (number_in(&answer, "forgotten"))
+			printf(", too many pairs at once: %llu forgotten", number_in(&answer, "forgotten"));
+		putchar('\n');
+		if (control_text(&answer.line, "error", line, sizeof line))
+			printf("     ERROR: %s\n", line);
+	}
+	if (!status && !after)
+		printf("no triggers: duet trigger add\n");
+	if (status == CMD_ENDED)
+		return 0;
+	if (!status && number_in(&answer, "missed"))
+		printf("MISSED: %llu times more events came than could be looked at\n", number_in(&answer, "missed"));
+	return status;
+}
+
+static int choose(struct arguments *a)
+{
+	int status;
+
+	a->dir = runtime_dir_open(false);
+	if (a->dir < 0)
+		return cmd_error("trigger", "nothing records: start `duet collect` or `duet record` first");
+	apps_sweep(a->dir);
+	status = cmd_choose_session("trigger", a->dir, a->session_wanted, &a->session);
+	return status == 1 ? cmd_error("trigger", "nothing records: start `duet collect` or `duet record` first")
+			   : status;
+}
+
+static int each(const struct arguments *a, int (*what)(const struct arguments *a, const char *text), int n,
+		char **texts)
+{
+	int status = 0;
+
+	for (int i = 0; i < n && !status; i++)
+		status = what(a, texts[i]);
+	return status;
+}
+
+static int run(struct arguments *a, const char *what, int n, char **rest)
+{
+	bool adds = !strcmp(what, "add"), removes = !strcmp(what, "remove"), lists = !strcmp(what, "list");
+	int status;
+
+	if (!adds && !removes && !lists && strcmp(what, "watch"))
+		return cmd_usage("trigger", "add, list, remove or watch expected");
+	if ((adds || removes) && !n)
+		return cmd_usage("trigger", adds ? "no trigger given" : "no number given");
+	if (!adds && !removes && n)
+		return cmd_usage("trigger", "no argument expected");
+	status = choose(a);
+	if (status)
+		return status;
+	if (adds || removes)
+		return each(a, adds ? add : remove_one, n, rest);
+	return lists ? parts_each(a->dir, a->session.name, list, a)
+		     : trigger_listen(a->dir, a->session.name, a->count);
+}
+
+int cmd_trigger(int argc, char **argv)
+{
+	static const struct option options[] = { { "session", required_argument, NULL, 's' },
+						 { "count", required_argument, NULL, 'n' },
+						 { "help", no_argument, NULL, 'h' },
+						 { NULL, 0, NULL, 0 } };
+	struct arguments a = { .count = 0 };
+	char *end;
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":s:n:h", options, NULL)) != -1) {
+		if (c == 's') {
+			a.session_wanted = optarg;
+		} else if (c == 'n') {
+			a.count = strtoull(optarg, &end, 10);
+			if (*optarg < '1' || *optarg > '9' || *end)
+				return cmd_error("trigger", "-n %s: not a number of firings", optarg);
+		} else if (c == 'h') {
+			fputs(help, stdout);
+			return 0;
+		} else {
+			return cmd_usage("trigger", c == ':' ? "an option lacks its value" : "no such option");
+		}
+	}
+	if (optind == argc)
+		return cmd_usage("trigger", "add, list, remove or watch expected");
+	return run(&a, argv[optind], argc - optind - 1, argv + optind + 1);
+}

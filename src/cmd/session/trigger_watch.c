@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/session/trigger_watch.c - see trigger.h.
+ *
+ * A connection to each part, as each has triggers of its own.  Parts come and go, and a collector that is killed has a
+ * successor: both show in the runtime directory, so what is there is compared with who is listened to whenever
+ * something changes there, or somebody hangs up.
+ */
+#include "cmd/session/trigger.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/session/tenant_sessions.h"
+#include "collect/session/session.h"
+
+enum { LOOK_MS = 1000 }; /* should inotify not be had */
+
+struct source {
+	char *name; /* of the part */
+	int fd; /* -1: it did not answer, which was said, and is not asked again */
+};
+
+struct listening {
+	int dir, inotify;
+	const char *session;
+	uint64_t n, count; /* lines told; 0: no limit */
+	struct source *sources; /* the whole session's is the first, if it is there */
+	int n_sources;
+	struct pollfd *polled; /* of the sources, and inotify */
+};
+
+/* 0; 1: it has ended; CMD_FAILED, having said why. */
+static int ask(const struct listening *l, const char *session, int *fd)
+{
+	struct timeval patience = { .tv_sec = CMD_PATIENCE_S };
+	struct control_line answer;
+	struct text t = { 0 };
+	char line[SESSION_REQUEST_BYTES];
+	bool is_silent;
+	ssize_t size = -1;
+
+	*fd = session_connect(l->dir, session);
+	if (*fd < 0)
+		return 1;
+	setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	control_add_text(&t, "verb", "watch");
+	if (!control_send(*fd, &t, -1))
+		size = recv(*fd, line, sizeof line, 0);
+	text_fini(&t);
+	if (size > 0 && !control_parse(&answer, line, (size_t)size) && control_is_true(&answer, "ok"))
+		return 0;
+	is_silent = size < 0 && errno == EAGAIN;
+	close(*fd);
+	*fd = -1;
+	if (is_silent)
+		return cmd_error("trigger", "session %s: its collector does not answer (is it stopped?)", session);
+	return size > 0 ? cmd_error("trigger", "session %s: many watch already", session) : 1;
+}
+
+static bool is_heard(const struct listening *l, const char *name)
+{
+	for (int i = 0; i < l->n_sources; i++)
+		if (!strcmp(l->sources[i].name, name))
+			return true;
+	return false;
+}
+
+/* Returns as ask does. */
+static int listen_to(void *arg, const char *session)
+{
+	struct listening *l = arg;
+	int fd, status;
+
+	if (is_heard(l, session))
+		return 0;
+	status = ask(l, session, &fd);
+	if (status == 1 || (status && !parts_label(session)))
+		return status;
+	l->sources = cmd_grow(l->sources, l->n_sources, sizeof *l->sources);
+	l->sources[l->n_sources++] = (struct source){ strdup(session), fd };
+	return 0;
+}
+
+static void forget(struct listening *l, int i)
+{
+	if (l->sources[i].fd >= 0)
+		close(l->sources[i].fd);
+	free(l->sources[i].name);
+	l->sources[i] = l->sources[--l->n_sources];
+}
+
+/* False: it has hung up. */
+static bool tell(struct listening *l, const struct source *s)
+{
+	char line[SESSION_REQUEST_BYTES];
+	ssize_t size = recv(s->fd, line, sizeof line, MSG_DONTWAIT);
+
+	if (size <= 0)
+		return size < 0 && (errno == EAGAIN || errno == EINTR);
+	fwrite(line, 1, (size_t)size, stdout);
+	fflush(stdout);
+	l->n++;
+	return true;
+}
+
+static bool is_full(const struct listening *l)
+{
+	return l->count && l->n >= l->count;
+}
+
+/* Waits, and tells what has come.  Whether it is to be looked who is there. */
+static bool hear(struct listening *l)
+{
+	char changes[4096];
+	bool has_changed;
+	int n = l->n_sources;
+
+	l->polled = realloc(l->polled, ((size_t)n + 1) * sizeof *l->polled);
+	if (!l->polled)
+		abort();
+	for (int i = 0; i < n; i++)
+		l->polled[i] = (struct pollfd){ .fd = l->sources[i].fd, .events = POLLIN };
+	l->polled[n] = (struct pollfd){ .fd = l->inotify, .events = POLLIN };
+	has_changed = poll(l->polled, (nfds_t)n + 1, LOOK_MS) == 0;
+	while (l->polled[n].revents && read(l->inotify, changes, sizeof changes) > 0)
+		has_changed = true;
+	for (int i = n - 1; i >= 0 && !is_full(l); i--)
+		if (l->polled[i].revents && !tell(l, &l->sources[i])) {
+			forget(l, i);
+			has_changed = true;
+		}
+	return has_changed;
+}
+
+/* 1: the session has ended. */
+static int look(struct listening *l)
+{
+	int status = listen_to(l, l->session);
+
+	if (!status)
+		parts_each_other(l->dir, l->session, listen_to, l);
+	return status;
+}
+
+static int open_inotify(int dir)
+{
+	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", dir);
+	if (fd >= 0)
+		inotify_add_watch(fd, path, IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);
+	return fd;
+}
+
+int trigger_listen(int dir, const char *session, uint64_t count)
+{
+	struct listening l = { .dir = dir, .inotify = open_inotify(dir), .session = session, .count = count };
+	int status = look(&l);
+
+	while (!status && !is_full(&l))
+		if (hear(&l) && !is_full(&l))
+			status = look(&l);
+	while (l.n_sources)
+		forget(&l, 0);
+	free(l.sources);
+	free(l.polled);
+	if (l.inotify >= 0)
+		close(l.inotify);
+	if (status == CMD_FAILED)
+		return status;
+	return count && l.n < count ? cmd_error("trigger", "session %s has ended", session) : 0;
+}

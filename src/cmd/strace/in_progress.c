@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/strace/in_progress.c - the calls that threads were in when `duet strace -p` came to them, from /proc.
+ *
+ * Their beginnings are in no recording, and who hangs makes no others.  Nothing is stopped for that either.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "cmd/strace/print.h"
+#include "kernel/tracefs/syscalls.h"
+
+/* "202 0x7f.. 0x80 ..."; "running" and -1 are no calls. */
+static const char *call_of(pid_t pid, int tid)
+{
+	char path[64], text[256], *end;
+	long nr;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, tid);
+	if (io_read_file(path, text, sizeof text) <= 0)
+		return NULL;
+	nr = strtol(text, &end, 10);
+	return end == text || nr < 0 || nr >= KERNEL_SYSCALLS_MAX ? NULL : kernel_syscall_name((int)nr);
+}
+
+static void show_thread(struct strace_page *p, pid_t pid, int tid)
+{
+	const char *call = call_of(pid, tid);
+	char path[64], name[32] = "?", line[160];
+
+	if (!call || !strace_wants(&p->choice, call) || !(p->choice.how & STRACE_UNFINISHED))
+		return;
+	snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, tid);
+	if (io_read_file(path, name, sizeof name) > 0)
+		name[strcspn(name, "\n")] = 0;
+	for (char *c = name; *c; c++)
+		*c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+	snprintf(line, sizeof line, "[%s:%d] %s(... <unfinished ...>\n", name, tid, call);
+	out_text(&p->out, line, strlen(line));
+	p->n_lines++;
+}
+
+void strace_show_now(struct strace_page *p, pid_t pid)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && p->n_lines < p->limit && (e = readdir(dir)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			show_thread(p, pid, atoi(e->d_name));
+	if (dir)
+		closedir(dir);
+}

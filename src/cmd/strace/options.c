@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/strace/options.c - see options.h. */
+#include "cmd/strace/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/convert/capture.h"
+
+static const char help[] =
+	"usage: duet strace [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
+	"       duet strace [OPTIONS] -p PID[,PID]...\n"
+	"       duet strace [OPTIONS] -i RECORDING...\n\n"
+	"Shows the system calls of a command and its children, of running processes, or in a recording: a line for\n"
+	"each when it returns, as strace does.  Nothing is stopped for that: it costs the traced program some hundred\n"
+	"nanoseconds a call, and -p attaches and detaches without its notice.\n\n"
+	"  -e CALLS     only these: open,close,%file,%network,%process,%desc,%memory,%signal,%ipc,%sched,sched_*;\n"
+	"               '!futex,poll': all but these; /REGEX; also written trace=CALLS\n"
+	"  -e status=HOW  only those that are: successful, failed, unfinished;  -z, -Z: successful, failed\n"
+	"  -e signal=SET  only these signals: SIGINT,SIGCHLD; none: nor ends of threads;  -qq: no ends of threads\n"
+	"  -P, --trace-path PATH  only calls that name PATH, or have a descriptor of it\n"
+	"  -c           no lines, but a summary: time, calls, errors;  -C: both\n"
+	"  -S KEY       order the summary by time (the default), calls, errors, max, name\n"
+	"  -T           how long each took, in seconds\n"
+	"  -t, -tt, -ttt  when it began: the second, with microseconds, in seconds since 1970;  -r: since the line before\n"
+	"  -y           which files descriptors are;  -Y: whom process numbers mean\n"
+	"  -o, --output FILE  there instead of to standard error (-i: standard output);  -A: behind what is there\n"
+	"  -E VAR=VALUE, -E VAR  the command's environment has this, or has it not\n"
+	"  -s, --string-limit N  of what is read and written N bytes (32)\n"
+	"  -n, --limit N  at most N lines;  -a N: results begin in column N (40)\n"
+	"  -p, --pid PID,...  -i, --input RECORDING: see above; both: of the recording only these\n"
+	"  --keep DIR   the recording stays in DIR, for duet view and duet report\n"
+	"  --kernel-buffer SIZE  memory for events, of each CPU (16M)\n"
+	"  --kernel-backend NAME  auto, bpf, or ftrace, which has addresses where BPF has texts and buffers\n"
+	"  -f           children too, as always\n\n"
+	"  duet strace -c -- make\n"
+	"  duet strace -p 4711 -T -e '%network' -e status=failed\n";
+
+enum { OPT_HELP = 256, OPT_KEEP, OPT_KERNEL_BUFFER, OPT_KERNEL_BACKEND, OPT_TIMES, OPT_TRACE, OPT_STATUS, OPT_SIGNAL };
+
+static int take_number(const char *option, uint64_t *to)
+{
+	char *end;
+
+	errno = 0;
+	*to = strtoull(optarg, &end, 10);
+	if (*end || end == optarg || *optarg == '-' || errno || !*to)
+		return cmd_error("strace", "%s %s: not a number", option, optarg);
+	return -1;
+}
+
+/* In a recording they need not live any more. */
+static int add_pids(struct strace *s, const char *list)
+{
+	char *copy = strdup(list), *rest = copy;
+	bool is_right = copy;
+
+	for (char *p, *end; is_right && (p = strsep(&rest, ", "));) {
+		long pid = strtol(p, &end, 10);
+
+		if (*p && s->inputs.n && (*end || pid <= 0 || pid > INT_MAX)) {
+			cmd_error("strace", "-p %s: not a process number", p);
+			is_right = false;
+		} else if (*p && s->inputs.n) {
+			s->record.pids.at = cmd_grow(s->record.pids.at, s->record.pids.n, sizeof *s->record.pids.at);
+			s->record.pids.at[s->record.pids.n++] = (pid_t)pid;
+		} else if (*p) {
+			is_right = cmd_add_pid("strace", &s->record.pids, p);
+		}
+	}
+	free(copy);
+	return is_right ? 0 : CMD_FAILED;
+}
+
+static int take_sort(struct strace_page *p)
+{
+	static const char *const keys[] = { "time", "calls", "errors", "max", "name" };
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (!strcmp(optarg, keys[i])) {
+			p->sort = keys[i];
+			return -1;
+		}
+	return cmd_error("strace", "-S %s: it may be time, calls, errors, max, name", optarg);
+}
+
+/* Both as it is written and without links. */
+static int take_path(struct strace *s)
+{
+	char *real = realpath(optarg, NULL);
+
+	cmd_add_string(&s->paths, optarg);
+	if (real && strcmp(real, optarg) != 0)
+		cmd_add_string(&s->paths, real); /* kept, as the list is */
+	else
+		free(real);
+	return -1;
+}
+
+static int take_choice(struct strace *s, const char *what)
+{
+	char *text;
+	int status;
+
+	if (asprintf(&text, "%s=%s", what, optarg) < 0)
+		return cmd_error("strace", "no memory");
+	status = strace_choose(&s->page.choice, text);
+	free(text);
+	return status ? status : -1;
+}
+
+/* --absolute-timestamps */
+static int take_times(struct strace_page *p)
+{
+	const char *f = optarg ? optarg : "time";
+
+	if (!strncmp(f, "format:", 7))
+		f += 7;
+	if (!strcmp(f, "time"))
+		p->time = STRACE_TIME;
+	else if (!strcmp(f, "time,us") || !strcmp(f, "precision:us"))
+		p->time = STRACE_MICROSECONDS;
+	else if (!strcmp(f, "unix,us") || !strcmp(f, "unix"))
+		p->time = STRACE_EPOCH;
+	else if (strcmp(f, "none") != 0)
+		return cmd_error("strace", "--absolute-timestamps=%s: it may be time; time,us; unix", optarg);
+	return -1;
+}
+
+/* What strace has and we have not: what to do instead. */
+static int refuse(int c)
+{
+	static const struct {
+		char option;
+		const char *instead;
+	} others[] = {
+		{ 'k', "-k: stacks are recorded with duet record -k stack:syscall_entry_NAME" },
+		{ 'v', "-v: structures are recorded in part, as strace shows them without -v" },
+		{ 'x', "-x: bytes that are no text are shown in octal; duet record --capture keeps them as numbers" },
+		{ 'u', "-u: run the command by setpriv or su" },
+		{ 'b', "-b: nothing is attached, so nothing detaches" },
+		{ 'I', "-I: nothing is stopped, so signals reach the command as ever" },
+		{ 'O', "-O: nothing is stopped, so there is no overhead to take away" },
+		{ 'X', "-X: flags are always in words; duet view shows the numbers" },
+		{ 'U', "-U: the summary always has all columns; -S orders it" },
+	};
+
+	for (size_t i = 0; c == '?' && i < sizeof others / sizeof *others; i++)
+		if (others[i].option == optopt)
+			return cmd_error("strace", "%s", others[i].instead);
+	return cmd_usage("strace", c == ':' ? "an option lacks its value" : "no such option");
+}
+
+/* -1 to go on, else the exit status. */
+static int take(struct strace *s, int c)
+{
+	struct strace_page *p = &s->page;
+	int status;
+
+	switch (c) {
+	case 'f':
+	case 'D':
+	case 'w':
+		return -1; /* it is always so */
+	case 'q':
+		p->quiet++;
+		return -1;
+	case 'A':
+		s->appends = true;
+		return -1;
+	case 'E':
+		cmd_add_string(&s->record.environment, optarg);
+		return -1;
+	case 'P':
+		return take_path(s);
+	case OPT_TRACE:
+		return take_choice(s, "trace");
+	case OPT_STATUS:
+		return take_choice(s, "status");
+	case OPT_SIGNAL:
+		return take_choice(s, "signal");
+	case OPT_TIMES:
+		return take_times(p);
+	case 'c':
+		p->counts = true;
+		p->prints = false;
+		return -1;
+	case 'C':
+		p->counts = p->prints = true;
+		return -1;
+	case 'T':
+		p->has_durations = true;
+		return -1;
+	case 't':
+		p->time = p->time >= STRACE_EPOCH ? STRACE_EPOCH : p->time + 1;
+		return -1;
+	case 'r':
+		p->time = STRACE_RELATIVE;
+		return -1;
+	case 'y':
+		s->names_fds = true;
+		return -1;
+	case 'Y':
+		s->names_pids = true;
+		return -1;
+	case 'z':
+	case 'Z':
+		p->choice.how = c == 'z' ? STRACE_OK : STRACE_FAILED;
+		return -1;
+	case 'e':
+		status = strace_choose(&p->choice, optarg);
+		return status ? status : -1;
+	case 's':
+		status = take_number("-s", &s->string_bytes);
+		return status >= 0 || s->string_bytes <= KERNEL_CAPTURE_BUFFER_MAX
+			       ? status : cmd_error("strace", "-s %s: of a buffer at most %d bytes are recorded", optarg,
+						    KERNEL_CAPTURE_BUFFER_MAX);
+	case 'S':
+		return take_sort(p);
+	case 'o':
+		s->output = optarg;
+		return -1;
+	case 'n':
+		return take_number("-n", &p->limit);
+	case 'a':
+		return take_number("-a", &p->column);
+	case 'i':
+		cmd_add_string(&s->inputs, optarg);
+		return -1;
+	case 'p':
+		cmd_add_string(&s->pids, optarg);
+		return -1;
+	case OPT_KEEP:
+		s->record.keep = optarg;
+		return -1;
+	case OPT_KERNEL_BUFFER:
+		if (!cmd_parse_size("strace", optarg, &s->record.kernel_buffer))
+			return CMD_FAILED;
+		if (s->record.kernel_buffer < 64 << 10 || s->record.kernel_buffer > 4ull << 30)
+			return cmd_error("strace", "--kernel-buffer %s: it may be 64K to 4G", optarg);
+		return -1;
+	case OPT_KERNEL_BACKEND:
+		return strace_record_backend(&s->record, optarg) ? -1 : CMD_FAILED;
+	case OPT_HELP:
+		fputs(help, stdout);
+		return 0;
+	}
+	return refuse(c);
+}
+
+static int check(const struct strace *s)
+{
+	int n = !!s->inputs.n + !!s->record.command + (!s->inputs.n && s->pids.n);
+
+	if (!n)
+		return cmd_usage("strace", "give a command, -p, or -i");
+	if (n > 1)
+		return cmd_usage("strace", "either a command, or -p, or -i");
+	if (s->inputs.n && s->record.keep)
+		return cmd_usage("strace", "--keep is for what is recorded now");
+	return 0;
+}
+
+int strace_options(struct strace *s, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, OPT_HELP },	 { "keep", required_argument, NULL, OPT_KEEP },
+		{ "limit", required_argument, NULL, 'n' },	 { "input", required_argument, NULL, 'i' },
+		{ "output", required_argument, NULL, 'o' },	 { "pid", required_argument, NULL, 'p' },
+		{ "summary-only", no_argument, NULL, 'c' },	 { "summary", no_argument, NULL, 'C' },
+		{ "follow-forks", no_argument, NULL, 'f' },	 { "string-limit", required_argument, NULL, 's' },
+		{ "trace", required_argument, NULL, OPT_TRACE },
+		{ "status", required_argument, NULL, OPT_STATUS },  { "signal", required_argument, NULL, OPT_SIGNAL },
+		{ "signals", required_argument, NULL, OPT_SIGNAL }, { "trace-path", required_argument, NULL, 'P' },
+		{ "attach", required_argument, NULL, 'p' },	 { "columns", required_argument, NULL, 'a' },
+		{ "env", required_argument, NULL, 'E' },		 { "quiet", no_argument, NULL, 'q' },
+		{ "silent", no_argument, NULL, 'q' },		 { "output-append-mode", no_argument, NULL, 'A' },
+		{ "syscall-times", no_argument, NULL, 'T' },	 { "relative-timestamps", no_argument, NULL, 'r' },
+		{ "timestamps", optional_argument, NULL, OPT_TIMES }, { "absolute-timestamps", optional_argument, NULL, OPT_TIMES },
+		{ "decode-fds", no_argument, NULL, 'y' },		 { "decode-pids", no_argument, NULL, 'Y' },
+		{ "successful-only", no_argument, NULL, 'z' },	 { "failed-only", no_argument, NULL, 'Z' },
+		{ "summary-sort-by", required_argument, NULL, 'S' }, { "summary-wall-clock", no_argument, NULL, 'w' },
+		{ "kernel-buffer", required_argument, NULL, OPT_KERNEL_BUFFER },
+		{ "kernel-backend", required_argument, NULL, OPT_KERNEL_BACKEND }, { 0 },
+	};
+	int c, status;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "+:fDwqAcCTtryYzZe:E:P:s:S:o:n:a:i:p:h", options, NULL)) != -1) {
+		status = take(s, c == 'h' ? OPT_HELP : c);
+		if (status >= 0)
+			return status;
+	}
+	if (optind < argc && s->inputs.n) {
+		for (; optind < argc; optind++)
+			cmd_add_string(&s->inputs, argv[optind]);
+	} else if (optind < argc) {
+		s->record.command = argv + optind;
+	}
+	status = check(s);
+	for (int i = 0; !status && i < s->pids.n; i++)
+		status = add_pids(s, s->pids.at[i]);
+	if (!status && s->record.command)
+		status = cmd_check_command("strace", argv[optind]);
+	return status ? status : -1;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/strace/print.c - see print.h. */
+#include "cmd/strace/print.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---------------------------------------------------------------- counting */
+
+static struct strace_count *row_of(struct strace_page *p, const char *call)
+{
+	for (uint32_t i = 0; i < p->n_rows; i++)
+		if (!strcmp(p->rows[i].call, call))
+			return &p->rows[i];
+	if (run_grow(&p->rows, &p->n_rooms, p->n_rows, sizeof *p->rows))
+		return NULL;
+	p->rows[p->n_rows].call = call;
+	return &p->rows[p->n_rows++];
+}
+
+/* Calls that do not return are not counted, as nobody knows how long they took. */
+static int count(struct strace_page *p, const struct pairs_item *item)
+{
+	struct strace_count *row = item->has_end ? row_of(p, item->name) : NULL;
+	uint64_t ns = item->end_ns > item->begin_ns ? (uint64_t)(item->end_ns - item->begin_ns) : 0;
+
+	if (!item->has_end)
+		return 0;
+	if (!row || (item->has_begin && samples_add(&row->time, ns)))
+		return -ENOMEM;
+	row->n++;
+	row->n_errors += call_is_error(item->result);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- lines */
+
+static void add(struct out *o, const char *s)
+{
+	out_text(o, s, strlen(s));
+}
+
+static void add_seconds(struct out *o, uint64_t ns, int digits)
+{
+	char text[40];
+
+	snprintf(text, sizeof text, "%" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
+	out_bytes(o, text, strlen(text) - (size_t)(9 - digits));
+}
+
+static void add_time(struct strace_page *p, int64_t time_ns)
+{
+	time_t t = (time_t)(time_ns / 1000000000);
+	char text[64];
+	struct tm tm;
+
+	switch (p->time) {
+	case STRACE_NO_TIME:
+		return;
+	case STRACE_TIME:
+	case STRACE_MICROSECONDS:
+		localtime_r(&t, &tm);
+		strftime(text, sizeof text, "%H:%M:%S", &tm);
+		add(&p->out, text);
+		if (p->time == STRACE_MICROSECONDS) {
+			snprintf(text, sizeof text, ".%06lld", (long long)(time_ns % 1000000000 / 1000));
+			add(&p->out, text);
+		}
+		break;
+	case STRACE_EPOCH:
+		add_seconds(&p->out, (uint64_t)time_ns, 6);
+		break;
+	case STRACE_RELATIVE:
+		snprintf(text, sizeof text, "%6s", "");
+		add(&p->out, text);
+		add_seconds(&p->out, p->has_last && time_ns > p->last_ns ? (uint64_t)(time_ns - p->last_ns) : 0, 6);
+		break;
+	}
+	p->last_ns = time_ns;
+	p->has_last = true;
+	out_byte(&p->out, ' ');
+}
+
+static void add_thread(struct strace_page *p, uint32_t number)
+{
+	const struct thread *th = threads_at(p->threads, number);
+
+	if (!p->thread)
+		p->thread = number + 1;
+	p->names_all |= p->thread != number + 1;
+	if (!p->names_all)
+		return;
+	out_byte(&p->out, '[');
+	for (uint32_t i = 0; i < th->name_size; i++)
+		out_byte(&p->out, (unsigned char)th->name[i] < 0x20 || th->name[i] == 0x7f ? '?' : th->name[i]);
+	out_byte(&p->out, ':');
+	out_i64(&p->out, th->tid);
+	out_literal(&p->out, "] ");
+}
+
+static void add_call(struct strace_page *p, const struct pairs_item *item)
+{
+	struct out *o = &p->out;
+	size_t width;
+
+	if (item->was_given || !item->has_begin) {
+		out_literal(o, "<... ");
+		add(o, item->name);
+		out_literal(o, " resumed>");
+		add(o, item->late_text);
+		out_byte(o, ')');
+		width = strlen(item->name) + strlen(item->late_text) + 15;
+	} else if (!item->has_end && *item->result_text != '?') {
+		add(o, item->name);
+		out_byte(o, '(');
+		add(o, item->early_text);
+		return out_literal(o, " <unfinished ...>\n");
+	} else {
+		add(o, item->name);
+		out_byte(o, '(');
+		add(o, item->text);
+		width = strlen(item->name) + strlen(item->text) + 2;
+		out_byte(o, ')');
+	}
+	do
+		out_byte(o, ' ');
+	while (++width < p->column && width < 512);
+	out_literal(o, "= ");
+	add(o, *item->result_text ? item->result_text : "?");
+	if (p->has_durations && item->has_begin && item->has_end) {
+		out_literal(o, " <");
+		add_seconds(o, item->end_ns > item->begin_ns ? (uint64_t)(item->end_ns - item->begin_ns) : 0, 9);
+		out_byte(o, '>');
+	}
+	out_byte(o, '\n');
+}
+
+static void add_lost(struct strace_page *p, const struct pairs_item *item)
+{
+	p->lost_events += item->lost_events;
+	p->lost_packets += item->lost_packets;
+	out_literal(&p->out, "... ");
+	if (item->lost_events) {
+		out_u64(&p->out, item->lost_events);
+		out_literal(&p->out, " events lost here\n");
+	} else {
+		out_u64(&p->out, item->lost_packets);
+		out_literal(&p->out, " packets of events lost here\n");
+	}
+}
+
+static bool is_chosen(const struct strace_page *p, const struct pairs_item *item)
+{
+	unsigned how = !item->has_end ? STRACE_UNFINISHED : call_is_error(item->result) ? STRACE_FAILED : STRACE_OK;
+
+	return p->choice.how & how;
+}
+
+static bool is_told(const struct strace_page *p, const struct pairs_item *item)
+{
+	if (item->kind == PAIRS_DEATH)
+		return p->choice.signals && p->quiet < 2;
+	return item->result > 0 && item->result <= 64 && p->choice.signals >> (item->result - 1) & 1;
+}
+
+static void print(struct strace_page *p, const struct pairs_item *item)
+{
+	out_room(&p->out);
+	add_thread(p, item->thread);
+	add_time(p, item->begin_ns);
+	if (item->kind == PAIRS_SIGNAL || item->kind == PAIRS_DEATH) {
+		const char *mark = item->kind == PAIRS_SIGNAL ? "---" : "+++";
+
+		add(&p->out, mark);
+		out_byte(&p->out, ' ');
+		add(&p->out, item->text);
+		out_byte(&p->out, ' ');
+		add(&p->out, mark);
+		out_byte(&p->out, '\n');
+	} else {
+		add_call(p, item);
+	}
+	p->n_lines++;
+}
+
+int strace_give(void *context, const struct pairs_item *item)
+{
+	struct strace_page *p = context;
+	bool is_call = item->kind == PAIRS_CALL || item->kind == PAIRS_LASTING;
+
+	if (item->kind == PAIRS_LOST) {
+		add_lost(p, item);
+		return 0;
+	}
+	if (is_call ? !is_chosen(p, item) : !is_told(p, item))
+		return 0;
+	if (p->counts && item->kind == PAIRS_CALL && count(p, item))
+		return -ENOMEM;
+	if (p->prints)
+		print(p, item);
+	return p->n_lines >= p->limit || p->out.is_over;
+}
+
+bool strace_wants_call(void *context, const char *call)
+{
+	const struct strace_page *p = context;
+
+	return strace_wants(&p->choice, call);
+}
+
+/* ---------------------------------------------------------------- the summary */
+
+static const char *sort_key;
+
+static int compare(const void *a, const void *b)
+{
+	const struct strace_count *x = a, *y = b;
+	uint64_t m = x->time.sum, n = y->time.sum;
+
+	if (!strcmp(sort_key, "calls"))
+		m = x->n, n = y->n;
+	else if (!strcmp(sort_key, "errors"))
+		m = x->n_errors, n = y->n_errors;
+	else if (!strcmp(sort_key, "max"))
+		m = x->time.max, n = y->time.max;
+	if (m != n && strcmp(sort_key, "name") != 0)
+		return m < n ? 1 : -1;
+	return strcmp(x->call, y->call);
+}
+
+static void summary_line(struct strace_page *p, struct strace_count *row, uint64_t all_ns, bool is_wide)
+{
+	char text[256], errors[24] = "";
+	int n;
+
+	if (row->n_errors)
+		snprintf(errors, sizeof errors, "%" PRIu64, row->n_errors);
+	n = snprintf(text, sizeof text, "%6.2f %11.6f %11" PRIu64 " %9" PRIu64 " %9s ",
+		     all_ns ? 100.0 * (double)row->time.sum / (double)all_ns : 0, (double)row->time.sum / 1e9,
+		     row->time.n ? row->time.sum / row->time.n / 1000 : 0, row->n, errors);
+	if (is_wide)
+		snprintf(text + n, sizeof text - (size_t)n, "%9.1f %9.1f %11.1f ",
+			 (double)samples_percentile(&row->time, 50) / 1e3, (double)samples_percentile(&row->time, 99) / 1e3,
+			 (double)row->time.max / 1e3);
+	add(&p->out, text);
+	add(&p->out, row->call);
+	out_byte(&p->out, '\n');
+}
+
+void strace_summary(struct strace_page *p, uint32_t width)
+{
+	bool is_wide = width >= 100;
+	const char *line = "------ ----------- ----------- --------- --------- ", *wide = is_wide ? "--------- --------- ----------- " : "";
+	struct strace_count all = { .call = "total" };
+
+	sort_key = p->sort;
+	if (p->n_rows)
+		qsort(p->rows, p->n_rows, sizeof *p->rows, compare);
+	for (uint32_t i = 0; i < p->n_rows; i++) {
+		all.n += p->rows[i].n;
+		all.n_errors += p->rows[i].n_errors;
+		(void)!samples_merge(&all.time, &p->rows[i].time); /* without memory its percentiles lack some */
+	}
+	add(&p->out, "% time     seconds  usecs/call     calls    errors ");
+	add(&p->out, is_wide ? "p50 usecs p99 usecs   max usecs syscall\n" : "syscall\n");
+	for (int i = 0; i < 2; i++) {
+		add(&p->out, line);
+		add(&p->out, wide);
+		add(&p->out, "----------------\n");
+		for (uint32_t k = 0; !i && k < p->n_rows; k++)
+			summary_line(p, &p->rows[k], all.time.sum, is_wide);
+	}
+	summary_line(p, &all, all.time.sum, is_wide);
+	samples_fini(&all.time);
+}
+
+void strace_page_fini(struct strace_page *p)
+{
+	for (uint32_t i = 0; i < p->n_rows; i++)
+		samples_fini(&p->rows[i].time);
+	free(p->rows);
+	out_fini(&p->out);
+}

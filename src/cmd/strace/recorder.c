@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/strace/recorder.c - see recorder.h. */
+#include "cmd/strace/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "cmd/record/recording.h"
+#include "kernel/kernel.h"
+
+static void remove_recording(const struct strace_record *r)
+{
+	if (!r->keep && *r->path)
+		io_remove_tree(r->path);
+}
+
+/* ---------------------------------------------------------------- the recorder's process */
+
+struct ready {
+	pid_t program;
+	int told; /* the end of a pipe */
+};
+
+/* The command is told by its number. */
+static int tell_ready(void *arg, struct diag *d)
+{
+	const struct ready *ready = arg;
+
+	if (io_write(ready->told, &ready->program, sizeof ready->program))
+		return diag_fail(d, -EPIPE, "who was to show the recording is gone");
+	close(ready->told);
+	return 0;
+}
+
+/* What we are told by signals we take from a descriptor, but for one that comes when all is done. */
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+static void set_variable(const char *text)
+{
+	const char *equals = strchr(text, '=');
+	char *name = strndup(text, equals ? (size_t)(equals - text) : strlen(text));
+
+	if (name && equals)
+		setenv(name, equals + 1, 1);
+	else if (name)
+		unsetenv(name);
+	free(name);
+}
+
+static _Noreturn void record(const struct strace_record *r, int told, pid_t parent)
+{
+	static const int harmless[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	struct ready ready = { .program = -1, .told = told };
+	struct recording a;
+	int status;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+		sigaction(harmless[i], &(struct sigaction){ .sa_handler = nothing }, NULL); /* the command gets the usual */
+	for (int i = 0; i < r->environment.n; i++)
+		set_variable(r->environment.at[i]);
+	recording_begin(&a, "strace");
+	snprintf(a.session, sizeof a.session, "strace-%d", (int)getpid());
+	a.quiet = true;
+	a.o.path = r->path;
+	a.o.kernel = true;
+	a.o.kernel_backend = r->backend;
+	a.o.capture_bytes = r->capture_bytes;
+	a.o.no_default_events = true; /* of applications nothing */
+	a.o.command = r->command;
+	a.o.kernel_buffer_kib = (uint32_t)(r->kernel_buffer >> 10);
+	a.pids = r->pids;
+	for (int i = 0; i < r->patterns.n; i++) {
+		cmd_add_string(&a.kernel_events, r->patterns.at[i]);
+		cmd_add_string(&a.kernel_filters, NULL);
+	}
+	a.o.on_ready = tell_ready;
+	a.o.on_ready_arg = &ready;
+	a.o.command_pid = &ready.program;
+	status = getppid() == parent && !recording_settle(&a) ? recording_run(&a) : CMD_FAILED;
+	fflush(NULL);
+	if (getppid() != parent)
+		remove_recording(r);
+	_exit(status);
+}
+
+/* ---------------------------------------------------------------- ours */
+
+static int make_directory(struct strace_record *r)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	if (r->keep) {
+		if (snprintf(r->path, sizeof r->path, "%s", r->keep) >= (int)sizeof r->path)
+			return cmd_error("strace", "--keep: the path is too long");
+		return 0;
+	}
+	if (snprintf(r->path, sizeof r->path, "%s/duet-strace-XXXXXX", tmp && *tmp ? tmp : "/tmp") < (int)sizeof r->path &&
+	    mkdtemp(r->path))
+		return 0;
+	cmd_error("strace", "cannot make a directory in %s: %s: set TMPDIR", tmp && *tmp ? tmp : "/tmp", strerror(errno));
+	*r->path = 0;
+	return CMD_FAILED;
+}
+
+static void reap(struct strace_record *r, int options)
+{
+	int status;
+
+	if (r->has_ended || waitpid(r->recorder, &status, options) != r->recorder)
+		return;
+	r->has_ended = true;
+	r->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool strace_record_backend(struct strace_record *r, const char *name)
+{
+	return recording_backend("strace", name, &r->backend);
+}
+
+int strace_record_start(struct strace_record *r)
+{
+	pid_t parent = getpid();
+	int told[2];
+
+	if (make_directory(r))
+		return CMD_FAILED;
+	if (pipe2(told, O_CLOEXEC)) {
+		remove_recording(r);
+		return cmd_error("strace", "cannot make a pipe: %s", strerror(errno));
+	}
+	fflush(NULL);
+	r->recorder = fork();
+	if (!r->recorder) {
+		close(told[0]);
+		record(r, told[1], parent);
+	}
+	close(told[1]);
+	if (r->recorder < 0) {
+		cmd_error("strace", "cannot fork: %s", strerror(errno));
+	} else if (io_read(told[0], &r->program, sizeof r->program) == (ssize_t)sizeof r->program) {
+		close(told[0]);
+		return 0;
+	} else {
+		reap(r, 0);
+	}
+	close(told[0]);
+	remove_recording(r);
+	return r->has_ended && r->status ? r->status : CMD_FAILED;
+}
+
+void strace_record_interrupt(struct strace_record *r, int n)
+{
+	/* A terminal sends the first one to the command as well: it is left to it. */
+	if (!r->has_ended && (!n || n > 1 || !r->command))
+		kill(r->recorder, SIGTERM);
+}
+
+int strace_record_end(struct strace_record *r, bool at_once)
+{
+	int status;
+
+	reap(r, WNOHANG);
+	if (at_once && !r->has_ended) {
+		/* The command comes to us when the recorder has ended; without us nobody would wait for it. */
+		if (r->command)
+			prctl(PR_SET_CHILD_SUBREAPER, 1);
+		kill(r->recorder, SIGTERM);
+	}
+	reap(r, 0);
+	if (at_once && r->command && waitpid(r->program, &status, 0) == r->program)
+		r->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	remove_recording(r);
+	return r->status;
+}

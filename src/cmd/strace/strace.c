@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/strace/strace.c - duet strace: the system calls of a command, of running processes, or of a recording, in words.
+ *
+ * Beside strace, nothing is ever stopped: the kernel records, and what is shown is read from there a little later.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/progress.h"
+#include "cmd/strace/strace.h"
+#include "cmd/strace/options.h"
+#include "trace/trace.h"
+
+enum { REFRESH_MS = 50 };
+#define LASTING_NS 1000000000
+
+static volatile sig_atomic_t n_interrupts, is_stopped;
+
+static void interrupt(int signal)
+{
+	if (signal == SIGINT)
+		n_interrupts++;
+	else
+		is_stopped = 1;
+}
+
+static void warn(void *context, const char *text)
+{
+	(void)context;
+	cmd_error("strace", "%s", text);
+}
+
+/* ---------------------------------------------------------------- showing */
+
+static struct pairs_options options_of(struct strace *s)
+{
+	return (struct pairs_options){ .has_text = s->page.prints || s->paths.n, .string_bytes = (uint32_t)s->string_bytes,
+					.paths = s->paths.at, .n_paths = s->paths.n, .names_fds = s->names_fds, .names_pids = s->names_pids,
+					.command = -1, .range = { INT64_MIN, INT64_MAX }, .wants = strace_wants_call,
+					.give = strace_give, .context = &s->page };
+}
+
+static uint32_t width_of(int fd)
+{
+	struct winsize size;
+	const char *columns = getenv("COLUMNS");
+
+	if (!ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return columns && atoi(columns) > 0 ? (uint32_t)atoi(columns) : 120;
+}
+
+/* What the reader should know besides. */
+static void tell_missing(const struct strace *s, const struct pairs *j)
+{
+	const struct strace_page *p = &s->page;
+	char text[160];
+
+	if (p->lost_events || p->lost_packets)
+		fprintf(stderr, "duet strace: %s lost: more memory (--kernel-buffer) keeps more\n",
+			cmd_lost_text(p->lost_events, p->lost_packets, text));
+	if (!j->calls.has_entries && !j->calls.has_exits && s->inputs.n)
+		fprintf(stderr, "duet strace: the recording has no system calls: record with -k syscalls\n");
+}
+
+/* Once, and before the first line: what is shown as addresses that could be in words. */
+static void tell_addresses(struct strace *s, const struct pairs *j)
+{
+	enum pairs_lack lacks = s->page.prints && !s->has_told_addresses ? pairs_lacks(j) : PAIRS_LACKS_NOTHING;
+
+	s->has_told_addresses |= lacks != PAIRS_LACKS_NOTHING;
+	if (lacks == PAIRS_LACKS_PATHS)
+		fprintf(stderr, "duet strace: file names, buffers and structures are shown as addresses: only BPF programs record "
+			"them, and %s--kernel-backend bpf says why not\n", s->inputs.n ? "duet record " : "");
+	else if (lacks == PAIRS_LACKS_MEMORY)
+		fprintf(stderr, "duet strace: buffers and structures are shown as addresses: duet record --capture 32 has them\n");
+}
+
+static int finish(struct strace *s, struct pairs *j)
+{
+	struct strace_page *p = &s->page;
+
+	if (p->counts) {
+		if (p->prints)
+			out_byte(&p->out, '\n');
+		strace_summary(p, width_of(p->out.fd));
+	}
+	out_flush(&p->out);
+	if (p->out.err)
+		return cmd_error("strace", "cannot write: %s", strerror(-p->out.err));
+	tell_missing(s, j);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- a recording */
+
+static int show_recording(struct strace *s)
+{
+	struct trace_options o = { .warn = warn };
+	struct pairs_options how = options_of(s);
+	struct pairs j = { .is_over = false };
+	struct diag d = { "" };
+	struct trace *t;
+	int status = 0;
+
+	progress_hook(&o);
+	if (trace_open(&t, s->inputs.at, s->inputs.n, &o, &d))
+		return cmd_error("strace", "%s", d.text);
+	if (!isatty(STDOUT_FILENO) || !s->page.prints)
+		progress_begin("strace", t);
+	moments_settle(&s->from, &s->to, t);
+	how.range = (struct run_range){ s->from.is_given ? s->from.ns : INT64_MIN, s->to.is_given ? s->to.ns : INT64_MAX };
+	how.pids = s->record.pids.at;
+	how.n_pids = s->record.pids.n;
+	if (pairs_open(&j, t, &how, &d)) {
+		trace_close(t);
+		return cmd_error("strace", "%s", d.text);
+	}
+	s->page.threads = j.run.threads;
+	tell_addresses(s, &j);
+	if (pairs_read(&j, &d))
+		status = cmd_error("strace", "%s", d.text);
+	progress_end();
+	pairs_end(&j);
+	if (!status)
+		status = finish(s, &j);
+	pairs_close(&j);
+	trace_close(t);
+	return status;
+}
+
+/* ---------------------------------------------------------------- live */
+
+/* Until there is perhaps more. */
+static void wait_for_more(struct strace *s)
+{
+	struct pollfd p = { .fd = s->page.out.fd };
+
+	if (poll(&p, 1, REFRESH_MS) > 0) { /* only errors are asked for */
+		if (p.revents & (POLLERR | POLLNVAL))
+			s->page.out.is_over = true;
+		else
+			poll(NULL, 0, REFRESH_MS);
+	}
+}
+
+static void pass_interrupts_on(struct strace *s)
+{
+	static int n_passed;
+
+	if (is_stopped)
+		strace_record_interrupt(&s->record, 0);
+	for (; n_passed < n_interrupts; n_passed++)
+		strace_record_interrupt(&s->record, n_passed + 1);
+}
+
+static int follow(struct strace *s, struct trace *t, struct pairs *j, struct diag *d)
+{
+	int grows, err;
+
+	for (;;) {
+		const struct trace_following *f;
+
+		grows = trace_refresh(t, d);
+		err = grows < 0 ? grows : pairs_update(j, d);
+		tell_addresses(s, j);
+		if (!err)
+			err = pairs_read(j, d);
+		f = trace_following(t);
+		if (!err && grows && s->page.prints && f->known_ns > INT64_MIN + LASTING_NS)
+			pairs_tell_lasting(j, f->known_ns - LASTING_NS);
+		out_flush(&s->page.out);
+		if (err || !grows || j->is_over || s->page.out.is_over)
+			break;
+		pass_interrupts_on(s);
+		wait_for_more(s);
+	}
+	if (!err && trace_following(t)->n_late)
+		fprintf(stderr, "duet strace: %" PRIu64 " events came too late to be shown\n", trace_following(t)->n_late);
+	if (!err && trace_following(t)->n_cut)
+		fprintf(stderr, "duet strace: the recorder was killed: this is not all\n");
+	return err;
+}
+
+static int show_live(struct strace *s)
+{
+	const struct trace_options o = { .warn = warn, .follows = true };
+	struct pairs_options how = options_of(s);
+	const char *path = s->record.path;
+	struct pairs j = { .is_over = false };
+	struct diag d = { "" };
+	struct trace *t;
+	int status = 0;
+
+	how.command = s->record.program;
+	if (trace_open(&t, &path, 1, &o, &d))
+		return cmd_error("strace", "%s", d.text);
+	if (pairs_open(&j, t, &how, &d)) {
+		trace_close(t);
+		return cmd_error("strace", "%s", d.text);
+	}
+	s->page.threads = j.run.threads;
+	for (int i = 0; s->page.prints && i < s->record.pids.n; i++)
+		strace_show_now(&s->page, s->record.pids.at[i]);
+	if (follow(s, t, &j, &d))
+		status = cmd_error("strace", "%s", d.text);
+	pairs_end(&j);
+	if (!status)
+		status = finish(s, &j);
+	pairs_close(&j);
+	trace_close(t);
+	return status;
+}
+
+static int run_live(struct strace *s)
+{
+	const struct sigaction act = { .sa_handler = interrupt };
+	int status, ended;
+
+	strace_patterns(&s->page.choice, s->names_fds || s->paths.n, &s->record.patterns);
+	s->record.capture_bytes = s->page.prints || s->record.keep ? (uint32_t)s->string_bytes : 0;
+	status = strace_record_start(&s->record);
+	if (status)
+		return status;
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+	sigaction(SIGHUP, &act, NULL);
+	status = show_live(s);
+	ended = strace_record_end(&s->record, status || s->page.out.is_over || s->page.n_lines >= s->page.limit);
+	return status ? status : ended;
+}
+
+/* ---------------------------------------------------------------- the whole */
+
+static int open_output(struct strace *s)
+{
+	int fd = s->inputs.n ? STDOUT_FILENO : STDERR_FILENO;
+
+	if (s->output)
+		fd = open(s->output, O_WRONLY | O_CREAT | (s->appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return cmd_error("strace", "-o %s: %s", s->output, strerror(errno));
+	return out_init(&s->page.out, fd) ? cmd_error("strace", "no memory") : 0;
+}
+
+int strace_view(const char *const *paths, int n, const struct moment *from, const struct moment *to, uint64_t limit)
+{
+	static struct strace s; /* its lists last until exit */
+	int status;
+
+	s = STRACE_NEW;
+	for (int i = 0; i < n; i++)
+		cmd_add_string(&s.inputs, paths[i]);
+	s.from = *from;
+	s.to = *to;
+	s.names_fds = s.page.names_all = s.page.has_durations = true;
+	s.page.time = STRACE_MICROSECONDS;
+	s.page.limit = limit;
+	signal(SIGPIPE, SIG_IGN);
+	status = open_output(&s);
+	if (!status)
+		status = show_recording(&s);
+	strace_page_fini(&s.page);
+	return status;
+}
+
+int cmd_strace(int argc, char **argv)
+{
+	static struct strace s; /* its lists last until exit */
+	int status;
+
+	s = STRACE_NEW;
+	status = strace_options(&s, argc, argv);
+	if (status >= 0)
+		return status;
+	status = open_output(&s);
+	if (status)
+		return status;
+	signal(SIGPIPE, SIG_IGN);
+	s.page.names_all = !s.record.command;
+	status = s.inputs.n ? show_recording(&s) : run_live(&s);
+	strace_page_fini(&s.page);
+	return status;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/strace/strace.h - what `duet view --syscalls` has of duet strace. */
+#ifndef CMD_STRACE_STRACE_H
+#define CMD_STRACE_STRACE_H
+
+#include <stdint.h>
+
+#include "cmd/selection.h"
+
+/* strace_view - system calls of @n recordings, with times, durations and files.  The exit status. */
+int strace_view(const char *const *paths, int n, const struct moment *from, const struct moment *to, uint64_t limit);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/view/json.c - events for programs: one JSON object per line.  See print.h.
+ *
+ * Integers are exact, whatever their size; text is valid UTF-8; NaN and the infinities are strings.
+ * An enum is {"value":n,"label":"text" or null}.  Contexts other than process and thread are in
+ * "context", which is left out if there are none.
+ */
+#include <math.h>
+
+#include "cmd/view/print.h"
+
+static void add_string(struct out *o, const char *s)
+{
+	out_json(o, s, strlen(s));
+}
+
+static void add_integer(struct out *o, const struct ctf_value *v)
+{
+	if (v->is_signed)
+		out_i64(o, v->i);
+	else
+		out_u64(o, v->u);
+}
+
+static void add_real(struct out *o, const struct ctf_value *v)
+{
+	if (isnan(v->real))
+		out_literal(o, "\"NaN\"");
+	else if (isinf(v->real))
+		out_text(o, v->real < 0 ? "\"-Infinity\"" : "\"Infinity\"", v->real < 0 ? 11 : 10);
+	else
+		out_real(o, v->real, v->is_single);
+}
+
+static void add_label(struct out *o, const struct ctf_value *v)
+{
+	out_literal(o, "{\"value\":");
+	add_integer(o, v);
+	out_literal(o, ",\"label\":");
+	if (v->label)
+		add_string(o, v->label);
+	else
+		out_literal(o, "null");
+	out_byte(o, '}');
+}
+
+static void add_value(struct out *o, enum ctf_found found, const struct ctf_value *v)
+{
+	switch (found) {
+	case CTF_INT:
+	case CTF_UINT:
+		return add_integer(o, v);
+	case CTF_REAL:
+		return add_real(o, v);
+	case CTF_TEXT:
+		return out_json(o, v->text, v->size);
+	case CTF_LABEL:
+		return add_label(o, v);
+	case CTF_OPEN:
+		return out_byte(o, '{');
+	case CTF_OPEN_ARRAY:
+		return out_byte(o, '[');
+	case CTF_CLOSE:
+		return out_byte(o, '}');
+	case CTF_CLOSE_ARRAY:
+		return out_byte(o, ']');
+	case CTF_WALK_END:
+		return;
+	}
+}
+
+struct members {
+	bool has_one;
+	bool needs_comma;
+	bool is_short; /* without what only the tracer needs */
+	int depth;
+	int skipped; /* depth inside of something left out */
+};
+
+/* One field into the object that @m is about. */
+static void add_field(struct out *o, struct members *m, enum ctf_found found, const struct ctf_value *v)
+{
+	bool opens = found == CTF_OPEN || found == CTF_OPEN_ARRAY;
+	bool closes = found == CTF_CLOSE || found == CTF_CLOSE_ARRAY;
+	bool is_told = v->scope == CTF_CONTEXT && !m->depth && v->name && view_is_told_elsewhere(v->name);
+
+	out_room(o);
+	if (m->is_short && !m->depth)
+		is_told |= view_is_left_out(v->scope, v->name);
+	if (m->skipped || v->is_hidden || is_told) {
+		m->skipped += opens && !closes ? 1 : closes ? -1 : 0;
+		return;
+	}
+	if (!m->has_one && v->scope == CTF_CONTEXT)
+		out_literal(o, ",\"context\":{");
+	m->has_one = true;
+	if (m->needs_comma && !closes)
+		out_byte(o, ',');
+	if (v->name && !closes) {
+		add_string(o, v->name);
+		out_byte(o, ':');
+	}
+	add_value(o, found, v);
+	m->depth += opens ? 1 : closes ? -1 : 0;
+	m->needs_comma = !opens;
+}
+
+static void add_fields(struct out *o, const struct trace_event *e)
+{
+	struct members context = { 0 }, fields = { 0 };
+	struct ctf_walk w;
+	struct ctf_value v;
+	enum ctf_found found;
+
+	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
+	found = ctf_walk_next(&w, &v);
+	for (; found != CTF_WALK_END && v.scope == CTF_CONTEXT; found = ctf_walk_next(&w, &v))
+		add_field(o, &context, found, &v);
+	if (context.has_one)
+		out_byte(o, '}');
+	out_literal(o, ",\"fields\":{");
+	for (; found != CTF_WALK_END; found = ctf_walk_next(&w, &v))
+		add_field(o, &fields, found, &v);
+	out_literal(o, "}}\n");
+}
+
+bool view_json_scope(struct out *o, const struct trace_event *e, enum ctf_scope scope, const char *before)
+{
+	struct members m = { .has_one = true, .is_short = true }; /* its brace is written here */
+	struct ctf_walk w;
+	struct ctf_value v;
+	enum ctf_found found;
+	bool is_open = false;
+
+	ctf_walk_event(&w, e->ctf, scope);
+	while ((found = ctf_walk_next(&w, &v)) != CTF_WALK_END && v.scope == scope) {
+		if (!is_open && v.name && !v.is_hidden && !view_is_left_out(scope, v.name)) {
+			out_bytes(o, before, strlen(before));
+			out_byte(o, '{');
+			is_open = true;
+		}
+		if (is_open)
+			add_field(o, &m, found, &v);
+	}
+	if (is_open)
+		out_byte(o, '}');
+	return is_open;
+}
+
+static void add_head(struct out *o, const struct trace_event *e)
+{
+	static const char *const domains[] = { "other", "ust", "kernel" };
+
+	out_room(o);
+	out_literal(o, "{\"time\":");
+	out_i64(o, e->time_ns);
+	if (e->cpu != TRACE_CPU_UNKNOWN) {
+		out_literal(o, ",\"cpu\":");
+		out_u64(o, e->cpu);
+	}
+	out_literal(o, ",\"host\":");
+	add_string(o, e->stream->source->hostname);
+	out_literal(o, ",\"domain\":");
+	add_string(o, domains[e->stream->source->domain]);
+}
+
+static void add_number(struct out *o, const char *key, int64_t value)
+{
+	out_literal(o, ",\"");
+	out_bytes(o, key, strlen(key));
+	out_literal(o, "\":");
+	out_i64(o, value);
+}
+
+void view_json(struct out *o, const struct trace_event *e, const struct who *w)
+{
+	add_head(o, e);
+	if (w->size) {
+		out_literal(o, ",\"proc\":");
+		out_json(o, w->name, w->size);
+	}
+	if (w->pid >= 0)
+		add_number(o, "pid", w->pid);
+	if (w->tid >= 0)
+		add_number(o, "tid", w->tid);
+	if (w->vpid >= 0 && w->vpid != w->pid) { /* in a pid namespace */
+		add_number(o, "vpid", w->vpid);
+		add_number(o, "vtid", w->vtid);
+	}
+	out_literal(o, ",\"event\":");
+	add_string(o, e->ctf->class->name);
+	add_fields(o, e);
+}
+
+void view_json_lost(struct out *o, const struct trace_event *e)
+{
+	add_head(o, e);
+	out_literal(o, ",\"lost_events\":");
+	out_u64(o, e->lost_events);
+	out_literal(o, ",\"lost_packets\":");
+	out_u64(o, e->lost_packets);
+	out_literal(o, ",\"stream\":");
+	add_string(o, e->stream->path);
+	out_literal(o, "}\n");
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/view/live.c - duet live: a recording while it is made.
+ *
+ * What is followed are the files; of a session only where it records to is asked.  So it costs the recorder
+ * nothing, works where a relay writes, and a follower that is slow or dies disturbs nobody.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/cmd.h"
+#include "cmd/view/live.h"
+#include "cmd/view/view.h"
+#include "base/progress.h"
+
+static const char help[] =
+	"usage: duet live [OPTIONS] [SESSION | DIRECTORY]...\n\n"
+	"Shows what a session records, as duet view does, while it records: about a second after it happened, in\n"
+	"order, until the recording ends or Ctrl-C.  Without SESSION, of the only one that records.  DIRECTORY is a\n"
+	"recording, or what a relay writes, of this machine.\n\n"
+	"  --begin      from the recording's beginning, not from now\n"
+	"  --at HOST[:PORT]  what a relay there (duet relay --watch) receives: SESSION is HOST, NAME, HOST/NAME or a\n"
+	"               pattern, as the list says that comes when none or several fit\n"
+	"  --psk FILE   the relay's key; or --cert FILE --key FILE --ca FILE, or --plain within this machine\n"
+	"  --spool SIZE how much of that may lie here, below $TMPDIR (default: 64M)\n"
+	"  --serve[=[ADDRESS]:PORT]  show nothing, but let Babeltrace attach (lttng-live; default: 127.0.0.1:5344)\n"
+	"  --anywhere   with --serve: also on addresses that others reach; the protocol knows neither keys nor TLS\n"
+	VIEW_HELP
+	"\n  duet live -f 'size > 4096'           # in one terminal, while in another: duet record ...\n"
+	"  duet live --at mars --psk key -e 'shop:*'\n"
+	"  duet live --serve & babeltrace2 -i lttng-live net://localhost\n";
+
+struct live {
+	bool begin, serve, anywhere;
+	const char *address; /* of --serve; NULL: the default */
+	struct live_at at;
+};
+
+/* The value of option @name at argv[*i], in either form, or NULL.  *@i is moved to its last argument. */
+static const char *value_of(const char *name, char **argv, int *i)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(argv[*i], name, n) || (argv[*i][n] && argv[*i][n] != '='))
+		return NULL;
+	if (argv[*i][n])
+		return argv[*i] + n + 1;
+	return argv[*i + 1] ? argv[++*i] : NULL;
+}
+
+/* Whether argv[*i] is about another host; -1 if it makes no sense, which was told. */
+static int take_far(struct live *l, char **argv, int *i)
+{
+	struct wire_keys *k = &l->at.keys.o.keys;
+	const struct {
+		const char *name, **to;
+	} options[] = { { "--at", &l->at.host }, { "--psk", &k->psk }, { "--cert", &k->cert }, { "--key", &k->key },
+			{ "--ca", &k->ca } };
+	const char *size;
+
+	for (unsigned n = 0; n < sizeof options / sizeof *options; n++) {
+		const char *value = value_of(options[n].name, argv, i);
+
+		if (value)
+			*options[n].to = value;
+		if (value)
+			return 1;
+	}
+	if (!strcmp(argv[*i], "--plain"))
+		return k->is_plain = true;
+	size = value_of("--spool", argv, i);
+	if (size && !cmd_parse_size("live", size, &l->at.most_bytes))
+		return -1;
+	return size != NULL;
+}
+
+/* Whether @arg is ours and not for duet view. */
+static bool take(struct live *l, const char *arg)
+{
+	if (!strcmp(arg, "--begin"))
+		return l->begin = true;
+	if (!strcmp(arg, "--anywhere"))
+		return l->anywhere = true;
+	if (strncmp(arg, "--serve", 7) || (arg[7] && arg[7] != '='))
+		return false;
+	l->address = arg[7] ? arg + 8 : NULL;
+	return l->serve = true;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* What is sent to a relay is given back to the disk meanwhile. */
+static int refuse_sent(const char *path)
+{
+	struct progress p;
+
+	progress_read(path, &p);
+	if (!p.is_sent || p.state == PROGRESS_ENDED)
+		return 0;
+	return cmd_error("live", "%s is sent to a relay, and not kept here: follow it there", path);
+}
+
+/* @args: what is neither an option nor an option's value. */
+static int resolve(char *const *args, int n, char paths[][PATH_MAX], const char **at)
+{
+	int status = n ? 0 : live_session(NULL, paths[0]);
+
+	for (int i = 0; i < n && !status; i++)
+		if (is_directory(args[i]))
+			snprintf(paths[i], PATH_MAX, "%s", args[i]);
+		else
+			status = live_session(args[i], paths[i]);
+	for (int i = 0; i < (n ? n : 1) && !status; i++) {
+		status = refuse_sent(paths[i]);
+		at[i] = paths[i];
+	}
+	return status;
+}
+
+enum { PATHS_MAX = 64 };
+
+static int run(const struct live *l, int argc, char **argv, int n_args, char *const *args)
+{
+	static char paths[PATHS_MAX][PATH_MAX];
+	const char *at[PATHS_MAX];
+	int status;
+
+	if (n_args > PATHS_MAX)
+		return cmd_error("live", "more than %d recordings", PATHS_MAX);
+	status = resolve(args, n_args, paths, at);
+	if (status)
+		return status;
+	n_args = n_args ? n_args : 1;
+	if (l->serve)
+		return live_serve(at, n_args, l->address, l->anywhere, l->begin);
+	return view_follow("live", at, n_args, !l->begin, NULL, argc, argv);
+}
+
+int cmd_live(int argc, char **argv)
+{
+	char **view = cmd_grow(NULL, 2 * argc + 1, sizeof *view), **args = view + argc + 1;
+	struct live l = { .at.most_bytes = 64 << 20 };
+	const struct wire_keys *k = &l.at.keys.o.keys;
+	int n_view = 1, n_args = 0, far;
+
+	view[0] = argv[0]; /* kept until exit */
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return fputs(help, stdout) < 0;
+		far = take_far(&l, argv, &i);
+		if (far < 0)
+			return CMD_FAILED;
+		if (far || take(&l, argv[i]))
+			continue;
+		if (*argv[i] != '-') {
+			args[n_args++] = argv[i];
+			continue;
+		}
+		view[n_view++] = argv[i];
+		if (view_takes_value(argv[i]) && i + 1 < argc)
+			view[n_view++] = argv[++i];
+	}
+	view[n_view] = NULL;
+	if (l.anywhere && !l.serve)
+		return cmd_usage("live", "--anywhere is about --serve");
+	if (l.serve && n_view > 1)
+		return cmd_usage("live", "--serve shows nothing: it takes no options of duet view");
+	if (l.at.host && l.serve)
+		return cmd_usage("live", "--serve is for what lies here: run it where the relay is");
+	if (l.at.host)
+		return live_at(&l.at, args, n_args, l.begin, n_view, view);
+	if (k->psk || k->cert || k->key || k->ca || k->is_plain)
+		return cmd_usage("live", "keys are for --at");
+	return run(&l, n_view, view, n_args, args);
+}

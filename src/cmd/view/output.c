@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/view/output.c - see output.h. */
+#include "cmd/view/output.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/io.h"
+#include "base/text.h"
+
+int out_init(struct out *o, int fd)
+{
+	*o = (struct out){ .fd = fd, .bytes = malloc(OUT_SIZE) };
+	o->at = o->bytes;
+	return o->bytes ? 0 : -ENOMEM;
+}
+
+void out_flush(struct out *o)
+{
+	size_t n = (size_t)(o->at - o->bytes);
+	int err = 0;
+
+	if (o->text)
+		text_add(o->text, o->bytes, n);
+	else if (!o->is_over && n)
+		err = io_write(o->fd, o->bytes, n);
+	o->at = o->bytes;
+	if (!err)
+		return;
+	o->is_over = true;
+	if (err != -EPIPE)
+		o->err = err;
+}
+
+void out_fini(struct out *o)
+{
+	if (o->bytes)
+		out_flush(o);
+	free(o->bytes);
+	o->bytes = o->at = NULL;
+}
+
+/* Eight decimal digits of @v < 10^8, the first in the lowest byte, each 0 to 9.  Halves, then quarters,
+ * then digits in lanes of one word (P. Khuong, "How to print integers really fast", 2017). */
+static inline uint64_t eight_digits(uint32_t v)
+{
+	uint64_t fours = v / 10000 | (uint64_t)(v % 10000) << 32;
+	uint64_t hundreds = ((fours * 10486) >> 20) & 0x0000007f0000007f;
+	uint64_t pairs = hundreds | (fours - hundreds * 100) << 16;
+	uint64_t tens = ((pairs * 103) >> 10) & 0x000f000f000f000f;
+
+	return tens | (pairs - tens * 10) << 8;
+}
+
+static const uint64_t eight_zeros = 0x3030303030303030;
+
+static inline void put_word(char *at, uint64_t word)
+{
+	word = htole64(word);
+	memcpy(at, &word, sizeof word);
+}
+
+void out_u64(struct out *o, uint64_t v)
+{
+	uint64_t digits;
+	int skip;
+
+	if (v >= 10000000000000000u) {
+		out_u64(o, v / 10000000000000000u);
+		v %= 10000000000000000u;
+		put_word(o->at, eight_digits((uint32_t)(v / 100000000)) + eight_zeros);
+		put_word(o->at + 8, eight_digits((uint32_t)(v % 100000000)) + eight_zeros);
+		o->at += 16;
+		return;
+	}
+	digits = eight_digits((uint32_t)(v < 100000000 ? v : v / 100000000));
+	skip = __builtin_ctzll(digits | 1ull << 56) / 8; /* zeros before, but not the last digit */
+	put_word(o->at, (digits + eight_zeros) >> (skip * 8));
+	o->at += 8 - skip;
+	if (v < 100000000)
+		return;
+	put_word(o->at, eight_digits((uint32_t)(v % 100000000)) + eight_zeros);
+	o->at += 8;
+}
+
+void out_i64(struct out *o, int64_t v)
+{
+	if (v < 0)
+		out_byte(o, '-');
+	out_u64(o, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+void out_base(struct out *o, uint64_t v, unsigned base)
+{
+	unsigned shift = base == 16 ? 4 : base == 8 ? 3 : 1;
+	char digits[64], *p = digits + sizeof digits;
+
+	do {
+		*--p = "0123456789abcdef"[v & (base - 1)];
+		v >>= shift;
+	} while (v);
+	out_byte(o, '0');
+	if (base != 8)
+		out_byte(o, base == 16 ? 'x' : 'b');
+	out_bytes(o, p, (size_t)(digits + sizeof digits - p));
+}
+
+void out_digits9(struct out *o, uint32_t v)
+{
+	*o->at = (char)('0' + v / 100000000);
+	put_word(o->at + 1, eight_digits(v % 100000000) + eight_zeros);
+	o->at += 9;
+}
+
+void out_real(struct out *o, double v, bool is_single)
+{
+	int digits = is_single ? 6 : 15, most = is_single ? 9 : 17;
+	char text[40];
+
+	if (fabs(v) < 1e15 && v == (double)(int64_t)v) {
+		if (signbit(v))
+			out_byte(o, '-');
+		out_u64(o, (uint64_t)fabs(v));
+		out_literal(o, ".0");
+		return;
+	}
+	for (; digits <= most; digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, v);
+		if (is_single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
+			break;
+	}
+	out_bytes(o, text, strlen(text));
+	if (!strpbrk(text, ".e"))
+		out_literal(o, ".0");
+}
+
+void out_text(struct out *o, const char *s, size_t n)
+{
+	while (n) {
+		size_t part = n < OUT_SLACK / 2 ? n : OUT_SLACK / 2;
+
+		out_room(o);
+		out_bytes(o, s, part);
+		s += part;
+		n -= part;
+	}
+	out_room(o);
+}
+
+/* Bytes of the UTF-8 character at @s, 0 if there is none (RFC 3629: no surrogates, no overlong). */
+size_t out_utf8_length(const unsigned char *s, size_t n)
+{
+	unsigned c = s[0], size = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+
+	if (!size || size > n)
+		return 0;
+	for (unsigned i = 1; i < size; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((c == 0xe0 && s[1] < 0xa0) || (c == 0xed && s[1] > 0x9f) || (c == 0xf0 && s[1] < 0x90) ||
+	    (c == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return size;
+}
+
+static void escape(struct out *o, unsigned char c, const char *hex)
+{
+	static const char from[] = "\"\\\n\t\r\b\f", to[] = "\"\\ntrbf";
+	const char *f = c ? strchr(from, c) : NULL;
+
+	if (f) {
+		out_byte(o, '\\');
+		out_byte(o, to[f - from]);
+		return;
+	}
+	out_bytes(o, hex, strlen(hex));
+	out_byte(o, "0123456789abcdef"[c >> 4]);
+	out_byte(o, "0123456789abcdef"[c & 15]);
+}
+
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* Control characters must not reach a terminal, those of U+0080 to U+009F neither. */
+static bool is_control(const unsigned char *s, size_t size)
+{
+	return (size == 1 && (s[0] < 0x20 || s[0] == 0x7f)) || (size == 2 && s[0] == 0xc2 && s[1] < 0xa0);
+}
+
+/* Whether all eight bytes are plain: high bits, less than 0x20, '"', '\\' and 0x7f, by looking for a
+ * zero byte in the difference (Mycroft 1987; may only err where an earlier byte is not plain). */
+static inline bool are_plain(uint64_t v)
+{
+	const uint64_t ones = 0x0101010101010101, high = ones << 7;
+	uint64_t quote = v ^ ones * '"', slash = v ^ ones * '\\', del = v ^ ones * 0x7f;
+
+	return !((v | ((v - ones * 0x20) & ~v) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash) |
+		  ((del - ones) & ~del)) & high);
+}
+
+/* Copies plain bytes; returns the first that is not, or @end. */
+static inline const unsigned char *copy_plain(struct out *o, const unsigned char *s,
+					      const unsigned char *end)
+{
+	uint64_t v;
+
+	for (; end - s >= 8; s += 8) {
+		out_room(o);
+		memcpy(&v, s, sizeof v);
+		if (!are_plain(v))
+			break;
+		memcpy(o->at, &v, sizeof v);
+		o->at += 8;
+	}
+	out_room(o);
+	for (int i = 0; i < 16 && s < end && is_plain(*s); i++)
+		*o->at++ = (char)*s++;
+	return s;
+}
+
+static void quote(struct out *o, const char *text, size_t n, const char *hex, const char *invalid)
+{
+	const unsigned char *s = (const unsigned char *)text, *end = s + n;
+
+	out_byte(o, '"');
+	while ((s = copy_plain(o, s, end)) < end) {
+		size_t size;
+
+		if (is_plain(*s))
+			continue;
+		out_room(o);
+		size = out_utf8_length(s, (size_t)(end - s));
+		if (!size && invalid)
+			out_bytes(o, invalid, strlen(invalid));
+		else if (!size || *s == '"' || *s == '\\' || (is_control(s, size) && size == 1))
+			escape(o, *s, hex);
+		else if (is_control(s, size))
+			escape(o, s[1], hex);
+		else
+			out_bytes(o, (const char *)s, size);
+		s += size ? size : 1;
+	}
+	out_byte(o, '"');
+	out_room(o);
+}
+
+void out_quoted(struct out *o, const char *s, size_t n)
+{
+	quote(o, s, n, "\\x", NULL);
+}
+
+void out_json(struct out *o, const char *s, size_t n)
+{
+	quote(o, s, n, "\\u00", "\xef\xbf\xbd");
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/view/output.h - text of events, made fast and written in large pieces.
+ *
+ * Everything goes to a buffer of OUT_SIZE; out_flush() is called when less than OUT_SLACK is free,
+ * at least once per event, so that what is of bounded size need not check.  A reader that went away
+ * (EPIPE) is no error: `is_over` says that nobody listens any more.
+ */
+#ifndef CMD_VIEW_OUTPUT_H
+#define CMD_VIEW_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct text;
+
+enum { OUT_SIZE = 1 << 20, OUT_SLACK = 4096, OUT_PAD = 16 };
+
+struct out {
+	char *at; /* the next free byte */
+	char *bytes; /* OUT_SIZE of them */
+	int fd;
+	struct text *text; /* where everything goes instead of @fd, if not NULL; lent */
+	int err; /* of write, but EPIPE */
+	bool is_over;
+};
+
+int out_init(struct out *o, int fd);
+void out_fini(struct out *o); /* writes what is left */
+void out_flush(struct out *o);
+
+/* Long enough for whatever follows of bounded size. */
+static inline void out_room(struct out *o)
+{
+	if (__builtin_expect(o->at + OUT_SLACK > o->bytes + OUT_SIZE, 0))
+		out_flush(o);
+}
+
+/* These take at most OUT_SLACK / 2 bytes. */
+static inline void out_byte(struct out *o, char c)
+{
+	*o->at++ = c;
+}
+
+static inline void out_bytes(struct out *o, const char *s, size_t n)
+{
+	memcpy(o->at, s, n);
+	o->at += n;
+}
+
+/* As out_bytes(), by whole words of OUT_PAD: as many bytes behind @s must be readable. */
+static inline void out_padded(struct out *o, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i += OUT_PAD)
+		memcpy(o->at + i, s + i, OUT_PAD);
+	o->at += n;
+}
+
+#define out_literal(o, s) out_bytes((o), (s), sizeof(s) - 1)
+
+void out_u64(struct out *o, uint64_t v);
+void out_i64(struct out *o, int64_t v);
+void out_base(struct out *o, uint64_t v, unsigned base); /* 0x2a, 052, 0b101010 */
+void out_digits9(struct out *o, uint32_t v); /* nine digits, zeros before */
+
+/* The shortest decimal that reads back as the same number; never an integer's looks.
+ * Not for NaN or infinities. */
+void out_real(struct out *o, double v, bool is_single);
+
+/* Any length. */
+void out_text(struct out *o, const char *s, size_t n);
+
+/* In double quotes, any length: for people, and for JSON. */
+void out_quoted(struct out *o, const char *s, size_t n);
+void out_json(struct out *o, const char *s, size_t n);
+
+/* Bytes of the UTF-8 character at @s, of which @n are there; 0 if it is none. */
+size_t out_utf8_length(const unsigned char *s, size_t n);
+
+#endif

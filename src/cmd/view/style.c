@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/view/style.c - see style.h. */
+#include "cmd/view/style.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+
+bool view_look_time(struct view_look *l, const char *name)
+{
+	static const char *const names[] = {
+		[VIEW_CLOCK] = "clock", [VIEW_DATE] = "date",	      [VIEW_UTC] = "utc",
+		[VIEW_EPOCH] = "epoch", [VIEW_RELATIVE] = "relative",
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (strcmp(name, names[i]))
+			continue;
+		l->time = (enum view_time)i;
+		return true;
+	}
+	cmd_error("view", "--time %s: it is clock, date, utc, epoch or relative", name);
+	return false;
+}
+
+bool view_look_columns(struct view_look *l, const char *names)
+{
+	static const struct {
+		const char *name;
+		uint32_t bit;
+	} columns[] = {
+		{ "time", VIEW_COLUMN_TIME },	  { "delta", VIEW_COLUMN_DELTA }, { "host", VIEW_COLUMN_HOST },
+		{ "cpu", VIEW_COLUMN_CPU },	  { "thread", VIEW_COLUMN_THREAD }, { "event", 0 },
+		{ "fields", VIEW_COLUMN_FIELDS },
+	};
+
+	l->columns = 0;
+	l->has_columns = true;
+	for (const char *at = names;; at++) {
+		size_t n = strcspn(at, ","), i = 0;
+
+		while (i < sizeof columns / sizeof *columns &&
+		       (strncmp(at, columns[i].name, n) || columns[i].name[n]))
+			i++;
+		if (!n || i == sizeof columns / sizeof *columns) {
+			cmd_error("view", "--columns %s: no column \"%.*s\"\n"
+				  "  there are time, delta, host, cpu, thread, event, fields", names, (int)n, at);
+			return false;
+		}
+		l->columns |= columns[i].bit;
+		at += n;
+		if (!*at)
+			return true;
+	}
+}
+
+static bool is_colorful(void)
+{
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") && !(no && *no);
+}
+
+bool view_look_color(struct view_look *l, const char *when)
+{
+	bool is_auto = !strcmp(when, "auto"), is_on = !strcmp(when, "always");
+
+	if (!is_auto && !is_on && strcmp(when, "never")) {
+		cmd_error("view", "--color %s: it is auto, always or never", when);
+		return false;
+	}
+	if (is_auto)
+		is_on = is_colorful();
+	l->dim = is_on ? "\033[2m" : "";
+	l->who = is_on ? "\033[36m" : "";
+	l->name = is_on ? "\033[1m" : "";
+	l->lost = is_on ? "\033[31m" : "";
+	l->plain = is_on ? "\033[m" : "";
+	return true;
+}
+
+static void run_pager(const char *pager, const int ends[2])
+{
+	dup2(ends[0], STDIN_FILENO);
+	close(ends[0]);
+	close(ends[1]);
+	setenv("LESS", "FRX", 0); /* not for what fits; with colours; leave it on the screen */
+	execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+	_exit(127);
+}
+
+pid_t view_pager_open(void)
+{
+	const char *pager = getenv("DUET_PAGER");
+	int ends[2];
+	pid_t pid;
+
+	if (!pager)
+		pager = getenv("PAGER");
+	if (!pager)
+		pager = "less";
+	if (!isatty(STDOUT_FILENO) || !*pager || !strcmp(pager, "cat") || pipe(ends))
+		return 0;
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		run_pager(pager, ends);
+	close(ends[0]);
+	if (pid > 0) {
+		dup2(ends[1], STDOUT_FILENO);
+		signal(SIGINT, SIG_IGN); /* is the pager's, which would else be left alone with the terminal */
+	}
+	close(ends[1]);
+	return pid > 0 ? pid : 0;
+}
+
+void view_pager_close(pid_t pager)
+{
+	int status = 0;
+
+	if (!pager)
+		return;
+	close(STDOUT_FILENO);
+	while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		cmd_error("view", "the pager cannot be run: set DUET_PAGER or PAGER, or use --no-pager");
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/view/symbols.c - see symbols.h. */
+#include "cmd/view/symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/symbols.h"
+#include "trace/symbols/kallsyms.h"
+#include "trace/symbols/modules.h"
+
+struct view_where {
+	struct modules *modules;
+	struct symbols *symbols;
+	struct kallsyms *kallsyms;
+};
+
+int view_where_open(struct view_where **where, const char *const *paths, int n, struct diag *d)
+{
+	struct view_where *w = calloc(1, sizeof *w);
+	int err;
+
+	*where = NULL;
+	if (!w)
+		return diag_fail(d, -ENOMEM, "no memory");
+	w->symbols = symbols_open();
+	w->kallsyms = kallsyms_open(paths, n);
+	err = w->symbols && w->kallsyms ? modules_open(&w->modules, paths, n, d) : diag_fail(d, -ENOMEM, "no memory");
+	if (err) {
+		view_where_close(w);
+		return err;
+	}
+	*where = w;
+	return 0;
+}
+
+void view_where_close(struct view_where *w)
+{
+	if (!w)
+		return;
+	modules_close(w->modules);
+	symbols_close(w->symbols);
+	kallsyms_close(w->kallsyms);
+	free(w);
+}
+
+enum view_where_kind view_where_is(const char *name, size_t size, bool is_context, bool is_kernel)
+{
+	static const struct {
+		const char *name;
+		bool in_context, in_event, in_kernel_event;
+		enum view_where_kind kind;
+	} known[] = {
+		{ "callstack_user", true, true, true, VIEW_WHERE_RETURN },
+		{ "callstack_kernel", true, true, true, VIEW_WHERE_RETURN },
+		{ "ip", true, false, false, VIEW_WHERE_RETURN },
+		{ "ip", false, false, true, VIEW_WHERE_EXACT },
+		{ "func", false, false, true, VIEW_WHERE_EXACT },
+		{ "parent_ip", false, false, true, VIEW_WHERE_RETURN },
+		{ "ret_ip", false, false, true, VIEW_WHERE_RETURN },
+	};
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strlen(known[i].name) == size && !memcmp(name, known[i].name, size) &&
+		    (is_context ? known[i].in_context : is_kernel ? known[i].in_kernel_event : known[i].in_event))
+			return known[i].kind;
+	return VIEW_WHERE_NONE;
+}
+
+void view_where_add(struct out *o, struct view_where *w, int64_t pid, uint64_t clock, uint64_t address,
+		    enum view_where_kind kind)
+{
+	uint64_t call = address - (address && kind == VIEW_WHERE_RETURN);
+	const char *name, *slash;
+	struct module_place at;
+	bool is_mapped;
+
+	if (!w)
+		return;
+	is_mapped = modules_find(w->modules, pid, clock, call, &at);
+	name = is_mapped ? symbols_find(w->symbols, at.path, at.build_id, at.offset) : kallsyms_find(w->kallsyms, call);
+	if (!is_mapped && !name)
+		return;
+	out_room(o);
+	out_literal(o, " (");
+	if (name) {
+		out_text(o, name, strlen(name));
+	} else {
+		slash = strrchr(at.path, '/');
+		slash = slash ? slash + 1 : at.path;
+		out_text(o, slash, strlen(slash));
+		out_byte(o, '+');
+		out_base(o, at.offset, 16);
+	}
+	out_byte(o, ')');
+}

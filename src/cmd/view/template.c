@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/view/template.c - what all lines of an event class share, made once: see template.h.
+ */
+#include "cmd/view/template.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/view/print.h"
+#include "cmd/view/symbols.h"
+
+enum { TEXT_MAX = 16384, BEFORE_MAX = 512 };
+
+struct builder {
+	char text[TEXT_MAX];
+	size_t size;
+	size_t begin; /* of the piece being made */
+	struct view_piece pieces[CTF_CELLS_MAX + 1];
+	size_t offsets[CTF_CELLS_MAX + 1];
+	uint32_t n;
+	bool is_too_long;
+};
+
+static void add(struct builder *b, const char *text, size_t size)
+{
+	if (size > BEFORE_MAX || b->size + size - b->begin > BEFORE_MAX ||
+	    b->size + size > TEXT_MAX) {
+		b->is_too_long = true;
+		return;
+	}
+	memcpy(b->text + b->size, text, size);
+	b->size += size;
+}
+
+static enum view_how how_of(const struct ctf_op *op)
+{
+	if (op->code != OP_NUMBER)
+		return VIEW_TEXT;
+	if (op->type->kind != CTF_INTEGER || op->type->base != 10)
+		return VIEW_OTHER;
+	return op->is_signed ? VIEW_SIGNED : VIEW_UNSIGNED;
+}
+
+static void end_piece(struct builder *b, enum view_how how, uint32_t cell)
+{
+	b->offsets[b->n] = b->begin;
+	b->pieces[b->n++] = (struct view_piece){
+		.size = (uint16_t)(b->size - b->begin),
+		.how = (uint8_t)how,
+		.cell = (uint8_t)cell,
+	};
+	b->begin = b->size;
+}
+
+static void build(struct builder *b, const struct view_templates *ts, const struct ctf_event_class *class)
+{
+	const struct ctf_program *p = class->program;
+	int scope = -1;
+
+	add(b, ts->before_name, strlen(ts->before_name));
+	add(b, class->name, strlen(class->name));
+	add(b, ts->behind_name, strlen(ts->behind_name));
+	add(b, " ", 1);
+	for (uint32_t i = 0; i < p->n_cells; i++) {
+		const struct ctf_op *op = p->cells[i];
+
+		if (view_is_left_out(op->scope, op->name))
+			continue;
+		if (op->scope != scope)
+			add(b, scope < 0 ? "{ " : " }, { ", scope < 0 ? 2 : 6);
+		else
+			add(b, ", ", 2);
+		scope = op->scope;
+		if (op->name) {
+			add(b, op->name, op->name_size);
+			add(b, " = ", 3);
+		}
+		end_piece(b, how_of(op), i);
+	}
+	if (scope != CTF_PAYLOAD)
+		add(b, scope < 0 ? "{" : " }, {", scope < 0 ? 1 : 5);
+	add(b, " }\n", 3);
+	end_piece(b, VIEW_END, 0);
+}
+
+static struct view_template *make(const struct view_templates *ts, const struct ctf_event_class *class)
+{
+	struct builder b = { .n = 0 };
+	struct view_template *t;
+	char *text;
+
+	if (!class->program || !class->program->n_cells)
+		return NULL;
+	for (uint32_t i = 0; i < class->program->n_cells; i++) {
+		const struct ctf_op *op = class->program->cells[i];
+
+		if (op->name && view_where_is(op->name, op->name_size, op->scope == CTF_CONTEXT, true))
+			return NULL; /* names are added there */
+	}
+	build(&b, ts, class);
+	if (b.is_too_long)
+		return NULL;
+	t = malloc(sizeof *t + b.n * sizeof *t->pieces + b.size + OUT_PAD);
+	if (!t)
+		return NULL;
+	t->n_pieces = b.n;
+	text = (char *)&t->pieces[b.n];
+	memcpy(text, b.text, b.size);
+	memset(text + b.size, 0, OUT_PAD);
+	for (uint32_t i = 0; i < b.n; i++) {
+		t->pieces[i] = b.pieces[i];
+		t->pieces[i].before = text + b.offsets[i];
+	}
+	return t;
+}
+
+int view_templates_open(struct view_templates *ts, uint32_t n_classes, const char *before_name,
+			const char *behind_name)
+{
+	ts->before_name = before_name;
+	ts->behind_name = behind_name;
+	return view_templates_grow(ts, n_classes);
+}
+
+int view_templates_grow(struct view_templates *ts, uint32_t n_classes)
+{
+	size_t n = n_classes + (size_t)1, added = n - ts->n;
+	struct view_template **of_class = reallocarray(ts->of_class, n, sizeof(struct view_template *));
+	bool *is_made;
+
+	if (of_class)
+		ts->of_class = of_class;
+	is_made = of_class ? realloc(ts->is_made, n * sizeof *is_made) : NULL;
+	if (!is_made) {
+		view_templates_close(ts);
+		return -1;
+	}
+	ts->is_made = is_made;
+	memset(of_class + ts->n, 0, added * sizeof(struct view_template *));
+	memset(is_made + ts->n, 0, added * sizeof *is_made);
+	ts->n = n_classes;
+	return 0;
+}
+
+void view_templates_close(struct view_templates *ts)
+{
+	for (uint32_t i = 0; i < ts->n && ts->of_class; i++)
+		free(ts->of_class[i]);
+	free(ts->of_class);
+	free(ts->is_made);
+	*ts = (struct view_templates){ 0 };
+}
+
+const struct view_template *view_template_make(struct view_templates *ts,
+					       const struct trace_event *e)
+{
+	uint32_t i = trace_class_number(e);
+
+	if (!ts->is_made[i]) {
+		ts->is_made[i] = true;
+		ts->of_class[i] = make(ts, e->ctf->class);
+	}
+	return ts->of_class[i];
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/chunks/archiver.c - see archiver.h. */
+#include "collect/chunks/archiver.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "ctf/compressed/compressed.h"
+
+#define MS 1000000ull
+#define SECOND 1000000000ull
+enum { DEEP = 16, RETRY_MS = 1000 };
+enum { WAKE = 'w', END = 'e' };
+
+/* The process's own. */
+struct tidying {
+	const struct tidy *t;
+	int control;
+	bool is_ending;
+	bool is_orphan; /* nobody waits for us: another one will go on */
+	bool has_failed; /* in this round */
+	uint64_t sync_due_ns;
+};
+
+static uint64_t clock_of(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+static void note(struct tidying *g, const struct diag *d)
+{
+	struct tidy_status *s = g->t->status;
+
+	if (!s->n_failures)
+		snprintf(s->text, sizeof s->text, "%.250s", d->text);
+	store_release(&s->n_failures, s->n_failures + 1);
+	g->has_failed = true;
+}
+
+/* Takes what we were told; waits for it up to @timeout_ms, -1: as long as it takes. */
+static void listen_for(struct tidying *g, int timeout_ms)
+{
+	struct pollfd p = { .fd = g->control, .events = POLLIN };
+	char said[64];
+	ssize_t n;
+
+	if (g->is_ending || poll(&p, 1, timeout_ms) <= 0)
+		return;
+	n = read(g->control, said, sizeof said);
+	if (n > 0 && memchr(said, END, (size_t)n))
+		g->is_ending = true;
+	else if (!n)
+		g->is_orphan = true;
+}
+
+/* ---------------------------------------------------------------- forced onto the disk */
+
+static int sync_error; /* for nftw */
+
+static int sync_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	int fd;
+
+	(void)st;
+	(void)at;
+	if (type != FTW_F && type != FTW_DP)
+		return 0;
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return 0; /* gone meanwhile */
+	if (fsync(fd) && errno != EINVAL && !sync_error)
+		sync_error = -errno;
+	close(fd);
+	return 0;
+}
+
+/* Files first, then the directories that name them. */
+static int sync_tree(const char *path, struct diag *d)
+{
+	sync_error = 0;
+	nftw(path, sync_one, DEEP, FTW_DEPTH | FTW_PHYS);
+	return sync_error ? diag_fail(d, sync_error, "cannot force %s onto the disk: %s", path, strerror(-sync_error))
+			  : 0;
+}
+
+static void sync_piece(struct tidying *g, uint32_t number)
+{
+	struct diag d = { "" };
+	char path[PATH_MAX];
+
+	if (pieces_path(path, sizeof path, g->t->path, number, &d) || sync_tree(path, &d))
+		return note(g, &d);
+	g->t->status->synced = number;
+}
+
+/* ---------------------------------------------------------------- compressed */
+
+/* For nftw. */
+static struct {
+	struct tidying *g;
+	size_t base;
+	bool only_metadata;
+} packing;
+
+static bool is_packable(const char *path, const char *name)
+{
+	const char *inside = path + packing.base;
+
+	return *name != '.' && !packed_is_name(name) && !strstr(inside, "/.duet/") && !strstr(inside, "/index/") &&
+	       !strcmp(name, "metadata") == packing.only_metadata;
+}
+
+static int sync_file(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0 || fsync(fd))
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* NAME into .NAME.zst, that into NAME.zst, and NAME is gone. */
+static int pack_file(int dir, const char *name, uint64_t size)
+{
+	const struct pieces_options *o = packing.g->t->o;
+	struct tidy_status *s = packing.g->t->status;
+	char hidden[NAME_MAX + 1], packed[NAME_MAX + 1];
+	struct diag d = { "" };
+	uint64_t out;
+	int err;
+
+	if (snprintf(hidden, sizeof hidden, ".%s" PACKED_SUFFIX, name) >= (int)sizeof hidden)
+		return 0; /* none of ours */
+	strcpy(packed, hidden + 1);
+	err = packed_write(dir, name, hidden, o->pack_level, &out, &d);
+	if (!err && (o->sync_pieces || o->sync_ns) && (err = sync_file(dir, hidden)))
+		diag_fail(&d, err, "cannot force %s onto the disk: %s", packed, strerror(-err));
+	if (!err && renameat(dir, hidden, dir, packed))
+		err = diag_errno(&d, "cannot name %s", packed);
+	if (err) {
+		unlinkat(dir, hidden, 0);
+		note(packing.g, &d);
+		return err;
+	}
+	if ((o->sync_pieces || o->sync_ns) && fsync(dir)) /* the new name before the old one goes */
+		return 0;
+	unlinkat(dir, name, 0);
+	s->plain_bytes += size;
+	s->packed_bytes += out;
+	return 0;
+}
+
+static int pack_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	char parent[PATH_MAX];
+	int dir, err;
+
+	/* Between files: who waits for the lock, should ours be dead, need not wait for the whole piece. */
+	listen_for(packing.g, 0);
+	if (packing.g->is_orphan)
+		return 1;
+	if (type != FTW_F || !is_packable(path, path + at->base) || at->base >= (int)sizeof parent)
+		return 0;
+	snprintf(parent, sizeof parent, "%.*s", at->base, path);
+	dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return 0;
+	err = pack_file(dir, path + at->base, (uint64_t)st->st_size);
+	close(dir);
+	return err ? 1 : 0;
+}
+
+/* Metadata first: a piece half packed is then no trace to readers that know plain ones only, rather than a
+ * damaged one. */
+static void pack_piece(struct tidying *g, uint32_t number)
+{
+	uint64_t cpu_ns = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+	char path[PATH_MAX];
+	int stopped;
+
+	if (pieces_path(path, sizeof path, g->t->path, number, NULL))
+		return;
+	packing.g = g;
+	packing.base = strlen(path);
+	packing.only_metadata = true;
+	stopped = nftw(path, pack_one, DEEP, FTW_PHYS);
+	packing.only_metadata = false;
+	if (!stopped)
+		stopped = nftw(path, pack_one, DEEP, FTW_PHYS);
+	g->t->status->n_packed += !stopped;
+	g->t->status->cpu_ns += clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+}
+
+/* ---------------------------------------------------------------- removed */
+
+static int remove_old(struct tidying *g, const struct piece *p, int n)
+{
+	const struct pieces_options *o = g->t->o;
+	struct tidy_status *s = g->t->status;
+	int old = pieces_count_old(o, p, n), i, err = 0;
+	struct diag d = { "" };
+
+	for (i = 0; i < old && !err; i++) {
+		if (o->n_arrived && p[i].number > load_acquire(o->n_arrived))
+			break;
+		err = pieces_remove(g->t->path, p[i].number);
+		if (err) {
+			diag_fail(&d, err, "cannot remove piece %u: %s", p[i].number, strerror(-err));
+			note(g, &d);
+			break;
+		}
+		s->n_removed++;
+		s->removed_bytes += p[i].bytes;
+	}
+	s->n_held = err ? 0 : (uint32_t)(old - i);
+	return i;
+}
+
+/* ---------------------------------------------------------------- the process */
+
+/* One step of work: old pieces removed first, then one that is not packed or not on the disk.  Whether there
+ * may be more. */
+static bool work(struct tidying *g)
+{
+	const struct pieces_options *o = g->t->o;
+	struct tidy_status *s = g->t->status;
+	struct piece *p;
+	int n = pieces_list(g->t->path, &p), first, chosen = -1;
+	uint32_t waiting = 0;
+
+	if (n <= 0)
+		return false;
+	first = remove_old(g, p, n);
+	for (int i = n; i-- > first;) {
+		if (o->pack_level && !p[i].is_packed) {
+			waiting++;
+			chosen = i;
+		} else if (!o->pack_level && o->sync_pieces && p[i].number > s->synced) {
+			chosen = i;
+		}
+	}
+	s->n_waiting = waiting;
+	if (chosen >= 0 && o->pack_level)
+		pack_piece(g, p[chosen].number);
+	if (chosen >= 0 && o->sync_pieces && !g->has_failed)
+		sync_piece(g, p[chosen].number);
+	free(p);
+	return chosen >= 0;
+}
+
+static void sync_now(struct tidying *g)
+{
+	uint64_t now_ns = clock_of(CLOCK_MONOTONIC);
+	struct diag d = { "" };
+
+	if (!g->t->o->sync_ns || (now_ns < g->sync_due_ns && !g->is_ending))
+		return;
+	if (sync_tree(g->t->path, &d))
+		note(g, &d);
+	g->sync_due_ns = clock_of(CLOCK_MONOTONIC) + g->t->o->sync_ns;
+}
+
+static int how_long(const struct tidying *g)
+{
+	const struct pieces_options *o = g->t->o;
+	uint64_t ns = g->has_failed ? RETRY_MS * MS : UINT64_MAX, now_ns = clock_of(CLOCK_MONOTONIC);
+
+	if (o->keep_ns && o->keep_ns / 16 < ns)
+		ns = o->keep_ns / 16;
+	if ((g->t->status->n_held) && RETRY_MS * MS < ns)
+		ns = RETRY_MS * MS;
+	if (o->sync_ns && (g->sync_due_ns > now_ns ? g->sync_due_ns - now_ns : 0) < ns)
+		ns = g->sync_due_ns > now_ns ? g->sync_due_ns - now_ns : 0;
+	return ns == UINT64_MAX ? -1 : ns / MS > 60000 ? 60000 : (int)(ns / MS) + 1;
+}
+
+static void run(struct tidying *g)
+{
+	bool more;
+
+	pieces_sweep(g->t->path);
+	do {
+		g->has_failed = false;
+		while (work(g) && !g->has_failed && !g->is_orphan) {
+			listen_for(g, 0);
+			sync_now(g);
+		}
+		sync_now(g);
+		more = !g->is_ending && !g->is_orphan;
+		if (more)
+			listen_for(g, how_long(g));
+		/* The last word comes after the last piece. */
+	} while (more && !g->is_orphan);
+}
+
+static void leave_everything(int control)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd < 3 && nothing >= 0; fd++)
+		dup2(nothing, fd);
+	/* What the collector holds open would outlive it: the kernel's instance, sockets, our own pipe. */
+	if (control != 3 && dup2(control, 3) < 0)
+		_exit(1);
+	syscall(SYS_close_range, 4u, ~0u, 0u);
+}
+
+static _Noreturn void become_tidy(const struct tidy *t, int control)
+{
+	struct tidying g = { .t = t, .control = 3 };
+	char path[PATH_MAX];
+	int lock;
+
+	leave_everything(control);
+	setpriority(PRIO_PROCESS, 0, 19);
+	prctl(PR_SET_NAME, "duet-tidy"); /* for who looks at processes: it is no collector */
+	snprintf(path, sizeof path, "%s/.duet", t->path);
+	mkdir(path, 0777);
+	strcat(path, "/tidy");
+	lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	/* One that the collector before ours had started ends when it is done with its file. */
+	while (lock >= 0 && flock(lock, LOCK_EX) && errno == EINTR)
+		;
+	run(&g);
+	_exit(0);
+}
+
+/* ---------------------------------------------------------------- the collector's side */
+
+bool tidy_is_needed(const struct pieces_options *o)
+{
+	return o->keep_nothing || o->keep_bytes || o->keep_ns || o->keep_count || o->pack_level || o->sync_pieces || o->sync_ns;
+}
+
+int tidy_start(struct tidy *t, struct diag *d)
+{
+	int pipe[2];
+
+	if (pipe2(pipe, O_CLOEXEC))
+		return diag_errno(d, "cannot start what looks after the pieces");
+	t->pid = fork();
+	if (!t->pid)
+		become_tidy(t, pipe[0]);
+	close(pipe[0]);
+	t->wake = pipe[1];
+	if (t->pid > 0)
+		return 0;
+	t->pid = 0;
+	close(t->wake);
+	t->wake = -1;
+	return diag_errno(d, "cannot start what looks after the pieces");
+}
+
+static void say(struct tidy *t, char what)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction old;
+
+	sigaction(SIGPIPE, &ignore, &old);
+	(void)!write(t->wake, &what, 1);
+	sigaction(SIGPIPE, &old, NULL);
+}
+
+void tidy_look(struct tidy *t)
+{
+	if (!t || t->pid <= 0 || waitpid(t->pid, NULL, WNOHANG) != t->pid)
+		return;
+	close(t->wake);
+	t->pid = 0;
+	tidy_start(t, NULL);
+}
+
+void tidy_wake(struct tidy *t)
+{
+	tidy_look(t);
+	if (t && t->pid > 0)
+		say(t, WAKE);
+}
+
+void tidy_leave(struct tidy *t)
+{
+	if (t->wake >= 0)
+		close(t->wake);
+	while (t->pid > 0 && waitpid(t->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	t->pid = 0;
+	t->wake = -1;
+}
+
+void tidy_end(struct tidy *t)
+{
+	tidy_look(t);
+	if (t->pid > 0)
+		say(t, END);
+	tidy_leave(t);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/chunks/chunks.c - see chunks.h. */
+#include "collect/chunks/chunks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "collect/files.h"
+#include "ctf/compressed/compressed.h"
+
+#define PREFIX "piece-"
+
+int pieces_path(char *to, size_t size, const char *path, uint32_t n, struct diag *d)
+{
+	return snprintf(to, size, "%s/" PREFIX "%06u", path, n) < (int)size
+		       ? 0
+		       : diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
+}
+
+uint32_t pieces_number(const char *name)
+{
+	const char *digits = name + sizeof PREFIX - 1;
+	unsigned long n;
+
+	if (strncmp(name, PREFIX, sizeof PREFIX - 1) || strspn(digits, "0123456789") != strlen(digits) ||
+	    strlen(digits) < 6 || strlen(digits) > 10)
+		return 0;
+	n = strtoul(digits, NULL, 10);
+	return n < UINT32_MAX ? (uint32_t)n : 0;
+}
+
+/* PATH/piece-N/NAME */
+static bool name_inside(char to[PATH_MAX], const char *path, uint32_t n, const char *name)
+{
+	return snprintf(to, PATH_MAX, "%s/" PREFIX "%06u/%s", path, n, name) < PATH_MAX;
+}
+
+int pieces_finish(const char *path, uint32_t n, uint64_t begin_ns, uint64_t end_ns, struct diag *d)
+{
+	char file[PATH_MAX], fresh[PATH_MAX];
+	int err = 0;
+	FILE *f;
+
+	if (!name_inside(file, path, n, ".duet/finished") || !name_inside(fresh, path, n, ".duet/.finished"))
+		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
+	f = fopen(fresh, "we");
+	if (!f || fprintf(f, "%" PRIu64 " %" PRIu64 "\n", begin_ns, end_ns) < 0)
+		err = -errno;
+	if (f && fclose(f) && !err)
+		err = -errno;
+	if (!err && rename(fresh, file))
+		err = -errno;
+	if (err)
+		unlink(fresh);
+	return err ? diag_fail(d, err, "%s: %s", file, strerror(-err)) : 0;
+}
+
+bool pieces_is_finished(const char *path, uint32_t n)
+{
+	char file[PATH_MAX];
+
+	return name_inside(file, path, n, ".duet/finished") && !access(file, F_OK);
+}
+
+/* ---------------------------------------------------------------- what lies there */
+
+/* For nftw, which knows no context. */
+static struct {
+	size_t base; /* length of the piece's own path */
+	uint64_t bytes;
+	bool any_plain;
+} seen;
+
+static int see(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	const char *inside = path + seen.base;
+
+	(void)at;
+	seen.bytes += (uint64_t)st->st_blocks * 512;
+	if (type == FTW_F && !packed_is_name(path) && !strstr(inside, "/.duet/") && !strstr(inside, "/index/"))
+		seen.any_plain = true;
+	return 0;
+}
+
+static bool look_at(const char *path, uint32_t n, struct piece *p)
+{
+	char file[PATH_MAX], text[64];
+	uint64_t begin_ns;
+
+	*p = (struct piece){ .number = n };
+	if (!name_inside(file, path, n, ".duet/finished") || io_read_file(file, text, sizeof text) < 0)
+		return false;
+	if (sscanf(text, "%" SCNu64 " %" SCNu64, &begin_ns, &p->end_ns) != 2)
+		p->end_ns = 0; /* scribbled over: old */
+	pieces_path(file, sizeof file, path, n, NULL);
+	seen.base = strlen(file);
+	seen.bytes = 0;
+	seen.any_plain = false;
+	nftw(file, see, 16, FTW_PHYS);
+	p->bytes = seen.bytes;
+	p->is_packed = !seen.any_plain;
+	return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int pieces_list(const char *path, struct piece **pieces)
+{
+	DIR *dir = opendir(path);
+	struct piece *list = NULL, *bigger;
+	struct dirent *e;
+	int n = 0, err = 0;
+
+	*pieces = NULL;
+	if (!dir)
+		return -errno;
+	while (!err && (e = readdir(dir))) {
+		uint32_t number = pieces_number(e->d_name);
+
+		if (!number)
+			continue;
+		bigger = realloc(list, (size_t)(n + 1) * sizeof *list);
+		if (!bigger)
+			err = -ENOMEM;
+		else
+			list = bigger;
+		if (!err)
+			n += look_at(path, number, &list[n]);
+	}
+	closedir(dir);
+	if (err) {
+		free(list);
+		return err;
+	}
+	if (n)
+		qsort(list, (size_t)n, sizeof *list, by_number);
+	*pieces = list;
+	return n;
+}
+
+/* ---------------------------------------------------------------- removal */
+
+int pieces_count_old(const struct pieces_options *o, const struct piece *p, int n)
+{
+	uint64_t now_ns, bytes = 0;
+	struct timespec now;
+	int old = o->keep_nothing ? n : 0;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	for (int i = n; i-- > 0 && !old;) {
+		bytes += p[i].bytes;
+		if ((o->keep_bytes && bytes > o->keep_bytes) || (o->keep_count && (uint32_t)(n - i) > o->keep_count) ||
+		    (o->keep_ns && now_ns > p[i].end_ns && now_ns - p[i].end_ns > o->keep_ns))
+			old = i + 1;
+	}
+	return old;
+}
+
+int pieces_remove(const char *path, uint32_t n)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+
+	if (pieces_path(from, sizeof from, path, n, NULL) ||
+	    snprintf(to, sizeof to, "%s/." PREFIX "%06u", path, n) >= (int)sizeof to)
+		return -ENAMETOOLONG;
+	if (rename(from, to))
+		return -errno;
+	files_remove_trace(to);
+	return 0;
+}
+
+void pieces_sweep(const char *path)
+{
+	DIR *dir = opendir(path);
+	char whole[PATH_MAX];
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (*e->d_name == '.' && pieces_number(e->d_name + 1) &&
+		    snprintf(whole, sizeof whole, "%s/%s", path, e->d_name) < (int)sizeof whole)
+			files_remove_trace(whole);
+	if (dir)
+		closedir(dir);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/chunks/retention.c - see retention.h. */
+#include "collect/chunks/retention.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "collect/files.h"
+
+/* A look takes this part of a CPU at most; and others first, but not for ever: the disk would be full. */
+enum { LOOK_MS = 1000, LOOK_PART = 20, NICE = 10, ALIVE = 3 };
+
+/* A piece, or with the number 0 a whole recording. */
+struct unit {
+	char *path; /* of the recording */
+	struct piece piece;
+};
+
+struct look {
+	struct unit *units;
+	size_t n, room;
+};
+
+static uint64_t cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* ---------------------------------------------------------------- what lies there */
+
+/* When it came to be here: hosts' clocks differ. */
+static uint64_t changed_ns(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+}
+
+static void add(struct look *l, const char *path, struct piece p)
+{
+	struct unit *bigger;
+
+	if (l->n == l->room) {
+		bigger = reallocarray(l->units, l->room ? 2 * l->room : 64, sizeof *bigger);
+		if (!bigger)
+			return; /* seen in the next look */
+		l->units = bigger;
+		l->room = l->room ? 2 * l->room : 64;
+	}
+	l->units[l->n] = (struct unit){ strdup(path), p };
+	l->n += l->units[l->n].path != NULL;
+}
+
+static uint64_t bytes_below; /* for nftw */
+
+static int add_bytes(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)path;
+	(void)type;
+	(void)at;
+	bytes_below += (uint64_t)st->st_blocks * 512;
+	return 0;
+}
+
+/* Its last line says so. */
+static bool is_complete(const char *path)
+{
+	static const char complete[] = "complete\n";
+	char file[PATH_MAX], end[sizeof complete] = "";
+	int fd = snprintf(file, sizeof file, "%s/.duet/relay", path) < (int)sizeof file
+			 ? open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	bool is_so = fd >= 0 && lseek(fd, -(off_t)strlen(complete), SEEK_END) >= 0 &&
+		     io_read(fd, end, strlen(complete)) == (ssize_t)strlen(complete) && !strcmp(end, complete);
+
+	if (fd >= 0)
+		close(fd);
+	return is_so;
+}
+
+static bool has_pieces(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *e;
+	bool has = false;
+
+	while (dir && !has && (e = readdir(dir)))
+		has = pieces_number(e->d_name) != 0;
+	if (dir)
+		closedir(dir);
+	return has;
+}
+
+/* Those that a sender finds at once come in any order: none is older than one with a lower number. */
+static void age_pieces(const char *path, struct piece *p, int n)
+{
+	char file[PATH_MAX + 32];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(file, sizeof file, "%s/piece-%06u/.duet/finished", path, p[i].number);
+		p[i].end_ns = changed_ns(file);
+		if (i && p[i].end_ns < p[i - 1].end_ns)
+			p[i].end_ns = p[i - 1].end_ns;
+	}
+}
+
+static void add_recording(struct look *l, const char *path)
+{
+	char file[PATH_MAX + 32];
+	struct piece *p;
+	int n;
+
+	snprintf(file, sizeof file, "%s/.duet/relay", path);
+	if (access(file, F_OK))
+		return; /* it was not received */
+	pieces_sweep(path); /* of one before us */
+	n = pieces_list(path, &p);
+	age_pieces(path, p, n);
+	for (int i = 0; i < n; i++)
+		add(l, path, p[i]);
+	free(p);
+	if (n || has_pieces(path) || !is_complete(path))
+		return;
+	bytes_below = 0;
+	nftw(path, add_bytes, 16, FTW_PHYS);
+	add(l, path, (struct piece){ .bytes = bytes_below, .end_ns = changed_ns(file) });
+}
+
+/* OUTPUT/HOST/RECORDING.  A hidden one is being removed: that was interrupted. */
+static void look_below(struct look *l, const char *path, int depth)
+{
+	DIR *dir = opendir(path);
+	char below[PATH_MAX];
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		    snprintf(below, sizeof below, "%s/%s", path, e->d_name) >= (int)sizeof below)
+			continue;
+		if (!depth && *e->d_name != '.')
+			look_below(l, below, 1);
+		else if (depth && !strncmp(e->d_name, ".removed-", 9))
+			files_remove_trace(below);
+		else if (depth && *e->d_name != '.')
+			add_recording(l, below);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct unit *x = a, *y = b;
+
+	if (x->piece.end_ns != y->piece.end_ns)
+		return x->piece.end_ns < y->piece.end_ns ? -1 : 1;
+	return x->piece.number < y->piece.number ? -1 : x->piece.number > y->piece.number;
+}
+
+/* ---------------------------------------------------------------- removed */
+
+/* That pieces up to @n went.  One with a lower number may have been finished later. */
+static int note_removed(const char *path, uint32_t n)
+{
+	char file[PATH_MAX], fresh[PATH_MAX], text[32];
+	int fd, err;
+
+	if (snprintf(file, sizeof file, "%s/.duet/relay-removed", path) >= (int)sizeof file ||
+	    snprintf(fresh, sizeof fresh, "%s/.duet/.relay-removed", path) >= (int)sizeof fresh)
+		return -ENAMETOOLONG;
+	if (io_read_file(file, text, sizeof text) >= 0 && strtoul(text, NULL, 10) >= n)
+		return 0;
+	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	err = io_write(fd, text, (size_t)snprintf(text, sizeof text, "%u\n", n));
+	close(fd);
+	if (!err && rename(fresh, file))
+		err = -errno;
+	return err;
+}
+
+/* Its name goes first, and only if nobody receives or follows it. */
+static void remove_whole(const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	char hidden[PATH_MAX];
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (dir >= 0 && !flock(dir, LOCK_EX | LOCK_NB) && is_complete(path) &&
+	    snprintf(hidden, sizeof hidden, "%.*s.removed-%s", (int)(name - path), path, name) < (int)sizeof hidden &&
+	    !rename(path, hidden)) {
+		close(dir); /* who waited finds it gone */
+		files_remove_trace(hidden);
+	} else if (dir >= 0) {
+		close(dir);
+	}
+}
+
+static void remove_unit(const struct unit *u)
+{
+	if (!u->piece.number)
+		remove_whole(u->path);
+	else if (!note_removed(u->path, u->piece.number))
+		(void)pieces_remove(u->path, u->piece.number); /* else in the next look */
+}
+
+static void remove_old(const struct retain *r, const struct look *l)
+{
+	struct piece *pieces = reallocarray(NULL, l->n + 1, sizeof *pieces);
+	int n = pieces ? (int)l->n : 0;
+
+	for (int i = 0; i < n; i++)
+		pieces[i] = l->units[i].piece;
+	n = n ? pieces_count_old(&r->o, pieces, n) : 0;
+	free(pieces);
+	for (int i = 0; i < n; i++)
+		remove_unit(&l->units[i]);
+}
+
+static void look(const struct retain *r)
+{
+	struct look l = { .n = 0 };
+
+	look_below(&l, r->output, 0);
+	if (l.n)
+		qsort(l.units, l.n, sizeof *l.units, by_age);
+	remove_old(r, &l);
+	for (size_t i = 0; i < l.n; i++)
+		free(l.units[i].path);
+	free(l.units);
+}
+
+/* ---------------------------------------------------------------- the process */
+
+static _Noreturn void become_retainer(const struct retain *r, int alive)
+{
+	struct pollfd p = { .fd = ALIVE, .events = POLLIN };
+	uint64_t begin_ms, took_ms = 0;
+
+	if (alive != ALIVE && dup2(alive, ALIVE) < 0)
+		_exit(1);
+	syscall(SYS_close_range, ALIVE + 1u, ~0u, 0u); /* senders' sockets would outlive the relay */
+	setpriority(PRIO_PROCESS, 0, NICE);
+	prctl(PR_SET_NAME, "duet-tidy"); /* for who looks at processes */
+	do {
+		begin_ms = cpu_ms();
+		look(r);
+		took_ms = cpu_ms() - begin_ms;
+	} while (!poll(&p, 1, took_ms * LOOK_PART > LOOK_MS ? (int)(took_ms * LOOK_PART) : LOOK_MS));
+	_exit(0);
+}
+
+void retain_look(struct retain *r)
+{
+	int pipe[2];
+
+	if (!(r->o.keep_bytes || r->o.keep_ns || r->o.keep_count) || (r->pid && waitpid(r->pid, NULL, WNOHANG) != r->pid))
+		return;
+	retain_end(r);
+	if (pipe2(pipe, O_CLOEXEC))
+		return; /* a moment later, perhaps */
+	r->pid = fork();
+	if (!r->pid)
+		become_retainer(r, pipe[0]);
+	close(pipe[0]);
+	r->alive = pipe[1];
+	r->pid = r->pid > 0 ? r->pid : 0;
+}
+
+void retain_end(struct retain *r)
+{
+	if (r->alive >= 0)
+		close(r->alive);
+	while (r->pid > 0 && waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*r = (struct retain){ .output = r->output, .o = r->o, .alive = -1 };
+}

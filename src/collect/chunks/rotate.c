@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/chunks/rotate.c - see rotate.h. */
+#include "collect/chunks/rotate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/io.h"
+#include "collect/files.h"
+#include "collect/chunks/chunks.h"
+#include "collect/resume.h"
+#include "collect/tenant/tenant.h"
+
+#define AGAIN_NS 100000000ull /* after a failure */
+
+static uint64_t realtime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t bytes_here(const struct collector *c)
+{
+	struct kernel_counts k = { 0 };
+
+	if (c->kernel)
+		kernel_counts(c->kernel, &k);
+	return streams_bytes(c->streams) + k.bytes;
+}
+
+/* The next number, never used before whatever happens; its directory. */
+static int make_place(struct collector *c, char place[PATH_MAX], struct diag *d)
+{
+	int err = pieces_path(place, PATH_MAX, c->base, ++c->kept->piece, d);
+
+	if (!err && (err = io_make_dirs(place)))
+		diag_fail(d, err, "cannot make %s: %s", place, strerror(-err));
+	return err;
+}
+
+static void move_in(struct collector *c, const char *place)
+{
+	snprintf(c->place, sizeof c->place, "%s", place);
+	c->piece = c->kept->writing = c->kept->piece;
+	c->piece_begin_ns = collector_now_ns(c);
+	c->kept->piece_begin_ns = realtime_ns();
+}
+
+int rotate_first(struct collector *c, struct diag *d)
+{
+	char place[PATH_MAX];
+	int err;
+
+	if (snprintf(c->base, sizeof c->base, "%s", c->o->path) >= (int)sizeof c->base)
+		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", c->o->path);
+	if (!c->o->pieces.rotate) {
+		memcpy(c->place, c->base, sizeof c->place);
+		return 0;
+	}
+	err = make_place(c, place, d);
+	if (err)
+		return err;
+	move_in(c, place);
+	c->piece_clock = files_open_clock(c->place, &c->session.clock);
+	return 0;
+}
+
+static void close_clock(struct collector *c)
+{
+	if (c->piece_clock) {
+		files_add_clock(c->piece_clock, &c->session.clock, FILES_END);
+		fclose(c->piece_clock);
+	}
+	c->piece_clock = NULL;
+}
+
+/* Clocks and mappings: helps for people, the recording is whole without. */
+static void move_helps(struct collector *c)
+{
+	c->piece_clock = files_open_clock(c->place, &c->session.clock);
+	collector_record_clocks(c, 0);
+	maps_rotate(c->maps, c->place, c->o->tenant, c->piece_begin_ns);
+	files_share_kallsyms(c->base, c->place);
+}
+
+int rotate_resume(struct collector *c, struct diag *d)
+{
+	char place[PATH_MAX];
+	int err = resume_pieces(&c->session, c->kept, c->base, realtime_ns(), d);
+
+	if (!err)
+		err = make_place(c, place, d);
+	if (err)
+		return err;
+	move_in(c, place);
+	if (c->piece_clock)
+		fclose(c->piece_clock); /* of the first piece, as the keeper has it */
+	move_helps(c);
+	c->rotated_bytes = 0; /* as the streams to come */
+	return 0;
+}
+
+/* ---------------------------------------------------------------- from one to the next */
+
+static int finish_old(struct collector *c, struct streams *next, const char *place, struct diag *d)
+{
+	char kernel[PATH_MAX];
+	struct diag note = { "" };
+	int err;
+
+	streams_names(next, c->streams, 0); /* those of flight recorders, before they are written */
+	err = streams_finish_names(c->streams, c->kept->lost_outside, d);
+	if (!err && c->kernel)
+		err = files_kernel_path(kernel, sizeof kernel, place, 1, d);
+	if (!err && c->kernel)
+		err = kernel_rotate(c->kernel, kernel, d);
+	if (!err && streams_finish_cpus(c->streams, &note))
+		collector_note(c, &note); /* the next piece tells it */
+	return err;
+}
+
+/* The old one is closed; no error leads back from here.  One that cannot be marked is marked later. */
+static void take_over(struct collector *c, struct streams *next, const char *place)
+{
+	uint32_t old = c->piece;
+
+	streams_told(c->streams, next, old, &c->kept->told);
+	streams_close(c->streams);
+	c->streams = next;
+	c->pass.is_open = false; /* it was gone through to its end */
+	c->snapshot.names = next;
+	streams_limit(c->streams, c->o->quota);
+	c->unmarked = old;
+	c->unmarked_begin_ns = c->kept->piece_begin_ns;
+	move_in(c, place);
+}
+
+static int mark(struct collector *c, struct diag *d)
+{
+	int err = pieces_finish(c->base, c->unmarked, c->unmarked_begin_ns, c->kept->piece_begin_ns, d);
+
+	if (!err) {
+		c->finished = c->unmarked;
+		c->unmarked = 0;
+		tidy_wake(c->tidy);
+	}
+	return err;
+}
+
+static void begin_new(struct collector *c)
+{
+	struct diag d = { "" };
+
+	move_helps(c);
+	if (!streams_any_flight(c->streams))
+		collector_note_programs(c);
+	if (c->kernel && kernel_state(c->kernel, &d))
+		collector_note(c, &d);
+	c->rotated_bytes = bytes_here(c);
+}
+
+static int rotate(struct collector *c, struct diag *d)
+{
+	struct streams_options more = { .clock_offset_ns = c->clock_offset_ns, .resume = true };
+	struct streams *next = NULL;
+	char place[PATH_MAX];
+	int err = make_place(c, place, d);
+
+	if (!err)
+		err = files_open_application(&next, &c->session, place, 1, &more, d);
+	if (!err)
+		err = finish_old(c, next, place, d);
+	if (err) {
+		streams_close(next);
+		files_remove_trace(place);
+		return err;
+	}
+	close_clock(c);
+	take_over(c, next, place);
+	err = mark(c, d);
+	if (err)
+		collector_note(c, d);
+	begin_new(c);
+	return 0;
+}
+
+int rotate_now(struct collector *c, struct diag *d)
+{
+	int err;
+
+	if (snapshot_is_open(&c->snapshot))
+		return diag_fail(d, -EBUSY, "a snapshot is being written");
+	err = c->unmarked ? mark(c, d) : 0;
+	if (err)
+		return err;
+	/* What has happened is in the old one, what happens from now on in the new one. */
+	err = streams_pass(c->streams, true, d);
+	if (err >= 0 && c->kernel && !c->o->flight_recorder)
+		err = kernel_poll(c->kernel, collector_now_ns(c), d);
+	return err < 0 ? err : rotate(c, d);
+}
+
+/* Time alone makes no pieces of nothing. */
+static bool is_due(const struct collector *c, uint64_t now_ns)
+{
+	const struct pieces_options *o = &c->o->pieces;
+	uint64_t bytes = bytes_here(c) - c->rotated_bytes;
+
+	if (c->unmarked)
+		return true;
+	return (o->rotate_bytes && bytes >= o->rotate_bytes) ||
+	       (o->rotate_ns && bytes && now_ns - c->piece_begin_ns >= o->rotate_ns);
+}
+
+void rotate_if_due(struct collector *c)
+{
+	uint64_t now_ns = collector_now_ns(c);
+	struct diag d = { "" };
+	int err;
+
+	if (!c->o->pieces.rotate || now_ns < c->rotate_again_ns || !is_due(c, now_ns))
+		return;
+	err = rotate_now(c, &d);
+	if (err && err != -EBUSY)
+		collector_note(c, &d);
+	if (err)
+		c->rotate_again_ns = now_ns + AGAIN_NS;
+}
+
+uint32_t rotate_due_ms(const struct collector *c, uint64_t now_ns)
+{
+	uint64_t passed_ns = now_ns - c->piece_begin_ns, period_ns = c->o->pieces.rotate_ns;
+
+	if (c->unmarked || c->rotate_again_ns > now_ns)
+		return AGAIN_NS / 1000000;
+	return passed_ns < period_ns && period_ns - passed_ns < UINT32_MAX * 1000000ull
+		       ? (uint32_t)((period_ns - passed_ns) / 1000000) + 1
+		       : UINT32_MAX;
+}
+
+int rotate_last(struct collector *c, struct diag *d)
+{
+	int err = 0, last_err;
+
+	if (!c->o->pieces.rotate || !c->begin_ns)
+		return 0;
+	if (c->unmarked)
+		err = mark(c, d);
+	c->finished = c->kept->writing; /* not always ours: who is the successor of one that died at its end */
+	if (c->kept->is_closed || pieces_is_finished(c->base, c->finished))
+		return err;
+	c->unmarked = c->finished;
+	c->unmarked_begin_ns = c->kept->piece_begin_ns;
+	c->kept->piece_begin_ns = realtime_ns();
+	last_err = mark(c, err ? NULL : d);
+	c->kept->is_closed = !last_err;
+	return err ? err : last_err;
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/drain/drain.c - see drain.h; for the life of a chunk, abi/pool.h. */
+#include "collect/drain/drain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "clock/clock.h"
+#include "collect/drain/internal.h"
+
+enum { STUCK_PASSES = 3 };
+
+/* ---------------------------------------------------------------- looking */
+
+/* How far the chunk is written, and when: bounded. */
+static void look_at_word(const struct drain *d, struct seen *s)
+{
+	/* [B] pairs with [A]: all below it is written. */
+	uint64_t word = load_acquire(&pool_chunk_at(d->pool, s->index)->word);
+
+	s->since_ns = ABI_SINCE_OF(word);
+	s->position = ABI_POS_OF(word);
+	if (s->position < sizeof(struct abi_chunk) || s->position > d->pool->chunk_size)
+		s->position = sizeof(struct abi_chunk);
+}
+
+/* Copies and bounds what chunk @i says of itself.  False if there is nothing to read. */
+bool drain_look_at(struct drain *d, uint32_t i, struct seen *s)
+{
+	struct abi_chunk *c = pool_chunk_at(d->pool, i);
+	uint64_t read;
+
+	s->state = load_acquire(&d->pool->states[i]); /* [D] pairs with [C], ring/pool.c */
+	if (ABI_STATE_OF(s->state) != ABI_OWNED && ABI_STATE_OF(s->state) != ABI_FULL)
+		return false;
+	s->index = i;
+	look_at_word(d, s); /* before the header, which is whole when the word is beyond it */
+	read = load(&c->read);
+	s->cpu = load(&c->cpu);
+	s->path = load(&c->path);
+	s->sequence = load(&c->sequence);
+	s->begin_ns = load(&c->begin_ns);
+	s->is_final = ABI_STATE_OF(s->state) == ABI_FULL;
+	s->bytes = (const char *)c;
+	s->read = read < sizeof *c || read > s->position ? sizeof *c : (uint32_t)read;
+	if (s->path != ABI_PATH_W || s->cpu >= d->pool->n_cpus)
+		s->path = ABI_PATH_X;
+	/* Claimed and not yet installed: its header is not complete. */
+	return s->position > sizeof *c || s->is_final;
+}
+
+/* CPU chunks by CPU and number, then the others by time. */
+int drain_compare(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+
+	if (x->path != y->path)
+		return x->path == ABI_PATH_W ? -1 : 1;
+	if (x->path == ABI_PATH_W && x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	if (x->path == ABI_PATH_W && x->sequence != y->sequence)
+		return x->sequence < y->sequence ? -1 : 1;
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+static uint32_t look_at_all(struct drain *d)
+{
+	uint32_t n = 0, n_free = 0;
+
+	d->n_closed = drain_count_closed(d); /* before looking: what is closed meanwhile counts as new */
+	d->is_calm = true;
+	for (uint32_t i = 0; i < d->pool->n_chunks; i++) {
+		if (drain_look_at(d, i, &d->seen[n]))
+			d->is_calm &= !d->seen[n++].is_final;
+		else
+			n_free += ABI_STATE_OF(load(&d->pool->states[i])) == ABI_FREE;
+	}
+	d->free_bytes = (uint64_t)n_free * d->pool->chunk_size;
+	qsort(d->seen, n, sizeof *d->seen, drain_compare);
+	return n;
+}
+
+/* Whether there is nothing complete: nothing was when a pass looked last, and nothing was closed since. */
+static bool is_calm(const struct drain *d)
+{
+	return d->is_calm && drain_count_closed(d) == d->n_closed && !load(&d->pool->shared->exhausted);
+}
+
+/* ---------------------------------------------------------------- writing */
+
+int drain_packet(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
+			struct diag *diag)
+{
+	struct mark *m = &d->marks[s->index];
+	struct iovec body = { (void *)(s->bytes + s->read), s->position - s->read };
+	struct ctf_packet p = {
+		.begin_ns = s->read == sizeof(struct abi_chunk) ? s->begin_ns : m->cut_ns,
+		.end_ns = s->begin_ns + s->since_ns,
+		.discarded = lost,
+		.sequence = o->stream.sequence,
+		.cpu = s->cpu,
+		.n_body = 1,
+		.body = &body,
+	};
+	int err;
+
+	/* Always so for honest programs; a reader must not see time run backwards for the others. */
+	if (p.begin_ns < o->end_ns)
+		p.begin_ns = o->end_ns;
+	if (p.end_ns < p.begin_ns)
+		p.end_ns = p.begin_ns;
+	err = ctf_stream_append(&o->stream, &p, diag);
+	if (err)
+		return err;
+	o->end_ns = p.end_ns;
+	o->lost = lost;
+	return 0;
+}
+
+/* The same, and notes how far the chunk is in the file: not to be repeated, even by a successor.  Should we
+ * be killed in between, `pending` tells what may be there: collect/resume.c. */
+static int write_once(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
+		      struct diag *diag)
+{
+	struct abi_chunk *c = pool_chunk_at(d->pool, s->index);
+	int err;
+
+	store(&c->pending, s->position);
+	err = drain_packet(d, o, s, lost, diag);
+	if (!err) {
+		d->marks[s->index].cut_ns = s->begin_ns + s->since_ns;
+		store(&c->cut_ns, d->marks[s->index].cut_ns);
+		store_release(&c->read, s->position);
+	}
+	store_release(&c->pending, 0);
+	return err;
+}
+
+/* Fails harmlessly if the chunk is no longer in the state we saw: then the next pass does it. */
+static void free_chunk(struct drain *d, const struct seen *s)
+{
+	uint64_t state = s->state, order = fetch_add(&d->pool->shared->order, 1);
+	struct mark *m = &d->marks[s->index];
+
+	d->n_freed++;
+	if (!compare_exchange(&d->pool->states[s->index], &state, ABI_STATE(order, 0, ABI_FREE)))
+		return;
+	if (m->lane)
+		d->lanes[m->lane - 1].chunk = 0;
+	*m = (struct mark){ 0 };
+}
+
+uint64_t drain_slot_lost(const struct drain *d, uint32_t slot)
+{
+	const struct abi_slot *s = pool_slot(d->pool, slot);
+
+	return load(&s->lost) - ABI_TOLD_OF(load(&s->told));
+}
+
+/* Whether others have waited for us long enough. */
+static bool is_late(const struct drain *d)
+{
+	return d->until_ns != UINT64_MAX && clock_monotonic_ns() >= d->until_ns;
+}
+
+/* Chunks [d->at, end) of one CPU, sorted; up to the packet after which it is late. */
+static int drain_cpu(struct drain *d, struct seen *end, struct diag *diag)
+{
+	struct seen *s = d->at;
+	struct output *o = &d->cpus[s->cpu];
+	int err = drain_ready(d, o, "cpu", s->cpu, diag);
+
+	d->at = end;
+	if (err)
+		return err;
+	/* It was closed late, after its successor told us that it was final: all of it is written. */
+	while (s < end && s->sequence < o->next && s->position == s->read)
+		free_chunk(d, s++);
+	if (s == end)
+		return 0;
+	/*
+	 * A scan may see chunk n + 1 and miss n, claimed behind its back: wait for n.  If n does
+	 * not come it is not there (a page scribbled over): go on, the gap is a lost packet.
+	 */
+	if (s->sequence > o->next && ++o->stuck < STUCK_PASSES)
+		return 0;
+	if (s->sequence > o->next)
+		o->stream.sequence += s->sequence - o->next;
+	o->next = s->sequence;
+	o->stuck = 0;
+	for (; s < end && s->sequence == o->next; s++) {
+		/* A successor replaced it in the slot: it is final (write.c, (4)).  It was looked at
+		 * before the successor was, perhaps, and went on: look again. */
+		if (!s->is_final && s + 1 < end && s[1].sequence == s->sequence + 1) {
+			look_at_word(d, s);
+			s->is_final = true;
+		}
+		if (s->position > s->read && (s->is_final || d->partial)) {
+			err = write_once(d, o, s, drain_slot_lost(d, s->cpu), diag);
+			if (err)
+				return err;
+		}
+		if (!s->is_final)
+			break;
+		free_chunk(d, s);
+		o->next++;
+		if (is_late(d)) {
+			d->at = s + 1;
+			break;
+		}
+	}
+	return 0;
+}
+
+/* The chunk's lane, found for it if it has none: free, and ended before the chunk begins. */
+struct output *drain_lane_of(struct drain *d, const struct seen *s)
+{
+	struct mark *m = &d->marks[s->index];
+	uint32_t i;
+
+	if (m->lane)
+		return &d->lanes[m->lane - 1];
+	for (i = 0; i < d->n_lanes; i++)
+		if (!d->lanes[i].chunk && d->lanes[i].end_ns <= s->begin_ns)
+			break;
+	if (i == DRAIN_LANES)
+		return NULL;
+	if (i == d->n_lanes)
+		d->n_lanes++;
+	d->lanes[i].chunk = s->index + 1;
+	m->lane = i + 1;
+	return &d->lanes[i];
+}
+
+static int drain_exclusive(struct drain *d, const struct seen *s, struct diag *diag)
+{
+	int err = 0;
+
+	if (s->position > s->read && (s->is_final || d->partial)) {
+		struct output *o = drain_lane_of(d, s);
+
+		d->is_behind |= !o;
+		if (!o)
+			return 0; /* more open chunks than lanes: it waits */
+		err = drain_ready(d, o, "lane", (uint32_t)(o - d->lanes), diag);
+		if (!err)
+			err = write_once(d, o, s, 0, diag);
+	}
+	if (!err && s->is_final)
+		free_chunk(d, s);
+	return err;
+}
+
+/* ---------------------------------------------------------------- passes */
+
+/* Of what the pass has seen, until it is late. */
+static int write_seen(struct drain *d, struct diag *diag)
+{
+	int err = 0;
+
+	while (d->at < d->end && !err) {
+		struct seen *s = d->at, *end = s;
+
+		while (end < d->end && end->path == ABI_PATH_W && end->cpu == s->cpu)
+			end++;
+		if (s->path == ABI_PATH_W)
+			err = drain_cpu(d, end, diag);
+		else
+			err = drain_exclusive(d, d->at++, diag);
+		if (is_late(d))
+			break;
+	}
+	return err;
+}
+
+/* Bytes of events that were seen and are not in the file. */
+static uint64_t count_unwritten(const struct drain *d, const struct seen *s, const struct seen *end)
+{
+	uint64_t n = 0;
+
+	for (; s < end; s++) {
+		uint64_t read = load(&pool_chunk_at(d->pool, s->index)->read);
+
+		read = read < s->read ? s->read : read;
+		n += read < s->position ? s->position - read : 0;
+	}
+	return n;
+}
+
+/* The pass is over. */
+static void end_pass(struct drain *d, int err)
+{
+	d->at = d->end;
+	d->unwritten = err || d->is_behind ? count_unwritten(d, d->seen, d->end) : 0;
+	/* When nothing can be written nobody shall wait for us again and again. */
+	if (!err || load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
+		drain_tell_room(d);
+}
+
+int drain_begin(struct drain *d, bool partial, struct diag *diag)
+{
+	int err;
+
+	d->at = d->end;
+	if (!partial && is_calm(d))
+		return 0;
+	if (partial || load(&d->pool->shared->exhausted))
+		drain_reclaim(d);
+	d->is_behind = false;
+	d->partial = partial;
+	d->at = d->seen;
+	d->end = d->seen + look_at_all(d);
+	err = drain_describe(d, diag); /* after looking: (2) */
+	if (err)
+		end_pass(d, err);
+	return err;
+}
+
+uint32_t drain_pace(struct drain *d, uint64_t now_ns)
+{
+	uint64_t n = drain_count_closed(d), closed = n - d->n_paced;
+	uint32_t ms;
+
+	/* All of them are the most that can be closed between two passes; the rest is scribbled. */
+	closed = closed < d->pool->n_chunks ? closed : d->pool->n_chunks;
+	pace_saw(&d->pace, closed * d->pool->chunk_size, now_ns);
+	d->n_paced = n;
+	ms = pace_ms(&d->pace, d->free_bytes, d->pool->n_cpus);
+	return d->pool->patience_us && ms > PACE_MS ? PACE_MS : ms; /* who waits for room waits for us */
+}
+
+void drain_expect(struct drain *d, uint64_t now_ns)
+{
+	pace_expect(&d->pace, now_ns);
+}
+
+int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag)
+{
+	int err;
+
+	if (d->at == d->end)
+		return 0;
+	d->until_ns = until_ns;
+	err = write_seen(d, diag);
+	if (err || d->at == d->end)
+		end_pass(d, err);
+	else if (load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
+		drain_tell_room(d);
+	return err ? err : d->at < d->end;
+}
+
+/* An empty packet that tells of losses after the last full one. */
+static int tell_lost(struct drain *d, uint32_t cpu, struct diag *diag)
+{
+	struct output *o = &d->cpus[cpu];
+	uint64_t now_ns = clock_now_ns(&d->pool->clock), lost = drain_slot_lost(d, cpu);
+	struct ctf_packet p = { .begin_ns = now_ns, .end_ns = now_ns, .discarded = lost, .cpu = cpu };
+	int err;
+
+	if (lost == o->lost)
+		return 0;
+	err = drain_describe_stream(d, diag);
+	if (!err)
+		err = drain_ready(d, o, "cpu", cpu, diag);
+	if (err)
+		return err;
+	if (p.begin_ns < o->end_ns)
+		p.begin_ns = p.end_ns = o->end_ns;
+	p.sequence = o->stream.sequence;
+	err = ctf_stream_append(&o->stream, &p, diag);
+	if (!err)
+		o->lost = lost; /* else it is told the next time */
+	return err;
+}
+
+int drain_finish(struct drain *d, struct diag *diag)
+{
+	/* What a flight recorder holds is older than now, and comes first. */
+	bool may_tell = !d->pool->flight_recorder || d->copies;
+	int first = 0, err;
+
+	for (uint32_t i = 0; may_tell && i < d->pool->n_cpus; i++) {
+		err = tell_lost(d, i, first ? NULL : diag);
+		first = first ? first : err;
+	}
+	return first;
+}
+
+uint64_t drain_lost_nowhere(struct drain *d)
+{
+	uint64_t lost = 0;
+
+	for (uint32_t i = d->pool->n_cpus; i < d->pool->n_slots; i++)
+		lost += drain_slot_lost(d, i);
+	return lost;
+}
+
+uint64_t drain_oldest_ns(struct drain *d)
+{
+	uint64_t oldest_ns = UINT64_MAX;
+	struct seen s;
+
+	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
+		if (drain_look_at(d, i, &s) && s.begin_ns < oldest_ns)
+			oldest_ns = s.begin_ns;
+	return oldest_ns;
+}
+
+/* Who stamped an event before we looked, and gives his chunk back now, has it in the chunk already. */
+uint64_t drain_held_ns(const struct drain *d)
+{
+	uint64_t oldest_ns = UINT64_MAX, ns;
+
+	for (uint32_t i = 0; i < d->pool->n_slots; i++)
+		for (int x = 0; x < ABI_X_SLOTS; x++) {
+			uint64_t place = load_acquire(&pool_slot(d->pool, i)->x[x]);
+			const struct abi_chunk *c = pool_chunk(d->pool, place);
+
+			if (!c || !ABI_HOLDER_OF(place))
+				continue;
+			ns = load(&c->begin_ns) + ABI_SINCE_OF(load(&c->word));
+			oldest_ns = ns < oldest_ns ? ns : oldest_ns;
+		}
+	return oldest_ns;
+}
+
+uint64_t drain_lost(const struct drain *d)
+{
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; i < d->pool->n_slots; i++)
+		lost += load(&pool_slot(d->pool, i)->lost);
+	return lost;
+}

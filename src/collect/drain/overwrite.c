@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/drain/overwrite.c - what a flight-recorder pool holds at one moment, into a trace.
+ *
+ * Writers go on, and nothing in the pool is changed.  A moment is fixed (the cut), then chunks are
+ * copied, then the copies are written.  For each CPU the copies are a run without a gap that reaches to
+ * the cut at least, because
+ *
+ *   (1) only chunks that began before the cut are taken, and each is copied after it: whatever was
+ *       recorded before the cut is in the copy of its chunk, and of a chunk that is not taken everything
+ *       is younger
+ *   (2) the newest are copied first, and writers take the oldest first: what is overwritten behind our
+ *       back are the ones that would come last
+ *   (3) a copy counts only if the chunk's state was the same before and after: a seqlock, [D] with [C]
+ *
+ * Copying the oldest first would keep a little more of a small pool, but a collector that loses its CPU in
+ * the middle would then come back to a pool without the newest.  Design: docs/design/snapshot.md.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "abi/ctf.h"
+#include "clock/clock.h"
+#include "collect/drain/internal.h"
+
+enum { COPY_TRIES = 4 };
+
+static uint64_t end_ns(const struct seen *s)
+{
+	return s->begin_ns + s->since_ns;
+}
+
+static uint64_t size_in_file(const struct seen *s)
+{
+	return sizeof(struct abi_ctf_packet) + s->position - sizeof(struct abi_chunk);
+}
+
+static int compare_newest_first(const void *a, const void *b)
+{
+	uint64_t x = end_ns(a), y = end_ns(b);
+
+	return x > y ? -1 : x < y;
+}
+
+/* Finds the chunks wanted, newest first; returns how many. */
+static uint32_t find_newest(struct drain *d, uint64_t cut_ns, const struct drain_limits *l)
+{
+	uint64_t from_ns = l->last_ns < cut_ns ? cut_ns - l->last_ns : 0, bytes = 0;
+	uint32_t n = 0, wanted;
+
+	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
+		n += drain_look_at(d, i, &d->seen[n]) && d->seen[n].begin_ns < cut_ns &&
+		     end_ns(&d->seen[n]) >= from_ns;
+	qsort(d->seen, n, sizeof *d->seen, compare_newest_first);
+	for (wanted = 0; wanted < n; wanted++) {
+		bytes += size_in_file(&d->seen[wanted]);
+		if (bytes > l->max_bytes)
+			break;
+	}
+	return wanted;
+}
+
+/*
+ * Copies the chunk of which @s was seen, if it still is in that life.  One that is closed meanwhile is
+ * copied once more.
+ */
+static bool copy_chunk(struct drain *d, struct seen *s, char *to)
+{
+	const struct seen was = *s;
+
+	for (int tries = 0; tries < COPY_TRIES && drain_look_at(d, was.index, s); tries++) {
+		if (s->begin_ns != was.begin_ns || s->path != was.path || s->cpu != was.cpu)
+			return false;
+		s->read = sizeof(struct abi_chunk);
+		memcpy(to, s->bytes, s->position);
+		s->bytes = to;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (load(&d->pool->states[s->index]) == s->state)
+			return s->position > s->read;
+	}
+	return false;
+}
+
+/* Copies the first @n of d->seen.  Returns false if one that was open is gone: then all was overwritten
+ * since we looked. */
+static bool copy_all(struct drain *d, uint32_t n)
+{
+	bool is_whole = true;
+
+	d->n_copied = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct seen s = d->seen[i];
+
+		if (copy_chunk(d, &s, d->copies + (size_t)d->n_copied * d->pool->chunk_size))
+			d->seen[d->n_copied++] = s;
+		else
+			is_whole &= d->seen[i].is_final;
+	}
+	return is_whole;
+}
+
+/* Address space for a copy of the whole pool; memory is there for @n chunks, before the time counts. */
+static int make_room(struct drain *d, uint32_t n, struct diag *diag)
+{
+	size_t size = d->pool->chunk_size, bytes = d->pool->n_chunks * size;
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		       -1, 0);
+
+	if (p == MAP_FAILED)
+		return diag_errno(diag, "no memory for a copy of the buffers");
+	d->copies = p;
+#ifdef MADV_POPULATE_WRITE
+	if (n)
+		madvise(p, n * size, MADV_POPULATE_WRITE);
+#else
+	(void)n;
+#endif
+	return 0;
+}
+
+void drain_forget_copy(struct drain *d)
+{
+	if (d->copies)
+		munmap(d->copies, (size_t)d->pool->n_chunks * d->pool->chunk_size);
+	d->copies = NULL;
+	d->n_copied = d->n_written = 0;
+}
+
+int drain_copy(struct drain *d, const struct drain_limits *limits, uint64_t *cut_ns, struct diag *diag)
+{
+	bool is_whole = false;
+	int err;
+
+	drain_reclaim(d); /* what the dead left open is final */
+	err = make_room(d, find_newest(d, clock_now_ns(&d->pool->clock), limits), diag);
+	for (int i = 0; i < COPY_TRIES && !err && !is_whole; i++) {
+		*cut_ns = clock_now_ns(&d->pool->clock);
+		is_whole = copy_all(d, find_newest(d, *cut_ns, limits));
+	}
+	return err;
+}
+
+void drain_each_copied(const struct drain *d,
+		       void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
+		       void *arg)
+{
+	for (const struct seen *s = d->seen; s < d->seen + d->n_copied; s++)
+		each(arg, s->begin_ns, end_ns(s), size_in_file(s));
+}
+
+/* ---------------------------------------------------------------- writing */
+
+static int write_cpu(struct drain *d, const struct seen *s, struct diag *diag)
+{
+	struct output *o = &d->cpus[s->cpu];
+	int err = drain_ready(d, o, "cpu", s->cpu, diag);
+
+	if (err)
+		return err;
+	/* A gap in the numbers is what was overwritten; what lies before is no loss. */
+	if (o->stream.offset && s->sequence > o->next)
+		o->stream.sequence += s->sequence - o->next;
+	o->next = s->sequence + 1;
+	return drain_packet(d, o, s, 0, diag); /* refusals are told at the end: drain_finish */
+}
+
+static int write_lane(struct drain *d, const struct seen *s, struct diag *diag)
+{
+	struct output *o = drain_lane_of(d, s);
+	int err = o ? drain_ready(d, o, "lane", (uint32_t)(o - d->lanes), diag) : 0;
+
+	if (!o || err)
+		return err;
+	err = drain_packet(d, o, s, 0, diag);
+	o->chunk = 0;
+	d->marks[s->index] = (struct mark){ 0 };
+	return err;
+}
+
+/* Once: after this the copies are in the order of their streams. */
+static int begin_writing(struct drain *d, struct diag *diag)
+{
+	int err = drain_describe(d, diag);
+
+	qsort(d->seen, d->n_copied, sizeof *d->seen, drain_compare);
+	return err;
+}
+
+int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, struct diag *diag)
+{
+	int err = d->n_written ? 0 : begin_writing(d, diag);
+
+	while (!err && d->n_written < d->n_copied && d->sink->bytes < until_bytes) {
+		const struct seen *s = &d->seen[d->n_written++];
+
+		if (end_ns(s) >= from_ns)
+			err = s->path == ABI_PATH_W ? write_cpu(d, s, diag)
+						    : write_lane(d, s, diag);
+	}
+	return err ? err : d->n_written < d->n_copied;
+}
+
+void drain_count_uncopied(struct drain *d)
+{
+	/* The last that was begun is one that failed. */
+	for (uint32_t i = d->n_written - !!d->n_written; i < d->n_copied; i++)
+		d->unwritten += d->seen[i].position - d->seen[i].read;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/drain/snapshot.c - see snapshot.h.
+ *
+ * --last and --max-size come to the same: a time, and what ends before it is left out.  So both halves
+ * reach back equally far, whichever of them is the larger.
+ *
+ * Who asks gives an open directory, or none.  In the first case we write where *his* rights have led him;
+ * we follow no path of his.  In the second the place is below our own output.
+ */
+#include "collect/drain/snapshot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect/files.h"
+#include "collect/drain/maps.h"
+
+enum { STEP_BYTES = 4 << 20 };
+
+/* What could be written: for the bounds. */
+struct pieces {
+	struct piece {
+		uint64_t begin_ns, end_ns;
+		size_t bytes;
+	} *at;
+	size_t n, capacity;
+	bool failed;
+};
+
+static void add_piece(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes)
+{
+	struct pieces *p = arg;
+
+	if (p->n == p->capacity) {
+		size_t capacity = p->capacity ? 2 * p->capacity : 256;
+		struct piece *at = realloc(p->at, capacity * sizeof *at);
+
+		p->failed |= !at;
+		if (!at)
+			return;
+		p->at = at;
+		p->capacity = capacity;
+	}
+	p->at[p->n++] = (struct piece){ begin_ns, end_ns, bytes };
+}
+
+static int compare_newest_first(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
+}
+
+/* From when on the newest pieces take no more than @max_bytes. */
+static uint64_t from_when(struct pieces *p, uint64_t max_bytes)
+{
+	uint64_t bytes = 0;
+
+	qsort(p->at, p->n, sizeof *p->at, compare_newest_first);
+	for (size_t i = 0; i < p->n; i++) {
+		bytes += p->at[i].bytes;
+		if (bytes > max_bytes)
+			return p->at[i].end_ns + 1;
+	}
+	return 0;
+}
+
+/* The first time in the application's half, if it begins at @from_ns. */
+static uint64_t first_time(const struct pieces *p, size_t n_applications, uint64_t from_ns,
+			   uint64_t if_none_ns)
+{
+	uint64_t first_ns = if_none_ns;
+
+	for (size_t i = 0; i < n_applications; i++)
+		if (p->at[i].end_ns >= from_ns && p->at[i].begin_ns < first_ns)
+			first_ns = p->at[i].begin_ns;
+	return first_ns;
+}
+
+static int set_bounds(struct snapshot_maker *s, const struct drain_limits *l, struct diag *d)
+{
+	struct pieces p = { 0 }, all;
+	uint64_t from_ns;
+	size_t n;
+
+	streams_each_copied(s->streams, add_piece, &p);
+	n = p.n;
+	if (s->kernel)
+		kernel_each_held(s->kernel, add_piece, &p);
+	for (size_t i = n; i < p.n; i++)
+		if (p.at[i].end_ns == UINT64_MAX) /* being written */
+			p.at[i].end_ns = s->cut_ns;
+	all = p;
+	all.at = p.failed ? NULL : malloc((p.n + 1) * sizeof *all.at);
+	if (!all.at) {
+		free(p.at);
+		return diag_fail(d, -ENOMEM, "no memory for a snapshot");
+	}
+	if (p.n)
+		memcpy(all.at, p.at, p.n * sizeof *p.at);
+	s->from_ns = l->last_ns < s->cut_ns ? s->cut_ns - l->last_ns : 0;
+	from_ns = from_when(&all, l->max_bytes);
+	if (from_ns > s->from_ns)
+		s->from_ns = from_ns;
+	streams_names(s->streams, s->names, first_time(&p, n, s->from_ns, s->cut_ns));
+	free(all.at);
+	free(p.at);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- where */
+
+static int choose_own(struct snapshot_maker *s, struct diag *d)
+{
+	do {
+		if (snprintf(s->path, sizeof s->path, "%s/snapshot-%u", s->output, ++s->number) >=
+		    (int)sizeof s->path)
+			return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", s->output);
+	} while (mkdir(s->path, 0777) && errno == EEXIST);
+	if (files_whole(s->path, s->shown) != s->shown)
+		return diag_errno(d, "cannot make %s", s->path);
+	return 0;
+}
+
+static int choose_given(struct snapshot_maker *s, const struct control_line *request, struct diag *d)
+{
+	struct stat st;
+
+	if (!control_text(request, "path", s->shown, sizeof s->shown))
+		strcpy(s->shown, "the directory given");
+	if (fstat(s->directory, &st) || !S_ISDIR(st.st_mode))
+		return diag_fail(d, -ENOTDIR, "%s: not a directory", s->shown);
+	snprintf(s->path, sizeof s->path, "/proc/self/fd/%d", s->directory);
+	return files_are_none(s->path) ? 0
+				       : diag_fail(d, -ENOTEMPTY, "%s is not empty", s->shown);
+}
+
+/* ---------------------------------------------------------------- the end */
+
+/* Everything but the asker, who is answered when all is done. */
+static void release(struct snapshot_maker *s)
+{
+	if (s->is_kernel_open)
+		kernel_snapshot_close(s->kernel, NULL);
+	streams_close(s->streams);
+	if (s->directory >= 0)
+		close(s->directory);
+	s->streams = NULL;
+	s->is_kernel_open = false;
+}
+
+/* Messages name the path that we were given. */
+static void show_path(const struct snapshot_maker *s, struct diag *d)
+{
+	size_t n = strlen(s->path);
+	struct diag shown;
+	char *at = n ? strstr(d->text, s->path) : NULL;
+
+	if (!at || snprintf(shown.text, sizeof shown.text, "%.*s%.800s%s", (int)(at - d->text), d->text,
+			    s->shown, at + n) < 0)
+		return;
+	*d = shown;
+}
+
+/* A snapshot that could not be written is none: the disk, if it is full, has the room back. */
+static void fail(struct snapshot_maker *s, struct diag *d)
+{
+	show_path(s, d);
+	if (*s->path)
+		files_remove(s->path);
+	if (*s->path && s->directory < 0)
+		rmdir(s->path);
+	release(s);
+	if (s->asker < 0) {
+		s->ended(s->ended_arg, NULL, d->text);
+		return;
+	}
+	control_refuse(s->asker, false, d->text);
+	close(s->asker);
+}
+
+static void succeed(struct snapshot_maker *s)
+{
+	struct text t = { 0 };
+
+	text_addf(&t, "{\"ok\":true");
+	control_add_text(&t, "path", s->shown);
+	control_add_number(&t, "cut_ns", s->cut_ns + s->clock_offset_ns);
+	control_add_number(&t, "app_bytes", streams_bytes(s->streams));
+	control_add_number(&t, "kernel_bytes", s->kernel_bytes);
+	release(s);
+	if (s->asker >= 0) {
+		control_send(s->asker, &t, -1);
+		close(s->asker);
+	} else {
+		s->ended(s->ended_arg, s->shown, NULL);
+	}
+	text_fini(&t);
+}
+
+/* ---------------------------------------------------------------- the work */
+
+static int take(struct snapshot_maker *s, const struct drain_limits *limits, struct diag *d)
+{
+	const struct streams_options o = { .clock_offset_ns = s->clock_offset_ns };
+	int err = files_open_application(&s->streams, s->session, s->path, 1, &o, d);
+
+	if (!err)
+		err = streams_copy(s->streams, limits, &s->cut_ns, d);
+	if (!err && s->kernel)
+		err = kernel_take(s->kernel, s->cut_ns, d);
+	return err ? err : set_bounds(s, limits, d);
+}
+
+static int write_clock(const struct snapshot_maker *s, struct diag *d)
+{
+	FILE *f = files_open_clock(s->path, &s->session->clock);
+
+	if (!f)
+		return diag_errno(d, "cannot write %s/.duet/clock", s->path);
+	files_add_clock(f, &s->session->clock, FILES_END);
+	fclose(f);
+	maps_copy(s->maps, s->path);
+	/* On another file system they are written anew. */
+	if (s->kernel && kernel_has_addresses(s->kernel) && files_share_kallsyms(s->output, s->path) == -EXDEV)
+		files_add_kallsyms(s->path, NULL);
+	return 0;
+}
+
+static int open_kernel(struct snapshot_maker *s, struct diag *d)
+{
+	char path[PATH_MAX + 8];
+	int err;
+
+	if (!s->kernel)
+		return 0;
+	snprintf(path, sizeof path, "%s/kernel", s->path);
+	err = kernel_snapshot_open(s->kernel, path, s->from_ns, d);
+	s->is_kernel_open = !err;
+	return err;
+}
+
+static int take_limit(const struct control_line *request, const char *key, uint64_t *limit, struct diag *d)
+{
+	if (!control_has(request, key) || control_number(request, key, limit))
+		return 0;
+	return diag_fail(d, -EINVAL, "`%s` is no whole number from 0 up", key);
+}
+
+void snapshot_begin(struct snapshot_maker *s, const struct control_line *request, int asker,
+		    int directory)
+{
+	struct drain_limits limits = { UINT64_MAX, UINT64_MAX };
+	struct diag d = { "" };
+	int err;
+
+	s->asker = asker;
+	s->directory = directory;
+	s->path[0] = 0;
+	s->kernel_bytes = 0;
+	err = take_limit(request, "last_ns", &limits.last_ns, &d);
+	if (!err)
+		err = take_limit(request, "max_size", &limits.max_bytes, &d);
+	if (!err)
+		err = directory < 0 ? choose_own(s, &d) : choose_given(s, request, &d);
+	if (err)
+		s->path[0] = 0; /* nothing there is ours to remove */
+	if (!err)
+		err = take(s, &limits, &d);
+	if (!err)
+		err = write_clock(s, &d);
+	if (!err)
+		err = open_kernel(s, &d);
+	if (err)
+		fail(s, &d);
+}
+
+/* Applications first, then the kernel.  Returns 1 if there is more to do, 0 at the end, or -errno. */
+static int write_some(struct snapshot_maker *s, struct diag *d)
+{
+	int more = streams_write_copied(s->streams, s->from_ns, STEP_BYTES, d);
+	struct kernel_counts c;
+
+	if (!more && s->is_kernel_open)
+		more = kernel_snapshot_step(s->kernel, d);
+	if (more)
+		return more;
+	if (s->is_kernel_open) {
+		kernel_snapshot_close(s->kernel, &c);
+		s->is_kernel_open = false;
+		s->kernel_bytes = c.bytes;
+	}
+	return streams_finish(s->streams, *s->lost_outside, d);
+}
+
+void snapshot_step(struct snapshot_maker *s)
+{
+	struct diag d = { "" };
+	int more = write_some(s, &d);
+
+	if (more < 0)
+		fail(s, &d);
+	else if (!more)
+		succeed(s);
+}

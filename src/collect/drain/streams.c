@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/drain/streams.c - see streams.h. */
+#include "collect/drain/streams.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/session.h"
+#include "clock/clock.h"
+#include "collect/drain/internal.h"
+
+static const char header_tsdl[] =
+	"struct event_header_large {\n"
+	"\tenum : uint16_t { compact = 0 ... 65534, extended = 65535 } id;\n"
+	"\tvariant <id> {\n"
+	"\t\tstruct {\n\t\t\tuint32_clock_monotonic_t timestamp;\n\t\t} compact;\n"
+	"\t\tstruct {\n\t\t\tuint32_t id;\n\t\t\tuint64_clock_monotonic_t timestamp;\n"
+	"\t\t} extended;\n\t} v;\n} align(8);\n\n";
+
+static int open_drains(struct streams *s, const struct streams_options *o, struct diag *d)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < o->n_channels && !err; i++) {
+		struct drain_options dr = { .pool = o->channels[i].pool,
+					    .sink = &s->sink,
+					    .class_id = i,
+					    .name = o->channels[i].name,
+					    .contexts = o->channels[i].contexts };
+
+		err = drain_open(&s->drains[i], &dr, d);
+		s->n += !err;
+		if (!err && o->resume)
+			drain_resume(s->drains[i]);
+	}
+	return err;
+}
+
+int streams_open(struct streams **out, const struct streams_options *o, struct diag *d)
+{
+	struct streams *s = calloc(1, sizeof *s);
+	struct ctf_sink_options so = { .path = o->path,
+				       .domain = "ust",
+				       .clock = &o->channels[0].pool->clock,
+				       .clock_offset_ns = o->clock_offset_ns };
+	int err;
+
+	*out = NULL;
+	if (!s)
+		return diag_fail(d, -ENOMEM, "no memory for the collector");
+	s->clock = so.clock;
+	s->bytes_before = o->bytes_before;
+	s->lost_before = o->lost_before;
+	s->sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	err = ctf_sink_open(&s->sink, &so, d);
+	if (!err)
+		err = ctf_sink_describe(&s->sink, header_tsdl, strlen(header_tsdl), d);
+	if (!err)
+		err = joined_describe(&s->sink, d);
+	if (!err)
+		err = open_drains(s, o, d);
+	if (err)
+		streams_close(s);
+	else
+		*out = s;
+	return err;
+}
+
+void streams_close(struct streams *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->n; i++)
+		drain_close(s->drains[i]);
+	joined_close(&s->joined);
+	ctf_sink_close(&s->sink);
+	free(s);
+}
+
+void streams_limit(struct streams *s, struct quota *quota)
+{
+	s->sink.quota = quota;
+}
+
+static bool is_flight_recorder(const struct streams *s, uint32_t i)
+{
+	return s->drains[i]->pool->flight_recorder;
+}
+
+bool streams_any_flight(const struct streams *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (is_flight_recorder(s, i))
+			return true;
+	return false;
+}
+
+/* A flight recorder keeps what was noted until it ends: what nobody needs goes, now and then. */
+static void forget(struct streams *s)
+{
+	uint64_t oldest_ns = UINT64_MAX, ns;
+
+	if (!joined_many(&s->joined))
+		return;
+	for (uint32_t i = 0; i < s->n; i++) {
+		ns = drain_oldest_ns(s->drains[i]);
+		oldest_ns = ns < oldest_ns ? ns : oldest_ns;
+	}
+	joined_forget_dead(&s->joined, oldest_ns);
+}
+
+void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program)
+{
+	forget(s);
+	joined_add(&s->joined, at_ns, vpid, pid, program);
+}
+
+void streams_fired(struct streams *s, uint64_t at_ns, const struct joined_firing *f)
+{
+	forget(s);
+	joined_fired(&s->joined, at_ns, f);
+}
+
+void streams_names(struct streams *s, const struct streams *other, uint64_t from_ns)
+{
+	joined_add_all(&s->joined, &other->joined, from_ns);
+}
+
+static int write_names(struct streams *s, uint64_t lost, struct diag *d)
+{
+	return joined_write(&s->joined, &s->sink, lost, clock_now_ns(s->clock), d);
+}
+
+/*
+ * Names are kept for the snapshots of a flight recorder and written at the end; without one, at once.
+ * A drain that fails does not keep the others from their turn.
+ */
+int streams_begin(struct streams *s, bool partial, struct diag *d)
+{
+	int err = streams_any_flight(s) ? 0 : write_names(s, s->joined.lost, d), result;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (is_flight_recorder(s, i))
+			continue;
+		result = drain_begin(s->drains[i], partial, err ? NULL : d);
+		err = err ? err : result;
+	}
+	return err;
+}
+
+int streams_write(struct streams *s, uint64_t until_ns, struct diag *d)
+{
+	int err = 0, more = 0, result;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		result = is_flight_recorder(s, i) ? 0 : drain_write(s->drains[i], until_ns, err ? NULL : d);
+		if (result < 0 && !err)
+			err = result;
+		more |= result > 0;
+	}
+	return more ? 1 : err;
+}
+
+int streams_pass(struct streams *s, bool partial, struct diag *d)
+{
+	int begun = streams_begin(s, partial, d), err = streams_write(s, UINT64_MAX, begun ? NULL : d);
+
+	return begun ? begun : err;
+}
+
+uint32_t streams_pace(struct streams *s, uint64_t now_ns)
+{
+	uint32_t least_ms = UINT32_MAX, ms;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		ms = is_flight_recorder(s, i) ? UINT32_MAX : drain_pace(s->drains[i], now_ns);
+		least_ms = ms < least_ms ? ms : least_ms;
+	}
+	return least_ms;
+}
+
+void streams_expect(struct streams *s, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		drain_expect(s->drains[i], now_ns);
+}
+
+uint64_t streams_settled_ns(const struct streams *s, uint64_t now_ns)
+{
+	uint64_t ns = now_ns, drain_ns;
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (is_flight_recorder(s, i))
+			continue;
+		any = true;
+		drain_ns = drain_held_ns(s->drains[i]);
+		ns = drain_ns < ns ? drain_ns : ns;
+	}
+	if (!any)
+		return 0;
+	return now_ns - ns < STREAMS_SLOW_NS ? ns : now_ns - STREAMS_SLOW_NS;
+}
+
+int streams_flush(struct streams *s, struct diag *d)
+{
+	int err = 0;
+
+	/* Each pass frees chunks that let the next one go on in order; a few see the end. */
+	for (int i = 0; i < 8 && err >= 0; i++)
+		err = streams_pass(s, true, d);
+	return err < 0 ? err : 0;
+}
+
+void streams_reclaim(struct streams *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (is_flight_recorder(s, i))
+			drain_reclaim(s->drains[i]);
+}
+
+/* What was recorded before the first of their cuts is in all copies. */
+int streams_copy(struct streams *s, const struct drain_limits *l, uint64_t *cut_ns, struct diag *d)
+{
+	uint64_t cut;
+	int err = 0;
+
+	*cut_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < s->n && !err; i++) {
+		if (!is_flight_recorder(s, i))
+			continue;
+		err = drain_copy(s->drains[i], l, &cut, d);
+		if (!err && cut < *cut_ns)
+			*cut_ns = cut;
+	}
+	return err;
+}
+
+void streams_each_copied(const struct streams *s,
+			 void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
+			 void *arg)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (is_flight_recorder(s, i))
+			drain_each_copied(s->drains[i], each, arg);
+}
+
+int streams_write_copied(struct streams *s, uint64_t from_ns, uint64_t about_bytes, struct diag *d)
+{
+	uint64_t until = about_bytes < UINT64_MAX - s->sink.bytes ? s->sink.bytes + about_bytes
+								   : UINT64_MAX;
+	int more = write_names(s, s->joined.lost, d);
+
+	for (uint32_t i = 0; i < s->n && !more; i++)
+		if (is_flight_recorder(s, i))
+			more = drain_write_copied(s->drains[i], from_ns, until, d);
+	return more;
+}
+
+int streams_flight(struct streams *s, struct diag *d)
+{
+	const struct drain_limits all = { UINT64_MAX, UINT64_MAX };
+	uint64_t cut_ns;
+	int err = streams_copy(s, &all, &cut_ns, d);
+
+	if (!err)
+		err = streams_write_copied(s, 0, UINT64_MAX, d);
+	for (uint32_t i = 0; i < s->n && err; i++)
+		if (is_flight_recorder(s, i))
+			drain_count_uncopied(s->drains[i]);
+	return err;
+}
+
+int streams_finish_names(struct streams *s, uint64_t lost_outside, struct diag *d)
+{
+	uint64_t lost = lost_outside;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		lost += drain_lost_nowhere(s->drains[i]);
+	return write_names(s, lost > s->lost_before ? lost - s->lost_before : 0, d);
+}
+
+int streams_finish_cpus(struct streams *s, struct diag *d)
+{
+	int first = 0, err;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		err = drain_finish(s->drains[i], first ? NULL : d);
+		first = first ? first : err;
+	}
+	return first;
+}
+
+int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d)
+{
+	int err = streams_finish_cpus(s, d), names = streams_finish_names(s, lost_outside, err ? NULL : d);
+
+	return err ? err : names;
+}
+
+void streams_told(struct streams *s, struct streams *next, uint32_t number, uint64_t *told)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		for (uint32_t k = 0; k < s->drains[i]->pool->n_cpus; k++)
+			drain_add_told(&pool_slot(s->drains[i]->pool, k)->told, number,
+				       s->drains[i]->cpus[k].lost);
+	drain_add_told(told, number, s->joined.lost);
+	next->lost_before = ABI_TOLD_OF(*told);
+	next->bytes_before = streams_bytes(s);
+}
+
+uint64_t streams_bytes_here(const struct streams *s)
+{
+	return s->sink.bytes;
+}
+
+uint64_t streams_bytes(const struct streams *s)
+{
+	return s->bytes_before + s->sink.bytes;
+}
+
+uint64_t streams_unwritten(const struct streams *s)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		bytes += s->drains[i]->unwritten;
+	return bytes;
+}
+
+uint64_t streams_lost(const struct streams *s, uint32_t i)
+{
+	return drain_lost(s->drains[i]);
+}

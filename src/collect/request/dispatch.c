@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/request/dispatch.c - see dispatch.h. */
+#include "collect/request/dispatch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock/clock.h"
+#include "collect/session/programs.h"
+#include "collect/collector.h"
+#include "base/json_line.h"
+#include "collect/files.h"
+#include "collect/chunks/chunks.h"
+#include "collect/chunks/rotate.h"
+#include "collect/request/enable.h"
+#include "collect/trigger/request.h"
+#include "ctf/write/context.h"
+#include "net/send/sender.h"
+
+/* A request being answered. */
+struct asked {
+	const struct requests *r;
+	const struct control_line *line;
+	int fd; /* who gets the answer */
+	int passed; /* a descriptor that came with it, or -1 */
+};
+
+static void refuse(const struct asked *a, const char *why)
+{
+	control_refuse(a->fd, false, why);
+}
+
+static void begin_answer(struct text *t)
+{
+	text_addf(t, "{\"ok\":true");
+}
+
+static void send_answer(const struct asked *a, struct text *t)
+{
+	control_send(a->fd, t, -1); /* who does not wait gets nothing */
+	text_fini(t);
+}
+
+/* ---------------------------------------------------------------- snapshot */
+
+static bool has_flight_recorder(const struct session *s)
+{
+	for (uint32_t i = 0; i < s->n_channels; i++)
+		if (s->channels[i].flight_recorder)
+			return true;
+	return false;
+}
+
+static bool snapshot(const struct asked *a)
+{
+	if (!has_flight_recorder(a->r->session))
+		refuse(a, "it is not a flight recorder: only one started with --overwrite keeps events in "
+			  "memory");
+	else if (snapshot_is_open(a->r->snapshot))
+		control_refuse(a->fd, true, "another snapshot is being written");
+	else {
+		snapshot_begin(a->r->snapshot, a->line, a->fd, a->passed);
+		return true; /* answers, and closes, later */
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------- enable, disable */
+
+static bool switch_events(const struct asked *a, bool enable)
+{
+	if (!switches_request(a->r->collector, a->line, enable, a->fd))
+		return false;
+	if (a->passed >= 0)
+		close(a->passed);
+	return true;
+}
+
+static bool enable(const struct asked *a)
+{
+	return switch_events(a, true);
+}
+
+static bool disable(const struct asked *a)
+{
+	return switch_events(a, false);
+}
+
+/* ---------------------------------------------------------------- flush */
+
+enum { POLLS = 64 }; /* of what the kernel records meanwhile there is no end */
+
+static bool flush(const struct asked *a)
+{
+	const struct requests *r = a->r;
+	uint64_t until_ns = clock_now_ns(&r->session->clock);
+	struct diag d = { "" };
+	struct text t = { 0 };
+	int err = streams_flush(r->streams, &d), more = r->kernel && !r->kernel_in_memory;
+
+	for (int i = 0; i < POLLS && !err && more > 0; i++)
+		more = kernel_poll(r->kernel, until_ns, &d);
+	err = err ? err : more;
+	if (err > 0)
+		control_refuse(a->fd, true, "the kernel records faster than it can be written");
+	else if (err) {
+		refuse(a, d.text);
+	} else {
+		begin_answer(&t);
+		control_add_number(&t, "app_bytes", streams_bytes(r->streams));
+		send_answer(a, &t);
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------- stop */
+
+static bool stop(const struct asked *a)
+{
+	if (!stopping_add(a->r->stopping, a->fd)) {
+		control_refuse(a->fd, true, "it is ending, and many wait for that already");
+		return false;
+	}
+	*a->r->stop = true;
+	if (a->passed >= 0)
+		close(a->passed);
+	return true;
+}
+
+/* ---------------------------------------------------------------- rotate */
+
+static bool rotate(const struct asked *a)
+{
+	struct collector *c = a->r->collector;
+	char path[PATH_MAX], whole[PATH_MAX];
+	struct diag d = { "" };
+	struct text t = { 0 };
+	int err;
+
+	if (!c->o->pieces.rotate) {
+		refuse(a, "its recording is in one piece: only one started with --rotate can be rotated");
+		return false;
+	}
+	err = rotate_now(c, &d);
+	if (!err)
+		err = pieces_path(path, sizeof path, c->base, c->finished, &d);
+	if (err) {
+		control_refuse(a->fd, err == -EBUSY, d.text);
+		return false;
+	}
+	begin_answer(&t);
+	control_add_number(&t, "piece", c->finished);
+	control_add_text(&t, "path", files_whole(path, whole));
+	send_answer(a, &t);
+	return false;
+}
+
+/* ---------------------------------------------------------------- status */
+
+static void tell_kernel(struct text *t, const struct kernel *k)
+{
+	struct kernel_counts c;
+	const char *why;
+
+	text_addf(t, ",\"kernel\":%s", k ? "true" : "false");
+	if (!k)
+		return;
+	control_add_text(t, "kernel_recorder", kernel_recorder(k, &why));
+	control_add_text(t, "kernel_no_bpf", why);
+	kernel_counts(k, &c);
+	control_add_number(t, "kernel_events", c.events);
+	control_add_number(t, "kernel_bytes", c.bytes);
+	control_add_number(t, "kernel_lost", c.lost);
+}
+
+static void tell_pieces(struct text *t, const struct collector *c)
+{
+	const struct tidy_status *s = &c->kept->tidy;
+
+	if (!c->piece)
+		return;
+	control_add_number(t, "piece", c->piece);
+	control_add_number(t, "pieces_removed", s->n_removed);
+	control_add_number(t, "pieces_waiting", s->n_waiting);
+	control_add_number(t, "pieces_held", s->n_held);
+	control_add_number(t, "packed_from_bytes", s->plain_bytes);
+	control_add_number(t, "packed_bytes", s->packed_bytes);
+	control_add_number(t, "synced_piece", s->synced);
+	if (load_acquire(&s->n_failures))
+		control_add_text(t, "pieces_trouble", s->text);
+}
+
+/* The sender may be writing its texts, or be killed over it: they are for people. */
+static void tell_link(struct text *t, const struct recorder_options *o)
+{
+	const struct sender_status *s = o->sent ? o->sent->status : NULL;
+	char path[sizeof s->path], trouble[sizeof s->text];
+	bool is_there;
+
+	if (!s)
+		return;
+	is_there = sender_is_there(o->sent);
+	snprintf(path, sizeof path, "%.*s", (int)sizeof path - 1, s->path);
+	snprintf(trouble, sizeof trouble, "%.*s", (int)sizeof trouble - 1,
+		 is_there ? s->text : "both processes that send were killed: `duet send` does it later");
+	control_add_text(t, "sent_to", o->sent_to);
+	control_add_text(t, "sent_as", path);
+	text_addf(t, ",\"link\":%s", is_there && load(&s->is_connected) ? "true" : "false");
+	control_add_number(t, "sent_bytes", load(&s->acknowledged));
+	control_add_number(t, "spool_bytes", load(&s->quota.held));
+	control_add_number(t, "spool_limit", load(&s->quota.limit));
+	text_addf(t, ",\"spool_was_full\":%s", load(&s->quota.was_full) ? "true" : "false");
+	control_add_number(t, "link_connections", load(&s->n_connections));
+	control_add_number(t, "link_senders", load(&s->lives.n));
+	if (*trouble)
+		control_add_text(t, "link_trouble", trouble);
+}
+
+static void tell_session(const struct asked *a)
+{
+	const struct requests *r = a->r;
+	struct session *s = r->session;
+	char whole[PATH_MAX];
+	struct text t = { 0 };
+
+	begin_answer(&t);
+	control_add_text(&t, "session", s->asked_as);
+	control_add_text(&t, "path", files_whole(r->path, whole));
+	control_add_number(&t, "pid", (uint64_t)r->pid);
+	control_add_number(&t, "duration_ns", clock_now_ns(&s->clock) - r->begin_ns);
+	control_add_number(&t, "programs", s->n_joined);
+	control_add_number(&t, "app_bytes", streams_bytes(r->streams));
+	control_add_number(&t, "lost_outside", r->lost_outside + apps_lost(s->dir, &s->file));
+	control_add_number(&t, "channels", s->n_channels);
+	control_add_number(&t, "filters", s->n_filters);
+	control_add_number(&t, "lives", r->lives ? r->lives : 1);
+	if (*r->trouble)
+		control_add_text(&t, "trouble", r->trouble);
+	tell_pieces(&t, r->collector);
+	tell_link(&t, r->collector->o);
+	tell_kernel(&t, r->kernel);
+	send_answer(a, &t);
+}
+
+static const char *mode_of(const struct session_channel *c)
+{
+	return c->flight_recorder ? "overwrite" : c->patience_us ? "block" : "discard";
+}
+
+static void tell_channel(const struct asked *a, uint32_t i)
+{
+	const struct requests *r = a->r;
+	const struct session_channel *c = &r->session->channels[i];
+	const struct pool *p = &r->session->pools[i];
+	struct supply_counts n;
+	struct text t = { 0 }, contexts = { 0 };
+
+	supply_count(&r->session->supplies[i], &n);
+	context_names(&contexts, c->contexts);
+	begin_answer(&t);
+	control_add_text(&t, "name", c->name);
+	control_add_text(&t, "mode", mode_of(c));
+	if (c->patience_us)
+		control_add_number(&t, "wait_ns", c->patience_us * 1000ull);
+	control_add_number(&t, "chunk_bytes", p->chunk_size);
+	control_add_number(&t, "limit_bytes", (uint64_t)n.chunks * p->chunk_size);
+	control_add_number(&t, "memory_bytes", (uint64_t)n.backed * p->chunk_size);
+	control_add_number(&t, "used_bytes", (uint64_t)n.used * p->chunk_size);
+	control_add_number(&t, "lost", streams_lost(r->streams, i));
+	control_add_number(&t, "waited", load(&p->shared->waited));
+	control_add_text(&t, "contexts", contexts.bytes ? contexts.bytes : "");
+	text_fini(&contexts);
+	send_answer(a, &t);
+}
+
+static bool status(const struct asked *a)
+{
+	uint64_t i;
+
+	if (!control_has(a->line, "channel"))
+		tell_session(a);
+	else if (!control_number(a->line, "channel", &i) || i >= a->r->session->n_channels)
+		refuse(a, "the session has no such channel");
+	else
+		tell_channel(a, (uint32_t)i);
+	return false;
+}
+
+/* ---------------------------------------------------------------- triggers */
+
+static bool trigger(const struct asked *a)
+{
+	trigger_request(a->r->collector, a->line, a->fd);
+	return false;
+}
+
+static bool watch(const struct asked *a)
+{
+	if (!watch_request(a->r->collector, a->fd))
+		return false;
+	if (a->passed >= 0)
+		close(a->passed);
+	return true;
+}
+
+/* ---------------------------------------------------------------- verbs */
+
+/* Does it; true if the descriptors are not ours any more. */
+static const struct {
+	const char *name;
+	bool (*answer)(const struct asked *a);
+} verbs[] = {
+	{ "snapshot", snapshot },
+	{ "enable", enable },
+	{ "disable", disable },
+	{ "rotate", rotate },
+	{ "flush", flush },
+	{ "stop", stop },
+	{ "status", status },
+	{ "trigger", trigger },
+	{ "watch", watch },
+};
+
+static bool answer(const struct asked *a, const char *verb)
+{
+	for (unsigned i = 0; i < sizeof verbs / sizeof *verbs; i++)
+		if (!strcmp(verb, verbs[i].name))
+			return verbs[i].answer(a);
+	refuse(a, "no such verb");
+	return false;
+}
+
+void requests_answer(const struct requests *r, const struct session_message *m)
+{
+	struct control_line line;
+	struct asked a = { .r = r, .line = &line, .fd = m->fd, .passed = m->passed };
+	char verb[32];
+	bool taken = false;
+
+	if (control_parse(&line, m->text, strlen(m->text)) ||
+	    !control_text(&line, "verb", verb, sizeof verb))
+		refuse(&a, "not a request: {\"verb\":...} expected");
+	else
+		taken = answer(&a, verb);
+	if (taken)
+		return;
+	close(m->fd);
+	if (m->passed >= 0)
+		close(m->passed);
+}

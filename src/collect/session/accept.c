@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/session/accept.c - who stands at a session's doors, and whose turn it is: see session.h.
+ *
+ * A client is a process.  Its requests wait for its own: the first is for the round that is being heard, or the next
+ * one, each further one for the round after that of the one before.  Rounds are heard in their order, and in a round who
+ * spoke first.  So however many connections somebody has, between two requests of anybody else there is one of his
+ * (fair queueing: Nagle, RFC 970, 1985).
+ *
+ * There are more doors than the socket's queue has room for: else a crowd would wait in there, in its own order.
+ */
+#include "collect/session/session.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define DOOR_PATIENCE_NS 1000000000u
+
+/* Doors of which one may be given to somebody else: what comes from them is all heard. */
+static int find_silent(const struct session *s)
+{
+	struct pollfd p[SESSION_DOORS];
+	int found = -1;
+
+	for (int i = 0; i < SESSION_DOORS; i++)
+		p[i] = (struct pollfd){ .fd = s->doors[i].fd, .events = POLLIN };
+	if (poll(p, SESSION_DOORS, 0) < 0)
+		return -1;
+	for (int i = 0; i < SESSION_DOORS; i++)
+		if (!p[i].revents && (found < 0 || s->doors[i].since_ns < s->doors[found].since_ns))
+			found = i;
+	return found;
+}
+
+/* A free door, or that of the oldest who says nothing: such a crowd does not keep others out.  -1: all are to be heard
+ * first. */
+static int find_door(const struct session *s)
+{
+	for (int i = 0; i < SESSION_DOORS; i++)
+		if (s->doors[i].fd < 0)
+			return i;
+	return find_silent(s);
+}
+
+static pid_t client_of(int fd)
+{
+	struct ucred peer = { .pid = 0 };
+	socklen_t size = sizeof peer;
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ? 0 : peer.pid;
+}
+
+int session_accept(struct session *s, uint64_t now_ns)
+{
+	const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+	int i = find_door(s), fd = i < 0 || s->ask_fd < 0 ? -1 : accept4(s->ask_fd, NULL, NULL, flags);
+	bool may_ask = fd >= 0 || !s->tenant;
+
+	if (fd < 0 && i >= 0)
+		fd = accept4(s->listen_fd, NULL, NULL, flags);
+	if (fd < 0)
+		return -1;
+	if (s->doors[i].fd >= 0)
+		close(s->doors[i].fd);
+	s->doors[i] = (struct door){
+		.fd = fd, .may_ask = may_ask, .client = client_of(fd), .since_ns = now_ns
+	};
+	session_said(s, i); /* who connects asks at once */
+	return i;
+}
+
+void session_said(struct session *s, int i)
+{
+	struct door *door = &s->doors[i];
+	uint64_t round = s->round;
+
+	if (door->fd < 0 || door->has_said)
+		return;
+	for (int k = 0; k < SESSION_DOORS; k++)
+		if (s->doors[k].fd >= 0 && s->doors[k].has_said && s->doors[k].client == door->client &&
+		    s->doors[k].round >= round)
+			round = s->doors[k].round + 1;
+	door->round = round;
+	door->order = s->n_said++;
+	door->has_said = true;
+}
+
+static bool is_before(const struct door *a, const struct door *b)
+{
+	return a->round != b->round ? a->round < b->round : a->order < b->order;
+}
+
+int session_next(const struct session *s)
+{
+	int found = -1;
+
+	for (int i = 0; i < SESSION_DOORS; i++)
+		if (s->doors[i].fd >= 0 && s->doors[i].has_said &&
+		    (found < 0 || is_before(&s->doors[i], &s->doors[found])))
+			found = i;
+	return found;
+}
+
+void session_was_heard(struct session *s, int i)
+{
+	if (s->doors[i].round > s->round)
+		s->round = s->doors[i].round;
+}
+
+void session_close_door(struct session *s, int i)
+{
+	close(s->doors[i].fd);
+	s->doors[i].fd = -1;
+}
+
+void session_close_doors(struct session *s)
+{
+	for (int i = 0; i < SESSION_DOORS; i++)
+		if (s->doors[i].fd >= 0)
+			session_close_door(s, i);
+}
+
+static bool is_silent(const struct door *door)
+{
+	struct pollfd p = { .fd = door->fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 0;
+}
+
+void session_expire(struct session *s, uint64_t now_ns)
+{
+	for (int i = 0; i < SESSION_DOORS; i++)
+		if (s->doors[i].fd >= 0 && now_ns - s->doors[i].since_ns > DOOR_PATIENCE_NS &&
+		    is_silent(&s->doors[i]))
+			session_close_door(s, i);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/session/default_events.c - see default_events.h. */
+#include "collect/session/default_events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collect/session/programs.h"
+#include "collect/session/selectors.h"
+
+enum { PIDS_IN_RULES = 32 };
+
+int wanted_open(struct wanted *w, const struct recorder_options *o, struct session *s, struct filters *f,
+		struct diag *d)
+{
+	static const struct recorder_event everything = { "*", NULL };
+	bool all = !o->n_events && !o->no_default_events;
+
+	*w = (struct wanted){ .options = o,
+			      .events = all ? &everything : o->events,
+			      .session = s,
+			      .filters = f,
+			      .n_events = all ? 1 : o->n_events,
+			      .all = all };
+	w->filter_of = calloc((size_t)w->n_events + 1, sizeof *w->filter_of);
+	w->who_of = calloc((size_t)w->n_events + 1, sizeof *w->who_of);
+	return w->filter_of && w->who_of ? 0 : diag_fail(d, -ENOMEM, "no memory");
+}
+
+void wanted_close(struct wanted *w)
+{
+	for (int i = 0; i < w->n_events && w->who_of; i++)
+		text_fini(&w->who_of[i]);
+	free(w->who_of);
+	free(w->filter_of);
+}
+
+static int add_channels(struct wanted *w, struct diag *d)
+{
+	const struct recorder_options *o = w->options;
+	int err = 0;
+
+	for (int i = 0; i < o->n_channels; i++)
+		for (int k = 0; k < o->channels[i].n_patterns && !err; k++) {
+			struct session_rule rule = { .pattern = o->channels[i].patterns[k],
+						     .channel = (uint32_t)i };
+
+			err = session_add_rule(&w->session->file, &rule, d);
+		}
+	return err;
+}
+
+/* For whom event @i is wanted. */
+static int add_who(struct wanted *w, int i, struct diag *d)
+{
+	const struct recorder_options *o = w->options;
+	struct text *who = &w->who_of[i];
+	int err = 0;
+
+	text_addf(who, "%s", o->who ? o->who : "");
+	for (int k = 0; k < o->n_pids; k++)
+		choice_add_pid(who, o->pids[k]);
+	if (w->events[i].level)
+		err = choice_add(who, CHOICE_LEVEL, w->events[i].level, d);
+	return !err && who->failed ? diag_fail(d, -ENOMEM, "no memory") : err;
+}
+
+int wanted_rules(struct wanted *w, struct diag *d)
+{
+	int err = add_channels(w, d);
+
+	for (int i = 0; i < w->n_events && !err; i++) {
+		const char *text = w->events[i].filter;
+		int number = text ? filters_add(w->filters, w->session, text, d) : 0;
+		struct session_rule rule = { .pattern = w->events[i].pattern,
+					     .channel = SESSION_ANY_CHANNEL,
+					     .filter = (uint32_t)number };
+
+		if (number < 0)
+			return number;
+		w->filter_of[i] = (uint32_t)number;
+		err = add_who(w, i, d);
+		rule.who = w->who_of[i].bytes;
+		/* Of more there would be no room; then what a process loads later is not reached. */
+		if (!err && w->options->n_pids <= PIDS_IN_RULES)
+			err = session_add_rule(&w->session->file, &rule, d);
+	}
+	return err;
+}
+
+/* Of one program: why nothing is recorded. */
+static int complain(const struct apps_switched *total, pid_t pid, bool has_kernel, struct diag *d)
+{
+	if (total->strict)
+		return diag_fail(d, -EPERM,
+				 "process %d is in seccomp's strict mode: an event would kill it", (int)pid);
+	if (total->limited)
+		return diag_fail(d, -EBUSY,
+				 "process %d belongs to other sessions only: its DUET_SESSION says so",
+				 (int)pid);
+	if (!total->events && !has_kernel)
+		return diag_fail(d, -ENOENT,
+				 "process %d has no duet events, and the kernel is not recorded",
+				 (int)pid);
+	return 0;
+}
+
+int wanted_enable(const struct wanted *w, pid_t pid, bool has_kernel, struct diag *d)
+{
+	struct apps_switched total = { 0 };
+
+	for (int i = 0; i < w->n_events; i++) { /* in order: the last that matches decides */
+		const char *p = w->events[i].pattern;
+		bool excludes = *p == '!';
+		struct apps_switched s = apps_switch(w->session->dir, pid, w->who_of[i].bytes, p + excludes,
+						     !excludes, &w->session->file, w->filter_of[i]);
+
+		total.events += s.events;
+		total.limited += s.limited;
+		total.strict += s.strict;
+		if (pid && !s.events && !s.limited && !s.strict && !w->all)
+			return diag_fail(d, -ENOENT,
+					 "%s: process %d has no such event (duet list -p %d shows its events)",
+					 p, (int)pid, (int)pid);
+	}
+	return pid ? complain(&total, pid, has_kernel, d) : 0;
+}

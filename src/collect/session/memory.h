@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/session/memory.h - how much of a pool has memory.
+ *
+ * A pool is as large as it may ever become; it begins with a part of that, and grows and shrinks with
+ * the load.  A chunk without memory is parked: BUSY, owned by us.  So no writer can take it, and its
+ * first touch is never a writer's: memory is found here, by fallocate, where failing is harmless, and
+ * is charged to us, not to the container of a traced program.
+ *
+ *   (1) a parked chunk is ours alone: by the exchange that made it BUSY
+ *   (2) memory is there before the chunk is FREE, and goes after it is BUSY
+ *
+ * One thread.
+ */
+#ifndef COLLECT_SESSION_MEMORY_H
+#define COLLECT_SESSION_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/diag.h"
+#include "ring/pool.h"
+
+struct supply {
+	struct pool *pool; /* lent */
+	int fd; /* the memory, lent */
+	uint64_t offset; /* of the pool in it */
+	uint32_t n_parked;
+	uint32_t n_least; /* chunks that always have memory */
+	uint32_t most_used; /* since supply_rest looked last */
+	uint64_t order; /* the pool's, when supply_is_calm looked last */
+	uint32_t calm; /* times in a row that little was used */
+	bool is_short; /* no more memory was to be had; tried again when calm */
+};
+
+/* supply_begin - give memory to what the pool needs besides chunks, and to @n_least of them; park the
+ * others.  Before programs see the pool.  0 or -errno. */
+int supply_begin(struct supply *s, uint32_t n_least, struct diag *d);
+
+/* supply_adjust - before a pass: with more than half of the memory in use, give as much again. */
+void supply_adjust(struct supply *s);
+
+/* Whether no chunk was closed since the last call: then hardly more are in use. */
+bool supply_is_calm(struct supply *s);
+
+/* Chunks: all there may be, those that have memory, of these those in use. */
+struct supply_counts {
+	uint32_t chunks, backed, used;
+};
+void supply_count(const struct supply *s, struct supply_counts *c);
+
+/* supply_rest - once a second: take back what was not needed for a while. */
+void supply_rest(struct supply *s);
+
+/* supply_recount - another process has parked and unparked in our name. */
+void supply_recount(struct supply *s);
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/session/programs.c - see programs.h. */
+#include "collect/session/programs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/session/liveness.h"
+#include "collect/session/slots.h"
+#include "collect/session/session.h"
+
+enum { MAKING_S = 10 }; /* a page that is not complete by then never will be */
+
+static int open_page(int dir, const char *name)
+{
+	return openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* False if what is open as @fd is no page. */
+static bool read_page(int dir, int fd, struct app *a)
+{
+	struct stat st;
+
+	a->dir = dir;
+	a->fd = fd;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != owner_of(dir) ||
+	    pread(fd, &a->page, sizeof a->page, 0) != (ssize_t)sizeof a->page ||
+	    a->page.magic != ABI_CONTROL_MAGIC || a->page.version != ABI_CONTROL_VERSION)
+		return false;
+	a->page.program[sizeof a->page.program - 1] = 0;
+	a->page.sessions[sizeof a->page.sessions - 1] = 0;
+	return true;
+}
+
+/* What is called like a page and is none: it may become one now, or its program died over it. */
+static void remove_old(int dir, const char *name)
+{
+	struct stat st;
+
+	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && time(NULL) - st.st_mtime > MAKING_S)
+		unlinkat(dir, name, 0);
+}
+
+bool app_is_of(const struct app *a, const struct abi_session *f)
+{
+	return a->page.seats[f->seat].epoch == f->epoch;
+}
+
+bool app_event_is_of(const struct app *a, const struct app_event *e, const struct abi_session *f)
+{
+	return app_is_of(a, f) && ABI_ENABLED(e->enabled, f->seat) == ABI_GENERATION(f->epoch);
+}
+
+/* Whether a dead program's page tells of losses that a session other than @session has yet to count. */
+static bool is_awaited(const struct app *a, const struct abi_session *session)
+{
+	struct abi_seats s = { 0 };
+
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
+		const struct abi_control_seat *seat = &a->page.seats[i];
+
+		if (!seat->lost || ABI_EPOCH_IS_NONE(seat->epoch) ||
+		    (session && seat->epoch == session->epoch))
+			continue;
+		if (!s.magic)
+			seats_read(a->dir, &s);
+		if (s.at[i].epoch == seat->epoch && session_is_live(a->dir, s.at[i].session))
+			return true;
+	}
+	return false;
+}
+
+/* The program of page @name: visited if it lives, else swept up. */
+static int visit_page(int dir, struct living *l, const char *name,
+		      int (*visit)(void *arg, struct app *a), void *arg)
+{
+	struct app a;
+	int fd = open_page(dir, name), result = 0;
+
+	if (fd < 0 || !read_page(dir, fd, &a)) {
+		if (fd < 0 || !living_is_used(fd))
+			remove_old(dir, name);
+	} else {
+		a.name = name;
+		a.living = l;
+		if (living_is_used(fd))
+			result = visit(arg, &a);
+		else if (!is_awaited(&a, NULL))
+			unlinkat(dir, name, 0);
+	}
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+static DIR *list_directory(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!list && fd >= 0)
+		close(fd);
+	return list;
+}
+
+/* The next page in @list; NULL at the end. */
+static const char *next_page(DIR *list)
+{
+	struct page_name n;
+	struct dirent *e;
+
+	while (list && (e = readdir(list)))
+		if (page_name_parse(e->d_name, &n))
+			return e->d_name;
+	return NULL;
+}
+
+int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg)
+{
+	char page[ABI_PAGE_NAME_BYTES];
+	struct living l;
+	int result = 0;
+	const char *name;
+	DIR *list;
+
+	if (!living_open(&l, dir))
+		return 0;
+	if (pid) {
+		if (living_page_of(&l, pid, page))
+			result = visit_page(dir, &l, page, visit, arg);
+		living_close(&l);
+		return result;
+	}
+	list = list_directory(dir);
+	while (!result && (name = next_page(list)))
+		result = visit_page(dir, &l, name, visit, arg);
+	if (list)
+		closedir(list);
+	living_close(&l);
+	return result;
+}
+
+/* What the page counts as lost for the session, told once. */
+static uint64_t take_lost(const struct app *a, const struct abi_session *f)
+{
+	const off_t at = (off_t)(offsetof(struct abi_control, seats) +
+				 f->seat * sizeof(struct abi_control_seat) +
+				 offsetof(struct abi_control_seat, lost));
+	uint64_t lost, none = 0;
+
+	if (!app_is_of(a, f) || pread(a->fd, &lost, sizeof lost, at) != (ssize_t)sizeof lost || !lost ||
+	    pwrite(a->fd, &none, sizeof none, at) != (ssize_t)sizeof none)
+		return 0;
+	return lost;
+}
+
+/* Removes page @name, if nobody uses it.  Returns the events that its program could not deliver to @session. */
+static uint64_t bury_page(int dir, const char *name, const struct abi_session *session, struct burial *b)
+{
+	int fd = open_page(dir, name);
+	uint64_t lost = 0;
+	struct app a;
+
+	if (fd < 0 || living_is_used(fd)) {
+		b->n_living++; /* or no page: apps_each sees to that */
+	} else if (!read_page(dir, fd, &a)) {
+		remove_old(dir, name);
+	} else {
+		lost = take_lost(&a, session);
+		if (!is_awaited(&a, session))
+			unlinkat(dir, name, 0);
+	}
+	if (fd >= 0)
+		close(fd);
+	return lost;
+}
+
+uint64_t apps_bury(int dir, const struct abi_session *session, struct burial *b, uint32_t most)
+{
+	DIR *list = list_directory(dir);
+	uint32_t first = b->n_living;
+	const char *name = NULL;
+	uint64_t lost = 0;
+
+	if (list && b->at)
+		seekdir(list, b->at); /* where pages came and went meanwhile some are missed, until the next walk */
+	while (b->n_living - first < most && (name = next_page(list)))
+		lost += bury_page(dir, name, session, b);
+	if (name)
+		b->at = telldir(list);
+	else
+		*b = (struct burial){ .nobody_lives = list && !b->n_living };
+	if (list)
+		closedir(list);
+	return lost;
+}
+
+void apps_joined(struct burial *b)
+{
+	b->n_living++; /* its page may be one that this walk has passed */
+	b->nobody_lives = false;
+}
+
+pid_t app_pid(const struct app *a)
+{
+	return living_user_of(a->living, a->name, a->page.registered_ns);
+}
+
+static off_t event_offset(uint32_t index)
+{
+	return (off_t)abi_control_event_offset(index);
+}
+
+static bool read_line(const struct app *a, uint32_t index, struct abi_control_event *line)
+{
+	return index < a->page.n_events && index < ABI_EVENTS &&
+	       pread(a->fd, line, sizeof *line, event_offset(index)) == (ssize_t)sizeof *line;
+}
+
+bool app_event(const struct app *a, uint32_t index, struct app_event *e)
+{
+	struct abi_control_event raw;
+	size_t n;
+
+	if (!read_line(a, index, &raw) || raw.schema > ABI_CONTROL_BYTES ||
+	    raw.schema_size > ABI_CONTROL_BYTES - raw.schema)
+		return false;
+	n = raw.schema_size < sizeof e->schema ? raw.schema_size : sizeof e->schema - 1;
+	e->index = index;
+	e->enabled = raw.enabled;
+	memcpy(e->how, raw.how, sizeof e->how);
+	e->schema[n] = 0;
+	return pread(a->fd, e->schema, n, (off_t)raw.schema) == (ssize_t)n;
+}
+
+/* The seat's byte alone: the others are other collectors'. */
+void app_set_enabled(const struct app *a, uint32_t index, uint32_t seat, uint8_t byte)
+{
+	off_t at = event_offset(index) + (off_t)(offsetof(struct abi_control_event, enabled) + seat);
+
+	(void)!pwrite(a->fd, &byte, 1, at);
+}
+
+struct counting {
+	const struct abi_session *session;
+	uint64_t lost;
+};
+
+static int count_app(void *arg, struct app *a)
+{
+	struct counting *c = arg;
+
+	if (app_is_of(a, c->session))
+		c->lost += a->page.seats[c->session->seat].lost;
+	return 0;
+}
+
+uint64_t apps_lost(int dir, const struct abi_session *session)
+{
+	struct counting c = { .session = session };
+
+	apps_each(dir, 0, count_app, &c);
+	return c.lost;
+}
+
+/* Whatever is on in the seat: with its session gone it is nobody's. */
+static void empty_seat(const struct app *a, uint32_t seat)
+{
+	struct abi_control_event line;
+
+	if (!a->page.seats[seat].epoch)
+		return;
+	for (uint32_t i = 0; read_line(a, i, &line); i++)
+		if (ABI_ENABLED(line.enabled, seat))
+			app_set_enabled(a, i, seat, 0);
+}
+
+uint64_t apps_release(int dir, const struct abi_session *session)
+{
+	DIR *list = list_directory(dir);
+	struct app a;
+	struct burial all = { 0 };
+	uint64_t lost = 0;
+	const char *name;
+
+	/* Living or dead: that is dearer to find out than to write. */
+	while ((name = next_page(list))) {
+		int fd = open_page(dir, name);
+
+		if (fd >= 0 && read_page(dir, fd, &a)) {
+			empty_seat(&a, session->seat);
+			lost += take_lost(&a, session);
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	if (list)
+		closedir(list);
+	return lost + apps_bury(dir, session, &all, UINT32_MAX);
+}
+
+static int keep(void *arg, struct app *a)
+{
+	(void)arg;
+	(void)a;
+	return 0;
+}
+
+/* The names of a session whose collector was killed, perhaps while it ended. */
+static void sweep_names(int dir, const char *name)
+{
+	char file[ABI_NAME_BYTES + 16];
+
+	if (session_is_live(dir, name))
+		return;
+	snprintf(file, sizeof file, "session-%s", name);
+	unlinkat(dir, file, 0);
+	snprintf(file, sizeof file, "sock-%s", name);
+	unlinkat(dir, file, 0);
+}
+
+/* The events that it left enabled. */
+static void sweep_seat(int dir, const struct abi_seat *s, uint32_t seat)
+{
+	struct abi_session gone = { .seat = seat, .epoch = s->epoch };
+
+	if (ABI_EPOCH_IS_NONE(s->epoch) || (!strchr(s->session, '/') && session_is_live(dir, s->session)))
+		return;
+	apps_release(dir, &gone);
+	seats_leave(dir, seat, s->epoch);
+}
+
+/* Its file goes first: programs that start find none. */
+void apps_sweep_sessions(int dir)
+{
+	DIR *list = list_directory(dir);
+	struct abi_seats seats;
+	struct dirent *e;
+
+	while (list && (e = readdir(list))) {
+		const char *dash = strchr(e->d_name, '-');
+
+		if ((!strncmp(e->d_name, "session-", 8) || !strncmp(e->d_name, "sock-", 5)) &&
+		    strlen(dash + 1) < ABI_NAME_BYTES)
+			sweep_names(dir, dash + 1);
+	}
+	if (list)
+		closedir(list);
+	seats_read(dir, &seats);
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		sweep_seat(dir, &seats.at[i], i);
+}
+
+void apps_sweep(int dir)
+{
+	int lock = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	/* Whoever holds the lock begins a session, or does this already. */
+	if (lock >= 0 && !flock(lock, LOCK_EX | LOCK_NB))
+		apps_sweep_sessions(dir);
+	if (lock >= 0)
+		close(lock);
+	apps_each(dir, 0, keep, NULL);
+}

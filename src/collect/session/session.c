@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/session/session.c - see session.h. */
+#include "collect/session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "abi/context.h"
+#include "base/io.h"
+#include "base/runtime.h"
+#include "clock/clock.h"
+#include "collect/session/programs.h"
+#include "collect/session/slots.h"
+
+/* Flight recorders keep this much; others begin with the second, and grow to the third. */
+#define FLIGHT_BYTES (64ull << 20)
+#define BEGIN_BYTES  (64ull << 20)
+#define MOST_BYTES   (256ull << 20)
+/* For tenants: there may be many, most of them with little to say. */
+#define BEGIN_TENANT_BYTES (4ull << 20)
+enum { LOCK_TRIES = 100, LOCK_TRY_US = 10000 };
+
+enum { TRIGGER_CHUNK_BYTES = 32 << 10, TRIGGER_CHUNKS_PER_CPU = 8 };
+
+static uint32_t count_cpus(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	return cpus < 1 ? 1 : (uint32_t)cpus;
+}
+
+static struct abi_pool shape_of(const struct session_channel *c, const struct abi_clock *clock)
+{
+	struct pool_wish w = { .size_bytes = c->bytes ? c->bytes
+						      : c->flight_recorder ? FLIGHT_BYTES : MOST_BYTES,
+			       .chunk_bytes = c->chunk_bytes,
+			       .n_cpus = count_cpus(),
+			       .patience_us = c->patience_us,
+			       .flight_recorder = c->flight_recorder };
+	struct abi_pool shape = pool_shape(&w);
+
+	shape.clock = *clock;
+	return shape;
+}
+
+/* What triggers read while it is written: see collect/trigger/scan.h. */
+static const struct session_channel trigger_channel = {
+	.name = "trigger",
+	.chunk_bytes = TRIGGER_CHUNK_BYTES,
+	.flight_recorder = true,
+	.contexts = ABI_CONTEXT_BIT(ABI_CONTEXT_PROCNAME),
+};
+
+static uint32_t count_pools(const struct session *s)
+{
+	return s->n_channels + s->has_trigger_pool;
+}
+
+/* The board as it will be; the sizes of the pools follow from their shapes. */
+static void lay_out(struct session *s, struct abi_board *board, struct abi_pool *shapes)
+{
+	uint64_t at = ABI_POOL_ALIGN;
+
+	*board = (struct abi_board){ .magic = ABI_BOARD_MAGIC,
+				     .version = ABI_BOARD_VERSION,
+				     .n_channels = count_pools(s),
+				     .trigger_channel = s->has_trigger_pool ? s->n_channels : 0 };
+	for (uint32_t i = 0; i < count_pools(s); i++) {
+		struct abi_channel *c = &board->channels[i];
+
+		shapes[i] = shape_of(&s->channels[i], &s->clock);
+		*c = (struct abi_channel){ .offset = at,
+					   .size = shapes[i].size,
+					   .contexts = s->channels[i].contexts };
+		memcpy(c->name, s->channels[i].name, sizeof c->name);
+		at = (at + c->size + ABI_POOL_ALIGN - 1) & ~(uint64_t)(ABI_POOL_ALIGN - 1);
+	}
+	board->size = at;
+}
+
+static int create_memory(struct session *s, uint64_t size, struct diag *d)
+{
+	void *memory;
+
+	s->memory_fd = memfd_create("duet-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (s->memory_fd < 0 || ftruncate(s->memory_fd, (off_t)size))
+		return diag_errno(d, "cannot create the buffers");
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, s->memory_fd, 0);
+	if (memory == MAP_FAILED)
+		return diag_errno(d, "cannot map the buffers");
+	s->board = memory;
+	s->memory_size = size;
+	if (fcntl(s->memory_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return diag_errno(d, "cannot seal the buffers");
+	if (posix_fallocate(s->memory_fd, 0, sizeof *s->board))
+		return diag_fail(d, -ENOMEM, "no memory for the buffers");
+	return 0;
+}
+
+static int create_pool(struct session *s, uint32_t i, const struct abi_pool *shape, struct diag *d)
+{
+	const struct session_channel *c = &s->channels[i];
+	uint64_t chunk = 1ull << shape->chunk_shift,
+		 begin = c->flight_recorder ? UINT32_MAX
+				 : s->tenant	    ? BEGIN_TENANT_BYTES / chunk
+						    : BEGIN_BYTES / chunk;
+	void *memory = (char *)s->board + s->board->channels[i].offset;
+	int err;
+
+	if (begin < 4 * shape->n_cpus)
+		begin = 4 * shape->n_cpus;
+	s->pools[i].shared = memory;
+	pool_format(memory, shape);
+	err = pool_attach(&s->pools[i], memory, shape->size, (uint32_t)getpid());
+	if (err)
+		return diag_fail(d, err, "the buffers just made are not sound");
+	s->supplies[i] = (struct supply){ .pool = &s->pools[i],
+					  .fd = s->memory_fd,
+					  .offset = s->board->channels[i].offset };
+	return supply_begin(&s->supplies[i], (uint32_t)begin, d);
+}
+
+static int create_channels(struct session *s, const struct session_options *o, struct diag *d)
+{
+	struct abi_pool shapes[ABI_CHANNELS];
+	struct abi_board *board = calloc(1, sizeof *board);
+	int err = 0;
+
+	if (o->clock)
+		s->clock = *o->clock;
+	else
+		err = clock_init_kind(&s->clock, o->clock_kind, d);
+	if (!board)
+		err = diag_fail(d, -ENOMEM, "no memory for the buffers");
+	s->n_channels = o->n_channels;
+	memcpy(s->channels, o->channels, o->n_channels * sizeof *o->channels);
+	if (o->n_channels < ABI_CHANNELS) {
+		s->channels[o->n_channels] = trigger_channel;
+		s->channels[o->n_channels].bytes = TRIGGER_CHUNKS_PER_CPU * TRIGGER_CHUNK_BYTES * count_cpus();
+		s->has_trigger_pool = true;
+	}
+	if (!err) {
+		lay_out(s, board, shapes);
+		err = create_memory(s, board->size, d);
+	}
+	if (!err)
+		memcpy(s->board, board, sizeof *board);
+	free(board);
+	for (uint32_t i = 0; i < count_pools(s) && !err; i++)
+		err = create_pool(s, i, &shapes[i], d);
+	return err;
+}
+
+void session_supply(struct session *s, bool rest)
+{
+	for (uint32_t i = 0; i < s->n_channels; i++) {
+		if (s->channels[i].flight_recorder)
+			continue;
+		if (!supply_is_calm(&s->supplies[i]) || rest)
+			supply_adjust(&s->supplies[i]);
+		if (rest)
+			supply_rest(&s->supplies[i]);
+	}
+}
+
+void session_recount(struct session *s)
+{
+	const struct abi_board_filter *f = s->board->filters;
+	uint32_t size, at;
+
+	while (s->n_filters < ABI_FILTERS && (size = load(&f[s->n_filters].size))) {
+		at = load(&f[s->n_filters].offset);
+		if (size > ABI_FILTER_TEXT_BYTES || at > ABI_FILTER_TEXT_BYTES - size)
+			break; /* scribbled over: what follows takes its place */
+		s->n_filters++;
+		if (((at + size + 7) & ~7u) > s->filter_text_used)
+			s->filter_text_used = (at + size + 7) & ~7u;
+	}
+	for (uint32_t i = 0; i < s->n_channels; i++)
+		supply_recount(&s->supplies[i]);
+}
+
+int session_add_filter(struct session *s, const void *code, size_t size, struct diag *d)
+{
+	struct abi_board_filter *f = &s->board->filters[s->n_filters];
+
+	if (s->n_filters == ABI_FILTERS || size > ABI_FILTER_TEXT_BYTES - 8 - s->filter_text_used)
+		return diag_fail(d, -E2BIG, "the session has no room for more filters");
+	memcpy(s->board->text + s->filter_text_used, code, size);
+	store(&f->offset, s->filter_text_used);
+	store_release(&f->size, (uint32_t)size); /* abi/session.h, (2) */
+	s->filter_text_used += (uint32_t)(size + 7) & ~7u;
+	return (int)++s->n_filters;
+}
+
+/* By the directory's descriptor: it need have no path, nor a short one, that leads there from here. */
+static struct sockaddr_un socket_address(int dir, const char *name)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+	snprintf(a.sun_path, sizeof a.sun_path, "/proc/self/fd/%d/sock-%.*s", dir, ABI_NAME_BYTES, name);
+	return a;
+}
+
+int session_connect(int dir, const char *name)
+{
+	struct sockaddr_un a = socket_address(dir, name);
+	int fd, err;
+
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0 || !connect(fd, (struct sockaddr *)&a, sizeof a))
+		return fd < 0 ? -errno : fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+bool session_is_live(int dir, const char *name)
+{
+	struct sockaddr_un a = socket_address(dir, name);
+	bool live;
+	int fd;
+
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return true; /* cannot tell: do not take it away */
+	live = !connect(fd, (struct sockaddr *)&a, sizeof a) || errno == EAGAIN;
+	close(fd);
+	return live;
+}
+
+/* With the directory locked: of two that begin at once one is told so, and nobody sweeps up a socket
+ * between bind and listen. */
+static int listen_in(int dir, const char *name, bool only_joining, int *listen_fd, struct diag *d)
+{
+	struct sockaddr_un a = socket_address(dir, name);
+	struct rights before;
+	int err;
+
+	if (session_is_live(dir, name))
+		return diag_fail(d, -EEXIST, "session %s is already being recorded by another duet", name);
+	unlink(a.sun_path);
+	*listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (only_joining)
+		io_refuse_descriptors(*listen_fd); /* who only joins passes none */
+	before = owner_begin(dir);
+	err = *listen_fd < 0 || bind(*listen_fd, (struct sockaddr *)&a, sizeof a) || listen(*listen_fd, SESSION_QUEUE);
+	owner_end(before);
+	return err ? diag_errno(d, "cannot make the socket sock-%s in the runtime directory", name) : 0;
+}
+
+/* A directory of somebody else's he may keep locked: then it goes without. */
+static void lock_directory(int dir)
+{
+	if (owner_of(dir) == geteuid())
+		flock(dir, LOCK_EX);
+	for (int i = 0; i < LOCK_TRIES && flock(dir, LOCK_EX | LOCK_NB); i++)
+		usleep(LOCK_TRY_US);
+}
+
+static int open_socket(int dir, const char *name, int *listen_fd, struct diag *d)
+{
+	int err;
+
+	lock_directory(dir);
+	err = listen_in(dir, name, false, listen_fd, d);
+	flock(dir, LOCK_UN);
+	return err;
+}
+
+/* A tenant's programs join in his directory; what is asked about them is asked in ours, by us alone. */
+static int open_asking(struct session *s, struct diag *d)
+{
+	struct rights before = rights_take((struct rights){ geteuid(), getegid() });
+	int err;
+
+	s->ask_dir = runtime_dir_open(true);
+	owner_end(before);
+	if (s->ask_dir < 0)
+		return diag_fail(d, s->ask_dir, "cannot use the runtime directory: %s", strerror(-s->ask_dir));
+	before = owner_begin(s->ask_dir);
+	err = open_socket(s->ask_dir, s->asked_as, &s->ask_fd, d);
+	owner_end(before);
+	return err;
+}
+
+int session_announce(const struct session *s, struct diag *d)
+{
+	struct abi_session f = s->file;
+
+	if (!s->tenant)
+		return 0;
+	memcpy(f.name, s->asked_as, sizeof f.name);
+	f.rules_size = 0;
+	return session_publish(s->ask_dir, &f, d);
+}
+
+/* Name and seat.  With the directory locked, so that nobody else gets them as well; what the dead left
+ * under either is gone first. */
+static int take_place(struct session *s, struct diag *d)
+{
+	int err;
+
+	lock_directory(s->dir);
+	apps_sweep_sessions(s->dir);
+	err = listen_in(s->dir, s->file.name, s->tenant, &s->listen_fd, d);
+	if (!err)
+		err = seats_take(s->dir, &s->file, d);
+	if (!err)
+		seats_repair(s->dir, &s->file, &s->seats_file); /* it is in order: so this one it was */
+	flock(s->dir, LOCK_UN);
+	return err;
+}
+
+static void give_up_place(struct session *s)
+{
+	char name[ABI_NAME_BYTES + 16];
+
+	session_withdraw(s);
+	lock_directory(s->dir);
+	snprintf(name, sizeof name, "sock-%s", s->file.name);
+	unlinkat(s->dir, name, 0);
+	seats_leave(s->dir, s->file.seat, s->file.epoch);
+	flock(s->dir, LOCK_UN);
+}
+
+/* In his directory his own sessions have names, too. */
+static int name_for_tenant(struct session *s, const struct session_options *o, struct diag *d)
+{
+	size_t size = sizeof s->file.name;
+
+	if (tenant_session_name(o->tenant, o->name, s->asked_as, sizeof s->asked_as) &&
+	    snprintf(s->file.name, size, "%s.root", o->name) < (int)size)
+		return 0;
+	return diag_fail(d, -ENAMETOOLONG, "the name %s is too long for a session of other users", o->name);
+}
+
+int session_open(struct session *s, const struct session_options *o, struct diag *d)
+{
+	int err;
+
+	*s = (struct session)SESSION_NONE;
+	s->file = (struct abi_session){ .magic = ABI_SESSION_MAGIC,
+					.version = ABI_SESSION_VERSION,
+					.collector_pid = (uint32_t)getpid() };
+	s->file.is_private = o->is_private;
+	snprintf(s->file.name, sizeof s->file.name, "%s", o->name);
+	snprintf(s->asked_as, sizeof s->asked_as, "%s", o->name);
+	s->pid_namespace = runtime_pid_namespace();
+	s->tenant = o->tenant;
+	s->dir = o->tenant ? fcntl(o->tenant->dir, F_DUPFD_CLOEXEC, 0) : runtime_dir_open(true);
+	s->uid = o->tenant ? o->tenant->uid : geteuid();
+	err = o->tenant ? name_for_tenant(s, o, d) : 0;
+	if (err)
+		;
+	else if (s->dir < 0)
+		err = diag_fail(d, s->dir,
+				"cannot use the runtime directory (DUET_RUNTIME_DIR, else /dev/shm/duet-%u): %s",
+				(unsigned)geteuid(),
+				s->dir == -EPERM ? "it must be a directory of yours, closed to others"
+						 : strerror(-s->dir));
+	else
+		err = create_channels(s, o, d);
+	if (!err)
+		err = take_place(s, d);
+	if (!err && s->tenant)
+		err = open_asking(s, d);
+	if (err)
+		session_close(s);
+	return err;
+}
+
+static void close_asking(struct session *s)
+{
+	char file[ABI_NAME_BYTES + 16];
+
+	if (s->ask_fd >= 0) {
+		snprintf(file, sizeof file, "session-%s", s->asked_as);
+		unlinkat(s->ask_dir, file, 0);
+		snprintf(file, sizeof file, "sock-%s", s->asked_as);
+		unlinkat(s->ask_dir, file, 0);
+		close(s->ask_fd);
+	}
+	if (s->ask_dir >= 0)
+		close(s->ask_dir);
+	s->ask_fd = s->ask_dir = -1;
+}
+
+void session_close(struct session *s)
+{
+	if (s->listen_fd >= 0)
+		give_up_place(s);
+	close_asking(s);
+	for (int i = 0; i < SESSION_DOORS; i++)
+		if (s->doors[i].fd >= 0)
+			close(s->doors[i].fd);
+	if (s->listen_fd >= 0)
+		close(s->listen_fd);
+	if (s->board)
+		munmap(s->board, s->memory_size);
+	if (s->memory_fd >= 0) {
+		/* Programs keep their mapping; the pages under it need not stay. */
+		fallocate(s->memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+			  (off_t)s->memory_size);
+		close(s->memory_fd);
+	}
+	if (s->dir >= 0)
+		close(s->dir);
+	s->listen_fd = s->memory_fd = s->dir = -1;
+	s->board = NULL;
+}
+
+/* False if nobody takes it: a program does not wait for ever, and asks again. */
+static bool send_answer(const struct session *s, int fd, const struct ucred *peer, int error)
+{
+	struct abi_join_answer a = { .magic = ABI_JOIN_MAGIC,
+				     .error = error,
+				     .epoch = s->file.epoch,
+				     .host_pid = (uint32_t)peer->pid,
+				     .pid_namespace = s->pid_namespace,
+				     .size = s->memory_size };
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct iovec v = { &a, sizeof a };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+
+	if (!error) {
+		struct cmsghdr *c;
+
+		m.msg_control = &control;
+		m.msg_controllen = sizeof control;
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &s->memory_fd, sizeof(int));
+	}
+	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof a;
+}
+
+/* Receives a message and at most one descriptor.  Returns its size, 0 if it is too long, or -errno. */
+static ssize_t receive(int fd, struct session_message *m)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec v = { m->text, sizeof m->text - 1 };
+	/* CMSG_LEN, not CMSG_SPACE: in the padding there is room for a second one, which nobody would close. */
+	struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control,
+			    .msg_controllen = CMSG_LEN(sizeof(int)) };
+	ssize_t n = recvmsg(fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&h);
+
+	m->fd = fd;
+	m->passed = -1;
+	if (n < 0)
+		return -errno;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&m->passed, CMSG_DATA(c), sizeof(int));
+	m->text[n] = 0;
+	return h.msg_flags & MSG_TRUNC ? 0 : n;
+}
+
+static bool is_of(uid_t uid, const struct ucred *peer)
+{
+	return peer->uid == uid || !peer->uid;
+}
+
+static enum session_event answer_join(struct session *s, int fd, struct abi_join *q,
+				      const struct ucred *peer)
+{
+	bool joined = q->version == ABI_BOARD_VERSION && is_of(s->uid, peer);
+
+	if (joined && s->on_join)
+		s->on_join(s->on_join_arg, peer->pid);
+	joined &= send_answer(s, fd, peer, joined ? 0 : -EPROTO);
+	q->program[sizeof q->program - 1] = 0;
+	s->n_joined += joined;
+	return joined ? SESSION_JOINED : SESSION_NOTHING;
+}
+
+enum session_event session_hear(struct session *s, int i, struct session_message *m)
+{
+	int fd = s->doors[i].fd;
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+	ssize_t n = receive(fd, m);
+	enum session_event e = SESSION_NOTHING;
+
+	if (n == -EAGAIN || n == -EINTR) {
+		s->doors[i].has_said = n == -EINTR;
+		return SESSION_NOTHING;
+	}
+	session_was_heard(s, i);
+	if (n > 0 && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
+		if (n == (ssize_t)sizeof m->join && m->join.magic == ABI_JOIN_MAGIC)
+			e = answer_join(s, fd, &m->join, &peer);
+		else if (m->text[0] == '{' && s->doors[i].may_ask && is_of(geteuid(), &peer))
+			e = SESSION_ASKED;
+		m->pid = peer.pid;
+	}
+	if (e == SESSION_ASKED) {
+		s->doors[i].fd = -1; /* the caller's now */
+		return e;
+	}
+	if (m->passed >= 0)
+		close(m->passed);
+	session_close_door(s, i);
+	return e;
+}
+
+bool session_is_findable(const struct session *s)
+{
+	struct stat st;
+
+	return fstat(s->dir, &st) || st.st_nlink;
+}

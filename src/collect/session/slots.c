@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/session/slots.c - see slots.h. */
+#include "collect/session/slots.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect/session/session.h"
+#include "collect/tenant/tenant.h"
+
+/* What lies there may be anything, a FIFO that nobody writes to among them. */
+static int open_seats(int dir, int flags)
+{
+	struct rights before = owner_begin(dir);
+	int fd = openat(dir, "seats", flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+
+	owner_end(before);
+	return fd;
+}
+
+static bool read_seats(int fd, struct abi_seats *s)
+{
+	if (pread(fd, s, sizeof *s, 0) != (ssize_t)sizeof *s || s->magic != ABI_SEATS_MAGIC ||
+	    s->version != ABI_SEATS_VERSION) {
+		memset(s, 0, sizeof *s);
+		return false;
+	}
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		s->at[i].session[ABI_NAME_BYTES - 1] = 0;
+	return true;
+}
+
+void seats_read(int dir, struct abi_seats *s)
+{
+	int fd = open_seats(dir, O_RDONLY);
+
+	memset(s, 0, sizeof *s);
+	if (fd < 0)
+		return;
+	read_seats(fd, s);
+	close(fd);
+}
+
+static off_t offset_of(uint32_t seat)
+{
+	return (off_t)(offsetof(struct abi_seats, at) + seat * sizeof(struct abi_seat));
+}
+
+static int write_at(int fd, off_t at, const void *bytes, size_t n)
+{
+	ssize_t done = pwrite(fd, bytes, n, at);
+
+	return done == (ssize_t)n ? 0 : done < 0 ? -errno : -ENOSPC;
+}
+
+/* The generation follows the last one's, so that what that one left behind is not taken for ours. */
+static int draw_epoch(uint64_t last, uint64_t *epoch)
+{
+	uint32_t any;
+
+	do
+		if (getrandom(&any, sizeof any, 0) != sizeof any)
+			return -EIO;
+	while (!any);
+	*epoch = (uint64_t)any << 8 | (ABI_GENERATION(last) % UINT8_MAX + 1u);
+	return 0;
+}
+
+/* The name first: whoever finds an epoch finds the name that belongs to it. */
+static int write_line(int fd, uint32_t seat, const char *session, uint64_t epoch)
+{
+	char name[ABI_NAME_BYTES] = { 0 };
+	int err;
+
+	snprintf(name, sizeof name, "%s", session);
+	err = write_at(fd, offset_of(seat) + (off_t)offsetof(struct abi_seat, session), name, sizeof name);
+	return err ? err : write_at(fd, offset_of(seat), &epoch, sizeof epoch);
+}
+
+static int take(int fd, struct abi_session *f, const struct abi_seats *s)
+{
+	uint32_t i = 0;
+	int err;
+
+	while (i < ABI_SESSIONS && !ABI_EPOCH_IS_NONE(s->at[i].epoch))
+		i++;
+	if (i == ABI_SESSIONS)
+		return -EBUSY;
+	err = draw_epoch(s->at[i].epoch, &f->epoch);
+	if (!err)
+		err = write_line(fd, i, f->name, f->epoch);
+	f->seat = i;
+	return err;
+}
+
+/* Those who sit already: there was a file. */
+static void find_sitting(int dir, struct abi_seats *s)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	struct abi_session f;
+	struct dirent *e;
+
+	if (!list && fd >= 0)
+		close(fd);
+	while (list && (e = readdir(list))) {
+		/* Of a tenant's session the file beside ours tells where it sits in his directory. */
+		if (strncmp(e->d_name, "session-", 8) || strchr(e->d_name, '@') ||
+		    session_find(dir, e->d_name + 8, &f, NULL) || !session_is_live(dir, f.name))
+			continue;
+		s->at[f.seat].epoch = f.epoch;
+		memcpy(s->at[f.seat].session, f.name, sizeof f.name);
+	}
+	if (list)
+		closedir(list);
+}
+
+/* A file that is new, or in place of what was none.  The descriptor, or -errno. */
+static int make_seats(int dir, struct abi_seats *s)
+{
+	int fd, err;
+
+	*s = (struct abi_seats){ .magic = ABI_SEATS_MAGIC, .version = ABI_SEATS_VERSION };
+	find_sitting(dir, s);
+	unlinkat(dir, "seats", 0);
+	fd = open_seats(dir, O_RDWR | O_CREAT | O_EXCL);
+	if (fd < 0)
+		return -errno;
+	fchmod(fd, 0600); /* a strange umask */
+	err = write_at(fd, 0, s, sizeof *s);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int seats_take(int dir, struct abi_session *f, struct diag *d)
+{
+	int fd = open_seats(dir, O_RDWR), err;
+	struct abi_seats s = { 0 };
+
+	if (fd < 0 || !read_seats(fd, &s)) {
+		if (fd >= 0)
+			close(fd);
+		fd = make_seats(dir, &s);
+	}
+	err = fd < 0 ? fd : take(fd, f, &s);
+	if (fd >= 0)
+		close(fd);
+	if (err == -EBUSY)
+		return diag_fail(d, err, "%d sessions record already (duet status); end one of them first",
+				 ABI_SESSIONS);
+	return err ? diag_fail(d, err, "cannot write the file of sessions, seats: %s", strerror(-err)) : 0;
+}
+
+static bool is_told_of(const struct abi_seats *s, const struct abi_session *f)
+{
+	return s->at[f->seat].epoch == f->epoch;
+}
+
+/* The directory is locked. */
+static int repair(int dir, const struct abi_session *f)
+{
+	int fd = open_seats(dir, O_RDWR), err = 0;
+	struct abi_seats s;
+
+	if (fd < 0 || !read_seats(fd, &s)) {
+		if (fd >= 0)
+			close(fd);
+		fd = make_seats(dir, &s);
+	}
+	if (fd < 0)
+		return fd;
+	if (is_told_of(&s, f))
+		err = 0;
+	else if (!ABI_EPOCH_IS_NONE(s.at[f->seat].epoch))
+		err = -EBUSY;
+	else
+		err = write_line(fd, f->seat, f->name, f->epoch);
+	close(fd);
+	return err;
+}
+
+static int repair_locked(int dir, const struct abi_session *f)
+{
+	int lock = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+
+	if (lock < 0)
+		return -errno;
+	err = flock(lock, LOCK_EX | LOCK_NB) ? -EAGAIN : repair(dir, f);
+	close(lock);
+	return err;
+}
+
+int seats_repair(int dir, const struct abi_session *f, uint64_t *file)
+{
+	uint64_t before = *file;
+	struct abi_seats s;
+	struct stat st;
+	int err = 0;
+
+	if (f->seat >= ABI_SESSIONS)
+		return -EINVAL;
+	seats_read(dir, &s);
+	if (!is_told_of(&s, f))
+		err = repair_locked(dir, f);
+	if (err || fstatat(dir, "seats", &st, AT_SYMLINK_NOFOLLOW))
+		return err;
+	*file = st.st_ino;
+	return before && before != *file;
+}
+
+void seats_leave(int dir, uint32_t seat, uint64_t epoch)
+{
+	int fd = seat < ABI_SESSIONS ? open_seats(dir, O_RDWR) : -1;
+	uint64_t none = ABI_GENERATION(epoch);
+	struct abi_seats s;
+
+	if (fd < 0)
+		return;
+	if (read_seats(fd, &s) && s.at[seat].epoch == epoch)
+		write_at(fd, offset_of(seat), &none, sizeof none);
+	close(fd);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect/start.c - how a collector comes to run: made from nothing, or resumed where another one was
+ * killed.  See collector.h.
+ *
+ * Order matters: programs find the session when their questions will be answered at once; the kernel
+ * records before they are let go.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "collect/session/programs.h"
+#include "collect/collector.h"
+#include "collect/files.h"
+#include "collect/tenant/catch_up.h"
+#include "collect/resume.h"
+#include "collect/chunks/rotate.h"
+#include "collect/tenant/discover.h"
+#include "collect/trigger/lifecycle.h"
+#include "kernel/statedump/kallsyms.h"
+
+enum { FIRST_PERIOD_MS = 20 };
+
+/* ---------------------------------------------------------------- opening */
+
+/* A program whose code's addresses are recorded, although it has not joined. */
+static void see_sampled(void *arg, pid_t pid, uint64_t at_ns)
+{
+	struct collector *c = arg;
+
+	maps_join(c->maps, pid, at_ns);
+}
+
+static void see_mapped(void *arg, const struct kernel_mapped *m)
+{
+	struct collector *c = arg;
+
+	maps_add(c->maps, m);
+}
+
+/* Who came into a cgroup that is recorded: what is wanted of it is asked anew. */
+static void see_entered(void *arg, pid_t pid)
+{
+	struct collector *c = arg;
+
+	if (!c->kept->triggers.is_paused)
+		apps_follow(c->session.dir, pid, &c->session.file, true);
+}
+
+static int open_kernel(struct collector *c)
+{
+	char path[512];
+	struct kernel_options k = { .path = path,
+				    .clock = &c->session.clock,
+				    .clock_offset_ns = c->clock_offset_ns,
+				    .patterns = c->o->kernel_events,
+				    .filters = c->o->kernel_filters,
+				    .n_patterns = c->o->n_kernel_events,
+				    .uprobes = c->o->uprobes,
+				    .n_uprobes = c->o->n_uprobes,
+				    .graph = c->o->graph,
+				    .whole_machine = c->o->kernel_whole_machine,
+				    .overwrite = c->o->flight_recorder,
+				    .backend = c->o->kernel_backend,
+				    .cgroups = c->o->cgroups,
+				    .n_cgroups = c->o->kernel_whole_machine ? 0 : c->o->n_cgroups,
+				    .entered = see_entered,
+				    .contexts = c->o->kernel_contexts,
+				    .buffer_kib = c->o->kernel_buffer_kib,
+				    .capture_bytes = c->o->capture_bytes,
+				    .see = see_sampled,
+				    .mapped = see_mapped,
+				    .see_arg = c,
+				    .quota = c->o->quota };
+	struct diag d = { "" };
+	const char *why;
+	int err;
+
+	if (snprintf(path, sizeof path, "%s/kernel", c->place) >= (int)sizeof path)
+		return diag_fail(&c->result.kernel_reason, -ENAMETOOLONG, "the path is too long");
+	err = kernel_open(&c->kernel, &k, &c->result.kernel_reason);
+	if (!err && c->result.kernel_reason.text[0]) { /* it was told beside */
+		collector_note(c, &c->result.kernel_reason);
+		c->result.kernel_reason.text[0] = 0;
+	}
+	if (!err) {
+		snprintf(c->result.kernel_recorder, sizeof c->result.kernel_recorder, "%s", kernel_recorder(c->kernel, &why));
+		snprintf(c->result.kernel_no_bpf.text, sizeof c->result.kernel_no_bpf.text, "%s", why);
+	}
+	if (!err && kernel_has_addresses(c->kernel)) {
+		kernel_kallsyms_again(NULL, &c->modules);
+		if (files_add_kallsyms(c->base, &d))
+			collector_note(c, &d);
+		files_share_kallsyms(c->base, c->place);
+	}
+	return err;
+}
+
+/* What was asked for by name is missed with an error, the default with a note. */
+static int want_kernel(struct collector *c, struct diag *d)
+{
+	int err = open_kernel(c);
+
+	if (err && (c->o->n_kernel_events || c->o->n_uprobes || c->o->graph.n_patterns || c->o->kernel_whole_machine || c->o->kernel_contexts ||
+		    c->o->kernel_backend == KERNEL_BACKEND_BPF))
+		return diag_fail(d, err, "%s", c->result.kernel_reason.text);
+	return 0;
+}
+
+/* An event that no filter lets pass is not lost, but somebody waits for it in vain.  Who joins is looked
+ * at before it goes on: it may be gone in a millisecond, and its page with it. */
+static void check_filters(void *arg, pid_t pid)
+{
+	struct collector *c = arg;
+	struct diag d = { "" };
+
+	if (filters_check(&c->filters, &c->session, pid, 0, &d))
+		collector_note(c, &d);
+}
+
+static int open_session(struct collector *c, struct diag *d)
+{
+	struct session_channel channels[ABI_CHANNELS];
+	struct session_options so = { .name = c->o->session,
+				      .is_private = c->o->command, /* it alone belongs to it */
+				      .channels = channels,
+				      .n_channels = (uint32_t)c->o->n_channels,
+				      .clock_kind = c->o->clock_kind,
+				      .clock = c->o->clock ? &c->o->clock->map : NULL,
+				      .tenant = c->o->tenant };
+	struct clock_reading now;
+	int err;
+
+	for (int i = 0; i < c->o->n_channels; i++)
+		channels[i] = c->o->channels[i].channel;
+	err = session_open(&c->session, &so, d);
+	if (!err)
+		err = wanted_rules(&c->wanted, d);
+	if (err)
+		return err;
+	c->session.on_join = check_filters;
+	c->session.on_join_arg = c;
+	clock_read(&c->session.clock, &now);
+	c->clock_offset_ns = c->o->clock ? c->o->clock->offset_ns
+					 : now.realtime_ns - clock_ns(&c->session.clock, now.ticks);
+	return 0;
+}
+
+/* The files of life @life; of the first, @life is 1.  In pieces each life has its own. */
+static int open_streams(struct collector *c, uint32_t life, struct diag *d)
+{
+	const struct streams_options more = { .clock_offset_ns = c->clock_offset_ns,
+					      .resume = life > 1,
+					      .lost_before = ABI_TOLD_OF(c->kept->told) };
+	int err = files_open_application(&c->streams, &c->session, c->place, c->piece ? 1 : life, &more, d);
+
+	c->snapshot.names = c->streams;
+	if (!err)
+		streams_limit(c->streams, c->o->quota);
+	return err;
+}
+
+int collector_open(struct collector *c, struct diag *d)
+{
+	const struct recorder_options *o = c->o;
+	int err;
+
+	c->period_ms = FIRST_PERIOD_MS;
+	c->filters.kept = &c->kept->filters;
+	err = wanted_open(&c->wanted, o, &c->session, &c->filters, d);
+	if (!err)
+		err = open_session(c, d);
+	if (err)
+		return err;
+	if (!o->tenant)
+		tenants_sweep(c->session.dir);
+	err = rotate_first(c, d);
+	if (err)
+		return err;
+	c->clock_file = files_open_clock(c->base, &c->session.clock);
+	c->maps = maps_open(c->place, o->tenant);
+	err = open_streams(c, 1, d);
+	if (!err && o->kernel)
+		err = want_kernel(c, d);
+	if (!err)
+		err = trigger_watch_open(c, d);
+	c->snapshot = (struct snapshot_maker){ .session = &c->session,
+					       .names = c->streams,
+					       .maps = c->maps,
+					       .kernel = o->flight_recorder ? c->kernel : NULL,
+					       .lost_outside = &c->kept->lost_outside,
+					       .clock_offset_ns = c->clock_offset_ns,
+					       .output = o->path };
+	return err;
+}
+
+/* ---------------------------------------------------------------- starting */
+
+static int start_kernel(struct collector *c, pid_t command, struct diag *d)
+{
+	int err = 0;
+
+	if (!c->kernel)
+		return 0;
+	if (command > 0)
+		err = kernel_add_pid(c->kernel, command, d);
+	for (int i = 0; i < c->o->n_pids && !err; i++)
+		err = kernel_add_pid(c->kernel, c->o->pids[i], d);
+	if (!err && c->kept->triggers.is_paused)
+		err = kernel_pause(c->kernel, true, d);
+	if (!err)
+		err = kernel_start(c->kernel, d);
+	c->result.kernel_recorded = !err;
+	return err;
+}
+
+/* In programs that run. */
+static int enable_wanted(struct collector *c, struct diag *d)
+{
+	int err = 0;
+
+	if (c->o->whole) { /* what is wanted is in its rules, and not what it was started for */
+		apps_follow(c->session.dir, 0, &c->session.file, true);
+		return 0;
+	}
+	for (int i = 0; i < c->o->n_pids && !err; i++)
+		err = wanted_enable(&c->wanted, c->o->pids[i], c->kernel, d);
+	if (!err && !c->o->command && !c->o->n_pids)
+		err = wanted_enable(&c->wanted, 0, c->kernel, d);
+	return err;
+}
+
+int collector_start(struct collector *c, pid_t command, struct diag *d)
+{
+	int err = start_kernel(c, command, d);
+
+	/* From here on programs ask for the pool, and do not wait long. */
+	if (!err)
+		err = session_publish(c->session.dir, &c->session.file, d);
+	if (!err && !c->kept->triggers.is_paused)
+		err = enable_wanted(c, d);
+	if (!err)
+		err = session_announce(&c->session, d);
+	if (err)
+		return err;
+	c->begin_ns = c->partial_ns = collector_now_ns(c);
+	if (c->o->whole)
+		err = late_catch_up(c, d); /* once more, as it can be found now */
+	check_filters(c, 0);
+	collector_record_clocks(c, 0);
+	return err ? err : trigger_watch_start(c, d);
+}
+
+/* ---------------------------------------------------------------- resuming */
+
+/* The programs that live, for the new trace: who joined and was not written down is among them. */
+static int note_program(void *arg, struct app *a)
+{
+	struct collector *c = arg;
+
+	if (app_is_of(a, &c->session.file))
+		streams_process(c->streams, collector_now_ns(c), a->page.pid, app_pid(a), a->page.program);
+	return 0;
+}
+
+void collector_note_programs(struct collector *c)
+{
+	apps_each(c->session.dir, 0, note_program, c);
+}
+
+static int resume_kernel(struct collector *c, uint32_t life, struct diag *d)
+{
+	char path[PATH_MAX];
+	int err;
+
+	if (!c->kernel)
+		return 0;
+	err = files_kernel_path(path, sizeof path, c->place, c->piece ? 1 : life, d);
+	if (!err)
+		err = kernel_resume(c->kernel, path, d);
+	return !err && c->piece ? kernel_state(c->kernel, d) : err;
+}
+
+/* What the one before us held is as the keeper had it at the start, what it wrote lies there, and what it
+ * knew is in shared memory. */
+int collector_resume(struct collector *c, struct diag *d)
+{
+	uint32_t life = c->kept->lives.n;
+	int err;
+
+	streams_close(c->streams);
+	c->streams = NULL;
+	c->session.n_joined = c->kept->n_joined;
+	c->stop = c->kept->lives.is_stopping;
+	if (c->kept->is_over)
+		return 0;
+	err = resume_session(&c->session, c->stop, d);
+	if (!err)
+		err = filters_resume(&c->filters, c->session.n_filters, d);
+	if (!err)
+		err = c->piece ? rotate_resume(c, d) : resume_files(&c->session, c->kept, c->o->path, life, d);
+	if (!err)
+		quota_resume(c->o->quota);
+	if (!err)
+		err = open_streams(c, life, d);
+	if (!err)
+		collector_note_programs(c);
+	if (!err)
+		err = trigger_watch_resume(c, d);
+	return err ? err : resume_kernel(c, life, d);
+}

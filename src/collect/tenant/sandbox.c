@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/tenant/sandbox.c - see sandbox.h. */
+#include "collect/tenant/sandbox.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Far above the numbers of users, and of what container managers hand out. */
+#define FIRST_NUMBER 4294836224u
+enum { NOBODY = 65534 }; /* where the numbers above mean nothing: in a user namespace */
+
+#define BIT(capability) (1ull << (capability))
+
+int confine_files(const struct tenant *t, struct diag *d)
+{
+	if (setgroups(0, NULL) && getgroups(0, NULL))
+		return diag_errno(d, "cannot give up root's groups");
+	rights_take((struct rights){ t->uid, t->gid });
+	return 0;
+}
+
+static uint64_t permitted(void)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct c[2] = { { 0 } };
+
+	syscall(SYS_capget, &h, c);
+	return c[0].permitted | (uint64_t)c[1].permitted << 32;
+}
+
+static int set_capabilities(uint64_t are)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const uint32_t low = (uint32_t)are, high = (uint32_t)(are >> 32);
+	const struct __user_cap_data_struct c[2] = { { low, low, 0 }, { high, high, 0 } };
+
+	return (int)syscall(SYS_capset, &h, c);
+}
+
+/* What no program that we execute shall have. */
+static int forbid_gains(void)
+{
+	for (int c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) >= 0; c++)
+		if (prctl(PR_CAPBSET_DROP, c, 0, 0, 0))
+			return -1;
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+/* Capabilities that are permitted stay so (PR_SET_KEEPCAPS) for what is left to do. */
+static int become(uid_t id)
+{
+	return setresgid(id, id, id) || setresuid(id, id, id) ? -1 : 0;
+}
+
+static int give_up(const struct tenant *t, unsigned number, bool looks)
+{
+	uint64_t kept = looks ? BIT(CAP_CHECKPOINT_RESTORE) | (*t->container ? BIT(CAP_SYS_PTRACE) : 0) : 0;
+	const struct rights his = { t->uid, t->gid };
+
+	kept &= permitted();
+	if (forbid_gains() || prctl(PR_SET_KEEPCAPS, 1) || (become(FIRST_NUMBER + number) && become(NOBODY)) ||
+	    set_capabilities(permitted()))
+		return -1;
+	rights_take(his);
+	return set_capabilities(kept);
+}
+
+int confine(const struct tenant *t, unsigned number, bool looks, struct diag *d)
+{
+	int death_signal = 0;
+	pid_t parent = getppid();
+
+	prctl(PR_GET_PDEATHSIG, &death_signal);
+	if (give_up(t, number, looks))
+		return diag_errno(d, "cannot give up root's rights");
+	prctl(PR_SET_DUMPABLE, 0);
+	prctl(PR_SET_PDEATHSIG, death_signal); /* the kernel took it back */
+	if (death_signal && getppid() != parent)
+		raise(death_signal);
+	return 0;
+}

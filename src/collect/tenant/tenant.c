@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/tenant/tenant.c - see tenant.h. */
+#include "collect/tenant/tenant.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+
+void tenant_label(const struct tenant *t, char label[TENANT_LABEL_BYTES])
+{
+	int n = snprintf(label, TENANT_LABEL_BYTES, "%s%s%u", t->container, *t->container ? ":" : "", t->number);
+
+	if (t->turn > 1 && t->turn < 10000)
+		snprintf(label + n, TENANT_LABEL_BYTES - (size_t)n, ".%u", t->turn);
+}
+
+bool tenant_session_name(const struct tenant *t, const char *session, char *name, size_t size)
+{
+	char label[TENANT_LABEL_BYTES];
+
+	tenant_label(t, label);
+	return snprintf(name, size, "%s@%s", session, label) < (int)size;
+}
+
+/* ---------------------------------------------------------------- the owner's rights */
+
+uid_t owner_of(int dir)
+{
+	struct stat st;
+
+	return fstat(dir, &st) ? (uid_t)-1 : st.st_uid;
+}
+
+/*
+ * Not seteuid: our other rights are still wanted, and a process with his user id would be his to kill.
+ * Also in a file system of a user namespace nothing may be made by one who has no id there, root of the
+ * machine among them.
+ */
+struct rights rights_take(struct rights r)
+{
+	const struct rights now = { (uid_t)setfsuid((uid_t)-1), (gid_t)setfsgid((gid_t)-1) };
+	int before = errno, death_signal = 0;
+	pid_t parent = getppid();
+
+	if (r.uid == now.uid && r.gid == now.gid)
+		return now;
+	prctl(PR_GET_PDEATHSIG, &death_signal);
+	setfsgid(r.gid);
+	setfsuid(r.uid);
+	/* The kernel takes it back from who changes these ids. */
+	prctl(PR_SET_PDEATHSIG, death_signal);
+	if (death_signal && getppid() != parent)
+		raise(death_signal);
+	errno = before;
+	return now;
+}
+
+struct rights owner_begin(int dir)
+{
+	struct rights r = { (uid_t)-1, (gid_t)-1 }; /* no change */
+	int before = errno;
+	struct stat st;
+
+	if (!fstat(dir, &st))
+		r = (struct rights){ st.st_uid, st.st_gid };
+	errno = before;
+	return rights_take(r);
+}
+
+void owner_end(struct rights before)
+{
+	rights_take(before);
+}

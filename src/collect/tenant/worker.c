@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/tenant/worker.c - see worker.h. */
+#include "collect/tenant/worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "collect/tenant/sandbox.h"
+#include "collect/handover.h"
+#include "collect/tenant/supervisor.h"
+#include "net/send/sender.h"
+#include "net/send/spool.h"
+
+bool part_path(char path[PATH_MAX], const char *recording, const struct tenant *t)
+{
+	char label[TENANT_LABEL_BYTES];
+
+	tenant_label(t, label);
+	return snprintf(path, PATH_MAX, "%s/tenant-%s", recording, label) < PATH_MAX;
+}
+
+/* The memory of root's collector goes first: what it leaves there its successor does. */
+static int confine_for_good(void *arg, struct diag *d)
+{
+	struct part *p = arg;
+
+	keeper_forget(p->whole);
+	p->whole = NULL;
+	return confine(p->tenant, p->number, true, d);
+}
+
+/* It has our keys in its memory, and must not be his collector's to look into: so it has a number of its own. */
+static int confine_sender(void *arg, struct diag *d)
+{
+	struct part *p = arg;
+	int err = confine_files(p->tenant, d);
+
+	keeper_forget(p->whole);
+	p->whole = NULL;
+	return err ? err : confine(p->tenant, TENANTS_MAX + p->number, false, d);
+}
+
+/* Before anything else: it is not to have what the collector has. */
+static int start_sender(struct part *p, struct sender *s, struct diag *d)
+{
+	char name[ABI_NAME_BYTES], path[PATH_MAX];
+	struct sender_options o = *p->o->sends_tenants->options;
+
+	if (!tenant_session_name(p->tenant, p->o->session, name, sizeof name) || !part_path(path, p->o->path, p->tenant))
+		return diag_fail(d, -ENAMETOOLONG, "its name is too long to be sent");
+	o.session = name;
+	o.path = path;
+	o.dir = p->directory;
+	o.confine = confine_sender;
+	o.confine_arg = p;
+	return sender_fork(s, &o, p->o->sends_tenants->spool_bytes, d);
+}
+
+/* Waits until it has arrived, or time has run out. */
+static int finish_sender(struct part *p, struct sender *s, struct diag *d)
+{
+	const struct sender_options *o = p->o->sends_tenants->options;
+	bool is_there;
+	char path[64];
+
+	is_there = sender_end(s) == SENDER_DONE && !s->status->n_skipped;
+	if (!is_there)
+		diag_fail(d, -EIO, "not all of it was sent%s%.200s: duet send goes on, with this part's directory",
+			  *s->status->text ? ": " : "", s->status->text);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", p->directory);
+	if (is_there && o->frees)
+		spool_remove(path);
+	sender_fini(s);
+	return is_there ? 0 : -EIO;
+}
+
+/* Whatever it needs root for it has done when it is ready. */
+static int run_recorder(struct part *p, struct sender *s, struct recorder_result *result, struct diag *d)
+{
+	struct recorder_options o = *p->o;
+	struct diag end = { "" };
+	struct recorder *r;
+	char path[64];
+	int err, end_err;
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", p->directory);
+	o.path = path;
+	o.sent = s;
+	o.quota = s ? &s->status->quota : NULL;
+	o.pieces.n_arrived = s ? &s->status->n_pieces : NULL;
+	o.tenant = p->tenant;
+	o.clock = p->clock;
+	o.whole = p->whole;
+	o.kernel = o.all_users = o.containers = false;
+	o.on_ready = confine_for_good;
+	o.on_ready_arg = p;
+	o.keep = true;
+	err = recorder_open(&r, &o, d);
+	if (err)
+		return err;
+	if (s)
+		sender_begin(s, 0, NULL);
+	err = recorder_run(r, d);
+	if (s)
+		sender_lift(s, recorder_may_write_anew(&o));
+	end_err = recorder_finish(r, result, err ? &end : d);
+	return err ? err : end_err;
+}
+
+int part_record(struct part *p)
+{
+	struct recorder_result result = { .programs = 0 };
+	struct sender sender = { .control = -1 }, *s = p->o->sends_tenants ? &sender : NULL;
+	struct diag d = { "" }, unsent = { "" };
+	int err = s ? start_sender(p, s, &d) : 0;
+
+	if (!err)
+		err = confine_files(p->tenant, &d);
+	if (!err)
+		err = run_recorder(p, s, &result, &d);
+	if (s && !err && finish_sender(p, s, &unsent) && !result.trouble.text[0])
+		result.trouble = unsent;
+	p->results->app_bytes = result.app_bytes;
+	p->results->app_lost = result.app_lost;
+	p->results->app_unwritten = result.app_unwritten;
+	p->results->programs = result.programs;
+	p->results->trouble = err ? d : result.trouble;
+	store_release(&p->results->has_ended, 1);
+	return err ? 1 : 0;
+}

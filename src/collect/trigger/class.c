@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/trigger/class.c - see class.h. */
+#include "collect/trigger/class.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "rules/rules.h"
+#include "ctf/write/schema.h"
+
+enum { NAME_BYTES = 512 };
+/* What the scan can tell a filter. */
+#define CONTEXTS (1u << FILTER_VPID | 1u << FILTER_VTID | 1u << FILTER_PROCNAME | 1u << FILTER_CPU_ID)
+
+static uint32_t element_bytes(const struct schema_type *t)
+{
+	return t->base == 'c' ? 1 : t->bits / 8u;
+}
+
+static bool does_vary(const struct schema_type *t)
+{
+	return t->base == 's' || t->shape == SCHEMA_SEQUENCE;
+}
+
+/* Walks over the fields of a schema: its size, or up to field @wanted.  False if it has none such, or makes
+ * no sense. */
+static bool walk(struct trigger_class *c, const char *schema, size_t size, const char *wanted,
+		 struct trigger_field *f)
+{
+	struct schema_text words = { schema, schema + size };
+	uint32_t before = 0, n_parts = 0;
+	struct schema_type t;
+
+	schema_next_word(&words); /* level */
+	schema_next_word(&words); /* name */
+	for (;;) {
+		struct schema_text type = schema_next_word(&words), name = schema_next_word(&words);
+
+		if (type.p == type.end)
+			break;
+		if (n_parts == SCHEMA_FIELDS_MAX || !schema_read_type(type, &t))
+			return false;
+		if (wanted && schema_is(name, wanted)) {
+			*f = (struct trigger_field){ t, n_parts, before };
+			return true;
+		}
+		if (does_vary(&t)) {
+			if (c)
+				c->parts[n_parts] = (struct trigger_part){
+					before, t.base == 's' ? 0 : element_bytes(&t) };
+			n_parts++;
+			before = 0;
+		} else {
+			before += element_bytes(&t) * (t.shape == SCHEMA_ARRAY ? t.count : 1);
+		}
+	}
+	if (c) {
+		c->n_parts = n_parts;
+		c->rest = before;
+	}
+	return !wanted;
+}
+
+struct trigger_class *trigger_class_make(const char *schema, size_t size)
+{
+	struct trigger_class *c = calloc(1, sizeof *c);
+	char name[NAME_BYTES];
+
+	if (c && schema_name(schema, size, name, sizeof name) && walk(c, schema, size, NULL, NULL))
+		c->name = strdup(name);
+	if (c && c->name)
+		return c;
+	free(c);
+	return NULL;
+}
+
+static void forget_uses(struct trigger_class *c)
+{
+	while (c->n_uses)
+		free(c->uses[--c->n_uses].filter);
+}
+
+void trigger_class_free(struct trigger_class *c)
+{
+	if (!c)
+		return;
+	forget_uses(c);
+	free(c->name);
+	free(c);
+}
+
+/* ---------------------------------------------------------------- uses */
+
+/* NULL without memory, or if it does not fit. */
+static struct filter *link(const struct filter_code *code, const char *schema, size_t size, struct diag *d)
+{
+	struct filter *f = malloc(FILTER_LINKED_BYTES_MAX);
+	struct filter_problem why = { FILTER_FINE, "" };
+
+	if (f && filter_payload_link(f, FILTER_LINKED_BYTES_MAX, code->bytes, code->size, schema, size, CONTEXTS,
+				     &why))
+		return f;
+	if (f)
+		filter_explain(&why, -EINVAL, d);
+	free(f);
+	return NULL;
+}
+
+/* A number without a fraction, or a text. */
+static bool is_key(const struct schema_type *t)
+{
+	return t->base == 's' || (t->base == 'c' && t->shape == SCHEMA_ARRAY) ||
+	       (t->base != 'f' && (t->shape == SCHEMA_ONE || t->shape == SCHEMA_ENUM));
+}
+
+/* Makes the use of a class by the trigger @a.  False: the class does not fit, as @d tells. */
+static bool make_use(struct trigger_use *u, const struct armed *a, const char *schema, size_t size, struct diag *d)
+{
+	char name[NAME_BYTES] = "?";
+	struct diag why = { "" };
+
+	schema_name(schema, size, name, sizeof name);
+	u->is_mixed = trigger_has_kernel(&a->trigger);
+	u->by_thread = !a->trigger.by;
+	if (!u->by_thread && !walk(NULL, schema, size, a->trigger.by, &u->field))
+		return diag_fail(d, -EINVAL, "%s has no field %s", name, a->trigger.by), false;
+	if (!u->by_thread && !is_key(&u->field.type))
+		return diag_fail(d, -EINVAL, "%s: %s is neither an integer nor a text", name, a->trigger.by), false;
+	if (a->trigger.filter && !u->is_second) {
+		u->filter = link(&a->code, schema, size, &why);
+		if (!u->filter)
+			return diag_fail(d, -EINVAL, "%s: %s", name, why.text), false;
+	}
+	return true;
+}
+
+/* One that the class does not fit, for want of a field, cannot fire: it is told with the trigger. */
+static void add_use(struct trigger_class *c, const struct triggers *t, int slot, bool is_second,
+		    const char *schema, size_t size)
+{
+	struct trigger_use u = { .slot = slot, .number = t->kept->at[slot].number, .is_second = is_second };
+	struct diag why = { "" };
+
+	if (make_use(&u, t->at[slot], schema, size, &why))
+		c->uses[c->n_uses++] = u;
+	else
+		triggers_note(t, u.number, why.text);
+}
+
+static bool matches(const char *pattern, const char *name)
+{
+	return pattern && !trigger_kernel_pattern(pattern) && rules_pattern_matches(pattern, pattern + strlen(pattern), name);
+}
+
+void trigger_class_use(struct trigger_class *c, const struct triggers *t, const char *schema, size_t size)
+{
+	forget_uses(c);
+	c->generation = t->generation;
+	for (int i = 0; i < TRIGGERS_MAX; i++) {
+		if (!t->at[i] || !trigger_has_events(&t->at[i]->trigger))
+			continue;
+		if (matches(t->at[i]->trigger.second, c->name))
+			add_use(c, t, i, true, schema, size);
+		if (matches(t->at[i]->trigger.first, c->name))
+			add_use(c, t, i, false, schema, size);
+	}
+}
+
+int trigger_class_fits(const struct armed *a, const char *schema, size_t size, struct diag *d)
+{
+	const char *patterns[2] = { a->trigger.first, a->trigger.second };
+	char name[NAME_BYTES];
+	bool does = false, fits = true;
+
+	if (!schema_name(schema, size, name, sizeof name))
+		return 0;
+	for (int i = 0; i < 2 && fits; i++) {
+		struct trigger_use u = { .is_second = i };
+
+		if (!matches(patterns[i], name))
+			continue;
+		does = true;
+		fits = make_use(&u, a, schema, size, d);
+		free(u.filter);
+	}
+	return !fits ? -EINVAL : does;
+}
+
+/* ---------------------------------------------------------------- events */
+
+/* Moves *@at behind @n parts. */
+static bool skip_parts(const struct trigger_class *c, uint32_t n, const char *payload, size_t size, size_t *at)
+{
+	const char *end;
+	uint32_t count;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct trigger_part *p = &c->parts[i];
+
+		if (p->before > size - *at)
+			return false;
+		*at += p->before;
+		if (!p->element_bytes) {
+			end = memchr(payload + *at, 0, size - *at);
+			if (!end)
+				return false;
+			*at = (size_t)(end + 1 - payload);
+			continue;
+		}
+		if (size - *at < sizeof count)
+			return false;
+		memcpy(&count, payload + *at, sizeof count);
+		*at += sizeof count;
+		if ((uint64_t)count * p->element_bytes > size - *at)
+			return false;
+		*at += (size_t)count * p->element_bytes;
+	}
+	return true;
+}
+
+bool trigger_class_size(const struct trigger_class *c, const char *payload, size_t most, size_t *size)
+{
+	size_t at = 0;
+
+	if (!skip_parts(c, c->n_parts, payload, most, &at) || c->rest > most - at)
+		return false;
+	*size = at + c->rest;
+	return true;
+}
+
+bool trigger_class_key(const struct trigger_class *c, const struct trigger_field *f, const char *payload,
+		       size_t size, uint64_t *key)
+{
+	size_t at = 0, n = f->type.base == 'c' ? f->type.count : f->type.bits / 8u;
+	const char *p;
+
+	if (!skip_parts(c, f->n_parts, payload, size, &at) || f->offset > size - at ||
+	    n > size - at - f->offset)
+		return false;
+	p = payload + at + f->offset;
+	if (f->type.base == 's' || f->type.base == 'c') {
+		*key = hash_bytes(p, strnlen(p, f->type.base == 'c' ? n : size - at - f->offset));
+		return true;
+	}
+	*key = 0;
+	memcpy(key, p, n); /* little-endian, as all machines we run on */
+	if (f->type.base == 'i' && n < 8 && *key >> (8 * n - 1))
+		*key |= ~0ull << 8 * n;
+	return true;
+}

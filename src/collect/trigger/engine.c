@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/trigger/engine.c - see engine.h. */
+#include "collect/trigger/engine.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+
+/*
+ * Open pairs: a set for each hash, the oldest of a full one is forgotten and counted.  A table that
+ * probes on would need to be cleaned of what never ends.
+ */
+enum { SETS = 512, WAYS = 8 };
+
+struct trigger_pair {
+	bool is_open;
+	uint64_t key;
+	struct trigger_facts facts; /* of A */
+};
+
+static void free_armed(struct armed *a)
+{
+	if (!a)
+		return;
+	free(a->times);
+	free(a->pairs);
+	free(a);
+}
+
+static bool is_pair(const struct trigger *t)
+{
+	return t->kind == TRIGGER_TIME || t->kind == TRIGGER_LATE;
+}
+
+/* Contexts of whoever recorded it, of which an event tells these. */
+static void refuse_context(void *context, bool is_context, const char *name)
+{
+	if (is_context && strcmp(name, "vpid") && strcmp(name, "vtid") && strcmp(name, "procname") &&
+	    strcmp(name, "cpu_id"))
+		*(bool *)context = true;
+}
+
+static int prepare(struct armed *a, const char *text, struct diag *d)
+{
+	struct trigger *t = &a->trigger;
+	bool unknown = false;
+	int err = trigger_parse(t, text, d);
+
+	if (!err && t->filter) {
+		err = filter_compile(t->filter, &a->code, d);
+		if (!err)
+			filter_each_name(&a->code, refuse_context, &unknown);
+	}
+	if (!err && unknown)
+		err = diag_fail(d, -EINVAL, "trigger: of contexts it knows $vpid, $vtid, $procname and $cpu_id");
+	if (!err && t->kind == TRIGGER_RATE)
+		a->times = malloc((t->count + 1) * sizeof *a->times);
+	if (!err && is_pair(t))
+		a->pairs = calloc(SETS * WAYS, sizeof *a->pairs);
+	if (!err && ((t->kind == TRIGGER_RATE && !a->times) || (is_pair(t) && !a->pairs)))
+		err = diag_fail(d, -ENOMEM, "no memory for a trigger");
+	if (!err && t->kind == TRIGGER_FILE)
+		a->was_there = !access(t->path, F_OK);
+	return err;
+}
+
+static int arm(struct triggers *t, int slot, const char *text, struct diag *d)
+{
+	struct armed *a = calloc(1, sizeof *a);
+	int err = a ? prepare(a, text, d) : diag_fail(d, -ENOMEM, "no memory for a trigger");
+
+	if (err) {
+		free_armed(a);
+		return err;
+	}
+	t->at[slot] = a;
+	t->generation++;
+	t->n++;
+	t->n_events += trigger_has_events(&a->trigger);
+	t->n_kernel += trigger_has_kernel(&a->trigger);
+	return 0;
+}
+
+int triggers_open(struct triggers *t, struct triggers_kept *kept, struct diag *d)
+{
+	int err = 0;
+
+	*t = (struct triggers){ .kept = kept };
+	for (int i = 0; i < TRIGGERS_MAX && !err; i++)
+		if (kept->at[i].number)
+			err = arm(t, i, kept->at[i].text, d);
+	return err;
+}
+
+void triggers_close(struct triggers *t)
+{
+	while (t->n_firings)
+		triggers_done(t, 0);
+	for (int i = 0; i < TRIGGERS_MAX; i++)
+		free_armed(t->at[i]);
+	*t = (struct triggers){ .kept = t->kept };
+}
+
+/* The first that is free. */
+static int find_slot(const struct triggers *t)
+{
+	int slot = 0;
+
+	while (slot < TRIGGERS_MAX && t->at[slot])
+		slot++;
+	return slot;
+}
+
+/* The next; after the last, which somebody asked for, the first that is free. */
+static uint32_t new_number(const struct triggers *t)
+{
+	uint32_t number = 1;
+
+	if (t->kept->next_number < INT_MAX)
+		return t->kept->next_number + 1;
+	while (triggers_find(t, number) >= 0)
+		number++;
+	return number;
+}
+
+int triggers_add(struct triggers *t, const char *text, uint32_t number, struct diag *d)
+{
+	int slot = number ? triggers_find(t, number) : -1, err;
+
+	if (slot >= 0)
+		return !strcmp(t->kept->at[slot].text, text)
+			       ? (int)number
+			       : diag_fail(d, -EEXIST, "trigger %u is another one here: %s", number, t->kept->at[slot].text);
+	slot = find_slot(t);
+	if (slot == TRIGGERS_MAX)
+		return diag_fail(d, -E2BIG, "trigger: the session has %d already", TRIGGERS_MAX);
+	err = arm(t, slot, text, d);
+	if (err)
+		return err;
+	strcpy(t->kept->at[slot].text, text);
+	t->kept->at[slot].fired = t->kept->at[slot].held_back = t->kept->at[slot].forgotten = 0;
+	t->kept->at[slot].not_before_ns = t->kept->at[slot].last_ns = 0;
+	t->kept->at[slot].error[0] = 0;
+	if (!number)
+		number = new_number(t);
+	if (number > t->kept->next_number)
+		t->kept->next_number = number;
+	store_release(&t->kept->at[slot].number, number); /* pairs with triggers_copy */
+	return (int)number;
+}
+
+uint32_t triggers_copy(const struct triggers_kept *of, int slot, char text[TRIGGER_TEXT_BYTES])
+{
+	uint32_t number = load_acquire(&of->at[slot].number);
+
+	memcpy(text, of->at[slot].text, TRIGGER_TEXT_BYTES);
+	text[TRIGGER_TEXT_BYTES - 1] = 0;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* pairs with the exchange of triggers_remove */
+	return number == load(&of->at[slot].number) ? number : 0;
+}
+
+int triggers_find(const struct triggers *t, uint32_t number)
+{
+	for (int i = 0; i < TRIGGERS_MAX; i++)
+		if (t->at[i] && t->kept->at[i].number == number)
+			return i;
+	return -1;
+}
+
+void triggers_note(const struct triggers *t, uint32_t number, const char *why)
+{
+	int slot = triggers_find(t, number);
+
+	if (slot >= 0)
+		snprintf(t->kept->at[slot].error, TRIGGER_ERROR_BYTES, "%.*s", (int)strcspn(why, "\n"), why);
+}
+
+int triggers_remove(struct triggers *t, uint32_t number)
+{
+	int slot = triggers_find(t, number);
+
+	if (slot < 0)
+		return -ENOENT;
+	for (int i = t->n_firings - 1; i >= 0; i--)
+		if (t->firings[i].number == number)
+			triggers_done(t, i);
+	exchange(&t->kept->at[slot].number, 0); /* before another text takes its place: triggers_copy */
+	t->n_events -= trigger_has_events(&t->at[slot]->trigger);
+	t->n_kernel -= trigger_has_kernel(&t->at[slot]->trigger);
+	t->n--;
+	t->generation++;
+	free_armed(t->at[slot]);
+	t->at[slot] = NULL;
+	return 0;
+}
+
+/* ---------------------------------------------------------------- firing */
+
+/* Whether as many of it are on their way as may be: its command hangs, and others shall have their turn. */
+static bool is_full(const struct triggers *t, int slot)
+{
+	int n = 0;
+
+	for (int i = 0; i < t->n_firings; i++)
+		n += t->firings[i].slot == slot;
+	return n == TRIGGERS_FIRINGS_EACH || t->n_firings == TRIGGERS_FIRINGS;
+}
+
+static bool may_fire(const struct triggers *t, int slot, uint64_t now_ns)
+{
+	return now_ns >= t->kept->at[slot].not_before_ns && !is_full(t, slot);
+}
+
+static bool is_switch(const struct trigger *t)
+{
+	return trigger_does(t, TRIGGER_START) || trigger_does(t, TRIGGER_STOP);
+}
+
+/* Whether the recording is paused when all actions of a switch are done. */
+static bool is_to_pause(const struct trigger *t)
+{
+	int i = t->n_actions - 1;
+
+	while (t->actions[i].act != TRIGGER_START && t->actions[i].act != TRIGGER_STOP)
+		i--;
+	return t->actions[i].act == TRIGGER_STOP;
+}
+
+/* @number: 0: nothing is owed.  A killed collector's successor finds it whole, or not at all. */
+static void owe(struct triggers *t, uint32_t number, const struct trigger_facts *facts)
+{
+	store_release(&t->kept->owed.number, 0);
+	t->kept->owed.time_ns = facts->time_ns;
+	t->kept->owed.value = facts->value;
+	t->kept->owed.vpid = facts->vpid;
+	t->kept->owed.vtid = facts->vtid;
+	t->owed_event = facts->event;
+	memcpy(t->owed_program, facts->program, sizeof t->owed_program);
+	store_release(&t->kept->owed.number, number);
+}
+
+static void fire(struct triggers *t, int slot, const struct trigger_facts *facts, uint64_t now_ns)
+{
+	struct armed *a = t->at[slot];
+	uint32_t number = t->kept->at[slot].number;
+	bool is_over = a->trigger.once && t->kept->at[slot].fired, may = !is_over && may_fire(t, slot, now_ns);
+
+	if (!is_over && is_switch(&a->trigger)) /* whatever was owed, this is asked for now */
+		owe(t, may ? 0 : number, facts);
+	if (!may) {
+		t->kept->at[slot].held_back++;
+		return;
+	}
+	t->kept->at[slot].not_before_ns = now_ns + a->trigger.every_ns;
+	t->kept->at[slot].last_ns = facts->time_ns;
+	t->firings[t->n_firings++] = (struct firing){ .slot = slot,
+						      .number = number,
+						      .fired = ++t->kept->at[slot].fired,
+						      .facts = *facts };
+}
+
+/* The start or stop that was held back, if it may fire now and still makes a difference. */
+static void make_up(struct triggers *t, uint64_t now_ns)
+{
+	uint32_t number = t->kept->owed.number;
+	struct trigger_facts facts = { .time_ns = t->kept->owed.time_ns,
+					     .value = t->kept->owed.value,
+					     .vpid = t->kept->owed.vpid,
+					     .vtid = t->kept->owed.vtid,
+					     .event = t->owed_event };
+	int slot = number ? triggers_find(t, number) : -1;
+
+	if (!number || (slot >= 0 && !may_fire(t, slot, now_ns)))
+		return;
+	t->kept->owed.number = 0;
+	memcpy(facts.program, t->owed_program, sizeof facts.program);
+	if (slot >= 0 && is_to_pause(&t->at[slot]->trigger) != t->kept->is_paused)
+		fire(t, slot, &facts, now_ns);
+}
+
+void triggers_done(struct triggers *t, int i)
+{
+	free(t->firings[i].snapshot);
+	memmove(&t->firings[i], &t->firings[i + 1],
+		(size_t)(--t->n_firings - i) * sizeof *t->firings);
+}
+
+/* ---------------------------------------------------------------- conditions */
+
+/* The event before the last `count` of them is too young. */
+static void count_event(struct triggers *t, int slot, const struct trigger_facts *facts, uint64_t now_ns)
+{
+	struct armed *a = t->at[slot];
+	uint64_t n = a->trigger.count, at = a->n_times++ % (n + 1), before = a->n_times % (n + 1);
+	struct trigger_facts f = *facts;
+
+	a->times[at] = facts->time_ns;
+	if (a->n_times <= n || facts->time_ns - a->times[before] >= a->trigger.time_ns)
+		return;
+	f.value = n + 1;
+	fire(t, slot, &f, now_ns);
+	a->n_times = 0; /* the next ones are counted anew */
+}
+
+static struct trigger_pair *set_of(const struct armed *a, uint64_t key)
+{
+	return a->pairs + (key * 0x9e3779b97f4a7c15ull >> 55) * WAYS;
+}
+
+static struct trigger_pair *find_pair(const struct armed *a, uint64_t key)
+{
+	struct trigger_pair *set = set_of(a, key);
+
+	for (int i = 0; i < WAYS; i++)
+		if (set[i].is_open && set[i].key == key)
+			return &set[i];
+	return NULL;
+}
+
+static void open_pair(struct triggers *t, int slot, const struct trigger_hit *hit)
+{
+	struct armed *a = t->at[slot];
+	struct trigger_pair *set = set_of(a, hit->key), *p = find_pair(a, hit->key);
+
+	if (p && a->trigger.kind == TRIGGER_LATE)
+		return; /* the first is the one that waits longest */
+	for (int i = 0; i < WAYS && !p; i++)
+		if (!set[i].is_open)
+			p = &set[i];
+	if (!p) {
+		p = set;
+		for (int i = 1; i < WAYS; i++)
+			p = set[i].facts.time_ns < p->facts.time_ns ? &set[i] : p;
+		t->kept->at[slot].forgotten++;
+	}
+	*p = (struct trigger_pair){ .is_open = true, .key = hit->key, .facts = hit->facts };
+	if (hit->facts.time_ns + a->trigger.time_ns < a->late_ns)
+		a->late_ns = hit->facts.time_ns + a->trigger.time_ns;
+}
+
+static void end_pair(struct triggers *t, int slot, const struct trigger_hit *hit, uint64_t now_ns)
+{
+	struct armed *a = t->at[slot];
+	struct trigger_pair *p = find_pair(a, hit->key);
+	struct trigger_facts f = hit->facts;
+
+	if (!p)
+		return;
+	p->is_open = false;
+	f.value = f.time_ns > p->facts.time_ns ? f.time_ns - p->facts.time_ns : 0;
+	if (f.value > a->trigger.time_ns)
+		fire(t, slot, &f, now_ns);
+}
+
+void triggers_event(struct triggers *t, const struct trigger_hit *hit, uint64_t now_ns)
+{
+	struct armed *a = t->at[hit->slot];
+
+	if (!a || t->kept->at[hit->slot].number != hit->number)
+		return; /* it was removed meanwhile */
+	if (a->trigger.kind == TRIGGER_EVENT)
+		fire(t, hit->slot, &hit->facts, now_ns);
+	else if (a->trigger.kind == TRIGGER_RATE)
+		count_event(t, hit->slot, &hit->facts, now_ns);
+	else if (hit->is_second)
+		end_pair(t, hit->slot, hit, now_ns);
+	else
+		open_pair(t, hit->slot, hit);
+}
+
+/* Of pairs without an end, those that wait too long. */
+static void expire(struct triggers *t, int slot, uint64_t until_ns, uint64_t now_ns)
+{
+	struct armed *a = t->at[slot];
+
+	if (until_ns <= a->late_ns)
+		return;
+	a->late_ns = UINT64_MAX;
+	for (struct trigger_pair *p = a->pairs; p < a->pairs + SETS * WAYS; p++) {
+		struct trigger_facts f = p->facts;
+		uint64_t late_ns = f.time_ns + a->trigger.time_ns;
+
+		if (!p->is_open)
+			continue;
+		if (until_ns > late_ns) {
+			p->is_open = false;
+			f.value = until_ns - f.time_ns;
+			fire(t, slot, &f, now_ns);
+		} else if (late_ns < a->late_ns) {
+			a->late_ns = late_ns;
+		}
+	}
+}
+
+uint64_t triggers_seen_ns(const struct triggers *t, int slot)
+{
+	const struct trigger *what = t->at[slot] ? &t->at[slot]->trigger : NULL;
+	uint64_t programs = what && !trigger_has_events(what) ? UINT64_MAX : t->seen_programs_ns;
+	uint64_t kernel = what && !trigger_has_kernel(what) ? UINT64_MAX : t->seen_kernel_ns;
+
+	return programs < kernel ? programs : kernel;
+}
+
+void triggers_time(struct triggers *t, uint64_t now_ns)
+{
+	for (int i = 0; i < TRIGGERS_MAX; i++)
+		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_LATE)
+			expire(t, i, triggers_seen_ns(t, i), now_ns);
+	make_up(t, now_ns);
+}
+
+enum { LOOKS = sizeof((struct armed *)0)->looks / sizeof((struct armed *)0)->looks[0] };
+
+/* What had been lost at the beginning of the time that ends now: as the oldest look within it told, or, of
+ * a collector that comes late, the last one. */
+static uint64_t lost_before(const struct armed *a, uint64_t now_ns, uint64_t lost)
+{
+	for (uint32_t i = a->n_looks < LOOKS ? 0 : a->n_looks - LOOKS; i < a->n_looks; i++)
+		if (now_ns - a->looks[i % LOOKS].time_ns <= a->trigger.time_ns || i + 1 == a->n_looks)
+			return a->looks[i % LOOKS].lost;
+	return lost;
+}
+
+static void look_at_losses(struct triggers *t, int slot, uint64_t lost, uint64_t now_ns)
+{
+	struct armed *a = t->at[slot];
+	uint64_t before = lost_before(a, now_ns, lost);
+	struct trigger_facts f = { .time_ns = now_ns, .value = lost > before ? lost - before : 0 };
+	uint32_t last = a->n_looks ? (a->n_looks - 1) % LOOKS : 0;
+
+	if (f.value > a->trigger.count) {
+		fire(t, slot, &f, now_ns);
+		a->n_looks = 0; /* what was told is told */
+	}
+	if (a->n_looks && now_ns - a->looks[last].time_ns < a->trigger.time_ns / (LOOKS - 2))
+		return;
+	a->looks[a->n_looks % LOOKS].time_ns = now_ns;
+	a->looks[a->n_looks++ % LOOKS].lost = lost;
+}
+
+static void look_at_file(struct triggers *t, int slot, uint64_t now_ns)
+{
+	struct armed *a = t->at[slot];
+	const struct trigger_facts f = { .time_ns = now_ns };
+	bool is_there = !access(a->trigger.path, F_OK);
+
+	if (is_there && !a->was_there)
+		fire(t, slot, &f, now_ns);
+	a->was_there = is_there;
+}
+
+void triggers_look(struct triggers *t, uint64_t lost, uint64_t now_ns)
+{
+	for (int i = 0; i < TRIGGERS_MAX; i++) {
+		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_LOST)
+			look_at_losses(t, i, lost, now_ns);
+		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_FILE)
+			look_at_file(t, i, now_ns);
+	}
+	make_up(t, now_ns);
+}
+
+void triggers_signal(struct triggers *t, int signal, uint64_t now_ns)
+{
+	const struct trigger_facts f = { .time_ns = now_ns };
+
+	for (int i = 0; i < TRIGGERS_MAX; i++)
+		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_SIGNAL && t->at[i]->trigger.signal == signal)
+			fire(t, i, &f, now_ns);
+}

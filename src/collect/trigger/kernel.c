@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/trigger/kernel.c - see kernel.h. */
+#include "collect/trigger/kernel.h"
+
+#include <errno.h>
+
+/* A timer that is a little early is not one look late. */
+#define PERIOD_NS ((TRIGGER_KERNEL_MS - 2) * 1000000ull)
+/* Of a wish: which trigger, and which of its events. */
+#define TAG(slot, is_second) ((unsigned)(slot) << 1 | (is_second))
+
+static void told(void *arg, const struct kernel_seen *seen)
+{
+	struct collector *c = arg;
+	struct triggers *t = &c->triggers;
+	int slot = (int)(seen->tag >> 1);
+	const struct trigger_hit hit = { .slot = slot,
+					 .number = t->kept->at[slot].number,
+					 .is_second = seen->tag & 1,
+					 .key = seen->key,
+					 .facts = { .time_ns = seen->time_ns, .vtid = seen->tid, .event = seen->name } };
+
+	trigger_hits_add(&c->hits, t, &hit, collector_now_ns(c));
+}
+
+static int wait_for(struct collector *c, int slot, bool is_second, struct diag *d)
+{
+	const struct armed *a = c->triggers.at[slot];
+	const char *pattern = trigger_kernel_pattern(is_second ? a->trigger.second : a->trigger.first);
+	const struct kernel_wish wish = { .pattern = pattern,
+					  .filter = a->trigger.filter && !is_second ? &a->code : NULL,
+					  .by = a->trigger.by,
+					  .tag = TAG(slot, is_second) };
+	struct diag why = { "" };
+	int err;
+
+	if (!pattern)
+		return 0;
+	if (!c->kernel)
+		return diag_fail(d, -EINVAL, "trigger: this recording has no kernel events");
+	err = kernel_wait_for(c->kernel, &wish, told, c, &why);
+	return err ? diag_fail(d, err, "trigger: %s", why.text) : 0;
+}
+
+int trigger_kernel_follow(struct collector *c, struct diag *d)
+{
+	int err = 0;
+
+	if (c->kernel)
+		kernel_wait_for_none(c->kernel);
+	for (int i = 0; i < TRIGGERS_MAX && !err; i++)
+		if (c->triggers.at[i]) {
+			err = wait_for(c, i, false, d);
+			if (!err)
+				err = wait_for(c, i, true, d);
+		}
+	return err;
+}
+
+void trigger_kernel_look(struct collector *c)
+{
+	struct triggers *t = &c->triggers;
+	uint64_t now_ns = collector_now_ns(c);
+	struct diag d = { "" };
+	int more;
+
+	if (!t->n_kernel || now_ns - t->seen_kernel_ns < PERIOD_NS ||
+	    snapshot_is_open(&c->snapshot)) /* it reads what would be moved on */
+		return;
+	more = kernel_poll(c->kernel, now_ns, &d);
+	if (d.text[0])
+		collector_note(c, &d);
+	if (more <= 0)
+		t->seen_kernel_ns = now_ns;
+}

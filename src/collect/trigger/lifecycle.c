@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/trigger/lifecycle.c - see lifecycle.h. */
+#include "collect/trigger/lifecycle.h"
+
+#include "collect/tenant/catch_up.h"
+#include "collect/trigger/kernel.h"
+#include "collect/trigger/request.h"
+#include "collect/trigger/rules.h"
+
+/* From event to action it takes half of this, on average, and an idle look costs some microseconds. */
+enum { WATCH_MS = 2 };
+
+static int open_scan(struct collector *c, struct diag *d)
+{
+	return c->session.has_trigger_pool
+		       ? trigger_scan_open(&c->scan, &c->session.pools[c->session.n_channels], &c->hits, d)
+		       : 0;
+}
+
+static int add_wanted(struct collector *c, struct diag *d)
+{
+	int number = 0;
+
+	for (int i = 0; i < c->o->n_triggers && number >= 0; i++)
+		number = trigger_add(c, c->o->triggers[i], 0, d);
+	for (int i = 0; i < TRIGGERS_MAX && number >= 0; i++)
+		if (c->triggers.at[i] && trigger_does(&c->triggers.at[i]->trigger, TRIGGER_START))
+			c->kept->triggers.is_paused = true;
+	return number < 0 ? number : trigger_rules_follow(c, false, d);
+}
+
+int trigger_watch_open(struct collector *c, struct diag *d)
+{
+	int err = triggers_open(&c->triggers, &c->kept->triggers, d);
+
+	if (!err)
+		err = open_scan(c, d);
+	if (err)
+		return err;
+	return c->o->whole ? late_catch_up(c, d) : add_wanted(c, d);
+}
+
+int trigger_watch_start(struct collector *c, struct diag *d)
+{
+	trigger_watch_go_on(c);
+	return c->triggers.n ? trigger_rules_follow(c, false, d) : 0;
+}
+
+int trigger_watch_resume(struct collector *c, struct diag *d)
+{
+	int err;
+
+	trigger_watch_close(c);
+	err = triggers_open(&c->triggers, &c->kept->triggers, d);
+	if (!err)
+		err = open_scan(c, d);
+	if (!err)
+		err = trigger_kernel_follow(c, d);
+	if (!err && c->kernel && c->kept->triggers.is_paused)
+		err = kernel_pause(c->kernel, true, d);
+	trigger_watch_go_on(c);
+	return err;
+}
+
+void trigger_watch_close(struct collector *c)
+{
+	triggers_close(&c->triggers);
+	trigger_scan_close(c->scan);
+	c->scan = NULL;
+	c->hits.n = 0;
+	trigger_acts_end(&c->acts);
+}
+
+void trigger_watch_go_on(struct collector *c)
+{
+	trigger_acts_step(c);
+	c->watch_ms = c->triggers.n_events ? WATCH_MS : c->triggers.n_kernel ? TRIGGER_KERNEL_MS : 0;
+}
+
+static uint64_t count_lost(const struct collector *c)
+{
+	uint64_t lost = c->kept->lost_outside;
+	struct kernel_counts n;
+
+	for (uint32_t i = 0; i < c->session.n_channels; i++)
+		lost += streams_lost(c->streams, i);
+	if (c->kernel) {
+		kernel_counts(c->kernel, &n);
+		lost += n.lost;
+	}
+	return lost;
+}
+
+void trigger_watch_pass(struct collector *c)
+{
+	if (c->triggers.n)
+		triggers_look(&c->triggers, count_lost(c), collector_now_ns(c));
+	trigger_watch_go_on(c);
+}
+
+void collector_watch(struct collector *c)
+{
+	uint64_t now_ns = collector_now_ns(c);
+
+	if (c->scan && c->triggers.n_events)
+		trigger_scan(c->scan, &c->triggers);
+	trigger_kernel_look(c);
+	trigger_hits_tell(&c->hits, &c->triggers, now_ns);
+	triggers_time(&c->triggers, now_ns);
+	trigger_watch_go_on(c);
+}

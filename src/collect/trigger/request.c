@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/trigger/request.c - see request.h. */
+#include "collect/trigger/request.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "collect/session/programs.h"
+#include "collect/trigger/class.h"
+#include "collect/trigger/kernel.h"
+#include "collect/trigger/rules.h"
+
+static bool is_flight_recorder(const struct session *s)
+{
+	for (uint32_t i = 0; i < s->n_channels; i++)
+		if (s->channels[i].flight_recorder)
+			return true;
+	return false;
+}
+
+/* What this session cannot do is told when it is asked for, not when it fires. */
+static int check(const struct collector *c, const struct trigger *t, struct diag *d)
+{
+	if (trigger_does(t, TRIGGER_SNAPSHOT) && !is_flight_recorder(&c->session))
+		return diag_fail(d, -EINVAL, "trigger: a snapshot is of a flight recorder: of a recording begun "
+					     "with --overwrite");
+	if (trigger_does(t, TRIGGER_ROTATE) && !c->o->pieces.rotate)
+		return diag_fail(d, -EINVAL, "trigger: this recording is not in pieces: begin it with --rotate");
+	if (trigger_has_events(t) && !c->scan)
+		return diag_fail(d, -E2BIG, "trigger: all channels of the session are in use: none is left for "
+					    "events of triggers");
+	return 0;
+}
+
+/* Of programs that run, the events that a trigger is about. */
+struct known {
+	const struct armed *armed;
+	int n_fit;
+	struct diag misfit;
+};
+
+static int look_at_app(void *arg, struct app *a)
+{
+	struct known *k = arg;
+	struct app_event e;
+
+	for (uint32_t i = 0; app_event(a, i, &e); i++)
+		k->n_fit += trigger_class_fits(k->armed, e.schema, strlen(e.schema), &k->misfit) > 0;
+	return 0;
+}
+
+/* One that fits no event there is is wrong; one that fits some may be meant so. */
+static int check_fields(const struct collector *c, const struct armed *a, struct diag *d)
+{
+	struct known k = { .armed = a };
+
+	if (!trigger_has_events(&a->trigger) || (!a->trigger.by && !a->trigger.filter))
+		return 0;
+	apps_each(c->session.dir, 0, look_at_app, &k);
+	return k.misfit.text[0] && !k.n_fit ? diag_fail(d, -EINVAL, "trigger: %s", k.misfit.text) : 0;
+}
+
+int trigger_add(struct collector *c, const char *text, uint32_t wanted, struct diag *d)
+{
+	uint32_t next = c->kept->triggers.next_number;
+	int n = c->triggers.n, number = triggers_add(&c->triggers, text, wanted, d), err;
+	const struct armed *armed;
+
+	if (number < 0 || c->triggers.n == n)
+		return number;
+	armed = c->triggers.at[triggers_find(&c->triggers, (uint32_t)number)];
+	err = check(c, &armed->trigger, d);
+	if (!err)
+		err = check_fields(c, armed, d);
+	if (!err)
+		err = trigger_kernel_follow(c, d);
+	if (!err)
+		err = trigger_rules_follow(c, false, d);
+	if (err) {
+		triggers_remove(&c->triggers, (uint32_t)number);
+		trigger_kernel_follow(c, NULL);
+		c->kept->triggers.next_number = next; /* as if it had not been */
+	}
+	return err ? err : number;
+}
+
+static void answer(int fd, struct text *t)
+{
+	control_send(fd, t, -1); /* who does not wait gets nothing */
+	text_fini(t);
+}
+
+static void add(struct collector *c, const struct control_line *l, int fd)
+{
+	char text[TRIGGER_TEXT_BYTES];
+	struct text t = { 0 };
+	struct diag d = { "" };
+	uint64_t wanted = 0;
+	int number;
+
+	if (!control_text(l, "add", text, sizeof text)) {
+		control_refuse(fd, false, "\"add\" is no text of at most 1023 bytes");
+		return;
+	}
+	if (control_has(l, "number") && (!control_number(l, "number", &wanted) || !wanted || wanted > INT_MAX)) {
+		control_refuse(fd, false, "\"number\" is not a trigger's number");
+		return;
+	}
+	number = trigger_add(c, text, (uint32_t)wanted, &d);
+	if (number < 0) {
+		control_refuse(fd, false, d.text);
+		return;
+	}
+	text_addf(&t, "{\"ok\":true");
+	control_add_number(&t, "number", (uint64_t)number);
+	answer(fd, &t);
+}
+
+static void remove_one(struct collector *c, const struct control_line *l, int fd)
+{
+	struct text t = { 0 };
+	struct diag d = { "" };
+	uint64_t number;
+
+	if (!control_number(l, "remove", &number) || number > UINT32_MAX ||
+	    triggers_remove(&c->triggers, (uint32_t)number)) {
+		control_refuse(fd, false, "it has no trigger of that number");
+		return;
+	}
+	if (trigger_kernel_follow(c, &d) || trigger_rules_follow(c, false, &d)) {
+		control_refuse(fd, false, d.text);
+		return;
+	}
+	text_addf(&t, "{\"ok\":true");
+	answer(fd, &t);
+}
+
+/* The one behind the number @after. */
+static int next_after(const struct triggers *t, uint64_t after)
+{
+	int found = -1;
+
+	for (int i = 0; i < TRIGGERS_MAX; i++)
+		if (t->at[i] && t->kept->at[i].number > after &&
+		    (found < 0 || t->kept->at[i].number < t->kept->at[found].number))
+			found = i;
+	return found;
+}
+
+static const char *state_of(const struct triggers *t, int slot)
+{
+	for (int i = 0; i < t->n_firings; i++)
+		if (t->firings[i].number == t->kept->at[slot].number)
+			return "acts";
+	if (t->kept->owed.number == t->kept->at[slot].number)
+		return "held back";
+	return t->at[slot]->trigger.once && t->kept->at[slot].fired ? "over" : "waits";
+}
+
+static void tell(struct collector *c, const struct control_line *l, int fd)
+{
+	const struct triggers *all = &c->triggers;
+	struct text t = { 0 };
+	uint64_t after;
+	int i;
+
+	if (!control_number(l, "after", &after)) {
+		control_refuse(fd, false, "\"add\", \"remove\" or \"after\" expected");
+		return;
+	}
+	i = next_after(all, after);
+	text_addf(&t, "{\"ok\":true");
+	control_add_number(&t, "triggers", (uint64_t)all->n);
+	if (i >= 0) {
+		control_add_number(&t, "number", all->kept->at[i].number);
+		control_add_text(&t, "text", all->kept->at[i].text);
+		control_add_number(&t, "fired", all->kept->at[i].fired);
+		control_add_number(&t, "held_back", all->kept->at[i].held_back);
+		control_add_number(&t, "forgotten", all->kept->at[i].forgotten);
+		control_add_text(&t, "state", state_of(all, i));
+		if (all->kept->at[i].fired)
+			control_add_number(&t, "last_ns", all->kept->at[i].last_ns + c->clock_offset_ns);
+		if (all->kept->at[i].error[0])
+			control_add_text(&t, "error", all->kept->at[i].error);
+	}
+	if (c->scan)
+		control_add_number(&t, "missed", trigger_scan_missed(c->scan));
+	answer(fd, &t);
+}
+
+void trigger_request(struct collector *c, const struct control_line *l, int fd)
+{
+	if (control_has(l, "add"))
+		add(c, l, fd);
+	else if (control_has(l, "remove"))
+		remove_one(c, l, fd);
+	else
+		tell(c, l, fd);
+}
+
+bool watch_request(struct collector *c, int fd)
+{
+	struct text t = { 0 };
+
+	if (c->acts.n_watchers == TRIGGER_WATCHERS) {
+		control_refuse(fd, true, "many watch already");
+		return false;
+	}
+	text_addf(&t, "{\"ok\":true");
+	answer(fd, &t);
+	return trigger_acts_watch(&c->acts, fd);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/trigger/rules.c - see rules.h. */
+#include "collect/trigger/rules.h"
+
+#include "collect/session/programs.h"
+
+/* What the program itself can decide it does: with a filter, an event that does not pass costs no more. */
+static int add_rules(struct collector *c, struct abi_session *file, const struct trigger *t, struct diag *d)
+{
+	bool first = !trigger_kernel_pattern(t->first), second = t->second && !trigger_kernel_pattern(t->second);
+	int filter = t->filter && first ? filters_add(&c->filters, &c->session, t->filter, d) : 0;
+	int err = filter < 0 ? filter : first ? session_add_trigger_rule(file, t->first, (uint32_t)filter, d) : 0;
+
+	return err || !second ? err : session_add_trigger_rule(file, t->second, 0, d);
+}
+
+static int make_rules(struct collector *c, struct abi_session *file, struct diag *d)
+{
+	int err;
+
+	*file = c->session.file;
+	session_drop_trigger_rules(file);
+	err = session_pause_rules(file, c->kept->triggers.is_paused, d);
+	for (int i = 0; i < TRIGGERS_MAX && !err; i++)
+		if (c->triggers.at[i] && trigger_has_events(&c->triggers.at[i]->trigger))
+			err = add_rules(c, file, &c->triggers.at[i]->trigger, d);
+	return err;
+}
+
+/* Programs that start later first, then those that run.  A session of some processes has no rules for
+ * others: it tells those alone.  Before it begins nobody is told. */
+static int tell(struct collector *c, const struct abi_session *file, bool all, struct diag *d)
+{
+	int err = 0;
+
+	if (!c->o->n_pids && c->begin_ns)
+		err = session_publish(c->session.dir, file, d);
+	if (!c->o->n_pids && !err)
+		c->session.file = *file;
+	if (err || !c->begin_ns)
+		return err;
+	if (!c->o->n_pids)
+		apps_follow(c->session.dir, 0, file, all);
+	for (int i = 0; i < c->o->n_pids; i++)
+		apps_follow(c->session.dir, c->o->pids[i], file, all);
+	return 0;
+}
+
+int trigger_rules_follow(struct collector *c, bool all, struct diag *d)
+{
+	struct abi_session file;
+	int err;
+
+	switches_settle(c);
+	err = make_rules(c, &file, d);
+	return err ? err : tell(c, &file, all, d);
+}
+
+/* What a session of some processes wants of them is not in its rules. */
+static int want_again(struct collector *c, struct diag *d)
+{
+	int err = 0;
+
+	for (int i = 0; i < c->o->n_pids && !err; i++)
+		err = wanted_enable(&c->wanted, c->o->pids[i], true, d);
+	return err ? err : trigger_rules_follow(c, false, d);
+}
+
+void trigger_rules_pause(struct collector *c, bool pause)
+{
+	struct abi_session file;
+	struct diag d = { "" };
+	int err;
+
+	if (c->kept->triggers.is_paused == pause)
+		return;
+	switches_settle(c);
+	c->kept->triggers.is_paused = pause;
+	err = make_rules(c, &file, &d);
+	if (!err)
+		err = c->o->n_pids && !pause ? want_again(c, &d) : tell(c, &file, true, &d);
+	if (!err && c->kernel)
+		err = kernel_pause(c->kernel, pause, &d);
+	if (err)
+		collector_note(c, &d);
+}

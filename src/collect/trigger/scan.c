@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* collect/trigger/scan.c - see scan.h; for the life of a chunk, abi/pool.h. */
+#include "collect/trigger/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/ctf.h"
+#include "clock/clock.h"
+#include "collect/drain/internal.h"
+#include "collect/trigger/class.h"
+
+/* How far a chunk was read, in this life of it. */
+struct progress {
+	uint64_t begin_ns, sequence; /* tell its lives apart */
+	uint64_t time_ns; /* of the last event read */
+	uint32_t position;
+};
+
+struct trigger_scan {
+	struct drain look; /* for drain_look_at */
+	struct trigger_hits *hits; /* lent: what was found */
+	struct progress *progress;
+	/* By CPU: the first of its chunks, the one to come, and how many of those between were seen.  They may be
+	 * found in any order. */
+	struct {
+		uint64_t first, next, n;
+	} *cpus;
+	uint64_t torn; /* chunks overwritten while they were read */
+	char *copy; /* of what is new in a chunk */
+	struct trigger_class *classes[ABI_SCHEMAS];
+};
+
+/* An event being looked at: what a filter may ask for. */
+struct seen_event {
+	struct filter_source source;
+	uint32_t vpid, vtid, cpu;
+	const char *procname; /* ABI_PROCNAME_BYTES */
+	const char *payload;
+	size_t size;
+	uint64_t time_ns;
+};
+
+static void count_chunk(struct trigger_scan *s, const struct seen *seen)
+{
+	uint32_t cpu = seen->cpu;
+
+	if (seen->path != ABI_PATH_W)
+		return;
+	if (!s->cpus[cpu].n || seen->sequence < s->cpus[cpu].first)
+		s->cpus[cpu].first = seen->sequence;
+	if (seen->sequence >= s->cpus[cpu].next)
+		s->cpus[cpu].next = seen->sequence + 1;
+	s->cpus[cpu].n++;
+}
+
+int trigger_scan_open(struct trigger_scan **out, struct pool *pool, struct trigger_hits *hits, struct diag *d)
+{
+	struct trigger_scan *s = calloc(1, sizeof *s);
+	struct seen seen;
+
+	*out = s;
+	if (s) {
+		s->look.pool = pool;
+		s->hits = hits;
+		s->progress = calloc(pool->n_chunks, sizeof *s->progress);
+		s->cpus = calloc(pool->n_cpus, sizeof *s->cpus);
+		s->copy = malloc(pool->chunk_size);
+	}
+	if (!s || !s->progress || !s->cpus || !s->copy) {
+		trigger_scan_close(s);
+		*out = NULL;
+		return diag_fail(d, -ENOMEM, "no memory for triggers");
+	}
+	for (uint32_t i = 0; i < pool->n_chunks; i++) {
+		if (!drain_look_at(&s->look, i, &seen))
+			continue;
+		s->progress[i] = (struct progress){ seen.begin_ns, seen.sequence, seen.begin_ns + seen.since_ns,
+						    seen.position };
+		count_chunk(s, &seen);
+	}
+	return 0;
+}
+
+void trigger_scan_close(struct trigger_scan *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < ABI_SCHEMAS; i++)
+		trigger_class_free(s->classes[i]);
+	free(s->progress);
+	free(s->cpus);
+	free(s->copy);
+	free(s);
+}
+
+uint64_t trigger_scan_missed(const struct trigger_scan *s)
+{
+	uint64_t n = s->torn;
+
+	for (uint32_t i = 0; i < s->look.pool->n_cpus; i++)
+		n += s->cpus[i].next - s->cpus[i].first - s->cpus[i].n;
+	return n;
+}
+
+/* ---------------------------------------------------------------- classes */
+
+/* The class of id @id, with its uses of now; NULL if it is none. */
+static struct trigger_class *find_class(struct trigger_scan *s, const struct triggers *t, uint32_t id)
+{
+	const struct pool *pool = s->look.pool;
+	char schema[ABI_SCHEMA_MAX_BYTES];
+	struct trigger_class **c;
+	uint32_t size, at;
+
+	if (!id || id > ABI_SCHEMAS)
+		return NULL;
+	c = &s->classes[id - 1];
+	if (*c && (*c)->generation == t->generation)
+		return *c;
+	size = load_acquire(&pool->schemas[id - 1].size); /* pairs with [S] */
+	at = load(&pool->schemas[id - 1].offset);
+	if (!size || size > sizeof schema || at > ABI_SCHEMA_TEXT_BYTES || size > ABI_SCHEMA_TEXT_BYTES - at)
+		return NULL;
+	memcpy(schema, pool->text + at, size);
+	if (!*c)
+		*c = trigger_class_make(schema, size);
+	if (*c)
+		trigger_class_use(*c, t, schema, size);
+	return *c;
+}
+
+/* ---------------------------------------------------------------- events */
+
+static bool get(const struct filter_source *source, uint32_t which, struct filter_value *v)
+{
+	const struct seen_event *e = (const struct seen_event *)source;
+
+	v->more = 0;
+	switch (which) {
+	case FILTER_VPID:
+		v->bits = e->vpid;
+		return true;
+	case FILTER_VTID:
+		v->bits = e->vtid;
+		return true;
+	case FILTER_CPU_ID:
+		v->bits = e->cpu;
+		return e->cpu != ABI_CPU_UNKNOWN;
+	case FILTER_PROCNAME:
+		v->text = e->procname;
+		v->more = strnlen(e->procname, ABI_PROCNAME_BYTES);
+		return true;
+	}
+	return false;
+}
+
+/* The kernel knows a thread by its number alone. */
+static uint64_t thread_key(const struct trigger_use *u, const struct seen_event *e)
+{
+	return u->is_mixed ? e->vtid : (uint64_t)e->vpid << 32 | e->vtid;
+}
+
+static void add_hit(struct trigger_scan *s, struct triggers *t, const struct trigger_class *c,
+		    const struct trigger_use *u, const struct seen_event *e)
+{
+	struct trigger_hit hit = { .slot = u->slot,
+				   .number = u->number,
+				   .is_second = u->is_second,
+				   .key = thread_key(u, e),
+				   .facts = { .time_ns = e->time_ns,
+					      .vpid = e->vpid,
+					      .vtid = e->vtid,
+					      .event = c->name } };
+
+	if (u->filter && !filter_run(u->filter, e->payload, e->size, &e->source))
+		return;
+	if (!u->by_thread && !trigger_class_key(c, &u->field, e->payload, e->size, &hit.key))
+		return;
+	memcpy(hit.facts.program, e->procname, sizeof hit.facts.program - 1);
+	trigger_hits_add(s->hits, t, &hit, clock_now_ns(&s->look.pool->clock));
+}
+
+/* The bytes of the header; 0 if there is none. */
+static size_t read_header(const char *p, size_t size, uint32_t *id, uint64_t *time_ns)
+{
+	struct abi_ctf_event_extended large;
+	struct abi_ctf_event small;
+
+	if (size < sizeof small)
+		return 0;
+	memcpy(&small, p, sizeof small);
+	if (small.id != ABI_CTF_EXTENDED) {
+		*id = small.id;
+		*time_ns += (uint32_t)(small.time - (uint32_t)*time_ns);
+		return sizeof small;
+	}
+	if (size < sizeof large)
+		return 0;
+	memcpy(&large, p, sizeof large);
+	*id = large.id;
+	*time_ns = large.time;
+	return sizeof large;
+}
+
+/* One event of a chunk's copy; its size, or 0 if what is there makes no sense. */
+static size_t read_event(struct trigger_scan *s, struct triggers *t, const char *p, size_t size,
+			 struct seen_event *e)
+{
+	enum { THREAD_BYTES = 8 };
+	const struct trigger_class *c;
+	uint32_t id;
+	size_t at = read_header(p, size, &id, &e->time_ns);
+
+	if (!at || size - at < THREAD_BYTES + ABI_PROCNAME_BYTES)
+		return 0;
+	memcpy(&e->vpid, p + at, 4);
+	memcpy(&e->vtid, p + at + 4, 4);
+	e->procname = p + at + THREAD_BYTES;
+	at += THREAD_BYTES + ABI_PROCNAME_BYTES;
+	e->payload = p + at;
+	c = find_class(s, t, id);
+	if (!c || !trigger_class_size(c, e->payload, size - at, &e->size))
+		return 0;
+	for (int i = 0; i < c->n_uses; i++)
+		add_hit(s, t, c, &c->uses[i], e);
+	return at + e->size;
+}
+
+static void read_events(struct trigger_scan *s, struct triggers *t, const struct seen *seen, struct progress *p,
+			size_t size)
+{
+	struct seen_event e = { .source = { get }, .cpu = seen->cpu, .time_ns = p->time_ns };
+	size_t at = 0, n;
+
+	while (at < size && (n = read_event(s, t, s->copy + at, size - at, &e)))
+		at += n;
+	p->time_ns = e.time_ns;
+}
+
+/* ---------------------------------------------------------------- chunks */
+
+static void begin_chunk(struct trigger_scan *s, const struct seen *seen, struct progress *p)
+{
+	if (p->begin_ns == seen->begin_ns && p->sequence == seen->sequence && p->position)
+		return;
+	*p = (struct progress){ seen->begin_ns, seen->sequence, seen->begin_ns, sizeof(struct abi_chunk) };
+	count_chunk(s, seen);
+}
+
+/* Whether chunk @seen still is in the life in which it was looked at: then the copy is good. */
+static bool is_same_life(struct trigger_scan *s, const struct seen *seen)
+{
+	struct seen now;
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return drain_look_at(&s->look, seen->index, &now) && now.begin_ns == seen->begin_ns &&
+	       now.sequence == seen->sequence;
+}
+
+static void scan_chunk(struct trigger_scan *s, struct triggers *t, uint32_t i)
+{
+	struct progress *p = &s->progress[i];
+	struct seen seen;
+	size_t size;
+
+	if (!drain_look_at(&s->look, i, &seen))
+		return;
+	begin_chunk(s, &seen, p);
+	if (seen.position <= p->position)
+		return;
+	size = seen.position - p->position;
+	memcpy(s->copy, seen.bytes + p->position, size);
+	if (!is_same_life(s, &seen)) {
+		s->torn++;
+		return;
+	}
+	p->position = seen.position;
+	read_events(s, t, &seen, p, size);
+}
+
+void trigger_scan(struct trigger_scan *s, struct triggers *t)
+{
+	uint64_t cut_ns = clock_now_ns(&s->look.pool->clock);
+
+	for (uint32_t i = 0; i < s->look.pool->n_chunks; i++)
+		scan_chunk(s, t, i);
+	t->seen_programs_ns = cut_ns;
+}

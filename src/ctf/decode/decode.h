@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctf/decode/decode.h - bytes of a packet to events and fields.
+ *
+ * Places are counted in bits from the beginning of the packet.  Nothing is read at or beyond `end`,
+ * whatever the bytes say; a field that would reach over it ends the decoding.  There is no object
+ * per field: ctf_walk_next() gives one field at a time, in order, from where it lies.
+ */
+#ifndef CTF_DECODE_DECODE_H
+#define CTF_DECODE_DECODE_H
+
+#include <string.h>
+
+#include "ctf/decode/class.h"
+
+/* Where in a packet a number of its context lies. */
+struct ctf_place {
+	uint64_t at_bits;
+	uint32_t size_bits; /* 0: there is no such number */
+	bool is_big;
+};
+
+struct ctf_packet_info {
+	const struct ctf_stream_class *stream;
+	uint64_t body_bits; /* where events begin */
+	uint64_t content_bits; /* where they end; at least body_bits, not checked against the file */
+	uint64_t packet_bits; /* not less than content_bits */
+	uint64_t begin, end; /* clock */
+	uint64_t sequence, discarded;
+	uint64_t instance;
+	uint32_t cpu; /* UINT32_MAX: unknown */
+	bool has_size, has_begin, has_end, has_sequence, has_discarded;
+	struct ctf_place content_at, packet_at, end_at;
+};
+
+/* Where and why decoding stopped. */
+struct ctf_fault {
+	uint64_t at_bits;
+	uint64_t wanted_bits; /* 0: see `what` */
+	const char *name; /* of the field, may be NULL */
+	const char *what;
+};
+
+/*
+ * ctf_packet_read - the header and context of the packet that begins at @bytes.
+ *
+ * @size: bytes from there to the end of the file.
+ * @slots: CTF_SLOTS of them, kept for the packet's events.
+ *
+ * Returns 0, or -EINVAL with the reason in @fault; then @info says nothing.
+ */
+int ctf_packet_read(const struct ctf_meta *m, const uint8_t *bytes, uint64_t size,
+		    struct ctf_packet_info *info, uint64_t *slots, struct ctf_fault *fault);
+
+/* One event, as it lies in its packet.  Lends everything. */
+struct ctf_event {
+	const struct ctf_event_class *class;
+	const uint8_t *packet;
+	uint64_t body_bits; /* after the header */
+	uint64_t end_bits; /* of the event */
+	uint64_t *slots;
+};
+
+/* Reads events of one packet, one after the other. */
+struct ctf_reader {
+	const struct ctf_stream_class *stream;
+	const uint8_t *packet;
+	uint64_t at, end; /* bits */
+	uint64_t clock; /* of the last event; at first, of the packet */
+	uint64_t idle; /* elements without bits that may still pass: a bound on work */
+	uint64_t *slots;
+	struct ctf_fault fault;
+};
+
+void ctf_reader_init(struct ctf_reader *r, const uint8_t *packet, const struct ctf_packet_info *info,
+		     uint64_t *slots);
+
+/* ctf_reader_next - the next event.  Returns 1; 0 at the end of the packet; -EINVAL with r->fault if
+ * what is there is no event. */
+int ctf_reader_next(struct ctf_reader *r, struct ctf_event *e);
+
+/* What ctf_walk_next() found. */
+enum ctf_found {
+	CTF_WALK_END,
+	CTF_INT, /* i */
+	CTF_UINT, /* u */
+	CTF_REAL, /* real */
+	CTF_TEXT, /* text, size */
+	CTF_LABEL, /* enum: i or u, label (NULL: none fits) */
+	CTF_OPEN, /* struct: its members up to CTF_CLOSE */
+	CTF_CLOSE,
+	CTF_OPEN_ARRAY, /* u elements up to CTF_CLOSE_ARRAY */
+	CTF_CLOSE_ARRAY,
+};
+
+struct ctf_value {
+	uint8_t scope; /* enum ctf_scope */
+	uint8_t base; /* integers, enums */
+	bool is_signed;
+	bool is_hidden; /* a length that its sequence implies, or padding */
+	bool is_single; /* CTF_REAL: from 32 bits */
+	uint8_t size_bits;
+	uint32_t name_size;
+	const char *name; /* NULL: an element of an array */
+	union {
+		int64_t i;
+		uint64_t u;
+		double real;
+	};
+	const char *label;
+	const char *text;
+	size_t size; /* bytes of text, without its NUL */
+};
+
+struct ctf_walk {
+	const struct ctf_op *ops;
+	uint32_t op;
+	const uint8_t *packet;
+	uint64_t at, base, end;
+	uint64_t *slots;
+	uint64_t idle;
+	uint64_t number; /* of the LEB128 just passed */
+	uint64_t left; /* elements of the array being given out */
+	uint64_t element_at;
+	int depth; /* loops */
+	bool is_in_array;
+	struct ctf_loop {
+		uint32_t op;
+		uint64_t left;
+		uint64_t at; /* where this turn began */
+	} loops[CTF_LOOPS_MAX];
+};
+
+/* ctf_walk_event - begin to walk over @e's fields, from @scope on: CTF_CONTEXT or CTF_PAYLOAD. */
+void ctf_walk_event(struct ctf_walk *w, const struct ctf_event *e, enum ctf_scope scope);
+enum ctf_found ctf_walk_next(struct ctf_walk *w, struct ctf_value *v);
+
+/* ctf_event_number, ctf_event_text - one field found by ctf_class_find().  False if the event does
+ * not have it (another case of a variant) or it is of another kind. */
+bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_t *value);
+bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const char **text, size_t *size);
+
+/* ctf_event_value - the field that @op, which shows one, is of: what ctf_walk_next() would give for it, of structs
+ * and arrays the beginning.  CTF_WALK_END if the event has not got it.  A variant's is the chosen option's. */
+enum ctf_found ctf_event_value(const struct ctf_event *e, const struct ctf_op *op, struct ctf_value *v);
+
+/* One field of an event that is nothing but numbers and texts. */
+struct ctf_cell {
+	union {
+		int64_t i;
+		uint64_t u;
+		double real;
+		const char *text;
+	};
+	size_t size; /* texts: bytes without the NUL; numbers: untouched */
+};
+
+/*
+ * ctf_event_cells - all fields of an event at once but hidden ones, which costs a fraction of walking over them.
+ *
+ * @cells: e->class->program->n_cells of them, at most CTF_CELLS_MAX; program->cells[i] tells of each
+ * what it is.
+ *
+ * False if the program has no loads (there are structs, arrays of numbers, variants): walk.
+ */
+bool ctf_event_cells(const struct ctf_event *e, struct ctf_cell *cells);
+
+/* An event of ctf_reader_rows(), and of trace_rows(). */
+struct ctf_row {
+	int64_t time_ns; /* from the Epoch */
+	uint32_t class_number; /* class->number */
+	uint32_t stream; /* its number */
+	uint32_t cpu;
+	uint32_t reserved;
+	const struct ctf_cell *cells; /* all its fields: class->program->n_cells */
+};
+
+enum { CTF_ROWS = 128, CTF_ROW_CELLS = 1024, CTF_SORTS = 64 };
+
+/* A class whose events are so many bytes, then so many strings; and its rows, whose numbers are not there yet. */
+struct ctf_sort {
+	const struct ctf_event_class *class;
+	uint32_t number, n_cells, n_strings;
+	uint32_t size;
+	uint32_t n;
+	uint16_t rows[CTF_ROWS]; /* no bytes: those may be anything's, and all would be loaded anew after each */
+};
+
+/* ctf/decode/batch.c alone: what it knows of classes that come often. */
+struct ctf_sorts {
+	const struct ctf_stream_class *stream; /* NULL: nothing yet */
+	const uint8_t *packet;
+	uint32_t ids[CTF_SORTS]; /* at id % CTF_SORTS; UINT32_MAX: none */
+	uint32_t n_used;
+	uint8_t used[CTF_SORTS]; /* so many places in `of` */
+	const uint8_t *body[CTF_ROWS];
+	struct ctf_sort of[CTF_SORTS];
+};
+
+struct ctf_rows {
+	/* from whoever asks: a row's time is base_ns + clock; stream and cpu are put into each */
+	uint64_t base_ns;
+	uint32_t stream, cpu;
+	bool is_mixed; /* the classes of the events so far: a guess how to go on */
+	uint32_t n, n_cells;
+	struct ctf_row rows[CTF_ROWS];
+	uint64_t clock[CTF_ROWS];
+	uint64_t from[CTF_ROWS]; /* where its header begins, in bits */
+	struct ctf_cell cells[CTF_ROW_CELLS];
+	struct ctf_sorts sorts;
+};
+
+/*
+ * ctf_reader_rows - the next events of the packet with all their fields, behind those that @rows has.
+ *
+ * Ends where @rows is full, and before what is not an event with cells: an event of other fields, damage, the end
+ * of the packet. ctf_reader_next() tells which.
+ */
+void ctf_reader_rows(struct ctf_reader *r, struct ctf_rows *rows);
+double ctf_real(const struct ctf_op *op, uint64_t bits);
+
+uint64_t ctf_read_bits(const uint8_t *bytes, uint64_t at, uint32_t size, bool is_big);
+const char *ctf_enum_label(const struct ctf_type *t, uint64_t value);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* ctf/decode/events.c - from event to event within a packet: what next.h leaves to be called. */
+#include <errno.h>
+
+#include "ctf/decode/next.h"
+
+static bool is_time(const struct ctf_op *op)
+{
+	const char *role = ctf_op_role(op);
+
+	return op->type->clock || !strcmp(role, "timestamp") || !strcmp(role, "=clock");
+}
+
+/* The last `id` counts: LTTng's extended header has a second one.  So does any number that shows a
+ * clock. */
+bool step_generic(struct ctf_reader *r, uint32_t *id)
+{
+	struct ctf_walk w;
+	const struct ctf_op *op, *next;
+	uint32_t bits;
+	uint64_t v;
+
+	machine_begin(&w, r->stream->header_program, r->packet, r->at, r->end, r->slots);
+	*id = 0;
+	for (op = w.ops; op->code != OP_END; op = next) {
+		next = machine_move(&w, op);
+		if (!next) {
+			w.op = (uint32_t)(op - w.ops);
+			machine_explain(&w, &r->fault);
+			return false;
+		}
+		if (!machine_integer(&w, op, &v, &bits))
+			continue;
+		if (is_time(op))
+			r->clock = step_clock(r->clock, bits < 64 ? v & ((1ull << bits) - 1) : v, bits);
+		else if (!strcmp(ctf_op_role(op), "id"))
+			*id = (uint32_t)v;
+	}
+	r->at = w.at;
+	return true;
+}
+
+/* The operations of the rare kinds, from @op on. */
+static bool skip_slowly(struct ctf_reader *r, struct ctf_walk *w, const struct ctf_op *op)
+{
+	const struct ctf_op *next;
+
+	for (; op->code != OP_END; op = next) {
+		next = op->code == OP_RUN ? machine_run(w, op) : machine_move(w, op);
+		if (unlikely(!next)) {
+			w->op = (uint32_t)(op - w->ops);
+			machine_explain(w, &r->fault);
+			return false;
+		}
+		if (op->code == OP_RUN)
+			next = w->ops + op->to;
+	}
+	r->at = w->at;
+	r->idle = w->idle;
+	return true;
+}
+
+/* Runs a program to its end without showing anything.  False, with r->fault: it does not fit.
+ * The commonest operations run here, with the place in registers; the first other one, or one that
+ * does not fit, goes on with skip_slowly(). */
+static bool skip_body(struct ctf_reader *r, const struct ctf_program *p)
+{
+	const struct ctf_op *op = p->ops;
+	uint64_t at = r->at, base = at, end = r->end, from, after;
+	const uint8_t *packet = r->packet;
+	struct ctf_walk w;
+
+	for (;;) {
+		switch (op->code) {
+		case OP_RUN:
+			from = machine_align(at, op->align_bits);
+			if (unlikely(from > end || op->count > end - from))
+				break;
+			base = from;
+			at = from + op->count;
+			op = p->ops + op->to;
+			continue;
+		case OP_SAVE:
+			r->slots[op->slot] = machine_number(packet, base + op->offset_bits, op);
+			op++;
+			continue;
+		case OP_STRING:
+			from = machine_align(at, 8);
+			if (unlikely(from >= end))
+				break;
+			after = (uint64_t)(machine_nul(packet + from / 8, packet + end / 8) -
+					   packet) *
+					8 +
+				8;
+			if (unlikely(after > end))
+				break;
+			base = from;
+			at = after;
+			op++;
+			continue;
+		case OP_END:
+			r->at = at;
+			return true;
+		}
+		machine_begin(&w, p, packet, r->at, end, r->slots);
+		w.at = at;
+		w.base = base;
+		w.idle = r->idle;
+		return skip_slowly(r, &w, op);
+	}
+}
+
+int step_fail(struct ctf_reader *r, uint64_t at, const char *what)
+{
+	if (!r->fault.what && !r->fault.wanted_bits)
+		r->fault = (struct ctf_fault){ .at_bits = at, .what = what };
+	return -EINVAL;
+}
+
+void ctf_reader_init(struct ctf_reader *r, const uint8_t *packet,
+		     const struct ctf_packet_info *info, uint64_t *slots)
+{
+	*r = (struct ctf_reader){
+		.stream = info->stream,
+		.packet = packet,
+		.at = info->body_bits,
+		.end = info->content_bits,
+		.clock = info->begin,
+		.idle = info->content_bits - info->body_bits,
+		.slots = slots,
+	};
+}
+
+int step_body(struct ctf_reader *r, struct ctf_event *e, uint64_t from, uint32_t id)
+{
+	const struct ctf_event_class *class = ctf_stream_event(r->stream, id);
+
+	if (!class)
+		return step_fail(r, from, "an event of unknown id");
+	if (!class->program)
+		return step_fail(r, from, class->error);
+	e->class = class;
+	e->body_bits = r->at;
+	if (!skip_body(r, class->program))
+		return step_fail(r, r->at, "an event that is cut");
+	e->end_bits = r->at;
+	return r->at == from ? step_fail(r, from, "an event of no bits") : 1;
+}
+
+uint64_t step_strings(const struct ctf_reader *r, uint64_t at, uint32_t n)
+{
+	const uint8_t *p = r->packet + at / 8, *stop = r->packet + r->end / 8;
+
+	do {
+		p = machine_nul(p, stop);
+		if (unlikely(p == stop))
+			return 0;
+		p++;
+	} while (--n);
+	return (uint64_t)(p - r->packet) * 8;
+}
+
+int ctf_reader_next(struct ctf_reader *r, struct ctf_event *e)
+{
+	return step_next(r, e);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ctf/decode/next.h - from event to event, inlined into the loop that asks.
+ *
+ * An event whose size is known from its id needs its header and one look-up; all others go to
+ * step_body().  Kept in a header because three calls an event cost more than the work.
+ */
+#ifndef CTF_DECODE_NEXT_H
+#define CTF_DECODE_NEXT_H
+
+#include <endian.h>
+
+#include "base/atomic.h"
+#include "ctf/decode/decode.h"
+#include "ctf/decode/vm.h"
+
+static inline uint32_t step_u32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof v);
+	return le32toh(v);
+}
+
+static inline uint64_t step_u64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof v);
+	return le64toh(v);
+}
+
+/* A narrow time is the low bits of the clock; it has wrapped once if it is less than the last. */
+static inline uint64_t step_clock(uint64_t clock, uint64_t low, uint32_t bits)
+{
+	uint64_t mask = bits < 64 ? (1ull << bits) - 1 : UINT64_MAX;
+	uint64_t t = (clock & ~mask) | low;
+
+	return bits < 64 && low < (clock & mask) ? t + mask + 1 : t;
+}
+
+static inline bool step_extended(struct ctf_reader *r, const uint8_t *p, uint64_t room,
+				 uint32_t *id)
+{
+	enum { EXTENDED_BITS = 96 };
+
+	if (room < EXTENDED_BITS)
+		return false;
+	*id = step_u32(p);
+	r->clock = step_u64(p + 4);
+	r->at += EXTENDED_BITS;
+	return true;
+}
+
+static inline bool step_compact(struct ctf_reader *r, uint32_t *id)
+{
+	uint64_t at = machine_align(r->at, 8);
+	const uint8_t *p = r->packet + at / 8;
+	uint32_t v;
+
+	if (unlikely(at > r->end || r->end - at < 32))
+		return false;
+	*id = *p & 31;
+	if (unlikely(*id == 31)) {
+		r->at = at + 8;
+		return step_extended(r, p + 1, r->end - at - 8, id);
+	}
+	v = step_u32(p);
+	r->clock = step_clock(r->clock, v >> 5, 27);
+	r->at = at + 32;
+	return true;
+}
+
+static inline bool step_large(struct ctf_reader *r, uint32_t *id)
+{
+	uint64_t at = machine_align(r->at, 8);
+	const uint8_t *p = r->packet + at / 8;
+
+	if (unlikely(at > r->end || r->end - at < 48))
+		return false;
+	*id = p[0] | (uint32_t)p[1] << 8;
+	if (unlikely(*id == 65535)) {
+		r->at = at + 16;
+		return step_extended(r, p + 2, r->end - at - 16, id);
+	}
+	r->clock = step_clock(r->clock, step_u32(p + 2), 32);
+	r->at = at + 48;
+	return true;
+}
+
+static inline bool step_kernel(struct ctf_reader *r, uint32_t *id)
+{
+	uint64_t at = machine_align(r->at, 8);
+	const uint8_t *p = r->packet + at / 8;
+
+	if (unlikely(at > r->end || r->end - at < 48))
+		return false;
+	*id = p[4] | (uint32_t)p[5] << 8;
+	r->clock = step_clock(r->clock, step_u32(p), 32);
+	r->at = at + 48;
+	return true;
+}
+
+/* Any header, as a program. */
+bool step_generic(struct ctf_reader *r, uint32_t *id);
+
+/* The event of class @id after whose header r->at is; its header began at @from. */
+int step_body(struct ctf_reader *r, struct ctf_event *e, uint64_t from, uint32_t id);
+int step_fail(struct ctf_reader *r, uint64_t at, const char *what);
+
+/* The place after @n strings from @at on, or 0.  Inlined, it would cost events without strings. */
+uint64_t step_strings(const struct ctf_reader *r, uint64_t at, uint32_t n);
+
+/* @kind: of the stream's headers; who reads many of its events in a loop asks for it once. */
+static inline bool step_header_of(struct ctf_reader *r, enum ctf_header kind, uint32_t *id)
+{
+	switch (kind) {
+	case CTF_HEADER_COMPACT:
+		return step_compact(r, id);
+	case CTF_HEADER_LARGE:
+		return step_large(r, id);
+	case CTF_HEADER_KERNEL:
+		return step_kernel(r, id);
+	case CTF_HEADER_NONE:
+		*id = 0;
+		return true;
+	case CTF_HEADER_GENERIC:
+		break;
+	}
+	return step_generic(r, id);
+}
+
+static inline bool step_header(struct ctf_reader *r, uint32_t *id)
+{
+	return step_header_of(r, r->stream->header_kind, id);
+}
+
+/* As ctf_reader_next(). */
+static inline int step_next(struct ctf_reader *r, struct ctf_event *e)
+{
+	uint64_t from = r->at, body, at;
+	const struct ctf_by_id *known;
+	uint32_t id;
+
+	if (unlikely(from >= r->end))
+		return 0;
+	if (unlikely(!step_header(r, &id)))
+		return step_fail(r, from, "an event's header that is cut");
+	body = r->at;
+	e->packet = r->packet;
+	e->slots = r->slots;
+	if (unlikely(id >= r->stream->n_by_id))
+		return step_body(r, e, from, id);
+	known = &r->stream->by_id[id];
+	at = body + known->size_bits;
+	if (unlikely(body & 7 || body > r->end || known->size_bits > r->end - body))
+		return step_body(r, e, from, id);
+	if (known->n_strings)
+		at = step_strings(r, at, known->n_strings);
+	if (unlikely(at <= body)) /* of unknown size; or a string is cut, which is told there */
+		return step_body(r, e, from, id);
+	e->class = known->class;
+	e->body_bits = body;
+	e->end_bits = r->at = at;
+	return 1;
+}
+
+#endif

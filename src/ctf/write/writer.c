@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* ctf/write/writer.c - see writer.h.  The layout is LTTng's (2.13), so that its readers take their fast paths;
+ * docs/formats/trace.md describes it. */
+#include "ctf/write/writer.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "abi/ctf.h"
+#include "base/io.h"
+#include "base/text.h"
+#include "clock/clock.h"
+
+enum { BODY_MAX = 1000 };
+
+static void print_uuid(char *text, const uint8_t u[16])
+{
+	for (int i = 0; i < 16; i++)
+		text += sprintf(text, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", u[i]);
+}
+
+/* env values come from the system; quotes and controls have no place in them. */
+static void add_env(struct text *t, const char *key, const char *value)
+{
+	text_addf(t, "\t%s = \"", key);
+	for (; *value; value++)
+		text_addf(t, "%c", *value < ' ' || *value == '"' || *value == '\\' ? '_' : *value);
+	text_add(t, "\";\n", 3);
+}
+
+static void add_types(struct text *t)
+{
+	for (int size = 8; size <= 64; size *= 2)
+		for (int is_signed = 0; is_signed < 2; is_signed++)
+			text_addf(t,
+				  "typealias integer { size = %d; align = 8; signed = %s; } := %sint%d_t;\n",
+				  size, is_signed ? "true" : "false", is_signed ? "" : "u", size);
+	text_addf(t, "\n");
+}
+
+static void add_env_block(struct text *t, const char *domain, const char *scope)
+{
+	bool kernel = !strcmp(domain, "kernel");
+	struct utsname u;
+	time_t now = time(NULL);
+	struct tm tm;
+	char when[32];
+
+	uname(&u);
+	localtime_r(&now, &tm);
+	strftime(when, sizeof when, "%Y%m%dT%H%M%S%z", &tm);
+	text_addf(t, "env {\n");
+	add_env(t, "domain", domain);
+	/* The layout these bytes follow; the tracer that wrote them is named below. */
+	add_env(t, "tracer_name", kernel ? "lttng-modules" : "lttng-ust");
+	text_addf(t, "\ttracer_major = 2;\n\ttracer_minor = 13;\n");
+	if (kernel) {
+		text_addf(t, "\ttracer_patchlevel = 0;\n");
+		add_env(t, "sysname", u.sysname);
+		add_env(t, "kernel_release", u.release);
+		add_env(t, "kernel_version", u.version);
+	} else {
+		add_env(t, "tracer_buffering_scheme", "uid");
+		text_addf(t, "\ttracer_buffering_id = %u;\n", (unsigned)getuid());
+		text_addf(t, "\tarchitecture_bit_width = %d;\n", (int)sizeof(long) * 8);
+	}
+	add_env(t, "hostname", u.nodename);
+	add_env(t, "trace_name", "duet");
+	add_env(t, "trace_creation_datetime", when);
+	add_env(t, "duet_version", DUET_VERSION);
+	if (scope)
+		add_env(t, "duet_scope", scope);
+	text_addf(t, "};\n\n");
+}
+
+static void add_head(struct text *t, const struct ctf_sink *s, const struct ctf_sink_options *o,
+		     const uint8_t boot_id[16])
+{
+	char uuid[40];
+
+	print_uuid(uuid, s->uuid);
+	text_addf(t, "/* CTF 1.8 */\n\n");
+	add_types(t);
+	text_addf(t,
+		  "trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"%s\";\n\tbyte_order = %s;\n"
+		  "\tpacket.header := struct {\n\t\tuint32_t magic;\n\t\tuint8_t uuid[16];\n"
+		  "\t\tuint32_t stream_id;\n\t\tuint64_t stream_instance_id;\n\t};\n};\n\n",
+		  uuid, __BYTE_ORDER == __LITTLE_ENDIAN ? "le" : "be");
+	add_env_block(t, o->domain, o->scope);
+	print_uuid(uuid, boot_id);
+	text_addf(t,
+		  "clock {\n\tname = \"monotonic\";\n\tuuid = \"%s\";\n\tdescription = \"%s\";\n"
+		  "\tfreq = 1000000000;\n\toffset = %llu;\n};\n\n",
+		  uuid, o->clock->kind == ABI_CLOCK_TSC ? "TSC in nanoseconds" : "Monotonic Clock",
+		  (unsigned long long)o->clock_offset_ns);
+	text_addf(t, "typealias integer {\n\tsize = 32; align = 8; signed = false;\n"
+		     "\tmap = clock.monotonic.value;\n} := uint32_clock_monotonic_t;\n\n"
+		     "typealias integer {\n\tsize = 64; align = 8; signed = false;\n"
+		     "\tmap = clock.monotonic.value;\n} := uint64_clock_monotonic_t;\n\n"
+		     "struct packet_context {\n\tuint64_clock_monotonic_t timestamp_begin;\n"
+		     "\tuint64_clock_monotonic_t timestamp_end;\n\tuint64_t content_size;\n"
+		     "\tuint64_t packet_size;\n\tuint64_t packet_seq_num;\n"
+		     "\tuint64_t events_discarded;\n\tuint32_t cpu_id;\n};\n\n");
+}
+
+int ctf_sink_open(struct ctf_sink *s, const struct ctf_sink_options *o, struct diag *d)
+{
+	struct text t = { 0 };
+	uint8_t boot_id[16];
+	int err;
+
+	*s = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	if (strlen(o->path) >= sizeof s->path)
+		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", o->path);
+	strcpy(s->path, o->path);
+	if (getrandom(s->uuid, sizeof s->uuid, 0) != sizeof s->uuid)
+		return diag_errno(d, "cannot draw a trace uuid");
+	err = clock_boot_id(boot_id);
+	if (err)
+		return diag_fail(d, err, "cannot read the boot id in /proc/sys/kernel/random");
+	err = io_make_dirs(o->path);
+	if (err)
+		return diag_fail(d, err, "cannot make %s: %s", o->path, strerror(-err));
+	s->dir = open(o->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->dir < 0 || (mkdirat(s->dir, "index", 0777) && errno != EEXIST))
+		goto fail;
+	s->index_dir = openat(s->dir, "index", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->metadata = openat(s->dir, "metadata", O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
+			     0666);
+	if (s->index_dir < 0 || s->metadata < 0)
+		goto fail;
+	add_head(&t, s, o, boot_id);
+	err = t.failed ? -ENOMEM : ctf_sink_describe(s, t.bytes, t.size, d);
+	text_fini(&t);
+	if (err)
+		ctf_sink_close(s);
+	return err;
+fail:
+	err = diag_errno(d, "cannot write a trace into %s", o->path);
+	ctf_sink_close(s);
+	return err;
+}
+
+void ctf_sink_close(struct ctf_sink *s)
+{
+	if (s->dir >= 0)
+		close(s->dir);
+	if (s->index_dir >= 0)
+		close(s->index_dir);
+	if (s->metadata >= 0)
+		close(s->metadata);
+	s->dir = s->index_dir = s->metadata = -1;
+}
+
+int ctf_sink_describe(struct ctf_sink *s, const char *tsdl, size_t size, struct diag *d)
+{
+	off_t before = lseek(s->metadata, 0, SEEK_END);
+	int err = io_write(s->metadata, tsdl, size);
+
+	if (!err)
+		return 0;
+	/* If even cutting back fails the last block stays cut, and readers say so. */
+	if (before >= 0)
+		(void)!ftruncate(s->metadata, before);
+	return diag_fail(d, err, "%s/metadata: %s", s->path, strerror(-err));
+}
+
+/* A stream half made leaves nothing in the way of the next attempt. */
+static void undo_stream(struct ctf_stream *st, const char *index)
+{
+	if (st->fd >= 0)
+		unlinkat(st->sink->dir, st->name, 0);
+	if (st->index >= 0)
+		unlinkat(st->sink->index_dir, index, 0);
+	ctf_stream_close(st);
+}
+
+int ctf_stream_open(struct ctf_stream *st, struct ctf_sink *s, const char *name, struct diag *d)
+{
+	struct abi_ctf_index_header h = {
+		.magic = htobe32(ABI_CTF_INDEX_MAGIC),
+		.major = htobe32(1),
+		.minor = htobe32(1),
+		.entry_size = htobe32(sizeof(struct abi_ctf_index_entry)),
+	};
+	char index[80];
+	int err;
+
+	*st = (struct ctf_stream){ .sink = s, .fd = -1, .index = -1, .instance = s->n_streams };
+	snprintf(st->name, sizeof st->name, "%s", name);
+	snprintf(index, sizeof index, "%s.idx", st->name);
+	st->fd = openat(s->dir, st->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	st->index = openat(s->index_dir, index, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (st->fd < 0 || st->index < 0) {
+		err = diag_errno(d, "cannot create %s/%s", s->path, name);
+		undo_stream(st, index);
+		return err;
+	}
+	err = io_write(st->index, &h, sizeof h);
+	if (err) {
+		undo_stream(st, index);
+		return diag_fail(d, err, "%s/index/%s: %s", s->path, index, strerror(-err));
+	}
+	s->n_streams++;
+	return 0;
+}
+
+void ctf_stream_close(struct ctf_stream *st)
+{
+	if (st->fd >= 0)
+		close(st->fd);
+	if (st->index >= 0)
+		close(st->index);
+	st->fd = st->index = -1;
+}
+
+static int append_index(struct ctf_stream *st, const struct abi_ctf_packet *h)
+{
+	struct abi_ctf_index_entry e = {
+		.offset = htobe64(st->offset),
+		.packet_bits = htobe64(h->packet_bits),
+		.content_bits = htobe64(h->content_bits),
+		.begin_ns = htobe64(h->begin_ns),
+		.end_ns = htobe64(h->end_ns),
+		.discarded = htobe64(h->discarded),
+		.stream_id = htobe64(h->stream_id),
+		.stream_instance_id = htobe64(h->stream_instance_id),
+		.sequence = htobe64(h->sequence),
+	};
+	off_t before = lseek(st->index, 0, SEEK_CUR);
+	int err = io_write(st->index, &e, sizeof e);
+
+	if (err && before >= 0) {
+		(void)!ftruncate(st->index, before);
+		lseek(st->index, before, SEEK_SET);
+	}
+	return err;
+}
+
+int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct diag *d)
+{
+	struct abi_ctf_packet h = {
+		.magic = ABI_CTF_MAGIC,
+		.stream_id = st->class_id,
+		.stream_instance_id = st->instance,
+		.begin_ns = p->begin_ns,
+		.end_ns = p->end_ns,
+		.sequence = p->sequence,
+		.discarded = p->discarded,
+		.cpu = p->cpu,
+	};
+	struct iovec v[BODY_MAX + 1];
+	uint64_t size = sizeof h;
+	int err;
+
+	if (p->n_body > BODY_MAX)
+		return diag_fail(d, -E2BIG, "%s: a packet in %d pieces", st->name, p->n_body);
+	memcpy(h.uuid, st->sink->uuid, sizeof h.uuid);
+	v[0] = (struct iovec){ &h, sizeof h };
+	for (int i = 0; i < p->n_body; i++) {
+		v[i + 1] = p->body[i];
+		size += p->body[i].iov_len;
+	}
+	h.content_bits = h.packet_bits = size * 8;
+	if (!quota_take(st->sink->quota, size))
+		return diag_fail(d, -ENOSPC, "%s/%s: the spool is full", st->sink->path, st->name);
+	err = io_writev(st->fd, v, p->n_body + 1);
+	if (!err)
+		err = append_index(st, &h);
+	if (err) {
+		/* Should cutting back fail too, readers stop before the cut packet. */
+		(void)!ftruncate(st->fd, (off_t)st->offset);
+		lseek(st->fd, (off_t)st->offset, SEEK_SET);
+		quota_wrote(st->sink->quota, size);
+		return diag_fail(d, err, "%s/%s: %s", st->sink->path, st->name, strerror(-err));
+	}
+	quota_wrote(st->sink->quota, 0);
+	st->offset += size;
+	st->sequence = p->sequence + 1;
+	st->sink->bytes += size;
+	return 0;
+}

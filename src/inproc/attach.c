@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inproc/attach.c - obtaining a session's channels, at registration or on the first event.
+ *
+ * One question and one answer over the collector's socket, with the memory's descriptor, which
+ * is closed again at once.  Several threads and handlers may do it at the same time: each makes its
+ * own mapping, one is installed, the others are dropped.  Nobody waits for anybody.
+ *
+ * Neither side trusts the other: the socket must belong to us or to root, the memory must be sealed
+ * against shrinking (else its owner could turn our stores into SIGBUS), the pool must be sound, and
+ * its clock one that we can read: no event is better than one at a wrong time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/runtime.h"
+#include "clock/clock.h"
+#include "inproc/context.h"
+#include "inproc/process.h"
+
+/* The first answer may come late on a busy machine, and what it is waited for loses nothing.  Who was waited for in
+ * vain is not again for so long: should he be stopped, that is a fifth of the program's time. */
+enum { FIRST_US = 1000000, AGAIN_US = 250000, RETRY_NS = 1000000000 };
+enum { NO_UID = 65534 }; /* Linux's, unless somebody changed /proc/sys/kernel/overflowuid */
+
+/* Fails for a while after a failure, so that a dead collector costs little.  The one that has its seat next
+ * is another one. */
+static struct {
+	uint64_t epoch;
+	int64_t next_try_ns;
+	uint64_t silent; /* the epoch of one that was waited for in vain */
+	uint64_t silent_early; /* the same at registration, when signals wait as well: less long */
+} failed[ABI_SESSIONS];
+
+static int64_t coarse_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A program may have a timer that is faster than the collector: a signal does not end the wait. */
+static bool was_interrupted(int64_t until_ns)
+{
+	return errno == EINTR && coarse_ns() < until_ns;
+}
+
+/* Until then, and not at all is no time of setsockopt's. */
+static struct timeval time_left(int64_t until_ns)
+{
+	int64_t us = (until_ns - coarse_ns()) / 1000;
+
+	us = us < 1 ? 1 : us;
+	return (struct timeval){ .tv_sec = us / 1000000, .tv_usec = us % 1000000 };
+}
+
+static int connect_at(const struct sockaddr_un *a, int64_t until_ns, struct ucred *peer)
+{
+	struct timeval limit = time_left(until_ns);
+	socklen_t n = sizeof *peer;
+	int fd, err;
+
+	fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+	do
+		err = (int)syscall(SYS_connect, fd, a, sizeof *a);
+	while (err && was_interrupted(until_ns));
+	if (!err && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &n))
+		return fd;
+	syscall(SYS_close, fd);
+	return -1;
+}
+
+/*
+ * A collector outside our user namespace has no uid in it, and is shown as one that all such share.  Then the
+ * directory vouches for it: it is ours and closed, so none but us and those who have power over us can have
+ * put a socket there.  It is opened and looked at, and the socket reached through it and no path beside.
+ */
+static int connect_within(const char *file, int64_t until_ns, struct ucred *peer)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int dir = runtime_dir_open_at(process.directory, false), fd = -1;
+	char digits[DECIMAL_BYTES];
+
+	if (dir < 0)
+		return -1;
+	if (compose(a.sun_path, sizeof a.sun_path, "/proc/self/fd/", decimal(digits, (uint32_t)dir), "/", file, NULL))
+		fd = connect_at(&a, until_ns, peer);
+	syscall(SYS_close, dir);
+	return fd;
+}
+
+static int connect_to(const char *name, int64_t until_ns)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	char file[ABI_NAME_BYTES + 8];
+	struct ucred peer = { .pid = 0 };
+	int fd;
+
+	compose(file, sizeof file, "sock-", name, NULL);
+	if (!runtime_file(a.sun_path, sizeof a.sun_path, file))
+		return -1;
+	fd = connect_at(&a, until_ns, &peer);
+	if (fd < 0 || peer.uid == 0 || peer.uid == geteuid())
+		return fd;
+	syscall(SYS_close, fd);
+	fd = peer.uid == NO_UID ? connect_within(file, until_ns, &peer) : -1;
+	if (fd < 0 || peer.uid == NO_UID)
+		return fd;
+	syscall(SYS_close, fd);
+	return -1;
+}
+
+/* The descriptor that came with @m, or -1. */
+static int passed_descriptor(struct msghdr *m)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(m);
+	int fd = -1;
+
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof fd))
+		memcpy(&fd, CMSG_DATA(c), sizeof fd);
+	return fd;
+}
+
+/* Asks on @fd; returns the pool's descriptor or -1. */
+static int ask(int fd, struct abi_join_answer *answer, int64_t until_ns)
+{
+	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_BOARD_VERSION };
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec v = { answer, sizeof *answer };
+	struct msghdr m = { .msg_iov = &v,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = CMSG_LEN(sizeof(int)) }; /* one, not two */
+	struct timeval limit;
+	ssize_t n;
+	int pool;
+
+	q.pid = process.control->pid;
+	memcpy(q.program, process.control->program, sizeof q.program);
+	do
+		n = syscall(SYS_sendto, fd, &q, sizeof q, MSG_NOSIGNAL, NULL, 0);
+	while (n < 0 && was_interrupted(until_ns));
+	if (n != (ssize_t)sizeof q)
+		return -1;
+	limit = time_left(until_ns);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+	do
+		n = syscall(SYS_recvmsg, fd, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && was_interrupted(until_ns));
+	if (n != (ssize_t)sizeof *answer)
+		return -1;
+	pool = passed_descriptor(&m);
+	if (pool >= 0 && (answer->magic != ABI_JOIN_MAGIC || answer->error)) {
+		syscall(SYS_close, pool);
+		return -1;
+	}
+	return pool;
+}
+
+static bool is_sealed(int fd, uint64_t size)
+{
+	struct stat st;
+	int seals = (int)syscall(SYS_fcntl, fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(fd, &st) && st.st_size > 0 &&
+	       (uint64_t)st.st_size >= size;
+}
+
+static void drop(struct session *s)
+{
+	if (s->memory)
+		munmap(s->memory, s->memory_size);
+	munmap(s, sizeof *s);
+}
+
+static bool may_sleep(void)
+{
+	return !process_is_sandboxed();
+}
+
+/* Makes a channel of what the board says of it; nothing there is believed. */
+static bool open_channel(struct channel *c, const struct session *s, const struct abi_board *board,
+			 uint32_t i, uint32_t host_pid)
+{
+	uint64_t offset = load(&board->channels[i].offset), size = load(&board->channels[i].size);
+
+	c->contexts = load(&board->channels[i].contexts) & ABI_CONTEXT_ALL;
+	if (!(offset % ABI_POOL_ALIGN == 0 && offset >= sizeof *board && offset <= s->memory_size &&
+	      size <= s->memory_size - offset &&
+	      !pool_attach(&c->pool, (char *)s->memory + offset, size, host_pid) &&
+	      clock_is_readable(&c->pool.clock)))
+		return false;
+	context_prepare(c->contexts);
+	c->pool.life = &process.guard[GUARD_LIFE];
+	c->pool.may_wait = may_sleep;
+	c->pool.born = load(c->pool.life);
+	return true;
+}
+
+static bool open_channels(struct session *s, uint32_t host_pid)
+{
+	const struct abi_board *board = s->memory;
+
+	s->n_channels = load(&board->n_channels);
+	s->trigger_channel = load(&board->trigger_channel);
+	if (s->memory_size < ABI_POOL_ALIGN || board->magic != ABI_BOARD_MAGIC ||
+	    board->version != ABI_BOARD_VERSION || !s->n_channels || s->n_channels > ABI_CHANNELS ||
+	    s->trigger_channel >= s->n_channels)
+		return false;
+	for (uint32_t i = 0; i < s->n_channels; i++)
+		if (!open_channel(&s->channels[i], s, board, i, host_pid))
+			return false;
+	return true;
+}
+
+static struct session *new_session(uint32_t seat, uint64_t epoch, uint32_t pid_namespace)
+{
+	struct session *s =
+		mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (s == MAP_FAILED)
+		return NULL;
+	s->word = ABI_ENABLES(ABI_GENERATION(epoch), seat);
+	s->epoch = epoch;
+	s->current = &process.control->seats[seat].epoch;
+	s->seat = seat;
+	s->pid_namespace = pid_namespace;
+	return s;
+}
+
+static struct session *map_session(int fd, uint32_t seat, const struct abi_join_answer *a)
+{
+	struct session *s;
+	void *memory;
+
+	if (!is_sealed(fd, a->size))
+		return NULL;
+	s = new_session(seat, a->epoch, a->pid_namespace);
+	if (!s)
+		return NULL;
+	memory = mmap(NULL, a->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	s->memory = memory == MAP_FAILED ? NULL : memory;
+	s->memory_size = a->size;
+	if (s->memory)
+		madvise(s->memory, s->memory_size, MADV_DONTDUMP); /* not ours; hundreds of MiB */
+	if (s->memory && open_channels(s, a->host_pid))
+		return s;
+	drop(s);
+	return NULL;
+}
+
+static struct session *join(const char *name, uint32_t seat, int64_t until_ns)
+{
+	struct abi_join_answer answer;
+	struct session *s = NULL;
+	int fd = connect_to(name, until_ns), pool;
+
+	if (fd < 0)
+		return NULL;
+	pool = ask(fd, &answer, until_ns);
+	syscall(SYS_close, fd);
+	if (pool < 0)
+		return NULL;
+	s = map_session(pool, seat, &answer);
+	syscall(SYS_close, pool);
+	return s;
+}
+
+static bool is_it(const struct session *s, uint64_t epoch)
+{
+	return s && s->epoch == epoch;
+}
+
+/* Who has inherited a mapping can do without an answer. */
+static int64_t patience_ns(uint32_t seat, uint64_t epoch)
+{
+	bool again = load(&failed[seat].silent) == epoch || load(&process.inherited[seat]);
+
+	return (again ? AGAIN_US : FIRST_US) * 1000ll;
+}
+
+static bool has_just_failed(uint32_t seat, uint64_t epoch)
+{
+	return load(&failed[seat].epoch) == epoch && coarse_ns() < load(&failed[seat].next_try_ns);
+}
+
+static void note_silence(uint64_t *of, uint64_t epoch, int64_t begin_ns)
+{
+	if (coarse_ns() - begin_ns >= AGAIN_US * 1000ll)
+		store(of, epoch);
+}
+
+static void note_failure(uint32_t seat, uint64_t epoch, int64_t begin_ns)
+{
+	note_silence(&failed[seat].silent, epoch, begin_ns);
+	store(&failed[seat].next_try_ns, coarse_ns() + RETRY_NS);
+	store(&failed[seat].epoch, epoch);
+}
+
+static struct session *obtain(const char *name, uint32_t seat, uint64_t epoch, int64_t for_ns)
+{
+	struct session **place = &process.sessions[seat], *have = load_acquire(place), *s; /* [J] */
+
+	if (is_it(have, epoch))
+		return have;
+	if (!process_has_clock()) {
+		store(&process.control->dormant, ABI_DORMANT_CLOCK);
+		return NULL;
+	}
+	s = name[0] && !strchr(name, '/') ? join(name, seat, coarse_ns() + for_ns) : NULL;
+	if (!s)
+		return NULL;
+	s->before = have;
+	/* [J] A whole session, then the pointer.  An old one stays mapped: others may be in it. */
+	if (s->epoch == epoch && compare_exchange(place, &have, s))
+		return s;
+	drop(s);
+	return is_it(have, epoch) ? have : NULL;
+}
+
+/* Who has the seat is asked again: its collector has written its epoch from outside, and no name. */
+static struct session *obtain_by_seat(uint32_t seat, uint64_t epoch)
+{
+	struct abi_seats seats;
+
+	if (!runtime_seats(&seats, -1) || seats.at[seat].epoch != epoch)
+		return NULL;
+	return obtain(seats.at[seat].session, seat, epoch, patience_ns(seat, epoch));
+}
+
+/*
+ * A child that cannot join goes on in the mapping it has inherited.  As owner of chunks it takes its pid,
+ * if that means the same to the collector, else nobody's: what an owner without a name holds when it is
+ * killed is out of use until the session ends, but never taken from it while it writes.
+ */
+static struct session *adopt(uint32_t seat, uint64_t epoch, bool sandboxed)
+{
+	struct session *s = load_acquire(&process.inherited[seat]), *none = NULL;
+	uint32_t ns = sandboxed ? 0 : runtime_pid_namespace();
+
+	if (!is_it(s, epoch) || !compare_exchange(&process.inherited[seat], &s, NULL))
+		return NULL;
+	if (!open_channels(s, ns && ns == s->pid_namespace ? process.pid : 0))
+		return NULL;
+	s->current = &process.control->seats[seat].epoch;
+	return compare_exchange(&process.sessions[seat], &none, s) ? s : NULL;
+}
+
+struct session *session_current(uint32_t seat, uint64_t epoch)
+{
+	struct session *have = load_acquire(&process.sessions[seat]), *s; /* pairs with [J] */
+	int64_t begin_ns;
+	bool sandboxed;
+
+	if (is_it(have, epoch))
+		return have;
+	if (has_just_failed(seat, epoch))
+		return NULL;
+	begin_ns = coarse_ns();
+	sandboxed = process_is_sandboxed();
+	s = sandboxed ? NULL : obtain_by_seat(seat, epoch);
+	if (!s)
+		s = adopt(seat, epoch, sandboxed);
+	if (s)
+		return s;
+	if (sandboxed)
+		store(&process.control->dormant, ABI_DORMANT_SECCOMP);
+	note_failure(seat, epoch, begin_ns);
+	return NULL;
+}
+
+struct session *session_join_early(const struct abi_session *f)
+{
+	int64_t begin_ns = coarse_ns();
+	struct session *s;
+
+	if (load(&failed[f->seat].silent_early) == f->epoch || has_just_failed(f->seat, f->epoch) || !process_may_call())
+		return NULL;
+	s = obtain(f->name, f->seat, f->epoch, AGAIN_US * 1000ll);
+	if (!s)
+		note_silence(&failed[f->seat].silent_early, f->epoch, begin_ns);
+	return s;
+}
+
+/* A second mapping of what the parent has joined in that seat. */
+static struct session *inherit(uint32_t seat, const struct session *from)
+{
+	void *memory = mremap(from->memory, 0, from->memory_size, MREMAP_MAYMOVE);
+	struct session *s;
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	s = new_session(seat, from->epoch, from->pid_namespace);
+	if (!s) {
+		munmap(memory, from->memory_size);
+		return NULL;
+	}
+	s->memory = memory;
+	s->memory_size = from->memory_size;
+	return s;
+}
+
+void sessions_inherit(void)
+{
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
+		if (!process.sessions[i])
+			continue;
+		if (process.inherited[i])
+			drop(process.inherited[i]); /* of a grandparent: our parent could join */
+		process.inherited[i] = inherit(i, process.sessions[i]);
+	}
+}
+
+void sessions_forget(void)
+{
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		for (struct session *s = exchange(&process.sessions[i], NULL); s; s = s->before)
+			store(&s->word, SESSION_OVER);
+}
+
+static void leave(const struct session *s)
+{
+	mmap(s->memory, s->memory_size, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+void sessions_leave(void)
+{
+	if (process.has_left)
+		return; /* the parent did, and has not recorded since */
+	sessions_inherit();
+	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
+		for (struct session *s = process.sessions[i]; s; s = s->before) {
+			leave(s);
+			process.has_left = true;
+		}
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* inproc/selector.c - what this program is to rules that are not for all: rules/selector.h. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inproc/process.h"
+
+static uint32_t namespace_number(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (uint32_t)st.st_ino;
+}
+
+/* The last line of /proc/self/cgroup: "0::/path". */
+static const char *look_at_cgroup(struct self *s)
+{
+	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	ssize_t n = 0, all = 0;
+	char *at, *end;
+
+	while (fd >= 0 && (n = read(fd, s->cgroup + all, sizeof s->cgroup - 1 - (size_t)all)) > 0)
+		all += n;
+	if (fd >= 0)
+		close(fd);
+	s->cgroup[all] = 0;
+	at = !strncmp(s->cgroup, "0::", 3) ? s->cgroup : strstr(s->cgroup, "\n0::");
+	end = at ? strchr(at + 1, '\n') : NULL;
+	if (!end)
+		return "";
+	*end = 0;
+	return strstr(at, "::") + 2;
+}
+
+void who_we_are(struct self *s, uint32_t letters)
+{
+	s->who = (struct who){ .name = process.control->program, .host = "", .cgroup = "", .pid = process.pid };
+	if (letters & WHO_LETTER('g'))
+		s->who.cgroup = look_at_cgroup(s);
+	if (letters & WHO_LETTER('u'))
+		s->who.uid = (uint32_t)syscall(SYS_getuid);
+	if (letters & (WHO_LETTER('p') | WHO_LETTER('c')))
+		s->who.pid_namespace = namespace_number("/proc/self/ns/pid");
+	if (!(letters & WHO_LETTER('c')))
+		return;
+	s->who.mount_namespace = namespace_number("/proc/self/ns/mnt");
+	if (!syscall(SYS_uname, &s->names))
+		s->who.host = s->names.nodename;
+}

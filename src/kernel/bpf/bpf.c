@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/bpf/bpf.c - see bpf.h: made, told what to record, put away. */
+#include "kernel/bpf/bpf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/io.h"
+#include "kernel/bpf/internal.h"
+
+/* A verifier follows an offset no further than this. */
+#define RING_BYTES_MAX (256ull << 20)
+enum { RING_BYTES_MIN = 65536 };
+
+/* CPUs there are now, by number; what happens on one that is switched on later is counted as lost. */
+static int count_cpus(void)
+{
+	char text[1024], *last;
+
+	if (io_read_file("/sys/devices/system/cpu/online", text, sizeof text) <= 0)
+		return (int)sysconf(_SC_NPROCESSORS_CONF);
+	for (last = text + strlen(text); last > text && strchr("0123456789\n", last[-1]); last--)
+		;
+	return atoi(last) + 1;
+}
+
+static int map_memory(int fd, size_t size, void **at, struct diag *d)
+{
+	*at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (*at != MAP_FAILED)
+		return 0;
+	*at = NULL;
+	return diag_errno(d, "cannot map a BPF map of %zu bytes", size);
+}
+
+static struct bpf_ring *ring_at(const struct kernel_bpf *b, int cpu)
+{
+	return (struct bpf_ring *)(b->rings + (size_t)cpu * b->ring_stride);
+}
+
+static int make_rings(struct kernel_bpf *b, uint64_t bytes, struct diag *d)
+{
+	void *rings;
+	int err;
+
+	b->plan.ring_size = RING_BYTES_MIN;
+	while (b->plan.ring_size * 2ull <= bytes && b->plan.ring_size < RING_BYTES_MAX)
+		b->plan.ring_size *= 2;
+	b->n_cpus = count_cpus();
+	b->ring_stride = sizeof(struct bpf_ring) + b->plan.ring_size + BPF_RING_SLACK;
+	b->rings_size = b->ring_stride * (size_t)b->n_cpus;
+	b->plan.rings = bpf_map_make("duet_rings", (uint32_t)b->ring_stride, (uint32_t)b->n_cpus, d);
+	if (b->plan.rings < 0)
+		return b->plan.rings;
+	err = map_memory(b->plan.rings, b->rings_size, &rings, d);
+	b->rings = rings;
+	b->cpus = calloc((size_t)b->n_cpus, sizeof *b->cpus);
+	b->out = malloc(BPF_PACKET_SIZE);
+	if (!err && (!b->cpus || !b->out))
+		err = diag_fail(d, -ENOMEM, "no memory to record by BPF");
+	for (int i = 0; i < b->n_cpus && !err; i++)
+		b->cpus[i] = (struct bpf_cpu){ .ring = ring_at(b, i),
+					       .cpu = { .number = i, .prefix = "bpf", .pipe = -1,
+							.losses = &ring_at(b, i)->losses,
+							.stream = { .fd = -1, .index = -1 } } };
+	return err;
+}
+
+static int make_control(struct kernel_bpf *b, struct diag *d)
+{
+	void *control;
+	int err;
+
+	b->plan.control = bpf_map_make("duet_control", sizeof(struct bpf_control), 1, d);
+	if (b->plan.control < 0)
+		return b->plan.control;
+	err = map_memory(b->plan.control, sizeof(struct bpf_control), &control, d);
+	b->control = control;
+	return err;
+}
+
+/* @c: whole, or it was too long. */
+static int attach(struct kernel_bpf *b, const char *tracepoint, struct bpf_code *c, struct diag *d)
+{
+	char name[BPF_OBJ_NAME_LEN];
+	int id = btf_tracepoint(&b->btf, tracepoint), err = bpf_code_end(c);
+
+	if (id < 0)
+		return diag_fail(d, id, "the kernel's BTF has no tracepoint %s", tracepoint);
+	if (b->n_links == BPF_LINKS_MAX || err)
+		return diag_fail(d, -E2BIG, "the BPF program for %s is too long", tracepoint);
+	snprintf(name, sizeof name, "duet_%.10s", tracepoint);
+	err = bpf_attach(&b->links[b->n_links], name, c, id, d);
+	if (!err)
+		b->n_links++;
+	return err;
+}
+
+/* Children first: none may be missed once its parent is followed. */
+static int follow_children(struct kernel_bpf *b, struct diag *d)
+{
+	struct bpf_code *c = malloc(sizeof *c);
+	int err;
+
+	if (!c)
+		return diag_fail(d, -ENOMEM, "no memory for a BPF program");
+	bpf_program_fork(c, &b->plan);
+	err = attach(b, "sched_process_fork", c, d);
+	bpf_program_free(c, &b->plan);
+	if (!err)
+		err = attach(b, "sched_process_free", c, d);
+	free(c);
+	return err;
+}
+
+static int set_up(struct kernel_bpf *b, const struct kernel_bpf_options *o, struct diag *d)
+{
+	int err = btf_open(&b->btf, d);
+
+	if (err)
+		return err;
+	bpf_plan_layout(&b->plan, &b->btf);
+	if (b->plan.task_pid < 0)
+		return diag_fail(d, -ENOENT, "the kernel's BTF does not say where a task's pid is");
+	err = make_control(b, d);
+	if (!err)
+		err = make_rings(b, o->ring_bytes, d);
+	if (!err && o->follows)
+		err = follow_children(b, d);
+	return err;
+}
+
+int kernel_bpf_open(struct kernel_bpf **out, const struct kernel_bpf_options *o, struct diag *d)
+{
+	struct kernel_bpf *b = calloc(1, sizeof *b);
+	int err;
+
+	*out = NULL;
+	if (!b)
+		return diag_fail(d, -ENOMEM, "no memory to record by BPF");
+	b->plan = (struct bpf_plan){ .rings = -1, .control = -1, .bit = 1, .follows = o->follows };
+	b->keeps_newest = o->keeps_newest;
+	err = set_up(b, o, d);
+	if (err) {
+		kernel_bpf_close(b);
+		return err;
+	}
+	clock_follow_begin(&b->control->follow, o->clock);
+	*out = b;
+	return 0;
+}
+
+void kernel_bpf_close(struct kernel_bpf *b)
+{
+	if (!b)
+		return;
+	for (int i = 0; i < b->n_links; i++)
+		bpf_release(&b->links[i]);
+	for (int i = 0; i < b->n_cpus && b->cpus; i++)
+		kernel_cpu_close(&b->cpus[i].cpu);
+	if (b->rings)
+		munmap(b->rings, b->rings_size);
+	if (b->control)
+		munmap(b->control, sizeof *b->control);
+	if (b->plan.rings >= 0)
+		close(b->plan.rings);
+	if (b->plan.control >= 0)
+		close(b->plan.control);
+	btf_close(&b->btf);
+	free(b->cpus);
+	free(b->out);
+	free(b);
+}
+
+/* ---------------------------------------------------------------- what is recorded */
+
+/* Bits are given to programs in turn. */
+static int attach_recorder(struct kernel_bpf *b, const char *tracepoint, struct bpf_code *c, uint32_t *bit, struct diag *d)
+{
+	int err = attach(b, tracepoint, c, d);
+
+	if (err)
+		return err;
+	*bit = b->plan.bit;
+	b->plan.bit <<= 1;
+	b->has_events = true;
+	return 0;
+}
+
+int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, const struct kernel_bpf_filter *filters,
+		     int n_filters, uint32_t *bit, struct diag *d)
+{
+	struct bpf_code *c = malloc(sizeof *c);
+	int err;
+
+	*bit = 0;
+	if (!c)
+		return diag_fail(d, -ENOMEM, "no memory for a BPF program");
+	err = is_entry ? bpf_program_sys_enter(c, &b->plan, f->id, filters, n_filters)
+		       : bpf_program_sys_exit(c, &b->plan, f->id, filters, n_filters);
+	if (!err)
+		err = attach_recorder(b, is_entry ? "sys_enter" : "sys_exit", c, bit, d);
+	free(c);
+	return err;
+}
+
+void kernel_bpf_filter(struct kernel_bpf *b, bool is_entry, int nr, int filter)
+{
+	b->control->calls[nr] |= (uint64_t)filter << (is_entry ? BPF_CALL_ENTRY_FILTER : BPF_CALL_FILTER);
+}
+
+static uint64_t word_of(const struct kernel_capture *c, uint32_t buffer_bytes)
+{
+	uint64_t most = c->size ? c->size : buffer_bytes < KERNEL_CAPTURE_BUFFER_MAX ? buffer_bytes : KERNEL_CAPTURE_BUFFER_MAX;
+
+	return c->argument | (uint64_t)c->how << BPF_CAPTURE_HOW | (uint64_t)c->size_argument << BPF_CAPTURE_SIZE |
+	       most << BPF_CAPTURE_MOST | (uint64_t)c->unit << BPF_CAPTURE_UNIT | (c->is_int ? BPF_CAPTURE_IS_INT : 0) |
+	       (c->is_of_failures ? BPF_CAPTURE_OF_FAILURES : 0);
+}
+
+void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts, const struct kernel_captures *also,
+		     uint32_t buffer_bytes)
+{
+	uint64_t call = is_entry ? BPF_CALL_ENTRY : BPF_CALL_EXIT | (texts ? BPF_CALL_LATE : 0);
+	int shift = BPF_CALL_TEXTS;
+
+	for (int i = 0; also && i < also->n; i++) {
+		b->control->captures[nr][!is_entry][i] = word_of(also->at[i], buffer_bytes);
+		call |= is_entry ? BPF_CALL_CAPTURES : BPF_CALL_EXIT_CAPTURES;
+	}
+	for (unsigned i = 0; texts >> i; i++) /* of an end as of the entry */
+		if (texts >> i & 1) {
+			call |= (uint64_t)(i + 1) << shift;
+			shift += 8;
+		}
+	b->control->calls[nr] |= call;
+}
+
+int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f, const char *filter, uint32_t *bit,
+		     struct diag *d)
+{
+	struct bpf_code *c;
+	int err;
+
+	*bit = 0;
+	if (strcmp(system, "sched") != 0)
+		return -EOPNOTSUPP;
+	c = malloc(sizeof *c);
+	if (!c)
+		return diag_fail(d, -ENOMEM, "no memory for a BPF program");
+	err = bpf_program_event(c, &b->plan, f, filter);
+	if (!err)
+		err = attach_recorder(b, f->name, c, bit, d);
+	free(c);
+	return err;
+}
+
+bool kernel_bpf_has_events(const struct kernel_bpf *b)
+{
+	return b->has_events;
+}
+
+void kernel_bpf_add_thread(struct kernel_bpf *b, pid_t tid)
+{
+	if (b && tid > 0 && tid < BPF_PIDS_MAX)
+		__atomic_fetch_or(&b->control->pids[tid / 64], 1ull << tid % 64, __ATOMIC_SEQ_CST);
+}
+
+void kernel_bpf_switch(struct kernel_bpf *b, uint32_t bits)
+{
+	if (!b)
+		return;
+	btf_close(&b->btf); /* all programs are loaded */
+	store(&b->control->is_on, bits);
+}
+
+void kernel_bpf_stop(struct kernel_bpf *b)
+{
+	if (!b)
+		return;
+	store(&b->control->is_on, 0);
+	for (int i = 0; i < b->n_links; i++)
+		bpf_detach(&b->links[i]);
+}

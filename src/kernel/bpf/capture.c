@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/bpf/capture.c - see capture.h. */
+#include "kernel/bpf/capture.h"
+
+enum { IOVEC = 16, HEADER = 56, NAME_MAX_BYTES = KERNEL_CAPTURE_ADDRESS_MAX };
+
+static int args_of(int stage)
+{
+	return stage == BPF_EXIT_STAGE ? stage + (int)offsetof(struct bpf_stage, args)
+				       : bpf_stage_record(stage) + RECORD + KERNEL_SYSCALL_ARGS - 8;
+}
+
+static int words_of(int stage)
+{
+	return bpf_stage_record(stage) + RECORD + (stage == BPF_EXIT_STAGE ? KERNEL_EXIT_WORDS : KERNEL_CAPTURE_WORDS);
+}
+
+/* R1 becomes byte R8 of the record in @stage. */
+static void at_stage(struct bpf_code *c, int stage)
+{
+	bpf_alu(c, BPF_MOV, R1, R7);
+	bpf_alu(c, BPF_ADD, R1, R8);
+	bpf_alu_imm(c, BPF_ADD, R1, bpf_stage_record(stage) + RECORD);
+}
+
+/* What is known of R8 is from here on only that it is small enough to capture more. */
+static void bound_position(struct bpf_code *c, int stage, int is_full)
+{
+	bpf_store(c, BPF_DW, R7, stage, R8);
+	bpf_load(c, BPF_DW, R8, R7, stage);
+	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_CAPTURE_BEGIN_MAX, is_full);
+}
+
+/* @to becomes the argument with the number, counted from 1, that R9 has at bit @shift. */
+static void load_argument(struct bpf_code *c, int stage, int to, int shift)
+{
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_RSH, R1, shift);
+	bpf_alu_imm(c, BPF_AND, R1, 7);
+	bpf_alu_imm(c, BPF_LSH, R1, 3);
+	bpf_alu(c, BPF_ADD, R1, R7);
+	bpf_load(c, BPF_DW, to, R1, args_of(stage));
+}
+
+/* R0 is not 0 if the bytes, as many as R2 says, at R3 could not be read to R8. */
+static void read_here(struct bpf_code *c, int stage)
+{
+	at_stage(c, stage);
+	bpf_call(c, BPF_FUNC_probe_read_user);
+}
+
+/* The stack's word becomes the @size bytes at R3. */
+static void read_word(struct bpf_code *c, int size, int is_bad)
+{
+	bpf_alu(c, BPF_MOV, R1, FP);
+	bpf_alu_imm(c, BPF_ADD, R1, STACK_WORD);
+	bpf_alu_imm(c, BPF_MOV, R2, size);
+	bpf_call(c, BPF_FUNC_probe_read_user);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, is_bad);
+}
+
+/* R2 is at most @most. */
+static void limit_r2(struct bpf_code *c, int most)
+{
+	int fits = bpf_label(c);
+
+	bpf_jump_if_imm(c, BPF_JLE, R2, most, fits);
+	bpf_alu_imm(c, BPF_MOV, R2, most);
+	bpf_put_label(c, fits);
+}
+
+static void sign_extend(struct bpf_code *c, int reg)
+{
+	bpf_alu_imm(c, BPF_LSH, reg, 32);
+	bpf_alu_imm(c, BPF_ARSH, reg, 32);
+}
+
+/* A word at @at: the bytes from the stack's STACK_BEGIN to R8. */
+static void store_word(struct bpf_code *c, int at)
+{
+	bpf_load(c, BPF_DW, R1, FP, STACK_BEGIN);
+	bpf_alu(c, BPF_MOV, R2, R8);
+	bpf_alu(c, BPF_SUB, R2, R1);
+	bpf_alu_imm(c, BPF_LSH, R2, 16);
+	bpf_alu(c, BPF_OR, R2, R1);
+	bpf_store(c, BPF_W, R7, at, R2);
+}
+
+void bpf_stage_begin(struct bpf_code *c, const struct bpf_plan *p, int stage)
+{
+	int is_known = bpf_label(c);
+	bool is_exit = stage == BPF_EXIT_STAGE;
+	int words = bpf_stage_record(stage) + RECORD + (is_exit ? KERNEL_EXIT_LATE_WORD : KERNEL_SYSCALL_WORDS);
+
+	for (int i = 0; i < (is_exit ? 3 : 4); i++)
+		bpf_store_imm(c, BPF_DW, R7, words + 8 * i, 0);
+	bpf_load(c, BPF_DW, R1, FP, STACK_NR);
+	bpf_jump_if_imm(c, BPF_JLT, R1, KERNEL_SYSCALLS_MAX, is_known);
+	bpf_alu_imm(c, BPF_MOV, R1, KERNEL_SYSCALLS_MAX);
+	bpf_put_label(c, is_known);
+	bpf_alu_imm(c, BPF_LSH, R1, 6);
+	bpf_load_map_value(c, R2, p->control, offsetof(struct bpf_control, captures) + (is_exit ? 8 * KERNEL_CAPTURES_MAX : 0));
+	bpf_alu(c, BPF_ADD, R2, R1);
+	bpf_store(c, BPF_DW, FP, STACK_ROW, R2);
+	bpf_alu_imm(c, BPF_MOV, R8, is_exit ? BPF_EXIT_BYTES_AT : BPF_TEXTS_AT);
+}
+
+_Static_assert(sizeof ((struct bpf_control *)NULL)->captures[0] == 1 << 6, "a row is found by shifting");
+
+/* ---------------------------------------------------------------- texts */
+
+/*
+ * A text of at most @max bytes with its end, from R3 to behind what the stage has: R8 bytes of a record.  R0 is
+ * how many it is.  The last of one that is longer are dots.
+ */
+static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
+{
+	int is_long = bpf_label(c), is_whole = bpf_label(c);
+
+	at_stage(c, stage);
+	bpf_alu_imm(c, BPF_MOV, R2, max + 1);
+	bpf_call(c, BPF_FUNC_probe_read_user_str);
+	bpf_jump_if_imm(c, BPF_JSLT, R0, 1, is_bad);
+	bpf_jump_if_imm(c, BPF_JGT, R0, max, is_long);
+	bpf_jump(c, is_whole); /* what a verifier sees first includes the other case */
+	bpf_put_label(c, is_long);
+	at_stage(c, stage);
+	for (int k = max - 4; k < max - 1; k++)
+		bpf_store_imm(c, BPF_B, R1, k, '.');
+	bpf_store_imm(c, BPF_B, R1, max - 1, 0);
+	bpf_alu_imm(c, BPF_MOV, R0, max);
+	bpf_put_label(c, is_whole);
+	bpf_alu(c, BPF_ADD, R8, R0);
+}
+
+/* The text that argument R9 & 7 points to; its word is number @i.  What is not in memory cannot be read here: its
+ * size is 0, and the end of the call tries again. */
+static void stage_argument(struct bpf_code *c, int i, int done)
+{
+	int word = bpf_stage_record(BPF_ENTRY_STAGE) + RECORD + KERNEL_SYSCALL_WORDS + 4 * i;
+	int is_bad = bpf_label(c), next = bpf_label(c);
+
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_AND, R1, 255);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
+	load_argument(c, BPF_ENTRY_STAGE, R3, 0);
+	bpf_store(c, BPF_W, R7, word, R8);
+	bpf_jump_if_imm(c, BPF_JEQ, R3, 0, next);
+	stage_text(c, BPF_ENTRY_STAGE, BPF_TEXT_MAX, is_bad);
+	bpf_alu_imm(c, BPF_LSH, R0, 16);
+	bpf_load(c, BPF_W, R1, R7, word);
+	bpf_alu(c, BPF_OR, R1, R0);
+	bpf_store(c, BPF_W, R7, word, R1);
+	bpf_jump(c, next);
+	bpf_put_label(c, is_bad);
+	bpf_alu_imm(c, BPF_MOV, R1, 1);
+	bpf_store(c, BPF_DW, FP, STACK_LATE, R1);
+	bpf_put_label(c, next);
+	bpf_alu_imm(c, BPF_RSH, R9, 8);
+}
+
+/* One of those at the end: what cannot be read there either is "". */
+static void stage_late_argument(struct bpf_code *c, int done)
+{
+	int is_bad = bpf_label(c), next = bpf_label(c);
+
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_AND, R1, 255);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, done);
+	load_argument(c, BPF_EXIT_STAGE, R3, 0);
+	stage_text(c, BPF_EXIT_STAGE, BPF_TEXT_MAX, is_bad);
+	bpf_jump(c, next);
+	bpf_put_label(c, is_bad);
+	at_stage(c, BPF_EXIT_STAGE);
+	bpf_store_imm(c, BPF_B, R1, 0, 0);
+	bpf_alu_imm(c, BPF_ADD, R8, 1);
+	bpf_put_label(c, next);
+	bpf_alu_imm(c, BPF_RSH, R9, 8);
+}
+
+void bpf_stage_texts(struct bpf_code *c, int stage)
+{
+	int done = bpf_label(c);
+
+	bpf_store(c, BPF_DW, FP, STACK_BEGIN, R8);
+	bpf_load(c, BPF_DW, R9, FP, STACK_CALL);
+	bpf_alu_imm(c, BPF_RSH, R9, BPF_CALL_TEXTS);
+	for (int i = 0; i < KERNEL_SYSCALL_TEXTS; i++)
+		if (stage == BPF_ENTRY_STAGE)
+			stage_argument(c, i, done);
+		else
+			stage_late_argument(c, done);
+	bpf_put_label(c, done);
+	if (stage == BPF_EXIT_STAGE)
+		store_word(c, bpf_stage_record(stage) + RECORD + KERNEL_EXIT_LATE_WORD);
+}
+
+/* ---------------------------------------------------------------- what else */
+
+/* R2 becomes as many bytes as the capture in R9 is of, by its argument; or @done. */
+static void find_size(struct bpf_code *c, int stage, int done)
+{
+	int is_fixed = bpf_label(c), is_pointed = bpf_label(c), is_long = bpf_label(c), sized = bpf_label(c);
+	int is_known = bpf_label(c), fits = bpf_label(c);
+
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_AND, R1, 7 << BPF_CAPTURE_SIZE);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_fixed);
+	load_argument(c, stage, R2, BPF_CAPTURE_SIZE);
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_AND, R1, 7 << BPF_CAPTURE_HOW);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, KERNEL_CAPTURE_POINTED << BPF_CAPTURE_HOW, is_pointed);
+	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CAPTURE_IS_INT, is_long);
+	bpf_jump(c, sized);
+	bpf_put_label(c, is_long);
+	sign_extend(c, R2);
+	bpf_put_label(c, sized);
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_UNIT);
+	bpf_alu(c, BPF_MUL, R2, R1);
+	bpf_jump(c, is_known);
+	bpf_put_label(c, is_pointed);
+	bpf_alu(c, BPF_MOV, R3, R2);
+	read_word(c, 4, done);
+	bpf_load(c, BPF_W, R2, FP, STACK_WORD);
+	sign_extend(c, R2);
+	bpf_put_label(c, is_known);
+	bpf_jump_if_imm(c, BPF_JSLT, R2, 1, done);
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_MOST);
+	bpf_alu_imm(c, BPF_AND, R1, 0xffff);
+	bpf_jump_if(c, BPF_JGT, R1, R2, fits);
+	bpf_put_label(c, is_fixed);
+	bpf_alu(c, BPF_MOV, R2, R9);
+	bpf_alu_imm(c, BPF_RSH, R2, BPF_CAPTURE_MOST);
+	bpf_alu_imm(c, BPF_AND, R2, 0xffff);
+	bpf_put_label(c, fits);
+	limit_r2(c, KERNEL_CAPTURE_BUFFER_MAX);
+}
+
+static void capture_bytes(struct bpf_code *c, int stage, int done)
+{
+	find_size(c, stage, done);
+	bpf_store(c, BPF_DW, FP, STACK_COUNT, R2);
+	load_argument(c, stage, R3, 0);
+	read_here(c, stage);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
+	bpf_load(c, BPF_DW, R2, FP, STACK_COUNT);
+	bpf_alu(c, BPF_ADD, R8, R2);
+	bpf_jump(c, done);
+}
+
+/* The next pointer of several in STACK_POINTER, which is moved on, to R3; or @done: it is NULL, or not to be read. */
+static void next_pointer(struct bpf_code *c, int done)
+{
+	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
+	read_word(c, 8, done);
+	bpf_load(c, BPF_DW, R1, FP, STACK_POINTER);
+	bpf_alu_imm(c, BPF_ADD, R1, 8);
+	bpf_store(c, BPF_DW, FP, STACK_POINTER, R1);
+	bpf_load(c, BPF_DW, R3, FP, STACK_WORD);
+	bpf_jump_if_imm(c, BPF_JEQ, R3, 0, done);
+}
+
+/* Each with its NUL; behind more than there is room for, three dots.  R6 counts. */
+static void capture_texts(struct bpf_code *c, int stage, int done)
+{
+	int again = bpf_label(c), more = bpf_label(c);
+
+	load_argument(c, stage, R3, 0);
+	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
+	bpf_alu_imm(c, BPF_MOV, R6, 0);
+	bpf_put_label(c, again);
+	bound_position(c, stage, done);
+	next_pointer(c, done);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, KERNEL_CAPTURE_ARGS, more);
+	stage_text(c, stage, KERNEL_CAPTURE_ARG_MAX, more);
+	bpf_alu_imm(c, BPF_ADD, R6, 1);
+	bpf_jump(c, again);
+	bpf_put_label(c, more);
+	at_stage(c, stage);
+	for (int k = 0; k < 3; k++)
+		bpf_store_imm(c, BPF_B, R1, k, '.');
+	bpf_alu_imm(c, BPF_ADD, R8, 3);
+	bpf_jump(c, done);
+}
+
+static void capture_count(struct bpf_code *c, int stage, int done)
+{
+	int again = bpf_label(c), over = bpf_label(c);
+
+	load_argument(c, stage, R3, 0);
+	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
+	bpf_alu_imm(c, BPF_MOV, R6, 0);
+	bpf_put_label(c, again);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, KERNEL_CAPTURE_ENVP_MAX, over);
+	next_pointer(c, over);
+	bpf_alu_imm(c, BPF_ADD, R6, 1);
+	bpf_jump(c, again);
+	bpf_put_label(c, over);
+	at_stage(c, stage);
+	bpf_store(c, BPF_W, R1, 0, R6);
+	bpf_alu_imm(c, BPF_ADD, R8, 4);
+	bpf_jump(c, done);
+}
+
+/* R2 bytes from R3, behind a u16 that says how many they are: 0 if they cannot be read. */
+static void stage_counted(struct bpf_code *c, int stage)
+{
+	int next = bpf_label(c);
+
+	at_stage(c, stage);
+	bpf_store_imm(c, BPF_H, R1, 0, 0);
+	bpf_alu_imm(c, BPF_ADD, R8, 2);
+	bpf_jump_if_imm(c, BPF_JEQ, R2, 0, next);
+	bpf_store(c, BPF_DW, FP, STACK_WORD, R2);
+	read_here(c, stage);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, next);
+	at_stage(c, stage);
+	bpf_load(c, BPF_DW, R2, FP, STACK_WORD);
+	bpf_store(c, BPF_H, R1, -2, R2);
+	bpf_alu(c, BPF_ADD, R8, R2);
+	bpf_put_label(c, next);
+}
+
+/* STACK_COUNT iovecs from STACK_POINTER on.  R6 counts. */
+static void capture_iovecs(struct bpf_code *c, int stage, int done)
+{
+	int again = bpf_label(c), fits = bpf_label(c);
+
+	bpf_alu_imm(c, BPF_MOV, R6, 0);
+	bpf_put_label(c, again);
+	bpf_jump_if_imm(c, BPF_JEQ, R6, KERNEL_CAPTURE_VECTOR_MAX, done);
+	bpf_load(c, BPF_DW, R1, FP, STACK_COUNT);
+	bpf_jump_if(c, BPF_JGE, R6, R1, done);
+	bound_position(c, stage, done);
+	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
+	bpf_alu_imm(c, BPF_MOV, R2, IOVEC);
+	read_here(c, stage);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
+	bpf_load(c, BPF_DW, R1, FP, STACK_POINTER);
+	bpf_alu_imm(c, BPF_ADD, R1, IOVEC);
+	bpf_store(c, BPF_DW, FP, STACK_POINTER, R1);
+	at_stage(c, stage);
+	bpf_load(c, BPF_DW, R3, R1, 0);
+	bpf_load(c, BPF_DW, R2, R1, 8);
+	bpf_alu_imm(c, BPF_ADD, R8, IOVEC);
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_MOST);
+	bpf_alu_imm(c, BPF_AND, R1, 0xffff);
+	bpf_jump_if(c, BPF_JGT, R1, R2, fits);
+	bpf_alu(c, BPF_MOV, R2, R1);
+	bpf_put_label(c, fits);
+	limit_r2(c, KERNEL_CAPTURE_BUFFER_MAX);
+	stage_counted(c, stage);
+	bpf_alu_imm(c, BPF_ADD, R6, 1);
+	bpf_jump(c, again);
+}
+
+/* Where the iovecs of a readv or writev are, or of a msghdr, which comes before them. */
+static void capture_vector(struct bpf_code *c, int stage, int is_header, int done)
+{
+	int iovecs = bpf_label(c);
+
+	load_argument(c, stage, R3, BPF_CAPTURE_SIZE);
+	sign_extend(c, R3);
+	bpf_jump_if_imm(c, BPF_JSLT, R3, 1, done);
+	bpf_store(c, BPF_DW, FP, STACK_COUNT, R3);
+	load_argument(c, stage, R3, 0);
+	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
+	bpf_jump(c, iovecs);
+	bpf_put_label(c, is_header);
+	load_argument(c, stage, R3, 0);
+	bpf_alu_imm(c, BPF_MOV, R2, HEADER);
+	read_here(c, stage);
+	bpf_jump_if_imm(c, BPF_JNE, R0, 0, done);
+	at_stage(c, stage);
+	bpf_load(c, BPF_DW, R3, R1, 16);
+	bpf_store(c, BPF_DW, FP, STACK_POINTER, R3);
+	bpf_load(c, BPF_DW, R3, R1, 24);
+	bpf_store(c, BPF_DW, FP, STACK_COUNT, R3);
+	bpf_load(c, BPF_DW, R3, R1, 0);
+	bpf_load(c, BPF_W, R2, R1, 8);
+	bpf_alu_imm(c, BPF_ADD, R8, HEADER);
+	limit_r2(c, NAME_MAX_BYTES);
+	stage_counted(c, stage);
+	bpf_put_label(c, iovecs);
+	capture_iovecs(c, stage, done);
+}
+
+/* One row of what is captured, the @i-th.  Vectors and lists of pointers are the first or the second. */
+static void stage_capture(struct bpf_code *c, int stage, int i, int all_done)
+{
+	int done = bpf_label(c), is_texts = bpf_label(c), is_pointers = bpf_label(c), is_vector = bpf_label(c);
+	int is_header = bpf_label(c), goes_on = bpf_label(c), next = bpf_label(c);
+
+	bpf_load(c, BPF_DW, R1, FP, STACK_ROW);
+	bpf_load(c, BPF_DW, R9, R1, 8 * i);
+	bpf_jump_if_imm(c, BPF_JEQ, R9, 0, all_done);
+	if (stage == BPF_EXIT_STAGE) {
+		bpf_load(c, BPF_DW, R1, R7, args_of(stage) + 8 * KERNEL_CAPTURE_RESULT);
+		bpf_jump_if_imm(c, BPF_JSGE, R1, 0, goes_on);
+		bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CAPTURE_OF_FAILURES, goes_on);
+		bpf_jump(c, next);
+	}
+	bpf_put_label(c, goes_on);
+	bound_position(c, stage, all_done);
+	bpf_store(c, BPF_DW, FP, STACK_BEGIN, R8);
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_RSH, R1, BPF_CAPTURE_HOW);
+	bpf_alu_imm(c, BPF_AND, R1, 7);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, KERNEL_CAPTURE_TEXTS, is_texts);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, KERNEL_CAPTURE_POINTERS, is_pointers);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, KERNEL_CAPTURE_VECTOR, is_vector);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, KERNEL_CAPTURE_HEADER, is_header);
+	capture_bytes(c, stage, done);
+	bpf_put_label(c, is_texts);
+	if (stage == BPF_ENTRY_STAGE && i == 0)
+		capture_texts(c, stage, done);
+	bpf_put_label(c, is_pointers);
+	if (stage == BPF_ENTRY_STAGE && i == 1)
+		capture_count(c, stage, done);
+	bpf_put_label(c, is_vector);
+	if (i == 0)
+		capture_vector(c, stage, is_header, done);
+	else
+		bpf_put_label(c, is_header);
+	bpf_put_label(c, done);
+	store_word(c, words_of(stage) + 4 * i);
+	bpf_put_label(c, next);
+}
+
+void bpf_stage_captures(struct bpf_code *c, int stage)
+{
+	int all_done = bpf_label(c);
+
+	for (int i = 0; i < KERNEL_CAPTURES_MAX; i++)
+		stage_capture(c, stage, i, all_done);
+	bpf_put_label(c, all_done);
+}
+
+void bpf_stage_to_ring(struct bpf_code *c, const struct bpf_plan *p, int stage, int leave)
+{
+	bpf_store(c, BPF_DW, R7, stage, R8);
+	bpf_load(c, BPF_DW, R8, R7, stage);
+	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_BYTES_MAX - 8, leave); /* it is not: for the verifier */
+	bpf_alu_imm(c, BPF_ADD, R8, RECORD + 7);
+	bpf_alu_imm(c, BPF_AND, R8, ~7);
+	bpf_reserve(c, p, 0, leave);
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_ADD, R1, RECORD);
+	bpf_alu(c, BPF_MOV, R2, R8);
+	bpf_alu_imm(c, BPF_SUB, R2, RECORD);
+	bpf_alu_imm(c, BPF_AND, R2, 16383);
+	bpf_jump_if_imm(c, BPF_JGT, R2, BPF_BYTES_MAX, leave);
+	bpf_alu(c, BPF_MOV, R3, R7);
+	bpf_alu_imm(c, BPF_ADD, R3, bpf_stage_record(stage) + RECORD);
+	bpf_call(c, BPF_FUNC_probe_read_kernel);
+	bpf_publish(c, 0);
+	bpf_jump(c, leave);
+}
+
+_Static_assert((int)BPF_RING_SLACK >= (int)BPF_RECORD_MAX, "a record goes on behind the ring's end");

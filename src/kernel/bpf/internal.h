@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/bpf/internal.h - what kernel/bpf/bpf.c, kernel/bpf/drain.c and kernel/bpf/overwrite.c share. */
+#ifndef KERNEL_BPF_INTERNAL_H
+#define KERNEL_BPF_INTERNAL_H
+
+#include <stddef.h>
+
+#include "base/atomic.h"
+#include "bpf/sys.h"
+#include "kernel/bpf/bpf.h"
+#include "kernel/bpf/program.h"
+#include "kernel/bpf/shared_ring.h"
+#include "kernel/tracefs/page.h"
+
+/* sys_enter, sys_exit, fork, free, and the scheduler's. */
+enum { BPF_LINKS_MAX = 8, BPF_PACKET_SIZE = 65536 };
+
+struct bpf_cpu {
+	struct bpf_ring *ring;
+	struct kernel_cpu cpu; /* its stream, and losses */
+	struct clock_line line;
+	uint64_t settled_at; /* kernel/bpf/overwrite.c: what lies before has the session's time .. */
+	uint64_t settled_ns; /* .. up to this one */
+};
+
+struct kernel_bpf {
+	struct bpf_plan plan;
+	struct btf btf; /* until it starts */
+	struct bpf_control *control;
+	uint8_t *rings;
+	size_t ring_stride, rings_size;
+	struct bpf_cpu *cpus;
+	int n_cpus;
+	struct bpf_link links[BPF_LINKS_MAX];
+	int n_links;
+	bool has_events;
+	bool keeps_newest; /* a flight recorder's */
+	uint32_t n_drains;
+	uint64_t misses; /* of all programs, when they were asked */
+	uint8_t *out; /* BPF_PACKET_SIZE bytes */
+};
+
+#define BPF_TIME_MASK ((1ull << BPF_RING_TIME_BITS) - 1)
+
+/* One CPU's ring on its way to a stream. */
+struct bpf_reader {
+	struct kernel_bpf *bpf;
+	struct bpf_cpu *cpu;
+	struct kernel_cpu *to;
+	struct kernel_drain *drain;
+	bool gives_back; /* else the ring stays as it is */
+	uint64_t from_ns; /* what is older is not wanted */
+	uint64_t until; /* by CLOCK_MONOTONIC: what is younger waits */
+	uint64_t now_ns; /* of the session, about */
+	uint64_t position;
+	uint64_t end; /* what was reserved, when it was looked at: behind it a full ring's oldest record would come again */
+	struct kernel_packet packet;
+	int err; /* the first */
+};
+
+/* Whether all that is reserved has been read. */
+static inline bool bpf_is_at_end(struct bpf_reader *r, uint64_t position)
+{
+	if (position == r->end)
+		r->end = load_acquire(&r->cpu->ring->reserved);
+	return position == r->end;
+}
+
+static inline uint8_t *bpf_ring_at(const struct kernel_bpf *b, struct bpf_ring *ring, uint64_t position)
+{
+	return ring->data + (position & (b->plan.ring_size - 1));
+}
+
+static inline size_t bpf_word_size(uint64_t word)
+{
+	return (size_t)(word >> BPF_RING_TIME_BITS & BPF_RING_UNITS_MAX) * BPF_RING_UNIT;
+}
+
+/* bpf_read_step - one record.  False if there is none, or it is too young.  bpf_read_flush - write what was read. */
+bool bpf_read_step(struct bpf_reader *r, struct diag *d);
+void bpf_read_flush(struct bpf_reader *r, struct diag *d);
+
+/* bpf_count_misses - how often programs were not run. */
+void bpf_count_misses(struct kernel_bpf *b);
+/* bpf_count_lost - what is known to be lost of this CPU. */
+void bpf_count_lost(const struct kernel_bpf *b, struct bpf_cpu *c);
+/* bpf_give_back - clear all from `consumed` to `taken`. */
+void bpf_give_back(const struct kernel_bpf *b, struct bpf_ring *ring);
+/* bpf_wait_for_writer - wait for a program that writes at @position, for a short while unless it is the last time.
+ * Whether it is done. */
+bool bpf_wait_for_writer(const struct bpf_reader *r, enum kernel_drain_mode mode);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/bpf/overwrite.c - a flight recorder's BPF rings: the newest is kept in them, and copied when a snapshot asks.
+ *
+ * Programs refuse when a ring is full: they cannot make room themselves, since what a new record lies on must have
+ * been cleared, and a program may be interrupted by another one at any instruction.  So the collector comes
+ * by, several times a second, and gives back the oldest of what is more than three quarters of a ring.  If it does
+ * not come in time, the newest is lost, and counted.
+ *
+ * Meanwhile it *settles* what is new: a record's time becomes the session's, where it lies, as long as the knots for it are
+ * known (clock/track.h).  A word says itself which time it has, so a successor of a killed collector goes on anywhere.
+ */
+#include "base/atomic.h"
+#include "clock/clock.h"
+#include "kernel/bpf/internal.h"
+#include "kernel/watch/watch.h"
+
+enum { PIECE_BYTES = 65536 };
+
+static uint64_t word_at(const struct bpf_reader *r, uint64_t position)
+{
+	return load_acquire((const uint64_t *)bpf_ring_at(r->bpf, r->cpu->ring, position));
+}
+
+/* The one at r->cpu->settled_at.  False if there is none, it is too young, or makes no sense. */
+static bool settle(struct bpf_reader *r)
+{
+	struct bpf_cpu *c = r->cpu;
+	uint8_t *record = bpf_ring_at(r->bpf, c->ring, c->settled_at);
+	uint64_t word = bpf_is_at_end(r, c->settled_at) ? 0 : word_at(r, c->settled_at);
+	uint64_t age_ns = (r->until - word) & BPF_TIME_MASK, ns;
+	size_t size = bpf_word_size(word);
+
+	if (size < 8 + KERNEL_COMMON_SIZE || size > BPF_RECORD_MAX)
+		return false;
+	if (!(word & BPF_RING_SETTLED)) {
+		if (age_ns > BPF_TIME_MASK / 2)
+			return false;
+		ns = clock_follow_ns(&r->bpf->control->follow, &c->line, r->until - age_ns);
+		c->settled_ns = ns > c->settled_ns ? ns : c->settled_ns;
+		store((uint64_t *)record, (word & ~BPF_TIME_MASK) | (c->settled_ns & BPF_TIME_MASK) | BPF_RING_SETTLED);
+		if (r->drain->watch)
+			kernel_watch_record(r->drain->watch, (uint32_t)c->cpu.number, record + 8, size - 8, c->settled_ns);
+	}
+	c->settled_at += size;
+	return true;
+}
+
+/* Gives back the oldest.  A successor counts them, if it finds them taken and not yet counted. */
+static void make_room(struct bpf_reader *r)
+{
+	struct bpf_ring *ring = r->cpu->ring;
+	uint64_t most = r->bpf->plan.ring_size / 4 * 3, end = load(&ring->reserved), position = ring->consumed, n = 0;
+
+	for (; end - position > most && position < r->cpu->settled_at; n++)
+		position += bpf_word_size(word_at(r, position));
+	if (!n)
+		return;
+	ring->unwritten = n;
+	ring->unwritten_at = position;
+	store_release(&ring->taken, position);
+	bpf_give_back(r->bpf, ring);
+	ring->losses.here += n;
+	store_release(&ring->unwritten, 0);
+}
+
+void kernel_bpf_keep(struct kernel_bpf *b, struct kernel_drain *k)
+{
+	struct bpf_reader r = { .bpf = b, .drain = k };
+
+	if (!b)
+		return;
+	r.until = clock_follow_step(&b->control->follow);
+	for (int i = 0; i < b->n_cpus; i++) {
+		r.cpu = &b->cpus[i];
+		r.end = r.cpu->settled_at;
+		while (settle(&r))
+			;
+		make_room(&r);
+	}
+}
+
+static struct bpf_reader reader_of(struct kernel_bpf *b, int i, struct kernel_drain *k)
+{
+	return (struct bpf_reader){ .bpf = b, .cpu = &b->cpus[i], .drain = k, .position = b->cpus[i].ring->consumed,
+				    .end = b->cpus[i].settled_at, .now_ns = clock_now_ns(&k->clock), .packet = { .events = b->out } };
+}
+
+static uint64_t ns_of(const struct bpf_reader *r, uint64_t word)
+{
+	return r->now_ns - ((r->now_ns - word) & BPF_TIME_MASK);
+}
+
+void kernel_bpf_each_kept(struct kernel_bpf *b, struct kernel_drain *k,
+			  void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes), void *arg)
+{
+	for (int i = 0; b && i < b->n_cpus; i++) {
+		struct bpf_reader r = reader_of(b, i, k);
+		uint64_t begin = r.position, begin_ns = 0, end_ns = 0;
+
+		while (r.position < r.cpu->settled_at) {
+			uint64_t word = word_at(&r, r.position);
+
+			end_ns = ns_of(&r, word);
+			begin_ns = r.position == begin ? end_ns : begin_ns;
+			r.position += bpf_word_size(word);
+			if (r.position - begin >= PIECE_BYTES || r.position >= r.cpu->settled_at) {
+				each(arg, begin_ns, end_ns, r.position - begin);
+				begin = r.position;
+			}
+		}
+	}
+}
+
+int kernel_bpf_n_cpus(const struct kernel_bpf *b)
+{
+	return b ? b->n_cpus : 0;
+}
+
+int kernel_bpf_write_kept(struct kernel_bpf *b, int i, struct kernel_drain *k, uint64_t from_ns, uint64_t *lost, struct diag *d)
+{
+	struct bpf_reader r = reader_of(b, i, k);
+	struct kernel_losses losses = { .counted = load(&r.cpu->ring->lost) };
+	struct kernel_cpu to = { .number = r.cpu->cpu.number, .prefix = r.cpu->cpu.prefix, .pipe = -1, .losses = &losses,
+				 .stream = { .fd = -1, .index = -1 } };
+	int err;
+
+	r.to = &to;
+	r.from_ns = from_ns;
+	while (r.position < r.cpu->settled_at && bpf_read_step(&r, d))
+		;
+	bpf_read_flush(&r, d);
+	err = r.err ? r.err : kernel_cpu_tell_lost(&to, k, d);
+	*lost += kernel_cpu_lost(&to);
+	kernel_cpu_close(&to);
+	return err;
+}

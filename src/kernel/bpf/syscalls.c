@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/bpf/syscalls.c - the programs that record system calls: see program.h. */
+#include "kernel/bpf/program.h"
+
+#include <asm/ptrace.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "kernel/bpf/bpf.h"
+#include "kernel/bpf/capture.h"
+#include "kernel/bpf/filter.h"
+
+#if defined __x86_64__
+enum { COMPAT = 2 }; /* TS_COMPAT: the call came as those of 32-bit programs do */
+static const int arguments[KERNEL_SYSCALL_N_ARGS] = {
+	offsetof(struct pt_regs, rdi), offsetof(struct pt_regs, rsi), offsetof(struct pt_regs, rdx),
+	offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r8),  offsetof(struct pt_regs, r9),
+};
+static const int arguments_32[KERNEL_SYSCALL_N_ARGS] = {
+	offsetof(struct pt_regs, rbx), offsetof(struct pt_regs, rcx), offsetof(struct pt_regs, rdx),
+	offsetof(struct pt_regs, rsi), offsetof(struct pt_regs, rdi), offsetof(struct pt_regs, rbp),
+};
+enum { NUMBER = offsetof(struct pt_regs, orig_rax) };
+
+/* R9 becomes what control->calls says of the call with the number in R1. */
+static void look_up_call(struct bpf_code *c, const struct bpf_plan *p)
+{
+	int is_known = bpf_label(c);
+
+	bpf_jump_if_imm(c, BPF_JLT, R1, KERNEL_SYSCALLS_MAX, is_known);
+	bpf_alu_imm(c, BPF_MOV, R1, KERNEL_SYSCALLS_MAX);
+	bpf_put_label(c, is_known);
+	bpf_alu_imm(c, BPF_LSH, R1, 3);
+	bpf_load_map_value(c, R2, p->control, offsetof(struct bpf_control, calls));
+	bpf_alu(c, BPF_ADD, R2, R1);
+	bpf_load(c, BPF_DW, R9, R2, 0);
+}
+
+/* ---------------------------------------------------------------- the record */
+
+static void copy_arguments(struct bpf_code *c, const int *from, int to, int at)
+{
+	for (int i = 0; i < KERNEL_SYSCALL_N_ARGS; i++) {
+		bpf_load(c, BPF_DW, R1, R6, from[i]);
+		bpf_store(c, BPF_DW, to, at + RECORD + KERNEL_SYSCALL_ARGS + 8 * i, R1);
+	}
+}
+
+/* A record of the call with number R8, registers R6: at @at from @to. */
+static void store_call(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, int to, int at)
+{
+	int is_32 = bpf_label(c), done = bpf_label(c);
+
+	bpf_store_common(c, to, at, kernel_id);
+	bpf_store(c, BPF_DW, to, at + RECORD + KERNEL_SYSCALL_NR, R8);
+	if (p->task_status >= 0) {
+		bpf_call(c, BPF_FUNC_get_current_task_btf);
+		bpf_load(c, BPF_W, R1, R0, p->task_status);
+		bpf_jump_if_imm(c, BPF_JSET, R1, COMPAT, is_32);
+	}
+	copy_arguments(c, arguments, to, at);
+	bpf_jump(c, done);
+	bpf_put_label(c, is_32);
+	if (p->task_status >= 0)
+		copy_arguments(c, arguments_32, to, at);
+	bpf_put_label(c, done);
+}
+
+/* R2 becomes the address of the word of control->late with the bit of the calling thread, R4 that bit. */
+static void find_late(struct bpf_code *c, const struct bpf_plan *p)
+{
+	bpf_load(c, BPF_W, R1, FP, STACK_TID);
+	bpf_alu(c, BPF_MOV, R3, R1);
+	bpf_alu_imm(c, BPF_RSH, R3, 6);
+	bpf_alu_imm(c, BPF_AND, R3, BPF_PIDS_MAX / 64 - 1);
+	bpf_alu_imm(c, BPF_LSH, R3, 3);
+	bpf_load_map_value(c, R2, p->control, offsetof(struct bpf_control, late));
+	bpf_alu(c, BPF_ADD, R2, R3);
+	bpf_alu_imm(c, BPF_AND, R1, 63);
+	bpf_alu_imm(c, BPF_MOV, R4, 1);
+	bpf_alu(c, BPF_LSH, R4, R1);
+}
+
+/* What the entry of the call that R9 tells of has left for an end that nobody wants. */
+static void forget_late(struct bpf_code *c, const struct bpf_plan *p, int leave)
+{
+	bpf_alu_imm(c, BPF_AND, R9, BPF_CALL_LATE);
+	bpf_jump_if_imm(c, BPF_JEQ, R9, 0, leave);
+	find_late(c, p);
+	bpf_alu_imm(c, BPF_XOR, R4, -1);
+	bpf_atomic(c, BPF_AND, R2, 0, R4);
+	bpf_jump(c, leave);
+}
+
+/* ---------------------------------------------------------------- filters */
+
+struct call_fields {
+	struct bpf_filter_fields fields;
+	const struct kernel_format *call;
+};
+
+/* A pointer is a number, too. */
+static bool find_argument(const struct bpf_filter_fields *fields, const char *name, struct bpf_filter_field *field)
+{
+	const struct kernel_format *call = ((const struct call_fields *)fields)->call;
+
+	for (int i = 0; i < call->n_fields; i++) {
+		const struct kernel_field *f = &call->fields[i];
+		int number = (f->offset - KERNEL_SYSCALL_ARGS) / 8, size = f->type_size && !f->is_pointer ? f->type_size : 8;
+
+		if (strcmp(f->name, name) || f->offset < KERNEL_SYSCALL_ARGS || number >= KERNEL_SYSCALL_N_ARGS)
+			continue;
+		*field = (struct bpf_filter_field){ .size = (uint8_t)size, .is_unsigned = f->is_pointer || !f->type_is_signed,
+						    .number = number };
+		return true;
+	}
+	return false;
+}
+
+/* What a register has beyond the type nobody looks at. */
+static void load_argument(const struct bpf_filter_fields *fields, struct bpf_code *c, const struct bpf_filter_field *field)
+{
+	int unused = 64 - 8 * field->size;
+
+	(void)fields;
+	bpf_load(c, BPF_DW, R1, R6, arguments[field->number]);
+	if (!unused)
+		return;
+	bpf_alu_imm(c, BPF_LSH, R1, unused);
+	bpf_alu_imm(c, field->is_unsigned ? BPF_RSH : BPF_ARSH, R1, unused);
+}
+
+static bool find_result(const struct bpf_filter_fields *fields, const char *name, struct bpf_filter_field *field)
+{
+	(void)fields;
+	*field = (struct bpf_filter_field){ .size = 8 };
+	return !strcmp(name, "ret");
+}
+
+static void load_result(const struct bpf_filter_fields *fields, struct bpf_code *c, const struct bpf_filter_field *field)
+{
+	(void)fields, (void)field;
+	bpf_alu(c, BPF_MOV, R1, R8);
+}
+
+/* By the one whose number is at bit @shift of R9. */
+static int filter_call(struct bpf_code *c, int shift, const struct kernel_bpf_filter *filters, int n, int leave)
+{
+	int passes = bpf_label(c);
+
+	for (int i = 0; i < n; i++) {
+		const struct call_fields of_call = { { find_argument, load_argument }, filters[i].call };
+		const struct bpf_filter_fields of_end = { find_result, load_result };
+		int next = bpf_label(c);
+
+		bpf_alu(c, BPF_MOV, R1, R9);
+		bpf_alu_imm(c, BPF_RSH, R1, shift);
+		bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_FILTERS);
+		bpf_jump_if_imm(c, BPF_JNE, R1, i + 1, next);
+		if (bpf_filter(c, filters[i].expression, filters[i].call ? &of_call.fields : &of_end, leave))
+			return -EOPNOTSUPP;
+		bpf_jump(c, passes);
+		bpf_put_label(c, next);
+	}
+	bpf_put_label(c, passes);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- the programs */
+
+static void record_pointed_to(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, int leave)
+{
+	int is_there = bpf_label(c);
+
+	bpf_store(c, BPF_DW, FP, STACK_CALL, R9);
+	bpf_store(c, BPF_DW, FP, STACK_NR, R8);
+	bpf_store_imm(c, BPF_DW, FP, STACK_LATE, 0);
+	store_call(c, p, kernel_id, R7, bpf_stage_record(BPF_ENTRY_STAGE));
+	bpf_stage_begin(c, p, BPF_ENTRY_STAGE);
+	bpf_stage_texts(c, BPF_ENTRY_STAGE);
+	bpf_stage_captures(c, BPF_ENTRY_STAGE);
+	bpf_load(c, BPF_DW, R1, FP, STACK_LATE);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_there);
+	find_late(c, p);
+	bpf_atomic(c, BPF_OR, R2, 0, R4);
+	bpf_put_label(c, is_there);
+	bpf_stage_to_ring(c, p, BPF_ENTRY_STAGE, leave);
+}
+
+int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
+			  int n)
+{
+	enum { SIZE = RECORD + KERNEL_SYSCALL_ARGS + 8 * KERNEL_SYSCALL_N_ARGS };
+	int leave, points;
+
+	bpf_code_begin(c);
+	leave = bpf_label(c);
+	points = bpf_label(c);
+	bpf_load(c, BPF_DW, R6, R1, 0); /* registers */
+	bpf_load(c, BPF_DW, R8, R1, 8); /* number */
+	bpf_leave_if_off(c, p, leave);
+	bpf_alu(c, BPF_MOV, R1, R8);
+	look_up_call(c, p);
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_ENTRY);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, leave);
+	bpf_leave_if_not_followed(c, p, leave);
+	if (n && filter_call(c, BPF_CALL_ENTRY_FILTER, filters, n, leave))
+		return -EOPNOTSUPP;
+	bpf_get_ring(c, p, leave);
+	bpf_jump_if_imm(c, BPF_JSET, R9, 0xff << BPF_CALL_TEXTS | BPF_CALL_CAPTURES, points);
+	bpf_reserve(c, p, SIZE, leave);
+	store_call(c, p, kernel_id, R9, 0);
+	bpf_publish(c, SIZE);
+	bpf_jump(c, leave);
+	bpf_put_label(c, points);
+	record_pointed_to(c, p, kernel_id, leave);
+	bpf_end(c, leave);
+	return 0;
+}
+
+/* The end of a call whose result is R8, registers R6, with texts that its entry lacks and what it has written for its
+ * caller. */
+static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, int leave)
+{
+	enum { RECORD_AT = BPF_EXIT_STAGE + (int)offsetof(struct bpf_stage, record) + RECORD };
+	enum { ARGS_AT = BPF_EXIT_STAGE + (int)offsetof(struct bpf_stage, args) };
+	int is_there = bpf_label(c);
+
+	bpf_store_common(c, R7, bpf_stage_record(BPF_EXIT_STAGE), kernel_id);
+	bpf_load(c, BPF_DW, R1, FP, STACK_NR);
+	bpf_store(c, BPF_DW, R7, RECORD_AT + KERNEL_SYSCALL_NR, R1);
+	bpf_store(c, BPF_DW, R7, RECORD_AT + KERNEL_SYSCALL_ARGS, R8);
+	for (int i = 0; i < KERNEL_SYSCALL_N_ARGS; i++) {
+		bpf_load(c, BPF_DW, R1, R6, arguments[i]);
+		bpf_store(c, BPF_DW, R7, ARGS_AT + 8 * (i + 1), R1);
+	}
+	bpf_store(c, BPF_DW, R7, ARGS_AT + 8 * KERNEL_CAPTURE_RESULT, R8);
+	bpf_stage_begin(c, p, BPF_EXIT_STAGE);
+	bpf_load(c, BPF_DW, R1, FP, STACK_LATE);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_there);
+	bpf_stage_texts(c, BPF_EXIT_STAGE);
+	bpf_put_label(c, is_there);
+	bpf_stage_captures(c, BPF_EXIT_STAGE);
+	bpf_stage_to_ring(c, p, BPF_EXIT_STAGE, leave);
+}
+
+/* An end of nothing but a result R8; with room for words, of which there are none. */
+static void record_result(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, bool has_word, int leave)
+{
+	int size = RECORD + KERNEL_SYSCALL_ARGS + (has_word ? 16 : 8);
+
+	bpf_reserve(c, p, size, leave);
+	bpf_store_common(c, R9, 0, kernel_id);
+	bpf_load(c, BPF_DW, R1, FP, STACK_NR);
+	bpf_store(c, BPF_DW, R9, RECORD + KERNEL_SYSCALL_NR, R1);
+	bpf_store(c, BPF_DW, R9, RECORD + KERNEL_SYSCALL_ARGS, R8);
+	if (has_word)
+		bpf_store_imm(c, BPF_DW, R9, RECORD + KERNEL_EXIT_LATE_WORD, 0);
+	bpf_publish(c, size);
+	bpf_jump(c, leave);
+}
+
+int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
+			 int n)
+{
+	int leave, points, may_be_late, is_whole, is_unwanted;
+
+	bpf_code_begin(c);
+	leave = bpf_label(c);
+	points = bpf_label(c);
+	may_be_late = bpf_label(c);
+	is_whole = bpf_label(c);
+	is_unwanted = bpf_label(c);
+	bpf_load(c, BPF_DW, R6, R1, 0); /* registers */
+	bpf_load(c, BPF_DW, R8, R1, 8); /* result */
+	bpf_leave_if_off(c, p, leave);
+	bpf_load(c, BPF_DW, R1, R6, NUMBER);
+	bpf_alu_imm(c, BPF_LSH, R1, 32);
+	bpf_alu_imm(c, BPF_ARSH, R1, 32);
+	bpf_store(c, BPF_DW, FP, STACK_NR, R1);
+	look_up_call(c, p);
+	bpf_alu(c, BPF_MOV, R1, R9);
+	bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_EXIT);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, leave);
+	bpf_leave_if_not_followed(c, p, leave);
+	if (n && filter_call(c, BPF_CALL_FILTER, filters, n, is_unwanted))
+		return -EOPNOTSUPP;
+	bpf_get_ring(c, p, leave);
+	bpf_store(c, BPF_DW, FP, STACK_CALL, R9);
+	bpf_store_imm(c, BPF_DW, FP, STACK_LATE, 0);
+	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_LATE, may_be_late);
+	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_EXIT_CAPTURES, points);
+	record_result(c, p, kernel_id, false, leave);
+	bpf_put_label(c, may_be_late);
+	find_late(c, p);
+	bpf_load(c, BPF_DW, R1, R2, 0);
+	bpf_alu(c, BPF_AND, R1, R4);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_whole);
+	bpf_alu_imm(c, BPF_XOR, R4, -1);
+	bpf_atomic(c, BPF_AND, R2, 0, R4);
+	bpf_store_imm(c, BPF_DW, FP, STACK_LATE, 1);
+	bpf_jump(c, points);
+	bpf_put_label(c, is_whole);
+	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_EXIT_CAPTURES, points);
+	record_result(c, p, kernel_id, true, leave);
+	bpf_put_label(c, points);
+	record_captured(c, p, kernel_id, leave);
+	bpf_put_label(c, is_unwanted);
+	if (n) /* a verifier does not like what is never reached */
+		forget_late(c, p, leave);
+	bpf_end(c, leave);
+	return 0;
+}
+#else
+/* Where registers are, and that stores become visible in their order, is known of x86 alone. */
+int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
+			  int n)
+{
+	(void)p, (void)kernel_id, (void)filters, (void)n;
+	c->failed = true;
+	return 0;
+}
+
+int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
+			 int n)
+{
+	(void)p, (void)kernel_id, (void)filters, (void)n;
+	c->failed = true;
+	return 0;
+}
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/convert/capture.c - see capture.h. */
+#include "kernel/convert/capture.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define IN(name, n, what) .call = name, .argument = n, .kind = KERNEL_CAPTURE_##what
+#define OUT(name, n, what) .call = name, .is_at_exit = true, .argument = n, .kind = KERNEL_CAPTURE_##what
+#define EXTRA .is_extra = true
+#define ADDRESS .size = KERNEL_CAPTURE_ADDRESS_MAX
+#define TIME .size = KERNEL_CAPTURE_TIME_SIZE
+#define SIZED(n) .size_argument = n, .unit = 1
+#define TIMES(n, bytes) .size_argument = n, .unit = bytes
+#define RETURNED .size_argument = KERNEL_CAPTURE_RESULT, .unit = 1
+#define POINTED(n) .how = KERNEL_CAPTURE_POINTED, .size_argument = n
+#define VECTOR .how = KERNEL_CAPTURE_VECTOR, .size_argument = 3, .is_int = true
+
+enum { STAT = 56, STATX = 48, LIMIT = 16, SIGINFO = 48, SIGACTION = 32, TIMER = 32, CONTROL = 64 };
+
+static const struct kernel_capture captures[] = {
+	/* in every recording that BPF programs make */
+	{ IN("connect", 2, ADDRESS), ADDRESS, SIZED(3), .is_int = true },
+	{ IN("bind", 2, ADDRESS), ADDRESS, SIZED(3), .is_int = true },
+	{ IN("sendto", 5, ADDRESS), ADDRESS, SIZED(6), .is_int = true },
+	{ OUT("accept", 2, ADDRESS), ADDRESS, POINTED(3) },
+	{ OUT("accept4", 2, ADDRESS), ADDRESS, POINTED(3) },
+	{ OUT("recvfrom", 5, ADDRESS), ADDRESS, POINTED(6) },
+	{ OUT("getsockname", 2, ADDRESS), ADDRESS, POINTED(3) },
+	{ OUT("getpeername", 2, ADDRESS), ADDRESS, POINTED(3) },
+	{ IN("nanosleep", 1, TIME), TIME },
+	{ IN("clock_nanosleep", 3, TIME), TIME },
+	{ IN("clock_settime", 2, TIME), TIME },
+	{ IN("futex", 4, TIME), TIME },
+	{ IN("ppoll", 3, TIME), TIME },
+	{ IN("pselect6", 5, TIME), TIME },
+	{ IN("epoll_pwait2", 4, TIME), TIME },
+	{ IN("rt_sigtimedwait", 3, TIME), TIME },
+	{ IN("semtimedop", 4, TIME), TIME },
+	{ IN("mq_timedsend", 5, TIME), TIME },
+	{ IN("mq_timedreceive", 5, TIME), TIME },
+	{ IN("recvmmsg", 5, TIME), TIME },
+	{ IN("io_getevents", 5, TIME), TIME },
+	{ OUT("clock_gettime", 2, TIME), TIME },
+	{ OUT("clock_getres", 2, TIME), TIME },
+	{ IN("execve", 2, ARGV), .how = KERNEL_CAPTURE_TEXTS },
+	{ IN("execveat", 3, ARGV), .how = KERNEL_CAPTURE_TEXTS },
+
+	/* what is read and written */
+	{ IN("write", 2, BUFFER), EXTRA, SIZED(3) },
+	{ IN("pwrite64", 2, BUFFER), EXTRA, SIZED(3) },
+	{ IN("sendto", 2, BUFFER), EXTRA, SIZED(3) },
+	{ IN("setxattr", 3, BUFFER), EXTRA, SIZED(4) },
+	{ IN("lsetxattr", 3, BUFFER), EXTRA, SIZED(4) },
+	{ IN("fsetxattr", 3, BUFFER), EXTRA, SIZED(4) },
+	{ OUT("read", 2, BUFFER), EXTRA, RETURNED },
+	{ OUT("pread64", 2, BUFFER), EXTRA, RETURNED },
+	{ OUT("recvfrom", 2, BUFFER), EXTRA, RETURNED },
+	{ OUT("readlink", 2, BUFFER), EXTRA, RETURNED, .size = 256 },
+	{ OUT("readlinkat", 3, BUFFER), EXTRA, RETURNED, .size = 256 },
+	{ OUT("getrandom", 1, BUFFER), EXTRA, RETURNED },
+	{ OUT("getxattr", 3, BUFFER), EXTRA, RETURNED },
+	{ OUT("lgetxattr", 3, BUFFER), EXTRA, RETURNED },
+	{ OUT("fgetxattr", 3, BUFFER), EXTRA, RETURNED },
+	{ OUT("getcwd", 1, TEXT), EXTRA, RETURNED, .size = 256 },
+	{ IN("prctl", 2, TEXT), EXTRA, .size = 16 },
+	{ OUT("prctl", 2, TEXT), EXTRA, .size = 16 },
+	{ IN("writev", 2, IOVECS), EXTRA, VECTOR },
+	{ IN("pwritev", 2, IOVECS), EXTRA, VECTOR },
+	{ IN("pwritev2", 2, IOVECS), EXTRA, VECTOR },
+	{ IN("vmsplice", 2, IOVECS), EXTRA, VECTOR },
+	{ OUT("readv", 2, IOVECS), EXTRA, VECTOR },
+	{ OUT("preadv", 2, IOVECS), EXTRA, VECTOR },
+	{ OUT("preadv2", 2, IOVECS), EXTRA, VECTOR },
+	{ IN("sendmsg", 2, MESSAGE), EXTRA, .how = KERNEL_CAPTURE_HEADER },
+	{ OUT("recvmsg", 2, MESSAGE), EXTRA, .how = KERNEL_CAPTURE_HEADER },
+
+	/* files */
+	{ OUT("stat", 2, STAT), EXTRA, .size = STAT },
+	{ OUT("lstat", 2, STAT), EXTRA, .size = STAT },
+	{ OUT("fstat", 2, STAT), EXTRA, .size = STAT },
+	{ OUT("newfstatat", 3, STAT), EXTRA, .size = STAT },
+	{ OUT("statx", 5, STATX), EXTRA, .size = STATX },
+	{ OUT("statfs", 2, STATFS), EXTRA, .size = 88 },
+	{ OUT("fstatfs", 2, STATFS), EXTRA, .size = 88 },
+	{ IN("utimensat", 3, STAMPS), EXTRA, .size = TIMER },
+	{ OUT("pipe", 1, INTS), EXTRA, .size = 8 },
+	{ OUT("pipe2", 1, INTS), EXTRA, .size = 8 },
+	{ OUT("socketpair", 4, INTS), EXTRA, .size = 8 },
+	{ IN("sendfile", 3, OFFSET), EXTRA, .size = 8 },
+	{ OUT("sendfile", 3, OFFSET), EXTRA, .size = 8 },
+	{ IN("copy_file_range", 2, OFFSET), EXTRA, .size = 8 },
+	{ IN("copy_file_range", 4, OFFSET), EXTRA, .size = 8, .other_field = "offset_bytes_2" },
+	{ OUT("copy_file_range", 2, OFFSET), EXTRA, .size = 8 },
+	{ OUT("copy_file_range", 4, OFFSET), EXTRA, .size = 8, .other_field = "offset_bytes_2" },
+	{ IN("fcntl", 3, LOCK), EXTRA, .size = 32 },
+	{ OUT("fcntl", 3, LOCK), EXTRA, .size = 32 },
+	{ IN("ioctl", 3, CONTROL), EXTRA, .size = CONTROL },
+	{ OUT("ioctl", 3, CONTROL), EXTRA, .size = CONTROL },
+
+	/* waiting */
+	{ IN("poll", 1, POLL), EXTRA, TIMES(2, 8), .size = 256, .is_int = true },
+	{ OUT("poll", 1, POLL), EXTRA, TIMES(2, 8), .size = 256, .is_int = true, .is_after = true },
+	{ IN("ppoll", 1, POLL), EXTRA, TIMES(2, 8), .size = 256, .is_int = true },
+	{ IN("ppoll", 4, SIGNALS), EXTRA, SIZED(5), .size = 8 },
+	{ OUT("ppoll", 1, POLL), EXTRA, TIMES(2, 8), .size = 256, .is_int = true, .is_after = true },
+	{ OUT("ppoll", 3, TIME), EXTRA, TIME, .is_after = true },
+	{ IN("select", 2, FDSET), EXTRA, .size = 128 },
+	{ IN("select", 3, FDSET), EXTRA, .size = 128, .other_field = "fdset_bytes_2" },
+	{ IN("select", 4, FDSET), EXTRA, .size = 128, .other_field = "fdset_bytes_3" },
+	{ IN("select", 5, TIMEVAL), EXTRA, .size = 16 },
+	{ OUT("select", 2, FDSET), EXTRA, .size = 128, .is_after = true },
+	{ OUT("select", 3, FDSET), EXTRA, .size = 128, .is_after = true, .other_field = "fdset_bytes_2" },
+	{ OUT("select", 4, FDSET), EXTRA, .size = 128, .is_after = true, .other_field = "fdset_bytes_3" },
+	{ OUT("select", 5, TIMEVAL), EXTRA, .size = 16, .is_after = true },
+	{ IN("pselect6", 2, FDSET), EXTRA, .size = 128 },
+	{ IN("pselect6", 3, FDSET), EXTRA, .size = 128, .other_field = "fdset_bytes_2" },
+	{ IN("pselect6", 4, FDSET), EXTRA, .size = 128, .other_field = "fdset_bytes_3" },
+	{ OUT("pselect6", 2, FDSET), EXTRA, .size = 128, .is_after = true },
+	{ OUT("pselect6", 3, FDSET), EXTRA, .size = 128, .is_after = true, .other_field = "fdset_bytes_2" },
+	{ OUT("pselect6", 4, FDSET), EXTRA, .size = 128, .is_after = true, .other_field = "fdset_bytes_3" },
+	{ OUT("pselect6", 5, TIME), EXTRA, TIME, .is_after = true },
+	{ IN("epoll_ctl", 4, EPOLL), EXTRA, .size = 12 },
+	{ OUT("epoll_wait", 2, EPOLL), EXTRA, TIMES(KERNEL_CAPTURE_RESULT, 12), .size = 384 },
+	{ OUT("epoll_pwait", 2, EPOLL), EXTRA, TIMES(KERNEL_CAPTURE_RESULT, 12), .size = 384 },
+	{ OUT("epoll_pwait2", 2, EPOLL), EXTRA, TIMES(KERNEL_CAPTURE_RESULT, 12), .size = 384 },
+	{ IN("epoll_pwait", 5, SIGNALS), EXTRA, SIZED(6), .size = 8 },
+	{ OUT("nanosleep", 2, TIME), EXTRA, TIME, .is_of_failures = true },
+	{ OUT("clock_nanosleep", 4, TIME), EXTRA, TIME, .is_of_failures = true },
+
+	/* sockets */
+	{ IN("accept", 3, LENGTH), EXTRA, .size = 4 },
+	{ IN("accept4", 3, LENGTH), EXTRA, .size = 4 },
+	{ IN("recvfrom", 6, LENGTH), EXTRA, .size = 4 },
+	{ IN("getsockname", 3, LENGTH), EXTRA, .size = 4 },
+	{ IN("getpeername", 3, LENGTH), EXTRA, .size = 4 },
+	{ IN("getsockopt", 5, LENGTH), EXTRA, .size = 4 },
+	{ OUT("accept", 3, LENGTH), EXTRA, .size = 4 },
+	{ OUT("accept4", 3, LENGTH), EXTRA, .size = 4 },
+	{ OUT("recvfrom", 6, LENGTH), EXTRA, .size = 4 },
+	{ OUT("getsockname", 3, LENGTH), EXTRA, .size = 4 },
+	{ OUT("getpeername", 3, LENGTH), EXTRA, .size = 4 },
+	{ OUT("getsockopt", 5, LENGTH), EXTRA, .size = 4 },
+	{ IN("setsockopt", 4, OPTION), EXTRA, SIZED(5), .is_int = true },
+	{ OUT("getsockopt", 4, OPTION), EXTRA, POINTED(5) },
+
+	/* processes and signals */
+	{ IN("execve", 3, ENVP), EXTRA, .how = KERNEL_CAPTURE_POINTERS },
+	{ IN("execveat", 4, ENVP), EXTRA, .how = KERNEL_CAPTURE_POINTERS },
+	{ IN("clone3", 1, CLONE), EXTRA, SIZED(2), .size = 88 },
+	{ OUT("wait4", 2, STATUS), EXTRA, .size = 4 },
+	{ OUT("wait4", 4, RUSAGE), EXTRA, .size = 32 },
+	{ OUT("waitid", 3, SIGINFO), EXTRA, .size = SIGINFO },
+	{ OUT("getrusage", 2, RUSAGE), EXTRA, .size = 32 },
+	{ IN("prlimit64", 3, LIMIT), EXTRA, .size = LIMIT },
+	{ OUT("prlimit64", 4, LIMIT), EXTRA, .size = LIMIT },
+	{ OUT("getrlimit", 2, LIMIT), EXTRA, .size = LIMIT },
+	{ IN("setrlimit", 2, LIMIT), EXTRA, .size = LIMIT },
+	{ IN("rt_sigaction", 2, ACTION), EXTRA, .size = SIGACTION },
+	{ OUT("rt_sigaction", 3, ACTION), EXTRA, .size = SIGACTION },
+	{ IN("rt_sigprocmask", 2, SIGNALS), EXTRA, SIZED(4), .size = 8 },
+	{ OUT("rt_sigprocmask", 3, SIGNALS), EXTRA, SIZED(4), .size = 8 },
+	{ OUT("rt_sigpending", 1, SIGNALS), EXTRA, SIZED(2), .size = 8 },
+	{ IN("rt_sigsuspend", 1, SIGNALS), EXTRA, SIZED(2), .size = 8 },
+	{ IN("rt_sigtimedwait", 1, SIGNALS), EXTRA, SIZED(4), .size = 8 },
+	{ OUT("rt_sigtimedwait", 2, SIGINFO), EXTRA, .size = SIGINFO },
+	{ IN("signalfd4", 2, SIGNALS), EXTRA, SIZED(3), .size = 8 },
+	{ IN("sigaltstack", 1, SIGSTACK), EXTRA, .size = 24 },
+	{ OUT("sigaltstack", 2, SIGSTACK), EXTRA, .size = 24 },
+	{ OUT("sched_getaffinity", 3, CPUS), EXTRA, RETURNED, .size = 128 },
+	{ IN("sched_setaffinity", 3, CPUS), EXTRA, SIZED(2), .size = 128, .is_int = true },
+
+	/* times, and what the system is */
+	{ OUT("gettimeofday", 1, TIMEVAL), EXTRA, .size = 16 },
+	{ IN("setitimer", 2, ITIMER), EXTRA, .size = TIMER },
+	{ OUT("setitimer", 3, ITIMER), EXTRA, .size = TIMER },
+	{ OUT("getitimer", 2, ITIMER), EXTRA, .size = TIMER },
+	{ IN("timer_settime", 3, TIMER), EXTRA, .size = TIMER },
+	{ OUT("timer_settime", 4, TIMER), EXTRA, .size = TIMER },
+	{ OUT("timer_gettime", 2, TIMER), EXTRA, .size = TIMER },
+	{ IN("timerfd_settime", 3, TIMER), EXTRA, .size = TIMER },
+	{ OUT("timerfd_settime", 4, TIMER), EXTRA, .size = TIMER },
+	{ OUT("timerfd_gettime", 2, TIMER), EXTRA, .size = TIMER },
+	{ OUT("uname", 1, UTSNAME), EXTRA, .size = 130 },
+	{ OUT("sysinfo", 1, SYSINFO), EXTRA, .size = 112 },
+};
+
+struct kernel_captures kernel_captures_of(const char *call, bool is_at_exit, bool extra)
+{
+	struct kernel_captures found = { 0 };
+
+	for (size_t i = 0; call && i < sizeof captures / sizeof *captures && found.n < KERNEL_CAPTURES_MAX; i++)
+		if (captures[i].is_at_exit == is_at_exit && (extra || !captures[i].is_extra) &&
+		    !strcmp(captures[i].call, call))
+			found.at[found.n++] = &captures[i];
+	return found;
+}
+
+const char *kernel_capture_field(const struct kernel_capture *c)
+{
+	static const char *const names[KERNEL_CAPTURE_KINDS] = {
+		"addr_bytes",	  "timespec",	   "argv_bytes",   "envp_count",    "buf_bytes",      "text_bytes",
+		"iov_bytes",	  "msg_bytes",	   "stat_bytes",   "statx_bytes",   "statfs_bytes",   "rlimit_bytes",
+		"ints_bytes",	  "length_bytes",  "offset_bytes", "status_bytes",  "pollfd_bytes",   "epoll_bytes",
+		"sigaction_bytes", "sigset_bytes", "siginfo_bytes", "sigstack_bytes", "timeval_bytes", "itimerval_bytes",
+		"itimerspec_bytes", "timespec_bytes", "fdset_bytes", "cpus_bytes",  "utsname_bytes",  "sysinfo_bytes",
+		"rusage_bytes",	  "clone_bytes",   "flock_bytes",  "ioctl_bytes",   "option_bytes",
+	};
+
+	return c->other_field ? c->other_field : names[c->kind];
+}
+
+unsigned kernel_capture_element(const struct kernel_capture *c)
+{
+	return c->kind == KERNEL_CAPTURE_TIME ? 8 : 1;
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/convert/class.c - see class.h. */
+#include "kernel/convert/class.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/perf/perf.h"
+#include "kernel/tracefs/syscalls.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "records are taken apart as a little-endian kernel writes them");
+
+enum { KERNEL_IDS = 65536, SHORT_RECORD_MAX = 112 };
+
+int kernel_classes_init(struct kernel_classes *c, size_t longest)
+{
+	*c = (struct kernel_classes){ .scratch_size = longest + KERNEL_EVENT_HEADER };
+	c->unknown.plain_length = KERNEL_NOT_PLAIN;
+	c->by_kernel_id = malloc(KERNEL_IDS * sizeof *c->by_kernel_id);
+	c->scratch = malloc(c->scratch_size);
+	if (!c->by_kernel_id || !c->scratch) {
+		kernel_classes_fini(c);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < KERNEL_IDS; i++)
+		c->by_kernel_id[i] = &c->unknown;
+	return 0;
+}
+
+static void free_syscalls(struct kernel_class *classes)
+{
+	for (int i = 0; classes && i <= KERNEL_SYSCALLS_MAX; i++)
+		kernel_layout_fini(&classes[i].layout);
+	free(classes);
+}
+
+void kernel_classes_fini(struct kernel_classes *c)
+{
+	for (int i = 0; c->by_kernel_id && i < KERNEL_IDS; i++)
+		if (c->by_kernel_id[i] != &c->unknown) {
+			kernel_layout_fini(&c->by_kernel_id[i]->layout);
+			free(c->by_kernel_id[i]);
+		}
+	free_syscalls(c->entry);
+	free_syscalls(c->exit);
+	free(c->by_kernel_id);
+	free(c->scratch);
+	text_fini(&c->tsdl);
+	*c = (struct kernel_classes){ 0 };
+}
+
+/* A class for the records of @id, which had none. */
+static struct kernel_class *new_class(struct kernel_classes *c, uint16_t id, const char *name)
+{
+	struct kernel_class *class = calloc(1, sizeof *class);
+
+	if (!class || c->by_kernel_id[id] != &c->unknown) {
+		free(class);
+		return NULL;
+	}
+	class->plain_length = KERNEL_NOT_PLAIN;
+	snprintf(class->name, sizeof class->name, "%s", name);
+	c->by_kernel_id[id] = class;
+	return class;
+}
+
+int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, const char *system,
+		       const char *name)
+{
+	struct kernel_class *class = new_class(c, f->id, name);
+	int err;
+
+	if (!class)
+		return c->by_kernel_id[f->id] == &c->unknown ? -ENOMEM : -EEXIST;
+	err = kernel_layout_event(&class->layout, f, system);
+	class->n_fixes = class->layout.n_fixes;
+	memcpy(class->fixes, class->layout.fixes, sizeof class->fixes);
+	return err;
+}
+
+static bool has_field(const struct kernel_format *f, const char *name, unsigned offset,
+		      unsigned size)
+{
+	for (int i = 0; i < f->n_fields; i++)
+		if (!strcmp(f->fields[i].name, name))
+			return f->fields[i].offset == offset && f->fields[i].size == size;
+	return false;
+}
+
+static int lay_out_syscall(struct kernel_class *class, int nr, bool is_entry)
+{
+	const char *name = kernel_syscall_name(nr);
+
+	class->plain_length = KERNEL_NOT_PLAIN;
+	class->has_name = name;
+	snprintf(class->name, sizeof class->name, "syscall_%s_%s", is_entry ? "entry" : "exit",
+		 name ? name : "unknown");
+	if (!name)
+		return kernel_layout_syscall_unknown(&class->layout, is_entry);
+	return is_entry ? kernel_layout_syscall_entry(&class->layout, NULL, 0, NULL)
+			: kernel_layout_syscall_exit(&class->layout, false, NULL);
+}
+
+int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_format *f,
+				bool is_entry, struct diag *d)
+{
+	struct kernel_class **table = is_entry ? &c->entry : &c->exit, *class;
+	const char *last = is_entry ? "args" : "ret";
+	unsigned last_size = is_entry ? 8 * KERNEL_SYSCALL_N_ARGS : 8;
+	int err = 0;
+
+	if (!has_field(f, "id", KERNEL_SYSCALL_NR, 8) ||
+	    !has_field(f, last, KERNEL_SYSCALL_ARGS, last_size))
+		return diag_fail(d, -EOPNOTSUPP, "raw_syscalls:%s has a format we do not know", f->name);
+	*table = calloc(KERNEL_SYSCALLS_MAX + 1, sizeof **table);
+	class = *table ? new_class(c, f->id, f->name) : NULL;
+	if (!class)
+		return diag_fail(d, -ENOMEM, "no memory for the system calls");
+	class->by_syscall = *table;
+	/* Number KERNEL_SYSCALLS_MAX has no name: what it is for. */
+	for (int nr = 0; !err && nr <= KERNEL_SYSCALLS_MAX; nr++)
+		err = lay_out_syscall(&(*table)[nr], nr, is_entry);
+	return err ? diag_fail(d, err, "no memory for the system calls") : 0;
+}
+
+int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts,
+				  const struct kernel_captures *also)
+{
+	struct kernel_layout *l = &c->entry[nr].layout;
+
+	kernel_layout_fini(l);
+	return kernel_layout_syscall_entry(l, f, texts, also);
+}
+
+int kernel_classes_tell_result(struct kernel_classes *c, int nr, bool late, const struct kernel_captures *also)
+{
+	struct kernel_layout *l = &c->exit[nr].layout;
+
+	kernel_layout_fini(l);
+	return kernel_layout_syscall_exit(l, late, also);
+}
+
+#define STACK_FIELDS(whose)                                                                                            \
+	"\t\tuint16_t __callstack_" whose "_length;\n"                                                                 \
+	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _callstack_" whose "[ __callstack_" whose "_length ];\n"
+
+const char *const kernel_stack_fields[2] = { STACK_FIELDS("kernel"), STACK_FIELDS("user") };
+
+static int add_extras(struct kernel_class *class, uint32_t extras, const char *fields)
+{
+	struct text *t = &class->layout.fields;
+
+	text_addf(t, "%s%s%s", fields, extras & KERNEL_PERF_KERNEL_STACK ? kernel_stack_fields[0] : "",
+		  extras & KERNEL_PERF_USER_STACK ? kernel_stack_fields[1] : "");
+	class->extras = extras;
+	return t->failed ? -ENOMEM : 0;
+}
+
+int kernel_classes_add_extras(struct kernel_classes *c, uint16_t kernel_id, uint32_t extras, const char *fields)
+{
+	return add_extras(c->by_kernel_id[kernel_id], extras, fields);
+}
+
+int kernel_classes_add_extras_of_syscall(struct kernel_classes *c, int nr, bool is_entry, uint32_t extras,
+					 const char *fields)
+{
+	return add_extras(&(is_entry ? c->entry : c->exit)[nr], extras, fields);
+}
+
+uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, const char *fields)
+{
+	text_addf(&c->tsdl,
+		  "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n"
+		  "%s\t};\n};\n\n", name, c->n_described, fields ? fields : "");
+	return c->n_described++;
+}
+
+static void describe(struct kernel_classes *c, struct kernel_class *class)
+{
+	class->id = kernel_classes_describe(c, class->name, class->layout.fields.bytes);
+	class->is_described = true;
+	/* Longer records do not have their length in their header. */
+	if (class->layout.is_plain && class->layout.end <= SHORT_RECORD_MAX)
+		class->plain_length = class->layout.end;
+}
+
+static void forget(struct kernel_class *class)
+{
+	class->is_described = false;
+	class->plain_length = KERNEL_NOT_PLAIN;
+}
+
+void kernel_classes_restart(struct kernel_classes *c, uint16_t first_id)
+{
+	for (int i = 0; i < KERNEL_IDS; i++)
+		if (c->by_kernel_id[i] != &c->unknown)
+			forget(c->by_kernel_id[i]);
+	for (int nr = 0; nr <= KERNEL_SYSCALLS_MAX; nr++) {
+		if (c->entry)
+			forget(&c->entry[nr]);
+		if (c->exit)
+			forget(&c->exit[nr]);
+	}
+	c->n_described = first_id;
+	c->tsdl.size = 0;
+}
+
+void kernel_class_fix(const struct kernel_class *class, uint8_t *record)
+{
+	for (int i = 0; i < class->n_fixes; i++) {
+		uint8_t *at = record + class->fixes[i].offset;
+		int32_t prio;
+		int64_t state;
+		uint64_t from, to;
+
+		if (class->fixes[i].kind == KERNEL_FIX_PRIO) {
+			memcpy(&prio, at, sizeof prio);
+			prio = (int32_t)((uint32_t)prio - KERNEL_REALTIME_PRIORITIES);
+			memcpy(at, &prio, sizeof prio);
+		} else if (class->fixes[i].kind == KERNEL_FIX_ELAPSED) {
+			memcpy(&from, record + class->fixes[i].from, sizeof from);
+			memcpy(&to, at, sizeof to);
+			to -= from;
+			memcpy(at, &to, sizeof to);
+		} else {
+			memcpy(&state, at, sizeof state);
+			if (state == 0x100)
+				memset(at, 0, sizeof state);
+		}
+	}
+}
+
+/* The event header.  Its source lies at least 2 bytes behind its destination. */
+static void put_header(uint8_t *out, const uint8_t *record, uint16_t id, uint32_t time)
+{
+	memmove(out + 6, record + 2, KERNEL_COMMON_SIZE - 2);
+	memcpy(out, &time, 4);
+	memcpy(out + 4, &id, 2);
+}
+
+/* memmove for the sizes of arguments: both ends are read before either is written. */
+static inline void copy_small(uint8_t *to, const uint8_t *from, size_t size)
+{
+	uint64_t first, last;
+	uint32_t head, tail;
+
+	if (size >= 8 && size <= 16) {
+		memcpy(&first, from, 8);
+		memcpy(&last, from + size - 8, 8);
+		memcpy(to, &first, 8);
+		memcpy(to + size - 8, &last, 8);
+	} else if (size >= 4 && size < 8) {
+		memcpy(&head, from, 4);
+		memcpy(&tail, from + size - 4, 4);
+		memcpy(to, &head, 4);
+		memcpy(to + size - 4, &tail, 4);
+	} else {
+		memmove(to, from, size);
+	}
+}
+
+/* Rising copies to lower places: none overwrites what a later one reads. */
+static size_t copy_in_place(const struct kernel_layout *l, uint8_t *out, const uint8_t *record)
+{
+	const struct kernel_op *op = l->ops, *end = op + l->n_ops;
+	uint8_t *to = out + KERNEL_EVENT_HEADER;
+
+	for (; op < end; op++) {
+		copy_small(to, record + op->offset, op->size);
+		to += op->size;
+	}
+	return (size_t)(to - out);
+}
+
+struct dynamic {
+	const uint8_t *bytes;
+	size_t size;
+};
+
+/* Where the word of a dynamic field points to, if that is inside the record. */
+static bool locate(struct dynamic *v, const struct kernel_op *op, const uint8_t *record,
+		   size_t length)
+{
+	uint32_t word, at;
+
+	memcpy(&word, record + op->offset, sizeof word);
+	at = (word & 0xffff) + (op->is_relative ? op->offset + 4u : 0);
+	v->size = word >> 16;
+	if (at > length || v->size > length - at)
+		return false;
+	v->bytes = record + at;
+	return true;
+}
+
+static size_t put_bytes(uint8_t *to, struct dynamic v)
+{
+	memcpy(to, v.bytes, v.size);
+	return v.size;
+}
+
+static size_t put_string(uint8_t *to, struct dynamic v)
+{
+	size_t n = strnlen((const char *)v.bytes, v.size);
+
+	memcpy(to, v.bytes, n);
+	to[n] = 0;
+	return n + 1;
+}
+
+/* What could not be read is told by where it would be. */
+static size_t put_user_text(uint8_t *to, struct dynamic v, const uint8_t *record, uint16_t pointer)
+{
+	uint64_t at;
+
+	if (v.size)
+		return put_string(to, v);
+	memcpy(&at, record + pointer, sizeof at);
+	return (size_t)sprintf((char *)to, "0x%llx", (unsigned long long)at) + 1;
+}
+
+static size_t put_sequence(uint8_t *to, struct dynamic v, unsigned element)
+{
+	uint16_t count = (uint16_t)(v.size / element);
+
+	memcpy(to, &count, sizeof count);
+	memcpy(to + sizeof count, v.bytes, (size_t)count * element);
+	return sizeof count + (size_t)count * element;
+}
+
+/* What the form of one may need beside its data. */
+static size_t op_extra(uint8_t kind)
+{
+	return kind == KERNEL_OP_COPY ? 0 : kind == KERNEL_OP_USER_TEXT ? sizeof "0x0123456789abcdef" : 2;
+}
+
+/*
+ * Gathers the fields in the scratch, because dynamic ones come from behind.  Returns false if they
+ * are not inside the record, or need more room than it has: neither form of one is longer than its
+ * word (4 bytes) and its data, but several words may point to the same data.
+ */
+static bool gather(struct kernel_classes *c, const struct kernel_layout *l, const uint8_t *record,
+		   size_t length, size_t *size)
+{
+	size_t room = length - KERNEL_COMMON_SIZE;
+
+	*size = 0;
+	for (int i = 0; i < l->n_ops; i++) {
+		const struct kernel_op *op = &l->ops[i];
+		struct dynamic v = { record + op->offset, op->size };
+
+		if (op->kind != KERNEL_OP_COPY && !locate(&v, op, record, length))
+			return false;
+		if (v.size + op_extra(op->kind) > room - *size)
+			return false;
+		if (op->kind == KERNEL_OP_STRING)
+			*size += put_string(c->scratch + *size, v);
+		else if (op->kind == KERNEL_OP_USER_TEXT)
+			*size += put_user_text(c->scratch + *size, v, record, op->size);
+		else if (op->kind == KERNEL_OP_SEQUENCE)
+			*size += put_sequence(c->scratch + *size, v, op->element);
+		else
+			*size += put_bytes(c->scratch + *size, v);
+	}
+	return true;
+}
+
+static struct kernel_class *class_of_syscall(struct kernel_class *class, const uint8_t *record,
+					     size_t length)
+{
+	int64_t nr;
+
+	if (length < KERNEL_SYSCALL_NR + sizeof nr)
+		return NULL;
+	memcpy(&nr, record + KERNEL_SYSCALL_NR, sizeof nr);
+	/* -1 is what rt_sigreturn leaves at its exit. */
+	if (nr < 0 || nr > KERNEL_SYSCALLS_MAX || !class->by_syscall[nr].has_name)
+		nr = KERNEL_SYSCALLS_MAX;
+	return &class->by_syscall[nr];
+}
+
+/* NULL: the record is too short to say. */
+static struct kernel_class *class_of(const struct kernel_classes *c, const uint8_t *record, size_t length)
+{
+	struct kernel_class *class;
+	uint16_t kernel_id;
+
+	if (length < KERNEL_COMMON_SIZE)
+		return NULL;
+	memcpy(&kernel_id, record, sizeof kernel_id);
+	class = c->by_kernel_id[kernel_id];
+	return class->by_syscall ? class_of_syscall(class, record, length) : class;
+}
+
+uint32_t kernel_classes_extras(const struct kernel_classes *c, const uint8_t *record, size_t length)
+{
+	const struct kernel_class *class = class_of(c, record, length);
+
+	return class ? class->extras : 0;
+}
+
+size_t kernel_class_convert(struct kernel_classes *c, uint8_t *out, uint8_t *record, size_t length,
+			    uint32_t time)
+{
+	struct kernel_class *class = length > c->scratch_size ? NULL : class_of(c, record, length);
+	size_t size = 0;
+
+	if (!class || class == &c->unknown || length < class->layout.end)
+		return 0;
+	kernel_class_fix(class, record);
+	if (!class->layout.is_ordered && !gather(c, &class->layout, record, length, &size))
+		return 0;
+	if (!class->is_described)
+		describe(c, class);
+	put_header(out, record, class->id, time);
+	if (class->layout.is_ordered)
+		return copy_in_place(&class->layout, out, record);
+	memcpy(out + KERNEL_EVENT_HEADER, c->scratch, size);
+	return KERNEL_EVENT_HEADER + size;
+}

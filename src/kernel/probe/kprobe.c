@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/probe/kprobe.c - see kprobe.h. */
+#include "kernel/probe/kprobe.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules/pattern.h"
+#include "kernel/tracefs/tracefs.h"
+#include "kernel/probe/uprobe.h"
+
+struct wish {
+	char what[256]; /* a function, or a pattern */
+	const char *arguments;
+	bool is_return;
+};
+
+static int read_wish(struct wish *w, const struct kernel_probes *p)
+{
+	static const char mark[] = "%return";
+	const char *text = p->wanted->text;
+	size_t size = strcspn(text, " \t");
+
+	*w = (struct wish){ .arguments = text + size };
+	if (!size || size >= sizeof w->what)
+		return diag_fail(p->d, -EINVAL, "%s %s: FUNCTION[%%return] [NAME=arg1:TYPE]... expected",
+				 kernel_probe_option(p->wanted->kind), text);
+	memcpy(w->what, text, size);
+	if (size > sizeof mark - 1 && !strcmp(w->what + size - (sizeof mark - 1), mark)) {
+		w->what[size - (sizeof mark - 1)] = 0;
+		w->is_return = true;
+	}
+	return 0;
+}
+
+static const char *event_kind(const struct kernel_probes *p, const struct wish *w)
+{
+	if (p->wanted->kind == KERNEL_GRAPH_PROBE)
+		return w->is_return ? "funcgraph_exit" : "funcgraph_entry";
+	if (p->wanted->kind == KERNEL_KPROBE)
+		return w->is_return ? "kretprobe" : "kprobe";
+	return w->is_return ? "fretprobe" : "fprobe";
+}
+
+static int add_one(struct kernel_probes *p, const struct wish *w, const char *function, const char *fetch)
+{
+	bool is_kprobe = p->wanted->kind != KERNEL_FPROBE;
+	size_t size = p->wanted->kind == KERNEL_GRAPH_PROBE ? 0 : strlen(function); /* its events have one name */
+	char place[300], type[16];
+	int err;
+
+	if (w->is_return)
+		snprintf(type, sizeof type, "%c%d", is_kprobe ? 'r' : 'f', KERNEL_RETURNS_MAX);
+	else
+		snprintf(type, sizeof type, "%c", is_kprobe ? 'p' : 'f');
+	snprintf(place, sizeof place, "%s%s", function, w->is_return && !is_kprobe ? "%return" : "");
+	err = kernel_probe_add(p, type, event_kind(p, w), function, size, place, fetch);
+	if (p->was_refused && !is_kprobe && w->is_return)
+		err = kernel_probe_add(p, "f", event_kind(p, w), function, size, place, fetch);
+	return err;
+}
+
+/* Whether this wish has a probe of that name: the kernel would put another one at the same function. */
+static bool has_probe(const struct kernel_probes *p, const char *function)
+{
+	size_t n = strlen(function);
+
+	for (const char *at = p->added.size ? p->added.bytes : ""; *at; at += strcspn(at, "\n") + 1)
+		if (!strncmp(at, function, n) && at[n] == '\n')
+			return true;
+	return false;
+}
+
+/*
+ * One of many.  A function that the kernel refuses - it works for probes itself, or its name is not unique - is left out and told
+ * in the end.  If there are only such it is the wish that is wrong.
+ */
+static int try_one(struct kernel_probes *p, const struct wish *w, const char *function, const char *fetch, int *n_refused)
+{
+	bool is_double = has_probe(p, function);
+	int err = is_double ? 0 : add_one(p, w, function, fetch);
+
+	if (!is_double && !err)
+		text_addf(&p->added, "%s\n", function);
+	if (!is_double && (!err || !p->was_refused))
+		return p->added.failed ? -ENOMEM : err;
+	if (++*n_refused == KERNEL_PROBES_MAX && p->selection->n_events == p->first)
+		return err;
+	if (p->n_refused++ < KERNEL_REFUSED_NAMED)
+		text_addf(&p->refused, "%s%s", p->refused.size ? ", " : "", function);
+	return 0;
+}
+
+/* available_filter_functions: a line "NAME" or "NAME [MODULE]" each. */
+static int add_matching(struct kernel_probes *p, const struct wish *w, const char *fetch)
+{
+	char *names, *line, *end;
+	ssize_t n = kernel_tracefs_read(p->root, "available_filter_functions", &names);
+	const char *what_end = w->what + strlen(w->what);
+	int err = 0, n_refused = 0;
+
+	if (n < 0)
+		return diag_fail(p->d, (int)n, "%s %s: this kernel does not tell its functions' names (tracefs "
+				 "available_filter_functions: %s)\n  name one without * and ?", kernel_probe_option(p->wanted->kind),
+				 p->wanted->text, strerror((int)-n));
+	for (line = names; !err && *line; line = *end ? end + 1 : end) {
+		size_t size = strcspn(line, " \t\n");
+		char function[256];
+
+		end = line + strcspn(line, "\n");
+		/* foo.cold and its like are parts of functions. */
+		if (size >= sizeof function || memchr(line, '.', size) ||
+		    !pattern_glob(w->what, what_end, line, line + size))
+			continue;
+		memcpy(function, line, size);
+		function[size] = 0;
+		err = try_one(p, w, function, fetch, &n_refused);
+	}
+	free(names);
+	if (!err && n_refused && p->selection->n_events == p->first)
+		return -EINVAL; /* the last one's reason is told */
+	if (!err && n_refused && p->d)
+		p->d->text[0] = 0;
+	if (!err && p->selection->n_events == p->first)
+		return diag_fail(p->d, -ENOENT, "%s %s: the kernel has no function %s that can be traced",
+				 kernel_probe_option(p->wanted->kind), p->wanted->text, w->what);
+	return err;
+}
+
+static int pair(int root, const char *instance, const char *pattern, struct kernel_selection *s, struct diag *d)
+{
+	static const char depth[] = " depth=\\0:s32"; /* a number of its own, by the kernel's grammar */
+	char entry[300], exit[300];
+	struct kernel_uprobe both[] = { { entry, KERNEL_GRAPH_PROBE, NULL }, { exit, KERNEL_GRAPH_PROBE, NULL } };
+
+	if (*pattern == '@' || strpbrk(pattern, ": \t%") ||
+	    snprintf(exit, sizeof exit, "%s%%return%s", pattern, depth) >= (int)sizeof exit)
+		return diag_fail(d, -EINVAL, "--graph %.100s: this kernel has no function graph in instances of tracefs, and probes in "
+				 "its place are for names of functions and globs", pattern);
+	snprintf(entry, sizeof entry, "%s%s", pattern, depth);
+	return kernel_uprobes_make(root, instance, both, 2, s, d);
+}
+
+int kernel_kprobe_graph(int root, const char *instance, const char *const *patterns, int n, struct kernel_selection *s, struct diag *d)
+{
+	int err = 0;
+
+	for (int i = 0; i < n && !err; i++)
+		err = pair(root, instance, patterns[i], s, d);
+	return err;
+}
+
+void kernel_kprobe_rename(struct kernel_format *f, const char *name)
+{
+	bool is_entry = !strcmp(name, "funcgraph_entry");
+
+	if (!is_entry && strcmp(name, "funcgraph_exit") != 0)
+		return;
+	for (int i = 0; i < f->n_fields; i++)
+		if (!strcmp(f->fields[i].name, is_entry ? "__probe_ip" : "__probe_ret_ip"))
+			snprintf(f->fields[i].name, sizeof f->fields[i].name, "__probe_%s", is_entry ? "func" : "retaddr");
+}
+
+int kernel_kprobe_make(struct kernel_probes *p)
+{
+	struct text fetch = { 0 };
+	struct wish w;
+	int err = read_wish(&w, p);
+
+	if (!err)
+		err = kernel_probe_fetch(w.arguments, true, &fetch, p->d);
+	if (!err)
+		err = strpbrk(w.what, "*?") ? add_matching(p, &w, fetch.size ? fetch.bytes : "")
+					    : add_one(p, &w, w.what, fetch.size ? fetch.bytes : "");
+	text_fini(&fetch);
+	return err;
+}

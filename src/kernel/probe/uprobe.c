@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/probe/uprobe.c - see uprobe.h. */
+#include "kernel/probe/uprobe.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rules/pattern.h"
+#include "elf/probes.h"
+#include "kernel/probe/fetch.h"
+#include "kernel/probe/kprobe.h"
+
+/* One wish taken apart. */
+struct wish {
+	const struct kernel_uprobe *wanted;
+	char path[PATH_MAX];
+	char what[512]; /* a function's pattern, or "provider:name" */
+	const char *rest; /* arguments, or their names */
+	bool is_return;
+};
+
+/* On the way through a file. */
+struct making {
+	struct kernel_probes *probes;
+	const struct wish *wish;
+	struct diag *d;
+};
+
+/* ---------------------------------------------------------------- files */
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+static bool look_in(const char *directories, const char *name, char *path, size_t size)
+{
+	for (const char *p = directories; *p;) {
+		size_t n = strcspn(p, ":");
+
+		if (n && (size_t)snprintf(path, size, "%.*s/%s", (int)n, p, name) < size && is_file(path))
+			return true;
+		p += n + (p[n] == ':');
+	}
+	return false;
+}
+
+bool kernel_uprobe_file(const char *name, char *path, size_t size)
+{
+	static const char libraries[] = "/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib/aarch64-linux-gnu:"
+					"/usr/lib/aarch64-linux-gnu:/lib64:/usr/lib64:/lib:/usr/lib:/usr/local/lib";
+	const char *commands = getenv("PATH");
+	char found[PATH_MAX], *real;
+
+	if (strchr(name, '/')) {
+		if ((size_t)snprintf(found, sizeof found, "%s", name) >= sizeof found || !is_file(found))
+			return false;
+	} else if (!look_in(commands ? commands : "", name, found, sizeof found) &&
+		   !look_in(libraries, name, found, sizeof found)) {
+		return false;
+	}
+	real = realpath(found, NULL);
+	if (!real || strlen(real) >= size) {
+		free(real);
+		return false;
+	}
+	strcpy(path, real);
+	free(real);
+	return true;
+}
+
+/* ---------------------------------------------------------------- what is wished for */
+
+/* A function's name may have further words: "place(int) const". */
+static size_t what_size(const char *p)
+{
+	size_t n = kernel_probe_word(p);
+
+	for (;;) {
+		size_t blank = n + strspn(p + n, " \t"), next = kernel_probe_word(p + blank);
+
+		if (!next || memchr(p + blank, '=', next))
+			return n;
+		n = blank + next;
+	}
+}
+
+static int read_wish(struct wish *w, const struct kernel_uprobe *wanted, struct diag *d)
+{
+	const char *option = kernel_probe_option(wanted->kind), *colon = strchr(wanted->text, ':');
+	static const char mark[] = "%return";
+	char file[PATH_MAX];
+	size_t size;
+
+	*w = (struct wish){ .wanted = wanted };
+	size = colon ? wanted->kind == KERNEL_USDT ? strcspn(colon + 1, " \t,") : what_size(colon + 1) : 0;
+	if (!size || colon == wanted->text || (size_t)(colon - wanted->text) >= sizeof file || size >= sizeof w->what)
+		return diag_fail(d, -EINVAL, "%s %s: %s expected", option, wanted->text,
+				 wanted->kind == KERNEL_USDT ? "FILE:PROVIDER:NAME" : "FILE:FUNCTION");
+	memcpy(w->what, colon + 1, size);
+	w->rest = colon + 1 + size;
+	if (wanted->kind == KERNEL_USDT && !strchr(w->what, ':'))
+		return diag_fail(d, -EINVAL, "%s %s: FILE:PROVIDER:NAME expected", option, wanted->text);
+	if (wanted->kind != KERNEL_USDT && size > sizeof mark - 1 && !strcmp(w->what + size - (sizeof mark - 1), mark)) {
+		w->what[size - (sizeof mark - 1)] = 0;
+		w->is_return = true;
+	}
+	snprintf(file, sizeof file, "%.*s", (int)(colon - wanted->text), wanted->text);
+	if (!kernel_uprobe_file(file, w->path, sizeof w->path))
+		return diag_fail(d, -ENOENT, "%s %s: there is no file %s%s", option, wanted->text, file,
+				 strchr(file, '/') ? "" : ", as a command or as a library");
+	if (strpbrk(w->path, " \t\n"))
+		return diag_fail(d, -EINVAL, "%s: the kernel sets no probe in a file with a blank in its path", w->path);
+	return 0;
+}
+
+/* @semaphore: 0: none. */
+static int add_probe(struct making *g, const char *kind, const char *name, size_t name_size, uint64_t offset, uint64_t semaphore,
+		     const char *fetch)
+{
+	char place[PATH_MAX + 64];
+	int n = snprintf(place, sizeof place, "%s:0x%" PRIx64, g->wish->path, offset);
+
+	if (semaphore)
+		snprintf(place + n, sizeof place - (size_t)n, "(0x%" PRIx64 ")", semaphore);
+	return kernel_probe_add(g->probes, g->wish->is_return ? "r" : "p", kind, name, name_size, place, fetch);
+}
+
+/* ---------------------------------------------------------------- functions */
+
+struct functions {
+	struct making *making;
+	const char *fetch;
+	uint64_t *offsets; /* of those that have a probe: functions have several names */
+	int n;
+};
+
+static bool is_known(const struct functions *f, uint64_t offset)
+{
+	for (int i = 0; i < f->n; i++)
+		if (f->offsets[i] == offset)
+			return true;
+	return false;
+}
+
+static int try_function(void *arg, const struct elf_function *e)
+{
+	struct functions *f = arg;
+	const struct wish *w = f->making->wish;
+	const char *shown = e->written ? e->written : e->name;
+
+	/* foo.cold and its like are parts of functions, and mostly no places that are called. */
+	if (!elf_function_is(e, w->what) || (strchr(e->name, '.') && !strchr(w->what, '.')) || is_known(f, e->offset))
+		return 0;
+	if (f->n == KERNEL_PROBES_MAX)
+		return diag_fail(f->making->d, -E2BIG, "-u %s: more than %d functions", w->wanted->text, KERNEL_PROBES_MAX);
+	f->offsets[f->n++] = e->offset;
+	return add_probe(f->making, w->is_return ? "uretprobe" : "uprobe", shown, e->written ? strcspn(shown, "(") : strlen(shown),
+			 e->offset, 0, f->fetch);
+}
+
+static int add_functions(struct making *g)
+{
+	struct functions f = { .making = g };
+	struct text fetch = { 0 };
+	int err = kernel_probe_fetch(g->wish->rest, false, &fetch, g->d);
+
+	f.fetch = fetch.size ? fetch.bytes : "";
+	f.offsets = malloc(KERNEL_PROBES_MAX * sizeof *f.offsets);
+	if (!err && !f.offsets)
+		err = diag_fail(g->d, -ENOMEM, "no memory for probes");
+	if (!err)
+		err = elf_functions(g->wish->path, try_function, &f, g->d);
+	if (!err && !f.n)
+		err = diag_fail(g->d, -ENOENT, "-u %s: %s has no function %s: duet list -u %s", g->wish->wanted->text,
+				g->wish->path, g->wish->what, g->wish->path);
+	free(f.offsets);
+	text_fini(&fetch);
+	return err;
+}
+
+/* ---------------------------------------------------------------- markers */
+
+static int try_marker(void *arg, const struct elf_marker *m)
+{
+	struct making *g = arg;
+	char both[512];
+	struct text fetch = { 0 };
+	int n = snprintf(both, sizeof both, "%s:%s", m->provider, m->name), err;
+
+	if (n >= (int)sizeof both || !pattern_glob(g->wish->what, g->wish->what + strlen(g->wish->what), both, both + n))
+		return 0;
+	err = kernel_fetch_operands(m->arguments, g->wish->rest, !strpbrk(g->wish->what, "*?"), &fetch, g->d);
+	if (err >= 0) {
+		g->probes->n_left_out += err;
+		err = fetch.failed ? -ENOMEM : add_probe(g, "usdt", both, (size_t)n, m->offset, m->semaphore, fetch.size ? fetch.bytes : "");
+	}
+	text_fini(&fetch);
+	return err;
+}
+
+static int add_markers(struct making *g)
+{
+	int err = elf_markers(g->wish->path, try_marker, g, g->d);
+
+	if (!err && g->probes->selection->n_events == g->probes->first)
+		err = diag_fail(g->d, -ENOENT, "--usdt %s: %s has no marker %s: duet list --usdt %s", g->wish->wanted->text,
+				g->wish->path, g->wish->what, g->wish->path);
+	return err;
+}
+
+/* ---------------------------------------------------------------- all */
+
+static void tell_left_out(const struct kernel_probes *p, struct diag *d)
+{
+	char arguments[128] = "", functions[400] = "";
+
+	if (p->n_left_out)
+		snprintf(arguments, sizeof arguments, "%d argument%s of USDT markers the kernel cannot fetch: left out (duet list --usdt FILE)",
+			 p->n_left_out, p->n_left_out == 1 ? "" : "s");
+	if (p->n_refused)
+		snprintf(functions, sizeof functions, "%d function%s the kernel lets nobody probe by name: left out (%.300s%s)",
+			 p->n_refused, p->n_refused == 1 ? "" : "s", p->refused.size ? p->refused.bytes : "",
+			 p->n_refused > KERNEL_REFUSED_NAMED ? ", ..." : "");
+	if (*arguments || *functions)
+		diag_fail(d, 0, "%s%s%s", arguments, *arguments && *functions ? "\n  " : "", functions);
+}
+
+int kernel_uprobes_make(int root, const char *instance, const struct kernel_uprobe *wanted, int n,
+			struct kernel_selection *s, struct diag *d)
+{
+	struct wish *w = malloc(sizeof *w);
+	struct kernel_probes probes;
+	struct making g = { .probes = &probes, .wish = w, .d = d };
+	int err = w ? 0 : diag_fail(d, -ENOMEM, "no memory for probes");
+
+	kernel_probes_begin(&probes, root, instance, s, d);
+	for (int i = 0; i < n && !err; i++) {
+		kernel_probes_next(&probes, &wanted[i]);
+		if (wanted[i].kind >= KERNEL_KPROBE) {
+			err = kernel_kprobe_make(&probes);
+			continue;
+		}
+		err = read_wish(w, &wanted[i], d);
+		if (!err)
+			err = wanted[i].kind == KERNEL_USDT ? add_markers(&g) : add_functions(&g);
+	}
+	if (!err)
+		tell_left_out(&probes, d);
+	kernel_probes_fini(&probes);
+	free(w);
+	return err;
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/setup.c - an instance is made ready: its buffers, what it records, what BPF programs record
+ * beside it; system calls: setup_syscalls.c; what perf does: setup_perf.c.  See kernel.h.
+ *
+ * Order matters: the size of sub-buffers clears the buffers, so it comes before their size; the clock before any
+ * record; events last.  record-cmd is switched off because saving names adds two thirds to the price of a
+ * sched_switch and the trace has them anyway.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "clock/clock.h"
+#include "kernel/bpf/shared_ring.h"
+#include "kernel/tracefs/events.h"
+#include "kernel/tracefs/filter.h"
+#include "kernel/internal.h"
+#include "kernel/probe/kprobe.h"
+#include "kernel/tracefs/broker.h"
+#include "kernel/rights.h"
+#include "kernel/probe/uprobe.h"
+
+#define SUBBUFFER_KIB "64"
+
+enum { BUFFER_KIB = 16384, QUIET_PART = 8 };
+
+static const char stream_block[] =
+	"stream {\n\tid = 0;\n\tpacket.context := struct packet_context;\n"
+	"\tevent.header := struct {\n\t\tuint32_clock_monotonic_t timestamp;\n\t\tuint16_t id;\n\t};\n"
+	"\tevent.context := struct {\n\t\tuint8_t _flags;\n\t\tuint8_t _preempt;\n"
+	"\t\tint32_t _tid;\n";
+static const char stream_end[] = "\t};\n};\n\n";
+
+int kernel_set(const struct kernel *k, const char *file, const char *value, struct diag *d)
+{
+	int err = kernel_tracefs_write(k->instance.dir, file, value);
+
+	return err ? diag_fail(d, err, "cannot write %s to %s of our tracefs instance: %s", value, file,
+			       strerror(-err)) : 0;
+}
+
+static int set_number(const struct kernel *k, const char *file, long value, struct diag *d)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%ld", value);
+	return kernel_set(k, file, text, d);
+}
+
+/* The number a file of the instance begins with; 0 if it has none. */
+static unsigned long get_number(const struct kernel *k, const char *file)
+{
+	unsigned long value;
+	char *text;
+
+	if (kernel_tracefs_read(k->instance.dir, file, &text) < 0)
+		return 0;
+	value = strtoul(text, NULL, 10);
+	free(text);
+	return value;
+}
+
+uint32_t kernel_buffer_kib(const struct kernel_options *o)
+{
+	return o->buffer_kib ? o->buffer_kib : BUFFER_KIB;
+}
+
+/* Whether the instance has nothing but processes' births and ends to record: the rest BPF programs do. */
+static bool is_quiet(const struct kernel *k)
+{
+	for (int i = 0; i < k->selection.n_events; i++) {
+		const struct kernel_choice *e = &k->selection.events[i];
+
+		if (!e->bpf && strcmp(e->system, "sched") != 0 && strcmp(e->system, "task") != 0)
+			return false;
+	}
+	return (!k->selection.n_entry || k->selection.entry_bpf) && (!k->selection.n_exit || k->selection.exit_bpf);
+}
+
+static int size_buffers(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	uint64_t kib = kernel_buffer_kib(o) / (k->bpf && is_quiet(k) ? QUIET_PART : 1), page_kib = k->drain.page_size / 1024;
+
+	if (k->bpf && kib < 2 * page_kib)
+		kib = 2 * page_kib;
+	k->drain.buffer_pages = (uint32_t)(kib / page_kib);
+	return set_number(k, "buffer_size_kb", (long)kib, d);
+}
+
+static int set_up_buffers(struct kernel *k, struct diag *d)
+{
+	unsigned long subbuffer_kib;
+
+	/* Before Linux 6.8 a sub-buffer is a page, and reading costs two to three times more. */
+	kernel_tracefs_write(k->instance.dir, "buffer_subbuf_size_kb", SUBBUFFER_KIB);
+	subbuffer_kib = get_number(k, "buffer_subbuf_size_kb");
+	k->drain.page_size = subbuffer_kib ? subbuffer_kib * 1024 : (size_t)sysconf(_SC_PAGESIZE);
+	k->drain.page = malloc(k->drain.page_size);
+	if (!k->drain.page)
+		return diag_fail(d, -ENOMEM, "no memory for a page of %zu bytes", k->drain.page_size);
+	/* Records of BPF programs may be longer than a page. */
+	return kernel_classes_init(&k->drain.classes, k->drain.page_size > BPF_RECORD_MAX ? k->drain.page_size : BPF_RECORD_MAX)
+		       ? diag_fail(d, -ENOMEM, "no memory for the table of kernel events") : 0;
+}
+
+static int set_up_options(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	int err = kernel_set(k, "trace_options", "norecord-cmd", d);
+
+	if (!err)
+		err = kernel_set(k, "trace_options", o->overwrite ? "overwrite" : "nooverwrite", d);
+	if (!err)
+		err = kernel_set(k, "trace_options", "event-fork", d);
+	return err;
+}
+
+int kernel_set_filter(const struct kernel *k, const char *system, const char *event, const char *filter,
+		      const char *expression, struct diag *d)
+{
+	char path[192], *told = NULL;
+	const char *reason;
+	int err;
+
+	snprintf(path, sizeof path, "events/%s/%s/filter", system, event);
+	err = kernel_tracefs_write(k->instance.dir, path, filter);
+	if (!err || !expression)
+		return err ? diag_fail(d, err, "cannot write tracefs %s: %s", path, strerror(-err)) : 0;
+	reason = kernel_tracefs_read(k->instance.dir, path, &told) < 0 ? NULL : strstr(told, "parse_error: ");
+	err = diag_fail(d, err, "the kernel cannot filter %s:%s by %s: %.*s", system, event, expression,
+			reason ? (int)strcspn(reason + 13, "\n") : 60,
+			reason ? reason + 13 : "it compares fields with constants, joined by &&, ||, !");
+	free(told);
+	return err;
+}
+
+static int filter_event(const struct kernel *k, const struct kernel_choice *e, const struct kernel_format *f,
+			struct diag *d)
+{
+	struct text t = { 0 };
+	int err = kernel_filter(e->filter, e->system, f, &t, d);
+
+	if (!err)
+		err = kernel_set_filter(k, e->system, e->event, t.bytes, e->filter, d);
+	text_fini(&t);
+	return err;
+}
+
+static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_arguments, struct kernel_format *f,
+			 struct diag *d)
+{
+	int err = 0;
+
+	for (int i = 0; !err && i < s->n_events; i++) {
+		struct kernel_choice *e = &s->events[i];
+
+		err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
+		if (!err && has_arguments && kernel_functions_is(e->system) && strcmp(e->event, "funcgraph_exit") != 0 &&
+		    kernel_functions_complete(f))
+			err = diag_fail(d, -EOPNOTSUPP, "this kernel records no arguments in %s", e->event);
+		if (err)
+			return err;
+		if (kernel_probe_is_ours(e->system))
+			kernel_kprobe_rename(f, e->name);
+		err = kernel_classes_add(&k->drain.classes, f, e->system, e->name);
+		if (err)
+			return diag_fail(d, err, "cannot add the kernel event %s:%s: %s", e->system,
+					 e->event, strerror(-err));
+		err = e->filter ? filter_event(k, e, f, d) : 0; /* so it is one that the kernel accepts */
+		if (!err && k->bpf && !kernel_bpf_event(k->bpf, e->system, f, e->filter, &e->bpf, &k->bpf_refused))
+			continue;
+		k->n_events++;
+		if (!err)
+			err = kernel_event_enable(k->instance.dir, e->system, e->event, true, d);
+	}
+	return err;
+}
+
+static int set_up_selection(struct kernel *k, struct kernel_selection *s, bool has_arguments, struct diag *d)
+{
+	struct kernel_format *f = malloc(sizeof *f);
+	int err;
+
+	if (!f)
+		return diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
+	err = set_up_events(k, s, has_arguments, f, d);
+	if (!err && s->n_entry)
+		err = kernel_set_up_syscalls(k, s, true, f, d);
+	if (!err && s->n_exit)
+		err = kernel_set_up_syscalls(k, s, false, f, d);
+	free(f);
+	return err;
+}
+
+static int select_of_kernel(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	static const char *const names[] = { "sched:sched_process_exec" };
+	char *available;
+	ssize_t n = k->available < 0 ? kernel_tracefs_read(k->root, "available_events", &available)
+				     : kernel_tracefs_read_all(k->available, &available);
+	int err;
+
+	k->available = -1;
+	if (n < 0)
+		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
+				 strerror((int)-n));
+	if (o->n_patterns || !(o->n_uprobes || o->graph.n_patterns))
+		err = kernel_select(&k->selection, available, o->patterns, o->filters, o->n_patterns, d);
+	else
+		err = kernel_select(&k->selection, available, names, NULL, 1, d);
+	free(available);
+	return err;
+}
+
+/* Calls of the kernel's functions by its tracer; before Linux 6.12 the simplest graph by probes. */
+static int select_functions(struct kernel *k, const struct kernel_graph *g, struct diag *d)
+{
+	struct kernel_selection *s = &k->selection;
+	int err = kernel_functions_set_up(&k->functions, k->root, k->instance.dir, s, g, d);
+
+	if (err != -EOPNOTSUPP || k->root < 0 || !g->n_patterns || g->has_arguments || g->over_ns || g->depth > 1)
+		return err;
+	if (d)
+		d->text[0] = 0;
+	k->has_uprobes = k->has_kprobes = true;
+	return kernel_kprobe_graph(k->root, k->instance.path, g->patterns, g->n_patterns, s, d);
+}
+
+static int select_events(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	int err = select_of_kernel(k, o, d);
+
+	if (!err && o->n_uprobes && k->root < 0)
+		err = diag_fail(d, -EPERM, "%s: only root may set probes", kernel_probe_option(o->uprobes[0].kind));
+	if (!err && o->n_uprobes)
+		err = kernel_uprobes_make(k->root, k->instance.path, o->uprobes, o->n_uprobes, &k->selection, d);
+	k->has_uprobes = o->n_uprobes > 0;
+	for (int i = 0; i < o->n_uprobes; i++)
+		k->has_kprobes |= o->uprobes[i].kind >= KERNEL_KPROBE;
+	if (!err)
+		err = select_functions(k, &o->graph, d);
+	if (err)
+		return err;
+	err = set_up_selection(k, &k->selection, o->graph.has_arguments, d);
+	if (!err && (k->selection.n_sampled || k->selection.by_perf))
+		err = kernel_set_up_perf(k, o, d);
+	return err;
+}
+
+static int add_cpu(struct kernel *k, int number, struct diag *d)
+{
+	struct kernel_cpu *cpus = realloc(k->cpus, (size_t)(k->n_cpus + 1) * sizeof *cpus);
+
+	if (!cpus)
+		return diag_fail(d, -ENOMEM, "no memory for cpu %d", number);
+	k->cpus = cpus;
+	return kernel_cpu_open(&cpus[k->n_cpus++], &k->drain, number, d);
+}
+
+static int share_losses(struct kernel *k, struct diag *d)
+{
+	void *losses = mmap(NULL, (size_t)(k->n_cpus + 1) * sizeof *k->losses, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (losses == MAP_FAILED)
+		return diag_errno(d, "no memory to count what is lost");
+	k->losses = losses;
+	for (int i = 0; i < k->n_cpus; i++)
+		k->cpus[i].losses = &k->losses[i];
+	return 0;
+}
+
+static int open_cpus(struct kernel *k, struct diag *d)
+{
+	int fd = openat(k->instance.dir, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!dir) {
+		err = diag_errno(d, "cannot list per_cpu of our tracefs instance");
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while (!err && (e = readdir(dir)))
+		if (!strncmp(e->d_name, "cpu", 3) && isdigit((unsigned char)e->d_name[3]))
+			err = add_cpu(k, atoi(e->d_name + 3), d);
+	closedir(dir);
+	return err ? err : share_losses(k, d);
+}
+
+int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)
+{
+	struct ctf_sink_options so = { .path = path, .domain = "kernel", .clock = &k->drain.clock,
+				       .clock_offset_ns = k->clock_offset_ns,
+				       .scope = k->whole_machine ? "machine" : "followed" };
+	struct text block = { 0 };
+	int err = ctf_sink_open(&k->drain.sink, &so, d);
+
+	if (err)
+		return err;
+	text_addf(&block, "%s", stream_block);
+	kernel_contexts_tsdl(k->drain.contexts, &block);
+	text_addf(&block, "%s", stream_end);
+	err = block.failed ? diag_fail(d, -ENOMEM, "no memory for the metadata of kernel events")
+			   : ctf_sink_describe(&k->drain.sink, block.bytes, block.size, d);
+	text_fini(&block);
+	return err;
+}
+
+/*
+ * With `overwrite` nobody need read what tracefs records before it is asked for, and however late one is, the newest is
+ * there; a BPF ring has no such mode (kernel/bpf/overwrite.c).  So it is not chosen then, but can be had.
+ */
+static int open_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	const struct kernel_bpf_options bo = { .clock = &k->drain.clock,
+					       .ring_bytes = kernel_buffer_kib(o) * 1024ull,
+					       .follows = !o->whole_machine,
+					       .keeps_newest = o->overwrite };
+	bool is_must = o->backend == KERNEL_BACKEND_BPF;
+	struct diag *why = is_must ? d : &k->bpf_refused;
+	int err;
+
+	if (o->backend == KERNEL_BACKEND_FTRACE)
+		return 0;
+	if (o->overwrite && !is_must) {
+		diag_fail(&k->bpf_refused, -EOPNOTSUPP, "a flight recorder is ftrace's");
+		return 0;
+	}
+	err = kernel_bpf_open(&k->bpf, &bo, why);
+	if (err == -EPERM && geteuid())
+		kernel_rights_bpf(err, why);
+	return is_must ? err : 0;
+}
+
+static int settle_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	bool is_must = o->backend == KERNEL_BACKEND_BPF;
+
+	if (is_must && *k->bpf_refused.text)
+		return diag_fail(d, -EOPNOTSUPP, "%s", k->bpf_refused.text);
+	if (!k->bpf || kernel_bpf_has_events(k->bpf))
+		return 0;
+	kernel_bpf_close(k->bpf);
+	k->bpf = NULL;
+	if (!*k->bpf_refused.text)
+		diag_fail(&k->bpf_refused, -EOPNOTSUPP, "BPF records system calls and the scheduler's events, without patterns in filters: "
+							"none of these is chosen");
+	return is_must ? diag_fail(d, -EOPNOTSUPP, "%s", k->bpf_refused.text) : 0;
+}
+
+/* One of our own or, where we may not make one, borrowed.  *@is_alone: nobody lends any. */
+static int open_instance(struct kernel *k, bool *is_alone, struct diag *d)
+{
+	int err;
+
+	*is_alone = false;
+	k->root = kernel_tracefs_open(d);
+	if (k->root < 0) {
+		err = geteuid() ? lend_ask(&k->instance, &k->available, d) : -ENOENT;
+		*is_alone = err == -ENOENT;
+		return *is_alone ? k->root : err;
+	}
+	kernel_instance_reap(k->root, NULL);
+	kernel_probes_reap(k->root);
+	return kernel_instance_create(&k->instance, k->root, d);
+}
+
+static int open_contexts(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	const struct kernel_upkeep_options uo = { .root = k->root,
+						  .clock = &k->drain.clock,
+						  .system_calls = k->selection.n_entry || k->selection.n_exit };
+
+	if (!o->contexts)
+		return 0;
+	k->drain.room_size = 4 * k->drain.page_size;
+	k->drain.room = malloc(k->drain.room_size);
+	if (!k->drain.room)
+		return diag_fail(d, -ENOMEM, "no memory for contexts of kernel events");
+	return kernel_contexts_open(&k->drain.contexts, o->contexts, &uo, o->overwrite, d);
+}
+
+int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag *d)
+{
+	bool is_alone;
+	int err = open_instance(k, &is_alone, d);
+
+	if (err)
+		return is_alone ? kernel_set_up_own(k, o, err, d) : err;
+	k->drain.instance = k->instance.dir;
+	err = kernel_set(k, "trace_clock", clock_tracefs_name(&k->drain.clock), d);
+	if (!err)
+		err = set_up_buffers(k, d);
+	if (!err)
+		err = set_up_options(k, o, d);
+	if (!err)
+		err = open_bpf(k, o, d);
+	if (!err)
+		err = select_events(k, o, d);
+	if (!err)
+		err = settle_bpf(k, o, d);
+	if (!err)
+		err = size_buffers(k, o, d);
+	if (!err)
+		err = open_cpus(k, d);
+	if (!err)
+		err = open_contexts(k, o, d);
+	if (!err && o->n_cgroups)
+		err = kernel_cgroups_open(&k->cgroups, o->cgroups, o->n_cgroups, k->root, &k->drain.clock, d);
+	k->entered = o->entered;
+	k->entered_arg = o->see_arg;
+	return err ? err : kernel_open_trace(k, o->path, d);
+}

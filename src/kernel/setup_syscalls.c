@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/setup_syscalls.c - system calls: recorded by BPF programs or by the two tracepoints of raw_syscalls, with a filter on
+ * numbers.  See internal.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "filter/compile.h"
+#include "kernel/tracefs/events.h"
+#include "kernel/tracefs/filter.h"
+#include "kernel/internal.h"
+
+/* Some system calls have no tracepoint: then their arguments stay unnamed. */
+int kernel_tell_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f)
+{
+	struct kernel_captures also;
+	char event[96];
+	unsigned texts;
+	int err = 0;
+
+	for (int nr = 0; !err && nr < KERNEL_SYSCALLS_MAX; nr++) {
+		if (!s->entry[nr])
+			continue;
+		snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
+		texts = 0;
+		also.n = 0;
+		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL)) {
+			texts = by_bpf ? kernel_layout_texts(f) : 0;
+			if (by_bpf)
+				also = kernel_captures_of(kernel_syscall_name(nr), false, k->capture_bytes);
+			k->texts[nr] = (uint8_t)(by_bpf ? texts : k->texts[nr]);
+			err = kernel_classes_tell_arguments(&k->drain.classes, nr, f, texts, &also);
+		}
+		if (by_bpf)
+			kernel_bpf_call(k->bpf, true, nr, texts, &also, k->capture_bytes);
+	}
+	return err;
+}
+
+int kernel_translate_filter(void *arg, const char *expression, struct text *t)
+{
+	struct kernel_syscall_filter *f = arg;
+
+	f->expression = expression;
+	return kernel_filter(expression, "raw_syscalls", f->format, t, f->d);
+}
+
+static int filter_syscalls(struct kernel *k, const struct kernel_selection *s, bool is_entry,
+			   const struct kernel_format *f, struct diag *d)
+{
+	struct kernel_syscall_filter translated = { .format = f, .d = d };
+	const char *event = is_entry ? "sys_enter" : "sys_exit";
+	struct text filter = { 0 };
+	int err = kernel_selection_filter(s, is_entry, kernel_translate_filter, &translated, &filter);
+
+	if (err == -E2BIG)
+		diag_fail(d, err, "too many filters for system calls: join some");
+	if (!err && filter.failed)
+		err = diag_fail(d, -ENOMEM, "no memory for a filter of system calls");
+	if (!err)
+		err = kernel_set_filter(k, "raw_syscalls", event, filter.bytes, translated.expression, d);
+	text_fini(&filter);
+	return err;
+}
+
+static int enable_syscalls(struct kernel *k, bool is_entry, struct diag *d)
+{
+	k->n_events++;
+	return kernel_event_enable(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", true, d);
+}
+
+/* Filters that BPF programs ask, from 1 on: the different ones of results, and each call's of its arguments. */
+struct told_filters {
+	struct kernel_bpf_filter at[KERNEL_BPF_FILTERS_MAX];
+	int nr[KERNEL_BPF_FILTERS_MAX]; /* of arguments: whose */
+	int n; /* one more than there is room for: too many */
+};
+
+/* Of the ends of a call; 0: none. */
+static int number_of(const struct told_filters *told, const char *filter)
+{
+	for (int i = 0; i < told->n && i < KERNEL_BPF_FILTERS_MAX; i++)
+		if (told->at[i].expression == filter)
+			return i + 1;
+	return 0;
+}
+
+static void tell_filters(struct told_filters *told, const struct kernel_selection *s)
+{
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && told->n <= KERNEL_BPF_FILTERS_MAX; nr++) {
+		const char *filter = s->exit[nr] ? s->exit_filter[nr] : NULL;
+
+		if (!filter || number_of(told, filter))
+			continue;
+		if (told->n < KERNEL_BPF_FILTERS_MAX)
+			told->at[told->n].expression = filter;
+		told->n++;
+	}
+}
+
+static void look_for_result(void *context, bool is_context, const char *name)
+{
+	*(bool *)context |= !is_context && !strcmp(name, "ret");
+}
+
+/* -k syscall_entry_x,syscall_exit_x -f 'ret < 0': the same for both patterns. */
+static int is_about_results(const char *expression, bool *is, struct diag *d)
+{
+	struct filter_code *code = malloc(sizeof *code);
+	int err = code ? filter_compile(expression, code, d) : diag_fail(d, -ENOMEM, "no memory for a filter");
+
+	*is = false;
+	if (!err)
+		filter_each_name(code, look_for_result, is);
+	free(code);
+	return err;
+}
+
+/* The format of a call's own tracepoint tells the names of its arguments. */
+static int tell_filter_of_arguments(struct kernel *k, struct told_filters *told, int nr, const char *expression, struct diag *d)
+{
+	struct kernel_format *call;
+	char event[96];
+	bool is_other;
+	int err = is_about_results(expression, &is_other, d);
+
+	if (err || is_other)
+		return err;
+	if (told->n == KERNEL_BPF_FILTERS_MAX)
+		return diag_fail(d, -E2BIG, "%s: filters of arguments are for %d system calls at most", expression,
+				 KERNEL_BPF_FILTERS_MAX);
+	call = malloc(sizeof *call);
+	if (!call)
+		return diag_fail(d, -ENOMEM, "no memory for the format of a system call");
+	told->nr[told->n] = nr;
+	told->at[told->n++] = (struct kernel_bpf_filter){ expression, call };
+	snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
+	return kernel_event_format(k->instance.dir, "syscalls", event, call, d);
+}
+
+static int tell_filters_of_arguments(struct kernel *k, struct told_filters *told, const struct kernel_selection *s, struct diag *d)
+{
+	int err = 0;
+
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++)
+		if (s->entry[nr] && s->entry_filter[nr])
+			err = tell_filter_of_arguments(k, told, nr, s->entry_filter[nr], d);
+	return err;
+}
+
+static void forget_filters(struct told_filters *told)
+{
+	for (int i = 0; i < told->n && i < KERNEL_BPF_FILTERS_MAX; i++)
+		free((void *)told->at[i].call);
+}
+
+static int tell_results(struct kernel *k, const struct kernel_selection *s, const struct told_filters *told)
+{
+	int err = 0;
+
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++) {
+		const struct kernel_captures also = kernel_captures_of(kernel_syscall_name(nr), true, k->capture_bytes);
+
+		if (!s->exit[nr])
+			continue;
+		kernel_bpf_filter(k->bpf, false, nr, number_of(told, s->exit_filter[nr]));
+		kernel_bpf_call(k->bpf, false, nr, k->texts[nr], &also, k->capture_bytes);
+		if (also.n || k->texts[nr])
+			err = kernel_classes_tell_result(&k->drain.classes, nr, k->texts[nr], &also);
+	}
+	return err;
+}
+
+/* Entries, or exits, by BPF programs.  False: they cannot. */
+static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, const struct kernel_format *f,
+			  const struct told_filters *told)
+{
+	if (!k->bpf || told->n > KERNEL_BPF_FILTERS_MAX ||
+	    kernel_bpf_calls(k->bpf, is_entry, f, told->at, told->n, is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
+		return false;
+	for (int i = 0; i < told->n && is_entry; i++)
+		kernel_bpf_filter(k->bpf, true, told->nr[i], i + 1);
+	if (!kernel_selection_is_all(s, is_entry))
+		return true;
+	if (!is_entry)
+		kernel_bpf_filter(k->bpf, false, KERNEL_SYSCALLS_MAX, told->n); /* then all have the same, if any */
+	kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0, NULL, 0);
+	return true;
+}
+
+int kernel_set_up_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, struct kernel_format *f, struct diag *d)
+{
+	struct kernel_format *raw = malloc(sizeof *raw);
+	int err = raw ? 0 : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
+	struct told_filters told = { .n = 0 };
+	bool by_bpf;
+
+	if (!is_entry)
+		tell_filters(&told, s);
+	else if (!err)
+		err = tell_filters_of_arguments(k, &told, s, d);
+	if (!err)
+		err = kernel_event_format(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", raw, d);
+	if (!err)
+		err = kernel_classes_add_syscalls(&k->drain.classes, raw, is_entry, d);
+	if (!err)
+		err = filter_syscalls(k, s, is_entry, raw, d); /* if they are BPF's, too: so it is one that the kernel accepts */
+	by_bpf = !err && take_syscalls(k, s, is_entry, raw, &told);
+	if (!err && is_entry && told.n && !by_bpf)
+		err = diag_fail(d, -EOPNOTSUPP, "%s: what system calls are given is compared by BPF programs alone: %s", told.at[0].expression,
+				k->bpf_refused.text[0] ? k->bpf_refused.text
+						       : "numbers with constants, joined by &&, ||, !, by the names that the call has");
+	if (!err && ((is_entry && kernel_tell_arguments(k, s, by_bpf, f)) || (!is_entry && by_bpf && tell_results(k, s, &told))))
+		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
+	if (!err && !by_bpf)
+		err = enable_syscalls(k, is_entry, d);
+	forget_filters(&told);
+	free(raw);
+	return err;
+}

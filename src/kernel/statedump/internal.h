@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/statedump/internal.h - what statedump.c and machine.c share, and nobody else sees. */
+#ifndef KERNEL_STATEDUMP_INTERNAL_H
+#define KERNEL_STATEDUMP_INTERNAL_H
+
+#include "kernel/tracefs/cpu.h"
+#include "kernel/tracefs/page.h"
+
+enum { KERNEL_DUMP_BODY = 32768 };
+
+struct kernel_dump {
+	struct kernel_drain *drain;
+	struct ctf_stream stream;
+	struct kernel_packet packet;
+	uint32_t cpu;
+	uint16_t start, process, file, map, end; /* event ids */
+	struct diag *d;
+	int err; /* the first; ends the dump */
+	uint8_t body[KERNEL_DUMP_BODY];
+};
+
+/* kernel_dump_put - an event of @a and, behind it, @b, together shorter than the body.  Its thread is this one. */
+void kernel_dump_put(struct kernel_dump *p, uint16_t id, const void *a, size_t a_size, const void *b, size_t b_size);
+
+/* kernel_dump_machine - interrupts, disks, network interfaces, CPUs. */
+void kernel_dump_machine(struct kernel_dump *p);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/threads/contexts.c - see contexts.h.  Threads: thread_table.h; what changes of them: thread_changes.h. */
+#include "kernel/threads/contexts.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock/clock.h"
+#include "kernel/convert/class.h"
+#include "kernel/threads/thread_changes.h"
+
+#define SECOND_NS	  1000000000ull
+#define KEPT_NS		  (10 * SECOND_NS) /* events older than this do not come */
+#define KEPT_LONG_NS	  (600 * SECOND_NS) /* of a flight recorder's */
+
+enum { VERSIONS_MAX = 1 << 16 }; /* 24 MB; if there are more, less is kept */
+
+struct kernel_contexts {
+	struct kernel_upkeep *upkeep;
+	bool keeps;
+	uint64_t learnt_ns; /* all changes up to then are known */
+	uint64_t pruned_ns;
+	bool has_lost, tells_lost; /* changes: since doubt_ns, and not yet told */
+	uint64_t doubt_ns; /* what was known before may be wrong */
+	struct thread *last; /* that was asked for */
+	uint8_t bytes[KERNEL_CONTEXTS_BYTES_MAX];
+	struct thread_table threads;
+};
+
+/* ---------------------------------------------------------------- names */
+
+#define NUMBER(name, is_signed) "integer { size = 32; align = 8; signed = " is_signed "; base = 10; } _" name ";"
+
+static const struct {
+	const char *name, *field;
+} contexts[KERNEL_CONTEXTS] = {
+	[KERNEL_CONTEXT_PID] = { "pid", NUMBER("pid", "true") },
+	[KERNEL_CONTEXT_PPID] = { "ppid", NUMBER("ppid", "true") },
+	[KERNEL_CONTEXT_VPID] = { "vpid", NUMBER("vpid", "true") },
+	[KERNEL_CONTEXT_VTID] = { "vtid", NUMBER("vtid", "true") },
+	[KERNEL_CONTEXT_PRIO] = { "prio", NUMBER("prio", "true") },
+	[KERNEL_CONTEXT_NICE] = { "nice", NUMBER("nice", "true") },
+	[KERNEL_CONTEXT_UID] = { "uid", NUMBER("uid", "true") },
+	[KERNEL_CONTEXT_EUID] = { "euid", NUMBER("euid", "true") },
+	[KERNEL_CONTEXT_GID] = { "gid", NUMBER("gid", "true") },
+	[KERNEL_CONTEXT_EGID] = { "egid", NUMBER("egid", "true") },
+	[KERNEL_CONTEXT_CGROUP_NS] = { "cgroup_ns", NUMBER("cgroup_ns", "false") },
+	[KERNEL_CONTEXT_IPC_NS] = { "ipc_ns", NUMBER("ipc_ns", "false") },
+	[KERNEL_CONTEXT_MNT_NS] = { "mnt_ns", NUMBER("mnt_ns", "false") },
+	[KERNEL_CONTEXT_NET_NS] = { "net_ns", NUMBER("net_ns", "false") },
+	[KERNEL_CONTEXT_PID_NS] = { "pid_ns", NUMBER("pid_ns", "false") },
+	[KERNEL_CONTEXT_TIME_NS] = { "time_ns", NUMBER("time_ns", "false") },
+	[KERNEL_CONTEXT_USER_NS] = { "user_ns", NUMBER("user_ns", "false") },
+	[KERNEL_CONTEXT_UTS_NS] = { "uts_ns", NUMBER("uts_ns", "false") },
+	[KERNEL_CONTEXT_PROCNAME] = { "procname", "integer { size = 8; align = 8; signed = false; encoding = UTF8; } "
+						  "_procname[17];" },
+	[KERNEL_CONTEXT_CGROUP] = { "cgroup", "string _cgroup;" },
+};
+
+static const struct {
+	const char *name;
+	uint32_t mask;
+} aliases[] = {
+	{ "comm", KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) },
+	{ "namespaces", KERNEL_CONTEXT_NAMESPACES },
+	{ "tid", 0 }, /* told with every event */
+	{ "cpu_id", 0 },
+};
+
+static bool is_word(const char *name, const char *word, size_t size)
+{
+	return strlen(name) == size && !memcmp(name, word, size);
+}
+
+static int parse_one(const char *word, size_t size, uint32_t *mask, struct diag *d)
+{
+	struct text all = { 0 };
+	int err;
+
+	for (int i = 0; i < KERNEL_CONTEXTS; i++)
+		if (is_word(contexts[i].name, word, size)) {
+			*mask |= KERNEL_CONTEXT_BIT(i);
+			return 0;
+		}
+	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+		if (is_word(aliases[i].name, word, size)) {
+			*mask |= aliases[i].mask;
+			return 0;
+		}
+	for (int i = 0; i < KERNEL_CONTEXTS; i++)
+		text_addf(&all, ",%s", contexts[i].name);
+	err = diag_fail(d, -EINVAL, "no context of kernel events is called '%.*s'\n  there are: namespaces%s",
+			size > 64 ? 64 : (int)size, word, all.failed ? "" : all.bytes);
+	text_fini(&all);
+	return err;
+}
+
+int kernel_contexts_parse(const char *names, uint32_t *mask, struct diag *d)
+{
+	uint32_t found = *mask;
+
+	for (const char *p = names;; p++) {
+		size_t size = strcspn(p, ",");
+		int err = parse_one(p, size, &found, d);
+
+		if (err)
+			return err;
+		p += size;
+		if (!*p)
+			break;
+	}
+	*mask = found;
+	return 0;
+}
+
+void kernel_contexts_tsdl(const struct kernel_contexts *c, struct text *out)
+{
+	for (int i = 0; c && i < KERNEL_CONTEXTS; i++)
+		if (c->threads.mask & KERNEL_CONTEXT_BIT(i))
+			text_addf(out, "\t\t%s\n", contexts[i].field);
+}
+
+/* ---------------------------------------------------------------- learning */
+
+/* What was not read until now, because this process was stopped, say, may be older than what is kept otherwise. */
+static void prune(struct kernel_contexts *c, uint64_t now_ns)
+{
+	bool is_crowded = c->threads.n_versions > VERSIONS_MAX;
+	uint64_t kept_ns = c->keeps ? is_crowded ? KEPT_NS : KEPT_LONG_NS : is_crowded ? SECOND_NS : KEPT_NS;
+
+	threads_prune(&c->threads, c->pruned_ns > kept_ns ? c->pruned_ns - kept_ns : 0);
+	c->pruned_ns = now_ns;
+	c->last = NULL;
+}
+
+/*
+ * After a loss nothing is certain of those that live, and of those that do not it was so until now.  They are looked at when
+ * they have an event; all at once only where events may be read long after.  At most once a second: who causes losses all
+ * the time is not to keep us from reading.
+ */
+static void doubt(struct kernel_contexts *c, uint64_t now_ns)
+{
+	c->has_lost = false;
+	c->doubt_ns = now_ns;
+	for (int i = 0; c->keeps && i < THREAD_BUCKETS; i++)
+		for (struct thread *t = c->threads.buckets[i]; t; t = t->next)
+			if (t->n)
+				threads_look_again(&c->threads, t, now_ns, ~0u);
+}
+
+void kernel_contexts_learn(struct kernel_contexts *c)
+{
+	uint64_t now_ns;
+
+	if (!c)
+		return;
+	now_ns = clock_now_ns(c->threads.clock);
+	c->last = NULL;
+	if (!kernel_upkeep_read(c->upkeep, threads_change, &c->threads))
+		c->has_lost = c->tells_lost = true;
+	if (c->has_lost && now_ns - c->doubt_ns > SECOND_NS)
+		doubt(c, now_ns);
+	c->learnt_ns = now_ns;
+	if (now_ns - c->pruned_ns > SECOND_NS)
+		prune(c, now_ns);
+}
+
+bool kernel_contexts_have_lost(struct kernel_contexts *c)
+{
+	bool lost = c && c->tells_lost;
+
+	if (c)
+		c->tells_lost = false;
+	return lost;
+}
+
+/* ---------------------------------------------------------------- beginning and end */
+
+int kernel_contexts_open(struct kernel_contexts **out, uint32_t mask, const struct kernel_upkeep_options *o, bool keeps,
+			 struct diag *d)
+{
+	struct kernel_contexts *c = calloc(1, sizeof *c);
+	int err;
+
+	*out = NULL;
+	if (!c)
+		return diag_fail(d, -ENOMEM, "no memory for contexts of kernel events");
+	c->threads.mask = mask;
+	c->threads.looked_at = ~(KERNEL_CONTEXTS_TOLD | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID) |
+				 (o->system_calls ? KERNEL_CONTEXT_CREDENTIALS : 0));
+	c->threads.clock = o->clock;
+	c->keeps = keeps;
+	err = kernel_upkeep_open(&c->upkeep, o, d);
+	if (err)
+		kernel_contexts_close(c);
+	else
+		*out = c;
+	return err;
+}
+
+void kernel_contexts_close(struct kernel_contexts *c)
+{
+	if (!c)
+		return;
+	kernel_upkeep_close(c->upkeep);
+	threads_forget(&c->threads);
+	free(c);
+}
+
+static void meet_threads(struct kernel_contexts *c, const char *pid)
+{
+	struct dirent *e;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof path, "/proc/%.16s/task", pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			threads_meet(&c->threads, atoi(e->d_name));
+	if (dir)
+		closedir(dir);
+}
+
+int kernel_contexts_begin(struct kernel_contexts *c, struct diag *d)
+{
+	struct dirent *e;
+	DIR *dir;
+	int err;
+
+	if (!c)
+		return 0;
+	threads_forget(&c->threads);
+	c->last = NULL;
+	err = kernel_upkeep_run(c->upkeep, true);
+	if (err)
+		return diag_fail(d, err, "cannot follow what changes of threads: %s", strerror(-err));
+	dir = opendir("/proc");
+	while (dir && (e = readdir(dir)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			meet_threads(c, e->d_name);
+	if (dir)
+		closedir(dir);
+	kernel_contexts_learn(c);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- events */
+
+/* What was told of the thread since the event, of @ns, says better from when on it is so. */
+static void look_beside_event(struct kernel_contexts *c, struct thread *t, uint64_t ns)
+{
+	uint32_t n_told = t->n_told;
+	struct kernel_thread_state now;
+	int32_t tid = t->tid;
+
+	if (!threads_look(&c->threads, t, &now, c->threads.looked_at))
+		return;
+	kernel_contexts_learn(c);
+	t = threads_find(&c->threads, tid);
+	if (t && t->n && t->n_told == n_told)
+		threads_apply(&c->threads, t, &now, ns, c->threads.looked_at);
+}
+
+static const struct kernel_thread_state *state_of(struct kernel_contexts *c, int32_t tid, uint64_t ns)
+{
+	struct thread *t;
+
+	if (ns > c->learnt_ns) {
+		kernel_contexts_learn(c);
+		if (ns > c->learnt_ns) /* CPUs' counters differ by a little */
+			c->learnt_ns = ns;
+	}
+	t = c->last && c->last->tid == tid ? c->last : threads_meet(&c->threads, tid);
+	if (!t)
+		return NULL;
+	c->last = t;
+	if (t->looked_ns < c->doubt_ns)
+		threads_look_again(&c->threads, t, c->doubt_ns, ~0u);
+	else if (ns > t->looked_ns && ns - t->looked_ns > SECOND_NS && c->learnt_ns < ns + SECOND_NS)
+		look_beside_event(c, t, ns);
+	t = c->last ? c->last : threads_meet(&c->threads, tid); /* it may have been learnt of */
+	c->last = t;
+	return t ? &thread_at(t, ns)->state : NULL;
+}
+
+size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t size, uint64_t ns)
+{
+	static const struct kernel_thread_state nothing;
+	const struct kernel_thread_state *s;
+	uint8_t *to;
+	int32_t tid;
+	size_t n;
+
+	if (!c)
+		return size;
+	memcpy(&tid, event + KERNEL_EVENT_HEADER - sizeof tid, sizeof tid);
+	s = state_of(c, tid, ns);
+	s = s ? s : &nothing;
+	to = c->bytes;
+	for (int i = 0; i < KERNEL_CONTEXT_NUMBERS; i++)
+		if (c->threads.mask & KERNEL_CONTEXT_BIT(i)) {
+			memcpy(to, &s->number[i], sizeof s->number[i]);
+			to += sizeof s->number[i];
+		}
+	if (c->threads.mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME)) {
+		memcpy(to, s->name, KERNEL_PROCNAME_BYTES);
+		to += KERNEL_PROCNAME_BYTES;
+	}
+	if (c->threads.mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP)) {
+		n = strlen(s->cgroup) + 1;
+		memcpy(to, s->cgroup, n);
+		to += n;
+	}
+	n = (size_t)(to - c->bytes);
+	memmove(event + KERNEL_EVENT_HEADER + n, event + KERNEL_EVENT_HEADER, size - KERNEL_EVENT_HEADER);
+	memcpy(event + KERNEL_EVENT_HEADER, c->bytes, n);
+	return size + n;
+}

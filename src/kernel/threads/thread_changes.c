@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/threads/thread_changes.c - see thread_changes.h. */
+#include "kernel/threads/thread_changes.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x00000080
+#endif
+
+#define INTO_CGROUP	  0x200000000ull /* clone3's CLONE_INTO_CGROUP */
+#define OTHER_NAMESPACES                                                                                            \
+	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWTIME | CLONE_NEWUSER | CLONE_NEWUTS)
+
+static void learn_birth(struct thread_table *table, const struct kernel_change *change)
+{
+	struct thread *parent = threads_meet(table, change->by), *t = threads_find_or_add(table, change->tid);
+	bool is_thread = change->flags & CLONE_THREAD;
+	const struct kernel_thread_state *from;
+	uint32_t look = 0, tell = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VPID) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VTID) |
+				  KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID_NS) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_TIME_NS);
+	struct thread_version *v = t ? threads_add_version(table, t, change->ns) : NULL;
+
+	if (!v)
+		return;
+	t->dead_ns = 0; /* another one had its number */
+	t->asks = false;
+	t->n_told++;
+	if (parent) {
+		from = &thread_at(parent, change->ns)->state;
+		v->state = *from;
+		v->state.number[KERNEL_CONTEXT_PPID] = from->number[is_thread || change->flags & CLONE_PARENT ? KERNEL_CONTEXT_PPID
+													   : KERNEL_CONTEXT_PID];
+		v->state.number[KERNEL_CONTEXT_VTID] = change->tid;
+	}
+	if (!is_thread)
+		v->state.number[KERNEL_CONTEXT_PID] = v->state.number[KERNEL_CONTEXT_VPID] = change->tid;
+	memset(v->state.name, 0, sizeof v->state.name);
+	memccpy(v->state.name, change->text, 0, KERNEL_PROCNAME_BYTES - 1);
+	t->looked_ns = change->ns;
+	/* In which namespaces it is born its parent's do not tell. */
+	if (!parent || change->flags & OTHER_NAMESPACES)
+		look = parent ? table->looked_at : ~KERNEL_CONTEXTS_TOLD;
+	if (change->flags & INTO_CGROUP)
+		look |= KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP);
+	if (table->mask & tell)
+		look |= tell;
+	if (look)
+		threads_look_again(table, t, change->ns, look);
+}
+
+static void learn_cgroup(struct thread_table *table, struct thread *leader, const struct kernel_change *change)
+{
+	int32_t pid = thread_newest(leader)->state.number[KERNEL_CONTEXT_PID];
+
+	for (int i = 0; i < THREAD_BUCKETS; i++)
+		for (struct thread *t = table->buckets[i]; t; t = t->next) {
+			struct thread_version *v;
+
+			if (t->dead_ns || !t->n || (t != leader && (pid != leader->tid ||
+							   thread_newest(t)->state.number[KERNEL_CONTEXT_PID] != pid)))
+				continue;
+			v = threads_add_version(table, t, change->ns);
+			if (v)
+				snprintf(v->state.cgroup, sizeof v->state.cgroup, "%s", change->text);
+		}
+}
+
+static void learn_exec(struct thread_table *table, struct thread *t, const struct kernel_change *change)
+{
+	struct thread *before = change->by != change->tid ? threads_find(table, change->by) : NULL;
+	struct thread_version *v = before && before->n ? threads_add_version(table, t, change->ns) : NULL;
+
+	if (v) {
+		const struct kernel_thread_state leader = v->state;
+
+		v->state = thread_newest(before)->state;
+		v->state.number[KERNEL_CONTEXT_VTID] = leader.number[KERNEL_CONTEXT_VTID];
+		memcpy(v->state.name, leader.name, sizeof leader.name); /* told just before */
+		t->dead_ns = 0;
+		before->dead_ns = change->ns;
+	}
+	if (table->mask & KERNEL_CONTEXT_CREDENTIALS && kernel_thread_is_set_id(t->tid))
+		threads_look_again(table, t, change->ns, ~KERNEL_CONTEXTS_TOLD);
+}
+
+/* As capabilities are not known: who is not root has none. */
+static void set_ids(struct kernel_thread_state *s, enum kernel_setter call, const int32_t ids[2])
+{
+	bool of_user = call == KERNEL_SETUID || call == KERNEL_SETREUID || call == KERNEL_SETRESUID;
+	int32_t *real = &s->number[of_user ? KERNEL_CONTEXT_UID : KERNEL_CONTEXT_GID];
+	int32_t *effective = &s->number[of_user ? KERNEL_CONTEXT_EUID : KERNEL_CONTEXT_EGID];
+
+	if (call == KERNEL_SETUID || call == KERNEL_SETGID) {
+		*real = s->number[KERNEL_CONTEXT_EUID] ? *real : ids[0];
+		*effective = ids[0];
+		return;
+	}
+	*real = ids[0] == -1 ? *real : ids[0];
+	*effective = ids[1] == -1 ? *effective : ids[1];
+}
+
+/* Users and groups are in the arguments: the thread may be gone before it can be looked at. */
+static void learn_rights(struct thread_table *table, struct thread *t, const struct kernel_change *change)
+{
+	bool asked = t->asks && t->call == change->call;
+	struct thread_version *v = asked ? threads_add_version(table, t, change->ns) : NULL;
+
+	t->asks = false;
+	t->n_told++;
+	if (v)
+		set_ids(&v->state, change->call, t->ids);
+	else if (!asked && t->settled_ns < change->ns) /* else the last look knows it: of many changes at once one is enough */
+		threads_look_again(table, t, change->ns, table->looked_at);
+}
+
+void threads_change(void *arg, const struct kernel_change *change)
+{
+	struct thread_table *table = arg;
+	struct thread *t;
+	struct thread_version *v;
+
+	if (change->kind == KERNEL_CHANGE_BORN) {
+		learn_birth(table, change);
+		return;
+	}
+	t = threads_meet(table, change->tid);
+	if (!t)
+		return;
+	switch (change->kind) {
+	case KERNEL_CHANGE_BORN:
+		break;
+	case KERNEL_CHANGE_NAME:
+		v = threads_add_version(table, t, change->ns);
+		if (v) {
+			memset(v->state.name, 0, sizeof v->state.name);
+			memccpy(v->state.name, change->text, 0, KERNEL_PROCNAME_BYTES - 1);
+		}
+		break;
+	case KERNEL_CHANGE_EXEC:
+		learn_exec(table, t, change);
+		break;
+	case KERNEL_CHANGE_CGROUP:
+		learn_cgroup(table, t, change);
+		break;
+	case KERNEL_CHANGE_ASKED:
+		t->asks = true;
+		t->call = change->call;
+		memcpy(t->ids, change->ids, sizeof t->ids);
+		break;
+	case KERNEL_CHANGE_GRANTED:
+		learn_rights(table, t, change);
+		break;
+	case KERNEL_CHANGE_END:
+		t->dead_ns = change->ns;
+		break;
+	}
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/threads/thread_state.c - see thread_state.h.  About 10 us for `status`, 2 us for each namespace. */
+#include "kernel/threads/thread_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cgroup.h"
+#include "base/io.h"
+
+void kernel_thread_unknown(struct kernel_thread_state *s, int32_t tid)
+{
+	memset(s, 0, sizeof *s);
+	for (int i = 0; i < KERNEL_CONTEXT_CGROUP_NS; i++)
+		s->number[i] = tid ? -1 : 0; /* 0: a CPU that idles, of which all is known */
+	if (!tid)
+		memcpy(s->name, "swapper", 7);
+}
+
+/* The number behind @key in /proc/TID/status, the @nth of its line; of fewer the last. */
+static int32_t number_of(const char *text, const char *key, int nth)
+{
+	const char *p = strstr(text, key);
+	long value = -1;
+	char *end;
+
+	if (!p)
+		return -1;
+	for (p += strlen(key); nth-- >= 0; p = end) {
+		while (*p == '\t' || *p == ' ')
+			p++;
+		if (*p < '0' || *p > '9')
+			break;
+		value = strtol(p, &end, 10);
+	}
+	return (int32_t)value;
+}
+
+static bool look_at_status(struct kernel_thread_state *s, int32_t tid)
+{
+	enum { LAST = 64 };
+	char path[64], text[32768]; /* it names some thousand groups, and behind them the ids in namespaces */
+
+	snprintf(path, sizeof path, "/proc/%d/status", tid);
+	if (io_read_file(path, text, sizeof text) <= 0)
+		return false;
+	s->number[KERNEL_CONTEXT_PID] = number_of(text, "\nTgid:", 0);
+	s->number[KERNEL_CONTEXT_PPID] = number_of(text, "\nPPid:", 0);
+	s->number[KERNEL_CONTEXT_VPID] = number_of(text, "\nNStgid:", LAST);
+	s->number[KERNEL_CONTEXT_VTID] = number_of(text, "\nNSpid:", LAST);
+	s->number[KERNEL_CONTEXT_UID] = number_of(text, "\nUid:", 0);
+	s->number[KERNEL_CONTEXT_EUID] = number_of(text, "\nUid:", 1);
+	s->number[KERNEL_CONTEXT_GID] = number_of(text, "\nGid:", 0);
+	s->number[KERNEL_CONTEXT_EGID] = number_of(text, "\nGid:", 1);
+	return true;
+}
+
+static bool look_at_name(struct kernel_thread_state *s, int32_t tid)
+{
+	char path[64], text[128];
+
+	snprintf(path, sizeof path, "/proc/%d/comm", tid);
+	if (io_read_file(path, text, sizeof text) <= 0)
+		return false;
+	text[strcspn(text, "\n")] = 0;
+	memset(s->name, 0, sizeof s->name);
+	memccpy(s->name, text, 0, KERNEL_PROCNAME_BYTES - 1);
+	return true;
+}
+
+/* /proc/TID/stat: "tid (name) state ppid ... priority(18) nice(19)" */
+static bool look_at_stat(struct kernel_thread_state *s, int32_t tid)
+{
+	char path[64], text[1024];
+	const char *p;
+	int prio, nice;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", tid);
+	if (io_read_file(path, text, sizeof text) <= 0)
+		return false;
+	p = strrchr(text, ')'); /* the name before may hold anything */
+	if (!p || sscanf(p + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d %d", &prio, &nice) != 2)
+		return false;
+	s->number[KERNEL_CONTEXT_PRIO] = prio;
+	s->number[KERNEL_CONTEXT_NICE] = nice;
+	return true;
+}
+
+/* What cannot be read stays as it was: the thread may have just ended. */
+static void look_at_namespace(int32_t tid, const char *what, int32_t *number)
+{
+	char path[64], link[64], *at;
+	ssize_t n;
+
+	snprintf(path, sizeof path, "/proc/%d/ns/%s", tid, what);
+	n = readlink(path, link, sizeof link - 1);
+	link[n > 0 ? n : 0] = 0;
+	at = strchr(link, '[');
+	if (at)
+		*number = (int32_t)(uint32_t)strtoul(at + 1, NULL, 10);
+}
+
+static void look_at_namespaces(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
+{
+	static const char *const names[] = { "cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts" };
+
+	for (int i = KERNEL_CONTEXT_CGROUP_NS; i <= KERNEL_CONTEXT_UTS_NS; i++)
+		if (mask & KERNEL_CONTEXT_BIT(i))
+			look_at_namespace(tid, names[i - KERNEL_CONTEXT_CGROUP_NS], &s->number[i]);
+}
+
+bool kernel_thread_look(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
+{
+	enum {
+		STAT = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PRIO) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_NICE),
+		WITHOUT_STATUS = STAT | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME), /* and says itself whether it is there */
+	};
+
+	if ((mask & ~(uint32_t)WITHOUT_STATUS && !look_at_status(s, tid)) || (mask & STAT && !look_at_stat(s, tid)))
+		return false;
+	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) && !look_at_name(s, tid))
+		return false;
+	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
+		cgroup_of(tid, s->cgroup, sizeof s->cgroup);
+	look_at_namespaces(s, tid, mask);
+	return true;
+}
+
+bool kernel_thread_is_set_id(int32_t tid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof path, "/proc/%d/exe", tid);
+	return !stat(path, &st) && st.st_mode & (S_ISUID | S_ISGID);
+}

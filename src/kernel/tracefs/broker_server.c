@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* kernel/tracefs/broker_server.c - who lends: see broker.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "kernel/tracefs/broker.h"
+
+enum { LOANS_MAX = 32, LOANS_OF_ONE = 4, DEPTH_MAX = 8 };
+
+struct loan {
+	int connection; /* -1: free */
+	uid_t uid;
+	struct kernel_instance instance; /* root is -1 until it is asked for */
+};
+
+struct lender {
+	int root; /* of tracefs */
+	int listener;
+	struct loan loans[LOANS_MAX];
+};
+
+int lender_open(struct lender **out, int listener, struct diag *d)
+{
+	struct lender *l = calloc(1, sizeof *l);
+	int root = l ? kernel_tracefs_open(d) : diag_fail(d, -ENOMEM, "no memory");
+
+	*out = NULL;
+	if (root < 0) {
+		free(l);
+		return root;
+	}
+	l->root = root;
+	l->listener = listener;
+	io_refuse_descriptors(listener);
+	for (int i = 0; i < LOANS_MAX; i++)
+		l->loans[i] = (struct loan){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
+	kernel_instance_reap(root, NULL);
+	*out = l;
+	return 0;
+}
+
+static int count_of(const struct lender *l, uid_t uid)
+{
+	int n = 0;
+
+	for (int i = 0; i < LOANS_MAX; i++)
+		n += l->loans[i].connection >= 0 && l->loans[i].uid == uid;
+	return n;
+}
+
+static void take_back(struct loan *l)
+{
+	kernel_instance_remove(&l->instance);
+	close(l->connection);
+	*l = (struct loan){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
+}
+
+static void let_in(struct lender *l)
+{
+	int fd = accept4(l->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+
+	if (fd < 0)
+		return;
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) && count_of(l, peer.uid) < LOANS_OF_ONE)
+		for (int i = 0; i < LOANS_MAX; i++)
+			if (l->loans[i].connection < 0) {
+				l->loans[i] = (struct loan){ fd, peer.uid, KERNEL_NO_INSTANCE };
+				return;
+			}
+	close(fd);
+}
+
+/* All below @dir, which is closed.  The kernel made these files: there is no link among them. */
+static int give_all(int dir, uid_t uid, int depth)
+{
+	DIR *list = fdopendir(dir);
+	struct dirent *e;
+	int err = 0, below;
+
+	if (!list) {
+		err = -errno;
+		close(dir);
+		return err;
+	}
+	while (!err && (e = readdir(list))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		if (fchownat(dir, e->d_name, uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW))
+			err = -errno;
+		if (err || e->d_type != DT_DIR || depth == DEPTH_MAX)
+			continue;
+		below = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		err = below < 0 ? -errno : give_all(below, uid, depth + 1);
+	}
+	closedir(list);
+	return err;
+}
+
+/* The directory itself last: then the user can reach what is below. */
+static int give(const struct kernel_instance *in, uid_t uid)
+{
+	int dir = openat(in->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int err = dir < 0 ? -errno : give_all(dir, uid, 0);
+
+	return !err && fchown(in->dir, uid, (gid_t)-1) ? -errno : err;
+}
+
+static int make(struct lender *l, struct loan *one, struct diag *d)
+{
+	int err;
+
+	kernel_instance_reap(l->root, NULL);
+	err = kernel_instance_make(&one->instance, l->root, d);
+	if (err)
+		return err;
+	err = give(&one->instance, one->uid);
+	return err ? diag_fail(d, err, "cannot give tracefs/%s away: %s", one->instance.path, strerror(-err)) : 0;
+}
+
+static void answer(int connection, const struct lend_answer *a, const int *fds, int n)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct iovec v = { (void *)a, sizeof *a };
+	struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1 };
+
+	if (n) {
+		struct cmsghdr *c;
+
+		h.msg_control = &control;
+		h.msg_controllen = CMSG_SPACE((size_t)n * sizeof(int));
+		c = CMSG_FIRSTHDR(&h);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN((size_t)n * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, (size_t)n * sizeof(int));
+	}
+	(void)!sendmsg(connection, &h, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* False: the loan is over. */
+static bool hear(struct lender *l, struct loan *one)
+{
+	struct lend_answer a = { 0 };
+	struct diag d = { "" };
+	int fds[2];
+	char what;
+	ssize_t n = recv(one->connection, &what, 1, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (n <= 0 || (what != 'i' && what != 'l') || one->instance.root >= 0)
+		return false; /* gone, or no client of ours */
+	fds[0] = openat(l->root, "available_events", O_RDONLY | O_CLOEXEC);
+	a.error = fds[0] < 0 ? diag_errno(&d, "cannot open tracefs available_events")
+			     : what == 'i' ? make(l, one, &d) : 0;
+	fds[1] = one->instance.dir;
+	snprintf(a.why, sizeof a.why, "%.250s", d.text);
+	answer(one->connection, &a, fds, a.error ? 0 : what == 'i' ? 2 : 1);
+	if (fds[0] >= 0)
+		close(fds[0]);
+	return !a.error && what == 'i';
+}
+
+int lender_step(struct lender *l, int timeout_ms, struct diag *d)
+{
+	struct pollfd p[LOANS_MAX + 1] = { { .fd = l->listener, .events = POLLIN } };
+	int n = 0;
+
+	for (int i = 0; i < LOANS_MAX; i++)
+		p[i + 1] = (struct pollfd){ .fd = l->loans[i].connection, .events = POLLIN };
+	if (poll(p, LOANS_MAX + 1, timeout_ms) < 0 && errno != EINTR)
+		return diag_errno(d, "poll");
+	for (int i = 0; i < LOANS_MAX; i++) {
+		struct loan *one = &l->loans[i];
+
+		if (one->connection >= 0 && p[i + 1].revents && !hear(l, one))
+			take_back(one);
+	}
+	if (p[0].revents & POLLIN)
+		let_in(l);
+	for (int i = 0; i < LOANS_MAX; i++)
+		n += l->loans[i].connection >= 0;
+	return n;
+}
+
+void lender_close(struct lender *l)
+{
+	if (!l)
+		return;
+	for (int i = 0; i < LOANS_MAX; i++)
+		if (l->loans[i].connection >= 0) {
+			close(l->loans[i].connection);
+			if (l->loans[i].instance.dir >= 0)
+				close(l->loans[i].instance.dir);
+		}
+	close(l->root);
+	free(l);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel/tracefs/cpu.c - see cpu.h.
+ *
+ * read() swaps a full page out of the ring at the price of one copy.  A page still being written it
+ * copies event by event, and gives the page's rest again later; so a reader that asks until there is
+ * nothing left never ends under load, and reads mostly headers.  It stops at the first page that is
+ * not full and comes back in the next period.  Mapping the ring, and splicing it into a file, cost
+ * several times more (docs/design/kernel.md).
+ *
+ * Losses: a full ring that overwrites tells so in the flags of the next page; one that refuses only
+ * counts, in `stats`.  That file is read only when so much was read that the ring may have been full.
+ */
+#include "kernel/tracefs/cpu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "clock/clock.h"
+#include "kernel/tracefs/page.h"
+#include "kernel/tracefs/tracefs.h"
+#include "kernel/watch/watch.h"
+
+/* CPUs' counters may differ by a little; a stamp from another one is not yet nonsense. */
+enum { SKEW_TICKS = 1 << 30 };
+
+int kernel_cpu_open(struct kernel_cpu *c, const struct kernel_drain *k, int number, struct diag *d)
+{
+	char path[64];
+
+	*c = (struct kernel_cpu){ .number = number, .prefix = "kernel", .stream = { .fd = -1, .index = -1 } };
+	snprintf(path, sizeof path, "per_cpu/cpu%d/trace_pipe_raw", number);
+	c->pipe = openat(k->instance, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (c->pipe < 0)
+		return diag_errno(d, "cannot open %s of our tracefs instance", path);
+	return 0;
+}
+
+static void drop_oldest(struct kernel_cpu *c)
+{
+	struct kernel_held *h = c->oldest;
+
+	c->oldest = h->next;
+	if (!c->oldest)
+		c->youngest = NULL;
+	c->held_bytes -= h->size;
+	free(h);
+}
+
+void kernel_cpu_close(struct kernel_cpu *c)
+{
+	if (c->pipe >= 0)
+		close(c->pipe);
+	if (c->has_stream)
+		ctf_stream_close(&c->stream);
+	while (c->oldest)
+		drop_oldest(c);
+	c->pipe = -1;
+	c->has_stream = false;
+}
+
+void kernel_cpu_restart(struct kernel_cpu *c)
+{
+	if (c->has_stream)
+		ctf_stream_close(&c->stream);
+	c->has_stream = false;
+	c->lost_before = load(&c->losses->told);
+}
+
+int kernel_drain_describe(struct kernel_drain *k, struct diag *d)
+{
+	struct text *t = &k->classes.tsdl;
+	int err;
+
+	if (t->failed)
+		return diag_fail(d, -ENOMEM, "no memory for the metadata of kernel events");
+	if (!t->size)
+		return 0;
+	err = ctf_sink_describe(&k->sink, t->bytes, t->size, d);
+	if (!err)
+		t->size = 0; /* else it is tried again before the next packet */
+	return err;
+}
+
+static int open_stream(struct kernel_cpu *c, struct kernel_drain *k, struct diag *d)
+{
+	char name[32];
+	int err;
+
+	if (c->has_stream)
+		return 0;
+	snprintf(name, sizeof name, "%s_%d", c->prefix, c->number);
+	err = ctf_stream_open(&c->stream, &k->sink, name, d);
+	c->has_stream = !err;
+	return err;
+}
+
+int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k, const struct kernel_packet *packet,
+		      struct diag *d)
+{
+	struct iovec body = { packet->events, packet->size };
+	struct ctf_packet p = {
+		.begin_ns = packet->begin_ns,
+		.end_ns = packet->end_ns,
+		.discarded = kernel_cpu_lost(c) - c->lost_before,
+		.cpu = (uint32_t)c->number,
+		.n_body = packet->size ? 1 : 0,
+		.body = &body,
+	};
+	int err = kernel_drain_describe(k, d);
+
+	if (!err)
+		err = open_stream(c, k, d);
+	if (!err) {
+		p.sequence = c->stream.sequence;
+		err = ctf_stream_append(&c->stream, &p, d);
+	}
+	if (err) {
+		c->losses->here += packet->n_events;
+		return err;
+	}
+	c->last_ns = p.end_ns;
+	store(&c->losses->told, c->lost_before + p.discarded);
+	k->n_events += packet->n_events;
+	return 0;
+}
+
+static uint64_t stat_value(const char *text, const char *key)
+{
+	const char *p = strstr(text, key);
+
+	return p ? strtoull(p + strlen(key), NULL, 10) : 0;
+}
+
+static void read_lost(struct kernel_cpu *c, const struct kernel_drain *k)
+{
+	char path[64], *text;
+	uint64_t lost;
+
+	snprintf(path, sizeof path, "per_cpu/cpu%d/stats", c->number);
+	if (kernel_tracefs_read(k->instance, path, &text) < 0)
+		return;
+	lost = stat_value(text, "\noverrun: ") + stat_value(text, "\ncommit overrun: ") +
+	       stat_value(text, "\ndropped events: ");
+	if (lost > c->losses->counted)
+		c->losses->counted = lost;
+	free(text);
+}
+
+static void tell_malformed(struct kernel_cpu *c, struct kernel_drain *k,
+			   const struct kernel_page *p, struct diag *d)
+{
+	c->losses->here++; /* at least */
+	if (k->n_malformed++ == 0)
+		diag_fail(d, -EBADMSG, "a page of cpu %d's ring buffer %s; its rest was skipped",
+			  c->number, p->malformed);
+}
+
+static int write_page(struct kernel_cpu *c, struct kernel_drain *k, struct kernel_page *p,
+		      struct diag *d)
+{
+	struct kernel_packet packet;
+	int first = 0, err;
+	bool more;
+
+	c->losses->flagged += p->n_missed;
+	do {
+		more = kernel_page_next(p, &packet);
+		c->losses->here += packet.n_unknown;
+		err = more && packet.end_ns >= c->from_ns ? kernel_cpu_append(c, k, &packet, d) : 0;
+		first = first ? first : err;
+	} while (more);
+	if (p->malformed)
+		tell_malformed(c, k, p, d);
+	c->last_ticks = p->ticks;
+	return first;
+}
+
+int kernel_cpu_tell_lost(struct kernel_cpu *c, struct kernel_drain *k, struct diag *d)
+{
+	uint64_t now = clock_now_ns(&k->clock);
+	struct kernel_packet empty = { .begin_ns = now, .end_ns = now };
+
+	if (kernel_cpu_lost(c) == c->losses->told)
+		return 0;
+	if (now < c->last_ns)
+		empty.begin_ns = empty.end_ns = c->last_ns;
+	return kernel_cpu_append(c, k, &empty, d);
+}
+
+/* Not full: room for another record of an eighth of the page, which few are. */
+static bool is_partial(const struct kernel_page *p, size_t page_size)
+{
+	return p->n_bytes < page_size - KERNEL_PAGE_HEADER - page_size / 8;
+}
+
+int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_drain_mode mode,
+		     struct diag *d)
+{
+	uint32_t n = 0, most = 4 * k->buffer_pages + 16;
+	struct kernel_page p;
+	int first = 0, err;
+
+	for (; n < most; n++) {
+		ssize_t size = read(c->pipe, k->page, k->page_size);
+
+		if (size <= 0)
+			break;
+		if (n == k->buffer_pages / 2 && mode == KERNEL_DRAIN_LIVE)
+			read_lost(c, k);
+		if (k->watch)
+			kernel_watch_page(k->watch, (uint32_t)c->number, k->page, (size_t)size);
+		kernel_page_open(&p, &k->classes, &k->clock, k->page, (size_t)size, c->last_ticks,
+				 clock_ticks(&k->clock) + SKEW_TICKS);
+		kernel_page_widen(&p, k->contexts, k->room, k->room_size);
+		err = write_page(c, k, &p, d);
+		first = first ? first : err;
+		if (mode == KERNEL_DRAIN_LIVE && is_partial(&p, k->page_size) && c->last_ns >= k->until_ns)
+			break;
+	}
+	k->is_behind |= n == most;
+	if (mode == KERNEL_DRAIN_LIVE)
+		return first;
+	read_lost(c, k);
+	err = kernel_cpu_tell_lost(c, k, d);
+	return first ? first : err;
+}
+
+static struct kernel_held *hold(struct kernel_cpu *c, const struct kernel_drain *k, size_t size)
+{
+	size_t used = kernel_page_used(k->page, size);
+	struct kernel_held *h = malloc(sizeof *h + used);
+
+	if (!h)
+		return NULL;
+	*h = (struct kernel_held){ .size = used,
+				   .begin_ns = clock_ns(&k->clock, kernel_page_ticks(k->page, size)) };
+	memcpy(h->bytes, k->page, used);
+	if (c->youngest)
+		c->youngest->next = h;
+	else
+		c->oldest = h;
+	c->youngest = h;
+	c->held_bytes += used;
+	while (c->held_bytes > k->page_size * k->buffer_pages && c->oldest != h)
+		drop_oldest(c);
+	return h;
+}
+
+/*
+ * Near the end the page being written is read piece by piece, each beginning later; the first that begins
+ * behind @until_ns is the last, so a writer that goes on does not keep us.
+ */
+int kernel_cpu_take(struct kernel_cpu *c, const struct kernel_drain *k, uint64_t until_ns,
+		    struct diag *d)
+{
+	struct kernel_held *h;
+	ssize_t size;
+
+	do {
+		size = read(c->pipe, k->page, k->page_size);
+		if (size <= 0)
+			return 0;
+		if (k->watch)
+			kernel_watch_page(k->watch, (uint32_t)c->number, k->page, (size_t)size);
+		h = hold(c, k, (size_t)size);
+		if (!h)
+			return diag_fail(d, -ENOMEM, "no memory for what the kernel recorded");
+	} while (h->begin_ns < until_ns);
+	return 0;
+}
+
+int kernel_cpu_write_held(const struct kernel_cpu *c, struct kernel_cpu *to, struct kernel_drain *k,
+			  struct diag *d)
+{
+	uint64_t latest = clock_ticks(&k->clock) + SKEW_TICKS;
+	struct kernel_page p;
+	int first = 0, err;
+
+	for (const struct kernel_held *h = c->oldest; h; h = h->next) {
+		if (kernel_held_end_ns(h) < to->from_ns)
+			continue;
+		memcpy(k->page, h->bytes, h->size);
+		kernel_page_open(&p, &k->classes, &k->clock, k->page, h->size, to->last_ticks, latest);
+		kernel_page_widen(&p, k->contexts, k->room, k->room_size);
+		if (to != c && !to->last_ticks)
+			p.n_missed = 0; /* what lies before a snapshot is not missed in it */
+		err = write_page(to, k, &p, d);
+		first = first ? first : err;
+	}
+	if (to == c)
+		return first; /* goes on */
+	err = kernel_cpu_tell_lost(to, k, d);
+	return first ? first : err;
+}

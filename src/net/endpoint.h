@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* net/endpoint.h - HOST[:PORT] as a person writes it, and sockets there. */
+#ifndef NET_ENDPOINT_H
+#define NET_ENDPOINT_H
+
+#include <stdbool.h>
+
+#include "base/diag.h"
+
+#define PLACE_PORT "5346"
+
+struct place {
+	char host[256]; /* "": all addresses of this machine */
+	char port[32];
+};
+
+/* place_parse - HOST, HOST:PORT, :PORT, [ADDRESS]:PORT, or an IPv6 address.  0 or -EINVAL. */
+int place_parse(struct place *p, const char *text, struct diag *d);
+
+/*
+ * place_connect - a connected, non-blocking socket, or -errno.
+ *
+ * Tries each address of the host, @timeout_ms each; @stop is a descriptor that ends waiting (-ECANCELED)
+ * when it can be read, or -1.  With @only_here an address that is not of this machine's loopback is
+ * -EACCES.  Resolving a name may take as long as the resolver does.
+ */
+int place_connect(const struct place *p, bool only_here, int timeout_ms, int stop, struct diag *d);
+
+/* place_listen - up to @most listening, non-blocking sockets in @fds; how many, or -errno. */
+int place_listen(const struct place *p, bool only_here, int *fds, int most, struct diag *d);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* net/lttng_live/server.c - see server.h. */
+#include "net/lttng_live/server.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "net/lttng_live/protocol.h"
+
+enum { VIEWERS = 64, LISTENERS = 8, EVENTS = 16, READ_BYTES = 512, TURNS = 64 };
+
+struct viewer {
+	int fd; /* -1: the place is free */
+	bool waits_to_write;
+	uint64_t heard_ns;
+	struct live_talk talk;
+};
+
+struct live_server {
+	struct live_files files;
+	bool from_begin;
+	int epoll;
+	int listeners[LISTENERS];
+	int n_listeners;
+	struct viewer viewers[VIEWERS];
+	uint64_t n_late, n_refused;
+};
+
+static void drop(struct live_server *s, struct viewer *v)
+{
+	s->n_refused += v->talk.is_over;
+	s->n_late += v->talk.n_late;
+	live_talk_fini(&v->talk);
+	close(v->fd);
+	v->fd = -1;
+}
+
+/* A free place; else that of who has not said who he is, or has been silent longest. */
+static struct viewer *find_place(struct live_server *s)
+{
+	struct viewer *oldest = NULL;
+
+	for (int i = 0; i < VIEWERS; i++) {
+		struct viewer *v = &s->viewers[i];
+
+		if (v->fd < 0)
+			return v;
+		if (!oldest || v->talk.is_known < oldest->talk.is_known ||
+		    (v->talk.is_known == oldest->talk.is_known && v->heard_ns < oldest->heard_ns))
+			oldest = v;
+	}
+	s->n_refused++;
+	drop(s, oldest);
+	return oldest;
+}
+
+static void let_in(struct live_server *s, int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct epoll_event e = { .events = EPOLLIN };
+	struct viewer *v;
+
+	if (fd < 0)
+		return;
+	v = find_place(s);
+	e.data.u32 = (uint32_t)(v - s->viewers);
+	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e)) {
+		close(fd);
+		return;
+	}
+	*v = (struct viewer){ .fd = fd, .heard_ns = live_now_ns() };
+	v->talk.files = &s->files;
+	v->talk.from_begin = s->from_begin;
+}
+
+/* Returns false if it is gone. */
+static bool write_some(struct viewer *v)
+{
+	struct live_talk *t = &v->talk;
+
+	while (t->out.size) {
+		ssize_t n = send(v->fd, t->out.bytes + t->n_sent, t->out.size - t->n_sent, MSG_NOSIGNAL);
+
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR;
+		live_talk_sent(t, (size_t)n);
+	}
+	return true;
+}
+
+/* Commands are looked at without being taken: what waits for the answer before it stays in the socket. */
+static bool read_some(struct viewer *v)
+{
+	uint8_t bytes[READ_BYTES];
+	ssize_t n = recv(v->fd, bytes, sizeof bytes, MSG_PEEK);
+	uint32_t taken;
+
+	if (n <= 0)
+		return n < 0 && (errno == EAGAIN || errno == EINTR);
+	v->heard_ns = live_now_ns();
+	taken = live_talk_took(&v->talk, bytes, (uint32_t)n);
+	return recv(v->fd, bytes, taken, 0) == (ssize_t)taken && !v->talk.is_over;
+}
+
+static void serve(struct live_server *s, struct viewer *v)
+{
+	struct epoll_event e = { .data.u32 = (uint32_t)(v - s->viewers) };
+	bool stays = write_some(v);
+
+	if (stays && !v->talk.out.size)
+		stays = read_some(v) && write_some(v);
+	if (!stays)
+		return drop(s, v);
+	if (v->waits_to_write == !!v->talk.out.size)
+		return;
+	v->waits_to_write = v->talk.out.size;
+	e.events = v->waits_to_write ? EPOLLOUT : EPOLLIN;
+	epoll_ctl(s->epoll, EPOLL_CTL_MOD, v->fd, &e);
+}
+
+void live_work(struct live_server *s)
+{
+	struct epoll_event e[EVENTS];
+	int n = 1;
+
+	for (int turns = 0; turns < TURNS && n > 0; turns++) {
+		n = epoll_wait(s->epoll, e, EVENTS, 0);
+		for (int i = 0; i < n; i++)
+			if (e[i].data.u32 >= VIEWERS)
+				let_in(s, s->listeners[e[i].data.u32 - VIEWERS]);
+			else if (s->viewers[e[i].data.u32].fd >= 0)
+				serve(s, &s->viewers[e[i].data.u32]);
+	}
+}
+
+static int open_sockets(struct live_server *s, const struct live_options *o, struct diag *d)
+{
+	struct place p = o->listen;
+	int n, err;
+
+	if (!*p.host)
+		strcpy(p.host, "127.0.0.1");
+	n = place_listen(&p, !o->anywhere, s->listeners, LISTENERS, d);
+	if (n == -EACCES && !o->anywhere)
+		return diag_fail(d, n, "%s: lttng-live knows neither keys nor encryption: other addresses than 127.0.0.1 "
+				       "and ::1 need --anywhere", p.host);
+	if (n < 0)
+		return n;
+	s->n_listeners = n;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	err = s->epoll < 0 ? diag_errno(d, "cannot set up the server's loop") : 0;
+	for (int i = 0; i < n && !err; i++) {
+		struct epoll_event e = { .events = EPOLLIN, .data.u32 = (uint32_t)(VIEWERS + i) };
+
+		if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->listeners[i], &e))
+			err = diag_errno(d, "cannot set up the server's loop");
+	}
+	return err;
+}
+
+int live_open(struct live_server **out, const struct live_options *o, struct diag *d)
+{
+	struct live_server *s = calloc(1, sizeof *s);
+	int err;
+
+	*out = NULL;
+	if (!s)
+		return diag_fail(d, -ENOMEM, "no memory");
+	s->epoll = -1;
+	s->from_begin = o->from_begin;
+	for (int i = 0; i < VIEWERS; i++)
+		s->viewers[i].fd = -1;
+	err = live_files_open(&s->files, o->roots, o->n_roots);
+	if (err)
+		diag_fail(d, err, "no memory");
+	else
+		err = open_sockets(s, o, d);
+	if (err)
+		live_close(s);
+	else
+		*out = s;
+	return err;
+}
+
+void live_close(struct live_server *s)
+{
+	if (!s)
+		return;
+	for (int i = 0; i < VIEWERS; i++)
+		if (s->viewers[i].fd >= 0)
+			drop(s, &s->viewers[i]);
+	for (int i = 0; i < s->n_listeners; i++)
+		close(s->listeners[i]);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	live_files_close(&s->files);
+	free(s);
+}
+
+int live_port(const struct live_server *s)
+{
+	struct sockaddr_storage a;
+	socklen_t size = sizeof a;
+	char port[10] = "0";
+
+	if (!getsockname(s->listeners[0], (struct sockaddr *)&a, &size))
+		getnameinfo((struct sockaddr *)&a, size, NULL, 0, port, sizeof port, NI_NUMERICSERV);
+	return atoi(port);
+}
+
+int live_fd(const struct live_server *s)
+{
+	return s->epoll;
+}
+
+void live_counts(struct live_server *s, struct live_counts *c)
+{
+	*c = (struct live_counts){ .late = s->n_late, .refused = s->n_refused };
+	live_files_scan(&s->files);
+	for (int i = 0; i < VIEWERS; i++) {
+		c->viewers += s->viewers[i].fd >= 0;
+		c->late += s->viewers[i].fd >= 0 ? s->viewers[i].talk.n_late : 0;
+	}
+	c->recordings = s->files.n_recordings;
+	for (uint32_t i = 0; i < s->files.n_recordings; i++)
+		c->growing += s->files.recordings[i].progress.state == PROGRESS_GROWS;
+}

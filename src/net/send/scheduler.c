@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * net/send/scheduler.c - which part of a backlog goes next: see scheduler.h.
+ *
+ * A round takes about ROUND_BYTES of the stream that is furthest behind in time, and of the others what begins
+ * no later than what that one has left.  So streams go side by side in time, not in bytes, and the lines of
+ * .duet/clock up to there are true where they arrive: who follows them gets on while the backlog comes, and never
+ * has to keep much more than a round and what is recorded between two lines.
+ *
+ * Times are what index entries say.  If they make no sense, rounds go by bytes alone, and the clock waits for the end.
+ */
+#include "net/send/scheduler.h"
+
+#include <endian.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi/ctf.h"
+#include "base/io.h"
+
+enum {
+	ROUND_BYTES = 1 << 20, /* of a stream */
+	ENTRIES = 128, /* of an index, looked at in one round */
+	LINES_BYTES = 4096, /* of a clock, as well */
+	WHOLE_BYTES = 4 << 20, /* streams that are smaller are wanted whole: names are in them (cmd/view/view.c) */
+	CLOCK_BYTES = 1 << 20, /* the same of clocks, which are read from their ends: so much is left */
+	HEAD = sizeof(struct abi_ctf_index_header),
+	ENTRY = sizeof(struct abi_ctf_index_entry),
+};
+#define ALL UINT64_MAX
+
+/* ---------------------------------------------------------------- streams and indexes */
+
+/* The packet that a sender before us sent last. */
+static void note_last(struct spool *s, uint32_t index, struct spool_file *stream, uint64_t from)
+{
+	struct abi_ctf_index_entry e;
+
+	if (!stream->last && from > HEAD && !spool_open_number(s, index) &&
+	    pread(s->fd, &e, sizeof e, (off_t)(from - ENTRY)) == (ssize_t)sizeof e)
+		stream->last = be64toh(e.offset);
+}
+
+/* When what comes after begins; 0: not known; ALL: nothing does. */
+static uint64_t aim_stream(struct spool *s, uint32_t number, uint64_t until_ns)
+{
+	struct abi_ctf_index_entry e[ENTRIES];
+	struct spool_file *index = &s->files[number], *stream = &s->files[index->partner];
+	uint64_t from = index->sent < HEAD ? HEAD : index->sent - (index->sent - HEAD) % ENTRY, upto = stream->sent;
+	ssize_t n;
+
+	if (s->frees)
+		note_last(s, number, stream, from);
+	if (index->size < from + ENTRY) {
+		if (index->size >= from) /* a stream without a packet: it is whole with the head of its index */
+			index->target = from;
+		return ALL;
+	}
+	if (!index->is_known || !stream->is_known || spool_open_number(s, number))
+		return 0;
+	n = pread(s->fd, e, sizeof e, (off_t)from) / (ssize_t)ENTRY;
+	index->target = from;
+	stream->target = upto;
+	for (ssize_t i = 0; i < n; i++) {
+		uint64_t end = be64toh(e[i].offset) + be64toh(e[i].packet_bits) / 8, begin_ns = be64toh(e[i].begin_ns);
+
+		if (end < be64toh(e[i].offset) || end > stream->size)
+			return 0; /* not an index of ours: the final round sends all there is */
+		if (upto >= stream->sent + ROUND_BYTES || begin_ns > until_ns)
+			return begin_ns;
+		upto = end > upto ? end : upto;
+		stream->last = be64toh(e[i].offset);
+		index->target = from + (uint64_t)(i + 1) * ENTRY;
+		stream->target = upto;
+	}
+	return n <= 0 ? 0 : index->target + ENTRY <= index->size ? be64toh(e[n - 1].begin_ns) : ALL;
+}
+
+static uint64_t aim_streams(struct spool *s, uint64_t until_ns)
+{
+	uint64_t left_ns = ALL, ns;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (s->files[i].kind != SPOOL_INDEX)
+			continue;
+		ns = aim_stream(s, i, until_ns);
+		left_ns = ns < left_ns ? ns : left_ns;
+	}
+	return left_ns;
+}
+
+static bool is_any_due(const struct spool *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->files[i].sent < s->files[i].target)
+			return true;
+	return false;
+}
+
+/* ---------------------------------------------------------------- clocks */
+
+/* Whether the line is true where only what was before @left_ns has arrived. */
+static bool holds(const char *line, uint64_t left_ns)
+{
+	uint64_t at_ns, written_ns;
+	char end = 0;
+	int n = sscanf(line, "%*u %" SCNu64 " %*u %*u %*u %" SCNu64, &at_ns, &written_ns);
+
+	if (n == 1 && sscanf(line, "%*u %*u %*u %*u %*u %c", &end) == 1)
+		return false; /* what is no number is the end */
+	return n < 1 || (n == 1 ? at_ns : written_ns) <= left_ns;
+}
+
+static void aim_clock(struct spool *s, uint32_t number, uint64_t left_ns)
+{
+	struct spool_file *f = &s->files[number];
+	uint64_t from = f->sent ? f->sent - 1 : 0;
+	char text[LINES_BYTES], *line = text, *end;
+	ssize_t n;
+
+	if (left_ns == ALL) {
+		f->target = f->size;
+		return;
+	}
+	f->target = f->sent;
+	if (!f->is_known || f->sent >= f->size || spool_open_number(s, number))
+		return;
+	n = pread(s->fd, text, sizeof text - 1, (off_t)from);
+	text[n > 0 ? n : 0] = 0;
+	if (f->sent) { /* behind the line that was sent last, or the rest of it */
+		end = strchr(text, '\n');
+		line = end ? end + 1 : text + strlen(text);
+		f->target = from + (uint64_t)(line - text);
+	}
+	for (; (end = strchr(line, '\n')); line = end + 1) {
+		*end = 0;
+		if (!holds(line, left_ns))
+			break;
+		f->target = from + (uint64_t)(end + 1 - text);
+	}
+	f->target = f->target < f->size ? f->target : f->size;
+}
+
+/* ---------------------------------------------------------------- what is not wanted */
+
+static uint64_t end_of_packet(struct spool *s, uint64_t i, uint64_t *offset)
+{
+	struct abi_ctf_index_entry e;
+
+	if (pread(s->fd, &e, sizeof e, (off_t)(HEAD + i * ENTRY)) != (ssize_t)sizeof e)
+		return ALL;
+	*offset = be64toh(e.offset);
+	return be64toh(e.end_ns);
+}
+
+/* To the first packet of a long stream that ends at from_ns or later: what is before becomes a hole there. */
+static void pass_over(struct spool *s, uint32_t number)
+{
+	struct spool_file *index = &s->files[number], *stream = &s->files[index->partner];
+	uint64_t low = 0, high, offset = 0, middle;
+
+	if (!index->is_known || !stream->is_known || index->sent || stream->sent || stream->size < WHOLE_BYTES ||
+	    index->size < HEAD + 2 * ENTRY || spool_open_number(s, number))
+		return;
+	high = (index->size - HEAD) / ENTRY - 1; /* the last is wanted */
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (end_of_packet(s, middle, &offset) < s->from_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || end_of_packet(s, low, &offset) == ALL || offset > stream->size)
+		return;
+	index->sent = index->acknowledged = HEAD + low * ENTRY;
+	stream->sent = stream->acknowledged = offset;
+}
+
+static void pass_over_lines(struct spool_file *f)
+{
+	if (f->is_known && !f->sent && f->size > CLOCK_BYTES)
+		f->sent = f->acknowledged = f->size - CLOCK_BYTES / 2;
+}
+
+/* When piece @n began, by the trace's clock; ALL if there is no such piece. */
+static uint64_t begin_of_piece(const struct spool *s, unsigned n)
+{
+	char name[64], text[256];
+	uint64_t ns = ALL;
+	ssize_t got;
+	int fd;
+
+	snprintf(name, sizeof name, "piece-%06u/.duet/clock", n);
+	fd = openat(s->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	got = fd < 0 ? 0 : io_read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = 0;
+	for (char *line = text, *end; ns == ALL && (end = strchr(line, '\n')); line = end + 1)
+		if (*line != '#')
+			sscanf(line, "%*u %" SCNu64, &ns);
+	return ns;
+}
+
+bool spool_is_before(const struct spool *s, const char *path)
+{
+	unsigned n;
+
+	/* Around a seam an event may be in the next piece: so one more is kept. */
+	return s->from_ns && sscanf(path, "piece-%u", &n) == 1 && n < UINT32_MAX - 2 && begin_of_piece(s, n + 2) <= s->from_ns;
+}
+
+void spool_aim(struct spool *s)
+{
+	uint64_t left_ns;
+
+	for (uint32_t i = 0; i < s->n && s->from_ns; i++)
+		if (s->files[i].kind == SPOOL_INDEX)
+			pass_over(s, i);
+		else if (s->files[i].kind == SPOOL_CLOCK)
+			pass_over_lines(&s->files[i]);
+	left_ns = aim_streams(s, ALL);
+	if (left_ns && left_ns != ALL)
+		left_ns = aim_streams(s, left_ns);
+	if (left_ns != ALL && !is_any_due(s))
+		left_ns = aim_streams(s, ALL);
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->files[i].kind == SPOOL_CLOCK)
+			aim_clock(s, i, left_ns);
+}

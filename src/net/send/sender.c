@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+/* net/send/sender.c - see sender.h. */
+#include "net/send/sender.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "net/send/connection.h"
+
+enum {
+	CONNECT_MS = 5000,
+	FIRST_PAUSE_MS = 100, /* between attempts; doubled each time */
+	LONGEST_PAUSE_MS = 5000,
+	LOOK_MS = 250, /* at who keeps us */
+};
+enum { CONTROL = 3, DIRECTORY, KEPT_END }; /* descriptors beside a recorder, and behind them */
+
+/* One recording on its way, over as many connections as it takes. */
+struct journey {
+	const struct sender_options *o;
+	struct sender_status *status;
+	struct wire_context *keys; /* lent */
+	struct spool spool;
+	struct message hello;
+	int lock; /* on the identity: one process sends a recording */
+	int control; /* from the recorder: a byte when its status has changed; -1: there is none, everything is there */
+	bool is_ending;
+	bool renews_patience; /* with each progress */
+	uint64_t deadline_ns; /* UINT64_MAX: none yet */
+};
+
+/* Who takes our place goes on waiting to the same moment. */
+static void note_end(struct journey *j)
+{
+	struct sender_status *s = j->status;
+
+	if (!load(&s->is_ending)) {
+		store(&s->deadline_ns, link_now_ns() + j->o->patience_ns);
+		store_release(&s->is_ending, 1);
+	}
+	j->is_ending = true;
+	j->deadline_ns = load(&s->deadline_ns);
+}
+
+/* The recorder says that it has ended, or has ended without a word: what is there is all. */
+static void hear_control(struct journey *j, short events)
+{
+	char c;
+
+	if (events && j->control >= 0 && read(j->control, &c, 1) <= 0) {
+		close(j->control);
+		j->control = -1;
+		note_end(j);
+	}
+	if (load_acquire(&j->status->is_ending))
+		note_end(j);
+}
+
+/* Then we are to be the keeper; connections are for those that we shall keep. */
+static bool is_alone(const struct journey *j)
+{
+	return lives_keeper_is_gone(&j->status->lives);
+}
+
+static bool is_too_late(const struct journey *j)
+{
+	return link_now_ns() > j->deadline_ns;
+}
+
+static void note_progress(struct journey *j, struct link *l)
+{
+	if (l->has_progressed && j->renews_patience)
+		j->deadline_ns = link_now_ns() + j->o->patience_ns;
+	l->has_progressed = false;
+}
+
+/* 1: all is there; 0: time ran out; or -errno: another connection may do better. */
+static int converse(struct journey *j, int fd, struct diag *d)
+{
+	struct link *l = malloc(sizeof *l);
+	struct wire w;
+	int err = wire_open(&w, j->keys, fd, j->o->to.host, d);
+
+	if (!err && !l)
+		err = -ENOMEM;
+	if (!err)
+		link_begin(l, &w, &j->spool, j->status, &j->hello);
+	if (!err)
+		l->pack_level = j->o->pack_level;
+	while (!err) {
+		struct pollfd p[2] = { { .fd = fd }, { .fd = j->control, .events = POLLIN } };
+		int timeout_ms;
+
+		l->is_asked_to_end = j->is_ending;
+		err = link_work(l, d);
+		note_progress(j, l);
+		if (err || is_too_late(j) || is_alone(j))
+			break;
+		p[0].events = link_waits_for(l, &timeout_ms);
+		poll(p, 2, timeout_ms);
+		hear_control(j, p[1].revents);
+	}
+	store(&j->status->is_connected, 0);
+	wire_close(&w);
+	free(l);
+	return err;
+}
+
+static void pause_for(struct journey *j, int ms)
+{
+	uint64_t until_ns = link_now_ns() + (uint64_t)ms * 1000000;
+
+	while (link_now_ns() < until_ns && !is_alone(j)) {
+		struct pollfd p = { .fd = j->control, .events = POLLIN };
+
+		poll(&p, 1, ms < LOOK_MS ? ms : LOOK_MS);
+		hear_control(j, p.revents);
+		if (p.revents)
+			return;
+	}
+}
+
+/* What was wrong is told with who it was wrong with. */
+static void note_trouble(struct journey *j, const struct diag *d)
+{
+	char text[sizeof j->status->text];
+
+	snprintf(text, sizeof text, "%.400s", d->text);
+	if (strstr(text, j->o->to.host) == text)
+		snprintf(j->status->text, sizeof j->status->text, "%s", text);
+	else
+		snprintf(j->status->text, sizeof j->status->text, "%.60s:%s: %.380s", j->o->to.host,
+			 j->o->to.port, text);
+}
+
+static bool is_for_good(int err)
+{
+	return err == -EKEYREJECTED || err == -EACCES;
+}
+
+/* Until everything is there or time has run out, or -EINTR: our keeper is gone.  Who is refused at his first
+ * attempt gives up. */
+static int travel(struct journey *j, struct diag *d)
+{
+	int pause_ms = FIRST_PAUSE_MS, err;
+
+	for (;;) {
+		uint32_t before = j->status->n_connections;
+		int fd = place_connect(&j->o->to, wire_is_plain(j->keys), CONNECT_MS, -1, d);
+
+		err = fd < 0 ? fd : converse(j, fd, d);
+		if (err == 1)
+			return 0;
+		if (is_alone(j))
+			return -EINTR;
+		if (err)
+			note_trouble(j, d);
+		if (is_for_good(err) && !j->status->n_connections) {
+			store_release(&j->status->state, SENDER_REFUSED);
+			return err;
+		}
+		store_release(&j->status->n_failures, j->status->n_failures + 1);
+		if (is_too_late(j)) {
+			store_release(&j->status->state, SENDER_GAVE_UP);
+			return -ETIMEDOUT;
+		}
+		pause_ms = j->status->n_connections > before ? FIRST_PAUSE_MS : pause_ms * 2;
+		pause_for(j, pause_ms < LONGEST_PAUSE_MS ? pause_ms : (pause_ms = LONGEST_PAUSE_MS));
+	}
+}
+
+static void introduce(struct message *hello, const char *session)
+{
+	time_t now = time(NULL);
+	char host[256] = "";
+	struct tm tm;
+
+	*hello = (struct message){ .type = MESSAGE_HELLO, .hello.version = MESSAGE_VERSION };
+	gethostname(host, sizeof host - 1);
+	message_name(hello->hello.host, host);
+	message_name(hello->hello.session, session);
+	localtime_r(&now, &tm);
+	strftime(hello->hello.date, sizeof hello->hello.date, "%Y%m%d-%H%M%S", &tm);
+}
+
+static void ignore_broken_pipes(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGPIPE, &ignore, NULL);
+}
+
+static int send_it(struct journey *j, struct diag *d)
+{
+	int err;
+
+	ignore_broken_pipes();
+	j->lock = -1;
+	introduce(&j->hello, j->o->session);
+	err = spool_open(&j->spool, j->o->path, j->o->dir, j->o->frees, &j->status->quota, d);
+	store(&j->status->is_connected, 0); /* who was before us may have left it */
+	j->spool.n_arrived = j->status->n_pieces;
+	j->spool.gone_bytes = j->status->gone_bytes;
+	if (!err)
+		err = spool_identity(&j->spool, &j->hello, &j->lock, d);
+	if (err) {
+		snprintf(j->status->text, sizeof j->status->text, "%.500s", d->text);
+		store_release(&j->status->state, SENDER_REFUSED);
+	} else {
+		err = travel(j, d);
+	}
+	if (!err)
+		store_release(&j->status->state, SENDER_DONE);
+	spool_close(&j->spool);
+	if (j->lock >= 0)
+		close(j->lock);
+	return err;
+}
+
+int sender_run(const struct sender_options *o, struct sender_status *status, struct diag *d)
+{
+	struct journey j = { .o = o, .status = status, .control = -1, .deadline_ns = UINT64_MAX };
+	int err = wire_context_open(&j.keys, &o->keys, false, d);
+
+	status->quota.limit = UINT64_MAX;
+	j.renews_patience = true;
+	note_end(&j); /* everything is there */
+	if (!err && o->confine)
+		err = o->confine(o->confine_arg, d);
+	if (!err)
+		err = send_it(&j, d);
+	wire_context_close(j.keys);
+	return err;
+}
+
+/* ---------------------------------------------------------------- beside a recorder */
+
+/* Who waits for the recorder's output, or for anything else of its caller's to end, does not wait for us. */
+static void leave_everything(int control, int dir)
+{
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	/* Above what is overwritten. */
+	control = fcntl(control, F_DUPFD_CLOEXEC, KEPT_END);
+	dir = dir ? fcntl(dir, F_DUPFD_CLOEXEC, KEPT_END) : nothing;
+	for (int fd = 0; fd < CONTROL && nothing >= 0; fd++)
+		dup2(nothing, fd);
+	if (dup2(control, CONTROL) < 0 || dup2(dir, DIRECTORY) < 0)
+		_exit(1);
+	syscall(SYS_close_range, (unsigned)KEPT_END, ~0u, 0u);
+}
+
+/* What ends the recorder is no reason to stop here: it says when it has ended. */
+static void leave_signals(void)
+{
+	static const int others[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t mask;
+
+	signal(SIGCHLD, SIG_DFL); /* our caller may have ignored it */
+	for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+		sigaction(others[i], &ignore, NULL);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD); /* base/supervise.h */
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+}
+
+/* Whether there is a recording to send. */
+static bool wait_for_begin(struct journey *j)
+{
+	while (!load_acquire(&j->status->has_begun) && !j->is_ending && !is_alone(j))
+		pause_for(j, LOOK_MS);
+	return load_acquire(&j->status->has_begun);
+}
+
+/* Who has given something up once, and all who come of him, have it no more. */
+static int give_up(struct journey *j, bool *is_confined, struct diag *d)
+{
+	int err = j->o->confine && !*is_confined ? j->o->confine(j->o->confine_arg, d) : 0;
+
+	*is_confined = true;
+	if (err) {
+		snprintf(j->status->text, sizeof j->status->text, "%.500s", d->text);
+		store_release(&j->status->state, SENDER_REFUSED);
+	}
+	return err;
+}
+
+static _Noreturn void become_sender(struct sender *s, const struct sender_options *options, struct wire_context *keys, int control)
+{
+	struct sender_options o = *options;
+	bool is_confined = false;
+	int status = 0;
+
+	setpgid(0, 0); /* whoever of us and our parent is first */
+	leave_everything(control, o.dir);
+	leave_signals();
+	prctl(PR_SET_NAME, "duet-sender"); /* for who looks at processes */
+	control = CONTROL;
+	o.dir = o.dir ? DIRECTORY : 0;
+	do {
+		struct journey j = { .o = &o, .status = s->status, .keys = keys, .control = control, .deadline_ns = UINT64_MAX };
+		struct diag d = { "" };
+
+		if (lives_start(&s->status->lives, &d) < 0 || give_up(&j, &is_confined, &d))
+			_exit(1);
+		hear_control(&j, 0);
+		status = wait_for_begin(&j) ? send_it(&j, &d) : is_alone(&j) ? -EINTR : 0;
+		control = j.control;
+	} while (status == -EINTR);
+	_exit(0);
+}
+
+int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool_bytes, struct diag *d)
+{
+	struct wire_context *keys;
+	int ends[2], err;
+
+	*s = (struct sender){ .control = -1, .patience_ns = o->patience_ns };
+	err = wire_context_open(&keys, &o->keys, false, d); /* what is wrong with them is told now */
+	if (err)
+		return err;
+	s->status = mmap(NULL, sizeof *s->status, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s->status == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
+		err = diag_errno(d, "cannot start the sender");
+		s->status = s->status == MAP_FAILED ? NULL : s->status;
+		sender_fini(s);
+		wire_context_close(keys);
+		return err;
+	}
+	s->status->quota.limit = spool_bytes;
+	s->pid = fork();
+	if (!s->pid) {
+		close(ends[1]);
+		become_sender(s, o, keys, ends[0]);
+	}
+	wire_context_close(keys);
+	close(ends[0]);
+	s->control = ends[1];
+	if (s->pid > 0) {
+		setpgid(s->pid, s->pid);
+		return 0;
+	}
+	s->pid = 0;
+	err = diag_errno(d, "cannot start the sender");
+	sender_fini(s);
+	return err;
+}
+
+static bool has_ended(const struct sender *s, int timeout_ms)
+{
+	struct pollfd p = { .fd = s->control, .events = POLLIN };
+
+	return s->control < 0 || (poll(&p, 1, timeout_ms) > 0 && p.revents);
+}
+
+static void say_something(struct sender *s)
+{
+	send(s->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+int sender_begin(struct sender *s, int timeout_ms, struct diag *d)
+{
+	store_release(&s->status->has_begun, 1);
+	say_something(s);
+	for (int ms = 0; ms < timeout_ms; ms += 5) {
+		bool is_over = has_ended(s, 5); /* first: what it says last counts */
+		uint32_t state = load_acquire(&s->status->state); /* pairs with on_welcome, net/send/connection.c */
+
+		if (state == SENDER_REFUSED)
+			return diag_fail(d, -EACCES, "%s", s->status->text);
+		if (state != SENDER_WAITS || load_acquire(&s->status->n_failures) || is_over)
+			return 0;
+	}
+	return 0;
+}
+
+void sender_lift(struct sender *s, bool holds)
+{
+	store(&s->status->is_held, holds);
+	store(&s->status->quota.limit, UINT64_MAX);
+}
+
+static void forget_processes(struct sender *s)
+{
+	if (s->pid > 0)
+		waitpid(s->pid, NULL, 0); /* if it is a child of ours */
+	s->pid = 0;
+}
+
+enum sender_state sender_end(struct sender *s)
+{
+	struct sender_status *status = s->status;
+
+	if (!load(&status->is_ending)) {
+		store(&status->deadline_ns, link_now_ns() + s->patience_ns);
+		store_release(&status->is_ending, 1);
+	}
+	say_something(s);
+	while (!has_ended(s, -1))
+		;
+	close(s->control);
+	s->control = -1;
+	forget_processes(s);
+	return load_acquire(&s->status->state);
+}
+
+void sender_fini(struct sender *s)
+{
+	if (s->pid > 0 && !has_ended(s, 0))
+		kill(-s->pid, SIGKILL); /* both: neither replaces the other */
+	if (s->control >= 0)
+		close(s->control);
+	forget_processes(s);
+	if (s->status)
+		munmap(s->status, sizeof *s->status);
+	*s = (struct sender){ .control = -1 };
+}

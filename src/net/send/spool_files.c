@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * net/send/spool_files.c - which files there are: found, known to the relay by number, forgotten, removed.  See spool.h.
+ */
+#include "net/send/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/ctf.h"
+#include "base/io.h"
+#include "net/send/scheduler.h"
+#include "net/relay/store.h"
+
+enum { DIRECTORIES_DEEP = 10 };
+#define NONE UINT32_MAX
+
+static uint32_t hash(const char *name)
+{
+	uint32_t h = 2166136261u; /* FNV-1a, Fowler, Noll, Vo 1991 */
+
+	while (*name)
+		h = (h ^ (uint8_t)*name++) * 16777619u;
+	return h;
+}
+
+static uint32_t *slot_of(struct spool *s, const char *name)
+{
+	for (uint32_t i = hash(name);; i++) {
+		uint32_t *slot = &s->slots[i & (s->n_slots - 1)];
+
+		if (!*slot || !strcmp(s->files[*slot - 1].name, name))
+			return slot;
+	}
+}
+
+static uint32_t find(struct spool *s, const char *name)
+{
+	return s->n_slots ? *slot_of(s, name) - 1 : NONE; /* 0 - 1 is NONE */
+}
+
+static int grow(struct spool *s)
+{
+	uint32_t n = s->n_slots ? 2 * s->n_slots : 64;
+	struct spool_file *files;
+	uint32_t *slots;
+
+	if (s->n < s->n_slots / 2)
+		return 0;
+	files = realloc(s->files, n / 2 * sizeof *files);
+	if (!files)
+		return -ENOMEM;
+	s->files = files;
+	slots = calloc(n, sizeof *slots);
+	if (!slots)
+		return -ENOMEM;
+	free(s->slots);
+	s->slots = slots;
+	s->n_slots = n;
+	for (uint32_t i = 0; i < s->n; i++)
+		*slot_of(s, s->files[i].name) = i + 1;
+	return 0;
+}
+
+static bool ends_with(const char *text, size_t n, const char *end)
+{
+	size_t k = strlen(end);
+
+	return n >= k && !memcmp(text + n - k, end, k);
+}
+
+uint32_t spool_piece_of(const char *name)
+{
+	unsigned n;
+
+	return sscanf(name, "piece-%u", &n) == 1 ? n : 0;
+}
+
+/* As far as the name alone tells. */
+static enum spool_kind kind_of(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (ends_with(name, n, ".duet/clock"))
+		return SPOOL_CLOCK;
+	return spool_piece_of(name) && ends_with(name, n, "/.duet/finished") ? SPOOL_FINISHED : SPOOL_OTHER;
+}
+
+static int add(struct spool *s, const char *name)
+{
+	char *copy;
+
+	if (s->n == STORE_FILES)
+		return -EMFILE;
+	copy = grow(s) ? NULL : strdup(name);
+	if (!copy)
+		return -ENOMEM;
+	s->files[s->n] = (struct spool_file){ .name = copy, .kind = kind_of(name), .partner = NONE };
+	*slot_of(s, copy) = ++s->n;
+	return 0;
+}
+
+/* DIR/index/NAME.idx belongs to DIR/NAME; both are found in any order. */
+static void pair(struct spool *s, uint32_t number)
+{
+	const char *name = s->files[number].name, *slash = strrchr(name, '/');
+	size_t dir = slash ? (size_t)(slash - name) : 0, n = strlen(name);
+	char stream[MESSAGE_NAME + 1];
+	uint32_t k;
+
+	if (!ends_with(name, n, ".idx") || !(ends_with(name, dir, "/index") || (dir == 5 && !memcmp(name, "index", 5))))
+		return;
+	snprintf(stream, sizeof stream, "%.*s%.*s", (int)(dir - 5), name, (int)(n - dir - 5), slash + 1);
+	k = find(s, stream);
+	if (k == NONE)
+		return;
+	s->files[number].kind = SPOOL_INDEX;
+	s->files[number].partner = k;
+	s->files[k].kind = SPOOL_STREAM;
+	s->files[k].partner = number;
+}
+
+static bool has_packets(int trace)
+{
+	int fd = openat(trace, "index", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	struct stat st;
+	bool found = false;
+
+	while (dir && !found && (e = readdir(dir)))
+		found = *e->d_name != '.' && !fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+			st.st_size >= (off_t)(sizeof(struct abi_ctf_index_header) + sizeof(struct abi_ctf_index_entry));
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* A trace that has just been begun: its collector may die, and it is removed. */
+static bool may_vanish(struct spool *s, int dir, const char *path)
+{
+	char metadata[MESSAGE_NAME + 32];
+
+	if (s->is_final || s->is_for_watcher || faccessat(dir, "metadata", F_OK, 0))
+		return false;
+	snprintf(metadata, sizeof metadata, "%s/metadata", path);
+	return find(s, metadata) == NONE && !has_packets(dir);
+}
+
+/* Another user's part, or a piece that has arrived. */
+static bool is_passed_over(const struct spool *s, const char *name)
+{
+	uint32_t piece = spool_piece_of(name);
+
+	return !strncmp(name, "tenant-", 7) || (piece && piece <= s->n_arrived);
+}
+
+static int look(struct spool *s, int dir, const char *path, int depth);
+
+static int look_at(struct spool *s, int dir, const char *path, const char *name, int depth)
+{
+	char whole[MESSAGE_NAME + 8];
+	struct stat st;
+	int sub;
+
+	if (snprintf(whole, sizeof whole, "%s%s%s", path, *path ? "/" : "", name) > MESSAGE_NAME ||
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) {
+		s->n_skipped += !depth || errno != ENOENT;
+		return 0;
+	}
+	if (S_ISDIR(st.st_mode) && depth < DIRECTORIES_DEEP) {
+		sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (sub < 0)
+			return 0;
+		if (may_vanish(s, sub, whole) || (!depth && is_passed_over(s, name))) {
+			close(sub);
+			return 0;
+		}
+		return look(s, sub, whole, depth + 1);
+	}
+	if (!S_ISREG(st.st_mode) || !message_is_path(whole, s->is_for_watcher) || find(s, whole) != NONE ||
+	    spool_is_before(s, whole))
+		return 0;
+	return add(s, whole);
+}
+
+/* Takes the descriptor over. */
+static int look(struct spool *s, int fd, const char *path, int depth)
+{
+	DIR *dir = fdopendir(fd);
+	struct dirent *e;
+	int err = 0;
+
+	if (!dir) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	while (!err && (e = readdir(dir)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			err = look_at(s, fd, path, e->d_name, depth);
+	closedir(dir);
+	return err;
+}
+
+int spool_look(struct spool *s)
+{
+	int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint32_t before = s->n;
+	int err;
+
+	s->n_skipped = 0;
+	err = fd < 0 ? -errno : look(s, fd, "", 0);
+	/* An index may have been found before its stream. */
+	for (uint32_t i = 0; i < s->n && s->n > before; i++)
+		if (s->files[i].kind == SPOOL_OTHER)
+			pair(s, i);
+	return err;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+int spool_open(struct spool *s, const char *path, int dir, bool frees, struct quota *quota, struct diag *d)
+{
+	*s = (struct spool){ .frees = frees, .quota = quota, .fd = -1, .path = path };
+	s->dir = openat(dir ? dir : AT_FDCWD, dir ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return s->dir < 0 ? diag_errno(d, "cannot open %s", path) : 0;
+}
+
+int spool_open_for_watcher(struct spool *s, const char *path, uint64_t from_ns, struct diag *d)
+{
+	int err = spool_open(s, path, 0, false, NULL, d);
+
+	s->is_for_watcher = true;
+	s->from_ns = from_ns;
+	return err;
+}
+
+void spool_close(struct spool *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		free(s->files[i].name);
+	free(s->files);
+	free(s->slots);
+	if (s->dir >= 0)
+		close(s->dir);
+	if (s->fd >= 0)
+		close(s->fd);
+	*s = (struct spool){ .dir = -1, .fd = -1 };
+}
+
+static int draw_id(uint8_t id[MESSAGE_ID])
+{
+	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : io_read(fd, id, MESSAGE_ID);
+
+	if (fd >= 0)
+		close(fd);
+	return n == MESSAGE_ID ? 0 : -EIO;
+}
+
+static int write_identity(int fd, struct message *h, bool frees)
+{
+	char text[400];
+	int n = 0, err = draw_id(h->hello.id);
+
+	for (int i = 0; i < MESSAGE_ID; i++)
+		n += sprintf(text + n, "%02x", h->hello.id[i]);
+	n += snprintf(text + n, sizeof text - (size_t)n, " %s %s %s%s\n", h->hello.host, h->hello.session,
+		      h->hello.date, frees ? "" : " kept");
+	return err ? err : io_write(fd, text, (size_t)n);
+}
+
+static int parse_identity(const char *text, struct message *h)
+{
+	char id[33];
+
+	if (sscanf(text, "%32[0-9a-f] %64s %64s %64s", id, h->hello.host, h->hello.session, h->hello.date) != 4 ||
+	    strlen(id) != 2 * MESSAGE_ID)
+		return -EINVAL;
+	for (int i = 0; i < MESSAGE_ID; i++)
+		sscanf(id + 2 * i, "%2hhx", &h->hello.id[i]);
+	return 0;
+}
+
+int spool_identity(struct spool *s, struct message *h, int *lock, struct diag *d)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char text[400];
+	ssize_t n;
+	int err;
+
+	if (mkdirat(s->dir, ".duet", 0777) && errno != EEXIST)
+		return diag_errno(d, "cannot make %s/.duet", s->path);
+	*lock = openat(s->dir, ".duet/stream", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	if (*lock < 0)
+		return diag_errno(d, "cannot write %s/.duet/stream", s->path);
+	if (fcntl(*lock, F_OFD_SETLK, &whole))
+		return diag_fail(d, -EBUSY, "%s is being sent by another duet", s->path);
+	n = io_read(*lock, text, sizeof text - 1);
+	if (!n) {
+		err = write_identity(*lock, h, s->frees);
+		return err ? diag_fail(d, err, "%s/.duet/stream: %s", s->path, strerror(-err)) : 0;
+	}
+	text[n < 0 ? 0 : n] = 0;
+	err = parse_identity(text, h);
+	return err ? diag_fail(d, err, "%s/.duet/stream is damaged: remove it to send the recording anew", s->path)
+		   : 0;
+}
+
+void spool_forget(struct spool *s)
+{
+	struct stat st;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct spool_file *f = &s->files[i];
+
+		if ((spool_piece_of(f->name) && spool_piece_of(f->name) <= s->n_arrived) ||
+		    fstatat(s->dir, f->name, &st, AT_SYMLINK_NOFOLLOW)) {
+			s->gone_bytes += f->acknowledged;
+			free(f->name);
+		} else {
+			s->files[n++] = *f;
+		}
+	}
+	if (n == s->n)
+		return;
+	s->n = n;
+	memset(s->slots, 0, s->n_slots * sizeof *s->slots);
+	for (uint32_t i = 0; i < n; i++) {
+		*slot_of(s, s->files[i].name) = i + 1;
+		s->files[i].kind = kind_of(s->files[i].name);
+		s->files[i].partner = NONE;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		pair(s, i);
+	if (s->fd >= 0)
+		close(s->fd); /* known by its number */
+	s->fd = -1;
+}
+
+/* ---------------------------------------------------------------- removal */
+
+/* "ust", or "ust-2", .. of later collectors. */
+static bool is_trace(const char *name, const char *half)
+{
+	size_t n = strlen(half);
+
+	return !strncmp(name, half, n) && (!name[n] || (name[n] == '-' && name[n + 1] && !name[n + 1 + strspn(name + n + 1, "0123456789")]));
+}
+
+static bool is_part(const char *name)
+{
+	return spool_piece_of(name) || is_trace(name, "ust") || is_trace(name, "kernel") || !strcmp(name, ".duet") ||
+	       spool_is_snapshot(name);
+}
+
+void spool_remove(const char *path)
+{
+	DIR *dir = opendir(path);
+	char part[PATH_MAX];
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (is_part(e->d_name) && snprintf(part, sizeof part, "%s/%s", path, e->d_name) < (int)sizeof part)
+			io_remove_tree(part);
+	if (dir)
+		closedir(dir);
+	rmdir(path);
+}

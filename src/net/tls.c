@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * net/tls.c - see tls.h.
+ *
+ * The key in a file becomes the pre-shared key of TLS 1.3 (RFC 8446, 4.2.11), with an ephemeral exchange
+ * beside it: who learns the key later does not read what was sent before.  OpenSSL takes it in the form
+ * of a session made by hand.
+ */
+#include "net/tls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#ifdef DUET_TLS
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+#include "net/openssl.h"
+#endif
+
+struct wire_context {
+	bool is_server;
+	const char *psk;
+	void *ssl; /* SSL_CTX; NULL: plain */
+#ifdef DUET_TLS
+	uint8_t key[32];
+#endif
+};
+
+static int check_keys(const struct wire_keys *k, struct diag *d)
+{
+	int any_certificate = k->cert || k->key || k->ca;
+
+	if (any_certificate && !(k->cert && k->key && k->ca))
+		return diag_fail(d, -EINVAL, "--cert, --key and --ca go together: each side shows its own and checks the other's");
+	if (!!k->psk + any_certificate + k->is_plain > 1)
+		return diag_fail(d, -EINVAL, "one of --psk, --cert and --plain, not several");
+	if (!k->psk && !any_certificate && !k->is_plain)
+		return diag_fail(d, -EINVAL,
+				 "a key is needed: --psk FILE, or --cert, --key and --ca (--plain within one machine)\n"
+				 "  to make one for both sides: (umask 077; openssl rand -hex 32 >FILE)");
+	return 0;
+}
+
+bool wire_is_plain(const struct wire_context *c)
+{
+	return !c->ssl;
+}
+
+#ifdef DUET_TLS
+
+enum { KEY_TEXT_LEAST = 32, KEY_TEXT_MOST = 4096 };
+static const char identity[] = "duet relay";
+static const char suites[] = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"; /* the hash of our key */
+
+/* What OpenSSL thinks of it; empties its list. */
+static const char *reason(char text[200])
+{
+	unsigned long e = ERR_get_error();
+	const char *why = e ? ERR_reason_error_string(e) : NULL;
+
+	snprintf(text, 200, "%s", why ? why : "TLS failed");
+	ERR_clear_error();
+	return text;
+}
+
+static int read_psk(struct wire_context *c, const char *path, struct diag *d)
+{
+	char text[KEY_TEXT_MOST];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return diag_errno(d, "cannot open the key %s", path);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_mode & 077)) {
+		close(fd);
+		return diag_fail(d, -EPERM, "%s: a key must be a file that others cannot read: chmod 600 %s",
+				 path, path);
+	}
+	n = io_read(fd, text, sizeof text);
+	close(fd);
+	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r' || text[n - 1] == ' '))
+		n--;
+	if (n < KEY_TEXT_LEAST)
+		return diag_fail(d, -EINVAL, "%s: a key has at least %d characters: openssl rand -hex 32 makes one",
+				 path, KEY_TEXT_LEAST);
+	if (!EVP_Digest(text, (size_t)n, c->key, NULL, EVP_sha256(), NULL))
+		return diag_fail(d, -EIO, "%s: no SHA-256", path);
+	OPENSSL_cleanse(text, sizeof text);
+	return 0;
+}
+
+static SSL_SESSION *session_of_key(SSL *ssl)
+{
+	static const unsigned char suite[2] = { 0x13, 0x01 }; /* TLS_AES_128_GCM_SHA256 */
+	const struct wire_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+	const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, suite);
+	SSL_SESSION *s = SSL_SESSION_new();
+
+	if (s && cipher && SSL_SESSION_set1_master_key(s, c->key, sizeof c->key) &&
+	    SSL_SESSION_set1_id_context(s, (const unsigned char *)identity, sizeof identity - 1) &&
+	    SSL_SESSION_set_cipher(s, cipher) && SSL_SESSION_set_protocol_version(s, TLS1_3_VERSION))
+		return s;
+	SSL_SESSION_free(s);
+	return NULL;
+}
+
+static int use_key(SSL *ssl, const EVP_MD *md, const unsigned char **id, size_t *n, SSL_SESSION **s)
+{
+	*s = md && EVP_MD_get_type(md) != NID_sha256 ? NULL : session_of_key(ssl);
+	*id = (const unsigned char *)identity;
+	*n = sizeof identity - 1;
+	return 1;
+}
+
+static int find_key(SSL *ssl, const unsigned char *id, size_t n, SSL_SESSION **s)
+{
+	bool is_ours = n == sizeof identity - 1 && !memcmp(id, identity, n);
+
+	*s = is_ours ? session_of_key(ssl) : NULL;
+	return !is_ours || *s;
+}
+
+static int use_certificates(SSL_CTX *x, const struct wire_keys *k, struct diag *d)
+{
+	char why[200];
+
+	if (SSL_CTX_use_certificate_chain_file(x, k->cert) != 1)
+		return diag_fail(d, -EINVAL, "cannot use the certificate %s: %s", k->cert, reason(why));
+	if (SSL_CTX_use_PrivateKey_file(x, k->key, SSL_FILETYPE_PEM) != 1)
+		return diag_fail(d, -EINVAL, "cannot use the key %s: %s", k->key, reason(why));
+	if (SSL_CTX_check_private_key(x) != 1)
+		return diag_fail(d, -EINVAL, "the key %s is not that of %s: %s", k->key, k->cert, reason(why));
+	if (SSL_CTX_load_verify_file(x, k->ca) != 1)
+		return diag_fail(d, -EINVAL, "cannot use the authority %s: %s", k->ca, reason(why));
+	return 0;
+}
+
+static int open_tls(struct wire_context *c, const struct wire_keys *k, struct diag *d)
+{
+	int err = openssl_load(d);
+	SSL_CTX *x;
+
+	if (err)
+		return err;
+	x = SSL_CTX_new(c->is_server ? TLS_server_method() : TLS_client_method());
+	if (!x)
+		return diag_fail(d, -ENOMEM, "cannot begin TLS");
+	c->ssl = x;
+	SSL_CTX_set_app_data(x, c);
+	SSL_CTX_set_min_proto_version(x, TLS1_3_VERSION);
+	SSL_CTX_set_ciphersuites(x, suites);
+	SSL_CTX_set_options(x, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+	SSL_CTX_set_num_tickets(x, 0);
+	SSL_CTX_set_session_cache_mode(x, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_mode(x, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+				    SSL_MODE_RELEASE_BUFFERS);
+	/* With a key alone nobody is trusted who shows a certificate instead. */
+	SSL_CTX_set_verify(x, SSL_VERIFY_PEER | (k->psk ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT), NULL);
+	SSL_CTX_set_session_id_context(x, (const unsigned char *)identity, sizeof identity - 1);
+	if (k->psk)
+		err = read_psk(c, k->psk, d);
+	else
+		err = use_certificates(x, k, d);
+	if (!err && k->psk && c->is_server)
+		SSL_CTX_set_psk_find_session_callback(x, find_key);
+	else if (!err && k->psk)
+		SSL_CTX_set_psk_use_session_callback(x, use_key);
+	return err;
+}
+
+static int open_ssl(struct wire *w, struct wire_context *c, const char *host, struct diag *d)
+{
+	unsigned char binary[16];
+	SSL *s = SSL_new(c->ssl);
+	int good = s && SSL_set_fd(s, w->fd);
+
+	if (good && !c->is_server && !c->psk) {
+		if (inet_pton(AF_INET, host, binary) == 1 || inet_pton(AF_INET6, host, binary) == 1)
+			good = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(s), host);
+		else
+			good = SSL_set1_host(s, host) && SSL_set_tlsext_host_name(s, host);
+	}
+	if (!good) {
+		SSL_free(s);
+		return diag_fail(d, -ENOMEM, "cannot begin TLS");
+	}
+	if (c->is_server)
+		SSL_set_accept_state(s);
+	else
+		SSL_set_connect_state(s);
+	w->ssl = s;
+	return 0;
+}
+
+/* Trouble of the connection is not for good; trouble with keys is. */
+static int judge(struct wire *w, struct diag *d)
+{
+	long verify = SSL_get_verify_result(w->ssl);
+	char why[200];
+
+	reason(why);
+	if (verify != X509_V_OK && !w->psk)
+		return diag_fail(d, -EKEYREJECTED, "its certificate is not accepted: %s",
+				 X509_verify_cert_error_string(verify));
+	if (w->psk && !w->is_server)
+		return diag_fail(d, -EKEYREJECTED, "it does not accept the key %s: both sides need the same one (%s)",
+				 w->psk, why);
+	return diag_fail(d, -EKEYREJECTED, "TLS: %s", why);
+}
+
+static long outcome(struct wire *w, int result, struct diag *d)
+{
+	int saved = errno, e = SSL_get_error(w->ssl, result);
+
+	w->wants_write = e == SSL_ERROR_WANT_WRITE;
+	if (e == SSL_ERROR_WANT_WRITE || e == SSL_ERROR_WANT_READ)
+		return -EAGAIN;
+	if (e == SSL_ERROR_SSL && ERR_GET_REASON(ERR_peek_error()) != SSL_R_UNEXPECTED_EOF_WHILE_READING)
+		return judge(w, d);
+	ERR_clear_error();
+	if (e == SSL_ERROR_SYSCALL && saved)
+		return diag_fail(d, -saved, "%s", strerror(saved));
+	return diag_fail(d, -EPIPE, "it closed the connection");
+}
+
+static int shake(struct wire *w, struct diag *d)
+{
+	int r;
+
+	ERR_clear_error();
+	errno = 0;
+	r = SSL_do_handshake(w->ssl);
+	if (r != 1)
+		return (int)outcome(w, r, d);
+	if (w->psk && !SSL_session_reused(w->ssl))
+		return diag_fail(d, -EKEYREJECTED, "it did not use the key %s", w->psk);
+	return 0;
+}
+
+static long tls_read(struct wire *w, void *to, size_t n, struct diag *d)
+{
+	int r;
+
+	ERR_clear_error();
+	errno = 0;
+	r = SSL_read(w->ssl, to, n > 1 << 20 ? 1 << 20 : (int)n);
+	return r > 0 ? r : outcome(w, r, d);
+}
+
+static long tls_write(struct wire *w, const void *from, size_t n, struct diag *d)
+{
+	int r;
+
+	ERR_clear_error();
+	errno = 0;
+	r = SSL_write(w->ssl, from, n > 1 << 20 ? 1 << 20 : (int)n);
+	return r > 0 ? r : outcome(w, r, d);
+}
+
+static void close_tls(struct wire *w)
+{
+	if (!w->ssl)
+		return;
+	SSL_free(w->ssl);
+	ERR_clear_error();
+}
+
+static void finish_tls(struct wire *w)
+{
+	SSL_shutdown(w->ssl);
+	ERR_clear_error();
+}
+
+static void forget_keys(struct wire_context *c)
+{
+	if (!c->ssl)
+		return; /* none was read, and OpenSSL perhaps not loaded */
+	SSL_CTX_free(c->ssl);
+	OPENSSL_cleanse(c->key, sizeof c->key);
+}
+
+bool wire_has_more(const struct wire *w)
+{
+	return w->ssl && SSL_has_pending(w->ssl);
+}
+
+#else
+
+static int open_tls(struct wire_context *c, const struct wire_keys *k, struct diag *d)
+{
+	(void)c;
+	(void)k;
+	return diag_fail(d, -ENOTSUP, "this duet was built without OpenSSL: only --plain, within one machine");
+}
+
+static int open_ssl(struct wire *w, struct wire_context *c, const char *host, struct diag *d)
+{
+	(void)w;
+	(void)c;
+	(void)host;
+	return diag_fail(d, -ENOTSUP, "built without OpenSSL");
+}
+
+static int shake(struct wire *w, struct diag *d)
+{
+	(void)w;
+	(void)d;
+	return 0;
+}
+
+static long tls_read(struct wire *w, void *to, size_t n, struct diag *d)
+{
+	(void)w;
+	(void)to;
+	(void)n;
+	return diag_fail(d, -ENOTSUP, "built without OpenSSL");
+}
+
+static long tls_write(struct wire *w, const void *from, size_t n, struct diag *d)
+{
+	(void)w;
+	(void)from;
+	(void)n;
+	return diag_fail(d, -ENOTSUP, "built without OpenSSL");
+}
+
+static void close_tls(struct wire *w)
+{
+	(void)w;
+}
+
+static void finish_tls(struct wire *w)
+{
+	(void)w;
+}
+
+static void forget_keys(struct wire_context *c)
+{
+	(void)c;
+}
+
+bool wire_has_more(const struct wire *w)
+{
+	(void)w;
+	return false;
+}
+
+#endif
+
+int wire_context_open(struct wire_context **out, const struct wire_keys *k, bool is_server, struct diag *d)
+{
+	struct wire_context *c = calloc(1, sizeof *c);
+	int err = c ? check_keys(k, d) : diag_fail(d, -ENOMEM, "no memory");
+
+	*out = NULL;
+	if (!err && !k->is_plain) {
+		c->is_server = is_server;
+		c->psk = k->psk;
+		err = open_tls(c, k, d);
+	}
+	if (err)
+		wire_context_close(c);
+	else
+		*out = c;
+	return err;
+}
+
+void wire_context_close(struct wire_context *c)
+{
+	if (!c)
+		return;
+	forget_keys(c);
+	free(c);
+}
+
+int wire_open(struct wire *w, struct wire_context *c, int fd, const char *host, struct diag *d)
+{
+	int err;
+
+	*w = (struct wire){ .fd = fd, .is_server = c->is_server, .psk = c->psk };
+	err = c->ssl ? open_ssl(w, c, host, d) : 0;
+	if (err)
+		wire_close(w);
+	return err;
+}
+
+void wire_close(struct wire *w)
+{
+	close_tls(w);
+	if (w->fd >= 0)
+		close(w->fd);
+	*w = (struct wire){ .fd = -1 };
+}
+
+int wire_handshake(struct wire *w, struct diag *d)
+{
+	int err = w->ssl ? shake(w, d) : 0;
+
+	w->is_ready = !err;
+	return err;
+}
+
+void wire_finish(struct wire *w)
+{
+	if (w->ssl && w->is_ready)
+		finish_tls(w);
+	shutdown(w->fd, SHUT_WR);
+}
+
+static long plain_outcome(ssize_t n, struct diag *d)
+{
+	if (n > 0)
+		return n;
+	if (!n)
+		return diag_fail(d, -EPIPE, "it closed the connection");
+	if (errno == EAGAIN || errno == EINTR)
+		return -EAGAIN;
+	return diag_fail(d, -errno, "%s", strerror(errno));
+}
+
+long wire_read(struct wire *w, void *to, size_t n, struct diag *d)
+{
+	w->wants_write = false;
+	return w->ssl ? tls_read(w, to, n, d) : plain_outcome(recv(w->fd, to, n, 0), d);
+}
+
+long wire_write(struct wire *w, const void *from, size_t n, struct diag *d)
+{
+	w->wants_write = false;
+	return w->ssl ? tls_write(w, from, n, d) : plain_outcome(send(w->fd, from, n, MSG_NOSIGNAL), d);
+}

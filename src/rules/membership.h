@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules/membership.h - which sessions a program belongs to: what DUET_SESSION says.
+ *
+ *	(nothing)     all, but private ones
+ *	web+db        these alone
+ *	+record-47    this one, which may be private, and all that are not
+ *
+ * A private session is for programs that name it: that of a command which `duet record` runs.  Any bytes
+ * are safe.  Header only: libduet uses it.
+ */
+#ifndef RULES_MEMBERSHIP_H
+#define RULES_MEMBERSHIP_H
+
+#include <stdbool.h>
+#include <string.h>
+
+static inline bool member_is_named(const char *sessions, const char *name)
+{
+	size_t n = strlen(name);
+
+	while (*sessions) {
+		const char *end = strchrnul(sessions, '+');
+
+		if ((size_t)(end - sessions) == n && n && !memcmp(sessions, name, n))
+			return true;
+		sessions = *end ? end + 1 : end;
+	}
+	return false;
+}
+
+/* Whether a program with @sessions belongs to session @name. */
+static inline bool member_of(const char *sessions, const char *name, bool is_private)
+{
+	return member_is_named(sessions, name) || ((!*sessions || *sessions == '+') && !is_private);
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules/rules.h - which events a session wants, and what becomes of them.
+ *
+ * Rules are texts, each ended by a NUL; the last that matches an event decides:
+ *
+ *   +PATTERN      record it                    !PATTERN     do not
+ *   ?N PATTERN    record what passes filter N  @N PATTERN   it goes to channel N (decides that alone)
+ *
+ *   ^N PATTERN    a trigger waits for it: wherever it stands, the event is written once more for triggers,
+ *                 and, if no other rule wants it, recorded if it passes filter N (0: all)
+ *
+ * Before that, for whom it is: rules/selector.h.  Patterns: rules/pattern.h.  They come from a file that others may
+ * write: any bytes are safe.
+ */
+#ifndef RULES_RULES_H
+#define RULES_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "abi/session.h"
+#include "rules/pattern.h"
+#include "rules/selector.h"
+
+struct rules_verdict {
+	bool wanted;
+	uint16_t how; /* ABI_HOW */
+};
+
+/* The number after the kind; moves *p behind the space that ends it. */
+static inline uint32_t rules_number(const char **p, const char *end)
+{
+	uint32_t n = 0;
+
+	for (; *p < end && **p >= '0' && **p <= '9' && n < 100000; (*p)++)
+		n = n * 10 + (uint32_t)(**p - '0');
+	*p += *p < end;
+	return n;
+}
+
+/* @name: "channel:name".  Without a colon nothing matches. */
+static inline bool rules_pattern_matches(const char *pattern, const char *end, const char *name)
+{
+	const char *colon = strchr(name, ':');
+	char channel[256];
+
+	if (!colon || (size_t)(colon - name) >= sizeof channel)
+		return false;
+	memcpy(channel, name, (size_t)(colon - name));
+	channel[colon - name] = 0;
+	return pattern_matches_event(pattern, end, channel, colon + 1);
+}
+
+/* Of the event @name with @level, in the program @who. */
+static inline struct rules_verdict rules_judge(const char *rules, uint32_t size, const char *name,
+					       uint32_t level, const struct who *who)
+{
+	struct rules_verdict v = { false, 0 };
+	uint32_t channel = 0, filter = 0, number, trigger_filter = 0;
+	bool is_waited_for = false;
+
+	for (uint32_t i = 0; i < size;) {
+		const char *p = rules + i, *end = (const char *)memchr(p, 0, size - i);
+		char kind;
+
+		if (!end)
+			break;
+		i += (uint32_t)(end - p) + 1;
+		if (!who_holds(&p, end, who, level))
+			continue;
+		kind = *p;
+		p += p < end;
+		number = kind == '?' || kind == '@' || kind == '^' ? rules_number(&p, end) : 0;
+		if (!rules_pattern_matches(p, end, name))
+			continue;
+		if (kind == '@') {
+			channel = number;
+		} else if (kind == '^') {
+			/* Of two triggers with filters of their own each must see it. */
+			trigger_filter = is_waited_for && trigger_filter != number ? 0 : number;
+			is_waited_for = true;
+		} else {
+			v.wanted = kind == '+' || kind == '?';
+			filter = number;
+		}
+	}
+	filter = v.wanted || !is_waited_for ? filter : trigger_filter;
+	v.how = ABI_HOW(channel < ABI_CHANNELS ? channel : 0, filter <= ABI_FILTERS ? filter : 0);
+	if (is_waited_for)
+		v.how |= v.wanted ? ABI_HOW_TRIGGER : ABI_HOW_TRIGGER | ABI_HOW_TRIGGER_ALONE;
+	v.wanted |= is_waited_for;
+	return v;
+}
+
+#endif

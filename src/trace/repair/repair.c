@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* trace/repair/repair.c - see repair.h: directories, metadata, files.  Packets: repair_stream.c. */
+#include "trace/repair/repair.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "ctf/compressed/compressed.h"
+#include "trace/repair/repair_stream.h"
+
+static int create(const char *path, struct diag *d)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	return fd < 0 ? diag_errno(d, "cannot create %s", path) : fd;
+}
+
+static int finish(int fd, const char *path, int err, struct diag *d)
+{
+	if (close(fd) && !err)
+		err = -errno;
+	if (err == -ECANCELED)
+		return diag_fail(d, err, "interrupted: nothing is left of what was written");
+	return err ? diag_fail(d, err, "cannot write %s: %s", path, strerror(-err)) : 0;
+}
+
+static int compare_gaps(const void *a, const void *b)
+{
+	const struct ctf_gap *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct ctf_event_class *x = *(struct ctf_event_class *const *)a, *y = *(struct ctf_event_class *const *)b;
+
+	if (x->stream_id != y->stream_id)
+		return x->stream_id < y->stream_id ? -1 : 1;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Of events with the same number one was damaged; readers take the first, or none. */
+static void pass_doubles(struct ctf_meta *m)
+{
+	const struct ctf_event_class **all = calloc(m->n_events + 1, sizeof *all);
+	uint32_t n = 0;
+
+	if (!all)
+		return;
+	for (const struct ctf_event_class *e = m->events; e && n < m->n_events; e = e->next)
+		all[n++] = e;
+	qsort(all, n, sizeof *all, compare_events);
+	for (uint32_t i = 1; i < n; i++)
+		if (all[i]->stream_id == all[i - 1]->stream_id && all[i]->id == all[i - 1]->id && all[i]->to > all[i]->from)
+			ctf_meta_pass(m, all[i]->from, all[i]->to);
+	free(all);
+}
+
+/* Events of streams whose description was damaged go with it. */
+static void pass_orphans(struct ctf_meta *m)
+{
+	for (struct ctf_event_class *e = m->events; e; e = e->next)
+		if (!ctf_meta_stream(m, e->stream_id) && e->to > e->from)
+			ctf_meta_pass(m, e->from, e->to);
+	pass_doubles(m);
+	if (m->n_gaps)
+		qsort(m->gaps, m->n_gaps, sizeof *m->gaps, compare_gaps);
+}
+
+/*
+ * A clock that was damaged: what shows it goes by the first that there is, as our reader takes it, or
+ * counts nanoseconds from 1970.
+ */
+static int write_clock(int fd, const struct ctf_meta *m, const struct repair_options *o, const char *path)
+{
+	const struct ctf_clock *c = ctf_meta_clock(m, NULL);
+	char text[1024];
+	int n;
+
+	if (!m->missing_clock || ctf_meta_clock(m, m->missing_clock))
+		return 0;
+	snprintf(text, sizeof text, "%.400s: clock `%.100s` is damaged\n  its times are those of %s", path,
+		 m->missing_clock, c ? "another" : "a clock of nanoseconds that began in 1970");
+	o->warn(o->context, text);
+	n = snprintf(text, sizeof text,
+		     "\nclock {\n\tname = %.100s;\n\tfreq = %" PRIu64 ";\n\toffset_s = %" PRId64
+		     ";\n\toffset = %" PRId64 ";\n};\n",
+		     m->missing_clock, c ? c->freq : 1000000000, c ? c->offset_s : 0, c ? c->offset : 0);
+	return io_write(fd, text, (size_t)n);
+}
+
+/* The text up to @to; which version it is goes before the last brace of the trace block, at @brace, if that does not say so. */
+static int write_to(int fd, const char *text, size_t at, size_t to, size_t brace, const struct ctf_meta *m)
+{
+	char version[48];
+	int n = snprintf(version, sizeof version, "%s%s", m->has_major ? "" : "\tmajor = 1;\n", m->has_minor ? "" : "\tminor = 8;\n"), err;
+
+	if (at > to)
+		return 0;
+	if (!n || !brace || at > brace || to <= brace)
+		return io_write(fd, text + at, to - at);
+	err = io_write(fd, text + at, brace - at);
+	if (!err)
+		err = io_write(fd, version, (size_t)n);
+	return err ? err : io_write(fd, text + brace, to - brace);
+}
+
+static int write_parts(int fd, const char *text, size_t size, const struct ctf_meta *m,
+		       const struct repair_options *o, const char *path)
+{
+	static const char first[] = "/* CTF 1.8 */"; /* by which some readers know it */
+	bool is_json = size && text[0] == 0x1e;
+	size_t at = size >= sizeof first && !memcmp(text, first, sizeof first - 1) ? sizeof first - 1 : 0, brace = m->trace_to;
+	int err = is_json ? 0 : io_write(fd, first, sizeof first - 1);
+
+	if (!err && !is_json)
+		err = write_clock(fd, m, o, path);
+	while (brace && text[brace] != '}')
+		brace--;
+	for (uint32_t i = 0; i < m->n_gaps && !err; i++) {
+		err = write_to(fd, text, at, m->gaps[i].from, brace, m);
+		at = m->gaps[i].to > at ? m->gaps[i].to : at;
+	}
+	return err ? err : write_to(fd, text, at, size, brace, m);
+}
+
+/* The sound part of @from/metadata as @to/metadata, which is then what @m holds. */
+static int repair_metadata(const char *from, const char *to, struct ctf_meta *m, const struct repair_options *o,
+			   struct repaired *r, struct diag *d)
+{
+	char old[4096], new[4096], *text;
+	bool is_cut;
+	size_t size;
+	int err, fd;
+
+	if (snprintf(old, sizeof old, "%s/metadata", from) >= (int)sizeof old ||
+	    snprintf(new, sizeof new, "%s/metadata", to) >= (int)sizeof new)
+		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", from);
+	err = ctf_meta_text(old, &text, &size, &is_cut, d);
+	if (err)
+		return err;
+	ctf_meta_read(m, text, size, NULL);
+	pass_orphans(m);
+	r->n_gaps += m->n_gaps;
+	fd = create(new, d);
+	err = fd < 0 ? fd : finish(fd, new, write_parts(fd, text, size, m, o, old), d);
+	free(text);
+	ctf_meta_close(m);
+	return err ? err : ctf_meta_open(m, new, d);
+}
+
+/* ---------------------------------------------------------------- directories */
+
+static int copy_file(const char *from, const char *to, struct diag *d)
+{
+	char bytes[65536];
+	int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), out, err = 0;
+	struct stat st;
+	ssize_t n = 0;
+
+	if (in < 0 || fstat(in, &st) || !S_ISREG(st.st_mode)) {
+		if (in >= 0)
+			close(in);
+		return 0; /* no file of ours */
+	}
+	out = create(to, d);
+	while (out >= 0 && !err && (n = io_read(in, bytes, sizeof bytes)) > 0)
+		err = io_write(out, bytes, (size_t)n);
+	close(in);
+	return out < 0 ? out : finish(out, to, err ? err : (int)n, d);
+}
+
+/* What duet keeps beside the traces: readings of clocks, maps of processes. */
+static int copy_notes(const char *from, const char *to, struct diag *d)
+{
+	char old[4096], new[4096];
+	struct dirent *e;
+	DIR *dir;
+	int err = 0;
+
+	if (snprintf(old, sizeof old, "%s/.duet", from) >= (int)sizeof old ||
+	    snprintf(new, sizeof new, "%s/.duet", to) >= (int)sizeof new)
+		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", from);
+	dir = opendir(old);
+	if (!dir || mkdir(new, 0777)) { /* nothing there, or copied before */
+		if (dir)
+			closedir(dir);
+		return 0;
+	}
+	while (!err && (e = readdir(dir))) {
+		if (e->d_name[0] == '.')
+			continue;
+		if (snprintf(old, sizeof old, "%s/.duet/%s", from, e->d_name) < (int)sizeof old &&
+		    snprintf(new, sizeof new, "%s/.duet/%s", to, e->d_name) < (int)sizeof new)
+			err = copy_file(old, new, d);
+	}
+	closedir(dir);
+	return err;
+}
+
+/* Those of every directory from the recording's down to the trace's. */
+static int copy_all_notes(const char *root, const char *to_root, const char *below, struct diag *d)
+{
+	char from[4096], to[4096];
+	int err = 0;
+
+	for (size_t n = 0; !err; n += 1 + strcspn(below + n + 1, "/")) {
+		if (snprintf(from, sizeof from, "%s%.*s", root, (int)n, below) >= (int)sizeof from ||
+		    snprintf(to, sizeof to, "%s%.*s", to_root, (int)n, below) >= (int)sizeof to)
+			return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", root);
+		err = copy_notes(from, to, d);
+		if (!below[n])
+			break;
+	}
+	return err;
+}
+
+/* ---------------------------------------------------------------- all of it */
+
+static int repair_one(struct stream *s, const struct ctf_meta *m, const char *to, const struct repair_options *o,
+		      struct repaired *r, struct diag *d)
+{
+	uint64_t before = r->n_packets;
+	size_t n = strlen(s->info.name) - (s->packed ? sizeof PACKED_SUFFIX - 1 : 0);
+	char path[4096];
+	int fd, err;
+
+	if (snprintf(path, sizeof path, "%s/%.*s", to, (int)n, s->info.name) >= (int)sizeof path)
+		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", to);
+	fd = create(path, d);
+	if (fd < 0)
+		return fd;
+	err = finish(fd, path, repair_stream(s, m, fd, o, r), d);
+	if (r->n_packets > before)
+		r->n_streams++;
+	else
+		unlink(path);
+	return err;
+}
+
+static int remove_metadata(const char *directory, struct diag *d)
+{
+	char path[4096 + 16];
+
+	snprintf(path, sizeof path, "%s/metadata", directory);
+	return unlink(path) ? diag_errno(d, "cannot remove %s", path) : 0;
+}
+
+static int repair_source(struct trace *t, const struct source *src, const char *root, const char *to_root,
+			 const struct repair_options *o, struct repaired *r, struct diag *d)
+{
+	const char *below = src->public.path + strlen(root);
+	uint32_t before = r->n_streams, n_streams = 0;
+	struct ctf_meta meta = { 0 };
+	char to[4096];
+	int err;
+
+	if (snprintf(to, sizeof to, "%s%s", to_root, below) >= (int)sizeof to)
+		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", to_root);
+	err = io_make_dirs(to);
+	if (err)
+		return diag_fail(d, err, "cannot make %s: %s", to, strerror(-err));
+	err = copy_all_notes(root, to_root, below, d);
+	if (!err)
+		err = repair_metadata(src->public.path, to, &meta, o, r, d);
+	for (uint32_t i = 0; i < t->n_streams && !err; i++) {
+		if (t->streams[i]->info.source != &src->public)
+			continue;
+		err = repair_one(t->streams[i], &meta, to, o, r, d);
+		n_streams++;
+	}
+	ctf_meta_close(&meta);
+	if (!err && n_streams && r->n_streams == before)
+		return remove_metadata(to, d); /* readers fall over one that describes nothing */
+	r->n_traces++;
+	return err;
+}
+
+int repair(const char *from, const char *to, const struct repair_options *o, struct repaired *result, struct diag *d)
+{
+	struct trace_options options = { .warn = o->warn, .context = o->context };
+	size_t n = strlen(from), m = strlen(to);
+	char root[4096], target[4096], work[4096 + 32];
+	struct trace *t;
+	int err;
+
+	*result = (struct repaired){ 0 };
+	for (; n > 1 && from[n - 1] == '/'; n--)
+		;
+	for (; m > 1 && to[m - 1] == '/'; m--)
+		;
+	if (snprintf(root, sizeof root, "%.*s", (int)n, from) >= (int)sizeof root ||
+	    snprintf(target, sizeof target, "%.*s", (int)m, to) >= (int)sizeof target)
+		return diag_fail(d, -ENAMETOOLONG, "%.100s...: the path is too long", n < m ? to : from);
+	snprintf(work, sizeof work, "%s.%d.part", target, (int)getpid());
+	if (rmdir(target) && errno != ENOENT)
+		return diag_fail(d, -errno, "%s is not an empty directory: give another place to write to", target);
+	err = trace_open(&t, (const char *const[]){ root }, 1, &options, d);
+	if (err)
+		return err;
+	err = io_make_dirs(work);
+	if (err)
+		diag_fail(d, err, "cannot make %s: %s", work, strerror(-err));
+	if (o->begin)
+		o->begin(o->context, t);
+	for (uint32_t i = 0; i < t->n_sources && !err; i++)
+		err = repair_source(t, t->sources[i], root, work, o, result, d);
+	trace_close(t);
+	if (!err && !result->n_traces)
+		err = diag_fail(d, -EINVAL, "%s: no packet of it is sound", root);
+	if (!err && rename(work, target))
+		err = diag_errno(d, "cannot call %s %s", work, target);
+	if (err)
+		io_remove_tree(work);
+	return err;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace/repair/repair_stream.c - see repair_stream.h.
+ *
+ * Which of two contradicting numbers is the damaged one, nobody can tell.  An event that is later than its packet's end, or earlier
+ * than the event before, ends what is taken of the packet; a packet that begins before the events that were
+ * written is left out; one that claims to end after the next begins has ended with its last event.
+ */
+#include "trace/repair/repair_stream.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/io.h"
+#include "ctf/compressed/compressed.h"
+
+/* One packet: what is taken of it. */
+struct piece {
+	struct ctf_packet_info info;
+	uint64_t offset; /* in the file */
+	uint64_t room; /* bytes there */
+	uint64_t end_bits; /* of what is sound */
+	uint64_t clock; /* of the last sound event, or the packet's beginning */
+	uint64_t n_events;
+	bool is_whole;
+	const char *what; /* if not: why */
+	uint64_t at_bits; /* and where */
+};
+
+static void tell(const struct stream *s, uint32_t number, const struct piece *p, const struct repair_options *o,
+		 const char *what)
+{
+	char text[1024];
+
+	snprintf(text, sizeof text, "%.500s: packet %" PRIu32 " at byte %" PRIu64 ": %.200s\n  %s", s->info.path,
+		 number, p->offset + p->at_bits / 8, p->what, what);
+	o->warn(o->context, text);
+}
+
+static void stop(struct piece *p, uint64_t at_bits, const char *what)
+{
+	p->is_whole = false;
+	p->at_bits = at_bits;
+	p->what = what;
+}
+
+/* Walks over the events up to the first that is not sound. */
+static void measure(struct piece *p, const struct stream *s, uint64_t *slots)
+{
+	uint64_t end = p->info.content_bits, latest = p->info.has_end && p->info.end ? p->info.end : UINT64_MAX;
+	struct ctf_reader r;
+	struct ctf_event e;
+	int got;
+
+	p->is_whole = p->info.packet_bits <= p->room * 8;
+	if (!p->is_whole)
+		stop(p, p->room * 8, "the file ends within it");
+	if (end > p->room * 8)
+		end = p->room * 8;
+	p->end_bits = p->info.body_bits;
+	p->clock = p->info.begin;
+	if (p->end_bits > end)
+		return;
+	ctf_reader_init(&r, s->bytes + p->offset,
+			&(struct ctf_packet_info){ .stream = p->info.stream, .body_bits = p->info.body_bits,
+						   .content_bits = end, .begin = p->info.begin },
+			slots);
+	while ((got = ctf_reader_next(&r, &e)) > 0) {
+		if (r.clock < p->clock || r.clock > latest)
+			return stop(p, p->end_bits, r.clock < p->clock ? "an event earlier than the one before" :
+									 "an event later than the packet's end");
+		p->clock = r.clock;
+		p->end_bits = e.end_bits;
+		p->n_events++;
+	}
+	if (got < 0)
+		stop(p, r.fault.at_bits, r.fault.what ? r.fault.what : "an event that is cut");
+}
+
+static bool is_patchable(const struct ctf_place *p)
+{
+	return p->at_bits % 8 == 0 && p->size_bits % 8 == 0;
+}
+
+static void patch(uint8_t *packet, const struct ctf_place *p, uint64_t v)
+{
+	uint32_t n = p->size_bits / 8;
+
+	for (uint32_t i = 0; i < n; i++, v >>= 8)
+		packet[p->at_bits / 8 + (p->is_big ? n - 1 - i : i)] = (uint8_t)v;
+}
+
+/* Sizes that end with the last sound event.  False if there is nothing sound, or no way to say so. */
+static bool shorten(struct piece *p, uint8_t *header)
+{
+	uint64_t size = (p->end_bits + 7) & ~7ull;
+
+	if (!p->n_events || !is_patchable(&p->info.content_at) || !is_patchable(&p->info.packet_at))
+		return false;
+	if (!p->info.content_at.size_bits && p->end_bits % 8)
+		return false;
+	if (p->info.content_at.size_bits)
+		patch(header, &p->info.content_at, p->end_bits);
+	if (p->info.packet_at.size_bits)
+		patch(header, &p->info.packet_at, size);
+	p->info.packet_bits = size;
+	return true;
+}
+
+static int write_piece(const struct stream *s, const struct piece *p, const uint8_t *header, uint64_t header_bytes,
+		       int fd)
+{
+	int err = io_write(fd, header, header_bytes);
+
+	return err ? err : io_write(fd, s->bytes + p->offset + header_bytes, p->info.packet_bits / 8 - header_bytes);
+}
+
+static uint64_t packet_room(const struct stream *s, uint32_t i)
+{
+	return (i + 1 < s->n_packets ? s->packets[i + 1].offset : s->size) - s->packets[i].offset;
+}
+
+static bool read_piece(const struct stream *s, uint32_t i, const struct ctf_meta *m, uint64_t *slots, struct piece *p)
+{
+	struct ctf_fault unused;
+
+	*p = (struct piece){ .offset = s->packets[i].offset, .room = packet_room(s, i) };
+	if (s->packed)
+		p->room = packed_need(s->packed, p->offset, p->room);
+	return !ctf_packet_read(m, s->bytes + p->offset, p->room, &p->info, slots, &unused);
+}
+
+/* Whether packet @i, measured, is said to end after the next one has begun. */
+static bool ends_too_late(const struct stream *s, uint32_t i, const struct ctf_meta *m, const struct piece *p)
+{
+	uint64_t slots[CTF_SLOTS];
+	struct piece next;
+
+	return p->info.has_end && i + 1 < s->n_packets && read_piece(s, i + 1, m, slots, &next) &&
+	       next.info.has_begin && p->info.end > next.info.begin && p->clock <= next.info.begin;
+}
+
+/* Packet @number, into @fd.  @clock: the time up to which the stream is written. */
+static int repair_packet(struct stream *s, uint32_t number, const struct ctf_meta *m, uint64_t *clock, int fd,
+			 const struct repair_options *o, struct repaired *r)
+{
+	uint64_t slots[CTF_SLOTS], header_bytes;
+	uint8_t *header;
+	struct piece p;
+	int err;
+
+	if (!read_piece(s, number, m, slots, &p)) {
+		r->n_left_out++;
+		stop(&p, 0, "of a kind that the metadata do not describe any more");
+		tell(s, number, &p, o, "it is left out");
+		return 0;
+	}
+	if (!p.info.has_begin)
+		p.info.begin = *clock;
+	measure(&p, s, slots);
+	header_bytes = (p.info.body_bits + 7) / 8;
+	if (p.info.begin < *clock)
+		stop(&p, 0, "it begins before the events before it");
+	else if (p.info.has_end && p.info.end && p.info.end < p.info.begin)
+		stop(&p, 0, "it ends before it begins");
+	header = header_bytes <= p.room ? malloc(header_bytes) : NULL;
+	if (!header && header_bytes <= p.room)
+		return -ENOMEM;
+	if (header)
+		memcpy(header, s->bytes + p.offset, header_bytes);
+	if (!p.is_whole && (!header || !p.at_bits || !shorten(&p, header))) {
+		r->n_left_out++;
+		tell(s, number, &p, o, "it is left out");
+		free(header);
+		return 0;
+	}
+	if (!p.is_whole) {
+		r->n_cut++;
+		tell(s, number, &p, o, "what is before that is kept");
+	}
+	if (ends_too_late(s, number, m, &p) && p.info.end_at.size_bits && is_patchable(&p.info.end_at)) {
+		patch(header, &p.info.end_at, p.clock);
+		p.info.end = p.clock;
+		r->n_retimed++;
+	}
+	err = write_piece(s, &p, header, header_bytes, fd);
+	free(header);
+	*clock = p.info.has_end && p.info.end > p.clock ? p.info.end : p.clock;
+	r->n_packets++;
+	r->n_events += p.n_events;
+	return err;
+}
+
+int repair_stream(struct stream *s, const struct ctf_meta *m, int fd, const struct repair_options *o,
+		  struct repaired *r)
+{
+	uint64_t clock = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->n_packets && !err; i++) {
+		err = repair_packet(s, i, m, &clock, fd, o, r);
+		if (s->packed)
+			packed_let_go(s->packed, s->packets[i].offset);
+		if (!err && o->progress && o->progress(o->context, packet_room(s, i)))
+			err = -ECANCELED;
+	}
+	return err;
+}

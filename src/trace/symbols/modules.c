@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* trace/symbols/modules.c - see modules.h. */
+#include "trace/symbols/modules.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ID_MAX = 64, PARTS_DEEP = 2 };
+static const uint32_t MAPPINGS_MAX = 1u << 22;
+
+struct mapping {
+	uint64_t begin, end, offset;
+	char *text; /* build ID, NUL, path */
+	const char *path;
+};
+
+struct image { /* what a process had mapped from some time on */
+	int64_t pid;
+	uint64_t clock;
+	uint32_t first, n; /* mappings, by address */
+	bool adds; /* one mapping, to what it had */
+};
+
+struct modules {
+	struct image *images; /* by pid, then time */
+	struct mapping *mappings;
+	uint32_t n_images, n_image_rooms, n_mappings, n_mapping_rooms;
+};
+
+static bool make_room(void *array, uint32_t *n_rooms, uint32_t n, size_t size)
+{
+	void **at = array, *bigger;
+	uint32_t rooms = *n_rooms ? *n_rooms * 2 : 64;
+
+	if (n < *n_rooms)
+		return true;
+	bigger = n < MAPPINGS_MAX ? realloc(*at, rooms * size) : NULL;
+	if (!bigger)
+		return false;
+	*at = bigger;
+	*n_rooms = rooms;
+	return true;
+}
+
+static bool add_image(struct modules *m, const char *line)
+{
+	struct image image = { .first = m->n_mappings };
+
+	if (sscanf(line, "process %" SCNd64 " %" SCNu64, &image.pid, &image.clock) != 2)
+		return true;
+	if (!make_room(&m->images, &m->n_image_rooms, m->n_images, sizeof *m->images))
+		return false;
+	m->images[m->n_images++] = image;
+	return true;
+}
+
+/* "begin-end offset build-id path", a "-" for no build ID. */
+static bool add_mapping(struct modules *m, char *line)
+{
+	struct mapping g = { 0 };
+	char id[ID_MAX + 1];
+	struct image *image = m->n_images ? &m->images[m->n_images - 1] : NULL;
+	int path = 0;
+
+	if (!image || sscanf(line, "%" SCNx64 "-%" SCNx64 " %" SCNx64 " %64s %n", &g.begin, &g.end, &g.offset,
+			     id, &path) != 4 || !path || !line[path] || g.begin >= g.end ||
+	    (image->n && m->mappings[m->n_mappings - 1].end > g.begin))
+		return true;
+	if (!strcmp(id, "-"))
+		*id = 0;
+	if (!make_room(&m->mappings, &m->n_mapping_rooms, m->n_mappings, sizeof *m->mappings) ||
+	    asprintf(&g.text, "%s%c%s", id, 0, line + path) < 0)
+		return false;
+	g.path = g.text + strlen(g.text) + 1;
+	m->mappings[m->n_mappings++] = g;
+	image->n++;
+	return true;
+}
+
+/* "mapped pid clock" and a mapping. */
+static bool add_one(struct modules *m, char *line)
+{
+	struct image image = { .first = m->n_mappings, .adds = true };
+	int at = 0;
+
+	if (sscanf(line, "mapped %" SCNd64 " %" SCNu64 " %n", &image.pid, &image.clock, &at) != 2 || !at)
+		return true;
+	if (!make_room(&m->images, &m->n_image_rooms, m->n_images, sizeof *m->images))
+		return false;
+	m->images[m->n_images++] = image;
+	return add_mapping(m, line + at);
+}
+
+static int read_file(struct modules *m, int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	size_t capacity = 0;
+	char *line = NULL;
+	bool good = true;
+	ssize_t n;
+
+	if (!f)
+		return fd < 0 ? 0 : -ENOMEM;
+	while (good && (n = getline(&line, &capacity, f)) > 0) {
+		if (line[n - 1] == '\n')
+			line[n - 1] = 0;
+		good = *line == 'p' ? add_image(m, line) : *line == 'm' ? add_one(m, line) : add_mapping(m, line);
+	}
+	free(line);
+	fclose(f);
+	return good ? 0 : -ENOMEM;
+}
+
+/* "maps", and "maps-LABEL" of each tenant. */
+static int read_own(struct modules *m, const char *path)
+{
+	char file[PATH_MAX];
+	struct dirent *e;
+	int err = 0;
+	DIR *dir;
+
+	if (snprintf(file, sizeof file, "%s/.duet", path) >= (int)sizeof file)
+		return 0;
+	dir = opendir(file);
+	while (dir && !err && (e = readdir(dir)))
+		if (!strncmp(e->d_name, "maps", 4))
+			err = read_file(m, dirfd(dir), e->d_name);
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+/* Also of its parts that are recordings themselves: tenants, and the pieces of each. */
+static int read_files(struct modules *m, const char *path, int deep)
+{
+	int err = read_own(m, path);
+	DIR *dir = deep ? opendir(path) : NULL;
+	char part[PATH_MAX];
+	struct dirent *e;
+
+	while (dir && !err && (e = readdir(dir)))
+		if ((!strncmp(e->d_name, "tenant-", 7) || !strncmp(e->d_name, "piece-", 6)) &&
+		    snprintf(part, sizeof part, "%s/%s", path, e->d_name) < (int)sizeof part)
+			err = read_files(m, part, deep - 1);
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct image *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->clock < y->clock ? -1 : x->clock > y->clock;
+}
+
+int modules_open(struct modules **result, const char *const *paths, int n, struct diag *d)
+{
+	struct modules *m = calloc(1, sizeof *m);
+	int err = m ? 0 : -ENOMEM;
+
+	*result = NULL;
+	for (int i = 0; i < n && !err; i++)
+		err = read_files(m, paths[i], PARTS_DEEP);
+	if (err) {
+		modules_close(m);
+		return diag_fail(d, err, "no memory for maps of processes");
+	}
+	if (m->n_images)
+		qsort(m->images, m->n_images, sizeof *m->images, by_pid);
+	*result = m;
+	return 0;
+}
+
+void modules_close(struct modules *m)
+{
+	if (!m)
+		return;
+	for (uint32_t i = 0; i < m->n_mappings; i++)
+		free(m->mappings[i].text);
+	free(m->mappings);
+	free(m->images);
+	free(m);
+}
+
+static const struct mapping *find_mapping(const struct modules *m, const struct image *image, uint64_t address)
+{
+	uint32_t low = 0, high = image->n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (m->mappings[image->first + middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < image->n && m->mappings[image->first + low].begin <= address
+		       ? &m->mappings[image->first + low] : NULL;
+}
+
+/* The last image of @pid that is not later than @clock; else the first. */
+static const struct image *find_image(const struct modules *m, int64_t pid, uint64_t clock)
+{
+	uint32_t low = 0, high = m->n_images;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct image *i = &m->images[middle];
+
+		if (i->pid < pid || (i->pid == pid && i->clock <= clock))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low && m->images[low - 1].pid == pid)
+		return &m->images[low - 1];
+	return low < m->n_images && m->images[low].pid == pid ? &m->images[low] : NULL;
+}
+
+/* What was added since the last whole image may have taken the place of what that has.  What was mapped later is found in a
+ * later image: libraries opened while the program ran. */
+_Bool modules_find(const struct modules *m, int64_t pid, uint64_t clock, uint64_t address,
+		   struct module_place *place)
+{
+	const struct image *image = find_image(m, pid, clock);
+	const struct mapping *g = NULL;
+
+	for (const struct image *i = image; i && i->pid == pid && i->clock <= clock && !g; i--) {
+		g = find_mapping(m, i, address);
+		if (!i->adds || i == m->images)
+			break;
+	}
+	for (; image && image < m->images + m->n_images && image->pid == pid && !g; image++)
+		g = find_mapping(m, image, address);
+	if (!g)
+		return false;
+	*place = (struct module_place){ .path = g->path, .build_id = g->text,
+					.offset = g->offset + (address - g->begin),
+					.number = (uint32_t)(g - m->mappings) };
+	return true;
+}
