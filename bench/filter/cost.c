@@ -17,11 +17,11 @@ enum { TURNS = 401, EVENTS = 1 << 14, PAYLOADS = 1024 };
 
 static const char schema[] = "13 b:e u64 size i32 fd str name u32 code enum(u8:IDLE, BUSY, DONE) state";
 
-struct packed {
+struct compressed_file {
 	uint8_t bytes[64];
 	size_t size;
 };
-static struct packed payloads[PAYLOADS];
+static struct compressed_file payloads[PAYLOADS];
 
 static uint64_t size_of(const uint8_t *p)
 {

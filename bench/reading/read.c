@@ -38,10 +38,10 @@ static uint64_t touch_by_walk(const struct ctf_event *e)
 static uint64_t touch(const struct ctf_event *e)
 {
 	const struct ctf_program *p = e->class->program;
-	struct ctf_cell cells[CTF_CELLS_MAX];
+	struct ctf_column cells[CTF_CELLS_MAX];
 	uint64_t sum = 0;
 
-	if (!ctf_event_cells(e, cells))
+	if (!ctf_event_columns(e, cells))
 		return touch_by_walk(e);
 	for (uint32_t i = 0; i < p->n_cells; i++)
 		sum += p->cells[i]->code == OP_NUMBER ? cells[i].u : bytes_of(cells[i].text, cells[i].size);

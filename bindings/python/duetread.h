@@ -16,7 +16,7 @@
 #include <duet/read.h>
 
 /* The last value made of a cell: what contexts say stays the same for many events. */
-struct kept {
+struct handover {
 	uint64_t bits; /* numbers */
 	PyObject *value; /* NULL: none yet */
 };
@@ -25,7 +25,7 @@ struct class {
 	PyObject *name; /* str */
 	PyObject **keys; /* of fields: str */
 	PyObject *pattern; /* a dict with all keys, of which those of rows are copies; NULL: a new one costs less */
-	struct kept *kept; /* of fields */
+	struct handover *kept; /* of fields */
 	uint32_t n_fields;
 };
 

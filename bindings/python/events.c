@@ -90,8 +90,8 @@ static PyObject *plain(const struct duet_read_value *v)
 	}
 }
 
-/* What the walk gives up to the end of the struct (a dict) or array (a list) just begun; @is_whole: of the event. */
-static PyObject *compound(struct duet_read *r, int is_struct, int is_whole)
+/* What the walk gives up to the end of the struct (a dict) or array (a list) just begun; @is_complete: of the event. */
+static PyObject *compound(struct duet_read *r, int is_struct, int is_complete)
 {
 	PyObject *result = is_struct ? PyDict_New() : PyList_New(0);
 	struct duet_read_value v;
@@ -100,7 +100,7 @@ static PyObject *compound(struct duet_read *r, int is_struct, int is_whole)
 		PyObject *item;
 		int err;
 
-		if (!is_whole && (v.kind == DUET_READ_STRUCT_END || v.kind == DUET_READ_ARRAY_END))
+		if (!is_complete && (v.kind == DUET_READ_STRUCT_END || v.kind == DUET_READ_ARRAY_END))
 			return result;
 		if (v.kind == DUET_READ_STRUCT || v.kind == DUET_READ_ARRAY)
 			item = compound(r, v.kind == DUET_READ_STRUCT, 0);
@@ -152,7 +152,7 @@ static int is_same_text(PyObject *kept, const struct duet_read_cell *c)
 /* Field @i of an event of a batch.  A new reference. */
 static PyObject *cell(struct reader *self, uint32_t number, uint32_t i, uint32_t kind, const struct duet_read_cell *c)
 {
-	struct kept *kept = &self->classes[number].kept[i];
+	struct handover *kept = &self->classes[number].kept[i];
 	struct duet_read_value v = { .as.u = c->as.u };
 	PyObject *value;
 

@@ -5,7 +5,7 @@
  *   $DUET_RUNTIME_DIR, else /dev/shm/duet-<uid>     0700, the user's own
  *     app-<pid>-<proc>   control page: one per traced program, made and mapped by it; <pid> is what the
  *                        program is called in the /proc it sees, <proc> the number of that /proc
- *     seats              which session has which seat: struct abi_seats
+ *     seats              which session has which seat: struct abi_session_slots
  *     session-<name>     who records, and what; made by a collector, replaced as a whole
  *     sock-<name>        the collector's socket: gives out the session's pool
  *
@@ -29,8 +29,8 @@
 
 #define ABI_CONTROL_MAGIC   0x6c72746374657564ull /* "duetctrl" */
 #define ABI_CONTROL_VERSION 5u
-#define ABI_SEATS_MAGIC     0x7461657374657564ull /* "duetseat" */
-#define ABI_SEATS_VERSION   1u
+#define ABI_SESSION_SLOTS_MAGIC     0x7461657374657564ull /* "duetseat" */
+#define ABI_SESSION_SLOTS_VERSION   1u
 #define ABI_SESSION_MAGIC   0x6e73657374657564ull /* "duetsesn" */
 #define ABI_SESSION_VERSION 4u
 #define ABI_JOIN_MAGIC      0x6e696f6a74657564ull /* "duetjoin" */
@@ -43,8 +43,8 @@ enum {
 	ABI_CONTROL_BYTES = 1 << 20,
 	ABI_RULES_BYTES = 16 << 10,
 	ABI_SESSIONS = 7, /* at once */
-	ABI_SEATS = 8, /* theirs, and one more: */
-	ABI_OWN_SEAT = 7,
+	ABI_SESSION_SLOTS = 8, /* theirs, and one more: */
+	ABI_OWN_SESSION_SLOT = 7,
 };
 
 enum { ABI_DORMANT_NOT = 0, ABI_DORMANT_SECCOMP = 1, ABI_DORMANT_CLOCK = 2 };
@@ -57,18 +57,18 @@ enum { ABI_DORMANT_NOT = 0, ABI_DORMANT_SECCOMP = 1, ABI_DORMANT_CLOCK = 2 };
 #define ABI_EPOCH_IS_NONE(epoch)  ((epoch) >> 8 == 0)
 
 /* What seat @seat has in an enable word, and the word with @byte there alone. */
-#define ABI_ENABLED(word, seat)   ((uint8_t)((word) >> 8 * (seat)))
-#define ABI_ENABLES(byte, seat)   ((uint64_t)(uint8_t)(byte) << 8 * (seat))
+#define ABI_ENABLED(word, session_slot)   ((uint8_t)((word) >> 8 * (session_slot)))
+#define ABI_ENABLES(byte, session_slot)   ((uint64_t)(uint8_t)(byte) << 8 * (session_slot))
 
 struct abi_control_event {
 	uint64_t enabled; /* one byte for each seat, in the order of addresses; each written alone */
 	uint32_t schema; /* where in the file the text of abi_schema is */
 	uint32_t schema_size;
-	uint16_t how[ABI_SEATS]; /* ABI_HOW: channel and filter; written before the byte of `enabled` */
+	uint16_t routing[ABI_SESSION_SLOTS]; /* ABI_HOW: channel and filter; written before the byte of `enabled` */
 };
 
 /* What a page has for each seat. */
-struct abi_control_seat {
+struct abi_control_slot {
 	uint64_t epoch; /* of the session that has it; written by that one, or the program itself */
 	uint64_t lost; /* events that did not reach it, for want of its memory */
 };
@@ -89,7 +89,7 @@ struct abi_control {
 	char sessions[ABI_NAME_BYTES]; /* which it belongs to, as DUET_SESSION says: rules/membership.h */
 	uint32_t n_refused; /* sites that stay dormant, because nothing more fits */
 	uint32_t dormant; /* ABI_DORMANT_...: why it records nothing though asked to */
-	struct abi_control_seat seats[ABI_SEATS];
+	struct abi_control_slot session_slots[ABI_SESSION_SLOTS];
 	uint8_t pad[320 - 296];
 	struct abi_control_event events[ABI_FIRST_EVENTS];
 	char text[4096 - 320 - ABI_FIRST_EVENTS * sizeof(struct abi_control_event)];
@@ -111,22 +111,22 @@ static inline uint32_t abi_control_event_offset(uint32_t i)
 }
 
 /* seats, written by collectors only, one at a time: with the directory locked by flock. */
-struct abi_seat {
+struct abi_session_slot {
 	uint64_t epoch; /* ABI_EPOCH_IS_NONE: free; then it has the generation of the last one */
 	char session[ABI_NAME_BYTES];
 };
-struct abi_seats {
+struct abi_session_slots {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pad;
-	struct abi_seat at[ABI_SESSIONS];
+	struct abi_session_slot at[ABI_SESSIONS];
 };
 
 /* session-<name>, up to the end of the rules in use.  What they say: rules/rules.h. */
 struct abi_session {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t seat; /* below ABI_SESSIONS */
+	uint32_t session_slot; /* below ABI_SESSIONS */
 	uint64_t epoch; /* new for each collector */
 	uint32_t collector_pid;
 	uint32_t is_private; /* 1: for programs alone that name it */
@@ -139,7 +139,7 @@ struct abi_session {
 /* On the socket: the program asks, the collector answers with the descriptor of the session's memory. */
 struct abi_join {
 	uint64_t magic;
-	uint32_t version; /* ABI_BOARD_VERSION */
+	uint32_t version; /* ABI_SESSION_MEMORY_VERSION */
 	uint32_t pid; /* as the program sees itself */
 	char program[ABI_NAME_BYTES];
 };

@@ -50,7 +50,7 @@ enum {
 	ABI_CHUNK_SHIFT_MAX = 20,
 	ABI_CHUNKS_MAX = 1 << 20,
 	ABI_CPUS_MAX = 1 << 13,
-	ABI_PATIENCE_MAX_US = 60000000,
+	ABI_BLOCK_TIMEOUT_MAX_US = 60000000,
 };
 #define ABI_CPU_UNKNOWN UINT32_MAX
 
@@ -67,7 +67,7 @@ struct abi_pool {
 	uint32_t n_cpus; /* slots below it belong to the CPU of that number */
 	uint32_t n_slots;
 	struct abi_clock clock;
-	uint32_t patience_us; /* how long a writer waits for a free chunk; 0: not at all */
+	uint32_t block_timeout_us; /* how long a writer waits for a free chunk; 0: not at all */
 	/* Written by programs from here on. */
 	uint64_t order __attribute__((aligned(64))); /* counts closed chunks: their age */
 	uint32_t exhausted; /* ABI_POOL_EXHAUSTED...; the collector clears it when it has made room */
@@ -81,14 +81,14 @@ struct abi_slot {
 	uint64_t chunk; /* W path: ABI_CHUNK_REF of the open chunk, or 0 */
 	uint64_t x[ABI_X_SLOTS]; /* X path: ABI_PLACE of open chunks, or 0 */
 	uint64_t lost; /* events refused here since the start */
-	uint64_t told; /* the collector's: ABI_TOLD of them in traces that are closed */
+	uint64_t reported; /* the collector's: ABI_TOLD of them in traces that are closed */
 	uint64_t pad[9];
 };
 _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
 
 /* How many events a CPU lost as the traces that are closed tell, and the number of the last of these (its lower
  * 16 bits); one store for both. */
-#define ABI_TOLD(life, n)    ((uint64_t)(life) << 48 | (n))
+#define ABI_TOLD(incarnation, n)    ((uint64_t)(incarnation) << 48 | (n))
 #define ABI_TOLD_OF(word)    ((word) & ((1ull << 48) - 1))
 #define ABI_TOLD_LIFE(word)  ((uint32_t)((word) >> 48))
 

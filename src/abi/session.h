@@ -2,7 +2,7 @@
 /*
  * abi/session.h - a session's memory: what holds for all its channels, then a pool for each.
  *
- *   page 0..             struct abi_board
+ *   page 0..             struct abi_session_memory
  *   channels[i].offset   struct abi_pool (abi/pool.h), aligned to ABI_POOL_ALIGN
  *
  * A channel is a pool of its own, with its own rule for what happens when it is full, and a stream class
@@ -18,8 +18,8 @@
 
 #include <stdint.h>
 
-#define ABI_BOARD_MAGIC   0x6472616f62746564ull /* "detboard" */
-#define ABI_BOARD_VERSION 2u
+#define ABI_SESSION_MEMORY_MAGIC   0x6472616f62746564ull /* "detboard" */
+#define ABI_SESSION_MEMORY_VERSION 2u
 
 enum {
 	ABI_CHANNELS = 16, /* a power of two */
@@ -35,12 +35,12 @@ struct abi_channel {
 	char name[ABI_CHANNEL_NAME_BYTES];
 };
 
-struct abi_board_filter {
+struct abi_session_filter {
 	uint32_t offset; /* in the text area */
 	uint32_t size; /* bytes; 0 until the text is complete (store-release) */
 };
 
-struct abi_board {
+struct abi_session_memory {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t n_channels;
@@ -48,16 +48,16 @@ struct abi_board {
 	struct abi_channel channels[ABI_CHANNELS];
 	uint32_t trigger_channel; /* where events of triggers go once more; 0: none */
 	uint32_t pad;
-	struct abi_board_filter filters[ABI_FILTERS]; /* filter n is at n - 1 */
+	struct abi_session_filter filters[ABI_FILTERS]; /* filter n is at n - 1 */
 	char text[ABI_FILTER_TEXT_BYTES];
 };
-_Static_assert(sizeof(struct abi_board) <= ABI_POOL_ALIGN, "the first pool lies behind it");
+_Static_assert(sizeof(struct abi_session_memory) <= ABI_POOL_ALIGN, "the first pool lies behind it");
 
 /* What becomes of an enabled event: its channel, the number of its filter, 0 for none; and whether it is
  * written once more, for triggers, perhaps for them alone. */
 #define ABI_HOW(channel, filter) ((uint16_t)((filter) << 4 | (channel)))
-#define ABI_HOW_CHANNEL(how)     ((how) & (ABI_CHANNELS - 1))
-#define ABI_HOW_FILTER(how)      ((how) >> 4 & ABI_FILTERS)
+#define ABI_HOW_CHANNEL(routing)     ((routing) & (ABI_CHANNELS - 1))
+#define ABI_HOW_FILTER(routing)      ((routing) >> 4 & ABI_FILTERS)
 #define ABI_HOW_TRIGGER          0x8000u
 #define ABI_HOW_TRIGGER_ALONE    0x4000u
 _Static_assert(ABI_CHANNELS == 16 && ABI_FILTERS == 255, "four bits and eight");

@@ -14,7 +14,7 @@ enum { FEW = 1000, SOME = 2 };
 
 enum role { ROLE_OTHER, ROLE_OWN, ROLE_SWITCH, ROLE_WAKING, ROLE_WAKEUP, ROLE_END };
 
-struct follow_plan {
+struct coverage_plan {
 	enum role role;
 	const struct ctf_op *prev, *next;
 };
@@ -39,31 +39,31 @@ static enum role role_of(const struct trace_source *s, const char *name)
 static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
 		       uint32_t number)
 {
-	struct follow_plan *p = &((struct follow *)context)->plans[number];
+	struct coverage_plan *p = &((struct coverage *)context)->plans[number];
 
 	p->role = role_of(s, c->name);
 	p->prev = ctf_class_find(c, CTF_PAYLOAD, p->role == ROLE_SWITCH ? "prev_tid" : "tid");
 	p->next = ctf_class_find(c, CTF_PAYLOAD, "next_tid");
 }
 
-int follow_init(struct follow *f, const struct run *r)
+int coverage_init(struct coverage *f, const struct pass *r)
 {
-	*f = (struct follow){ .plans = calloc(trace_n_classes(r->trace) + (size_t)1, sizeof *f->plans) };
+	*f = (struct coverage){ .plans = calloc(trace_n_classes(r->trace) + (size_t)1, sizeof *f->plans) };
 	if (!f->plans)
 		return -ENOMEM;
-	run_each_class(r, plan_class, f);
+	pass_each_class(r, plan_class, f);
 	return 0;
 }
 
-void follow_fini(struct follow *f)
+void coverage_fini(struct coverage *f)
 {
 	free(f->plans);
 	free(f->threads);
 	free(f->cpus);
-	*f = (struct follow){ 0 };
+	*f = (struct coverage){ 0 };
 }
 
-static int64_t cpu_of(struct follow *f, const struct trace_event *e)
+static int64_t cpu_of(struct coverage *f, const struct trace_event *e)
 {
 	uint32_t i = 0;
 
@@ -72,31 +72,31 @@ static int64_t cpu_of(struct follow *f, const struct trace_event *e)
 		i++;
 	if (i < f->n_cpus)
 		return i;
-	if (run_grow(&f->cpus, &f->n_cpu_rooms, i, sizeof *f->cpus))
+	if (pass_grow(&f->cpus, &f->n_cpu_rooms, i, sizeof *f->cpus))
 		return -ENOMEM;
-	f->cpus[f->n_cpus++] = (struct follow_cpu){ .source = e->stream->source, .cpu = e->cpu };
+	f->cpus[f->n_cpus++] = (struct coverage_cpu){ .source = e->stream->source, .cpu = e->cpu };
 	return i;
 }
 
-static void tear(struct follow *f, uint32_t thread)
+static void tear(struct coverage *f, uint32_t thread)
 {
-	f->threads[thread].is_torn = true;
+	f->threads[thread].is_contradictory = true;
 }
 
 /* NULL for idle threads, of which there is one per CPU, and unknown ones. */
-static struct follow_thread *thread_at(struct follow *f, struct run *r, int64_t number)
+static struct coverage_thread *thread_at(struct coverage *f, struct pass *r, int64_t number)
 {
 	return number > 0 && threads_at(r->threads, (uint32_t)number)->tid > 0 ? &f->threads[number] : NULL;
 }
 
-static void see_switch(struct follow *f, struct run *r, uint32_t cpu, int64_t prev, int64_t next)
+static void on_switch(struct coverage *f, struct pass *r, uint32_t cpu, int64_t prev, int64_t next)
 {
-	struct follow_cpu *c = &f->cpus[cpu];
-	struct follow_thread *out = thread_at(f, r, prev), *in = thread_at(f, r, next), *before;
+	struct coverage_cpu *c = &f->cpus[cpu];
+	struct coverage_thread *out = thread_at(f, r, prev), *in = thread_at(f, r, next), *before;
 
 	if (c->thread && c->thread - 1 != prev) {
 		before = thread_at(f, r, c->thread - 1);
-		f->n_torn++;
+		f->n_contradictions++;
 		if (before && !threads_at(r->threads, c->thread - 1)->is_dead)
 			tear(f, c->thread - 1);
 		if (before && before->cpu == cpu + 1)
@@ -114,7 +114,7 @@ static void see_switch(struct follow *f, struct run *r, uint32_t cpu, int64_t pr
 	if (in) {
 		if (in->cpu && in->cpu != cpu + 1) {
 			tear(f, (uint32_t)next);
-			f->n_torn++;
+			f->n_contradictions++;
 		}
 		in->cpu = cpu + 1;
 		in->waits = false;
@@ -122,52 +122,52 @@ static void see_switch(struct follow *f, struct run *r, uint32_t cpu, int64_t pr
 	c->thread = next >= 0 ? (uint32_t)next + 1 : 0;
 }
 
-static void see_waking(struct follow *f, struct run *r, int64_t thread)
+static void on_waking(struct coverage *f, struct pass *r, int64_t thread)
 {
-	struct follow_thread *t = thread_at(f, r, thread);
+	struct coverage_thread *t = thread_at(f, r, thread);
 
 	if (!t || t->cpu)
 		return;
 	if (t->waits) {
 		tear(f, (uint32_t)thread);
-		f->n_torn++;
+		f->n_contradictions++;
 	}
 	t->waits = true;
 }
 
 /* Ours say whether they follow processes or the machine; of others it is judged by what they hold. */
-static void ask_scope(struct follow *f, const struct trace_source *source)
+static void client_scope(struct coverage *f, const struct trace_source *source)
 {
 	const char *scope = ctf_meta_env(source->meta, "duet_scope");
 
 	f->scoped = source;
 	if (!scope)
 		return;
-	f->is_told = true;
+	f->reported = true;
 	f->is_followed |= !strcmp(scope, "followed");
 }
 
-int64_t follow_see(struct follow *f, struct run *r, const struct trace_event *e, uint32_t thread)
+int64_t coverage_on_event(struct coverage *f, struct pass *r, const struct trace_event *e, uint32_t thread)
 {
-	const struct follow_plan *p = &f->plans[trace_class_number(e)];
+	const struct coverage_plan *p = &f->plans[trace_class_number(e)];
 	int64_t cpu = e->stream->source->domain == TRACE_KERNEL ? cpu_of(f, e) : 0;
 	int64_t prev = 0, next = 0;
 
 	if (e->stream->source != f->scoped && e->stream->source->domain == TRACE_KERNEL)
-		ask_scope(f, e->stream->source);
+		client_scope(f, e->stream->source);
 	if (p->role == ROLE_OTHER || cpu < 0)
 		return cpu;
 	if (p->role == ROLE_SWITCH || p->role == ROLE_WAKING) {
-		prev = threads_of(r->threads, e, run_number(e, p->prev, -1));
-		next = p->next ? threads_of(r->threads, e, run_number(e, p->next, -1)) : 0;
+		prev = threads_of(r->threads, e, pass_number(e, p->prev, -1));
+		next = p->next ? threads_of(r->threads, e, pass_number(e, p->next, -1)) : 0;
 	}
 	if (prev < 0 || next < 0 ||
-	    run_grow(&f->threads, &f->n_threads, threads_n(r->threads), sizeof *f->threads))
+	    pass_grow(&f->threads, &f->n_threads, threads_n(r->threads), sizeof *f->threads))
 		return -ENOMEM;
 	if (p->role == ROLE_SWITCH) {
-		see_switch(f, r, (uint32_t)cpu, prev, next);
+		on_switch(f, r, (uint32_t)cpu, prev, next);
 	} else if (p->role == ROLE_WAKING) {
-		see_waking(f, r, prev);
+		on_waking(f, r, prev);
 	} else if (p->role == ROLE_OWN || p->role == ROLE_END) {
 		f->has_own_kinds = f->has_own_kinds || p->role == ROLE_OWN;
 		f->threads[thread].has_own = true;
@@ -175,7 +175,7 @@ int64_t follow_see(struct follow *f, struct run *r, const struct trace_event *e,
 	return cpu;
 }
 
-int64_t follow_lost(struct follow *f, const struct trace_event *e)
+int64_t coverage_lost(struct coverage *f, const struct trace_event *e)
 {
 	int64_t cpu;
 
@@ -193,7 +193,7 @@ int64_t follow_lost(struct follow *f, const struct trace_event *e)
 
 /* Threads that nothing shows to be followed, switched to from an idle CPU or to it: a recording that
  * follows some processes does not have such switches. */
-static bool has_strangers(const struct follow *f)
+static bool has_strangers(const struct coverage *f)
 {
 	for (uint32_t i = 0; i < f->n_threads; i++)
 		if (f->threads[i].meets_idle && !f->threads[i].has_own)
@@ -201,21 +201,21 @@ static bool has_strangers(const struct follow *f)
 	return false;
 }
 
-void follow_settle(struct follow *f)
+void coverage_finalize(struct coverage *f)
 {
-	if (f->is_told) {
+	if (f->reported) {
 		f->is_partial = f->is_followed;
 		return;
 	}
-	f->is_partial = f->n_torn * FEW > f->n_switches &&
-			(f->n_torn * SOME > f->n_switches || !has_strangers(f));
+	f->is_partial = f->n_contradictions * FEW > f->n_switches &&
+			(f->n_contradictions * SOME > f->n_switches || !has_strangers(f));
 }
 
-bool follow_is_whole(const struct follow *f, uint32_t thread)
+bool coverage_is_complete(const struct coverage *f, uint32_t thread)
 {
 	if (!f->is_partial)
 		return true;
 	if (thread >= f->n_threads)
 		return false;
-	return f->has_own_kinds ? f->threads[thread].has_own : !f->threads[thread].is_torn;
+	return f->has_own_kinds ? f->threads[thread].has_own : !f->threads[thread].is_contradictory;
 }

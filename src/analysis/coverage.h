@@ -19,46 +19,46 @@
 
 #include "analysis/pass.h"
 
-struct follow_thread {
-	bool is_torn; /* contradicted itself */
+struct coverage_thread {
+	bool is_contradictory; /* contradicted itself */
 	bool has_own; /* what only followed threads have */
 	bool waits;
 	bool meets_idle;
 	uint32_t cpu; /* where it runs, plus 1 */
 };
 
-struct follow_cpu {
+struct coverage_cpu {
 	const struct trace_source *source;
 	uint32_t cpu;
 	uint32_t thread; /* that runs there, plus 1; 0: unknown */
 };
 
-struct follow_plan;
+struct coverage_plan;
 
-struct follow {
-	struct follow_plan *plans; /* by class */
-	struct follow_thread *threads;
-	struct follow_cpu *cpus;
+struct coverage {
+	struct coverage_plan *plans; /* by class */
+	struct coverage_thread *threads;
+	struct coverage_cpu *cpus;
 	uint32_t n_threads, n_cpus, n_cpu_rooms;
-	uint64_t n_switches, n_torn; /* contradictions */
+	uint64_t n_switches, n_contradictions; /* contradictions */
 	const struct trace_source *scoped; /* the kernel's half whose scope was asked for last */
-	bool is_told; /* the recording says itself what it follows: */
+	bool reported; /* the recording says itself what it follows: */
 	bool is_followed; /* some processes only */
-	bool is_partial; /* after follow_settle(): some threads are not followed */
+	bool is_partial; /* after coverage_finalize(): some threads are not followed */
 	bool has_own_kinds; /* so has_own means something */
 };
 
-int follow_init(struct follow *f, const struct run *r);
-void follow_fini(struct follow *f);
+int coverage_init(struct coverage *f, const struct pass *r);
+void coverage_fini(struct coverage *f);
 
-/* follow_see, follow_lost - feed everything.  Returns the index of the CPU in `cpus`, or -ENOMEM. */
-int64_t follow_see(struct follow *f, struct run *r, const struct trace_event *e, uint32_t thread);
-int64_t follow_lost(struct follow *f, const struct trace_event *e);
+/* coverage_on_event, coverage_lost - feed everything.  Returns the index of the CPU in `cpus`, or -ENOMEM. */
+int64_t coverage_on_event(struct coverage *f, struct pass *r, const struct trace_event *e, uint32_t thread);
+int64_t coverage_lost(struct coverage *f, const struct trace_event *e);
 
-/* follow_settle - judge, at the end. */
-void follow_settle(struct follow *f);
+/* coverage_finalize - judge, at the end. */
+void coverage_finalize(struct coverage *f);
 
-/* follow_is_whole - then: whether all of @thread's switches are there. */
-bool follow_is_whole(const struct follow *f, uint32_t thread);
+/* coverage_is_complete - then: whether all of @thread's switches are there. */
+bool coverage_is_complete(const struct coverage *f, uint32_t thread);
 
 #endif

@@ -12,35 +12,35 @@
 
 enum { MACHINE_NAME = 64 };
 
-struct machine_disk {
+struct devices_disk {
 	uint64_t number; /* major << 20 | minor */
 	char name[MACHINE_NAME];
 };
 
-struct machine_cpu {
+struct devices_cpu {
 	uint32_t number, package, core;
 };
 
-struct machine {
-	struct plan *plans;
-	struct machine_disk *disks;
-	struct machine_cpu *cpus;
+struct devices {
+	struct event_table *plans;
+	struct devices_disk *disks;
+	struct devices_cpu *cpus;
 	uint32_t n_disks, n_disk_rooms, n_cpus, n_cpu_rooms;
 	char model[MACHINE_NAME]; /* of its CPUs; "": not told */
 };
 
-int machine_init(struct machine *m, const struct run *r);
-void machine_fini(struct machine *m);
+int devices_init(struct devices *m, const struct pass *r);
+void devices_fini(struct devices *m);
 
-/* machine_see - feed every event, also those before the range.  Returns 0 or -ENOMEM. */
-int machine_see(struct machine *m, const struct trace_event *e);
+/* devices_on_event - feed every event, also those before the range.  Returns 0 or -ENOMEM. */
+int devices_on_event(struct devices *m, const struct trace_event *e);
 
-/* machine_disk - what the device @number is called; NULL: not told. */
-const char *machine_disk(const struct machine *m, uint64_t number);
-/* machine_cpu - NULL: not told. */
-const struct machine_cpu *machine_cpu(const struct machine *m, uint32_t number);
-/* machine_cores - how many different cores there are; packages: of these. */
-uint32_t machine_cores(const struct machine *m);
-uint32_t machine_packages(const struct machine *m);
+/* devices_disk - what the device @number is called; NULL: not told. */
+const char *devices_disk(const struct devices *m, uint64_t number);
+/* devices_cpu - NULL: not told. */
+const struct devices_cpu *devices_cpu(const struct devices *m, uint32_t number);
+/* devices_cores - how many different cores there are; packages: of these. */
+uint32_t devices_cores(const struct devices *m);
+uint32_t devices_packages(const struct devices *m);
 
 #endif

@@ -8,8 +8,8 @@
 #include "rules/pattern.h"
 
 struct making {
-	struct plan *plans;
-	const struct plan_kind *kinds;
+	struct event_table *plans;
+	const struct event_table_kind *kinds;
 	size_t n;
 };
 
@@ -34,16 +34,16 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 		m->plans[number].field[k] = ctf_class_find(c, CTF_PAYLOAD, m->kinds[i].fields[k]);
 }
 
-struct plan *plan_make(const struct run *r, const struct plan_kind *kinds, size_t n)
+struct event_table *event_table_make(const struct pass *r, const struct event_table_kind *kinds, size_t n)
 {
 	struct making m = { calloc(trace_n_classes(r->trace) + (size_t)1, sizeof *m.plans), kinds, n };
 
 	if (m.plans)
-		run_each_class(r, plan_class, &m);
+		pass_each_class(r, plan_class, &m);
 	return m.plans;
 }
 
-bool plan_has(const struct run *r, const struct plan *plans, int role)
+bool event_table_has(const struct pass *r, const struct event_table *plans, int role)
 {
 	for (uint32_t i = 0; i < trace_n_classes(r->trace); i++)
 		if (plans[i].role == role)

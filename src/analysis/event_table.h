@@ -11,23 +11,23 @@
 
 enum { PLAN_FIELDS = 6 };
 
-struct plan_kind {
+struct event_table_kind {
 	const char *event; /* of the kernel; may be a glob; the first that fits counts */
 	int role; /* not 0 */
 	const char *fields[PLAN_FIELDS];
 };
 
-struct plan {
+struct event_table {
 	int role; /* 0: not read */
 	const struct trace_source *source;
 	const struct ctf_event_class *class;
 	const struct ctf_op *field[PLAN_FIELDS]; /* NULL: the event does not have it */
 };
 
-/* plan_make - an array by class number (trace_class_number), to be freed; NULL: no memory. */
-struct plan *plan_make(const struct run *r, const struct plan_kind *kinds, size_t n);
+/* event_table_make - an array by class number (trace_class_number), to be freed; NULL: no memory. */
+struct event_table *event_table_make(const struct pass *r, const struct event_table_kind *kinds, size_t n);
 
-/* plan_has - whether the recording has a class of this role. */
-bool plan_has(const struct run *r, const struct plan *plans, int role);
+/* event_table_has - whether the recording has a class of this role. */
+bool event_table_has(const struct pass *r, const struct event_table *plans, int role);
 
 #endif

@@ -20,7 +20,7 @@ static uint32_t hash(const uint64_t of[3])
 	return (uint32_t)(h >> 32);
 }
 
-static int spread(struct keys *k)
+static int spread(struct index *k)
 {
 	uint32_t n = k->n_buckets ? k->n_buckets * 2 : 256;
 	uint32_t *buckets = calloc(n, sizeof *buckets);
@@ -39,7 +39,7 @@ static int spread(struct keys *k)
 	return 0;
 }
 
-int64_t keys_find(struct keys *k, uint64_t a, uint64_t b, uint64_t c, bool may_add)
+int64_t index_find(struct index *k, uint64_t a, uint64_t b, uint64_t c, bool may_add)
 {
 	const uint64_t of[3] = { a, b, c };
 	uint32_t *bucket, i;
@@ -52,16 +52,16 @@ int64_t keys_find(struct keys *k, uint64_t a, uint64_t b, uint64_t c, bool may_a
 			return i - 1;
 	if (!may_add)
 		return -1;
-	if (k->n == KEYS_MAX || run_grow(&k->at, &k->n_rooms, k->n, sizeof *k->at))
+	if (k->n == KEYS_MAX || pass_grow(&k->at, &k->n_rooms, k->n, sizeof *k->at))
 		return -ENOMEM;
-	k->at[k->n] = (struct key){ { a, b, c }, 0, *bucket };
+	k->at[k->n] = (struct index_key){ { a, b, c }, 0, *bucket };
 	*bucket = ++k->n;
 	return k->n - 1;
 }
 
-void keys_fini(struct keys *k)
+void index_fini(struct index *k)
 {
 	free(k->at);
 	free(k->buckets);
-	*k = (struct keys){ 0 };
+	*k = (struct index){ 0 };
 }

@@ -7,25 +7,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct key {
+struct index_key {
 	uint64_t of[3];
 	uint32_t user; /* as its owner likes; 0 at first */
 	uint32_t next; /* in its bucket, plus 1 */
 };
 
-struct keys { /* zeroed: empty */
-	struct key *at;
+struct index { /* zeroed: empty */
+	struct index_key *at;
 	uint32_t n, n_rooms;
 	uint32_t *buckets;
 	uint32_t n_buckets; /* a power of two */
 };
 
-/* keys_find - the index of (@a, @b, @c), made if it is new and @may_add.  -1: there is none; -ENOMEM. */
-int64_t keys_find(struct keys *k, uint64_t a, uint64_t b, uint64_t c, bool may_add);
-void keys_fini(struct keys *k);
+/* index_find - the index of (@a, @b, @c), made if it is new and @may_add.  -1: there is none; -ENOMEM. */
+int64_t index_find(struct index *k, uint64_t a, uint64_t b, uint64_t c, bool may_add);
+void index_fini(struct index *k);
 
-/* keys_hash - a text as a number for a key: FNV-1a, 64 bits (Fowler, Noll, Vo). */
-static inline uint64_t keys_hash(const char *text, size_t size)
+/* index_hash - a text as a number for a key: FNV-1a, 64 bits (Fowler, Noll, Vo). */
+static inline uint64_t index_hash(const char *text, size_t size)
 {
 	uint64_t h = 0xcbf29ce484222325u;
 

@@ -10,7 +10,7 @@
 enum role { ROLE_NONE, ROLE_HARD_ENTRY, ROLE_HARD_EXIT, ROLE_SOFT_ENTRY, ROLE_SOFT_EXIT, ROLE_SOFT_RAISE,
 	    ROLE_VECTOR_ENTRY, ROLE_VECTOR_EXIT, ROLE_SWITCH, ROLE_NAME };
 
-static const struct plan_kind kinds[] = {
+static const struct event_table_kind kinds[] = {
 	{ "irq_handler_entry", ROLE_HARD_ENTRY, { "irq", "name" } },
 	{ "irq_handler_exit", ROLE_HARD_EXIT, { "irq" } },
 	{ "irq_softirq_entry", ROLE_SOFT_ENTRY, { "vec" } },
@@ -22,18 +22,18 @@ static const struct plan_kind kinds[] = {
 	{ "lttng_statedump_interrupt", ROLE_NAME, { "irq", "action" } },
 };
 
-int irqs_init(struct irqs *s, const struct run *r)
+int irq_stack_init(struct irqs *s, const struct pass *r)
 {
-	*s = (struct irqs){ .plans = plan_make(r, kinds, sizeof kinds / sizeof *kinds) };
+	*s = (struct irqs){ .plans = event_table_make(r, kinds, sizeof kinds / sizeof *kinds) };
 	if (!s->plans)
 		return -ENOMEM;
-	s->has_hard = plan_has(r, s->plans, ROLE_HARD_ENTRY);
-	s->has_soft = plan_has(r, s->plans, ROLE_SOFT_ENTRY);
-	s->has_vectors = plan_has(r, s->plans, ROLE_VECTOR_ENTRY);
+	s->has_hard = event_table_has(r, s->plans, ROLE_HARD_ENTRY);
+	s->has_soft = event_table_has(r, s->plans, ROLE_SOFT_ENTRY);
+	s->has_vectors = event_table_has(r, s->plans, ROLE_VECTOR_ENTRY);
 	return 0;
 }
 
-void irqs_fini(struct irqs *s)
+void irq_stack_fini(struct irqs *s)
 {
 	free(s->plans);
 	free(s->sources);
@@ -43,7 +43,7 @@ void irqs_fini(struct irqs *s)
 
 /* ---------------------------------------------------------------- names */
 
-const char *irqs_soft_name(int64_t number)
+const char *irq_stack_soft_name(int64_t number)
 {
 	/* include/linux/interrupt.h, in the order of their numbers. */
 	static const char *const names[] = { "HI",	"TIMER",    "NET_TX", "NET_RX",	 "BLOCK",
@@ -54,7 +54,7 @@ const char *irqs_soft_name(int64_t number)
 
 static void name_soft(struct irq_source *source)
 {
-	const char *name = irqs_soft_name(source->number);
+	const char *name = irq_stack_soft_name(source->number);
 
 	if (name)
 		snprintf(source->name, sizeof source->name, "%s", name);
@@ -69,7 +69,7 @@ static size_t vector_name(const char *class_name, const char **name)
 	return (size_t)(strrchr(class_name, '_') - *name);
 }
 
-static void name_source(struct irq_source *source, const struct plan *p, const struct trace_event *e)
+static void name_source(struct irq_source *source, const struct event_table *p, const struct trace_event *e)
 {
 	const char *text;
 	size_t size;
@@ -87,7 +87,7 @@ static void name_source(struct irq_source *source, const struct plan *p, const s
 	}
 }
 
-static bool is_source(const struct irq_source *s, enum irq_kind kind, int64_t number, const struct plan *p)
+static bool is_source(const struct irq_source *s, enum irq_kind kind, int64_t number, const struct event_table *p)
 {
 	const char *name;
 
@@ -100,9 +100,9 @@ static bool is_source(const struct irq_source *s, enum irq_kind kind, int64_t nu
 }
 
 /* The index of the source that @e is of, made if it is new; -ENOMEM. */
-static int64_t source_of(struct irqs *s, enum irq_kind kind, const struct plan *p, const struct trace_event *e)
+static int64_t source_of(struct irqs *s, enum irq_kind kind, const struct event_table *p, const struct trace_event *e)
 {
-	int64_t number = kind == IRQ_VECTOR ? 0 : run_number(e, p->field[0], -1);
+	int64_t number = kind == IRQ_VECTOR ? 0 : pass_number(e, p->field[0], -1);
 
 	for (uint32_t i = 0; i < s->n_sources; i++)
 		if (is_source(&s->sources[i], kind, number, p)) {
@@ -110,7 +110,7 @@ static int64_t source_of(struct irqs *s, enum irq_kind kind, const struct plan *
 				name_source(&s->sources[i], p, e); /* its exit came first */
 			return i;
 		}
-	if (run_grow(&s->sources, &s->n_source_rooms, s->n_sources, sizeof *s->sources))
+	if (pass_grow(&s->sources, &s->n_source_rooms, s->n_sources, sizeof *s->sources))
 		return -ENOMEM;
 	s->sources[s->n_sources] = (struct irq_source){ .kind = kind, .number = number };
 	name_source(&s->sources[s->n_sources], p, e);
@@ -128,7 +128,7 @@ static void begin(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t ti
 	c->stack[c->depth++] = (struct irq_frame){ .source = source, .begin_ns = time_ns };
 }
 
-static void end(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t time_ns, struct irqs_event *what)
+static void end(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t time_ns, struct irq_stack_event *what)
 {
 	uint32_t i = c->depth;
 	struct irq_frame *f;
@@ -151,18 +151,18 @@ static void end(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t time
 		c->stack[c->depth - 1].inner_ns += what->ns;
 }
 
-int irqs_name(struct irqs *s, const struct trace_event *e)
+int irq_stack_name(struct irqs *s, const struct trace_event *e)
 {
-	const struct plan *p = &s->plans[trace_class_number(e)];
+	const struct event_table *p = &s->plans[trace_class_number(e)];
 
 	return p->role == ROLE_NAME && source_of(s, IRQ_HARD, p, e) < 0 ? -ENOMEM : 0;
 }
 
-int irqs_see(struct irqs *s, uint32_t cpu, const struct trace_event *e, struct irqs_event *what)
+int irq_stack_on_event(struct irqs *s, uint32_t cpu, const struct trace_event *e, struct irq_stack_event *what)
 {
 	static const struct {
 		enum irq_kind kind;
-		enum irqs_is is;
+		enum irq_stack_is is;
 	} meaning[] = {
 		[ROLE_HARD_ENTRY] = { IRQ_HARD, IRQS_BEGIN },
 		[ROLE_HARD_EXIT] = { IRQ_HARD, IRQS_END },
@@ -173,15 +173,15 @@ int irqs_see(struct irqs *s, uint32_t cpu, const struct trace_event *e, struct i
 		[ROLE_VECTOR_EXIT] = { IRQ_VECTOR, IRQS_END },
 		[ROLE_SWITCH] = { IRQ_HARD, IRQS_NOTHING },
 	};
-	const struct plan *p = &s->plans[trace_class_number(e)];
+	const struct event_table *p = &s->plans[trace_class_number(e)];
 	int64_t source;
 
-	*what = (struct irqs_event){ 0 };
+	*what = (struct irq_stack_event){ 0 };
 	if (!p->role)
 		return 0;
 	if (p->role == ROLE_NAME)
-		return irqs_name(s, e);
-	if (run_grow(&s->cpus, &s->n_cpus, cpu, sizeof *s->cpus))
+		return irq_stack_name(s, e);
+	if (pass_grow(&s->cpus, &s->n_cpus, cpu, sizeof *s->cpus))
 		return -ENOMEM;
 	if (p->role == ROLE_SWITCH) {
 		s->n_left += s->cpus[cpu].depth;
@@ -195,14 +195,14 @@ int irqs_see(struct irqs *s, uint32_t cpu, const struct trace_event *e, struct i
 		end(s, &s->cpus[cpu], (uint32_t)source, e->time_ns, what);
 		return 0;
 	}
-	*what = (struct irqs_event){ .is = meaning[p->role].is, .source = (uint32_t)source,
+	*what = (struct irq_stack_event){ .is = meaning[p->role].is, .source = (uint32_t)source,
 				     .begin_ns = e->time_ns };
 	if (what->is == IRQS_BEGIN)
 		begin(s, &s->cpus[cpu], (uint32_t)source, e->time_ns);
 	return 0;
 }
 
-void irqs_forget(struct irqs *s)
+void irq_stack_forget(struct irqs *s)
 {
 	for (uint32_t i = 0; i < s->n_cpus; i++) {
 		s->n_left += s->cpus[i].depth;
@@ -210,7 +210,7 @@ void irqs_forget(struct irqs *s)
 	}
 }
 
-const struct irq_frame *irqs_on(const struct irqs *s, uint32_t cpu)
+const struct irq_frame *irq_stack_on(const struct irqs *s, uint32_t cpu)
 {
 	return cpu < s->n_cpus && s->cpus[cpu].depth ? &s->cpus[cpu].stack[s->cpus[cpu].depth - 1] : NULL;
 }

@@ -33,39 +33,39 @@ struct irq_cpu {
 };
 
 struct irqs {
-	struct plan *plans;
+	struct event_table *plans;
 	struct irq_source *sources;
 	uint32_t n_sources, n_source_rooms;
-	struct irq_cpu *cpus; /* as run_cpu() numbers them */
+	struct irq_cpu *cpus; /* as pass_cpu() numbers them */
 	uint32_t n_cpus;
 	uint64_t n_left; /* never seen to end */
 	uint64_t n_headless; /* exits whose entry was not seen */
 	bool has_hard, has_soft, has_vectors; /* recorded */
 };
 
-enum irqs_is { IRQS_NOTHING, IRQS_BEGIN, IRQS_END, IRQS_RAISE };
+enum irq_stack_is { IRQS_NOTHING, IRQS_BEGIN, IRQS_END, IRQS_RAISE };
 
-struct irqs_event {
-	enum irqs_is is;
+struct irq_stack_event {
+	enum irq_stack_is is;
 	uint32_t source;
 	int64_t begin_ns;
 	uint64_t ns, own_ns; /* IRQS_END: in all, and without those within it */
 };
 
-int irqs_init(struct irqs *s, const struct run *r);
-void irqs_fini(struct irqs *s);
+int irq_stack_init(struct irqs *s, const struct pass *r);
+void irq_stack_fini(struct irqs *s);
 
-/* irqs_see - feed every event, @cpu is run_cpu()'s.  Returns 0 or -ENOMEM. */
-int irqs_see(struct irqs *s, uint32_t cpu, const struct trace_event *e, struct irqs_event *what);
-/* irqs_name - events of the state dump, also those before the range: what interrupts are called.  Others do nothing.  Returns 0 or -ENOMEM. */
-int irqs_name(struct irqs *s, const struct trace_event *e);
-/* irqs_forget - what was begun on all CPUs is not believed any more. */
-void irqs_forget(struct irqs *s);
+/* irq_stack_on_event - feed every event, @cpu is pass_cpu()'s.  Returns 0 or -ENOMEM. */
+int irq_stack_on_event(struct irqs *s, uint32_t cpu, const struct trace_event *e, struct irq_stack_event *what);
+/* irq_stack_name - events of the state dump, also those before the range: what interrupts are called.  Others do nothing.  Returns 0 or -ENOMEM. */
+int irq_stack_name(struct irqs *s, const struct trace_event *e);
+/* irq_stack_forget - what was begun on all CPUs is not believed any more. */
+void irq_stack_forget(struct irqs *s);
 
-/* irqs_soft_name - of a soft interrupt by its number; NULL: there is no such. */
-const char *irqs_soft_name(int64_t number);
+/* irq_stack_soft_name - of a soft interrupt by its number; NULL: there is no such. */
+const char *irq_stack_soft_name(int64_t number);
 
-/* irqs_on - the innermost interrupt on @cpu; NULL if there is none. */
-const struct irq_frame *irqs_on(const struct irqs *s, uint32_t cpu);
+/* irq_stack_on - the innermost interrupt on @cpu; NULL if there is none. */
+const struct irq_frame *irq_stack_on(const struct irqs *s, uint32_t cpu);
 
 #endif

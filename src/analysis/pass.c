@@ -9,15 +9,15 @@
 
 #include "rules/pattern.h"
 
-int run_init(struct run *r, struct trace *trace, const struct run_range *range, struct diag *d)
+int pass_init(struct pass *r, struct trace *trace, const struct pass_range *range, struct diag *d)
 {
-	static const struct run_range all = { INT64_MIN, INT64_MAX };
+	static const struct pass_range all = { INT64_MIN, INT64_MAX };
 
-	*r = (struct run){ .trace = trace, .range = range ? *range : all };
+	*r = (struct pass){ .trace = trace, .range = range ? *range : all };
 	return threads_open(&r->threads, trace, d);
 }
 
-void run_fini(struct run *r)
+void pass_fini(struct pass *r)
 {
 	threads_close(r->threads);
 	r->threads = NULL;
@@ -25,33 +25,33 @@ void run_fini(struct run *r)
 	r->cpus = NULL;
 }
 
-static int take_lost(struct run *r, const struct trace_event *e, run_lost *lost, void *context)
+static int take_lost(struct pass *r, const struct trace_event *e, pass_lost *lost, void *context)
 {
 	bool is_before = e->time_ns < r->range.from_ns;
 
 	r->lost_events += is_before ? 0 : e->lost_events;
 	r->lost_packets += is_before ? 0 : e->lost_packets;
 	r->epoch[e->stream->source->domain]++;
-	return lost && (!is_before || r->sees_before) ? lost(context, r, e) : 0;
+	return lost && (!is_before || r->is_seen_before) ? lost(context, r, e) : 0;
 }
 
-static int take_event(struct run *r, const struct trace_event *e, run_see *see, void *context)
+static int take_event(struct pass *r, const struct trace_event *e, pass_on_event *on_event, void *context)
 {
-	int64_t thread = threads_see(r->threads, e);
+	int64_t thread = threads_on_event(r->threads, e);
 
 	if (thread < 0)
 		return (int)thread;
 	if (e->time_ns < r->range.from_ns)
-		return r->sees_before ? see(context, r, e, (uint32_t)thread) : 0;
+		return r->is_seen_before ? on_event(context, r, e, (uint32_t)thread) : 0;
 	if (!r->n_events++)
 		r->first_ns = r->last_ns = e->time_ns;
 	if (e->time_ns > r->last_ns)
 		r->last_ns = e->time_ns;
 	r->n_of[e->stream->source->domain]++;
-	return see(context, r, e, (uint32_t)thread);
+	return on_event(context, r, e, (uint32_t)thread);
 }
 
-int run_all(struct run *r, run_see *see, run_lost *lost, void *context, struct diag *d)
+int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *context, struct diag *d)
 {
 	struct trace_event e;
 	int item, err = 0;
@@ -61,26 +61,26 @@ int run_all(struct run *r, run_see *see, run_lost *lost, void *context, struct d
 			return item;
 		if (e.time_ns > r->range.to_ns)
 			break;
-		err = item == TRACE_EVENT ? take_event(r, &e, see, context)
+		err = item == TRACE_EVENT ? take_event(r, &e, on_event, context)
 					  : take_lost(r, &e, lost, context);
 	}
 	r->n_damages = trace_n_damages(r->trace);
 	if (!err)
-		err = threads_settle(r->threads);
+		err = threads_finalize(r->threads);
 	return err ? diag_fail(d, err, "cannot go on: %s", strerror(-err)) : 0;
 }
 
-void run_each_class(const struct run *r, run_class *tell, void *context)
+void pass_each_class(const struct pass *r, pass_class *report, void *context)
 {
 	for (uint32_t i = 0; i < trace_n_sources(r->trace); i++) {
 		const struct trace_source *s = trace_source(r->trace, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			tell(context, s, c, c->number);
+			report(context, s, c, c->number);
 	}
 }
 
-bool run_is_like(const char *pattern, const struct trace_source *s, const char *event)
+bool pass_is_like(const char *pattern, const struct trace_source *s, const char *event)
 {
 	const char *colon = strchr(event, ':'), *name = colon ? colon + 1 : event;
 	char channel[256];
@@ -92,7 +92,7 @@ bool run_is_like(const char *pattern, const struct trace_source *s, const char *
 	return pattern_matches_event(pattern, pattern + strlen(pattern), channel, name);
 }
 
-int64_t run_cpu(struct run *r, const struct trace_event *e)
+int64_t pass_cpu(struct pass *r, const struct trace_event *e)
 {
 	uint32_t i = 0;
 
@@ -100,13 +100,13 @@ int64_t run_cpu(struct run *r, const struct trace_event *e)
 		i++;
 	if (i < r->n_cpus)
 		return i;
-	if (run_grow(&r->cpus, &r->n_cpu_rooms, i, sizeof *r->cpus))
+	if (pass_grow(&r->cpus, &r->n_cpu_rooms, i, sizeof *r->cpus))
 		return -ENOMEM;
-	r->cpus[r->n_cpus++] = (struct run_cpu){ e->stream->source, e->cpu };
+	r->cpus[r->n_cpus++] = (struct pass_cpu){ e->stream->source, e->cpu };
 	return i;
 }
 
-int run_grow_to(void *array, uint32_t *n, uint32_t i, size_t size)
+int pass_grow_to(void *array, uint32_t *n, uint32_t i, size_t size)
 {
 	void **at = array;
 	uint32_t more = *n ? *n : 64;
@@ -123,7 +123,7 @@ int run_grow_to(void *array, uint32_t *n, uint32_t i, size_t size)
 	return 0;
 }
 
-const struct ctf_op *run_function(const struct ctf_event_class *c)
+const struct ctf_op *pass_function(const struct ctf_event_class *c)
 {
 	if (!strcmp(c->name, "function"))
 		return ctf_class_find(c, CTF_PAYLOAD, "ip");

@@ -15,7 +15,7 @@ struct place {
 };
 
 /* The field that tells whose an event is, by class; looked for once. */
-struct teller {
+struct reporter {
 	bool is_known;
 	const struct ctf_op *vpid;
 };
@@ -25,8 +25,8 @@ struct looking {
 	struct trace *trace;
 	struct place *places; /* by stream */
 	uint32_t n_places;
-	struct teller *tellers; /* by class */
-	uint32_t n_tellers;
+	struct reporter *reporters; /* by class */
+	uint32_t n_reporters;
 };
 
 static void *grow(void *at, uint32_t *n, uint32_t wanted, size_t size)
@@ -91,12 +91,12 @@ static uint64_t bytes_of(struct looking *l, const struct trace_event *e)
 	return (e->ctf->end_bits - begin_bits) / 8;
 }
 
-static const struct ctf_op *teller_of(struct looking *l, const struct trace_event *e)
+static const struct ctf_op *reporter_of(struct looking *l, const struct trace_event *e)
 {
-	struct teller *t = &l->tellers[trace_class_number(e)];
+	struct reporter *t = &l->reporters[trace_class_number(e)];
 
 	if (!t->is_known)
-		*t = (struct teller){ true, ctf_class_find(e->ctf->class, CTF_CONTEXT, "vpid") };
+		*t = (struct reporter){ true, ctf_class_find(e->ctf->class, CTF_CONTEXT, "vpid") };
 	return t->vpid;
 }
 
@@ -111,8 +111,8 @@ static int count(struct looking *l, const struct trace_event *e)
 	if (e->stream->number >= l->n_places &&
 	    !(l->places = grow(l->places, &l->n_places, trace_n_streams(l->trace), sizeof *l->places)))
 		return -ENOMEM;
-	if (trace_class_number(e) >= l->n_tellers &&
-	    !(l->tellers = grow(l->tellers, &l->n_tellers, trace_n_classes(l->trace), sizeof *l->tellers)))
+	if (trace_class_number(e) >= l->n_reporters &&
+	    !(l->reporters = grow(l->reporters, &l->n_reporters, trace_n_classes(l->trace), sizeof *l->reporters)))
 		return -ENOMEM;
 	bytes = bytes_of(l, e);
 	if (e->time_ns < r->begin_ns)
@@ -124,7 +124,7 @@ static int count(struct looking *l, const struct trace_event *e)
 	}
 	r->events++;
 	r->bytes += bytes;
-	vpid = teller_of(l, e);
+	vpid = reporter_of(l, e);
 	if (!vpid || !ctf_event_number(e->ctf, vpid, &pid))
 		return 0; /* the collector's own */
 	p = program(r, pid);
@@ -160,7 +160,7 @@ static int look(struct looking *l, int64_t window_ns, uint64_t max_events, struc
 	return item < 0 ? item : 0;
 }
 
-int recent_look(struct recent *r, const char *path, int64_t window_ns, uint64_t max_events, struct diag *d)
+int recent_scan(struct recent *r, const char *path, int64_t window_ns, uint64_t max_events, struct diag *d)
 {
 	const struct trace_options o = { .follows = true };
 	struct looking l = { .r = r };
@@ -172,7 +172,7 @@ int recent_look(struct recent *r, const char *path, int64_t window_ns, uint64_t 
 		return err;
 	err = look(&l, window_ns, max_events, d);
 	free(l.places);
-	free(l.tellers);
+	free(l.reporters);
 	trace_close(l.trace);
 	if (err)
 		recent_fini(r);

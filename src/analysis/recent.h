@@ -29,11 +29,11 @@ struct recent {
 };
 
 /*
- * recent_look - at the @window_ns of the recording @path up to which all is there.
+ * recent_scan - at the @window_ns of the recording @path up to which all is there.
  *
  * Should there be more than @max_events, end_ns is where it stopped.  -EAGAIN: nothing is known yet; -errno.
  */
-int recent_look(struct recent *r, const char *path, int64_t window_ns, uint64_t max_events, struct diag *d);
+int recent_scan(struct recent *r, const char *path, int64_t window_ns, uint64_t max_events, struct diag *d);
 void recent_fini(struct recent *r);
 /* recent_find - its line, or NULL. */
 const struct recent_program *recent_find(const struct recent *r, int64_t pid);

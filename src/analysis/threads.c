@@ -11,7 +11,7 @@ static const uint32_t THREADS_MAX = 1u << 24; /* later ones are unknown */
 
 enum role { ROLE_NONE, ROLE_SWITCH, ROLE_FORK, ROLE_EXEC, ROLE_EXIT, ROLE_TASK, ROLE_CLONE, ROLE_CLONE3 };
 
-struct plan {
+struct event_table {
 	enum role role;
 	const struct ctf_op *field[4];
 };
@@ -40,7 +40,7 @@ struct recent {
 
 struct threads {
 	struct names *names;
-	struct plan *plans; /* by class number */
+	struct event_table *plans; /* by class number */
 	uint32_t *hosts; /* by source number */
 	uint32_t n_classes, n_hosts; /* of these */
 	struct thread *at;
@@ -50,7 +50,7 @@ struct threads {
 	struct recent recent[RECENT];
 };
 
-static void plan_class(struct plan *p, const struct ctf_event_class *c)
+static void plan_class(struct event_table *p, const struct ctf_event_class *c)
 {
 	for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
 		if (strcmp(c->name, roles[r].event))
@@ -83,7 +83,7 @@ static void plan_all(struct threads *t, struct trace *trace)
 static int learn_classes(struct threads *t, struct trace *trace)
 {
 	uint32_t n = trace_n_classes(trace) + 1, n_hosts = trace_n_sources(trace) + 1;
-	struct plan *plans;
+	struct event_table *plans;
 	uint32_t *hosts;
 
 	if (n == t->n_classes && n_hosts == t->n_hosts)
@@ -260,7 +260,7 @@ static int name_from(struct threads *t, const struct trace_event *e, const struc
 	return 0;
 }
 
-static int learn_fork(struct threads *t, const struct plan *p, const struct trace_event *e)
+static int learn_fork(struct threads *t, const struct event_table *p, const struct trace_event *e)
 {
 	int64_t parent = threads_of(t, e, number_in(e, p->field[2]));
 	int64_t child = threads_of(t, e, number_in(e, p->field[0]));
@@ -281,7 +281,7 @@ static int learn_fork(struct threads *t, const struct plan *p, const struct trac
 	return name_from(t, e, p->field[0], p->field[1]);
 }
 
-static int learn_exec(struct threads *t, const struct plan *p, const struct trace_event *e)
+static int learn_exec(struct threads *t, const struct event_table *p, const struct trace_event *e)
 {
 	int64_t number = threads_of(t, e, number_in(e, p->field[0]));
 
@@ -292,7 +292,7 @@ static int learn_exec(struct threads *t, const struct plan *p, const struct trac
 	return number < 0 ? -ENOMEM : 0;
 }
 
-static int learn_task(struct threads *t, const struct plan *p, const struct trace_event *e)
+static int learn_task(struct threads *t, const struct event_table *p, const struct trace_event *e)
 {
 	int64_t number = threads_of(t, e, number_in(e, p->field[0]));
 
@@ -304,7 +304,7 @@ static int learn_task(struct threads *t, const struct plan *p, const struct trac
 	return number < 0 ? -ENOMEM : 0;
 }
 
-static int learn(struct threads *t, const struct plan *p, const struct trace_event *e, uint32_t current)
+static int learn(struct threads *t, const struct event_table *p, const struct trace_event *e, uint32_t current)
 {
 	int64_t flags;
 	int err;
@@ -336,14 +336,14 @@ static int learn(struct threads *t, const struct plan *p, const struct trace_eve
 	return 0;
 }
 
-int64_t threads_see(struct threads *t, const struct trace_event *e)
+int64_t threads_on_event(struct threads *t, const struct trace_event *e)
 {
-	const struct plan *p = &t->plans[trace_class_number(e)];
-	struct who w;
+	const struct event_table *p = &t->plans[trace_class_number(e)];
+	struct thread_identity w;
 	int64_t current;
 	int err;
 
-	names_see(t->names, e, &w);
+	names_on_event(t->names, e, &w);
 	current = threads_of(t, e, w.tid);
 	if (current < 0)
 		return current;
@@ -379,7 +379,7 @@ int64_t threads_process(struct threads *t, uint32_t number)
 	return process_of(t, number);
 }
 
-int threads_settle(struct threads *t)
+int threads_finalize(struct threads *t)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
 		int64_t process = process_of(t, i);

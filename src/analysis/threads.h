@@ -24,7 +24,7 @@ struct thread {
 	int32_t tid; /* -1: unknown; 0: a CPU's idle thread */
 	int32_t pid; /* -1: unknown */
 	uint32_t parent; /* who made it; 0: not seen */
-	uint32_t process; /* the thread that stands for its process: after threads_settle() */
+	uint32_t process; /* the thread that stands for its process: after threads_finalize() */
 	bool is_dead, has_executed;
 	uint8_t made; /* enum thread_made */
 	uint8_t making; /* what its clone in progress makes */
@@ -39,16 +39,16 @@ void threads_close(struct threads *t); /* accepts NULL */
 /* threads_update - after trace_refresh(): what is new of classes and sources. */
 int threads_update(struct threads *t, struct trace *trace, struct diag *d);
 
-/* threads_see - learn from @e, an event.  Returns the number of its thread, or -ENOMEM. */
-int64_t threads_see(struct threads *t, const struct trace_event *e);
+/* threads_on_event - learn from @e, an event.  Returns the number of its thread, or -ENOMEM. */
+int64_t threads_on_event(struct threads *t, const struct trace_event *e);
 
 /* threads_of - the number of thread @tid of @e's host, which @e speaks of.  Returns it or -ENOMEM. */
 int64_t threads_of(struct threads *t, const struct trace_event *e, int64_t tid);
 
-/* threads_settle - find everybody's process, at the end.  May add threads. */
-int threads_settle(struct threads *t);
+/* threads_finalize - find everybody's process, at the end.  May add threads. */
+int threads_finalize(struct threads *t);
 
-/* threads_process - what is known now of the process of thread @number; see threads_settle.  Returns the
+/* threads_process - what is known now of the process of thread @number; see threads_finalize.  Returns the
  * thread that stands for it, or -ENOMEM. */
 int64_t threads_process(struct threads *t, uint32_t number);
 

@@ -13,7 +13,7 @@
 
 struct values {
 	struct match_value *value;
-	struct keys keys; /* (type, number), or (type, hash, size) of texts: its number - 1 */
+	struct index keys; /* (type, number), or (type, hash, size) of texts: its number - 1 */
 	char **texts; /* by number */
 	uint32_t n_rooms;
 };
@@ -38,7 +38,7 @@ void values_close(struct values *v)
 	for (uint32_t i = 0; i < v->n_rooms; i++)
 		free(v->texts[i]);
 	free(v->texts);
-	keys_fini(&v->keys);
+	index_fini(&v->keys);
 	match_value_close(v->value);
 	free(v);
 }
@@ -58,7 +58,7 @@ static char *text_of(int type, const struct filter_value *value)
 	return strdup(text);
 }
 
-int64_t values_of(struct values *v, const struct trace_event *e, const struct who *w)
+int64_t values_of(struct values *v, const struct trace_event *e, const struct thread_identity *w)
 {
 	struct filter_value value = { .bits = 0 };
 	int type = match_value_get(v->value, e, w, &value);
@@ -67,10 +67,10 @@ int64_t values_of(struct values *v, const struct trace_event *e, const struct wh
 	if (type < 0)
 		return VALUE_NONE;
 	if (type == FILTER_STRING)
-		i = keys_find(&v->keys, (uint64_t)type, keys_hash(value.text, (size_t)value.more), value.more, true);
+		i = index_find(&v->keys, (uint64_t)type, index_hash(value.text, (size_t)value.more), value.more, true);
 	else
-		i = keys_find(&v->keys, (uint64_t)type, value.bits, type == FILTER_INTEGER ? value.more : 0, true);
-	if (i < 0 || run_grow(&v->texts, &v->n_rooms, (uint32_t)i + 1, sizeof *v->texts))
+		i = index_find(&v->keys, (uint64_t)type, value.bits, type == FILTER_INTEGER ? value.more : 0, true);
+	if (i < 0 || pass_grow(&v->texts, &v->n_rooms, (uint32_t)i + 1, sizeof *v->texts))
 		return -ENOMEM;
 	if (!v->texts[i + 1])
 		v->texts[i + 1] = text_of(type, &value);

@@ -14,7 +14,7 @@ int values_open(struct values **v, const struct trace *t, const char *name);
 void values_close(struct values *v); /* accepts NULL */
 
 /* values_of - the number of @e's value: dense, from 1; or VALUE_NONE, or -ENOMEM. */
-int64_t values_of(struct values *v, const struct trace_event *e, const struct who *w);
+int64_t values_of(struct values *v, const struct trace_event *e, const struct thread_identity *w);
 uint32_t values_n(const struct values *v); /* VALUE_NONE among them */
 
 /* values_text - a value for people, lent until values_close(); NULL of VALUE_NONE. */

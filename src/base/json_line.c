@@ -38,7 +38,7 @@ static bool take_string(struct cursor *c, const char **begin, size_t *size)
 	return take(c, '"');
 }
 
-static bool take_value(struct cursor *c, struct control_member *m)
+static bool take_value(struct cursor *c, struct json_line_member *m)
 {
 	skip_spaces(c);
 	m->is_text = c->p < c->end && *c->p == '"';
@@ -50,7 +50,7 @@ static bool take_value(struct cursor *c, struct control_member *m)
 	return m->value_size;
 }
 
-int control_parse(struct control_line *l, const char *text, size_t size)
+int json_line_parse(struct json_line *l, const char *text, size_t size)
 {
 	struct cursor c = { text, text + size };
 
@@ -59,9 +59,9 @@ int control_parse(struct control_line *l, const char *text, size_t size)
 		return -EBADMSG;
 	if (!take(&c, '}')) {
 		do {
-			struct control_member *m = &l->members[l->n];
+			struct json_line_member *m = &l->members[l->n];
 
-			if (l->n == CONTROL_MEMBERS || !take_string(&c, &m->key, &m->key_size) ||
+			if (l->n == JSON_LINE_MEMBERS || !take_string(&c, &m->key, &m->key_size) ||
 			    !take(&c, ':') || !take_value(&c, m))
 				return -EBADMSG;
 			l->n++;
@@ -73,7 +73,7 @@ int control_parse(struct control_line *l, const char *text, size_t size)
 	return c.p == c.end ? 0 : -EBADMSG;
 }
 
-static const struct control_member *find(const struct control_line *l, const char *key)
+static const struct json_line_member *find(const struct json_line *l, const char *key)
 {
 	for (int i = 0; i < l->n; i++)
 		if (l->members[i].key_size == strlen(key) &&
@@ -82,7 +82,7 @@ static const struct control_member *find(const struct control_line *l, const cha
 	return NULL;
 }
 
-bool control_has(const struct control_line *l, const char *key)
+bool json_line_has(const struct json_line *l, const char *key)
 {
 	return find(l, key);
 }
@@ -96,9 +96,9 @@ static char unescape(char c)
 	return p ? to[p - from] : 0;
 }
 
-bool control_text(const struct control_line *l, const char *key, char *value, size_t size)
+bool json_line_text(const struct json_line *l, const char *key, char *value, size_t size)
 {
-	const struct control_member *m = find(l, key);
+	const struct json_line_member *m = find(l, key);
 	size_t n = 0;
 
 	if (!m || !m->is_text)
@@ -114,9 +114,9 @@ bool control_text(const struct control_line *l, const char *key, char *value, si
 	return true;
 }
 
-bool control_number(const struct control_line *l, const char *key, uint64_t *value)
+bool json_line_number(const struct json_line *l, const char *key, uint64_t *value)
 {
-	const struct control_member *m = find(l, key);
+	const struct json_line_member *m = find(l, key);
 	uint64_t v = 0;
 
 	if (!m || m->is_text)
@@ -132,9 +132,9 @@ bool control_number(const struct control_line *l, const char *key, uint64_t *val
 	return true;
 }
 
-bool control_is_true(const struct control_line *l, const char *key)
+bool json_line_is_true(const struct json_line *l, const char *key)
 {
-	const struct control_member *m = find(l, key);
+	const struct json_line_member *m = find(l, key);
 
 	return m && !m->is_text && m->value_size == 4 && !memcmp(m->value, "true", 4);
 }
@@ -144,7 +144,7 @@ static void add_key(struct text *t, const char *key)
 	text_addf(t, "%s\"%s\":", t->size ? "," : "{", key);
 }
 
-void control_add_text(struct text *t, const char *key, const char *value)
+void json_line_add_text(struct text *t, const char *key, const char *value)
 {
 	add_key(t, key);
 	text_addf(t, "\"");
@@ -159,13 +159,13 @@ void control_add_text(struct text *t, const char *key, const char *value)
 	text_addf(t, "\"");
 }
 
-void control_add_number(struct text *t, const char *key, uint64_t value)
+void json_line_add_number(struct text *t, const char *key, uint64_t value)
 {
 	add_key(t, key);
 	text_addf(t, "%llu", (unsigned long long)value);
 }
 
-int control_send(int fd, struct text *t, int passed)
+int json_line_send(int fd, struct text *t, int passed)
 {
 	union {
 		struct cmsghdr align;
@@ -191,14 +191,14 @@ int control_send(int fd, struct text *t, int passed)
 	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-void control_refuse(int fd, bool is_busy, const char *why)
+void json_line_refuse(int fd, bool is_busy, const char *why)
 {
 	struct text t = { 0 };
 
 	text_addf(&t, "{\"ok\":false");
 	if (is_busy)
 		text_addf(&t, ",\"busy\":true");
-	control_add_text(&t, "error", why);
-	control_send(fd, &t, -1); /* who does not wait gets nothing */
+	json_line_add_text(&t, "error", why);
+	json_line_send(fd, &t, -1); /* who does not wait gets nothing */
 	text_fini(&t);
 }

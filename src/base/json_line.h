@@ -18,36 +18,36 @@
 #include "base/diag.h"
 #include "base/text.h"
 
-enum { CONTROL_MEMBERS = 64 };
+enum { JSON_LINE_MEMBERS = 64 };
 
 /* A line taken apart; it points into the text, which is lent. */
-struct control_line {
-	struct control_member {
+struct json_line {
+	struct json_line_member {
 		const char *key, *value; /* a string's value is what lies between its quotes */
 		size_t key_size, value_size;
 		bool is_text;
-	} members[CONTROL_MEMBERS];
+	} members[JSON_LINE_MEMBERS];
 	int n;
 };
 
-/* control_parse - -EBADMSG if it is not such a line.  @text comes from anybody. */
-int control_parse(struct control_line *l, const char *text, size_t size);
-/* control_has - whether there is a member @key, of whatever kind. */
-bool control_has(const struct control_line *l, const char *key);
-/* control_text - the string @key; false if there is none, or it does not fit. */
-bool control_text(const struct control_line *l, const char *key, char *value, size_t size);
-/* control_number - the number @key, not negative; false if there is none. */
-bool control_number(const struct control_line *l, const char *key, uint64_t *value);
-/* control_is_true - whether @key is there and true. */
-bool control_is_true(const struct control_line *l, const char *key);
+/* json_line_parse - -EBADMSG if it is not such a line.  @text comes from anybody. */
+int json_line_parse(struct json_line *l, const char *text, size_t size);
+/* json_line_has - whether there is a member @key, of whatever kind. */
+bool json_line_has(const struct json_line *l, const char *key);
+/* json_line_text - the string @key; false if there is none, or it does not fit. */
+bool json_line_text(const struct json_line *l, const char *key, char *value, size_t size);
+/* json_line_number - the number @key, not negative; false if there is none. */
+bool json_line_number(const struct json_line *l, const char *key, uint64_t *value);
+/* json_line_is_true - whether @key is there and true. */
+bool json_line_is_true(const struct json_line *l, const char *key);
 
-/* control_add_text - append "key":"value", with a comma unless it is the first. */
-void control_add_text(struct text *t, const char *key, const char *value);
-void control_add_number(struct text *t, const char *key, uint64_t value);
+/* json_line_add_text - append "key":"value", with a comma unless it is the first. */
+void json_line_add_text(struct text *t, const char *key, const char *value);
+void json_line_add_number(struct text *t, const char *key, uint64_t value);
 
-/* control_send - send the line @t, with descriptor @passed if it is not negative.  Returns 0 or -errno. */
-int control_send(int fd, struct text *t, int passed);
-/* control_refuse - answer that it cannot be done; @is_busy: now. */
-void control_refuse(int fd, bool is_busy, const char *why);
+/* json_line_send - send the line @t, with descriptor @passed if it is not negative.  Returns 0 or -errno. */
+int json_line_send(int fd, struct text *t, int passed);
+/* json_line_refuse - answer that it cannot be done; @is_busy: now. */
+void json_line_refuse(int fd, bool is_busy, const char *why);
 
 #endif

@@ -59,8 +59,8 @@ static inline void quota_give_back(struct quota *q, uint64_t bytes)
 		fetch_add(&q->held, -bytes);
 }
 
-/* quota_look - before what lies there is counted: how many writes have begun; @*is_still: none goes on. */
-static inline uint32_t quota_look(const struct quota *q, bool *is_still)
+/* quota_observe - before what lies there is counted: how many writes have begun; @*is_still: none goes on. */
+static inline uint32_t quota_observe(const struct quota *q, bool *is_still)
 {
 	uint32_t n_done = q ? load_acquire(&q->n_done) : 1, n_begun = q ? load_acquire(&q->n_begun) : 0;
 
@@ -68,7 +68,7 @@ static inline uint32_t quota_look(const struct quota *q, bool *is_still)
 	return n_begun;
 }
 
-/* quota_correct - @bytes were counted since quota_look, which said @n_begun and still.  What is taken
+/* quota_correct - @bytes were counted since quota_observe, which said @n_begun and still.  What is taken
  * meanwhile is counted beside it; if anything was before, there will be another moment. */
 static inline void quota_correct(struct quota *q, uint32_t n_begun, uint64_t bytes)
 {

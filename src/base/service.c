@@ -13,7 +13,7 @@
 
 enum { FIRST_FD = 3 }; /* sd_listen_fds(3) */
 
-int service_tell(const char *state)
+int service_notify(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un a = { .sun_family = AF_UNIX };

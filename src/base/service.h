@@ -7,8 +7,8 @@
 #ifndef BASE_SERVICE_H
 #define BASE_SERVICE_H
 
-/* service_tell - "READY=1", "STOPPING=1", "STATUS=...": to $NOTIFY_SOCKET.  0 also if there is none, or -errno. */
-int service_tell(const char *state);
+/* service_notify - "READY=1", "STOPPING=1", "STATUS=...": to $NOTIFY_SOCKET.  0 also if there is none, or -errno. */
+int service_notify(const char *state);
 
 /*
  * service_listener - the socket that was opened for us (LISTEN_PID, LISTEN_FDS), close-on-exec.

@@ -21,20 +21,20 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void become_worker(pid_t keeper)
+static void become_worker(pid_t supervisor)
 {
 	prctl(PR_SET_PDEATHSIG, SIGCHLD);
-	if (getppid() != keeper)
+	if (getppid() != supervisor)
 		raise(SIGCHLD); /* it died before we asked: blocked, read later */
 }
 
-bool lives_keeper_is_gone(const struct lives *l)
+bool supervise_supervisor_is_gone(const struct supervision *l)
 {
-	return l->keeper && getppid() != l->keeper;
+	return l->supervisor && getppid() != l->supervisor;
 }
 
 /* Waits for a signal; passes on what means us.  A worker may die before it hears of it: the next one knows. */
-static void wait_for_signal(struct lives *l, pid_t worker)
+static void wait_for_signal(struct supervision *l, pid_t worker)
 {
 	sigset_t mask;
 	int s;
@@ -56,7 +56,7 @@ static void wait_for_signal(struct lives *l, pid_t worker)
 }
 
 /* How the worker ended, as waitpid gives it. */
-static int keep(struct lives *l, pid_t worker)
+static int keep(struct supervision *l, pid_t worker)
 {
 	int status;
 
@@ -78,13 +78,13 @@ static _Noreturn void exit_as(int status)
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 2);
 }
 
-int lives_start(struct lives *l, struct diag *d)
+int supervise_start(struct supervision *l, struct diag *d)
 {
 	uint64_t times_ns[LIVES_MAX] = { 0 }, now_ns;
-	pid_t keeper = getpid(), worker;
+	pid_t supervisor = getpid(), worker;
 	int status;
 
-	l->keeper = keeper;
+	l->supervisor = supervisor;
 	for (uint32_t life = 0;; life++) {
 		now_ns = now();
 		if (life >= LIVES_MAX && now_ns - times_ns[life % LIVES_MAX] < LIVES_WITHIN_NS)
@@ -97,7 +97,7 @@ int lives_start(struct lives *l, struct diag *d)
 		if (worker < 0)
 			return diag_errno(d, "cannot fork");
 		if (!worker) {
-			become_worker(keeper);
+			become_worker(supervisor);
 			return (int)l->n;
 		}
 		status = keep(l, worker);

@@ -20,21 +20,21 @@
 #include "base/diag.h"
 
 /* In memory that both share, zeroed. */
-struct lives {
+struct supervision {
 	uint32_t n; /* workers so far */
-	pid_t keeper; /* 0: there is none */
+	pid_t supervisor; /* 0: there is none */
 	bool is_stopping; /* it is to end, or has begun to: a successor does */
 };
 
 /*
- * lives_start - become the keeper; go on as the worker.
+ * supervise_start - become the keeper; go on as the worker.
  *
  * Signals SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGCHLD are blocked.  Returns in each worker: 1 in the
  * first of all, then 2, 3, ...; or -errno, and there is no keeper.  The keeper itself never returns: it exits
  * as its last worker did.  After too many workers died within a second it gives up.
  */
-int lives_start(struct lives *l, struct diag *d);
-/* lives_keeper_is_gone - in a worker: whether it is to call lives_start itself now. */
-bool lives_keeper_is_gone(const struct lives *l);
+int supervise_start(struct supervision *l, struct diag *d);
+/* supervise_supervisor_is_gone - in a worker: whether it is to call supervise_start itself now. */
+bool supervise_supervisor_is_gone(const struct supervision *l);
 
 #endif

@@ -5,12 +5,12 @@
 #include "base/atomic.h"
 #include "clock/clock.h"
 
-static const struct clock_knot *knot(const struct clock_follow *f, uint64_t i)
+static const struct clock_knot *knot(const struct clock_track *f, uint64_t i)
 {
 	return &f->knots[i % CLOCK_KNOTS];
 }
 
-void clock_follow_add(struct clock_follow *f, struct clock_knot k)
+void clock_track_add(struct clock_track *f, struct clock_knot k)
 {
 	uint64_t n = f->n;
 
@@ -20,7 +20,7 @@ void clock_follow_add(struct clock_follow *f, struct clock_knot k)
 	store_release(&f->n, n + 1); /* the knot first: who reads it is our successor */
 }
 
-uint64_t clock_follow_step(struct clock_follow *f)
+uint64_t clock_track_step(struct clock_track *f)
 {
 	struct clock_knot k;
 	uint64_t ticks = clock_pair(&f->clock, &k.monotonic_ns);
@@ -28,18 +28,18 @@ uint64_t clock_follow_step(struct clock_follow *f)
 	if (f->clock.kind == ABI_CLOCK_MONOTONIC)
 		k.monotonic_ns = ticks; /* it is that clock, exactly */
 	k.ns = clock_ns(&f->clock, ticks);
-	clock_follow_add(f, k);
+	clock_track_add(f, k);
 	return knot(f, f->n - 1)->monotonic_ns;
 }
 
-void clock_follow_begin(struct clock_follow *f, const struct abi_clock *clock)
+void clock_track_begin(struct clock_track *f, const struct abi_clock *clock)
 {
 	f->clock = *clock;
 	f->n = 0;
-	clock_follow_step(f);
+	clock_track_step(f);
 }
 
-void clock_follow_line(const struct clock_follow *f, uint64_t monotonic_ns, struct clock_line *l)
+void clock_track_line(const struct clock_track *f, uint64_t monotonic_ns, struct clock_line *l)
 {
 	uint64_t last = f->n - 1, first = f->n > CLOCK_KNOTS ? f->n - CLOCK_KNOTS : 0, i = last;
 	const struct clock_knot *a, *b;

@@ -26,20 +26,20 @@ struct clock_knot {
 	uint64_t ns; /* of the session */
 };
 
-struct clock_follow {
+struct clock_track {
 	struct abi_clock clock;
 	uint64_t n; /* knots so far: the last CLOCK_KNOTS are here */
 	struct clock_knot knots[CLOCK_KNOTS];
 };
 
-/* clock_follow_begin - with a first knot, now. */
-void clock_follow_begin(struct clock_follow *f, const struct abi_clock *clock);
+/* clock_track_begin - with a first knot, now. */
+void clock_track_begin(struct clock_track *f, const struct abi_clock *clock);
 
-/* clock_follow_step - one knot more.  Returns the time of the last one, by CLOCK_MONOTONIC. */
-uint64_t clock_follow_step(struct clock_follow *f);
+/* clock_track_step - one knot more.  Returns the time of the last one, by CLOCK_MONOTONIC. */
+uint64_t clock_track_step(struct clock_track *f);
 
-/* clock_follow_add - the same of a knot that is given; one not later than the last is none. */
-void clock_follow_add(struct clock_follow *f, struct clock_knot knot);
+/* clock_track_add - the same of a knot that is given; one not later than the last is none. */
+void clock_track_add(struct clock_track *f, struct clock_knot knot);
 
 /* A line between two knots, kept by who asks for many. */
 struct clock_line {
@@ -48,14 +48,14 @@ struct clock_line {
 	uint64_t slope; /* times 2^32 */
 };
 
-/* clock_follow_line - the one for @monotonic_ns. */
-void clock_follow_line(const struct clock_follow *f, uint64_t monotonic_ns, struct clock_line *l);
+/* clock_track_line - the one for @monotonic_ns. */
+void clock_track_line(const struct clock_track *f, uint64_t monotonic_ns, struct clock_line *l);
 
 /* @l: zeroes at first. */
-static inline uint64_t clock_follow_ns(const struct clock_follow *f, struct clock_line *l, uint64_t monotonic_ns)
+static inline uint64_t clock_track_ns(const struct clock_track *f, struct clock_line *l, uint64_t monotonic_ns)
 {
 	if (monotonic_ns - l->from_ns >= l->length_ns)
-		clock_follow_line(f, monotonic_ns, l);
+		clock_track_line(f, monotonic_ns, l);
 	return l->ns + (uint64_t)((unsigned __int128)(monotonic_ns - l->from_ns) * l->slope >> 32);
 }
 

@@ -16,7 +16,7 @@
 int cmd_ask(const char *verb, const char *session, struct text *request, const struct cmd_asking *how,
 	    struct cmd_answer *answer)
 {
-	struct timeval patience = { .tv_sec = how->patience_s };
+	struct timeval block_timeout = { .tv_sec = how->timeout_s };
 	int dir = runtime_dir_open(false), fd = dir < 0 ? dir : session_connect(dir, session);
 	int err = fd < 0 ? fd : 0;
 	ssize_t n = 0;
@@ -25,9 +25,9 @@ int cmd_ask(const char *verb, const char *session, struct text *request, const s
 	if (dir >= 0)
 		close(dir);
 	if (fd >= 0)
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &block_timeout, sizeof block_timeout);
 	if (!err)
-		err = control_send(fd, request, how->passed);
+		err = json_line_send(fd, request, how->passed);
 	text_fini(request);
 	if (!err)
 		n = recv(fd, answer->text, sizeof answer->text - 1, 0);
@@ -42,7 +42,7 @@ int cmd_ask(const char *verb, const char *session, struct text *request, const s
 		return cmd_error(verb, "session %s: its collector does not answer (is it stopped?)", session);
 	if (err)
 		return cmd_error(verb, "session %s: %s", session, strerror(-err));
-	if (!n || control_parse(&answer->line, answer->text, (size_t)n))
+	if (!n || json_line_parse(&answer->line, answer->text, (size_t)n))
 		return cmd_error(verb, "session %s ended before it answered", session);
 	return 0;
 }
@@ -51,9 +51,9 @@ int cmd_refused(const char *verb, const char *session, const struct cmd_answer *
 {
 	char why[4096];
 
-	if (control_is_true(&answer->line, "ok"))
+	if (json_line_is_true(&answer->line, "ok"))
 		return 0;
-	if (!control_text(&answer->line, "error", why, sizeof why))
+	if (!json_line_text(&answer->line, "error", why, sizeof why))
 		snprintf(why, sizeof why, "it gave no reason");
 	return cmd_error(verb, "session %s: %s", session, why);
 }

@@ -70,15 +70,15 @@ bool cmd_add_contexts(const char *verb, const char *names, uint64_t *mask);
 struct abi_session;
 /* The session @wanted, or the only one that records if that is NULL.  Returns 0; 1 if nothing records;
  * CMD_FAILED, having said why, if @wanted does not, or there are several. */
-int cmd_choose_session(const char *verb, int dir, const char *wanted, struct abi_session *session);
+int cmd_select_session(const char *verb, int dir, const char *wanted, struct abi_session *session);
 
 /* Session @session and its parts, each a tenant's: "default", "default@1000", ... */
-void cmd_list_parts(int dir, const char *session, struct cmd_strings *names);
+void cmd_list_tenant_sessions(int dir, const char *session, struct cmd_strings *names);
 /* The names of all that record, in order. */
 void cmd_list_sessions(int dir, struct cmd_strings *names);
 
 /* What trace_hosts says, if it says anything. */
-void cmd_tell_hosts(const char *verb, const char *text);
+void cmd_report_hosts(const char *verb, const char *text);
 
 /* Whether there is such a command, looked up before anything is made, so that a typing error leaves nothing behind:
  * 0, or CMD_FAILED having said why not. */

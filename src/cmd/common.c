@@ -160,7 +160,7 @@ int cmd_check_command(const char *verb, const char *file)
 						  : "%s: not a program that may be executed", file);
 }
 
-void cmd_tell_hosts(const char *verb, const char *text)
+void cmd_report_hosts(const char *verb, const char *text)
 {
 	if (*text)
 		fprintf(stderr, "duet %s: %s\n", verb, text);

@@ -73,7 +73,7 @@ void nearest_try_fields(struct nearest *n, const struct trace *t, const char *pa
 		const struct trace_source *s = trace_source(t, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			for (uint32_t k = 0; run_is_like(pattern, s, c->name) && c->program && k < c->program->n_ops; k++)
+			for (uint32_t k = 0; pass_is_like(pattern, s, c->name) && c->program && k < c->program->n_ops; k++)
 				if (c->program->ops[k].name && !c->program->ops[k].is_hidden)
 					nearest_try(n, c->program->ops[k].name);
 	}

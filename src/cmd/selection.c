@@ -100,7 +100,7 @@ static int64_t midnight_ns(const struct trace *t)
 	return (int64_t)mktime(&tm) * 1000000000;
 }
 
-static void settle(struct moment *m, const struct moment *behind, const struct trace *t)
+static void finalize(struct moment *m, const struct moment *behind, const struct trace *t)
 {
 	if (m->is_of_day)
 		m->ns += midnight_ns(t);
@@ -109,13 +109,13 @@ static void settle(struct moment *m, const struct moment *behind, const struct t
 	m->is_of_day = m->is_behind = false;
 }
 
-void moments_settle(struct moment *from, struct moment *to, const struct trace *t)
+void moments_resolve(struct moment *from, struct moment *to, const struct trace *t)
 {
-	settle(from, NULL, t);
-	settle(to, from, t);
+	finalize(from, NULL, t);
+	finalize(to, from, t);
 }
 
-bool choose_like(const struct trace *t, const char *pattern, bool *is_wanted)
+bool selection_mark(const struct trace *t, const char *pattern, bool *is_wanted)
 {
 	bool found = false;
 
@@ -123,13 +123,13 @@ bool choose_like(const struct trace *t, const char *pattern, bool *is_wanted)
 		const struct trace_source *s = trace_source(t, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			if (run_is_like(pattern, s, c->name))
+			if (pass_is_like(pattern, s, c->name))
 				found = is_wanted[c->number] = true;
 	}
 	return found;
 }
 
-int choose_refuse(const struct trace *t, const char *pattern, struct diag *d)
+int selection_refuse(const struct trace *t, const char *pattern, struct diag *d)
 {
 	struct nearest near = { .wanted = pattern };
 	char text[NEAREST_MAX + 32];
@@ -138,7 +138,7 @@ int choose_refuse(const struct trace *t, const char *pattern, struct diag *d)
 	return diag_fail(d, -ENOENT, "-e %s: nothing recorded is called so%s", pattern, nearest_text(&near, text));
 }
 
-bool choose_is_state(const char *event)
+bool selection_is_state_event(const char *event)
 {
 	return !strncmp(event, "lttng_statedump_", 16) || !strncmp(event, "lttng_ust_statedump:", 20);
 }

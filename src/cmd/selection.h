@@ -14,17 +14,17 @@ struct moment { /* --from, --to */
 
 /* moment_parse - "14:05:09.25", "2026-11-21 14:05:09", seconds since 1970; "+2.5s", "+300ms".  False if it is none. */
 bool moment_parse(const char *s, struct moment *m);
-/* moments_settle - from now on both count from the Epoch. */
-void moments_settle(struct moment *from, struct moment *to, const struct trace *t);
+/* moments_resolve - from now on both count from the Epoch. */
+void moments_resolve(struct moment *from, struct moment *to, const struct trace *t);
 
-/* choose_like - mark the classes (by number) that @pattern means.  False if there are none. */
-bool choose_like(const struct trace *t, const char *pattern, bool *is_wanted);
+/* selection_mark - mark the classes (by number) that @pattern means.  False if there are none. */
+bool selection_mark(const struct trace *t, const char *pattern, bool *is_wanted);
 
-/* choose_refuse - there are none: says so, and what may have been meant.  Returns -ENOENT. */
-int choose_refuse(const struct trace *t, const char *pattern, struct diag *d);
+/* selection_refuse - there are none: says so, and what may have been meant.  Returns -ENOENT. */
+int selection_refuse(const struct trace *t, const char *pattern, struct diag *d);
 
-/* choose_is_state - whether events called so tell what was when the recording began: they name
+/* selection_is_state_event - whether events called so tell what was when the recording began: they name
  * threads and files for those who analyse. */
-bool choose_is_state(const char *event);
+bool selection_is_state_event(const char *event);
 
 #endif

@@ -30,8 +30,8 @@ void collector_record_clocks(struct collector *c, uint64_t written_ns)
 {
 	if (c->clock_file)
 		files_add_clock(c->clock_file, &c->session.clock, written_ns);
-	if (c->piece_clock)
-		files_add_clock(c->piece_clock, &c->session.clock, written_ns);
+	if (c->trace_chunk_clock)
+		files_add_clock(c->trace_chunk_clock, &c->session.clock, written_ns);
 }
 
 void collector_record_modules(struct collector *c)
@@ -43,11 +43,11 @@ void collector_record_modules(struct collector *c)
 /* ---------------------------------------------------------------- time */
 
 /* Programs that started while the file of seats was gone, or none, have not found us: they are switched on now. */
-static void see_to_seat(struct collector *c)
+static void repair_session_slot(struct collector *c)
 {
 	struct session *s = &c->session;
 	struct diag d = { "" };
-	int is_new = seats_repair(s->dir, &s->file, &s->seats_file);
+	int is_new = session_slots_repair(s->dir, &s->file, &s->session_slots_file);
 
 	if (is_new == -EBUSY)
 		diag_fail(&d, is_new, "another session has its seat (the runtime directory's file, seats, was changed): programs "
@@ -55,7 +55,7 @@ static void see_to_seat(struct collector *c)
 	if (d.text[0])
 		collector_note(c, &d);
 	if (is_new > 0)
-		apps_follow(s->dir, 0, &s->file, true);
+		programs_follow(s->dir, 0, &s->file, true);
 }
 
 /* Once a second. */
@@ -65,10 +65,10 @@ static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_n
 	collector_record_clocks(c, written_ns);
 	maps_again(c->maps, now_ns);
 	collector_record_modules(c);
-	trigger_acts_look(&c->acts);
-	c->kept->lost_outside += apps_bury(c->session.dir, &c->session.file, &c->burial, BURY_MOST);
-	tidy_look(c->tidy);
-	see_to_seat(c);
+	trigger_actions_poll(&c->acts);
+	c->handover->lost_outside += programs_reap(c->session.dir, &c->session.file, &c->reaping, BURY_MOST);
+	archiver_poll(c->archiver);
+	repair_session_slot(c);
 	if (!session_is_findable(&c->session))
 		c->stop = true; /* no program, and no `duet stop`, will ever come */
 	c->partial_ns = now_ns;
@@ -94,15 +94,15 @@ static bool pass_kernel(struct collector *c, uint64_t until_ns)
 static uint32_t next_pass_ms(struct collector *c)
 {
 	uint64_t now_ns = collector_now_ns(c), passed_ns = now_ns - c->partial_ns;
-	uint32_t ms = passed_ns < PARTIAL_NS ? (uint32_t)((PARTIAL_NS - passed_ns) / MS) + 1 : PACE_LEAST_MS, other_ms;
+	uint32_t ms = passed_ns < PARTIAL_NS ? (uint32_t)((PARTIAL_NS - passed_ns) / MS) + 1 : POLL_LEAST_MS, other_ms;
 
-	other_ms = c->session.n_joined && !c->burial.nobody_lives ? streams_pace(c->streams, now_ns) : UINT32_MAX;
+	other_ms = c->session.n_joined && !c->reaping.no_program_lives ? streams_poll_interval(c->streams, now_ns) : UINT32_MAX;
 	ms = ms < other_ms ? ms : other_ms;
 	other_ms = rotate_due_ms(c, now_ns);
 	ms = ms < other_ms ? ms : other_ms;
 	/* Triggers look at files and losses, and the kernel does not always tell. */
-	if ((c->triggers.n || (c->kernel && !c->kernel_tells && kernel_is_polled(c->kernel))) && ms > PACE_MS)
-		ms = PACE_MS;
+	if ((c->triggers.n || (c->kernel && !c->kernel_reports && kernel_is_polled(c->kernel))) && ms > POLL_MS)
+		ms = POLL_MS;
 	return ms;
 }
 
@@ -120,7 +120,7 @@ static void go_on_with_pass(struct collector *c)
 		collector_note(c, &d);
 		p->written_ns = 0;
 	}
-	c->period_ms = PACE_LEAST_MS;
+	c->period_ms = POLL_LEAST_MS;
 	if (p->is_open)
 		return;
 	if (!pass_kernel(c, p->written_ns) || streams_unwritten(c->streams))
@@ -138,8 +138,8 @@ static void begin_pass(struct collector *c)
 	struct diag d = { "" };
 
 	*p = (struct pass){ .begin_ns = now_ns, .partial = now_ns - c->partial_ns >= PARTIAL_NS };
-	p->written_ns = p->partial ? streams_settled_ns(c->streams, now_ns) : 0; /* before looking */
-	session_supply(&c->session, p->partial); /* first: what writers fill between two passes counts */
+	p->written_ns = p->partial ? streams_complete_ns(c->streams, now_ns) : 0; /* before looking */
+	session_adjust_memory(&c->session, p->partial); /* first: what writers fill between two passes counts */
 	if (streams_begin(c->streams, p->partial, &d)) {
 		collector_note(c, &d);
 		p->written_ns = 0;
@@ -152,7 +152,7 @@ void collector_pass(struct collector *c)
 	session_expire(&c->session, clock_monotonic_ns());
 	trigger_watch_pass(c);
 	if (c->pass.is_open)
-		session_supply(&c->session, false);
+		session_adjust_memory(&c->session, false);
 	else
 		begin_pass(c);
 }
@@ -169,26 +169,26 @@ static void answer_request(struct collector *c, const struct session_message *m)
 				      .kernel_in_memory = c->o->flight_recorder,
 				      .collector = c,
 				      .path = c->o->path,
-				      .pid = c->kept->lives.keeper ? c->kept->lives.keeper : getpid(),
+				      .pid = c->handover->supervision.supervisor ? c->handover->supervision.supervisor : getpid(),
 				      .begin_ns = c->begin_ns,
-				      .lost_outside = c->kept->lost_outside,
-				      .lives = c->kept->lives.n,
+				      .lost_outside = c->handover->lost_outside,
+				      .n_incarnations = c->handover->supervision.n,
 				      .trouble = c->result.trouble.text,
 				      .stopping = &c->result.stopping,
 				      .stop = &c->stop };
 
-	requests_answer(&all, m);
+	dispatch_request(&all, m);
 	trigger_watch_go_on(c);
 }
 
-int collector_knock(struct collector *c)
+int collector_accept(struct collector *c)
 {
 	return session_accept(&c->session, clock_monotonic_ns());
 }
 
-void collector_said(struct collector *c, int i)
+void collector_readable(struct collector *c, int i)
 {
-	session_said(&c->session, i);
+	session_readable(&c->session, i);
 }
 
 int collector_next(const struct collector *c)
@@ -196,20 +196,20 @@ int collector_next(const struct collector *c)
 	return session_next(&c->session);
 }
 
-void collector_hear(struct collector *c, int i)
+void collector_read(struct collector *c, int i)
 {
 	uint64_t at_ns = collector_now_ns(c); /* before the program can record anything */
 	struct session_message m;
 	enum session_event e;
 
-	if (c->session.doors[i].fd < 0)
+	if (c->session.connections[i].fd < 0)
 		return;
-	e = session_hear(&c->session, i, &m);
-	c->kept->n_joined = c->session.n_joined;
+	e = session_read_request(&c->session, i, &m);
+	c->handover->n_joined = c->session.n_joined;
 	if (e == SESSION_JOINED) {
-		apps_joined(&c->burial);
+		programs_joined(&c->reaping);
 		streams_expect(c->streams, at_ns);
-		c->period_ms = c->period_ms < PACE_MS ? c->period_ms : PACE_MS;
+		c->period_ms = c->period_ms < POLL_MS ? c->period_ms : POLL_MS;
 		maps_join(c->maps, m.pid, at_ns);
 		streams_process(c->streams, at_ns, m.join.pid, m.pid, m.join.program);
 	} else if (e == SESSION_ASKED) {
@@ -217,9 +217,9 @@ void collector_hear(struct collector *c, int i)
 	}
 }
 
-void collector_heard(struct collector *c)
+void collector_end_turn(struct collector *c)
 {
-	switches_settle(c);
+	enable_flush_batch(c);
 }
 
 /* ---------------------------------------------------------------- the rest */

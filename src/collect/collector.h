@@ -57,15 +57,15 @@ struct pass {
 /* Stays where it is: parts of it know others by address. */
 struct collector {
 	const struct recorder_options *o; /* lent */
-	struct kept *kept; /* lent */
+	struct handover *handover; /* lent */
 	struct session session;
 	struct filters filters;
-	struct wanted wanted;
+	struct default_events wanted;
 	struct streams *streams;
 	struct kernel *kernel; /* NULL: none */
-	bool kernel_tells; /* when there is much to read: the driver then tells of a pass */
+	bool kernel_reports; /* when there is much to read: the driver then tells of a pass */
 	struct snapshot_maker snapshot;
-	struct switches switches;
+	struct enable_batch switches;
 	struct triggers triggers;
 	struct trigger_hits hits;
 	struct trigger_scan *scan; /* NULL: there is no pool for it */
@@ -73,7 +73,7 @@ struct collector {
 	FILE *clock_file;
 	struct maps *maps; /* NULL: none */
 	char *modules; /* of the kernel, whose functions' names are written: files_again_kallsyms() */
-	struct burial burial;
+	struct reaping reaping;
 	uint64_t clock_offset_ns; /* from the Epoch to the clock's zero */
 	uint64_t begin_ns; /* 0: it did not begin */
 	uint64_t partial_ns; /* when open chunks were last read */
@@ -84,10 +84,10 @@ struct collector {
 	/* collect/chunks/rotate.c; pieces only if asked for */
 	char base[PATH_MAX]; /* pieces lie below it */
 	char place[PATH_MAX]; /* of the traces that are being written */
-	FILE *piece_clock; /* beside clock_file, which is the whole recording's */
-	struct tidy *tidy; /* lent, or NULL */
-	uint32_t piece; /* being written; 0: none */
-	uint64_t piece_begin_ns;
+	FILE *trace_chunk_clock; /* beside clock_file, which is the whole recording's */
+	struct archiver *archiver; /* lent, or NULL */
+	uint32_t trace_chunk; /* being written; 0: none */
+	uint64_t trace_chunk_begin_ns;
 	uint64_t rotated_bytes; /* written when it began */
 	uint64_t rotate_again_ns; /* not before */
 	uint32_t finished, unmarked; /* pieces: the last one; one that could not be marked so yet, or 0 */
@@ -103,7 +103,7 @@ struct collector {
 
 /* What collector_finish takes without collector_open; both arguments are lent. */
 #define COLLECTOR_NONE(options, memory) \
-	((struct collector){ .o = (options), .kept = (memory), .session = SESSION_NONE })
+	((struct collector){ .o = (options), .handover = (memory), .session = SESSION_NONE })
 
 /* collector_open - make of a COLLECTOR_NONE one that has session, files and kernel instance; nothing runs
  * yet.  Returns 0 or -errno; collector_finish in either case. */
@@ -122,17 +122,17 @@ int collector_resume(struct collector *c, struct diag *d);
 void collector_pass(struct collector *c);
 /* collector_watch - it is time to look at what triggers wait for. */
 void collector_watch(struct collector *c);
-/* collector_knock - somebody may be at session.listen_fd: lets one in.  The door's index, which is to be
+/* collector_accept - somebody may be at session.listen_fd: lets one in.  The door's index, which is to be
  * watched; or -1. */
-int collector_knock(struct collector *c);
-/* collector_said - something came through door @i.
+int collector_accept(struct collector *c);
+/* collector_readable - something came through door @i.
  * collector_next - whose turn it is to be heard; -1: nobody waits.
- * collector_hear - hear door @i.
- * collector_heard - enough for this turn: what was asked, and is done for all at once, is done. */
-void collector_said(struct collector *c, int i);
+ * collector_read - hear door @i.
+ * collector_end_turn - enough for this turn: what was asked, and is done for all at once, is done. */
+void collector_readable(struct collector *c, int i);
 int collector_next(const struct collector *c);
-void collector_hear(struct collector *c, int i);
-void collector_heard(struct collector *c);
+void collector_read(struct collector *c, int i);
+void collector_end_turn(struct collector *c);
 /* collector_signal - SIGINT, SIGTERM or SIGHUP; SIGUSR1 and SIGUSR2 are for triggers.  @command: one is running that a SIGINT was sent to, too. */
 void collector_signal(struct collector *c, int signal, bool command);
 /* collector_ended - the command did. */

@@ -141,7 +141,7 @@ static int number_in(const char *path, int otherwise)
 	return atoi(text);
 }
 
-static void look_at_machine(struct counters_attempt *a)
+static void inspect_machine(struct counters_attempt *a)
 {
 	a->has_register_access = COUNTERS_ARE_READABLE;
 	a->has_pmu = !access("/sys/bus/event_source/devices/cpu", F_OK) ||
@@ -233,7 +233,7 @@ int counters_check(uint64_t mask, struct diag *d)
 			a.counter = i;
 	if (!(mask & context_bit(a.counter)))
 		return 0;
-	look_at_machine(&a);
+	inspect_machine(&a);
 	if (a.has_register_access)
 		err = attempt(mask, &a, d);
 	return err ? err : counters_explain(&a, d);

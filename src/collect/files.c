@@ -63,31 +63,31 @@ void files_remove(const char *path)
 }
 
 /* "ust", "ust-2", "ust-3": the halves of the first collector, and of those that took over. */
-static void part_name(char part[24], const char *half, uint32_t life)
+static void part_name(char part[24], const char *half, uint32_t incarnation)
 {
-	if (life > 1)
-		snprintf(part, 24, "%s-%u", half, life);
+	if (incarnation > 1)
+		snprintf(part, 24, "%s-%u", half, incarnation);
 	else
 		snprintf(part, 24, "%s", half);
 }
 
-int files_kernel_path(char *to, size_t size, const char *path, uint32_t life, struct diag *d)
+int files_kernel_path(char *to, size_t size, const char *path, uint32_t incarnation, struct diag *d)
 {
 	char part[24];
 
-	part_name(part, "kernel", life);
+	part_name(part, "kernel", incarnation);
 	return snprintf(to, size, "%s/%s", path, part) < (int)size
 		       ? 0
 		       : diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
 }
 
-int files_application_path(char *to, size_t size, const char *path, const struct tenant *tenant, uint32_t life,
+int files_application_path(char *to, size_t size, const char *path, const struct tenant *tenant, uint32_t incarnation,
 			   struct diag *d)
 {
 	unsigned uid = tenant ? tenant->number : (unsigned)geteuid();
 	char part[24], container[CONTAINER_BYTES + 16] = "", turn[16] = "";
 
-	part_name(part, "ust", life);
+	part_name(part, "ust", incarnation);
 	if (tenant && *tenant->container)
 		snprintf(container, sizeof container, "container/%s/", tenant->container);
 	if (tenant && tenant->turn > 1)
@@ -98,13 +98,13 @@ int files_application_path(char *to, size_t size, const char *path, const struct
 	return 0;
 }
 
-int files_open_application(struct streams **out, struct session *session, const char *path, uint32_t life,
+int files_open_application(struct streams **out, struct session *session, const char *path, uint32_t incarnation,
 			   const struct streams_options *more, struct diag *diag)
 {
 	struct streams_channel channels[ABI_CHANNELS];
 	struct streams_options o = *more;
 	char trace[512];
-	int err = files_application_path(trace, sizeof trace, path, session->tenant, life, diag);
+	int err = files_application_path(trace, sizeof trace, path, session->tenant, incarnation, diag);
 
 	*out = NULL;
 	if (err)
@@ -148,13 +148,13 @@ void files_again_kallsyms(const char *path, char **modules)
 		kernel_kallsyms_again(file, modules);
 }
 
-int files_share_kallsyms(const char *path, const char *piece)
+int files_share_kallsyms(const char *path, const char *trace_chunk)
 {
 	char from[PATH_MAX], to[PATH_MAX];
 
-	if (!strcmp(path, piece))
+	if (!strcmp(path, trace_chunk))
 		return 0;
-	return make_hidden(from, sizeof from, path, "kallsyms") && make_hidden(to, sizeof to, piece, "kallsyms") &&
+	return make_hidden(from, sizeof from, path, "kallsyms") && make_hidden(to, sizeof to, trace_chunk, "kallsyms") &&
 		       !link(from, to) ? 0 : -errno;
 }
 

@@ -28,14 +28,14 @@ void files_remove(const char *path);
 
 /* files_application_path - where the applications' half of the recording @path lies, of those of @tenant
  * (NULL: this user's own); @life: of its n-th collector, 1 being the first.  Returns 0 or -ENAMETOOLONG. */
-int files_application_path(char *to, size_t size, const char *path, const struct tenant *tenant, uint32_t life,
+int files_application_path(char *to, size_t size, const char *path, const struct tenant *tenant, uint32_t incarnation,
 			   struct diag *d);
 /* files_kernel_path - the same of the kernel's half. */
-int files_kernel_path(char *to, size_t size, const char *path, uint32_t life, struct diag *d);
+int files_kernel_path(char *to, size_t size, const char *path, uint32_t incarnation, struct diag *d);
 /* files_remove_trace - one CTF trace; directories above it stay. */
 void files_remove_trace(const char *path);
 /* files_open_application - make it, with the channels of @session; the rest is as in @more. */
-int files_open_application(struct streams **s, struct session *session, const char *path, uint32_t life,
+int files_open_application(struct streams **s, struct session *session, const char *path, uint32_t incarnation,
 			   const struct streams_options *more, struct diag *diag);
 
 /* files_open_clock - NULL, with errno, if it cannot be written.  It stays locked while anybody has it open:
@@ -51,6 +51,6 @@ int files_add_kallsyms(const char *path, struct diag *d);
 /* files_again_kallsyms - of the recording @path: those of modules that have come since the last call.  @modules: kernel/statedump/kallsyms.h. */
 void files_again_kallsyms(const char *path, char **modules);
 /* files_share_kallsyms - those of the recording @path also in its part @piece, if there are any.  0 or -errno. */
-int files_share_kallsyms(const char *path, const char *piece);
+int files_share_kallsyms(const char *path, const char *trace_chunk);
 
 #endif

@@ -17,19 +17,19 @@
 static int finish_apps(struct collector *c, struct diag *d)
 {
 	struct recorder_result *result = &c->result;
-	int err, flight_err, finish_err;
+	int err, overwrite_err, finish_err;
 
 	session_withdraw(&c->session);
-	c->kept->lost_outside += apps_release(c->session.dir, &c->session.file);
+	c->handover->lost_outside += programs_release(c->session.dir, &c->session.file);
 	if (!c->streams)
 		return 0; /* it could not be resumed: that is told already */
 	err = streams_flush(c->streams, d);
-	flight_err = streams_flight(c->streams, err ? NULL : d);
-	err = err ? err : flight_err;
-	finish_err = streams_finish(c->streams, c->kept->lost_outside, err ? NULL : d);
+	overwrite_err = streams_is_overwrite(c->streams, err ? NULL : d);
+	err = err ? err : overwrite_err;
+	finish_err = streams_finish(c->streams, c->handover->lost_outside, err ? NULL : d);
 	result->app_unwritten = streams_unwritten(c->streams);
 	result->app_bytes = streams_bytes(c->streams);
-	result->app_lost = c->kept->lost_outside;
+	result->app_lost = c->handover->lost_outside;
 	for (uint32_t i = 0; i < c->session.n_channels; i++) {
 		result->channel_lost[i] = streams_lost(c->streams, i);
 		result->app_lost += result->channel_lost[i];
@@ -39,14 +39,14 @@ static int finish_apps(struct collector *c, struct diag *d)
 
 static int finish_kernel(struct collector *c, struct diag *d)
 {
-	struct diag told = { "" };
-	int err = kernel_stop(c->kernel, &told);
+	struct diag reported = { "" };
+	int err = kernel_stop(c->kernel, &reported);
 	struct kernel_counts n;
 
 	if (err)
-		diag_fail(d, err, "%s", told.text);
-	else if (told.text[0])
-		collector_note(c, &told);
+		diag_fail(d, err, "%s", reported.text);
+	else if (reported.text[0])
+		collector_note(c, &reported);
 	kernel_counts(c->kernel, &n);
 	c->result.kernel_events = n.events;
 	c->result.kernel_bytes = n.bytes;
@@ -71,9 +71,9 @@ static int end_recording(struct collector *c, struct diag *d)
 /* Should we be killed in this, another one does it again; after it, he takes our result. */
 static int finish_begun(struct collector *c, struct diag *d)
 {
-	struct kept *k = c->kept;
+	struct handover *k = c->handover;
 
-	k->lives.is_stopping = true;
+	k->supervision.is_stopping = true;
 	if (k->is_over) {
 		c->result = k->result;
 	} else {
@@ -93,13 +93,13 @@ static void close_all(struct collector *c)
 	session_close(&c->session);
 	if (c->clock_file)
 		fclose(c->clock_file);
-	if (c->piece_clock)
-		fclose(c->piece_clock);
+	if (c->trace_chunk_clock)
+		fclose(c->trace_chunk_clock);
 	maps_close(c->maps);
 	free(c->modules);
 	trigger_watch_close(c);
 	filters_fini(&c->filters);
-	wanted_close(&c->wanted);
+	default_events_close(&c->wanted);
 }
 
 int collector_finish(struct collector *c, struct diag *d)
@@ -112,11 +112,11 @@ int collector_finish(struct collector *c, struct diag *d)
 		err = finish_begun(c, d);
 	} else if (c->session.dir >= 0) {
 		session_withdraw(&c->session);
-		apps_release(c->session.dir, &c->session.file);
+		programs_release(c->session.dir, &c->session.file);
 	}
-	c->result.lives = c->kept->lives.n;
+	c->result.n_incarnations = c->handover->supervision.n;
 	close_all(c);
 	last_err = rotate_last(c, err ? NULL : d);
-	c->result.pieces = c->finished;
+	c->result.trace_chunks = c->finished;
 	return err ? err : last_err;
 }

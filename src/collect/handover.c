@@ -4,14 +4,14 @@
 
 #include <sys/mman.h>
 
-struct kept *keeper_memory(void)
+struct handover *handover_memory(void)
 {
-	void *p = mmap(NULL, sizeof(struct kept), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, sizeof(struct handover), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
 
-void keeper_forget(struct kept *k)
+void handover_forget(struct handover *k)
 {
 	if (k)
 		munmap(k, sizeof *k);

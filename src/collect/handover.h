@@ -23,26 +23,26 @@
 #include "collect/trigger/engine.h"
 
 /* What the worker must not forget when it dies: in memory that it shares with the keeper. */
-struct kept {
-	struct lives lives;
+struct handover {
+	struct supervision supervision;
 	uint64_t lost_outside; /* events of programs that could not join, and are gone */
 	uint32_t n_joined;
-	struct triggers_kept triggers;
-	struct filters_kept filters;
+	struct triggers_saved triggers;
+	struct filters_saved filters;
 	bool is_over; /* it has ended, as these say; only what is held must be given back */
 	bool is_closed; /* and its last piece is marked; what was sent may be gone from here */
 	struct recorder_result result;
 	int error;
 	struct diag why;
-	uint64_t told; /* ABI_TOLD: of lost_outside and its like, as traces that are closed tell */
-	uint32_t piece; /* the last number given to one; 0: not in pieces */
+	uint64_t reported; /* ABI_TOLD: of lost_outside and its like, as traces that are closed tell */
+	uint32_t trace_chunk; /* the last number given to one; 0: not in pieces */
 	uint32_t writing; /* the number of the one that is being written */
-	uint64_t piece_begin_ns; /* since the Epoch */
-	struct tidy_status tidy;
+	uint64_t trace_chunk_begin_ns; /* since the Epoch */
+	struct archiver_status archiver;
 };
 
-/* keeper_memory - a zeroed struct kept; NULL without memory.  keeper_forget gives it back. */
-struct kept *keeper_memory(void);
-void keeper_forget(struct kept *k);
+/* handover_memory - a zeroed struct handover; NULL without memory.  handover_forget gives it back. */
+struct handover *handover_memory(void);
+void handover_forget(struct handover *k);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { MOST_MS = 1000, MS = 1000000 };
 enum { HEAR_MOST = 64, HEAR_NS = 10 * MS }; /* in a turn: the timers, signals and new ones have theirs, too */
-enum { ON_SIGNAL = SESSION_DOORS, ON_KERNEL, ON_LISTEN, N_WATCHED };
+enum { ON_SIGNAL = SESSION_CONNECTIONS, ON_KERNEL, ON_LISTEN, N_WATCHED };
 
 /* What is to be done again and again.  Looked at in each turn, so that nobody who is told of events all the time
  * puts it off. */
@@ -64,7 +64,7 @@ static void watch_kernel(struct loop *l)
 {
 	struct collector *c = l->collector;
 
-	c->kernel_tells = c->kernel && !c->o->flight_recorder && !c->o->pieces.rotate_bytes &&
+	c->kernel_reports = c->kernel && !c->o->flight_recorder && !c->o->trace_chunks.rotate_bytes &&
 			  !kernel_wake(c->kernel, l->epoll, ON_KERNEL);
 }
 
@@ -89,8 +89,8 @@ static int open_loop(struct loop *l, bool keep, struct diag *d)
 	err = watch(l, l->signals, ON_SIGNAL, EPOLLIN, d);
 	if (!err)
 		err = watch(l, l->collector->session.listen_fd, ON_LISTEN, EPOLLIN, d);
-	if (!err && l->collector->session.ask_fd >= 0)
-		err = watch(l, l->collector->session.ask_fd, ON_LISTEN, EPOLLIN, d);
+	if (!err && l->collector->session.client_fd >= 0)
+		err = watch(l, l->collector->session.client_fd, ON_LISTEN, EPOLLIN, d);
 	if (!err)
 		watch_kernel(l);
 	return err;
@@ -104,7 +104,7 @@ static void close_loop(struct loop *l)
 		close(l->signals);
 }
 
-static void look_at_command(struct loop *l)
+static void inspect_command(struct loop *l)
 {
 	if (command_has_ended(l->command))
 		collector_ended(l->collector);
@@ -119,7 +119,7 @@ static void on_time(struct loop *l)
 	if (!is_due(&l->pass, now_ns))
 		return;
 	collector_pass(l->collector);
-	look_at_command(l); /* should its signal be lost */
+	inspect_command(l); /* should its signal be lost */
 }
 
 static void on_signal(struct loop *l)
@@ -128,20 +128,20 @@ static void on_signal(struct loop *l)
 
 	while (read(l->signals, &s, sizeof s) == (ssize_t)sizeof s) {
 		if (s.ssi_signo == SIGCHLD)
-			look_at_command(l);
+			inspect_command(l);
 		else
 			collector_signal(l->collector, (int)s.ssi_signo, l->command->pid > 0);
 	}
 }
 
 /* Who waits for an answer is handed on: that he hangs up is nothing for us any more. */
-static void hear(struct loop *l, int i)
+static void read_requests(struct loop *l, int i)
 {
-	const struct door *door = &l->collector->session.doors[i];
-	int fd = door->fd;
+	const struct connection *connection = &l->collector->session.connections[i];
+	int fd = connection->fd;
 
-	collector_hear(l->collector, i);
-	if (fd >= 0 && door->fd != fd)
+	collector_read(l->collector, i);
+	if (fd >= 0 && connection->fd != fd)
 		epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd, NULL); /* or it was closed, and is gone from there */
 }
 
@@ -150,33 +150,33 @@ static void on_listen(struct loop *l)
 {
 	struct session *s = &l->collector->session;
 
-	for (int n = 0; n < SESSION_DOORS; n++) {
-		int i = collector_knock(l->collector);
+	for (int n = 0; n < SESSION_CONNECTIONS; n++) {
+		int i = collector_accept(l->collector);
 
 		if (i < 0)
 			return;
-		if (!watch(l, s->doors[i].fd, (uint32_t)i, EPOLLIN | EPOLLET, NULL))
+		if (!watch(l, s->connections[i].fd, (uint32_t)i, EPOLLIN | EPOLLET, NULL))
 			continue;
-		hear(l, i);
-		if (s->doors[i].fd >= 0)
-			session_close_door(s, i); /* what he says later nobody would hear */
+		read_requests(l, i);
+		if (s->connections[i].fd >= 0)
+			session_close_connection(s, i); /* what he says later nobody would hear */
 	}
 }
 
 /* So many at a time: a crowd keeps nobody from the timer. */
-static void hear_some(struct loop *l)
+static void read_some(struct loop *l)
 {
 	uint64_t end_ns = clock_monotonic_ns() + HEAR_NS;
 
 	for (int n = 0, i; n < HEAR_MOST && !l->collector->stop && (i = collector_next(l->collector)) >= 0; n++) {
-		hear(l, i);
+		read_requests(l, i);
 		if (clock_monotonic_ns() >= end_ns)
 			break;
 	}
-	collector_heard(l->collector);
+	collector_end_turn(l->collector);
 }
 
-static void tell(struct loop *l, uint32_t what)
+static void report(struct loop *l, uint32_t what)
 {
 	if (what == ON_SIGNAL)
 		on_signal(l);
@@ -185,7 +185,7 @@ static void tell(struct loop *l, uint32_t what)
 	else if (what == ON_LISTEN)
 		on_listen(l);
 	else
-		collector_said(l->collector, (int)what);
+		collector_readable(l->collector, (int)what);
 }
 
 static void set_timers(struct loop *l)
@@ -211,7 +211,7 @@ static int run(struct loop *l, struct diag *d)
 	struct epoll_event e[N_WATCHED]; /* all: else who comes waits behind a crowd's doors, some of them in each turn */
 
 	set_timers(l);
-	while (!c->stop && !(l->keep && lives_keeper_is_gone(&c->kept->lives))) {
+	while (!c->stop && !(l->keep && supervise_supervisor_is_gone(&c->handover->supervision))) {
 		int n = epoll_wait(l->epoll, e, N_WATCHED, how_long(l));
 
 		if (n < 0 && errno != EINTR)
@@ -219,8 +219,8 @@ static int run(struct loop *l, struct diag *d)
 		if (collector_has_work(c))
 			collector_work(c);
 		for (int i = 0; i < n; i++)
-			tell(l, e[i].data.u32);
-		hear_some(l);
+			report(l, e[i].data.u32);
+		read_some(l);
 		on_time(l);
 		set_timers(l);
 	}

@@ -28,9 +28,9 @@ struct recorder {
 	struct recorder_options o;
 	struct collector collector;
 	struct command command;
-	struct warden *warden; /* NULL: only this user's programs */
-	struct kept *kept; /* what must outlive us */
-	struct tidy tidy;
+	struct tenant_supervisor *tenant_supervisor; /* NULL: only this user's programs */
+	struct handover *handover; /* what must outlive us */
+	struct archiver archiver;
 	sigset_t old_mask;
 	bool mask_changed;
 	struct sigaction old_file_size;
@@ -115,12 +115,12 @@ static int own_directory(struct recorder *r, struct diag *d)
 	return err;
 }
 
-static int open_warden(struct recorder *r, struct diag *d)
+static int open_tenant_supervisor(struct recorder *r, struct diag *d)
 {
-	int err = warden_open(&r->warden, &r->o, r->kept, d);
+	int err = tenant_supervisor_open(&r->tenant_supervisor, &r->o, r->handover, d);
 
 	if (!err)
-		r->o.clock = warden_clock(r->warden);
+		r->o.clock = tenant_supervisor_clock(r->tenant_supervisor);
 	return err;
 }
 
@@ -139,20 +139,20 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 
 	*out = NULL;
 	if (r)
-		r->kept = keeper_memory();
-	if (!r || !r->kept) {
+		r->handover = handover_memory();
+	if (!r || !r->handover) {
 		free(r);
 		return diag_fail(d, -ENOMEM, "no memory");
 	}
 	r->o = *o;
 	r->command.pid = -1;
-	r->collector = COLLECTOR_NONE(&r->o, r->kept);
-	r->tidy = (struct tidy){ .path = r->collector.base, .o = &r->o.pieces, .status = &r->kept->tidy, .wake = -1 };
-	r->collector.tidy = &r->tidy;
+	r->collector = COLLECTOR_NONE(&r->o, r->handover);
+	r->archiver = (struct archiver){ .path = r->collector.base, .o = &r->o.trace_chunks, .status = &r->handover->archiver, .wake = -1 };
+	r->collector.archiver = &r->archiver;
 	raise_limits(r);
 	err = own_directory(r, d);
 	if (!err && (o->all_users || o->containers))
-		err = open_warden(r, d);
+		err = open_tenant_supervisor(r, d);
 	if (!err)
 		err = collector_open(&r->collector, d);
 	if (err)
@@ -186,7 +186,7 @@ static int start(struct recorder *r, struct diag *d)
  * A successor needs room for a new trace.  Where there is none, it dies, so that another one tries, which is as
  * safe as any death: in a while, or at once, for the last time, if the recording is to end.
  */
-static void try_again_later(const struct kept *kept, int err)
+static void try_again_later(const struct handover *handover, int err)
 {
 	struct timespec a_while = { .tv_nsec = 500000000 };
 	sigset_t stops;
@@ -195,7 +195,7 @@ static void try_again_later(const struct kept *kept, int err)
 	sigaddset(&stops, SIGINT);
 	sigaddset(&stops, SIGTERM);
 	sigaddset(&stops, SIGHUP);
-	if ((err != -ENOSPC && err != -EDQUOT) || kept->lives.is_stopping)
+	if ((err != -ENOSPC && err != -EDQUOT) || handover->supervision.is_stopping)
 		return;
 	sigtimedwait(&stops, NULL, &a_while); /* the keeper knows of it as well */
 	raise(SIGKILL);
@@ -204,22 +204,22 @@ static void try_again_later(const struct kept *kept, int err)
 /* From here on, with the option, in a process of its own. */
 static int become_worker(struct recorder *r, struct diag *d)
 {
-	int life = r->o.keep ? lives_start(&r->kept->lives, d) : 1;
-	int err = life < 0 ? life : life > 1 ? collector_resume(&r->collector, d) : 0;
+	int incarnation = r->o.keep ? supervise_start(&r->handover->supervision, d) : 1;
+	int err = incarnation < 0 ? incarnation : incarnation > 1 ? collector_resume(&r->collector, d) : 0;
 
-	if (life > 1)
-		try_again_later(r->kept, err);
-	return err || !tidy_is_needed(&r->o.pieces) ? err : tidy_start(&r->tidy, d);
+	if (incarnation > 1)
+		try_again_later(r->handover, err);
+	return err || !archiver_is_needed(&r->o.trace_chunks) ? err : archiver_start(&r->archiver, d);
 }
 
 /* The keeper was killed: we are the next one, and our child goes on as after any death.  What is half done
  * is ours to finish first: the child could not. */
-static int take_keepers_place(struct recorder *r, struct diag *d)
+static int take_supervisors_place(struct recorder *r, struct diag *d)
 {
 	while (collector_has_work(&r->collector))
 		collector_work(&r->collector);
-	session_close_doors(&r->collector.session);
-	tidy_leave(&r->tidy);
+	session_close_connections(&r->collector.session);
+	archiver_leave(&r->archiver);
 	streams_close(r->collector.streams); /* a keeper holds no file of a piece that may be removed */
 	r->collector.streams = NULL;
 	fflush(NULL);
@@ -232,8 +232,8 @@ int recorder_run(struct recorder *r, struct diag *d)
 
 	block_signals(r);
 	err = start(r, d);
-	if (!err && r->warden)
-		warden_start(r->warden);
+	if (!err && r->tenant_supervisor)
+		tenant_supervisor_start(r->tenant_supervisor);
 	if (!err && r->o.on_ready)
 		err = r->o.on_ready(r->o.on_ready_arg, d);
 	if (!err)
@@ -241,7 +241,7 @@ int recorder_run(struct recorder *r, struct diag *d)
 	if (!err)
 		err = loop_run(&r->collector, &r->command, r->o.keep, d);
 	while (!err && !r->collector.stop) {
-		err = take_keepers_place(r, d);
+		err = take_supervisors_place(r, d);
 		if (!err)
 			err = loop_run(&r->collector, &r->command, r->o.keep, d);
 	}
@@ -258,16 +258,16 @@ int recorder_finish(struct recorder *r, struct recorder_result *result, struct d
 	command_abandon(&r->command);
 	begun = r->collector.begin_ns;
 	err = collector_finish(&r->collector, d);
-	tidy_end(&r->tidy);
-	r->collector.result.tidy = r->kept->tidy;
-	warden_end(r->warden, &r->collector.result);
+	archiver_end(&r->archiver);
+	r->collector.result.archiver = r->handover->archiver;
+	tenant_supervisor_end(r->tenant_supervisor, &r->collector.result);
 	r->collector.result.status = r->command.status;
 	put_process_back(r);
 	if (r->owns_directory && !begun)
 		remove_files(r);
 	if (result)
 		*result = r->collector.result;
-	keeper_forget(r->kept);
+	handover_forget(r->handover);
 	free(r);
 	return err;
 }

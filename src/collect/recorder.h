@@ -24,7 +24,7 @@
 struct recorder;
 struct sender;
 struct sender_options;
-struct kept;
+struct handover;
 
 struct recorder_event {
 	const char *pattern; /* "!pattern" excludes */
@@ -44,7 +44,7 @@ struct recorder_options {
 	const struct recorder_event *events; /* none: all */
 	int n_events;
 	bool no_default_events; /* none: none */
-	const char *who; /* conditions for all events: rules/selector.h; or NULL */
+	const char *selector; /* conditions for all events: rules/selector.h; or NULL */
 	const pid_t *pids; /* only these programs */
 	int n_pids;
 	char *const *command; /* NULL-terminated; only it and its children; or NULL */
@@ -54,7 +54,7 @@ struct recorder_options {
 	int n_channels; /* 1..ABI_CHANNELS */
 	bool flight_recorder; /* the kernel's events: those of applications go by their channel */
 	uint32_t clock_kind; /* ABI_CLOCK_...; 0: the best one */
-	struct pieces_options pieces; /* a recording in pieces: collect/chunks/chunks.h */
+	struct trace_chunks_options trace_chunks; /* a recording in pieces: collect/chunks/chunks.h */
 	const char *const *triggers; /* collect/trigger/trigger.h */
 	int n_triggers;
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
@@ -73,7 +73,7 @@ struct recorder_options {
 	/* One of them; then all that follows is another process's.  Lent. */
 	const struct tenant *tenant;
 	const struct recorder_clock *clock; /* of the recording that we are a part of; NULL: our own */
-	const struct kept *whole; /* of that recording, lent until on_ready: collect/tenant/catch_up.h; NULL: we are no part */
+	const struct handover *whole; /* of that recording, lent until on_ready: collect/tenant/catch_up.h; NULL: we are no part */
 
 	bool keep; /* a second process goes on if this one is killed: collect/handover.h */
 	bool kernel; /* record it if we may */
@@ -112,14 +112,14 @@ struct recorder_result {
 	uint64_t kernel_events, kernel_bytes, kernel_lost;
 	uint32_t programs; /* that joined */
 	uint32_t tenants; /* other users, and those in containers, that had some */
-	uint32_t lives; /* collectors that it took: all but the last were killed */
+	uint32_t n_incarnations; /* collectors that it took: all but the last were killed */
 	int status; /* of the command, as waitpid gives it; 0 without one */
 	bool kernel_recorded;
 	char kernel_recorder[16]; /* "bpf" or "ftrace": kernel/kernel.h */
 	struct diag kernel_no_bpf; /* why not, where it might be, or "" */
 	struct diag kernel_reason; /* why not, if it was wanted */
-	uint32_t pieces; /* finished, also those removed since; 0: not in pieces */
-	struct tidy_status tidy; /* what was done with them */
+	uint32_t trace_chunks; /* finished, also those removed since; 0: not in pieces */
+	struct archiver_status archiver; /* what was done with them */
 	struct diag trouble; /* the first thing that went wrong on the way, or "" */
 	struct stopping stopping; /* who asked for the end: the caller answers them */
 };

@@ -19,16 +19,16 @@
 
 /* ---------------------------------------------------------------- the packet that was being written */
 
-struct settling {
+struct recovering {
 	struct session *session;
-	struct kept *kept;
+	struct handover *handover;
 	uint32_t number; /* of the trace: as in abi_slot.told */
 	int dir;
 	uint32_t n_packets; /* files that have one, at least */
 };
 
 /* Whether the packet, at its file's end, holds just the bytes [read, pending) of the chunk. */
-static bool is_from(const struct settling *g, const struct ctf_settled *s, const struct abi_chunk *c,
+static bool is_from(const struct recovering *g, const struct ctf_recovered *s, const struct abi_chunk *c,
 		    uint64_t read, uint64_t pending)
 {
 	uint64_t size = pending - read;
@@ -50,7 +50,7 @@ static bool is_from(const struct settling *g, const struct ctf_settled *s, const
 	return same;
 }
 
-static void settle_chunk(const struct settling *g, const struct ctf_settled *s, struct pool *p, uint32_t i)
+static void recover_chunk(const struct recovering *g, const struct ctf_recovered *s, struct pool *p, uint32_t i)
 {
 	struct abi_chunk *c = pool_chunk_at(p, i);
 	uint64_t state = load(&p->states[i]), read, pending;
@@ -84,7 +84,7 @@ static struct pool *pool_of(struct session *s, const char *name, const char **re
 
 
 /* A flight recorder is copied at the end, and stays as it is: the successor copies all of it again. */
-static void remove_copy(const struct settling *g, const struct ctf_settled *s)
+static void remove_copy(const struct recovering *g, const struct ctf_recovered *s)
 {
 	char index[sizeof s->name + 16];
 
@@ -93,9 +93,9 @@ static void remove_copy(const struct settling *g, const struct ctf_settled *s)
 	unlinkat(g->dir, s->name, 0);
 }
 
-static void settle_stream(void *arg, const struct ctf_settled *s)
+static void recover_stream(void *arg, const struct ctf_recovered *s)
 {
-	struct settling *g = arg;
+	struct recovering *g = arg;
 	const char *rest;
 	struct pool *p = pool_of(g->session, s->name, &rest);
 	unsigned cpu;
@@ -105,14 +105,14 @@ static void settle_stream(void *arg, const struct ctf_settled *s)
 		return;
 	}
 	g->n_packets += s->bytes > 0;
-	if (s->bytes && !strcmp(s->name, JOINED_STREAM))
-		drain_add_told(&g->kept->told, g->number, s->discarded);
+	if (s->bytes && !strcmp(s->name, PROCNAMES_STREAM))
+		drain_add_reported(&g->handover->reported, g->number, s->discarded);
 	if (!p || !s->bytes)
 		return;
 	if (sscanf(rest, "cpu_%u", &cpu) == 1 && cpu < p->n_cpus)
-		drain_add_told(&pool_slot(p, cpu)->told, g->number, s->discarded);
+		drain_add_reported(&pool_slot(p, cpu)->reported, g->number, s->discarded);
 	for (uint32_t i = 0; i < p->n_chunks; i++)
-		settle_chunk(g, s, p, i);
+		recover_chunk(g, s, p, i);
 }
 
 static void forget_pending(struct pool *p)
@@ -125,9 +125,9 @@ static void forget_pending(struct pool *p)
 	}
 }
 
-static void count_packets(void *arg, const struct ctf_settled *s)
+static void count_packets(void *arg, const struct ctf_recovered *s)
 {
-	struct settling *g = arg;
+	struct recovering *g = arg;
 
 	g->n_packets += s->bytes > 0;
 }
@@ -136,8 +136,8 @@ static void count_packets(void *arg, const struct ctf_settled *s)
  * Settles the trace at @path, if there is one.  One without a packet is taken away: its collector had
  * just begun it, and its metadata may describe nothing yet.  Returns 1 if it stays.
  */
-static int settle(struct settling *g, const char *path,
-		  void (*each)(void *arg, const struct ctf_settled *s), struct diag *d)
+static int finalize(struct recovering *g, const char *path,
+		  void (*each)(void *arg, const struct ctf_recovered *s), struct diag *d)
 {
 	int err;
 
@@ -145,7 +145,7 @@ static int settle(struct settling *g, const char *path,
 	g->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (g->dir < 0)
 		return errno == ENOENT ? 0 : diag_errno(d, "cannot open %s", path);
-	err = ctf_settle(path, each, g, d);
+	err = ctf_recover(path, each, g, d);
 	close(g->dir);
 	if (err && err != -ENOENT) /* it had not even an index yet */
 		return err;
@@ -154,20 +154,20 @@ static int settle(struct settling *g, const char *path,
 	return g->n_packets > 0;
 }
 
-static int settle_applications(struct settling *g, const char *path, uint32_t life, struct diag *d)
+static int recover_applications(struct recovering *g, const char *path, uint32_t incarnation, struct diag *d)
 {
 	char trace[PATH_MAX];
-	int err = files_application_path(trace, sizeof trace, path, g->session->tenant, life, d);
+	int err = files_application_path(trace, sizeof trace, path, g->session->tenant, incarnation, d);
 
-	return err ? err : settle(g, trace, settle_stream, d);
+	return err ? err : finalize(g, trace, recover_stream, d);
 }
 
-static int settle_kernel(struct settling *g, const char *path, uint32_t life, struct diag *d)
+static int recover_kernel(struct recovering *g, const char *path, uint32_t incarnation, struct diag *d)
 {
 	char trace[PATH_MAX];
-	int err = files_kernel_path(trace, sizeof trace, path, life, d);
+	int err = files_kernel_path(trace, sizeof trace, path, incarnation, d);
 
-	return err ? err : settle(g, trace, count_packets, d);
+	return err ? err : finalize(g, trace, count_packets, d);
 }
 
 static void forget_all_pending(struct session *s)
@@ -180,50 +180,50 @@ static void forget_all_pending(struct session *s)
  * A collector settles what is before it, then makes its own trace, then writes packets.  So only the last
  * one that is there may be in disorder; and one that died sooner left none.
  */
-int resume_files(struct session *s, struct kept *kept, const char *path, uint32_t life, struct diag *d)
+int resume_files(struct session *s, struct handover *handover, const char *path, uint32_t incarnation, struct diag *d)
 {
-	struct settling g = { .session = s, .kept = kept };
+	struct recovering g = { .session = s, .handover = handover };
 	int applications = 0, kernel = 0;
 
-	for (g.number = life - 1; g.number && !applications; g.number--)
-		applications = settle_applications(&g, path, g.number, d);
-	for (g.number = life - 1; g.number && !kernel && applications >= 0; g.number--)
-		kernel = settle_kernel(&g, path, g.number, d);
+	for (g.number = incarnation - 1; g.number && !applications; g.number--)
+		applications = recover_applications(&g, path, g.number, d);
+	for (g.number = incarnation - 1; g.number && !kernel && applications >= 0; g.number--)
+		kernel = recover_kernel(&g, path, g.number, d);
 	forget_all_pending(s);
 	return applications < 0 ? applications : kernel < 0 ? kernel : 0;
 }
 
-static int settle_piece(struct settling *g, const char *path, uint64_t now_ns, struct diag *d)
+static int recover_trace_chunk(struct recovering *g, const char *path, uint64_t now_ns, struct diag *d)
 {
-	char piece[PATH_MAX];
-	int err = pieces_path(piece, sizeof piece, path, g->number, d), applications, kernel;
+	char trace_chunk[PATH_MAX];
+	int err = trace_chunks_path(trace_chunk, sizeof trace_chunk, path, g->number, d), applications, kernel;
 
-	if (err || access(piece, F_OK))
+	if (err || access(trace_chunk, F_OK))
 		return err;
-	applications = settle_applications(g, piece, 1, d);
-	kernel = applications < 0 ? applications : settle_kernel(g, piece, 1, d);
+	applications = recover_applications(g, trace_chunk, 1, d);
+	kernel = applications < 0 ? applications : recover_kernel(g, trace_chunk, 1, d);
 	if (kernel < 0)
 		return kernel;
 	if (applications || kernel)
-		return pieces_finish(path, g->number, g->kept->piece_begin_ns, now_ns, d);
-	files_remove_trace(piece);
+		return trace_chunks_finish(path, g->number, g->handover->trace_chunk_begin_ns, now_ns, d);
+	files_remove_trace(trace_chunk);
 	return 0;
 }
 
 /*
  * The same in pieces.  A finished one is in order, and may be anything by now.  The one that was being
  * written is finished here; the next one may have been begun already.  The older first: what it tells as
- * lost is added once, also if that was done before (drain_add_told).
+ * lost is added once, also if that was done before (drain_add_reported).
  */
-int resume_pieces(struct session *s, struct kept *kept, const char *path, uint64_t now_ns, struct diag *d)
+int resume_trace_chunks(struct session *s, struct handover *handover, const char *path, uint64_t now_ns, struct diag *d)
 {
-	struct settling g = { .session = s, .kept = kept, .number = kept->piece };
+	struct recovering g = { .session = s, .handover = handover, .number = handover->trace_chunk };
 	int err = 0;
 
-	while (g.number && !pieces_is_finished(path, g.number))
+	while (g.number && !trace_chunks_is_finished(path, g.number))
 		g.number--;
-	while (g.number++ < kept->piece && !err)
-		err = settle_piece(&g, path, now_ns, d);
+	while (g.number++ < handover->trace_chunk && !err)
+		err = recover_trace_chunk(&g, path, now_ns, d);
 	forget_all_pending(s);
 	return err;
 }
@@ -249,8 +249,8 @@ int resume_session(struct session *s, bool is_stopping, struct diag *d)
 
 	if (err)
 		return err;
-	for (int i = 0; i < SESSION_DOORS; i++)
-		s->doors[i].fd = -1; /* who stood there was turned away */
+	for (int i = 0; i < SESSION_CONNECTIONS; i++)
+		s->connections[i].fd = -1; /* who stood there was turned away */
 	session_recount(s);
 	return 0;
 }

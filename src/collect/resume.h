@@ -21,10 +21,10 @@
  *
  * Nobody else collects.  May be interrupted by death, and done again.  Returns 0 or -errno.
  */
-int resume_files(struct session *s, struct kept *kept, const char *path, uint32_t life, struct diag *d);
-/* resume_pieces - the same in a recording in pieces: what was being written is finished, as of @now_ns since
+int resume_files(struct session *s, struct handover *handover, const char *path, uint32_t incarnation, struct diag *d);
+/* resume_trace_chunks - the same in a recording in pieces: what was being written is finished, as of @now_ns since
  * the Epoch. */
-int resume_pieces(struct session *s, struct kept *kept, const char *path, uint64_t now_ns, struct diag *d);
+int resume_trace_chunks(struct session *s, struct handover *handover, const char *path, uint64_t now_ns, struct diag *d);
 
 /* resume_session - what the collector that died may have changed: rules, filters, parked chunks.
  * @is_stopping: programs may find the session no more, and its rules are over. */

@@ -27,14 +27,14 @@ enum { FIRST_PERIOD_MS = 20 };
 /* ---------------------------------------------------------------- opening */
 
 /* A program whose code's addresses are recorded, although it has not joined. */
-static void see_sampled(void *arg, pid_t pid, uint64_t at_ns)
+static void on_sampled(void *arg, pid_t pid, uint64_t at_ns)
 {
 	struct collector *c = arg;
 
 	maps_join(c->maps, pid, at_ns);
 }
 
-static void see_mapped(void *arg, const struct kernel_mapped *m)
+static void on_mapped(void *arg, const struct kernel_mapped *m)
 {
 	struct collector *c = arg;
 
@@ -42,12 +42,12 @@ static void see_mapped(void *arg, const struct kernel_mapped *m)
 }
 
 /* Who came into a cgroup that is recorded: what is wanted of it is asked anew. */
-static void see_entered(void *arg, pid_t pid)
+static void on_entered(void *arg, pid_t pid)
 {
 	struct collector *c = arg;
 
-	if (!c->kept->triggers.is_paused)
-		apps_follow(c->session.dir, pid, &c->session.file, true);
+	if (!c->handover->triggers.is_paused)
+		programs_follow(c->session.dir, pid, &c->session.file, true);
 }
 
 static int open_kernel(struct collector *c)
@@ -67,13 +67,13 @@ static int open_kernel(struct collector *c)
 				    .backend = c->o->kernel_backend,
 				    .cgroups = c->o->cgroups,
 				    .n_cgroups = c->o->kernel_whole_machine ? 0 : c->o->n_cgroups,
-				    .entered = see_entered,
+				    .entered = on_entered,
 				    .contexts = c->o->kernel_contexts,
 				    .buffer_kib = c->o->kernel_buffer_kib,
 				    .capture_bytes = c->o->capture_bytes,
-				    .see = see_sampled,
-				    .mapped = see_mapped,
-				    .see_arg = c,
+				    .on_event = on_sampled,
+				    .mapped = on_mapped,
+				    .on_arg = c,
 				    .quota = c->o->quota };
 	struct diag d = { "" };
 	const char *why;
@@ -138,7 +138,7 @@ static int open_session(struct collector *c, struct diag *d)
 		channels[i] = c->o->channels[i].channel;
 	err = session_open(&c->session, &so, d);
 	if (!err)
-		err = wanted_rules(&c->wanted, d);
+		err = default_events_rules(&c->wanted, d);
 	if (err)
 		return err;
 	c->session.on_join = check_filters;
@@ -150,12 +150,12 @@ static int open_session(struct collector *c, struct diag *d)
 }
 
 /* The files of life @life; of the first, @life is 1.  In pieces each life has its own. */
-static int open_streams(struct collector *c, uint32_t life, struct diag *d)
+static int open_streams(struct collector *c, uint32_t incarnation, struct diag *d)
 {
 	const struct streams_options more = { .clock_offset_ns = c->clock_offset_ns,
-					      .resume = life > 1,
-					      .lost_before = ABI_TOLD_OF(c->kept->told) };
-	int err = files_open_application(&c->streams, &c->session, c->place, c->piece ? 1 : life, &more, d);
+					      .resume = incarnation > 1,
+					      .lost_before = ABI_TOLD_OF(c->handover->reported) };
+	int err = files_open_application(&c->streams, &c->session, c->place, c->trace_chunk ? 1 : incarnation, &more, d);
 
 	c->snapshot.names = c->streams;
 	if (!err)
@@ -169,8 +169,8 @@ int collector_open(struct collector *c, struct diag *d)
 	int err;
 
 	c->period_ms = FIRST_PERIOD_MS;
-	c->filters.kept = &c->kept->filters;
-	err = wanted_open(&c->wanted, o, &c->session, &c->filters, d);
+	c->filters.handover = &c->handover->filters;
+	err = default_events_open(&c->wanted, o, &c->session, &c->filters, d);
 	if (!err)
 		err = open_session(c, d);
 	if (err)
@@ -191,7 +191,7 @@ int collector_open(struct collector *c, struct diag *d)
 					       .names = c->streams,
 					       .maps = c->maps,
 					       .kernel = o->flight_recorder ? c->kernel : NULL,
-					       .lost_outside = &c->kept->lost_outside,
+					       .lost_outside = &c->handover->lost_outside,
 					       .clock_offset_ns = c->clock_offset_ns,
 					       .output = o->path };
 	return err;
@@ -209,7 +209,7 @@ static int start_kernel(struct collector *c, pid_t command, struct diag *d)
 		err = kernel_add_pid(c->kernel, command, d);
 	for (int i = 0; i < c->o->n_pids && !err; i++)
 		err = kernel_add_pid(c->kernel, c->o->pids[i], d);
-	if (!err && c->kept->triggers.is_paused)
+	if (!err && c->handover->triggers.is_paused)
 		err = kernel_pause(c->kernel, true, d);
 	if (!err)
 		err = kernel_start(c->kernel, d);
@@ -223,13 +223,13 @@ static int enable_wanted(struct collector *c, struct diag *d)
 	int err = 0;
 
 	if (c->o->whole) { /* what is wanted is in its rules, and not what it was started for */
-		apps_follow(c->session.dir, 0, &c->session.file, true);
+		programs_follow(c->session.dir, 0, &c->session.file, true);
 		return 0;
 	}
 	for (int i = 0; i < c->o->n_pids && !err; i++)
-		err = wanted_enable(&c->wanted, c->o->pids[i], c->kernel, d);
+		err = default_events_enable(&c->wanted, c->o->pids[i], c->kernel, d);
 	if (!err && !c->o->command && !c->o->n_pids)
-		err = wanted_enable(&c->wanted, 0, c->kernel, d);
+		err = default_events_enable(&c->wanted, 0, c->kernel, d);
 	return err;
 }
 
@@ -240,7 +240,7 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 	/* From here on programs ask for the pool, and do not wait long. */
 	if (!err)
 		err = session_publish(c->session.dir, &c->session.file, d);
-	if (!err && !c->kept->triggers.is_paused)
+	if (!err && !c->handover->triggers.is_paused)
 		err = enable_wanted(c, d);
 	if (!err)
 		err = session_announce(&c->session, d);
@@ -248,7 +248,7 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 		return err;
 	c->begin_ns = c->partial_ns = collector_now_ns(c);
 	if (c->o->whole)
-		err = late_catch_up(c, d); /* once more, as it can be found now */
+		err = catch_up_run(c, d); /* once more, as it can be found now */
 	check_filters(c, 0);
 	collector_record_clocks(c, 0);
 	return err ? err : trigger_watch_start(c, d);
@@ -257,58 +257,58 @@ int collector_start(struct collector *c, pid_t command, struct diag *d)
 /* ---------------------------------------------------------------- resuming */
 
 /* The programs that live, for the new trace: who joined and was not written down is among them. */
-static int note_program(void *arg, struct app *a)
+static int note_program(void *arg, struct program *a)
 {
 	struct collector *c = arg;
 
-	if (app_is_of(a, &c->session.file))
-		streams_process(c->streams, collector_now_ns(c), a->page.pid, app_pid(a), a->page.program);
+	if (program_is_of(a, &c->session.file))
+		streams_process(c->streams, collector_now_ns(c), a->page.pid, program_pid(a), a->page.program);
 	return 0;
 }
 
 void collector_note_programs(struct collector *c)
 {
-	apps_each(c->session.dir, 0, note_program, c);
+	programs_each(c->session.dir, 0, note_program, c);
 }
 
-static int resume_kernel(struct collector *c, uint32_t life, struct diag *d)
+static int resume_kernel(struct collector *c, uint32_t incarnation, struct diag *d)
 {
 	char path[PATH_MAX];
 	int err;
 
 	if (!c->kernel)
 		return 0;
-	err = files_kernel_path(path, sizeof path, c->place, c->piece ? 1 : life, d);
+	err = files_kernel_path(path, sizeof path, c->place, c->trace_chunk ? 1 : incarnation, d);
 	if (!err)
 		err = kernel_resume(c->kernel, path, d);
-	return !err && c->piece ? kernel_state(c->kernel, d) : err;
+	return !err && c->trace_chunk ? kernel_state(c->kernel, d) : err;
 }
 
 /* What the one before us held is as the keeper had it at the start, what it wrote lies there, and what it
  * knew is in shared memory. */
 int collector_resume(struct collector *c, struct diag *d)
 {
-	uint32_t life = c->kept->lives.n;
+	uint32_t incarnation = c->handover->supervision.n;
 	int err;
 
 	streams_close(c->streams);
 	c->streams = NULL;
-	c->session.n_joined = c->kept->n_joined;
-	c->stop = c->kept->lives.is_stopping;
-	if (c->kept->is_over)
+	c->session.n_joined = c->handover->n_joined;
+	c->stop = c->handover->supervision.is_stopping;
+	if (c->handover->is_over)
 		return 0;
 	err = resume_session(&c->session, c->stop, d);
 	if (!err)
 		err = filters_resume(&c->filters, c->session.n_filters, d);
 	if (!err)
-		err = c->piece ? rotate_resume(c, d) : resume_files(&c->session, c->kept, c->o->path, life, d);
+		err = c->trace_chunk ? rotate_resume(c, d) : resume_files(&c->session, c->handover, c->o->path, incarnation, d);
 	if (!err)
 		quota_resume(c->o->quota);
 	if (!err)
-		err = open_streams(c, life, d);
+		err = open_streams(c, incarnation, d);
 	if (!err)
 		collector_note_programs(c);
 	if (!err)
 		err = trigger_watch_resume(c, d);
-	return err ? err : resume_kernel(c, life, d);
+	return err ? err : resume_kernel(c, incarnation, d);
 }

@@ -55,28 +55,28 @@ static bool read_own_page(const char *directory, struct abi_control *page)
 	       page->version == ABI_CONTROL_VERSION;
 }
 
-static bool read_seats(const char *directory, struct abi_seats *seats)
+static bool read_session_slots(const char *directory, struct abi_session_slots *session_slots)
 {
 	char path[512 + ABI_PAGE_NAME_BYTES];
 
-	return compose(path, sizeof path, directory, "/seats", NULL) && read_file(path, seats, sizeof *seats) &&
-	       seats->magic == ABI_SEATS_MAGIC && seats->version == ABI_SEATS_VERSION;
+	return compose(path, sizeof path, directory, "/seats", NULL) && read_file(path, session_slots, sizeof *session_slots) &&
+	       session_slots->magic == ABI_SESSION_SLOTS_MAGIC && session_slots->version == ABI_SESSION_SLOTS_VERSION;
 }
 
 /* The first session that records this process, as our control page says.  False if there is none. */
 static bool find_own_session(struct ask *a)
 {
 	struct abi_control page;
-	struct abi_seats seats;
+	struct abi_session_slots session_slots;
 
-	if (!read_own_page(a->directory, &page) || !read_seats(a->directory, &seats))
+	if (!read_own_page(a->directory, &page) || !read_session_slots(a->directory, &session_slots))
 		return false;
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
-		struct abi_seat *s = &seats.at[i];
+		struct abi_session_slot *s = &session_slots.at[i];
 
 		s->session[ABI_NAME_BYTES - 1] = 0;
-		if (ABI_EPOCH_IS_NONE(s->epoch) || page.seats[i].epoch != s->epoch || !s->session[0] ||
-		    strchr(s->session, '/') || !ask_is_live(a, s->session))
+		if (ABI_EPOCH_IS_NONE(s->epoch) || page.session_slots[i].epoch != s->epoch || !s->session[0] ||
+		    strchr(s->session, '/') || !client_is_live(a, s->session))
 			continue;
 		return compose(a->session, sizeof a->session, s->session, NULL);
 	}
@@ -104,7 +104,7 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-int64_t ask_left_ns(const struct ask *a)
+int64_t client_left_ns(const struct ask *a)
 {
 	int64_t left_ns = a->until_ns - now_ns();
 
@@ -117,13 +117,13 @@ static int check_directory(struct ask *a)
 	struct stat st;
 
 	if (stat(a->directory, &st))
-		return ask_why(a, -ENOENT, "nothing records: there is no ", a->directory, NULL);
+		return client_reason(a, -ENOENT, "nothing records: there is no ", a->directory, NULL);
 	if (!S_ISDIR(st.st_mode) || (st.st_uid != geteuid() && st.st_uid) || (st.st_mode & 022))
-		return ask_why(a, -EPERM, a->directory, " is not ours alone", NULL);
+		return client_reason(a, -EPERM, a->directory, " is not ours alone", NULL);
 	return 0;
 }
 
-int ask_begin(struct ask *a, struct duet_control *c, uint64_t default_limit_ns)
+int client_begin(struct ask *a, struct duet_control *c, uint64_t default_limit_ns)
 {
 	uint64_t limit_ns;
 	int err;
@@ -140,22 +140,22 @@ int ask_begin(struct ask *a, struct duet_control *c, uint64_t default_limit_ns)
 	a->until_ns = now_ns() + (int64_t)limit_ns;
 	if (!compose(a->directory, sizeof a->directory, c && c->directory ? c->directory : start_directory,
 		     NULL))
-		return ask_why(a, -EINVAL, "the runtime directory's path is too long", NULL, NULL);
+		return client_reason(a, -EINVAL, "the runtime directory's path is too long", NULL, NULL);
 	err = check_directory(a);
 	if (err)
 		return err;
 	if (!name_session(a) || !a->session[0] || strchr(a->session, '/'))
-		return ask_why(a, -EINVAL, "a session's name has 1 to 63 characters, and no slash", NULL, NULL);
+		return client_reason(a, -EINVAL, "a session's name has 1 to 63 characters, and no slash", NULL, NULL);
 	return 0;
 }
 
-int ask_end(struct ask *a, int result)
+int client_end(struct ask *a, int result)
 {
 	errno = a->saved_errno;
 	return result;
 }
 
-int ask_why(struct ask *a, int err, const char *first, const char *second, const char *third)
+int client_reason(struct ask *a, int err, const char *first, const char *second, const char *third)
 {
 	if (a->c)
 		compose(a->c->why, sizeof a->c->why, first, second ? second : "", third ? third : "", NULL);
@@ -164,7 +164,7 @@ int ask_why(struct ask *a, int err, const char *first, const char *second, const
 
 /* ---------------------------------------------------------------- what */
 
-static void add(struct ask_line *l, const char *text, size_t size)
+static void add(struct client_line *l, const char *text, size_t size)
 {
 	if (l->failed || size > sizeof l->text - 1 - l->size) {
 		l->failed = true;
@@ -175,14 +175,14 @@ static void add(struct ask_line *l, const char *text, size_t size)
 	l->text[l->size] = 0;
 }
 
-static void add_key(struct ask_line *l, const char *key)
+static void add_key(struct client_line *l, const char *key)
 {
 	add(l, l->size ? ",\"" : "{\"", 2);
 	add(l, key, strlen(key));
 	add(l, "\":", 2);
 }
 
-void ask_line_text(struct ask_line *l, const char *key, const char *value)
+void client_line_text(struct client_line *l, const char *key, const char *value)
 {
 	if (!value)
 		return;
@@ -197,7 +197,7 @@ void ask_line_text(struct ask_line *l, const char *key, const char *value)
 	add(l, "\"", 1);
 }
 
-void ask_line_number(struct ask_line *l, const char *key, uint64_t value)
+void client_line_number(struct client_line *l, const char *key, uint64_t value)
 {
 	char digits[DECIMAL_BYTES], *p = decimal(digits, value);
 
@@ -205,18 +205,18 @@ void ask_line_number(struct ask_line *l, const char *key, uint64_t value)
 	add(l, p, strlen(p));
 }
 
-void ask_line_begin(struct ask_line *l, const char *verb)
+void client_line_begin(struct client_line *l, const char *verb)
 {
 	l->size = 0;
 	l->failed = false;
-	ask_line_text(l, "verb", verb);
+	client_line_text(l, "verb", verb);
 }
 
 /* ---------------------------------------------------------------- the exchange */
 
 static struct timeval left(const struct ask *a)
 {
-	int64_t us = ask_left_ns(a) / 1000;
+	int64_t us = client_left_ns(a) / 1000;
 
 	if (us < 1)
 		us = 1; /* 0 would be for ever */
@@ -228,7 +228,7 @@ static bool shall_go_on(const struct ask *a, int fd, int option)
 {
 	struct timeval t = left(a);
 
-	return errno == EINTR && ask_left_ns(a) && !setsockopt(fd, SOL_SOCKET, option, &t, sizeof t);
+	return errno == EINTR && client_left_ns(a) && !setsockopt(fd, SOL_SOCKET, option, &t, sizeof t);
 }
 
 static bool is_trusted(int fd)
@@ -264,7 +264,7 @@ static int connect_to(const struct ask *a, const char *session)
 	return err;
 }
 
-bool ask_is_live(const struct ask *a, const char *session)
+bool client_is_live(const struct ask *a, const char *session)
 {
 	int fd = connect_to(a, session);
 
@@ -291,26 +291,26 @@ static int transfer(const struct ask *a, int fd, const char *line, size_t bytes,
 	return (int)n;
 }
 
-static int tell_failure(struct ask *a, int err)
+static int report_failure(struct ask *a, int err)
 {
 	switch (err) {
 	case -ENOENT:
 	case -ECONNREFUSED:
-		return ask_why(a, -ENOENT, "no session ", a->session, " records");
+		return client_reason(a, -ENOENT, "no session ", a->session, " records");
 	case -EAGAIN:
 	case -EINTR:
-		return ask_why(a, -ETIMEDOUT, "the collector of session ", a->session,
+		return client_reason(a, -ETIMEDOUT, "the collector of session ", a->session,
 			       " did not answer in time");
 	case -EPIPE:
 	case -ECONNRESET:
-		return ask_why(a, -EPIPE, "session ", a->session, " ended before it answered");
+		return client_reason(a, -EPIPE, "session ", a->session, " ended before it answered");
 	case -EPERM:
-		return ask_why(a, -EPERM, "the socket of session ", a->session, " is another user's");
+		return client_reason(a, -EPERM, "the socket of session ", a->session, " is another user's");
 	}
-	return ask_why(a, err, "cannot ask session ", a->session, NULL);
+	return client_reason(a, err, "cannot ask session ", a->session, NULL);
 }
 
-int ask_exchange(struct ask *a, const char *line, size_t line_bytes, char *answer, size_t size)
+int client_exchange(struct ask *a, const char *line, size_t line_bytes, char *answer, size_t size)
 {
 	int fd = connect_to(a, a->session), n = fd;
 
@@ -318,25 +318,25 @@ int ask_exchange(struct ask *a, const char *line, size_t line_bytes, char *answe
 		n = transfer(a, fd, line, line_bytes, answer, size);
 		close(fd);
 	}
-	return n < 0 ? tell_failure(a, n) : n;
+	return n < 0 ? report_failure(a, n) : n;
 }
 
-int ask(struct ask *a, struct ask_line *l, struct ask_answer *answer)
+int ask(struct ask *a, struct client_line *l, struct client_answer *answer)
 {
 	char why[DUET_WHY_BYTES];
 	int n;
 
 	add(l, "}\n", 2);
 	if (l->failed)
-		return ask_why(a, -EINVAL, "the request is too long, or has control characters", NULL, NULL);
-	n = ask_exchange(a, l->text, l->size, answer->text, sizeof answer->text);
+		return client_reason(a, -EINVAL, "the request is too long, or has control characters", NULL, NULL);
+	n = client_exchange(a, l->text, l->size, answer->text, sizeof answer->text);
 	if (n < 0)
 		return n;
-	if (control_parse(&answer->line, answer->text, (size_t)n))
-		return ask_why(a, -EPROTO, "session ", a->session, ": not an answer");
-	if (control_is_true(&answer->line, "ok"))
+	if (json_line_parse(&answer->line, answer->text, (size_t)n))
+		return client_reason(a, -EPROTO, "session ", a->session, ": not an answer");
+	if (json_line_is_true(&answer->line, "ok"))
 		return 0;
-	if (!control_text(&answer->line, "error", why, sizeof why))
+	if (!json_line_text(&answer->line, "error", why, sizeof why))
 		compose(why, sizeof why, "it gave no reason", NULL);
-	return ask_why(a, control_is_true(&answer->line, "busy") ? -EBUSY : -EREMOTEIO, why, NULL, NULL);
+	return client_reason(a, json_line_is_true(&answer->line, "busy") ? -EBUSY : -EREMOTEIO, why, NULL, NULL);
 }

@@ -28,39 +28,39 @@ struct ask {
 	char session[DUET_SESSION_BYTES];
 };
 
-/* ask_begin - whom @c means.  0 or -errno; ask_end in either case, whose value is the call's. */
-int ask_begin(struct ask *a, struct duet_control *c, uint64_t default_limit_ns);
-int ask_end(struct ask *a, int result);
-/* ask_why - note the reason, of up to three parts that may be NULL; returns @err. */
-int ask_why(struct ask *a, int err, const char *first, const char *second, const char *third);
+/* client_begin - whom @c means.  0 or -errno; client_end in either case, whose value is the call's. */
+int client_begin(struct ask *a, struct duet_control *c, uint64_t default_limit_ns);
+int client_end(struct ask *a, int result);
+/* client_reason - note the reason, of up to three parts that may be NULL; returns @err. */
+int client_reason(struct ask *a, int err, const char *first, const char *second, const char *third);
 
 /* A line being written; it refuses what does not fit. */
-struct ask_line {
+struct client_line {
 	size_t size;
 	bool failed;
 	char text[ASK_REQUEST_BYTES];
 };
 
-void ask_line_begin(struct ask_line *l, const char *verb);
+void client_line_begin(struct client_line *l, const char *verb);
 /* Of a NULL nothing is said. */
-void ask_line_text(struct ask_line *l, const char *key, const char *value);
-void ask_line_number(struct ask_line *l, const char *key, uint64_t value);
+void client_line_text(struct client_line *l, const char *key, const char *value);
+void client_line_number(struct client_line *l, const char *key, uint64_t value);
 
-/* ask_exchange - send @line, receive one message into @answer, terminated.  Its length, or -errno. */
-int ask_exchange(struct ask *a, const char *line, size_t line_bytes, char *answer, size_t size);
+/* client_exchange - send @line, receive one message into @answer, terminated.  Its length, or -errno. */
+int client_exchange(struct ask *a, const char *line, size_t line_bytes, char *answer, size_t size);
 
-struct ask_answer {
-	struct control_line line; /* points into it: */
+struct client_answer {
+	struct json_line line; /* points into it: */
 	char text[ASK_ANSWER_BYTES];
 };
 
 /* ask - send the line; 0 if the collector did it, else -errno and the reason. */
-int ask(struct ask *a, struct ask_line *l, struct ask_answer *answer);
+int ask(struct ask *a, struct client_line *l, struct client_answer *answer);
 
-/* ask_is_live - whether somebody answers at the socket of @session. */
-bool ask_is_live(const struct ask *a, const char *session);
+/* client_is_live - whether somebody answers at the socket of @session. */
+bool client_is_live(const struct ask *a, const char *session);
 
 /* The time left of the call's limit, nanoseconds; at least 0. */
-int64_t ask_left_ns(const struct ask *a);
+int64_t client_left_ns(const struct ask *a);
 
 #endif

@@ -11,27 +11,27 @@
 
 #include "control/client.h"
 
-static uint64_t number_in(const struct ask_answer *answer, const char *key)
+static uint64_t number_in(const struct client_answer *answer, const char *key)
 {
 	uint64_t n = 0;
 
-	control_number(&answer->line, key, &n);
+	json_line_number(&answer->line, key, &n);
 	return n;
 }
 
 /* A verb that is all there is to say. */
 static int just(struct duet_control *c, const char *verb)
 {
-	struct ask_answer answer;
-	struct ask_line l;
+	struct client_answer answer;
+	struct client_line l;
 	struct ask a;
-	int err = ask_begin(&a, c, ASK_LIMIT_NS);
+	int err = client_begin(&a, c, ASK_LIMIT_NS);
 
 	if (!err) {
-		ask_line_begin(&l, verb);
+		client_line_begin(&l, verb);
 		err = ask(&a, &l, &answer);
 	}
-	return ask_end(&a, err);
+	return client_end(&a, err);
 }
 
 int duet_flush(struct duet_control *c)
@@ -52,43 +52,43 @@ int duet_stop(struct duet_control *c)
 int duet_snapshot(struct duet_control *c, const struct duet_snapshot_options *o, char *path,
 		  size_t path_bytes)
 {
-	struct ask_answer answer;
-	struct ask_line l;
+	struct client_answer answer;
+	struct client_line l;
 	struct ask a;
-	int err = ask_begin(&a, c, ASK_LIMIT_NS);
+	int err = client_begin(&a, c, ASK_LIMIT_NS);
 
 	if (!err && o && o->size < sizeof *o)
-		err = ask_why(&a, -EINVAL, "the options have no `size`", NULL, NULL);
+		err = client_reason(&a, -EINVAL, "the options have no `size`", NULL, NULL);
 	if (!err) {
-		ask_line_begin(&l, "snapshot");
+		client_line_begin(&l, "snapshot");
 		if (o && o->last_ns)
-			ask_line_number(&l, "last_ns", o->last_ns);
+			client_line_number(&l, "last_ns", o->last_ns);
 		if (o && o->max_bytes)
-			ask_line_number(&l, "max_size", o->max_bytes);
+			client_line_number(&l, "max_size", o->max_bytes);
 		err = ask(&a, &l, &answer);
 	}
-	if (!err && path && !control_text(&answer.line, "path", path, path_bytes))
-		err = ask_why(&a, -EPROTO, "the snapshot is written, but its path has no room here", NULL, NULL);
-	return ask_end(&a, err);
+	if (!err && path && !json_line_text(&answer.line, "path", path, path_bytes))
+		err = client_reason(&a, -EPROTO, "the snapshot is written, but its path has no room here", NULL, NULL);
+	return client_end(&a, err);
 }
 
 static int switch_events(struct duet_control *c, const char *verb, const struct duet_events *e,
 			 struct duet_switched *done)
 {
-	struct ask_answer answer;
-	struct ask_line l;
+	struct client_answer answer;
+	struct client_line l;
 	struct ask a;
-	int err = ask_begin(&a, c, ASK_LIMIT_NS);
+	int err = client_begin(&a, c, ASK_LIMIT_NS);
 
 	if (!err && (!e || e->size < sizeof *e || !e->pattern || e->pid < 0))
-		err = ask_why(&a, -EINVAL, "no pattern, no `size`, or no pid", NULL, NULL);
+		err = client_reason(&a, -EINVAL, "no pattern, no `size`, or no pid", NULL, NULL);
 	if (!err) {
-		ask_line_begin(&l, verb);
-		ask_line_text(&l, "pattern", e->pattern);
-		ask_line_text(&l, "filter", e->filter);
-		ask_line_text(&l, "channel", e->channel);
+		client_line_begin(&l, verb);
+		client_line_text(&l, "pattern", e->pattern);
+		client_line_text(&l, "filter", e->filter);
+		client_line_text(&l, "channel", e->channel);
 		if (e->pid)
-			ask_line_number(&l, "pid", (uint64_t)e->pid);
+			client_line_number(&l, "pid", (uint64_t)e->pid);
 		err = ask(&a, &l, &answer);
 	}
 	if (!err && done)
@@ -96,7 +96,7 @@ static int switch_events(struct duet_control *c, const char *verb, const struct 
 						.programs = number_in(&answer, "programs"),
 						.left_alone = number_in(&answer, "elsewhere") +
 							      number_in(&answer, "strict") };
-	return ask_end(&a, err);
+	return client_end(&a, err);
 }
 
 int duet_enable(struct duet_control *c, const struct duet_events *e, struct duet_switched *done)
@@ -109,16 +109,16 @@ int duet_disable(struct duet_control *c, const struct duet_events *e, struct due
 	return switch_events(c, "disable", e, done);
 }
 
-static void read_status(const struct ask_answer *answer, struct duet_session_status *s)
+static void read_status(const struct client_answer *answer, struct duet_session_status *s)
 {
 	const size_t size = s->size;
 
 	memset(s, 0, sizeof *s);
 	s->size = size;
-	control_text(&answer->line, "session", s->session, sizeof s->session);
-	control_text(&answer->line, "path", s->path, sizeof s->path);
+	json_line_text(&answer->line, "session", s->session, sizeof s->session);
+	json_line_text(&answer->line, "path", s->path, sizeof s->path);
 	s->pid = (int32_t)number_in(answer, "pid");
-	s->has_kernel = control_is_true(&answer->line, "kernel");
+	s->has_kernel = json_line_is_true(&answer->line, "kernel");
 	s->duration_ns = number_in(answer, "duration_ns");
 	s->programs = number_in(answer, "programs");
 	s->channels = number_in(answer, "channels");
@@ -131,33 +131,33 @@ static void read_status(const struct ask_answer *answer, struct duet_session_sta
 
 int duet_status(struct duet_control *c, struct duet_session_status *s)
 {
-	struct ask_answer answer;
-	struct ask_line l;
+	struct client_answer answer;
+	struct client_line l;
 	struct ask a;
-	int err = ask_begin(&a, c, ASK_LIMIT_NS);
+	int err = client_begin(&a, c, ASK_LIMIT_NS);
 
 	if (!err && s->size < sizeof *s)
-		err = ask_why(&a, -EINVAL, "the status has no `size`", NULL, NULL);
+		err = client_reason(&a, -EINVAL, "the status has no `size`", NULL, NULL);
 	if (!err) {
-		ask_line_begin(&l, "status");
+		client_line_begin(&l, "status");
 		err = ask(&a, &l, &answer);
 	}
 	if (!err)
 		read_status(&answer, s);
-	return ask_end(&a, err);
+	return client_end(&a, err);
 }
 
 int duet_request(struct duet_control *c, const char *line, char *answer, size_t size)
 {
 	struct ask a;
-	int result = ask_begin(&a, c, ASK_LIMIT_NS);
+	int result = client_begin(&a, c, ASK_LIMIT_NS);
 
 	if (!result && (!line || !size || strlen(line) >= ASK_ANSWER_BYTES))
-		result = ask_why(&a, -EINVAL, "a request has at most 8191 bytes, an answer at least 1", NULL,
+		result = client_reason(&a, -EINVAL, "a request has at most 8191 bytes, an answer at least 1", NULL,
 				 NULL);
 	if (!result)
-		result = ask_exchange(&a, line, strlen(line), answer, size);
-	return ask_end(&a, result);
+		result = client_exchange(&a, line, strlen(line), answer, size);
+	return client_end(&a, result);
 }
 
 int duet_sessions(struct duet_control *c, int (*each)(void *arg, const char *session), void *arg)
@@ -169,7 +169,7 @@ int duet_sessions(struct duet_control *c, int (*each)(void *arg, const char *ses
 	int result;
 
 	any.session = "any"; /* nobody's: only the directory is asked for */
-	result = ask_begin(&a, &any, ASK_LIMIT_NS);
+	result = client_begin(&a, &any, ASK_LIMIT_NS);
 	if (!result)
 		list = opendir(a.directory);
 	while (list && !result && (e = readdir(list))) {
@@ -177,9 +177,9 @@ int duet_sessions(struct duet_control *c, int (*each)(void *arg, const char *ses
 		struct ask one;
 
 		if (strncmp(e->d_name, "sock-", strlen("sock-")) || strlen(name) >= DUET_SESSION_BYTES ||
-		    ask_begin(&one, &any, ASK_LIMIT_NS))
+		    client_begin(&one, &any, ASK_LIMIT_NS))
 			continue;
-		if (ask_is_live(&one, name))
+		if (client_is_live(&one, name))
 			result = each(arg, name);
 	}
 	if (list)
@@ -188,5 +188,5 @@ int duet_sessions(struct duet_control *c, int (*each)(void *arg, const char *ses
 		result = 0; /* no directory: nothing records */
 	if (c && c->size >= sizeof *c)
 		memcpy(c->why, any.why, sizeof c->why);
-	return ask_end(&a, result);
+	return client_end(&a, result);
 }

@@ -151,8 +151,8 @@ static int await(struct ask *a, pid_t pid)
 	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
 	int status = 0, n = 0;
 
-	while (p.fd >= 0 && !n && ask_left_ns(a)) {
-		n = poll(&p, 1, (int)(ask_left_ns(a) / 1000000 % INT32_MAX) + 1);
+	while (p.fd >= 0 && !n && client_left_ns(a)) {
+		n = poll(&p, 1, (int)(client_left_ns(a) / 1000000 % INT32_MAX) + 1);
 		n = n < 0 && errno == EINTR ? 0 : n;
 	}
 	if (p.fd >= 0)
@@ -165,7 +165,7 @@ static int await(struct ask *a, pid_t pid)
 }
 
 /* What it wrote to standard error: why it did not begin. */
-static int tell_refusal(struct ask *a, int errors)
+static int report_refusal(struct ask *a, int errors)
 {
 	char text[DUET_WHY_BYTES];
 	ssize_t n = read(errors, text, sizeof text - 1);
@@ -173,7 +173,7 @@ static int tell_refusal(struct ask *a, int errors)
 	while (n > 0 && text[n - 1] == '\n')
 		n--;
 	text[n > 0 ? n : 0] = 0;
-	return ask_why(a, strstr(text, "already") ? -EEXIST : -EREMOTEIO,
+	return client_reason(a, strstr(text, "already") ? -EEXIST : -EREMOTEIO,
 		       n > 0 ? text : "duet start failed, and did not say why", NULL, NULL);
 }
 
@@ -183,27 +183,27 @@ static int run_and_wait(struct ask *a, struct command *c)
 	pid_t pid;
 
 	if (pipe2(errors, O_CLOEXEC | O_NONBLOCK))
-		return ask_why(a, -errno, "no pipe", NULL, NULL);
+		return client_reason(a, -errno, "no pipe", NULL, NULL);
 	c->errors = errors[1];
 	pid = run(c);
 	close(errors[1]);
 	if (pid < 0)
-		status = ask_why(a, pid, "cannot run ", c->path, NULL);
+		status = client_reason(a, pid, "cannot run ", c->path, NULL);
 	else
 		status = await(a, pid);
 	if (status == -ETIMEDOUT)
-		ask_why(a, status, "duet start took too long, and was ended", NULL, NULL);
+		client_reason(a, status, "duet start took too long, and was ended", NULL, NULL);
 	else if (status > 0)
-		status = tell_refusal(a, errors[0]);
+		status = report_refusal(a, errors[0]);
 	close(errors[0]);
 	return status;
 }
 
-/* Only the name may be missing in what ask_begin wants: there need not be anything yet. */
+/* Only the name may be missing in what client_begin wants: there need not be anything yet. */
 static int begin(struct ask *a, struct duet_control *c, const struct duet_start_options *o)
 {
 	char pid[DECIMAL_BYTES];
-	int err = ask_begin(a, c, START_LIMIT_NS);
+	int err = client_begin(a, c, START_LIMIT_NS);
 
 	if (err && err != -ENOENT)
 		return err;
@@ -257,19 +257,19 @@ int duet_start(struct duet_control *c, const struct duet_start_options *options)
 	int err = begin(&a, c, o);
 
 	if (!err && o->size < sizeof *o)
-		err = ask_why(&a, -EINVAL, "the options have no `size`", NULL, NULL);
+		err = client_reason(&a, -EINVAL, "the options have no `size`", NULL, NULL);
 	if (!err && !find_program(&command))
-		err = ask_why(&a, -ENOENT, "duet is not installed: it is not in PATH", NULL, NULL);
+		err = client_reason(&a, -ENOENT, "duet is not installed: it is not in PATH", NULL, NULL);
 	if (err)
-		return ask_end(&a, err);
+		return client_end(&a, err);
 	say(&command, &a, o, decimal(pid, (unsigned long)getpid()));
 	command.env = make_environment(a.directory);
 	if (is_too_long(&command))
-		err = ask_why(&a, -EINVAL, "too many arguments", NULL, NULL);
+		err = client_reason(&a, -EINVAL, "too many arguments", NULL, NULL);
 	else if (!command.env)
-		err = ask_why(&a, -ENOMEM, "no memory", NULL, NULL);
+		err = client_reason(&a, -ENOMEM, "no memory", NULL, NULL);
 	else
 		err = run_and_wait(&a, &command);
 	free(command.env);
-	return ask_end(&a, err);
+	return client_end(&a, err);
 }

@@ -226,7 +226,7 @@ static const struct function *function_at(const struct module *m, uint64_t addre
 	return low && address < m->functions[low - 1].end ? &m->functions[low - 1] : NULL;
 }
 
-const char *symbols_place(struct symbols *s, const char *path, const char *build_id, uint64_t offset, uint64_t *into,
+const char *symbols_locate(struct symbols *s, const char *path, const char *build_id, uint64_t offset, uint64_t *into,
 			  uint64_t *address)
 {
 	struct module *m = find_module(s, path, build_id);
@@ -251,7 +251,7 @@ const char *symbols_find(struct symbols *s, const char *path, const char *build_
 {
 	uint64_t into, address;
 
-	return symbols_place(s, path, build_id, offset, &into, &address);
+	return symbols_locate(s, path, build_id, offset, &into, &address);
 }
 
 struct symbols *symbols_open(void)

@@ -30,9 +30,9 @@ void symbols_close(struct symbols *s); /* accepts NULL */
  */
 const char *symbols_find(struct symbols *s, const char *path, const char *build_id, uint64_t offset);
 
-/* symbols_place - the same, and where: @into: bytes behind the function's beginning, 0 if there is none; @address: as the file itself counts
+/* symbols_locate - the same, and where: @into: bytes behind the function's beginning, 0 if there is none; @address: as the file itself counts
  * them (what addr2line takes), @offset if it does not say. */
-const char *symbols_place(struct symbols *s, const char *path, const char *build_id, uint64_t offset, uint64_t *into,
+const char *symbols_locate(struct symbols *s, const char *path, const char *build_id, uint64_t offset, uint64_t *into,
 			  uint64_t *address);
 
 /* elf_build_id - of a file, in hexadecimal.  False, and "", if it has none. */

@@ -274,7 +274,7 @@ static int strength(const struct lexer *l)
 }
 enum { STRENGTH_COMPARISON = 1, STRENGTH_MAX = 7 };
 
-static enum abi_filter_op mirrored(enum abi_filter_op op)
+static enum abi_filter_op replicated(enum abi_filter_op op)
 {
 	switch (op) {
 	case ABI_FILTER_LT:
@@ -333,7 +333,7 @@ static int finish_comparison(struct compiler *c, enum abi_filter_op op, struct o
 			"comparisons do not chain; write a < b && b < c, or use parentheses");
 	if (a->is_constant && !b->is_constant) {
 		swap_code(c, a, b);
-		op = mirrored(op);
+		op = replicated(op);
 	}
 	*a = (struct operand){ .kind = KIND_INT, .is_truth = true, .begin = a->begin, .at = a->at };
 	return emit(c, op, NULL, 0);

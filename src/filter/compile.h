@@ -33,7 +33,7 @@ int filter_explain(const struct filter_problem *p, int err, struct diag *d);
  * @tell: is lent each name, NUL-terminated.
  */
 void filter_each_name(const struct filter_code *code,
-		      void (*tell)(void *context, bool is_context, const char *name),
+		      void (*report)(void *context, bool is_context, const char *name),
 		      void *context);
 
 /* filter_distance - how unlike two names are: letters to insert, delete or replace; at most 255. */

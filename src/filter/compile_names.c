@@ -37,7 +37,7 @@ int filter_explain(const struct filter_problem *p, int err, struct diag *d)
 }
 
 void filter_each_name(const struct filter_code *code,
-		      void (*tell)(void *context, bool is_context, const char *name), void *context)
+		      void (*report)(void *context, bool is_context, const char *name), void *context)
 {
 	struct abi_filter head;
 	const uint8_t *p, *end;
@@ -56,7 +56,7 @@ void filter_each_name(const struct filter_code *code,
 		memcpy(&at, p + 1, sizeof at);
 		memcpy(name, data + at, p[3]);
 		name[p[3]] = 0;
-		tell(context, *p == ABI_FILTER_CONTEXT, name);
+		report(context, *p == ABI_FILTER_CONTEXT, name);
 	}
 }
 

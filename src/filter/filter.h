@@ -55,7 +55,7 @@ enum filter_type {
 
 /* Where a value comes from. */
 enum { FILTER_PARTS_MAX = 128, FILTER_FROM_SOURCE = 255 };
-struct filter_place {
+struct filter_location {
 	uint8_t type;	 /* enum filter_type */
 	uint8_t from;	 /* the packed payload, behind so many parts of varying size; or
 			    FILTER_FROM_SOURCE */
@@ -75,7 +75,7 @@ struct filter_label {
 	const char *rest, *end; /* label()'s own */
 };
 
-enum filter_why {
+enum filter_error {
 	FILTER_FINE,
 	FILTER_BROKEN, /* no byte code, or no schema, of ours */
 	FILTER_TOO_LARGE,
@@ -92,17 +92,17 @@ enum filter_why {
 };
 
 struct filter_problem {
-	enum filter_why why;
+	enum filter_error why;
 	char name[ABI_FILTER_NAME_MAX + 1]; /* whose; "" if nothing of a name */
 };
 
 /* Who knows an event class. */
 struct filter_names {
 	/* Tells where a field or context is.  @name is not NUL-terminated: `a`, `a[3]`, `a.b`. */
-	enum filter_why (*find)(const struct filter_names *n, bool is_context, const char *name,
-				size_t size, struct filter_place *place);
+	enum filter_error (*find)(const struct filter_names *n, bool is_context, const char *name,
+				size_t size, struct filter_location *place);
 	/* The next label of an enumeration; false at the end. */
-	bool (*label)(const struct filter_names *n, const struct filter_place *place,
+	bool (*label)(const struct filter_names *n, const struct filter_location *place,
 		      struct filter_label *label);
 };
 
@@ -114,7 +114,7 @@ struct filter_source {
 
 struct filter_step {
 	uint8_t op;
-	uint8_t type; /* as in filter_place */
+	uint8_t type; /* as in filter_location */
 	uint8_t from;
 	uint8_t how;
 	uint32_t offset;

@@ -35,7 +35,7 @@ struct linker {
 	struct jump jumps[ABI_FILTER_DEPTH_MAX];
 };
 
-static inline bool fail(struct linker *l, enum filter_why why, const char *name, size_t size)
+static inline bool fail(struct linker *l, enum filter_error why, const char *name, size_t size)
 {
 	struct filter_problem *p = l->problem;
 
@@ -54,7 +54,7 @@ static inline bool broken(struct linker *l)
 	return fail(l, FILTER_BROKEN, NULL, 0);
 }
 
-static inline bool fail_item(struct linker *l, enum filter_why why, const struct item *i)
+static inline bool fail_item(struct linker *l, enum filter_error why, const struct item *i)
 {
 	return fail(l, why, (const char *)l->data + i->name, i->name_size);
 }
@@ -90,17 +90,17 @@ static inline struct item *top(struct linker *l)
 }
 
 static inline bool find_name(struct linker *l, bool is_context, uint32_t at, uint32_t size,
-			     struct filter_place *p)
+			     struct filter_location *p)
 {
 	const char *name = (const char *)l->data + at;
-	enum filter_why why;
+	enum filter_error why;
 
-	*p = (struct filter_place){ 0 };
+	*p = (struct filter_location){ 0 };
 	why = l->names->find(l->names, is_context, name, size, p);
 	return why == FILTER_FINE || fail(l, why, name, size);
 }
 
-/* filter_link_two - an operation that takes two values. */
-bool filter_link_two(struct linker *l, enum abi_filter_op op);
+/* filter_link_binary - an operation that takes two values. */
+bool filter_link_binary(struct linker *l, enum abi_filter_op op);
 
 #endif

@@ -87,7 +87,7 @@ static enum kind kind_of(uint8_t type)
 static bool link_name(struct linker *l, bool is_context)
 {
 	uint32_t at = operand16(l, 0), size = l->code[l->at + 3];
-	struct filter_place p;
+	struct filter_location p;
 
 	if (at > l->data_size || size > l->data_size - at || !is_name(l->data + at, size))
 		return broken(l);
@@ -185,7 +185,7 @@ static bool link_op(struct linker *l, enum abi_filter_op op)
 			return broken(l);
 		return add_step(l, (struct filter_step){ .op = STEP_END });
 	default:
-		return filter_link_two(l, op);
+		return filter_link_binary(l, op);
 	}
 }
 

@@ -23,7 +23,7 @@ static struct filter_step *left_load(struct linker *l)
 }
 
 /* Room for the ranges lies one behind the other, as nothing else is taken meanwhile. */
-static uint32_t find_labels(struct linker *l, const struct filter_place *p, enum abi_filter_op op,
+static uint32_t find_labels(struct linker *l, const struct filter_location *p, enum abi_filter_op op,
 			    const char *text, size_t size, uint32_t *at)
 {
 	struct filter_label label = { .i = 0 };
@@ -63,7 +63,7 @@ static bool link_label(struct linker *l, enum abi_filter_op op)
 {
 	struct item *a = top(l) - 1;
 	struct filter_step *load = left_load(l), *text = &l->f->steps[l->f->n_steps - 1];
-	struct filter_place p;
+	struct filter_location p;
 	uint32_t n, at = 0;
 
 	if (!load || !a->name_size)
@@ -211,7 +211,7 @@ static bool link_compute(struct linker *l, enum abi_filter_op op)
 		    });
 }
 
-bool filter_link_two(struct linker *l, enum abi_filter_op op)
+bool filter_link_binary(struct linker *l, enum abi_filter_op op)
 {
 	if (!has(l, 2))
 		return broken(l);

@@ -29,8 +29,8 @@ const char *filter_context_name(enum filter_context which)
 	return which < FILTER_CONTEXTS ? context_names[which] : NULL;
 }
 
-static enum filter_why find_context(const struct schema_names *n, struct schema_text name,
-				    struct filter_place *place)
+static enum filter_error find_context(const struct schema_names *n, struct schema_text name,
+				    struct filter_location *place)
 {
 	for (uint32_t i = 0; context_names[i]; i++)
 		if (schema_is(name, context_names[i]) && (n->contexts & 1u << i)) {
@@ -70,8 +70,8 @@ static uint8_t number_type(const struct schema_type *t)
 	return (uint8_t)((t->base == 'i' ? FILTER_I8 : FILTER_U8) + log2);
 }
 
-static enum filter_why set_element(const struct schema_type *t, uint64_t index,
-				   struct filter_place *place)
+static enum filter_error set_element(const struct schema_type *t, uint64_t index,
+				   struct filter_location *place)
 {
 	if (t->base == 's' || (t->shape != SCHEMA_ARRAY && t->shape != SCHEMA_SEQUENCE))
 		return FILTER_IS_ONE;
@@ -84,7 +84,7 @@ static enum filter_why set_element(const struct schema_type *t, uint64_t index,
 	return index < t->count ? FILTER_FINE : FILTER_NO_ELEMENT;
 }
 
-static enum filter_why set_whole(const struct schema_type *t, struct filter_place *place)
+static enum filter_error set_whole(const struct schema_type *t, struct filter_location *place)
 {
 	if (t->base == 's') {
 		place->type = FILTER_STRING;
@@ -124,8 +124,8 @@ static bool is_same(struct schema_text a, struct schema_text b)
 	return a.end - a.p == b.end - b.p && !memcmp(a.p, b.p, (size_t)(a.end - a.p));
 }
 
-static enum filter_why find(const struct filter_names *names, bool is_context, const char *text,
-			    size_t size, struct filter_place *place)
+static enum filter_error find(const struct filter_names *names, bool is_context, const char *text,
+			    size_t size, struct filter_location *place)
 {
 	const struct schema_names *n = (const struct schema_names *)names;
 	struct schema_text words = n->words, name = { text, text + size };
@@ -153,7 +153,7 @@ static enum filter_why find(const struct filter_names *names, bool is_context, c
 }
 
 /* The labels of the enumeration's word, one after the other; its type was read before. */
-static bool next_label(const struct filter_names *names, const struct filter_place *place,
+static bool next_label(const struct filter_names *names, const struct filter_location *place,
 		       struct filter_label *out)
 {
 	const struct schema_names *n = (const struct schema_names *)names;

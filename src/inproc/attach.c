@@ -139,7 +139,7 @@ static int passed_descriptor(struct msghdr *m)
 /* Asks on @fd; returns the pool's descriptor or -1. */
 static int ask(int fd, struct abi_join_answer *answer, int64_t until_ns)
 {
-	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_BOARD_VERSION };
+	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_SESSION_MEMORY_VERSION };
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -197,63 +197,63 @@ static bool may_sleep(void)
 }
 
 /* Makes a channel of what the board says of it; nothing there is believed. */
-static bool open_channel(struct channel *c, const struct session *s, const struct abi_board *board,
+static bool open_channel(struct channel *c, const struct session *s, const struct abi_session_memory *session_memory,
 			 uint32_t i, uint32_t host_pid)
 {
-	uint64_t offset = load(&board->channels[i].offset), size = load(&board->channels[i].size);
+	uint64_t offset = load(&session_memory->channels[i].offset), size = load(&session_memory->channels[i].size);
 
-	c->contexts = load(&board->channels[i].contexts) & ABI_CONTEXT_ALL;
-	if (!(offset % ABI_POOL_ALIGN == 0 && offset >= sizeof *board && offset <= s->memory_size &&
+	c->contexts = load(&session_memory->channels[i].contexts) & ABI_CONTEXT_ALL;
+	if (!(offset % ABI_POOL_ALIGN == 0 && offset >= sizeof *session_memory && offset <= s->memory_size &&
 	      size <= s->memory_size - offset &&
 	      !pool_attach(&c->pool, (char *)s->memory + offset, size, host_pid) &&
 	      clock_is_readable(&c->pool.clock)))
 		return false;
 	context_prepare(c->contexts);
-	c->pool.life = &process.guard[GUARD_LIFE];
+	c->pool.incarnation = &process.guard[GUARD_LIFE];
 	c->pool.may_wait = may_sleep;
-	c->pool.born = load(c->pool.life);
+	c->pool.generation = load(c->pool.incarnation);
 	return true;
 }
 
 static bool open_channels(struct session *s, uint32_t host_pid)
 {
-	const struct abi_board *board = s->memory;
+	const struct abi_session_memory *session_memory = s->memory;
 
-	s->n_channels = load(&board->n_channels);
-	s->trigger_channel = load(&board->trigger_channel);
-	if (s->memory_size < ABI_POOL_ALIGN || board->magic != ABI_BOARD_MAGIC ||
-	    board->version != ABI_BOARD_VERSION || !s->n_channels || s->n_channels > ABI_CHANNELS ||
+	s->n_channels = load(&session_memory->n_channels);
+	s->trigger_channel = load(&session_memory->trigger_channel);
+	if (s->memory_size < ABI_POOL_ALIGN || session_memory->magic != ABI_SESSION_MEMORY_MAGIC ||
+	    session_memory->version != ABI_SESSION_MEMORY_VERSION || !s->n_channels || s->n_channels > ABI_CHANNELS ||
 	    s->trigger_channel >= s->n_channels)
 		return false;
 	for (uint32_t i = 0; i < s->n_channels; i++)
-		if (!open_channel(&s->channels[i], s, board, i, host_pid))
+		if (!open_channel(&s->channels[i], s, session_memory, i, host_pid))
 			return false;
 	return true;
 }
 
-static struct session *new_session(uint32_t seat, uint64_t epoch, uint32_t pid_namespace)
+static struct session *new_session(uint32_t session_slot, uint64_t epoch, uint32_t pid_namespace)
 {
 	struct session *s =
 		mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (s == MAP_FAILED)
 		return NULL;
-	s->word = ABI_ENABLES(ABI_GENERATION(epoch), seat);
+	s->word = ABI_ENABLES(ABI_GENERATION(epoch), session_slot);
 	s->epoch = epoch;
-	s->current = &process.control->seats[seat].epoch;
-	s->seat = seat;
+	s->current = &process.control->session_slots[session_slot].epoch;
+	s->session_slot = session_slot;
 	s->pid_namespace = pid_namespace;
 	return s;
 }
 
-static struct session *map_session(int fd, uint32_t seat, const struct abi_join_answer *a)
+static struct session *map_session(int fd, uint32_t session_slot, const struct abi_join_answer *a)
 {
 	struct session *s;
 	void *memory;
 
 	if (!is_sealed(fd, a->size))
 		return NULL;
-	s = new_session(seat, a->epoch, a->pid_namespace);
+	s = new_session(session_slot, a->epoch, a->pid_namespace);
 	if (!s)
 		return NULL;
 	memory = mmap(NULL, a->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -267,7 +267,7 @@ static struct session *map_session(int fd, uint32_t seat, const struct abi_join_
 	return NULL;
 }
 
-static struct session *join(const char *name, uint32_t seat, int64_t until_ns)
+static struct session *join(const char *name, uint32_t session_slot, int64_t until_ns)
 {
 	struct abi_join_answer answer;
 	struct session *s = NULL;
@@ -279,7 +279,7 @@ static struct session *join(const char *name, uint32_t seat, int64_t until_ns)
 	syscall(SYS_close, fd);
 	if (pool < 0)
 		return NULL;
-	s = map_session(pool, seat, &answer);
+	s = map_session(pool, session_slot, &answer);
 	syscall(SYS_close, pool);
 	return s;
 }
@@ -290,16 +290,16 @@ static bool is_it(const struct session *s, uint64_t epoch)
 }
 
 /* Who has inherited a mapping can do without an answer. */
-static int64_t patience_ns(uint32_t seat, uint64_t epoch)
+static int64_t block_timeout_ns(uint32_t session_slot, uint64_t epoch)
 {
-	bool again = load(&failed[seat].silent) == epoch || load(&process.inherited[seat]);
+	bool again = load(&failed[session_slot].silent) == epoch || load(&process.inherited[session_slot]);
 
 	return (again ? AGAIN_US : FIRST_US) * 1000ll;
 }
 
-static bool has_just_failed(uint32_t seat, uint64_t epoch)
+static bool has_just_failed(uint32_t session_slot, uint64_t epoch)
 {
-	return load(&failed[seat].epoch) == epoch && coarse_ns() < load(&failed[seat].next_try_ns);
+	return load(&failed[session_slot].epoch) == epoch && coarse_ns() < load(&failed[session_slot].next_try_ns);
 }
 
 static void note_silence(uint64_t *of, uint64_t epoch, int64_t begin_ns)
@@ -308,16 +308,16 @@ static void note_silence(uint64_t *of, uint64_t epoch, int64_t begin_ns)
 		store(of, epoch);
 }
 
-static void note_failure(uint32_t seat, uint64_t epoch, int64_t begin_ns)
+static void note_failure(uint32_t session_slot, uint64_t epoch, int64_t begin_ns)
 {
-	note_silence(&failed[seat].silent, epoch, begin_ns);
-	store(&failed[seat].next_try_ns, coarse_ns() + RETRY_NS);
-	store(&failed[seat].epoch, epoch);
+	note_silence(&failed[session_slot].silent, epoch, begin_ns);
+	store(&failed[session_slot].next_try_ns, coarse_ns() + RETRY_NS);
+	store(&failed[session_slot].epoch, epoch);
 }
 
-static struct session *obtain(const char *name, uint32_t seat, uint64_t epoch, int64_t for_ns)
+static struct session *obtain(const char *name, uint32_t session_slot, uint64_t epoch, int64_t for_ns)
 {
-	struct session **place = &process.sessions[seat], *have = load_acquire(place), *s; /* [J] */
+	struct session **place = &process.sessions[session_slot], *have = load_acquire(place), *s; /* [J] */
 
 	if (is_it(have, epoch))
 		return have;
@@ -325,7 +325,7 @@ static struct session *obtain(const char *name, uint32_t seat, uint64_t epoch, i
 		store(&process.control->dormant, ABI_DORMANT_CLOCK);
 		return NULL;
 	}
-	s = name[0] && !strchr(name, '/') ? join(name, seat, coarse_ns() + for_ns) : NULL;
+	s = name[0] && !strchr(name, '/') ? join(name, session_slot, coarse_ns() + for_ns) : NULL;
 	if (!s)
 		return NULL;
 	s->before = have;
@@ -337,13 +337,13 @@ static struct session *obtain(const char *name, uint32_t seat, uint64_t epoch, i
 }
 
 /* Who has the seat is asked again: its collector has written its epoch from outside, and no name. */
-static struct session *obtain_by_seat(uint32_t seat, uint64_t epoch)
+static struct session *obtain_by_session_slot(uint32_t session_slot, uint64_t epoch)
 {
-	struct abi_seats seats;
+	struct abi_session_slots session_slots;
 
-	if (!runtime_seats(&seats, -1) || seats.at[seat].epoch != epoch)
+	if (!runtime_session_slots(&session_slots, -1) || session_slots.at[session_slot].epoch != epoch)
 		return NULL;
-	return obtain(seats.at[seat].session, seat, epoch, patience_ns(seat, epoch));
+	return obtain(session_slots.at[session_slot].session, session_slot, epoch, block_timeout_ns(session_slot, epoch));
 }
 
 /*
@@ -351,39 +351,39 @@ static struct session *obtain_by_seat(uint32_t seat, uint64_t epoch)
  * if that means the same to the collector, else nobody's: what an owner without a name holds when it is
  * killed is out of use until the session ends, but never taken from it while it writes.
  */
-static struct session *adopt(uint32_t seat, uint64_t epoch, bool sandboxed)
+static struct session *adopt(uint32_t session_slot, uint64_t epoch, bool sandboxed)
 {
-	struct session *s = load_acquire(&process.inherited[seat]), *none = NULL;
+	struct session *s = load_acquire(&process.inherited[session_slot]), *none = NULL;
 	uint32_t ns = sandboxed ? 0 : runtime_pid_namespace();
 
-	if (!is_it(s, epoch) || !compare_exchange(&process.inherited[seat], &s, NULL))
+	if (!is_it(s, epoch) || !compare_exchange(&process.inherited[session_slot], &s, NULL))
 		return NULL;
 	if (!open_channels(s, ns && ns == s->pid_namespace ? process.pid : 0))
 		return NULL;
-	s->current = &process.control->seats[seat].epoch;
-	return compare_exchange(&process.sessions[seat], &none, s) ? s : NULL;
+	s->current = &process.control->session_slots[session_slot].epoch;
+	return compare_exchange(&process.sessions[session_slot], &none, s) ? s : NULL;
 }
 
-struct session *session_current(uint32_t seat, uint64_t epoch)
+struct session *session_current(uint32_t session_slot, uint64_t epoch)
 {
-	struct session *have = load_acquire(&process.sessions[seat]), *s; /* pairs with [J] */
+	struct session *have = load_acquire(&process.sessions[session_slot]), *s; /* pairs with [J] */
 	int64_t begin_ns;
 	bool sandboxed;
 
 	if (is_it(have, epoch))
 		return have;
-	if (has_just_failed(seat, epoch))
+	if (has_just_failed(session_slot, epoch))
 		return NULL;
 	begin_ns = coarse_ns();
 	sandboxed = process_is_sandboxed();
-	s = sandboxed ? NULL : obtain_by_seat(seat, epoch);
+	s = sandboxed ? NULL : obtain_by_session_slot(session_slot, epoch);
 	if (!s)
-		s = adopt(seat, epoch, sandboxed);
+		s = adopt(session_slot, epoch, sandboxed);
 	if (s)
 		return s;
 	if (sandboxed)
 		store(&process.control->dormant, ABI_DORMANT_SECCOMP);
-	note_failure(seat, epoch, begin_ns);
+	note_failure(session_slot, epoch, begin_ns);
 	return NULL;
 }
 
@@ -392,23 +392,23 @@ struct session *session_join_early(const struct abi_session *f)
 	int64_t begin_ns = coarse_ns();
 	struct session *s;
 
-	if (load(&failed[f->seat].silent_early) == f->epoch || has_just_failed(f->seat, f->epoch) || !process_may_call())
+	if (load(&failed[f->session_slot].silent_early) == f->epoch || has_just_failed(f->session_slot, f->epoch) || !process_may_call())
 		return NULL;
-	s = obtain(f->name, f->seat, f->epoch, AGAIN_US * 1000ll);
+	s = obtain(f->name, f->session_slot, f->epoch, AGAIN_US * 1000ll);
 	if (!s)
-		note_silence(&failed[f->seat].silent_early, f->epoch, begin_ns);
+		note_silence(&failed[f->session_slot].silent_early, f->epoch, begin_ns);
 	return s;
 }
 
 /* A second mapping of what the parent has joined in that seat. */
-static struct session *inherit(uint32_t seat, const struct session *from)
+static struct session *inherit(uint32_t session_slot, const struct session *from)
 {
 	void *memory = mremap(from->memory, 0, from->memory_size, MREMAP_MAYMOVE);
 	struct session *s;
 
 	if (memory == MAP_FAILED)
 		return NULL;
-	s = new_session(seat, from->epoch, from->pid_namespace);
+	s = new_session(session_slot, from->epoch, from->pid_namespace);
 	if (!s) {
 		munmap(memory, from->memory_size);
 		return NULL;

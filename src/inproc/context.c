@@ -76,7 +76,7 @@ void context_set(const void *bytes16)
 
 /* ---------------------------------------------------------------- values that are kept */
 
-static uint32_t ask_namespace(enum abi_context c)
+static uint32_t client_namespace(enum abi_context c)
 {
 	static const char *const path[N_NAMESPACES] = {
 		"/proc/thread-self/ns/cgroup", "/proc/thread-self/ns/ipc", "/proc/thread-self/ns/mnt",
@@ -91,7 +91,7 @@ static uint32_t ask_namespace(enum abi_context c)
 		       (uint32_t)st.st_ino;
 }
 
-static uint32_t ask_number(enum abi_context c)
+static uint32_t client_number(enum abi_context c)
 {
 	switch (c) {
 	case ABI_CONTEXT_PPID:
@@ -105,11 +105,11 @@ static uint32_t ask_number(enum abi_context c)
 	case ABI_CONTEXT_VEGID:
 		return (uint32_t)syscall(SYS_getegid);
 	default:
-		return ask_namespace(c);
+		return client_namespace(c);
 	}
 }
 
-static void ask_procname(void)
+static void client_procname(void)
 {
 	char name[16] = "";
 
@@ -121,10 +121,10 @@ static void ask_procname(void)
 static void ask(uint64_t missing)
 {
 	if (missing & BIT(PROCNAME))
-		ask_procname();
+		client_procname();
 	for (int i = 0; i < N_NUMBERS; i++)
 		if (missing & ABI_CONTEXT_BIT(ABI_CONTEXT_PPID + i)) {
-			own.values.number[i] = ask_number((enum abi_context)(ABI_CONTEXT_PPID + i));
+			own.values.number[i] = client_number((enum abi_context)(ABI_CONTEXT_PPID + i));
 			store(&of_process.number[i], own.values.number[i]);
 		}
 	__atomic_fetch_or(&of_process.have, (uint32_t)missing, __ATOMIC_RELEASE); /* [V] */
@@ -274,7 +274,7 @@ static bool extend_to(uintptr_t at)
 	return true;
 }
 
-static __attribute__((noinline)) bool look_at_stack(uintptr_t at)
+static __attribute__((noinline)) bool inspect_stack(uintptr_t at)
 {
 	int saved = errno;
 	bool is_there;
@@ -294,7 +294,7 @@ static __attribute__((noinline)) bool look_at_stack(uintptr_t at)
 
 static bool is_on_stack(uintptr_t at)
 {
-	return likely(at >= own.stack_low && at < own.stack_top) || look_at_stack(at);
+	return likely(at >= own.stack_low && at < own.stack_top) || inspect_stack(at);
 }
 
 /* What a return address can be, without the signature it may bear. */

@@ -38,16 +38,16 @@ struct open_event {
 
 _Static_assert(sizeof(struct duet_i_open) >= sizeof(struct open_event), "a site gives room for it");
 
-void count_lost(uint32_t seat)
+void count_lost(uint32_t session_slot)
 {
-	fetch_add(&process.control->seats[seat].lost, 1);
+	fetch_add(&process.control->session_slots[session_slot].lost, 1);
 }
 
 /* An event of a site that we are not told: for all sessions that have to do with us. */
 static void count_lost_by_all(void)
 {
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
-		if (load(&process.control->seats[i].epoch))
+		if (load(&process.control->session_slots[i].epoch))
 			count_lost(i);
 }
 
@@ -114,14 +114,14 @@ static bool set_channel(struct target *t, struct channel *c, const struct duet_i
 }
 
 /* The first seat in an enable word that is not 0; and the word without it. */
-static uint32_t first_seat(uint64_t word)
+static uint32_t first_session_slot(uint64_t word)
 {
 	return (uint32_t)__builtin_ctzll(word) / 8;
 }
 
-static uint64_t without(uint64_t word, uint32_t seat)
+static uint64_t without(uint64_t word, uint32_t session_slot)
 {
-	return word & ~ABI_ENABLES(UINT8_MAX, seat);
+	return word & ~ABI_ENABLES(UINT8_MAX, session_slot);
 }
 
 /* For be_ready().  Written only when it changes: threads share it. */
@@ -132,25 +132,25 @@ static void remember(struct duet_i_site *site, struct session *s)
 }
 
 /* What the session in @seat wants of the event.  False if that is nothing, or cannot be had. */
-static bool find_target(struct target *t, uint64_t word, uint32_t seat, struct duet_i_site *site)
+static bool find_target(struct target *t, uint64_t word, uint32_t session_slot, struct duet_i_site *site)
 {
 	const struct abi_control *c = process.control;
-	uint64_t epoch = load(&c->seats[seat].epoch);
-	uint16_t how = load(&page_event(process.control, site->index)->how[seat]);
+	uint64_t epoch = load(&c->session_slots[session_slot].epoch);
+	uint16_t routing = load(&page_event(process.control, site->index)->routing[session_slot]);
 	struct session *s;
 
-	if (seat == ABI_OWN_SEAT || ABI_GENERATION(epoch) != ABI_ENABLED(word, seat))
+	if (session_slot == ABI_OWN_SESSION_SLOT || ABI_GENERATION(epoch) != ABI_ENABLED(word, session_slot))
 		return false; /* abi/control.h, (3) */
-	s = session_current(seat, epoch);
-	if (!s || ABI_HOW_CHANNEL(how) >= s->n_channels) {
-		count_lost(seat);
+	s = session_current(session_slot, epoch);
+	if (!s || ABI_HOW_CHANNEL(routing) >= s->n_channels) {
+		count_lost(session_slot);
 		return false;
 	}
 	t->session = s;
-	t->filter = ABI_HOW_FILTER(how);
-	t->is_waited_for = how & ABI_HOW_TRIGGER;
-	if (!set_channel(t, &s->channels[ABI_HOW_CHANNEL(how)], site))
-		count_lost(seat);
+	t->filter = ABI_HOW_FILTER(routing);
+	t->is_waited_for = routing & ABI_HOW_TRIGGER;
+	if (!set_channel(t, &s->channels[ABI_HOW_CHANNEL(routing)], site))
+		count_lost(session_slot);
 	else if (s->word == word)
 		remember(site, s);
 	return t->id;
@@ -166,8 +166,8 @@ static __attribute__((noinline)) uint64_t prepare(const struct duet_i_site *site
 	word = load(site->enabled);
 	if (load(process.guard) != GUARD_OK) {
 		/* A fork caught in the middle, or one whose child may not join. */
-		for (; word; word = without(word, first_seat(word)))
-			count_lost(first_seat(word));
+		for (; word; word = without(word, first_session_slot(word)))
+			count_lost(first_session_slot(word));
 		return 0;
 	}
 	if (!thread_context)
@@ -223,14 +223,14 @@ static bool set_trigger_channel(struct target *t, struct session *s, const struc
 }
 
 /* Writes it for the session in @seat, if it wants it; or calls the process's probes. */
-static void emit_to(uint64_t word, uint32_t seat, struct duet_i_site *site, const void *payload, uint32_t size,
+static void emit_to(uint64_t word, uint32_t session_slot, struct duet_i_site *site, const void *payload, uint32_t size,
 		    const void *ip, const void *frame)
 {
 	struct target t;
 
-	if (seat == ABI_OWN_SEAT)
+	if (session_slot == ABI_OWN_SESSION_SLOT)
 		return probes_call(site, payload, size, ip);
-	if (!find_target(&t, word, seat, site) ||
+	if (!find_target(&t, word, session_slot, site) ||
 	    (t.filter && !filters_pass(t.session, site, t.filter, payload, size, ip)))
 		return;
 	write_to(&t, payload, size, ip, frame);
@@ -248,8 +248,8 @@ void emit_specially(struct duet_i_site *site, const void *payload, uint32_t size
 
 	if (!frame)
 		frame = __builtin_frame_address(0);
-	for (uint64_t left = word; left; left = without(left, first_seat(left)))
-		emit_to(word, first_seat(left), site, payload, size, ip, frame);
+	for (uint64_t left = word; left; left = without(left, first_session_slot(left)))
+		emit_to(word, first_session_slot(left), site, payload, size, ip, frame);
 	errno = saved;
 }
 
@@ -289,11 +289,11 @@ static void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, ui
 }
 
 /* Begins it where the session in @seat keeps it. */
-static char *open_for(struct open_event *e, uint64_t word, uint32_t seat, size_t size)
+static char *open_for(struct open_event *e, uint64_t word, uint32_t session_slot, size_t size)
 {
 	struct target t;
 
-	if (!find_target(&t, word, seat, e->site))
+	if (!find_target(&t, word, session_slot, e->site))
 		return NULL;
 	e->session = t.session;
 	e->pool = &t.channel->pool;
@@ -309,13 +309,13 @@ static char *open_for_probes(struct open_event *e, size_t size)
 						     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED) {
-		count_lost(ABI_OWN_SEAT);
+		count_lost(ABI_OWN_SESSION_SLOT);
 		return NULL;
 	}
 	e->pool = NULL;
 	e->ring = (struct ring_open){ .chunk = memory };
 	e->own_size = size;
-	e->others = ABI_ENABLES(UINT8_MAX, ABI_OWN_SEAT);
+	e->others = ABI_ENABLES(UINT8_MAX, ABI_OWN_SESSION_SLOT);
 	return memory;
 }
 
@@ -328,11 +328,11 @@ void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, co
 	char *payload = NULL;
 
 	for (e.others = word; e.others && !payload;) {
-		uint32_t seat = first_seat(e.others);
+		uint32_t session_slot = first_session_slot(e.others);
 
-		e.others = without(e.others, seat);
-		payload = seat == ABI_OWN_SEAT ? open_for_probes(&e, size) : open_for(&e, word, seat, size);
-		if (seat == ABI_OWN_SEAT)
+		e.others = without(e.others, session_slot);
+		payload = session_slot == ABI_OWN_SESSION_SLOT ? open_for_probes(&e, size) : open_for(&e, word, session_slot, size);
+		if (session_slot == ABI_OWN_SESSION_SLOT)
 			break; /* the last one */
 	}
 	errno = saved;
@@ -351,8 +351,8 @@ static void *open_large(struct duet_i_site *site, struct duet_i_open *o, size_t 
 /* Whether the event passes the filter of the session that keeps it, which is asked when all of it is there. */
 static bool is_wanted(const struct open_event *e, const void *payload, size_t size)
 {
-	uint16_t how = load(&page_event(process.control, e->site->index)->how[e->session->seat]);
-	uint32_t filter = ABI_HOW_FILTER(how);
+	uint16_t routing = load(&page_event(process.control, e->site->index)->routing[e->session->session_slot]);
+	uint32_t filter = ABI_HOW_FILTER(routing);
 
 	return !filter || filters_pass(e->session, e->site, filter, payload, size, e->ip);
 }
@@ -361,10 +361,10 @@ static bool is_wanted(const struct open_event *e, const void *payload, size_t si
 static bool open_for_triggers(const struct open_event *e, const char *payload, size_t size, struct target *t,
 			      struct ring_open *o, char **end)
 {
-	uint16_t how = load(&page_event(process.control, e->site->index)->how[e->session->seat]);
+	uint16_t routing = load(&page_event(process.control, e->site->index)->routing[e->session->session_slot]);
 	char *p;
 
-	if (!(how & ABI_HOW_TRIGGER) || !set_trigger_channel(t, e->session, e->site))
+	if (!(routing & ABI_HOW_TRIGGER) || !set_trigger_channel(t, e->session, e->site))
 		return false;
 	p = open_with_contexts(t, o, (uint32_t)size, e->ip, e->frame);
 	if (p)
@@ -396,8 +396,8 @@ void emit_commit(struct duet_i_open *o, char *end)
 	memcpy(&e, o, sizeof e);
 	payload = (char *)e.ring.chunk + e.ring.note;
 	size = (size_t)(end - payload);
-	for (uint64_t left = e.others; left; left = without(left, first_seat(left)))
-		emit_to(e.others, first_seat(left), e.site, payload, (uint32_t)size, e.ip, e.frame);
+	for (uint64_t left = e.others; left; left = without(left, first_session_slot(left)))
+		emit_to(e.others, first_session_slot(left), e.site, payload, (uint32_t)size, e.ip, e.frame);
 	if (e.own_size)
 		munmap(payload, e.own_size);
 	else if (is_wanted(&e, payload, size))

@@ -25,20 +25,20 @@ static inline __attribute__((always_inline)) struct ready be_ready(const struct 
 	struct session *s = load_acquire(&site->data[SITE_SESSION]); /* pairs with remember() */
 	struct ready r = { .context = thread_context };
 	struct channel *c;
-	uint32_t how;
+	uint32_t routing;
 
 	if (unlikely(!s || load(&s->word) != load(&e->enabled) || load(s->current) != s->epoch ||
 		     load(process.guard) != GUARD_OK || !r.context))
 		return r;
-	how = load(&e->how[s->seat]);
-	if (unlikely(how >= ABI_CHANNELS)) /* from there on it is a filter */
+	routing = load(&e->routing[s->session_slot]);
+	if (unlikely(routing >= ABI_CHANNELS)) /* from there on it is a filter */
 		return r;
 	c = &s->channels[0];
-	if (unlikely(how)) {
+	if (unlikely(routing)) {
 		/* A branch, which is predicted, and no arithmetic: with most events in the first channel
 		 * the address of the chunk does not wait for `how`. */
 		__asm__ volatile("" : "+r"(c));
-		c += how;
+		c += routing;
 	}
 	r.id = load(&c->plain[site->index]);
 	if (likely(r.id))

@@ -85,14 +85,14 @@ static bool get(const struct filter_source *source, uint32_t which, struct filte
 
 static bool link(struct linked_filter *l, const struct session *s, const struct duet_i_site *site)
 {
-	const struct abi_board *board = s->memory;
-	const struct abi_board_filter *f = &board->filters[l->number - 1];
+	const struct abi_session_memory *session_memory = s->memory;
+	const struct abi_session_filter *f = &session_memory->filters[l->number - 1];
 	uint32_t size = load_acquire(&f->size), at = load(&f->offset), schema_size; /* abi/session.h, (2) */
 	const char *schema =
 		page_schema(process.control, page_event(process.control, site->index), &schema_size);
 
 	return at <= ABI_FILTER_TEXT_BYTES && size <= ABI_FILTER_TEXT_BYTES - at && schema &&
-	       filter_payload_link(&l->filter, FILTER_LINKED_BYTES_MAX, board->text + at, size,
+	       filter_payload_link(&l->filter, FILTER_LINKED_BYTES_MAX, session_memory->text + at, size,
 				   schema, schema_size, (1u << FILTER_CONTEXTS) - 1, NULL);
 }
 
@@ -133,6 +133,6 @@ bool filters_pass(struct session *s, const struct duet_i_site *site, uint32_t nu
 	const struct linked_filter *l = find(s, site, number);
 
 	if (!l)
-		count_lost(s->seat); /* nobody knows whether it was wanted */
+		count_lost(s->session_slot); /* nobody knows whether it was wanted */
 	return l && l->fits && filter_run(&l->filter, payload, size, &source.source);
 }

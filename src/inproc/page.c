@@ -51,30 +51,30 @@ static void name_page(char name[ABI_PAGE_NAME_BYTES])
 		NULL);
 }
 
-enum { SEATS_BYTES = sizeof ((struct abi_control *)0)->seats };
+enum { SESSION_SLOTS_BYTES = sizeof ((struct abi_control *)0)->session_slots };
 
 /* What the page in the way counts as lost: nobody has told it yet. */
-static void keep_losses(int dir, const char *name, struct abi_control_seat seats[ABI_SEATS])
+static void keep_losses(int dir, const char *name, struct abi_control_slot session_slots[ABI_SESSION_SLOTS])
 {
 	int fd = (int)syscall(SYS_openat, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 
 	if (fd < 0)
 		return;
-	if (syscall(SYS_pread64, fd, seats, SEATS_BYTES, (off_t)offsetof(struct abi_control, seats)) !=
-	    (ssize_t)SEATS_BYTES)
-		memset(seats, 0, SEATS_BYTES);
+	if (syscall(SYS_pread64, fd, session_slots, SESSION_SLOTS_BYTES, (off_t)offsetof(struct abi_control, session_slots)) !=
+	    (ssize_t)SESSION_SLOTS_BYTES)
+		memset(session_slots, 0, SESSION_SLOTS_BYTES);
 	syscall(SYS_close, fd);
 }
 
 /* A page file left by the program that exec replaced, or by a namesake that is dead, is in the way. */
-static int create_file(int dir, const char *name, struct abi_control_seat seats[ABI_SEATS])
+static int create_file(int dir, const char *name, struct abi_control_slot session_slots[ABI_SESSION_SLOTS])
 {
 	int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	int fd = (int)syscall(SYS_openat, dir, name, flags, 0600);
 	struct stat st;
 
 	if (fd < 0 && errno == EEXIST) {
-		keep_losses(dir, name, seats);
+		keep_losses(dir, name, session_slots);
 		unlinkat(dir, name, 0);
 		fd = (int)syscall(SYS_openat, dir, name, flags, 0600);
 	}
@@ -143,13 +143,13 @@ void page_publish(struct abi_control *c)
 struct abi_control *page_create(int dir, char name[ABI_PAGE_NAME_BYTES])
 {
 	struct abi_control *c;
-	struct abi_control_seat seats[ABI_SEATS] = { { 0 } };
+	struct abi_control_slot session_slots[ABI_SESSION_SLOTS] = { { 0 } };
 	int fd;
 
 	if (!may_have_file(ABI_CONTROL_BYTES))
 		return NULL;
 	name_page(name);
-	fd = create_file(dir, name, seats);
+	fd = create_file(dir, name, session_slots);
 	if (fd < 0)
 		return NULL;
 	c = lock_file(fd) ? map_file(fd) : NULL;
@@ -158,7 +158,7 @@ struct abi_control *page_create(int dir, char name[ABI_PAGE_NAME_BYTES])
 		unlinkat(dir, name, 0);
 		return NULL;
 	}
-	memcpy(c->seats, seats, sizeof seats);
+	memcpy(c->session_slots, session_slots, sizeof session_slots);
 	c->text_end = offsetof(struct abi_control, text);
 	return c;
 }
@@ -210,8 +210,8 @@ bool page_copy(struct abi_control *to, const struct abi_control *from)
 	if (text > ABI_CONTROL_TEXT_OFFSET)
 		memcpy((char *)to + ABI_CONTROL_TEXT_OFFSET, (const char *)from + ABI_CONTROL_TEXT_OFFSET,
 		       text - ABI_CONTROL_TEXT_OFFSET);
-	for (uint32_t i = 0; i < ABI_SEATS; i++)
-		to->seats[i].epoch = load(&from->seats[i].epoch);
+	for (uint32_t i = 0; i < ABI_SESSION_SLOTS; i++)
+		to->session_slots[i].epoch = load(&from->session_slots[i].epoch);
 	to->text_end = text;
 	to->n_refused = from->n_refused;
 	store_release(&to->n_events, n);
@@ -231,7 +231,7 @@ static int find_event(struct abi_control *c, uint32_t n, const char *schema, siz
 }
 
 /* Where @size bytes of text find room; 0 if they do not. */
-static uint32_t place_text(struct abi_control *c, size_t size)
+static uint32_t endpoint_text(struct abi_control *c, size_t size)
 {
 	uint32_t at = load(&c->text_end);
 
@@ -254,7 +254,7 @@ int page_add_event(struct abi_control *c, const char *schema, size_t size)
 	if (n >= ABI_EVENTS)
 		return -1;
 	line = abi_control_event_offset(n);
-	at = place_text(c, size);
+	at = endpoint_text(c, size);
 	if (!at || !reserve_next(c, line, line + (uint32_t)sizeof(struct abi_control_event)))
 		return -1;
 	memcpy((char *)c + at, schema, size);

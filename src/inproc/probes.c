@@ -82,19 +82,19 @@ static struct schema_text fields_of(const struct duet_i_site *site)
 static uint32_t begin_call(struct probe *p)
 {
 	uint64_t seen = load(&p->calls), next;
-	uint32_t life = load(&process.life);
+	uint32_t incarnation = load(&process.incarnation);
 
 	do
-		next = (seen >> 32 == life ? seen : (uint64_t)life << 32) + 1;
+		next = (seen >> 32 == incarnation ? seen : (uint64_t)incarnation << 32) + 1;
 	while (!compare_exchange(&p->calls, &seen, next));
-	return life;
+	return incarnation;
 }
 
-static void end_call(struct probe *p, uint32_t life)
+static void end_call(struct probe *p, uint32_t incarnation)
 {
 	uint64_t seen = load(&p->calls);
 
-	while (seen >> 32 == life && !compare_exchange(&p->calls, &seen, seen - 1))
+	while (seen >> 32 == incarnation && !compare_exchange(&p->calls, &seen, seen - 1))
 		;
 }
 
@@ -102,20 +102,20 @@ static bool is_running(const struct probe *p)
 {
 	uint64_t seen = __atomic_load_n(&p->calls, __ATOMIC_SEQ_CST);
 
-	return seen >> 32 == load(&process.life) && (uint32_t)seen;
+	return seen >> 32 == load(&process.incarnation) && (uint32_t)seen;
 }
 
 static void call(uint32_t k, const struct duet_i_site *site, const struct duet_probe_event *e)
 {
 	struct probe *p = &probes->at[k];
-	uint32_t life = begin_call(p);
+	uint32_t incarnation = begin_call(p);
 
 	if (__atomic_load_n(&probes->wanted[site->index], __ATOMIC_SEQ_CST) & 1u << k) { /* (2) */
 		inside = k + 1;
 		p->function(e, p->arg);
 		inside = 0;
 	}
-	end_call(p, life);
+	end_call(p, incarnation);
 }
 
 void probes_call(const struct duet_i_site *site, const void *payload, size_t size, const void *ip)
@@ -133,7 +133,7 @@ void probes_call(const struct duet_i_site *site, const void *payload, size_t siz
 	if (!wanted)
 		return; /* detached meanwhile, or the parent's */
 	if (inside) {
-		count_lost(ABI_OWN_SEAT);
+		count_lost(ABI_OWN_SESSION_SLOT);
 		return;
 	}
 	fields = fields_of(site);
@@ -145,7 +145,7 @@ void probes_call(const struct duet_i_site *site, const void *payload, size_t siz
 
 uint64_t probe_missed(void)
 {
-	return process.control ? load(&process.control->seats[ABI_OWN_SEAT].lost) : 0;
+	return process.control ? load(&process.control->session_slots[ABI_OWN_SESSION_SLOT].lost) : 0;
 }
 
 /* ---------------------------------------------------------------- which events, under the lock */
@@ -154,7 +154,7 @@ static void set_byte(uint32_t index)
 {
 	uint8_t *bytes = (uint8_t *)&page_event(process.control, index)->enabled;
 
-	store_release(&bytes[ABI_OWN_SEAT], (uint8_t)(load(&probes->wanted[index]) ? OWN_BYTE : 0));
+	store_release(&bytes[ABI_OWN_SESSION_SLOT], (uint8_t)(load(&probes->wanted[index]) ? OWN_BYTE : 0));
 }
 
 static void consider(uint32_t k, uint32_t index, const char *name)
@@ -207,7 +207,7 @@ static void consider_all(uint32_t k)
 {
 	char name[NAME_BYTES];
 
-	store(&process.control->seats[ABI_OWN_SEAT].epoch, OWN_EPOCH);
+	store(&process.control->session_slots[ABI_OWN_SESSION_SLOT].epoch, OWN_EPOCH);
 	for (uint32_t i = 0, n = n_events(); i < n; i++)
 		if (name_of(i, name)) {
 			consider(k, i, name);

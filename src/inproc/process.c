@@ -110,7 +110,7 @@ static bool make_guard(void)
 		return false;
 	}
 	process.guard = page;
-	process.guard[GUARD_LIFE] = process.life = 1;
+	process.guard[GUARD_LIFE] = process.incarnation = 1;
 	store(process.guard, GUARD_OK);
 	return true;
 }
@@ -189,7 +189,7 @@ void process_renew(void)
 		sessions_inherit();
 	sessions_forget();
 	process.has_left = false;
-	store(&process.guard[GUARD_LIFE], ++process.life);
+	store(&process.guard[GUARD_LIFE], ++process.incarnation);
 	context_forget();
 	process.pid = sandboxed ? load(&process.guard[GUARD_PID]) : (uint32_t)syscall(SYS_getpid);
 	thread_context = sandboxed ? thread_context_make()
@@ -203,7 +203,7 @@ void process_renew(void)
 static bool has_losses(void)
 {
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
-		if (load(&process.control->seats[i].lost))
+		if (load(&process.control->session_slots[i].lost))
 			return true;
 	return false;
 }

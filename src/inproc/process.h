@@ -47,7 +47,7 @@ struct session {
 	uint64_t word; /* SESSION_OVER: of no event any more */
 	uint64_t epoch;
 	const uint64_t *current; /* the epoch of its seat, in the control page it was joined for */
-	uint32_t seat;
+	uint32_t session_slot;
 	uint32_t pid_namespace; /* of the collector: the one that owners' pids are of; 0: not known */
 	void *memory;
 	uint64_t memory_size;
@@ -94,7 +94,7 @@ struct process {
 	struct session *inherited[ABI_SESSIONS];
 	bool has_left; /* `sessions` are the parent's, and their memory no pool any more: sessions_leave */
 	uint32_t *guard; /* [GUARD_...] */
-	uint32_t life; /* counts forks */
+	uint32_t incarnation; /* counts forks */
 	uint32_t pid;
 	uint32_t seccomp_at_start; /* mode of the thread that opened us */
 	bool owns_page; /* control is our own, not the parent's */
@@ -139,7 +139,7 @@ void process_lock(void) HIDDEN;
 void process_unlock(void) HIDDEN;
 
 /* count_lost - an event that did not reach the session of @seat. */
-void count_lost(uint32_t seat) HIDDEN;
+void count_lost(uint32_t session_slot) HIDDEN;
 /* sessions_forget - in a child of fork: none is joined, whatever sites remember. */
 void sessions_forget(void) HIDDEN;
 
@@ -159,23 +159,23 @@ struct session_file {
  * holds. */
 int session_read(struct session_file *f, int dir, const char *name) HIDDEN;
 void session_release(struct session_file *f) HIDDEN;
-/* runtime_seats - who has which seat, in the directory @dir (-1: the one kept).  False if nobody ever had one. */
-bool runtime_seats(struct abi_seats *s, int dir) HIDDEN;
+/* runtime_session_slots - who has which seat, in the directory @dir (-1: the one kept).  False if nobody ever had one. */
+bool runtime_session_slots(struct abi_session_slots *s, int dir) HIDDEN;
 /* session_is_current - whether the session's file is still there; it may say something else. */
 bool session_is_current(const struct session_file *f, int dir) HIDDEN;
 
 /* Ourselves, as far as rules ask. */
 struct self {
-	struct who who; /* points into names */
+	struct selector selector; /* points into names */
 	struct utsname names;
 	char cgroup[512]; /* of a longer path nothing is known */
 };
-/* who_we_are - what the letters (who_letters) ask for; system calls are made for some alone. */
-void who_we_are(struct self *s, uint32_t letters) HIDDEN;
+/* selector_we_are - what the letters (selector_letters) ask for; system calls are made for some alone. */
+void selector_we_are(struct self *s, uint32_t letters) HIDDEN;
 
 /* session_current - the session of @epoch in @seat, joined now if need be; NULL if that fails.
  * Async-signal-safe; takes at most about a second, and not again within the next, then less. */
-struct session *session_current(uint32_t seat, uint64_t epoch) HIDDEN;
+struct session *session_current(uint32_t session_slot, uint64_t epoch) HIDDEN;
 /* session_join_early - the same before there is an event: less patient, not again if it was in vain; the first
  * event tries again. */
 struct session *session_join_early(const struct abi_session *f) HIDDEN;

@@ -108,9 +108,9 @@ static bool is_for_environment(const char *session)
 }
 
 /* The seat's byte of the event's enable word. */
-static uint8_t *enabled_byte(uint32_t event, uint32_t seat)
+static uint8_t *enabled_byte(uint32_t event, uint32_t session_slot)
 {
-	return (uint8_t *)&page_event(process.control, event)->enabled + seat;
+	return (uint8_t *)&page_event(process.control, event)->enabled + session_slot;
 }
 
 static void disable(struct duet_i_site *begin, struct duet_i_site *end, const struct abi_session *s)
@@ -119,7 +119,7 @@ static void disable(struct duet_i_site *begin, struct duet_i_site *end, const st
 		uint8_t its = ABI_GENERATION(s->epoch);
 
 		if (site->data[SITE_KNOWN])
-			compare_exchange(enabled_byte(site->index, s->seat), &its, 0);
+			compare_exchange(enabled_byte(site->index, s->session_slot), &its, 0);
 	}
 }
 
@@ -129,19 +129,19 @@ static bool enable_wanted(struct duet_i_site *begin, struct duet_i_site *end, co
 	bool any = false, for_environment = is_for_environment(s->name);
 	struct self self;
 
-	who_we_are(&self, who_letters(s->rules, s->rules_size));
+	selector_we_are(&self, selector_letters(s->rules, s->rules_size));
 	for (struct duet_i_site *site = begin; site < end; site++) {
 		struct rules_verdict v;
 
 		if (!site->data[SITE_KNOWN])
 			continue;
-		v = rules_judge(s->rules, s->rules_size, site->name, site->level, &self.who);
+		v = rules_judge(s->rules, s->rules_size, site->name, site->level, &self.selector);
 		if (!v.wanted && !(for_environment && environment_wants(site->name)))
 			continue;
 		if (!any)
-			store(&process.control->seats[s->seat].epoch, s->epoch);
-		store(&page_event(process.control, site->index)->how[s->seat], v.how);
-		store_release(enabled_byte(site->index, s->seat), ABI_GENERATION(s->epoch));
+			store(&process.control->session_slots[s->session_slot].epoch, s->epoch);
+		store(&page_event(process.control, site->index)->routing[s->session_slot], v.routing);
+		store_release(enabled_byte(site->index, s->session_slot), ABI_GENERATION(s->epoch));
 		any = true;
 	}
 	return any;
@@ -156,9 +156,9 @@ static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end, st
 		thread_context = thread_context_make();
 	for (struct duet_i_site *site = begin; site < end; site++) {
 		const struct abi_control_event *e = page_event(process.control, site->index);
-		uint32_t filter = site->data[SITE_KNOWN] ? ABI_HOW_FILTER(load(&e->how[joined->seat])) : 0;
+		uint32_t filter = site->data[SITE_KNOWN] ? ABI_HOW_FILTER(load(&e->routing[joined->session_slot])) : 0;
 
-		if (filter && ABI_ENABLED(load(&e->enabled), joined->seat))
+		if (filter && ABI_ENABLED(load(&e->enabled), joined->session_slot))
 			filters_prepare(joined, site, filter);
 	}
 }
@@ -194,14 +194,14 @@ static bool enable_for(const char *name, int dir, struct duet_i_site *begin, str
 /* What all sessions want.  False if one has ended meanwhile: another may have its seat. */
 static bool enable_for_all(int dir, struct duet_i_site *begin, struct duet_i_site *end)
 {
-	struct abi_seats seats;
+	struct abi_session_slots session_slots;
 	bool current = true;
 
-	if (!runtime_seats(&seats, dir))
+	if (!runtime_session_slots(&session_slots, dir))
 		return true;
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
-		if (!ABI_EPOCH_IS_NONE(seats.at[i].epoch))
-			current &= enable_for(seats.at[i].session, dir, begin, end);
+		if (!ABI_EPOCH_IS_NONE(session_slots.at[i].epoch))
+			current &= enable_for(session_slots.at[i].session, dir, begin, end);
 	return current;
 }
 

@@ -29,11 +29,11 @@ bool runtime_file(char *path, size_t size, const char *name)
 /* Bytes of a session's file up to its rules, which follow. */
 #define HEAD_BYTES offsetof(struct abi_session, rules)
 
-static bool is_whole(const struct abi_session *s, ssize_t n)
+static bool is_complete(const struct abi_session *s, ssize_t n)
 {
 	return n >= (ssize_t)HEAD_BYTES && s->magic == ABI_SESSION_MAGIC &&
 	       s->version == ABI_SESSION_VERSION && s->rules_size <= ABI_RULES_BYTES &&
-	       s->seat < ABI_SESSIONS && !ABI_EPOCH_IS_NONE(s->epoch) && memchr(s->name, 0, sizeof s->name) &&
+	       s->session_slot < ABI_SESSIONS && !ABI_EPOCH_IS_NONE(s->epoch) && memchr(s->name, 0, sizeof s->name) &&
 	       n == (ssize_t)(HEAD_BYTES + s->rules_size);
 }
 
@@ -59,7 +59,7 @@ static int open_file(int dir, const char *name)
 	return (int)syscall(SYS_openat, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 }
 
-bool runtime_seats(struct abi_seats *s, int dir)
+bool runtime_session_slots(struct abi_session_slots *s, int dir)
 {
 	char path[512];
 	ssize_t n;
@@ -74,7 +74,7 @@ bool runtime_seats(struct abi_seats *s, int dir)
 	syscall(SYS_close, fd);
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
 		s->at[i].session[ABI_NAME_BYTES - 1] = 0;
-	return n == (ssize_t)sizeof *s && s->magic == ABI_SEATS_MAGIC && s->version == ABI_SEATS_VERSION;
+	return n == (ssize_t)sizeof *s && s->magic == ABI_SESSION_SLOTS_MAGIC && s->version == ABI_SESSION_SLOTS_VERSION;
 }
 
 int session_read(struct session_file *f, int dir, const char *name)
@@ -90,7 +90,7 @@ int session_read(struct session_file *f, int dir, const char *name)
 		return -errno;
 	f->memory = MAP_FAILED;
 	n = read_all(f);
-	if (is_whole(f->session, n))
+	if (is_complete(f->session, n))
 		return 0;
 	session_release(f);
 	return -EPROTO;

@@ -16,7 +16,7 @@ static uint32_t namespace_number(const char *path)
 }
 
 /* The last line of /proc/self/cgroup: "0::/path". */
-static const char *look_at_cgroup(struct self *s)
+static const char *inspect_cgroup(struct self *s)
 {
 	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
 	ssize_t n = 0, all = 0;
@@ -35,18 +35,18 @@ static const char *look_at_cgroup(struct self *s)
 	return strstr(at, "::") + 2;
 }
 
-void who_we_are(struct self *s, uint32_t letters)
+void selector_we_are(struct self *s, uint32_t letters)
 {
-	s->who = (struct who){ .name = process.control->program, .host = "", .cgroup = "", .pid = process.pid };
+	s->selector = (struct selector){ .name = process.control->program, .host = "", .cgroup = "", .pid = process.pid };
 	if (letters & WHO_LETTER('g'))
-		s->who.cgroup = look_at_cgroup(s);
+		s->selector.cgroup = inspect_cgroup(s);
 	if (letters & WHO_LETTER('u'))
-		s->who.uid = (uint32_t)syscall(SYS_getuid);
+		s->selector.uid = (uint32_t)syscall(SYS_getuid);
 	if (letters & (WHO_LETTER('p') | WHO_LETTER('c')))
-		s->who.pid_namespace = namespace_number("/proc/self/ns/pid");
+		s->selector.pid_namespace = namespace_number("/proc/self/ns/pid");
 	if (!(letters & WHO_LETTER('c')))
 		return;
-	s->who.mount_namespace = namespace_number("/proc/self/ns/mnt");
+	s->selector.mount_namespace = namespace_number("/proc/self/ns/mnt");
 	if (!syscall(SYS_uname, &s->names))
-		s->who.host = s->names.nodename;
+		s->selector.host = s->names.nodename;
 }

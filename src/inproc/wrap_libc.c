@@ -65,7 +65,7 @@ extern char __libc_single_threaded __attribute__((weak)); /* glibc, since 2.32 *
  * The processor may read the clock ahead of earlier loads: ahead of the one that brought us the
  * address which another thread just gave up.  Seen in 2 of 120 000 hand-overs between two CPUs.
  */
-static void settle(void)
+static void finalize(void)
 {
 #if defined __x86_64__
 	if (!&__libc_single_threaded || !__libc_single_threaded)
@@ -76,7 +76,7 @@ static void settle(void)
 static bool enter(void)
 {
 	if (likely(depth < DEPTH)) {
-		settle();
+		finalize();
 		depth++;
 		return true;
 	}

@@ -19,7 +19,7 @@ struct kernel {
 	struct kernel_instance instance;
 	struct kernel_selection selection; /* filters of it are gone */
 	bool is_own; /* there is no instance: setup_own.c */
-	bool is_thin; /* only what is waited for is on */
+	bool is_triggers_only; /* only what is waited for is on */
 	bool is_paused;
 	bool has_uprobes, has_kprobes;
 	struct kernel_functions functions;
@@ -41,13 +41,13 @@ struct kernel {
 	struct pids followed; /* while it is looked at them: whom the kernel follows already */
 	void (*entered)(void *arg, pid_t pid);
 	void *entered_arg;
-	bool is_flight; /* `overwrite` */
+	bool is_overwrite; /* `overwrite` */
 	bool is_started;
 	uint64_t clock_offset_ns;
 	uint64_t bytes_before; /* in traces that were rotated away */
 	struct snapshot { /* while one is written drain.sink is its */
 		bool is_open;
-		struct ctf_sink main;
+		struct ctf_writer main;
 		uint16_t main_described;
 		uint64_t main_events, main_malformed;
 		uint64_t from_ns;
@@ -62,24 +62,24 @@ int kernel_set(const struct kernel *k, const char *file, const char *value, stru
 /* kernel_open_trace - the CTF trace that is written to from now on. */
 int kernel_open_trace(struct kernel *k, const char *path, struct diag *d);
 
-/* kernel_set_up - all before the first record, as @o wants it.  On error kernel_close() puts back what was done. */
-int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag *d);
+/* kernel_setup - all before the first record, as @o wants it.  On error kernel_close() puts back what was done. */
+int kernel_setup(struct kernel *k, const struct kernel_options *o, struct diag *d);
 
-/* kernel_set_up_perf - the part of it that is about call stacks and counters. */
-int kernel_set_up_perf(struct kernel *k, const struct kernel_options *o, struct diag *d);
+/* kernel_setup_perf - the part of it that is about call stacks and counters. */
+int kernel_setup_perf(struct kernel *k, const struct kernel_options *o, struct diag *d);
 
-/* kernel_set_up_own - instead of all that: tracefs was @refused, and @d says why.  0; or @refused, @d as it was, if it is not
+/* kernel_setup_own - instead of all that: tracefs was @refused, and @d says why.  0; or @refused, @d as it was, if it is not
  * enough for @o; or another -errno. */
-int kernel_set_up_own(struct kernel *k, const struct kernel_options *o, int refused, struct diag *d);
+int kernel_setup_own(struct kernel *k, const struct kernel_options *o, int refused, struct diag *d);
 
 /* kernel_buffer_kib - per CPU. */
 uint32_t kernel_buffer_kib(const struct kernel_options *o);
 
-/* kernel_tell_arguments - of the system calls whose entries @s has chosen; @f is room for a format.  0 or -errno. */
-int kernel_tell_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f);
+/* kernel_report_arguments - of the system calls whose entries @s has chosen; @f is room for a format.  0 or -errno. */
+int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f);
 
-/* kernel_set_up_syscalls - entries, or exits, as @s wants them; @f is room for a format. */
-int kernel_set_up_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, struct kernel_format *f, struct diag *d);
+/* kernel_setup_syscalls - entries, or exits, as @s wants them; @f is room for a format. */
+int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, struct kernel_format *f, struct diag *d);
 
 /* kernel_set_filter - of an event of the instance.  What the kernel says against it stands below it in its file: told
  * beside @expression, unless that is NULL. */

@@ -43,13 +43,13 @@ int kernel_open(struct kernel **out, const struct kernel_options *o, struct diag
 	k->instance = KERNEL_NO_INSTANCE;
 	k->available = -1;
 	k->functions = KERNEL_NO_FUNCTIONS;
-	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	k->drain.sink = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	k->drain.clock = *o->clock;
 	k->whole_machine = o->whole_machine;
 	k->capture_bytes = o->capture_bytes;
-	k->is_flight = o->overwrite;
+	k->is_overwrite = o->overwrite;
 	k->clock_offset_ns = o->clock_offset_ns;
-	err = kernel_set_up(k, o, d);
+	err = kernel_setup(k, o, d);
 	if (err) {
 		kernel_close(k);
 		return err;
@@ -105,26 +105,26 @@ int kernel_resume(struct kernel *k, const char *path, struct diag *d)
 	err = k->is_started ? kernel_contexts_begin(k->drain.contexts, d) : 0;
 	if (err)
 		return err;
-	ctf_sink_close(&k->drain.sink);
+	ctf_writer_close(&k->drain.sink);
 	return kernel_open_trace(k, path, d);
 }
 
 int kernel_rotate(struct kernel *k, const char *path, struct diag *d)
 {
-	struct ctf_sink old = k->drain.sink;
+	struct ctf_writer old = k->drain.sink;
 	int err;
 
-	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	k->drain.sink = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	err = kernel_open_trace(k, path, d);
 	if (err) {
-		ctf_sink_close(&k->drain.sink);
+		ctf_writer_close(&k->drain.sink);
 		k->drain.sink = old;
 		return err;
 	}
 	k->drain.sink.quota = old.quota;
 	restart_streams(k);
 	k->bytes_before += old.bytes;
-	ctf_sink_close(&old);
+	ctf_writer_close(&old);
 	return 0;
 }
 
@@ -229,9 +229,9 @@ static int add_member(void *arg, pid_t pid)
 }
 
 /* Who is there now is who is described in state dumps. */
-static int look_at_cgroups(struct kernel *k, struct diag *d)
+static int inspect_cgroups(struct kernel *k, struct diag *d)
 {
-	int err = kernel_cgroups_look(k->cgroups, add_member, k);
+	int err = kernel_cgroups_scan(k->cgroups, add_member, k);
 	size_t n;
 	const pid_t *pids = kernel_cgroups_pids(k->cgroups, &n);
 	pid_t *kept = realloc(k->pids, (n + 1) * sizeof *kept);
@@ -268,7 +268,7 @@ static int begin_cgroups(struct kernel *k, struct diag *d)
 
 	if (!err && (k->n_events || k->functions.is_on))
 		err = follow_nobody(k, d);
-	return err ? err : look_at_cgroups(k, d);
+	return err ? err : inspect_cgroups(k, d);
 }
 
 bool kernel_has_addresses(const struct kernel *k)
@@ -299,19 +299,19 @@ static int switch_tracing(struct kernel *k, bool on, struct diag *d)
 int kernel_pause(struct kernel *k, bool pause, struct diag *d)
 {
 	/* The function tracer empties the buffers when tracing is switched on. */
-	bool thin = pause && (k->drain.watch || k->functions.is_on), on = !pause || thin;
+	bool triggers_only = pause && (k->drain.watch || k->functions.is_on), on = !pause || triggers_only;
 	int err;
 
 	k->is_paused = pause;
 	if (!k->is_started)
 		return 0;
-	err = thin || k->is_thin || k->functions.is_on ? kernel_wait_only(&k->selection, k->instance.dir, thin, d) : 0;
-	if (!err && kernel_functions_pause(&k->functions, k->instance.dir, thin))
-		err = diag_fail(d, -EIO, "cannot %s the tracer of functions", thin ? "pause" : "resume");
-	k->is_thin = thin;
+	err = triggers_only || k->is_triggers_only || k->functions.is_on ? kernel_wait_only(&k->selection, k->instance.dir, triggers_only, d) : 0;
+	if (!err && kernel_functions_pause(&k->functions, k->instance.dir, triggers_only))
+		err = diag_fail(d, -EIO, "cannot %s the tracer of functions", triggers_only ? "pause" : "resume");
+	k->is_triggers_only = triggers_only;
 	if (!err)
 		err = switch_tracing(k, on, d);
-	kernel_bpf_switch(k->bpf, !on ? 0 : kernel_wait_bpf(&k->selection, thin));
+	kernel_bpf_switch(k->bpf, !on ? 0 : kernel_wait_bpf(&k->selection, triggers_only));
 	return err ? err : kernel_profile_run(k->profile, !pause, d);
 }
 
@@ -324,13 +324,13 @@ void kernel_wait_for_none(struct kernel *k)
 	k->selection.waits_for_entry = k->selection.waits_for_exit = false;
 }
 
-int kernel_wait_for(struct kernel *k, const struct kernel_wish *wish, kernel_told *told, void *arg, struct diag *d)
+int kernel_wait_for(struct kernel *k, const struct kernel_watch_request *request, kernel_event_callback *reported, void *arg, struct diag *d)
 {
 	if (!k->drain.watch)
-		k->drain.watch = kernel_watch_make(&k->drain.clock, told, arg);
+		k->drain.watch = kernel_watch_make(&k->drain.clock, reported, arg);
 	if (!k->drain.watch)
 		return diag_fail(d, -ENOMEM, "no memory for a trigger");
-	return kernel_wait(k->drain.watch, &k->selection, k->instance.dir, wish, d);
+	return kernel_wait(k->drain.watch, &k->selection, k->instance.dir, request, d);
 }
 
 int kernel_start(struct kernel *k, struct diag *d)
@@ -356,7 +356,7 @@ int kernel_start(struct kernel *k, struct diag *d)
 }
 
 /* A call that a probe misses is lost, at most: nobody knows whose it was. */
-static void ask_missed(struct kernel *k, struct diag *d)
+static void client_missed(struct kernel *k, struct diag *d)
 {
 	uint64_t missed = k->has_kprobes ? kernel_probes_missed(k->root, k->instance.path) : 0, *known;
 
@@ -375,7 +375,7 @@ static void ask_missed(struct kernel *k, struct diag *d)
 }
 
 /* Events are all there, what they tell of their threads may be late. */
-static void tell_lost_changes(struct kernel *k, struct diag *d)
+static void report_lost_changes(struct kernel *k, struct diag *d)
 {
 	if (kernel_contexts_have_lost(k->drain.contexts) && d && !d->text[0])
 		diag_fail(d, 0, "--kernel-context: threads were born or changed faster than it could be read: some contexts are as they were "
@@ -383,7 +383,7 @@ static void tell_lost_changes(struct kernel *k, struct diag *d)
 }
 
 /* Where a thread may be preempted within a program, the kernel does not run that program there for others meanwhile. */
-static void tell_missed_runs(struct kernel *k, struct diag *d)
+static void report_missed_runs(struct kernel *k, struct diag *d)
 {
 	uint64_t missed = kernel_bpf_missed(k->bpf);
 
@@ -413,28 +413,28 @@ int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d)
 	if (!k->is_started)
 		return 0;
 	if (k->cgroups && kernel_cgroups_have_changed(k->cgroups))
-		look_at_cgroups(k, d);
-	if (k->is_flight && k->drain.watch)
+		inspect_cgroups(k, d);
+	if (k->is_overwrite && k->drain.watch)
 		return kernel_take(k, until_ns, d);
-	if (k->is_flight) {
+	if (k->is_overwrite) {
 		kernel_contexts_learn(k->drain.contexts);
-		tell_lost_changes(k, d);
+		report_lost_changes(k, d);
 		kernel_bpf_keep(k->bpf, &k->drain);
 		return kernel_profile_keep(k->profile, &k->drain, 0, d);
 	}
 	k->drain.until_ns = until_ns;
 	k->drain.is_behind = false;
 	if (k->has_kprobes && clock_now_ns(&k->drain.clock) - k->missed_ns > ASK_MISSED_NS)
-		ask_missed(k, d);
+		client_missed(k, d);
 	err = drain_all(k, KERNEL_DRAIN_LIVE, d);
 	if (!err)
-		tell_lost_changes(k, d);
+		report_lost_changes(k, d);
 	return err ? err : k->drain.is_behind;
 }
 
 bool kernel_is_polled(const struct kernel *k)
 {
-	return !k->is_flight || k->bpf || k->profile || k->drain.contexts || k->cgroups;
+	return !k->is_overwrite || k->bpf || k->profile || k->drain.contexts || k->cgroups;
 }
 
 /* Not only where the buffers tell: who comes into a cgroup is to be followed at once, whatever records. */
@@ -470,7 +470,7 @@ int kernel_stop(struct kernel *k, struct diag *d)
 	k->is_started = false;
 	err = switch_tracing(k, false, d);
 	kernel_bpf_stop(k->bpf);
-	ask_missed(k, err ? NULL : d);
+	client_missed(k, err ? NULL : d);
 	if (!err)
 		err = kernel_profile_run(k->profile, false, d);
 	/* What snapshots have read comes first. */
@@ -478,8 +478,8 @@ int kernel_stop(struct kernel *k, struct diag *d)
 		err = kernel_cpu_write_held(&k->cpus[i], &k->cpus[i], &k->drain, d);
 	last = drain_all(k, KERNEL_DRAIN_LAST, d);
 	if (!err && !last) {
-		tell_lost_changes(k, d);
-		tell_missed_runs(k, d);
+		report_lost_changes(k, d);
+		report_missed_runs(k, d);
 	}
 	return err ? err : last;
 }
@@ -503,7 +503,7 @@ void kernel_close(struct kernel *k)
 	kernel_profile_close(k->profile);
 	kernel_watch_free(k->drain.watch);
 	kernel_selection_fini(&k->selection);
-	ctf_sink_close(&k->drain.sink);
+	ctf_writer_close(&k->drain.sink);
 	if (k->drain.classes.by_kernel_id)
 		kernel_classes_fini(&k->drain.classes);
 	if (k->root >= 0)
@@ -556,7 +556,7 @@ int kernel_list(void (*each)(void *arg, const char *event, const char *tracefs_n
 	ssize_t n;
 
 	if (root < 0) {
-		err = geteuid() ? lend_ask(NULL, &fd, d) : -ENOENT;
+		err = geteuid() ? broker_request(NULL, &fd, d) : -ENOENT;
 		if (err)
 			return err == -ENOENT ? root : err;
 		n = kernel_tracefs_read_all(fd, &available);

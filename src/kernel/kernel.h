@@ -75,10 +75,10 @@ struct kernel_options {
 	 * addresses, times and arguments of programs alone. */
 	uint32_t capture_bytes;
 	/* Tell whose code was recorded by its addresses, for the first time and after an exec; or NULL. */
-	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
+	void (*on_event)(void *arg, pid_t pid, uint64_t at_ns);
 	/* Beside it, with call stacks: what code such a process, or one that is followed, maps; or NULL. */
 	void (*mapped)(void *arg, const struct kernel_mapped *m);
-	void *see_arg; /* of all of them */
+	void *on_arg; /* of all of them */
 	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
 };
 
@@ -166,7 +166,7 @@ int kernel_wake(struct kernel *k, int epoll, uint32_t data);
  * Only of events that are recorded.  0; -ENOENT if none of them matches; -EINVAL if it fits none of those that do.
  * All who wait have the same @told.  kernel_wait_for_none - nobody waits any more.
  */
-int kernel_wait_for(struct kernel *k, const struct kernel_wish *wish, kernel_told *told, void *arg, struct diag *d);
+int kernel_wait_for(struct kernel *k, const struct kernel_watch_request *request, kernel_event_callback *reported, void *arg, struct diag *d);
 void kernel_wait_for_none(struct kernel *k);
 
 /* kernel_pause - record nothing but what somebody waits for, or go on; what was recorded stays.

@@ -74,7 +74,7 @@ int kernel_rights_tracefs(struct diag *d)
 			 "  when one's own processes run (-k sched_switch), -k profile and -k counter:NAME need no root", mode);
 }
 
-int kernel_rights_lend(struct diag *d)
+int kernel_rights_broker(struct diag *d)
 {
 	return diag_fail(d, -EACCES, "kernel events cannot be recorded: this user is not in the group that "
 			 "may (usermod -a -G tracing USER, then log in again)");

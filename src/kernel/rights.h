@@ -13,8 +13,8 @@
 
 /* kernel_rights_tracefs - to reach it, or to make an instance. */
 int kernel_rights_tracefs(struct diag *d);
-/* kernel_rights_lend - to borrow an instance: not in the group that may. */
-int kernel_rights_lend(struct diag *d);
+/* kernel_rights_broker - to borrow an instance: not in the group that may. */
+int kernel_rights_broker(struct diag *d);
 /* kernel_rights_perf - to sample or count all processes, for @what. */
 int kernel_rights_perf(const char *what, int err, struct diag *d);
 /* kernel_rights_bpf - to load programs. */

@@ -109,7 +109,7 @@ static void name_event(char *name, size_t size, const char *system, const char *
 }
 
 /* Copies a line's "system:event" apart.  False for what is too long to be one, or not ours to show. */
-static bool split_line(struct kernel_choice *c, const char *line, size_t size)
+static bool split_line(struct kernel_pattern *c, const char *line, size_t size)
 {
 	const char *colon = memchr(line, ':', size);
 	size_t n_system, n_event;
@@ -149,7 +149,7 @@ int kernel_each_candidate(const char *available, int (*each)(void *, const struc
 			  void *arg)
 {
 	bool has_syscalls = false;
-	struct kernel_choice c;
+	struct kernel_pattern c;
 	int err;
 
 	for (const char *line = available; *line;) {
@@ -185,7 +185,7 @@ struct search {
 
 int kernel_selection_add(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter)
 {
-	struct kernel_choice *events;
+	struct kernel_pattern *events;
 
 	for (int i = 0; i < s->n_events; i++) {
 		if (strcmp(s->events[i].event, c->event) || strcmp(s->events[i].system, c->system))
@@ -231,7 +231,7 @@ static int leave_out_syscall(struct kernel_selection *s, const struct kernel_can
 	return 1;
 }
 
-static void choose_syscall(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter, bool is_of_entries)
+static void select_syscall(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter, bool is_of_entries)
 {
 	bool *chosen = c->is_entry ? &s->entry[c->nr] : &s->exit[c->nr];
 	uint32_t *extras = c->is_entry ? &s->entry_extras[c->nr] : &s->exit_extras[c->nr];
@@ -269,7 +269,7 @@ static int try_candidate(void *arg, const struct kernel_candidate *c)
 	if (c->nr < 0)
 		return kernel_selection_add(s->selection, c, s->filter);
 	s->n_ends += !c->is_entry;
-	choose_syscall(s->selection, c, s->filter, s->is_of_entries);
+	select_syscall(s->selection, c, s->filter, s->is_of_entries);
 	return 0;
 }
 
@@ -348,7 +348,7 @@ static bool is_by_perf(const struct kernel_selection *s, const struct kernel_can
 }
 
 /* Nothing is recorded twice. */
-static int settle_one(void *arg, const struct kernel_candidate *c)
+static int resolve_one(void *arg, const struct kernel_candidate *c)
 {
 	struct kernel_selection *s = arg;
 
@@ -449,7 +449,7 @@ static int select_all(struct kernel_selection *s, const char *available, const c
 		if (n <= 0)
 			return complain(patterns[i], n, d);
 	}
-	return s->by_perf ? kernel_each_candidate(available, settle_one, s) : 0;
+	return s->by_perf ? kernel_each_candidate(available, resolve_one, s) : 0;
 }
 
 int kernel_select(struct kernel_selection *s, const char *available, const char *const *patterns,
@@ -508,8 +508,8 @@ static void add_numbers(const struct kernel_selection *s, bool is_entry, const c
 int kernel_selection_filter(const struct kernel_selection *s, bool is_entry, kernel_translate *translate, void *arg,
 			    struct text *t)
 {
-	const char *told[16] = { NULL }; /* filters; of those without one first */
-	int n_told = 1, err = 0;
+	const char *reported[16] = { NULL }; /* filters; of those without one first */
+	int n_reported = 1, err = 0;
 	size_t begin = t->size;
 
 	if (kernel_selection_is_all(s, is_entry)) {
@@ -523,13 +523,13 @@ int kernel_selection_filter(const struct kernel_selection *s, bool is_entry, ker
 		const char *filter = s->exit[nr] ? s->exit_filter[nr] : NULL;
 		int i = 0;
 
-		while (i < n_told && told[i] != filter)
+		while (i < n_reported && reported[i] != filter)
 			i++;
-		if (i < n_told)
+		if (i < n_reported)
 			continue;
-		if (n_told == sizeof told / sizeof *told)
+		if (n_reported == sizeof reported / sizeof *reported)
 			return -E2BIG;
-		told[n_told++] = filter;
+		reported[n_reported++] = filter;
 		text_addf(t, "%s((", t->size > begin ? "||" : "");
 		err = translate(arg, filter, t);
 		text_addf(t, ")&&(");

@@ -35,7 +35,7 @@ int kernel_each_candidate(const char *available, int (*each)(void *, const struc
 /* kernel_pattern_matches - whether a pattern, without sets and !, is about an event. */
 bool kernel_pattern_matches(const char *pattern, const char *system, const char *event, const char *name);
 
-struct kernel_choice {
+struct kernel_pattern {
 	char system[64];
 	char event[64];
 	char name[96];
@@ -46,7 +46,7 @@ struct kernel_choice {
 };
 
 struct kernel_selection {
-	struct kernel_choice *events;
+	struct kernel_pattern *events;
 	int n_events;
 	bool entry[KERNEL_SYSCALLS_MAX]; /* by number */
 	bool exit[KERNEL_SYSCALLS_MAX];
@@ -63,7 +63,7 @@ struct kernel_selection {
 	const char **functions; /* patterns of function:PATTERN, lent */
 	int n_functions;
 	bool waits_for_entry, waits_for_exit; /* for some of them */
-	uint32_t entry_bpf, exit_bpf; /* as kernel_choice.bpf */
+	uint32_t entry_bpf, exit_bpf; /* as kernel_pattern.bpf */
 };
 
 /* kernel_select - what @patterns mean (kernel.h), with their @filters or NULL.  -ENOENT if one matches nothing. */

@@ -76,7 +76,7 @@ uint32_t kernel_buffer_kib(const struct kernel_options *o)
 static bool is_quiet(const struct kernel *k)
 {
 	for (int i = 0; i < k->selection.n_events; i++) {
-		const struct kernel_choice *e = &k->selection.events[i];
+		const struct kernel_pattern *e = &k->selection.events[i];
 
 		if (!e->bpf && strcmp(e->system, "sched") != 0 && strcmp(e->system, "task") != 0)
 			return false;
@@ -124,7 +124,7 @@ static int set_up_options(struct kernel *k, const struct kernel_options *o, stru
 int kernel_set_filter(const struct kernel *k, const char *system, const char *event, const char *filter,
 		      const char *expression, struct diag *d)
 {
-	char path[192], *told = NULL;
+	char path[192], *reported = NULL;
 	const char *reason;
 	int err;
 
@@ -132,15 +132,15 @@ int kernel_set_filter(const struct kernel *k, const char *system, const char *ev
 	err = kernel_tracefs_write(k->instance.dir, path, filter);
 	if (!err || !expression)
 		return err ? diag_fail(d, err, "cannot write tracefs %s: %s", path, strerror(-err)) : 0;
-	reason = kernel_tracefs_read(k->instance.dir, path, &told) < 0 ? NULL : strstr(told, "parse_error: ");
+	reason = kernel_tracefs_read(k->instance.dir, path, &reported) < 0 ? NULL : strstr(reported, "parse_error: ");
 	err = diag_fail(d, err, "the kernel cannot filter %s:%s by %s: %.*s", system, event, expression,
 			reason ? (int)strcspn(reason + 13, "\n") : 60,
 			reason ? reason + 13 : "it compares fields with constants, joined by &&, ||, !");
-	free(told);
+	free(reported);
 	return err;
 }
 
-static int filter_event(const struct kernel *k, const struct kernel_choice *e, const struct kernel_format *f,
+static int filter_event(const struct kernel *k, const struct kernel_pattern *e, const struct kernel_format *f,
 			struct diag *d)
 {
 	struct text t = { 0 };
@@ -158,7 +158,7 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 	int err = 0;
 
 	for (int i = 0; !err && i < s->n_events; i++) {
-		struct kernel_choice *e = &s->events[i];
+		struct kernel_pattern *e = &s->events[i];
 
 		err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
 		if (!err && has_arguments && kernel_functions_is(e->system) && strcmp(e->event, "funcgraph_exit") != 0 &&
@@ -191,9 +191,9 @@ static int set_up_selection(struct kernel *k, struct kernel_selection *s, bool h
 		return diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
 	err = set_up_events(k, s, has_arguments, f, d);
 	if (!err && s->n_entry)
-		err = kernel_set_up_syscalls(k, s, true, f, d);
+		err = kernel_setup_syscalls(k, s, true, f, d);
 	if (!err && s->n_exit)
-		err = kernel_set_up_syscalls(k, s, false, f, d);
+		err = kernel_setup_syscalls(k, s, false, f, d);
 	free(f);
 	return err;
 }
@@ -249,7 +249,7 @@ static int select_events(struct kernel *k, const struct kernel_options *o, struc
 		return err;
 	err = set_up_selection(k, &k->selection, o->graph.has_arguments, d);
 	if (!err && (k->selection.n_sampled || k->selection.by_perf))
-		err = kernel_set_up_perf(k, o, d);
+		err = kernel_setup_perf(k, o, d);
 	return err;
 }
 
@@ -297,11 +297,11 @@ static int open_cpus(struct kernel *k, struct diag *d)
 
 int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)
 {
-	struct ctf_sink_options so = { .path = path, .domain = "kernel", .clock = &k->drain.clock,
+	struct ctf_writer_options so = { .path = path, .domain = "kernel", .clock = &k->drain.clock,
 				       .clock_offset_ns = k->clock_offset_ns,
 				       .scope = k->whole_machine ? "machine" : "followed" };
 	struct text block = { 0 };
-	int err = ctf_sink_open(&k->drain.sink, &so, d);
+	int err = ctf_writer_open(&k->drain.sink, &so, d);
 
 	if (err)
 		return err;
@@ -309,7 +309,7 @@ int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)
 	kernel_contexts_tsdl(k->drain.contexts, &block);
 	text_addf(&block, "%s", stream_end);
 	err = block.failed ? diag_fail(d, -ENOMEM, "no memory for the metadata of kernel events")
-			   : ctf_sink_describe(&k->drain.sink, block.bytes, block.size, d);
+			   : ctf_writer_describe(&k->drain.sink, block.bytes, block.size, d);
 	text_fini(&block);
 	return err;
 }
@@ -340,7 +340,7 @@ static int open_bpf(struct kernel *k, const struct kernel_options *o, struct dia
 	return is_must ? err : 0;
 }
 
-static int settle_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
+static int recover_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	bool is_must = o->backend == KERNEL_BACKEND_BPF;
 
@@ -364,7 +364,7 @@ static int open_instance(struct kernel *k, bool *is_alone, struct diag *d)
 	*is_alone = false;
 	k->root = kernel_tracefs_open(d);
 	if (k->root < 0) {
-		err = geteuid() ? lend_ask(&k->instance, &k->available, d) : -ENOENT;
+		err = geteuid() ? broker_request(&k->instance, &k->available, d) : -ENOENT;
 		*is_alone = err == -ENOENT;
 		return *is_alone ? k->root : err;
 	}
@@ -375,7 +375,7 @@ static int open_instance(struct kernel *k, bool *is_alone, struct diag *d)
 
 static int open_contexts(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
-	const struct kernel_upkeep_options uo = { .root = k->root,
+	const struct kernel_thread_events_options uo = { .root = k->root,
 						  .clock = &k->drain.clock,
 						  .system_calls = k->selection.n_entry || k->selection.n_exit };
 
@@ -388,13 +388,13 @@ static int open_contexts(struct kernel *k, const struct kernel_options *o, struc
 	return kernel_contexts_open(&k->drain.contexts, o->contexts, &uo, o->overwrite, d);
 }
 
-int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag *d)
+int kernel_setup(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	bool is_alone;
 	int err = open_instance(k, &is_alone, d);
 
 	if (err)
-		return is_alone ? kernel_set_up_own(k, o, err, d) : err;
+		return is_alone ? kernel_setup_own(k, o, err, d) : err;
 	k->drain.instance = k->instance.dir;
 	err = kernel_set(k, "trace_clock", clock_tracefs_name(&k->drain.clock), d);
 	if (!err)
@@ -406,7 +406,7 @@ int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag 
 	if (!err)
 		err = select_events(k, o, d);
 	if (!err)
-		err = settle_bpf(k, o, d);
+		err = recover_bpf(k, o, d);
 	if (!err)
 		err = size_buffers(k, o, d);
 	if (!err)
@@ -416,6 +416,6 @@ int kernel_set_up(struct kernel *k, const struct kernel_options *o, struct diag 
 	if (!err && o->n_cgroups)
 		err = kernel_cgroups_open(&k->cgroups, o->cgroups, o->n_cgroups, k->root, &k->drain.clock, d);
 	k->entered = o->entered;
-	k->entered_arg = o->see_arg;
+	k->entered_arg = o->on_arg;
 	return err ? err : kernel_open_trace(k, o->path, d);
 }

@@ -33,7 +33,7 @@ static int open_own(struct kernel *k, const struct kernel_options *o, struct dia
 
 	if (err)
 		return err;
-	kernel_profile_tell(k->profile, o->see, o->mapped, o->see_arg);
+	kernel_profile_report(k->profile, o->on_event, o->mapped, o->on_arg);
 	if (s->n_events)
 		kernel_profile_switches(k->profile);
 	for (int i = 0; i < s->n_sampled && !err; i++)
@@ -44,7 +44,7 @@ static int open_own(struct kernel *k, const struct kernel_options *o, struct dia
 	return err ? err : kernel_open_trace(k, o->path, d);
 }
 
-int kernel_set_up_own(struct kernel *k, const struct kernel_options *o, int refused, struct diag *d)
+int kernel_setup_own(struct kernel *k, const struct kernel_options *o, int refused, struct diag *d)
 {
 	static const char available[] = "sched:sched_switch\n";
 	struct diag other;

@@ -22,7 +22,7 @@ static int open_profile(struct kernel *k, const struct kernel_options *o, struct
 				  &k->drain.clock, d);
 	if (!err && o->overwrite)
 		err = kernel_profile_keep_newest(k->profile, d);
-	kernel_profile_tell(k->profile, o->see, o->mapped, o->see_arg);
+	kernel_profile_report(k->profile, o->on_event, o->mapped, o->on_arg);
 	return err;
 }
 
@@ -46,7 +46,7 @@ static void describe_counters(const struct kernel_selection *s, uint32_t extras,
 			text_addf(fields, "\t\tuint64_t _%s;\n", s->counters[i].event);
 }
 
-static int tell_extras(struct kernel *k, uint16_t kernel_id, uint32_t extras)
+static int report_extras(struct kernel *k, uint16_t kernel_id, uint32_t extras)
 {
 	struct text fields = { 0 };
 	int err;
@@ -57,7 +57,7 @@ static int tell_extras(struct kernel *k, uint16_t kernel_id, uint32_t extras)
 	return err;
 }
 
-static int tell_extras_of_syscall(struct kernel *k, int nr, bool is_entry, uint32_t extras)
+static int report_extras_of_syscall(struct kernel *k, int nr, bool is_entry, uint32_t extras)
 {
 	struct text fields = { 0 };
 	int err;
@@ -69,13 +69,13 @@ static int tell_extras_of_syscall(struct kernel *k, int nr, bool is_entry, uint3
 	return err;
 }
 
-static int set_up_event(struct kernel *k, const struct kernel_choice *e, struct kernel_format *f, struct diag *d)
+static int set_up_event(struct kernel *k, const struct kernel_pattern *e, struct kernel_format *f, struct diag *d)
 {
 	struct text filter = { 0 };
 	int err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
 
 	if (!err && (kernel_classes_add(&k->drain.classes, f, e->system, e->name) ||
-		     tell_extras(k, f->id, e->extras)))
+		     report_extras(k, f->id, e->extras)))
 		err = diag_fail(d, -ENOMEM, "cannot add the kernel event %s:%s", e->system, e->event);
 	if (!err && e->filter)
 		err = kernel_filter(e->filter, e->system, f, &filter, d);
@@ -114,12 +114,12 @@ static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, b
 	if (!err)
 		err = sample_event(k, f, "raw_syscalls", all, &filter, d);
 	text_fini(&filter);
-	if (!err && is_entry && kernel_tell_arguments(k, s, false, f))
+	if (!err && is_entry && kernel_report_arguments(k, s, false, f))
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	/* The last stands for calls without a name, which come if there is no filter of numbers. */
 	for (int nr = 0; nr <= KERNEL_SYSCALLS_MAX && !err; nr++)
 		if ((nr < KERNEL_SYSCALLS_MAX ? chosen[nr] : kernel_selection_is_all(s, is_entry)) &&
-		    tell_extras_of_syscall(k, nr, is_entry, nr < KERNEL_SYSCALLS_MAX ? extras[nr] : all))
+		    report_extras_of_syscall(k, nr, is_entry, nr < KERNEL_SYSCALLS_MAX ? extras[nr] : all))
 			err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	return err;
 }
@@ -139,7 +139,7 @@ static int set_up_chosen(struct kernel *k, const struct kernel_selection *s, str
 	return err;
 }
 
-int kernel_set_up_perf(struct kernel *k, const struct kernel_options *o, struct diag *d)
+int kernel_setup_perf(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	const struct kernel_selection *s = &k->selection;
 	int err = open_profile(k, o, d);

@@ -12,7 +12,7 @@
 #include "kernel/internal.h"
 
 /* Some system calls have no tracepoint: then their arguments stay unnamed. */
-int kernel_tell_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f)
+int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f)
 {
 	struct kernel_captures also;
 	char event[96];
@@ -30,7 +30,7 @@ int kernel_tell_arguments(struct kernel *k, const struct kernel_selection *s, bo
 			if (by_bpf)
 				also = kernel_captures_of(kernel_syscall_name(nr), false, k->capture_bytes);
 			k->texts[nr] = (uint8_t)(by_bpf ? texts : k->texts[nr]);
-			err = kernel_classes_tell_arguments(&k->drain.classes, nr, f, texts, &also);
+			err = kernel_classes_report_arguments(&k->drain.classes, nr, f, texts, &also);
 		}
 		if (by_bpf)
 			kernel_bpf_call(k->bpf, true, nr, texts, &also, k->capture_bytes);
@@ -71,31 +71,31 @@ static int enable_syscalls(struct kernel *k, bool is_entry, struct diag *d)
 }
 
 /* Filters that BPF programs ask, from 1 on: the different ones of results, and each call's of its arguments. */
-struct told_filters {
+struct reported_filters {
 	struct kernel_bpf_filter at[KERNEL_BPF_FILTERS_MAX];
 	int nr[KERNEL_BPF_FILTERS_MAX]; /* of arguments: whose */
 	int n; /* one more than there is room for: too many */
 };
 
 /* Of the ends of a call; 0: none. */
-static int number_of(const struct told_filters *told, const char *filter)
+static int number_of(const struct reported_filters *reported, const char *filter)
 {
-	for (int i = 0; i < told->n && i < KERNEL_BPF_FILTERS_MAX; i++)
-		if (told->at[i].expression == filter)
+	for (int i = 0; i < reported->n && i < KERNEL_BPF_FILTERS_MAX; i++)
+		if (reported->at[i].expression == filter)
 			return i + 1;
 	return 0;
 }
 
-static void tell_filters(struct told_filters *told, const struct kernel_selection *s)
+static void report_filters(struct reported_filters *reported, const struct kernel_selection *s)
 {
-	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && told->n <= KERNEL_BPF_FILTERS_MAX; nr++) {
+	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && reported->n <= KERNEL_BPF_FILTERS_MAX; nr++) {
 		const char *filter = s->exit[nr] ? s->exit_filter[nr] : NULL;
 
-		if (!filter || number_of(told, filter))
+		if (!filter || number_of(reported, filter))
 			continue;
-		if (told->n < KERNEL_BPF_FILTERS_MAX)
-			told->at[told->n].expression = filter;
-		told->n++;
+		if (reported->n < KERNEL_BPF_FILTERS_MAX)
+			reported->at[reported->n].expression = filter;
+		reported->n++;
 	}
 }
 
@@ -118,7 +118,7 @@ static int is_about_results(const char *expression, bool *is, struct diag *d)
 }
 
 /* The format of a call's own tracepoint tells the names of its arguments. */
-static int tell_filter_of_arguments(struct kernel *k, struct told_filters *told, int nr, const char *expression, struct diag *d)
+static int report_filter_of_arguments(struct kernel *k, struct reported_filters *reported, int nr, const char *expression, struct diag *d)
 {
 	struct kernel_format *call;
 	char event[96];
@@ -127,35 +127,35 @@ static int tell_filter_of_arguments(struct kernel *k, struct told_filters *told,
 
 	if (err || is_other)
 		return err;
-	if (told->n == KERNEL_BPF_FILTERS_MAX)
+	if (reported->n == KERNEL_BPF_FILTERS_MAX)
 		return diag_fail(d, -E2BIG, "%s: filters of arguments are for %d system calls at most", expression,
 				 KERNEL_BPF_FILTERS_MAX);
 	call = malloc(sizeof *call);
 	if (!call)
 		return diag_fail(d, -ENOMEM, "no memory for the format of a system call");
-	told->nr[told->n] = nr;
-	told->at[told->n++] = (struct kernel_bpf_filter){ expression, call };
+	reported->nr[reported->n] = nr;
+	reported->at[reported->n++] = (struct kernel_bpf_filter){ expression, call };
 	snprintf(event, sizeof event, "sys_enter_%s", kernel_syscall_kernel_name(nr));
 	return kernel_event_format(k->instance.dir, "syscalls", event, call, d);
 }
 
-static int tell_filters_of_arguments(struct kernel *k, struct told_filters *told, const struct kernel_selection *s, struct diag *d)
+static int report_filters_of_arguments(struct kernel *k, struct reported_filters *reported, const struct kernel_selection *s, struct diag *d)
 {
 	int err = 0;
 
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++)
 		if (s->entry[nr] && s->entry_filter[nr])
-			err = tell_filter_of_arguments(k, told, nr, s->entry_filter[nr], d);
+			err = report_filter_of_arguments(k, reported, nr, s->entry_filter[nr], d);
 	return err;
 }
 
-static void forget_filters(struct told_filters *told)
+static void forget_filters(struct reported_filters *reported)
 {
-	for (int i = 0; i < told->n && i < KERNEL_BPF_FILTERS_MAX; i++)
-		free((void *)told->at[i].call);
+	for (int i = 0; i < reported->n && i < KERNEL_BPF_FILTERS_MAX; i++)
+		free((void *)reported->at[i].call);
 }
 
-static int tell_results(struct kernel *k, const struct kernel_selection *s, const struct told_filters *told)
+static int report_results(struct kernel *k, const struct kernel_selection *s, const struct reported_filters *reported)
 {
 	int err = 0;
 
@@ -164,58 +164,58 @@ static int tell_results(struct kernel *k, const struct kernel_selection *s, cons
 
 		if (!s->exit[nr])
 			continue;
-		kernel_bpf_filter(k->bpf, false, nr, number_of(told, s->exit_filter[nr]));
+		kernel_bpf_filter(k->bpf, false, nr, number_of(reported, s->exit_filter[nr]));
 		kernel_bpf_call(k->bpf, false, nr, k->texts[nr], &also, k->capture_bytes);
 		if (also.n || k->texts[nr])
-			err = kernel_classes_tell_result(&k->drain.classes, nr, k->texts[nr], &also);
+			err = kernel_classes_report_result(&k->drain.classes, nr, k->texts[nr], &also);
 	}
 	return err;
 }
 
 /* Entries, or exits, by BPF programs.  False: they cannot. */
 static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, const struct kernel_format *f,
-			  const struct told_filters *told)
+			  const struct reported_filters *reported)
 {
-	if (!k->bpf || told->n > KERNEL_BPF_FILTERS_MAX ||
-	    kernel_bpf_calls(k->bpf, is_entry, f, told->at, told->n, is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
+	if (!k->bpf || reported->n > KERNEL_BPF_FILTERS_MAX ||
+	    kernel_bpf_calls(k->bpf, is_entry, f, reported->at, reported->n, is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
 		return false;
-	for (int i = 0; i < told->n && is_entry; i++)
-		kernel_bpf_filter(k->bpf, true, told->nr[i], i + 1);
+	for (int i = 0; i < reported->n && is_entry; i++)
+		kernel_bpf_filter(k->bpf, true, reported->nr[i], i + 1);
 	if (!kernel_selection_is_all(s, is_entry))
 		return true;
 	if (!is_entry)
-		kernel_bpf_filter(k->bpf, false, KERNEL_SYSCALLS_MAX, told->n); /* then all have the same, if any */
+		kernel_bpf_filter(k->bpf, false, KERNEL_SYSCALLS_MAX, reported->n); /* then all have the same, if any */
 	kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0, NULL, 0);
 	return true;
 }
 
-int kernel_set_up_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, struct kernel_format *f, struct diag *d)
+int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, struct kernel_format *f, struct diag *d)
 {
 	struct kernel_format *raw = malloc(sizeof *raw);
 	int err = raw ? 0 : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
-	struct told_filters told = { .n = 0 };
+	struct reported_filters reported = { .n = 0 };
 	bool by_bpf;
 
 	if (!is_entry)
-		tell_filters(&told, s);
+		report_filters(&reported, s);
 	else if (!err)
-		err = tell_filters_of_arguments(k, &told, s, d);
+		err = report_filters_of_arguments(k, &reported, s, d);
 	if (!err)
 		err = kernel_event_format(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", raw, d);
 	if (!err)
 		err = kernel_classes_add_syscalls(&k->drain.classes, raw, is_entry, d);
 	if (!err)
 		err = filter_syscalls(k, s, is_entry, raw, d); /* if they are BPF's, too: so it is one that the kernel accepts */
-	by_bpf = !err && take_syscalls(k, s, is_entry, raw, &told);
-	if (!err && is_entry && told.n && !by_bpf)
-		err = diag_fail(d, -EOPNOTSUPP, "%s: what system calls are given is compared by BPF programs alone: %s", told.at[0].expression,
+	by_bpf = !err && take_syscalls(k, s, is_entry, raw, &reported);
+	if (!err && is_entry && reported.n && !by_bpf)
+		err = diag_fail(d, -EOPNOTSUPP, "%s: what system calls are given is compared by BPF programs alone: %s", reported.at[0].expression,
 				k->bpf_refused.text[0] ? k->bpf_refused.text
 						       : "numbers with constants, joined by &&, ||, !, by the names that the call has");
-	if (!err && ((is_entry && kernel_tell_arguments(k, s, by_bpf, f)) || (!is_entry && by_bpf && tell_results(k, s, &told))))
+	if (!err && ((is_entry && kernel_report_arguments(k, s, by_bpf, f)) || (!is_entry && by_bpf && report_results(k, s, &reported))))
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	if (!err && !by_bpf)
 		err = enable_syscalls(k, is_entry, d);
-	forget_filters(&told);
+	forget_filters(&reported);
 	free(raw);
 	return err;
 }

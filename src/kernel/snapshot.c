@@ -33,7 +33,7 @@ int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, s
 					 .main_events = k->drain.n_events,
 					 .main_malformed = k->drain.n_malformed,
 					 .from_ns = from_ns };
-	k->drain.sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	k->drain.sink = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	kernel_classes_restart(&k->drain.classes, 0);
 	kernel_profile_restart(k->profile);
 	err = kernel_open_trace(k, path, d);
@@ -86,7 +86,7 @@ void kernel_snapshot_close(struct kernel *k, struct kernel_counts *counts)
 						  .bytes = n->sink.bytes,
 						  .malformed = n->n_malformed -
 							       k->snapshot.main_malformed };
-	ctf_sink_close(&n->sink);
+	ctf_writer_close(&n->sink);
 	n->sink = k->snapshot.main;
 	n->n_events = k->snapshot.main_events;
 	n->n_malformed = k->snapshot.main_malformed;

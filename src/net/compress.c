@@ -5,31 +5,31 @@
 #ifdef DUET_ZSTD
 #include <zstd.h>
 
-bool squeeze_is_supported(void)
+bool net_compress_is_supported(void)
 {
 	return true;
 }
 
-uint32_t squeeze_do(uint8_t *to, uint32_t room, const uint8_t *from, uint32_t n, int level)
+uint32_t net_compress(uint8_t *to, uint32_t room, const uint8_t *from, uint32_t n, int level)
 {
 	size_t k = ZSTD_compress(to, room, from, n, level);
 
 	return ZSTD_isError(k) ? 0 : (uint32_t)k;
 }
 
-bool squeeze_undo(uint8_t *to, uint32_t size, const uint8_t *from, uint32_t n)
+bool net_decompress(uint8_t *to, uint32_t size, const uint8_t *from, uint32_t n)
 {
 	return ZSTD_decompress(to, size, from, n) == size; /* an error is a size beyond any */
 }
 
 #else
 
-bool squeeze_is_supported(void)
+bool net_compress_is_supported(void)
 {
 	return false;
 }
 
-uint32_t squeeze_do(uint8_t *to, uint32_t room, const uint8_t *from, uint32_t n, int level)
+uint32_t net_compress(uint8_t *to, uint32_t room, const uint8_t *from, uint32_t n, int level)
 {
 	(void)to;
 	(void)room;
@@ -39,7 +39,7 @@ uint32_t squeeze_do(uint8_t *to, uint32_t room, const uint8_t *from, uint32_t n,
 	return 0;
 }
 
-bool squeeze_undo(uint8_t *to, uint32_t size, const uint8_t *from, uint32_t n)
+bool net_decompress(uint8_t *to, uint32_t size, const uint8_t *from, uint32_t n)
 {
 	(void)to;
 	(void)size;

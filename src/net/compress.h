@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 /* Whether this duet was built with libzstd. */
-bool squeeze_is_supported(void);
+bool net_compress_is_supported(void);
 
-/* squeeze_do - @n bytes at @from into the @room bytes at @to; @level 1 .. 19.  How many they are now; 0: they do not fit. */
-uint32_t squeeze_do(uint8_t *to, uint32_t room, const uint8_t *from, uint32_t n, int level);
+/* net_compress - @n bytes at @from into the @room bytes at @to; @level 1 .. 19.  How many they are now; 0: they do not fit. */
+uint32_t net_compress(uint8_t *to, uint32_t room, const uint8_t *from, uint32_t n, int level);
 
-/* squeeze_undo - whether the @n bytes at @from, anybody's, were @size bytes; these are at @to now. */
-bool squeeze_undo(uint8_t *to, uint32_t size, const uint8_t *from, uint32_t n);
+/* net_decompress - whether the @n bytes at @from, anybody's, were @size bytes; these are at @to now. */
+bool net_decompress(uint8_t *to, uint32_t size, const uint8_t *from, uint32_t n);
 
 #endif

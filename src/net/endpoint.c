@@ -17,7 +17,7 @@ enum {
 	BACKLOG = 512,
 };
 
-int place_parse(struct place *p, const char *text, struct diag *d)
+int endpoint_parse(struct endpoint *p, const char *text, struct diag *d)
 {
 	const char *colon = strrchr(text, ':'), *end = text + strlen(text), *host = text;
 
@@ -42,7 +42,7 @@ int place_parse(struct place *p, const char *text, struct diag *d)
 	return 0;
 }
 
-static int resolve(const struct place *p, bool listens, struct addrinfo **list, struct diag *d)
+static int resolve(const struct endpoint *p, bool listens, struct addrinfo **list, struct diag *d)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = listens ? AI_PASSIVE : 0 };
 	int e = getaddrinfo(*p->host ? p->host : NULL, p->port, &hints, list);
@@ -60,7 +60,7 @@ static bool is_here(const struct sockaddr *a)
 	return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
 }
 
-static int refuse_elsewhere(const struct place *p, struct diag *d)
+static int refuse_elsewhere(const struct endpoint *p, struct diag *d)
 {
 	return diag_fail(d, -EACCES,
 			 "%s:%s: --plain is only for this machine's own addresses (127.0.0.1, ::1): what crosses a network needs --psk or --cert",
@@ -103,7 +103,7 @@ static int connect_one(const struct addrinfo *a, int timeout_ms, int stop)
 	return err;
 }
 
-int place_connect(const struct place *p, bool only_here, int timeout_ms, int stop, struct diag *d)
+int endpoint_connect(const struct endpoint *p, bool only_here, int timeout_ms, int stop, struct diag *d)
 {
 	struct addrinfo *list;
 	int err = resolve(p, false, &list, d), fd = -EHOSTUNREACH;
@@ -138,7 +138,7 @@ static int listen_one(const struct addrinfo *a)
 	return err;
 }
 
-int place_listen(const struct place *p, bool only_here, int *fds, int most, struct diag *d)
+int endpoint_listen(const struct endpoint *p, bool only_here, int *fds, int most, struct diag *d)
 {
 	struct addrinfo *list;
 	int err = resolve(p, true, &list, d), n = 0, last = 0;

@@ -9,24 +9,24 @@
 
 #define PLACE_PORT "5346"
 
-struct place {
+struct endpoint {
 	char host[256]; /* "": all addresses of this machine */
 	char port[32];
 };
 
-/* place_parse - HOST, HOST:PORT, :PORT, [ADDRESS]:PORT, or an IPv6 address.  0 or -EINVAL. */
-int place_parse(struct place *p, const char *text, struct diag *d);
+/* endpoint_parse - HOST, HOST:PORT, :PORT, [ADDRESS]:PORT, or an IPv6 address.  0 or -EINVAL. */
+int endpoint_parse(struct endpoint *p, const char *text, struct diag *d);
 
 /*
- * place_connect - a connected, non-blocking socket, or -errno.
+ * endpoint_connect - a connected, non-blocking socket, or -errno.
  *
  * Tries each address of the host, @timeout_ms each; @stop is a descriptor that ends waiting (-ECANCELED)
  * when it can be read, or -1.  With @only_here an address that is not of this machine's loopback is
  * -EACCES.  Resolving a name may take as long as the resolver does.
  */
-int place_connect(const struct place *p, bool only_here, int timeout_ms, int stop, struct diag *d);
+int endpoint_connect(const struct endpoint *p, bool only_here, int timeout_ms, int stop, struct diag *d);
 
-/* place_listen - up to @most listening, non-blocking sockets in @fds; how many, or -errno. */
-int place_listen(const struct place *p, bool only_here, int *fds, int most, struct diag *d);
+/* endpoint_listen - up to @most listening, non-blocking sockets in @fds; how many, or -errno. */
+int endpoint_listen(const struct endpoint *p, bool only_here, int *fds, int most, struct diag *d);
 
 #endif

@@ -24,7 +24,7 @@
 #include "net/openssl.h"
 #endif
 
-struct wire_context {
+struct tls_context {
 	bool is_server;
 	const char *psk;
 	void *ssl; /* SSL_CTX; NULL: plain */
@@ -33,7 +33,7 @@ struct wire_context {
 #endif
 };
 
-static int check_keys(const struct wire_keys *k, struct diag *d)
+static int check_keys(const struct tls_keys *k, struct diag *d)
 {
 	int any_certificate = k->cert || k->key || k->ca;
 
@@ -48,7 +48,7 @@ static int check_keys(const struct wire_keys *k, struct diag *d)
 	return 0;
 }
 
-bool wire_is_plain(const struct wire_context *c)
+bool tls_is_plain(const struct tls_context *c)
 {
 	return !c->ssl;
 }
@@ -70,7 +70,7 @@ static const char *reason(char text[200])
 	return text;
 }
 
-static int read_psk(struct wire_context *c, const char *path, struct diag *d)
+static int read_psk(struct tls_context *c, const char *path, struct diag *d)
 {
 	char text[KEY_TEXT_MOST];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -100,7 +100,7 @@ static int read_psk(struct wire_context *c, const char *path, struct diag *d)
 static SSL_SESSION *session_of_key(SSL *ssl)
 {
 	static const unsigned char suite[2] = { 0x13, 0x01 }; /* TLS_AES_128_GCM_SHA256 */
-	const struct wire_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+	const struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
 	const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, suite);
 	SSL_SESSION *s = SSL_SESSION_new();
 
@@ -128,7 +128,7 @@ static int find_key(SSL *ssl, const unsigned char *id, size_t n, SSL_SESSION **s
 	return !is_ours || *s;
 }
 
-static int use_certificates(SSL_CTX *x, const struct wire_keys *k, struct diag *d)
+static int use_certificates(SSL_CTX *x, const struct tls_keys *k, struct diag *d)
 {
 	char why[200];
 
@@ -143,7 +143,7 @@ static int use_certificates(SSL_CTX *x, const struct wire_keys *k, struct diag *
 	return 0;
 }
 
-static int open_tls(struct wire_context *c, const struct wire_keys *k, struct diag *d)
+static int open_tls(struct tls_context *c, const struct tls_keys *k, struct diag *d)
 {
 	int err = openssl_load(d);
 	SSL_CTX *x;
@@ -176,7 +176,7 @@ static int open_tls(struct wire_context *c, const struct wire_keys *k, struct di
 	return err;
 }
 
-static int open_ssl(struct wire *w, struct wire_context *c, const char *host, struct diag *d)
+static int open_ssl(struct tls *w, struct tls_context *c, const char *host, struct diag *d)
 {
 	unsigned char binary[16];
 	SSL *s = SSL_new(c->ssl);
@@ -201,7 +201,7 @@ static int open_ssl(struct wire *w, struct wire_context *c, const char *host, st
 }
 
 /* Trouble of the connection is not for good; trouble with keys is. */
-static int judge(struct wire *w, struct diag *d)
+static int judge(struct tls *w, struct diag *d)
 {
 	long verify = SSL_get_verify_result(w->ssl);
 	char why[200];
@@ -216,7 +216,7 @@ static int judge(struct wire *w, struct diag *d)
 	return diag_fail(d, -EKEYREJECTED, "TLS: %s", why);
 }
 
-static long outcome(struct wire *w, int result, struct diag *d)
+static long outcome(struct tls *w, int result, struct diag *d)
 {
 	int saved = errno, e = SSL_get_error(w->ssl, result);
 
@@ -231,7 +231,7 @@ static long outcome(struct wire *w, int result, struct diag *d)
 	return diag_fail(d, -EPIPE, "it closed the connection");
 }
 
-static int shake(struct wire *w, struct diag *d)
+static int shake(struct tls *w, struct diag *d)
 {
 	int r;
 
@@ -245,7 +245,7 @@ static int shake(struct wire *w, struct diag *d)
 	return 0;
 }
 
-static long tls_read(struct wire *w, void *to, size_t n, struct diag *d)
+static long read_tls(struct tls *w, void *to, size_t n, struct diag *d)
 {
 	int r;
 
@@ -255,7 +255,7 @@ static long tls_read(struct wire *w, void *to, size_t n, struct diag *d)
 	return r > 0 ? r : outcome(w, r, d);
 }
 
-static long tls_write(struct wire *w, const void *from, size_t n, struct diag *d)
+static long write_tls(struct tls *w, const void *from, size_t n, struct diag *d)
 {
 	int r;
 
@@ -265,7 +265,7 @@ static long tls_write(struct wire *w, const void *from, size_t n, struct diag *d
 	return r > 0 ? r : outcome(w, r, d);
 }
 
-static void close_tls(struct wire *w)
+static void close_tls(struct tls *w)
 {
 	if (!w->ssl)
 		return;
@@ -273,13 +273,13 @@ static void close_tls(struct wire *w)
 	ERR_clear_error();
 }
 
-static void finish_tls(struct wire *w)
+static void finish_tls(struct tls *w)
 {
 	SSL_shutdown(w->ssl);
 	ERR_clear_error();
 }
 
-static void forget_keys(struct wire_context *c)
+static void forget_keys(struct tls_context *c)
 {
 	if (!c->ssl)
 		return; /* none was read, and OpenSSL perhaps not loaded */
@@ -287,21 +287,21 @@ static void forget_keys(struct wire_context *c)
 	OPENSSL_cleanse(c->key, sizeof c->key);
 }
 
-bool wire_has_more(const struct wire *w)
+bool tls_has_more(const struct tls *w)
 {
 	return w->ssl && SSL_has_pending(w->ssl);
 }
 
 #else
 
-static int open_tls(struct wire_context *c, const struct wire_keys *k, struct diag *d)
+static int open_tls(struct tls_context *c, const struct tls_keys *k, struct diag *d)
 {
 	(void)c;
 	(void)k;
 	return diag_fail(d, -ENOTSUP, "this duet was built without OpenSSL: only --plain, within one machine");
 }
 
-static int open_ssl(struct wire *w, struct wire_context *c, const char *host, struct diag *d)
+static int open_ssl(struct tls *w, struct tls_context *c, const char *host, struct diag *d)
 {
 	(void)w;
 	(void)c;
@@ -309,14 +309,14 @@ static int open_ssl(struct wire *w, struct wire_context *c, const char *host, st
 	return diag_fail(d, -ENOTSUP, "built without OpenSSL");
 }
 
-static int shake(struct wire *w, struct diag *d)
+static int shake(struct tls *w, struct diag *d)
 {
 	(void)w;
 	(void)d;
 	return 0;
 }
 
-static long tls_read(struct wire *w, void *to, size_t n, struct diag *d)
+static long read_tls(struct tls *w, void *to, size_t n, struct diag *d)
 {
 	(void)w;
 	(void)to;
@@ -324,7 +324,7 @@ static long tls_read(struct wire *w, void *to, size_t n, struct diag *d)
 	return diag_fail(d, -ENOTSUP, "built without OpenSSL");
 }
 
-static long tls_write(struct wire *w, const void *from, size_t n, struct diag *d)
+static long write_tls(struct tls *w, const void *from, size_t n, struct diag *d)
 {
 	(void)w;
 	(void)from;
@@ -332,22 +332,22 @@ static long tls_write(struct wire *w, const void *from, size_t n, struct diag *d
 	return diag_fail(d, -ENOTSUP, "built without OpenSSL");
 }
 
-static void close_tls(struct wire *w)
+static void close_tls(struct tls *w)
 {
 	(void)w;
 }
 
-static void finish_tls(struct wire *w)
+static void finish_tls(struct tls *w)
 {
 	(void)w;
 }
 
-static void forget_keys(struct wire_context *c)
+static void forget_keys(struct tls_context *c)
 {
 	(void)c;
 }
 
-bool wire_has_more(const struct wire *w)
+bool tls_has_more(const struct tls *w)
 {
 	(void)w;
 	return false;
@@ -355,9 +355,9 @@ bool wire_has_more(const struct wire *w)
 
 #endif
 
-int wire_context_open(struct wire_context **out, const struct wire_keys *k, bool is_server, struct diag *d)
+int tls_context_open(struct tls_context **out, const struct tls_keys *k, bool is_server, struct diag *d)
 {
-	struct wire_context *c = calloc(1, sizeof *c);
+	struct tls_context *c = calloc(1, sizeof *c);
 	int err = c ? check_keys(k, d) : diag_fail(d, -ENOMEM, "no memory");
 
 	*out = NULL;
@@ -367,13 +367,13 @@ int wire_context_open(struct wire_context **out, const struct wire_keys *k, bool
 		err = open_tls(c, k, d);
 	}
 	if (err)
-		wire_context_close(c);
+		tls_context_close(c);
 	else
 		*out = c;
 	return err;
 }
 
-void wire_context_close(struct wire_context *c)
+void tls_context_close(struct tls_context *c)
 {
 	if (!c)
 		return;
@@ -381,26 +381,26 @@ void wire_context_close(struct wire_context *c)
 	free(c);
 }
 
-int wire_open(struct wire *w, struct wire_context *c, int fd, const char *host, struct diag *d)
+int tls_open(struct tls *w, struct tls_context *c, int fd, const char *host, struct diag *d)
 {
 	int err;
 
-	*w = (struct wire){ .fd = fd, .is_server = c->is_server, .psk = c->psk };
+	*w = (struct tls){ .fd = fd, .is_server = c->is_server, .psk = c->psk };
 	err = c->ssl ? open_ssl(w, c, host, d) : 0;
 	if (err)
-		wire_close(w);
+		tls_close(w);
 	return err;
 }
 
-void wire_close(struct wire *w)
+void tls_close(struct tls *w)
 {
 	close_tls(w);
 	if (w->fd >= 0)
 		close(w->fd);
-	*w = (struct wire){ .fd = -1 };
+	*w = (struct tls){ .fd = -1 };
 }
 
-int wire_handshake(struct wire *w, struct diag *d)
+int tls_handshake(struct tls *w, struct diag *d)
 {
 	int err = w->ssl ? shake(w, d) : 0;
 
@@ -408,7 +408,7 @@ int wire_handshake(struct wire *w, struct diag *d)
 	return err;
 }
 
-void wire_finish(struct wire *w)
+void tls_finish(struct tls *w)
 {
 	if (w->ssl && w->is_ready)
 		finish_tls(w);
@@ -426,14 +426,14 @@ static long plain_outcome(ssize_t n, struct diag *d)
 	return diag_fail(d, -errno, "%s", strerror(errno));
 }
 
-long wire_read(struct wire *w, void *to, size_t n, struct diag *d)
+long tls_read(struct tls *w, void *to, size_t n, struct diag *d)
 {
 	w->wants_write = false;
-	return w->ssl ? tls_read(w, to, n, d) : plain_outcome(recv(w->fd, to, n, 0), d);
+	return w->ssl ? read_tls(w, to, n, d) : plain_outcome(recv(w->fd, to, n, 0), d);
 }
 
-long wire_write(struct wire *w, const void *from, size_t n, struct diag *d)
+long tls_write(struct tls *w, const void *from, size_t n, struct diag *d)
 {
 	w->wants_write = false;
-	return w->ssl ? tls_write(w, from, n, d) : plain_outcome(send(w->fd, from, n, MSG_NOSIGNAL), d);
+	return w->ssl ? write_tls(w, from, n, d) : plain_outcome(send(w->fd, from, n, MSG_NOSIGNAL), d);
 }

@@ -13,14 +13,14 @@
 
 #include "base/diag.h"
 
-struct wire_keys { /* exactly one: psk; or cert, key and ca; or is_plain */
+struct tls_keys { /* exactly one: psk; or cert, key and ca; or is_plain */
 	const char *psk; /* file */
 	const char *cert, *key, *ca; /* files, PEM */
 	bool is_plain;
 };
 
-struct wire_context; /* keys, read and ready */
-struct wire {
+struct tls_context; /* keys, read and ready */
+struct tls {
 	int fd; /* owned; -1: none */
 	void *ssl; /* NULL: plain */
 	bool is_ready; /* the handshake is done */
@@ -29,27 +29,27 @@ struct wire {
 	const char *psk; /* lent, for what is told */
 };
 
-/* wire_context_open - read the keys.  -EINVAL if they do not belong together; -ENOTSUP without OpenSSL. */
-int wire_context_open(struct wire_context **c, const struct wire_keys *keys, bool is_server, struct diag *d);
-void wire_context_close(struct wire_context *c);
-bool wire_is_plain(const struct wire_context *c);
+/* tls_context_open - read the keys.  -EINVAL if they do not belong together; -ENOTSUP without OpenSSL. */
+int tls_context_open(struct tls_context **c, const struct tls_keys *keys, bool is_server, struct diag *d);
+void tls_context_close(struct tls_context *c);
+bool tls_is_plain(const struct tls_context *c);
 
-/* wire_open - take over @fd, connected or connecting, non-blocking; @host is what the other side's
+/* tls_open - take over @fd, connected or connecting, non-blocking; @host is what the other side's
  * certificate must name (client).  On error @fd is closed. */
-int wire_open(struct wire *w, struct wire_context *c, int fd, const char *host, struct diag *d);
-void wire_close(struct wire *w); /* accepts one closed or {.fd = -1} */
+int tls_open(struct tls *w, struct tls_context *c, int fd, const char *host, struct diag *d);
+void tls_close(struct tls *w); /* accepts one closed or {.fd = -1} */
 
-/* wire_finish - say that nothing more is sent.  What comes may still be read from the socket. */
-void wire_finish(struct wire *w);
+/* tls_finish - say that nothing more is sent.  What comes may still be read from the socket. */
+void tls_finish(struct tls *w);
 
-/* wire_handshake - 0: done; -EAGAIN; -EKEYREJECTED: keys do not fit, for good; or -errno. */
-int wire_handshake(struct wire *w, struct diag *d);
+/* tls_handshake - 0: done; -EAGAIN; -EKEYREJECTED: keys do not fit, for good; or -errno. */
+int tls_handshake(struct tls *w, struct diag *d);
 
-/* wire_read, wire_write - how many bytes, at least 1; -EAGAIN; -EPIPE at the end; -EKEYREJECTED; -errno. */
-long wire_read(struct wire *w, void *to, size_t n, struct diag *d);
-long wire_write(struct wire *w, const void *from, size_t n, struct diag *d);
+/* tls_read, tls_write - how many bytes, at least 1; -EAGAIN; -EPIPE at the end; -EKEYREJECTED; -errno. */
+long tls_read(struct tls *w, void *to, size_t n, struct diag *d);
+long tls_write(struct tls *w, const void *from, size_t n, struct diag *d);
 
 /* Whether there are bytes to read that the socket no longer shows. */
-bool wire_has_more(const struct wire *w);
+bool tls_has_more(const struct tls *w);
 
 #endif

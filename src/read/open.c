@@ -7,7 +7,7 @@
 
 #include "read/internal.h"
 
-static void told(void *context, const char *text)
+static void reported(void *context, const char *text)
 {
 	struct duet_read *r = context;
 
@@ -192,7 +192,7 @@ int read_describe(struct duet_read *r)
 int duet_read_open(struct duet_read **result, const char *const *paths, int n, const struct duet_read_options *o,
 		   char *why)
 {
-	struct trace_options options = { .warn = told };
+	struct trace_options options = { .warn = reported };
 	struct duet_read *r = calloc(1, sizeof *r);
 	int err;
 
@@ -252,7 +252,7 @@ int duet_read_part(const struct duet_read *r, uint32_t stream, struct duet_read 
 	*part = (struct duet_read){ .classes = r->classes, .n_classes = r->n_classes, .streams = r->streams,
 				    .n_streams = r->n_streams, .is_part = true,
 				    .damage = r->damage, .context = r->context };
-	err = r->is_part || r->follows ? -EINVAL : trace_part(r->trace, stream, told, part, &part->trace);
+	err = r->is_part || r->follows ? -EINVAL : trace_part(r->trace, stream, reported, part, &part->trace);
 	if (err)
 		free(part);
 	else
@@ -260,7 +260,7 @@ int duet_read_part(const struct duet_read *r, uint32_t stream, struct duet_read 
 	return err;
 }
 
-static int tell(struct duet_read *r, int got, struct duet_read_item *item)
+static int report(struct duet_read *r, int got, struct duet_read_item *item)
 {
 	r->has_event = got == TRACE_EVENT;
 	r->is_walking = false;
@@ -283,14 +283,14 @@ static int tell(struct duet_read *r, int got, struct duet_read_item *item)
 
 int duet_read_next(struct duet_read *r, struct duet_read_item *item)
 {
-	return tell(r, trace_next(r->trace, &r->event, &r->why), item);
+	return report(r, trace_next(r->trace, &r->event, &r->why), item);
 }
 
 int duet_read_previous(struct duet_read *r, struct duet_read_item *item)
 {
 	if (r->follows)
 		return diag_fail(&r->why, -EINVAL, "who follows goes forward only");
-	return tell(r, trace_previous(r->trace, &r->event, &r->why), item);
+	return report(r, trace_previous(r->trace, &r->event, &r->why), item);
 }
 
 void duet_read_seek(struct duet_read *r, int64_t time_ns)

@@ -9,7 +9,7 @@
 
 enum { COLUMNS_MAX = 64, BATCH = 256, ALONE = 8 };
 
-static void show_number(struct duet_read_value *v, const struct ctf_op *op, const struct ctf_cell *cell)
+static void show_number(struct duet_read_value *v, const struct ctf_op *op, const struct ctf_column *cell)
 {
 	const struct ctf_type *t = op->type;
 
@@ -59,7 +59,7 @@ static void show_found(struct duet_read_value *v, enum ctf_found found, const st
 void read_field(const struct ctf_event *e, const struct ctf_op *op, struct duet_read_value *v)
 {
 	struct ctf_value c = { 0 };
-	struct ctf_cell number;
+	struct ctf_column number;
 
 	if (op->code == OP_NUMBER && op->type->kind != CTF_FLOAT && ctf_event_number(e, op, &number.i)) {
 		*v = (struct duet_read_value){ .name = op->name };
@@ -84,7 +84,7 @@ int duet_read_get(struct duet_read *r, uint32_t field, struct duet_read_value *v
 	return 0;
 }
 
-static void show_cell(struct duet_read_value *v, const struct ctf_op *op, const struct ctf_cell *cell)
+static void show_cell(struct duet_read_value *v, const struct ctf_op *op, const struct ctf_column *cell)
 {
 	*v = (struct duet_read_value){ .name = op->name };
 	if (op->code == OP_NUMBER)
@@ -97,12 +97,12 @@ static void show_cell(struct duet_read_value *v, const struct ctf_op *op, const 
 int duet_read_values(struct duet_read *r, struct duet_read_value *values)
 {
 	const struct read_class *c = current(r);
-	struct ctf_cell cells[CTF_CELLS_MAX];
+	struct ctf_column cells[CTF_CELLS_MAX];
 	bool has_cells;
 
 	if (!c)
 		return -EINVAL;
-	has_cells = ctf_event_cells(r->event.ctf, cells);
+	has_cells = ctf_event_columns(r->event.ctf, cells);
 	for (uint32_t i = 0; i < c->public.n_fields; i++)
 		if (has_cells)
 			show_cell(&values[i], c->ops[i], &cells[i]);
@@ -167,8 +167,8 @@ static void put_value(const struct duet_read_value *v, uint32_t kind, void *rows
 static void put_row(struct duet_read *r, const struct read_class *c, const struct duet_read_column *columns, int n,
 		    size_t row)
 {
-	struct ctf_cell cells[CTF_CELLS_MAX];
-	bool has_cells = c && n > 2 && ctf_event_cells(r->event.ctf, cells);
+	struct ctf_column cells[CTF_CELLS_MAX];
+	bool has_cells = c && n > 2 && ctf_event_columns(r->event.ctf, cells);
 	struct duet_read_value v;
 
 	for (int i = 0; i < n; i++) {
@@ -204,13 +204,13 @@ static void put_column(const struct read_class *class, const struct duet_read_co
 									    rows[chosen[i]].class_number;
 	} else if (class->public.fields[c->field].kind == DUET_READ_TEXT) {
 		for (uint32_t i = 0; i < n; i++) {
-			const struct ctf_cell *cell = &rows[chosen[i]].cells[c->field];
+			const struct ctf_column *cell = &rows[chosen[i]].columns[c->field];
 
 			texts[row + i] = (struct duet_read_text){ cell->text, cell->size };
 		}
 	} else { /* a real's bits too */
 		for (uint32_t i = 0; i < n; i++)
-			numbers[row + i] = rows[chosen[i]].cells[c->field].i;
+			numbers[row + i] = rows[chosen[i]].columns[c->field].i;
 	}
 }
 
@@ -220,7 +220,7 @@ static uint32_t put_batch(struct duet_read *r, const struct read_class *c, const
 {
 	struct ctf_row rows[BATCH];
 	uint16_t chosen[BATCH];
-	uint32_t n = trace_rows(r->trace, rows, n_rows - *row < BATCH ? (uint32_t)(n_rows - *row) : BATCH), n_chosen = 0;
+	uint32_t n = trace_batch(r->trace, rows, n_rows - *row < BATCH ? (uint32_t)(n_rows - *row) : BATCH), n_chosen = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		chosen[n_chosen] = (uint16_t)i;
@@ -273,18 +273,18 @@ int64_t duet_read_rows(struct duet_read *r, uint32_t class_number, const struct 
 	return got < 0 ? got : (int64_t)row;
 }
 
-static_assert(sizeof(struct duet_read_cell) == sizeof(struct ctf_cell) &&
-		      offsetof(struct duet_read_cell, size) == offsetof(struct ctf_cell, size),
+static_assert(sizeof(struct duet_read_cell) == sizeof(struct ctf_column) &&
+		      offsetof(struct duet_read_cell, size) == offsetof(struct ctf_column, size),
 	      "a cell is what the decoder wrote");
 static_assert(sizeof(struct duet_read_row) == sizeof(struct ctf_row) &&
-		      offsetof(struct duet_read_row, cells) == offsetof(struct ctf_row, cells) &&
+		      offsetof(struct duet_read_row, cells) == offsetof(struct ctf_row, columns) &&
 		      offsetof(struct duet_read_row, cpu) == offsetof(struct ctf_row, cpu),
 	      "a row is what the merge wrote");
 
 uint32_t duet_read_batch(struct duet_read *r, struct duet_read_row *rows, uint32_t n_rows)
 {
 	r->has_event = false;
-	return trace_rows(r->trace, (struct ctf_row *)rows, n_rows);
+	return trace_batch(r->trace, (struct ctf_row *)rows, n_rows);
 }
 
 int duet_read_cell_value(const struct duet_read *r, uint32_t class_number, uint32_t field, const struct duet_read_cell *cell,
@@ -294,6 +294,6 @@ int duet_read_cell_value(const struct duet_read *r, uint32_t class_number, uint3
 
 	if (!c || field >= c->public.n_fields || !c->ctf->program || !c->ctf->program->loads)
 		return -EINVAL;
-	show_cell(v, c->ops[field], (const struct ctf_cell *)cell);
+	show_cell(v, c->ops[field], (const struct ctf_column *)cell);
 	return 0;
 }

@@ -17,14 +17,14 @@
 
 #include "clock/clock.h"
 
-enum { CHUNK_SHIFT = 16, PATIENCE_STEP_US = 200 };
+enum { CHUNK_SHIFT = 16, BLOCK_TIMEOUT_STEP_US = 200 };
 
 static bool is_power_of_two(uint64_t v)
 {
 	return v && !(v & (v - 1));
 }
 
-struct abi_pool pool_shape(const struct pool_wish *w)
+struct abi_pool pool_shape(const struct pool_request *w)
 {
 	struct abi_pool s = {
 		.magic = ABI_POOL_MAGIC,
@@ -34,7 +34,7 @@ struct abi_pool pool_shape(const struct pool_wish *w)
 		.chunk_shift = w->chunk_bytes ? (uint32_t)__builtin_ctz(w->chunk_bytes) : CHUNK_SHIFT,
 		.n_cpus = w->n_cpus,
 		.n_slots = w->n_cpus + ABI_UNKNOWN_CPU_SLOTS,
-		.patience_us = w->patience_us,
+		.block_timeout_us = w->block_timeout_us,
 	};
 
 	/* Every CPU needs an open chunk and a next one, whatever was asked for. */
@@ -59,7 +59,7 @@ static bool shape_is_sound(const struct abi_pool *s, uint64_t size)
 	       s->chunk_shift >= ABI_CHUNK_SHIFT_MIN && s->chunk_shift <= ABI_CHUNK_SHIFT_MAX &&
 	       is_power_of_two(s->n_chunks) && s->n_chunks <= ABI_CHUNKS_MAX &&
 	       s->n_cpus <= ABI_CPUS_MAX && s->n_slots == s->n_cpus + ABI_UNKNOWN_CPU_SLOTS &&
-	       s->patience_us <= ABI_PATIENCE_MAX_US && s->size <= size &&
+	       s->block_timeout_us <= ABI_BLOCK_TIMEOUT_MAX_US && s->size <= size &&
 	       s->size == abi_pool_size(s->n_slots, s->n_chunks, s->chunk_shift);
 }
 
@@ -94,7 +94,7 @@ int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner)
 		.restart_bytes = s.clock.kind == ABI_CLOCK_TSC && s.clock.mult <= UINT32_MAX
 					 ? 1u << s.chunk_shift >> 2
 					 : 0,
-		.patience_us = s.patience_us,
+		.block_timeout_us = s.block_timeout_us,
 		.flight_recorder = s.flags & ABI_POOL_FLIGHT_RECORDER,
 		.clock = s.clock,
 	};
@@ -148,8 +148,8 @@ static int64_t take_chunk(struct pool *p, uint64_t *state)
  */
 static int64_t wait_for_chunk(struct pool *p, uint64_t *state)
 {
-	const struct timespec step = { 0, PATIENCE_STEP_US * 1000 };
-	uint64_t until_ns = clock_now_ns(&p->clock) + p->patience_us * 1000ull;
+	const struct timespec step = { 0, BLOCK_TIMEOUT_STEP_US * 1000 };
+	uint64_t until_ns = clock_now_ns(&p->clock) + p->block_timeout_us * 1000ull;
 	uint32_t zero = 0;
 	int saved = errno;
 	int64_t i;
@@ -176,7 +176,7 @@ static int64_t obtain_chunk(struct pool *p, uint64_t *state)
 	/* The collector clears the hint with every pass. */
 	if (p->flight_recorder || !load(&p->shared->exhausted))
 		i = take_chunk(p, state);
-	if (i < 0 && p->patience_us)
+	if (i < 0 && p->block_timeout_us)
 		return wait_for_chunk(p, state);
 	if (i < 0)
 		store(&p->shared->exhausted, ABI_POOL_EXHAUSTED);

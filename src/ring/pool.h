@@ -36,27 +36,27 @@ struct pool {
 	uint32_t chunk_shift;
 	uint32_t owner; /* who we are in state words: our host pid */
 	uint32_t restart_bytes; /* the largest event for a restartable sequence; 0: the clock is not for one */
-	uint32_t patience_us; /* 0: a writer without a free chunk loses its event at once */
+	uint32_t block_timeout_us; /* 0: a writer without a free chunk loses its event at once */
 	bool flight_recorder;
 	struct abi_clock clock;
 	/* Asked before a writer waits, which is a system call that the process may have forbidden itself;
 	 * NULL: it may. */
 	bool (*may_wait)(void);
 	/* A word that a forked child finds changed; NULL where nobody forks. */
-	const uint32_t *life;
-	uint32_t born; /* what it was when we attached */
+	const uint32_t *incarnation;
+	uint32_t generation; /* what it was when we attached */
 };
 
-struct pool_wish {
+struct pool_request {
 	uint64_t size_bytes; /* of all chunks; at least a few for each CPU, whatever is wished */
 	uint32_t chunk_bytes; /* a power of two; 0: 64 KiB */
 	uint32_t n_cpus;
-	uint32_t patience_us;
+	uint32_t block_timeout_us;
 	bool flight_recorder;
 };
 
 /* pool_shape - what a new pool looks like. */
-struct abi_pool pool_shape(const struct pool_wish *w);
+struct abi_pool pool_shape(const struct pool_request *w);
 
 /* pool_format - make zeroed memory of shape->size bytes a pool. */
 void pool_format(void *memory, const struct abi_pool *shape);
@@ -71,7 +71,7 @@ int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner);
  */
 static inline bool pool_is_ours(const struct pool *p)
 {
-	return !p->life || load(p->life) == p->born;
+	return !p->incarnation || load(p->incarnation) == p->generation;
 }
 
 /* The chunk a slot's reference means, or NULL for none.  Any bits are safe. */

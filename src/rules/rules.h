@@ -26,7 +26,7 @@
 
 struct rules_verdict {
 	bool wanted;
-	uint16_t how; /* ABI_HOW */
+	uint16_t routing; /* ABI_HOW */
 };
 
 /* The number after the kind; moves *p behind the space that ends it. */
@@ -55,7 +55,7 @@ static inline bool rules_pattern_matches(const char *pattern, const char *end, c
 
 /* Of the event @name with @level, in the program @who. */
 static inline struct rules_verdict rules_judge(const char *rules, uint32_t size, const char *name,
-					       uint32_t level, const struct who *who)
+					       uint32_t level, const struct selector *selector)
 {
 	struct rules_verdict v = { false, 0 };
 	uint32_t channel = 0, filter = 0, number, trigger_filter = 0;
@@ -68,7 +68,7 @@ static inline struct rules_verdict rules_judge(const char *rules, uint32_t size,
 		if (!end)
 			break;
 		i += (uint32_t)(end - p) + 1;
-		if (!who_holds(&p, end, who, level))
+		if (!selector_holds(&p, end, selector, level))
 			continue;
 		kind = *p;
 		p += p < end;
@@ -87,9 +87,9 @@ static inline struct rules_verdict rules_judge(const char *rules, uint32_t size,
 		}
 	}
 	filter = v.wanted || !is_waited_for ? filter : trigger_filter;
-	v.how = ABI_HOW(channel < ABI_CHANNELS ? channel : 0, filter <= ABI_FILTERS ? filter : 0);
+	v.routing = ABI_HOW(channel < ABI_CHANNELS ? channel : 0, filter <= ABI_FILTERS ? filter : 0);
 	if (is_waited_for)
-		v.how |= v.wanted ? ABI_HOW_TRIGGER : ABI_HOW_TRIGGER | ABI_HOW_TRIGGER_ALONE;
+		v.routing |= v.wanted ? ABI_HOW_TRIGGER : ABI_HOW_TRIGGER | ABI_HOW_TRIGGER_ALONE;
 	v.wanted |= is_waited_for;
 	return v;
 }

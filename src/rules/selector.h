@@ -22,7 +22,7 @@
 
 #include "rules/pattern.h"
 
-struct who {
+struct selector {
 	const char *name;
 	const char *host;
 	const char *cgroup; /* "" or NULL: not known */
@@ -31,7 +31,7 @@ struct who {
 };
 
 /* The number at *p, which moves behind it.  UINT64_MAX: there is none, or it is too large. */
-static inline uint64_t who_number(const char **p, const char *end)
+static inline uint64_t selector_number(const char **p, const char *end)
 {
 	uint64_t n = 0;
 	const char *begin = *p;
@@ -42,23 +42,23 @@ static inline uint64_t who_number(const char **p, const char *end)
 }
 
 /* Whether [@p, @end) is @n and nothing else; 0, which means that @n is not known, is not. */
-static inline bool who_is_number(const char *p, const char *end, uint32_t n)
+static inline bool selector_is_number(const char *p, const char *end, uint32_t n)
 {
-	return n && who_number(&p, end) == n && p == end;
+	return n && selector_number(&p, end) == n && p == end;
 }
 
-static inline bool who_is_glob(const char *p, const char *end, const char *text)
+static inline bool selector_is_glob(const char *p, const char *end, const char *text)
 {
 	return pattern_glob(p, end, text, text + strlen(text));
 }
 
-static inline bool who_is_process(const char *p, const char *end, const struct who *w)
+static inline bool selector_is_process(const char *p, const char *end, const struct selector *w)
 {
-	return who_number(&p, end) == w->pid && p < end && *p == ':' &&
-	       who_is_number(p + 1, end, w->pid_namespace);
+	return selector_number(&p, end) == w->pid && p < end && *p == ':' &&
+	       selector_is_number(p + 1, end, w->pid_namespace);
 }
 
-static inline bool who_is_in_cgroup(const char *p, const char *end, const char *cgroup)
+static inline bool selector_is_in_cgroup(const char *p, const char *end, const char *cgroup)
 {
 	size_t n = (size_t)(end - p);
 
@@ -66,41 +66,41 @@ static inline bool who_is_in_cgroup(const char *p, const char *end, const char *
 	return cgroup && *cgroup && !strncmp(p, cgroup, n) && (!cgroup[n] || cgroup[n] == '/');
 }
 
-static inline bool who_condition_holds(char letter, const char *p, const char *end, const struct who *w,
+static inline bool selector_condition_holds(char letter, const char *p, const char *end, const struct selector *w,
 				       uint32_t level)
 {
 	uint64_t n;
 
 	switch (letter) {
 	case 'n':
-		return who_is_glob(p, end, w->name);
+		return selector_is_glob(p, end, w->name);
 	case 'p':
-		return who_is_process(p, end, w);
+		return selector_is_process(p, end, w);
 	case 'u':
-		return who_number(&p, end) == w->uid && p == end;
+		return selector_number(&p, end) == w->uid && p == end;
 	case 'c':
-		return who_is_number(p, end, w->pid_namespace) || who_is_number(p, end, w->mount_namespace) ||
-		       who_is_glob(p, end, w->host);
+		return selector_is_number(p, end, w->pid_namespace) || selector_is_number(p, end, w->mount_namespace) ||
+		       selector_is_glob(p, end, w->host);
 	case 'g':
-		return who_is_in_cgroup(p, end, w->cgroup);
+		return selector_is_in_cgroup(p, end, w->cgroup);
 	case 'l':
-		return (n = who_number(&p, end)) != UINT64_MAX && level <= n && p == end;
+		return (n = selector_number(&p, end)) != UINT64_MAX && level <= n && p == end;
 	}
 	return false;
 }
 
-static inline bool who_is_letter(char c)
+static inline bool selector_is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 /* Whether the conditions at *p, which moves behind them, hold for an event of @level in @w. */
-static inline bool who_holds(const char **p, const char *end, const struct who *w, uint32_t level)
+static inline bool selector_holds(const char **p, const char *end, const struct selector *w, uint32_t level)
 {
 	uint32_t asked = 0, held = 0;
 	bool holds = true;
 
-	while (*p < end && who_is_letter(**p)) {
+	while (*p < end && selector_is_letter(**p)) {
 		char letter = (char)(**p | 0x20);
 		const char *value = *p + 1, *tab = (const char *)memchr(value, '\t', (size_t)(end - value));
 		uint32_t bit = 1u << (letter - 'a');
@@ -110,7 +110,7 @@ static inline bool who_holds(const char **p, const char *end, const struct who *
 			*p = end;
 			return false;
 		}
-		is_so = who_condition_holds(letter, value, tab, w, level);
+		is_so = selector_condition_holds(letter, value, tab, w, level);
 		if (**p == letter) {
 			asked |= bit;
 			held |= is_so ? bit : 0;
@@ -123,7 +123,7 @@ static inline bool who_holds(const char **p, const char *end, const struct who *
 }
 
 /* Which letters, as bits, the rules ask for: not all that a program may be asked is cheap to know. */
-static inline uint32_t who_letters(const char *rules, uint32_t size)
+static inline uint32_t selector_letters(const char *rules, uint32_t size)
 {
 	uint32_t letters = 0;
 	const char *p = rules, *all = rules + size;
@@ -132,7 +132,7 @@ static inline uint32_t who_letters(const char *rules, uint32_t size)
 		const char *end = (const char *)memchr(p, 0, (size_t)(all - p)), *tab;
 
 		end = end ? end : all;
-		while (p < end && who_is_letter(*p) && (tab = (const char *)memchr(p, '\t', (size_t)(end - p)))) {
+		while (p < end && selector_is_letter(*p) && (tab = (const char *)memchr(p, '\t', (size_t)(end - p)))) {
 			letters |= 1u << ((*p | 0x20) - 'a');
 			p = tab + 1;
 		}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/batch.c - many events at once, with all their fields: see trace_rows(), and internal.h.
+ * trace/batch.c - many events at once, with all their fields: see trace_batch(), and internal.h.
  *
  * Each stream is decoded ahead by a block of some dozen events, in one go and within one packet; the merge picks
  * from the blocks.  What is no row - a loss, damage, other fields, a packet's end - is never in a block: the
@@ -14,7 +14,7 @@
 /* The item that @s stands on, and what comes behind it. */
 static bool fill(struct stream *s)
 {
-	struct stream_rows *r = s->rows;
+	struct stream_batch *r = s->rows;
 	struct ctf_reader ahead;
 
 	if (s->item != TRACE_EVENT || !s->event.class->program->loads)
@@ -26,24 +26,24 @@ static bool fill(struct stream *s)
 			r->ctf.sorts.stream = NULL;
 		}
 	}
-	if (!r || !ctf_event_cells(&s->event, r->ctf.cells))
+	if (!r || !ctf_event_columns(&s->event, r->ctf.columns))
 		return false;
 	r->ctf.base_ns = s->base_ns;
 	r->ctf.stream = s->info.number;
 	r->ctf.cpu = s->cpu;
-	r->ctf.rows[0] = (struct ctf_row){ s->time_ns, s->event.class->number, s->info.number, s->cpu, 0, r->ctf.cells };
+	r->ctf.rows[0] = (struct ctf_row){ s->time_ns, s->event.class->number, s->info.number, s->cpu, 0, r->ctf.columns };
 	r->ctf.clock[0] = s->reader.clock;
 	r->ctf.n = 1;
-	r->ctf.n_cells = s->event.class->program->n_cells;
+	r->ctf.n_columns = s->event.class->program->n_columns;
 	r->given = 0;
 	s->rows_left = true;
 	memcpy(r->slots, s->slots, sizeof r->slots);
 	ahead = s->reader;
 	ahead.slots = r->slots;
-	ctf_reader_rows(&ahead, &r->ctf);
+	ctf_reader_batch(&ahead, &r->ctf);
 	s->reader.at = ahead.at;
 	s->reader.clock = ahead.clock;
-	stream_tidy_at_times(s);
+	stream_trim_sometimes(s);
 	for (uint32_t i = 1; i < r->ctf.n && s->freq; i++)
 		r->ctf.rows[i].time_ns = stream_to_ns(s, r->ctf.clock[i]);
 	return true;
@@ -52,7 +52,7 @@ static bool fill(struct stream *s)
 /* @n rows of @s are given. */
 static void count_given(struct stream *s, uint32_t n)
 {
-	struct stream_rows *r = s->rows;
+	struct stream_batch *r = s->rows;
 
 	r->given += n;
 	s->rows_left = r->given < r->ctf.n;
@@ -169,11 +169,11 @@ static uint32_t give(struct trace *t, struct ctf_row *rows, uint32_t n_rows)
 		n = give_one(t, s, rows, n_rows);
 		t->is_spent = !s->rows_left;
 	}
-	trace_settle(t);
+	trace_heap_sift(t);
 	return n;
 }
 
-uint32_t trace_rows(struct trace *t, struct ctf_row *rows, uint32_t n_rows)
+uint32_t trace_batch(struct trace *t, struct ctf_row *rows, uint32_t n_rows)
 {
 	uint32_t n = 0;
 
@@ -191,7 +191,7 @@ uint32_t trace_rows(struct trace *t, struct ctf_row *rows, uint32_t n_rows)
 
 void trace_unread(struct stream *s)
 {
-	const struct stream_rows *r = s->rows;
+	const struct stream_batch *r = s->rows;
 	uint32_t before;
 
 	if (!s->rows_left)
@@ -205,7 +205,7 @@ void trace_unread(struct stream *s)
 		stream_next(s);
 }
 
-void trace_leave_rows(struct trace *t)
+void trace_leave_batch(struct trace *t)
 {
 	if (t->mode == TRACE_ROWS) {
 		if (t->is_spent)

@@ -48,7 +48,7 @@ void trace_source_close(struct source *s)
 
 static size_t plain_length(const char *path)
 {
-	return strlen(path) - (packed_is_name(path) ? sizeof PACKED_SUFFIX - 1 : 0);
+	return strlen(path) - (compressed_is_name(path) ? sizeof COMPRESSED_SUFFIX - 1 : 0);
 }
 
 /* Perhaps as it was before it was packed. */
@@ -84,7 +84,7 @@ static int add_stream(struct trace *t, struct source *src, const char *path, str
 	s = malloc(sizeof *s);
 	if (!s)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	err = stream_open(s, &src->public, path, &t->options, follow_grows(t, src) && !packed_is_name(path), d);
+	err = stream_open(s, &src->public, path, &t->options, refresh_grows(t, src) && !compressed_is_name(path), d);
 	if (!err)
 		trace_shift_stream(s);
 	if (!err && s->has_failed) {
@@ -125,9 +125,9 @@ static int read_metadata(struct trace *t, struct source *s, struct diag *d)
 
 	if (asprintf(&name, "%s/metadata", s->public.path) < 0)
 		return diag_fail(d, -ENOMEM, "no memory for %s", s->public.path);
-	err = t->follow ? follow_adopt(t, s) : 0;
-	if (!err && follow_grows(t, s)) {
-		err = ctf_meta_more(&s->meta, name, d);
+	err = t->follow ? refresh_adopt(t, s) : 0;
+	if (!err && refresh_grows(t, s)) {
+		err = ctf_meta_append(&s->meta, name, d);
 		err = err > 0 ? 0 : err;
 	} else if (!err) {
 		err = ctf_meta_open(&s->meta, name, d);
@@ -200,7 +200,7 @@ static bool is_packed(const char *path)
 	char *packed;
 	bool is_it;
 
-	if (asprintf(&packed, "%s" PACKED_SUFFIX, path) < 0)
+	if (asprintf(&packed, "%s" COMPRESSED_SUFFIX, path) < 0)
 		return false;
 	is_it = is_file(packed);
 	free(packed);
@@ -220,9 +220,9 @@ static int open_entry(struct trace *t, struct source *src, const char *path, con
 static bool is_twin(struct dirent **list, int i)
 {
 	const char *name = list[i]->d_name;
-	size_t n = strlen(name) - (packed_is_name(name) ? sizeof PACKED_SUFFIX - 1 : 0);
+	size_t n = strlen(name) - (compressed_is_name(name) ? sizeof COMPRESSED_SUFFIX - 1 : 0);
 
-	while (packed_is_name(name) && i-- > 0 && !strncmp(list[i]->d_name, name, n))
+	while (compressed_is_name(name) && i-- > 0 && !strncmp(list[i]->d_name, name, n))
 		if (!list[i]->d_name[n])
 			return true;
 	return false;
@@ -288,7 +288,7 @@ static int add_file(struct trace *t, struct source *src, const char *path, struc
 
 	if (err != -ENOENT)
 		return err;
-	if (asprintf(&packed, "%s" PACKED_SUFFIX, path) < 0)
+	if (asprintf(&packed, "%s" COMPRESSED_SUFFIX, path) < 0)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
 	err = is_file(packed) ? add_stream(t, src, packed, d) : 0;
 	free(packed);
@@ -306,7 +306,7 @@ static int open_entry(struct trace *t, struct source *src, const char *path, con
 	if (is_directory(whole)) {
 		if (strcmp(name, "index") && !is_other_recording(path, name) && depth < DIRECTORIES_DEEP)
 			err = open_directory(t, whole, depth + 1, d);
-	} else if (src && strcmp(name, "metadata") && strcmp(name, "metadata" PACKED_SUFFIX)) {
+	} else if (src && strcmp(name, "metadata") && strcmp(name, "metadata" COMPRESSED_SUFFIX)) {
 		err = add_file(t, src, whole, d);
 	}
 	free(whole);
@@ -329,7 +329,7 @@ static int expect_recordings(struct trace *t, const char *path, int depth, struc
 	if (asprintf(&inside, "%s/.duet/clock", path) < 0)
 		inside = NULL;
 	else if (is_file(inside))
-		err = follow_expect(t, path);
+		err = refresh_expect(t, path);
 	free(inside);
 	for (int i = 0; i < n; i++) {
 		if (!err && depth < DIRECTORIES_DEEP && asprintf(&inside, "%s/%s", path, list[i]->d_name) > 0) {

@@ -100,7 +100,7 @@ static bool parse_exchange(const char *line, struct hosts_shift *s, int64_t *at_
 }
 
 /* Twice through the file: for the best exchange, and for what contradicts it. */
-static bool choose(FILE *f, const struct readings *r, struct hosts_shift *best)
+static bool select_events(FILE *f, const struct readings *r, struct hosts_shift *best)
 {
 	struct hosts_shift x;
 	int64_t at_ns, apart, drift = 0;
@@ -148,7 +148,7 @@ bool hosts_read(const char *path, int64_t base_ns, struct hosts_shift *s)
 		return false;
 	clock = open_beside(path, length, "clock");
 	read_clock(&r, clock, base_ns);
-	found = choose(f, &r, s);
+	found = select_events(f, &r, s);
 	if (clock)
 		fclose(clock);
 	fclose(f);

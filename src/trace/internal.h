@@ -46,7 +46,7 @@ struct trace {
 	struct text hosts; /* what is said about their clocks */
 	struct stream *given; /* BACKWARD */
 	bool is_part; /* of another trace, whose sources and maps it uses */
-	struct follow *follow; /* NULL: it is read as it was at open */
+	struct refresh *follow; /* NULL: it is read as it was at open */
 };
 
 static inline bool trace_is_before(const struct stream *a, const struct stream *b)
@@ -70,31 +70,31 @@ int trace_open_path(struct trace *t, const char *path, struct diag *d);
 int trace_find(struct trace *t, const char *path, struct diag *d);
 
 /* refresh.c */
-int follow_open(struct trace *t, const char *const *paths, int n, struct diag *d);
-void follow_close(struct follow *f);
+int refresh_open(struct trace *t, const char *const *paths, int n, struct diag *d);
+void refresh_close(struct refresh *f);
 /* A new source: which recording it is of, and whether that grows. */
-int follow_adopt(struct trace *t, struct source *s);
+int refresh_adopt(struct trace *t, struct source *s);
 /* A recording whose traces may come.  0 or -ENOMEM. */
-int follow_expect(struct trace *t, const char *path);
-bool follow_grows(const struct trace *t, const struct source *s);
+int refresh_expect(struct trace *t, const char *path);
+bool refresh_grows(const struct trace *t, const struct source *s);
 /* Whether heap[0] may be given now.  Passes over what comes too late. */
-bool follow_admits(struct trace *t);
+bool refresh_admits(struct trace *t);
 
 /* heap[@i], whose time may be later now, to its place among those below it. */
 void trace_sink(struct trace *t, uint32_t i);
 
 /* heap[0] to its place, after its time has changed. */
-void trace_settle(struct trace *t);
+void trace_heap_sift(struct trace *t);
 
 /* batch.c: what was decoded ahead and not given is not read yet, of a stream; of all, and from ROWS to FRESH. */
 void trace_unread(struct stream *s);
-void trace_leave_rows(struct trace *t);
+void trace_leave_batch(struct trace *t);
 
 /* From any other mode to FORWARD, so that heap[0] is what to give. */
 void trace_turn_forward(struct trace *t);
 
 /* What @s stands on, told. */
-static inline int trace_tell(const struct stream *s, struct trace_event *e)
+static inline int trace_report(const struct stream *s, struct trace_event *e)
 {
 	e->time_ns = s->time_ns;
 	e->clock = s->reader.clock;

@@ -278,7 +278,7 @@ static void learn_fork(struct names *n, uint32_t host, const struct class_plan *
 
 /* sched_process_fork does not say whether it made a thread or a process: this does, right before. */
 static void learn_task(struct names *n, uint32_t host, const struct class_plan *p, const struct trace_event *e,
-		       const struct who *w)
+		       const struct thread_identity *w)
 {
 	const struct thread *parent = w->tid > 0 ? find(n, host, w->tid) : NULL;
 	int64_t child = number(e, p->field[0]), flags = number(e, p->field[1]);
@@ -307,7 +307,7 @@ static void learn_exec(struct names *n, uint32_t host, const struct class_plan *
 }
 
 static void learn(struct names *n, uint32_t host, const struct class_plan *p, const struct trace_event *e,
-		  const struct who *w)
+		  const struct thread_identity *w)
 {
 	switch (p->role) {
 	case ROLE_NONE:
@@ -340,7 +340,7 @@ static void learn(struct names *n, uint32_t host, const struct class_plan *p, co
 }
 
 /* The thread that ran, as the kernel told, where and when the event was recorded; or NULL. */
-static const struct thread *who_ran(struct names *n, uint32_t host, const struct trace_event *e)
+static const struct thread *selector_ran(struct names *n, uint32_t host, const struct trace_event *e)
 {
 	int64_t tid = e->cpu == TRACE_CPU_UNKNOWN ? -1 : *running_on(n, host, e->cpu);
 
@@ -354,7 +354,7 @@ static int64_t tid_of(const struct thread *t)
 
 /* From what it is called in its pid namespace to what its host calls it. */
 static void rename_to_host(struct names *n, uint32_t host, const struct class_plan *p,
-			   const struct trace_event *e, struct who *w)
+			   const struct trace_event *e, struct thread_identity *w)
 {
 	uint32_t source = e->stream->source->number;
 	int64_t vpid = w->pid, vtid = w->tid;
@@ -364,7 +364,7 @@ static void rename_to_host(struct names *n, uint32_t host, const struct class_pl
 		aliases_process(n->aliases, source, vpid, number(e, p->field[1]));
 	if (!aliases_any(n->aliases))
 		return;
-	running = who_ran(n, host, e);
+	running = selector_ran(n, host, e);
 	w->pid = aliases_pid(n->aliases, source, vpid, running ? running->pid : 0);
 	if (w->pid == vpid)
 		return;
@@ -373,9 +373,9 @@ static void rename_to_host(struct names *n, uint32_t host, const struct class_pl
 }
 
 static void identify(struct names *n, uint32_t host, const struct class_plan *p,
-		     const struct trace_event *e, struct who *w)
+		     const struct trace_event *e, struct thread_identity *w)
 {
-	*w = (struct who){ .name = "", .pid = -1, .tid = -1 };
+	*w = (struct thread_identity){ .name = "", .pid = -1, .tid = -1 };
 	if (p->tid)
 		w->tid = number(e, p->tid);
 	else if (e->stream->source->domain == TRACE_KERNEL)
@@ -389,7 +389,7 @@ static void identify(struct names *n, uint32_t host, const struct class_plan *p,
 }
 
 static void name_it(const struct names *n, uint32_t host, const struct class_plan *p,
-		    const struct trace_event *e, struct who *w)
+		    const struct trace_event *e, struct thread_identity *w)
 {
 	const struct thread *t = w->tid > 0 ? find(n, host, w->tid) : NULL;
 	const struct thread *process;
@@ -410,7 +410,7 @@ static void name_it(const struct names *n, uint32_t host, const struct class_pla
 	}
 }
 
-void names_see(struct names *n, const struct trace_event *e, struct who *w)
+void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w)
 {
 	uint32_t host = n->hosts[e->stream->source->number];
 	const struct class_plan *p = &n->plans[trace_class_number(e)];

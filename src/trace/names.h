@@ -14,7 +14,7 @@
 
 struct names;
 
-struct who {
+struct thread_identity {
 	const char *name; /* "" if unknown; lent until the next event is fed; not NUL-terminated */
 	size_t size;
 	int64_t pid, tid; /* -1: unknown */
@@ -26,7 +26,7 @@ void names_close(struct names *n);
 /* names_update - after trace_refresh(): what is new of classes and sources.  What was learnt stays. */
 int names_update(struct names *n, const struct trace *t, struct diag *d);
 
-/* names_see - learn from @e, an event, and tell whose it is. */
-void names_see(struct names *n, const struct trace_event *e, struct who *w);
+/* names_on_event - learn from @e, an event, and tell whose it is. */
+void names_on_event(struct names *n, const struct trace_event *e, struct thread_identity *w);
 
 #endif

@@ -39,10 +39,10 @@ struct recording {
 	bool is_silent;
 	bool has_base;
 	int64_t base_ns; /* its clock's zero, from the Epoch, moved as its sources are */
-	uint64_t heard_ns; /* by our clock: when it said something new */
+	uint64_t last_read_ns; /* by our clock: when it said something new */
 };
 
-struct follow {
+struct refresh {
 	char **paths;
 	int n_paths;
 	struct recording *recordings;
@@ -61,7 +61,7 @@ static uint64_t monotonic_ns(void)
 
 /* ---------------------------------------------------------------- recordings */
 
-static bool grows(const struct follow *f, const struct recording *r)
+static bool grows(const struct refresh *f, const struct recording *r)
 {
 	const struct progress *whole = r->whole == NONE ? NULL : &f->recordings[r->whole].progress;
 
@@ -73,7 +73,7 @@ static bool grows(const struct follow *f, const struct recording *r)
 }
 
 /* The recording that @path is a piece of. */
-static uint32_t whole_of(const struct follow *f, const char *path)
+static uint32_t whole_of(const struct refresh *f, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	size_t n = slash ? (size_t)(slash - path) : 0;
@@ -85,7 +85,7 @@ static uint32_t whole_of(const struct follow *f, const char *path)
 }
 
 /* The recording that the trace at @path belongs to, or NONE; -ENOMEM. */
-static int find_recording(struct follow *f, const char *path, uint32_t *number)
+static int find_recording(struct refresh *f, const char *path, uint32_t *number)
 {
 	int length = progress_find(path);
 	struct recording *bigger;
@@ -102,7 +102,7 @@ static int find_recording(struct follow *f, const char *path, uint32_t *number)
 		if (!bigger)
 			return -ENOMEM;
 		f->recordings = bigger;
-		bigger[i] = (struct recording){ .path = strndup(path, (size_t)length), .heard_ns = monotonic_ns(),
+		bigger[i] = (struct recording){ .path = strndup(path, (size_t)length), .last_read_ns = monotonic_ns(),
 						.is_new = true, .is_unread = true, .grew = true };
 		if (!bigger[i].path)
 			return -ENOMEM;
@@ -114,9 +114,9 @@ static int find_recording(struct follow *f, const char *path, uint32_t *number)
 	return 0;
 }
 
-int follow_open(struct trace *t, const char *const *paths, int n, struct diag *d)
+int refresh_open(struct trace *t, const char *const *paths, int n, struct diag *d)
 {
-	struct follow *f = t->follow = calloc(1, sizeof *f);
+	struct refresh *f = t->follow = calloc(1, sizeof *f);
 	uint32_t number;
 
 	if (f)
@@ -137,7 +137,7 @@ int follow_open(struct trace *t, const char *const *paths, int n, struct diag *d
 	return 0;
 }
 
-void follow_close(struct follow *f)
+void refresh_close(struct refresh *f)
 {
 	if (!f)
 		return;
@@ -150,19 +150,19 @@ void follow_close(struct follow *f)
 	free(f);
 }
 
-int follow_adopt(struct trace *t, struct source *s)
+int refresh_adopt(struct trace *t, struct source *s)
 {
 	return find_recording(t->follow, s->public.path, &s->recording);
 }
 
-int follow_expect(struct trace *t, const char *path)
+int refresh_expect(struct trace *t, const char *path)
 {
 	uint32_t number;
 
 	return find_recording(t->follow, path, &number);
 }
 
-bool follow_grows(const struct trace *t, const struct source *s)
+bool refresh_grows(const struct trace *t, const struct source *s)
 {
 	return t->follow && s->recording != NONE && grows(t->follow, &t->follow->recordings[s->recording]);
 }
@@ -188,7 +188,7 @@ uint64_t trace_read_bytes(const struct trace *t, uint32_t i)
 /* ---------------------------------------------------------------- how far */
 
 /* What was grown enough to be read to its end stays as it is. */
-static void ask_recordings(struct follow *f)
+static void client_recordings(struct refresh *f)
 {
 	uint64_t now_ns = monotonic_ns();
 
@@ -207,8 +207,8 @@ static void ask_recordings(struct follow *f)
 		r->is_new |= !r->grew || r->progress.written_ns > before_ns;
 		r->is_new |= r->whole != NONE && f->recordings[r->whole].is_new; /* which comes before its pieces */
 		if (r->is_new)
-			r->heard_ns = now_ns;
-		r->is_silent = r->whole == NONE && grows(f, r) && now_ns - r->heard_ns > SILENT_NS;
+			r->last_read_ns = now_ns;
+		r->is_silent = r->whole == NONE && grows(f, r) && now_ns - r->last_read_ns > SILENT_NS;
 	}
 }
 
@@ -236,7 +236,7 @@ static void set_bases(struct trace *t)
 	}
 }
 
-static int64_t known_of(const struct follow *f, const struct recording *r)
+static int64_t known_of(const struct refresh *f, const struct recording *r)
 {
 	if (r->whole != NONE || !grows(f, r))
 		return INT64_MAX;
@@ -246,7 +246,7 @@ static int64_t known_of(const struct follow *f, const struct recording *r)
 }
 
 /* A recording that says nothing any more is not waited for, if there are others. */
-static void set_known(struct follow *f)
+static void set_known(struct refresh *f)
 {
 	int64_t known_ns = INT64_MAX;
 	bool all_silent = true;
@@ -273,9 +273,9 @@ const struct trace_following *trace_following(const struct trace *t)
 	return &t->follow->public;
 }
 
-bool follow_admits(struct trace *t)
+bool refresh_admits(struct trace *t)
 {
-	struct follow *f = t->follow;
+	struct refresh *f = t->follow;
 
 	while (t->n_heap) {
 		struct stream *s = t->heap[0];
@@ -329,7 +329,7 @@ static void measure(struct trace *t)
 
 		if (!s->grows || !is_new(t, src))
 			continue;
-		if (follow_grows(t, src)) {
+		if (refresh_grows(t, src)) {
 			int64_t end = progress_index_end(src->public.path, s->info.name);
 
 			s->whole = end > 0 ? (uint64_t)end : 0;
@@ -348,7 +348,7 @@ static int read_metadata(struct trace *t, struct source *s, struct diag *d)
 
 	if (asprintf(&name, "%s/metadata", s->public.path) < 0)
 		return diag_fail(d, -ENOMEM, "no memory for %s", s->public.path);
-	err = ctf_meta_more(&s->meta, name, d);
+	err = ctf_meta_append(&s->meta, name, d);
 	free(name);
 	for (c = last ? last->next : s->meta.events; c; c = c->next)
 		c->number = t->n_classes++;
@@ -411,7 +411,7 @@ static int look(struct trace *t, struct diag *d)
 	return err;
 }
 
-static bool any_new(const struct follow *f)
+static bool any_new(const struct refresh *f)
 {
 	for (uint32_t i = 0; i < f->n_recordings; i++)
 		if (f->recordings[i].is_new)
@@ -421,13 +421,13 @@ static bool any_new(const struct follow *f)
 
 int trace_refresh(struct trace *t, struct diag *d)
 {
-	struct follow *f = t->follow;
+	struct refresh *f = t->follow;
 	struct stream **heap;
 	int err = 0;
 
 	if (t->mode == TRACE_FORWARD && t->n_heap)
 		trace_advance(t);
-	ask_recordings(f);
+	client_recordings(f);
 	if (any_new(f)) {
 		/* First: a new stream of a recording that has ended is listed as it is found, and must be described. */
 		err = read_all_metadata(t, d);

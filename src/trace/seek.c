@@ -39,7 +39,7 @@ void trace_turn_forward(struct trace *t)
 
 void trace_seek(struct trace *t, int64_t time_ns)
 {
-	trace_leave_rows(t);
+	trace_leave_batch(t);
 	for (uint32_t i = 0; i < t->n_streams; i++)
 		stream_seek(t->streams[i], time_ns);
 	trace_heap(t);
@@ -52,7 +52,7 @@ static int turn_backward(struct trace *t)
 {
 	struct stream *given;
 
-	trace_leave_rows(t);
+	trace_leave_batch(t);
 	given = t->mode == TRACE_FORWARD && t->n_heap ? t->heap[0] : NULL;
 	if (t->mode == TRACE_START)
 		trace_turn_forward(t), given = NULL;
@@ -84,14 +84,14 @@ int trace_previous(struct trace *t, struct trace_event *e, struct diag *d)
 			last = s;
 	}
 	t->given = last;
-	return last ? trace_tell(last, e) : TRACE_END;
+	return last ? trace_report(last, e) : TRACE_END;
 }
 
 void trace_hold(struct trace *t, bool holds)
 {
 	for (uint32_t i = 0; i < t->n_streams; i++) {
 		if (holds) /* what was held before is not needed any more */
-			stream_tidy(t->streams[i]);
+			stream_trim(t->streams[i]);
 		t->streams[i]->holds = holds;
 	}
 }
@@ -101,10 +101,10 @@ static struct stream *copy_stream(const struct stream *s, const struct trace_opt
 {
 	struct stream *copy = malloc(sizeof *copy);
 	struct stream_packet *packets = malloc((s->n_packets + (size_t)1) * sizeof *packets);
-	struct packed *packed = s->packed ? packed_share(s->packed) : NULL;
+	struct compressed_file *packed = s->packed ? compressed_share(s->packed) : NULL;
 
 	if (!copy || !packets || (s->packed && !packed)) {
-		packed_close(packed);
+		compressed_close(packed);
 		free(packets);
 		free(copy);
 		return NULL;
@@ -114,7 +114,7 @@ static struct stream *copy_stream(const struct stream *s, const struct trace_opt
 	*copy = (struct stream){
 		.info = s->info,
 		.options = o,
-		.bytes = packed ? packed_bytes(packed) : s->bytes,
+		.bytes = packed ? compressed_bytes(packed) : s->bytes,
 		.packed = packed,
 		.size = s->size,
 		.packets = packets,

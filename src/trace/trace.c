@@ -54,42 +54,42 @@ static bool is_same_clock(const struct trace_source *a, const struct trace_sourc
 	return x && y && x->offset_s == y->offset_s && x->offset == y->offset && is_same_host(a, b);
 }
 
-struct told_shift {
+struct host_shift {
 	struct hosts_shift by;
 	bool is_known;
 };
 
-static struct told_shift read_shift(const struct trace_source *s)
+static struct host_shift read_shift(const struct trace_source *s)
 {
 	const struct ctf_clock *c = ctf_meta_clock(s->meta, NULL);
-	struct told_shift told = { .is_known = false };
+	struct host_shift reported = { .is_known = false };
 
-	told.is_known = c && c->freq == 1000000000 &&
-			hosts_read(s->path, (int64_t)((uint64_t)c->offset_s * 1000000000u + (uint64_t)c->offset), &told.by);
-	return told;
+	reported.is_known = c && c->freq == 1000000000 &&
+			hosts_read(s->path, (int64_t)((uint64_t)c->offset_s * 1000000000u + (uint64_t)c->offset), &reported.by);
+	return reported;
 }
 
 /* The surest of those that have its clock: all are moved alike, and nothing within a host changes. */
-static struct told_shift shift_of(const struct trace *t, const struct told_shift *told, uint32_t number)
+static struct host_shift shift_of(const struct trace *t, const struct host_shift *reported, uint32_t number)
 {
 	uint32_t best = number;
 
 	for (uint32_t i = 0; i < t->n_sources; i++)
-		if (told[i].is_known && (!told[best].is_known || told[i].by.error_ns < told[best].by.error_ns) &&
+		if (reported[i].is_known && (!reported[best].is_known || reported[i].by.error_ns < reported[best].by.error_ns) &&
 		    is_same_clock(&t->sources[i]->public, &t->sources[number]->public))
 			best = i;
-	return told[best];
+	return reported[best];
 }
 
 /* Said once for those of a host that come one after the other. */
-static void shift_sources(struct trace *t, const struct told_shift *told)
+static void shift_sources(struct trace *t, const struct host_shift *reported)
 {
-	struct told_shift before = { .is_known = false }, shift;
+	struct host_shift before = { .is_known = false }, shift;
 
 	for (uint32_t i = 0; i < t->n_sources; i++, before = shift) {
 		struct trace_source *s = &t->sources[i]->public;
 
-		shift = shift_of(t, told, i);
+		shift = shift_of(t, reported, i);
 		s->shift_ns = shift.by.shift_ns;
 		if (!i || !is_same_host(s, &t->sources[i - 1]->public) ||
 		    llabs(shift.by.shift_ns - before.by.shift_ns) > shift.by.error_ns)
@@ -103,22 +103,22 @@ static void shift_sources(struct trace *t, const struct told_shift *told)
 static int relate_hosts(struct trace *t, struct diag *d)
 {
 	bool several = false, any_known = false;
-	struct told_shift *told;
+	struct host_shift *reported;
 
 	for (uint32_t i = 1; i < t->n_sources; i++)
 		several |= !is_same_host(&t->sources[0]->public, &t->sources[i]->public);
 	if (!several)
 		return 0;
-	told = calloc(t->n_sources, sizeof *told);
-	if (!told)
+	reported = calloc(t->n_sources, sizeof *reported);
+	if (!reported)
 		return diag_fail(d, -ENOMEM, "no memory for the clocks of several hosts");
 	for (uint32_t i = 0; i < t->n_sources; i++) {
-		told[i] = read_shift(&t->sources[i]->public);
-		any_known |= told[i].is_known;
+		reported[i] = read_shift(&t->sources[i]->public);
+		any_known |= reported[i].is_known;
 	}
 	if (any_known)
-		shift_sources(t, told);
-	free(told);
+		shift_sources(t, reported);
+	free(reported);
 	return 0;
 }
 
@@ -153,7 +153,7 @@ int trace_open(struct trace **result, const char *const *paths, int n, const str
 	if (o)
 		t->options = *o;
 	if (t->options.follows)
-		err = follow_open(t, paths, n, d);
+		err = refresh_open(t, paths, n, d);
 	for (int i = 0; i < n && !err; i++)
 		err = trace_open_path(t, paths[i], d);
 	t->heap = err ? NULL : calloc(t->n_streams + (size_t)1, sizeof *t->heap);
@@ -185,7 +185,7 @@ void trace_close(struct trace *t)
 		free(t->sources);
 	free(t->heap);
 	text_fini(&t->hosts);
-	follow_close(t->follow);
+	refresh_close(t->follow);
 	free(t);
 }
 
@@ -208,7 +208,7 @@ void trace_sink(struct trace *t, uint32_t i)
 	t->heap[i] = s;
 }
 
-void trace_settle(struct trace *t)
+void trace_heap_sift(struct trace *t)
 {
 	if (t->n_heap > 1)
 		trace_sink(t, 0);
@@ -228,7 +228,7 @@ void trace_heap(struct trace *t)
 			t->heap[t->n_heap++] = t->streams[i];
 	for (uint32_t i = t->n_heap / 2; i-- > 0;)
 		trace_sink(t, i);
-	trace_settle(t);
+	trace_heap_sift(t);
 }
 
 /* The stream at the top moves on; while it stays before the next one, the heap stays as it is. */
@@ -237,12 +237,12 @@ static inline void advance(struct trace *t)
 	struct stream *s = t->heap[0];
 
 	stream_next(s);
-	stream_tidy_at_times(s);
+	stream_trim_sometimes(s);
 	if (unlikely(s->item == TRACE_END && !s->has_failed))
 		t->heap[0] = t->heap[--t->n_heap];
 	else if (!t->next || trace_is_before(s, t->next))
 		return;
-	trace_settle(t);
+	trace_heap_sift(t);
 }
 
 void trace_advance(struct trace *t)
@@ -259,7 +259,7 @@ int trace_next(struct trace *t, struct trace_event *e, struct diag *d)
 		trace_turn_forward(t);
 	else if (likely(t->n_heap))
 		advance(t);
-	if (unlikely(t->follow) && !follow_admits(t))
+	if (unlikely(t->follow) && !refresh_admits(t))
 		return TRACE_END;
 	if (unlikely(!t->n_heap))
 		return TRACE_END;
@@ -268,7 +268,7 @@ int trace_next(struct trace *t, struct trace_event *e, struct diag *d)
 		t->n_heap = 0;
 		return diag_fail(d, -EINVAL, "%s", s->damage.text);
 	}
-	return trace_tell(s, e);
+	return trace_report(s, e);
 }
 
 void trace_skip_to(struct trace *t, int64_t time_ns, uint64_t min_bytes)

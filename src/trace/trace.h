@@ -102,14 +102,14 @@ void trace_close(struct trace *t); /* accepts NULL */
 int trace_next(struct trace *t, struct trace_event *e, struct diag *d);
 
 /*
- * trace_rows - the next events, in order, each with all its fields; several times as fast as one by one.
+ * trace_batch - the next events, in order, each with all its fields; several times as fast as one by one.
  *
  * @rows: room for @n_rows.  What they lend is lent until the next call that moves the cursor.
  *
  * Returns how many there are, fewer than @n_rows at will.  0: what comes next is no event of numbers and texts
  * alone, or the end, or there is no memory, or the trace is followed: trace_next() gives it.
  */
-uint32_t trace_rows(struct trace *t, struct ctf_row *rows, uint32_t n_rows);
+uint32_t trace_batch(struct trace *t, struct ctf_row *rows, uint32_t n_rows);
 
 /* trace_skip_to - pass over whole packets that end before @time_ns.  Only before the first
  * trace_next(); events a little earlier than @time_ns may still come.  Streams of less than @min_bytes are read

@@ -44,13 +44,13 @@ static void put(const char *name, const uint8_t *bytes, size_t size)
 
 static void read_fields(const struct trace_event *e)
 {
-	struct ctf_cell cells[CTF_CELLS_MAX];
+	struct ctf_column columns[CTF_CELLS_MAX];
 	struct ctf_value v;
 	struct ctf_walk w;
 	volatile uint64_t sum = 0;
 	enum ctf_found f;
 
-	ctf_event_cells(e->ctf, cells);
+	ctf_event_columns(e->ctf, columns);
 	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
 	while ((f = ctf_walk_next(&w, &v)) != CTF_WALK_END)
 		if (f == CTF_TEXT && v.size)
@@ -68,7 +68,7 @@ static uint64_t count_rows(struct trace *t)
 
 	trace_seek(t, INT64_MIN);
 	do
-		while ((n = trace_rows(t, rows, 1 + count % 100)) > 0)
+		while ((n = trace_batch(t, rows, 1 + count % 100)) > 0)
 			count += n;
 	while (trace_next(t, &e, &d) > 0 && ++count);
 	return count;

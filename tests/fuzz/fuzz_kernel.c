@@ -172,13 +172,13 @@ static void btf_of(const uint8_t *bytes, size_t size)
 	btf_close(&b);
 }
 
-static int see_function(void *arg, const struct elf_function *f)
+static int on_function(void *arg, const struct elf_function *f)
 {
 	*(size_t *)arg += strlen(f->name) + elf_function_is(f, "m*n");
 	return 0;
 }
 
-static int see_marker(void *arg, const struct elf_marker *m)
+static int on_marker(void *arg, const struct elf_marker *m)
 {
 	struct text t = { 0 };
 	struct diag d;
@@ -201,8 +201,8 @@ static void usdt_of(const uint8_t *bytes, size_t size)
 		fd = memfd_create("fuzz", MFD_CLOEXEC);
 	must(!ftruncate(fd, (off_t)size) && pwrite(fd, bytes, size, 0) == (ssize_t)size);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	must(elf_functions(path, see_function, &sum, &d) <= 0);
-	must(elf_markers(path, see_marker, &sum, &d) <= 0);
+	must(elf_functions(path, on_function, &sum, &d) <= 0);
+	must(elf_markers(path, on_marker, &sum, &d) <= 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -210,11 +210,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static const struct {
 		const char *name;
 		void (*of)(const uint8_t *, size_t);
-	} doors[] = { { "format", format_of }, { "page", page_of }, { "btf", btf_of }, { "usdt", usdt_of } };
+	} connections[] = { { "format", format_of }, { "page", page_of }, { "btf", btf_of }, { "usdt", usdt_of } };
 	const char *which = getenv("FUZZ");
 
-	for (size_t i = 0; which && i < sizeof doors / sizeof *doors; i++)
-		if (!strcmp(which, doors[i].name))
-			doors[i].of(bytes, size);
+	for (size_t i = 0; which && i < sizeof connections / sizeof *connections; i++)
+		if (!strcmp(which, connections[i].name))
+			connections[i].of(bytes, size);
 	return 0;
 }

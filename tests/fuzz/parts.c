@@ -84,26 +84,26 @@ static char *text_of(const uint8_t *bytes, size_t size)
 static void try_packed(const uint8_t *bytes, size_t size)
 {
 	enum { STEP = 70000, MOST = 32 << 20 };
-	struct packed *p;
+	struct compressed_file *p;
 	struct diag d = { "" };
 	volatile uint64_t sum = 0;
 
-	if (packed_open(&p, bytes, size, &d))
+	if (compressed_open(&p, bytes, size, &d))
 		return;
-	for (uint64_t at = 0; at < packed_size(p) && at < MOST; at += STEP) {
-		uint64_t got = packed_need(p, at, STEP), left = packed_size(p) - at;
+	for (uint64_t at = 0; at < compressed_size(p) && at < MOST; at += STEP) {
+		uint64_t got = compressed_need(p, at, STEP), left = compressed_size(p) - at;
 
 		if (got > STEP || got > left)
 			abort();
 		for (uint64_t i = 0; i < got; i += 4096)
-			sum += packed_bytes(p)[at + i];
+			sum += compressed_bytes(p)[at + i];
 		if (got)
-			sum += packed_bytes(p)[at + got - 1];
-		packed_let_go(p, at / 2);
+			sum += compressed_bytes(p)[at + got - 1];
+		compressed_let_go(p, at / 2);
 	}
-	if (packed_size(p))
-		packed_frame(p, 0);
-	packed_close(p);
+	if (compressed_size(p))
+		compressed_frame(p, 0);
+	compressed_close(p);
 }
 
 static const char schema[] = "13 t:m u32 a str s i64 b i16[] v chr[5] c enum(i8:IDLE, BUSY, DONE = -7) e "
@@ -201,7 +201,7 @@ static void try_kallsyms(const uint8_t *bytes, size_t size)
 static void try_maps(const uint8_t *bytes, size_t size)
 {
 	const char *path = directory;
-	struct module_place place;
+	struct module_location place;
 	struct modules *m;
 	struct diag d;
 	volatile size_t sum = 0;
@@ -230,7 +230,7 @@ static void try_clock(const uint8_t *bytes, size_t size)
 	hosts_read(directory, 1600000000000000000, &shift);
 }
 
-static void saw(void *arg, const struct ctf_settled *s)
+static void saw(void *arg, const struct ctf_recovered *s)
 {
 	if (memchr(s->name, 0, sizeof s->name))
 		++*(int *)arg;
@@ -250,7 +250,7 @@ static void try_index(const uint8_t *bytes, size_t size)
 	put("index/s0.idx", bytes + 2, n);
 	put("s0", bytes + 2 + n, size - 2 - n);
 	progress_index_end(directory, "s0");
-	ctf_settle(directory, saw, &seen, &d);
+	ctf_recover(directory, saw, &seen, &d);
 }
 
 /* A peer's bytes, message after message; before and after it is welcome. */
@@ -275,18 +275,18 @@ static void try_message(const uint8_t *bytes, size_t size)
 static void try_control(const uint8_t *bytes, size_t size)
 {
 	char *text = (char *)copied(bytes, size), value[64];
-	struct control_line l;
+	struct json_line l;
 	uint64_t number;
 
-	if (!control_parse(&l, text, size)) {
-		control_text(&l, "verb", value, sizeof value);
-		control_number(&l, "last_ns", &number);
-		control_is_true(&l, "ok");
+	if (!json_line_parse(&l, text, size)) {
+		json_line_text(&l, "verb", value, sizeof value);
+		json_line_number(&l, "last_ns", &number);
+		json_line_is_true(&l, "ok");
 	}
 	free(text);
 }
 
-static void see_site(void *arg, const struct elf_site *s)
+static void on_site(void *arg, const struct elf_site *s)
 {
 	*(size_t *)arg += strlen(s->name) + strlen(s->schema);
 }
@@ -300,7 +300,7 @@ static void try_elf(const uint8_t *bytes, size_t size)
 	struct diag d;
 	size_t sum = 0;
 
-	elf_sites(path, see_site, &sum, &d);
+	elf_sites(path, on_site, &sum, &d);
 	elf_build_id(path, hex);
 	symbols_find(symbols, path, "", 0x1000);
 	symbols_find(symbols, path, "", 0x40);
@@ -310,7 +310,7 @@ static void try_elf(const uint8_t *bytes, size_t size)
 static const struct {
 	const char *name;
 	void (*try)(const uint8_t *bytes, size_t size);
-} doors[] = {
+} connections[] = {
 	{ "packed", try_packed }, { "filter", try_filter }, { "code", try_code }, { "schema", try_schema },
 	{ "kallsyms", try_kallsyms }, { "maps", try_maps }, { "clock", try_clock }, { "index", try_index },
 	{ "message", try_message }, { "control", try_control }, { "elf", try_elf },
@@ -322,9 +322,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	const char *which = getenv("FUZZ");
 	char path[128];
 
-	for (size_t i = 0; !try && which && i < sizeof doors / sizeof *doors; i++)
-		if (!strcmp(doors[i].name, which))
-			try = doors[i].try;
+	for (size_t i = 0; !try && which && i < sizeof connections / sizeof *connections; i++)
+		if (!strcmp(connections[i].name, which))
+			try = connections[i].try;
 	if (!try)
 		abort();
 	if (!directory[0]) {

@@ -189,8 +189,8 @@ proctype reader()
 	}
 }
 #else
-/* look_at(): the state, then word and header.  False states and empty chunks are nothing to read. */
-inline look_at(i)
+/* session_info_read(): the state, then word and header.  False states and empty chunks are nothing to read. */
+inline session_info_read(i)
 {
 #if BUG == 20
 	v_pos[i] = pos[i];
@@ -297,9 +297,9 @@ inline drain_cpu()
 /* drain_pass(), partial */
 inline pass()
 {
-	look_at(0);
-	look_at(1);
-	look_at(2);
+	session_info_read(0);
+	session_info_read(1);
+	session_info_read(2);
 	u = 0;
 	drain_cpu();
 	u = 1;

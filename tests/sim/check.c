@@ -136,7 +136,7 @@ void check_flushed(uint32_t ended)
 	for (uint32_t i = 0; i < sim->n_events; i++) {
 		const struct sim_event *e = &sim->events[i];
 
-		if (e->status == SIM_WRITTEN && e->ended <= ended && !w.is_there[i] && !sim->plan.flight[e->channel])
+		if (e->status == SIM_WRITTEN && e->ended <= ended && !w.is_there[i] && !sim->plan.overwrite[e->channel])
 			first = missing++ ? first : i;
 	}
 	free(w.is_there);
@@ -153,7 +153,7 @@ static void check_written(bool all_written, uint64_t unwritten)
 	for (uint32_t i = 0; i < sim->n_events; i++) {
 		const struct sim_event *e = &sim->events[i];
 
-		if (e->status != SIM_WRITTEN || e->seen || sim->plan.flight[e->channel])
+		if (e->status != SIM_WRITTEN || e->seen || sim->plan.overwrite[e->channel])
 			continue;
 		first = missing++ ? first : i;
 		bytes += e->size + 13u;
@@ -164,7 +164,7 @@ static void check_written(bool all_written, uint64_t unwritten)
 			 (unsigned long long)missing, (unsigned long long)bytes, (unsigned long long)unwritten, first,
 			 sim->events[first].number, sim->events[first].writer, sim->events[first].channel);
 	for (uint32_t i = 0; i < sim->plan.n_channels && all_written; i++)
-		if (sim->plan.flight[i] && sim->last_on[i] && !sim->events[sim->last_on[i] - 1].seen)
+		if (sim->plan.overwrite[i] && sim->last_on[i] && !sim->events[sim->last_on[i] - 1].seen)
 			sim_fail("the newest event of flight recorder %u is not there (serial %u)", i,
 				 sim->last_on[i] - 1);
 }

@@ -17,7 +17,7 @@
 struct collector collector;
 char *sim_memory;
 static struct collector as_kept; /* the keeper's: as it was after the start */
-static struct kept *kept;
+static struct handover *handover;
 static struct recorder_options options;
 static struct recorder_channel channels[SIM_CHANNELS];
 static char output[300];
@@ -40,18 +40,18 @@ static void work(void *arg)
 }
 
 /* Of each door: how many requests of the crowd were heard since it had something to say. */
-static uint32_t passed_by[SESSION_DOORS];
+static uint32_t passed_by[SESSION_CONNECTIONS];
 
 /* A program waits for one request of the crowd at most, however many those are: all peers are one client. */
-static void hear(int i)
+static void read_requests(int i)
 {
-	const struct door *doors = collector.session.doors;
+	const struct connection *connections = collector.session.connections;
 	pid_t crowd = (pid_t)(SIM_FIRST_PID + SIM_PIDS);
 
-	for (int k = 0; k < SESSION_DOORS && doors[i].client == crowd; k++)
-		if (k != i && doors[k].fd >= 0 && doors[k].has_said && doors[k].client != crowd && ++passed_by[k] > 1)
+	for (int k = 0; k < SESSION_CONNECTIONS && connections[i].client == crowd; k++)
+		if (k != i && connections[k].fd >= 0 && connections[k].has_sent && connections[k].client != crowd && ++passed_by[k] > 1)
 			sim_fail("a program waits for %u requests of somebody else", passed_by[k]);
-	collector_hear(&collector, i);
+	collector_read(&collector, i);
 	passed_by[i] = 0;
 }
 
@@ -60,26 +60,26 @@ enum { HEAR_MOST = 64 };
 /* As the loop does: what can be read is told. */
 static void serve(void *arg)
 {
-	struct pollfd at[SESSION_DOORS + 1];
-	int door[SESSION_DOORS + 1], n = 0, fd;
+	struct pollfd at[SESSION_CONNECTIONS + 1];
+	int connection[SESSION_CONNECTIONS + 1], n = 0, fd;
 
 	(void)arg;
 	at[n++] = (struct pollfd){ collector.session.listen_fd, POLLIN, 0 };
-	for (int i = 0; i < SESSION_DOORS; i++)
-		if ((fd = collector.session.doors[i].fd) >= 0) {
-			door[n] = i;
+	for (int i = 0; i < SESSION_CONNECTIONS; i++)
+		if ((fd = collector.session.connections[i].fd) >= 0) {
+			connection[n] = i;
 			at[n++] = (struct pollfd){ fd, POLLIN, 0 };
 		}
 	if (poll(at, (nfds_t)n, 0) <= 0)
 		return;
 	for (int i = 1; i < n; i++)
 		if (at[i].revents)
-			collector_said(&collector, door[i]);
-	for (int i = 0, k; at[0].revents && i < SESSION_DOORS && (k = collector_knock(&collector)) >= 0; i++)
+			collector_readable(&collector, connection[i]);
+	for (int i = 0, k; at[0].revents && i < SESSION_CONNECTIONS && (k = collector_accept(&collector)) >= 0; i++)
 		passed_by[k] = 0;
 	for (int i = 0, k; i < HEAR_MOST && !collector.stop && (k = collector_next(&collector)) >= 0; i++)
-		hear(k);
-	collector_heard(&collector);
+		read_requests(k);
+	collector_end_turn(&collector);
 }
 
 static void resume(void *arg)
@@ -189,17 +189,17 @@ static void forget(void)
 		if (collector.snapshot.directory >= 0)
 			close(collector.snapshot.directory);
 	}
-	for (int i = 0; i < SESSION_DOORS; i++)
-		if (collector.session.doors[i].fd >= 0)
-			close(collector.session.doors[i].fd);
+	for (int i = 0; i < SESSION_CONNECTIONS; i++)
+		if (collector.session.connections[i].fd >= 0)
+			close(collector.session.connections[i].fd);
 	for (int i = 0; i < collector.result.stopping.n; i++)
 		close(collector.result.stopping.fds[i]);
 	filters_fini(&collector.filters);
-	if (collector.piece_clock)
-		fclose(collector.piece_clock);
+	if (collector.trace_chunk_clock)
+		fclose(collector.trace_chunk_clock);
 	trigger_watch_close(&collector);
 	collector = as_kept;
-	collector.piece_clock = NULL; /* of the same process as the one just closed */
+	collector.trace_chunk_clock = NULL; /* of the same process as the one just closed */
 	collector.streams = streams;
 	collector.scan = NULL;
 	collector.triggers = (struct triggers){ .n = 0 };
@@ -213,7 +213,7 @@ static void take_over(void)
 	sim_log("the collector was killed");
 	do {
 		forget();
-		kept->lives.n++;
+		handover->supervision.n++;
 		sim->n_takeovers++;
 		sim->plan.disk = 0;
 		sim->disk = SIM_DISK_GOOD;
@@ -255,19 +255,19 @@ static void set_options(void)
 		snprintf(c->name, sizeof c->name, "%s", names[i]);
 		c->bytes = (uint64_t)sim->plan.chunk_bytes * sim->plan.chunks;
 		c->chunk_bytes = sim->plan.chunk_bytes;
-		c->flight_recorder = sim->plan.flight[i];
-		c->patience_us = i == 1 && !c->flight_recorder ? sim->plan.patience_us : 0;
+		c->flight_recorder = sim->plan.overwrite[i];
+		c->block_timeout_us = i == 1 && !c->flight_recorder ? sim->plan.block_timeout_us : 0;
 	}
 	options = (struct recorder_options){ .path = output,
 					     .session = "sim",
 					     .channels = channels,
 					     .n_channels = (int)sim->plan.n_channels,
-					     .pieces = { .rotate = sim->plan.rotate_bytes,
+					     .trace_chunks = { .rotate = sim->plan.rotate_bytes,
 							 .rotate_bytes = sim->plan.rotate_bytes,
 							 .rotate_ns = sim->plan.rotate_bytes * 20000ull },
 					     .keep = true };
 	for (uint32_t i = 0; i < sim->plan.n_channels; i++)
-		options.flight_recorder |= sim->plan.flight[i];
+		options.flight_recorder |= sim->plan.overwrite[i];
 }
 
 bool drive_begin(void)
@@ -276,9 +276,9 @@ bool drive_begin(void)
 	int err;
 
 	set_options();
-	kept = keeper_memory();
-	kept->lives.n = 1;
-	collector = COLLECTOR_NONE(&options, kept);
+	handover = handover_memory();
+	handover->supervision.n = 1;
+	collector = COLLECTOR_NONE(&options, handover);
 	err = collector_open(&collector, &d);
 	if (!err)
 		err = collector_start(&collector, 0, &d);
@@ -307,7 +307,7 @@ bool drive_end(void)
 void drive_remove(void)
 {
 	munmap(sim_memory, memory_size);
-	keeper_forget(kept);
+	handover_forget(handover);
 	files_remove_trace(output);
 	collector = (struct collector){ 0 };
 }

@@ -14,9 +14,9 @@
 #include "sim.h"
 
 enum {
-	PATIENCE_NS = 1000000000, /* of a program that joins */
+	BLOCK_TIMEOUT_NS = 1000000000, /* of a program that joins */
 	/* Of who asks, in rounds of the collector's loop.  No time: it did nothing while its host slept. */
-	PATIENCE_ROUNDS = 8,
+	BLOCK_TIMEOUT_ROUNDS = 8,
 };
 
 struct peer {
@@ -46,15 +46,15 @@ static int come(uint32_t pid)
 
 static void ask(struct sim_program *p)
 {
-	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_BOARD_VERSION, .pid = p->pid };
+	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_SESSION_MEMORY_VERSION, .pid = p->pid };
 
 	snprintf(q.program, sizeof q.program, "sim-%u", p->pid - SIM_FIRST_PID);
 	p->fd = come(p->pid);
 	if (p->fd < 0) {
-		p->life = SIM_GONE;
+		p->incarnation = SIM_GONE;
 		return;
 	}
-	p->life = SIM_ASKS;
+	p->incarnation = SIM_ASKS;
 	p->asked_ns = sim->now_ns;
 	if (send(p->fd, &q, sizeof q, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof q)
 		program_die(p);
@@ -65,7 +65,7 @@ static void new_program(void)
 	uint32_t pid = SIM_FIRST_PID + sim_draw(SIM_PIDS);
 
 	for (uint32_t i = 0; i < SIM_PROGRAMS && !program_of(pid); i++)
-		if (sim->programs[i].life == SIM_GONE) {
+		if (sim->programs[i].incarnation == SIM_GONE) {
 			sim->programs[i].pid = pid;
 			ask(&sim->programs[i]);
 			return;
@@ -86,7 +86,7 @@ static void hear_answer(struct sim_program *p)
 	int fd = -1;
 
 	if (n < 0 && errno == EAGAIN) {
-		if (sim->now_ns - p->asked_ns > PATIENCE_NS)
+		if (sim->now_ns - p->asked_ns > BLOCK_TIMEOUT_NS)
 			program_die(p); /* it goes on without */
 		return;
 	}
@@ -95,7 +95,7 @@ static void hear_answer(struct sim_program *p)
 		memcpy(&fd, CMSG_DATA(c), sizeof fd);
 	close(p->fd);
 	if (n != sizeof a || a.error || fd < 0) {
-		p->life = SIM_GONE; /* its collector died; it asks again, as another one */
+		p->incarnation = SIM_GONE; /* its collector died; it asks again, as another one */
 	} else if (a.host_pid != p->pid) {
 		sim_fail("program %u joined as %u", p->pid, a.host_pid);
 	} else {
@@ -226,17 +226,17 @@ static void keep_snapshot(const char *answer)
 /* The collector died, a crowd came behind it, or it ends. */
 static bool may_be_turned_away(const struct peer *p)
 {
-	return p->kills != sim->n_kills || sim->n_waiting - p->comers >= SESSION_DOORS || collector.stop;
+	return p->kills != sim->n_kills || sim->n_waiting - p->comers >= SESSION_CONNECTIONS || collector.stop;
 }
 
-static void hear(struct peer *p)
+static void read_requests(struct peer *p)
 {
 	char text[4096];
 	ssize_t n = recv(p->fd, text, sizeof text - 1, MSG_DONTWAIT);
 
 	if (n < 0 && errno == EAGAIN) {
-		if (p->wants_answer && n_rounds - p->since_round > PATIENCE_ROUNDS && !sim->plan.liars) {
-			sim_fail("nobody answered %s in %d rounds", p->request, PATIENCE_ROUNDS);
+		if (p->wants_answer && n_rounds - p->since_round > BLOCK_TIMEOUT_ROUNDS && !sim->plan.liars) {
+			sim_fail("nobody answered %s in %d rounds", p->request, BLOCK_TIMEOUT_ROUNDS);
 			leave(p);
 		}
 		return;
@@ -276,11 +276,11 @@ void peers_listen(void)
 {
 	n_rounds++;
 	for (uint32_t i = 0; i < SIM_PROGRAMS; i++)
-		if (sim->programs[i].life == SIM_ASKS)
+		if (sim->programs[i].incarnation == SIM_ASKS)
 			hear_answer(&sim->programs[i]);
 	for (uint32_t i = 0; i < SIM_PEERS; i++) {
 		if (peers[i].fd)
-			hear(&peers[i]);
+			read_requests(&peers[i]);
 		if (peers[i].fd && sim_chance(5))
 			leave(&peers[i]);
 	}
@@ -299,6 +299,6 @@ void peers_end(void)
 		if (peers[i].fd)
 			leave(&peers[i]);
 	for (uint32_t i = 0; i < SIM_PROGRAMS; i++)
-		if (sim->programs[i].life != SIM_GONE)
+		if (sim->programs[i].incarnation != SIM_GONE)
 			program_die(&sim->programs[i]);
 }

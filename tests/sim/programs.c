@@ -53,25 +53,25 @@ bool sim_check_event(uint32_t serial, uint32_t number, uint32_t check, const cha
 struct sim_program *program_of(uint32_t pid)
 {
 	for (uint32_t i = 0; i < SIM_PROGRAMS; i++)
-		if (sim->programs[i].life != SIM_GONE && sim->programs[i].pid == pid)
+		if (sim->programs[i].incarnation != SIM_GONE && sim->programs[i].pid == pid)
 			return &sim->programs[i];
 	return NULL;
 }
 
 void program_attach(struct sim_program *p, uint32_t host_pid)
 {
-	const struct abi_board *board = (const struct abi_board *)sim_memory;
+	const struct abi_session_memory *session_memory = (const struct abi_session_memory *)sim_memory;
 
 	for (uint32_t i = 0; i < sim->plan.n_channels; i++)
-		if (pool_attach(&p->views[i], sim_memory + board->channels[i].offset, board->channels[i].size,
+		if (pool_attach(&p->views[i], sim_memory + session_memory->channels[i].offset, session_memory->channels[i].size,
 				host_pid)) {
 			if (!sim->plan.liars)
 				sim_fail("the pool of channel %u is not sound", i);
-			p->life = SIM_GONE;
+			p->incarnation = SIM_GONE;
 			return;
 		}
 	memset(p->ids, 0, sizeof p->ids);
-	p->life = SIM_JOINED;
+	p->incarnation = SIM_JOINED;
 	p->writer = sim->n_writers;
 	p->is_stalled = false;
 	memset(p->is_busy, 0, sizeof p->is_busy);
@@ -84,9 +84,9 @@ void program_attach(struct sim_program *p, uint32_t host_pid)
 void program_die(struct sim_program *p)
 {
 	sim_log("program %u dies%s", p->pid, p->is_stalled ? " in the middle of an event" : "");
-	if (p->life == SIM_ASKS)
+	if (p->incarnation == SIM_ASKS)
 		close(p->fd);
-	p->life = SIM_GONE;
+	p->incarnation = SIM_GONE;
 	p->is_stalled = false;
 	sim->n_deaths++;
 }
@@ -246,7 +246,7 @@ static void lie(struct sim_program *p)
 	uint64_t *words[] = { &v->states[sim_draw(v->n_chunks)],
 			      &pool_slot(v, sim_draw(v->n_slots))->chunk,
 			      &pool_slot(v, sim_draw(v->n_slots))->x[sim_draw(ABI_X_SLOTS)],
-			      &pool_slot(v, sim_draw(v->n_slots))->told,
+			      &pool_slot(v, sim_draw(v->n_slots))->reported,
 			      (uint64_t *)pool_chunk_at(v, sim_draw(v->n_chunks)) + sim_draw(16),
 			      (uint64_t *)pool_chunk_at(v, sim_draw(v->n_chunks)) + sim_draw(512),
 			      (uint64_t *)&v->schemas[sim_draw(32)],
@@ -302,7 +302,7 @@ void programs_act(void)
 	struct sim_program *p = &sim->programs[sim_draw(SIM_PROGRAMS)];
 
 	sim_advance(1 + sim_draw(500));
-	if (p->life == SIM_JOINED && !sim->ending)
+	if (p->incarnation == SIM_JOINED && !sim->ending)
 		do_something(p);
 	step_go_on(was_on);
 }
@@ -312,9 +312,9 @@ void programs_end(void)
 	for (uint32_t i = 0; i < SIM_PROGRAMS; i++) {
 		struct sim_program *p = &sim->programs[i];
 
-		if (p->life == SIM_JOINED && p->is_stalled && sim_draw(2))
+		if (p->incarnation == SIM_JOINED && p->is_stalled && sim_draw(2))
 			go_on(p);
-		else if (p->life != SIM_GONE && sim_draw(2))
+		else if (p->incarnation != SIM_GONE && sim_draw(2))
 			program_die(p);
 	}
 }

@@ -105,7 +105,7 @@ static void draw_plan(struct sim_plan *p)
 		.n_channels = 1 + sim_draw(SIM_CHANNELS),
 		.chunk_bytes = 4096u << sim_draw(3),
 		.chunks = 8u << sim_draw(5),
-		.patience_us = one_of(0, 1000, 30000),
+		.block_timeout_us = one_of(0, 1000, 30000),
 		.load = one_of(100, 1000, 5000),
 		.deaths = one_of(0, 3, 30),
 		.kills = one_of(0, 2, 20),
@@ -122,13 +122,13 @@ static void draw_plan(struct sim_plan *p)
 		p->disk += 5;
 	p->rotate_bytes = one_of(0, 5000, 100000);
 	for (uint32_t i = 0; i < p->n_channels; i++)
-		p->flight[i] = !sim_draw(4);
+		p->overwrite[i] = !sim_draw(4);
 	if (!is_soak)
 		return;
 	p->idle = true;
 	p->duration_ns = 24 * 3600 * 1000000000ull;
 	p->n_channels = 2;
-	p->flight[0] = p->liars = p->fails = false;
+	p->overwrite[0] = p->liars = p->fails = false;
 	p->requests = 300;
 	p->peers = 50;
 	p->jumps = 0;
@@ -245,11 +245,11 @@ static int count_descriptors(void)
 	return n;
 }
 
-static void tell_plan(const struct sim_plan *p)
+static void report_plan(const struct sim_plan *p)
 {
 	sim_log("plan: %llu s, %u cpus, %u chunks of %u, flight recorders %d%d%d, patience %u, load %u, deaths %u, kills %u, interrupts %u, disk %u, slow %u, peers %u, jumps %u, requests %u, rotates %u, liars %d, fails %d",
-		(unsigned long long)p->duration_ns / 1000000000, p->n_cpus, p->chunks, p->chunk_bytes, p->flight[0],
-		p->flight[1], p->flight[2], p->patience_us, p->load, p->deaths, p->kills, p->preempts, p->disk, p->slow,
+		(unsigned long long)p->duration_ns / 1000000000, p->n_cpus, p->chunks, p->chunk_bytes, p->overwrite[0],
+		p->overwrite[1], p->overwrite[2], p->block_timeout_us, p->load, p->deaths, p->kills, p->preempts, p->disk, p->slow,
 		p->peers, p->jumps, p->requests, p->rotate_bytes, p->liars, p->fails);
 }
 
@@ -276,7 +276,7 @@ static uint64_t run(uint64_t seed)
 	sim->event_at_call = -1;
 	sim->digest = 0xcbf29ce484222325u;
 	draw_plan(&sim->plan);
-	tell_plan(&sim->plan);
+	report_plan(&sim->plan);
 	if (!drive_begin())
 		return 0;
 	peers_begin();

@@ -58,7 +58,7 @@ struct sim_event {
 enum sim_life { SIM_GONE, SIM_ASKS, SIM_JOINED };
 
 struct sim_program {
-	enum sim_life life;
+	enum sim_life incarnation;
 	uint32_t pid;
 	int fd; /* while it asks */
 	uint64_t asked_ns;
@@ -78,8 +78,8 @@ struct sim_plan {
 	uint64_t duration_ns;
 	uint32_t n_cpus, n_channels;
 	uint32_t chunk_bytes, chunks;
-	bool flight[SIM_CHANNELS];
-	uint32_t patience_us;
+	bool overwrite[SIM_CHANNELS];
+	uint32_t block_timeout_us;
 	uint32_t load; /* events a second, about */
 	uint32_t deaths, kills, preempts, disk, peers, jumps, requests; /* of 1000: how likely at each chance */
 	uint32_t slow; /* a write to the disk takes up to so many ns */

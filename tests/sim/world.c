@@ -41,7 +41,7 @@ void sim_show_time(void)
 	for (uint32_t i = 0; i < collector.session.n_channels; i++)
 		set_view(&collector.session.pools[i]);
 	for (uint32_t p = 0; p < SIM_PROGRAMS; p++)
-		for (uint32_t i = 0; i < sim->plan.n_channels && sim->programs[p].life == SIM_JOINED; i++)
+		for (uint32_t i = 0; i < sim->plan.n_channels && sim->programs[p].incarnation == SIM_JOINED; i++)
 			set_view(&sim->programs[p].views[i]);
 }
 
@@ -343,11 +343,11 @@ ssize_t __wrap_getrandom(void *bytes, size_t size, unsigned flags)
 }
 
 /* Pools begin small, so that they grow and shrink. */
-int __real_supply_begin(struct supply *s, uint32_t n_least, struct diag *d);
-int __wrap_supply_begin(struct supply *s, uint32_t n_least, struct diag *d);
-int __wrap_supply_begin(struct supply *s, uint32_t n_least, struct diag *d)
+int __real_pool_memory_begin(struct pool_memory *s, uint32_t n_least, struct diag *d);
+int __wrap_pool_memory_begin(struct pool_memory *s, uint32_t n_least, struct diag *d);
+int __wrap_pool_memory_begin(struct pool_memory *s, uint32_t n_least, struct diag *d)
 {
 	uint32_t least = 4 * sim->plan.n_cpus;
 
-	return __real_supply_begin(s, n_least == UINT32_MAX ? n_least : least, d);
+	return __real_pool_memory_begin(s, n_least == UINT32_MAX ? n_least : least, d);
 }

@@ -43,7 +43,7 @@ enum { ENOUGH_US = 20 * 1000 * 1000 }; /* patience that outlasts every pause, on
 
 struct plan {
 	const char *name;
-	bool flight;
+	bool overwrite;
 	bool without_rseq;
 	bool jumps; /* out of handlers */
 	uint32_t n_chunks, chunk_shift;
@@ -54,7 +54,7 @@ struct plan {
 	int lives;	    /* processes in all, at least n_processes */
 	uint32_t limit;	    /* events per account */
 	int share;	    /* of the time */
-	uint32_t patience_us; /* of writers who find no chunk; from ENOUGH_US on nothing is lost */
+	uint32_t block_timeout_us; /* of writers who find no chunk; from ENOUGH_US on nothing is lost */
 	int pause_us;	      /* of the drain, now and then, at most */
 };
 
@@ -102,7 +102,7 @@ static __thread struct {
 
 static bool must_lose_nothing(void)
 {
-	return round_.plan->patience_us >= ENOUGH_US;
+	return round_.plan->block_timeout_us >= ENOUGH_US;
 }
 
 static uint32_t own_key(void)
@@ -191,7 +191,7 @@ static void *write_many(void *index)
 	 * A jump out of the X path keeps a chunk from all others until the process ends.  A recorder may then
 	 * have one FULL chunk left, which who claims it and dies empties: the newest event need not be there.
 	 */
-	self.may_jump = round_.plan->jumps && (rseq_offset || !round_.plan->flight);
+	self.may_jump = round_.plan->jumps && (rseq_offset || !round_.plan->overwrite);
 	while ((s = write_one()) != LEDGER_UNKNOWN)
 		if (s == LEDGER_REFUSED || ledger_random(&self.random) % 8192 == 0)
 			usleep(ledger_random(&self.random) % 500);
@@ -267,7 +267,7 @@ static void __attribute__((noreturn)) be_writer(int life)
 struct crew {
 	pid_t pid[PROCESSES_MAX];
 	uint64_t end_ns[PROCESSES_MAX];
-	int born, alive;
+	int generation, alive;
 };
 
 static void start_life(struct crew *k, int i, uint64_t *random)
@@ -275,17 +275,17 @@ static void start_life(struct crew *k, int i, uint64_t *random)
 	uint32_t ms = (uint32_t)round_.plan->life_ms;
 
 	k->pid[i] = 0;
-	if (k->born == round_.lives)
+	if (k->generation == round_.lives)
 		return;
 	fflush(stdout);
 	k->pid[i] = fork();
 	if (!k->pid[i])
-		be_writer(k->born);
+		be_writer(k->generation);
 	if (k->pid[i] < 0)
 		abort();
 	k->end_ns[i] = ms ? clock_monotonic_ns() + ledger_random(random) % (2 * ms * 1000000u)
 			  : UINT64_MAX;
-	k->born++;
+	k->generation++;
 	k->alive++;
 }
 
@@ -337,7 +337,7 @@ static void snapshot(struct verify_counts *c, const char *path, const struct led
 
 	if (!drain)
 		return;
-	remember_failure(c, streams_flight(drain, &d), &d);
+	remember_failure(c, streams_is_overwrite(drain, &d), &d);
 	if (l)
 		remember_failure(c, streams_finish(drain, 0, &d), &d);
 	streams_close(drain);
@@ -377,7 +377,7 @@ static void check_losses(struct verify_counts *c, const struct verify_counts *be
 			     (long)refused, (long)lost, (long)unknown);
 	if (must_lose_nothing() && lost)
 		verify_wrong(c, "%lu events were lost, though their writers had patience", (long)lost);
-	if (round_.plan->patience_us && !load(&round_.pool.shared->waited))
+	if (round_.plan->block_timeout_us && !load(&round_.pool.shared->waited))
 		verify_wrong(c, "no writer had to wait: nothing was tried");
 	waited += load(&round_.pool.shared->waited);
 }
@@ -431,9 +431,9 @@ static void drain_flying(struct verify_counts *c, const char *path, struct crew 
 static void make_pool(const struct abi_clock *clock)
 {
 	const struct plan *plan = round_.plan;
-	struct abi_pool s = pool_shape(&(struct pool_wish){
-		.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF), .flight_recorder = plan->flight,
-		.patience_us = plan->patience_us });
+	struct abi_pool s = pool_shape(&(struct pool_request){
+		.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF), .flight_recorder = plan->overwrite,
+		.block_timeout_us = plan->block_timeout_us });
 	void *memory;
 
 	s.n_chunks = plan->n_chunks;
@@ -457,7 +457,7 @@ static void run_round(const struct plan *plan, const struct abi_clock *clock, ui
 		      int lives, struct verify_counts *c)
 {
 	const char *tmp = getenv("TMPDIR");
-	struct crew k = { .born = 0 };
+	struct crew k = { .generation = 0 };
 	uint64_t random = (seed + 1) * 0xd1342543de82ef95ull;
 	char base[400], path[440];
 
@@ -472,7 +472,7 @@ static void run_round(const struct plan *plan, const struct abi_clock *clock, ui
 	make_pool(clock);
 	for (int i = 0; i < plan->n_processes; i++)
 		start_life(&k, i, &random);
-	if (plan->flight)
+	if (plan->overwrite)
 		drain_flying(c, path, &k, &random);
 	else
 		drain_discarding(c, path, &k, &random);

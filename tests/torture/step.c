@@ -64,7 +64,7 @@ struct control *control;
 struct ledger *ledger;
 static struct abi_pool shape;
 static struct pool pool;  /* ours; a writer takes one of its own */
-static bool flight;	  /* the pool is a flight recorder's: read by snapshots */
+static bool overwrite;	  /* the pool is a flight recorder's: read by snapshots */
 static void *pool_copy;	  /* to be drained */
 static void *pool_before; /* as it was at the last look */
 static char trace_path[440];
@@ -78,7 +78,7 @@ static void reset(void)
 	struct abi_pool *memory = pool.shared;
 
 	memset(memory, 0, shape.size);
-	shape.flags = flight ? ABI_POOL_FLIGHT_RECORDER : 0;
+	shape.flags = overwrite ? ABI_POOL_FLIGHT_RECORDER : 0;
 	pool_format(memory, &shape);
 	if (pool_attach(&pool, memory, shape.size, (uint32_t)getpid()))
 		abort();
@@ -175,21 +175,21 @@ static struct streams *open_drain(struct pool *p)
 /* All that @d finds, held against the ledger. */
 static void drain_rest(struct streams *d)
 {
-	int err = flight ? streams_flight(d, NULL) : 0;
+	int err = overwrite ? streams_is_overwrite(d, NULL) : 0;
 
-	for (int i = 0; i < 4 && err >= 0 && !flight; i++)
+	for (int i = 0; i < 4 && err >= 0 && !overwrite; i++)
 		err = streams_pass(d, true, NULL);
 	if (err < 0 || streams_finish(d, 0, NULL))
 		verify_wrong(&total, "the drain failed");
 	streams_close(d);
-	verify_trace(&total, trace_path, ledger, flight ? VERIFY_FLIGHT_RECORDER : 0);
+	verify_trace(&total, trace_path, ledger, overwrite ? VERIFY_FLIGHT_RECORDER : 0);
 	verify_remove(trace_path);
 }
 
 /* What a collector does now and then; a recorder's chunks that are open and idle are closed as well. */
 static void pass(struct streams *d)
 {
-	if (flight) {
+	if (overwrite) {
 		drain_rest(open_drain(&pool));
 		return;
 	}
@@ -198,7 +198,7 @@ static void pass(struct streams *d)
 }
 
 /* Whether the writer's last event is in the pool as it is now; all recorded ones must be. */
-static bool look_at_copy(void)
+static bool inspect_copy(void)
 {
 	uint64_t seen = total.unknown_seen, events = total.events;
 	struct pool copy;
@@ -211,7 +211,7 @@ static bool look_at_copy(void)
 	if (total.unknown_seen != seen)
 		return true;
 	/* Its call has returned: then it is missed if it is not there, in a flight recorder as the newest. */
-	if (flight)
+	if (overwrite)
 		return load(&ledger->status[KEY_WRITER * STEP_LIMIT +
 					    ledger->accounts[KEY_WRITER].attempted - 1]) == LEDGER_RECORDED;
 	return total.events - events == ledger->accounts[KEY_WRITER].attempted;
@@ -250,7 +250,7 @@ static void step_through(enum situation s, const struct way *w)
 
 		if (load(&ledger->accounts[KEY_WRITER].attempted) > before &&
 		    (has_changed(&a) || !goes_on))
-			is_there = look_at_copy();
+			is_there = inspect_copy();
 		appeared += is_there && !was_there;
 		if (was_there && !is_there)
 			verify_wrong(&total, "the event disappeared");
@@ -334,7 +334,7 @@ static void check_chunks(void)
 
 	for (uint32_t i = 0; i < pool.n_chunks; i++)
 		in_use += ABI_STATE_OF(pool.states[i]) != ABI_FREE &&
-			  !(flight && ABI_STATE_OF(pool.states[i]) == ABI_FULL);
+			  !(overwrite && ABI_STATE_OF(pool.states[i]) == ABI_FULL);
 	for (uint32_t i = 0; i < pool.n_slots; i++) {
 		in_slots += pool_slot(&pool, i)->chunk != 0;
 		for (int x = 0; x < ABI_X_SLOTS; x++)
@@ -348,7 +348,7 @@ static void check_chunks(void)
 static bool try_at(int k, enum situation s, const struct way *w, enum interruption what)
 {
 	pid_t pid = start_writer(s, w);
-	struct streams *d = flight ? NULL : open_drain(&pool);
+	struct streams *d = overwrite ? NULL : open_drain(&pool);
 	bool goes_on = true;
 
 	for (int i = 0; i < k && goes_on; i++)
@@ -357,7 +357,7 @@ static bool try_at(int k, enum situation s, const struct way *w, enum interrupti
 		interrupt_with(what, pid, d);
 	else
 		live_on(pid, 0);
-	drain_rest(flight ? open_drain(&pool) : d);
+	drain_rest(overwrite ? open_drain(&pool) : d);
 	check_chunks();
 	n_trials++;
 	return goes_on;
@@ -381,7 +381,7 @@ static void try_all(enum situation s, const struct way *w, int stride)
 {
 	uint64_t wrong = total.wrong, steps = n_steps, trials = n_trials, aborted = n_aborted;
 
-	flight = s == ALL_FULL; /* the other situations are the same code there */
+	overwrite = s == ALL_FULL; /* the other situations are the same code there */
 	if (s == EMPTY_TOO_OLD && (w->form == LEDGER_PLACED || w->form == LEDGER_ABANDONED))
 		return; /* the X path has no such chunks */
 	step_through(s, w);
@@ -401,7 +401,7 @@ static void make_pool(void)
 {
 	void *memory;
 
-	shape = pool_shape(&(struct pool_wish){ .n_cpus = CPUS });
+	shape = pool_shape(&(struct pool_request){ .n_cpus = CPUS });
 	shape.n_chunks = CHUNKS;
 	shape.chunk_shift = CHUNK_SHIFT;
 	shape.size = abi_pool_size(shape.n_slots, CHUNKS, CHUNK_SHIFT);

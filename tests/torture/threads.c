@@ -87,7 +87,7 @@ static void run_round(const char *path)
 
 static void *make_pool(uint64_t *size)
 {
-	struct abi_pool s = pool_shape(&(struct pool_wish){
+	struct abi_pool s = pool_shape(&(struct pool_request){
 		.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF) });
 	void *memory;
 

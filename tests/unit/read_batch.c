@@ -111,19 +111,19 @@ static void add_text(struct seen *s, const char *text, size_t size)
 		add(s, (uint8_t)text[i]);
 }
 
-static void add_cells(struct seen *s, int64_t time_ns, const struct ctf_event_class *c, const struct ctf_cell *cells)
+static void add_cells(struct seen *s, int64_t time_ns, const struct ctf_event_class *c, const struct ctf_column *columns)
 {
 	s->n_events++;
 	add(s, (uint64_t)time_ns);
 	add(s, c->number);
-	for (uint32_t i = 0; i < c->program->n_cells; i++)
-		if (c->program->cells[i]->code == OP_NUMBER)
-			add(s, cells[i].u);
+	for (uint32_t i = 0; i < c->program->n_columns; i++)
+		if (c->program->columns[i]->code == OP_NUMBER)
+			add(s, columns[i].u);
 		else
-			add_text(s, cells[i].text, cells[i].size);
+			add_text(s, columns[i].text, columns[i].size);
 }
 
-static void told_damage(void *context, const char *text)
+static void reported_damage(void *context, const char *text)
 {
 	add_text(context, text, strlen(text));
 }
@@ -141,8 +141,8 @@ static const struct ctf_event_class *class_of(const struct trace *t, uint32_t nu
 static struct seen read_all(uint32_t n_rows, bool is_mixed)
 {
 	struct seen seen = { 0 };
-	const struct trace_options o = { .warn = told_damage, .context = &seen };
-	struct ctf_cell cells[CTF_CELLS_MAX];
+	const struct trace_options o = { .warn = reported_damage, .context = &seen };
+	struct ctf_column columns[CTF_CELLS_MAX];
 	static struct ctf_row rows[1000];
 	struct trace_event e;
 	struct trace *t;
@@ -154,13 +154,13 @@ static struct seen read_all(uint32_t n_rows, bool is_mixed)
 		return seen;
 	do {
 		do {
-			n = trace_rows(t, rows, n_rows);
+			n = trace_batch(t, rows, n_rows);
 			for (uint32_t i = 0; i < n; i++)
-				add_cells(&seen, rows[i].time_ns, class_of(t, rows[i].class_number), rows[i].cells);
+				add_cells(&seen, rows[i].time_ns, class_of(t, rows[i].class_number), rows[i].columns);
 		} while (n && !is_mixed);
 		item = trace_next(t, &e, &d);
-		if (item == TRACE_EVENT && ctf_event_cells(e.ctf, cells))
-			add_cells(&seen, e.time_ns, e.ctf->class, cells);
+		if (item == TRACE_EVENT && ctf_event_columns(e.ctf, columns))
+			add_cells(&seen, e.time_ns, e.ctf->class, columns);
 		else
 			add(&seen, (uint64_t)item);
 	} while (item > 0);

@@ -60,7 +60,7 @@ static void expect(const char *metadata, const struct bytes *body, const char *f
 
 	packet(&b, body);
 	snprintf(want, sizeof want, "1000065803 -1 e {%s }\nend, 0 damaged\n", fields);
-	got = told_of(metadata, &b);
+	got = reported_of(metadata, &b);
 	is_text(got, want);
 	free(got);
 }
@@ -186,7 +186,7 @@ static bool opens(const char *metadata)
 
 	put(&body, 1, 1);
 	packet(&b, &body);
-	got = told_of(metadata, &b);
+	got = reported_of(metadata, &b);
 	is_good = strstr(got, "end, 0 damaged");
 	free(got);
 	return is_good;

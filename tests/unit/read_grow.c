@@ -61,11 +61,11 @@ static void grow(size_t first, size_t step)
 		n = n < SIZE - size ? n : SIZE - size;
 		is(write(fd, metadata + size, n), n);
 		size += n;
-		got = ctf_meta_more(&m, path, &d);
+		got = ctf_meta_append(&m, path, &d);
 		ok(got >= 0 || got == -EAGAIN);
 		one = one ? one : m.events;
 	}
-	is(ctf_meta_more(&m, path, &d), 0);
+	is(ctf_meta_append(&m, path, &d), 0);
 	ok(one == m.events);
 	has_all(&m);
 	ctf_meta_close(&m);
@@ -92,9 +92,9 @@ static void what_makes_no_sense_is_an_error_and_ends_it(void)
 	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 
 	is(write(fd, metadata, SIZE), SIZE);
-	is(ctf_meta_more(&m, path, &d), 1);
+	is(ctf_meta_append(&m, path, &d), 1);
 	is(write(fd, bad, sizeof bad - 1), sizeof bad - 1);
-	is(ctf_meta_more(&m, path, &d), -EINVAL);
+	is(ctf_meta_append(&m, path, &d), -EINVAL);
 	ok(strstr(d.text, path));
 	has_all(&m);
 	ctf_meta_close(&m);

@@ -34,7 +34,7 @@ static int n_paths;
 static struct duet_read *r;
 static struct duet_read_item *items; /* forward, from the beginning */
 static size_t n_items;
-static int n_told;
+static int n_reported;
 static bool is_large;
 
 /* Of an event: the short kind if there is one for @id. */
@@ -176,10 +176,10 @@ static const char *make(void)
 	return path;
 }
 
-static void told_damage(void *context, const char *text)
+static void reported_damage(void *context, const char *text)
 {
-	ok(context == &n_told && text[0]);
-	n_told++;
+	ok(context == &n_reported && text[0]);
+	n_reported++;
 }
 
 static bool same(const struct duet_read_item *a, const struct duet_read_item *b)
@@ -199,13 +199,13 @@ static void forward_gives_all_by_time(void)
 	}
 	ok(n_items > 100);
 	is(duet_read_next(r, &item), DUET_READ_END);
-	is(duet_read_n_damages(r), n_told);
+	is(duet_read_n_damages(r), n_reported);
 }
 
 static void backward_gives_the_same_from_the_end(void)
 {
 	struct duet_read_item item;
-	int damages = n_told;
+	int damages = n_reported;
 	size_t i = n_items;
 
 	while (duet_read_previous(r, &item) > 0)
@@ -217,7 +217,7 @@ static void backward_gives_the_same_from_the_end(void)
 	is(duet_read_previous(r, &item), DUET_READ_END);
 	is(duet_read_next(r, &item), items[0].kind);
 	ok(same(&item, &items[0]));
-	is(n_told, damages); /* once */
+	is(n_reported, damages); /* once */
 }
 
 /* Forth and back by growing steps. */
@@ -581,7 +581,7 @@ static void what_cannot_be_opened_says_why(void)
 
 int main(int argc, char **argv)
 {
-	struct duet_read_options o = { .size = sizeof o, .damage = told_damage, .context = &n_told };
+	struct duet_read_options o = { .size = sizeof o, .damage = reported_damage, .context = &n_reported };
 	const char *made;
 	char why[DUET_READ_WHY];
 
@@ -596,7 +596,7 @@ int main(int argc, char **argv)
 	}
 	run(forward_gives_all_by_time);
 	if (made)
-		is(n_told, is_large ? 1 : 2); /* the damaged bytes are of a number there */
+		is(n_reported, is_large ? 1 : 2); /* the damaged bytes are of a number there */
 	run(backward_gives_the_same_from_the_end);
 	run(turning_round_gives_the_same_item_again);
 	run(seek_gives_the_first_not_before);

@@ -2,7 +2,7 @@
 /*
  * tests/unit/read_make.h - traces made by hand, byte for byte, and what a reader says of them.
  *
- * make_trace() writes a directory with a metadata file and one stream file; told() reads it and
+ * make_trace() writes a directory with a metadata file and one stream file; reported() reads it and
  * gives everything as text, a line per item:
  *
  *	1000 0 shop:order { x = 1, v = [ 1 2 ], s = "a" }
@@ -79,7 +79,7 @@ static inline void remove_directory(const char *path)
 	rmdir(path);
 }
 
-static inline void tell_value(struct text *t, enum ctf_found f, const struct ctf_value *v)
+static inline void report_value(struct text *t, enum ctf_found f, const struct ctf_value *v)
 {
 	if (f == CTF_CLOSE || f == CTF_CLOSE_ARRAY) {
 		text_addf(t, f == CTF_CLOSE ? " }" : " ]");
@@ -103,12 +103,12 @@ static inline void tell_value(struct text *t, enum ctf_found f, const struct ctf
 /* What all cells at once say, the walk says field by field. */
 static inline bool cells_agree(const struct ctf_event *e)
 {
-	struct ctf_cell cells[CTF_CELLS_MAX], *c = cells;
+	struct ctf_column columns[CTF_CELLS_MAX], *c = columns;
 	struct ctf_value v;
 	struct ctf_walk w;
 	enum ctf_found f;
 
-	if (!ctf_event_cells(e, cells))
+	if (!ctf_event_columns(e, columns))
 		return !e->class->program->loads;
 	ctf_walk_event(&w, e, CTF_CONTEXT);
 	while ((f = ctf_walk_next(&w, &v)) != CTF_WALK_END) {
@@ -120,10 +120,10 @@ static inline bool cells_agree(const struct ctf_event *e)
 			return false;
 		c++;
 	}
-	return c - cells == e->class->program->n_cells;
+	return c - columns == e->class->program->n_columns;
 }
 
-static inline void tell_event(struct text *t, const struct trace_event *e)
+static inline void report_event(struct text *t, const struct trace_event *e)
 {
 	struct ctf_walk w;
 	struct ctf_value v;
@@ -133,12 +133,12 @@ static inline void tell_event(struct text *t, const struct trace_event *e)
 	ctf_walk_event(&w, e->ctf, CTF_CONTEXT);
 	while ((f = ctf_walk_next(&w, &v)) != CTF_WALK_END)
 		if (!v.is_hidden)
-			tell_value(t, f, &v);
+			report_value(t, f, &v);
 	text_addf(t, cells_agree(e->ctf) ? " }\n" : " } but cells differ\n");
 }
 
 /* What is read of @path; to be freed. */
-static inline char *told(const char *path)
+static inline char *reported(const char *path)
 {
 	struct text t = { 0 };
 	struct trace_event e;
@@ -152,7 +152,7 @@ static inline char *told(const char *path)
 	}
 	while ((item = trace_next(trace, &e, &d)) > 0) {
 		if (item == TRACE_EVENT)
-			tell_event(&t, &e);
+			report_event(&t, &e);
 		else
 			text_addf(&t, "lost %" PRIu64 " events %" PRIu64 " packets\n", e.lost_events,
 				  e.lost_packets);
@@ -231,14 +231,14 @@ static inline void end_packet(struct bytes *b, size_t at)
 }
 
 /* A trace of one stream. */
-static inline char *told_of(const char *metadata, const struct bytes *b)
+static inline char *reported_of(const char *metadata, const struct bytes *b)
 {
 	const char *path = make_directory();
 	char *text;
 
 	write_file(path, "metadata", metadata, strlen(metadata));
 	write_file(path, "s0", b->at, b->n);
-	text = told(path);
+	text = reported(path);
 	remove_directory(path);
 	return text;
 }

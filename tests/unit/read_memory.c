@@ -57,7 +57,7 @@ static void what_was_read_is_given_back_whoever_reads(void)
 		n_events++;
 	is(n_events, FILES * EVENTS);
 	trace_seek(t, INT64_MIN);
-	while ((n = trace_rows(t, rows, 500)) > 0)
+	while ((n = trace_batch(t, rows, 500)) > 0)
 		n_events += n;
 	is(n_events, 2 * FILES * EVENTS);
 	trace_seek(t, INT64_MIN);

@@ -130,9 +130,9 @@ static void open_filters(struct match *m[FILTERS], struct names **names, const s
 
 static void run_filters(struct match *m[FILTERS], struct names *names, const struct trace_event *e)
 {
-	struct who who;
+	struct thread_identity who;
 
-	names_see(names, e, &who);
+	names_on_event(names, e, &who);
 	for (int i = 0; i < FILTERS; i++)
 		if (m[i])
 			n_matched += match_event(m[i], e, &who);
@@ -161,7 +161,7 @@ static void read_all(const char *path)
 	open_filters(m, &names, t);
 	while ((item = trace_next(t, &e, &d)) > 0) {
 		if (item == TRACE_EVENT) {
-			tell_event(&text, &e);
+			report_event(&text, &e);
 			run_filters(m, names, &e);
 		}
 		if (text.bytes && strstr(text.bytes, "but cells differ"))

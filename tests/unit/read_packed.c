@@ -71,7 +71,7 @@ static void pack(int dir)
 {
 	uint64_t out;
 
-	is(packed_write(dir, "s0", "s0.zst", 1, &out, NULL), 0);
+	is(compressed_write(dir, "s0", "s0.zst", 1, &out, NULL), 0);
 	is(unlinkat(dir, "s0", 0), 0);
 }
 
@@ -176,7 +176,7 @@ static void what_is_packed_while_it_is_followed_is_seen_in_time(void)
 
 int main(void)
 {
-	if (!packed_is_supported())
+	if (!compressed_is_supported())
 		return 77;
 	run(texts_of_rows_stay_until_the_next_call);
 	run(what_is_packed_while_it_is_followed_is_seen_in_time);

@@ -64,16 +64,16 @@ static void every_byte_at_every_place_of_a_word(void)
 
 	for (int byte = 1; byte < 0x80; byte++) {
 		for (int at = 0; at < 20; at++) {
-			char text[24] = "abcdefghijklmnopqrst", want[64], piece[8];
+			char text[24] = "abcdefghijklmnopqrst", want[64], trace_chunk[8];
 
 			text[at] = (char)byte;
 			if (strchr(special, byte))
-				snprintf(piece, sizeof piece, "\\%c",
+				snprintf(trace_chunk, sizeof trace_chunk, "\\%c",
 					 letters[strchr(special, byte) - special]);
 			else
-				snprintf(piece, sizeof piece,
+				snprintf(trace_chunk, sizeof trace_chunk,
 					 byte >= 0x20 && byte != 0x7f ? "%c" : "\\x%02x", byte);
-			snprintf(want, sizeof want, "\"%.*s%s%s\"", at, text, piece, text + at + 1);
+			snprintf(want, sizeof want, "\"%.*s%s%s\"", at, text, trace_chunk, text + at + 1);
 			out_quoted(&o, text, 20);
 			if (strcmp(written(), want))
 				printf("# byte %d at %d: %s is not %s\n", byte, at, o.bytes, want),

@@ -22,7 +22,7 @@ struct counting {
 	struct count *classes, *streams, *threads, *cpus; /* cpus[0] is the unknown one */
 	uint32_t n_threads, n_cpus;
 	const struct ctf_op **function_of; /* by class: which function of the kernel's was called; NULL: it is no call's event */
-	struct keys functions; /* by address */
+	struct index functions; /* by address */
 	struct count *calls; /* of them */
 	uint32_t n_calls;
 	struct match *match; /* NULL: everything counts */
@@ -63,7 +63,7 @@ static void find_function(void *context, const struct trace_source *s, const str
 	struct counting *c = context;
 
 	if (s->domain == TRACE_KERNEL && strcmp(class->name, "funcgraph_entry") != 0)
-		c->function_of[number] = run_function(class);
+		c->function_of[number] = pass_function(class);
 }
 
 static int count_call(struct counting *c, const struct trace_event *e, uint64_t bits)
@@ -73,37 +73,37 @@ static int count_call(struct counting *c, const struct trace_event *e, uint64_t 
 
 	if (!op || !ctf_event_number(e->ctf, op, &address))
 		return 0;
-	i = keys_find(&c->functions, (uint64_t)address, 0, 0, true);
-	if (i < 0 || run_grow(&c->calls, &c->n_calls, (uint32_t)i, sizeof *c->calls))
+	i = index_find(&c->functions, (uint64_t)address, 0, 0, true);
+	if (i < 0 || pass_grow(&c->calls, &c->n_calls, (uint32_t)i, sizeof *c->calls))
 		return -ENOMEM;
 	count_one(&c->calls[i], e->time_ns, bits);
 	return 0;
 }
 
-static int count_value(struct counting *c, const struct trace_event *e, const struct who *who, uint64_t bits)
+static int count_value(struct counting *c, const struct trace_event *e, const struct thread_identity *who, uint64_t bits)
 {
 	int64_t i = values_of(c->values, e, who);
 
-	if (i < 0 || run_grow(&c->of_values, &c->n_of_values, (uint32_t)i, sizeof *c->of_values))
+	if (i < 0 || pass_grow(&c->of_values, &c->n_of_values, (uint32_t)i, sizeof *c->of_values))
 		return -ENOMEM;
 	count_one(&c->of_values[i], e->time_ns, bits);
 	return 0;
 }
 
-static int see(void *context, struct run *r, const struct trace_event *e, uint32_t thread)
+static int on_event(void *context, struct pass *r, const struct trace_event *e, uint32_t thread)
 {
 	struct counting *c = context;
 	uint32_t cpu = cpu_place(e->cpu);
 	uint64_t bits = bits_of(&c->places[e->stream->number], e->ctf);
-	struct who who;
+	struct thread_identity who;
 
 	(void)r;
 	if (c->names)
-		names_see(c->names, e, &who);
+		names_on_event(c->names, e, &who);
 	if (c->match && !match_event(c->match, e, &who))
 		return 0;
-	if (run_grow(&c->threads, &c->n_threads, thread, sizeof *c->threads) ||
-	    run_grow(&c->cpus, &c->n_cpus, cpu, sizeof *c->cpus))
+	if (pass_grow(&c->threads, &c->n_threads, thread, sizeof *c->threads) ||
+	    pass_grow(&c->cpus, &c->n_cpus, cpu, sizeof *c->cpus))
 		return -ENOMEM;
 	count_one(&c->classes[trace_class_number(e)], e->time_ns, bits);
 	count_one(&c->streams[e->stream->number], e->time_ns, bits);
@@ -114,14 +114,14 @@ static int see(void *context, struct run *r, const struct trace_event *e, uint32
 	return count_call(c, e, bits);
 }
 
-static int see_lost(void *context, struct run *r, const struct trace_event *e)
+static int on_lost(void *context, struct pass *r, const struct trace_event *e)
 {
 	struct counting *c = context;
 	uint32_t cpu = cpu_place(e->cpu);
 	struct count *of[2] = { &c->streams[e->stream->number] };
 
 	(void)r;
-	if (run_grow(&c->cpus, &c->n_cpus, cpu, sizeof *c->cpus))
+	if (pass_grow(&c->cpus, &c->n_cpus, cpu, sizeof *c->cpus))
 		return -ENOMEM;
 	of[1] = &c->cpus[cpu];
 	for (int i = 0; i < 2; i++) {
@@ -256,7 +256,7 @@ static int make_rows(struct counts *s, const struct counting *c)
 		has_room = has_room && s->by[k].at;
 	}
 	if (has_room) {
-		run_each_class(&s->run, name_class, &naming);
+		pass_each_class(&s->run, name_class, &naming);
 		join_equal_names(&s->by[COUNT_EVENT]);
 		make_threads(s, c, processes);
 		make_streams(s, c);
@@ -270,7 +270,7 @@ static int make_rows(struct counts *s, const struct counting *c)
 	return has_room ? 0 : -ENOMEM;
 }
 
-int counts_init(struct counts *s, struct trace *t, const struct run_range *range, const char *filter, const char *value,
+int counts_init(struct counts *s, struct trace *t, const struct pass_range *range, const char *filter, const char *value,
 		struct diag *d)
 {
 	struct counting c = { .places = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.places),
@@ -280,10 +280,10 @@ int counts_init(struct counts *s, struct trace *t, const struct run_range *range
 	int err;
 
 	*s = (struct counts){ 0 };
-	err = c.places && c.classes && c.streams && c.function_of ? run_init(&s->run, t, range, d)
+	err = c.places && c.classes && c.streams && c.function_of ? pass_init(&s->run, t, range, d)
 						 : diag_fail(d, -ENOMEM, "no memory to count events");
 	if (!err)
-		run_each_class(&s->run, find_function, &c);
+		pass_each_class(&s->run, find_function, &c);
 	if (!err && filter)
 		err = match_open(&c.match, t, filter, NULL, d);
 	if (!err && value)
@@ -294,7 +294,7 @@ int counts_init(struct counts *s, struct trace *t, const struct run_range *range
 	if (!err && (filter || value))
 		err = names_open(&c.names, t, d);
 	if (!err)
-		err = run_all(&s->run, see, see_lost, &c, d);
+		err = pass_all(&s->run, on_event, on_lost, &c, d);
 	if (!err && make_rows(s, &c))
 		err = diag_fail(d, -ENOMEM, "no memory to count events");
 	free(c.places);
@@ -305,7 +305,7 @@ int counts_init(struct counts *s, struct trace *t, const struct run_range *range
 	free(c.function_of);
 	free(c.calls);
 	free(c.of_values);
-	keys_fini(&c.functions);
+	index_fini(&c.functions);
 	match_close(c.match);
 	names_close(c.names);
 	if (err)
@@ -318,6 +318,6 @@ void counts_fini(struct counts *s)
 	for (int k = 0; k < COUNT_KINDS; k++)
 		free(s->by[k].at);
 	values_close(s->values);
-	run_fini(&s->run);
+	pass_fini(&s->run);
 	*s = (struct counts){ 0 };
 }

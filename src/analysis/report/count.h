@@ -29,7 +29,7 @@ struct count_row {
 };
 
 struct counts {
-	struct run run;
+	struct pass run;
 	struct count total;
 	struct count_table {
 		struct count_row *at; /* most frequent first */
@@ -48,7 +48,7 @@ struct counts {
  *
  * Returns 0; -ENOENT if no event has @value, without a reason in @d; or another -errno.
  */
-int counts_init(struct counts *c, struct trace *t, const struct run_range *range, const char *filter, const char *value,
+int counts_init(struct counts *c, struct trace *t, const struct pass_range *range, const char *filter, const char *value,
 		struct diag *d);
 void counts_fini(struct counts *c);
 

@@ -35,7 +35,7 @@ struct share {
 
 struct reading {
 	struct cpu *c;
-	struct follow follow;
+	struct coverage follow;
 	struct cpu_plan *plans;
 	struct place *places; /* as follow numbers CPUs */
 	uint32_t n_places, n_rooms;
@@ -93,7 +93,7 @@ static uint64_t since(int64_t then_ns, int64_t now_ns)
 
 static struct cpu_row *row_of(struct reading *r, uint32_t thread)
 {
-	return run_grow(&r->c->rows, &r->n_rooms, thread, sizeof *r->c->rows) ? NULL : &r->c->rows[thread];
+	return pass_grow(&r->c->rows, &r->n_rooms, thread, sizeof *r->c->rows) ? NULL : &r->c->rows[thread];
 }
 
 /* ---------------------------------------------------------------- time */
@@ -105,7 +105,7 @@ static int add_share(struct reading *r, struct cpu_row *row, uint32_t place, uin
 	while (i && r->shares[i - 1].place != place)
 		i = r->shares[i - 1].next;
 	if (!i) {
-		if (run_grow(&r->shares, &r->n_share_rooms, r->n_shares, sizeof *r->shares))
+		if (pass_grow(&r->shares, &r->n_share_rooms, r->n_shares, sizeof *r->shares))
 			return -ENOMEM;
 		r->shares[r->n_shares++] = (struct share){ .place = place, .next = row->first_share };
 		i = row->first_share = r->n_shares;
@@ -150,7 +150,7 @@ static int charge_irq(struct reading *r, struct place *p, int64_t now_ns)
 	return row || !p->is_known ? 0 : -ENOMEM;
 }
 
-static int see_entry(struct reading *r, struct place *p, bool is_soft, int64_t now_ns)
+static int on_entry(struct reading *r, struct place *p, bool is_soft, int64_t now_ns)
 {
 	int err = charge_irq(r, p, now_ns);
 
@@ -164,7 +164,7 @@ static int see_entry(struct reading *r, struct place *p, bool is_soft, int64_t n
 
 /* Exits whose entry was not seen end nothing; entries whose exit was not seen end with the one
  * around them, or with the next switch. */
-static int see_exit(struct reading *r, struct place *p, bool is_soft, int64_t now_ns)
+static int on_exit_event(struct reading *r, struct place *p, bool is_soft, int64_t now_ns)
 {
 	int depth = p->depth < NESTED_MAX ? p->depth : NESTED_MAX, err;
 
@@ -177,10 +177,10 @@ static int see_exit(struct reading *r, struct place *p, bool is_soft, int64_t no
 	return err;
 }
 
-static int see_switch(struct reading *r, struct place *p, const struct cpu_plan *plan, const struct trace_event *e)
+static int on_switch(struct reading *r, struct place *p, const struct cpu_plan *plan, const struct trace_event *e)
 {
-	int64_t prev = threads_of(r->c->run.threads, e, run_number(e, plan->prev, -1));
-	int64_t next = threads_of(r->c->run.threads, e, run_number(e, plan->next, -1));
+	int64_t prev = threads_of(r->c->run.threads, e, pass_number(e, plan->prev, -1));
+	int64_t next = threads_of(r->c->run.threads, e, pass_number(e, plan->next, -1));
 	bool is_first = !p->one.n_switches;
 	struct cpu_row *row;
 	int err;
@@ -211,11 +211,11 @@ static int see_switch(struct reading *r, struct place *p, const struct cpu_plan 
 	return row ? err : -ENOMEM;
 }
 
-static int see_place(struct reading *r, uint32_t cpu, const struct trace_event *e)
+static int see_site(struct reading *r, uint32_t cpu, const struct trace_event *e)
 {
 	bool is_new = cpu >= r->n_places || !r->places[cpu].since_ns;
 
-	if (run_grow(&r->places, &r->n_places, cpu, sizeof *r->places))
+	if (pass_grow(&r->places, &r->n_places, cpu, sizeof *r->places))
 		return -ENOMEM;
 	if (is_new) {
 		r->places[cpu].one.cpu = e->cpu;
@@ -224,18 +224,18 @@ static int see_place(struct reading *r, uint32_t cpu, const struct trace_event *
 	return 0;
 }
 
-static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
 	const struct cpu_plan *plan = &r->plans[trace_class_number(e)];
 	struct place *p;
 	int64_t cpu;
 
-	if (machine_see(&r->c->machine, e))
+	if (devices_on_event(&r->c->machine, e))
 		return -ENOMEM;
 	if (e->time_ns < run->range.from_ns)
 		return 0;
-	cpu = follow_see(&r->follow, run, e, thread);
+	cpu = coverage_on_event(&r->follow, run, e, thread);
 	if (cpu < 0)
 		return -ENOMEM;
 	if (!plan->is_kernel)
@@ -246,18 +246,18 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 	}
 	if (e->time_ns > r->end_ns)
 		r->end_ns = e->time_ns;
-	if (see_place(r, (uint32_t)cpu, e))
+	if (see_site(r, (uint32_t)cpu, e))
 		return -ENOMEM;
 	p = &r->places[cpu];
 	switch (plan->role) {
 	case ROLE_SWITCH:
-		return see_switch(r, p, plan, e);
+		return on_switch(r, p, plan, e);
 	case ROLE_IRQ_ENTRY:
 	case ROLE_SOFTIRQ_ENTRY:
-		return see_entry(r, p, plan->role == ROLE_SOFTIRQ_ENTRY, e->time_ns);
+		return on_entry(r, p, plan->role == ROLE_SOFTIRQ_ENTRY, e->time_ns);
 	case ROLE_IRQ_EXIT:
 	case ROLE_SOFTIRQ_EXIT:
-		return see_exit(r, p, plan->role == ROLE_SOFTIRQ_EXIT, e->time_ns);
+		return on_exit_event(r, p, plan->role == ROLE_SOFTIRQ_EXIT, e->time_ns);
 	case ROLE_NONE:
 		break;
 	}
@@ -265,7 +265,7 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 }
 
 /* What ran since the last switch may have gone in what was lost. */
-static int see_lost(void *context, struct run *run, const struct trace_event *e)
+static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 {
 	struct reading *r = context;
 	struct place *p;
@@ -273,10 +273,10 @@ static int see_lost(void *context, struct run *run, const struct trace_event *e)
 
 	if (e->time_ns < run->range.from_ns)
 		return 0;
-	cpu = follow_lost(&r->follow, e);
+	cpu = coverage_lost(&r->follow, e);
 	if (cpu < 0 || e->stream->source->domain != TRACE_KERNEL || !r->has_begun)
 		return cpu < 0 ? -ENOMEM : 0;
-	if (see_place(r, (uint32_t)cpu, e))
+	if (see_site(r, (uint32_t)cpu, e))
 		return -ENOMEM;
 	p = &r->places[cpu];
 	p->is_known = false;
@@ -309,20 +309,20 @@ static int by_cpu(const void *a, const void *b)
 	return x->cpu < y->cpu ? -1 : x->cpu > y->cpu;
 }
 
-static void settle_shares(struct reading *r)
+static void finalize_shares(struct reading *r)
 {
 	for (uint32_t i = 0; i < r->n_rooms; i++) {
-		bool is_whole = follow_is_whole(&r->follow, i);
+		bool is_complete = coverage_is_complete(&r->follow, i);
 
 		for (uint32_t k = r->c->rows[i].first_share; k; k = r->shares[k - 1].next) {
 			struct cpu_one *one = &r->places[r->shares[k - 1].place].one;
 
-			*(is_whole ? &one->busy_ns : &one->others_ns) += r->shares[k - 1].ns;
+			*(is_complete ? &one->busy_ns : &one->others_ns) += r->shares[k - 1].ns;
 		}
 	}
 }
 
-static void settle_rows(struct reading *r, bool by_process)
+static void finalize_rows(struct reading *r, bool by_process)
 {
 	struct cpu *c = r->c;
 	uint32_t kept = 0, n = r->n_rooms;
@@ -330,7 +330,7 @@ static void settle_rows(struct reading *r, bool by_process)
 	for (uint32_t i = 0; i < n; i++) {
 		struct cpu_row *row = &c->rows[i];
 		bool is_one = i < threads_n(c->run.threads) && (row->ns || row->n_switches) &&
-			      threads_at(c->run.threads, i)->tid > 0 && follow_is_whole(&r->follow, i);
+			      threads_at(c->run.threads, i)->tid > 0 && coverage_is_complete(&r->follow, i);
 
 		row->thread = !is_one ? UINT32_MAX : by_process ? threads_at(c->run.threads, i)->process : i;
 	}
@@ -350,7 +350,7 @@ static void settle_rows(struct reading *r, bool by_process)
 		qsort(c->rows, kept, sizeof *c->rows, most_time_first);
 }
 
-static int settle(struct reading *r, bool by_process)
+static int finalize(struct reading *r, bool by_process)
 {
 	struct cpu *c = r->c;
 
@@ -363,8 +363,8 @@ static int settle(struct reading *r, bool by_process)
 		if (charge_irq(r, &r->places[i], r->end_ns) || charge_thread(r, &r->places[i], r->end_ns))
 			return -ENOMEM;
 	}
-	follow_settle(&r->follow);
-	settle_shares(r);
+	coverage_finalize(&r->follow);
+	finalize_shares(r);
 	for (uint32_t i = 0; i < r->n_places; i++) {
 		struct cpu_one *one = &r->places[i].one;
 
@@ -375,27 +375,27 @@ static int settle(struct reading *r, bool by_process)
 	qsort(c->cpus, c->n_cpus, sizeof *c->cpus, by_cpu);
 	c->duration_ns = since(r->begin_ns, r->end_ns);
 	c->is_partial = r->follow.is_partial;
-	settle_rows(r, by_process);
+	finalize_rows(r, by_process);
 	return 0;
 }
 
-int cpu_init(struct cpu *c, struct trace *t, const struct run_range *range, bool by_process, struct diag *d)
+int cpu_init(struct cpu *c, struct trace *t, const struct pass_range *range, bool by_process, struct diag *d)
 {
 	struct reading r = { .c = c, .plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *r.plans) };
 	int err;
 
 	*c = (struct cpu){ 0 };
-	err = r.plans ? run_init(&c->run, t, range, d) : diag_fail(d, -ENOMEM, "no memory for CPUs");
-	c->run.sees_before = true; /* for the state dump */
-	if (!err && (follow_init(&r.follow, &c->run) || machine_init(&c->machine, &c->run)))
+	err = r.plans ? pass_init(&c->run, t, range, d) : diag_fail(d, -ENOMEM, "no memory for CPUs");
+	c->run.is_seen_before = true; /* for the state dump */
+	if (!err && (coverage_init(&r.follow, &c->run) || devices_init(&c->machine, &c->run)))
 		err = diag_fail(d, -ENOMEM, "no memory for CPUs");
 	if (!err) {
-		run_each_class(&c->run, plan_class, &r);
-		err = run_all(&c->run, see, see_lost, &r, d);
+		pass_each_class(&c->run, plan_class, &r);
+		err = pass_all(&c->run, on_event, on_lost, &r, d);
 	}
-	if (!err && settle(&r, by_process))
+	if (!err && finalize(&r, by_process))
 		err = diag_fail(d, -ENOMEM, "no memory for CPUs");
-	follow_fini(&r.follow);
+	coverage_fini(&r.follow);
 	free(r.plans);
 	free(r.places);
 	free(r.shares);
@@ -408,7 +408,7 @@ void cpu_fini(struct cpu *c)
 {
 	free(c->rows);
 	free(c->cpus);
-	machine_fini(&c->machine);
-	run_fini(&c->run);
+	devices_fini(&c->machine);
+	pass_fini(&c->run);
 	*c = (struct cpu){ 0 };
 }

@@ -36,12 +36,12 @@ struct cpu_one {
 };
 
 struct cpu {
-	struct run run;
+	struct pass run;
 	struct cpu_row *rows; /* most time first; without idle threads and those not followed */
 	uint32_t n_rows;
 	struct cpu_one *cpus; /* by number */
 	uint32_t n_cpus;
-	struct machine machine;
+	struct devices machine;
 	uint64_t duration_ns; /* of the kernel's recording */
 	uint64_t n_switches, n_irqs;
 	uint64_t n_unseen; /* places where a switch is missing */
@@ -49,7 +49,7 @@ struct cpu {
 };
 
 /* cpu_init - read what of @t lies in @range (NULL: all); @t must outlive the result.  Returns 0 or -errno. */
-int cpu_init(struct cpu *c, struct trace *t, const struct run_range *range, bool by_process, struct diag *d);
+int cpu_init(struct cpu *c, struct trace *t, const struct pass_range *range, bool by_process, struct diag *d);
 void cpu_fini(struct cpu *c);
 
 #endif

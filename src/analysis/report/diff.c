@@ -32,9 +32,9 @@ struct place { /* a CPU */
 struct reading { /* of one recording */
 	struct diff *d;
 	int side;
-	struct run run;
+	struct pass run;
 	struct calls calls;
-	struct follow follow;
+	struct coverage follow;
 	const char *from, *to;
 	bool *is_from, *is_to; /* by class */
 	const struct ctf_op **prev, **next; /* by class: of switches */
@@ -42,7 +42,7 @@ struct reading { /* of one recording */
 	struct state *states; /* by thread */
 	struct place *places; /* by CPU */
 	uint32_t n_states, n_places, *n_row_rooms;
-	struct keys *row_keys; /* kind, hash of the name */
+	struct index *row_keys; /* kind, hash of the name */
 	int64_t begin_ns, slice_ns;
 };
 
@@ -51,9 +51,9 @@ struct reading { /* of one recording */
 static struct diff_row *row_of(struct reading *r, enum diff_kind kind, const char *name, size_t size)
 {
 	struct diff *d = r->d;
-	int64_t i = keys_find(r->row_keys, kind, keys_hash(name, size), size, true);
+	int64_t i = index_find(r->row_keys, kind, index_hash(name, size), size, true);
 
-	if (i < 0 || run_grow(&d->rows, r->n_row_rooms, (uint32_t)i, sizeof *d->rows))
+	if (i < 0 || pass_grow(&d->rows, r->n_row_rooms, (uint32_t)i, sizeof *d->rows))
 		return NULL;
 	if (i == d->n_rows) {
 		d->rows[i].kind = kind;
@@ -89,16 +89,16 @@ static void charge(struct reading *r, struct state *st, int64_t from_ns, int64_t
 	}
 }
 
-static int see_switch(struct reading *r, const struct trace_event *e, uint32_t class)
+static int on_switch(struct reading *r, const struct trace_event *e, uint32_t class)
 {
-	int64_t cpu = run_cpu(&r->run, e);
-	int64_t prev = threads_of(r->run.threads, e, run_number(e, r->prev[class], -1));
-	int64_t next = threads_of(r->run.threads, e, run_number(e, r->next[class], -1));
+	int64_t cpu = pass_cpu(&r->run, e);
+	int64_t prev = threads_of(r->run.threads, e, pass_number(e, r->prev[class], -1));
+	int64_t next = threads_of(r->run.threads, e, pass_number(e, r->next[class], -1));
 	struct place *p;
 
 	if (cpu < 0 || prev < 0 || next < 0 ||
-	    run_grow(&r->places, &r->n_places, (uint32_t)cpu, sizeof *r->places) ||
-	    run_grow(&r->states, &r->n_states, (uint32_t)(prev > next ? prev : next), sizeof *r->states))
+	    pass_grow(&r->places, &r->n_places, (uint32_t)cpu, sizeof *r->places) ||
+	    pass_grow(&r->states, &r->n_states, (uint32_t)(prev > next ? prev : next), sizeof *r->states))
 		return -ENOMEM;
 	p = &r->places[cpu];
 	if (p->thread && p->thread == (uint32_t)prev + 1) /* else somebody came or went unseen */
@@ -108,7 +108,7 @@ static int see_switch(struct reading *r, const struct trace_event *e, uint32_t c
 	return 0;
 }
 
-static int see_call(struct reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread)
+static int on_call(struct reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread)
 {
 	struct state *st = &r->states[thread];
 	uint32_t epoch = r->run.epoch[TRACE_KERNEL];
@@ -128,7 +128,7 @@ static int see_call(struct reading *r, const struct call_class *c, const struct 
 		   : -ENOMEM;
 }
 
-static int see_mark(struct reading *r, const struct trace_event *e, uint32_t thread, uint32_t class)
+static int on_mark(struct reading *r, const struct trace_event *e, uint32_t thread, uint32_t class)
 {
 	struct state *st = &r->states[thread];
 	uint32_t epoch = r->run.epoch[0] + r->run.epoch[1] + r->run.epoch[2];
@@ -150,33 +150,33 @@ static int see_mark(struct reading *r, const struct trace_event *e, uint32_t thr
 	return err;
 }
 
-static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
 	uint32_t class = trace_class_number(e);
 	int err = 0;
 
-	if (follow_see(&r->follow, run, e, thread) < 0 ||
-	    run_grow(&r->states, &r->n_states, thread, sizeof *r->states))
+	if (coverage_on_event(&r->follow, run, e, thread) < 0 ||
+	    pass_grow(&r->states, &r->n_states, thread, sizeof *r->states))
 		return -ENOMEM;
 	r->events[class].of[slice_at(r, e->time_ns)]++;
 	if (r->next[class])
-		err = see_switch(r, e, class);
+		err = on_switch(r, e, class);
 	else if (r->calls.classes[class].is)
-		err = see_call(r, &r->calls.classes[class], e, thread);
+		err = on_call(r, &r->calls.classes[class], e, thread);
 	if (!err && (r->is_from[class] || r->is_to[class]))
-		err = see_mark(r, e, thread, class);
+		err = on_mark(r, e, thread, class);
 	return err;
 }
 
-static int see_lost(void *context, struct run *run, const struct trace_event *e)
+static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 {
 	struct reading *r = context;
 
 	(void)run;
 	for (uint32_t i = 0; i < r->n_places; i++)
 		r->places[i].thread = 0;
-	return follow_lost(&r->follow, e) < 0 ? -ENOMEM : 0;
+	return coverage_lost(&r->follow, e) < 0 ? -ENOMEM : 0;
 }
 
 /* ---------------------------------------------------------------- one recording */
@@ -186,8 +186,8 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 {
 	struct reading *r = context;
 
-	r->is_from[number] = r->from && run_is_like(r->from, s, c->name);
-	r->is_to[number] = r->to && run_is_like(r->to, s, c->name);
+	r->is_from[number] = r->from && pass_is_like(r->from, s, c->name);
+	r->is_to[number] = r->to && pass_is_like(r->to, s, c->name);
 	if (s->domain != TRACE_KERNEL || strcmp(c->name, "sched_switch") != 0)
 		return;
 	r->prev[number] = ctf_class_find(c, CTF_PAYLOAD, "prev_tid");
@@ -255,12 +255,12 @@ static int take_cpu(struct reading *r)
 	struct diff_row *row;
 	int err = 0;
 
-	follow_settle(&r->follow);
+	coverage_finalize(&r->follow);
 	for (uint32_t i = 1; i < r->n_states && i < threads_n(r->run.threads) && !err; i++) {
 		const struct thread *th = threads_at(r->run.threads, i);
 		struct diff_side *side;
 
-		if (th->tid <= 0 || !r->states[i].ns || !follow_is_whole(&r->follow, i))
+		if (th->tid <= 0 || !r->states[i].ns || !coverage_is_complete(&r->follow, i))
 			continue;
 		row = row_of(r, DIFF_CPU, th->name, th->name_size);
 		if (!row)
@@ -288,14 +288,14 @@ static int finish(struct reading *r)
 
 	*h = (struct diff_half){ r->run.first_ns, r->run.last_ns, r->run.n_events, r->run.lost_events,
 				 r->run.lost_packets, r->run.n_damages };
-	run_each_class(&r->run, take_class, &m);
+	pass_each_class(&r->run, take_class, &m);
 	return m.err ? m.err : take_cpu(r);
 }
 
 static int read_half(struct reading *r, struct trace *t, struct diag *diag)
 {
 	size_t n = trace_n_classes(t) + (size_t)1;
-	int err = run_init(&r->run, t, NULL, diag);
+	int err = pass_init(&r->run, t, NULL, diag);
 
 	r->is_from = calloc(n, sizeof *r->is_from);
 	r->is_to = calloc(n, sizeof *r->is_to);
@@ -303,12 +303,12 @@ static int read_half(struct reading *r, struct trace *t, struct diag *diag)
 	r->next = calloc(n, sizeof *r->next);
 	r->events = calloc(n, sizeof *r->events);
 	if (!err && (!r->is_from || !r->is_to || !r->prev || !r->next || !r->events ||
-		     calls_init(&r->calls, &r->run) || follow_init(&r->follow, &r->run)))
+		     calls_init(&r->calls, &r->run) || coverage_init(&r->follow, &r->run)))
 		err = diag_fail(diag, -ENOMEM, "no memory to compare");
 	if (!err) {
-		run_each_class(&r->run, plan_class, r);
+		pass_each_class(&r->run, plan_class, r);
 		cut(r, t);
-		err = run_all(&r->run, see, see_lost, r, diag);
+		err = pass_all(&r->run, on_event, on_lost, r, diag);
 	}
 	if (!err && finish(r))
 		err = diag_fail(diag, -ENOMEM, "no memory to compare");
@@ -320,8 +320,8 @@ static int read_half(struct reading *r, struct trace *t, struct diag *diag)
 	free(r->states);
 	free(r->places);
 	calls_fini(&r->calls);
-	follow_fini(&r->follow);
-	run_fini(&r->run);
+	coverage_fini(&r->follow);
+	pass_fini(&r->run);
 	return err;
 }
 
@@ -416,7 +416,7 @@ int diff_init(struct diff *d, struct trace *a, struct trace *b, const char *from
 	      struct diag *diag)
 {
 	struct trace *const traces[2] = { a, b };
-	struct keys row_keys = { 0 };
+	struct index row_keys = { 0 };
 	uint32_t n_row_rooms = 0;
 	int err = 0;
 
@@ -427,7 +427,7 @@ int diff_init(struct diff *d, struct trace *a, struct trace *b, const char *from
 
 		err = read_half(&r, traces[side], diag);
 	}
-	keys_fini(&row_keys);
+	index_fini(&row_keys);
 	for (uint32_t i = 0; i < d->n_rows && !err; i++)
 		err = test_row(d, &d->rows[i]);
 	if (!err)

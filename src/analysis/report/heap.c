@@ -15,7 +15,7 @@ enum role {
 	ROLE_JOIN, /* a program says its name when it begins to be recorded: anew after exec */
 };
 
-struct plan {
+struct event_table {
 	enum role role;
 	const struct ctf_op *size, *count, *ptr, *in_ptr;
 };
@@ -32,7 +32,7 @@ struct block {
 
 struct reading {
 	struct heap *h;
-	struct plan *plans;
+	struct event_table *plans;
 	struct block *blocks;
 	uint32_t n_blocks, n_rooms, first_free, n_live;
 	uint32_t *buckets;
@@ -71,7 +71,7 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	(void)s;
 	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
 		if (!strcmp(c->name, roles[i].event))
-			r->plans[number] = (struct plan){
+			r->plans[number] = (struct event_table){
 				roles[i].role, field(c, roles[i].size), field(c, roles[i].count),
 				field(c, roles[i].ptr), field(c, roles[i].in_ptr),
 			};
@@ -136,7 +136,7 @@ static struct block *take_block(struct reading *r)
 		r->first_free = r->blocks[i - 1].next;
 		return &r->blocks[i - 1];
 	}
-	if (run_grow(&r->blocks, &r->n_rooms, r->n_blocks, sizeof *r->blocks))
+	if (pass_grow(&r->blocks, &r->n_rooms, r->n_blocks, sizeof *r->blocks))
 		return NULL;
 	return &r->blocks[r->n_blocks++];
 }
@@ -199,7 +199,7 @@ static void note_peak(struct heap_process *p, int64_t now_ns)
 
 static struct heap_process *process_at(struct reading *r, uint32_t process)
 {
-	return run_grow(&r->processes, &r->n_process_rooms, process, sizeof *r->processes)
+	return pass_grow(&r->processes, &r->n_process_rooms, process, sizeof *r->processes)
 		       ? NULL : &r->processes[process];
 }
 
@@ -271,11 +271,11 @@ static uint64_t take(struct reading *r, uint32_t process, int64_t now_ns, uint64
 
 /* ---------------------------------------------------------------- events */
 
-static int see_give(struct reading *r, const struct plan *plan, const struct trace_event *e, uint32_t process,
+static int on_give(struct reading *r, const struct event_table *plan, const struct trace_event *e, uint32_t process,
 		    uint32_t thread)
 {
-	uint64_t size = (uint64_t)run_number(e, plan->size, 0), n = (uint64_t)run_number(e, plan->count, 1);
-	uint64_t address = (uint64_t)run_number(e, plan->ptr, 0);
+	uint64_t size = (uint64_t)pass_number(e, plan->size, 0), n = (uint64_t)pass_number(e, plan->count, 1);
+	uint64_t address = (uint64_t)pass_number(e, plan->ptr, 0);
 	struct heap_process *p = &r->processes[process];
 
 	if (!address) {
@@ -285,11 +285,11 @@ static int see_give(struct reading *r, const struct plan *plan, const struct tra
 	return give(r, process, thread, e, address, size * n);
 }
 
-static int see_realloc(struct reading *r, const struct plan *plan, const struct trace_event *e,
+static int on_realloc(struct reading *r, const struct event_table *plan, const struct trace_event *e,
 		       uint32_t process, uint32_t thread)
 {
-	uint64_t before = (uint64_t)run_number(e, plan->in_ptr, 0), old_size = 0;
-	uint64_t size = (uint64_t)run_number(e, plan->size, 0), now = (uint64_t)run_number(e, plan->ptr, 0);
+	uint64_t before = (uint64_t)pass_number(e, plan->in_ptr, 0), old_size = 0;
+	uint64_t size = (uint64_t)pass_number(e, plan->size, 0), now = (uint64_t)pass_number(e, plan->ptr, 0);
 	struct heap_process *p = &r->processes[process];
 
 	if (!now && size) {
@@ -326,17 +326,17 @@ static void leave_heap(struct reading *r, uint32_t process, int64_t now_ns)
 }
 
 /* The process of a thread, as far as it is known now: applications always say it. */
-static int64_t process_now(struct run *run, const struct trace_event *e, uint32_t thread)
+static int64_t process_now(struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	const struct thread *t = threads_at(run->threads, thread);
 
 	return t->pid > 0 && t->pid != t->tid ? threads_of(run->threads, e, t->pid) : thread;
 }
 
-static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
-	const struct plan *plan = &r->plans[trace_class_number(e)];
+	const struct event_table *plan = &r->plans[trace_class_number(e)];
 	uint64_t address;
 	int64_t process;
 
@@ -349,11 +349,11 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 		r->h->n_heap_events++;
 	switch (plan->role) {
 	case ROLE_GIVE:
-		return see_give(r, plan, e, (uint32_t)process, thread);
+		return on_give(r, plan, e, (uint32_t)process, thread);
 	case ROLE_REALLOC:
-		return see_realloc(r, plan, e, (uint32_t)process, thread);
+		return on_realloc(r, plan, e, (uint32_t)process, thread);
 	case ROLE_FREE:
-		address = (uint64_t)run_number(e, plan->ptr, 0);
+		address = (uint64_t)pass_number(e, plan->ptr, 0);
 		if (address)
 			take(r, (uint32_t)process, e->time_ns, address, false);
 		return 0;
@@ -398,7 +398,7 @@ static void end_unseen(struct reading *r)
 	}
 }
 
-static int settle(struct reading *r)
+static int finalize(struct reading *r)
 {
 	struct heap *h = r->h;
 	int64_t end_ns = h->run.last_ns;
@@ -446,12 +446,12 @@ int heap_init(struct heap *h, const struct heap_options *o, struct diag *d)
 	else
 		err = heap_sites_open(&h->sites, o->trace, o->paths, o->n_paths, d);
 	if (!err)
-		err = run_init(&h->run, o->trace, o->range, d);
+		err = pass_init(&h->run, o->trace, o->range, d);
 	if (!err) {
-		run_each_class(&h->run, plan_class, &r);
-		err = run_all(&h->run, see, NULL, &r, d);
+		pass_each_class(&h->run, plan_class, &r);
+		err = pass_all(&h->run, on_event, NULL, &r, d);
 	}
-	if (!err && settle(&r))
+	if (!err && finalize(&r))
 		err = diag_fail(d, -ENOMEM, "no memory for the heap");
 	free(r.plans);
 	free(r.blocks);
@@ -467,6 +467,6 @@ void heap_fini(struct heap *h)
 	free(h->processes);
 	heap_sites_close(h->sites);
 	slowest_fini(&h->oldest);
-	run_fini(&h->run);
+	pass_fini(&h->run);
 	*h = (struct heap){ 0 };
 }

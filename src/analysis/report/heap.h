@@ -44,7 +44,7 @@ struct heap_slice { /* the live bytes of all at most, in a part of the time */
 };
 
 struct heap {
-	struct run run;
+	struct pass run;
 	struct heap_process *processes; /* most live bytes at the end first */
 	uint32_t n_processes;
 	struct heap_process all;
@@ -61,7 +61,7 @@ struct heap_options {
 	struct trace *trace; /* must outlive the result */
 	const char *const *paths; /* of its recordings: their maps name call sites */
 	int n_paths;
-	const struct run_range *range; /* what lies in it; NULL: all */
+	const struct pass_range *range; /* what lies in it; NULL: all */
 	uint32_t n_oldest;
 };
 

@@ -30,11 +30,11 @@ struct heap_sites {
 	struct symbols *symbols;
 	struct class *classes; /* by number */
 	bool has_any;
-	struct keys addresses; /* (mapping, address, pid if there is no mapping); user: place */
-	struct keys in_files; /* (file, offset, build ID), or (address, pid): place; user: is filled */
+	struct index addresses; /* (mapping, address, pid if there is no mapping); user: place */
+	struct index in_files; /* (file, offset, build ID), or (address, pid): place; user: is filled */
 	struct place *places;
 	uint32_t n_places;
-	struct keys numbers; /* (asks, asks_for): site */
+	struct index numbers; /* (asks, asks_for): site */
 	struct heap_site *sites;
 	uint32_t n_site_rooms;
 };
@@ -79,9 +79,9 @@ void heap_sites_close(struct heap_sites *s)
 		return;
 	modules_close(s->modules);
 	symbols_close(s->symbols);
-	keys_fini(&s->addresses);
-	keys_fini(&s->in_files);
-	keys_fini(&s->numbers);
+	index_fini(&s->addresses);
+	index_fini(&s->in_files);
+	index_fini(&s->numbers);
 	free(s->sites);
 	free(s->places);
 	free(s->classes);
@@ -117,17 +117,17 @@ static enum kind kind_of(const struct heap_frame *f)
 	return BEGINS_WITH_ONE(file, libcs) ? KIND_LIBC : KIND_PROGRAM;
 }
 
-static int fill(struct heap_sites *s, uint32_t i, const struct module_place *at, uint64_t address)
+static int fill(struct heap_sites *s, uint32_t i, const struct module_location *at, uint64_t address)
 {
 	struct place *p;
 
-	if (run_grow(&s->places, &s->n_places, i, sizeof *s->places))
+	if (pass_grow(&s->places, &s->n_places, i, sizeof *s->places))
 		return -ENOMEM;
 	p = &s->places[i];
 	p->frame = (struct heap_frame){ .address = address };
 	if (at) {
 		p->frame.path = at->path;
-		p->frame.function = symbols_place(s->symbols, at->path, at->build_id, at->offset, &p->frame.into,
+		p->frame.function = symbols_locate(s->symbols, at->path, at->build_id, at->offset, &p->frame.into,
 						  &p->frame.address);
 		p->frame.into += p->frame.function != NULL; /* from the call's last byte to what is behind it */
 	}
@@ -139,16 +139,16 @@ static int fill(struct heap_sites *s, uint32_t i, const struct module_place *at,
 static int64_t place_of(struct heap_sites *s, int64_t pid, uint64_t clock, uint64_t address)
 {
 	uint64_t call = address - (address != 0); /* what is behind a call may be the next function */
-	struct module_place at = { .number = NO_MAPPING };
+	struct module_location at = { .number = NO_MAPPING };
 	bool is_known = modules_find(s->modules, pid, clock, call, &at);
-	int64_t known = keys_find(&s->addresses, at.number, address, is_known ? 0 : (uint64_t)pid, true), i;
+	int64_t known = index_find(&s->addresses, at.number, address, is_known ? 0 : (uint64_t)pid, true), i;
 
 	if (known < 0)
 		return known;
 	if (s->addresses.at[known].user)
 		return s->addresses.at[known].user - 1;
-	i = is_known ? keys_find(&s->in_files, keys_hash(at.path, strlen(at.path)), at.offset, keys_hash(at.build_id, strlen(at.build_id)), true)
-		     : keys_find(&s->in_files, address, (uint64_t)pid, UINT64_MAX, true);
+	i = is_known ? index_find(&s->in_files, index_hash(at.path, strlen(at.path)), at.offset, index_hash(at.build_id, strlen(at.build_id)), true)
+		     : index_find(&s->in_files, address, (uint64_t)pid, UINT64_MAX, true);
 	if (i < 0)
 		return i;
 	if (!s->in_files.at[i].user && fill(s, (uint32_t)i, is_known ? &at : NULL, call))
@@ -162,9 +162,9 @@ static int64_t place_of(struct heap_sites *s, int64_t pid, uint64_t clock, uint6
 
 static int64_t site_of(struct heap_sites *s, int64_t asks, int64_t asks_for)
 {
-	int64_t i = keys_find(&s->numbers, (uint64_t)(asks + 1), (uint64_t)(asks_for + 1), 0, true);
+	int64_t i = index_find(&s->numbers, (uint64_t)(asks + 1), (uint64_t)(asks_for + 1), 0, true);
 
-	if (i < 0 || run_grow(&s->sites, &s->n_site_rooms, (uint32_t)i, sizeof *s->sites))
+	if (i < 0 || pass_grow(&s->sites, &s->n_site_rooms, (uint32_t)i, sizeof *s->sites))
 		return -ENOMEM;
 	s->sites[i].asks = (uint32_t)(asks + 1);
 	s->sites[i].asks_for = (uint32_t)(asks_for + 1);
@@ -182,7 +182,7 @@ int64_t heap_sites_of(struct heap_sites *s, const struct trace_event *e, int64_t
 	if (c->has_stack) {
 		n = callstack_read(e, c->scope, addresses);
 	} else if (c->ip) {
-		addresses[0] = (uint64_t)run_number(e, c->ip, 0);
+		addresses[0] = (uint64_t)pass_number(e, c->ip, 0);
 		n = addresses[0] != 0;
 	}
 	for (int i = 0; i < n && kind != KIND_PROGRAM; i++) {

@@ -28,7 +28,7 @@ static const struct {
 
 enum role { ROLE_NONE, ROLE_FILE, ROLE_FORK, ROLE_DEATH, ROLE_EXEC, ROLE_ISSUE, ROLE_COMPLETE };
 
-static const struct plan_kind kinds[] = {
+static const struct event_table_kind kinds[] = {
 	{ "lttng_statedump_file_descriptor", ROLE_FILE, { "pid", "fd", "filename", "flags" } },
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },
@@ -51,11 +51,11 @@ struct request {
 
 struct reading {
 	struct io *io;
-	struct plan *plans;
+	struct event_table *plans;
 	enum does *does; /* by call */
 	struct state *states; /* by thread */
 	uint32_t n_states, n_row_rooms, n_slow_rooms, n_device_rooms, n_depth_rooms;
-	struct keys row_keys, device_keys;
+	struct index row_keys, device_keys;
 	struct request flying[IN_FLIGHT_MAX];
 	uint32_t n_flying;
 	bool by_process;
@@ -73,9 +73,9 @@ static uint32_t process_of(struct reading *r, uint32_t thread)
 static struct io_row *row_of(struct reading *r, uint32_t process, uint32_t file, enum io_direction direction)
 {
 	struct io *io = r->io;
-	int64_t i = keys_find(&r->row_keys, r->by_process ? process : file, direction, 0, true);
+	int64_t i = index_find(&r->row_keys, r->by_process ? process : file, direction, 0, true);
 
-	if (i < 0 || run_grow(&io->rows, &r->n_row_rooms, (uint32_t)i, sizeof *io->rows))
+	if (i < 0 || pass_grow(&io->rows, &r->n_row_rooms, (uint32_t)i, sizeof *io->rows))
 		return NULL;
 	io->rows[i].process = process;
 	io->rows[i].file = file;
@@ -93,7 +93,7 @@ static int note_slow(struct reading *r, uint64_t ns, const struct state *st, uin
 	/* What is not among the longest needs no place; places of those pushed out are not reused. */
 	if (!s->max || (s->n == s->max && ns <= s->at[0].duration_ns))
 		return 0;
-	if (run_grow(&io->slow, &r->n_slow_rooms, io->n_slow, sizeof *io->slow))
+	if (pass_grow(&io->slow, &r->n_slow_rooms, io->n_slow, sizeof *io->slow))
 		return -ENOMEM;
 	io->slow[io->n_slow] = (struct io_slow){ file, st->call.call - 1 };
 	slowest_add(s, &(struct slow){ ns, st->begin_ns, thread, io->n_slow++, bytes });
@@ -156,7 +156,7 @@ static bool is_transfer(const struct reading *r, const struct state *st)
 	return st->call.call && r->does[st->call.call - 1];
 }
 
-static int see_call(struct reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread,
+static int on_call(struct reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread,
 		    uint32_t epoch)
 {
 	struct state *st = &r->states[thread];
@@ -164,7 +164,7 @@ static int see_call(struct reading *r, const struct call_class *c, const struct 
 	int err = 0;
 
 	if (is_pair)
-		err = leave(r, thread, e, run_number(e, c->field[0], 0));
+		err = leave(r, thread, e, pass_number(e, c->field[0], 0));
 	else
 		r->io->n_open += is_transfer(r, st);
 	st->call = (struct call_made){ 0 };
@@ -196,9 +196,9 @@ static enum io_direction direction_of(const struct trace_event *e, const struct 
 static struct io_device *device_of(struct reading *r, uint64_t number, enum io_direction direction)
 {
 	struct io *io = r->io;
-	int64_t i = keys_find(&r->device_keys, number, direction, 0, true);
+	int64_t i = index_find(&r->device_keys, number, direction, 0, true);
 
-	if (i < 0 || run_grow(&io->devices, &r->n_device_rooms, (uint32_t)i, sizeof *io->devices))
+	if (i < 0 || pass_grow(&io->devices, &r->n_device_rooms, (uint32_t)i, sizeof *io->devices))
 		return NULL;
 	io->devices[i].number = number;
 	io->devices[i].direction = direction;
@@ -215,7 +215,7 @@ static int change_depth(struct reading *r, uint64_t number, int by, int64_t time
 	while (i < io->n_depths && io->depths[i].number != number)
 		i++;
 	if (i == io->n_depths) {
-		if (run_grow(&io->depths, &r->n_depth_rooms, i, sizeof *io->depths))
+		if (pass_grow(&io->depths, &r->n_depth_rooms, i, sizeof *io->depths))
 			return -ENOMEM;
 		io->depths[io->n_depths++] = (struct io_depth){ .number = number, .first_ns = time_ns,
 								.since_ns = time_ns };
@@ -241,10 +241,10 @@ static int give_up(struct reading *r, uint32_t i, int64_t time_ns)
 	return err;
 }
 
-static int issue(struct reading *r, const struct plan *p, const struct trace_event *e)
+static int issue(struct reading *r, const struct event_table *p, const struct trace_event *e)
 {
-	struct request q = { .device = (uint64_t)run_number(e, p->field[0], 0),
-			     .sector = (uint64_t)run_number(e, p->field[1], 0),
+	struct request q = { .device = (uint64_t)pass_number(e, p->field[0], 0),
+			     .sector = (uint64_t)pass_number(e, p->field[1], 0),
 			     .direction = direction_of(e, p->field[3]), .begin_ns = e->time_ns };
 	int err = r->n_flying == IN_FLIGHT_MAX ? give_up(r, 0, e->time_ns) : 0;
 
@@ -260,10 +260,10 @@ static int issue(struct reading *r, const struct plan *p, const struct trace_eve
 	return change_depth(r, q.device, 1, e->time_ns);
 }
 
-static int complete(struct reading *r, const struct plan *p, const struct trace_event *e)
+static int complete(struct reading *r, const struct event_table *p, const struct trace_event *e)
 {
-	uint64_t number = (uint64_t)run_number(e, p->field[0], 0), sector = (uint64_t)run_number(e, p->field[1], 0);
-	uint64_t bytes = (uint64_t)run_number(e, p->field[2], 0) * SECTOR;
+	uint64_t number = (uint64_t)pass_number(e, p->field[0], 0), sector = (uint64_t)pass_number(e, p->field[1], 0);
+	uint64_t bytes = (uint64_t)pass_number(e, p->field[2], 0) * SECTOR;
 	struct io_device *device = device_of(r, number, direction_of(e, p->field[3]));
 	uint32_t i = 0;
 	uint64_t ns;
@@ -274,7 +274,7 @@ static int complete(struct reading *r, const struct plan *p, const struct trace_
 				   r->flying[i].direction != device->direction))
 		i++;
 	device->bytes += bytes;
-	device->n_errors += run_number(e, p->field[4], 0) != 0;
+	device->n_errors += pass_number(e, p->field[4], 0) != 0;
 	if (i == r->n_flying) {
 		r->io->n_headless_requests++;
 		return 0;
@@ -286,22 +286,22 @@ static int complete(struct reading *r, const struct plan *p, const struct trace_
 
 /* ---------------------------------------------------------------- events */
 
-static int see_file(struct reading *r, const struct plan *p, const struct trace_event *e)
+static int on_file(struct reading *r, const struct event_table *p, const struct trace_event *e)
 {
-	int64_t process = threads_of(r->io->run.threads, e, run_number(e, p->field[0], -1));
+	int64_t process = threads_of(r->io->run.threads, e, pass_number(e, p->field[0], -1));
 	const char *name;
 	size_t size;
 
 	if (process <= 0 || !p->field[2] || !ctf_event_text(e->ctf, p->field[2], &name, &size))
 		return process < 0 ? -ENOMEM : 0;
-	return fds_dumped(&r->io->fds, (uint32_t)process, run_number(e, p->field[1], -1),
-			  (uint64_t)run_number(e, p->field[3], 0), name, size);
+	return fds_dumped(&r->io->fds, (uint32_t)process, pass_number(e, p->field[1], -1),
+			  (uint64_t)pass_number(e, p->field[3], 0), name, size);
 }
 
 /* A thread's descriptors are its process's already; a process gets a copy. */
-static int see_fork(struct reading *r, const struct plan *p, const struct trace_event *e, uint32_t thread)
+static int on_fork(struct reading *r, const struct event_table *p, const struct trace_event *e, uint32_t thread)
 {
-	int64_t child = threads_of(r->io->run.threads, e, run_number(e, p->field[0], -1));
+	int64_t child = threads_of(r->io->run.threads, e, pass_number(e, p->field[0], -1));
 	uint32_t process, parent = process_of(r, thread);
 
 	if (child <= 0)
@@ -310,29 +310,29 @@ static int see_fork(struct reading *r, const struct plan *p, const struct trace_
 	return process == parent ? 0 : fds_fork(&r->io->fds, parent, process);
 }
 
-static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
 	uint32_t class = trace_class_number(e);
-	const struct plan *p = &r->plans[class];
+	const struct event_table *p = &r->plans[class];
 	const struct call_class *c = &r->io->calls.classes[class];
 	bool is_before = e->time_ns < run->range.from_ns;
 
-	if (machine_see(&r->io->machine, e))
+	if (devices_on_event(&r->io->machine, e))
 		return -ENOMEM;
 	if (c->is) {
-		if (run_grow(&r->states, &r->n_states, thread, sizeof *r->states))
+		if (pass_grow(&r->states, &r->n_states, thread, sizeof *r->states))
 			return -ENOMEM;
 		if (!is_before || !r->does[c->call] || c->is == CALL_ENTRY)
-			return see_call(r, c, e, thread, run->epoch[TRACE_KERNEL]);
+			return on_call(r, c, e, thread, run->epoch[TRACE_KERNEL]);
 		r->states[thread].call = (struct call_made){ 0 };
 		return 0;
 	}
 	switch (p->role) {
 	case ROLE_FILE:
-		return see_file(r, p, e);
+		return on_file(r, p, e);
 	case ROLE_FORK:
-		return see_fork(r, p, e, thread);
+		return on_fork(r, p, e, thread);
 	case ROLE_DEATH:
 		if (thread < r->n_states) {
 			r->io->n_open += is_transfer(r, &r->states[thread]);
@@ -350,7 +350,7 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 	return 0;
 }
 
-static int see_lost(void *context, struct run *run, const struct trace_event *e)
+static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 {
 	struct reading *r = context;
 	int err = 0;
@@ -378,9 +378,9 @@ static int prepare(struct reading *r, uint32_t n_slowest, struct diag *d)
 {
 	struct io *io = r->io;
 
-	io->run.sees_before = true; /* for descriptors */
-	r->plans = plan_make(&io->run, kinds, sizeof kinds / sizeof *kinds);
-	if (!r->plans || machine_init(&io->machine, &io->run) || calls_init(&io->calls, &io->run) || slowest_init(&io->slowest, n_slowest))
+	io->run.is_seen_before = true; /* for descriptors */
+	r->plans = event_table_make(&io->run, kinds, sizeof kinds / sizeof *kinds);
+	if (!r->plans || devices_init(&io->machine, &io->run) || calls_init(&io->calls, &io->run) || slowest_init(&io->slowest, n_slowest))
 		return diag_fail(d, -ENOMEM, "no memory for files");
 	r->does = calloc(io->calls.n + (size_t)1, sizeof *r->does);
 	if (!r->does)
@@ -389,11 +389,11 @@ static int prepare(struct reading *r, uint32_t n_slowest, struct diag *d)
 		for (size_t k = 0; k < sizeof meanings / sizeof *meanings; k++)
 			if (!strcmp(io->calls.names[i], meanings[k].call))
 				r->does[i] = meanings[k].does;
-	io->has_block = plan_has(&io->run, r->plans, ROLE_ISSUE) || plan_has(&io->run, r->plans, ROLE_COMPLETE);
+	io->has_block = event_table_has(&io->run, r->plans, ROLE_ISSUE) || event_table_has(&io->run, r->plans, ROLE_COMPLETE);
 	return 0;
 }
 
-static int settle(struct reading *r)
+static int finalize(struct reading *r)
 {
 	struct io *io = r->io;
 	int err = 0;
@@ -408,7 +408,7 @@ static int settle(struct reading *r)
 	return err;
 }
 
-int io_init(struct io *io, struct trace *t, const struct run_range *range, bool by_process, uint32_t n_slowest,
+int io_init(struct io *io, struct trace *t, const struct pass_range *range, bool by_process, uint32_t n_slowest,
 	    struct diag *d)
 {
 	struct reading *r = calloc(1, sizeof *r);
@@ -419,15 +419,15 @@ int io_init(struct io *io, struct trace *t, const struct run_range *range, bool 
 		return diag_fail(d, -ENOMEM, "no memory for files");
 	r->io = io;
 	r->by_process = by_process;
-	err = run_init(&io->run, t, range, d);
+	err = pass_init(&io->run, t, range, d);
 	if (!err)
 		err = prepare(r, n_slowest, d);
 	if (!err)
-		err = run_all(&io->run, see, see_lost, r, d);
-	if (!err && settle(r))
+		err = pass_all(&io->run, on_event, on_lost, r, d);
+	if (!err && finalize(r))
 		err = diag_fail(d, -ENOMEM, "no memory for files");
-	keys_fini(&r->row_keys);
-	keys_fini(&r->device_keys);
+	index_fini(&r->row_keys);
+	index_fini(&r->device_keys);
 	free(r->plans);
 	free(r->does);
 	free(r->states);
@@ -451,8 +451,8 @@ void io_fini(struct io *io)
 	samples_fini(&io->sizes[1]);
 	slowest_fini(&io->slowest);
 	fds_fini(&io->fds);
-	machine_fini(&io->machine);
+	devices_fini(&io->machine);
 	calls_fini(&io->calls);
-	run_fini(&io->run);
+	pass_fini(&io->run);
 	*io = (struct io){ 0 };
 }

@@ -43,10 +43,10 @@ struct io_depth { /* of a device's queue */
 };
 
 struct io {
-	struct run run;
+	struct pass run;
 	struct calls calls;
 	struct fds fds;
-	struct machine machine; /* what its disks are called */
+	struct devices machine; /* what its disks are called */
 	struct io_row *rows; /* most bytes first */
 	uint32_t n_rows;
 	struct samples sizes[2]; /* of reads, of writes */
@@ -64,7 +64,7 @@ struct io {
 	bool has_block;
 };
 
-int io_init(struct io *io, struct trace *t, const struct run_range *range, bool by_process, uint32_t n_slowest,
+int io_init(struct io *io, struct trace *t, const struct pass_range *range, bool by_process, uint32_t n_slowest,
 	    struct diag *d);
 void io_fini(struct io *io);
 

@@ -30,7 +30,7 @@ static struct irq_row *row_of(struct reading *r, uint32_t source, uint32_t cpu)
 		i++;
 	if (i < q->n_rows)
 		return &q->rows[i];
-	if (run_grow(&q->rows, &r->n_row_rooms, i, sizeof *q->rows))
+	if (pass_grow(&q->rows, &r->n_row_rooms, i, sizeof *q->rows))
 		return NULL;
 	q->rows[q->n_rows++] = (struct irq_row){ .source = source, .cpu = cpu };
 	return &q->rows[i];
@@ -43,7 +43,7 @@ static int blame(struct reading *r, uint32_t thread, uint64_t own_ns)
 
 	if (thread && !threads_at(q->run.threads, thread)->tid)
 		thread = 0; /* one row for all idle threads */
-	if (run_grow(&q->victims, &r->n_victim_rooms, thread, sizeof *q->victims))
+	if (pass_grow(&q->victims, &r->n_victim_rooms, thread, sizeof *q->victims))
 		return -ENOMEM;
 	v = &q->victims[thread];
 	v->n++;
@@ -57,12 +57,12 @@ static struct raised *raised_of(struct reading *r, uint32_t source, uint32_t cpu
 	uint32_t i = source * RAISED_CPUS + cpu;
 
 	if (cpu >= RAISED_CPUS || source > UINT32_MAX / RAISED_CPUS / 2 ||
-	    run_grow(&r->raised, &r->n_raised, i, sizeof *r->raised))
+	    pass_grow(&r->raised, &r->n_raised, i, sizeof *r->raised))
 		return NULL;
 	return &r->raised[i];
 }
 
-static int see_end(struct reading *r, const struct irqs_event *what, const struct trace_event *e,
+static int on_end(struct reading *r, const struct irq_stack_event *what, const struct trace_event *e,
 		   uint32_t thread)
 {
 	struct irq_row *row = row_of(r, what->source, e->cpu);
@@ -78,7 +78,7 @@ static int see_end(struct reading *r, const struct irqs_event *what, const struc
 	return samples_add(&row->time, what->ns);
 }
 
-static int see_entry(struct reading *r, struct raised *raised, const struct irqs_event *what,
+static int on_entry(struct reading *r, struct raised *raised, const struct irq_stack_event *what,
 		     const struct trace_event *e)
 {
 	struct irq_row *row = raised->time_ns ? row_of(r, what->source, e->cpu) : NULL;
@@ -90,42 +90,42 @@ static int see_entry(struct reading *r, struct raised *raised, const struct irqs
 	return row ? samples_add(&row->waits, (uint64_t)(e->time_ns - since_ns)) : -ENOMEM;
 }
 
-static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
-	struct irqs_event what;
+	struct irq_stack_event what;
 	struct raised *raised;
 	int64_t cpu;
 
 	if (e->stream->source->domain != TRACE_KERNEL)
 		return 0;
 	if (e->time_ns < run->range.from_ns)
-		return irqs_name(&r->q->irqs, e);
-	cpu = run_cpu(run, e);
-	if (cpu < 0 || irqs_see(&r->q->irqs, (uint32_t)cpu, e, &what))
+		return irq_stack_name(&r->q->irqs, e);
+	cpu = pass_cpu(run, e);
+	if (cpu < 0 || irq_stack_on_event(&r->q->irqs, (uint32_t)cpu, e, &what))
 		return -ENOMEM;
 	if (what.is == IRQS_END)
-		return see_end(r, &what, e, thread);
+		return on_end(r, &what, e, thread);
 	if (what.is == IRQS_NOTHING || r->q->irqs.sources[what.source].kind != IRQ_SOFT)
 		return 0;
 	raised = raised_of(r, what.source, (uint32_t)cpu);
 	if (!raised)
 		return cpu < RAISED_CPUS ? -ENOMEM : 0;
 	if (what.is == IRQS_BEGIN)
-		return see_entry(r, raised, &what, e);
+		return on_entry(r, raised, &what, e);
 	if (!raised->time_ns)
 		raised->time_ns = e->time_ns;
 	return 0;
 }
 
-static int see_lost(void *context, struct run *run, const struct trace_event *e)
+static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 {
 	struct reading *r = context;
 
 	(void)run;
 	if (e->stream->source->domain != TRACE_KERNEL)
 		return 0;
-	irqs_forget(&r->q->irqs);
+	irq_stack_forget(&r->q->irqs);
 	for (uint32_t i = 0; i < r->n_raised; i++)
 		r->raised[i].time_ns = 0;
 	return 0;
@@ -149,11 +149,11 @@ static int most_blamed_first(const void *a, const void *b)
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-static void settle(struct reading *r)
+static void finalize(struct reading *r)
 {
 	struct irq *q = r->q;
 
-	irqs_forget(&q->irqs); /* those that go on count as left */
+	irq_stack_forget(&q->irqs); /* those that go on count as left */
 	if (q->n_rows)
 		qsort(q->rows, q->n_rows, sizeof *q->rows, most_time_first);
 	for (uint32_t i = 0; i < r->n_victim_rooms; i++)
@@ -167,23 +167,23 @@ static void settle(struct reading *r)
 	slowest_sort(&q->slowest);
 }
 
-int irq_init(struct irq *q, struct trace *t, const struct run_range *range, bool by_cpu, uint32_t n_slowest,
+int irq_init(struct irq *q, struct trace *t, const struct pass_range *range, bool by_cpu, uint32_t n_slowest,
 	     struct diag *d)
 {
 	struct reading r = { .q = q, .by_cpu = by_cpu };
 	int err;
 
 	*q = (struct irq){ 0 };
-	err = run_init(&q->run, t, range, d);
-	q->run.sees_before = true; /* names */
-	if (!err && (slowest_init(&q->slowest, n_slowest) || irqs_init(&q->irqs, &q->run)))
+	err = pass_init(&q->run, t, range, d);
+	q->run.is_seen_before = true; /* names */
+	if (!err && (slowest_init(&q->slowest, n_slowest) || irq_stack_init(&q->irqs, &q->run)))
 		err = diag_fail(d, -ENOMEM, "no memory for interrupts");
 	if (!err)
-		err = run_all(&q->run, see, see_lost, &r, d);
+		err = pass_all(&q->run, on_event, on_lost, &r, d);
 	if (err)
 		irq_fini(q);
 	else
-		settle(&r);
+		finalize(&r);
 	free(r.raised);
 	return err;
 }
@@ -196,8 +196,8 @@ void irq_fini(struct irq *q)
 	}
 	free(q->rows);
 	free(q->victims);
-	irqs_fini(&q->irqs);
+	irq_stack_fini(&q->irqs);
 	slowest_fini(&q->slowest);
-	run_fini(&q->run);
+	pass_fini(&q->run);
 	*q = (struct irq){ 0 };
 }

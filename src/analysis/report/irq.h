@@ -28,7 +28,7 @@ struct irq_victim {
 };
 
 struct irq {
-	struct run run;
+	struct pass run;
 	struct irqs irqs;
 	struct irq_row *rows; /* most own time first */
 	uint32_t n_rows;
@@ -38,7 +38,7 @@ struct irq {
 	uint64_t n, own_ns;
 };
 
-int irq_init(struct irq *q, struct trace *t, const struct run_range *range, bool by_cpu, uint32_t n_slowest,
+int irq_init(struct irq *q, struct trace *t, const struct pass_range *range, bool by_cpu, uint32_t n_slowest,
 	     struct diag *d);
 void irq_fini(struct irq *q);
 

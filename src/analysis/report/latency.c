@@ -10,7 +10,7 @@
 
 static const uint32_t KEYS_MAX = 1u << 26;
 
-struct plan {
+struct event_table {
 	bool is_a, is_b;
 	const struct ctf_op *field;
 };
@@ -28,7 +28,7 @@ struct reading {
 	struct latency *l;
 	const char *a, *b, *field;
 	bool wants_keys;
-	struct plan *plans;
+	struct event_table *plans;
 	struct open *opens; /* as keys */
 	uint32_t n_open_rooms, n_key_rooms;
 	uint32_t *buckets;
@@ -39,10 +39,10 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 		       uint32_t number)
 {
 	struct reading *r = context;
-	struct plan *p = &r->plans[number];
+	struct event_table *p = &r->plans[number];
 
-	p->is_a = run_is_like(r->a, s, c->name);
-	p->is_b = run_is_like(r->b, s, c->name);
+	p->is_a = pass_is_like(r->a, s, c->name);
+	p->is_b = pass_is_like(r->b, s, c->name);
 	r->l->n_classes_a += p->is_a;
 	r->l->n_classes_b += p->is_b;
 	if (!r->field || !(p->is_a || p->is_b))
@@ -57,7 +57,7 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 /* ---------------------------------------------------------------- keys */
 
 /* Texts are equal if their hashes and beginnings are: at 2^64 hashes that is good enough. */
-static bool key_from(struct reading *r, const struct plan *p, const struct trace_event *e, uint32_t thread,
+static bool key_from(struct reading *r, const struct event_table *p, const struct trace_event *e, uint32_t thread,
 		     struct latency_key *key, uint64_t *hash)
 {
 	const char *text;
@@ -79,7 +79,7 @@ static bool key_from(struct reading *r, const struct plan *p, const struct trace
 	key->is_text = true;
 	key->number = 0;
 	memcpy(key->text, text, size < sizeof key->text - 1 ? size : sizeof key->text - 1);
-	*hash = keys_hash(text, size);
+	*hash = index_hash(text, size);
 	return true;
 }
 
@@ -122,9 +122,9 @@ static int64_t find(struct reading *r, const struct latency_key *key, uint64_t h
 	if (!may_add)
 		return -1;
 	i = l->n_keys;
-	if (i == KEYS_MAX || run_grow(&l->keys, &r->n_key_rooms, i, sizeof *l->keys) ||
-	    run_grow(&r->opens, &r->n_open_rooms, i, sizeof *r->opens) ||
-	    (r->wants_keys && run_grow(&l->times, &l->n_times, i, sizeof *l->times)))
+	if (i == KEYS_MAX || pass_grow(&l->keys, &r->n_key_rooms, i, sizeof *l->keys) ||
+	    pass_grow(&r->opens, &r->n_open_rooms, i, sizeof *r->opens) ||
+	    (r->wants_keys && pass_grow(&l->times, &l->n_times, i, sizeof *l->times)))
 		return -ENOMEM;
 	l->keys[i] = *key;
 	r->opens[i] = (struct open){ .hash = hash, .next = *bucket };
@@ -168,10 +168,10 @@ static void begin(struct reading *r, int64_t key, uint32_t epoch, const struct t
 	o->begin_ns = e->time_ns;
 }
 
-static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
-	const struct plan *p = &r->plans[trace_class_number(e)];
+	const struct event_table *p = &r->plans[trace_class_number(e)];
 	uint32_t epoch = run->epoch[0] + run->epoch[1] + run->epoch[2];
 	struct latency_key key;
 	uint64_t hash;
@@ -191,7 +191,7 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 	return 0;
 }
 
-int latency_init(struct latency *l, struct trace *t, const struct run_range *range, const char *a,
+int latency_init(struct latency *l, struct trace *t, const struct pass_range *range, const char *a,
 		 const char *b, const char *field, uint32_t n_slowest, bool wants_keys, struct diag *d)
 {
 	struct reading r = { .l = l, .a = a, .b = b, .field = field, .wants_keys = wants_keys,
@@ -202,10 +202,10 @@ int latency_init(struct latency *l, struct trace *t, const struct run_range *ran
 	if (!r.plans || slowest_init(&l->slowest, n_slowest))
 		err = diag_fail(d, -ENOMEM, "no memory for latencies");
 	else
-		err = run_init(&l->run, t, range, d);
+		err = pass_init(&l->run, t, range, d);
 	if (!err) {
-		run_each_class(&l->run, plan_class, &r);
-		err = run_all(&l->run, see, NULL, &r, d);
+		pass_each_class(&l->run, plan_class, &r);
+		err = pass_all(&l->run, on_event, NULL, &r, d);
 	}
 	for (uint32_t i = 0; i < l->n_keys && !err; i++)
 		l->n_pending += r.opens[i].is_open;
@@ -226,6 +226,6 @@ void latency_fini(struct latency *l)
 	samples_fini(&l->time);
 	slowest_fini(&l->slowest);
 	free(l->keys);
-	run_fini(&l->run);
+	pass_fini(&l->run);
 	*l = (struct latency){ 0 };
 }

@@ -26,7 +26,7 @@ struct latency_key { /* what both have in common */
 };
 
 struct latency {
-	struct run run;
+	struct pass run;
 	struct samples time;
 	struct slowest slowest; /* what: index of keys; thread: that of A; detail: thread of B */
 	struct latency_key *keys;
@@ -50,7 +50,7 @@ struct latency {
  *
  * Returns 0, also if nothing is like A or B; or -errno.
  */
-int latency_init(struct latency *l, struct trace *t, const struct run_range *range, const char *a,
+int latency_init(struct latency *l, struct trace *t, const struct pass_range *range, const char *a,
 		 const char *b, const char *field, uint32_t n_slowest, bool wants_keys, struct diag *d);
 void latency_fini(struct latency *l);
 

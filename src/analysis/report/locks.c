@@ -14,7 +14,7 @@ enum { FUTEX_LOCK_PI_2 = 13 }; /* newer than some headers */
 enum role { ROLE_NONE, ROLE_WAKING, ROLE_DEATH };
 enum does { DOES_NOTHING, DOES_WAIT, DOES_WAKE };
 
-static const struct plan_kind kinds[] = {
+static const struct event_table_kind kinds[] = {
 	{ "sched_waking", ROLE_WAKING, { "tid" } },
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },
 };
@@ -31,21 +31,21 @@ struct state { /* of a thread */
 struct reading {
 	struct locks *l;
 	struct calls calls;
-	struct plan *plans;
+	struct event_table *plans;
 	struct state *states; /* by thread */
 	uint32_t n_states;
-	struct keys row_keys; /* thread, address */
-	struct keys edge_keys; /* waiter, waker, address */
+	struct index row_keys; /* thread, address */
+	struct index edge_keys; /* waiter, waker, address */
 	uint32_t n_row_rooms, n_edge_rooms;
 };
 
 static struct lock_row *row_of(struct reading *r, uint32_t thread, uint64_t address)
 {
-	int64_t i = keys_find(&r->row_keys, thread, address, 0, true);
+	int64_t i = index_find(&r->row_keys, thread, address, 0, true);
 
-	if (i < 0 || run_grow(&r->l->rows, &r->n_row_rooms, (uint32_t)i, sizeof *r->l->rows))
+	if (i < 0 || pass_grow(&r->l->rows, &r->n_row_rooms, (uint32_t)i, sizeof *r->l->rows))
 		return NULL;
-	r->l->rows[i].process = thread; /* until settle() */
+	r->l->rows[i].process = thread; /* until finalize() */
 	r->l->rows[i].address = address;
 	return &r->l->rows[i];
 }
@@ -116,10 +116,10 @@ static int enter(struct reading *r, const struct call_class *c, const struct tra
 
 static int add_edge(struct reading *r, const struct state *st, uint32_t thread, uint64_t ns)
 {
-	int64_t i = keys_find(&r->edge_keys, thread, st->waker, st->address, true);
+	int64_t i = index_find(&r->edge_keys, thread, st->waker, st->address, true);
 	struct lock_edge *edge;
 
-	if (i < 0 || run_grow(&r->l->edges, &r->n_edge_rooms, (uint32_t)i, sizeof *r->l->edges))
+	if (i < 0 || pass_grow(&r->l->edges, &r->n_edge_rooms, (uint32_t)i, sizeof *r->l->edges))
 		return -ENOMEM;
 	edge = &r->l->edges[i];
 	edge->waiter = thread;
@@ -156,7 +156,7 @@ static int leave(struct reading *r, const struct call_class *c, const struct tra
 		 uint32_t epoch)
 {
 	struct state *st = &r->states[thread];
-	int64_t result = run_number(e, c->field[0], 0);
+	int64_t result = pass_number(e, c->field[0], 0);
 	struct lock_row *row;
 	int err = 0;
 
@@ -177,17 +177,17 @@ static int leave(struct reading *r, const struct call_class *c, const struct tra
 	return err;
 }
 
-static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
 	uint32_t class = trace_class_number(e), epoch = run->epoch[TRACE_KERNEL];
 	const struct call_class *c = &r->calls.classes[class];
-	const struct plan *p = &r->plans[class];
+	const struct event_table *p = &r->plans[class];
 	int64_t woken;
 
 	if (!c->is && !p->role)
 		return 0;
-	if (run_grow(&r->states, &r->n_states, thread, sizeof *r->states))
+	if (pass_grow(&r->states, &r->n_states, thread, sizeof *r->states))
 		return -ENOMEM;
 	if (c->is == CALL_ENTRY)
 		return enter(r, c, e, thread, epoch);
@@ -195,7 +195,7 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 		return leave(r, c, e, thread, epoch);
 	if (p->role == ROLE_DEATH)
 		return leave_open(r, thread);
-	woken = threads_of(run->threads, e, run_number(e, p->field[0], -1));
+	woken = threads_of(run->threads, e, pass_number(e, p->field[0], -1));
 	if (woken > 0 && woken < r->n_states)
 		r->states[woken].waker = threads_at(run->threads, thread)->tid > 0 ? thread : 0;
 	return woken < 0 ? -ENOMEM : 0;
@@ -245,7 +245,7 @@ static int add_up(struct lock_row *to, struct lock_row *from)
 	return err;
 }
 
-static int settle(struct reading *r)
+static int finalize(struct reading *r)
 {
 	struct locks *l = r->l;
 	uint32_t kept = 0;
@@ -280,31 +280,31 @@ static int settle(struct reading *r)
 	return 0;
 }
 
-int locks_init(struct locks *l, struct trace *t, const struct run_range *range, uint32_t n_slowest,
+int locks_init(struct locks *l, struct trace *t, const struct pass_range *range, uint32_t n_slowest,
 	       struct diag *d)
 {
 	struct reading r = { .l = l };
 	int err;
 
 	*l = (struct locks){ 0 };
-	err = run_init(&l->run, t, range, d);
+	err = pass_init(&l->run, t, range, d);
 	if (!err) {
-		r.plans = plan_make(&l->run, kinds, sizeof kinds / sizeof *kinds);
+		r.plans = event_table_make(&l->run, kinds, sizeof kinds / sizeof *kinds);
 		if (!r.plans || calls_init(&r.calls, &l->run) || slowest_init(&l->slowest, n_slowest))
 			err = diag_fail(d, -ENOMEM, "no memory for locks");
 	}
 	if (!err) {
 		l->has_calls = r.calls.has_entries;
-		l->has_wakeups = plan_has(&l->run, r.plans, ROLE_WAKING);
-		err = run_all(&l->run, see, NULL, &r, d);
+		l->has_wakeups = event_table_has(&l->run, r.plans, ROLE_WAKING);
+		err = pass_all(&l->run, on_event, NULL, &r, d);
 	}
-	if (!err && settle(&r))
+	if (!err && finalize(&r))
 		err = diag_fail(d, -ENOMEM, "no memory for locks");
 	free(r.plans);
 	free(r.states);
 	calls_fini(&r.calls);
-	keys_fini(&r.row_keys);
-	keys_fini(&r.edge_keys);
+	index_fini(&r.row_keys);
+	index_fini(&r.edge_keys);
 	if (err)
 		locks_fini(l);
 	return err;
@@ -318,6 +318,6 @@ void locks_fini(struct locks *l)
 	free(l->edges);
 	samples_fini(&l->waits);
 	slowest_fini(&l->slowest);
-	run_fini(&l->run);
+	pass_fini(&l->run);
 	*l = (struct locks){ 0 };
 }

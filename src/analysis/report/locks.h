@@ -32,7 +32,7 @@ struct lock_edge {
 };
 
 struct locks {
-	struct run run;
+	struct pass run;
 	struct lock_row *rows; /* most waiting first */
 	uint32_t n_rows;
 	struct lock_edge *edges; /* most waiting first */
@@ -43,7 +43,7 @@ struct locks {
 	bool has_calls, has_wakeups;
 };
 
-int locks_init(struct locks *l, struct trace *t, const struct run_range *range, uint32_t n_slowest,
+int locks_init(struct locks *l, struct trace *t, const struct pass_range *range, uint32_t n_slowest,
 	       struct diag *d);
 void locks_fini(struct locks *l);
 

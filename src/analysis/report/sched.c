@@ -24,13 +24,13 @@ struct state { /* of a thread */
 
 struct reading {
 	struct sched *s;
-	struct follow follow;
-	struct plan *plans;
+	struct coverage follow;
+	struct event_table *plans;
 	struct state *states; /* by thread, as are rows */
 	uint32_t n_states, n_rooms;
 };
 
-static const struct plan_kind roles[] = {
+static const struct event_table_kind roles[] = {
 	{ "sched_switch", ROLE_SWITCH, { "prev_tid", "next_tid", "prev_state" } },
 	{ "sched_waking", ROLE_WAKING, { "tid" } },
 	{ "sched_wakeup", ROLE_WAKEUP, { "tid" } },
@@ -40,15 +40,15 @@ static const struct plan_kind roles[] = {
 };
 
 /* The thread that field @op names; 0 for none and for idle ones; -ENOMEM. */
-static int64_t thread_in(struct reading *r, struct run *run, const struct trace_event *e,
+static int64_t thread_in(struct reading *r, struct pass *run, const struct trace_event *e,
 			 const struct ctf_op *op)
 {
-	int64_t tid = run_number(e, op, -1), number = tid > 0 ? threads_of(run->threads, e, tid) : 0;
+	int64_t tid = pass_number(e, op, -1), number = tid > 0 ? threads_of(run->threads, e, tid) : 0;
 
 	if (number <= 0)
 		return number;
-	if (run_grow(&r->states, &r->n_states, (uint32_t)number, sizeof *r->states) ||
-	    run_grow(&r->s->rows, &r->n_rooms, (uint32_t)number, sizeof *r->s->rows))
+	if (pass_grow(&r->states, &r->n_states, (uint32_t)number, sizeof *r->states) ||
+	    pass_grow(&r->s->rows, &r->n_rooms, (uint32_t)number, sizeof *r->s->rows))
 		return -ENOMEM;
 	return number;
 }
@@ -78,7 +78,7 @@ static int end_wait(struct reading *r, uint32_t thread, const struct trace_event
 	return samples_add(st->why == SCHED_WOKEN ? &row->woken : &row->preempted, duration_ns);
 }
 
-static int see_switch(struct reading *r, const struct plan *p, struct run *run, const struct trace_event *e)
+static int on_switch(struct reading *r, const struct event_table *p, struct pass *run, const struct trace_event *e)
 {
 	int64_t prev = thread_in(r, run, e, p->field[0]), next = thread_in(r, run, e, p->field[1]);
 	uint32_t epoch = run->epoch[TRACE_KERNEL];
@@ -87,7 +87,7 @@ static int see_switch(struct reading *r, const struct plan *p, struct run *run, 
 	r->s->n_switches++;
 	if (!err && prev) {
 		r->states[prev] = (struct state){ 0 };
-		if (!(run_number(e, p->field[2], STATE_SLEEPS) & STATE_SLEEPS)) {
+		if (!(pass_number(e, p->field[2], STATE_SLEEPS) & STATE_SLEEPS)) {
 			r->s->rows[prev].n_preempted++;
 			begin_wait(&r->states[prev], SCHED_PREEMPTED, e->time_ns, epoch);
 		}
@@ -102,7 +102,7 @@ static int see_switch(struct reading *r, const struct plan *p, struct run *run, 
 
 /* A thread on its way to sleep, but still there, may be woken: it runs on.  What was lost may have
  * been the switch that took it away, so after a loss it is believed to be gone. */
-static int see_wakeup(struct reading *r, const struct plan *p, struct run *run, const struct trace_event *e)
+static int on_wakeup(struct reading *r, const struct event_table *p, struct pass *run, const struct trace_event *e)
 {
 	int64_t thread = thread_in(r, run, e, p->field[0]);
 	uint32_t epoch = run->epoch[TRACE_KERNEL];
@@ -116,22 +116,22 @@ static int see_wakeup(struct reading *r, const struct plan *p, struct run *run, 
 	return 0;
 }
 
-static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
-	const struct plan *p = &r->plans[trace_class_number(e)];
+	const struct event_table *p = &r->plans[trace_class_number(e)];
 	int64_t number;
 
-	if (follow_see(&r->follow, run, e, thread) < 0)
+	if (coverage_on_event(&r->follow, run, e, thread) < 0)
 		return -ENOMEM;
 	switch (p->role) {
 	case ROLE_NONE:
 		return 0;
 	case ROLE_SWITCH:
-		return see_switch(r, p, run, e);
+		return on_switch(r, p, run, e);
 	case ROLE_WAKING:
 	case ROLE_WAKEUP:
-		return see_wakeup(r, p, run, e);
+		return on_wakeup(r, p, run, e);
 	case ROLE_MIGRATE:
 		number = thread_in(r, run, e, p->field[0]);
 		if (number > 0)
@@ -145,12 +145,12 @@ static int see(void *context, struct run *run, const struct trace_event *e, uint
 	return 0;
 }
 
-static int see_lost(void *context, struct run *run, const struct trace_event *e)
+static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 {
 	struct reading *r = context;
 
 	(void)run;
-	if (follow_lost(&r->follow, e) < 0)
+	if (coverage_lost(&r->follow, e) < 0)
 		return -ENOMEM;
 	if (e->stream->source->domain != TRACE_KERNEL)
 		return 0;
@@ -195,13 +195,13 @@ static int most_waiting_first(const void *a, const void *b)
 	return m != n ? (m < n ? 1 : -1) : by_thread(a, b);
 }
 
-static int settle(struct reading *r, bool by_process)
+static int finalize(struct reading *r, bool by_process)
 {
 	struct sched *s = r->s;
 	uint32_t kept = 0;
 	int err = 0;
 
-	follow_settle(&r->follow);
+	coverage_finalize(&r->follow);
 	s->n_rows = r->n_rooms;
 	for (uint32_t i = 0; i < s->n_rows && !err; i++) {
 		struct sched_row *row = &s->rows[i];
@@ -209,7 +209,7 @@ static int settle(struct reading *r, bool by_process)
 		row->thread = i;
 		if (!row->n_switches && !row->n_preempted)
 			continue;
-		if (!follow_is_whole(&r->follow, i)) {
+		if (!coverage_is_complete(&r->follow, i)) {
 			s->n_left_out++;
 			free_row(row);
 			continue;
@@ -243,7 +243,7 @@ static int settle(struct reading *r, bool by_process)
 	return 0;
 }
 
-int sched_init(struct sched *s, struct trace *t, const struct run_range *range, bool by_process, uint32_t n_slowest, struct diag *d)
+int sched_init(struct sched *s, struct trace *t, const struct pass_range *range, bool by_process, uint32_t n_slowest, struct diag *d)
 {
 	struct reading r = { .s = s };
 	int err;
@@ -252,15 +252,15 @@ int sched_init(struct sched *s, struct trace *t, const struct run_range *range, 
 	if (slowest_init(&s->slowest, n_slowest))
 		err = diag_fail(d, -ENOMEM, "no memory for threads");
 	else
-		err = run_init(&s->run, t, range, d);
-	r.plans = err ? NULL : plan_make(&s->run, roles, sizeof roles / sizeof *roles);
-	if (!err && (!r.plans || follow_init(&r.follow, &s->run)))
+		err = pass_init(&s->run, t, range, d);
+	r.plans = err ? NULL : event_table_make(&s->run, roles, sizeof roles / sizeof *roles);
+	if (!err && (!r.plans || coverage_init(&r.follow, &s->run)))
 		err = diag_fail(d, -ENOMEM, "no memory for threads");
 	if (!err)
-		err = run_all(&s->run, see, see_lost, &r, d);
-	if (!err && settle(&r, by_process))
+		err = pass_all(&s->run, on_event, on_lost, &r, d);
+	if (!err && finalize(&r, by_process))
 		err = diag_fail(d, -ENOMEM, "no memory for threads");
-	follow_fini(&r.follow);
+	coverage_fini(&r.follow);
 	free(r.plans);
 	free(r.states);
 	if (err)
@@ -275,6 +275,6 @@ void sched_fini(struct sched *s)
 	free_row(&s->all);
 	free(s->rows);
 	slowest_fini(&s->slowest);
-	run_fini(&s->run);
+	pass_fini(&s->run);
 	*s = (struct sched){ 0 };
 }

@@ -26,7 +26,7 @@ struct sched_row {
 };
 
 struct sched {
-	struct run run;
+	struct pass run;
 	struct sched_row *rows; /* longest wait in all first; idle threads left out */
 	uint32_t n_rows;
 	struct sched_row all;
@@ -37,7 +37,7 @@ struct sched {
 };
 
 /* sched_init - read what of @t lies in @range (NULL: all); @t must outlive the result.  Returns 0 or -errno. */
-int sched_init(struct sched *s, struct trace *t, const struct run_range *range, bool by_process, uint32_t n_slowest, struct diag *d);
+int sched_init(struct sched *s, struct trace *t, const struct pass_range *range, bool by_process, uint32_t n_slowest, struct diag *d);
 void sched_fini(struct sched *s);
 
 #endif

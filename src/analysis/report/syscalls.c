@@ -10,7 +10,7 @@ enum { MAX_ERRNO = 4095 }; /* results -1 to -4095 are errors: the kernel's IS_ER
 
 enum role { ROLE_NONE, ROLE_ENTRY, ROLE_EXIT, ROLE_DEATH, ROLE_EXEC };
 
-struct plan {
+struct event_table {
 	enum role role;
 	uint32_t call;
 	bool has_child; /* a new thread returns from it too */
@@ -26,7 +26,7 @@ struct state { /* of a thread */
 
 struct reading {
 	struct syscalls *s;
-	struct plan *plans; /* by class */
+	struct event_table *plans; /* by class */
 	struct state *states; /* by thread */
 	uint32_t n_states, n_rooms;
 	bool by_process;
@@ -55,14 +55,14 @@ static void plan_class(void *context, const struct trace_source *source, const s
 		       uint32_t number)
 {
 	struct reading *r = context;
-	struct plan *p = &r->plans[number];
+	struct event_table *p = &r->plans[number];
 	const char *name = !strncmp(c->name, "compat_", 7) ? c->name + 7 : c->name;
 
 	(void)source;
 	if (!strncmp(name, "syscall_entry_", 14)) {
-		*p = (struct plan){ .role = ROLE_ENTRY, .call = call_of(r, name + 14) };
+		*p = (struct event_table){ .role = ROLE_ENTRY, .call = call_of(r, name + 14) };
 	} else if (!strncmp(name, "syscall_exit_", 13)) {
-		*p = (struct plan){ .role = ROLE_EXIT, .call = call_of(r, name + 13),
+		*p = (struct event_table){ .role = ROLE_EXIT, .call = call_of(r, name + 13),
 				    .has_child = makes_child(name + 13) };
 		p->field[0] = ctf_class_find(c, CTF_PAYLOAD, "ret");
 	} else if (!strcmp(name, "sched_process_exit")) {
@@ -80,7 +80,7 @@ static struct syscall_row *add_row(struct reading *r, uint32_t call, uint32_t th
 {
 	struct syscalls *s = r->s;
 
-	if (run_grow(&s->rows, &r->n_rooms, s->n_rows, sizeof *s->rows))
+	if (pass_grow(&s->rows, &r->n_rooms, s->n_rows, sizeof *s->rows))
 		return NULL;
 	s->rows[s->n_rows] = (struct syscall_row){ .call = call, .thread = thread };
 	return &s->rows[s->n_rows++];
@@ -112,7 +112,7 @@ static int count_errno(struct syscall_row *row, int number, uint64_t n)
 	while (i < row->n_errnos && row->errnos[i].number != number)
 		i++;
 	if (i == row->n_errnos) {
-		if (run_grow(&row->errnos, &row->room, i, sizeof *row->errnos))
+		if (pass_grow(&row->errnos, &row->room, i, sizeof *row->errnos))
 			return -ENOMEM;
 		row->errnos[row->n_errnos++] = (struct syscall_error){ .number = number };
 	}
@@ -139,7 +139,7 @@ static int leave_open(struct reading *r, uint32_t thread, uint32_t epoch)
 	return 0;
 }
 
-static int enter(struct reading *r, const struct plan *p, int64_t time_ns, uint32_t thread, uint32_t epoch)
+static int enter(struct reading *r, const struct event_table *p, int64_t time_ns, uint32_t thread, uint32_t epoch)
 {
 	struct state *st = &r->states[thread];
 
@@ -162,11 +162,11 @@ static int pair(struct reading *r, struct syscall_row *row, int64_t time_ns, uin
 	return samples_add(&row->time, duration_ns);
 }
 
-static int leave(struct reading *r, const struct plan *p, const struct trace_event *e, uint32_t thread,
+static int leave(struct reading *r, const struct event_table *p, const struct trace_event *e, uint32_t thread,
 		 uint32_t epoch)
 {
 	struct state *st = &r->states[thread];
-	int64_t result = run_number(e, p->field[0], 0);
+	int64_t result = pass_number(e, p->field[0], 0);
 	bool is_pair = st->open_call == p->call + 1 && st->epoch == epoch;
 	struct syscall_row *row;
 	int err;
@@ -188,16 +188,16 @@ static int leave(struct reading *r, const struct plan *p, const struct trace_eve
 }
 
 /* The thread that executes gets the number of its process: its call goes on under that number. */
-static int execute(struct reading *r, const struct plan *p, struct run *run, const struct trace_event *e)
+static int execute(struct reading *r, const struct event_table *p, struct pass *run, const struct trace_event *e)
 {
-	int64_t tid = run_number(e, p->field[0], -1), old_tid = run_number(e, p->field[1], tid);
+	int64_t tid = pass_number(e, p->field[0], -1), old_tid = pass_number(e, p->field[1], tid);
 	int64_t now = threads_of(run->threads, e, tid), before = threads_of(run->threads, e, old_tid);
 
 	if (now < 0 || before < 0)
 		return -ENOMEM;
 	if (now == before || !now || !before)
 		return 0;
-	if (run_grow(&r->states, &r->n_states, (uint32_t)(now > before ? now : before), sizeof *r->states))
+	if (pass_grow(&r->states, &r->n_states, (uint32_t)(now > before ? now : before), sizeof *r->states))
 		return -ENOMEM;
 	r->states[now].open_call = r->states[before].open_call;
 	r->states[now].begin_ns = r->states[before].begin_ns;
@@ -206,15 +206,15 @@ static int execute(struct reading *r, const struct plan *p, struct run *run, con
 	return 0;
 }
 
-static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
-	const struct plan *p = &r->plans[trace_class_number(e)];
+	const struct event_table *p = &r->plans[trace_class_number(e)];
 	uint32_t epoch = run->epoch[TRACE_KERNEL];
 
 	if (!p->role)
 		return 0;
-	if (run_grow(&r->states, &r->n_states, thread, sizeof *r->states))
+	if (pass_grow(&r->states, &r->n_states, thread, sizeof *r->states))
 		return -ENOMEM;
 	switch (p->role) {
 	case ROLE_ENTRY:
@@ -272,7 +272,7 @@ static int add_up(struct syscall_row *to, struct syscall_row *from)
 }
 
 /* Threads of one process, and calls that never came, go; then the rows are put in order. */
-static int settle(struct reading *r)
+static int finalize(struct reading *r)
 {
 	struct syscalls *s = r->s;
 	uint32_t kept = 0;
@@ -303,7 +303,7 @@ static int settle(struct reading *r)
 	return err;
 }
 
-static int prepare(struct reading *r, struct trace *t, const struct run_range *range, uint32_t n_slowest,
+static int prepare(struct reading *r, struct trace *t, const struct pass_range *range, uint32_t n_slowest,
 		   struct diag *d)
 {
 	struct syscalls *s = r->s;
@@ -313,9 +313,9 @@ static int prepare(struct reading *r, struct trace *t, const struct run_range *r
 	s->names = calloc(n_classes, sizeof *s->names);
 	if (!r->plans || !s->names || slowest_init(&s->slowest, n_slowest))
 		return -ENOMEM;
-	if (run_init(&s->run, t, range, d))
+	if (pass_init(&s->run, t, range, d))
 		return -ENOMEM;
-	run_each_class(&s->run, plan_class, r);
+	pass_each_class(&s->run, plan_class, r);
 	for (uint32_t i = 0; i < s->n_calls && !r->by_process; i++)
 		if (!add_row(r, i, THREAD_UNKNOWN))
 			return -ENOMEM;
@@ -328,10 +328,10 @@ static int finish(struct reading *r)
 
 	for (uint32_t i = 0; i < r->n_states && i < threads_n(r->s->run.threads) && !err; i++)
 		err = leave_open(r, i, r->s->run.epoch[TRACE_KERNEL]);
-	return err ? err : settle(r);
+	return err ? err : finalize(r);
 }
 
-int syscalls_init(struct syscalls *s, struct trace *t, const struct run_range *range, bool is_by_process, uint32_t n_slowest,
+int syscalls_init(struct syscalls *s, struct trace *t, const struct pass_range *range, bool is_by_process, uint32_t n_slowest,
 		  struct diag *d)
 {
 	struct reading r = { .s = s, .by_process = is_by_process };
@@ -342,7 +342,7 @@ int syscalls_init(struct syscalls *s, struct trace *t, const struct run_range *r
 	if (err)
 		diag_fail(d, err, "no memory for system calls");
 	else
-		err = run_all(&s->run, see, NULL, &r, d);
+		err = pass_all(&s->run, on_event, NULL, &r, d);
 	if (!err && finish(&r))
 		err = diag_fail(d, -ENOMEM, "no memory for system calls");
 	free(r.plans);
@@ -359,6 +359,6 @@ void syscalls_fini(struct syscalls *s)
 	free(s->rows);
 	free(s->names);
 	slowest_fini(&s->slowest);
-	run_fini(&s->run);
+	pass_fini(&s->run);
 	*s = (struct syscalls){ 0 };
 }

@@ -32,7 +32,7 @@ struct syscall_row {
 };
 
 struct syscalls {
-	struct run run;
+	struct pass run;
 	const char **names; /* by call; lent by the trace */
 	uint32_t n_calls;
 	struct syscall_row *rows; /* most time first */
@@ -43,7 +43,7 @@ struct syscalls {
 };
 
 /* syscalls_init - read what of @t lies in @range (NULL: all); @t must outlive the result.  Returns 0 or -errno. */
-int syscalls_init(struct syscalls *s, struct trace *t, const struct run_range *range, bool by_process, uint32_t n_slowest,
+int syscalls_init(struct syscalls *s, struct trace *t, const struct pass_range *range, bool by_process, uint32_t n_slowest,
 		  struct diag *d);
 void syscalls_fini(struct syscalls *s);
 

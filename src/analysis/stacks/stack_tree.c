@@ -151,7 +151,7 @@ int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d
 		err = modules_open(&p->modules, o->paths, o->n_paths, d);
 	}
 	if (err || !p->symbols || !p->kallsyms || !p->classes ||
-	    run_grow(&s->nodes, &p->n_node_rooms, STACKS_ROOT, sizeof *s->nodes)) {
+	    pass_grow(&s->nodes, &p->n_node_rooms, STACKS_ROOT, sizeof *s->nodes)) {
 		stacks_fini(s);
 		return diag_fail(d, -ENOMEM, "no memory for call stacks");
 	}
@@ -216,7 +216,7 @@ static int64_t frame_called(struct stacks *s, const char *text, size_t size)
 		if (strlen(s->frames[place->value - 1]) == size && !memcmp(s->frames[place->value - 1], text, size))
 			return place->value - 1;
 	}
-	if (run_grow(&s->frames, &p->n_frame_rooms, s->n_frames, sizeof *s->frames))
+	if (pass_grow(&s->frames, &p->n_frame_rooms, s->n_frames, sizeof *s->frames))
 		return -ENOMEM;
 	s->frames[s->n_frames] = strndup(text, size);
 	if (!s->frames[s->n_frames])
@@ -228,7 +228,7 @@ static int64_t frame_called(struct stacks *s, const char *text, size_t size)
 static int64_t frame_of(struct stacks *s, int64_t pid, uint64_t clock, uint64_t address)
 {
 	struct stacks_private *p = s->private;
-	struct module_place at = { .number = NO_MAPPING };
+	struct module_location at = { .number = NO_MAPPING };
 	uint64_t call = address ? address - 1 : 0; /* a return address may be the next function's first */
 	const char *name = NULL, *slash;
 	struct place *place;
@@ -291,7 +291,7 @@ static int64_t child_of(struct stacks *s, uint32_t parent, int64_t frame)
 		return -ENOMEM;
 	if (place->value)
 		return place->value - 1;
-	if (run_grow(&s->nodes, &p->n_node_rooms, s->n_nodes, sizeof *s->nodes))
+	if (pass_grow(&s->nodes, &p->n_node_rooms, s->n_nodes, sizeof *s->nodes))
 		return -ENOMEM;
 	s->nodes[s->n_nodes] = (struct stacks_node){ parent, (uint32_t)frame, 0 };
 	fill(&p->children, place, s->n_nodes);
@@ -300,7 +300,7 @@ static int64_t child_of(struct stacks *s, uint32_t parent, int64_t frame)
 
 /* ---------------------------------------------------------------- events */
 
-static struct stacks_thread *thread_of(struct stacks *s, const struct who *w)
+static struct stacks_thread *thread_of(struct stacks *s, const struct thread_identity *w)
 {
 	struct stacks_private *p = s->private;
 	struct place *place = table_find(&p->threads, (uint64_t)w->pid, (uint64_t)w->tid);
@@ -309,7 +309,7 @@ static struct stacks_thread *thread_of(struct stacks *s, const struct who *w)
 	if (!place)
 		return NULL;
 	if (!place->value) {
-		if (run_grow(&s->threads, &p->n_thread_rooms, s->n_threads, sizeof *s->threads))
+		if (pass_grow(&s->threads, &p->n_thread_rooms, s->n_threads, sizeof *s->threads))
 			return NULL;
 		fill(&p->threads, place, s->n_threads);
 		s->threads[s->n_threads++] = (struct stacks_thread){ .pid = w->pid, .tid = w->tid };
@@ -322,7 +322,7 @@ static struct stacks_thread *thread_of(struct stacks *s, const struct who *w)
 	return t;
 }
 
-static int64_t node_of(struct stacks *s, const struct trace_event *e, enum ctf_scope scope, const struct who *w)
+static int64_t node_of(struct stacks *s, const struct trace_event *e, enum ctf_scope scope, const struct thread_identity *w)
 {
 	uint64_t addresses[CALLSTACK_FRAMES_MAX];
 	int n = callstack_read(e, scope, addresses);
@@ -353,13 +353,13 @@ static void weigh_last(struct stacks *s, struct stacks_thread *t, int64_t now_ns
 
 static int keep(struct stacks_thread *t, int64_t time_ns, uint64_t weight, uint32_t node)
 {
-	if (run_grow(&t->samples, &t->n_rooms, t->n_samples, sizeof *t->samples))
+	if (pass_grow(&t->samples, &t->n_rooms, t->n_samples, sizeof *t->samples))
 		return -ENOMEM;
 	t->samples[t->n_samples++] = (struct stacks_sample){ time_ns, weight, node };
 	return 0;
 }
 
-static int see_call(struct stacks *s, const struct trace_event *e, const struct who *w, const struct class *c)
+static int on_call(struct stacks *s, const struct trace_event *e, const struct thread_identity *w, const struct class *c)
 {
 	int64_t function = 0, depth = 0, duration_ns = 0, frame, node;
 	struct stacks_thread *t = thread_of(s, w);
@@ -416,7 +416,7 @@ static int end_wait(struct stacks *s, const struct trace_event *e, const struct 
 }
 
 /* The table of threads may have moved: by number. */
-static int begin_wait(struct stacks *s, const struct trace_event *e, const struct who *w, uint32_t thread)
+static int begin_wait(struct stacks *s, const struct trace_event *e, const struct thread_identity *w, uint32_t thread)
 {
 	struct place *place = table_find(&s->private->waiting, (uint64_t)(uintptr_t)e->stream->source, (uint64_t)w->tid);
 
@@ -429,7 +429,7 @@ static int begin_wait(struct stacks *s, const struct trace_event *e, const struc
 	return 0;
 }
 
-int stacks_see(struct stacks *s, const struct trace_event *e, const struct who *w)
+int stacks_on_event(struct stacks *s, const struct trace_event *e, const struct thread_identity *w)
 {
 	struct stacks_private *p = s->private;
 	const struct class *c = &p->classes[trace_class_number(e)];
@@ -438,7 +438,7 @@ int stacks_see(struct stacks *s, const struct trace_event *e, const struct who *
 	int err;
 
 	if (s->is_graph && c->function)
-		return see_call(s, e, w, c);
+		return on_call(s, e, w, c);
 	if (!c->has_stack)
 		return 0;
 	if (p->o.weight == STACKS_OFF_CPU) {

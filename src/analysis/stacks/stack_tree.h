@@ -69,7 +69,7 @@ struct stacks_options {
 int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d);
 void stacks_fini(struct stacks *s);
 
-/* stacks_see - an event; one without stack is passed over.  Returns 0 or -ENOMEM. */
-int stacks_see(struct stacks *s, const struct trace_event *e, const struct who *w);
+/* stacks_on_event - an event; one without stack is passed over.  Returns 0 or -ENOMEM. */
+int stacks_on_event(struct stacks *s, const struct trace_event *e, const struct thread_identity *w);
 
 #endif

@@ -93,12 +93,12 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 		*to = (struct call_class){ .is = CALL_EXIT, .call = call_of(calls, name + 13) };
 		to->field[0] = ctf_class_find(c, CTF_PAYLOAD, "ret");
 		to->memory = memory_of(name + 13, true, c);
-		to->has_late = call_memory_late_is_in(c);
+		to->has_late = call_memory_at_exit_is_in(c);
 		calls->has_exits = true;
 	}
 }
 
-int calls_update(struct calls *c, const struct run *r)
+int calls_update(struct calls *c, const struct pass *r)
 {
 	uint32_t n = trace_n_classes(r->trace) + 1;
 	const char **names;
@@ -114,11 +114,11 @@ int calls_update(struct calls *c, const struct run *r)
 	memset(classes + c->n_classes, 0, (n - c->n_classes) * sizeof *classes);
 	c->classes = classes;
 	c->n_classes = n;
-	run_each_class(r, plan_class, c);
+	pass_each_class(r, plan_class, c);
 	return 0;
 }
 
-int calls_init(struct calls *c, const struct run *r)
+int calls_init(struct calls *c, const struct pass *r)
 {
 	*c = (struct calls){ 0 };
 	return calls_update(c, r);
@@ -135,7 +135,7 @@ void calls_read(const struct call_class *class, const struct trace_event *e, str
 {
 	*m = (struct call_made){ .class = class, .call = class->call + 1 };
 	for (uint32_t i = 0; i < class->n_fields; i++)
-		m->args[i] = run_number(e, class->field[i], 0);
+		m->args[i] = pass_number(e, class->field[i], 0);
 }
 
 const char *calls_object(const struct call_made *m, int64_t *number)

@@ -36,9 +36,9 @@ struct calls {
 	bool has_entries, has_exits;
 };
 
-int calls_init(struct calls *c, const struct run *r); /* 0 or -ENOMEM */
+int calls_init(struct calls *c, const struct pass *r); /* 0 or -ENOMEM */
 /* calls_update - after trace_refresh(): what is new. */
-int calls_update(struct calls *c, const struct run *r);
+int calls_update(struct calls *c, const struct pass *r);
 void calls_fini(struct calls *c);
 
 /* A call as it was made: what it is and with which numbers. */

@@ -86,8 +86,8 @@ void fds_fini(struct fds *f)
 	free(f->files);
 	free(f->tables);
 	free(f->paths);
-	keys_fini(&f->names);
-	keys_fini(&f->unnamed);
+	index_fini(&f->names);
+	index_fini(&f->unnamed);
 	*f = (struct fds){ 0 };
 }
 
@@ -95,7 +95,7 @@ void fds_fini(struct fds *f)
 
 static int64_t add(struct fds *f, const struct fd_file *one)
 {
-	if (run_grow(&f->files, &f->n_rooms, f->n_files, sizeof *f->files))
+	if (pass_grow(&f->files, &f->n_rooms, f->n_files, sizeof *f->files))
 		return -ENOMEM;
 	f->files[f->n_files] = *one;
 	return f->n_files++;
@@ -106,10 +106,10 @@ static struct fd_slot *slot(struct fds *f, uint32_t process, int64_t fd)
 {
 	struct fd_table *t;
 
-	if (fd < 0 || fd >= FDS_MAX || run_grow(&f->tables, &f->n_tables, process, sizeof *f->tables))
+	if (fd < 0 || fd >= FDS_MAX || pass_grow(&f->tables, &f->n_tables, process, sizeof *f->tables))
 		return NULL;
 	t = &f->tables[process];
-	return run_grow(&t->slots, &t->n, (uint32_t)fd, sizeof *t->slots) ? NULL : &t->slots[fd];
+	return pass_grow(&t->slots, &t->n, (uint32_t)fd, sizeof *t->slots) ? NULL : &t->slots[fd];
 }
 
 static void set(struct fds *f, uint32_t process, int64_t fd, int64_t file, bool ends)
@@ -121,10 +121,10 @@ static void set(struct fds *f, uint32_t process, int64_t fd, int64_t file, bool 
 }
 
 /* The file of a key; @one becomes it if the key is new. */
-static int64_t file_of(struct fds *f, struct keys *k, uint64_t a, uint64_t b, uint64_t c, const struct fd_file *one)
+static int64_t file_of(struct fds *f, struct index *k, uint64_t a, uint64_t b, uint64_t c, const struct fd_file *one)
 {
 	uint32_t n = k->n;
-	int64_t key = keys_find(k, a, b, c, true), file;
+	int64_t key = index_find(k, a, b, c, true), file;
 
 	if (key < 0 || (uint32_t)key < n)
 		return key < 0 ? key : (int64_t)k->at[key].user;
@@ -145,7 +145,7 @@ static int set_named(struct fds *f, uint32_t process, int64_t fd, bool ends, cha
 	if (!name)
 		return -ENOMEM;
 	/* Names whose hashes and sizes are equal are taken for one. */
-	file = file_of(f, &f->names, keys_hash(name, size), size, 0, &one);
+	file = file_of(f, &f->names, index_hash(name, size), size, 0, &one);
 	if (file < 0 || f->names.n == n)
 		free(name);
 	set(f, process, fd, file, ends);
@@ -193,7 +193,7 @@ int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class, co
 
 	if (at == NO_PATH)
 		return 0;
-	if (run_grow(&f->paths, &f->n_paths, thread, sizeof *f->paths))
+	if (pass_grow(&f->paths, &f->n_paths, thread, sizeof *f->paths))
 		return -ENOMEM;
 	p = &f->paths[thread];
 	p->size = 0;
@@ -305,13 +305,13 @@ int fds_fork(struct fds *f, uint32_t parent, uint32_t child)
 {
 	struct fd_table *from, *to;
 
-	if (run_grow(&f->tables, &f->n_tables, parent > child ? parent : child, sizeof *f->tables))
+	if (pass_grow(&f->tables, &f->n_tables, parent > child ? parent : child, sizeof *f->tables))
 		return -ENOMEM;
 	from = &f->tables[parent];
 	to = &f->tables[child];
 	if (!from->n || parent == child)
 		return 0;
-	if (run_grow(&to->slots, &to->n, from->n - 1, sizeof *to->slots))
+	if (pass_grow(&to->slots, &to->n, from->n - 1, sizeof *to->slots))
 		return -ENOMEM;
 	memcpy(to->slots, from->slots, from->n * sizeof *to->slots);
 	return 0;

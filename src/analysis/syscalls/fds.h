@@ -43,7 +43,7 @@ struct fds { /* zeroed: empty */
 	uint32_t n_tables;
 	struct fd_path *paths; /* by thread */
 	uint32_t n_paths;
-	struct keys names, unnamed;
+	struct index names, unnamed;
 };
 
 void fds_fini(struct fds *f);

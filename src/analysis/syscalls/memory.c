@@ -56,7 +56,7 @@ bool call_memory_is_in(const struct kernel_capture *what, const struct ctf_event
 	return has_row(c, kernel_capture_field(what), kernel_capture_element(what));
 }
 
-bool call_memory_late_is_in(const struct ctf_event_class *c)
+bool call_memory_at_exit_is_in(const struct ctf_event_class *c)
 {
 	return has_row(c, KERNEL_CAPTURE_LATE, 1);
 }
@@ -67,7 +67,7 @@ void call_memory_read(struct call_memory *m, const struct kernel_capture *what, 
 	m->size = read_row(e, kernel_capture_field(what), kernel_capture_element(what), m->bytes, sizeof m->bytes);
 }
 
-const char *call_memory_late(const struct ctf_event *e, struct call_memory *room)
+const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *room)
 {
 	room->size = read_row(e, KERNEL_CAPTURE_LATE, 1, room->bytes, sizeof room->bytes - 1);
 	room->bytes[room->size] = 0;

@@ -35,10 +35,10 @@ bool call_memory_is_in(const struct kernel_capture *what, const struct ctf_event
 
 /* call_memory_read - what @e has of it; what is longer than @m has room for is cut. */
 void call_memory_read(struct call_memory *m, const struct kernel_capture *what, const struct ctf_event *e);
-/* call_memory_late - the texts that an end has because its beginning lacks them, one behind the other, each with its NUL, as
+/* call_memory_at_exit - the texts that an end has because its beginning lacks them, one behind the other, each with its NUL, as
  * many as room->size says; NULL: none. */
-bool call_memory_late_is_in(const struct ctf_event_class *c);
-const char *call_memory_late(const struct ctf_event *e, struct call_memory *room);
+bool call_memory_at_exit_is_in(const struct ctf_event_class *c);
+const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *room);
 
 /* call_memory_add - "{tv_sec=0, tv_nsec=1000}", as strace has it.  False, and nothing is added, if the bytes are too few. */
 bool call_memory_add(struct text *t, const struct call_memory *m, const struct call_moment *x);

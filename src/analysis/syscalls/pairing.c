@@ -8,7 +8,7 @@
 
 enum role { ROLE_NONE, ROLE_FILE, ROLE_FORK, ROLE_EXEC, ROLE_DEATH, ROLE_SIGNAL, ROLE_SENT };
 
-static const struct plan_kind kinds[] = {
+static const struct event_table_kind kinds[] = {
 	{ "lttng_statedump_file_descriptor", ROLE_FILE, { "pid", "fd", "filename", "flags" } },
 	{ "sched_process_fork", ROLE_FORK, { "child_tid" } },
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "old_tid", "filename" } },
@@ -19,10 +19,10 @@ static const struct plan_kind kinds[] = {
 
 /* ---------------------------------------------------------------- giving */
 
-static bool is_ours(struct pairs *j, uint32_t thread, int64_t time_ns)
+static bool is_ours(struct pairing *j, uint32_t thread, int64_t time_ns)
 {
 	const struct thread *th = threads_at(j->run.threads, thread);
-	const struct thread *process = j->o.n_pids ? threads_at(j->run.threads, pairs_process(j, thread)) : th;
+	const struct thread *process = j->o.n_pids ? threads_at(j->run.threads, pairing_process(j, thread)) : th;
 	int i = 0;
 
 	if (time_ns < j->o.range.from_ns || time_ns > j->o.range.to_ns)
@@ -34,62 +34,62 @@ static bool is_ours(struct pairs *j, uint32_t thread, int64_t time_ns)
 	return !j->o.n_pids || i < j->o.n_pids;
 }
 
-void pairs_give(struct pairs *j, const struct pairs_item *item)
+void pairing_give(struct pairing *j, const struct pairing_item *item)
 {
-	if (j->o.n_paths && (item->kind == PAIRS_CALL || item->kind == PAIRS_LASTING) && !j->states[item->thread].is_about)
+	if (j->o.n_paths && (item->kind == PAIRING_CALL || item->kind == PAIRING_LASTING) && !j->states[item->thread].is_about)
 		return;
 	if (!j->is_over && is_ours(j, item->thread, item->end_ns))
 		j->is_over = j->o.give(j->o.context, item);
 }
 
-struct pairs_item pairs_item_of(const struct pairs *j, uint32_t thread, enum pairs_kind kind, int64_t time_ns)
+struct pairing_item pairing_item_of(const struct pairing *j, uint32_t thread, enum pairing_kind kind, int64_t time_ns)
 {
-	const struct pairs_state *st = &j->states[thread];
-	bool is_call = kind == PAIRS_CALL || kind == PAIRS_LASTING;
+	const struct pairing_state *st = &j->states[thread];
+	bool is_call = kind == PAIRING_CALL || kind == PAIRING_LASTING;
 
-	return (struct pairs_item){ .kind = kind, .thread = thread, .begin_ns = is_call ? st->begin_ns : time_ns,
+	return (struct pairing_item){ .kind = kind, .thread = thread, .begin_ns = is_call ? st->begin_ns : time_ns,
 				     .end_ns = time_ns, .name = is_call ? j->calls.names[st->made.call - 1] : "",
-				     .text = is_call ? pairs_bytes(&st->text) : "", .result_text = "",
-				     .early_text = is_call ? pairs_bytes(&st->early) : "",
-				     .late_text = is_call ? pairs_bytes(&st->late) : "", .has_begin = true,
+				     .text = is_call ? pairing_bytes(&st->text) : "", .result_text = "",
+				     .early_text = is_call ? pairing_bytes(&st->early) : "",
+				     .late_text = is_call ? pairing_bytes(&st->late) : "", .has_begin = true,
 				     .was_given = st->was_given };
 }
 
-void pairs_give_open(struct pairs *j, uint32_t thread, int64_t time_ns, const char *result)
+void pairing_give_open(struct pairing *j, uint32_t thread, int64_t time_ns, const char *result)
 {
-	struct pairs_state *st = &j->states[thread];
-	struct pairs_item item;
+	struct pairing_state *st = &j->states[thread];
+	struct pairing_item item;
 
 	if (!st->made.call)
 		return;
-	item = pairs_item_of(j, thread, PAIRS_CALL, time_ns);
+	item = pairing_item_of(j, thread, PAIRING_CALL, time_ns);
 	item.result_text = result;
 	if (j->is_wanted[st->made.call - 1])
-		pairs_give(j, &item);
+		pairing_give(j, &item);
 	st->made = (struct call_made){ 0 };
 }
 
 /* ---------------------------------------------------------------- calls */
 
-static int enter(struct pairs *j, const struct call_class *c, const struct trace_event *e, uint32_t thread)
+static int enter(struct pairing *j, const struct call_class *c, const struct trace_event *e, uint32_t thread)
 {
-	struct pairs_state *st = &j->states[thread];
+	struct pairing_state *st = &j->states[thread];
 
-	pairs_give_open(j, thread, e->time_ns, "");
+	pairing_give_open(j, thread, e->time_ns, "");
 	calls_read(c, e, &st->made);
 	st->class = trace_class_number(e);
 	st->begin_ns = e->time_ns;
 	st->epoch = j->run.epoch[TRACE_KERNEL];
 	st->was_given = false;
 	st->signal = 0;
-	pairs_words_forget(st);
+	pairing_words_forget(st);
 	if (!strcmp(j->calls.names[c->call], "exit_group")) {
-		struct pairs_state *process;
+		struct pairing_state *process;
 
-		if (run_grow(&j->states, &j->n_states, pairs_process(j, thread), sizeof *j->states))
+		if (pass_grow(&j->states, &j->n_states, pairing_process(j, thread), sizeof *j->states))
 			return -ENOMEM;
 		st = &j->states[thread];
-		process = &j->states[pairs_process(j, thread)];
+		process = &j->states[pairing_process(j, thread)];
 		process->exits = true;
 		process->status = (int)st->made.args[0];
 	}
@@ -97,7 +97,7 @@ static int enter(struct pairs *j, const struct call_class *c, const struct trace
 		return -ENOMEM;
 	if (!j->o.has_text || !j->is_wanted[c->call])
 		return 0;
-	pairs_words_begin(j, thread, e);
+	pairing_words_begin(j, thread, e);
 	return st->text.failed ? -ENOMEM : 0;
 }
 
@@ -107,137 +107,137 @@ static bool makes_child(const char *call)
 }
 
 /* rt_sigreturn restores the registers, and with them the call's number: its end has none. */
-static uint32_t call_that_ends(const struct pairs *j, const struct call_class *c, const struct pairs_state *st)
+static uint32_t call_that_ends(const struct pairing *j, const struct call_class *c, const struct pairing_state *st)
 {
 	bool returns = st->made.call && !strcmp(j->calls.names[st->made.call - 1], "rt_sigreturn");
 
 	return returns && !strcmp(j->calls.names[c->call], "unknown") ? st->made.call - 1 : c->call;
 }
 
-static int leave(struct pairs *j, const struct call_class *c, const struct trace_event *e, uint32_t thread)
+static int leave(struct pairing *j, const struct call_class *c, const struct trace_event *e, uint32_t thread)
 {
-	struct pairs_state *st = &j->states[thread];
-	int64_t result = run_number(e, c->field[0], 0);
+	struct pairing_state *st = &j->states[thread];
+	int64_t result = pass_number(e, c->field[0], 0);
 	uint32_t call = call_that_ends(j, c, st);
 	const char *name = j->calls.names[call];
 	bool is_pair = st->made.call == call + 1 && st->epoch == j->run.epoch[TRACE_KERNEL];
-	struct pairs_item item;
+	struct pairing_item item;
 	int err = 0;
 
 	if (!st->made.call && !result && makes_child(name))
 		return 0; /* the child's first */
 	if (!is_pair) {
-		pairs_give_open(j, thread, e->time_ns, "");
+		pairing_give_open(j, thread, e->time_ns, "");
 		st->made = (struct call_made){ .call = call + 1 };
 		st->begin_ns = e->time_ns;
 		st->was_given = false;
 		st->is_about = false;
-		pairs_words_forget(st);
+		pairing_words_forget(st);
 	} else if (c->fd || st->made.class->fd) {
-		err = fds_leave(&j->fds, thread, pairs_process(j, thread), &st->made, result);
+		err = fds_leave(&j->fds, thread, pairing_process(j, thread), &st->made, result);
 	}
 	if (!strcmp(name, "execve") && !result)
 		j->is_hiding = false;
 	j->result.size = 0;
 	if (j->o.has_text && j->is_wanted[call])
-		pairs_words_end(j, c, e, thread, is_pair, result);
-	item = pairs_item_of(j, thread, PAIRS_CALL, e->time_ns);
+		pairing_words_end(j, c, e, thread, is_pair, result);
+	item = pairing_item_of(j, thread, PAIRING_CALL, e->time_ns);
 	item.has_begin = is_pair;
 	item.has_end = true;
 	item.result = result;
-	item.result_text = pairs_bytes(&j->result);
+	item.result_text = pairing_bytes(&j->result);
 	if (j->is_wanted[call])
-		pairs_give(j, &item);
+		pairing_give(j, &item);
 	st->made = (struct call_made){ 0 };
 	return err || j->result.failed || st->late.failed || st->text.failed ? -ENOMEM : 0;
 }
 
 /* ---------------------------------------------------------------- other events */
 
-static int see_file(struct pairs *j, const struct plan *p, const struct trace_event *e)
+static int on_file(struct pairing *j, const struct event_table *p, const struct trace_event *e)
 {
-	int64_t process = threads_of(j->run.threads, e, run_number(e, p->field[0], -1));
+	int64_t process = threads_of(j->run.threads, e, pass_number(e, p->field[0], -1));
 	const char *name;
 	size_t size;
 
 	if (process <= 0 || !p->field[2] || !ctf_event_text(e->ctf, p->field[2], &name, &size))
 		return process < 0 ? -ENOMEM : 0;
-	return fds_dumped(&j->fds, (uint32_t)process, run_number(e, p->field[1], -1),
-			  (uint64_t)run_number(e, p->field[3], 0), name, size);
+	return fds_dumped(&j->fds, (uint32_t)process, pass_number(e, p->field[1], -1),
+			  (uint64_t)pass_number(e, p->field[3], 0), name, size);
 }
 
-static int see_fork(struct pairs *j, const struct plan *p, const struct trace_event *e, uint32_t thread)
+static int on_fork(struct pairing *j, const struct event_table *p, const struct trace_event *e, uint32_t thread)
 {
-	int64_t child = threads_of(j->run.threads, e, run_number(e, p->field[0], -1));
-	uint32_t parent = pairs_process(j, thread), process = child > 0 ? pairs_process(j, (uint32_t)child) : parent;
+	int64_t child = threads_of(j->run.threads, e, pass_number(e, p->field[0], -1));
+	uint32_t parent = pairing_process(j, thread), process = child > 0 ? pairing_process(j, (uint32_t)child) : parent;
 
 	return child < 0 ? -ENOMEM : process == parent ? 0 : fds_fork(&j->fds, parent, process);
 }
 
 /* The thread that executes gets the number of its process: its call goes on under that number. */
-static int see_exec(struct pairs *j, const struct plan *p, const struct trace_event *e)
+static int on_exec(struct pairing *j, const struct event_table *p, const struct trace_event *e)
 {
-	int64_t tid = run_number(e, p->field[0], -1);
-	int64_t now = threads_of(j->run.threads, e, tid), before = threads_of(j->run.threads, e, run_number(e, p->field[1], tid));
-	struct pairs_state *st;
+	int64_t tid = pass_number(e, p->field[0], -1);
+	int64_t now = threads_of(j->run.threads, e, tid), before = threads_of(j->run.threads, e, pass_number(e, p->field[1], tid));
+	struct pairing_state *st;
 
 	if (now < 0 || before < 0)
 		return -ENOMEM;
 	if (!now || !before)
 		return 0;
-	if (run_grow(&j->states, &j->n_states, (uint32_t)(now > before ? now : before), sizeof *j->states))
+	if (pass_grow(&j->states, &j->n_states, (uint32_t)(now > before ? now : before), sizeof *j->states))
 		return -ENOMEM;
 	if (tid == j->o.command)
 		j->is_hiding = false;
 	fds_exec(&j->fds, (uint32_t)now);
 	st = &j->states[now];
 	if (now != before) {
-		pairs_give_open(j, (uint32_t)now, e->time_ns, "?");
-		pairs_words_fini(st);
+		pairing_give_open(j, (uint32_t)now, e->time_ns, "?");
+		pairing_words_fini(st);
 		*st = j->states[before];
-		j->states[before] = (struct pairs_state){ 0 };
+		j->states[before] = (struct pairing_state){ 0 };
 	}
 	if (st->made.call && !strcmp(j->calls.names[st->made.call - 1], "execve"))
-		pairs_words_program(j, st, p, e);
+		pairing_words_program(j, st, p, e);
 	return st->text.failed ? -ENOMEM : 0;
 }
 
-static int see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
-	struct pairs *j = context;
+	struct pairing *j = context;
 	uint32_t class = trace_class_number(e);
 	const struct call_class *c = &j->calls.classes[class];
-	const struct plan *p = &j->plans[class];
+	const struct event_table *p = &j->plans[class];
 	int err = 0;
 
 	(void)run;
 	if (!c->is && !p->role)
 		return 0;
-	if (run_grow(&j->states, &j->n_states, thread, sizeof *j->states))
+	if (pass_grow(&j->states, &j->n_states, thread, sizeof *j->states))
 		return -ENOMEM;
 	if (c->is == CALL_ENTRY)
 		err = enter(j, c, e, thread);
 	else if (c->is == CALL_EXIT)
 		err = leave(j, c, e, thread);
 	else if (p->role == ROLE_FILE)
-		err = see_file(j, p, e);
+		err = on_file(j, p, e);
 	else if (p->role == ROLE_FORK)
-		err = see_fork(j, p, e, thread);
+		err = on_fork(j, p, e, thread);
 	else if (p->role == ROLE_EXEC)
-		err = see_exec(j, p, e);
+		err = on_exec(j, p, e);
 	else if (p->role == ROLE_SENT)
-		err = pairs_see_sent(j, p, e, thread);
+		err = pairing_on_sent(j, p, e, thread);
 	else if (p->role == ROLE_SIGNAL)
-		err = pairs_see_signal(j, p, e, thread);
+		err = pairing_on_signal(j, p, e, thread);
 	else if (p->role == ROLE_DEATH)
-		err = pairs_see_death(j, e, thread);
+		err = pairing_on_death(j, e, thread);
 	return err ? err : j->is_over ? -ECANCELED : 0;
 }
 
-static int see_lost(void *context, struct run *run, const struct trace_event *e)
+static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 {
-	struct pairs *j = context;
-	const struct pairs_item item = { .kind = PAIRS_LOST, .begin_ns = e->time_ns, .end_ns = e->time_ns, .name = "",
+	struct pairing *j = context;
+	const struct pairing_item item = { .kind = PAIRING_LOST, .begin_ns = e->time_ns, .end_ns = e->time_ns, .name = "",
 					  .text = "", .early_text = "", .late_text = "", .result_text = "", .lost_events = e->lost_events,
 					  .lost_packets = e->lost_packets };
 
@@ -254,7 +254,7 @@ static int see_lost(void *context, struct run *run, const struct trace_event *e)
 
 static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c, uint32_t number)
 {
-	struct pairs *j = context;
+	struct pairing *j = context;
 	const struct call_class *class = &j->calls.classes[number];
 
 	(void)s;
@@ -263,18 +263,18 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 		call_plan_make(&j->call_plans[number], j->calls.names[class->call], class->is == CALL_ENTRY ? class : NULL);
 }
 
-static int learn_classes(struct pairs *j)
+static int learn_classes(struct pairing *j)
 {
 	uint32_t n = trace_n_classes(j->run.trace) + 1;
 	struct call_plan *call_plans;
-	struct plan *plans;
+	struct event_table *plans;
 	bool *is_wanted;
 
 	if (n == j->n_classes)
 		return 0;
 	call_plans = realloc(j->call_plans, n * sizeof *call_plans);
 	j->call_plans = call_plans ? call_plans : j->call_plans;
-	plans = plan_make(&j->run, kinds, sizeof kinds / sizeof *kinds);
+	plans = event_table_make(&j->run, kinds, sizeof kinds / sizeof *kinds);
 	if (plans) {
 		free(j->plans);
 		j->plans = plans;
@@ -290,42 +290,42 @@ static int learn_classes(struct pairs *j)
 	j->is_wanted = is_wanted;
 	for (; j->n_calls < j->calls.n; j->n_calls++)
 		is_wanted[j->n_calls] = !j->o.wants || j->o.wants(j->o.context, j->calls.names[j->n_calls]);
-	run_each_class(&j->run, plan_class, j);
+	pass_each_class(&j->run, plan_class, j);
 	j->n_classes = n;
 	return 0;
 }
 
-int pairs_open(struct pairs *j, struct trace *t, const struct pairs_options *o, struct diag *d)
+int pairing_open(struct pairing *j, struct trace *t, const struct pairing_options *o, struct diag *d)
 {
 	int err;
 
-	*j = (struct pairs){ .o = *o, .is_hiding = o->command >= 0 };
-	err = run_init(&j->run, t, &o->range, d);
-	j->run.sees_before = true; /* for descriptors */
+	*j = (struct pairing){ .o = *o, .is_hiding = o->command >= 0 };
+	err = pass_init(&j->run, t, &o->range, d);
+	j->run.is_seen_before = true; /* for descriptors */
 	if (!err && learn_classes(j))
 		err = diag_fail(d, -ENOMEM, "no memory for system calls");
 	if (err)
-		pairs_close(j);
+		pairing_close(j);
 	return err;
 }
 
-int pairs_update(struct pairs *j, struct diag *d)
+int pairing_update(struct pairing *j, struct diag *d)
 {
 	int err = threads_update(j->run.threads, j->run.trace, d);
 
 	return err ? err : learn_classes(j) ? diag_fail(d, -ENOMEM, "no memory for system calls") : 0;
 }
 
-int pairs_read(struct pairs *j, struct diag *d)
+int pairing_read(struct pairing *j, struct diag *d)
 {
-	int err = j->is_over ? 0 : run_all(&j->run, see, see_lost, j, d);
+	int err = j->is_over ? 0 : pass_all(&j->run, on_event, on_lost, j, d);
 
 	return j->is_over ? 0 : err;
 }
 
-enum pairs_lack pairs_lacks(const struct pairs *j)
+enum pairing_lack pairing_lacks(const struct pairing *j)
 {
-	enum pairs_lack lacks = PAIRS_LACKS_NOTHING;
+	enum pairing_lack lacks = PAIRING_LACKS_NOTHING;
 
 	for (uint32_t i = 0; i < j->n_classes && i < j->calls.n_classes; i++) {
 		const struct call_class *c = &j->calls.classes[i];
@@ -336,38 +336,38 @@ enum pairs_lack pairs_lacks(const struct pairs *j)
 			const struct call_rule *r = j->call_plans[i].rules[k];
 
 			if (r && r->kind == CALL_PATH && c->field[k]->code == OP_NUMBER)
-				return PAIRS_LACKS_PATHS;
+				return PAIRING_LACKS_PATHS;
 		}
 		if (c->lacks_memory)
-			lacks = PAIRS_LACKS_MEMORY;
+			lacks = PAIRING_LACKS_MEMORY;
 	}
 	return lacks;
 }
 
-void pairs_tell_lasting(struct pairs *j, int64_t before_ns)
+void pairing_report_lasting(struct pairing *j, int64_t before_ns)
 {
 	for (uint32_t i = 0; i < j->n_states && i < threads_n(j->run.threads); i++) {
-		struct pairs_state *st = &j->states[i];
-		struct pairs_item item;
+		struct pairing_state *st = &j->states[i];
+		struct pairing_item item;
 
 		if (!st->made.call || st->was_given || st->begin_ns >= before_ns || !j->is_wanted[st->made.call - 1])
 			continue;
-		item = pairs_item_of(j, i, PAIRS_LASTING, st->begin_ns);
-		pairs_give(j, &item);
+		item = pairing_item_of(j, i, PAIRING_LASTING, st->begin_ns);
+		pairing_give(j, &item);
 		st->was_given = true;
 	}
 }
 
-void pairs_end(struct pairs *j)
+void pairing_end(struct pairing *j)
 {
 	for (uint32_t i = 0; i < j->n_states && i < threads_n(j->run.threads); i++)
-		pairs_give_open(j, i, j->run.last_ns, "");
+		pairing_give_open(j, i, j->run.last_ns, "");
 }
 
-void pairs_close(struct pairs *j)
+void pairing_close(struct pairing *j)
 {
 	for (uint32_t i = 0; i < j->n_states; i++)
-		pairs_words_fini(&j->states[i]);
+		pairing_words_fini(&j->states[i]);
 	free(j->states);
 	free(j->plans);
 	free(j->call_plans);
@@ -375,6 +375,6 @@ void pairs_close(struct pairs *j)
 	text_fini(&j->result);
 	fds_fini(&j->fds);
 	calls_fini(&j->calls);
-	run_fini(&j->run);
-	*j = (struct pairs){ 0 };
+	pass_fini(&j->run);
+	*j = (struct pairing){ 0 };
 }

@@ -3,7 +3,7 @@
  * analysis/syscalls/pairing.h - system calls, each as one thing: beginning and end joined, arguments and results in words.
  *
  * Given are, by the time of their ends: calls; what else a tracer of system calls tells, signals and deaths; and places
- * where events were lost.  A call that lasts can be given before its end (pairs_tell_lasting).  Nothing is joined
+ * where events were lost.  A call that lasts can be given before its end (pairing_report_lasting).  Nothing is joined
  * over a loss: then the beginning is given as one without an end, and the end as one without a beginning.
  */
 #ifndef ANALYSIS_SYSCALLS_PAIRING_H
@@ -16,16 +16,16 @@
 #include "analysis/syscalls/fds.h"
 #include "analysis/event_table.h"
 
-enum pairs_kind {
-	PAIRS_CALL,
-	PAIRS_LASTING, /* a call that has not returned yet */
-	PAIRS_SIGNAL, /* delivered */
-	PAIRS_DEATH, /* of a thread */
-	PAIRS_LOST,
+enum pairing_kind {
+	PAIRING_CALL,
+	PAIRING_LASTING, /* a call that has not returned yet */
+	PAIRING_SIGNAL, /* delivered */
+	PAIRING_DEATH, /* of a thread */
+	PAIRING_LOST,
 };
 
-struct pairs_item {
-	enum pairs_kind kind;
+struct pairing_item {
+	enum pairing_kind kind;
 	uint32_t thread;
 	int64_t begin_ns, end_ns; /* a call's; else both are when it was */
 	const char *name; /* of the call */
@@ -36,16 +36,16 @@ struct pairs_item {
 	int64_t result; /* of a signal its number */
 	bool has_begin; /* seen: else the duration is not known, nor are the arguments */
 	bool has_end; /* else no result; result_text is "?" if none could come, "" if it may have been lost */
-	bool was_given; /* as PAIRS_LASTING */
+	bool was_given; /* as PAIRING_LASTING */
 	uint64_t lost_events, lost_packets;
 };
 
-struct pairs_options {
+struct pairing_options {
 	bool has_text; /* of arguments and results; else only what is counted */
 	bool names_fds, names_pids;
 	uint32_t string_bytes; /* of what is read and written, that are shown; 0: all there is */
 	int64_t command; /* a thread that is not shown before it executes another program; -1: none */
-	struct run_range range;
+	struct pass_range range;
 	const char *const *paths; /* only calls that name one of these, or a descriptor of one; none: all */
 	int n_paths;
 	const pid_t *pids; /* only these processes or threads; none: all */
@@ -53,17 +53,17 @@ struct pairs_options {
 	/* Whether calls of this name are wanted; asked once. */
 	bool (*wants)(void *context, const char *call);
 	/* Returns 0 to go on. */
-	int (*give)(void *context, const struct pairs_item *item);
+	int (*give)(void *context, const struct pairing_item *item);
 	void *context;
 };
 
-struct pairs_state { /* of a thread */
+struct pairing_state { /* of a thread */
 	struct call_made made; /* the call in progress */
 	uint32_t class; /* of its beginning */
 	int64_t begin_ns;
 	uint32_t epoch;
 	bool was_given;
-	struct text text, early, late; /* the arguments; see pairs_item */
+	struct text text, early, late; /* the arguments; see pairing_item */
 	struct call_parts parts;
 	bool is_about; /* one of the paths that are wanted */
 	uint32_t first_late; /* of them, in the order in which they are shown */
@@ -74,15 +74,15 @@ struct pairs_state { /* of a thread */
 	int64_t sent_code, sent_by;
 };
 
-struct pairs {
-	struct run run;
-	struct pairs_options o;
+struct pairing {
+	struct pass run;
+	struct pairing_options o;
 	struct calls calls;
 	struct call_plan *call_plans; /* by class */
 	bool *is_wanted; /* by call */
 	uint32_t n_classes, n_calls; /* that they have room for */
-	struct plan *plans; /* by class */
-	struct pairs_state *states; /* by thread */
+	struct event_table *plans; /* by class */
+	struct pairing_state *states; /* by thread */
 	uint32_t n_states;
 	struct fds fds;
 	struct text result;
@@ -93,22 +93,22 @@ struct pairs {
 	bool is_over; /* `give` said so */
 };
 
-int pairs_open(struct pairs *j, struct trace *t, const struct pairs_options *o, struct diag *d);
-void pairs_close(struct pairs *j);
+int pairing_open(struct pairing *j, struct trace *t, const struct pairing_options *o, struct diag *d);
+void pairing_close(struct pairing *j);
 
-/* pairs_read - what there is, up to where the trace ends for now.  After trace_refresh(), pairs_update() and again. */
-int pairs_read(struct pairs *j, struct diag *d);
-int pairs_update(struct pairs *j, struct diag *d);
-/* pairs_lacks - what the calls that are known so far are without. */
-enum pairs_lack {
-	PAIRS_LACKS_NOTHING,
-	PAIRS_LACKS_MEMORY, /* what is read and written, structures */
-	PAIRS_LACKS_PATHS, /* these, and file names */
+/* pairing_read - what there is, up to where the trace ends for now.  After trace_refresh(), pairing_update() and again. */
+int pairing_read(struct pairing *j, struct diag *d);
+int pairing_update(struct pairing *j, struct diag *d);
+/* pairing_lacks - what the calls that are known so far are without. */
+enum pairing_lack {
+	PAIRING_LACKS_NOTHING,
+	PAIRING_LACKS_MEMORY, /* what is read and written, structures */
+	PAIRING_LACKS_PATHS, /* these, and file names */
 };
-enum pairs_lack pairs_lacks(const struct pairs *j);
-/* pairs_tell_lasting - give the calls that began before @before_ns, once each. */
-void pairs_tell_lasting(struct pairs *j, int64_t before_ns);
-/* pairs_end - give those that never returned. */
-void pairs_end(struct pairs *j);
+enum pairing_lack pairing_lacks(const struct pairing *j);
+/* pairing_report_lasting - give the calls that began before @before_ns, once each. */
+void pairing_report_lasting(struct pairing *j, int64_t before_ns);
+/* pairing_end - give those that never returned. */
+void pairing_end(struct pairing *j);
 
 #endif

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-static struct call_about about(struct pairs *j, uint32_t thread, const struct trace_event *e)
+static struct call_about about(struct pairing *j, uint32_t thread, const struct trace_event *e)
 {
-	return (struct call_about){ .fds = j->o.names_fds ? &j->fds : NULL, .process = pairs_process(j, thread),
+	return (struct call_about){ .fds = j->o.names_fds ? &j->fds : NULL, .process = pairing_process(j, thread),
 				    .threads = j->o.names_pids ? j->run.threads : NULL, .event = e };
 }
 
@@ -26,12 +26,12 @@ static void read_values(const struct call_class *c, const struct trace_event *e,
 	}
 }
 
-static struct call_moment moment_of(const struct pairs *j, const struct pairs_state *st, const struct call_about *about)
+static struct call_moment moment_of(const struct pairing *j, const struct pairing_state *st, const struct call_about *about)
 {
 	return (struct call_moment){ .args = st->made.args, .string_bytes = j->o.string_bytes, .about = about };
 }
 
-static void read_memory(struct pairs *j, const struct call_class *c, const struct trace_event *e)
+static void read_memory(struct pairing *j, const struct call_class *c, const struct trace_event *e)
 {
 	j->n_memory = c->memory.n;
 	for (int i = 0; i < c->memory.n; i++)
@@ -39,13 +39,13 @@ static void read_memory(struct pairs *j, const struct call_class *c, const struc
 }
 
 /* Before which argument a call that lasts ends, as long as it does. */
-static uint32_t first_late(const struct pairs *j, const struct pairs_state *st)
+static uint32_t first_late(const struct pairing *j, const struct pairing_state *st)
 {
 	const struct kernel_captures at_exit = st->made.class->at_exit;
 	uint32_t first = CALL_ARGS;
 
 	for (int i = 0; i < at_exit.n; i++) {
-		uint32_t place = call_place(&j->call_plans[st->class], at_exit.at[i]->argument - 1u);
+		uint32_t place = call_operand(&j->call_plans[st->class], at_exit.at[i]->argument - 1u);
 
 		if (call_memory_waits(at_exit.at[i], st->made.args) && place < first)
 			first = place;
@@ -53,7 +53,7 @@ static uint32_t first_late(const struct pairs *j, const struct pairs_state *st)
 	return first;
 }
 
-static void join(struct pairs *j, struct pairs_state *st)
+static void join(struct pairing *j, struct pairing_state *st)
 {
 	const struct call_plan *p = &j->call_plans[st->class];
 
@@ -63,7 +63,7 @@ static void join(struct pairs *j, struct pairs_state *st)
 	call_join(&st->late, p, &st->parts, st->first_late, CALL_ARGS);
 }
 
-static bool is_path(const struct pairs *j, const char *name, size_t size)
+static bool is_path(const struct pairing *j, const char *name, size_t size)
 {
 	for (int i = 0; i < j->o.n_paths; i++)
 		if (strlen(j->o.paths[i]) == size && !memcmp(j->o.paths[i], name, size))
@@ -72,7 +72,7 @@ static bool is_path(const struct pairs *j, const char *name, size_t size)
 }
 
 /* Whether the call in progress names one of the paths that are wanted, or a descriptor of one. */
-static bool is_about(struct pairs *j, uint32_t thread, const struct pairs_state *st, const struct call_value *values, uint32_t n)
+static bool is_about(struct pairing *j, uint32_t thread, const struct pairing_state *st, const struct call_value *values, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct call_rule *r = j->call_plans[st->class].rules[i];
@@ -81,16 +81,16 @@ static bool is_about(struct pairs *j, uint32_t thread, const struct pairs_state 
 		if (values[i].text && is_path(j, values[i].text, values[i].text_size))
 			return true;
 		if (r && (r->kind == CALL_FD || r->kind == CALL_AT_FD))
-			f = fds_look(&j->fds, pairs_process(j, thread), (int32_t)values[i].n);
+			f = fds_look(&j->fds, pairing_process(j, thread), (int32_t)values[i].n);
 		if (f && f->name && is_path(j, f->name, strlen(f->name)))
 			return true;
 	}
 	return false;
 }
 
-void pairs_words_begin(struct pairs *j, uint32_t thread, const struct trace_event *e)
+void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_event *e)
 {
-	struct pairs_state *st = &j->states[thread];
+	struct pairing_state *st = &j->states[thread];
 	const struct call_class *c = st->made.class;
 	const struct call_about known = about(j, thread, e);
 	const struct call_moment moment = moment_of(j, st, &known);
@@ -107,7 +107,7 @@ void pairs_words_begin(struct pairs *j, uint32_t thread, const struct trace_even
 	join(j, st);
 }
 
-void pairs_words_fini(struct pairs_state *st)
+void pairing_words_fini(struct pairing_state *st)
 {
 	text_fini(&st->text);
 	text_fini(&st->early);
@@ -115,7 +115,7 @@ void pairs_words_fini(struct pairs_state *st)
 	call_parts_fini(&st->parts);
 }
 
-void pairs_words_forget(struct pairs_state *st)
+void pairing_words_forget(struct pairing_state *st)
 {
 	st->text.size = st->early.size = st->late.size = 0;
 }
@@ -135,7 +135,7 @@ static void add_change(struct text *part, const struct text *now, const char *be
 }
 
 /* One thing that the kernel has written where an argument points to. */
-static void tell_written(struct pairs_state *st, const struct call_memory *m, const struct call_moment *x)
+static void report_written(struct pairing_state *st, const struct call_memory *m, const struct call_moment *x)
 {
 	uint32_t i = m->what->argument - 1u;
 	struct text now = { 0 };
@@ -155,10 +155,10 @@ static void tell_written(struct pairs_state *st, const struct call_memory *m, co
 
 /* Texts that were not in memory when the call began: told by their addresses, as texts.  What has none at the call's end
  * either is empty, or the kernel could not read it. */
-static void tell_late_texts(struct pairs *j, struct pairs_state *st, const struct trace_event *e, int64_t result)
+static void report_late_texts(struct pairing *j, struct pairing_state *st, const struct trace_event *e, int64_t result)
 {
 	const struct call_class *c = st->made.class;
-	const char *p = call_memory_late(e->ctf, &j->memory[0]), *end = p ? p + j->memory[0].size : NULL;
+	const char *p = call_memory_at_exit(e->ctf, &j->memory[0]), *end = p ? p + j->memory[0].size : NULL;
 
 	for (uint32_t i = 0; p && i < c->n_fields && p < end; i++) {
 		struct text *part = &st->parts.part[i];
@@ -176,7 +176,7 @@ static void tell_late_texts(struct pairs *j, struct pairs_state *st, const struc
 }
 
 /* A new child's number, which the kernel writes for its parent. */
-static void tell_child(struct pairs_state *st, const char *name, int64_t result)
+static void report_child(struct pairing_state *st, const char *name, int64_t result)
 {
 	if (!strcmp(name, "clone3") && st->parts.part[0].size && strstr(st->parts.part[0].bytes, "CLONE_PARENT_SETTID"))
 		text_addf(&st->parts.part[0], " => {parent_tid=[%lld]}", (long long)result);
@@ -187,7 +187,7 @@ static void tell_child(struct pairs_state *st, const char *name, int64_t result)
 }
 
 /* What is told behind the result: "([{fd=3, revents=POLLIN}], left {tv_sec=1, tv_nsec=0})". */
-static void tell_after(struct pairs *j, const struct call_memory *m, const struct call_moment *x, const char **before)
+static void report_after(struct pairing *j, const struct call_memory *m, const struct call_moment *x, const char **before)
 {
 	static const char *const sets[] = { "in ", "out ", "except " };
 	bool is_time = m->what->kind == KERNEL_CAPTURE_TIME || m->what->kind == KERNEL_CAPTURE_TIMEVAL;
@@ -202,10 +202,10 @@ static void tell_after(struct pairs *j, const struct call_memory *m, const struc
 	text_fini(&t);
 }
 
-void pairs_words_end(struct pairs *j, const struct call_class *c, const struct trace_event *e, uint32_t thread, bool is_pair,
+void pairing_words_end(struct pairing *j, const struct call_class *c, const struct trace_event *e, uint32_t thread, bool is_pair,
 		     int64_t result)
 {
-	struct pairs_state *st = &j->states[thread];
+	struct pairing_state *st = &j->states[thread];
 	const struct call_about known = about(j, thread, e);
 	struct call_moment moment = moment_of(j, st, &known);
 	const char *before = " (", *name = j->calls.names[st->made.call - 1];
@@ -214,15 +214,15 @@ void pairs_words_end(struct pairs *j, const struct call_class *c, const struct t
 	moment.is_end = true;
 	moment.result = result;
 	if (is_pair && c->has_late)
-		tell_late_texts(j, st, e, result);
+		report_late_texts(j, st, e, result);
 	read_memory(j, c, e);
 	for (int i = 0; i < j->n_memory; i++) {
 		const struct call_memory *m = &j->memory[i];
 
 		if (m->what->is_after && result > 0)
-			tell_after(j, m, &moment, &before);
+			report_after(j, m, &moment, &before);
 		else if (is_pair && !m->what->is_after && (result < 0 || !m->what->is_of_failures))
-			tell_written(st, m, &moment);
+			report_written(st, m, &moment);
 		else if (!is_pair && m->size)
 			call_memory_add(&st->late, m, &moment);
 	}
@@ -231,12 +231,12 @@ void pairs_words_end(struct pairs *j, const struct call_class *c, const struct t
 	else if (!result && is_pair && (strstr(name, "poll") == name || !strcmp(name, "ppoll") || strstr(name, "select")))
 		text_addf(&j->result, " (Timeout)");
 	if (is_pair && result > 0)
-		tell_child(st, name, result);
+		report_child(st, name, result);
 	if (is_pair)
 		join(j, st);
 }
 
-void pairs_words_program(struct pairs *j, struct pairs_state *st, const struct plan *p, const struct trace_event *e)
+void pairing_words_program(struct pairing *j, struct pairing_state *st, const struct event_table *p, const struct trace_event *e)
 {
 	struct text *part = &st->parts.part[0];
 	const char *name;

@@ -323,7 +323,7 @@ static uint32_t at_place(const struct call_plan *p, uint32_t place)
 	return p->shape == SHAPE_CLONE ? clone_order[place].argument : place;
 }
 
-uint32_t call_place(const struct call_plan *p, uint32_t i)
+uint32_t call_operand(const struct call_plan *p, uint32_t i)
 {
 	uint32_t place = 0;
 

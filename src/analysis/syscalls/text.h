@@ -101,8 +101,8 @@ void call_arguments(struct call_parts *parts, const struct call_plan *p, const s
 /* call_join - "3</etc/passwd>, 0x55e0, 4096": without parentheses.  @from, @n: of them, in the order in which they are shown; a
  * comma is behind the last if it is not the last of all. */
 void call_join(struct text *t, const struct call_plan *p, const struct call_parts *parts, uint32_t from, uint32_t n);
-/* call_place - which in that order argument @i is. */
-uint32_t call_place(const struct call_plan *p, uint32_t i);
+/* call_operand - which in that order argument @i is. */
+uint32_t call_operand(const struct call_plan *p, uint32_t i);
 void call_parts_fini(struct call_parts *parts);
 /* call_result - "832", "-1 ENOENT (No such file or directory)", "?" if the call does not return.  @m: what is known of
  * its beginning. */

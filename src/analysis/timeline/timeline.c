@@ -37,18 +37,18 @@ struct now { /* the event in hand */
 	bool is_chosen;
 };
 
-static int see_first(void *context, struct run *r, const struct trace_event *e, uint32_t thread)
+static int on_first(void *context, struct pass *r, const struct trace_event *e, uint32_t thread)
 {
 	struct timeline *t = context;
-	int64_t got = follow_see(&t->follow, r, e, thread);
+	int64_t got = coverage_on_event(&t->follow, r, e, thread);
 
 	return got < 0 ? (int)got : 0;
 }
 
-static int lose_first(void *context, struct run *r, const struct trace_event *e)
+static int lose_first(void *context, struct pass *r, const struct trace_event *e)
 {
 	struct timeline *t = context;
-	int64_t got = follow_lost(&t->follow, e);
+	int64_t got = coverage_lost(&t->follow, e);
 
 	(void)r;
 	return got < 0 ? (int)got : 0;
@@ -59,15 +59,15 @@ int timeline_init(struct timeline *t, struct trace *first, struct diag *d)
 	int err;
 
 	*t = (struct timeline){ 0 };
-	err = run_init(&t->run, first, NULL, d);
-	if (!err && follow_init(&t->follow, &t->run))
+	err = pass_init(&t->run, first, NULL, d);
+	if (!err && coverage_init(&t->follow, &t->run))
 		err = diag_fail(d, -ENOMEM, "no memory for threads");
 	if (!err)
-		err = run_all(&t->run, see_first, lose_first, t, d);
+		err = pass_all(&t->run, on_first, lose_first, t, d);
 	if (err)
 		timeline_fini(t);
 	else
-		follow_settle(&t->follow);
+		coverage_finalize(&t->follow);
 	return err;
 }
 
@@ -99,8 +99,8 @@ static void end_second(struct timeline *t)
 void timeline_fini(struct timeline *t)
 {
 	end_second(t);
-	follow_fini(&t->follow);
-	run_fini(&t->run);
+	coverage_fini(&t->follow);
+	pass_fini(&t->run);
 	*t = (struct timeline){ 0 };
 }
 
@@ -135,7 +135,7 @@ static void name_by_function(const struct timeline *t, const struct now *n, stru
 static void name_by_softirq(const struct now *n, struct timeline_item *item)
 {
 	int64_t number;
-	const char *name = n->plan->softirq && ctf_event_number(n->e->ctf, n->plan->softirq, &number) ? irqs_soft_name(number) : NULL;
+	const char *name = n->plan->softirq && ctf_event_number(n->e->ctf, n->plan->softirq, &number) ? irq_stack_soft_name(number) : NULL;
 
 	if (!name)
 		return;
@@ -161,9 +161,9 @@ static struct timeline_row *row_of(struct timeline *t, const struct now *n, stru
 	if (!threads_at(t->threads, n->thread)->tid)
 		item->is_of_cpu = true;
 	if (!item->is_of_cpu)
-		return run_grow(&t->rows, &t->n_rows, n->thread, sizeof *t->rows) ? NULL : &t->rows[n->thread];
+		return pass_grow(&t->rows, &t->n_rows, n->thread, sizeof *t->rows) ? NULL : &t->rows[n->thread];
 	item->cpu = item->cpu < CPUS_MAX ? item->cpu : CPUS_MAX;
-	return run_grow(&t->cpu_rows, &t->n_cpu_rows, item->cpu, sizeof *t->cpu_rows)
+	return pass_grow(&t->cpu_rows, &t->n_cpu_rows, item->cpu, sizeof *t->cpu_rows)
 		       ? NULL : &t->cpu_rows[item->cpu];
 }
 
@@ -191,7 +191,7 @@ static int open_slice(struct timeline *t, const struct now *n)
 		return -ENOMEM;
 	if (row->n_open == DEPTH_MAX)
 		return give_instant(t, n, 0);
-	if (run_grow(&row->open, &row->n_rooms, row->n_open, sizeof *row->open))
+	if (pass_grow(&row->open, &row->n_rooms, row->n_open, sizeof *row->open))
 		return -ENOMEM;
 	name_by_function(t, n, &item);
 	name_by_softirq(n, &item);
@@ -251,13 +251,13 @@ static int close_rows(struct timeline *t, struct timeline_row *rows, uint32_t n_
 /* Thread @tid if its states can be told: not an idle one, and all its switches are there. */
 static int64_t thread_in(struct timeline *t, const struct now *n, const struct ctf_op *op)
 {
-	int64_t tid = run_number(n->e, op, -1), number = tid > 0 ? threads_of(t->threads, n->e, tid) : 0;
+	int64_t tid = pass_number(n->e, op, -1), number = tid > 0 ? threads_of(t->threads, n->e, tid) : 0;
 
 	if (number <= 0)
 		return number;
-	if (run_grow(&t->states, &t->n_states, (uint32_t)number, sizeof *t->states))
+	if (pass_grow(&t->states, &t->n_states, (uint32_t)number, sizeof *t->states))
 		return -ENOMEM;
-	return follow_is_whole(&t->follow, (uint32_t)number) ? number : 0;
+	return coverage_is_complete(&t->follow, (uint32_t)number) ? number : 0;
 }
 
 static int end_state(struct timeline *t, uint32_t thread, const struct now *n)
@@ -282,7 +282,7 @@ static void begin_state(struct timeline *t, int64_t thread, enum timeline_state 
 
 static int switch_out(struct timeline *t, const struct now *n, int64_t prev)
 {
-	int64_t state = run_number(n->e, n->plan->field[2], STATE_SLEEPS);
+	int64_t state = pass_number(n->e, n->plan->field[2], STATE_SLEEPS);
 	struct timeline_thread *s = &t->states[prev];
 	int err = s->state == TIMELINE_RUNNING && s->cpu == n->e->cpu ? end_state(t, (uint32_t)prev, n) : 0;
 
@@ -306,7 +306,7 @@ static int switch_in(struct timeline *t, const struct now *n, int64_t next)
 	return err;
 }
 
-static int see_switch(struct timeline *t, const struct now *n)
+static int on_switch(struct timeline *t, const struct now *n)
 {
 	int64_t prev = thread_in(t, n, n->plan->field[0]), next = thread_in(t, n, n->plan->field[1]);
 	uint32_t cpu = n->e->cpu < CPUS_MAX ? n->e->cpu : CPUS_MAX;
@@ -314,7 +314,7 @@ static int see_switch(struct timeline *t, const struct now *n)
 	uint32_t before;
 	int err = 0;
 
-	if (prev < 0 || next < 0 || run_grow(&t->running, &t->n_running, cpu, sizeof *t->running))
+	if (prev < 0 || next < 0 || pass_grow(&t->running, &t->n_running, cpu, sizeof *t->running))
 		return -ENOMEM;
 	/* Who ran here, and did not leave, left unseen. */
 	before = t->running[cpu];
@@ -331,7 +331,7 @@ static int see_switch(struct timeline *t, const struct now *n)
 	return err;
 }
 
-static int see_waking(struct timeline *t, const struct now *n)
+static int on_waking(struct timeline *t, const struct now *n)
 {
 	int64_t thread = thread_in(t, n, n->plan->field[0]);
 	struct timeline_thread *s;
@@ -352,7 +352,7 @@ static int see_waking(struct timeline *t, const struct now *n)
 }
 
 /* Its slices end with it. */
-static int see_exit(struct timeline *t, const struct now *n)
+static int on_exit_event(struct timeline *t, const struct now *n)
 {
 	struct timeline_item item = item_of(n, TIMELINE_END);
 	struct timeline_row *row = row_of(t, n, &item);
@@ -374,7 +374,7 @@ static int sum_up(struct timeline *t, const struct now *n, struct timeline_item 
 	uint32_t process = timeline_thread(t, n->thread)->process;
 	uint32_t place = (process ? process : n->thread) * t->o->n_counters + item->counter;
 
-	if (run_grow(&t->sums, &t->n_sums, place, sizeof *t->sums))
+	if (pass_grow(&t->sums, &t->n_sums, place, sizeof *t->sums))
 		return -ENOMEM;
 	t->sums[place] += item->number;
 	item->number = t->sums[place];
@@ -389,7 +389,7 @@ static int give_counters(struct timeline *t, const struct now *n)
 		const struct ctf_op *op;
 		int err;
 
-		if (!run_is_like(c->event, n->e->stream->source, n->e->ctf->class->name))
+		if (!pass_is_like(c->event, n->e->stream->source, n->e->ctf->class->name))
 			continue;
 		op = ctf_class_find(n->e->ctf->class, CTF_PAYLOAD, c->field);
 		item.counter = i;
@@ -407,16 +407,16 @@ static int give_counters(struct timeline *t, const struct now *n)
 static bool is_chosen(struct timeline *t, const struct trace_event *e, uint32_t thread)
 {
 	const struct thread *th = threads_at(t->threads, thread);
-	struct who w = { .name = th->name, .size = th->name_size, .pid = th->pid, .tid = th->tid };
+	struct thread_identity w = { .name = th->name, .size = th->name_size, .pid = th->pid, .tid = th->tid };
 
 	if (t->o->is_wanted && !t->o->is_wanted[trace_class_number(e)])
 		return false;
 	return !t->o->is_chosen || t->o->is_chosen(t->o->context, e, &w);
 }
 
-static int see(struct timeline *t, const struct trace_event *e)
+static int on_event(struct timeline *t, const struct trace_event *e)
 {
-	int64_t thread = threads_see(t->threads, e);
+	int64_t thread = threads_on_event(t->threads, e);
 	struct now n = { .e = e, .plan = &t->plans[trace_class_number(e)], .thread = (uint32_t)thread };
 	int err = 0;
 
@@ -437,11 +437,11 @@ static int see(struct timeline *t, const struct trace_event *e)
 	case TIMELINE_CLOSES:
 		return close_slice(t, &n);
 	case TIMELINE_SWITCHES:
-		return see_switch(t, &n);
+		return on_switch(t, &n);
 	case TIMELINE_WAKES:
-		return see_waking(t, &n);
+		return on_waking(t, &n);
 	case TIMELINE_EXITS:
-		return see_exit(t, &n);
+		return on_exit_event(t, &n);
 	}
 	return 0;
 }
@@ -488,7 +488,7 @@ static int read_all(struct timeline *t, struct diag *d)
 			break;
 		if (item == TRACE_EVENT && e.time_ns > t->last_ns)
 			t->last_ns = e.time_ns;
-		err = item == TRACE_EVENT ? see(t, &e) : lose(t, &e);
+		err = item == TRACE_EVENT ? on_event(t, &e) : lose(t, &e);
 	}
 	if (item < 0)
 		return item;
@@ -505,7 +505,7 @@ int timeline_run(struct timeline *t, struct trace *second, const struct timeline
 	t->o = o;
 	t->trace = second;
 	t->last_ns = INT64_MIN;
-	t->plans = timeline_plan(&(struct run){ .trace = second }, o);
+	t->plans = timeline_plan(&(struct pass){ .trace = second }, o);
 	if (!t->plans)
 		return diag_fail(d, -ENOMEM, "no memory for event classes");
 	err = threads_open(&t->threads, second, d);

@@ -63,7 +63,7 @@ struct timeline_counter {
 
 struct timeline_options {
 	const bool *is_wanted; /* by class number; NULL: all */
-	bool (*is_chosen)(void *context, const struct trace_event *e, const struct who *w); /* NULL: all */
+	bool (*is_chosen)(void *context, const struct trace_event *e, const struct thread_identity *w); /* NULL: all */
 	int64_t from_ns, to_ns; /* both included */
 	const struct timeline_pair *pairs; /* beside those that names tell */
 	uint32_t n_pairs;
@@ -77,8 +77,8 @@ struct timeline_options {
 struct timeline_plan;
 
 struct timeline {
-	struct run run; /* of the first pass: threads, losses */
-	struct follow follow;
+	struct pass run; /* of the first pass: threads, losses */
+	struct coverage follow;
 	uint64_t n_items;
 	/* private */
 	const struct timeline_options *o;
@@ -123,6 +123,6 @@ struct timeline_plan {
 };
 
 /* timeline_plan - by class number, to be freed; NULL if there is no memory. */
-struct timeline_plan *timeline_plan(const struct run *r, const struct timeline_options *o);
+struct timeline_plan *timeline_plan(const struct pass *r, const struct timeline_options *o);
 
 #endif

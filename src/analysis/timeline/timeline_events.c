@@ -174,9 +174,9 @@ static void plan_given(struct planning *p, const struct class *c, const struct t
 	struct timeline_plan *plan = &p->plans[c->number];
 
 	for (uint32_t i = 0; i < o->n_pairs; i++) {
-		bool opens = run_is_like(o->pairs[i].begin, c->source, c->class->name);
+		bool opens = pass_is_like(o->pairs[i].begin, c->source, c->class->name);
 
-		if (!opens && !run_is_like(o->pairs[i].end, c->source, c->class->name))
+		if (!opens && !pass_is_like(o->pairs[i].end, c->source, c->class->name))
 			continue;
 		*plan = (struct timeline_plan){ .role = opens ? TIMELINE_OPENS : TIMELINE_CLOSES,
 						.pair = n_classes + i,
@@ -196,7 +196,7 @@ static void plan_class(struct planning *p, const struct class *c, const struct t
 	plan->is_of_cpu = is_of_cpu(c);
 	if (c->source->domain == TRACE_KERNEL) {
 		plan_sched(p, c);
-		plan->function = run_function(c->class);
+		plan->function = pass_function(c->class);
 		if (!strcmp(c->class->name, "irq_softirq_entry"))
 			plan->softirq = ctf_class_find(c->class, CTF_PAYLOAD, "vec");
 	}
@@ -207,13 +207,13 @@ static void plan_class(struct planning *p, const struct class *c, const struct t
 	plan_given(p, c, o, n_classes);
 }
 
-struct timeline_plan *timeline_plan(const struct run *r, const struct timeline_options *o)
+struct timeline_plan *timeline_plan(const struct pass *r, const struct timeline_options *o)
 {
 	size_t n = trace_n_classes(r->trace) + (size_t)1;
 	struct planning p = { .classes = calloc(n, sizeof *p.classes), .plans = calloc(n, sizeof *p.plans) };
 
 	if (p.classes && p.plans) {
-		run_each_class(r, add_class, &p);
+		pass_each_class(r, add_class, &p);
 		qsort(p.classes, p.n, sizeof *p.classes, by_name);
 		for (uint32_t i = 0; i < p.n; i++)
 			plan_class(&p, &p.classes[i], o, (uint32_t)n);

@@ -5,12 +5,12 @@
 
 #include "analysis/wait/internal.h"
 
-void why_keep(struct life *l, const struct why_segment *s)
+void wait_keep(struct wait_thread *l, const struct wait_segment *s)
 {
 	uint32_t room = l->room ? l->room * 2 : 16;
-	struct why_segment *bigger;
+	struct wait_segment *bigger;
 
-	if (l->n_kept == l->room && l->room < WHY_KEPT) {
+	if (l->n_kept == l->room && l->room < WAIT_KEPT) {
 		bigger = realloc(l->kept, room * sizeof *bigger); /* not yet wrapped: first is 0 */
 		if (!bigger)
 			return;
@@ -27,7 +27,7 @@ void why_keep(struct life *l, const struct why_segment *s)
 
 /* ---------------------------------------------------------------- parts */
 
-static uint32_t bucket_of(const struct why_part *p)
+static uint32_t bucket_of(const struct wait_part *p)
 {
 	uint64_t h = p->state + 8u * p->call + ((uint64_t)p->thread << 32);
 
@@ -36,22 +36,22 @@ static uint32_t bucket_of(const struct why_part *p)
 	return (uint32_t)(h >> 54);
 }
 
-static bool is_like(const struct why_part *a, const struct why_part *b)
+static bool is_like(const struct wait_part *a, const struct wait_part *b)
 {
 	return a->state == b->state && a->call == b->call && a->thread == b->thread && a->object == b->object &&
 	       !a->object_name == !b->object_name && a->is_fault == b->is_fault &&
 	       a->cause.kind == b->cause.kind && a->cause.source == b->cause.source;
 }
 
-int why_part_add(struct why_parts *p, const struct why_part *like, uint64_t ns, int64_t at_ns)
+int wait_part_add(struct wait_parts *p, const struct wait_part *like, uint64_t ns, int64_t at_ns)
 {
 	uint32_t *bucket = &p->buckets[bucket_of(like)], i = *bucket;
-	struct why_part *part;
+	struct wait_part *part;
 
 	while (i && !is_like(&p->at[i - 1], like))
 		i = p->at[i - 1].next;
 	if (!i) {
-		if (run_grow(&p->at, &p->n_rooms, p->n, sizeof *p->at))
+		if (pass_grow(&p->at, &p->n_rooms, p->n, sizeof *p->at))
 			return -1;
 		p->at[p->n] = *like;
 		p->at[p->n].next = *bucket;
@@ -69,7 +69,7 @@ int why_part_add(struct why_parts *p, const struct why_part *like, uint64_t ns, 
 
 static int most_time_first(const void *a, const void *b)
 {
-	const struct why_part *x = a, *y = b;
+	const struct wait_part *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
@@ -78,7 +78,7 @@ static int most_time_first(const void *a, const void *b)
 	return x->call != y->call ? (x->call < y->call ? -1 : 1) : (x->object < y->object ? -1 : x->object > y->object);
 }
 
-void why_parts_settle(struct why_parts *p)
+void wait_parts_finalize(struct wait_parts *p)
 {
 	if (p->n)
 		qsort(p->at, p->n, sizeof *p->at, most_time_first);
@@ -87,16 +87,16 @@ void why_parts_settle(struct why_parts *p)
 /* ---------------------------------------------------------------- the path */
 
 struct walk {
-	const struct life *lives;
-	uint32_t n_lives;
-	struct why_piece *pieces;
+	const struct wait_thread *threads;
+	uint32_t n_incarnations;
+	struct wait_slice *slices;
 	uint32_t n;
 };
 
 /* Adds a piece before all others; joins it with the one behind it where they are alike. */
-static void put(struct walk *w, const struct why_piece *one)
+static void put(struct walk *w, const struct wait_slice *one)
 {
-	struct why_piece *last = w->n ? &w->pieces[w->n - 1] : NULL;
+	struct wait_slice *last = w->n ? &w->slices[w->n - 1] : NULL;
 
 	if (one->begin_ns >= one->end_ns)
 		return;
@@ -106,10 +106,10 @@ static void put(struct walk *w, const struct why_piece *one)
 		last->begin_ns = one->begin_ns;
 		return;
 	}
-	w->pieces[w->n++] = *one;
+	w->slices[w->n++] = *one;
 }
 
-static const struct why_segment *segment_at(const struct life *l, uint32_t back)
+static const struct wait_segment *segment_at(const struct wait_thread *l, uint32_t back)
 {
 	if (!back)
 		return &l->now;
@@ -118,33 +118,33 @@ static const struct why_segment *segment_at(const struct life *l, uint32_t back)
 
 static void resolve(struct walk *w, uint32_t thread, int64_t begin_ns, int64_t end_ns, uint8_t depth)
 {
-	const struct life *l = thread < w->n_lives ? &w->lives[thread] : NULL;
-	struct why_piece rest = { .begin_ns = begin_ns, .thread = thread, .state = WHY_UNKNOWN, .depth = depth };
+	const struct wait_thread *l = thread < w->n_incarnations ? &w->threads[thread] : NULL;
+	struct wait_slice rest = { .begin_ns = begin_ns, .thread = thread, .state = WAIT_UNKNOWN, .depth = depth };
 	int64_t cursor = end_ns;
 
 	for (uint32_t back = 0; l && back <= l->n_kept && cursor > begin_ns; back++) {
-		const struct why_segment *s = segment_at(l, back);
+		const struct wait_segment *s = segment_at(l, back);
 		int64_t from = s->begin_ns > begin_ns ? s->begin_ns : begin_ns;
 
 		if (s->begin_ns >= cursor)
 			continue;
-		if (s->end_ns < cursor || w->n >= WHY_PIECES_MAX - WHY_DEEPEST - 2)
+		if (s->end_ns < cursor || w->n >= WAIT_SLICES_MAX - WAIT_DEEPEST - 2)
 			break; /* a gap: it was not there, or nobody knows */
-		if (s->state == WHY_BLOCKED && s->waker && s->end_ns == cursor && depth < WHY_DEEPEST)
+		if (s->state == WAIT_BLOCKED && s->waker && s->end_ns == cursor && depth < WAIT_DEEPEST)
 			resolve(w, s->waker, from, cursor, depth + 1);
 		else
-			put(w, &(struct why_piece){ from, cursor, s->state, depth, s->call, thread,
-						    s->end_ns == cursor ? s->cause : (struct why_cause){ 0 } });
+			put(w, &(struct wait_slice){ from, cursor, s->state, depth, s->call, thread,
+						    s->end_ns == cursor ? s->cause : (struct wait_cause){ 0 } });
 		cursor = from;
 	}
 	rest.end_ns = cursor;
 	put(w, &rest);
 }
 
-uint32_t why_chain(const struct life *lives, uint32_t n_lives, uint32_t waker, int64_t begin_ns,
-		   int64_t end_ns, struct why_piece *pieces)
+uint32_t wait_chain(const struct wait_thread *threads, uint32_t n_incarnations, uint32_t waker, int64_t begin_ns,
+		   int64_t end_ns, struct wait_slice *slices)
 {
-	struct walk w = { lives, n_lives, pieces, 0 };
+	struct walk w = { threads, n_incarnations, slices, 0 };
 
 	resolve(&w, waker, begin_ns, end_ns, 1);
 	return w.n;

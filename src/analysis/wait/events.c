@@ -9,7 +9,7 @@ enum { STATE_SLEEPS = 0xff }; /* of prev_state: see analysis/report/sched.c */
 
 enum role { ROLE_NONE, ROLE_SWITCH, ROLE_WAKING, ROLE_FORK, ROLE_FAULT, ROLE_COMPLETE, ROLE_DUMP, ROLE_EXEC };
 
-static const struct plan_kind kinds[] = {
+static const struct event_table_kind kinds[] = {
 	{ "lttng_statedump_*", ROLE_DUMP, { NULL } },
 	{ "sched_switch", ROLE_SWITCH, { "prev_tid", "next_tid", "prev_state" } },
 	{ "sched_waking", ROLE_WAKING, { "tid" } },
@@ -21,41 +21,41 @@ static const struct plan_kind kinds[] = {
 	{ "sched_process_exec", ROLE_EXEC, { NULL } },
 };
 
-struct plan *why_plan(struct why *w)
+struct event_table *wait_plan(struct wait_analysis *w)
 {
-	struct plan *plans = plan_make(&w->run, kinds, sizeof kinds / sizeof *kinds);
+	struct event_table *plans = event_table_make(&w->run, kinds, sizeof kinds / sizeof *kinds);
 
 	if (!plans)
 		return NULL;
-	w->has_wakeups = plan_has(&w->run, plans, ROLE_WAKING);
-	w->has_faults = plan_has(&w->run, plans, ROLE_FAULT);
-	w->has_block = plan_has(&w->run, plans, ROLE_COMPLETE);
+	w->has_wakeups = event_table_has(&w->run, plans, ROLE_WAKING);
+	w->has_faults = event_table_has(&w->run, plans, ROLE_FAULT);
+	w->has_block = event_table_has(&w->run, plans, ROLE_COMPLETE);
 	return plans;
 }
 
 /* ---------------------------------------------------------------- CPUs */
 
-static int come(struct why_reading *r, uint32_t cpu, int64_t thread, int64_t time_ns)
+static int come(struct wait_reading *r, uint32_t cpu, int64_t thread, int64_t time_ns)
 {
-	struct life *l = why_life_of(r, thread);
+	struct wait_thread *l = wait_thread_of(r, thread);
 	int err = 0;
 
 	r->places[cpu].thread = (uint32_t)thread + 1;
 	if (!l)
 		return thread > 0 ? -ENOMEM : 0;
 	if (l->cpu) /* it runs elsewhere: that it left was not told */
-		err = why_tear(r, (uint32_t)thread, time_ns);
-	if (!err && l->now.state == WHY_BLOCKED && why_is_asked(r, (uint32_t)thread))
-		err = why_follow_back(r, l, time_ns); /* woken unseen */
-	why_end_wait(r, l, time_ns);
+		err = wait_contradict(r, (uint32_t)thread, time_ns);
+	if (!err && l->now.state == WAIT_BLOCKED && wait_is_asked(r, (uint32_t)thread))
+		err = wait_follow_back(r, l, time_ns); /* woken unseen */
+	wait_end_wait(r, l, time_ns);
 	l->is_seen = true;
 	l->is_fault = false;
 	l->cpu = cpu + 1;
-	return err ? err : why_turn(r, (uint32_t)thread, why_state_on(r, l), time_ns);
+	return err ? err : wait_turn(r, (uint32_t)thread, wait_state_on(r, l), time_ns);
 }
 
 /* Whatever @thread does on @cpu, it is there. */
-static int be_there(struct why_reading *r, uint32_t cpu, uint32_t thread, int64_t time_ns)
+static int be_there(struct wait_reading *r, uint32_t cpu, uint32_t thread, int64_t time_ns)
 {
 	uint32_t before = r->places[cpu].thread;
 	int err = 0;
@@ -63,64 +63,64 @@ static int be_there(struct why_reading *r, uint32_t cpu, uint32_t thread, int64_
 	if (before == thread + 1)
 		return 0;
 	if (before > 1)
-		err = why_tear(r, before - 1, time_ns);
-	if (!err && thread && r->lives[thread].now.state != WHY_UNKNOWN)
-		err = why_tear(r, thread, time_ns);
+		err = wait_contradict(r, before - 1, time_ns);
+	if (!err && thread && r->threads[thread].now.state != WAIT_UNKNOWN)
+		err = wait_contradict(r, thread, time_ns);
 	return err ? err : come(r, cpu, thread, time_ns);
 }
 
-static int see_switch(struct why_reading *r, const struct plan *p, uint32_t cpu, const struct trace_event *e,
+static int on_switch(struct wait_reading *r, const struct event_table *p, uint32_t cpu, const struct trace_event *e,
 		      uint32_t prev)
 {
-	int64_t next = threads_of(r->w->run.threads, e, run_number(e, p->field[1], -1));
-	struct life *l;
-	bool sleeps = run_number(e, p->field[2], STATE_SLEEPS) & STATE_SLEEPS, is_dead;
+	int64_t next = threads_of(r->w->run.threads, e, pass_number(e, p->field[1], -1));
+	struct wait_thread *l;
+	bool sleeps = pass_number(e, p->field[2], STATE_SLEEPS) & STATE_SLEEPS, is_dead;
 	int err = next < 0 ? -ENOMEM : 0;
 
 	r->w->has_switches = true;
 	r->places[cpu].raised = 0;
-	l = &r->lives[prev];
+	l = &r->threads[prev];
 	if (!err && prev) {
 		is_dead = threads_at(r->w->run.threads, prev)->is_dead;
 		l->cpu = 0;
-		err = why_turn(r, prev, is_dead ? WHY_GONE : sleeps ? WHY_BLOCKED : WHY_PREEMPTED, e->time_ns);
+		err = wait_turn(r, prev, is_dead ? WAIT_GONE : sleeps ? WAIT_BLOCKED : WAIT_PREEMPTED, e->time_ns);
 		if (!is_dead)
-			why_begin_wait(l, prev, sleeps, e->time_ns);
+			wait_begin_wait(l, prev, sleeps, e->time_ns);
 	}
 	return err ? err : come(r, cpu, next, e->time_ns);
 }
 
 /* A child begins in its parent's call, from which it returns as well. */
-static int see_fork(struct why_reading *r, const struct plan *p, const struct trace_event *e, uint32_t parent)
+static int on_fork(struct wait_reading *r, const struct event_table *p, const struct trace_event *e, uint32_t parent)
 {
-	int64_t child = threads_of(r->w->run.threads, e, run_number(e, p->field[0], -1));
-	struct life *l = why_life_of(r, child);
+	int64_t child = threads_of(r->w->run.threads, e, pass_number(e, p->field[0], -1));
+	struct wait_thread *l = wait_thread_of(r, child);
 
 	if (!l)
 		return child > 0 ? -ENOMEM : 0;
-	l->now = (struct why_segment){ e->time_ns, INT64_MAX, WHY_RUNNABLE, 0, 0, { 0 } };
-	l->call = r->lives[parent].call;
-	l->in_call = r->lives[parent].in_call;
+	l->now = (struct wait_segment){ e->time_ns, INT64_MAX, WAIT_RUNNABLE, 0, 0, { 0 } };
+	l->call = r->threads[parent].call;
+	l->in_call = r->threads[parent].in_call;
 	l->is_seen = true;
-	why_begin_wait(l, (uint32_t)child, false, e->time_ns);
+	wait_begin_wait(l, (uint32_t)child, false, e->time_ns);
 	return 0;
 }
 
-static int see_call(struct why_reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread)
+static int on_call(struct wait_reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread)
 {
-	struct life *l = &r->lives[thread];
+	struct wait_thread *l = &r->threads[thread];
 	int err;
 
-	if (c->is == CALL_EXIT && !l->in_call && l->now.state == WHY_USER)
-		l->now.state = WHY_KERNEL; /* begun before the recording */
-	err = why_turn(r, thread, l->now.state, e->time_ns);
+	if (c->is == CALL_EXIT && !l->in_call && l->now.state == WAIT_USER)
+		l->now.state = WAIT_KERNEL; /* begun before the recording */
+	err = wait_turn(r, thread, l->now.state, e->time_ns);
 	l->has_called = true;
 	l->in_call = c->is == CALL_ENTRY;
 	if (l->in_call)
 		calls_read(c, e, &l->call);
 	else
 		l->call = (struct call_made){ 0 };
-	l->now.state = why_state_on(r, l);
+	l->now.state = wait_state_on(r, l);
 	l->now.call = l->call.call;
 	return err;
 }
@@ -131,10 +131,10 @@ static int see_call(struct why_reading *r, const struct call_class *c, const str
  * A soft interrupt that a thread raises runs upon it when it lets it, as when it sends to an address of this machine: whom
  * that wakes, the thread has woken.  One that a hard interrupt raises is of nobody.
  */
-static void note_raised(struct why_reading *r, uint32_t cpu, const struct irqs_event *what)
+static void note_raised(struct wait_reading *r, uint32_t cpu, const struct irq_stack_event *what)
 {
 	const struct irq_source *source = &r->w->irqs.sources[what->source];
-	const struct irq_frame *f = irqs_on(&r->w->irqs, cpu);
+	const struct irq_frame *f = irq_stack_on(&r->w->irqs, cpu);
 	uint32_t bit = source->kind == IRQ_SOFT && source->number >= 0 && source->number < 32 ? 1u << source->number : 0;
 
 	if (what->is == IRQS_RAISE && !f)
@@ -143,10 +143,10 @@ static void note_raised(struct why_reading *r, uint32_t cpu, const struct irqs_e
 		r->places[cpu].raised &= ~bit;
 }
 
-static int see_irq(struct why_reading *r, uint32_t cpu, const struct irqs_event *what, int64_t time_ns)
+static int on_irq(struct wait_reading *r, uint32_t cpu, const struct irq_stack_event *what, int64_t time_ns)
 {
 	uint32_t thread = r->places[cpu].thread;
-	struct life *l;
+	struct wait_thread *l;
 	uint8_t state;
 
 	if (what->is == IRQS_BEGIN && r->w->irqs.cpus[cpu].depth == 1)
@@ -154,18 +154,18 @@ static int see_irq(struct why_reading *r, uint32_t cpu, const struct irqs_event 
 	note_raised(r, cpu, what);
 	if (thread <= 1 || (what->is != IRQS_BEGIN && what->is != IRQS_END))
 		return 0;
-	l = &r->lives[thread - 1];
+	l = &r->threads[thread - 1];
 	if (l->cpu != cpu + 1)
 		return 0;
-	state = why_state_on(r, l);
-	return l->now.state == state ? 0 : why_turn(r, thread - 1, state, time_ns);
+	state = wait_state_on(r, l);
+	return l->now.state == state ? 0 : wait_turn(r, thread - 1, state, time_ns);
 }
 
-static int see_kernel(struct why_reading *r, const struct plan *p, uint32_t cpu, const struct trace_event *e,
+static int on_kernel(struct wait_reading *r, const struct event_table *p, uint32_t cpu, const struct trace_event *e,
 		      uint32_t thread)
 {
 	const struct call_class *call = &r->w->calls.classes[trace_class_number(e)];
-	struct irqs_event irq;
+	struct irq_stack_event irq;
 	int64_t other;
 	int err;
 
@@ -174,39 +174,39 @@ static int see_kernel(struct why_reading *r, const struct plan *p, uint32_t cpu,
 		thread = 0;
 	err = be_there(r, cpu, thread, e->time_ns);
 	if (!err)
-		err = irqs_see(&r->w->irqs, cpu, e, &irq);
+		err = irq_stack_on_event(&r->w->irqs, cpu, e, &irq);
 	if (!err && irq.is != IRQS_NOTHING)
-		err = see_irq(r, cpu, &irq, e->time_ns);
+		err = on_irq(r, cpu, &irq, e->time_ns);
 	if (err)
 		return err;
 	if (call->is && thread)
-		return see_call(r, call, e, thread);
+		return on_call(r, call, e, thread);
 	switch (p->role) {
 	case ROLE_SWITCH:
-		return see_switch(r, p, cpu, e, thread);
+		return on_switch(r, p, cpu, e, thread);
 	case ROLE_WAKING:
-		other = threads_of(r->w->run.threads, e, run_number(e, p->field[0], -1));
-		return other < 0 ? -ENOMEM : why_see_waking(r, other, thread, cpu, e->time_ns);
+		other = threads_of(r->w->run.threads, e, pass_number(e, p->field[0], -1));
+		return other < 0 ? -ENOMEM : wait_on_waking(r, other, thread, cpu, e->time_ns);
 	case ROLE_FORK:
-		return see_fork(r, p, e, thread);
+		return on_fork(r, p, e, thread);
 	case ROLE_FAULT:
-		r->lives[thread].is_fault = true;
+		r->threads[thread].is_fault = true;
 		return 0;
 	case ROLE_EXEC:
-		return why_begin_anew(r, thread, e->time_ns);
+		return wait_begin_anew(r, thread, e->time_ns);
 	case ROLE_COMPLETE:
 		r->places[cpu].has_completed = true;
-		r->places[cpu].device = (uint32_t)run_number(e, p->field[0], 0);
+		r->places[cpu].device = (uint32_t)pass_number(e, p->field[0], 0);
 		return 0;
 	}
 	return 0;
 }
 
-int why_see(void *context, struct run *run, const struct trace_event *e, uint32_t thread)
+int wait_on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
-	struct why_reading *r = context;
+	struct wait_reading *r = context;
 	uint32_t class = trace_class_number(e);
-	const struct plan *p = &r->plans[class];
+	const struct event_table *p = &r->plans[class];
 	int64_t cpu;
 	int err = 0;
 
@@ -214,41 +214,41 @@ int why_see(void *context, struct run *run, const struct trace_event *e, uint32_
 		r->begin_ns = e->time_ns;
 	r->has_begun = true;
 	if (e->stream->source->domain == TRACE_KERNEL && p->role != ROLE_DUMP) {
-		cpu = run_cpu(run, e);
-		if (cpu < 0 || follow_see(&r->follow, run, e, thread) < 0 || run_grow(&r->places, &r->n_places, (uint32_t)cpu, sizeof *r->places) ||
-		    !why_life_of(r, thread ? thread : 1))
+		cpu = pass_cpu(run, e);
+		if (cpu < 0 || coverage_on_event(&r->follow, run, e, thread) < 0 || pass_grow(&r->places, &r->n_places, (uint32_t)cpu, sizeof *r->places) ||
+		    !wait_thread_of(r, thread ? thread : 1))
 			return -ENOMEM;
-		err = see_kernel(r, p, (uint32_t)cpu, e, thread);
+		err = on_kernel(r, p, (uint32_t)cpu, e, thread);
 	}
-	if (p->role == ROLE_DUMP && (irqs_name(&r->w->irqs, e) || machine_see(&r->w->machine, e)))
+	if (p->role == ROLE_DUMP && (irq_stack_name(&r->w->irqs, e) || devices_on_event(&r->w->machine, e)))
 		err = -ENOMEM;
 	if (!err && (r->is_a[class] || r->is_b[class]))
-		err = why_see_mark(r, e, thread, r->is_a[class], r->is_b[class]);
+		err = wait_on_mark(r, e, thread, r->is_a[class], r->is_b[class]);
 	return err;
 }
 
-int why_see_lost(void *context, struct run *run, const struct trace_event *e)
+int wait_on_lost(void *context, struct pass *run, const struct trace_event *e)
 {
-	struct why_reading *r = context;
+	struct wait_reading *r = context;
 	int err = 0;
 
 	(void)run;
 	if (e->stream->source->domain != TRACE_KERNEL)
 		return 0;
-	if (follow_lost(&r->follow, e) < 0)
+	if (coverage_lost(&r->follow, e) < 0)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < r->n_lives && i < threads_n(r->w->run.threads) && !err; i++) {
-		int64_t at_ns = r->lives[i].now.begin_ns;
+	for (uint32_t i = 1; i < r->n_incarnations && i < threads_n(r->w->run.threads) && !err; i++) {
+		int64_t at_ns = r->threads[i].now.begin_ns;
 
-		if (r->lives[i].now.state != WHY_GONE) {
-			err = why_tear(r, i, e->time_ns > at_ns ? e->time_ns : at_ns);
-			r->lives[i].n_torn--; /* that is no contradiction */
+		if (r->threads[i].now.state != WAIT_GONE) {
+			err = wait_contradict(r, i, e->time_ns > at_ns ? e->time_ns : at_ns);
+			r->threads[i].n_contradictions--; /* that is no contradiction */
 		}
-		r->lives[i].in_call = false;
-		r->lives[i].call = (struct call_made){ 0 };
+		r->threads[i].in_call = false;
+		r->threads[i].call = (struct call_made){ 0 };
 	}
 	for (uint32_t i = 0; i < r->n_places; i++)
-		r->places[i] = (struct why_place){ 0 };
-	irqs_forget(&r->w->irqs);
+		r->places[i] = (struct wait_site){ 0 };
+	irq_stack_forget(&r->w->irqs);
 	return err;
 }

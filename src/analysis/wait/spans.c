@@ -5,55 +5,55 @@
 
 #include "analysis/wait/internal.h"
 
-void why_forget_span(struct life *l)
+void wait_forget_span(struct wait_thread *l)
 {
 	for (uint32_t i = 0; i < l->span.n_waits; i++)
-		free(l->span.waits[i].pieces);
-	l->span = (struct why_span){ 0 };
+		free(l->span.waits[i].slices);
+	l->span = (struct wait_span){ 0 };
 	l->is_in_span = false;
 }
 
-static uint32_t epoch_of(const struct run *run)
+static uint32_t epoch_of(const struct pass *run)
 {
 	return run->epoch[0] + run->epoch[1] + run->epoch[2];
 }
 
-static void keep_span(struct why_reading *r, struct life *l)
+static void keep_span(struct wait_reading *r, struct wait_thread *l)
 {
-	struct why *w = r->w;
+	struct wait_analysis *w = r->w;
 	uint32_t i = w->n_slowest, max = r->q->n_slowest;
 
 	if (i == max) {
 		if (!max || l->span.ns <= w->slowest[max - 1].ns) {
-			why_forget_span(l);
+			wait_forget_span(l);
 			return;
 		}
 		i--;
 		for (uint32_t k = 0; k < w->slowest[i].n_waits; k++)
-			free(w->slowest[i].waits[k].pieces);
+			free(w->slowest[i].waits[k].slices);
 	} else {
 		w->n_slowest++;
 	}
 	for (; i && w->slowest[i - 1].ns < l->span.ns; i--)
 		w->slowest[i] = w->slowest[i - 1];
 	w->slowest[i] = l->span;
-	l->span = (struct why_span){ 0 };
+	l->span = (struct wait_span){ 0 };
 	l->is_in_span = false;
 }
 
-static int end_span(struct why_reading *r, uint32_t thread, int64_t time_ns)
+static int end_span(struct wait_reading *r, uint32_t thread, int64_t time_ns)
 {
-	struct life *l = &r->lives[thread];
+	struct wait_thread *l = &r->threads[thread];
 	int err;
 
 	if (l->epoch != epoch_of(&r->w->run)) {
 		r->w->n_cut++;
-		why_forget_span(l);
+		wait_forget_span(l);
 		return 0;
 	}
-	err = why_turn(r, thread, l->now.state, time_ns);
+	err = wait_turn(r, thread, l->now.state, time_ns);
 	l->span.ns = time_ns > l->span.begin_ns ? (uint64_t)(time_ns - l->span.begin_ns) : 0;
-	why_add_account(&r->w->all, &l->span.account);
+	wait_add_account(&r->w->all, &l->span.account);
 	r->w->ns += l->span.ns;
 	if (!err)
 		err = samples_add(&r->w->spans, l->span.ns);
@@ -61,21 +61,21 @@ static int end_span(struct why_reading *r, uint32_t thread, int64_t time_ns)
 	return err;
 }
 
-int why_see_mark(struct why_reading *r, const struct trace_event *e, uint32_t thread, bool is_a, bool is_b)
+int wait_on_mark(struct wait_reading *r, const struct trace_event *e, uint32_t thread, bool is_a, bool is_b)
 {
-	struct life *l = why_life_of(r, thread);
+	struct wait_thread *l = wait_thread_of(r, thread);
 	int err = 0;
 
 	if (!l)
 		return thread ? -ENOMEM : 0;
 	if (is_b && l->is_in_span)
 		err = end_span(r, thread, e->time_ns);
-	if (err || !is_a || e->time_ns < r->w->run.range.from_ns || !why_is_target(r, thread))
+	if (err || !is_a || e->time_ns < r->w->run.range.from_ns || !wait_is_target(r, thread))
 		return err;
 	if (l->is_in_span)
 		r->w->n_open++;
-	why_forget_span(l);
-	err = why_turn(r, thread, l->now.state, e->time_ns);
+	wait_forget_span(l);
+	err = wait_turn(r, thread, l->now.state, e->time_ns);
 	r->w->n_a++;
 	l->is_in_span = true;
 	l->epoch = epoch_of(&r->w->run);

@@ -15,7 +15,7 @@
  * itself waited, to what that one's waker did, and so on (the critical path: Giraldeau and Dagenais, "Wait
  * Analysis of Distributed Systems Using Kernel Tracing", IEEE TPDS 27(8), 2016, here within one
  * machine).  Pieces of a wait add up to it.  Who is woken by an interrupt waited for a device or a timer: there
- * a path ends.  Of each thread its newest WHY_KEPT states are remembered; what was earlier is UNKNOWN.
+ * a path ends.  Of each thread its newest WAIT_KEPT states are remembered; what was earlier is UNKNOWN.
  */
 #ifndef ANALYSIS_WAIT_WAIT_H
 #define ANALYSIS_WAIT_WAIT_H
@@ -25,106 +25,106 @@
 #include "analysis/devices.h"
 #include "analysis/samples.h"
 
-enum why_state {
-	WHY_UNKNOWN,
-	WHY_USER,
-	WHY_KERNEL,
-	WHY_IRQ,
-	WHY_PREEMPTED,
-	WHY_RUNNABLE,
-	WHY_BLOCKED,
-	WHY_STATES,
-	WHY_GONE = WHY_STATES, /* not born, or dead: no time of its */
+enum wait_state {
+	WAIT_UNKNOWN,
+	WAIT_USER,
+	WAIT_KERNEL,
+	WAIT_IRQ,
+	WAIT_PREEMPTED,
+	WAIT_RUNNABLE,
+	WAIT_BLOCKED,
+	WAIT_STATES,
+	WAIT_GONE = WAIT_STATES, /* not born, or dead: no time of its */
 };
-enum { WHY_KEPT = 1024, WHY_DEEPEST = 16, WHY_PIECES_MAX = 4096, WHY_WAITS_OF_ONE = 8 };
+enum { WAIT_KEPT = 1024, WAIT_DEEPEST = 16, WAIT_SLICES_MAX = 4096, WAIT_WAITS_OF_ONE = 8 };
 
 /* Why a wait ended, where no thread is to blame. */
-enum why_cause_kind { CAUSE_NONE, CAUSE_IRQ, CAUSE_SOME_IRQ, CAUSE_BLOCK_IO, CAUSE_TIMER };
-struct why_cause {
+enum wait_cause_kind { CAUSE_NONE, CAUSE_IRQ, CAUSE_SOME_IRQ, CAUSE_BLOCK_IO, CAUSE_TIMER };
+struct wait_cause {
 	uint8_t kind;
 	uint32_t source; /* CAUSE_IRQ: of `irqs`; CAUSE_BLOCK_IO: the device's number, 0 if that is unknown */
 };
 
 /* Time of one kind. */
-struct why_part {
+struct wait_part {
 	uint8_t state;
 	bool is_fault; /* BLOCKED outside of calls, and a page fault was seen before */
 	uint32_t call; /* plus 1; 0: outside */
 	const char *object_name; /* NULL: none; see calls_object() */
 	int64_t object;
 	uint32_t thread; /* chains: whose time; else 0 */
-	struct why_cause cause; /* chains: what ended it */
+	struct wait_cause cause; /* chains: what ended it */
 	uint64_t n, ns, max_ns;
 	int64_t max_at_ns;
 	uint32_t next; /* in its bucket, plus 1 */
 };
 
-struct why_parts {
-	struct why_part *at; /* after reading: most time first */
+struct wait_parts {
+	struct wait_part *at; /* after reading: most time first */
 	uint32_t n, n_rooms;
 	uint32_t buckets[1024];
 };
 
-struct why_piece {
+struct wait_slice {
 	int64_t begin_ns, end_ns;
 	uint8_t state;
 	uint8_t depth;
 	uint32_t call, thread;
-	struct why_cause cause;
+	struct wait_cause cause;
 };
 
-struct why_wait {
+struct wait_interval {
 	int64_t begin_ns, woken_ns, end_ns; /* end: it runs again */
 	uint32_t thread;
 	struct call_made call;
 	bool is_fault;
 	bool is_woken; /* its wakeup was seen; else woken = end */
 	uint32_t waker; /* 0: no thread */
-	struct why_cause cause;
-	struct why_piece *pieces; /* in order of time; owned */
-	uint32_t n_pieces;
+	struct wait_cause cause;
+	struct wait_slice *slices; /* in order of time; owned */
+	uint32_t n_slices;
 };
 
-struct why_account {
-	uint64_t ns[WHY_STATES], n[WHY_STATES];
+struct wait_account {
+	uint64_t ns[WAIT_STATES], n[WAIT_STATES];
 };
 
-struct why_row { /* a thread that was asked about */
+struct wait_row { /* a thread that was asked about */
 	uint32_t thread;
-	struct why_account account;
+	struct wait_account account;
 	uint64_t ns; /* all of it */
 };
 
 /* The time from A to B of a thread, or all of the recording. */
-struct why_span {
+struct wait_span {
 	uint32_t thread;
 	int64_t begin_ns;
 	uint64_t ns;
-	struct why_account account;
-	struct why_wait waits[WHY_WAITS_OF_ONE]; /* its longest; the first is the longest */
+	struct wait_account account;
+	struct wait_interval waits[WAIT_WAITS_OF_ONE]; /* its longest; the first is the longest */
 	uint32_t n_waits;
 };
 
-struct why_question {
+struct wait_question {
 	int64_t tid, pid; /* -1: any */
 	const char *a, *b; /* patterns; NULL: all the time */
 	uint32_t n_slowest;
 };
 
-struct why {
-	struct run run;
+struct wait_analysis {
+	struct pass run;
 	struct calls calls;
 	struct irqs irqs;
-	struct machine machine;
-	struct why_row *rows; /* most time first */
+	struct devices machine;
+	struct wait_row *rows; /* most time first */
 	uint32_t n_rows;
-	struct why_account all;
+	struct wait_account all;
 	uint64_t ns; /* of all rows */
-	struct why_parts parts, chain;
-	struct why_wait *waits; /* the longest first; without A and B */
+	struct wait_parts parts, chain;
+	struct wait_interval *waits; /* the longest first; without A and B */
 	uint32_t n_waits;
 	struct samples spans; /* with A and B: how long */
-	struct why_span *slowest; /* of them, the longest first */
+	struct wait_span *slowest; /* of them, the longest first */
 	uint32_t n_slowest;
 	uint64_t n_waits_seen, n_without_waker, n_contradictions;
 	uint64_t n_a, n_cut, n_open; /* spans given up because events were lost; not ended */
@@ -134,9 +134,9 @@ struct why {
 	bool has_switches, has_wakeups, has_faults, has_block;
 };
 
-/* why_init - read all of @t, which must outlive the result.  Returns 0 or -errno. */
-int why_init(struct why *w, struct trace *t, const struct run_range *range, const struct why_question *q,
+/* wait_init - read all of @t, which must outlive the result.  Returns 0 or -errno. */
+int wait_init(struct wait_analysis *w, struct trace *t, const struct pass_range *range, const struct wait_question *q,
 	     struct diag *d);
-void why_fini(struct why *w);
+void wait_fini(struct wait_analysis *w);
 
 #endif

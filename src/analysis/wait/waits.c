@@ -8,22 +8,22 @@
 
 /* ---------------------------------------------------------------- waits */
 
-static uint64_t length_of(const struct why_wait *w)
+static uint64_t length_of(const struct wait_interval *w)
 {
 	return w->end_ns > w->begin_ns ? (uint64_t)(w->end_ns - w->begin_ns) : 0;
 }
 
 /* Puts @one, which is taken, among the @max longest. */
-static void keep_wait(struct why_wait *at, uint32_t *n, uint32_t max, struct why_wait *one)
+static void keep_wait(struct wait_interval *at, uint32_t *n, uint32_t max, struct wait_interval *one)
 {
 	uint32_t i = *n;
 
 	if (i == max) {
 		if (!max || length_of(one) <= length_of(&at[max - 1])) {
-			free(one->pieces);
+			free(one->slices);
 			return;
 		}
-		free(at[--i].pieces);
+		free(at[--i].slices);
 	} else {
 		++*n;
 	}
@@ -32,44 +32,44 @@ static void keep_wait(struct why_wait *at, uint32_t *n, uint32_t max, struct why
 	at[i] = *one;
 }
 
-void why_begin_wait(struct life *l, uint32_t thread, bool is_blocked, int64_t time_ns)
+void wait_begin_wait(struct wait_thread *l, uint32_t thread, bool is_blocked, int64_t time_ns)
 {
 	l->waits = true;
-	l->wait = (struct why_wait){ .thread = thread, .begin_ns = time_ns, .woken_ns = time_ns,
+	l->wait = (struct wait_interval){ .thread = thread, .begin_ns = time_ns, .woken_ns = time_ns,
 				     .is_woken = !is_blocked, .is_fault = !l->in_call && l->is_fault };
 	if (l->in_call)
 		l->wait.call = l->call;
 }
 
-void why_end_wait(struct why_reading *r, struct life *l, int64_t time_ns)
+void wait_end_wait(struct wait_reading *r, struct wait_thread *l, int64_t time_ns)
 {
-	struct why *w = r->w;
-	struct why_wait one = l->wait;
+	struct wait_analysis *w = r->w;
+	struct wait_interval one = l->wait;
 
 	if (!l->waits)
 		return;
 	l->waits = false;
-	l->wait = (struct why_wait){ 0 };
+	l->wait = (struct wait_interval){ 0 };
 	one.end_ns = time_ns;
 	if (!one.is_woken)
 		one.woken_ns = time_ns;
 	if (one.begin_ns < w->run.range.from_ns)
 		one.begin_ns = w->run.range.from_ns;
-	if (!why_is_asked(r, one.thread) || one.end_ns <= one.begin_ns) {
-		free(one.pieces);
+	if (!wait_is_asked(r, one.thread) || one.end_ns <= one.begin_ns) {
+		free(one.slices);
 		return;
 	}
 	w->n_waits_seen++;
 	w->n_without_waker += !one.is_woken;
 	if (r->q->a)
-		keep_wait(l->span.waits, &l->span.n_waits, WHY_WAITS_OF_ONE, &one);
+		keep_wait(l->span.waits, &l->span.n_waits, WAIT_WAITS_OF_ONE, &one);
 	else
 		keep_wait(w->waits, &w->n_waits, r->q->n_slowest, &one);
 }
 
 /* ---------------------------------------------------------------- wakeups */
 
-static bool is_sleep(const struct why_reading *r, const struct call_made *m)
+static bool is_sleep(const struct wait_reading *r, const struct call_made *m)
 {
 	const char *name = m->call ? r->w->calls.names[m->call - 1] : "";
 
@@ -77,7 +77,7 @@ static bool is_sleep(const struct why_reading *r, const struct call_made *m)
 }
 
 /* The interrupt on @cpu is a soft one that the thread there brought about. */
-static bool is_of_thread(const struct why_reading *r, uint32_t cpu, const struct irq_frame *f)
+static bool is_of_thread(const struct wait_reading *r, uint32_t cpu, const struct irq_frame *f)
 {
 	const struct irq_source *source = &r->w->irqs.sources[f->source];
 
@@ -85,32 +85,32 @@ static bool is_of_thread(const struct why_reading *r, uint32_t cpu, const struct
 	       r->places[cpu].raised >> source->number & 1;
 }
 
-static struct why_cause cause_at(struct why_reading *r, uint32_t cpu, uint32_t waker, const struct life *woken)
+static struct wait_cause cause_at(struct wait_reading *r, uint32_t cpu, uint32_t waker, const struct wait_thread *woken)
 {
-	const struct irq_frame *f = irqs_on(&r->w->irqs, cpu);
-	const struct life *l = waker < r->n_lives ? &r->lives[waker] : NULL;
+	const struct irq_frame *f = irq_stack_on(&r->w->irqs, cpu);
+	const struct wait_thread *l = waker < r->n_incarnations ? &r->threads[waker] : NULL;
 
 	if (f && is_of_thread(r, cpu, f) && l && l->in_call)
-		return (struct why_cause){ CAUSE_NONE, 0 };
+		return (struct wait_cause){ CAUSE_NONE, 0 };
 	if (f && r->places[cpu].has_completed)
-		return (struct why_cause){ CAUSE_BLOCK_IO, r->places[cpu].device };
+		return (struct wait_cause){ CAUSE_BLOCK_IO, r->places[cpu].device };
 	if (f)
-		return (struct why_cause){ CAUSE_IRQ, f->source };
+		return (struct wait_cause){ CAUSE_IRQ, f->source };
 	/* Of threads that are not followed interrupts are not recorded: there the timer seems to be they. */
 	if (is_sleep(r, &woken->call))
-		return (struct why_cause){ CAUSE_TIMER, 0 };
+		return (struct wait_cause){ CAUSE_TIMER, 0 };
 	/* An idle CPU, and a thread in user mode, wake nobody: something came upon them. */
 	if (!waker || !threads_at(r->w->run.threads, waker)->tid)
-		return (struct why_cause){ CAUSE_SOME_IRQ, 0 };
-	if (l && l->has_called && !l->in_call && l->now.state == WHY_USER)
-		return (struct why_cause){ CAUSE_SOME_IRQ, 0 };
-	return (struct why_cause){ CAUSE_NONE, 0 };
+		return (struct wait_cause){ CAUSE_SOME_IRQ, 0 };
+	if (l && l->has_called && !l->in_call && l->now.state == WAIT_USER)
+		return (struct wait_cause){ CAUSE_SOME_IRQ, 0 };
+	return (struct wait_cause){ CAUSE_NONE, 0 };
 }
 
 /* The path of the wait that ends now, and what it says of the whole. */
-int why_follow_back(struct why_reading *r, struct life *l, int64_t time_ns)
+int wait_follow_back(struct wait_reading *r, struct wait_thread *l, int64_t time_ns)
 {
-	struct why_wait *wait = &l->wait;
+	struct wait_interval *wait = &l->wait;
 	int64_t begin_ns = l->now.begin_ns;
 	uint32_t n = 1;
 
@@ -121,58 +121,58 @@ int why_follow_back(struct why_reading *r, struct life *l, int64_t time_ns)
 	if (begin_ns >= time_ns)
 		return 0;
 	if (wait->waker)
-		n = why_chain(r->lives, r->n_lives, wait->waker, begin_ns, time_ns, r->pieces);
+		n = wait_chain(r->threads, r->n_incarnations, wait->waker, begin_ns, time_ns, r->slices);
 	else
-		r->pieces[0] = (struct why_piece){ begin_ns, time_ns, WHY_BLOCKED, 0, l->call.call,
+		r->slices[0] = (struct wait_slice){ begin_ns, time_ns, WAIT_BLOCKED, 0, l->call.call,
 						   wait->thread, wait->cause };
-	wait->pieces = malloc(n * sizeof *wait->pieces);
-	if (!wait->pieces)
+	wait->slices = malloc(n * sizeof *wait->slices);
+	if (!wait->slices)
 		return -ENOMEM;
-	wait->n_pieces = n;
+	wait->n_slices = n;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct why_piece *p = &r->pieces[i];
-		struct why_part part = { .state = p->state, .call = p->call, .thread = p->thread,
+		const struct wait_slice *p = &r->slices[i];
+		struct wait_part part = { .state = p->state, .call = p->call, .thread = p->thread,
 					 .cause = p->cause };
 
-		wait->pieces[n - 1 - i] = *p;
-		if (p->state != WHY_KERNEL && p->state != WHY_BLOCKED)
+		wait->slices[n - 1 - i] = *p;
+		if (p->state != WAIT_KERNEL && p->state != WAIT_BLOCKED)
 			part.call = 0;
-		if (why_part_add(&r->w->chain, &part, (uint64_t)(p->end_ns - p->begin_ns), p->begin_ns))
+		if (wait_part_add(&r->w->chain, &part, (uint64_t)(p->end_ns - p->begin_ns), p->begin_ns))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-int why_see_waking(struct why_reading *r, int64_t woken, uint32_t waker, uint32_t cpu, int64_t time_ns)
+int wait_on_waking(struct wait_reading *r, int64_t woken, uint32_t waker, uint32_t cpu, int64_t time_ns)
 {
-	struct life *l = why_life_of(r, woken);
+	struct wait_thread *l = wait_thread_of(r, woken);
 	int err = 0;
 
 	if (!l)
 		return woken > 0 ? -ENOMEM : 0;
-	if (l->cpu || l->now.state == WHY_RUNNABLE || l->now.state == WHY_PREEMPTED)
+	if (l->cpu || l->now.state == WAIT_RUNNABLE || l->now.state == WAIT_PREEMPTED)
 		return 0;
 	if (!l->is_seen) { /* it slept since before the recording, in some call */
-		l->now.state = WHY_BLOCKED;
+		l->now.state = WAIT_BLOCKED;
 		l->in_call = r->w->calls.has_entries;
-		why_begin_wait(l, (uint32_t)woken, true, l->now.begin_ns);
+		wait_begin_wait(l, (uint32_t)woken, true, l->now.begin_ns);
 	}
 	l->is_seen = true;
-	if (l->waits && l->now.state == WHY_BLOCKED) {
+	if (l->waits && l->now.state == WAIT_BLOCKED) {
 		l->wait.is_woken = true;
 		l->wait.woken_ns = time_ns;
 		l->wait.cause = cause_at(r, cpu, waker, l);
 		l->wait.waker = l->wait.cause.kind ? 0 : waker;
 		l->now.waker = l->wait.waker;
 		l->now.cause = l->wait.cause;
-		err = why_is_asked(r, (uint32_t)woken) ? why_follow_back(r, l, time_ns) : 0;
+		err = wait_is_asked(r, (uint32_t)woken) ? wait_follow_back(r, l, time_ns) : 0;
 	}
-	return err ? err : why_turn(r, (uint32_t)woken, WHY_RUNNABLE, time_ns);
+	return err ? err : wait_turn(r, (uint32_t)woken, WAIT_RUNNABLE, time_ns);
 }
 
-static bool waited_for_duet(const struct why_reading *r, uint32_t thread)
+static bool waited_for_duet(const struct wait_reading *r, uint32_t thread)
 {
-	const struct why *w = r->w;
+	const struct wait_analysis *w = r->w;
 
 	for (uint32_t i = 0; i < w->n_waits; i++) {
 		const struct thread *waker = threads_at(w->run.threads, w->waits[i].waker);
@@ -183,23 +183,23 @@ static bool waited_for_duet(const struct why_reading *r, uint32_t thread)
 	return false;
 }
 
-int why_begin_anew(struct why_reading *r, uint32_t thread, int64_t time_ns)
+int wait_begin_anew(struct wait_reading *r, uint32_t thread, int64_t time_ns)
 {
-	struct why *w = r->w;
-	struct life *l = &r->lives[thread];
+	struct wait_analysis *w = r->w;
+	struct wait_thread *l = &r->threads[thread];
 	int err;
 
-	if (r->q->a || !why_is_asked(r, thread) || !waited_for_duet(r, thread))
+	if (r->q->a || !wait_is_asked(r, thread) || !waited_for_duet(r, thread))
 		return 0;
-	err = why_turn(r, thread, l->now.state, time_ns);
+	err = wait_turn(r, thread, l->now.state, time_ns);
 	for (uint32_t i = 0; i < w->n_waits; i++)
-		free(w->waits[i].pieces);
+		free(w->waits[i].slices);
 	w->n_waits = 0;
 	w->n_waits_seen = w->n_without_waker = 0;
 	w->parts.n = w->chain.n = 0; /* a program that begins has this thread only */
 	memset(w->parts.buckets, 0, sizeof w->parts.buckets);
 	memset(w->chain.buckets, 0, sizeof w->chain.buckets);
-	l->account = (struct why_account){ { 0 }, { 0 } };
-	l->n_torn = 0;
+	l->account = (struct wait_account){ { 0 }, { 0 } };
+	l->n_contradictions = 0;
 	return err;
 }

@@ -23,10 +23,10 @@ struct chrome {
 	struct export *x;
 	struct out *o;
 	struct timeline timeline;
-	uint8_t *told; /* by thread: 1 as a thread, 2 as a process, 4 its states */
-	bool *told_cpus;
-	uint32_t n_told, n_told_cpus;
-	bool told_process_0, has_one;
+	uint8_t *reported; /* by thread: 1 as a thread, 2 as a process, 4 its states */
+	bool *reported_cpus;
+	uint32_t n_reported, n_reported_cpus;
+	bool reported_process_0, has_one;
 	int64_t begin_ns;
 };
 
@@ -120,41 +120,41 @@ static uint32_t process_of(const struct chrome *c, uint32_t thread)
 }
 
 /* What the rows of @thread are called, once; @as: 1 for itself, 4 for its states. */
-static int tell_thread(struct chrome *c, uint32_t thread, uint8_t as, int64_t *pid, int64_t *tid)
+static int report_thread(struct chrome *c, uint32_t thread, uint8_t as, int64_t *pid, int64_t *tid)
 {
 	const struct thread *th = timeline_thread(&c->timeline, thread), *p;
 	uint32_t process = process_of(c, thread);
 
-	if (run_grow(&c->told, &c->n_told, thread > process ? thread : process, sizeof *c->told))
+	if (pass_grow(&c->reported, &c->n_reported, thread > process ? thread : process, sizeof *c->reported))
 		return -ENOMEM;
 	p = timeline_thread(&c->timeline, process);
 	*pid = number_of(p);
 	*tid = number_of(th) + (as == 4 ? STATES : 0);
-	if (!(c->told[process] & 2))
+	if (!(c->reported[process] & 2))
 		put_name(c, "process_name", *pid, *pid, p->name, p->name_size, "");
-	c->told[process] |= 2;
-	if (c->told[thread] & as)
+	c->reported[process] |= 2;
+	if (c->reported[thread] & as)
 		return 0;
-	c->told[thread] |= as;
+	c->reported[thread] |= as;
 	put_name(c, "thread_name", *pid, *tid, th->name, th->name_size, as == 4 ? " (states)" : "");
 	put_order(c, *pid, *tid, 2 * (number_of(th) - *pid) + (as != 4));
 	return 0;
 }
 
-static int tell_cpu(struct chrome *c, uint32_t cpu, int64_t *pid, int64_t *tid)
+static int report_cpu(struct chrome *c, uint32_t cpu, int64_t *pid, int64_t *tid)
 {
 	char name[32] = "CPU ?";
 
 	*pid = 0;
 	*tid = cpu < NO_CPU ? cpu : NO_CPU;
-	if (!c->told_process_0)
+	if (!c->reported_process_0)
 		put_name(c, "process_name", 0, 0, "CPUs", 4, "");
-	c->told_process_0 = true;
-	if (run_grow(&c->told_cpus, &c->n_told_cpus, (uint32_t)*tid, sizeof *c->told_cpus))
+	c->reported_process_0 = true;
+	if (pass_grow(&c->reported_cpus, &c->n_reported_cpus, (uint32_t)*tid, sizeof *c->reported_cpus))
 		return -ENOMEM;
-	if (c->told_cpus[*tid])
+	if (c->reported_cpus[*tid])
 		return 0;
-	c->told_cpus[*tid] = true;
+	c->reported_cpus[*tid] = true;
 	if (cpu < NO_CPU)
 		snprintf(name, sizeof name, "CPU %u", cpu);
 	put_name(c, "thread_name", 0, *tid, name, strlen(name), "");
@@ -162,9 +162,9 @@ static int tell_cpu(struct chrome *c, uint32_t cpu, int64_t *pid, int64_t *tid)
 	return 0;
 }
 
-static int tell_row(struct chrome *c, const struct timeline_item *item, int64_t *pid, int64_t *tid)
+static int report_row(struct chrome *c, const struct timeline_item *item, int64_t *pid, int64_t *tid)
 {
-	return item->is_of_cpu ? tell_cpu(c, item->cpu, pid, tid) : tell_thread(c, item->thread, 1, pid, tid);
+	return item->is_of_cpu ? report_cpu(c, item->cpu, pid, tid) : report_thread(c, item->thread, 1, pid, tid);
 }
 
 /* ---------------------------------------------------------------- events */
@@ -197,7 +197,7 @@ static int put_event(struct chrome *c, const struct timeline_item *item, char ph
 {
 	static const char *const categories[] = { "other", "app", "kernel" };
 	int64_t pid, tid;
-	int err = tell_row(c, item, &pid, &tid);
+	int err = report_row(c, item, &pid, &tid);
 
 	if (err)
 		return err;
@@ -242,7 +242,7 @@ static int put_state(struct chrome *c, const struct timeline_item *item)
 	const struct thread *th = timeline_thread(&c->timeline, item->thread);
 	char who[THREAD_NAME_MAX + 16];
 	int64_t pid, tid;
-	int err = tell_thread(c, item->thread, 4, &pid, &tid);
+	int err = report_thread(c, item->thread, 4, &pid, &tid);
 
 	if (err)
 		return err;
@@ -250,7 +250,7 @@ static int put_state(struct chrome *c, const struct timeline_item *item)
 	if (item->state != TIMELINE_RUNNING)
 		return 0;
 	snprintf(who, sizeof who, "%.*s:%d", th->name_size, th->name, th->tid);
-	err = tell_cpu(c, item->cpu, &pid, &tid);
+	err = report_cpu(c, item->cpu, &pid, &tid);
 	put_slice(c, who, strlen(who), pid, tid, item);
 	return err;
 }
@@ -258,7 +258,7 @@ static int put_state(struct chrome *c, const struct timeline_item *item)
 static int put_runs(struct chrome *c, const struct timeline_item *item)
 {
 	int64_t pid, tid;
-	int err = tell_thread(c, item->thread, 4, &pid, &tid);
+	int err = report_thread(c, item->thread, 4, &pid, &tid);
 
 	if (!err)
 		put_flow(c, 'f', item->flow, pid, tid, item->time_ns);
@@ -269,7 +269,7 @@ static int put_counter(struct chrome *c, const struct timeline_item *item)
 {
 	const struct timeline_counter *counter = &c->x->counters[item->counter];
 	int64_t pid, tid;
-	int err = tell_row(c, item, &pid, &tid);
+	int err = report_row(c, item, &pid, &tid);
 	char name[256];
 
 	if (err)
@@ -289,7 +289,7 @@ static int put_counter(struct chrome *c, const struct timeline_item *item)
 static int put_lost(struct chrome *c, const struct timeline_item *item)
 {
 	int64_t pid, tid;
-	int err = tell_cpu(c, item->cpu, &pid, &tid);
+	int err = report_cpu(c, item->cpu, &pid, &tid);
 
 	if (err)
 		return err;
@@ -341,7 +341,7 @@ int export_chrome(struct export *x, struct diag *d)
 	out_i64(c.o, c.timeline.run.first_ns);
 	out_literal(c.o, "\"}}\n");
 	timeline_fini(&c.timeline);
-	free(c.told);
-	free(c.told_cpus);
+	free(c.reported);
+	free(c.reported_cpus);
 	return err;
 }

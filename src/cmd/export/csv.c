@@ -5,7 +5,7 @@
 #include "cmd/view/csv.h"
 #include "cmd/export/export.h"
 
-static int see(void *context, const struct trace_event *e, const struct who *w)
+static int on_event(void *context, const struct trace_event *e, const struct thread_identity *w)
 {
 	return csv_event(context, e, w);
 }
@@ -17,7 +17,7 @@ int export_csv(struct export *x, struct diag *d)
 
 	if (csv_open(&c, &x->out, x->trace, x->is_wanted))
 		return diag_fail(d, -ENOMEM, "no memory");
-	err = export_each(x, see, &c, d);
+	err = export_each(x, on_event, &c, d);
 	csv_close(&c);
 	return err;
 }

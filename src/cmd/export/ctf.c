@@ -58,9 +58,9 @@ static int copy_file(const char *from, char *to, uint64_t size, struct diag *d)
 {
 	int err;
 
-	if (packed_is_name(from)) {
-		to[strlen(to) - (sizeof PACKED_SUFFIX - 1)] = 0;
-		err = packed_restore(AT_FDCWD, from, AT_FDCWD, to, d);
+	if (compressed_is_name(from)) {
+		to[strlen(to) - (sizeof COMPRESSED_SUFFIX - 1)] = 0;
+		err = compressed_restore(AT_FDCWD, from, AT_FDCWD, to, d);
 		if (!err && progress_made(size))
 			err = diag_fail(d, -EINTR, "interrupted");
 	} else {

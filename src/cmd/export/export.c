@@ -84,7 +84,7 @@ int64_t export_to_ns(const struct export *x)
 	return x->to.is_given ? x->to.ns : INT64_MAX;
 }
 
-static bool is_chosen(const struct export *x, const struct trace_event *e, const struct who *w)
+static bool is_chosen(const struct export *x, const struct trace_event *e, const struct thread_identity *w)
 {
 	if (x->is_wanted && !x->is_wanted[trace_class_number(e)])
 		return false;
@@ -106,7 +106,7 @@ static int pass_on(void *context, const struct timeline_item *item)
 	return err;
 }
 
-static bool is_passed_on(void *context, const struct trace_event *e, const struct who *w)
+static bool is_passed_on(void *context, const struct trace_event *e, const struct thread_identity *w)
 {
 	struct passing *p = context;
 	bool is_it = !p->x->match || match_event(p->x->match, e, w);
@@ -150,11 +150,11 @@ int export_timeline(struct export *x, struct timeline *t, timeline_take *take, v
 	return err < 0 ? err : 0;
 }
 
-int export_each(struct export *x, export_see *see, void *context, struct diag *d)
+int export_each(struct export *x, export_on_event *on_event, void *context, struct diag *d)
 {
 	struct names *names;
 	struct trace_event e;
-	struct who w;
+	struct thread_identity w;
 	int item, err = names_open(&names, x->trace, d);
 
 	while (!err && !x->out.is_over && (item = trace_next(x->trace, &e, d)) != TRACE_END) {
@@ -163,12 +163,12 @@ int export_each(struct export *x, export_see *see, void *context, struct diag *d
 			break;
 		if (item != TRACE_EVENT)
 			continue;
-		names_see(names, &e, &w);
+		names_on_event(names, &e, &w);
 		if (e.time_ns < export_from_ns(x) || !is_chosen(x, &e, &w))
 			continue;
 		x->n_events++;
 		out_room(&x->out);
-		err = see(context, &e, &w);
+		err = on_event(context, &e, &w);
 		if (err < 0)
 			diag_fail(d, err, "cannot go on: %s", strerror(-err));
 	}
@@ -273,13 +273,13 @@ static int take_options(struct export *x, const char **file, int argc, char **ar
 
 /* ---------------------------------------------------------------- one export */
 
-static void choose_all_but_state(struct export *x)
+static void select_all_but_state(struct export *x)
 {
 	for (uint32_t i = 0; i < trace_n_sources(x->trace); i++) {
 		const struct trace_source *s = trace_source(x->trace, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			x->is_wanted[c->number] = !choose_is_state(c->name);
+			x->is_wanted[c->number] = !selection_is_state_event(c->name);
 	}
 }
 
@@ -289,7 +289,7 @@ static bool has_counter(const struct export *x, const struct timeline_counter *w
 		const struct trace_source *s = trace_source(x->trace, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			if (run_is_like(wanted->event, s, c->name) &&
+			if (pass_is_like(wanted->event, s, c->name) &&
 			    ctf_class_find(c, CTF_PAYLOAD, wanted->field))
 				return true;
 	}
@@ -317,22 +317,22 @@ static void add_kernel_counters(struct export *x)
 	}
 }
 
-static int choose(struct export *x, struct diag *d)
+static int select_events(struct export *x, struct diag *d)
 {
 	x->is_wanted = calloc(trace_n_classes(x->trace) + (size_t)1, sizeof *x->is_wanted);
 	if (!x->is_wanted)
 		return diag_fail(d, -ENOMEM, "no memory");
 	if (!x->n_patterns)
-		choose_all_but_state(x);
+		select_all_but_state(x);
 	for (int i = 0; i < x->n_patterns; i++)
-		if (!choose_like(x->trace, x->patterns[i], x->is_wanted))
-			return choose_refuse(x->trace, x->patterns[i], d);
+		if (!selection_mark(x->trace, x->patterns[i], x->is_wanted))
+			return selection_refuse(x->trace, x->patterns[i], d);
 	for (uint32_t i = 0; i < x->n_counters; i++)
 		if (!has_counter(x, &x->counters[i]))
 			return diag_fail(d, -ENOENT, "--counter %s:%s: no event like this has such a field",
 					 x->counters[i].event, x->counters[i].field);
 	add_kernel_counters(x);
-	moments_settle(&x->from, &x->to, x->trace);
+	moments_resolve(&x->from, &x->to, x->trace);
 	return x->filter ? match_open(&x->match, x->trace, x->filter, x->is_wanted, d) : 0;
 }
 
@@ -368,7 +368,7 @@ static int export(struct export *x, const struct format *f, const char *file)
 	err = trace_open(&x->trace, x->paths, x->n_paths, &o, &d);
 	signal(SIGPIPE, SIG_IGN);
 	if (!err)
-		err = choose(x, &d);
+		err = select_events(x, &d);
 	if (!err) {
 		progress_begin("export", x->trace);
 		err = write_all(x, f, file, &d);

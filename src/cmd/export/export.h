@@ -52,7 +52,7 @@ int export_timeline(struct export *x, struct timeline *t, timeline_take *take, v
 		    struct diag *d);
 
 /* export_each - read once, and give each event wanted to @see.  Its result: as timeline_take's. */
-typedef int export_see(void *context, const struct trace_event *e, const struct who *w);
-int export_each(struct export *x, export_see *see, void *context, struct diag *d);
+typedef int export_on_event(void *context, const struct trace_event *e, const struct thread_identity *w);
+int export_each(struct export *x, export_on_event *on_event, void *context, struct diag *d);
 
 #endif

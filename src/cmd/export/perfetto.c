@@ -56,10 +56,10 @@ struct perfetto {
 	uint32_t n_interned, n_places;
 	struct interned fresh[DEPTH_MAX * 4]; /* to be told with this packet */
 	uint32_t n_fresh;
-	uint8_t *told; /* by thread: 1 as a thread, 2 as a process */
-	bool *told_cpus, *told_counters;
-	uint32_t n_told, n_told_cpus, n_told_counters;
-	bool told_cpus_root;
+	uint8_t *reported; /* by thread: 1 as a thread, 2 as a process */
+	bool *reported_cpus, *reported_counters;
+	uint32_t n_reported, n_reported_cpus, n_reported_counters;
+	bool reported_cpus_root;
 	int64_t last_ns;
 };
 
@@ -138,7 +138,7 @@ static uint64_t intern(struct perfetto *p, uint32_t field, const char *text, uin
 	return at->id;
 }
 
-static void tell_fresh(struct perfetto *p)
+static void report_fresh(struct perfetto *p)
 {
 	size_t all, one;
 
@@ -209,14 +209,14 @@ static int end_track(struct perfetto *p, size_t packet, size_t track)
 	return end_packet(p, packet);
 }
 
-static int tell_process(struct perfetto *p, uint32_t number)
+static int report_process(struct perfetto *p, uint32_t number)
 {
 	const struct thread *th = timeline_thread(&p->timeline, number);
 	size_t track, packet, one;
 
-	if (p->told[number] & 2)
+	if (p->reported[number] & 2)
 		return 0;
-	p->told[number] |= 2;
+	p->reported[number] |= 2;
 	packet = begin_track(p, uuid_of(KIND_PROCESS, number), &track);
 	one = proto_open(&p->p, TRACK_PROCESS);
 	proto_int(&p->p, PROCESS_PID, th->tid);
@@ -233,19 +233,19 @@ static uint32_t process_of(const struct perfetto *p, uint32_t thread)
 	return process ? process : thread;
 }
 
-static int tell_thread(struct perfetto *p, uint32_t number)
+static int report_thread(struct perfetto *p, uint32_t number)
 {
 	const struct thread *th = timeline_thread(&p->timeline, number);
 	uint32_t process = process_of(p, number);
 	size_t track, packet, one;
 	int err;
 
-	if (run_grow(&p->told, &p->n_told, number > process ? number : process, sizeof *p->told))
+	if (pass_grow(&p->reported, &p->n_reported, number > process ? number : process, sizeof *p->reported))
 		return -ENOMEM;
-	if (p->told[number] & 1)
+	if (p->reported[number] & 1)
 		return 0;
-	p->told[number] |= 1;
-	err = tell_process(p, process);
+	p->reported[number] |= 1;
+	err = report_process(p, process);
 	if (err)
 		return err;
 	packet = begin_track(p, uuid_of(KIND_THREAD, number), &track);
@@ -259,25 +259,25 @@ static int tell_thread(struct perfetto *p, uint32_t number)
 	return end_track(p, packet, track);
 }
 
-static int tell_cpu(struct perfetto *p, uint32_t cpu)
+static int report_cpu(struct perfetto *p, uint32_t cpu)
 {
 	char name[32] = "CPU ?";
 	size_t track, packet;
 	int err;
 
-	if (!p->told_cpus_root) {
-		p->told_cpus_root = true;
+	if (!p->reported_cpus_root) {
+		p->reported_cpus_root = true;
 		packet = begin_track(p, uuid_of(KIND_CPUS, 0), &track);
 		begin_text(&p->p, TRACK_NAME, "CPUs");
 		err = end_track(p, packet, track);
 		if (err)
 			return err;
 	}
-	if (run_grow(&p->told_cpus, &p->n_told_cpus, cpu, sizeof *p->told_cpus))
+	if (pass_grow(&p->reported_cpus, &p->n_reported_cpus, cpu, sizeof *p->reported_cpus))
 		return -ENOMEM;
-	if (p->told_cpus[cpu])
+	if (p->reported_cpus[cpu])
 		return 0;
-	p->told_cpus[cpu] = true;
+	p->reported_cpus[cpu] = true;
 	if (cpu < 4096)
 		snprintf(name, sizeof name, "CPU %u", cpu);
 	packet = begin_track(p, uuid_of(KIND_CPU, cpu), &track);
@@ -287,7 +287,7 @@ static int tell_cpu(struct perfetto *p, uint32_t cpu)
 }
 
 /* A counter is that of a process. */
-static int tell_counter(struct perfetto *p, const struct timeline_item *item, uint64_t *uuid)
+static int report_counter(struct perfetto *p, const struct timeline_item *item, uint64_t *uuid)
 {
 	const struct timeline_counter *c = &p->x->counters[item->counter];
 	uint32_t process = process_of(p, item->thread);
@@ -297,12 +297,12 @@ static int tell_counter(struct perfetto *p, const struct timeline_item *item, ui
 	int err;
 
 	*uuid = uuid_of(KIND_COUNTER, place);
-	if (run_grow(&p->told_counters, &p->n_told_counters, place, sizeof *p->told_counters))
+	if (pass_grow(&p->reported_counters, &p->n_reported_counters, place, sizeof *p->reported_counters))
 		return -ENOMEM;
-	if (p->told_counters[place])
+	if (p->reported_counters[place])
 		return 0;
-	p->told_counters[place] = true;
-	err = process ? tell_thread(p, process) : 0;
+	p->reported_counters[place] = true;
+	err = process ? report_thread(p, process) : 0;
 	if (err)
 		return err;
 	snprintf(name, sizeof name, "%s:%s", c->event, c->field);
@@ -315,12 +315,12 @@ static int tell_counter(struct perfetto *p, const struct timeline_item *item, ui
 	return end_track(p, packet, track);
 }
 
-static int tell_row(struct perfetto *p, const struct timeline_item *item, uint64_t *uuid)
+static int report_row(struct perfetto *p, const struct timeline_item *item, uint64_t *uuid)
 {
 	uint32_t cpu = item->cpu < 4096 ? item->cpu : 4096;
 
 	*uuid = item->is_of_cpu ? uuid_of(KIND_CPU, cpu) : uuid_of(KIND_THREAD, item->thread);
-	return item->is_of_cpu ? tell_cpu(p, cpu) : tell_thread(p, item->thread);
+	return item->is_of_cpu ? report_cpu(p, cpu) : report_thread(p, item->thread);
 }
 
 /* ---------------------------------------------------------------- fields */
@@ -402,7 +402,7 @@ static size_t begin_event(struct perfetto *p, int64_t time_ns, uint64_t track, u
 static int end_event(struct perfetto *p, size_t packet, size_t event)
 {
 	proto_close(&p->p, event);
-	tell_fresh(p);
+	report_fresh(p);
 	return end_packet(p, packet);
 }
 
@@ -410,7 +410,7 @@ static int put_event(struct perfetto *p, const struct timeline_item *item, uint3
 {
 	size_t packet, event;
 	uint64_t track;
-	int err = tell_row(p, item, &track);
+	int err = report_row(p, item, &track);
 
 	if (err)
 		return err;
@@ -431,7 +431,7 @@ static int put_runs(struct perfetto *p, const struct timeline_item *item)
 	static const char name[] = "woken";
 	size_t packet, event;
 	uint64_t track;
-	int err = tell_row(p, item, &track);
+	int err = report_row(p, item, &track);
 
 	if (err)
 		return err;
@@ -447,7 +447,7 @@ static int put_lost(struct perfetto *p, const struct timeline_item *item)
 	size_t packet, event;
 	uint64_t track;
 	char text[64];
-	int err = tell_row(p, item, &track);
+	int err = report_row(p, item, &track);
 
 	if (err)
 		return err;
@@ -461,7 +461,7 @@ static int put_counter(struct perfetto *p, const struct timeline_item *item)
 {
 	size_t packet, event;
 	uint64_t track;
-	int err = tell_counter(p, item, &track);
+	int err = report_counter(p, item, &track);
 
 	if (err)
 		return err;
@@ -565,8 +565,8 @@ int export_perfetto(struct export *x, struct diag *d)
 	timeline_fini(&p.timeline);
 	proto_fini(&p.p);
 	free(p.interned);
-	free(p.told);
-	free(p.told_cpus);
-	free(p.told_counters);
+	free(p.reported);
+	free(p.reported_cpus);
+	free(p.reported_counters);
 	return err;
 }

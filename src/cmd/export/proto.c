@@ -8,7 +8,7 @@
 
 #include "cmd/view/output.h"
 
-enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, VARINT_MAX = 10, LENGTH_BYTES = 4 };
+enum { TLS_VARINT = 0, TLS_64 = 1, TLS_BYTES = 2, VARINT_MAX = 10, LENGTH_BYTES = 4 };
 static const size_t LENGTH_MAX = (1u << 28) - 1;
 
 void proto_fini(struct proto *p)
@@ -50,17 +50,17 @@ static void put_varint(struct proto *p, uint64_t v)
 	p->bytes[p->size++] = (char)v;
 }
 
-static bool put_tag(struct proto *p, uint32_t field, uint32_t wire, size_t more)
+static bool put_tag(struct proto *p, uint32_t field, uint32_t tls, size_t more)
 {
 	if (!make_room(p, VARINT_MAX + more))
 		return false;
-	put_varint(p, (uint64_t)field << 3 | wire);
+	put_varint(p, (uint64_t)field << 3 | tls);
 	return true;
 }
 
 void proto_uint(struct proto *p, uint32_t field, uint64_t v)
 {
-	if (put_tag(p, field, WIRE_VARINT, VARINT_MAX))
+	if (put_tag(p, field, TLS_VARINT, VARINT_MAX))
 		put_varint(p, v);
 }
 
@@ -71,7 +71,7 @@ void proto_int(struct proto *p, uint32_t field, int64_t v)
 
 void proto_fixed64(struct proto *p, uint32_t field, uint64_t v)
 {
-	if (!put_tag(p, field, WIRE_64, sizeof v))
+	if (!put_tag(p, field, TLS_64, sizeof v))
 		return;
 	v = htole64(v);
 	memcpy(p->bytes + p->size, &v, sizeof v);
@@ -113,7 +113,7 @@ void proto_text(struct proto *p, uint32_t field, const char *s, size_t n)
 
 size_t proto_open(struct proto *p, uint32_t field)
 {
-	if (put_tag(p, field, WIRE_BYTES, LENGTH_BYTES))
+	if (put_tag(p, field, TLS_BYTES, LENGTH_BYTES))
 		p->size += LENGTH_BYTES;
 	return p->size;
 }

@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 
-static int see(void *context, const struct trace_event *e, const struct who *w)
+static int on_event(void *context, const struct trace_event *e, const struct thread_identity *w)
 {
-	return stacks_see(context, e, w);
+	return stacks_on_event(context, e, w);
 }
 
 static enum stacks_weight weight_of(const char *name)
@@ -38,7 +38,7 @@ int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct
 	if (s->is_graph)
 		x->weight = "time"; /* which they are */
 	if (!err)
-		err = export_each(x, see, s, d);
+		err = export_each(x, on_event, s, d);
 	if (!err && !s->n_samples && s->n_unweighted)
 		err = diag_fail(d, -ENODATA, "--weight %s: no event with a call stack has such a number\n"
 				"  it is the name of a field, time or off-cpu",

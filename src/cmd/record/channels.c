@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATIENCE_US = 100000 };
+enum { BLOCK_TIMEOUT_US = 100000 };
 
 void cmd_channels_begin(struct cmd_channels *c)
 {
@@ -55,8 +55,8 @@ static bool take_mode(const char *verb, struct cmd_channels *c, int i, const cha
 	bool block = !strcmp(value, "block");
 
 	s->flight_recorder = !strcmp(value, "overwrite");
-	if (block && !s->patience_us)
-		s->patience_us = PATIENCE_US;
+	if (block && !s->block_timeout_us)
+		s->block_timeout_us = BLOCK_TIMEOUT_US;
 	c->has_mode[i] = true;
 	if (block || s->flight_recorder || !strcmp(value, "discard"))
 		return true;
@@ -70,11 +70,11 @@ static bool take_wait(const char *verb, struct session_channel *s, const char *v
 
 	if (!cmd_parse_time(verb, value, &ns))
 		return false;
-	if (ns / 1000 > ABI_PATIENCE_MAX_US) {
+	if (ns / 1000 > ABI_BLOCK_TIMEOUT_MAX_US) {
 		cmd_error(verb, "wait=%s: at most a minute", value);
 		return false;
 	}
-	s->patience_us = ns < 1000 ? 1 : (uint32_t)(ns / 1000);
+	s->block_timeout_us = ns < 1000 ? 1 : (uint32_t)(ns / 1000);
 	return true;
 }
 
@@ -139,7 +139,7 @@ static bool end_channel(const char *verb, struct cmd_channels *c, int i, bool ov
 	}
 	if (c->count[i])
 		s->bytes = c->count[i] * chunk;
-	if (s->flight_recorder && s->patience_us) {
+	if (s->flight_recorder && s->block_timeout_us) {
 		cmd_error(verb, "--channel %s: a flight recorder always has room, it never waits", s->name);
 		return false;
 	}

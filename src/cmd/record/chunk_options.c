@@ -27,7 +27,7 @@ static bool starts_with_digit(const char *text)
 	return *text >= '0' && *text <= '9';
 }
 
-static int take_rotate(const char *verb, struct pieces_options *o, const char *text)
+static int take_rotate(const char *verb, struct trace_chunks_options *o, const char *text)
 {
 	o->rotate = true;
 	if (!strcmp(text, "request"))
@@ -40,7 +40,7 @@ static int take_rotate(const char *verb, struct pieces_options *o, const char *t
 		       : CMD_FAILED;
 }
 
-static int take_keep(const char *verb, struct pieces_options *o, const char *text)
+static int take_keep(const char *verb, struct trace_chunks_options *o, const char *text)
 {
 	uint64_t n;
 
@@ -57,7 +57,7 @@ static int take_keep(const char *verb, struct pieces_options *o, const char *tex
 	return -1;
 }
 
-int pieces_take_level(const char *verb, const char *text, int *to)
+int trace_chunks_take_level(const char *verb, const char *text, int *to)
 {
 	char *end = NULL;
 	long level = 1;
@@ -66,44 +66,44 @@ int pieces_take_level(const char *verb, const char *text, int *to)
 		level = strtol(text + 5, &end, 10);
 	if ((strcmp(text, "zstd") && !end) || (end && (*end || !text[5])) || level < 1 || level > 19)
 		return cmd_error(verb, "--compress %s: \"zstd\" or \"zstd:LEVEL\" with a level from 1 to 19", text);
-	if (!packed_is_supported())
+	if (!compressed_is_supported())
 		return cmd_error(verb, "--compress: this duet was built without libzstd");
 	*to = (int)level;
 	return -1;
 }
 
-static int take_sync(const char *verb, struct pieces_options *o, const char *text)
+static int take_sync(const char *verb, struct trace_chunks_options *o, const char *text)
 {
-	o->sync_pieces = !strcmp(text, "rotate");
+	o->sync_trace_chunks = !strcmp(text, "rotate");
 	o->sync_ns = 0;
-	if (o->sync_pieces || !strcmp(text, "never"))
+	if (o->sync_trace_chunks || !strcmp(text, "never"))
 		return -1;
 	if (!is_time(text))
 		return cmd_error(verb, "--sync %s: \"never\", \"rotate\" or a time (1s)", text);
 	if (!cmd_parse_time(verb, text, &o->sync_ns))
 		return CMD_FAILED;
-	o->sync_pieces = true;
+	o->sync_trace_chunks = true;
 	return -1;
 }
 
-int pieces_take(const char *verb, struct pieces_options *o, int c)
+int trace_chunks_take(const char *verb, struct trace_chunks_options *o, int c)
 {
 	switch (c) {
-	case PIECES_ROTATE:
+	case TRACE_CHUNKS_ROTATE:
 		return take_rotate(verb, o, optarg);
-	case PIECES_KEEP:
+	case TRACE_CHUNKS_KEEP:
 		return take_keep(verb, o, optarg);
-	case PIECES_COMPRESS:
-		return pieces_take_level(verb, optarg, &o->pack_level);
-	case PIECES_SYNC:
+	case TRACE_CHUNKS_COMPRESS:
+		return trace_chunks_take_level(verb, optarg, &o->pack_level);
+	case TRACE_CHUNKS_SYNC:
 		return take_sync(verb, o, optarg);
 	}
 	return -2;
 }
 
-int pieces_check(const char *verb, struct recorder_options *r, struct send *s)
+int trace_chunks_check(const char *verb, struct recorder_options *r, struct send *s)
 {
-	struct pieces_options *o = &r->pieces;
+	struct trace_chunks_options *o = &r->trace_chunks;
 
 	if (s->to) { /* what is compressed then is the link; the sender needs what lies here as it is */
 		s->o.pack_level = o->pack_level;
@@ -111,30 +111,30 @@ int pieces_check(const char *verb, struct recorder_options *r, struct send *s)
 	}
 	if (!o->rotate && (o->keep_bytes || o->keep_ns || o->keep_count || o->pack_level))
 		return cmd_error(verb, "--keep-last and --compress are for finished pieces: give --rotate as well");
-	if (!o->rotate && o->sync_pieces && !o->sync_ns)
+	if (!o->rotate && o->sync_trace_chunks && !o->sync_ns)
 		return cmd_error(verb, "--sync rotate is for finished pieces: give --rotate as well, or a time");
 	if (o->rotate && r->flight_recorder)
 		return cmd_error(verb, "--rotate: a flight recorder writes only when asked: `duet snapshot`");
 	/* What is here for the network alone goes when it has arrived. */
-	o->keep_nothing = o->rotate && s->to && !s->keeps;
+	o->remove_all = o->rotate && s->to && !s->keeps;
 	return 0;
 }
 
-void pieces_print(const char *verb, const struct recorder_result *r)
+void trace_chunks_print(const char *verb, const struct recorder_result *r)
 {
-	const struct tidy_status *t = &r->tidy;
+	const struct archiver_status *t = &r->archiver;
 	char a[32], b[32];
 
-	if (r->pieces)
-		fprintf(stderr, "  pieces        %u", r->pieces);
+	if (r->trace_chunks)
+		fprintf(stderr, "  pieces        %u", r->trace_chunks);
 	if (t->n_removed)
 		fprintf(stderr, ", %u removed (%s)", t->n_removed, cmd_size_text(t->removed_bytes, a));
 	if (t->plain_bytes)
 		fprintf(stderr, ", %s compressed to %s", cmd_size_text(t->plain_bytes, a),
-			cmd_size_text(t->packed_bytes, b));
+			cmd_size_text(t->compressed_bytes, b));
 	if (t->n_waiting)
 		fprintf(stderr, ", %u not yet compressed", t->n_waiting);
-	if (r->pieces)
+	if (r->trace_chunks)
 		fputc('\n', stderr);
 	if (t->n_failures)
 		cmd_error(verb, "%s%s", t->text, t->n_failures > 1 ? " (and more)" : "");

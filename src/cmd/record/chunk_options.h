@@ -10,15 +10,15 @@
 #include "collect/recorder.h"
 
 /* Values for getopt_long, beyond those of cmd/remote/send.h. */
-enum { PIECES_ROTATE = 640, PIECES_KEEP, PIECES_COMPRESS, PIECES_SYNC };
+enum { TRACE_CHUNKS_ROTATE = 640, TRACE_CHUNKS_KEEP, TRACE_CHUNKS_COMPRESS, TRACE_CHUNKS_SYNC };
 
-#define PIECES_OPTIONS                                                 \
-	{ "rotate", required_argument, NULL, PIECES_ROTATE },          \
-	{ "keep-last", required_argument, NULL, PIECES_KEEP },         \
-	{ "compress", required_argument, NULL, PIECES_COMPRESS },      \
-	{ "sync", required_argument, NULL, PIECES_SYNC }
+#define TRACE_CHUNKS_OPTIONS                                                 \
+	{ "rotate", required_argument, NULL, TRACE_CHUNKS_ROTATE },          \
+	{ "keep-last", required_argument, NULL, TRACE_CHUNKS_KEEP },         \
+	{ "compress", required_argument, NULL, TRACE_CHUNKS_COMPRESS },      \
+	{ "sync", required_argument, NULL, TRACE_CHUNKS_SYNC }
 
-#define PIECES_HELP                                                                                     \
+#define TRACE_CHUNKS_HELP                                                                                     \
 	"      --rotate WHEN     in pieces, each a recording of its own: a new one after SIZE (1G), TIME\n"  \
 	"                        (10min), or only when asked (`duet rotate`): request.  May be repeated\n"   \
 	"      --keep-last WHAT  of finished pieces keep the newest only: SIZE (20G), TIME (7d) or a number\n" \
@@ -27,16 +27,16 @@ enum { PIECES_ROTATE = 640, PIECES_KEEP, PIECES_COMPRESS, PIECES_SYNC };
 	"      --sync WHEN       force onto the disk: never (default), rotate (finished pieces), or each\n"  \
 	"                        TIME (1s)\n"
 
-/* pieces_take - the option @c with optarg is one of these.  -1 if so, having taken it; CMD_FAILED, having said
+/* trace_chunks_take - the option @c with optarg is one of these.  -1 if so, having taken it; CMD_FAILED, having said
  * why not; -2 if it is none. */
-int pieces_take(const char *verb, struct pieces_options *o, int c);
-/* pieces_check - after the last option and send_check.  0, or CMD_FAILED having said why. */
-int pieces_check(const char *verb, struct recorder_options *o, struct send *s);
+int trace_chunks_take(const char *verb, struct trace_chunks_options *o, int c);
+/* trace_chunks_check - after the last option and send_check.  0, or CMD_FAILED having said why. */
+int trace_chunks_check(const char *verb, struct recorder_options *o, struct send *s);
 
-/* pieces_take_level - what --compress says, into @to: 1 .. 19.  -1, or CMD_FAILED having said why not. */
-int pieces_take_level(const char *verb, const char *text, int *to);
+/* trace_chunks_take_level - what --compress says, into @to: 1 .. 19.  -1, or CMD_FAILED having said why not. */
+int trace_chunks_take_level(const char *verb, const char *text, int *to);
 
-/* pieces_print - what was done with them, at the end, on standard error. */
-void pieces_print(const char *verb, const struct recorder_result *r);
+/* trace_chunks_print - what was done with them, at the end, on standard error. */
+void trace_chunks_print(const char *verb, const struct recorder_result *r);
 
 #endif

@@ -44,7 +44,7 @@ static const char record_help[] =
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -p, --pid PID         record this process\n"
-	PIECES_HELP
+	TRACE_CHUNKS_HELP
 	RECORDING_TENANTS_HELP
 	SEND_HELP
 	"  -q, --quiet           no summary\n"
@@ -80,7 +80,7 @@ static const char collect_help[] =
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -s, --session NAME    name of the session (default: \"default\")\n"
-	PIECES_HELP
+	TRACE_CHUNKS_HELP
 	RECORDING_TENANTS_HELP
 	SEND_HELP
 	"  -q, --quiet           no summary\n"
@@ -153,7 +153,7 @@ int cmd_record(int argc, char **argv)
 	}
 	snprintf(a.session, sizeof a.session,
 		 a.o.command || a.pids.n || others_record() ? "record-%d" : "default", (int)getpid());
-	if (recording_settle(&a))
+	if (recording_resolve(&a))
 		return CMD_FAILED;
 	/* Without a process to follow the kernel's events are the machine's, if asked for by name. */
 	if (!a.o.command && !a.pids.n && !a.cgroups.n) {
@@ -170,11 +170,11 @@ int cmd_record(int argc, char **argv)
 }
 
 /* systemd waits for it: Type=notify. */
-static int tell_manager(void *arg, struct diag *d)
+static int report_manager(void *arg, struct diag *d)
 {
 	(void)arg;
 	(void)d;
-	service_tell("READY=1"); /* who does not hear it gives up on us */
+	service_notify("READY=1"); /* who does not hear it gives up on us */
 	return 0;
 }
 
@@ -192,11 +192,11 @@ int cmd_collect(int argc, char **argv)
 	}
 	if (optind < argc)
 		return cmd_usage("collect", "no argument expected");
-	if (recording_settle(&a))
+	if (recording_resolve(&a))
 		return CMD_FAILED;
 	a.o.kernel_whole_machine = a.o.kernel && !a.cgroups.n;
 	a.o.no_default_events = true;
-	a.o.on_ready = tell_manager;
+	a.o.on_ready = report_manager;
 	a.o.keep = true;
 	if (!a.quiet)
 		fprintf(stderr, "duet collect: recording into %s until Ctrl-C\n", a.o.path);

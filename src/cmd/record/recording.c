@@ -147,18 +147,18 @@ static void add_cgroups(struct recording *a, const char *list)
 	free(c);
 }
 
-static int add_whom(struct recording *a, enum choice what, const char *list)
+static int add_selector_option(struct recording *a, enum selector_kind what, const char *list)
 {
 	struct text unused = { 0 };
 	struct diag d = { "" };
-	int err = choice_add(what == CHOICE_LEVEL ? &unused : &a->who, what, list, &d);
+	int err = selector_add(what == SELECTOR_LEVEL ? &unused : &a->selector, what, list, &d);
 
 	text_fini(&unused);
 	if (err)
 		return cmd_error(a->verb, "%s", d.text);
-	if (what == CHOICE_CGROUP)
+	if (what == SELECTOR_CGROUP)
 		add_cgroups(a, list);
-	return what == CHOICE_LEVEL ? add_level(a, list) : -1;
+	return what == SELECTOR_LEVEL ? add_level(a, list) : -1;
 }
 
 static int add_kernel_buffer(struct recording *a, const char *size)
@@ -249,11 +249,11 @@ int recording_take(struct recording *a, int c, const char *help)
 	int status = send_take(a->verb, &a->send, c);
 
 	if (status == -2)
-		status = pieces_take(a->verb, &a->o.pieces, c);
+		status = trace_chunks_take(a->verb, &a->o.trace_chunks, c);
 	if (status != -2)
 		return status;
 	if (c >= WHOM_FIRST && c < WHOM_END)
-		return add_whom(a, (enum choice)(c - WHOM_FIRST), optarg);
+		return add_selector_option(a, (enum selector_kind)(c - WHOM_FIRST), optarg);
 	switch (c) {
 	case 'o':
 		a->o.path = optarg;
@@ -346,7 +346,7 @@ static int check_tenants(const struct recording *a)
 	return 0;
 }
 
-int recording_settle(struct recording *a)
+int recording_resolve(struct recording *a)
 {
 	time_t now = time(NULL);
 	struct tm tm;
@@ -362,7 +362,7 @@ int recording_settle(struct recording *a)
 	}
 	a->o.session = a->session;
 	a->o.events = a->events;
-	a->o.who = a->who.bytes;
+	a->o.selector = a->selector.bytes;
 	a->o.n_events = a->n_events;
 	a->o.channels = a->channels.at;
 	a->o.n_channels = a->channels.n;
@@ -388,14 +388,14 @@ int recording_settle(struct recording *a)
 	a->o.library = cmd_find_library("libduet.so.0", a->library, sizeof a->library);
 	if (!cmd_channels_end(a->verb, &a->channels, a->buffer_bytes, a->o.flight_recorder, a->contexts))
 		return CMD_FAILED;
-	if (check_tenants(a) || send_check(a->verb, &a->send) || pieces_check(a->verb, &a->o, &a->send))
+	if (check_tenants(a) || send_check(a->verb, &a->send) || trace_chunks_check(a->verb, &a->o, &a->send))
 		return CMD_FAILED;
 	return 0;
 }
 
 static void print_summary(const struct recording *a, const struct recorder_result *result)
 {
-	struct recorded r = { .verb = a->verb,
+	struct recording_summary r = { .verb = a->verb,
 			      .path = a->o.path,
 			      .n_channels = a->channels.n,
 			      .wants_kernel = a->o.kernel,
@@ -405,7 +405,7 @@ static void print_summary(const struct recording *a, const struct recorder_resul
 
 	for (int i = 0; i < a->channels.n; i++)
 		r.channels[i] = a->channels.at[i].channel.name;
-	recorded_print(&r);
+	summary_print(&r);
 }
 
 static int exit_status(int status)
@@ -415,7 +415,7 @@ static int exit_status(int status)
 
 int recording_run(struct recording *a)
 {
-	struct recorder_result result = { .lives = 0 };
+	struct recorder_result result = { .n_incarnations = 0 };
 	struct recorder_sending sending;
 	struct recorder *r;
 	struct diag d = { "" }, end = { "" };
@@ -428,7 +428,7 @@ int recording_run(struct recording *a)
 	if (a->send.to)
 		a->o.quota = &a->send.sender.status->quota;
 	if (a->send.to)
-		a->o.pieces.n_arrived = &a->send.sender.status->n_pieces;
+		a->o.trace_chunks.n_arrived = &a->send.sender.status->n_trace_chunks;
 	a->o.sent = a->send.to ? &a->send.sender : NULL;
 	a->o.sent_to = a->send.to;
 	sending = (struct recorder_sending){ &a->send.o, a->send.spool_bytes };

@@ -62,7 +62,7 @@ enum {
 	{ "containers", no_argument, NULL, RECORDING_CONTAINERS },                               \
 	{ "trigger", required_argument, NULL, RECORDING_TRIGGER },                               \
 	{ "quiet", no_argument, NULL, 'q' }, { "help", no_argument, NULL, RECORDING_HELP },      \
-	WHOM_OPTIONS, SEND_OPTIONS, PIECES_OPTIONS
+	WHOM_OPTIONS, SEND_OPTIONS, TRACE_CHUNKS_OPTIONS
 
 #define RECORDING_UPROBES_HELP                                                                                \
 	"  -u, --uprobe 'FILE:FUNCTION [NAME=arg1:s32]...'  as root: calls of a function of any program or\n" \
@@ -101,7 +101,7 @@ struct recording {
 	struct cmd_channels channels;
 	uint64_t buffer_bytes, contexts;
 	struct cmd_pids pids;
-	struct text who; /* rules/selector.h */
+	struct text selector; /* rules/selector.h */
 	struct send send;
 	struct recorder_options o;
 };
@@ -115,9 +115,9 @@ void recording_begin(struct recording *a, const char *verb);
 int recording_take(struct recording *a, int c, const char *help);
 /* recording_name - @name for the session; false, having said why not. */
 bool recording_name(struct recording *a, const char *option, const char *name);
-/* recording_settle - after the last option and before anything in `o` is the verb's own: defaults.  0, or
+/* recording_resolve - after the last option and before anything in `o` is the verb's own: defaults.  0, or
  * CMD_FAILED having said why. */
-int recording_settle(struct recording *a);
+int recording_resolve(struct recording *a);
 /* recording_run - record, until its end; the exit status. */
 int recording_run(struct recording *a);
 

@@ -46,7 +46,7 @@ static const char help[] =
 	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
 	"  -p, --pid PID         record this process\n"
-	PIECES_HELP
+	TRACE_CHUNKS_HELP
 	RECORDING_TENANTS_HELP
 	SEND_HELP
 	"  -q, --quiet           say nothing if all went well\n\n"
@@ -78,7 +78,7 @@ static int open_log(const struct recording *a, struct diag *d)
 	return fd < 0 ? diag_errno(d, "cannot create %s", path) : fd;
 }
 
-static int tell_ready(void *arg, struct diag *d)
+static int report_ready(void *arg, struct diag *d)
 {
 	struct ready *r = arg;
 	int log = open_log(r->recording, d);
@@ -109,7 +109,7 @@ static int run_session(struct recording *a, int socket, int messages)
 		close_range(3, (unsigned)kept - 1, 0);
 	close_range((unsigned)kept + 1, ~0u, 0);
 	a->quiet = true; /* who stops it is told */
-	a->o.on_ready = tell_ready;
+	a->o.on_ready = report_ready;
 	a->o.on_ready_arg = &ready;
 	return recording_run(a);
 }
@@ -211,7 +211,7 @@ int cmd_start(int argc, char **argv)
 		return cmd_usage("start", "one name for the session, and no command");
 	if (optind < argc && !recording_name(&a, "", argv[optind]))
 		return CMD_FAILED;
-	if (recording_settle(&a) || make_path_whole(&a, whole))
+	if (recording_resolve(&a) || make_path_whole(&a, whole))
 		return CMD_FAILED;
 	a.o.kernel_whole_machine = a.o.kernel && !a.pids.n && !a.cgroups.n;
 	a.o.keep = true;

@@ -63,7 +63,7 @@ static uint64_t count_domain(const struct summary *s, enum trace_domain domain)
 }
 
 /* With one channel all is said already. */
-static void print_channels_lost(const struct recorded *a, const struct recorder_result *r)
+static void print_channels_lost(const struct recording_summary *a, const struct recorder_result *r)
 {
 	for (int i = 0; i < a->n_channels && a->n_channels > 1; i++)
 		if (r->channel_lost[i])
@@ -71,7 +71,7 @@ static void print_channels_lost(const struct recorded *a, const struct recorder_
 				(unsigned long long)r->channel_lost[i], a->channels[i]);
 }
 
-static void print_kernel_recorder(const struct recorded *a, const struct recorder_result *r)
+static void print_kernel_recorder(const struct recording_summary *a, const struct recorder_result *r)
 {
 	if (!a->is_verbose)
 		return;
@@ -81,7 +81,7 @@ static void print_kernel_recorder(const struct recorded *a, const struct recorde
 		fprintf(stderr, "                by ftrace%s%s\n", r->kernel_no_bpf.text[0] ? ": " : "", r->kernel_no_bpf.text);
 }
 
-static void print_sources(const struct recorded *a, const struct recorder_result *r,
+static void print_sources(const struct recording_summary *a, const struct recorder_result *r,
 			  const struct summary *s)
 {
 	char size[32];
@@ -104,16 +104,16 @@ static void print_sources(const struct recorded *a, const struct recorder_result
 	}
 }
 
-static void print_lives(const struct recorder_result *r)
+static void print_incarnations(const struct recorder_result *r)
 {
-	if (r->lives > 1)
+	if (r->n_incarnations > 1)
 		fprintf(stderr, "  the collector was killed %u time%s; another one went on each time\n",
-			r->lives - 1, plural(r->lives - 1));
+			r->n_incarnations - 1, plural(r->n_incarnations - 1));
 }
 
 /* What was recorded goes away as it is sent, or has gone on for weeks: what the recorder counted, not what
  * lies here. */
-static void print_counts(const struct recorded *a, const struct recorder_result *r)
+static void print_counts(const struct recording_summary *a, const struct recorder_result *r)
 {
 	char size[32];
 
@@ -128,11 +128,11 @@ static void print_counts(const struct recorded *a, const struct recorder_result 
 		print_lost(r->kernel_lost, a->is_gone ? "a faster link, or fewer events: -k" : "fewer events: -k");
 		print_kernel_recorder(a, r);
 	}
-	pieces_print(a->verb, r);
-	print_lives(r);
+	trace_chunks_print(a->verb, r);
+	print_incarnations(r);
 }
 
-void recorded_print(const struct recorded *a)
+void summary_print(const struct recording_summary *a)
 {
 	const struct recorder_result *r = &a->result;
 	struct summary s;
@@ -140,7 +140,7 @@ void recorded_print(const struct recorded *a)
 	struct diag d = { "" };
 	char size[32];
 
-	if (a->is_gone || r->pieces)
+	if (a->is_gone || r->trace_chunks)
 		return print_counts(a, r);
 	if (trace_open(&t, &a->path, 1, NULL, &d) || trace_summary(t, &s, &d)) {
 		cmd_error(a->verb, "cannot read what was recorded: %s", d.text);
@@ -149,7 +149,7 @@ void recorded_print(const struct recorded *a)
 	fprintf(stderr, "\n%s: %.3f s, %s\n", a->path, (double)r->duration_ns / 1e9,
 	       cmd_size_text(r->app_bytes + r->kernel_bytes, size));
 	print_sources(a, r, &s);
-	print_lives(r);
+	print_incarnations(r);
 	fprintf(stderr, "\nNext: duet view %s | less          all of it, merged by time\n"
 	       "      duet view -e 'PATTERN' %s    some events of it\n"
 	       "%s%s%s"

@@ -5,7 +5,7 @@
 
 #include "collect/recorder.h"
 
-struct recorded {
+struct recording_summary {
 	const char *verb, *path;
 	const char *channels[ABI_CHANNELS]; /* their names */
 	int n_channels;
@@ -15,7 +15,7 @@ struct recorded {
 	struct recorder_result result;
 };
 
-/* recorded_print - on standard error: standard output is the command's. */
-void recorded_print(const struct recorded *r);
+/* summary_print - on standard error: standard output is the command's. */
+void summary_print(const struct recording_summary *r);
 
 #endif

@@ -12,8 +12,8 @@
 enum { MIRRORS_MAX = 16 };
 
 struct following {
-	struct mirror *mirrors[MIRRORS_MAX];
-	enum mirror_state told[MIRRORS_MAX];
+	struct replica *replica[MIRRORS_MAX];
+	enum replica_state reported[MIRRORS_MAX];
 	int n;
 };
 
@@ -24,23 +24,23 @@ static void give_back(const struct following *f, const struct trace *t)
 		const char *path = trace_stream(t, i)->path;
 
 		for (int k = 0; k < f->n; k++)
-			if (!strncmp(path, mirror_path(f->mirrors[k]), strlen(mirror_path(f->mirrors[k]))))
-				mirror_read(f->mirrors[k], i, path, trace_read_bytes(t, i));
+			if (!strncmp(path, replica_path(f->replica[k]), strlen(replica_path(f->replica[k]))))
+				replica_read(f->replica[k], i, path, trace_read_bytes(t, i));
 	}
 }
 
 /* A cut link is told once, and that it is there again. */
-static int tell_link(struct following *f, int i, struct diag *d)
+static int report_link(struct following *f, int i, struct diag *d)
 {
-	enum mirror_state now = mirror_state(f->mirrors[i], d), before = f->told[i];
+	enum replica_state now = replica_state(f->replica[i], d), before = f->reported[i];
 
-	if (now == MIRROR_FAILED)
+	if (now == REPLICA_FAILED)
 		return -1;
-	if (now == MIRROR_CUT && before != MIRROR_CUT)
-		fprintf(stderr, "duet live: %s: the link is cut: %s; it is made again\n", mirror_name(f->mirrors[i]), d->text);
-	else if (now != MIRROR_CUT && before == MIRROR_CUT)
-		fprintf(stderr, "duet live: %s: goes on\n", mirror_name(f->mirrors[i]));
-	f->told[i] = now;
+	if (now == REPLICA_CUT && before != REPLICA_CUT)
+		fprintf(stderr, "duet live: %s: the link is cut: %s; it is made again\n", replica_name(f->replica[i]), d->text);
+	else if (now != REPLICA_CUT && before == REPLICA_CUT)
+		fprintf(stderr, "duet live: %s: goes on\n", replica_name(f->replica[i]));
+	f->reported[i] = now;
 	return 0;
 }
 
@@ -52,28 +52,28 @@ static int turn(void *context, const struct trace *t, bool starves, struct diag 
 	give_back(f, t);
 	for (int i = 0; i < f->n && !err; i++) {
 		if (starves)
-			mirror_starve(f->mirrors[i]);
-		err = tell_link(f, i, d);
+			replica_starve(f->replica[i]);
+		err = report_link(f, i, d);
 	}
 	return err;
 }
 
-static int open_all(struct following *f, struct mirror_options *o, char *const *names, int n)
+static int open_all(struct following *f, struct replica_options *o, char *const *names, int n)
 {
 	struct diag d = { "" };
 
 	for (; f->n < (n ? n : 1); f->n++) {
 		o->wanted = n ? names[f->n] : "";
-		if (mirror_open(&f->mirrors[f->n], o, &d))
+		if (replica_open(&f->replica[f->n], o, &d))
 			return cmd_error("live", "%s", d.text);
-		f->told[f->n] = MIRROR_RECEIVES;
+		f->reported[f->n] = REPLICA_RECEIVES;
 	}
 	return 0;
 }
 
 int live_at(struct live_at *at, char *const *names, int n, bool begin, int argc, char **argv)
 {
-	struct mirror_options o = { .keys = at->keys.o.keys, .from_begin = begin, .most_bytes = at->most_bytes };
+	struct replica_options o = { .keys = at->keys.o.keys, .from_begin = begin, .most_bytes = at->most_bytes };
 	struct following f = { .n = 0 };
 	const struct view_beside beside = { turn, &f };
 	const char *paths[MIRRORS_MAX];
@@ -82,16 +82,16 @@ int live_at(struct live_at *at, char *const *names, int n, bool begin, int argc,
 
 	if (n > MIRRORS_MAX)
 		return cmd_error("live", "more than %d recordings", MIRRORS_MAX);
-	if (place_parse(&o.from, at->host, &d) || !*o.from.host)
+	if (endpoint_parse(&o.from, at->host, &d) || !*o.from.host)
 		return cmd_error("live", "--at %s", *d.text ? d.text : "which host?");
 	status = open_all(&f, &o, names, n);
 	for (int i = 0; i < f.n && !status; i++) {
-		paths[i] = mirror_path(f.mirrors[i]);
-		begin |= !mirror_grew(f.mirrors[i]);
+		paths[i] = replica_path(f.replica[i]);
+		begin |= !replica_grew(f.replica[i]);
 	}
 	if (!status)
 		status = view_follow("live", paths, f.n, !begin, &beside, argc, argv);
 	for (int i = 0; i < f.n; i++)
-		mirror_close(f.mirrors[i]);
+		replica_close(f.replica[i]);
 	return status;
 }

@@ -41,7 +41,7 @@ int live_serve(const char *const *paths, int n, const char *address, bool anywhe
 	sigset_t mask;
 	int signals;
 
-	if (place_parse(&o.listen, address ? address : ":" LIVE_PORT, &d))
+	if (endpoint_parse(&o.listen, address ? address : ":" LIVE_PORT, &d))
 		return cmd_error("live", "--serve: %s", d.text);
 	if (address && !strchr(address, ':'))
 		strcpy(o.listen.port, LIVE_PORT);

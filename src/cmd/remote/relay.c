@@ -16,8 +16,8 @@
 /* Who reads what we tell, and who removes what is old. */
 struct log {
 	bool is_quiet;
-	uint64_t n_untold;
-	struct retain retain;
+	uint64_t n_unreported;
+	struct retention retention;
 };
 
 static const char help[] =
@@ -39,7 +39,7 @@ static const char help[] =
 enum { MAX_SIZE = 256, WATCH, HELP };
 
 /* Whether a short line can be written without waiting: nobody who does not read what is told stops the relay. */
-static bool can_tell(void)
+static bool can_report(void)
 {
 	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
 
@@ -47,20 +47,20 @@ static bool can_tell(void)
 }
 
 /* One line an event, for a log.  Texts from the network are without control characters. */
-static void tell(void *context, enum relay_news what, const char *who, const char *text)
+static void report(void *context, enum relay_news what, const char *who, const char *text)
 {
 	static const char *const words[] = { "begins", "goes on", "is complete", "left", "refused", "follows" };
 	struct log *l = context;
 
 	if (l->is_quiet)
 		return;
-	if (!can_tell()) {
-		l->n_untold++;
+	if (!can_report()) {
+		l->n_unreported++;
 		return;
 	}
-	if (l->n_untold)
-		printf("%" PRIu64 " lines are missing here: nobody read them\n", l->n_untold);
-	l->n_untold = 0;
+	if (l->n_unreported)
+		printf("%" PRIu64 " lines are missing here: nobody read them\n", l->n_unreported);
+	l->n_unreported = 0;
 	printf("%s %s%s%.300s\n", who, words[what], *text ? ": " : "", text);
 	fflush(stdout);
 }
@@ -69,7 +69,7 @@ static void look_after_old(void *context)
 {
 	struct log *l = context;
 
-	retain_look(&l->retain);
+	retention_poll(&l->retention);
 }
 
 static int run(const struct relay_options *o, struct log *l)
@@ -87,7 +87,7 @@ static int run(const struct relay_options *o, struct log *l)
 	}
 	err = relay_run(r, &d);
 	relay_close(r);
-	retain_end(&l->retain);
+	retention_end(&l->retention);
 	return err ? cmd_error("relay", "%s", d.text) : 0;
 }
 
@@ -97,13 +97,13 @@ int cmd_relay(int argc, char **argv)
 						 { "output", required_argument, NULL, 'o' },
 						 { "listen", required_argument, NULL, 'l' },
 						 { "max-size", required_argument, NULL, MAX_SIZE },
-						 { "keep-last", required_argument, NULL, PIECES_KEEP },
+						 { "keep-last", required_argument, NULL, TRACE_CHUNKS_KEEP },
 						 { "watch", no_argument, NULL, WATCH },
 						 { "quiet", no_argument, NULL, 'q' },
 						 { "help", no_argument, NULL, HELP },
 						 { NULL, 0, NULL, 0 } };
-	struct log log = { .retain = RETAIN_NONE };
-	struct relay_options o = { .output = ".", .news = tell, .tick = look_after_old, .context = &log };
+	struct log log = { .retention = RETENTION_NONE };
+	struct relay_options o = { .output = ".", .news = report, .tick = look_after_old, .context = &log };
 	const char *listen = ":" PLACE_PORT;
 	struct diag d = { "" };
 	struct send s;
@@ -123,8 +123,8 @@ int cmd_relay(int argc, char **argv)
 			o.lets_watch = true;
 		else if (c == MAX_SIZE)
 			status = cmd_parse_size("relay", optarg, &o.most_bytes) ? -1 : CMD_FAILED;
-		else if (c == PIECES_KEEP)
-			status = pieces_take("relay", &log.retain.o, c);
+		else if (c == TRACE_CHUNKS_KEEP)
+			status = trace_chunks_take("relay", &log.retention.o, c);
 		else if (c == HELP)
 			return fputs(help, stdout) < 0;
 		else
@@ -136,9 +136,9 @@ int cmd_relay(int argc, char **argv)
 	}
 	if (optind < argc)
 		return cmd_usage("relay", "no argument expected");
-	if (place_parse(&o.listen, listen, &d))
+	if (endpoint_parse(&o.listen, listen, &d))
 		return cmd_error("relay", "-l %s", d.text);
 	o.keys = s.o.keys;
-	log.retain.output = o.output;
+	log.retention.output = o.output;
 	return run(&o, &log);
 }

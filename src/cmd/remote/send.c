@@ -18,7 +18,7 @@
 
 #define SPOOL_BYTES (1ull << 30)
 #define SPOOL_LEAST (1ull << 20)
-#define PATIENCE_NS 30000000000ull
+#define BLOCK_TIMEOUT_NS 30000000000ull
 enum { REMOVE = 256, COMPRESS, HELP, FIRST_ANSWER_MS = 3000 };
 
 static const char help[] =
@@ -32,7 +32,7 @@ static const char help[] =
 
 void send_begin(struct send *s)
 {
-	*s = (struct send){ .spool_bytes = SPOOL_BYTES, .o.patience_ns = PATIENCE_NS, .sender.control = -1 };
+	*s = (struct send){ .spool_bytes = SPOOL_BYTES, .o.timeout_ns = BLOCK_TIMEOUT_NS, .sender.control = -1 };
 }
 
 int send_take(const char *verb, struct send *s, int c)
@@ -63,22 +63,22 @@ int send_take(const char *verb, struct send *s, int c)
 	case SEND_KEEP:
 		s->keeps = true;
 		return -1;
-	case SEND_PATIENCE:
-		return cmd_parse_time(verb, optarg, &s->o.patience_ns) ? -1 : CMD_FAILED;
+	case SEND_TIMEOUT:
+		return cmd_parse_time(verb, optarg, &s->o.timeout_ns) ? -1 : CMD_FAILED;
 	}
 	return -2;
 }
 
 int send_check(const char *verb, struct send *s)
 {
-	const struct wire_keys *k = &s->o.keys;
+	const struct tls_keys *k = &s->o.keys;
 	struct diag d = { "" };
 
 	if (!s->to)
 		return k->psk || k->cert || k->key || k->ca || k->is_plain || s->keeps
 			       ? cmd_usage(verb, "keys and --keep are for --to")
 			       : 0;
-	if (place_parse(&s->o.to, s->to, &d))
+	if (endpoint_parse(&s->o.to, s->to, &d))
 		return cmd_error(verb, "--to %s", d.text);
 	return *s->o.to.host ? 0 : cmd_error(verb, "--to %s: which host?", s->to);
 }
@@ -141,7 +141,7 @@ static void add_argument(char *text, size_t size, const char *option, const char
 
 static int print_unsent(const char *verb, const struct send *s, const struct sender_status *st)
 {
-	const struct wire_keys *k = &s->o.keys;
+	const struct tls_keys *k = &s->o.keys;
 	uint64_t left = st->total - st->acknowledged;
 	char size[32], level[32], keys[PATH_MAX] = "";
 
@@ -272,7 +272,7 @@ int cmd_send(int argc, char **argv)
 	static const struct option options[] = { SEND_KEY_OPTIONS,
 						 { "compress", required_argument, NULL, COMPRESS },
 						 { "remove", no_argument, NULL, REMOVE },
-						 { "flush-timeout", required_argument, NULL, SEND_PATIENCE },
+						 { "flush-timeout", required_argument, NULL, SEND_TIMEOUT },
 						 { "quiet", no_argument, NULL, 'q' },
 						 { "help", no_argument, NULL, HELP },
 						 { NULL, 0, NULL, 0 } };
@@ -291,7 +291,7 @@ int cmd_send(int argc, char **argv)
 		else if (c == HELP)
 			return fputs(help, stdout) < 0;
 		else if (c == COMPRESS)
-			status = pieces_take_level("send", optarg, &s.o.pack_level);
+			status = trace_chunks_take_level("send", optarg, &s.o.pack_level);
 		else
 			status = send_take("send", &s, c);
 		if (status == -2)

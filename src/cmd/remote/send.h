@@ -9,7 +9,7 @@
 #include "net/send/sender.h"
 
 /* Values for getopt_long, beside characters and a verb's own from 256 on. */
-enum { SEND_TO = 512, SEND_PSK, SEND_CERT, SEND_KEY, SEND_CA, SEND_PLAIN, SEND_SPOOL, SEND_KEEP, SEND_PATIENCE };
+enum { SEND_TO = 512, SEND_PSK, SEND_CERT, SEND_KEY, SEND_CA, SEND_PLAIN, SEND_SPOOL, SEND_KEEP, SEND_TIMEOUT };
 
 #define SEND_KEY_OPTIONS                                                                         \
 	{ "psk", required_argument, NULL, SEND_PSK }, { "cert", required_argument, NULL, SEND_CERT }, \
@@ -18,7 +18,7 @@ enum { SEND_TO = 512, SEND_PSK, SEND_CERT, SEND_KEY, SEND_CA, SEND_PLAIN, SEND_S
 #define SEND_OPTIONS                                                                            \
 	{ "to", required_argument, NULL, SEND_TO }, SEND_KEY_OPTIONS,                            \
 	{ "spool", required_argument, NULL, SEND_SPOOL }, { "keep", no_argument, NULL, SEND_KEEP },  \
-	{ "flush-timeout", required_argument, NULL, SEND_PATIENCE }
+	{ "flush-timeout", required_argument, NULL, SEND_TIMEOUT }
 
 #define SEND_KEY_HELP                                                                                 \
 	"      --psk FILE        the key that both sides have in a file: openssl rand -hex 32\n"       \

@@ -46,7 +46,7 @@ static void print_cpus(struct page *p, const struct cpu *c)
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < c->n_cpus; i++) {
 		const struct cpu_one *one = &c->cpus[i];
-		const struct machine_cpu *at = machine_cpu(&c->machine, one->cpu);
+		const struct devices_cpu *at = devices_cpu(&c->machine, one->cpu);
 
 		table_number(&t, one->cpu);
 		table_number(&t, at ? (int64_t)at->package : -1);
@@ -113,8 +113,8 @@ static int print_all(const struct report *r, const struct cpu *c)
 	page_line(&p, "the kernel was recorded for %s", duration_text(c->duration_ns, duration));
 	if (c->machine.n_cpus)
 		page_line(&p, "%s in %s, %s%s%s", cmd_count_text(c->machine.n_cpus, "CPU", cpus),
-			  cmd_count_text(machine_cores(&c->machine), "core", cores),
-			  cmd_count_text(machine_packages(&c->machine), "package", packages), *c->machine.model ? ": " : "",
+			  cmd_count_text(devices_cores(&c->machine), "core", cores),
+			  cmd_count_text(devices_packages(&c->machine), "package", packages), *c->machine.model ? ": " : "",
 			  c->machine.model);
 	if (c->is_partial)
 		page_line(&p, "only some processes were followed; --all-kernel records the others");

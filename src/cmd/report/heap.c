@@ -230,7 +230,7 @@ static void draw(struct page *p, const struct heap *h)
 
 /* ---------------------------------------------------------------- all of it */
 
-static void tell_totals(struct page *p, const struct heap *h)
+static void report_totals(struct page *p, const struct heap *h)
 {
 	char size[32], moment[40], count[64];
 
@@ -263,7 +263,7 @@ static int print_all(const struct report *r, const struct heap *h)
 	if (page_open(&p, "report", r->is_json))
 		return CMD_FAILED;
 	page_recording(&p, &h->run);
-	tell_totals(&p, h);
+	report_totals(&p, h);
 	draw(&p, h);
 	print_processes(&p, h, r);
 	print_sites(&p, h, r);

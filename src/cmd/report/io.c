@@ -36,7 +36,7 @@ static bool lacks_names(const struct io *io)
 	return false;
 }
 
-static double per_second(uint64_t bytes, const struct run *r)
+static double per_second(uint64_t bytes, const struct pass *r)
 {
 	int64_t ns = r->last_ns - r->first_ns;
 
@@ -96,7 +96,7 @@ static const char *device_text(uint64_t number, char buffer[48])
 /* "" if the recording has no state dump. */
 static const char *disk_name(const struct io *io, uint64_t number)
 {
-	const char *name = machine_disk(&io->machine, number);
+	const char *name = devices_disk(&io->machine, number);
 
 	return name ? name : "";
 }
@@ -173,7 +173,7 @@ static void print_slowest(struct page *p, const struct io *io)
 	table_fini(&t);
 }
 
-static void tell(struct page *p, const struct io *io)
+static void report(struct page *p, const struct io *io)
 {
 	uint64_t n_open = 0;
 	char read[32], written[32], count[64];
@@ -209,7 +209,7 @@ static int print_all(const struct report *r, struct io *io)
 	if (page_open(&p, "report", r->is_json))
 		return CMD_FAILED;
 	page_recording(&p, &io->run);
-	tell(&p, io);
+	report(&p, io);
 	print_rows(&p, io, r);
 	page_histogram(&p, "read_sizes", "Sizes of reads", &io->sizes[IO_READ], CELL_BYTES);
 	page_histogram(&p, "write_sizes", "Sizes of writes", &io->sizes[IO_WRITE], CELL_BYTES);

@@ -58,7 +58,7 @@ static void print_times(struct page *p, struct latency *l)
 	table_fini(&t);
 }
 
-static void tell_unpaired(struct page *p, const struct latency *l, const struct report *r)
+static void report_unpaired(struct page *p, const struct latency *l, const struct report *r)
 {
 	char count[64];
 
@@ -103,7 +103,7 @@ int report_latencies(const struct report *r, struct latency *l,
 	page_recording(&p, &l->run);
 	page_text(&p, "from", r->a);
 	page_text(&p, "to", r->b);
-	tell_unpaired(&p, l, r);
+	report_unpaired(&p, l, r);
 	print_times(&p, l);
 	page_histogram(&p, "histogram", NULL, &l->time, CELL_NS);
 	if (more)

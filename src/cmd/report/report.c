@@ -56,7 +56,7 @@ bool report_is_by(const struct report *r, const char *what)
 	return r->by && !strcmp(r->by, what);
 }
 
-int report_lacks(const struct run *run, const char *what, const char *how)
+int report_lacks(const struct pass *run, const char *what, const char *how)
 {
 	return cmd_error("report", "no %s in this recording%s\n  `duet record %s` records them", what,
 			 run->n_of[TRACE_KERNEL] || *how != '-' || how[1] != 'k'
@@ -79,7 +79,7 @@ static bool parse_number(const char *text, uint64_t most, uint64_t *n)
 	return end != text && !*end && *text != '-' && *n <= most;
 }
 
-void report_slow(struct table *t, const struct run *run, const struct slow *slow)
+void report_slow(struct table *t, const struct pass *run, const struct slow *slow)
 {
 	char name[48];
 
@@ -205,8 +205,8 @@ static int answer(struct options *options, int question, char **paths, int n)
 	progress_hook(&o);
 	if (trace_open(&r->trace, r->paths, n, &o, &d))
 		return cmd_error("report", "%s", d.text);
-	cmd_tell_hosts("report", trace_hosts(r->trace));
-	moments_settle(&options->from, &options->to, r->trace);
+	cmd_report_hosts("report", trace_hosts(r->trace));
+	moments_resolve(&options->from, &options->to, r->trace);
 	r->range.from_ns = options->from.is_given ? options->from.ns : INT64_MIN;
 	r->range.to_ns = options->to.is_given ? options->to.ns : INT64_MAX;
 	signal(SIGPIPE, SIG_IGN);

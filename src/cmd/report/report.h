@@ -9,7 +9,7 @@ struct report {
 	struct trace *trace;
 	const char *const *paths; /* of the recordings */
 	int n_paths;
-	struct run_range range; /* --from, --to */
+	struct pass_range range; /* --from, --to */
 	bool is_json;
 	const char *by; /* NULL: not given */
 	uint32_t n_slowest;
@@ -46,9 +46,9 @@ bool report_is_by(const struct report *r, const char *what);
 #define TABLE_SLOW(how_long, when)                                                                 \
 	{ "duration_ns", how_long, CELL_NS }, { "time_ns", when, CELL_TIME },                      \
 		{ "thread", "thread", CELL_TEXT }, { "tid", NULL, CELL_COUNT }
-void report_slow(struct table *t, const struct run *run, const struct slow *slow);
+void report_slow(struct table *t, const struct pass *run, const struct slow *slow);
 
 /* report_lacks - the recording does not hold what the question is about.  Returns the exit status. */
-int report_lacks(const struct run *run, const char *what, const char *how);
+int report_lacks(const struct pass *run, const char *what, const char *how);
 
 #endif

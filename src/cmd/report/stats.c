@@ -250,7 +250,7 @@ int cmd_stats(int argc, char **argv)
 	progress_hook(&o);
 	if (trace_open(&t, (const char *const *)argv + optind, argc - optind, &o, &d))
 		return cmd_error("stats", "%s", d.text);
-	cmd_tell_hosts("stats", trace_hosts(t));
+	cmd_report_hosts("stats", trace_hosts(t));
 	signal(SIGPIPE, SIG_IGN);
 	progress_begin("stats", t);
 	functions = kallsyms_open((const char *const *)argv + optind, argc - optind);

@@ -93,7 +93,7 @@ static void print_slowest(struct page *p, const struct syscalls *s)
 }
 
 /* What the columns "open" and "headless" mean, if they are there. */
-static void tell_unpaired(struct page *p, const struct syscalls *s)
+static void report_unpaired(struct page *p, const struct syscalls *s)
 {
 	if (!s->n_exits)
 		page_line(p, "no ends of calls were recorded, so no durations: record with -k syscalls");
@@ -121,7 +121,7 @@ static int print_all(const struct report *r, const struct syscalls *s)
 		return CMD_FAILED;
 	page_recording(&p, &s->run);
 	print_rows(&p, s, r);
-	tell_unpaired(&p, s);
+	report_unpaired(&p, s);
 	print_slowest(&p, s);
 	return page_close(&p);
 }

@@ -36,7 +36,7 @@ void table_fini(struct table *t)
 
 static struct cell *next_cell(struct table *t)
 {
-	if (run_grow(&t->cells, &t->capacity, t->n_cells, sizeof *t->cells))
+	if (pass_grow(&t->cells, &t->capacity, t->n_cells, sizeof *t->cells))
 		no_memory();
 	t->cells[t->n_cells] = (struct cell){ .is_there = true };
 	return &t->cells[t->n_cells++];
@@ -422,7 +422,7 @@ void page_table(struct page *p, const char *key, const char *heading, struct tab
 		page_line(p, "  and %u more", n_rows - shown);
 }
 
-static void tell_lost(struct page *p, const struct run *r)
+static void report_lost(struct page *p, const struct pass *r)
 {
 	const char *remedy = !r->epoch[TRACE_KERNEL] ? "-b" : r->epoch[TRACE_UST] ? "-b and --kernel-buffer" : "--kernel-buffer";
 	char text[160];
@@ -434,7 +434,7 @@ static void tell_lost(struct page *p, const struct run *r)
 		page_line(p, "counts are low: the recording is damaged in %s", cmd_count_text(r->n_damages, "place", text));
 }
 
-void page_recording(struct page *p, const struct run *r)
+void page_recording(struct page *p, const struct pass *r)
 {
 	char duration[32], begin[40], count[64];
 
@@ -447,7 +447,7 @@ void page_recording(struct page *p, const struct run *r)
 	page_line(p, "%s in %s from %s", cmd_count_text(r->n_events, "event", count),
 		  duration_text((uint64_t)(r->last_ns - r->first_ns), duration),
 		  moment_text(r->first_ns, begin));
-	tell_lost(p, r);
+	report_lost(p, r);
 }
 
 bool terminal_is_utf8(void)

@@ -75,7 +75,7 @@ void page_number(struct page *p, const char *key, int64_t n); /* JSON only */
 void page_text(struct page *p, const char *key, const char *text); /* JSON only */
 
 /* page_recording - what was read: the time it spans, its events, what was lost, for both kinds. */
-void page_recording(struct page *p, const struct run *r);
+void page_recording(struct page *p, const struct pass *r);
 
 /* "name:pid"; a name nobody knows is "?". */
 const char *thread_text(const struct threads *t, uint32_t number, char buffer[48]);

@@ -9,23 +9,23 @@
 #include "cmd/report/futex.h"
 #include "cmd/report/report.h"
 
-static const char *state_name(const struct why *w, int state)
+static const char *state_name(const struct wait_analysis *w, int state)
 {
-	static const char *const names[WHY_STATES] = {
-		[WHY_UNKNOWN] = "unknown",	 [WHY_USER] = "running, user",
-		[WHY_KERNEL] = "running, kernel", [WHY_IRQ] = "interrupted",
-		[WHY_PREEMPTED] = "preempted",	 [WHY_RUNNABLE] = "waiting for a CPU",
-		[WHY_BLOCKED] = "blocked",
+	static const char *const names[WAIT_STATES] = {
+		[WAIT_UNKNOWN] = "unknown",	 [WAIT_USER] = "running, user",
+		[WAIT_KERNEL] = "running, kernel", [WAIT_IRQ] = "interrupted",
+		[WAIT_PREEMPTED] = "preempted",	 [WAIT_RUNNABLE] = "waiting for a CPU",
+		[WAIT_BLOCKED] = "blocked",
 	};
 
-	return state == WHY_USER && !w->calls.has_entries ? "running" : names[state];
+	return state == WAIT_USER && !w->calls.has_entries ? "running" : names[state];
 }
 
 /* The same as one word, for programs. */
-static const char *const keys[WHY_STATES] = { "unknown", "user", "kernel", "irq", "preempted", "runnable",
+static const char *const keys[WAIT_STATES] = { "unknown", "user", "kernel", "irq", "preempted", "runnable",
 					      "blocked" };
 
-static const char *cause_text(const struct why *w, struct why_cause cause, char buffer[80])
+static const char *cause_text(const struct wait_analysis *w, struct wait_cause cause, char buffer[80])
 {
 	static const char *const kinds[] = { "irq", "softirq", "interrupt" };
 	const char *disk;
@@ -38,7 +38,7 @@ static const char *cause_text(const struct why *w, struct why_cause cause, char 
 	case CAUSE_SOME_IRQ:
 		return "an interrupt";
 	case CAUSE_BLOCK_IO:
-		disk = machine_disk(&w->machine, cause.source);
+		disk = devices_disk(&w->machine, cause.source);
 		if (!cause.source)
 			return "block i/o";
 		if (disk && *disk)
@@ -53,7 +53,7 @@ static const char *cause_text(const struct why *w, struct why_cause cause, char 
 }
 
 /* "in futex(uaddr 0x7f..)"; "" outside of calls. */
-static const char *call_text(const struct why *w, uint32_t call, const char *object, int64_t number,
+static const char *call_text(const struct wait_analysis *w, uint32_t call, const char *object, int64_t number,
 			     char buffer[96])
 {
 	if (!call)
@@ -67,15 +67,15 @@ static const char *call_text(const struct why *w, uint32_t call, const char *obj
 	return buffer;
 }
 
-static const char *where_text(const struct why *w, const struct why_part *p, char buffer[96])
+static const char *where_text(const struct wait_analysis *w, const struct wait_part *p, char buffer[96])
 {
-	if (p->state != WHY_BLOCKED || p->call)
+	if (p->state != WAIT_BLOCKED || p->call)
 		return call_text(w, p->call, p->object_name, p->object, buffer);
 	return p->is_fault ? "page fault" : w->calls.has_entries ? "outside of known calls" : "";
 }
 
 /* A call with all its arguments. */
-static const char *arguments_text(const struct why *w, const struct why_wait *wait, char buffer[256])
+static const char *arguments_text(const struct wait_analysis *w, const struct wait_interval *wait, char buffer[256])
 {
 	const struct call_made *m = &wait->call;
 	size_t n;
@@ -106,9 +106,9 @@ static double share(uint64_t part, uint64_t whole)
 
 /* ---------------------------------------------------------------- tables */
 
-static void print_states(struct page *p, const struct why *w, const struct report *r)
+static void print_states(struct page *p, const struct wait_analysis *w, const struct report *r)
 {
-	const struct why_span *slow = w->n_slowest ? &w->slowest[0] : NULL;
+	const struct wait_span *slow = w->n_slowest ? &w->slowest[0] : NULL;
 	const struct column columns[] = {
 		{ "state", NULL, CELL_TEXT },
 		{ "what", "its time", CELL_TEXT },
@@ -122,7 +122,7 @@ static void print_states(struct page *p, const struct why *w, const struct repor
 	struct table t;
 
 	table_init(&t, columns, sizeof columns / sizeof *columns);
-	for (int i = WHY_STATES - 1; i >= 0; i--) {
+	for (int i = WAIT_STATES - 1; i >= 0; i--) {
 		if (!w->all.ns[i])
 			continue;
 		table_text(&t, keys[i]);
@@ -139,7 +139,7 @@ static void print_states(struct page *p, const struct why *w, const struct repor
 	table_fini(&t);
 }
 
-static void print_threads(struct page *p, const struct why *w, const struct report *r)
+static void print_threads(struct page *p, const struct wait_analysis *w, const struct report *r)
 {
 	static const struct column columns[] = {
 		{ "thread", "thread", CELL_TEXT },	 { "tid", NULL, CELL_COUNT },
@@ -148,8 +148,8 @@ static void print_threads(struct page *p, const struct why *w, const struct repo
 		{ "preempted_ns", "preempted", CELL_NS }, { "runnable_ns", "for a CPU", CELL_NS },
 		{ "blocked_ns", "blocked", CELL_NS },	 { "unknown_ns", "unknown", CELL_NS },
 	};
-	static const enum why_state states[] = { WHY_USER, WHY_KERNEL, WHY_IRQ, WHY_PREEMPTED, WHY_RUNNABLE,
-						 WHY_BLOCKED, WHY_UNKNOWN };
+	static const enum wait_state states[] = { WAIT_USER, WAIT_KERNEL, WAIT_IRQ, WAIT_PREEMPTED, WAIT_RUNNABLE,
+						 WAIT_BLOCKED, WAIT_UNKNOWN };
 	struct table t;
 	char name[48];
 
@@ -157,11 +157,11 @@ static void print_threads(struct page *p, const struct why *w, const struct repo
 		return;
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < w->n_rows; i++) {
-		const struct why_row *row = &w->rows[i];
+		const struct wait_row *row = &w->rows[i];
 
 		table_text(&t, thread_text(w->run.threads, row->thread, name));
 		table_number(&t, threads_at(w->run.threads, row->thread)->tid);
-		table_number(&t, (int64_t)(row->ns - row->account.ns[WHY_UNKNOWN]));
+		table_number(&t, (int64_t)(row->ns - row->account.ns[WAIT_UNKNOWN]));
 		for (int k = 0; k < 7; k++)
 			table_number(&t, (int64_t)row->account.ns[states[k]]);
 	}
@@ -169,7 +169,7 @@ static void print_threads(struct page *p, const struct why *w, const struct repo
 	table_fini(&t);
 }
 
-static void print_parts(struct page *p, const struct why *w, const struct report *r)
+static void print_parts(struct page *p, const struct wait_analysis *w, const struct report *r)
 {
 	static const struct column columns[] = {
 		{ "state", NULL, CELL_TEXT },	 { "what", "what", CELL_TEXT },
@@ -182,7 +182,7 @@ static void print_parts(struct page *p, const struct why *w, const struct report
 
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < w->parts.n; i++) {
-		const struct why_part *part = &w->parts.at[i];
+		const struct wait_part *part = &w->parts.at[i];
 
 		table_text(&t, keys[part->state]);
 		table_text(&t, state_name(w, part->state));
@@ -197,13 +197,13 @@ static void print_parts(struct page *p, const struct why *w, const struct report
 }
 
 /* What a piece of a path was, in words. */
-static const char *piece_text(const struct why *w, uint8_t state, uint32_t call, struct why_cause cause,
+static const char *trace_chunk_text(const struct wait_analysis *w, uint8_t state, uint32_t call, struct wait_cause cause,
 			      char buffer[192])
 {
 	const char *in = call ? " in " : "", *name = call ? w->calls.names[call - 1] : "";
 	char text[80];
 
-	if (state == WHY_KERNEL || state == WHY_BLOCKED)
+	if (state == WAIT_KERNEL || state == WAIT_BLOCKED)
 		snprintf(buffer, 192, "%s%s%s%s%s", state_name(w, state), in, name,
 			 cause.kind ? ", until " : "", cause.kind ? cause_text(w, cause, text) : "");
 	else
@@ -211,7 +211,7 @@ static const char *piece_text(const struct why *w, uint8_t state, uint32_t call,
 	return buffer;
 }
 
-static void print_chain(struct page *p, const struct why *w, const struct report *r)
+static void print_chain(struct page *p, const struct wait_analysis *w, const struct report *r)
 {
 	static const struct column columns[] = {
 		{ "thread", "thread", CELL_TEXT }, { "tid", NULL, CELL_COUNT },
@@ -227,12 +227,12 @@ static void print_chain(struct page *p, const struct why *w, const struct report
 		whole += w->chain.at[i].ns;
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < w->chain.n; i++) {
-		const struct why_part *part = &w->chain.at[i];
+		const struct wait_part *part = &w->chain.at[i];
 
 		table_text(&t, thread_text(w->run.threads, part->thread, name));
 		table_number(&t, threads_at(w->run.threads, part->thread)->tid);
 		table_text(&t, keys[part->state]);
-		table_text(&t, piece_text(w, part->state, part->call, part->cause, text));
+		table_text(&t, trace_chunk_text(w, part->state, part->call, part->cause, text));
 		table_number(&t, (int64_t)part->n);
 		table_number(&t, (int64_t)part->ns);
 		table_real(&t, share(part->ns, whole));
@@ -242,7 +242,7 @@ static void print_chain(struct page *p, const struct why *w, const struct report
 }
 
 /* Waits, and below each the path to who ended it: for people as lines between, as JSON a table. */
-static void print_waits(struct page *p, const struct why *w, const struct why_wait *waits, uint32_t n,
+static void print_waits(struct page *p, const struct wait_analysis *w, const struct wait_interval *waits, uint32_t n,
 			const char *heading)
 {
 	static const struct column columns[] = {
@@ -256,7 +256,7 @@ static void print_waits(struct page *p, const struct why *w, const struct why_wa
 
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct why_wait *wait = &waits[i];
+		const struct wait_interval *wait = &waits[i];
 		struct slow slow = { (uint64_t)(wait->end_ns - wait->begin_ns), wait->begin_ns, wait->thread, 0, 0 };
 		bool is_preempted = wait->is_woken && wait->woken_ns <= wait->begin_ns;
 
@@ -272,7 +272,7 @@ static void print_waits(struct page *p, const struct why *w, const struct why_wa
 	table_fini(&t);
 }
 
-static void print_path(struct page *p, const struct why *w, const struct why_wait *wait, const struct report *r)
+static void print_path(struct page *p, const struct wait_analysis *w, const struct wait_interval *wait, const struct report *r)
 {
 	static const struct column columns[] = {
 		{ "time_ns", "from", CELL_TIME }, { "ns", "for", CELL_NS },
@@ -283,21 +283,21 @@ static void print_path(struct page *p, const struct why *w, const struct why_wai
 	struct table t;
 
 	table_init(&t, columns, sizeof columns / sizeof *columns);
-	for (uint32_t i = 0; i < wait->n_pieces; i++) {
-		const struct why_piece *piece = &wait->pieces[i];
+	for (uint32_t i = 0; i < wait->n_slices; i++) {
+		const struct wait_slice *trace_chunk = &wait->slices[i];
 
-		table_number(&t, piece->begin_ns);
-		table_number(&t, piece->end_ns - piece->begin_ns);
-		table_number(&t, piece->depth);
-		table_text(&t, thread_text(w->run.threads, piece->thread, name));
-		table_number(&t, threads_at(w->run.threads, piece->thread)->tid);
-		table_text(&t, piece_text(w, piece->state, piece->call, piece->cause, text));
+		table_number(&t, trace_chunk->begin_ns);
+		table_number(&t, trace_chunk->end_ns - trace_chunk->begin_ns);
+		table_number(&t, trace_chunk->depth);
+		table_text(&t, thread_text(w->run.threads, trace_chunk->thread, name));
+		table_number(&t, threads_at(w->run.threads, trace_chunk->thread)->tid);
+		table_text(&t, trace_chunk_text(w, trace_chunk->state, trace_chunk->call, trace_chunk->cause, text));
 	}
 	page_table(p, "path", "What the longest waited for, step by step", &t, r->limit);
 	table_fini(&t);
 }
 
-static void print_spans(struct page *p, const struct why *w)
+static void print_spans(struct page *p, const struct wait_analysis *w)
 {
 	static const struct column columns[] = {
 		TABLE_SLOW("duration", "from"),
@@ -310,14 +310,14 @@ static void print_spans(struct page *p, const struct why *w)
 
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < w->n_slowest; i++) {
-		const struct why_span *s = &w->slowest[i];
+		const struct wait_span *s = &w->slowest[i];
 		const uint64_t *ns = s->account.ns;
 
 		report_slow(&t, &w->run, &(struct slow){ s->ns, s->begin_ns, s->thread, 0, 0 });
-		table_number(&t, (int64_t)(ns[WHY_USER] + ns[WHY_KERNEL] + ns[WHY_IRQ]));
-		table_number(&t, (int64_t)(ns[WHY_RUNNABLE] + ns[WHY_PREEMPTED]));
-		table_number(&t, (int64_t)ns[WHY_BLOCKED]);
-		table_number(&t, (int64_t)ns[WHY_UNKNOWN]);
+		table_number(&t, (int64_t)(ns[WAIT_USER] + ns[WAIT_KERNEL] + ns[WAIT_IRQ]));
+		table_number(&t, (int64_t)(ns[WAIT_RUNNABLE] + ns[WAIT_PREEMPTED]));
+		table_number(&t, (int64_t)ns[WAIT_BLOCKED]);
+		table_number(&t, (int64_t)ns[WAIT_UNKNOWN]);
 	}
 	page_table(p, "slowest", "The slowest", &t, UINT64_MAX);
 	table_fini(&t);
@@ -326,14 +326,14 @@ static void print_spans(struct page *p, const struct why *w)
 /* ---------------------------------------------------------------- words */
 
 /* "It ran 30 % of the time ... The most it waited for is ..." */
-static void tell(struct page *p, const struct why *w, const struct report *r)
+static void report(struct page *p, const struct wait_analysis *w, const struct report *r)
 {
 	const uint64_t *ns = w->all.ns;
-	const struct why_part *most = NULL, *link = NULL;
+	const struct wait_part *most = NULL, *link = NULL;
 	char time[32], text[192], name[48], part_time[32];
 
 	for (uint32_t i = 0; i < w->parts.n && !most; i++)
-		most = w->parts.at[i].state == WHY_BLOCKED ? &w->parts.at[i] : NULL;
+		most = w->parts.at[i].state == WAIT_BLOCKED ? &w->parts.at[i] : NULL;
 	if (w->chain.n)
 		link = &w->chain.at[0];
 	page_line(p, "%s", "");
@@ -346,19 +346,19 @@ static void tell(struct page *p, const struct why *w, const struct report *r)
 	else
 		page_line(p, "%s, of %s together:", cmd_count_text(w->n_rows, "thread", text), duration_text(w->ns, time));
 	page_line(p, "  on a CPU %.1f %%, waiting for one %.1f %%, blocked %.1f %%, unknown %.1f %%",
-		  share(ns[WHY_USER] + ns[WHY_KERNEL] + ns[WHY_IRQ], w->ns),
-		  share(ns[WHY_RUNNABLE] + ns[WHY_PREEMPTED], w->ns), share(ns[WHY_BLOCKED], w->ns),
-		  share(ns[WHY_UNKNOWN], w->ns));
+		  share(ns[WAIT_USER] + ns[WAIT_KERNEL] + ns[WAIT_IRQ], w->ns),
+		  share(ns[WAIT_RUNNABLE] + ns[WAIT_PREEMPTED], w->ns), share(ns[WAIT_BLOCKED], w->ns),
+		  share(ns[WAIT_UNKNOWN], w->ns));
 	if (most)
 		page_line(p, "  blocked longest in %s: %s", *where_text(w, most, text) ? where_text(w, most, text) : "?",
 			  duration_text(most->ns, part_time));
 	if (link)
 		page_line(p, "  meanwhile, most of all, %s was %s: %s", thread_text(w->run.threads, link->thread, name),
-			  piece_text(w, link->state, link->call, link->cause, text),
+			  trace_chunk_text(w, link->state, link->call, link->cause, text),
 			  duration_text(link->ns, part_time));
 }
 
-static void tell_missing(struct page *p, const struct why *w)
+static void report_missing(struct page *p, const struct wait_analysis *w)
 {
 	char count[64];
 
@@ -385,10 +385,10 @@ static void tell_missing(struct page *p, const struct why *w)
 			  cmd_count_text(w->n_contradictions, "time", count));
 }
 
-static int print_all(const struct report *r, struct why *w)
+static int print_all(const struct report *r, struct wait_analysis *w)
 {
 	static const struct column times[] = { { "n", "times", CELL_COUNT }, TABLE_SAMPLES };
-	const struct why_wait *waits = r->a && w->n_slowest ? w->slowest[0].waits : w->waits;
+	const struct wait_interval *waits = r->a && w->n_slowest ? w->slowest[0].waits : w->waits;
 	uint32_t n_waits = r->a && w->n_slowest ? w->slowest[0].n_waits : w->n_waits;
 	struct table t;
 	struct page p;
@@ -410,8 +410,8 @@ static int print_all(const struct report *r, struct why *w)
 	page_number(&p, "n_cut", (int64_t)w->n_cut);
 	page_number(&p, "n_open", (int64_t)w->n_open);
 	page_number(&p, "n_left_out", (int64_t)w->n_left_out);
-	tell_missing(&p, w);
-	tell(&p, w, r);
+	report_missing(&p, w);
+	report(&p, w, r);
 	print_states(&p, w, r);
 	if (r->a) {
 		table_init(&t, times, sizeof times / sizeof *times);
@@ -438,14 +438,14 @@ static int print_all(const struct report *r, struct why *w)
 
 int report_why(const struct report *r)
 {
-	struct why_question q = { r->tid, r->pid, r->a, r->b, r->n_slowest };
-	struct why w;
+	struct wait_question q = { r->tid, r->pid, r->a, r->b, r->n_slowest };
+	struct wait_analysis w;
 	struct diag d = { "" };
 	int status;
 
-	if (why_init(&w, r->trace, &r->range, &q, &d))
+	if (wait_init(&w, r->trace, &r->range, &q, &d))
 		return cmd_error("report", "%s", d.text);
 	status = print_all(r, &w);
-	why_fini(&w);
+	wait_fini(&w);
 	return status;
 }

@@ -34,15 +34,15 @@ struct arguments {
 	const char *verb;
 	bool enable;
 	const char *session_wanted, *filter, *channel;
-	struct text whom[N_CHOICES]; /* as given, with commas */
+	struct text target[N_SELECTOR_KINDS]; /* as given, with commas */
 	struct cmd_pids pids;
 	int dir;
 	struct abi_session session; /* epoch 0: none */
 };
 
-static int choose_session(struct arguments *a)
+static int select_session(struct arguments *a)
 {
-	int status = cmd_choose_session(a->verb, a->dir, a->session_wanted, &a->session);
+	int status = cmd_select_session(a->verb, a->dir, a->session_wanted, &a->session);
 
 	if (status == 1 && a->enable)
 		return cmd_error(a->verb, "nothing records: start `duet collect` or `duet record` first");
@@ -53,7 +53,7 @@ static uint32_t number_in(const struct cmd_answer *answer, const char *key)
 {
 	uint64_t n = 0;
 
-	control_number(&answer->line, key, &n);
+	json_line_number(&answer->line, key, &n);
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
@@ -62,31 +62,31 @@ struct asking {
 	const struct arguments *a;
 	const char *pattern;
 	pid_t pid; /* 0: all */
-	struct apps_switched *total;
+	struct enable_result *total;
 };
 
 /* The collector does it.  1 if nothing can pass the filter. */
-static int ask_one(void *arg, const char *session)
+static int client_one(void *arg, const char *session)
 {
 	const struct asking *q = arg;
 	const struct arguments *a = q->a;
 	struct cmd_answer answer;
 	struct text t = { 0 };
-	char unfit[4096];
+	char filter_mismatch[4096];
 	int status;
 
-	control_add_text(&t, "verb", a->verb);
-	control_add_text(&t, "pattern", q->pattern);
+	json_line_add_text(&t, "verb", a->verb);
+	json_line_add_text(&t, "pattern", q->pattern);
 	if (q->pid)
-		control_add_number(&t, "pid", (uint64_t)q->pid);
+		json_line_add_number(&t, "pid", (uint64_t)q->pid);
 	if (a->filter)
-		control_add_text(&t, "filter", a->filter);
+		json_line_add_text(&t, "filter", a->filter);
 	if (a->channel)
-		control_add_text(&t, "channel", a->channel);
-	for (int i = 0; i < N_CHOICES; i++)
-		if (a->whom[i].size)
-			control_add_text(&t, choice_keys[i], a->whom[i].bytes);
-	status = parts_ask(a->verb, a->dir, session, &t, &answer);
+		json_line_add_text(&t, "channel", a->channel);
+	for (int i = 0; i < N_SELECTOR_KINDS; i++)
+		if (a->target[i].size)
+			json_line_add_text(&t, selector_keys[i], a->target[i].bytes);
+	status = tenant_session_request(a->verb, a->dir, session, &t, &answer);
 	if (status == CMD_ENDED)
 		return 0;
 	if (!status)
@@ -95,11 +95,11 @@ static int ask_one(void *arg, const char *session)
 		return status;
 	q->total->events += number_in(&answer, "events");
 	q->total->programs += number_in(&answer, "programs");
-	q->total->limited += number_in(&answer, "elsewhere");
+	q->total->other_session += number_in(&answer, "elsewhere");
 	q->total->strict += number_in(&answer, "strict");
-	if (!control_text(&answer.line, "unfit", unfit, sizeof unfit))
+	if (!json_line_text(&answer.line, "unfit", filter_mismatch, sizeof filter_mismatch))
 		return 0;
-	cmd_error(a->verb, "%s", unfit);
+	cmd_error(a->verb, "%s", filter_mismatch);
 	return 1;
 }
 
@@ -107,29 +107,29 @@ static int ask_one(void *arg, const char *session)
 static int ask(struct asking *q)
 {
 	const struct arguments *a = q->a;
-	int status = ask_one(q, a->session.name), others;
+	int status = client_one(q, a->session.name), others;
 
 	if (status == CMD_FAILED)
 		return status;
-	others = parts_each_other(a->dir, a->session.name, ask_one, q);
+	others = tenant_sessions_each_other(a->dir, a->session.name, client_one, q);
 	return others > status ? others : status;
 }
 
 /* Nothing records: what is left of dead sessions is switched off by ourselves. */
-static void switch_off(const struct arguments *a, const char *pattern, pid_t pid, struct apps_switched *total)
+static void switch_off(const struct arguments *a, const char *pattern, pid_t pid, struct enable_result *total)
 {
-	struct apps_switched s = apps_switch(a->dir, pid, "", pattern, false, &a->session, 0);
+	struct enable_result s = programs_switch(a->dir, pid, "", pattern, false, &a->session, 0);
 
 	total->events += s.events;
 	total->programs += s.programs;
 }
 
-static int tell(const struct arguments *a, const char *pattern, const struct apps_switched *total)
+static int report(const struct arguments *a, const char *pattern, const struct enable_result *total)
 {
-	if (total->limited)
+	if (total->other_session)
 		cmd_error(a->verb, "%u program%s left alone: by DUET_SESSION %s to other sessions only",
-			  total->limited, total->limited == 1 ? "" : "s",
-			  total->limited == 1 ? "it belongs" : "they belong");
+			  total->other_session, total->other_session == 1 ? "" : "s",
+			  total->other_session == 1 ? "it belongs" : "they belong");
 	if (total->strict)
 		cmd_error(a->verb, "%u program%s left alone: in seccomp's strict mode an event would kill %s",
 			  total->strict, total->strict == 1 ? "" : "s", total->strict == 1 ? "it" : "them");
@@ -146,8 +146,8 @@ static int tell(const struct arguments *a, const char *pattern, const struct app
 
 static int switch_pattern(const struct arguments *a, const char *pattern)
 {
-	struct apps_switched total = { 0 };
-	int unfit = 0, status = 0;
+	struct enable_result total = { 0 };
+	int filter_mismatch = 0, status = 0;
 
 	for (int i = 0; i < (a->pids.n ? a->pids.n : 1) && status < CMD_FAILED; i++) {
 		pid_t pid = a->pids.n ? a->pids.at[i] : 0;
@@ -156,12 +156,12 @@ static int switch_pattern(const struct arguments *a, const char *pattern)
 			status = ask(&(struct asking){ a, pattern, pid, &total });
 		else
 			switch_off(a, pattern, pid, &total);
-		unfit |= status == 1;
+		filter_mismatch |= status == 1;
 	}
 	if (status == CMD_FAILED)
 		return status;
-	status = tell(a, pattern, &total);
-	return status ? status : unfit;
+	status = report(a, pattern, &total);
+	return status ? status : filter_mismatch;
 }
 
 static int run(struct arguments *a, int n, char **patterns)
@@ -175,7 +175,7 @@ static int run(struct arguments *a, int n, char **patterns)
 		return cmd_error(a->verb, "no traced program has run here (duet list): %s",
 				 strerror(-a->dir));
 	tenants_sweep(a->dir);
-	status = choose_session(a);
+	status = select_session(a);
 	for (int i = 0; i < n && status < CMD_FAILED; i++) {
 		int one = switch_pattern(a, patterns[i]);
 
@@ -187,16 +187,16 @@ static int run(struct arguments *a, int n, char **patterns)
 
 enum { CHANNEL = 256 };
 
-static int add_whom(struct arguments *a, enum choice what, const char *list)
+static int add_selector_option(struct arguments *a, enum selector_kind what, const char *list)
 {
 	struct text unused = { 0 };
 	struct diag d = { "" };
-	int err = choice_add(&unused, what, list, &d);
+	int err = selector_add(&unused, what, list, &d);
 
 	text_fini(&unused);
 	if (err)
 		return cmd_error(a->verb, "%s", d.text);
-	text_addf(&a->whom[what], "%s%s", a->whom[what].size ? "," : "", list);
+	text_addf(&a->target[what], "%s%s", a->target[what].size ? "," : "", list);
 	return -1;
 }
 
@@ -204,7 +204,7 @@ static int add_whom(struct arguments *a, enum choice what, const char *list)
 static int take_option(struct arguments *a, int c)
 {
 	if (c >= WHOM_FIRST && c < WHOM_END)
-		return add_whom(a, (enum choice)(c - WHOM_FIRST), optarg);
+		return add_selector_option(a, (enum selector_kind)(c - WHOM_FIRST), optarg);
 	switch (c) {
 	case 'p':
 		return cmd_add_pid(a->verb, &a->pids, optarg) ? -1 : CMD_FAILED;

@@ -21,7 +21,7 @@ static const char help[] =
 	"usage: duet lend [OPTIONS]\n\n"
 	"Lets the members of a group record kernel events without being root: makes tracefs instances for them,\n"
 	"and removes each when its recorder is gone.  Needs root; is meant to be run by systemd (duet-lend.socket).\n\n"
-	"      --socket PATH   where they ask (default: " LEND_SOCKET ")\n"
+	"      --socket PATH   where they ask (default: " BROKER_SOCKET ")\n"
 	"      --group NAME    who may (default: tracing)\n"
 	"      --idle SECONDS  end when nobody has had anything for so long, if the socket is systemd's\n"
 	"                      (default: 30)\n";
@@ -32,12 +32,12 @@ struct arguments {
 };
 
 enum { STEP_MS = 1000, BACKLOG = 16 };
-static volatile sig_atomic_t is_told_to_end;
+static volatile sig_atomic_t is_asked_to_stop;
 
 static void on_signal(int s)
 {
 	(void)s;
-	is_told_to_end = 1;
+	is_asked_to_stop = 1;
 }
 
 /* For root and the group alone from the moment it is there. */
@@ -61,13 +61,13 @@ static bool is_in_use(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool lives;
+	bool is_alive;
 
 	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-	lives = fd < 0 || !connect(fd, (const struct sockaddr *)&address, sizeof address);
+	is_alive = fd < 0 || !connect(fd, (const struct sockaddr *)&address, sizeof address);
 	if (fd >= 0)
 		close(fd);
-	return lives;
+	return is_alive;
 }
 
 static void make_parent(const char *path)
@@ -102,19 +102,19 @@ static int open_socket(const struct arguments *a)
 	return err ? -cmd_error("lend", "cannot listen on %s: %s", a->path, strerror(-err)) : fd;
 }
 
-static int run(const struct arguments *a, struct lender *l, bool is_systemds)
+static int run(const struct arguments *a, struct broker_server *l, bool is_systemds)
 {
 	struct diag d = { "" };
 	int idle_ms = 0, n = 0;
 
-	service_tell("READY=1");
-	while (!is_told_to_end && (!is_systemds || idle_ms < a->idle_s * 1000)) {
-		n = lender_step(l, STEP_MS, &d);
+	service_notify("READY=1");
+	while (!is_asked_to_stop && (!is_systemds || idle_ms < a->idle_s * 1000)) {
+		n = broker_server_step(l, STEP_MS, &d);
 		if (n < 0)
 			return cmd_error("lend", "%s", d.text);
 		idle_ms = n ? 0 : idle_ms + STEP_MS;
 	}
-	service_tell("STOPPING=1");
+	service_notify("STOPPING=1");
 	return 0;
 }
 
@@ -124,7 +124,7 @@ static int lend(const struct arguments *a)
 	int fd = service_listener(), status;
 	bool is_systemds = fd >= 0;
 	struct diag d = { "" };
-	struct lender *l;
+	struct broker_server *l;
 
 	if (fd < 0 && fd != -ENOENT)
 		return cmd_error("lend", "one listening socket expected from systemd (LISTEN_FDS): %s", strerror(-fd));
@@ -136,8 +136,8 @@ static int lend(const struct arguments *a)
 		return CMD_FAILED;
 	sigaction(SIGTERM, &end, NULL);
 	sigaction(SIGINT, &end, NULL);
-	status = lender_open(&l, fd, &d) ? cmd_error("lend", "%s", d.text) : run(a, l, is_systemds);
-	lender_close(l);
+	status = broker_server_open(&l, fd, &d) ? cmd_error("lend", "%s", d.text) : run(a, l, is_systemds);
+	broker_server_close(l);
 	if (!is_systemds)
 		unlink(a->path);
 	close(fd);
@@ -153,7 +153,7 @@ int cmd_lend(int argc, char **argv)
 						 { "idle", required_argument, NULL, IDLE },
 						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
-	struct arguments a = { .path = LEND_SOCKET, .group = "tracing", .idle_s = 30 };
+	struct arguments a = { .path = BROKER_SOCKET, .group = "tracing", .idle_s = 30 };
 	char *end;
 	int c;
 

@@ -33,24 +33,24 @@ static const char help[] =
 	"      --all-users, --containers    also programs of all users, and those in containers\n";
 
 struct listing {
-	struct abi_seats seats;
+	struct abi_session_slots session_slots;
 	uint32_t programs;
 };
 
 /* "  (default, web)": the sessions that record it. */
-static void print_sessions(const struct listing *l, const struct app *a, const struct app_event *e)
+static void print_sessions(const struct listing *l, const struct program *a, const struct program_event *e)
 {
 	const char *before = "  (";
 
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
-		struct abi_session f = { .seat = i, .epoch = l->seats.at[i].epoch };
+		struct abi_session f = { .session_slot = i, .epoch = l->session_slots.at[i].epoch };
 
-		if (ABI_EPOCH_IS_NONE(f.epoch) || !app_event_is_of(a, e, &f))
+		if (ABI_EPOCH_IS_NONE(f.epoch) || !program_event_is_of(a, e, &f))
 			continue;
-		printf("%s%s", before, l->seats.at[i].session);
+		printf("%s%s", before, l->session_slots.at[i].session);
 		before = ", ";
 	}
-	if (ABI_ENABLED(e->enabled, ABI_OWN_SEAT)) {
+	if (ABI_ENABLED(e->enabled, ABI_OWN_SESSION_SLOT)) {
 		printf("%sits own probes", before);
 		before = ", ";
 	}
@@ -59,7 +59,7 @@ static void print_sessions(const struct listing *l, const struct app *a, const s
 }
 
 /* "13 shop:order i32 id str item" as name and fields. */
-static void print_event(const struct listing *l, const struct app *a, const struct app_event *e)
+static void print_event(const struct listing *l, const struct program *a, const struct program_event *e)
 {
 	const char *p = strchr(e->schema, ' ');
 	char name[512];
@@ -72,11 +72,11 @@ static void print_event(const struct listing *l, const struct app *a, const stru
 	putchar('\n');
 }
 
-static int print_app(void *arg, struct app *a)
+static int print_app(void *arg, struct program *a)
 {
 	struct listing *l = arg;
-	pid_t pid = app_pid(a);
-	struct app_event e;
+	pid_t pid = program_pid(a);
+	struct program_event e;
 	uint64_t lost = 0;
 
 	l->programs++;
@@ -89,7 +89,7 @@ static int print_app(void *arg, struct app *a)
 	if (a->page.sessions[0])
 		printf("  (DUET_SESSION %s)", a->page.sessions);
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
-		lost += a->page.seats[i].lost;
+		lost += a->page.session_slots[i].lost;
 	if (lost)
 		printf("  (%llu events lost: no collector answered)", (unsigned long long)lost);
 	if (a->page.dormant == ABI_DORMANT_SECCOMP)
@@ -98,7 +98,7 @@ static int print_app(void *arg, struct app *a)
 	if (a->page.dormant == ABI_DORMANT_CLOCK)
 		printf("  (dormant: it may not read the time stamp counter, see PR_SET_TSC in prctl(2))");
 	putchar('\n');
-	for (uint32_t i = 0; app_event(a, i, &e); i++)
+	for (uint32_t i = 0; program_event(a, i, &e); i++)
 		print_event(l, a, &e);
 	if (a->page.n_refused)
 		printf("  and %u sites that cannot be recorded: a program has room for %d events\n",
@@ -120,15 +120,15 @@ static int list_tenant(void *arg, const struct tenant *t, const struct stat *st)
 		return 0;
 	tenant_label(t, label);
 	printf("%s %s:\n", *t->container ? "container" : "user", label);
-	seats_read(t->dir, &o->listing->seats);
-	apps_each(t->dir, 0, print_app, o->listing);
+	session_slots_read(t->dir, &o->listing->session_slots);
+	programs_each(t->dir, 0, print_app, o->listing);
 	return 0;
 }
 
 static void list_others(struct listing *l, int dir, bool users, bool containers)
 {
 	struct others o = { .listing = l };
-	const struct tenants_look look = { .users = users,
+	const struct tenants_scan look = { .users = users,
 					   .containers = containers,
 					   .inotify = -1,
 					   .visit = list_tenant,
@@ -149,12 +149,12 @@ static int list_programs(const struct cmd_pids *pids, bool users, bool container
 					 "mode 0700)", strerror(-dir));
 	if (dir >= 0) {
 		tenants_sweep(dir);
-		seats_read(dir, &l.seats);
+		session_slots_read(dir, &l.session_slots);
 	}
 	for (int i = 0; dir >= 0 && i < (pids->n ? pids->n : 1); i++) {
 		uint32_t before = l.programs;
 
-		apps_each(dir, pids->n ? pids->at[i] : 0, print_app, &l);
+		programs_each(dir, pids->n ? pids->at[i] : 0, print_app, &l);
 		if (pids->n && l.programs == before) {
 			close(dir);
 			return cmd_error("list", "-p %d: that process has no duet events",

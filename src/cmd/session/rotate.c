@@ -25,15 +25,15 @@ enum { BUSY_WAIT_MS = 20 };
 static int ask(const char *session, struct cmd_answer *answer)
 {
 	/* It may take a while; a part that ends meanwhile has nothing to rotate any more. */
-	const struct cmd_asking how = { .passed = -1, .may_end = parts_label(session) };
+	const struct cmd_asking how = { .passed = -1, .may_end = tenant_session_label(session) };
 	struct text t = { 0 };
 	int status;
 
-	control_add_text(&t, "verb", "rotate");
+	json_line_add_text(&t, "verb", "rotate");
 	status = cmd_ask("rotate", session, &t, &how, answer);
-	while (!status && control_is_true(&answer->line, "busy")) {
+	while (!status && json_line_is_true(&answer->line, "busy")) {
 		usleep(BUSY_WAIT_MS * 1000);
-		control_add_text(&t, "verb", "rotate");
+		json_line_add_text(&t, "verb", "rotate");
 		status = cmd_ask("rotate", session, &t, &how, answer);
 	}
 	return status;
@@ -52,7 +52,7 @@ static int request(void *arg, const char *session)
 		status = cmd_refused("rotate", session, &answer);
 	if (status)
 		return status;
-	if (!control_text(&answer.line, "path", path, sizeof path))
+	if (!json_line_text(&answer.line, "path", path, sizeof path))
 		return cmd_error("rotate", "the session answered what this duet does not understand");
 	return puts(path) < 0 ? CMD_FAILED : 0;
 }
@@ -65,11 +65,11 @@ static int run(const char *wanted)
 	if (dir < 0)
 		return cmd_error("rotate", dir == -ENOENT ? "nothing records: start `duet collect --rotate` first"
 							  : "cannot use the runtime directory");
-	status = cmd_choose_session("rotate", dir, wanted, &session);
+	status = cmd_select_session("rotate", dir, wanted, &session);
 	if (status == 1)
 		status = cmd_error("rotate", "nothing records: start `duet collect --rotate` first");
 	else if (!status)
-		status = parts_each(dir, session.name, request, NULL);
+		status = tenant_sessions_each(dir, session.name, request, NULL);
 	close(dir);
 	return status;
 }

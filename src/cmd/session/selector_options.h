@@ -7,15 +7,15 @@
 
 #include "collect/session/selectors.h"
 
-/* Values for getopt_long, in the order of enum choice; cmd/remote/send.h begins at 512. */
-enum { WHOM_FIRST = 448, WHOM_END = WHOM_FIRST + N_CHOICES };
+/* Values for getopt_long, in the order of enum selector_kind; cmd/remote/send.h begins at 512. */
+enum { WHOM_FIRST = 448, WHOM_END = WHOM_FIRST + N_SELECTOR_KINDS };
 
 #define WHOM_OPTIONS                                                                      \
-	{ "program", required_argument, NULL, WHOM_FIRST + CHOICE_PROGRAM },              \
-	{ "uid", required_argument, NULL, WHOM_FIRST + CHOICE_UID },                      \
-	{ "container", required_argument, NULL, WHOM_FIRST + CHOICE_CONTAINER },          \
-	{ "cgroup", required_argument, NULL, WHOM_FIRST + CHOICE_CGROUP },                \
-	{ "level", required_argument, NULL, WHOM_FIRST + CHOICE_LEVEL }
+	{ "program", required_argument, NULL, WHOM_FIRST + SELECTOR_PROGRAM },              \
+	{ "uid", required_argument, NULL, WHOM_FIRST + SELECTOR_UID },                      \
+	{ "container", required_argument, NULL, WHOM_FIRST + SELECTOR_CONTAINER },          \
+	{ "cgroup", required_argument, NULL, WHOM_FIRST + SELECTOR_CGROUP },                \
+	{ "level", required_argument, NULL, WHOM_FIRST + SELECTOR_LEVEL }
 
 #define WHOM_HELP                                                                                             \
 	"      --program GLOB    only programs called so; \"!GLOB\" excludes; repeatable, or with commas\n"     \

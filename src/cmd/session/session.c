@@ -30,7 +30,7 @@ void cmd_list_sessions(int dir, struct cmd_strings *names)
 		qsort(names->at, (size_t)names->n, sizeof *names->at, compare);
 }
 
-void cmd_list_parts(int dir, const char *session, struct cmd_strings *names)
+void cmd_list_tenant_sessions(int dir, const char *session, struct cmd_strings *names)
 {
 	struct cmd_strings all = { 0 };
 	size_t n = strlen(session);
@@ -42,7 +42,7 @@ void cmd_list_parts(int dir, const char *session, struct cmd_strings *names)
 			cmd_add_string(names, all.at[i]);
 }
 
-int cmd_choose_session(const char *verb, int dir, const char *wanted, struct abi_session *session)
+int cmd_select_session(const char *verb, int dir, const char *wanted, struct abi_session *session)
 {
 	int n = 0, fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);

@@ -19,17 +19,17 @@
 #define WINDOW_NS 1000000000
 enum { EVENTS_MAX = 1000000, DIRECTORIES = 16 };
 
-uint64_t look_number(const struct cmd_answer *a, const char *key)
+uint64_t session_info_number(const struct cmd_answer *a, const char *key)
 {
 	uint64_t n = 0;
 
-	control_number(&a->line, key, &n);
+	json_line_number(&a->line, key, &n);
 	return n;
 }
 
-const char *look_text(const struct cmd_answer *a, const char *key, char *value, size_t size)
+const char *session_info_text(const struct cmd_answer *a, const char *key, char *value, size_t size)
 {
-	return control_text(&a->line, key, value, size) ? value : "?";
+	return json_line_text(&a->line, key, value, size) ? value : "?";
 }
 
 /* ---------------------------------------------------------------- the collector */
@@ -37,21 +37,21 @@ const char *look_text(const struct cmd_answer *a, const char *key, char *value, 
 /* @channel: its number, or -1 for the session. */
 static int ask(const char *session, int channel, struct cmd_answer *answer)
 {
-	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S, .may_end = true };
+	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S, .may_end = true };
 	struct text t = { 0 };
 	int status;
 
-	control_add_text(&t, "verb", "status");
+	json_line_add_text(&t, "verb", "status");
 	if (channel >= 0)
-		control_add_number(&t, "channel", (uint64_t)channel);
+		json_line_add_number(&t, "channel", (uint64_t)channel);
 	status = cmd_ask("status", session, &t, &how, answer);
 	return status ? status : cmd_refused("status", session, answer);
 }
 
 /* One after the other, by number. */
-static int ask_triggers(struct look *l, const char *name)
+static int client_triggers(struct session_info *l, const char *name)
 {
-	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S, .may_end = true };
+	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S, .may_end = true };
 	uint64_t after = 0;
 	int status = 0;
 
@@ -59,41 +59,41 @@ static int ask_triggers(struct look *l, const char *name)
 	while (l->n_triggers < TRIGGERS_MAX) {
 		struct text t = { 0 };
 
-		control_add_text(&t, "verb", "trigger");
-		control_add_number(&t, "after", after);
+		json_line_add_text(&t, "verb", "trigger");
+		json_line_add_number(&t, "after", after);
 		status = cmd_ask("status", name, &t, &how, &l->triggers[l->n_triggers]);
 		if (!status)
 			status = cmd_refused("status", name, &l->triggers[l->n_triggers]);
-		if (status || !control_number(&l->triggers[l->n_triggers].line, "number", &after))
+		if (status || !json_line_number(&l->triggers[l->n_triggers].line, "number", &after))
 			break;
 		l->n_triggers++;
 	}
 	return status;
 }
 
-static void note_room(struct look *l, int i)
+static void note_room(struct session_info *l, int i)
 {
 	const struct cmd_answer *c = &l->channels[i];
 
-	l->rooms[i] = (struct look_room){ look_number(c, "memory_bytes"), look_number(c, "limit_bytes"),
-					  look_number(c, "used_bytes"), look_number(c, "waited"),
-					  look_number(c, "lost") };
+	l->rooms[i] = (struct session_info_channel){ session_info_number(c, "memory_bytes"), session_info_number(c, "limit_bytes"),
+					  session_info_number(c, "used_bytes"), session_info_number(c, "waited"),
+					  session_info_number(c, "lost") };
 	l->lost += l->rooms[i].lost;
 }
 
 /* The session's losses are those of its channels and of who never joined. */
-static int ask_all(struct look *l, const char *name)
+static int client_all(struct session_info *l, const char *name)
 {
 	int status = ask(name, -1, &l->session);
-	uint64_t n = look_number(&l->session, "channels");
+	uint64_t n = session_info_number(&l->session, "channels");
 
-	l->lost = look_number(&l->session, "lost_outside");
+	l->lost = session_info_number(&l->session, "lost_outside");
 	for (; (uint64_t)l->n_channels < n && l->n_channels < ABI_CHANNELS && !status; l->n_channels++) {
 		status = ask(name, l->n_channels, &l->channels[l->n_channels]);
 		if (!status)
 			note_room(l, l->n_channels);
 	}
-	return status ? status : ask_triggers(l, name);
+	return status ? status : client_triggers(l, name);
 }
 
 /* ---------------------------------------------------------------- the disk */
@@ -109,7 +109,7 @@ static int count_file(const char *path, const struct stat *st, int kind, struct 
 	return 0;
 }
 
-static void look_at_disk(struct look *l)
+static void inspect_disk(struct session_info *l)
 {
 	struct statvfs v;
 
@@ -124,7 +124,7 @@ static void look_at_disk(struct look *l)
 /* ---------------------------------------------------------------- programs */
 
 struct looking {
-	struct look *look;
+	struct session_info *look;
 	const struct recent *recent;
 	const struct abi_session *session;
 	uint32_t namespace; /* our mount namespace */
@@ -138,17 +138,17 @@ static uint64_t per_second(const struct recent *r, uint64_t n)
 	return ns > 0 ? (uint64_t)((double)n * 1e9 / (double)ns + 0.5) : 0;
 }
 
-static void add_program(struct looking *g, const struct app *a)
+static void add_program(struct looking *g, const struct program *a)
 {
-	struct look *l = g->look;
+	struct session_info *l = g->look;
 	const struct recent_program *rate = recent_find(g->recent, a->page.pid);
-	struct choice_app c;
-	struct look_program p = { .pid = app_pid(a), .lost = a->page.seats[g->session->seat].lost };
+	struct selector_program c;
+	struct session_info_program p = { .pid = program_pid(a), .lost = a->page.session_slots[g->session->session_slot].lost };
 
-	choice_look_at(&c, a, WHO_LETTER('c'));
+	selector_inspect(&c, a, WHO_LETTER('c'));
 	snprintf(p.name, sizeof p.name, "%.63s", a->page.program);
-	if (c.who.mount_namespace && c.who.mount_namespace != g->namespace)
-		snprintf(p.container, sizeof p.container, "%.64s/%u", c.host, c.who.mount_namespace);
+	if (c.selector.mount_namespace && c.selector.mount_namespace != g->namespace)
+		snprintf(p.container, sizeof p.container, "%.64s/%u", c.host, c.selector.mount_namespace);
 	if (rate) {
 		p.events_per_s = per_second(g->recent, rate->events);
 		p.bytes_per_s = per_second(g->recent, rate->bytes);
@@ -157,73 +157,73 @@ static void add_program(struct looking *g, const struct app *a)
 	l->programs[l->n_programs++] = p;
 }
 
-static int visit(void *arg, struct app *a)
+static int visit(void *arg, struct program *a)
 {
 	struct looking *g = arg;
 
-	if (app_is_of(a, g->session))
+	if (program_is_of(a, g->session))
 		add_program(g, a);
 	return 0;
 }
 
 static int compare(const void *a, const void *b)
 {
-	const struct look_program *p = a, *q = b;
+	const struct session_info_program *p = a, *q = b;
 
 	return (p->pid > q->pid) - (p->pid < q->pid);
 }
 
 /* Then all is in memory, and a snapshot would be needed to see it. */
-static bool is_flight_recorder(const struct look *l)
+static bool is_flight_recorder(const struct session_info *l)
 {
 	char mode[32];
 
 	for (int i = 0; i < l->n_channels; i++)
-		if (strcmp(look_text(&l->channels[i], "mode", mode, sizeof mode), "overwrite") != 0)
+		if (strcmp(session_info_text(&l->channels[i], "mode", mode, sizeof mode), "overwrite") != 0)
 			return false;
 	return true;
 }
 
-static void look_at_programs(struct look *l, int dir, const struct parts_places *places)
+static void inspect_programs(struct session_info *l, int dir, const struct tenant_dirs *places)
 {
 	struct recent r;
 	struct abi_session session;
 	struct looking g = { .look = l, .recent = &r, .session = &session };
 	struct stat st;
 
-	l->has_rates = !recent_look(&r, l->path, WINDOW_NS, EVENTS_MAX, NULL) && !is_flight_recorder(l);
+	l->has_rates = !recent_scan(&r, l->path, WINDOW_NS, EVENTS_MAX, NULL) && !is_flight_recorder(l);
 	l->events_per_s = per_second(&r, r.events);
 	l->bytes_per_s = per_second(&r, r.bytes);
 	l->kernel_events_per_s = per_second(&r, r.kernel_events);
 	l->kernel_bytes_per_s = per_second(&r, r.kernel_bytes);
 	g.namespace = stat("/proc/self/ns/mnt", &st) ? 0 : (uint32_t)st.st_ino;
-	if (!session_find(dir, l->name, &session, NULL) && session.seat < ABI_SESSIONS) {
-		if (parts_label(l->name))
-			dir = parts_place_of(places, session.epoch);
+	if (!session_find(dir, l->name, &session, NULL) && session.session_slot < ABI_SESSIONS) {
+		if (tenant_session_label(l->name))
+			dir = tenant_dir_of(places, session.epoch);
 		if (dir >= 0)
-			apps_each(dir, 0, visit, &g);
+			programs_each(dir, 0, visit, &g);
 	}
 	if (l->n_programs)
 		qsort(l->programs, (size_t)l->n_programs, sizeof *l->programs, compare);
 	recent_fini(&r);
 }
 
-int look_at(struct look *l, int dir, const char *name, const struct parts_places *places)
+int session_info_read(struct session_info *l, int dir, const char *name, const struct tenant_dirs *places)
 {
 	int status;
 
 	memset(l, 0, sizeof *l);
 	snprintf(l->name, sizeof l->name, "%s", name);
-	status = ask_all(l, name);
+	status = client_all(l, name);
 	if (status)
 		return status;
-	look_text(&l->session, "path", l->path, sizeof l->path);
-	look_at_disk(l);
-	look_at_programs(l, dir, places);
+	session_info_text(&l->session, "path", l->path, sizeof l->path);
+	inspect_disk(l);
+	inspect_programs(l, dir, places);
 	return 0;
 }
 
-void look_fini(struct look *l)
+void session_info_fini(struct session_info *l)
 {
 	free(l->programs);
 	free(l->triggers);
@@ -243,38 +243,38 @@ static void add_answer(struct text *t, const struct cmd_answer *a)
 		text_add(t, a->text + sizeof well - 1, (size_t)(end - a->text) - (sizeof well - 1));
 }
 
-static void add_rates(struct text *t, const struct look *l)
+static void add_rates(struct text *t, const struct session_info *l)
 {
 	if (l->has_disk) {
-		control_add_number(t, "disk_used", l->disk_used);
-		control_add_number(t, "disk_free", l->disk_free);
+		json_line_add_number(t, "disk_used", l->disk_used);
+		json_line_add_number(t, "disk_free", l->disk_free);
 	}
 	if (!l->has_rates)
 		return;
-	control_add_number(t, "events_per_s", l->events_per_s);
-	control_add_number(t, "bytes_per_s", l->bytes_per_s);
-	control_add_number(t, "kernel_events_per_s", l->kernel_events_per_s);
-	control_add_number(t, "kernel_bytes_per_s", l->kernel_bytes_per_s);
+	json_line_add_number(t, "events_per_s", l->events_per_s);
+	json_line_add_number(t, "bytes_per_s", l->bytes_per_s);
+	json_line_add_number(t, "kernel_events_per_s", l->kernel_events_per_s);
+	json_line_add_number(t, "kernel_bytes_per_s", l->kernel_bytes_per_s);
 }
 
-static void add_json_program(struct text *t, const struct look *l, const struct look_program *p)
+static void add_json_program(struct text *t, const struct session_info *l, const struct session_info_program *p)
 {
 	text_addf(t, "{\"pid\":%d", (int)p->pid);
-	control_add_text(t, "name", p->name);
+	json_line_add_text(t, "name", p->name);
 	if (*p->container)
-		control_add_text(t, "container", p->container);
-	control_add_number(t, "lost_outside", p->lost);
+		json_line_add_text(t, "container", p->container);
+	json_line_add_number(t, "lost_outside", p->lost);
 	if (l->has_rates) {
-		control_add_number(t, "events_per_s", p->events_per_s);
-		control_add_number(t, "bytes_per_s", p->bytes_per_s);
+		json_line_add_number(t, "events_per_s", p->events_per_s);
+		json_line_add_number(t, "bytes_per_s", p->bytes_per_s);
 	}
 	text_addf(t, "}");
 }
 
-void look_json(struct text *t, const struct look *l)
+void session_info_json(struct text *t, const struct session_info *l)
 {
 	add_answer(t, &l->session);
-	control_add_number(t, "lost", l->lost);
+	json_line_add_number(t, "lost", l->lost);
 	add_rates(t, l);
 	text_addf(t, ",\"channel\":[");
 	for (int i = 0; i < l->n_channels; i++) {

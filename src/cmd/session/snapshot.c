@@ -66,13 +66,13 @@ static int ask(const char *session, const struct arguments *a, int directory, co
 	const struct cmd_asking how = { .passed = directory }; /* it may take long */
 	struct text t = { 0 };
 
-	control_add_text(&t, "verb", "snapshot");
+	json_line_add_text(&t, "verb", "snapshot");
 	if (directory >= 0)
-		control_add_text(&t, "path", shown);
+		json_line_add_text(&t, "path", shown);
 	if (a->last_ns)
-		control_add_number(&t, "last_ns", a->last_ns);
+		json_line_add_number(&t, "last_ns", a->last_ns);
 	if (a->max_bytes)
-		control_add_number(&t, "max_size", a->max_bytes);
+		json_line_add_number(&t, "max_size", a->max_bytes);
 	return cmd_ask("snapshot", session, &t, &how, answer);
 }
 
@@ -89,7 +89,7 @@ static uint64_t count_domain(const struct summary *s, enum trace_domain domain)
 }
 
 /* Where it is and how much it holds; counted by reading it, so that it is known to be readable. */
-static int tell(const struct control_line *answer, uint64_t more_bytes)
+static int report(const struct json_line *answer, uint64_t more_bytes)
 {
 	const char *paths[1];
 	char path[PATH_MAX], size[32];
@@ -98,9 +98,9 @@ static int tell(const struct control_line *answer, uint64_t more_bytes)
 	struct trace *t;
 	struct diag d = { "" };
 
-	if (!control_text(answer, "path", path, sizeof path) ||
-	    !control_number(answer, "app_bytes", &applications) ||
-	    !control_number(answer, "kernel_bytes", &kernel))
+	if (!json_line_text(answer, "path", path, sizeof path) ||
+	    !json_line_number(answer, "app_bytes", &applications) ||
+	    !json_line_number(answer, "kernel_bytes", &kernel))
 		return cmd_error("snapshot", "the session answered what this duet does not understand");
 	paths[0] = path;
 	if (trace_open(&t, paths, 1, NULL, &d) || trace_summary(t, &s, &d))
@@ -125,7 +125,7 @@ static int request(const char *session, const struct arguments *a, int directory
 {
 	int status = ask(session, a, directory, shown, answer);
 
-	while (!status && control_is_true(&answer->line, "busy")) {
+	while (!status && json_line_is_true(&answer->line, "busy")) {
 		usleep(BUSY_WAIT_MS * 1000); /* one at a time */
 		status = ask(session, a, directory, shown, answer);
 	}
@@ -137,16 +137,16 @@ static int request(const char *session, const struct arguments *a, int directory
 /* The directory @path in which a part of another user may write, as he may write to that of his part of the recording. */
 static int open_for(const char *part, const char *path)
 {
-	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S, .may_end = true };
+	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S, .may_end = true };
 	char recording[PATH_MAX];
 	struct cmd_answer answer;
 	struct text t = { 0 };
 	struct stat st;
 	int fd;
 
-	control_add_text(&t, "verb", "status");
+	json_line_add_text(&t, "verb", "status");
 	if (cmd_ask("snapshot", part, &t, &how, &answer) || cmd_refused("snapshot", part, &answer) ||
-	    !control_text(&answer.line, "path", recording, sizeof recording) || stat(recording, &st))
+	    !json_line_text(&answer.line, "path", recording, sizeof recording) || stat(recording, &st))
 		return -1;
 	if (mkdir(path, 0700)) {
 		cmd_error("snapshot", "cannot make %s: %s", path, strerror(errno));
@@ -166,7 +166,7 @@ static bool path_beside(char path[PATH_MAX], const char *whole, const char *part
 {
 	const char *name = strrchr(whole, '/') + 1; /* it is absolute */
 
-	return snprintf(path, PATH_MAX, "%.*s.%s.%s", (int)(name - whole), whole, name, parts_label(part)) < PATH_MAX;
+	return snprintf(path, PATH_MAX, "%.*s.%s.%s", (int)(name - whole), whole, name, tenant_session_label(part)) < PATH_MAX;
 }
 
 struct part {
@@ -193,7 +193,7 @@ static void begin_part(struct part *p, const struct arguments *a, const char *pa
 	if (status && fd >= 0)
 		rmdir(path);
 	if (!status)
-		control_number(&answer.line, "app_bytes", &p->bytes);
+		json_line_number(&answer.line, "app_bytes", &p->bytes);
 	_exit(status);
 }
 
@@ -206,7 +206,7 @@ static int end_part(pid_t pid, const char *part, const char *whole)
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		return cmd_error("snapshot", "%s: is not in it", part);
 	if (!path_beside(from, whole, part) ||
-	    snprintf(to, sizeof to, "%s/tenant-%s", whole, parts_label(part)) >= (int)sizeof to || rename(from, to))
+	    snprintf(to, sizeof to, "%s/tenant-%s", whole, tenant_session_label(part)) >= (int)sizeof to || rename(from, to))
 		return cmd_error("snapshot", "%s: stays in %s: %s", part, from, strerror(errno));
 	return 0;
 }
@@ -214,7 +214,7 @@ static int end_part(pid_t pid, const char *part, const char *whole)
 /* A directory for all of it; where one alone is asked, its collector finds one. */
 static int open_whole(const struct arguments *a, const char *session, char shown[PATH_MAX])
 {
-	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S };
+	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S };
 	char recording[PATH_MAX], path[PATH_MAX];
 	struct cmd_answer answer;
 	struct text t = { 0 };
@@ -222,9 +222,9 @@ static int open_whole(const struct arguments *a, const char *session, char shown
 
 	if (a->output)
 		return open_output(a->output, shown);
-	control_add_text(&t, "verb", "status");
+	json_line_add_text(&t, "verb", "status");
 	if (cmd_ask("snapshot", session, &t, &how, &answer) || cmd_refused("snapshot", session, &answer) ||
-	    !control_text(&answer.line, "path", recording, sizeof recording))
+	    !json_line_text(&answer.line, "path", recording, sizeof recording))
 		return -1;
 	do {
 		if (snprintf(path, sizeof path, "%s/snapshot-%d", recording, ++n) >= (int)sizeof path) {
@@ -262,7 +262,7 @@ static int take(const struct arguments *a, const struct cmd_strings *parts)
 {
 	bool whole = a->output || parts->n > 1;
 	char shown[PATH_MAX] = "";
-	int directory = whole ? open_whole(a, parts->at[0], shown) : -1, status, told;
+	int directory = whole ? open_whole(a, parts->at[0], shown) : -1, status, reported;
 	struct cmd_answer answer = { .text = "" };
 	uint64_t bytes = 0; /* of other parts */
 
@@ -273,10 +273,10 @@ static int take(const struct arguments *a, const struct cmd_strings *parts)
 		close(directory);
 	if (status && whole)
 		rmdir(shown); /* if nothing came to be there */
-	if (!control_is_true(&answer.line, "ok"))
+	if (!json_line_is_true(&answer.line, "ok"))
 		return status;
-	told = tell(&answer.line, bytes);
-	return told > status ? told : status;
+	reported = report(&answer.line, bytes);
+	return reported > status ? reported : status;
 }
 
 static int run(const struct arguments *a)
@@ -289,9 +289,9 @@ static int run(const struct arguments *a)
 		return cmd_error("snapshot", dir == -ENOENT ? "nothing records: start `duet record --overwrite` first"
 							    : "cannot use the runtime directory");
 	tenants_sweep(dir);
-	status = cmd_choose_session("snapshot", dir, a->session, &session);
+	status = cmd_select_session("snapshot", dir, a->session, &session);
 	if (!status)
-		cmd_list_parts(dir, session.name, &parts);
+		cmd_list_tenant_sessions(dir, session.name, &parts);
 	close(dir);
 	if (status == 1)
 		return cmd_error("snapshot", "nothing records: start `duet record --overwrite` first");

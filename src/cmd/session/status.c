@@ -41,16 +41,16 @@ struct arguments {
 
 /* ---------------------------------------------------------------- for programs */
 
-static void print_json(struct text *t, const struct whole *w)
+static void print_json(struct text *t, const struct session_status *w)
 {
 	text_addf(t, "{");
-	look_json(t, w->at[0]);
+	session_info_json(t, w->at[0]);
 	if (w->n + w->silent.n > 1) {
 		text_addf(t, ",\"whole\":{\"programs\":%" PRIu64 ",\"app_bytes\":%" PRIu64 ",\"lost\":%" PRIu64 "},\"part\":[",
-			  whole_add_up(w, "programs"), whole_add_up(w, "app_bytes"), whole_lost(w));
+			  session_status_sum(w, "programs"), session_status_sum(w, "app_bytes"), session_status_lost(w));
 		for (int i = 1; i < w->n; i++) {
 			text_addf(t, "%s{", i > 1 ? "," : "");
-			look_json(t, w->at[i]);
+			session_info_json(t, w->at[i]);
 			text_addf(t, "}");
 		}
 		text_addf(t, "],\"silent\":[");
@@ -65,16 +65,16 @@ static void print_json(struct text *t, const struct whole *w)
 
 struct looking {
 	int dir;
-	struct whole *whole;
-	struct parts_places places;
+	struct session_status *whole;
+	struct tenant_dirs places;
 };
 
-static int look_at_part(void *arg, const char *part)
+static int inspect_part(void *arg, const char *part)
 {
 	struct looking *g = arg;
-	struct whole *w = g->whole;
-	struct look *l = w->n < PARTS_MAX ? malloc(sizeof *l) : NULL;
-	int status = l ? look_at(l, g->dir, part, &g->places) : cmd_error("status", "no memory");
+	struct session_status *w = g->whole;
+	struct session_info *l = w->n < TENANT_SESSIONS_MAX ? malloc(sizeof *l) : NULL;
+	int status = l ? session_info_read(l, g->dir, part, &g->places) : cmd_error("status", "no memory");
 
 	if (!status) {
 		w->at[w->n++] = l;
@@ -83,15 +83,15 @@ static int look_at_part(void *arg, const char *part)
 	if (status == CMD_FAILED && w->n) /* else it is all that was asked for */
 		cmd_add_string(&w->silent, part);
 	if (l)
-		look_fini(l);
+		session_info_fini(l);
 	free(l);
 	return status == CMD_ENDED ? 0 : status;
 }
 
-static void forget(struct whole *w)
+static void forget(struct session_status *w)
 {
 	for (int i = 0; i < w->n; i++) {
-		look_fini(w->at[i]);
+		session_info_fini(w->at[i]);
 		free(w->at[i]);
 	}
 	w->n = 0;
@@ -100,17 +100,17 @@ static void forget(struct whole *w)
 /* One that ends while it is asked is as if it had ended before. */
 static int show(const struct arguments *a, struct looking *g, const char *name, struct text *json, int *n_shown)
 {
-	static struct whole w;
+	static struct session_status w;
 	int status;
 
-	w = (struct whole){ .n = 0 };
+	w = (struct session_status){ .n = 0 };
 	g->whole = &w;
-	status = parts_each(g->dir, name, look_at_part, g);
+	status = tenant_sessions_each(g->dir, name, inspect_part, g);
 	if (w.n && a->is_json) {
 		text_addf(json, "%s", *n_shown ? "," : "");
 		print_json(json, &w);
 	} else if (w.n) {
-		whole_print(&w);
+		session_status_print(&w);
 	}
 	*n_shown += w.n > 0;
 	forget(&w);
@@ -120,7 +120,7 @@ static int show(const struct arguments *a, struct looking *g, const char *name, 
 /* Whether its line is another one's: its session is among them. */
 static bool is_shown_with(const char *name, const struct cmd_strings *names)
 {
-	const char *label = parts_label(name);
+	const char *label = tenant_session_label(name);
 	size_t n = label ? (size_t)(label - 1 - name) : 0;
 
 	for (int i = 0; label && i < names->n; i++)
@@ -140,9 +140,9 @@ static int show_all(const struct arguments *a, int dir)
 	if (dir >= 0)
 		cmd_list_sessions(dir, &names);
 	for (int i = 0; i < names.n; i++)
-		any_part |= parts_label(names.at[i]) != NULL;
+		any_part |= tenant_session_label(names.at[i]) != NULL;
 	if (any_part)
-		parts_find_places(&g.places);
+		tenant_dirs_find(&g.places);
 	text_addf(&json, "{\"sessions\":[");
 	for (int i = 0; i < names.n; i++) {
 		if (a->name ? strcmp(a->name, names.at[i]) != 0 : is_shown_with(names.at[i], &names))
@@ -151,7 +151,7 @@ static int show_all(const struct arguments *a, int dir)
 		status = one > status ? one : status;
 	}
 	text_addf(&json, "]}");
-	parts_forget_places(&g.places);
+	tenant_dirs_close(&g.places);
 	if (a->is_json && json.failed)
 		status = cmd_error("status", "no memory");
 	else if (a->is_json)

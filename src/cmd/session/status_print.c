@@ -42,63 +42,63 @@ static const char *since(uint64_t duration_ns, char text[40])
 	return text;
 }
 
-static void print_kernel_recorder(const struct look *l)
+static void print_kernel_recorder(const struct session_info *l)
 {
 	char by[16], why[1024];
 
-	if (!control_text(&l->session.line, "kernel_recorder", by, sizeof by))
+	if (!json_line_text(&l->session.line, "kernel_recorder", by, sizeof by))
 		return;
-	if (!control_text(&l->session.line, "kernel_no_bpf", why, sizeof why))
+	if (!json_line_text(&l->session.line, "kernel_no_bpf", why, sizeof why))
 		*why = 0;
 	printf("                by %s%s%s\n", !strcmp(by, "bpf") ? "BPF programs, and ftrace for the rest" : "ftrace",
 	       *why ? ": " : "", why);
 }
 
-static void print_kernel(const struct look *l)
+static void print_kernel(const struct session_info *l)
 {
-	uint64_t n = look_number(&l->session, "kernel_events");
+	uint64_t n = session_info_number(&l->session, "kernel_events");
 	char size[32];
 
-	if (!control_is_true(&l->session.line, "kernel"))
+	if (!json_line_is_true(&l->session.line, "kernel"))
 		return;
 	printf("  kernel        %" PRIu64 " event%s, %s written", n, n == 1 ? "" : "s",
-	       cmd_size_text(look_number(&l->session, "kernel_bytes"), size));
+	       cmd_size_text(session_info_number(&l->session, "kernel_bytes"), size));
 	print_rates(l->has_rates, l->kernel_events_per_s, l->kernel_bytes_per_s);
-	print_lost(look_number(&l->session, "kernel_lost"));
+	print_lost(session_info_number(&l->session, "kernel_lost"));
 	print_kernel_recorder(l);
 }
 
-static void print_pieces(const struct look *l)
+static void print_trace_chunks(const struct session_info *l)
 {
-	uint64_t removed = look_number(&l->session, "pieces_removed"), waiting = look_number(&l->session, "pieces_waiting");
-	uint64_t held = look_number(&l->session, "pieces_held"), from = look_number(&l->session, "packed_from_bytes");
+	uint64_t removed = session_info_number(&l->session, "pieces_removed"), waiting = session_info_number(&l->session, "pieces_waiting");
+	uint64_t held = session_info_number(&l->session, "pieces_held"), from = session_info_number(&l->session, "packed_from_bytes");
 	char trouble[300], a[32], b[32];
 
-	if (!look_number(&l->session, "piece"))
+	if (!session_info_number(&l->session, "piece"))
 		return;
-	printf("  pieces        writes number %" PRIu64 ", %" PRIu64 " removed", look_number(&l->session, "piece"), removed);
+	printf("  pieces        writes number %" PRIu64 ", %" PRIu64 " removed", session_info_number(&l->session, "piece"), removed);
 	if (from)
 		printf(", %s compressed to %s", cmd_size_text(from, a),
-		       cmd_size_text(look_number(&l->session, "packed_bytes"), b));
+		       cmd_size_text(session_info_number(&l->session, "packed_bytes"), b));
 	if (waiting)
 		printf(", %" PRIu64 " to be compressed", waiting);
 	if (held)
 		printf(", %" PRIu64 " kept beyond the limit until sent", held);
 	putchar('\n');
-	if (control_text(&l->session.line, "pieces_trouble", trouble, sizeof trouble))
+	if (json_line_text(&l->session.line, "pieces_trouble", trouble, sizeof trouble))
 		printf("                %s\n", trouble);
 }
 
-uint64_t whole_add_up(const struct whole *w, const char *key)
+uint64_t session_status_sum(const struct session_status *w, const char *key)
 {
 	uint64_t sum = 0;
 
 	for (int i = 0; i < w->n; i++)
-		sum += look_number(&w->at[i]->session, key);
+		sum += session_info_number(&w->at[i]->session, key);
 	return sum;
 }
 
-uint64_t whole_lost(const struct whole *w)
+uint64_t session_status_lost(const struct session_status *w)
 {
 	uint64_t sum = 0;
 
@@ -107,18 +107,18 @@ uint64_t whole_lost(const struct whole *w)
 	return sum;
 }
 
-static void print_troubles(const struct whole *w)
+static void print_troubles(const struct session_status *w)
 {
 	char trouble[1024];
 
 	for (int i = 0; i < w->n; i++) {
-		uint64_t lives = look_number(&w->at[i]->session, "lives");
-		const char *label = parts_label(w->at[i]->name);
+		uint64_t n_incarnations = session_info_number(&w->at[i]->session, "lives");
+		const char *label = tenant_session_label(w->at[i]->name);
 
-		if (lives > 1)
+		if (n_incarnations > 1)
 			printf("  collectors    %s%s%" PRIu64 "; all but the last were killed\n", label ? label : "",
-			       label ? ": " : "", lives);
-		if (control_text(&w->at[i]->session.line, "trouble", trouble, sizeof trouble))
+			       label ? ": " : "", n_incarnations);
+		if (json_line_text(&w->at[i]->session.line, "trouble", trouble, sizeof trouble))
 			printf("  trouble       %s%s%s\n", label ? label : "", label ? ": " : "", trouble);
 	}
 	for (int i = 0; i < w->silent.n; i++)
@@ -126,43 +126,43 @@ static void print_troubles(const struct whole *w)
 }
 
 /* What is read of the recording is read of all of it; of a session with parts, that is all parts. */
-static void print_link(const struct look *l)
+static void print_link(const struct session_info *l)
 {
 	const struct cmd_answer *s = &l->session;
-	bool is_up = control_is_true(&s->line, "link");
+	bool is_up = json_line_is_true(&s->line, "link");
 	char to[320], as[256], trouble[512], sent[32], held[32], limit[32];
 
-	if (!control_text(&s->line, "sent_to", to, sizeof to))
+	if (!json_line_text(&s->line, "sent_to", to, sizeof to))
 		return;
 	printf("  link          to %s, %s; %s sent; spool %s of %s%s\n", to,
-	       is_up ? look_text(s, "sent_as", as, sizeof as) : "NOT CONNECTED", cmd_size_text(look_number(s, "sent_bytes"), sent),
-	       cmd_size_text(look_number(s, "spool_bytes"), held), cmd_size_text(look_number(s, "spool_limit"), limit),
-	       control_is_true(&s->line, "spool_was_full") ? ", WAS FULL" : "");
-	if (!is_up && control_text(&s->line, "link_trouble", trouble, sizeof trouble))
+	       is_up ? session_info_text(s, "sent_as", as, sizeof as) : "NOT CONNECTED", cmd_size_text(session_info_number(s, "sent_bytes"), sent),
+	       cmd_size_text(session_info_number(s, "spool_bytes"), held), cmd_size_text(session_info_number(s, "spool_limit"), limit),
+	       json_line_is_true(&s->line, "spool_was_full") ? ", WAS FULL" : "");
+	if (!is_up && json_line_text(&s->line, "link_trouble", trouble, sizeof trouble))
 		printf("                %s\n", trouble);
-	if (look_number(s, "link_senders") > 1)
-		printf("  senders       %" PRIu64 "; all but the last were killed\n", look_number(s, "link_senders"));
+	if (session_info_number(s, "link_senders") > 1)
+		printf("  senders       %" PRIu64 "; all but the last were killed\n", session_info_number(s, "link_senders"));
 }
 
-static void print_session(const struct whole *w)
+static void print_session(const struct session_status *w)
 {
-	const struct look *l = w->at[0];
+	const struct session_info *l = w->at[0];
 	const struct cmd_answer *s = &l->session;
 	char name[ABI_NAME_BYTES], size[32], size2[32], begin[40];
-	uint64_t programs = whole_add_up(w, "programs");
+	uint64_t programs = session_status_sum(w, "programs");
 
-	printf("%s: %.1f s, since %s, into %s (process %" PRIu64 ")\n", look_text(s, "session", name, sizeof name),
-	       (double)look_number(s, "duration_ns") / 1e9, since(look_number(s, "duration_ns"), begin), l->path,
-	       look_number(s, "pid"));
+	printf("%s: %.1f s, since %s, into %s (process %" PRIu64 ")\n", session_info_text(s, "session", name, sizeof name),
+	       (double)session_info_number(s, "duration_ns") / 1e9, since(session_info_number(s, "duration_ns"), begin), l->path,
+	       session_info_number(s, "pid"));
 	printf("  applications  %" PRIu64 " program%s, %s written", programs, programs == 1 ? "" : "s",
-	       cmd_size_text(whole_add_up(w, "app_bytes"), size));
+	       cmd_size_text(session_status_sum(w, "app_bytes"), size));
 	print_rates(l->has_rates, l->events_per_s, l->bytes_per_s);
-	print_lost(whole_lost(w));
+	print_lost(session_status_lost(w));
 	print_kernel(l);
 	if (l->has_disk)
 		printf("  disk          %s used, %s free\n", cmd_size_text(l->disk_used, size),
 		       cmd_size_text(l->disk_free, size2));
-	print_pieces(l);
+	print_trace_chunks(l);
 	print_link(l);
 	print_troubles(w);
 }
@@ -177,9 +177,9 @@ static const char *user_of(const char *label)
 	return p ? p->pw_name : "-";
 }
 
-static void print_part(const struct look *l)
+static void print_part(const struct session_info *l)
 {
-	const char *label = parts_label(l->name);
+	const char *label = tenant_session_label(l->name);
 	uint64_t memory = 0, used = 0;
 	char size[32], rate[32];
 
@@ -187,8 +187,8 @@ static void print_part(const struct look *l)
 		memory += l->rooms[i].memory;
 		used += l->rooms[i].used;
 	}
-	printf("  %-30s  %-12s  %8" PRIu64 "  %9s", l->name, label ? user_of(label) : "", look_number(&l->session, "programs"),
-	       cmd_size_text(look_number(&l->session, "app_bytes"), size));
+	printf("  %-30s  %-12s  %8" PRIu64 "  %9s", l->name, label ? user_of(label) : "", session_info_number(&l->session, "programs"),
+	       cmd_size_text(session_info_number(&l->session, "app_bytes"), size));
 	if (l->has_rates && label)
 		printf("  %10" PRIu64 "  %9s", l->events_per_s, cmd_size_text(l->bytes_per_s, rate));
 	else
@@ -196,7 +196,7 @@ static void print_part(const struct look *l)
 	printf("  %9s  %3" PRIu64 "%%  %8" PRIu64 "\n", cmd_size_text(memory, size), memory ? used * 100 / memory : 0, l->lost);
 }
 
-static void print_parts(const struct whole *w)
+static void print_parts(const struct session_status *w)
 {
 	if (w->n + w->silent.n < 2)
 		return;
@@ -213,9 +213,9 @@ static void print_parts(const struct whole *w)
 static void print_mode(const struct cmd_answer *c)
 {
 	char mode[32], shown[64];
-	uint64_t wait_us = look_number(c, "wait_ns") / 1000;
+	uint64_t wait_us = session_info_number(c, "wait_ns") / 1000;
 
-	look_text(c, "mode", mode, sizeof mode);
+	session_info_text(c, "mode", mode, sizeof mode);
 	if (wait_us % 1000)
 		snprintf(shown, sizeof shown, "%s %" PRIu64 "us", mode, wait_us);
 	else if (wait_us)
@@ -226,14 +226,14 @@ static void print_mode(const struct cmd_answer *c)
 }
 
 /* All parts have the same channels, each in memory of its own. */
-static void print_channel(const struct whole *w, int number)
+static void print_channel(const struct session_status *w, int number)
 {
 	const struct cmd_answer *c = &w->at[0]->channels[number];
 	char name[ABI_CHANNEL_NAME_BYTES], contexts[512], memory[32], limit[32];
-	struct look_room all = { 0 };
+	struct session_info_channel all = { 0 };
 
 	for (int i = 0; i < w->n; i++) {
-		const struct look_room *r = &w->at[i]->rooms[number];
+		const struct session_info_channel *r = &w->at[i]->rooms[number];
 
 		all.memory += r->memory;
 		all.limit += r->limit;
@@ -241,31 +241,31 @@ static void print_channel(const struct whole *w, int number)
 		all.waited += r->waited;
 		all.lost += r->lost;
 	}
-	printf("  %-16s", look_text(c, "name", name, sizeof name));
+	printf("  %-16s", session_info_text(c, "name", name, sizeof name));
 	print_mode(c);
 	printf("  %9s  %9s  %3" PRIu64 "%%  %8" PRIu64 "  %8" PRIu64 "  %s\n", cmd_size_text(all.memory, memory),
 	       cmd_size_text(all.limit, limit), all.memory ? all.used * 100 / all.memory : 0, all.waited, all.lost,
-	       look_text(c, "contexts", contexts, sizeof contexts));
+	       session_info_text(c, "contexts", contexts, sizeof contexts));
 }
 
 static void print_trigger(const struct cmd_answer *a, const char *label)
 {
 	char text[4096], state[32], error[512], last[40] = "-";
-	uint64_t ns = look_number(a, "last_ns");
+	uint64_t ns = session_info_number(a, "last_ns");
 	time_t then = (time_t)(ns / 1000000000);
 	struct tm tm;
 
 	if (ns && localtime_r(&then, &tm))
 		strftime(last, sizeof last, "%F %T", &tm);
-	printf("  %7" PRIu64 "  %-9s  %8" PRIu64 "  %-19s  %s%s%s\n", look_number(a, "number"),
-	       look_text(a, "state", state, sizeof state), look_number(a, "fired"), last, label ? label : "",
-	       label ? ": " : "", look_text(a, "text", text, sizeof text));
-	if (control_text(&a->line, "error", error, sizeof error))
+	printf("  %7" PRIu64 "  %-9s  %8" PRIu64 "  %-19s  %s%s%s\n", session_info_number(a, "number"),
+	       session_info_text(a, "state", state, sizeof state), session_info_number(a, "fired"), last, label ? label : "",
+	       label ? ": " : "", session_info_text(a, "text", text, sizeof text));
+	if (json_line_text(&a->line, "error", error, sizeof error))
 		printf("           ERROR: %s\n", error);
 }
 
 /* Each part has its own; those of others that have nothing to tell are as ours. */
-static void print_triggers(const struct whole *w)
+static void print_triggers(const struct session_status *w)
 {
 	bool any = false;
 
@@ -273,18 +273,18 @@ static void print_triggers(const struct whole *w)
 		for (int k = 0; k < w->at[i]->n_triggers; k++) {
 			const struct cmd_answer *t = &w->at[i]->triggers[k];
 
-			if (i && !look_number(t, "fired") && !control_has(&t->line, "error"))
+			if (i && !session_info_number(t, "fired") && !json_line_has(&t->line, "error"))
 				continue;
 			if (!any)
 				printf("  %7s  %-9s  %8s  %-19s  %s\n", "TRIGGER", "STATE", "FIRED", "LAST", "TEXT");
 			any = true;
-			print_trigger(t, parts_label(w->at[i]->name));
+			print_trigger(t, tenant_session_label(w->at[i]->name));
 		}
 }
 
-static void print_program(const struct look *l, const struct look_program *p)
+static void print_program(const struct session_info *l, const struct session_info_program *p)
 {
-	const char *label = parts_label(l->name);
+	const char *label = tenant_session_label(l->name);
 	char size[32];
 
 	printf("  %-16s  %7d", p->name, (int)p->pid);
@@ -295,7 +295,7 @@ static void print_program(const struct look *l, const struct look_program *p)
 	printf("  %8" PRIu64 "  %s%s%s\n", p->lost, label ? label : "", label && *p->container ? " " : "", p->container);
 }
 
-void whole_print(const struct whole *w)
+void session_status_print(const struct session_status *w)
 {
 	bool any = false;
 

@@ -6,19 +6,19 @@
 #include "cmd/session/session_info.h"
 #include "collect/tenant/supervisor.h"
 
-enum { PARTS_MAX = TENANTS_MAX + 1 };
+enum { TENANT_SESSIONS_MAX = TENANTS_MAX + 1 };
 
 /* A session, and its parts if it has some. */
-struct whole {
-	struct look *at[PARTS_MAX]; /* the first is the session's own */
+struct session_status {
+	struct session_info *at[TENANT_SESSIONS_MAX]; /* the first is the session's own */
 	int n;
 	struct cmd_strings silent; /* parts that do not answer */
 };
 
-/* whole_add_up - the sum of a number that all parts tell.  whole_lost - of what they have lost. */
-uint64_t whole_add_up(const struct whole *w, const char *key);
-uint64_t whole_lost(const struct whole *w);
-/* whole_print - for people. */
-void whole_print(const struct whole *w);
+/* session_status_sum - the sum of a number that all parts tell.  session_status_lost - of what they have lost. */
+uint64_t session_status_sum(const struct session_status *w, const char *key);
+uint64_t session_status_lost(const struct session_status *w);
+/* session_status_print - for people. */
+void session_status_print(const struct session_status *w);
 
 #endif

@@ -46,7 +46,7 @@ static int ask(const char *session, struct cmd_answer *answer)
 
 	do {
 		t = (struct text){ 0 };
-		control_add_text(&t, "verb", "stop");
+		json_line_add_text(&t, "verb", "stop");
 		status = cmd_ask("stop", session, &t, &how, answer);
 	} while (status == CMD_ENDED && is_live(session));
 	if (status == CMD_ENDED)
@@ -56,7 +56,7 @@ static int ask(const char *session, struct cmd_answer *answer)
 
 static int print(const struct cmd_answer *answer, bool is_quiet)
 {
-	struct recorded r = { .verb = "stop" };
+	struct recording_summary r = { .verb = "stop" };
 	struct stopped s;
 
 	stopping_read(&answer->line, &s, &r.result);
@@ -67,7 +67,7 @@ static int print(const struct cmd_answer *answer, bool is_quiet)
 	for (int i = 0; i < s.n_channels; i++)
 		r.channels[i] = s.channels[i];
 	if (!is_quiet)
-		recorded_print(&r);
+		summary_print(&r);
 	if (r.result.trouble.text[0])
 		cmd_error("stop", "%s", r.result.trouble.text);
 	if (*s.failed && strcmp(s.failed, r.result.trouble.text) != 0)
@@ -92,7 +92,7 @@ static bool is_among(const struct cmd_strings *names, const char *name)
 }
 
 /* Which of those that @live; CMD_FAILED, having said why, if one is not there. */
-static int choose(const struct arguments *a, const struct cmd_strings *live, int n, char **wanted,
+static int select_events(const struct arguments *a, const struct cmd_strings *live, int n, char **wanted,
 		  struct cmd_strings *chosen)
 {
 	struct cmd_strings whole = { 0 }; /* parts end with what they are parts of */
@@ -130,7 +130,7 @@ static int run(const struct arguments *a, int n, char **wanted)
 		cmd_list_sessions(dir, &live);
 		close(dir);
 	}
-	if (choose(a, &live, n, wanted, &chosen))
+	if (select_events(a, &live, n, wanted, &chosen))
 		return CMD_FAILED;
 	if (!chosen.n) {
 		cmd_error("stop", "nothing records (duet status)");

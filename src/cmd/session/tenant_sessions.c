@@ -11,19 +11,19 @@
 #include "collect/session/session.h"
 #include "collect/tenant/discover.h"
 
-const char *parts_label(const char *session)
+const char *tenant_session_label(const char *session)
 {
 	const char *at = strchr(session, '@');
 
 	return at ? at + 1 : NULL;
 }
 
-int parts_each_other(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg)
+int tenant_sessions_each_other(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg)
 {
 	struct cmd_strings parts = { 0 };
 	int status = 0, one;
 
-	cmd_list_parts(dir, session, &parts);
+	cmd_list_tenant_sessions(dir, session, &parts);
 	for (int i = 1; i < parts.n; i++) {
 		one = what(arg, parts.at[i]);
 		status = one > status ? one : status;
@@ -31,16 +31,16 @@ int parts_each_other(int dir, const char *session, int (*what)(void *arg, const 
 	return status;
 }
 
-int parts_each(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg)
+int tenant_sessions_each(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg)
 {
-	int status = what(arg, session), others = parts_each_other(dir, session, what, arg);
+	int status = what(arg, session), others = tenant_sessions_each_other(dir, session, what, arg);
 
 	return others > status ? others : status;
 }
 
-int parts_ask(const char *verb, int dir, const char *session, struct text *request, struct cmd_answer *answer)
+int tenant_session_request(const char *verb, int dir, const char *session, struct text *request, struct cmd_answer *answer)
 {
-	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S, .may_end = parts_label(session) };
+	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S, .may_end = tenant_session_label(session) };
 	int status = cmd_ask(verb, session, request, &how, answer);
 
 	if (status == CMD_ENDED && session_is_live(dir, session))
@@ -50,39 +50,39 @@ int parts_ask(const char *verb, int dir, const char *session, struct text *reque
 
 static int add_place(void *arg, const struct tenant *t, const struct stat *st)
 {
-	struct parts_places *p = arg;
-	struct abi_seats seats;
+	struct tenant_dirs *p = arg;
+	struct abi_session_slots session_slots;
 
 	(void)st;
-	seats_read(t->dir, &seats);
+	session_slots_read(t->dir, &session_slots);
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
-		if (ABI_EPOCH_IS_NONE(seats.at[i].epoch))
+		if (ABI_EPOCH_IS_NONE(session_slots.at[i].epoch))
 			continue;
 		p->at = cmd_grow(p->at, p->n, sizeof *p->at);
-		p->at[p->n++] = (struct parts_place){ seats.at[i].epoch, fcntl(t->dir, F_DUPFD_CLOEXEC, 0) };
+		p->at[p->n++] = (struct tenant_dir){ session_slots.at[i].epoch, fcntl(t->dir, F_DUPFD_CLOEXEC, 0) };
 	}
 	return 0;
 }
 
-void parts_find_places(struct parts_places *p)
+void tenant_dirs_find(struct tenant_dirs *p)
 {
-	const struct tenants_look all = { .users = true, .containers = true, .inotify = -1, .visit = add_place, .arg = p };
+	const struct tenants_scan all = { .users = true, .containers = true, .inotify = -1, .visit = add_place, .arg = p };
 
-	*p = (struct parts_places){ 0 };
+	*p = (struct tenant_dirs){ 0 };
 	if (!geteuid())
 		tenants_each(&all);
 }
 
-void parts_forget_places(struct parts_places *p)
+void tenant_dirs_close(struct tenant_dirs *p)
 {
 	for (int i = 0; i < p->n; i++)
 		if (p->at[i].dir >= 0)
 			close(p->at[i].dir);
 	free(p->at);
-	*p = (struct parts_places){ 0 };
+	*p = (struct tenant_dirs){ 0 };
 }
 
-int parts_place_of(const struct parts_places *p, uint64_t epoch)
+int tenant_dir_of(const struct tenant_dirs *p, uint64_t epoch)
 {
 	for (int i = 0; i < p->n; i++)
 		if (p->at[i].epoch == epoch)

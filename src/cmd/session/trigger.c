@@ -43,7 +43,7 @@ struct arguments {
 
 static int ask(const struct arguments *a, const char *session, struct text *t, struct cmd_answer *answer)
 {
-	int status = parts_ask("trigger", a->dir, session, t, answer);
+	int status = tenant_session_request("trigger", a->dir, session, t, answer);
 
 	return status ? status : cmd_refused("trigger", session, answer);
 }
@@ -52,7 +52,7 @@ static unsigned long long number_in(const struct cmd_answer *answer, const char 
 {
 	uint64_t n = 0;
 
-	control_number(&answer->line, key, &n);
+	json_line_number(&answer->line, key, &n);
 	return n;
 }
 
@@ -70,15 +70,15 @@ static int add_one(void *arg, const char *session)
 	struct text t = { 0 };
 	int status;
 
-	control_add_text(&t, "verb", "trigger");
-	control_add_text(&t, "add", s->text);
+	json_line_add_text(&t, "verb", "trigger");
+	json_line_add_text(&t, "add", s->text);
 	if (s->number)
-		control_add_number(&t, "number", s->number);
+		json_line_add_number(&t, "number", s->number);
 	status = ask(s->a, session, &t, &answer);
 	if (status)
 		return status == CMD_ENDED ? 0 : status;
 	s->number = number_in(&answer, "number");
-	printf("%s%strigger %llu: %s\n", parts_label(session) ? session : "", parts_label(session) ? ": " : "",
+	printf("%s%strigger %llu: %s\n", tenant_session_label(session) ? session : "", tenant_session_label(session) ? ": " : "",
 	       (unsigned long long)s->number, s->text);
 	return 0;
 }
@@ -96,13 +96,13 @@ static int add(const struct arguments *a, const char *text)
 	struct saying s = { .a = a, .text = text };
 	int status = add_one(&s, a->session.name);
 
-	return status || !is_for_parts(text) ? status : parts_each_other(a->dir, a->session.name, add_one, &s);
+	return status || !is_for_parts(text) ? status : tenant_sessions_each_other(a->dir, a->session.name, add_one, &s);
 }
 
 static void request_removal(struct text *t, uint64_t number)
 {
-	control_add_text(t, "verb", "trigger");
-	control_add_number(t, "remove", number);
+	json_line_add_text(t, "verb", "trigger");
+	json_line_add_number(t, "remove", number);
 }
 
 /* A part that did not have it, as one that has begun just now, need not be told. */
@@ -114,7 +114,7 @@ static int remove_from_part(void *arg, const char *part)
 	int status;
 
 	request_removal(&t, s->number);
-	status = parts_ask("trigger", s->a->dir, part, &t, &answer);
+	status = tenant_session_request("trigger", s->a->dir, part, &t, &answer);
 	return status == CMD_ENDED ? 0 : status;
 }
 
@@ -131,7 +131,7 @@ static int remove_one(const struct arguments *a, const char *text)
 		return cmd_error("trigger", "%s: not a trigger's number (duet trigger list)", text);
 	request_removal(&t, s.number);
 	status = ask(a, a->session.name, &t, &answer);
-	return status ? status : parts_each_other(a->dir, a->session.name, remove_from_part, &s);
+	return status ? status : tenant_sessions_each_other(a->dir, a->session.name, remove_from_part, &s);
 }
 
 static int list(void *arg, const char *session)
@@ -142,17 +142,17 @@ static int list(void *arg, const char *session)
 	char line[4096];
 	int status;
 
-	if (parts_label(session))
+	if (tenant_session_label(session))
 		printf("%s:\n", session);
 	for (;;) {
 		struct text t = { 0 };
 
-		control_add_text(&t, "verb", "trigger");
-		control_add_number(&t, "after", after);
+		json_line_add_text(&t, "verb", "trigger");
+		json_line_add_number(&t, "after", after);
 		status = ask(a, session, &t, &answer);
-		if (status || !control_number(&answer.line, "number", &after))
+		if (status || !json_line_number(&answer.line, "number", &after))
 			break;
-		if (!control_text(&answer.line, "text", line, sizeof line))
+		if (!json_line_text(&answer.line, "text", line, sizeof line))
 			strcpy(line, "?");
 		printf("%3llu  %s\n     fired %llu", (unsigned long long)after, line, number_in(&answer, "fired"));
 		if (number_in(&answer, "held_back"))
@@ -160,7 +160,7 @@ static int list(void *arg, const char *session)
 		if (number_in(&answer, "forgotten"))
 			printf(", too many pairs at once: %llu forgotten", number_in(&answer, "forgotten"));
 		putchar('\n');
-		if (control_text(&answer.line, "error", line, sizeof line))
+		if (json_line_text(&answer.line, "error", line, sizeof line))
 			printf("     ERROR: %s\n", line);
 	}
 	if (!status && !after)
@@ -172,15 +172,15 @@ static int list(void *arg, const char *session)
 	return status;
 }
 
-static int choose(struct arguments *a)
+static int select_events(struct arguments *a)
 {
 	int status;
 
 	a->dir = runtime_dir_open(false);
 	if (a->dir < 0)
 		return cmd_error("trigger", "nothing records: start `duet collect` or `duet record` first");
-	apps_sweep(a->dir);
-	status = cmd_choose_session("trigger", a->dir, a->session_wanted, &a->session);
+	programs_sweep(a->dir);
+	status = cmd_select_session("trigger", a->dir, a->session_wanted, &a->session);
 	return status == 1 ? cmd_error("trigger", "nothing records: start `duet collect` or `duet record` first")
 			   : status;
 }
@@ -206,12 +206,12 @@ static int run(struct arguments *a, const char *what, int n, char **rest)
 		return cmd_usage("trigger", adds ? "no trigger given" : "no number given");
 	if (!adds && !removes && n)
 		return cmd_usage("trigger", "no argument expected");
-	status = choose(a);
+	status = select_events(a);
 	if (status)
 		return status;
 	if (adds || removes)
 		return each(a, adds ? add : remove_one, n, rest);
-	return lists ? parts_each(a->dir, a->session.name, list, a)
+	return lists ? tenant_sessions_each(a->dir, a->session.name, list, a)
 		     : trigger_listen(a->dir, a->session.name, a->count);
 }
 

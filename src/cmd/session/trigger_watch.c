@@ -42,8 +42,8 @@ struct listening {
 /* 0; 1: it has ended; CMD_FAILED, having said why. */
 static int ask(const struct listening *l, const char *session, int *fd)
 {
-	struct timeval patience = { .tv_sec = CMD_PATIENCE_S };
-	struct control_line answer;
+	struct timeval block_timeout = { .tv_sec = CMD_TIMEOUT_S };
+	struct json_line answer;
 	struct text t = { 0 };
 	char line[SESSION_REQUEST_BYTES];
 	bool is_silent;
@@ -52,12 +52,12 @@ static int ask(const struct listening *l, const char *session, int *fd)
 	*fd = session_connect(l->dir, session);
 	if (*fd < 0)
 		return 1;
-	setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-	control_add_text(&t, "verb", "watch");
-	if (!control_send(*fd, &t, -1))
+	setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &block_timeout, sizeof block_timeout);
+	json_line_add_text(&t, "verb", "watch");
+	if (!json_line_send(*fd, &t, -1))
 		size = recv(*fd, line, sizeof line, 0);
 	text_fini(&t);
-	if (size > 0 && !control_parse(&answer, line, (size_t)size) && control_is_true(&answer, "ok"))
+	if (size > 0 && !json_line_parse(&answer, line, (size_t)size) && json_line_is_true(&answer, "ok"))
 		return 0;
 	is_silent = size < 0 && errno == EAGAIN;
 	close(*fd);
@@ -67,7 +67,7 @@ static int ask(const struct listening *l, const char *session, int *fd)
 	return size > 0 ? cmd_error("trigger", "session %s: many watch already", session) : 1;
 }
 
-static bool is_heard(const struct listening *l, const char *name)
+static bool is_read(const struct listening *l, const char *name)
 {
 	for (int i = 0; i < l->n_sources; i++)
 		if (!strcmp(l->sources[i].name, name))
@@ -81,10 +81,10 @@ static int listen_to(void *arg, const char *session)
 	struct listening *l = arg;
 	int fd, status;
 
-	if (is_heard(l, session))
+	if (is_read(l, session))
 		return 0;
 	status = ask(l, session, &fd);
-	if (status == 1 || (status && !parts_label(session)))
+	if (status == 1 || (status && !tenant_session_label(session)))
 		return status;
 	l->sources = cmd_grow(l->sources, l->n_sources, sizeof *l->sources);
 	l->sources[l->n_sources++] = (struct source){ strdup(session), fd };
@@ -100,7 +100,7 @@ static void forget(struct listening *l, int i)
 }
 
 /* False: it has hung up. */
-static bool tell(struct listening *l, const struct source *s)
+static bool report(struct listening *l, const struct source *s)
 {
 	char line[SESSION_REQUEST_BYTES];
 	ssize_t size = recv(s->fd, line, sizeof line, MSG_DONTWAIT);
@@ -119,7 +119,7 @@ static bool is_full(const struct listening *l)
 }
 
 /* Waits, and tells what has come.  Whether it is to be looked who is there. */
-static bool hear(struct listening *l)
+static bool read_requests(struct listening *l)
 {
 	char changes[4096];
 	bool has_changed;
@@ -135,7 +135,7 @@ static bool hear(struct listening *l)
 	while (l->polled[n].revents && read(l->inotify, changes, sizeof changes) > 0)
 		has_changed = true;
 	for (int i = n - 1; i >= 0 && !is_full(l); i--)
-		if (l->polled[i].revents && !tell(l, &l->sources[i])) {
+		if (l->polled[i].revents && !report(l, &l->sources[i])) {
 			forget(l, i);
 			has_changed = true;
 		}
@@ -148,7 +148,7 @@ static int look(struct listening *l)
 	int status = listen_to(l, l->session);
 
 	if (!status)
-		parts_each_other(l->dir, l->session, listen_to, l);
+		tenant_sessions_each_other(l->dir, l->session, listen_to, l);
 	return status;
 }
 
@@ -169,7 +169,7 @@ int trigger_listen(int dir, const char *session, uint64_t count)
 	int status = look(&l);
 
 	while (!status && !is_full(&l))
-		if (hear(&l) && !is_full(&l))
+		if (read_requests(&l) && !is_full(&l))
 			status = look(&l);
 	while (l.n_sources)
 		forget(&l, 0);

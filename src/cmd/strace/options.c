@@ -108,7 +108,7 @@ static int take_choice(struct strace *s, const char *what)
 
 	if (asprintf(&text, "%s=%s", what, optarg) < 0)
 		return cmd_error("strace", "no memory");
-	status = strace_choose(&s->page.choice, text);
+	status = strace_select(&s->page.choice, text);
 	free(text);
 	return status ? status : -1;
 }
@@ -212,7 +212,7 @@ static int take(struct strace *s, int c)
 		p->choice.how = c == 'z' ? STRACE_OK : STRACE_FAILED;
 		return -1;
 	case 'e':
-		status = strace_choose(&p->choice, optarg);
+		status = strace_select(&p->choice, optarg);
 		return status ? status : -1;
 	case 's':
 		status = take_number("-s", &s->string_bytes);

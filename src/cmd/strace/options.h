@@ -15,7 +15,7 @@ struct strace {
 	const char *output;
 	struct cmd_strings paths; /* -P */
 	bool names_fds, names_pids;
-	bool has_told_addresses;
+	bool has_reported_addresses;
 	bool appends; /* to `output` */
 	uint64_t string_bytes; /* -s */
 	struct moment from, to;

@@ -16,14 +16,14 @@ static struct strace_count *row_of(struct strace_page *p, const char *call)
 	for (uint32_t i = 0; i < p->n_rows; i++)
 		if (!strcmp(p->rows[i].call, call))
 			return &p->rows[i];
-	if (run_grow(&p->rows, &p->n_rooms, p->n_rows, sizeof *p->rows))
+	if (pass_grow(&p->rows, &p->n_rooms, p->n_rows, sizeof *p->rows))
 		return NULL;
 	p->rows[p->n_rows].call = call;
 	return &p->rows[p->n_rows++];
 }
 
 /* Calls that do not return are not counted, as nobody knows how long they took. */
-static int count(struct strace_page *p, const struct pairs_item *item)
+static int count(struct strace_page *p, const struct pairing_item *item)
 {
 	struct strace_count *row = item->has_end ? row_of(p, item->name) : NULL;
 	uint64_t ns = item->end_ns > item->begin_ns ? (uint64_t)(item->end_ns - item->begin_ns) : 0;
@@ -102,7 +102,7 @@ static void add_thread(struct strace_page *p, uint32_t number)
 	out_literal(&p->out, "] ");
 }
 
-static void add_call(struct strace_page *p, const struct pairs_item *item)
+static void add_call(struct strace_page *p, const struct pairing_item *item)
 {
 	struct out *o = &p->out;
 	size_t width;
@@ -139,7 +139,7 @@ static void add_call(struct strace_page *p, const struct pairs_item *item)
 	out_byte(o, '\n');
 }
 
-static void add_lost(struct strace_page *p, const struct pairs_item *item)
+static void add_lost(struct strace_page *p, const struct pairing_item *item)
 {
 	p->lost_events += item->lost_events;
 	p->lost_packets += item->lost_packets;
@@ -153,27 +153,27 @@ static void add_lost(struct strace_page *p, const struct pairs_item *item)
 	}
 }
 
-static bool is_chosen(const struct strace_page *p, const struct pairs_item *item)
+static bool is_chosen(const struct strace_page *p, const struct pairing_item *item)
 {
 	unsigned how = !item->has_end ? STRACE_UNFINISHED : call_is_error(item->result) ? STRACE_FAILED : STRACE_OK;
 
 	return p->choice.how & how;
 }
 
-static bool is_told(const struct strace_page *p, const struct pairs_item *item)
+static bool reported(const struct strace_page *p, const struct pairing_item *item)
 {
-	if (item->kind == PAIRS_DEATH)
+	if (item->kind == PAIRING_DEATH)
 		return p->choice.signals && p->quiet < 2;
 	return item->result > 0 && item->result <= 64 && p->choice.signals >> (item->result - 1) & 1;
 }
 
-static void print(struct strace_page *p, const struct pairs_item *item)
+static void print(struct strace_page *p, const struct pairing_item *item)
 {
 	out_room(&p->out);
 	add_thread(p, item->thread);
 	add_time(p, item->begin_ns);
-	if (item->kind == PAIRS_SIGNAL || item->kind == PAIRS_DEATH) {
-		const char *mark = item->kind == PAIRS_SIGNAL ? "---" : "+++";
+	if (item->kind == PAIRING_SIGNAL || item->kind == PAIRING_DEATH) {
+		const char *mark = item->kind == PAIRING_SIGNAL ? "---" : "+++";
 
 		add(&p->out, mark);
 		out_byte(&p->out, ' ');
@@ -187,18 +187,18 @@ static void print(struct strace_page *p, const struct pairs_item *item)
 	p->n_lines++;
 }
 
-int strace_give(void *context, const struct pairs_item *item)
+int strace_give(void *context, const struct pairing_item *item)
 {
 	struct strace_page *p = context;
-	bool is_call = item->kind == PAIRS_CALL || item->kind == PAIRS_LASTING;
+	bool is_call = item->kind == PAIRING_CALL || item->kind == PAIRING_LASTING;
 
-	if (item->kind == PAIRS_LOST) {
+	if (item->kind == PAIRING_LOST) {
 		add_lost(p, item);
 		return 0;
 	}
-	if (is_call ? !is_chosen(p, item) : !is_told(p, item))
+	if (is_call ? !is_chosen(p, item) : !reported(p, item))
 		return 0;
-	if (p->counts && item->kind == PAIRS_CALL && count(p, item))
+	if (p->counts && item->kind == PAIRING_CALL && count(p, item))
 		return -ENOMEM;
 	if (p->prints)
 		print(p, item);

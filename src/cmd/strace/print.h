@@ -23,7 +23,7 @@ struct strace_count { /* of a call */
 };
 
 struct strace_page {
-	struct strace_choice choice;
+	struct strace_selection choice;
 	enum strace_time time;
 	bool has_durations; /* -T */
 	int quiet; /* -q; -qq: no deaths */
@@ -42,8 +42,8 @@ struct strace_page {
 	uint32_t n_rows, n_rooms;
 };
 
-/* strace_give - for pairs_options.give, and `wants`; the context is the page. */
-int strace_give(void *context, const struct pairs_item *item);
+/* strace_give - for pairing_options.give, and `wants`; the context is the page. */
+int strace_give(void *context, const struct pairing_item *item);
 bool strace_wants_call(void *context, const char *call);
 /* strace_summary - the table of -c. */
 void strace_summary(struct strace_page *p, uint32_t width);

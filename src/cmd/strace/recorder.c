@@ -26,17 +26,17 @@ static void remove_recording(const struct strace_record *r)
 
 struct ready {
 	pid_t program;
-	int told; /* the end of a pipe */
+	int reported; /* the end of a pipe */
 };
 
 /* The command is told by its number. */
-static int tell_ready(void *arg, struct diag *d)
+static int report_ready(void *arg, struct diag *d)
 {
 	const struct ready *ready = arg;
 
-	if (io_write(ready->told, &ready->program, sizeof ready->program))
+	if (io_write(ready->reported, &ready->program, sizeof ready->program))
 		return diag_fail(d, -EPIPE, "who was to show the recording is gone");
-	close(ready->told);
+	close(ready->reported);
 	return 0;
 }
 
@@ -58,10 +58,10 @@ static void set_variable(const char *text)
 	free(name);
 }
 
-static _Noreturn void record(const struct strace_record *r, int told, pid_t parent)
+static _Noreturn void record(const struct strace_record *r, int reported, pid_t parent)
 {
 	static const int harmless[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
-	struct ready ready = { .program = -1, .told = told };
+	struct ready ready = { .program = -1, .reported = reported };
 	struct recording a;
 	int status;
 
@@ -85,10 +85,10 @@ static _Noreturn void record(const struct strace_record *r, int told, pid_t pare
 		cmd_add_string(&a.kernel_events, r->patterns.at[i]);
 		cmd_add_string(&a.kernel_filters, NULL);
 	}
-	a.o.on_ready = tell_ready;
+	a.o.on_ready = report_ready;
 	a.o.on_ready_arg = &ready;
 	a.o.command_pid = &ready.program;
-	status = getppid() == parent && !recording_settle(&a) ? recording_run(&a) : CMD_FAILED;
+	status = getppid() == parent && !recording_resolve(&a) ? recording_run(&a) : CMD_FAILED;
 	fflush(NULL);
 	if (getppid() != parent)
 		remove_recording(r);
@@ -132,30 +132,30 @@ bool strace_record_backend(struct strace_record *r, const char *name)
 int strace_record_start(struct strace_record *r)
 {
 	pid_t parent = getpid();
-	int told[2];
+	int reported[2];
 
 	if (make_directory(r))
 		return CMD_FAILED;
-	if (pipe2(told, O_CLOEXEC)) {
+	if (pipe2(reported, O_CLOEXEC)) {
 		remove_recording(r);
 		return cmd_error("strace", "cannot make a pipe: %s", strerror(errno));
 	}
 	fflush(NULL);
 	r->recorder = fork();
 	if (!r->recorder) {
-		close(told[0]);
-		record(r, told[1], parent);
+		close(reported[0]);
+		record(r, reported[1], parent);
 	}
-	close(told[1]);
+	close(reported[1]);
 	if (r->recorder < 0) {
 		cmd_error("strace", "cannot fork: %s", strerror(errno));
-	} else if (io_read(told[0], &r->program, sizeof r->program) == (ssize_t)sizeof r->program) {
-		close(told[0]);
+	} else if (io_read(reported[0], &r->program, sizeof r->program) == (ssize_t)sizeof r->program) {
+		close(reported[0]);
 		return 0;
 	} else {
 		reap(r, 0);
 	}
-	close(told[0]);
+	close(reported[0]);
 	remove_recording(r);
 	return r->has_ended && r->status ? r->status : CMD_FAILED;
 }

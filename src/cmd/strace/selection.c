@@ -93,7 +93,7 @@ static const struct {
 /* ---------------------------------------------------------------- parsing */
 
 /* Keeps a copy for as long as the program runs. */
-static void add_call(struct strace_choice *c, const char *name, size_t size)
+static void add_call(struct strace_selection *c, const char *name, size_t size)
 {
 	char *copy = strndup(name, size);
 
@@ -104,7 +104,7 @@ static void add_call(struct strace_choice *c, const char *name, size_t size)
 	cmd_add_string(&c->calls, copy);
 }
 
-static int add_kind(struct strace_choice *c, const char *name)
+static int add_kind(struct strace_selection *c, const char *name)
 {
 	size_t i = 0;
 
@@ -140,7 +140,7 @@ static bool is_known(const char *call)
 }
 
 /* A name, or with stars and question marks many. */
-static int add_names(struct strace_choice *c, const char *pattern)
+static int add_names(struct strace_selection *c, const char *pattern)
 {
 	const char *end = pattern + strlen(pattern);
 	bool found = false;
@@ -157,7 +157,7 @@ static int add_names(struct strace_choice *c, const char *pattern)
 }
 
 /* Those of which a part matches. */
-static int add_matching(struct strace_choice *c, const char *expression)
+static int add_matching(struct strace_selection *c, const char *expression)
 {
 	bool found = false;
 	regex_t r;
@@ -177,7 +177,7 @@ static int add_matching(struct strace_choice *c, const char *expression)
 }
 
 /* One of a list: "%file", "/^open", "?newer" that may be unknown, "close". */
-static int add_some(struct strace_choice *c, const char *p)
+static int add_some(struct strace_selection *c, const char *p)
 {
 	if (*p == '%')
 		return add_kind(c, p + 1);
@@ -191,7 +191,7 @@ static int add_some(struct strace_choice *c, const char *p)
 }
 
 /* "SIGINT,CHLD,!10" without the last. */
-static int choose_signals(struct strace_choice *c, const char *list)
+static int select_signals(struct strace_selection *c, const char *list)
 {
 	bool is_not = *list == '!';
 	char *copy = strdup(list + is_not), *rest = copy;
@@ -217,20 +217,20 @@ static int choose_signals(struct strace_choice *c, const char *list)
 	return status;
 }
 
-static int choose_calls(struct strace_choice *c, const char *list)
+static int select_calls(struct strace_selection *c, const char *list)
 {
 	char *copy = strdup(*list == '!' ? list + 1 : list), *rest = copy;
 	int status = copy ? 0 : CMD_FAILED;
 
-	if (c->is_limited || c->is_excluded) {
+	if (c->is_other_session || c->is_excluded) {
 		free(copy);
 		return cmd_error("strace", "-e %s: a second list of calls: join them by commas", list);
 	}
 	c->is_excluded = *list == '!';
-	c->is_limited = !c->is_excluded;
+	c->is_other_session = !c->is_excluded;
 	for (char *p; !status && (p = strsep(&rest, ","));) {
 		if (!strcmp(p, "all") || !strcmp(p, "none"))
-			c->is_limited = !strcmp(p, "none") != c->is_excluded, c->is_excluded = false;
+			c->is_other_session = !strcmp(p, "none") != c->is_excluded, c->is_excluded = false;
 		else
 			status = add_some(c, p);
 	}
@@ -238,7 +238,7 @@ static int choose_calls(struct strace_choice *c, const char *list)
 	return status;
 }
 
-static int choose_endings(struct strace_choice *c, const char *list)
+static int select_endings(struct strace_selection *c, const char *list)
 {
 	bool is_not = *list == '!';
 	char *copy = strdup(list + is_not), *rest = copy;
@@ -260,19 +260,19 @@ static int choose_endings(struct strace_choice *c, const char *list)
 	return status;
 }
 
-int strace_choose(struct strace_choice *c, const char *expression)
+int strace_select(struct strace_selection *c, const char *expression)
 {
 	const char *equals = strchr(expression, '=');
 	size_t n = equals ? (size_t)(equals - expression) : 0;
 	const char *value = equals ? equals + 1 : expression;
 
 	if (!n || (n == 5 && !memcmp(expression, "trace", n)) || (n == 1 && *expression == 't'))
-		return choose_calls(c, value);
+		return select_calls(c, value);
 	if (n == 6 && !memcmp(expression, "status", n))
-		return choose_endings(c, value);
+		return select_endings(c, value);
 	if ((n == 6 && !memcmp(expression, "signal", n)) || (n == 7 && !memcmp(expression, "signals", n)) ||
 	    (n == 1 && *expression == 's'))
-		return choose_signals(c, value);
+		return select_signals(c, value);
 	if ((n == 6 && !memcmp(expression, "inject", n)) || (n == 5 && !memcmp(expression, "fault", n)))
 		return cmd_error("strace", "-e %s: nothing is ever changed or stopped; strace can do that", expression);
 	return cmd_error("strace", "-e %s: it may be trace=CALLS, status=HOW, signal=SIGNALS", expression);
@@ -280,12 +280,12 @@ int strace_choose(struct strace_choice *c, const char *expression)
 
 /* ---------------------------------------------------------------- use */
 
-bool strace_wants(const struct strace_choice *c, const char *call)
+bool strace_wants(const struct strace_selection *c, const char *call)
 {
 	for (int i = 0; i < c->calls.n; i++)
 		if (!strcmp(c->calls.at[i], call))
 			return !c->is_excluded;
-	return !c->is_limited;
+	return !c->is_other_session;
 }
 
 static void add_pattern(struct cmd_strings *patterns, const char *before, const char *call)
@@ -303,7 +303,7 @@ static void add_pattern(struct cmd_strings *patterns, const char *before, const 
 	}
 }
 
-void strace_patterns(const struct strace_choice *c, bool fds, struct cmd_strings *patterns)
+void strace_patterns(const struct strace_selection *c, bool fds, struct cmd_strings *patterns)
 {
 	static const char *const always[] = { "sched:sched_process_fork", "sched:sched_process_exec",
 					      "sched:sched_process_exit", "task:task_newtask", "task:task_rename",
@@ -311,13 +311,13 @@ void strace_patterns(const struct strace_choice *c, bool fds, struct cmd_strings
 
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
 		cmd_add_string(patterns, always[i]);
-	if (!c->is_limited)
+	if (!c->is_other_session)
 		cmd_add_string(patterns, "syscalls");
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++) {
 		const char *call = kernel_syscall_name(nr);
 		bool is_needed = call && (strace_wants(c, call) || (fds && fds_call(call)) || !strcmp(call, "exit_group"));
 
-		if (call && is_needed == c->is_limited)
+		if (call && is_needed == c->is_other_session)
 			add_pattern(patterns, is_needed ? "" : "!", call);
 	}
 }

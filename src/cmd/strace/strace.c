@@ -43,9 +43,9 @@ static void warn(void *context, const char *text)
 
 /* ---------------------------------------------------------------- showing */
 
-static struct pairs_options options_of(struct strace *s)
+static struct pairing_options options_of(struct strace *s)
 {
-	return (struct pairs_options){ .has_text = s->page.prints || s->paths.n, .string_bytes = (uint32_t)s->string_bytes,
+	return (struct pairing_options){ .has_text = s->page.prints || s->paths.n, .string_bytes = (uint32_t)s->string_bytes,
 					.paths = s->paths.at, .n_paths = s->paths.n, .names_fds = s->names_fds, .names_pids = s->names_pids,
 					.command = -1, .range = { INT64_MIN, INT64_MAX }, .wants = strace_wants_call,
 					.give = strace_give, .context = &s->page };
@@ -62,7 +62,7 @@ static uint32_t width_of(int fd)
 }
 
 /* What the reader should know besides. */
-static void tell_missing(const struct strace *s, const struct pairs *j)
+static void report_missing(const struct strace *s, const struct pairing *j)
 {
 	const struct strace_page *p = &s->page;
 	char text[160];
@@ -75,19 +75,19 @@ static void tell_missing(const struct strace *s, const struct pairs *j)
 }
 
 /* Once, and before the first line: what is shown as addresses that could be in words. */
-static void tell_addresses(struct strace *s, const struct pairs *j)
+static void report_addresses(struct strace *s, const struct pairing *j)
 {
-	enum pairs_lack lacks = s->page.prints && !s->has_told_addresses ? pairs_lacks(j) : PAIRS_LACKS_NOTHING;
+	enum pairing_lack lacks = s->page.prints && !s->has_reported_addresses ? pairing_lacks(j) : PAIRING_LACKS_NOTHING;
 
-	s->has_told_addresses |= lacks != PAIRS_LACKS_NOTHING;
-	if (lacks == PAIRS_LACKS_PATHS)
+	s->has_reported_addresses |= lacks != PAIRING_LACKS_NOTHING;
+	if (lacks == PAIRING_LACKS_PATHS)
 		fprintf(stderr, "duet strace: file names, buffers and structures are shown as addresses: only BPF programs record "
 			"them, and %s--kernel-backend bpf says why not\n", s->inputs.n ? "duet record " : "");
-	else if (lacks == PAIRS_LACKS_MEMORY)
+	else if (lacks == PAIRING_LACKS_MEMORY)
 		fprintf(stderr, "duet strace: buffers and structures are shown as addresses: duet record --capture 32 has them\n");
 }
 
-static int finish(struct strace *s, struct pairs *j)
+static int finish(struct strace *s, struct pairing *j)
 {
 	struct strace_page *p = &s->page;
 
@@ -99,7 +99,7 @@ static int finish(struct strace *s, struct pairs *j)
 	out_flush(&p->out);
 	if (p->out.err)
 		return cmd_error("strace", "cannot write: %s", strerror(-p->out.err));
-	tell_missing(s, j);
+	report_missing(s, j);
 	return 0;
 }
 
@@ -108,8 +108,8 @@ static int finish(struct strace *s, struct pairs *j)
 static int show_recording(struct strace *s)
 {
 	struct trace_options o = { .warn = warn };
-	struct pairs_options how = options_of(s);
-	struct pairs j = { .is_over = false };
+	struct pairing_options how = options_of(s);
+	struct pairing j = { .is_over = false };
 	struct diag d = { "" };
 	struct trace *t;
 	int status = 0;
@@ -119,23 +119,23 @@ static int show_recording(struct strace *s)
 		return cmd_error("strace", "%s", d.text);
 	if (!isatty(STDOUT_FILENO) || !s->page.prints)
 		progress_begin("strace", t);
-	moments_settle(&s->from, &s->to, t);
-	how.range = (struct run_range){ s->from.is_given ? s->from.ns : INT64_MIN, s->to.is_given ? s->to.ns : INT64_MAX };
+	moments_resolve(&s->from, &s->to, t);
+	how.range = (struct pass_range){ s->from.is_given ? s->from.ns : INT64_MIN, s->to.is_given ? s->to.ns : INT64_MAX };
 	how.pids = s->record.pids.at;
 	how.n_pids = s->record.pids.n;
-	if (pairs_open(&j, t, &how, &d)) {
+	if (pairing_open(&j, t, &how, &d)) {
 		trace_close(t);
 		return cmd_error("strace", "%s", d.text);
 	}
 	s->page.threads = j.run.threads;
-	tell_addresses(s, &j);
-	if (pairs_read(&j, &d))
+	report_addresses(s, &j);
+	if (pairing_read(&j, &d))
 		status = cmd_error("strace", "%s", d.text);
 	progress_end();
-	pairs_end(&j);
+	pairing_end(&j);
 	if (!status)
 		status = finish(s, &j);
-	pairs_close(&j);
+	pairing_close(&j);
 	trace_close(t);
 	return status;
 }
@@ -165,7 +165,7 @@ static void pass_interrupts_on(struct strace *s)
 		strace_record_interrupt(&s->record, n_passed + 1);
 }
 
-static int follow(struct strace *s, struct trace *t, struct pairs *j, struct diag *d)
+static int follow(struct strace *s, struct trace *t, struct pairing *j, struct diag *d)
 {
 	int grows, err;
 
@@ -173,13 +173,13 @@ static int follow(struct strace *s, struct trace *t, struct pairs *j, struct dia
 		const struct trace_following *f;
 
 		grows = trace_refresh(t, d);
-		err = grows < 0 ? grows : pairs_update(j, d);
-		tell_addresses(s, j);
+		err = grows < 0 ? grows : pairing_update(j, d);
+		report_addresses(s, j);
 		if (!err)
-			err = pairs_read(j, d);
+			err = pairing_read(j, d);
 		f = trace_following(t);
 		if (!err && grows && s->page.prints && f->known_ns > INT64_MIN + LASTING_NS)
-			pairs_tell_lasting(j, f->known_ns - LASTING_NS);
+			pairing_report_lasting(j, f->known_ns - LASTING_NS);
 		out_flush(&s->page.out);
 		if (err || !grows || j->is_over || s->page.out.is_over)
 			break;
@@ -196,9 +196,9 @@ static int follow(struct strace *s, struct trace *t, struct pairs *j, struct dia
 static int show_live(struct strace *s)
 {
 	const struct trace_options o = { .warn = warn, .follows = true };
-	struct pairs_options how = options_of(s);
+	struct pairing_options how = options_of(s);
 	const char *path = s->record.path;
-	struct pairs j = { .is_over = false };
+	struct pairing j = { .is_over = false };
 	struct diag d = { "" };
 	struct trace *t;
 	int status = 0;
@@ -206,7 +206,7 @@ static int show_live(struct strace *s)
 	how.command = s->record.program;
 	if (trace_open(&t, &path, 1, &o, &d))
 		return cmd_error("strace", "%s", d.text);
-	if (pairs_open(&j, t, &how, &d)) {
+	if (pairing_open(&j, t, &how, &d)) {
 		trace_close(t);
 		return cmd_error("strace", "%s", d.text);
 	}
@@ -215,10 +215,10 @@ static int show_live(struct strace *s)
 		strace_show_now(&s->page, s->record.pids.at[i]);
 	if (follow(s, t, &j, &d))
 		status = cmd_error("strace", "%s", d.text);
-	pairs_end(&j);
+	pairing_end(&j);
 	if (!status)
 		status = finish(s, &j);
-	pairs_close(&j);
+	pairing_close(&j);
 	trace_close(t);
 	return status;
 }

@@ -141,7 +141,7 @@ static void add_id(struct out *o, int64_t number)
 		out_i64(o, number);
 }
 
-int csv_event(struct csv *c, const struct trace_event *e, const struct who *w)
+int csv_event(struct csv *c, const struct trace_event *e, const struct thread_identity *w)
 {
 	static const char *const domains[] = { ",other", ",ust", ",kernel" };
 	const char *host = e->stream->source->hostname, *domain = domains[e->stream->source->domain];

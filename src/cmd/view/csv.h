@@ -24,7 +24,7 @@ struct csv {
 int csv_open(struct csv *c, struct out *o, const struct trace *t, const bool *is_wanted);
 
 /* csv_event - one line.  0 or -ENOMEM. */
-int csv_event(struct csv *c, const struct trace_event *e, const struct who *w);
+int csv_event(struct csv *c, const struct trace_event *e, const struct thread_identity *w);
 
 void csv_close(struct csv *c);
 

@@ -83,12 +83,12 @@ static void add_field(struct out *o, struct members *m, enum ctf_found found, co
 {
 	bool opens = found == CTF_OPEN || found == CTF_OPEN_ARRAY;
 	bool closes = found == CTF_CLOSE || found == CTF_CLOSE_ARRAY;
-	bool is_told = v->scope == CTF_CONTEXT && !m->depth && v->name && view_is_told_elsewhere(v->name);
+	bool reported = v->scope == CTF_CONTEXT && !m->depth && v->name && view_is_shown_elsewhere(v->name);
 
 	out_room(o);
 	if (m->is_short && !m->depth)
-		is_told |= view_is_left_out(v->scope, v->name);
-	if (m->skipped || v->is_hidden || is_told) {
+		reported |= view_is_left_out(v->scope, v->name);
+	if (m->skipped || v->is_hidden || reported) {
 		m->skipped += opens && !closes ? 1 : closes ? -1 : 0;
 		return;
 	}
@@ -173,7 +173,7 @@ static void add_number(struct out *o, const char *key, int64_t value)
 	out_i64(o, value);
 }
 
-void view_json(struct out *o, const struct trace_event *e, const struct who *w)
+void view_json(struct out *o, const struct trace_event *e, const struct thread_identity *w)
 {
 	add_head(o, e);
 	if (w->size) {

@@ -53,7 +53,7 @@ static const char *value_of(const char *name, char **argv, int *i)
 /* Whether argv[*i] is about another host; -1 if it makes no sense, which was told. */
 static int take_far(struct live *l, char **argv, int *i)
 {
-	struct wire_keys *k = &l->at.keys.o.keys;
+	struct tls_keys *k = &l->at.keys.o.keys;
 	const struct {
 		const char *name, **to;
 	} options[] = { { "--at", &l->at.host }, { "--psk", &k->psk }, { "--cert", &k->cert }, { "--key", &k->key },
@@ -147,7 +147,7 @@ int cmd_live(int argc, char **argv)
 {
 	char **view = cmd_grow(NULL, 2 * argc + 1, sizeof *view), **args = view + argc + 1;
 	struct live l = { .at.most_bytes = 64 << 20 };
-	const struct wire_keys *k = &l.at.keys.o.keys;
+	const struct tls_keys *k = &l.at.keys.o.keys;
 	int n_view = 1, n_args = 0, far;
 
 	view[0] = argv[0]; /* kept until exit */

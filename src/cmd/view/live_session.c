@@ -15,28 +15,28 @@
 /* @channel: its number, or -1 for the session. */
 static int ask(const char *name, int channel, struct cmd_answer *answer)
 {
-	const struct cmd_asking how = { .passed = -1, .patience_s = CMD_PATIENCE_S };
+	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S };
 	struct text t = { 0 };
 	int status;
 
-	control_add_text(&t, "verb", "status");
+	json_line_add_text(&t, "verb", "status");
 	if (channel >= 0)
-		control_add_number(&t, "channel", (uint64_t)channel);
+		json_line_add_number(&t, "channel", (uint64_t)channel);
 	status = cmd_ask("live", name, &t, &how, answer);
 	return status ? status : cmd_refused("live", name, answer);
 }
 
 static int find_path(const char *name, const struct cmd_answer *answer, char path[PATH_MAX])
 {
-	char told[PATH_MAX], cwd[PATH_MAX] = "", link[64];
+	char reported[PATH_MAX], cwd[PATH_MAX] = "", link[64];
 	uint64_t pid = 0;
 
-	if (!control_text(&answer->line, "path", told, sizeof told) || !control_number(&answer->line, "pid", &pid))
+	if (!json_line_text(&answer->line, "path", reported, sizeof reported) || !json_line_number(&answer->line, "pid", &pid))
 		return cmd_error("live", "session %s does not say where it records to", name);
 	snprintf(link, sizeof link, "/proc/%" PRIu64 "/cwd", pid);
-	if (*told != '/' && readlink(link, cwd, sizeof cwd - 1) < 0)
-		return cmd_error("live", "session %s records into %s, wherever that is: give the directory", name, told);
-	if (snprintf(path, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", told) >= PATH_MAX)
+	if (*reported != '/' && readlink(link, cwd, sizeof cwd - 1) < 0)
+		return cmd_error("live", "session %s records into %s, wherever that is: give the directory", name, reported);
+	if (snprintf(path, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", reported) >= PATH_MAX)
 		return cmd_error("live", "session %s: the path is too long", name);
 	return 0;
 }
@@ -46,19 +46,19 @@ static int refuse_flight_recorder(const char *name, uint64_t n_channels)
 {
 	char mode[32] = "", channel[ABI_CHANNEL_NAME_BYTES] = "";
 	struct cmd_answer answer;
-	uint64_t n_flight = 0;
+	uint64_t n_overwrite = 0;
 	int status = 0;
 
 	for (uint64_t i = 0; i < n_channels && i < ABI_CHANNELS && !status; i++) {
 		status = ask(name, (int)i, &answer);
-		if (!status && control_text(&answer.line, "mode", mode, sizeof mode) && !strcmp(mode, "overwrite")) {
-			control_text(&answer.line, "name", channel, sizeof channel);
-			n_flight++;
+		if (!status && json_line_text(&answer.line, "mode", mode, sizeof mode) && !strcmp(mode, "overwrite")) {
+			json_line_text(&answer.line, "name", channel, sizeof channel);
+			n_overwrite++;
 		}
 	}
-	if (status || !n_flight)
+	if (status || !n_overwrite)
 		return status;
-	if (n_flight < n_channels) {
+	if (n_overwrite < n_channels) {
 		fprintf(stderr, "duet live: channel %s of session %s is a flight recorder: duet snapshot shows what it holds\n",
 			channel, name);
 		return 0;
@@ -79,7 +79,7 @@ int live_session(const char *wanted, char path[PATH_MAX])
 	if (dir < 0 || (wanted && !session_is_live(dir, wanted)))
 		status = 1;
 	else
-		status = cmd_choose_session("live", dir, wanted, &session);
+		status = cmd_select_session("live", dir, wanted, &session);
 	if (dir >= 0)
 		close(dir);
 	if (status == 1)
@@ -90,7 +90,7 @@ int live_session(const char *wanted, char path[PATH_MAX])
 	if (!status)
 		status = find_path(session.name, &answer, path);
 	if (!status) {
-		control_number(&answer.line, "channels", &n_channels);
+		json_line_number(&answer.line, "channels", &n_channels);
 		status = refuse_flight_recorder(session.name, n_channels);
 	}
 	return status;

@@ -22,21 +22,21 @@ struct view_where;
 
 struct view_texts { /* what lines for people share */
 	struct view_where *where; /* NULL: addresses stay numbers */
-	struct view_look look;
+	struct view_style look;
 	struct view_clock clock;
 	struct view_templates templates;
 };
 
-void view_text(struct out *o, struct view_texts *t, const struct trace_event *e, const struct who *w);
+void view_text(struct out *o, struct view_texts *t, const struct trace_event *e, const struct thread_identity *w);
 void view_text_lost(struct out *o, const struct view_texts *t, const struct trace_event *e);
-void view_json(struct out *o, const struct trace_event *e, const struct who *w);
+void view_json(struct out *o, const struct trace_event *e, const struct thread_identity *w);
 void view_json_lost(struct out *o, const struct trace_event *e);
 
 /* view_json_scope - @before and an object of the fields of @scope; nothing, and false, if there are none. */
 bool view_json_scope(struct out *o, const struct trace_event *e, enum ctf_scope scope, const char *before);
 
-/* view_is_told_elsewhere - a context that process:thread already shows. */
-bool view_is_told_elsewhere(const char *name);
+/* view_is_shown_elsewhere - a context that process:thread already shows. */
+bool view_is_shown_elsewhere(const char *name);
 
 /* view_is_left_out - a context (enum ctf_scope) only the tracer needs, or that stands elsewhere in the
  * line.  @name: NULL for an element. */

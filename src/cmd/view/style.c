@@ -12,7 +12,7 @@
 
 #include "cmd/cmd.h"
 
-bool view_look_time(struct view_look *l, const char *name)
+bool view_style_time(struct view_style *l, const char *name)
 {
 	static const char *const names[] = {
 		[VIEW_CLOCK] = "clock", [VIEW_DATE] = "date",	      [VIEW_UTC] = "utc",
@@ -29,7 +29,7 @@ bool view_look_time(struct view_look *l, const char *name)
 	return false;
 }
 
-bool view_look_columns(struct view_look *l, const char *names)
+bool view_style_columns(struct view_style *l, const char *names)
 {
 	static const struct {
 		const char *name;
@@ -67,7 +67,7 @@ static bool is_colorful(void)
 	return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") && !(no && *no);
 }
 
-bool view_look_color(struct view_look *l, const char *when)
+bool view_style_color(struct view_style *l, const char *when)
 {
 	bool is_auto = !strcmp(when, "auto"), is_on = !strcmp(when, "always");
 

@@ -26,7 +26,7 @@ enum view_column { /* bits; the event's name is always there */
 	VIEW_COLUMN_FIELDS = 32,
 };
 
-struct view_look {
+struct view_style {
 	enum view_time time;
 	uint32_t columns;
 	bool has_columns; /* asked for: else host depends */
@@ -35,15 +35,15 @@ struct view_look {
 };
 
 #define VIEW_LOOK_DEFAULT                                                                               \
-	((struct view_look){ .columns = VIEW_COLUMN_TIME | VIEW_COLUMN_DELTA | VIEW_COLUMN_CPU |        \
+	((struct view_style){ .columns = VIEW_COLUMN_TIME | VIEW_COLUMN_DELTA | VIEW_COLUMN_CPU |        \
 					VIEW_COLUMN_THREAD | VIEW_COLUMN_FIELDS,                        \
 			     .dim = "", .who = "", .name = "", .lost = "", .plain = "" })
 
 /* These say on standard error what is wrong, and return false. */
-bool view_look_time(struct view_look *l, const char *name);
-bool view_look_columns(struct view_look *l, const char *names);
+bool view_style_time(struct view_style *l, const char *name);
+bool view_style_columns(struct view_style *l, const char *names);
 /* @when: "auto", "always" or "never".  auto: a terminal that is not dumb, and no NO_COLOR in the environment. */
-bool view_look_color(struct view_look *l, const char *when);
+bool view_style_color(struct view_style *l, const char *when);
 
 /*
  * view_pager_open - if standard output is a terminal: $DUET_PAGER, $PAGER, or less(1), between it and us.  Returns its

@@ -73,7 +73,7 @@ void view_where_add(struct out *o, struct view_where *w, int64_t pid, uint64_t c
 {
 	uint64_t call = address - (address && kind == VIEW_WHERE_RETURN);
 	const char *name, *slash;
-	struct module_place at;
+	struct module_location at;
 	bool is_mapped;
 
 	if (!w)

@@ -16,7 +16,7 @@ struct builder {
 	char text[TEXT_MAX];
 	size_t size;
 	size_t begin; /* of the piece being made */
-	struct view_piece pieces[CTF_CELLS_MAX + 1];
+	struct view_fragment fragments[CTF_CELLS_MAX + 1];
 	size_t offsets[CTF_CELLS_MAX + 1];
 	uint32_t n;
 	bool is_too_long;
@@ -42,10 +42,10 @@ static enum view_how how_of(const struct ctf_op *op)
 	return op->is_signed ? VIEW_SIGNED : VIEW_UNSIGNED;
 }
 
-static void end_piece(struct builder *b, enum view_how how, uint32_t cell)
+static void end_fragment(struct builder *b, enum view_how how, uint32_t cell)
 {
 	b->offsets[b->n] = b->begin;
-	b->pieces[b->n++] = (struct view_piece){
+	b->fragments[b->n++] = (struct view_fragment){
 		.size = (uint16_t)(b->size - b->begin),
 		.how = (uint8_t)how,
 		.cell = (uint8_t)cell,
@@ -62,8 +62,8 @@ static void build(struct builder *b, const struct view_templates *ts, const stru
 	add(b, class->name, strlen(class->name));
 	add(b, ts->behind_name, strlen(ts->behind_name));
 	add(b, " ", 1);
-	for (uint32_t i = 0; i < p->n_cells; i++) {
-		const struct ctf_op *op = p->cells[i];
+	for (uint32_t i = 0; i < p->n_columns; i++) {
+		const struct ctf_op *op = p->columns[i];
 
 		if (view_is_left_out(op->scope, op->name))
 			continue;
@@ -76,12 +76,12 @@ static void build(struct builder *b, const struct view_templates *ts, const stru
 			add(b, op->name, op->name_size);
 			add(b, " = ", 3);
 		}
-		end_piece(b, how_of(op), i);
+		end_fragment(b, how_of(op), i);
 	}
 	if (scope != CTF_PAYLOAD)
 		add(b, scope < 0 ? "{" : " }, {", scope < 0 ? 1 : 5);
 	add(b, " }\n", 3);
-	end_piece(b, VIEW_END, 0);
+	end_fragment(b, VIEW_END, 0);
 }
 
 static struct view_template *make(const struct view_templates *ts, const struct ctf_event_class *class)
@@ -90,10 +90,10 @@ static struct view_template *make(const struct view_templates *ts, const struct 
 	struct view_template *t;
 	char *text;
 
-	if (!class->program || !class->program->n_cells)
+	if (!class->program || !class->program->n_columns)
 		return NULL;
-	for (uint32_t i = 0; i < class->program->n_cells; i++) {
-		const struct ctf_op *op = class->program->cells[i];
+	for (uint32_t i = 0; i < class->program->n_columns; i++) {
+		const struct ctf_op *op = class->program->columns[i];
 
 		if (op->name && view_where_is(op->name, op->name_size, op->scope == CTF_CONTEXT, true))
 			return NULL; /* names are added there */
@@ -101,16 +101,16 @@ static struct view_template *make(const struct view_templates *ts, const struct 
 	build(&b, ts, class);
 	if (b.is_too_long)
 		return NULL;
-	t = malloc(sizeof *t + b.n * sizeof *t->pieces + b.size + OUT_PAD);
+	t = malloc(sizeof *t + b.n * sizeof *t->fragments + b.size + OUT_PAD);
 	if (!t)
 		return NULL;
-	t->n_pieces = b.n;
-	text = (char *)&t->pieces[b.n];
+	t->n_fragments = b.n;
+	text = (char *)&t->fragments[b.n];
 	memcpy(text, b.text, b.size);
 	memset(text + b.size, 0, OUT_PAD);
 	for (uint32_t i = 0; i < b.n; i++) {
-		t->pieces[i] = b.pieces[i];
-		t->pieces[i].before = text + b.offsets[i];
+		t->fragments[i] = b.fragments[i];
+		t->fragments[i].before = text + b.offsets[i];
 	}
 	return t;
 }

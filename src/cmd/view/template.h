@@ -14,16 +14,16 @@
 
 enum view_how { VIEW_SIGNED, VIEW_UNSIGNED, VIEW_TEXT, VIEW_OTHER, VIEW_END };
 
-struct view_piece {
+struct view_fragment {
 	const char *before; /* OUT_PAD more bytes may be read */
 	uint16_t size;	    /* of it, at most 512 */
 	uint8_t how;	    /* enum view_how */
-	uint8_t cell;	    /* see ctf_event_cells() */
+	uint8_t cell;	    /* see ctf_event_columns() */
 };
 
 struct view_template {
-	uint32_t n_pieces; /* the last is VIEW_END; their text lies behind them */
-	struct view_piece pieces[];
+	uint32_t n_fragments; /* the last is VIEW_END; their text lies behind them */
+	struct view_fragment fragments[];
 };
 
 struct view_templates {

@@ -10,13 +10,13 @@
 #include "cmd/view/print.h"
 #include "cmd/view/symbols.h"
 
-bool view_is_told_elsewhere(const char *name)
+bool view_is_shown_elsewhere(const char *name)
 {
-	static const char *const told[] = { "vpid", "vtid", "procname", "pid", "tid", NULL };
+	static const char *const reported[] = { "vpid", "vtid", "procname", "pid", "tid", NULL };
 
 	if (*name != 'v' && *name != 'p' && *name != 't')
 		return false;
-	for (const char *const *t = told; *t; t++)
+	for (const char *const *t = reported; *t; t++)
 		if (!strcmp(name, *t))
 			return true;
 	return false;
@@ -101,7 +101,7 @@ static void add_cpu(struct out *o, uint32_t cpu)
 	out_literal(o, "] ");
 }
 
-static void add_who(struct out *o, const struct who *w)
+static void add_who(struct out *o, const struct thread_identity *w)
 {
 	if (!w->size && w->tid < 0)
 		return;
@@ -192,7 +192,7 @@ static bool is_closing(enum ctf_found f)
 bool view_is_left_out(int scope, const char *name)
 {
 	return scope == CTF_CONTEXT && name &&
-	       (view_is_told_elsewhere(name) || !strcmp(name, "flags") || !strcmp(name, "preempt"));
+	       (view_is_shown_elsewhere(name) || !strcmp(name, "flags") || !strcmp(name, "preempt"));
 }
 
 static bool is_left_out(const struct ctf_value *v)
@@ -201,7 +201,7 @@ static bool is_left_out(const struct ctf_value *v)
 }
 
 /* Contexts in braces of their own, before the fields. */
-static void add_fields(struct out *o, const struct view_texts *t, const struct trace_event *e, const struct who *who)
+static void add_fields(struct out *o, const struct view_texts *t, const struct trace_event *e, const struct thread_identity *who)
 {
 	enum view_where_kind address = VIEW_WHERE_NONE;
 	struct ctf_value v;
@@ -250,7 +250,7 @@ static void add_fields(struct out *o, const struct view_texts *t, const struct t
 }
 
 /* Numbers that are not simply decimal. */
-static void add_other(struct out *o, const struct ctf_op *op, const struct ctf_cell *cell)
+static void add_other(struct out *o, const struct ctf_op *op, const struct ctf_column *cell)
 {
 	struct ctf_value v = {
 		.u = cell->u,
@@ -273,12 +273,12 @@ static void add_other(struct out *o, const struct ctf_op *op, const struct ctf_c
 
 static bool add_by_template(struct out *o, const struct view_template *t, const struct ctf_event *e)
 {
-	struct ctf_cell cells[CTF_CELLS_MAX];
+	struct ctf_column columns[CTF_CELLS_MAX];
 
-	if (!ctf_event_cells(e, cells))
+	if (!ctf_event_columns(e, columns))
 		return false;
-	for (const struct view_piece *p = t->pieces;; p++) {
-		const struct ctf_cell *c = &cells[p->cell];
+	for (const struct view_fragment *p = t->fragments;; p++) {
+		const struct ctf_column *c = &columns[p->cell];
 
 		out_room(o);
 		out_padded(o, p->before, p->size);
@@ -293,7 +293,7 @@ static bool add_by_template(struct out *o, const struct view_template *t, const 
 			out_quoted(o, c->text, c->size);
 			break;
 		case VIEW_OTHER:
-			add_other(o, e->class->program->cells[p->cell], c);
+			add_other(o, e->class->program->columns[p->cell], c);
 			break;
 		case VIEW_END:
 			return true;
@@ -308,10 +308,10 @@ static void add_text(struct out *o, const char *s)
 }
 
 /* What comes before the event. */
-static void add_columns(struct out *o, struct view_texts *t, const struct trace_event *e, const struct who *w)
+static void add_columns(struct out *o, struct view_texts *t, const struct trace_event *e, const struct thread_identity *w)
 {
 	const char *host = e->stream->source->hostname;
-	const struct view_look *l = &t->look;
+	const struct view_style *l = &t->look;
 	struct view_clock *c = &t->clock;
 
 	if (unlikely(!c->has_last))
@@ -339,7 +339,7 @@ static void add_columns(struct out *o, struct view_texts *t, const struct trace_
 	add_text(o, l->plain);
 }
 
-void view_text(struct out *o, struct view_texts *t, const struct trace_event *e, const struct who *w)
+void view_text(struct out *o, struct view_texts *t, const struct trace_event *e, const struct thread_identity *w)
 {
 	const struct view_template *template = view_template(&t->templates, e);
 	const char *name = e->ctf->class->name;

@@ -84,17 +84,17 @@ static void warn(void *context, const char *text)
 	cmd_error(v->verb, "%s", text);
 }
 
-static void choose_all_but_state(struct view *v)
+static void select_all_but_state(struct view *v)
 {
 	for (uint32_t i = 0; i < trace_n_sources(v->trace); i++) {
 		const struct trace_source *s = trace_source(v->trace, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			v->is_wanted[c->number] = !choose_is_state(c->name);
+			v->is_wanted[c->number] = !selection_is_state_event(c->name);
 	}
 }
 
-static int choose_events(struct view *v, struct diag *d)
+static int select_by_events(struct view *v, struct diag *d)
 {
 	uint32_t n = trace_n_classes(v->trace);
 	bool *is_wanted;
@@ -108,10 +108,10 @@ static int choose_events(struct view *v, struct diag *d)
 	memset(is_wanted + v->n_classes, 0, (n + (size_t)1 - v->n_classes) * sizeof *is_wanted);
 	v->n_classes = n;
 	if (!v->n_patterns)
-		choose_all_but_state(v);
+		select_all_but_state(v);
 	for (int i = 0; i < v->n_patterns; i++)
-		if (!choose_like(v->trace, v->patterns[i], v->is_wanted) && !trace_may_grow(v->trace))
-			return choose_refuse(v->trace, v->patterns[i], d);
+		if (!selection_mark(v->trace, v->patterns[i], v->is_wanted) && !trace_may_grow(v->trace))
+			return selection_refuse(v->trace, v->patterns[i], d);
 	return 0;
 }
 
@@ -123,13 +123,13 @@ static bool has_several_hosts(const struct trace *t)
 	return false;
 }
 
-static void choose_host(struct view *v)
+static void select_host(struct view *v)
 {
 	if (!v->texts.look.has_columns && has_several_hosts(v->trace))
 		v->texts.look.columns |= VIEW_COLUMN_HOST;
 }
 
-static int show_event(struct view *v, const struct trace_event *e, const struct who *w)
+static int show_event(struct view *v, const struct trace_event *e, const struct thread_identity *w)
 {
 	if (v->form == AS_CSV)
 		return csv_event(&v->csv, e, w);
@@ -150,7 +150,7 @@ static void show_lost(struct view *v, const struct trace_event *e)
 		view_text_lost(&v->out, &v->texts, e);
 }
 
-static bool is_chosen(const struct view *v, const struct trace_event *e, const struct who *w)
+static bool is_chosen(const struct view *v, const struct trace_event *e, const struct thread_identity *w)
 {
 	return !v->match || match_event(v->match, e, w);
 }
@@ -159,7 +159,7 @@ static bool is_chosen(const struct view *v, const struct trace_event *e, const s
 static int show_all(struct view *v, struct diag *d)
 {
 	struct trace_event e;
-	struct who who;
+	struct thread_identity who;
 	int item = TRACE_EVENT;
 
 	while (v->n_shown < v->limit && !v->out.is_over && (item = trace_next(v->trace, &e, d)) > 0) {
@@ -171,7 +171,7 @@ static int show_all(struct view *v, struct diag *d)
 			break;
 		}
 		if (item == TRACE_EVENT)
-			names_see(v->names, &e, &who);
+			names_on_event(v->names, &e, &who);
 		if (v->from.is_given && e.time_ns < v->from.ns)
 			continue;
 		if (item == TRACE_LOST) {
@@ -201,16 +201,16 @@ static int update(struct view *v, struct diag *d)
 	int err = names_update(v->names, v->trace, d);
 
 	if (!err)
-		err = choose_events(v, d);
+		err = select_by_events(v, d);
 	if (!err && v->match)
 		err = match_update(v->match, v->trace, v->is_wanted, d);
 	if (!err && view_templates_grow(&v->texts.templates, trace_n_classes(v->trace)))
 		err = diag_fail(d, -ENOMEM, "no memory");
-	choose_host(v);
+	select_host(v);
 	return err;
 }
 
-static void tell_silent(struct view *v)
+static void report_silent(struct view *v)
 {
 	const char *silent = trace_following(v->trace)->silent;
 
@@ -260,21 +260,21 @@ static int follow(struct view *v, struct diag *d)
 		grows = trace_refresh(v->trace, d);
 		err = grows < 0 ? grows : update(v, d);
 		if (is_first) { /* before, the recording's day was not known */
-			moments_settle(&v->from, &v->to, v->trace);
+			moments_resolve(&v->from, &v->to, v->trace);
 		}
 		if (is_first && v->is_from_now)
 			begin_from_now(v);
 		if (!err)
 			err = show_all(v, d);
 		out_flush(&v->out);
-		tell_silent(v);
+		report_silent(v);
 		if (!err && v->beside && grows)
 			err = v->beside->turn(v->beside->context, v->trace, v->n_seen == before, d);
 	} while (!err && grows && v->n_shown < v->limit && wait_for_more(v));
 	return err;
 }
 
-static void tell_followed(const struct view *v)
+static void report_followed(const struct view *v)
 {
 	const struct trace_following *f = trace_following(v->trace);
 
@@ -293,7 +293,7 @@ static void tell_followed(const struct view *v)
 /* ---------------------------------------------------------------- the whole */
 
 /* What was lost, and what was left out. */
-static void tell_missing(const struct view *v)
+static void report_missing(const struct view *v)
 {
 	char text[160];
 
@@ -304,18 +304,18 @@ static void tell_missing(const struct view *v)
 		fprintf(stderr, "duet %s: not shown: %s of the state dump (--state)\n",
 			v->verb, cmd_count_text(v->n_hidden, "event", text));
 	if (v->follows)
-		tell_followed(v);
+		report_followed(v);
 }
 
 static int view(struct view *v)
 {
-	struct view_look *look = &v->texts.look;
+	struct view_style *look = &v->texts.look;
 	struct diag d = { "no memory" };
 	pid_t pager = 0;
 	int err = names_open(&v->names, v->trace, &d);
 
 	if (!err)
-		err = choose_events(v, &d);
+		err = select_by_events(v, &d);
 	if (!err && v->filter)
 		err = match_open(&v->match, v->trace, v->filter, v->is_wanted, &d);
 	if (!err)
@@ -325,9 +325,9 @@ static int view(struct view *v)
 	if (err)
 		return complain(v, d.text);
 	if (!v->follows) {
-		moments_settle(&v->from, &v->to, v->trace);
+		moments_resolve(&v->from, &v->to, v->trace);
 	}
-	choose_host(v);
+	select_host(v);
 	if (v->form == AS_CSV && csv_open(&v->csv, &v->out, v->trace, v->is_wanted))
 		return complain(v, d.text);
 	if (!v->has_no_pager && !v->follows)
@@ -344,7 +344,7 @@ static int view(struct view *v)
 		snprintf(d.text, sizeof d.text, "cannot write: %s", strerror(-v->out.err));
 		return complain(v, d.text);
 	}
-	tell_missing(v);
+	report_missing(v);
 	return 0;
 }
 
@@ -378,9 +378,9 @@ static int take_option(struct view *v, int c)
 	case OPT_TO:
 		return moment_parse(optarg, &v->to) ? 0 : complain(v, "--to takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_TIME:
-		return view_look_time(&v->texts.look, optarg) ? 0 : CMD_FAILED;
+		return view_style_time(&v->texts.look, optarg) ? 0 : CMD_FAILED;
 	case OPT_COLUMNS:
-		return view_look_columns(&v->texts.look, optarg) ? 0 : CMD_FAILED;
+		return view_style_columns(&v->texts.look, optarg) ? 0 : CMD_FAILED;
 	case OPT_COLOR:
 		v->color = optarg;
 		return 0;
@@ -448,14 +448,14 @@ static int run(struct view *v, const char *const *paths, int n)
 	struct diag d = { "" };
 	int status;
 
-	if (!view_look_color(&v->texts.look, v->color))
+	if (!view_style_color(&v->texts.look, v->color))
 		return CMD_FAILED;
 	progress_hook(&o);
 	if (trace_open(&v->trace, paths, n, &o, &d) || view_where_open(&v->texts.where, paths, n, &d)) {
 		trace_close(v->trace);
 		return complain(v, d.text);
 	}
-	cmd_tell_hosts(v->verb, trace_hosts(v->trace));
+	cmd_report_hosts(v->verb, trace_hosts(v->trace));
 	signal(SIGPIPE, SIG_IGN);
 	status = view(v);
 	csv_close(&v->csv);

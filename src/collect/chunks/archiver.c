@@ -30,8 +30,8 @@ enum { DEEP = 16, RETRY_MS = 1000 };
 enum { WAKE = 'w', END = 'e' };
 
 /* The process's own. */
-struct tidying {
-	const struct tidy *t;
+struct archiving {
+	const struct archiver *t;
 	int control;
 	bool is_ending;
 	bool is_orphan; /* nobody waits for us: another one will go on */
@@ -47,9 +47,9 @@ static uint64_t clock_of(clockid_t id)
 	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
-static void note(struct tidying *g, const struct diag *d)
+static void note(struct archiving *g, const struct diag *d)
 {
-	struct tidy_status *s = g->t->status;
+	struct archiver_status *s = g->t->status;
 
 	if (!s->n_failures)
 		snprintf(s->text, sizeof s->text, "%.250s", d->text);
@@ -58,7 +58,7 @@ static void note(struct tidying *g, const struct diag *d)
 }
 
 /* Takes what we were told; waits for it up to @timeout_ms, -1: as long as it takes. */
-static void listen_for(struct tidying *g, int timeout_ms)
+static void listen_for(struct archiving *g, int timeout_ms)
 {
 	struct pollfd p = { .fd = g->control, .events = POLLIN };
 	char said[64];
@@ -103,12 +103,12 @@ static int sync_tree(const char *path, struct diag *d)
 			  : 0;
 }
 
-static void sync_piece(struct tidying *g, uint32_t number)
+static void sync_trace_chunk(struct archiving *g, uint32_t number)
 {
 	struct diag d = { "" };
 	char path[PATH_MAX];
 
-	if (pieces_path(path, sizeof path, g->t->path, number, &d) || sync_tree(path, &d))
+	if (trace_chunks_path(path, sizeof path, g->t->path, number, &d) || sync_tree(path, &d))
 		return note(g, &d);
 	g->t->status->synced = number;
 }
@@ -117,17 +117,17 @@ static void sync_piece(struct tidying *g, uint32_t number)
 
 /* For nftw. */
 static struct {
-	struct tidying *g;
+	struct archiving *g;
 	size_t base;
 	bool only_metadata;
-} packing;
+} compressing;
 
 static bool is_packable(const char *path, const char *name)
 {
-	const char *inside = path + packing.base;
+	const char *inside = path + compressing.base;
 
-	return *name != '.' && !packed_is_name(name) && !strstr(inside, "/.duet/") && !strstr(inside, "/index/") &&
-	       !strcmp(name, "metadata") == packing.only_metadata;
+	return *name != '.' && !compressed_is_name(name) && !strstr(inside, "/.duet/") && !strstr(inside, "/index/") &&
+	       !strcmp(name, "metadata") == compressing.only_metadata;
 }
 
 static int sync_file(int dir, const char *name)
@@ -144,31 +144,31 @@ static int sync_file(int dir, const char *name)
 /* NAME into .NAME.zst, that into NAME.zst, and NAME is gone. */
 static int pack_file(int dir, const char *name, uint64_t size)
 {
-	const struct pieces_options *o = packing.g->t->o;
-	struct tidy_status *s = packing.g->t->status;
+	const struct trace_chunks_options *o = compressing.g->t->o;
+	struct archiver_status *s = compressing.g->t->status;
 	char hidden[NAME_MAX + 1], packed[NAME_MAX + 1];
 	struct diag d = { "" };
 	uint64_t out;
 	int err;
 
-	if (snprintf(hidden, sizeof hidden, ".%s" PACKED_SUFFIX, name) >= (int)sizeof hidden)
+	if (snprintf(hidden, sizeof hidden, ".%s" COMPRESSED_SUFFIX, name) >= (int)sizeof hidden)
 		return 0; /* none of ours */
 	strcpy(packed, hidden + 1);
-	err = packed_write(dir, name, hidden, o->pack_level, &out, &d);
-	if (!err && (o->sync_pieces || o->sync_ns) && (err = sync_file(dir, hidden)))
+	err = compressed_write(dir, name, hidden, o->pack_level, &out, &d);
+	if (!err && (o->sync_trace_chunks || o->sync_ns) && (err = sync_file(dir, hidden)))
 		diag_fail(&d, err, "cannot force %s onto the disk: %s", packed, strerror(-err));
 	if (!err && renameat(dir, hidden, dir, packed))
 		err = diag_errno(&d, "cannot name %s", packed);
 	if (err) {
 		unlinkat(dir, hidden, 0);
-		note(packing.g, &d);
+		note(compressing.g, &d);
 		return err;
 	}
-	if ((o->sync_pieces || o->sync_ns) && fsync(dir)) /* the new name before the old one goes */
+	if ((o->sync_trace_chunks || o->sync_ns) && fsync(dir)) /* the new name before the old one goes */
 		return 0;
 	unlinkat(dir, name, 0);
 	s->plain_bytes += size;
-	s->packed_bytes += out;
+	s->compressed_bytes += out;
 	return 0;
 }
 
@@ -178,8 +178,8 @@ static int pack_one(const char *path, const struct stat *st, int type, struct FT
 	int dir, err;
 
 	/* Between files: who waits for the lock, should ours be dead, need not wait for the whole piece. */
-	listen_for(packing.g, 0);
-	if (packing.g->is_orphan)
+	listen_for(compressing.g, 0);
+	if (compressing.g->is_orphan)
 		return 1;
 	if (type != FTW_F || !is_packable(path, path + at->base) || at->base >= (int)sizeof parent)
 		return 0;
@@ -194,19 +194,19 @@ static int pack_one(const char *path, const struct stat *st, int type, struct FT
 
 /* Metadata first: a piece half packed is then no trace to readers that know plain ones only, rather than a
  * damaged one. */
-static void pack_piece(struct tidying *g, uint32_t number)
+static void pack_trace_chunk(struct archiving *g, uint32_t number)
 {
 	uint64_t cpu_ns = clock_of(CLOCK_PROCESS_CPUTIME_ID);
 	char path[PATH_MAX];
 	int stopped;
 
-	if (pieces_path(path, sizeof path, g->t->path, number, NULL))
+	if (trace_chunks_path(path, sizeof path, g->t->path, number, NULL))
 		return;
-	packing.g = g;
-	packing.base = strlen(path);
-	packing.only_metadata = true;
+	compressing.g = g;
+	compressing.base = strlen(path);
+	compressing.only_metadata = true;
 	stopped = nftw(path, pack_one, DEEP, FTW_PHYS);
-	packing.only_metadata = false;
+	compressing.only_metadata = false;
 	if (!stopped)
 		stopped = nftw(path, pack_one, DEEP, FTW_PHYS);
 	g->t->status->n_packed += !stopped;
@@ -215,17 +215,17 @@ static void pack_piece(struct tidying *g, uint32_t number)
 
 /* ---------------------------------------------------------------- removed */
 
-static int remove_old(struct tidying *g, const struct piece *p, int n)
+static int remove_old(struct archiving *g, const struct trace_chunk *p, int n)
 {
-	const struct pieces_options *o = g->t->o;
-	struct tidy_status *s = g->t->status;
-	int old = pieces_count_old(o, p, n), i, err = 0;
+	const struct trace_chunks_options *o = g->t->o;
+	struct archiver_status *s = g->t->status;
+	int old = trace_chunks_count_old(o, p, n), i, err = 0;
 	struct diag d = { "" };
 
 	for (i = 0; i < old && !err; i++) {
 		if (o->n_arrived && p[i].number > load_acquire(o->n_arrived))
 			break;
-		err = pieces_remove(g->t->path, p[i].number);
+		err = trace_chunks_remove(g->t->path, p[i].number);
 		if (err) {
 			diag_fail(&d, err, "cannot remove piece %u: %s", p[i].number, strerror(-err));
 			note(g, &d);
@@ -242,12 +242,12 @@ static int remove_old(struct tidying *g, const struct piece *p, int n)
 
 /* One step of work: old pieces removed first, then one that is not packed or not on the disk.  Whether there
  * may be more. */
-static bool work(struct tidying *g)
+static bool work(struct archiving *g)
 {
-	const struct pieces_options *o = g->t->o;
-	struct tidy_status *s = g->t->status;
-	struct piece *p;
-	int n = pieces_list(g->t->path, &p), first, chosen = -1;
+	const struct trace_chunks_options *o = g->t->o;
+	struct archiver_status *s = g->t->status;
+	struct trace_chunk *p;
+	int n = trace_chunks_list(g->t->path, &p), first, chosen = -1;
 	uint32_t waiting = 0;
 
 	if (n <= 0)
@@ -257,20 +257,20 @@ static bool work(struct tidying *g)
 		if (o->pack_level && !p[i].is_packed) {
 			waiting++;
 			chosen = i;
-		} else if (!o->pack_level && o->sync_pieces && p[i].number > s->synced) {
+		} else if (!o->pack_level && o->sync_trace_chunks && p[i].number > s->synced) {
 			chosen = i;
 		}
 	}
 	s->n_waiting = waiting;
 	if (chosen >= 0 && o->pack_level)
-		pack_piece(g, p[chosen].number);
-	if (chosen >= 0 && o->sync_pieces && !g->has_failed)
-		sync_piece(g, p[chosen].number);
+		pack_trace_chunk(g, p[chosen].number);
+	if (chosen >= 0 && o->sync_trace_chunks && !g->has_failed)
+		sync_trace_chunk(g, p[chosen].number);
 	free(p);
 	return chosen >= 0;
 }
 
-static void sync_now(struct tidying *g)
+static void sync_now(struct archiving *g)
 {
 	uint64_t now_ns = clock_of(CLOCK_MONOTONIC);
 	struct diag d = { "" };
@@ -282,9 +282,9 @@ static void sync_now(struct tidying *g)
 	g->sync_due_ns = clock_of(CLOCK_MONOTONIC) + g->t->o->sync_ns;
 }
 
-static int how_long(const struct tidying *g)
+static int how_long(const struct archiving *g)
 {
-	const struct pieces_options *o = g->t->o;
+	const struct trace_chunks_options *o = g->t->o;
 	uint64_t ns = g->has_failed ? RETRY_MS * MS : UINT64_MAX, now_ns = clock_of(CLOCK_MONOTONIC);
 
 	if (o->keep_ns && o->keep_ns / 16 < ns)
@@ -296,11 +296,11 @@ static int how_long(const struct tidying *g)
 	return ns == UINT64_MAX ? -1 : ns / MS > 60000 ? 60000 : (int)(ns / MS) + 1;
 }
 
-static void run(struct tidying *g)
+static void run(struct archiving *g)
 {
 	bool more;
 
-	pieces_sweep(g->t->path);
+	trace_chunks_sweep(g->t->path);
 	do {
 		g->has_failed = false;
 		while (work(g) && !g->has_failed && !g->is_orphan) {
@@ -327,9 +327,9 @@ static void leave_everything(int control)
 	syscall(SYS_close_range, 4u, ~0u, 0u);
 }
 
-static _Noreturn void become_tidy(const struct tidy *t, int control)
+static _Noreturn void become_archiver(const struct archiver *t, int control)
 {
-	struct tidying g = { .t = t, .control = 3 };
+	struct archiving g = { .t = t, .control = 3 };
 	char path[PATH_MAX];
 	int lock;
 
@@ -349,12 +349,12 @@ static _Noreturn void become_tidy(const struct tidy *t, int control)
 
 /* ---------------------------------------------------------------- the collector's side */
 
-bool tidy_is_needed(const struct pieces_options *o)
+bool archiver_is_needed(const struct trace_chunks_options *o)
 {
-	return o->keep_nothing || o->keep_bytes || o->keep_ns || o->keep_count || o->pack_level || o->sync_pieces || o->sync_ns;
+	return o->remove_all || o->keep_bytes || o->keep_ns || o->keep_count || o->pack_level || o->sync_trace_chunks || o->sync_ns;
 }
 
-int tidy_start(struct tidy *t, struct diag *d)
+int archiver_start(struct archiver *t, struct diag *d)
 {
 	int pipe[2];
 
@@ -362,7 +362,7 @@ int tidy_start(struct tidy *t, struct diag *d)
 		return diag_errno(d, "cannot start what looks after the pieces");
 	t->pid = fork();
 	if (!t->pid)
-		become_tidy(t, pipe[0]);
+		become_archiver(t, pipe[0]);
 	close(pipe[0]);
 	t->wake = pipe[1];
 	if (t->pid > 0)
@@ -373,7 +373,7 @@ int tidy_start(struct tidy *t, struct diag *d)
 	return diag_errno(d, "cannot start what looks after the pieces");
 }
 
-static void say(struct tidy *t, char what)
+static void say(struct archiver *t, char what)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction old;
@@ -383,23 +383,23 @@ static void say(struct tidy *t, char what)
 	sigaction(SIGPIPE, &old, NULL);
 }
 
-void tidy_look(struct tidy *t)
+void archiver_poll(struct archiver *t)
 {
 	if (!t || t->pid <= 0 || waitpid(t->pid, NULL, WNOHANG) != t->pid)
 		return;
 	close(t->wake);
 	t->pid = 0;
-	tidy_start(t, NULL);
+	archiver_start(t, NULL);
 }
 
-void tidy_wake(struct tidy *t)
+void archiver_wake(struct archiver *t)
 {
-	tidy_look(t);
+	archiver_poll(t);
 	if (t && t->pid > 0)
 		say(t, WAKE);
 }
 
-void tidy_leave(struct tidy *t)
+void archiver_leave(struct archiver *t)
 {
 	if (t->wake >= 0)
 		close(t->wake);
@@ -409,10 +409,10 @@ void tidy_leave(struct tidy *t)
 	t->wake = -1;
 }
 
-void tidy_end(struct tidy *t)
+void archiver_end(struct archiver *t)
 {
-	tidy_look(t);
+	archiver_poll(t);
 	if (t->pid > 0)
 		say(t, END);
-	tidy_leave(t);
+	archiver_leave(t);
 }

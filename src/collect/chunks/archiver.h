@@ -25,8 +25,8 @@
 #include "collect/chunks/chunks.h"
 
 /* What it tells; in memory that the collectors and their keeper share. */
-struct tidy_status {
-	uint64_t removed_bytes, plain_bytes, packed_bytes; /* of disk; before and after compressing */
+struct archiver_status {
+	uint64_t removed_bytes, plain_bytes, compressed_bytes; /* of disk; before and after compressing */
 	uint64_t cpu_ns; /* spent on compressing */
 	uint32_t n_removed, n_packed; /* pieces */
 	uint32_t synced; /* finished pieces up to this number are on the disk */
@@ -36,27 +36,27 @@ struct tidy_status {
 	char text[256]; /* the first of them */
 };
 
-struct tidy {
+struct archiver {
 	const char *path; /* lent; of the recording */
-	const struct pieces_options *o; /* lent */
-	struct tidy_status *status; /* lent */
+	const struct trace_chunks_options *o; /* lent */
+	struct archiver_status *status; /* lent */
 	pid_t pid; /* 0: none */
 	int wake;
 };
 
-#define TIDY_NONE ((struct tidy){ .wake = -1 })
+#define ARCHIVER_NONE ((struct archiver){ .wake = -1 })
 
-/* tidy_is_needed - whether there is anything to do, ever. */
-bool tidy_is_needed(const struct pieces_options *o);
-/* tidy_start - as @t->path, o and status say.  Signals that are blocked stay so.  0 or -errno. */
-int tidy_start(struct tidy *t, struct diag *d);
-/* tidy_wake - there is something new.  One that has died is started again.  NULL: nobody looks after the pieces. */
-void tidy_wake(struct tidy *t);
-/* tidy_look - now and then: start one that has died again; NULL as above. */
-void tidy_look(struct tidy *t);
-/* tidy_leave - another process will look after the pieces: it goes on with what this one leaves. */
-void tidy_leave(struct tidy *t);
-/* tidy_end - the recording is complete: wait until all is done. */
-void tidy_end(struct tidy *t);
+/* archiver_is_needed - whether there is anything to do, ever. */
+bool archiver_is_needed(const struct trace_chunks_options *o);
+/* archiver_start - as @t->path, o and status say.  Signals that are blocked stay so.  0 or -errno. */
+int archiver_start(struct archiver *t, struct diag *d);
+/* archiver_wake - there is something new.  One that has died is started again.  NULL: nobody looks after the pieces. */
+void archiver_wake(struct archiver *t);
+/* archiver_poll - now and then: start one that has died again; NULL as above. */
+void archiver_poll(struct archiver *t);
+/* archiver_leave - another process will look after the pieces: it goes on with what this one leaves. */
+void archiver_leave(struct archiver *t);
+/* archiver_end - the recording is complete: wait until all is done. */
+void archiver_end(struct archiver *t);
 
 #endif

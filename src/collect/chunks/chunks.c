@@ -20,14 +20,14 @@
 
 #define PREFIX "piece-"
 
-int pieces_path(char *to, size_t size, const char *path, uint32_t n, struct diag *d)
+int trace_chunks_path(char *to, size_t size, const char *path, uint32_t n, struct diag *d)
 {
 	return snprintf(to, size, "%s/" PREFIX "%06u", path, n) < (int)size
 		       ? 0
 		       : diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
 }
 
-uint32_t pieces_number(const char *name)
+uint32_t trace_chunks_number(const char *name)
 {
 	const char *digits = name + sizeof PREFIX - 1;
 	unsigned long n;
@@ -45,7 +45,7 @@ static bool name_inside(char to[PATH_MAX], const char *path, uint32_t n, const c
 	return snprintf(to, PATH_MAX, "%s/" PREFIX "%06u/%s", path, n, name) < PATH_MAX;
 }
 
-int pieces_finish(const char *path, uint32_t n, uint64_t begin_ns, uint64_t end_ns, struct diag *d)
+int trace_chunks_finish(const char *path, uint32_t n, uint64_t begin_ns, uint64_t end_ns, struct diag *d)
 {
 	char file[PATH_MAX], fresh[PATH_MAX];
 	int err = 0;
@@ -65,7 +65,7 @@ int pieces_finish(const char *path, uint32_t n, uint64_t begin_ns, uint64_t end_
 	return err ? diag_fail(d, err, "%s: %s", file, strerror(-err)) : 0;
 }
 
-bool pieces_is_finished(const char *path, uint32_t n)
+bool trace_chunks_is_finished(const char *path, uint32_t n)
 {
 	char file[PATH_MAX];
 
@@ -81,32 +81,32 @@ static struct {
 	bool any_plain;
 } seen;
 
-static int see(const char *path, const struct stat *st, int type, struct FTW *at)
+static int on_event(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	const char *inside = path + seen.base;
 
 	(void)at;
 	seen.bytes += (uint64_t)st->st_blocks * 512;
-	if (type == FTW_F && !packed_is_name(path) && !strstr(inside, "/.duet/") && !strstr(inside, "/index/"))
+	if (type == FTW_F && !compressed_is_name(path) && !strstr(inside, "/.duet/") && !strstr(inside, "/index/"))
 		seen.any_plain = true;
 	return 0;
 }
 
-static bool look_at(const char *path, uint32_t n, struct piece *p)
+static bool session_info_read(const char *path, uint32_t n, struct trace_chunk *p)
 {
 	char file[PATH_MAX], text[64];
 	uint64_t begin_ns;
 
-	*p = (struct piece){ .number = n };
+	*p = (struct trace_chunk){ .number = n };
 	if (!name_inside(file, path, n, ".duet/finished") || io_read_file(file, text, sizeof text) < 0)
 		return false;
 	if (sscanf(text, "%" SCNu64 " %" SCNu64, &begin_ns, &p->end_ns) != 2)
 		p->end_ns = 0; /* scribbled over: old */
-	pieces_path(file, sizeof file, path, n, NULL);
+	trace_chunks_path(file, sizeof file, path, n, NULL);
 	seen.base = strlen(file);
 	seen.bytes = 0;
 	seen.any_plain = false;
-	nftw(file, see, 16, FTW_PHYS);
+	nftw(file, on_event, 16, FTW_PHYS);
 	p->bytes = seen.bytes;
 	p->is_packed = !seen.any_plain;
 	return true;
@@ -114,23 +114,23 @@ static bool look_at(const char *path, uint32_t n, struct piece *p)
 
 static int by_number(const void *a, const void *b)
 {
-	const struct piece *x = a, *y = b;
+	const struct trace_chunk *x = a, *y = b;
 
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-int pieces_list(const char *path, struct piece **pieces)
+int trace_chunks_list(const char *path, struct trace_chunk **trace_chunks)
 {
 	DIR *dir = opendir(path);
-	struct piece *list = NULL, *bigger;
+	struct trace_chunk *list = NULL, *bigger;
 	struct dirent *e;
 	int n = 0, err = 0;
 
-	*pieces = NULL;
+	*trace_chunks = NULL;
 	if (!dir)
 		return -errno;
 	while (!err && (e = readdir(dir))) {
-		uint32_t number = pieces_number(e->d_name);
+		uint32_t number = trace_chunks_number(e->d_name);
 
 		if (!number)
 			continue;
@@ -140,7 +140,7 @@ int pieces_list(const char *path, struct piece **pieces)
 		else
 			list = bigger;
 		if (!err)
-			n += look_at(path, number, &list[n]);
+			n += session_info_read(path, number, &list[n]);
 	}
 	closedir(dir);
 	if (err) {
@@ -149,17 +149,17 @@ int pieces_list(const char *path, struct piece **pieces)
 	}
 	if (n)
 		qsort(list, (size_t)n, sizeof *list, by_number);
-	*pieces = list;
+	*trace_chunks = list;
 	return n;
 }
 
 /* ---------------------------------------------------------------- removal */
 
-int pieces_count_old(const struct pieces_options *o, const struct piece *p, int n)
+int trace_chunks_count_old(const struct trace_chunks_options *o, const struct trace_chunk *p, int n)
 {
 	uint64_t now_ns, bytes = 0;
 	struct timespec now;
-	int old = o->keep_nothing ? n : 0;
+	int old = o->remove_all ? n : 0;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -172,11 +172,11 @@ int pieces_count_old(const struct pieces_options *o, const struct piece *p, int 
 	return old;
 }
 
-int pieces_remove(const char *path, uint32_t n)
+int trace_chunks_remove(const char *path, uint32_t n)
 {
 	char from[PATH_MAX], to[PATH_MAX];
 
-	if (pieces_path(from, sizeof from, path, n, NULL) ||
+	if (trace_chunks_path(from, sizeof from, path, n, NULL) ||
 	    snprintf(to, sizeof to, "%s/." PREFIX "%06u", path, n) >= (int)sizeof to)
 		return -ENAMETOOLONG;
 	if (rename(from, to))
@@ -185,14 +185,14 @@ int pieces_remove(const char *path, uint32_t n)
 	return 0;
 }
 
-void pieces_sweep(const char *path)
+void trace_chunks_sweep(const char *path)
 {
 	DIR *dir = opendir(path);
 	char whole[PATH_MAX];
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir)))
-		if (*e->d_name == '.' && pieces_number(e->d_name + 1) &&
+		if (*e->d_name == '.' && trace_chunks_number(e->d_name + 1) &&
 		    snprintf(whole, sizeof whole, "%s/%s", path, e->d_name) < (int)sizeof whole)
 			files_remove_trace(whole);
 	if (dir)

@@ -29,7 +29,7 @@ enum { LOOK_MS = 1000, LOOK_PART = 20, NICE = 10, ALIVE = 3 };
 /* A piece, or with the number 0 a whole recording. */
 struct unit {
 	char *path; /* of the recording */
-	struct piece piece;
+	struct trace_chunk trace_chunk;
 };
 
 struct look {
@@ -55,7 +55,7 @@ static uint64_t changed_ns(const char *path)
 	return stat(path, &st) ? 0 : (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 }
 
-static void add(struct look *l, const char *path, struct piece p)
+static void add(struct look *l, const char *path, struct trace_chunk p)
 {
 	struct unit *bigger;
 
@@ -96,21 +96,21 @@ static bool is_complete(const char *path)
 	return is_so;
 }
 
-static bool has_pieces(const char *path)
+static bool has_trace_chunks(const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *e;
 	bool has = false;
 
 	while (dir && !has && (e = readdir(dir)))
-		has = pieces_number(e->d_name) != 0;
+		has = trace_chunks_number(e->d_name) != 0;
 	if (dir)
 		closedir(dir);
 	return has;
 }
 
 /* Those that a sender finds at once come in any order: none is older than one with a lower number. */
-static void age_pieces(const char *path, struct piece *p, int n)
+static void age_trace_chunks(const char *path, struct trace_chunk *p, int n)
 {
 	char file[PATH_MAX + 32];
 
@@ -125,23 +125,23 @@ static void age_pieces(const char *path, struct piece *p, int n)
 static void add_recording(struct look *l, const char *path)
 {
 	char file[PATH_MAX + 32];
-	struct piece *p;
+	struct trace_chunk *p;
 	int n;
 
 	snprintf(file, sizeof file, "%s/.duet/relay", path);
 	if (access(file, F_OK))
 		return; /* it was not received */
-	pieces_sweep(path); /* of one before us */
-	n = pieces_list(path, &p);
-	age_pieces(path, p, n);
+	trace_chunks_sweep(path); /* of one before us */
+	n = trace_chunks_list(path, &p);
+	age_trace_chunks(path, p, n);
 	for (int i = 0; i < n; i++)
 		add(l, path, p[i]);
 	free(p);
-	if (n || has_pieces(path) || !is_complete(path))
+	if (n || has_trace_chunks(path) || !is_complete(path))
 		return;
 	bytes_below = 0;
 	nftw(path, add_bytes, 16, FTW_PHYS);
-	add(l, path, (struct piece){ .bytes = bytes_below, .end_ns = changed_ns(file) });
+	add(l, path, (struct trace_chunk){ .bytes = bytes_below, .end_ns = changed_ns(file) });
 }
 
 /* OUTPUT/HOST/RECORDING.  A hidden one is being removed: that was interrupted. */
@@ -170,9 +170,9 @@ static int by_age(const void *a, const void *b)
 {
 	const struct unit *x = a, *y = b;
 
-	if (x->piece.end_ns != y->piece.end_ns)
-		return x->piece.end_ns < y->piece.end_ns ? -1 : 1;
-	return x->piece.number < y->piece.number ? -1 : x->piece.number > y->piece.number;
+	if (x->trace_chunk.end_ns != y->trace_chunk.end_ns)
+		return x->trace_chunk.end_ns < y->trace_chunk.end_ns ? -1 : 1;
+	return x->trace_chunk.number < y->trace_chunk.number ? -1 : x->trace_chunk.number > y->trace_chunk.number;
 }
 
 /* ---------------------------------------------------------------- removed */
@@ -217,26 +217,26 @@ static void remove_whole(const char *path)
 
 static void remove_unit(const struct unit *u)
 {
-	if (!u->piece.number)
+	if (!u->trace_chunk.number)
 		remove_whole(u->path);
-	else if (!note_removed(u->path, u->piece.number))
-		(void)pieces_remove(u->path, u->piece.number); /* else in the next look */
+	else if (!note_removed(u->path, u->trace_chunk.number))
+		(void)trace_chunks_remove(u->path, u->trace_chunk.number); /* else in the next look */
 }
 
-static void remove_old(const struct retain *r, const struct look *l)
+static void remove_old(const struct retention *r, const struct look *l)
 {
-	struct piece *pieces = reallocarray(NULL, l->n + 1, sizeof *pieces);
-	int n = pieces ? (int)l->n : 0;
+	struct trace_chunk *trace_chunks = reallocarray(NULL, l->n + 1, sizeof *trace_chunks);
+	int n = trace_chunks ? (int)l->n : 0;
 
 	for (int i = 0; i < n; i++)
-		pieces[i] = l->units[i].piece;
-	n = n ? pieces_count_old(&r->o, pieces, n) : 0;
-	free(pieces);
+		trace_chunks[i] = l->units[i].trace_chunk;
+	n = n ? trace_chunks_count_old(&r->o, trace_chunks, n) : 0;
+	free(trace_chunks);
 	for (int i = 0; i < n; i++)
 		remove_unit(&l->units[i]);
 }
 
-static void look(const struct retain *r)
+static void look(const struct retention *r)
 {
 	struct look l = { .n = 0 };
 
@@ -251,7 +251,7 @@ static void look(const struct retain *r)
 
 /* ---------------------------------------------------------------- the process */
 
-static _Noreturn void become_retainer(const struct retain *r, int alive)
+static _Noreturn void become_retention(const struct retention *r, int alive)
 {
 	struct pollfd p = { .fd = ALIVE, .events = POLLIN };
 	uint64_t begin_ms, took_ms = 0;
@@ -269,28 +269,28 @@ static _Noreturn void become_retainer(const struct retain *r, int alive)
 	_exit(0);
 }
 
-void retain_look(struct retain *r)
+void retention_poll(struct retention *r)
 {
 	int pipe[2];
 
 	if (!(r->o.keep_bytes || r->o.keep_ns || r->o.keep_count) || (r->pid && waitpid(r->pid, NULL, WNOHANG) != r->pid))
 		return;
-	retain_end(r);
+	retention_end(r);
 	if (pipe2(pipe, O_CLOEXEC))
 		return; /* a moment later, perhaps */
 	r->pid = fork();
 	if (!r->pid)
-		become_retainer(r, pipe[0]);
+		become_retention(r, pipe[0]);
 	close(pipe[0]);
 	r->alive = pipe[1];
 	r->pid = r->pid > 0 ? r->pid : 0;
 }
 
-void retain_end(struct retain *r)
+void retention_end(struct retention *r)
 {
 	if (r->alive >= 0)
 		close(r->alive);
 	while (r->pid > 0 && waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	*r = (struct retain){ .output = r->output, .o = r->o, .alive = -1 };
+	*r = (struct retention){ .output = r->output, .o = r->o, .alive = -1 };
 }

@@ -19,18 +19,18 @@
 #include "base/diag.h"
 #include "collect/chunks/chunks.h"
 
-struct retain {
+struct retention {
 	const char *output; /* of the relay; lent */
-	struct pieces_options o; /* keep_bytes, keep_ns, keep_count */
+	struct trace_chunks_options o; /* keep_bytes, keep_ns, keep_count */
 	pid_t pid; /* 0: none */
 	int alive; /* our end of a pipe: it ends with it */
 };
 
-#define RETAIN_NONE ((struct retain){ .alive = -1 })
+#define RETENTION_NONE ((struct retention){ .alive = -1 })
 
-/* retain_look - start it, if anything is asked of it; also once more, should it have died. */
-void retain_look(struct retain *r);
-/* retain_end - it ends with what it is at. */
-void retain_end(struct retain *r);
+/* retention_poll - start it, if anything is asked of it; also once more, should it have died. */
+void retention_poll(struct retention *r);
+/* retention_end - it ends with what it is at. */
+void retention_end(struct retention *r);
 
 #endif

@@ -33,9 +33,9 @@ static uint64_t bytes_here(const struct collector *c)
 }
 
 /* The next number, never used before whatever happens; its directory. */
-static int make_place(struct collector *c, char place[PATH_MAX], struct diag *d)
+static int make_output_directory(struct collector *c, char place[PATH_MAX], struct diag *d)
 {
-	int err = pieces_path(place, PATH_MAX, c->base, ++c->kept->piece, d);
+	int err = trace_chunks_path(place, PATH_MAX, c->base, ++c->handover->trace_chunk, d);
 
 	if (!err && (err = io_make_dirs(place)))
 		diag_fail(d, err, "cannot make %s: %s", place, strerror(-err));
@@ -45,9 +45,9 @@ static int make_place(struct collector *c, char place[PATH_MAX], struct diag *d)
 static void move_in(struct collector *c, const char *place)
 {
 	snprintf(c->place, sizeof c->place, "%s", place);
-	c->piece = c->kept->writing = c->kept->piece;
-	c->piece_begin_ns = collector_now_ns(c);
-	c->kept->piece_begin_ns = realtime_ns();
+	c->trace_chunk = c->handover->writing = c->handover->trace_chunk;
+	c->trace_chunk_begin_ns = collector_now_ns(c);
+	c->handover->trace_chunk_begin_ns = realtime_ns();
 }
 
 int rotate_first(struct collector *c, struct diag *d)
@@ -57,48 +57,48 @@ int rotate_first(struct collector *c, struct diag *d)
 
 	if (snprintf(c->base, sizeof c->base, "%s", c->o->path) >= (int)sizeof c->base)
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", c->o->path);
-	if (!c->o->pieces.rotate) {
+	if (!c->o->trace_chunks.rotate) {
 		memcpy(c->place, c->base, sizeof c->place);
 		return 0;
 	}
-	err = make_place(c, place, d);
+	err = make_output_directory(c, place, d);
 	if (err)
 		return err;
 	move_in(c, place);
-	c->piece_clock = files_open_clock(c->place, &c->session.clock);
+	c->trace_chunk_clock = files_open_clock(c->place, &c->session.clock);
 	return 0;
 }
 
 static void close_clock(struct collector *c)
 {
-	if (c->piece_clock) {
-		files_add_clock(c->piece_clock, &c->session.clock, FILES_END);
-		fclose(c->piece_clock);
+	if (c->trace_chunk_clock) {
+		files_add_clock(c->trace_chunk_clock, &c->session.clock, FILES_END);
+		fclose(c->trace_chunk_clock);
 	}
-	c->piece_clock = NULL;
+	c->trace_chunk_clock = NULL;
 }
 
 /* Clocks and mappings: helps for people, the recording is whole without. */
 static void move_helps(struct collector *c)
 {
-	c->piece_clock = files_open_clock(c->place, &c->session.clock);
+	c->trace_chunk_clock = files_open_clock(c->place, &c->session.clock);
 	collector_record_clocks(c, 0);
-	maps_rotate(c->maps, c->place, c->o->tenant, c->piece_begin_ns);
+	maps_rotate(c->maps, c->place, c->o->tenant, c->trace_chunk_begin_ns);
 	files_share_kallsyms(c->base, c->place);
 }
 
 int rotate_resume(struct collector *c, struct diag *d)
 {
 	char place[PATH_MAX];
-	int err = resume_pieces(&c->session, c->kept, c->base, realtime_ns(), d);
+	int err = resume_trace_chunks(&c->session, c->handover, c->base, realtime_ns(), d);
 
 	if (!err)
-		err = make_place(c, place, d);
+		err = make_output_directory(c, place, d);
 	if (err)
 		return err;
 	move_in(c, place);
-	if (c->piece_clock)
-		fclose(c->piece_clock); /* of the first piece, as the keeper has it */
+	if (c->trace_chunk_clock)
+		fclose(c->trace_chunk_clock); /* of the first piece, as the keeper has it */
 	move_helps(c);
 	c->rotated_bytes = 0; /* as the streams to come */
 	return 0;
@@ -113,7 +113,7 @@ static int finish_old(struct collector *c, struct streams *next, const char *pla
 	int err;
 
 	streams_names(next, c->streams, 0); /* those of flight recorders, before they are written */
-	err = streams_finish_names(c->streams, c->kept->lost_outside, d);
+	err = streams_finish_names(c->streams, c->handover->lost_outside, d);
 	if (!err && c->kernel)
 		err = files_kernel_path(kernel, sizeof kernel, place, 1, d);
 	if (!err && c->kernel)
@@ -126,27 +126,27 @@ static int finish_old(struct collector *c, struct streams *next, const char *pla
 /* The old one is closed; no error leads back from here.  One that cannot be marked is marked later. */
 static void take_over(struct collector *c, struct streams *next, const char *place)
 {
-	uint32_t old = c->piece;
+	uint32_t old = c->trace_chunk;
 
-	streams_told(c->streams, next, old, &c->kept->told);
+	streams_reported(c->streams, next, old, &c->handover->reported);
 	streams_close(c->streams);
 	c->streams = next;
 	c->pass.is_open = false; /* it was gone through to its end */
 	c->snapshot.names = next;
 	streams_limit(c->streams, c->o->quota);
 	c->unmarked = old;
-	c->unmarked_begin_ns = c->kept->piece_begin_ns;
+	c->unmarked_begin_ns = c->handover->trace_chunk_begin_ns;
 	move_in(c, place);
 }
 
 static int mark(struct collector *c, struct diag *d)
 {
-	int err = pieces_finish(c->base, c->unmarked, c->unmarked_begin_ns, c->kept->piece_begin_ns, d);
+	int err = trace_chunks_finish(c->base, c->unmarked, c->unmarked_begin_ns, c->handover->trace_chunk_begin_ns, d);
 
 	if (!err) {
 		c->finished = c->unmarked;
 		c->unmarked = 0;
-		tidy_wake(c->tidy);
+		archiver_wake(c->archiver);
 	}
 	return err;
 }
@@ -156,7 +156,7 @@ static void begin_new(struct collector *c)
 	struct diag d = { "" };
 
 	move_helps(c);
-	if (!streams_any_flight(c->streams))
+	if (!streams_any_overwrite(c->streams))
 		collector_note_programs(c);
 	if (c->kernel && kernel_state(c->kernel, &d))
 		collector_note(c, &d);
@@ -168,7 +168,7 @@ static int rotate(struct collector *c, struct diag *d)
 	struct streams_options more = { .clock_offset_ns = c->clock_offset_ns, .resume = true };
 	struct streams *next = NULL;
 	char place[PATH_MAX];
-	int err = make_place(c, place, d);
+	int err = make_output_directory(c, place, d);
 
 	if (!err)
 		err = files_open_application(&next, &c->session, place, 1, &more, d);
@@ -207,13 +207,13 @@ int rotate_now(struct collector *c, struct diag *d)
 /* Time alone makes no pieces of nothing. */
 static bool is_due(const struct collector *c, uint64_t now_ns)
 {
-	const struct pieces_options *o = &c->o->pieces;
+	const struct trace_chunks_options *o = &c->o->trace_chunks;
 	uint64_t bytes = bytes_here(c) - c->rotated_bytes;
 
 	if (c->unmarked)
 		return true;
 	return (o->rotate_bytes && bytes >= o->rotate_bytes) ||
-	       (o->rotate_ns && bytes && now_ns - c->piece_begin_ns >= o->rotate_ns);
+	       (o->rotate_ns && bytes && now_ns - c->trace_chunk_begin_ns >= o->rotate_ns);
 }
 
 void rotate_if_due(struct collector *c)
@@ -222,7 +222,7 @@ void rotate_if_due(struct collector *c)
 	struct diag d = { "" };
 	int err;
 
-	if (!c->o->pieces.rotate || now_ns < c->rotate_again_ns || !is_due(c, now_ns))
+	if (!c->o->trace_chunks.rotate || now_ns < c->rotate_again_ns || !is_due(c, now_ns))
 		return;
 	err = rotate_now(c, &d);
 	if (err && err != -EBUSY)
@@ -233,7 +233,7 @@ void rotate_if_due(struct collector *c)
 
 uint32_t rotate_due_ms(const struct collector *c, uint64_t now_ns)
 {
-	uint64_t passed_ns = now_ns - c->piece_begin_ns, period_ns = c->o->pieces.rotate_ns;
+	uint64_t passed_ns = now_ns - c->trace_chunk_begin_ns, period_ns = c->o->trace_chunks.rotate_ns;
 
 	if (c->unmarked || c->rotate_again_ns > now_ns)
 		return AGAIN_NS / 1000000;
@@ -246,17 +246,17 @@ int rotate_last(struct collector *c, struct diag *d)
 {
 	int err = 0, last_err;
 
-	if (!c->o->pieces.rotate || !c->begin_ns)
+	if (!c->o->trace_chunks.rotate || !c->begin_ns)
 		return 0;
 	if (c->unmarked)
 		err = mark(c, d);
-	c->finished = c->kept->writing; /* not always ours: who is the successor of one that died at its end */
-	if (c->kept->is_closed || pieces_is_finished(c->base, c->finished))
+	c->finished = c->handover->writing; /* not always ours: who is the successor of one that died at its end */
+	if (c->handover->is_closed || trace_chunks_is_finished(c->base, c->finished))
 		return err;
 	c->unmarked = c->finished;
-	c->unmarked_begin_ns = c->kept->piece_begin_ns;
-	c->kept->piece_begin_ns = realtime_ns();
+	c->unmarked_begin_ns = c->handover->trace_chunk_begin_ns;
+	c->handover->trace_chunk_begin_ns = realtime_ns();
 	last_err = mark(c, err ? NULL : d);
-	c->kept->is_closed = !last_err;
+	c->handover->is_closed = !last_err;
 	return err ? err : last_err;
 }

@@ -13,7 +13,7 @@ enum { STUCK_PASSES = 3 };
 /* ---------------------------------------------------------------- looking */
 
 /* How far the chunk is written, and when: bounded. */
-static void look_at_word(const struct drain *d, struct seen *s)
+static void inspect_word(const struct drain *d, struct seen *s)
 {
 	/* [B] pairs with [A]: all below it is written. */
 	uint64_t word = load_acquire(&pool_chunk_at(d->pool, s->index)->word);
@@ -25,7 +25,7 @@ static void look_at_word(const struct drain *d, struct seen *s)
 }
 
 /* Copies and bounds what chunk @i says of itself.  False if there is nothing to read. */
-bool drain_look_at(struct drain *d, uint32_t i, struct seen *s)
+bool drain_inspect(struct drain *d, uint32_t i, struct seen *s)
 {
 	struct abi_chunk *c = pool_chunk_at(d->pool, i);
 	uint64_t read;
@@ -34,7 +34,7 @@ bool drain_look_at(struct drain *d, uint32_t i, struct seen *s)
 	if (ABI_STATE_OF(s->state) != ABI_OWNED && ABI_STATE_OF(s->state) != ABI_FULL)
 		return false;
 	s->index = i;
-	look_at_word(d, s); /* before the header, which is whole when the word is beyond it */
+	inspect_word(d, s); /* before the header, which is whole when the word is beyond it */
 	read = load(&c->read);
 	s->cpu = load(&c->cpu);
 	s->path = load(&c->path);
@@ -63,14 +63,14 @@ int drain_compare(const void *a, const void *b)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
-static uint32_t look_at_all(struct drain *d)
+static uint32_t inspect_all(struct drain *d)
 {
 	uint32_t n = 0, n_free = 0;
 
 	d->n_closed = drain_count_closed(d); /* before looking: what is closed meanwhile counts as new */
 	d->is_calm = true;
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++) {
-		if (drain_look_at(d, i, &d->seen[n]))
+		if (drain_inspect(d, i, &d->seen[n]))
 			d->is_calm &= !d->seen[n++].is_final;
 		else
 			n_free += ABI_STATE_OF(load(&d->pool->states[i])) == ABI_FREE;
@@ -145,8 +145,8 @@ static void free_chunk(struct drain *d, const struct seen *s)
 	d->n_freed++;
 	if (!compare_exchange(&d->pool->states[s->index], &state, ABI_STATE(order, 0, ABI_FREE)))
 		return;
-	if (m->lane)
-		d->lanes[m->lane - 1].chunk = 0;
+	if (m->exclusive_stream)
+		d->exclusive_streams[m->exclusive_stream - 1].chunk = 0;
 	*m = (struct mark){ 0 };
 }
 
@@ -154,7 +154,7 @@ uint64_t drain_slot_lost(const struct drain *d, uint32_t slot)
 {
 	const struct abi_slot *s = pool_slot(d->pool, slot);
 
-	return load(&s->lost) - ABI_TOLD_OF(load(&s->told));
+	return load(&s->lost) - ABI_TOLD_OF(load(&s->reported));
 }
 
 /* Whether others have waited for us long enough. */
@@ -192,7 +192,7 @@ static int drain_cpu(struct drain *d, struct seen *end, struct diag *diag)
 		/* A successor replaced it in the slot: it is final (write.c, (4)).  It was looked at
 		 * before the successor was, perhaps, and went on: look again. */
 		if (!s->is_final && s + 1 < end && s[1].sequence == s->sequence + 1) {
-			look_at_word(d, s);
+			inspect_word(d, s);
 			s->is_final = true;
 		}
 		if (s->position > s->read && (s->is_final || d->partial)) {
@@ -213,23 +213,23 @@ static int drain_cpu(struct drain *d, struct seen *end, struct diag *diag)
 }
 
 /* The chunk's lane, found for it if it has none: free, and ended before the chunk begins. */
-struct output *drain_lane_of(struct drain *d, const struct seen *s)
+struct output *drain_exclusive_stream_of(struct drain *d, const struct seen *s)
 {
 	struct mark *m = &d->marks[s->index];
 	uint32_t i;
 
-	if (m->lane)
-		return &d->lanes[m->lane - 1];
-	for (i = 0; i < d->n_lanes; i++)
-		if (!d->lanes[i].chunk && d->lanes[i].end_ns <= s->begin_ns)
+	if (m->exclusive_stream)
+		return &d->exclusive_streams[m->exclusive_stream - 1];
+	for (i = 0; i < d->n_exclusive_streams; i++)
+		if (!d->exclusive_streams[i].chunk && d->exclusive_streams[i].end_ns <= s->begin_ns)
 			break;
 	if (i == DRAIN_LANES)
 		return NULL;
-	if (i == d->n_lanes)
-		d->n_lanes++;
-	d->lanes[i].chunk = s->index + 1;
-	m->lane = i + 1;
-	return &d->lanes[i];
+	if (i == d->n_exclusive_streams)
+		d->n_exclusive_streams++;
+	d->exclusive_streams[i].chunk = s->index + 1;
+	m->exclusive_stream = i + 1;
+	return &d->exclusive_streams[i];
 }
 
 static int drain_exclusive(struct drain *d, const struct seen *s, struct diag *diag)
@@ -237,12 +237,12 @@ static int drain_exclusive(struct drain *d, const struct seen *s, struct diag *d
 	int err = 0;
 
 	if (s->position > s->read && (s->is_final || d->partial)) {
-		struct output *o = drain_lane_of(d, s);
+		struct output *o = drain_exclusive_stream_of(d, s);
 
 		d->is_behind |= !o;
 		if (!o)
 			return 0; /* more open chunks than lanes: it waits */
-		err = drain_ready(d, o, "lane", (uint32_t)(o - d->lanes), diag);
+		err = drain_ready(d, o, "lane", (uint32_t)(o - d->exclusive_streams), diag);
 		if (!err)
 			err = write_once(d, o, s, 0, diag);
 	}
@@ -294,7 +294,7 @@ static void end_pass(struct drain *d, int err)
 	d->unwritten = err || d->is_behind ? count_unwritten(d, d->seen, d->end) : 0;
 	/* When nothing can be written nobody shall wait for us again and again. */
 	if (!err || load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
-		drain_tell_room(d);
+		drain_report_room(d);
 }
 
 int drain_begin(struct drain *d, bool partial, struct diag *diag)
@@ -309,29 +309,29 @@ int drain_begin(struct drain *d, bool partial, struct diag *diag)
 	d->is_behind = false;
 	d->partial = partial;
 	d->at = d->seen;
-	d->end = d->seen + look_at_all(d);
+	d->end = d->seen + inspect_all(d);
 	err = drain_describe(d, diag); /* after looking: (2) */
 	if (err)
 		end_pass(d, err);
 	return err;
 }
 
-uint32_t drain_pace(struct drain *d, uint64_t now_ns)
+uint32_t drain_poll_interval(struct drain *d, uint64_t now_ns)
 {
-	uint64_t n = drain_count_closed(d), closed = n - d->n_paced;
+	uint64_t n = drain_count_closed(d), closed = n - d->n_polled;
 	uint32_t ms;
 
 	/* All of them are the most that can be closed between two passes; the rest is scribbled. */
 	closed = closed < d->pool->n_chunks ? closed : d->pool->n_chunks;
-	pace_saw(&d->pace, closed * d->pool->chunk_size, now_ns);
-	d->n_paced = n;
-	ms = pace_ms(&d->pace, d->free_bytes, d->pool->n_cpus);
-	return d->pool->patience_us && ms > PACE_MS ? PACE_MS : ms; /* who waits for room waits for us */
+	poll_interval_observe(&d->poll_interval, closed * d->pool->chunk_size, now_ns);
+	d->n_polled = n;
+	ms = poll_interval_ms(&d->poll_interval, d->free_bytes, d->pool->n_cpus);
+	return d->pool->block_timeout_us && ms > POLL_MS ? POLL_MS : ms; /* who waits for room waits for us */
 }
 
 void drain_expect(struct drain *d, uint64_t now_ns)
 {
-	pace_expect(&d->pace, now_ns);
+	poll_interval_expect(&d->poll_interval, now_ns);
 }
 
 int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag)
@@ -345,12 +345,12 @@ int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag)
 	if (err || d->at == d->end)
 		end_pass(d, err);
 	else if (load(&d->pool->shared->exhausted) != ABI_POOL_GIVEN_UP)
-		drain_tell_room(d);
+		drain_report_room(d);
 	return err ? err : d->at < d->end;
 }
 
 /* An empty packet that tells of losses after the last full one. */
-static int tell_lost(struct drain *d, uint32_t cpu, struct diag *diag)
+static int report_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 {
 	struct output *o = &d->cpus[cpu];
 	uint64_t now_ns = clock_now_ns(&d->pool->clock), lost = drain_slot_lost(d, cpu);
@@ -376,11 +376,11 @@ static int tell_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 int drain_finish(struct drain *d, struct diag *diag)
 {
 	/* What a flight recorder holds is older than now, and comes first. */
-	bool may_tell = !d->pool->flight_recorder || d->copies;
+	bool may_report = !d->pool->flight_recorder || d->copies;
 	int first = 0, err;
 
-	for (uint32_t i = 0; may_tell && i < d->pool->n_cpus; i++) {
-		err = tell_lost(d, i, first ? NULL : diag);
+	for (uint32_t i = 0; may_report && i < d->pool->n_cpus; i++) {
+		err = report_lost(d, i, first ? NULL : diag);
 		first = first ? first : err;
 	}
 	return first;
@@ -401,7 +401,7 @@ uint64_t drain_oldest_ns(struct drain *d)
 	struct seen s;
 
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
-		if (drain_look_at(d, i, &s) && s.begin_ns < oldest_ns)
+		if (drain_inspect(d, i, &s) && s.begin_ns < oldest_ns)
 			oldest_ns = s.begin_ns;
 	return oldest_ns;
 }

@@ -28,7 +28,7 @@ struct drain;
 
 struct drain_options {
 	struct pool *pool; /* lent */
-	struct ctf_sink *sink; /* lent; struct event_header_large is described */
+	struct ctf_writer *sink; /* lent; struct event_header_large is described */
 	uint32_t class_id; /* of the stream class */
 	const char *name; /* before the files' names; "": none */
 	uint64_t contexts; /* that the events carry: abi/context.h */
@@ -58,8 +58,8 @@ int drain_begin(struct drain *d, bool partial, struct diag *diag);
  */
 int drain_write(struct drain *d, uint64_t until_ns, struct diag *diag);
 
-/* drain_pace - after a pass: for how many milliseconds the pool may be left alone (collect/drain/interval.h). */
-uint32_t drain_pace(struct drain *d, uint64_t now_ns);
+/* drain_poll_interval - after a pass: for how many milliseconds the pool may be left alone (collect/drain/interval.h). */
+uint32_t drain_poll_interval(struct drain *d, uint64_t now_ns);
 /* drain_expect - somebody may begin to write. */
 void drain_expect(struct drain *d, uint64_t now_ns);
 

@@ -42,7 +42,7 @@ int drain_describe_stream(struct drain *d, struct diag *diag)
 	if (t.failed)
 		err = diag_fail(diag, -ENOMEM, "no memory for the collector");
 	else if (t.size)
-		err = ctf_sink_describe(d->sink, t.bytes, t.size, diag);
+		err = ctf_writer_describe(d->sink, t.bytes, t.size, diag);
 	d->is_stream_described |= !err;
 	text_fini(&t);
 	return err;
@@ -68,12 +68,12 @@ int drain_open(struct drain **drain, const struct drain_options *o, struct diag 
 	d->contexts = o->contexts;
 	snprintf(d->prefix, sizeof d->prefix, "%s%s", o->name, *o->name ? "_" : "");
 	d->cpus = calloc(pool->n_cpus, sizeof *d->cpus);
-	d->lanes = calloc(DRAIN_LANES, sizeof *d->lanes);
+	d->exclusive_streams = calloc(DRAIN_LANES, sizeof *d->exclusive_streams);
 	d->marks = calloc(pool->n_chunks, sizeof *d->marks);
 	d->seen = calloc(pool->n_chunks, sizeof *d->seen);
 	d->is_described = calloc(ABI_SCHEMAS, sizeof *d->is_described);
-	d->n_paced = drain_count_closed(d);
-	if (!d->cpus || !d->lanes || !d->marks || !d->seen || !d->is_described)
+	d->n_polled = drain_count_closed(d);
+	if (!d->cpus || !d->exclusive_streams || !d->marks || !d->seen || !d->is_described)
 		err = diag_fail(diag, -ENOMEM, "no memory for the collector");
 	if (err)
 		drain_close(d);
@@ -90,7 +90,7 @@ void drain_resume(struct drain *d)
 	for (uint32_t i = 0; i < d->pool->n_cpus; i++)
 		d->cpus[i].next = UINT64_MAX;
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++) {
-		if (!drain_look_at(d, i, s))
+		if (!drain_inspect(d, i, s))
 			continue;
 		d->marks[i].cut_ns = load(&pool_chunk_at(d->pool, i)->cut_ns);
 		if (d->marks[i].cut_ns > s->begin_ns + s->since_ns) /* scribbled over */
@@ -116,11 +116,11 @@ void drain_close(struct drain *d)
 		return;
 	for (uint32_t i = 0; d->cpus && i < d->pool->n_cpus; i++)
 		close_output(&d->cpus[i]);
-	for (uint32_t i = 0; i < d->n_lanes; i++)
-		close_output(&d->lanes[i]);
+	for (uint32_t i = 0; i < d->n_exclusive_streams; i++)
+		close_output(&d->exclusive_streams[i]);
 	drain_forget_copy(d);
 	free(d->cpus);
-	free(d->lanes);
+	free(d->exclusive_streams);
 	free(d->marks);
 	free(d->seen);
 	free(d->is_described);
@@ -170,7 +170,7 @@ int drain_describe(struct drain *d, struct diag *diag)
 	if (t.failed)
 		err = diag_fail(diag, -ENOMEM, "no memory to describe events");
 	else if (t.size)
-		err = ctf_sink_describe(d->sink, t.bytes, t.size, diag);
+		err = ctf_writer_describe(d->sink, t.bytes, t.size, diag);
 	d->is_stream_described |= t.size && !err;
 	text_fini(&t);
 	for (uint32_t i = d->n_described; i < n; i++)

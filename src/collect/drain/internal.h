@@ -30,7 +30,7 @@ struct output {
 /* What we keep about a chunk between passes. */
 struct mark {
 	uint64_t cut_ns; /* time of the last event already written */
-	uint32_t lane; /* + 1 */
+	uint32_t exclusive_stream; /* + 1 */
 };
 
 /* A chunk as one pass saw it: copied, bounded. */
@@ -49,14 +49,14 @@ struct seen {
 
 struct drain {
 	struct pool *pool;
-	struct ctf_sink *sink;
+	struct ctf_writer *sink;
 	uint32_t class_id;
 	uint64_t contexts;
 	bool is_stream_described;
 	char prefix[ABI_CHANNEL_NAME_BYTES + 2]; /* of its files' names */
 	struct output *cpus;
-	struct output *lanes;
-	uint32_t n_lanes;
+	struct output *exclusive_streams;
+	uint32_t n_exclusive_streams;
 	struct mark *marks;
 	struct seen *seen;
 	struct seen *at, *end; /* what the pass has yet to write of it */
@@ -67,10 +67,10 @@ struct drain {
 	bool is_behind; /* the last pass had no lane for some chunk */
 	uint64_t n_freed; /* chunks, by us: each counted in the pool's order, as each closed one is */
 	uint64_t n_closed; /* so far, when the last pass looked */
-	uint64_t n_paced; /* and when drain_pace did */
+	uint64_t n_polled; /* and when drain_poll_interval did */
 	uint64_t free_bytes; /* when the last pass looked */
 	bool is_calm; /* it saw nothing that was complete */
-	struct pace pace;
+	struct poll_interval poll_interval;
 	uint64_t unwritten; /* bytes that the last pass, or drain_count_uncopied, found not written */
 	char *copies; /* overwrite.c: of the first n_copied of seen */
 	uint32_t n_copied, n_written;
@@ -78,8 +78,8 @@ struct drain {
 
 /* collect/drain/streams.h: all channels. */
 struct streams {
-	struct ctf_sink sink;
-	struct joined joined;
+	struct ctf_writer sink;
+	struct procnames procnames;
 	const struct abi_clock *clock;
 	struct drain *drains[ABI_CHANNELS];
 	uint32_t n;
@@ -88,12 +88,12 @@ struct streams {
 
 /* The trace of this number is closed, and tells @n events as lost: they go to *@told (ABI_TOLD), once however
  * often this is called. */
-static inline void drain_add_told(uint64_t *told, uint32_t number, uint64_t n)
+static inline void drain_add_reported(uint64_t *reported, uint32_t number, uint64_t n)
 {
-	uint64_t before = load(told);
+	uint64_t before = load(reported);
 
 	if (ABI_TOLD_LIFE(before) != (number & 0xffff))
-		store(told, ABI_TOLD(number, ABI_TOLD_OF(before) + n));
+		store(reported, ABI_TOLD(number, ABI_TOLD_OF(before) + n));
 }
 
 /* After drain_open: the pool was drained by another one before, which died. */
@@ -103,9 +103,9 @@ void drain_add_stream(struct text *t, uint32_t class_id, uint64_t contexts);
 /* Whether the host pid @pid names nobody; false for 0 and for who has none here. */
 bool drain_is_dead(uint32_t pid);
 /* Lets writers look for a free chunk again, if there is one. */
-void drain_tell_room(struct drain *d);
+void drain_report_room(struct drain *d);
 /* Copies and bounds what chunk @i says of itself.  False if there is nothing to read. */
-bool drain_look_at(struct drain *d, uint32_t i, struct seen *s);
+bool drain_inspect(struct drain *d, uint32_t i, struct seen *s);
 /* For qsort: CPU chunks by CPU and number, then the others by time. */
 int drain_compare(const void *a, const void *b);
 /* Describes the classes registered since, in one write: after looking, see (2) of drain.h.  What could not be written is
@@ -117,7 +117,7 @@ int drain_describe_stream(struct drain *d, struct diag *diag);
 /* So many chunks were closed, in the pool's life; and some given back unused. */
 uint64_t drain_count_closed(const struct drain *d);
 /* The chunk's lane, found for it if it has none: free, and ended before the chunk begins; or NULL. */
-struct output *drain_lane_of(struct drain *d, const struct seen *s);
+struct output *drain_exclusive_stream_of(struct drain *d, const struct seen *s);
 /* Makes the file KIND_NUMBER if there is none yet. */
 int drain_ready(struct drain *d, struct output *o, const char *kind, uint32_t number,
 		struct diag *diag);

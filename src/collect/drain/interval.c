@@ -6,9 +6,9 @@
 #define CPU_BYTES_S 160000000u
 #define BATCH_BYTES (1u << 20)
 #define FORGET_NS 500000000u
-#define FIRST_BYTES_S ((uint64_t)BATCH_BYTES * 1000 / PACE_MS)
+#define FIRST_BYTES_S ((uint64_t)BATCH_BYTES * 1000 / POLL_MS)
 
-void pace_expect(struct pace *p, uint64_t now_ns)
+void poll_interval_expect(struct poll_interval *p, uint64_t now_ns)
 {
 	if (p->bytes_s < FIRST_BYTES_S)
 		p->bytes_s = FIRST_BYTES_S;
@@ -16,13 +16,13 @@ void pace_expect(struct pace *p, uint64_t now_ns)
 }
 
 /* What was seen before, as far as it still counts: e to the minus time, roughly. */
-static uint64_t remembered(const struct pace *p, uint64_t passed_ns)
+static uint64_t remembered(const struct poll_interval *p, uint64_t passed_ns)
 {
 	return passed_ns < FORGET_NS ? p->bytes_s - p->bytes_s / 2 * (passed_ns >> 10) / (FORGET_NS >> 10)
 				     : p->bytes_s / 2;
 }
 
-void pace_saw(struct pace *p, uint64_t bytes, uint64_t now_ns)
+void poll_interval_observe(struct poll_interval *p, uint64_t bytes, uint64_t now_ns)
 {
 	uint64_t passed_ns = now_ns - p->at_ns, rate;
 
@@ -44,12 +44,12 @@ static uint64_t at_least(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-uint32_t pace_ms(const struct pace *p, uint64_t free_bytes, uint32_t n_cpus)
+uint32_t poll_interval_ms(const struct poll_interval *p, uint64_t free_bytes, uint32_t n_cpus)
 {
 	uint64_t by_room = free_bytes * 1000 / ((uint64_t)CPU_BYTES_S * n_cpus),
 		 by_rate = at_most(free_bytes / 4, BATCH_BYTES) * 1000 / (p->bytes_s + 1);
 
-	by_room = at_least(by_room, PACE_MS);
-	by_rate = at_least(by_rate, PACE_LEAST_MS);
-	return (uint32_t)at_most(at_most(by_room, by_rate), PACE_MOST_MS);
+	by_room = at_least(by_room, POLL_MS);
+	by_rate = at_least(by_rate, POLL_LEAST_MS);
+	return (uint32_t)at_most(at_most(by_room, by_rate), POLL_MOST_MS);
 }

@@ -27,7 +27,7 @@ struct process {
 	pid_t pid; /* 0: none */
 	uint64_t hash; /* of what was noted last */
 	uint64_t pages; /* that it had mapped then, whatever for */
-	bool has_settled; /* so it was twice */
+	bool is_finalized; /* so it was twice */
 };
 
 struct maps {
@@ -140,7 +140,7 @@ static uint64_t hash_of(const struct text *t)
 
 /* A mapping that comes or goes changes its size: reading that costs a tenth of reading them all.  Two looks in
  * which it is the same, since the first may have been in the middle of a dlopen. */
-static bool has_changed(struct process *p, bool *lives)
+static bool has_changed(struct process *p, bool *is_alive)
 {
 	unsigned long long pages = 0;
 	char path[64], text[64];
@@ -153,31 +153,31 @@ static bool has_changed(struct process *p, bool *lives)
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = 0;
-	*lives = sscanf(text, "%llu", &pages) == 1 && pages; /* a zombie has none */
-	if (pages == p->pages && p->has_settled)
+	*is_alive = sscanf(text, "%llu", &pages) == 1 && pages; /* a zombie has none */
+	if (pages == p->pages && p->is_finalized)
 		return false;
-	p->has_settled = pages == p->pages;
+	p->is_finalized = pages == p->pages;
 	p->pages = pages;
-	return *lives;
+	return *is_alive;
 }
 
 /* False if it is gone. */
 static bool note(struct maps *m, struct process *p, uint64_t at_ns)
 {
 	struct text t = { 0 };
-	bool lives;
+	bool is_alive;
 	uint64_t hash;
 
 	read_maps(m, p->pid, &t);
-	lives = t.size && !t.failed;
-	hash = lives ? hash_of(&t) : 0;
-	if (lives && hash != p->hash && m->size + t.size < MAPS_BYTES_MAX) {
+	is_alive = t.size && !t.failed;
+	hash = is_alive ? hash_of(&t) : 0;
+	if (is_alive && hash != p->hash && m->size + t.size < MAPS_BYTES_MAX) {
 		fprintf(m->file, "process %d %" PRIu64 "\n%s", (int)p->pid, at_ns, t.bytes);
 		m->size += t.size + 64;
 		p->hash = hash;
 	}
 	text_fini(&t);
-	return lives;
+	return is_alive;
 }
 
 void maps_join(struct maps *m, pid_t pid, uint64_t at_ns)
@@ -214,11 +214,11 @@ void maps_add(struct maps *m, const struct kernel_mapped *g)
 
 static void look_again(struct maps *m, struct process *p, uint64_t at_ns)
 {
-	bool lives = true;
+	bool is_alive = true;
 
-	if (p->pid && has_changed(p, &lives))
-		lives = note(m, p, at_ns);
-	if (!lives)
+	if (p->pid && has_changed(p, &is_alive))
+		is_alive = note(m, p, at_ns);
+	if (!is_alive)
 		p->pid = 0;
 }
 

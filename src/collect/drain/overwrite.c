@@ -51,7 +51,7 @@ static uint32_t find_newest(struct drain *d, uint64_t cut_ns, const struct drain
 	uint32_t n = 0, wanted;
 
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++)
-		n += drain_look_at(d, i, &d->seen[n]) && d->seen[n].begin_ns < cut_ns &&
+		n += drain_inspect(d, i, &d->seen[n]) && d->seen[n].begin_ns < cut_ns &&
 		     end_ns(&d->seen[n]) >= from_ns;
 	qsort(d->seen, n, sizeof *d->seen, compare_newest_first);
 	for (wanted = 0; wanted < n; wanted++) {
@@ -70,7 +70,7 @@ static bool copy_chunk(struct drain *d, struct seen *s, char *to)
 {
 	const struct seen was = *s;
 
-	for (int tries = 0; tries < COPY_TRIES && drain_look_at(d, was.index, s); tries++) {
+	for (int tries = 0; tries < COPY_TRIES && drain_inspect(d, was.index, s); tries++) {
 		if (s->begin_ns != was.begin_ns || s->path != was.path || s->cpu != was.cpu)
 			return false;
 		s->read = sizeof(struct abi_chunk);
@@ -87,7 +87,7 @@ static bool copy_chunk(struct drain *d, struct seen *s, char *to)
  * since we looked. */
 static bool copy_all(struct drain *d, uint32_t n)
 {
-	bool is_whole = true;
+	bool is_complete = true;
 
 	d->n_copied = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -96,9 +96,9 @@ static bool copy_all(struct drain *d, uint32_t n)
 		if (copy_chunk(d, &s, d->copies + (size_t)d->n_copied * d->pool->chunk_size))
 			d->seen[d->n_copied++] = s;
 		else
-			is_whole &= d->seen[i].is_final;
+			is_complete &= d->seen[i].is_final;
 	}
-	return is_whole;
+	return is_complete;
 }
 
 /* Address space for a copy of the whole pool; memory is there for @n chunks, before the time counts. */
@@ -130,14 +130,14 @@ void drain_forget_copy(struct drain *d)
 
 int drain_copy(struct drain *d, const struct drain_limits *limits, uint64_t *cut_ns, struct diag *diag)
 {
-	bool is_whole = false;
+	bool is_complete = false;
 	int err;
 
 	drain_reclaim(d); /* what the dead left open is final */
 	err = make_room(d, find_newest(d, clock_now_ns(&d->pool->clock), limits), diag);
-	for (int i = 0; i < COPY_TRIES && !err && !is_whole; i++) {
+	for (int i = 0; i < COPY_TRIES && !err && !is_complete; i++) {
 		*cut_ns = clock_now_ns(&d->pool->clock);
-		is_whole = copy_all(d, find_newest(d, *cut_ns, limits));
+		is_complete = copy_all(d, find_newest(d, *cut_ns, limits));
 	}
 	return err;
 }
@@ -166,10 +166,10 @@ static int write_cpu(struct drain *d, const struct seen *s, struct diag *diag)
 	return drain_packet(d, o, s, 0, diag); /* refusals are told at the end: drain_finish */
 }
 
-static int write_lane(struct drain *d, const struct seen *s, struct diag *diag)
+static int write_exclusive_stream(struct drain *d, const struct seen *s, struct diag *diag)
 {
-	struct output *o = drain_lane_of(d, s);
-	int err = o ? drain_ready(d, o, "lane", (uint32_t)(o - d->lanes), diag) : 0;
+	struct output *o = drain_exclusive_stream_of(d, s);
+	int err = o ? drain_ready(d, o, "lane", (uint32_t)(o - d->exclusive_streams), diag) : 0;
 
 	if (!o || err)
 		return err;
@@ -197,7 +197,7 @@ int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, 
 
 		if (end_ns(s) >= from_ns)
 			err = s->path == ABI_PATH_W ? write_cpu(d, s, diag)
-						    : write_lane(d, s, diag);
+						    : write_exclusive_stream(d, s, diag);
 	}
 	return err ? err : d->n_written < d->n_copied;
 }

@@ -41,7 +41,7 @@ struct noted {
 	};
 };
 
-int joined_describe(struct ctf_sink *sink, struct diag *d)
+int procnames_describe(struct ctf_writer *sink, struct diag *d)
 {
 	struct text t = { 0 };
 	int err;
@@ -62,12 +62,12 @@ int joined_describe(struct ctf_sink *sink, struct diag *d)
 		  "\t};\n};\n\n",
 		  NAME_ID, STREAM_ID, PROCNAME, FIRING_ID, STREAM_ID);
 	err = t.failed ? diag_fail(d, -ENOMEM, "no memory for the collector")
-		       : ctf_sink_describe(sink, t.bytes, t.size, d);
+		       : ctf_writer_describe(sink, t.bytes, t.size, d);
 	text_fini(&t);
 	return err;
 }
 
-void joined_close(struct joined *n)
+void procnames_close(struct procnames *n)
 {
 	if (n->is_open)
 		ctf_stream_close(&n->stream);
@@ -75,7 +75,7 @@ void joined_close(struct joined *n)
 	text_fini(&n->text);
 }
 
-static void add_event(struct joined *n, const void *event, size_t size)
+static void add_event(struct procnames *n, const void *event, size_t size)
 {
 	struct abi_ctf_event_extended header;
 
@@ -99,7 +99,7 @@ static bool next_event(const struct text *t, size_t at, struct noted *e)
 	return true;
 }
 
-void joined_add(struct joined *n, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program)
+void procnames_add(struct procnames *n, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program)
 {
 	struct name_event e = {
 		.header = { ABI_CTF_EXTENDED, NAME_ID, at_ns },
@@ -115,7 +115,7 @@ void joined_add(struct joined *n, uint64_t at_ns, uint32_t vpid, pid_t pid, cons
 	add_event(n, &e, sizeof e);
 }
 
-void joined_fired(struct joined *n, uint64_t at_ns, const struct joined_firing *f)
+void procnames_fired(struct procnames *n, uint64_t at_ns, const struct procnames_firing *f)
 {
 	struct firing_event e = { .header = { ABI_CTF_EXTENDED, FIRING_ID, at_ns },
 				  .vpid = f->vpid,
@@ -128,7 +128,7 @@ void joined_fired(struct joined *n, uint64_t at_ns, const struct joined_firing *
 	add_event(n, &e, offsetof(struct firing_event, text) + strlen(e.text) + 1);
 }
 
-void joined_add_all(struct joined *n, const struct joined *other, uint64_t from_ns)
+void procnames_add_all(struct procnames *n, const struct procnames *other, uint64_t from_ns)
 {
 	struct noted e;
 
@@ -141,7 +141,7 @@ void joined_add_all(struct joined *n, const struct joined *other, uint64_t from_
 	}
 }
 
-bool joined_many(const struct joined *n)
+bool procnames_many(const struct procnames *n)
 {
 	return n->text.size > NAMES_BYTES && n->text.size > n->enough;
 }
@@ -151,7 +151,7 @@ struct forgetting {
 	uint64_t oldest_ns;
 	size_t from; /* what is before goes as if it were older than that */
 	struct last {
-		uint64_t who;
+		uint64_t selector;
 		size_t at; /* the last old name of it */
 	} *lasts; /* in the order of who; NULL: no memory, all are taken for the last */
 	size_t n;
@@ -163,22 +163,22 @@ static bool is_old(const struct forgetting *f, size_t at, const struct noted *e)
 }
 
 /* A process that we do not see, in another pid namespace, is who it says. */
-static uint64_t who(const struct name_event *e)
+static uint64_t selector(const struct name_event *e)
 {
 	return e->pid ? e->pid : 1ull << 32 | e->vpid;
 }
 
-static int compare_who(const void *a, const void *b)
+static int compare_selectors(const void *a, const void *b)
 {
 	const struct last *x = a, *y = b;
 
-	return (x->who > y->who) - (x->who < y->who);
+	return (x->selector > y->selector) - (x->selector < y->selector);
 }
 
 static int compare_last(const void *a, const void *b)
 {
 	const struct last *x = a, *y = b;
-	int order = compare_who(a, b);
+	int order = compare_selectors(a, b);
 
 	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
@@ -193,17 +193,17 @@ static void find_lasts(struct forgetting *f, const struct text *all)
 		return;
 	for (at = 0; next_event(all, at, &e); at += e.size)
 		if (e.header.id == NAME_ID && is_old(f, at, &e))
-			f->lasts[n++] = (struct last){ who(&e.name), at };
+			f->lasts[n++] = (struct last){ selector(&e.name), at };
 	qsort(f->lasts, n, sizeof *f->lasts, compare_last);
 	for (size_t i = 0; i < n; i++)
-		if (i + 1 == n || f->lasts[i].who != f->lasts[i + 1].who)
+		if (i + 1 == n || f->lasts[i].selector != f->lasts[i + 1].selector)
 			f->lasts[f->n++] = f->lasts[i];
 }
 
 static bool is_last(const struct forgetting *f, size_t at, const struct name_event *e)
 {
-	const struct last key = { .who = who(e) };
-	const struct last *found = f->lasts ? bsearch(&key, f->lasts, f->n, sizeof key, compare_who) : NULL;
+	const struct last key = { .selector = selector(e) };
+	const struct last *found = f->lasts ? bsearch(&key, f->lasts, f->n, sizeof key, compare_selectors) : NULL;
 
 	return !f->lasts || (found && found->at == at);
 }
@@ -214,7 +214,7 @@ static bool is_last(const struct forgetting *f, size_t at, const struct name_eve
  * slowly reaches back far: of more than NAMES_MOST_BYTES the older half goes nevertheless, but for the living.
  * Of a living one that joined again and again its last name is enough: all that is older than that has gone.
  */
-void joined_forget_dead(struct joined *n, uint64_t oldest_ns)
+void procnames_forget_dead(struct procnames *n, uint64_t oldest_ns)
 {
 	struct text all = n->text;
 	struct forgetting f = { .oldest_ns = oldest_ns,
@@ -232,16 +232,16 @@ void joined_forget_dead(struct joined *n, uint64_t oldest_ns)
 	n->enough = 2 * n->text.size;
 }
 
-static int make_ready(struct joined *n, struct ctf_sink *sink, struct diag *d)
+static int make_ready(struct procnames *n, struct ctf_writer *sink, struct diag *d)
 {
-	int err = n->is_open ? 0 : ctf_stream_open(&n->stream, sink, JOINED_STREAM, d);
+	int err = n->is_open ? 0 : ctf_stream_open(&n->stream, sink, PROCNAMES_STREAM, d);
 
 	n->stream.class_id = STREAM_ID;
 	n->is_open = !err;
 	return err;
 }
 
-int joined_write(struct joined *n, struct ctf_sink *sink, uint64_t lost, uint64_t now_ns, struct diag *d)
+int procnames_write(struct procnames *n, struct ctf_writer *sink, uint64_t lost, uint64_t now_ns, struct diag *d)
 {
 	struct iovec body = { n->text.bytes, n->text.size };
 	struct ctf_packet p = { .begin_ns = n->text.size ? n->begin_ns : now_ns,

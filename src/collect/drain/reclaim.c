@@ -93,7 +93,7 @@ static void reclaim_chunk(struct drain *d, uint32_t i)
 
 /* A writer who looks for room where there is none pays for looking at all chunks, and does it again each
  * time that it is told so: not before it is true. */
-void drain_tell_room(struct drain *d)
+void drain_report_room(struct drain *d)
 {
 	if (!load(&d->pool->shared->exhausted))
 		return;
@@ -112,6 +112,6 @@ void drain_reclaim(struct drain *d)
 		reclaim_chunk(d, i);
 	if (load(&d->pool->shared->exhausted)) {
 		ring_release(d->pool);
-		drain_tell_room(d);
+		drain_report_room(d);
 	}
 }

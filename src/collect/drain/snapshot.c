@@ -23,8 +23,8 @@
 enum { STEP_BYTES = 4 << 20 };
 
 /* What could be written: for the bounds. */
-struct pieces {
-	struct piece {
+struct trace_chunks {
+	struct trace_chunk {
 		uint64_t begin_ns, end_ns;
 		size_t bytes;
 	} *at;
@@ -32,13 +32,13 @@ struct pieces {
 	bool failed;
 };
 
-static void add_piece(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes)
+static void add_trace_chunk(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes)
 {
-	struct pieces *p = arg;
+	struct trace_chunks *p = arg;
 
 	if (p->n == p->capacity) {
 		size_t capacity = p->capacity ? 2 * p->capacity : 256;
-		struct piece *at = realloc(p->at, capacity * sizeof *at);
+		struct trace_chunk *at = realloc(p->at, capacity * sizeof *at);
 
 		p->failed |= !at;
 		if (!at)
@@ -46,18 +46,18 @@ static void add_piece(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t byte
 		p->at = at;
 		p->capacity = capacity;
 	}
-	p->at[p->n++] = (struct piece){ begin_ns, end_ns, bytes };
+	p->at[p->n++] = (struct trace_chunk){ begin_ns, end_ns, bytes };
 }
 
 static int compare_newest_first(const void *a, const void *b)
 {
-	const struct piece *x = a, *y = b;
+	const struct trace_chunk *x = a, *y = b;
 
 	return x->end_ns > y->end_ns ? -1 : x->end_ns < y->end_ns;
 }
 
 /* From when on the newest pieces take no more than @max_bytes. */
-static uint64_t from_when(struct pieces *p, uint64_t max_bytes)
+static uint64_t from_when(struct trace_chunks *p, uint64_t max_bytes)
 {
 	uint64_t bytes = 0;
 
@@ -71,7 +71,7 @@ static uint64_t from_when(struct pieces *p, uint64_t max_bytes)
 }
 
 /* The first time in the application's half, if it begins at @from_ns. */
-static uint64_t first_time(const struct pieces *p, size_t n_applications, uint64_t from_ns,
+static uint64_t first_time(const struct trace_chunks *p, size_t n_applications, uint64_t from_ns,
 			   uint64_t if_none_ns)
 {
 	uint64_t first_ns = if_none_ns;
@@ -84,14 +84,14 @@ static uint64_t first_time(const struct pieces *p, size_t n_applications, uint64
 
 static int set_bounds(struct snapshot_maker *s, const struct drain_limits *l, struct diag *d)
 {
-	struct pieces p = { 0 }, all;
+	struct trace_chunks p = { 0 }, all;
 	uint64_t from_ns;
 	size_t n;
 
-	streams_each_copied(s->streams, add_piece, &p);
+	streams_each_copied(s->streams, add_trace_chunk, &p);
 	n = p.n;
 	if (s->kernel)
-		kernel_each_held(s->kernel, add_piece, &p);
+		kernel_each_held(s->kernel, add_trace_chunk, &p);
 	for (size_t i = n; i < p.n; i++)
 		if (p.at[i].end_ns == UINT64_MAX) /* being written */
 			p.at[i].end_ns = s->cut_ns;
@@ -115,7 +115,7 @@ static int set_bounds(struct snapshot_maker *s, const struct drain_limits *l, st
 
 /* ---------------------------------------------------------------- where */
 
-static int choose_own(struct snapshot_maker *s, struct diag *d)
+static int select_own(struct snapshot_maker *s, struct diag *d)
 {
 	do {
 		if (snprintf(s->path, sizeof s->path, "%s/snapshot-%u", s->output, ++s->number) >=
@@ -127,11 +127,11 @@ static int choose_own(struct snapshot_maker *s, struct diag *d)
 	return 0;
 }
 
-static int choose_given(struct snapshot_maker *s, const struct control_line *request, struct diag *d)
+static int select_given(struct snapshot_maker *s, const struct json_line *request, struct diag *d)
 {
 	struct stat st;
 
-	if (!control_text(request, "path", s->shown, sizeof s->shown))
+	if (!json_line_text(request, "path", s->shown, sizeof s->shown))
 		strcpy(s->shown, "the directory given");
 	if (fstat(s->directory, &st) || !S_ISDIR(st.st_mode))
 		return diag_fail(d, -ENOTDIR, "%s: not a directory", s->shown);
@@ -180,7 +180,7 @@ static void fail(struct snapshot_maker *s, struct diag *d)
 		s->ended(s->ended_arg, NULL, d->text);
 		return;
 	}
-	control_refuse(s->asker, false, d->text);
+	json_line_refuse(s->asker, false, d->text);
 	close(s->asker);
 }
 
@@ -189,13 +189,13 @@ static void succeed(struct snapshot_maker *s)
 	struct text t = { 0 };
 
 	text_addf(&t, "{\"ok\":true");
-	control_add_text(&t, "path", s->shown);
-	control_add_number(&t, "cut_ns", s->cut_ns + s->clock_offset_ns);
-	control_add_number(&t, "app_bytes", streams_bytes(s->streams));
-	control_add_number(&t, "kernel_bytes", s->kernel_bytes);
+	json_line_add_text(&t, "path", s->shown);
+	json_line_add_number(&t, "cut_ns", s->cut_ns + s->clock_offset_ns);
+	json_line_add_number(&t, "app_bytes", streams_bytes(s->streams));
+	json_line_add_number(&t, "kernel_bytes", s->kernel_bytes);
 	release(s);
 	if (s->asker >= 0) {
-		control_send(s->asker, &t, -1);
+		json_line_send(s->asker, &t, -1);
 		close(s->asker);
 	} else {
 		s->ended(s->ended_arg, s->shown, NULL);
@@ -245,14 +245,14 @@ static int open_kernel(struct snapshot_maker *s, struct diag *d)
 	return err;
 }
 
-static int take_limit(const struct control_line *request, const char *key, uint64_t *limit, struct diag *d)
+static int take_limit(const struct json_line *request, const char *key, uint64_t *limit, struct diag *d)
 {
-	if (!control_has(request, key) || control_number(request, key, limit))
+	if (!json_line_has(request, key) || json_line_number(request, key, limit))
 		return 0;
 	return diag_fail(d, -EINVAL, "`%s` is no whole number from 0 up", key);
 }
 
-void snapshot_begin(struct snapshot_maker *s, const struct control_line *request, int asker,
+void snapshot_begin(struct snapshot_maker *s, const struct json_line *request, int asker,
 		    int directory)
 {
 	struct drain_limits limits = { UINT64_MAX, UINT64_MAX };
@@ -267,7 +267,7 @@ void snapshot_begin(struct snapshot_maker *s, const struct control_line *request
 	if (!err)
 		err = take_limit(request, "max_size", &limits.max_bytes, &d);
 	if (!err)
-		err = directory < 0 ? choose_own(s, &d) : choose_given(s, request, &d);
+		err = directory < 0 ? select_own(s, &d) : select_given(s, request, &d);
 	if (err)
 		s->path[0] = 0; /* nothing there is ours to remove */
 	if (!err)

@@ -44,7 +44,7 @@ struct snapshot_maker {
 
 /* snapshot_begin - do what the request says: copy now; write with snapshot_step.  @asker and @directory
  * (each may be -1) are owned from here on, and are answered and closed in any case. */
-void snapshot_begin(struct snapshot_maker *s, const struct control_line *request, int asker,
+void snapshot_begin(struct snapshot_maker *s, const struct json_line *request, int asker,
 		    int directory);
 
 static inline bool snapshot_is_open(const struct snapshot_maker *s)

@@ -40,7 +40,7 @@ static int open_drains(struct streams *s, const struct streams_options *o, struc
 int streams_open(struct streams **out, const struct streams_options *o, struct diag *d)
 {
 	struct streams *s = calloc(1, sizeof *s);
-	struct ctf_sink_options so = { .path = o->path,
+	struct ctf_writer_options so = { .path = o->path,
 				       .domain = "ust",
 				       .clock = &o->channels[0].pool->clock,
 				       .clock_offset_ns = o->clock_offset_ns };
@@ -52,12 +52,12 @@ int streams_open(struct streams **out, const struct streams_options *o, struct d
 	s->clock = so.clock;
 	s->bytes_before = o->bytes_before;
 	s->lost_before = o->lost_before;
-	s->sink = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
-	err = ctf_sink_open(&s->sink, &so, d);
+	s->sink = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	err = ctf_writer_open(&s->sink, &so, d);
 	if (!err)
-		err = ctf_sink_describe(&s->sink, header_tsdl, strlen(header_tsdl), d);
+		err = ctf_writer_describe(&s->sink, header_tsdl, strlen(header_tsdl), d);
 	if (!err)
-		err = joined_describe(&s->sink, d);
+		err = procnames_describe(&s->sink, d);
 	if (!err)
 		err = open_drains(s, o, d);
 	if (err)
@@ -73,8 +73,8 @@ void streams_close(struct streams *s)
 		return;
 	for (uint32_t i = 0; i < s->n; i++)
 		drain_close(s->drains[i]);
-	joined_close(&s->joined);
-	ctf_sink_close(&s->sink);
+	procnames_close(&s->procnames);
+	ctf_writer_close(&s->sink);
 	free(s);
 }
 
@@ -88,7 +88,7 @@ static bool is_flight_recorder(const struct streams *s, uint32_t i)
 	return s->drains[i]->pool->flight_recorder;
 }
 
-bool streams_any_flight(const struct streams *s)
+bool streams_any_overwrite(const struct streams *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		if (is_flight_recorder(s, i))
@@ -101,35 +101,35 @@ static void forget(struct streams *s)
 {
 	uint64_t oldest_ns = UINT64_MAX, ns;
 
-	if (!joined_many(&s->joined))
+	if (!procnames_many(&s->procnames))
 		return;
 	for (uint32_t i = 0; i < s->n; i++) {
 		ns = drain_oldest_ns(s->drains[i]);
 		oldest_ns = ns < oldest_ns ? ns : oldest_ns;
 	}
-	joined_forget_dead(&s->joined, oldest_ns);
+	procnames_forget_dead(&s->procnames, oldest_ns);
 }
 
 void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program)
 {
 	forget(s);
-	joined_add(&s->joined, at_ns, vpid, pid, program);
+	procnames_add(&s->procnames, at_ns, vpid, pid, program);
 }
 
-void streams_fired(struct streams *s, uint64_t at_ns, const struct joined_firing *f)
+void streams_fired(struct streams *s, uint64_t at_ns, const struct procnames_firing *f)
 {
 	forget(s);
-	joined_fired(&s->joined, at_ns, f);
+	procnames_fired(&s->procnames, at_ns, f);
 }
 
 void streams_names(struct streams *s, const struct streams *other, uint64_t from_ns)
 {
-	joined_add_all(&s->joined, &other->joined, from_ns);
+	procnames_add_all(&s->procnames, &other->procnames, from_ns);
 }
 
 static int write_names(struct streams *s, uint64_t lost, struct diag *d)
 {
-	return joined_write(&s->joined, &s->sink, lost, clock_now_ns(s->clock), d);
+	return procnames_write(&s->procnames, &s->sink, lost, clock_now_ns(s->clock), d);
 }
 
 /*
@@ -138,7 +138,7 @@ static int write_names(struct streams *s, uint64_t lost, struct diag *d)
  */
 int streams_begin(struct streams *s, bool partial, struct diag *d)
 {
-	int err = streams_any_flight(s) ? 0 : write_names(s, s->joined.lost, d), result;
+	int err = streams_any_overwrite(s) ? 0 : write_names(s, s->procnames.lost, d), result;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (is_flight_recorder(s, i))
@@ -169,12 +169,12 @@ int streams_pass(struct streams *s, bool partial, struct diag *d)
 	return begun ? begun : err;
 }
 
-uint32_t streams_pace(struct streams *s, uint64_t now_ns)
+uint32_t streams_poll_interval(struct streams *s, uint64_t now_ns)
 {
 	uint32_t least_ms = UINT32_MAX, ms;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		ms = is_flight_recorder(s, i) ? UINT32_MAX : drain_pace(s->drains[i], now_ns);
+		ms = is_flight_recorder(s, i) ? UINT32_MAX : drain_poll_interval(s->drains[i], now_ns);
 		least_ms = ms < least_ms ? ms : least_ms;
 	}
 	return least_ms;
@@ -186,7 +186,7 @@ void streams_expect(struct streams *s, uint64_t now_ns)
 		drain_expect(s->drains[i], now_ns);
 }
 
-uint64_t streams_settled_ns(const struct streams *s, uint64_t now_ns)
+uint64_t streams_complete_ns(const struct streams *s, uint64_t now_ns)
 {
 	uint64_t ns = now_ns, drain_ns;
 	bool any = false;
@@ -250,7 +250,7 @@ int streams_write_copied(struct streams *s, uint64_t from_ns, uint64_t about_byt
 {
 	uint64_t until = about_bytes < UINT64_MAX - s->sink.bytes ? s->sink.bytes + about_bytes
 								   : UINT64_MAX;
-	int more = write_names(s, s->joined.lost, d);
+	int more = write_names(s, s->procnames.lost, d);
 
 	for (uint32_t i = 0; i < s->n && !more; i++)
 		if (is_flight_recorder(s, i))
@@ -258,7 +258,7 @@ int streams_write_copied(struct streams *s, uint64_t from_ns, uint64_t about_byt
 	return more;
 }
 
-int streams_flight(struct streams *s, struct diag *d)
+int streams_is_overwrite(struct streams *s, struct diag *d)
 {
 	const struct drain_limits all = { UINT64_MAX, UINT64_MAX };
 	uint64_t cut_ns;
@@ -299,14 +299,14 @@ int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d)
 	return err ? err : names;
 }
 
-void streams_told(struct streams *s, struct streams *next, uint32_t number, uint64_t *told)
+void streams_reported(struct streams *s, struct streams *next, uint32_t number, uint64_t *reported)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t k = 0; k < s->drains[i]->pool->n_cpus; k++)
-			drain_add_told(&pool_slot(s->drains[i]->pool, k)->told, number,
+			drain_add_reported(&pool_slot(s->drains[i]->pool, k)->reported, number,
 				       s->drains[i]->cpus[k].lost);
-	drain_add_told(told, number, s->joined.lost);
-	next->lost_before = ABI_TOLD_OF(*told);
+	drain_add_reported(reported, number, s->procnames.lost);
+	next->lost_before = ABI_TOLD_OF(*reported);
 	next->bytes_before = streams_bytes(s);
 }
 

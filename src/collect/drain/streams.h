@@ -46,7 +46,7 @@ void streams_limit(struct streams *s, struct quota *quota);
  * time. */
 void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program);
 /* streams_fired - note a firing, at @at_ns. */
-void streams_fired(struct streams *s, uint64_t at_ns, const struct joined_firing *f);
+void streams_fired(struct streams *s, uint64_t at_ns, const struct procnames_firing *f);
 /* streams_names - note those that @other noted and has not written, as of @from_ns or later. */
 void streams_names(struct streams *s, const struct streams *other, uint64_t from_ns);
 
@@ -59,13 +59,13 @@ int streams_begin(struct streams *s, bool partial, struct diag *d);
 int streams_write(struct streams *s, uint64_t until_ns, struct diag *d);
 /* streams_pass - both, to the end.  Returns 0 or -errno. */
 int streams_pass(struct streams *s, bool partial, struct diag *d);
-/* streams_pace - after a pass: for how many milliseconds the pools may be left alone; UINT32_MAX: all are flight
+/* streams_poll_interval - after a pass: for how many milliseconds the pools may be left alone; UINT32_MAX: all are flight
  * recorders.  streams_expect - somebody may begin to write. */
-uint32_t streams_pace(struct streams *s, uint64_t now_ns);
+uint32_t streams_poll_interval(struct streams *s, uint64_t now_ns);
 void streams_expect(struct streams *s, uint64_t now_ns);
 
 /*
- * streams_settled_ns - up to when a pass with @partial that begins now will have written everything, if it
+ * streams_complete_ns - up to when a pass with @partial that begins now will have written everything, if it
  * succeeds and leaves nothing unwritten; at most @now_ns.  0 if all channels are flight recorders: what these
  * hold comes at the end.
  *
@@ -73,20 +73,20 @@ void streams_expect(struct streams *s, uint64_t now_ns);
  * more than STREAMS_SLOW_NS for that is not waited for: his event comes late.
  */
 #define STREAMS_SLOW_NS 500000000u
-uint64_t streams_settled_ns(const struct streams *s, uint64_t now_ns);
+uint64_t streams_complete_ns(const struct streams *s, uint64_t now_ns);
 /* streams_flush - write all that was committed before the call, but for flight recorders.  0 or -errno. */
 int streams_flush(struct streams *s, struct diag *d);
 /* streams_reclaim - in flight recorders, now and then: see drain_reclaim. */
 void streams_reclaim(struct streams *s);
 
-/* streams_copy, streams_each_copied, streams_write_copied, streams_flight: see drain.h; of all flight
+/* streams_copy, streams_each_copied, streams_write_copied, streams_is_overwrite: see drain.h; of all flight
  * recorders. */
 int streams_copy(struct streams *s, const struct drain_limits *l, uint64_t *cut_ns, struct diag *d);
 void streams_each_copied(const struct streams *s,
 			 void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
 			 void *arg);
 int streams_write_copied(struct streams *s, uint64_t from_ns, uint64_t about_bytes, struct diag *d);
-int streams_flight(struct streams *s, struct diag *d);
+int streams_is_overwrite(struct streams *s, struct diag *d);
 
 /* streams_finish - last packets, for losses nothing else has told; @lost_outside are events that never
  * found a pool.  Of the two halves the first may be followed by more events, the second not: its packets are of now. */
@@ -94,16 +94,16 @@ int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d);
 int streams_finish_names(struct streams *s, uint64_t lost_outside, struct diag *d);
 int streams_finish_cpus(struct streams *s, struct diag *d);
 
-/* streams_told - @s is finished, and to be closed; its number is @number: what it tells as lost @next, which
+/* streams_reported - @s is finished, and to be closed; its number is @number: what it tells as lost @next, which
  * goes on, does not tell again: neither of CPUs nor, by *@told (ABI_TOLD), of what happened outside. */
-void streams_told(struct streams *s, struct streams *next, uint32_t number, uint64_t *told);
+void streams_reported(struct streams *s, struct streams *next, uint32_t number, uint64_t *reported);
 /* Whether one of the channels is a flight recorder. */
-bool streams_any_flight(const struct streams *s);
+bool streams_any_overwrite(const struct streams *s);
 
 /* Bytes in the files so far; with those of the traces before. */
 uint64_t streams_bytes_here(const struct streams *s);
 uint64_t streams_bytes(const struct streams *s);
-/* Bytes of events that the last pass, or streams_flight, found and failed to write. */
+/* Bytes of events that the last pass, or streams_is_overwrite, found and failed to write. */
 uint64_t streams_unwritten(const struct streams *s);
 /* Events refused so far by the pool of channel @i. */
 uint64_t streams_lost(const struct streams *s, uint32_t i);

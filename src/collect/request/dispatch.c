@@ -24,14 +24,14 @@
 /* A request being answered. */
 struct asked {
 	const struct requests *r;
-	const struct control_line *line;
+	const struct json_line *line;
 	int fd; /* who gets the answer */
 	int passed; /* a descriptor that came with it, or -1 */
 };
 
 static void refuse(const struct asked *a, const char *why)
 {
-	control_refuse(a->fd, false, why);
+	json_line_refuse(a->fd, false, why);
 }
 
 static void begin_answer(struct text *t)
@@ -41,7 +41,7 @@ static void begin_answer(struct text *t)
 
 static void send_answer(const struct asked *a, struct text *t)
 {
-	control_send(a->fd, t, -1); /* who does not wait gets nothing */
+	json_line_send(a->fd, t, -1); /* who does not wait gets nothing */
 	text_fini(t);
 }
 
@@ -61,7 +61,7 @@ static bool snapshot(const struct asked *a)
 		refuse(a, "it is not a flight recorder: only one started with --overwrite keeps events in "
 			  "memory");
 	else if (snapshot_is_open(a->r->snapshot))
-		control_refuse(a->fd, true, "another snapshot is being written");
+		json_line_refuse(a->fd, true, "another snapshot is being written");
 	else {
 		snapshot_begin(a->r->snapshot, a->line, a->fd, a->passed);
 		return true; /* answers, and closes, later */
@@ -73,7 +73,7 @@ static bool snapshot(const struct asked *a)
 
 static bool switch_events(const struct asked *a, bool enable)
 {
-	if (!switches_request(a->r->collector, a->line, enable, a->fd))
+	if (!enable_request_read(a->r->collector, a->line, enable, a->fd))
 		return false;
 	if (a->passed >= 0)
 		close(a->passed);
@@ -106,12 +106,12 @@ static bool flush(const struct asked *a)
 		more = kernel_poll(r->kernel, until_ns, &d);
 	err = err ? err : more;
 	if (err > 0)
-		control_refuse(a->fd, true, "the kernel records faster than it can be written");
+		json_line_refuse(a->fd, true, "the kernel records faster than it can be written");
 	else if (err) {
 		refuse(a, d.text);
 	} else {
 		begin_answer(&t);
-		control_add_number(&t, "app_bytes", streams_bytes(r->streams));
+		json_line_add_number(&t, "app_bytes", streams_bytes(r->streams));
 		send_answer(a, &t);
 	}
 	return false;
@@ -122,7 +122,7 @@ static bool flush(const struct asked *a)
 static bool stop(const struct asked *a)
 {
 	if (!stopping_add(a->r->stopping, a->fd)) {
-		control_refuse(a->fd, true, "it is ending, and many wait for that already");
+		json_line_refuse(a->fd, true, "it is ending, and many wait for that already");
 		return false;
 	}
 	*a->r->stop = true;
@@ -141,27 +141,27 @@ static bool rotate(const struct asked *a)
 	struct text t = { 0 };
 	int err;
 
-	if (!c->o->pieces.rotate) {
+	if (!c->o->trace_chunks.rotate) {
 		refuse(a, "its recording is in one piece: only one started with --rotate can be rotated");
 		return false;
 	}
 	err = rotate_now(c, &d);
 	if (!err)
-		err = pieces_path(path, sizeof path, c->base, c->finished, &d);
+		err = trace_chunks_path(path, sizeof path, c->base, c->finished, &d);
 	if (err) {
-		control_refuse(a->fd, err == -EBUSY, d.text);
+		json_line_refuse(a->fd, err == -EBUSY, d.text);
 		return false;
 	}
 	begin_answer(&t);
-	control_add_number(&t, "piece", c->finished);
-	control_add_text(&t, "path", files_whole(path, whole));
+	json_line_add_number(&t, "piece", c->finished);
+	json_line_add_text(&t, "path", files_whole(path, whole));
 	send_answer(a, &t);
 	return false;
 }
 
 /* ---------------------------------------------------------------- status */
 
-static void tell_kernel(struct text *t, const struct kernel *k)
+static void report_kernel(struct text *t, const struct kernel *k)
 {
 	struct kernel_counts c;
 	const char *why;
@@ -169,33 +169,33 @@ static void tell_kernel(struct text *t, const struct kernel *k)
 	text_addf(t, ",\"kernel\":%s", k ? "true" : "false");
 	if (!k)
 		return;
-	control_add_text(t, "kernel_recorder", kernel_recorder(k, &why));
-	control_add_text(t, "kernel_no_bpf", why);
+	json_line_add_text(t, "kernel_recorder", kernel_recorder(k, &why));
+	json_line_add_text(t, "kernel_no_bpf", why);
 	kernel_counts(k, &c);
-	control_add_number(t, "kernel_events", c.events);
-	control_add_number(t, "kernel_bytes", c.bytes);
-	control_add_number(t, "kernel_lost", c.lost);
+	json_line_add_number(t, "kernel_events", c.events);
+	json_line_add_number(t, "kernel_bytes", c.bytes);
+	json_line_add_number(t, "kernel_lost", c.lost);
 }
 
-static void tell_pieces(struct text *t, const struct collector *c)
+static void report_trace_chunks(struct text *t, const struct collector *c)
 {
-	const struct tidy_status *s = &c->kept->tidy;
+	const struct archiver_status *s = &c->handover->archiver;
 
-	if (!c->piece)
+	if (!c->trace_chunk)
 		return;
-	control_add_number(t, "piece", c->piece);
-	control_add_number(t, "pieces_removed", s->n_removed);
-	control_add_number(t, "pieces_waiting", s->n_waiting);
-	control_add_number(t, "pieces_held", s->n_held);
-	control_add_number(t, "packed_from_bytes", s->plain_bytes);
-	control_add_number(t, "packed_bytes", s->packed_bytes);
-	control_add_number(t, "synced_piece", s->synced);
+	json_line_add_number(t, "piece", c->trace_chunk);
+	json_line_add_number(t, "pieces_removed", s->n_removed);
+	json_line_add_number(t, "pieces_waiting", s->n_waiting);
+	json_line_add_number(t, "pieces_held", s->n_held);
+	json_line_add_number(t, "packed_from_bytes", s->plain_bytes);
+	json_line_add_number(t, "packed_bytes", s->compressed_bytes);
+	json_line_add_number(t, "synced_piece", s->synced);
 	if (load_acquire(&s->n_failures))
-		control_add_text(t, "pieces_trouble", s->text);
+		json_line_add_text(t, "pieces_trouble", s->text);
 }
 
 /* The sender may be writing its texts, or be killed over it: they are for people. */
-static void tell_link(struct text *t, const struct recorder_options *o)
+static void report_link(struct text *t, const struct recorder_options *o)
 {
 	const struct sender_status *s = o->sent ? o->sent->status : NULL;
 	char path[sizeof s->path], trouble[sizeof s->text];
@@ -207,20 +207,20 @@ static void tell_link(struct text *t, const struct recorder_options *o)
 	snprintf(path, sizeof path, "%.*s", (int)sizeof path - 1, s->path);
 	snprintf(trouble, sizeof trouble, "%.*s", (int)sizeof trouble - 1,
 		 is_there ? s->text : "both processes that send were killed: `duet send` does it later");
-	control_add_text(t, "sent_to", o->sent_to);
-	control_add_text(t, "sent_as", path);
+	json_line_add_text(t, "sent_to", o->sent_to);
+	json_line_add_text(t, "sent_as", path);
 	text_addf(t, ",\"link\":%s", is_there && load(&s->is_connected) ? "true" : "false");
-	control_add_number(t, "sent_bytes", load(&s->acknowledged));
-	control_add_number(t, "spool_bytes", load(&s->quota.held));
-	control_add_number(t, "spool_limit", load(&s->quota.limit));
+	json_line_add_number(t, "sent_bytes", load(&s->acknowledged));
+	json_line_add_number(t, "spool_bytes", load(&s->quota.held));
+	json_line_add_number(t, "spool_limit", load(&s->quota.limit));
 	text_addf(t, ",\"spool_was_full\":%s", load(&s->quota.was_full) ? "true" : "false");
-	control_add_number(t, "link_connections", load(&s->n_connections));
-	control_add_number(t, "link_senders", load(&s->lives.n));
+	json_line_add_number(t, "link_connections", load(&s->n_connections));
+	json_line_add_number(t, "link_senders", load(&s->supervision.n));
 	if (*trouble)
-		control_add_text(t, "link_trouble", trouble);
+		json_line_add_text(t, "link_trouble", trouble);
 }
 
-static void tell_session(const struct asked *a)
+static void report_session(const struct asked *a)
 {
 	const struct requests *r = a->r;
 	struct session *s = r->session;
@@ -228,51 +228,51 @@ static void tell_session(const struct asked *a)
 	struct text t = { 0 };
 
 	begin_answer(&t);
-	control_add_text(&t, "session", s->asked_as);
-	control_add_text(&t, "path", files_whole(r->path, whole));
-	control_add_number(&t, "pid", (uint64_t)r->pid);
-	control_add_number(&t, "duration_ns", clock_now_ns(&s->clock) - r->begin_ns);
-	control_add_number(&t, "programs", s->n_joined);
-	control_add_number(&t, "app_bytes", streams_bytes(r->streams));
-	control_add_number(&t, "lost_outside", r->lost_outside + apps_lost(s->dir, &s->file));
-	control_add_number(&t, "channels", s->n_channels);
-	control_add_number(&t, "filters", s->n_filters);
-	control_add_number(&t, "lives", r->lives ? r->lives : 1);
+	json_line_add_text(&t, "session", s->asked_as);
+	json_line_add_text(&t, "path", files_whole(r->path, whole));
+	json_line_add_number(&t, "pid", (uint64_t)r->pid);
+	json_line_add_number(&t, "duration_ns", clock_now_ns(&s->clock) - r->begin_ns);
+	json_line_add_number(&t, "programs", s->n_joined);
+	json_line_add_number(&t, "app_bytes", streams_bytes(r->streams));
+	json_line_add_number(&t, "lost_outside", r->lost_outside + programs_lost(s->dir, &s->file));
+	json_line_add_number(&t, "channels", s->n_channels);
+	json_line_add_number(&t, "filters", s->n_filters);
+	json_line_add_number(&t, "lives", r->n_incarnations ? r->n_incarnations : 1);
 	if (*r->trouble)
-		control_add_text(&t, "trouble", r->trouble);
-	tell_pieces(&t, r->collector);
-	tell_link(&t, r->collector->o);
-	tell_kernel(&t, r->kernel);
+		json_line_add_text(&t, "trouble", r->trouble);
+	report_trace_chunks(&t, r->collector);
+	report_link(&t, r->collector->o);
+	report_kernel(&t, r->kernel);
 	send_answer(a, &t);
 }
 
 static const char *mode_of(const struct session_channel *c)
 {
-	return c->flight_recorder ? "overwrite" : c->patience_us ? "block" : "discard";
+	return c->flight_recorder ? "overwrite" : c->block_timeout_us ? "block" : "discard";
 }
 
-static void tell_channel(const struct asked *a, uint32_t i)
+static void report_channel(const struct asked *a, uint32_t i)
 {
 	const struct requests *r = a->r;
 	const struct session_channel *c = &r->session->channels[i];
 	const struct pool *p = &r->session->pools[i];
-	struct supply_counts n;
+	struct pool_memory_counts n;
 	struct text t = { 0 }, contexts = { 0 };
 
-	supply_count(&r->session->supplies[i], &n);
+	pool_memory_count(&r->session->supplies[i], &n);
 	context_names(&contexts, c->contexts);
 	begin_answer(&t);
-	control_add_text(&t, "name", c->name);
-	control_add_text(&t, "mode", mode_of(c));
-	if (c->patience_us)
-		control_add_number(&t, "wait_ns", c->patience_us * 1000ull);
-	control_add_number(&t, "chunk_bytes", p->chunk_size);
-	control_add_number(&t, "limit_bytes", (uint64_t)n.chunks * p->chunk_size);
-	control_add_number(&t, "memory_bytes", (uint64_t)n.backed * p->chunk_size);
-	control_add_number(&t, "used_bytes", (uint64_t)n.used * p->chunk_size);
-	control_add_number(&t, "lost", streams_lost(r->streams, i));
-	control_add_number(&t, "waited", load(&p->shared->waited));
-	control_add_text(&t, "contexts", contexts.bytes ? contexts.bytes : "");
+	json_line_add_text(&t, "name", c->name);
+	json_line_add_text(&t, "mode", mode_of(c));
+	if (c->block_timeout_us)
+		json_line_add_number(&t, "wait_ns", c->block_timeout_us * 1000ull);
+	json_line_add_number(&t, "chunk_bytes", p->chunk_size);
+	json_line_add_number(&t, "limit_bytes", (uint64_t)n.chunks * p->chunk_size);
+	json_line_add_number(&t, "memory_bytes", (uint64_t)n.backed * p->chunk_size);
+	json_line_add_number(&t, "used_bytes", (uint64_t)n.used * p->chunk_size);
+	json_line_add_number(&t, "lost", streams_lost(r->streams, i));
+	json_line_add_number(&t, "waited", load(&p->shared->waited));
+	json_line_add_text(&t, "contexts", contexts.bytes ? contexts.bytes : "");
 	text_fini(&contexts);
 	send_answer(a, &t);
 }
@@ -281,12 +281,12 @@ static bool status(const struct asked *a)
 {
 	uint64_t i;
 
-	if (!control_has(a->line, "channel"))
-		tell_session(a);
-	else if (!control_number(a->line, "channel", &i) || i >= a->r->session->n_channels)
+	if (!json_line_has(a->line, "channel"))
+		report_session(a);
+	else if (!json_line_number(a->line, "channel", &i) || i >= a->r->session->n_channels)
 		refuse(a, "the session has no such channel");
 	else
-		tell_channel(a, (uint32_t)i);
+		report_channel(a, (uint32_t)i);
 	return false;
 }
 
@@ -334,15 +334,15 @@ static bool answer(const struct asked *a, const char *verb)
 	return false;
 }
 
-void requests_answer(const struct requests *r, const struct session_message *m)
+void dispatch_request(const struct requests *r, const struct session_message *m)
 {
-	struct control_line line;
+	struct json_line line;
 	struct asked a = { .r = r, .line = &line, .fd = m->fd, .passed = m->passed };
 	char verb[32];
 	bool taken = false;
 
-	if (control_parse(&line, m->text, strlen(m->text)) ||
-	    !control_text(&line, "verb", verb, sizeof verb))
+	if (json_line_parse(&line, m->text, strlen(m->text)) ||
+	    !json_line_text(&line, "verb", verb, sizeof verb))
 		refuse(&a, "not a request: {\"verb\":...} expected");
 	else
 		taken = answer(&a, verb);

@@ -42,13 +42,13 @@ struct requests {
 	pid_t pid; /* of the collector, or its keeper */
 	uint64_t begin_ns; /* session time */
 	uint64_t lost_outside; /* by programs that never joined, and are gone */
-	uint32_t lives; /* collectors so far; 0: there is no keeper */
+	uint32_t n_incarnations; /* collectors so far; 0: there is no keeper */
 	const char *trouble; /* what first went wrong, or "" */
 	struct stopping *stopping;
 	bool *stop; /* set: the collector ends, and then answers */
 };
 
-/* requests_answer - do what @m (SESSION_ASKED) says, and answer.  Takes its descriptors. */
-void requests_answer(const struct requests *r, const struct session_message *m);
+/* dispatch_request - do what @m (SESSION_ASKED) says, and answer.  Takes its descriptors. */
+void dispatch_request(const struct requests *r, const struct session_message *m);
 
 #endif

@@ -22,22 +22,22 @@ struct collector;
 enum { SWITCHES_ASKERS = 64 };
 
 /* What is to be done yet.  Begins as zeroes. */
-struct switches {
-	struct apps_wish wishes[APPS_WISHES]; /* in the order in which they were asked */
-	char *texts[APPS_WISHES]; /* theirs */
-	uint32_t n_wishes, n_askers;
+struct enable_batch {
+	struct enable_request requests[PROGRAMS_REQUESTS]; /* in the order in which they were asked */
+	char *texts[PROGRAMS_REQUESTS]; /* theirs */
+	uint32_t n_requests, n_askers;
 	struct {
 		int fd;
-		uint32_t wish;
+		uint32_t request;
 	} askers[SWITCHES_ASKERS];
 };
 
-/* switches_request - hear one.  True: @fd is not the caller's any more, and is answered by switches_settle; false: it is
+/* enable_request_read - hear one.  True: @fd is not the caller's any more, and is answered by enable_flush_batch; false: it is
  * answered. */
-bool switches_request(struct collector *c, const struct control_line *l, bool enable, int fd);
+bool enable_request_read(struct collector *c, const struct json_line *l, bool enable, int fd);
 
-/* switches_settle - carry out and answer what waits; to be called when a turn is over, and before anything else is
+/* enable_flush_batch - carry out and answer what waits; to be called when a turn is over, and before anything else is
  * written into programs. */
-void switches_settle(struct collector *c);
+void enable_flush_batch(struct collector *c);
 
 #endif

@@ -37,7 +37,7 @@ bool stopping_add(struct stopping *s, int fd)
 static void add_text(struct text *t, const char *key, const char *value)
 {
 	if (*value)
-		control_add_text(t, key, value);
+		json_line_add_text(t, key, value);
 }
 
 /* "default=0,rare=17" */
@@ -49,7 +49,7 @@ static void add_channels(struct text *t, const struct recorder_options *o, const
 	for (int i = 0; i < o->n_channels; i++)
 		n += (size_t)snprintf(text + n, sizeof text - n, "%s%s=%llu", i ? "," : "",
 				      o->channels[i].channel.name, (unsigned long long)r->channel_lost[i]);
-	control_add_text(t, "channel_lost", text);
+	json_line_add_text(t, "channel_lost", text);
 }
 
 static void add_result(struct text *t, const struct recorder_options *o, const struct recorder_result *r)
@@ -57,14 +57,14 @@ static void add_result(struct text *t, const struct recorder_options *o, const s
 	char whole[PATH_MAX];
 
 	for (int i = 0; i < N_COUNTS; i++)
-		control_add_number(t, counts[i].key, *(const uint64_t *)((const char *)r + counts[i].offset));
+		json_line_add_number(t, counts[i].key, *(const uint64_t *)((const char *)r + counts[i].offset));
 	add_channels(t, o, r);
-	control_add_number(t, "programs", r->programs);
-	control_add_number(t, "lives", r->lives);
+	json_line_add_number(t, "programs", r->programs);
+	json_line_add_number(t, "lives", r->n_incarnations);
 	text_addf(t, ",\"kernel\":%s,\"kernel_wanted\":%s,\"leaves\":%s",
 		  r->kernel_recorded ? "true" : "false", o->kernel ? "true" : "false",
 		  o->leaves ? "true" : "false");
-	control_add_text(t, "path", files_whole(o->path, whole));
+	json_line_add_text(t, "path", files_whole(o->path, whole));
 	add_text(t, "kernel_reason", r->kernel_reason.text);
 	add_text(t, "kernel_recorder", r->kernel_recorder);
 	add_text(t, "kernel_no_bpf", r->kernel_no_bpf.text);
@@ -80,20 +80,20 @@ void stopping_answer(struct stopping *s, const struct recorder_options *o, const
 		text_addf(&t, "{\"ok\":true");
 		add_text(&t, "failed", error);
 		add_result(&t, o, r);
-		control_send(s->fds[i], &t, -1);
+		json_line_send(s->fds[i], &t, -1);
 		text_fini(&t);
 		close(s->fds[i]);
 	}
 	s->n = 0;
 }
 
-static void read_text(const struct control_line *l, const char *key, char *text, size_t size)
+static void read_text(const struct json_line *l, const char *key, char *text, size_t size)
 {
-	if (!control_text(l, key, text, size))
+	if (!json_line_text(l, key, text, size))
 		*text = 0;
 }
 
-static void read_channels(const struct control_line *l, struct stopped *s, struct recorder_result *r)
+static void read_channels(const struct json_line *l, struct stopped *s, struct recorder_result *r)
 {
 	char text[ABI_CHANNELS * (ABI_CHANNEL_NAME_BYTES + 22)], *rest = text, *one, *value;
 
@@ -106,19 +106,19 @@ static void read_channels(const struct control_line *l, struct stopped *s, struc
 	}
 }
 
-void stopping_read(const struct control_line *l, struct stopped *s, struct recorder_result *r)
+void stopping_read(const struct json_line *l, struct stopped *s, struct recorder_result *r)
 {
 	uint64_t n = 0;
 
-	*s = (struct stopped){ .wants_kernel = control_is_true(l, "kernel_wanted"),
-			       .leaves = control_is_true(l, "leaves") };
-	*r = (struct recorder_result){ .lives = 1, .kernel_recorded = control_is_true(l, "kernel") };
+	*s = (struct stopped){ .wants_kernel = json_line_is_true(l, "kernel_wanted"),
+			       .leaves = json_line_is_true(l, "leaves") };
+	*r = (struct recorder_result){ .n_incarnations = 1, .kernel_recorded = json_line_is_true(l, "kernel") };
 	for (int i = 0; i < N_COUNTS; i++)
-		control_number(l, counts[i].key, (uint64_t *)((char *)r + counts[i].offset));
-	if (control_number(l, "programs", &n))
+		json_line_number(l, counts[i].key, (uint64_t *)((char *)r + counts[i].offset));
+	if (json_line_number(l, "programs", &n))
 		r->programs = (uint32_t)n;
-	if (control_number(l, "lives", &n))
-		r->lives = (uint32_t)n;
+	if (json_line_number(l, "lives", &n))
+		r->n_incarnations = (uint32_t)n;
 	read_channels(l, s, r);
 	read_text(l, "path", s->path, sizeof s->path);
 	read_text(l, "failed", s->failed, sizeof s->failed);

@@ -40,6 +40,6 @@ struct stopped {
 };
 
 /* stopping_read - @r as far as it is told. */
-void stopping_read(const struct control_line *l, struct stopped *s, struct recorder_result *r);
+void stopping_read(const struct json_line *l, struct stopped *s, struct recorder_result *r);
 
 #endif

@@ -15,30 +15,30 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DOOR_PATIENCE_NS 1000000000u
+#define CONNECTION_TIMEOUT_NS 1000000000u
 
 /* Doors of which one may be given to somebody else: what comes from them is all heard. */
 static int find_silent(const struct session *s)
 {
-	struct pollfd p[SESSION_DOORS];
+	struct pollfd p[SESSION_CONNECTIONS];
 	int found = -1;
 
-	for (int i = 0; i < SESSION_DOORS; i++)
-		p[i] = (struct pollfd){ .fd = s->doors[i].fd, .events = POLLIN };
-	if (poll(p, SESSION_DOORS, 0) < 0)
+	for (int i = 0; i < SESSION_CONNECTIONS; i++)
+		p[i] = (struct pollfd){ .fd = s->connections[i].fd, .events = POLLIN };
+	if (poll(p, SESSION_CONNECTIONS, 0) < 0)
 		return -1;
-	for (int i = 0; i < SESSION_DOORS; i++)
-		if (!p[i].revents && (found < 0 || s->doors[i].since_ns < s->doors[found].since_ns))
+	for (int i = 0; i < SESSION_CONNECTIONS; i++)
+		if (!p[i].revents && (found < 0 || s->connections[i].since_ns < s->connections[found].since_ns))
 			found = i;
 	return found;
 }
 
 /* A free door, or that of the oldest who says nothing: such a crowd does not keep others out.  -1: all are to be heard
  * first. */
-static int find_door(const struct session *s)
+static int find_connection(const struct session *s)
 {
-	for (int i = 0; i < SESSION_DOORS; i++)
-		if (s->doors[i].fd < 0)
+	for (int i = 0; i < SESSION_CONNECTIONS; i++)
+		if (s->connections[i].fd < 0)
 			return i;
 	return find_silent(s);
 }
@@ -54,39 +54,39 @@ static pid_t client_of(int fd)
 int session_accept(struct session *s, uint64_t now_ns)
 {
 	const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-	int i = find_door(s), fd = i < 0 || s->ask_fd < 0 ? -1 : accept4(s->ask_fd, NULL, NULL, flags);
+	int i = find_connection(s), fd = i < 0 || s->client_fd < 0 ? -1 : accept4(s->client_fd, NULL, NULL, flags);
 	bool may_ask = fd >= 0 || !s->tenant;
 
 	if (fd < 0 && i >= 0)
 		fd = accept4(s->listen_fd, NULL, NULL, flags);
 	if (fd < 0)
 		return -1;
-	if (s->doors[i].fd >= 0)
-		close(s->doors[i].fd);
-	s->doors[i] = (struct door){
+	if (s->connections[i].fd >= 0)
+		close(s->connections[i].fd);
+	s->connections[i] = (struct connection){
 		.fd = fd, .may_ask = may_ask, .client = client_of(fd), .since_ns = now_ns
 	};
-	session_said(s, i); /* who connects asks at once */
+	session_readable(s, i); /* who connects asks at once */
 	return i;
 }
 
-void session_said(struct session *s, int i)
+void session_readable(struct session *s, int i)
 {
-	struct door *door = &s->doors[i];
+	struct connection *connection = &s->connections[i];
 	uint64_t round = s->round;
 
-	if (door->fd < 0 || door->has_said)
+	if (connection->fd < 0 || connection->has_sent)
 		return;
-	for (int k = 0; k < SESSION_DOORS; k++)
-		if (s->doors[k].fd >= 0 && s->doors[k].has_said && s->doors[k].client == door->client &&
-		    s->doors[k].round >= round)
-			round = s->doors[k].round + 1;
-	door->round = round;
-	door->order = s->n_said++;
-	door->has_said = true;
+	for (int k = 0; k < SESSION_CONNECTIONS; k++)
+		if (s->connections[k].fd >= 0 && s->connections[k].has_sent && s->connections[k].client == connection->client &&
+		    s->connections[k].round >= round)
+			round = s->connections[k].round + 1;
+	connection->round = round;
+	connection->order = s->n_sent_bytes++;
+	connection->has_sent = true;
 }
 
-static bool is_before(const struct door *a, const struct door *b)
+static bool is_before(const struct connection *a, const struct connection *b)
 {
 	return a->round != b->round ? a->round < b->round : a->order < b->order;
 }
@@ -95,43 +95,43 @@ int session_next(const struct session *s)
 {
 	int found = -1;
 
-	for (int i = 0; i < SESSION_DOORS; i++)
-		if (s->doors[i].fd >= 0 && s->doors[i].has_said &&
-		    (found < 0 || is_before(&s->doors[i], &s->doors[found])))
+	for (int i = 0; i < SESSION_CONNECTIONS; i++)
+		if (s->connections[i].fd >= 0 && s->connections[i].has_sent &&
+		    (found < 0 || is_before(&s->connections[i], &s->connections[found])))
 			found = i;
 	return found;
 }
 
-void session_was_heard(struct session *s, int i)
+void session_turn_ended(struct session *s, int i)
 {
-	if (s->doors[i].round > s->round)
-		s->round = s->doors[i].round;
+	if (s->connections[i].round > s->round)
+		s->round = s->connections[i].round;
 }
 
-void session_close_door(struct session *s, int i)
+void session_close_connection(struct session *s, int i)
 {
-	close(s->doors[i].fd);
-	s->doors[i].fd = -1;
+	close(s->connections[i].fd);
+	s->connections[i].fd = -1;
 }
 
-void session_close_doors(struct session *s)
+void session_close_connections(struct session *s)
 {
-	for (int i = 0; i < SESSION_DOORS; i++)
-		if (s->doors[i].fd >= 0)
-			session_close_door(s, i);
+	for (int i = 0; i < SESSION_CONNECTIONS; i++)
+		if (s->connections[i].fd >= 0)
+			session_close_connection(s, i);
 }
 
-static bool is_silent(const struct door *door)
+static bool is_silent(const struct connection *connection)
 {
-	struct pollfd p = { .fd = door->fd, .events = POLLIN };
+	struct pollfd p = { .fd = connection->fd, .events = POLLIN };
 
 	return poll(&p, 1, 0) == 0;
 }
 
 void session_expire(struct session *s, uint64_t now_ns)
 {
-	for (int i = 0; i < SESSION_DOORS; i++)
-		if (s->doors[i].fd >= 0 && now_ns - s->doors[i].since_ns > DOOR_PATIENCE_NS &&
-		    is_silent(&s->doors[i]))
-			session_close_door(s, i);
+	for (int i = 0; i < SESSION_CONNECTIONS; i++)
+		if (s->connections[i].fd >= 0 && now_ns - s->connections[i].since_ns > CONNECTION_TIMEOUT_NS &&
+		    is_silent(&s->connections[i]))
+			session_close_connection(s, i);
 }

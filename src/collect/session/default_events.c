@@ -10,32 +10,32 @@
 
 enum { PIDS_IN_RULES = 32 };
 
-int wanted_open(struct wanted *w, const struct recorder_options *o, struct session *s, struct filters *f,
+int default_events_open(struct default_events *w, const struct recorder_options *o, struct session *s, struct filters *f,
 		struct diag *d)
 {
 	static const struct recorder_event everything = { "*", NULL };
 	bool all = !o->n_events && !o->no_default_events;
 
-	*w = (struct wanted){ .options = o,
+	*w = (struct default_events){ .options = o,
 			      .events = all ? &everything : o->events,
 			      .session = s,
 			      .filters = f,
 			      .n_events = all ? 1 : o->n_events,
 			      .all = all };
 	w->filter_of = calloc((size_t)w->n_events + 1, sizeof *w->filter_of);
-	w->who_of = calloc((size_t)w->n_events + 1, sizeof *w->who_of);
-	return w->filter_of && w->who_of ? 0 : diag_fail(d, -ENOMEM, "no memory");
+	w->selector_of = calloc((size_t)w->n_events + 1, sizeof *w->selector_of);
+	return w->filter_of && w->selector_of ? 0 : diag_fail(d, -ENOMEM, "no memory");
 }
 
-void wanted_close(struct wanted *w)
+void default_events_close(struct default_events *w)
 {
-	for (int i = 0; i < w->n_events && w->who_of; i++)
-		text_fini(&w->who_of[i]);
-	free(w->who_of);
+	for (int i = 0; i < w->n_events && w->selector_of; i++)
+		text_fini(&w->selector_of[i]);
+	free(w->selector_of);
 	free(w->filter_of);
 }
 
-static int add_channels(struct wanted *w, struct diag *d)
+static int add_channels(struct default_events *w, struct diag *d)
 {
 	const struct recorder_options *o = w->options;
 	int err = 0;
@@ -51,21 +51,21 @@ static int add_channels(struct wanted *w, struct diag *d)
 }
 
 /* For whom event @i is wanted. */
-static int add_who(struct wanted *w, int i, struct diag *d)
+static int add_selector(struct default_events *w, int i, struct diag *d)
 {
 	const struct recorder_options *o = w->options;
-	struct text *who = &w->who_of[i];
+	struct text *selector = &w->selector_of[i];
 	int err = 0;
 
-	text_addf(who, "%s", o->who ? o->who : "");
+	text_addf(selector, "%s", o->selector ? o->selector : "");
 	for (int k = 0; k < o->n_pids; k++)
-		choice_add_pid(who, o->pids[k]);
+		selector_add_pid(selector, o->pids[k]);
 	if (w->events[i].level)
-		err = choice_add(who, CHOICE_LEVEL, w->events[i].level, d);
-	return !err && who->failed ? diag_fail(d, -ENOMEM, "no memory") : err;
+		err = selector_add(selector, SELECTOR_LEVEL, w->events[i].level, d);
+	return !err && selector->failed ? diag_fail(d, -ENOMEM, "no memory") : err;
 }
 
-int wanted_rules(struct wanted *w, struct diag *d)
+int default_events_rules(struct default_events *w, struct diag *d)
 {
 	int err = add_channels(w, d);
 
@@ -79,8 +79,8 @@ int wanted_rules(struct wanted *w, struct diag *d)
 		if (number < 0)
 			return number;
 		w->filter_of[i] = (uint32_t)number;
-		err = add_who(w, i, d);
-		rule.who = w->who_of[i].bytes;
+		err = add_selector(w, i, d);
+		rule.selector = w->selector_of[i].bytes;
 		/* Of more there would be no room; then what a process loads later is not reached. */
 		if (!err && w->options->n_pids <= PIDS_IN_RULES)
 			err = session_add_rule(&w->session->file, &rule, d);
@@ -89,12 +89,12 @@ int wanted_rules(struct wanted *w, struct diag *d)
 }
 
 /* Of one program: why nothing is recorded. */
-static int complain(const struct apps_switched *total, pid_t pid, bool has_kernel, struct diag *d)
+static int complain(const struct enable_result *total, pid_t pid, bool has_kernel, struct diag *d)
 {
 	if (total->strict)
 		return diag_fail(d, -EPERM,
 				 "process %d is in seccomp's strict mode: an event would kill it", (int)pid);
-	if (total->limited)
+	if (total->other_session)
 		return diag_fail(d, -EBUSY,
 				 "process %d belongs to other sessions only: its DUET_SESSION says so",
 				 (int)pid);
@@ -105,20 +105,20 @@ static int complain(const struct apps_switched *total, pid_t pid, bool has_kerne
 	return 0;
 }
 
-int wanted_enable(const struct wanted *w, pid_t pid, bool has_kernel, struct diag *d)
+int default_events_enable(const struct default_events *w, pid_t pid, bool has_kernel, struct diag *d)
 {
-	struct apps_switched total = { 0 };
+	struct enable_result total = { 0 };
 
 	for (int i = 0; i < w->n_events; i++) { /* in order: the last that matches decides */
 		const char *p = w->events[i].pattern;
 		bool excludes = *p == '!';
-		struct apps_switched s = apps_switch(w->session->dir, pid, w->who_of[i].bytes, p + excludes,
+		struct enable_result s = programs_switch(w->session->dir, pid, w->selector_of[i].bytes, p + excludes,
 						     !excludes, &w->session->file, w->filter_of[i]);
 
 		total.events += s.events;
-		total.limited += s.limited;
+		total.other_session += s.other_session;
 		total.strict += s.strict;
-		if (pid && !s.events && !s.limited && !s.strict && !w->all)
+		if (pid && !s.events && !s.other_session && !s.strict && !w->all)
 			return diag_fail(d, -ENOENT,
 					 "%s: process %d has no such event (duet list -p %d shows its events)",
 					 p, (int)pid, (int)pid);

@@ -18,7 +18,7 @@
 #include "collect/recorder.h"
 #include "collect/session/session.h"
 
-struct wanted {
+struct default_events {
 	const struct recorder_options *options; /* these four are lent */
 	const struct recorder_event *events;
 	struct session *session;
@@ -26,23 +26,23 @@ struct wanted {
 	int n_events;
 	bool all; /* by default, not by name */
 	uint32_t *filter_of; /* an event's: its number, 0 for none */
-	struct text *who_of; /* an event's: its conditions, rules/selector.h */
+	struct text *selector_of; /* an event's: its conditions, rules/selector.h */
 };
 
-/* wanted_open - 0 or -ENOMEM. */
-int wanted_open(struct wanted *w, const struct recorder_options *o, struct session *s, struct filters *f,
+/* default_events_open - 0 or -ENOMEM. */
+int default_events_open(struct default_events *w, const struct recorder_options *o, struct session *s, struct filters *f,
 		struct diag *d);
-void wanted_close(struct wanted *w);
+void default_events_close(struct default_events *w);
 
-/* wanted_rules - give filters and rules to the session, before it is published; once.  0 or -errno. */
-int wanted_rules(struct wanted *w, struct diag *d);
+/* default_events_rules - give filters and rules to the session, before it is published; once.  0 or -errno. */
+int default_events_rules(struct default_events *w, struct diag *d);
 
 /*
- * wanted_enable - switch on what is wanted in one running program; 0: in all.
+ * default_events_enable - switch on what is wanted in one running program; 0: in all.
  *
  * Returns 0, or, of one program, why nothing of it would be recorded: -ENOENT, -EPERM, -EBUSY.
  * @has_kernel: then at least its kernel events are.
  */
-int wanted_enable(const struct wanted *w, pid_t pid, bool has_kernel, struct diag *d);
+int default_events_enable(const struct default_events *w, pid_t pid, bool has_kernel, struct diag *d);
 
 #endif

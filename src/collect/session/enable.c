@@ -21,19 +21,19 @@
 enum { EVENT_NAME_BYTES = 512 };
 
 /* A schema begins with its level. */
-static uint32_t level_of(const struct app_event *e)
+static uint32_t level_of(const struct program_event *e)
 {
 	return (uint32_t)strtoul(e->schema, NULL, 10);
 }
 
-static bool name_of(const struct app_event *e, char name[EVENT_NAME_BYTES])
+static bool name_of(const struct program_event *e, char name[EVENT_NAME_BYTES])
 {
 	return schema_name(e->schema, strlen(e->schema), name, EVENT_NAME_BYTES);
 }
 
-static bool conditions_hold(const char *conditions, const struct app_event *e, const struct who *who)
+static bool conditions_hold(const char *conditions, const struct program_event *e, const struct selector *selector)
 {
-	return who_holds(&conditions, conditions + strlen(conditions), who, level_of(e));
+	return selector_holds(&conditions, conditions + strlen(conditions), selector, level_of(e));
 }
 
 struct status { /* of a process or thread */
@@ -88,31 +88,31 @@ static bool has_strict_thread(pid_t pid)
 }
 
 /* What becomes of the event first, then that it is on. */
-static void enable_event(const struct app *a, uint32_t index, uint16_t how, const struct abi_session *f)
+static void enable_event(const struct program *a, uint32_t index, uint16_t routing, const struct abi_session *f)
 {
-	off_t at = (off_t)abi_control_event_offset(index) + (off_t)(offsetof(struct abi_control_event, how) + f->seat * sizeof how);
+	off_t at = (off_t)abi_control_event_offset(index) + (off_t)(offsetof(struct abi_control_event, routing) + f->session_slot * sizeof routing);
 
-	if (pwrite(a->fd, &how, sizeof how, at) == (ssize_t)sizeof how)
-		app_set_enabled(a, index, f->seat, ABI_GENERATION(f->epoch));
+	if (pwrite(a->fd, &routing, sizeof routing, at) == (ssize_t)sizeof routing)
+		program_set_enabled(a, index, f->session_slot, ABI_GENERATION(f->epoch));
 }
 
 /* Of no session: of all. */
-static void disable_event(const struct app *a, const struct app_event *e, const struct abi_session *f)
+static void disable_event(const struct program *a, const struct program_event *e, const struct abi_session *f)
 {
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
-		if (ABI_ENABLED(e->enabled, i) && (!f->epoch || i == f->seat))
-			app_set_enabled(a, e->index, i, 0);
+		if (ABI_ENABLED(e->enabled, i) && (!f->epoch || i == f->session_slot))
+			program_set_enabled(a, e->index, i, 0);
 }
 
 /* What was lost in the seat before was the one's that had it. */
-static bool take_seat(struct app *a, const struct abi_session *f)
+static bool take_session_slot(struct program *a, const struct abi_session *f)
 {
-	struct abi_control_seat ours = { .epoch = f->epoch };
-	off_t at = (off_t)(offsetof(struct abi_control, seats) + f->seat * sizeof ours);
+	struct abi_control_slot ours = { .epoch = f->epoch };
+	off_t at = (off_t)(offsetof(struct abi_control, session_slots) + f->session_slot * sizeof ours);
 
-	if (app_is_of(a, f))
+	if (program_is_of(a, f))
 		return true;
-	a->page.seats[f->seat] = ours;
+	a->page.session_slots[f->session_slot] = ours;
 	return pwrite(a->fd, &ours, sizeof ours, at) == (ssize_t)sizeof ours;
 }
 
@@ -120,19 +120,19 @@ static bool take_seat(struct app *a, const struct abi_session *f)
 enum may { MAY_NOT, MAY_LIMITED, MAY_STRICT, MAY };
 
 /* @by_pid: asked for by number; then it need not belong to a private session. */
-static enum may may_enable(const struct abi_session *f, bool by_pid, struct app *a)
+static enum may may_enable(const struct abi_session *f, bool by_pid, struct program *a)
 {
 	/* Of a private session nobody expects that it takes what others run. */
 	if (!member_of(a->page.sessions, f->name, f->is_private && !by_pid))
 		return f->is_private && !by_pid ? MAY_NOT : MAY_LIMITED;
-	if (has_strict_thread(app_pid(a)))
+	if (has_strict_thread(program_pid(a)))
 		return MAY_STRICT;
-	return take_seat(a, f) ? MAY : MAY_NOT;
+	return take_session_slot(a, f) ? MAY : MAY_NOT;
 }
 
 struct switching {
 	const struct abi_session *session;
-	struct apps_wish *wishes;
+	struct enable_request *requests;
 	uint32_t n;
 	uint32_t letters; /* that wishes and rules ask for */
 	bool by_pid;
@@ -140,8 +140,8 @@ struct switching {
 
 struct switching_app {
 	const struct switching *s;
-	struct app *app;
-	struct choice_app program;
+	struct program *app;
+	struct selector_program program;
 	uint32_t met; /* a bit for each wish that has met an event */
 	bool is_judged;
 	enum may may; /* if it is */
@@ -150,7 +150,7 @@ struct switching_app {
 /* Counts that wish @i has met an event.  False if nothing comes of it. */
 static bool meet(struct switching_app *p, uint32_t i)
 {
-	struct apps_wish *w = &p->s->wishes[i];
+	struct enable_request *w = &p->s->requests[i];
 	bool is_first = !(p->met & 1u << i);
 
 	p->met |= 1u << i;
@@ -159,7 +159,7 @@ static bool meet(struct switching_app *p, uint32_t i)
 		p->is_judged = true;
 	}
 	if (w->enable && p->may != MAY) {
-		w->done.limited += is_first && p->may == MAY_LIMITED;
+		w->done.other_session += is_first && p->may == MAY_LIMITED;
 		w->done.strict += is_first && p->may == MAY_STRICT;
 		return false;
 	}
@@ -169,45 +169,45 @@ static bool meet(struct switching_app *p, uint32_t i)
 }
 
 /* The last wish for the event leaves nothing of those before it.  NULL: there is none. */
-static const struct apps_wish *last_wish(struct switching_app *p, const struct app_event *e, const char *name)
+static const struct enable_request *last_request(struct switching_app *p, const struct program_event *e, const char *name)
 {
-	const struct apps_wish *last = NULL;
+	const struct enable_request *last = NULL;
 
 	for (uint32_t i = 0; i < p->s->n; i++) {
-		const struct apps_wish *w = &p->s->wishes[i];
+		const struct enable_request *w = &p->s->requests[i];
 
 		if (rules_pattern_matches(w->pattern, w->pattern + strlen(w->pattern), name) &&
-		    conditions_hold(w->who, e, &p->program.who) && meet(p, i))
+		    conditions_hold(w->selector, e, &p->program.selector) && meet(p, i))
 			last = w;
 	}
 	return last;
 }
 
-static void switch_event(const struct switching_app *p, const struct app_event *e, const char *name,
-			 const struct apps_wish *w)
+static void switch_event(const struct switching_app *p, const struct program_event *e, const char *name,
+			 const struct enable_request *w)
 {
 	const struct abi_session *f = p->s->session;
-	uint16_t how = rules_judge(f->rules, f->rules_size, name, level_of(e), &p->program.who).how;
+	uint16_t routing = rules_judge(f->rules, f->rules_size, name, level_of(e), &p->program.selector).routing;
 
 	if (w->enable)
-		enable_event(p->app, e->index, ABI_HOW(ABI_HOW_CHANNEL(how), w->filter) | (how & ABI_HOW_TRIGGER), f);
-	else if (how & ABI_HOW_TRIGGER) /* a trigger waits for it */
-		enable_event(p->app, e->index, how | ABI_HOW_TRIGGER_ALONE, f);
+		enable_event(p->app, e->index, ABI_HOW(ABI_HOW_CHANNEL(routing), w->filter) | (routing & ABI_HOW_TRIGGER), f);
+	else if (routing & ABI_HOW_TRIGGER) /* a trigger waits for it */
+		enable_event(p->app, e->index, routing | ABI_HOW_TRIGGER_ALONE, f);
 	else
 		disable_event(p->app, e, f);
 }
 
-static int switch_app(void *arg, struct app *a)
+static int switch_app(void *arg, struct program *a)
 {
 	const struct switching *s = arg;
 	struct switching_app p = { .s = s, .app = a };
 	char name[EVENT_NAME_BYTES];
-	const struct apps_wish *w;
-	struct app_event e;
+	const struct enable_request *w;
+	struct program_event e;
 
-	choice_look_at(&p.program, a, s->letters);
-	for (uint32_t i = 0; app_event(a, i, &e); i++)
-		if (name_of(&e, name) && (w = last_wish(&p, &e, name)))
+	selector_inspect(&p.program, a, s->letters);
+	for (uint32_t i = 0; program_event(a, i, &e); i++)
+		if (name_of(&e, name) && (w = last_request(&p, &e, name)))
 			switch_event(&p, &e, name, w);
 	return 0;
 }
@@ -220,79 +220,79 @@ struct following {
 };
 
 /* As the rules say, or only as far as triggers are concerned.  Returns whether it is to be on. */
-static bool follow_event(const struct following *w, const struct app_event *e, bool is_on,
-			 struct rules_verdict v, uint16_t *how)
+static bool follow_event(const struct following *w, const struct program_event *e, bool is_on,
+			 struct rules_verdict v, uint16_t *routing)
 {
-	uint16_t was = e->how[w->session->seat];
+	uint16_t was = e->routing[w->session->session_slot];
 
-	*how = v.how;
-	if (w->all || (v.how & ABI_HOW_TRIGGER && (!is_on || was & ABI_HOW_TRIGGER_ALONE)))
+	*routing = v.routing;
+	if (w->all || (v.routing & ABI_HOW_TRIGGER && (!is_on || was & ABI_HOW_TRIGGER_ALONE)))
 		return v.wanted;
-	*how = (uint16_t)((was & ~ABI_HOW_TRIGGER) | (v.how & ABI_HOW_TRIGGER));
-	return is_on && (v.how & ABI_HOW_TRIGGER || !(was & ABI_HOW_TRIGGER_ALONE));
+	*routing = (uint16_t)((was & ~ABI_HOW_TRIGGER) | (v.routing & ABI_HOW_TRIGGER));
+	return is_on && (v.routing & ABI_HOW_TRIGGER || !(was & ABI_HOW_TRIGGER_ALONE));
 }
 
-static int follow_app(void *arg, struct app *a)
+static int follow_app(void *arg, struct program *a)
 {
 	const struct following *w = arg;
 	const struct abi_session *f = w->session;
 	char name[EVENT_NAME_BYTES];
-	struct choice_app program;
-	struct app_event e;
+	struct selector_program program;
+	struct program_event e;
 	bool ours = false;
-	uint16_t how;
+	uint16_t routing;
 
-	choice_look_at(&program, a, w->letters);
-	for (uint32_t i = 0; app_event(a, i, &e); i++) {
-		bool is_on = app_event_is_of(a, &e, f);
+	selector_inspect(&program, a, w->letters);
+	for (uint32_t i = 0; program_event(a, i, &e); i++) {
+		bool is_on = program_event_is_of(a, &e, f);
 
 		if (!name_of(&e, name))
 			continue;
 		if (!follow_event(w, &e, is_on,
-				  rules_judge(f->rules, f->rules_size, name, level_of(&e), &program.who),
-				  &how)) {
+				  rules_judge(f->rules, f->rules_size, name, level_of(&e), &program.selector),
+				  &routing)) {
 			if (is_on)
 				disable_event(a, &e, f);
 			continue;
 		}
-		if (is_on && e.how[f->seat] == how)
+		if (is_on && e.routing[f->session_slot] == routing)
 			continue;
 		if (!ours && may_enable(f, w->by_pid, a) != MAY)
 			return 0;
 		ours = true;
-		enable_event(a, i, how, f);
+		enable_event(a, i, routing, f);
 	}
 	return 0;
 }
 
-void apps_follow(int dir, pid_t pid, const struct abi_session *session, bool all)
+void programs_follow(int dir, pid_t pid, const struct abi_session *session, bool all)
 {
 	struct following w = { .session = session,
 			       .all = all,
 			       .by_pid = pid != 0,
-			       .letters = who_letters(session->rules, session->rules_size) };
+			       .letters = selector_letters(session->rules, session->rules_size) };
 
-	apps_each(dir, pid, follow_app, &w);
+	programs_each(dir, pid, follow_app, &w);
 }
 
-void apps_switch_all(int dir, pid_t pid, struct apps_wish *wishes, uint32_t n, const struct abi_session *session)
+void programs_switch_all(int dir, pid_t pid, struct enable_request *requests, uint32_t n, const struct abi_session *session)
 {
 	struct switching s = { .session = session,
-			       .wishes = wishes,
-			       .n = n < APPS_WISHES ? n : APPS_WISHES,
-			       .letters = who_letters(session->rules, session->rules_size),
+			       .requests = requests,
+			       .n = n < PROGRAMS_REQUESTS ? n : PROGRAMS_REQUESTS,
+			       .letters = selector_letters(session->rules, session->rules_size),
 			       .by_pid = pid != 0 };
 
 	for (uint32_t i = 0; i < s.n; i++)
-		s.letters |= who_letters(wishes[i].who, (uint32_t)strlen(wishes[i].who));
-	apps_each(dir, pid, switch_app, &s);
+		s.letters |= selector_letters(requests[i].selector, (uint32_t)strlen(requests[i].selector));
+	programs_each(dir, pid, switch_app, &s);
 }
 
-struct apps_switched apps_switch(int dir, pid_t pid, const char *who, const char *pattern, bool enable,
+struct enable_result programs_switch(int dir, pid_t pid, const char *selector, const char *pattern, bool enable,
 				 const struct abi_session *session, uint32_t filter)
 {
-	struct apps_wish w = { .who = who, .pattern = pattern, .filter = filter, .enable = enable };
+	struct enable_request w = { .selector = selector, .pattern = pattern, .filter = filter, .enable = enable };
 
-	apps_switch_all(dir, pid, &w, 1, session);
+	programs_switch_all(dir, pid, &w, 1, session);
 	return w.done;
 }

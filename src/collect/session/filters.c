@@ -34,7 +34,7 @@ int filters_add(struct filters *f, struct session *s, const char *text, struct d
 	int err;
 
 	for (uint32_t i = 0; i < f->n; i++)
-		if (!strcmp(f->kept->text[i], text))
+		if (!strcmp(f->handover->text[i], text))
 			return (int)i + 1;
 	if (f->n == ABI_FILTERS || strlen(text) >= FILTER_TEXT_BYTES)
 		return diag_fail(d, -E2BIG, f->n == ABI_FILTERS ? "the session has no room for more filters"
@@ -47,10 +47,10 @@ int filters_add(struct filters *f, struct session *s, const char *text, struct d
 	err = filter_compile(text, &one->code, d);
 	if (err)
 		return err;
-	strcpy(f->kept->text[f->n], text);
+	strcpy(f->handover->text[f->n], text);
 	err = session_add_filter(s, one->code.bytes, one->code.size, d);
 	if (err > 0)
-		store_release(&f->kept->n, ++f->n); /* numbers are the session's */
+		store_release(&f->handover->n, ++f->n); /* numbers are the session's */
 	return err;
 }
 
@@ -61,8 +61,8 @@ int filters_resume(struct filters *f, uint32_t n, struct diag *d)
 	if (err)
 		return err;
 	for (; f->n < n; f->n++)
-		f->at[f->n].is_known = !filter_compile(f->kept->text[f->n], &f->at[f->n].code, NULL);
-	store_release(&f->kept->n, n);
+		f->at[f->n].is_known = !filter_compile(f->handover->text[f->n], &f->at[f->n].code, NULL);
+	store_release(&f->handover->n, n);
 	return 0;
 }
 
@@ -79,7 +79,7 @@ struct checking {
 	int err;
 };
 
-static bool fits(const struct filters_one *one, const struct app_event *e, struct filter_problem *why)
+static bool fits(const struct filters_one *one, const struct program_event *e, struct filter_problem *why)
 {
 	static uint64_t room[FILTER_LINKED_BYTES_MAX / 8];
 
@@ -88,25 +88,25 @@ static bool fits(const struct filters_one *one, const struct app_event *e, struc
 				   e->schema, strlen(e->schema), (1u << FILTER_CONTEXTS) - 1, why);
 }
 
-static int check_app(void *arg, struct app *a)
+static int check_app(void *arg, struct program *a)
 {
 	struct checking *c = arg;
 	struct filter_problem why;
-	struct app_event e;
+	struct program_event e;
 	struct diag reason = { "" };
 	char name[512];
 
-	for (uint32_t i = 0; app_event(a, i, &e); i++) {
-		uint32_t number = ABI_HOW_FILTER(e.how[c->session->seat]);
+	for (uint32_t i = 0; program_event(a, i, &e); i++) {
+		uint32_t number = ABI_HOW_FILTER(e.routing[c->session->session_slot]);
 
-		if (!app_event_is_of(a, &e, c->session) || !number || number > c->filters->n ||
+		if (!program_event_is_of(a, &e, c->session) || !number || number > c->filters->n ||
 		    (c->only && number != c->only) ||
 		    fits(&c->filters->at[number - 1], &e, &why) ||
 		    !schema_name(e.schema, strlen(e.schema), name, sizeof name))
 			continue;
 		filter_explain(&why, -EINVAL, &reason);
 		c->err = diag_fail(c->diag, -EINVAL, "-f '%s' lets no %s pass: %s",
-				   c->filters->kept->text[number - 1], name, reason.text);
+				   c->filters->handover->text[number - 1], name, reason.text);
 		return 1;
 	}
 	return 0;
@@ -118,6 +118,6 @@ int filters_check(const struct filters *f, const struct session *s, pid_t pid, u
 	struct checking c = { .filters = f, .session = &s->file, .only = number, .diag = d };
 
 	if (f->n)
-		apps_each(s->dir, pid, check_app, &c);
+		programs_each(s->dir, pid, check_app, &c);
 	return c.err;
 }

@@ -15,7 +15,7 @@
 enum { FILTER_TEXT_BYTES = 4096 };
 
 /* What the next collector, and the parts of the session that begin later, are to know. */
-struct filters_kept {
+struct filters_saved {
 	uint32_t n; /* released when the text is there */
 	char text[ABI_FILTERS][FILTER_TEXT_BYTES]; /* of filter n at n - 1, and nothing of it is ever changed */
 };
@@ -23,7 +23,7 @@ struct filters_kept {
 struct filters {
 	struct filters_one *at; /* filter n is at n - 1 */
 	uint32_t n;
-	struct filters_kept *kept; /* lent */
+	struct filters_saved *handover; /* lent */
 };
 
 /* filters_add - compile @text and give it to the programs.  Its number, 1.., or -errno.  One that is

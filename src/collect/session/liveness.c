@@ -38,24 +38,24 @@ bool page_name_parse(const char *name, struct page_name *n)
 	return p && !*p;
 }
 
-bool living_open(struct living *l, int dir)
+bool liveness_open(struct liveness *l, int dir)
 {
 	char link[64];
 	ssize_t n;
 
-	*l = (struct living){ .proc = runtime_self().proc };
+	*l = (struct liveness){ .proc = runtime_self().proc };
 	snprintf(link, sizeof link, "/proc/self/fd/%d", dir);
 	n = readlink(link, l->directory, sizeof l->directory - 1);
 	return n > 0;
 }
 
-void living_close(struct living *l)
+void liveness_close(struct liveness *l)
 {
 	free(l->users);
-	*l = (struct living){ 0 };
+	*l = (struct liveness){ 0 };
 }
 
-bool living_page_of(const struct living *l, pid_t pid, char page[ABI_PAGE_NAME_BYTES])
+bool liveness_page_of(const struct liveness *l, pid_t pid, char page[ABI_PAGE_NAME_BYTES])
 {
 	char path[64], line[8192];
 	size_t n = strlen(l->directory);
@@ -83,14 +83,14 @@ bool living_page_of(const struct living *l, pid_t pid, char page[ABI_PAGE_NAME_B
 
 static int by_page(const void *a, const void *b)
 {
-	const struct living_user *x = a, *y = b;
+	const struct liveness_user *x = a, *y = b;
 
 	return strcmp(x->page, y->page);
 }
 
-static void add_user(struct living *l, const char *page, pid_t pid)
+static void add_user(struct liveness *l, const char *page, pid_t pid)
 {
-	struct living_user *more;
+	struct liveness_user *more;
 
 	if (l->n_users == l->room) {
 		more = realloc(l->users, (l->room * 2 + 64) * sizeof *more);
@@ -104,7 +104,7 @@ static void add_user(struct living *l, const char *page, pid_t pid)
 }
 
 /* What every process maps, once. */
-static void look_at_all(struct living *l)
+static void inspect_all(struct liveness *l)
 {
 	DIR *proc = opendir("/proc");
 	char page[ABI_PAGE_NAME_BYTES];
@@ -114,7 +114,7 @@ static void look_at_all(struct living *l)
 	while (proc && (e = readdir(proc))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 
-		if (pid > 0 && living_page_of(l, pid, page))
+		if (pid > 0 && liveness_page_of(l, pid, page))
 			add_user(l, page, pid);
 	}
 	if (proc)
@@ -123,19 +123,19 @@ static void look_at_all(struct living *l)
 		qsort(l->users, l->n_users, sizeof *l->users, by_page);
 }
 
-static pid_t find_user(struct living *l, const char *name)
+static pid_t find_user(struct liveness *l, const char *name)
 {
-	struct living_user wanted = { .pid = 0 }, *found = NULL;
+	struct liveness_user wanted = { .pid = 0 }, *found = NULL;
 
 	if (!l->looked)
-		look_at_all(l);
+		inspect_all(l);
 	snprintf(wanted.page, sizeof wanted.page, "%s", name);
 	if (l->n_users)
 		found = bsearch(&wanted, l->users, l->n_users, sizeof *l->users, by_page);
 	return found ? found->pid : -1;
 }
 
-bool living_is_used(int fd)
+bool liveness_is_used(int fd)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
@@ -166,7 +166,7 @@ static uint64_t began_ns(pid_t pid)
 	return ticks * (1000000000u / (unsigned long)sysconf(_SC_CLK_TCK));
 }
 
-pid_t living_user_of(struct living *l, const char *name, uint64_t registered_ns)
+pid_t liveness_user_of(struct liveness *l, const char *name, uint64_t registered_ns)
 {
 	struct page_name n = { 0, 0 };
 	uint64_t ns;

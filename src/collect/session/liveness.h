@@ -29,33 +29,33 @@ struct page_name {
 /* page_name_parse - false if @name is no page's. */
 bool page_name_parse(const char *name, struct page_name *n);
 
-struct living_user {
+struct liveness_user {
 	char page[ABI_PAGE_NAME_BYTES];
 	pid_t pid;
 };
 
 /* A look at the machine; what it has seen of all processes it does not look at again. */
-struct living {
+struct liveness {
 	char directory[512]; /* the runtime directory, as maps show it */
 	uint32_t proc; /* the one we look into; 0: none */
 	bool looked; /* at all processes: */
-	struct living_user *users; /* by page */
+	struct liveness_user *users; /* by page */
 	size_t n_users, room;
 };
 
-/* living_open - begin to look, for pages in @dir.  False if it cannot be seen where that is.
- * living_close frees what it holds. */
-bool living_open(struct living *l, int dir);
-void living_close(struct living *l);
+/* liveness_open - begin to look, for pages in @dir.  False if it cannot be seen where that is.
+ * liveness_close frees what it holds. */
+bool liveness_open(struct liveness *l, int dir);
+void liveness_close(struct liveness *l);
 
-/* living_page_of - the page that process @pid maps.  False if it maps none, or does not let us see. */
-bool living_page_of(const struct living *l, pid_t pid, char page[ABI_PAGE_NAME_BYTES]);
+/* liveness_page_of - the page that process @pid maps.  False if it maps none, or does not let us see. */
+bool liveness_page_of(const struct liveness *l, pid_t pid, char page[ABI_PAGE_NAME_BYTES]);
 
-/* living_is_used - step (1): whether any process maps the page that is open as @fd. */
-bool living_is_used(int fd);
+/* liveness_is_used - step (1): whether any process maps the page that is open as @fd. */
+bool liveness_is_used(int fd);
 
-/* living_user_of - the process that uses page @name, whose program registered at @registered_ns of
+/* liveness_user_of - the process that uses page @name, whose program registered at @registered_ns of
  * CLOCK_BOOTTIME, as we call it; -1 if we do not see it. */
-pid_t living_user_of(struct living *l, const char *name, uint64_t registered_ns);
+pid_t liveness_user_of(struct liveness *l, const char *name, uint64_t registered_ns);
 
 #endif

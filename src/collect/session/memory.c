@@ -8,19 +8,19 @@
 
 enum { CALM_LOOKS = 10 };
 
-static uint64_t chunk_offset(const struct supply *s, uint32_t i)
+static uint64_t chunk_offset(const struct pool_memory *s, uint32_t i)
 {
 	return s->offset + (uint64_t)((char *)pool_chunk_at(s->pool, i) - (char *)s->pool->shared);
 }
 
-static bool is_parked(const struct supply *s, uint32_t i)
+static bool is_parked(const struct pool_memory *s, uint32_t i)
 {
 	uint64_t state = load(&s->pool->states[i]);
 
 	return ABI_STATE_OF(state) == ABI_BUSY && ABI_OWNER_OF(state) == s->pool->owner;
 }
 
-static bool unpark(struct supply *s, uint32_t i)
+static bool unpark(struct pool_memory *s, uint32_t i)
 {
 	if (posix_fallocate(s->fd, (off_t)chunk_offset(s, i), s->pool->chunk_size))
 		return false;
@@ -29,7 +29,7 @@ static bool unpark(struct supply *s, uint32_t i)
 	return true;
 }
 
-static void park(struct supply *s, uint32_t i)
+static void park(struct pool_memory *s, uint32_t i)
 {
 	uint64_t state = load(&s->pool->states[i]);
 
@@ -42,7 +42,7 @@ static void park(struct supply *s, uint32_t i)
 	s->n_parked++;
 }
 
-int supply_begin(struct supply *s, uint32_t n_least, struct diag *d)
+int pool_memory_begin(struct pool_memory *s, uint32_t n_least, struct diag *d)
 {
 	uint32_t n = s->pool->n_chunks;
 	uint64_t size;
@@ -61,7 +61,7 @@ int supply_begin(struct supply *s, uint32_t n_least, struct diag *d)
 	return 0;
 }
 
-static uint32_t count_used(const struct supply *s)
+static uint32_t count_used(const struct pool_memory *s)
 {
 	uint32_t n = 0;
 
@@ -70,14 +70,14 @@ static uint32_t count_used(const struct supply *s)
 	return n > s->n_parked ? n - s->n_parked : 0;
 }
 
-void supply_count(const struct supply *s, struct supply_counts *c)
+void pool_memory_count(const struct pool_memory *s, struct pool_memory_counts *c)
 {
-	*c = (struct supply_counts){ .chunks = s->pool->n_chunks,
+	*c = (struct pool_memory_counts){ .chunks = s->pool->n_chunks,
 				     .backed = s->pool->n_chunks - s->n_parked,
 				     .used = count_used(s) };
 }
 
-void supply_adjust(struct supply *s)
+void pool_memory_adjust(struct pool_memory *s)
 {
 	uint32_t have = s->pool->n_chunks - s->n_parked, used = count_used(s), more = have;
 
@@ -91,7 +91,7 @@ void supply_adjust(struct supply *s)
 		}
 }
 
-bool supply_is_calm(struct supply *s)
+bool pool_memory_is_calm(struct pool_memory *s)
 {
 	uint64_t before = s->order;
 
@@ -99,7 +99,7 @@ bool supply_is_calm(struct supply *s)
 	return s->order == before;
 }
 
-void supply_rest(struct supply *s)
+void pool_memory_rest(struct pool_memory *s)
 {
 	uint32_t have = s->pool->n_chunks - s->n_parked;
 
@@ -118,7 +118,7 @@ void supply_rest(struct supply *s)
 		}
 }
 
-void supply_recount(struct supply *s)
+void pool_memory_recount(struct pool_memory *s)
 {
 	s->n_parked = 0;
 	for (uint32_t i = 0; i < s->pool->n_chunks; i++)

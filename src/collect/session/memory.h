@@ -21,38 +21,38 @@
 #include "base/diag.h"
 #include "ring/pool.h"
 
-struct supply {
+struct pool_memory {
 	struct pool *pool; /* lent */
 	int fd; /* the memory, lent */
 	uint64_t offset; /* of the pool in it */
 	uint32_t n_parked;
 	uint32_t n_least; /* chunks that always have memory */
-	uint32_t most_used; /* since supply_rest looked last */
-	uint64_t order; /* the pool's, when supply_is_calm looked last */
+	uint32_t most_used; /* since pool_memory_rest looked last */
+	uint64_t order; /* the pool's, when pool_memory_is_calm looked last */
 	uint32_t calm; /* times in a row that little was used */
 	bool is_short; /* no more memory was to be had; tried again when calm */
 };
 
-/* supply_begin - give memory to what the pool needs besides chunks, and to @n_least of them; park the
+/* pool_memory_begin - give memory to what the pool needs besides chunks, and to @n_least of them; park the
  * others.  Before programs see the pool.  0 or -errno. */
-int supply_begin(struct supply *s, uint32_t n_least, struct diag *d);
+int pool_memory_begin(struct pool_memory *s, uint32_t n_least, struct diag *d);
 
-/* supply_adjust - before a pass: with more than half of the memory in use, give as much again. */
-void supply_adjust(struct supply *s);
+/* pool_memory_adjust - before a pass: with more than half of the memory in use, give as much again. */
+void pool_memory_adjust(struct pool_memory *s);
 
 /* Whether no chunk was closed since the last call: then hardly more are in use. */
-bool supply_is_calm(struct supply *s);
+bool pool_memory_is_calm(struct pool_memory *s);
 
 /* Chunks: all there may be, those that have memory, of these those in use. */
-struct supply_counts {
+struct pool_memory_counts {
 	uint32_t chunks, backed, used;
 };
-void supply_count(const struct supply *s, struct supply_counts *c);
+void pool_memory_count(const struct pool_memory *s, struct pool_memory_counts *c);
 
-/* supply_rest - once a second: take back what was not needed for a while. */
-void supply_rest(struct supply *s);
+/* pool_memory_rest - once a second: take back what was not needed for a while. */
+void pool_memory_rest(struct pool_memory *s);
 
-/* supply_recount - another process has parked and unparked in our name. */
-void supply_recount(struct supply *s);
+/* pool_memory_recount - another process has parked and unparked in our name. */
+void pool_memory_recount(struct pool_memory *s);
 
 #endif

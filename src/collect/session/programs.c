@@ -26,7 +26,7 @@ static int open_page(int dir, const char *name)
 }
 
 /* False if what is open as @fd is no page. */
-static bool read_page(int dir, int fd, struct app *a)
+static bool read_page(int dir, int fd, struct program *a)
 {
 	struct stat st;
 
@@ -50,49 +50,49 @@ static void remove_old(int dir, const char *name)
 		unlinkat(dir, name, 0);
 }
 
-bool app_is_of(const struct app *a, const struct abi_session *f)
+bool program_is_of(const struct program *a, const struct abi_session *f)
 {
-	return a->page.seats[f->seat].epoch == f->epoch;
+	return a->page.session_slots[f->session_slot].epoch == f->epoch;
 }
 
-bool app_event_is_of(const struct app *a, const struct app_event *e, const struct abi_session *f)
+bool program_event_is_of(const struct program *a, const struct program_event *e, const struct abi_session *f)
 {
-	return app_is_of(a, f) && ABI_ENABLED(e->enabled, f->seat) == ABI_GENERATION(f->epoch);
+	return program_is_of(a, f) && ABI_ENABLED(e->enabled, f->session_slot) == ABI_GENERATION(f->epoch);
 }
 
 /* Whether a dead program's page tells of losses that a session other than @session has yet to count. */
-static bool is_awaited(const struct app *a, const struct abi_session *session)
+static bool is_awaited(const struct program *a, const struct abi_session *session)
 {
-	struct abi_seats s = { 0 };
+	struct abi_session_slots s = { 0 };
 
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
-		const struct abi_control_seat *seat = &a->page.seats[i];
+		const struct abi_control_slot *session_slot = &a->page.session_slots[i];
 
-		if (!seat->lost || ABI_EPOCH_IS_NONE(seat->epoch) ||
-		    (session && seat->epoch == session->epoch))
+		if (!session_slot->lost || ABI_EPOCH_IS_NONE(session_slot->epoch) ||
+		    (session && session_slot->epoch == session->epoch))
 			continue;
 		if (!s.magic)
-			seats_read(a->dir, &s);
-		if (s.at[i].epoch == seat->epoch && session_is_live(a->dir, s.at[i].session))
+			session_slots_read(a->dir, &s);
+		if (s.at[i].epoch == session_slot->epoch && session_is_live(a->dir, s.at[i].session))
 			return true;
 	}
 	return false;
 }
 
 /* The program of page @name: visited if it lives, else swept up. */
-static int visit_page(int dir, struct living *l, const char *name,
-		      int (*visit)(void *arg, struct app *a), void *arg)
+static int visit_page(int dir, struct liveness *l, const char *name,
+		      int (*visit)(void *arg, struct program *a), void *arg)
 {
-	struct app a;
+	struct program a;
 	int fd = open_page(dir, name), result = 0;
 
 	if (fd < 0 || !read_page(dir, fd, &a)) {
-		if (fd < 0 || !living_is_used(fd))
+		if (fd < 0 || !liveness_is_used(fd))
 			remove_old(dir, name);
 	} else {
 		a.name = name;
-		a.living = l;
-		if (living_is_used(fd))
+		a.liveness = l;
+		if (liveness_is_used(fd))
 			result = visit(arg, &a);
 		else if (!is_awaited(&a, NULL))
 			unlinkat(dir, name, 0);
@@ -124,20 +124,20 @@ static const char *next_page(DIR *list)
 	return NULL;
 }
 
-int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg)
+int programs_each(int dir, pid_t pid, int (*visit)(void *arg, struct program *a), void *arg)
 {
 	char page[ABI_PAGE_NAME_BYTES];
-	struct living l;
+	struct liveness l;
 	int result = 0;
 	const char *name;
 	DIR *list;
 
-	if (!living_open(&l, dir))
+	if (!liveness_open(&l, dir))
 		return 0;
 	if (pid) {
-		if (living_page_of(&l, pid, page))
+		if (liveness_page_of(&l, pid, page))
 			result = visit_page(dir, &l, page, visit, arg);
-		living_close(&l);
+		liveness_close(&l);
 		return result;
 	}
 	list = list_directory(dir);
@@ -145,33 +145,33 @@ int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *
 		result = visit_page(dir, &l, name, visit, arg);
 	if (list)
 		closedir(list);
-	living_close(&l);
+	liveness_close(&l);
 	return result;
 }
 
 /* What the page counts as lost for the session, told once. */
-static uint64_t take_lost(const struct app *a, const struct abi_session *f)
+static uint64_t take_lost(const struct program *a, const struct abi_session *f)
 {
-	const off_t at = (off_t)(offsetof(struct abi_control, seats) +
-				 f->seat * sizeof(struct abi_control_seat) +
-				 offsetof(struct abi_control_seat, lost));
+	const off_t at = (off_t)(offsetof(struct abi_control, session_slots) +
+				 f->session_slot * sizeof(struct abi_control_slot) +
+				 offsetof(struct abi_control_slot, lost));
 	uint64_t lost, none = 0;
 
-	if (!app_is_of(a, f) || pread(a->fd, &lost, sizeof lost, at) != (ssize_t)sizeof lost || !lost ||
+	if (!program_is_of(a, f) || pread(a->fd, &lost, sizeof lost, at) != (ssize_t)sizeof lost || !lost ||
 	    pwrite(a->fd, &none, sizeof none, at) != (ssize_t)sizeof none)
 		return 0;
 	return lost;
 }
 
 /* Removes page @name, if nobody uses it.  Returns the events that its program could not deliver to @session. */
-static uint64_t bury_page(int dir, const char *name, const struct abi_session *session, struct burial *b)
+static uint64_t bury_page(int dir, const char *name, const struct abi_session *session, struct reaping *b)
 {
 	int fd = open_page(dir, name);
 	uint64_t lost = 0;
-	struct app a;
+	struct program a;
 
-	if (fd < 0 || living_is_used(fd)) {
-		b->n_living++; /* or no page: apps_each sees to that */
+	if (fd < 0 || liveness_is_used(fd)) {
+		b->n_liveness++; /* or no page: programs_each sees to that */
 	} else if (!read_page(dir, fd, &a)) {
 		remove_old(dir, name);
 	} else {
@@ -184,35 +184,35 @@ static uint64_t bury_page(int dir, const char *name, const struct abi_session *s
 	return lost;
 }
 
-uint64_t apps_bury(int dir, const struct abi_session *session, struct burial *b, uint32_t most)
+uint64_t programs_reap(int dir, const struct abi_session *session, struct reaping *b, uint32_t most)
 {
 	DIR *list = list_directory(dir);
-	uint32_t first = b->n_living;
+	uint32_t first = b->n_liveness;
 	const char *name = NULL;
 	uint64_t lost = 0;
 
 	if (list && b->at)
 		seekdir(list, b->at); /* where pages came and went meanwhile some are missed, until the next walk */
-	while (b->n_living - first < most && (name = next_page(list)))
+	while (b->n_liveness - first < most && (name = next_page(list)))
 		lost += bury_page(dir, name, session, b);
 	if (name)
 		b->at = telldir(list);
 	else
-		*b = (struct burial){ .nobody_lives = list && !b->n_living };
+		*b = (struct reaping){ .no_program_lives = list && !b->n_liveness };
 	if (list)
 		closedir(list);
 	return lost;
 }
 
-void apps_joined(struct burial *b)
+void programs_joined(struct reaping *b)
 {
-	b->n_living++; /* its page may be one that this walk has passed */
-	b->nobody_lives = false;
+	b->n_liveness++; /* its page may be one that this walk has passed */
+	b->no_program_lives = false;
 }
 
-pid_t app_pid(const struct app *a)
+pid_t program_pid(const struct program *a)
 {
-	return living_user_of(a->living, a->name, a->page.registered_ns);
+	return liveness_user_of(a->liveness, a->name, a->page.registered_ns);
 }
 
 static off_t event_offset(uint32_t index)
@@ -220,13 +220,13 @@ static off_t event_offset(uint32_t index)
 	return (off_t)abi_control_event_offset(index);
 }
 
-static bool read_line(const struct app *a, uint32_t index, struct abi_control_event *line)
+static bool read_line(const struct program *a, uint32_t index, struct abi_control_event *line)
 {
 	return index < a->page.n_events && index < ABI_EVENTS &&
 	       pread(a->fd, line, sizeof *line, event_offset(index)) == (ssize_t)sizeof *line;
 }
 
-bool app_event(const struct app *a, uint32_t index, struct app_event *e)
+bool program_event(const struct program *a, uint32_t index, struct program_event *e)
 {
 	struct abi_control_event raw;
 	size_t n;
@@ -237,15 +237,15 @@ bool app_event(const struct app *a, uint32_t index, struct app_event *e)
 	n = raw.schema_size < sizeof e->schema ? raw.schema_size : sizeof e->schema - 1;
 	e->index = index;
 	e->enabled = raw.enabled;
-	memcpy(e->how, raw.how, sizeof e->how);
+	memcpy(e->routing, raw.routing, sizeof e->routing);
 	e->schema[n] = 0;
 	return pread(a->fd, e->schema, n, (off_t)raw.schema) == (ssize_t)n;
 }
 
 /* The seat's byte alone: the others are other collectors'. */
-void app_set_enabled(const struct app *a, uint32_t index, uint32_t seat, uint8_t byte)
+void program_set_enabled(const struct program *a, uint32_t index, uint32_t session_slot, uint8_t byte)
 {
-	off_t at = event_offset(index) + (off_t)(offsetof(struct abi_control_event, enabled) + seat);
+	off_t at = event_offset(index) + (off_t)(offsetof(struct abi_control_event, enabled) + session_slot);
 
 	(void)!pwrite(a->fd, &byte, 1, at);
 }
@@ -255,40 +255,40 @@ struct counting {
 	uint64_t lost;
 };
 
-static int count_app(void *arg, struct app *a)
+static int count_app(void *arg, struct program *a)
 {
 	struct counting *c = arg;
 
-	if (app_is_of(a, c->session))
-		c->lost += a->page.seats[c->session->seat].lost;
+	if (program_is_of(a, c->session))
+		c->lost += a->page.session_slots[c->session->session_slot].lost;
 	return 0;
 }
 
-uint64_t apps_lost(int dir, const struct abi_session *session)
+uint64_t programs_lost(int dir, const struct abi_session *session)
 {
 	struct counting c = { .session = session };
 
-	apps_each(dir, 0, count_app, &c);
+	programs_each(dir, 0, count_app, &c);
 	return c.lost;
 }
 
 /* Whatever is on in the seat: with its session gone it is nobody's. */
-static void empty_seat(const struct app *a, uint32_t seat)
+static void empty_session_slot(const struct program *a, uint32_t session_slot)
 {
 	struct abi_control_event line;
 
-	if (!a->page.seats[seat].epoch)
+	if (!a->page.session_slots[session_slot].epoch)
 		return;
 	for (uint32_t i = 0; read_line(a, i, &line); i++)
-		if (ABI_ENABLED(line.enabled, seat))
-			app_set_enabled(a, i, seat, 0);
+		if (ABI_ENABLED(line.enabled, session_slot))
+			program_set_enabled(a, i, session_slot, 0);
 }
 
-uint64_t apps_release(int dir, const struct abi_session *session)
+uint64_t programs_release(int dir, const struct abi_session *session)
 {
 	DIR *list = list_directory(dir);
-	struct app a;
-	struct burial all = { 0 };
+	struct program a;
+	struct reaping all = { 0 };
 	uint64_t lost = 0;
 	const char *name;
 
@@ -297,7 +297,7 @@ uint64_t apps_release(int dir, const struct abi_session *session)
 		int fd = open_page(dir, name);
 
 		if (fd >= 0 && read_page(dir, fd, &a)) {
-			empty_seat(&a, session->seat);
+			empty_session_slot(&a, session->session_slot);
 			lost += take_lost(&a, session);
 		}
 		if (fd >= 0)
@@ -305,10 +305,10 @@ uint64_t apps_release(int dir, const struct abi_session *session)
 	}
 	if (list)
 		closedir(list);
-	return lost + apps_bury(dir, session, &all, UINT32_MAX);
+	return lost + programs_reap(dir, session, &all, UINT32_MAX);
 }
 
-static int keep(void *arg, struct app *a)
+static int keep(void *arg, struct program *a)
 {
 	(void)arg;
 	(void)a;
@@ -329,21 +329,21 @@ static void sweep_names(int dir, const char *name)
 }
 
 /* The events that it left enabled. */
-static void sweep_seat(int dir, const struct abi_seat *s, uint32_t seat)
+static void sweep_session_slot(int dir, const struct abi_session_slot *s, uint32_t session_slot)
 {
-	struct abi_session gone = { .seat = seat, .epoch = s->epoch };
+	struct abi_session gone = { .session_slot = session_slot, .epoch = s->epoch };
 
 	if (ABI_EPOCH_IS_NONE(s->epoch) || (!strchr(s->session, '/') && session_is_live(dir, s->session)))
 		return;
-	apps_release(dir, &gone);
-	seats_leave(dir, seat, s->epoch);
+	programs_release(dir, &gone);
+	session_slots_leave(dir, session_slot, s->epoch);
 }
 
 /* Its file goes first: programs that start find none. */
-void apps_sweep_sessions(int dir)
+void programs_sweep_sessions(int dir)
 {
 	DIR *list = list_directory(dir);
-	struct abi_seats seats;
+	struct abi_session_slots session_slots;
 	struct dirent *e;
 
 	while (list && (e = readdir(list))) {
@@ -355,19 +355,19 @@ void apps_sweep_sessions(int dir)
 	}
 	if (list)
 		closedir(list);
-	seats_read(dir, &seats);
+	session_slots_read(dir, &session_slots);
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
-		sweep_seat(dir, &seats.at[i], i);
+		sweep_session_slot(dir, &session_slots.at[i], i);
 }
 
-void apps_sweep(int dir)
+void programs_sweep(int dir)
 {
 	int lock = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	/* Whoever holds the lock begins a session, or does this already. */
 	if (lock >= 0 && !flock(lock, LOCK_EX | LOCK_NB))
-		apps_sweep_sessions(dir);
+		programs_sweep_sessions(dir);
 	if (lock >= 0)
 		close(lock);
-	apps_each(dir, 0, keep, NULL);
+	programs_each(dir, 0, keep, NULL);
 }

@@ -18,57 +18,57 @@
 #include "abi/control.h"
 #include "base/diag.h"
 
-struct living;
+struct liveness;
 
-struct app {
+struct program {
 	int dir; /* it is in */
 	int fd; /* its control page, read and write */
 	const char *name; /* of the page's file */
-	struct living *living;
+	struct liveness *liveness;
 	struct abi_control page; /* a copy; texts are terminated */
 };
 
-struct app_event {
+struct program_event {
 	uint32_t index;
 	uint64_t enabled; /* a byte for each seat: abi/control.h */
-	uint16_t how[ABI_SEATS]; /* ABI_HOW */
+	uint16_t routing[ABI_SESSION_SLOTS]; /* ABI_HOW */
 	char schema[ABI_NAME_BYTES * 16]; /* cut if longer; see ctf/write/schema.h */
 };
 
 /*
- * apps_each - visit the live programs of @dir (runtime directory), or only the one whose page @pid
+ * programs_each - visit the live programs of @dir (runtime directory), or only the one whose page @pid
  * uses, if that is not 0.
  *
- * @visit returns 0 to go on, else apps_each returns its value.  The app is valid during the visit.
+ * @visit returns 0 to go on, else programs_each returns its value.  The app is valid during the visit.
  * Pages of dead programs are removed, but for those whose losses a live session has yet to count.
  */
-int apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg);
+int programs_each(int dir, pid_t pid, int (*visit)(void *arg, struct program *a), void *arg);
 
-/* app_pid - as we see it, who made the page; if that process is gone, a child that lives on; -1 if it cannot
+/* program_pid - as we see it, who made the page; if that process is gone, a child that lives on; -1 if it cannot
  * be seen. */
-pid_t app_pid(const struct app *a);
+pid_t program_pid(const struct program *a);
 
-/* app_event - read event @index of the app.  False if there is none, or it is damaged. */
-bool app_event(const struct app *a, uint32_t index, struct app_event *e);
+/* program_event - read event @index of the app.  False if there is none, or it is damaged. */
+bool program_event(const struct program *a, uint32_t index, struct program_event *e);
 
-/* app_is_of - whether session @f has the program in its seat.
- * app_event_is_of - whether it records the event. */
-bool app_is_of(const struct app *a, const struct abi_session *f);
-bool app_event_is_of(const struct app *a, const struct app_event *e, const struct abi_session *f);
+/* program_is_of - whether session @f has the program in its seat.
+ * program_event_is_of - whether it records the event. */
+bool program_is_of(const struct program *a, const struct abi_session *f);
+bool program_event_is_of(const struct program *a, const struct program_event *e, const struct abi_session *f);
 
-/* app_set_enabled - the seat's byte of an event's enable word. */
-void app_set_enabled(const struct app *a, uint32_t index, uint32_t seat, uint8_t byte);
+/* program_set_enabled - the seat's byte of an event's enable word. */
+void program_set_enabled(const struct program *a, uint32_t index, uint32_t session_slot, uint8_t byte);
 
-/* What apps_switch did. */
-struct apps_switched {
+/* What programs_switch did. */
+struct enable_result {
 	uint32_t programs;
 	uint32_t events; /* that match, whether or not they were so already */
-	uint32_t limited; /* programs left alone: they belong to other sessions only (rules/membership.h) */
+	uint32_t other_session; /* programs left alone: they belong to other sessions only (rules/membership.h) */
 	uint32_t strict; /* programs left alone: in seccomp's strict mode an event would kill them */
 };
 
 /*
- * apps_switch - enable or disable events in running programs.
+ * programs_switch - enable or disable events in running programs.
  *
  * @pid: only that program; 0: all that belong to the session.
  * @who: conditions, rules/selector.h: only programs and events of which they hold; "": all.
@@ -77,52 +77,52 @@ struct apps_switched {
  *	takes everybody's.
  * @filter: a number of session_add_filter, or 0.
  */
-struct apps_switched apps_switch(int dir, pid_t pid, const char *who, const char *pattern, bool enable,
+struct enable_result programs_switch(int dir, pid_t pid, const char *selector, const char *pattern, bool enable,
 				 const struct abi_session *session, uint32_t filter);
 
-/* One of several, as for apps_switch. */
-struct apps_wish {
-	const char *who, *pattern;
+/* One of several, as for programs_switch. */
+struct enable_request {
+	const char *selector, *pattern;
 	uint32_t filter;
 	bool enable;
-	struct apps_switched done; /* is added to */
+	struct enable_result done; /* is added to */
 };
-enum { APPS_WISHES = 16 };
+enum { PROGRAMS_REQUESTS = 16 };
 
-/* apps_switch_all - what apps_switch would do for each of them, at most APPS_WISHES, one after the other, in one walk. */
-void apps_switch_all(int dir, pid_t pid, struct apps_wish *wishes, uint32_t n, const struct abi_session *session);
+/* programs_switch_all - what programs_switch would do for each of them, at most PROGRAMS_REQUESTS, one after the other, in one walk. */
+void programs_switch_all(int dir, pid_t pid, struct enable_request *requests, uint32_t n, const struct abi_session *session);
 
-/* apps_follow - the rules of @session have changed: events of running programs (@pid, or 0 for all) are
+/* programs_follow - the rules of @session have changed: events of running programs (@pid, or 0 for all) are
  * recorded as these say, or, without @all, only told to triggers as these say. */
-void apps_follow(int dir, pid_t pid, const struct abi_session *session, bool all);
+void programs_follow(int dir, pid_t pid, const struct abi_session *session, bool all);
 
-/* apps_lost - what living programs of the session could not deliver so far. */
-uint64_t apps_lost(int dir, const struct abi_session *session);
+/* programs_lost - what living programs of the session could not deliver so far. */
+uint64_t programs_lost(int dir, const struct abi_session *session);
 
-/* apps_release - disable whatever is enabled in the session's seat, as it ends.
+/* programs_release - disable whatever is enabled in the session's seat, as it ends.
  * Returns the events those programs could not deliver. */
-uint64_t apps_release(int dir, const struct abi_session *session);
+uint64_t programs_release(int dir, const struct abi_session *session);
 
 /* A walk past all pages, some at a time, again and again.  Begins as zeroes. */
-struct burial {
+struct reaping {
 	long at; /* in the directory; 0: from its beginning */
-	uint32_t n_living; /* seen since then */
-	bool nobody_lives; /* the last whole walk saw nobody, and none has joined since */
+	uint32_t n_liveness; /* seen since then */
+	bool no_program_lives; /* the last whole walk saw nobody, and none has joined since */
 };
 
 /*
- * apps_bury - remove the pages that nobody uses any more, and go on behind @most living ones with the next call.
+ * programs_reap - remove the pages that nobody uses any more, and go on behind @most living ones with the next call.
  *
  * Cheap enough for once a second: of the living it is asked one question.  Returns the events that the
  * dead could not deliver to @session.
  */
-uint64_t apps_bury(int dir, const struct abi_session *session, struct burial *b, uint32_t most);
-/* apps_joined - somebody has. */
-void apps_joined(struct burial *b);
+uint64_t programs_reap(int dir, const struct abi_session *session, struct reaping *b, uint32_t most);
+/* programs_joined - somebody has. */
+void programs_joined(struct reaping *b);
 
-/* apps_sweep - remove what killed programs and collectors left behind.
- * apps_sweep_sessions - what collectors did, alone; the directory is locked (flock). */
-void apps_sweep(int dir);
-void apps_sweep_sessions(int dir);
+/* programs_sweep - remove what killed programs and collectors left behind.
+ * programs_sweep_sessions - what collectors did, alone; the directory is locked (flock). */
+void programs_sweep(int dir);
+void programs_sweep_sessions(int dir);
 
 #endif

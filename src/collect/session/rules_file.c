@@ -12,12 +12,12 @@
 
 /* Whether all that the rule [@rule, @end) says is said anew by one of @pattern that is @to_channel, or is not,
  * for @who. */
-static bool is_about(const char *rule, const char *end, bool to_channel, const char *who, const char *pattern)
+static bool is_about(const char *rule, const char *end, bool to_channel, const char *selector, const char *pattern)
 {
 	const char *tab = memrchr(rule, '\t', (size_t)(end - rule)), *p;
 	size_t n = tab ? (size_t)(tab + 1 - rule) : 0;
 
-	if (*who && (n != strlen(who) || memcmp(rule, who, n)))
+	if (*selector && (n != strlen(selector) || memcmp(rule, selector, n)))
 		return false;
 	rule += n;
 	p = rule + (rule < end);
@@ -29,7 +29,7 @@ static bool is_about(const char *rule, const char *end, bool to_channel, const c
 }
 
 /* What a rule said of the same pattern is over with the next: so rules do not pile up. */
-static void drop_superseded(struct abi_session *f, bool to_channel, const char *who, const char *pattern)
+static void drop_superseded(struct abi_session *f, bool to_channel, const char *selector, const char *pattern)
 {
 	for (uint32_t i = 0; i < f->rules_size;) {
 		char *rule = f->rules + i, *end = memchr(rule, 0, f->rules_size - i);
@@ -38,7 +38,7 @@ static void drop_superseded(struct abi_session *f, bool to_channel, const char *
 		if (!end)
 			return;
 		size = (uint32_t)(end - rule) + 1;
-		if (is_about(rule, end, to_channel, who, pattern)) {
+		if (is_about(rule, end, to_channel, selector, pattern)) {
 			memmove(rule, end + 1, f->rules_size - i - size);
 			f->rules_size -= size;
 		} else {
@@ -53,7 +53,7 @@ static uint32_t verdict_of(const char *rule, const char *end)
 	const char *p = rule, *tab;
 	char kind;
 
-	while (p < end && who_is_letter(*p) && (tab = memchr(p, '\t', (size_t)(end - p))))
+	while (p < end && selector_is_letter(*p) && (tab = memchr(p, '\t', (size_t)(end - p))))
 		p = tab + 1;
 	kind = *p;
 	p += p < end;
@@ -69,7 +69,7 @@ static bool disagree(uint32_t a, uint32_t b)
 }
 
 /* Whether @rule is there, and would say no more as the last one. */
-static bool is_said(const struct abi_session *f, const char *rule)
+static bool is_given(const struct abi_session *f, const char *rule)
 {
 	uint32_t verdict = verdict_of(rule, rule + strlen(rule));
 	bool found = false;
@@ -102,21 +102,21 @@ static int append(struct abi_session *f, const char *rule, const char *pattern, 
 int session_add_rule(struct abi_session *f, const struct session_rule *r, struct diag *d)
 {
 	bool to_channel = r->channel != SESSION_ANY_CHANNEL, excludes = *r->pattern == '!';
-	const char *who = r->who ? r->who : "";
+	const char *selector = r->selector ? r->selector : "";
 	char rule[sizeof f->rules];
 	int n;
 
 	if (to_channel)
-		n = snprintf(rule, sizeof rule, "%s@%u %s", who, r->channel, r->pattern);
+		n = snprintf(rule, sizeof rule, "%s@%u %s", selector, r->channel, r->pattern);
 	else if (r->filter)
-		n = snprintf(rule, sizeof rule, "%s?%u %s", who, r->filter, r->pattern);
+		n = snprintf(rule, sizeof rule, "%s?%u %s", selector, r->filter, r->pattern);
 	else
-		n = snprintf(rule, sizeof rule, "%s%s%s", who, excludes ? "" : "+", r->pattern);
+		n = snprintf(rule, sizeof rule, "%s%s%s", selector, excludes ? "" : "+", r->pattern);
 	if (n < 0 || (size_t)n >= sizeof rule)
 		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns", r->pattern);
-	if (is_said(f, rule))
+	if (is_given(f, rule))
 		return 0;
-	drop_superseded(f, to_channel, who, r->pattern + excludes);
+	drop_superseded(f, to_channel, selector, r->pattern + excludes);
 	return append(f, rule, r->pattern, d);
 }
 
@@ -227,7 +227,7 @@ int session_find(int dir, const char *name, struct abi_session *f, struct diag *
 	close(fd);
 	if (n != (ssize_t)(offsetof(struct abi_session, rules) + f->rules_size) || f->magic != ABI_SESSION_MAGIC ||
 	    f->version != ABI_SESSION_VERSION || f->rules_size > ABI_RULES_BYTES ||
-	    f->seat >= ABI_SESSIONS || ABI_EPOCH_IS_NONE(f->epoch) ||
+	    f->session_slot >= ABI_SESSIONS || ABI_EPOCH_IS_NONE(f->epoch) ||
 	    !memchr(f->name, 0, sizeof f->name) || strcmp(f->name, name))
 		return diag_fail(d, -EPROTO, "session %s: its file is damaged", name);
 	return 0;

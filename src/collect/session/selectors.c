@@ -19,12 +19,12 @@
 
 enum { ITEM_BYTES = 256, CONTAINERS_MAX = 16 };
 
-const char *const choice_keys[N_CHOICES] = { "program", "uid", "container", "cgroup", "level" };
-static const char letters[N_CHOICES] = { 'n', 'u', 'c', 'g', 'l' };
+const char *const selector_keys[N_SELECTOR_KINDS] = { "program", "uid", "container", "cgroup", "level" };
+static const char letters[N_SELECTOR_KINDS] = { 'n', 'u', 'c', 'g', 'l' };
 
-static void add_condition(struct text *who, char letter, bool excludes, const char *value)
+static void add_condition(struct text *selector, char letter, bool excludes, const char *value)
 {
-	text_addf(who, "%c%s\t", excludes ? toupper(letter) : letter, value);
+	text_addf(selector, "%c%s\t", excludes ? toupper(letter) : letter, value);
 }
 
 /* ---------------------------------------------------------------- levels, users */
@@ -51,7 +51,7 @@ static int find_level(const char *item, struct diag *d)
 			 "debug_system .. debug_line, debug; or 0 to %d", item, N_LEVELS - 1);
 }
 
-static int add_level(struct text *who, bool excludes, const char *item, struct diag *d)
+static int add_level(struct text *selector, bool excludes, const char *item, struct diag *d)
 {
 	int level = find_level(item, d);
 	char number[16];
@@ -59,11 +59,11 @@ static int add_level(struct text *who, bool excludes, const char *item, struct d
 	if (level < 0)
 		return level;
 	snprintf(number, sizeof number, "%d", level);
-	add_condition(who, 'l', excludes, number);
+	add_condition(selector, 'l', excludes, number);
 	return 0;
 }
 
-static int add_user(struct text *who, bool excludes, const char *item, struct diag *d)
+static int add_user(struct text *selector, bool excludes, const char *item, struct diag *d)
 {
 	struct passwd *p = is_number(item) ? NULL : getpwnam(item);
 	char number[16];
@@ -72,7 +72,7 @@ static int add_user(struct text *who, bool excludes, const char *item, struct di
 		return diag_fail(d, -ENOENT, "uid %s: no such user", item);
 	if (p)
 		snprintf(number, sizeof number, "%u", (unsigned)p->pw_uid);
-	add_condition(who, 'u', excludes, p ? number : item);
+	add_condition(selector, 'u', excludes, p ? number : item);
 	return 0;
 }
 
@@ -89,7 +89,7 @@ static uint32_t namespace_of(const char *pid, const char *kind)
 }
 
 /* Those of its programs that run: what they are called in their own namespaces does not matter. */
-static void add_running(struct text *who, bool excludes, const char *id)
+static void add_running(struct text *selector, bool excludes, const char *id)
 {
 	uint32_t found[CONTAINERS_MAX], ours = namespace_of("self", "mnt"), one;
 	char number[16];
@@ -107,42 +107,42 @@ static void add_running(struct text *who, bool excludes, const char *id)
 			continue;
 		found[n++] = one;
 		snprintf(number, sizeof number, "%u", one);
-		add_condition(who, 'c', excludes, number);
+		add_condition(selector, 'c', excludes, number);
 	}
 	if (proc)
 		closedir(proc);
 }
 
-static int add_cgroup(struct text *who, bool excludes, const char *item, struct diag *d)
+static int add_cgroup(struct text *selector, bool excludes, const char *item, struct diag *d)
 {
 	struct cgroup *c = malloc(sizeof *c);
 	int err = c ? cgroup_find(c, item, d) : diag_fail(d, -ENOMEM, "no memory");
 
 	if (!err)
-		add_condition(who, 'g', excludes, c->path);
+		add_condition(selector, 'g', excludes, c->path);
 	free(c);
 	return err;
 }
 
 /* ---------------------------------------------------------------- lists */
 
-static int add_item(struct text *who, enum choice what, bool excludes, const char *item, struct diag *d)
+static int add_item(struct text *selector, enum selector_kind what, bool excludes, const char *item, struct diag *d)
 {
 	if (!*item || strchr(item, '\t'))
-		return diag_fail(d, -EINVAL, "%s: an item is empty, or has a tab in it", choice_keys[what]);
-	if (what == CHOICE_LEVEL)
-		return add_level(who, excludes, item, d);
-	if (what == CHOICE_UID)
-		return add_user(who, excludes, item, d);
-	if (what == CHOICE_CGROUP)
-		return add_cgroup(who, excludes, item, d);
-	add_condition(who, letters[what], excludes, item);
-	if (what == CHOICE_CONTAINER && !strpbrk(item, "*?") && !is_number(item))
-		add_running(who, excludes, item);
+		return diag_fail(d, -EINVAL, "%s: an item is empty, or has a tab in it", selector_keys[what]);
+	if (what == SELECTOR_LEVEL)
+		return add_level(selector, excludes, item, d);
+	if (what == SELECTOR_UID)
+		return add_user(selector, excludes, item, d);
+	if (what == SELECTOR_CGROUP)
+		return add_cgroup(selector, excludes, item, d);
+	add_condition(selector, letters[what], excludes, item);
+	if (what == SELECTOR_CONTAINER && !strpbrk(item, "*?") && !is_number(item))
+		add_running(selector, excludes, item);
 	return 0;
 }
 
-int choice_add(struct text *who, enum choice what, const char *list, struct diag *d)
+int selector_add(struct text *selector, enum selector_kind what, const char *list, struct diag *d)
 {
 	char item[ITEM_BYTES];
 	int err = 0;
@@ -154,9 +154,9 @@ int choice_add(struct text *who, enum choice what, const char *list, struct diag
 		list += excludes;
 		if (end - list >= ITEM_BYTES)
 			return diag_fail(d, -ENAMETOOLONG, "%s: an item is longer than %d characters",
-					 choice_keys[what], ITEM_BYTES - 1);
+					 selector_keys[what], ITEM_BYTES - 1);
 		snprintf(item, sizeof item, "%.*s", (int)(end - list), list);
-		err = add_item(who, what, excludes, item, d);
+		err = add_item(selector, what, excludes, item, d);
 		list = *end ? end + 1 : NULL;
 	} while (!err && list);
 	return err;
@@ -177,18 +177,18 @@ static unsigned pid_inside(pid_t pid)
 	return (unsigned)strtoul(end, NULL, 10);
 }
 
-void choice_add_pid(struct text *who, pid_t pid)
+void selector_add_pid(struct text *selector, pid_t pid)
 {
 	char number[16];
 
 	snprintf(number, sizeof number, "%d", (int)pid);
-	text_addf(who, "p%u:%u\t", pid_inside(pid), namespace_of(number, "pid"));
+	text_addf(selector, "p%u:%u\t", pid_inside(pid), namespace_of(number, "pid"));
 }
 
 /* ---------------------------------------------------------------- programs that run */
 
 /* What the program sees as its host's name.  Of another host there is no asking but where it is written. */
-static void look_for_host(struct choice_app *c, const char *pid)
+static void look_for_host(struct selector_program *c, const char *pid)
 {
 	char path[64];
 	struct utsname u;
@@ -211,25 +211,25 @@ static void look_for_host(struct choice_app *c, const char *pid)
 	close(fd);
 }
 
-void choice_look_at(struct choice_app *c, const struct app *a, uint32_t asked)
+void selector_inspect(struct selector_program *c, const struct program *a, uint32_t asked)
 {
 	const uint32_t of_process = WHO_LETTER('u') | WHO_LETTER('p') | WHO_LETTER('c') | WHO_LETTER('g');
 	char pid[16], path[64];
 	struct stat st;
 
-	*c = (struct choice_app){ .who = { .name = a->page.program, .host = c->host, .cgroup = c->cgroup, .pid = a->page.pid,
+	*c = (struct selector_program){ .selector = { .name = a->page.program, .host = c->host, .cgroup = c->cgroup, .pid = a->page.pid,
 					   .uid = UINT32_MAX } };
 	if (!(asked & of_process))
 		return;
-	snprintf(pid, sizeof pid, "%d", (int)app_pid(a));
+	snprintf(pid, sizeof pid, "%d", (int)program_pid(a));
 	snprintf(path, sizeof path, "/proc/%s", pid);
 	if (!stat(path, &st))
-		c->who.uid = st.st_uid;
+		c->selector.uid = st.st_uid;
 	if (asked & WHO_LETTER('g'))
-		cgroup_of(app_pid(a), c->cgroup, sizeof c->cgroup);
-	c->who.pid_namespace = namespace_of(pid, "pid");
+		cgroup_of(program_pid(a), c->cgroup, sizeof c->cgroup);
+	c->selector.pid_namespace = namespace_of(pid, "pid");
 	if (!(asked & WHO_LETTER('c')))
 		return;
-	c->who.mount_namespace = namespace_of(pid, "mnt");
+	c->selector.mount_namespace = namespace_of(pid, "mnt");
 	look_for_host(c, pid);
 }

@@ -16,11 +16,11 @@
 #include "collect/session/programs.h"
 
 /* What may be asked for; also the keys of a request (docs/formats/control.md). */
-enum choice { CHOICE_PROGRAM, CHOICE_UID, CHOICE_CONTAINER, CHOICE_CGROUP, CHOICE_LEVEL, N_CHOICES };
-extern const char *const choice_keys[N_CHOICES];
+enum selector_kind { SELECTOR_PROGRAM, SELECTOR_UID, SELECTOR_CONTAINER, SELECTOR_CGROUP, SELECTOR_LEVEL, N_SELECTOR_KINDS };
+extern const char *const selector_keys[N_SELECTOR_KINDS];
 
 /*
- * choice_add - append conditions to @who: @list has items between commas, "!" before one excludes.
+ * selector_add - append conditions to @who: @list has items between commas, "!" before one excludes.
  *
  *   program     a glob on its name
  *   uid         a number, or a user's name
@@ -30,17 +30,17 @@ extern const char *const choice_keys[N_CHOICES];
  *
  * Returns 0 or -errno.
  */
-int choice_add(struct text *who, enum choice what, const char *list, struct diag *d);
-/* choice_add_pid - only this process. */
-void choice_add_pid(struct text *who, pid_t pid);
+int selector_add(struct text *selector, enum selector_kind what, const char *list, struct diag *d);
+/* selector_add_pid - only this process. */
+void selector_add_pid(struct text *selector, pid_t pid);
 
 /* What is known of a program that runs. */
-struct choice_app {
-	struct who who;
+struct selector_program {
+	struct selector selector;
 	char cgroup[PATH_MAX];
 	char host[sizeof((struct utsname *)0)->nodename];
 };
-/* choice_look_at - as far as @letters (who_letters) ask for it.  @a is lent. */
-void choice_look_at(struct choice_app *c, const struct app *a, uint32_t letters);
+/* selector_inspect - as far as @letters (selector_letters) ask for it.  @a is lent. */
+void selector_inspect(struct selector_program *c, const struct program *a, uint32_t letters);
 
 #endif

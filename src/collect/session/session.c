@@ -40,11 +40,11 @@ static uint32_t count_cpus(void)
 
 static struct abi_pool shape_of(const struct session_channel *c, const struct abi_clock *clock)
 {
-	struct pool_wish w = { .size_bytes = c->bytes ? c->bytes
+	struct pool_request w = { .size_bytes = c->bytes ? c->bytes
 						      : c->flight_recorder ? FLIGHT_BYTES : MOST_BYTES,
 			       .chunk_bytes = c->chunk_bytes,
 			       .n_cpus = count_cpus(),
-			       .patience_us = c->patience_us,
+			       .block_timeout_us = c->block_timeout_us,
 			       .flight_recorder = c->flight_recorder };
 	struct abi_pool shape = pool_shape(&w);
 
@@ -66,16 +66,16 @@ static uint32_t count_pools(const struct session *s)
 }
 
 /* The board as it will be; the sizes of the pools follow from their shapes. */
-static void lay_out(struct session *s, struct abi_board *board, struct abi_pool *shapes)
+static void lay_out(struct session *s, struct abi_session_memory *session_memory, struct abi_pool *shapes)
 {
 	uint64_t at = ABI_POOL_ALIGN;
 
-	*board = (struct abi_board){ .magic = ABI_BOARD_MAGIC,
-				     .version = ABI_BOARD_VERSION,
+	*session_memory = (struct abi_session_memory){ .magic = ABI_SESSION_MEMORY_MAGIC,
+				     .version = ABI_SESSION_MEMORY_VERSION,
 				     .n_channels = count_pools(s),
 				     .trigger_channel = s->has_trigger_pool ? s->n_channels : 0 };
 	for (uint32_t i = 0; i < count_pools(s); i++) {
-		struct abi_channel *c = &board->channels[i];
+		struct abi_channel *c = &session_memory->channels[i];
 
 		shapes[i] = shape_of(&s->channels[i], &s->clock);
 		*c = (struct abi_channel){ .offset = at,
@@ -84,7 +84,7 @@ static void lay_out(struct session *s, struct abi_board *board, struct abi_pool 
 		memcpy(c->name, s->channels[i].name, sizeof c->name);
 		at = (at + c->size + ABI_POOL_ALIGN - 1) & ~(uint64_t)(ABI_POOL_ALIGN - 1);
 	}
-	board->size = at;
+	session_memory->size = at;
 }
 
 static int create_memory(struct session *s, uint64_t size, struct diag *d)
@@ -97,11 +97,11 @@ static int create_memory(struct session *s, uint64_t size, struct diag *d)
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, s->memory_fd, 0);
 	if (memory == MAP_FAILED)
 		return diag_errno(d, "cannot map the buffers");
-	s->board = memory;
+	s->session_memory = memory;
 	s->memory_size = size;
 	if (fcntl(s->memory_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return diag_errno(d, "cannot seal the buffers");
-	if (posix_fallocate(s->memory_fd, 0, sizeof *s->board))
+	if (posix_fallocate(s->memory_fd, 0, sizeof *s->session_memory))
 		return diag_fail(d, -ENOMEM, "no memory for the buffers");
 	return 0;
 }
@@ -113,7 +113,7 @@ static int create_pool(struct session *s, uint32_t i, const struct abi_pool *sha
 		 begin = c->flight_recorder ? UINT32_MAX
 				 : s->tenant	    ? BEGIN_TENANT_BYTES / chunk
 						    : BEGIN_BYTES / chunk;
-	void *memory = (char *)s->board + s->board->channels[i].offset;
+	void *memory = (char *)s->session_memory + s->session_memory->channels[i].offset;
 	int err;
 
 	if (begin < 4 * shape->n_cpus)
@@ -123,23 +123,23 @@ static int create_pool(struct session *s, uint32_t i, const struct abi_pool *sha
 	err = pool_attach(&s->pools[i], memory, shape->size, (uint32_t)getpid());
 	if (err)
 		return diag_fail(d, err, "the buffers just made are not sound");
-	s->supplies[i] = (struct supply){ .pool = &s->pools[i],
+	s->supplies[i] = (struct pool_memory){ .pool = &s->pools[i],
 					  .fd = s->memory_fd,
-					  .offset = s->board->channels[i].offset };
-	return supply_begin(&s->supplies[i], (uint32_t)begin, d);
+					  .offset = s->session_memory->channels[i].offset };
+	return pool_memory_begin(&s->supplies[i], (uint32_t)begin, d);
 }
 
 static int create_channels(struct session *s, const struct session_options *o, struct diag *d)
 {
 	struct abi_pool shapes[ABI_CHANNELS];
-	struct abi_board *board = calloc(1, sizeof *board);
+	struct abi_session_memory *session_memory = calloc(1, sizeof *session_memory);
 	int err = 0;
 
 	if (o->clock)
 		s->clock = *o->clock;
 	else
 		err = clock_init_kind(&s->clock, o->clock_kind, d);
-	if (!board)
+	if (!session_memory)
 		err = diag_fail(d, -ENOMEM, "no memory for the buffers");
 	s->n_channels = o->n_channels;
 	memcpy(s->channels, o->channels, o->n_channels * sizeof *o->channels);
@@ -149,32 +149,32 @@ static int create_channels(struct session *s, const struct session_options *o, s
 		s->has_trigger_pool = true;
 	}
 	if (!err) {
-		lay_out(s, board, shapes);
-		err = create_memory(s, board->size, d);
+		lay_out(s, session_memory, shapes);
+		err = create_memory(s, session_memory->size, d);
 	}
 	if (!err)
-		memcpy(s->board, board, sizeof *board);
-	free(board);
+		memcpy(s->session_memory, session_memory, sizeof *session_memory);
+	free(session_memory);
 	for (uint32_t i = 0; i < count_pools(s) && !err; i++)
 		err = create_pool(s, i, &shapes[i], d);
 	return err;
 }
 
-void session_supply(struct session *s, bool rest)
+void session_adjust_memory(struct session *s, bool rest)
 {
 	for (uint32_t i = 0; i < s->n_channels; i++) {
 		if (s->channels[i].flight_recorder)
 			continue;
-		if (!supply_is_calm(&s->supplies[i]) || rest)
-			supply_adjust(&s->supplies[i]);
+		if (!pool_memory_is_calm(&s->supplies[i]) || rest)
+			pool_memory_adjust(&s->supplies[i]);
 		if (rest)
-			supply_rest(&s->supplies[i]);
+			pool_memory_rest(&s->supplies[i]);
 	}
 }
 
 void session_recount(struct session *s)
 {
-	const struct abi_board_filter *f = s->board->filters;
+	const struct abi_session_filter *f = s->session_memory->filters;
 	uint32_t size, at;
 
 	while (s->n_filters < ABI_FILTERS && (size = load(&f[s->n_filters].size))) {
@@ -186,16 +186,16 @@ void session_recount(struct session *s)
 			s->filter_text_used = (at + size + 7) & ~7u;
 	}
 	for (uint32_t i = 0; i < s->n_channels; i++)
-		supply_recount(&s->supplies[i]);
+		pool_memory_recount(&s->supplies[i]);
 }
 
 int session_add_filter(struct session *s, const void *code, size_t size, struct diag *d)
 {
-	struct abi_board_filter *f = &s->board->filters[s->n_filters];
+	struct abi_session_filter *f = &s->session_memory->filters[s->n_filters];
 
 	if (s->n_filters == ABI_FILTERS || size > ABI_FILTER_TEXT_BYTES - 8 - s->filter_text_used)
 		return diag_fail(d, -E2BIG, "the session has no room for more filters");
-	memcpy(s->board->text + s->filter_text_used, code, size);
+	memcpy(s->session_memory->text + s->filter_text_used, code, size);
 	store(&f->offset, s->filter_text_used);
 	store_release(&f->size, (uint32_t)size); /* abi/session.h, (2) */
 	s->filter_text_used += (uint32_t)(size + 7) & ~7u;
@@ -278,17 +278,17 @@ static int open_socket(int dir, const char *name, int *listen_fd, struct diag *d
 }
 
 /* A tenant's programs join in his directory; what is asked about them is asked in ours, by us alone. */
-static int open_asking(struct session *s, struct diag *d)
+static int open_unanswered(struct session *s, struct diag *d)
 {
 	struct rights before = rights_take((struct rights){ geteuid(), getegid() });
 	int err;
 
-	s->ask_dir = runtime_dir_open(true);
+	s->client_dir = runtime_dir_open(true);
 	owner_end(before);
-	if (s->ask_dir < 0)
-		return diag_fail(d, s->ask_dir, "cannot use the runtime directory: %s", strerror(-s->ask_dir));
-	before = owner_begin(s->ask_dir);
-	err = open_socket(s->ask_dir, s->asked_as, &s->ask_fd, d);
+	if (s->client_dir < 0)
+		return diag_fail(d, s->client_dir, "cannot use the runtime directory: %s", strerror(-s->client_dir));
+	before = owner_begin(s->client_dir);
+	err = open_socket(s->client_dir, s->asked_as, &s->client_fd, d);
 	owner_end(before);
 	return err;
 }
@@ -301,7 +301,7 @@ int session_announce(const struct session *s, struct diag *d)
 		return 0;
 	memcpy(f.name, s->asked_as, sizeof f.name);
 	f.rules_size = 0;
-	return session_publish(s->ask_dir, &f, d);
+	return session_publish(s->client_dir, &f, d);
 }
 
 /* Name and seat.  With the directory locked, so that nobody else gets them as well; what the dead left
@@ -311,12 +311,12 @@ static int take_place(struct session *s, struct diag *d)
 	int err;
 
 	lock_directory(s->dir);
-	apps_sweep_sessions(s->dir);
+	programs_sweep_sessions(s->dir);
 	err = listen_in(s->dir, s->file.name, s->tenant, &s->listen_fd, d);
 	if (!err)
-		err = seats_take(s->dir, &s->file, d);
+		err = session_slots_take(s->dir, &s->file, d);
 	if (!err)
-		seats_repair(s->dir, &s->file, &s->seats_file); /* it is in order: so this one it was */
+		session_slots_repair(s->dir, &s->file, &s->session_slots_file); /* it is in order: so this one it was */
 	flock(s->dir, LOCK_UN);
 	return err;
 }
@@ -329,7 +329,7 @@ static void give_up_place(struct session *s)
 	lock_directory(s->dir);
 	snprintf(name, sizeof name, "sock-%s", s->file.name);
 	unlinkat(s->dir, name, 0);
-	seats_leave(s->dir, s->file.seat, s->file.epoch);
+	session_slots_leave(s->dir, s->file.session_slot, s->file.epoch);
 	flock(s->dir, LOCK_UN);
 }
 
@@ -373,40 +373,40 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 	if (!err)
 		err = take_place(s, d);
 	if (!err && s->tenant)
-		err = open_asking(s, d);
+		err = open_unanswered(s, d);
 	if (err)
 		session_close(s);
 	return err;
 }
 
-static void close_asking(struct session *s)
+static void close_unanswered(struct session *s)
 {
 	char file[ABI_NAME_BYTES + 16];
 
-	if (s->ask_fd >= 0) {
+	if (s->client_fd >= 0) {
 		snprintf(file, sizeof file, "session-%s", s->asked_as);
-		unlinkat(s->ask_dir, file, 0);
+		unlinkat(s->client_dir, file, 0);
 		snprintf(file, sizeof file, "sock-%s", s->asked_as);
-		unlinkat(s->ask_dir, file, 0);
-		close(s->ask_fd);
+		unlinkat(s->client_dir, file, 0);
+		close(s->client_fd);
 	}
-	if (s->ask_dir >= 0)
-		close(s->ask_dir);
-	s->ask_fd = s->ask_dir = -1;
+	if (s->client_dir >= 0)
+		close(s->client_dir);
+	s->client_fd = s->client_dir = -1;
 }
 
 void session_close(struct session *s)
 {
 	if (s->listen_fd >= 0)
 		give_up_place(s);
-	close_asking(s);
-	for (int i = 0; i < SESSION_DOORS; i++)
-		if (s->doors[i].fd >= 0)
-			close(s->doors[i].fd);
+	close_unanswered(s);
+	for (int i = 0; i < SESSION_CONNECTIONS; i++)
+		if (s->connections[i].fd >= 0)
+			close(s->connections[i].fd);
 	if (s->listen_fd >= 0)
 		close(s->listen_fd);
-	if (s->board)
-		munmap(s->board, s->memory_size);
+	if (s->session_memory)
+		munmap(s->session_memory, s->memory_size);
 	if (s->memory_fd >= 0) {
 		/* Programs keep their mapping; the pages under it need not stay. */
 		fallocate(s->memory_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
@@ -416,7 +416,7 @@ void session_close(struct session *s)
 	if (s->dir >= 0)
 		close(s->dir);
 	s->listen_fd = s->memory_fd = s->dir = -1;
-	s->board = NULL;
+	s->session_memory = NULL;
 }
 
 /* False if nobody takes it: a program does not wait for ever, and asks again. */
@@ -482,7 +482,7 @@ static bool is_of(uid_t uid, const struct ucred *peer)
 static enum session_event answer_join(struct session *s, int fd, struct abi_join *q,
 				      const struct ucred *peer)
 {
-	bool joined = q->version == ABI_BOARD_VERSION && is_of(s->uid, peer);
+	bool joined = q->version == ABI_SESSION_MEMORY_VERSION && is_of(s->uid, peer);
 
 	if (joined && s->on_join)
 		s->on_join(s->on_join_arg, peer->pid);
@@ -492,33 +492,33 @@ static enum session_event answer_join(struct session *s, int fd, struct abi_join
 	return joined ? SESSION_JOINED : SESSION_NOTHING;
 }
 
-enum session_event session_hear(struct session *s, int i, struct session_message *m)
+enum session_event session_read_request(struct session *s, int i, struct session_message *m)
 {
-	int fd = s->doors[i].fd;
+	int fd = s->connections[i].fd;
 	struct ucred peer;
 	socklen_t size = sizeof peer;
 	ssize_t n = receive(fd, m);
 	enum session_event e = SESSION_NOTHING;
 
 	if (n == -EAGAIN || n == -EINTR) {
-		s->doors[i].has_said = n == -EINTR;
+		s->connections[i].has_sent = n == -EINTR;
 		return SESSION_NOTHING;
 	}
-	session_was_heard(s, i);
+	session_turn_ended(s, i);
 	if (n > 0 && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
 		if (n == (ssize_t)sizeof m->join && m->join.magic == ABI_JOIN_MAGIC)
 			e = answer_join(s, fd, &m->join, &peer);
-		else if (m->text[0] == '{' && s->doors[i].may_ask && is_of(geteuid(), &peer))
+		else if (m->text[0] == '{' && s->connections[i].may_ask && is_of(geteuid(), &peer))
 			e = SESSION_ASKED;
 		m->pid = peer.pid;
 	}
 	if (e == SESSION_ASKED) {
-		s->doors[i].fd = -1; /* the caller's now */
+		s->connections[i].fd = -1; /* the caller's now */
 		return e;
 	}
 	if (m->passed >= 0)
 		close(m->passed);
-	session_close_door(s, i);
+	session_close_connection(s, i);
 	return e;
 }
 

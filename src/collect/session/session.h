@@ -5,7 +5,7 @@
  * The channels' pools lie in one piece of anonymous shared memory (abi/session.h), sealed against changing
  * its size; its descriptor goes to every program of this user that asks.  The session file tells programs that start
  * who records and what; it is replaced as a whole.  Both names vanish with the session; if the collector
- * is killed, the next duet command sweeps them up (apps_sweep).
+ * is killed, the next duet command sweeps them up (programs_sweep).
  *
  * One thread.  Programs may come, ask, lie, stall and die at any time.
  */
@@ -25,14 +25,14 @@
 
 enum {
 	SESSION_QUEUE = 512, /* programs that are connected, and not let in yet */
-	SESSION_DOORS = 2 * SESSION_QUEUE, /* between that and being heard */
+	SESSION_CONNECTIONS = 2 * SESSION_QUEUE, /* between that and being heard */
 };
 enum { SESSION_REQUEST_BYTES = 8192 };
 
-struct door {
+struct connection {
 	int fd; /* -1: free */
 	bool may_ask; /* a request may come through it */
-	bool has_said; /* something is to be heard */
+	bool has_sent; /* something is to be heard */
 	pid_t client; /* who connected */
 	uint64_t since_ns;
 	uint64_t round, order; /* in which that is: collect/session/accept.c */
@@ -42,7 +42,7 @@ struct session_channel {
 	char name[ABI_CHANNEL_NAME_BYTES];
 	uint64_t bytes; /* of all its chunks, at most; 0: a default */
 	uint32_t chunk_bytes; /* 4 KiB..1 MiB, a power of two; 0: 64 KiB */
-	uint32_t patience_us; /* how long a program waits for room before an event is lost; 0: it does not */
+	uint32_t block_timeout_us; /* how long a program waits for room before an event is lost; 0: it does not */
 	bool flight_recorder;
 	uint64_t contexts; /* abi/context.h */
 };
@@ -50,7 +50,7 @@ struct session_channel {
 /* A pattern for programs that start from now on, or already run. */
 struct session_rule {
 	const char *pattern; /* "!..." excludes; with a filter or channel: no "!" */
-	const char *who; /* conditions (rules/selector.h), or NULL: for all */
+	const char *selector; /* conditions (rules/selector.h), or NULL: for all */
 	uint32_t channel; /* SESSION_ANY_CHANNEL, or what it matches goes there, and no more is said */
 	uint32_t filter; /* number of session_add_filter; 0: none */
 };
@@ -58,12 +58,12 @@ struct session_rule {
 
 struct session {
 	struct abi_session file;
-	struct abi_board *board; /* the memory */
+	struct abi_session_memory *session_memory; /* the memory */
 	uint64_t memory_size;
 	uint32_t n_channels;
 	struct session_channel channels[ABI_CHANNELS];
 	struct pool pools[ABI_CHANNELS];
-	struct supply supplies[ABI_CHANNELS];
+	struct pool_memory supplies[ABI_CHANNELS];
 	bool has_trigger_pool; /* behind those of the channels: pools[n_channels], for collect/trigger/scan.h */
 	struct abi_clock clock;
 	uint32_t n_filters, filter_text_used;
@@ -73,10 +73,10 @@ struct session {
 	uid_t uid; /* whose it is: the programs */
 	const struct tenant *tenant; /* lent; NULL: this user himself */
 	char asked_as[ABI_NAME_BYTES]; /* what we are asked about it as; a tenant's session has another name */
-	int ask_fd, ask_dir; /* of a tenant: where requests come instead, in our own runtime directory */
-	struct door doors[SESSION_DOORS];
-	uint64_t n_said, round;
-	uint64_t seats_file; /* collect/session/slots.h: seats_repair */
+	int client_fd, client_dir; /* of a tenant: where requests come instead, in our own runtime directory */
+	struct connection connections[SESSION_CONNECTIONS];
+	uint64_t n_sent_bytes, round;
+	uint64_t session_slots_file; /* collect/session/slots.h: session_slots_repair */
 	uint32_t pid_namespace; /* ours; 0: not known */
 	uint32_t n_joined;
 	/* Told of a program that joins, before it gets its answer and goes on; or NULL. */
@@ -86,8 +86,8 @@ struct session {
 
 /* What session_close takes without session_open. */
 #define SESSION_NONE                                                        \
-	{ .memory_fd = -1, .listen_fd = -1, .dir = -1, .ask_fd = -1, .ask_dir = -1, \
-	  .doors = { [0 ... SESSION_DOORS - 1] = { .fd = -1 } } }
+	{ .memory_fd = -1, .listen_fd = -1, .dir = -1, .client_fd = -1, .client_dir = -1, \
+	  .connections = { [0 ... SESSION_CONNECTIONS - 1] = { .fd = -1 } } }
 
 struct session_options {
 	const char *name; /* at most ABI_NAME_BYTES - 1, no slash */
@@ -106,7 +106,7 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 /* session_announce - a tenant's session records: it is to be seen among ours. */
 int session_announce(const struct session *s, struct diag *d);
 /* session_withdraw - programs that start from now on find no session; those that have joined go on.
- * Then apps_release: pairs with [E], enable_as_ruled(), inproc/process.c. */
+ * Then programs_release: pairs with [E], enable_as_ruled(), inproc/process.c. */
 void session_withdraw(struct session *s);
 /* session_close - take the names away and give the memory back, also where programs still map it. */
 void session_close(struct session *s);
@@ -125,9 +125,9 @@ int session_pause_rules(struct abi_session *file, bool pause, struct diag *d);
 int session_add_filter(struct session *s, const void *code, size_t size, struct diag *d);
 /* session_recount - after another process has collected: filters and memory are as it left them. */
 void session_recount(struct session *s);
-/* session_supply - give the pools the memory they need now; @rest, once a second, takes back what they
+/* session_adjust_memory - give the pools the memory they need now; @rest, once a second, takes back what they
  * do not need any more. */
-void session_supply(struct session *s, bool rest);
+void session_adjust_memory(struct session *s, bool rest);
 /* session_publish - replace session-<name> in the directory @dir. */
 int session_publish(int dir, const struct abi_session *file, struct diag *d);
 /* session_change - publish @fresh, a copy of s->file with other rules, and keep it; if they are the same, nothing is
@@ -140,16 +140,16 @@ int session_connect(int dir, const char *name);
 /* session_is_live - whether its collector still answers. */
 bool session_is_live(int dir, const char *name);
 
-/* session_accept - listen_fd, or ask_fd, is readable: let one in.  Returns the door's index; -1: nobody is there, or all
+/* session_accept - listen_fd, or client_fd, is readable: let one in.  Returns the door's index; -1: nobody is there, or all
  * doors have somebody who is to be heard first. */
 int session_accept(struct session *s, uint64_t now_ns);
 
-/* session_said - something came through door @i.
+/* session_readable - something came through door @i.
  * session_next - the door that is to be heard now, so that nobody waits for two messages of one other; -1: none.
- * session_was_heard - for session_hear. */
-void session_said(struct session *s, int i);
+ * session_turn_ended - for session_read_request. */
+void session_readable(struct session *s, int i);
 int session_next(const struct session *s);
-void session_was_heard(struct session *s, int i);
+void session_turn_ended(struct session *s, int i);
 
 enum session_event {
 	SESSION_NOTHING,
@@ -167,15 +167,15 @@ struct session_message {
 	int passed; /* a descriptor that came with it, or -1 */
 };
 
-/* session_hear - it is door @i's turn: hand the pool to a program that joins, or take a request over.  In
+/* session_read_request - it is door @i's turn: hand the pool to a program that joins, or take a request over.  In
  * either case the door is free again. */
-enum session_event session_hear(struct session *s, int i, struct session_message *m);
+enum session_event session_read_request(struct session *s, int i, struct session_message *m);
 /* session_is_findable - whether its runtime directory is still there. */
 bool session_is_findable(const struct session *s);
-/* session_close_door - turn away who stands at door @i, where somebody does. */
-void session_close_door(struct session *s, int i);
-/* session_close_doors - turn away who stands there; they may come again. */
-void session_close_doors(struct session *s);
+/* session_close_connection - turn away who stands at door @i, where somebody does. */
+void session_close_connection(struct session *s, int i);
+/* session_close_connections - turn away who stands there; they may come again. */
+void session_close_connections(struct session *s);
 /* session_expire - close doors that said nothing for a second. */
 void session_expire(struct session *s, uint64_t now_ns);
 

@@ -16,7 +16,7 @@
 #include "collect/tenant/tenant.h"
 
 /* What lies there may be anything, a FIFO that nobody writes to among them. */
-static int open_seats(int dir, int flags)
+static int open_session_slots(int dir, int flags)
 {
 	struct rights before = owner_begin(dir);
 	int fd = openat(dir, "seats", flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -25,10 +25,10 @@ static int open_seats(int dir, int flags)
 	return fd;
 }
 
-static bool read_seats(int fd, struct abi_seats *s)
+static bool read_session_slots(int fd, struct abi_session_slots *s)
 {
-	if (pread(fd, s, sizeof *s, 0) != (ssize_t)sizeof *s || s->magic != ABI_SEATS_MAGIC ||
-	    s->version != ABI_SEATS_VERSION) {
+	if (pread(fd, s, sizeof *s, 0) != (ssize_t)sizeof *s || s->magic != ABI_SESSION_SLOTS_MAGIC ||
+	    s->version != ABI_SESSION_SLOTS_VERSION) {
 		memset(s, 0, sizeof *s);
 		return false;
 	}
@@ -37,20 +37,20 @@ static bool read_seats(int fd, struct abi_seats *s)
 	return true;
 }
 
-void seats_read(int dir, struct abi_seats *s)
+void session_slots_read(int dir, struct abi_session_slots *s)
 {
-	int fd = open_seats(dir, O_RDONLY);
+	int fd = open_session_slots(dir, O_RDONLY);
 
 	memset(s, 0, sizeof *s);
 	if (fd < 0)
 		return;
-	read_seats(fd, s);
+	read_session_slots(fd, s);
 	close(fd);
 }
 
-static off_t offset_of(uint32_t seat)
+static off_t offset_of(uint32_t session_slot)
 {
-	return (off_t)(offsetof(struct abi_seats, at) + seat * sizeof(struct abi_seat));
+	return (off_t)(offsetof(struct abi_session_slots, at) + session_slot * sizeof(struct abi_session_slot));
 }
 
 static int write_at(int fd, off_t at, const void *bytes, size_t n)
@@ -74,17 +74,17 @@ static int draw_epoch(uint64_t last, uint64_t *epoch)
 }
 
 /* The name first: whoever finds an epoch finds the name that belongs to it. */
-static int write_line(int fd, uint32_t seat, const char *session, uint64_t epoch)
+static int write_line(int fd, uint32_t session_slot, const char *session, uint64_t epoch)
 {
 	char name[ABI_NAME_BYTES] = { 0 };
 	int err;
 
 	snprintf(name, sizeof name, "%s", session);
-	err = write_at(fd, offset_of(seat) + (off_t)offsetof(struct abi_seat, session), name, sizeof name);
-	return err ? err : write_at(fd, offset_of(seat), &epoch, sizeof epoch);
+	err = write_at(fd, offset_of(session_slot) + (off_t)offsetof(struct abi_session_slot, session), name, sizeof name);
+	return err ? err : write_at(fd, offset_of(session_slot), &epoch, sizeof epoch);
 }
 
-static int take(int fd, struct abi_session *f, const struct abi_seats *s)
+static int take(int fd, struct abi_session *f, const struct abi_session_slots *s)
 {
 	uint32_t i = 0;
 	int err;
@@ -96,12 +96,12 @@ static int take(int fd, struct abi_session *f, const struct abi_seats *s)
 	err = draw_epoch(s->at[i].epoch, &f->epoch);
 	if (!err)
 		err = write_line(fd, i, f->name, f->epoch);
-	f->seat = i;
+	f->session_slot = i;
 	return err;
 }
 
 /* Those who sit already: there was a file. */
-static void find_sitting(int dir, struct abi_seats *s)
+static void find_sitting(int dir, struct abi_session_slots *s)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
@@ -115,22 +115,22 @@ static void find_sitting(int dir, struct abi_seats *s)
 		if (strncmp(e->d_name, "session-", 8) || strchr(e->d_name, '@') ||
 		    session_find(dir, e->d_name + 8, &f, NULL) || !session_is_live(dir, f.name))
 			continue;
-		s->at[f.seat].epoch = f.epoch;
-		memcpy(s->at[f.seat].session, f.name, sizeof f.name);
+		s->at[f.session_slot].epoch = f.epoch;
+		memcpy(s->at[f.session_slot].session, f.name, sizeof f.name);
 	}
 	if (list)
 		closedir(list);
 }
 
 /* A file that is new, or in place of what was none.  The descriptor, or -errno. */
-static int make_seats(int dir, struct abi_seats *s)
+static int make_session_slots(int dir, struct abi_session_slots *s)
 {
 	int fd, err;
 
-	*s = (struct abi_seats){ .magic = ABI_SEATS_MAGIC, .version = ABI_SEATS_VERSION };
+	*s = (struct abi_session_slots){ .magic = ABI_SESSION_SLOTS_MAGIC, .version = ABI_SESSION_SLOTS_VERSION };
 	find_sitting(dir, s);
 	unlinkat(dir, "seats", 0);
-	fd = open_seats(dir, O_RDWR | O_CREAT | O_EXCL);
+	fd = open_session_slots(dir, O_RDWR | O_CREAT | O_EXCL);
 	if (fd < 0)
 		return -errno;
 	fchmod(fd, 0600); /* a strange umask */
@@ -141,15 +141,15 @@ static int make_seats(int dir, struct abi_seats *s)
 	return err;
 }
 
-int seats_take(int dir, struct abi_session *f, struct diag *d)
+int session_slots_take(int dir, struct abi_session *f, struct diag *d)
 {
-	int fd = open_seats(dir, O_RDWR), err;
-	struct abi_seats s = { 0 };
+	int fd = open_session_slots(dir, O_RDWR), err;
+	struct abi_session_slots s = { 0 };
 
-	if (fd < 0 || !read_seats(fd, &s)) {
+	if (fd < 0 || !read_session_slots(fd, &s)) {
 		if (fd >= 0)
 			close(fd);
-		fd = make_seats(dir, &s);
+		fd = make_session_slots(dir, &s);
 	}
 	err = fd < 0 ? fd : take(fd, f, &s);
 	if (fd >= 0)
@@ -160,30 +160,30 @@ int seats_take(int dir, struct abi_session *f, struct diag *d)
 	return err ? diag_fail(d, err, "cannot write the file of sessions, seats: %s", strerror(-err)) : 0;
 }
 
-static bool is_told_of(const struct abi_seats *s, const struct abi_session *f)
+static bool is_announced(const struct abi_session_slots *s, const struct abi_session *f)
 {
-	return s->at[f->seat].epoch == f->epoch;
+	return s->at[f->session_slot].epoch == f->epoch;
 }
 
 /* The directory is locked. */
 static int repair(int dir, const struct abi_session *f)
 {
-	int fd = open_seats(dir, O_RDWR), err = 0;
-	struct abi_seats s;
+	int fd = open_session_slots(dir, O_RDWR), err = 0;
+	struct abi_session_slots s;
 
-	if (fd < 0 || !read_seats(fd, &s)) {
+	if (fd < 0 || !read_session_slots(fd, &s)) {
 		if (fd >= 0)
 			close(fd);
-		fd = make_seats(dir, &s);
+		fd = make_session_slots(dir, &s);
 	}
 	if (fd < 0)
 		return fd;
-	if (is_told_of(&s, f))
+	if (is_announced(&s, f))
 		err = 0;
-	else if (!ABI_EPOCH_IS_NONE(s.at[f->seat].epoch))
+	else if (!ABI_EPOCH_IS_NONE(s.at[f->session_slot].epoch))
 		err = -EBUSY;
 	else
-		err = write_line(fd, f->seat, f->name, f->epoch);
+		err = write_line(fd, f->session_slot, f->name, f->epoch);
 	close(fd);
 	return err;
 }
@@ -199,17 +199,17 @@ static int repair_locked(int dir, const struct abi_session *f)
 	return err;
 }
 
-int seats_repair(int dir, const struct abi_session *f, uint64_t *file)
+int session_slots_repair(int dir, const struct abi_session *f, uint64_t *file)
 {
 	uint64_t before = *file;
-	struct abi_seats s;
+	struct abi_session_slots s;
 	struct stat st;
 	int err = 0;
 
-	if (f->seat >= ABI_SESSIONS)
+	if (f->session_slot >= ABI_SESSIONS)
 		return -EINVAL;
-	seats_read(dir, &s);
-	if (!is_told_of(&s, f))
+	session_slots_read(dir, &s);
+	if (!is_announced(&s, f))
 		err = repair_locked(dir, f);
 	if (err || fstatat(dir, "seats", &st, AT_SYMLINK_NOFOLLOW))
 		return err;
@@ -217,15 +217,15 @@ int seats_repair(int dir, const struct abi_session *f, uint64_t *file)
 	return before && before != *file;
 }
 
-void seats_leave(int dir, uint32_t seat, uint64_t epoch)
+void session_slots_leave(int dir, uint32_t session_slot, uint64_t epoch)
 {
-	int fd = seat < ABI_SESSIONS ? open_seats(dir, O_RDWR) : -1;
+	int fd = session_slot < ABI_SESSIONS ? open_session_slots(dir, O_RDWR) : -1;
 	uint64_t none = ABI_GENERATION(epoch);
-	struct abi_seats s;
+	struct abi_session_slots s;
 
 	if (fd < 0)
 		return;
-	if (read_seats(fd, &s) && s.at[seat].epoch == epoch)
-		write_at(fd, offset_of(seat), &none, sizeof none);
+	if (read_session_slots(fd, &s) && s.at[session_slot].epoch == epoch)
+		write_at(fd, offset_of(session_slot), &none, sizeof none);
 	close(fd);
 }

@@ -14,7 +14,7 @@ static int find_whole(const struct collector *c, struct abi_session *file)
 {
 	struct rights before = rights_take((struct rights){ geteuid(), getegid() });
 	struct diag why;
-	int err = session_find(c->session.ask_dir, c->o->session, file, &why);
+	int err = session_find(c->session.client_dir, c->o->session, file, &why);
 
 	owner_end(before);
 	return err;
@@ -23,7 +23,7 @@ static int find_whole(const struct collector *c, struct abi_session *file)
 /* In their order, so that the numbers in the rules mean the same here. */
 static int take_filters(struct collector *c, struct diag *d)
 {
-	const struct filters_kept *of = &c->o->whole->filters;
+	const struct filters_saved *of = &c->o->whole->filters;
 	uint32_t n = load_acquire(&of->n);
 	int number = 0;
 
@@ -32,7 +32,7 @@ static int take_filters(struct collector *c, struct diag *d)
 	return number < 0 ? number : 0;
 }
 
-static bool has_number(const struct triggers_kept *k, uint32_t number)
+static bool has_number(const struct triggers_saved *k, uint32_t number)
 {
 	for (int i = 0; i < TRIGGERS_MAX; i++)
 		if (load(&k->at[i].number) == number)
@@ -49,12 +49,12 @@ static bool is_for_parts(const char *text)
 
 static void take_triggers(struct collector *c)
 {
-	const struct triggers_kept *of = &c->o->whole->triggers;
+	const struct triggers_saved *of = &c->o->whole->triggers;
 	char text[TRIGGER_TEXT_BYTES];
 	struct diag d;
 
 	for (int i = 0; i < TRIGGERS_MAX; i++) {
-		uint32_t here = c->kept->triggers.at[i].number;
+		uint32_t here = c->handover->triggers.at[i].number;
 
 		if (here && !has_number(of, here))
 			triggers_remove(&c->triggers, here);
@@ -65,10 +65,10 @@ static void take_triggers(struct collector *c)
 		if (number && is_for_parts(text) && trigger_add(c, text, number, &d) < 0)
 			collector_note(c, &d);
 	}
-	c->kept->triggers.is_paused = of->is_paused;
+	c->handover->triggers.is_paused = of->is_paused;
 }
 
-int late_catch_up(struct collector *c, struct diag *d)
+int catch_up_run(struct collector *c, struct diag *d)
 {
 	struct abi_session *mine = &c->session.file, whole;
 	int err = find_whole(c, &whole);

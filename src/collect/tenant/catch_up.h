@@ -7,7 +7,7 @@
  * wants once more after it can be found misses nothing; what it is asked as well it knows already, which does no harm.
  *
  * Rules come from the session's file, which is replaced as a whole, filters and triggers from the memory that outlives
- * the whole's collector (struct kept).  Triggers have their numbers everywhere; those about kernel events are the
+ * the whole's collector (struct handover).  Triggers have their numbers everywhere; those about kernel events are the
  * whole's alone, which records them.
  *
  * One thread; before the collector is confined (collect/tenant/sandbox.h).
@@ -17,7 +17,7 @@
 
 #include "collect/collector.h"
 
-/* late_catch_up - 0 or -errno.  A trigger that does not fit here is noted.  If the session is ending it does nothing. */
-int late_catch_up(struct collector *c, struct diag *d);
+/* catch_up_run - 0 or -errno.  A trigger that does not fit here is noted.  If the session is ending it does nothing. */
+int catch_up_run(struct collector *c, struct diag *d);
 
 #endif

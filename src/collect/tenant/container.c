@@ -109,7 +109,7 @@ bool container_of(pid_t pid, char container[CONTAINER_BYTES])
 }
 
 /* Whether a cgroup's path tells of container @id: docker-ID.scope, /lxc/NAME, libpod-ID... */
-static bool tells_of(const char *path, const char *id)
+static bool reports_of(const char *path, const char *id)
 {
 	size_t n = strlen(id);
 	bool is_hex = n >= ID_SHOWN && !id[strspn(id, "0123456789abcdef")];
@@ -130,7 +130,7 @@ bool container_is_called(pid_t pid, const char *name)
 	size_t n = strcspn(name, ":");
 
 	snprintf(digits, sizeof digits, "%d", (int)pid);
-	if (read_cgroup(digits, cgroup) && tells_of(cgroup, name))
+	if (read_cgroup(digits, cgroup) && reports_of(cgroup, name))
 		return true;
 	return container_of(pid, container) && strlen(container) == n && !memcmp(container, name, n);
 }

@@ -43,7 +43,7 @@ static bool is_fit(int dir, const struct stat *shm, struct stat *st)
 	return !fstat(dir, st) && st->st_dev == shm->st_dev && !(st->st_mode & 022);
 }
 
-static int visit_one(const struct tenants_look *l, int shm, const struct stat *its, const char *name,
+static int visit_one(const struct tenants_scan *l, int shm, const struct stat *its, const char *name,
 		     struct tenant *t)
 {
 	long number = number_of(name);
@@ -65,7 +65,7 @@ static int visit_one(const struct tenants_look *l, int shm, const struct stat *i
 	return result;
 }
 
-static void watch(const struct tenants_look *l, int dir)
+static void watch(const struct tenants_scan *l, int dir)
 {
 	char path[32];
 
@@ -75,7 +75,7 @@ static void watch(const struct tenants_look *l, int dir)
 }
 
 /* All in the directory @shm, which is taken. */
-static int visit_all(const struct tenants_look *l, int shm, struct tenant *t)
+static int visit_all(const struct tenants_scan *l, int shm, struct tenant *t)
 {
 	DIR *list = fdopendir(shm);
 	struct stat its;
@@ -185,7 +185,7 @@ static uid_t maker_of(int proc, const char *pid)
 	return uid;
 }
 
-static int visit_container(const struct tenants_look *l, int proc, const char *pid, struct seen *s)
+static int visit_container(const struct tenants_scan *l, int proc, const char *pid, struct seen *s)
 {
 	struct tenant t = { .dir = -1 };
 	int shm = open_shm(proc, pid);
@@ -203,7 +203,7 @@ static int visit_container(const struct tenants_look *l, int proc, const char *p
 enum { PIDS = 1 << 22, FULL_LOOKS = 10 };
 
 struct tenants_memory {
-	unsigned looks;
+	unsigned scans;
 	uint8_t before[2][PIDS / 8]; /* who was there in the last look, and in the one before */
 	int n;
 	struct {
@@ -223,12 +223,12 @@ static bool is_in(const uint8_t *pids, pid_t pid)
 }
 
 /* What was found before, as long as it is as it was.  False: look at all. */
-static bool recall(const struct tenants_look *l, int proc, struct seen *s, int *result)
+static bool recall(const struct tenants_scan *l, int proc, struct seen *s, int *result)
 {
 	struct tenants_memory *m = l->memory;
 	char pid[16];
 
-	if (!m || m->looks++ % FULL_LOOKS == 0)
+	if (!m || m->scans++ % FULL_LOOKS == 0)
 		return false;
 	for (int i = 0; i < m->n; i++) {
 		snprintf(pid, sizeof pid, "%d", (int)m->spaces[i].pid);
@@ -252,7 +252,7 @@ static bool is_known(struct tenants_memory *m, uint8_t *now, bool recalled, pid_
 	return recalled && is_in(m->before[0], pid) && is_in(m->before[1], pid);
 }
 
-static int visit_process(const struct tenants_look *l, int proc, const char *pid, struct seen *s)
+static int visit_process(const struct tenants_scan *l, int proc, const char *pid, struct seen *s)
 {
 	struct tenants_memory *m = l->memory;
 	uint64_t ns = namespace_of(proc, pid);
@@ -266,7 +266,7 @@ static int visit_process(const struct tenants_look *l, int proc, const char *pid
 	return visit_container(l, proc, pid, s);
 }
 
-static int visit_containers(const struct tenants_look *l, struct seen *s)
+static int visit_containers(const struct tenants_scan *l, struct seen *s)
 {
 	struct tenants_memory *m = l->memory;
 	uint8_t *now = m ? calloc(1, sizeof m->before[0]) : NULL;
@@ -293,7 +293,7 @@ static int visit_containers(const struct tenants_look *l, struct seen *s)
 	return result;
 }
 
-int tenants_each(const struct tenants_look *l)
+int tenants_each(const struct tenants_scan *l)
 {
 	struct tenant t = { .dir = -1 };
 	struct seen *s = calloc(1, sizeof *s);
@@ -332,15 +332,15 @@ static int sweep(void *arg, const struct tenant *t, const struct stat *st)
 {
 	(void)arg;
 	(void)st;
-	apps_sweep(t->dir);
+	programs_sweep(t->dir);
 	return 0;
 }
 
 void tenants_sweep(int dir)
 {
-	const struct tenants_look all = { .users = true, .containers = true, .inotify = -1, .visit = sweep };
+	const struct tenants_scan all = { .users = true, .containers = true, .inotify = -1, .visit = sweep };
 
 	if (!geteuid() && any_dead(dir))
 		tenants_each(&all);
-	apps_sweep(dir);
+	programs_sweep(dir);
 }

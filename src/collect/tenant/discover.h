@@ -22,7 +22,7 @@
 struct tenants_memory;
 struct tenants_memory *tenants_remember(void); /* NULL: no memory; free(3) it */
 
-struct tenants_look {
+struct tenants_scan {
 	bool users, containers;
 	struct tenants_memory *memory; /* of looks before; or NULL */
 	int inotify; /* is to tell of new directories from now on; -1: none */
@@ -31,11 +31,11 @@ struct tenants_look {
 	void *arg;
 };
 
-/* tenants_sweep - apps_sweep of our own runtime directory @dir; and if collectors of tenants were killed, whose
+/* tenants_sweep - programs_sweep of our own runtime directory @dir; and if collectors of tenants were killed, whose
  * sessions are still named there, also in the directories of all tenants. */
 void tenants_sweep(int dir);
 
 /* tenants_each - what visit returned at last; 0 also if there is nobody. */
-int tenants_each(const struct tenants_look *l);
+int tenants_each(const struct tenants_scan *l);
 
 #endif

@@ -60,26 +60,26 @@ static int become(uid_t id)
 	return setresgid(id, id, id) || setresuid(id, id, id) ? -1 : 0;
 }
 
-static int give_up(const struct tenant *t, unsigned number, bool looks)
+static int give_up(const struct tenant *t, unsigned number, bool scans)
 {
-	uint64_t kept = looks ? BIT(CAP_CHECKPOINT_RESTORE) | (*t->container ? BIT(CAP_SYS_PTRACE) : 0) : 0;
+	uint64_t handover = scans ? BIT(CAP_CHECKPOINT_RESTORE) | (*t->container ? BIT(CAP_SYS_PTRACE) : 0) : 0;
 	const struct rights his = { t->uid, t->gid };
 
-	kept &= permitted();
+	handover &= permitted();
 	if (forbid_gains() || prctl(PR_SET_KEEPCAPS, 1) || (become(FIRST_NUMBER + number) && become(NOBODY)) ||
 	    set_capabilities(permitted()))
 		return -1;
 	rights_take(his);
-	return set_capabilities(kept);
+	return set_capabilities(handover);
 }
 
-int confine(const struct tenant *t, unsigned number, bool looks, struct diag *d)
+int confine(const struct tenant *t, unsigned number, bool scans, struct diag *d)
 {
 	int death_signal = 0;
 	pid_t parent = getppid();
 
 	prctl(PR_GET_PDEATHSIG, &death_signal);
-	if (give_up(t, number, looks))
+	if (give_up(t, number, scans))
 		return diag_errno(d, "cannot give up root's rights");
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_PDEATHSIG, death_signal); /* the kernel took it back */

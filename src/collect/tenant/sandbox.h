@@ -22,6 +22,6 @@
 int confine_files(const struct tenant *t, struct diag *d);
 /* confine - and all the rest is given up, for good.  @number: of this process and those to come of it, below 65536;
  * @looks: at his processes, it is his collector. */
-int confine(const struct tenant *t, unsigned number, bool looks, struct diag *d);
+int confine(const struct tenant *t, unsigned number, bool scans, struct diag *d);
 
 #endif

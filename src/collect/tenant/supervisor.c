@@ -33,7 +33,7 @@ enum { LOOK_PART = 20, GONE_LOOKS = 3 };
 enum { GO = 'g', STOP = 's' };
 
 /* What the collectors have recorded: the warden's to write, the recorder's to read. */
-struct warden_results {
+struct tenant_supervisor_results {
 	uint64_t app_bytes, app_lost, app_unwritten;
 	uint32_t programs, tenants;
 	uint32_t has_ended; /* the warden, in order */
@@ -41,17 +41,17 @@ struct warden_results {
 	struct diag trouble;
 };
 
-struct warden {
+struct tenant_supervisor {
 	const struct recorder_options *o;
-	struct kept *kept; /* the recorder's: what it wants by now */
+	struct handover *handover; /* the recorder's: what it wants by now */
 	struct recorder_clock clock;
-	struct warden_results *results;
+	struct tenant_supervisor_results *results;
 	int orders; /* our end of the pipe: the recorder's to write, the warden's to read */
 	int done; /* the same, the other way; it ends with the last collector */
 	pid_t pid; /* the warden's */
 };
 
-struct ward {
+struct tenant_collector {
 	struct tenant tenant; /* its directory is open; -1: an empty place */
 	dev_t dev;
 	ino_t ino;
@@ -63,8 +63,8 @@ struct ward {
 };
 
 struct watch {
-	struct warden *w;
-	struct ward wards[TENANTS_MAX];
+	struct tenant_supervisor *w;
+	struct tenant_collector tenant_collectors[TENANTS_MAX];
 	int own; /* our own runtime directory: the recorder's */
 	struct stat own_st;
 	int inotify, signals;
@@ -77,7 +77,7 @@ struct watch {
 
 static void note_trouble(struct watch *all, const struct tenant *t, const char *text)
 {
-	struct warden_results *r = all->w->results;
+	struct tenant_supervisor_results *r = all->w->results;
 	char label[TENANT_LABEL_BYTES];
 
 	if (!*text || r->has_trouble)
@@ -88,10 +88,10 @@ static void note_trouble(struct watch *all, const struct tenant *t, const char *
 }
 
 /* Its processes have ended. */
-static void take_results(struct watch *all, struct ward *w)
+static void take_results(struct watch *all, struct tenant_collector *w)
 {
 	struct part_results *from = w->results;
-	struct warden_results *to = all->w->results;
+	struct tenant_supervisor_results *to = all->w->results;
 	uint32_t programs = load(&from->programs);
 
 	fetch_add(&to->app_bytes, load(&from->app_bytes));
@@ -107,7 +107,7 @@ static void take_results(struct watch *all, struct ward *w)
 }
 
 /* What it cannot do any more (collect/tenant/sandbox.h). */
-static void clear_away(const struct watch *all, const struct ward *w)
+static void clear_away(const struct watch *all, const struct tenant_collector *w)
 {
 	char session[ABI_NAME_BYTES], file[ABI_NAME_BYTES + 16], path[PATH_MAX];
 
@@ -156,7 +156,7 @@ static int make_part(const struct watch *all, struct tenant *t)
 }
 
 /* Of other tenants, of the warden, and of the sender of root's own part. */
-static void close_others(struct watch *all, const struct ward *mine)
+static void close_others(struct watch *all, const struct tenant_collector *mine)
 {
 	const struct sender *sent = all->w->o->sent;
 
@@ -165,7 +165,7 @@ static void close_others(struct watch *all, const struct ward *mine)
 		munmap(sent->status, sizeof *sent->status);
 	}
 	for (int i = 0; i < TENANTS_MAX; i++) {
-		struct ward *w = &all->wards[i];
+		struct tenant_collector *w = &all->tenant_collectors[i];
 
 		if (w == mine)
 			continue;
@@ -182,11 +182,11 @@ static void close_others(struct watch *all, const struct ward *mine)
 }
 
 /* In a group of its own: so it is reached whichever of its processes has died. */
-static pid_t fork_collector(struct watch *all, struct ward *w, int directory)
+static pid_t fork_collector(struct watch *all, struct tenant_collector *w, int directory)
 {
-	struct part p = { .o = all->w->o, .clock = &all->w->clock, .tenant = &w->tenant, .number = (unsigned)(w - all->wards),
-			  .results = w->results, .directory = directory, .whole = all->w->kept };
-	pid_t warden = getpid(), pid = fork();
+	struct part p = { .o = all->w->o, .clock = &all->w->clock, .tenant = &w->tenant, .number = (unsigned)(w - all->tenant_collectors),
+			  .results = w->results, .directory = directory, .whole = all->w->handover };
+	pid_t tenant_supervisor = getpid(), pid = fork();
 
 	if (pid > 0)
 		setpgid(pid, pid);
@@ -194,13 +194,13 @@ static pid_t fork_collector(struct watch *all, struct ward *w, int directory)
 		return pid;
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != warden)
+	if (getppid() != tenant_supervisor)
 		raise(SIGTERM); /* blocked: read later */
 	close_others(all, w);
 	_exit(part_record(&p));
 }
 
-static void start_collector(struct watch *all, struct ward *w)
+static void start_collector(struct watch *all, struct tenant_collector *w)
 {
 	void *results = mmap(NULL, sizeof *w->results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int directory = make_part(all, &w->tenant);
@@ -226,10 +226,10 @@ static void start_collector(struct watch *all, struct ward *w)
 
 /* ---------------------------------------------------------------- who is there */
 
-static struct ward *find(struct watch *all, const struct stat *st)
+static struct tenant_collector *find(struct watch *all, const struct stat *st)
 {
 	for (int i = 0; i < TENANTS_MAX; i++) {
-		struct ward *w = &all->wards[i];
+		struct tenant_collector *w = &all->tenant_collectors[i];
 
 		if (w->tenant.dir >= 0 && w->dev == st->st_dev && w->ino == st->st_ino)
 			return w;
@@ -237,13 +237,13 @@ static struct ward *find(struct watch *all, const struct stat *st)
 	return NULL;
 }
 
-static struct ward *find_room(struct watch *all, const struct tenant *t)
+static struct tenant_collector *find_room(struct watch *all, const struct tenant *t)
 {
-	struct ward *room = NULL;
+	struct tenant_collector *room = NULL;
 	unsigned n = 0;
 
 	for (int i = 0; i < TENANTS_MAX; i++) {
-		struct ward *w = &all->wards[i];
+		struct tenant_collector *w = &all->tenant_collectors[i];
 
 		if (w->tenant.dir < 0)
 			room = room ? room : w;
@@ -255,20 +255,20 @@ static struct ward *find_room(struct watch *all, const struct tenant *t)
 
 static void admit(struct watch *all, const struct tenant *t, const struct stat *st)
 {
-	struct ward *w = find_room(all, t);
+	struct tenant_collector *w = find_room(all, t);
 
 	if (!w) {
 		note_trouble(all, t, "too many users and containers: not recorded");
 		return;
 	}
-	*w = (struct ward){ .tenant = *t, .dev = st->st_dev, .ino = st->st_ino };
+	*w = (struct tenant_collector){ .tenant = *t, .dev = st->st_dev, .ino = st->st_ino };
 	w->tenant.dir = fcntl(t->dir, F_DUPFD_CLOEXEC, 0);
 }
 
 static int meet(void *arg, const struct tenant *t, const struct stat *st)
 {
 	struct watch *all = arg;
-	struct ward *w = find(all, st);
+	struct tenant_collector *w = find(all, st);
 
 	if (st->st_dev == all->own_st.st_dev && st->st_ino == all->own_st.st_ino)
 		return 0;
@@ -284,7 +284,7 @@ static int meet(void *arg, const struct tenant *t, const struct stat *st)
 	return 0;
 }
 
-static void part_from(struct ward *w)
+static void part_from(struct tenant_collector *w)
 {
 	if (w->group) {
 		kill(-w->group, SIGTERM);
@@ -304,7 +304,7 @@ static uint64_t cpu_ns(void)
 
 static void look(struct watch *all)
 {
-	const struct tenants_look l = { .users = all->w->o->all_users,
+	const struct tenants_scan l = { .users = all->w->o->all_users,
 					.containers = all->w->o->containers,
 					.memory = all->memory,
 					.inotify = all->inotify,
@@ -313,11 +313,11 @@ static void look(struct watch *all)
 	uint64_t begin_ns = cpu_ns();
 
 	for (int i = 0; i < TENANTS_MAX; i++)
-		all->wards[i].missed++;
+		all->tenant_collectors[i].missed++;
 	tenants_each(&l);
 	for (int i = 0; i < TENANTS_MAX; i++)
-		if (all->wards[i].tenant.dir >= 0 && all->wards[i].missed >= GONE_LOOKS)
-			part_from(&all->wards[i]);
+		if (all->tenant_collectors[i].tenant.dir >= 0 && all->tenant_collectors[i].missed >= GONE_LOOKS)
+			part_from(&all->tenant_collectors[i]);
 	all->look_ns = clock_monotonic_ns() + (cpu_ns() - begin_ns) * LOOK_PART;
 }
 
@@ -329,11 +329,11 @@ static void reap(struct watch *all)
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		for (int i = 0; i < TENANTS_MAX; i++)
-			if (all->wards[i].group == pid && all->wards[i].missed < GONE_LOOKS &&
+			if (all->tenant_collectors[i].group == pid && all->tenant_collectors[i].missed < GONE_LOOKS &&
 			    WIFEXITED(status) && !WEXITSTATUS(status))
-				all->wards[i].is_over = true;
+				all->tenant_collectors[i].is_over = true;
 	for (int i = 0; i < TENANTS_MAX; i++) {
-		struct ward *w = &all->wards[i];
+		struct tenant_collector *w = &all->tenant_collectors[i];
 
 		if (!w->group || !kill(-w->group, 0) || errno != ESRCH)
 			continue;
@@ -346,7 +346,7 @@ static void reap(struct watch *all)
 static bool any_group(const struct watch *all)
 {
 	for (int i = 0; i < TENANTS_MAX; i++)
-		if (all->wards[i].group)
+		if (all->tenant_collectors[i].group)
 			return true;
 	return false;
 }
@@ -360,9 +360,9 @@ static void drop_input(int fd)
 }
 
 /* How long to sleep, in ms; 0 if it is time to look. */
-static int until_look(const struct watch *all, bool is_told)
+static int ms_until_scan(const struct watch *all, bool reported)
 {
-	uint64_t now_ns = clock_monotonic_ns(), at_ns = is_told ? all->look_ns : all->look_ns + LOOK_NS;
+	uint64_t now_ns = clock_monotonic_ns(), at_ns = reported ? all->look_ns : all->look_ns + LOOK_NS;
 
 	return now_ns >= at_ns ? 0 : (int)((at_ns - now_ns) / 1000000) + 1;
 }
@@ -380,18 +380,18 @@ static void watch_over(struct watch *all)
 	struct pollfd p[] = { { .fd = all->w->orders, .events = POLLIN },
 			      { .fd = all->signals, .events = POLLIN },
 			      { .fd = all->inotify, .events = POLLIN } };
-	bool is_told = false;
+	bool reported = false;
 	int ms;
 
 	look(all);
 	while (!all->stop) {
-		ms = until_look(all, is_told);
+		ms = ms_until_scan(all, reported);
 		if (!ms) {
-			is_told = false;
+			reported = false;
 			look(all);
 			continue;
 		}
-		p[2].fd = is_told ? -1 : all->inotify;
+		p[2].fd = reported ? -1 : all->inotify;
 		if (poll(p, 3, ms) <= 0)
 			continue;
 		if (p[0].revents)
@@ -402,7 +402,7 @@ static void watch_over(struct watch *all)
 		}
 		if (p[2].revents) {
 			drop_input(all->inotify);
-			is_told = true;
+			reported = true;
 		}
 	}
 }
@@ -412,8 +412,8 @@ static void end_all(struct watch *all)
 	struct pollfd p = { .fd = all->signals, .events = POLLIN };
 
 	for (int i = 0; i < TENANTS_MAX; i++)
-		if (all->wards[i].group)
-			kill(-all->wards[i].group, SIGTERM);
+		if (all->tenant_collectors[i].group)
+			kill(-all->tenant_collectors[i].group, SIGTERM);
 	for (reap(all); any_group(all); reap(all)) {
 		poll(&p, 1, 100);
 		drop_input(all->signals);
@@ -429,13 +429,13 @@ static int open_watch(struct watch *all)
 	all->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	all->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	for (int i = 0; i < TENANTS_MAX; i++)
-		all->wards[i].tenant.dir = -1;
+		all->tenant_collectors[i].tenant.dir = -1;
 	all->own = runtime_dir_open(true);
 	return all->own < 0 || fstat(all->own, &all->own_st) || all->signals < 0 || all->inotify < 0 ? -1 : 0;
 }
 
 /* The terminal's signals are the recorder's: it tells us. */
-static _Noreturn void be_warden(struct warden *w)
+static _Noreturn void be_tenant_supervisor(struct tenant_supervisor *w)
 {
 	struct watch *all = calloc(1, sizeof *all);
 	sigset_t mask;
@@ -462,7 +462,7 @@ static _Noreturn void be_warden(struct warden *w)
 
 /* ---------------------------------------------------------------- in the recorder's processes */
 
-static int make_parts(struct warden *w, int orders[2], int done[2], struct diag *d)
+static int make_parts(struct tenant_supervisor *w, int orders[2], int done[2], struct diag *d)
 {
 	struct clock_reading now;
 	void *p = mmap(NULL, sizeof *w->results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -478,9 +478,9 @@ static int make_parts(struct warden *w, int orders[2], int done[2], struct diag 
 	return 0;
 }
 
-int warden_open(struct warden **out, const struct recorder_options *o, struct kept *kept, struct diag *d)
+int tenant_supervisor_open(struct tenant_supervisor **out, const struct recorder_options *o, struct handover *handover, struct diag *d)
 {
-	struct warden *w = calloc(1, sizeof *w);
+	struct tenant_supervisor *w = calloc(1, sizeof *w);
 	int orders[2] = { -1, -1 }, done[2] = { -1, -1 }, err;
 	pid_t pid;
 
@@ -492,7 +492,7 @@ int warden_open(struct warden **out, const struct recorder_options *o, struct ke
 	if (!w)
 		return diag_fail(d, -ENOMEM, "no memory");
 	w->o = o;
-	w->kept = kept;
+	w->handover = handover;
 	err = make_parts(w, orders, done, d);
 	if (err) {
 		free(w);
@@ -505,18 +505,18 @@ int warden_open(struct warden **out, const struct recorder_options *o, struct ke
 	close(orders[pid == 0]);
 	close(done[pid != 0]);
 	if (!pid)
-		be_warden(w);
+		be_tenant_supervisor(w);
 	w->pid = pid;
 	*out = w;
 	return pid < 0 ? diag_errno(d, "cannot fork") : 0;
 }
 
-const struct recorder_clock *warden_clock(const struct warden *w)
+const struct recorder_clock *tenant_supervisor_clock(const struct tenant_supervisor *w)
 {
 	return &w->clock;
 }
 
-static void order(struct warden *w, char what)
+static void order(struct tenant_supervisor *w, char what)
 {
 	/* A pipe without a reader is one whose warden was killed: told at the end. */
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
@@ -526,14 +526,14 @@ static void order(struct warden *w, char what)
 	sigaction(SIGPIPE, &before, NULL);
 }
 
-void warden_start(struct warden *w)
+void tenant_supervisor_start(struct tenant_supervisor *w)
 {
 	order(w, GO);
 }
 
-static void add_results(const struct warden *w, struct recorder_result *r)
+static void add_results(const struct tenant_supervisor *w, struct recorder_result *r)
 {
-	const struct warden_results *from = w->results;
+	const struct tenant_supervisor_results *from = w->results;
 
 	r->app_bytes += load(&from->app_bytes);
 	r->app_lost += load(&from->app_lost);
@@ -555,12 +555,12 @@ static void sweep_own(void)
 	int own = runtime_dir_open(false);
 
 	if (own >= 0) {
-		apps_sweep(own);
+		programs_sweep(own);
 		close(own);
 	}
 }
 
-void warden_end(struct warden *w, struct recorder_result *r)
+void tenant_supervisor_end(struct tenant_supervisor *w, struct recorder_result *r)
 {
 	char byte;
 

@@ -24,19 +24,19 @@
 
 enum { TENANTS_MAX = 512, TENANTS_OF_MAKER = 32 };
 
-struct warden;
+struct tenant_supervisor;
 
-/* warden_open - fork it; it waits.  @o, @kept: of the recording, lent.  Before there is memory that programs share.
+/* tenant_supervisor_open - fork it; it waits.  @o, @kept: of the recording, lent.  Before there is memory that programs share.
  * -EPERM: only root may. */
-int warden_open(struct warden **w, const struct recorder_options *o, struct kept *kept, struct diag *d);
+int tenant_supervisor_open(struct tenant_supervisor **w, const struct recorder_options *o, struct handover *handover, struct diag *d);
 
-/* warden_clock - the clock of all. */
-const struct recorder_clock *warden_clock(const struct warden *w);
+/* tenant_supervisor_clock - the clock of all. */
+const struct recorder_clock *tenant_supervisor_clock(const struct tenant_supervisor *w);
 
-/* warden_start - the recording's directory is there: begin. */
-void warden_start(struct warden *w);
+/* tenant_supervisor_start - the recording's directory is there: begin. */
+void tenant_supervisor_start(struct tenant_supervisor *w);
 
-/* warden_end - end all collectors, wait for them, and add what they recorded to @r (or NULL).  Accepts NULL. */
-void warden_end(struct warden *w, struct recorder_result *r);
+/* tenant_supervisor_end - end all collectors, wait for them, and add what they recorded to @r (or NULL).  Accepts NULL. */
+void tenant_supervisor_end(struct tenant_supervisor *w, struct recorder_result *r);
 
 #endif

@@ -26,7 +26,7 @@ static int confine_for_good(void *arg, struct diag *d)
 {
 	struct part *p = arg;
 
-	keeper_forget(p->whole);
+	handover_forget(p->whole);
 	p->whole = NULL;
 	return confine(p->tenant, p->number, true, d);
 }
@@ -37,7 +37,7 @@ static int confine_sender(void *arg, struct diag *d)
 	struct part *p = arg;
 	int err = confine_files(p->tenant, d);
 
-	keeper_forget(p->whole);
+	handover_forget(p->whole);
 	p->whole = NULL;
 	return err ? err : confine(p->tenant, TENANTS_MAX + p->number, false, d);
 }
@@ -89,7 +89,7 @@ static int run_recorder(struct part *p, struct sender *s, struct recorder_result
 	o.path = path;
 	o.sent = s;
 	o.quota = s ? &s->status->quota : NULL;
-	o.pieces.n_arrived = s ? &s->status->n_pieces : NULL;
+	o.trace_chunks.n_arrived = s ? &s->status->n_trace_chunks : NULL;
 	o.tenant = p->tenant;
 	o.clock = p->clock;
 	o.whole = p->whole;

@@ -29,7 +29,7 @@ struct part {
 	unsigned number; /* of this collector, among those of all tenants */
 	struct part_results *results;
 	int directory; /* of its part of the recording */
-	struct kept *whole; /* of the whole recording; NULL: given up */
+	struct handover *whole; /* of the whole recording; NULL: given up */
 };
 
 /* part_path - PATH/tenant-LABEL; false: it is too long. */

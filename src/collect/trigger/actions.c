@@ -171,14 +171,14 @@ static void snapshot_ended(void *arg, const char *path, const char *why)
 /* False: another one is being written. */
 static bool snapshot(struct collector *c, struct firing *f, const struct trigger_action *action)
 {
-	struct control_line line = { .n = 0 };
+	struct json_line line = { .n = 0 };
 	char text[64];
 
 	if (snapshot_is_open(&c->snapshot))
 		return false;
 	snprintf(text, sizeof text, "{\"last_ns\":%" PRIu64 "}", action->last_ns);
 	if (action->last_ns)
-		control_parse(&line, text, strlen(text));
+		json_line_parse(&line, text, strlen(text));
 	f->waits = true;
 	c->snapshot.ended = snapshot_ended;
 	c->snapshot.ended_arg = c;
@@ -188,7 +188,7 @@ static bool snapshot(struct collector *c, struct firing *f, const struct trigger
 
 /* ---------------------------------------------------------------- who watches */
 
-bool trigger_acts_watch(struct trigger_acts *a, int fd)
+bool trigger_actions_watch(struct trigger_acts *a, int fd)
 {
 	if (a->n_watchers == TRIGGER_WATCHERS)
 		return false;
@@ -204,7 +204,7 @@ static void let_go(struct trigger_acts *a, int i)
 }
 
 /* Whoever watches has nothing more to say: what can be read is the end, or noise. */
-void trigger_acts_look(struct trigger_acts *a)
+void trigger_actions_poll(struct trigger_acts *a)
 {
 	char byte;
 
@@ -214,7 +214,7 @@ void trigger_acts_look(struct trigger_acts *a)
 	reap(a);
 }
 
-void trigger_acts_end(struct trigger_acts *a)
+void trigger_actions_end(struct trigger_acts *a)
 {
 	while (a->n_watchers)
 		let_go(a, 0);
@@ -228,23 +228,23 @@ static void notify(struct collector *c, const struct firing *f)
 		struct text t = { 0 };
 		int err;
 
-		control_add_text(&t, "session", c->session.asked_as);
-		control_add_number(&t, "trigger", f->number);
-		control_add_number(&t, "fired", f->fired);
-		control_add_number(&t, "time_ns", time_of(c, f));
-		control_add_number(&t, "value", f->facts.value);
+		json_line_add_text(&t, "session", c->session.asked_as);
+		json_line_add_number(&t, "trigger", f->number);
+		json_line_add_number(&t, "fired", f->fired);
+		json_line_add_number(&t, "time_ns", time_of(c, f));
+		json_line_add_number(&t, "value", f->facts.value);
 		if (f->facts.event) {
-			control_add_text(&t, "event", f->facts.event);
-			control_add_number(&t, "pid", f->facts.vpid);
-			control_add_number(&t, "tid", f->facts.vtid);
-			control_add_text(&t, "program", f->facts.program);
+			json_line_add_text(&t, "event", f->facts.event);
+			json_line_add_number(&t, "pid", f->facts.vpid);
+			json_line_add_number(&t, "tid", f->facts.vtid);
+			json_line_add_text(&t, "program", f->facts.program);
 		}
 		if (f->snapshot)
-			control_add_text(&t, "snapshot", f->snapshot);
+			json_line_add_text(&t, "snapshot", f->snapshot);
 		if (a->watchers[i].missed)
-			control_add_number(&t, "missed", a->watchers[i].missed);
-		control_add_text(&t, "text", text_of(c, f));
-		err = control_send(a->watchers[i].fd, &t, -1);
+			json_line_add_number(&t, "missed", a->watchers[i].missed);
+		json_line_add_text(&t, "text", text_of(c, f));
+		err = json_line_send(a->watchers[i].fd, &t, -1);
 		text_fini(&t);
 		if (!err)
 			a->watchers[i].missed = 0;
@@ -297,18 +297,18 @@ static bool act(struct collector *c, struct firing *f, const struct trigger_acti
 /* First it is noted: so it is in the snapshot that it may be about to take. */
 static void note(struct collector *c, struct firing *f)
 {
-	const struct joined_firing told = { .number = f->number,
+	const struct procnames_firing reported = { .number = f->number,
 					    .vpid = f->facts.vpid,
 					    .vtid = f->facts.vtid,
 					    .fired = f->fired,
 					    .value = f->facts.value,
 					    .text = text_of(c, f) };
 
-	streams_fired(c->streams, collector_now_ns(c), &told);
+	streams_fired(c->streams, collector_now_ns(c), &reported);
 	f->is_noted = true;
 }
 
-void trigger_acts_step(struct collector *c)
+void trigger_actions_step(struct collector *c)
 {
 	struct triggers *t = &c->triggers;
 

@@ -33,14 +33,14 @@ struct trigger_acts {
 	int n_watchers;
 };
 
-/* trigger_acts_step - go on with all firings of @c. */
-void trigger_acts_step(struct collector *c);
-/* trigger_acts_watch - tell @fd, which is owned from here on, of firings that notify.  False: there are too
+/* trigger_actions_step - go on with all firings of @c. */
+void trigger_actions_step(struct collector *c);
+/* trigger_actions_watch - tell @fd, which is owned from here on, of firings that notify.  False: there are too
  * many, and the caller closes it. */
-bool trigger_acts_watch(struct trigger_acts *a, int fd);
-/* trigger_acts_look - once a second: who watches no more is let go. */
-void trigger_acts_look(struct trigger_acts *a);
-/* trigger_acts_end - nobody is told any more; commands go on. */
-void trigger_acts_end(struct trigger_acts *a);
+bool trigger_actions_watch(struct trigger_acts *a, int fd);
+/* trigger_actions_poll - once a second: who watches no more is let go. */
+void trigger_actions_poll(struct trigger_acts *a);
+/* trigger_actions_end - nobody is told any more; commands go on. */
+void trigger_actions_end(struct trigger_acts *a);
 
 #endif

@@ -140,7 +140,7 @@ static bool make_use(struct trigger_use *u, const struct armed *a, const char *s
 static void add_use(struct trigger_class *c, const struct triggers *t, int slot, bool is_second,
 		    const char *schema, size_t size)
 {
-	struct trigger_use u = { .slot = slot, .number = t->kept->at[slot].number, .is_second = is_second };
+	struct trigger_use u = { .slot = slot, .number = t->handover->at[slot].number, .is_second = is_second };
 	struct diag why = { "" };
 
 	if (make_use(&u, t->at[slot], schema, size, &why))

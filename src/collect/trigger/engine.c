@@ -86,14 +86,14 @@ static int arm(struct triggers *t, int slot, const char *text, struct diag *d)
 	return 0;
 }
 
-int triggers_open(struct triggers *t, struct triggers_kept *kept, struct diag *d)
+int triggers_open(struct triggers *t, struct triggers_saved *handover, struct diag *d)
 {
 	int err = 0;
 
-	*t = (struct triggers){ .kept = kept };
+	*t = (struct triggers){ .handover = handover };
 	for (int i = 0; i < TRIGGERS_MAX && !err; i++)
-		if (kept->at[i].number)
-			err = arm(t, i, kept->at[i].text, d);
+		if (handover->at[i].number)
+			err = arm(t, i, handover->at[i].text, d);
 	return err;
 }
 
@@ -103,7 +103,7 @@ void triggers_close(struct triggers *t)
 		triggers_done(t, 0);
 	for (int i = 0; i < TRIGGERS_MAX; i++)
 		free_armed(t->at[i]);
-	*t = (struct triggers){ .kept = t->kept };
+	*t = (struct triggers){ .handover = t->handover };
 }
 
 /* The first that is free. */
@@ -121,8 +121,8 @@ static uint32_t new_number(const struct triggers *t)
 {
 	uint32_t number = 1;
 
-	if (t->kept->next_number < INT_MAX)
-		return t->kept->next_number + 1;
+	if (t->handover->next_number < INT_MAX)
+		return t->handover->next_number + 1;
 	while (triggers_find(t, number) >= 0)
 		number++;
 	return number;
@@ -133,28 +133,28 @@ int triggers_add(struct triggers *t, const char *text, uint32_t number, struct d
 	int slot = number ? triggers_find(t, number) : -1, err;
 
 	if (slot >= 0)
-		return !strcmp(t->kept->at[slot].text, text)
+		return !strcmp(t->handover->at[slot].text, text)
 			       ? (int)number
-			       : diag_fail(d, -EEXIST, "trigger %u is another one here: %s", number, t->kept->at[slot].text);
+			       : diag_fail(d, -EEXIST, "trigger %u is another one here: %s", number, t->handover->at[slot].text);
 	slot = find_slot(t);
 	if (slot == TRIGGERS_MAX)
 		return diag_fail(d, -E2BIG, "trigger: the session has %d already", TRIGGERS_MAX);
 	err = arm(t, slot, text, d);
 	if (err)
 		return err;
-	strcpy(t->kept->at[slot].text, text);
-	t->kept->at[slot].fired = t->kept->at[slot].held_back = t->kept->at[slot].forgotten = 0;
-	t->kept->at[slot].not_before_ns = t->kept->at[slot].last_ns = 0;
-	t->kept->at[slot].error[0] = 0;
+	strcpy(t->handover->at[slot].text, text);
+	t->handover->at[slot].fired = t->handover->at[slot].held_back = t->handover->at[slot].forgotten = 0;
+	t->handover->at[slot].not_before_ns = t->handover->at[slot].last_ns = 0;
+	t->handover->at[slot].error[0] = 0;
 	if (!number)
 		number = new_number(t);
-	if (number > t->kept->next_number)
-		t->kept->next_number = number;
-	store_release(&t->kept->at[slot].number, number); /* pairs with triggers_copy */
+	if (number > t->handover->next_number)
+		t->handover->next_number = number;
+	store_release(&t->handover->at[slot].number, number); /* pairs with triggers_copy */
 	return (int)number;
 }
 
-uint32_t triggers_copy(const struct triggers_kept *of, int slot, char text[TRIGGER_TEXT_BYTES])
+uint32_t triggers_copy(const struct triggers_saved *of, int slot, char text[TRIGGER_TEXT_BYTES])
 {
 	uint32_t number = load_acquire(&of->at[slot].number);
 
@@ -167,7 +167,7 @@ uint32_t triggers_copy(const struct triggers_kept *of, int slot, char text[TRIGG
 int triggers_find(const struct triggers *t, uint32_t number)
 {
 	for (int i = 0; i < TRIGGERS_MAX; i++)
-		if (t->at[i] && t->kept->at[i].number == number)
+		if (t->at[i] && t->handover->at[i].number == number)
 			return i;
 	return -1;
 }
@@ -177,7 +177,7 @@ void triggers_note(const struct triggers *t, uint32_t number, const char *why)
 	int slot = triggers_find(t, number);
 
 	if (slot >= 0)
-		snprintf(t->kept->at[slot].error, TRIGGER_ERROR_BYTES, "%.*s", (int)strcspn(why, "\n"), why);
+		snprintf(t->handover->at[slot].error, TRIGGER_ERROR_BYTES, "%.*s", (int)strcspn(why, "\n"), why);
 }
 
 int triggers_remove(struct triggers *t, uint32_t number)
@@ -189,7 +189,7 @@ int triggers_remove(struct triggers *t, uint32_t number)
 	for (int i = t->n_firings - 1; i >= 0; i--)
 		if (t->firings[i].number == number)
 			triggers_done(t, i);
-	exchange(&t->kept->at[slot].number, 0); /* before another text takes its place: triggers_copy */
+	exchange(&t->handover->at[slot].number, 0); /* before another text takes its place: triggers_copy */
 	t->n_events -= trigger_has_events(&t->at[slot]->trigger);
 	t->n_kernel -= trigger_has_kernel(&t->at[slot]->trigger);
 	t->n--;
@@ -213,7 +213,7 @@ static bool is_full(const struct triggers *t, int slot)
 
 static bool may_fire(const struct triggers *t, int slot, uint64_t now_ns)
 {
-	return now_ns >= t->kept->at[slot].not_before_ns && !is_full(t, slot);
+	return now_ns >= t->handover->at[slot].not_before_ns && !is_full(t, slot);
 }
 
 static bool is_switch(const struct trigger *t)
@@ -234,52 +234,52 @@ static bool is_to_pause(const struct trigger *t)
 /* @number: 0: nothing is owed.  A killed collector's successor finds it whole, or not at all. */
 static void owe(struct triggers *t, uint32_t number, const struct trigger_facts *facts)
 {
-	store_release(&t->kept->owed.number, 0);
-	t->kept->owed.time_ns = facts->time_ns;
-	t->kept->owed.value = facts->value;
-	t->kept->owed.vpid = facts->vpid;
-	t->kept->owed.vtid = facts->vtid;
+	store_release(&t->handover->owed.number, 0);
+	t->handover->owed.time_ns = facts->time_ns;
+	t->handover->owed.value = facts->value;
+	t->handover->owed.vpid = facts->vpid;
+	t->handover->owed.vtid = facts->vtid;
 	t->owed_event = facts->event;
 	memcpy(t->owed_program, facts->program, sizeof t->owed_program);
-	store_release(&t->kept->owed.number, number);
+	store_release(&t->handover->owed.number, number);
 }
 
 static void fire(struct triggers *t, int slot, const struct trigger_facts *facts, uint64_t now_ns)
 {
 	struct armed *a = t->at[slot];
-	uint32_t number = t->kept->at[slot].number;
-	bool is_over = a->trigger.once && t->kept->at[slot].fired, may = !is_over && may_fire(t, slot, now_ns);
+	uint32_t number = t->handover->at[slot].number;
+	bool is_over = a->trigger.once && t->handover->at[slot].fired, may = !is_over && may_fire(t, slot, now_ns);
 
 	if (!is_over && is_switch(&a->trigger)) /* whatever was owed, this is asked for now */
 		owe(t, may ? 0 : number, facts);
 	if (!may) {
-		t->kept->at[slot].held_back++;
+		t->handover->at[slot].held_back++;
 		return;
 	}
-	t->kept->at[slot].not_before_ns = now_ns + a->trigger.every_ns;
-	t->kept->at[slot].last_ns = facts->time_ns;
+	t->handover->at[slot].not_before_ns = now_ns + a->trigger.every_ns;
+	t->handover->at[slot].last_ns = facts->time_ns;
 	t->firings[t->n_firings++] = (struct firing){ .slot = slot,
 						      .number = number,
-						      .fired = ++t->kept->at[slot].fired,
+						      .fired = ++t->handover->at[slot].fired,
 						      .facts = *facts };
 }
 
 /* The start or stop that was held back, if it may fire now and still makes a difference. */
 static void make_up(struct triggers *t, uint64_t now_ns)
 {
-	uint32_t number = t->kept->owed.number;
-	struct trigger_facts facts = { .time_ns = t->kept->owed.time_ns,
-					     .value = t->kept->owed.value,
-					     .vpid = t->kept->owed.vpid,
-					     .vtid = t->kept->owed.vtid,
+	uint32_t number = t->handover->owed.number;
+	struct trigger_facts facts = { .time_ns = t->handover->owed.time_ns,
+					     .value = t->handover->owed.value,
+					     .vpid = t->handover->owed.vpid,
+					     .vtid = t->handover->owed.vtid,
 					     .event = t->owed_event };
 	int slot = number ? triggers_find(t, number) : -1;
 
 	if (!number || (slot >= 0 && !may_fire(t, slot, now_ns)))
 		return;
-	t->kept->owed.number = 0;
+	t->handover->owed.number = 0;
 	memcpy(facts.program, t->owed_program, sizeof facts.program);
-	if (slot >= 0 && is_to_pause(&t->at[slot]->trigger) != t->kept->is_paused)
+	if (slot >= 0 && is_to_pause(&t->at[slot]->trigger) != t->handover->is_paused)
 		fire(t, slot, &facts, now_ns);
 }
 
@@ -336,7 +336,7 @@ static void open_pair(struct triggers *t, int slot, const struct trigger_hit *hi
 		p = set;
 		for (int i = 1; i < WAYS; i++)
 			p = set[i].facts.time_ns < p->facts.time_ns ? &set[i] : p;
-		t->kept->at[slot].forgotten++;
+		t->handover->at[slot].forgotten++;
 	}
 	*p = (struct trigger_pair){ .is_open = true, .key = hit->key, .facts = hit->facts };
 	if (hit->facts.time_ns + a->trigger.time_ns < a->late_ns)
@@ -361,7 +361,7 @@ void triggers_event(struct triggers *t, const struct trigger_hit *hit, uint64_t 
 {
 	struct armed *a = t->at[hit->slot];
 
-	if (!a || t->kept->at[hit->slot].number != hit->number)
+	if (!a || t->handover->at[hit->slot].number != hit->number)
 		return; /* it was removed meanwhile */
 	if (a->trigger.kind == TRIGGER_EVENT)
 		fire(t, hit->slot, &hit->facts, now_ns);
@@ -414,36 +414,36 @@ void triggers_time(struct triggers *t, uint64_t now_ns)
 	make_up(t, now_ns);
 }
 
-enum { LOOKS = sizeof((struct armed *)0)->looks / sizeof((struct armed *)0)->looks[0] };
+enum { LOOKS = sizeof((struct armed *)0)->scans / sizeof((struct armed *)0)->scans[0] };
 
 /* What had been lost at the beginning of the time that ends now: as the oldest look within it told, or, of
  * a collector that comes late, the last one. */
 static uint64_t lost_before(const struct armed *a, uint64_t now_ns, uint64_t lost)
 {
-	for (uint32_t i = a->n_looks < LOOKS ? 0 : a->n_looks - LOOKS; i < a->n_looks; i++)
-		if (now_ns - a->looks[i % LOOKS].time_ns <= a->trigger.time_ns || i + 1 == a->n_looks)
-			return a->looks[i % LOOKS].lost;
+	for (uint32_t i = a->n_scans < LOOKS ? 0 : a->n_scans - LOOKS; i < a->n_scans; i++)
+		if (now_ns - a->scans[i % LOOKS].time_ns <= a->trigger.time_ns || i + 1 == a->n_scans)
+			return a->scans[i % LOOKS].lost;
 	return lost;
 }
 
-static void look_at_losses(struct triggers *t, int slot, uint64_t lost, uint64_t now_ns)
+static void inspect_losses(struct triggers *t, int slot, uint64_t lost, uint64_t now_ns)
 {
 	struct armed *a = t->at[slot];
 	uint64_t before = lost_before(a, now_ns, lost);
 	struct trigger_facts f = { .time_ns = now_ns, .value = lost > before ? lost - before : 0 };
-	uint32_t last = a->n_looks ? (a->n_looks - 1) % LOOKS : 0;
+	uint32_t last = a->n_scans ? (a->n_scans - 1) % LOOKS : 0;
 
 	if (f.value > a->trigger.count) {
 		fire(t, slot, &f, now_ns);
-		a->n_looks = 0; /* what was told is told */
+		a->n_scans = 0; /* what was told is told */
 	}
-	if (a->n_looks && now_ns - a->looks[last].time_ns < a->trigger.time_ns / (LOOKS - 2))
+	if (a->n_scans && now_ns - a->scans[last].time_ns < a->trigger.time_ns / (LOOKS - 2))
 		return;
-	a->looks[a->n_looks % LOOKS].time_ns = now_ns;
-	a->looks[a->n_looks++ % LOOKS].lost = lost;
+	a->scans[a->n_scans % LOOKS].time_ns = now_ns;
+	a->scans[a->n_scans++ % LOOKS].lost = lost;
 }
 
-static void look_at_file(struct triggers *t, int slot, uint64_t now_ns)
+static void inspect_file(struct triggers *t, int slot, uint64_t now_ns)
 {
 	struct armed *a = t->at[slot];
 	const struct trigger_facts f = { .time_ns = now_ns };
@@ -454,13 +454,13 @@ static void look_at_file(struct triggers *t, int slot, uint64_t now_ns)
 	a->was_there = is_there;
 }
 
-void triggers_look(struct triggers *t, uint64_t lost, uint64_t now_ns)
+void triggers_poll(struct triggers *t, uint64_t lost, uint64_t now_ns)
 {
 	for (int i = 0; i < TRIGGERS_MAX; i++) {
 		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_LOST)
-			look_at_losses(t, i, lost, now_ns);
+			inspect_losses(t, i, lost, now_ns);
 		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_FILE)
-			look_at_file(t, i, now_ns);
+			inspect_file(t, i, now_ns);
 	}
 	make_up(t, now_ns);
 }

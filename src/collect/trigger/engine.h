@@ -13,7 +13,7 @@
  *	4 of one trigger
  *
  * Texts, counts, limits and the switch that is held back lie in memory that outlives a killed collector: struct
- * triggers_kept.
+ * triggers_saved.
  *
  * One thread.
  */
@@ -53,7 +53,7 @@ struct trigger_hit {
 	struct trigger_facts facts;
 };
 
-struct triggers_kept {
+struct triggers_saved {
 	uint32_t next_number;
 	bool is_paused; /* by the action stop, or waiting for a start */
 	struct {
@@ -82,8 +82,8 @@ struct armed {
 	uint64_t late_ns; /* none of them is late before */
 	struct {
 		uint64_t time_ns, lost;
-	} looks[32]; /* lost: a ring of what had been lost when */
-	uint32_t n_looks;
+	} scans[32]; /* lost: a ring of what had been lost when */
+	uint32_t n_scans;
 	bool was_there; /* the file */
 };
 
@@ -100,7 +100,7 @@ struct firing {
 };
 
 struct triggers {
-	struct triggers_kept *kept; /* lent */
+	struct triggers_saved *handover; /* lent */
 	struct armed *at[TRIGGERS_MAX]; /* NULL: free */
 	uint32_t generation; /* counts changes of what is waited for */
 	int n, n_events, n_kernel; /* of those: about events of programs; of the kernel */
@@ -112,7 +112,7 @@ struct triggers {
 };
 
 /* triggers_open - those that @kept has, if any.  0 or -errno. */
-int triggers_open(struct triggers *t, struct triggers_kept *kept, struct diag *d);
+int triggers_open(struct triggers *t, struct triggers_saved *handover, struct diag *d);
 void triggers_close(struct triggers *t);
 
 /* triggers_add - one more; its number, 1..INT_MAX, or -errno.  @number: that it is to have, as it has it in other parts of the
@@ -122,7 +122,7 @@ int triggers_add(struct triggers *t, const char *text, uint32_t number, struct d
 int triggers_remove(struct triggers *t, uint32_t number);
 /* triggers_copy - the text of the one in @slot of another session's, which may change meanwhile; its number, or 0: there is
  * none (any more). */
-uint32_t triggers_copy(const struct triggers_kept *of, int slot, char text[TRIGGER_TEXT_BYTES]);
+uint32_t triggers_copy(const struct triggers_saved *of, int slot, char text[TRIGGER_TEXT_BYTES]);
 /* The slot of a number; -1: there is none. */
 int triggers_find(const struct triggers *t, uint32_t number);
 
@@ -135,8 +135,8 @@ void triggers_event(struct triggers *t, const struct trigger_hit *hit, uint64_t 
 uint64_t triggers_seen_ns(const struct triggers *t, int slot);
 /* triggers_time - what was looked at was told: for events that never come. */
 void triggers_time(struct triggers *t, uint64_t now_ns);
-/* triggers_look - now and then: for files, and @lost events in all. */
-void triggers_look(struct triggers *t, uint64_t lost, uint64_t now_ns);
+/* triggers_poll - now and then: for files, and @lost events in all. */
+void triggers_poll(struct triggers *t, uint64_t lost, uint64_t now_ns);
 void triggers_signal(struct triggers *t, int signal, uint64_t now_ns);
 
 /* triggers_done - the firing @i is over. */

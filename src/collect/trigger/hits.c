@@ -18,7 +18,7 @@ static bool is_complete(const struct triggers *t, const struct trigger_hit *hit)
 	return hit->facts.time_ns < triggers_seen_ns(t, hit->slot);
 }
 
-static void tell(struct trigger_hits *h, struct triggers *t, bool all, uint64_t now_ns)
+static void report(struct trigger_hits *h, struct triggers *t, bool all, uint64_t now_ns)
 {
 	uint32_t n_left = 0;
 
@@ -34,11 +34,11 @@ static void tell(struct trigger_hits *h, struct triggers *t, bool all, uint64_t 
 void trigger_hits_add(struct trigger_hits *h, struct triggers *t, const struct trigger_hit *hit, uint64_t now_ns)
 {
 	if (h->n == TRIGGER_HITS)
-		tell(h, t, true, now_ns);
+		report(h, t, true, now_ns);
 	h->at[h->n++] = *hit;
 }
 
-void trigger_hits_tell(struct trigger_hits *h, struct triggers *t, uint64_t now_ns)
+void trigger_hits_deliver(struct trigger_hits *h, struct triggers *t, uint64_t now_ns)
 {
-	tell(h, t, false, now_ns);
+	report(h, t, false, now_ns);
 }

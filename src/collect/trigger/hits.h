@@ -24,7 +24,7 @@ struct trigger_hits {
  * which they were found. */
 void trigger_hits_add(struct trigger_hits *h, struct triggers *t, const struct trigger_hit *hit, uint64_t now_ns);
 
-/* trigger_hits_tell - of those that @t->seen says are complete. */
-void trigger_hits_tell(struct trigger_hits *h, struct triggers *t, uint64_t now_ns);
+/* trigger_hits_deliver - of those that @t->seen says are complete. */
+void trigger_hits_deliver(struct trigger_hits *h, struct triggers *t, uint64_t now_ns);
 
 #endif

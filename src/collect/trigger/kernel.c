@@ -9,13 +9,13 @@
 /* Of a wish: which trigger, and which of its events. */
 #define TAG(slot, is_second) ((unsigned)(slot) << 1 | (is_second))
 
-static void told(void *arg, const struct kernel_seen *seen)
+static void reported(void *arg, const struct kernel_seen *seen)
 {
 	struct collector *c = arg;
 	struct triggers *t = &c->triggers;
 	int slot = (int)(seen->tag >> 1);
 	const struct trigger_hit hit = { .slot = slot,
-					 .number = t->kept->at[slot].number,
+					 .number = t->handover->at[slot].number,
 					 .is_second = seen->tag & 1,
 					 .key = seen->key,
 					 .facts = { .time_ns = seen->time_ns, .vtid = seen->tid, .event = seen->name } };
@@ -27,7 +27,7 @@ static int wait_for(struct collector *c, int slot, bool is_second, struct diag *
 {
 	const struct armed *a = c->triggers.at[slot];
 	const char *pattern = trigger_kernel_pattern(is_second ? a->trigger.second : a->trigger.first);
-	const struct kernel_wish wish = { .pattern = pattern,
+	const struct kernel_watch_request request = { .pattern = pattern,
 					  .filter = a->trigger.filter && !is_second ? &a->code : NULL,
 					  .by = a->trigger.by,
 					  .tag = TAG(slot, is_second) };
@@ -38,7 +38,7 @@ static int wait_for(struct collector *c, int slot, bool is_second, struct diag *
 		return 0;
 	if (!c->kernel)
 		return diag_fail(d, -EINVAL, "trigger: this recording has no kernel events");
-	err = kernel_wait_for(c->kernel, &wish, told, c, &why);
+	err = kernel_wait_for(c->kernel, &request, reported, c, &why);
 	return err ? diag_fail(d, err, "trigger: %s", why.text) : 0;
 }
 
@@ -57,7 +57,7 @@ int trigger_kernel_follow(struct collector *c, struct diag *d)
 	return err;
 }
 
-void trigger_kernel_look(struct collector *c)
+void trigger_kernel_poll(struct collector *c)
 {
 	struct triggers *t = &c->triggers;
 	uint64_t now_ns = collector_now_ns(c);

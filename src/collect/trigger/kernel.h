@@ -17,7 +17,7 @@ enum { TRIGGER_KERNEL_MS = 20 };
 
 /* trigger_kernel_follow - the triggers have changed: what is waited for is told to kernel/watch/watch.h. 0 or -errno. */
 int trigger_kernel_follow(struct collector *c, struct diag *d);
-/* trigger_kernel_look - if it is time, read what the kernel recorded up to now. */
-void trigger_kernel_look(struct collector *c);
+/* trigger_kernel_poll - if it is time, read what the kernel recorded up to now. */
+void trigger_kernel_poll(struct collector *c);
 
 #endif

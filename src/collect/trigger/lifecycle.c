@@ -25,19 +25,19 @@ static int add_wanted(struct collector *c, struct diag *d)
 		number = trigger_add(c, c->o->triggers[i], 0, d);
 	for (int i = 0; i < TRIGGERS_MAX && number >= 0; i++)
 		if (c->triggers.at[i] && trigger_does(&c->triggers.at[i]->trigger, TRIGGER_START))
-			c->kept->triggers.is_paused = true;
+			c->handover->triggers.is_paused = true;
 	return number < 0 ? number : trigger_rules_follow(c, false, d);
 }
 
 int trigger_watch_open(struct collector *c, struct diag *d)
 {
-	int err = triggers_open(&c->triggers, &c->kept->triggers, d);
+	int err = triggers_open(&c->triggers, &c->handover->triggers, d);
 
 	if (!err)
 		err = open_scan(c, d);
 	if (err)
 		return err;
-	return c->o->whole ? late_catch_up(c, d) : add_wanted(c, d);
+	return c->o->whole ? catch_up_run(c, d) : add_wanted(c, d);
 }
 
 int trigger_watch_start(struct collector *c, struct diag *d)
@@ -51,12 +51,12 @@ int trigger_watch_resume(struct collector *c, struct diag *d)
 	int err;
 
 	trigger_watch_close(c);
-	err = triggers_open(&c->triggers, &c->kept->triggers, d);
+	err = triggers_open(&c->triggers, &c->handover->triggers, d);
 	if (!err)
 		err = open_scan(c, d);
 	if (!err)
 		err = trigger_kernel_follow(c, d);
-	if (!err && c->kernel && c->kept->triggers.is_paused)
+	if (!err && c->kernel && c->handover->triggers.is_paused)
 		err = kernel_pause(c->kernel, true, d);
 	trigger_watch_go_on(c);
 	return err;
@@ -68,18 +68,18 @@ void trigger_watch_close(struct collector *c)
 	trigger_scan_close(c->scan);
 	c->scan = NULL;
 	c->hits.n = 0;
-	trigger_acts_end(&c->acts);
+	trigger_actions_end(&c->acts);
 }
 
 void trigger_watch_go_on(struct collector *c)
 {
-	trigger_acts_step(c);
+	trigger_actions_step(c);
 	c->watch_ms = c->triggers.n_events ? WATCH_MS : c->triggers.n_kernel ? TRIGGER_KERNEL_MS : 0;
 }
 
 static uint64_t count_lost(const struct collector *c)
 {
-	uint64_t lost = c->kept->lost_outside;
+	uint64_t lost = c->handover->lost_outside;
 	struct kernel_counts n;
 
 	for (uint32_t i = 0; i < c->session.n_channels; i++)
@@ -94,7 +94,7 @@ static uint64_t count_lost(const struct collector *c)
 void trigger_watch_pass(struct collector *c)
 {
 	if (c->triggers.n)
-		triggers_look(&c->triggers, count_lost(c), collector_now_ns(c));
+		triggers_poll(&c->triggers, count_lost(c), collector_now_ns(c));
 	trigger_watch_go_on(c);
 }
 
@@ -104,8 +104,8 @@ void collector_watch(struct collector *c)
 
 	if (c->scan && c->triggers.n_events)
 		trigger_scan(c->scan, &c->triggers);
-	trigger_kernel_look(c);
-	trigger_hits_tell(&c->hits, &c->triggers, now_ns);
+	trigger_kernel_poll(c);
+	trigger_hits_deliver(&c->hits, &c->triggers, now_ns);
 	triggers_time(&c->triggers, now_ns);
 	trigger_watch_go_on(c);
 }

@@ -25,7 +25,7 @@ static int check(const struct collector *c, const struct trigger *t, struct diag
 	if (trigger_does(t, TRIGGER_SNAPSHOT) && !is_flight_recorder(&c->session))
 		return diag_fail(d, -EINVAL, "trigger: a snapshot is of a flight recorder: of a recording begun "
 					     "with --overwrite");
-	if (trigger_does(t, TRIGGER_ROTATE) && !c->o->pieces.rotate)
+	if (trigger_does(t, TRIGGER_ROTATE) && !c->o->trace_chunks.rotate)
 		return diag_fail(d, -EINVAL, "trigger: this recording is not in pieces: begin it with --rotate");
 	if (trigger_has_events(t) && !c->scan)
 		return diag_fail(d, -E2BIG, "trigger: all channels of the session are in use: none is left for "
@@ -40,12 +40,12 @@ struct known {
 	struct diag misfit;
 };
 
-static int look_at_app(void *arg, struct app *a)
+static int inspect_app(void *arg, struct program *a)
 {
 	struct known *k = arg;
-	struct app_event e;
+	struct program_event e;
 
-	for (uint32_t i = 0; app_event(a, i, &e); i++)
+	for (uint32_t i = 0; program_event(a, i, &e); i++)
 		k->n_fit += trigger_class_fits(k->armed, e.schema, strlen(e.schema), &k->misfit) > 0;
 	return 0;
 }
@@ -57,13 +57,13 @@ static int check_fields(const struct collector *c, const struct armed *a, struct
 
 	if (!trigger_has_events(&a->trigger) || (!a->trigger.by && !a->trigger.filter))
 		return 0;
-	apps_each(c->session.dir, 0, look_at_app, &k);
+	programs_each(c->session.dir, 0, inspect_app, &k);
 	return k.misfit.text[0] && !k.n_fit ? diag_fail(d, -EINVAL, "trigger: %s", k.misfit.text) : 0;
 }
 
 int trigger_add(struct collector *c, const char *text, uint32_t wanted, struct diag *d)
 {
-	uint32_t next = c->kept->triggers.next_number;
+	uint32_t next = c->handover->triggers.next_number;
 	int n = c->triggers.n, number = triggers_add(&c->triggers, text, wanted, d), err;
 	const struct armed *armed;
 
@@ -80,18 +80,18 @@ int trigger_add(struct collector *c, const char *text, uint32_t wanted, struct d
 	if (err) {
 		triggers_remove(&c->triggers, (uint32_t)number);
 		trigger_kernel_follow(c, NULL);
-		c->kept->triggers.next_number = next; /* as if it had not been */
+		c->handover->triggers.next_number = next; /* as if it had not been */
 	}
 	return err ? err : number;
 }
 
 static void answer(int fd, struct text *t)
 {
-	control_send(fd, t, -1); /* who does not wait gets nothing */
+	json_line_send(fd, t, -1); /* who does not wait gets nothing */
 	text_fini(t);
 }
 
-static void add(struct collector *c, const struct control_line *l, int fd)
+static void add(struct collector *c, const struct json_line *l, int fd)
 {
 	char text[TRIGGER_TEXT_BYTES];
 	struct text t = { 0 };
@@ -99,37 +99,37 @@ static void add(struct collector *c, const struct control_line *l, int fd)
 	uint64_t wanted = 0;
 	int number;
 
-	if (!control_text(l, "add", text, sizeof text)) {
-		control_refuse(fd, false, "\"add\" is no text of at most 1023 bytes");
+	if (!json_line_text(l, "add", text, sizeof text)) {
+		json_line_refuse(fd, false, "\"add\" is no text of at most 1023 bytes");
 		return;
 	}
-	if (control_has(l, "number") && (!control_number(l, "number", &wanted) || !wanted || wanted > INT_MAX)) {
-		control_refuse(fd, false, "\"number\" is not a trigger's number");
+	if (json_line_has(l, "number") && (!json_line_number(l, "number", &wanted) || !wanted || wanted > INT_MAX)) {
+		json_line_refuse(fd, false, "\"number\" is not a trigger's number");
 		return;
 	}
 	number = trigger_add(c, text, (uint32_t)wanted, &d);
 	if (number < 0) {
-		control_refuse(fd, false, d.text);
+		json_line_refuse(fd, false, d.text);
 		return;
 	}
 	text_addf(&t, "{\"ok\":true");
-	control_add_number(&t, "number", (uint64_t)number);
+	json_line_add_number(&t, "number", (uint64_t)number);
 	answer(fd, &t);
 }
 
-static void remove_one(struct collector *c, const struct control_line *l, int fd)
+static void remove_one(struct collector *c, const struct json_line *l, int fd)
 {
 	struct text t = { 0 };
 	struct diag d = { "" };
 	uint64_t number;
 
-	if (!control_number(l, "remove", &number) || number > UINT32_MAX ||
+	if (!json_line_number(l, "remove", &number) || number > UINT32_MAX ||
 	    triggers_remove(&c->triggers, (uint32_t)number)) {
-		control_refuse(fd, false, "it has no trigger of that number");
+		json_line_refuse(fd, false, "it has no trigger of that number");
 		return;
 	}
 	if (trigger_kernel_follow(c, &d) || trigger_rules_follow(c, false, &d)) {
-		control_refuse(fd, false, d.text);
+		json_line_refuse(fd, false, d.text);
 		return;
 	}
 	text_addf(&t, "{\"ok\":true");
@@ -142,8 +142,8 @@ static int next_after(const struct triggers *t, uint64_t after)
 	int found = -1;
 
 	for (int i = 0; i < TRIGGERS_MAX; i++)
-		if (t->at[i] && t->kept->at[i].number > after &&
-		    (found < 0 || t->kept->at[i].number < t->kept->at[found].number))
+		if (t->at[i] && t->handover->at[i].number > after &&
+		    (found < 0 || t->handover->at[i].number < t->handover->at[found].number))
 			found = i;
 	return found;
 }
@@ -151,52 +151,52 @@ static int next_after(const struct triggers *t, uint64_t after)
 static const char *state_of(const struct triggers *t, int slot)
 {
 	for (int i = 0; i < t->n_firings; i++)
-		if (t->firings[i].number == t->kept->at[slot].number)
+		if (t->firings[i].number == t->handover->at[slot].number)
 			return "acts";
-	if (t->kept->owed.number == t->kept->at[slot].number)
+	if (t->handover->owed.number == t->handover->at[slot].number)
 		return "held back";
-	return t->at[slot]->trigger.once && t->kept->at[slot].fired ? "over" : "waits";
+	return t->at[slot]->trigger.once && t->handover->at[slot].fired ? "over" : "waits";
 }
 
-static void tell(struct collector *c, const struct control_line *l, int fd)
+static void report(struct collector *c, const struct json_line *l, int fd)
 {
 	const struct triggers *all = &c->triggers;
 	struct text t = { 0 };
 	uint64_t after;
 	int i;
 
-	if (!control_number(l, "after", &after)) {
-		control_refuse(fd, false, "\"add\", \"remove\" or \"after\" expected");
+	if (!json_line_number(l, "after", &after)) {
+		json_line_refuse(fd, false, "\"add\", \"remove\" or \"after\" expected");
 		return;
 	}
 	i = next_after(all, after);
 	text_addf(&t, "{\"ok\":true");
-	control_add_number(&t, "triggers", (uint64_t)all->n);
+	json_line_add_number(&t, "triggers", (uint64_t)all->n);
 	if (i >= 0) {
-		control_add_number(&t, "number", all->kept->at[i].number);
-		control_add_text(&t, "text", all->kept->at[i].text);
-		control_add_number(&t, "fired", all->kept->at[i].fired);
-		control_add_number(&t, "held_back", all->kept->at[i].held_back);
-		control_add_number(&t, "forgotten", all->kept->at[i].forgotten);
-		control_add_text(&t, "state", state_of(all, i));
-		if (all->kept->at[i].fired)
-			control_add_number(&t, "last_ns", all->kept->at[i].last_ns + c->clock_offset_ns);
-		if (all->kept->at[i].error[0])
-			control_add_text(&t, "error", all->kept->at[i].error);
+		json_line_add_number(&t, "number", all->handover->at[i].number);
+		json_line_add_text(&t, "text", all->handover->at[i].text);
+		json_line_add_number(&t, "fired", all->handover->at[i].fired);
+		json_line_add_number(&t, "held_back", all->handover->at[i].held_back);
+		json_line_add_number(&t, "forgotten", all->handover->at[i].forgotten);
+		json_line_add_text(&t, "state", state_of(all, i));
+		if (all->handover->at[i].fired)
+			json_line_add_number(&t, "last_ns", all->handover->at[i].last_ns + c->clock_offset_ns);
+		if (all->handover->at[i].error[0])
+			json_line_add_text(&t, "error", all->handover->at[i].error);
 	}
 	if (c->scan)
-		control_add_number(&t, "missed", trigger_scan_missed(c->scan));
+		json_line_add_number(&t, "missed", trigger_scan_missed(c->scan));
 	answer(fd, &t);
 }
 
-void trigger_request(struct collector *c, const struct control_line *l, int fd)
+void trigger_request(struct collector *c, const struct json_line *l, int fd)
 {
-	if (control_has(l, "add"))
+	if (json_line_has(l, "add"))
 		add(c, l, fd);
-	else if (control_has(l, "remove"))
+	else if (json_line_has(l, "remove"))
 		remove_one(c, l, fd);
 	else
-		tell(c, l, fd);
+		report(c, l, fd);
 }
 
 bool watch_request(struct collector *c, int fd)
@@ -204,10 +204,10 @@ bool watch_request(struct collector *c, int fd)
 	struct text t = { 0 };
 
 	if (c->acts.n_watchers == TRIGGER_WATCHERS) {
-		control_refuse(fd, true, "many watch already");
+		json_line_refuse(fd, true, "many watch already");
 		return false;
 	}
 	text_addf(&t, "{\"ok\":true");
 	answer(fd, &t);
-	return trigger_acts_watch(&c->acts, fd);
+	return trigger_actions_watch(&c->acts, fd);
 }

@@ -16,7 +16,7 @@
 int trigger_add(struct collector *c, const char *text, uint32_t number, struct diag *d);
 
 /* trigger_request - answer @fd.  watch_request - the same; true: @fd is not the caller's any more. */
-void trigger_request(struct collector *c, const struct control_line *l, int fd);
+void trigger_request(struct collector *c, const struct json_line *l, int fd);
 bool watch_request(struct collector *c, int fd);
 
 #endif

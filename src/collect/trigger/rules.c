@@ -20,7 +20,7 @@ static int make_rules(struct collector *c, struct abi_session *file, struct diag
 
 	*file = c->session.file;
 	session_drop_trigger_rules(file);
-	err = session_pause_rules(file, c->kept->triggers.is_paused, d);
+	err = session_pause_rules(file, c->handover->triggers.is_paused, d);
 	for (int i = 0; i < TRIGGERS_MAX && !err; i++)
 		if (c->triggers.at[i] && trigger_has_events(&c->triggers.at[i]->trigger))
 			err = add_rules(c, file, &c->triggers.at[i]->trigger, d);
@@ -29,7 +29,7 @@ static int make_rules(struct collector *c, struct abi_session *file, struct diag
 
 /* Programs that start later first, then those that run.  A session of some processes has no rules for
  * others: it tells those alone.  Before it begins nobody is told. */
-static int tell(struct collector *c, const struct abi_session *file, bool all, struct diag *d)
+static int report(struct collector *c, const struct abi_session *file, bool all, struct diag *d)
 {
 	int err = 0;
 
@@ -40,9 +40,9 @@ static int tell(struct collector *c, const struct abi_session *file, bool all, s
 	if (err || !c->begin_ns)
 		return err;
 	if (!c->o->n_pids)
-		apps_follow(c->session.dir, 0, file, all);
+		programs_follow(c->session.dir, 0, file, all);
 	for (int i = 0; i < c->o->n_pids; i++)
-		apps_follow(c->session.dir, c->o->pids[i], file, all);
+		programs_follow(c->session.dir, c->o->pids[i], file, all);
 	return 0;
 }
 
@@ -51,9 +51,9 @@ int trigger_rules_follow(struct collector *c, bool all, struct diag *d)
 	struct abi_session file;
 	int err;
 
-	switches_settle(c);
+	enable_flush_batch(c);
 	err = make_rules(c, &file, d);
-	return err ? err : tell(c, &file, all, d);
+	return err ? err : report(c, &file, all, d);
 }
 
 /* What a session of some processes wants of them is not in its rules. */
@@ -62,7 +62,7 @@ static int want_again(struct collector *c, struct diag *d)
 	int err = 0;
 
 	for (int i = 0; i < c->o->n_pids && !err; i++)
-		err = wanted_enable(&c->wanted, c->o->pids[i], true, d);
+		err = default_events_enable(&c->wanted, c->o->pids[i], true, d);
 	return err ? err : trigger_rules_follow(c, false, d);
 }
 
@@ -72,13 +72,13 @@ void trigger_rules_pause(struct collector *c, bool pause)
 	struct diag d = { "" };
 	int err;
 
-	if (c->kept->triggers.is_paused == pause)
+	if (c->handover->triggers.is_paused == pause)
 		return;
-	switches_settle(c);
-	c->kept->triggers.is_paused = pause;
+	enable_flush_batch(c);
+	c->handover->triggers.is_paused = pause;
 	err = make_rules(c, &file, &d);
 	if (!err)
-		err = c->o->n_pids && !pause ? want_again(c, &d) : tell(c, &file, true, &d);
+		err = c->o->n_pids && !pause ? want_again(c, &d) : report(c, &file, true, &d);
 	if (!err && c->kernel)
 		err = kernel_pause(c->kernel, pause, &d);
 	if (err)

@@ -19,7 +19,7 @@ struct progress {
 };
 
 struct trigger_scan {
-	struct drain look; /* for drain_look_at */
+	struct drain look; /* for drain_inspect */
 	struct trigger_hits *hits; /* lent: what was found */
 	struct progress *progress;
 	/* By CPU: the first of its chunks, the one to come, and how many of those between were seen.  They may be
@@ -27,7 +27,7 @@ struct trigger_scan {
 	struct {
 		uint64_t first, next, n;
 	} *cpus;
-	uint64_t torn; /* chunks overwritten while they were read */
+	uint64_t n_overwritten; /* chunks overwritten while they were read */
 	char *copy; /* of what is new in a chunk */
 	struct trigger_class *classes[ABI_SCHEMAS];
 };
@@ -74,7 +74,7 @@ int trigger_scan_open(struct trigger_scan **out, struct pool *pool, struct trigg
 		return diag_fail(d, -ENOMEM, "no memory for triggers");
 	}
 	for (uint32_t i = 0; i < pool->n_chunks; i++) {
-		if (!drain_look_at(&s->look, i, &seen))
+		if (!drain_inspect(&s->look, i, &seen))
 			continue;
 		s->progress[i] = (struct progress){ seen.begin_ns, seen.sequence, seen.begin_ns + seen.since_ns,
 						    seen.position };
@@ -97,7 +97,7 @@ void trigger_scan_close(struct trigger_scan *s)
 
 uint64_t trigger_scan_missed(const struct trigger_scan *s)
 {
-	uint64_t n = s->torn;
+	uint64_t n = s->n_overwritten;
 
 	for (uint32_t i = 0; i < s->look.pool->n_cpus; i++)
 		n += s->cpus[i].next - s->cpus[i].first - s->cpus[i].n;
@@ -250,12 +250,12 @@ static void begin_chunk(struct trigger_scan *s, const struct seen *seen, struct 
 }
 
 /* Whether chunk @seen still is in the life in which it was looked at: then the copy is good. */
-static bool is_same_life(struct trigger_scan *s, const struct seen *seen)
+static bool is_same_generation(struct trigger_scan *s, const struct seen *seen)
 {
 	struct seen now;
 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return drain_look_at(&s->look, seen->index, &now) && now.begin_ns == seen->begin_ns &&
+	return drain_inspect(&s->look, seen->index, &now) && now.begin_ns == seen->begin_ns &&
 	       now.sequence == seen->sequence;
 }
 
@@ -265,15 +265,15 @@ static void scan_chunk(struct trigger_scan *s, struct triggers *t, uint32_t i)
 	struct seen seen;
 	size_t size;
 
-	if (!drain_look_at(&s->look, i, &seen))
+	if (!drain_inspect(&s->look, i, &seen))
 		return;
 	begin_chunk(s, &seen, p);
 	if (seen.position <= p->position)
 		return;
 	size = seen.position - p->position;
 	memcpy(s->copy, seen.bytes + p->position, size);
-	if (!is_same_life(s, &seen)) {
-		s->torn++;
+	if (!is_same_generation(s, &seen)) {
+		s->n_overwritten++;
 		return;
 	}
 	p->position = seen.position;

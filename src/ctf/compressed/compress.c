@@ -15,9 +15,9 @@
 #ifdef DUET_ZSTD
 #include <zstd.h>
 
-enum { PIECE_BYTES = 1 << 20 };
+enum { BLOCK_BYTES = 1 << 20 };
 
-struct packing {
+struct compressing {
 	ZSTD_CCtx *context;
 	char *frame; /* compressed */
 	size_t room;
@@ -25,7 +25,7 @@ struct packing {
 	uint64_t out;
 };
 
-static int add_frame(struct packing *g, const uint8_t *bytes, size_t size)
+static int add_frame(struct compressing *g, const uint8_t *bytes, size_t size)
 {
 	size_t bound = ZSTD_compressBound(size), n;
 	char *bigger;
@@ -59,17 +59,17 @@ static uint64_t packet_at(const uint8_t *bytes, uint64_t room)
 		       : 0;
 }
 
-static int add_packet(struct packing *g, const uint8_t *bytes, uint64_t size)
+static int add_packet(struct compressing *g, const uint8_t *bytes, uint64_t size)
 {
 	const size_t head = sizeof(struct abi_ctf_packet);
 	int err = add_frame(g, bytes, head);
 
-	for (uint64_t at = head; at < size && !err; at += PIECE_BYTES)
-		err = add_frame(g, bytes + at, size - at < PIECE_BYTES ? size - at : PIECE_BYTES);
+	for (uint64_t at = head; at < size && !err; at += BLOCK_BYTES)
+		err = add_frame(g, bytes + at, size - at < BLOCK_BYTES ? size - at : BLOCK_BYTES);
 	return err;
 }
 
-static int pack_bytes(struct packing *g, const uint8_t *bytes, uint64_t size)
+static int pack_bytes(struct compressing *g, const uint8_t *bytes, uint64_t size)
 {
 	uint64_t n;
 	int err = 0;
@@ -79,14 +79,14 @@ static int pack_bytes(struct packing *g, const uint8_t *bytes, uint64_t size)
 		if (n) {
 			err = add_packet(g, bytes + at, n);
 		} else {
-			n = size - at < PIECE_BYTES ? size - at : PIECE_BYTES;
+			n = size - at < BLOCK_BYTES ? size - at : BLOCK_BYTES;
 			err = add_frame(g, bytes + at, n);
 		}
 	}
 	return err;
 }
 
-static int pack_file(struct packing *g, int from, int level)
+static int pack_file(struct compressing *g, int from, int level)
 {
 	struct stat st;
 	void *bytes = NULL;
@@ -112,9 +112,9 @@ static int pack_file(struct packing *g, int from, int level)
 	return err;
 }
 
-int packed_write(int dir, const char *from, const char *to, int level, uint64_t *out, struct diag *d)
+int compressed_write(int dir, const char *from, const char *to, int level, uint64_t *out, struct diag *d)
 {
-	struct packing g = { .fd = -1 };
+	struct compressing g = { .fd = -1 };
 	int fd = openat(dir, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), err;
 
 	*out = 0;
@@ -133,7 +133,7 @@ int packed_write(int dir, const char *from, const char *to, int level, uint64_t 
 
 #else
 
-int packed_write(int dir, const char *from, const char *to, int level, uint64_t *out, struct diag *d)
+int compressed_write(int dir, const char *from, const char *to, int level, uint64_t *out, struct diag *d)
 {
 	(void)dir;
 	(void)to;

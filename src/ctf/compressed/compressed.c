@@ -24,7 +24,7 @@ struct frame {
 	uint64_t at, plain; /* offsets, packed and plain */
 };
 
-struct packed {
+struct compressed_file {
 	const uint8_t *bytes;
 	struct frame *frames; /* one more than there are: the end */
 	uint32_t n_frames;
@@ -36,14 +36,14 @@ struct packed {
 	bool is_shared;
 };
 
-bool packed_is_name(const char *name)
+bool compressed_is_name(const char *name)
 {
-	size_t n = strlen(name), k = sizeof PACKED_SUFFIX - 1;
+	size_t n = strlen(name), k = sizeof COMPRESSED_SUFFIX - 1;
 
-	return n > k && !strcmp(name + n - k, PACKED_SUFFIX);
+	return n > k && !strcmp(name + n - k, COMPRESSED_SUFFIX);
 }
 
-bool packed_is_supported(void)
+bool compressed_is_supported(void)
 {
 #ifdef DUET_ZSTD
 	return true;
@@ -54,7 +54,7 @@ bool packed_is_supported(void)
 
 #ifdef DUET_ZSTD
 
-static int add_frame(struct packed *p, uint32_t *capacity, uint64_t at, uint64_t plain)
+static int add_frame(struct compressed_file *p, uint32_t *capacity, uint64_t at, uint64_t plain)
 {
 	if (p->n_frames == *capacity) {
 		uint32_t bigger = *capacity ? 2 * *capacity : 64;
@@ -70,7 +70,7 @@ static int add_frame(struct packed *p, uint32_t *capacity, uint64_t at, uint64_t
 }
 
 /* Lists the frames by their headers.  What is no frame of ours is the end. */
-static int list_frames(struct packed *p, uint64_t size, struct diag *d)
+static int list_frames(struct compressed_file *p, uint64_t size, struct diag *d)
 {
 	uint64_t at = 0, plain = 0;
 	uint32_t capacity = 0;
@@ -100,7 +100,7 @@ static int list_frames(struct packed *p, uint64_t size, struct diag *d)
 	return 0;
 }
 
-static int make_room(struct packed *p, struct diag *d)
+static int make_room(struct compressed_file *p, struct diag *d)
 {
 	p->context = ZSTD_createDCtx();
 	if (!p->context)
@@ -115,9 +115,9 @@ static int make_room(struct packed *p, struct diag *d)
 	return diag_errno(d, "cannot map %llu bytes to decompress into", (unsigned long long)p->plain_size);
 }
 
-int packed_open(struct packed **result, const uint8_t *bytes, uint64_t size, struct diag *d)
+int compressed_open(struct compressed_file **result, const uint8_t *bytes, uint64_t size, struct diag *d)
 {
-	struct packed *p = calloc(1, sizeof *p);
+	struct compressed_file *p = calloc(1, sizeof *p);
 	int err;
 
 	*result = NULL;
@@ -128,27 +128,27 @@ int packed_open(struct packed **result, const uint8_t *bytes, uint64_t size, str
 	if (!err)
 		err = make_room(p, d);
 	if (err)
-		packed_close(p);
+		compressed_close(p);
 	else
 		*result = p;
 	return err;
 }
 
-struct packed *packed_share(const struct packed *p)
+struct compressed_file *compressed_share(const struct compressed_file *p)
 {
-	struct packed *s = calloc(1, sizeof *s);
+	struct compressed_file *s = calloc(1, sizeof *s);
 
 	if (!s)
 		return NULL;
-	*s = (struct packed){ .bytes = p->bytes, .frames = p->frames, .n_frames = p->n_frames,
+	*s = (struct compressed_file){ .bytes = p->bytes, .frames = p->frames, .n_frames = p->n_frames,
 			      .plain_size = p->plain_size, .is_shared = true };
 	if (!make_room(s, NULL))
 		return s;
-	packed_close(s);
+	compressed_close(s);
 	return NULL;
 }
 
-void packed_close(struct packed *p)
+void compressed_close(struct compressed_file *p)
 {
 	if (!p)
 		return;
@@ -161,7 +161,7 @@ void packed_close(struct packed *p)
 }
 
 /* The frame that holds the plain byte at @offset, which is below the end. */
-static uint32_t find(const struct packed *p, uint64_t offset)
+static uint32_t find(const struct compressed_file *p, uint64_t offset)
 {
 	uint32_t low = 0, high = p->n_frames;
 
@@ -177,7 +177,7 @@ static uint32_t find(const struct packed *p, uint64_t offset)
 }
 
 /* Whether frame @i is in its place. */
-static bool unpack(struct packed *p, uint32_t i)
+static bool unpack(struct compressed_file *p, uint32_t i)
 {
 	const struct frame *f = &p->frames[i];
 	size_t size = f[1].plain - f->plain;
@@ -194,7 +194,7 @@ static bool unpack(struct packed *p, uint32_t i)
 	return true;
 }
 
-uint64_t packed_need(struct packed *p, uint64_t offset, uint64_t size)
+uint64_t compressed_need(struct compressed_file *p, uint64_t offset, uint64_t size)
 {
 	uint64_t end;
 
@@ -207,7 +207,7 @@ uint64_t packed_need(struct packed *p, uint64_t offset, uint64_t size)
 	return end - offset;
 }
 
-uint64_t packed_frame(struct packed *p, uint64_t offset)
+uint64_t compressed_frame(struct compressed_file *p, uint64_t offset)
 {
 	uint32_t i;
 
@@ -219,7 +219,7 @@ uint64_t packed_frame(struct packed *p, uint64_t offset)
 
 /* Whole frames: what is left of one would have to be decompressed again for its next packet.  In steps that are
  * pages on every machine. */
-void packed_let_go(struct packed *p, uint64_t offset)
+void compressed_let_go(struct compressed_file *p, uint64_t offset)
 {
 	uint64_t end;
 
@@ -234,7 +234,7 @@ void packed_let_go(struct packed *p, uint64_t offset)
 
 #else /* without libzstd */
 
-int packed_open(struct packed **p, const uint8_t *bytes, uint64_t size, struct diag *d)
+int compressed_open(struct compressed_file **p, const uint8_t *bytes, uint64_t size, struct diag *d)
 {
 	(void)bytes;
 	(void)size;
@@ -242,18 +242,18 @@ int packed_open(struct packed **p, const uint8_t *bytes, uint64_t size, struct d
 	return diag_fail(d, -ENOTSUP, "it is compressed, and this duet was built without libzstd: `zstd -d` first");
 }
 
-void packed_close(struct packed *p)
+void compressed_close(struct compressed_file *p)
 {
 	(void)p;
 }
 
-struct packed *packed_share(const struct packed *p)
+struct compressed_file *compressed_share(const struct compressed_file *p)
 {
 	(void)p;
 	return NULL;
 }
 
-uint64_t packed_need(struct packed *p, uint64_t offset, uint64_t size)
+uint64_t compressed_need(struct compressed_file *p, uint64_t offset, uint64_t size)
 {
 	(void)p;
 	(void)offset;
@@ -261,14 +261,14 @@ uint64_t packed_need(struct packed *p, uint64_t offset, uint64_t size)
 	return 0;
 }
 
-uint64_t packed_frame(struct packed *p, uint64_t offset)
+uint64_t compressed_frame(struct compressed_file *p, uint64_t offset)
 {
 	(void)p;
 	(void)offset;
 	return 0;
 }
 
-void packed_let_go(struct packed *p, uint64_t offset)
+void compressed_let_go(struct compressed_file *p, uint64_t offset)
 {
 	(void)p;
 	(void)offset;
@@ -276,12 +276,12 @@ void packed_let_go(struct packed *p, uint64_t offset)
 
 #endif
 
-const uint8_t *packed_bytes(const struct packed *p)
+const uint8_t *compressed_bytes(const struct compressed_file *p)
 {
 	return p->plain;
 }
 
-uint64_t packed_size(const struct packed *p)
+uint64_t compressed_size(const struct compressed_file *p)
 {
 	return p->plain_size;
 }
@@ -308,56 +308,56 @@ static int map_file(int dir, const char *name, void **bytes, uint64_t *size, str
 	return err;
 }
 
-int packed_read(const char *path, uint64_t most, char **bytes, uint64_t *size, struct diag *d)
+int compressed_read(const char *path, uint64_t most, char **bytes, uint64_t *size, struct diag *d)
 {
 	struct diag why = { "" };
-	struct packed *p = NULL;
-	uint64_t packed_bytes_size;
+	struct compressed_file *p = NULL;
+	uint64_t compressed_bytes_size;
 	void *map;
-	int err = map_file(AT_FDCWD, path, &map, &packed_bytes_size, d);
+	int err = map_file(AT_FDCWD, path, &map, &compressed_bytes_size, d);
 
 	*bytes = NULL;
 	if (err)
 		return err;
-	err = packed_open(&p, map, packed_bytes_size, &why);
-	*size = p ? packed_size(p) : 0;
+	err = compressed_open(&p, map, compressed_bytes_size, &why);
+	*size = p ? compressed_size(p) : 0;
 	if (!err && *size <= most)
 		*bytes = malloc(*size + 1);
 	if (!err && !*bytes)
 		err = diag_fail(&why, *size > most ? -EFBIG : -ENOMEM, "%llu bytes are too many",
 				(unsigned long long)*size);
 	if (!err) {
-		*size = packed_need(p, 0, *size);
+		*size = compressed_need(p, 0, *size);
 		if (*size)
-			memcpy(*bytes, packed_bytes(p), *size);
+			memcpy(*bytes, compressed_bytes(p), *size);
 		(*bytes)[*size] = 0;
 	}
-	packed_close(p);
+	compressed_close(p);
 	if (map)
-		munmap(map, packed_bytes_size);
+		munmap(map, compressed_bytes_size);
 	return err ? diag_fail(d, err, "%s: %s", path, why.text) : 0;
 }
 
-static int write_plain(struct packed *p, int fd, struct diag *why)
+static int write_plain(struct compressed_file *p, int fd, struct diag *why)
 {
 	enum { STEP = 1 << 20 };
 	uint64_t at = 0, n;
 	int err = 0;
 
-	while (at < packed_size(p) && !err) {
-		n = packed_need(p, at, STEP);
+	while (at < compressed_size(p) && !err) {
+		n = compressed_need(p, at, STEP);
 		if (!n)
 			return diag_fail(why, -EINVAL, "compressed bytes are damaged");
-		err = io_write(fd, packed_bytes(p) + at, n);
+		err = io_write(fd, compressed_bytes(p) + at, n);
 		at += n;
-		packed_let_go(p, at);
+		compressed_let_go(p, at);
 	}
 	return err ? diag_fail(why, err, "%s", strerror(-err)) : 0;
 }
 
-int packed_restore(int from_dir, const char *from, int to_dir, const char *to, struct diag *d)
+int compressed_restore(int from_dir, const char *from, int to_dir, const char *to, struct diag *d)
 {
-	struct packed *p = NULL;
+	struct compressed_file *p = NULL;
 	struct diag why = { "" };
 	uint64_t size;
 	void *map;
@@ -365,7 +365,7 @@ int packed_restore(int from_dir, const char *from, int to_dir, const char *to, s
 
 	if (err)
 		return err;
-	err = packed_open(&p, map, size, &why);
+	err = compressed_open(&p, map, size, &why);
 	if (!err && *why.text)
 		err = -EINVAL; /* cut: no copy that looks whole */
 	fd = err ? -1 : openat(to_dir, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -375,7 +375,7 @@ int packed_restore(int from_dir, const char *from, int to_dir, const char *to, s
 		err = write_plain(p, fd, &why);
 	if (fd >= 0)
 		close(fd);
-	packed_close(p);
+	compressed_close(p);
 	if (map)
 		munmap(map, size);
 	return err ? diag_fail(d, err, "%s: %s", from, why.text) : 0;

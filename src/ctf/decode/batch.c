@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/decode/batch.c - many events of a packet, each with all its fields: ctf_reader_rows().
+ * ctf/decode/batch.c - many events of a packet, each with all its fields: ctf_reader_batch().
  *
  * In two passes.  The first goes from event to event, and knows of each when it was and where its cells will be; it
  * looks at no field but the strings, which it must pass.  The second takes one class after the other, of that
@@ -19,7 +19,7 @@ enum { NO_ID = UINT32_MAX, AHEAD = 512 /* bytes to fetch ahead: as the processor
 #define FILL_NUMBERS(type)                                                              \
 	for (uint32_t k = 0; k < n; k++) {                                              \
 		const uint8_t *from = bodies[numbers[k]] + l->at;                       \
-		struct ctf_cell *to = (struct ctf_cell *)rows[numbers[k]].cells + cell; \
+		struct ctf_column *to = (struct ctf_column *)rows[numbers[k]].columns + cell; \
 		type v;                                                                 \
                                                                                         \
 		for (uint32_t i = l->n; i; i--, from += sizeof v, to++) {               \
@@ -55,13 +55,13 @@ static void fill(const struct ctf_sort *s, const struct ctf_row *rows, const uin
 			FILL_NUMBERS(uint64_t);
 		case LOAD_NUMBER:
 			for (uint32_t k = 0; k < n; k++)
-				cells_number(p->cells[cell], packet, (uint64_t)(bodies[numbers[k]] - packet) * 8,
-					     (struct ctf_cell *)rows[numbers[k]].cells + cell);
+				columns_number(p->columns[cell], packet, (uint64_t)(bodies[numbers[k]] - packet) * 8,
+					     (struct ctf_column *)rows[numbers[k]].columns + cell);
 			cell++;
 			break;
 		case LOAD_TEXT_ARRAY:
 			for (uint32_t k = 0; k < n; k++)
-				cells_text((struct ctf_cell *)rows[numbers[k]].cells + cell,
+				columns_text((struct ctf_column *)rows[numbers[k]].columns + cell,
 					   bodies[numbers[k]] + l->at, l->count);
 			cell++;
 			break;
@@ -79,18 +79,18 @@ static void fill(const struct ctf_sort *s, const struct ctf_row *rows, const uin
 struct take {
 	const uint8_t *p, *stop;
 	uint64_t clock;
-	struct ctf_cell *cell;
+	struct ctf_column *cell;
 	uint32_t n;
 	uint32_t n_changes; /* of class */
 };
 
 /* The strings of an event, from byte @p on, to the last of its cells.  Returns the place behind them, or NULL. */
 static inline __attribute__((always_inline)) const uint8_t *take_strings(const uint8_t *p, const uint8_t *stop,
-									 struct ctf_cell *cells, uint32_t n)
+									 struct ctf_column *columns, uint32_t n)
 {
-	for (; n; n--, cells++) {
-		cells_text(cells, p, (uint64_t)(stop - p));
-		p += cells->size + 1;
+	for (; n; n--, columns++) {
+		columns_text(columns, p, (uint64_t)(stop - p));
+		p += columns->size + 1;
 		if (unlikely(p > stop))
 			return NULL;
 	}
@@ -100,27 +100,27 @@ static inline __attribute__((always_inline)) const uint8_t *take_strings(const u
 /* A header that is not an extended one.  Returns its id. */
 static inline __attribute__((always_inline)) uint32_t short_header(const uint8_t *p, enum ctf_header kind, uint64_t *clock)
 {
-	uint32_t v = step_u32(p);
+	uint32_t v = next_u32(p);
 
 	if (kind == CTF_HEADER_COMPACT) {
-		*clock = step_clock(*clock, v >> 5, 27);
+		*clock = next_clock(*clock, v >> 5, 27);
 		return v & 31;
 	}
 	if (kind == CTF_HEADER_KERNEL) {
-		*clock = step_clock(*clock, v, 32);
+		*clock = next_clock(*clock, v, 32);
 		return p[4] | (uint32_t)p[5] << 8;
 	}
-	*clock = step_clock(*clock, step_u32(p + 2), 32);
+	*clock = next_clock(*clock, next_u32(p + 2), 32);
 	return v & 0xffff;
 }
 
 /* Events with short headers of classes that have their sort; with @guesses, of class @last alone: no event waits then
  * for what is known of the one before. */
-static inline __attribute__((always_inline)) void take_sorts(struct take *take, struct ctf_rows *rows, struct ctf_sorts *sorts,
+static inline __attribute__((always_inline)) void take_sorts(struct take *take, struct ctf_batch *rows, struct ctf_sorts *sorts,
 							     enum ctf_header kind, bool guesses, uint32_t last)
 {
 	const uint32_t head = kind == CTF_HEADER_COMPACT ? 4 : 6;
-	struct ctf_cell *cell = take->cell, *last_cell = rows->cells + CTF_ROW_CELLS - CTF_CELLS_MAX;
+	struct ctf_column *cell = take->cell, *last_cell = rows->columns + CTF_ROW_CELLS - CTF_CELLS_MAX;
 	const uint8_t *p = take->p, *stop = take->stop, *body, *next;
 	uint64_t clock = take->clock, then = clock, base_ns = rows->base_ns;
 	uint32_t n = take->n, n_changes = 0, stream = rows->stream, cpu = rows->cpu, id;
@@ -144,7 +144,7 @@ static inline __attribute__((always_inline)) void take_sorts(struct take *take, 
 		__builtin_prefetch(body + AHEAD);
 		next = body + s->size;
 		if (s->n_strings) {
-			next = take_strings(next, stop, cell + s->n_cells - s->n_strings, s->n_strings);
+			next = take_strings(next, stop, cell + s->n_columns - s->n_strings, s->n_strings);
 			if (unlikely(!next))
 				break;
 		}
@@ -153,7 +153,7 @@ static inline __attribute__((always_inline)) void take_sorts(struct take *take, 
 		rows->rows[n] = (struct ctf_row){ (int64_t)(base_ns + then), s->number, stream, cpu, 0, cell };
 		sorts->body[n] = body;
 		s->rows[s->n++] = (uint16_t)n++;
-		cell += s->n_cells;
+		cell += s->n_columns;
 	}
 	take->p = p;
 	take->clock = clock;
@@ -180,7 +180,7 @@ static bool has_sort(const struct ctf_reader *r, struct ctf_sorts *sorts, const 
 	sorts->used[sorts->n_used++] = (uint8_t)(id % CTF_SORTS);
 	s->class = class;
 	s->number = class->number;
-	s->n_cells = class->program->n_cells;
+	s->n_columns = class->program->n_columns;
 	s->n_strings = known->n_strings;
 	s->size = known->size_bits / 8;
 	s->n = 0;
@@ -188,39 +188,39 @@ static bool has_sort(const struct ctf_reader *r, struct ctf_sorts *sorts, const 
 }
 
 /* One event of any kind, at r->at, with its cells.  Its id, or NO_ID: it is no row. */
-static inline __attribute__((always_inline)) uint32_t take_any(struct ctf_reader *r, struct take *take, struct ctf_rows *rows,
+static inline __attribute__((always_inline)) uint32_t take_any(struct ctf_reader *r, struct take *take, struct ctf_batch *rows,
 							       enum ctf_header kind, const struct ctf_event_class **class)
 {
 	uint64_t at = r->at, end;
 	uint32_t id;
 
-	if (!step_header_of(r, kind, &id))
+	if (!next_header_of(r, kind, &id))
 		return NO_ID;
 	*class = ctf_stream_event(r->stream, id);
 	if (!*class || !(*class)->program || !(*class)->program->loads)
 		return NO_ID;
-	end = cells_take((*class)->program, r->packet, r->at, r->end, r->slots, take->cell);
+	end = columns_take((*class)->program, r->packet, r->at, r->end, r->slots, take->cell);
 	if (end <= at)
 		return NO_ID;
 	rows->from[take->n] = at;
 	rows->clock[take->n] = r->clock;
 	rows->rows[take->n++] = (struct ctf_row){ (int64_t)(rows->base_ns + r->clock), (*class)->number, rows->stream,
 						  rows->cpu, 0, take->cell };
-	take->cell += (*class)->program->n_cells;
+	take->cell += (*class)->program->n_columns;
 	r->at = end;
 	return id;
 }
 
 /* The reader is a copy; only what is whole is taken over. */
-static inline __attribute__((always_inline)) void take_rows(struct ctf_reader *reader, struct ctf_rows *rows,
+static inline __attribute__((always_inline)) void take_rows(struct ctf_reader *reader, struct ctf_batch *rows,
 							    struct ctf_sorts *sorts, enum ctf_header kind)
 {
 	struct ctf_reader r = { .stream = reader->stream, .packet = reader->packet, .at = reader->at,
 				.end = reader->end, .clock = reader->clock, .slots = reader->slots };
-	const struct ctf_cell *last_cell = rows->cells + CTF_ROW_CELLS - CTF_CELLS_MAX;
+	const struct ctf_column *last_cell = rows->columns + CTF_ROW_CELLS - CTF_CELLS_MAX;
 	bool is_short = kind == CTF_HEADER_COMPACT || kind == CTF_HEADER_LARGE || kind == CTF_HEADER_KERNEL;
 	uint32_t first_long = kind == CTF_HEADER_COMPACT ? 31 : kind == CTF_HEADER_LARGE ? 65535 : NO_ID, id;
-	struct take take = { .cell = rows->cells + rows->n_cells, .n = rows->n, .stop = r.packet + r.end / 8 };
+	struct take take = { .cell = rows->columns + rows->n_columns, .n = rows->n, .stop = r.packet + r.end / 8 };
 	const struct ctf_event_class *class;
 
 	while (take.n < CTF_ROWS && take.cell <= last_cell && r.at < r.end) {
@@ -243,10 +243,10 @@ static inline __attribute__((always_inline)) void take_rows(struct ctf_reader *r
 	}
 	rows->is_mixed = take.n_changes > (take.n - rows->n) / 8;
 	rows->n = take.n;
-	rows->n_cells = (uint32_t)(take.cell - rows->cells);
+	rows->n_columns = (uint32_t)(take.cell - rows->columns);
 }
 
-static void take_all(struct ctf_reader *r, struct ctf_rows *rows, struct ctf_sorts *sorts)
+static void take_all(struct ctf_reader *r, struct ctf_batch *rows, struct ctf_sorts *sorts)
 {
 	switch (r->stream->header_kind) {
 	case CTF_HEADER_COMPACT:
@@ -270,7 +270,7 @@ static void forget_sorts(struct ctf_sorts *sorts, const struct ctf_stream_class 
 	sorts->stream = stream;
 }
 
-void ctf_reader_rows(struct ctf_reader *r, struct ctf_rows *rows)
+void ctf_reader_batch(struct ctf_reader *r, struct ctf_batch *rows)
 {
 	struct ctf_sorts *sorts = &rows->sorts;
 

@@ -62,7 +62,7 @@ static const struct ctf_program *finish(struct compiler *c, uint32_t payload)
 	p->payload = payload;
 	p->align_bits = ops[0].code == OP_RUN ? ops[0].align_bits : 1;
 	p->size_bits = ops[0].code == OP_RUN ? ops[0].count : 0;
-	c->err = ctf_cells_compile(c->meta, p);
+	c->err = ctf_columns_compile(c->meta, p);
 	return c->err ? NULL : p;
 }
 

@@ -75,10 +75,10 @@ struct ctf_program {
 	const struct ctf_op *ops;
 	uint32_t n_ops;
 	uint32_t payload; /* index of the payload's first operation */
-	/* If all fields are numbers and texts, columns.h; else loads is NULL and n_cells 0. */
+	/* If all fields are numbers and texts, columns.h; else loads is NULL and n_columns 0. */
 	const struct ctf_load *loads;
-	uint32_t n_cells; /* fields that are not hidden */
-	const struct ctf_op **cells; /* that show them */
+	uint32_t n_columns; /* fields that are not hidden */
+	const struct ctf_op **columns; /* that show them */
 	uint32_t align_bits; /* of the run that ops[0] is; else 1 */
 	uint64_t size_bits; /* of that run; else 0 */
 };

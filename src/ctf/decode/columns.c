@@ -86,16 +86,16 @@ static bool continues(const struct ctf_load *before, const struct ctf_load *l)
 }
 
 /* Returns how many; there are not more than operations. */
-static uint32_t list_loads(const struct ctf_program *p, struct ctf_load *loads, const struct ctf_op **cells)
+static uint32_t list_loads(const struct ctf_program *p, struct ctf_load *loads, const struct ctf_op **columns)
 {
-	uint32_t n = 0, n_cells = 0;
+	uint32_t n = 0, n_columns = 0;
 
 	for (const struct ctf_op *op = p->ops;; op++) {
 		if (lies_in_run(op) && !is_cell(op))
 			continue;
 		loads[n] = load_of(p, op);
 		if (is_cell(op))
-			cells[n_cells++] = op;
+			columns[n_columns++] = op;
 		if (n && continues(&loads[n - 1], &loads[n]))
 			loads[n - 1].n++;
 		else
@@ -105,34 +105,34 @@ static uint32_t list_loads(const struct ctf_program *p, struct ctf_load *loads, 
 	}
 }
 
-int ctf_cells_compile(struct ctf_meta *m, struct ctf_program *p)
+int ctf_columns_compile(struct ctf_meta *m, struct ctf_program *p)
 {
-	const struct ctf_op *cells[CTF_CELLS_MAX];
+	const struct ctf_op *columns[CTF_CELLS_MAX];
 	struct ctf_load *loads, *kept;
 	uint32_t n;
 
 	if (!is_possible(p))
 		return 0;
 	for (const struct ctf_op *op = p->ops; op->code != OP_END; op++)
-		p->n_cells += is_cell(op);
+		p->n_columns += is_cell(op);
 	loads = calloc(p->n_ops, sizeof *loads);
-	n = loads ? list_loads(p, loads, cells) : 0;
+	n = loads ? list_loads(p, loads, columns) : 0;
 	kept = ctf_meta_alloc(m, n * sizeof *kept);
-	p->cells = ctf_meta_alloc(m, (p->n_cells + (size_t)1) * sizeof *p->cells);
-	if (!loads || !kept || !p->cells) {
+	p->columns = ctf_meta_alloc(m, (p->n_columns + (size_t)1) * sizeof *p->columns);
+	if (!loads || !kept || !p->columns) {
 		free(loads);
 		return -ENOMEM;
 	}
 	memcpy(kept, loads, n * sizeof *kept);
-	memcpy(p->cells, cells, p->n_cells * sizeof *cells);
+	memcpy(p->columns, columns, p->n_columns * sizeof *columns);
 	p->loads = kept;
 	free(loads);
 	return 0;
 }
 
-bool ctf_event_cells(const struct ctf_event *e, struct ctf_cell *cells)
+bool ctf_event_columns(const struct ctf_event *e, struct ctf_column *columns)
 {
 	const struct ctf_program *p = e->class->program;
 
-	return p->loads && cells_take(p, e->packet, e->body_bits, e->end_bits, e->slots, cells);
+	return p->loads && columns_take(p, e->packet, e->body_bits, e->end_bits, e->slots, columns);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/decode/columns.h - all fields of an event at once: see ctf_event_cells(), ctf_reader_rows().
+ * ctf/decode/columns.h - all fields of an event at once: see ctf_event_columns(), ctf_reader_batch().
  *
  * An event of numbers and texts alone has a second program, of loads: neighbours of one kind are one load, and
  * what is left of an operation fits into 24 bytes.
@@ -35,21 +35,21 @@ struct ctf_load {
 	uint64_t count;
 };
 
-/* ctf_cells_compile - lists the cells of @p and their loads, unless it has other things than numbers and texts.
+/* ctf_columns_compile - lists the cells of @p and their loads, unless it has other things than numbers and texts.
  * Returns 0 or -ENOMEM. */
-int ctf_cells_compile(struct ctf_meta *m, struct ctf_program *p);
+int ctf_columns_compile(struct ctf_meta *m, struct ctf_program *p);
 
-static inline void cells_number(const struct ctf_op *op, const uint8_t *packet, uint64_t base, struct ctf_cell *cell)
+static inline void columns_number(const struct ctf_op *op, const uint8_t *packet, uint64_t base, struct ctf_column *cell)
 {
-	cell->u = machine_number(packet, base + op->offset_bits, op);
+	cell->u = vm_number(packet, base + op->offset_bits, op);
 	if (op->type->kind == CTF_FLOAT)
 		cell->real = ctf_real(op, cell->u);
 }
 
-static inline void cells_text(struct ctf_cell *c, const uint8_t *p, uint64_t size)
+static inline void columns_text(struct ctf_column *c, const uint8_t *p, uint64_t size)
 {
 	c->text = (const char *)p;
-	c->size = (size_t)(machine_nul(p, p + size) - p);
+	c->size = (size_t)(vm_nul(p, p + size) - p);
 }
 
 #define CELLS_LOAD(type)                                                    \
@@ -64,12 +64,12 @@ static inline void cells_text(struct ctf_cell *c, const uint8_t *p, uint64_t siz
 	} while (0)
 
 /* The cells of an event from bit @at on.  Returns its end, or 0 if it does not fit before @end. */
-static inline __attribute__((always_inline)) uint64_t cells_take(const struct ctf_program *p, const uint8_t *packet,
+static inline __attribute__((always_inline)) uint64_t columns_take(const struct ctf_program *p, const uint8_t *packet,
 								 uint64_t at, uint64_t end, uint64_t *slots,
-								 struct ctf_cell *cells)
+								 struct ctf_column *columns)
 {
 	uint64_t base = at, from;
-	struct ctf_cell *cell = cells;
+	struct ctf_column *cell = columns;
 
 	for (const struct ctf_load *l = p->loads;; l++) {
 		switch ((enum ctf_load_code)l->code) {
@@ -95,31 +95,31 @@ static inline __attribute__((always_inline)) uint64_t cells_take(const struct ct
 			CELLS_LOAD(uint64_t);
 			break;
 		case LOAD_NUMBER:
-			cells_number(p->cells[cell - cells], packet, base, cell);
+			columns_number(p->columns[cell - columns], packet, base, cell);
 			cell++;
 			break;
 		case LOAD_TEXT_ARRAY:
-			cells_text(cell++, packet + base / 8 + l->at, l->count);
+			columns_text(cell++, packet + base / 8 + l->at, l->count);
 			break;
 		case LOAD_STRING:
-			from = machine_align(at, 8);
-			cells_text(cell, packet + from / 8, from < end ? (end - from) / 8 : 0);
+			from = vm_align(at, 8);
+			columns_text(cell, packet + from / 8, from < end ? (end - from) / 8 : 0);
 			at = from + (cell++->size + 1) * 8;
 			if (unlikely(at > end))
 				return 0;
 			break;
 		case LOAD_TEXT_SEQUENCE:
-			from = machine_align(at, l->n);
+			from = vm_align(at, l->n);
 			if (unlikely(from > end || slots[l->slot] > (end - from) / 8))
 				return 0;
-			cells_text(cell++, packet + from / 8, slots[l->slot]);
+			columns_text(cell++, packet + from / 8, slots[l->slot]);
 			at = from + slots[l->slot] * 8;
 			break;
 		case LOAD_SAVE:
-			slots[l->slot] = machine_number(packet, base + p->ops[l->n].offset_bits, &p->ops[l->n]);
+			slots[l->slot] = vm_number(packet, base + p->ops[l->n].offset_bits, &p->ops[l->n]);
 			break;
 		case LOAD_RUN:
-			from = machine_align(at, l->n);
+			from = vm_align(at, l->n);
 			if (unlikely(from > end || l->count > end - from))
 				return 0;
 			base = from;

@@ -55,7 +55,7 @@ uint64_t ctf_read_bits(const uint8_t *bytes, uint64_t at, uint32_t size, bool is
 const char *ctf_enum_label(const struct ctf_type *t, uint64_t value)
 {
 	for (uint32_t i = 0; i < t->n_members; i++)
-		if (machine_is_within(value, t->labels[i].first, t->labels[i].last, t->is_signed))
+		if (vm_is_within(value, t->labels[i].first, t->labels[i].last, t->is_signed))
 			return t->labels[i].text;
 	return NULL;
 }
@@ -63,7 +63,7 @@ const char *ctf_enum_label(const struct ctf_type *t, uint64_t value)
 /* Which field of a run is the first beyond the end. */
 static const struct ctf_op *first_beyond(const struct ctf_walk *w, const struct ctf_op *op)
 {
-	uint64_t at = machine_align(w->at, op->align_bits), room = at < w->end ? w->end - at : 0;
+	uint64_t at = vm_align(w->at, op->align_bits), room = at < w->end ? w->end - at : 0;
 
 	for (op++; op->code >= OP_NUMBER; op++)
 		if ((op->code == OP_NUMBER || op->code == OP_ARRAY || op->code == OP_TEXT_ARRAY) &&
@@ -72,14 +72,14 @@ static const struct ctf_op *first_beyond(const struct ctf_walk *w, const struct 
 	return op;
 }
 
-void machine_explain(const struct ctf_walk *w, struct ctf_fault *f)
+void vm_explain(const struct ctf_walk *w, struct ctf_fault *f)
 {
 	const struct ctf_op *op = w->ops + w->op;
 
 	*f = (struct ctf_fault){ .at_bits = w->at, .name = op->name };
 	switch (op->code) {
 	case OP_RUN:
-		f->wanted_bits = machine_align(w->at, op->align_bits) - w->at + op->count;
+		f->wanted_bits = vm_align(w->at, op->align_bits) - w->at + op->count;
 		f->name = first_beyond(w, op)->name;
 		break;
 	case OP_STRING:
@@ -106,11 +106,11 @@ void ctf_walk_event(struct ctf_walk *w, const struct ctf_event *e, enum ctf_scop
 	const struct ctf_program *p = e->class->program;
 	const struct ctf_op *op;
 
-	machine_begin(w, p, e->packet, e->body_bits, e->end_bits, e->slots);
+	vm_begin(w, p, e->packet, e->body_bits, e->end_bits, e->slots);
 	if (scope != CTF_PAYLOAD)
 		return;
 	for (op = w->ops; op && (uint32_t)(op - w->ops) < p->payload;)
-		op = machine_move(w, op);
+		op = vm_move(w, op);
 	w->op = op ? (uint32_t)(op - w->ops) : p->n_ops - 1;
 }
 
@@ -148,7 +148,7 @@ double ctf_real(const struct ctf_op *op, uint64_t bits)
 static enum ctf_found show_number(const uint8_t *packet, uint64_t at, const struct ctf_op *op,
 				  const struct ctf_type *t, struct ctf_value *v)
 {
-	v->u = machine_number(packet, at, op);
+	v->u = vm_number(packet, at, op);
 	if (t->kind == CTF_FLOAT) {
 		v->is_single = op->size_bits <= 32;
 		v->real = ctf_real(op, v->u);
@@ -179,7 +179,7 @@ static enum ctf_found show_leb128(uint64_t number, const struct ctf_op *op, stru
 static enum ctf_found show_text(const uint8_t *text, uint64_t size, struct ctf_value *v)
 {
 	v->text = (const char *)text;
-	v->size = (size_t)(machine_nul(text, text + size) - text);
+	v->size = (size_t)(vm_nul(text, text + size) - text);
 	return CTF_TEXT;
 }
 
@@ -253,7 +253,7 @@ enum ctf_found ctf_walk_next(struct ctf_walk *w, struct ctf_value *v)
 
 		if (op->code == OP_END)
 			return CTF_WALK_END;
-		next = op->code >= OP_NUMBER ? op + 1 : machine_move(w, op);
+		next = op->code >= OP_NUMBER ? op + 1 : vm_move(w, op);
 		if (unlikely(!next))
 			return CTF_WALK_END;
 		w->op = (uint32_t)(next - w->ops);
@@ -272,12 +272,12 @@ static bool walk_to(struct ctf_walk *w, const struct ctf_event *e, const struct 
 {
 	const struct ctf_op *op;
 
-	machine_begin(w, e->class->program, e->packet, e->body_bits, e->end_bits, e->slots);
+	vm_begin(w, e->class->program, e->packet, e->body_bits, e->end_bits, e->slots);
 	for (op = w->ops; op && op < wanted;)
-		op = machine_move(w, op);
+		op = vm_move(w, op);
 	if (!op || op != wanted)
 		return false;
-	return op->code >= OP_NUMBER || machine_move(w, op);
+	return op->code >= OP_NUMBER || vm_move(w, op);
 }
 
 bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_t *value)
@@ -292,12 +292,12 @@ bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_
 	if (!op || op->code != OP_NUMBER || op->type->kind == CTF_FLOAT)
 		return false;
 	if (likely(op->is_first_run))
-		base = machine_align(e->body_bits, e->class->program->align_bits);
+		base = vm_align(e->body_bits, e->class->program->align_bits);
 	else if (walk_to(&w, e, op))
 		base = w.base;
 	else
 		return false;
-	*value = (int64_t)machine_number(e->packet, base + op->offset_bits, op);
+	*value = (int64_t)vm_number(e->packet, base + op->offset_bits, op);
 	return true;
 }
 
@@ -307,11 +307,11 @@ bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const ch
 	struct ctf_value v;
 
 	if (op && op->code == OP_TEXT_ARRAY && op->is_first_run) {
-		const uint8_t *p = e->packet + (machine_align(e->body_bits, e->class->program->align_bits) +
+		const uint8_t *p = e->packet + (vm_align(e->body_bits, e->class->program->align_bits) +
 						op->offset_bits) / 8;
 
 		*text = (const char *)p;
-		*size = (size_t)(machine_nul(p, p + op->count) - p);
+		*size = (size_t)(vm_nul(p, p + op->count) - p);
 		return true;
 	}
 	if (!op || op->code == OP_NUMBER || !walk_to(&w, e, op) || show(&w, op, &v) != CTF_TEXT)
@@ -326,16 +326,16 @@ enum ctf_found ctf_event_value(const struct ctf_event *e, const struct ctf_op *w
 	const struct ctf_op *op;
 	struct ctf_walk w;
 
-	machine_begin(&w, e->class->program, e->packet, e->body_bits, e->end_bits, e->slots);
+	vm_begin(&w, e->class->program, e->packet, e->body_bits, e->end_bits, e->slots);
 	for (op = w.ops; op && op < wanted;)
-		op = machine_move(&w, op);
+		op = vm_move(&w, op);
 	if (op != wanted)
 		return CTF_WALK_END;
 	w.op = (uint32_t)(op - w.ops);
 	if (op->code == OP_CHOICE) {
-		op = machine_choice(&w, op);
+		op = vm_variant(&w, op);
 		while (op && (op->code == OP_RUN || op->code == OP_SAVE)) {
-			op = machine_move(&w, op);
+			op = vm_move(&w, op);
 		}
 		if (!op || op->code == OP_JUMP || op->code == OP_END || op->name != wanted->name)
 			return CTF_WALK_END;

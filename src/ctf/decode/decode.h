@@ -14,7 +14,7 @@
 #include "ctf/decode/class.h"
 
 /* Where in a packet a number of its context lies. */
-struct ctf_place {
+struct ctf_location {
 	uint64_t at_bits;
 	uint32_t size_bits; /* 0: there is no such number */
 	bool is_big;
@@ -30,7 +30,7 @@ struct ctf_packet_info {
 	uint64_t instance;
 	uint32_t cpu; /* UINT32_MAX: unknown */
 	bool has_size, has_begin, has_end, has_sequence, has_discarded;
-	struct ctf_place content_at, packet_at, end_at;
+	struct ctf_location content_at, packet_at, end_at;
 };
 
 /* Where and why decoding stopped. */
@@ -145,7 +145,7 @@ bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const ch
 enum ctf_found ctf_event_value(const struct ctf_event *e, const struct ctf_op *op, struct ctf_value *v);
 
 /* One field of an event that is nothing but numbers and texts. */
-struct ctf_cell {
+struct ctf_column {
 	union {
 		int64_t i;
 		uint64_t u;
@@ -156,23 +156,23 @@ struct ctf_cell {
 };
 
 /*
- * ctf_event_cells - all fields of an event at once but hidden ones, which costs a fraction of walking over them.
+ * ctf_event_columns - all fields of an event at once but hidden ones, which costs a fraction of walking over them.
  *
- * @cells: e->class->program->n_cells of them, at most CTF_CELLS_MAX; program->cells[i] tells of each
+ * @cells: e->class->program->n_columns of them, at most CTF_CELLS_MAX; program->cells[i] tells of each
  * what it is.
  *
  * False if the program has no loads (there are structs, arrays of numbers, variants): walk.
  */
-bool ctf_event_cells(const struct ctf_event *e, struct ctf_cell *cells);
+bool ctf_event_columns(const struct ctf_event *e, struct ctf_column *columns);
 
-/* An event of ctf_reader_rows(), and of trace_rows(). */
+/* An event of ctf_reader_batch(), and of trace_batch(). */
 struct ctf_row {
 	int64_t time_ns; /* from the Epoch */
 	uint32_t class_number; /* class->number */
 	uint32_t stream; /* its number */
 	uint32_t cpu;
 	uint32_t reserved;
-	const struct ctf_cell *cells; /* all its fields: class->program->n_cells */
+	const struct ctf_column *columns; /* all its fields: class->program->n_columns */
 };
 
 enum { CTF_ROWS = 128, CTF_ROW_CELLS = 1024, CTF_SORTS = 64 };
@@ -180,7 +180,7 @@ enum { CTF_ROWS = 128, CTF_ROW_CELLS = 1024, CTF_SORTS = 64 };
 /* A class whose events are so many bytes, then so many strings; and its rows, whose numbers are not there yet. */
 struct ctf_sort {
 	const struct ctf_event_class *class;
-	uint32_t number, n_cells, n_strings;
+	uint32_t number, n_columns, n_strings;
 	uint32_t size;
 	uint32_t n;
 	uint16_t rows[CTF_ROWS]; /* no bytes: those may be anything's, and all would be loaded anew after each */
@@ -197,26 +197,26 @@ struct ctf_sorts {
 	struct ctf_sort of[CTF_SORTS];
 };
 
-struct ctf_rows {
+struct ctf_batch {
 	/* from whoever asks: a row's time is base_ns + clock; stream and cpu are put into each */
 	uint64_t base_ns;
 	uint32_t stream, cpu;
 	bool is_mixed; /* the classes of the events so far: a guess how to go on */
-	uint32_t n, n_cells;
+	uint32_t n, n_columns;
 	struct ctf_row rows[CTF_ROWS];
 	uint64_t clock[CTF_ROWS];
 	uint64_t from[CTF_ROWS]; /* where its header begins, in bits */
-	struct ctf_cell cells[CTF_ROW_CELLS];
+	struct ctf_column columns[CTF_ROW_CELLS];
 	struct ctf_sorts sorts;
 };
 
 /*
- * ctf_reader_rows - the next events of the packet with all their fields, behind those that @rows has.
+ * ctf_reader_batch - the next events of the packet with all their fields, behind those that @rows has.
  *
  * Ends where @rows is full, and before what is not an event with cells: an event of other fields, damage, the end
  * of the packet. ctf_reader_next() tells which.
  */
-void ctf_reader_rows(struct ctf_reader *r, struct ctf_rows *rows);
+void ctf_reader_batch(struct ctf_reader *r, struct ctf_batch *rows);
 double ctf_real(const struct ctf_op *op, uint64_t bits);
 
 uint64_t ctf_read_bits(const uint8_t *bytes, uint64_t at, uint32_t size, bool is_big);

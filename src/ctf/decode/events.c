@@ -13,26 +13,26 @@ static bool is_time(const struct ctf_op *op)
 
 /* The last `id` counts: LTTng's extended header has a second one.  So does any number that shows a
  * clock. */
-bool step_generic(struct ctf_reader *r, uint32_t *id)
+bool next_generic(struct ctf_reader *r, uint32_t *id)
 {
 	struct ctf_walk w;
 	const struct ctf_op *op, *next;
 	uint32_t bits;
 	uint64_t v;
 
-	machine_begin(&w, r->stream->header_program, r->packet, r->at, r->end, r->slots);
+	vm_begin(&w, r->stream->header_program, r->packet, r->at, r->end, r->slots);
 	*id = 0;
 	for (op = w.ops; op->code != OP_END; op = next) {
-		next = machine_move(&w, op);
+		next = vm_move(&w, op);
 		if (!next) {
 			w.op = (uint32_t)(op - w.ops);
-			machine_explain(&w, &r->fault);
+			vm_explain(&w, &r->fault);
 			return false;
 		}
-		if (!machine_integer(&w, op, &v, &bits))
+		if (!vm_integer(&w, op, &v, &bits))
 			continue;
 		if (is_time(op))
-			r->clock = step_clock(r->clock, bits < 64 ? v & ((1ull << bits) - 1) : v, bits);
+			r->clock = next_clock(r->clock, bits < 64 ? v & ((1ull << bits) - 1) : v, bits);
 		else if (!strcmp(ctf_op_role(op), "id"))
 			*id = (uint32_t)v;
 	}
@@ -46,10 +46,10 @@ static bool skip_slowly(struct ctf_reader *r, struct ctf_walk *w, const struct c
 	const struct ctf_op *next;
 
 	for (; op->code != OP_END; op = next) {
-		next = op->code == OP_RUN ? machine_run(w, op) : machine_move(w, op);
+		next = op->code == OP_RUN ? vm_run(w, op) : vm_move(w, op);
 		if (unlikely(!next)) {
 			w->op = (uint32_t)(op - w->ops);
-			machine_explain(w, &r->fault);
+			vm_explain(w, &r->fault);
 			return false;
 		}
 		if (op->code == OP_RUN)
@@ -73,7 +73,7 @@ static bool skip_body(struct ctf_reader *r, const struct ctf_program *p)
 	for (;;) {
 		switch (op->code) {
 		case OP_RUN:
-			from = machine_align(at, op->align_bits);
+			from = vm_align(at, op->align_bits);
 			if (unlikely(from > end || op->count > end - from))
 				break;
 			base = from;
@@ -81,14 +81,14 @@ static bool skip_body(struct ctf_reader *r, const struct ctf_program *p)
 			op = p->ops + op->to;
 			continue;
 		case OP_SAVE:
-			r->slots[op->slot] = machine_number(packet, base + op->offset_bits, op);
+			r->slots[op->slot] = vm_number(packet, base + op->offset_bits, op);
 			op++;
 			continue;
 		case OP_STRING:
-			from = machine_align(at, 8);
+			from = vm_align(at, 8);
 			if (unlikely(from >= end))
 				break;
-			after = (uint64_t)(machine_nul(packet + from / 8, packet + end / 8) -
+			after = (uint64_t)(vm_nul(packet + from / 8, packet + end / 8) -
 					   packet) *
 					8 +
 				8;
@@ -102,7 +102,7 @@ static bool skip_body(struct ctf_reader *r, const struct ctf_program *p)
 			r->at = at;
 			return true;
 		}
-		machine_begin(&w, p, packet, r->at, end, r->slots);
+		vm_begin(&w, p, packet, r->at, end, r->slots);
 		w.at = at;
 		w.base = base;
 		w.idle = r->idle;
@@ -110,7 +110,7 @@ static bool skip_body(struct ctf_reader *r, const struct ctf_program *p)
 	}
 }
 
-int step_fail(struct ctf_reader *r, uint64_t at, const char *what)
+int next_fail(struct ctf_reader *r, uint64_t at, const char *what)
 {
 	if (!r->fault.what && !r->fault.wanted_bits)
 		r->fault = (struct ctf_fault){ .at_bits = at, .what = what };
@@ -131,28 +131,28 @@ void ctf_reader_init(struct ctf_reader *r, const uint8_t *packet,
 	};
 }
 
-int step_body(struct ctf_reader *r, struct ctf_event *e, uint64_t from, uint32_t id)
+int next_body(struct ctf_reader *r, struct ctf_event *e, uint64_t from, uint32_t id)
 {
 	const struct ctf_event_class *class = ctf_stream_event(r->stream, id);
 
 	if (!class)
-		return step_fail(r, from, "an event of unknown id");
+		return next_fail(r, from, "an event of unknown id");
 	if (!class->program)
-		return step_fail(r, from, class->error);
+		return next_fail(r, from, class->error);
 	e->class = class;
 	e->body_bits = r->at;
 	if (!skip_body(r, class->program))
-		return step_fail(r, r->at, "an event that is cut");
+		return next_fail(r, r->at, "an event that is cut");
 	e->end_bits = r->at;
-	return r->at == from ? step_fail(r, from, "an event of no bits") : 1;
+	return r->at == from ? next_fail(r, from, "an event of no bits") : 1;
 }
 
-uint64_t step_strings(const struct ctf_reader *r, uint64_t at, uint32_t n)
+uint64_t next_strings(const struct ctf_reader *r, uint64_t at, uint32_t n)
 {
 	const uint8_t *p = r->packet + at / 8, *stop = r->packet + r->end / 8;
 
 	do {
-		p = machine_nul(p, stop);
+		p = vm_nul(p, stop);
 		if (unlikely(p == stop))
 			return 0;
 		p++;
@@ -162,5 +162,5 @@ uint64_t step_strings(const struct ctf_reader *r, uint64_t at, uint32_t n)
 
 int ctf_reader_next(struct ctf_reader *r, struct ctf_event *e)
 {
-	return step_next(r, e);
+	return next_event(r, e);
 }

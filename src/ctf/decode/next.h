@@ -3,7 +3,7 @@
  * ctf/decode/next.h - from event to event, inlined into the loop that asks.
  *
  * An event whose size is known from its id needs its header and one look-up; all others go to
- * step_body().  Kept in a header because three calls an event cost more than the work.
+ * next_body().  Kept in a header because three calls an event cost more than the work.
  */
 #ifndef CTF_DECODE_NEXT_H
 #define CTF_DECODE_NEXT_H
@@ -14,7 +14,7 @@
 #include "ctf/decode/decode.h"
 #include "ctf/decode/vm.h"
 
-static inline uint32_t step_u32(const uint8_t *p)
+static inline uint32_t next_u32(const uint8_t *p)
 {
 	uint32_t v;
 
@@ -22,7 +22,7 @@ static inline uint32_t step_u32(const uint8_t *p)
 	return le32toh(v);
 }
 
-static inline uint64_t step_u64(const uint8_t *p)
+static inline uint64_t next_u64(const uint8_t *p)
 {
 	uint64_t v;
 
@@ -31,7 +31,7 @@ static inline uint64_t step_u64(const uint8_t *p)
 }
 
 /* A narrow time is the low bits of the clock; it has wrapped once if it is less than the last. */
-static inline uint64_t step_clock(uint64_t clock, uint64_t low, uint32_t bits)
+static inline uint64_t next_clock(uint64_t clock, uint64_t low, uint32_t bits)
 {
 	uint64_t mask = bits < 64 ? (1ull << bits) - 1 : UINT64_MAX;
 	uint64_t t = (clock & ~mask) | low;
@@ -39,22 +39,22 @@ static inline uint64_t step_clock(uint64_t clock, uint64_t low, uint32_t bits)
 	return bits < 64 && low < (clock & mask) ? t + mask + 1 : t;
 }
 
-static inline bool step_extended(struct ctf_reader *r, const uint8_t *p, uint64_t room,
+static inline bool next_extended(struct ctf_reader *r, const uint8_t *p, uint64_t room,
 				 uint32_t *id)
 {
 	enum { EXTENDED_BITS = 96 };
 
 	if (room < EXTENDED_BITS)
 		return false;
-	*id = step_u32(p);
-	r->clock = step_u64(p + 4);
+	*id = next_u32(p);
+	r->clock = next_u64(p + 4);
 	r->at += EXTENDED_BITS;
 	return true;
 }
 
-static inline bool step_compact(struct ctf_reader *r, uint32_t *id)
+static inline bool next_compact(struct ctf_reader *r, uint32_t *id)
 {
-	uint64_t at = machine_align(r->at, 8);
+	uint64_t at = vm_align(r->at, 8);
 	const uint8_t *p = r->packet + at / 8;
 	uint32_t v;
 
@@ -63,17 +63,17 @@ static inline bool step_compact(struct ctf_reader *r, uint32_t *id)
 	*id = *p & 31;
 	if (unlikely(*id == 31)) {
 		r->at = at + 8;
-		return step_extended(r, p + 1, r->end - at - 8, id);
+		return next_extended(r, p + 1, r->end - at - 8, id);
 	}
-	v = step_u32(p);
-	r->clock = step_clock(r->clock, v >> 5, 27);
+	v = next_u32(p);
+	r->clock = next_clock(r->clock, v >> 5, 27);
 	r->at = at + 32;
 	return true;
 }
 
-static inline bool step_large(struct ctf_reader *r, uint32_t *id)
+static inline bool next_large(struct ctf_reader *r, uint32_t *id)
 {
-	uint64_t at = machine_align(r->at, 8);
+	uint64_t at = vm_align(r->at, 8);
 	const uint8_t *p = r->packet + at / 8;
 
 	if (unlikely(at > r->end || r->end - at < 48))
@@ -81,62 +81,62 @@ static inline bool step_large(struct ctf_reader *r, uint32_t *id)
 	*id = p[0] | (uint32_t)p[1] << 8;
 	if (unlikely(*id == 65535)) {
 		r->at = at + 16;
-		return step_extended(r, p + 2, r->end - at - 16, id);
+		return next_extended(r, p + 2, r->end - at - 16, id);
 	}
-	r->clock = step_clock(r->clock, step_u32(p + 2), 32);
+	r->clock = next_clock(r->clock, next_u32(p + 2), 32);
 	r->at = at + 48;
 	return true;
 }
 
-static inline bool step_kernel(struct ctf_reader *r, uint32_t *id)
+static inline bool next_kernel(struct ctf_reader *r, uint32_t *id)
 {
-	uint64_t at = machine_align(r->at, 8);
+	uint64_t at = vm_align(r->at, 8);
 	const uint8_t *p = r->packet + at / 8;
 
 	if (unlikely(at > r->end || r->end - at < 48))
 		return false;
 	*id = p[4] | (uint32_t)p[5] << 8;
-	r->clock = step_clock(r->clock, step_u32(p), 32);
+	r->clock = next_clock(r->clock, next_u32(p), 32);
 	r->at = at + 48;
 	return true;
 }
 
 /* Any header, as a program. */
-bool step_generic(struct ctf_reader *r, uint32_t *id);
+bool next_generic(struct ctf_reader *r, uint32_t *id);
 
 /* The event of class @id after whose header r->at is; its header began at @from. */
-int step_body(struct ctf_reader *r, struct ctf_event *e, uint64_t from, uint32_t id);
-int step_fail(struct ctf_reader *r, uint64_t at, const char *what);
+int next_body(struct ctf_reader *r, struct ctf_event *e, uint64_t from, uint32_t id);
+int next_fail(struct ctf_reader *r, uint64_t at, const char *what);
 
 /* The place after @n strings from @at on, or 0.  Inlined, it would cost events without strings. */
-uint64_t step_strings(const struct ctf_reader *r, uint64_t at, uint32_t n);
+uint64_t next_strings(const struct ctf_reader *r, uint64_t at, uint32_t n);
 
 /* @kind: of the stream's headers; who reads many of its events in a loop asks for it once. */
-static inline bool step_header_of(struct ctf_reader *r, enum ctf_header kind, uint32_t *id)
+static inline bool next_header_of(struct ctf_reader *r, enum ctf_header kind, uint32_t *id)
 {
 	switch (kind) {
 	case CTF_HEADER_COMPACT:
-		return step_compact(r, id);
+		return next_compact(r, id);
 	case CTF_HEADER_LARGE:
-		return step_large(r, id);
+		return next_large(r, id);
 	case CTF_HEADER_KERNEL:
-		return step_kernel(r, id);
+		return next_kernel(r, id);
 	case CTF_HEADER_NONE:
 		*id = 0;
 		return true;
 	case CTF_HEADER_GENERIC:
 		break;
 	}
-	return step_generic(r, id);
+	return next_generic(r, id);
 }
 
-static inline bool step_header(struct ctf_reader *r, uint32_t *id)
+static inline bool next_header(struct ctf_reader *r, uint32_t *id)
 {
-	return step_header_of(r, r->stream->header_kind, id);
+	return next_header_of(r, r->stream->header_kind, id);
 }
 
 /* As ctf_reader_next(). */
-static inline int step_next(struct ctf_reader *r, struct ctf_event *e)
+static inline int next_event(struct ctf_reader *r, struct ctf_event *e)
 {
 	uint64_t from = r->at, body, at;
 	const struct ctf_by_id *known;
@@ -144,21 +144,21 @@ static inline int step_next(struct ctf_reader *r, struct ctf_event *e)
 
 	if (unlikely(from >= r->end))
 		return 0;
-	if (unlikely(!step_header(r, &id)))
-		return step_fail(r, from, "an event's header that is cut");
+	if (unlikely(!next_header(r, &id)))
+		return next_fail(r, from, "an event's header that is cut");
 	body = r->at;
 	e->packet = r->packet;
 	e->slots = r->slots;
 	if (unlikely(id >= r->stream->n_by_id))
-		return step_body(r, e, from, id);
+		return next_body(r, e, from, id);
 	known = &r->stream->by_id[id];
 	at = body + known->size_bits;
 	if (unlikely(body & 7 || body > r->end || known->size_bits > r->end - body))
-		return step_body(r, e, from, id);
+		return next_body(r, e, from, id);
 	if (known->n_strings)
-		at = step_strings(r, at, known->n_strings);
+		at = next_strings(r, at, known->n_strings);
 	if (unlikely(at <= body)) /* of unknown size; or a string is cut, which is told there */
-		return step_body(r, e, from, id);
+		return next_body(r, e, from, id);
 	e->class = known->class;
 	e->body_bits = body;
 	e->end_bits = r->at = at;

@@ -5,7 +5,7 @@
 #include "ctf/decode/decode.h"
 #include "ctf/decode/vm.h"
 
-static void note(struct ctf_packet_info *info, const char *name, uint64_t v, struct ctf_place place,
+static void note(struct ctf_packet_info *info, const char *name, uint64_t v, struct ctf_location place,
 		 uint32_t *size_seen)
 {
 	if (!strcmp(name, "timestamp_begin") || !strcmp(name, "=clock")) {
@@ -50,10 +50,10 @@ static int read_packet_header(const struct ctf_meta *m, struct ctf_walk *w, stru
 		uint64_t at, v;
 		uint32_t bits;
 
-		next = machine_move(w, op);
+		next = vm_move(w, op);
 		if (!next) {
 			w->op = (uint32_t)(op - w->ops);
-			machine_explain(w, f);
+			vm_explain(w, f);
 			return -EINVAL;
 		}
 		at = w->base + op->offset_bits;
@@ -61,7 +61,7 @@ static int read_packet_header(const struct ctf_meta *m, struct ctf_walk *w, stru
 		    op->size_bits == 8 && m->has_uuid && at % 8 == 0 &&
 		    memcmp(w->packet + at / 8, m->uuid, 16))
 			return packet_fault(f, at, "a packet of another trace (its uuid differs)");
-		if (!machine_integer(w, op, &v, &bits))
+		if (!vm_integer(w, op, &v, &bits))
 			continue;
 		role = ctf_op_role(op);
 		if (!strcmp(role, "magic") && v != 0xC1FC1FC1)
@@ -82,15 +82,15 @@ static int read_packet_context(struct ctf_walk *w, struct ctf_packet_info *info,
 	uint64_t v;
 
 	for (op = w->ops; op->code != OP_END; op = next) {
-		next = machine_move(w, op);
+		next = vm_move(w, op);
 		if (!next) {
 			w->op = (uint32_t)(op - w->ops);
-			machine_explain(w, f);
+			vm_explain(w, f);
 			return -EINVAL;
 		}
-		if (!machine_integer(w, op, &v, &bits))
+		if (!vm_integer(w, op, &v, &bits))
 			continue;
-		note(info, ctf_op_role(op), v, (struct ctf_place){ w->base + op->offset_bits, bits, op->is_big }, &seen);
+		note(info, ctf_op_role(op), v, (struct ctf_location){ w->base + op->offset_bits, bits, op->is_big }, &seen);
 		if (op->name && !strcmp(op->name, "cpu_id")) /* which has no role */
 			info->cpu = (uint32_t)v;
 	}
@@ -110,7 +110,7 @@ int ctf_packet_read(const struct ctf_meta *m, const uint8_t *bytes, uint64_t siz
 	struct ctf_walk w;
 
 	*info = (struct ctf_packet_info){ .cpu = UINT32_MAX };
-	machine_begin(&w, m->packet_header_program, bytes, 0, bits, slots);
+	vm_begin(&w, m->packet_header_program, bytes, 0, bits, slots);
 	if (read_packet_header(m, &w, info, &stream_id, f))
 		return -EINVAL;
 	info->stream = ctf_meta_stream(m, stream_id == none ? 0 : stream_id);
@@ -118,7 +118,7 @@ int ctf_packet_read(const struct ctf_meta *m, const uint8_t *bytes, uint64_t siz
 		info->stream = m->streams; /* whatever its number */
 	if (!info->stream)
 		return packet_fault(f, 0, "a packet of a stream that the metadata do not describe");
-	machine_begin(&w, info->stream->packet_program, bytes, w.at, bits, slots);
+	vm_begin(&w, info->stream->packet_program, bytes, w.at, bits, slots);
 	if (read_packet_context(&w, info, bits, f))
 		return -EINVAL;
 	info->body_bits = w.at;

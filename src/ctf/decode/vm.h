@@ -16,7 +16,7 @@
 #include "base/atomic.h"
 #include "ctf/decode/decode.h"
 
-static inline uint64_t machine_extend_sign(uint64_t v, uint32_t bits)
+static inline uint64_t vm_extend_sign(uint64_t v, uint32_t bits)
 {
 	return (uint64_t)((int64_t)(v << (64 - bits)) >> (64 - bits));
 }
@@ -24,7 +24,7 @@ static inline uint64_t machine_extend_sign(uint64_t v, uint32_t bits)
 /* The number that @op shows, at bit @at.  Signed ones are extended; floats are their bits.
  * A plain one is the upper end of the eight bytes that end where it ends: no byte beyond it is read,
  * whatever its size, and none before the packet. */
-static inline uint64_t machine_number(const uint8_t *packet, uint64_t at, const struct ctf_op *op)
+static inline uint64_t vm_number(const uint8_t *packet, uint64_t at, const struct ctf_op *op)
 {
 	uint64_t v, end = at + op->size_bits;
 
@@ -33,12 +33,12 @@ static inline uint64_t machine_number(const uint8_t *packet, uint64_t at, const 
 		return ((v >> (64 - op->size_bits)) ^ op->sign) - op->sign;
 	}
 	v = ctf_read_bits(packet, at, op->size_bits, op->is_big);
-	return op->is_signed ? machine_extend_sign(v, op->size_bits) : v;
+	return op->is_signed ? vm_extend_sign(v, op->size_bits) : v;
 }
 
 /* The place of the first NUL from @p on, or @stop.  Texts are short: eight or sixteen bytes at a time beat a call.
  * (Zero byte in a word: Mycroft 1987, exact for the lowest.) */
-static inline const uint8_t *machine_nul(const uint8_t *p, const uint8_t *stop)
+static inline const uint8_t *vm_nul(const uint8_t *p, const uint8_t *stop)
 {
 	uint64_t v, zero;
 
@@ -63,21 +63,21 @@ static inline const uint8_t *machine_nul(const uint8_t *p, const uint8_t *stop)
 	return p;
 }
 
-static inline uint64_t machine_align(uint64_t at, uint64_t align)
+static inline uint64_t vm_align(uint64_t at, uint64_t align)
 {
 	return (at + align - 1) & ~(align - 1);
 }
 
-static inline bool machine_is_within(uint64_t v, uint64_t first, uint64_t last, bool is_signed)
+static inline bool vm_is_within(uint64_t v, uint64_t first, uint64_t last, bool is_signed)
 {
 	if (is_signed)
 		return (int64_t)v >= (int64_t)first && (int64_t)v <= (int64_t)last;
 	return v >= first && v <= last;
 }
 
-static inline const struct ctf_op *machine_run(struct ctf_walk *w, const struct ctf_op *op)
+static inline const struct ctf_op *vm_run(struct ctf_walk *w, const struct ctf_op *op)
 {
-	uint64_t at = machine_align(w->at, op->align_bits);
+	uint64_t at = vm_align(w->at, op->align_bits);
 
 	if (unlikely(at > w->end || op->count > w->end - at))
 		return NULL;
@@ -86,14 +86,14 @@ static inline const struct ctf_op *machine_run(struct ctf_walk *w, const struct 
 	return op + 1;
 }
 
-static inline const struct ctf_op *machine_string(struct ctf_walk *w, const struct ctf_op *op)
+static inline const struct ctf_op *vm_string(struct ctf_walk *w, const struct ctf_op *op)
 {
-	uint64_t at = machine_align(w->at, 8);
+	uint64_t at = vm_align(w->at, 8);
 	const uint8_t *nul;
 
 	if (at >= w->end)
 		return NULL;
-	nul = machine_nul(w->packet + at / 8, w->packet + w->end / 8);
+	nul = vm_nul(w->packet + at / 8, w->packet + w->end / 8);
 	if (nul == w->packet + w->end / 8)
 		return NULL;
 	w->base = at;
@@ -101,9 +101,9 @@ static inline const struct ctf_op *machine_string(struct ctf_walk *w, const stru
 	return op + 1;
 }
 
-static inline const struct ctf_op *machine_sequence(struct ctf_walk *w, const struct ctf_op *op)
+static inline const struct ctf_op *vm_sequence(struct ctf_walk *w, const struct ctf_op *op)
 {
-	uint64_t at = machine_align(w->at, op->align_bits), n = w->slots[op->slot];
+	uint64_t at = vm_align(w->at, op->align_bits), n = w->slots[op->slot];
 
 	if (at > w->end)
 		return NULL;
@@ -115,9 +115,9 @@ static inline const struct ctf_op *machine_sequence(struct ctf_walk *w, const st
 	return op + 1;
 }
 
-static inline const struct ctf_op *machine_loop(struct ctf_walk *w, const struct ctf_op *op)
+static inline const struct ctf_op *vm_loop(struct ctf_walk *w, const struct ctf_op *op)
 {
-	uint64_t at = machine_align(w->at, op->align_bits);
+	uint64_t at = vm_align(w->at, op->align_bits);
 	uint64_t n = op->slot == CTF_NO_SLOT ? op->count : w->slots[op->slot];
 
 	if (at > w->end)
@@ -130,7 +130,7 @@ static inline const struct ctf_op *machine_loop(struct ctf_walk *w, const struct
 }
 
 /* A turn that used no bits could be repeated for ever: such turns are paid from w->idle. */
-static inline const struct ctf_op *machine_again(struct ctf_walk *w, const struct ctf_op *op)
+static inline const struct ctf_op *vm_again(struct ctf_walk *w, const struct ctf_op *op)
 {
 	struct ctf_loop *l = &w->loops[w->depth - 1];
 
@@ -146,9 +146,9 @@ static inline const struct ctf_op *machine_again(struct ctf_walk *w, const struc
 }
 
 /* Little-endian base 128 (DWARF 4, 7.6): at most ten bytes, bits beyond 64 are dropped. */
-static inline const struct ctf_op *machine_leb128(struct ctf_walk *w, const struct ctf_op *op)
+static inline const struct ctf_op *vm_leb128(struct ctf_walk *w, const struct ctf_op *op)
 {
-	uint64_t at = machine_align(w->at, 8), v = 0;
+	uint64_t at = vm_align(w->at, 8), v = 0;
 	uint32_t shift = 0;
 	uint8_t byte;
 
@@ -170,37 +170,37 @@ static inline const struct ctf_op *machine_leb128(struct ctf_walk *w, const stru
 	return op + 1;
 }
 
-static inline const struct ctf_op *machine_choice(struct ctf_walk *w, const struct ctf_op *op)
+static inline const struct ctf_op *vm_variant(struct ctf_walk *w, const struct ctf_op *op)
 {
 	uint64_t tag = w->slots[op->slot];
 
 	for (uint32_t i = 0; i < op->n_cases; i++)
-		if (machine_is_within(tag, op->cases[i].first, op->cases[i].last, op->is_tag_signed))
+		if (vm_is_within(tag, op->cases[i].first, op->cases[i].last, op->is_tag_signed))
 			return w->ops + op->cases[i].to;
 	return NULL;
 }
 
-static inline const struct ctf_op *machine_move(struct ctf_walk *w, const struct ctf_op *op)
+static inline const struct ctf_op *vm_move(struct ctf_walk *w, const struct ctf_op *op)
 {
 	switch (op->code) {
 	case OP_RUN:
-		return machine_run(w, op);
+		return vm_run(w, op);
 	case OP_SAVE:
-		w->slots[op->slot] = machine_number(w->packet, w->base + op->offset_bits, op);
+		w->slots[op->slot] = vm_number(w->packet, w->base + op->offset_bits, op);
 		return op + 1;
 	case OP_STRING:
-		return machine_string(w, op);
+		return vm_string(w, op);
 	case OP_LEB128:
-		return machine_leb128(w, op);
+		return vm_leb128(w, op);
 	case OP_SEQUENCE:
 	case OP_TEXT_SEQUENCE:
-		return machine_sequence(w, op);
+		return vm_sequence(w, op);
 	case OP_LOOP:
-		return machine_loop(w, op);
+		return vm_loop(w, op);
 	case OP_AGAIN:
-		return machine_again(w, op);
+		return vm_again(w, op);
 	case OP_CHOICE:
-		return machine_choice(w, op);
+		return vm_variant(w, op);
 	case OP_JUMP:
 		return w->ops + op->to;
 	default:
@@ -208,7 +208,7 @@ static inline const struct ctf_op *machine_move(struct ctf_walk *w, const struct
 	}
 }
 
-static inline void machine_begin(struct ctf_walk *w, const struct ctf_program *p, const uint8_t *packet, uint64_t at,
+static inline void vm_begin(struct ctf_walk *w, const struct ctf_program *p, const uint8_t *packet, uint64_t at,
 		  uint64_t end, uint64_t *slots)
 {
 	w->ops = p->ops;
@@ -225,7 +225,7 @@ static inline void machine_begin(struct ctf_walk *w, const struct ctf_program *p
 }
 
 /* The integer that @op, which has just moved, shows; false if it shows none. */
-static inline bool machine_integer(const struct ctf_walk *w, const struct ctf_op *op, uint64_t *v, uint32_t *bits)
+static inline bool vm_integer(const struct ctf_walk *w, const struct ctf_op *op, uint64_t *v, uint32_t *bits)
 {
 	if (op->code == OP_LEB128) {
 		*v = w->number;
@@ -234,12 +234,12 @@ static inline bool machine_integer(const struct ctf_walk *w, const struct ctf_op
 	}
 	if (op->code != OP_NUMBER || op->type->kind == CTF_FLOAT)
 		return false;
-	*v = machine_number(w->packet, w->base + op->offset_bits, op);
+	*v = vm_number(w->packet, w->base + op->offset_bits, op);
 	*bits = op->size_bits;
 	return true;
 }
 
-/* machine_explain - why w->op did not move. */
-void machine_explain(const struct ctf_walk *w, struct ctf_fault *f);
+/* vm_explain - why w->op did not move. */
+void vm_explain(const struct ctf_walk *w, struct ctf_fault *f);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/meta/append.c - metadata while they are written: see ctf_meta_more().
+ * ctf/meta/append.c - metadata while they are written: see ctf_meta_append().
  *
  * The parser is kept, with the names it has seen, and given what follows.  To parse all again would be
  * less code; but then every class would be another one than before, and with it all that was made of it -
@@ -95,7 +95,7 @@ static int read_more(const struct ctf_meta *m, const char *path, char **bytes, s
 	return 0;
 }
 
-int ctf_meta_more(struct ctf_meta *m, const char *path, struct diag *d)
+int ctf_meta_append(struct ctf_meta *m, const char *path, struct diag *d)
 {
 	bool is_usable = m->has_trace && m->streams;
 	char *bytes;

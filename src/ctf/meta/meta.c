@@ -272,9 +272,9 @@ static int read_packed(const char *path, uint64_t from, char **bytes, size_t *si
 	uint64_t n = 0;
 	int err;
 
-	if (snprintf(packed, sizeof packed, "%s" PACKED_SUFFIX, path) >= (int)sizeof packed)
+	if (snprintf(packed, sizeof packed, "%s" COMPRESSED_SUFFIX, path) >= (int)sizeof packed)
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
-	err = packed_read(packed, FILE_MAX, bytes, &n, d);
+	err = compressed_read(packed, FILE_MAX, bytes, &n, d);
 	if (err)
 		return err == -ENOENT ? diag_fail(d, err, "cannot open %s: %s", path, strerror(ENOENT)) : err;
 	*size = n > from ? (size_t)(n - from) : 0;

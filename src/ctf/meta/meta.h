@@ -154,8 +154,8 @@ struct ctf_meta {
 	struct ctf_gap *gaps; /* passed over, in the order of the text */
 	uint32_t n_gaps;
 	struct ctf_event_class *last_linked; /* this and those before it are in their streams' tables */
-	struct tsdl *parser; /* NULL unless more text may come: ctf_meta_more() */
-	uint64_t n_taken; /* bytes of the file, by ctf_meta_more() */
+	struct tsdl *parser; /* NULL unless more text may come: ctf_meta_append() */
+	uint64_t n_taken; /* bytes of the file, by ctf_meta_append() */
 };
 
 /*
@@ -186,7 +186,7 @@ int ctf_meta_link(struct ctf_meta *m, struct diag *d);
 /* ctf_meta_pass - note a gap.  False if there are too many, or no memory for it: stop there. */
 bool ctf_meta_pass(struct ctf_meta *m, size_t from, size_t to);
 /*
- * ctf_meta_more - what a metadata file that is still written has got since the last call; at first all.
+ * ctf_meta_append - what a metadata file that is still written has got since the last call; at first all.
  *
  * @m: zeroes before the first call.  Whole blocks are taken over, what follows them is left for the next call.
  * Everything that was in @m stays where it is.  Metadata other than plain TSDL are read once, and do not grow.
@@ -194,7 +194,7 @@ bool ctf_meta_pass(struct ctf_meta *m, size_t from, size_t to);
  * Returns 1 if there was more, 0 if not, -EAGAIN if no trace and stream are described yet; or -errno: then
  * nothing more can be read.
  */
-int ctf_meta_more(struct ctf_meta *m, const char *path, struct diag *d);
+int ctf_meta_append(struct ctf_meta *m, const char *path, struct diag *d);
 /* The file's @size bytes from @from on, to be freed; fewer at its end.  Of a packed one (ctf/compressed/compressed.h): if it is not there plain. */
 int ctf_meta_read_file(const char *path, uint64_t from, char **bytes, size_t *size, struct diag *d);
 

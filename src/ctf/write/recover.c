@@ -14,7 +14,7 @@
 #include "abi/ctf.h"
 #include "base/io.h"
 
-enum { BLOCK_MAX_BYTES = 1 << 20 }; /* of metadata: one write of ctf_sink_describe is well below */
+enum { BLOCK_MAX_BYTES = 1 << 20 }; /* of metadata: one write of ctf_writer_describe is well below */
 
 static const char block_end[] = "\n};\n\n";
 
@@ -27,7 +27,7 @@ static size_t whole_blocks(const char *text, size_t size)
 	return 0;
 }
 
-uint64_t ctf_whole_metadata(int fd, uint64_t size)
+uint64_t ctf_recover_metadata(int fd, uint64_t size)
 {
 	static char tail[BLOCK_MAX_BYTES];
 	uint64_t from = size > sizeof tail ? size - sizeof tail : 0;
@@ -36,12 +36,12 @@ uint64_t ctf_whole_metadata(int fd, uint64_t size)
 	return n > 0 ? from + whole_blocks(tail, (size_t)n) : 0;
 }
 
-static int settle_metadata(int dir)
+static int recover_metadata(int dir)
 {
 	int fd = openat(dir, "metadata", O_RDWR | O_NOFOLLOW | O_CLOEXEC), err = 0;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) || ftruncate(fd, (off_t)ctf_whole_metadata(fd, (uint64_t)st.st_size)))
+	if (fd < 0 || fstat(fd, &st) || ftruncate(fd, (off_t)ctf_recover_metadata(fd, (uint64_t)st.st_size)))
 		err = -errno;
 	if (fd >= 0)
 		close(fd);
@@ -49,7 +49,7 @@ static int settle_metadata(int dir)
 }
 
 /* The last entry of the index, which is cut to whole ones. */
-static int last_entry(int fd, struct ctf_settled *s)
+static int last_entry(int fd, struct ctf_recovered *s)
 {
 	const off_t head = sizeof(struct abi_ctf_index_header), each = sizeof(struct abi_ctf_index_entry);
 	struct abi_ctf_index_entry e;
@@ -72,11 +72,11 @@ static int last_entry(int fd, struct ctf_settled *s)
 	return 0;
 }
 
-static int settle_stream(int dir, int index_dir, const char *index, struct ctf_settled *s)
+static int recover_stream(int dir, int index_dir, const char *index, struct ctf_recovered *s)
 {
 	int fd = openat(index_dir, index, O_RDWR | O_NOFOLLOW | O_CLOEXEC), data, err;
 
-	*s = (struct ctf_settled){ .bytes = 0 };
+	*s = (struct ctf_recovered){ .bytes = 0 };
 	snprintf(s->name, sizeof s->name, "%.*s", (int)(strlen(index) - 4), index);
 	if (fd < 0)
 		return -errno;
@@ -97,23 +97,23 @@ static bool is_index(const char *name)
 {
 	size_t n = strlen(name);
 
-	return n > 4 && n < sizeof((struct ctf_settled *)0)->name && !strcmp(name + n - 4, ".idx");
+	return n > 4 && n < sizeof((struct ctf_recovered *)0)->name && !strcmp(name + n - 4, ".idx");
 }
 
-int ctf_settle(const char *path, void (*each)(void *arg, const struct ctf_settled *s), void *arg,
+int ctf_recover(const char *path, void (*each)(void *arg, const struct ctf_recovered *s), void *arg,
 	       struct diag *d)
 {
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int index_dir = dir < 0 ? -1 : openat(dir, "index", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err, one;
 	DIR *list = index_dir < 0 ? NULL : fdopendir(dup(index_dir));
-	struct ctf_settled s;
+	struct ctf_recovered s;
 	struct dirent *e;
 
-	err = list ? settle_metadata(dir) : -errno;
+	err = list ? recover_metadata(dir) : -errno;
 	while (list && (e = readdir(list))) {
 		if (!is_index(e->d_name))
 			continue;
-		one = settle_stream(dir, index_dir, e->d_name, &s);
+		one = recover_stream(dir, index_dir, e->d_name, &s);
 		if (!one)
 			each(arg, &s);
 		err = err ? err : one;

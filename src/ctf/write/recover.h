@@ -13,11 +13,11 @@
 
 #include "base/diag.h"
 
-/* ctf_whole_metadata - how much of @fd, metadata of @size bytes that is being written, is whole blocks. */
-uint64_t ctf_whole_metadata(int fd, uint64_t size);
+/* ctf_recover_metadata - how much of @fd, metadata of @size bytes that is being written, is whole blocks. */
+uint64_t ctf_recover_metadata(int fd, uint64_t size);
 
 /* The last packet of one stream file. */
-struct ctf_settled {
+struct ctf_recovered {
 	char name[64]; /* of the file */
 	uint64_t offset, bytes; /* its packet; 0 bytes: it has none */
 	uint64_t end_ns;
@@ -25,12 +25,12 @@ struct ctf_settled {
 };
 
 /*
- * ctf_settle - cut the files of the trace at @path to what is whole.
+ * ctf_recover - cut the files of the trace at @path to what is whole.
  *
  * @each: is told of every stream file.  Nobody may be writing.  Returns 0 or -errno; what could be
  * settled is.
  */
-int ctf_settle(const char *path, void (*each)(void *arg, const struct ctf_settled *s), void *arg,
+int ctf_recover(const char *path, void (*each)(void *arg, const struct ctf_recovered *s), void *arg,
 	       struct diag *d);
 
 #endif

@@ -82,7 +82,7 @@ static void add_env_block(struct text *t, const char *domain, const char *scope)
 	text_addf(t, "};\n\n");
 }
 
-static void add_head(struct text *t, const struct ctf_sink *s, const struct ctf_sink_options *o,
+static void add_head(struct text *t, const struct ctf_writer *s, const struct ctf_writer_options *o,
 		     const uint8_t boot_id[16])
 {
 	char uuid[40];
@@ -112,13 +112,13 @@ static void add_head(struct text *t, const struct ctf_sink *s, const struct ctf_
 		     "\tuint64_t events_discarded;\n\tuint32_t cpu_id;\n};\n\n");
 }
 
-int ctf_sink_open(struct ctf_sink *s, const struct ctf_sink_options *o, struct diag *d)
+int ctf_writer_open(struct ctf_writer *s, const struct ctf_writer_options *o, struct diag *d)
 {
 	struct text t = { 0 };
 	uint8_t boot_id[16];
 	int err;
 
-	*s = (struct ctf_sink){ .dir = -1, .index_dir = -1, .metadata = -1 };
+	*s = (struct ctf_writer){ .dir = -1, .index_dir = -1, .metadata = -1 };
 	if (strlen(o->path) >= sizeof s->path)
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", o->path);
 	strcpy(s->path, o->path);
@@ -139,18 +139,18 @@ int ctf_sink_open(struct ctf_sink *s, const struct ctf_sink_options *o, struct d
 	if (s->index_dir < 0 || s->metadata < 0)
 		goto fail;
 	add_head(&t, s, o, boot_id);
-	err = t.failed ? -ENOMEM : ctf_sink_describe(s, t.bytes, t.size, d);
+	err = t.failed ? -ENOMEM : ctf_writer_describe(s, t.bytes, t.size, d);
 	text_fini(&t);
 	if (err)
-		ctf_sink_close(s);
+		ctf_writer_close(s);
 	return err;
 fail:
 	err = diag_errno(d, "cannot write a trace into %s", o->path);
-	ctf_sink_close(s);
+	ctf_writer_close(s);
 	return err;
 }
 
-void ctf_sink_close(struct ctf_sink *s)
+void ctf_writer_close(struct ctf_writer *s)
 {
 	if (s->dir >= 0)
 		close(s->dir);
@@ -161,7 +161,7 @@ void ctf_sink_close(struct ctf_sink *s)
 	s->dir = s->index_dir = s->metadata = -1;
 }
 
-int ctf_sink_describe(struct ctf_sink *s, const char *tsdl, size_t size, struct diag *d)
+int ctf_writer_describe(struct ctf_writer *s, const char *tsdl, size_t size, struct diag *d)
 {
 	off_t before = lseek(s->metadata, 0, SEEK_END);
 	int err = io_write(s->metadata, tsdl, size);
@@ -184,7 +184,7 @@ static void undo_stream(struct ctf_stream *st, const char *index)
 	ctf_stream_close(st);
 }
 
-int ctf_stream_open(struct ctf_stream *st, struct ctf_sink *s, const char *name, struct diag *d)
+int ctf_stream_open(struct ctf_stream *st, struct ctf_writer *s, const char *name, struct diag *d)
 {
 	struct abi_ctf_index_header h = {
 		.magic = htobe32(ABI_CTF_INDEX_MAGIC),

@@ -23,7 +23,7 @@
 #include "base/diag.h"
 #include "base/quota.h"
 
-struct ctf_sink {
+struct ctf_writer {
 	int dir; /* descriptor of the directory */
 	int index_dir;
 	int metadata;
@@ -35,7 +35,7 @@ struct ctf_sink {
 };
 
 struct ctf_stream {
-	struct ctf_sink *sink; /* lent; outlives the stream */
+	struct ctf_writer *sink; /* lent; outlives the stream */
 	int fd;
 	int index;
 	uint64_t instance;
@@ -45,7 +45,7 @@ struct ctf_stream {
 	char name[64];
 };
 
-struct ctf_sink_options {
+struct ctf_writer_options {
 	const char *path; /* made with its parents; must hold no trace yet */
 	const char *domain; /* "ust" or "kernel": chooses the layout env claims */
 	const struct abi_clock *clock;
@@ -53,13 +53,13 @@ struct ctf_sink_options {
 	const char *scope; /* kernel: "machine", or "followed" if only some processes are recorded; or NULL */
 };
 
-/* ctf_sink_open - make the directory and write the head of its metadata (trace, env, clock; no
+/* ctf_writer_open - make the directory and write the head of its metadata (trace, env, clock; no
  * stream).  Returns 0 or -errno. */
-int ctf_sink_open(struct ctf_sink *s, const struct ctf_sink_options *o, struct diag *d);
-void ctf_sink_close(struct ctf_sink *s);
+int ctf_writer_open(struct ctf_writer *s, const struct ctf_writer_options *o, struct diag *d);
+void ctf_writer_close(struct ctf_writer *s);
 
-/* ctf_sink_describe - append whole TSDL blocks (stream, event) to the metadata. */
-int ctf_sink_describe(struct ctf_sink *s, const char *tsdl, size_t size, struct diag *d);
+/* ctf_writer_describe - append whole TSDL blocks (stream, event) to the metadata. */
+int ctf_writer_describe(struct ctf_writer *s, const char *tsdl, size_t size, struct diag *d);
 
 /* The packet header, packet context and clock types that the head declares and `stream` blocks use:
  * see the text in writer.c.  A stream block names packet.context := struct packet_context. */
@@ -76,7 +76,7 @@ struct ctf_packet {
 };
 
 /* ctf_stream_open - add a data file @name to the sink.  Returns 0 or -errno. */
-int ctf_stream_open(struct ctf_stream *st, struct ctf_sink *s, const char *name, struct diag *d);
+int ctf_stream_open(struct ctf_stream *st, struct ctf_writer *s, const char *name, struct diag *d);
 void ctf_stream_close(struct ctf_stream *st);
 
 /* ctf_stream_append - write one packet, then its index entry.

@@ -118,7 +118,7 @@ static int follow_children(struct kernel_bpf *b, struct diag *d)
 	return err;
 }
 
-static int set_up(struct kernel_bpf *b, const struct kernel_bpf_options *o, struct diag *d)
+static int setup(struct kernel_bpf *b, const struct kernel_bpf_options *o, struct diag *d)
 {
 	int err = btf_open(&b->btf, d);
 
@@ -145,12 +145,12 @@ int kernel_bpf_open(struct kernel_bpf **out, const struct kernel_bpf_options *o,
 		return diag_fail(d, -ENOMEM, "no memory to record by BPF");
 	b->plan = (struct bpf_plan){ .rings = -1, .control = -1, .bit = 1, .follows = o->follows };
 	b->keeps_newest = o->keeps_newest;
-	err = set_up(b, o, d);
+	err = setup(b, o, d);
 	if (err) {
 		kernel_bpf_close(b);
 		return err;
 	}
-	clock_follow_begin(&b->control->follow, o->clock);
+	clock_track_begin(&b->control->follow, o->clock);
 	*out = b;
 	return 0;
 }

@@ -115,21 +115,21 @@ _Static_assert(sizeof ((struct bpf_control *)NULL)->captures[0] == 1 << 6, "a ro
  */
 static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
 {
-	int is_long = bpf_label(c), is_whole = bpf_label(c);
+	int is_long = bpf_label(c), is_complete = bpf_label(c);
 
 	at_stage(c, stage);
 	bpf_alu_imm(c, BPF_MOV, R2, max + 1);
 	bpf_call(c, BPF_FUNC_probe_read_user_str);
 	bpf_jump_if_imm(c, BPF_JSLT, R0, 1, is_bad);
 	bpf_jump_if_imm(c, BPF_JGT, R0, max, is_long);
-	bpf_jump(c, is_whole); /* what a verifier sees first includes the other case */
+	bpf_jump(c, is_complete); /* what a verifier sees first includes the other case */
 	bpf_put_label(c, is_long);
 	at_stage(c, stage);
 	for (int k = max - 4; k < max - 1; k++)
 		bpf_store_imm(c, BPF_B, R1, k, '.');
 	bpf_store_imm(c, BPF_B, R1, max - 1, 0);
 	bpf_alu_imm(c, BPF_MOV, R0, max);
-	bpf_put_label(c, is_whole);
+	bpf_put_label(c, is_complete);
 	bpf_alu(c, BPF_ADD, R8, R0);
 }
 

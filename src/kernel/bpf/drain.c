@@ -77,9 +77,9 @@ void bpf_read_flush(struct bpf_reader *r, struct diag *d)
 /* The session's time of a record.  Of either clock the word has the lower bits, of a time that is past. */
 static uint64_t time_of(struct bpf_reader *r, uint64_t word)
 {
-	if (word & BPF_RING_SETTLED)
+	if (word & BPF_RING_STAMPED)
 		return r->now_ns - ((r->now_ns - word) & BPF_TIME_MASK);
-	return clock_follow_ns(&r->bpf->control->follow, &r->cpu->line, r->until - ((r->until - word) & BPF_TIME_MASK));
+	return clock_track_ns(&r->bpf->control->follow, &r->cpu->line, r->until - ((r->until - word) & BPF_TIME_MASK));
 }
 
 /* Times do not go back even where the kernel's clock does, by a nanosecond, when it is adjusted. */
@@ -143,7 +143,7 @@ bool bpf_read_step(struct bpf_reader *r, struct diag *d)
 		skip_all(r, d);
 		return false;
 	}
-	if (!(word & BPF_RING_SETTLED) && ((r->until - word) & BPF_TIME_MASK) > BPF_TIME_MASK / 2)
+	if (!(word & BPF_RING_STAMPED) && ((r->until - word) & BPF_TIME_MASK) > BPF_TIME_MASK / 2)
 		return false;
 	ns = time_of(r, word);
 	if (ns >= r->from_ns)
@@ -177,7 +177,7 @@ bool bpf_wait_for_writer(const struct bpf_reader *r, enum kernel_drain_mode mode
 static int drain_cpu(struct bpf_reader *r, enum kernel_drain_mode mode, struct diag *d)
 {
 	uint64_t begin;
-	bool is_whole = true;
+	bool is_complete = true;
 
 	begin = r->position = r->end = r->cpu->ring->consumed;
 	r->packet = (struct kernel_packet){ .events = r->bpf->out };
@@ -186,9 +186,9 @@ static int drain_cpu(struct bpf_reader *r, enum kernel_drain_mode mode, struct d
 		while (r->position - begin < 2ull * r->bpf->plan.ring_size && bpf_read_step(r, d))
 			;
 	} while (is_being_written(r) && (mode == KERNEL_DRAIN_LAST || r->drain->until_ns) &&
-		 (is_whole = bpf_wait_for_writer(r, mode)));
-	r->drain->is_behind |= !is_whole;
-	if (!is_whole && mode == KERNEL_DRAIN_LAST)
+		 (is_complete = bpf_wait_for_writer(r, mode)));
+	r->drain->is_behind |= !is_complete;
+	if (!is_complete && mode == KERNEL_DRAIN_LAST)
 		r->cpu->ring->losses.here++; /* and what may be behind it */
 	bpf_read_flush(r, d);
 	return r->err;
@@ -221,7 +221,7 @@ int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_d
 
 	if (!b)
 		return 0;
-	r.until = clock_follow_step(&b->control->follow);
+	r.until = clock_track_step(&b->control->follow);
 	r.now_ns = clock_now_ns(&k->clock);
 	if (mode == KERNEL_DRAIN_LAST || b->n_drains++ % MISSES_EVERY == 0)
 		bpf_count_misses(b);
@@ -229,11 +229,11 @@ int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_d
 	if (mode != KERNEL_DRAIN_LAST)
 		return first;
 	/* A program that was about to record when all were stopped has done so meanwhile, and is younger than `until` was. */
-	r.until = clock_follow_step(&b->control->follow);
+	r.until = clock_track_step(&b->control->follow);
 	err = drain_cpus(&r, mode, d);
 	first = first ? first : err;
 	for (int i = 0; i < b->n_cpus; i++) {
-		err = kernel_cpu_tell_lost(&b->cpus[i].cpu, k, d);
+		err = kernel_cpu_report_lost(&b->cpus[i].cpu, k, d);
 		first = first ? first : err;
 	}
 	return first;
@@ -249,8 +249,8 @@ void kernel_bpf_restart(struct kernel_bpf *b)
 			ring->losses.here += ring->unwritten;
 		ring->unwritten = 0;
 		kernel_cpu_restart(&b->cpus[i].cpu);
-		b->cpus[i].settled_at = ring->consumed;
-		b->cpus[i].settled_ns = 0;
+		b->cpus[i].stamped_at = ring->consumed;
+		b->cpus[i].stamped_ns = 0;
 	}
 }
 

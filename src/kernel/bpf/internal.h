@@ -19,8 +19,8 @@ struct bpf_cpu {
 	struct bpf_ring *ring;
 	struct kernel_cpu cpu; /* its stream, and losses */
 	struct clock_line line;
-	uint64_t settled_at; /* kernel/bpf/overwrite.c: what lies before has the session's time .. */
-	uint64_t settled_ns; /* .. up to this one */
+	uint64_t stamped_at; /* kernel/bpf/overwrite.c: what lies before has the session's time .. */
+	uint64_t stamped_ns; /* .. up to this one */
 };
 
 struct kernel_bpf {

@@ -15,34 +15,34 @@
 #include "kernel/bpf/internal.h"
 #include "kernel/watch/watch.h"
 
-enum { PIECE_BYTES = 65536 };
+enum { BLOCK_BYTES = 65536 };
 
 static uint64_t word_at(const struct bpf_reader *r, uint64_t position)
 {
 	return load_acquire((const uint64_t *)bpf_ring_at(r->bpf, r->cpu->ring, position));
 }
 
-/* The one at r->cpu->settled_at.  False if there is none, it is too young, or makes no sense. */
-static bool settle(struct bpf_reader *r)
+/* The one at r->cpu->stamped_at.  False if there is none, it is too young, or makes no sense. */
+static bool finalize(struct bpf_reader *r)
 {
 	struct bpf_cpu *c = r->cpu;
-	uint8_t *record = bpf_ring_at(r->bpf, c->ring, c->settled_at);
-	uint64_t word = bpf_is_at_end(r, c->settled_at) ? 0 : word_at(r, c->settled_at);
+	uint8_t *record = bpf_ring_at(r->bpf, c->ring, c->stamped_at);
+	uint64_t word = bpf_is_at_end(r, c->stamped_at) ? 0 : word_at(r, c->stamped_at);
 	uint64_t age_ns = (r->until - word) & BPF_TIME_MASK, ns;
 	size_t size = bpf_word_size(word);
 
 	if (size < 8 + KERNEL_COMMON_SIZE || size > BPF_RECORD_MAX)
 		return false;
-	if (!(word & BPF_RING_SETTLED)) {
+	if (!(word & BPF_RING_STAMPED)) {
 		if (age_ns > BPF_TIME_MASK / 2)
 			return false;
-		ns = clock_follow_ns(&r->bpf->control->follow, &c->line, r->until - age_ns);
-		c->settled_ns = ns > c->settled_ns ? ns : c->settled_ns;
-		store((uint64_t *)record, (word & ~BPF_TIME_MASK) | (c->settled_ns & BPF_TIME_MASK) | BPF_RING_SETTLED);
+		ns = clock_track_ns(&r->bpf->control->follow, &c->line, r->until - age_ns);
+		c->stamped_ns = ns > c->stamped_ns ? ns : c->stamped_ns;
+		store((uint64_t *)record, (word & ~BPF_TIME_MASK) | (c->stamped_ns & BPF_TIME_MASK) | BPF_RING_STAMPED);
 		if (r->drain->watch)
-			kernel_watch_record(r->drain->watch, (uint32_t)c->cpu.number, record + 8, size - 8, c->settled_ns);
+			kernel_watch_record(r->drain->watch, (uint32_t)c->cpu.number, record + 8, size - 8, c->stamped_ns);
 	}
-	c->settled_at += size;
+	c->stamped_at += size;
 	return true;
 }
 
@@ -52,7 +52,7 @@ static void make_room(struct bpf_reader *r)
 	struct bpf_ring *ring = r->cpu->ring;
 	uint64_t most = r->bpf->plan.ring_size / 4 * 3, end = load(&ring->reserved), position = ring->consumed, n = 0;
 
-	for (; end - position > most && position < r->cpu->settled_at; n++)
+	for (; end - position > most && position < r->cpu->stamped_at; n++)
 		position += bpf_word_size(word_at(r, position));
 	if (!n)
 		return;
@@ -70,11 +70,11 @@ void kernel_bpf_keep(struct kernel_bpf *b, struct kernel_drain *k)
 
 	if (!b)
 		return;
-	r.until = clock_follow_step(&b->control->follow);
+	r.until = clock_track_step(&b->control->follow);
 	for (int i = 0; i < b->n_cpus; i++) {
 		r.cpu = &b->cpus[i];
-		r.end = r.cpu->settled_at;
-		while (settle(&r))
+		r.end = r.cpu->stamped_at;
+		while (finalize(&r))
 			;
 		make_room(&r);
 	}
@@ -83,7 +83,7 @@ void kernel_bpf_keep(struct kernel_bpf *b, struct kernel_drain *k)
 static struct bpf_reader reader_of(struct kernel_bpf *b, int i, struct kernel_drain *k)
 {
 	return (struct bpf_reader){ .bpf = b, .cpu = &b->cpus[i], .drain = k, .position = b->cpus[i].ring->consumed,
-				    .end = b->cpus[i].settled_at, .now_ns = clock_now_ns(&k->clock), .packet = { .events = b->out } };
+				    .end = b->cpus[i].stamped_at, .now_ns = clock_now_ns(&k->clock), .packet = { .events = b->out } };
 }
 
 static uint64_t ns_of(const struct bpf_reader *r, uint64_t word)
@@ -98,13 +98,13 @@ void kernel_bpf_each_kept(struct kernel_bpf *b, struct kernel_drain *k,
 		struct bpf_reader r = reader_of(b, i, k);
 		uint64_t begin = r.position, begin_ns = 0, end_ns = 0;
 
-		while (r.position < r.cpu->settled_at) {
+		while (r.position < r.cpu->stamped_at) {
 			uint64_t word = word_at(&r, r.position);
 
 			end_ns = ns_of(&r, word);
 			begin_ns = r.position == begin ? end_ns : begin_ns;
 			r.position += bpf_word_size(word);
-			if (r.position - begin >= PIECE_BYTES || r.position >= r.cpu->settled_at) {
+			if (r.position - begin >= BLOCK_BYTES || r.position >= r.cpu->stamped_at) {
 				each(arg, begin_ns, end_ns, r.position - begin);
 				begin = r.position;
 			}
@@ -127,10 +127,10 @@ int kernel_bpf_write_kept(struct kernel_bpf *b, int i, struct kernel_drain *k, u
 
 	r.to = &to;
 	r.from_ns = from_ns;
-	while (r.position < r.cpu->settled_at && bpf_read_step(&r, d))
+	while (r.position < r.cpu->stamped_at && bpf_read_step(&r, d))
 		;
 	bpf_read_flush(&r, d);
-	err = r.err ? r.err : kernel_cpu_tell_lost(&to, k, d);
+	err = r.err ? r.err : kernel_cpu_report_lost(&to, k, d);
 	*lost += kernel_cpu_lost(&to);
 	kernel_cpu_close(&to);
 	return err;

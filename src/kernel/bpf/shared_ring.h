@@ -29,7 +29,7 @@
 /* Of the word: CLOCK_MONOTONIC in nanoseconds below, the record's size, the word included, in units of 8 bytes.  The
  * highest bit, which no program sets: the time is the session's (kernel/bpf/overwrite.c). */
 enum { BPF_RING_TIME_BITS = 52, BPF_RING_UNIT = 8, BPF_RING_UNITS_MAX = 2047 };
-#define BPF_RING_SETTLED (1ull << 63)
+#define BPF_RING_STAMPED (1ull << 63)
 
 /*
  * What a system call's arguments point to: the record has, behind the arguments, for each text a word as a __data_loc
@@ -107,7 +107,7 @@ struct bpf_control {
 	uint64_t captures[KERNEL_SYSCALLS_MAX + 1][2][KERNEL_CAPTURES_MAX]; /* at the entry, at the end */
 	uint64_t pids[BPF_PIDS_MAX / 64]; /* a bit for each thread that is followed */
 	uint64_t late[BPF_PIDS_MAX / 64]; /* one for each thread whose call has a text that was not in memory */
-	struct clock_follow follow; /* the collector's; here, its successor finds it */
+	struct clock_track follow; /* the collector's; here, its successor finds it */
 };
 
 #endif

@@ -265,13 +265,13 @@ static void record_result(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
 			 int n)
 {
-	int leave, points, may_be_late, is_whole, is_unwanted;
+	int leave, points, may_be_late, is_complete, is_unwanted;
 
 	bpf_code_begin(c);
 	leave = bpf_label(c);
 	points = bpf_label(c);
 	may_be_late = bpf_label(c);
-	is_whole = bpf_label(c);
+	is_complete = bpf_label(c);
 	is_unwanted = bpf_label(c);
 	bpf_load(c, BPF_DW, R6, R1, 0); /* registers */
 	bpf_load(c, BPF_DW, R8, R1, 8); /* result */
@@ -297,12 +297,12 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
 	find_late(c, p);
 	bpf_load(c, BPF_DW, R1, R2, 0);
 	bpf_alu(c, BPF_AND, R1, R4);
-	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_whole);
+	bpf_jump_if_imm(c, BPF_JEQ, R1, 0, is_complete);
 	bpf_alu_imm(c, BPF_XOR, R4, -1);
 	bpf_atomic(c, BPF_AND, R2, 0, R4);
 	bpf_store_imm(c, BPF_DW, FP, STACK_LATE, 1);
 	bpf_jump(c, points);
-	bpf_put_label(c, is_whole);
+	bpf_put_label(c, is_complete);
 	bpf_jump_if_imm(c, BPF_JSET, R9, BPF_CALL_EXIT_CAPTURES, points);
 	record_result(c, p, kernel_id, true, leave);
 	bpf_put_label(c, points);

@@ -126,7 +126,7 @@ int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_fo
 	return err ? diag_fail(d, err, "no memory for the system calls") : 0;
 }
 
-int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts,
+int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts,
 				  const struct kernel_captures *also)
 {
 	struct kernel_layout *l = &c->entry[nr].layout;
@@ -135,7 +135,7 @@ int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct
 	return kernel_layout_syscall_entry(l, f, texts, also);
 }
 
-int kernel_classes_tell_result(struct kernel_classes *c, int nr, bool late, const struct kernel_captures *also)
+int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late, const struct kernel_captures *also)
 {
 	struct kernel_layout *l = &c->exit[nr].layout;
 

@@ -63,10 +63,10 @@ int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, 
 int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_format *f,
 				bool is_entry, struct diag *d);
 /* @texts, @also, @late: kernel/convert/layout.h. */
-int kernel_classes_tell_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts,
+int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts,
 				  const struct kernel_captures *also);
 /* What records of ends have beside the result. */
-int kernel_classes_tell_result(struct kernel_classes *c, int nr, bool late, const struct kernel_captures *also);
+int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late, const struct kernel_captures *also);
 
 /* The fields of call stacks, the kernel's and the user's. */
 extern const char *const kernel_stack_fields[2];

@@ -22,24 +22,24 @@ enum {
 };
 
 /* Of a ring, in memory that a successor has. */
-struct profile_kept {
-	uint64_t settled_at; /* in a flight recorder: samples before have marks */
+struct profile_shared_ring {
+	uint64_t stamped_at; /* in a flight recorder: samples before have marks */
 	uint64_t unwritten; /* events given back to perf that may be neither in a file nor counted yet .. */
 	uint64_t unwritten_at; /* .. if the ring is given back so far */
 	struct kernel_losses losses; /* `here` and `told` */
 };
 
 struct profile_shared {
-	struct clock_follow clock; /* perf's, as the session's */
-	struct profile_kept kept[];
+	struct clock_track clock; /* perf's, as the session's */
+	struct profile_shared_ring kept[];
 };
 
 struct profile_ring {
 	struct kernel_perf_ring perf;
-	struct profile_kept *kept; /* among those shared */
+	struct profile_shared_ring *kept; /* among those shared */
 	bool is_copy; /* of a snapshot: nothing is given back */
 	uint64_t *marks; /* of its samples, by where they begin; shared, too */
-	uint64_t settled_ns; /* of the last one marked */
+	uint64_t stamped_ns; /* of the last one marked */
 	uint64_t lost; /* samples, of what is not given back yet */
 	uint64_t lost_before; /* in the traces before */
 	uint64_t last_ns; /* end of what was written */
@@ -68,9 +68,9 @@ struct kernel_profile {
 	size_t marks_bytes;
 	pid_t owner; /* which process has mapped */
 	struct pids followed, threads;
-	void (*see)(void *arg, pid_t pid, uint64_t at_ns);
+	void (*on_event)(void *arg, pid_t pid, uint64_t at_ns);
 	void (*mapped)(void *arg, const struct kernel_mapped *m);
-	void *see_arg;
+	void *on_arg;
 	struct pids seen;
 	struct profile_shared *shared;
 	struct clock_line line;

@@ -25,7 +25,7 @@ static int open_event_of(struct kernel_perf_ring *r, const struct perf_event_att
 		return -errno;
 	events[r->n_events] = (struct kernel_perf_event){ .fd = (int)fd, .source = r->n_events - 1,
 							    .sample_type = a->sample_type,
-							    .tells_id = a->read_format == PERF_FORMAT_ID };
+							    .has_id = a->read_format == PERF_FORMAT_ID };
 	r->n_events++;
 	return ioctl((int)fd, PERF_EVENT_IOC_ID, &events[r->n_events - 1].id) ? -errno : 0;
 }
@@ -116,14 +116,14 @@ int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *
 static void prepare(struct perf_event_attr *a, uint32_t extras)
 {
 	bool has_stacks = extras & KERNEL_PERF_STACKS, has_values = extras >= KERNEL_PERF_VALUE;
-	bool tells_id = a->type == PERF_TYPE_SOFTWARE; /* with what is counted: see kernel_perf_number() */
+	bool has_id = a->type == PERF_TYPE_SOFTWARE; /* with what is counted: see kernel_perf_number() */
 
 	a->size = sizeof *a;
 	/* Not PERF_SAMPLE_PERIOD: with it the kernel's own counters tell of each event, whatever their period. */
 	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
-			 (has_values || tells_id ? PERF_SAMPLE_READ : 0) | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0) |
+			 (has_values || has_id ? PERF_SAMPLE_READ : 0) | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0) |
 			 (a->type == PERF_TYPE_TRACEPOINT ? PERF_SAMPLE_RAW : 0);
-	a->read_format = has_values ? PERF_FORMAT_GROUP : tells_id ? PERF_FORMAT_ID : 0;
+	a->read_format = has_values ? PERF_FORMAT_GROUP : has_id ? PERF_FORMAT_ID : 0;
 	a->exclude_callchain_kernel = !(extras & KERNEL_PERF_KERNEL_STACK);
 	a->exclude_callchain_user = !(extras & KERNEL_PERF_USER_STACK);
 	if (has_stacks)
@@ -208,7 +208,7 @@ int kernel_perf_number(const struct kernel_perf_ring *r, const struct kernel_per
 	if (number || s->header.size < sizeof *s + sizeof *v)
 		return number;
 	number = number_of(r, v->id);
-	return number && r->events[number].tells_id ? number : 0;
+	return number && r->events[number].has_id ? number : 0;
 }
 
 int kernel_perf_map(struct kernel_perf_ring *r)
@@ -291,7 +291,7 @@ bool kernel_perf_parts(const struct kernel_perf_ring *r, int number, const struc
 	uint32_t length;
 
 	*p = (struct kernel_perf_parts){ 0 };
-	if (r->events[number].tells_id) {
+	if (r->events[number].has_id) {
 		if ((size_t)(end - at) * sizeof *at < sizeof(struct kernel_perf_value))
 			return false;
 		at += sizeof(struct kernel_perf_value) / sizeof *at;

@@ -83,7 +83,7 @@ struct kernel_perf_event {
 	uint64_t id;
 	int source; /* what it is, as its owner counts: the number less 1, or as it was attached */
 	uint64_t sample_type;
-	bool tells_id; /* a kernel_perf_value behind its samples */
+	bool has_id; /* a kernel_perf_value behind its samples */
 };
 
 struct kernel_perf_ring {

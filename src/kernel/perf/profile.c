@@ -11,10 +11,10 @@
 
 static size_t shared_bytes(void)
 {
-	return sizeof(struct profile_shared) + (size_t)sysconf(_SC_NPROCESSORS_CONF) * sizeof(struct profile_kept);
+	return sizeof(struct profile_shared) + (size_t)sysconf(_SC_NPROCESSORS_CONF) * sizeof(struct profile_shared_ring);
 }
 
-int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_whom whom, size_t ring_bytes,
+int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_target target, size_t ring_bytes,
 			const struct abi_clock *clock, struct diag *d)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -24,14 +24,14 @@ int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_whom wh
 	*out = NULL;
 	if (!p)
 		return diag_fail(d, -ENOMEM, "no memory for a profile");
-	p->whole_machine = whom != KERNEL_PROFILE_FOLLOWED;
-	p->is_own = whom == KERNEL_PROFILE_ATTACHED;
+	p->whole_machine = target != KERNEL_PROFILE_FOLLOWED;
+	p->is_own = target == KERNEL_PROFILE_ATTACHED;
 	p->shared = mmap(NULL, shared_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (p->shared == MAP_FAILED) {
 		free(p);
 		return diag_errno(d, "no memory for a profile");
 	}
-	clock_follow_begin(&p->shared->clock, clock);
+	clock_track_begin(&p->shared->clock, clock);
 	for (int cpu = 0; cpu < n; cpu++) {
 		struct profile_ring *r = &p->rings[p->n_rings];
 
@@ -128,7 +128,7 @@ void kernel_profile_close(struct kernel_profile *p)
 /* One that was killed had taken them, and perhaps not written. */
 static void count_unwritten(const struct profile_ring *r)
 {
-	struct profile_kept *kept = r->kept;
+	struct profile_shared_ring *kept = r->kept;
 
 	if (kept->unwritten && kept->unwritten_at == r->perf.at)
 		kept->losses.here += kept->unwritten;
@@ -158,13 +158,13 @@ static int map_rings(struct kernel_profile *p, struct diag *d)
 	return 0;
 }
 
-void kernel_profile_tell(struct kernel_profile *p, void (*see)(void *arg, pid_t pid, uint64_t at_ns),
+void kernel_profile_report(struct kernel_profile *p, void (*on_event)(void *arg, pid_t pid, uint64_t at_ns),
 			 void (*mapped)(void *arg, const struct kernel_mapped *m), void *arg)
 {
 	if (p) {
-		p->see = see;
+		p->on_event = on_event;
 		p->mapped = mapped;
-		p->see_arg = arg;
+		p->on_arg = arg;
 	}
 }
 
@@ -211,7 +211,7 @@ static int learn_fork(struct kernel_profile *p, const struct kernel_perf_fork *f
 
 static int learn_forks(struct kernel_profile *p, const struct profile_ring *r)
 {
-	uint64_t end = kernel_perf_end(&r->perf), from = p->marks ? r->kept->settled_at : r->perf.at;
+	uint64_t end = kernel_perf_end(&r->perf), from = p->marks ? r->kept->stamped_at : r->perf.at;
 	const struct perf_event_header *h;
 	int err = 0;
 
@@ -240,8 +240,8 @@ static void take_mapping(struct kernel_profile *p, const struct kernel_perf_mapp
 	    !memchr(m->path, 0, room - sizeof time_ns) || !pids_has(p->whole_machine ? &p->seen : &p->followed, to.pid))
 		return;
 	memcpy(&time_ns, (const char *)m + m->header.size - sizeof time_ns, sizeof time_ns);
-	to.at_ns = clock_follow_ns(&p->shared->clock, &p->line, time_ns);
-	p->mapped(p->see_arg, &to);
+	to.at_ns = clock_track_ns(&p->shared->clock, &p->line, time_ns);
+	p->mapped(p->on_arg, &to);
 }
 
 void profile_learn(struct kernel_profile *p, const struct perf_event_header *h)
@@ -283,15 +283,15 @@ bool profile_is_wanted(const struct kernel_profile *p, const struct profile_take
 
 uint64_t profile_meet(struct kernel_profile *p, const struct profile_taken *t, const struct kernel_drain *k)
 {
-	uint64_t ns = clock_follow_ns(&p->shared->clock, &p->line, t->sample->time_ns), now_ns;
+	uint64_t ns = clock_track_ns(&p->shared->clock, &p->line, t->sample->time_ns), now_ns;
 	pid_t pid = (pid_t)t->sample->pid;
 
 	if (t->is_shared) { /* by another's clock, perhaps */
 		now_ns = clock_now_ns(&k->clock);
 		ns = ns < now_ns ? ns : now_ns;
 	}
-	if (p->see && pid && !pids_has(&p->seen, pid) && !pids_put(&p->seen, pid))
-		p->see(p->see_arg, pid, ns);
+	if (p->on_event && pid && !pids_has(&p->seen, pid) && !pids_put(&p->seen, pid))
+		p->on_event(p->on_arg, pid, ns);
 	return ns;
 }
 
@@ -356,7 +356,7 @@ int profile_prepare(struct kernel_profile *p, const struct kernel_drain *k, uint
 
 	if (err)
 		return err;
-	now_ns = clock_follow_step(&p->shared->clock);
+	now_ns = clock_track_step(&p->shared->clock);
 	*until_ns = now_ns - SETTLING_NS;
 	if (promised_ns) {
 		promised_ns = now_ns - (clock_now_ns(&k->clock) - promised_ns);
@@ -397,7 +397,7 @@ void kernel_profile_restart(struct kernel_profile *p)
 			ctf_stream_close(&r->stream);
 		r->has_stream = false;
 		r->stream = (struct ctf_stream){ .fd = -1, .index = -1 };
-		r->lost_before = r->kept->losses.told;
+		r->lost_before = r->kept->losses.reported;
 	}
 }
 

@@ -28,14 +28,14 @@
 
 struct kernel_profile;
 
-enum kernel_profile_whom {
+enum kernel_profile_target {
 	KERNEL_PROFILE_FOLLOWED,
 	KERNEL_PROFILE_WHOLE_MACHINE,
 	KERNEL_PROFILE_ATTACHED, /* threads of our own, with no right to see others': kernel_profile_attach() */
 };
 
 /* kernel_profile_open - nothing is sampled yet.  @ring_bytes: on each CPU; 0: enough for a steady rate.  0 or -errno. */
-int kernel_profile_open(struct kernel_profile **p, enum kernel_profile_whom whom, size_t ring_bytes,
+int kernel_profile_open(struct kernel_profile **p, enum kernel_profile_target target, size_t ring_bytes,
 			const struct abi_clock *clock, struct diag *d);
 
 /* kernel_profile_sample - a clock or a counter on each CPU, off.  0 or -errno. */
@@ -54,9 +54,9 @@ int kernel_profile_count(struct kernel_profile *p, const struct kernel_sampled *
 int kernel_profile_event(struct kernel_profile *p, const struct kernel_format *f, const char *system, uint32_t extras,
 			 const char *filter, struct diag *d);
 
-/* kernel_profile_tell - call @see when a process is sampled for the first time, and again after an exec:
+/* kernel_profile_report - call @see when a process is sampled for the first time, and again after an exec:
  * @at_ns is the sample's. */
-void kernel_profile_tell(struct kernel_profile *p, void (*see)(void *arg, pid_t pid, uint64_t at_ns),
+void kernel_profile_report(struct kernel_profile *p, void (*on_event)(void *arg, pid_t pid, uint64_t at_ns),
 			 void (*mapped)(void *arg, const struct kernel_mapped *m), void *arg);
 void kernel_profile_close(struct kernel_profile *p); /* accepts NULL, as do all */
 

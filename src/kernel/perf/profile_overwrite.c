@@ -20,7 +20,7 @@
 #define TIME_MASK (IS_WANTED - 1)
 
 enum {
-	PIECE_BYTES = 65536,
+	BLOCK_BYTES = 65536,
 	MARK_EACH = 32, /* bytes of ring: no two samples begin in them */
 };
 _Static_assert(MARK_EACH < sizeof(struct kernel_perf_sample), "each has a mark of its own");
@@ -58,7 +58,7 @@ static uint64_t lost_in(const struct perf_event_header *h)
 }
 
 /* One that makes no sense is not wanted. */
-static void settle_sample(struct kernel_profile *p, struct profile_ring *r, const struct kernel_perf_sample *s, struct kernel_drain *k)
+static void stamp_sample(struct kernel_profile *p, struct profile_ring *r, const struct kernel_perf_sample *s, struct kernel_drain *k)
 {
 	struct profile_taken t;
 	uint64_t ns, mark = 0;
@@ -67,15 +67,15 @@ static void settle_sample(struct kernel_profile *p, struct profile_ring *r, cons
 		r->kept->losses.here++;
 	} else if (profile_is_wanted(p, &t)) {
 		ns = profile_meet(p, &t, k) & TIME_MASK;
-		r->settled_ns = ns > r->settled_ns ? ns : r->settled_ns;
+		r->stamped_ns = ns > r->stamped_ns ? ns : r->stamped_ns;
 		mark = IS_WANTED;
 	}
-	store(mark_at(r, r->kept->settled_at), r->settled_ns | mark);
+	store(mark_at(r, r->kept->stamped_at), r->stamped_ns | mark);
 }
 
-static void settle_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns, struct kernel_drain *k)
+static void recover_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns, struct kernel_drain *k)
 {
-	uint64_t end = kernel_perf_end(&r->perf), *at = &r->kept->settled_at;
+	uint64_t end = kernel_perf_end(&r->perf), *at = &r->kept->stamped_at;
 	const struct perf_event_header *h;
 
 	for (; (h = kernel_perf_record(&r->perf, *at, end, p->record)); store_release(at, *at + h->size)) {
@@ -86,7 +86,7 @@ static void settle_ring(struct kernel_profile *p, struct profile_ring *r, uint64
 		else if (profile_is_young(r, s, until_ns))
 			break;
 		else
-			settle_sample(p, r, s, k);
+			stamp_sample(p, r, s, k);
 	}
 	if (h || *at == end)
 		return;
@@ -101,7 +101,7 @@ static void make_room(struct kernel_profile *p, struct profile_ring *r)
 	uint64_t end = kernel_perf_end(&r->perf), most = r->perf.data_bytes / 4 * 3;
 	const struct perf_event_header *h;
 
-	for (; end - r->perf.at > most && r->perf.at < r->kept->settled_at; r->perf.at += h->size) {
+	for (; end - r->perf.at > most && r->perf.at < r->kept->stamped_at; r->perf.at += h->size) {
 		h = kernel_perf_record(&r->perf, r->perf.at, end, p->record);
 		if (!h)
 			break;
@@ -110,19 +110,19 @@ static void make_room(struct kernel_profile *p, struct profile_ring *r)
 	profile_give_back(r, 0);
 }
 
-static int settle(struct kernel_profile *p, struct kernel_drain *k, uint64_t promised_ns, bool is_last, struct diag *d)
+static int finalize(struct kernel_profile *p, struct kernel_drain *k, uint64_t promised_ns, bool is_last, struct diag *d)
 {
 	uint64_t until_ns;
 	int err = profile_prepare(p, k, promised_ns, &until_ns, d);
 
 	for (struct profile_ring *r = p->rings; !err && r < p->rings + p->n_rings; r++)
-		settle_ring(p, r, is_last ? UINT64_MAX : until_ns, k);
+		recover_ring(p, r, is_last ? UINT64_MAX : until_ns, k);
 	return err;
 }
 
 int kernel_profile_keep(struct kernel_profile *p, struct kernel_drain *k, uint64_t until_ns, struct diag *d)
 {
-	int err = p ? settle(p, k, until_ns, false, d) : 0;
+	int err = p ? finalize(p, k, until_ns, false, d) : 0;
 
 	for (int i = 0; p && !err && i < p->n_rings; i++)
 		make_room(p, &p->rings[i]);
@@ -134,14 +134,14 @@ int kernel_profile_n_rings(const struct kernel_profile *p)
 	return p ? p->n_rings : 0;
 }
 
-static void tell_pieces(struct kernel_profile *p, const struct profile_ring *r,
+static void report_trace_chunks(struct kernel_profile *p, const struct profile_ring *r,
 			void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes), void *arg)
 {
 	uint64_t begin_ns = 0, end_ns = 0;
 	const struct perf_event_header *h;
 	size_t bytes = 0;
 
-	for (uint64_t at = r->perf.at; (h = kernel_perf_record(&r->perf, at, r->kept->settled_at, p->record)); at += h->size) {
+	for (uint64_t at = r->perf.at; (h = kernel_perf_record(&r->perf, at, r->kept->stamped_at, p->record)); at += h->size) {
 		uint64_t mark = sample_of(h) ? *mark_at(r, at) : 0;
 
 		if (!(mark & IS_WANTED))
@@ -149,7 +149,7 @@ static void tell_pieces(struct kernel_profile *p, const struct profile_ring *r,
 		end_ns = mark & TIME_MASK;
 		begin_ns = bytes ? begin_ns : end_ns;
 		bytes += h->size;
-		if (bytes >= PIECE_BYTES) {
+		if (bytes >= BLOCK_BYTES) {
 			each(arg, begin_ns, end_ns, bytes);
 			bytes = 0;
 		}
@@ -162,7 +162,7 @@ void kernel_profile_each_kept(struct kernel_profile *p,
 			      void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes), void *arg)
 {
 	for (int i = 0; p && i < p->n_rings && p->rings[i].perf.map; i++)
-		tell_pieces(p, &p->rings[i], each, arg);
+		report_trace_chunks(p, &p->rings[i], each, arg);
 }
 
 /* What is kept, up to @end, to its stream.  What was lost counts if the sample behind it does. */
@@ -199,10 +199,10 @@ int kernel_profile_write_kept(struct kernel_profile *p, int i, struct kernel_dra
 			      struct diag *d)
 {
 	const struct profile_ring *r = &p->rings[i];
-	struct profile_kept kept = { 0 };
+	struct profile_shared_ring kept = { 0 };
 	struct profile_ring to = { .perf = r->perf, .marks = r->marks, .kept = &kept, .is_copy = true,
 				   .stream = { .fd = -1, .index = -1 } };
-	int err = r->perf.map ? write_kept(p, &to, r->kept->settled_at, from_ns, k, d) : 0;
+	int err = r->perf.map ? write_kept(p, &to, r->kept->stamped_at, from_ns, k, d) : 0;
 
 	*lost += kept.losses.here + to.lost;
 	if (to.has_stream)
@@ -212,10 +212,10 @@ int kernel_profile_write_kept(struct kernel_profile *p, int i, struct kernel_dra
 
 int profile_drain_kept(struct kernel_profile *p, struct kernel_drain *k, struct diag *d)
 {
-	int first = settle(p, k, 0, true, d), err;
+	int first = finalize(p, k, 0, true, d), err;
 
 	for (struct profile_ring *r = p->rings; r < p->rings + p->n_rings && r->perf.map; r++) {
-		err = write_kept(p, r, r->kept->settled_at, 0, k, d);
+		err = write_kept(p, r, r->kept->stamped_at, 0, k, d);
 		first = first ? first : err;
 	}
 	return first;

@@ -128,7 +128,7 @@ int profile_take_own(struct kernel_profile *p, struct profile_ring *r, const str
 		t.pid = ((const struct kernel_perf_fork *)h)->pid;
 		t.tid = ((const struct kernel_perf_fork *)h)->tid;
 	}
-	ns = clock_follow_ns(&p->shared->clock, &p->line, t.time_ns);
+	ns = clock_track_ns(&p->shared->clock, &p->line, t.time_ns);
 	to = profile_begin_event(p, r, &ns, k, &err, d);
 	if (!err)
 		err = describe(p, k);

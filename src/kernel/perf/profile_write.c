@@ -43,7 +43,7 @@ static int describe(struct profile_source *s, struct kernel_drain *k)
 /* What was lost in it is counted now: a successor reads again what was not given back. */
 void profile_give_back(struct profile_ring *r, uint64_t n)
 {
-	struct profile_kept *kept = r->kept;
+	struct profile_shared_ring *kept = r->kept;
 
 	kept->unwritten_at = r->perf.at;
 	store_release(&kept->unwritten, n + r->lost);
@@ -68,7 +68,7 @@ int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kerne
 
 	profile_give_back(r, n);
 	packet.discarded = losses->here - r->lost_before;
-	if (!n && losses->here == losses->told)
+	if (!n && losses->here == losses->reported)
 		return 0;
 	if (!n) { /* a loss and nothing beside it */
 		r->last_ns = r->last_ns ? r->last_ns : clock_now_ns(&k->clock);
@@ -82,7 +82,7 @@ int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kerne
 	if (err)
 		losses->here += n;
 	else
-		store(&losses->told, r->lost_before + packet.discarded);
+		store(&losses->reported, r->lost_before + packet.discarded);
 	store_release(&r->kept->unwritten, 0);
 	k->n_events += err ? 0 : n;
 	p->packet = (struct kernel_packet){ 0 };

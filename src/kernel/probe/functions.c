@@ -62,7 +62,7 @@ static bool is_loaded(const char *pattern)
 }
 
 /* The kernel writes "mod:x" as ":mod:x". */
-static int choose_one(const struct choosing *c, const char *pattern)
+static int select_one(const struct choosing *c, const char *pattern)
 {
 	bool is_module = !strncmp(pattern, "mod:", 4);
 	char text[256];
@@ -87,7 +87,7 @@ static int choose_one(const struct choosing *c, const char *pattern)
 }
 
 /* Empty lines and what follows a # is for people. */
-static int choose_lines(const struct choosing *c, const char *path)
+static int select_lines(const struct choosing *c, const char *path)
 {
 	FILE *from = fopen(path, "re");
 	size_t capacity = 0;
@@ -100,7 +100,7 @@ static int choose_lines(const struct choosing *c, const char *path)
 		line[strcspn(line, "#\r\n")] = 0;
 		p = line + strspn(line, " \t");
 		p[strcspn(p, " \t")] = 0;
-		err = *p ? choose_one(c, p) : 0;
+		err = *p ? select_one(c, p) : 0;
 	}
 	if (!err && ferror(from))
 		err = diag_fail(c->d, -EIO, "cannot read the functions' names in %s", path);
@@ -121,12 +121,12 @@ static bool says_all(int dir, const char *file)
 	return all;
 }
 
-static int choose(const struct choosing *c, const char *const *patterns, int n)
+static int select_events(const struct choosing *c, const char *const *patterns, int n)
 {
 	int err = 0;
 
 	for (int i = 0; i < n && !err; i++)
-		err = *patterns[i] == '@' ? choose_lines(c, patterns[i] + 1) : choose_one(c, patterns[i]);
+		err = *patterns[i] == '@' ? select_lines(c, patterns[i] + 1) : select_one(c, patterns[i]);
 	/* A file may name none, which would mean all. */
 	if (!err && says_all(c->dir, c->file))
 		err = diag_fail(c->d, -ENOENT, "the kernel has no function %s that can be traced", n ? patterns[0] : "");
@@ -255,7 +255,7 @@ static int limit_graph(struct kernel_functions *f, int instance, const struct ke
 	snprintf(text, sizeof text, "%" PRIu32, g->depth);
 	err = kernel_tracefs_write(f->root, "max_graph_depth", text);
 	return err ? diag_fail(d, err, "cannot write %s to tracefs max_graph_depth: %s", text, strerror(-err))
-		   : choose(&c, g->patterns, g->n_patterns);
+		   : select_events(&c, g->patterns, g->n_patterns);
 }
 
 static int set_tracer(int instance, const char *name, struct diag *d)
@@ -292,7 +292,7 @@ static int want_arguments(int instance, const char *option, struct diag *d)
 static int trace_calls(int instance, struct kernel_selection *s, const struct kernel_graph *g, struct diag *d)
 {
 	struct choosing c = { instance, "set_ftrace_filter", true, d };
-	int err = choose(&c, s->functions, s->n_functions);
+	int err = select_events(&c, s->functions, s->n_functions);
 
 	if (!err)
 		err = set_tracer(instance, "function", d);
@@ -308,7 +308,7 @@ static int trace_graph(struct kernel_functions *f, int instance, struct kernel_s
 	int err = g->over_ns || g->depth > 1 ? limit_graph(f, instance, g, d) : 0;
 
 	if (!err && g->depth < 2)
-		err = choose(&c, g->patterns, g->n_patterns);
+		err = select_events(&c, g->patterns, g->n_patterns);
 	if (!err)
 		err = set_tracer(instance, "function_graph", d);
 	if (!err && g->has_arguments)

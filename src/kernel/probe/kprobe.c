@@ -11,19 +11,19 @@
 #include "kernel/tracefs/tracefs.h"
 #include "kernel/probe/uprobe.h"
 
-struct wish {
+struct probe_request {
 	char what[256]; /* a function, or a pattern */
 	const char *arguments;
 	bool is_return;
 };
 
-static int read_wish(struct wish *w, const struct kernel_probes *p)
+static int read_request(struct probe_request *w, const struct kernel_probes *p)
 {
 	static const char mark[] = "%return";
 	const char *text = p->wanted->text;
 	size_t size = strcspn(text, " \t");
 
-	*w = (struct wish){ .arguments = text + size };
+	*w = (struct probe_request){ .arguments = text + size };
 	if (!size || size >= sizeof w->what)
 		return diag_fail(p->d, -EINVAL, "%s %s: FUNCTION[%%return] [NAME=arg1:TYPE]... expected",
 				 kernel_probe_option(p->wanted->kind), text);
@@ -35,7 +35,7 @@ static int read_wish(struct wish *w, const struct kernel_probes *p)
 	return 0;
 }
 
-static const char *event_kind(const struct kernel_probes *p, const struct wish *w)
+static const char *event_kind(const struct kernel_probes *p, const struct probe_request *w)
 {
 	if (p->wanted->kind == KERNEL_GRAPH_PROBE)
 		return w->is_return ? "funcgraph_exit" : "funcgraph_entry";
@@ -44,7 +44,7 @@ static const char *event_kind(const struct kernel_probes *p, const struct wish *
 	return w->is_return ? "fretprobe" : "fprobe";
 }
 
-static int add_one(struct kernel_probes *p, const struct wish *w, const char *function, const char *fetch)
+static int add_one(struct kernel_probes *p, const struct probe_request *w, const char *function, const char *fetch)
 {
 	bool is_kprobe = p->wanted->kind != KERNEL_FPROBE;
 	size_t size = p->wanted->kind == KERNEL_GRAPH_PROBE ? 0 : strlen(function); /* its events have one name */
@@ -77,7 +77,7 @@ static bool has_probe(const struct kernel_probes *p, const char *function)
  * One of many.  A function that the kernel refuses - it works for probes itself, or its name is not unique - is left out and told
  * in the end.  If there are only such it is the wish that is wrong.
  */
-static int try_one(struct kernel_probes *p, const struct wish *w, const char *function, const char *fetch, int *n_refused)
+static int try_one(struct kernel_probes *p, const struct probe_request *w, const char *function, const char *fetch, int *n_refused)
 {
 	bool is_double = has_probe(p, function);
 	int err = is_double ? 0 : add_one(p, w, function, fetch);
@@ -94,7 +94,7 @@ static int try_one(struct kernel_probes *p, const struct wish *w, const char *fu
 }
 
 /* available_filter_functions: a line "NAME" or "NAME [MODULE]" each. */
-static int add_matching(struct kernel_probes *p, const struct wish *w, const char *fetch)
+static int add_matching(struct kernel_probes *p, const struct probe_request *w, const char *fetch)
 {
 	char *names, *line, *end;
 	ssize_t n = kernel_tracefs_read(p->root, "available_filter_functions", &names);
@@ -166,8 +166,8 @@ void kernel_kprobe_rename(struct kernel_format *f, const char *name)
 int kernel_kprobe_make(struct kernel_probes *p)
 {
 	struct text fetch = { 0 };
-	struct wish w;
-	int err = read_wish(&w, p);
+	struct probe_request w;
+	int err = read_request(&w, p);
 
 	if (!err)
 		err = kernel_probe_fetch(w.arguments, true, &fetch, p->d);

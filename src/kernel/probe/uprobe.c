@@ -19,7 +19,7 @@
 #include "kernel/probe/kprobe.h"
 
 /* One wish taken apart. */
-struct wish {
+struct probe_request {
 	const struct kernel_uprobe *wanted;
 	char path[PATH_MAX];
 	char what[512]; /* a function's pattern, or "provider:name" */
@@ -30,7 +30,7 @@ struct wish {
 /* On the way through a file. */
 struct making {
 	struct kernel_probes *probes;
-	const struct wish *wish;
+	const struct probe_request *request;
 	struct diag *d;
 };
 
@@ -95,14 +95,14 @@ static size_t what_size(const char *p)
 	}
 }
 
-static int read_wish(struct wish *w, const struct kernel_uprobe *wanted, struct diag *d)
+static int read_request(struct probe_request *w, const struct kernel_uprobe *wanted, struct diag *d)
 {
 	const char *option = kernel_probe_option(wanted->kind), *colon = strchr(wanted->text, ':');
 	static const char mark[] = "%return";
 	char file[PATH_MAX];
 	size_t size;
 
-	*w = (struct wish){ .wanted = wanted };
+	*w = (struct probe_request){ .wanted = wanted };
 	size = colon ? wanted->kind == KERNEL_USDT ? strcspn(colon + 1, " \t,") : what_size(colon + 1) : 0;
 	if (!size || colon == wanted->text || (size_t)(colon - wanted->text) >= sizeof file || size >= sizeof w->what)
 		return diag_fail(d, -EINVAL, "%s %s: %s expected", option, wanted->text,
@@ -129,11 +129,11 @@ static int add_probe(struct making *g, const char *kind, const char *name, size_
 		     const char *fetch)
 {
 	char place[PATH_MAX + 64];
-	int n = snprintf(place, sizeof place, "%s:0x%" PRIx64, g->wish->path, offset);
+	int n = snprintf(place, sizeof place, "%s:0x%" PRIx64, g->request->path, offset);
 
 	if (semaphore)
 		snprintf(place + n, sizeof place - (size_t)n, "(0x%" PRIx64 ")", semaphore);
-	return kernel_probe_add(g->probes, g->wish->is_return ? "r" : "p", kind, name, name_size, place, fetch);
+	return kernel_probe_add(g->probes, g->request->is_return ? "r" : "p", kind, name, name_size, place, fetch);
 }
 
 /* ---------------------------------------------------------------- functions */
@@ -156,7 +156,7 @@ static bool is_known(const struct functions *f, uint64_t offset)
 static int try_function(void *arg, const struct elf_function *e)
 {
 	struct functions *f = arg;
-	const struct wish *w = f->making->wish;
+	const struct probe_request *w = f->making->request;
 	const char *shown = e->written ? e->written : e->name;
 
 	/* foo.cold and its like are parts of functions, and mostly no places that are called. */
@@ -173,17 +173,17 @@ static int add_functions(struct making *g)
 {
 	struct functions f = { .making = g };
 	struct text fetch = { 0 };
-	int err = kernel_probe_fetch(g->wish->rest, false, &fetch, g->d);
+	int err = kernel_probe_fetch(g->request->rest, false, &fetch, g->d);
 
 	f.fetch = fetch.size ? fetch.bytes : "";
 	f.offsets = malloc(KERNEL_PROBES_MAX * sizeof *f.offsets);
 	if (!err && !f.offsets)
 		err = diag_fail(g->d, -ENOMEM, "no memory for probes");
 	if (!err)
-		err = elf_functions(g->wish->path, try_function, &f, g->d);
+		err = elf_functions(g->request->path, try_function, &f, g->d);
 	if (!err && !f.n)
-		err = diag_fail(g->d, -ENOENT, "-u %s: %s has no function %s: duet list -u %s", g->wish->wanted->text,
-				g->wish->path, g->wish->what, g->wish->path);
+		err = diag_fail(g->d, -ENOENT, "-u %s: %s has no function %s: duet list -u %s", g->request->wanted->text,
+				g->request->path, g->request->what, g->request->path);
 	free(f.offsets);
 	text_fini(&fetch);
 	return err;
@@ -198,9 +198,9 @@ static int try_marker(void *arg, const struct elf_marker *m)
 	struct text fetch = { 0 };
 	int n = snprintf(both, sizeof both, "%s:%s", m->provider, m->name), err;
 
-	if (n >= (int)sizeof both || !pattern_glob(g->wish->what, g->wish->what + strlen(g->wish->what), both, both + n))
+	if (n >= (int)sizeof both || !pattern_glob(g->request->what, g->request->what + strlen(g->request->what), both, both + n))
 		return 0;
-	err = kernel_fetch_operands(m->arguments, g->wish->rest, !strpbrk(g->wish->what, "*?"), &fetch, g->d);
+	err = kernel_fetch_operands(m->arguments, g->request->rest, !strpbrk(g->request->what, "*?"), &fetch, g->d);
 	if (err >= 0) {
 		g->probes->n_left_out += err;
 		err = fetch.failed ? -ENOMEM : add_probe(g, "usdt", both, (size_t)n, m->offset, m->semaphore, fetch.size ? fetch.bytes : "");
@@ -211,17 +211,17 @@ static int try_marker(void *arg, const struct elf_marker *m)
 
 static int add_markers(struct making *g)
 {
-	int err = elf_markers(g->wish->path, try_marker, g, g->d);
+	int err = elf_markers(g->request->path, try_marker, g, g->d);
 
 	if (!err && g->probes->selection->n_events == g->probes->first)
-		err = diag_fail(g->d, -ENOENT, "--usdt %s: %s has no marker %s: duet list --usdt %s", g->wish->wanted->text,
-				g->wish->path, g->wish->what, g->wish->path);
+		err = diag_fail(g->d, -ENOENT, "--usdt %s: %s has no marker %s: duet list --usdt %s", g->request->wanted->text,
+				g->request->path, g->request->what, g->request->path);
 	return err;
 }
 
 /* ---------------------------------------------------------------- all */
 
-static void tell_left_out(const struct kernel_probes *p, struct diag *d)
+static void report_left_out(const struct kernel_probes *p, struct diag *d)
 {
 	char arguments[128] = "", functions[400] = "";
 
@@ -239,9 +239,9 @@ static void tell_left_out(const struct kernel_probes *p, struct diag *d)
 int kernel_uprobes_make(int root, const char *instance, const struct kernel_uprobe *wanted, int n,
 			struct kernel_selection *s, struct diag *d)
 {
-	struct wish *w = malloc(sizeof *w);
+	struct probe_request *w = malloc(sizeof *w);
 	struct kernel_probes probes;
-	struct making g = { .probes = &probes, .wish = w, .d = d };
+	struct making g = { .probes = &probes, .request = w, .d = d };
 	int err = w ? 0 : diag_fail(d, -ENOMEM, "no memory for probes");
 
 	kernel_probes_begin(&probes, root, instance, s, d);
@@ -251,12 +251,12 @@ int kernel_uprobes_make(int root, const char *instance, const struct kernel_upro
 			err = kernel_kprobe_make(&probes);
 			continue;
 		}
-		err = read_wish(w, &wanted[i], d);
+		err = read_request(w, &wanted[i], d);
 		if (!err)
 			err = wanted[i].kind == KERNEL_USDT ? add_markers(&g) : add_functions(&g);
 	}
 	if (!err)
-		tell_left_out(&probes, d);
+		report_left_out(&probes, d);
 	kernel_probes_fini(&probes);
 	free(w);
 	return err;

@@ -101,7 +101,7 @@ static void dump_interfaces(struct kernel_dump *p)
 		addresses = NULL;
 	for (struct if_nameindex *i = all; i && i->if_name && !p->err; i++) {
 		uint32_t none = 0;
-		bool is_told = false;
+		bool reported = false;
 
 		for (struct ifaddrs *a = addresses; a; a = a->ifa_next) {
 			const struct sockaddr_in *in = (const struct sockaddr_in *)a->ifa_addr;
@@ -109,9 +109,9 @@ static void dump_interfaces(struct kernel_dump *p)
 			if (!in || in->sin_family != AF_INET || strcmp(a->ifa_name, i->if_name))
 				continue;
 			kernel_dump_put(p, id, i->if_name, strlen(i->if_name) + 1, &in->sin_addr, 4);
-			is_told = true;
+			reported = true;
 		}
-		if (!is_told)
+		if (!reported)
 			kernel_dump_put(p, id, i->if_name, strlen(i->if_name) + 1, &none, 4);
 	}
 	if (all)

@@ -17,9 +17,9 @@ enum { DEPTH_MAX = 32, ROUNDS_MAX = 10 };
 #define EVERY_NS 1000000000ull /* one that is born into another cgroup than its parent's is not told */
 
 struct kernel_cgroups {
-	struct kernel_upkeep *upkeep;
+	struct kernel_thread_events *thread_events;
 	struct pids there;
-	uint64_t looked_ns;
+	uint64_t scanned_ns;
 	int n;
 	int dirs[];
 };
@@ -27,7 +27,7 @@ struct kernel_cgroups {
 int kernel_cgroups_open(struct kernel_cgroups **out, const char *const *dirs, int n, int root, const struct abi_clock *clock,
 			struct diag *d)
 {
-	const struct kernel_upkeep_options uo = { .root = root, .clock = clock, .cgroups_alone = true };
+	const struct kernel_thread_events_options uo = { .root = root, .clock = clock, .cgroups_alone = true };
 	struct kernel_cgroups *c = calloc(1, sizeof *c + (size_t)n * sizeof c->dirs[0]);
 	int err = 0;
 
@@ -40,7 +40,7 @@ int kernel_cgroups_open(struct kernel_cgroups **out, const char *const *dirs, in
 			err = diag_errno(d, "cannot open the cgroup %s", dirs[c->n]);
 	}
 	if (!err)
-		err = kernel_upkeep_open(&c->upkeep, &uo, d);
+		err = kernel_thread_events_open(&c->thread_events, &uo, d);
 	if (err)
 		kernel_cgroups_close(c);
 	else
@@ -52,7 +52,7 @@ void kernel_cgroups_close(struct kernel_cgroups *c)
 {
 	if (!c)
 		return;
-	kernel_upkeep_close(c->upkeep);
+	kernel_thread_events_close(c->thread_events);
 	for (int i = 0; i < c->n; i++)
 		close(c->dirs[i]);
 	pids_fini(&c->there);
@@ -61,7 +61,7 @@ void kernel_cgroups_close(struct kernel_cgroups *c)
 
 int kernel_cgroups_begin(struct kernel_cgroups *c, struct diag *d)
 {
-	int err = kernel_upkeep_run(c->upkeep, true);
+	int err = kernel_thread_events_run(c->thread_events, true);
 
 	return err ? diag_fail(d, err, "cannot follow cgroups: %s", strerror(-err)) : 0;
 }
@@ -76,9 +76,9 @@ bool kernel_cgroups_have_changed(struct kernel_cgroups *c)
 {
 	bool changed = false;
 
-	if (!kernel_upkeep_read(c->upkeep, notice, &changed))
+	if (!kernel_thread_events_read(c->thread_events, notice, &changed))
 		changed = true;
-	return changed || clock_monotonic_ns() - c->looked_ns > EVERY_NS;
+	return changed || clock_monotonic_ns() - c->scanned_ns > EVERY_NS;
 }
 
 static int read_procs(int dir, struct pids *found)
@@ -129,12 +129,12 @@ static int gather(const struct kernel_cgroups *c, struct pids *found)
 	return err;
 }
 
-int kernel_cgroups_look(struct kernel_cgroups *c, int (*add)(void *arg, pid_t pid), void *arg)
+int kernel_cgroups_scan(struct kernel_cgroups *c, int (*add)(void *arg, pid_t pid), void *arg)
 {
 	bool any = true;
 	int err = 0;
 
-	c->looked_ns = clock_monotonic_ns();
+	c->scanned_ns = clock_monotonic_ns();
 	for (int round = 0; any && !err && round < ROUNDS_MAX; round++) {
 		struct pids now = { 0 };
 
@@ -165,5 +165,5 @@ const pid_t *kernel_cgroups_pids(const struct kernel_cgroups *c, size_t *n)
 
 int kernel_cgroups_fd(const struct kernel_cgroups *c, int i)
 {
-	return kernel_upkeep_fd(c->upkeep, i);
+	return kernel_thread_events_fd(c->thread_events, i);
 }

@@ -19,7 +19,7 @@
 
 struct kernel_cgroups;
 
-/* kernel_cgroups_open - @dirs: their directories.  @root, @clock: as for kernel_upkeep_open().  0 or -errno. */
+/* kernel_cgroups_open - @dirs: their directories.  @root, @clock: as for kernel_thread_events_open().  0 or -errno. */
 int kernel_cgroups_open(struct kernel_cgroups **c, const char *const *dirs, int n, int root, const struct abi_clock *clock,
 			struct diag *d);
 /* kernel_cgroups_close - accepts NULL. */
@@ -32,12 +32,12 @@ int kernel_cgroups_begin(struct kernel_cgroups *c, struct diag *d);
 bool kernel_cgroups_have_changed(struct kernel_cgroups *c);
 
 /*
- * kernel_cgroups_look - call @add for each process that was not there when it was looked last.
+ * kernel_cgroups_scan - call @add for each process that was not there when it was looked last.
  *
  * Until there is none new: what one that was not yet followed made meanwhile is in the cgroup as well.
  * @add: 0, or -errno, which ends it; -ESRCH: it is gone.  Returns 0 or -errno.
  */
-int kernel_cgroups_look(struct kernel_cgroups *c, int (*add)(void *arg, pid_t pid), void *arg);
+int kernel_cgroups_scan(struct kernel_cgroups *c, int (*add)(void *arg, pid_t pid), void *arg);
 
 /* kernel_cgroups_pids - who is there, as of the last look; lent. */
 const pid_t *kernel_cgroups_pids(const struct kernel_cgroups *c, size_t *n);

@@ -20,11 +20,11 @@
 enum { VERSIONS_MAX = 1 << 16 }; /* 24 MB; if there are more, less is kept */
 
 struct kernel_contexts {
-	struct kernel_upkeep *upkeep;
+	struct kernel_thread_events *thread_events;
 	bool keeps;
 	uint64_t learnt_ns; /* all changes up to then are known */
 	uint64_t pruned_ns;
-	bool has_lost, tells_lost; /* changes: since doubt_ns, and not yet told */
+	bool has_lost, reports_lost; /* changes: since doubt_ns, and not yet told */
 	uint64_t doubt_ns; /* what was known before may be wrong */
 	struct thread *last; /* that was asked for */
 	uint8_t bytes[KERNEL_CONTEXTS_BYTES_MAX];
@@ -149,7 +149,7 @@ static void doubt(struct kernel_contexts *c, uint64_t now_ns)
 	for (int i = 0; c->keeps && i < THREAD_BUCKETS; i++)
 		for (struct thread *t = c->threads.buckets[i]; t; t = t->next)
 			if (t->n)
-				threads_look_again(&c->threads, t, now_ns, ~0u);
+				threads_reread(&c->threads, t, now_ns, ~0u);
 }
 
 void kernel_contexts_learn(struct kernel_contexts *c)
@@ -160,8 +160,8 @@ void kernel_contexts_learn(struct kernel_contexts *c)
 		return;
 	now_ns = clock_now_ns(c->threads.clock);
 	c->last = NULL;
-	if (!kernel_upkeep_read(c->upkeep, threads_change, &c->threads))
-		c->has_lost = c->tells_lost = true;
+	if (!kernel_thread_events_read(c->thread_events, threads_change, &c->threads))
+		c->has_lost = c->reports_lost = true;
 	if (c->has_lost && now_ns - c->doubt_ns > SECOND_NS)
 		doubt(c, now_ns);
 	c->learnt_ns = now_ns;
@@ -171,16 +171,16 @@ void kernel_contexts_learn(struct kernel_contexts *c)
 
 bool kernel_contexts_have_lost(struct kernel_contexts *c)
 {
-	bool lost = c && c->tells_lost;
+	bool lost = c && c->reports_lost;
 
 	if (c)
-		c->tells_lost = false;
+		c->reports_lost = false;
 	return lost;
 }
 
 /* ---------------------------------------------------------------- beginning and end */
 
-int kernel_contexts_open(struct kernel_contexts **out, uint32_t mask, const struct kernel_upkeep_options *o, bool keeps,
+int kernel_contexts_open(struct kernel_contexts **out, uint32_t mask, const struct kernel_thread_events_options *o, bool keeps,
 			 struct diag *d)
 {
 	struct kernel_contexts *c = calloc(1, sizeof *c);
@@ -190,11 +190,11 @@ int kernel_contexts_open(struct kernel_contexts **out, uint32_t mask, const stru
 	if (!c)
 		return diag_fail(d, -ENOMEM, "no memory for contexts of kernel events");
 	c->threads.mask = mask;
-	c->threads.looked_at = ~(KERNEL_CONTEXTS_TOLD | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID) |
+	c->threads.inspected = ~(KERNEL_CONTEXTS_TOLD | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID) |
 				 (o->system_calls ? KERNEL_CONTEXT_CREDENTIALS : 0));
 	c->threads.clock = o->clock;
 	c->keeps = keeps;
-	err = kernel_upkeep_open(&c->upkeep, o, d);
+	err = kernel_thread_events_open(&c->thread_events, o, d);
 	if (err)
 		kernel_contexts_close(c);
 	else
@@ -206,7 +206,7 @@ void kernel_contexts_close(struct kernel_contexts *c)
 {
 	if (!c)
 		return;
-	kernel_upkeep_close(c->upkeep);
+	kernel_thread_events_close(c->thread_events);
 	threads_forget(&c->threads);
 	free(c);
 }
@@ -236,7 +236,7 @@ int kernel_contexts_begin(struct kernel_contexts *c, struct diag *d)
 		return 0;
 	threads_forget(&c->threads);
 	c->last = NULL;
-	err = kernel_upkeep_run(c->upkeep, true);
+	err = kernel_thread_events_run(c->thread_events, true);
 	if (err)
 		return diag_fail(d, err, "cannot follow what changes of threads: %s", strerror(-err));
 	dir = opendir("/proc");
@@ -254,16 +254,16 @@ int kernel_contexts_begin(struct kernel_contexts *c, struct diag *d)
 /* What was told of the thread since the event, of @ns, says better from when on it is so. */
 static void look_beside_event(struct kernel_contexts *c, struct thread *t, uint64_t ns)
 {
-	uint32_t n_told = t->n_told;
+	uint32_t n_reported = t->n_reported;
 	struct kernel_thread_state now;
 	int32_t tid = t->tid;
 
-	if (!threads_look(&c->threads, t, &now, c->threads.looked_at))
+	if (!threads_read(&c->threads, t, &now, c->threads.inspected))
 		return;
 	kernel_contexts_learn(c);
 	t = threads_find(&c->threads, tid);
-	if (t && t->n && t->n_told == n_told)
-		threads_apply(&c->threads, t, &now, ns, c->threads.looked_at);
+	if (t && t->n && t->n_reported == n_reported)
+		threads_apply(&c->threads, t, &now, ns, c->threads.inspected);
 }
 
 static const struct kernel_thread_state *state_of(struct kernel_contexts *c, int32_t tid, uint64_t ns)
@@ -279,9 +279,9 @@ static const struct kernel_thread_state *state_of(struct kernel_contexts *c, int
 	if (!t)
 		return NULL;
 	c->last = t;
-	if (t->looked_ns < c->doubt_ns)
-		threads_look_again(&c->threads, t, c->doubt_ns, ~0u);
-	else if (ns > t->looked_ns && ns - t->looked_ns > SECOND_NS && c->learnt_ns < ns + SECOND_NS)
+	if (t->scanned_ns < c->doubt_ns)
+		threads_reread(&c->threads, t, c->doubt_ns, ~0u);
+	else if (ns > t->scanned_ns && ns - t->scanned_ns > SECOND_NS && c->learnt_ns < ns + SECOND_NS)
 		look_beside_event(c, t, ns);
 	t = c->last ? c->last : threads_meet(&c->threads, tid); /* it may have been learnt of */
 	c->last = t;

@@ -33,7 +33,7 @@ int kernel_contexts_parse(const char *names, uint32_t *mask, struct diag *d);
 
 /* kernel_contexts_open - @o->clock is lent until the close.  @keeps: events may be read long after they were recorded.
  * 0 or -errno. */
-int kernel_contexts_open(struct kernel_contexts **c, uint32_t mask, const struct kernel_upkeep_options *o, bool keeps,
+int kernel_contexts_open(struct kernel_contexts **c, uint32_t mask, const struct kernel_thread_events_options *o, bool keeps,
 			 struct diag *d);
 /* kernel_contexts_close - accepts NULL, as do all. */
 void kernel_contexts_close(struct kernel_contexts *c);

@@ -16,7 +16,7 @@ struct pids {
 };
 
 /* The first that is not less than @pid. */
-static inline size_t pids_place(const struct pids *s, pid_t pid)
+static inline size_t pids_bucket(const struct pids *s, pid_t pid)
 {
 	size_t low = 0, high = s->n;
 
@@ -33,7 +33,7 @@ static inline size_t pids_place(const struct pids *s, pid_t pid)
 
 static inline bool pids_has(const struct pids *s, pid_t pid)
 {
-	size_t at = pids_place(s, pid);
+	size_t at = pids_bucket(s, pid);
 
 	return at < s->n && s->sorted[at] == pid;
 }
@@ -41,7 +41,7 @@ static inline bool pids_has(const struct pids *s, pid_t pid)
 /* 0 or -ENOMEM. */
 static inline int pids_put(struct pids *s, pid_t pid)
 {
-	size_t at = pids_place(s, pid);
+	size_t at = pids_bucket(s, pid);
 
 	if (pids_has(s, pid))
 		return 0;
@@ -61,7 +61,7 @@ static inline int pids_put(struct pids *s, pid_t pid)
 
 static inline void pids_drop(struct pids *s, pid_t pid)
 {
-	size_t at = pids_place(s, pid);
+	size_t at = pids_bucket(s, pid);
 
 	if (pids_has(s, pid))
 		memmove(s->sorted + at, s->sorted + at + 1, (--s->n - at) * sizeof *s->sorted);

@@ -19,7 +19,7 @@ static void learn_birth(struct thread_table *table, const struct kernel_change *
 	struct thread *parent = threads_meet(table, change->by), *t = threads_find_or_add(table, change->tid);
 	bool is_thread = change->flags & CLONE_THREAD;
 	const struct kernel_thread_state *from;
-	uint32_t look = 0, tell = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VPID) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VTID) |
+	uint32_t look = 0, report = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VPID) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VTID) |
 				  KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID_NS) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_TIME_NS);
 	struct thread_version *v = t ? threads_add_version(table, t, change->ns) : NULL;
 
@@ -27,7 +27,7 @@ static void learn_birth(struct thread_table *table, const struct kernel_change *
 		return;
 	t->dead_ns = 0; /* another one had its number */
 	t->asks = false;
-	t->n_told++;
+	t->n_reported++;
 	if (parent) {
 		from = &thread_at(parent, change->ns)->state;
 		v->state = *from;
@@ -39,16 +39,16 @@ static void learn_birth(struct thread_table *table, const struct kernel_change *
 		v->state.number[KERNEL_CONTEXT_PID] = v->state.number[KERNEL_CONTEXT_VPID] = change->tid;
 	memset(v->state.name, 0, sizeof v->state.name);
 	memccpy(v->state.name, change->text, 0, KERNEL_PROCNAME_BYTES - 1);
-	t->looked_ns = change->ns;
+	t->scanned_ns = change->ns;
 	/* In which namespaces it is born its parent's do not tell. */
 	if (!parent || change->flags & OTHER_NAMESPACES)
-		look = parent ? table->looked_at : ~KERNEL_CONTEXTS_TOLD;
+		look = parent ? table->inspected : ~KERNEL_CONTEXTS_TOLD;
 	if (change->flags & INTO_CGROUP)
 		look |= KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP);
-	if (table->mask & tell)
-		look |= tell;
+	if (table->mask & report)
+		look |= report;
 	if (look)
-		threads_look_again(table, t, change->ns, look);
+		threads_reread(table, t, change->ns, look);
 }
 
 static void learn_cgroup(struct thread_table *table, struct thread *leader, const struct kernel_change *change)
@@ -83,7 +83,7 @@ static void learn_exec(struct thread_table *table, struct thread *t, const struc
 		before->dead_ns = change->ns;
 	}
 	if (table->mask & KERNEL_CONTEXT_CREDENTIALS && kernel_thread_is_set_id(t->tid))
-		threads_look_again(table, t, change->ns, ~KERNEL_CONTEXTS_TOLD);
+		threads_reread(table, t, change->ns, ~KERNEL_CONTEXTS_TOLD);
 }
 
 /* As capabilities are not known: who is not root has none. */
@@ -109,11 +109,11 @@ static void learn_rights(struct thread_table *table, struct thread *t, const str
 	struct thread_version *v = asked ? threads_add_version(table, t, change->ns) : NULL;
 
 	t->asks = false;
-	t->n_told++;
+	t->n_reported++;
 	if (v)
 		set_ids(&v->state, change->call, t->ids);
-	else if (!asked && t->settled_ns < change->ns) /* else the last look knows it: of many changes at once one is enough */
-		threads_look_again(table, t, change->ns, table->looked_at);
+	else if (!asked && t->stamped_ns < change->ns) /* else the last look knows it: of many changes at once one is enough */
+		threads_reread(table, t, change->ns, table->inspected);
 }
 
 void threads_change(void *arg, const struct kernel_change *change)

@@ -9,7 +9,7 @@
  * they were recorded. */
 #define KERNEL_CONTEXTS_TOLD (KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
 
-/* threads_change - for kernel_upkeep_read(); @table: a struct thread_table. */
+/* threads_change - for kernel_thread_events_read(); @table: a struct thread_table. */
 void threads_change(void *table, const struct kernel_change *change);
 
 #endif

@@ -23,7 +23,7 @@
 enum { PAGES_MAX = 512 /* in one reading, of each CPU */, EVENTS_MAX = 8 + 2 * KERNEL_SETTERS, CHANGES_MAX = 1 << 17 };
 
 /* Where a record has what a change tells; 0: it does not. */
-struct told {
+struct reported {
 	uint16_t id;
 	enum kernel_change_kind kind;
 	uint16_t tid, by, flags, hierarchy, text, result, ids[2];
@@ -31,11 +31,11 @@ struct told {
 	uint16_t text_size; /* 0: `text` is a word that locates it */
 };
 
-struct kernel_upkeep {
+struct kernel_thread_events {
 	struct kernel_instance instance;
 	const struct abi_clock *clock;
-	struct told told[EVENTS_MAX];
-	int n_told;
+	struct reported reported[EVENTS_MAX];
+	int n_reported;
 	int *pipes;
 	int n_pipes;
 	uint8_t *page;
@@ -74,15 +74,15 @@ static const struct kernel_field *field_of(const struct kernel_format *f, const 
 }
 
 /* -ENOENT: the kernel has no such event, or not as we know it. */
-static int add_event(struct kernel_upkeep *u, const struct wanted *w, struct kernel_format *f)
+static int add_event(struct kernel_thread_events *u, const struct wanted *w, struct kernel_format *f)
 {
-	struct told *t = &u->told[u->n_told];
+	struct reported *t = &u->reported[u->n_reported];
 	const struct kernel_field *field;
 	int err = kernel_event_format(u->instance.dir, w->system, w->event, f, NULL);
 
 	if (err)
 		return err;
-	*t = (struct told){ .id = f->id, .kind = w->kind };
+	*t = (struct reported){ .id = f->id, .kind = w->kind };
 	if ((field = field_of(f, w->tid)) && field->size == 4)
 		t->tid = field->offset;
 	if ((field = field_of(f, w->by)) && field->size == 4)
@@ -98,24 +98,24 @@ static int add_event(struct kernel_upkeep *u, const struct wanted *w, struct ker
 	if ((w->tid && !t->tid) || (w->text && !t->text) || (field && field->place == KERNEL_REL_LOC))
 		return -ENOENT;
 	err = kernel_event_enable(u->instance.dir, w->system, w->event, true, NULL);
-	u->n_told += !err;
+	u->n_reported += !err;
 	return err;
 }
 
 /* A kernel that has not one of them knows less of what it sets: a look tells. */
-static void add_setter(struct kernel_upkeep *u, enum kernel_setter call, bool is_entry, struct kernel_format *f)
+static void add_setter(struct kernel_thread_events *u, enum kernel_setter call, bool is_entry, struct kernel_format *f)
 {
 	char event[48];
 	const struct wanted w = { .system = "syscalls", .event = event,
 				  .kind = is_entry ? KERNEL_CHANGE_ASKED : KERNEL_CHANGE_GRANTED };
 	const struct kernel_field *field;
-	struct told *t;
+	struct reported *t;
 	int n = 0;
 
 	snprintf(event, sizeof event, "sys_%s_%s", is_entry ? "enter" : "exit", setters[call]);
 	if (add_event(u, &w, f))
 		return;
-	t = &u->told[u->n_told - 1];
+	t = &u->reported[u->n_reported - 1];
 	t->call = call;
 	field = is_entry ? NULL : field_of(f, "ret");
 	t->result = field && field->size == 8 ? field->offset : 0;
@@ -124,7 +124,7 @@ static void add_setter(struct kernel_upkeep *u, enum kernel_setter call, bool is
 			t->ids[n++] = f->fields[i].offset;
 }
 
-static int add_events(struct kernel_upkeep *u, const struct kernel_upkeep_options *o, struct diag *d)
+static int add_events(struct kernel_thread_events *u, const struct kernel_thread_events_options *o, struct diag *d)
 {
 	struct kernel_format *f = malloc(sizeof *f);
 	int n = o->cgroups_alone ? 1 : (int)(sizeof wanted / sizeof *wanted), err = f ? 0 : -ENOMEM;
@@ -147,7 +147,7 @@ static int add_events(struct kernel_upkeep *u, const struct kernel_upkeep_option
 	return err;
 }
 
-static int set_up(struct kernel_upkeep *u, const struct kernel_upkeep_options *o, struct diag *d)
+static int setup(struct kernel_thread_events *u, const struct kernel_thread_events_options *o, struct diag *d)
 {
 	int dir = u->instance.dir, err;
 
@@ -160,7 +160,7 @@ static int set_up(struct kernel_upkeep *u, const struct kernel_upkeep_options *o
 	return err ? diag_fail(d, err, "cannot set up a tracefs instance: %s", strerror(-err)) : add_events(u, o, d);
 }
 
-static int add_pipe(struct kernel_upkeep *u, const char *cpu, struct diag *d)
+static int add_pipe(struct kernel_thread_events *u, const char *cpu, struct diag *d)
 {
 	int *pipes = realloc(u->pipes, (size_t)(u->n_pipes + 1) * sizeof *pipes);
 	char path[64];
@@ -176,7 +176,7 @@ static int add_pipe(struct kernel_upkeep *u, const char *cpu, struct diag *d)
 	return 0;
 }
 
-static int open_pipes(struct kernel_upkeep *u, struct diag *d)
+static int open_pipes(struct kernel_thread_events *u, struct diag *d)
 {
 	int fd = openat(u->instance.dir, "per_cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -195,9 +195,9 @@ static int open_pipes(struct kernel_upkeep *u, struct diag *d)
 	return err;
 }
 
-int kernel_upkeep_open(struct kernel_upkeep **out, const struct kernel_upkeep_options *o, struct diag *d)
+int kernel_thread_events_open(struct kernel_thread_events **out, const struct kernel_thread_events_options *o, struct diag *d)
 {
-	struct kernel_upkeep *u = calloc(1, sizeof *u);
+	struct kernel_thread_events *u = calloc(1, sizeof *u);
 	int available, err;
 
 	*out = NULL;
@@ -210,22 +210,22 @@ int kernel_upkeep_open(struct kernel_upkeep **out, const struct kernel_upkeep_op
 	if (o->root >= 0) {
 		err = kernel_instance_create(&u->instance, o->root, d);
 	} else {
-		err = lend_ask(&u->instance, &available, d);
+		err = broker_request(&u->instance, &available, d);
 		if (!err)
 			close(available);
 	}
 	if (!err)
-		err = u->page ? set_up(u, o, d) : diag_fail(d, -ENOMEM, "no memory for a page");
+		err = u->page ? setup(u, o, d) : diag_fail(d, -ENOMEM, "no memory for a page");
 	if (!err)
 		err = open_pipes(u, d);
 	if (err)
-		kernel_upkeep_close(u);
+		kernel_thread_events_close(u);
 	else
 		*out = u;
 	return err;
 }
 
-void kernel_upkeep_close(struct kernel_upkeep *u)
+void kernel_thread_events_close(struct kernel_thread_events *u)
 {
 	if (!u)
 		return;
@@ -238,12 +238,12 @@ void kernel_upkeep_close(struct kernel_upkeep *u)
 	free(u);
 }
 
-int kernel_upkeep_run(struct kernel_upkeep *u, bool runs)
+int kernel_thread_events_run(struct kernel_thread_events *u, bool runs)
 {
 	return kernel_tracefs_write(u->instance.dir, "tracing_on", runs ? "1" : "0");
 }
 
-int kernel_upkeep_fd(const struct kernel_upkeep *u, int i)
+int kernel_thread_events_fd(const struct kernel_thread_events *u, int i)
 {
 	return i < u->n_pipes ? u->pipes[i] : -1;
 }
@@ -261,7 +261,7 @@ static int32_t tid_at(const struct kernel_record *r, unsigned offset)
 }
 
 /* Of an array, or located by a word: its low half says where, its high half how long. */
-static void take_text(struct kernel_change *c, const struct told *t, const struct kernel_record *r)
+static void take_text(struct kernel_change *c, const struct reported *t, const struct kernel_record *r)
 {
 	size_t at = t->text, size = t->text_size, n;
 
@@ -278,7 +278,7 @@ static void take_text(struct kernel_change *c, const struct told *t, const struc
 	c->text[n] = 0;
 }
 
-static bool take(struct kernel_change *c, const struct told *t, const struct kernel_record *r)
+static bool take(struct kernel_change *c, const struct reported *t, const struct kernel_record *r)
 {
 	if (!has(r, t->tid, 4) || !has(r, t->by, 4) || !has(r, t->flags, 8) || !has(r, t->hierarchy, 4) ||
 	    !has(r, t->text, t->text_size ? t->text_size : 4) || !has(r, t->result, 8) || !has(r, t->ids[0], 8) ||
@@ -298,7 +298,7 @@ static bool take(struct kernel_change *c, const struct told *t, const struct ker
 	return !(t->hierarchy && load32(r->bytes + t->hierarchy)) && !(t->result && load64(r->bytes + t->result));
 }
 
-static struct kernel_change *room(struct kernel_upkeep *u)
+static struct kernel_change *room(struct kernel_thread_events *u)
 {
 	size_t n_rooms = u->n_rooms ? 2 * u->n_rooms : 64;
 	struct kernel_change *changes;
@@ -313,7 +313,7 @@ static struct kernel_change *room(struct kernel_upkeep *u)
 	return &u->changes[u->n_changes];
 }
 
-static void read_page(struct kernel_upkeep *u, size_t size)
+static void read_page(struct kernel_thread_events *u, size_t size)
 {
 	struct kernel_change *c;
 	struct kernel_record r;
@@ -330,8 +330,8 @@ static void read_page(struct kernel_upkeep *u, size_t size)
 		memcpy(&id, r.bytes, sizeof id);
 		c = room(u);
 		u->has_lost |= !c;
-		for (int i = 0; c && i < u->n_told; i++)
-			if (u->told[i].id == id && take(c, &u->told[i], &r)) {
+		for (int i = 0; c && i < u->n_reported; i++)
+			if (u->reported[i].id == id && take(c, &u->reported[i], &r)) {
 				c->ns = clock_ns(u->clock, r.ticks);
 				u->n_changes++;
 				break;
@@ -346,7 +346,7 @@ static int by_time(const void *a, const void *b)
 	return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-bool kernel_upkeep_read(struct kernel_upkeep *u, void (*each)(void *arg, const struct kernel_change *c), void *arg)
+bool kernel_thread_events_read(struct kernel_thread_events *u, void (*each)(void *arg, const struct kernel_change *c), void *arg)
 {
 	ssize_t size;
 

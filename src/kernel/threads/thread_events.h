@@ -15,7 +15,7 @@
 #include "abi/clock.h"
 #include "base/diag.h"
 
-struct kernel_upkeep;
+struct kernel_thread_events;
 
 enum kernel_change_kind {
 	KERNEL_CHANGE_BORN, /* of `by`, with `flags` of clone(2) */
@@ -51,29 +51,29 @@ struct kernel_change {
 	char text[256]; /* name or path */
 };
 
-struct kernel_upkeep_options {
+struct kernel_thread_events_options {
 	int root; /* of tracefs, lent; -1: an instance is borrowed */
 	const struct abi_clock *clock; /* lent */
 	bool cgroups_alone; /* of all this only who changes the cgroup, and who reads is woken at once */
 	bool system_calls; /* they are traced anyway: so those that set rights cost nothing more */
 };
 
-/* kernel_upkeep_open - it does not record yet.  0 or -errno. */
-int kernel_upkeep_open(struct kernel_upkeep **u, const struct kernel_upkeep_options *o, struct diag *d);
-/* kernel_upkeep_close - accepts NULL. */
-void kernel_upkeep_close(struct kernel_upkeep *u);
+/* kernel_thread_events_open - it does not record yet.  0 or -errno. */
+int kernel_thread_events_open(struct kernel_thread_events **u, const struct kernel_thread_events_options *o, struct diag *d);
+/* kernel_thread_events_close - accepts NULL. */
+void kernel_thread_events_close(struct kernel_thread_events *u);
 
-/* kernel_upkeep_run - record, or do not.  0 or -errno. */
-int kernel_upkeep_run(struct kernel_upkeep *u, bool runs);
+/* kernel_thread_events_run - record, or do not.  0 or -errno. */
+int kernel_thread_events_run(struct kernel_thread_events *u, bool runs);
 
-/* kernel_upkeep_fd - of a CPU, to wait for what comes (EPOLLIN); -1 behind the last. */
-int kernel_upkeep_fd(const struct kernel_upkeep *u, int i);
+/* kernel_thread_events_fd - of a CPU, to wait for what comes (EPOLLIN); -1 behind the last. */
+int kernel_thread_events_fd(const struct kernel_thread_events *u, int i);
 
 /*
- * kernel_upkeep_read - tell @each what changed since it was read last, in order of time.
+ * kernel_thread_events_read - tell @each what changed since it was read last, in order of time.
  *
  * All that lies before the call is told, in this call or an earlier one.  Returns false if some was lost.
  */
-bool kernel_upkeep_read(struct kernel_upkeep *u, void (*each)(void *arg, const struct kernel_change *c), void *arg);
+bool kernel_thread_events_read(struct kernel_thread_events *u, void (*each)(void *arg, const struct kernel_change *c), void *arg);
 
 #endif

@@ -39,7 +39,7 @@ static int32_t number_of(const char *text, const char *key, int nth)
 	return (int32_t)value;
 }
 
-static bool look_at_status(struct kernel_thread_state *s, int32_t tid)
+static bool inspect_status(struct kernel_thread_state *s, int32_t tid)
 {
 	enum { LAST = 64 };
 	char path[64], text[32768]; /* it names some thousand groups, and behind them the ids in namespaces */
@@ -58,7 +58,7 @@ static bool look_at_status(struct kernel_thread_state *s, int32_t tid)
 	return true;
 }
 
-static bool look_at_name(struct kernel_thread_state *s, int32_t tid)
+static bool inspect_name(struct kernel_thread_state *s, int32_t tid)
 {
 	char path[64], text[128];
 
@@ -72,7 +72,7 @@ static bool look_at_name(struct kernel_thread_state *s, int32_t tid)
 }
 
 /* /proc/TID/stat: "tid (name) state ppid ... priority(18) nice(19)" */
-static bool look_at_stat(struct kernel_thread_state *s, int32_t tid)
+static bool inspect_stat(struct kernel_thread_state *s, int32_t tid)
 {
 	char path[64], text[1024];
 	const char *p;
@@ -90,7 +90,7 @@ static bool look_at_stat(struct kernel_thread_state *s, int32_t tid)
 }
 
 /* What cannot be read stays as it was: the thread may have just ended. */
-static void look_at_namespace(int32_t tid, const char *what, int32_t *number)
+static void inspect_namespace(int32_t tid, const char *what, int32_t *number)
 {
 	char path[64], link[64], *at;
 	ssize_t n;
@@ -103,29 +103,29 @@ static void look_at_namespace(int32_t tid, const char *what, int32_t *number)
 		*number = (int32_t)(uint32_t)strtoul(at + 1, NULL, 10);
 }
 
-static void look_at_namespaces(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
+static void inspect_namespaces(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
 {
 	static const char *const names[] = { "cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts" };
 
 	for (int i = KERNEL_CONTEXT_CGROUP_NS; i <= KERNEL_CONTEXT_UTS_NS; i++)
 		if (mask & KERNEL_CONTEXT_BIT(i))
-			look_at_namespace(tid, names[i - KERNEL_CONTEXT_CGROUP_NS], &s->number[i]);
+			inspect_namespace(tid, names[i - KERNEL_CONTEXT_CGROUP_NS], &s->number[i]);
 }
 
-bool kernel_thread_look(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
+bool kernel_thread_read(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
 {
 	enum {
 		STAT = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PRIO) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_NICE),
 		WITHOUT_STATUS = STAT | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME), /* and says itself whether it is there */
 	};
 
-	if ((mask & ~(uint32_t)WITHOUT_STATUS && !look_at_status(s, tid)) || (mask & STAT && !look_at_stat(s, tid)))
+	if ((mask & ~(uint32_t)WITHOUT_STATUS && !inspect_status(s, tid)) || (mask & STAT && !inspect_stat(s, tid)))
 		return false;
-	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) && !look_at_name(s, tid))
+	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) && !inspect_name(s, tid))
 		return false;
 	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP))
 		cgroup_of(tid, s->cgroup, sizeof s->cgroup);
-	look_at_namespaces(s, tid, mask);
+	inspect_namespaces(s, tid, mask);
 	return true;
 }
 

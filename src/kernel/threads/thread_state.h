@@ -51,9 +51,9 @@ struct kernel_thread_state {
 /* kernel_thread_unknown - nothing is known of thread @tid. */
 void kernel_thread_unknown(struct kernel_thread_state *s, int32_t tid);
 
-/* kernel_thread_look - what of @mask /proc tells of thread @tid now; the rest of @s stays.  False: there is no such
+/* kernel_thread_read - what of @mask /proc tells of thread @tid now; the rest of @s stays.  False: there is no such
  * thread any more, and @s may be half changed. */
-bool kernel_thread_look(struct kernel_thread_state *s, int32_t tid, uint32_t mask);
+bool kernel_thread_read(struct kernel_thread_state *s, int32_t tid, uint32_t mask);
 
 /* kernel_thread_is_set_id - whether it executes a file that gives it another user or group. */
 bool kernel_thread_is_set_id(int32_t tid);

@@ -104,20 +104,20 @@ struct thread *threads_meet(struct thread_table *table, int32_t tid)
 	if (!t || t->n)
 		return t;
 	v = threads_add_version(table, t, 0);
-	if (v && tid && !kernel_thread_look(&v->state, tid, table->mask | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID))) {
+	if (v && tid && !kernel_thread_read(&v->state, tid, table->mask | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID))) {
 		kernel_thread_unknown(&v->state, tid);
 		t->dead_ns = clock_now_ns(table->clock);
 	}
-	t->looked_ns = clock_now_ns(table->clock);
+	t->scanned_ns = clock_now_ns(table->clock);
 	return v ? t : NULL;
 }
 
-bool threads_look(const struct thread_table *table, struct thread *t, struct kernel_thread_state *now, uint32_t mask)
+bool threads_read(const struct thread_table *table, struct thread *t, struct kernel_thread_state *now, uint32_t mask)
 {
 	*now = thread_newest(t)->state;
 	mask &= table->mask;
-	t->looked_ns = clock_now_ns(table->clock);
-	return t->tid && !t->dead_ns && mask && kernel_thread_look(now, t->tid, mask);
+	t->scanned_ns = clock_now_ns(table->clock);
+	return t->tid && !t->dead_ns && mask && kernel_thread_read(now, t->tid, mask);
 }
 
 void threads_apply(struct thread_table *table, struct thread *t, const struct kernel_thread_state *now, uint64_t ns, uint32_t mask)
@@ -125,7 +125,7 @@ void threads_apply(struct thread_table *table, struct thread *t, const struct ke
 	struct thread_version *v = thread_newest(t);
 	struct kernel_thread_state state = v->state;
 
-	t->settled_ns = t->looked_ns;
+	t->stamped_ns = t->scanned_ns;
 	for (int i = 0; i < KERNEL_CONTEXT_NUMBERS; i++)
 		if (mask & KERNEL_CONTEXT_BIT(i))
 			state.number[i] = now->number[i];
@@ -141,11 +141,11 @@ void threads_apply(struct thread_table *table, struct thread *t, const struct ke
 		v->state = state;
 }
 
-void threads_look_again(struct thread_table *table, struct thread *t, uint64_t ns, uint32_t mask)
+void threads_reread(struct thread_table *table, struct thread *t, uint64_t ns, uint32_t mask)
 {
 	struct kernel_thread_state now;
 
-	if (threads_look(table, t, &now, mask))
+	if (threads_read(table, t, &now, mask))
 		threads_apply(table, t, &now, ns, mask);
 }
 

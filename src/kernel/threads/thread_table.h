@@ -27,10 +27,10 @@ struct thread_version {
 struct thread {
 	struct thread *next; /* in its bucket */
 	int32_t tid;
-	uint64_t looked_ns;
-	uint64_t settled_ns; /* of the last look whose outcome is in the versions */
+	uint64_t scanned_ns;
+	uint64_t stamped_ns; /* of the last look whose outcome is in the versions */
 	uint64_t dead_ns; /* 0: it lives */
-	uint32_t n_told; /* births, and rights that were granted */
+	uint32_t n_reported; /* births, and rights that were granted */
 	bool asks; /* for `ids` by `call` */
 	enum kernel_setter call;
 	int32_t ids[2];
@@ -40,7 +40,7 @@ struct thread {
 
 struct thread_table {
 	uint32_t mask; /* contexts that are wanted */
-	uint32_t looked_at; /* those of which nothing is told */
+	uint32_t inspected; /* those of which nothing is told */
 	const struct abi_clock *clock; /* lent */
 	size_t n_versions; /* of all */
 	struct thread *buckets[THREAD_BUCKETS];
@@ -64,12 +64,12 @@ static inline struct thread_version *thread_newest(const struct thread *t)
 }
 struct thread_version *thread_at(const struct thread *t, uint64_t ns);
 
-/* threads_look - what of @mask is now @now; false: it is gone, or nothing of it is wanted. */
-bool threads_look(const struct thread_table *t, struct thread *of, struct kernel_thread_state *now, uint32_t mask);
+/* threads_read - what of @mask is now @now; false: it is gone, or nothing of it is wanted. */
+bool threads_read(const struct thread_table *t, struct thread *of, struct kernel_thread_state *now, uint32_t mask);
 /* threads_apply - what of @mask is otherwise @now is so from @ns on. */
 void threads_apply(struct thread_table *t, struct thread *of, const struct kernel_thread_state *now, uint64_t ns, uint32_t mask);
-/* threads_look_again - both. */
-void threads_look_again(struct thread_table *t, struct thread *of, uint64_t ns, uint32_t mask);
+/* threads_reread - both. */
+void threads_reread(struct thread_table *t, struct thread *of, uint64_t ns, uint32_t mask);
 
 /* threads_prune - forget what no event from @ns on needs. */
 void threads_prune(struct thread_table *t, uint64_t ns);

@@ -13,25 +13,25 @@
 
 #include "kernel/rights.h"
 
-enum { PATIENCE_S = 10 };
+enum { BLOCK_TIMEOUT_S = 10 };
 
 /* A connection to a lender who is root, or -errno. */
-static int connect_to_lender(void)
+static int connect_to_broker(void)
 {
 	const char *path = secure_getenv("DUET_LENDER");
-	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	const struct timeval block_timeout = { .tv_sec = BLOCK_TIMEOUT_S };
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct ucred peer;
 	socklen_t size = sizeof peer;
 	int fd, err = 0;
 
-	if (snprintf(a.sun_path, sizeof a.sun_path, "%s", path && *path ? path : LEND_SOCKET) >=
+	if (snprintf(a.sun_path, sizeof a.sun_path, "%s", path && *path ? path : BROKER_SOCKET) >=
 	    (int)sizeof a.sun_path)
 		return -ENAMETOOLONG;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &block_timeout, sizeof block_timeout);
 	if (connect(fd, (const struct sockaddr *)&a, sizeof a) ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
 		err = -errno;
@@ -44,7 +44,7 @@ static int connect_to_lender(void)
 }
 
 /* Returns 0 and up to two descriptors, -1 for what did not come. */
-static int receive(int connection, struct lend_answer *a, int fds[2])
+static int receive(int connection, struct broker_answer *a, int fds[2])
 {
 	union {
 		struct cmsghdr align;
@@ -73,13 +73,13 @@ static void close_all(int connection, int fds[2])
 	close(connection);
 }
 
-int lend_ask(struct kernel_instance *in, int *available, struct diag *d)
+int broker_request(struct kernel_instance *in, int *available, struct diag *d)
 {
-	int connection = connect_to_lender(), fds[2] = { -1, -1 }, err;
-	struct lend_answer a = { 0 };
+	int connection = connect_to_broker(), fds[2] = { -1, -1 }, err;
+	struct broker_answer a = { 0 };
 
 	if (connection == -EACCES)
-		return kernel_rights_lend(d);
+		return kernel_rights_broker(d);
 	if (connection < 0)
 		return -ENOENT;
 	err = write(connection, in ? "i" : "l", 1) == 1 ? receive(connection, &a, fds) : -errno;

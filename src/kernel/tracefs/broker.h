@@ -9,7 +9,7 @@
  * the lender removes the instance.
  *
  *   asks       one byte: 'i', an instance and the list of events; 'l', the list alone
- *   answers    struct lend_answer, with the directory of the instance and available_events, open to read
+ *   answers    struct broker_answer, with the directory of the instance and available_events, open to read
  */
 #ifndef KERNEL_TRACEFS_BROKER_H
 #define KERNEL_TRACEFS_BROKER_H
@@ -19,29 +19,29 @@
 #include "base/diag.h"
 #include "kernel/tracefs/tracefs.h"
 
-#define LEND_SOCKET "/run/duet/lend.sock"
+#define BROKER_SOCKET "/run/duet/lend.sock"
 
-struct lend_answer {
+struct broker_answer {
 	int32_t error; /* 0, or a negative errno: then no descriptor comes with it */
 	char why[252]; /* terminated */
 };
 
 /* ---------------------------------------------------------------- who borrows */
 
-/* lend_ask - *@available: the list of events, to be closed; @in, unless NULL: an instance.  -ENOENT, without
+/* broker_request - *@available: the list of events, to be closed; @in, unless NULL: an instance.  -ENOENT, without
  * a word in @d, if there is no lender. */
-int lend_ask(struct kernel_instance *in, int *available, struct diag *d);
+int broker_request(struct kernel_instance *in, int *available, struct diag *d);
 
 /* ---------------------------------------------------------------- who lends */
 
-struct lender;
+struct broker_server;
 
-/* lender_open - @listener is lent: a listening stream socket.  0 or -errno. */
-int lender_open(struct lender **l, int listener, struct diag *d);
-/* lender_step - wait up to @timeout_ms, and do what there is to do.  Returns how many have something of ours,
+/* broker_server_open - @listener is lent: a listening stream socket.  0 or -errno. */
+int broker_server_open(struct broker_server **l, int listener, struct diag *d);
+/* broker_server_step - wait up to @timeout_ms, and do what there is to do.  Returns how many have something of ours,
  * or -errno. */
-int lender_step(struct lender *l, int timeout_ms, struct diag *d);
-/* lender_close - what is lent stays so; who lends next, or records as root, takes it back when its time comes. */
-void lender_close(struct lender *l);
+int broker_server_step(struct broker_server *l, int timeout_ms, struct diag *d);
+/* broker_server_close - what is lent stays so; who lends next, or records as root, takes it back when its time comes. */
+void broker_server_close(struct broker_server *l);
 
 #endif

@@ -17,21 +17,21 @@
 
 enum { LOANS_MAX = 32, LOANS_OF_ONE = 4, DEPTH_MAX = 8 };
 
-struct loan {
+struct lease {
 	int connection; /* -1: free */
 	uid_t uid;
 	struct kernel_instance instance; /* root is -1 until it is asked for */
 };
 
-struct lender {
+struct broker_server {
 	int root; /* of tracefs */
 	int listener;
-	struct loan loans[LOANS_MAX];
+	struct lease lease[LOANS_MAX];
 };
 
-int lender_open(struct lender **out, int listener, struct diag *d)
+int broker_server_open(struct broker_server **out, int listener, struct diag *d)
 {
-	struct lender *l = calloc(1, sizeof *l);
+	struct broker_server *l = calloc(1, sizeof *l);
 	int root = l ? kernel_tracefs_open(d) : diag_fail(d, -ENOMEM, "no memory");
 
 	*out = NULL;
@@ -43,29 +43,29 @@ int lender_open(struct lender **out, int listener, struct diag *d)
 	l->listener = listener;
 	io_refuse_descriptors(listener);
 	for (int i = 0; i < LOANS_MAX; i++)
-		l->loans[i] = (struct loan){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
+		l->lease[i] = (struct lease){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
 	kernel_instance_reap(root, NULL);
 	*out = l;
 	return 0;
 }
 
-static int count_of(const struct lender *l, uid_t uid)
+static int count_of(const struct broker_server *l, uid_t uid)
 {
 	int n = 0;
 
 	for (int i = 0; i < LOANS_MAX; i++)
-		n += l->loans[i].connection >= 0 && l->loans[i].uid == uid;
+		n += l->lease[i].connection >= 0 && l->lease[i].uid == uid;
 	return n;
 }
 
-static void take_back(struct loan *l)
+static void take_back(struct lease *l)
 {
 	kernel_instance_remove(&l->instance);
 	close(l->connection);
-	*l = (struct loan){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
+	*l = (struct lease){ .connection = -1, .instance = KERNEL_NO_INSTANCE };
 }
 
-static void let_in(struct lender *l)
+static void let_in(struct broker_server *l)
 {
 	int fd = accept4(l->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct ucred peer;
@@ -75,8 +75,8 @@ static void let_in(struct lender *l)
 		return;
 	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) && count_of(l, peer.uid) < LOANS_OF_ONE)
 		for (int i = 0; i < LOANS_MAX; i++)
-			if (l->loans[i].connection < 0) {
-				l->loans[i] = (struct loan){ fd, peer.uid, KERNEL_NO_INSTANCE };
+			if (l->lease[i].connection < 0) {
+				l->lease[i] = (struct lease){ fd, peer.uid, KERNEL_NO_INSTANCE };
 				return;
 			}
 	close(fd);
@@ -117,7 +117,7 @@ static int give(const struct kernel_instance *in, uid_t uid)
 	return !err && fchown(in->dir, uid, (gid_t)-1) ? -errno : err;
 }
 
-static int make(struct lender *l, struct loan *one, struct diag *d)
+static int make(struct broker_server *l, struct lease *one, struct diag *d)
 {
 	int err;
 
@@ -129,7 +129,7 @@ static int make(struct lender *l, struct loan *one, struct diag *d)
 	return err ? diag_fail(d, err, "cannot give tracefs/%s away: %s", one->instance.path, strerror(-err)) : 0;
 }
 
-static void answer(int connection, const struct lend_answer *a, const int *fds, int n)
+static void answer(int connection, const struct broker_answer *a, const int *fds, int n)
 {
 	union {
 		struct cmsghdr align;
@@ -153,9 +153,9 @@ static void answer(int connection, const struct lend_answer *a, const int *fds, 
 }
 
 /* False: the loan is over. */
-static bool hear(struct lender *l, struct loan *one)
+static bool read_requests(struct broker_server *l, struct lease *one)
 {
-	struct lend_answer a = { 0 };
+	struct broker_answer a = { 0 };
 	struct diag d = { "" };
 	int fds[2];
 	char what;
@@ -176,37 +176,37 @@ static bool hear(struct lender *l, struct loan *one)
 	return !a.error && what == 'i';
 }
 
-int lender_step(struct lender *l, int timeout_ms, struct diag *d)
+int broker_server_step(struct broker_server *l, int timeout_ms, struct diag *d)
 {
 	struct pollfd p[LOANS_MAX + 1] = { { .fd = l->listener, .events = POLLIN } };
 	int n = 0;
 
 	for (int i = 0; i < LOANS_MAX; i++)
-		p[i + 1] = (struct pollfd){ .fd = l->loans[i].connection, .events = POLLIN };
+		p[i + 1] = (struct pollfd){ .fd = l->lease[i].connection, .events = POLLIN };
 	if (poll(p, LOANS_MAX + 1, timeout_ms) < 0 && errno != EINTR)
 		return diag_errno(d, "poll");
 	for (int i = 0; i < LOANS_MAX; i++) {
-		struct loan *one = &l->loans[i];
+		struct lease *one = &l->lease[i];
 
-		if (one->connection >= 0 && p[i + 1].revents && !hear(l, one))
+		if (one->connection >= 0 && p[i + 1].revents && !read_requests(l, one))
 			take_back(one);
 	}
 	if (p[0].revents & POLLIN)
 		let_in(l);
 	for (int i = 0; i < LOANS_MAX; i++)
-		n += l->loans[i].connection >= 0;
+		n += l->lease[i].connection >= 0;
 	return n;
 }
 
-void lender_close(struct lender *l)
+void broker_server_close(struct broker_server *l)
 {
 	if (!l)
 		return;
 	for (int i = 0; i < LOANS_MAX; i++)
-		if (l->loans[i].connection >= 0) {
-			close(l->loans[i].connection);
-			if (l->loans[i].instance.dir >= 0)
-				close(l->loans[i].instance.dir);
+		if (l->lease[i].connection >= 0) {
+			close(l->lease[i].connection);
+			if (l->lease[i].instance.dir >= 0)
+				close(l->lease[i].instance.dir);
 		}
 	close(l->root);
 	free(l);

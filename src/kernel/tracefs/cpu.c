@@ -69,7 +69,7 @@ void kernel_cpu_restart(struct kernel_cpu *c)
 	if (c->has_stream)
 		ctf_stream_close(&c->stream);
 	c->has_stream = false;
-	c->lost_before = load(&c->losses->told);
+	c->lost_before = load(&c->losses->reported);
 }
 
 int kernel_drain_describe(struct kernel_drain *k, struct diag *d)
@@ -81,7 +81,7 @@ int kernel_drain_describe(struct kernel_drain *k, struct diag *d)
 		return diag_fail(d, -ENOMEM, "no memory for the metadata of kernel events");
 	if (!t->size)
 		return 0;
-	err = ctf_sink_describe(&k->sink, t->bytes, t->size, d);
+	err = ctf_writer_describe(&k->sink, t->bytes, t->size, d);
 	if (!err)
 		t->size = 0; /* else it is tried again before the next packet */
 	return err;
@@ -125,7 +125,7 @@ int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k, const struct
 		return err;
 	}
 	c->last_ns = p.end_ns;
-	store(&c->losses->told, c->lost_before + p.discarded);
+	store(&c->losses->reported, c->lost_before + p.discarded);
 	k->n_events += packet->n_events;
 	return 0;
 }
@@ -152,7 +152,7 @@ static void read_lost(struct kernel_cpu *c, const struct kernel_drain *k)
 	free(text);
 }
 
-static void tell_malformed(struct kernel_cpu *c, struct kernel_drain *k,
+static void report_malformed(struct kernel_cpu *c, struct kernel_drain *k,
 			   const struct kernel_page *p, struct diag *d)
 {
 	c->losses->here++; /* at least */
@@ -176,17 +176,17 @@ static int write_page(struct kernel_cpu *c, struct kernel_drain *k, struct kerne
 		first = first ? first : err;
 	} while (more);
 	if (p->malformed)
-		tell_malformed(c, k, p, d);
+		report_malformed(c, k, p, d);
 	c->last_ticks = p->ticks;
 	return first;
 }
 
-int kernel_cpu_tell_lost(struct kernel_cpu *c, struct kernel_drain *k, struct diag *d)
+int kernel_cpu_report_lost(struct kernel_cpu *c, struct kernel_drain *k, struct diag *d)
 {
 	uint64_t now = clock_now_ns(&k->clock);
 	struct kernel_packet empty = { .begin_ns = now, .end_ns = now };
 
-	if (kernel_cpu_lost(c) == c->losses->told)
+	if (kernel_cpu_lost(c) == c->losses->reported)
 		return 0;
 	if (now < c->last_ns)
 		empty.begin_ns = empty.end_ns = c->last_ns;
@@ -227,7 +227,7 @@ int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_d
 	if (mode == KERNEL_DRAIN_LIVE)
 		return first;
 	read_lost(c, k);
-	err = kernel_cpu_tell_lost(c, k, d);
+	err = kernel_cpu_report_lost(c, k, d);
 	return first ? first : err;
 }
 
@@ -295,6 +295,6 @@ int kernel_cpu_write_held(const struct kernel_cpu *c, struct kernel_cpu *to, str
 	}
 	if (to == c)
 		return first; /* goes on */
-	err = kernel_cpu_tell_lost(to, k, d);
+	err = kernel_cpu_report_lost(to, k, d);
 	return first ? first : err;
 }

@@ -22,7 +22,7 @@ struct kernel_drain {
 	int instance; /* descriptor of its directory */
 	struct abi_clock clock;
 	struct kernel_classes classes;
-	struct ctf_sink sink;
+	struct ctf_writer sink;
 	struct kernel_watch *watch; /* NULL: nobody waits for an event */
 	struct kernel_contexts *contexts; /* NULL: none */
 	uint8_t *room; /* with contexts: room_size bytes, where a page's events are put */
@@ -53,7 +53,7 @@ struct kernel_losses {
 	uint64_t flagged; /* as pages told */
 	uint64_t counted; /* as stats told, the same and more */
 	uint64_t here; /* not understood, or not written */
-	uint64_t told; /* in the last packet, and in the traces before */
+	uint64_t reported; /* in the last packet, and in the traces before */
 };
 
 struct kernel_cpu {
@@ -85,8 +85,8 @@ void kernel_cpu_close(struct kernel_cpu *c);
 /* kernel_cpu_append - write a packet to its stream; events that cannot be written are counted as lost. */
 int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k, const struct kernel_packet *packet,
 		      struct diag *d);
-/* kernel_cpu_tell_lost - losses that no packet has told get an empty one. */
-int kernel_cpu_tell_lost(struct kernel_cpu *c, struct kernel_drain *k, struct diag *d);
+/* kernel_cpu_report_lost - losses that no packet has told get an empty one. */
+int kernel_cpu_report_lost(struct kernel_cpu *c, struct kernel_drain *k, struct diag *d);
 
 /* Its stream is to begin anew, in another trace, which tells no loss that those before have told. */
 void kernel_cpu_restart(struct kernel_cpu *c);

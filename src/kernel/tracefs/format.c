@@ -167,7 +167,7 @@ static bool is_scalar_size(unsigned size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-static void settle_elements(struct kernel_field *f, unsigned n_elements)
+static void fix_elements(struct kernel_field *f, unsigned n_elements)
 {
 	if (f->place != KERNEL_IN_RECORD)
 		f->element = f->type_size ? f->type_size : 1;
@@ -198,7 +198,7 @@ static bool read_field(struct kernel_field *f, struct span line)
 	f->offset = (uint16_t)offset;
 	f->size = (uint16_t)size;
 	f->is_signed = is_signed;
-	settle_elements(f, n_elements);
+	fix_elements(f, n_elements);
 	return true;
 }
 

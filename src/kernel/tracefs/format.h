@@ -18,11 +18,11 @@ enum { KERNEL_FIELDS_MAX = 64, KERNEL_COMMON_SIZE = 8 };
 /* Where a field's bytes are: in the record at `offset`, or at a place which a u32 at `offset` tells:
  * its low half from the record's start (DATA_LOC) or from behind this u32 (REL_LOC), its high half
  * the size in bytes. */
-enum kernel_place { KERNEL_IN_RECORD, KERNEL_DATA_LOC, KERNEL_REL_LOC };
+enum kernel_location { KERNEL_IN_RECORD, KERNEL_DATA_LOC, KERNEL_REL_LOC };
 
 struct kernel_field {
 	char name[64];
-	enum kernel_place place;
+	enum kernel_location place;
 	uint16_t offset; /* in the record, common fields included */
 	uint16_t size; /* bytes at offset */
 	uint8_t element; /* bytes of one element; of a scalar the whole */

@@ -201,11 +201,11 @@ int kernel_instance_create(struct kernel_instance *in, int root, struct diag *d)
 	return err ? err : make_quiet(in, d);
 }
 
-int kernel_instance_borrow(struct kernel_instance *in, int dir, int loan, struct diag *d)
+int kernel_instance_borrow(struct kernel_instance *in, int dir, int lease, struct diag *d)
 {
 	struct statfs s;
 
-	*in = (struct kernel_instance){ .root = -1, .loan = loan, .dir = dir, .free_buffer = -1 };
+	*in = (struct kernel_instance){ .root = -1, .lease = lease, .dir = dir, .free_buffer = -1 };
 	snprintf(in->path, sizeof in->path, "a borrowed instance");
 	if (!fstatfs(dir, &s) && s.f_type == TRACEFS_MAGIC_NUMBER)
 		return make_quiet(in, d);
@@ -228,7 +228,7 @@ static int remove_directory(int root, const char *path)
 
 void kernel_instance_remove(struct kernel_instance *in)
 {
-	if (in->root < 0 && in->loan < 0)
+	if (in->root < 0 && in->lease < 0)
 		return;
 	if (in->dir >= 0) {
 		kernel_tracefs_write(in->dir, "tracing_on", "0");
@@ -241,8 +241,8 @@ void kernel_instance_remove(struct kernel_instance *in)
 		remove_directory(in->root, in->path);
 	if (in->dir >= 0)
 		close(in->dir);
-	if (in->loan >= 0)
-		close(in->loan); /* last: now it is removed */
+	if (in->lease >= 0)
+		close(in->lease); /* last: now it is removed */
 	*in = KERNEL_NO_INSTANCE;
 }
 

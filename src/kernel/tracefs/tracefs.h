@@ -31,13 +31,13 @@ ssize_t kernel_tracefs_read_all(int fd, char **text);
 
 struct kernel_instance {
 	int root; /* of tracefs, lent; -1 if there is no instance, or it is borrowed */
-	int loan; /* the connection to whom it is borrowed from (kernel/tracefs/broker.h); -1: it is ours */
+	int lease; /* the connection to whom it is borrowed from (kernel/tracefs/broker.h); -1: it is ours */
 	int dir;
 	int free_buffer; /* held open: on its last close the kernel stops and frees the buffers */
 	char path[96]; /* below root */
 };
 
-#define KERNEL_NO_INSTANCE ((struct kernel_instance){ .root = -1, .loan = -1, .dir = -1, .free_buffer = -1 })
+#define KERNEL_NO_INSTANCE ((struct kernel_instance){ .root = -1, .lease = -1, .dir = -1, .free_buffer = -1 })
 
 /* kernel_instance_create - a fresh instance that records nothing. */
 int kernel_instance_create(struct kernel_instance *in, int root, struct diag *d);
@@ -45,7 +45,7 @@ int kernel_instance_create(struct kernel_instance *in, int root, struct diag *d)
 /* kernel_instance_make - the first half: its directory, open and locked. */
 int kernel_instance_make(struct kernel_instance *in, int root, struct diag *d);
 /* kernel_instance_borrow - the second half, on the directory @dir that who is at @loan made; takes both. */
-int kernel_instance_borrow(struct kernel_instance *in, int dir, int loan, struct diag *d);
+int kernel_instance_borrow(struct kernel_instance *in, int dir, int lease, struct diag *d);
 
 /* Removes it with all it recorded.  No other file of it may be open any more. */
 void kernel_instance_remove(struct kernel_instance *in);

@@ -14,7 +14,7 @@ struct waiting {
 	struct kernel_watch *watch;
 	struct kernel_selection *selection;
 	int instance;
-	const struct kernel_wish *wish;
+	const struct kernel_watch_request *request;
 	struct kernel_format format, raw;
 	int n_matches, n_fit;
 	struct diag *d;
@@ -33,13 +33,13 @@ static int try_events(struct waiting *g)
 	int err = 0;
 
 	for (int i = 0; i < g->selection->n_events && !err; i++) {
-		struct kernel_choice *e = &g->selection->events[i];
+		struct kernel_pattern *e = &g->selection->events[i];
 
-		if (!kernel_pattern_matches(g->wish->pattern, e->system, e->event, e->name))
+		if (!kernel_pattern_matches(g->request->pattern, e->system, e->event, e->name))
 			continue;
 		err = kernel_event_format(g->instance, e->system, e->event, &g->format, g->d);
 		if (!err)
-			err = count(g, kernel_watch_event(g->watch, g->wish, &g->format, e->system, e->name, g->d));
+			err = count(g, kernel_watch_event(g->watch, g->request, &g->format, e->system, e->name, g->d));
 		e->is_waited_for = !err;
 	}
 	return err;
@@ -52,7 +52,7 @@ static int try_syscall(struct waiting *g, int nr, bool is_entry)
 
 	snprintf(name, sizeof name, "syscall_%s_%s", is_entry ? "entry" : "exit", kernel_syscall_name(nr));
 	snprintf(event, sizeof event, "sys_%s_%s", is_entry ? "enter" : "exit", kernel_syscall_kernel_name(nr));
-	if (!kernel_pattern_matches(g->wish->pattern, "syscalls", event, name))
+	if (!kernel_pattern_matches(g->request->pattern, "syscalls", event, name))
 		return 0;
 	if (is_entry) {
 		g->format.n_fields = 0; /* some have no tracepoint: their arguments have no names */
@@ -62,7 +62,7 @@ static int try_syscall(struct waiting *g, int nr, bool is_entry)
 	} else {
 		g->selection->waits_for_exit = true;
 	}
-	return count(g, kernel_watch_syscall(g->watch, g->wish, &g->raw, nr, arguments, name, g->d));
+	return count(g, kernel_watch_syscall(g->watch, g->request, &g->raw, nr, arguments, name, g->d));
 }
 
 static int try_syscalls(struct waiting *g, bool is_entry)
@@ -76,7 +76,7 @@ static int try_syscalls(struct waiting *g, bool is_entry)
 	return err;
 }
 
-int kernel_wait(struct kernel_watch *w, struct kernel_selection *s, int instance, const struct kernel_wish *wish,
+int kernel_wait(struct kernel_watch *w, struct kernel_selection *s, int instance, const struct kernel_watch_request *request,
 		struct diag *d)
 {
 	struct diag why = { "" };
@@ -85,7 +85,7 @@ int kernel_wait(struct kernel_watch *w, struct kernel_selection *s, int instance
 
 	if (!g)
 		return diag_fail(d, -ENOMEM, "no memory for a trigger");
-	*g = (struct waiting){ .watch = w, .selection = s, .instance = instance, .wish = wish, .d = &why };
+	*g = (struct waiting){ .watch = w, .selection = s, .instance = instance, .request = request, .d = &why };
 	err = try_events(g);
 	if (!err && s->n_entry)
 		err = try_syscalls(g, true);
@@ -95,7 +95,7 @@ int kernel_wait(struct kernel_watch *w, struct kernel_selection *s, int instance
 		diag_fail(d, err, "%s", why.text);
 	else if (!g->n_matches)
 		err = diag_fail(d, -ENOENT, "no kernel event that is recorded matches %s: choose it with -k when the "
-				"recording begins", wish->pattern);
+				"recording begins", request->pattern);
 	else if (!g->n_fit)
 		err = diag_fail(d, -EINVAL, "%s", why.text);
 	free(g);

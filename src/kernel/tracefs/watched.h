@@ -8,7 +8,7 @@
 
 /* kernel_wait - wait for the events of @s that match.  0; -ENOENT if none does; -EINVAL if filter or field fit
  * none of them; or another -errno. */
-int kernel_wait(struct kernel_watch *w, struct kernel_selection *s, int instance, const struct kernel_wish *wish,
+int kernel_wait(struct kernel_watch *w, struct kernel_selection *s, int instance, const struct kernel_watch_request *request,
 		struct diag *d);
 
 /* kernel_wait_only - switch all but what is waited for off, or on again: of what the instance records.

@@ -18,7 +18,7 @@ enum { KERNEL_IDS = 65536, NAME_BYTES = 112 };
 /* A field as it is shown. */
 struct field {
 	char name[64];
-	enum kernel_place place;
+	enum kernel_location place;
 	uint16_t offset, size;
 	bool is_text, is_signed, is_one;
 	bool is_state; /* of a thread, where preempted is shown as running */
@@ -47,7 +47,7 @@ struct slot {
 
 struct kernel_watch {
 	const struct abi_clock *clock;
-	kernel_told *told;
+	kernel_event_callback *reported;
 	void *arg;
 	struct slot slots[KERNEL_IDS];
 };
@@ -61,13 +61,13 @@ struct record {
 	uint32_t tid, cpu;
 };
 
-struct kernel_watch *kernel_watch_make(const struct abi_clock *clock, kernel_told *told, void *arg)
+struct kernel_watch *kernel_watch_make(const struct abi_clock *clock, kernel_event_callback *reported, void *arg)
 {
 	struct kernel_watch *w = calloc(1, sizeof *w);
 
 	if (w) {
 		w->clock = clock;
-		w->told = told;
+		w->reported = reported;
 		w->arg = arg;
 	}
 	return w;
@@ -181,13 +181,13 @@ static bool is_named(const char *name, size_t size, enum filter_context which)
 	return strlen(wanted) == size && !memcmp(wanted, name, size);
 }
 
-static enum filter_why find(const struct filter_names *n, bool is_context, const char *name, size_t size,
-			    struct filter_place *place)
+static enum filter_error find(const struct filter_names *n, bool is_context, const char *name, size_t size,
+			    struct filter_location *place)
 {
 	const struct watched *e = ((const struct names *)n)->what;
 	int i = is_context ? -1 : find_field(e, name, size);
 
-	*place = (struct filter_place){ .type = FILTER_INTEGER, .from = FILTER_FROM_SOURCE };
+	*place = (struct filter_location){ .type = FILTER_INTEGER, .from = FILTER_FROM_SOURCE };
 	if (is_context) {
 		place->offset = is_named(name, size, FILTER_VTID) ? FILTER_VTID : FILTER_CPU_ID;
 		return place->offset == FILTER_VTID || is_named(name, size, FILTER_CPU_ID) ? FILTER_FINE
@@ -202,7 +202,7 @@ static enum filter_why find(const struct filter_names *n, bool is_context, const
 	return FILTER_FINE;
 }
 
-static bool label(const struct filter_names *n, const struct filter_place *place, struct filter_label *l)
+static bool label(const struct filter_names *n, const struct filter_location *place, struct filter_label *l)
 {
 	(void)n;
 	(void)place;
@@ -228,27 +228,27 @@ static struct filter *link_filter(const struct watched *e, const struct filter_c
 	return NULL;
 }
 
-static int add_use(struct watched *e, const struct kernel_wish *wish, struct diag *d)
+static int add_use(struct watched *e, const struct kernel_watch_request *request, struct diag *d)
 {
 	struct use *u = calloc(1, sizeof *u);
-	int by = wish->by ? find_field(e, wish->by, strlen(wish->by)) : -1;
+	int by = request->by ? find_field(e, request->by, strlen(request->by)) : -1;
 	int err = 0;
 
 	if (!u)
 		return diag_fail(d, -ENOMEM, "no memory for a trigger");
-	if (wish->by && by < 0)
-		err = diag_fail(d, -EINVAL, "%s has no field %s", e->name, wish->by);
+	if (request->by && by < 0)
+		err = diag_fail(d, -EINVAL, "%s has no field %s", e->name, request->by);
 	else if (by >= 0 && !e->fields[by].is_one)
-		err = diag_fail(d, -EINVAL, "%s: %s is neither a number nor a text", e->name, wish->by);
-	if (!err && wish->filter) {
-		u->filter = link_filter(e, wish->filter, d);
+		err = diag_fail(d, -EINVAL, "%s: %s is neither a number nor a text", e->name, request->by);
+	if (!err && request->filter) {
+		u->filter = link_filter(e, request->filter, d);
 		err = u->filter ? 0 : -EINVAL;
 	}
 	if (err) {
 		free(u);
 		return err;
 	}
-	u->tag = wish->tag;
+	u->tag = request->tag;
 	u->by = by;
 	u->next = e->uses;
 	e->uses = u;
@@ -285,7 +285,7 @@ static void add_field(struct watched *e, const struct kernel_field *f, const cha
 	snprintf(to->name, sizeof to->name, "%s", kernel_layout_shown_name(system, f->name));
 }
 
-int kernel_watch_event(struct kernel_watch *w, const struct kernel_wish *wish, const struct kernel_format *f,
+int kernel_watch_event(struct kernel_watch *w, const struct kernel_watch_request *request, const struct kernel_format *f,
 		       const char *system, const char *name, struct diag *d)
 {
 	struct slot *s = &w->slots[f->id];
@@ -295,7 +295,7 @@ int kernel_watch_event(struct kernel_watch *w, const struct kernel_wish *wish, c
 		for (int i = 0; s->event && i < f->n_fields; i++)
 			add_field(s->event, &f->fields[i], system);
 	}
-	return s->event ? add_use(s->event, wish, d) : diag_fail(d, -ENOMEM, "no memory for a trigger");
+	return s->event ? add_use(s->event, request, d) : diag_fail(d, -ENOMEM, "no memory for a trigger");
 }
 
 /* An argument is a register; what its type does not use may hold anything. */
@@ -326,7 +326,7 @@ static struct watched *watch_syscall(const struct kernel_format *f, const char *
 	return e;
 }
 
-int kernel_watch_syscall(struct kernel_watch *w, const struct kernel_wish *wish, const struct kernel_format *raw,
+int kernel_watch_syscall(struct kernel_watch *w, const struct kernel_watch_request *request, const struct kernel_format *raw,
 			 int nr, const struct kernel_format *f, const char *name, struct diag *d)
 {
 	struct slot *s = &w->slots[raw->id];
@@ -335,7 +335,7 @@ int kernel_watch_syscall(struct kernel_watch *w, const struct kernel_wish *wish,
 		s->by_nr = calloc(KERNEL_SYSCALLS_MAX, sizeof *s->by_nr);
 	if (s->by_nr && !s->by_nr[nr])
 		s->by_nr[nr] = watch_syscall(f, name);
-	return s->by_nr && s->by_nr[nr] ? add_use(s->by_nr[nr], wish, d) : diag_fail(d, -ENOMEM, "no memory for a trigger");
+	return s->by_nr && s->by_nr[nr] ? add_use(s->by_nr[nr], request, d) : diag_fail(d, -ENOMEM, "no memory for a trigger");
 }
 
 /* ---------------------------------------------------------------- pages */
@@ -384,7 +384,7 @@ void kernel_watch_record(struct kernel_watch *w, uint32_t cpu, const uint8_t *by
 		seen = (struct kernel_seen){ .time_ns = time_ns, .tid = r.tid, .cpu = cpu,
 					     .tag = u->tag, .name = r.what->name };
 		if (read_key(&r, u, &seen.key))
-			w->told(w->arg, &seen);
+			w->reported(w->arg, &seen);
 	}
 }
 

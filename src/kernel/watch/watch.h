@@ -24,7 +24,7 @@
 #include "kernel/select.h"
 
 /* What somebody waits for, of the events that are recorded. */
-struct kernel_wish {
+struct kernel_watch_request {
 	const char *pattern; /* as those of kernel/kernel.h, without sets and ! */
 	const struct filter_code *filter; /* NULL: none.  Fields as they are shown; $vtid, $cpu_id */
 	const char *by; /* a field whose value is the key; NULL: the thread */
@@ -40,21 +40,21 @@ struct kernel_seen {
 	const char *name; /* "kernel:sched_switch"; lent as long as the watch */
 };
 
-typedef void kernel_told(void *arg, const struct kernel_seen *seen);
+typedef void kernel_event_callback(void *arg, const struct kernel_seen *seen);
 
 struct kernel_watch;
 
 /* kernel_watch_make - one that waits for nothing yet; NULL without memory.  @clock: lent. */
-struct kernel_watch *kernel_watch_make(const struct abi_clock *clock, kernel_told *told, void *arg);
+struct kernel_watch *kernel_watch_make(const struct abi_clock *clock, kernel_event_callback *reported, void *arg);
 void kernel_watch_free(struct kernel_watch *w);
 
 /* kernel_watch_event - wait for the events of format @f, which are shown as @name.
  * kernel_watch_syscall - for the system call @nr alone: @raw is the format of what records it, @f that which
  *	names the arguments, NULL of an end.
  * 0; -EINVAL if filter or field do not fit this event; -ENOMEM. */
-int kernel_watch_event(struct kernel_watch *w, const struct kernel_wish *wish, const struct kernel_format *f,
+int kernel_watch_event(struct kernel_watch *w, const struct kernel_watch_request *request, const struct kernel_format *f,
 		       const char *system, const char *name, struct diag *d);
-int kernel_watch_syscall(struct kernel_watch *w, const struct kernel_wish *wish, const struct kernel_format *raw,
+int kernel_watch_syscall(struct kernel_watch *w, const struct kernel_watch_request *request, const struct kernel_format *raw,
 			 int nr, const struct kernel_format *f, const char *name, struct diag *d);
 
 /* kernel_watch_record - look at one record, from its common fields on. */

@@ -23,17 +23,17 @@ enum { LISTED_MAX = 64 };
 #define ASK_NS 200000000ull /* how often it is looked whether the recording has ended */
 
 struct source {
-	struct wire *wire;
+	struct tls *tls;
 	char path[MESSAGE_NAME + 1]; /* below the output */
 	char whole[PATH_MAX];
 	struct text first; /* what is said before the link begins */
-	size_t n_said;
+	size_t n_sent_bytes;
 	bool has_begun; /* the link */
 	struct message hello;
 	struct spool spool;
 	struct sender_status status;
-	struct link link;
-	uint64_t ask_due_ns;
+	struct connection link;
+	uint64_t client_due_ns;
 };
 
 /* ---------------------------------------------------------------- what is there */
@@ -61,7 +61,7 @@ static bool is_wanted(const char *wanted, const char *host, const char *name, co
 	return n && !strncmp(name, wanted, n) && name[n] == '-' && name[n + 1] >= '0' && name[n + 1] <= '9';
 }
 
-static void look_at(struct search *s, const char *host, const char *name)
+static void session_info_read(struct search *s, const char *host, const char *name)
 {
 	struct found f = { .grows = false };
 	char whole[PATH_MAX];
@@ -97,7 +97,7 @@ static void look_below(struct search *s, const char *host)
 
 	while (dir && (e = readdir(dir)))
 		if (*e->d_name != '.' && host)
-			look_at(s, host, e->d_name);
+			session_info_read(s, host, e->d_name);
 		else if (*e->d_name != '.')
 			look_below(s, e->d_name);
 	if (dir)
@@ -161,7 +161,7 @@ static int introduce(struct source *s, struct diag *d)
 	return 0;
 }
 
-static int choose(struct source *s, const struct found *f, uint64_t from_ns, struct diag *d)
+static int select_events(struct source *s, const struct found *f, uint64_t from_ns, struct diag *d)
 {
 	int err;
 
@@ -175,7 +175,7 @@ static int choose(struct source *s, const struct found *f, uint64_t from_ns, str
 	return err ? err : introduce(s, d);
 }
 
-int source_open(struct source **out, const char *output, struct wire *w, const struct message *watch, struct diag *d)
+int forwarder_open(struct source **out, const char *output, struct tls *w, const struct message *watch, struct diag *d)
 {
 	struct source *s = calloc(1, sizeof *s);
 	struct search *found = calloc(1, sizeof *found);
@@ -184,7 +184,7 @@ int source_open(struct source **out, const char *output, struct wire *w, const s
 
 	*out = NULL;
 	if (!err) {
-		s->wire = w;
+		s->tls = w;
 		s->spool.dir = s->spool.fd = -1;
 		found->output = output;
 		found->wanted = watch->watch.wanted;
@@ -193,7 +193,7 @@ int source_open(struct source **out, const char *output, struct wire *w, const s
 		if (f && snprintf(s->whole, sizeof s->whole, "%s/%s", output, f->path) >= (int)sizeof s->whole)
 			err = diag_fail(d, -ENAMETOOLONG, "%s is too long", f->path);
 		else if (f)
-			err = choose(s, f, watch->watch.from_ns, d);
+			err = select_events(s, f, watch->watch.from_ns, d);
 		else if (found->n_fits)
 			err = say_list(s, found->fits, found->n_fits);
 		else
@@ -201,13 +201,13 @@ int source_open(struct source **out, const char *output, struct wire *w, const s
 	}
 	free(found);
 	if (err)
-		source_close(s);
+		forwarder_close(s);
 	else
 		*out = s;
 	return err;
 }
 
-void source_close(struct source *s)
+void forwarder_close(struct source *s)
 {
 	if (!s)
 		return;
@@ -216,7 +216,7 @@ void source_close(struct source *s)
 	free(s);
 }
 
-const char *source_path(const struct source *s)
+const char *forwarder_path(const struct source *s)
 {
 	return s->path;
 }
@@ -226,44 +226,44 @@ const char *source_path(const struct source *s)
 /* 1: all of it; 0: not yet; or -errno. */
 static int write_first(struct source *s, struct diag *d)
 {
-	while (s->n_said < s->first.size) {
-		long n = wire_write(s->wire, s->first.bytes + s->n_said, s->first.size - s->n_said, d);
+	while (s->n_sent_bytes < s->first.size) {
+		long n = tls_write(s->tls, s->first.bytes + s->n_sent_bytes, s->first.size - s->n_sent_bytes, d);
 
 		if (n < 0)
 			return n == -EAGAIN ? 0 : (int)n;
-		s->n_said += (size_t)n;
+		s->n_sent_bytes += (size_t)n;
 	}
 	return 1;
 }
 
 static void ask(struct source *s)
 {
-	uint64_t now_ns = link_now_ns();
+	uint64_t now_ns = connection_now_ns();
 	struct progress p;
 
-	if (now_ns < s->ask_due_ns)
+	if (now_ns < s->client_due_ns)
 		return;
-	s->ask_due_ns = now_ns + ASK_NS;
+	s->client_due_ns = now_ns + ASK_NS;
 	progress_read(s->whole, &p);
 	s->link.is_asked_to_end |= p.state != PROGRESS_GROWS;
 }
 
-int source_work(struct source *s, struct diag *d)
+int forwarder_work(struct source *s, struct diag *d)
 {
 	int err = s->has_begun ? 1 : write_first(s, d);
 
 	if (err <= 0 || !*s->path)
 		return err;
 	if (!s->has_begun)
-		link_begin(&s->link, s->wire, &s->spool, &s->status, &s->hello);
+		connection_begin(&s->link, s->tls, &s->spool, &s->status, &s->hello);
 	s->has_begun = true;
 	ask(s);
-	return link_work(&s->link, d);
+	return connection_work(&s->link, d);
 }
 
-short source_waits_for(const struct source *s)
+short forwarder_waits_for(const struct source *s)
 {
 	int unused;
 
-	return s->has_begun ? link_waits_for(&s->link, &unused) : POLLIN | POLLOUT;
+	return s->has_begun ? connection_waits_for(&s->link, &unused) : POLLIN | POLLOUT;
 }

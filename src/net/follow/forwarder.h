@@ -17,23 +17,23 @@
 struct source;
 
 /*
- * source_open - answer @watch, a MESSAGE_WATCH, over @w, which is lent.
+ * forwarder_open - answer @watch, a MESSAGE_WATCH, over @w, which is lent.
  *
  * @output: the directory of a relay.  If what is wanted is one recording, it will be sent; else those that fit are listed, or
  * all that grow.
  *
  * Returns 0 or -errno.
  */
-int source_open(struct source **s, const char *output, struct wire *w, const struct message *watch, struct diag *d);
-void source_close(struct source *s); /* accepts NULL */
+int forwarder_open(struct source **s, const char *output, struct tls *w, const struct message *watch, struct diag *d);
+void forwarder_close(struct source *s); /* accepts NULL */
 
 /* The recording below the output, or "" if there is only a list to send. */
-const char *source_path(const struct source *s);
+const char *forwarder_path(const struct source *s);
 
-/* source_work - do what can be done without waiting.  0; 1: all is said; or -errno. */
-int source_work(struct source *s, struct diag *d);
-/* source_waits_for - poll(2) events.  Besides it wants to work every SOURCE_MS. */
-short source_waits_for(const struct source *s);
+/* forwarder_work - do what can be done without waiting.  0; 1: all is said; or -errno. */
+int forwarder_work(struct source *s, struct diag *d);
+/* forwarder_waits_for - poll(2) events.  Besides it wants to work every SOURCE_MS. */
+short forwarder_waits_for(const struct source *s);
 enum { SOURCE_MS = 50 };
 
 #endif

@@ -30,12 +30,12 @@ enum {
 	GULP = 4 << 20,
 };
 #define SILENCE_NS 30000000000ull /* a relay says something every few seconds */
-#define THIN_NS	   250000000ull
+#define TRIM_NS	   250000000ull
 #define PAUSE_NS   5000000000ull
 
 /* Shared by both processes. */
 struct shared {
-	uint32_t state; /* enum mirror_state */
+	uint32_t state; /* enum replica_state */
 	uint32_t is_ready; /* what is here may be read */
 	uint32_t grew; /* when we came */
 	uint32_t starves; /* said by the reader; taken back with each gulp it lets in */
@@ -43,7 +43,7 @@ struct shared {
 	struct diag why; /* before the state that it explains */
 };
 
-struct mirror {
+struct replica {
 	struct shared *shared;
 	pid_t pid;
 	int control; /* closed: the other one ends */
@@ -53,14 +53,14 @@ struct mirror {
 };
 
 /* The receiving process. */
-struct receiver {
-	const struct mirror_options *o;
+struct replica_receiver {
+	const struct replica_options *o;
 	struct shared *shared;
-	struct wire_context *keys;
+	struct tls_context *keys;
 	int control, dir;
 	const char *dir_path;
 	bool is_over, was_welcome;
-	uint64_t from_ns, heard_ns, thin_due_ns, pause_due_ns;
+	uint64_t from_ns, last_read_ns, trim_due_ns, pause_due_ns;
 	uint64_t known_ns; /* what the relay had when we came */
 	uint64_t held; /* bytes of the disk, as last measured */
 	uint64_t unmeasured; /* received since then */
@@ -71,13 +71,13 @@ struct receiver {
 
 /* ---------------------------------------------------------------- one connection */
 
-static void tell(struct receiver *v, enum mirror_state state, const char *why)
+static void report(struct replica_receiver *v, enum replica_state state, const char *why)
 {
 	snprintf(v->shared->why.text, sizeof v->shared->why.text, "%.*s", (int)sizeof v->shared->why.text - 1, why);
-	store_release(&v->shared->state, state); /* pairs with mirror_state() */
+	store_release(&v->shared->state, state); /* pairs with replica_state() */
 }
 
-static void note_listed(struct receiver *v, const struct message *m)
+static void note_listed(struct replica_receiver *v, const struct message *m)
 {
 	size_t n = strlen(v->list);
 
@@ -88,16 +88,16 @@ static void note_listed(struct receiver *v, const struct message *m)
 	snprintf(v->list + n, sizeof v->list - n, "\n  %s%s", m->listed.path, m->listed.grows ? "" : " (has ended)");
 }
 
-static void note_welcome(struct receiver *v, const struct intake *i)
+static void note_welcome(struct replica_receiver *v, const struct receiver *i)
 {
 	snprintf(v->shared->path, sizeof v->shared->path, "%s/%s", v->dir_path, i->store.path);
 	if (!v->was_welcome && v->from_ns == MESSAGE_FROM_NOW)
 		v->from_ns = v->known_ns; /* also when we come again */
 	v->was_welcome = true;
-	tell(v, MIRROR_RECEIVES, "");
+	report(v, REPLICA_RECEIVES, "");
 }
 
-static int say_none(struct receiver *v, struct diag *d)
+static int say_none(struct replica_receiver *v, struct diag *d)
 {
 	const char *wanted = v->o->wanted;
 
@@ -109,19 +109,19 @@ static int say_none(struct receiver *v, struct diag *d)
 }
 
 /* 0; 1: all is here; or -errno. */
-static int take(struct receiver *v, struct intake *i, size_t n, struct diag *d)
+static int take(struct replica_receiver *v, struct receiver *i, size_t n, struct diag *d)
 {
-	enum intake_event e;
+	enum receiver_event e;
 
-	while ((e = intake_took(i, n)) != INTAKE_NOTHING) {
+	while ((e = receiver_took(i, n)) != RECEIVER_NOTHING) {
 		n = 0;
-		if (e == INTAKE_LISTED)
+		if (e == RECEIVER_LISTED)
 			note_listed(v, &i->said);
-		else if (e == INTAKE_NO_MORE)
+		else if (e == RECEIVER_NO_MORE)
 			return say_none(v, d);
-		else if (e == INTAKE_REFUSED)
+		else if (e == RECEIVER_REFUSED)
 			return diag_fail(d, -EACCES, "it refuses: %s", i->said.text);
-		else if (e == INTAKE_WELCOME)
+		else if (e == RECEIVER_WELCOME)
 			note_welcome(v, i);
 	}
 	if (i->is_over && !i->store.has_ended)
@@ -129,34 +129,34 @@ static int take(struct receiver *v, struct intake *i, size_t n, struct diag *d)
 	return i->store.has_ended;
 }
 
-static int read_some(struct receiver *v, struct wire *w, struct intake *i, struct diag *d)
+static int read_some(struct replica_receiver *v, struct tls *w, struct receiver *i, struct diag *d)
 {
 	size_t room;
-	uint8_t *to = intake_room(i, &room);
-	long n = room ? wire_read(w, to, room, d) : -EAGAIN;
+	uint8_t *to = receiver_room(i, &room);
+	long n = room ? tls_read(w, to, room, d) : -EAGAIN;
 
 	if (n < 0)
 		return n == -EAGAIN ? 0 : (int)n;
-	v->heard_ns = link_now_ns();
+	v->last_read_ns = connection_now_ns();
 	v->unmeasured += (uint64_t)n;
 	v->gulp -= (uint64_t)n < v->gulp ? (uint64_t)n : v->gulp;
 	return take(v, i, (size_t)n, d);
 }
 
-static int write_some(struct wire *w, struct intake *i, struct diag *d)
+static int write_some(struct tls *w, struct receiver *i, struct diag *d)
 {
 	while (i->n_out) {
-		long n = wire_write(w, i->out, i->n_out, d);
+		long n = tls_write(w, i->out, i->n_out, d);
 
 		if (n < 0)
 			return n == -EAGAIN ? 0 : (int)n;
-		intake_sent(i, (size_t)n);
+		receiver_sent(i, (size_t)n);
 	}
 	return 0;
 }
 
 /* What was wanted from the beginning of following on is here. */
-static void note_ready(struct receiver *v)
+static void note_ready(struct replica_receiver *v)
 {
 	struct progress p;
 
@@ -168,13 +168,13 @@ static void note_ready(struct receiver *v)
 		store_release(&v->shared->is_ready, 1); /* pairs with wait_ready() */
 }
 
-static bool is_full(struct receiver *v, struct intake *i)
+static bool is_full(struct replica_receiver *v, struct receiver *i)
 {
-	uint64_t now_ns = link_now_ns();
+	uint64_t now_ns = connection_now_ns();
 
-	if (now_ns >= v->thin_due_ns || v->unmeasured > GULP) {
-		v->held = store_thin(&i->store);
-		v->thin_due_ns = now_ns + THIN_NS;
+	if (now_ns >= v->trim_due_ns || v->unmeasured > GULP) {
+		v->held = store_trim(&i->store);
+		v->trim_due_ns = now_ns + TRIM_NS;
 		v->unmeasured = 0;
 		note_ready(v);
 	}
@@ -186,23 +186,23 @@ static bool is_full(struct receiver *v, struct intake *i)
 }
 
 /* The silence is ours: it is told now and then, so that it is not taken for a cut link. */
-static void say_paused(struct receiver *v, struct intake *i)
+static void say_paused(struct replica_receiver *v, struct receiver *i)
 {
-	uint64_t now_ns = link_now_ns();
+	uint64_t now_ns = connection_now_ns();
 
-	v->heard_ns = now_ns;
-	intake_retry(i);
+	v->last_read_ns = now_ns;
+	receiver_retry(i);
 	if (now_ns < v->pause_due_ns)
 		return;
 	v->pause_due_ns = now_ns + PAUSE_NS;
-	intake_trouble(i, i->is_stalled ? "the disk of who follows is full" : "who follows is slow");
+	receiver_trouble(i, i->is_stalled ? "the disk of who follows is full" : "who follows is slow");
 }
 
 /* 0; 1: all is here; or -errno. */
-static int work(struct receiver *v, struct wire *w, struct intake *i, bool *is_paused, struct diag *d)
+static int work(struct replica_receiver *v, struct tls *w, struct receiver *i, bool *is_paused, struct diag *d)
 {
 	enum { READS_AT_ONCE = 16 };
-	int err = w->is_ready ? 0 : wire_handshake(w, d), written;
+	int err = w->is_ready ? 0 : tls_handshake(w, d), written;
 
 	*is_paused = false;
 	for (int k = 0; k < READS_AT_ONCE && !err; k++) {
@@ -216,17 +216,17 @@ static int work(struct receiver *v, struct wire *w, struct intake *i, bool *is_p
 		err = 0;
 	if (*is_paused)
 		say_paused(v, i);
-	if (!err && link_now_ns() - v->heard_ns > SILENCE_NS)
+	if (!err && connection_now_ns() - v->last_read_ns > SILENCE_NS)
 		err = diag_fail(d, -ETIMEDOUT, "nothing was heard from it for %d s", (int)(SILENCE_NS / 1000000000));
 	return err;
 }
 
-static void hear_control(struct receiver *v, short events)
+static void read_control(struct replica_receiver *v, short events)
 {
 	v->is_over |= events != 0;
 }
 
-static void ask(const struct receiver *v, struct intake *i)
+static void ask(const struct replica_receiver *v, struct receiver *i)
 {
 	struct message m = { .type = MESSAGE_WATCH, .watch = { .version = MESSAGE_VERSION, .from_ns = v->from_ns } };
 
@@ -236,19 +236,19 @@ static void ask(const struct receiver *v, struct intake *i)
 }
 
 /* 0; 1: all is here; or -errno. */
-static int converse(struct receiver *v, int fd, struct diag *d)
+static int converse(struct replica_receiver *v, int fd, struct diag *d)
 {
-	struct intake i;
-	struct wire w;
+	struct receiver i;
+	struct tls w;
 	bool is_paused;
-	int err = wire_open(&w, v->keys, fd, v->o->from.host, d);
+	int err = tls_open(&w, v->keys, fd, v->o->from.host, d);
 
 	if (err)
 		return err;
-	err = intake_init(&i, v->dir, 0);
+	err = receiver_init(&i, v->dir, 0);
 	if (!err)
 		ask(v, &i);
-	v->heard_ns = link_now_ns();
+	v->last_read_ns = connection_now_ns();
 	while (!err && !v->is_over) {
 		struct pollfd p[2] = { { .fd = fd }, { .fd = v->control, .events = POLLIN } };
 
@@ -256,50 +256,50 @@ static int converse(struct receiver *v, int fd, struct diag *d)
 		if (err)
 			break;
 		p[0].events = (short)((is_paused ? 0 : POLLIN) | (w.wants_write || (w.is_ready && i.n_out) ? POLLOUT : 0));
-		poll(p, 2, wire_has_more(&w) && !is_paused ? 0 : TURN_MS);
-		hear_control(v, p[1].revents);
+		poll(p, 2, tls_has_more(&w) && !is_paused ? 0 : TURN_MS);
+		read_control(v, p[1].revents);
 	}
 	if (err == 1) /* our ENDED is on its way */
-		wire_finish(&w);
-	intake_fini(&i);
-	wire_close(&w);
+		tls_finish(&w);
+	receiver_fini(&i);
+	tls_close(&w);
 	return err;
 }
 
 /* ---------------------------------------------------------------- the receiving process */
 
-static void pause_for(struct receiver *v, int ms)
+static void pause_for(struct replica_receiver *v, int ms)
 {
 	struct pollfd p = { .fd = v->control, .events = POLLIN };
 
 	poll(&p, 1, ms);
-	hear_control(v, p.revents);
+	read_control(v, p.revents);
 }
 
-static bool is_for_good(const struct receiver *v, int err)
+static bool is_for_good(const struct replica_receiver *v, int err)
 {
 	return !v->was_welcome || err == -EKEYREJECTED || err == -EACCES || err == -ENOENT;
 }
 
 /* What is wrong, with whom. */
-static void tell_trouble(struct receiver *v, enum mirror_state state, const struct diag *d)
+static void report_trouble(struct replica_receiver *v, enum replica_state state, const struct diag *d)
 {
-	const struct place *p = &v->o->from;
+	const struct endpoint *p = &v->o->from;
 	char text[sizeof d->text];
 	bool names_it = !strncmp(d->text, p->host, strlen(p->host));
 
 	snprintf(text, sizeof text, "%.200s%s%.31s%s%.750s", names_it ? "" : p->host, names_it ? "" : ":",
 		 names_it ? "" : p->port, names_it ? "" : ": ", d->text);
-	tell(v, state, text);
+	report(v, state, text);
 }
 
-static void receive(struct receiver *v)
+static void receive(struct replica_receiver *v)
 {
 	int pause_ms = FIRST_PAUSE_MS;
 
 	while (!v->is_over) {
 		struct diag d = { "" };
-		int fd = place_connect(&v->o->from, wire_is_plain(v->keys), CONNECT_MS, v->control, &d), err;
+		int fd = endpoint_connect(&v->o->from, tls_is_plain(v->keys), CONNECT_MS, v->control, &d), err;
 
 		v->n_listed = 0;
 		v->list[0] = 0;
@@ -307,14 +307,14 @@ static void receive(struct receiver *v)
 		if (v->is_over || err == -ECANCELED)
 			return;
 		if (err == 1) {
-			tell(v, MIRROR_ENDED, "");
+			report(v, REPLICA_ENDED, "");
 			store_release(&v->shared->is_ready, 1);
 			return;
 		}
 		if (is_for_good(v, err))
-			return tell_trouble(v, MIRROR_FAILED, &d);
-		pause_ms = v->shared->state == MIRROR_RECEIVES ? FIRST_PAUSE_MS : 2 * pause_ms;
-		tell_trouble(v, MIRROR_CUT, &d);
+			return report_trouble(v, REPLICA_FAILED, &d);
+		pause_ms = v->shared->state == REPLICA_RECEIVES ? FIRST_PAUSE_MS : 2 * pause_ms;
+		report_trouble(v, REPLICA_CUT, &d);
 		pause_for(v, pause_ms < LONGEST_PAUSE_MS ? pause_ms : (pause_ms = LONGEST_PAUSE_MS));
 	}
 }
@@ -325,7 +325,7 @@ static void remove_copy(const char *dir)
 }
 
 /* Among them other copies' pipes, which would not end while we have them. */
-static void close_others(const struct receiver *v)
+static void close_others(const struct replica_receiver *v)
 {
 	unsigned low = (unsigned)(v->control < v->dir ? v->control : v->dir),
 		 high = (unsigned)(v->control < v->dir ? v->dir : v->control);
@@ -337,7 +337,7 @@ static void close_others(const struct receiver *v)
 	close_range(high + 1, ~0u, 0);
 }
 
-static void run(struct receiver *v)
+static void run(struct replica_receiver *v)
 {
 	static const int others[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -360,7 +360,7 @@ static void run(struct receiver *v)
 
 /* ---------------------------------------------------------------- who reads */
 
-static int make_dir(struct mirror *m, struct diag *d)
+static int make_dir(struct replica *m, struct diag *d)
 {
 	const char *tmp = getenv("TMPDIR");
 
@@ -373,11 +373,11 @@ static int make_dir(struct mirror *m, struct diag *d)
 	return -EIO;
 }
 
-static int start(struct mirror *m, const struct mirror_options *o, struct diag *d)
+static int start(struct replica *m, const struct replica_options *o, struct diag *d)
 {
-	struct receiver v = { .o = o, .shared = m->shared, .dir_path = m->dir,
+	struct replica_receiver v = { .o = o, .shared = m->shared, .dir_path = m->dir,
 			      .from_ns = o->from_begin ? 0 : MESSAGE_FROM_NOW };
-	int pipe[2], err = wire_context_open(&v.keys, &o->keys, false, d);
+	int pipe[2], err = tls_context_open(&v.keys, &o->keys, false, d);
 
 	if (err)
 		return err;
@@ -398,30 +398,30 @@ static int start(struct mirror *m, const struct mirror_options *o, struct diag *
 	}
 	if (v.dir >= 0)
 		close(v.dir);
-	wire_context_close(v.keys);
+	tls_context_close(v.keys);
 	return err;
 }
 
-static bool is_gone(const struct mirror *m)
+static bool is_gone(const struct replica *m)
 {
 	siginfo_t info = { .si_pid = 0 };
 
 	return waitid(P_PID, (id_t)m->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
 }
 
-static int wait_ready(struct mirror *m, struct diag *d)
+static int wait_ready(struct replica *m, struct diag *d)
 {
 	while (!load_acquire(&m->shared->is_ready)) {
-		if (mirror_state(m, d) == MIRROR_FAILED)
+		if (replica_state(m, d) == REPLICA_FAILED)
 			return -ENOENT;
 		poll(NULL, 0, 10);
 	}
 	return 0;
 }
 
-int mirror_open(struct mirror **out, const struct mirror_options *o, struct diag *d)
+int replica_open(struct replica **out, const struct replica_options *o, struct diag *d)
 {
-	struct mirror *m = calloc(1, sizeof *m);
+	struct replica *m = calloc(1, sizeof *m);
 	int err;
 
 	*out = NULL;
@@ -440,13 +440,13 @@ int mirror_open(struct mirror **out, const struct mirror_options *o, struct diag
 	if (!err)
 		err = wait_ready(m, d);
 	if (err)
-		mirror_close(m);
+		replica_close(m);
 	else
 		*out = m;
 	return err;
 }
 
-void mirror_close(struct mirror *m)
+void replica_close(struct replica *m)
 {
 	if (!m)
 		return;
@@ -462,22 +462,22 @@ void mirror_close(struct mirror *m)
 	free(m);
 }
 
-const char *mirror_path(const struct mirror *m)
+const char *replica_path(const struct replica *m)
 {
 	return m->shared->path;
 }
 
-bool mirror_grew(const struct mirror *m)
+bool replica_grew(const struct replica *m)
 {
 	return m->shared->grew;
 }
 
-const char *mirror_name(const struct mirror *m)
+const char *replica_name(const struct replica *m)
 {
 	return m->shared->name;
 }
 
-static bool grow(struct mirror *m, uint32_t n)
+static bool grow(struct replica *m, uint32_t n)
 {
 	uint64_t *bigger = n < m->n_freed ? m->freed : reallocarray(m->freed, n + (size_t)1, sizeof *bigger);
 
@@ -490,7 +490,7 @@ static bool grow(struct mirror *m, uint32_t n)
 	return true;
 }
 
-void mirror_read(struct mirror *m, uint32_t stream, const char *path, uint64_t bytes)
+void replica_read(struct replica *m, uint32_t stream, const char *path, uint64_t bytes)
 {
 	int fd;
 
@@ -505,20 +505,20 @@ void mirror_read(struct mirror *m, uint32_t stream, const char *path, uint64_t b
 		close(fd);
 }
 
-void mirror_starve(struct mirror *m)
+void replica_starve(struct replica *m)
 {
 	store(&m->shared->starves, 1);
 }
 
-enum mirror_state mirror_state(const struct mirror *m, struct diag *d)
+enum replica_state replica_state(const struct replica *m, struct diag *d)
 {
-	enum mirror_state s = load_acquire(&m->shared->state);
+	enum replica_state s = load_acquire(&m->shared->state);
 
-	if (s != MIRROR_ENDED && s != MIRROR_FAILED && is_gone(m)) {
+	if (s != REPLICA_ENDED && s != REPLICA_FAILED && is_gone(m)) {
 		diag_fail(d, -ECHILD, "the process that receives was killed");
-		return MIRROR_FAILED;
+		return REPLICA_FAILED;
 	}
-	if (d && (s == MIRROR_CUT || s == MIRROR_FAILED))
+	if (d && (s == REPLICA_CUT || s == REPLICA_FAILED))
 		*d = m->shared->why;
 	return s;
 }

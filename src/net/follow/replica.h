@@ -21,41 +21,41 @@
 #include "net/endpoint.h"
 #include "net/tls.h"
 
-struct mirror;
+struct replica;
 
-struct mirror_options {
-	struct place from;
-	struct wire_keys keys;
+struct replica_options {
+	struct endpoint from;
+	struct tls_keys keys;
 	const char *wanted; /* HOST/NAME, either, NAME without date, or a pattern; "": the only one that grows */
 	bool from_begin; /* else from now, if it grows */
 	uint64_t most_bytes;
 };
 
 /*
- * mirror_open - begin, and wait until there is something to read: from now, all until now that is wanted of it.
+ * replica_open - begin, and wait until there is something to read: from now, all until now that is wanted of it.
  *
  * Returns 0 or -errno; if none or several recordings fit, @d has a list.
  */
-int mirror_open(struct mirror **m, const struct mirror_options *o, struct diag *d);
-void mirror_close(struct mirror *m); /* accepts NULL; the copy is gone */
+int replica_open(struct replica **m, const struct replica_options *o, struct diag *d);
+void replica_close(struct replica *m); /* accepts NULL; the copy is gone */
 
-const char *mirror_path(const struct mirror *m); /* of the copy */
-bool mirror_grew(const struct mirror *m); /* when it was opened; else it is shown whole */
-const char *mirror_name(const struct mirror *m); /* of the recording, as the relay calls it */
+const char *replica_path(const struct replica *m); /* of the copy */
+bool replica_grew(const struct replica *m); /* when it was opened; else it is shown whole */
+const char *replica_name(const struct replica *m); /* of the recording, as the relay calls it */
 
-/* mirror_read - of stream number @stream, the file @path, the first @bytes will not be read any more. */
-void mirror_read(struct mirror *m, uint32_t stream, const char *path, uint64_t bytes);
-/* mirror_starve - the reader has shown all it may: something more is let in, whatever lies here. */
-void mirror_starve(struct mirror *m);
+/* replica_read - of stream number @stream, the file @path, the first @bytes will not be read any more. */
+void replica_read(struct replica *m, uint32_t stream, const char *path, uint64_t bytes);
+/* replica_starve - the reader has shown all it may: something more is let in, whatever lies here. */
+void replica_starve(struct replica *m);
 
-enum mirror_state {
-	MIRROR_WAITS, /* for the first connection */
-	MIRROR_RECEIVES,
-	MIRROR_CUT, /* connects anew */
-	MIRROR_ENDED, /* all is here */
-	MIRROR_FAILED, /* it gave up */
+enum replica_state {
+	REPLICA_WAITS, /* for the first connection */
+	REPLICA_RECEIVES,
+	REPLICA_CUT, /* connects anew */
+	REPLICA_ENDED, /* all is here */
+	REPLICA_FAILED, /* it gave up */
 };
-/* mirror_state - and why, into @d, if it is cut or failed. */
-enum mirror_state mirror_state(const struct mirror *m, struct diag *d);
+/* replica_state - and why, into @d, if it is cut or failed. */
+enum replica_state replica_state(const struct replica *m, struct diag *d);
 
 #endif

@@ -97,7 +97,7 @@ static bool extend(struct live_talk *t)
 static struct live_cursor *cursor_of(struct live_talk *t, uint64_t id, uint32_t *stream)
 {
 	*stream = (uint32_t)(id - 1);
-	if (!id || id > t->n_cursors || !t->cursors[id - 1].is_told)
+	if (!id || id > t->n_cursors || !t->cursors[id - 1].reported)
 		return NULL;
 	return t->is_attached[t->files->streams[*stream].recording] ? &t->cursors[*stream] : NULL;
 }
@@ -107,12 +107,12 @@ static bool is_metadata(const struct live_talk *t, uint32_t stream)
 	return !t->files->streams[stream].name;
 }
 
-static uint32_t count_untold(const struct live_talk *t, uint32_t recording)
+static uint32_t count_unreported(const struct live_talk *t, uint32_t recording)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < t->n_cursors; i++)
-		n += t->files->streams[i].recording == recording && !t->cursors[i].is_told;
+		n += t->files->streams[i].recording == recording && !t->cursors[i].reported;
 	return n;
 }
 
@@ -131,9 +131,9 @@ static void put_streams(struct live_talk *t, uint32_t recording, bool from_now)
 		const struct live_stream *s = &t->files->streams[i];
 		struct live_cursor *c = &t->cursors[i];
 
-		if (s->recording != recording || c->is_told)
+		if (s->recording != recording || c->reported)
 			continue;
-		*c = (struct live_cursor){ .is_told = true, .floor_ns = t->floors[recording] };
+		*c = (struct live_cursor){ .reported = true, .floor_ns = t->floors[recording] };
 		if (from_now && s->name)
 			c->next = live_files_n_packets(t->files, i);
 		put64(t, i + (uint64_t)1);
@@ -213,11 +213,11 @@ static void attach(struct live_talk *t, const uint8_t *body)
 	}
 	for (uint32_t i = 0; i < t->n_cursors; i++)
 		if (t->files->streams[i].recording == recording)
-			t->cursors[i] = (struct live_cursor){ .is_told = false };
+			t->cursors[i] = (struct live_cursor){ .reported = false };
 	t->is_attached[recording] = true;
 	t->floors[recording] = 0;
 	put32(t, ATTACH_OK);
-	put32(t, count_untold(t, recording));
+	put32(t, count_unreported(t, recording));
 	put_streams(t, recording, !t->from_begin && get32(body + 16) != SEEK_BEGINNING);
 }
 
@@ -246,7 +246,7 @@ static void new_streams(struct live_talk *t, const uint8_t *body)
 		t->is_over = true;
 		return;
 	}
-	n = count_untold(t, recording);
+	n = count_unreported(t, recording);
 	put32(t, n ? STREAMS_OK : is_all_over(t, recording) ? STREAMS_HUP : STREAMS_NONE);
 	put32(t, n);
 	put_streams(t, recording, false);
@@ -363,7 +363,7 @@ static void next_index(struct live_talk *t, const uint8_t *body)
 		return;
 	}
 	c = &t->cursors[stream];
-	flags = count_untold(t, t->files->streams[stream].recording) ? FLAG_NEW_STREAM : 0;
+	flags = count_unreported(t, t->files->streams[stream].recording) ? FLAG_NEW_STREAM : 0;
 	if (find_packet(t, stream, c) || (flags && make_bell(t, stream, c)))
 		put_index(t, &c->packet, INDEX_OK, flags | (has_new_metadata(t, stream) ? FLAG_NEW_METADATA : 0));
 	else if (flags)

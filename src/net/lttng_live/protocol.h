@@ -24,7 +24,7 @@
 enum { LIVE_COMMAND_MAX = 16 + 32 };
 
 struct live_cursor { /* of a stream */
-	bool is_told, is_over;
+	bool reported, is_over;
 	bool has_class, has_packet;
 	uint64_t class_id;
 	uint64_t next; /* packet */

@@ -17,7 +17,7 @@ enum { VIEWERS = 64, LISTENERS = 8, EVENTS = 16, READ_BYTES = 512, TURNS = 64 };
 struct viewer {
 	int fd; /* -1: the place is free */
 	bool waits_to_write;
-	uint64_t heard_ns;
+	uint64_t last_read_ns;
 	struct live_talk talk;
 };
 
@@ -41,7 +41,7 @@ static void drop(struct live_server *s, struct viewer *v)
 }
 
 /* A free place; else that of who has not said who he is, or has been silent longest. */
-static struct viewer *find_place(struct live_server *s)
+static struct viewer *find_slot(struct live_server *s)
 {
 	struct viewer *oldest = NULL;
 
@@ -51,7 +51,7 @@ static struct viewer *find_place(struct live_server *s)
 		if (v->fd < 0)
 			return v;
 		if (!oldest || v->talk.is_known < oldest->talk.is_known ||
-		    (v->talk.is_known == oldest->talk.is_known && v->heard_ns < oldest->heard_ns))
+		    (v->talk.is_known == oldest->talk.is_known && v->last_read_ns < oldest->last_read_ns))
 			oldest = v;
 	}
 	s->n_refused++;
@@ -67,13 +67,13 @@ static void let_in(struct live_server *s, int listener)
 
 	if (fd < 0)
 		return;
-	v = find_place(s);
+	v = find_slot(s);
 	e.data.u32 = (uint32_t)(v - s->viewers);
 	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e)) {
 		close(fd);
 		return;
 	}
-	*v = (struct viewer){ .fd = fd, .heard_ns = live_now_ns() };
+	*v = (struct viewer){ .fd = fd, .last_read_ns = live_now_ns() };
 	v->talk.files = &s->files;
 	v->talk.from_begin = s->from_begin;
 }
@@ -102,7 +102,7 @@ static bool read_some(struct viewer *v)
 
 	if (n <= 0)
 		return n < 0 && (errno == EAGAIN || errno == EINTR);
-	v->heard_ns = live_now_ns();
+	v->last_read_ns = live_now_ns();
 	taken = live_talk_took(&v->talk, bytes, (uint32_t)n);
 	return recv(v->fd, bytes, taken, 0) == (ssize_t)taken && !v->talk.is_over;
 }
@@ -140,12 +140,12 @@ void live_work(struct live_server *s)
 
 static int open_sockets(struct live_server *s, const struct live_options *o, struct diag *d)
 {
-	struct place p = o->listen;
+	struct endpoint p = o->listen;
 	int n, err;
 
 	if (!*p.host)
 		strcpy(p.host, "127.0.0.1");
-	n = place_listen(&p, !o->anywhere, s->listeners, LISTENERS, d);
+	n = endpoint_listen(&p, !o->anywhere, s->listeners, LISTENERS, d);
 	if (n == -EACCES && !o->anywhere)
 		return diag_fail(d, n, "%s: lttng-live knows neither keys nor encryption: other addresses than 127.0.0.1 "
 				       "and ::1 need --anywhere", p.host);

@@ -21,7 +21,7 @@ struct live_server;
 struct live_options {
 	const char *const *roots; /* recordings, or directories of a relay */
 	int n_roots;
-	struct place listen; /* host "": 127.0.0.1 */
+	struct endpoint listen; /* host "": 127.0.0.1 */
 	bool anywhere; /* addresses that others reach are allowed */
 	bool from_begin; /* recordings are given from their beginning, whatever viewers ask for */
 };

@@ -13,8 +13,8 @@
 enum { RELAY_LISTENERS = 8 };
 
 struct sender { /* or who watches */
-	struct wire wire; /* fd -1: the place is free */
-	struct intake intake;
+	struct tls tls; /* fd -1: the place is free */
+	struct receiver receiver;
 	struct source *source; /* it watches */
 	uint64_t since_ns; /* it came, or was heard last */
 	uint32_t events; /* that epoll watches */
@@ -26,7 +26,7 @@ struct sender { /* or who watches */
 
 struct relay {
 	struct relay_options o;
-	struct wire_context *keys;
+	struct tls_context *keys;
 	int output, epoll, signals;
 	int listeners[RELAY_LISTENERS];
 	int n_listeners;
@@ -38,12 +38,12 @@ struct relay {
 	struct sigaction old_pipe, old_file_size;
 };
 
-void relay_tell(const struct relay *r, enum relay_news what, const char *who, const char *text);
+void relay_report(const struct relay *r, enum relay_news what, const char *who, const char *text);
 void relay_drop(struct relay *r, struct sender *s, const char *why);
 void relay_leave(struct relay *r, struct sender *s, const char *why);
 void relay_watch_events(struct relay *r, struct sender *s, uint32_t events);
 
-/* relay_watch.c: who has said INTAKE_WATCHER; its turn; the turn of all. */
+/* relay_watch.c: who has said RECEIVER_WATCHER; its turn; the turn of all. */
 void relay_begin_watcher(struct relay *r, struct sender *s);
 void relay_serve_watcher(struct relay *r, struct sender *s);
 void relay_serve_watchers(struct relay *r);

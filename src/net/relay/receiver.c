@@ -20,15 +20,15 @@ static uint64_t wall_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-int intake_init(struct intake *i, int output, uint64_t most_bytes)
+int receiver_init(struct receiver *i, int output, uint64_t most_bytes)
 {
-	*i = (struct intake){ .output = output, .most_bytes = most_bytes, .store = { .dir = -1, .fd = -1 } };
+	*i = (struct receiver){ .output = output, .most_bytes = most_bytes, .store = { .dir = -1, .fd = -1 } };
 	i->in = malloc(MESSAGE_FIRST_MAX);
 	i->in_capacity = i->in ? MESSAGE_FIRST_MAX : 0;
 	return i->in ? 0 : -ENOMEM;
 }
 
-void intake_fini(struct intake *i)
+void receiver_fini(struct receiver *i)
 {
 	store_close(&i->store);
 	free(i->in);
@@ -36,23 +36,23 @@ void intake_fini(struct intake *i)
 }
 
 /* Whether an answer of any kind fits, and with it the acknowledgement that is owed. */
-static bool can_answer(const struct intake *i)
+static bool can_answer(const struct receiver *i)
 {
 	return i->n_out + 2 * MESSAGE_FIRST_MAX <= sizeof i->out;
 }
 
-uint8_t *intake_room(struct intake *i, size_t *n)
+uint8_t *receiver_room(struct receiver *i, size_t *n)
 {
 	*n = i->is_over || i->is_stalled || !can_answer(i) ? 0 : i->in_capacity - i->n_in;
 	return i->in + i->n_in;
 }
 
-static void answer(struct intake *i, const struct message *m)
+static void answer(struct receiver *i, const struct message *m)
 {
 	i->n_out += (uint32_t)message_write(m, i->out + i->n_out);
 }
 
-void intake_refuse(struct intake *i, const char *why)
+void receiver_refuse(struct receiver *i, const char *why)
 {
 	struct message m = { .type = MESSAGE_REFUSED };
 
@@ -62,7 +62,7 @@ void intake_refuse(struct intake *i, const char *why)
 	i->n_in = 0;
 }
 
-static void acknowledge(struct intake *i)
+static void acknowledge(struct receiver *i)
 {
 	struct message m = { .type = MESSAGE_SIZE };
 
@@ -77,49 +77,49 @@ static void acknowledge(struct intake *i)
 /* The newest that both speak: who cannot decompress speaks the one in which nothing is compressed. */
 static uint32_t version_with(uint32_t theirs)
 {
-	uint32_t ours = squeeze_is_supported() ? MESSAGE_VERSION : 1;
+	uint32_t ours = net_compress_is_supported() ? MESSAGE_VERSION : 1;
 
 	return theirs < ours ? theirs : ours;
 }
 
-static enum intake_event on_hello(struct intake *i, const struct message *m)
+static enum receiver_event on_hello(struct receiver *i, const struct message *m)
 {
 	struct message w = { .type = MESSAGE_WELCOME };
 	struct diag d = { "" };
 	uint8_t *bigger;
 
 	if (store_open(&i->store, i->output, m, i->most_bytes, i->is_watching, &d)) {
-		intake_refuse(i, d.text);
-		return INTAKE_NOTHING;
+		receiver_refuse(i, d.text);
+		return RECEIVER_NOTHING;
 	}
 	bigger = realloc(i->in, MESSAGE_MAX);
 	if (!bigger) {
-		intake_refuse(i, "no memory");
-		return INTAKE_NOTHING;
+		receiver_refuse(i, "no memory");
+		return RECEIVER_NOTHING;
 	}
 	i->in = bigger;
 	i->in_capacity = MESSAGE_MAX;
 	w.welcome.version = i->version = version_with(m->hello.version);
 	strcpy(w.welcome.path, i->store.path);
 	answer(i, &w);
-	return INTAKE_WELCOME;
+	return RECEIVER_WELCOME;
 }
 
-static void on_file(struct intake *i, const struct message *m)
+static void on_file(struct receiver *i, const struct message *m)
 {
 	struct diag d = { "" };
 
 	if (m->file.number != i->store.n_files)
-		return intake_refuse(i, "a file out of its turn");
+		return receiver_refuse(i, "a file out of its turn");
 	if (store_add(&i->store, m->file.name, &d))
-		return intake_refuse(i, d.text);
+		return receiver_refuse(i, d.text);
 	if (i->store.files[m->file.number].size == MESSAGE_UNWANTED && i->version < 2)
-		return intake_refuse(i, "it has a piece that was received before, and removed: its duet is too old to be told");
+		return receiver_refuse(i, "it has a piece that was received before, and removed: its duet is too old to be told");
 	acknowledge(i);
 	i->to_acknowledge = m->file.number + 1;
 }
 
-static void set_stalled(struct intake *i, bool is_stalled, const char *why)
+static void set_stalled(struct receiver *i, bool is_stalled, const char *why)
 {
 	struct message m = { .type = MESSAGE_TROUBLE };
 
@@ -131,7 +131,7 @@ static void set_stalled(struct intake *i, bool is_stalled, const char *why)
 }
 
 /* Whether the message is done with. */
-static bool on_data(struct intake *i, const struct message *m)
+static bool on_data(struct receiver *i, const struct message *m)
 {
 	uint8_t plain[MESSAGE_PAYLOAD]; /* made again should the disk be full in its middle: nobody keeps it for each sender */
 	const uint8_t *bytes = m->data.plain ? plain : m->data.bytes;
@@ -139,13 +139,13 @@ static bool on_data(struct intake *i, const struct message *m)
 	struct diag d = { "" };
 	long n;
 
-	if (m->data.plain && !squeeze_undo(plain, size, m->data.bytes, m->data.n)) {
-		intake_refuse(i, "compressed bytes that are damaged");
+	if (m->data.plain && !net_decompress(plain, size, m->data.bytes, m->data.n)) {
+		receiver_refuse(i, "compressed bytes that are damaged");
 		return true;
 	}
 	n = store_append(&i->store, m->data.number, m->data.offset + i->written, bytes + i->written, size - i->written, &d);
 	if (n < 0) {
-		intake_refuse(i, d.text);
+		receiver_refuse(i, d.text);
 		return true;
 	}
 	if (i->to_acknowledge != m->data.number + 1)
@@ -161,7 +161,7 @@ static bool on_data(struct intake *i, const struct message *m)
 	return true;
 }
 
-static bool is_worth_noting(struct intake *i, const struct message *m)
+static bool is_worth_noting(struct receiver *i, const struct message *m)
 {
 	for (int k = 0; k < 4; k++)
 		if (!m->time.t[k] || m->time.t[k] > INT64_MAX)
@@ -175,7 +175,7 @@ static bool is_worth_noting(struct intake *i, const struct message *m)
 }
 
 /* A time that cannot be noted makes no recording worse: the next one may be. */
-static void on_time(struct intake *i, const struct message *m)
+static void on_time(struct receiver *i, const struct message *m)
 {
 	struct message a = { .type = MESSAGE_TIMED, .timed = { m->time.now, i->took_ns } };
 
@@ -185,47 +185,47 @@ static void on_time(struct intake *i, const struct message *m)
 	answer(i, &a);
 }
 
-static void on_end(struct intake *i)
+static void on_end(struct receiver *i)
 {
 	struct message m = { .type = MESSAGE_ENDED };
 	struct diag d = { "" };
 
 	acknowledge(i);
 	if (store_end(&i->store, &d))
-		return intake_refuse(i, d.text);
+		return receiver_refuse(i, d.text);
 	answer(i, &m);
 	i->is_over = true;
 }
 
 /* What is said before a HELLO where somebody watches: see docs/formats/relay.md. */
-static enum intake_event on_watching(struct intake *i, const struct message *m)
+static enum receiver_event on_watching(struct receiver *i, const struct message *m)
 {
 	if (m->type == MESSAGE_HELLO || i->is_watching != (m->type != MESSAGE_WATCH))
-		return INTAKE_NOTHING;
+		return RECEIVER_NOTHING;
 	i->said = *m;
 	switch (m->type) {
 	case MESSAGE_WATCH:
-		return INTAKE_WATCHER;
+		return RECEIVER_WATCHER;
 	case MESSAGE_LISTED:
-		return INTAKE_LISTED;
+		return RECEIVER_LISTED;
 	case MESSAGE_END:
 	case MESSAGE_REFUSED:
 		i->is_over = true;
-		return m->type == MESSAGE_END ? INTAKE_NO_MORE : INTAKE_REFUSED;
+		return m->type == MESSAGE_END ? RECEIVER_NO_MORE : RECEIVER_REFUSED;
 	default:
-		return INTAKE_NOTHING;
+		return RECEIVER_NOTHING;
 	}
 }
 
 /* Whether the message is done with. */
-static bool handle(struct intake *i, const struct message *m, enum intake_event *e)
+static bool handle(struct receiver *i, const struct message *m, enum receiver_event *e)
 {
 	bool is_first = i->store.dir < 0;
 
 	if (is_first && (*e = on_watching(i, m)))
 		return true;
 	if (is_first != (m->type == MESSAGE_HELLO)) {
-		intake_refuse(i, is_first ? "a hello is expected first" : "a second hello");
+		receiver_refuse(i, is_first ? "a hello is expected first" : "a second hello");
 		return true;
 	}
 	switch (m->type) {
@@ -244,14 +244,14 @@ static bool handle(struct intake *i, const struct message *m, enum intake_event 
 		on_end(i);
 		return true;
 	default:
-		intake_refuse(i, "not for a relay");
+		receiver_refuse(i, "not for a relay");
 		return true;
 	}
 }
 
-static enum intake_event work(struct intake *i)
+static enum receiver_event work(struct receiver *i)
 {
-	enum intake_event e = INTAKE_NOTHING;
+	enum receiver_event e = RECEIVER_NOTHING;
 	uint32_t at = 0;
 
 	while (!i->is_over && !e && can_answer(i)) {
@@ -260,7 +260,7 @@ static enum intake_event work(struct intake *i)
 				      i->store.dir < 0 ? MESSAGE_FIRST_MAX : MESSAGE_MAX);
 
 		if (n < 0)
-			intake_refuse(i, "not the protocol of a relay");
+			receiver_refuse(i, "not the protocol of a relay");
 		if (n <= 0 || !handle(i, &m, &e))
 			break;
 		at += (uint32_t)n;
@@ -274,21 +274,21 @@ static enum intake_event work(struct intake *i)
 	return e;
 }
 
-enum intake_event intake_took(struct intake *i, size_t n)
+enum receiver_event receiver_took(struct receiver *i, size_t n)
 {
 	if (n)
 		i->took_ns = wall_ns();
 	i->n_in += (uint32_t)n;
-	return i->is_stalled ? INTAKE_NOTHING : work(i);
+	return i->is_stalled ? RECEIVER_NOTHING : work(i);
 }
 
-void intake_sent(struct intake *i, size_t n)
+void receiver_sent(struct receiver *i, size_t n)
 {
 	memmove(i->out, i->out + n, i->n_out - n);
 	i->n_out -= (uint32_t)n;
 }
 
-void intake_trouble(struct intake *i, const char *why)
+void receiver_trouble(struct receiver *i, const char *why)
 {
 	struct message m = { .type = MESSAGE_TROUBLE };
 
@@ -297,7 +297,7 @@ void intake_trouble(struct intake *i, const char *why)
 		answer(i, &m);
 }
 
-void intake_retry(struct intake *i)
+void receiver_retry(struct receiver *i)
 {
 	if (i->is_stalled && can_answer(i))
 		work(i);

@@ -38,7 +38,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-void relay_tell(const struct relay *r, enum relay_news what, const char *who, const char *text)
+void relay_report(const struct relay *r, enum relay_news what, const char *who, const char *text)
 {
 	if (r->o.news)
 		r->o.news(r->o.context, what, who, text);
@@ -48,31 +48,31 @@ void relay_tell(const struct relay *r, enum relay_news what, const char *who, co
 
 void relay_drop(struct relay *r, struct sender *s, const char *why)
 {
-	bool is_complete = s->intake.store.has_ended;
+	bool is_complete = s->receiver.store.has_ended;
 
-	if (s->wire.fd < 0)
+	if (s->tls.fd < 0)
 		return;
 	if (s->source)
-		relay_tell(r, RELAY_LEFT, s->from, why);
+		relay_report(r, RELAY_LEFT, s->from, why);
 	else if (!s->is_welcome)
-		relay_tell(r, RELAY_REFUSED, s->from, why);
+		relay_report(r, RELAY_REFUSED, s->from, why);
 	else
-		relay_tell(r, is_complete ? RELAY_COMPLETE : RELAY_LEFT, s->intake.store.path, is_complete ? "" : why);
+		relay_report(r, is_complete ? RELAY_COMPLETE : RELAY_LEFT, s->receiver.store.path, is_complete ? "" : why);
 	relay_end_watcher(r, s);
-	wire_close(&s->wire);
-	intake_fini(&s->intake);
+	tls_close(&s->tls);
+	receiver_fini(&s->receiver);
 	s->is_welcome = s->is_leaving = s->has_more = false;
 }
 
 /* A free place; else that of the one who has waited longest without becoming welcome. */
-static struct sender *find_place(struct relay *r)
+static struct sender *find_slot(struct relay *r)
 {
 	struct sender *oldest = NULL;
 
 	for (uint32_t i = 0; i < r->n_places; i++) {
 		struct sender *s = &r->senders[i];
 
-		if (s->wire.fd < 0)
+		if (s->tls.fd < 0)
 			return s;
 		if (!s->is_welcome && (!oldest || s->since_ns < oldest->since_ns))
 			oldest = s;
@@ -95,10 +95,10 @@ static void name_address(struct sender *s, const struct sockaddr_storage *a, soc
 
 static void welcome_socket(struct relay *r, int fd, const struct sockaddr_storage *a, socklen_t size)
 {
-	struct sender *s = find_place(r);
+	struct sender *s = find_slot(r);
 	struct epoll_event e = { .events = EPOLLIN };
 
-	if (!s || intake_init(&s->intake, r->output, r->o.most_bytes)) {
+	if (!s || receiver_init(&s->receiver, r->output, r->o.most_bytes)) {
 		close(fd);
 		return;
 	}
@@ -106,9 +106,9 @@ static void welcome_socket(struct relay *r, int fd, const struct sockaddr_storag
 	s->since_ns = now_ns();
 	s->events = EPOLLIN;
 	e.data.u32 = (uint32_t)(s - r->senders);
-	if (wire_open(&s->wire, r->keys, fd, "", NULL) || epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &e)) {
-		wire_close(&s->wire);
-		intake_fini(&s->intake);
+	if (tls_open(&s->tls, r->keys, fd, "", NULL) || epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &e)) {
+		tls_close(&s->tls);
+		receiver_fini(&s->receiver);
 	}
 }
 
@@ -134,14 +134,14 @@ static void take_over(struct relay *r, struct sender *s)
 	for (uint32_t i = 0; i < r->n_places; i++) {
 		struct sender *o = &r->senders[i];
 
-		if (o != s && o->wire.fd >= 0 && o->is_welcome &&
-		    !strcmp(o->intake.store.path, s->intake.store.path)) {
+		if (o != s && o->tls.fd >= 0 && o->is_welcome &&
+		    !strcmp(o->receiver.store.path, s->receiver.store.path)) {
 			resumes = true;
 			relay_drop(r, o, "it came again");
 		}
 	}
 	s->is_welcome = true;
-	relay_tell(r, resumes || s->intake.store.was_there ? RELAY_RESUMES : RELAY_BEGINS, s->intake.store.path,
+	relay_report(r, resumes || s->receiver.store.was_there ? RELAY_RESUMES : RELAY_BEGINS, s->receiver.store.path,
 	     s->from);
 }
 
@@ -149,10 +149,10 @@ static void take_over(struct relay *r, struct sender *s)
 
 static void process(struct relay *r, struct sender *s, size_t n)
 {
-	enum intake_event e;
+	enum receiver_event e;
 
-	while ((e = intake_took(&s->intake, n)) != INTAKE_NOTHING) {
-		if (e == INTAKE_WATCHER)
+	while ((e = receiver_took(&s->receiver, n)) != RECEIVER_NOTHING) {
+		if (e == RECEIVER_WATCHER)
 			return relay_begin_watcher(r, s);
 		take_over(r, s);
 		n = 0;
@@ -163,13 +163,13 @@ static void process(struct relay *r, struct sender *s, size_t n)
 static int read_some(struct relay *r, struct sender *s, struct diag *d)
 {
 	size_t room;
-	uint8_t *to = intake_room(&s->intake, &room);
+	uint8_t *to = receiver_room(&s->receiver, &room);
 	long n;
 
 	s->has_more = false;
 	if (!room)
 		return 0;
-	n = wire_read(&s->wire, to, room, d);
+	n = tls_read(&s->tls, to, room, d);
 	if (n == -EAGAIN)
 		return 0;
 	if (n < 0)
@@ -177,18 +177,18 @@ static int read_some(struct relay *r, struct sender *s, struct diag *d)
 	if (s->is_welcome)
 		s->since_ns = now_ns();
 	process(r, s, (size_t)n);
-	s->has_more = wire_has_more(&s->wire);
+	s->has_more = tls_has_more(&s->tls);
 	return 0;
 }
 
 static int write_some(struct relay *r, struct sender *s, struct diag *d)
 {
-	while (s->intake.n_out) {
-		long n = wire_write(&s->wire, s->intake.out, s->intake.n_out, d);
+	while (s->receiver.n_out) {
+		long n = tls_write(&s->tls, s->receiver.out, s->receiver.n_out, d);
 
 		if (n < 0)
 			return n == -EAGAIN ? 0 : (int)n;
-		intake_sent(&s->intake, (size_t)n);
+		receiver_sent(&s->receiver, (size_t)n);
 	}
 	process(r, s, 0); /* what waited for room to be answered in */
 	return 0;
@@ -199,7 +199,7 @@ void relay_watch_events(struct relay *r, struct sender *s, uint32_t events)
 	struct epoll_event e = { .events = events, .data.u32 = (uint32_t)(s - r->senders) };
 
 	if (events != s->events)
-		epoll_ctl(r->epoll, EPOLL_CTL_MOD, s->wire.fd, &e);
+		epoll_ctl(r->epoll, EPOLL_CTL_MOD, s->tls.fd, &e);
 	s->events = events;
 }
 
@@ -209,10 +209,10 @@ static void watch(struct relay *r, struct sender *s)
 	uint32_t events = 0;
 	size_t room;
 
-	intake_room(&s->intake, &room);
-	if (room || !s->wire.is_ready || s->intake.is_over)
+	receiver_room(&s->receiver, &room);
+	if (room || !s->tls.is_ready || s->receiver.is_over)
 		events |= EPOLLIN;
-	if (s->wire.wants_write || (s->wire.is_ready && s->intake.n_out))
+	if (s->tls.wants_write || (s->tls.is_ready && s->receiver.n_out))
 		events |= EPOLLOUT;
 	relay_watch_events(r, s, events);
 }
@@ -225,40 +225,40 @@ void relay_leave(struct relay *r, struct sender *s, const char *why)
 
 	if (!s->is_leaving) {
 		relay_watch_events(r, s, EPOLLIN);
-		wire_finish(&s->wire);
+		tls_finish(&s->tls);
 		s->since_ns = now_ns();
 	}
 	s->is_leaving = true;
-	n = recv(s->wire.fd, scratch, sizeof scratch, MSG_DONTWAIT);
+	n = recv(s->tls.fd, scratch, sizeof scratch, MSG_DONTWAIT);
 	if (!n || (n < 0 && errno != EAGAIN))
 		relay_drop(r, s, why);
 }
 
 static void serve(struct relay *r, struct sender *s)
 {
-	const char *end = s->intake.store.has_ended || s->source ? "" : "it was refused";
+	const char *end = s->receiver.store.has_ended || s->source ? "" : "it was refused";
 	struct diag d = { "" };
 	int err = 0;
 
-	if (s->wire.fd < 0)
+	if (s->tls.fd < 0)
 		return;
 	if (s->is_leaving)
 		return relay_leave(r, s, end);
 	if (s->source)
 		return relay_serve_watcher(r, s);
-	if (!s->wire.is_ready) {
-		err = wire_handshake(&s->wire, &d);
+	if (!s->tls.is_ready) {
+		err = tls_handshake(&s->tls, &d);
 		err = err == -EAGAIN ? 0 : err;
 	}
-	if (!err && s->wire.is_ready)
+	if (!err && s->tls.is_ready)
 		err = read_some(r, s, &d);
-	if (!err && s->wire.is_ready && s->intake.n_out)
+	if (!err && s->tls.is_ready && s->receiver.n_out)
 		err = write_some(r, s, &d);
 	if (err)
 		relay_drop(r, s, d.text);
 	else
 		watch(r, s);
-	if (!err && s->intake.is_over && !s->intake.n_out)
+	if (!err && s->receiver.is_over && !s->receiver.n_out)
 		relay_leave(r, s, end);
 }
 
@@ -271,15 +271,15 @@ static void on_tick(struct relay *r)
 	for (uint32_t i = 0; i < r->n_places; i++) {
 		struct sender *s = &r->senders[i];
 
-		if (s->wire.fd < 0)
+		if (s->tls.fd < 0)
 			continue;
 		if (s->is_leaving && now - s->since_ns > LEAVING_LIMIT_NS) {
 			relay_drop(r, s, "it does not leave");
-		} else if (s->intake.is_stalled) {
-			intake_retry(&s->intake);
+		} else if (s->receiver.is_stalled) {
+			receiver_retry(&s->receiver);
 			s->since_ns = now; /* the silence is ours */
 			serve(r, s);
-		} else if (s->source && *source_path(s->source)) {
+		} else if (s->source && *forwarder_path(s->source)) {
 			continue; /* its link looks at the time itself */
 		} else if (now - s->since_ns > (s->is_welcome ? SILENT_LIMIT_NS : SHY_LIMIT_NS)) {
 			relay_drop(r, s, "it said nothing");
@@ -294,14 +294,14 @@ static bool any_has_more(struct relay *r)
 	bool any = false;
 
 	for (uint32_t i = 0; i < r->n_places; i++)
-		any |= r->senders[i].wire.fd >= 0 && r->senders[i].has_more;
+		any |= r->senders[i].tls.fd >= 0 && r->senders[i].has_more;
 	return any;
 }
 
 static void serve_more(struct relay *r)
 {
 	for (uint32_t i = 0; i < r->n_places; i++)
-		if (r->senders[i].wire.fd >= 0 && r->senders[i].has_more)
+		if (r->senders[i].tls.fd >= 0 && r->senders[i].has_more)
 			serve(r, &r->senders[i]);
 }
 
@@ -390,7 +390,7 @@ static int open_output(struct relay *r, struct diag *d)
 }
 
 /* Three descriptors a sender: its socket, its recording, the file it writes to. */
-static int make_places(struct relay *r, struct diag *d)
+static int make_slots(struct relay *r, struct diag *d)
 {
 	struct rlimit most;
 
@@ -406,7 +406,7 @@ static int make_places(struct relay *r, struct diag *d)
 	if (!r->senders)
 		return diag_fail(d, -ENOMEM, "no memory for %u senders", r->n_places);
 	for (uint32_t i = 0; i < r->n_places; i++)
-		r->senders[i].wire.fd = -1;
+		r->senders[i].tls.fd = -1;
 	return 0;
 }
 
@@ -425,11 +425,11 @@ int relay_open(struct relay **out, const struct relay_options *o, struct diag *d
 	sigaction(SIGXFSZ, &ignore, &r->old_file_size);
 	if (o->keys.is_plain && !*o->listen.host)
 		strcpy(r->o.listen.host, "127.0.0.1");
-	err = make_places(r, d);
+	err = make_slots(r, d);
 	if (!err)
-		err = wire_context_open(&r->keys, &o->keys, true, d);
+		err = tls_context_open(&r->keys, &o->keys, true, d);
 	if (!err) {
-		n = place_listen(&r->o.listen, o->keys.is_plain, r->listeners, RELAY_LISTENERS, d);
+		n = endpoint_listen(&r->o.listen, o->keys.is_plain, r->listeners, RELAY_LISTENERS, d);
 		err = n < 0 ? n : 0;
 	}
 	r->n_listeners = n < 0 ? 0 : n;
@@ -469,7 +469,7 @@ void relay_close(struct relay *r)
 		close(r->epoll);
 	if (r->signals >= 0)
 		close(r->signals);
-	wire_context_close(r->keys);
+	tls_context_close(r->keys);
 	if (r->mask_changed)
 		sigprocmask(SIG_SETMASK, &r->old_mask, NULL);
 	setrlimit(RLIMIT_NOFILE, &r->old_files);

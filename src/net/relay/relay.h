@@ -20,8 +20,8 @@ enum relay_news { RELAY_BEGINS, RELAY_RESUMES, RELAY_COMPLETE, RELAY_LEFT, RELAY
 
 struct relay_options {
 	const char *output; /* directory of all recordings; made */
-	struct place listen; /* host "": all addresses, or with plain keys 127.0.0.1 */
-	struct wire_keys keys;
+	struct endpoint listen; /* host "": all addresses, or with plain keys 127.0.0.1 */
+	struct tls_keys keys;
 	uint64_t most_bytes; /* of one recording; 0: no limit */
 	bool lets_watch; /* who has the key may follow what is received as well */
 	/* Told what happens: @who is a recording below the output, or an address; @text why, or what is followed. */

@@ -12,7 +12,7 @@
 
 enum { WATCHERS_MAX = 32 };
 
-static const char *why_not(const struct relay *r)
+static const char *wait_not(const struct relay *r)
 {
 	if (!r->o.lets_watch)
 		return "this relay lets nobody follow: it was not started with --watch";
@@ -22,38 +22,38 @@ static const char *why_not(const struct relay *r)
 void relay_begin_watcher(struct relay *r, struct sender *s)
 {
 	struct diag d = { "" };
-	const char *why = why_not(r);
+	const char *why = wait_not(r);
 
-	if (!why && source_open(&s->source, r->o.output, &s->wire, &s->intake.said, &d))
+	if (!why && forwarder_open(&s->source, r->o.output, &s->tls, &s->receiver.said, &d))
 		why = d.text;
 	if (why) {
-		intake_refuse(&s->intake, why);
+		receiver_refuse(&s->receiver, why);
 		return;
 	}
 	r->n_watchers++;
 	s->is_welcome = true;
-	if (*source_path(s->source))
-		relay_tell(r, RELAY_FOLLOWED, s->from, source_path(s->source));
+	if (*forwarder_path(s->source))
+		relay_report(r, RELAY_FOLLOWED, s->from, forwarder_path(s->source));
 }
 
 void relay_end_watcher(struct relay *r, struct sender *s)
 {
 	r->n_watchers -= s->source != NULL;
-	source_close(s->source);
+	forwarder_close(s->source);
 	s->source = NULL;
 }
 
 void relay_serve_watcher(struct relay *r, struct sender *s)
 {
 	struct diag d = { "" };
-	int done = source_work(s->source, &d);
+	int done = forwarder_work(s->source, &d);
 	short wanted;
 
 	if (done < 0)
 		return relay_drop(r, s, d.text);
 	if (done)
 		return relay_leave(r, s, "");
-	wanted = source_waits_for(s->source);
+	wanted = forwarder_waits_for(s->source);
 	relay_watch_events(r, s, (wanted & POLLIN ? EPOLLIN : 0u) | (wanted & POLLOUT ? EPOLLOUT : 0u));
 }
 
@@ -62,7 +62,7 @@ void relay_serve_watchers(struct relay *r)
 	for (uint32_t i = 0, n = r->n_watchers; n && i < r->n_places; i++) {
 		struct sender *s = &r->senders[i];
 
-		if (s->wire.fd < 0 || !s->source)
+		if (s->tls.fd < 0 || !s->source)
 			continue;
 		n--;
 		if (!s->is_leaving)

@@ -316,7 +316,7 @@ static bool is_read_from_its_end(const char *name)
 	return (n > 4 && !strcmp(name + n - 4, ".idx")) || (n >= 11 && !strcmp(name + n - 11, ".duet/clock"));
 }
 
-uint64_t store_thin(struct store *s)
+uint64_t store_trim(struct store *s)
 {
 	enum { THICK = 1 << 20, KEPT = 1 << 16 };
 	const char *name;

@@ -61,9 +61,9 @@ int store_add(struct store *s, const char *name, struct diag *d);
 long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8_t *bytes, uint32_t n,
 		  struct diag *d);
 
-/* store_thin - in a copy that is followed: give back the beginnings of indexes and clocks, of which only the ends are
+/* store_trim - in a copy that is followed: give back the beginnings of indexes and clocks, of which only the ends are
  * read (base/progress.h).  Returns how many bytes of the disk the copy takes. */
-uint64_t store_thin(struct store *s);
+uint64_t store_trim(struct store *s);
 
 /* store_time - note @t: sent and received by the host's clock ([0], [3]), by ours ([1], [2]). */
 int store_time(struct store *s, const uint64_t t[4]);

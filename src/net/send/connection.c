@@ -26,19 +26,19 @@ static uint64_t clock_ns_of(clockid_t id)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-uint64_t link_now_ns(void)
+uint64_t connection_now_ns(void)
 {
 	return clock_ns_of(CLOCK_MONOTONIC);
 }
 
-void link_begin(struct link *l, struct wire *w, struct spool *s, struct sender_status *status, const struct message *hello)
+void connection_begin(struct connection *l, struct tls *w, struct spool *s, struct sender_status *status, const struct message *hello)
 {
 	memset(l, 0, sizeof *l);
-	l->wire = w;
+	l->tls = w;
 	l->spool = s;
 	l->status = status;
 	l->hello = *hello;
-	l->heard_ns = link_now_ns();
+	l->last_read_ns = connection_now_ns();
 	spool_begin_connection(s);
 	l->n_out = (uint32_t)message_write(hello, l->out);
 }
@@ -46,7 +46,7 @@ void link_begin(struct link *l, struct wire *w, struct spool *s, struct sender_s
 /* ---------------------------------------------------------------- answers */
 
 /* The exchange with the shortest way there and back tells most (Mills, RFC 5905, 8). */
-static void note_offset(struct link *l)
+static void note_offset(struct connection *l)
 {
 	const uint64_t *t = l->times;
 	int64_t there = (int64_t)(t[1] - t[0]), back = (int64_t)(t[2] - t[3]),
@@ -58,7 +58,7 @@ static void note_offset(struct link *l)
 	l->status->error_ns = error;
 }
 
-static int on_timed(struct link *l, const struct message *m, struct diag *d)
+static int on_timed(struct connection *l, const struct message *m, struct diag *d)
 {
 	if (!l->waits_for_time || m->timed[0] != l->times[0])
 		return diag_fail(d, -EPROTO, "the relay answers what it was not asked");
@@ -70,7 +70,7 @@ static int on_timed(struct link *l, const struct message *m, struct diag *d)
 	return 0;
 }
 
-static int on_welcome(struct link *l, const struct message *m, struct diag *d)
+static int on_welcome(struct connection *l, const struct message *m, struct diag *d)
 {
 	if (l->version || !m->welcome.version || m->welcome.version > MESSAGE_VERSION)
 		return diag_fail(d, -EACCES, "the relay speaks version %u of the protocol, this duet version %d",
@@ -83,14 +83,14 @@ static int on_welcome(struct link *l, const struct message *m, struct diag *d)
 	return 0;
 }
 
-static void on_trouble(struct link *l, const struct message *m)
+static void on_trouble(struct connection *l, const struct message *m)
 {
 	l->is_in_trouble = *m->text;
 	if (*m->text)
 		snprintf(l->status->text, sizeof l->status->text, "the relay waits: %s", m->text);
 }
 
-static int on_message(struct link *l, const struct message *m, struct diag *d)
+static int on_message(struct connection *l, const struct message *m, struct diag *d)
 {
 	if (m->type == MESSAGE_REFUSED)
 		return diag_fail(d, -EACCES, "the relay refuses: %s", m->text);
@@ -108,22 +108,22 @@ static int on_message(struct link *l, const struct message *m, struct diag *d)
 		on_trouble(l, m);
 		return 0;
 	case MESSAGE_ENDED:
-		l->has_ended = l->has_said_end;
+		l->has_ended = l->has_sent_end;
 		return 0;
 	default:
 		return diag_fail(d, -EPROTO, "no relay answers there");
 	}
 }
 
-static int read_answers(struct link *l, struct diag *d)
+static int read_answers(struct connection *l, struct diag *d)
 {
-	long n = wire_read(l->wire, l->in + l->n_in, sizeof l->in - l->n_in, d);
+	long n = tls_read(l->tls, l->in + l->n_in, sizeof l->in - l->n_in, d);
 	uint32_t at = 0;
 	int err = 0;
 
 	if (n < 0)
 		return n == -EAGAIN ? 0 : (int)n;
-	l->heard_ns = link_now_ns();
+	l->last_read_ns = connection_now_ns();
 	l->n_in += (uint32_t)n;
 	while (!err) {
 		struct message m;
@@ -143,13 +143,13 @@ static int read_answers(struct link *l, struct diag *d)
 
 /* ---------------------------------------------------------------- what to say next */
 
-static void say(struct link *l, const struct message *m)
+static void say(struct connection *l, const struct message *m)
 {
 	l->n_out = (uint32_t)message_write(m, l->out);
 	l->out_at = 0;
 }
 
-static bool say_time(struct link *l, uint64_t now)
+static bool say_time(struct connection *l, uint64_t now)
 {
 	struct message m = { .type = MESSAGE_TIME };
 
@@ -164,7 +164,7 @@ static bool say_time(struct link *l, uint64_t now)
 	return true;
 }
 
-static bool say_file(struct link *l)
+static bool say_file(struct connection *l)
 {
 	struct message m = { .type = MESSAGE_FILE };
 
@@ -177,7 +177,7 @@ static bool say_file(struct link *l)
 }
 
 /* In less room, if there is any. */
-static void squeeze(const struct link *l, struct message *m, uint8_t *bytes)
+static void squeeze(const struct connection *l, struct message *m, uint8_t *bytes)
 {
 	uint8_t plain[MESSAGE_PAYLOAD];
 	uint32_t n = m->data.n;
@@ -185,7 +185,7 @@ static void squeeze(const struct link *l, struct message *m, uint8_t *bytes)
 	if (!l->pack_level || l->version < 2)
 		return;
 	memcpy(plain, bytes, n);
-	m->data.n = squeeze_do(bytes, n - 1, plain, n, l->pack_level);
+	m->data.n = net_compress(bytes, n - 1, plain, n, l->pack_level);
 	m->data.plain = n;
 	if (m->data.n)
 		return;
@@ -195,7 +195,7 @@ static void squeeze(const struct link *l, struct message *m, uint8_t *bytes)
 }
 
 /* 1: said; 0: there is none; or -errno. */
-static int say_data(struct link *l, struct diag *d)
+static int say_data(struct connection *l, struct diag *d)
 {
 	struct message m;
 	int err;
@@ -213,33 +213,33 @@ static int say_data(struct link *l, struct diag *d)
 	return 1;
 }
 
-static bool say_end(struct link *l)
+static bool say_end(struct connection *l)
 {
 	struct message m = { .type = MESSAGE_END };
 
 	if (!l->is_asked_to_end || !spool_all_acknowledged(l->spool))
 		return false;
-	l->has_said_end = true;
+	l->has_sent_end = true;
 	say(l, &m);
 	return true;
 }
 
-static void note_totals(struct link *l)
+static void note_totals(struct connection *l)
 {
 	l->status->total = spool_bytes(l->spool, false);
 	l->status->acknowledged = spool_bytes(l->spool, true);
 	l->status->n_skipped = l->spool->n_skipped;
 	l->status->gone_bytes = l->spool->gone_bytes;
-	store_release(&l->status->n_pieces, spool_pieces(l->spool));
+	store_release(&l->status->n_trace_chunks, spool_trace_chunks(l->spool));
 }
 
 /* 1: said something; 0: nothing to say now; or -errno. */
-static int say_next(struct link *l, struct diag *d)
+static int say_next(struct connection *l, struct diag *d)
 {
-	uint64_t now = link_now_ns();
+	uint64_t now = connection_now_ns();
 	int said;
 
-	if (!l->version || l->has_said_end)
+	if (!l->version || l->has_sent_end)
 		return 0;
 	if (say_time(l, now) || say_file(l))
 		return 1;
@@ -259,10 +259,10 @@ static int say_next(struct link *l, struct diag *d)
 	return say_end(l);
 }
 
-static int write_out(struct link *l, struct diag *d)
+static int write_out(struct connection *l, struct diag *d)
 {
 	while (l->out_at < l->n_out) {
-		long n = wire_write(l->wire, l->out + l->out_at, l->n_out - l->out_at, d);
+		long n = tls_write(l->tls, l->out + l->out_at, l->n_out - l->out_at, d);
 
 		if (n < 0)
 			return n == -EAGAIN ? 0 : (int)n;
@@ -271,22 +271,22 @@ static int write_out(struct link *l, struct diag *d)
 	return 1;
 }
 
-static int check_silence(const struct link *l, struct diag *d)
+static int check_silence(const struct connection *l, struct diag *d)
 {
-	uint64_t silent = link_now_ns() - l->heard_ns;
+	uint64_t silent = connection_now_ns() - l->last_read_ns;
 
 	if (silent > (l->is_in_trouble ? TROUBLE_NS : SILENCE_NS))
 		return diag_fail(d, -ETIMEDOUT, "nothing was heard from it for %d s", (int)(silent / (1000 * MS)));
 	return 0;
 }
 
-int link_work(struct link *l, struct diag *d)
+int connection_work(struct connection *l, struct diag *d)
 {
 	enum { MESSAGES_AT_ONCE = 64 };
 	int err;
 
-	if (!l->wire->is_ready) {
-		err = wire_handshake(l->wire, d);
+	if (!l->tls->is_ready) {
+		err = tls_handshake(l->tls, d);
 		if (err)
 			return err == -EAGAIN ? check_silence(l, d) : err;
 	}
@@ -306,10 +306,10 @@ int link_work(struct link *l, struct diag *d)
 	return err < 0 ? err : check_silence(l, d);
 }
 
-short link_waits_for(const struct link *l, int *timeout_ms)
+short connection_waits_for(const struct connection *l, int *timeout_ms)
 {
 	bool has_more = l->out_at < l->n_out;
 
 	*timeout_ms = (int)(ROUND_PERIOD_NS / MS);
-	return (short)(POLLIN | (l->wire->wants_write || (l->wire->is_ready && has_more) ? POLLOUT : 0));
+	return (short)(POLLIN | (l->tls->wants_write || (l->tls->is_ready && has_more) ? POLLOUT : 0));
 }

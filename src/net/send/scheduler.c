@@ -186,7 +186,7 @@ static void pass_over_lines(struct spool_file *f)
 }
 
 /* When piece @n began, by the trace's clock; ALL if there is no such piece. */
-static uint64_t begin_of_piece(const struct spool *s, unsigned n)
+static uint64_t begin_of_trace_chunk(const struct spool *s, unsigned n)
 {
 	char name[64], text[256];
 	uint64_t ns = ALL;
@@ -210,10 +210,10 @@ bool spool_is_before(const struct spool *s, const char *path)
 	unsigned n;
 
 	/* Around a seam an event may be in the next piece: so one more is kept. */
-	return s->from_ns && sscanf(path, "piece-%u", &n) == 1 && n < UINT32_MAX - 2 && begin_of_piece(s, n + 2) <= s->from_ns;
+	return s->from_ns && sscanf(path, "piece-%u", &n) == 1 && n < UINT32_MAX - 2 && begin_of_trace_chunk(s, n + 2) <= s->from_ns;
 }
 
-void spool_aim(struct spool *s)
+void spool_schedule(struct spool *s)
 {
 	uint64_t left_ns;
 

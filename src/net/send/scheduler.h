@@ -5,8 +5,8 @@
 
 #include "net/send/spool.h"
 
-/* spool_aim - targets of streams, indexes and clocks, whose sizes are noted. */
-void spool_aim(struct spool *s);
+/* spool_schedule - targets of streams, indexes and clocks, whose sizes are noted. */
+void spool_schedule(struct spool *s);
 
 /* spool_is_before - whether the file @path is of a piece that ended before what is wanted begins. */
 bool spool_is_before(const struct spool *s, const char *path);

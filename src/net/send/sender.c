@@ -31,13 +31,13 @@ enum { CONTROL = 3, DIRECTORY, KEPT_END }; /* descriptors beside a recorder, and
 struct journey {
 	const struct sender_options *o;
 	struct sender_status *status;
-	struct wire_context *keys; /* lent */
+	struct tls_context *keys; /* lent */
 	struct spool spool;
 	struct message hello;
 	int lock; /* on the identity: one process sends a recording */
 	int control; /* from the recorder: a byte when its status has changed; -1: there is none, everything is there */
 	bool is_ending;
-	bool renews_patience; /* with each progress */
+	bool renews_block_timeout; /* with each progress */
 	uint64_t deadline_ns; /* UINT64_MAX: none yet */
 };
 
@@ -47,7 +47,7 @@ static void note_end(struct journey *j)
 	struct sender_status *s = j->status;
 
 	if (!load(&s->is_ending)) {
-		store(&s->deadline_ns, link_now_ns() + j->o->patience_ns);
+		store(&s->deadline_ns, connection_now_ns() + j->o->timeout_ns);
 		store_release(&s->is_ending, 1);
 	}
 	j->is_ending = true;
@@ -55,7 +55,7 @@ static void note_end(struct journey *j)
 }
 
 /* The recorder says that it has ended, or has ended without a word: what is there is all. */
-static void hear_control(struct journey *j, short events)
+static void read_control(struct journey *j, short events)
 {
 	char c;
 
@@ -71,32 +71,32 @@ static void hear_control(struct journey *j, short events)
 /* Then we are to be the keeper; connections are for those that we shall keep. */
 static bool is_alone(const struct journey *j)
 {
-	return lives_keeper_is_gone(&j->status->lives);
+	return supervise_supervisor_is_gone(&j->status->supervision);
 }
 
 static bool is_too_late(const struct journey *j)
 {
-	return link_now_ns() > j->deadline_ns;
+	return connection_now_ns() > j->deadline_ns;
 }
 
-static void note_progress(struct journey *j, struct link *l)
+static void note_progress(struct journey *j, struct connection *l)
 {
-	if (l->has_progressed && j->renews_patience)
-		j->deadline_ns = link_now_ns() + j->o->patience_ns;
+	if (l->has_progressed && j->renews_block_timeout)
+		j->deadline_ns = connection_now_ns() + j->o->timeout_ns;
 	l->has_progressed = false;
 }
 
 /* 1: all is there; 0: time ran out; or -errno: another connection may do better. */
 static int converse(struct journey *j, int fd, struct diag *d)
 {
-	struct link *l = malloc(sizeof *l);
-	struct wire w;
-	int err = wire_open(&w, j->keys, fd, j->o->to.host, d);
+	struct connection *l = malloc(sizeof *l);
+	struct tls w;
+	int err = tls_open(&w, j->keys, fd, j->o->to.host, d);
 
 	if (!err && !l)
 		err = -ENOMEM;
 	if (!err)
-		link_begin(l, &w, &j->spool, j->status, &j->hello);
+		connection_begin(l, &w, &j->spool, j->status, &j->hello);
 	if (!err)
 		l->pack_level = j->o->pack_level;
 	while (!err) {
@@ -104,29 +104,29 @@ static int converse(struct journey *j, int fd, struct diag *d)
 		int timeout_ms;
 
 		l->is_asked_to_end = j->is_ending;
-		err = link_work(l, d);
+		err = connection_work(l, d);
 		note_progress(j, l);
 		if (err || is_too_late(j) || is_alone(j))
 			break;
-		p[0].events = link_waits_for(l, &timeout_ms);
+		p[0].events = connection_waits_for(l, &timeout_ms);
 		poll(p, 2, timeout_ms);
-		hear_control(j, p[1].revents);
+		read_control(j, p[1].revents);
 	}
 	store(&j->status->is_connected, 0);
-	wire_close(&w);
+	tls_close(&w);
 	free(l);
 	return err;
 }
 
 static void pause_for(struct journey *j, int ms)
 {
-	uint64_t until_ns = link_now_ns() + (uint64_t)ms * 1000000;
+	uint64_t until_ns = connection_now_ns() + (uint64_t)ms * 1000000;
 
-	while (link_now_ns() < until_ns && !is_alone(j)) {
+	while (connection_now_ns() < until_ns && !is_alone(j)) {
 		struct pollfd p = { .fd = j->control, .events = POLLIN };
 
 		poll(&p, 1, ms < LOOK_MS ? ms : LOOK_MS);
-		hear_control(j, p.revents);
+		read_control(j, p.revents);
 		if (p.revents)
 			return;
 	}
@@ -158,7 +158,7 @@ static int travel(struct journey *j, struct diag *d)
 
 	for (;;) {
 		uint32_t before = j->status->n_connections;
-		int fd = place_connect(&j->o->to, wire_is_plain(j->keys), CONNECT_MS, -1, d);
+		int fd = endpoint_connect(&j->o->to, tls_is_plain(j->keys), CONNECT_MS, -1, d);
 
 		err = fd < 0 ? fd : converse(j, fd, d);
 		if (err == 1)
@@ -211,7 +211,7 @@ static int send_it(struct journey *j, struct diag *d)
 	introduce(&j->hello, j->o->session);
 	err = spool_open(&j->spool, j->o->path, j->o->dir, j->o->frees, &j->status->quota, d);
 	store(&j->status->is_connected, 0); /* who was before us may have left it */
-	j->spool.n_arrived = j->status->n_pieces;
+	j->spool.n_arrived = j->status->n_trace_chunks;
 	j->spool.gone_bytes = j->status->gone_bytes;
 	if (!err)
 		err = spool_identity(&j->spool, &j->hello, &j->lock, d);
@@ -232,16 +232,16 @@ static int send_it(struct journey *j, struct diag *d)
 int sender_run(const struct sender_options *o, struct sender_status *status, struct diag *d)
 {
 	struct journey j = { .o = o, .status = status, .control = -1, .deadline_ns = UINT64_MAX };
-	int err = wire_context_open(&j.keys, &o->keys, false, d);
+	int err = tls_context_open(&j.keys, &o->keys, false, d);
 
 	status->quota.limit = UINT64_MAX;
-	j.renews_patience = true;
+	j.renews_block_timeout = true;
 	note_end(&j); /* everything is there */
 	if (!err && o->confine)
 		err = o->confine(o->confine_arg, d);
 	if (!err)
 		err = send_it(&j, d);
-	wire_context_close(j.keys);
+	tls_context_close(j.keys);
 	return err;
 }
 
@@ -298,7 +298,7 @@ static int give_up(struct journey *j, bool *is_confined, struct diag *d)
 	return err;
 }
 
-static _Noreturn void become_sender(struct sender *s, const struct sender_options *options, struct wire_context *keys, int control)
+static _Noreturn void become_sender(struct sender *s, const struct sender_options *options, struct tls_context *keys, int control)
 {
 	struct sender_options o = *options;
 	bool is_confined = false;
@@ -314,9 +314,9 @@ static _Noreturn void become_sender(struct sender *s, const struct sender_option
 		struct journey j = { .o = &o, .status = s->status, .keys = keys, .control = control, .deadline_ns = UINT64_MAX };
 		struct diag d = { "" };
 
-		if (lives_start(&s->status->lives, &d) < 0 || give_up(&j, &is_confined, &d))
+		if (supervise_start(&s->status->supervision, &d) < 0 || give_up(&j, &is_confined, &d))
 			_exit(1);
-		hear_control(&j, 0);
+		read_control(&j, 0);
 		status = wait_for_begin(&j) ? send_it(&j, &d) : is_alone(&j) ? -EINTR : 0;
 		control = j.control;
 	} while (status == -EINTR);
@@ -325,11 +325,11 @@ static _Noreturn void become_sender(struct sender *s, const struct sender_option
 
 int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool_bytes, struct diag *d)
 {
-	struct wire_context *keys;
+	struct tls_context *keys;
 	int ends[2], err;
 
-	*s = (struct sender){ .control = -1, .patience_ns = o->patience_ns };
-	err = wire_context_open(&keys, &o->keys, false, d); /* what is wrong with them is told now */
+	*s = (struct sender){ .control = -1, .timeout_ns = o->timeout_ns };
+	err = tls_context_open(&keys, &o->keys, false, d); /* what is wrong with them is told now */
 	if (err)
 		return err;
 	s->status = mmap(NULL, sizeof *s->status, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -337,7 +337,7 @@ int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool
 		err = diag_errno(d, "cannot start the sender");
 		s->status = s->status == MAP_FAILED ? NULL : s->status;
 		sender_fini(s);
-		wire_context_close(keys);
+		tls_context_close(keys);
 		return err;
 	}
 	s->status->quota.limit = spool_bytes;
@@ -346,7 +346,7 @@ int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool
 		close(ends[1]);
 		become_sender(s, o, keys, ends[0]);
 	}
-	wire_context_close(keys);
+	tls_context_close(keys);
 	close(ends[0]);
 	s->control = ends[1];
 	if (s->pid > 0) {
@@ -405,7 +405,7 @@ enum sender_state sender_end(struct sender *s)
 	struct sender_status *status = s->status;
 
 	if (!load(&status->is_ending)) {
-		store(&status->deadline_ns, link_now_ns() + s->patience_ns);
+		store(&status->deadline_ns, connection_now_ns() + s->timeout_ns);
 		store_release(&status->is_ending, 1);
 	}
 	say_something(s);

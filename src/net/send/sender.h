@@ -31,12 +31,12 @@ struct sender_options {
 	 * needed any more is given up.  Not 0: nothing is sent.  Or NULL. */
 	int (*confine)(void *arg, struct diag *d);
 	void *confine_arg;
-	struct place to;
-	struct wire_keys keys;
+	struct endpoint to;
+	struct tls_keys keys;
 	const char *session; /* names it on the relay, with the host's name and the date */
 	bool frees; /* give acknowledged bytes back to the disk */
 	int pack_level; /* what goes over the link is compressed: 1 .. 19; 0: not */
-	uint64_t patience_ns; /* at the end: how long in all, or, sending alone, without any progress */
+	uint64_t timeout_ns; /* at the end: how long in all, or, sending alone, without any progress */
 };
 
 enum sender_state {
@@ -50,13 +50,13 @@ enum sender_state {
 /* Shared by the sending processes and the recorder's.  `text`, `path` and numbers are whole once the former have ended. */
 struct sender_status {
 	struct quota quota; /* of bytes not yet acknowledged */
-	struct lives lives;
+	struct supervision supervision;
 	uint32_t state; /* enum sender_state */
 	uint32_t is_connected; /* now */
 	uint32_t n_connections;
 	uint32_t n_failures; /* attempts that came to nothing, and may do better later */
 	uint32_t n_skipped; /* files with names that no relay takes */
-	uint32_t n_pieces; /* all pieces up to this number (docs/formats/trace.md) are on the relay */
+	uint32_t n_trace_chunks; /* all pieces up to this number (docs/formats/trace.md) are on the relay */
 	uint64_t total, acknowledged; /* bytes */
 	uint32_t version; /* of the protocol, that both speak; 0: not known yet */
 	uint64_t read_bytes, carried_bytes; /* of files, as sent, more than once perhaps; what the link carried of them */
@@ -77,7 +77,7 @@ int sender_run(const struct sender_options *o, struct sender_status *s, struct d
 struct sender {
 	pid_t pid; /* of the group; 0: none */
 	int control; /* any process that holds it may call what follows */
-	uint64_t patience_ns;
+	uint64_t timeout_ns;
 	struct sender_status *status; /* shared memory */
 };
 

@@ -87,7 +87,7 @@ static void aim_at_other(struct spool *s, uint32_t number)
 	if (s->is_final || !spool_is_metadata(f->name))
 		f->target = f->size;
 	else if (f->size > f->target && !spool_open_number(s, number))
-		f->target = ctf_whole_metadata(s->fd, f->size);
+		f->target = ctf_recover_metadata(s->fd, f->size);
 }
 
 static bool has_arrived(const struct spool_file *f)
@@ -98,10 +98,10 @@ static bool has_arrived(const struct spool_file *f)
 /* All of the piece that the file @number finishes. */
 static bool rest_has_arrived(const struct spool *s, uint32_t number)
 {
-	uint32_t piece = spool_piece_of(s->files[number].name);
+	uint32_t trace_chunk = spool_trace_chunk_of(s->files[number].name);
 
 	for (uint32_t i = 0; i < s->n; i++)
-		if (i != number && spool_piece_of(s->files[i].name) == piece && !has_arrived(&s->files[i]))
+		if (i != number && spool_trace_chunk_of(s->files[i].name) == trace_chunk && !has_arrived(&s->files[i]))
 			return false;
 	return true;
 }
@@ -139,10 +139,10 @@ int spool_round(struct spool *s, struct diag *d)
 	bool is_still;
 	int err;
 
-	n_begun = quota_look(s->quota, &is_still);
+	n_begun = quota_observe(s->quota, &is_still);
 	/* What speaks of all files, before these are looked for: of a new one, in the next round. */
 	note_sizes(s, CLOCK_PHASE, FINISHED_PHASE);
-	err = spool_look(s);
+	err = spool_scan(s);
 	if (err)
 		return diag_fail(d, err, "%s: %s", s->path,
 				 err == -EMFILE ? "more files than a relay takes" : strerror(-err));
@@ -153,7 +153,7 @@ int spool_round(struct spool *s, struct diag *d)
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->files[i].kind == SPOOL_OTHER)
 			aim_at_other(s, i);
-	spool_aim(s);
+	spool_schedule(s);
 	aim_at_finished(s, n_before);
 	if (s->is_final && s->n_known == s->n)
 		aim_at_all(s);
@@ -261,14 +261,14 @@ bool spool_all_acknowledged(const struct spool *s)
 	return s->n > 0;
 }
 
-uint32_t spool_pieces(struct spool *s)
+uint32_t spool_trace_chunks(struct spool *s)
 {
 	uint32_t finished = 0, missing = UINT32_MAX, n;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct spool_file *f = &s->files[i];
 
-		n = spool_piece_of(f->name);
+		n = spool_trace_chunk_of(f->name);
 		if (!n)
 			continue;
 		if (!has_arrived(f) && n < missing)

@@ -100,8 +100,8 @@ int spool_size(struct spool *s, uint32_t number, uint64_t size, struct diag *d);
 bool spool_all_acknowledged(const struct spool *s);
 uint64_t spool_bytes(const struct spool *s, bool acknowledged); /* else: all */
 
-/* spool_pieces - of a recording in pieces: all finished ones up to this number have arrived in whole; 0: none. */
-uint32_t spool_pieces(struct spool *s);
+/* spool_trace_chunks - of a recording in pieces: all finished ones up to this number have arrived in whole; 0: none. */
+uint32_t spool_trace_chunks(struct spool *s);
 
 /* spool_remove - the recording, once everything is elsewhere.  Its directory stays if something
  * else lies in it. */

@@ -76,7 +76,7 @@ static bool ends_with(const char *text, size_t n, const char *end)
 	return n >= k && !memcmp(text + n - k, end, k);
 }
 
-uint32_t spool_piece_of(const char *name)
+uint32_t spool_trace_chunk_of(const char *name)
 {
 	unsigned n;
 
@@ -90,7 +90,7 @@ static enum spool_kind kind_of(const char *name)
 
 	if (ends_with(name, n, ".duet/clock"))
 		return SPOOL_CLOCK;
-	return spool_piece_of(name) && ends_with(name, n, "/.duet/finished") ? SPOOL_FINISHED : SPOOL_OTHER;
+	return spool_trace_chunk_of(name) && ends_with(name, n, "/.duet/finished") ? SPOOL_FINISHED : SPOOL_OTHER;
 }
 
 static int add(struct spool *s, const char *name)
@@ -159,14 +159,14 @@ static bool may_vanish(struct spool *s, int dir, const char *path)
 /* Another user's part, or a piece that has arrived. */
 static bool is_passed_over(const struct spool *s, const char *name)
 {
-	uint32_t piece = spool_piece_of(name);
+	uint32_t trace_chunk = spool_trace_chunk_of(name);
 
-	return !strncmp(name, "tenant-", 7) || (piece && piece <= s->n_arrived);
+	return !strncmp(name, "tenant-", 7) || (trace_chunk && trace_chunk <= s->n_arrived);
 }
 
 static int look(struct spool *s, int dir, const char *path, int depth);
 
-static int look_at(struct spool *s, int dir, const char *path, const char *name, int depth)
+static int session_info_read(struct spool *s, int dir, const char *path, const char *name, int depth)
 {
 	char whole[MESSAGE_NAME + 8];
 	struct stat st;
@@ -207,12 +207,12 @@ static int look(struct spool *s, int fd, const char *path, int depth)
 	}
 	while (!err && (e = readdir(dir)))
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			err = look_at(s, fd, path, e->d_name, depth);
+			err = session_info_read(s, fd, path, e->d_name, depth);
 	closedir(dir);
 	return err;
 }
 
-int spool_look(struct spool *s)
+int spool_scan(struct spool *s)
 {
 	int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	uint32_t before = s->n;
@@ -325,7 +325,7 @@ void spool_forget(struct spool *s)
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct spool_file *f = &s->files[i];
 
-		if ((spool_piece_of(f->name) && spool_piece_of(f->name) <= s->n_arrived) ||
+		if ((spool_trace_chunk_of(f->name) && spool_trace_chunk_of(f->name) <= s->n_arrived) ||
 		    fstatat(s->dir, f->name, &st, AT_SYMLINK_NOFOLLOW)) {
 			s->gone_bytes += f->acknowledged;
 			free(f->name);
@@ -361,7 +361,7 @@ static bool is_trace(const char *name, const char *half)
 
 static bool is_part(const char *name)
 {
-	return spool_piece_of(name) || is_trace(name, "ust") || is_trace(name, "kernel") || !strcmp(name, ".duet") ||
+	return spool_trace_chunk_of(name) || is_trace(name, "ust") || is_trace(name, "kernel") || !strcmp(name, ".duet") ||
 	       spool_is_snapshot(name);
 }
 

@@ -55,11 +55,11 @@ struct class_names { /* finds names while linking */
 	bool has_failed;		/* no memory */
 };
 
-static bool find_about(const char *name, size_t size, struct filter_place *place)
+static bool find_about(const char *name, size_t size, struct filter_location *place)
 {
 	for (size_t i = 0; i < N_ABOUTS; i++)
 		if (strlen(abouts[i].name) == size && !memcmp(abouts[i].name, name, size)) {
-			*place = (struct filter_place){ .type = abouts[i].type,
+			*place = (struct filter_location){ .type = abouts[i].type,
 							.from = FILTER_FROM_SOURCE,
 							.offset = abouts[i].about };
 			return true;
@@ -90,12 +90,12 @@ static bool keep_field(struct match_class *c, const struct match_field *f, uint3
 	return true;
 }
 
-static enum filter_why find(const struct filter_names *names, bool is_context, const char *name,
-			    size_t size, struct filter_place *place)
+static enum filter_error find(const struct filter_names *names, bool is_context, const char *name,
+			    size_t size, struct filter_location *place)
 {
 	struct class_names *n = (struct class_names *)names;
 	struct match_field f;
-	enum filter_why why;
+	enum filter_error why;
 	uint32_t i = 0;
 
 	if (is_context && find_about(name, size, place))
@@ -107,7 +107,7 @@ static enum filter_why find(const struct filter_names *names, bool is_context, c
 		n->has_failed = true;
 		return FILTER_TOO_LARGE;
 	}
-	*place = (struct filter_place){
+	*place = (struct filter_location){
 		.type = f.filter_type,
 		.from = FILTER_FROM_SOURCE,
 		.is_enum = f.type->kind == CTF_ENUM,
@@ -118,7 +118,7 @@ static enum filter_why find(const struct filter_names *names, bool is_context, c
 	return FILTER_FINE;
 }
 
-static bool next_label(const struct filter_names *names, const struct filter_place *place,
+static bool next_label(const struct filter_names *names, const struct filter_location *place,
 		       struct filter_label *out)
 {
 	const struct class_names *n = (const struct class_names *)names;
@@ -225,8 +225,8 @@ static bool is_anywhere(struct opening *o, const char *name)
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
 			struct class_names names = names_of(s->meta, c, NULL);
-			struct filter_place place;
-			enum filter_why why;
+			struct filter_location place;
+			enum filter_error why;
 
 			if (!counts(o, c))
 				continue;
@@ -258,7 +258,7 @@ static void look_for_name(void *context, bool is_context, const char *name)
 /* No class fits: of all reasons the one that helps. */
 static int explain(struct opening *o, struct diag *d)
 {
-	struct filter_place place;
+	struct filter_location place;
 	const char *sign;
 
 	if (!o->n_wanted)
@@ -351,7 +351,7 @@ void match_close(struct match *m)
 struct event_source {
 	struct filter_source source;
 	const struct trace_event *e;
-	const struct who *who;
+	const struct thread_identity *who;
 	const struct match_class *class;
 };
 
@@ -395,7 +395,7 @@ static bool give(const struct filter_source *source, uint32_t number, struct fil
 	return match_field_get(s->class->fields[number - ABOUTS], e->ctf, v);
 }
 
-bool match_event(const struct match *m, const struct trace_event *e, const struct who *w)
+bool match_event(const struct match *m, const struct trace_event *e, const struct thread_identity *w)
 {
 	const struct match_class *c = &m->classes[trace_class_number(e)];
 	struct event_source s = { { give }, e, w, c };
@@ -408,7 +408,7 @@ bool match_event(const struct match *m, const struct trace_event *e, const struc
 struct match_value {
 	uint32_t n_classes;
 	struct match_class *classes; /* without filters */
-	struct value_place {
+	struct value_location {
 		bool is_there;
 		uint8_t type;
 		uint32_t number; /* as give() takes it */
@@ -424,14 +424,14 @@ static int place_all(struct match_value *v, const struct trace *t, bool is_conte
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
 			struct class_names names = names_of(s->meta, c, &v->classes[c->number]);
-			struct filter_place place;
+			struct filter_location place;
 
 			if (!c->program || find(&names.names, is_context, name, strlen(name), &place) != FILTER_FINE) {
 				if (names.has_failed)
 					return -ENOMEM;
 				continue;
 			}
-			v->places[c->number] = (struct value_place){ true, place.type, place.offset };
+			v->places[c->number] = (struct value_location){ true, place.type, place.offset };
 			found = 1;
 		}
 	}
@@ -472,10 +472,10 @@ void match_value_close(struct match_value *v)
 	free(v);
 }
 
-int match_value_get(const struct match_value *v, const struct trace_event *e, const struct who *w, struct filter_value *value)
+int match_value_get(const struct match_value *v, const struct trace_event *e, const struct thread_identity *w, struct filter_value *value)
 {
 	uint32_t number = trace_class_number(e);
-	const struct value_place *p = &v->places[number];
+	const struct value_location *p = &v->places[number];
 	struct event_source s = { { give }, e, w, &v->classes[number] };
 
 	return p->is_there && give(&s.source, p->number, value) ? p->type : -1;

@@ -59,7 +59,7 @@ static bool is_text(const struct ctf_type *t)
 	       t->of->is_text && t->of->size_bits == 8;
 }
 
-static enum filter_why take_type(struct match_field *f, const struct ctf_type *t)
+static enum filter_error take_type(struct match_field *f, const struct ctf_type *t)
 {
 	f->type = t;
 	switch ((enum ctf_kind)t->kind) {
@@ -79,10 +79,10 @@ static enum filter_why take_type(struct match_field *f, const struct ctf_type *t
 	}
 }
 
-static enum filter_why resolve(struct match_field *f, const struct ctf_type *t, uint32_t step,
+static enum filter_error resolve(struct match_field *f, const struct ctf_type *t, uint32_t step,
 			       bool *has_choice);
 
-static enum filter_why resolve_member(struct match_field *f, const struct ctf_type *t,
+static enum filter_error resolve_member(struct match_field *f, const struct ctf_type *t,
 				      uint32_t step, bool *has_choice)
 {
 	for (uint32_t i = 0; i < t->n_members; i++)
@@ -92,10 +92,10 @@ static enum filter_why resolve_member(struct match_field *f, const struct ctf_ty
 }
 
 /* The first of a variant's cases that fits says what type it is; in others there is no value. */
-static enum filter_why resolve_choice(struct match_field *f, const struct ctf_type *t,
+static enum filter_error resolve_choice(struct match_field *f, const struct ctf_type *t,
 				      uint32_t step, bool *has_choice)
 {
-	enum filter_why why = FILTER_NO_FIELD;
+	enum filter_error why = FILTER_NO_FIELD;
 
 	*has_choice = true;
 	for (uint32_t i = 0; i < t->n_members && why != FILTER_FINE; i++)
@@ -105,7 +105,7 @@ static enum filter_why resolve_choice(struct match_field *f, const struct ctf_ty
 
 /* Types are CTF_DEPTH_MAX deep at most: so is this.  But variants that share branches may have
  * endlessly many ways through them. */
-static enum filter_why resolve(struct match_field *f, const struct ctf_type *t, uint32_t step,
+static enum filter_error resolve(struct match_field *f, const struct ctf_type *t, uint32_t step,
 			       bool *has_choice)
 {
 	if (++f->n_tried > TRIED_MAX)
@@ -125,13 +125,13 @@ static enum filter_why resolve(struct match_field *f, const struct ctf_type *t, 
 	return resolve(f, t->of, step + 1, has_choice);
 }
 
-enum filter_why match_field_find(struct match_field *f, const struct ctf_event_class *c,
+enum filter_error match_field_find(struct match_field *f, const struct ctf_event_class *c,
 				 const struct ctf_type *context, bool is_context, const char *name,
 				 size_t size)
 {
 	const struct ctf_type *types[2] = { is_context ? context : c->fields,
 					    is_context ? c->context : NULL };
-	enum filter_why why = is_context ? FILTER_NO_CONTEXT : FILTER_NO_FIELD;
+	enum filter_error why = is_context ? FILTER_NO_CONTEXT : FILTER_NO_FIELD;
 	bool has_choice = false;
 
 	*f = (struct match_field){ .scope = is_context ? CTF_CONTEXT : CTF_PAYLOAD };
@@ -141,7 +141,7 @@ enum filter_why match_field_find(struct match_field *f, const struct ctf_event_c
 	if (!split(f))
 		return why;
 	for (int i = 0; i < 2; i++) {
-		enum filter_why found = types[i] ? resolve(f, types[i], 0, &has_choice) : why;
+		enum filter_error found = types[i] ? resolve(f, types[i], 0, &has_choice) : why;
 
 		if (found == FILTER_NO_FIELD || found == FILTER_NO_CONTEXT)
 			continue;

@@ -28,7 +28,7 @@ struct match_field {
  *
  * @context: of the stream; may be NULL.
  */
-enum filter_why match_field_find(struct match_field *f, const struct ctf_event_class *c,
+enum filter_error match_field_find(struct match_field *f, const struct ctf_event_class *c,
 				 const struct ctf_type *context, bool is_context, const char *name,
 				 size_t size);
 

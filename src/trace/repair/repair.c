@@ -232,7 +232,7 @@ static int repair_one(struct stream *s, const struct ctf_meta *m, const char *to
 		      struct repaired *r, struct diag *d)
 {
 	uint64_t before = r->n_packets;
-	size_t n = strlen(s->info.name) - (s->packed ? sizeof PACKED_SUFFIX - 1 : 0);
+	size_t n = strlen(s->info.name) - (s->packed ? sizeof COMPRESSED_SUFFIX - 1 : 0);
 	char path[4096];
 	int fd, err;
 

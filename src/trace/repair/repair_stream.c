@@ -17,19 +17,19 @@
 #include "ctf/compressed/compressed.h"
 
 /* One packet: what is taken of it. */
-struct piece {
+struct trace_chunk {
 	struct ctf_packet_info info;
 	uint64_t offset; /* in the file */
 	uint64_t room; /* bytes there */
 	uint64_t end_bits; /* of what is sound */
 	uint64_t clock; /* of the last sound event, or the packet's beginning */
 	uint64_t n_events;
-	bool is_whole;
+	bool is_complete;
 	const char *what; /* if not: why */
 	uint64_t at_bits; /* and where */
 };
 
-static void tell(const struct stream *s, uint32_t number, const struct piece *p, const struct repair_options *o,
+static void report(const struct stream *s, uint32_t number, const struct trace_chunk *p, const struct repair_options *o,
 		 const char *what)
 {
 	char text[1024];
@@ -39,23 +39,23 @@ static void tell(const struct stream *s, uint32_t number, const struct piece *p,
 	o->warn(o->context, text);
 }
 
-static void stop(struct piece *p, uint64_t at_bits, const char *what)
+static void stop(struct trace_chunk *p, uint64_t at_bits, const char *what)
 {
-	p->is_whole = false;
+	p->is_complete = false;
 	p->at_bits = at_bits;
 	p->what = what;
 }
 
 /* Walks over the events up to the first that is not sound. */
-static void measure(struct piece *p, const struct stream *s, uint64_t *slots)
+static void measure(struct trace_chunk *p, const struct stream *s, uint64_t *slots)
 {
 	uint64_t end = p->info.content_bits, latest = p->info.has_end && p->info.end ? p->info.end : UINT64_MAX;
 	struct ctf_reader r;
 	struct ctf_event e;
 	int got;
 
-	p->is_whole = p->info.packet_bits <= p->room * 8;
-	if (!p->is_whole)
+	p->is_complete = p->info.packet_bits <= p->room * 8;
+	if (!p->is_complete)
 		stop(p, p->room * 8, "the file ends within it");
 	if (end > p->room * 8)
 		end = p->room * 8;
@@ -79,12 +79,12 @@ static void measure(struct piece *p, const struct stream *s, uint64_t *slots)
 		stop(p, r.fault.at_bits, r.fault.what ? r.fault.what : "an event that is cut");
 }
 
-static bool is_patchable(const struct ctf_place *p)
+static bool is_patchable(const struct ctf_location *p)
 {
 	return p->at_bits % 8 == 0 && p->size_bits % 8 == 0;
 }
 
-static void patch(uint8_t *packet, const struct ctf_place *p, uint64_t v)
+static void patch(uint8_t *packet, const struct ctf_location *p, uint64_t v)
 {
 	uint32_t n = p->size_bits / 8;
 
@@ -93,7 +93,7 @@ static void patch(uint8_t *packet, const struct ctf_place *p, uint64_t v)
 }
 
 /* Sizes that end with the last sound event.  False if there is nothing sound, or no way to say so. */
-static bool shorten(struct piece *p, uint8_t *header)
+static bool shorten(struct trace_chunk *p, uint8_t *header)
 {
 	uint64_t size = (p->end_bits + 7) & ~7ull;
 
@@ -109,7 +109,7 @@ static bool shorten(struct piece *p, uint8_t *header)
 	return true;
 }
 
-static int write_piece(const struct stream *s, const struct piece *p, const uint8_t *header, uint64_t header_bytes,
+static int write_trace_chunk(const struct stream *s, const struct trace_chunk *p, const uint8_t *header, uint64_t header_bytes,
 		       int fd)
 {
 	int err = io_write(fd, header, header_bytes);
@@ -122,23 +122,23 @@ static uint64_t packet_room(const struct stream *s, uint32_t i)
 	return (i + 1 < s->n_packets ? s->packets[i + 1].offset : s->size) - s->packets[i].offset;
 }
 
-static bool read_piece(const struct stream *s, uint32_t i, const struct ctf_meta *m, uint64_t *slots, struct piece *p)
+static bool read_trace_chunk(const struct stream *s, uint32_t i, const struct ctf_meta *m, uint64_t *slots, struct trace_chunk *p)
 {
 	struct ctf_fault unused;
 
-	*p = (struct piece){ .offset = s->packets[i].offset, .room = packet_room(s, i) };
+	*p = (struct trace_chunk){ .offset = s->packets[i].offset, .room = packet_room(s, i) };
 	if (s->packed)
-		p->room = packed_need(s->packed, p->offset, p->room);
+		p->room = compressed_need(s->packed, p->offset, p->room);
 	return !ctf_packet_read(m, s->bytes + p->offset, p->room, &p->info, slots, &unused);
 }
 
 /* Whether packet @i, measured, is said to end after the next one has begun. */
-static bool ends_too_late(const struct stream *s, uint32_t i, const struct ctf_meta *m, const struct piece *p)
+static bool ends_too_late(const struct stream *s, uint32_t i, const struct ctf_meta *m, const struct trace_chunk *p)
 {
 	uint64_t slots[CTF_SLOTS];
-	struct piece next;
+	struct trace_chunk next;
 
-	return p->info.has_end && i + 1 < s->n_packets && read_piece(s, i + 1, m, slots, &next) &&
+	return p->info.has_end && i + 1 < s->n_packets && read_trace_chunk(s, i + 1, m, slots, &next) &&
 	       next.info.has_begin && p->info.end > next.info.begin && p->clock <= next.info.begin;
 }
 
@@ -148,13 +148,13 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 {
 	uint64_t slots[CTF_SLOTS], header_bytes;
 	uint8_t *header;
-	struct piece p;
+	struct trace_chunk p;
 	int err;
 
-	if (!read_piece(s, number, m, slots, &p)) {
+	if (!read_trace_chunk(s, number, m, slots, &p)) {
 		r->n_left_out++;
 		stop(&p, 0, "of a kind that the metadata do not describe any more");
-		tell(s, number, &p, o, "it is left out");
+		report(s, number, &p, o, "it is left out");
 		return 0;
 	}
 	if (!p.info.has_begin)
@@ -170,22 +170,22 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 		return -ENOMEM;
 	if (header)
 		memcpy(header, s->bytes + p.offset, header_bytes);
-	if (!p.is_whole && (!header || !p.at_bits || !shorten(&p, header))) {
+	if (!p.is_complete && (!header || !p.at_bits || !shorten(&p, header))) {
 		r->n_left_out++;
-		tell(s, number, &p, o, "it is left out");
+		report(s, number, &p, o, "it is left out");
 		free(header);
 		return 0;
 	}
-	if (!p.is_whole) {
+	if (!p.is_complete) {
 		r->n_cut++;
-		tell(s, number, &p, o, "what is before that is kept");
+		report(s, number, &p, o, "what is before that is kept");
 	}
 	if (ends_too_late(s, number, m, &p) && p.info.end_at.size_bits && is_patchable(&p.info.end_at)) {
 		patch(header, &p.info.end_at, p.clock);
 		p.info.end = p.clock;
 		r->n_retimed++;
 	}
-	err = write_piece(s, &p, header, header_bytes, fd);
+	err = write_trace_chunk(s, &p, header, header_bytes, fd);
 	free(header);
 	*clock = p.info.has_end && p.info.end > p.clock ? p.info.end : p.clock;
 	r->n_packets++;
@@ -202,7 +202,7 @@ int repair_stream(struct stream *s, const struct ctf_meta *m, int fd, const stru
 	for (uint32_t i = 0; i < s->n_packets && !err; i++) {
 		err = repair_packet(s, i, m, &clock, fd, o, r);
 		if (s->packed)
-			packed_let_go(s->packed, s->packets[i].offset);
+			compressed_let_go(s->packed, s->packets[i].offset);
 		if (!err && o->progress && o->progress(o->context, packet_room(s, i)))
 			err = -ECANCELED;
 	}

@@ -40,11 +40,11 @@ void stream_forward(struct stream *s)
 
 static void remember(struct stream_back *b, const struct ctf_reader *r)
 {
-	b->places[b->top++ % STREAM_PLACES] = (struct stream_place){ r->at, r->clock, r->idle };
+	b->places[b->top++ % STREAM_PLACES] = (struct stream_bookmark){ r->at, r->clock, r->idle };
 	if (b->n < STREAM_PLACES)
 		b->n++;
 	else
-		b->is_whole = false;
+		b->is_complete = false;
 }
 
 /* On what @packet tells as lost; false if that is nothing, or the packet has not even room for its header. */
@@ -68,11 +68,11 @@ static void list_events(struct stream *s, uint32_t packet, uint64_t end)
 	packet_end = s->reader.end;
 	b->packet = packet;
 	b->n = b->top = 0;
-	b->is_whole = true;
+	b->is_complete = true;
 	while (s->reader.at < end) {
 		struct ctf_reader before = s->reader;
 
-		got = step_next(&s->reader, &s->event);
+		got = next_event(&s->reader, &s->event);
 		if (got <= 0 || s->reader.at > end)
 			break;
 		remember(b, &before);
@@ -86,7 +86,7 @@ static void list_events(struct stream *s, uint32_t packet, uint64_t end)
 static void take_back(struct stream *s)
 {
 	struct stream_back *b = s->back;
-	struct stream_place p = b->places[--b->top % STREAM_PLACES];
+	struct stream_bookmark p = b->places[--b->top % STREAM_PLACES];
 
 	b->n--;
 	b->is_current = true;
@@ -94,7 +94,7 @@ static void take_back(struct stream *s)
 	s->reader.clock = p.clock;
 	s->reader.idle = p.idle;
 	s->reader.fault = (struct ctf_fault){ 0 };
-	if (step_next(&s->reader, &s->event) <= 0) { /* only if the file changes as we read */
+	if (next_event(&s->reader, &s->event) <= 0) { /* only if the file changes as we read */
 		s->item = TRACE_END;
 		s->is_at_begin = true;
 		return;
@@ -142,7 +142,7 @@ int stream_previous(struct stream *s)
 		last_before(s, s->item == TRACE_END ? s->n_packets : s->packet - 1);
 		return 0;
 	}
-	if (!b->is_current || b->packet + 1 != s->packet || (!b->n && !b->is_whole))
+	if (!b->is_current || b->packet + 1 != s->packet || (!b->n && !b->is_complete))
 		list_before(s);
 	packet = s->packet - 1;
 	if (b->n)

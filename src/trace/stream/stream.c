@@ -140,11 +140,11 @@ static int read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info
 	const struct ctf_meta *meta = s->info.source->meta;
 
 	/* In a file that duet packed a packet's header and context are a frame; if not, all that follows is asked for. */
-	if (s->packed && !ctf_packet_read(meta, s->bytes + offset, packed_frame(s->packed, offset), info, s->slots, f))
+	if (s->packed && !ctf_packet_read(meta, s->bytes + offset, compressed_frame(s->packed, offset), info, s->slots, f))
 		return 0;
 	*f = (struct ctf_fault){ 0 };
 	return ctf_packet_read(meta, s->bytes + offset,
-			       s->packed ? packed_need(s->packed, offset, PACKET_HEAD_MAX) : s->size - offset, info,
+			       s->packed ? compressed_need(s->packed, offset, PACKET_HEAD_MAX) : s->size - offset, info,
 			       s->slots, f);
 }
 
@@ -166,24 +166,24 @@ static void let_go(struct stream *s, uint64_t read)
 	if (s->holds)
 		return;
 	if (s->packed)
-		return packed_let_go(s->packed, read);
+		return compressed_let_go(s->packed, read);
 	if (end < s->gone + s->keep)
 		return;
 	madvise((void *)(s->bytes + s->gone), end - s->gone, MADV_DONTNEED);
 	s->gone = end;
 }
 
-void stream_tidy(struct stream *s)
+void stream_trim(struct stream *s)
 {
 	uint64_t packet;
 
-	s->tidy_at = UINT64_MAX;
+	s->archiver_at = UINT64_MAX;
 	if (!s->bytes || !s->reader.packet)
 		return;
 	packet = (uint64_t)(s->reader.packet - s->bytes);
 	let_go(s, s->packed ? packet : packet + s->reader.at / 8); /* what is decompressed is needed to its packet's end */
 	if (!s->packed)
-		s->tidy_at = s->reader.at + s->keep * 8;
+		s->archiver_at = s->reader.at + s->keep * 8;
 }
 
 /* Whether @b, found where @a claims to be, is of its stream and came after it.  Else it may be what an event has: who records
@@ -295,13 +295,13 @@ static int unpack_file(struct stream *s, struct diag *d)
 
 	s->bytes = NULL;
 	s->size = 0;
-	err = packed_open(&s->packed, s->map, s->map_size, &why);
+	err = compressed_open(&s->packed, s->map, s->map_size, &why);
 	if (err)
 		return diag_fail(d, err, "%s: %s", s->info.path, why.text);
 	if (*why.text)
 		damaged(s, "%s", why.text);
-	s->bytes = packed_bytes(s->packed);
-	s->size = packed_size(s->packed);
+	s->bytes = compressed_bytes(s->packed);
+	s->size = compressed_size(s->packed);
 	return 0;
 }
 
@@ -311,7 +311,7 @@ static void list_packets(struct stream *s)
 
 	index_packets(s);
 	if (s->packed)
-		packed_let_go(s->packed, s->size);
+		compressed_let_go(s->packed, s->size);
 	else if (s->bytes && !s->reader.packet) /* nothing is being read: all of it can go */
 		madvise((void *)s->bytes, s->map_size, MADV_DONTNEED);
 	s->gone = gone; /* what was let go comes again */
@@ -353,7 +353,7 @@ static int map_file(struct stream *s, const char *path, struct diag *d)
 	s->bytes = bytes;
 	s->map = bytes;
 	s->size = s->map_size = (uint64_t)st.st_size;
-	return packed_is_name(path) ? unpack_file(s, d) : 0;
+	return compressed_is_name(path) ? unpack_file(s, d) : 0;
 }
 
 int stream_open(struct stream *s, const struct trace_source *source, const char *path,
@@ -404,7 +404,7 @@ static void list_more(struct stream *s, uint64_t at)
 {
 	list_packets(s); /* first: it lets go what it has looked at */
 	if (s->packed && s->reader.packet) {
-		packed_need(s->packed, at, (s->reader.end + 7) / 8);
+		compressed_need(s->packed, at, (s->reader.end + 7) / 8);
 		s->reader.packet = s->event.packet = s->bytes + at;
 	}
 }
@@ -424,7 +424,7 @@ static int change_to_packed(struct stream *s, uint64_t size, struct diag *d)
 	char *path;
 	int err;
 
-	if (asprintf(&path, "%s" PACKED_SUFFIX, s->info.path) < 0)
+	if (asprintf(&path, "%s" COMPRESSED_SUFFIX, s->info.path) < 0)
 		return -ENOMEM;
 	err = map_file(s, path, d);
 	free(path);
@@ -440,7 +440,7 @@ static int change_to_packed(struct stream *s, uint64_t size, struct diag *d)
 
 static int grow_packed(struct stream *s, uint64_t size)
 {
-	uint64_t plain = packed_size(s->packed);
+	uint64_t plain = compressed_size(s->packed);
 
 	size = size < plain ? size : plain;
 	if (size > s->size) {
@@ -479,7 +479,7 @@ int stream_grow(struct stream *s, uint64_t size, struct diag *d)
 
 void stream_release(struct stream *s)
 {
-	packed_close(s->packed);
+	compressed_close(s->packed);
 	if (s->map && !s->is_part)
 		munmap((void *)s->map, s->map_size);
 	free(s->packets);
@@ -503,14 +503,14 @@ void stream_close(struct stream *s)
 /* The events of the packet in their place; those before a damaged frame are given. */
 static bool unpack_packet(struct stream *s, struct stream_packet *p, struct ctf_packet_info *info)
 {
-	uint64_t size = (info->content_bits + 7) / 8, got = packed_need(s->packed, p->offset, size);
+	uint64_t size = (info->content_bits + 7) / 8, got = compressed_need(s->packed, p->offset, size);
 
 	if (got == size)
 		return true;
-	if (!p->is_told)
+	if (!p->reported)
 		damaged(s, "packet %u at byte %" PRIu64 " of the plain file: its compressed bytes are damaged\n"
 			"  all before it is shown", s->packet - 1, p->offset);
-	p->is_told = true;
+	p->reported = true;
 	info->content_bits = got * 8;
 	return got > 0;
 }
@@ -540,7 +540,7 @@ bool stream_open_packet(struct stream *s)
 	if (!info.has_begin)
 		info.begin = s->reader.clock;
 	ctf_reader_init(&s->reader, s->bytes + p->offset, &info, s->slots);
-	s->tidy_at = s->reader.at + s->keep * 8;
+	s->archiver_at = s->reader.at + s->keep * 8;
 	s->cpu = info.cpu;
 	if (!p->lost_events && !p->lost_packets)
 		return false;
@@ -556,9 +556,9 @@ void stream_damaged(struct stream *s)
 	struct stream_packet *p = &s->packets[s->packet - 1];
 	struct ctf_reader *r = &s->reader;
 
-	if (!p->is_told)
+	if (!p->reported)
 		fault_damages(s, s->packet - 1, p->offset, r->end, &r->fault);
-	p->is_told = true;
+	p->reported = true;
 	r->at = r->end = 0;
 }
 

@@ -18,11 +18,11 @@ struct stream_packet {
 	uint64_t end; /* clock */
 	uint64_t lost_events, lost_packets; /* before or during this packet */
 	bool has_end;
-	bool is_told; /* its damage */
+	bool reported; /* its damage */
 };
 
 /* Where an event begins, and what its reader must know there. */
-struct stream_place {
+struct stream_bookmark {
 	uint64_t at, clock, idle;
 };
 
@@ -31,16 +31,16 @@ enum { STREAM_PLACES = 16384 };
 struct stream_back {
 	uint32_t packet;
 	uint32_t n, top; /* entries, and one behind the newest */
-	bool is_whole; /* the oldest is the packet's first */
+	bool is_complete; /* the oldest is the packet's first */
 	bool is_current; /* what comes before the newest entry's successor, on which the cursor is */
-	struct stream_place places[STREAM_PLACES];
+	struct stream_bookmark places[STREAM_PLACES];
 };
 
 /* Events that were decoded ahead of the cursor: see trace/batch.c. */
-struct stream_rows {
+struct stream_batch {
 	uint32_t given;
 	uint64_t slots[CTF_SLOTS]; /* to decode ahead with: the stream's are of the event that it stands on */
-	struct ctf_rows ctf;
+	struct ctf_batch ctf;
 };
 
 struct stream {
@@ -48,7 +48,7 @@ struct stream {
 	const struct trace_options *options;
 	const uint8_t *bytes; /* the map; NULL if the file is empty */
 	uint64_t size; /* what may be looked at */
-	struct packed *packed; /* `bytes` is its plain file: ask before looking.  NULL: it is the file itself */
+	struct compressed_file *packed; /* `bytes` is its plain file: ask before looking.  NULL: it is the file itself */
 	const uint8_t *map; /* of the file */
 	uint64_t map_size;
 	uint64_t indexed; /* bytes whose packets are listed */
@@ -62,7 +62,7 @@ struct stream {
 	uint32_t packet; /* the next to open */
 	uint64_t gone; /* bytes of the map given back */
 	uint64_t keep; /* bytes behind the cursor that are not given back: its share of the trace's memory */
-	uint64_t tidy_at; /* the reader's place from which on there is more: stream_tidy() */
+	uint64_t archiver_at; /* the reader's place from which on there is more: stream_trim() */
 	bool holds; /* what was read stays where it is: see trace_hold() */
 	/* clock to ns: time = base_ns + clock, or scaled if the clock is no nanosecond clock */
 	uint64_t base_ns;
@@ -76,7 +76,7 @@ struct stream {
 	struct ctf_reader reader;
 	uint64_t slots[CTF_SLOTS];
 	struct stream_back *back;
-	struct stream_rows *rows; /* made when somebody asks for many events at once */
+	struct stream_batch *rows; /* made when somebody asks for many events at once */
 	bool rows_left; /* it stands on rows->ctf.rows[rows->given]; its reader is ahead */
 	bool is_at_begin; /* went backward beyond its first item: `item` is TRACE_END */
 	bool is_part; /* the map and the path are another's */
@@ -109,7 +109,7 @@ static inline int64_t stream_to_ns(const struct stream *s, uint64_t clock)
 
 static inline void stream_next(struct stream *s)
 {
-	int got = step_next(&s->reader, &s->event);
+	int got = next_event(&s->reader, &s->event);
 
 	if (unlikely(got <= 0))
 		return stream_turn(s, got);
@@ -118,12 +118,12 @@ static inline void stream_next(struct stream *s)
 }
 
 /* Gives back what lies far behind the cursor, in the midst of a packet too. */
-void stream_tidy(struct stream *s);
+void stream_trim(struct stream *s);
 
-static inline void stream_tidy_at_times(struct stream *s)
+static inline void stream_trim_sometimes(struct stream *s)
 {
-	if (unlikely(s->reader.at > s->tidy_at))
-		stream_tidy(s);
+	if (unlikely(s->reader.at > s->archiver_at))
+		stream_trim(s);
 }
 
 void stream_skip_to(struct stream *s, int64_t time_ns);

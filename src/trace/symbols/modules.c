@@ -231,7 +231,7 @@ static const struct image *find_image(const struct modules *m, int64_t pid, uint
 /* What was added since the last whole image may have taken the place of what that has.  What was mapped later is found in a
  * later image: libraries opened while the program ran. */
 _Bool modules_find(const struct modules *m, int64_t pid, uint64_t clock, uint64_t address,
-		   struct module_place *place)
+		   struct module_location *place)
 {
 	const struct image *image = find_image(m, pid, clock);
 	const struct mapping *g = NULL;
@@ -245,7 +245,7 @@ _Bool modules_find(const struct modules *m, int64_t pid, uint64_t clock, uint64_
 		g = find_mapping(m, image, address);
 	if (!g)
 		return false;
-	*place = (struct module_place){ .path = g->path, .build_id = g->text,
+	*place = (struct module_location){ .path = g->path, .build_id = g->text,
 					.offset = g->offset + (address - g->begin),
 					.number = (uint32_t)(g - m->mappings) };
 	return true;

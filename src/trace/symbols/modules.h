@@ -15,7 +15,7 @@
 
 struct modules;
 
-struct module_place {
+struct module_location {
 	const char *path, *build_id; /* lent until modules_close(); build_id: hexadecimal, or "" */
 	uint64_t offset; /* bytes in the file */
 	uint32_t number; /* of the mapping, unique: for caches */
@@ -27,6 +27,6 @@ void modules_close(struct modules *m); /* accepts NULL */
 
 /* modules_find - @address of process @pid at time @clock (of the trace's clock).  False if nobody knows. */
 _Bool modules_find(const struct modules *m, int64_t pid, uint64_t clock, uint64_t address,
-		   struct module_place *place);
+		   struct module_location *place);
 
 #endif

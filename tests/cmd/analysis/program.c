@@ -103,7 +103,7 @@ static unsigned long long schedstat(void)
 	return ns;
 }
 
-static void work_and_tell(const char *name, int turns)
+static void work_and_report(const char *name, int turns)
 {
 	struct rusage u;
 
@@ -119,7 +119,7 @@ static void work_and_tell(const char *name, int turns)
 
 static void *other_thread(void *argument)
 {
-	work_and_tell("second", 20);
+	work_and_report("second", 20);
 	return argument;
 }
 
@@ -128,11 +128,11 @@ static void cpu(void)
 	pthread_t second;
 
 	if (!fork()) {
-		work_and_tell("child", 10);
+		work_and_report("child", 10);
 		_exit(0);
 	}
 	pthread_create(&second, NULL, other_thread, NULL);
-	work_and_tell("first", 30);
+	work_and_report("first", 30);
 	pthread_join(second, NULL);
 	wait(NULL);
 }

@@ -39,7 +39,7 @@ static __attribute__((format(printf, 1, 2))) void expect(const char *format, ...
 		_exit(3);
 }
 
-static void *tell(void *p, const char *call)
+static void *report(void *p, const char *call)
 {
 	expect("%s ptr=%lu\n", call, (unsigned long)p);
 	return keep = p;
@@ -51,16 +51,16 @@ static int values(void)
 	void *a, *b, *out = (void *)1;
 	int result;
 
-	a = tell(malloc(4242), "malloc size=4242");
-	b = tell(calloc(3, 1001), "calloc nmemb=3 size=1001");
+	a = report(malloc(4242), "malloc size=4242");
+	b = report(calloc(3, 1001), "calloc nmemb=3 size=1001");
 	expect("realloc in_ptr=%lu size=100000", (unsigned long)a);
-	a = tell(realloc(a, 100000), "");
+	a = report(realloc(a, 100000), "");
 	expect("realloc in_ptr=%lu size=%lu", (unsigned long)a, huge);
-	tell(realloc(a, huge), "");
+	report(realloc(a, huge), "");
 	expect("free ptr=%lu\n", (unsigned long)b);
 	free(b);
-	tell(realloc(NULL, 11), "realloc in_ptr=0 size=11");
-	a = tell(memalign(64, 640), "memalign alignment=64 size=640");
+	report(realloc(NULL, 11), "realloc in_ptr=0 size=11");
+	a = report(memalign(64, 640), "memalign alignment=64 size=640");
 	expect("free ptr=%lu\n", (unsigned long)a);
 	free(a);
 	result = posix_memalign(&out, 256, 777);
@@ -68,12 +68,12 @@ static int values(void)
 	       result);
 	result = posix_memalign(&out, 3, 778);
 	expect("posix_memalign out_ptr=0 alignment=3 size=778 result=%d\n", result);
-	tell(aligned_alloc(128, 1280), "aligned_alloc alignment=128 size=1280");
-	tell(valloc(99), "memalign alignment=4096 size=99");
-	tell(pvalloc(98), "memalign alignment=4096 size=98");
-	tell(reallocarray(NULL, 7, 13), "realloc in_ptr=0 size=91");
+	report(aligned_alloc(128, 1280), "aligned_alloc alignment=128 size=1280");
+	report(valloc(99), "memalign alignment=4096 size=99");
+	report(pvalloc(98), "memalign alignment=4096 size=98");
+	report(reallocarray(NULL, 7, 13), "realloc in_ptr=0 size=91");
 	errno = 0;
-	tell(malloc(huge), "malloc size=18446744073709551515");
+	report(malloc(huge), "malloc size=18446744073709551515");
 	if (errno != ENOMEM)
 		return 4;
 	errno = 5;

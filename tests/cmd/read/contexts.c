@@ -34,7 +34,7 @@ static void fail(const char *why)
 	exit(1);
 }
 
-static void describe(struct ctf_sink *s, uint64_t mask)
+static void describe(struct ctf_writer *s, uint64_t mask)
 {
 	static const char schema[] = "13 test:one i32 i";
 	struct diag d;
@@ -54,7 +54,7 @@ static void describe(struct ctf_sink *s, uint64_t mask)
 	context_to_tsdl(&t, mask);
 	text_addf(&t, "\t};\n};\n\n");
 	schema_to_tsdl(&t, schema, strlen(schema), 0, 1);
-	if (t.failed || ctf_sink_describe(s, t.bytes, t.size, &d))
+	if (t.failed || ctf_writer_describe(s, t.bytes, t.size, &d))
 		fail(t.failed ? "no memory" : d.text);
 	text_fini(&t);
 }
@@ -74,16 +74,16 @@ static void write_trace(const char *directory, const char *names)
 {
 	struct abi_clock clock = { .kind = ABI_CLOCK_MONOTONIC, .mult = 1ull << 32 };
 	char path[512], body[2 * (ABI_CONTEXT_MAX_BYTES + 64)], *p = body;
-	struct ctf_sink_options o = { .path = path, .domain = "ust", .clock = &clock };
+	struct ctf_writer_options o = { .path = path, .domain = "ust", .clock = &clock };
 	struct ctf_packet packet = { .begin_ns = 1000, .end_ns = 2000, .cpu = 3, .n_body = 1 };
-	struct ctf_sink sink;
+	struct ctf_writer sink;
 	struct ctf_stream stream;
 	struct iovec v = { .iov_base = body };
 	struct diag d;
 	uint64_t mask = 0;
 
 	snprintf(path, sizeof path, "%s/%s", directory, names);
-	if (context_parse(names, &mask, &d) || ctf_sink_open(&sink, &o, &d))
+	if (context_parse(names, &mask, &d) || ctf_writer_open(&sink, &o, &d))
 		fail(d.text);
 	describe(&sink, mask);
 	p = put_event(p, mask, 1, 1000);
@@ -93,7 +93,7 @@ static void write_trace(const char *directory, const char *names)
 	if (ctf_stream_open(&stream, &sink, "cpu_3", &d) || ctf_stream_append(&stream, &packet, &d))
 		fail(d.text);
 	ctf_stream_close(&stream);
-	ctf_sink_close(&sink);
+	ctf_writer_close(&sink);
 }
 
 int main(int argc, char **argv)

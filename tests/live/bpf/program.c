@@ -283,7 +283,7 @@ static int tree(void)
 
 static pthread_barrier_t to_thread;
 
-static void *call_when_told(void *arg)
+static void *call_when_reported(void *arg)
 {
 	for (;;) {
 		pthread_barrier_wait(&to_thread);
@@ -300,7 +300,7 @@ static int wait_for_lines(void)
 	pid_t pid, young;
 
 	if (pipe(ping) || pipe(pong) || pthread_barrier_init(&to_thread, NULL, 2) ||
-	    pthread_create(&thread, NULL, call_when_told, NULL))
+	    pthread_create(&thread, NULL, call_when_reported, NULL))
 		return 2;
 	pid = fork();
 	if (!pid) {

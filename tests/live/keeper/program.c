@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-DUET_EVENT(keeper, number, (i32, thread), (u64, n), (str, text));
+DUET_EVENT(supervisor, number, (i32, thread), (u64, n), (str, text));
 
 enum { THREADS = 3 };
 static volatile sig_atomic_t stop;
@@ -22,7 +22,7 @@ static void *count(void *arg)
 	uint64_t n = 0;
 
 	for (; !stop; n++) {
-		trace_keeper_number(first + thread, n, n % 100 ? "" : large);
+		trace_supervisor_number(first + thread, n, n % 100 ? "" : large);
 		if (!n)
 			__atomic_add_fetch(&n_begun, 1, __ATOMIC_RELAXED);
 		if (n % 20 == 0)

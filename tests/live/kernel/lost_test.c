@@ -28,7 +28,7 @@ static void count(const struct abi_ctf_packet *p, const uint8_t *bytes, size_t s
 }
 
 /* What a trace tells as lost; its events are added to n_events. */
-static uint64_t told_by(const char *name)
+static uint64_t reported_by(const char *name)
 {
 	uint64_t discarded = 0;
 
@@ -45,7 +45,7 @@ static void check_sums(const char *name, const struct kernel_counts *c)
 	uint64_t discarded;
 
 	n_events = 0;
-	discarded = told_by(name);
+	discarded = reported_by(name);
 	ok(c->lost > 0);
 	is(discarded, c->lost);
 	is(n_events + discarded, 2 * N);
@@ -104,7 +104,7 @@ static void a_ring_that_is_full_to_the_byte_is_read_once(void)
 	kernel_counts(k, &c);
 	kernel_close(k);
 	n_events = 0;
-	is(told_by("full"), c.lost);
+	is(reported_by("full"), c.lost);
 	is(n_events + c.lost, N);
 }
 
@@ -142,7 +142,7 @@ static void programs_that_were_not_run_are_counted_and_told(void)
 	pretended = 0;
 	n_events = 0;
 	is(c.lost, PROGRAMS * MISSED);
-	is(told_by("misses"), PROGRAMS * MISSED);
+	is(reported_by("misses"), PROGRAMS * MISSED);
 	is(n_events, 200);
 }
 
@@ -169,7 +169,7 @@ static void successors_tell_only_new_losses(const char *name, enum kernel_backen
 	char lives[3][32], path[128];
 	struct live_child c[3];
 	struct kernel_counts n;
-	uint64_t told[3];
+	uint64_t reported[3];
 
 	for (int i = 0; i < 3; i++) {
 		c[i] = live_fork(call);
@@ -192,9 +192,9 @@ static void successors_tell_only_new_losses(const char *name, enum kernel_backen
 	kernel_close(k);
 	n_events = 0;
 	for (int i = 0; i < 3; i++)
-		told[i] = told_by(lives[i]);
-	ok(told[0] > 0 && told[2] > 0);
-	is(told[0] + told[1] + told[2], n.lost);
+		reported[i] = reported_by(lives[i]);
+	ok(reported[0] > 0 && reported[2] > 0);
+	is(reported[0] + reported[1] + reported[2], n.lost);
 	is(n_events + n.lost, 3 * 2 * N);
 }
 

@@ -81,7 +81,7 @@ static void wrong_arguments_are_refused(void)
 		OK(duet_probe_detach(probes[most]) == 0);
 }
 
-static void see_kinds(const struct duet_probe_event *e, void *arg)
+static void on_kinds(const struct duet_probe_event *e, void *arg)
 {
 	struct duet_probe_value v;
 	int *calls = (int *)arg;
@@ -113,7 +113,7 @@ static void fields_have_names_and_values(void)
 {
 	static const uint32_t three[3] = { 7, 8, 9 };
 	static const int16_t some[2] = { -1, -2 };
-	int calls = 0, probe = duet_probe_attach("kinds", see_kinds, &calls);
+	int calls = 0, probe = duet_probe_attach("kinds", on_kinds, &calls);
 
 	trace_probe_kinds(-5, 65535, 0.5f, -2.25, three, some, 2, "tea", "last");
 	OK(duet_probe_detach(probe) == 0 && calls == 1);
@@ -126,7 +126,7 @@ struct seen {
 	char end[8];
 };
 
-static void see_order(const struct duet_probe_event *e, void *arg)
+static void on_order(const struct duet_probe_event *e, void *arg)
 {
 	struct seen *s = (struct seen *)arg;
 	struct duet_probe_value v;
@@ -144,7 +144,7 @@ static void short_long_and_marked_events_are_whole(void)
 {
 	static char text[100000];
 	struct seen s = { 0, 0, 0, "" };
-	int probe = duet_probe_attach("probe", see_order, &s);
+	int probe = duet_probe_attach("probe", on_order, &s);
 
 	memset(text, 'x', sizeof text - 4);
 	memcpy(text + sizeof text - 4, "end", 4);

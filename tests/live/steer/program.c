@@ -26,7 +26,7 @@ static char more[DUET_PATH_BYTES + 64];
 static int result;
 static const char *in_handler;
 
-static int tell(void *arg, const char *session)
+static int report(void *arg, const char *session)
 {
 	(void)arg;
 	strcat(strcat(more, session), ",");
@@ -77,7 +77,7 @@ static void call(const char *verb)
 	else if (!strcmp(verb, "status"))
 		result = status();
 	else if (!strcmp(verb, "sessions"))
-		result = duet_sessions(&control, tell, NULL);
+		result = duet_sessions(&control, report, NULL);
 	else if (!strncmp(verb, "enable", n))
 		result = switch_events(duet_enable, value);
 	else if (!strncmp(verb, "disable", n))

@@ -15,7 +15,7 @@
 
 static FILE *out;
 
-static void tell(const char *what, int failed)
+static void report(const char *what, int failed)
 {
 	fprintf(out, "%s: %s\n", what, failed ? strerrorname_np(errno) : "done");
 }
@@ -29,16 +29,16 @@ int main(int argc, char **argv)
 	out = fopen(fresh, "we");
 	if (!out)
 		return 2;
-	tell("signal root's process", kill(atoi(argv[2]), 0));
-	tell("signal the tenant's", kill(atoi(argv[3]), 0));
+	report("signal root's process", kill(atoi(argv[2]), 0));
+	report("signal the tenant's", kill(atoi(argv[3]), 0));
 	snprintf(path, sizeof path, "/proc/%d/mem", atoi(argv[2]));
-	tell("root's memory", open(path, O_RDWR) < 0);
-	tell("root's file", open(argv[4], O_RDONLY) < 0);
+	report("root's memory", open(path, O_RDWR) < 0);
+	report("root's file", open(argv[4], O_RDONLY) < 0);
 	for (int i = 5; i < argc; i++)
-		tell(argv[i], open(argv[i], O_RDONLY | O_DIRECTORY) < 0 || chdir(argv[i]));
-	tell("mount", mount("none", "/mnt", "tmpfs", 0, NULL));
-	tell("name the host", sethostname("x", 1));
-	tell("be root", setresuid(0, 0, 0));
+		report(argv[i], open(argv[i], O_RDONLY | O_DIRECTORY) < 0 || chdir(argv[i]));
+	report("mount", mount("none", "/mnt", "tmpfs", 0, NULL));
+	report("name the host", sethostname("x", 1));
+	report("be root", setresuid(0, 0, 0));
 	fclose(out);
 	return rename(fresh, argv[1]) ? 1 : 0;
 }

@@ -27,7 +27,7 @@
 
 DUET_EVENT(honest, sum, (u32, id), (u32, i), (u64, sum), (str, text));
 
-static struct abi_board *board;
+static struct abi_session_memory *session_memory;
 static uint64_t size;
 static struct pool pool; /* of the first channel */
 
@@ -43,8 +43,8 @@ static void join(void)
 	close(fd);
 	if (p == MAP_FAILED)
 		exit(3);
-	board = (struct abi_board *)(void *)p;
-	offset = board->channels[0].offset;
+	session_memory = (struct abi_session_memory *)(void *)p;
+	offset = session_memory->channels[0].offset;
 	if (offset > size || pool_attach(&pool, p + offset, size - offset, (uint32_t)getpid()))
 		exit(3);
 }
@@ -125,8 +125,8 @@ static void a_slot(void)
 /* The head of a pool, its classes, or the board: who joined before has copies of what counts. */
 static void a_field(void)
 {
-	char *base = guest_any() % 2 ? (char *)board : (char *)pool.shared;
-	uint64_t at = guest_any() % (guest_any() % 4 ? 256 : sizeof *board);
+	char *base = guest_any() % 2 ? (char *)session_memory : (char *)pool.shared;
+	uint64_t at = guest_any() % (guest_any() % 4 ? 256 : sizeof *session_memory);
 
 	if (guest_any() % 4 == 0)
 		base = (char *)pool.schemas, at = guest_any() % (64 * sizeof(struct abi_schema));

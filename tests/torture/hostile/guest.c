@@ -40,7 +40,7 @@ void guest_fill(void *p, size_t n)
 		((char *)p)[i] = (char)guest_any();
 }
 
-int guest_door(void)
+int guest_connection(void)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -55,7 +55,7 @@ int guest_door(void)
 
 int guest_join(uint64_t *size)
 {
-	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_BOARD_VERSION, .pid = (uint32_t)guest_any() };
+	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_SESSION_MEMORY_VERSION, .pid = (uint32_t)guest_any() };
 	struct abi_join_answer answer;
 	union {
 		struct cmsghdr align;
@@ -63,7 +63,7 @@ int guest_join(uint64_t *size)
 	} control;
 	struct iovec v = { &answer, sizeof answer };
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
-	int fd = guest_door(), pool = -1;
+	int fd = guest_connection(), pool = -1;
 
 	guest_fill(q.program, sizeof q.program);
 	if (fd < 0)

@@ -17,7 +17,7 @@ uint64_t guest_any(void);
 void guest_fill(void *p, size_t n);
 
 /* A connection to the collector, nonblocking, or -1. */
-int guest_door(void);
+int guest_connection(void);
 
 /* The session's memory, *size bytes, as any program of the user gets it; -1: not given. */
 int guest_join(uint64_t *size);

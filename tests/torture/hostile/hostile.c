@@ -85,7 +85,7 @@ static void spoil_files(void)
 	if (guest_any() % 2)
 		memcpy(garbage, &(struct abi_control){ .magic = ABI_CONTROL_MAGIC, .version = ABI_CONTROL_VERSION,
 						       .n_events = (uint32_t)guest_any(),
-						       .seats = { { guest_any(), guest_any() } } }, 256);
+						       .session_slots = { { guest_any(), guest_any() } } }, 256);
 	(void)!write(fd, garbage, guest_any() % sizeof garbage);
 	if (guest_any() % 4 == 0)
 		(void)!ftruncate(fd, (off_t)(guest_any() % (1u << 21)));
@@ -124,7 +124,7 @@ static void talk_nonsense(void)
 	static char garbage[65536];
 	struct iovec v = { garbage, guest_any() % sizeof garbage };
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
-	int fd = guest_door(), fds[64];
+	int fd = guest_connection(), fds[64];
 
 	if (fd < 0)
 		return;
@@ -153,7 +153,7 @@ static void say_nothing(void)
 	int n;
 
 	for (n = 0; n < 1000; n++)
-		if ((fds[n] = guest_door()) < 0)
+		if ((fds[n] = guest_connection()) < 0)
 			break;
 	usleep(20000);
 	while (n--)

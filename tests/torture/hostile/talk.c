@@ -25,7 +25,7 @@
 #include "abi/control.h"
 #include "guest.h"
 
-enum { FDS = 253 /* SCM_MAX_FD */, SILENT = 500, PATIENCE_MS = 5000, TEXT = 200000 };
+enum { FDS = 253 /* SCM_MAX_FD */, SILENT = 500, BLOCK_TIMEOUT_MS = 5000, TEXT = 200000 };
 
 static unsigned long n_done, n_refused, n_silent, n_full;
 
@@ -65,7 +65,7 @@ static size_t say_request(void)
 
 static size_t say_join(void)
 {
-	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_BOARD_VERSION, .pid = (uint32_t)guest_any() };
+	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_SESSION_MEMORY_VERSION, .pid = (uint32_t)guest_any() };
 
 	guest_fill(q.program, sizeof q.program);
 	memcpy(text, &q, sizeof q);
@@ -122,7 +122,7 @@ static int odd_descriptor(void)
 	case 3: return open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	case 4: return open("/", O_PATH | O_CLOEXEC);
 	case 5: return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	case 6: return guest_door();
+	case 6: return guest_connection();
 	case 7:
 		snprintf(fifo, sizeof fifo, "/tmp/odd-%d", (int)getpid());
 		mkfifo(fifo, 0600);
@@ -163,11 +163,11 @@ static ssize_t send_with(int fd, size_t size, int n_fds)
 
 /* ---------------------------------------------------------------- conversations */
 
-static void hear(int fd)
+static void read_requests(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char answer[16384];
-	ssize_t n = poll(&p, 1, PATIENCE_MS) == 1 ? recv(fd, answer, sizeof answer - 1, MSG_DONTWAIT) : 0;
+	ssize_t n = poll(&p, 1, BLOCK_TIMEOUT_MS) == 1 ? recv(fd, answer, sizeof answer - 1, MSG_DONTWAIT) : 0;
 
 	answer[n > 0 ? n : 0] = 0;
 	n_done += strstr(answer, "\"ok\":true") != NULL;
@@ -190,7 +190,7 @@ static void be_silent(int fd)
 static void say(void)
 {
 	size_t n = say_something();
-	int fd = guest_door(), n_fds = guest_any() % 8 ? 0 : guest_any() % 8 ? 1 : (int)(guest_any() % FDS);
+	int fd = guest_connection(), n_fds = guest_any() % 8 ? 0 : guest_any() % 8 ? 1 : (int)(guest_any() % FDS);
 
 	if (fd < 0) {
 		n_full++;
@@ -199,7 +199,7 @@ static void say(void)
 		be_silent(fd);
 	} else {
 		if (send_with(fd, n, n_fds) >= 0 && guest_any() % 8)
-			hear(fd);
+			read_requests(fd);
 		close(fd);
 	}
 }
@@ -215,11 +215,11 @@ static int nonsense(long n)
 
 /* ---------------------------------------------------------------- those who ask properly */
 
-static int patient_door(void)
+static int patient_connection(void)
 {
 	int fd;
 
-	while ((fd = guest_door()) < 0 && errno == EAGAIN)
+	while ((fd = guest_connection()) < 0 && errno == EAGAIN)
 		usleep(200);
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, 0);
@@ -231,7 +231,7 @@ static double status_ms(unsigned *failed)
 	static const char request[] = "{\"verb\":\"status\"}\n";
 	double begin = guest_now();
 	char answer[16384];
-	int fd = patient_door();
+	int fd = patient_connection();
 	ssize_t n = fd >= 0 && send(fd, request, sizeof request - 1, MSG_NOSIGNAL) > 0 ? recv(fd, answer, sizeof answer - 1, 0)
 										     : -1;
 
@@ -249,7 +249,7 @@ static double join_ms(unsigned *failed)
 	int fd, pool;
 
 	do
-		fd = patient_door();
+		fd = patient_connection();
 	while (fd >= 0 && close(fd)); /* room in the queue */
 	pool = guest_join(&size);
 	*failed += pool < 0;

@@ -3,7 +3,7 @@
 #include "test.h"
 
 static uint32_t level = 4; /* a warning */
-static const struct who who = { .name = "worker", .host = "web-1", .pid = 7, .uid = 1000,
+static const struct selector selector = { .name = "worker", .host = "web-1", .pid = 7, .uid = 1000,
 				.pid_namespace = 4026531836, .mount_namespace = 4026531840 };
 
 /* @rules: with '|' for NUL. */
@@ -16,7 +16,7 @@ static struct rules_verdict judge(const char *rules, const char *name)
 	for (size_t i = 0; i < n; i++)
 		copy[i] = rules[i] == '|' ? 0 : rules[i];
 	copy = realloc(copy, n ? n : 1);
-	v = rules_judge(copy, (uint32_t)n, name, level, &who);
+	v = rules_judge(copy, (uint32_t)n, name, level, &selector);
 	free(copy);
 	return v;
 }
@@ -28,18 +28,18 @@ static bool wants(const char *rules, const char *name)
 
 static uint32_t channel(const char *rules)
 {
-	return ABI_HOW_CHANNEL(judge(rules, "a:b").how);
+	return ABI_HOW_CHANNEL(judge(rules, "a:b").routing);
 }
 
 static uint32_t filter(const char *rules)
 {
-	return ABI_HOW_FILTER(judge(rules, "a:b").how);
+	return ABI_HOW_FILTER(judge(rules, "a:b").routing);
 }
 
 static void nothing_is_wanted_unasked(void)
 {
 	ok(!wants("", "a:b"));
-	is(judge("", "a:b").how, 0);
+	is(judge("", "a:b").routing, 0);
 	ok(!wants("+c:*|", "a:b"));
 }
 
@@ -142,11 +142,11 @@ static void conditions_that_are_not_understood_hold_for_nobody(void)
 
 static void rules_tell_what_they_ask_for(void)
 {
-	is(who_letters("+a:*", 5), 0);
+	is(selector_letters("+a:*", 5), 0);
 	static const char rules[] = "nx\t+a:*\0Cx\tl3\t@2 a";
 
-	is(who_letters(rules, sizeof rules), WHO_LETTER('n') | WHO_LETTER('c') | WHO_LETTER('l'));
-	is(who_letters("nx", 2), 0);
+	is(selector_letters(rules, sizeof rules), WHO_LETTER('n') | WHO_LETTER('c') | WHO_LETTER('l'));
+	is(selector_letters("nx", 2), 0);
 }
 
 static void any_bytes_are_safe(void)
@@ -165,9 +165,9 @@ static void any_bytes_are_safe(void)
 			random ^= random << 13, random ^= random >> 7, random ^= random << 17;
 			rules[k] = some[random % (sizeof some - 1)];
 		}
-		v = rules_judge(rules, n, "a:b", 3, &who);
-		who_letters(rules, n);
-		ok(ABI_HOW_CHANNEL(v.how) < ABI_CHANNELS && ABI_HOW_FILTER(v.how) <= ABI_FILTERS);
+		v = rules_judge(rules, n, "a:b", 3, &selector);
+		selector_letters(rules, n);
+		ok(ABI_HOW_CHANNEL(v.routing) < ABI_CHANNELS && ABI_HOW_FILTER(v.routing) <= ABI_FILTERS);
 	}
 }
 

@@ -4,34 +4,34 @@
 #include "test.h"
 
 /* Parses a copy that ends where its memory ends, so that a sanitizer sees a byte too many. */
-static int parse(struct control_line *l, char **copy, const char *text)
+static int parse(struct json_line *l, char **copy, const char *text)
 {
 	size_t n = strlen(text);
 
 	*copy = malloc(n + !n);
 	memcpy(*copy, text, n);
-	return control_parse(l, *copy, n);
+	return json_line_parse(l, *copy, n);
 }
 
 static void members_of_a_line_are_found(void)
 {
-	struct control_line l;
+	struct json_line l;
 	char *copy, text[32];
 	uint64_t v = 7;
 
 	is(parse(&l, &copy, "{\"verb\":\"a\\\"b\\\\\\n\", \"n\" : 18446744073709551615,\"yes\":true,\"no\":null}\n"), 0);
 	is(l.n, 4);
-	ok(control_text(&l, "verb", text, sizeof text));
+	ok(json_line_text(&l, "verb", text, sizeof text));
 	is_text(text, "a\"b\\\n");
-	ok(control_number(&l, "n", &v));
+	ok(json_line_number(&l, "n", &v));
 	ok(v == UINT64_MAX);
-	ok(control_has(&l, "yes") && control_has(&l, "no") && !control_has(&l, "ye"));
-	ok(control_is_true(&l, "yes"));
-	ok(!control_is_true(&l, "no"));
-	ok(!control_text(&l, "n", text, sizeof text));
-	ok(!control_number(&l, "verb", &v));
-	ok(!control_text(&l, "verb", text, 5));
-	ok(!control_text(&l, "other", text, sizeof text));
+	ok(json_line_has(&l, "yes") && json_line_has(&l, "no") && !json_line_has(&l, "ye"));
+	ok(json_line_is_true(&l, "yes"));
+	ok(!json_line_is_true(&l, "no"));
+	ok(!json_line_text(&l, "n", text, sizeof text));
+	ok(!json_line_number(&l, "verb", &v));
+	ok(!json_line_text(&l, "verb", text, 5));
+	ok(!json_line_text(&l, "other", text, sizeof text));
 	free(copy);
 }
 
@@ -39,13 +39,13 @@ static void numbers_that_do_not_fit_are_none(void)
 {
 	static const char *const lines[] = { "{\"n\":18446744073709551616}", "{\"n\":-1}", "{\"n\":1.5}",
 					     "{\"n\":1e3}", "{\"n\":true}" };
-	struct control_line l;
+	struct json_line l;
 	uint64_t v = 7;
 	char *copy;
 
 	for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
 		is(parse(&l, &copy, lines[i]), 0);
-		ok(!control_number(&l, "n", &v));
+		ok(!json_line_number(&l, "n", &v));
 		free(copy);
 	}
 	is(v, 7);
@@ -56,7 +56,7 @@ static void what_is_no_line_is_refused_and_every_beginning_of_one(void)
 	static const char whole[] = "{\"a\":\"b\\u0041\",\"c\":1}";
 	static const char *const lines[] = { "", "{", "[]", "{\"a\"}", "{\"a\":}", "{a:1}", "{\"a\":1,}",
 					     "{\"a\":{}}", "{\"a\":[1]}", "{} {}", "{\"a\":\"\n\"}" };
-	struct control_line l;
+	struct json_line l;
 	char *copy, text[sizeof whole];
 
 	for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -69,7 +69,7 @@ static void what_is_no_line_is_refused_and_every_beginning_of_one(void)
 		free(copy);
 	}
 	is(parse(&l, &copy, whole), 0);
-	ok(!control_text(&l, "a", text, sizeof text));
+	ok(!json_line_text(&l, "a", text, sizeof text));
 	free(copy);
 	is(parse(&l, &copy, "{}"), 0);
 	free(copy);
@@ -79,17 +79,17 @@ static void what_is_written_is_read_again(void)
 {
 	static const char odd[] = "a \"path\"\\with\neverything";
 	struct text t = { 0 };
-	struct control_line l;
+	struct json_line l;
 	char text[64];
 	uint64_t v;
 
-	control_add_text(&t, "path", odd);
-	control_add_number(&t, "n", 42);
+	json_line_add_text(&t, "path", odd);
+	json_line_add_number(&t, "n", 42);
 	text_addf(&t, "}\n");
-	is(control_parse(&l, t.bytes, t.size), 0);
-	ok(control_text(&l, "path", text, sizeof text));
+	is(json_line_parse(&l, t.bytes, t.size), 0);
+	ok(json_line_text(&l, "path", text, sizeof text));
 	is_text(text, odd);
-	ok(control_number(&l, "n", &v));
+	ok(json_line_number(&l, "n", &v));
 	is(v, 42);
 	text_fini(&t);
 }

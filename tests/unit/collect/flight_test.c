@@ -14,7 +14,7 @@ static char directory[64];
 
 static struct streams *drain_for_test(struct pool *p)
 {
-	struct abi_pool shape = pool_shape(&(struct pool_wish){
+	struct abi_pool shape = pool_shape(&(struct pool_request){
 		.size_bytes = 1 << 20, .n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF), .flight_recorder = true });
 	struct streams *d = NULL;
 	char path[80];
@@ -63,10 +63,10 @@ static void names_of_the_dead_do_not_pile_up(void)
 	streams_process(d, clock_now_ns(&p.clock), (uint32_t)getpid(), getpid(), "alive");
 	for (int i = 0; i < 100000; i++) {
 		streams_process(d, clock_now_ns(&p.clock), dead, (pid_t)dead, "dead");
-		most = d->joined.text.size > most ? d->joined.text.size : most;
+		most = d->procnames.text.size > most ? d->procnames.text.size : most;
 	}
 	ok(most < 256 << 10);
-	ok(!!memmem(d->joined.text.bytes, d->joined.text.size, "alive", 6));
+	ok(!!memmem(d->procnames.text.bytes, d->procnames.text.size, "alive", 6));
 	end(d, &p);
 }
 
@@ -82,8 +82,8 @@ static void names_stay_while_events_may_be_theirs(void)
 	ok(ring_write(&p, 1, 0, event, sizeof event));
 	for (int i = 0; i < 10000; i++) {
 		streams_process(d, clock_now_ns(&p.clock), dead, (pid_t)dead, "dead");
-		ok(d->joined.text.size > size);
-		size = d->joined.text.size;
+		ok(d->procnames.text.size > size);
+		size = d->procnames.text.size;
 	}
 	end(d, &p);
 }
@@ -122,7 +122,7 @@ static void losses_are_told_behind_the_copy_and_not_without(void)
 	pool_slot(&p, 0)->lost = 3;
 	is(streams_finish(d, 0, NULL), 0);
 	is(streams_bytes(d), 0);
-	is(streams_flight(d, NULL), 0);
+	is(streams_is_overwrite(d, NULL), 0);
 	ok(streams_bytes(d) > 0);
 	is(o->lost, 0);
 	is(streams_finish(d, 0, NULL), 0);

@@ -8,7 +8,7 @@
 
 enum { NOBODY = 0x7ffffff0 }; /* no system has so many processes */
 
-static unsigned names_of(const struct joined *n, const char *program)
+static unsigned names_of(const struct procnames *n, const char *program)
 {
 	unsigned found = 0;
 
@@ -19,65 +19,65 @@ static unsigned names_of(const struct joined *n, const char *program)
 
 static void the_dead_go_and_the_living_stay(void)
 {
-	struct joined n = { 0 };
+	struct procnames n = { 0 };
 
-	joined_add(&n, 10, 1, getpid(), "living");
-	joined_add(&n, 11, 2, NOBODY, "dead");
-	joined_add(&n, 30, 3, NOBODY, "recent");
-	joined_forget_dead(&n, 20);
+	procnames_add(&n, 10, 1, getpid(), "living");
+	procnames_add(&n, 11, 2, NOBODY, "dead");
+	procnames_add(&n, 30, 3, NOBODY, "recent");
+	procnames_forget_dead(&n, 20);
 	is(names_of(&n, "living"), 1);
 	is(names_of(&n, "dead"), 0);
 	is(names_of(&n, "recent"), 1);
-	joined_close(&n);
+	procnames_close(&n);
 }
 
 /* The name that events from then on are of, and those after it. */
 static void of_one_that_joined_again_the_last_old_name_stays(void)
 {
-	struct joined n = { 0 };
+	struct procnames n = { 0 };
 
-	joined_add(&n, 10, 1, getpid(), "first");
-	joined_add(&n, 11, 1, getppid(), "other");
-	joined_add(&n, 12, 1, getpid(), "second");
-	joined_add(&n, 30, 1, getpid(), "third");
-	joined_forget_dead(&n, 20);
+	procnames_add(&n, 10, 1, getpid(), "first");
+	procnames_add(&n, 11, 1, getppid(), "other");
+	procnames_add(&n, 12, 1, getpid(), "second");
+	procnames_add(&n, 30, 1, getpid(), "third");
+	procnames_forget_dead(&n, 20);
 	is(names_of(&n, "first"), 0);
 	is(names_of(&n, "other"), 1);
 	is(names_of(&n, "second"), 1);
 	is(names_of(&n, "third"), 1);
-	joined_close(&n);
+	procnames_close(&n);
 }
 
 static void who_is_not_seen_is_told_by_what_he_says(void)
 {
-	struct joined n = { 0 };
+	struct procnames n = { 0 };
 
-	joined_add(&n, 10, 1, 0, "first");
-	joined_add(&n, 11, 2, 0, "second");
-	joined_add(&n, 12, 2, 0, "third");
-	joined_forget_dead(&n, 20);
+	procnames_add(&n, 10, 1, 0, "first");
+	procnames_add(&n, 11, 2, 0, "second");
+	procnames_add(&n, 12, 2, 0, "third");
+	procnames_forget_dead(&n, 20);
 	is(names_of(&n, "first"), 1);
 	is(names_of(&n, "second"), 0);
 	is(names_of(&n, "third"), 1);
-	joined_close(&n);
+	procnames_close(&n);
 }
 
 /* It lives, the pools reach back to the beginning, and it joins for ever. */
 static void who_joins_for_ever_takes_bounded_memory(void)
 {
-	struct joined n = { 0 };
+	struct procnames n = { 0 };
 	size_t most = 0;
 
-	joined_add(&n, 1, 1, getppid(), "honest");
+	procnames_add(&n, 1, 1, getppid(), "honest");
 	for (uint64_t i = 2; i < 300000; i++) {
-		if (joined_many(&n))
-			joined_forget_dead(&n, 0);
-		joined_add(&n, i, (uint32_t)i, getpid(), "liar");
+		if (procnames_many(&n))
+			procnames_forget_dead(&n, 0);
+		procnames_add(&n, i, (uint32_t)i, getpid(), "liar");
 		most = n.text.size > most ? n.text.size : most;
 	}
 	ok(most < (size_t)3 << 20);
 	is(names_of(&n, "honest"), 1);
-	joined_close(&n);
+	procnames_close(&n);
 }
 
 int main(void)

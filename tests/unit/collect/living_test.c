@@ -46,12 +46,12 @@ static void map_page(const char *name)
 static pid_t user_of_registered(const char *name, uint64_t registered_ns)
 {
 	int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	struct living l;
+	struct liveness l;
 	pid_t pid = -2;
 
-	if (ok(living_open(&l, dir)))
-		pid = living_is_used(fd) ? living_user_of(&l, name, registered_ns) : 0;
-	living_close(&l);
+	if (ok(liveness_open(&l, dir)))
+		pid = liveness_is_used(fd) ? liveness_user_of(&l, name, registered_ns) : 0;
+	liveness_close(&l);
 	close(fd);
 	return pid;
 }

@@ -8,72 +8,72 @@
 
 static void nothing_to_do_and_much_room_is_long(void)
 {
-	struct pace p = { 0 };
+	struct poll_interval p = { 0 };
 
-	is(pace_ms(&p, 64 * MIB, 2), PACE_MOST_MS);
-	is(pace_ms(&p, 4096 * MIB, 2), PACE_MOST_MS);
+	is(poll_interval_ms(&p, 64 * MIB, 2), POLL_MOST_MS);
+	is(poll_interval_ms(&p, 4096 * MIB, 2), POLL_MOST_MS);
 }
 
 static void little_room_or_many_processors_are_short(void)
 {
-	struct pace p = { 0 };
+	struct poll_interval p = { 0 };
 
-	ok(pace_ms(&p, 64 * MIB, 4) < PACE_MOST_MS);
-	ok(pace_ms(&p, 64 * MIB, 4) > PACE_MS);
-	is(pace_ms(&p, 64 * MIB, 256), PACE_MS);
-	is(pace_ms(&p, 0, 1), PACE_LEAST_MS);
+	ok(poll_interval_ms(&p, 64 * MIB, 4) < POLL_MOST_MS);
+	ok(poll_interval_ms(&p, 64 * MIB, 4) > POLL_MS);
+	is(poll_interval_ms(&p, 64 * MIB, 256), POLL_MS);
+	is(poll_interval_ms(&p, 0, 1), POLL_LEAST_MS);
 }
 
 /* At 20 MB a second a batch of a MiB takes about 50 ms. */
 static void what_was_seen_makes_it_shorter(void)
 {
-	struct pace p = { 0 };
+	struct poll_interval p = { 0 };
 
-	pace_saw(&p, 0, 1000 * MS);
-	pace_saw(&p, 4 * MIB, 1200 * MS);
-	ok(pace_ms(&p, 64 * MIB, 2) >= 45);
-	ok(pace_ms(&p, 64 * MIB, 2) <= 55);
-	pace_saw(&p, 4096 * MIB, 1250 * MS);
-	is(pace_ms(&p, 64 * MIB, 2), PACE_LEAST_MS);
+	poll_interval_observe(&p, 0, 1000 * MS);
+	poll_interval_observe(&p, 4 * MIB, 1200 * MS);
+	ok(poll_interval_ms(&p, 64 * MIB, 2) >= 45);
+	ok(poll_interval_ms(&p, 64 * MIB, 2) <= 55);
+	poll_interval_observe(&p, 4096 * MIB, 1250 * MS);
+	is(poll_interval_ms(&p, 64 * MIB, 2), POLL_LEAST_MS);
 }
 
 static void it_is_forgotten_within_seconds(void)
 {
-	struct pace p = { 0 };
+	struct poll_interval p = { 0 };
 	uint64_t now_ns = 1000 * MS;
 	uint32_t ms = 0;
 
-	pace_saw(&p, 0, now_ns);
-	pace_saw(&p, 16 * MIB, now_ns += 20 * MS);
-	is(pace_ms(&p, 64 * MIB, 2), PACE_LEAST_MS);
-	for (int i = 0; i < 100000 && ms < PACE_MOST_MS; i++) {
-		ms = pace_ms(&p, 64 * MIB, 2);
-		pace_saw(&p, 0, now_ns += ms * MS);
+	poll_interval_observe(&p, 0, now_ns);
+	poll_interval_observe(&p, 16 * MIB, now_ns += 20 * MS);
+	is(poll_interval_ms(&p, 64 * MIB, 2), POLL_LEAST_MS);
+	for (int i = 0; i < 100000 && ms < POLL_MOST_MS; i++) {
+		ms = poll_interval_ms(&p, 64 * MIB, 2);
+		poll_interval_observe(&p, 0, now_ns += ms * MS);
 	}
-	is(ms, PACE_MOST_MS);
+	is(ms, POLL_MOST_MS);
 	ok(now_ns < 20000 * MS);
 }
 
-static void who_joins_may_begin(void)
+static void selector_joins_may_begin(void)
 {
-	struct pace p = { 0 };
+	struct poll_interval p = { 0 };
 
-	pace_expect(&p, 1000 * MS);
-	ok(pace_ms(&p, 64 * MIB, 2) <= PACE_MS);
+	poll_interval_expect(&p, 1000 * MS);
+	ok(poll_interval_ms(&p, 64 * MIB, 2) <= POLL_MS);
 }
 
 /* A host that slept, a clock that stands still, a pool that was scribbled over. */
 static void strange_numbers_stay_within_the_limits(void)
 {
 	const uint64_t strange[] = { 0, 1, 1000, MIB, UINT32_MAX, UINT64_MAX / 2, UINT64_MAX };
-	struct pace p = { 0 };
+	struct poll_interval p = { 0 };
 
 	for (unsigned i = 0; i < 7 * 7 * 7; i++) {
 		uint32_t ms;
 
-		pace_saw(&p, strange[i % 7] >> 24, strange[i / 7 % 7]);
-		ms = pace_ms(&p, strange[i / 49] >> 24, 1 + i);
-		if (!ok(ms >= PACE_LEAST_MS && ms <= PACE_MOST_MS))
+		poll_interval_observe(&p, strange[i % 7] >> 24, strange[i / 7 % 7]);
+		ms = poll_interval_ms(&p, strange[i / 49] >> 24, 1 + i);
+		if (!ok(ms >= POLL_LEAST_MS && ms <= POLL_MOST_MS))
 			printf("# %u: %u\n", i, ms);
 	}
 }
@@ -84,7 +84,7 @@ int main(void)
 	run(little_room_or_many_processors_are_short);
 	run(what_was_seen_makes_it_shorter);
 	run(it_is_forgotten_within_seconds);
-	run(who_joins_may_begin);
+	run(selector_joins_may_begin);
 	run(strange_numbers_stay_within_the_limits);
 	return test_status();
 }

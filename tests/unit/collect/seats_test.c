@@ -13,37 +13,37 @@ static int dir;
 
 static struct abi_session take(const char *name, int want)
 {
-	struct abi_session f = { .seat = 99 };
+	struct abi_session f = { .session_slot = 99 };
 	struct diag d = { "" };
 
 	snprintf(f.name, sizeof f.name, "%s", name);
-	is(seats_take(dir, &f, &d), want);
+	is(session_slots_take(dir, &f, &d), want);
 	return f;
 }
 
 static void seven_sit_and_an_eighth_is_told(void)
 {
 	struct abi_session f[ABI_SESSIONS];
-	struct abi_seats s;
+	struct abi_session_slots s;
 	char name[8];
 
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
 		snprintf(name, sizeof name, "s%u", i);
 		f[i] = take(name, 0);
-		is(f[i].seat, i);
+		is(f[i].session_slot, i);
 		ok(!ABI_EPOCH_IS_NONE(f[i].epoch) && ABI_GENERATION(f[i].epoch));
 	}
 	take("eighth", -EBUSY);
-	seats_read(dir, &s);
+	session_slots_read(dir, &s);
 	is_text(s.at[3].session, "s3");
 	ok(s.at[3].epoch == f[3].epoch);
-	seats_leave(dir, 3, f[3].epoch + 256); /* not the one that sits there */
+	session_slots_leave(dir, 3, f[3].epoch + 256); /* not the one that sits there */
 	take("eighth", -EBUSY);
-	seats_leave(dir, 3, f[3].epoch);
-	is(take("another", 0).seat, 3);
-	seats_read(dir, &s);
+	session_slots_leave(dir, 3, f[3].epoch);
+	is(take("another", 0).session_slot, 3);
+	session_slots_read(dir, &s);
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
-		seats_leave(dir, i, s.at[i].epoch);
+		session_slots_leave(dir, i, s.at[i].epoch);
 }
 
 static void a_generation_comes_again_after_all_others(void)
@@ -53,37 +53,37 @@ static void a_generation_comes_again_after_all_others(void)
 
 	for (int i = 0; i < 255; i++) {
 		f = take("one", 0);
-		is(f.seat, 0);
+		is(f.session_slot, 0);
 		ok(!seen[ABI_GENERATION(f.epoch)]);
 		seen[ABI_GENERATION(f.epoch)] = true;
-		seats_leave(dir, 0, f.epoch);
+		session_slots_leave(dir, 0, f.epoch);
 	}
 	ok(!seen[0]);
 }
 
 static void whatever_lies_there_is_replaced(void)
 {
-	struct abi_seats s;
+	struct abi_session_slots s;
 	int fd;
 
 	unlinkat(dir, "seats", 0);
 	is(mkfifoat(dir, "seats", 0600), 0);
-	seats_read(dir, &s);
+	session_slots_read(dir, &s);
 	ok(ABI_EPOCH_IS_NONE(s.at[0].epoch));
-	seats_leave(dir, 0, 1);
-	is(take("after a pipe", 0).seat, 0);
+	session_slots_leave(dir, 0, 1);
+	is(take("after a pipe", 0).session_slot, 0);
 	fd = openat(dir, "seats", O_WRONLY | O_TRUNC);
 	is(write(fd, "noise", 5), 5);
 	close(fd);
-	is(take("after noise", 0).seat, 0);
+	is(take("after noise", 0).session_slot, 0);
 	unlinkat(dir, "seats", 0);
 	is(symlinkat("/etc/passwd", dir, "seats"), 0);
-	seats_read(dir, &s);
+	session_slots_read(dir, &s);
 	is(s.magic, 0);
-	is(take("after a link", 0).seat, 0);
+	is(take("after a link", 0).session_slot, 0);
 	unlinkat(dir, "seats", 0);
 	is(mkdirat(dir, "seats", 0700), 0);
-	ok(take("a directory", -EEXIST).seat == 99);
+	ok(take("a directory", -EEXIST).session_slot == 99);
 	unlinkat(dir, "seats", AT_REMOVEDIR);
 }
 

@@ -48,11 +48,11 @@ static int let_in(uint64_t now_ns)
 	return n;
 }
 
-static bool is_heard(int door)
+static bool is_read(int connection)
 {
 	struct session_message m;
 
-	if (session.doors[door].fd < 0 || session_hear(&session, door, &m) != SESSION_ASKED)
+	if (session.connections[connection].fd < 0 || session_read_request(&session, connection, &m) != SESSION_ASKED)
 		return false;
 	close(m.fd);
 	return !strcmp(m.text, STATUS);
@@ -60,20 +60,20 @@ static bool is_heard(int door)
 
 static void who_has_spoken_is_heard_whoever_comes_after_him(void)
 {
-	int crowd[SESSION_DOORS + 100], honest, door, n = 0;
+	int crowd[SESSION_CONNECTIONS + 100], honest, connection, n = 0;
 
 	begin();
 	honest = come();
-	door = session_accept(&session, 1);
+	connection = session_accept(&session, 1);
 	speak(honest);
-	for (int i = 0; i < SESSION_DOORS + 100; i++) {
+	for (int i = 0; i < SESSION_CONNECTIONS + 100; i++) {
 		crowd[i] = come();
 		n += let_in(2);
 	}
-	is(n, SESSION_DOORS + 100);
+	is(n, SESSION_CONNECTIONS + 100);
 	session_expire(&session, 10 * SECOND);
-	ok(is_heard(door));
-	for (int i = 0; i < SESSION_DOORS + 100; i++)
+	ok(is_read(connection));
+	for (int i = 0; i < SESSION_CONNECTIONS + 100; i++)
 		close(crowd[i]);
 	close(honest);
 	session_close(&session);
@@ -81,35 +81,35 @@ static void who_has_spoken_is_heard_whoever_comes_after_him(void)
 
 static void where_all_have_spoken_the_next_one_waits(void)
 {
-	int crowd[SESSION_DOORS + 1];
+	int crowd[SESSION_CONNECTIONS + 1];
 
 	begin();
-	for (int i = 0; i < SESSION_DOORS; i++) {
+	for (int i = 0; i < SESSION_CONNECTIONS; i++) {
 		speak(crowd[i] = come());
 		is(let_in(1), 1);
 	}
-	speak(crowd[SESSION_DOORS] = come());
+	speak(crowd[SESSION_CONNECTIONS] = come());
 	is(let_in(1), 0);
-	for (int i = 0; i < SESSION_DOORS; i++)
-		ok(is_heard(i));
+	for (int i = 0; i < SESSION_CONNECTIONS; i++)
+		ok(is_read(i));
 	is(let_in(2), 1);
-	ok(is_heard(0));
-	for (int i = 0; i <= SESSION_DOORS; i++)
+	ok(is_read(0));
+	for (int i = 0; i <= SESSION_CONNECTIONS; i++)
 		close(crowd[i]);
 	session_close(&session);
 }
 
 static void who_says_nothing_goes_after_a_second(void)
 {
-	int silent, door;
+	int silent, connection;
 
 	begin();
 	silent = come();
-	door = session_accept(&session, SECOND);
+	connection = session_accept(&session, SECOND);
 	session_expire(&session, SECOND + SECOND / 2);
-	ok(session.doors[door].fd >= 0);
+	ok(session.connections[connection].fd >= 0);
 	session_expire(&session, 3 * SECOND);
-	is(session.doors[door].fd, -1);
+	is(session.connections[connection].fd, -1);
 	close(silent);
 	session_close(&session);
 }
@@ -132,9 +132,9 @@ static void crowd_of(int n)
 
 static bool next_is_heard(void)
 {
-	int door = session_next(&session);
+	int connection = session_next(&session);
 
-	return door >= 0 && is_heard(door);
+	return connection >= 0 && is_read(connection);
 }
 
 static void between_two_requests_of_one_there_is_one_of_each_other(void)
@@ -156,7 +156,7 @@ static void between_two_requests_of_one_there_is_one_of_each_other(void)
 
 		for (int n = 0; n < 3 && recv(honest[i], &byte, 1, MSG_DONTWAIT) < 0; n++)
 			ok(next_is_heard()); /* one of each crowd, and his */
-		is(recv(honest[i], &byte, 1, MSG_DONTWAIT), 0); /* is_heard has closed it */
+		is(recv(honest[i], &byte, 1, MSG_DONTWAIT), 0); /* is_read has closed it */
 		close(honest[i]);
 	}
 	for (int i = 0; i < 2 * CROWD - 20; i++) /* and nobody is forgotten */
@@ -177,7 +177,7 @@ static void who_is_silent_has_no_turn_until_he_speaks(void)
 	speak(silent);
 	speak(other = come());
 	is(let_in(2), 1);
-	session_said(&session, 0);
+	session_readable(&session, 0);
 	ok(next_is_heard());
 	ok(next_is_heard());
 	is(session_next(&session), -1);

@@ -11,18 +11,18 @@
 
 enum { CHUNK = 64 << 10, CALM = 10 };
 
-struct place {
+struct endpoint {
 	struct pool pool;
-	struct supply supply;
+	struct pool_memory pool_memory;
 	uint64_t offset;
 	int fd;
 	uint32_t n_taken;
 	struct abi_chunk *taken[4096];
 };
 
-static void begin(struct place *w, uint64_t bytes, uint32_t n_least)
+static void begin(struct endpoint *w, uint64_t bytes, uint32_t n_least)
 {
-	struct abi_pool shape = pool_shape(&(struct pool_wish){ .size_bytes = bytes, .n_cpus = 2 });
+	struct abi_pool shape = pool_shape(&(struct pool_request){ .size_bytes = bytes, .n_cpus = 2 });
 	char *memory;
 
 	memset(w, 0, sizeof *w);
@@ -34,18 +34,18 @@ static void begin(struct place *w, uint64_t bytes, uint32_t n_least)
 	ok(memory != MAP_FAILED);
 	pool_format(memory + w->offset, &shape);
 	is(pool_attach(&w->pool, memory + w->offset, shape.size, (uint32_t)getpid()), 0);
-	w->supply = (struct supply){ .pool = &w->pool, .fd = w->fd, .offset = w->offset };
-	is(supply_begin(&w->supply, n_least, NULL), 0);
+	w->pool_memory = (struct pool_memory){ .pool = &w->pool, .fd = w->fd, .offset = w->offset };
+	is(pool_memory_begin(&w->pool_memory, n_least, NULL), 0);
 }
 
-static void end(struct place *w)
+static void end(struct endpoint *w)
 {
 	munmap((char *)w->pool.shared - w->offset, w->offset + w->pool.shared->size);
 	close(w->fd);
 }
 
 /* As a writer: takes up to @n chunks and writes to each. */
-static uint32_t take(struct place *w, uint32_t n)
+static uint32_t take(struct endpoint *w, uint32_t n)
 {
 	uint32_t got = 0;
 
@@ -61,22 +61,22 @@ static uint32_t take(struct place *w, uint32_t n)
 	return got;
 }
 
-static void give_all(struct place *w)
+static void give_all(struct endpoint *w)
 {
 	while (w->n_taken)
 		pool_unclaim(&w->pool, w->taken[--w->n_taken]);
 }
 
-static uint32_t backed(const struct place *w)
+static uint32_t backed(const struct endpoint *w)
 {
-	struct supply_counts c;
+	struct pool_memory_counts c;
 
-	supply_count(&w->supply, &c);
+	pool_memory_count(&w->pool_memory, &c);
 	return c.backed;
 }
 
 /* What the chunks take of the machine, in chunks. */
-static uint64_t really_backed(const struct place *w)
+static uint64_t really_backed(const struct endpoint *w)
 {
 	struct stat st;
 	uint64_t other = (uint64_t)(w->pool.chunks - (char *)w->pool.shared);
@@ -87,7 +87,7 @@ static uint64_t really_backed(const struct place *w)
 
 static void it_begins_with_what_was_asked_for(void)
 {
-	static struct place w;
+	static struct endpoint w;
 
 	begin(&w, 64 << 20, 16);
 	is(backed(&w), 16);
@@ -102,23 +102,23 @@ static void it_begins_with_what_was_asked_for(void)
 
 static void more_than_half_in_use_doubles_it(void)
 {
-	static struct place w;
-	struct supply_counts c;
+	static struct endpoint w;
+	struct pool_memory_counts c;
 
 	begin(&w, 8 << 20, 16);
 	is(take(&w, 8), 8);
-	supply_adjust(&w.supply);
+	pool_memory_adjust(&w.pool_memory);
 	is(backed(&w), 16); /* half is not more than half */
 	is(take(&w, 1), 1);
-	supply_adjust(&w.supply);
+	pool_memory_adjust(&w.pool_memory);
 	is(backed(&w), 32);
 	is(really_backed(&w), 32);
-	supply_count(&w.supply, &c);
+	pool_memory_count(&w.pool_memory, &c);
 	is(c.used, 9);
 	is(c.chunks, 128);
 	for (int i = 0; i < 10; i++) {
 		take(&w, 1000);
-		supply_adjust(&w.supply);
+		pool_memory_adjust(&w.pool_memory);
 	}
 	is(backed(&w), 128);
 	is(really_backed(&w), 128);
@@ -128,24 +128,24 @@ static void more_than_half_in_use_doubles_it(void)
 
 static void idle_memory_goes_back_by_halves(void)
 {
-	static struct place w;
+	static struct endpoint w;
 
 	begin(&w, 8 << 20, 16);
 	for (int i = 0; i < 4; i++) {
 		take(&w, 1000);
-		supply_adjust(&w.supply);
+		pool_memory_adjust(&w.pool_memory);
 	}
 	is(backed(&w), 128);
 	give_all(&w);
-	supply_rest(&w.supply); /* it was used in this second */
+	pool_memory_rest(&w.pool_memory); /* it was used in this second */
 	for (int i = 0; i < CALM - 1; i++) {
-		supply_adjust(&w.supply);
-		supply_rest(&w.supply);
+		pool_memory_adjust(&w.pool_memory);
+		pool_memory_rest(&w.pool_memory);
 	}
 	is(backed(&w), 128);
 	for (int i = 0; i < 4 * CALM; i++) {
-		supply_adjust(&w.supply);
-		supply_rest(&w.supply);
+		pool_memory_adjust(&w.pool_memory);
+		pool_memory_rest(&w.pool_memory);
 	}
 	is(backed(&w), 16); /* what it began with stays */
 	is(really_backed(&w), 16);
@@ -155,18 +155,18 @@ static void idle_memory_goes_back_by_halves(void)
 
 static void use_now_and_then_keeps_it(void)
 {
-	static struct place w;
+	static struct endpoint w;
 
 	begin(&w, 8 << 20, 16);
 	take(&w, 1000);
-	supply_adjust(&w.supply);
+	pool_memory_adjust(&w.pool_memory);
 	is(backed(&w), 32);
 	for (int i = 0; i < 5 * CALM; i++) {
 		if (i % (CALM - 1) == 0)
 			take(&w, 14);
-		supply_adjust(&w.supply);
+		pool_memory_adjust(&w.pool_memory);
 		give_all(&w);
-		supply_rest(&w.supply);
+		pool_memory_rest(&w.pool_memory);
 	}
 	is(backed(&w), 32);
 	end(&w);
@@ -174,19 +174,19 @@ static void use_now_and_then_keeps_it(void)
 
 static void chunks_in_use_keep_their_memory(void)
 {
-	static struct place w;
+	static struct endpoint w;
 	uint32_t sum = 0;
 
 	begin(&w, 8 << 20, 16);
 	for (int i = 0; i < 4; i++) {
 		take(&w, 1000);
-		supply_adjust(&w.supply);
+		pool_memory_adjust(&w.pool_memory);
 	}
 	while (w.n_taken > 5) /* the last ones stay: from the far end memory is taken back */
 		pool_unclaim(&w.pool, w.taken[--w.n_taken - 5]);
 	for (int i = 0; i < 6 * CALM; i++) {
-		supply_adjust(&w.supply);
-		supply_rest(&w.supply);
+		pool_memory_adjust(&w.pool_memory);
+		pool_memory_rest(&w.pool_memory);
 	}
 	ok(backed(&w) < 32);
 	is(really_backed(&w), backed(&w));
@@ -199,24 +199,24 @@ static void chunks_in_use_keep_their_memory(void)
 /* Memory that cannot be had: fallocate fails, and nothing else happens. */
 static void without_memory_it_stays_as_it_is(void)
 {
-	static struct place w;
+	static struct endpoint w;
 	int fd;
 
 	begin(&w, 8 << 20, 16);
-	fd = w.supply.fd;
-	w.supply.fd = -1;
+	fd = w.pool_memory.fd;
+	w.pool_memory.fd = -1;
 	take(&w, 1000);
-	supply_adjust(&w.supply);
+	pool_memory_adjust(&w.pool_memory);
 	is(backed(&w), 16);
 	is(take(&w, 1), 0);
-	w.supply.fd = fd;
-	supply_adjust(&w.supply);
+	w.pool_memory.fd = fd;
+	pool_memory_adjust(&w.pool_memory);
 	is(backed(&w), 16); /* not tried again before it was calm */
 	give_all(&w);
 	for (int i = 0; i < CALM + 1; i++)
-		supply_rest(&w.supply);
+		pool_memory_rest(&w.pool_memory);
 	take(&w, 1000);
-	supply_adjust(&w.supply);
+	pool_memory_adjust(&w.pool_memory);
 	is(backed(&w), 32);
 	end(&w);
 }
@@ -224,7 +224,7 @@ static void without_memory_it_stays_as_it_is(void)
 /* Programs may write to the states: at worst memory is there, or is not, that need not be. */
 static void scribbled_states_do_no_harm(void)
 {
-	static struct place w;
+	static struct endpoint w;
 	uint64_t random = 88172645463325252ull;
 
 	begin(&w, 8 << 20, 16);
@@ -234,9 +234,9 @@ static void scribbled_states_do_no_harm(void)
 			w.pool.states[random % w.pool.n_chunks] =
 				ABI_STATE(random >> 20, random & 1024 ? w.pool.owner : 1, (random >> 16) & 3);
 		}
-		supply_adjust(&w.supply);
-		supply_rest(&w.supply);
-		ok(w.supply.n_parked <= w.pool.n_chunks);
+		pool_memory_adjust(&w.pool_memory);
+		pool_memory_rest(&w.pool_memory);
+		ok(w.pool_memory.n_parked <= w.pool.n_chunks);
 	}
 	end(&w);
 }

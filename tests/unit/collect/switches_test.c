@@ -20,13 +20,13 @@ static void *mapped;
 static char page_name[ABI_PAGE_NAME_BYTES];
 static int n_walks;
 
-int __real_apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg);
-int __wrap_apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg);
+int __real_programs_each(int dir, pid_t pid, int (*visit)(void *arg, struct program *a), void *arg);
+int __wrap_programs_each(int dir, pid_t pid, int (*visit)(void *arg, struct program *a), void *arg);
 
-int __wrap_apps_each(int dir, pid_t pid, int (*visit)(void *arg, struct app *a), void *arg)
+int __wrap_programs_each(int dir, pid_t pid, int (*visit)(void *arg, struct program *a), void *arg)
 {
 	n_walks++;
-	return __real_apps_each(dir, pid, visit, arg);
+	return __real_programs_each(dir, pid, visit, arg);
 }
 
 static void make_page(void)
@@ -79,14 +79,14 @@ static void end(void)
 /* Who asks; his answer comes there. */
 static int ask(bool enable, const char *members)
 {
-	struct control_line line;
+	struct json_line line;
 	char text[256];
 	int fds[2];
 
 	snprintf(text, sizeof text, "{%s}", members);
 	is(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds), 0);
-	is(control_parse(&line, text, strlen(text)), 0);
-	if (!switches_request(&c, &line, enable, fds[0]))
+	is(json_line_parse(&line, text, strlen(text)), 0);
+	if (!enable_request_read(&c, &line, enable, fds[0]))
 		close(fds[0]);
 	return fds[1];
 }
@@ -107,7 +107,7 @@ static bool is_on(int event)
 	struct abi_control page;
 
 	is(pread(page_fd, &page, sizeof page, 0), (ssize_t)sizeof page);
-	return ABI_ENABLED(page.events[event].enabled, c.session.file.seat) == ABI_GENERATION(c.session.file.epoch);
+	return ABI_ENABLED(page.events[event].enabled, c.session.file.session_slot) == ABI_GENERATION(c.session.file.epoch);
 }
 
 static void a_crowd_of_requests_costs_one_walk(void)
@@ -120,21 +120,21 @@ static void a_crowd_of_requests_costs_one_walk(void)
 		crowd[i] = ask(true, i % 2 ? "\"pattern\":\"a:*\"" : "\"pattern\":\"b:*\"");
 	is(n_walks, 0);
 	ok(!is_answered(crowd[0], ""));
-	switches_settle(&c);
+	enable_flush_batch(&c);
 	is(n_walks, 1);
 	for (int i = 0; i < SWITCHES_ASKERS; i++) {
 		ok(is_answered(crowd[i], i % 2 ? "\"events\":2,\"programs\":1" : "\"events\":1,\"programs\":1"));
 		close(crowd[i]);
 	}
 	ok(is_on(0) && is_on(1) && is_on(2));
-	switches_settle(&c);
+	enable_flush_batch(&c);
 	is(n_walks, 1);
 	end();
 }
 
 static void of_more_than_there_is_room_for_the_first_are_done_before(void)
 {
-	enum { CROWD = 3 * APPS_WISHES };
+	enum { CROWD = 3 * PROGRAMS_REQUESTS };
 	int crowd[CROWD];
 	char members[64];
 
@@ -145,7 +145,7 @@ static void of_more_than_there_is_room_for_the_first_are_done_before(void)
 		crowd[i] = ask(true, members);
 	}
 	is(n_walks, 2);
-	switches_settle(&c);
+	enable_flush_batch(&c);
 	is(n_walks, 3);
 	for (int i = 0; i < CROWD; i++) {
 		ok(is_answered(crowd[i], "\"events\":0"));
@@ -165,7 +165,7 @@ static void the_later_request_decides(void)
 	asked[3] = ask(true, "\"pattern\":\"*:x\"");
 	asked[4] = ask(false, "\"pattern\":\"a:x\"");
 	n_walks = 0;
-	switches_settle(&c);
+	enable_flush_batch(&c);
 	is(n_walks, 1);
 	ok(!is_on(0) && is_on(1) && is_on(2));
 	for (int i = 0; i < 5; i++) {
@@ -201,7 +201,7 @@ static void what_makes_no_sense_is_refused_at_once(void)
 	ok(is_answered(fd, "\"ok\":false"));
 	close(fd);
 	n_walks = 0;
-	switches_settle(&c);
+	enable_flush_batch(&c);
 	is(n_walks, 0);
 	end();
 }

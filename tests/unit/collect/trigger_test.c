@@ -152,7 +152,7 @@ static void an_event_is_measured_and_its_field_found(void)
 	static const char event[] = "\x07" "tea\0" "\x02\0\0\0" "abcd" "wxyz" "\xfe\xff";
 	struct trigger_class *c = trigger_class_make(schema, strlen(schema));
 	const struct trigger_field id = { .type = { 'i', 16, SCHEMA_ONE, 0, { 0, 0 } }, .n_parts = 2, .offset = 4 };
-	struct triggers_kept *kept = calloc(1, sizeof *kept);
+	struct triggers_saved *handover = calloc(1, sizeof *handover);
 	struct triggers t;
 	size_t size = 0;
 	uint64_t key;
@@ -172,7 +172,7 @@ static void an_event_is_measured_and_its_field_found(void)
 	ok(trigger_class_key(c, &id, event, size, &key));
 	ok((int64_t)key == -2);
 
-	triggers_open(&t, kept, NULL);
+	triggers_open(&t, handover, NULL);
 	is(triggers_add(&t, "time shop:order to shop:* > 1s by id if a == 7 -> notify", 0, &why), 1);
 	is(triggers_add(&t, "time shop:order to shop:* > 1s by nothing -> notify", 0, &why), 2);
 	trigger_class_use(c, &t, schema, strlen(schema));
@@ -184,18 +184,18 @@ static void an_event_is_measured_and_its_field_found(void)
 	ok(!trigger_class_make("", 0));
 	trigger_class_free(c);
 	triggers_close(&t);
-	free(kept);
+	free(handover);
 }
 
 /* ---------------------------------------------------------------- firing */
 
-static struct triggers_kept kept;
+static struct triggers_saved handover;
 static struct triggers t;
 
 static void begin(const char *text)
 {
-	memset(&kept, 0, sizeof kept);
-	is(triggers_open(&t, &kept, &why), 0);
+	memset(&handover, 0, sizeof handover);
+	is(triggers_open(&t, &handover, &why), 0);
 	is(triggers_add(&t, text, 0, &why), 1);
 }
 
@@ -208,7 +208,7 @@ static int fired(void)
 	return n;
 }
 
-static void tell(uint64_t at_ns, bool is_second, uint64_t key)
+static void report(uint64_t at_ns, bool is_second, uint64_t key)
 {
 	struct trigger_hit h = { .number = 1, .is_second = is_second, .key = key, .facts = { .time_ns = at_ns } };
 
@@ -218,25 +218,25 @@ static void tell(uint64_t at_ns, bool is_second, uint64_t key)
 static void an_event_fires_at_most_as_often_as_said(void)
 {
 	begin("event a -> notify");
-	tell(10 * S, false, 0);
-	tell(10 * S + 1, false, 0);
+	report(10 * S, false, 0);
+	report(10 * S + 1, false, 0);
 	is(fired(), 1);
-	tell(11 * S, false, 0);
+	report(11 * S, false, 0);
 	is(fired(), 1);
-	is(kept.at[0].held_back, 1);
-	is(kept.at[0].fired, 2);
+	is(handover.at[0].held_back, 1);
+	is(handover.at[0].fired, 2);
 	triggers_close(&t);
 	begin("event a -> notify, once, every 0s");
-	tell(1, false, 0);
-	tell(2, false, 0);
+	report(1, false, 0);
+	report(2, false, 0);
 	is(fired(), 1);
-	is(kept.at[0].held_back, 1);
+	is(handover.at[0].held_back, 1);
 	triggers_close(&t);
 	begin("event a -> notify, every 0s");
 	for (int i = 0; i < 100; i++)
-		tell(1, false, 0);
+		report(1, false, 0);
 	is(fired(), TRIGGERS_FIRINGS_EACH);
-	is(kept.at[0].held_back, 100 - TRIGGERS_FIRINGS_EACH);
+	is(handover.at[0].held_back, 100 - TRIGGERS_FIRINGS_EACH);
 	triggers_close(&t);
 }
 
@@ -247,7 +247,7 @@ static int switch_at(uint64_t at_ns, int slot)
 
 	triggers_event(&t, &h, at_ns);
 	if (t.n_firings)
-		kept.is_paused = slot;
+		handover.is_paused = slot;
 	return fired();
 }
 
@@ -275,7 +275,7 @@ static void a_start_that_is_held_back_is_made_up_for(void)
 	is(later(11 * S), 1); /* it is paused, and was to go on */
 	is(later(20 * S), 0);
 
-	kept.is_paused = false;
+	handover.is_paused = false;
 	is(switch_at(30 * S, 0), 1);
 	is(switch_at(30 * S + 1, 0), 0);
 	is(later(40 * S), 0); /* it goes on already */
@@ -290,7 +290,7 @@ static void a_start_that_is_held_back_is_made_up_for(void)
 	is(switch_at(70 * S + 2, 0), 0);
 	is(triggers_remove(&t, 1), 0);
 	is(later(80 * S), 0); /* nobody asks for it any more */
-	is(kept.at[0].held_back, 4);
+	is(handover.at[0].held_back, 4);
 	triggers_close(&t);
 }
 
@@ -298,17 +298,17 @@ static void a_rate_is_more_than_so_many_within_the_time(void)
 {
 	begin("rate a > 3 per 1s -> notify, every 0s");
 	for (int i = 0; i < 20; i++)
-		tell((uint64_t)i * S / 3, false, 0); /* 3 in each second */
+		report((uint64_t)i * S / 3, false, 0); /* 3 in each second */
 	is(fired(), 0);
 	for (int i = 0; i < 4; i++)
-		tell(100 * S + (uint64_t)i, false, 0);
+		report(100 * S + (uint64_t)i, false, 0);
 	is(t.n_firings, 1);
 	ok(t.firings[0].facts.value == 4);
 	is(fired(), 1);
 	for (int i = 0; i < 3; i++)
-		tell(100 * S + 10, false, 0); /* counted anew */
+		report(100 * S + 10, false, 0); /* counted anew */
 	is(fired(), 0);
-	tell(100 * S + 10, false, 0);
+	report(100 * S + 10, false, 0);
 	is(fired(), 1);
 	triggers_close(&t);
 }
@@ -316,20 +316,20 @@ static void a_rate_is_more_than_so_many_within_the_time(void)
 static void pairs_are_timed_by_their_key(void)
 {
 	begin("time a to b > 50ms by id -> notify, every 0s");
-	tell(1 * S, false, 7);
-	tell(1 * S + 30 * MS, false, 8);
-	tell(1 * S + 60 * MS, true, 8);
+	report(1 * S, false, 7);
+	report(1 * S + 30 * MS, false, 8);
+	report(1 * S + 60 * MS, true, 8);
 	is(fired(), 0);
-	tell(1 * S + 60 * MS, true, 7);
+	report(1 * S + 60 * MS, true, 7);
 	ok(t.n_firings == 1 && t.firings[0].facts.value == 60 * MS);
 	is(fired(), 1);
-	tell(2 * S, true, 7); /* its A is used up */
+	report(2 * S, true, 7); /* its A is used up */
 	is(fired(), 0);
 	/* More than there is room for: the oldest are forgotten, and counted. */
 	for (uint64_t key = 0; key < 20000; key++)
-		tell(3 * S + key, false, key);
-	ok(kept.at[0].forgotten >= 20000 - 4096);
-	tell(4 * S, true, 19999);
+		report(3 * S + key, false, key);
+	ok(handover.at[0].forgotten >= 20000 - 4096);
+	report(4 * S, true, 19999);
 	is(fired(), 1);
 	triggers_close(&t);
 }
@@ -337,12 +337,12 @@ static void pairs_are_timed_by_their_key(void)
 static void what_never_ends_is_late(void)
 {
 	begin("late a to b > 50ms -> notify, every 0s");
-	tell(1 * S, false, 7);
-	tell(1 * S + 10 * MS, false, 8);
-	tell(1 * S + 40 * MS, false, 7); /* the first of its kind counts */
+	report(1 * S, false, 7);
+	report(1 * S + 10 * MS, false, 8);
+	report(1 * S + 40 * MS, false, 7); /* the first of its kind counts */
 	seen_until(1 * S + 50 * MS);
 	is(fired(), 0);
-	tell(1 * S + 50 * MS, true, 8);
+	report(1 * S + 50 * MS, true, 8);
 	seen_until(1 * S + 51 * MS);
 	ok(t.n_firings == 1 && t.firings[0].facts.value == 51 * MS && t.firings[0].facts.time_ns == 1 * S);
 	is(fired(), 1);
@@ -355,14 +355,14 @@ static void losses_are_counted_from_the_beginning_of_the_time(void)
 {
 	begin("lost > 10 per 1s -> notify, every 0s");
 	for (uint64_t i = 0; i < 500; i++)
-		triggers_look(&t, 1000 + i / 10, i * 20 * MS); /* 5 a second */
+		triggers_poll(&t, 1000 + i / 10, i * 20 * MS); /* 5 a second */
 	is(fired(), 0);
-	triggers_look(&t, 1065, 500 * 20 * MS);
+	triggers_poll(&t, 1065, 500 * 20 * MS);
 	ok(t.n_firings == 1 && t.firings[0].facts.value > 10);
 	is(fired(), 1);
-	triggers_look(&t, 1065, 501 * 20 * MS);
+	triggers_poll(&t, 1065, 501 * 20 * MS);
 	is(fired(), 0); /* what was told is told */
-	triggers_look(&t, 2000, 600 * S); /* a collector that comes late */
+	triggers_poll(&t, 2000, 600 * S); /* a collector that comes late */
 	is(fired(), 1);
 	triggers_close(&t);
 }
@@ -372,14 +372,14 @@ static void triggers_outlive_their_collector(void)
 	begin("event a -> notify, once");
 	is(triggers_add(&t, "event b -> notify", 0, &why), 2);
 	is(triggers_add(&t, "event -> notify", 0, &why), -22);
-	tell(1, false, 0);
+	report(1, false, 0);
 	is(fired(), 1);
 	is(triggers_remove(&t, 2), 0);
 	is(triggers_remove(&t, 2), -2);
 	triggers_close(&t);
-	is(triggers_open(&t, &kept, &why), 0); /* the next one */
+	is(triggers_open(&t, &handover, &why), 0); /* the next one */
 	is(t.n, 1);
-	tell(2, false, 0);
+	report(2, false, 0);
 	is(fired(), 0);
 	is(triggers_add(&t, "event c -> notify", 0, &why), 3);
 	for (int i = 2; i < TRIGGERS_MAX; i++)

@@ -15,7 +15,7 @@
 #include "test.h"
 
 static char directory[] = "/tmp/duet-sink-XXXXXX";
-static struct ctf_sink sink;
+static struct ctf_writer sink;
 static struct ctf_stream stream;
 
 static int append(uint64_t at_ns)
@@ -85,17 +85,17 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 int main(void)
 {
 	struct abi_clock clock = { .kind = ABI_CLOCK_MONOTONIC, .mult = 1ull << 32 };
-	struct ctf_sink_options o = { .path = directory, .domain = "ust", .clock = &clock };
+	struct ctf_writer_options o = { .path = directory, .domain = "ust", .clock = &clock };
 
 	signal(SIGXFSZ, SIG_IGN);
 	if (!mkdtemp(directory))
 		skip("no temporary directory");
-	is(ctf_sink_open(&sink, &o, NULL), 0);
+	is(ctf_writer_open(&sink, &o, NULL), 0);
 	is(ctf_stream_open(&stream, &sink, "s", NULL), 0);
 	run(a_packet_cut_in_the_stream_leaves_no_trace);
 	run(an_entry_cut_in_the_index_leaves_no_trace);
 	ctf_stream_close(&stream);
-	ctf_sink_close(&sink);
+	ctf_writer_close(&sink);
 	nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	return test_status();
 }

@@ -214,14 +214,14 @@ struct scribbler {
 	size_t size;
 };
 
-static enum filter_why scribble(const struct filter_names *n, bool is_context, const char *name,
-				size_t size, struct filter_place *place)
+static enum filter_error scribble(const struct filter_names *n, bool is_context, const char *name,
+				size_t size, struct filter_location *place)
 {
 	const struct scribbler *s = (const struct scribbler *)n;
 
 	(void)is_context, (void)name, (void)size;
 	memset(s->bytes, 0xee, s->size);
-	*place = (struct filter_place){ .type = FILTER_INTEGER, .from = FILTER_FROM_SOURCE };
+	*place = (struct filter_location){ .type = FILTER_INTEGER, .from = FILTER_FROM_SOURCE };
 	return FILTER_FINE;
 }
 

@@ -198,7 +198,7 @@ static void what_does_not_fit_the_event_is_told(void)
 {
 	static const struct {
 		const char *text;
-		enum filter_why why;
+		enum filter_error why;
 		const char *name;
 	} cases[] = {
 		{ "nothing == 1", FILTER_NO_FIELD, "nothing" },

@@ -77,7 +77,7 @@ static __attribute__((noinline)) void outer(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-static void is_whole(void)
+static void is_complete(void)
 {
 	stack.n = 0;
 	outer();
@@ -88,7 +88,7 @@ static void is_whole(void)
 
 static void callers_are_told_innermost_first(void)
 {
-	is_whole();
+	is_complete();
 }
 
 static __attribute__((noinline)) void marks(void)
@@ -139,7 +139,7 @@ static void recursion_shows_its_inner_end(void)
 	for (int i = 0; i < 100; i++)
 		recurse(DEEP_BYTES);
 	is(n_asked, asked);
-	is_whole();
+	is_complete();
 }
 
 /* ---------------------------------------------------------------- without frame pointers */
@@ -149,7 +149,7 @@ static void code_without_frame_pointers_harms_nobody(void)
 	stack.n = 0;
 	bare_recurse(10);
 	ok(stack.n >= 1);
-	is_whole();
+	is_complete();
 }
 
 #if defined __x86_64__
@@ -206,7 +206,7 @@ static void the_last_bytes_of_the_stack_harm_nobody(void)
 
 static void *thread(void *arg)
 {
-	is_whole();
+	is_complete();
 	recurse(arg ? STACK_BYTES / 2 : DEEP_BYTES);
 	is(stack.n, ABI_CALLSTACK_MAX);
 #if defined __x86_64__
@@ -256,7 +256,7 @@ static void *forking_thread(void *arg)
 	(void)arg;
 	if (!child) {
 		test_n_failed = 0;
-		is_whole();
+		is_complete();
 		fflush(stdout);
 		_exit(test_n_failed != 0);
 	}
@@ -287,7 +287,7 @@ static void in_a_sandbox_a_new_thread_tells_only_where_it_is(void)
 	pthread_t t;
 
 	is_sandboxed = true;
-	is_whole(); /* known before */
+	is_complete(); /* known before */
 	is(pthread_create(&t, NULL, sandboxed_thread, NULL), 0);
 	is(pthread_join(t, NULL), 0);
 	is_sandboxed = false;
@@ -327,7 +327,7 @@ static void on_an_alternate_stack_only_ip_is_told(void)
 	is(stack.n, 1);
 	is(sigaltstack(&before, NULL), 0);
 	munmap(m - 4096, STACK_BYTES + 8192);
-	is_whole();
+	is_complete();
 }
 
 static ucontext_t here, there;
@@ -375,7 +375,7 @@ static void *coroutines_first(void *arg)
 	run_coroutine(m, 1000);
 	for (int i = 0; i < 1 << 18 && stack.n < 2; i++)
 		site();
-	is_whole();
+	is_complete();
 	munmap(m - 4096, STACK_BYTES + 8192);
 	return arg;
 }
@@ -415,13 +415,13 @@ static void *thread_with_coroutines(void *arg)
 	int asked;
 
 	(void)arg;
-	is_whole();
+	is_complete();
 	run_coroutine(m, 1000);
 	is(stack.n, 1);
 	asked = n_asked;
 	run_coroutine(m, 1000);
 	ok(n_asked - asked <= 2); /* of thousands */
-	is_whole();
+	is_complete();
 	munmap(m - 4096, STACK_BYTES + 8192);
 	return NULL;
 }

@@ -16,11 +16,11 @@
 #include "inproc/process.h"
 #include "test.h"
 
-enum { SEAT = 2, MS = 1000000 };
+enum { SESSION_SLOT = 2, MS = 1000000 };
 
 struct process process;
 static struct abi_control page;
-static struct abi_session session = { .seat = SEAT, .epoch = 77, .name = "slow" };
+static struct abi_session session = { .session_slot = SESSION_SLOT, .epoch = 77, .name = "slow" };
 static char directory[] = "/tmp/duet-join-test-XXXXXX";
 static int64_t now_ns = 5000000000;
 static long waited_us;
@@ -53,12 +53,12 @@ bool runtime_file(char *path, size_t size, const char *name)
 	return snprintf(path, size, "%s/%s", directory, name) < (int)size;
 }
 
-bool runtime_seats(struct abi_seats *s, int dir)
+bool runtime_session_slots(struct abi_session_slots *s, int dir)
 {
 	(void)dir;
 	memset(s, 0, sizeof *s);
-	s->at[SEAT].epoch = session.epoch;
-	strcpy(s->at[SEAT].session, session.name);
+	s->at[SESSION_SLOT].epoch = session.epoch;
+	strcpy(s->at[SESSION_SLOT].session, session.name);
 	return true;
 }
 
@@ -107,7 +107,7 @@ static long registers(void)
 static long has_an_event(void)
 {
 	waited_us = 0;
-	ok(!session_current(SEAT, session.epoch));
+	ok(!session_current(SESSION_SLOT, session.epoch));
 	return waited_us;
 }
 
@@ -171,9 +171,9 @@ static void who_has_inherited_a_mapping_waits_less(void)
 	int fd = listen_silently();
 
 	session.epoch++;
-	process.inherited[SEAT] = &parents;
+	process.inherited[SESSION_SLOT] = &parents;
 	is(has_an_event(), 250000);
-	process.inherited[SEAT] = NULL;
+	process.inherited[SESSION_SLOT] = NULL;
 	close(fd);
 }
 

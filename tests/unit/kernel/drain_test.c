@@ -52,11 +52,11 @@ static void set_stats(int overrun, int dropped)
 	close(fd);
 }
 
-static void set_up(void)
+static void setup(void)
 {
 	static struct kernel_format f;
 	struct abi_clock clock = { .kind = ABI_CLOCK_MONOTONIC, .mult = 1ull << 32 };
-	struct ctf_sink_options o = { .domain = "kernel", .clock = &clock };
+	struct ctf_writer_options o = { .domain = "kernel", .clock = &clock };
 	char trace[128];
 
 	const char *tmp = getenv("TMPDIR");
@@ -75,7 +75,7 @@ static void set_up(void)
 	is(kernel_classes_add(&drain.classes, &f, "x", "plain"), 0);
 	snprintf(trace, sizeof trace, "%s", path_of("trace"));
 	o.path = trace;
-	is(ctf_sink_open(&drain.sink, &o, NULL), 0);
+	is(ctf_writer_open(&drain.sink, &o, NULL), 0);
 	is(kernel_cpu_open(&cpu, &drain, 0, NULL), 0);
 	losses = (struct kernel_losses){ 0 };
 	cpu.losses = &losses;
@@ -86,7 +86,7 @@ static void set_up(void)
 static void tear_down(void)
 {
 	kernel_cpu_close(&cpu);
-	ctf_sink_close(&drain.sink);
+	ctf_writer_close(&drain.sink);
 	kernel_classes_fini(&drain.classes);
 	free(drain.page);
 	close(drain.instance);
@@ -132,7 +132,7 @@ static void pages_become_packets(void)
 {
 	int n;
 
-	set_up();
+	setup();
 	put_page(FULL, 0);
 	put_page(3, 0);
 	is(kernel_cpu_drain(&cpu, &drain, KERNEL_DRAIN_LAST, &why), 0);
@@ -147,7 +147,7 @@ static void pages_become_packets(void)
 
 static void live_drain_stops_at_a_page_that_is_not_full(void)
 {
-	set_up();
+	setup();
 	put_page(FULL, 0);
 	put_page(3, 0);
 	put_page(FULL, 0);
@@ -160,7 +160,7 @@ static void live_drain_stops_at_a_page_that_is_not_full(void)
 
 static void idle_cpu_has_no_file(void)
 {
-	set_up();
+	setup();
 	is(kernel_cpu_drain(&cpu, &drain, KERNEL_DRAIN_LAST, &why), 0);
 	is(access(path_of("trace/kernel_0"), F_OK), -1);
 	tear_down();
@@ -170,7 +170,7 @@ static void losses_reach_the_next_packet_or_an_empty_one(void)
 {
 	int n;
 
-	set_up();
+	setup();
 	put_page(3, 1u << 31);
 	is(kernel_cpu_drain(&cpu, &drain, KERNEL_DRAIN_LIVE, &why), 0);
 	is(last_packet(NULL).discarded, 1);
@@ -186,7 +186,7 @@ static void losses_reach_the_next_packet_or_an_empty_one(void)
 
 static void full_ring_makes_a_live_drain_ask_for_losses(void)
 {
-	set_up();
+	setup();
 	set_stats(0, 9);
 	for (int i = 0; i < 12; i++)
 		put_page(FULL, 0);
@@ -205,7 +205,7 @@ static void put_noise(void)
 
 static void malformed_pages_are_skipped_counted_and_told_once(void)
 {
-	set_up();
+	setup();
 	put_page(FULL, 0);
 	put_noise();
 	put_noise();
@@ -223,7 +223,7 @@ static void what_cannot_be_written_is_lost_and_told_when_it_can(void)
 {
 	struct rlimit old, little;
 
-	set_up();
+	setup();
 	getrlimit(RLIMIT_FSIZE, &old);
 	little = old;
 	little.rlim_cur = 8000;

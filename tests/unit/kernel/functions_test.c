@@ -106,7 +106,7 @@ static uint64_t at(size_t offset, size_t size)
 	return v;
 }
 
-static void tells(const char *text)
+static void reports(const char *text)
 {
 	if (!strstr(classes.tsdl.bytes, text))
 		printf("# %s\n", classes.tsdl.bytes);
@@ -122,9 +122,9 @@ static void call_has_its_address_and_its_callers(void)
 	convert();
 	is(packet.size, KERNEL_EVENT_HEADER + 16);
 	ok(at(0, 8) == IP && at(8, 8) == PARENT);
-	tells("name = \"function\";");
-	tells("integer { size = 64; align = 8; signed = false; base = 16; } _ip;");
-	tells("integer { size = 64; align = 8; signed = false; base = 16; } _parent_ip;");
+	reports("name = \"function\";");
+	reports("integer { size = 64; align = 8; signed = false; base = 16; } _ip;");
+	reports("integer { size = 64; align = 8; signed = false; base = 16; } _parent_ip;");
 	kernel_classes_fini(&classes);
 }
 
@@ -141,7 +141,7 @@ static void call_has_arguments_where_they_are_recorded(void)
 	convert();
 	for (uint64_t i = 0; i < 6; i++)
 		ok(at(16 + 8 * i, 8) == 100 + i);
-	tells("base = 16; } _args[6];");
+	reports("base = 16; } _args[6];");
 	kernel_classes_fini(&classes);
 
 	begin(function_6_18, false); /* not wanted: the same record as before */
@@ -165,8 +165,8 @@ static void entry_of_a_graph_has_its_depth(void)
 	convert();
 	ok(at(0, 8) == IP);
 	is(at(8, 4), 3);
-	tells("_func;");
-	tells("int32_t _depth;");
+	reports("_func;");
+	reports("int32_t _depth;");
 	kernel_classes_fini(&classes);
 }
 
@@ -180,7 +180,7 @@ static void depth_is_a_number_however_long(void)
 	put(4, 8);
 	convert();
 	is(at(8, 8), 4);
-	tells("\tuint64_t _depth;");
+	reports("\tuint64_t _depth;");
 	kernel_classes_fini(&classes);
 }
 
@@ -200,7 +200,7 @@ static void end_of_a_graph_has_its_duration_and_not_its_times(void)
 	ok(at(0, 8) == IP);
 	is(at(8, 4), 2);
 	is(at(16, 8), 12345);
-	tells("uint64_t _duration;");
+	reports("uint64_t _duration;");
 	ok(!strstr(classes.tsdl.bytes, "calltime") && !strstr(classes.tsdl.bytes, "rettime"));
 	kernel_classes_fini(&classes);
 }
@@ -218,7 +218,7 @@ static void end_of_a_graph_has_its_result(void)
 	convert();
 	is((int64_t)at(8, 8), -2);
 	is(at(24, 8), 7);
-	tells("\tint64_t _retval;");
+	reports("\tint64_t _retval;");
 	kernel_classes_fini(&classes);
 }
 

@@ -34,7 +34,7 @@ static void add_class(int id, const char *name, const char *system, const char *
 		is(kernel_classes_add(&classes, &f, system, name), 0);
 }
 
-static void set_up(void)
+static void setup(void)
 {
 	is(kernel_classes_init(&classes, sizeof bytes), 0);
 	add_class(PLAIN, "plain", "x", "field:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n"
@@ -368,7 +368,7 @@ static void system_calls_are_events_of_their_own(void)
 			       "field:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
 			       "field:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n", "test",
 			       NULL), 0);
-	is(kernel_classes_tell_arguments(&classes, SYS_close, &f, 0, NULL), 0);
+	is(kernel_classes_report_arguments(&classes, SYS_close, &f, 0, NULL), 0);
 	begin_page(T0);
 	put_enter(SYS_close);
 	put_exit(SYS_close, -9);
@@ -402,7 +402,7 @@ static void arguments_are_lttngs(void)
 			       "field:unsigned long fd;\toffset:24;\tsize:8;\tsigned:0;\n"
 			       "field:unsigned long off;\toffset:32;\tsize:8;\tsigned:0;\n", "test",
 			       NULL), 0);
-	is(kernel_classes_tell_arguments(&classes, SYS_mmap, &f, 0, NULL), 0);
+	is(kernel_classes_report_arguments(&classes, SYS_mmap, &f, 0, NULL), 0);
 	begin_page(T0);
 	put_enter(SYS_mmap);
 	end_page();
@@ -660,7 +660,7 @@ static void records_of_any_format_are_survived(void)
 
 int main(void)
 {
-	set_up();
+	setup();
 	run(regular_records_stay_where_they_are);
 	run(metadata_tells_of_what_was_seen_and_only_once);
 	run(long_record_loses_its_length_word);

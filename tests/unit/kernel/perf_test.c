@@ -89,11 +89,11 @@ static void samples_that_several_recorders_share_are_told_by_what_was_counted(vo
 	struct kernel_perf_parts p;
 	bool is_shared;
 
-	events[1] = (struct kernel_perf_event){ .id = 7, .tells_id = true };
+	events[1] = (struct kernel_perf_event){ .id = 7, .has_id = true };
 	memcpy(s.words, ((uint64_t[]){ 1000, 7, 1, 0xa }), 32);
 	s.sample.id = 7;
 	ok(parts(PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN, 4, &p) && p.n_frames == 1 && *p.frames == 0xa && !p.values);
-	events[1].tells_id = true;
+	events[1].has_id = true;
 	ok(kernel_perf_number(&ring, &s.sample, &is_shared) == 1 && !is_shared);
 	s.sample.id = 99;
 	ok(kernel_perf_number(&ring, &s.sample, &is_shared) == 1 && is_shared);
@@ -103,7 +103,7 @@ static void samples_that_several_recorders_share_are_told_by_what_was_counted(vo
 	s.sample.header.size = sizeof s.sample + 32;
 	s.words[1] = 8;
 	is(kernel_perf_number(&ring, &s.sample, &is_shared), 0);
-	events[1].tells_id = false;
+	events[1].has_id = false;
 	s.words[1] = 7;
 	is(kernel_perf_number(&ring, &s.sample, &is_shared), 0); /* what stands there is something else */
 }

@@ -19,7 +19,7 @@ static const char available[] = "raw_syscalls:sys_enter\nraw_syscalls:sys_exit\n
 
 static struct kernel_selection s;
 
-static int choose(const char *a, const char *b)
+static int select_events(const char *a, const char *b)
 {
 	const char *patterns[] = { a, b };
 	const char *const *filters = NULL;
@@ -59,47 +59,47 @@ static void default_is_scheduling_and_all_system_calls(void)
 
 static void our_names_tracefs_names_and_systems_are_found(void)
 {
-	is(choose("irq_softirq_*", NULL), 0);
+	is(select_events("irq_softirq_*", NULL), 0);
 	ok(has("irq", "softirq_entry", "irq_softirq_entry"));
-	is(choose("irq:soft*", NULL), 0);
+	is(select_events("irq:soft*", NULL), 0);
 	ok(has("irq", "softirq_entry", "irq_softirq_entry"));
-	is(choose("softirq_entry", NULL), 0);
+	is(select_events("softirq_entry", NULL), 0);
 	is(s.n_events, 1);
-	is(choose("sched_*", NULL), 0);
+	is(select_events("sched_*", NULL), 0);
 	is(s.n_events, 3);
-	is(choose("irq", NULL), 0);
+	is(select_events("irq", NULL), 0);
 	ok(has("irq_vectors", "local_timer_entry", "x86_irq_vectors_local_timer_entry"));
-	is(choose("kmem", "timer"), 0);
+	is(select_events("kmem", "timer"), 0);
 	ok(has("kmem", "kmalloc", "kmem_kmalloc"));
 	ok(has("timer", "hrtimer_start", "timer_hrtimer_start"));
 }
 
 static void names_are_lttngs(void)
 {
-	is(choose("net:*", "skb:*"), 0);
+	is(select_events("net:*", "skb:*"), 0);
 	ok(has("net", "netif_rx", "net_if_rx"));
 	ok(has("net", "netif_receive_skb_exit", "net_if_receive_skb_exit"));
 	ok(has("net", "napi_gro_frags_entry", "net_napi_gro_frags_entry"));
 	ok(has("net", "net_dev_queue", "net_dev_queue"));
 	ok(has("skb", "consume_skb", "skb_consume"));
-	is(choose("writeback:*", NULL), 0);
+	is(select_events("writeback:*", NULL), 0);
 	ok(has("writeback", "wbc_writepage", "writeback_wbc_writepage"));
 	ok(has("writeback", "writeback_start", "writeback_start"));
 }
 
 static void an_exclusion_takes_from_what_was_chosen(void)
 {
-	is(choose("sched_*", "!*_fork"), 0);
+	is(select_events("sched_*", "!*_fork"), 0);
 	is(s.n_events, 2);
 	ok(!has("sched", "sched_process_fork", "sched_process_fork"));
-	is(choose("syscall_*_close", "!syscall_exit_*"), 0);
+	is(select_events("syscall_*_close", "!syscall_exit_*"), 0);
 	is(s.n_entry, 1);
 	is(s.n_exit, 0);
-	is(choose("!syscalls", NULL), 0); /* of the default */
+	is(select_events("!syscalls", NULL), 0); /* of the default */
 	is(s.n_events, 2);
 	is(s.n_entry, 0);
-	is(choose("irq", "!sched_switch"), -ENOENT);
-	is(choose("irq:softirq_entry", "!irq"), -ENOENT);
+	is(select_events("irq", "!sched_switch"), -ENOENT);
+	is(select_events("irq:softirq_entry", "!irq"), -ENOENT);
 }
 
 static void system_calls_become_a_filter(void)
@@ -107,7 +107,7 @@ static void system_calls_become_a_filter(void)
 	struct text t = { 0 };
 	char wanted[64];
 
-	is(choose("syscall_entry_openat", "syscalls:sys_*_close"), 0);
+	is(select_events("syscall_entry_openat", "syscalls:sys_*_close"), 0);
 	is(s.n_events, 0);
 	is(s.n_entry, 2);
 	is(s.n_exit, 1);
@@ -123,15 +123,15 @@ static void system_calls_become_a_filter(void)
 
 static void choosing_twice_is_choosing_once(void)
 {
-	is(choose("sched_switch", "sched:*"), 0);
+	is(select_events("sched_switch", "sched:*"), 0);
 	is(s.n_events, 3);
-	is(choose("syscall_entry_close", "syscall_*_close"), 0);
+	is(select_events("syscall_entry_close", "syscall_*_close"), 0);
 	is(s.n_entry, 1);
 }
 
 static void all_there_is_may_be_with_stacks(void)
 {
-	is(choose("stack:profile", NULL), 0);
+	is(select_events("stack:profile", NULL), 0);
 	is(s.n_events, 0);
 	is(s.by_perf->n_events, 1);
 	is_text(s.by_perf->events[0].name, "sched_process_fork");
@@ -139,14 +139,14 @@ static void all_there_is_may_be_with_stacks(void)
 
 static void events_have_what_is_asked_for_them(void)
 {
-	is(choose("with:page-faults+user-stack:sched_switch", "with:cycles+page-faults:syscall_entry_close"), 0);
+	is(select_events("with:page-faults+user-stack:sched_switch", "with:cycles+page-faults:syscall_entry_close"), 0);
 	is(s.n_counters, 2);
 	is_text(s.counters[0].event, "perf_cpu_page_faults");
 	is_text(s.counters[1].event, "perf_cpu_cycles");
 	is(s.by_perf->events[0].extras, KERNEL_PERF_VALUE | KERNEL_PERF_USER_STACK);
 	is(s.by_perf->entry_extras[SYS_close], KERNEL_PERF_VALUE | KERNEL_PERF_VALUE << 1);
 	is(s.by_perf->n_entry, 1);
-	is(choose("stack:sched_switch", "with:page-faults:sched_switch"), 0);
+	is(select_events("stack:sched_switch", "with:page-faults:sched_switch"), 0);
 	is(s.by_perf->n_events, 1);
 	is(s.by_perf->events[0].extras, KERNEL_PERF_STACKS | KERNEL_PERF_VALUE);
 }
@@ -167,9 +167,9 @@ static void names_of_processes_are_left_out_and_filtered_by_who_says_so(void)
 {
 	const char *patterns[] = { "profile:99", "sched_process_fork" }, *filters[] = { NULL, "f" };
 
-	is(choose("profile:99", NULL), 0);
+	is(select_events("profile:99", NULL), 0);
 	ok(has("sched", "sched_process_fork", "sched_process_fork"));
-	is(choose("profile:99", "!sched_process_fork"), 0);
+	is(select_events("profile:99", "!sched_process_fork"), 0);
 	is(s.n_events, 0);
 	kernel_selection_fini(&s);
 	is(kernel_select(&s, available, patterns, filters, 2, NULL), 0);

@@ -124,7 +124,7 @@ static void say_honestly(struct talk *t)
 }
 
 /* The relay's answers, as far as we read them: sizes are what files hold. */
-static void check_answers(struct intake *i)
+static void check_answers(struct receiver *i)
 {
 	struct message m;
 	size_t at = 0;
@@ -142,24 +142,24 @@ static void check_answers(struct intake *i)
 	}
 	is(n, 0);
 	is(at, i->n_out); /* whole messages */
-	intake_sent(i, at);
+	receiver_sent(i, at);
 }
 
-static void listen_to(struct intake *i, const uint8_t *bytes, size_t n, size_t piece)
+static void listen_to(struct receiver *i, const uint8_t *bytes, size_t n, size_t trace_chunk)
 {
 	size_t at = 0;
 
 	while (at < n && !i->is_over) {
 		size_t room, take;
-		uint8_t *to = intake_room(i, &room);
+		uint8_t *to = receiver_room(i, &room);
 
-		take = n - at < piece ? n - at : piece;
+		take = n - at < trace_chunk ? n - at : trace_chunk;
 		take = take < room ? take : room;
 		if (!ok(take)) /* it answered, we read: there is room */
 			return;
 		memcpy(to, bytes + at, take);
 		at += take;
-		while (intake_took(i, take) == INTAKE_WELCOME)
+		while (receiver_took(i, take) == RECEIVER_WELCOME)
 			take = 0;
 		check_answers(i);
 		ok(i->in_capacity <= MESSAGE_MAX);
@@ -182,17 +182,17 @@ static bool holds(const char *name, const char *text)
 
 static void an_honest_sender_is_written_down(void)
 {
-	for (size_t piece = 1; piece < 600; piece += piece < 16 ? 1 : 97) {
-		struct intake i;
+	for (size_t trace_chunk = 1; trace_chunk < 600; trace_chunk += trace_chunk < 16 ? 1 : 97) {
+		struct receiver i;
 		struct talk t;
 
 		say_honestly(&t);
-		intake_init(&i, output, 0);
-		listen_to(&i, t.bytes, t.n, piece);
+		receiver_init(&i, output, 0);
+		listen_to(&i, t.bytes, t.n, trace_chunk);
 		ok(i.store.has_ended);
 		ok(holds("a/b/cpu_0", "012345678901234567890123456789"));
 		ok(holds(".duet/clock-relay", "1 2 3 4\n"));
-		intake_fini(&i);
+		receiver_fini(&i);
 		clear();
 	}
 }
@@ -205,7 +205,7 @@ static void say_compressed(struct talk *t, uint32_t size)
 		       d = { .type = MESSAGE_DATA, .data.plain = size };
 
 	memset(plain, '7', sizeof plain);
-	d.data.n = squeeze_do(less, sizeof less, plain, sizeof plain, 1);
+	d.data.n = net_compress(less, sizeof less, plain, sizeof plain, 1);
 	h.hello.version = MESSAGE_VERSION;
 	*t = (struct talk){ 0 };
 	say(t, &h, NULL);
@@ -216,16 +216,16 @@ static void say_compressed(struct talk *t, uint32_t size)
 
 static void what_comes_compressed_is_written_as_it_was(void)
 {
-	for (uint32_t size = 39; size < 42 && squeeze_is_supported(); size++) {
-		struct intake i;
+	for (uint32_t size = 39; size < 42 && net_compress_is_supported(); size++) {
+		struct receiver i;
 		struct talk t;
 
 		say_compressed(&t, size);
-		intake_init(&i, output, 0);
+		receiver_init(&i, output, 0);
 		listen_to(&i, t.bytes, t.n, 7);
 		is(i.is_over, size != 40);
 		ok(holds("metadata", size == 40 ? "7777777777777777777777777777777777777777end" : ""));
-		intake_fini(&i);
+		receiver_fini(&i);
 		clear();
 	}
 }
@@ -233,43 +233,43 @@ static void what_comes_compressed_is_written_as_it_was(void)
 static void each_is_spoken_to_in_a_version_that_both_know(void)
 {
 	for (uint32_t version = 1; version <= MESSAGE_VERSION + 1; version++) {
-		uint32_t ours = squeeze_is_supported() ? MESSAGE_VERSION : 1;
+		uint32_t ours = net_compress_is_supported() ? MESSAGE_VERSION : 1;
 		struct message h = hello("host"), m;
-		struct intake i;
+		struct receiver i;
 		size_t room;
 
 		h.hello.version = version;
-		intake_init(&i, output, 0);
-		is(intake_took(&i, message_write(&h, intake_room(&i, &room))), INTAKE_WELCOME);
+		receiver_init(&i, output, 0);
+		is(receiver_took(&i, message_write(&h, receiver_room(&i, &room))), RECEIVER_WELCOME);
 		ok(message_read(&m, i.out, i.n_out, MESSAGE_FIRST_MAX) > 0);
 		is(m.type, MESSAGE_WELCOME);
 		is(m.welcome.version, version < ours ? version : ours);
-		intake_fini(&i);
+		receiver_fini(&i);
 		clear();
 	}
 }
 
 static void who_comes_again_goes_on_and_another_does_not(void)
 {
-	struct intake i;
+	struct receiver i;
 	struct talk t;
 
 	say_honestly(&t);
-	intake_init(&i, output, 0);
+	receiver_init(&i, output, 0);
 	listen_to(&i, t.bytes, t.at[10], 1000); /* cut in the middle */
-	intake_fini(&i);
-	intake_init(&i, output, 0);
+	receiver_fini(&i);
+	receiver_init(&i, output, 0);
 	listen_to(&i, t.bytes, t.at[5], 1000);
 	is(i.store.files[0].size, 20);
 	is(i.store.files[3].size, 10);
 	is_text(i.store.path, "host/session-20261121-062608");
-	intake_fini(&i);
-	intake_init(&i, output, 0);
+	receiver_fini(&i);
+	receiver_init(&i, output, 0);
 	t.bytes[MESSAGE_HEAD + 12]++; /* another id, the same names */
 	listen_to(&i, t.bytes, t.at[5], 1000);
 	is(i.store.files[0].size, 0);
 	is_text(i.store.path, "host/session-20261121-062608-2");
-	intake_fini(&i);
+	receiver_fini(&i);
 	clear();
 }
 
@@ -277,18 +277,18 @@ static void bytes_that_leave_a_gap_or_come_twice_are_refused(void)
 {
 	for (uint64_t offset = 9; offset < 12; offset++) {
 		struct message d = { .type = MESSAGE_DATA, .data = { .number = 0, .offset = offset, .n = 5 } };
-		struct intake i;
+		struct receiver i;
 		struct talk t;
 
 		say_honestly(&t);
 		t.n = t.at[6]; /* 10 bytes of file 0 */
 		t.n_messages = 6;
 		say(&t, &d, "xxxxx");
-		intake_init(&i, output, 0);
+		receiver_init(&i, output, 0);
 		listen_to(&i, t.bytes, t.n, 1000);
 		is(i.is_over, offset != 10);
 		ok(holds("metadata", offset == 10 ? "0123456789xxxxx" : "0123456789"));
-		intake_fini(&i);
+		receiver_fini(&i);
 		clear();
 	}
 }
@@ -299,14 +299,14 @@ static void links_and_devices_in_the_way_are_not_followed(void)
 
 	for (int k = 0; k < 5; k++) {
 		char path[200];
-		struct intake i;
+		struct receiver i;
 		struct talk t;
 
 		say_honestly(&t);
 		if (k >= 2) { /* begun, and then somebody lays a link */
-			intake_init(&i, output, 0);
+			receiver_init(&i, output, 0);
 			listen_to(&i, t.bytes, t.at[1], 1000);
-			intake_fini(&i);
+			receiver_fini(&i);
 		} else if (k) {
 			is(mkdirat(output, "host", 0700), 0);
 		}
@@ -314,52 +314,52 @@ static void links_and_devices_in_the_way_are_not_followed(void)
 		if (k == 4)
 			renameat(output, path, output, "aside");
 		is(symlinkat(outside, output, path), 0);
-		intake_init(&i, output, 0);
+		receiver_init(&i, output, 0);
 		listen_to(&i, t.bytes, t.n, 1000);
 		ok(i.is_over || k == 4);
-		intake_fini(&i);
+		receiver_fini(&i);
 		clear();
 	}
 }
 
 static void a_recording_larger_than_allowed_is_refused(void)
 {
-	struct intake i;
+	struct receiver i;
 	struct talk t;
 
 	say_honestly(&t);
-	intake_init(&i, output, 65);
+	receiver_init(&i, output, 65);
 	listen_to(&i, t.bytes, t.n, 1000);
 	ok(i.is_over);
 	ok(!i.store.has_ended);
 	is(i.store.bytes, 60);
-	intake_fini(&i);
+	receiver_fini(&i);
 	clear();
 }
 
 static void who_does_not_read_is_not_read_from(void)
 {
-	struct intake i;
+	struct receiver i;
 	struct message h = hello("host"), m = { .type = MESSAGE_TIME };
 	uint8_t bytes[MESSAGE_FIRST_MAX];
 	size_t n = message_write(&h, bytes), room = 1, total = 0;
 
-	intake_init(&i, output, 0);
-	memcpy(intake_room(&i, &room), bytes, n);
-	is(intake_took(&i, n), INTAKE_WELCOME);
+	receiver_init(&i, output, 0);
+	memcpy(receiver_room(&i, &room), bytes, n);
+	is(receiver_took(&i, n), RECEIVER_WELCOME);
 	n = message_write(&m, bytes);
 	for (int k = 0; k < 100000 && room; k++) {
-		uint8_t *to = intake_room(&i, &room);
+		uint8_t *to = receiver_room(&i, &room);
 
 		if (room < n)
 			break;
 		memcpy(to, bytes, n);
-		intake_took(&i, n);
+		receiver_took(&i, n);
 		total += n;
 	}
 	ok(total < 2 * MESSAGE_MAX);
 	ok(i.n_out <= sizeof i.out);
-	intake_fini(&i);
+	receiver_fini(&i);
 	clear();
 }
 
@@ -397,17 +397,17 @@ static void nothing_hostile_does_harm(void)
 	say_honestly(&honest);
 	say_compressed(&compressed, 40);
 	for (long k = 0; k < n_hostile; k++) {
-		struct intake i;
+		struct receiver i;
 
 		t = draw(4) ? honest : compressed;
 		/* Beyond the hello most often: what comes before it is little. */
 		spoil(&t);
 		if (draw(4))
 			memcpy(t.bytes, t.n_messages == compressed.n_messages ? compressed.bytes : honest.bytes, honest.at[1]);
-		intake_init(&i, output, draw(2) ? 0 : 1000);
+		receiver_init(&i, output, draw(2) ? 0 : 1000);
 		listen_to(&i, t.bytes, t.n, 1 + draw(600));
 		n_ended += i.store.has_ended;
-		intake_fini(&i);
+		receiver_fini(&i);
 		if (k % 64 == 0)
 			clear();
 	}

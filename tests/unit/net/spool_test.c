@@ -75,7 +75,7 @@ static void a_piece_with_an_empty_stream_arrives_whole(void)
 	is(spool_open(&s, work, 0, false, NULL, &d), 0);
 	spool_begin_connection(&s);
 	rounds(&s, 5);
-	is(spool_pieces(&s), 1);
+	is(spool_trace_chunks(&s), 1);
 	spool_close(&s);
 }
 
@@ -89,12 +89,12 @@ static void a_piece_has_not_arrived_before_what_finishes_it(void)
 	is(spool_open(&s, work, 0, false, NULL, &d), 0);
 	spool_begin_connection(&s);
 	rounds(&s, 5);
-	is(spool_pieces(&s), 1);
+	is(spool_trace_chunks(&s), 1);
 	put("piece-000002/.duet/finished", "0 1\n", 4);
 	rounds(&s, 1); /* it is found, and the relay told of it */
-	is(spool_pieces(&s), 1);
+	is(spool_trace_chunks(&s), 1);
 	rounds(&s, 2);
-	is(spool_pieces(&s), 2);
+	is(spool_trace_chunks(&s), 2);
 	spool_close(&s);
 }
 

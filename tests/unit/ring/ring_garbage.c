@@ -98,7 +98,7 @@ static void drain_some(struct pool *p, const char *path)
 		ok(streams_pass(d, i & 1, NULL) >= 0);
 		write_some(p);
 	}
-	streams_flight(d, NULL);
+	streams_is_overwrite(d, NULL);
 	streams_finish(d, 0, NULL);
 	streams_close(d);
 	snprintf(command, sizeof command, "rm -rf '%s'", path);
@@ -107,7 +107,7 @@ static void drain_some(struct pool *p, const char *path)
 
 static void survive(bool flight_recorder, bool without_rseq, const char *path)
 {
-	struct abi_pool s = pool_shape(&(struct pool_wish){
+	struct abi_pool s = pool_shape(&(struct pool_request){
 		.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF), .flight_recorder = flight_recorder });
 	struct pool p;
 	char *memory;

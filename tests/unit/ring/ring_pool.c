@@ -17,7 +17,7 @@ static struct pool pool_for_test(uint32_t n_chunks, bool flight_recorder)
 	struct pool p;
 
 	free(memory);
-	shape = pool_shape(&(struct pool_wish){ .n_cpus = 1, .flight_recorder = flight_recorder });
+	shape = pool_shape(&(struct pool_request){ .n_cpus = 1, .flight_recorder = flight_recorder });
 	shape.n_chunks = n_chunks;
 	shape.chunk_shift = ABI_CHUNK_SHIFT_MIN;
 	shape.size = abi_pool_size(shape.n_slots, n_chunks, shape.chunk_shift);
@@ -116,20 +116,20 @@ static void a_child_forked_in_mid_event_leaves_it_to_its_parent(void)
 {
 	struct pool p = pool_for_test(4, false);
 	struct pool parents = p;
-	uint32_t life = 1; /* what the kernel zeroes in a child */
+	uint32_t incarnation = 1; /* what the kernel zeroes in a child */
 	struct ring_open o;
 	struct abi_chunk *c;
 	uint64_t word;
 
-	parents.life = p.life = &life;
-	parents.born = p.born = life;
+	parents.incarnation = p.incarnation = &incarnation;
+	parents.generation = p.generation = incarnation;
 	is(ring_write_slowly(&p, 1, 0, "before", 6), true);
 	is(ring_open(&p, &o, 1, 0, 6) != NULL, true);
 	c = o.chunk;
 	ring_commit(&parents, &o, 6);
 	is(ring_write_slowly(&parents, 1, 0, "behind", 6), true);
 	word = c->word;
-	life = 0;
+	incarnation = 0;
 	ring_commit(&p, &o, 6);
 	is(c->word, word);
 	is(ring_open(&p, &o, 1, 0, 6) == NULL, true);
@@ -164,11 +164,11 @@ static void unsound_headers_are_refused(void)
 	REFUSED_WITH(n_slots, 0);
 	REFUSED_WITH(size, 0);
 	REFUSED_WITH(size, shape.size + 4096);
-	REFUSED_WITH(patience_us, 60000001); /* nobody waits for longer than a minute */
-	REFUSED_WITH(patience_us, UINT32_MAX);
-	s->patience_us = 60000000;
+	REFUSED_WITH(block_timeout_us, 60000001); /* nobody waits for longer than a minute */
+	REFUSED_WITH(block_timeout_us, UINT32_MAX);
+	s->block_timeout_us = 60000000;
 	is(pool_attach(&p, memory, shape.size, 1), 0);
-	is(p.patience_us, 60000000);
+	is(p.block_timeout_us, 60000000);
 	*s = shape;
 	is(pool_attach(&p, memory, shape.size, 1), 0);
 }
@@ -178,7 +178,7 @@ static void who_waited_in_vain_spares_the_others_until_the_next_pass(void)
 	struct pool p = pool_for_test(4, false);
 	struct abi_pool *s = memory;
 
-	s->patience_us = 1000;
+	s->block_timeout_us = 1000;
 	is(pool_attach(&p, memory, shape.size, 1), 0);
 	for (int i = 0; i < 4; i++)
 		is(claim(&p), i);

@@ -210,12 +210,12 @@ static bool has_equal_names(const char *tsdl)
 
 static void random_schemas_are_read_or_refused(void)
 {
-	static const char *const pieces[] = {
+	static const char *const trace_chunks[] = {
 		"i32 ", "u8 ", "str ", "x64 ", "chr[4] ", "i16[] ", "f64[2] ", "enum(u8:A,B=2) ", "a ",
 		"a_1 ", "_a_length ", "b ", "13 ", "a:b ", "[", "]", "(", ")", ",", "=", ":", "-", " ",
 		"9", "enum(", "i", "\"", "\n", "\\", "{", "}", "a_length "
 	};
-	enum { N = sizeof pieces / sizeof *pieces };
+	enum { N = sizeof trace_chunks / sizeof *trace_chunks };
 	int n_sound = 0;
 
 	for (int i = 0; i < 100000; i++) {
@@ -225,7 +225,7 @@ static void random_schemas_are_read_or_refused(void)
 		int err;
 
 		for (unsigned k = random_below(12); k; k--)
-			strcat(schema, pieces[random_below(i % 2 ? N : 12)]);
+			strcat(schema, trace_chunks[random_below(i % 2 ? N : 12)]);
 		size = strlen(schema);
 		if (i % 3 == 0)
 			schema[random_below((unsigned)size)] = (char)random_below(256);
