@@ -5,7 +5,7 @@
 
 #include "kernel/bpf/bpf.h"
 #include "kernel/threads/cgroup.h"
-#include "kernel/tracefs/cpu.h"
+#include "kernel/convert/cpu.h"
 #include "kernel/probe/functions.h"
 #include "kernel/threads/pids.h"
 #include "kernel/perf/profile.h"

@@ -23,7 +23,7 @@
 #include "kernel/tracefs/broker.h"
 #include "kernel/statedump/statedump.h"
 #include "kernel/probe/uprobe.h"
-#include "kernel/tracefs/watched.h"
+#include "kernel/watch/selected.h"
 
 #define WAKE_PERCENT "25" /* of a buffer in use: read it.  The rest is room for what comes until then */
 

@@ -41,7 +41,7 @@ struct kernel_pattern {
 	char name[96];
 	const char *filter; /* NULL: none; lent */
 	uint32_t extras; /* KERNEL_PERF_*: what perf records with it */
-	bool is_waited_for; /* kernel/tracefs/watched.h */
+	bool is_waited_for; /* kernel/watch/selected.h */
 	uint32_t bpf; /* its program's bit, kernel/bpf/bpf.h; 0: the instance records it */
 };
 

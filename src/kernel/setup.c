@@ -20,11 +20,11 @@
 #include "clock/clock.h"
 #include "kernel/bpf/shared_ring.h"
 #include "kernel/tracefs/events.h"
-#include "kernel/tracefs/filter.h"
+#include "kernel/filter.h"
 #include "kernel/internal.h"
 #include "kernel/probe/kprobe.h"
 #include "kernel/tracefs/broker.h"
-#include "kernel/rights.h"
+#include "kernel/tracefs/rights.h"
 #include "kernel/probe/uprobe.h"
 
 #define SUBBUFFER_KIB "64"

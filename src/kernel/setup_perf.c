@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernel/tracefs/events.h"
-#include "kernel/tracefs/filter.h"
+#include "kernel/filter.h"
 #include "kernel/internal.h"
 
 static int open_profile(struct kernel *k, const struct kernel_options *o, struct diag *d)

@@ -8,7 +8,7 @@
 
 #include "filter/compile.h"
 #include "kernel/tracefs/events.h"
-#include "kernel/tracefs/filter.h"
+#include "kernel/filter.h"
 #include "kernel/internal.h"
 
 /* Some system calls have no tracepoint: then their arguments stay unnamed. */

@@ -21,7 +21,7 @@
 #include "kernel/probe/fetch.h"
 #include "kernel/tracefs/format.h"
 #include "kernel/convert/layout.h"
-#include "kernel/tracefs/page.h"
+#include "kernel/convert/page.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -33,8 +33,8 @@ CTF2 = b"""\x1e{"type":"preamble","version":2,"uuid":[1,2,3,4,5,6,7,8,9,10,11,12
 KERNEL = ["src/bpf/btf.c", "src/elf/file.c", "src/elf/probes.c"] + \
     ["src/kernel/%s.c" % n for n in (
         "convert/capture", "convert/class", "tracefs/events", "probe/fetch", "tracefs/format",
-        "probe/functions", "probe/kprobe", "convert/layout", "tracefs/page", "probe/probe",
-        "rights", "perf/sampled", "select", "tracefs/syscalls", "tracefs/tracefs",
+        "probe/functions", "probe/kprobe", "convert/layout", "convert/page", "probe/probe",
+        "tracefs/rights", "perf/sampled", "select", "tracefs/syscalls", "tracefs/tracefs",
         "probe/uprobe")]
 PARTS = ("base/*.c", "clock/*.c", "ctf/*/*.c", "elf/*.c", "filter/*.c", "net/message.c", "trace/hosts.c",
          "trace/symbols/kallsyms.c", "trace/symbols/modules.c")

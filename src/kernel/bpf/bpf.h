@@ -21,7 +21,7 @@
 #include "abi/clock.h"
 #include "base/diag.h"
 #include "kernel/convert/capture.h"
-#include "kernel/tracefs/cpu.h"
+#include "kernel/convert/cpu.h"
 #include "kernel/tracefs/format.h"
 
 struct kernel_bpf;
@@ -72,7 +72,7 @@ void kernel_bpf_switch(struct kernel_bpf *b, uint32_t bits);
 /* kernel_bpf_stop - no program runs any more, and none will. */
 void kernel_bpf_stop(struct kernel_bpf *b);
 
-/* As those of kernel/tracefs/cpu.h, for all CPUs. */
+/* As those of kernel/convert/cpu.h, for all CPUs. */
 int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_drain_mode mode, struct diag *d);
 void kernel_bpf_restart(struct kernel_bpf *b);
 uint64_t kernel_bpf_lost(const struct kernel_bpf *b);

@@ -23,7 +23,7 @@ enum {
 	WAIT_TRIES = 2000, /* for a program that is writing */
 	WAIT_LAST_TRIES = 500, /* each of a millisecond: such a program may be preempted */
 };
-#define GAP_NS	  (1ull << 31) /* kernel/tracefs/page.c */
+#define GAP_NS	  (1ull << 31) /* kernel/convert/page.c */
 
 /* What nobody knows the CPU of is told in the first one's stream. */
 void bpf_count_lost(const struct kernel_bpf *b, struct bpf_cpu *c)

@@ -4,7 +4,7 @@
  *
  * What the kernel's own filters can say, no more: integers and texts of the event compared with constants, joined by
  * &&, || and !.  It means the same: values are those that the kernel has, before they become what is shown
- * (kernel/tracefs/filter.h).  The rest is left to tracefs.
+ * (kernel/filter.h).  The rest is left to tracefs.
  */
 #ifndef KERNEL_BPF_FILTER_H
 #define KERNEL_BPF_FILTER_H

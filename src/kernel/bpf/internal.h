@@ -10,7 +10,7 @@
 #include "kernel/bpf/bpf.h"
 #include "kernel/bpf/program.h"
 #include "kernel/bpf/shared_ring.h"
-#include "kernel/tracefs/page.h"
+#include "kernel/convert/page.h"
 
 /* sys_enter, sys_exit, fork, free, and the scheduler's. */
 enum { BPF_LINKS_MAX = 8, BPF_PACKET_SIZE = 65536 };

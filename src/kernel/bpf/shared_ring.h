@@ -22,7 +22,7 @@
 
 #include "clock/track.h"
 #include "kernel/convert/capture.h"
-#include "kernel/tracefs/cpu.h"
+#include "kernel/convert/cpu.h"
 #include "kernel/convert/layout.h"
 #include "kernel/tracefs/syscalls.h"
 

@@ -5,7 +5,7 @@
 
 #include "clock/clock.h"
 #include "clock/track.h"
-#include "kernel/tracefs/page.h"
+#include "kernel/convert/page.h"
 #include "kernel/threads/pids.h"
 #include "kernel/perf/profile.h"
 

@@ -22,7 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "kernel/tracefs/cpu.h"
+#include "kernel/convert/cpu.h"
 #include "kernel/perf/perf.h"
 #include "kernel/perf/sampled.h"
 

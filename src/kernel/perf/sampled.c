@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "kernel/perf/perf.h"
-#include "kernel/rights.h"
+#include "kernel/tracefs/rights.h"
 
 /* Every 100 000th cycle, some thousand times a second; and what goes with it. */
 enum { OFTEN = 100000, SELDOM = 1000 };

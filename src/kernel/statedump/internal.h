@@ -3,8 +3,8 @@
 #ifndef KERNEL_STATEDUMP_INTERNAL_H
 #define KERNEL_STATEDUMP_INTERNAL_H
 
-#include "kernel/tracefs/cpu.h"
-#include "kernel/tracefs/page.h"
+#include "kernel/convert/cpu.h"
+#include "kernel/convert/page.h"
 
 enum { KERNEL_DUMP_BODY = 32768 };
 

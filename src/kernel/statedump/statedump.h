@@ -8,7 +8,7 @@
 #ifndef KERNEL_STATEDUMP_STATEDUMP_H
 #define KERNEL_STATEDUMP_STATEDUMP_H
 
-#include "kernel/tracefs/cpu.h"
+#include "kernel/convert/cpu.h"
 
 /*
  * kernel_statedump - write it all.

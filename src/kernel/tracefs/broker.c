@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "kernel/rights.h"
+#include "kernel/tracefs/rights.h"
 
 enum { BLOCK_TIMEOUT_S = 10 };
 

@@ -17,7 +17,7 @@
 
 #include "base/io.h"
 #include "kernel/probe/functions.h"
-#include "kernel/rights.h"
+#include "kernel/tracefs/rights.h"
 
 enum { TRACEFS_MAGIC_NUMBER = 0x74726163, NAMES_MAX = 16, REMOVE_TRIES = 50 };
 

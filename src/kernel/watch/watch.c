@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/watch/watch.c - see watch.h; for the form of a page, kernel/tracefs/page.c. */
+/* kernel/watch/watch.c - see watch.h; for the form of a page, kernel/convert/page.c. */
 #include "kernel/watch/watch.h"
 
 #include <errno.h>

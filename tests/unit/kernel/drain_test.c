@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Draining a CPU into a stream, from a directory of plain files that looks like an instance. */
-#include "kernel/tracefs/cpu.h"
+#include "kernel/convert/cpu.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "abi/ctf.h"
 #include "base/io.h"
 #include "kernel/tracefs/format.h"
-#include "kernel/tracefs/page.h"
+#include "kernel/convert/page.h"
 #include "test.h"
 
 enum { PAGE = 4096, PLAIN = 10, RECORD = 16, FULL = (PAGE - KERNEL_PAGE_HEADER) / RECORD };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Filter expressions in the kernel's words. */
-#include "kernel/tracefs/filter.h"
+#include "kernel/filter.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "kernel/probe/fetch.h"
-#include "kernel/tracefs/page.h"
+#include "kernel/convert/page.h"
 #include "test.h"
 
 #define COMMON                                                                   \

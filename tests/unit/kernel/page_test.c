@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages built by hand, and what becomes of them. */
-#include "kernel/tracefs/page.h"
+#include "kernel/convert/page.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/rights.c - see rights.h. */
-#include "kernel/rights.h"
+/* kernel/tracefs/rights.c - see rights.h. */
+#include "kernel/tracefs/rights.h"
 
 #include <errno.h>
 #include <linux/capability.h>

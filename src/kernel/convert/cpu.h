@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/tracefs/cpu.h - one CPU's ring buffer, drained into one CTF stream.
+ * kernel/convert/cpu.h - one CPU's ring buffer, drained into one CTF stream.
  */
-#ifndef KERNEL_TRACEFS_CPU_H
-#define KERNEL_TRACEFS_CPU_H
+#ifndef KERNEL_CONVERT_CPU_H
+#define KERNEL_CONVERT_CPU_H
 
 #include <stdbool.h>
 #include <stdint.h>

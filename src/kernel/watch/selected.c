@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/watched.c - see watched.h. */
-#include "kernel/tracefs/watched.h"
+/* kernel/watch/selected.c - see watched.h. */
+#include "kernel/watch/selected.h"
 
 #include <errno.h>
 #include <stdio.h>

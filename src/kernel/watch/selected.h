@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/watched.h - which of the events that an instance records are waited for (kernel/watch/watch.h). */
-#ifndef KERNEL_TRACEFS_WATCHED_H
-#define KERNEL_TRACEFS_WATCHED_H
+/* kernel/watch/selected.h - which of the events that an instance records are waited for (kernel/watch/watch.h). */
+#ifndef KERNEL_WATCH_SELECTED_H
+#define KERNEL_WATCH_SELECTED_H
 
 #include "kernel/select.h"
 #include "kernel/watch/watch.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/tracefs/filter.c - see filter.h.
+ * kernel/filter.c - see filter.h.
  *
  * Both languages have the same shape, so words are translated one by one; whether they make a sentence, the kernel
  * says.
  */
-#include "kernel/tracefs/filter.h"
+#include "kernel/filter.h"
 
 #include <errno.h>
 #include <inttypes.h>

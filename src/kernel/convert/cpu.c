@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/tracefs/cpu.c - see cpu.h.
+ * kernel/convert/cpu.c - see cpu.h.
  *
  * read() swaps a full page out of the ring at the price of one copy.  A page still being written it
  * copies event by event, and gives the page's rest again later; so a reader that asks until there is
@@ -11,7 +11,7 @@
  * Losses: a full ring that overwrites tells so in the flags of the next page; one that refuses only
  * counts, in `stats`.  That file is read only when so much was read that the ring may have been full.
  */
-#include "kernel/tracefs/cpu.h"
+#include "kernel/convert/cpu.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 #include "base/atomic.h"
 #include "clock/clock.h"
-#include "kernel/tracefs/page.h"
+#include "kernel/convert/page.h"
 #include "kernel/tracefs/tracefs.h"
 #include "kernel/watch/watch.h"
 

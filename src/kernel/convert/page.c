@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/page.c - see page.h. */
-#include "kernel/tracefs/page.h"
+/* kernel/convert/page.c - see page.h. */
+#include "kernel/convert/page.h"
 
 #include <string.h>
 

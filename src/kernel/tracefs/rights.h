@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/rights.h - which right is missing, and how it is granted: what is said where the kernel refuses us.
+ * kernel/tracefs/rights.h - which right is missing, and how it is granted: what is said where the kernel refuses us.
  *
  * Each puts the reason into @d and returns the negative errno it is told as.
  */
-#ifndef KERNEL_RIGHTS_H
-#define KERNEL_RIGHTS_H
+#ifndef KERNEL_TRACEFS_RIGHTS_H
+#define KERNEL_TRACEFS_RIGHTS_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/tracefs/page.h - a sub-buffer of the kernel's ring buffer, turned into CTF events where it lies.
+ * kernel/convert/page.h - a sub-buffer of the kernel's ring buffer, turned into CTF events where it lies.
  *
  * A page is a u64 time, a u64 `commit` (size of the data, flags) and records: 5 bits type, 27 bits of
  * time since the record before, then data.  A CTF event is never longer than its record and the
@@ -17,8 +17,8 @@
  *
  * Pure but for what kernel/convert/class.h gathers: bytes in, events out.
  */
-#ifndef KERNEL_TRACEFS_PAGE_H
-#define KERNEL_TRACEFS_PAGE_H
+#ifndef KERNEL_CONVERT_PAGE_H
+#define KERNEL_CONVERT_PAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

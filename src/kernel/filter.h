@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/tracefs/filter.h - a filter expression (duet-filter(7)) as the kernel's event filters spell it.
+ * kernel/filter.h - a filter expression (duet-filter(7)) as the kernel's event filters spell it.
  *
  * The kernel knows comparisons of a field with a constant, joined by &&, || and !: what is more than that is
  * refused, by us with the column, or by the kernel when it is set.  Names and values are those that the recording
  * shows.  Linux, Documentation/trace/events.rst, section 5.
  */
-#ifndef KERNEL_TRACEFS_FILTER_H
-#define KERNEL_TRACEFS_FILTER_H
+#ifndef KERNEL_FILTER_H
+#define KERNEL_FILTER_H
 
 #include "base/diag.h"
 #include "base/text.h"
