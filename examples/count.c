@@ -57,20 +57,24 @@ static void show(const struct duet_read *r, const struct work *works, uint32_t n
 
 int main(int argc, char **argv)
 {
-	struct duet_read_options options = { .size = sizeof options, .damage = damaged, .context = argv[0] };
+	struct duet_read_options options = { .size = sizeof options,
+					     .damage = damaged,
+					     .context = argv[0] };
 	char why[DUET_READ_WHY];
 	struct duet_read *r;
 	struct work *works;
 	uint32_t n;
 
-	if (argc < 2 || duet_read_open(&r, (const char *const *)argv + 1, argc - 1, &options, why)) {
+	if (argc < 2 ||
+	    duet_read_open(&r, (const char *const *)argv + 1, argc - 1, &options, why)) {
 		fprintf(stderr, "%s\n", argc < 2 ? "usage: count TRACE..." : why);
 		return 2;
 	}
 	n = duet_read_n_streams(r);
 	works = calloc(n + (size_t)1, sizeof *works);
 	for (uint32_t i = 0; works && i < n; i++) {
-		works[i].counts = calloc(duet_read_n_classes(r) + (size_t)1, sizeof *works[i].counts);
+		works[i].counts =
+			calloc(duet_read_n_classes(r) + (size_t)1, sizeof *works[i].counts);
 		if (!works[i].counts || duet_read_part(r, i, &works[i].part) ||
 		    pthread_create(&works[i].thread, NULL, count, &works[i]))
 			return 2;

@@ -14,8 +14,8 @@
  *	}
  *
  * A test's name is the sentence it proves; it is printed with the result.  A check that fails says
- * where and what, and the test goes on.  The program's status is 0, 1 if a check failed, or 77 after
- * skip(), which says why and ends it.
+ * where and what, and the test goes on.  The program's status is 0, 1 if a check failed, or 77
+ *after skip(), which says why and ends it.
  */
 #ifndef TESTS_TEST_H
 #define TESTS_TEST_H
@@ -26,10 +26,10 @@
 
 static int test_n_failed; /* checks, in all tests */
 
-#define ok(condition)     test_ok(!!(condition), #condition, __FILE__, __LINE__)
-#define is(got, want)     test_is((long long)(got), (long long)(want), #got, __FILE__, __LINE__)
+#define ok(condition) test_ok(!!(condition), #condition, __FILE__, __LINE__)
+#define is(got, want) test_is((long long)(got), (long long)(want), #got, __FILE__, __LINE__)
 #define is_text(got, want) test_is_text(got, want, #got, __FILE__, __LINE__)
-#define run(test)         test_run(test, #test)
+#define run(test) test_run(test, #test)
 
 static inline int test_ok(int good, const char *what, const char *file, int line)
 {
@@ -40,7 +40,8 @@ static inline int test_ok(int good, const char *what, const char *file, int line
 	return good;
 }
 
-static inline int test_is(long long got, long long want, const char *what, const char *file, int line)
+static inline int test_is(long long got, long long want, const char *what, const char *file,
+			  int line)
 {
 	if (got != want) {
 		test_n_failed++;
@@ -50,8 +51,8 @@ static inline int test_is(long long got, long long want, const char *what, const
 	return got == want;
 }
 
-static inline int test_is_text(const char *got, const char *want, const char *what, const char *file,
-			       int line)
+static inline int test_is_text(const char *got, const char *want, const char *what,
+			       const char *file, int line)
 {
 	int good = got && want ? !strcmp(got, want) : got == want;
 

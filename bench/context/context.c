@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/context/context.c - what each context adds to an event: context_put() alone, against a loop of RDTSC.
+ * bench/context/context.c - what each context adds to an event: context_put() alone, against a loop
+ *of RDTSC.
  *
  *	context [ROUNDS]		medians of ROUNDS rounds, ns
  */
@@ -101,11 +102,13 @@ int main(int argc, char **argv)
 		return 2;
 	for (int r = 0; r < rounds; r++)
 		for (int i = 0; i < N_CASES; i++)
-			ns[i][r] = cases[i].depth < 0 ? clock_only() : put(cases[i].mask, cases[i].depth);
+			ns[i][r] = cases[i].depth < 0 ? clock_only()
+						      : put(cases[i].mask, cases[i].depth);
 	for (int i = 0; i < N_CASES; i++) {
 		qsort(ns[i], (size_t)rounds, sizeof ns[i][0], compare);
 		printf("%-20s %7.2f ns  (%.2f to %.2f)  x%.2f of a clock read\n", cases[i].name,
-		       ns[i][rounds / 2], ns[i][0], ns[i][rounds - 1], ns[i][rounds / 2] / ns[0][rounds / 2]);
+		       ns[i][rounds / 2], ns[i][0], ns[i][rounds - 1],
+		       ns[i][rounds / 2] / ns[0][rounds / 2]);
 	}
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/control/pace.c - preloaded into a collector it makes its disk slow: what goes to files below
- * PACE_DIRECTORY takes as long as PACE_BYTES_PER_S says.  Not the page cache, which hides a real disk for a
- * while: each write waits.
+ * bench/control/pace.c - preloaded into a collector it makes its disk slow: what goes to files
+ * below PACE_DIRECTORY takes as long as PACE_BYTES_PER_S says.  Not the page cache, which hides a
+ * real disk for a while: each write waits.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -41,7 +41,7 @@ static void wait_for(ssize_t bytes)
 ssize_t writev(int fd, const struct iovec *v, int n)
 {
 	ssize_t (*real)(int, const struct iovec *, int) =
-		(ssize_t (*)(int, const struct iovec *, int))dlsym(RTLD_NEXT, "writev");
+		(ssize_t(*)(int, const struct iovec *, int))dlsym(RTLD_NEXT, "writev");
 	ssize_t done = real(fd, v, n);
 
 	if (is_paced(fd))
@@ -52,7 +52,7 @@ ssize_t writev(int fd, const struct iovec *v, int n)
 ssize_t write(int fd, const void *bytes, size_t size)
 {
 	ssize_t (*real)(int, const void *, size_t) =
-		(ssize_t (*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
+		(ssize_t(*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
 	ssize_t done = real(fd, bytes, size);
 
 	if (is_paced(fd))

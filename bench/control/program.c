@@ -3,10 +3,10 @@
  * bench/control/program.c - programs to be switched on while they run.
  *
  * usage: program once PERIOD_US        a number, again and again; 0: without a pause
- *        program crowd N PERIOD_US     N of them, executed; says when all have begun; until it is told to end
- *        program cost SECONDS RATE WARM   WARM events, which touch the buffers' pages for the first time, then
- *                                      so many a second; says how many in all, and what one of the latter
- *                                      took: p50, p99, p99.9, max, in ns, two clock reads included
+ *        program crowd N PERIOD_US     N of them, executed; says when all have begun; until it is
+ * told to end program cost SECONDS RATE WARM   WARM events, which touch the buffers' pages for the
+ * first time, then so many a second; says how many in all, and what one of the latter took: p50,
+ * p99, p99.9, max, in ns, two clock reads included
  *
  * WITH_LTTNG: the same with LTTng-UST's tracepoint, bench:int1.
  */
@@ -103,8 +103,8 @@ static int cost(double seconds, double rate, int warm)
 		took[ns < LONGEST_NS ? ns : LONGEST_NS]++;
 		n++;
 	}
-	printf("%llu %u %u %u %llu\n", (unsigned long long)n + (unsigned)warm, percentile(n, 0.5), percentile(n, 0.99),
-	       percentile(n, 0.999), (unsigned long long)max);
+	printf("%llu %u %u %u %llu\n", (unsigned long long)n + (unsigned)warm, percentile(n, 0.5),
+	       percentile(n, 0.99), percentile(n, 0.999), (unsigned long long)max);
 	return 0;
 }
 

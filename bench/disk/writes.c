@@ -2,19 +2,21 @@
 /*
  * bench/disk/writes.c - how a packet best gets from shared memory into a file.
  *
- * Packets as the collector writes them: an 84-byte header of its own and N bytes that lie in a shared
- * mapping (a memfd, as the pools do), to FILES files in turns; each followed by its 72-byte index entry.
+ * Packets as the collector writes them: an 84-byte header of its own and N bytes that lie in a
+ * shared mapping (a memfd, as the pools do), to FILES files in turns; each followed by its 72-byte
+ * index entry.
  *
  *   writev    two system calls a packet, as src/ctf/write/writer.c does
- *   one       the same with the header copied in front of the bytes (what if it lay there): write and write
- *   uring     io_uring: writev and write of BATCH packets in one system call, then all waited for
- *   fixed     the same with the memory and the files registered: three writes, for the header lies elsewhere
- *   sqpoll    as fixed, with a kernel thread that takes the queue: no system call at all while it is awake
+ *   one       the same with the header copied in front of the bytes (what if it lay there): write
+ * and write uring     io_uring: writev and write of BATCH packets in one system call, then all
+ * waited for fixed     the same with the memory and the files registered: three writes, for the
+ * header lies elsewhere sqpoll    as fixed, with a kernel thread that takes the queue: no system
+ * call at all while it is awake
  *
  *   writes DIRECTORY KIND [BYTES [PACKETS [FILES [BATCH]]]]
  *
- * Prints: seconds, CPU seconds of this process (user, system), and of the whole machine beyond (kernel threads).
- * io_uring through its system calls alone, as its manual pages describe them.
+ * Prints: seconds, CPU seconds of this process (user, system), and of the whole machine beyond
+ * (kernel threads). io_uring through its system calls alone, as its manual pages describe them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -90,8 +92,9 @@ struct ring {
 
 static void ring_open(struct ring *r)
 {
-	struct io_uring_params p = { .flags = r->sqpoll ? IORING_SETUP_SQPOLL :
-							  IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
+	struct io_uring_params p = { .flags = r->sqpoll ? IORING_SETUP_SQPOLL
+							: IORING_SETUP_SINGLE_ISSUER |
+								  IORING_SETUP_DEFER_TASKRUN,
 				     .sq_thread_idle = 100 };
 	struct iovec memory[2] = { { pool, POOL_BYTES }, { heads, sizeof heads } };
 	int all[2 * FILES_MAX];
@@ -100,12 +103,12 @@ static void ring_open(struct ring *r)
 	r->fd = (int)syscall(SYS_io_uring_setup, QUEUE, &p);
 	if (r->fd < 0)
 		die("io_uring_setup");
-	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, r->fd,
-		  IORING_OFF_SQ_RING);
-	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), PROT_READ | PROT_WRITE,
-		  MAP_SHARED | MAP_POPULATE, r->fd, IORING_OFF_CQ_RING);
-	r->sqes = mmap(NULL, p.sq_entries * sizeof *r->sqes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, r->fd,
-		       IORING_OFF_SQES);
+	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE,
+		  MAP_SHARED | MAP_POPULATE, r->fd, IORING_OFF_SQ_RING);
+	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe),
+		  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, r->fd, IORING_OFF_CQ_RING);
+	r->sqes = mmap(NULL, p.sq_entries * sizeof *r->sqes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_POPULATE, r->fd, IORING_OFF_SQES);
 	if (sq == MAP_FAILED || cq == MAP_FAILED || r->sqes == MAP_FAILED)
 		die("mmap of the ring");
 	r->sq_tail = (void *)(sq + p.sq_off.tail);
@@ -128,13 +131,17 @@ static void ring_open(struct ring *r)
 		die("IORING_REGISTER_FILES");
 }
 
-static void add(struct ring *r, unsigned file, int is_index, const void *from, size_t size, uint64_t offset, int buffer)
+static void add(struct ring *r, unsigned file, int is_index, const void *from, size_t size,
+		uint64_t offset, int buffer)
 {
 	uint32_t i = r->tail++ & r->sq_mask;
 	struct io_uring_sqe *e = &r->sqes[i];
 
-	*e = (struct io_uring_sqe){ .opcode = r->fixed && buffer >= 0 ? IORING_OP_WRITE_FIXED : IORING_OP_WRITE,
-				    .fd = r->fixed ? (int)(2 * file) + is_index : is_index ? indexes[file] : files[file],
+	*e = (struct io_uring_sqe){ .opcode = r->fixed && buffer >= 0 ? IORING_OP_WRITE_FIXED
+								      : IORING_OP_WRITE,
+				    .fd = r->fixed   ? (int)(2 * file) + is_index
+					  : is_index ? indexes[file]
+						     : files[file],
 				    .flags = r->fixed ? IOSQE_FIXED_FILE : 0,
 				    .addr = (uintptr_t)from,
 				    .len = (uint32_t)size,
@@ -164,7 +171,8 @@ static void submit(struct ring *r, unsigned n)
 	atomic_store_explicit(r->sq_tail, r->tail, memory_order_release);
 	if (r->sqpoll) {
 		atomic_thread_fence(memory_order_seq_cst);
-		flags |= atomic_load(r->sq_flags) & IORING_SQ_NEED_WAKEUP ? IORING_ENTER_SQ_WAKEUP : 0;
+		flags |= atomic_load(r->sq_flags) & IORING_SQ_NEED_WAKEUP ? IORING_ENTER_SQ_WAKEUP
+									  : 0;
 	}
 	if (syscall(SYS_io_uring_enter, r->fd, r->sqpoll ? 0 : n, n, flags, NULL, 0) < 0)
 		die("io_uring_enter");
@@ -184,7 +192,8 @@ static void submit(struct ring *r, unsigned n)
 	}
 }
 
-/* The header apart: the pool has no room for it, and a registered buffer cannot be one of several pieces. */
+/* The header apart: the pool has no room for it, and a registered buffer cannot be one of several
+ * pieces. */
 static void run_ring(int fixed, int sqpoll)
 {
 	struct ring r = { .fixed = fixed, .sqpoll = sqpoll };
@@ -225,7 +234,8 @@ static double machine(void)
 	unsigned long long user, nice, system, idle, io, irq, soft;
 	FILE *f = fopen("/proc/stat", "re");
 
-	if (!f || fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &io, &irq, &soft) != 7)
+	if (!f || fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle,
+			 &io, &irq, &soft) != 7)
 		die("/proc/stat");
 	fclose(f);
 	return (double)(user + nice + system + irq + soft) / (double)sysconf(_SC_CLK_TCK);
@@ -266,12 +276,15 @@ int main(int argc, char **argv)
 	double busy;
 
 	if (argc < 3)
-		return fprintf(stderr, "usage: writes DIRECTORY writev|one|uring|fixed|sqpoll [BYTES [PACKETS [FILES [BATCH]]]]\n"), 2;
+		return fprintf(stderr, "usage: writes DIRECTORY writev|one|uring|fixed|sqpoll "
+				       "[BYTES [PACKETS [FILES [BATCH]]]]\n"),
+		       2;
 	bytes = argc > 3 ? strtoul(argv[3], NULL, 10) : bytes;
 	n_packets = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : n_packets;
 	n_files = argc > 5 ? (unsigned)strtoul(argv[5], NULL, 10) : n_files;
 	batch = argc > 6 ? (unsigned)strtoul(argv[6], NULL, 10) : batch;
-	if (!bytes || bytes > 65536 - 128 || !n_files || n_files > FILES_MAX || !batch || 3 * batch > QUEUE)
+	if (!bytes || bytes > 65536 - 128 || !n_files || n_files > FILES_MAX || !batch ||
+	    3 * batch > QUEUE)
 		return fprintf(stderr, "writes: that is too much, or nothing\n"), 2;
 	make_pool();
 	open_files(argv[1]);
@@ -286,8 +299,9 @@ int main(int argc, char **argv)
 		run_ring(strcmp(kind, "uring") != 0, !strcmp(kind, "sqpoll"));
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	getrusage(RUSAGE_SELF, &after);
-	printf("%.3f %.3f %.3f %.2f\n", (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9,
-	       seconds(after.ru_utime) - seconds(before.ru_utime), seconds(after.ru_stime) - seconds(before.ru_stime),
-	       machine() - busy);
+	printf("%.3f %.3f %.3f %.2f\n",
+	       (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9,
+	       seconds(after.ru_utime) - seconds(before.ru_utime),
+	       seconds(after.ru_stime) - seconds(before.ru_stime), machine() - busy);
 	return 0;
 }

@@ -7,7 +7,8 @@
 DUET_EVENT(bench, empty);
 DUET_EVENT(bench, int1, (int, a));
 DUET_EVENT(bench, intstr, (int, a), (str, s));
-DUET_EVENT(bench, int8, (int, a), (int, b), (int, c), (int, d), (int, e), (int, f), (int, g), (int, h));
+DUET_EVENT(bench, int8, (int, a), (int, b), (int, c), (int, d), (int, e), (int, f), (int, g),
+	   (int, h));
 
 static volatile uint64_t sink;
 
@@ -24,8 +25,9 @@ LOOP(int8, trace_bench_int8(i, one, i + 1, one, i + 2, one, i, one))
 LOOP(mark1, trace_mark(bench, mark1, "a %d", i))
 
 static const struct bench_case cases[] = {
-	CASE("loop", nothing), CASE("clock", clock_only), CASE("empty", empty), CASE("int", int1),
-	CASE("int+str16", intstr), CASE("8ints", int8),	  CASE("mark", mark1),	{ NULL, NULL, NULL },
+	CASE("loop", nothing), CASE("clock", clock_only), CASE("empty", empty),
+	CASE("int", int1),     CASE("int+str16", intstr), CASE("8ints", int8),
+	CASE("mark", mark1),   { NULL, NULL, NULL },
 };
 
 int main(int argc, char **argv)

@@ -12,7 +12,8 @@
  *   CASE@T                       T threads, spread over the CPUs; a batch is shared among them.
  *                                Busy CPUs times wall time, over events: ns, each batch
  *   CASE^                        each event by itself, between two fenced reads of the TSC:
- *                                quantiles 0.5, 0.99, 0.999, the worst, in ns, the brackets included
+ *                                quantiles 0.5, 0.99, 0.999, the worst, in ns, the brackets
+ * included
  */
 #ifndef BENCH_EVENT_LOOP_H
 #define BENCH_EVENT_LOOP_H
@@ -198,7 +199,9 @@ static void bench_threads(const char *name, void (*run)(int n), int n)
 		exit(1);
 	pthread_barrier_init(&barrier, NULL, (unsigned)n);
 	for (int i = 0; i < n; i++) {
-		w[i] = (struct worker){ .cpu = n_cpus() - 1 - i % n_cpus(), .n = each, .run = run,
+		w[i] = (struct worker){ .cpu = n_cpus() - 1 - i % n_cpus(),
+					.n = each,
+					.run = run,
 					.barrier = &barrier };
 		if (pthread_create(&w[i].thread, NULL, work, &w[i]))
 			exit(1);
@@ -211,7 +214,8 @@ static void bench_threads(const char *name, void (*run)(int n), int n)
 	print(name, ns, n_batches);
 }
 
-static const struct bench_case *find_case(const struct bench_case *cases, const char *name, size_t length)
+static const struct bench_case *find_case(const struct bench_case *cases, const char *name,
+					  size_t length)
 {
 	for (; cases->name; cases++)
 		if (strlen(cases->name) == length && !memcmp(cases->name, name, length))
@@ -235,7 +239,8 @@ static void run_argument(const struct bench_case *cases, const char *a)
 		bench_each(a, find_case(cases, a, length)->run_each);
 	} else if (a[length] == '@') {
 		n = atoi(a + length + 1);
-		bench_threads(a, find_case(cases, a, length)->run, n < 1 || n > THREADS_MAX ? 1 : n);
+		bench_threads(a, find_case(cases, a, length)->run,
+			      n < 1 || n > THREADS_MAX ? 1 : n);
 	} else {
 		bench_one(a, find_case(cases, a, length)->run);
 	}
@@ -263,6 +268,9 @@ static inline int bench_main(const struct bench_case *cases, int argc, char **ar
 			count_ticks(tick() - begin);                                               \
 		}                                                                                  \
 	}
-#define CASE(text, name) { text, name, name##_each }
+#define CASE(text, name)                                                                           \
+	{                                                                                          \
+		text, name, name##_each                                                            \
+	}
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/filter/cost.c - what a filter costs per event, against the same test in C, and an empty loop.
+ * bench/filter/cost.c - what a filter costs per event, against the same test in C, and an empty
+ * loop.
  *
- * Medians of many turns, each shorter than a slice of time, in one run.  The C test is called through a pointer, as a filter's is from
- * another object: neither is melted into the loop.
+ * Medians of many turns, each shorter than a slice of time, in one run.  The C test is called
+ * through a pointer, as a filter's is from another object: neither is melted into the loop.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 
 enum { TURNS = 401, EVENTS = 1 << 14, PAYLOADS = 1024 };
 
-static const char schema[] = "13 b:e u64 size i32 fd str name u32 code enum(u8:IDLE, BUSY, DONE) state";
+static const char schema[] =
+	"13 b:e u64 size i32 fd str name u32 code enum(u8:IDLE, BUSY, DONE) state";
 
 struct compressed_file {
 	uint8_t bytes[64];
@@ -158,7 +160,8 @@ static double turn_filter(const struct filter *f)
 	uint64_t n = 0;
 
 	for (int i = 0; i < EVENTS; i++)
-		n += filter_run(f, payloads[i % PAYLOADS].bytes, payloads[i % PAYLOADS].size, &source);
+		n += filter_run(f, payloads[i % PAYLOADS].bytes, payloads[i % PAYLOADS].size,
+				&source);
 	n_wanted = n;
 	return (now_ns() - begin) / EVENTS;
 }
@@ -201,7 +204,8 @@ static void measure(int i)
 int main(void)
 {
 	fill();
-	printf("%-26s %7s %9s %15s %7s %6s\n", "ns per event", "C", "filter", "spread", "ratio", "bytes");
+	printf("%-26s %7s %9s %15s %7s %6s\n", "ns per event", "C", "filter", "spread", "ratio",
+	       "bytes");
 	for (int i = 0; i < CASES; i++)
 		measure(i);
 	return 0;

@@ -4,10 +4,9 @@
  *
  * usage: loop getppid|openat|write|switch COUNT CPU
  *
- * Prints nanoseconds per turn, of the 100th quickest of a thousand batches: what else runs on the machine disturbs many of
- * them.
- * A turn of openat has a close, too; one of switch is a byte through a pipe to another process on the same CPU, and
- * back: two switches, two wake-ups.
+ * Prints nanoseconds per turn, of the 100th quickest of a thousand batches: what else runs on the
+ * machine disturbs many of them. A turn of openat has a close, too; one of switch is a byte through
+ * a pipe to another process on the same CPU, and back: two switches, two wake-ups.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -95,8 +94,10 @@ int main(int argc, char **argv)
 
 	if (argc != 4)
 		return 2;
-	turn = !strcmp(argv[1], "openat") ? open_and_close : !strcmp(argv[1], "switch") ? ask
-	     : !strcmp(argv[1], "write") ? write_some : get_parent;
+	turn = !strcmp(argv[1], "openat")   ? open_and_close
+	       : !strcmp(argv[1], "switch") ? ask
+	       : !strcmp(argv[1], "write")  ? write_some
+					    : get_parent;
 	count = atol(argv[2]) / BATCHES;
 	CPU_ZERO(&cpus);
 	CPU_SET(atoi(argv[3]), &cpus);

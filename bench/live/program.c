@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bench/live/program.c - events at an even pace: program PER_SECOND SECONDS.  For duet, or LTTng-UST with
- * -DWITH_LTTNG. */
+/* bench/live/program.c - events at an even pace: program PER_SECOND SECONDS.  For duet, or
+ * LTTng-UST with -DWITH_LTTNG. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,7 +16,8 @@ DUET_EVENT(bench, int1, (int, a));
 
 int main(int argc, char **argv)
 {
-	long per_second = argc > 1 ? atol(argv[1]) : 1000, n = per_second * (argc > 2 ? atol(argv[2]) : 10);
+	long per_second = argc > 1 ? atol(argv[1]) : 1000,
+	     n = per_second * (argc > 2 ? atol(argv[2]) : 10);
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);

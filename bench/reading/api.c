@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/reading/api.c - all of a recording through libduet-read: `api values|batch|slices|parallel|columns TRACE`.
+ * bench/reading/api.c - all of a recording through libduet-read: `api
+ * values|batch|slices|parallel|columns TRACE`.
  *
- *   values    duet_read_values() for each event, or, where there is more than numbers and texts, duet_read_walk()
- *   batch     duet_read_batch(), and values for what is not for it
- *   slices    the same, a thread a CPU, each with a part of the time: in order within it
- *   parallel  as batch, a thread a CPU, each with one stream after the other: no common order
- *   columns   time and class of each event: duet_read_rows()
+ *   values    duet_read_values() for each event, or, where there is more than numbers and texts,
+ * duet_read_walk() batch     duet_read_batch(), and values for what is not for it slices    the
+ * same, a thread a CPU, each with a part of the time: in order within it parallel  as batch, a
+ * thread a CPU, each with one stream after the other: no common order columns   time and class of
+ * each event: duet_read_rows()
  *
  * All but the last add up every value of every field, of texts the size, so that nothing can
  * be left undecoded.  Prints the number of events and the sum.
@@ -52,9 +53,9 @@ static void make_looks(void)
 		scans[i].n = c->n_fields < FIELDS_MAX ? c->n_fields : FIELDS_MAX;
 		for (uint32_t f = 0; f < scans[i].n; f++)
 			scans[i].at[f] = (uint16_t)(f * sizeof(struct duet_read_cell) +
-						    (c->fields[f].kind == DUET_READ_TEXT ?
-							     offsetof(struct duet_read_cell, size) :
-							     0));
+						    (c->fields[f].kind == DUET_READ_TEXT
+							     ? offsetof(struct duet_read_cell, size)
+							     : 0));
 	}
 }
 
@@ -85,7 +86,8 @@ static uint64_t sum_event(struct duet_read *r, const struct duet_read_item *item
 	bool is_flat = c->n_fields <= FIELDS_MAX;
 
 	for (uint32_t f = 0; f < c->n_fields && is_flat; f++)
-		is_flat = c->fields[f].kind >= DUET_READ_INT && c->fields[f].kind <= DUET_READ_LABEL;
+		is_flat =
+			c->fields[f].kind >= DUET_READ_INT && c->fields[f].kind <= DUET_READ_LABEL;
 	if (is_flat && !duet_read_values(r, values))
 		for (uint32_t f = 0; f < c->n_fields; f++)
 			sum += sum_value(&values[f]);
@@ -141,7 +143,8 @@ static struct result by_columns(struct duet_read *r)
 {
 	static int64_t times[1 << 14];
 	static uint32_t classes[1 << 14];
-	struct duet_read_column columns[] = { { DUET_READ_ROW_TIME, 0, times }, { DUET_READ_ROW_CLASS, 0, classes } };
+	struct duet_read_column columns[] = { { DUET_READ_ROW_TIME, 0, times },
+					      { DUET_READ_ROW_CLASS, 0, classes } };
 	struct result all = { 0, 0 };
 	int64_t n;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/reading/cost.c - `cost COMMAND...`: its CPU seconds, its largest resident size in KiB, and its seconds.
+ * bench/reading/cost.c - `cost COMMAND...`: its CPU seconds, its largest resident size in KiB, and
+ * its seconds.
  *
  * Small on purpose: a process inherits the largest size of whoever called exec, and that of an
  * interpreter would hide the size of a small reader.

@@ -2,8 +2,8 @@
 /*
  * bench/reading/read.c - all events of a recording in order: `read step|touch TRACE`.
  *
- * `step` looks at times only; `touch` adds up every value of every field, of texts the size, so that
- * nothing can be left undecoded.  Prints the number of events and the sum.
+ * `step` looks at times only; `touch` adds up every value of every field, of texts the size, so
+ * that nothing can be left undecoded.  Prints the number of events and the sum.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,7 +44,8 @@ static uint64_t touch(const struct ctf_event *e)
 	if (!ctf_event_columns(e, cells))
 		return touch_by_walk(e);
 	for (uint32_t i = 0; i < p->n_cells; i++)
-		sum += p->cells[i]->code == OP_NUMBER ? cells[i].u : bytes_of(cells[i].text, cells[i].size);
+		sum += p->cells[i]->code == OP_NUMBER ? cells[i].u
+						      : bytes_of(cells[i].text, cells[i].size);
 	return sum;
 }
 

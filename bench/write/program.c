@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/write/program.c - a program with one site, or none: built plain, for duet and for LTTng-UST.
+ * bench/write/program.c - a program with one site, or none: built plain, for duet and for
+ * LTTng-UST.
  *
  * It passes its site once and ends.  With an argument it first tells what it occupies: threads,
  * descriptors, then Rss, Pss and Private_Dirty in KiB.
@@ -53,7 +54,8 @@ int main(int argc, char **argv)
 	SITE(argc);
 	if (argc > 1)
 		printf("%d %d %ld %ld %ld\n", count_entries("/proc/self/task"),
-		       count_entries("/proc/self/fd") - 1, value_of("/proc/self/smaps_rollup", "Rss:"),
+		       count_entries("/proc/self/fd") - 1,
+		       value_of("/proc/self/smaps_rollup", "Rss:"),
 		       value_of("/proc/self/smaps_rollup", "Pss:"),
 		       value_of("/proc/self/smaps_rollup", "Private_Dirty:"));
 	return 0;

@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* bindings/python/columns.c - many events' fields: arrays of machine numbers behind memoryviews, texts as lists. */
+/* bindings/python/columns.c - many events' fields: arrays of machine numbers behind memoryviews,
+ * texts as lists. */
 #include "duetread.h"
 
 enum { COLUMNS_MAX = 64 };
 struct columns {
 	struct duet_read_column list[COLUMNS_MAX];
 	PyObject *room[COLUMNS_MAX]; /* bytearrays */
-	char format[COLUMNS_MAX]; /* struct's: q, Q, d, I; s: texts */
+	char format[COLUMNS_MAX];    /* struct's: q, Q, d, I; s: texts */
 	int n;
 };
 
-static int add_column(struct reader *self, struct columns *c, uint32_t class, const char *name, size_t rows)
+static int add_column(struct reader *self, struct columns *c, uint32_t class, const char *name,
+		      size_t rows)
 {
 	static const struct {
 		const char *name;
 		int32_t field;
 		char format;
-	} heads[] = { { "time", DUET_READ_ROW_TIME, 'q' }, { "cpu", DUET_READ_ROW_CPU, 'I' },
-		      { "stream", DUET_READ_ROW_STREAM, 'I' }, { "class", DUET_READ_ROW_CLASS, 'I' } };
+	} heads[] = { { "time", DUET_READ_ROW_TIME, 'q' },
+		      { "cpu", DUET_READ_ROW_CPU, 'I' },
+		      { "stream", DUET_READ_ROW_STREAM, 'I' },
+		      { "class", DUET_READ_ROW_CLASS, 'I' } };
 	struct duet_read_column *column = &c->list[c->n];
 	const struct duet_read_class *info = duet_read_class_info(self->read, class);
 	char format = 0;
 	size_t size;
 
-	column->field = class == DUET_READ_ANY_CLASS ? -ENOENT : duet_read_find(self->read, class, name);
+	column->field =
+		class == DUET_READ_ANY_CLASS ? -ENOENT : duet_read_find(self->read, class, name);
 	for (size_t i = 0; column->field < 0 && !format && i < sizeof heads / sizeof *heads; i++)
 		if (!strcmp(name, heads[i].name)) {
 			column->field = heads[i].field;
@@ -33,7 +38,10 @@ static int add_column(struct reader *self, struct columns *c, uint32_t class, co
 		uint32_t kind = info->fields[column->field].kind;
 		int is_unsigned = kind == DUET_READ_UINT;
 
-		format = kind == DUET_READ_TEXT ? 's' : kind == DUET_READ_REAL ? 'd' : is_unsigned ? 'Q' : 'q';
+		format = kind == DUET_READ_TEXT	  ? 's'
+			 : kind == DUET_READ_REAL ? 'd'
+			 : is_unsigned		  ? 'Q'
+						  : 'q';
 	}
 	if (!format) {
 		PyErr_Format(PyExc_KeyError, "no field %s", name);
@@ -90,7 +98,8 @@ static PyObject *columns_of(struct reader *self, PyObject *arguments)
 	if (!PyArg_ParseTuple(arguments, "OO!|n", &which, &PyTuple_Type, &names, &rows))
 		return NULL;
 	if (rows < 0 || rows > PY_SSIZE_T_MAX / 32 || PyTuple_GET_SIZE(names) > COLUMNS_MAX)
-		return PyErr_Format(PyExc_ValueError, "so many rows, or more than %d columns", COLUMNS_MAX);
+		return PyErr_Format(PyExc_ValueError, "so many rows, or more than %d columns",
+				    COLUMNS_MAX);
 	if (which != Py_None) {
 		unsigned long number = PyLong_AsUnsignedLong(which);
 
@@ -110,8 +119,11 @@ static PyObject *columns_of(struct reader *self, PyObject *arguments)
 		goto out;
 	n = duet_read_rows(self->read, class, c.list, c.n, (size_t)rows);
 	if (n < 0) {
-		PyErr_Format(n == -EINVAL && duet_read_why(self->read)[0] ? duetread_error : PyExc_TypeError, "%s",
-			     duet_read_why(self->read)[0] ? duet_read_why(self->read) : "a field that is no column");
+		PyErr_Format(n == -EINVAL && duet_read_why(self->read)[0] ? duetread_error
+									  : PyExc_TypeError,
+			     "%s",
+			     duet_read_why(self->read)[0] ? duet_read_why(self->read)
+							  : "a field that is no column");
 		goto out;
 	}
 	result = PyTuple_New(c.n);

@@ -2,15 +2,17 @@
 /*
  * bindings/python/duetread.c - Python's door to libduet-read: see README.md beside it.
  *
- * Events are read ahead by batches, which cost a fraction of one event after the other, and made Python's
- * as they are asked for.  Whoever moves otherwise than by one first goes back to where iteration is.
+ * Events are read ahead by batches, which cost a fraction of one event after the other, and made
+ * Python's as they are asked for.  Whoever moves otherwise than by one first goes back to where
+ * iteration is.
  */
 #include "duetread.h"
 
 /* Events given one by one after a turn: going to and fro costs no batch each time. */
 enum { SINGLE = 16 };
 
-/* Fields that Python's smallest dict has room for: a larger one grows again and again, or is a copy. */
+/* Fields that Python's smallest dict has room for: a larger one grows again and again, or is a
+ * copy. */
 enum { SMALL_DICT = 5 };
 
 static PyTypeObject reader_type;
@@ -23,13 +25,16 @@ static int is_open(struct reader *self)
 	return self->read != NULL;
 }
 
-/* One call at a time: what Python may run in the midst of it, a finalizer or another thread, is refused. */
+/* One call at a time: what Python may run in the midst of it, a finalizer or another thread, is
+ * refused. */
 int reader_begin(struct reader *self)
 {
 	if (!is_open(self))
 		return 0;
 	if (self->is_busy) {
-		PyErr_SetString(PyExc_ValueError, "the reader is in use: by another thread, or by whom this was called");
+		PyErr_SetString(
+			PyExc_ValueError,
+			"the reader is in use: by another thread, or by whom this was called");
 		return 0;
 	}
 	return self->is_busy = 1;
@@ -130,7 +135,8 @@ static PyObject *read_next(struct reader *self)
 	}
 	if (row)
 		return duetread_row(self, row);
-	while ((kind = duet_read_next(self->read, &item)) == DUET_READ_END && self->follows && more > 0)
+	while ((kind = duet_read_next(self->read, &item)) == DUET_READ_END && self->follows &&
+	       more > 0)
 		more = wait_for_more(self);
 	return got(self, kind, &item);
 }
@@ -262,7 +268,8 @@ static int describe(struct reader *self)
 		*c = (struct class){ .n_fields = 0 };
 		if (describe_class(c, duet_read_class_info(self->read, self->n_classes++)))
 			return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
-		self->most_fields = c->n_fields > self->most_fields ? c->n_fields : self->most_fields;
+		self->most_fields =
+			c->n_fields > self->most_fields ? c->n_fields : self->most_fields;
 	}
 	values = PyMem_Realloc(self->values, (self->most_fields + (size_t)1) * sizeof *values);
 	self->values = values ? values : self->values;
@@ -322,7 +329,8 @@ static PyObject *reader_new(PyTypeObject *type, PyObject *paths, PyObject *optio
 	int is_strict = 0, follows = 0;
 
 	if (!self || !none || !(self->damages = PyList_New(0)) ||
-	    !PyArg_ParseTupleAndKeywords(none, options, "|$ppO", names, &is_strict, &follows, &timeout) ||
+	    !PyArg_ParseTupleAndKeywords(none, options, "|$ppO", names, &is_strict, &follows,
+					 &timeout) ||
 	    set_following(self, follows, timeout) ||
 	    (type == &reader_type && open_paths(self, paths, is_strict)))
 		Py_CLEAR(self);
@@ -360,7 +368,8 @@ static PyObject *reader_close(struct reader *self, PyObject *unused)
 		return NULL;
 	reader_end(self);
 	if (self->n_parts)
-		return PyErr_Format(PyExc_ValueError, "%u readers of single streams are still open", self->n_parts);
+		return PyErr_Format(PyExc_ValueError, "%u readers of single streams are still open",
+				    self->n_parts);
 	reader_clear(self);
 	Py_RETURN_NONE;
 }
@@ -403,33 +412,36 @@ static PyObject *reader_n_streams(struct reader *self, void *unused)
 }
 
 static PyMethodDef reader_methods[] = {
-	{ "previous", (PyCFunction)reader_previous, METH_NOARGS, "the event before the cursor, which moves; None: there is none" },
-	{ "seek", (PyCFunction)reader_seek, METH_O, "seek(time_ns): the cursor before the first event of that time or later" },
-	{ "stream", (PyCFunction)reader_stream, METH_O, "stream(n): a reader of that stream alone" },
+	{ "previous", (PyCFunction)reader_previous, METH_NOARGS,
+	  "the event before the cursor, which moves; None: there is none" },
+	{ "seek", (PyCFunction)reader_seek, METH_O,
+	  "seek(time_ns): the cursor before the first event of that time or later" },
+	{ "stream", (PyCFunction)reader_stream, METH_O,
+	  "stream(n): a reader of that stream alone" },
 	{ "columns", (PyCFunction)reader_columns, METH_VARARGS,
-	  "columns(class_number or None, (name, ...), rows=65536): the next rows as memoryviews, texts as a list" },
+	  "columns(class_number or None, (name, ...), rows=65536): the next rows as memoryviews, "
+	  "texts as a list" },
 	{ "close", (PyCFunction)reader_close, METH_NOARGS, "let go of the files" },
 	{ "__enter__", (PyCFunction)reader_enter, METH_NOARGS, NULL },
 	{ "__exit__", (PyCFunction)reader_exit, METH_VARARGS, NULL },
 	{ NULL }
 };
-static PyGetSetDef reader_getters[] = {
-	{ "classes", (getter)reader_classes, NULL, "list of (name, [field, ...]), by class_number", NULL },
-	{ "n_streams", (getter)reader_n_streams, NULL, "how many streams there are", NULL },
-	{ NULL }
-};
-static PyMemberDef reader_members[] = {
-	{ "damages", T_OBJECT, offsetof(struct reader, damages), READONLY, "list of what was damaged, so far" },
-	{ NULL }
-};
+static PyGetSetDef reader_getters[] = { { "classes", (getter)reader_classes, NULL,
+					  "list of (name, [field, ...]), by class_number", NULL },
+					{ "n_streams", (getter)reader_n_streams, NULL,
+					  "how many streams there are", NULL },
+					{ NULL } };
+static PyMemberDef reader_members[] = { { "damages", T_OBJECT, offsetof(struct reader, damages),
+					  READONLY, "list of what was damaged, so far" },
+					{ NULL } };
 
 static PyTypeObject reader_type = {
-	PyVarObject_HEAD_INIT(NULL, 0)
-	.tp_name = "duetread.Reader",
+	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "duetread.Reader",
 	.tp_basicsize = sizeof(struct reader),
 	.tp_dealloc = (destructor)reader_free,
 	.tp_flags = Py_TPFLAGS_DEFAULT,
-	.tp_doc = "Reader(path, ..., strict=False, follow=False, timeout=None): the events of the traces there, by time; iterate over it.",
+	.tp_doc = "Reader(path, ..., strict=False, follow=False, timeout=None): the events of the "
+		  "traces there, by time; iterate over it.",
 	.tp_new = reader_new,
 	.tp_iter = PyObject_SelfIter,
 	.tp_iternext = (iternextfunc)reader_next,

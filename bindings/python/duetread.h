@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bindings/python/duetread.h - inside the extension: duetread.c (the reader), events.c (its events and their values),
- * columns.c.
+ * bindings/python/duetread.h - inside the extension: duetread.c (the reader), events.c (its events
+ * and their values), columns.c.
  */
 #ifndef DUETREAD_H
 #define DUETREAD_H
@@ -17,14 +17,16 @@
 
 /* The last value made of a cell: what contexts say stays the same for many events. */
 struct handover {
-	uint64_t bits; /* numbers */
+	uint64_t bits;	 /* numbers */
 	PyObject *value; /* NULL: none yet */
 };
 
-struct class {
-	PyObject *name; /* str */
-	PyObject **keys; /* of fields: str */
-	PyObject *pattern; /* a dict with all keys, of which those of rows are copies; NULL: a new one costs less */
+struct class
+{
+	PyObject *name;	   /* str */
+	PyObject **keys;   /* of fields: str */
+	PyObject *pattern; /* a dict with all keys, of which those of rows are copies; NULL: a new
+			      one costs less */
 	struct handover *kept; /* of fields */
 	uint32_t n_fields;
 };
@@ -32,20 +34,21 @@ struct class {
 enum { ROWS = 256 };
 
 struct reader {
-	PyObject_HEAD
-	struct duet_read *read;
+	PyObject_HEAD struct duet_read *read;
 	struct class *classes;
-	PyObject *damages; /* list of str */
-	PyObject *whole; /* of a stream alone: the reader it borrows from */
+	PyObject *damages;		/* list of str */
+	PyObject *whole;		/* of a stream alone: the reader it borrows from */
 	struct duet_read_value *values; /* room for the largest class */
 	uint32_t n_classes, most_fields;
 	unsigned int n_parts; /* readers that borrow from this one */
 	int follows;
-	int is_busy; /* in a call, which may let other threads and finalizers run */
+	int is_busy;	/* in a call, which may let other threads and finalizers run */
 	double timeout; /* seconds without an event that is an error; negative: none */
-	struct duet_read_row *rows; /* ROWS of them, made when needed; the cursor of `read` is behind the last */
-	uint32_t n_rows, row; /* the next to give */
-	uint32_t n_single, n_single_next; /* events to give one by one before the next batch; after one that is empty */
+	struct duet_read_row
+		*rows; /* ROWS of them, made when needed; the cursor of `read` is behind the last */
+	uint32_t n_rows, row;		  /* the next to give */
+	uint32_t n_single, n_single_next; /* events to give one by one before the next batch; after
+					     one that is empty */
 };
 
 extern PyTypeObject duetread_event_type;

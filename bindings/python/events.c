@@ -2,14 +2,13 @@
 /*
  * bindings/python/events.c - events as Python has them.
  *
- * One object per event, its fields a dict made on the spot: names are made once a class.  A value of a batch that
- * is what the field had in the event before is the same object again.
+ * One object per event, its fields a dict made on the spot: names are made once a class.  A value
+ * of a batch that is what the field had in the event before is the same object again.
  */
 #include "duetread.h"
 
 struct event {
-	PyObject_HEAD
-	PyObject *name, *fields;
+	PyObject_HEAD PyObject *name, *fields;
 	long long time;
 	long cpu; /* -1: unknown */
 	unsigned int stream;
@@ -41,26 +40,33 @@ static PyObject *event_getitem(PyObject *self, PyObject *key)
 
 static PyMappingMethods event_mapping = { .mp_subscript = event_getitem };
 static PyMemberDef event_members[] = {
-	{ "name", T_OBJECT, offsetof(struct event, name), READONLY, "the event's name; None: events were lost here" },
-	{ "fields", T_OBJECT, offsetof(struct event, fields), READONLY, "dict of contexts and fields" },
-	{ "time", T_LONGLONG, offsetof(struct event, time), READONLY, "nanoseconds since the Epoch" },
-	{ "cpu", T_LONG, offsetof(struct event, cpu), READONLY, "number of the CPU, -1 if unknown" },
+	{ "name", T_OBJECT, offsetof(struct event, name), READONLY,
+	  "the event's name; None: events were lost here" },
+	{ "fields", T_OBJECT, offsetof(struct event, fields), READONLY,
+	  "dict of contexts and fields" },
+	{ "time", T_LONGLONG, offsetof(struct event, time), READONLY,
+	  "nanoseconds since the Epoch" },
+	{ "cpu", T_LONG, offsetof(struct event, cpu), READONLY,
+	  "number of the CPU, -1 if unknown" },
 	{ "stream", T_UINT, offsetof(struct event, stream), READONLY, "number of the stream" },
-	{ "class_number", T_UINT, offsetof(struct event, class_number), READONLY, "number of the class" },
-	{ "lost_events", T_ULONGLONG, offsetof(struct event, lost_events), READONLY, "events lost here" },
-	{ "lost_packets", T_ULONGLONG, offsetof(struct event, lost_packets), READONLY, "packets lost here" },
+	{ "class_number", T_UINT, offsetof(struct event, class_number), READONLY,
+	  "number of the class" },
+	{ "lost_events", T_ULONGLONG, offsetof(struct event, lost_events), READONLY,
+	  "events lost here" },
+	{ "lost_packets", T_ULONGLONG, offsetof(struct event, lost_packets), READONLY,
+	  "packets lost here" },
 	{ NULL }
 };
 
 PyTypeObject duetread_event_type = {
-	PyVarObject_HEAD_INIT(NULL, 0)
-	.tp_name = "duetread.Event",
+	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "duetread.Event",
 	.tp_basicsize = sizeof(struct event),
 	.tp_dealloc = (destructor)event_free,
 	.tp_repr = (reprfunc)event_repr,
 	.tp_as_mapping = &event_mapping,
 	.tp_flags = Py_TPFLAGS_DEFAULT,
-	.tp_doc = "An event, or (name None) a place where events were lost.  event[field] is a field's value.",
+	.tp_doc = "An event, or (name None) a place where events were lost.  event[field] is a "
+		  "field's value.",
 	.tp_members = event_members,
 };
 
@@ -84,13 +90,15 @@ static PyObject *plain(const struct duet_read_value *v)
 	case DUET_READ_LABEL:
 		if (v->label)
 			return duetread_text(v->label, strlen(v->label));
-		return v->is_signed ? PyLong_FromLongLong(v->as.i) : PyLong_FromUnsignedLongLong(v->as.u);
+		return v->is_signed ? PyLong_FromLongLong(v->as.i)
+				    : PyLong_FromUnsignedLongLong(v->as.u);
 	default:
 		Py_RETURN_NONE;
 	}
 }
 
-/* What the walk gives up to the end of the struct (a dict) or array (a list) just begun; @is_complete: of the event. */
+/* What the walk gives up to the end of the struct (a dict) or array (a list) just begun;
+ * @is_complete: of the event. */
 static PyObject *compound(struct duet_read *r, int is_struct, int is_complete)
 {
 	PyObject *result = is_struct ? PyDict_New() : PyList_New(0);
@@ -100,7 +108,8 @@ static PyObject *compound(struct duet_read *r, int is_struct, int is_complete)
 		PyObject *item;
 		int err;
 
-		if (!is_complete && (v.kind == DUET_READ_STRUCT_END || v.kind == DUET_READ_ARRAY_END))
+		if (!is_complete &&
+		    (v.kind == DUET_READ_STRUCT_END || v.kind == DUET_READ_ARRAY_END))
 			return result;
 		if (v.kind == DUET_READ_STRUCT || v.kind == DUET_READ_ARRAY)
 			item = compound(r, v.kind == DUET_READ_STRUCT, 0);
@@ -109,8 +118,8 @@ static PyObject *compound(struct duet_read *r, int is_struct, int is_complete)
 		if (!item)
 			err = -1;
 		else
-			err = is_struct ? PyDict_SetItemString(result, v.name ? v.name : "", item) :
-					  PyList_Append(result, item);
+			err = is_struct ? PyDict_SetItemString(result, v.name ? v.name : "", item)
+					: PyList_Append(result, item);
 		Py_XDECREF(item);
 		if (err)
 			Py_CLEAR(result);
@@ -145,12 +154,14 @@ static PyObject *fields_of(struct reader *self, uint32_t number)
 /* True costs less than a new object. */
 static int is_same_text(PyObject *kept, const struct duet_read_cell *c)
 {
-	return kept && PyUnicode_IS_COMPACT_ASCII(kept) && (size_t)PyUnicode_GET_LENGTH(kept) == c->size &&
+	return kept && PyUnicode_IS_COMPACT_ASCII(kept) &&
+	       (size_t)PyUnicode_GET_LENGTH(kept) == c->size &&
 	       !memcmp(PyUnicode_DATA(kept), c->as.text, c->size);
 }
 
 /* Field @i of an event of a batch.  A new reference. */
-static PyObject *cell(struct reader *self, uint32_t number, uint32_t i, uint32_t kind, const struct duet_read_cell *c)
+static PyObject *cell(struct reader *self, uint32_t number, uint32_t i, uint32_t kind,
+		      const struct duet_read_cell *c)
 {
 	struct handover *kept = &self->classes[number].kept[i];
 	struct duet_read_value v = { .as.u = c->as.u };
@@ -180,7 +191,8 @@ static PyObject *fields_of_row(struct reader *self, const struct duet_read_row *
 	PyObject *d = class->pattern ? PyDict_Copy(class->pattern) : PyDict_New();
 
 	for (uint32_t i = 0; d && i < class->n_fields; i++) {
-		PyObject *value = cell(self, row->class_number, i, info->fields[i].kind, &row->cells[i]);
+		PyObject *value =
+			cell(self, row->class_number, i, info->fields[i].kind, &row->cells[i]);
 
 		if (!value || PyDict_SetItem(d, class->keys[i], value))
 			Py_CLEAR(d);
@@ -190,8 +202,8 @@ static PyObject *fields_of_row(struct reader *self, const struct duet_read_row *
 }
 
 /* Takes over @fields; NULL: an exception. */
-static struct event *event_of(long long time, uint32_t cpu, uint32_t stream, uint32_t class_number, PyObject *name,
-			      PyObject *fields)
+static struct event *event_of(long long time, uint32_t cpu, uint32_t stream, uint32_t class_number,
+			      PyObject *name, PyObject *fields)
 {
 	struct event *e = fields ? PyObject_New(struct event, &duetread_event_type) : NULL;
 
@@ -213,8 +225,9 @@ PyObject *duetread_item(struct reader *self, const struct duet_read_item *item)
 {
 	int is_event = item->kind == DUET_READ_EVENT;
 	PyObject *fields = is_event ? fields_of(self, item->class_number) : PyDict_New();
-	struct event *e = event_of(item->time_ns, item->cpu, item->stream, item->class_number,
-				   is_event ? self->classes[item->class_number].name : Py_None, fields);
+	struct event *e =
+		event_of(item->time_ns, item->cpu, item->stream, item->class_number,
+			 is_event ? self->classes[item->class_number].name : Py_None, fields);
 
 	if (e) {
 		e->lost_events = item->lost_events;
@@ -226,5 +239,6 @@ PyObject *duetread_item(struct reader *self, const struct duet_read_item *item)
 PyObject *duetread_row(struct reader *self, const struct duet_read_row *row)
 {
 	return (PyObject *)event_of(row->time_ns, row->cpu, row->stream, row->class_number,
-				    self->classes[row->class_number].name, fields_of_row(self, row));
+				    self->classes[row->class_number].name,
+				    fields_of_row(self, row));
 }

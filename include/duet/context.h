@@ -8,9 +8,9 @@
  *	...
  *	duet_context_clear();
  *
- * They are recorded with each event, of whichever library, on channels that have the context `slot`.
- * Nothing has to be linked; without libduet these functions do nothing.  In C (C99 and later) and C++
- * (C++11 and later).  Manual: duet_context(3).
+ * They are recorded with each event, of whichever library, on channels that have the context
+ *`slot`. Nothing has to be linked; without libduet these functions do nothing.  In C (C99 and
+ *later) and C++ (C++11 and later).  Manual: duet_context(3).
  */
 #ifndef DUET_CONTEXT_H
 #define DUET_CONTEXT_H
@@ -38,9 +38,9 @@ static inline __attribute__((unused)) int duet_i_has_context(void)
  *
  * @bytes16: copied; shown as two hexadecimal numbers, the first byte first.  All zero: none.
  *
- * Of this thread alone: it is not passed on to threads it makes, but to a child of fork.  Any thread; a
- * signal handler, too, which then should put back what it replaced.  Keeps errno; some nanoseconds.
- * Since 0.1.
+ * Of this thread alone: it is not passed on to threads it makes, but to a child of fork.  Any
+ * thread; a signal handler, too, which then should put back what it replaced.  Keeps errno; some
+ * nanoseconds. Since 0.1.
  */
 static inline __attribute__((unused)) void duet_context_set(const void *bytes16)
 {
@@ -56,11 +56,12 @@ static inline __attribute__((unused)) void duet_context_clear(void)
 }
 
 /*
- * duet_context_refresh - ask anew for what is kept: names of threads, user and group, parent, namespaces.
+ * duet_context_refresh - ask anew for what is kept: names of threads, user and group, parent,
+ * namespaces.
  *
- * These contexts are asked for once by each thread, and again after fork.  A program that changes them
- * (setuid, prctl(PR_SET_NAME), unshare, setns) calls this behind the change; it holds for all threads,
- * from the next event of each.  Any thread or signal handler; no system call.  Since 0.1.
+ * These contexts are asked for once by each thread, and again after fork.  A program that changes
+ * them (setuid, prctl(PR_SET_NAME), unshare, setns) calls this behind the change; it holds for all
+ * threads, from the next event of each.  Any thread or signal handler; no system call.  Since 0.1.
  */
 static inline __attribute__((unused)) void duet_context_refresh(void)
 {

@@ -10,11 +10,11 @@
  *	trace_mark(shop, paid, "id %d by %s", 42, who);		one line, no declaration
  *
  * A site costs a load and a branch until somebody enables its event (`duet record`, `duet enable`);
- * its arguments are not evaluated before trace_mark's enable test says so.  When enabled, an event is
- * written to shared memory: no system call, lock, allocation; from any thread or signal handler.
+ * its arguments are not evaluated before trace_mark's enable test says so.  When enabled, an event
+ *is written to shared memory: no system call, lock, allocation; from any thread or signal handler.
  *
- * Nothing has to be linked.  The first site of each program or shared library looks for libduet when
- * it is loaded; without libduet installed all sites stay dormant.  In C (C99 and later) and C++
+ * Nothing has to be linked.  The first site of each program or shared library looks for libduet
+ *when it is loaded; without libduet installed all sites stay dormant.  In C (C99 and later) and C++
  * (C++11 and later), gcc and clang.  Field types: duet/types.h.  Manual: duet(3).
  */
 #ifndef DUET_DUET_H
@@ -63,9 +63,9 @@
 	do {                                                                                       \
 		struct duet_i_site *duet_i_site_;                                                  \
 		DUET_I_SITE(duet_i_site_, #channel ":" #name, DUET_I_HEAD(__VA_ARGS__), level,     \
-			    DUET_I_MARK, 0);                                                          \
+			    DUET_I_MARK, 0);                                                       \
 		if (duet_i_is_enabled(duet_i_site_))                                               \
-			duet_i_api->mark(duet_i_site_, " " __VA_ARGS__);                               \
+			duet_i_api->mark(duet_i_site_, " " __VA_ARGS__);                           \
 	} while (0)
 
 /*
@@ -73,8 +73,8 @@
  *
  *	DUET_EVENT(channel, name, (type, field), ...);		up to 40 fields, or none
  *
- * At file or namespace scope, in every file that uses it (put it into a header).  The function takes
- * the fields in order; seq(T) takes a pointer and a number of elements.  Any thread or signal
+ * At file or namespace scope, in every file that uses it (put it into a header).  The function
+ *takes the fields in order; seq(T) takes a pointer and a number of elements.  Any thread or signal
  * handler.  trace_<channel>_<name>_enabled() tells whether it is worth preparing arguments.
  */
 #define DUET_EVENT(channel, ...) DUET_EVENT_LEVEL(channel, DUET_DEBUG_LINE, __VA_ARGS__)
@@ -90,92 +90,93 @@
 #define DUET_I_IP __builtin_return_address(0)
 
 #define DUET_I_EVENT(channel, level, name, ...) DUET_I_EVENT_(channel, level, name, __VA_ARGS__)
-#define DUET_I_EVENT_(channel, level, name, ...)                                                   \
-	static inline __attribute__((always_inline, unused)) char *duet_i_pack_##channel##_##name( \
-		char *duet_i_p, char *duet_i_end, int *duet_i_cut DUET_I_TAIL(DUET_I_PARAM,        \
-									     __VA_ARGS__))         \
-	{                                                                                          \
-		(void)duet_i_end;                                                                  \
-		(void)duet_i_cut;                                                                  \
-		DUET_I_MAP(DUET_I_PACK, __VA_ARGS__)                                               \
-		return duet_i_p;                                                                   \
-	}                                                                                          \
-	static __attribute__((noinline, unused)) void duet_i_put_##channel##_##name(               \
-		struct duet_i_site *duet_i_site_ DUET_I_TAIL(DUET_I_PARAM, __VA_ARGS__))           \
-	{                                                                                          \
-		enum {                                                                             \
-			DUET_I_FIXED_SIZE = 0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__),               \
-			DUET_I_VARYING = 0 DUET_I_MAP(DUET_I_VARIES, __VA_ARGS__),                 \
-			/* What varies ends within SPACE or is cut to 4 bytes; the rest lies behind. */ \
-			DUET_I_SPACE = DUET_I_VARYING ? 512 : 0,                                   \
-			DUET_I_BEHIND = DUET_I_FIXED_SIZE + 4 * DUET_I_VARYING                     \
-		};                                                                                 \
-		char duet_i_b[DUET_I_SPACE + DUET_I_BEHIND + 8];                                   \
-		int duet_i_cut = 0;                                                                \
-		duet_i_b[0] = 0;                                                                   \
-		char *duet_i_e = duet_i_pack_##channel##_##name(                                   \
-			duet_i_b, duet_i_b + DUET_I_SPACE,                                         \
-			&duet_i_cut DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                         \
-		if (__builtin_expect(!duet_i_cut, 1)) {                                            \
-			duet_i_api->emit(duet_i_site_, duet_i_b, (size_t)(duet_i_e - duet_i_b),    \
-					 DUET_I_IP);                                               \
-			return;                                                                    \
-		}                                                                                  \
-		struct duet_i_open duet_i_o;                                                       \
-		size_t duet_i_n = DUET_I_FIXED_SIZE DUET_I_MAP(DUET_I_SIZE, __VA_ARGS__);          \
-		char *duet_i_at = (char *)duet_i_api->open(duet_i_site_, &duet_i_o,                \
-							   duet_i_n + DUET_I_BEHIND, DUET_I_IP);   \
-		if (duet_i_at)                                                                     \
-			duet_i_api->commit(&duet_i_o,                                              \
-					   duet_i_pack_##channel##_##name(                         \
-						   duet_i_at, duet_i_at + duet_i_n,                \
-						   &duet_i_cut DUET_I_TAIL(DUET_I_ARG,             \
-									   __VA_ARGS__)));         \
-	}                                                                                          \
-	static inline __attribute__((always_inline, unused)) void trace_##channel##_##name(        \
-		DUET_I_LIST(DUET_I_PARAM, void, __VA_ARGS__))                                      \
-	{                                                                                          \
-		struct duet_i_site *duet_i_site_;                                                  \
-		DUET_I_SITE(duet_i_site_, #channel ":" #name,                                      \
-			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED,         \
-			    0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__));                              \
-		if (!duet_i_is_enabled(duet_i_site_))                                              \
-			return;                                                                    \
-		enum {                                                                             \
-			DUET_I_FIXED_SIZE = 0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__),               \
-			DUET_I_VARYING = 0 DUET_I_MAP(DUET_I_VARIES, __VA_ARGS__),                 \
-			DUET_I_BLOCKS = 0 DUET_I_MAP(DUET_I_BLOCK, __VA_ARGS__),                   \
-			DUET_I_LAST_STRING = 0 DUET_I_MAP(DUET_I_LAST, __VA_ARGS__),               \
-			DUET_I_IS_WORDS = DUET_I_BLOCKS == 0 && DUET_I_VARYING == 0 &&             \
-					  DUET_I_FIXED_SIZE <= 32,                                 \
-			DUET_I_IS_TEXT = DUET_I_BLOCKS == 0 && DUET_I_VARYING == 1 &&              \
-					 DUET_I_LAST_STRING == 1 && DUET_I_FIXED_SIZE <= 16        \
-		};                                                                                 \
-		/* Numbers alone, or with one string behind them, travel in registers. */          \
-		uint64_t duet_i_w[DUET_I_FIXED_SIZE / 8 + 4] = { 0 };                              \
-		const char *duet_i_text = 0;                                                       \
-		unsigned duet_i_size = 0;                                                          \
-		DUET_I_MAP(DUET_I_GATHER, __VA_ARGS__)                                             \
-		(void)duet_i_size;                                                                 \
-		if (DUET_I_IS_WORDS == 1)                                                          \
-			duet_i_api->words(duet_i_site_, DUET_I_HERE, duet_i_w[0], duet_i_w[1],     \
-					  duet_i_w[2], duet_i_w[3]);                               \
-		else if (DUET_I_IS_TEXT == 1)                                                      \
-			duet_i_api->text(duet_i_site_, DUET_I_HERE, duet_i_text, duet_i_w[0],      \
-					 duet_i_w[1]);                                             \
-		else                                                                               \
-			duet_i_put_##channel##_##name(                                             \
-				duet_i_site_ DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                \
-	}                                                                                          \
-	static inline __attribute__((always_inline, unused)) int                                   \
-		trace_##channel##_##name##_enabled(void)                                           \
-	{                                                                                          \
-		struct duet_i_site *duet_i_site_;                                                  \
-		DUET_I_SITE(duet_i_site_, #channel ":" #name,                                      \
-			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED,         \
-			    0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__));                              \
-		return duet_i_is_enabled(duet_i_site_);                                            \
-	}                                                                                          \
+#define DUET_I_EVENT_(channel, level, name, ...)                                                     \
+	static inline __attribute__((always_inline, unused)) char *duet_i_pack_##channel##_##name(   \
+		char *duet_i_p, char *duet_i_end,                                                    \
+		int *duet_i_cut DUET_I_TAIL(DUET_I_PARAM, __VA_ARGS__))                              \
+	{                                                                                            \
+		(void)duet_i_end;                                                                    \
+		(void)duet_i_cut;                                                                    \
+		DUET_I_MAP(DUET_I_PACK, __VA_ARGS__)                                                 \
+		return duet_i_p;                                                                     \
+	}                                                                                            \
+	static __attribute__((noinline, unused)) void duet_i_put_##channel##_##name(                 \
+		struct duet_i_site *duet_i_site_ DUET_I_TAIL(DUET_I_PARAM, __VA_ARGS__))             \
+	{                                                                                            \
+		enum {                                                                               \
+			DUET_I_FIXED_SIZE = 0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__),                 \
+			DUET_I_VARYING = 0 DUET_I_MAP(                                               \
+				DUET_I_VARIES,                                                       \
+				__VA_ARGS__), /* What varies ends within SPACE or is cut to 4      \
+						 bytes; the rest lies behind. */ \
+			DUET_I_SPACE = DUET_I_VARYING ? 512 : 0,                                     \
+			DUET_I_BEHIND = DUET_I_FIXED_SIZE + 4 * DUET_I_VARYING                       \
+		};                                                                                   \
+		char duet_i_b[DUET_I_SPACE + DUET_I_BEHIND + 8];                                     \
+		int duet_i_cut = 0;                                                                  \
+		duet_i_b[0] = 0;                                                                     \
+		char *duet_i_e = duet_i_pack_##channel##_##name(                                     \
+			duet_i_b, duet_i_b + DUET_I_SPACE,                                           \
+			&duet_i_cut DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                           \
+		if (__builtin_expect(!duet_i_cut, 1)) {                                              \
+			duet_i_api->emit(duet_i_site_, duet_i_b, (size_t)(duet_i_e - duet_i_b),      \
+					 DUET_I_IP);                                                 \
+			return;                                                                      \
+		}                                                                                    \
+		struct duet_i_open duet_i_o;                                                         \
+		size_t duet_i_n = DUET_I_FIXED_SIZE DUET_I_MAP(DUET_I_SIZE, __VA_ARGS__);            \
+		char *duet_i_at = (char *)duet_i_api->open(duet_i_site_, &duet_i_o,                  \
+							   duet_i_n + DUET_I_BEHIND, DUET_I_IP);     \
+		if (duet_i_at)                                                                       \
+			duet_i_api->commit(&duet_i_o, duet_i_pack_##channel##_##name(                \
+							      duet_i_at, duet_i_at + duet_i_n,       \
+							      &duet_i_cut DUET_I_TAIL(               \
+								      DUET_I_ARG, __VA_ARGS__)));    \
+	}                                                                                            \
+	static inline __attribute__((always_inline, unused)) void trace_##channel##_##name(          \
+		DUET_I_LIST(DUET_I_PARAM, void, __VA_ARGS__))                                        \
+	{                                                                                            \
+		struct duet_i_site *duet_i_site_;                                                    \
+		DUET_I_SITE(duet_i_site_, #channel ":" #name,                                        \
+			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED,           \
+			    0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__));                                \
+		if (!duet_i_is_enabled(duet_i_site_))                                                \
+			return;                                                                      \
+		enum {                                                                               \
+			DUET_I_FIXED_SIZE = 0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__),                 \
+			DUET_I_VARYING = 0 DUET_I_MAP(DUET_I_VARIES, __VA_ARGS__),                   \
+			DUET_I_BLOCKS = 0 DUET_I_MAP(DUET_I_BLOCK, __VA_ARGS__),                     \
+			DUET_I_LAST_STRING = 0 DUET_I_MAP(DUET_I_LAST, __VA_ARGS__),                 \
+			DUET_I_IS_WORDS = DUET_I_BLOCKS == 0 && DUET_I_VARYING == 0 &&               \
+					  DUET_I_FIXED_SIZE <= 32,                                   \
+			DUET_I_IS_TEXT = DUET_I_BLOCKS == 0 && DUET_I_VARYING == 1 &&                \
+					 DUET_I_LAST_STRING == 1 && DUET_I_FIXED_SIZE <= 16          \
+		};                                                                                   \
+		/* Numbers alone, or with one string behind them, travel in registers. */            \
+		uint64_t duet_i_w[DUET_I_FIXED_SIZE / 8 + 4] = { 0 };                                \
+		const char *duet_i_text = 0;                                                         \
+		unsigned duet_i_size = 0;                                                            \
+		DUET_I_MAP(DUET_I_GATHER, __VA_ARGS__)                                               \
+		(void)duet_i_size;                                                                   \
+		if (DUET_I_IS_WORDS == 1)                                                            \
+			duet_i_api->words(duet_i_site_, DUET_I_HERE, duet_i_w[0], duet_i_w[1],       \
+					  duet_i_w[2], duet_i_w[3]);                                 \
+		else if (DUET_I_IS_TEXT == 1)                                                        \
+			duet_i_api->text(duet_i_site_, DUET_I_HERE, duet_i_text, duet_i_w[0],        \
+					 duet_i_w[1]);                                               \
+		else                                                                                 \
+			duet_i_put_##channel##_##name(                                               \
+				duet_i_site_ DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                  \
+	}                                                                                            \
+	static inline __attribute__((always_inline,                                                  \
+				     unused)) int trace_##channel##_##name##_enabled(void)           \
+	{                                                                                            \
+		struct duet_i_site *duet_i_site_;                                                    \
+		DUET_I_SITE(duet_i_site_, #channel ":" #name,                                        \
+			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED,           \
+			    0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__));                                \
+		return duet_i_is_enabled(duet_i_site_);                                              \
+	}                                                                                            \
 	struct duet_i_event_##channel##_##name /* takes the semicolon */
 
 #endif

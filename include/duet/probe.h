@@ -14,11 +14,13 @@
  *	...
  *	duet_probe_detach(probe);
  *
- * Probes are the process's own: no collector is needed, none knows of them, and whatever is recorded
- * meanwhile is recorded as without them.  A child of fork has its parent's.  An event that a probe is
- * attached to takes the longer way through libduet, some tens of nanoseconds, and what the probe takes.
+ * Probes are the process's own: no collector is needed, none knows of them, and whatever is
+ *recorded meanwhile is recorded as without them.  A child of fork has its parent's.  An event that
+ *a probe is attached to takes the longer way through libduet, some tens of nanoseconds, and what
+ *the probe takes.
  *
- * Nothing has to be linked.  In C (C99 and later) and C++ (C++11 and later).  Manual: duet_probe(3).
+ * Nothing has to be linked.  In C (C99 and later) and C++ (C++11 and later).  Manual:
+ *duet_probe(3).
  */
 #ifndef DUET_PROBE_H
 #define DUET_PROBE_H
@@ -33,20 +35,22 @@ extern "C" {
 /* What happened.  Valid during the call.  It may grow: size is sizeof *this in libduet. */
 struct duet_probe_event {
 	size_t size;
-	const char *name; /* "shop:order" */
-	const char *fields; /* "i32 id str item": docs/formats/schema.md; fields_size bytes, no NUL behind */
+	const char *name;   /* "shop:order" */
+	const char *fields; /* "i32 id str item": docs/formats/schema.md; fields_size bytes, no NUL
+			       behind */
 	size_t fields_size;
-	const void *payload; /* the fields in this order, packed, as recordings have them; not aligned */
+	const void *payload; /* the fields in this order, packed, as recordings have them; not
+				aligned */
 	size_t payload_size;
 	const void *ip; /* where in the program */
-	int level; /* DUET_EMERG .. DUET_DEBUG */
+	int level;	/* DUET_EMERG .. DUET_DEBUG */
 };
 
 enum duet_probe_kind {
 	DUET_PROBE_SIGNED = 1, /* integer; number is the same, modulo 2^64 */
-	DUET_PROBE_UNSIGNED, /* number; integer is the same, modulo 2^64 */
-	DUET_PROBE_REAL, /* real */
-	DUET_PROBE_TEXT, /* count bytes at bytes, no NUL behind those of a chr[N] */
+	DUET_PROBE_UNSIGNED,   /* number; integer is the same, modulo 2^64 */
+	DUET_PROBE_REAL,       /* real */
+	DUET_PROBE_TEXT,       /* count bytes at bytes, no NUL behind those of a chr[N] */
 	DUET_PROBE_MANY /* count elements of element_size bytes at bytes, packed, not aligned */
 };
 
@@ -76,24 +80,25 @@ static inline __attribute__((unused)) int duet_i_has_probes(void)
 /*
  * duet_probe_attach - have @probe called for events.
  *
- * @pattern: a glob on "channel:name", a channel, or a name, as for duet(1); up to 255 bytes.  Also of events
- *	that are registered later: of libraries that are yet to be loaded.
+ * @pattern: a glob on "channel:name", a channel, or a name, as for duet(1); up to 255 bytes.  Also
+ *of events that are registered later: of libraries that are yet to be loaded.
  * @arg: for the probe; must be valid until it is detached.
  *
- * The probe is called in the thread, or signal handler, in which the event happens, when sessions have it
- * already; in several at once.  So it may do what the places of those events may do: in handlers, what is
- * async-signal-safe.  It must come back: no longjmp, exception or pthread_exit past it.  errno is kept.
+ * The probe is called in the thread, or signal handler, in which the event happens, when sessions
+ *have it already; in several at once.  So it may do what the places of those events may do: in
+ *handlers, what is async-signal-safe.  It must come back: no longjmp, exception or pthread_exit
+ *past it.  errno is kept.
  *
- * Events of its own, or of a handler that interrupts it, are recorded by sessions, and call no probe in this
- * thread: there is no recursion.  They are counted: duet_probe_missed().
+ * Events of its own, or of a handler that interrupts it, are recorded by sessions, and call no
+ *probe in this thread: there is no recursion.  They are counted: duet_probe_missed().
  *
- * Returns a number above 0, for duet_probe_detach; -EINVAL: the pattern is empty or too long; -ENOSPC: 32
- * probes are attached; -ENOSYS: no libduet; -ENODEV: libduet is dormant in this process; -ENOMEM.
- * Any thread, also in a probe; not in a signal handler.  Since 0.1.
+ * Returns a number above 0, for duet_probe_detach; -EINVAL: the pattern is empty or too long;
+ *-ENOSPC: 32 probes are attached; -ENOSYS: no libduet; -ENODEV: libduet is dormant in this process;
+ *-ENOMEM. Any thread, also in a probe; not in a signal handler.  Since 0.1.
  */
 static inline __attribute__((unused)) int
-duet_probe_attach(const char *pattern, void (*probe)(const struct duet_probe_event *event, void *arg),
-		  void *arg)
+duet_probe_attach(const char *pattern,
+		  void (*probe)(const struct duet_probe_event *event, void *arg), void *arg)
 {
 	return duet_i_has_probes() ? duet_i_api->probe_attach(pattern, probe, arg) : -ENOSYS;
 }
@@ -101,10 +106,12 @@ duet_probe_attach(const char *pattern, void (*probe)(const struct duet_probe_eve
 /*
  * duet_probe_detach - no call of it begins any more.
  *
- * Waits until the calls that run in other threads have come back: then what @arg points to may be freed.
- * Within a probe it does not wait, and returns -EINPROGRESS if a call still runs; its own counts.
+ * Waits until the calls that run in other threads have come back: then what @arg points to may be
+ * freed. Within a probe it does not wait, and returns -EINPROGRESS if a call still runs; its own
+ * counts.
  *
- * Returns 0; -ENOENT: no such probe.  Any thread, also in a probe; not in a signal handler.  Since 0.1.
+ * Returns 0; -ENOENT: no such probe.  Any thread, also in a probe; not in a signal handler.  Since
+ * 0.1.
  */
 static inline __attribute__((unused)) int duet_probe_detach(int probe)
 {
@@ -125,8 +132,9 @@ static inline __attribute__((unused)) int duet_probe_field(const struct duet_pro
 	return duet_i_api->probe_field(event, name, value);
 }
 
-/* duet_probe_missed - how many events of this process called no probe though they should have: those that
- * happened in probes, and such as found no memory.  Any thread or signal handler.  Since 0.1. */
+/* duet_probe_missed - how many events of this process called no probe though they should have:
+ * those that happened in probes, and such as found no memory.  Any thread or signal handler.  Since
+ * 0.1. */
 static inline __attribute__((unused)) uint64_t duet_probe_missed(void)
 {
 	return duet_i_has_probes() ? duet_i_api->probe_missed() : 0;

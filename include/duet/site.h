@@ -2,9 +2,9 @@
 /*
  * duet/site.h - what a site leaves in the program, and how it reaches libduet.  Not for users.
  *
- * Each site is one record in the ELF section `duet_sites`, written whole by the assembler: g++ refuses
- * a C object with a section of its own in templates and inline functions.  The record goes with the
- * function it is in (section flag "?"), so what the linker drops, it drops together.
+ * Each site is one record in the ELF section `duet_sites`, written whole by the assembler: g++
+ * refuses a C object with a section of its own in templates and inline functions.  The record goes
+ * with the function it is in (section flag "?"), so what the linker drops, it drops together.
  *
  * A constructor in every file hands the object's records to libduet, once per object.  It finds
  * libduet if it is already there (linked, preloaded), else with dlopen; if there is none, `enabled`
@@ -25,12 +25,13 @@ extern "C" {
 enum duet_i_kind { DUET_I_TYPED = 0, DUET_I_MARK = 1 };
 
 struct duet_i_site {
-	const uint64_t *enabled; /* not 0: somebody wants it; in memory that libduet shares with others */
+	const uint64_t
+		*enabled; /* not 0: somebody wants it; in memory that libduet shares with others */
 	const char *name; /* "channel:name" */
 	const char *schema; /* typed: " i32 id str item"; mark: printf's format */
 	uint32_t kind;
 	uint32_t level;
-	uint32_t index; /* libduet's, from here on */
+	uint32_t index;	     /* libduet's, from here on */
 	uint32_t fixed_size; /* typed: payload bytes known when compiling */
 	void *data[3];
 };
@@ -52,18 +53,19 @@ struct duet_i_api {
 	void (*mark)(struct duet_i_site *site, const char *format, ...)
 		__attribute__((format(printf, 2, 3)));
 	char *(*string)(char *p, char *end, const char *s, int *cut);
-	void (*lost)(void); /* counts an event that could not be recorded */
+	void (*lost)(void);			  /* counts an event that could not be recorded */
 	void (*context_set)(const void *bytes16); /* duet/context.h */
 	void (*context_refresh)(void);
 	/* A payload of site->fixed_size <= 32 bytes, packed into words; */
-	void (*words)(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1, uint64_t w2,
-		      uint64_t w3);
+	void (*words)(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1,
+		      uint64_t w2, uint64_t w3);
 	/* one of site->fixed_size <= 16 bytes, and a string behind it. */
 	void (*text)(struct duet_i_site *site, const void *ip, const char *text, uint64_t w0,
 		     uint64_t w1);
 	/* duet/probe.h */
 	int (*probe_attach)(const char *pattern,
-			    void (*probe)(const struct duet_probe_event *event, void *arg), void *arg);
+			    void (*probe)(const struct duet_probe_event *event, void *arg),
+			    void *arg);
 	int (*probe_detach)(int probe);
 	int (*probe_field)(const struct duet_probe_event *event, const char *name,
 			   struct duet_probe_value *value);
@@ -171,15 +173,14 @@ static __attribute__((destructor, unused)) void duet_i_destructor(void)
 #else
 #error "duet: sites are known for x86-64 and aarch64"
 #endif
-#define DUET_I_SITE(site, name, schema, level, kind, fixed_size)                                             \
-	__asm__(DUET_I_ADDRESS                                                                     \
-		".pushsection duet_sites,\"aw?\"\n\t"                                              \
-		".balign 8\n"                                                                      \
-		"771:\t" DUET_I_QUAD "%c1, %c2, %c3\n\t"                                           \
-		".long %c4, %c5, 0, %c6\n\t" DUET_I_QUAD "0, 0, 0\n\t"                               \
-		".popsection"                                                                      \
+#define DUET_I_SITE(site, name, schema, level, kind, fixed_size)                                   \
+	__asm__(DUET_I_ADDRESS ".pushsection duet_sites,\"aw?\"\n\t"                               \
+			       ".balign 8\n"                                                       \
+			       "771:\t" DUET_I_QUAD "%c1, %c2, %c3\n\t"                            \
+			       ".long %c4, %c5, 0, %c6\n\t" DUET_I_QUAD "0, 0, 0\n\t"              \
+			       ".popsection"                                                       \
 		: "=r"(site)                                                                       \
-		: DUET_I_SYMBOL(&duet_i_zero), DUET_I_SYMBOL(name), DUET_I_SYMBOL(schema),      \
+		: DUET_I_SYMBOL(&duet_i_zero), DUET_I_SYMBOL(name), DUET_I_SYMBOL(schema),         \
 		  "i"(kind), "i"(level), "i"(fixed_size))
 
 static inline __attribute__((always_inline, unused)) const void *duet_i_here(void)
@@ -200,9 +201,9 @@ static inline __attribute__((always_inline)) int duet_i_is_enabled(const struct 
 }
 
 /*
- * Packing: see DUET_I_PACK_... in types.h.  What varies and does not fit before @end sets *cut, which
- * discards the attempt; in the second attempt, where *cut is set from the start, it is cut to fit,
- * with at most 4 bytes (a NUL, a count of 0) behind @end.
+ * Packing: see DUET_I_PACK_... in types.h.  What varies and does not fit before @end sets *cut,
+ * which discards the attempt; in the second attempt, where *cut is set from the start, it is cut to
+ * fit, with at most 4 bytes (a NUL, a count of 0) behind @end.
  */
 static inline __attribute__((always_inline, unused)) char *duet_i_pack(char *p, const void *value,
 								       size_t size)
@@ -212,8 +213,8 @@ static inline __attribute__((always_inline, unused)) char *duet_i_pack(char *p, 
 }
 
 /*
- * Numbers go into whole words, in registers, rather than piece by piece into memory that is soon read
- * back in other pieces, for which the reader would have to wait.
+ * Numbers go into whole words, in registers, rather than piece by piece into memory that is soon
+ * read back in other pieces, for which the reader would have to wait.
  */
 static inline __attribute__((always_inline, unused)) unsigned
 duet_i_gather(uint64_t *words, unsigned at, const void *value, size_t size)

@@ -80,8 +80,8 @@
 #define DUET_I_CALL(m, ...) m(__VA_ARGS__)
 #define DUET_I_3_(a, b, c, ...) c
 #define DUET_I_SCHEMA(t) DUET_I_CALL(DUET_I_3_, DUET_I_T_##t, "", "", ~)
-/* For the T inside array(T, N) and its like; other names, as a macro does not expand in itself.  Only
- * a scalar or a pointer can be an element. */
+/* For the T inside array(T, N) and its like; other names, as a macro does not expand in itself.
+ * Only a scalar or a pointer can be an element. */
 #define DUET_I_OF_CALL(m, ...) m(__VA_ARGS__)
 #define DUET_I_OF_2_(a, ...) DUET_I_ELEMENT_##a(__VA_ARGS__)
 #define DUET_I_OF_3_(a, b, c, ...) c
@@ -91,7 +91,8 @@
 #define DUET_I_OF_SCHEMA(t) DUET_I_OF_CALL(DUET_I_OF_3_, DUET_I_T_##t, "", "", ~)
 
 /* What is done with one (type, field): a macro for each kind, chosen by the first token. */
-/* (An unknown type leaves its own name as the kind: the compiler then says DUET_I_..._T_thattype.) */
+/* (An unknown type leaves its own name as the kind: the compiler then says DUET_I_..._T_thattype.)
+ */
 #define DUET_I_KIND(what, field, kind, ...) what##kind(field, __VA_ARGS__)
 
 /* The parameter of the trace function, ... */

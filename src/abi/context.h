@@ -2,9 +2,9 @@
 /*
  * abi/context.h - values that a channel may have recorded with each of its events.
  *
- * A channel's contexts are a mask of these bits.  Their values lie in each event behind vpid and vtid
- * and before the payload, packed, in the order of the bits; docs/formats/pool.md.  Bits are appended,
- * never renumbered: a program's libduet may be older than the collector.
+ * A channel's contexts are a mask of these bits.  Their values lie in each event behind vpid and
+ * vtid and before the payload, packed, in the order of the bits; docs/formats/pool.md.  Bits are
+ * appended, never renumbered: a program's libduet may be older than the collector.
  */
 #ifndef ABI_CONTEXT_H
 #define ABI_CONTEXT_H
@@ -13,7 +13,7 @@
 
 enum abi_context {
 	ABI_CONTEXT_PROCNAME, /* char[17], the thread's name, NULs behind it */
-	ABI_CONTEXT_PPID, /* i32, as all up to VEGID; -1: unknown */
+	ABI_CONTEXT_PPID,     /* i32, as all up to VEGID; -1: unknown */
 	ABI_CONTEXT_VUID,
 	ABI_CONTEXT_VEUID,
 	ABI_CONTEXT_VGID,
@@ -26,10 +26,12 @@ enum abi_context {
 	ABI_CONTEXT_TIME_NS,
 	ABI_CONTEXT_USER_NS,
 	ABI_CONTEXT_UTS_NS,
-	ABI_CONTEXT_IP, /* u64, where the site's event returns to */
-	ABI_CONTEXT_CALLSTACK, /* u32 count, at most ABI_CALLSTACK_MAX, and as many u64, innermost first */
-	ABI_CONTEXT_SLOT, /* 16 bytes, duet_context_set() */
-	/* u64, as all up to BRANCH_MISSES: of this thread in user mode, from its first such event; 0: unknown */
+	ABI_CONTEXT_IP,	       /* u64, where the site's event returns to */
+	ABI_CONTEXT_CALLSTACK, /* u32 count, at most ABI_CALLSTACK_MAX, and as many u64, innermost
+				  first */
+	ABI_CONTEXT_SLOT,      /* 16 bytes, duet_context_set() */
+	/* u64, as all up to BRANCH_MISSES: of this thread in user mode, from its first such event;
+	   0: unknown */
 	ABI_CONTEXT_PERF_CYCLES,
 	ABI_CONTEXT_PERF_INSTRUCTIONS,
 	ABI_CONTEXT_PERF_CACHE_MISSES,

@@ -3,23 +3,24 @@
  * abi/control.h - what programs and duet tell each other, in files of the runtime directory.
  *
  *   $DUET_RUNTIME_DIR, else /dev/shm/duet-<uid>     0700, the user's own
- *     app-<pid>-<proc>   control page: one per traced program, made and mapped by it; <pid> is what the
- *                        program is called in the /proc it sees, <proc> the number of that /proc
- *     seats              which session has which seat: struct abi_session_slots
- *     session-<name>     who records, and what; made by a collector, replaced as a whole
- *     sock-<name>        the collector's socket: gives out the session's pool
+ *     app-<pid>-<proc>   control page: one per traced program, made and mapped by it; <pid> is what
+ * the program is called in the /proc it sees, <proc> the number of that /proc seats which session
+ * has which seat: struct abi_session_slots session-<name>     who records, and what; made by a
+ * collector, replaced as a whole sock-<name>        the collector's socket: gives out the session's
+ * pool
  *
- * Up to ABI_SESSIONS sessions record at once.  Each has a seat, and in each control page what belongs to
- * that seat is its alone: no two collectors ever write to the same byte.  The last seat is the process's
- * own, for its probes (duet/probe.h).
+ * Up to ABI_SESSIONS sessions record at once.  Each has a seat, and in each control page what
+ * belongs to that seat is its alone: no two collectors ever write to the same byte.  The last seat
+ * is the process's own, for its probes (duet/probe.h).
  *
- * A program maps its control page shared; everybody else uses pread and pwrite, which a page cut short
- * by a hostile program cannot turn into a signal.  All words are written whole and independently:
+ * A program maps its control page shared; everybody else uses pread and pwrite, which a page cut
+ * short by a hostile program cannot turn into a signal.  All words are written whole and
+ * independently:
  *
  *   (1) the texts of an event are complete before n_events counts it; both only grow
  *   (2) byte k of `enabled` is 0, or the generation of the session of seat k that wants the event
- *   (3) `epoch` of a seat names that session and is written before the first such byte; a byte of another
- *       generation was left behind and means nothing
+ *   (3) `epoch` of a seat names that session and is written before the first such byte; a byte of
+ * another generation was left behind and means nothing
  */
 #ifndef ABI_CONTROL_H
 #define ABI_CONTROL_H
@@ -27,13 +28,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ABI_CONTROL_MAGIC   0x6c72746374657564ull /* "duetctrl" */
+#define ABI_CONTROL_MAGIC 0x6c72746374657564ull /* "duetctrl" */
 #define ABI_CONTROL_VERSION 5u
-#define ABI_SESSION_SLOTS_MAGIC     0x7461657374657564ull /* "duetseat" */
-#define ABI_SESSION_SLOTS_VERSION   1u
-#define ABI_SESSION_MAGIC   0x6e73657374657564ull /* "duetsesn" */
+#define ABI_SESSION_SLOTS_MAGIC 0x7461657374657564ull /* "duetseat" */
+#define ABI_SESSION_SLOTS_VERSION 1u
+#define ABI_SESSION_MAGIC 0x6e73657374657564ull /* "duetsesn" */
 #define ABI_SESSION_VERSION 4u
-#define ABI_JOIN_MAGIC      0x6e696f6a74657564ull /* "duetjoin" */
+#define ABI_JOIN_MAGIC 0x6e696f6a74657564ull /* "duetjoin" */
 
 enum {
 	ABI_NAME_BYTES = 64,
@@ -42,7 +43,7 @@ enum {
 	ABI_FIRST_EVENTS = 48,
 	ABI_CONTROL_BYTES = 1 << 20,
 	ABI_RULES_BYTES = 16 << 10,
-	ABI_SESSIONS = 7, /* at once */
+	ABI_SESSIONS = 7,      /* at once */
 	ABI_SESSION_SLOTS = 8, /* theirs, and one more: */
 	ABI_OWN_SESSION_SLOT = 7,
 };
@@ -50,45 +51,49 @@ enum {
 enum { ABI_DORMANT_NOT = 0, ABI_DORMANT_SECCOMP = 1, ABI_DORMANT_CLOCK = 2 };
 
 /*
- * An epoch is a session's, and no other's: 32 random bits, not all 0, then its generation, 1 to 255, which counts up
- * with each session that takes the seat.  So a byte left by the session before is never taken for its own.
+ * An epoch is a session's, and no other's: 32 random bits, not all 0, then its generation, 1 to
+ * 255, which counts up with each session that takes the seat.  So a byte left by the session before
+ * is never taken for its own.
  */
-#define ABI_GENERATION(epoch)     ((uint8_t)(epoch))
-#define ABI_EPOCH_IS_NONE(epoch)  ((epoch) >> 8 == 0)
+#define ABI_GENERATION(epoch) ((uint8_t)(epoch))
+#define ABI_EPOCH_IS_NONE(epoch) ((epoch) >> 8 == 0)
 
 /* What seat @seat has in an enable word, and the word with @byte there alone. */
-#define ABI_ENABLED(word, session_slot)   ((uint8_t)((word) >> 8 * (session_slot)))
-#define ABI_ENABLES(byte, session_slot)   ((uint64_t)(uint8_t)(byte) << 8 * (session_slot))
+#define ABI_ENABLED(word, session_slot) ((uint8_t)((word) >> 8 * (session_slot)))
+#define ABI_ENABLES(byte, session_slot) ((uint64_t)(uint8_t)(byte) << 8 * (session_slot))
 
 struct abi_control_event {
-	uint64_t enabled; /* one byte for each seat, in the order of addresses; each written alone */
+	uint64_t
+		enabled; /* one byte for each seat, in the order of addresses; each written alone */
 	uint32_t schema; /* where in the file the text of abi_schema is */
 	uint32_t schema_size;
-	uint16_t routing[ABI_SESSION_SLOTS]; /* ABI_HOW: channel and filter; written before the byte of `enabled` */
+	uint16_t routing[ABI_SESSION_SLOTS]; /* ABI_HOW: channel and filter; written before the byte
+						of `enabled` */
 };
 
 /* What a page has for each seat. */
 struct abi_control_slot {
 	uint64_t epoch; /* of the session that has it; written by that one, or the program itself */
-	uint64_t lost; /* events that did not reach it, for want of its memory */
+	uint64_t lost;	/* events that did not reach it, for want of its memory */
 };
 
 /*
- * The first page of the file.  All that most programs have to tell fits in it: a page of memory costs a
- * starting program some microseconds.  Further events follow on the second page, further texts at
- * ABI_CONTROL_TEXT_OFFSET.
+ * The first page of the file.  All that most programs have to tell fits in it: a page of memory
+ * costs a starting program some microseconds.  Further events follow on the second page, further
+ * texts at ABI_CONTROL_TEXT_OFFSET.
  */
 struct abi_control {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t pid; /* as the program sees itself */
+	uint32_t pid;		/* as the program sees itself */
 	uint64_t registered_ns; /* CLOCK_BOOTTIME: tells a reused pid */
 	uint32_t n_events;
 	uint32_t text_end; /* where in the file the next text may begin */
 	char program[ABI_NAME_BYTES];
-	char sessions[ABI_NAME_BYTES]; /* which it belongs to, as DUET_SESSION says: rules/membership.h */
-	uint32_t n_refused; /* sites that stay dormant, because nothing more fits */
-	uint32_t dormant; /* ABI_DORMANT_...: why it records nothing though asked to */
+	char sessions[ABI_NAME_BYTES]; /* which it belongs to, as DUET_SESSION says:
+					  rules/membership.h */
+	uint32_t n_refused;	       /* sites that stay dormant, because nothing more fits */
+	uint32_t dormant;	       /* ABI_DORMANT_...: why it records nothing though asked to */
 	struct abi_control_slot session_slots[ABI_SESSION_SLOTS];
 	uint8_t pad[320 - 296];
 	struct abi_control_event events[ABI_FIRST_EVENTS];
@@ -96,7 +101,7 @@ struct abi_control {
 };
 _Static_assert(sizeof(struct abi_control) == 4096, "further events begin on the second page");
 
-#define ABI_CONTROL_TEXT_OFFSET \
+#define ABI_CONTROL_TEXT_OFFSET                                                                    \
 	(sizeof(struct abi_control) + ABI_EVENTS * sizeof(struct abi_control_event))
 
 /* Where in the file the line of event @i < ABI_EVENTS is. */
@@ -127,7 +132,7 @@ struct abi_session {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t session_slot; /* below ABI_SESSIONS */
-	uint64_t epoch; /* new for each collector */
+	uint64_t epoch;	       /* new for each collector */
 	uint32_t collector_pid;
 	uint32_t is_private; /* 1: for programs alone that name it */
 	uint32_t pad;
@@ -136,17 +141,18 @@ struct abi_session {
 	char rules[ABI_RULES_BYTES];
 };
 
-/* On the socket: the program asks, the collector answers with the descriptor of the session's memory. */
+/* On the socket: the program asks, the collector answers with the descriptor of the session's
+ * memory. */
 struct abi_join {
 	uint64_t magic;
 	uint32_t version; /* ABI_SESSION_MEMORY_VERSION */
-	uint32_t pid; /* as the program sees itself */
+	uint32_t pid;	  /* as the program sees itself */
 	char program[ABI_NAME_BYTES];
 };
 
 struct abi_join_answer {
 	uint64_t magic;
-	int32_t error; /* 0, or a negative errno: no descriptor comes with it */
+	int32_t error;		/* 0, or a negative errno: no descriptor comes with it */
 	uint32_t pid_namespace; /* of the collector, which host_pid is of; 0: not known */
 	uint64_t epoch;
 	uint32_t host_pid; /* of the asker: goes into state words */

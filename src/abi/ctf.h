@@ -5,15 +5,15 @@
  * Everything is packed to bytes and in the machine's order (the metadata names it); the index is
  * big-endian.  What follows a packet's header and context are events:
  *
- *   application: u16 id (65535: u32 id and u64 time follow), u32 low time, s32 vpid, s32 vtid, fields
- *   kernel:      u32 low time, u16 id, u8 flags, u8 preempt count, s32 tid, fields
+ *   application: u16 id (65535: u32 id and u64 time follow), u32 low time, s32 vpid, s32 vtid,
+ * fields kernel:      u32 low time, u16 id, u8 flags, u8 preempt count, s32 tid, fields
  */
 #ifndef ABI_CTF_H
 #define ABI_CTF_H
 
 #include <stdint.h>
 
-#define ABI_CTF_MAGIC       0xC1FC1FC1u
+#define ABI_CTF_MAGIC 0xC1FC1FC1u
 #define ABI_CTF_INDEX_MAGIC 0xC1F1DCC1u
 
 struct abi_ctf_packet {
@@ -32,7 +32,8 @@ struct abi_ctf_packet {
 } __attribute__((packed));
 _Static_assert(sizeof(struct abi_ctf_packet) == 84, "32 bytes of header, 52 of context");
 
-/* Large event header of applications.  Extended when a u32 does not tell the time since the last. */
+/* Large event header of applications.  Extended when a u32 does not tell the time since the last.
+ */
 struct abi_ctf_event {
 	uint16_t id;
 	uint32_t time;

@@ -8,9 +8,9 @@
  *   ..              struct abi_schema[ABI_SCHEMAS], then their text
  *   chunk-aligned   chunk[n_chunks], each a struct abi_chunk and events
  *
- * The collector creates it, with the others of its session (abi/session.h).  All programs of one user
- * write; none is trusted.  Who uses it copies the constants of page 0 once, checks them, and bounds
- * every value read later by those copies.
+ * The collector creates it, with the others of its session (abi/session.h).  All programs of one
+ * user write; none is trusted.  Who uses it copies the constants of page 0 once, checks them, and
+ * bounds every value read later by those copies.
  *
  * A chunk and who may move it:
  *
@@ -36,9 +36,11 @@
 
 #include "abi/clock.h"
 
-#define ABI_POOL_MAGIC   0x6c6f6f7074657564ull /* "duetpool" */
+#define ABI_POOL_MAGIC 0x6c6f6f7074657564ull /* "duetpool" */
 #define ABI_POOL_VERSION 2u
-#define ABI_POOL_FLIGHT_RECORDER 1u /* flags: overwrite the oldest chunk instead of losing events */
+#define ABI_POOL_FLIGHT_RECORDER                                                                   \
+	1u /* flags: overwrite the oldest chunk instead of losing events  \
+				     */
 
 enum {
 	ABI_SCHEMAS = 4096,
@@ -61,55 +63,57 @@ struct abi_pool {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t flags;
-	uint64_t size; /* bytes, whole mapping */
-	uint32_t n_chunks; /* a power of two */
+	uint64_t size;	      /* bytes, whole mapping */
+	uint32_t n_chunks;    /* a power of two */
 	uint32_t chunk_shift; /* log2 of a chunk's bytes */
-	uint32_t n_cpus; /* slots below it belong to the CPU of that number */
+	uint32_t n_cpus;      /* slots below it belong to the CPU of that number */
 	uint32_t n_slots;
 	struct abi_clock clock;
 	uint32_t block_timeout_us; /* how long a writer waits for a free chunk; 0: not at all */
 	/* Written by programs from here on. */
 	uint64_t order __attribute__((aligned(64))); /* counts closed chunks: their age */
-	uint32_t exhausted; /* ABI_POOL_EXHAUSTED...; the collector clears it when it has made room */
-	uint32_t waited; /* events that had to wait for a chunk */
-	uint32_t n_schemas __attribute__((aligned(64))); /* handed out; each valid once its size is set */
+	uint32_t exhausted; /* ABI_POOL_EXHAUSTED...; the collector clears it when it has made room
+			     */
+	uint32_t waited;    /* events that had to wait for a chunk */
+	uint32_t n_schemas
+		__attribute__((aligned(64))); /* handed out; each valid once its size is set */
 	uint32_t text_used;
 };
 
 /* One CPU's place: two cache lines, so that neighbours do not fetch each other's. */
 struct abi_slot {
-	uint64_t chunk; /* W path: ABI_CHUNK_REF of the open chunk, or 0 */
+	uint64_t chunk;		 /* W path: ABI_CHUNK_REF of the open chunk, or 0 */
 	uint64_t x[ABI_X_SLOTS]; /* X path: ABI_PLACE of open chunks, or 0 */
-	uint64_t lost; /* events refused here since the start */
-	uint64_t reported; /* the collector's: ABI_TOLD of them in traces that are closed */
+	uint64_t lost;		 /* events refused here since the start */
+	uint64_t reported;	 /* the collector's: ABI_TOLD of them in traces that are closed */
 	uint64_t pad[9];
 };
 _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
 
-/* How many events a CPU lost as the traces that are closed tell, and the number of the last of these (its lower
- * 16 bits); one store for both. */
-#define ABI_TOLD(incarnation, n)    ((uint64_t)(incarnation) << 48 | (n))
-#define ABI_TOLD_OF(word)    ((word) & ((1ull << 48) - 1))
-#define ABI_TOLD_LIFE(word)  ((uint32_t)((word) >> 48))
+/* How many events a CPU lost as the traces that are closed tell, and the number of the last of
+ * these (its lower 16 bits); one store for both. */
+#define ABI_TOLD(incarnation, n) ((uint64_t)(incarnation) << 48 | (n))
+#define ABI_TOLD_OF(word) ((word) & ((1ull << 48) - 1))
+#define ABI_TOLD_LIFE(word) ((uint32_t)((word) >> 48))
 
 /* A reference to a chunk: its byte offset from the first chunk, bit 0 set. */
 #define ABI_CHUNK_REF(offset) ((uint64_t)(offset) | 1)
 
 /*
- * A place of the X path: a reference and, above it, who is writing into the chunk now: his host pid,
- * ABI_HOLDER_UNKNOWN if he has none here, 0 for nobody.  While a chunk is in a place the place says
- * who holds it; at other times its state word does.
+ * A place of the X path: a reference and, above it, who is writing into the chunk now: his host
+ * pid, ABI_HOLDER_UNKNOWN if he has none here, 0 for nobody.  While a chunk is in a place the place
+ * says who holds it; at other times its state word does.
  */
 #define ABI_PLACE(ref, holder) ((uint64_t)(holder) << 40 | (ref))
-#define ABI_PLACE_REF(place)   ((place) & ((1ull << 40) - 1))
-#define ABI_HOLDER_OF(place)   ((uint32_t)((place) >> 40))
-#define ABI_HOLDER_UNKNOWN     0xffffffu /* Linux's pids end at 2^22 */
+#define ABI_PLACE_REF(place) ((place) & ((1ull << 40) - 1))
+#define ABI_HOLDER_OF(place) ((uint32_t)((place) >> 40))
+#define ABI_HOLDER_UNKNOWN 0xffffffu /* Linux's pids end at 2^22 */
 
 /* State word: 2 bits state, 32 bits owner (host pid), 30 bits order of closing. */
 enum abi_chunk_state { ABI_FREE = 0, ABI_BUSY = 1, ABI_OWNED = 2, ABI_FULL = 3 };
-#define ABI_STATE(order, owner, state) \
+#define ABI_STATE(order, owner, state)                                                             \
 	((uint64_t)(order) << 34 | (uint64_t)(uint32_t)(owner) << 2 | (uint64_t)(state))
-#define ABI_STATE_OF(word) ((enum abi_chunk_state)((word) & 3))
+#define ABI_STATE_OF(word) ((enum abi_chunk_state)((word)&3))
 #define ABI_OWNER_OF(word) ((uint32_t)((word) >> 2))
 #define ABI_ORDER_OF(word) ((word) >> 34)
 
@@ -117,23 +121,24 @@ enum abi_chunk_state { ABI_FREE = 0, ABI_BUSY = 1, ABI_OWNED = 2, ABI_FULL = 3 }
  * The commit word: 24 bits of published bytes, this header included; 40 bits of the time of the
  * last event, nanoseconds since begin_ns.  One store of it publishes an event.
  */
-#define ABI_POS_BITS    24
-#define ABI_POS_OF(w)   ((uint32_t)((w) & ((1u << ABI_POS_BITS) - 1)))
+#define ABI_POS_BITS 24
+#define ABI_POS_OF(w) ((uint32_t)((w) & ((1u << ABI_POS_BITS) - 1)))
 #define ABI_SINCE_OF(w) ((w) >> ABI_POS_BITS)
 #define ABI_WORD(since_ns, pos) ((uint64_t)(since_ns) << ABI_POS_BITS | (pos))
-#define ABI_SINCE_MAX   (1ull << (64 - ABI_POS_BITS)) /* 18 minutes: an older chunk is replaced */
+#define ABI_SINCE_MAX (1ull << (64 - ABI_POS_BITS)) /* 18 minutes: an older chunk is replaced */
 
 struct abi_chunk {
 	uint64_t word;
 	uint64_t begin_ns;
 	uint64_t sequence; /* W path: the chunk's number in its CPU's stream */
-	uint32_t cpu; /* of all its events; ABI_CPU_UNKNOWN */
-	uint32_t path; /* ABI_PATH_... */
+	uint32_t cpu;	   /* of all its events; ABI_CPU_UNKNOWN */
+	uint32_t path;	   /* ABI_PATH_... */
 	uint64_t pad[4];
 	/* The collector's, on a line of its own. */
-	uint64_t read; /* bytes already in the file */
+	uint64_t read;	 /* bytes already in the file */
 	uint64_t cut_ns; /* time of the last event there */
-	uint64_t pending; /* bytes that will be there when what is being written is; 0: nothing is */
+	uint64_t
+		pending; /* bytes that will be there when what is being written is; 0: nothing is */
 	uint64_t pad2[5];
 };
 _Static_assert(sizeof(struct abi_chunk) == 128, "layout both sides agree on");
@@ -142,7 +147,7 @@ enum { ABI_PATH_W = 1, ABI_PATH_X = 2 };
 /* An event class some program registered: "LEVEL CHANNEL:NAME TYPE FIELD TYPE FIELD ...". */
 struct abi_schema {
 	uint32_t offset; /* in the text area */
-	uint32_t size; /* bytes; 0 until the text is complete (store-release) */
+	uint32_t size;	 /* bytes; 0 until the text is complete (store-release) */
 };
 /* Its index + 1 is the event id in the stream; id 0 is the collector's own. */
 

@@ -5,10 +5,10 @@
  *   page 0..             struct abi_session_memory
  *   channels[i].offset   struct abi_pool (abi/pool.h), aligned to ABI_POOL_ALIGN
  *
- * A channel is a pool of its own, with its own rule for what happens when it is full, and a stream class
- * of its own in the trace.  The collector creates the whole, seals its size and gives it to the user's
- * programs.  They may all write to it, so nobody believes it: constants are copied and checked once, and
- * a filter is verified by whoever runs it.
+ * A channel is a pool of its own, with its own rule for what happens when it is full, and a stream
+ * class of its own in the trace.  The collector creates the whole, seals its size and gives it to
+ * the user's programs.  They may all write to it, so nobody believes it: constants are copied and
+ * checked once, and a filter is verified by whoever runs it.
  *
  *   (1) constants are written before the memory is given out
  *   (2) filters are only added; the text of one is complete before its size is set
@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define ABI_SESSION_MEMORY_MAGIC   0x6472616f62746564ull /* "detboard" */
+#define ABI_SESSION_MEMORY_MAGIC 0x6472616f62746564ull /* "detboard" */
 #define ABI_SESSION_MEMORY_VERSION 2u
 
 enum {
@@ -37,7 +37,7 @@ struct abi_channel {
 
 struct abi_session_filter {
 	uint32_t offset; /* in the text area */
-	uint32_t size; /* bytes; 0 until the text is complete (store-release) */
+	uint32_t size;	 /* bytes; 0 until the text is complete (store-release) */
 };
 
 struct abi_session_memory {
@@ -51,15 +51,16 @@ struct abi_session_memory {
 	struct abi_session_filter filters[ABI_FILTERS]; /* filter n is at n - 1 */
 	char text[ABI_FILTER_TEXT_BYTES];
 };
-_Static_assert(sizeof(struct abi_session_memory) <= ABI_POOL_ALIGN, "the first pool lies behind it");
+_Static_assert(sizeof(struct abi_session_memory) <= ABI_POOL_ALIGN,
+	       "the first pool lies behind it");
 
-/* What becomes of an enabled event: its channel, the number of its filter, 0 for none; and whether it is
- * written once more, for triggers, perhaps for them alone. */
+/* What becomes of an enabled event: its channel, the number of its filter, 0 for none; and whether
+ * it is written once more, for triggers, perhaps for them alone. */
 #define ABI_HOW(channel, filter) ((uint16_t)((filter) << 4 | (channel)))
-#define ABI_HOW_CHANNEL(routing)     ((routing) & (ABI_CHANNELS - 1))
-#define ABI_HOW_FILTER(routing)      ((routing) >> 4 & ABI_FILTERS)
-#define ABI_HOW_TRIGGER          0x8000u
-#define ABI_HOW_TRIGGER_ALONE    0x4000u
+#define ABI_HOW_CHANNEL(routing) ((routing) & (ABI_CHANNELS - 1))
+#define ABI_HOW_FILTER(routing) ((routing) >> 4 & ABI_FILTERS)
+#define ABI_HOW_TRIGGER 0x8000u
+#define ABI_HOW_TRIGGER_ALONE 0x4000u
 _Static_assert(ABI_CHANNELS == 16 && ABI_FILTERS == 255, "four bits and eight");
 
 #endif

@@ -48,7 +48,8 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 
 int coverage_init(struct coverage *f, const struct pass *r)
 {
-	*f = (struct coverage){ .plans = calloc(trace_n_classes(r->trace) + (size_t)1, sizeof *f->plans) };
+	*f = (struct coverage){ .plans = calloc(trace_n_classes(r->trace) + (size_t)1,
+						sizeof *f->plans) };
 	if (!f->plans)
 		return -ENOMEM;
 	pass_each_class(r, plan_class, f);
@@ -86,7 +87,8 @@ static void tear(struct coverage *f, uint32_t thread)
 /* NULL for idle threads, of which there is one per CPU, and unknown ones. */
 static struct coverage_thread *thread_at(struct coverage *f, struct pass *r, int64_t number)
 {
-	return number > 0 && threads_at(r->threads, (uint32_t)number)->tid > 0 ? &f->threads[number] : NULL;
+	return number > 0 && threads_at(r->threads, (uint32_t)number)->tid > 0 ? &f->threads[number]
+									       : NULL;
 }
 
 static void on_switch(struct coverage *f, struct pass *r, uint32_t cpu, int64_t prev, int64_t next)
@@ -135,7 +137,8 @@ static void on_waking(struct coverage *f, struct pass *r, int64_t thread)
 	t->waits = true;
 }
 
-/* Ours say whether they follow processes or the machine; of others it is judged by what they hold. */
+/* Ours say whether they follow processes or the machine; of others it is judged by what they hold.
+ */
 static void client_scope(struct coverage *f, const struct trace_source *source)
 {
 	const char *scope = ctf_meta_env(source->meta, "duet_scope");
@@ -147,7 +150,8 @@ static void client_scope(struct coverage *f, const struct trace_source *source)
 	f->is_followed |= !strcmp(scope, "followed");
 }
 
-int64_t coverage_on_event(struct coverage *f, struct pass *r, const struct trace_event *e, uint32_t thread)
+int64_t coverage_on_event(struct coverage *f, struct pass *r, const struct trace_event *e,
+			  uint32_t thread)
 {
 	const struct coverage_plan *p = &f->plans[trace_class_number(e)];
 	int64_t cpu = e->stream->source->domain == TRACE_KERNEL ? cpu_of(f, e) : 0;
@@ -191,8 +195,8 @@ int64_t coverage_lost(struct coverage *f, const struct trace_event *e)
 	return cpu;
 }
 
-/* Threads that nothing shows to be followed, switched to from an idle CPU or to it: a recording that
- * follows some processes does not have such switches. */
+/* Threads that nothing shows to be followed, switched to from an idle CPU or to it: a recording
+ * that follows some processes does not have such switches. */
 static bool has_strangers(const struct coverage *f)
 {
 	for (uint32_t i = 0; i < f->n_threads; i++)

@@ -11,7 +11,9 @@ enum { TENANT_SESSIONS_MAX = 4096 }; /* of each kind: more no machine has */
 
 static const struct event_table_kind kinds[] = {
 	{ "lttng_statedump_block_device", ROLE_DISK, { "dev", "diskname" } },
-	{ "lttng_statedump_cpu_topology", ROLE_CPU, { "cpu_id", "physical_id", "core_id", "model_name" } },
+	{ "lttng_statedump_cpu_topology",
+	  ROLE_CPU,
+	  { "cpu_id", "physical_id", "core_id", "model_name" } },
 };
 
 int devices_init(struct devices *m, const struct pass *r)
@@ -34,7 +36,8 @@ static void take_text(char to[MACHINE_NAME], const struct trace_event *e, const 
 	size_t size;
 
 	if (op && ctf_event_text(e->ctf, op, &text, &size))
-		snprintf(to, MACHINE_NAME, "%.*s", (int)(size < MACHINE_NAME ? size : MACHINE_NAME - 1), text);
+		snprintf(to, MACHINE_NAME, "%.*s",
+			 (int)(size < MACHINE_NAME ? size : MACHINE_NAME - 1), text);
 }
 
 static int on_disk(struct devices *m, const struct event_table *p, const struct trace_event *e)
@@ -61,8 +64,9 @@ static int on_cpu(struct devices *m, const struct event_table *p, const struct t
 		return 0;
 	if (pass_grow(&m->cpus, &m->n_cpu_rooms, m->n_cpus, sizeof *m->cpus))
 		return -ENOMEM;
-	m->cpus[m->n_cpus++] = (struct devices_cpu){ number, (uint32_t)pass_number(e, p->field[1], 0),
-						     (uint32_t)pass_number(e, p->field[2], 0) };
+	m->cpus[m->n_cpus++] =
+		(struct devices_cpu){ number, (uint32_t)pass_number(e, p->field[1], 0),
+				      (uint32_t)pass_number(e, p->field[2], 0) };
 	return 0;
 }
 
@@ -101,7 +105,8 @@ static uint32_t count_different(const struct devices *m, bool by_core)
 
 	for (uint32_t i = 0; i < m->n_cpus; i++) {
 		for (k = 0; k < i; k++)
-			if (m->cpus[k].package == m->cpus[i].package && (!by_core || m->cpus[k].core == m->cpus[i].core))
+			if (m->cpus[k].package == m->cpus[i].package &&
+			    (!by_core || m->cpus[k].core == m->cpus[i].core))
 				break;
 		n += k == i;
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/devices.h - what the numbers in events of the kernel mean on the machine: its disks, its CPUs.
+ * analysis/devices.h - what the numbers in events of the kernel mean on the machine: its disks, its
+ * CPUs.
  *
- * From the state dump of a recording, which may begin after the first events: ask at the end.  Of several machines that
- * are read as one the first that told of a number is believed.
+ * From the state dump of a recording, which may begin after the first events: ask at the end.  Of
+ * several machines that are read as one the first that told of a number is believed.
  */
 #ifndef ANALYSIS_DEVICES_H
 #define ANALYSIS_DEVICES_H

@@ -24,8 +24,9 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	m->plans[number].class = c;
 	if (s->domain != TRACE_KERNEL)
 		return;
-	while (i < m->n && !pattern_glob(m->kinds[i].event, m->kinds[i].event + strlen(m->kinds[i].event),
-					 c->name, end))
+	while (i < m->n &&
+	       !pattern_glob(m->kinds[i].event, m->kinds[i].event + strlen(m->kinds[i].event),
+			     c->name, end))
 		i++;
 	if (i == m->n)
 		return;
@@ -34,9 +35,11 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 		m->plans[number].field[k] = ctf_class_find(c, CTF_PAYLOAD, m->kinds[i].fields[k]);
 }
 
-struct event_table *event_table_make(const struct pass *r, const struct event_table_kind *kinds, size_t n)
+struct event_table *event_table_make(const struct pass *r, const struct event_table_kind *kinds,
+				     size_t n)
 {
-	struct making m = { calloc(trace_n_classes(r->trace) + (size_t)1, sizeof *m.plans), kinds, n };
+	struct making m = { calloc(trace_n_classes(r->trace) + (size_t)1, sizeof *m.plans), kinds,
+			    n };
 
 	if (m.plans)
 		pass_each_class(r, plan_class, &m);

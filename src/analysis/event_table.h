@@ -13,7 +13,7 @@ enum { PLAN_FIELDS = 6 };
 
 struct event_table_kind {
 	const char *event; /* of the kernel; may be a glob; the first that fits counts */
-	int role; /* not 0 */
+	int role;	   /* not 0 */
 	const char *fields[PLAN_FIELDS];
 };
 
@@ -24,8 +24,10 @@ struct event_table {
 	const struct ctf_op *field[PLAN_FIELDS]; /* NULL: the event does not have it */
 };
 
-/* event_table_make - an array by class number (trace_class_number), to be freed; NULL: no memory. */
-struct event_table *event_table_make(const struct pass *r, const struct event_table_kind *kinds, size_t n);
+/* event_table_make - an array by class number (trace_class_number), to be freed; NULL: no memory.
+ */
+struct event_table *event_table_make(const struct pass *r, const struct event_table_kind *kinds,
+				     size_t n);
 
 /* event_table_has - whether the recording has a class of this role. */
 bool event_table_has(const struct pass *r, const struct event_table *plans, int role);

@@ -20,7 +20,8 @@ struct index { /* zeroed: empty */
 	uint32_t n_buckets; /* a power of two */
 };
 
-/* index_find - the index of (@a, @b, @c), made if it is new and @may_add.  -1: there is none; -ENOMEM. */
+/* index_find - the index of (@a, @b, @c), made if it is new and @may_add.  -1: there is none;
+ * -ENOMEM. */
 int64_t index_find(struct index *k, uint64_t a, uint64_t b, uint64_t c, bool may_add);
 void index_fini(struct index *k);
 

@@ -7,8 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum role { ROLE_NONE, ROLE_HARD_ENTRY, ROLE_HARD_EXIT, ROLE_SOFT_ENTRY, ROLE_SOFT_EXIT, ROLE_SOFT_RAISE,
-	    ROLE_VECTOR_ENTRY, ROLE_VECTOR_EXIT, ROLE_SWITCH, ROLE_NAME };
+enum role {
+	ROLE_NONE,
+	ROLE_HARD_ENTRY,
+	ROLE_HARD_EXIT,
+	ROLE_SOFT_ENTRY,
+	ROLE_SOFT_EXIT,
+	ROLE_SOFT_RAISE,
+	ROLE_VECTOR_ENTRY,
+	ROLE_VECTOR_EXIT,
+	ROLE_SWITCH,
+	ROLE_NAME
+};
 
 static const struct event_table_kind kinds[] = {
 	{ "irq_handler_entry", ROLE_HARD_ENTRY, { "irq", "name" } },
@@ -46,10 +56,11 @@ void irq_stack_fini(struct irqs *s)
 const char *irq_stack_soft_name(int64_t number)
 {
 	/* include/linux/interrupt.h, in the order of their numbers. */
-	static const char *const names[] = { "HI",	"TIMER",    "NET_TX", "NET_RX",	 "BLOCK",
+	static const char *const names[] = { "HI",	 "TIMER",   "NET_TX", "NET_RX",	 "BLOCK",
 					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
 
-	return number >= 0 && number < (int64_t)(sizeof names / sizeof *names) ? names[number] : NULL;
+	return number >= 0 && number < (int64_t)(sizeof names / sizeof *names) ? names[number]
+									       : NULL;
 }
 
 static void name_soft(struct irq_source *source)
@@ -69,7 +80,8 @@ static size_t vector_name(const char *class_name, const char **name)
 	return (size_t)(strrchr(class_name, '_') - *name);
 }
 
-static void name_source(struct irq_source *source, const struct event_table *p, const struct trace_event *e)
+static void name_source(struct irq_source *source, const struct event_table *p,
+			const struct trace_event *e)
 {
 	const char *text;
 	size_t size;
@@ -81,13 +93,15 @@ static void name_source(struct irq_source *source, const struct event_table *p, 
 		snprintf(source->name, sizeof source->name, "%.*s", (int)size, text);
 	} else if (p->field[1] && ctf_event_text(e->ctf, p->field[1], &text, &size) && size) {
 		source->is_named = true;
-		snprintf(source->name, sizeof source->name, "%.*s", (int)(size < 40 ? size : 40), text);
+		snprintf(source->name, sizeof source->name, "%.*s", (int)(size < 40 ? size : 40),
+			 text);
 	} else {
 		snprintf(source->name, sizeof source->name, "irq %d", (int)source->number);
 	}
 }
 
-static bool is_source(const struct irq_source *s, enum irq_kind kind, int64_t number, const struct event_table *p)
+static bool is_source(const struct irq_source *s, enum irq_kind kind, int64_t number,
+		      const struct event_table *p)
 {
 	const char *name;
 
@@ -100,7 +114,8 @@ static bool is_source(const struct irq_source *s, enum irq_kind kind, int64_t nu
 }
 
 /* The index of the source that @e is of, made if it is new; -ENOMEM. */
-static int64_t source_of(struct irqs *s, enum irq_kind kind, const struct event_table *p, const struct trace_event *e)
+static int64_t source_of(struct irqs *s, enum irq_kind kind, const struct event_table *p,
+			 const struct trace_event *e)
 {
 	int64_t number = kind == IRQ_VECTOR ? 0 : pass_number(e, p->field[0], -1);
 
@@ -128,7 +143,8 @@ static void begin(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t ti
 	c->stack[c->depth++] = (struct irq_frame){ .source = source, .begin_ns = time_ns };
 }
 
-static void end(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t time_ns, struct irq_stack_event *what)
+static void end(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t time_ns,
+		struct irq_stack_event *what)
 {
 	uint32_t i = c->depth;
 	struct irq_frame *f;
@@ -158,7 +174,8 @@ int irq_stack_name(struct irqs *s, const struct trace_event *e)
 	return p->role == ROLE_NAME && source_of(s, IRQ_HARD, p, e) < 0 ? -ENOMEM : 0;
 }
 
-int irq_stack_on_event(struct irqs *s, uint32_t cpu, const struct trace_event *e, struct irq_stack_event *what)
+int irq_stack_on_event(struct irqs *s, uint32_t cpu, const struct trace_event *e,
+		       struct irq_stack_event *what)
 {
 	static const struct {
 		enum irq_kind kind;
@@ -195,8 +212,9 @@ int irq_stack_on_event(struct irqs *s, uint32_t cpu, const struct trace_event *e
 		end(s, &s->cpus[cpu], (uint32_t)source, e->time_ns, what);
 		return 0;
 	}
-	*what = (struct irq_stack_event){ .is = meaning[p->role].is, .source = (uint32_t)source,
-				     .begin_ns = e->time_ns };
+	*what = (struct irq_stack_event){ .is = meaning[p->role].is,
+					  .source = (uint32_t)source,
+					  .begin_ns = e->time_ns };
 	if (what->is == IRQS_BEGIN)
 		begin(s, &s->cpus[cpu], (uint32_t)source, e->time_ns);
 	return 0;
@@ -212,5 +230,6 @@ void irq_stack_forget(struct irqs *s)
 
 const struct irq_frame *irq_stack_on(const struct irqs *s, uint32_t cpu)
 {
-	return cpu < s->n_cpus && s->cpus[cpu].depth ? &s->cpus[cpu].stack[s->cpus[cpu].depth - 1] : NULL;
+	return cpu < s->n_cpus && s->cpus[cpu].depth ? &s->cpus[cpu].stack[s->cpus[cpu].depth - 1]
+						     : NULL;
 }

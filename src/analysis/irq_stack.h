@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/irq_stack.h - interrupts as they come upon CPUs: hard ones, soft ones and vectors, nested.
+ * analysis/irq_stack.h - interrupts as they come upon CPUs: hard ones, soft ones and vectors,
+ * nested.
  *
  * On each CPU they are a stack.  An exit ends the innermost of its kind and those within it; exits
- * whose entry was not seen end nothing.  A switch of threads, and a loss, empties the stack: what was on it has no
- * duration.  (A soft interrupt may be left by a switch only in kernels that run it in a thread.)
+ * whose entry was not seen end nothing.  A switch of threads, and a loss, empties the stack: what
+ * was on it has no duration.  (A soft interrupt may be left by a switch only in kernels that run it
+ * in a thread.)
  */
 #ifndef ANALYSIS_IRQ_STACK_H
 #define ANALYSIS_IRQ_STACK_H
@@ -38,8 +40,8 @@ struct irqs {
 	uint32_t n_sources, n_source_rooms;
 	struct irq_cpu *cpus; /* as pass_cpu() numbers them */
 	uint32_t n_cpus;
-	uint64_t n_left; /* never seen to end */
-	uint64_t n_headless; /* exits whose entry was not seen */
+	uint64_t n_left;		      /* never seen to end */
+	uint64_t n_headless;		      /* exits whose entry was not seen */
 	bool has_hard, has_soft, has_vectors; /* recorded */
 };
 
@@ -56,8 +58,10 @@ int irq_stack_init(struct irqs *s, const struct pass *r);
 void irq_stack_fini(struct irqs *s);
 
 /* irq_stack_on_event - feed every event, @cpu is pass_cpu()'s.  Returns 0 or -ENOMEM. */
-int irq_stack_on_event(struct irqs *s, uint32_t cpu, const struct trace_event *e, struct irq_stack_event *what);
-/* irq_stack_name - events of the state dump, also those before the range: what interrupts are called.  Others do nothing.  Returns 0 or -ENOMEM. */
+int irq_stack_on_event(struct irqs *s, uint32_t cpu, const struct trace_event *e,
+		       struct irq_stack_event *what);
+/* irq_stack_name - events of the state dump, also those before the range: what interrupts are
+ * called.  Others do nothing.  Returns 0 or -ENOMEM. */
 int irq_stack_name(struct irqs *s, const struct trace_event *e);
 /* irq_stack_forget - what was begun on all CPUs is not believed any more. */
 void irq_stack_forget(struct irqs *s);

@@ -35,7 +35,8 @@ static int take_lost(struct pass *r, const struct trace_event *e, pass_lost *los
 	return lost && (!is_before || r->is_seen_before) ? lost(context, r, e) : 0;
 }
 
-static int take_event(struct pass *r, const struct trace_event *e, pass_on_event *on_event, void *context)
+static int take_event(struct pass *r, const struct trace_event *e, pass_on_event *on_event,
+		      void *context)
 {
 	int64_t thread = threads_on_event(r->threads, e);
 
@@ -51,7 +52,8 @@ static int take_event(struct pass *r, const struct trace_event *e, pass_on_event
 	return on_event(context, r, e, (uint32_t)thread);
 }
 
-int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *context, struct diag *d)
+int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *context,
+	     struct diag *d)
 {
 	struct trace_event e;
 	int item, err = 0;
@@ -96,7 +98,8 @@ int64_t pass_cpu(struct pass *r, const struct trace_event *e)
 {
 	uint32_t i = 0;
 
-	while (i < r->n_cpus && (r->cpus[i].cpu != e->cpu || r->cpus[i].source != e->stream->source))
+	while (i < r->n_cpus &&
+	       (r->cpus[i].cpu != e->cpu || r->cpus[i].source != e->stream->source))
 		i++;
 	if (i < r->n_cpus)
 		return i;

@@ -19,21 +19,23 @@ struct pass_range {
 struct pass {
 	struct trace *trace; /* lent */
 	struct pass_range range;
-	bool is_seen_before; /* set it after pass_init(): events before the range are shown too, not counted */
+	bool is_seen_before; /* set it after pass_init(): events before the range are shown too, not
+				counted */
 	struct threads *threads;
 	uint64_t n_events, n_of[3]; /* by enum trace_domain */
 	uint64_t lost_events, lost_packets, n_damages;
 	int64_t first_ns, last_ns; /* of events; both 0 if there is none */
-	uint32_t epoch[3]; /* by enum trace_domain */
+	uint32_t epoch[3];	   /* by enum trace_domain */
 	struct pass_cpu {
 		const struct trace_source *source;
 		uint32_t cpu;
-	} *cpus; /* as pass_cpu() numbers them */
+	} * cpus; /* as pass_cpu() numbers them */
 	uint32_t n_cpus, n_cpu_rooms;
 };
 
 /* One event, and the number of its thread.  Returns 0 or -errno. */
-typedef int pass_on_event(void *context, struct pass *r, const struct trace_event *e, uint32_t thread);
+typedef int pass_on_event(void *context, struct pass *r, const struct trace_event *e,
+			  uint32_t thread);
 /* A place where something was lost; may be NULL. */
 typedef int pass_lost(void *context, struct pass *r, const struct trace_event *e);
 
@@ -42,32 +44,37 @@ int pass_init(struct pass *r, struct trace *trace, const struct pass_range *rang
 void pass_fini(struct pass *r);
 
 /* pass_all - read everything; then processes are settled.  Returns 0 or -errno, reason in @d. */
-int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *context, struct diag *d);
+int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *context,
+	     struct diag *d);
 
 /* pass_each_class - tell all event classes, with their numbers (trace_class_number). */
-typedef void pass_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
-		       uint32_t number);
+typedef void pass_class(void *context, const struct trace_source *s,
+			const struct ctf_event_class *c, uint32_t number);
 void pass_each_class(const struct pass *r, pass_class *report, void *context);
 
-/* pass_is_like - whether @pattern (rules/pattern.h) means an event; the kernel's channel is "kernel". */
+/* pass_is_like - whether @pattern (rules/pattern.h) means an event; the kernel's channel is
+ * "kernel". */
 bool pass_is_like(const char *pattern, const struct trace_source *s, const char *event);
 
-/* pass_cpu - the dense number of @e's CPU (of its host's trace): an index into `cpus`; or -ENOMEM. */
+/* pass_cpu - the dense number of @e's CPU (of its host's trace): an index into `cpus`; or -ENOMEM.
+ */
 int64_t pass_cpu(struct pass *r, const struct trace_event *e);
 
-/* pass_grow - make room for element @i of an array, if there is none; new ones are zeroed.  Returns 0 or -ENOMEM. */
+/* pass_grow - make room for element @i of an array, if there is none; new ones are zeroed.  Returns
+ * 0 or -ENOMEM. */
 int pass_grow_to(void *array, uint32_t *n, uint32_t i, size_t size);
 static inline int pass_grow(void *array, uint32_t *n, uint32_t i, size_t size)
 {
 	return i < *n ? 0 : pass_grow_to(array, n, i, size);
 }
 
-/* pass_function - of a class of the kernel's: the field that tells which of its functions an event of a tracer is about; NULL:
- * it is none. */
+/* pass_function - of a class of the kernel's: the field that tells which of its functions an event
+ * of a tracer is about; NULL: it is none. */
 const struct ctf_op *pass_function(const struct ctf_event_class *c);
 
 /* The value of a field; @otherwise if the event does not have it. */
-static inline int64_t pass_number(const struct trace_event *e, const struct ctf_op *op, int64_t otherwise)
+static inline int64_t pass_number(const struct trace_event *e, const struct ctf_op *op,
+				  int64_t otherwise)
 {
 	int64_t v;
 

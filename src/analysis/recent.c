@@ -84,8 +84,9 @@ static struct recent_program *program(struct recent *r, int64_t pid)
 static uint64_t bytes_of(struct looking *l, const struct trace_event *e)
 {
 	struct place *p = &l->places[e->stream->number];
-	uint64_t begin_bits = p->packet == e->ctf->packet && p->end_bits <= e->ctf->body_bits ? p->end_bits
-											       : e->ctf->body_bits;
+	uint64_t begin_bits = p->packet == e->ctf->packet && p->end_bits <= e->ctf->body_bits
+				      ? p->end_bits
+				      : e->ctf->body_bits;
 
 	*p = (struct place){ e->ctf->packet, e->ctf->end_bits };
 	return (e->ctf->end_bits - begin_bits) / 8;
@@ -109,10 +110,12 @@ static int count(struct looking *l, const struct trace_event *e)
 	int64_t pid;
 
 	if (e->stream->number >= l->n_places &&
-	    !(l->places = grow(l->places, &l->n_places, trace_n_streams(l->trace), sizeof *l->places)))
+	    !(l->places =
+		      grow(l->places, &l->n_places, trace_n_streams(l->trace), sizeof *l->places)))
 		return -ENOMEM;
 	if (trace_class_number(e) >= l->n_reporters &&
-	    !(l->reporters = grow(l->reporters, &l->n_reporters, trace_n_classes(l->trace), sizeof *l->reporters)))
+	    !(l->reporters = grow(l->reporters, &l->n_reporters, trace_n_classes(l->trace),
+				  sizeof *l->reporters)))
 		return -ENOMEM;
 	bytes = bytes_of(l, e);
 	if (e->time_ns < r->begin_ns)
@@ -160,7 +163,8 @@ static int look(struct looking *l, int64_t window_ns, uint64_t max_events, struc
 	return item < 0 ? item : 0;
 }
 
-int recent_scan(struct recent *r, const char *path, int64_t window_ns, uint64_t max_events, struct diag *d)
+int recent_scan(struct recent *r, const char *path, int64_t window_ns, uint64_t max_events,
+		struct diag *d)
 {
 	const struct trace_options o = { .follows = true };
 	struct looking l = { .r = r };

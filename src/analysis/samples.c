@@ -16,7 +16,8 @@ static uint32_t bucket_of(uint64_t v)
 	if (v < SUB)
 		return (uint32_t)v;
 	power = 63 - __builtin_clzll(v);
-	return (uint32_t)(power - SUB_BITS + 1) * SUB + (uint32_t)((v >> (power - SUB_BITS)) & (SUB - 1));
+	return (uint32_t)(power - SUB_BITS + 1) * SUB +
+	       (uint32_t)((v >> (power - SUB_BITS)) & (SUB - 1));
 }
 
 static uint64_t middle_of(uint32_t bucket)

@@ -4,8 +4,8 @@
  *
  * Up to SAMPLES_EXACT values are kept and percentiles are exact (nearest rank: the least value that
  * at least p per cent of all do not exceed).  Beyond that they go to buckets, 128 to each doubling,
- * and a percentile is the middle of its bucket: at most 0.4 % from the truth.  Count, sum, least and
- * greatest are always exact.  After Gil Tene's HdrHistogram.
+ * and a percentile is the middle of its bucket: at most 0.4 % from the truth.  Count, sum, least
+ * and greatest are always exact.  After Gil Tene's HdrHistogram.
  */
 #ifndef ANALYSIS_SAMPLES_H
 #define ANALYSIS_SAMPLES_H
@@ -40,8 +40,8 @@ static inline bool samples_are_exact(const struct samples *s)
 /* samples_by_power - how many lie in [2^i, 2^(i+1)), for each i; those of 0 are with 1. */
 void samples_by_power(const struct samples *s, uint64_t counts[64]);
 
-/* samples_next - walk over the values, ascending: *@cursor is 0 at first.  Gives a value and how many there are of
- * it; false at the end. */
+/* samples_next - walk over the values, ascending: *@cursor is 0 at first.  Gives a value and how
+ * many there are of it; false at the end. */
 bool samples_next(struct samples *s, uint64_t *cursor, uint64_t *value, uint64_t *n);
 
 struct slow {

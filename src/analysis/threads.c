@@ -9,7 +9,16 @@
 enum { RECENT = 256, FLAG_CLONE_THREAD = 0x10000 };
 static const uint32_t THREADS_MAX = 1u << 24; /* later ones are unknown */
 
-enum role { ROLE_NONE, ROLE_SWITCH, ROLE_FORK, ROLE_EXEC, ROLE_EXIT, ROLE_TASK, ROLE_CLONE, ROLE_CLONE3 };
+enum role {
+	ROLE_NONE,
+	ROLE_SWITCH,
+	ROLE_FORK,
+	ROLE_EXEC,
+	ROLE_EXIT,
+	ROLE_TASK,
+	ROLE_CLONE,
+	ROLE_CLONE3
+};
 
 struct event_table {
 	enum role role;
@@ -22,7 +31,9 @@ static const struct {
 	const char *fields[4];
 } roles[] = {
 	{ "sched_switch", ROLE_SWITCH, { "prev_tid", "prev_comm", "next_tid", "next_comm" } },
-	{ "sched_process_fork", ROLE_FORK, { "child_tid", "child_comm", "parent_tid", "child_pid" } },
+	{ "sched_process_fork",
+	  ROLE_FORK,
+	  { "child_tid", "child_comm", "parent_tid", "child_pid" } },
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "old_tid" } },
 	{ "sched_process_exit", ROLE_EXIT, { "tid" } },
 	{ "task_newtask", ROLE_TASK, { "pid", "clone_flags" } },
@@ -40,8 +51,8 @@ struct recent {
 
 struct threads {
 	struct names *names;
-	struct event_table *plans; /* by class number */
-	uint32_t *hosts; /* by source number */
+	struct event_table *plans;   /* by class number */
+	uint32_t *hosts;	     /* by source number */
 	uint32_t n_classes, n_hosts; /* of these */
 	struct thread *at;
 	uint32_t n, capacity;
@@ -59,7 +70,8 @@ static void plan_class(struct event_table *p, const struct ctf_event_class *c)
 		for (int i = 0; i < 4 && roles[r].fields[i]; i++)
 			p->field[i] = ctf_class_find(c, CTF_PAYLOAD, roles[r].fields[i]);
 		if (p->role == ROLE_CLONE && !p->field[0])
-			p->field[0] = ctf_class_find(c, CTF_PAYLOAD, "clone_flags"); /* as ours was called */
+			p->field[0] = ctf_class_find(c, CTF_PAYLOAD,
+						     "clone_flags"); /* as ours was called */
 	}
 }
 
@@ -109,7 +121,9 @@ int threads_update(struct threads *t, struct trace *trace, struct diag *d)
 {
 	int err = names_update(t->names, trace, d);
 
-	return err ? err : learn_classes(t, trace) ? diag_fail(d, -ENOMEM, "no memory for threads") : 0;
+	return err			 ? err
+	       : learn_classes(t, trace) ? diag_fail(d, -ENOMEM, "no memory for threads")
+					 : 0;
 }
 
 int threads_open(struct threads **result, struct trace *trace, struct diag *d)
@@ -299,12 +313,13 @@ static int learn_task(struct threads *t, const struct event_table *p, const stru
 	if (number > 0 && t->at[number].is_dead)
 		number = add(t, t->at[number].host, t->at[number].tid);
 	if (number > 0)
-		t->at[number].made = number_in(e, p->field[1]) & FLAG_CLONE_THREAD ? MADE_THREAD
-										   : MADE_PROCESS;
+		t->at[number].made =
+			number_in(e, p->field[1]) & FLAG_CLONE_THREAD ? MADE_THREAD : MADE_PROCESS;
 	return number < 0 ? -ENOMEM : 0;
 }
 
-static int learn(struct threads *t, const struct event_table *p, const struct trace_event *e, uint32_t current)
+static int learn(struct threads *t, const struct event_table *p, const struct trace_event *e,
+		 uint32_t current)
 {
 	int64_t flags;
 	int err;

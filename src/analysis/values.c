@@ -14,7 +14,7 @@
 struct values {
 	struct match_value *value;
 	struct index keys; /* (type, number), or (type, hash, size) of texts: its number - 1 */
-	char **texts; /* by number */
+	char **texts;	   /* by number */
 	uint32_t n_rooms;
 };
 
@@ -67,9 +67,11 @@ int64_t values_of(struct values *v, const struct trace_event *e, const struct th
 	if (type < 0)
 		return VALUE_NONE;
 	if (type == FILTER_STRING)
-		i = index_find(&v->keys, (uint64_t)type, index_hash(value.text, (size_t)value.more), value.more, true);
+		i = index_find(&v->keys, (uint64_t)type, index_hash(value.text, (size_t)value.more),
+			       value.more, true);
 	else
-		i = index_find(&v->keys, (uint64_t)type, value.bits, type == FILTER_INTEGER ? value.more : 0, true);
+		i = index_find(&v->keys, (uint64_t)type, value.bits,
+			       type == FILTER_INTEGER ? value.more : 0, true);
 	if (i < 0 || pass_grow(&v->texts, &v->n_rooms, (uint32_t)i + 1, sizeof *v->texts))
 		return -ENOMEM;
 	if (!v->texts[i + 1])

@@ -9,7 +9,8 @@ enum { VALUE_NONE = 0 }; /* of events without it */
 
 struct values;
 
-/* values_open - @name: as match_value_open() takes it.  Returns 0; -ENOENT if no event can have it; -ENOMEM. */
+/* values_open - @name: as match_value_open() takes it.  Returns 0; -ENOENT if no event can have it;
+ * -ENOMEM. */
 int values_open(struct values **v, const struct trace *t, const char *name);
 void values_close(struct values *v); /* accepts NULL */
 

@@ -11,7 +11,8 @@
 
 #include "base/io.h"
 
-/* Where all of the hierarchy is mounted: "36 35 0:30 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw" */
+/* Where all of the hierarchy is mounted: "36 35 0:30 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2
+ * rw" */
 static bool find_mount(char dir[PATH_MAX])
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -22,7 +23,9 @@ static bool find_mount(char dir[PATH_MAX])
 	while (f && !found && getline(&line, &capacity, f) > 0) {
 		char root[PATH_MAX];
 
-		found = strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %4095s %4095s", root, dir) == 2 && !strcmp(root, "/");
+		found = strstr(line, " - cgroup2 ") &&
+			sscanf(line, "%*s %*s %*s %4095s %4095s", root, dir) == 2 &&
+			!strcmp(root, "/");
 	}
 	free(line);
 	if (f)
@@ -36,10 +39,13 @@ int cgroup_find(struct cgroup *c, const char *name, struct diag *d)
 	size_t n;
 
 	if (!find_mount(mount))
-		return diag_fail(d, -ENOENT, "cgroup %s: the unified hierarchy is mounted nowhere\n"
-				 "  mount -t cgroup2 cgroup2 /sys/fs/cgroup", name);
+		return diag_fail(d, -ENOENT,
+				 "cgroup %s: the unified hierarchy is mounted nowhere\n"
+				 "  mount -t cgroup2 cgroup2 /sys/fs/cgroup",
+				 name);
 	n = strlen(mount);
-	if (!realpath(name, whole) || strncmp(whole, mount, n) != 0 || (whole[n] && whole[n] != '/'))
+	if (!realpath(name, whole) || strncmp(whole, mount, n) != 0 ||
+	    (whole[n] && whole[n] != '/'))
 		n = 0;
 	if (n)
 		path += n;
@@ -52,9 +58,15 @@ int cgroup_find(struct cgroup *c, const char *name, struct diag *d)
 		return diag_fail(d, -ENAMETOOLONG, "cgroup %s: the path is too long", name);
 	snprintf(procs, sizeof procs, "%s/cgroup.procs", c->dir);
 	if (strstr(c->path, "/..") || access(procs, R_OK))
-		return diag_fail(d, -ENOENT, "cgroup %s: there is no such in the unified hierarchy, which is at %s", name, mount);
+		return diag_fail(
+			d, -ENOENT,
+			"cgroup %s: there is no such in the unified hierarchy, which is at %s",
+			name, mount);
 	if (io_read_file(procs, whole, sizeof whole) == -EOPNOTSUPP)
-		return diag_fail(d, -EOPNOTSUPP, "cgroup %s: it is threaded, and has no processes of its own\n  name the one above that has them", name);
+		return diag_fail(d, -EOPNOTSUPP,
+				 "cgroup %s: it is threaded, and has no processes of its own\n  "
+				 "name the one above that has them",
+				 name);
 	return 0;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/compose.h - short texts put together in memory of a fixed size.  Header only: libduet uses it.
+ * base/compose.h - short texts put together in memory of a fixed size.  Header only: libduet uses
+ * it.
  *
- * snprintf would do, but it is not async-signal-safe, which a program's first event may have to be; and
- * it brings pages of libc and of the stack into a program that may never print anything.
+ * snprintf would do, but it is not async-signal-safe, which a program's first event may have to be;
+ * and it brings pages of libc and of the stack into a program that may never print anything.
  */
 #ifndef BASE_COMPOSE_H
 #define BASE_COMPOSE_H
@@ -28,7 +29,8 @@ static inline char *decimal(char digits[DECIMAL_BYTES], unsigned long v)
 }
 
 /*
- * compose - the strings, up to a NULL, one behind the other in @to, which has room for @size > 0 bytes.
+ * compose - the strings, up to a NULL, one behind the other in @to, which has room for @size > 0
+ * bytes.
  *
  * What does not fit is cut, and then the result is false.  Async-signal-safe.
  */

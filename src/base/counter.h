@@ -3,9 +3,10 @@
  * base/counter.h - counters of the processor, opened once and then read without a system call.
  *
  * The kernel counts for one thread, in user mode, and keeps in a page what must be added to the
- * register: struct perf_event_mmap_page of <linux/perf_event.h>, which says how it is read; see also
- * perf_event_open(2), "MMAP layout".  The page is only of use to the thread that is counted: the kernel
- * changes it, and its lock, on the CPU that thread runs on, so compiler barriers are enough.
+ * register: struct perf_event_mmap_page of <linux/perf_event.h>, which says how it is read; see
+ * also perf_event_open(2), "MMAP layout".  The page is only of use to the thread that is counted:
+ * the kernel changes it, and its lock, on the CPU that thread runs on, so compiler barriers are
+ * enough.
  *
  * Used by libduet, and by duet to find out beforehand whether this works here.
  */
@@ -37,9 +38,9 @@ typedef uint64_t counter_register(uint32_t number);
  *
  * @read_register: counter_rdpmc; inlined if it is named at the call.
  *
- * A counter that has no register at the moment, because others share them, has the value it had when it
- * lost it.  0 if there is a register that may not be read.  The thread that is counted, and its signal
- * handlers.  No system call.
+ * A counter that has no register at the moment, because others share them, has the value it had
+ * when it lost it.  0 if there is a register that may not be read.  The thread that is counted, and
+ * its signal handlers.  No system call.
  */
 static inline __attribute__((always_inline)) uint64_t
 counter_value(const struct perf_event_mmap_page *page, counter_register *read_register)
@@ -57,7 +58,8 @@ counter_value(const struct perf_event_mmap_page *page, counter_register *read_re
 			unsigned unused = (64u - load(&page->pmc_width)) & 63;
 
 			/* Signed, as wide as the register is: the kernel lets it start below 0. */
-			value += (uint64_t)((int64_t)(read_register(index - 1) << unused) >> unused);
+			value +=
+				(uint64_t)((int64_t)(read_register(index - 1) << unused) >> unused);
 		} else if (index) {
 			value = 0;
 		}
@@ -76,7 +78,8 @@ static inline uint64_t counter_rdpmc(uint32_t number)
 	return low | (uint64_t)high << 32;
 }
 #else
-/* Elsewhere the instruction faults unless the kernel was told otherwise, and its page does not say so. */
+/* Elsewhere the instruction faults unless the kernel was told otherwise, and its page does not say
+ * so. */
 #define COUNTERS_ARE_READABLE 0
 static inline uint64_t counter_rdpmc(uint32_t number)
 {
@@ -102,7 +105,8 @@ static inline int counter_open(unsigned i)
 /*
  * counter_map - the page of counter @fd; MAP_FAILED with errno.
  *
- * It keeps the counter alive without the descriptor.  The kernel leaves it out of the children of fork.
+ * It keeps the counter alive without the descriptor.  The kernel leaves it out of the children of
+ * fork.
  */
 static inline struct perf_event_mmap_page *counter_map(int fd, size_t page_size)
 {

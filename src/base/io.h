@@ -24,9 +24,10 @@ ssize_t io_read_file(const char *path, char *text, size_t size);
 int io_write_file(const char *path, const char *text);
 
 /*
- * Descriptors sent through the listening socket @fd, before anybody has connected, and what it accepts, are refused to their
- * sender (Linux 6.16 and later; else nothing happens).  To close a received one may take as long as its owner wishes - TCP
- * with SO_LINGER and a peer that does not read - and who drops a message unread closes what it holds.
+ * Descriptors sent through the listening socket @fd, before anybody has connected, and what it
+ * accepts, are refused to their sender (Linux 6.16 and later; else nothing happens).  To close a
+ * received one may take as long as its owner wishes - TCP with SO_LINGER and a peer that does not
+ * read - and who drops a message unread closes what it holds.
  */
 void io_refuse_descriptors(int fd);
 

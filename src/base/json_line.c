@@ -44,7 +44,8 @@ static bool take_value(struct cursor *c, struct json_line_member *m)
 	m->is_text = c->p < c->end && *c->p == '"';
 	if (m->is_text)
 		return take_string(c, &m->value, &m->value_size);
-	for (m->value = c->p; c->p < c->end && memchr("+-.0123456789abcdefghijklmnopqrstuvwxyzE", *c->p, 40);)
+	for (m->value = c->p;
+	     c->p < c->end && memchr("+-.0123456789abcdefghijklmnopqrstuvwxyzE", *c->p, 40);)
 		c->p++;
 	m->value_size = (size_t)(c->p - m->value);
 	return m->value_size;

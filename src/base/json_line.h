@@ -5,8 +5,8 @@
  *	{"verb":"snapshot","last_ns":5000000000}
  *	{"ok":true,"path":"/tmp/trace/snapshot-1",...}
  *
- * A line is one object of strings, numbers, true, false and null: nothing asked or answered so far needs
- * more.  Specification: docs/formats/control.md.
+ * A line is one object of strings, numbers, true, false and null: nothing asked or answered so far
+ *needs more.  Specification: docs/formats/control.md.
  */
 #ifndef BASE_JSON_LINE_H
 #define BASE_JSON_LINE_H
@@ -45,7 +45,8 @@ bool json_line_is_true(const struct json_line *l, const char *key);
 void json_line_add_text(struct text *t, const char *key, const char *value);
 void json_line_add_number(struct text *t, const char *key, uint64_t value);
 
-/* json_line_send - send the line @t, with descriptor @passed if it is not negative.  Returns 0 or -errno. */
+/* json_line_send - send the line @t, with descriptor @passed if it is not negative.  Returns 0 or
+ * -errno. */
 int json_line_send(int fd, struct text *t, int passed);
 /* json_line_refuse - answer that it cannot be done; @is_busy: now. */
 void json_line_refuse(int fd, bool is_busy, const char *why);

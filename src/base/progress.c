@@ -19,7 +19,8 @@ static int open_below(const char *dir, int length, const char *name)
 {
 	char path[PATH_MAX];
 
-	if (snprintf(path, sizeof path, "%.*s%s%s", length, dir, length ? "/" : "", name) >= (int)sizeof path) {
+	if (snprintf(path, sizeof path, "%.*s%s%s", length, dir, length ? "/" : "", name) >=
+	    (int)sizeof path) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
@@ -113,7 +114,8 @@ void progress_read(const char *path, struct progress *p)
 	*p = (struct progress){ PROGRESS_UNKNOWN };
 	if (fd < 0)
 		return;
-	lives = is_locked(fd); /* before the lines: who lets go after his last one is not taken for dead */
+	lives = is_locked(
+		fd); /* before the lines: who lets go after his last one is not taken for dead */
 	p->state = PROGRESS_GROWS; /* also before its first line */
 	read_relay(path, p);
 	read_lines(fd, p);
@@ -150,7 +152,8 @@ int progress_find(const char *path)
 
 int64_t progress_index_end(const char *dir, const char *stream)
 {
-	const off_t head = sizeof(struct abi_ctf_index_header), each = sizeof(struct abi_ctf_index_entry);
+	const off_t head = sizeof(struct abi_ctf_index_header),
+		    each = sizeof(struct abi_ctf_index_entry);
 	struct abi_ctf_index_entry e;
 	char name[NAME_MAX + 16];
 	struct stat st;
@@ -165,10 +168,12 @@ int64_t progress_index_end(const char *dir, const char *stream)
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		end = -1;
 	else if (st.st_size >= head + each &&
-		 pread(fd, &e, sizeof e, head + ((st.st_size - head) / each - 1) * each) == (ssize_t)sizeof e) {
+		 pread(fd, &e, sizeof e, head + ((st.st_size - head) / each - 1) * each) ==
+			 (ssize_t)sizeof e) {
 		from = be64toh(e.offset);
 		bits = be64toh(e.packet_bits);
-		end = from < INT64_MAX / 2 && bits / 8 < INT64_MAX / 2 ? (int64_t)(from + bits / 8) : 0;
+		end = from < INT64_MAX / 2 && bits / 8 < INT64_MAX / 2 ? (int64_t)(from + bits / 8)
+								       : 0;
 	}
 	close(fd);
 	return end;

@@ -2,10 +2,10 @@
 /*
  * base/runtime.h - the runtime directory, where programs and collectors of a user meet.
  *
- * $DUET_RUNTIME_DIR, else /dev/shm/duet-<uid>.  It is the user's own or it is not used: a directory (not
- * a link), owned by us, closed to others.  Header only: libduet uses it too, which is why the system is
- * called through syscall(2): libc's wrappers are cancellation points, and an event must not end a
- * thread.
+ * $DUET_RUNTIME_DIR, else /dev/shm/duet-<uid>.  It is the user's own or it is not used: a directory
+ * (not a link), owned by us, closed to others.  Header only: libduet uses it too, which is why the
+ * system is called through syscall(2): libc's wrappers are cancellation points, and an event must
+ * not end a thread.
  */
 #ifndef BASE_RUNTIME_H
 #define BASE_RUNTIME_H
@@ -63,10 +63,12 @@ static inline int runtime_dir_open(bool create)
 {
 	char path[512];
 
-	return runtime_path(path, sizeof path, NULL) ? runtime_dir_open_at(path, create) : -ENAMETOOLONG;
+	return runtime_path(path, sizeof path, NULL) ? runtime_dir_open_at(path, create)
+						     : -ENAMETOOLONG;
 }
 
-/* The number of our pid namespace, which is what a pid means something in; 0 if it cannot be known. */
+/* The number of our pid namespace, which is what a pid means something in; 0 if it cannot be known.
+ */
 static inline uint32_t runtime_pid_namespace(void)
 {
 	struct stat st;
@@ -75,14 +77,16 @@ static inline uint32_t runtime_pid_namespace(void)
 }
 
 /*
- * What tells us from all other processes of the machine: which /proc we see, and what we are called in it.
+ * What tells us from all other processes of the machine: which /proc we see, and what we are called
+ * in it.
  *
- * A /proc shows one pid namespace, so the two together are nobody else's, also where two processes have
- * the same pid in two namespaces.  (A namespace may have several /proc.)  Asking for the namespace itself
- * is 20 times as dear: procfs makes inodes for it, and takes them back when the process ends.
+ * A /proc shows one pid namespace, so the two together are nobody else's, also where two processes
+ * have the same pid in two namespaces.  (A namespace may have several /proc.)  Asking for the
+ * namespace itself is 20 times as dear: procfs makes inodes for it, and takes them back when the
+ * process ends.
  */
 struct runtime_self {
-	uint32_t pid; /* 0: there is no /proc, or it does not show us */
+	uint32_t pid;  /* 0: there is no /proc, or it does not show us */
 	uint32_t proc; /* below 2^31 */
 };
 

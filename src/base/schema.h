@@ -5,10 +5,11 @@
  *	TYPE FIELD TYPE FIELD ...
  *
  *	TYPE: i8..i64 u8..u64 x8..x64 (hexadecimal) p32 p64 (address) f32 f64 str
- *	      chr[N]  T[N]  T[]  enum(T:A, B = 5, C)        T: any but str and chr; for enum an integer
+ *	      chr[N]  T[N]  T[]  enum(T:A, B = 5, C)        T: any but str and chr; for enum an
+ *integer
  *
- * Header only: libduet refuses by it what the collector, by it, could not write into metadata.  A class
- * whose fields a reader does not know makes everything behind its first event unreadable.
+ * Header only: libduet refuses by it what the collector, by it, could not write into metadata.  A
+ *class whose fields a reader does not know makes everything behind its first event unreadable.
  *
  * The text may come from anybody: nothing is read beyond its end.
  */
@@ -30,10 +31,11 @@ struct schema_text {
 enum schema_shape { SCHEMA_ONE, SCHEMA_ARRAY, SCHEMA_SEQUENCE, SCHEMA_ENUM };
 
 struct schema_type {
-	char base; /* 'i' signed, 'u', 'x' hexadecimal, 'p' address, 'f', 's' string, 'c' characters */
+	char base; /* 'i' signed, 'u', 'x' hexadecimal, 'p' address, 'f', 's' string, 'c' characters
+		    */
 	uint8_t bits; /* of i u x p f */
 	enum schema_shape shape;
-	uint32_t count; /* SCHEMA_ARRAY: elements */
+	uint32_t count;		   /* SCHEMA_ARRAY: elements */
 	struct schema_text labels; /* SCHEMA_ENUM: for schema_next_label */
 };
 
@@ -223,7 +225,8 @@ static inline bool schema_read_type(struct schema_text word, struct schema_type 
 	}
 	if (word.end - word.p > 5 && !memcmp(word.p, "enum(", 5))
 		return schema_read_enum(word, type);
-	bracket = word.p < word.end ? (const char *)memchr(word.p, '[', (size_t)(word.end - word.p)) : NULL;
+	bracket = word.p < word.end ? (const char *)memchr(word.p, '[', (size_t)(word.end - word.p))
+				    : NULL;
 	return bracket ? schema_read_array(word, bracket, type) : schema_read_bits(word, type);
 }
 
@@ -233,11 +236,13 @@ static inline bool schema_is_sound(struct schema_text words)
 	struct schema_type type;
 
 	for (int n = 0;; n++) {
-		struct schema_text word = schema_next_word(&words), field = schema_next_word(&words);
+		struct schema_text word = schema_next_word(&words),
+				   field = schema_next_word(&words);
 
 		if (word.p == word.end)
 			return true;
-		if (field.p == field.end || n == SCHEMA_FIELDS_MAX || !schema_read_type(word, &type))
+		if (field.p == field.end || n == SCHEMA_FIELDS_MAX ||
+		    !schema_read_type(word, &type))
 			return false;
 	}
 }

@@ -52,7 +52,8 @@ int service_listener(void)
 		return -ENOENT;
 	if (n > 1)
 		return -E2BIG;
-	if (getsockopt(FIRST_FD, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) || fcntl(FIRST_FD, F_SETFD, FD_CLOEXEC))
+	if (getsockopt(FIRST_FD, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) ||
+	    fcntl(FIRST_FD, F_SETFD, FD_CLOEXEC))
 		return -errno;
 	return listens ? FIRST_FD : -EINVAL;
 }

@@ -33,7 +33,8 @@ bool supervise_supervisor_is_gone(const struct supervision *l)
 	return l->supervisor && getppid() != l->supervisor;
 }
 
-/* Waits for a signal; passes on what means us.  A worker may die before it hears of it: the next one knows. */
+/* Waits for a signal; passes on what means us.  A worker may die before it hears of it: the next
+ * one knows. */
 static void wait_for_signal(struct supervision *l, pid_t worker)
 {
 	sigset_t mask;

@@ -25,8 +25,8 @@ int btf_take(struct btf *b, uint8_t *bytes, size_t size, struct diag *d)
 		memcpy(&h, bytes, sizeof h);
 	if (size < sizeof h || h.magic != BTF_MAGIC || h.hdr_len < sizeof h || h.hdr_len > size ||
 	    h.type_off > size - h.hdr_len || h.type_len > size - h.hdr_len - h.type_off ||
-	    h.str_off > size - h.hdr_len || h.str_len > size - h.hdr_len - h.str_off || !h.str_len ||
-	    bytes[h.hdr_len + h.str_off + h.str_len - 1]) {
+	    h.str_off > size - h.hdr_len || h.str_len > size - h.hdr_len - h.str_off ||
+	    !h.str_len || bytes[h.hdr_len + h.str_off + h.str_len - 1]) {
 		btf_close(b);
 		return diag_fail(d, -EINVAL, "%s is not in the format we know", path);
 	}
@@ -69,12 +69,15 @@ static size_t tail_size(uint32_t info)
 	static const struct {
 		uint8_t fixed, each;
 	} tails[] = {
-		[BTF_KIND_INT] = { 4, 0 },	  [BTF_KIND_PTR] = { 0, 0 },	   [BTF_KIND_ARRAY] = { 12, 0 },
-		[BTF_KIND_STRUCT] = { 0, 12 },	  [BTF_KIND_UNION] = { 0, 12 },	   [BTF_KIND_ENUM] = { 0, 8 },
-		[BTF_KIND_FWD] = { 0, 0 },	  [BTF_KIND_TYPEDEF] = { 0, 0 },   [BTF_KIND_VOLATILE] = { 0, 0 },
-		[BTF_KIND_CONST] = { 0, 0 },	  [BTF_KIND_RESTRICT] = { 0, 0 },  [BTF_KIND_FUNC] = { 0, 0 },
-		[BTF_KIND_FUNC_PROTO] = { 0, 8 }, [BTF_KIND_VAR] = { 4, 0 },	   [BTF_KIND_DATASEC] = { 0, 12 },
-		[BTF_KIND_FLOAT] = { 0, 0 },	  [BTF_KIND_DECL_TAG] = { 4, 0 },  [BTF_KIND_TYPE_TAG] = { 0, 0 },
+		[BTF_KIND_INT] = { 4, 0 },	  [BTF_KIND_PTR] = { 0, 0 },
+		[BTF_KIND_ARRAY] = { 12, 0 },	  [BTF_KIND_STRUCT] = { 0, 12 },
+		[BTF_KIND_UNION] = { 0, 12 },	  [BTF_KIND_ENUM] = { 0, 8 },
+		[BTF_KIND_FWD] = { 0, 0 },	  [BTF_KIND_TYPEDEF] = { 0, 0 },
+		[BTF_KIND_VOLATILE] = { 0, 0 },	  [BTF_KIND_CONST] = { 0, 0 },
+		[BTF_KIND_RESTRICT] = { 0, 0 },	  [BTF_KIND_FUNC] = { 0, 0 },
+		[BTF_KIND_FUNC_PROTO] = { 0, 8 }, [BTF_KIND_VAR] = { 4, 0 },
+		[BTF_KIND_DATASEC] = { 0, 12 },	  [BTF_KIND_FLOAT] = { 0, 0 },
+		[BTF_KIND_DECL_TAG] = { 4, 0 },	  [BTF_KIND_TYPE_TAG] = { 0, 0 },
 		[BTF_KIND_ENUM64] = { 0, 12 },
 	};
 	uint32_t kind = BTF_INFO_KIND(info);
@@ -133,7 +136,8 @@ int btf_member(const struct btf *b, const char *structure, const char *member)
 		memcpy(&m, at + sizeof t + i * sizeof m, sizeof m);
 		if (is_named(b, m.name_off, member))
 			return BTF_INFO_KFLAG(t.info) && BTF_MEMBER_BITFIELD_SIZE(m.offset)
-				       ? -ENOENT : (int)(BTF_MEMBER_BIT_OFFSET(m.offset) / 8);
+				       ? -ENOENT
+				       : (int)(BTF_MEMBER_BIT_OFFSET(m.offset) / 8);
 	}
 	return -ENOENT;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf/btf.h - the kernel's own description of its types, as far as programs of ours need it: where a tracepoint is
- * described, and where a structure has a member.
+ * bpf/btf.h - the kernel's own description of its types, as far as programs of ours need it: where
+ * a tracepoint is described, and where a structure has a member.
  *
- * Layout: Linux, Documentation/bpf/btf.rst.  Nothing in it is believed: what does not fit is not found.
+ * Layout: Linux, Documentation/bpf/btf.rst.  Nothing in it is believed: what does not fit is not
+ * found.
  */
 #ifndef BPF_BTF_H
 #define BPF_BTF_H

@@ -16,8 +16,11 @@ static void add(struct bpf_code *c, int code, int to, int from, int offset, int3
 		c->failed = true;
 		return;
 	}
-	c->insns[c->n++] = (struct bpf_insn){ .code = (uint8_t)code, .dst_reg = (uint8_t)to & 15, .src_reg = (uint8_t)from & 15,
-					      .off = (int16_t)offset, .imm = value };
+	c->insns[c->n++] = (struct bpf_insn){ .code = (uint8_t)code,
+					      .dst_reg = (uint8_t)to & 15,
+					      .src_reg = (uint8_t)from & 15,
+					      .off = (int16_t)offset,
+					      .imm = value };
 }
 
 int bpf_label(struct bpf_code *c)

@@ -2,9 +2,9 @@
 /*
  * bpf/code.h - a BPF program, put together instruction by instruction.
  *
- * What programs of ours need of the instruction set (Linux, Documentation/bpf/standardization), no more.  Jumps go
- * to labels, which may be put before or behind them.  Whatever goes wrong is kept: one look at the end, bpf_code_end,
- * says whether the program is whole.
+ * What programs of ours need of the instruction set (Linux, Documentation/bpf/standardization), no
+ * more.  Jumps go to labels, which may be put before or behind them.  Whatever goes wrong is kept:
+ * one look at the end, bpf_code_end, says whether the program is whole.
  */
 #ifndef BPF_CODE_H
 #define BPF_CODE_H

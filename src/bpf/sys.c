@@ -22,7 +22,8 @@ static int bpf(int command, union bpf_attr *a)
 	return result < 0 ? -errno : result;
 }
 
-/* Before Linux 5.11 maps and programs are locked memory of whoever makes them; root may have more of it, for this moment. */
+/* Before Linux 5.11 maps and programs are locked memory of whoever makes them; root may have more
+ * of it, for this moment. */
 static int bpf_unlimited(int command, union bpf_attr *a)
 {
 	struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY }, old;
@@ -48,11 +49,13 @@ int bpf_map_make(const char *name, uint32_t element_size, uint32_t n, struct dia
 	a.map_flags = BPF_F_MMAPABLE;
 	snprintf(a.map_name, sizeof a.map_name, "%s", name);
 	fd = bpf_unlimited(BPF_MAP_CREATE, &a);
-	return fd < 0 ? diag_fail(d, fd, "cannot make a BPF map of %u times %u bytes: %s", n, element_size,
-				  strerror(-fd)) : fd;
+	return fd < 0 ? diag_fail(d, fd, "cannot make a BPF map of %u times %u bytes: %s", n,
+				  element_size, strerror(-fd))
+		      : fd;
 }
 
-static int load(const char *name, const struct bpf_code *c, int btf_id, char *log, uint32_t log_size)
+static int load(const char *name, const struct bpf_code *c, int btf_id, char *log,
+		uint32_t log_size)
 {
 	union bpf_attr a;
 
@@ -88,8 +91,8 @@ static int refused(const char *name, const struct bpf_code *c, int btf_id, int e
 
 	if (log)
 		load(name, c, btf_id, log, LOG_SIZE);
-	diag_fail(d, err, "cannot load the BPF program %s: %s%s%.200s", name, strerror(-err), log && *log ? ": " : "",
-		  log ? last_words(log) : "");
+	diag_fail(d, err, "cannot load the BPF program %s: %s%s%.200s", name, strerror(-err),
+		  log && *log ? ": " : "", log ? last_words(log) : "");
 	free(log);
 	return err;
 }
@@ -103,7 +106,8 @@ static int attach(int program)
 	return bpf(BPF_RAW_TRACEPOINT_OPEN, &a);
 }
 
-int bpf_attach(struct bpf_link *l, const char *name, const struct bpf_code *c, int btf_id, struct diag *d)
+int bpf_attach(struct bpf_link *l, const char *name, const struct bpf_code *c, int btf_id,
+	       struct diag *d)
 {
 	int err;
 

@@ -95,9 +95,10 @@ int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d)
 		return measure(c, d);
 	c->kind = ABI_CLOCK_MONOTONIC;
 	if (kind == ABI_CLOCK_TSC)
-		return diag_fail(d, -ENOTSUP,
-				 "the time stamp counter is no clock on this machine: its kernel does "
-				 "not trust it either (--clock mono)");
+		return diag_fail(
+			d, -ENOTSUP,
+			"the time stamp counter is no clock on this machine: its kernel does "
+			"not trust it either (--clock mono)");
 	return 0;
 }
 

@@ -3,14 +3,16 @@
  * clock/clock.h - the one clock under applications and kernel.
  *
  * Ticks come from a counter that both sides can read in a few nanoseconds: the TSC where the kernel
- * itself trusts it (and tracefs offers `x86-tsc`), else CLOCK_MONOTONIC (tracefs `mono`).  A session
- * fixes one linear map from ticks to nanoseconds and uses it everywhere, so order is never disturbed:
+ * itself trusts it (and tracefs offers `x86-tsc`), else CLOCK_MONOTONIC (tracefs `mono`).  A
+ * session fixes one linear map from ticks to nanoseconds and uses it everywhere, so order is never
+ * disturbed:
  *
  *   (1) ns is a non-decreasing function of ticks, the same in every process of the session
  *   (2) at the start of the session ns equals CLOCK_MONOTONIC; later they drift apart by what NTP
  *       slews.  Pairs of both are recorded so that the drift is known.
  *
- * Nanoseconds and not ticks reach the file: readers multiply 2.6 GHz ticks in doubles and lose 0.4 us.
+ * Nanoseconds and not ticks reach the file: readers multiply 2.6 GHz ticks in doubles and lose 0.4
+ * us.
  */
 #ifndef CLOCK_CLOCK_H
 #define CLOCK_CLOCK_H
@@ -33,13 +35,15 @@ struct clock_reading {
 /* clock_init - choose the counter and fix the map.  Takes about 20 ms.  Returns 0 or -errno. */
 int clock_init(struct abi_clock *c, struct diag *d);
 
-/* clock_init_kind - the same with ABI_CLOCK_... given; 0 chooses.  -ENOTSUP if this machine cannot. */
+/* clock_init_kind - the same with ABI_CLOCK_... given; 0 chooses.  -ENOTSUP if this machine cannot.
+ */
 int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d);
 
 /* clock_read - one moment on all clocks; the best of several bracketed tries. */
 void clock_read(const struct abi_clock *c, struct clock_reading *r);
 
-/* clock_pair - ticks at which CLOCK_MONOTONIC was *@monotonic_ns; the best of several bracketed tries. */
+/* clock_pair - ticks at which CLOCK_MONOTONIC was *@monotonic_ns; the best of several bracketed
+ * tries. */
 uint64_t clock_pair(const struct abi_clock *c, uint64_t *monotonic_ns);
 
 /* The name of this counter for a tracefs instance's `trace_clock`. */

@@ -13,8 +13,8 @@
 #include "cmd/cmd.h"
 #include "collect/session/session.h"
 
-int cmd_ask(const char *verb, const char *session, struct text *request, const struct cmd_asking *how,
-	    struct cmd_answer *answer)
+int cmd_ask(const char *verb, const char *session, struct text *request,
+	    const struct cmd_asking *how, struct cmd_answer *answer)
 {
 	struct timeval block_timeout = { .tv_sec = how->timeout_s };
 	int dir = runtime_dir_open(false), fd = dir < 0 ? dir : session_connect(dir, session);
@@ -39,7 +39,8 @@ int cmd_ask(const char *verb, const char *session, struct text *request, const s
 	if (how->may_end && (err ? err != -EAGAIN : !n))
 		return CMD_ENDED;
 	if (err == -EAGAIN)
-		return cmd_error(verb, "session %s: its collector does not answer (is it stopped?)", session);
+		return cmd_error(verb, "session %s: its collector does not answer (is it stopped?)",
+				 session);
 	if (err)
 		return cmd_error(verb, "session %s: %s", session, strerror(-err));
 	if (!n || json_line_parse(&answer->line, answer->text, (size_t)n))

@@ -2,8 +2,8 @@
 /*
  * cmd/cmd.h - the verbs of `duet`, and what they share.
  *
- * A verb returns the exit status: 0 done, 1 done with a finding worth a status, 2 not done.  Whatever
- * cannot be done is one line on standard error: what, where, and what to do.
+ * A verb returns the exit status: 0 done, 1 done with a finding worth a status, 2 not done.
+ * Whatever cannot be done is one line on standard error: what, where, and what to do.
  */
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
@@ -68,8 +68,8 @@ bool cmd_parse_time(const char *verb, const char *text, uint64_t *ns);
 bool cmd_add_contexts(const char *verb, const char *names, uint64_t *mask);
 
 struct abi_session;
-/* The session @wanted, or the only one that records if that is NULL.  Returns 0; 1 if nothing records;
- * CMD_FAILED, having said why, if @wanted does not, or there are several. */
+/* The session @wanted, or the only one that records if that is NULL.  Returns 0; 1 if nothing
+ * records; CMD_FAILED, having said why, if @wanted does not, or there are several. */
 int cmd_select_session(const char *verb, int dir, const char *wanted, struct abi_session *session);
 
 /* Session @session and its parts, each a tenant's: "default", "default@1000", ... */
@@ -80,8 +80,8 @@ void cmd_list_sessions(int dir, struct cmd_strings *names);
 /* What trace_hosts says, if it says anything. */
 void cmd_report_hosts(const char *verb, const char *text);
 
-/* Whether there is such a command, looked up before anything is made, so that a typing error leaves nothing behind:
- * 0, or CMD_FAILED having said why not. */
+/* Whether there is such a command, looked up before anything is made, so that a typing error leaves
+ * nothing behind: 0, or CMD_FAILED having said why not. */
 int cmd_check_command(const char *verb, const char *file);
 
 /* "1.5 MB" for a person. */

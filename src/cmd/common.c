@@ -95,8 +95,13 @@ bool cmd_parse_time(const char *verb, const char *text, uint64_t *ns)
 	static const struct {
 		const char *name;
 		uint64_t ns;
-	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
-		      { "m", 60000000000 }, { "min", 60000000000 }, { "h", 3600000000000 },
+	} units[] = { { "ns", 1 },
+		      { "us", 1000 },
+		      { "ms", 1000000 },
+		      { "s", 1000000000 },
+		      { "m", 60000000000 },
+		      { "min", 60000000000 },
+		      { "h", 3600000000000 },
 		      { "d", 86400000000000 } };
 	char *end;
 
@@ -156,8 +161,10 @@ int cmd_check_command(const char *verb, const char *file)
 {
 	if (command_exists(file))
 		return 0;
-	return cmd_error(verb, access(file, F_OK) ? "%s: no such command (give a path, or check PATH)"
-						  : "%s: not a program that may be executed", file);
+	return cmd_error(verb,
+			 access(file, F_OK) ? "%s: no such command (give a path, or check PATH)"
+					    : "%s: not a program that may be executed",
+			 file);
 }
 
 void cmd_report_hosts(const char *verb, const char *text)
@@ -174,7 +181,8 @@ const char *cmd_size_text(uint64_t bytes, char buffer[32])
 
 	for (; v >= 1000 && u < 4; u++)
 		v /= 1000;
-	snprintf(buffer, 32, u && v < 100 ? "%.1f %s" : "%.0f %s", v, bytes == 1 ? "byte" : units[u]);
+	snprintf(buffer, 32, u && v < 100 ? "%.1f %s" : "%.0f %s", v,
+		 bytes == 1 ? "byte" : units[u]);
 	return buffer;
 }
 
@@ -191,7 +199,8 @@ const char *cmd_lost_text(uint64_t events, uint64_t packets, char buffer[160])
 	if (events || !packets)
 		n = snprintf(buffer, 160, "%" PRIu64 " event%s", events, events == 1 ? "" : "s");
 	if (packets)
-		snprintf(buffer + n, 160 - (size_t)n, "%s%" PRIu64 " packet%s", n ? " and " : "", packets, packets == 1 ? "" : "s");
+		snprintf(buffer + n, 160 - (size_t)n, "%s%" PRIu64 " packet%s", n ? " and " : "",
+			 packets, packets == 1 ? "" : "s");
 	return buffer;
 }
 

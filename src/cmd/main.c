@@ -15,12 +15,15 @@ static const struct {
 	{ "record", cmd_record, "trace a command, processes or everything, with the kernel" },
 	{ "view", cmd_view, "print a recording: applications and kernel merged by time" },
 	{ "live", cmd_live, "the same while it is recorded; also for Babeltrace (--serve)" },
-	{ "strace", cmd_strace, "the system calls of a command, a process or a recording, in words" },
+	{ "strace", cmd_strace,
+	  "the system calls of a command, a process or a recording, in words" },
 	{ "stats", cmd_stats, "how many events, by event, process, thread, CPU and stream" },
-	{ "report", cmd_report, "answers: why it took so long, CPU, system calls, i/o, locks, heap, ..." },
+	{ "report", cmd_report,
+	  "answers: why it took so long, CPU, system calls, i/o, locks, heap, ..." },
 	{ "diff", cmd_diff, "what changed from one recording to another, and whether by chance" },
 	{ "repair", cmd_repair, "of a damaged recording, a whole one" },
-	{ "export", cmd_export, "recordings for Perfetto, Chrome, Speedscope, Firefox; flame graphs, CSV" },
+	{ "export", cmd_export,
+	  "recordings for Perfetto, Chrome, Speedscope, Firefox; flame graphs, CSV" },
 	{ "list", cmd_list, "traced programs and their events; what the kernel offers" },
 	{ "enable", cmd_enable, "switch events on in running programs" },
 	{ "disable", cmd_disable, "switch events off in running programs" },
@@ -29,7 +32,8 @@ static const struct {
 	{ "status", cmd_status, "what the sessions have done and hold, and their programs" },
 	{ "snapshot", cmd_snapshot, "write what a flight recorder holds now, while it goes on" },
 	{ "rotate", cmd_rotate, "finish a piece of a recording, and go on in the next" },
-	{ "trigger", cmd_trigger, "what a running recording does by itself, and when: snapshots, commands, ..." },
+	{ "trigger", cmd_trigger,
+	  "what a running recording does by itself, and when: snapshots, commands, ..." },
 	{ "collect", cmd_collect, "record all programs of this user until stopped" },
 	{ "lend", cmd_lend, "let the members of a group record the kernel" },
 	{ "relay", cmd_relay, "receive the recordings of other hosts (record --to, collect --to)" },
@@ -40,7 +44,8 @@ enum { N_VERBS = sizeof verbs / sizeof *verbs };
 static void help(FILE *f)
 {
 	fprintf(f, "usage: duet VERB [ARGUMENTS]\n\n"
-		   "duet shows what applications and the Linux kernel did together, on one clock.\n\n");
+		   "duet shows what applications and the Linux kernel did together, on one "
+		   "clock.\n\n");
 	for (int i = 0; i < N_VERBS; i++)
 		fprintf(f, "  %-9s %s\n", verbs[i].name, verbs[i].what);
 	fprintf(f, "\n`duet VERB --help` says more.  Try: duet record -- ls\n");
@@ -65,6 +70,7 @@ int main(int argc, char **argv)
 			return progress_status(verbs[i].run(argc - 1, argv + 1));
 	for (int i = 0; i < N_VERBS; i++)
 		nearest_try(&near, verbs[i].name);
-	fprintf(stderr, "duet: no verb \"%s\"%s\n", verb, *near.best ? nearest_text(&near, text) : ": `duet --help` lists them");
+	fprintf(stderr, "duet: no verb \"%s\"%s\n", verb,
+		*near.best ? nearest_text(&near, text) : ": `duet --help` lists them");
 	return CMD_FAILED;
 }

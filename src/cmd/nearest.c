@@ -25,7 +25,8 @@ static unsigned distance(const char *a, const char *b)
 
 		now[0] = i;
 		for (unsigned k = 1; k <= n; k++) {
-			now[k] = least(one[k - 1] + (a[i - 1] != b[k - 1]), least(one[k], now[k - 1]) + 1);
+			now[k] = least(one[k - 1] + (a[i - 1] != b[k - 1]),
+				       least(one[k], now[k - 1]) + 1);
 			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
 				now[k] = least(now[k], two[k - 2] + 1);
 		}
@@ -53,7 +54,8 @@ void nearest_try(struct nearest *n, const char *name)
 void nearest_try_events(struct nearest *n, const struct trace *t)
 {
 	for (uint32_t i = 0; i < trace_n_sources(t); i++)
-		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c; c = c->next) {
+		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c;
+		     c = c->next) {
 			const char *colon = strchr(c->name, ':');
 			char channel[NEAREST_MAX];
 
@@ -62,7 +64,8 @@ void nearest_try_events(struct nearest *n, const struct trace *t)
 				continue;
 			}
 			nearest_try(n, colon + 1);
-			if (snprintf(channel, sizeof channel, "%.*s", (int)(colon - c->name), c->name) < NEAREST_MAX)
+			if (snprintf(channel, sizeof channel, "%.*s", (int)(colon - c->name),
+				     c->name) < NEAREST_MAX)
 				nearest_try(n, channel);
 		}
 }
@@ -73,7 +76,9 @@ void nearest_try_fields(struct nearest *n, const struct trace *t, const char *pa
 		const struct trace_source *s = trace_source(t, i);
 
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next)
-			for (uint32_t k = 0; pass_is_like(pattern, s, c->name) && c->program && k < c->program->n_ops; k++)
+			for (uint32_t k = 0; pass_is_like(pattern, s, c->name) && c->program &&
+					     k < c->program->n_ops;
+			     k++)
 				if (c->program->ops[k].name && !c->program->ops[k].is_hidden)
 					nearest_try(n, c->program->ops[k].name);
 	}

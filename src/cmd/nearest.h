@@ -6,8 +6,9 @@
  *	nearest_try(&n, "view");
  *	cmd_error(..., "no verb \"vew\"%s", nearest_text(&n, text));	... : did you mean view?
  *
- * The distance is Damerau's (CACM 7(3), 1964): letters that are wrong, missing, too many, or two that changed
- * places.  Nothing is proposed if more than a third of the letters would have to change.
+ * The distance is Damerau's (CACM 7(3), 1964): letters that are wrong, missing, too many, or two
+ *that changed places.  Nothing is proposed if more than a third of the letters would have to
+ *change.
  */
 #ifndef CMD_NEAREST_H
 #define CMD_NEAREST_H

@@ -42,7 +42,7 @@ static void stop(int signal)
 }
 
 /* The first time; then the signal does what it does elsewhere. */
-static void catch(int signal)
+static void catch (int signal)
 {
 	struct sigaction act;
 
@@ -74,9 +74,9 @@ static bool advance(void *context, uint64_t bytes)
 void progress_catch(void)
 {
 	progress.is_seen = isatty(STDERR_FILENO);
-	catch(SIGINT);
-	catch(SIGTERM);
-	catch(SIGHUP);
+	catch (SIGINT);
+	catch (SIGTERM);
+	catch (SIGHUP);
 }
 
 void progress_hook(struct trace_options *o)

@@ -4,9 +4,10 @@
  *
  * One line on standard error, which goes before anything else is written there.  One at a time.
  *
- * And how it is ended: the first Ctrl-C (SIGTERM, SIGHUP) only says that it is wanted.  Reading ends with the packet, with the error
- * "interrupted": so what was found is written, and files that are not whole are removed, as with any error.  Then
- * progress_status() lets the signal end the program.  A second one ends it at once.
+ * And how it is ended: the first Ctrl-C (SIGTERM, SIGHUP) only says that it is wanted.  Reading
+ * ends with the packet, with the error "interrupted": so what was found is written, and files that
+ * are not whole are removed, as with any error.  Then progress_status() lets the signal end the
+ * program.  A second one ends it at once.
  */
 #ifndef CMD_PROGRESS_H
 #define CMD_PROGRESS_H
@@ -15,13 +16,15 @@
 
 /* progress_hook - what trace_open() is to be given; and progress_catch(). */
 void progress_hook(struct trace_options *o);
-/* progress_catch - from now on these signals only say that an end is wanted.  Those that are ignored stay so. */
+/* progress_catch - from now on these signals only say that an end is wanted.  Those that are
+ * ignored stay so. */
 void progress_catch(void);
 /* progress_is_stopped - such a signal came. */
 bool progress_is_stopped(void);
 /* progress_made - so many bytes more.  True: progress_is_stopped(). */
 bool progress_made(uint64_t bytes);
-/* progress_status - the last thing a program does: @status, if it was not stopped; else the signal ends it. */
+/* progress_status - the last thing a program does: @status, if it was not stopped; else the signal
+ * ends it. */
 int progress_status(int status);
 /* progress_begin - reading of @t begins; @verb is lent. */
 void progress_begin(const char *verb, const struct trace *t);

@@ -31,7 +31,8 @@ static bool parse_duration(const char *s, int64_t *ns)
 	static const struct {
 		const char *name;
 		double ns;
-	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "", 1e9 }, { "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 } };
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 },   { "s", 1e9 },
+		      { "", 1e9 }, { "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 } };
 	char *end;
 	double v = *s >= '0' && *s <= '9' ? strtod(s, &end) : -1;
 
@@ -135,10 +136,12 @@ int selection_refuse(const struct trace *t, const char *pattern, struct diag *d)
 	char text[NEAREST_MAX + 32];
 
 	nearest_try_events(&near, t);
-	return diag_fail(d, -ENOENT, "-e %s: nothing recorded is called so%s", pattern, nearest_text(&near, text));
+	return diag_fail(d, -ENOENT, "-e %s: nothing recorded is called so%s", pattern,
+			 nearest_text(&near, text));
 }
 
 bool selection_is_state_event(const char *event)
 {
-	return !strncmp(event, "lttng_statedump_", 16) || !strncmp(event, "lttng_ust_statedump:", 20);
+	return !strncmp(event, "lttng_statedump_", 16) ||
+	       !strncmp(event, "lttng_ust_statedump:", 20);
 }

@@ -12,7 +12,8 @@ struct moment { /* --from, --to */
 	int64_t ns;
 };
 
-/* moment_parse - "14:05:09.25", "2026-11-21 14:05:09", seconds since 1970; "+2.5s", "+300ms".  False if it is none. */
+/* moment_parse - "14:05:09.25", "2026-11-21 14:05:09", seconds since 1970; "+2.5s", "+300ms". False
+ * if it is none. */
 bool moment_parse(const char *s, struct moment *m);
 /* moments_resolve - from now on both count from the Epoch. */
 void moments_resolve(struct moment *from, struct moment *to, const struct trace *t);
@@ -23,8 +24,8 @@ bool selection_mark(const struct trace *t, const char *pattern, bool *is_wanted)
 /* selection_refuse - there are none: says so, and what may have been meant.  Returns -ENOENT. */
 int selection_refuse(const struct trace *t, const char *pattern, struct diag *d);
 
-/* selection_is_state_event - whether events called so tell what was when the recording began: they name
- * threads and files for those who analyse. */
+/* selection_is_state_event - whether events called so tell what was when the recording began: they
+ * name threads and files for those who analyse. */
 bool selection_is_state_event(const char *event);
 
 #endif

@@ -16,7 +16,7 @@
 enum {
 	PARTIAL_NS = 1000000000, /* how long an open chunk may stay unread */
 	MS = 1000000,
-	BURY_MOST = 64, /* programs looked at each second: there may be thousands */
+	BURY_MOST = 64,	     /* programs looked at each second: there may be thousands */
 	SLICE_NS = 10000000, /* of a pass, before others have their turn */
 };
 
@@ -42,7 +42,8 @@ void collector_record_modules(struct collector *c)
 
 /* ---------------------------------------------------------------- time */
 
-/* Programs that started while the file of seats was gone, or none, have not found us: they are switched on now. */
+/* Programs that started while the file of seats was gone, or none, have not found us: they are
+ * switched on now. */
 static void repair_session_slot(struct collector *c)
 {
 	struct session *s = &c->session;
@@ -50,8 +51,10 @@ static void repair_session_slot(struct collector *c)
 	int is_new = session_slots_repair(s->dir, &s->file, &s->session_slots_file);
 
 	if (is_new == -EBUSY)
-		diag_fail(&d, is_new, "another session has its seat (the runtime directory's file, seats, was changed): programs "
-				      "that start do not find it");
+		diag_fail(&d, is_new,
+			  "another session has its seat (the runtime directory's file, seats, was "
+			  "changed): programs "
+			  "that start do not find it");
 	if (d.text[0])
 		collector_note(c, &d);
 	if (is_new > 0)
@@ -66,7 +69,8 @@ static void look_around(struct collector *c, uint64_t now_ns, uint64_t written_n
 	maps_again(c->maps, now_ns);
 	collector_record_modules(c);
 	trigger_actions_poll(&c->acts);
-	c->handover->lost_outside += programs_reap(c->session.dir, &c->session.file, &c->reaping, BURY_MOST);
+	c->handover->lost_outside +=
+		programs_reap(c->session.dir, &c->session.file, &c->reaping, BURY_MOST);
 	archiver_poll(c->archiver);
 	repair_session_slot(c);
 	if (!session_is_findable(&c->session))
@@ -88,27 +92,32 @@ static bool pass_kernel(struct collector *c, uint64_t until_ns)
 }
 
 /*
- * How long the next pass may wait.  At most until open chunks are to be read.  Where nobody can write before he has
- * asked us, so long.
+ * How long the next pass may wait.  At most until open chunks are to be read.  Where nobody can
+ * write before he has asked us, so long.
  */
 static uint32_t next_pass_ms(struct collector *c)
 {
 	uint64_t now_ns = collector_now_ns(c), passed_ns = now_ns - c->partial_ns;
-	uint32_t ms = passed_ns < PARTIAL_NS ? (uint32_t)((PARTIAL_NS - passed_ns) / MS) + 1 : POLL_LEAST_MS, other_ms;
+	uint32_t ms = passed_ns < PARTIAL_NS ? (uint32_t)((PARTIAL_NS - passed_ns) / MS) + 1
+					     : POLL_LEAST_MS,
+		 other_ms;
 
-	other_ms = c->session.n_joined && !c->reaping.no_program_lives ? streams_poll_interval(c->streams, now_ns) : UINT32_MAX;
+	other_ms = c->session.n_joined && !c->reaping.no_program_lives
+			   ? streams_poll_interval(c->streams, now_ns)
+			   : UINT32_MAX;
 	ms = ms < other_ms ? ms : other_ms;
 	other_ms = rotate_due_ms(c, now_ns);
 	ms = ms < other_ms ? ms : other_ms;
 	/* Triggers look at files and losses, and the kernel does not always tell. */
-	if ((c->triggers.n || (c->kernel && !c->kernel_reports && kernel_is_polled(c->kernel))) && ms > POLL_MS)
+	if ((c->triggers.n || (c->kernel && !c->kernel_reports && kernel_is_polled(c->kernel))) &&
+	    ms > POLL_MS)
 		ms = POLL_MS;
 	return ms;
 }
 
 /*
- * A pass may take long: a slow disk, a burst.  It is gone through in slices, and between them programs are
- * let in and requests answered.
+ * A pass may take long: a slow disk, a burst.  It is gone through in slices, and between them
+ * programs are let in and requests answered.
  */
 static void go_on_with_pass(struct collector *c)
 {
@@ -138,8 +147,10 @@ static void begin_pass(struct collector *c)
 	struct diag d = { "" };
 
 	*p = (struct pass){ .begin_ns = now_ns, .partial = now_ns - c->partial_ns >= PARTIAL_NS };
-	p->written_ns = p->partial ? streams_complete_ns(c->streams, now_ns) : 0; /* before looking */
-	session_adjust_memory(&c->session, p->partial); /* first: what writers fill between two passes counts */
+	p->written_ns =
+		p->partial ? streams_complete_ns(c->streams, now_ns) : 0; /* before looking */
+	session_adjust_memory(&c->session,
+			      p->partial); /* first: what writers fill between two passes counts */
 	if (streams_begin(c->streams, p->partial, &d)) {
 		collector_note(c, &d);
 		p->written_ns = 0;
@@ -169,7 +180,9 @@ static void answer_request(struct collector *c, const struct session_message *m)
 				      .kernel_in_memory = c->o->flight_recorder,
 				      .collector = c,
 				      .path = c->o->path,
-				      .pid = c->handover->supervision.supervisor ? c->handover->supervision.supervisor : getpid(),
+				      .pid = c->handover->supervision.supervisor
+						     ? c->handover->supervision.supervisor
+						     : getpid(),
 				      .begin_ns = c->begin_ns,
 				      .lost_outside = c->handover->lost_outside,
 				      .n_incarnations = c->handover->supervision.n,

@@ -14,8 +14,9 @@
 #include "base/io.h"
 
 /*
- * The command belongs to our session besides those it belongs to without us: rules/membership.h.  So recordings
- * nest, and one that is always on misses nothing.  If there are too many, the outermost go.
+ * The command belongs to our session besides those it belongs to without us: rules/membership.h. So
+ * recordings nest, and one that is always on misses nothing.  If there are too many, the outermost
+ * go.
  */
 static void set_sessions(const char *session)
 {

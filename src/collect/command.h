@@ -2,8 +2,8 @@
 /*
  * collect/command.h - the command a recording runs.
  *
- * It is made before the kernel is told whom to record and let go after: from its exec on, nothing of
- * it is missed.
+ * It is made before the kernel is told whom to record and let go after: from its exec on, nothing
+ * of it is missed.
  */
 #ifndef COLLECT_COMMAND_H
 #define COLLECT_COMMAND_H
@@ -16,8 +16,8 @@
 #include "base/diag.h"
 
 struct command {
-	pid_t pid; /* -1: none */
-	int go; /* writing end of the pipe it waits on; -1 */
+	pid_t pid;  /* -1: none */
+	int go;	    /* writing end of the pipe it waits on; -1 */
 	int report; /* reading end: errno of a failed exec; -1 */
 	int status; /* as waitpid gives it, once it has ended */
 	bool ended;
@@ -25,11 +25,11 @@ struct command {
 
 struct command_options {
 	char *const *argv;
-	const char *session; /* added to DUET_SESSION */
-	const char *library; /* DUET_LIBRARY, or NULL */
-	const char *preload; /* put in front of LD_PRELOAD, or NULL */
-	const sigset_t *mask; /* its signal mask */
-	const struct rlimit *files; /* its RLIMIT_NOFILE */
+	const char *session;		   /* added to DUET_SESSION */
+	const char *library;		   /* DUET_LIBRARY, or NULL */
+	const char *preload;		   /* put in front of LD_PRELOAD, or NULL */
+	const sigset_t *mask;		   /* its signal mask */
+	const struct rlimit *files;	   /* its RLIMIT_NOFILE */
 	const struct sigaction *file_size; /* what it does on SIGXFSZ */
 };
 

@@ -2,9 +2,9 @@
 /*
  * collect/counters.c - see counters.h.
  *
- * What a counter lacks in a program can only be told by a 0 in each event.  So it is found out before,
- * where somebody reads the answer.  The answer is that of duet's own privileges: a traced program may
- * have fewer.
+ * What a counter lacks in a program can only be told by a 0 in each event.  So it is found out
+ * before, where somebody reads the answer.  The answer is that of duet's own privileges: a traced
+ * program may have fewer.
  */
 #include "collect/counters.h"
 
@@ -155,25 +155,32 @@ static int explain_open(const struct counters_attempt *a, const char *name, stru
 	case EACCES:
 	case EPERM:
 		if (a->paranoid > 2)
-			return diag_fail(d, -EACCES,
-					 "context '%s': not allowed: kernel.perf_event_paranoid is %d\n"
-					 "  allow it with: sysctl kernel.perf_event_paranoid=2", name,
-					 a->paranoid);
-		return diag_fail(d, -EACCES,
-				 "context '%s': perf_event_open: %s, though kernel.perf_event_paranoid is %d\n"
-				 "  containers forbid it by seccomp(2), others by a security module", name,
-				 strerror(a->error), a->paranoid);
+			return diag_fail(
+				d, -EACCES,
+				"context '%s': not allowed: kernel.perf_event_paranoid is %d\n"
+				"  allow it with: sysctl kernel.perf_event_paranoid=2",
+				name, a->paranoid);
+		return diag_fail(
+			d, -EACCES,
+			"context '%s': perf_event_open: %s, though kernel.perf_event_paranoid is "
+			"%d\n"
+			"  containers forbid it by seccomp(2), others by a security module",
+			name, strerror(a->error), a->paranoid);
 	case ENOENT:
 	case ENODEV:
 	case EOPNOTSUPP:
 		if (!a->has_pmu)
-			return diag_fail(d, -EOPNOTSUPP,
-					 "context '%s': this machine has no counters (no PMU), or its "
-					 "hypervisor does not show them\n"
-					 "  /sys/bus/event_source/devices/cpu is missing", name);
-		return diag_fail(d, -EOPNOTSUPP, "context '%s': this processor does not count that", name);
+			return diag_fail(
+				d, -EOPNOTSUPP,
+				"context '%s': this machine has no counters (no PMU), or its "
+				"hypervisor does not show them\n"
+				"  /sys/bus/event_source/devices/cpu is missing",
+				name);
+		return diag_fail(d, -EOPNOTSUPP, "context '%s': this processor does not count that",
+				 name);
 	case ENOSYS:
-		return diag_fail(d, -EOPNOTSUPP, "context '%s': this kernel was built without perf_event_open",
+		return diag_fail(d, -EOPNOTSUPP,
+				 "context '%s': this kernel was built without perf_event_open",
 				 name);
 	default:
 		return diag_fail(d, -a->error, "context '%s': perf_event_open: %s", name,
@@ -186,7 +193,8 @@ static int explain(const struct counters_attempt *a, const char *name, struct di
 	if (!a->has_register_access)
 		return diag_fail(d, -EOPNOTSUPP,
 				 "context '%s': counters are recorded on x86-64 only\n"
-				 "  use perf(1) for the program as a whole", name);
+				 "  use perf(1) for the program as a whole",
+				 name);
 	switch (a->step) {
 	case COUNTERS_WORK:
 		return 0;
@@ -195,20 +203,26 @@ static int explain(const struct counters_attempt *a, const char *name, struct di
 	case COUNTERS_MAP:
 		return diag_fail(d, -a->error,
 				 "context '%s': cannot map its page: %s\n"
-				 "  see kernel.perf_event_mlock_kb and ulimit -l", name, strerror(a->error));
+				 "  see kernel.perf_event_mlock_kb and ulimit -l",
+				 name, strerror(a->error));
 	case COUNTERS_MAY_READ:
 		return diag_fail(d, -EOPNOTSUPP,
 				 "context '%s': programs may not read counters (rdpmc) here\n"
-				 "  " RDPMC_FILE " must be 1", name);
+				 "  " RDPMC_FILE " must be 1",
+				 name);
 	case COUNTERS_SCHEDULED:
-		return diag_fail(d, -EBUSY,
-				 "context '%s': the processor has no counter left for it\n"
-				 "  others use them (perf, kernel.nmi_watchdog), or fewer -c perf_... fit", name);
+		return diag_fail(
+			d, -EBUSY,
+			"context '%s': the processor has no counter left for it\n"
+			"  others use them (perf, kernel.nmi_watchdog), or fewer -c perf_... fit",
+			name);
 	case COUNTERS_READ:
-		return diag_fail(d, -EOPNOTSUPP,
-				 "context '%s': reading it (rdpmc) kills the program on this machine", name);
+		return diag_fail(
+			d, -EOPNOTSUPP,
+			"context '%s': reading it (rdpmc) kills the program on this machine", name);
 	default:
-		return diag_fail(d, -EOPNOTSUPP, "context '%s': the attempt to count came to nothing", name);
+		return diag_fail(d, -EOPNOTSUPP,
+				 "context '%s': the attempt to count came to nothing", name);
 	}
 }
 

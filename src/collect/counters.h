@@ -11,11 +11,11 @@
 /* How far an attempt to count came.  The last but COUNTERS_WORK is where it ended. */
 enum counters_step {
 	COUNTERS_NOT_TRIED,
-	COUNTERS_OPEN, /* perf_event_open failed with `error` */
-	COUNTERS_MAP, /* mmap failed with `error` */
-	COUNTERS_MAY_READ, /* the page says that rdpmc may not be used */
+	COUNTERS_OPEN,	    /* perf_event_open failed with `error` */
+	COUNTERS_MAP,	    /* mmap failed with `error` */
+	COUNTERS_MAY_READ,  /* the page says that rdpmc may not be used */
 	COUNTERS_SCHEDULED, /* it had no register while we waited */
-	COUNTERS_READ, /* the instruction killed the child that tried */
+	COUNTERS_READ,	    /* the instruction killed the child that tried */
 	COUNTERS_WORK,
 };
 
@@ -25,16 +25,17 @@ struct counters_attempt {
 	int error;
 	unsigned counter; /* 0 for ABI_CONTEXT_PERF_CYCLES, ... */
 	bool has_pmu;
-	bool has_register_access; /* the program was built for a processor whose counters we can read */
-	int paranoid; /* kernel.perf_event_paranoid */
+	bool has_register_access; /* the program was built for a processor whose counters we can
+				     read */
+	int paranoid;		  /* kernel.perf_event_paranoid */
 };
 
 /*
  * counters_check - whether the counters among the contexts @mask can be had here, all together.
  *
- * They are opened and read in a child, as reading may kill; it takes some milliseconds, and none if @mask
- * has no counter.  Returns 0; -EOPNOTSUPP, -EACCES, -EBUSY or another error with the reason.  While no
- * other thread runs: it forks.
+ * They are opened and read in a child, as reading may kill; it takes some milliseconds, and none if
+ * @mask has no counter.  Returns 0; -EOPNOTSUPP, -EACCES, -EBUSY or another error with the reason.
+ * While no other thread runs: it forks.
  */
 int counters_check(uint64_t mask, struct diag *d);
 

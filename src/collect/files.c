@@ -29,7 +29,8 @@ bool files_are_none(const char *path)
 	return !n;
 }
 
-/* Not realpath: a tenant's collector has the directory open, but may not go along all of the way to it. */
+/* Not realpath: a tenant's collector has the directory open, but may not go along all of the way to
+ * it. */
 const char *files_whole(const char *path, char whole[PATH_MAX])
 {
 	int fd = open(path, O_PATH | O_CLOEXEC);
@@ -81,8 +82,8 @@ int files_kernel_path(char *to, size_t size, const char *path, uint32_t incarnat
 		       : diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
 }
 
-int files_application_path(char *to, size_t size, const char *path, const struct tenant *tenant, uint32_t incarnation,
-			   struct diag *d)
+int files_application_path(char *to, size_t size, const char *path, const struct tenant *tenant,
+			   uint32_t incarnation, struct diag *d)
 {
 	unsigned uid = tenant ? tenant->number : (unsigned)geteuid();
 	char part[24], container[CONTAINER_BYTES + 16] = "", turn[16] = "";
@@ -98,13 +99,15 @@ int files_application_path(char *to, size_t size, const char *path, const struct
 	return 0;
 }
 
-int files_open_application(struct streams **out, struct session *session, const char *path, uint32_t incarnation,
-			   const struct streams_options *more, struct diag *diag)
+int files_open_application(struct streams **out, struct session *session, const char *path,
+			   uint32_t incarnation, const struct streams_options *more,
+			   struct diag *diag)
 {
 	struct streams_channel channels[ABI_CHANNELS];
 	struct streams_options o = *more;
 	char trace[512];
-	int err = files_application_path(trace, sizeof trace, path, session->tenant, incarnation, diag);
+	int err = files_application_path(trace, sizeof trace, path, session->tenant, incarnation,
+					 diag);
 
 	*out = NULL;
 	if (err)
@@ -119,7 +122,8 @@ int files_open_application(struct streams **out, struct session *session, const 
 	return streams_open(out, &o, diag);
 }
 
-/* PATH/.duet/NAME, in a directory that there is now.  False, with errno, if the path is too long. */
+/* PATH/.duet/NAME, in a directory that there is now.  False, with errno, if the path is too long.
+ */
 static bool make_hidden(char *file, size_t size, const char *path, const char *name)
 {
 	if (snprintf(file, size, "%s/.duet/%s", path, name) >= (int)size) {
@@ -137,7 +141,7 @@ int files_add_kallsyms(const char *path, struct diag *d)
 	char file[PATH_MAX];
 
 	return make_hidden(file, sizeof file, path, "kallsyms") ? kernel_kallsyms_write(file, d)
-								 : diag_errno(d, "%s", path);
+								: diag_errno(d, "%s", path);
 }
 
 void files_again_kallsyms(const char *path, char **modules)
@@ -154,8 +158,11 @@ int files_share_kallsyms(const char *path, const char *trace_chunk)
 
 	if (!strcmp(path, trace_chunk))
 		return 0;
-	return make_hidden(from, sizeof from, path, "kallsyms") && make_hidden(to, sizeof to, trace_chunk, "kallsyms") &&
-		       !link(from, to) ? 0 : -errno;
+	return make_hidden(from, sizeof from, path, "kallsyms") &&
+			       make_hidden(to, sizeof to, trace_chunk, "kallsyms") &&
+			       !link(from, to)
+		       ? 0
+		       : -errno;
 }
 
 FILE *files_open_clock(const char *path, const struct abi_clock *clock)
@@ -168,7 +175,8 @@ FILE *files_open_clock(const char *path, const struct abi_clock *clock)
 		return NULL;
 	f = fopen(file, "we");
 	if (f)
-		fcntl(fileno(f), F_OFD_SETLK, &whole); /* where that cannot be, nobody is told who lives */
+		fcntl(fileno(f), F_OFD_SETLK,
+		      &whole); /* where that cannot be, nobody is told who lives */
 	if (f)
 		fprintf(f, "# %s; ticks, trace, monotonic, boottime, realtime, written (ns)\n",
 			clock_tracefs_name(clock));

@@ -2,8 +2,8 @@
 /*
  * collect/finish.c - the end of a recording: see collector.h.
  *
- * Whatever ended it, the trace is readable, programs are switched off and the kernel is put back.  Also
- * takes what collector_open left half made.
+ * Whatever ended it, the trace is readable, programs are switched off and the kernel is put back.
+ * Also takes what collector_open left half made.
  */
 #include <stdlib.h>
 
@@ -80,7 +80,7 @@ static int finish_begun(struct collector *c, struct diag *d)
 		k->error = end_recording(c, &k->why);
 		c->result.programs = k->n_joined;
 		k->result = c->result;
-		k->result.stopping.n = 0; /* who waits was connected to us */
+		k->result.stopping.n = 0;	  /* who waits was connected to us */
 		store_release(&k->is_over, true); /* the result first */
 	}
 	return k->error ? diag_fail(d, k->error, "%s", k->why.text) : 0;

@@ -11,14 +11,17 @@
 #include "clock/clock.h"
 
 enum { MOST_MS = 1000, MS = 1000000 };
-enum { HEAR_MOST = 64, HEAR_NS = 10 * MS }; /* in a turn: the timers, signals and new ones have theirs, too */
+enum {
+	HEAR_MOST = 64,
+	HEAR_NS = 10 * MS
+}; /* in a turn: the timers, signals and new ones have theirs, too */
 enum { ON_SIGNAL = SESSION_CONNECTIONS, ON_KERNEL, ON_LISTEN, N_WATCHED };
 
-/* What is to be done again and again.  Looked at in each turn, so that nobody who is told of events all the time
- * puts it off. */
+/* What is to be done again and again.  Looked at in each turn, so that nobody who is told of events
+ * all the time puts it off. */
 struct timer {
 	uint32_t period_ms; /* 0: it rests */
-	uint64_t due_ns; /* of clock_monotonic_ns */
+	uint64_t due_ns;    /* of clock_monotonic_ns */
 };
 
 struct loop {
@@ -64,8 +67,9 @@ static void watch_kernel(struct loop *l)
 {
 	struct collector *c = l->collector;
 
-	c->kernel_reports = c->kernel && !c->o->flight_recorder && !c->o->trace_chunks.rotate_bytes &&
-			  !kernel_wake(c->kernel, l->epoll, ON_KERNEL);
+	c->kernel_reports = c->kernel && !c->o->flight_recorder &&
+			    !c->o->trace_chunks.rotate_bytes &&
+			    !kernel_wake(c->kernel, l->epoll, ON_KERNEL);
 }
 
 static int open_loop(struct loop *l, bool keep, struct diag *d)
@@ -142,7 +146,8 @@ static void read_requests(struct loop *l, int i)
 
 	collector_read(l->collector, i);
 	if (fd >= 0 && connection->fd != fd)
-		epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd, NULL); /* or it was closed, and is gone from there */
+		epoll_ctl(l->epoll, EPOLL_CTL_DEL, fd,
+			  NULL); /* or it was closed, and is gone from there */
 }
 
 /* Each told of once: who has spoken is remembered until his turn. */
@@ -168,7 +173,8 @@ static void read_some(struct loop *l)
 {
 	uint64_t end_ns = clock_monotonic_ns() + HEAR_NS;
 
-	for (int n = 0, i; n < HEAR_MOST && !l->collector->stop && (i = collector_next(l->collector)) >= 0; n++) {
+	for (int n = 0, i;
+	     n < HEAR_MOST && !l->collector->stop && (i = collector_next(l->collector)) >= 0; n++) {
 		read_requests(l, i);
 		if (clock_monotonic_ns() >= end_ns)
 			break;
@@ -208,7 +214,8 @@ static int how_long(const struct loop *l)
 static int run(struct loop *l, struct diag *d)
 {
 	struct collector *c = l->collector;
-	struct epoll_event e[N_WATCHED]; /* all: else who comes waits behind a crowd's doors, some of them in each turn */
+	struct epoll_event e[N_WATCHED]; /* all: else who comes waits behind a crowd's doors, some
+					    of them in each turn */
 
 	set_timers(l);
 	while (!c->stop && !(l->keep && supervise_supervisor_is_gone(&c->handover->supervision))) {
@@ -229,7 +236,9 @@ static int run(struct loop *l, struct diag *d)
 
 int loop_run(struct collector *c, struct command *command, bool keep, struct diag *d)
 {
-	struct loop l = { .collector = c, .command = command, .keep = keep, .epoll = -1, .signals = -1 };
+	struct loop l = {
+		.collector = c, .command = command, .keep = keep, .epoll = -1, .signals = -1
+	};
 	int err = open_loop(&l, keep, d);
 
 	if (!err)

@@ -15,8 +15,9 @@
 /*
  * loop_run - tell @c of events until it wishes to stop or, with @keep, its keeper is gone.
  *
- * Signals come through a descriptor: SIGTERM, SIGCHLD (also when a keeper has died) and, unless @keep (then
- * they are the keeper's), SIGINT and SIGHUP.  They are blocked.  @command: told of its end.  Returns 0 or -errno.
+ * Signals come through a descriptor: SIGTERM, SIGCHLD (also when a keeper has died) and, unless
+ * @keep (then they are the keeper's), SIGINT and SIGHUP.  They are blocked.  @command: told of its
+ * end.  Returns 0 or -errno.
  */
 int loop_run(struct collector *c, struct command *command, bool keep, struct diag *d);
 

@@ -2,8 +2,8 @@
 /*
  * collect/recorder.c - see recorder.h.
  *
- * The collector (collector.h) and its loop, and what is around them in a process: its signals and limits,
- * the command, the keeper, the directory.
+ * The collector (collector.h) and its loop, and what is around them in a process: its signals and
+ * limits, the command, the keeper, the directory.
  */
 #include "collect/recorder.h"
 
@@ -29,7 +29,7 @@ struct recorder {
 	struct collector collector;
 	struct command command;
 	struct tenant_supervisor *tenant_supervisor; /* NULL: only this user's programs */
-	struct handover *handover; /* what must outlive us */
+	struct handover *handover;		     /* what must outlive us */
 	struct archiver archiver;
 	sigset_t old_mask;
 	bool mask_changed;
@@ -86,10 +86,11 @@ static int make_directory(const char *path, struct diag *d)
 
 	if (err)
 		return diag_fail(d, err, "cannot make %s: %s", path, strerror(-err));
-	return files_are_none(path) ? 0
-				    : diag_fail(d, -ENOTEMPTY,
-						"%s is not empty: give another directory with -o, or remove it",
-						path);
+	return files_are_none(path)
+		       ? 0
+		       : diag_fail(d, -ENOTEMPTY,
+				   "%s is not empty: give another directory with -o, or remove it",
+				   path);
 }
 
 /* Nothing began: the same command, put right, finds the directory as it was. */
@@ -109,7 +110,8 @@ static int own_directory(struct recorder *r, struct diag *d)
 	r->made_directory = access(r->o.path, F_OK);
 	err = make_directory(r->o.path, d);
 	r->owns_directory = !err;
-	/* What others do is not everybody's to read; and they have directories in there which are theirs. */
+	/* What others do is not everybody's to read; and they have directories in there which are
+	 * theirs. */
 	if (!err && (r->o.all_users || r->o.containers) && chmod(r->o.path, 0700))
 		err = diag_errno(d, "cannot close %s to other users", r->o.path);
 	return err;
@@ -147,7 +149,10 @@ int recorder_open(struct recorder **out, const struct recorder_options *o, struc
 	r->o = *o;
 	r->command.pid = -1;
 	r->collector = COLLECTOR_NONE(&r->o, r->handover);
-	r->archiver = (struct archiver){ .path = r->collector.base, .o = &r->o.trace_chunks, .status = &r->handover->archiver, .wake = -1 };
+	r->archiver = (struct archiver){ .path = r->collector.base,
+					 .o = &r->o.trace_chunks,
+					 .status = &r->handover->archiver,
+					 .wake = -1 };
 	r->collector.archiver = &r->archiver;
 	raise_limits(r);
 	err = own_directory(r, d);
@@ -183,8 +188,9 @@ static int start(struct recorder *r, struct diag *d)
 }
 
 /*
- * A successor needs room for a new trace.  Where there is none, it dies, so that another one tries, which is as
- * safe as any death: in a while, or at once, for the last time, if the recording is to end.
+ * A successor needs room for a new trace.  Where there is none, it dies, so that another one tries,
+ * which is as safe as any death: in a while, or at once, for the last time, if the recording is to
+ * end.
  */
 static void try_again_later(const struct handover *handover, int err)
 {
@@ -205,22 +211,26 @@ static void try_again_later(const struct handover *handover, int err)
 static int become_worker(struct recorder *r, struct diag *d)
 {
 	int incarnation = r->o.keep ? supervise_start(&r->handover->supervision, d) : 1;
-	int err = incarnation < 0 ? incarnation : incarnation > 1 ? collector_resume(&r->collector, d) : 0;
+	int err = incarnation < 0   ? incarnation
+		  : incarnation > 1 ? collector_resume(&r->collector, d)
+				    : 0;
 
 	if (incarnation > 1)
 		try_again_later(r->handover, err);
-	return err || !archiver_is_needed(&r->o.trace_chunks) ? err : archiver_start(&r->archiver, d);
+	return err || !archiver_is_needed(&r->o.trace_chunks) ? err
+							      : archiver_start(&r->archiver, d);
 }
 
-/* The keeper was killed: we are the next one, and our child goes on as after any death.  What is half done
- * is ours to finish first: the child could not. */
+/* The keeper was killed: we are the next one, and our child goes on as after any death.  What is
+ * half done is ours to finish first: the child could not. */
 static int take_supervisors_place(struct recorder *r, struct diag *d)
 {
 	while (collector_has_work(&r->collector))
 		collector_work(&r->collector);
 	session_close_connections(&r->collector.session);
 	archiver_leave(&r->archiver);
-	streams_close(r->collector.streams); /* a keeper holds no file of a piece that may be removed */
+	streams_close(
+		r->collector.streams); /* a keeper holds no file of a piece that may be removed */
 	r->collector.streams = NULL;
 	fflush(NULL);
 	return become_worker(r, d);

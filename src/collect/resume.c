@@ -17,7 +17,8 @@
 #include "collect/chunks/chunks.h"
 #include "ctf/write/recover.h"
 
-/* ---------------------------------------------------------------- the packet that was being written */
+/* ---------------------------------------------------------------- the packet that was being
+ * written */
 
 struct recovering {
 	struct session *session;
@@ -28,8 +29,8 @@ struct recovering {
 };
 
 /* Whether the packet, at its file's end, holds just the bytes [read, pending) of the chunk. */
-static bool is_from(const struct recovering *g, const struct ctf_recovered *s, const struct abi_chunk *c,
-		    uint64_t read, uint64_t pending)
+static bool is_from(const struct recovering *g, const struct ctf_recovered *s,
+		    const struct abi_chunk *c, uint64_t read, uint64_t pending)
 {
 	uint64_t size = pending - read;
 	char *bytes;
@@ -50,7 +51,8 @@ static bool is_from(const struct recovering *g, const struct ctf_recovered *s, c
 	return same;
 }
 
-static void recover_chunk(const struct recovering *g, const struct ctf_recovered *s, struct pool *p, uint32_t i)
+static void recover_chunk(const struct recovering *g, const struct ctf_recovered *s, struct pool *p,
+			  uint32_t i)
 {
 	struct abi_chunk *c = pool_chunk_at(p, i);
 	uint64_t state = load(&p->states[i]), read, pending;
@@ -59,7 +61,8 @@ static void recover_chunk(const struct recovering *g, const struct ctf_recovered
 		return;
 	read = load(&c->read);
 	pending = load(&c->pending);
-	if (read < sizeof *c || pending <= read || pending > p->chunk_size || !is_from(g, s, c, read, pending))
+	if (read < sizeof *c || pending <= read || pending > p->chunk_size ||
+	    !is_from(g, s, c, read, pending))
 		return;
 	store(&c->cut_ns, s->end_ns);
 	store(&c->read, pending);
@@ -82,8 +85,8 @@ static struct pool *pool_of(struct session *s, const char *name, const char **re
 	return strncmp(name, "cpu_", 4) && strncmp(name, "lane_", 5) ? NULL : &s->pools[0];
 }
 
-
-/* A flight recorder is copied at the end, and stays as it is: the successor copies all of it again. */
+/* A flight recorder is copied at the end, and stays as it is: the successor copies all of it again.
+ */
 static void remove_copy(const struct recovering *g, const struct ctf_recovered *s)
 {
 	char index[sizeof s->name + 16];
@@ -133,11 +136,11 @@ static void count_packets(void *arg, const struct ctf_recovered *s)
 }
 
 /*
- * Settles the trace at @path, if there is one.  One without a packet is taken away: its collector had
- * just begun it, and its metadata may describe nothing yet.  Returns 1 if it stays.
+ * Settles the trace at @path, if there is one.  One without a packet is taken away: its collector
+ * had just begun it, and its metadata may describe nothing yet.  Returns 1 if it stays.
  */
 static int finalize(struct recovering *g, const char *path,
-		  void (*each)(void *arg, const struct ctf_recovered *s), struct diag *d)
+		    void (*each)(void *arg, const struct ctf_recovered *s), struct diag *d)
 {
 	int err;
 
@@ -154,15 +157,18 @@ static int finalize(struct recovering *g, const char *path,
 	return g->n_packets > 0;
 }
 
-static int recover_applications(struct recovering *g, const char *path, uint32_t incarnation, struct diag *d)
+static int recover_applications(struct recovering *g, const char *path, uint32_t incarnation,
+				struct diag *d)
 {
 	char trace[PATH_MAX];
-	int err = files_application_path(trace, sizeof trace, path, g->session->tenant, incarnation, d);
+	int err = files_application_path(trace, sizeof trace, path, g->session->tenant, incarnation,
+					 d);
 
 	return err ? err : finalize(g, trace, recover_stream, d);
 }
 
-static int recover_kernel(struct recovering *g, const char *path, uint32_t incarnation, struct diag *d)
+static int recover_kernel(struct recovering *g, const char *path, uint32_t incarnation,
+			  struct diag *d)
 {
 	char trace[PATH_MAX];
 	int err = files_kernel_path(trace, sizeof trace, path, incarnation, d);
@@ -177,10 +183,11 @@ static void forget_all_pending(struct session *s)
 }
 
 /*
- * A collector settles what is before it, then makes its own trace, then writes packets.  So only the last
- * one that is there may be in disorder; and one that died sooner left none.
+ * A collector settles what is before it, then makes its own trace, then writes packets.  So only
+ * the last one that is there may be in disorder; and one that died sooner left none.
  */
-int resume_files(struct session *s, struct handover *handover, const char *path, uint32_t incarnation, struct diag *d)
+int resume_files(struct session *s, struct handover *handover, const char *path,
+		 uint32_t incarnation, struct diag *d)
 {
 	struct recovering g = { .session = s, .handover = handover };
 	int applications = 0, kernel = 0;
@@ -193,10 +200,12 @@ int resume_files(struct session *s, struct handover *handover, const char *path,
 	return applications < 0 ? applications : kernel < 0 ? kernel : 0;
 }
 
-static int recover_trace_chunk(struct recovering *g, const char *path, uint64_t now_ns, struct diag *d)
+static int recover_trace_chunk(struct recovering *g, const char *path, uint64_t now_ns,
+			       struct diag *d)
 {
 	char trace_chunk[PATH_MAX];
-	int err = trace_chunks_path(trace_chunk, sizeof trace_chunk, path, g->number, d), applications, kernel;
+	int err = trace_chunks_path(trace_chunk, sizeof trace_chunk, path, g->number, d),
+	    applications, kernel;
 
 	if (err || access(trace_chunk, F_OK))
 		return err;
@@ -205,19 +214,23 @@ static int recover_trace_chunk(struct recovering *g, const char *path, uint64_t 
 	if (kernel < 0)
 		return kernel;
 	if (applications || kernel)
-		return trace_chunks_finish(path, g->number, g->handover->trace_chunk_begin_ns, now_ns, d);
+		return trace_chunks_finish(path, g->number, g->handover->trace_chunk_begin_ns,
+					   now_ns, d);
 	files_remove_trace(trace_chunk);
 	return 0;
 }
 
 /*
- * The same in pieces.  A finished one is in order, and may be anything by now.  The one that was being
- * written is finished here; the next one may have been begun already.  The older first: what it tells as
- * lost is added once, also if that was done before (drain_add_reported).
+ * The same in pieces.  A finished one is in order, and may be anything by now.  The one that was
+ * being written is finished here; the next one may have been begun already.  The older first: what
+ * it tells as lost is added once, also if that was done before (drain_add_reported).
  */
-int resume_trace_chunks(struct session *s, struct handover *handover, const char *path, uint64_t now_ns, struct diag *d)
+int resume_trace_chunks(struct session *s, struct handover *handover, const char *path,
+			uint64_t now_ns, struct diag *d)
 {
-	struct recovering g = { .session = s, .handover = handover, .number = handover->trace_chunk };
+	struct recovering g = { .session = s,
+				.handover = handover,
+				.number = handover->trace_chunk };
 	int err = 0;
 
 	while (g.number && !trace_chunks_is_finished(path, g.number))
@@ -238,7 +251,8 @@ static int find_rules(struct session *s, struct diag *d)
 	if (err)
 		return err;
 	if (file.epoch != s->file.epoch)
-		return diag_fail(d, -ESTALE, "session %s belongs to another collector now", s->file.name);
+		return diag_fail(d, -ESTALE, "session %s belongs to another collector now",
+				 s->file.name);
 	s->file = file;
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/start.c - how a collector comes to run: made from nothing, or resumed where another one was
- * killed.  See collector.h.
+ * collect/start.c - how a collector comes to run: made from nothing, or resumed where another one
+ * was killed.  See collector.h.
  *
- * Order matters: programs find the session when their questions will be answered at once; the kernel
- * records before they are let go.
+ * Order matters: programs find the session when their questions will be answered at once; the
+ * kernel records before they are let go.
  */
 #include <errno.h>
 #include <limits.h>
@@ -87,8 +87,10 @@ static int open_kernel(struct collector *c)
 		c->result.kernel_reason.text[0] = 0;
 	}
 	if (!err) {
-		snprintf(c->result.kernel_recorder, sizeof c->result.kernel_recorder, "%s", kernel_recorder(c->kernel, &why));
-		snprintf(c->result.kernel_no_bpf.text, sizeof c->result.kernel_no_bpf.text, "%s", why);
+		snprintf(c->result.kernel_recorder, sizeof c->result.kernel_recorder, "%s",
+			 kernel_recorder(c->kernel, &why));
+		snprintf(c->result.kernel_no_bpf.text, sizeof c->result.kernel_no_bpf.text, "%s",
+			 why);
 	}
 	if (!err && kernel_has_addresses(c->kernel)) {
 		kernel_kallsyms_again(NULL, &c->modules);
@@ -104,14 +106,15 @@ static int want_kernel(struct collector *c, struct diag *d)
 {
 	int err = open_kernel(c);
 
-	if (err && (c->o->n_kernel_events || c->o->n_uprobes || c->o->graph.n_patterns || c->o->kernel_whole_machine || c->o->kernel_contexts ||
+	if (err && (c->o->n_kernel_events || c->o->n_uprobes || c->o->graph.n_patterns ||
+		    c->o->kernel_whole_machine || c->o->kernel_contexts ||
 		    c->o->kernel_backend == KERNEL_BACKEND_BPF))
 		return diag_fail(d, err, "%s", c->result.kernel_reason.text);
 	return 0;
 }
 
-/* An event that no filter lets pass is not lost, but somebody waits for it in vain.  Who joins is looked
- * at before it goes on: it may be gone in a millisecond, and its page with it. */
+/* An event that no filter lets pass is not lost, but somebody waits for it in vain.  Who joins is
+ * looked at before it goes on: it may be gone in a millisecond, and its page with it. */
 static void check_filters(void *arg, pid_t pid)
 {
 	struct collector *c = arg;
@@ -155,7 +158,8 @@ static int open_streams(struct collector *c, uint32_t incarnation, struct diag *
 	const struct streams_options more = { .clock_offset_ns = c->clock_offset_ns,
 					      .resume = incarnation > 1,
 					      .lost_before = ABI_TOLD_OF(c->handover->reported) };
-	int err = files_open_application(&c->streams, &c->session, c->place, c->trace_chunk ? 1 : incarnation, &more, d);
+	int err = files_open_application(&c->streams, &c->session, c->place,
+					 c->trace_chunk ? 1 : incarnation, &more, d);
 
 	c->snapshot.names = c->streams;
 	if (!err)
@@ -262,7 +266,8 @@ static int note_program(void *arg, struct program *a)
 	struct collector *c = arg;
 
 	if (program_is_of(a, &c->session.file))
-		streams_process(c->streams, collector_now_ns(c), a->page.pid, program_pid(a), a->page.program);
+		streams_process(c->streams, collector_now_ns(c), a->page.pid, program_pid(a),
+				a->page.program);
 	return 0;
 }
 
@@ -284,8 +289,8 @@ static int resume_kernel(struct collector *c, uint32_t incarnation, struct diag 
 	return !err && c->trace_chunk ? kernel_state(c->kernel, d) : err;
 }
 
-/* What the one before us held is as the keeper had it at the start, what it wrote lies there, and what it
- * knew is in shared memory. */
+/* What the one before us held is as the keeper had it at the start, what it wrote lies there, and
+ * what it knew is in shared memory. */
 int collector_resume(struct collector *c, struct diag *d)
 {
 	uint32_t incarnation = c->handover->supervision.n;
@@ -301,7 +306,9 @@ int collector_resume(struct collector *c, struct diag *d)
 	if (!err)
 		err = filters_resume(&c->filters, c->session.n_filters, d);
 	if (!err)
-		err = c->trace_chunk ? rotate_resume(c, d) : resume_files(&c->session, c->handover, c->o->path, incarnation, d);
+		err = c->trace_chunk
+			      ? rotate_resume(c, d)
+			      : resume_files(&c->session, c->handover, c->o->path, incarnation, d);
 	if (!err)
 		quota_resume(c->o->quota);
 	if (!err)

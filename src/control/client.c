@@ -16,13 +16,15 @@
 #include "base/compose.h"
 #include "base/runtime.h"
 
-/* What the environment said at the start: asking it later is safe neither in threads nor in handlers. */
+/* What the environment said at the start: asking it later is safe neither in threads nor in
+ * handlers. */
 static char start_directory[512], start_session[DUET_SESSION_BYTES];
 
 /* Of the sessions that DUET_SESSION names the last, the innermost recording: rules/membership.h. */
 static __attribute__((constructor)) void read_environment(void)
 {
-	const char *sessions = secure_getenv("DUET_SESSION"), *last = sessions ? strrchr(sessions, '+') : NULL;
+	const char *sessions = secure_getenv("DUET_SESSION"),
+		   *last = sessions ? strrchr(sessions, '+') : NULL;
 
 	if (!runtime_path(start_directory, sizeof start_directory, NULL))
 		start_directory[0] = 0;
@@ -59,24 +61,28 @@ static bool read_session_slots(const char *directory, struct abi_session_slots *
 {
 	char path[512 + ABI_PAGE_NAME_BYTES];
 
-	return compose(path, sizeof path, directory, "/seats", NULL) && read_file(path, session_slots, sizeof *session_slots) &&
-	       session_slots->magic == ABI_SESSION_SLOTS_MAGIC && session_slots->version == ABI_SESSION_SLOTS_VERSION;
+	return compose(path, sizeof path, directory, "/seats", NULL) &&
+	       read_file(path, session_slots, sizeof *session_slots) &&
+	       session_slots->magic == ABI_SESSION_SLOTS_MAGIC &&
+	       session_slots->version == ABI_SESSION_SLOTS_VERSION;
 }
 
-/* The first session that records this process, as our control page says.  False if there is none. */
+/* The first session that records this process, as our control page says.  False if there is none.
+ */
 static bool find_own_session(struct ask *a)
 {
 	struct abi_control page;
 	struct abi_session_slots session_slots;
 
-	if (!read_own_page(a->directory, &page) || !read_session_slots(a->directory, &session_slots))
+	if (!read_own_page(a->directory, &page) ||
+	    !read_session_slots(a->directory, &session_slots))
 		return false;
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++) {
 		struct abi_session_slot *s = &session_slots.at[i];
 
 		s->session[ABI_NAME_BYTES - 1] = 0;
-		if (ABI_EPOCH_IS_NONE(s->epoch) || page.session_slots[i].epoch != s->epoch || !s->session[0] ||
-		    strchr(s->session, '/') || !client_is_live(a, s->session))
+		if (ABI_EPOCH_IS_NONE(s->epoch) || page.session_slots[i].epoch != s->epoch ||
+		    !s->session[0] || strchr(s->session, '/') || !client_is_live(a, s->session))
 			continue;
 		return compose(a->session, sizeof a->session, s->session, NULL);
 	}
@@ -117,7 +123,8 @@ static int check_directory(struct ask *a)
 	struct stat st;
 
 	if (stat(a->directory, &st))
-		return client_reason(a, -ENOENT, "nothing records: there is no ", a->directory, NULL);
+		return client_reason(a, -ENOENT, "nothing records: there is no ", a->directory,
+				     NULL);
 	if (!S_ISDIR(st.st_mode) || (st.st_uid != geteuid() && st.st_uid) || (st.st_mode & 022))
 		return client_reason(a, -EPERM, a->directory, " is not ours alone", NULL);
 	return 0;
@@ -138,14 +145,17 @@ int client_begin(struct ask *a, struct duet_control *c, uint64_t default_limit_n
 	if (limit_ns > INT64_MAX / 2)
 		limit_ns = INT64_MAX / 2;
 	a->until_ns = now_ns() + (int64_t)limit_ns;
-	if (!compose(a->directory, sizeof a->directory, c && c->directory ? c->directory : start_directory,
-		     NULL))
-		return client_reason(a, -EINVAL, "the runtime directory's path is too long", NULL, NULL);
+	if (!compose(a->directory, sizeof a->directory,
+		     c && c->directory ? c->directory : start_directory, NULL))
+		return client_reason(a, -EINVAL, "the runtime directory's path is too long", NULL,
+				     NULL);
 	err = check_directory(a);
 	if (err)
 		return err;
 	if (!name_session(a) || !a->session[0] || strchr(a->session, '/'))
-		return client_reason(a, -EINVAL, "a session's name has 1 to 63 characters, and no slash", NULL, NULL);
+		return client_reason(a, -EINVAL,
+				     "a session's name has 1 to 63 characters, and no slash", NULL,
+				     NULL);
 	return 0;
 }
 
@@ -158,7 +168,8 @@ int client_end(struct ask *a, int result)
 int client_reason(struct ask *a, int err, const char *first, const char *second, const char *third)
 {
 	if (a->c)
-		compose(a->c->why, sizeof a->c->why, first, second ? second : "", third ? third : "", NULL);
+		compose(a->c->why, sizeof a->c->why, first, second ? second : "",
+			third ? third : "", NULL);
 	return err;
 }
 
@@ -228,7 +239,8 @@ static bool shall_go_on(const struct ask *a, int fd, int option)
 {
 	struct timeval t = left(a);
 
-	return errno == EINTR && client_left_ns(a) && !setsockopt(fd, SOL_SOCKET, option, &t, sizeof t);
+	return errno == EINTR && client_left_ns(a) &&
+	       !setsockopt(fd, SOL_SOCKET, option, &t, sizeof t);
 }
 
 static bool is_trusted(int fd)
@@ -273,7 +285,8 @@ bool client_is_live(const struct ask *a, const char *session)
 	return fd >= 0 || fd == -EAGAIN;
 }
 
-static int transfer(const struct ask *a, int fd, const char *line, size_t bytes, char *answer, size_t size)
+static int transfer(const struct ask *a, int fd, const char *line, size_t bytes, char *answer,
+		    size_t size)
 {
 	ssize_t n;
 
@@ -300,12 +313,14 @@ static int report_failure(struct ask *a, int err)
 	case -EAGAIN:
 	case -EINTR:
 		return client_reason(a, -ETIMEDOUT, "the collector of session ", a->session,
-			       " did not answer in time");
+				     " did not answer in time");
 	case -EPIPE:
 	case -ECONNRESET:
-		return client_reason(a, -EPIPE, "session ", a->session, " ended before it answered");
+		return client_reason(a, -EPIPE, "session ", a->session,
+				     " ended before it answered");
 	case -EPERM:
-		return client_reason(a, -EPERM, "the socket of session ", a->session, " is another user's");
+		return client_reason(a, -EPERM, "the socket of session ", a->session,
+				     " is another user's");
 	}
 	return client_reason(a, err, "cannot ask session ", a->session, NULL);
 }
@@ -328,7 +343,9 @@ int ask(struct ask *a, struct client_line *l, struct client_answer *answer)
 
 	add(l, "}\n", 2);
 	if (l->failed)
-		return client_reason(a, -EINVAL, "the request is too long, or has control characters", NULL, NULL);
+		return client_reason(a, -EINVAL,
+				     "the request is too long, or has control characters", NULL,
+				     NULL);
 	n = client_exchange(a, l->text, l->size, answer->text, sizeof answer->text);
 	if (n < 0)
 		return n;
@@ -338,5 +355,6 @@ int ask(struct ask *a, struct client_line *l, struct client_answer *answer)
 		return 0;
 	if (!json_line_text(&answer->line, "error", why, sizeof why))
 		compose(why, sizeof why, "it gave no reason", NULL);
-	return client_reason(a, json_line_is_true(&answer->line, "busy") ? -EBUSY : -EREMOTEIO, why, NULL, NULL);
+	return client_reason(a, json_line_is_true(&answer->line, "busy") ? -EBUSY : -EREMOTEIO, why,
+			     NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control/client.h - what the calls of duet/control.h share: whom they ask, what they say, how long they wait.
+ * control/client.h - what the calls of duet/control.h share: whom they ask, what they say, how long
+ * they wait.
  *
- * Everything lies on the caller's stack, and what the environment says is read once, when the library is
- * loaded: calls are async-signal-safe, but for those that say they are not.
+ * Everything lies on the caller's stack, and what the environment says is read once, when the
+ * library is loaded: calls are async-signal-safe, but for those that say they are not.
  */
 #ifndef CONTROL_CLIENT_H
 #define CONTROL_CLIENT_H
@@ -22,13 +23,14 @@ enum { ASK_REQUEST_BYTES = 6144, ASK_ANSWER_BYTES = 8192 };
 /* A call on its way. */
 struct ask {
 	struct duet_control *c; /* the caller's; NULL: nobody hears why */
-	int64_t until_ns; /* CLOCK_MONOTONIC */
+	int64_t until_ns;	/* CLOCK_MONOTONIC */
 	int saved_errno;
 	char directory[512];
 	char session[DUET_SESSION_BYTES];
 };
 
-/* client_begin - whom @c means.  0 or -errno; client_end in either case, whose value is the call's. */
+/* client_begin - whom @c means.  0 or -errno; client_end in either case, whose value is the call's.
+ */
 int client_begin(struct ask *a, struct duet_control *c, uint64_t default_limit_ns);
 int client_end(struct ask *a, int result);
 /* client_reason - note the reason, of up to three parts that may be NULL; returns @err. */
@@ -46,7 +48,8 @@ void client_line_begin(struct client_line *l, const char *verb);
 void client_line_text(struct client_line *l, const char *key, const char *value);
 void client_line_number(struct client_line *l, const char *key, uint64_t value);
 
-/* client_exchange - send @line, receive one message into @answer, terminated.  Its length, or -errno. */
+/* client_exchange - send @line, receive one message into @answer, terminated.  Its length, or
+ * -errno. */
 int client_exchange(struct ask *a, const char *line, size_t line_bytes, char *answer, size_t size);
 
 struct client_answer {

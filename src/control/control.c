@@ -2,8 +2,9 @@
 /*
  * control/control.c - the calls of duet/control.h that are one question and one answer.
  *
- * A library of its own, not part of libduet: that one is mapped into every traced program, where each page
- * costs every start, while few programs steer; and who steers need not be traced.  It needs libc alone.
+ * A library of its own, not part of libduet: that one is mapped into every traced program, where
+ * each page costs every start, while few programs steer; and who steers need not be traced.  It
+ * needs libc alone.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -68,7 +69,9 @@ int duet_snapshot(struct duet_control *c, const struct duet_snapshot_options *o,
 		err = ask(&a, &l, &answer);
 	}
 	if (!err && path && !json_line_text(&answer.line, "path", path, path_bytes))
-		err = client_reason(&a, -EPROTO, "the snapshot is written, but its path has no room here", NULL, NULL);
+		err = client_reason(&a, -EPROTO,
+				    "the snapshot is written, but its path has no room here", NULL,
+				    NULL);
 	return client_end(&a, err);
 }
 
@@ -153,8 +156,9 @@ int duet_request(struct duet_control *c, const char *line, char *answer, size_t 
 	int result = client_begin(&a, c, ASK_LIMIT_NS);
 
 	if (!result && (!line || !size || strlen(line) >= ASK_ANSWER_BYTES))
-		result = client_reason(&a, -EINVAL, "a request has at most 8191 bytes, an answer at least 1", NULL,
-				 NULL);
+		result = client_reason(&a, -EINVAL,
+				       "a request has at most 8191 bytes, an answer at least 1",
+				       NULL, NULL);
 	if (!result)
 		result = client_exchange(&a, line, strlen(line), answer, size);
 	return client_end(&a, result);
@@ -162,7 +166,8 @@ int duet_request(struct duet_control *c, const char *line, char *answer, size_t 
 
 int duet_sessions(struct duet_control *c, int (*each)(void *arg, const char *session), void *arg)
 {
-	struct duet_control any = c && c->size >= sizeof any ? *c : (struct duet_control){ .size = sizeof any };
+	struct duet_control any =
+		c && c->size >= sizeof any ? *c : (struct duet_control){ .size = sizeof any };
 	struct dirent *e;
 	struct ask a;
 	DIR *list = NULL;
@@ -176,8 +181,8 @@ int duet_sessions(struct duet_control *c, int (*each)(void *arg, const char *ses
 		const char *name = e->d_name + strlen("sock-");
 		struct ask one;
 
-		if (strncmp(e->d_name, "sock-", strlen("sock-")) || strlen(name) >= DUET_SESSION_BYTES ||
-		    client_begin(&one, &any, ASK_LIMIT_NS))
+		if (strncmp(e->d_name, "sock-", strlen("sock-")) ||
+		    strlen(name) >= DUET_SESSION_BYTES || client_begin(&one, &any, ASK_LIMIT_NS))
 			continue;
 		if (client_is_live(&one, name))
 			result = each(arg, name);

@@ -2,10 +2,11 @@
 /*
  * control/start.c - duet_start: run `duet start`, which returns when the session records.
  *
- * There is one way to begin a session, and it is the command's: what a collector needs (limits, a keeper, a
- * place for its files) is said once.  The program notices nothing of it: no SIGCHLD, nothing for its wait(2),
- * no descriptor that goes on elsewhere.  A child that runs another program raises SIGCHLD in any case, so
- * there is one between, made with no signal for its end, which waits for that one.
+ * There is one way to begin a session, and it is the command's: what a collector needs (limits, a
+ * keeper, a place for its files) is said once.  The program notices nothing of it: no SIGCHLD,
+ * nothing for its wait(2), no descriptor that goes on elsewhere.  A child that runs another program
+ * raises SIGCHLD in any case, so there is one between, made with no signal for its end, which waits
+ * for that one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -118,7 +119,8 @@ static void stand_between(const struct command *c)
 	int status = 127 << 8;
 	pid_t pid;
 
-	syscall(SYS_rt_sigaction, SIGCHLD, by_default, NULL, 8); /* ignored, it would take the status away */
+	syscall(SYS_rt_sigaction, SIGCHLD, by_default, NULL,
+		8); /* ignored, it would take the status away */
 	pid = split(SIGCHLD);
 	if (!pid) {
 		become_command(c);
@@ -174,7 +176,7 @@ static int report_refusal(struct ask *a, int errors)
 		n--;
 	text[n > 0 ? n : 0] = 0;
 	return client_reason(a, strstr(text, "already") ? -EEXIST : -EREMOTEIO,
-		       n > 0 ? text : "duet start failed, and did not say why", NULL, NULL);
+			     n > 0 ? text : "duet start failed, and did not say why", NULL, NULL);
 }
 
 static int run_and_wait(struct ask *a, struct command *c)
@@ -212,7 +214,8 @@ static int begin(struct ask *a, struct duet_control *c, const struct duet_start_
 	if (c && c->session)
 		return compose(a->session, sizeof a->session, c->session, NULL) ? 0 : -EINVAL;
 	if (o->only_this_process)
-		compose(a->session, sizeof a->session, "self-", decimal(pid, (unsigned long)getpid()), NULL);
+		compose(a->session, sizeof a->session, "self-",
+			decimal(pid, (unsigned long)getpid()), NULL);
 	else
 		compose(a->session, sizeof a->session, "default", NULL);
 	return 0;
@@ -259,7 +262,8 @@ int duet_start(struct duet_control *c, const struct duet_start_options *options)
 	if (!err && o->size < sizeof *o)
 		err = client_reason(&a, -EINVAL, "the options have no `size`", NULL, NULL);
 	if (!err && !find_program(&command))
-		err = client_reason(&a, -ENOENT, "duet is not installed: it is not in PATH", NULL, NULL);
+		err = client_reason(&a, -ENOENT, "duet is not installed: it is not in PATH", NULL,
+				    NULL);
 	if (err)
 		return client_end(&a, err);
 	say(&command, &a, o, decimal(pid, (unsigned long)getpid()));

@@ -41,8 +41,8 @@ bool elf_file_offset(const struct elf_file *f, uint64_t address, uint64_t *offse
 	if (elf_getphdrnum(f->elf, &n))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (gelf_getphdr(f->elf, (int)i, &p) && p.p_type == PT_LOAD && address >= p.p_vaddr &&
-		    address - p.p_vaddr < p.p_filesz) {
+		if (gelf_getphdr(f->elf, (int)i, &p) && p.p_type == PT_LOAD &&
+		    address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz) {
 			*offset = p.p_offset + (address - p.p_vaddr);
 			return true;
 		}
@@ -68,7 +68,8 @@ Elf_Scn *elf_file_section(Elf *elf, const char *name, GElf_Shdr *h)
 	if (elf_getshdrstrndx(elf, &strings))
 		return NULL;
 	while ((scn = elf_nextscn(elf, scn)))
-		if (gelf_getshdr(scn, h) && (found = elf_strptr(elf, strings, h->sh_name)) && !strcmp(found, name))
+		if (gelf_getshdr(scn, h) && (found = elf_strptr(elf, strings, h->sh_name)) &&
+		    !strcmp(found, name))
 			return scn;
 	return NULL;
 }
@@ -77,5 +78,6 @@ bool elf_is_function(const GElf_Sym *s)
 {
 	int type = GELF_ST_TYPE(s->st_info);
 
-	return (type == STT_FUNC || type == STT_GNU_IFUNC) && s->st_shndx != SHN_UNDEF && s->st_value;
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && s->st_shndx != SHN_UNDEF &&
+	       s->st_value;
 }

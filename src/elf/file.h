@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* elf/file.h - an ELF file, open; and where in it an address of its program lies.  It may be anything. */
+/* elf/file.h - an ELF file, open; and where in it an address of its program lies.  It may be
+ * anything. */
 #ifndef ELF_FILE_H
 #define ELF_FILE_H
 
@@ -12,7 +13,8 @@ struct elf_file {
 	Elf *elf;
 };
 
-/* elf_file_open - false if it is none; what is no regular file (a device, a FIFO) is not opened: it might wait. */
+/* elf_file_open - false if it is none; what is no regular file (a device, a FIFO) is not opened: it
+ * might wait. */
 bool elf_file_open(struct elf_file *f, const char *path);
 void elf_file_close(struct elf_file *f);
 

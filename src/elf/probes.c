@@ -47,7 +47,8 @@ static bool matches(const char *pattern, const char *name, size_t size)
 	return pattern_glob(pattern, pattern + strlen(pattern), name, name + size);
 }
 
-/* "ns::operator()(int) const" without its parameters: up to the parenthesis that the last one closes. */
+/* "ns::operator()(int) const" without its parameters: up to the parenthesis that the last one
+ * closes. */
 static size_t size_without_parameters(const char *written)
 {
 	const char *end = strrchr(written, ')');
@@ -94,7 +95,8 @@ static int visit_function(const struct elf_file *f, const char *name, uint64_t a
 }
 
 static int visit_table(const struct elf_file *f, uint32_t type,
-		       int (*visit)(void *arg, const struct elf_function *f), void *arg, int *n_found)
+		       int (*visit)(void *arg, const struct elf_function *f), void *arg,
+		       int *n_found)
 {
 	GElf_Shdr h;
 	Elf_Scn *scn = elf_file_table(f->elf, type, &h);
@@ -117,7 +119,8 @@ static int visit_table(const struct elf_file *f, uint32_t type,
 	return result;
 }
 
-int elf_functions(const char *path, int (*visit)(void *arg, const struct elf_function *f), void *arg, struct diag *d)
+int elf_functions(const char *path, int (*visit)(void *arg, const struct elf_function *f),
+		  void *arg, struct diag *d)
 {
 	struct elf_file f;
 	int err = open_elf(&f, path, d), n = 0;
@@ -142,7 +145,8 @@ static const char *take_text(const char **p, const char *end)
 	return nul ? text : NULL;
 }
 
-/* Three addresses - of the marker, of .stapsdt.base when it was linked, of a counter or 0 - and three texts. */
+/* Three addresses - of the marker, of .stapsdt.base when it was linked, of a counter or 0 - and
+ * three texts. */
 static int visit_note(const struct elf_file *f, const char *p, size_t size, uint64_t base,
 		      int (*visit)(void *arg, const struct elf_marker *m), void *arg)
 {
@@ -175,13 +179,15 @@ static int visit_notes(const struct elf_file *f, Elf_Data *data, uint64_t base,
 	while (!result && (at = gelf_getnote(data, at, &n, &name, &desc)) > 0) {
 		const char *bytes = data->d_buf;
 
-		if (n.n_type == NT_STAPSDT && n.n_namesz == sizeof "stapsdt" && !memcmp(bytes + name, "stapsdt", n.n_namesz))
+		if (n.n_type == NT_STAPSDT && n.n_namesz == sizeof "stapsdt" &&
+		    !memcmp(bytes + name, "stapsdt", n.n_namesz))
 			result = visit_note(f, bytes + desc, n.n_descsz, base, visit, arg);
 	}
 	return result;
 }
 
-int elf_markers(const char *path, int (*visit)(void *arg, const struct elf_marker *m), void *arg, struct diag *d)
+int elf_markers(const char *path, int (*visit)(void *arg, const struct elf_marker *m), void *arg,
+		struct diag *d)
 {
 	struct elf_file f;
 	GElf_Shdr notes, base;
@@ -198,7 +204,10 @@ int elf_markers(const char *path, int (*visit)(void *arg, const struct elf_marke
 	scn = elf_file_section(f.elf, ".note.stapsdt", &notes);
 	data = scn ? elf_getdata(scn, NULL) : NULL;
 	if (data)
-		err = visit_notes(&f, data, elf_file_section(f.elf, ".stapsdt.base", &base) ? base.sh_addr : 0, visit, arg);
+		err = visit_notes(&f, data,
+				  elf_file_section(f.elf, ".stapsdt.base", &base) ? base.sh_addr
+										  : 0,
+				  visit, arg);
 	elf_file_close(&f);
 	return err;
 }

@@ -29,8 +29,8 @@ static const char *bytes_at(Elf *elf, uint64_t at, size_t *size)
 		GElf_Shdr h;
 		Elf_Data *data;
 
-		if (!gelf_getshdr(scn, &h) || !(h.sh_flags & SHF_ALLOC) || h.sh_type == SHT_NOBITS ||
-		    at < h.sh_addr || at - h.sh_addr >= h.sh_size)
+		if (!gelf_getshdr(scn, &h) || !(h.sh_flags & SHF_ALLOC) ||
+		    h.sh_type == SHT_NOBITS || at < h.sh_addr || at - h.sh_addr >= h.sh_size)
 			continue;
 		data = elf_getdata(scn, NULL);
 		if (!data || !data->d_buf || at - h.sh_addr >= data->d_size)
@@ -87,7 +87,8 @@ static bool find_records(struct file *f)
 	if (elf_getshdrstrndx(f->elf, &names))
 		return false;
 	while ((scn = elf_nextscn(f->elf, scn))) {
-		const char *name = gelf_getshdr(scn, &h) ? elf_strptr(f->elf, names, h.sh_name) : NULL;
+		const char *name =
+			gelf_getshdr(scn, &h) ? elf_strptr(f->elf, names, h.sh_name) : NULL;
 		const char *bytes;
 
 		if (!name || strcmp(name, "duet_sites"))

@@ -2,8 +2,8 @@
 /*
  * elf/sites.h - the trace sites in a program or library on disk, without running it.
  *
- * Their records (duet/site.h) hold addresses that the loader fills in, so relocations are applied as
- * it would.  The file may be anything: every offset is checked by libelf or here.
+ * Their records (duet/site.h) hold addresses that the loader fills in, so relocations are applied
+ * as it would.  The file may be anything: every offset is checked by libelf or here.
  */
 #ifndef ELF_SITES_H
 #define ELF_SITES_H
@@ -13,9 +13,9 @@
 #include "base/diag.h"
 
 struct elf_site {
-	const char *name; /* "channel:name" */
+	const char *name;   /* "channel:name" */
 	const char *schema; /* typed: schema words; mark: printf format */
-	uint32_t kind; /* enum duet_i_kind */
+	uint32_t kind;	    /* enum duet_i_kind */
 	uint32_t level;
 };
 

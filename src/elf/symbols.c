@@ -46,8 +46,9 @@ static bool note_id(Elf_Data *data, char *hex)
 	while (data && (at = gelf_getnote(data, at, &n, &name, &desc)) > 0) {
 		const unsigned char *id = (const unsigned char *)data->d_buf + desc;
 
-		if (n.n_type != NT_GNU_BUILD_ID || n.n_namesz != 4 || memcmp((char *)data->d_buf + name, "GNU", 4) ||
-		    !n.n_descsz || n.n_descsz > (ELF_BUILD_ID_HEX - 1) / 2)
+		if (n.n_type != NT_GNU_BUILD_ID || n.n_namesz != 4 ||
+		    memcmp((char *)data->d_buf + name, "GNU", 4) || !n.n_descsz ||
+		    n.n_descsz > (ELF_BUILD_ID_HEX - 1) / 2)
 			continue;
 		for (size_t i = 0; i < n.n_descsz; i++)
 			snprintf(hex + 2 * i, 3, "%02x", id[i]);
@@ -67,7 +68,8 @@ static bool id_of(Elf *elf, char hex[ELF_BUILD_ID_HEX])
 	for (size_t i = 0; i < n; i++)
 		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_NOTE &&
 		    note_id(elf_getdata_rawchunk(elf, (int64_t)p.p_offset, p.p_filesz,
-						 p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR), hex))
+						 p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
+			    hex))
 			return true;
 	return false;
 }
@@ -105,7 +107,8 @@ static void add_functions(struct module *m, Elf *elf, uint32_t type)
 			continue;
 		name = elf_strptr(elf, h.sh_link, s.st_name);
 		if (name && *name)
-			m->functions[m->n_functions++] = (struct function){ s.st_value, s.st_value + s.st_size, name };
+			m->functions[m->n_functions++] =
+				(struct function){ s.st_value, s.st_value + s.st_size, name };
 	}
 }
 
@@ -153,7 +156,8 @@ static void add_segments(struct module *m)
 		return;
 	for (size_t i = 0; i < n && m->n_segments < SEGMENTS_MAX; i++)
 		if (gelf_getphdr(m->file.elf, (int)i, &p) && p.p_type == PT_LOAD)
-			m->segments[m->n_segments++] = (struct segment){ p.p_offset, p.p_vaddr, p.p_filesz };
+			m->segments[m->n_segments++] =
+				(struct segment){ p.p_offset, p.p_vaddr, p.p_filesz };
 }
 
 static void open_debug(struct module *m, const char *id)
@@ -200,7 +204,9 @@ static struct module *find_module(struct symbols *s, const char *path, const cha
 	if (s->n_modules == MODULES_MAX)
 		return NULL;
 	m = &s->modules[s->n_modules];
-	*m = (struct module){ .path = strdup(path), .build_id = strdup(build_id), .file.fd = -1, .debug.fd = -1 };
+	*m = (struct module){
+		.path = strdup(path), .build_id = strdup(build_id), .file.fd = -1, .debug.fd = -1
+	};
 	if (!m->path || !m->build_id) {
 		free(m->path);
 		free(m->build_id);
@@ -226,8 +232,8 @@ static const struct function *function_at(const struct module *m, uint64_t addre
 	return low && address < m->functions[low - 1].end ? &m->functions[low - 1] : NULL;
 }
 
-const char *symbols_locate(struct symbols *s, const char *path, const char *build_id, uint64_t offset, uint64_t *into,
-			  uint64_t *address)
+const char *symbols_locate(struct symbols *s, const char *path, const char *build_id,
+			   uint64_t offset, uint64_t *into, uint64_t *address)
 {
 	struct module *m = find_module(s, path, build_id);
 	const struct function *f;

@@ -37,7 +37,8 @@ int filter_explain(const struct filter_problem *p, int err, struct diag *d)
 }
 
 void filter_each_name(const struct filter_code *code,
-		      void (*report)(void *context, bool is_context, const char *name), void *context)
+		      void (*report)(void *context, bool is_context, const char *name),
+		      void *context)
 {
 	struct abi_filter head;
 	const uint8_t *p, *end;

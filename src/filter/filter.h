@@ -100,7 +100,7 @@ struct filter_problem {
 struct filter_names {
 	/* Tells where a field or context is.  @name is not NUL-terminated: `a`, `a[3]`, `a.b`. */
 	enum filter_error (*find)(const struct filter_names *n, bool is_context, const char *name,
-				size_t size, struct filter_location *place);
+				  size_t size, struct filter_location *place);
 	/* The next label of an enumeration; false at the end. */
 	bool (*label)(const struct filter_names *n, const struct filter_location *place,
 		      struct filter_label *label);

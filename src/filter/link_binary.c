@@ -23,8 +23,8 @@ static struct filter_step *left_load(struct linker *l)
 }
 
 /* Room for the ranges lies one behind the other, as nothing else is taken meanwhile. */
-static uint32_t find_labels(struct linker *l, const struct filter_location *p, enum abi_filter_op op,
-			    const char *text, size_t size, uint32_t *at)
+static uint32_t find_labels(struct linker *l, const struct filter_location *p,
+			    enum abi_filter_op op, const char *text, size_t size, uint32_t *at)
 {
 	struct filter_label label = { .i = 0 };
 	bool is_glob = op == ABI_FILTER_MATCH || op == ABI_FILTER_NOT_MATCH;

@@ -30,7 +30,7 @@ const char *filter_context_name(enum filter_context which)
 }
 
 static enum filter_error find_context(const struct schema_names *n, struct schema_text name,
-				    struct filter_location *place)
+				      struct filter_location *place)
 {
 	for (uint32_t i = 0; context_names[i]; i++)
 		if (schema_is(name, context_names[i]) && (n->contexts & 1u << i)) {
@@ -71,7 +71,7 @@ static uint8_t number_type(const struct schema_type *t)
 }
 
 static enum filter_error set_element(const struct schema_type *t, uint64_t index,
-				   struct filter_location *place)
+				     struct filter_location *place)
 {
 	if (t->base == 's' || (t->shape != SCHEMA_ARRAY && t->shape != SCHEMA_SEQUENCE))
 		return FILTER_IS_ONE;
@@ -125,7 +125,7 @@ static bool is_same(struct schema_text a, struct schema_text b)
 }
 
 static enum filter_error find(const struct filter_names *names, bool is_context, const char *text,
-			    size_t size, struct filter_location *place)
+			      size_t size, struct filter_location *place)
 {
 	const struct schema_names *n = (const struct schema_names *)names;
 	struct schema_text words = n->words, name = { text, text + size };

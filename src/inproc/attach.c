@@ -28,17 +28,18 @@
 #include "inproc/context.h"
 #include "inproc/process.h"
 
-/* The first answer may come late on a busy machine, and what it is waited for loses nothing.  Who was waited for in
- * vain is not again for so long: should he be stopped, that is a fifth of the program's time. */
+/* The first answer may come late on a busy machine, and what it is waited for loses nothing.  Who
+ * was waited for in vain is not again for so long: should he be stopped, that is a fifth of the
+ * program's time. */
 enum { FIRST_US = 1000000, AGAIN_US = 250000, RETRY_NS = 1000000000 };
 enum { NO_UID = 65534 }; /* Linux's, unless somebody changed /proc/sys/kernel/overflowuid */
 
-/* Fails for a while after a failure, so that a dead collector costs little.  The one that has its seat next
- * is another one. */
+/* Fails for a while after a failure, so that a dead collector costs little.  The one that has its
+ * seat next is another one. */
 static struct {
 	uint64_t epoch;
 	int64_t next_try_ns;
-	uint64_t silent; /* the epoch of one that was waited for in vain */
+	uint64_t silent;       /* the epoch of one that was waited for in vain */
 	uint64_t silent_early; /* the same at registration, when signals wait as well: less long */
 } failed[ABI_SESSIONS];
 
@@ -85,9 +86,10 @@ static int connect_at(const struct sockaddr_un *a, int64_t until_ns, struct ucre
 }
 
 /*
- * A collector outside our user namespace has no uid in it, and is shown as one that all such share.  Then the
- * directory vouches for it: it is ours and closed, so none but us and those who have power over us can have
- * put a socket there.  It is opened and looked at, and the socket reached through it and no path beside.
+ * A collector outside our user namespace has no uid in it, and is shown as one that all such share.
+ * Then the directory vouches for it: it is ours and closed, so none but us and those who have power
+ * over us can have put a socket there.  It is opened and looked at, and the socket reached through
+ * it and no path beside.
  */
 static int connect_within(const char *file, int64_t until_ns, struct ucred *peer)
 {
@@ -97,7 +99,8 @@ static int connect_within(const char *file, int64_t until_ns, struct ucred *peer
 
 	if (dir < 0)
 		return -1;
-	if (compose(a.sun_path, sizeof a.sun_path, "/proc/self/fd/", decimal(digits, (uint32_t)dir), "/", file, NULL))
+	if (compose(a.sun_path, sizeof a.sun_path, "/proc/self/fd/", decimal(digits, (uint32_t)dir),
+		    "/", file, NULL))
 		fd = connect_at(&a, until_ns, peer);
 	syscall(SYS_close, dir);
 	return fd;
@@ -197,14 +200,16 @@ static bool may_sleep(void)
 }
 
 /* Makes a channel of what the board says of it; nothing there is believed. */
-static bool open_channel(struct channel *c, const struct session *s, const struct abi_session_memory *session_memory,
-			 uint32_t i, uint32_t host_pid)
+static bool open_channel(struct channel *c, const struct session *s,
+			 const struct abi_session_memory *session_memory, uint32_t i,
+			 uint32_t host_pid)
 {
-	uint64_t offset = load(&session_memory->channels[i].offset), size = load(&session_memory->channels[i].size);
+	uint64_t offset = load(&session_memory->channels[i].offset),
+		 size = load(&session_memory->channels[i].size);
 
 	c->contexts = load(&session_memory->channels[i].contexts) & ABI_CONTEXT_ALL;
-	if (!(offset % ABI_POOL_ALIGN == 0 && offset >= sizeof *session_memory && offset <= s->memory_size &&
-	      size <= s->memory_size - offset &&
+	if (!(offset % ABI_POOL_ALIGN == 0 && offset >= sizeof *session_memory &&
+	      offset <= s->memory_size && size <= s->memory_size - offset &&
 	      !pool_attach(&c->pool, (char *)s->memory + offset, size, host_pid) &&
 	      clock_is_readable(&c->pool.clock)))
 		return false;
@@ -222,8 +227,8 @@ static bool open_channels(struct session *s, uint32_t host_pid)
 	s->n_channels = load(&session_memory->n_channels);
 	s->trigger_channel = load(&session_memory->trigger_channel);
 	if (s->memory_size < ABI_POOL_ALIGN || session_memory->magic != ABI_SESSION_MEMORY_MAGIC ||
-	    session_memory->version != ABI_SESSION_MEMORY_VERSION || !s->n_channels || s->n_channels > ABI_CHANNELS ||
-	    s->trigger_channel >= s->n_channels)
+	    session_memory->version != ABI_SESSION_MEMORY_VERSION || !s->n_channels ||
+	    s->n_channels > ABI_CHANNELS || s->trigger_channel >= s->n_channels)
 		return false;
 	for (uint32_t i = 0; i < s->n_channels; i++)
 		if (!open_channel(&s->channels[i], s, session_memory, i, host_pid))
@@ -292,14 +297,16 @@ static bool is_it(const struct session *s, uint64_t epoch)
 /* Who has inherited a mapping can do without an answer. */
 static int64_t block_timeout_ns(uint32_t session_slot, uint64_t epoch)
 {
-	bool again = load(&failed[session_slot].silent) == epoch || load(&process.inherited[session_slot]);
+	bool again = load(&failed[session_slot].silent) == epoch ||
+		     load(&process.inherited[session_slot]);
 
 	return (again ? AGAIN_US : FIRST_US) * 1000ll;
 }
 
 static bool has_just_failed(uint32_t session_slot, uint64_t epoch)
 {
-	return load(&failed[session_slot].epoch) == epoch && coarse_ns() < load(&failed[session_slot].next_try_ns);
+	return load(&failed[session_slot].epoch) == epoch &&
+	       coarse_ns() < load(&failed[session_slot].next_try_ns);
 }
 
 static void note_silence(uint64_t *of, uint64_t epoch, int64_t begin_ns)
@@ -315,9 +322,11 @@ static void note_failure(uint32_t session_slot, uint64_t epoch, int64_t begin_ns
 	store(&failed[session_slot].epoch, epoch);
 }
 
-static struct session *obtain(const char *name, uint32_t session_slot, uint64_t epoch, int64_t for_ns)
+static struct session *obtain(const char *name, uint32_t session_slot, uint64_t epoch,
+			      int64_t for_ns)
 {
-	struct session **place = &process.sessions[session_slot], *have = load_acquire(place), *s; /* [J] */
+	struct session **place = &process.sessions[session_slot], *have = load_acquire(place),
+		       *s; /* [J] */
 
 	if (is_it(have, epoch))
 		return have;
@@ -336,20 +345,24 @@ static struct session *obtain(const char *name, uint32_t session_slot, uint64_t 
 	return is_it(have, epoch) ? have : NULL;
 }
 
-/* Who has the seat is asked again: its collector has written its epoch from outside, and no name. */
+/* Who has the seat is asked again: its collector has written its epoch from outside, and no name.
+ */
 static struct session *obtain_by_session_slot(uint32_t session_slot, uint64_t epoch)
 {
 	struct abi_session_slots session_slots;
 
-	if (!runtime_session_slots(&session_slots, -1) || session_slots.at[session_slot].epoch != epoch)
+	if (!runtime_session_slots(&session_slots, -1) ||
+	    session_slots.at[session_slot].epoch != epoch)
 		return NULL;
-	return obtain(session_slots.at[session_slot].session, session_slot, epoch, block_timeout_ns(session_slot, epoch));
+	return obtain(session_slots.at[session_slot].session, session_slot, epoch,
+		      block_timeout_ns(session_slot, epoch));
 }
 
 /*
- * A child that cannot join goes on in the mapping it has inherited.  As owner of chunks it takes its pid,
- * if that means the same to the collector, else nobody's: what an owner without a name holds when it is
- * killed is out of use until the session ends, but never taken from it while it writes.
+ * A child that cannot join goes on in the mapping it has inherited.  As owner of chunks it takes
+ * its pid, if that means the same to the collector, else nobody's: what an owner without a name
+ * holds when it is killed is out of use until the session ends, but never taken from it while it
+ * writes.
  */
 static struct session *adopt(uint32_t session_slot, uint64_t epoch, bool sandboxed)
 {
@@ -366,7 +379,8 @@ static struct session *adopt(uint32_t session_slot, uint64_t epoch, bool sandbox
 
 struct session *session_current(uint32_t session_slot, uint64_t epoch)
 {
-	struct session *have = load_acquire(&process.sessions[session_slot]), *s; /* pairs with [J] */
+	struct session *have = load_acquire(&process.sessions[session_slot]),
+		       *s; /* pairs with [J] */
 	int64_t begin_ns;
 	bool sandboxed;
 
@@ -392,7 +406,8 @@ struct session *session_join_early(const struct abi_session *f)
 	int64_t begin_ns = coarse_ns();
 	struct session *s;
 
-	if (load(&failed[f->session_slot].silent_early) == f->epoch || has_just_failed(f->session_slot, f->epoch) || !process_may_call())
+	if (load(&failed[f->session_slot].silent_early) == f->epoch ||
+	    has_just_failed(f->session_slot, f->epoch) || !process_may_call())
 		return NULL;
 	s = obtain(f->name, f->session_slot, f->epoch, AGAIN_US * 1000ll);
 	if (!s)

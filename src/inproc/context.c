@@ -12,8 +12,9 @@
  *   (2) nothing is read below the frame the walk begins at, which is in use, nor at or above top
  *   (3) frames ascend, so the walk ends
  *
- * What lies between a frame in use and the top of its stack is in use too, and so stays readable.  Where
- * the frame is on another stack (sigaltstack, coroutines), (1) does not hold and only ip is told.
+ * What lies between a frame in use and the top of its stack is in use too, and so stays readable.
+ * Where the frame is on another stack (sigaltstack, coroutines), (1) does not hold and only ip is
+ * told.
  */
 #include "inproc/context.h"
 
@@ -40,7 +41,7 @@ static const uint64_t kept_mask = ABI_CONTEXT_BIT(ABI_CONTEXT_UTS_NS + 1) - 1;
 
 struct values {
 	uint32_t number[N_NUMBERS]; /* of context ABI_CONTEXT_PPID + i */
-	uint32_t have; /* contexts whose values are here */
+	uint32_t have;		    /* contexts whose values are here */
 	char procname[ABI_PROCNAME_BYTES - 1];
 };
 
@@ -56,7 +57,7 @@ static __thread struct {
 } own __attribute__((tls_model("initial-exec")));
 _Static_assert(sizeof own <= 128, "room for TLS of late libraries is small");
 
-static uint32_t generation; /* not the one of `own`: ask anew */
+static uint32_t generation;	 /* not the one of `own`: ask anew */
 static struct values of_process; /* as some thread found them last */
 
 void context_forget(void)
@@ -79,16 +80,17 @@ void context_set(const void *bytes16)
 static uint32_t client_namespace(enum abi_context c)
 {
 	static const char *const path[N_NAMESPACES] = {
-		"/proc/thread-self/ns/cgroup", "/proc/thread-self/ns/ipc", "/proc/thread-self/ns/mnt",
-		"/proc/thread-self/ns/net",    "/proc/thread-self/ns/pid", "/proc/thread-self/ns/time",
+		"/proc/thread-self/ns/cgroup", "/proc/thread-self/ns/ipc",
+		"/proc/thread-self/ns/mnt",    "/proc/thread-self/ns/net",
+		"/proc/thread-self/ns/pid",    "/proc/thread-self/ns/time",
 		"/proc/thread-self/ns/user",   "/proc/thread-self/ns/uts",
 	};
 	struct stat st;
 
 	/* No /proc, as in a chroot: unknown. */
-	return syscall(SYS_newfstatat, AT_FDCWD, path[c - ABI_CONTEXT_CGROUP_NS], &st, 0) ?
-		       0 :
-		       (uint32_t)st.st_ino;
+	return syscall(SYS_newfstatat, AT_FDCWD, path[c - ABI_CONTEXT_CGROUP_NS], &st, 0)
+		       ? 0
+		       : (uint32_t)st.st_ino;
 }
 
 static uint32_t client_number(enum abi_context c)
@@ -124,13 +126,15 @@ static void ask(uint64_t missing)
 		client_procname();
 	for (int i = 0; i < N_NUMBERS; i++)
 		if (missing & ABI_CONTEXT_BIT(ABI_CONTEXT_PPID + i)) {
-			own.values.number[i] = client_number((enum abi_context)(ABI_CONTEXT_PPID + i));
+			own.values.number[i] =
+				client_number((enum abi_context)(ABI_CONTEXT_PPID + i));
 			store(&of_process.number[i], own.values.number[i]);
 		}
 	__atomic_fetch_or(&of_process.have, (uint32_t)missing, __ATOMIC_RELEASE); /* [V] */
 }
 
-/* A thread that may not ask takes what another found: threads rarely differ, and less so in a sandbox. */
+/* A thread that may not ask takes what another found: threads rarely differ, and less so in a
+ * sandbox. */
 static void borrow(uint64_t missing)
 {
 	uint32_t have = load_acquire(&of_process.have); /* pairs with [V] */
@@ -141,13 +145,14 @@ static void borrow(uint64_t missing)
 		if (missing & ABI_CONTEXT_BIT(ABI_CONTEXT_PPID + i)) {
 			uint32_t unknown = i < N_IDS ? UINT32_MAX : 0;
 
-			own.values.number[i] = have & ABI_CONTEXT_BIT(ABI_CONTEXT_PPID + i) ?
-						       load(&of_process.number[i]) :
-						       unknown;
+			own.values.number[i] = have & ABI_CONTEXT_BIT(ABI_CONTEXT_PPID + i)
+						       ? load(&of_process.number[i])
+						       : unknown;
 		}
 }
 
-/* A handler may come in between and do the same: it finds the same, and more is not lost than a turn. */
+/* A handler may come in between and do the same: it finds the same, and more is not lost than a
+ * turn. */
 static __attribute__((noinline)) void learn(uint64_t wanted)
 {
 	uint32_t now = load(&generation);
@@ -198,8 +203,9 @@ static char *put_kept(uint64_t mask, char *p)
 enum { STEP_BYTES = 1 << 20 /* looked at in one go */, SMALLEST_PAGE = 4096 };
 
 /*
- * Each frame that is not where the stack is known to be costs system calls, in a coroutine every one.
- * So after the first ones only few are asked about, and ever fewer: the stack is found later, then.
+ * Each frame that is not where the stack is known to be costs system calls, in a coroutine every
+ * one. So after the first ones only few are asked about, and ever fewer: the stack is found later,
+ * then.
  */
 static bool is_worth_asking(uint32_t n_elsewhere)
 {
@@ -220,7 +226,8 @@ static uintptr_t thread_pointer(void)
 	return p;
 }
 
-/* Known from when we were loaded: after a fork another thread may be the one whose id is the process's. */
+/* Known from when we were loaded: after a fork another thread may be the one whose id is the
+ * process's. */
 static uintptr_t main_thread;
 
 static __attribute__((constructor)) void find_main_thread(void)
@@ -241,9 +248,9 @@ static uintptr_t top_of_stack(void)
 }
 
 /*
- * Whether all of [from, to) can be read; multiples of a page, at most STEP.  mincore first: it tells of
- * memory that is not there without making the main thread's stack grow to it.  Then each page is given
- * to a call that reads from it and, for its first argument, does nothing.
+ * Whether all of [from, to) can be read; multiples of a page, at most STEP.  mincore first: it
+ * tells of memory that is not there without making the main thread's stack grow to it.  Then each
+ * page is given to a call that reads from it and, for its first argument, does nothing.
  */
 static bool is_readable(uintptr_t from, uintptr_t to)
 {
@@ -252,7 +259,8 @@ static bool is_readable(uintptr_t from, uintptr_t to)
 	if (syscall(SYS_mincore, from, to - from, there))
 		return false;
 	for (uintptr_t page = to; page > from; page -= SMALLEST_PAGE)
-		if (syscall(SYS_rt_sigprocmask, -1, page - SMALLEST_PAGE, NULL, 8) && errno == EFAULT)
+		if (syscall(SYS_rt_sigprocmask, -1, page - SMALLEST_PAGE, NULL, 8) &&
+		    errno == EFAULT)
 			return false;
 	return true;
 }
@@ -285,8 +293,8 @@ static __attribute__((noinline)) bool inspect_stack(uintptr_t at)
 		own.stack_low = (top + page - 1) & -page;
 		own.stack_top = top;
 	}
-	is_there = at < own.stack_top && is_worth_asking(own.n_elsewhere) && !process_is_sandboxed() &&
-		   extend_to(at);
+	is_there = at < own.stack_top && is_worth_asking(own.n_elsewhere) &&
+		   !process_is_sandboxed() && extend_to(at);
 	own.n_elsewhere += !is_there;
 	errno = saved;
 	return is_there;
@@ -327,7 +335,8 @@ __attribute__((no_sanitize("address"))) static char *put_callstack(char *p, cons
 	if (at % sizeof at || !is_on_stack(at))
 		at = 0;
 	top = own.stack_top;
-	for (int depth = 0; at && top - at >= 2 * sizeof at && p < begin + 8 * ABI_CALLSTACK_MAX; depth++) {
+	for (int depth = 0; at && top - at >= 2 * sizeof at && p < begin + 8 * ABI_CALLSTACK_MAX;
+	     depth++) {
 		const volatile uintptr_t *record = (const volatile uintptr_t *)at;
 		uintptr_t next = record[0], address = clean_address(record[1]);
 

@@ -2,16 +2,17 @@
 /*
  * inproc/counters.c - see counters.h.
  *
- * A thread that wants counters has a block with the pages that they are read by.  What always holds:
+ * A thread that wants counters has a block with the pages that they are read by.  What always
+ * holds:
  *
- *   (1) a page named in the block of this process is mapped: a forked child finds its block zeroed by
- *       the kernel (MADV_WIPEONFORK), however it was forked, and so begins anew
- *   (2) blocks are changed with signals blocked: no handler finds one half made, and none that forks
- *       returns into the making of one
- *   (3) a counter that cannot be had is a page of zeros, whose value is 0: it is not asked for again
+ *   (1) a page named in the block of this process is mapped: a forked child finds its block zeroed
+ * by the kernel (MADV_WIPEONFORK), however it was forked, and so begins anew (2) blocks are changed
+ * with signals blocked: no handler finds one half made, and none that forks returns into the making
+ * of one (3) a counter that cannot be had is a page of zeros, whose value is 0: it is not asked for
+ * again
  *
- * No descriptor stays open: the mapping holds the counter.  A destructor of thread-specific data unmaps
- * it; without one, pages of threads that ended would stay until the program ends.
+ * No descriptor stays open: the mapping holds the counter.  A destructor of thread-specific data
+ * unmaps it; without one, pages of threads that ended would stay until the program ends.
  */
 #include "inproc/counters.h"
 
@@ -44,7 +45,8 @@ static page_type *of_forker[COUNTERS]; /* under process_lock, held across fork *
 
 /* ---------------------------------------------------------------- the end of a thread */
 
-/* glibc keeps the values of the first 32 keys in the thread itself; setting another one may allocate. */
+/* glibc keeps the values of the first 32 keys in the thread itself; setting another one may
+ * allocate. */
 enum { KEY_NOT_MADE = 0, KEY_NOT_USED = -1, KEYS_WITHOUT_MALLOC = 32 };
 static int key_plus_one;
 
@@ -63,7 +65,8 @@ static void forget_thread(void *block)
 	munmap(c, page_size);
 }
 
-/* In glibc a key is made by a compare-and-swap; others may take a lock, which a handler must not. */
+/* In glibc a key is made by a compare-and-swap; others may take a lock, which a handler must not.
+ */
 static void make_key(void)
 {
 #ifdef __GLIBC__
@@ -86,8 +89,8 @@ static void make_key(void)
 /* ---------------------------------------------------------------- its beginning */
 
 /*
- * Any filter (seccomp), also one that was there before us and let us join: few know this call, and some
- * kill whoever makes it.
+ * Any filter (seccomp), also one that was there before us and let us join: few know this call, and
+ * some kill whoever makes it.
  */
 static bool may_count(void)
 {
@@ -183,7 +186,8 @@ void counters_forked(void)
 {
 	size_t page_size = getauxval(AT_PAGESZ);
 
-	/* Where something else is by now, an older handler of pthread_atfork mapped it: it stays. */
+	/* Where something else is by now, an older handler of pthread_atfork mapped it: it stays.
+	 */
 	for (int i = 0; i < COUNTERS; i++)
 		if (of_forker[i] && of_forker[i] != &no_page)
 			mmap((void *)of_forker[i], page_size, PROT_READ,

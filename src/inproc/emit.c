@@ -2,9 +2,10 @@
 /*
  * inproc/emit.c - from an enabled site to the ring.
  *
- * The common case is a few checks and ring_write: the process was not forked, the enable word names one
- * session and no other, it is the one that the site remembers, thread and class have their ids.  Everything
- * else goes by emit_specially(), which looks at each byte of the word: several sessions, filters, contexts.
+ * The common case is a few checks and ring_write: the process was not forked, the enable word names
+ * one session and no other, it is the one that the site remembers, thread and class have their ids.
+ * Everything else goes by emit_specially(), which looks at each byte of the word: several sessions,
+ * filters, contexts.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,12 +24,13 @@ _Static_assert(offsetof(struct abi_control_event, enabled) == 0,
 	       "a site's enable word is where its event's line begins");
 
 /*
- * An event being written in place, where the first session that has room for it keeps it; the others get a
- * copy of it in the end.  At home in the site's struct duet_i_open.
+ * An event being written in place, where the first session that has room for it keeps it; the
+ * others get a copy of it in the end.  At home in the site's struct duet_i_open.
  */
 struct open_event {
 	struct pool *pool;
-	struct ring_open ring; /* note: where the payload begins in the chunk, behind the contexts */
+	struct ring_open
+		ring; /* note: where the payload begins in the chunk, behind the contexts */
 	struct session *session;
 	struct duet_i_site *site;
 	const void *ip, *frame;
@@ -51,8 +53,8 @@ static void count_lost_by_all(void)
 			count_lost(i);
 }
 
-/* A recursive mutex must know who holds it: so libc knows our thread, and a filter may kill who asks the
- * kernel. */
+/* A recursive mutex must know who holds it: so libc knows our thread, and a filter may kill who
+ * asks the kernel. */
 static uint32_t own_tid(void)
 {
 #ifdef __GLIBC__
@@ -80,8 +82,8 @@ enum { MOST_BEHIND_CONTEXTS = 1024 }; /* bytes of payload that are copied on the
 struct target {
 	struct session *session;
 	struct channel *channel;
-	uint32_t id; /* of its class */
-	uint32_t filter; /* 0: none */
+	uint32_t id;	    /* of its class */
+	uint32_t filter;    /* 0: none */
 	bool is_waited_for; /* by a trigger */
 };
 
@@ -92,7 +94,8 @@ struct target {
 static uint32_t register_class(struct channel *c, const struct duet_i_site *site)
 {
 	uint32_t size, id;
-	const char *schema = page_schema(process.control, page_event(process.control, site->index), &size);
+	const char *schema =
+		page_schema(process.control, page_event(process.control, site->index), &size);
 
 	if (!schema)
 		return 0;
@@ -132,14 +135,16 @@ static void remember(struct duet_i_site *site, struct session *s)
 }
 
 /* What the session in @seat wants of the event.  False if that is nothing, or cannot be had. */
-static bool find_target(struct target *t, uint64_t word, uint32_t session_slot, struct duet_i_site *site)
+static bool find_target(struct target *t, uint64_t word, uint32_t session_slot,
+			struct duet_i_site *site)
 {
 	const struct abi_control *c = process.control;
 	uint64_t epoch = load(&c->session_slots[session_slot].epoch);
 	uint16_t routing = load(&page_event(process.control, site->index)->routing[session_slot]);
 	struct session *s;
 
-	if (session_slot == ABI_OWN_SESSION_SLOT || ABI_GENERATION(epoch) != ABI_ENABLED(word, session_slot))
+	if (session_slot == ABI_OWN_SESSION_SLOT ||
+	    ABI_GENERATION(epoch) != ABI_ENABLED(word, session_slot))
 		return false; /* abi/control.h, (3) */
 	s = session_current(session_slot, epoch);
 	if (!s || ABI_HOW_CHANNEL(routing) >= s->n_channels) {
@@ -156,7 +161,8 @@ static bool find_target(struct target *t, uint64_t word, uint32_t session_slot, 
 	return t->id;
 }
 
-/* Whatever this thread or process still lacks.  The site's enable word; 0 if nothing can be recorded. */
+/* Whatever this thread or process still lacks.  The site's enable word; 0 if nothing can be
+ * recorded. */
 static __attribute__((noinline)) uint64_t prepare(const struct duet_i_site *site)
 {
 	uint64_t word;
@@ -223,8 +229,8 @@ static bool set_trigger_channel(struct target *t, struct session *s, const struc
 }
 
 /* Writes it for the session in @seat, if it wants it; or calls the process's probes. */
-static void emit_to(uint64_t word, uint32_t session_slot, struct duet_i_site *site, const void *payload, uint32_t size,
-		    const void *ip, const void *frame)
+static void emit_to(uint64_t word, uint32_t session_slot, struct duet_i_site *site,
+		    const void *payload, uint32_t size, const void *ip, const void *frame)
 {
 	struct target t;
 
@@ -253,9 +259,15 @@ void emit_specially(struct duet_i_site *site, const void *payload, uint32_t size
 	errno = saved;
 }
 
-/* Keeps a value in a vector register: the others are few, and those of the caller would have to be saved. */
+/* Keeps a value in a vector register: the others are few, and those of the caller would have to be
+ * saved. */
 #if defined __x86_64__
-#define VECTOR(v) __extension__({ __typeof__(v) v_; __asm__("movq %1, %0" : "=x"(v_) : "r"(v)); v_; })
+#define VECTOR(v)                                                                                  \
+	__extension__({                                                                            \
+		__typeof__(v) v_;                                                                  \
+		__asm__("movq %1, %0" : "=x"(v_) : "r"(v));                                        \
+		v_;                                                                                \
+	})
 #else
 #define VECTOR(v) (v)
 #endif
@@ -276,8 +288,8 @@ static __attribute__((noinline)) void emit_words_slowly(struct duet_i_site *site
 }
 
 /* A payload of up to 32 bytes in registers: nothing waits for memory that was just written. */
-static void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1, uint64_t w2,
-		       uint64_t w3)
+static void emit_words(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1,
+		       uint64_t w2, uint64_t w3)
 {
 	uint64_t v0 = VECTOR(w0), v1 = VECTOR(w1), v2 = VECTOR(w2), v3 = VECTOR(w3);
 	const void *vip = VECTOR(ip);
@@ -297,8 +309,8 @@ static char *open_for(struct open_event *e, uint64_t word, uint32_t session_slot
 		return NULL;
 	e->session = t.session;
 	e->pool = &t.channel->pool;
-	return open_with_contexts(&t, &e->ring, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, e->ip,
-				  e->frame);
+	return open_with_contexts(&t, &e->ring, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size,
+				  e->ip, e->frame);
 }
 
 /* For probes alone it lies in memory that is given back when they have seen it. */
@@ -331,7 +343,9 @@ void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, co
 		uint32_t session_slot = first_session_slot(e.others);
 
 		e.others = without(e.others, session_slot);
-		payload = session_slot == ABI_OWN_SESSION_SLOT ? open_for_probes(&e, size) : open_for(&e, word, session_slot, size);
+		payload = session_slot == ABI_OWN_SESSION_SLOT
+				  ? open_for_probes(&e, size)
+				  : open_for(&e, word, session_slot, size);
 		if (session_slot == ABI_OWN_SESSION_SLOT)
 			break; /* the last one */
 	}
@@ -343,25 +357,30 @@ void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, co
 	return payload;
 }
 
-static void *open_large(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip)
+static void *open_large(struct duet_i_site *site, struct duet_i_open *o, size_t size,
+			const void *ip)
 {
 	return emit_open(site, o, size, ip, __builtin_frame_address(0));
 }
 
-/* Whether the event passes the filter of the session that keeps it, which is asked when all of it is there. */
+/* Whether the event passes the filter of the session that keeps it, which is asked when all of it
+ * is there. */
 static bool is_wanted(const struct open_event *e, const void *payload, size_t size)
 {
-	uint16_t routing = load(&page_event(process.control, e->site->index)->routing[e->session->session_slot]);
+	uint16_t routing = load(
+		&page_event(process.control, e->site->index)->routing[e->session->session_slot]);
 	uint32_t filter = ABI_HOW_FILTER(routing);
 
 	return !filter || filters_pass(e->session, e->site, filter, payload, size, e->ip);
 }
 
-/* The copy for triggers, complete and not yet to be seen; false if none is wanted, or there is no room. */
-static bool open_for_triggers(const struct open_event *e, const char *payload, size_t size, struct target *t,
-			      struct ring_open *o, char **end)
+/* The copy for triggers, complete and not yet to be seen; false if none is wanted, or there is no
+ * room. */
+static bool open_for_triggers(const struct open_event *e, const char *payload, size_t size,
+			      struct target *t, struct ring_open *o, char **end)
 {
-	uint16_t routing = load(&page_event(process.control, e->site->index)->routing[e->session->session_slot]);
+	uint16_t routing = load(
+		&page_event(process.control, e->site->index)->routing[e->session->session_slot]);
 	char *p;
 
 	if (!(routing & ABI_HOW_TRIGGER) || !set_trigger_channel(t, e->session, e->site))
@@ -378,7 +397,8 @@ static void commit_both(struct open_event *e, const char *payload, char *end)
 	char *begin = (char *)e->ring.chunk + e->ring.position, *copy_end;
 	struct ring_open copy;
 	struct target t;
-	bool has_copy = open_for_triggers(e, payload, (size_t)(end - payload), &t, &copy, &copy_end);
+	bool has_copy =
+		open_for_triggers(e, payload, (size_t)(end - payload), &t, &copy, &copy_end);
 
 	ring_commit(e->pool, &e->ring, (uint32_t)(end - begin));
 	if (has_copy)
@@ -397,7 +417,8 @@ void emit_commit(struct duet_i_open *o, char *end)
 	payload = (char *)e.ring.chunk + e.ring.note;
 	size = (size_t)(end - payload);
 	for (uint64_t left = e.others; left; left = without(left, first_session_slot(left)))
-		emit_to(e.others, first_session_slot(left), e.site, payload, (uint32_t)size, e.ip, e.frame);
+		emit_to(e.others, first_session_slot(left), e.site, payload, (uint32_t)size, e.ip,
+			e.frame);
 	if (e.own_size)
 		munmap(payload, e.own_size);
 	else if (is_wanted(&e, payload, size))

@@ -11,8 +11,8 @@
 #include "inproc/process.h"
 #include "ring/write.h"
 
-/* Where an event of the common case goes, that of one session and no filter; .pool is NULL where that does
- * not apply. */
+/* Where an event of the common case goes, that of one session and no filter; .pool is NULL where
+ * that does not apply. */
 struct ready {
 	struct pool *pool;
 	uint64_t context;
@@ -35,8 +35,8 @@ static inline __attribute__((always_inline)) struct ready be_ready(const struct 
 		return r;
 	c = &s->channels[0];
 	if (unlikely(routing)) {
-		/* A branch, which is predicted, and no arithmetic: with most events in the first channel
-		 * the address of the chunk does not wait for `how`. */
+		/* A branch, which is predicted, and no arithmetic: with most events in the first
+		 * channel the address of the chunk does not wait for `how`. */
 		__asm__ volatile("" : "+r"(c));
 		c += routing;
 	}
@@ -61,8 +61,8 @@ static inline __attribute__((always_inline)) bool emit_plainly(struct duet_i_sit
 void emit_specially(struct duet_i_site *site, const void *payload, uint32_t size, const void *ip,
 		    const void *frame) HIDDEN __attribute__((cold));
 
-/* emit_open - begin an event of at most @size bytes in its place; NULL if it is refused or not wanted.
- * emit_commit - end it at @end: for all who want it. */
+/* emit_open - begin an event of at most @size bytes in its place; NULL if it is refused or not
+ * wanted. emit_commit - end it at @end: for all who want it. */
 void *emit_open(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip,
 		const void *frame) HIDDEN;
 void emit_commit(struct duet_i_open *o, char *end) HIDDEN;

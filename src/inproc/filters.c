@@ -2,10 +2,10 @@
 /*
  * inproc/filters.c - filters of a session, linked to the events of this program.
  *
- * Their byte code lies on the board (abi/session.h), where others may scribble: what is run is our own,
- * verified copy.  Copies are never freed, because somebody may be running one: each event has a list of
- * them, the newest first, and each filter once in it.  So whatever others do to the control page, and
- * however often rules change, memory is bounded by the session's filters.
+ * Their byte code lies on the board (abi/session.h), where others may scribble: what is run is our
+ * own, verified copy.  Copies are never freed, because somebody may be running one: each event has
+ * a list of them, the newest first, and each filter once in it.  So whatever others do to the
+ * control page, and however often rules change, memory is bounded by the session's filters.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ struct linked_filter {
 	uint32_t number; /* of the session */
 	bool fits;
 	const struct linked_filter *before; /* another one, for the same event */
-	struct filter filter; /* the last member: its steps follow */
+	struct filter filter;		    /* the last member: its steps follow */
 };
 
 enum { LINKED_BYTES = sizeof(struct linked_filter) + FILTER_LINKED_BYTES_MAX };
@@ -87,27 +87,30 @@ static bool link(struct linked_filter *l, const struct session *s, const struct 
 {
 	const struct abi_session_memory *session_memory = s->memory;
 	const struct abi_session_filter *f = &session_memory->filters[l->number - 1];
-	uint32_t size = load_acquire(&f->size), at = load(&f->offset), schema_size; /* abi/session.h, (2) */
-	const char *schema =
-		page_schema(process.control, page_event(process.control, site->index), &schema_size);
+	uint32_t size = load_acquire(&f->size), at = load(&f->offset),
+		 schema_size; /* abi/session.h, (2) */
+	const char *schema = page_schema(process.control, page_event(process.control, site->index),
+					 &schema_size);
 
 	return at <= ABI_FILTER_TEXT_BYTES && size <= ABI_FILTER_TEXT_BYTES - at && schema &&
-	       filter_payload_link(&l->filter, FILTER_LINKED_BYTES_MAX, session_memory->text + at, size,
-				   schema, schema_size, (1u << FILTER_CONTEXTS) - 1, NULL);
+	       filter_payload_link(&l->filter, FILTER_LINKED_BYTES_MAX, session_memory->text + at,
+				   size, schema, schema_size, (1u << FILTER_CONTEXTS) - 1, NULL);
 }
 
 /* The filter, linked to the site's event; NULL if there is no memory, or we may not ask for it. */
 static const struct linked_filter *find(struct session *s, const struct duet_i_site *site,
 					uint32_t number)
 {
-	struct linked_filter **newest = &s->filters[site->index], *have = load_acquire(newest), *fresh;
+	struct linked_filter **newest = &s->filters[site->index], *have = load_acquire(newest),
+			     *fresh;
 
 	for (const struct linked_filter *l = have; l; l = l->before)
 		if (l->number == number)
 			return l;
 	if (!number || number > ABI_FILTERS || process_is_sandboxed())
 		return NULL;
-	fresh = mmap(NULL, LINKED_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	fresh = mmap(NULL, LINKED_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
 	if (fresh == MAP_FAILED)
 		return NULL;
 	fresh->number = number;

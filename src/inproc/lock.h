@@ -2,8 +2,8 @@
 /*
  * inproc/lock.h - a lock under which signals wait.
  *
- * A handler that forks, or loads a library, must not find it held by whom it interrupted.  What the kernel
- * sends because of the instruction itself comes as ever.
+ * A handler that forks, or loads a library, must not find it held by whom it interrupted.  What the
+ * kernel sends because of the instruction itself comes as ever.
  */
 #ifndef INPROC_LOCK_H
 #define INPROC_LOCK_H
@@ -15,7 +15,10 @@ struct signal_lock {
 	pthread_mutex_t mutex;
 	sigset_t mask_before; /* under the lock */
 };
-#define SIGNAL_LOCK_FREE { .mutex = PTHREAD_MUTEX_INITIALIZER }
+#define SIGNAL_LOCK_FREE                                                                           \
+	{                                                                                          \
+		.mutex = PTHREAD_MUTEX_INITIALIZER                                                 \
+	}
 
 static inline void signal_lock_take(struct signal_lock *l)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inproc/mark_emit.c - trace_mark() when its event is enabled: arguments packed by the codes of mark.c. */
+/* inproc/mark_emit.c - trace_mark() when its event is enabled: arguments packed by the codes of
+ * mark.c. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -98,8 +99,7 @@ static void mark_large(struct duet_i_site *site, const char *codes, va_list *siz
 }
 
 /* Strings end within SPACE or are cut; up to 127 fixed fields of 8 bytes lie behind. */
-void mark_emit(struct duet_i_site *site,
-						       const char *format, ...)
+void mark_emit(struct duet_i_site *site, const char *format, ...)
 {
 	char payload[MARK_SPACE + MARK_BEHIND + 8], *end;
 	const char *codes = site->data[SITE_CODES];
@@ -114,8 +114,8 @@ void mark_emit(struct duet_i_site *site,
 		mark_large(site, codes, &again, &once_more, __builtin_return_address(0),
 			   __builtin_frame_address(0));
 	else if (unlikely(!emit_plainly(site, payload, (size_t)(end - payload))))
-		emit_specially(site, payload, (uint32_t)(end - payload), __builtin_return_address(0),
-			       __builtin_frame_address(0));
+		emit_specially(site, payload, (uint32_t)(end - payload),
+			       __builtin_return_address(0), __builtin_frame_address(0));
 	va_end(once_more);
 	va_end(again);
 	va_end(ap);

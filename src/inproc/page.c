@@ -2,9 +2,9 @@
 /*
  * inproc/page.c - see page.h.
  *
- * Every program with a site pays for this when it starts, so each step counts: docs/design/inproc.md,
- * "Start".  What is not there cannot be written to: a file system may be full, and a store into its
- * memory then ends in SIGBUS.
+ * Every program with a site pays for this when it starts, so each step counts:
+ * docs/design/inproc.md, "Start".  What is not there cannot be written to: a file system may be
+ * full, and a store into its memory then ends in SIGBUS.
  */
 #include "inproc/page.h"
 
@@ -28,7 +28,8 @@
 enum { PAGE_BYTES = 4096 };
 #define NO_PROC (1u << 31) /* above the numbers of all */
 
-/* Not by libc's function: it reads the time stamp counter, which may be forbidden from the start. */
+/* Not by libc's function: it reads the time stamp counter, which may be forbidden from the start.
+ */
 static uint64_t boottime_ns(void)
 {
 	struct timespec t = { 0 };
@@ -47,27 +48,32 @@ static void name_page(char name[ABI_PAGE_NAME_BYTES])
 		self.pid = (uint32_t)syscall(SYS_getpid);
 		self.proc = (uint32_t)(boottime_ns() / 1000) | NO_PROC;
 	}
-	compose(name, ABI_PAGE_NAME_BYTES, "app-", decimal(pid, self.pid), "-", decimal(proc, self.proc),
-		NULL);
+	compose(name, ABI_PAGE_NAME_BYTES, "app-", decimal(pid, self.pid), "-",
+		decimal(proc, self.proc), NULL);
 }
 
-enum { SESSION_SLOTS_BYTES = sizeof ((struct abi_control *)0)->session_slots };
+enum { SESSION_SLOTS_BYTES = sizeof((struct abi_control *)0)->session_slots };
 
 /* What the page in the way counts as lost: nobody has told it yet. */
-static void keep_losses(int dir, const char *name, struct abi_control_slot session_slots[ABI_SESSION_SLOTS])
+static void keep_losses(int dir, const char *name,
+			struct abi_control_slot session_slots[ABI_SESSION_SLOTS])
 {
-	int fd = (int)syscall(SYS_openat, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	int fd = (int)syscall(SYS_openat, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+			      0);
 
 	if (fd < 0)
 		return;
-	if (syscall(SYS_pread64, fd, session_slots, SESSION_SLOTS_BYTES, (off_t)offsetof(struct abi_control, session_slots)) !=
+	if (syscall(SYS_pread64, fd, session_slots, SESSION_SLOTS_BYTES,
+		    (off_t)offsetof(struct abi_control, session_slots)) !=
 	    (ssize_t)SESSION_SLOTS_BYTES)
 		memset(session_slots, 0, SESSION_SLOTS_BYTES);
 	syscall(SYS_close, fd);
 }
 
-/* A page file left by the program that exec replaced, or by a namesake that is dead, is in the way. */
-static int create_file(int dir, const char *name, struct abi_control_slot session_slots[ABI_SESSION_SLOTS])
+/* A page file left by the program that exec replaced, or by a namesake that is dead, is in the way.
+ */
+static int create_file(int dir, const char *name,
+		       struct abi_control_slot session_slots[ABI_SESSION_SLOTS])
 {
 	int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	int fd = (int)syscall(SYS_openat, dir, name, flags, 0600);
@@ -84,9 +90,9 @@ static int create_file(int dir, const char *name, struct abi_control_slot sessio
 }
 
 /*
- * As long as anybody maps the page it is locked: the lock is the open file's, which mappings keep, also
- * those that children inherit.  So everybody sees by one question whether it is in use, in whatever pid
- * namespace; a page that cannot be locked would be taken for a dead one.
+ * As long as anybody maps the page it is locked: the lock is the open file's, which mappings keep,
+ * also those that children inherit.  So everybody sees by one question whether it is in use, in
+ * whatever pid namespace; a page that cannot be locked would be taken for a dead one.
  */
 static bool lock_file(int fd)
 {
@@ -103,8 +109,8 @@ static bool may_have_file(uint64_t size)
 	return !syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) && limit.rlim_cur >= size;
 }
 
-/* The first page is made by a write, and mapped while it is all of the file, so that no fault is needed
- * for it: half as dear as populating it later. */
+/* The first page is made by a write, and mapped while it is all of the file, so that no fault is
+ * needed for it: half as dear as populating it later. */
 static struct abi_control *map_file(int fd)
 {
 	struct abi_control *c;
@@ -173,7 +179,8 @@ void page_remove(const char *name)
 
 bool page_replace(struct abi_control *old, struct abi_control *c)
 {
-	return mremap(c, ABI_CONTROL_BYTES, ABI_CONTROL_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, old) == old;
+	return mremap(c, ABI_CONTROL_BYTES, ABI_CONTROL_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
+		      old) == old;
 }
 
 void page_drop(struct abi_control *c, const char *name)
@@ -190,7 +197,8 @@ static bool reserve(struct abi_control *c, uint32_t begin, uint32_t end)
 	       errno == EINVAL;
 }
 
-/* The same for what follows @begin in an area: the page in which that is not the first byte is there. */
+/* The same for what follows @begin in an area: the page in which that is not the first byte is
+ * there. */
 static bool reserve_next(struct abi_control *c, uint32_t begin, uint32_t end)
 {
 	return reserve(c, (begin + PAGE_BYTES - 1) & ~(uint32_t)(PAGE_BYTES - 1), end);
@@ -208,7 +216,8 @@ bool page_copy(struct abi_control *to, const struct abi_control *from)
 		return false;
 	memcpy((char *)to + first, (const char *)from + first, lines - first);
 	if (text > ABI_CONTROL_TEXT_OFFSET)
-		memcpy((char *)to + ABI_CONTROL_TEXT_OFFSET, (const char *)from + ABI_CONTROL_TEXT_OFFSET,
+		memcpy((char *)to + ABI_CONTROL_TEXT_OFFSET,
+		       (const char *)from + ABI_CONTROL_TEXT_OFFSET,
 		       text - ABI_CONTROL_TEXT_OFFSET);
 	for (uint32_t i = 0; i < ABI_SESSION_SLOTS; i++)
 		to->session_slots[i].epoch = load(&from->session_slots[i].epoch);
@@ -258,7 +267,8 @@ int page_add_event(struct abi_control *c, const char *schema, size_t size)
 	if (!at || !reserve_next(c, line, line + (uint32_t)sizeof(struct abi_control_event)))
 		return -1;
 	memcpy((char *)c + at, schema, size);
-	*page_event(c, n) = (struct abi_control_event){ .schema = at, .schema_size = (uint32_t)size };
+	*page_event(c, n) =
+		(struct abi_control_event){ .schema = at, .schema_size = (uint32_t)size };
 	c->text_end = at + (uint32_t)size;
 	store_release(&c->n_events, n + 1);
 	return (int)n;

@@ -2,8 +2,8 @@
 /*
  * inproc/probe_field.c - a field of a packed payload, by name: duet/probe.h.
  *
- * Walks the schema and the payload side by side.  Both are taken for what they may be: the words of a mark
- * lie in the control page, where others may scribble; nothing is read beyond either end.
+ * Walks the schema and the payload side by side.  Both are taken for what they may be: the words of
+ * a mark lie in the control page, where others may scribble; nothing is read beyond either end.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +22,8 @@ static size_t element_bytes(const struct schema_type *t)
 	return t->base == 'c' ? 1 : t->bits / 8u;
 }
 
-/* The field's bytes, and how many elements they are; @at moves behind them.  False if they are not there. */
+/* The field's bytes, and how many elements they are; @at moves behind them.  False if they are not
+ * there. */
 static bool take(struct payload *at, const struct schema_type *t, const char **bytes, size_t *count)
 {
 	size_t left = (size_t)(at->end - at->p), size;
@@ -72,7 +73,8 @@ static void set_number(struct duet_probe_value *v, const struct schema_type *t, 
 	v->integer = (int64_t)bits;
 }
 
-static int set_value(struct duet_probe_value *v, const struct schema_type *t, const char *bytes, size_t count)
+static int set_value(struct duet_probe_value *v, const struct schema_type *t, const char *bytes,
+		     size_t count)
 {
 	v->bytes = bytes;
 	v->count = count;
@@ -88,10 +90,11 @@ static int set_value(struct duet_probe_value *v, const struct schema_type *t, co
 	return 0;
 }
 
-static int set_element(struct duet_probe_value *v, const struct schema_type *t, const char *bytes, size_t count,
-		       uint64_t index)
+static int set_element(struct duet_probe_value *v, const struct schema_type *t, const char *bytes,
+		       size_t count, uint64_t index)
 {
-	if ((t->shape != SCHEMA_ARRAY && t->shape != SCHEMA_SEQUENCE) || t->base == 'c' || index >= count)
+	if ((t->shape != SCHEMA_ARRAY && t->shape != SCHEMA_SEQUENCE) || t->base == 'c' ||
+	    index >= count)
 		return -ENOENT;
 	v->bytes = bytes + index * element_bytes(t);
 	v->count = 1;
@@ -111,7 +114,8 @@ static bool split(struct schema_text *name, bool *has_index, uint64_t *index)
 		return true;
 	digits = (struct schema_text){ bracket + 1, name->end };
 	name->end = bracket;
-	return schema_read_number(&digits, UINT32_MAX, index) && digits.end - digits.p == 1 && *digits.p == ']';
+	return schema_read_number(&digits, UINT32_MAX, index) && digits.end - digits.p == 1 &&
+	       *digits.p == ']';
 }
 
 int probe_field(const struct duet_probe_event *e, const char *text, struct duet_probe_value *v)
@@ -126,12 +130,14 @@ int probe_field(const struct duet_probe_event *e, const char *text, struct duet_
 	if (!split(&name, &has_index, &index))
 		return -ENOENT;
 	for (int i = 0; i < SCHEMA_FIELDS_MAX; i++) {
-		struct schema_text word = schema_next_word(&words), field = schema_next_word(&words);
+		struct schema_text word = schema_next_word(&words),
+				   field = schema_next_word(&words);
 		struct schema_type t;
 		const char *bytes;
 		size_t count;
 
-		if (field.p == field.end || !schema_read_type(word, &t) || !take(&at, &t, &bytes, &count))
+		if (field.p == field.end || !schema_read_type(word, &t) ||
+		    !take(&at, &t, &bytes, &count))
 			return -ENOENT;
 		if (field.end - field.p == name.end - name.p &&
 		    !memcmp(field.p, name.p, (size_t)(name.end - name.p)))

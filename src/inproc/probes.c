@@ -2,13 +2,14 @@
 /*
  * inproc/probes.c - see probes.h.
  *
- * Which probes an event calls is a word of bits for each line of the control page.  What always holds:
+ * Which probes an event calls is a word of bits for each line of the control page.  What always
+ * holds:
  *
- *   (1) a probe's function, argument and pattern are set before its first bit, and stay until no bit is
- *       left and no call runs
- *   (2) whoever calls counts itself in `calls` first, then looks whether the bit is still there; who
- *       detaches takes the bits away, then looks at `calls`.  Those of a parent's life are not ours
- *   (3) a line with any bit has the seat's byte of its enable word set; one without may have it
+ *   (1) a probe's function, argument and pattern are set before its first bit, and stay until no
+ * bit is left and no call runs (2) whoever calls counts itself in `calls` first, then looks whether
+ * the bit is still there; who detaches takes the bits away, then looks at `calls`.  Those of a
+ * parent's life are not ours (3) a line with any bit has the seat's byte of its enable word set;
+ * one without may have it
  *
  * Who attaches, detaches and registers holds the lock; who calls does not.
  */
@@ -32,7 +33,7 @@ enum { PROBES = 32, PATTERN_BYTES = 256, NAME_BYTES = 512, WAIT_NS = 200000 };
 enum { OWN_BYTE = 1, OWN_EPOCH = 1 << 8 | OWN_BYTE };
 
 struct probe {
-	int number; /* what its user calls it; 0: free */
+	int number;	/* what its user calls it; 0: free */
 	uint64_t calls; /* that run: the life of the process above, their number below */
 	void (*function)(const struct duet_probe_event *event, void *arg);
 	void *arg;
@@ -67,7 +68,8 @@ void probes_unlock(void)
 static struct schema_text fields_of(const struct duet_i_site *site)
 {
 	uint32_t size;
-	const char *schema = page_schema(process.control, page_event(process.control, site->index), &size);
+	const char *schema =
+		page_schema(process.control, page_event(process.control, site->index), &size);
 	struct schema_text words = { schema, schema ? schema + size : schema };
 
 	if (site->kind == DUET_I_TYPED) /* ours alone: nobody scribbles there */
@@ -145,7 +147,8 @@ void probes_call(const struct duet_i_site *site, const void *payload, size_t siz
 
 uint64_t probe_missed(void)
 {
-	return process.control ? load(&process.control->session_slots[ABI_OWN_SESSION_SLOT].lost) : 0;
+	return process.control ? load(&process.control->session_slots[ABI_OWN_SESSION_SLOT].lost)
+			       : 0;
 }
 
 /* ---------------------------------------------------------------- which events, under the lock */
@@ -154,7 +157,8 @@ static void set_byte(uint32_t index)
 {
 	uint8_t *bytes = (uint8_t *)&page_event(process.control, index)->enabled;
 
-	store_release(&bytes[ABI_OWN_SESSION_SLOT], (uint8_t)(load(&probes->wanted[index]) ? OWN_BYTE : 0));
+	store_release(&bytes[ABI_OWN_SESSION_SLOT],
+		      (uint8_t)(load(&probes->wanted[index]) ? OWN_BYTE : 0));
 }
 
 static void consider(uint32_t k, uint32_t index, const char *name)
@@ -182,7 +186,8 @@ void probes_register(uint32_t index, const char *name)
 static bool name_of(uint32_t index, char name[NAME_BYTES])
 {
 	uint32_t size;
-	const char *schema = page_schema(process.control, page_event(process.control, index), &size);
+	const char *schema =
+		page_schema(process.control, page_event(process.control, index), &size);
 	struct schema_text words = { schema, schema ? schema + size : schema }, word;
 
 	if (!schema)
@@ -241,14 +246,16 @@ static bool have_memory(void)
 
 	if (probes)
 		return true;
-	memory = mmap(NULL, sizeof *probes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory = mmap(NULL, sizeof *probes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0);
 	if (memory == MAP_FAILED)
 		return false;
 	store_release(&probes, (struct probes *)memory);
 	return true;
 }
 
-static int attach(const char *pattern, void (*function)(const struct duet_probe_event *, void *), void *arg)
+static int attach(const char *pattern, void (*function)(const struct duet_probe_event *, void *),
+		  void *arg)
 {
 	struct probe *p;
 	uint32_t k = 0;
@@ -268,7 +275,8 @@ static int attach(const char *pattern, void (*function)(const struct duet_probe_
 	return p->number;
 }
 
-int probe_attach(const char *pattern, void (*function)(const struct duet_probe_event *, void *), void *arg)
+int probe_attach(const char *pattern, void (*function)(const struct duet_probe_event *, void *),
+		 void *arg)
 {
 	int number;
 

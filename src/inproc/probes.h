@@ -10,7 +10,8 @@
 #include "inproc/process.h"
 
 /* probes_call - for the event of @site, with this payload.  Any thread or signal handler. */
-void probes_call(const struct duet_i_site *site, const void *payload, size_t size, const void *ip) HIDDEN;
+void probes_call(const struct duet_i_site *site, const void *payload, size_t size,
+		 const void *ip) HIDDEN;
 /* probes_register - line @index has a new event.  Under process_lock. */
 void probes_register(uint32_t index, const char *name) HIDDEN;
 /* probes_forked - in a child, whose page is a copy of its parent's. */
@@ -20,9 +21,11 @@ void probes_lock(void) HIDDEN;
 void probes_unlock(void) HIDDEN;
 
 /* Members of duet_i_api. */
-int probe_attach(const char *pattern, void (*probe)(const struct duet_probe_event *, void *), void *arg) HIDDEN;
+int probe_attach(const char *pattern, void (*probe)(const struct duet_probe_event *, void *),
+		 void *arg) HIDDEN;
 int probe_detach(int probe) HIDDEN;
-int probe_field(const struct duet_probe_event *event, const char *name, struct duet_probe_value *value) HIDDEN;
+int probe_field(const struct duet_probe_event *event, const char *name,
+		struct duet_probe_value *value) HIDDEN;
 uint64_t probe_missed(void) HIDDEN;
 
 #endif

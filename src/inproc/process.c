@@ -83,9 +83,9 @@ static void after_fork(void)
 }
 
 /*
- * A handler that forks comes back into the event that it interrupted, in the child as well.  The child's
- * thread is another one than it remembers; its pid is written down while it may still be asked for:
- * before the first event the child may have locked itself up.
+ * A handler that forks comes back into the event that it interrupted, in the child as well.  The
+ * child's thread is another one than it remembers; its pid is written down while it may still be
+ * asked for: before the first event the child may have locked itself up.
  */
 static void after_fork_in_child(void)
 {
@@ -149,8 +149,8 @@ bool process_open(int *dir)
 	return first ? open_first(*dir) : true;
 }
 
-/* A page of the child's own, where its parent's was: sites point there already.  Without one it goes on
- * with its parent's. */
+/* A page of the child's own, where its parent's was: sites point there already.  Without one it
+ * goes on with its parent's. */
 static void renew_page(void)
 {
 	int dir = runtime_dir_open_at(process.directory, true);
@@ -183,8 +183,8 @@ void process_renew(void)
 	}
 	if (!compare_exchange(process.guard, &forked, GUARD_BUSY))
 		return;
-	/* The pool should be joined anew: state words carry the parent's pid.  The old mapping stays: a
-	 * signal may have interrupted a writer in it. */
+	/* The pool should be joined anew: state words carry the parent's pid.  The old mapping
+	 * stays: a signal may have interrupted a writer in it. */
 	if (!process.has_left && !sandboxed)
 		sessions_inherit();
 	sessions_forget();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inproc/register.c - an object's sites become lines of the control page, and what the session wants of
- * them is switched on.
+ * inproc/register.c - an object's sites become lines of the control page, and what the session
+ * wants of them is switched on.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,8 @@ static char *keep_codes(const char *codes)
 			return kept;
 	}
 	if (!last || n > sizeof last->text - last->used) {
-		last = mmap(NULL, sizeof *last, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		last = mmap(NULL, sizeof *last, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
 		if (last == MAP_FAILED)
 			return NULL;
 		*end = last;
@@ -68,7 +69,8 @@ static bool describe_mark(struct duet_i_site *s, char *schema, size_t size)
 {
 	char codes[128], words[4096];
 
-	if (s->kind != DUET_I_MARK || !mark_schema(s->schema, words, sizeof words, codes, sizeof codes))
+	if (s->kind != DUET_I_MARK ||
+	    !mark_schema(s->schema, words, sizeof words, codes, sizeof codes))
 		return false;
 	s->data[SITE_CODES] = keep_codes(codes);
 	return s->data[SITE_CODES] && describe(s, words, schema, size);
@@ -98,7 +100,8 @@ static bool environment_wants(const char *name)
 	return old && !strcmp(old, "1") && all && !strcmp(all, "1");
 }
 
-/* Events that only the environment asks for go to the last session it names, else to the usual one. */
+/* Events that only the environment asks for go to the last session it names, else to the usual one.
+ */
 static bool is_for_environment(const char *session)
 {
 	const char *last = strrchr(process.sessions_named, '+');
@@ -124,7 +127,8 @@ static void disable(struct duet_i_site *begin, struct duet_i_site *end, const st
 }
 
 /* Switches on what rules or environment want.  Returns whether there is any such event. */
-static bool enable_wanted(struct duet_i_site *begin, struct duet_i_site *end, const struct abi_session *s)
+static bool enable_wanted(struct duet_i_site *begin, struct duet_i_site *end,
+			  const struct abi_session *s)
 {
 	bool any = false, for_environment = is_for_environment(s->name);
 	struct self self;
@@ -140,7 +144,8 @@ static bool enable_wanted(struct duet_i_site *begin, struct duet_i_site *end, co
 			continue;
 		if (!any)
 			store(&process.control->session_slots[s->session_slot].epoch, s->epoch);
-		store(&page_event(process.control, site->index)->routing[s->session_slot], v.routing);
+		store(&page_event(process.control, site->index)->routing[s->session_slot],
+		      v.routing);
 		store_release(enabled_byte(site->index, s->session_slot), ABI_GENERATION(s->epoch));
 		any = true;
 	}
@@ -148,7 +153,8 @@ static bool enable_wanted(struct duet_i_site *begin, struct duet_i_site *end, co
 }
 
 /* What may not be possible any more at the first event. */
-static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end, struct session *joined)
+static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end,
+			  struct session *joined)
 {
 	if (!joined)
 		return;
@@ -156,7 +162,9 @@ static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end, st
 		thread_context = thread_context_make();
 	for (struct duet_i_site *site = begin; site < end; site++) {
 		const struct abi_control_event *e = page_event(process.control, site->index);
-		uint32_t filter = site->data[SITE_KNOWN] ? ABI_HOW_FILTER(load(&e->routing[joined->session_slot])) : 0;
+		uint32_t filter = site->data[SITE_KNOWN]
+					  ? ABI_HOW_FILTER(load(&e->routing[joined->session_slot]))
+					  : 0;
 
 		if (filter && ABI_ENABLED(load(&e->enabled), joined->session_slot))
 			filters_prepare(joined, site, filter);
@@ -164,10 +172,12 @@ static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end, st
 }
 
 /*
- * What the session of that name wants of the events.  Memory for it is got at once, not with the first event: by
- * then the program may have locked itself up (seccomp, chroot, no descriptor left).  False if the session ended meanwhile.
+ * What the session of that name wants of the events.  Memory for it is got at once, not with the
+ * first event: by then the program may have locked itself up (seccomp, chroot, no descriptor left).
+ * False if the session ended meanwhile.
  */
-static bool enable_for(const char *name, int dir, struct duet_i_site *begin, struct duet_i_site *end)
+static bool enable_for(const char *name, int dir, struct duet_i_site *begin,
+		       struct duet_i_site *end)
 {
 	struct session_file f;
 	bool any, current = true;
@@ -177,8 +187,9 @@ static bool enable_for(const char *name, int dir, struct duet_i_site *begin, str
 	any = member_of(process.sessions_named, f.session->name, f.session->is_private) &&
 	      enable_wanted(begin, end, f.session);
 	/*
-	 * [E] A collector that ends takes its file away, then switches off what it finds on.  What it
-	 * did not find, because we were late, is ours to switch off: pairs with session_withdraw().
+	 * [E] A collector that ends takes its file away, then switches off what it finds on.  What
+	 * it did not find, because we were late, is ours to switch off: pairs with
+	 * session_withdraw().
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (any && !session_is_current(&f, dir)) {
@@ -225,10 +236,12 @@ static void add_site(struct duet_i_site *s, const char *schema)
 	s->index = (uint32_t)i;
 	s->data[SITE_KNOWN] = s;
 	probes_register(s->index, s->name);
-	__atomic_store_n(&s->enabled, &page_event(process.control, s->index)->enabled, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->enabled, &page_event(process.control, s->index)->enabled,
+			 __ATOMIC_RELEASE);
 }
 
-/* Out of line: few programs need so much stack, which is pages of memory for those that do not have it. */
+/* Out of line: few programs need so much stack, which is pages of memory for those that do not have
+ * it. */
 static __attribute__((noinline)) void register_at_length(struct duet_i_site *s)
 {
 	char schema[ABI_SCHEMA_MAX_BYTES];
@@ -243,8 +256,8 @@ static void register_site(struct duet_i_site *s)
 	bool typed = s->kind == DUET_I_TYPED;
 	char schema[512];
 
-	if (s->data[SITE_KNOWN] ||
-	    (typed && !schema_is_sound((struct schema_text){ s->schema, s->schema + strlen(s->schema) })))
+	if (s->data[SITE_KNOWN] || (typed && !schema_is_sound((struct schema_text){
+						     s->schema, s->schema + strlen(s->schema) })))
 		return;
 	if (typed && describe(s, s->schema, schema, sizeof schema))
 		add_site(s, schema);
@@ -287,9 +300,8 @@ static void register_object(int dir, struct duet_i_site *begin, struct duet_i_si
 	enable_as_ruled(dir, begin, end);
 }
 
-__attribute__((visibility("default"))) void duet_i_register(struct duet_i_site *begin,
-							    struct duet_i_site *end,
-							    const struct duet_i_api **api)
+__attribute__((visibility("default"))) void
+duet_i_register(struct duet_i_site *begin, struct duet_i_site *end, const struct duet_i_api **api)
 {
 	int dir = -1;
 
@@ -315,4 +327,3 @@ __attribute__((visibility("default"))) void duet_i_unregister(struct duet_i_site
 		}
 	process_unlock();
 }
-

@@ -33,8 +33,8 @@ static bool is_complete(const struct abi_session *s, ssize_t n)
 {
 	return n >= (ssize_t)HEAD_BYTES && s->magic == ABI_SESSION_MAGIC &&
 	       s->version == ABI_SESSION_VERSION && s->rules_size <= ABI_RULES_BYTES &&
-	       s->session_slot < ABI_SESSIONS && !ABI_EPOCH_IS_NONE(s->epoch) && memchr(s->name, 0, sizeof s->name) &&
-	       n == (ssize_t)(HEAD_BYTES + s->rules_size);
+	       s->session_slot < ABI_SESSIONS && !ABI_EPOCH_IS_NONE(s->epoch) &&
+	       memchr(s->name, 0, sizeof s->name) && n == (ssize_t)(HEAD_BYTES + s->rules_size);
 }
 
 /* Most sessions have few rules, and most stacks room for those. */
@@ -45,8 +45,8 @@ static ssize_t read_all(struct session_file *f)
 	f->session = (const struct abi_session *)f->small;
 	if (n < (ssize_t)sizeof f->small)
 		return n;
-	f->memory = mmap(NULL, sizeof *f->session, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
+	f->memory = mmap(NULL, sizeof *f->session, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (f->memory == MAP_FAILED)
 		return -1;
 	f->session = f->memory;
@@ -56,7 +56,8 @@ static ssize_t read_all(struct session_file *f)
 /* Not to wait at a FIFO of that name. */
 static int open_file(int dir, const char *name)
 {
-	return (int)syscall(SYS_openat, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	return (int)syscall(SYS_openat, dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+			    0);
 }
 
 bool runtime_session_slots(struct abi_session_slots *s, int dir)
@@ -74,7 +75,8 @@ bool runtime_session_slots(struct abi_session_slots *s, int dir)
 	syscall(SYS_close, fd);
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
 		s->at[i].session[ABI_NAME_BYTES - 1] = 0;
-	return n == (ssize_t)sizeof *s && s->magic == ABI_SESSION_SLOTS_MAGIC && s->version == ABI_SESSION_SLOTS_VERSION;
+	return n == (ssize_t)sizeof *s && s->magic == ABI_SESSION_SLOTS_MAGIC &&
+	       s->version == ABI_SESSION_SLOTS_VERSION;
 }
 
 int session_read(struct session_file *f, int dir, const char *name)

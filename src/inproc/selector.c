@@ -37,7 +37,9 @@ static const char *inspect_cgroup(struct self *s)
 
 void selector_we_are(struct self *s, uint32_t letters)
 {
-	s->selector = (struct selector){ .name = process.control->program, .host = "", .cgroup = "", .pid = process.pid };
+	s->selector = (struct selector){
+		.name = process.control->program, .host = "", .cgroup = "", .pid = process.pid
+	};
 	if (letters & WHO_LETTER('g'))
 		s->selector.cgroup = inspect_cgroup(s);
 	if (letters & WHO_LETTER('u'))

@@ -18,13 +18,12 @@ static inline uint64_t zero_bytes(uint64_t v)
 }
 
 /*
- * Copies @s and its NUL to @p in one pass, so that a string which changes meanwhile still ends where
- * it is said to end.  See site.h for @end and @cut.
+ * Copies @s and its NUL to @p in one pass, so that a string which changes meanwhile still ends
+ * where it is said to end.  See site.h for @end and @cut.
  *
  * Words are read from aligned addresses only: such a read never leaves the page of its first byte.
  */
-__attribute__((no_sanitize("address"))) char *text_copy(char *p, char *end, const char *s,
-								 int *cut)
+__attribute__((no_sanitize("address"))) char *text_copy(char *p, char *end, const char *s, int *cut)
 {
 	typedef uint64_t __attribute__((may_alias)) word;
 	char *begin = p;

@@ -2,8 +2,8 @@
 /*
  * kernel/filter.c - see filter.h.
  *
- * Both languages have the same shape, so words are translated one by one; whether they make a sentence, the kernel
- * says.
+ * Both languages have the same shape, so words are translated one by one; whether they make a
+ * sentence, the kernel says.
  */
 #include "kernel/filter.h"
 
@@ -21,9 +21,9 @@ struct translation {
 	const char *system;
 	const struct kernel_format *format;
 	struct text *out;
-	size_t field_at; /* in `out`, where the last field begins */
-	int64_t shift; /* from what is shown of it to what the kernel has */
-	bool closes; /* a parenthesis is due behind the text that follows */
+	size_t field_at;  /* in `out`, where the last field begins */
+	int64_t shift;	  /* from what is shown of it to what the kernel has */
+	bool closes;	  /* a parenthesis is due behind the text that follows */
 	bool is_negative; /* the number that follows */
 };
 
@@ -43,7 +43,8 @@ static int field(struct translation *t)
 	snprintf(shown, sizeof shown, "%.*s", (int)t->l.size, t->l.bytes);
 	name = kernel_layout_kernel_name(t->system, shown);
 	if (!has_field(t->format, name))
-		return lex_fail(&t->l, t->l.at, "%s:%s has no field `%s'", t->system, t->format->name, shown);
+		return lex_fail(&t->l, t->l.at, "%s:%s has no field `%s'", t->system,
+				t->format->name, shown);
 	t->field_at = t->out->size;
 	t->shift = kernel_layout_shift(name);
 	text_addf(t->out, "%s", name);
@@ -53,7 +54,8 @@ static int field(struct translation *t)
 static int constant_text(struct translation *t)
 {
 	if (memchr(t->l.bytes, '"', t->l.size))
-		return lex_fail(&t->l, t->l.at, "the kernel's filters know no text with a quotation mark");
+		return lex_fail(&t->l, t->l.at,
+				"the kernel's filters know no text with a quotation mark");
 	text_addf(t->out, "\"%.*s\"%s", (int)t->l.size, t->l.bytes, t->closes ? ")" : "");
 	t->closes = false;
 	return 0;
@@ -74,15 +76,17 @@ static int does_not_match(struct translation *t)
 static int operator(struct translation *t)
 {
 	static const char *const words[ABI_FILTER_OPS] = {
-		[ABI_FILTER_EQ] = "==", [ABI_FILTER_NE] = "!=", [ABI_FILTER_LT] = "<",	  [ABI_FILTER_LE] = "<=",
-		[ABI_FILTER_GT] = ">",	[ABI_FILTER_GE] = ">=", [ABI_FILTER_MATCH] = "~", [ABI_FILTER_AND] = "&",
-		[ABI_FILTER_SUB] = "",
+		[ABI_FILTER_EQ] = "==",	  [ABI_FILTER_NE] = "!=", [ABI_FILTER_LT] = "<",
+		[ABI_FILTER_LE] = "<=",	  [ABI_FILTER_GT] = ">",  [ABI_FILTER_GE] = ">=",
+		[ABI_FILTER_MATCH] = "~", [ABI_FILTER_AND] = "&", [ABI_FILTER_SUB] = "",
 	};
 
 	if (t->l.op == ABI_FILTER_NOT_MATCH)
 		return does_not_match(t);
 	if (!words[t->l.op])
-		return lex_fail(&t->l, t->l.at, "the kernel's filters do not compute: they compare a field with a constant");
+		return lex_fail(&t->l, t->l.at,
+				"the kernel's filters do not compute: they compare a field with a "
+				"constant");
 	t->is_negative = t->l.op == ABI_FILTER_SUB;
 	if (!t->is_negative)
 		text_addf(t->out, "%s", words[t->l.op]);
@@ -92,7 +96,8 @@ static int operator(struct translation *t)
 static int constant(struct translation *t)
 {
 	if (t->is_negative || t->shift)
-		text_addf(t->out, "%" PRId64, (t->is_negative ? -(int64_t)t->l.value : (int64_t)t->l.value) + t->shift);
+		text_addf(t->out, "%" PRId64,
+			  (t->is_negative ? -(int64_t)t->l.value : (int64_t)t->l.value) + t->shift);
 	else
 		text_addf(t->out, "%" PRIu64, t->l.value);
 	t->is_negative = false;
@@ -126,18 +131,21 @@ static int word(struct translation *t)
 	case TOKEN_REAL:
 		return lex_fail(&t->l, t->l.at, "the kernel's filters know no fractions");
 	case TOKEN_CONTEXT:
-		return lex_fail(&t->l, t->l.at, "the kernel's filters know fields of the event alone");
+		return lex_fail(&t->l, t->l.at,
+				"the kernel's filters know fields of the event alone");
 	case TOKEN_END:
 		break;
 	}
 	return 0;
 }
 
-int kernel_filter(const char *expression, const char *system, const struct kernel_format *f, struct text *out,
-		  struct diag *d)
+int kernel_filter(const char *expression, const char *system, const struct kernel_format *f,
+		  struct text *out, struct diag *d)
 {
 	struct translation t = { .l = { .text = expression, .p = expression, .d = d },
-				 .system = system, .format = f, .out = out };
+				 .system = system,
+				 .format = f,
+				 .out = out };
 	int err = lex_next(&t.l);
 
 	while (!err && t.l.token != TOKEN_END) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/internal.h - what kernel.c, setup.c, setup_perf.c and snapshot.c share, and nobody else sees. */
+/* kernel/internal.h - what kernel.c, setup.c, setup_perf.c and snapshot.c share, and nobody else
+ * sees. */
 #ifndef KERNEL_INTERNAL_H
 #define KERNEL_INTERNAL_H
 
@@ -14,27 +15,28 @@
 #include "kernel/tracefs/tracefs.h"
 
 struct kernel {
-	int root; /* of tracefs; -1: the instance is borrowed */
+	int root;      /* of tracefs; -1: the instance is borrowed */
 	int available; /* then: the list of events; -1 when it is read */
 	struct kernel_instance instance;
 	struct kernel_selection selection; /* filters of it are gone */
-	bool is_own; /* there is no instance: setup_own.c */
-	bool is_triggers_only; /* only what is waited for is on */
+	bool is_own;			   /* there is no instance: setup_own.c */
+	bool is_triggers_only;		   /* only what is waited for is on */
 	bool is_paused;
 	bool has_uprobes, has_kprobes;
 	struct kernel_functions functions;
 	struct kernel_drain drain;
-	struct kernel_profile *profile; /* NULL: none */
-	struct kernel_bpf *bpf; /* or NULL */
-	struct diag bpf_refused; /* why not an event that it knows, or none at all */
-	uint32_t capture_bytes; /* of buffers, with structures; 0: neither */
+	struct kernel_profile *profile;	    /* NULL: none */
+	struct kernel_bpf *bpf;		    /* or NULL */
+	struct diag bpf_refused;	    /* why not an event that it knows, or none at all */
+	uint32_t capture_bytes;		    /* of buffers, with structures; 0: neither */
 	uint8_t texts[KERNEL_SYSCALLS_MAX]; /* that it has of entries: kernel_layout_texts() */
-	int n_events; /* that the instance records */
+	int n_events;			    /* that the instance records */
 	struct kernel_cpu *cpus;
 	int n_cpus;
 	uint64_t missed_ns; /* when it was asked what probes missed */
-	struct kernel_losses *losses; /* of each, and of probes; shared with the processes that come after us */
-	pid_t *pids; /* added so far */
+	struct kernel_losses
+		*losses; /* of each, and of probes; shared with the processes that come after us */
+	pid_t *pids;	 /* added so far */
 	int n_pids;
 	bool whole_machine;
 	struct kernel_cgroups *cgroups; /* or NULL */
@@ -45,7 +47,7 @@ struct kernel {
 	bool is_started;
 	uint64_t clock_offset_ns;
 	uint64_t bytes_before; /* in traces that were rotated away */
-	struct snapshot { /* while one is written drain.sink is its */
+	struct snapshot {      /* while one is written drain.sink is its */
 		bool is_open;
 		struct ctf_writer main;
 		uint16_t main_described;
@@ -62,31 +64,36 @@ int kernel_set(const struct kernel *k, const char *file, const char *value, stru
 /* kernel_open_trace - the CTF trace that is written to from now on. */
 int kernel_open_trace(struct kernel *k, const char *path, struct diag *d);
 
-/* kernel_setup - all before the first record, as @o wants it.  On error kernel_close() puts back what was done. */
+/* kernel_setup - all before the first record, as @o wants it.  On error kernel_close() puts back
+ * what was done. */
 int kernel_setup(struct kernel *k, const struct kernel_options *o, struct diag *d);
 
 /* kernel_setup_perf - the part of it that is about call stacks and counters. */
 int kernel_setup_perf(struct kernel *k, const struct kernel_options *o, struct diag *d);
 
-/* kernel_setup_own - instead of all that: tracefs was @refused, and @d says why.  0; or @refused, @d as it was, if it is not
- * enough for @o; or another -errno. */
+/* kernel_setup_own - instead of all that: tracefs was @refused, and @d says why.  0; or @refused,
+ * @d as it was, if it is not enough for @o; or another -errno. */
 int kernel_setup_own(struct kernel *k, const struct kernel_options *o, int refused, struct diag *d);
 
 /* kernel_buffer_kib - per CPU. */
 uint32_t kernel_buffer_kib(const struct kernel_options *o);
 
-/* kernel_report_arguments - of the system calls whose entries @s has chosen; @f is room for a format.  0 or -errno. */
-int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f);
+/* kernel_report_arguments - of the system calls whose entries @s has chosen; @f is room for a
+ * format.  0 or -errno. */
+int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,
+			    struct kernel_format *f);
 
 /* kernel_setup_syscalls - entries, or exits, as @s wants them; @f is room for a format. */
-int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, struct kernel_format *f, struct diag *d);
+int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,
+			  struct kernel_format *f, struct diag *d);
 
-/* kernel_set_filter - of an event of the instance.  What the kernel says against it stands below it in its file: told
- * beside @expression, unless that is NULL. */
-int kernel_set_filter(const struct kernel *k, const char *system, const char *event, const char *filter,
-		      const char *expression, struct diag *d);
+/* kernel_set_filter - of an event of the instance.  What the kernel says against it stands below it
+ * in its file: told beside @expression, unless that is NULL. */
+int kernel_set_filter(const struct kernel *k, const char *system, const char *event,
+		      const char *filter, const char *expression, struct diag *d);
 
-/* kernel_translate_filter - for kernel_selection_filter(), with a struct kernel_syscall_filter as @arg. */
+/* kernel_translate_filter - for kernel_selection_filter(), with a struct kernel_syscall_filter as
+ * @arg. */
 struct kernel_syscall_filter {
 	const struct kernel_format *format;
 	const char *expression; /* the last */

@@ -25,7 +25,8 @@
 #include "kernel/probe/uprobe.h"
 #include "kernel/watch/selected.h"
 
-#define WAKE_PERCENT "25" /* of a buffer in use: read it.  The rest is room for what comes until then */
+#define WAKE_PERCENT                                                                               \
+	"25" /* of a buffer in use: read it.  The rest is room for what comes until then */
 
 #define ASK_MISSED_NS 1000000000ull
 
@@ -68,7 +69,8 @@ static void restart_streams(struct kernel *k)
 	kernel_classes_restart(&k->drain.classes, 0);
 }
 
-/* Whom the kernel follows for the instance, children that have been made meanwhile among them.  0 or -errno. */
+/* Whom the kernel follows for the instance, children that have been made meanwhile among them.  0
+ * or -errno. */
 static int read_followed(const struct kernel *k, struct pids *followed)
 {
 	char *text, *end;
@@ -140,7 +142,8 @@ static int attach_thread(const struct kernel *k, pid_t tid)
 	return err == -ESRCH ? 0 : err;
 }
 
-/* Those of one round.  One writing takes the kernel some 10 ms, however many it names: so there is one for all. */
+/* Those of one round.  One writing takes the kernel some 10 ms, however many it names: so there is
+ * one for all. */
 static int add_list(const struct kernel *k, const struct text *tids)
 {
 	int err = tids->failed ? -ENOMEM : 0;
@@ -148,7 +151,9 @@ static int add_list(const struct kernel *k, const struct text *tids)
 	/* The kernel would look at each switch for nothing. */
 	if (!err && tids->size && (k->n_events || k->profile))
 		err = kernel_tracefs_write(k->instance.dir, "set_event_pid", tids->bytes);
-	return !err && tids->size && k->functions.is_on ? kernel_tracefs_write(k->instance.dir, "set_ftrace_pid", tids->bytes) : err;
+	return !err && tids->size && k->functions.is_on
+		       ? kernel_tracefs_write(k->instance.dir, "set_ftrace_pid", tids->bytes)
+		       : err;
 }
 
 /* Adds the threads of @pid that are not in @added.  Returns how many, or -errno. */
@@ -172,7 +177,8 @@ static int add_threads(const struct kernel *k, pid_t pid, struct pids *added)
 		n++;
 		err = pids_put(added, tid);
 		if (!err)
-			err = k->is_own ? attach_thread(k, tid) : kernel_profile_add_thread(k->profile, tid);
+			err = k->is_own ? attach_thread(k, tid)
+					: kernel_profile_add_thread(k->profile, tid);
 		kernel_bpf_add_thread(k->bpf, tid);
 		if (!k->is_own && !pids_has(&k->followed, tid))
 			text_addf(&tids, "%d ", (int)tid);
@@ -186,7 +192,8 @@ static int add_threads(const struct kernel *k, pid_t pid, struct pids *added)
 
 int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
 {
-	pid_t *pids = k->whole_machine ? NULL : realloc(k->pids, (size_t)(k->n_pids + 1) * sizeof *pids);
+	pid_t *pids =
+		k->whole_machine ? NULL : realloc(k->pids, (size_t)(k->n_pids + 1) * sizeof *pids);
 	struct pids added = { 0 };
 	int n = 1;
 
@@ -195,15 +202,18 @@ int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
 	if (!pids)
 		return diag_fail(d, -ENOMEM, "no memory for pid %d", (int)pid);
 	k->pids = pids;
-	/* A thread made by one not yet added is not followed: look again until there is none new. */
+	/* A thread made by one not yet added is not followed: look again until there is none new.
+	 */
 	for (int i = 0; n > 0 && i < THREAD_ROUNDS_MAX; i++)
 		n = add_threads(k, pid, &added);
 	pids_fini(&added);
 	if (n < 0)
-		return diag_fail(d, n, "cannot record the kernel side of pid %d: %s", (int)pid, strerror(-n));
+		return diag_fail(d, n, "cannot record the kernel side of pid %d: %s", (int)pid,
+				 strerror(-n));
 	k->pids[k->n_pids++] = pid;
 	return kernel_profile_add(k->profile, pid)
-		       ? diag_fail(d, -ENOMEM, "no memory for pid %d", (int)pid) : 0;
+		       ? diag_fail(d, -ENOMEM, "no memory for pid %d", (int)pid)
+		       : 0;
 }
 
 const char *kernel_recorder(const struct kernel *k, const char **why)
@@ -240,15 +250,17 @@ static int inspect_cgroups(struct kernel *k, struct diag *d)
 	if (kept)
 		k->pids = kept;
 	if (err || !kept)
-		return diag_fail(d, err ? err : -ENOMEM, "cannot follow all processes of the cgroup: %s", strerror(err ? -err : ENOMEM));
+		return diag_fail(d, err ? err : -ENOMEM,
+				 "cannot follow all processes of the cgroup: %s",
+				 strerror(err ? -err : ENOMEM));
 	if (n)
 		memcpy(kept, pids, n * sizeof *kept);
 	k->n_pids = (int)n;
 	return 0;
 }
 
-/* An empty list means everybody.  So a number is put there that no process has: they are below 4 194 304, or what an
- * older kernel allows. */
+/* An empty list means everybody.  So a number is put there that no process has: they are below 4
+ * 194 304, or what an older kernel allows. */
 static int follow_nobody(struct kernel *k, struct diag *d)
 {
 	static const char *const numbers[] = { "500000000", "4194303", "32767" };
@@ -288,26 +300,33 @@ static bool is_tracing(const struct kernel *k)
 	return is_on;
 }
 
-/* Said again it empties the function tracer's buffers.  What it is we do not remember: a predecessor may have switched. */
+/* Said again it empties the function tracer's buffers.  What it is we do not remember: a
+ * predecessor may have switched. */
 static int switch_tracing(struct kernel *k, bool on, struct diag *d)
 {
 	if (k->is_own)
 		return 0;
-	return on && k->functions.is_on && is_tracing(k) ? 0 : kernel_set(k, "tracing_on", on ? "1" : "0", d);
+	return on && k->functions.is_on && is_tracing(k)
+		       ? 0
+		       : kernel_set(k, "tracing_on", on ? "1" : "0", d);
 }
 
 int kernel_pause(struct kernel *k, bool pause, struct diag *d)
 {
 	/* The function tracer empties the buffers when tracing is switched on. */
-	bool triggers_only = pause && (k->drain.watch || k->functions.is_on), on = !pause || triggers_only;
+	bool triggers_only = pause && (k->drain.watch || k->functions.is_on),
+	     on = !pause || triggers_only;
 	int err;
 
 	k->is_paused = pause;
 	if (!k->is_started)
 		return 0;
-	err = triggers_only || k->is_triggers_only || k->functions.is_on ? kernel_wait_only(&k->selection, k->instance.dir, triggers_only, d) : 0;
+	err = triggers_only || k->is_triggers_only || k->functions.is_on
+		      ? kernel_wait_only(&k->selection, k->instance.dir, triggers_only, d)
+		      : 0;
 	if (!err && kernel_functions_pause(&k->functions, k->instance.dir, triggers_only))
-		err = diag_fail(d, -EIO, "cannot %s the tracer of functions", triggers_only ? "pause" : "resume");
+		err = diag_fail(d, -EIO, "cannot %s the tracer of functions",
+				triggers_only ? "pause" : "resume");
 	k->is_triggers_only = triggers_only;
 	if (!err)
 		err = switch_tracing(k, on, d);
@@ -324,7 +343,8 @@ void kernel_wait_for_none(struct kernel *k)
 	k->selection.waits_for_entry = k->selection.waits_for_exit = false;
 }
 
-int kernel_wait_for(struct kernel *k, const struct kernel_watch_request *request, kernel_event_callback *reported, void *arg, struct diag *d)
+int kernel_wait_for(struct kernel *k, const struct kernel_watch_request *request,
+		    kernel_event_callback *reported, void *arg, struct diag *d)
 {
 	if (!k->drain.watch)
 		k->drain.watch = kernel_watch_make(&k->drain.clock, reported, arg);
@@ -358,7 +378,8 @@ int kernel_start(struct kernel *k, struct diag *d)
 /* A call that a probe misses is lost, at most: nobody knows whose it was. */
 static void client_missed(struct kernel *k, struct diag *d)
 {
-	uint64_t missed = k->has_kprobes ? kernel_probes_missed(k->root, k->instance.path) : 0, *known;
+	uint64_t missed = k->has_kprobes ? kernel_probes_missed(k->root, k->instance.path) : 0,
+		 *known;
 
 	k->missed_ns = clock_now_ns(&k->drain.clock);
 	if (k->is_own) /* there are no CPUs of an instance */
@@ -367,8 +388,11 @@ static void client_missed(struct kernel *k, struct diag *d)
 	if (missed <= *known)
 		return;
 	if (!*known && d && !d->text[0])
-		diag_fail(d, 0, "--kprobe: the kernel missed calls or returns of these functions, of whatever process: they are counted as "
-			  "lost\n  (of more than %d calls under way at once it sees no return; name fewer functions)",
+		diag_fail(d, 0,
+			  "--kprobe: the kernel missed calls or returns of these functions, of "
+			  "whatever process: they are counted as "
+			  "lost\n  (of more than %d calls under way at once it sees no return; "
+			  "name fewer functions)",
 			  KERNEL_RETURNS_MAX);
 	k->losses[0].here += missed - *known; /* no CPU has missed it */
 	*known = missed;
@@ -378,18 +402,24 @@ static void client_missed(struct kernel *k, struct diag *d)
 static void report_lost_changes(struct kernel *k, struct diag *d)
 {
 	if (kernel_contexts_have_lost(k->drain.contexts) && d && !d->text[0])
-		diag_fail(d, 0, "--kernel-context: threads were born or changed faster than it could be read: some contexts are as they were "
+		diag_fail(d, 0,
+			  "--kernel-context: threads were born or changed faster than it could be "
+			  "read: some contexts are as they were "
 			  "up to a second before");
 }
 
-/* Where a thread may be preempted within a program, the kernel does not run that program there for others meanwhile. */
+/* Where a thread may be preempted within a program, the kernel does not run that program there for
+ * others meanwhile. */
 static void report_missed_runs(struct kernel *k, struct diag *d)
 {
 	uint64_t missed = kernel_bpf_missed(k->bpf);
 
 	if (missed && d && !d->text[0])
-		diag_fail(d, 0, "the kernel left out %" PRIu64 " runs of our BPF programs, for whatever process: they are counted as lost\n"
-			  "  (--kernel-backend=ftrace misses none)", missed);
+		diag_fail(d, 0,
+			  "the kernel left out %" PRIu64 " runs of our BPF programs, for whatever "
+			  "process: they are counted as lost\n"
+			  "  (--kernel-backend=ftrace misses none)",
+			  missed);
 }
 
 static int drain_all(struct kernel *k, enum kernel_drain_mode mode, struct diag *d)
@@ -437,7 +467,8 @@ bool kernel_is_polled(const struct kernel *k)
 	return !k->is_overwrite || k->bpf || k->profile || k->drain.contexts || k->cgroups;
 }
 
-/* Not only where the buffers tell: who comes into a cgroup is to be followed at once, whatever records. */
+/* Not only where the buffers tell: who comes into a cgroup is to be followed at once, whatever
+ * records. */
 static int wake_for_cgroups(const struct kernel *k, int epoll, uint32_t data)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = data };
@@ -454,7 +485,10 @@ int kernel_wake(struct kernel *k, int epoll, uint32_t data)
 	int err = wake_for_cgroups(k, epoll, data);
 
 	if (!err)
-		err = k->profile || k->bpf || k->drain.contexts ? -ENOTSUP : kernel_tracefs_write(k->instance.dir, "buffer_percent", WAKE_PERCENT);
+		err = k->profile || k->bpf || k->drain.contexts
+			      ? -ENOTSUP
+			      : kernel_tracefs_write(k->instance.dir, "buffer_percent",
+						     WAKE_PERCENT);
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		if (epoll_ctl(epoll, EPOLL_CTL_ADD, k->cpus[i].pipe, &e))
 			err = -errno;

@@ -68,18 +68,25 @@ static const struct {
 
 /* Names that differ from LTTng's by a prefix, by whole systems ... */
 static const char *const prefixed[][3] = {
-	{ "irq", "softirq_", "irq_" },	      { "irq", "tasklet_", "irq_" },
-	{ "timer", "hrtimer_", "timer_" },    { "timer", "itimer_", "timer_" },
-	{ "kmem", "mm_page_", "kmem_" },      { "kmem", "kmalloc", "kmem_" },
-	{ "kmem", "kfree", "kmem_" },	      { "power", "cpu_", "power_" },
+	{ "irq", "softirq_", "irq_" },
+	{ "irq", "tasklet_", "irq_" },
+	{ "timer", "hrtimer_", "timer_" },
+	{ "timer", "itimer_", "timer_" },
+	{ "kmem", "mm_page_", "kmem_" },
+	{ "kmem", "kmalloc", "kmem_" },
+	{ "kmem", "kfree", "kmem_" },
+	{ "power", "cpu_", "power_" },
 	{ "irq_vectors", "", "x86_irq_vectors_" },
 	{ "exceptions", "", "x86_exceptions_" },
-	{ "net", "napi_gro_", "net_" },	      { "power", "wakeup_source_", "power_" },
-	{ "printk", "console", "printk_" },   { "writeback", "wbc_writepage", "writeback_" },
+	{ "net", "napi_gro_", "net_" },
+	{ "power", "wakeup_source_", "power_" },
+	{ "printk", "console", "printk_" },
+	{ "writeback", "wbc_writepage", "writeback_" },
 	{ "writeback", "balance_dirty_pages", "writeback_" },
 	{ "writeback", "bdi_dirty_ratelimit", "writeback_" },
 	{ "writeback", "global_dirty_state", "writeback_" },
-	{ "btrfs", "add_delayed_", "btrfs_" },{ "btrfs", "run_delayed_", "btrfs_" },
+	{ "btrfs", "add_delayed_", "btrfs_" },
+	{ "btrfs", "run_delayed_", "btrfs_" },
 };
 
 /* ... or by what they begin with. */
@@ -96,7 +103,8 @@ static void name_event(char *name, size_t size, const char *system, const char *
 	const char *prefix = "";
 
 	for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
-		if (!strcmp(system, renamed[i][0]) && !strncmp(event, renamed[i][1], strlen(renamed[i][1]))) {
+		if (!strcmp(system, renamed[i][0]) &&
+		    !strncmp(event, renamed[i][1], strlen(renamed[i][1]))) {
 			snprintf(name, size, "%s%s", renamed[i][2], event + strlen(renamed[i][1]));
 			return;
 		}
@@ -108,7 +116,8 @@ static void name_event(char *name, size_t size, const char *system, const char *
 	snprintf(name, size, "%s%s", prefix, event);
 }
 
-/* Copies a line's "system:event" apart.  False for what is too long to be one, or not ours to show. */
+/* Copies a line's "system:event" apart.  False for what is too long to be one, or not ours to show.
+ */
 static bool split_line(struct kernel_pattern *c, const char *line, size_t size)
 {
 	const char *colon = memchr(line, ':', size);
@@ -145,8 +154,8 @@ static int each_syscall(int (*each)(void *, const struct kernel_candidate *), vo
 	return err;
 }
 
-int kernel_each_candidate(const char *available, int (*each)(void *, const struct kernel_candidate *),
-			  void *arg)
+int kernel_each_candidate(const char *available,
+			  int (*each)(void *, const struct kernel_candidate *), void *arg)
 {
 	bool has_syscalls = false;
 	struct kernel_pattern c;
@@ -161,7 +170,8 @@ int kernel_each_candidate(const char *available, int (*each)(void *, const struc
 			} else if (!strcmp(c.system, "raw_syscalls")) {
 				has_syscalls = true;
 			} else if (strcmp(c.system, "syscalls") != 0) {
-				struct kernel_candidate k = { c.name, c.system, c.event, -1, false };
+				struct kernel_candidate k = { c.name, c.system, c.event, -1,
+							      false };
 
 				err = each(arg, &k);
 				if (err)
@@ -179,11 +189,12 @@ struct search {
 	const char *pattern, *filter;
 	bool is_exclusion;
 	int n_found;
-	int n_ends; /* of system calls, among them */
+	int n_ends;	    /* of system calls, among them */
 	bool is_of_entries; /* the filter is about arguments */
 };
 
-int kernel_selection_add(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter)
+int kernel_selection_add(struct kernel_selection *s, const struct kernel_candidate *c,
+			 const char *filter)
 {
 	struct kernel_pattern *events;
 
@@ -213,7 +224,8 @@ static int leave_out_event(struct kernel_selection *s, const struct kernel_candi
 	for (int i = 0; i < s->n_events; i++) {
 		if (strcmp(s->events[i].event, c->event) || strcmp(s->events[i].system, c->system))
 			continue;
-		memmove(s->events + i, s->events + i + 1, (size_t)(s->n_events - i - 1) * sizeof *s->events);
+		memmove(s->events + i, s->events + i + 1,
+			(size_t)(s->n_events - i - 1) * sizeof *s->events);
 		s->n_events--;
 		return 1;
 	}
@@ -231,7 +243,8 @@ static int leave_out_syscall(struct kernel_selection *s, const struct kernel_can
 	return 1;
 }
 
-static void select_syscall(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter, bool is_of_entries)
+static void select_syscall(struct kernel_selection *s, const struct kernel_candidate *c,
+			   const char *filter, bool is_of_entries)
 {
 	bool *chosen = c->is_entry ? &s->entry[c->nr] : &s->exit[c->nr];
 	uint32_t *extras = c->is_entry ? &s->entry_extras[c->nr] : &s->exit_extras[c->nr];
@@ -246,7 +259,8 @@ static void select_syscall(struct kernel_selection *s, const struct kernel_candi
 		s->exit_filter[c->nr] = filter;
 }
 
-bool kernel_pattern_matches(const char *pattern, const char *system, const char *event, const char *name)
+bool kernel_pattern_matches(const char *pattern, const char *system, const char *event,
+			    const char *name)
 {
 	const char *end = pattern + strlen(pattern);
 
@@ -262,7 +276,8 @@ static int try_candidate(void *arg, const struct kernel_candidate *c)
 	if (!kernel_pattern_matches(s->pattern, c->system, c->event, c->name))
 		return 0;
 	if (s->is_exclusion) {
-		s->n_found += c->nr < 0 ? leave_out_event(s->selection, c) : leave_out_syscall(s->selection, c);
+		s->n_found += c->nr < 0 ? leave_out_event(s->selection, c)
+					: leave_out_syscall(s->selection, c);
 		return 0;
 	}
 	s->n_found++;
@@ -273,21 +288,24 @@ static int try_candidate(void *arg, const struct kernel_candidate *c)
 	return 0;
 }
 
-static int search(struct kernel_selection *s, const char *available, const char *pattern, const char *filter,
-		  bool is_exclusion)
+static int search(struct kernel_selection *s, const char *available, const char *pattern,
+		  const char *filter, bool is_exclusion)
 {
 	struct search one = { s, pattern, filter, is_exclusion, 0 };
 	int err = kernel_each_candidate(available, try_candidate, &one), n = one.n_found;
 
-	if (!err && filter && !is_exclusion && !one.n_ends) { /* of system calls, if there are any, entries alone */
+	if (!err && filter && !is_exclusion &&
+	    !one.n_ends) { /* of system calls, if there are any, entries alone */
 		one.is_of_entries = true;
 		err = kernel_each_candidate(available, try_candidate, &one);
 	}
 	return err ? err : n;
 }
 
-/* Returns how many candidates matched - of an exclusion, those that had been chosen - or -ENOMEM. */
-static int select_pattern(struct kernel_selection *s, const char *available, const char *pattern, const char *filter)
+/* Returns how many candidates matched - of an exclusion, those that had been chosen - or -ENOMEM.
+ */
+static int select_pattern(struct kernel_selection *s, const char *available, const char *pattern,
+			  const char *filter)
 {
 	bool is_set = false, is_exclusion = *pattern == '!';
 	int n_found = 0, n;
@@ -312,12 +330,16 @@ static int complain(const char *pattern, int n, struct diag *d)
 	if (n < 0)
 		return diag_fail(d, n, "no memory for the kernel events of %s", pattern);
 	if (*pattern == '!')
-		return diag_fail(d, -ENOENT, "%s leaves out nothing that was chosen before it", pattern);
-	return diag_fail(d, -ENOENT, "no kernel event matches %s\n  `duet list -k` shows all there are", pattern);
+		return diag_fail(d, -ENOENT, "%s leaves out nothing that was chosen before it",
+				 pattern);
+	return diag_fail(d, -ENOENT,
+			 "no kernel event matches %s\n  `duet list -k` shows all there are",
+			 pattern);
 }
 
 /* Clocks and counters.  1 if @pattern was one of them. */
-static int select_sampled(struct kernel_selection *s, const char *pattern, const char *filter, struct diag *d)
+static int select_sampled(struct kernel_selection *s, const char *pattern, const char *filter,
+			  struct diag *d)
 {
 	struct kernel_sampled one;
 	int n = kernel_sampled_parse(&one, pattern, d);
@@ -325,14 +347,16 @@ static int select_sampled(struct kernel_selection *s, const char *pattern, const
 	if (n <= 0)
 		return n;
 	if (filter)
-		return diag_fail(d, -EINVAL, "%s takes no filter: duet view -f and duet export -f do", pattern);
+		return diag_fail(d, -EINVAL,
+				 "%s takes no filter: duet view -f and duet export -f do", pattern);
 	for (int i = 0; i < s->n_sampled; i++)
 		if (!strcmp(s->sampled[i].event, one.event)) {
 			s->sampled[i] = one; /* the last one counts */
 			return 1;
 		}
 	if (s->n_sampled == KERNEL_SAMPLED_MAX)
-		return diag_fail(d, -EINVAL, "%s: more than %d counters", pattern, KERNEL_SAMPLED_MAX);
+		return diag_fail(d, -EINVAL, "%s: more than %d counters", pattern,
+				 KERNEL_SAMPLED_MAX);
 	s->sampled[s->n_sampled++] = one;
 	return 1;
 }
@@ -342,7 +366,8 @@ static bool is_by_perf(const struct kernel_selection *s, const struct kernel_can
 	if (c->nr >= 0)
 		return (c->is_entry ? s->entry : s->exit)[c->nr];
 	for (int i = 0; i < s->n_events; i++)
-		if (!strcmp(s->events[i].event, c->event) && !strcmp(s->events[i].system, c->system))
+		if (!strcmp(s->events[i].event, c->event) &&
+		    !strcmp(s->events[i].system, c->system))
 			return true;
 	return false;
 }
@@ -362,8 +387,8 @@ static int resolve_one(void *arg, const struct kernel_candidate *c)
 }
 
 /* stack:PATTERN, with:NAMES:PATTERN.  1: it was one; 0: @pattern is something else; or -errno. */
-static int select_by_perf(struct kernel_selection *s, const char *available, const char *pattern, const char *filter,
-			  struct diag *d)
+static int select_by_perf(struct kernel_selection *s, const char *available, const char *pattern,
+			  const char *filter, struct diag *d)
 {
 	const char *rest;
 	uint32_t extras;
@@ -389,7 +414,8 @@ static int leave_out(struct kernel_selection *s, const char *available, const ch
 }
 
 /* What `function:PATTERN` asks for.  1: it was one; 0: @pattern is something else; or -errno. */
-static int add_functions(struct kernel_selection *s, const char *pattern, const char *filter, struct diag *d)
+static int add_functions(struct kernel_selection *s, const char *pattern, const char *filter,
+			 struct diag *d)
 {
 	static const char prefix[] = "function:";
 	const char **functions;
@@ -397,7 +423,8 @@ static int add_functions(struct kernel_selection *s, const char *pattern, const 
 	if (strncmp(pattern, prefix, sizeof prefix - 1) != 0)
 		return 0;
 	if (filter)
-		return diag_fail(d, -EINVAL, "%s takes no filter: duet view -f and duet export -f do", pattern);
+		return diag_fail(d, -EINVAL,
+				 "%s takes no filter: duet view -f and duet export -f do", pattern);
 	functions = realloc(s->functions, (size_t)(s->n_functions + 1) * sizeof *functions);
 	if (!functions)
 		return diag_fail(d, -ENOMEM, "no memory for %s", pattern);
@@ -419,18 +446,20 @@ static bool needs_names(const char *pattern)
 }
 
 /* First, so that what is said of these events with ! and filters counts. */
-static int select_names(struct kernel_selection *s, const char *available, const char *const *patterns, int n_patterns,
-			struct diag *d)
+static int select_names(struct kernel_selection *s, const char *available,
+			const char *const *patterns, int n_patterns, struct diag *d)
 {
 	for (int i = 0; i < n_patterns; i++)
 		if (needs_names(patterns[i]))
 			return select_pattern(s, available, "profile", NULL) < 0
-				       ? diag_fail(d, -ENOMEM, "no memory for the kernel events") : 0;
+				       ? diag_fail(d, -ENOMEM, "no memory for the kernel events")
+				       : 0;
 	return 0;
 }
 
-static int select_all(struct kernel_selection *s, const char *available, const char *const *patterns,
-		      const char *const *filters, int n_patterns, struct diag *d)
+static int select_all(struct kernel_selection *s, const char *available,
+		      const char *const *patterns, const char *const *filters, int n_patterns,
+		      struct diag *d)
 {
 	for (int i = 0; i < n_patterns; i++) {
 		const char *filter = filters ? filters[i] : NULL;
@@ -464,7 +493,8 @@ int kernel_select(struct kernel_selection *s, const char *available, const char 
 		err = select_all(s, available, defaults, NULL, 2, d);
 	if (!err)
 		err = select_all(s, available, patterns, filters, n_patterns, d);
-	if (!err && !s->n_events && !s->n_entry && !s->n_exit && !s->n_sampled && !s->by_perf && !s->n_functions)
+	if (!err && !s->n_events && !s->n_entry && !s->n_exit && !s->n_sampled && !s->by_perf &&
+	    !s->n_functions)
 		err = diag_fail(d, -ENOENT, "the patterns with ! leave no kernel event");
 	if (err)
 		kernel_selection_fini(s);
@@ -486,13 +516,15 @@ bool kernel_selection_is_all(const struct kernel_selection *s, bool is_entry)
 	const bool *chosen = is_entry ? s->entry : s->exit;
 
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++)
-		if (kernel_syscall_name(nr) && (!chosen[nr] || (!is_entry && s->exit_filter[nr] != s->exit_filter[0])))
+		if (kernel_syscall_name(nr) &&
+		    (!chosen[nr] || (!is_entry && s->exit_filter[nr] != s->exit_filter[0])))
 			return false;
 	return true;
 }
 
 /* "id==1||id==2": the numbers with this filter. */
-static void add_numbers(const struct kernel_selection *s, bool is_entry, const char *filter, struct text *t)
+static void add_numbers(const struct kernel_selection *s, bool is_entry, const char *filter,
+			struct text *t)
 {
 	const bool *chosen = is_entry ? s->entry : s->exit;
 	const char *before = "";
@@ -505,8 +537,8 @@ static void add_numbers(const struct kernel_selection *s, bool is_entry, const c
 	}
 }
 
-int kernel_selection_filter(const struct kernel_selection *s, bool is_entry, kernel_translate *translate, void *arg,
-			    struct text *t)
+int kernel_selection_filter(const struct kernel_selection *s, bool is_entry,
+			    kernel_translate *translate, void *arg, struct text *t)
 {
 	const char *reported[16] = { NULL }; /* filters; of those without one first */
 	int n_reported = 1, err = 0;

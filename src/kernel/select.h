@@ -29,20 +29,21 @@ struct kernel_candidate {
 
 /* kernel_each_candidate - call @each for all, system calls last.  Stops when it returns non-zero,
  * and returns that. */
-int kernel_each_candidate(const char *available, int (*each)(void *, const struct kernel_candidate *),
-			  void *arg);
+int kernel_each_candidate(const char *available,
+			  int (*each)(void *, const struct kernel_candidate *), void *arg);
 
 /* kernel_pattern_matches - whether a pattern, without sets and !, is about an event. */
-bool kernel_pattern_matches(const char *pattern, const char *system, const char *event, const char *name);
+bool kernel_pattern_matches(const char *pattern, const char *system, const char *event,
+			    const char *name);
 
 struct kernel_pattern {
 	char system[64];
 	char event[64];
 	char name[96];
 	const char *filter; /* NULL: none; lent */
-	uint32_t extras; /* KERNEL_PERF_*: what perf records with it */
+	uint32_t extras;    /* KERNEL_PERF_*: what perf records with it */
 	bool is_waited_for; /* kernel/watch/selected.h */
-	uint32_t bpf; /* its program's bit, kernel/bpf/bpf.h; 0: the instance records it */
+	uint32_t bpf;	    /* its program's bit, kernel/bpf/bpf.h; 0: the instance records it */
 };
 
 struct kernel_selection {
@@ -51,39 +52,46 @@ struct kernel_selection {
 	bool entry[KERNEL_SYSCALLS_MAX]; /* by number */
 	bool exit[KERNEL_SYSCALLS_MAX];
 	const char *exit_filter[KERNEL_SYSCALLS_MAX];
-	const char *entry_filter[KERNEL_SYSCALLS_MAX]; /* of patterns that choose no ends: about arguments */
+	const char *entry_filter[KERNEL_SYSCALLS_MAX]; /* of patterns that choose no ends: about
+							  arguments */
 	uint32_t entry_extras[KERNEL_SYSCALLS_MAX], exit_extras[KERNEL_SYSCALLS_MAX];
 	int n_entry, n_exit;
 	uint32_t extras; /* of what is chosen next */
 	struct kernel_sampled sampled[KERNEL_SAMPLED_MAX];
 	int n_sampled;
-	struct kernel_selection *by_perf; /* what is recorded with call stacks or counters, and not above; NULL: nothing */
-	struct kernel_sampled counters[KERNEL_SAMPLED_MAX]; /* those that are fields, as `extras` number them */
+	struct kernel_selection *by_perf; /* what is recorded with call stacks or counters, and not
+					     above; NULL: nothing */
+	struct kernel_sampled
+		counters[KERNEL_SAMPLED_MAX]; /* those that are fields, as `extras` number them */
 	int n_counters;
 	const char **functions; /* patterns of function:PATTERN, lent */
 	int n_functions;
 	bool waits_for_entry, waits_for_exit; /* for some of them */
-	uint32_t entry_bpf, exit_bpf; /* as kernel_pattern.bpf */
+	uint32_t entry_bpf, exit_bpf;	      /* as kernel_pattern.bpf */
 };
 
-/* kernel_select - what @patterns mean (kernel.h), with their @filters or NULL.  -ENOENT if one matches nothing. */
+/* kernel_select - what @patterns mean (kernel.h), with their @filters or NULL.  -ENOENT if one
+ * matches nothing. */
 int kernel_select(struct kernel_selection *s, const char *available, const char *const *patterns,
 		  const char *const *filters, int n_patterns, struct diag *d);
 /* kernel_selection_add - choose an event that is no system call, @filter lent.  0 or -ENOMEM. */
-int kernel_selection_add(struct kernel_selection *s, const struct kernel_candidate *c, const char *filter);
+int kernel_selection_add(struct kernel_selection *s, const struct kernel_candidate *c,
+			 const char *filter);
 void kernel_selection_fini(struct kernel_selection *s);
 
-/* kernel_selection_is_all - whether all system calls that have a name are chosen, with one filter or none. */
+/* kernel_selection_is_all - whether all system calls that have a name are chosen, with one filter
+ * or none. */
 bool kernel_selection_is_all(const struct kernel_selection *s, bool is_entry);
 
 /*
- * kernel_selection_filter - the filter for raw_syscalls that lets the chosen numbers pass, or "0" (none needed) if
- * all are chosen.
+ * kernel_selection_filter - the filter for raw_syscalls that lets the chosen numbers pass, or "0"
+ * (none needed) if all are chosen.
  *
- * @translate: an expression of exit_filter in the kernel's words, added to the text; 0 or -errno, which is returned.
+ * @translate: an expression of exit_filter in the kernel's words, added to the text; 0 or -errno,
+ * which is returned.
  */
 typedef int kernel_translate(void *arg, const char *expression, struct text *t);
-int kernel_selection_filter(const struct kernel_selection *s, bool is_entry, kernel_translate *translate, void *arg,
-			    struct text *t);
+int kernel_selection_filter(const struct kernel_selection *s, bool is_entry,
+			    kernel_translate *translate, void *arg, struct text *t);
 
 #endif

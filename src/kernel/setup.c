@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/setup.c - an instance is made ready: its buffers, what it records, what BPF programs record
- * beside it; system calls: setup_syscalls.c; what perf does: setup_perf.c.  See kernel.h.
+ * kernel/setup.c - an instance is made ready: its buffers, what it records, what BPF programs
+ * record beside it; system calls: setup_syscalls.c; what perf does: setup_perf.c.  See kernel.h.
  *
- * Order matters: the size of sub-buffers clears the buffers, so it comes before their size; the clock before any
- * record; events last.  record-cmd is switched off because saving names adds two thirds to the price of a
- * sched_switch and the trace has them anyway.
+ * Order matters: the size of sub-buffers clears the buffers, so it comes before their size; the
+ * clock before any record; events last.  record-cmd is switched off because saving names adds two
+ * thirds to the price of a sched_switch and the trace has them anyway.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -33,7 +33,8 @@ enum { BUFFER_KIB = 16384, QUIET_PART = 8 };
 
 static const char stream_block[] =
 	"stream {\n\tid = 0;\n\tpacket.context := struct packet_context;\n"
-	"\tevent.header := struct {\n\t\tuint32_clock_monotonic_t timestamp;\n\t\tuint16_t id;\n\t};\n"
+	"\tevent.header := struct {\n\t\tuint32_clock_monotonic_t timestamp;\n\t\tuint16_t "
+	"id;\n\t};\n"
 	"\tevent.context := struct {\n\t\tuint8_t _flags;\n\t\tuint8_t _preempt;\n"
 	"\t\tint32_t _tid;\n";
 static const char stream_end[] = "\t};\n};\n\n";
@@ -42,8 +43,9 @@ int kernel_set(const struct kernel *k, const char *file, const char *value, stru
 {
 	int err = kernel_tracefs_write(k->instance.dir, file, value);
 
-	return err ? diag_fail(d, err, "cannot write %s to %s of our tracefs instance: %s", value, file,
-			       strerror(-err)) : 0;
+	return err ? diag_fail(d, err, "cannot write %s to %s of our tracefs instance: %s", value,
+			       file, strerror(-err))
+		   : 0;
 }
 
 static int set_number(const struct kernel *k, const char *file, long value, struct diag *d)
@@ -72,7 +74,8 @@ uint32_t kernel_buffer_kib(const struct kernel_options *o)
 	return o->buffer_kib ? o->buffer_kib : BUFFER_KIB;
 }
 
-/* Whether the instance has nothing but processes' births and ends to record: the rest BPF programs do. */
+/* Whether the instance has nothing but processes' births and ends to record: the rest BPF programs
+ * do. */
 static bool is_quiet(const struct kernel *k)
 {
 	for (int i = 0; i < k->selection.n_events; i++) {
@@ -81,12 +84,14 @@ static bool is_quiet(const struct kernel *k)
 		if (!e->bpf && strcmp(e->system, "sched") != 0 && strcmp(e->system, "task") != 0)
 			return false;
 	}
-	return (!k->selection.n_entry || k->selection.entry_bpf) && (!k->selection.n_exit || k->selection.exit_bpf);
+	return (!k->selection.n_entry || k->selection.entry_bpf) &&
+	       (!k->selection.n_exit || k->selection.exit_bpf);
 }
 
 static int size_buffers(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
-	uint64_t kib = kernel_buffer_kib(o) / (k->bpf && is_quiet(k) ? QUIET_PART : 1), page_kib = k->drain.page_size / 1024;
+	uint64_t kib = kernel_buffer_kib(o) / (k->bpf && is_quiet(k) ? QUIET_PART : 1),
+		 page_kib = k->drain.page_size / 1024;
 
 	if (k->bpf && kib < 2 * page_kib)
 		kib = 2 * page_kib;
@@ -104,10 +109,14 @@ static int set_up_buffers(struct kernel *k, struct diag *d)
 	k->drain.page_size = subbuffer_kib ? subbuffer_kib * 1024 : (size_t)sysconf(_SC_PAGESIZE);
 	k->drain.page = malloc(k->drain.page_size);
 	if (!k->drain.page)
-		return diag_fail(d, -ENOMEM, "no memory for a page of %zu bytes", k->drain.page_size);
+		return diag_fail(d, -ENOMEM, "no memory for a page of %zu bytes",
+				 k->drain.page_size);
 	/* Records of BPF programs may be longer than a page. */
-	return kernel_classes_init(&k->drain.classes, k->drain.page_size > BPF_RECORD_MAX ? k->drain.page_size : BPF_RECORD_MAX)
-		       ? diag_fail(d, -ENOMEM, "no memory for the table of kernel events") : 0;
+	return kernel_classes_init(&k->drain.classes, k->drain.page_size > BPF_RECORD_MAX
+							      ? k->drain.page_size
+							      : BPF_RECORD_MAX)
+		       ? diag_fail(d, -ENOMEM, "no memory for the table of kernel events")
+		       : 0;
 }
 
 static int set_up_options(struct kernel *k, const struct kernel_options *o, struct diag *d)
@@ -121,8 +130,8 @@ static int set_up_options(struct kernel *k, const struct kernel_options *o, stru
 	return err;
 }
 
-int kernel_set_filter(const struct kernel *k, const char *system, const char *event, const char *filter,
-		      const char *expression, struct diag *d)
+int kernel_set_filter(const struct kernel *k, const char *system, const char *event,
+		      const char *filter, const char *expression, struct diag *d)
 {
 	char path[192], *reported = NULL;
 	const char *reason;
@@ -131,17 +140,21 @@ int kernel_set_filter(const struct kernel *k, const char *system, const char *ev
 	snprintf(path, sizeof path, "events/%s/%s/filter", system, event);
 	err = kernel_tracefs_write(k->instance.dir, path, filter);
 	if (!err || !expression)
-		return err ? diag_fail(d, err, "cannot write tracefs %s: %s", path, strerror(-err)) : 0;
-	reason = kernel_tracefs_read(k->instance.dir, path, &reported) < 0 ? NULL : strstr(reported, "parse_error: ");
-	err = diag_fail(d, err, "the kernel cannot filter %s:%s by %s: %.*s", system, event, expression,
-			reason ? (int)strcspn(reason + 13, "\n") : 60,
-			reason ? reason + 13 : "it compares fields with constants, joined by &&, ||, !");
+		return err ? diag_fail(d, err, "cannot write tracefs %s: %s", path, strerror(-err))
+			   : 0;
+	reason = kernel_tracefs_read(k->instance.dir, path, &reported) < 0
+			 ? NULL
+			 : strstr(reported, "parse_error: ");
+	err = diag_fail(d, err, "the kernel cannot filter %s:%s by %s: %.*s", system, event,
+			expression, reason ? (int)strcspn(reason + 13, "\n") : 60,
+			reason ? reason + 13
+			       : "it compares fields with constants, joined by &&, ||, !");
 	free(reported);
 	return err;
 }
 
-static int filter_event(const struct kernel *k, const struct kernel_pattern *e, const struct kernel_format *f,
-			struct diag *d)
+static int filter_event(const struct kernel *k, const struct kernel_pattern *e,
+			const struct kernel_format *f, struct diag *d)
 {
 	struct text t = { 0 };
 	int err = kernel_filter(e->filter, e->system, f, &t, d);
@@ -152,8 +165,8 @@ static int filter_event(const struct kernel *k, const struct kernel_pattern *e, 
 	return err;
 }
 
-static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_arguments, struct kernel_format *f,
-			 struct diag *d)
+static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_arguments,
+			 struct kernel_format *f, struct diag *d)
 {
 	int err = 0;
 
@@ -161,9 +174,10 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 		struct kernel_pattern *e = &s->events[i];
 
 		err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
-		if (!err && has_arguments && kernel_functions_is(e->system) && strcmp(e->event, "funcgraph_exit") != 0 &&
-		    kernel_functions_complete(f))
-			err = diag_fail(d, -EOPNOTSUPP, "this kernel records no arguments in %s", e->event);
+		if (!err && has_arguments && kernel_functions_is(e->system) &&
+		    strcmp(e->event, "funcgraph_exit") != 0 && kernel_functions_complete(f))
+			err = diag_fail(d, -EOPNOTSUPP, "this kernel records no arguments in %s",
+					e->event);
 		if (err)
 			return err;
 		if (kernel_probe_is_ours(e->system))
@@ -172,8 +186,10 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 		if (err)
 			return diag_fail(d, err, "cannot add the kernel event %s:%s: %s", e->system,
 					 e->event, strerror(-err));
-		err = e->filter ? filter_event(k, e, f, d) : 0; /* so it is one that the kernel accepts */
-		if (!err && k->bpf && !kernel_bpf_event(k->bpf, e->system, f, e->filter, &e->bpf, &k->bpf_refused))
+		err = e->filter ? filter_event(k, e, f, d)
+				: 0; /* so it is one that the kernel accepts */
+		if (!err && k->bpf &&
+		    !kernel_bpf_event(k->bpf, e->system, f, e->filter, &e->bpf, &k->bpf_refused))
 			continue;
 		k->n_events++;
 		if (!err)
@@ -182,7 +198,8 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 	return err;
 }
 
-static int set_up_selection(struct kernel *k, struct kernel_selection *s, bool has_arguments, struct diag *d)
+static int set_up_selection(struct kernel *k, struct kernel_selection *s, bool has_arguments,
+			    struct diag *d)
 {
 	struct kernel_format *f = malloc(sizeof *f);
 	int err;
@@ -211,7 +228,8 @@ static int select_of_kernel(struct kernel *k, const struct kernel_options *o, st
 		return diag_fail(d, (int)n, "cannot read tracefs available_events: %s",
 				 strerror((int)-n));
 	if (o->n_patterns || !(o->n_uprobes || o->graph.n_patterns))
-		err = kernel_select(&k->selection, available, o->patterns, o->filters, o->n_patterns, d);
+		err = kernel_select(&k->selection, available, o->patterns, o->filters,
+				    o->n_patterns, d);
 	else
 		err = kernel_select(&k->selection, available, names, NULL, 1, d);
 	free(available);
@@ -224,7 +242,8 @@ static int select_functions(struct kernel *k, const struct kernel_graph *g, stru
 	struct kernel_selection *s = &k->selection;
 	int err = kernel_functions_set_up(&k->functions, k->root, k->instance.dir, s, g, d);
 
-	if (err != -EOPNOTSUPP || k->root < 0 || !g->n_patterns || g->has_arguments || g->over_ns || g->depth > 1)
+	if (err != -EOPNOTSUPP || k->root < 0 || !g->n_patterns || g->has_arguments || g->over_ns ||
+	    g->depth > 1)
 		return err;
 	if (d)
 		d->text[0] = 0;
@@ -237,9 +256,11 @@ static int select_events(struct kernel *k, const struct kernel_options *o, struc
 	int err = select_of_kernel(k, o, d);
 
 	if (!err && o->n_uprobes && k->root < 0)
-		err = diag_fail(d, -EPERM, "%s: only root may set probes", kernel_probe_option(o->uprobes[0].kind));
+		err = diag_fail(d, -EPERM, "%s: only root may set probes",
+				kernel_probe_option(o->uprobes[0].kind));
 	if (!err && o->n_uprobes)
-		err = kernel_uprobes_make(k->root, k->instance.path, o->uprobes, o->n_uprobes, &k->selection, d);
+		err = kernel_uprobes_make(k->root, k->instance.path, o->uprobes, o->n_uprobes,
+					  &k->selection, d);
 	k->has_uprobes = o->n_uprobes > 0;
 	for (int i = 0; i < o->n_uprobes; i++)
 		k->has_kprobes |= o->uprobes[i].kind >= KERNEL_KPROBE;
@@ -265,8 +286,8 @@ static int add_cpu(struct kernel *k, int number, struct diag *d)
 
 static int share_losses(struct kernel *k, struct diag *d)
 {
-	void *losses = mmap(NULL, (size_t)(k->n_cpus + 1) * sizeof *k->losses, PROT_READ | PROT_WRITE,
-			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *losses = mmap(NULL, (size_t)(k->n_cpus + 1) * sizeof *k->losses,
+			    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (losses == MAP_FAILED)
 		return diag_errno(d, "no memory to count what is lost");
@@ -297,9 +318,11 @@ static int open_cpus(struct kernel *k, struct diag *d)
 
 int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)
 {
-	struct ctf_writer_options so = { .path = path, .domain = "kernel", .clock = &k->drain.clock,
-				       .clock_offset_ns = k->clock_offset_ns,
-				       .scope = k->whole_machine ? "machine" : "followed" };
+	struct ctf_writer_options so = { .path = path,
+					 .domain = "kernel",
+					 .clock = &k->drain.clock,
+					 .clock_offset_ns = k->clock_offset_ns,
+					 .scope = k->whole_machine ? "machine" : "followed" };
 	struct text block = { 0 };
 	int err = ctf_writer_open(&k->drain.sink, &so, d);
 
@@ -315,8 +338,9 @@ int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)
 }
 
 /*
- * With `overwrite` nobody need read what tracefs records before it is asked for, and however late one is, the newest is
- * there; a BPF ring has no such mode (kernel/bpf/overwrite.c).  So it is not chosen then, but can be had.
+ * With `overwrite` nobody need read what tracefs records before it is asked for, and however late
+ * one is, the newest is there; a BPF ring has no such mode (kernel/bpf/overwrite.c).  So it is not
+ * chosen then, but can be had.
  */
 static int open_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
@@ -351,8 +375,10 @@ static int recover_bpf(struct kernel *k, const struct kernel_options *o, struct 
 	kernel_bpf_close(k->bpf);
 	k->bpf = NULL;
 	if (!*k->bpf_refused.text)
-		diag_fail(&k->bpf_refused, -EOPNOTSUPP, "BPF records system calls and the scheduler's events, without patterns in filters: "
-							"none of these is chosen");
+		diag_fail(&k->bpf_refused, -EOPNOTSUPP,
+			  "BPF records system calls and the scheduler's events, without patterns "
+			  "in filters: "
+			  "none of these is chosen");
 	return is_must ? diag_fail(d, -EOPNOTSUPP, "%s", k->bpf_refused.text) : 0;
 }
 
@@ -376,8 +402,9 @@ static int open_instance(struct kernel *k, bool *is_alone, struct diag *d)
 static int open_contexts(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	const struct kernel_thread_events_options uo = { .root = k->root,
-						  .clock = &k->drain.clock,
-						  .system_calls = k->selection.n_entry || k->selection.n_exit };
+							 .clock = &k->drain.clock,
+							 .system_calls = k->selection.n_entry ||
+									 k->selection.n_exit };
 
 	if (!o->contexts)
 		return 0;
@@ -414,7 +441,8 @@ int kernel_setup(struct kernel *k, const struct kernel_options *o, struct diag *
 	if (!err)
 		err = open_contexts(k, o, d);
 	if (!err && o->n_cgroups)
-		err = kernel_cgroups_open(&k->cgroups, o->cgroups, o->n_cgroups, k->root, &k->drain.clock, d);
+		err = kernel_cgroups_open(&k->cgroups, o->cgroups, o->n_cgroups, k->root,
+					  &k->drain.clock, d);
 	k->entered = o->entered;
 	k->entered_arg = o->on_arg;
 	return err ? err : kernel_open_trace(k, o->path, d);

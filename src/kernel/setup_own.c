@@ -2,7 +2,8 @@
 /*
  * kernel/setup_own.c - without the right to tracefs: what perf tells anybody of his own processes.
  *
- * When they run (asked for as `sched`, `sched_switch`), `profile` and `counter`.  There is no instance then.
+ * When they run (asked for as `sched`, `sched_switch`), `profile` and `counter`.  There is no
+ * instance then.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,8 +23,9 @@ static bool is_enough(const struct kernel_selection *s)
 
 static bool is_possible(const struct kernel_options *o)
 {
-	return o->n_patterns && !o->whole_machine && !o->n_cgroups && !o->overwrite && o->backend != KERNEL_BACKEND_BPF && !o->n_uprobes &&
-	       !o->graph.n_patterns && !o->contexts;
+	return o->n_patterns && !o->whole_machine && !o->n_cgroups && !o->overwrite &&
+	       o->backend != KERNEL_BACKEND_BPF && !o->n_uprobes && !o->graph.n_patterns &&
+	       !o->contexts;
 }
 
 static int open_own(struct kernel *k, const struct kernel_options *o, struct diag *d)
@@ -50,7 +52,8 @@ int kernel_setup_own(struct kernel *k, const struct kernel_options *o, int refus
 	struct diag other;
 	int err;
 
-	if (!is_possible(o) || kernel_select(&k->selection, available, o->patterns, o->filters, o->n_patterns, &other))
+	if (!is_possible(o) ||
+	    kernel_select(&k->selection, available, o->patterns, o->filters, o->n_patterns, &other))
 		return refused;
 	if (!is_enough(&k->selection)) {
 		kernel_selection_fini(&k->selection);
@@ -59,7 +62,9 @@ int kernel_setup_own(struct kernel *k, const struct kernel_options *o, int refus
 	k->is_own = true;
 	err = open_own(k, o, d);
 	if (!err)
-		diag_fail(d, 0, "without the right to tracefs (man duet-lend) the kernel tells of these processes alone, and of sched "
+		diag_fail(d, 0,
+			  "without the right to tracefs (man duet-lend) the kernel tells of these "
+			  "processes alone, and of sched "
 			  "when they run: thread_switched_in, _out");
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/setup_perf.c - what perf records is opened: clocks, counters, and events with call stacks or counters' values.
- * See kernel/perf/profile.h. */
+/* kernel/setup_perf.c - what perf records is opened: clocks, counters, and events with call stacks
+ * or counters' values. See kernel/perf/profile.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,10 @@ static int open_profile(struct kernel *k, const struct kernel_options *o, struct
 
 	for (int i = 0; i < s->n_sampled; i++)
 		is_steady &= !s->sampled[i].is_counter;
-	err = kernel_profile_open(&k->profile, o->whole_machine ? KERNEL_PROFILE_WHOLE_MACHINE : KERNEL_PROFILE_FOLLOWED, is_steady ? 0 : kernel_buffer_kib(o) * (size_t)1024,
-				  &k->drain.clock, d);
+	err = kernel_profile_open(
+		&k->profile,
+		o->whole_machine ? KERNEL_PROFILE_WHOLE_MACHINE : KERNEL_PROFILE_FOLLOWED,
+		is_steady ? 0 : kernel_buffer_kib(o) * (size_t)1024, &k->drain.clock, d);
 	if (!err && o->overwrite)
 		err = kernel_profile_keep_newest(k->profile, d);
 	kernel_profile_report(k->profile, o->on_event, o->mapped, o->on_arg);
@@ -27,18 +29,20 @@ static int open_profile(struct kernel *k, const struct kernel_options *o, struct
 }
 
 /* With its filter, if it has one. */
-static int sample_event(struct kernel *k, const struct kernel_format *f, const char *system, uint32_t extras,
-			const struct text *filter, struct diag *d)
+static int sample_event(struct kernel *k, const struct kernel_format *f, const char *system,
+			uint32_t extras, const struct text *filter, struct diag *d)
 {
 	bool has_filter = filter->bytes && strcmp(filter->bytes, "0") != 0;
 
 	if (filter->failed)
 		return diag_fail(d, -ENOMEM, "no memory for a filter");
-	return kernel_profile_event(k->profile, f, system, extras, has_filter ? filter->bytes : NULL, d);
+	return kernel_profile_event(k->profile, f, system, extras,
+				    has_filter ? filter->bytes : NULL, d);
 }
 
 /* Those of @extras that are counters, as fields. */
-static void describe_counters(const struct kernel_selection *s, uint32_t extras, struct text *fields)
+static void describe_counters(const struct kernel_selection *s, uint32_t extras,
+			      struct text *fields)
 {
 	text_addf(fields, "%s", "");
 	for (int i = 0; i < s->n_counters; i++)
@@ -52,7 +56,9 @@ static int report_extras(struct kernel *k, uint16_t kernel_id, uint32_t extras)
 	int err;
 
 	describe_counters(&k->selection, extras, &fields);
-	err = fields.failed ? -ENOMEM : kernel_classes_add_extras(&k->drain.classes, kernel_id, extras, fields.bytes);
+	err = fields.failed ? -ENOMEM
+			    : kernel_classes_add_extras(&k->drain.classes, kernel_id, extras,
+							fields.bytes);
 	text_fini(&fields);
 	return err;
 }
@@ -64,19 +70,22 @@ static int report_extras_of_syscall(struct kernel *k, int nr, bool is_entry, uin
 
 	describe_counters(&k->selection, extras, &fields);
 	err = fields.failed ? -ENOMEM
-			    : kernel_classes_add_extras_of_syscall(&k->drain.classes, nr, is_entry, extras, fields.bytes);
+			    : kernel_classes_add_extras_of_syscall(&k->drain.classes, nr, is_entry,
+								   extras, fields.bytes);
 	text_fini(&fields);
 	return err;
 }
 
-static int set_up_event(struct kernel *k, const struct kernel_pattern *e, struct kernel_format *f, struct diag *d)
+static int set_up_event(struct kernel *k, const struct kernel_pattern *e, struct kernel_format *f,
+			struct diag *d)
 {
 	struct text filter = { 0 };
 	int err = kernel_event_format(k->instance.dir, e->system, e->event, f, d);
 
 	if (!err && (kernel_classes_add(&k->drain.classes, f, e->system, e->name) ||
 		     report_extras(k, f->id, e->extras)))
-		err = diag_fail(d, -ENOMEM, "cannot add the kernel event %s:%s", e->system, e->event);
+		err = diag_fail(d, -ENOMEM, "cannot add the kernel event %s:%s", e->system,
+				e->event);
 	if (!err && e->filter)
 		err = kernel_filter(e->filter, e->system, f, &filter, d);
 	if (!err)
@@ -96,8 +105,8 @@ static uint32_t extras_of_all(const bool *chosen, const uint32_t *extras)
 }
 
 /* The instance records the other system calls, or none. */
-static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, bool is_entry, struct kernel_format *f,
-			  struct diag *d)
+static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, bool is_entry,
+			   struct kernel_format *f, struct diag *d)
 {
 	const bool *chosen = is_entry ? s->entry : s->exit;
 	const uint32_t *extras = is_entry ? s->entry_extras : s->exit_extras;
@@ -105,12 +114,14 @@ static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, b
 	struct kernel_syscall_filter translated = { .format = f, .d = d };
 	struct kernel_classes *c = &k->drain.classes;
 	struct text filter = { 0 };
-	int err = kernel_event_format(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", f, d);
+	int err = kernel_event_format(k->instance.dir, "raw_syscalls",
+				      is_entry ? "sys_enter" : "sys_exit", f, d);
 
 	if (!err && !(is_entry ? c->entry : c->exit))
 		err = kernel_classes_add_syscalls(c, f, is_entry, d);
 	if (!err)
-		err = kernel_selection_filter(s, is_entry, kernel_translate_filter, &translated, &filter);
+		err = kernel_selection_filter(s, is_entry, kernel_translate_filter, &translated,
+					      &filter);
 	if (!err)
 		err = sample_event(k, f, "raw_syscalls", all, &filter, d);
 	text_fini(&filter);
@@ -118,8 +129,10 @@ static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, b
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	/* The last stands for calls without a name, which come if there is no filter of numbers. */
 	for (int nr = 0; nr <= KERNEL_SYSCALLS_MAX && !err; nr++)
-		if ((nr < KERNEL_SYSCALLS_MAX ? chosen[nr] : kernel_selection_is_all(s, is_entry)) &&
-		    report_extras_of_syscall(k, nr, is_entry, nr < KERNEL_SYSCALLS_MAX ? extras[nr] : all))
+		if ((nr < KERNEL_SYSCALLS_MAX ? chosen[nr]
+					      : kernel_selection_is_all(s, is_entry)) &&
+		    report_extras_of_syscall(k, nr, is_entry,
+					     nr < KERNEL_SYSCALLS_MAX ? extras[nr] : all))
 			err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	return err;
 }

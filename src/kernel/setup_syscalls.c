@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/setup_syscalls.c - system calls: recorded by BPF programs or by the two tracepoints of raw_syscalls, with a filter on
- * numbers.  See internal.h. */
+/* kernel/setup_syscalls.c - system calls: recorded by BPF programs or by the two tracepoints of
+ * raw_syscalls, with a filter on numbers.  See internal.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,8 @@
 #include "kernel/internal.h"
 
 /* Some system calls have no tracepoint: then their arguments stay unnamed. */
-int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf, struct kernel_format *f)
+int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,
+			    struct kernel_format *f)
 {
 	struct kernel_captures also;
 	char event[96];
@@ -28,9 +29,11 @@ int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, 
 		if (!kernel_event_format(k->instance.dir, "syscalls", event, f, NULL)) {
 			texts = by_bpf ? kernel_layout_texts(f) : 0;
 			if (by_bpf)
-				also = kernel_captures_of(kernel_syscall_name(nr), false, k->capture_bytes);
+				also = kernel_captures_of(kernel_syscall_name(nr), false,
+							  k->capture_bytes);
 			k->texts[nr] = (uint8_t)(by_bpf ? texts : k->texts[nr]);
-			err = kernel_classes_report_arguments(&k->drain.classes, nr, f, texts, &also);
+			err = kernel_classes_report_arguments(&k->drain.classes, nr, f, texts,
+							      &also);
 		}
 		if (by_bpf)
 			kernel_bpf_call(k->bpf, true, nr, texts, &also, k->capture_bytes);
@@ -52,14 +55,16 @@ static int filter_syscalls(struct kernel *k, const struct kernel_selection *s, b
 	struct kernel_syscall_filter translated = { .format = f, .d = d };
 	const char *event = is_entry ? "sys_enter" : "sys_exit";
 	struct text filter = { 0 };
-	int err = kernel_selection_filter(s, is_entry, kernel_translate_filter, &translated, &filter);
+	int err =
+		kernel_selection_filter(s, is_entry, kernel_translate_filter, &translated, &filter);
 
 	if (err == -E2BIG)
 		diag_fail(d, err, "too many filters for system calls: join some");
 	if (!err && filter.failed)
 		err = diag_fail(d, -ENOMEM, "no memory for a filter of system calls");
 	if (!err)
-		err = kernel_set_filter(k, "raw_syscalls", event, filter.bytes, translated.expression, d);
+		err = kernel_set_filter(k, "raw_syscalls", event, filter.bytes,
+					translated.expression, d);
 	text_fini(&filter);
 	return err;
 }
@@ -67,14 +72,16 @@ static int filter_syscalls(struct kernel *k, const struct kernel_selection *s, b
 static int enable_syscalls(struct kernel *k, bool is_entry, struct diag *d)
 {
 	k->n_events++;
-	return kernel_event_enable(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", true, d);
+	return kernel_event_enable(k->instance.dir, "raw_syscalls",
+				   is_entry ? "sys_enter" : "sys_exit", true, d);
 }
 
-/* Filters that BPF programs ask, from 1 on: the different ones of results, and each call's of its arguments. */
+/* Filters that BPF programs ask, from 1 on: the different ones of results, and each call's of its
+ * arguments. */
 struct reported_filters {
 	struct kernel_bpf_filter at[KERNEL_BPF_FILTERS_MAX];
 	int nr[KERNEL_BPF_FILTERS_MAX]; /* of arguments: whose */
-	int n; /* one more than there is room for: too many */
+	int n;				/* one more than there is room for: too many */
 };
 
 /* Of the ends of a call; 0: none. */
@@ -108,7 +115,8 @@ static void look_for_result(void *context, bool is_context, const char *name)
 static int is_about_results(const char *expression, bool *is, struct diag *d)
 {
 	struct filter_code *code = malloc(sizeof *code);
-	int err = code ? filter_compile(expression, code, d) : diag_fail(d, -ENOMEM, "no memory for a filter");
+	int err = code ? filter_compile(expression, code, d)
+		       : diag_fail(d, -ENOMEM, "no memory for a filter");
 
 	*is = false;
 	if (!err)
@@ -118,7 +126,8 @@ static int is_about_results(const char *expression, bool *is, struct diag *d)
 }
 
 /* The format of a call's own tracepoint tells the names of its arguments. */
-static int report_filter_of_arguments(struct kernel *k, struct reported_filters *reported, int nr, const char *expression, struct diag *d)
+static int report_filter_of_arguments(struct kernel *k, struct reported_filters *reported, int nr,
+				      const char *expression, struct diag *d)
 {
 	struct kernel_format *call;
 	char event[96];
@@ -128,8 +137,9 @@ static int report_filter_of_arguments(struct kernel *k, struct reported_filters 
 	if (err || is_other)
 		return err;
 	if (reported->n == KERNEL_BPF_FILTERS_MAX)
-		return diag_fail(d, -E2BIG, "%s: filters of arguments are for %d system calls at most", expression,
-				 KERNEL_BPF_FILTERS_MAX);
+		return diag_fail(d, -E2BIG,
+				 "%s: filters of arguments are for %d system calls at most",
+				 expression, KERNEL_BPF_FILTERS_MAX);
 	call = malloc(sizeof *call);
 	if (!call)
 		return diag_fail(d, -ENOMEM, "no memory for the format of a system call");
@@ -139,7 +149,8 @@ static int report_filter_of_arguments(struct kernel *k, struct reported_filters 
 	return kernel_event_format(k->instance.dir, "syscalls", event, call, d);
 }
 
-static int report_filters_of_arguments(struct kernel *k, struct reported_filters *reported, const struct kernel_selection *s, struct diag *d)
+static int report_filters_of_arguments(struct kernel *k, struct reported_filters *reported,
+				       const struct kernel_selection *s, struct diag *d)
 {
 	int err = 0;
 
@@ -155,41 +166,47 @@ static void forget_filters(struct reported_filters *reported)
 		free((void *)reported->at[i].call);
 }
 
-static int report_results(struct kernel *k, const struct kernel_selection *s, const struct reported_filters *reported)
+static int report_results(struct kernel *k, const struct kernel_selection *s,
+			  const struct reported_filters *reported)
 {
 	int err = 0;
 
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++) {
-		const struct kernel_captures also = kernel_captures_of(kernel_syscall_name(nr), true, k->capture_bytes);
+		const struct kernel_captures also =
+			kernel_captures_of(kernel_syscall_name(nr), true, k->capture_bytes);
 
 		if (!s->exit[nr])
 			continue;
 		kernel_bpf_filter(k->bpf, false, nr, number_of(reported, s->exit_filter[nr]));
 		kernel_bpf_call(k->bpf, false, nr, k->texts[nr], &also, k->capture_bytes);
 		if (also.n || k->texts[nr])
-			err = kernel_classes_report_result(&k->drain.classes, nr, k->texts[nr], &also);
+			err = kernel_classes_report_result(&k->drain.classes, nr, k->texts[nr],
+							   &also);
 	}
 	return err;
 }
 
 /* Entries, or exits, by BPF programs.  False: they cannot. */
-static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, const struct kernel_format *f,
-			  const struct reported_filters *reported)
+static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,
+			  const struct kernel_format *f, const struct reported_filters *reported)
 {
 	if (!k->bpf || reported->n > KERNEL_BPF_FILTERS_MAX ||
-	    kernel_bpf_calls(k->bpf, is_entry, f, reported->at, reported->n, is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
+	    kernel_bpf_calls(k->bpf, is_entry, f, reported->at, reported->n,
+			     is_entry ? &s->entry_bpf : &s->exit_bpf, &k->bpf_refused))
 		return false;
 	for (int i = 0; i < reported->n && is_entry; i++)
 		kernel_bpf_filter(k->bpf, true, reported->nr[i], i + 1);
 	if (!kernel_selection_is_all(s, is_entry))
 		return true;
 	if (!is_entry)
-		kernel_bpf_filter(k->bpf, false, KERNEL_SYSCALLS_MAX, reported->n); /* then all have the same, if any */
+		kernel_bpf_filter(k->bpf, false, KERNEL_SYSCALLS_MAX,
+				  reported->n); /* then all have the same, if any */
 	kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0, NULL, 0);
 	return true;
 }
 
-int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry, struct kernel_format *f, struct diag *d)
+int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,
+			  struct kernel_format *f, struct diag *d)
 {
 	struct kernel_format *raw = malloc(sizeof *raw);
 	int err = raw ? 0 : diag_fail(d, -ENOMEM, "no memory for the formats of kernel events");
@@ -201,17 +218,25 @@ int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_
 	else if (!err)
 		err = report_filters_of_arguments(k, &reported, s, d);
 	if (!err)
-		err = kernel_event_format(k->instance.dir, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", raw, d);
+		err = kernel_event_format(k->instance.dir, "raw_syscalls",
+					  is_entry ? "sys_enter" : "sys_exit", raw, d);
 	if (!err)
 		err = kernel_classes_add_syscalls(&k->drain.classes, raw, is_entry, d);
 	if (!err)
-		err = filter_syscalls(k, s, is_entry, raw, d); /* if they are BPF's, too: so it is one that the kernel accepts */
+		err = filter_syscalls(
+			k, s, is_entry, raw,
+			d); /* if they are BPF's, too: so it is one that the kernel accepts */
 	by_bpf = !err && take_syscalls(k, s, is_entry, raw, &reported);
 	if (!err && is_entry && reported.n && !by_bpf)
-		err = diag_fail(d, -EOPNOTSUPP, "%s: what system calls are given is compared by BPF programs alone: %s", reported.at[0].expression,
-				k->bpf_refused.text[0] ? k->bpf_refused.text
-						       : "numbers with constants, joined by &&, ||, !, by the names that the call has");
-	if (!err && ((is_entry && kernel_report_arguments(k, s, by_bpf, f)) || (!is_entry && by_bpf && report_results(k, s, &reported))))
+		err = diag_fail(
+			d, -EOPNOTSUPP,
+			"%s: what system calls are given is compared by BPF programs alone: %s",
+			reported.at[0].expression,
+			k->bpf_refused.text[0] ? k->bpf_refused.text
+					       : "numbers with constants, joined by &&, ||, !, by "
+						 "the names that the call has");
+	if (!err && ((is_entry && kernel_report_arguments(k, s, by_bpf, f)) ||
+		     (!is_entry && by_bpf && report_results(k, s, &reported))))
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
 	if (!err && !by_bpf)
 		err = enable_syscalls(k, is_entry, d);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/snapshot.c - a copy of what the instance's buffers hold, while they are written: see kernel.h. */
+/* kernel/snapshot.c - a copy of what the instance's buffers hold, while they are written: see
+ * kernel.h. */
 #include "kernel/internal.h"
 
 int kernel_take(struct kernel *k, uint64_t until_ns, struct diag *d)
@@ -68,7 +69,8 @@ int kernel_snapshot_step(struct kernel *k, struct diag *d)
 	else if (i < n + n_bpf)
 		err = kernel_bpf_write_kept(k->bpf, i - n, &k->drain, s->from_ns, &s->lost, d);
 	else if (i < n + n_bpf + kernel_profile_n_rings(k->profile))
-		err = kernel_profile_write_kept(k->profile, i - n - n_bpf, &k->drain, s->from_ns, &s->lost, d);
+		err = kernel_profile_write_kept(k->profile, i - n - n_bpf, &k->drain, s->from_ns,
+						&s->lost, d);
 	else
 		return kernel_state(k, d);
 	return err ? err : 1;

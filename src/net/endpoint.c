@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 enum {
-	SEND_BUFFER = 256 << 10, /* bytes the kernel holds for a slow link: they delay times and ends */
+	SEND_BUFFER =
+		256 << 10, /* bytes the kernel holds for a slow link: they delay times and ends */
 	BACKLOG = 512,
 };
 
@@ -44,7 +45,8 @@ int endpoint_parse(struct endpoint *p, const char *text, struct diag *d)
 
 static int resolve(const struct endpoint *p, bool listens, struct addrinfo **list, struct diag *d)
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = listens ? AI_PASSIVE : 0 };
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+					.ai_flags = listens ? AI_PASSIVE : 0 };
 	int e = getaddrinfo(*p->host ? p->host : NULL, p->port, &hints, list);
 
 	if (!e)
@@ -57,13 +59,15 @@ static bool is_here(const struct sockaddr *a)
 {
 	if (a->sa_family == AF_INET)
 		return ntohl(((const struct sockaddr_in *)a)->sin_addr.s_addr) >> 24 == 127;
-	return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
+	return a->sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)a)->sin6_addr);
 }
 
 static int refuse_elsewhere(const struct endpoint *p, struct diag *d)
 {
 	return diag_fail(d, -EACCES,
-			 "%s:%s: --plain is only for this machine's own addresses (127.0.0.1, ::1): what crosses a network needs --psk or --cert",
+			 "%s:%s: --plain is only for this machine's own addresses (127.0.0.1, "
+			 "::1): what crosses a network needs --psk or --cert",
 			 *p->host ? p->host : "*", p->port);
 }
 
@@ -103,14 +107,16 @@ static int connect_one(const struct addrinfo *a, int timeout_ms, int stop)
 	return err;
 }
 
-int endpoint_connect(const struct endpoint *p, bool only_here, int timeout_ms, int stop, struct diag *d)
+int endpoint_connect(const struct endpoint *p, bool only_here, int timeout_ms, int stop,
+		     struct diag *d)
 {
 	struct addrinfo *list;
 	int err = resolve(p, false, &list, d), fd = -EHOSTUNREACH;
 
 	if (err)
 		return err;
-	for (struct addrinfo *a = list; a && fd < 0 && fd != -ECANCELED && fd != -EACCES; a = a->ai_next) {
+	for (struct addrinfo *a = list; a && fd < 0 && fd != -ECANCELED && fd != -EACCES;
+	     a = a->ai_next) {
 		fd = only_here && !is_here(a->ai_addr) ? -EACCES : connect_one(a, timeout_ms, stop);
 	}
 	freeaddrinfo(list);

@@ -20,11 +20,12 @@ int endpoint_parse(struct endpoint *p, const char *text, struct diag *d);
 /*
  * endpoint_connect - a connected, non-blocking socket, or -errno.
  *
- * Tries each address of the host, @timeout_ms each; @stop is a descriptor that ends waiting (-ECANCELED)
- * when it can be read, or -1.  With @only_here an address that is not of this machine's loopback is
- * -EACCES.  Resolving a name may take as long as the resolver does.
+ * Tries each address of the host, @timeout_ms each; @stop is a descriptor that ends waiting
+ * (-ECANCELED) when it can be read, or -1.  With @only_here an address that is not of this
+ * machine's loopback is -EACCES.  Resolving a name may take as long as the resolver does.
  */
-int endpoint_connect(const struct endpoint *p, bool only_here, int timeout_ms, int stop, struct diag *d);
+int endpoint_connect(const struct endpoint *p, bool only_here, int timeout_ms, int stop,
+		     struct diag *d);
 
 /* endpoint_listen - up to @most listening, non-blocking sockets in @fds; how many, or -errno. */
 int endpoint_listen(const struct endpoint *p, bool only_here, int *fds, int most, struct diag *d);

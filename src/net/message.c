@@ -123,7 +123,8 @@ static void read_body(struct message *m, struct in *in)
 		m->data.n = (uint32_t)(in->end - in->at);
 		in->at = in->end;
 		in->failed |= !m->data.n || m->data.offset > INT64_MAX - MESSAGE_MAX;
-		in->failed |= m->data.plain && (m->data.plain <= m->data.n || m->data.plain > MESSAGE_PAYLOAD);
+		in->failed |= m->data.plain &&
+			      (m->data.plain <= m->data.n || m->data.plain > MESSAGE_PAYLOAD);
 		break;
 	case MESSAGE_TIME:
 		for (int i = 0; i < 4; i++)
@@ -241,7 +242,8 @@ static uint8_t *put_body(uint8_t *to, const struct message *m)
 	case MESSAGE_REFUSED:
 		return put_text(to, m->text, MESSAGE_NAME);
 	case MESSAGE_WATCH:
-		to = put_u64(put_u32(put(to, MESSAGE_MAGIC, 8), m->watch.version), m->watch.from_ns);
+		to = put_u64(put_u32(put(to, MESSAGE_MAGIC, 8), m->watch.version),
+			     m->watch.from_ns);
 		return put_text(to, m->watch.wanted, MESSAGE_NAME);
 	case MESSAGE_LISTED:
 		to = put_u64(put_u32(to, m->listed.grows), m->listed.known_ns);
@@ -267,7 +269,8 @@ size_t message_write(const struct message *m, uint8_t *to)
 
 static bool is_plain(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
 bool message_is_name(const char *name, size_t n)

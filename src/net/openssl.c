@@ -17,7 +17,10 @@ int openssl_load(struct diag *d)
 	if (!library)
 		library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	return library ? 0
-		       : diag_fail(d, -ELIBACC, "keys need OpenSSL: %s (install it, or --plain within one machine)", dlerror());
+		       : diag_fail(d, -ELIBACC,
+				   "keys need OpenSSL: %s (install it, or --plain within one "
+				   "machine)",
+				   dlerror());
 }
 
 void *openssl_find(const char *name)

@@ -2,9 +2,10 @@
 /*
  * net/openssl.h - OpenSSL, loaded when it is used.
  *
- * Its libraries take 3 ms to load: most of what `duet enable` would cost, and nearly all commands have no use for them.  So
- * nothing is linked to them; each name below means the function of that name in the library that is
- * loaded by the first wire with a key.  A name that is missing here does not link.
+ * Its libraries take 3 ms to load: most of what `duet enable` would cost, and nearly all commands
+ * have no use for them.  So nothing is linked to them; each name below means the function of that
+ * name in the library that is loaded by the first wire with a key.  A name that is missing here
+ * does not link.
  */
 #ifndef NET_OPENSSL_H
 #define NET_OPENSSL_H
@@ -20,12 +21,12 @@ int openssl_load(struct diag *d);
 /* The function @name; one that the version we were compiled for does not have ends the process. */
 void *openssl_find(const char *name);
 
-#define OPENSSL_CALL(f)                                   \
-	(*({                                              \
-		static __typeof__(f) *at;                 \
-		if (!at)                                  \
-			at = (__typeof__(f) *)openssl_find(#f); \
-		at;                                       \
+#define OPENSSL_CALL(f)                                                                            \
+	(*({                                                                                       \
+		static __typeof__(f) *at;                                                          \
+		if (!at)                                                                           \
+			at = (__typeof__(f) *)openssl_find(#f);                                    \
+		at;                                                                                \
 	}))
 
 #define ERR_clear_error OPENSSL_CALL(ERR_clear_error)

@@ -2,9 +2,9 @@
 /*
  * net/tls.c - see tls.h.
  *
- * The key in a file becomes the pre-shared key of TLS 1.3 (RFC 8446, 4.2.11), with an ephemeral exchange
- * beside it: who learns the key later does not read what was sent before.  OpenSSL takes it in the form
- * of a session made by hand.
+ * The key in a file becomes the pre-shared key of TLS 1.3 (RFC 8446, 4.2.11), with an ephemeral
+ * exchange beside it: who learns the key later does not read what was sent before.  OpenSSL takes
+ * it in the form of a session made by hand.
  */
 #include "net/tls.h"
 
@@ -38,13 +38,17 @@ static int check_keys(const struct tls_keys *k, struct diag *d)
 	int any_certificate = k->cert || k->key || k->ca;
 
 	if (any_certificate && !(k->cert && k->key && k->ca))
-		return diag_fail(d, -EINVAL, "--cert, --key and --ca go together: each side shows its own and checks the other's");
+		return diag_fail(d, -EINVAL,
+				 "--cert, --key and --ca go together: each side shows its own and "
+				 "checks the other's");
 	if (!!k->psk + any_certificate + k->is_plain > 1)
 		return diag_fail(d, -EINVAL, "one of --psk, --cert and --plain, not several");
 	if (!k->psk && !any_certificate && !k->is_plain)
-		return diag_fail(d, -EINVAL,
-				 "a key is needed: --psk FILE, or --cert, --key and --ca (--plain within one machine)\n"
-				 "  to make one for both sides: (umask 077; openssl rand -hex 32 >FILE)");
+		return diag_fail(
+			d, -EINVAL,
+			"a key is needed: --psk FILE, or --cert, --key and --ca (--plain within "
+			"one machine)\n"
+			"  to make one for both sides: (umask 077; openssl rand -hex 32 >FILE)");
 	return 0;
 }
 
@@ -57,7 +61,8 @@ bool tls_is_plain(const struct tls_context *c)
 
 enum { KEY_TEXT_LEAST = 32, KEY_TEXT_MOST = 4096 };
 static const char identity[] = "duet relay";
-static const char suites[] = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"; /* the hash of our key */
+static const char suites[] =
+	"TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"; /* the hash of our key */
 
 /* What OpenSSL thinks of it; empties its list. */
 static const char *reason(char text[200])
@@ -81,7 +86,8 @@ static int read_psk(struct tls_context *c, const char *path, struct diag *d)
 		return diag_errno(d, "cannot open the key %s", path);
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_mode & 077)) {
 		close(fd);
-		return diag_fail(d, -EPERM, "%s: a key must be a file that others cannot read: chmod 600 %s",
+		return diag_fail(d, -EPERM,
+				 "%s: a key must be a file that others cannot read: chmod 600 %s",
 				 path, path);
 	}
 	n = io_read(fd, text, sizeof text);
@@ -89,8 +95,10 @@ static int read_psk(struct tls_context *c, const char *path, struct diag *d)
 	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r' || text[n - 1] == ' '))
 		n--;
 	if (n < KEY_TEXT_LEAST)
-		return diag_fail(d, -EINVAL, "%s: a key has at least %d characters: openssl rand -hex 32 makes one",
-				 path, KEY_TEXT_LEAST);
+		return diag_fail(
+			d, -EINVAL,
+			"%s: a key has at least %d characters: openssl rand -hex 32 makes one",
+			path, KEY_TEXT_LEAST);
 	if (!EVP_Digest(text, (size_t)n, c->key, NULL, EVP_sha256(), NULL))
 		return diag_fail(d, -EIO, "%s: no SHA-256", path);
 	OPENSSL_cleanse(text, sizeof text);
@@ -106,7 +114,8 @@ static SSL_SESSION *session_of_key(SSL *ssl)
 
 	if (s && cipher && SSL_SESSION_set1_master_key(s, c->key, sizeof c->key) &&
 	    SSL_SESSION_set1_id_context(s, (const unsigned char *)identity, sizeof identity - 1) &&
-	    SSL_SESSION_set_cipher(s, cipher) && SSL_SESSION_set_protocol_version(s, TLS1_3_VERSION))
+	    SSL_SESSION_set_cipher(s, cipher) &&
+	    SSL_SESSION_set_protocol_version(s, TLS1_3_VERSION))
 		return s;
 	SSL_SESSION_free(s);
 	return NULL;
@@ -133,11 +142,13 @@ static int use_certificates(SSL_CTX *x, const struct tls_keys *k, struct diag *d
 	char why[200];
 
 	if (SSL_CTX_use_certificate_chain_file(x, k->cert) != 1)
-		return diag_fail(d, -EINVAL, "cannot use the certificate %s: %s", k->cert, reason(why));
+		return diag_fail(d, -EINVAL, "cannot use the certificate %s: %s", k->cert,
+				 reason(why));
 	if (SSL_CTX_use_PrivateKey_file(x, k->key, SSL_FILETYPE_PEM) != 1)
 		return diag_fail(d, -EINVAL, "cannot use the key %s: %s", k->key, reason(why));
 	if (SSL_CTX_check_private_key(x) != 1)
-		return diag_fail(d, -EINVAL, "the key %s is not that of %s: %s", k->key, k->cert, reason(why));
+		return diag_fail(d, -EINVAL, "the key %s is not that of %s: %s", k->key, k->cert,
+				 reason(why));
 	if (SSL_CTX_load_verify_file(x, k->ca) != 1)
 		return diag_fail(d, -EINVAL, "cannot use the authority %s: %s", k->ca, reason(why));
 	return 0;
@@ -163,7 +174,8 @@ static int open_tls(struct tls_context *c, const struct tls_keys *k, struct diag
 	SSL_CTX_set_mode(x, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 				    SSL_MODE_RELEASE_BUFFERS);
 	/* With a key alone nobody is trusted who shows a certificate instead. */
-	SSL_CTX_set_verify(x, SSL_VERIFY_PEER | (k->psk ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT), NULL);
+	SSL_CTX_set_verify(x, SSL_VERIFY_PEER | (k->psk ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT),
+			   NULL);
 	SSL_CTX_set_session_id_context(x, (const unsigned char *)identity, sizeof identity - 1);
 	if (k->psk)
 		err = read_psk(c, k->psk, d);
@@ -211,7 +223,8 @@ static int judge(struct tls *w, struct diag *d)
 		return diag_fail(d, -EKEYREJECTED, "its certificate is not accepted: %s",
 				 X509_verify_cert_error_string(verify));
 	if (w->psk && !w->is_server)
-		return diag_fail(d, -EKEYREJECTED, "it does not accept the key %s: both sides need the same one (%s)",
+		return diag_fail(d, -EKEYREJECTED,
+				 "it does not accept the key %s: both sides need the same one (%s)",
 				 w->psk, why);
 	return diag_fail(d, -EKEYREJECTED, "TLS: %s", why);
 }
@@ -223,7 +236,8 @@ static long outcome(struct tls *w, int result, struct diag *d)
 	w->wants_write = e == SSL_ERROR_WANT_WRITE;
 	if (e == SSL_ERROR_WANT_WRITE || e == SSL_ERROR_WANT_READ)
 		return -EAGAIN;
-	if (e == SSL_ERROR_SSL && ERR_GET_REASON(ERR_peek_error()) != SSL_R_UNEXPECTED_EOF_WHILE_READING)
+	if (e == SSL_ERROR_SSL &&
+	    ERR_GET_REASON(ERR_peek_error()) != SSL_R_UNEXPECTED_EOF_WHILE_READING)
 		return judge(w, d);
 	ERR_clear_error();
 	if (e == SSL_ERROR_SYSCALL && saved)
@@ -298,7 +312,8 @@ static int open_tls(struct tls_context *c, const struct tls_keys *k, struct diag
 {
 	(void)c;
 	(void)k;
-	return diag_fail(d, -ENOTSUP, "this duet was built without OpenSSL: only --plain, within one machine");
+	return diag_fail(d, -ENOTSUP,
+			 "this duet was built without OpenSSL: only --plain, within one machine");
 }
 
 static int open_ssl(struct tls *w, struct tls_context *c, const char *host, struct diag *d)
@@ -355,7 +370,8 @@ bool tls_has_more(const struct tls *w)
 
 #endif
 
-int tls_context_open(struct tls_context **out, const struct tls_keys *k, bool is_server, struct diag *d)
+int tls_context_open(struct tls_context **out, const struct tls_keys *k, bool is_server,
+		     struct diag *d)
 {
 	struct tls_context *c = calloc(1, sizeof *c);
 	int err = c ? check_keys(k, d) : diag_fail(d, -ENOMEM, "no memory");
@@ -435,5 +451,6 @@ long tls_read(struct tls *w, void *to, size_t n, struct diag *d)
 long tls_write(struct tls *w, const void *from, size_t n, struct diag *d)
 {
 	w->wants_write = false;
-	return w->ssl ? write_tls(w, from, n, d) : plain_outcome(send(w->fd, from, n, MSG_NOSIGNAL), d);
+	return w->ssl ? write_tls(w, from, n, d)
+		      : plain_outcome(send(w->fd, from, n, MSG_NOSIGNAL), d);
 }

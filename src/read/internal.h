@@ -22,7 +22,7 @@ struct duet_read {
 	struct duet_read_stream **streams;
 	uint32_t n_streams, n_classes;
 	bool follows, has_ended; /* has_ended: what is there is all */
-	int64_t known_ns; /* up to when it may be given */
+	int64_t known_ns;	 /* up to when it may be given */
 	void (*damage)(void *context, const char *text);
 	void *context;
 	struct diag why;

@@ -45,7 +45,8 @@ static const struct ctf_op *after_field(const struct ctf_program *p, const struc
 {
 	int depth = 0;
 
-	if (op->code == OP_CHOICE) { /* its last case's jump leads behind it, and so do the others' */
+	if (op->code ==
+	    OP_CHOICE) { /* its last case's jump leads behind it, and so do the others' */
 		uint32_t last = (uint32_t)(op - p->ops);
 
 		for (uint32_t i = 0; i < op->n_cases; i++)
@@ -65,8 +66,8 @@ static const struct ctf_op *after_field(const struct ctf_program *p, const struc
 
 static bool is_shown(const struct ctf_op *op)
 {
-	return op->code != OP_RUN && op->code != OP_SAVE && op->code != OP_JUMP && op->code != OP_AGAIN &&
-	       !op->is_hidden;
+	return op->code != OP_RUN && op->code != OP_SAVE && op->code != OP_JUMP &&
+	       op->code != OP_AGAIN && !op->is_hidden;
 }
 
 static const struct ctf_op *next_field(const struct ctf_program *p, const struct ctf_op *op)
@@ -109,7 +110,8 @@ static int describe_fields(struct read_class *c, const struct ctf_program *p)
 	if (!fields || !c->ops)
 		return -ENOMEM;
 	c->public.n_fields = n;
-	for (const struct ctf_op *op = next_field(p, p->ops); op && i < n; op = next_field(p, after_field(p, op)), i++) {
+	for (const struct ctf_op *op = next_field(p, p->ops); op && i < n;
+	     op = next_field(p, after_field(p, op)), i++) {
 		describe_field(&fields[i], op);
 		c->ops[i] = op;
 	}
@@ -119,7 +121,10 @@ static int describe_fields(struct read_class *c, const struct ctf_program *p)
 static int describe_class(struct read_class *c, const struct ctf_event_class *e, const char *trace)
 {
 	c->ctf = e;
-	c->public = (struct duet_read_class){ .name = e->name, .id = e->id, .loglevel = e->loglevel, .trace = trace,
+	c->public = (struct duet_read_class){ .name = e->name,
+					      .id = e->id,
+					      .loglevel = e->loglevel,
+					      .trace = trace,
 					      .error = e->error };
 	if (!e->program && !e->error)
 		c->public.error = "it is of a stream that the metadata do not describe";
@@ -158,7 +163,8 @@ static int describe_classes(struct duet_read *r)
 		const struct trace_source *s = trace_source(r->trace, i);
 
 		for (const struct ctf_event_class *e = s->meta->events; e; e = e->next)
-			if (e->number >= before && describe_class(r->classes[e->number], e, s->path))
+			if (e->number >= before &&
+			    describe_class(r->classes[e->number], e, s->path))
 				return -ENOMEM;
 	}
 	return 0;
@@ -175,9 +181,12 @@ static int describe_streams(struct duet_read *r)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct trace_stream_info *s = trace_stream(r->trace, i);
 
-		*r->streams[i] = (struct duet_read_stream){ .path = s->path, .trace = s->source->path,
-							    .n_packets = s->n_packets, .size_bytes = s->size_bytes,
-							    .begin_ns = s->begin_ns, .end_ns = s->end_ns };
+		*r->streams[i] = (struct duet_read_stream){ .path = s->path,
+							    .trace = s->source->path,
+							    .n_packets = s->n_packets,
+							    .size_bytes = s->size_bytes,
+							    .begin_ns = s->begin_ns,
+							    .end_ns = s->end_ns };
 	}
 	return 0;
 }
@@ -189,8 +198,8 @@ int read_describe(struct duet_read *r)
 	return 0;
 }
 
-int duet_read_open(struct duet_read **result, const char *const *paths, int n, const struct duet_read_options *o,
-		   char *why)
+int duet_read_open(struct duet_read **result, const char *const *paths, int n,
+		   const struct duet_read_options *o, char *why)
 {
 	struct trace_options options = { .warn = reported };
 	struct duet_read *r = calloc(1, sizeof *r);
@@ -249,10 +258,15 @@ int duet_read_part(const struct duet_read *r, uint32_t stream, struct duet_read 
 	*result = NULL;
 	if (!part)
 		return -ENOMEM;
-	*part = (struct duet_read){ .classes = r->classes, .n_classes = r->n_classes, .streams = r->streams,
-				    .n_streams = r->n_streams, .is_part = true,
-				    .damage = r->damage, .context = r->context };
-	err = r->is_part || r->follows ? -EINVAL : trace_part(r->trace, stream, reported, part, &part->trace);
+	*part = (struct duet_read){ .classes = r->classes,
+				    .n_classes = r->n_classes,
+				    .streams = r->streams,
+				    .n_streams = r->n_streams,
+				    .is_part = true,
+				    .damage = r->damage,
+				    .context = r->context };
+	err = r->is_part || r->follows ? -EINVAL
+				       : trace_part(r->trace, stream, reported, part, &part->trace);
 	if (err)
 		free(part);
 	else

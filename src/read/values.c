@@ -9,7 +9,8 @@
 
 enum { COLUMNS_MAX = 64, BATCH = 256, ALONE = 8 };
 
-static void show_number(struct duet_read_value *v, const struct ctf_op *op, const struct ctf_column *cell)
+static void show_number(struct duet_read_value *v, const struct ctf_op *op,
+			const struct ctf_column *cell)
 {
 	const struct ctf_type *t = op->type;
 
@@ -31,10 +32,11 @@ static void show_number(struct duet_read_value *v, const struct ctf_op *op, cons
 static void show_found(struct duet_read_value *v, enum ctf_found found, const struct ctf_value *c)
 {
 	static const uint8_t kinds[] = {
-		[CTF_WALK_END] = DUET_READ_NONE, [CTF_INT] = DUET_READ_INT, [CTF_UINT] = DUET_READ_UINT,
-		[CTF_REAL] = DUET_READ_REAL, [CTF_TEXT] = DUET_READ_TEXT, [CTF_LABEL] = DUET_READ_LABEL,
-		[CTF_OPEN] = DUET_READ_STRUCT, [CTF_CLOSE] = DUET_READ_STRUCT_END, [CTF_OPEN_ARRAY] = DUET_READ_ARRAY,
-		[CTF_CLOSE_ARRAY] = DUET_READ_ARRAY_END,
+		[CTF_WALK_END] = DUET_READ_NONE,    [CTF_INT] = DUET_READ_INT,
+		[CTF_UINT] = DUET_READ_UINT,	    [CTF_REAL] = DUET_READ_REAL,
+		[CTF_TEXT] = DUET_READ_TEXT,	    [CTF_LABEL] = DUET_READ_LABEL,
+		[CTF_OPEN] = DUET_READ_STRUCT,	    [CTF_CLOSE] = DUET_READ_STRUCT_END,
+		[CTF_OPEN_ARRAY] = DUET_READ_ARRAY, [CTF_CLOSE_ARRAY] = DUET_READ_ARRAY_END,
 	};
 
 	*v = (struct duet_read_value){ .kind = kinds[found] };
@@ -61,7 +63,8 @@ void read_field(const struct ctf_event *e, const struct ctf_op *op, struct duet_
 	struct ctf_value c = { 0 };
 	struct ctf_column number;
 
-	if (op->code == OP_NUMBER && op->type->kind != CTF_FLOAT && ctf_event_number(e, op, &number.i)) {
+	if (op->code == OP_NUMBER && op->type->kind != CTF_FLOAT &&
+	    ctf_event_number(e, op, &number.i)) {
 		*v = (struct duet_read_value){ .name = op->name };
 		show_number(v, op, &number);
 		return;
@@ -84,7 +87,8 @@ int duet_read_get(struct duet_read *r, uint32_t field, struct duet_read_value *v
 	return 0;
 }
 
-static void show_cell(struct duet_read_value *v, const struct ctf_op *op, const struct ctf_column *cell)
+static void show_cell(struct duet_read_value *v, const struct ctf_op *op,
+		      const struct ctf_column *cell)
 {
 	*v = (struct duet_read_value){ .name = op->name };
 	if (op->code == OP_NUMBER)
@@ -147,8 +151,9 @@ static void put_head(const struct duet_read *r, int32_t which, void *rows, size_
 	else if (which == DUET_READ_ROW_CPU)
 		((uint32_t *)rows)[row] = r->event.cpu;
 	else
-		((uint32_t *)rows)[row] = which == DUET_READ_ROW_STREAM ? r->event.stream->number :
-									  trace_class_number(&r->event);
+		((uint32_t *)rows)[row] = which == DUET_READ_ROW_STREAM
+						  ? r->event.stream->number
+						  : trace_class_number(&r->event);
 }
 
 static void put_value(const struct duet_read_value *v, uint32_t kind, void *rows, size_t row)
@@ -156,16 +161,17 @@ static void put_value(const struct duet_read_value *v, uint32_t kind, void *rows
 	bool is_there = v->kind != DUET_READ_NONE;
 
 	if (kind == DUET_READ_TEXT)
-		((struct duet_read_text *)rows)[row] = is_there ? (struct duet_read_text){ v->as.text, v->size } :
-								  (struct duet_read_text){ "", 0 };
+		((struct duet_read_text *)rows)[row] =
+			is_there ? (struct duet_read_text){ v->as.text, v->size }
+				 : (struct duet_read_text){ "", 0 };
 	else if (kind == DUET_READ_REAL)
 		((double *)rows)[row] = is_there ? v->as.real : 0;
 	else
 		((int64_t *)rows)[row] = is_there ? v->as.i : 0;
 }
 
-static void put_row(struct duet_read *r, const struct read_class *c, const struct duet_read_column *columns, int n,
-		    size_t row)
+static void put_row(struct duet_read *r, const struct read_class *c,
+		    const struct duet_read_column *columns, int n, size_t row)
 {
 	struct ctf_column cells[CTF_CELLS_MAX];
 	bool has_cells = c && n > 2 && ctf_event_columns(r->event.ctf, cells);
@@ -187,8 +193,8 @@ static void put_row(struct duet_read *r, const struct read_class *c, const struc
 }
 
 /* Column @c of those of @n rows at @rows that @chosen lists, from place @row on. */
-static void put_column(const struct read_class *class, const struct duet_read_column *c, const struct ctf_row *rows,
-		       const uint16_t *chosen, uint32_t n, size_t row)
+static void put_column(const struct read_class *class, const struct duet_read_column *c,
+		       const struct ctf_row *rows, const uint16_t *chosen, uint32_t n, size_t row)
 {
 	struct duet_read_text *texts = c->rows;
 	uint32_t *heads = c->rows;
@@ -199,9 +205,10 @@ static void put_column(const struct read_class *class, const struct duet_read_co
 			numbers[row + i] = rows[chosen[i]].time_ns;
 	} else if (c->field < 0) {
 		for (uint32_t i = 0; i < n; i++)
-			heads[row + i] = c->field == DUET_READ_ROW_CPU ? rows[chosen[i]].cpu :
-					 c->field == DUET_READ_ROW_STREAM ? rows[chosen[i]].stream :
-									    rows[chosen[i]].class_number;
+			heads[row + i] = c->field == DUET_READ_ROW_CPU ? rows[chosen[i]].cpu
+					 : c->field == DUET_READ_ROW_STREAM
+						 ? rows[chosen[i]].stream
+						 : rows[chosen[i]].class_number;
 	} else if (class->public.fields[c->field].kind == DUET_READ_TEXT) {
 		for (uint32_t i = 0; i < n; i++) {
 			const struct ctf_column *cell = &rows[chosen[i]].columns[c->field];
@@ -214,13 +221,17 @@ static void put_column(const struct read_class *class, const struct duet_read_co
 	}
 }
 
-/* The next events by a batch, of which those of class @c are put; *@row: where they begin, and then end.  Returns how many events came. */
-static uint32_t put_batch(struct duet_read *r, const struct read_class *c, const struct duet_read_column *columns, int n_columns,
-			  size_t *row, size_t n_rows)
+/* The next events by a batch, of which those of class @c are put; *@row: where they begin, and then
+ * end.  Returns how many events came. */
+static uint32_t put_batch(struct duet_read *r, const struct read_class *c,
+			  const struct duet_read_column *columns, int n_columns, size_t *row,
+			  size_t n_rows)
 {
 	struct ctf_row rows[BATCH];
 	uint16_t chosen[BATCH];
-	uint32_t n = trace_batch(r->trace, rows, n_rows - *row < BATCH ? (uint32_t)(n_rows - *row) : BATCH), n_chosen = 0;
+	uint32_t n = trace_batch(r->trace, rows,
+				 n_rows - *row < BATCH ? (uint32_t)(n_rows - *row) : BATCH),
+		 n_chosen = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		chosen[n_chosen] = (uint16_t)i;
@@ -239,13 +250,16 @@ static bool has_fields(const struct duet_read_column *columns, int n)
 	return n;
 }
 
-int64_t duet_read_rows(struct duet_read *r, uint32_t class_number, const struct duet_read_column *columns,
-		       int n_columns, size_t n_rows)
+int64_t duet_read_rows(struct duet_read *r, uint32_t class_number,
+		       const struct duet_read_column *columns, int n_columns, size_t n_rows)
 {
 	bool is_any = class_number == DUET_READ_ANY_CLASS;
-	const struct read_class *c = is_any || class_number >= r->n_classes ? NULL : r->classes[class_number];
-	bool by_batches = c && c->ctf->program && c->ctf->program->loads && has_fields(columns, n_columns);
-	uint32_t n_alone = 0; /* events before the next batch: it takes long to learn that there is none */
+	const struct read_class *c =
+		is_any || class_number >= r->n_classes ? NULL : r->classes[class_number];
+	bool by_batches =
+		c && c->ctf->program && c->ctf->program->loads && has_fields(columns, n_columns);
+	uint32_t n_alone =
+		0; /* events before the next batch: it takes long to learn that there is none */
 	size_t row = 0;
 	int got = 0;
 
@@ -287,8 +301,8 @@ uint32_t duet_read_batch(struct duet_read *r, struct duet_read_row *rows, uint32
 	return trace_batch(r->trace, (struct ctf_row *)rows, n_rows);
 }
 
-int duet_read_cell_value(const struct duet_read *r, uint32_t class_number, uint32_t field, const struct duet_read_cell *cell,
-			 struct duet_read_value *v)
+int duet_read_cell_value(const struct duet_read *r, uint32_t class_number, uint32_t field,
+			 const struct duet_read_cell *cell, struct duet_read_value *v)
 {
 	const struct read_class *c = class_number < r->n_classes ? r->classes[class_number] : NULL;
 

@@ -49,7 +49,8 @@ int duet_read_wait(struct duet_read *r, int timeout_ms)
 		if (got)
 			return got;
 		if (left_ms <= 0)
-			return diag_fail(&r->why, -ETIMEDOUT, "nothing more was written in that time");
+			return diag_fail(&r->why, -ETIMEDOUT,
+					 "nothing more was written in that time");
 		if (poll(NULL, 0, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS) < 0 && errno == EINTR)
 			return diag_fail(&r->why, -EINTR, "interrupted by a signal");
 	}

@@ -12,10 +12,11 @@
  *       that names nobody by whoever exchanges it first
  *   (4) the commit word only grows, and only that one writer changes it
  *
- * A signal handler that interrupts a writer finds the place held and takes another, so nesting needs
- * no care.  Whoever dies, at whatever instruction, is named somewhere, and the collector closes what he
- * left.  (Taking the chunk out of the place would be simpler; but then, who dies with it is named
- * nowhere, and the one who is, the chunk's first owner, may be dead while another one writes.)
+ * A signal handler that interrupts a writer finds the place held and takes another, so nesting
+ * needs no care.  Whoever dies, at whatever instruction, is named somewhere, and the collector
+ * closes what he left.  (Taking the chunk out of the place would be simpler; but then, who dies
+ * with it is named nowhere, and the one who is, the chunk's first owner, may be dead while another
+ * one writes.)
  */
 #include <string.h>
 
@@ -71,7 +72,8 @@ static void close_own(struct pool *p, struct abi_chunk *c)
 	pool_close(p, c, load(pool_state(p, c)));
 }
 
-/* Closes a full chunk that we hold.  Its state word tells that it is ours before its place is empty. */
+/* Closes a full chunk that we hold.  Its state word tells that it is ours before its place is
+ * empty. */
 static void retire(struct pool *p, struct ring_open *o)
 {
 	uint64_t *state = pool_state(p, o->chunk), s = load(state);
@@ -85,7 +87,8 @@ static void retire(struct pool *p, struct ring_open *o)
 static void give(struct pool *p, struct ring_open *o)
 {
 	if (o->place) {
-		store_release(o->place, pool_ref(p, o->chunk)); /* [G] nobody but us may change it */
+		store_release(o->place,
+			      pool_ref(p, o->chunk)); /* [G] nobody but us may change it */
 		return;
 	}
 	for (int i = 0; i < ABI_X_SLOTS; i++) {
@@ -130,7 +133,8 @@ static bool fresh(struct pool *p, struct ring_open *o, uint32_t slot, uint64_t n
 	return true;
 }
 
-/* Finds a chunk of our own with room for @size bytes.  Returns the event's time, 0 if there is none. */
+/* Finds a chunk of our own with room for @size bytes.  Returns the event's time, 0 if there is
+ * none. */
 static uint64_t acquire(struct pool *p, struct ring_open *o, uint32_t slot, uint32_t size)
 {
 	bool taken = take_any(p, o);

@@ -31,7 +31,8 @@ struct abi_pool pool_shape(const struct pool_request *w)
 		.version = ABI_POOL_VERSION,
 		.flags = w->flight_recorder ? ABI_POOL_FLIGHT_RECORDER : 0,
 		.n_chunks = 4,
-		.chunk_shift = w->chunk_bytes ? (uint32_t)__builtin_ctz(w->chunk_bytes) : CHUNK_SHIFT,
+		.chunk_shift =
+			w->chunk_bytes ? (uint32_t)__builtin_ctz(w->chunk_bytes) : CHUNK_SHIFT,
 		.n_cpus = w->n_cpus,
 		.n_slots = w->n_cpus + ABI_UNKNOWN_CPU_SLOTS,
 		.block_timeout_us = w->block_timeout_us,
@@ -39,7 +40,8 @@ struct abi_pool pool_shape(const struct pool_request *w)
 
 	/* Every CPU needs an open chunk and a next one, whatever was asked for. */
 	while (s.n_chunks < ABI_CHUNKS_MAX &&
-	       (s.n_chunks < 4 * w->n_cpus || ((uint64_t)s.n_chunks << s.chunk_shift) < w->size_bytes))
+	       (s.n_chunks < 4 * w->n_cpus ||
+		((uint64_t)s.n_chunks << s.chunk_shift) < w->size_bytes))
 		s.n_chunks *= 2;
 	s.size = abi_pool_size(s.n_slots, s.n_chunks, s.chunk_shift);
 	return s;
@@ -142,9 +144,9 @@ static int64_t take_chunk(struct pool *p, uint64_t *state)
 }
 
 /*
- * The same with patience: chunks come with the collector's next pass.  Who has waited in vain spares the
- * others that, until the collector shows that it lives.  The only system call on an event's way, and only
- * in a channel whose users prefer waiting to losing.
+ * The same with patience: chunks come with the collector's next pass.  Who has waited in vain
+ * spares the others that, until the collector shows that it lives.  The only system call on an
+ * event's way, and only in a channel whose users prefer waiting to losing.
  */
 static int64_t wait_for_chunk(struct pool *p, uint64_t *state)
 {
@@ -193,9 +195,10 @@ struct abi_chunk *pool_claim(struct pool *p)
 	struct abi_chunk *c = pool_chunk_at(p, (uint32_t)i);
 
 	/*
-	 * [C] Nobody reads a BUSY chunk; the word is reset before it becomes OWNED.  Pairs with [D], the
-	 * collector's look at the state before the word.  The fence: no byte of ours is seen before BUSY is,
-	 * pairs with the fence of copy_chunk(), collect/drain/overwrite.c.  An exchange alone does not see to that.
+	 * [C] Nobody reads a BUSY chunk; the word is reset before it becomes OWNED.  Pairs with
+	 * [D], the collector's look at the state before the word.  The fence: no byte of ours is
+	 * seen before BUSY is, pairs with the fence of copy_chunk(), collect/drain/overwrite.c.  An
+	 * exchange alone does not see to that.
 	 */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	store(&c->read, sizeof *c);
@@ -211,7 +214,8 @@ void pool_unclaim(struct pool *p, struct abi_chunk *c)
 
 /*
  * Each life of a chunk has an order of its own in its state word (a chunk keeps the order of its
- * last closing, or of its last return unused), so the exchange fails for any life but the meant one.
+ * last closing, or of its last return unused), so the exchange fails for any life but the meant
+ * one.
  */
 void pool_close(struct pool *p, struct abi_chunk *c, uint64_t state)
 {

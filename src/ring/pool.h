@@ -34,13 +34,14 @@ struct pool {
 	uint32_t n_chunks;
 	uint32_t n_slots;
 	uint32_t chunk_shift;
-	uint32_t owner; /* who we are in state words: our host pid */
-	uint32_t restart_bytes; /* the largest event for a restartable sequence; 0: the clock is not for one */
+	uint32_t owner;		/* who we are in state words: our host pid */
+	uint32_t restart_bytes; /* the largest event for a restartable sequence; 0: the clock is not
+				   for one */
 	uint32_t block_timeout_us; /* 0: a writer without a free chunk loses its event at once */
 	bool flight_recorder;
 	struct abi_clock clock;
-	/* Asked before a writer waits, which is a system call that the process may have forbidden itself;
-	 * NULL: it may. */
+	/* Asked before a writer waits, which is a system call that the process may have forbidden
+	 * itself; NULL: it may. */
 	bool (*may_wait)(void);
 	/* A word that a forked child finds changed; NULL where nobody forks. */
 	const uint32_t *incarnation;
@@ -48,7 +49,7 @@ struct pool {
 };
 
 struct pool_request {
-	uint64_t size_bytes; /* of all chunks; at least a few for each CPU, whatever is wished */
+	uint64_t size_bytes;  /* of all chunks; at least a few for each CPU, whatever is wished */
 	uint32_t chunk_bytes; /* a power of two; 0: 64 KiB */
 	uint32_t n_cpus;
 	uint32_t block_timeout_us;
@@ -66,8 +67,8 @@ void pool_format(void *memory, const struct abi_pool *shape);
 int pool_attach(struct pool *p, void *memory, uint64_t size, uint32_t owner);
 
 /*
- * Whether this process attached the view.  A child forked by a handler in the middle of an event comes back
- * to that event; the chunk is not its own, and neither is the name in it.
+ * Whether this process attached the view.  A child forked by a handler in the middle of an event
+ * comes back to that event; the chunk is not its own, and neither is the name in it.
  */
 static inline bool pool_is_ours(const struct pool *p)
 {

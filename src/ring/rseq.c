@@ -17,14 +17,15 @@ extern const unsigned int __rseq_size __attribute__((weak));
 
 #if defined __x86_64__
 /*
- * Bits of ECX of CPUID's leaf 7.  libc has asked the processor when the program began and tells what it
- * heard (glibc 2.33): in a virtual machine each CPUID is an exit to the hypervisor, and two of them were a
- * tenth of what libduet cost a starting program.
+ * Bits of ECX of CPUID's leaf 7.  libc has asked the processor when the program began and tells
+ * what it heard (glibc 2.33): in a virtual machine each CPUID is an exit to the hypervisor, and two
+ * of them were a tenth of what libduet cost a starting program.
  */
 struct cpuid_feature {
 	unsigned cpuid[4], active[4]; /* EAX ... EDX */
 };
-extern const struct cpuid_feature *__x86_get_cpuid_feature_leaf(unsigned index) __attribute__((weak));
+extern const struct cpuid_feature *__x86_get_cpuid_feature_leaf(unsigned index)
+	__attribute__((weak));
 enum { INDEX_OF_LEAF_7 = 1 };
 
 static unsigned features(void)
@@ -40,7 +41,8 @@ static unsigned features(void)
 }
 #endif
 
-/* Whether there is RDPID, and it says what the kernel says: other kernels may not have set it up. */
+/* Whether there is RDPID, and it says what the kernel says: other kernels may not have set it up.
+ */
 static bool can_know_cpu(void)
 {
 #if defined __x86_64__

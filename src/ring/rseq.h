@@ -3,9 +3,9 @@
  * ring/rseq.h - restartable sequences (rseq(2)): code the kernel sends back to its abort address if
  * the thread is preempted, migrated or gets a signal before the last instruction.
  *
- * glibc (2.35 and later) registers each thread; `rseq_offset` is where the area lies from the thread
- * pointer, 0 if there is none: older libc, valgrind, qemu-user, a tunable.  Tests point it to an area
- * of their own and play the kernel's part.
+ * glibc (2.35 and later) registers each thread; `rseq_offset` is where the area lies from the
+ * thread pointer, 0 if there is none: older libc, valgrind, qemu-user, a tunable.  Tests point it
+ * to an area of their own and play the kernel's part.
  */
 #ifndef RING_RSEQ_H
 #define RING_RSEQ_H
@@ -25,10 +25,10 @@ struct rseq_area {
 extern ptrdiff_t rseq_offset __attribute__((visibility("hidden")));
 
 /*
- * Whether RDPID can be held against the area.  A child of vfork, or of a clone that shares memory and
- * thread pointer, sees its parent's area, but the kernel neither keeps it up to date nor restarts
- * that child.  Most of the time it runs on another CPU than the area says: then it is told from a thread of
- * libc, and keeps off the W path.
+ * Whether RDPID can be held against the area.  A child of vfork, or of a clone that shares memory
+ * and thread pointer, sees its parent's area, but the kernel neither keeps it up to date nor
+ * restarts that child.  Most of the time it runs on another CPU than the area says: then it is told
+ * from a thread of libc, and keeps off the W path.
  */
 extern uint32_t rseq_knows_cpu __attribute__((visibility("hidden")));
 
@@ -44,28 +44,28 @@ static inline struct rseq_area *rseq_self(void)
 #define RSEQ_HAVE_SEQUENCES 1
 /*
  * A sequence in asm goto: RSEQ_BEGIN ... one committing store, RSEQ_END(label).  The operand [rseq]
- * is rseq_offset in memory; rax is clobbered, and rdi holds the offset for RSEQ_CPU.  An abort jumps
- * to the C label.
+ * is rseq_offset in memory; rax is clobbered, and rdi holds the offset for RSEQ_CPU.  An abort
+ * jumps to the C label.
  */
-#define RSEQ_BEGIN                                                                       \
-	".pushsection __rseq_cs, \"aw\"\n\t"                                             \
-	".balign 32\n"                                                                   \
-	"93:\t.long 0, 0\n\t" /* version, flags */                                       \
-	".quad 91f, 92f - 91f, 94f\n\t" /* start, length, abort address */               \
-	".popsection\n\t"                                                                \
-	"movq %[rseq], %%rdi\n\t"                                                        \
-	"leaq 93b(%%rip), %%rax\n\t"                                                     \
-	"movq %%rax, %%fs:8(%%rdi)\n"                                                    \
+#define RSEQ_BEGIN                                                                                 \
+	".pushsection __rseq_cs, \"aw\"\n\t"                                                       \
+	".balign 32\n"                                                                             \
+	"93:\t.long 0, 0\n\t"		/* version, flags */                                       \
+	".quad 91f, 92f - 91f, 94f\n\t" /* start, length, abort address */                         \
+	".popsection\n\t"                                                                          \
+	"movq %[rseq], %%rdi\n\t"                                                                  \
+	"leaq 93b(%%rip), %%rax\n\t"                                                               \
+	"movq %%rax, %%fs:8(%%rdi)\n"                                                              \
 	"91:\n\t"
 #define RSEQ_CPU "%%fs:4(%%rdi)"
 /* rdpid %rdx, for assemblers that do not know it: the CPU, the node above 12 bits. */
 #define RSEQ_RDPID ".byte 0xf3, 0x0f, 0xc7, 0xfa\n\t"
-#define RSEQ_END(label)                                                                  \
-	"92:\n\t"                                                                        \
-	".pushsection .text.rseq_abort, \"ax\"\n\t"                                      \
-	".byte 0x0f, 0xb9, 0x3d\n\t" /* ud1: nobody falls into the signature */          \
-	".long 0x53053053\n" /* what the kernel wants to see before the abort address */ \
-	"94:\tjmp %l[" label "]\n\t"                                                     \
+#define RSEQ_END(label)                                                                            \
+	"92:\n\t"                                                                                  \
+	".pushsection .text.rseq_abort, \"ax\"\n\t"                                                \
+	".byte 0x0f, 0xb9, 0x3d\n\t" /* ud1: nobody falls into the signature */                    \
+	".long 0x53053053\n"	     /* what the kernel wants to see before the abort address */   \
+	"94:\tjmp %l[" label "]\n\t"                                                               \
 	".popsection\n\t"
 
 static inline bool rseq_cpu_is(uint32_t cpu)

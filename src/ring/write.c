@@ -67,25 +67,23 @@ static bool look(const struct pool *p, struct seen *s)
 static enum ring_outcome set(const struct seen *s, uint64_t *at, uint64_t value)
 {
 	__asm__ goto volatile(
-		RSEQ_BEGIN
-		"movq 0(%[seen]), %%rax\n\t"
-		"cmpl %%eax, " RSEQ_CPU "\n\t"
-		"jne %l[aborted]\n\t"
-		"movq 8(%[seen]), %%rcx\n\t"
-		"movq 16(%[seen]), %%rax\n\t"
-		"cmpq %%rax, (%%rcx)\n\t"
-		"jne %l[aborted]\n\t"
-		"movq 24(%[seen]), %%rdx\n\t"
-		"testq %%rdx, %%rdx\n\t"
-		"jz 82f\n\t"
-		"movq 32(%[seen]), %%rax\n\t"
-		"cmpq %%rax, (%%rdx)\n\t"
-		"jne %l[aborted]\n\t"
-		"movq 40(%[seen]), %%rax\n\t"
-		"cmpq %%rax, 8(%%rdx)\n\t"
-		"jne %l[aborted]\n"
-		"82:\tmovq %[value], (%[at])\n\t"
-		RSEQ_END("aborted")
+		RSEQ_BEGIN "movq 0(%[seen]), %%rax\n\t"
+			   "cmpl %%eax, " RSEQ_CPU "\n\t"
+			   "jne %l[aborted]\n\t"
+			   "movq 8(%[seen]), %%rcx\n\t"
+			   "movq 16(%[seen]), %%rax\n\t"
+			   "cmpq %%rax, (%%rcx)\n\t"
+			   "jne %l[aborted]\n\t"
+			   "movq 24(%[seen]), %%rdx\n\t"
+			   "testq %%rdx, %%rdx\n\t"
+			   "jz 82f\n\t"
+			   "movq 32(%[seen]), %%rax\n\t"
+			   "cmpq %%rax, (%%rdx)\n\t"
+			   "jne %l[aborted]\n\t"
+			   "movq 40(%[seen]), %%rax\n\t"
+			   "cmpq %%rax, 8(%%rdx)\n\t"
+			   "jne %l[aborted]\n"
+			   "82:\tmovq %[value], (%[at])\n\t" RSEQ_END("aborted")
 		:
 		: [rseq] "m"(rseq_offset), [seen] "r"(s), [at] "r"(at), [value] "r"(value)
 		: "rax", "rcx", "rdx", "rdi", "memory", "cc"
@@ -113,37 +111,35 @@ _Static_assert(offsetof(struct seen, ref_at) == 8 && offsetof(struct seen, ref) 
 
 static enum ring_outcome append(const struct prepared *e)
 {
-	__asm__ goto volatile(
-		RSEQ_BEGIN
-		"movq 0(%[e]), %%rax\n\t"
-		"cmpl %%eax, " RSEQ_CPU "\n\t"
-		"jne %l[aborted]\n\t"
-		"movq 8(%[e]), %%rax\n\t"
-		"movq 16(%[e]), %%rcx\n\t"
-		"cmpq %%rcx, (%%rax)\n\t"
-		"jne %l[aborted]\n\t"
-		"movq 24(%[e]), %%rdx\n\t"
-		"movq 32(%[e]), %%rdi\n\t"
-		"cmpq %%rdi, (%%rdx)\n\t"
-		"jne %l[aborted]\n\t"
-		"movq 40(%[e]), %%rax\n\t"
-		"cmpq %%rax, 8(%%rdx)\n\t"
-		"jne %l[aborted]\n\t"
-		"andl $0xffffff, %%edi\n\t"
-		"addq %%rdx, %%rdi\n\t"
-		"movq 72(%[e]), %%rsi\n\t"
-		"movq 80(%[e]), %%rcx\n\t"
-		"rep movsb\n\t"
-		"movq 88(%[e]), %%rsi\n\t"
-		"movq 96(%[e]), %%rcx\n\t"
-		"rep movsb\n\t"
-		"movq 64(%[e]), %%rax\n\t"
-		"movq %%rax, (%%rdx)\n\t" /* [A] the commit */
-		RSEQ_END("aborted")
-		:
-		: [rseq] "m"(rseq_offset), [e] "r"(e)
-		: "rax", "rcx", "rdx", "rsi", "rdi", "memory", "cc"
-		: aborted);
+	__asm__ goto volatile(RSEQ_BEGIN "movq 0(%[e]), %%rax\n\t"
+					 "cmpl %%eax, " RSEQ_CPU "\n\t"
+					 "jne %l[aborted]\n\t"
+					 "movq 8(%[e]), %%rax\n\t"
+					 "movq 16(%[e]), %%rcx\n\t"
+					 "cmpq %%rcx, (%%rax)\n\t"
+					 "jne %l[aborted]\n\t"
+					 "movq 24(%[e]), %%rdx\n\t"
+					 "movq 32(%[e]), %%rdi\n\t"
+					 "cmpq %%rdi, (%%rdx)\n\t"
+					 "jne %l[aborted]\n\t"
+					 "movq 40(%[e]), %%rax\n\t"
+					 "cmpq %%rax, 8(%%rdx)\n\t"
+					 "jne %l[aborted]\n\t"
+					 "andl $0xffffff, %%edi\n\t"
+					 "addq %%rdx, %%rdi\n\t"
+					 "movq 72(%[e]), %%rsi\n\t"
+					 "movq 80(%[e]), %%rcx\n\t"
+					 "rep movsb\n\t"
+					 "movq 88(%[e]), %%rsi\n\t"
+					 "movq 96(%[e]), %%rcx\n\t"
+					 "rep movsb\n\t"
+					 "movq 64(%[e]), %%rax\n\t"
+					 "movq %%rax, (%%rdx)\n\t" /* [A] the commit */
+			      RSEQ_END("aborted")
+			      :
+			      : [rseq] "m"(rseq_offset), [e] "r"(e)
+			      : "rax", "rcx", "rdx", "rsi", "rdi", "memory", "cc"
+			      : aborted);
 	return RING_DONE;
 aborted:
 	return RING_ABORTED;
@@ -169,9 +165,10 @@ static bool fits(const struct pool *p, const struct seen *s, uint64_t t_ns, uint
 	       t_ns - s->begin_ns < ABI_SINCE_MAX;
 }
 
-/* Replaces the CPU's chunk by *fresh, claiming it first if needed.  RING_SLOW: there is none to have. */
+/* Replaces the CPU's chunk by *fresh, claiming it first if needed.  RING_SLOW: there is none to
+ * have. */
 static enum ring_outcome replace(struct pool *p, const struct seen *s, uint64_t t_ns,
-			    struct abi_chunk **fresh)
+				 struct abi_chunk **fresh)
 {
 	struct abi_chunk *c = *fresh;
 
@@ -193,15 +190,15 @@ static enum ring_outcome replace(struct pool *p, const struct seen *s, uint64_t 
 }
 
 static enum ring_outcome append_slowly(const struct seen *s, uint32_t id, ring_context context,
-				  const void *payload, uint32_t size, uint64_t t_ns)
+				       const void *payload, uint32_t size, uint64_t t_ns)
 {
 	char header[RING_EXTENDED_BYTES];
 	struct prepared e = { .seen = *s, .header = header, .payload = payload };
 
 	e.header_size = ring_put_header(header, id, context, t_ns, s->last_ns);
 	e.payload_size = size;
-	e.new_word = ABI_WORD(t_ns - s->begin_ns,
-			      ABI_POS_OF(s->word) + (uint32_t)e.header_size + size);
+	e.new_word =
+		ABI_WORD(t_ns - s->begin_ns, ABI_POS_OF(s->word) + (uint32_t)e.header_size + size);
 	return append(&e);
 }
 

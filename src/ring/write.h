@@ -49,14 +49,15 @@ struct ring_open {
 	uint64_t *place; /* of the slot, where the chunk lies; NULL: in none yet */
 	uint64_t since_ns;
 	uint32_t position; /* of the payload */
-	uint32_t note; /* the caller's own */
+	uint32_t note;	   /* the caller's own */
 };
 
 /*
  * ring_open - begin an event of at most @size payload bytes, to be written where it will stay.
  *
  * Returns where the payload goes, or NULL if it was refused and counted.  Each success needs one
- * ring_commit or ring_abandon by the same thread; a thread that dies in between leaves no trace of the event.
+ * ring_commit or ring_abandon by the same thread; a thread that dies in between leaves no trace of
+ * the event.
  */
 void *ring_open(struct pool *p, struct ring_open *o, uint32_t id, ring_context context,
 		uint32_t size);
@@ -67,8 +68,8 @@ void ring_commit(struct pool *p, struct ring_open *o, uint32_t size);
 /* ring_abandon - or end it without an event. */
 void ring_abandon(struct pool *p, struct ring_open *o);
 
-/* ring_release - close the chunks that ring_open keeps open for later and nobody is writing into now:
- * for the collector, when chunks run short. */
+/* ring_release - close the chunks that ring_open keeps open for later and nobody is writing into
+ * now: for the collector, when chunks run short. */
 void ring_release(struct pool *p);
 
 #endif

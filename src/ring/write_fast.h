@@ -20,14 +20,16 @@ enum ring_outcome { RING_DONE, RING_ABORTED, RING_SLOW };
 
 #if RSEQ_HAVE_SEQUENCES
 
-/* Whether this process, with this pool, can use restartable sequences for an event of @size bytes. */
+/* Whether this process, with this pool, can use restartable sequences for an event of @size bytes.
+ */
 static inline bool ring_may_restart(const struct pool *p, uint32_t size)
 {
 	return rseq_offset && size <= p->restart_bytes;
 }
 
 _Static_assert(offsetof(struct pool, chunks) == 0 && offsetof(struct pool, slots) == 8 &&
-		       offsetof(struct pool, mult) == 16 && offsetof(struct pool, offset_ns) == 24 &&
+		       offsetof(struct pool, mult) == 16 &&
+		       offsetof(struct pool, offset_ns) == 24 &&
 		       offsetof(struct pool, chunk_mask) == 32 &&
 		       offsetof(struct pool, n_cpus) == 40 &&
 		       offsetof(struct pool, chunk_size) == 44,
@@ -36,14 +38,15 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 	       "likewise");
 
 /*
- * The beginning of each sequence: an event of @size bytes, a register that @get sets, is begun if @room more
- * lie before the chunk's end: the header, and all that may be stored behind the payload.
- * Afterwards rdi is where the event goes, its header and context are there, rcx is the chunk, and r8
- * plus r9 the new commit word but for the length of the event.
+ * The beginning of each sequence: an event of @size bytes, a register that @get sets, is begun if
+ * @room more lie before the chunk's end: the header, and all that may be stored behind the payload.
+ * Afterwards rdi is where the event goes, its header and context are there, rcx is the chunk, and
+ * r8 plus r9 the new commit word but for the length of the event.
  *
- * RDTSC comes first, and little hangs between it and the commit: on the machines measured the next RDTSC
- * waits for what hangs on this one, and for the addresses of all stores.  ns = ticks * mult >> 32 is made
- * from the halves of the ticks, which is exact as long as mult has 32 bits: ring_may_restart().
+ * RDTSC comes first, and little hangs between it and the commit: on the machines measured the next
+ * RDTSC waits for what hangs on this one, and for the addresses of all stores.  ns = ticks * mult
+ * >> 32 is made from the halves of the ticks, which is exact as long as mult has 32 bits:
+ * ring_may_restart().
  */
 #define RING_OPEN_EVENT(get, size, room)                                                           \
 	RSEQ_BEGIN                                                                                 \
@@ -56,9 +59,7 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 	"shrq $32, %%rax\n\t"                                                                      \
 	"addq %%rdx, %%rax\n\t" /* rax: now, ns before the offset */                               \
 	"cmpl $0, %[knows_cpu]\n\t"                                                                \
-	"je 80f\n\t"                                                                               \
-	RSEQ_RDPID                                                                                 \
-	"xorl %%ecx, %%edx\n\t"                                                                    \
+	"je 80f\n\t" RSEQ_RDPID "xorl %%ecx, %%edx\n\t"                                            \
 	"testl $0xfff, %%edx\n\t"                                                                  \
 	"jnz %l[slow]\n" /* nobody restarts us: a child of vfork */                                \
 	"80:\tshll $7, %%ecx\n\t"                                                                  \
@@ -80,9 +81,9 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 	"jnz %l[slow]\n\t" /* too long ago for a short header, or in the future */                 \
 	"leaq (%%rax,%%r8), %%rdx\n\t"                                                             \
 	"btq $40, %%rdx\n\t"                                                                       \
-	"jc %l[slow]\n\t" /* the chunk is too old */                                               \
+	"jc %l[slow]\n\t"	    /* the chunk is too old */                                     \
 	"andl $0xffffff, %%edi\n\t" /* rdi: position */                                            \
-	get "leaq " room "(%%rdi," size "), %%rdx\n\t"                                               \
+		get "leaq " room "(%%rdi," size "), %%rdx\n\t"                                     \
 	"cmpl 44(%[pool]), %%edx\n\t"                                                              \
 	"ja %l[slow]\n\t" /* no room */                                                            \
 	"shlq $24, %%r8\n\t"                                                                       \
@@ -92,8 +93,8 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 	"addq %%rax, %%rdx\n\t"                                                                    \
 	"shlq $16, %%rdx\n\t"                                                                      \
 	"orq %[id], %%rdx\n\t"                                                                     \
-	"prefetchw 256(%%rdi)\n\t" /* lines that the collector has read, perhaps on another CPU */          \
-	"movq %%rdx, (%%rdi)\n\t" /* id, time; the rest is overwritten: */                         \
+	"prefetchw 256(%%rdi)\n\t" /* lines that the collector has read, perhaps on another CPU */ \
+	"movq %%rdx, (%%rdi)\n\t"  /* id, time; the rest is overwritten: */                        \
 	"movq %[context], 6(%%rdi)\n\t"                                                            \
 	"shlq $24, %%rax\n\t"                                                                      \
 	"movq %%rax, %%r9\n\t"
@@ -102,7 +103,7 @@ _Static_assert(offsetof(struct abi_chunk, word) == 0 && offsetof(struct abi_chun
 #define RING_COMMIT_EVENT                                                                          \
 	"addq %%r9, %%r8\n\t"                                                                      \
 	"movq %%r8, (%%rcx)\n\t" /* [A] the commit; x86 keeps stores in order */                   \
-	RSEQ_END("aborted")
+		RSEQ_END("aborted")
 
 #define RING_EVENT_CLOBBERS "rax", "rcx", "rdx", "rdi", "r8", "r9", "memory", "cc"
 
@@ -115,19 +116,18 @@ static inline enum ring_outcome ring_try(struct pool *p, uint64_t id, ring_conte
 					 const void *payload, uint64_t size)
 {
 	__asm__ goto volatile(
-		RING_OPEN_EVENT("", "%[size]", "21")
-		"leaq 14(%%r8,%[size]), %%r8\n\t"
-		"leaq 7(%[size]), %%rdx\n\t"
-		"shrq $3, %%rdx\n\t"
-		"jz 82f\n"
-		"81:\tmovq -8(%[payload],%%rdx,8), %%rax\n\t"
-		"movq %%rax, 6(%%rdi,%%rdx,8)\n\t"
-		"decq %%rdx\n\t"
-		"jnz 81b\n"
-		"82:\t" RING_COMMIT_EVENT
+		RING_OPEN_EVENT("", "%[size]", "21") "leaq 14(%%r8,%[size]), %%r8\n\t"
+						     "leaq 7(%[size]), %%rdx\n\t"
+						     "shrq $3, %%rdx\n\t"
+						     "jz 82f\n"
+						     "81:\tmovq -8(%[payload],%%rdx,8), %%rax\n\t"
+						     "movq %%rax, 6(%%rdi,%%rdx,8)\n\t"
+						     "decq %%rdx\n\t"
+						     "jnz 81b\n"
+						     "82:\t" RING_COMMIT_EVENT
 		:
-		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p), [id] "r"(id), [context] "r"(context),
-		  [payload] "r"(payload), [size] "r"(size)
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),
+		  [id] "r"(id), [context] "r"(context), [payload] "r"(payload), [size] "r"(size)
 		: RING_EVENT_CLOBBERS
 		: aborted, slow);
 	return RING_DONE;
@@ -138,29 +138,30 @@ slow:
 }
 
 /*
- * ring_try_words - the same with a payload of up to 32 bytes in registers, vector ones to keep the others
- * free.  What is beyond *size bytes of them is ignored.
+ * ring_try_words - the same with a payload of up to 32 bytes in registers, vector ones to keep the
+ * others free.  What is beyond *size bytes of them is ignored.
  */
 static inline enum ring_outcome ring_try_words(struct pool *p, uint64_t id, ring_context context,
 					       const uint32_t *size, uint64_t w0, uint64_t w1,
 					       uint64_t w2, uint64_t w3)
 {
 	__asm__ goto volatile(
-		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "46")
-		"movl %[size], %%edx\n\t"
-		"leaq 14(%%r8,%%rdx), %%r8\n\t"
-		"movq %[w0], 14(%%rdi)\n\t"
-		"cmpl $8, %%edx\n\t"
-		"jbe 82f\n\t"
-		"movq %[w1], 22(%%rdi)\n\t"
-		"cmpl $16, %%edx\n\t"
-		"jbe 82f\n\t"
-		"movq %[w2], 30(%%rdi)\n\t"
-		"movq %[w3], 38(%%rdi)\n"
-		"82:\t" RING_COMMIT_EVENT
+		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx",
+				"46") "movl %[size], %%edx\n\t"
+				      "leaq 14(%%r8,%%rdx), %%r8\n\t"
+				      "movq %[w0], 14(%%rdi)\n\t"
+				      "cmpl $8, %%edx\n\t"
+				      "jbe 82f\n\t"
+				      "movq %[w1], 22(%%rdi)\n\t"
+				      "cmpl $16, %%edx\n\t"
+				      "jbe 82f\n\t"
+				      "movq %[w2], 30(%%rdi)\n\t"
+				      "movq %[w3], 38(%%rdi)\n"
+				      "82:\t" RING_COMMIT_EVENT
 		:
-		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p), [id] "r"(id), [context] "r"(context),
-		  [size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1), [w2] "x"(w2), [w3] "x"(w3)
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),
+		  [id] "r"(id), [context] "r"(context), [size] "m"(*size), [w0] "x"(w0),
+		  [w1] "x"(w1), [w2] "x"(w2), [w3] "x"(w3)
 		: RING_EVENT_CLOBBERS
 		: aborted, slow);
 	return RING_DONE;
@@ -171,54 +172,58 @@ slow:
 }
 
 /*
- * ring_try_text - the same with a payload of *size (up to 16) bytes in registers, and @text behind it.
+ * ring_try_text - the same with a payload of *size (up to 16) bytes in registers, and @text behind
+ * it.
  *
- * The string is read once, 32 bytes at a time and never across a page's end, so that one which changes
- * meanwhile still ends where the event says.  A fault at it is the caller's own, as in any copy: the kernel
- * restarts the sequence after it.  RING_SLOW also for a string of 256 bytes or more, or near a page's end.
+ * The string is read once, 32 bytes at a time and never across a page's end, so that one which
+ * changes meanwhile still ends where the event says.  A fault at it is the caller's own, as in any
+ * copy: the kernel restarts the sequence after it.  RING_SLOW also for a string of 256 bytes or
+ * more, or near a page's end.
  */
 static inline enum ring_outcome ring_try_text(struct pool *p, uint64_t id, ring_context context,
 					      const uint32_t *size, uint64_t w0, uint64_t w1,
 					      const char *text)
 {
 	__asm__ goto volatile(
-		RING_OPEN_EVENT("movl %[size], %%edx\n\t", "%%rdx", "46")
-		"movl %[size], %%eax\n\t"
-		"movq %[w0], 14(%%rdi)\n\t"
-		"movq %[w1], 22(%%rdi)\n\t" /* overwritten, if there is less */
-		"leaq 14(%%rdi,%%rax), %%rdi\n\t"
-		"leaq 15(%%r8,%%rax), %%r8\n\t" /* the NUL included */
-		"pxor %%xmm7, %%xmm7\n\t"
-		"xorl %%edx, %%edx\n"
-		"81:\tleal (%[text],%%rdx), %%eax\n\t"
-		"andl $4095, %%eax\n\t"
-		"cmpl $4064, %%eax\n\t"
-		"ja %l[slow]\n\t"
-		"movdqu (%[text],%%rdx), %%xmm5\n\t"
-		"movdqu 16(%[text],%%rdx), %%xmm6\n\t"
-		"movdqu %%xmm5, (%%rdi,%%rdx)\n\t"
-		"movdqu %%xmm6, 16(%%rdi,%%rdx)\n\t"
-		"pcmpeqb %%xmm7, %%xmm5\n\t"
-		"pcmpeqb %%xmm7, %%xmm6\n\t"
-		"pmovmskb %%xmm6, %%eax\n\t"
-		"shll $16, %%eax\n\t"
-		"pmovmskb %%xmm5, %%r10d\n\t"
-		"orl %%r10d, %%eax\n\t"
-		"jnz 82f\n\t"
-		"addl $32, %%edx\n\t"
-		"testb %%dh, %%dh\n\t"
-		"jnz %l[slow]\n\t"
-		"leaq 32(%%rdi,%%rdx), %%rax\n\t"
-		"subq %%rcx, %%rax\n\t"
-		"cmpl 44(%[pool]), %%eax\n\t"
-		"jbe 81b\n\t" /* the next piece fits */
-		"jmp %l[slow]\n"
-		"82:\tbsfl %%eax, %%eax\n\t"
-		"addq %%rdx, %%r8\n\t"
-		"addq %%rax, %%r8\n\t" RING_COMMIT_EVENT
+		RING_OPEN_EVENT(
+			"movl %[size], %%edx\n\t", "%%rdx",
+			"46") "movl %[size], %%eax\n\t"
+			      "movq %[w0], 14(%%rdi)\n\t"
+			      "movq %[w1], 22(%%rdi)\n\t" /* overwritten, if there is less */
+			      "leaq 14(%%rdi,%%rax), %%rdi\n\t"
+			      "leaq 15(%%r8,%%rax), %%r8\n\t" /* the NUL included */
+			      "pxor %%xmm7, %%xmm7\n\t"
+			      "xorl %%edx, %%edx\n"
+			      "81:\tleal (%[text],%%rdx), %%eax\n\t"
+			      "andl $4095, %%eax\n\t"
+			      "cmpl $4064, %%eax\n\t"
+			      "ja %l[slow]\n\t"
+			      "movdqu (%[text],%%rdx), %%xmm5\n\t"
+			      "movdqu 16(%[text],%%rdx), %%xmm6\n\t"
+			      "movdqu %%xmm5, (%%rdi,%%rdx)\n\t"
+			      "movdqu %%xmm6, 16(%%rdi,%%rdx)\n\t"
+			      "pcmpeqb %%xmm7, %%xmm5\n\t"
+			      "pcmpeqb %%xmm7, %%xmm6\n\t"
+			      "pmovmskb %%xmm6, %%eax\n\t"
+			      "shll $16, %%eax\n\t"
+			      "pmovmskb %%xmm5, %%r10d\n\t"
+			      "orl %%r10d, %%eax\n\t"
+			      "jnz 82f\n\t"
+			      "addl $32, %%edx\n\t"
+			      "testb %%dh, %%dh\n\t"
+			      "jnz %l[slow]\n\t"
+			      "leaq 32(%%rdi,%%rdx), %%rax\n\t"
+			      "subq %%rcx, %%rax\n\t"
+			      "cmpl 44(%[pool]), %%eax\n\t"
+			      "jbe 81b\n\t" /* the next piece fits */
+			      "jmp %l[slow]\n"
+			      "82:\tbsfl %%eax, %%eax\n\t"
+			      "addq %%rdx, %%r8\n\t"
+			      "addq %%rax, %%r8\n\t" RING_COMMIT_EVENT
 		:
-		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p), [id] "r"(id), [context] "r"(context),
-		  [size] "m"(*size), [w0] "x"(w0), [w1] "x"(w1), [text] "r"(text)
+		: [rseq] "m"(rseq_offset), [knows_cpu] "m"(rseq_knows_cpu), [pool] "r"(p),
+		  [id] "r"(id), [context] "r"(context), [size] "m"(*size), [w0] "x"(w0),
+		  [w1] "x"(w1), [text] "r"(text)
 		: RING_EVENT_CLOBBERS, "r10", "xmm5", "xmm6", "xmm7"
 		: aborted, slow);
 	return RING_DONE;

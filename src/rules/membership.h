@@ -6,8 +6,8 @@
  *	web+db        these alone
  *	+record-47    this one, which may be private, and all that are not
  *
- * A private session is for programs that name it: that of a command which `duet record` runs.  Any bytes
- * are safe.  Header only: libduet uses it.
+ * A private session is for programs that name it: that of a command which `duet record` runs.  Any
+ *bytes are safe.  Header only: libduet uses it.
  */
 #ifndef RULES_MEMBERSHIP_H
 #define RULES_MEMBERSHIP_H

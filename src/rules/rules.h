@@ -5,13 +5,14 @@
  * Rules are texts, each ended by a NUL; the last that matches an event decides:
  *
  *   +PATTERN      record it                    !PATTERN     do not
- *   ?N PATTERN    record what passes filter N  @N PATTERN   it goes to channel N (decides that alone)
+ *   ?N PATTERN    record what passes filter N  @N PATTERN   it goes to channel N (decides that
+ * alone)
  *
- *   ^N PATTERN    a trigger waits for it: wherever it stands, the event is written once more for triggers,
- *                 and, if no other rule wants it, recorded if it passes filter N (0: all)
+ *   ^N PATTERN    a trigger waits for it: wherever it stands, the event is written once more for
+ * triggers, and, if no other rule wants it, recorded if it passes filter N (0: all)
  *
- * Before that, for whom it is: rules/selector.h.  Patterns: rules/pattern.h.  They come from a file that others may
- * write: any bytes are safe.
+ * Before that, for whom it is: rules/selector.h.  Patterns: rules/pattern.h.  They come from a file
+ * that others may write: any bytes are safe.
  */
 #ifndef RULES_RULES_H
 #define RULES_RULES_H
@@ -87,7 +88,8 @@ static inline struct rules_verdict rules_judge(const char *rules, uint32_t size,
 		}
 	}
 	filter = v.wanted || !is_waited_for ? filter : trigger_filter;
-	v.routing = ABI_HOW(channel < ABI_CHANNELS ? channel : 0, filter <= ABI_FILTERS ? filter : 0);
+	v.routing =
+		ABI_HOW(channel < ABI_CHANNELS ? channel : 0, filter <= ABI_FILTERS ? filter : 0);
 	if (is_waited_for)
 		v.routing |= v.wanted ? ABI_HOW_TRIGGER : ABI_HOW_TRIGGER | ABI_HOW_TRIGGER_ALONE;
 	v.wanted |= is_waited_for;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rules/selector.h - for which programs, and how important events, a rule is (rules/rules.h).  Header only: libduet
- * decides alone whether a rule means it.
+ * rules/selector.h - for which programs, and how important events, a rule is (rules/rules.h).
+ * Header only: libduet decides alone whether a rule means it.
  *
  * A rule begins with its conditions, each a letter and a value, ended by a TAB:
  *
- *   n GLOB      the program's name                 p PID:NS   the program is called PID in pid namespace NS
- *   u UID       its user                           l LEVEL    the event is as important as this, or more
- *   g PATH      its cgroup in the unified hierarchy, as it sees it, is this or below
- *   c TEXT      its container: the number of its pid or mount namespace, or a glob on the host name it sees
+ *   n GLOB      the program's name                 p PID:NS   the program is called PID in pid
+ * namespace NS u UID       its user                           l LEVEL    the event is as important
+ * as this, or more g PATH      its cgroup in the unified hierarchy, as it sees it, is this or below
+ *   c TEXT      its container: the number of its pid or mount namespace, or a glob on the host name
+ * it sees
  *
- * Of those with the same small letter one must hold, of each letter; of those with a capital, none may.
- * A condition that is not known does not hold, large or small: then the rule says nothing.
+ * Of those with the same small letter one must hold, of each letter; of those with a capital, none
+ * may. A condition that is not known does not hold, large or small: then the rule says nothing.
  */
 #ifndef RULES_SELECTOR_H
 #define RULES_SELECTOR_H
@@ -25,8 +26,8 @@
 struct selector {
 	const char *name;
 	const char *host;
-	const char *cgroup; /* "" or NULL: not known */
-	uint32_t pid, uid; /* as the program sees them */
+	const char *cgroup;			 /* "" or NULL: not known */
+	uint32_t pid, uid;			 /* as the program sees them */
 	uint32_t pid_namespace, mount_namespace; /* 0: not known */
 };
 
@@ -66,8 +67,8 @@ static inline bool selector_is_in_cgroup(const char *p, const char *end, const c
 	return cgroup && *cgroup && !strncmp(p, cgroup, n) && (!cgroup[n] || cgroup[n] == '/');
 }
 
-static inline bool selector_condition_holds(char letter, const char *p, const char *end, const struct selector *w,
-				       uint32_t level)
+static inline bool selector_condition_holds(char letter, const char *p, const char *end,
+					    const struct selector *w, uint32_t level)
 {
 	uint64_t n;
 
@@ -79,7 +80,8 @@ static inline bool selector_condition_holds(char letter, const char *p, const ch
 	case 'u':
 		return selector_number(&p, end) == w->uid && p == end;
 	case 'c':
-		return selector_is_number(p, end, w->pid_namespace) || selector_is_number(p, end, w->mount_namespace) ||
+		return selector_is_number(p, end, w->pid_namespace) ||
+		       selector_is_number(p, end, w->mount_namespace) ||
 		       selector_is_glob(p, end, w->host);
 	case 'g':
 		return selector_is_in_cgroup(p, end, w->cgroup);
@@ -95,14 +97,16 @@ static inline bool selector_is_letter(char c)
 }
 
 /* Whether the conditions at *p, which moves behind them, hold for an event of @level in @w. */
-static inline bool selector_holds(const char **p, const char *end, const struct selector *w, uint32_t level)
+static inline bool selector_holds(const char **p, const char *end, const struct selector *w,
+				  uint32_t level)
 {
 	uint32_t asked = 0, held = 0;
 	bool holds = true;
 
 	while (*p < end && selector_is_letter(**p)) {
 		char letter = (char)(**p | 0x20);
-		const char *value = *p + 1, *tab = (const char *)memchr(value, '\t', (size_t)(end - value));
+		const char *value = *p + 1,
+			   *tab = (const char *)memchr(value, '\t', (size_t)(end - value));
 		uint32_t bit = 1u << (letter - 'a');
 		bool is_so;
 
@@ -122,7 +126,8 @@ static inline bool selector_holds(const char **p, const char *end, const struct 
 	return holds && asked == held;
 }
 
-/* Which letters, as bits, the rules ask for: not all that a program may be asked is cheap to know. */
+/* Which letters, as bits, the rules ask for: not all that a program may be asked is cheap to know.
+ */
 static inline uint32_t selector_letters(const char *rules, uint32_t size)
 {
 	uint32_t letters = 0;
@@ -132,7 +137,8 @@ static inline uint32_t selector_letters(const char *rules, uint32_t size)
 		const char *end = (const char *)memchr(p, 0, (size_t)(all - p)), *tab;
 
 		end = end ? end : all;
-		while (p < end && selector_is_letter(*p) && (tab = (const char *)memchr(p, '\t', (size_t)(end - p)))) {
+		while (p < end && selector_is_letter(*p) &&
+		       (tab = (const char *)memchr(p, '\t', (size_t)(end - p)))) {
 			letters |= 1u << ((*p | 0x20) - 'a');
 			p = tab + 1;
 		}

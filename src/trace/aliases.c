@@ -47,7 +47,8 @@ void aliases_close(struct aliases *a)
 
 static struct alias *find(const struct aliases *a, uint32_t source, int64_t vpid, int64_t vtid)
 {
-	uint64_t key = ((uint64_t)(uint32_t)vpid << 32 | (uint32_t)vtid) * 0x9E3779B97F4A7C15u + source;
+	uint64_t key =
+		((uint64_t)(uint32_t)vpid << 32 | (uint32_t)vtid) * 0x9E3779B97F4A7C15u + source;
 	uint32_t i = (uint32_t)(key >> 32) & (a->capacity - 1);
 
 	for (; a->at[i].vpid; i = (i + 1) & (a->capacity - 1))
@@ -114,7 +115,8 @@ int64_t aliases_pid(const struct aliases *a, uint32_t source, int64_t vpid, int6
 	return last && last->vpid ? last->pid : vpid;
 }
 
-int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vtid, int64_t pid, int64_t running)
+int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vtid, int64_t pid,
+		    int64_t running)
 {
 	struct alias *one;
 
@@ -129,7 +131,8 @@ int64_t aliases_tid(struct aliases *a, uint32_t source, int64_t vpid, int64_t vt
 		one->pid = (int32_t)pid;
 		one->tid = 0;
 	}
-	/* The first thread has its name already: if it is told here, a switch away from it was not. */
+	/* The first thread has its name already: if it is told here, a switch away from it was not.
+	 */
 	if (running > 0 && running != pid && (!one->tid || one->tid >= ALIASES_FIRST_UNKNOWN))
 		one->tid = (int32_t)running;
 	if (!one->tid)

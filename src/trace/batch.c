@@ -2,9 +2,9 @@
 /*
  * trace/batch.c - many events at once, with all their fields: see trace_batch(), and internal.h.
  *
- * Each stream is decoded ahead by a block of some dozen events, in one go and within one packet; the merge picks
- * from the blocks.  What is no row - a loss, damage, other fields, a packet's end - is never in a block: the
- * stream comes to it as ever, one item at a time.
+ * Each stream is decoded ahead by a block of some dozen events, in one go and within one packet;
+ * the merge picks from the blocks.  What is no row - a loss, damage, other fields, a packet's end -
+ * is never in a block: the stream comes to it as ever, one item at a time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,9 @@ static bool fill(struct stream *s)
 	r->ctf.base_ns = s->base_ns;
 	r->ctf.stream = s->info.number;
 	r->ctf.cpu = s->cpu;
-	r->ctf.rows[0] = (struct ctf_row){ s->time_ns, s->event.class->number, s->info.number, s->cpu, 0, r->ctf.columns };
+	r->ctf.rows[0] =
+		(struct ctf_row){ s->time_ns, s->event.class->number, s->info.number, s->cpu,
+				  0,	      r->ctf.columns };
 	r->ctf.clock[0] = s->reader.clock;
 	r->ctf.n = 1;
 	r->ctf.n_columns = s->event.class->program->n_columns;
@@ -60,10 +62,13 @@ static void count_given(struct stream *s, uint32_t n)
 }
 
 /* Gives rows of @s, which is before all others, as long as it is.  Returns how many. */
-static uint32_t give_one(const struct trace *t, struct stream *s, struct ctf_row *rows, uint32_t n_rows)
+static uint32_t give_one(const struct trace *t, struct stream *s, struct ctf_row *rows,
+			 uint32_t n_rows)
 {
-	/* Of one time the lower number is first; so there is a time that is less than that of @next. */
-	int64_t last = t->next ? t->next->time_ns - (s->info.number > t->next->info.number) : INT64_MAX;
+	/* Of one time the lower number is first; so there is a time that is less than that of
+	 * @next. */
+	int64_t last =
+		t->next ? t->next->time_ns - (s->info.number > t->next->info.number) : INT64_MAX;
 	const struct ctf_row *row = s->rows->ctf.rows + s->rows->given;
 	uint32_t left = s->rows->ctf.n - s->rows->given, n = 0;
 
@@ -88,9 +93,10 @@ static int64_t third_ns(const struct trace *t, uint32_t second)
 }
 
 /*
- * Gives rows of the first two streams, as long as all others are later, and both have any left.  Two that take turns every
- * few events are the rule, one on each CPU: which is next cannot be foreseen, so nothing jumps.
- * Returns how many; it may be none.  The one whose block is spent is the first then: it gave the last row.
+ * Gives rows of the first two streams, as long as all others are later, and both have any left. Two
+ * that take turns every few events are the rule, one on each CPU: which is next cannot be foreseen,
+ * so nothing jumps. Returns how many; it may be none.  The one whose block is spent is the first
+ * then: it gave the last row.
  */
 static uint32_t give_two(struct trace *t, uint32_t second, struct ctf_row *rows, uint32_t n_rows)
 {
@@ -104,15 +110,19 @@ static uint32_t give_two(struct trace *t, uint32_t second, struct ctf_row *rows,
 	struct ctf_row *to = rows;
 
 	for (;;) {
-		size_t n = (size_t)(a_end - a) < (size_t)(b_end - b) ? (size_t)(a_end - a) : (size_t)(b_end - b);
+		size_t n = (size_t)(a_end - a) < (size_t)(b_end - b) ? (size_t)(a_end - a)
+								     : (size_t)(b_end - b);
 
 		n = n < n_rows - (size_t)(to - rows) ? n : n_rows - (size_t)(to - rows);
 		if (!n)
 			break;
 		for (; n; n--) {
-			bool is_a = (a->time_ns < b->time_ns) | ((a->time_ns == b->time_ns) & a_wins);
+			bool is_a =
+				(a->time_ns < b->time_ns) | ((a->time_ns == b->time_ns) & a_wins);
 			uintptr_t mask = -(uintptr_t)is_a;
-			const struct ctf_row *row = (const struct ctf_row *)(((uintptr_t)a & mask) | ((uintptr_t)b & ~mask));
+			const struct ctf_row *row =
+				(const struct ctf_row *)(((uintptr_t)a & mask) |
+							 ((uintptr_t)b & ~mask));
 
 			if (unlikely(row->time_ns >= limit))
 				goto done;
@@ -180,7 +190,8 @@ uint32_t trace_batch(struct trace *t, struct ctf_row *rows, uint32_t n_rows)
 	if (t->follow || !n_rows)
 		return 0;
 	move_on(t);
-	/* A spent block ends it: only when what was lent is not asked for any more the stream may leave its packet. */
+	/* A spent block ends it: only when what was lent is not asked for any more the stream may
+	 * leave its packet. */
 	while (t->n_heap && n < n_rows && !t->is_spent) {
 		if (!t->heap[0]->rows_left && !fill(t->heap[0]))
 			break;
@@ -197,7 +208,8 @@ void trace_unread(struct stream *s)
 	if (!s->rows_left)
 		return;
 	s->rows_left = false;
-	before = r->given ? r->given - 1 : 0; /* the first is what it stood on when the others were decoded */
+	before = r->given ? r->given - 1
+			  : 0; /* the first is what it stood on when the others were decoded */
 	s->reader.clock = r->ctf.clock[before];
 	if (before + 1 < r->ctf.n)
 		s->reader.at = r->ctf.from[before + 1];

@@ -2,8 +2,8 @@
 /*
  * trace/find.c - which traces lie in a directory, and their streams: see internal.h.
  *
- * Asked again, while recordings are followed, it finds what is not known yet.  What is taken away meanwhile,
- * as old pieces of a recording are, is no error then.
+ * Asked again, while recordings are followed, it finds what is not known yet.  What is taken away
+ * meanwhile, as old pieces of a recording are, is no error then.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -59,7 +59,8 @@ static bool has_stream(const struct trace *t, const struct source *src, const ch
 	for (uint32_t i = 0; i < t->n_streams; i++) {
 		const struct trace_stream_info *s = &t->streams[i]->info;
 
-		if (s->source == &src->public && plain_length(s->path) == n && !memcmp(s->path, path, n))
+		if (s->source == &src->public && plain_length(s->path) == n &&
+		    !memcmp(s->path, path, n))
 			return true;
 	}
 	return false;
@@ -84,7 +85,8 @@ static int add_stream(struct trace *t, struct source *src, const char *path, str
 	s = malloc(sizeof *s);
 	if (!s)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
-	err = stream_open(s, &src->public, path, &t->options, refresh_grows(t, src) && !compressed_is_name(path), d);
+	err = stream_open(s, &src->public, path, &t->options,
+			  refresh_grows(t, src) && !compressed_is_name(path), d);
 	if (!err)
 		trace_shift_stream(s);
 	if (!err && s->has_failed) {
@@ -117,7 +119,8 @@ static void describe_source(struct trace *t, struct source *s)
 		c->number = t->n_classes++;
 }
 
-/* 0; 1: it is damaged but usable, with the damage in @d; or -errno: -EAGAIN if there may be more of it soon. */
+/* 0; 1: it is damaged but usable, with the damage in @d; or -errno: -EAGAIN if there may be more of
+ * it soon. */
 static int read_metadata(struct trace *t, struct source *s, struct diag *d)
 {
 	char *name;
@@ -163,8 +166,10 @@ static int source_open(struct trace *t, const char *path, struct source **result
 	return 0;
 }
 
-/* One trace that cannot be read is no reason not to read the others: it is told, and passed over. */
-static int source_open_or_pass(struct trace *t, const char *path, struct source **src, struct diag *d)
+/* One trace that cannot be read is no reason not to read the others: it is told, and passed over.
+ */
+static int source_open_or_pass(struct trace *t, const char *path, struct source **src,
+			       struct diag *d)
 {
 	int err = source_open(t, path, src, d);
 
@@ -174,7 +179,8 @@ static int source_open_or_pass(struct trace *t, const char *path, struct source 
 		return err;
 	t->n_damages++;
 	if (!t->unreadable.text[0])
-		t->unreadable = *d; /* told when there is another that can be read: else it is the error */
+		t->unreadable =
+			*d; /* told when there is another that can be read: else it is the error */
 	else if (t->options.warn)
 		t->options.warn(t->options.context, d->text);
 	return 0;
@@ -212,11 +218,11 @@ static int not_hidden(const struct dirent *e)
 	return e->d_name[0] != '.';
 }
 
-static int open_entry(struct trace *t, struct source *src, const char *path, const char *name, int depth,
-		      struct diag *d);
+static int open_entry(struct trace *t, struct source *src, const char *path, const char *name,
+		      int depth, struct diag *d);
 
-/* Whether entry @i is the packed file of one that is listed too, which counts as long as it is there.  What is
- * sorted between both begins like both. */
+/* Whether entry @i is the packed file of one that is listed too, which counts as long as it is
+ * there.  What is sorted between both begins like both. */
 static bool is_twin(struct dirent **list, int i)
 {
 	const char *name = list[i]->d_name;
@@ -253,7 +259,9 @@ static int open_directory(struct trace *t, const char *path, int depth, struct d
 		return err;
 	n = scandir(path, &list, not_hidden, alphasort);
 	if (n < 0)
-		return t->follow && errno == ENOENT ? 0 : diag_errno(d, "cannot read the directory %s", path);
+		return t->follow && errno == ENOENT
+			       ? 0
+			       : diag_errno(d, "cannot read the directory %s", path);
 	for (int i = 0; i < n; i++) {
 		if (!err && !is_twin(list, i))
 			err = open_entry(t, src, path, list[i]->d_name, depth, d);
@@ -279,8 +287,8 @@ static bool is_other_recording(const char *path, const char *name)
 	return is_recording;
 }
 
-/* A stream.  Of a recording that is being written the file may have been packed since we listed it, also just now;
- * or taken away. */
+/* A stream.  Of a recording that is being written the file may have been packed since we listed it,
+ * also just now; or taken away. */
 static int add_file(struct trace *t, struct source *src, const char *path, struct diag *d)
 {
 	char *packed;
@@ -295,8 +303,8 @@ static int add_file(struct trace *t, struct source *src, const char *path, struc
 	return err == -ENOENT && t->follow ? 0 : err;
 }
 
-static int open_entry(struct trace *t, struct source *src, const char *path, const char *name, int depth,
-		      struct diag *d)
+static int open_entry(struct trace *t, struct source *src, const char *path, const char *name,
+		      int depth, struct diag *d)
 {
 	char *whole;
 	int err = 0;
@@ -304,7 +312,8 @@ static int open_entry(struct trace *t, struct source *src, const char *path, con
 	if (asprintf(&whole, "%s/%s", path, name) < 0)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
 	if (is_directory(whole)) {
-		if (strcmp(name, "index") && !is_other_recording(path, name) && depth < DIRECTORIES_DEEP)
+		if (strcmp(name, "index") && !is_other_recording(path, name) &&
+		    depth < DIRECTORIES_DEEP)
 			err = open_directory(t, whole, depth + 1, d);
 	} else if (src && strcmp(name, "metadata") && strcmp(name, "metadata" COMPRESSED_SUFFIX)) {
 		err = add_file(t, src, whole, d);
@@ -318,8 +327,8 @@ int trace_find(struct trace *t, const char *path, struct diag *d)
 	return open_directory(t, path, 0, d);
 }
 
-/* Recordings whose writers say how far they are, and whose traces have not come yet: from another host the one may be
- * here before the other. */
+/* Recordings whose writers say how far they are, and whose traces have not come yet: from another
+ * host the one may be here before the other. */
 static int expect_recordings(struct trace *t, const char *path, int depth, struct diag *d)
 {
 	struct dirent **list;
@@ -332,7 +341,8 @@ static int expect_recordings(struct trace *t, const char *path, int depth, struc
 		err = refresh_expect(t, path);
 	free(inside);
 	for (int i = 0; i < n; i++) {
-		if (!err && depth < DIRECTORIES_DEEP && asprintf(&inside, "%s/%s", path, list[i]->d_name) > 0) {
+		if (!err && depth < DIRECTORIES_DEEP &&
+		    asprintf(&inside, "%s/%s", path, list[i]->d_name) > 0) {
 			err = is_directory(inside) ? expect_recordings(t, inside, depth + 1, d) : 0;
 			free(inside);
 		}
@@ -351,9 +361,10 @@ int trace_open_path(struct trace *t, const char *path, struct diag *d)
 	int err;
 
 	if (!is_directory(path))
-		return diag_fail(d, -ENOTDIR, "%s: %s", path,
-				 is_file(path) ? "not a directory; a trace is the directory a recording made" :
-						 "no such directory");
+		return diag_fail(
+			d, -ENOTDIR, "%s: %s", path,
+			is_file(path) ? "not a directory; a trace is the directory a recording made"
+				      : "no such directory");
 	while (n > 1 && path[n - 1] == '/')
 		n--;
 	trimmed = strndup(path, n);
@@ -369,6 +380,7 @@ int trace_open_path(struct trace *t, const char *path, struct diag *d)
 		t->options.warn(t->options.context, t->unreadable.text);
 	t->unreadable.text[0] = 0;
 	if (!err && t->n_sources == before && !trace_may_grow(t))
-		err = diag_fail(d, -ENOENT, "%s: no trace here: no file `metadata` in it or below it", path);
+		err = diag_fail(d, -ENOENT,
+				"%s: no trace here: no file `metadata` in it or below it", path);
 	return err;
 }

@@ -2,10 +2,10 @@
 /*
  * trace/hosts.c - see hosts.h.
  *
- * Of one exchange - sent, received there, answered there, received here - the offset is the mean of both
- * ways' differences, and wrong by at most half of what the ways took (Mills, RFC 5905, section 8).  The
- * exchange with the smallest such error is taken.  If others contradict it, clocks have drifted
- * meanwhile: by how much they do is added to the error.
+ * Of one exchange - sent, received there, answered there, received here - the offset is the mean of
+ * both ways' differences, and wrong by at most half of what the ways took (Mills, RFC 5905, section
+ * 8).  The exchange with the smallest such error is taken.  If others contradict it, clocks have
+ * drifted meanwhile: by how much they do is added to the error.
  */
 #include "trace/hosts.h"
 
@@ -15,11 +15,12 @@
 
 enum { PARENTS_MAX = 6 };
 #define TIME_MIN (1000000000ull * 1000000000) /* 2001: before is no wall clock */
-#define TIME_MAX (1ull << 62) /* more is no time of ours, and sums would overflow */
+#define TIME_MAX (1ull << 62)		      /* more is no time of ours, and sums would overflow */
 
-#define ADD_MAX  (1ll << 60)
+#define ADD_MAX (1ll << 60)
 
-/* What the recorder read at one moment: to add to the trace's times to get the host's wall clock. */
+/* What the recorder read at one moment: to add to the trace's times to get the host's wall clock.
+ */
 struct reading {
 	int64_t at_ns; /* wall clock */
 	int64_t add_ns;
@@ -64,16 +65,19 @@ static void read_clock(struct readings *r, FILE *f, int64_t base_ns)
 	int64_t add_ns;
 
 	while (f && fgets(line, sizeof line, f)) {
-		if (sscanf(line, "%llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3], &v[4]) != 5 ||
+		if (sscanf(line, "%llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3], &v[4]) !=
+			    5 ||
 		    v[1] > TIME_MAX || v[4] < TIME_MIN || v[4] > TIME_MAX)
 			continue;
 		add_ns = (int64_t)(v[4] - v[1] - (uint64_t)base_ns);
-		if (add_ns < ADD_MAX && add_ns > -ADD_MAX && !add_reading(r, (struct reading){ (int64_t)v[4], add_ns }))
+		if (add_ns < ADD_MAX && add_ns > -ADD_MAX &&
+		    !add_reading(r, (struct reading){ (int64_t)v[4], add_ns }))
 			return;
 	}
 }
 
-/* As it was nearest to @at_ns; nothing read: the trace began with the wall clock, and it is taken to go on so. */
+/* As it was nearest to @at_ns; nothing read: the trace began with the wall clock, and it is taken
+ * to go on so. */
 static int64_t add_at(const struct readings *r, size_t *i, int64_t at_ns)
 {
 	while (*i + 1 < r->n && r->at[*i + 1].at_ns <= at_ns)

@@ -3,9 +3,10 @@
  * trace/hosts.h - recordings of several hosts on one clock.
  *
  * A relay notes in .duet/clock-relay how a host's wall clock stood to its own, again and again; the
- * recorder in .duet/clock how the trace's clock stood to the host's wall clock.  Together they say by how
- * much the times of a recording are moved to be the relay's.  One number for the whole recording, so that
- * order and durations within a host stay as they were recorded; what that leaves unsaid is in the error.
+ * recorder in .duet/clock how the trace's clock stood to the host's wall clock.  Together they say
+ * by how much the times of a recording are moved to be the relay's.  One number for the whole
+ * recording, so that order and durations within a host stay as they were recorded; what that leaves
+ * unsaid is in the error.
  */
 #ifndef TRACE_HOSTS_H
 #define TRACE_HOSTS_H
@@ -18,8 +19,8 @@ struct hosts_shift {
 	int64_t error_ns; /* at most, either way */
 };
 
-/* hosts_read - for the trace in directory @path, below its recording; @base_ns is its clock's zero, from
- * the Epoch.  False if nothing is known. */
+/* hosts_read - for the trace in directory @path, below its recording; @base_ns is its clock's zero,
+ * from the Epoch.  False if nothing is known. */
 bool hosts_read(const char *path, int64_t base_ns, struct hosts_shift *s);
 
 #endif

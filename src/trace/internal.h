@@ -25,8 +25,9 @@ struct recording; /* refresh.c: that a source belongs to */
 struct source {
 	struct trace_source public;
 	struct ctf_meta meta;
-	uint32_t recording; /* while the trace may grow: its number in follow->recordings; UINT32_MAX: none */
-	bool is_stuck; /* its metadata made no sense: what it has is all it gets */
+	uint32_t recording; /* while the trace may grow: its number in follow->recordings;
+			       UINT32_MAX: none */
+	bool is_stuck;	    /* its metadata made no sense: what it has is all it gets */
 };
 
 struct trace {
@@ -39,19 +40,20 @@ struct trace {
 	uint32_t n_heap;
 	struct stream *next; /* what heap[0] must stay before; NULL: it is alone */
 	uint32_t n_classes;
-	uint64_t n_damages; /* of metadata */
+	uint64_t n_damages;	/* of metadata */
 	struct diag unreadable; /* why the first trace that is none was passed over */
 	enum trace_mode mode;
-	bool is_spent; /* ROWS */
-	struct text hosts; /* what is said about their clocks */
-	struct stream *given; /* BACKWARD */
-	bool is_part; /* of another trace, whose sources and maps it uses */
+	bool is_spent;		/* ROWS */
+	struct text hosts;	/* what is said about their clocks */
+	struct stream *given;	/* BACKWARD */
+	bool is_part;		/* of another trace, whose sources and maps it uses */
 	struct refresh *follow; /* NULL: it is read as it was at open */
 };
 
 static inline bool trace_is_before(const struct stream *a, const struct stream *b)
 {
-	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->info.number < b->info.number);
+	return a->time_ns < b->time_ns ||
+	       (a->time_ns == b->time_ns && a->info.number < b->info.number);
 }
 
 /* The streams not at their end into the heap. */
@@ -86,7 +88,8 @@ void trace_sink(struct trace *t, uint32_t i);
 /* heap[0] to its place, after its time has changed. */
 void trace_heap_sift(struct trace *t);
 
-/* batch.c: what was decoded ahead and not given is not read yet, of a stream; of all, and from ROWS to FRESH. */
+/* batch.c: what was decoded ahead and not given is not read yet, of a stream; of all, and from ROWS
+ * to FRESH. */
 void trace_unread(struct stream *s);
 void trace_leave_batch(struct trace *t);
 

@@ -12,26 +12,35 @@
 enum { NAME_MAX_BYTES = 16, CPUS_MAX = 4096 };
 static const uint32_t THREADS_MAX = 1u << 20; /* of all hosts; later ones stay without name */
 
-enum role { ROLE_NONE, ROLE_DUMP, ROLE_SWITCH, ROLE_FORK, ROLE_TASK, ROLE_EXEC, ROLE_RENAME, ROLE_PROCNAME };
+enum role {
+	ROLE_NONE,
+	ROLE_DUMP,
+	ROLE_SWITCH,
+	ROLE_FORK,
+	ROLE_TASK,
+	ROLE_EXEC,
+	ROLE_RENAME,
+	ROLE_PROCNAME
+};
 
 struct class_plan {
 	enum role role;
 	const struct ctf_op *tid, *pid, *procname; /* contexts */
-	const struct ctf_op *field[5]; /* as the role wants them */
+	const struct ctf_op *field[5];		   /* as the role wants them */
 };
 
 struct thread {
 	uint64_t key; /* host << 32 | tid, plus 1: 0 is an empty place */
-	int32_t pid; /* -1: unknown */
+	int32_t pid;  /* -1: unknown */
 	uint8_t size;
 	char name[NAME_MAX_BYTES];
 };
 
 struct names {
 	struct class_plan *plans; /* by class number */
-	uint32_t *hosts; /* by source number */
+	uint32_t *hosts;	  /* by source number */
 	uint32_t n_classes, n_sources, n_hosts;
-	int32_t *running; /* tid by host and cpu, for kernels traced without a tid context */
+	int32_t *running;	/* tid by host and cpu, for kernels traced without a tid context */
 	struct thread *threads; /* open addressing, never more than half full */
 	uint32_t n_threads, capacity;
 	struct aliases *aliases;
@@ -44,7 +53,8 @@ static const struct {
 } roles[] = {
 	{ "lttng_statedump_process_state", ROLE_DUMP, { "tid", "pid", "name" } },
 	{ "sched_switch", ROLE_SWITCH, { "prev_tid", "prev_comm", "next_tid", "next_comm" } },
-	{ "sched_process_fork", ROLE_FORK,
+	{ "sched_process_fork",
+	  ROLE_FORK,
 	  { "child_tid", "child_pid", "child_comm", "parent_tid", "parent_pid" } },
 	{ "task_newtask", ROLE_TASK, { "pid", "clone_flags" } },
 	{ "sched_process_exec", ROLE_EXEC, { "tid", "filename" } },
@@ -56,13 +66,16 @@ static const struct {
 /* The kernel's events are those of the thread that ran: what that one calls itself comes second. */
 static void plan_class(struct class_plan *p, const struct ctf_event_class *c, bool is_kernel)
 {
-	const struct ctf_op *tid = ctf_class_find(c, CTF_CONTEXT, "tid"), *vtid = ctf_class_find(c, CTF_CONTEXT, "vtid");
-	const struct ctf_op *pid = ctf_class_find(c, CTF_CONTEXT, "pid"), *vpid = ctf_class_find(c, CTF_CONTEXT, "vpid");
+	const struct ctf_op *tid = ctf_class_find(c, CTF_CONTEXT, "tid"),
+			    *vtid = ctf_class_find(c, CTF_CONTEXT, "vtid");
+	const struct ctf_op *pid = ctf_class_find(c, CTF_CONTEXT, "pid"),
+			    *vpid = ctf_class_find(c, CTF_CONTEXT, "vpid");
 
 	p->tid = vtid && !(is_kernel && tid) ? vtid : tid;
 	p->pid = vpid && !(is_kernel && pid) ? vpid : pid;
 	/* What perf records: kernel/perf/profile.c, profile_own.c. */
-	if (!strcmp(c->name, "profile") || !strncmp(c->name, "counter_", 8) || !strncmp(c->name, "thread_", 7))
+	if (!strcmp(c->name, "profile") || !strncmp(c->name, "counter_", 8) ||
+	    !strncmp(c->name, "thread_", 7))
 		p->pid = ctf_class_find(c, CTF_PAYLOAD, "pid");
 	p->procname = ctf_class_find(c, CTF_CONTEXT, "procname");
 	for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
@@ -80,7 +93,8 @@ static void number_hosts(struct names *n, const struct trace *t, uint32_t first)
 	for (uint32_t i = first; i < trace_n_sources(t); i++) {
 		uint32_t same = 0;
 
-		while (same < i && strcmp(trace_source(t, same)->hostname, trace_source(t, i)->hostname))
+		while (same < i &&
+		       strcmp(trace_source(t, same)->hostname, trace_source(t, i)->hostname))
 			same++;
 		n->hosts[i] = same < i ? n->hosts[same] : n->n_hosts++;
 	}
@@ -98,7 +112,8 @@ static void *extend(void *array, size_t old, size_t n, size_t size)
 
 static bool extend_running(struct names *n, uint32_t before)
 {
-	int32_t *bigger = reallocarray(n->running, (n->n_hosts + (size_t)1) * CPUS_MAX, sizeof *bigger);
+	int32_t *bigger =
+		reallocarray(n->running, (n->n_hosts + (size_t)1) * CPUS_MAX, sizeof *bigger);
 
 	if (!bigger)
 		return false;
@@ -111,7 +126,8 @@ static bool extend_running(struct names *n, uint32_t before)
 static bool extend_all(struct names *n, const struct trace *t)
 {
 	uint32_t n_hosts = n->n_hosts;
-	struct class_plan *plans = extend(n->plans, n->n_classes, trace_n_classes(t), sizeof *plans);
+	struct class_plan *plans =
+		extend(n->plans, n->n_classes, trace_n_classes(t), sizeof *plans);
 	uint32_t *hosts;
 
 	if (plans)
@@ -132,9 +148,11 @@ int names_update(struct names *n, const struct trace *t, struct diag *d)
 	if (!extend_all(n, t))
 		return diag_fail(d, -ENOMEM, "no memory for names of threads");
 	for (uint32_t i = 0; i < trace_n_sources(t); i++)
-		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c; c = c->next)
+		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c;
+		     c = c->next)
 			if (c->number >= n->n_classes)
-				plan_class(&n->plans[c->number], c, trace_source(t, i)->domain == TRACE_KERNEL);
+				plan_class(&n->plans[c->number], c,
+					   trace_source(t, i)->domain == TRACE_KERNEL);
 	n->n_classes = trace_n_classes(t);
 	n->n_sources = trace_n_sources(t);
 	return 0;
@@ -204,7 +222,8 @@ static bool grow(struct names *n)
 
 static struct thread *find(const struct names *n, uint32_t host, int64_t tid)
 {
-	struct thread *t = place_of(n->threads, n->capacity, ((uint64_t)host << 32 | (uint32_t)tid) + 1);
+	struct thread *t =
+		place_of(n->threads, n->capacity, ((uint64_t)host << 32 | (uint32_t)tid) + 1);
 
 	return t->key ? t : NULL;
 }
@@ -276,9 +295,10 @@ static void learn_fork(struct names *n, uint32_t host, const struct class_plan *
 	set_pid(n, host, number(e, p->field[3]), number(e, p->field[4]));
 }
 
-/* sched_process_fork does not say whether it made a thread or a process: this does, right before. */
-static void learn_task(struct names *n, uint32_t host, const struct class_plan *p, const struct trace_event *e,
-		       const struct thread_identity *w)
+/* sched_process_fork does not say whether it made a thread or a process: this does, right before.
+ */
+static void learn_task(struct names *n, uint32_t host, const struct class_plan *p,
+		       const struct trace_event *e, const struct thread_identity *w)
 {
 	const struct thread *parent = w->tid > 0 ? find(n, host, w->tid) : NULL;
 	int64_t child = number(e, p->field[0]), flags = number(e, p->field[1]);
@@ -306,8 +326,8 @@ static void learn_exec(struct names *n, uint32_t host, const struct class_plan *
 	name_thread(n, host, number(e, p->field[0]), text, size < 15 ? size : 15);
 }
 
-static void learn(struct names *n, uint32_t host, const struct class_plan *p, const struct trace_event *e,
-		  const struct thread_identity *w)
+static void learn(struct names *n, uint32_t host, const struct class_plan *p,
+		  const struct trace_event *e, const struct thread_identity *w)
 {
 	switch (p->role) {
 	case ROLE_NONE:
@@ -340,7 +360,8 @@ static void learn(struct names *n, uint32_t host, const struct class_plan *p, co
 }
 
 /* The thread that ran, as the kernel told, where and when the event was recorded; or NULL. */
-static const struct thread *selector_ran(struct names *n, uint32_t host, const struct trace_event *e)
+static const struct thread *selector_ran(struct names *n, uint32_t host,
+					 const struct trace_event *e)
 {
 	int64_t tid = e->cpu == TRACE_CPU_UNKNOWN ? -1 : *running_on(n, host, e->cpu);
 
@@ -368,8 +389,9 @@ static void rename_to_host(struct names *n, uint32_t host, const struct class_pl
 	w->pid = aliases_pid(n->aliases, source, vpid, running ? running->pid : 0);
 	if (w->pid == vpid)
 		return;
-	w->tid = aliases_tid(n->aliases, source, vpid, vtid, w->pid,
-			     running && (running->pid < 0 || running->pid == w->pid) ? tid_of(running) : 0);
+	w->tid = aliases_tid(
+		n->aliases, source, vpid, vtid, w->pid,
+		running && (running->pid < 0 || running->pid == w->pid) ? tid_of(running) : 0);
 }
 
 static void identify(struct names *n, uint32_t host, const struct class_plan *p,
@@ -379,7 +401,8 @@ static void identify(struct names *n, uint32_t host, const struct class_plan *p,
 	if (p->tid)
 		w->tid = number(e, p->tid);
 	else if (e->stream->source->domain == TRACE_KERNEL)
-		w->tid = p->role == ROLE_SWITCH ? number(e, p->field[0]) : *running_on(n, host, e->cpu);
+		w->tid = p->role == ROLE_SWITCH ? number(e, p->field[0])
+						: *running_on(n, host, e->cpu);
 	if (p->pid)
 		w->pid = number(e, p->pid);
 	w->vpid = w->pid;

@@ -2,17 +2,18 @@
 /*
  * trace/refresh.c - recordings that are read while they are written: trace_refresh().
  *
- * A recording says up to when all is in its files (base/progress.h).  That, not what is in the files, decides
- * how far events may be given: an idle stream holds nobody back, and a stream that is written late holds back
- * all, which is what order needs.  In each round:
+ * A recording says up to when all is in its files (base/progress.h).  That, not what is in the
+ * files, decides how far events may be given: an idle stream holds nobody back, and a stream that
+ * is written late holds back all, which is what order needs.  In each round:
  *
  *   (1) how far it is, before anything else is looked at
  *   (2) which traces and streams there are, and how much of each stream its index names
  *   (3) metadata, which were written before that
  *   (4) the packets' headers
  *
- * What is at most MARGIN_NS younger than the recording's word is not given yet: a writer may be interrupted
- * between reading the clock and publishing.  Who takes longer than that is late, and counted.
+ * What is at most MARGIN_NS younger than the recording's word is not given yet: a writer may be
+ * interrupted between reading the clock and publishing.  Who takes longer than that is late, and
+ * counted.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,12 +34,12 @@ struct recording {
 	char *path;
 	uint32_t whole; /* that it is a piece of, or NONE: the whole says how far it is */
 	struct progress progress;
-	bool is_new; /* something was written since the last round, */
+	bool is_new;	/* something was written since the last round, */
 	bool is_unread; /* or there was none */
-	bool grew; /* when it was last asked */
+	bool grew;	/* when it was last asked */
 	bool is_silent;
 	bool has_base;
-	int64_t base_ns; /* its clock's zero, from the Epoch, moved as its sources are */
+	int64_t base_ns;       /* its clock's zero, from the Epoch, moved as its sources are */
 	uint64_t last_read_ns; /* by our clock: when it said something new */
 };
 
@@ -65,8 +66,8 @@ static bool grows(const struct refresh *f, const struct recording *r)
 {
 	const struct progress *whole = r->whole == NONE ? NULL : &f->recordings[r->whole].progress;
 
-	/* A piece whose collector was killed is put in order by the next one: until then its end is not final.  That
-	 * it is may come from another host before what it is about. */
+	/* A piece whose collector was killed is put in order by the next one: until then its end is
+	 * not final.  That it is may come from another host before what it is about. */
 	if (whole && r->progress.state == PROGRESS_CUT && whole->state == PROGRESS_GROWS)
 		return !r->progress.is_finished || whole->is_relayed;
 	return r->progress.state == PROGRESS_GROWS;
@@ -98,12 +99,17 @@ static int find_recording(struct refresh *f, const char *path, uint32_t *number)
 				       memcmp(f->recordings[i].path, path, (size_t)length)))
 		i++;
 	if (i == f->n_recordings) {
-		bigger = i < RECORDINGS_MAX ? reallocarray(f->recordings, i + (size_t)1, sizeof *bigger) : NULL;
+		bigger = i < RECORDINGS_MAX
+				 ? reallocarray(f->recordings, i + (size_t)1, sizeof *bigger)
+				 : NULL;
 		if (!bigger)
 			return -ENOMEM;
 		f->recordings = bigger;
-		bigger[i] = (struct recording){ .path = strndup(path, (size_t)length), .last_read_ns = monotonic_ns(),
-						.is_new = true, .is_unread = true, .grew = true };
+		bigger[i] = (struct recording){ .path = strndup(path, (size_t)length),
+						.last_read_ns = monotonic_ns(),
+						.is_new = true,
+						.is_unread = true,
+						.grew = true };
 		if (!bigger[i].path)
 			return -ENOMEM;
 		bigger[i].whole = whole_of(f, bigger[i].path);
@@ -164,7 +170,8 @@ int refresh_expect(struct trace *t, const char *path)
 
 bool refresh_grows(const struct trace *t, const struct source *s)
 {
-	return t->follow && s->recording != NONE && grows(t->follow, &t->follow->recordings[s->recording]);
+	return t->follow && s->recording != NONE &&
+	       grows(t->follow, &t->follow->recordings[s->recording]);
 }
 
 bool trace_may_grow(const struct trace *t)
@@ -203,12 +210,15 @@ static void client_recordings(struct refresh *f)
 		progress_read(r->path, &r->progress);
 		if (r->progress.written_ns < before_ns)
 			r->progress.written_ns = before_ns;
-		r->grew = grows(f, r); /* also a piece that is cut ends with its whole, which comes before it */
+		r->grew = grows(f, r); /* also a piece that is cut ends with its whole, which comes
+					  before it */
 		r->is_new |= !r->grew || r->progress.written_ns > before_ns;
-		r->is_new |= r->whole != NONE && f->recordings[r->whole].is_new; /* which comes before its pieces */
+		r->is_new |= r->whole != NONE &&
+			     f->recordings[r->whole].is_new; /* which comes before its pieces */
 		if (r->is_new)
 			r->last_read_ns = now_ns;
-		r->is_silent = r->whole == NONE && grows(f, r) && now_ns - r->last_read_ns > SILENT_NS;
+		r->is_silent =
+			r->whole == NONE && grows(f, r) && now_ns - r->last_read_ns > SILENT_NS;
 	}
 }
 
@@ -218,7 +228,8 @@ static void set_base(struct recording *r, const struct trace_source *s)
 
 	if (!c || r->has_base || c->freq != 1000000000)
 		return;
-	r->base_ns = (int64_t)((uint64_t)c->offset_s * 1000000000u + (uint64_t)c->offset + (uint64_t)s->shift_ns);
+	r->base_ns = (int64_t)((uint64_t)c->offset_s * 1000000000u + (uint64_t)c->offset +
+			       (uint64_t)s->shift_ns);
 	r->has_base = true;
 }
 
@@ -363,7 +374,8 @@ static int read_all_metadata(struct trace *t, struct diag *d)
 	int err = 0;
 
 	for (uint32_t i = 0; i < t->n_sources && !err; i++)
-		if (is_new(t, t->sources[i]) && t->sources[i]->meta.parser && !t->sources[i]->is_stuck)
+		if (is_new(t, t->sources[i]) && t->sources[i]->meta.parser &&
+		    !t->sources[i]->is_stuck)
 			err = read_metadata(t, t->sources[i], d);
 	return err;
 }
@@ -387,7 +399,8 @@ static int extend_streams(struct trace *t, struct diag *d)
 	return err;
 }
 
-/* What was at its end goes on; what will never go on gives back its memory, and the disk what was deleted. */
+/* What was at its end goes on; what will never go on gives back its memory, and the disk what was
+ * deleted. */
 static void wake_streams(struct trace *t)
 {
 	for (uint32_t i = 0; i < t->n_streams; i++) {
@@ -429,7 +442,8 @@ int trace_refresh(struct trace *t, struct diag *d)
 		trace_advance(t);
 	client_recordings(f);
 	if (any_new(f)) {
-		/* First: a new stream of a recording that has ended is listed as it is found, and must be described. */
+		/* First: a new stream of a recording that has ended is listed as it is found, and
+		 * must be described. */
 		err = read_all_metadata(t, d);
 		if (!err)
 			err = look(t, d);
@@ -439,7 +453,8 @@ int trace_refresh(struct trace *t, struct diag *d)
 		if (!err)
 			err = extend_streams(t, d);
 	}
-	heap = err ? NULL : reallocarray(t->heap, t->n_streams + (size_t)1, sizeof(struct stream *));
+	heap = err ? NULL
+		   : reallocarray(t->heap, t->n_streams + (size_t)1, sizeof(struct stream *));
 	if (err || !heap)
 		return err ? err : diag_fail(d, -ENOMEM, "no memory to follow recordings");
 	t->heap = heap;

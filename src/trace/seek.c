@@ -128,8 +128,8 @@ static struct stream *copy_stream(const struct stream *s, const struct trace_opt
 	return copy;
 }
 
-int trace_part(const struct trace *t, uint32_t number, void (*warn)(void *context, const char *text), void *context,
-	       struct trace **result)
+int trace_part(const struct trace *t, uint32_t number,
+	       void (*warn)(void *context, const char *text), void *context, struct trace **result)
 {
 	uint32_t first = number == TRACE_ALL_STREAMS ? 0 : number;
 	uint32_t n = number == TRACE_ALL_STREAMS ? t->n_streams : 1;

@@ -73,9 +73,8 @@ static void name_events(const struct trace *t, struct summary *s, const uint64_t
 
 		for (const struct ctf_event_class *c = src->meta->events; c; c = c->next)
 			if (of_class[c->number])
-				s->events[n++] = (struct summary_event){
-					c->name, src->domain, of_class[c->number]
-				};
+				s->events[n++] = (struct summary_event){ c->name, src->domain,
+									 of_class[c->number] };
 	}
 	qsort(s->events, n, sizeof *s->events, by_name);
 	for (uint32_t i = 0; i < n; i++) {

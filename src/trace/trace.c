@@ -28,17 +28,20 @@
 /* A host's clocks begin anew with each boot. */
 static bool is_same_host(const struct trace_source *a, const struct trace_source *b)
 {
-	const struct ctf_clock *x = ctf_meta_clock(a->meta, NULL), *y = ctf_meta_clock(b->meta, NULL);
+	const struct ctf_clock *x = ctf_meta_clock(a->meta, NULL),
+			       *y = ctf_meta_clock(b->meta, NULL);
 
-	return !strcmp(a->hostname, b->hostname) &&
-	       (!x || !y || !x->has_uuid || !y->has_uuid || !memcmp(x->uuid, y->uuid, sizeof x->uuid));
+	return !strcmp(a->hostname, b->hostname) && (!x || !y || !x->has_uuid || !y->has_uuid ||
+						     !memcmp(x->uuid, y->uuid, sizeof x->uuid));
 }
 
-static void say_host(struct trace *t, const struct trace_source *s, const struct hosts_shift *shift, bool is_known)
+static void say_host(struct trace *t, const struct trace_source *s, const struct hosts_shift *shift,
+		     bool is_known)
 {
 	const char *name = *s->hostname ? s->hostname : s->path;
 
-	text_addf(&t->hosts, t->hosts.size ? "; " : "times of several hosts by their relay's clock: ");
+	text_addf(&t->hosts,
+		  t->hosts.size ? "; " : "times of several hosts by their relay's clock: ");
 	if (is_known)
 		text_addf(&t->hosts, "%.64s moved by %+.6f s, to within %.6f s", name,
 			  (double)shift->shift_ns / 1e9, (double)shift->error_ns / 1e9);
@@ -49,7 +52,8 @@ static void say_host(struct trace *t, const struct trace_source *s, const struct
 /* Of one recording, or of parts of one that lie in several places: users' parts at a relay. */
 static bool is_same_clock(const struct trace_source *a, const struct trace_source *b)
 {
-	const struct ctf_clock *x = ctf_meta_clock(a->meta, NULL), *y = ctf_meta_clock(b->meta, NULL);
+	const struct ctf_clock *x = ctf_meta_clock(a->meta, NULL),
+			       *y = ctf_meta_clock(b->meta, NULL);
 
 	return x && y && x->offset_s == y->offset_s && x->offset == y->offset && is_same_host(a, b);
 }
@@ -64,18 +68,25 @@ static struct host_shift read_shift(const struct trace_source *s)
 	const struct ctf_clock *c = ctf_meta_clock(s->meta, NULL);
 	struct host_shift reported = { .is_known = false };
 
-	reported.is_known = c && c->freq == 1000000000 &&
-			hosts_read(s->path, (int64_t)((uint64_t)c->offset_s * 1000000000u + (uint64_t)c->offset), &reported.by);
+	reported.is_known =
+		c && c->freq == 1000000000 &&
+		hosts_read(s->path,
+			   (int64_t)((uint64_t)c->offset_s * 1000000000u + (uint64_t)c->offset),
+			   &reported.by);
 	return reported;
 }
 
-/* The surest of those that have its clock: all are moved alike, and nothing within a host changes. */
-static struct host_shift shift_of(const struct trace *t, const struct host_shift *reported, uint32_t number)
+/* The surest of those that have its clock: all are moved alike, and nothing within a host changes.
+ */
+static struct host_shift shift_of(const struct trace *t, const struct host_shift *reported,
+				  uint32_t number)
 {
 	uint32_t best = number;
 
 	for (uint32_t i = 0; i < t->n_sources; i++)
-		if (reported[i].is_known && (!reported[best].is_known || reported[i].by.error_ns < reported[best].by.error_ns) &&
+		if (reported[i].is_known &&
+		    (!reported[best].is_known ||
+		     reported[i].by.error_ns < reported[best].by.error_ns) &&
 		    is_same_clock(&t->sources[i]->public, &t->sources[number]->public))
 			best = i;
 	return reported[best];
@@ -133,13 +144,15 @@ static void share_memory(struct trace *t)
 	enum { ALL = 96 << 20 };
 	uint64_t keep = ALL / (t->n_streams + 1u);
 
-	keep = keep < STREAM_KEEP_MIN ? STREAM_KEEP_MIN : keep > STREAM_KEEP_MAX ? STREAM_KEEP_MAX : keep;
+	keep = keep < STREAM_KEEP_MIN	? STREAM_KEEP_MIN
+	       : keep > STREAM_KEEP_MAX ? STREAM_KEEP_MAX
+					: keep;
 	for (uint32_t i = 0; i < t->n_streams; i++)
 		t->streams[i]->keep = keep;
 }
 
-int trace_open(struct trace **result, const char *const *paths, int n, const struct trace_options *o,
-	       struct diag *d)
+int trace_open(struct trace **result, const char *const *paths, int n,
+	       const struct trace_options *o, struct diag *d)
 {
 	struct trace *t = calloc(1, sizeof *t);
 	struct diag unused;

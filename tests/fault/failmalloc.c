@@ -2,8 +2,8 @@
 /*
  * tests/fault/failmalloc.c - preloaded: the FAULT_MALLOC-th allocation fails.  0 only counts.
  *
- * FAULT_COUNT names a file for the count.  Only the process that is started with it: its children find
- * no preload.
+ * FAULT_COUNT names a file for the count.  Only the process that is started with it: its children
+ * find no preload.
  */
 #include <errno.h>
 #include <fcntl.h>

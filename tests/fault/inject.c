@@ -6,14 +6,14 @@
  *
  *   -n N         which call, from 1; none: only count
  *   -e ERRNO     how it fails; default ENOMEM
- *   -l LIBRARY   count only calls that this library makes: a return address into it lies on top of the
- *                stack, as libc's wrappers are leaves or nearly so
- *   -s           only from the end of the dynamic loader's work on: its failures are its own
- *   -f           children made by fork and clone too
- *   -o REPORT    "calls COUNT", and "failed NAME" with the number of the call that was made to fail
+ *   -l LIBRARY   count only calls that this library makes: a return address into it lies on top of
+ * the stack, as libc's wrappers are leaves or nearly so -s           only from the end of the
+ * dynamic loader's work on: its failures are its own -f           children made by fork and clone
+ * too -o REPORT    "calls COUNT", and "failed NAME" with the number of the call that was made to
+ * fail
  *
- * The exit status is the command's; 128 + signal if one killed it.  By ptrace(2), so that it works for
- * static programs and for everything libc does on its own.
+ * The exit status is the command's; 128 + signal if one killed it.  By ptrace(2), so that it works
+ * for static programs and for everything libc does on its own.
  */
 #include <errno.h>
 #include <signal.h>
@@ -78,8 +78,8 @@ static bool find_text(struct task *t, const char *file)
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof line, f)) {
 		line[strcspn(line, "\n")] = 0;
-		if (strstr(line, " r-xp ") && strchr(line, '/') && strstr(strchr(line, '/'), file) &&
-		    sscanf(line, "%lx-%lx", &begin, &end) == 2) {
+		if (strstr(line, " r-xp ") && strchr(line, '/') &&
+		    strstr(strchr(line, '/'), file) && sscanf(line, "%lx-%lx", &begin, &end) == 2) {
 			t->text_begin = begin;
 			t->text_end = end;
 			t->knows_text = true;
@@ -97,7 +97,8 @@ static bool is_from_library(struct task *t, const struct user_regs_struct *r)
 
 	if (!o.library)
 		return true;
-	if (!find_text(t, o.library) || process_vm_readv(t->tid, &to, 1, &from, 1, 0) != (ssize_t)sizeof words)
+	if (!find_text(t, o.library) ||
+	    process_vm_readv(t->tid, &to, 1, &from, 1, 0) != (ssize_t)sizeof words)
 		return false;
 	for (int i = 0; i < STACK_WORDS; i++)
 		if (words[i] >= t->text_begin && words[i] < t->text_end)
@@ -108,7 +109,8 @@ static bool is_from_library(struct task *t, const struct user_regs_struct *r)
 /* The loader has system calls of its own; whoever uses libc's runs after it. */
 static bool is_from_loader(struct task *t, const struct user_regs_struct *r)
 {
-	if (o.skip_loader && find_text(t, "/ld-linux") && r->rip >= t->text_begin && r->rip < t->text_end)
+	if (o.skip_loader && find_text(t, "/ld-linux") && r->rip >= t->text_begin &&
+	    r->rip < t->text_end)
 		return true;
 	o.skip_loader = false;
 	return false;
@@ -117,7 +119,8 @@ static bool is_from_loader(struct task *t, const struct user_regs_struct *r)
 static bool may_fail(long number)
 {
 	return number != SYS_exit && number != SYS_exit_group && number != SYS_rt_sigreturn &&
-	       number != SYS_execve && number != SYS_getpid && number != SYS_gettid; /* cannot fail */
+	       number != SYS_execve && number != SYS_getpid &&
+	       number != SYS_gettid; /* cannot fail */
 }
 
 static void on_call(struct task *t)
@@ -132,8 +135,8 @@ static void on_call(struct task *t)
 		    !is_from_library(t, &r) || ++o.count != o.n)
 			return;
 		o.failed = (long)r.orig_rax;
-		/* brk has no errors: it answers what it had before, as it does when asked for 0.  close
-		 * closes whatever it says. */
+		/* brk has no errors: it answers what it had before, as it does when asked for 0.
+		 * close closes whatever it says. */
 		t->is_to_fail = true;
 		t->argument = r.rdi;
 		if (o.failed == SYS_brk)

@@ -30,7 +30,8 @@ static void note(const char *path, const char *who)
 
 	if (fd < 0)
 		_exit(3);
-	(void)!write(fd, line, (size_t)snprintf(line, sizeof line, "%d %s %d\n", run, who, attempted));
+	(void)!write(fd, line,
+		     (size_t)snprintf(line, sizeof line, "%d %s %d\n", run, who, attempted));
 	close(fd);
 }
 

@@ -3,7 +3,8 @@
  * tests/fuzz/fuzz.c - libFuzzer's door to the readers: see README.md beside it.
  *
  * FUZZ=metadata: the input is a metadata file, TSDL (plain or packets) or CTF 2.
- * FUZZ=trace: up to the first NUL, metadata; then a stream file.  Every field is read, forward and backward.
+ * FUZZ=trace: up to the first NUL, metadata; then a stream file.  Every field is read, forward and
+ * backward.
  */
 #include <fcntl.h>
 #include <stdint.h>

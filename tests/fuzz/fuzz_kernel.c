@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/fuzz/fuzz_kernel.c - libFuzzer's door to what is believed of the kernel and of programs: see README.md beside it.
+ * tests/fuzz/fuzz_kernel.c - libFuzzer's door to what is believed of the kernel and of programs:
+ * see README.md beside it.
  *
  * FUZZ=format: a `format` file, and the layouts made of it.
- * FUZZ=page: up to the first NUL, a `format` file, of an event beside some fixed ones; then a sub-buffer, whose events are
- * converted in their place, and with contexts.
- * FUZZ=btf: the kernel's description of its types.
- * FUZZ=usdt: a program on disk, with its functions and markers; what their operands become.
+ * FUZZ=page: up to the first NUL, a `format` file, of an event beside some fixed ones; then a
+ * sub-buffer, whose events are converted in their place, and with contexts. FUZZ=btf: the kernel's
+ * description of its types. FUZZ=usdt: a program on disk, with its functions and markers; what
+ * their operands become.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -83,9 +84,11 @@ static void set_up_page(void)
 	must(!kernel_classes_init(&classes, PAGE_MAX));
 	add_fixed(10, "plain", "field:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n");
 	add_fixed(11, "text", "field:__data_loc char[] s;\toffset:8;\tsize:4;\tsigned:0;\n");
-	add_fixed(12, "sys_enter", "field:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
+	add_fixed(12, "sys_enter",
+		  "field:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
 		  "field:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n");
-	add_fixed(13, "sys_exit", "field:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
+	add_fixed(13, "sys_exit",
+		  "field:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
 		  "field:long ret;\toffset:16;\tsize:8;\tsigned:1;\n");
 }
 
@@ -95,7 +98,8 @@ size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t siz
 	(void)ns;
 	if (!c)
 		return size;
-	memmove(event + KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX, event + KERNEL_EVENT_HEADER, size - KERNEL_EVENT_HEADER);
+	memmove(event + KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX,
+		event + KERNEL_EVENT_HEADER, size - KERNEL_EVENT_HEADER);
 	memset(event + KERNEL_EVENT_HEADER, 0xc0, KERNEL_CONTEXTS_BYTES_MAX);
 	return size + KERNEL_CONTEXTS_BYTES_MAX;
 }
@@ -103,7 +107,8 @@ size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t siz
 /* With @room its events get contexts.  Returns how many there are. */
 static uint64_t convert(const uint8_t *bytes, size_t size, uint8_t *room)
 {
-	uint8_t *page = malloc(size), *last = room ? room : page, *end = room ? room + ROOM : page + size;
+	uint8_t *page = malloc(size), *last = room ? room : page,
+		*end = room ? room + ROOM : page + size;
 	uint64_t last_ns = 0, n_events = 0;
 	struct kernel_page p;
 	struct kernel_packet k;
@@ -113,7 +118,8 @@ static uint64_t convert(const uint8_t *bytes, size_t size, uint8_t *room)
 	if (room)
 		kernel_page_widen(&p, (struct kernel_contexts *)&classes, room, ROOM);
 	while (kernel_page_next(&p, &k)) {
-		must(k.events >= last && k.events + k.size <= end && k.size >= k.n_events * (size_t)KERNEL_EVENT_HEADER);
+		must(k.events >= last && k.events + k.size <= end &&
+		     k.size >= k.n_events * (size_t)KERNEL_EVENT_HEADER);
 		must(k.begin_ns >= last_ns && k.end_ns >= k.begin_ns);
 		last = room ? room : k.events + k.size;
 		last_ns = k.end_ns;
@@ -210,7 +216,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static const struct {
 		const char *name;
 		void (*of)(const uint8_t *, size_t);
-	} connections[] = { { "format", format_of }, { "page", page_of }, { "btf", btf_of }, { "usdt", usdt_of } };
+	} connections[] = {
+		{ "format", format_of }, { "page", page_of }, { "btf", btf_of }, { "usdt", usdt_of }
+	};
 	const char *which = getenv("FUZZ");
 
 	for (size_t i = 0; which && i < sizeof connections / sizeof *connections; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/fuzz/parts.c - libFuzzer's doors to the other parsers: what recordings, programs and peers may say.
+ * tests/fuzz/parts.c - libFuzzer's doors to the other parsers: what recordings, programs and peers
+ * may say.
  *
  * FUZZ names one of the table at the end.  What a door does with its input stands above it.
  */
@@ -33,8 +34,16 @@ static char directory[64];
 
 static void clean(void)
 {
-	static const char *const names[] = { "file", "metadata", "s0", "index/s0.idx", "index", ".duet/clock", ".duet/clock-relay",
-					     ".duet/kallsyms", ".duet/maps", ".duet" };
+	static const char *const names[] = { "file",
+					     "metadata",
+					     "s0",
+					     "index/s0.idx",
+					     "index",
+					     ".duet/clock",
+					     ".duet/clock-relay",
+					     ".duet/kallsyms",
+					     ".duet/maps",
+					     ".duet" };
 	char path[128];
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -106,8 +115,9 @@ static void try_packed(const uint8_t *bytes, size_t size)
 	compressed_close(p);
 }
 
-static const char schema[] = "13 t:m u32 a str s i64 b i16[] v chr[5] c enum(i8:IDLE, BUSY, DONE = -7) e "
-			     "f32 r str t u8[3] p u16 last";
+static const char schema[] =
+	"13 t:m u32 a str s i64 b i16[] v chr[5] c enum(i8:IDLE, BUSY, DONE = -7) e "
+	"f32 r str t u8[3] p u16 last";
 
 static bool no_context(const struct filter_source *s, uint32_t number, struct filter_value *v)
 {
@@ -117,8 +127,8 @@ static bool no_context(const struct filter_source *s, uint32_t number, struct fi
 }
 
 /* Code, of a schema, linked and run upon a payload. */
-static void run_code(const uint8_t *code, size_t code_size, const char *words, size_t n_words, const uint8_t *payload,
-		     size_t n_payload)
+static void run_code(const uint8_t *code, size_t code_size, const char *words, size_t n_words,
+		     const uint8_t *payload, size_t n_payload)
 {
 	const struct filter_source nothing = { no_context };
 	static union {
@@ -127,7 +137,8 @@ static void run_code(const uint8_t *code, size_t code_size, const char *words, s
 	} linked;
 	struct filter_problem problem;
 
-	if (filter_payload_link(&linked.f, sizeof linked, code, code_size, words, n_words, ~0u, &problem))
+	if (filter_payload_link(&linked.f, sizeof linked, code, code_size, words, n_words, ~0u,
+				&problem))
 		filter_run(&linked.f, payload, n_payload, &nothing);
 }
 
@@ -239,7 +250,8 @@ static void saw(void *arg, const struct ctf_recovered *s)
 /* What a killed collector left: the size of an index (u16), the index, a stream. */
 static void try_index(const uint8_t *bytes, size_t size)
 {
-	static const char metadata[] = "/* CTF 1.8 */\ntrace { major = 1; minor = 8; };\nevent { name = a; id";
+	static const char metadata[] =
+		"/* CTF 1.8 */\ntrace { major = 1; minor = 8; };\nevent { name = a; id";
 	size_t n = size < 2 ? 0 : bytes[0] | (size_t)bytes[1] << 8;
 	struct diag d;
 	int seen = 0;
@@ -260,7 +272,8 @@ static void try_message(const uint8_t *bytes, size_t size)
 	struct message m;
 
 	for (size_t at = 0; at < size;) {
-		long n = message_read(&m, copy + at, size - at, at ? MESSAGE_MAX : MESSAGE_FIRST_MAX);
+		long n = message_read(&m, copy + at, size - at,
+				      at ? MESSAGE_MAX : MESSAGE_FIRST_MAX);
 
 		if (n <= 0)
 			break;
@@ -311,9 +324,10 @@ static const struct {
 	const char *name;
 	void (*try)(const uint8_t *bytes, size_t size);
 } connections[] = {
-	{ "packed", try_packed }, { "filter", try_filter }, { "code", try_code }, { "schema", try_schema },
-	{ "kallsyms", try_kallsyms }, { "maps", try_maps }, { "clock", try_clock }, { "index", try_index },
-	{ "message", try_message }, { "control", try_control }, { "elf", try_elf },
+	{ "packed", try_packed },   { "filter", try_filter },	  { "code", try_code },
+	{ "schema", try_schema },   { "kallsyms", try_kallsyms }, { "maps", try_maps },
+	{ "clock", try_clock },	    { "index", try_index },	  { "message", try_message },
+	{ "control", try_control }, { "elf", try_elf },
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

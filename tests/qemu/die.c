@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/qemu/die.c - kills all processes but the first, from the inside of one, when it is about to write to tracefs.
+ * tests/qemu/die.c - kills all processes but the first, from the inside of one, when it is about to
+ * write to tracefs.
  *
- * Preloaded: steps are counted from when the tracer is set the second time, which is when a recorder puts it back; at step
- * DIE of the environment it dies.  Only for a guest.
+ * Preloaded: steps are counted from when the tracer is set the second time, which is when a
+ * recorder puts it back; at step DIE of the environment it dies.  Only for a guest.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -23,7 +23,8 @@ struct walk {
 	uint32_t *next; /* number of each writer's next event, at least */
 	uint64_t n_events, n_lost, n_lost_packets, unwritten_bytes;
 	bool is_snapshot;
-	bool *is_there; /* by serial; else NULL.  Then that is all that is asked: it is written on */
+	bool *is_there; /* by serial; else NULL.  Then that is all that is asked: it is written on
+			 */
 	const char *what;
 };
 
@@ -37,7 +38,8 @@ static void on_warning(void *context, const char *text)
 		sim_log("%s: %s", w->what, text);
 }
 
-static void wrong(const struct walk *w, const struct trace_event *e, const char *what, uint32_t serial)
+static void wrong(const struct walk *w, const struct trace_event *e, const char *what,
+		  uint32_t serial)
 {
 	if (sim->plan.liars)
 		return;
@@ -77,7 +79,8 @@ static void check_event(struct walk *w, const struct trace_event *e)
 		digest(number[0]);
 		digest(e->clock);
 	}
-	if (!sim_check_event((uint32_t)number[0], (uint32_t)number[1], (uint32_t)number[2], text, size))
+	if (!sim_check_event((uint32_t)number[0], (uint32_t)number[1], (uint32_t)number[2], text,
+			     size))
 		return wrong(w, e, "is not what was written", (uint32_t)number[0]);
 	if (w->is_there) {
 		w->is_there[number[0]] = true;
@@ -121,12 +124,15 @@ static void read_trace(struct walk *w, const char *path)
 
 void check_flushed(uint32_t ended)
 {
-	struct walk w = { .what = "a recording that was flushed", .is_there = calloc(sim->n_events + 1, sizeof *w.is_there) };
+	struct walk w = { .what = "a recording that was flushed",
+			  .is_there = calloc(sim->n_events + 1, sizeof *w.is_there) };
 	uint32_t missing = 0, first = 0;
 	char out[280];
 
-	/* A day has thousands: later ones are looked at when the recording has grown by a part of itself. */
-	if (++sim->n_flushes > 50 && sim->n_events < sim->n_events_looked + sim->n_events_looked / 8) {
+	/* A day has thousands: later ones are looked at when the recording has grown by a part of
+	 * itself. */
+	if (++sim->n_flushes > 50 &&
+	    sim->n_events < sim->n_events_looked + sim->n_events_looked / 8) {
 		free(w.is_there);
 		return;
 	}
@@ -136,13 +142,17 @@ void check_flushed(uint32_t ended)
 	for (uint32_t i = 0; i < sim->n_events; i++) {
 		const struct sim_event *e = &sim->events[i];
 
-		if (e->status == SIM_WRITTEN && e->ended <= ended && !w.is_there[i] && !sim->plan.overwrite[e->channel])
+		if (e->status == SIM_WRITTEN && e->ended <= ended && !w.is_there[i] &&
+		    !sim->plan.overwrite[e->channel])
 			first = missing++ ? first : i;
 	}
 	free(w.is_there);
 	if (missing)
-		sim_fail("%u events were written when a flush was asked for, which was done, and are not there; the first is serial %u, event %u of writer %u in channel %u",
-			 missing, first, sim->events[first].number, sim->events[first].writer, sim->events[first].channel);
+		sim_fail("%u events were written when a flush was asked for, which was done, and "
+			 "are not there; the first is serial %u, event %u of writer %u in channel "
+			 "%u",
+			 missing, first, sim->events[first].number, sim->events[first].writer,
+			 sim->events[first].channel);
 }
 
 static void check_written(bool all_written, uint64_t unwritten)
@@ -160,21 +170,25 @@ static void check_written(bool all_written, uint64_t unwritten)
 	}
 	digest(missing);
 	if (missing && (all_written || bytes > unwritten))
-		sim_fail("%llu events were written and are not there (%llu bytes at least, %llu said not to be written); the first is serial %u, event %u of writer %u in channel %u",
-			 (unsigned long long)missing, (unsigned long long)bytes, (unsigned long long)unwritten, first,
-			 sim->events[first].number, sim->events[first].writer, sim->events[first].channel);
+		sim_fail("%llu events were written and are not there (%llu bytes at least, %llu "
+			 "said not to be written); the first is serial %u, event %u of writer %u "
+			 "in channel %u",
+			 (unsigned long long)missing, (unsigned long long)bytes,
+			 (unsigned long long)unwritten, first, sim->events[first].number,
+			 sim->events[first].writer, sim->events[first].channel);
 	for (uint32_t i = 0; i < sim->plan.n_channels && all_written; i++)
-		if (sim->plan.overwrite[i] && sim->last_on[i] && !sim->events[sim->last_on[i] - 1].seen)
-			sim_fail("the newest event of flight recorder %u is not there (serial %u)", i,
-				 sim->last_on[i] - 1);
+		if (sim->plan.overwrite[i] && sim->last_on[i] &&
+		    !sim->events[sim->last_on[i] - 1].seen)
+			sim_fail("the newest event of flight recorder %u is not there (serial %u)",
+				 i, sim->last_on[i] - 1);
 }
 
 static void check_lost(const struct walk *w, const struct recorder_result *r, bool all_written)
 {
 	/* Who died in a write may have counted it, or not. */
 	if (r->app_lost < sim->n_refused || r->app_lost > sim->n_refused + sim->n_unknown)
-		sim_fail("%u events were refused, %u more perhaps; %llu are counted as lost", sim->n_refused,
-			 sim->n_unknown, (unsigned long long)r->app_lost);
+		sim_fail("%u events were refused, %u more perhaps; %llu are counted as lost",
+			 sim->n_refused, sim->n_unknown, (unsigned long long)r->app_lost);
 	if (all_written && w->n_lost != r->app_lost)
 		sim_fail("%llu events are counted as lost, and the streams tell of %llu",
 			 (unsigned long long)r->app_lost, (unsigned long long)w->n_lost);
@@ -218,7 +232,8 @@ static void check_with_babeltrace(const char *path, uint64_t n_events)
 	unsigned long long n = 0;
 	FILE *f;
 
-	snprintf(command, sizeof command, "babeltrace2 %s 2>%s/complaints | grep -c ' sim:event_'", path, sim_directory);
+	snprintf(command, sizeof command, "babeltrace2 %s 2>%s/complaints | grep -c ' sim:event_'",
+		 path, sim_directory);
 	f = popen(command, "r");
 	if (f && fgets(line, sizeof line, f))
 		n = strtoull(line, NULL, 10);
@@ -241,8 +256,8 @@ void check_recording(const struct recorder_result *r, bool all_written)
 	digest(w.n_events);
 	digest(r->app_lost);
 	sim_log("%llu events in the files, %llu lost; result: %llu lost, %llu unwritten bytes",
-		(unsigned long long)w.n_events, (unsigned long long)w.n_lost, (unsigned long long)r->app_lost,
-		(unsigned long long)r->app_unwritten);
+		(unsigned long long)w.n_events, (unsigned long long)w.n_lost,
+		(unsigned long long)r->app_lost, (unsigned long long)r->app_unwritten);
 	if (sim_asks_babeltrace && !sim->plan.liars && w.n_events)
 		check_with_babeltrace(out, w.n_events);
 	if (!sim->plan.liars) {

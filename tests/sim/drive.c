@@ -24,7 +24,8 @@ static char output[300];
 static size_t memory_size;
 static uint64_t failed_before; /* writes, when it began to end */
 
-/* ---------------------------------------------------------------- what a collector does in one turn */
+/* ---------------------------------------------------------------- what a collector does in one
+ * turn */
 
 static void pass(void *arg)
 {
@@ -42,14 +43,16 @@ static void work(void *arg)
 /* Of each door: how many requests of the crowd were heard since it had something to say. */
 static uint32_t passed_by[SESSION_CONNECTIONS];
 
-/* A program waits for one request of the crowd at most, however many those are: all peers are one client. */
+/* A program waits for one request of the crowd at most, however many those are: all peers are one
+ * client. */
 static void read_requests(int i)
 {
 	const struct connection *connections = collector.session.connections;
 	pid_t crowd = (pid_t)(SIM_FIRST_PID + SIM_PIDS);
 
 	for (int k = 0; k < SESSION_CONNECTIONS && connections[i].client == crowd; k++)
-		if (k != i && connections[k].fd >= 0 && connections[k].has_sent && connections[k].client != crowd && ++passed_by[k] > 1)
+		if (k != i && connections[k].fd >= 0 && connections[k].has_sent &&
+		    connections[k].client != crowd && ++passed_by[k] > 1)
 			sim_fail("a program waits for %u requests of somebody else", passed_by[k]);
 	collector_read(&collector, i);
 	passed_by[i] = 0;
@@ -75,9 +78,12 @@ static void serve(void *arg)
 	for (int i = 1; i < n; i++)
 		if (at[i].revents)
 			collector_readable(&collector, connection[i]);
-	for (int i = 0, k; at[0].revents && i < SESSION_CONNECTIONS && (k = collector_accept(&collector)) >= 0; i++)
+	for (int i = 0, k;
+	     at[0].revents && i < SESSION_CONNECTIONS && (k = collector_accept(&collector)) >= 0;
+	     i++)
 		passed_by[k] = 0;
-	for (int i = 0, k; i < HEAR_MOST && !collector.stop && (k = collector_next(&collector)) >= 0; i++)
+	for (int i = 0, k;
+	     i < HEAR_MOST && !collector.stop && (k = collector_next(&collector)) >= 0; i++)
 		read_requests(k);
 	collector_end_turn(&collector);
 }
@@ -126,8 +132,8 @@ static void die(void *arg, ucontext_t *u)
 	_exit(SIM_KILLED);
 }
 
-/* Some calls to the world from now on, or some instructions after one: what matters is close to them.  Or some
- * instructions from now on, which are returned. */
+/* Some calls to the world from now on, or some instructions after one: what matters is close to
+ * them.  Or some instructions from now on, which are returned. */
 static int64_t draw_event(bool dies)
 {
 	sim->dies = dies;
@@ -160,7 +166,8 @@ static void turn_and_die(void (*what)(void *arg))
 static bool turn(void (*what)(void *arg))
 {
 	int64_t n = -1;
-	uint32_t kills = sim->ending && sim->plan.kills ? 300 : sim->plan.kills; /* there is but one end */
+	uint32_t kills =
+		sim->ending && sim->plan.kills ? 300 : sim->plan.kills; /* there is but one end */
 	bool dies = !sim->quiet && sim_chance(kills);
 
 	sim->event_at_call = -1;
@@ -256,16 +263,19 @@ static void set_options(void)
 		c->bytes = (uint64_t)sim->plan.chunk_bytes * sim->plan.chunks;
 		c->chunk_bytes = sim->plan.chunk_bytes;
 		c->flight_recorder = sim->plan.overwrite[i];
-		c->block_timeout_us = i == 1 && !c->flight_recorder ? sim->plan.block_timeout_us : 0;
+		c->block_timeout_us =
+			i == 1 && !c->flight_recorder ? sim->plan.block_timeout_us : 0;
 	}
-	options = (struct recorder_options){ .path = output,
-					     .session = "sim",
-					     .channels = channels,
-					     .n_channels = (int)sim->plan.n_channels,
-					     .trace_chunks = { .rotate = sim->plan.rotate_bytes,
-							 .rotate_bytes = sim->plan.rotate_bytes,
-							 .rotate_ns = sim->plan.rotate_bytes * 20000ull },
-					     .keep = true };
+	options = (struct recorder_options){
+		.path = output,
+		.session = "sim",
+		.channels = channels,
+		.n_channels = (int)sim->plan.n_channels,
+		.trace_chunks = { .rotate = sim->plan.rotate_bytes,
+				  .rotate_bytes = sim->plan.rotate_bytes,
+				  .rotate_ns = sim->plan.rotate_bytes * 20000ull },
+		.keep = true
+	};
 	for (uint32_t i = 0; i < sim->plan.n_channels; i++)
 		options.flight_recorder |= sim->plan.overwrite[i];
 }
@@ -288,11 +298,13 @@ bool drive_begin(void)
 		return false;
 	}
 	memory_size = collector.session.memory_size;
-	sim_memory = mmap(NULL, memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, collector.session.memory_fd, 0);
+	sim_memory = mmap(NULL, memory_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			  collector.session.memory_fd, 0);
 	as_kept = collector;
 	/* Orders of closing are counted modulo 2^30. */
 	for (uint32_t i = 0; i < sim->plan.n_channels; i++)
-		collector.session.pools[i].shared->order += sim_draw(2) ? (1u << 30) - sim_draw(300) : 0;
+		collector.session.pools[i].shared->order +=
+			sim_draw(2) ? (1u << 30) - sim_draw(300) : 0;
 	return true;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/peers.c - what comes through the collector's socket: programs that join, requests, crowds that say
- * nothing, halves, garbage.  The sockets are real; that a peer's pid is what it claims is played in world.c.
+ * sim/peers.c - what comes through the collector's socket: programs that join, requests, crowds
+ * that say nothing, halves, garbage.  The sockets are real; that a peer's pid is what it claims is
+ * played in world.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@
 
 enum {
 	BLOCK_TIMEOUT_NS = 1000000000, /* of a program that joins */
-	/* Of who asks, in rounds of the collector's loop.  No time: it did nothing while its host slept. */
+	/* Of who asks, in rounds of the collector's loop.  No time: it did nothing while its host
+	   slept. */
 	BLOCK_TIMEOUT_ROUNDS = 8,
 };
 
@@ -46,7 +48,9 @@ static int come(uint32_t pid)
 
 static void ask(struct sim_program *p)
 {
-	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_SESSION_MEMORY_VERSION, .pid = p->pid };
+	struct abi_join q = { .magic = ABI_JOIN_MAGIC,
+			      .version = ABI_SESSION_MEMORY_VERSION,
+			      .pid = p->pid };
 
 	snprintf(q.program, sizeof q.program, "sim-%u", p->pid - SIM_FIRST_PID);
 	p->fd = come(p->pid);
@@ -80,7 +84,10 @@ static void hear_answer(struct sim_program *p)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec v = { &a, sizeof a };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+	struct msghdr m = { .msg_iov = &v,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof control };
 	ssize_t n = recvmsg(p->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	struct cmsghdr *c;
 	int fd = -1;
@@ -130,7 +137,8 @@ static void request(struct peer *p)
 		"{\"verb\":\"no such\"}",
 		"{\"verb\":\"stop\"}",
 	};
-	uint32_t n_verbs = sizeof verbs / sizeof *verbs, i = sim_draw(n_verbs - (sim->plan.idle || sim_chance(950)));
+	uint32_t n_verbs = sizeof verbs / sizeof *verbs,
+		 i = sim_draw(n_verbs - (sim->plan.idle || sim_chance(950)));
 	int n;
 
 #pragma GCC diagnostic push
@@ -169,7 +177,8 @@ static struct peer *new_peer(void)
 
 		if (p->fd)
 			continue;
-		*p = (struct peer){ .fd = come(SIM_FIRST_PID + SIM_PIDS), .since_round = n_rounds,
+		*p = (struct peer){ .fd = come(SIM_FIRST_PID + SIM_PIDS),
+				    .since_round = n_rounds,
 				    .kills = sim->n_kills,
 				    .comers = sim->n_waiting,
 				    .ended = sim->n_ended };
@@ -226,7 +235,8 @@ static void keep_snapshot(const char *answer)
 /* The collector died, a crowd came behind it, or it ends. */
 static bool may_be_turned_away(const struct peer *p)
 {
-	return p->kills != sim->n_kills || sim->n_waiting - p->comers >= SESSION_CONNECTIONS || collector.stop;
+	return p->kills != sim->n_kills || sim->n_waiting - p->comers >= SESSION_CONNECTIONS ||
+	       collector.stop;
 }
 
 static void read_requests(struct peer *p)
@@ -235,8 +245,10 @@ static void read_requests(struct peer *p)
 	ssize_t n = recv(p->fd, text, sizeof text - 1, MSG_DONTWAIT);
 
 	if (n < 0 && errno == EAGAIN) {
-		if (p->wants_answer && n_rounds - p->since_round > BLOCK_TIMEOUT_ROUNDS && !sim->plan.liars) {
-			sim_fail("nobody answered %s in %d rounds", p->request, BLOCK_TIMEOUT_ROUNDS);
+		if (p->wants_answer && n_rounds - p->since_round > BLOCK_TIMEOUT_ROUNDS &&
+		    !sim->plan.liars) {
+			sim_fail("nobody answered %s in %d rounds", p->request,
+				 BLOCK_TIMEOUT_ROUNDS);
 			leave(p);
 		}
 		return;
@@ -250,7 +262,8 @@ static void read_requests(struct peer *p)
 		sim->n_answers++;
 		if (strstr(p->request, "snapshot") && strstr(text, "\"ok\":true"))
 			keep_snapshot(text);
-		if (!strcmp(p->request, flush_request) && strstr(text, "\"ok\":true") && !sim->plan.liars)
+		if (!strcmp(p->request, flush_request) && strstr(text, "\"ok\":true") &&
+		    !sim->plan.liars)
 			check_flushed(p->ended);
 		sim_log("answer %s", text);
 	}
@@ -266,7 +279,7 @@ void peers_act(void)
 	} else if (sim_chance(20)) {
 		for (uint32_t n = sim_draw(100); n; n--)
 			somebody(); /* a crowd */
-		new_program(); /* and who comes behind it */
+		new_program();	    /* and who comes behind it */
 	} else {
 		somebody();
 	}

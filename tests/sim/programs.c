@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/programs.c - programs that write into the pools, and the ledger of what they wrote: see sim.h.
+ * sim/programs.c - programs that write into the pools, and the ledger of what they wrote: see
+ * sim.h.
  *
- * They write with the real write paths.  A write may be cut short by death before any instruction, or be
- * interrupted there: then others run, the collector too, and if it was in the middle of a restartable sequence it begins
- * again, perhaps on another processor.
+ * They write with the real write paths.  A write may be cut short by death before any instruction,
+ * or be interrupted there: then others run, the collector too, and if it was in the middle of a
+ * restartable sequence it begins again, perhaps on another processor.
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +38,8 @@ static char letter(uint32_t check, size_t i)
 	return (char)('a' + (check + i * 7) % 26);
 }
 
-bool sim_check_event(uint32_t serial, uint32_t number, uint32_t check, const char *text, size_t size)
+bool sim_check_event(uint32_t serial, uint32_t number, uint32_t check, const char *text,
+		     size_t size)
 {
 	if (serial >= sim->n_events || check != check_of(serial, number) ||
 	    sim->events[serial].number != number || sim->events[serial].size != size)
@@ -60,11 +62,12 @@ struct sim_program *program_of(uint32_t pid)
 
 void program_attach(struct sim_program *p, uint32_t host_pid)
 {
-	const struct abi_session_memory *session_memory = (const struct abi_session_memory *)sim_memory;
+	const struct abi_session_memory *session_memory =
+		(const struct abi_session_memory *)sim_memory;
 
 	for (uint32_t i = 0; i < sim->plan.n_channels; i++)
-		if (pool_attach(&p->views[i], sim_memory + session_memory->channels[i].offset, session_memory->channels[i].size,
-				host_pid)) {
+		if (pool_attach(&p->views[i], sim_memory + session_memory->channels[i].offset,
+				session_memory->channels[i].size, host_pid)) {
 			if (!sim->plan.liars)
 				sim_fail("the pool of channel %u is not sound", i);
 			p->incarnation = SIM_GONE;
@@ -91,7 +94,8 @@ void program_die(struct sim_program *p)
 	sim->n_deaths++;
 }
 
-/* ---------------------------------------------------------------- what happens in the middle of a write */
+/* ---------------------------------------------------------------- what happens in the middle of a
+ * write */
 
 static void others_run(void)
 {
@@ -176,7 +180,8 @@ static uint32_t class_of(struct sim_program *p, uint32_t channel)
 	uint32_t i = sim_draw(SIM_CLASSES);
 
 	if (!p->ids[channel][i]) {
-		int n = snprintf(schema, sizeof schema, "6 sim:event_%u u32 serial u32 number u32 check str text", i);
+		int n = snprintf(schema, sizeof schema,
+				 "6 sim:event_%u u32 serial u32 number u32 check str text", i);
 
 		p->ids[channel][i] = pool_schema(&p->views[channel], schema, (size_t)n);
 	}
@@ -254,7 +259,9 @@ static void lie(struct sim_program *p)
 	uint32_t i = sim_draw(sizeof words / sizeof *words);
 	uint64_t value = (uint64_t)sim_draw(UINT32_MAX) << 32 | sim_draw(UINT32_MAX);
 
-	*words[i] = sim_draw(3) ? value : sim_draw(2) ? *words[i] ^ 1ull << sim_draw(64) : value & 7;
+	*words[i] = sim_draw(3)	  ? value
+		    : sim_draw(2) ? *words[i] ^ 1ull << sim_draw(64)
+				  : value & 7;
 	sim_log("program %u lies", p->pid);
 }
 

@@ -4,9 +4,9 @@
  *
  *	sim [--verbose] [--soak] [--first] [--twice] [--babeltrace] [--runs N] [SEED]
  *
- * Runs seed SEED (1), or the N seeds from it on, with --first to the first that fails; with --soak days with little in
- * them; with --twice each again, and then both must have come to the same; with --babeltrace it must read the same
- * events.  Status 1 if one failed; it says how to repeat it.
+ * Runs seed SEED (1), or the N seeds from it on, with --first to the first that fails; with --soak
+ *days with little in them; with --twice each again, and then both must have come to the same; with
+ *--babeltrace it must read the same events.  Status 1 if one failed; it says how to repeat it.
  */
 #include <dirent.h>
 #include <malloc.h>
@@ -51,7 +51,8 @@ void sim_fail(const char *format, ...)
 		va_start(ap, format);
 		printf("# seed %llu: ", (unsigned long long)sim->seed);
 		vprintf(format, ap);
-		printf("\n#   again: tests/sim/sim %s--verbose %llu\n", is_soak ? "--soak " : "", (unsigned long long)sim->seed);
+		printf("\n#   again: tests/sim/sim %s--verbose %llu\n", is_soak ? "--soak " : "",
+		       (unsigned long long)sim->seed);
 		fflush(stdout);
 		va_end(ap);
 	}
@@ -144,7 +145,8 @@ static void draw_plan(struct sim_plan *p)
 /* Hours: a suspended host.  Half a second: one that is too busy to let us run. */
 static void jump(void)
 {
-	uint64_t ns = sim_draw(2) ? sim_draw_scaled(500000000) : 1000000000ull * sim_draw_scaled(100000);
+	uint64_t ns =
+		sim_draw(2) ? sim_draw_scaled(500000000) : 1000000000ull * sim_draw_scaled(100000);
 
 	sim_log("nothing runs for %llu ms", (unsigned long long)ns / 1000000);
 	if (sim_draw(2))
@@ -197,7 +199,8 @@ static void period(void)
 	round_of_loop();
 }
 
-/* Mostly nothing: the collector looks now and then, the rest of its passes would see nothing, too. */
+/* Mostly nothing: the collector looks now and then, the rest of its passes would see nothing, too.
+ */
 static void idle(void)
 {
 	uint64_t until = sim->now_ns + 1000000000ull * sim_draw_scaled(1200);
@@ -247,9 +250,12 @@ static int count_descriptors(void)
 
 static void report_plan(const struct sim_plan *p)
 {
-	sim_log("plan: %llu s, %u cpus, %u chunks of %u, flight recorders %d%d%d, patience %u, load %u, deaths %u, kills %u, interrupts %u, disk %u, slow %u, peers %u, jumps %u, requests %u, rotates %u, liars %d, fails %d",
-		(unsigned long long)p->duration_ns / 1000000000, p->n_cpus, p->chunks, p->chunk_bytes, p->overwrite[0],
-		p->overwrite[1], p->overwrite[2], p->block_timeout_us, p->load, p->deaths, p->kills, p->preempts, p->disk, p->slow,
+	sim_log("plan: %llu s, %u cpus, %u chunks of %u, flight recorders %d%d%d, patience %u, "
+		"load %u, deaths %u, kills %u, interrupts %u, disk %u, slow %u, peers %u, jumps "
+		"%u, requests %u, rotates %u, liars %d, fails %d",
+		(unsigned long long)p->duration_ns / 1000000000, p->n_cpus, p->chunks,
+		p->chunk_bytes, p->overwrite[0], p->overwrite[1], p->overwrite[2],
+		p->block_timeout_us, p->load, p->deaths, p->kills, p->preempts, p->disk, p->slow,
 		p->peers, p->jumps, p->requests, p->rotate_bytes, p->liars, p->fails);
 }
 
@@ -280,7 +286,8 @@ static uint64_t run(uint64_t seed)
 	if (!drive_begin())
 		return 0;
 	peers_begin();
-	for (uint64_t end_ns = sim->now_ns + sim->plan.duration_ns; sim->now_ns < end_ns && !sim->failed && !collector.stop;) {
+	for (uint64_t end_ns = sim->now_ns + sim->plan.duration_ns;
+	     sim->now_ns < end_ns && !sim->failed && !collector.stop;) {
 		period();
 		if (sim->plan.idle && sim_chance(20))
 			idle();
@@ -290,10 +297,12 @@ static uint64_t run(uint64_t seed)
 		sim_fail("%d descriptors before, %d after", before, count_descriptors());
 	check_memory();
 	if (sim_verbose)
-		printf("seed %llu: %u events, %u refused, %u unknown; %u passes, %u kills, %u interrupted, %u joined, %u died, %u answers, %u snapshots, %u flushes (%u asked for in a pass), %llu failed writes; digest %016llx\n",
-		       (unsigned long long)seed, sim->n_events, sim->n_refused, sim->n_unknown, sim->n_passes,
-		       sim->n_kills, sim->n_preempted, sim->n_joins, sim->n_deaths, sim->n_answers, sim->n_snapshots, sim->n_flushes,
-		       sim->n_flushes_in_pass,
+		printf("seed %llu: %u events, %u refused, %u unknown; %u passes, %u kills, %u "
+		       "interrupted, %u joined, %u died, %u answers, %u snapshots, %u flushes (%u "
+		       "asked for in a pass), %llu failed writes; digest %016llx\n",
+		       (unsigned long long)seed, sim->n_events, sim->n_refused, sim->n_unknown,
+		       sim->n_passes, sim->n_kills, sim->n_preempted, sim->n_joins, sim->n_deaths,
+		       sim->n_answers, sim->n_snapshots, sim->n_flushes, sim->n_flushes_in_pass,
 		       (unsigned long long)sim->n_failed_writes, (unsigned long long)sim->digest);
 	return sim->digest;
 }
@@ -311,7 +320,8 @@ static void begin(void)
 {
 	char runtime[280];
 
-	snprintf(sim_directory, sizeof sim_directory, "%s/duet-sim-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+	snprintf(sim_directory, sizeof sim_directory, "%s/duet-sim-XXXXXX",
+		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
 	if (!mkdtemp(sim_directory))
 		exit(2);
 	snprintf(runtime, sizeof runtime, "%s/run", sim_directory);

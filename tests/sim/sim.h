@@ -2,9 +2,9 @@
 /*
  * sim/sim.h - the collector under a seeded simulator: what its parts share.
  *
- * The real collector, the real write paths, real files and sockets, in one process and one thread; only
- * what is not repeatable is played: the clock, the processors, deaths, the disk's moods, who runs when.  All of it
- * is drawn from one seed, so a run is repeated by its number.
+ * The real collector, the real write paths, real files and sockets, in one process and one thread;
+ * only what is not repeatable is played: the clock, the processors, deaths, the disk's moods, who
+ * runs when.  All of it is drawn from one seed, so a run is repeated by its number.
  *
  *   world.c      what the collector calls: taken over when linked (-Wl,--wrap)
  *   step.c       code interrupted, or ended, before its n-th instruction
@@ -14,9 +14,9 @@
  *   check.c      what is in the files, held against the ledger
  *   run.c        one seed from beginning to end
  *
- * A collector that is to die does its turn in a forked child, which does not come back: so memory that is
- * shared with it is as a killed one leaves it, and what was private is as it was.  Hence `struct sim`, which
- * both change, is in shared memory.
+ * A collector that is to die does its turn in a forked child, which does not come back: so memory
+ * that is shared with it is as a killed one leaves it, and what was private is as it was.  Hence
+ * `struct sim`, which both change, is in shared memory.
  */
 #ifndef SIM_H
 #define SIM_H
@@ -40,19 +40,20 @@ enum {
 	SIM_CPUS = 4,
 	SIM_PEERS = 128,
 	SIM_FIRST_PID = 5000000, /* above Linux's, below ABI_HOLDER_UNKNOWN */
-	SIM_PIDS = 40, /* few: they are used again */
+	SIM_PIDS = 40,		 /* few: they are used again */
 };
 
-/* UNKNOWN: its writer died in it.  Then it may be in the files, or be counted as lost, or neither. */
+/* UNKNOWN: its writer died in it.  Then it may be in the files, or be counted as lost, or neither.
+ */
 enum sim_status { SIM_UNKNOWN, SIM_WRITTEN, SIM_REFUSED };
 
 struct sim_event {
 	uint8_t status, channel;
 	uint8_t seen; /* times, in the files */
 	uint16_t writer;
-	uint16_t size; /* of its text */
+	uint16_t size;	 /* of its text */
 	uint32_t number; /* of its writer */
-	uint32_t ended; /* as which of all; 0: it has not, or its writer died */
+	uint32_t ended;	 /* as which of all; 0: it has not, or its writer died */
 };
 
 enum sim_life { SIM_GONE, SIM_ASKS, SIM_JOINED };
@@ -81,10 +82,11 @@ struct sim_plan {
 	bool overwrite[SIM_CHANNELS];
 	uint32_t block_timeout_us;
 	uint32_t load; /* events a second, about */
-	uint32_t deaths, kills, preempts, disk, peers, jumps, requests; /* of 1000: how likely at each chance */
-	uint32_t slow; /* a write to the disk takes up to so many ns */
+	uint32_t deaths, kills, preempts, disk, peers, jumps,
+		requests;      /* of 1000: how likely at each chance */
+	uint32_t slow;	       /* a write to the disk takes up to so many ns */
 	uint32_t rotate_bytes; /* 0: in one piece */
-	bool idle; /* hours with bursts in between */
+	bool idle;	       /* hours with bursts in between */
 	bool liars;
 	bool fails; /* the disk fails to the end */
 };
@@ -102,26 +104,28 @@ struct sim {
 	uint64_t n_failed_writes;
 	/* Who runs. */
 	uint32_t in_collector; /* depth */
-	bool quiet; /* nothing is to go wrong just now */
-	bool ending; /* programs record no more */
-	int64_t event_at_call; /* calls to the world until the collector dies or is interrupted; -1: it is not */
-	int64_t event_after; /* or so many instructions after that call; -1: in it */
+	bool quiet;	       /* nothing is to go wrong just now */
+	bool ending;	       /* programs record no more */
+	int64_t event_at_call; /* calls to the world until the collector dies or is interrupted; -1:
+				  it is not */
+	int64_t event_after;   /* or so many instructions after that call; -1: in it */
 	bool dies;
 	uint32_t cpu;
 	/* Programs. */
 	struct sim_program programs[SIM_PROGRAMS];
 	uint32_t n_writers;
 	uint32_t n_events, n_refused, n_unknown, n_ended;
-	uint32_t numbers[1 << 16]; /* of each writer, so far */
+	uint32_t numbers[1 << 16];	/* of each writer, so far */
 	uint32_t last_on[SIM_CHANNELS]; /* last serial written there */
 	/* Connections that wait to be let in, in order: whose they are. */
 	uint32_t who; /* connects now; 0: the collector itself */
 	uint32_t waiting[4096], n_waiting, n_let_in;
 	uint32_t pid_of_fd[4096];
 	/* What the run was worth. */
-	uint32_t n_passes, n_kills, n_takeovers, n_preempted, n_deaths, n_joins, n_answers, n_snapshots, n_flushes, n_flushes_in_pass;
+	uint32_t n_passes, n_kills, n_takeovers, n_preempted, n_deaths, n_joins, n_answers,
+		n_snapshots, n_flushes, n_flushes_in_pass;
 	uint32_t n_events_looked; /* there were so many when what a flush left was looked at last */
-	bool is_snapshot[512]; /* whole, by number */
+	bool is_snapshot[512];	  /* whole, by number */
 	uint64_t digest;
 	bool failed;
 	struct sim_event events[];
@@ -129,7 +133,7 @@ struct sim {
 extern struct sim *sim;
 extern bool sim_verbose;
 extern bool sim_asks_babeltrace; /* reads each recording as well */
-extern char sim_directory[256]; /* of the run: "run" and "out" in it */
+extern char sim_directory[256];	 /* of the run: "run" and "out" in it */
 
 /* A failure of the run: told once with how to repeat it. */
 void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -157,10 +161,11 @@ enum { SIM_KILLED = 42 }; /* exit status of a collector that died as planned */
 
 /*
  * step_run - call work(arg); before its @n-th instruction call then(arg, u), which may come back
- * or step_out.  @n < 0: never, unless step_arm is called.  May be nested.  Returns false if it was left by
- * step_out.
+ * or step_out.  @n < 0: never, unless step_arm is called.  May be nested.  Returns false if it was
+ * left by step_out.
  */
-bool step_run(int64_t n, void (*work)(void *arg), void (*then)(void *arg, ucontext_t *u), void *arg);
+bool step_run(int64_t n, void (*work)(void *arg), void (*then)(void *arg, ucontext_t *u),
+	      void *arg);
 _Noreturn void step_out(void);
 /* step_arm - count from the next step_go_on: between both. */
 void step_arm(int64_t n);
@@ -178,12 +183,13 @@ void program_die(struct sim_program *p);
 struct sim_program *program_of(uint32_t pid); /* that lives; or NULL */
 /* What stalls goes on, or dies. */
 void programs_end(void);
-bool sim_check_event(uint32_t serial, uint32_t number, uint32_t check, const char *text, size_t size);
+bool sim_check_event(uint32_t serial, uint32_t number, uint32_t check, const char *text,
+		     size_t size);
 
 /* ---------------------------------------------------------------- peers.c */
 
 void peers_begin(void);
-void peers_act(void); /* somebody comes: a program, a request, a crowd */
+void peers_act(void);	 /* somebody comes: a program, a request, a crowd */
 void peers_listen(void); /* they read their answers */
 void peers_ask_flush(void);
 void peers_end(void);
@@ -193,16 +199,17 @@ void peers_end(void);
 extern struct collector collector;
 extern char *sim_memory; /* of the session, mapped once more for all programs */
 bool drive_begin(void);
-void drive_turn(void); /* the timer */
-void drive_work(void); /* nothing else to do */
+void drive_turn(void);	/* the timer */
+void drive_work(void);	/* nothing else to do */
 void drive_serve(void); /* what waits at the socket */
-bool drive_end(void); /* the recording is over */
+bool drive_end(void);	/* the recording is over */
 void drive_remove(void);
 
 /* ---------------------------------------------------------------- check.c */
 
 void check_recording(const struct recorder_result *r, bool all_written);
-/* check_flushed - after a flush that was asked for when @ended events had: these are in the files. */
+/* check_flushed - after a flush that was asked for when @ended events had: these are in the files.
+ */
 void check_flushed(uint32_t ended);
 
 #endif

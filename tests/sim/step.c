@@ -2,9 +2,9 @@
 /*
  * sim/step.c - code interrupted, or ended, before its n-th instruction: see sim.h.
  *
- * The processor's single-step flag raises SIGTRAP after each instruction; the handler counts.  What the handler
- * calls may step through code of its own, so there is a stack of these.  Elsewhere than on x86-64 nothing
- * is interrupted.
+ * The processor's single-step flag raises SIGTRAP after each instruction; the handler counts.  What
+ * the handler calls may step through code of its own, so there is a stack of these.  Elsewhere than
+ * on x86-64 nothing is interrupted.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -29,15 +29,15 @@ static __attribute__((noinline)) void set_flag(void)
 {
 	is_on = true;
 	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\t"
-			 "lea 128(%%rsp), %%rsp"
-			 ::: "memory", "cc");
+			 "lea 128(%%rsp), %%rsp" ::
+				 : "memory", "cc");
 }
 
 static __attribute__((noinline)) void clear_flag(void)
 {
 	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq\n\t"
-			 "lea 128(%%rsp), %%rsp"
-			 ::: "memory", "cc");
+			 "lea 128(%%rsp), %%rsp" ::
+				 : "memory", "cc");
 	is_on = false;
 }
 

@@ -2,8 +2,9 @@
 /*
  * sim/world.c - what the collector calls, played: see sim.h.
  *
- * Linked with -Wl,--wrap: each call of these names from the tree's libraries comes here.  What a call
- * gives the time to - other programs run on while the collector is in the kernel - happens here as well.
+ * Linked with -Wl,--wrap: each call of these names from the tree's libraries comes here.  What a
+ * call gives the time to - other programs run on while the collector is in the kernel - happens
+ * here as well.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +28,8 @@
 /* ---------------------------------------------------------------- time */
 
 /*
- * A clock whose ticks count nothing: mult is 0, and the offset is the time.  So each party's copy of it says
- * when its code runs, also to the write path, which reads the counter itself.
+ * A clock whose ticks count nothing: mult is 0, and the offset is the time.  So each party's copy
+ * of it says when its code runs, also to the write path, which reads the counter itself.
  */
 static void set_view(struct pool *p)
 {
@@ -41,7 +42,8 @@ void sim_show_time(void)
 	for (uint32_t i = 0; i < collector.session.n_channels; i++)
 		set_view(&collector.session.pools[i]);
 	for (uint32_t p = 0; p < SIM_PROGRAMS; p++)
-		for (uint32_t i = 0; i < sim->plan.n_channels && sim->programs[p].incarnation == SIM_JOINED; i++)
+		for (uint32_t i = 0;
+		     i < sim->plan.n_channels && sim->programs[p].incarnation == SIM_JOINED; i++)
 			set_view(&sim->programs[p].views[i]);
 }
 
@@ -239,7 +241,8 @@ static ssize_t disk_write(int fd, const struct iovec *v, int n)
 ssize_t __wrap_writev(int fd, const struct iovec *v, int n)
 {
 	bool was_on = step_pause();
-	ssize_t done = sim->in_collector && is_disk(fd) ? disk_write(fd, v, n) : __real_writev(fd, v, n);
+	ssize_t done =
+		sim->in_collector && is_disk(fd) ? disk_write(fd, v, n) : __real_writev(fd, v, n);
 	int saved = errno;
 
 	step_go_on(was_on);

@@ -61,8 +61,8 @@ static uint32_t fill(struct ledger_body *b, uint32_t key, uint32_t seq, enum led
 	return (uint32_t)sizeof *b + n;
 }
 
-static enum ledger_status write_placed(struct pool *p, uint64_t before_ns, uint32_t key, uint32_t seq,
-				       enum ledger_form form, uint32_t n)
+static enum ledger_status write_placed(struct pool *p, uint64_t before_ns, uint32_t key,
+				       uint32_t seq, enum ledger_form form, uint32_t n)
 {
 	ring_context context = key | (uint64_t)seq << 32;
 	struct ring_open o;

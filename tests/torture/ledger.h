@@ -58,7 +58,8 @@ struct ledger {
 struct ledger *ledger_open(uint32_t n_keys, uint32_t limit);
 void ledger_close(struct ledger *l);
 
-/* What happens between ring_open and ring_commit of a LEDGER_PLACED, ring_abandon of the other; NULL: nothing. */
+/* What happens between ring_open and ring_commit of a LEDGER_PLACED, ring_abandon of the other;
+ * NULL: nothing. */
 extern void (*ledger_in_place)(void);
 
 /*
@@ -84,7 +85,8 @@ static inline bool ledger_has_body(uint32_t id)
 /* The checksum of event @seq of @key, and byte @i of its body. */
 uint32_t ledger_tag(uint32_t key, uint32_t seq);
 uint8_t ledger_byte(uint32_t tag, uint32_t i);
-/* The same in an event of class @id with @n bytes: those of a string are no NUL but for the last. */
+/* The same in an event of class @id with @n bytes: those of a string are no NUL but for the last.
+ */
 uint8_t ledger_byte_of(uint32_t id, uint32_t tag, uint32_t i, uint32_t n);
 
 static inline uint32_t ledger_random(uint64_t *state) /* Marsaglia's xorshift64 (2003) */

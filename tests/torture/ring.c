@@ -11,8 +11,8 @@
  *place), drains all the while, and at the end holds trace and ledger against each other: see
  *verify.h.
  *
- * In the plans with patience the drain pauses, and writers wait for it: then nothing is lost, or, if their
- * patience ends before the pause does, exactly what is counted.
+ * In the plans with patience the drain pauses, and writers wait for it: then nothing is lost, or,
+ *if their patience ends before the pause does, exactly what is counted.
  *
  * The suite gives it 20 seconds; `--seconds 7200` is the long form, `--only kills --lives 10000`
  *the one for sudden death.
@@ -39,7 +39,9 @@
 #include "verify.h"
 
 enum { DEPTHS = 4, THREADS_MAX = 8, PROCESSES_MAX = 8 };
-enum { ENOUGH_US = 20 * 1000 * 1000 }; /* patience that outlasts every pause, on a busy machine too */
+enum {
+	ENOUGH_US = 20 * 1000 * 1000
+}; /* patience that outlasts every pause, on a busy machine too */
 
 struct plan {
 	const char *name;
@@ -48,14 +50,15 @@ struct plan {
 	bool jumps; /* out of handlers */
 	uint32_t n_chunks, chunk_shift;
 	int n_processes, n_threads;
-	int signal_us;	    /* a thread's timers; 0: none */
-	int placed_percent; /* events by ring_open */
-	int life_ms;	    /* killed then; 0: lives until its accounts are full */
-	int lives;	    /* processes in all, at least n_processes */
-	uint32_t limit;	    /* events per account */
-	int share;	    /* of the time */
-	uint32_t block_timeout_us; /* of writers who find no chunk; from ENOUGH_US on nothing is lost */
-	int pause_us;	      /* of the drain, now and then, at most */
+	int signal_us;		   /* a thread's timers; 0: none */
+	int placed_percent;	   /* events by ring_open */
+	int life_ms;		   /* killed then; 0: lives until its accounts are full */
+	int lives;		   /* processes in all, at least n_processes */
+	uint32_t limit;		   /* events per account */
+	int share;		   /* of the time */
+	uint32_t block_timeout_us; /* of writers who find no chunk; from ENOUGH_US on nothing is
+				      lost */
+	int pause_us;		   /* of the drain, now and then, at most */
 };
 
 /* clang-format off */
@@ -188,8 +191,9 @@ static void *write_many(void *index)
 	sigsetjmp(self.again, 1);
 	self.depth = 0;
 	/*
-	 * A jump out of the X path keeps a chunk from all others until the process ends.  A recorder may then
-	 * have one FULL chunk left, which who claims it and dies empties: the newest event need not be there.
+	 * A jump out of the X path keeps a chunk from all others until the process ends.  A
+	 * recorder may then have one FULL chunk left, which who claims it and dies empties: the
+	 * newest event need not be there.
 	 */
 	self.may_jump = round_.plan->jumps && (rseq_offset || !round_.plan->overwrite);
 	while ((s = write_one()) != LEDGER_UNKNOWN)
@@ -376,7 +380,8 @@ static void check_losses(struct verify_counts *c, const struct verify_counts *be
 		verify_wrong(c, "%lu events were refused, %lu counted as lost (%lu unknown)",
 			     (long)refused, (long)lost, (long)unknown);
 	if (must_lose_nothing() && lost)
-		verify_wrong(c, "%lu events were lost, though their writers had patience", (long)lost);
+		verify_wrong(c, "%lu events were lost, though their writers had patience",
+			     (long)lost);
 	if (round_.plan->block_timeout_us && !load(&round_.pool.shared->waited))
 		verify_wrong(c, "no writer had to wait: nothing was tried");
 	waited += load(&round_.pool.shared->waited);
@@ -431,9 +436,10 @@ static void drain_flying(struct verify_counts *c, const char *path, struct crew 
 static void make_pool(const struct abi_clock *clock)
 {
 	const struct plan *plan = round_.plan;
-	struct abi_pool s = pool_shape(&(struct pool_request){
-		.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF), .flight_recorder = plan->overwrite,
-		.block_timeout_us = plan->block_timeout_us });
+	struct abi_pool s = pool_shape(
+		&(struct pool_request){ .n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
+					.flight_recorder = plan->overwrite,
+					.block_timeout_us = plan->block_timeout_us });
 	void *memory;
 
 	s.n_chunks = plan->n_chunks;
@@ -501,12 +507,14 @@ static void run_plan(const struct plan *plan, const struct abi_clock *clock, uin
 	} while ((double)(clock_monotonic_ns() - begin_ns) < seconds * 1e9 && c.wrong < 100);
 	test_n_failed += c.wrong != 0;
 	printf("%s %s: %d rounds, %.1f s, %lu events (%lu extended) in %lu packets of %lu streams; "
-	       "recorded %lu, refused %lu, given up %lu, waited for %lu, overwritten %lu, cut off %lu of which seen %lu; wrong "
+	       "recorded %lu, refused %lu, given up %lu, waited for %lu, overwritten %lu, cut off "
+	       "%lu of which seen %lu; wrong "
 	       "%lu\n",
 	       c.wrong ? "not ok" : "ok", plan->name, rounds,
 	       (double)(clock_monotonic_ns() - begin_ns) / 1e9, (long)c.events, (long)c.extended,
-	       (long)c.packets, (long)c.streams, (long)c.recorded, (long)c.refused, (long)c.given_up, (long)waited, (long)c.missing,
-	       (long)c.unknown, (long)c.unknown_seen, (long)c.wrong);
+	       (long)c.packets, (long)c.streams, (long)c.recorded, (long)c.refused,
+	       (long)c.given_up, (long)waited, (long)c.missing, (long)c.unknown,
+	       (long)c.unknown_seen, (long)c.wrong);
 	fflush(stdout);
 }
 

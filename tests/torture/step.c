@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torture/step.c - a writer is stopped at every single instruction of an event, and there things happen.
+ * torture/step.c - a writer is stopped at every single instruction of an event, and there things
+ *happen.
  *
  *	torture_step [--stride N] [--only WORD]
  *
  * The kernel does not let one step through a restartable sequence: each step would abort it.  So
  * the writer uses an area that the kernel does not know, and the tracer, this program, does the
- * kernel's part on it: what interrupts a sequence sets the instruction pointer to its abort address.
+ * kernel's part on it: what interrupts a sequence sets the instruction pointer to its abort
+ *address.
  *
  * For each way of writing and each situation the writer is first stepped through once, and at each
  * instruction a copy of the pool is drained: what was recorded must be there, and the event that is
- * being written must appear once, at one instruction; one that is abandoned, never.  Then, for each kind
- * of interruption, a new writer is run up to each instruction (with --stride N: every N-th), interrupted
- * there, and lives
- *on or not; all is drained and held against the ledger.  All of it takes minutes; the suite takes a
- *stride.
+ * being written must appear once, at one instruction; one that is abandoned, never.  Then, for each
+ *kind of interruption, a new writer is run up to each instruction (with --stride N: every N-th),
+ *interrupted there, and lives on or not; all is drained and held against the ledger.  All of it
+ *takes minutes; the suite takes a stride.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -43,10 +44,12 @@ int main(void)
 
 enum { CHUNKS = 8, CHUNK_SHIFT = 12, CPUS = 2 };
 
-static const char *const situation_names[] = { "an open chunk",	   "the first event", "5 s later",
-					       "20 minutes later", "an old empty one", "a full chunk",
+static const char *const situation_names[] = { "an open chunk",	   "the first event",
+					       "5 s later",	   "20 minutes later",
+					       "an old empty one", "a full chunk",
 					       "nothing free",	   "the oldest is overwritten" };
-_Static_assert(sizeof situation_names / sizeof *situation_names == FLIGHT_SITUATIONS, "each has a name");
+_Static_assert(sizeof situation_names / sizeof *situation_names == FLIGHT_SITUATIONS,
+	       "each has a name");
 static const char *const interruption_names[] = { "a signal whose handler writes",
 						  "a signal that ends on another CPU",
 						  "a signal whose handler jumps out",
@@ -58,7 +61,8 @@ static const char *const interruption_names[] = { "a signal whose handler writes
 						  "another process fills the pool",
 						  "the collector closes what is idle",
 						  "aborted at every step" };
-_Static_assert(sizeof interruption_names / sizeof *interruption_names == INTERRUPTIONS, "each has a name");
+_Static_assert(sizeof interruption_names / sizeof *interruption_names == INTERRUPTIONS,
+	       "each has a name");
 
 struct control *control;
 struct ledger *ledger;
@@ -186,7 +190,8 @@ static void drain_rest(struct streams *d)
 	verify_remove(trace_path);
 }
 
-/* What a collector does now and then; a recorder's chunks that are open and idle are closed as well. */
+/* What a collector does now and then; a recorder's chunks that are open and idle are closed as
+ * well. */
 static void pass(struct streams *d)
 {
 	if (overwrite) {
@@ -210,10 +215,12 @@ static bool inspect_copy(void)
 	drain_rest(open_drain(&copy));
 	if (total.unknown_seen != seen)
 		return true;
-	/* Its call has returned: then it is missed if it is not there, in a flight recorder as the newest. */
+	/* Its call has returned: then it is missed if it is not there, in a flight recorder as the
+	 * newest. */
 	if (overwrite)
 		return load(&ledger->status[KEY_WRITER * STEP_LIMIT +
-					    ledger->accounts[KEY_WRITER].attempted - 1]) == LEDGER_RECORDED;
+					    ledger->accounts[KEY_WRITER].attempted - 1]) ==
+		       LEDGER_RECORDED;
 	return total.events - events == ledger->accounts[KEY_WRITER].attempted;
 }
 
@@ -233,7 +240,9 @@ static void check_nobody_holds(void)
 	for (uint32_t i = 0; i < pool.n_slots; i++)
 		for (int x = 0; x < ABI_X_SLOTS; x++)
 			if (ABI_HOLDER_OF(load(&pool_slot(&pool, i)->x[x])))
-				verify_wrong(&total, "place %d of slot %u is held, its holder has ended", x, i);
+				verify_wrong(&total,
+					     "place %d of slot %u is held, its holder has ended", x,
+					     i);
 }
 
 static void step_through(enum situation s, const struct way *w)
@@ -447,7 +456,8 @@ int main(int argc, char **argv)
 	use_fake_area();
 	for (int i = 0; i < WAYS; i++)
 		for (int s = 0; s < FLIGHT_SITUATIONS; s++)
-			if (!only || strstr(step_ways[i].name, only) || strstr(situation_names[s], only))
+			if (!only || strstr(step_ways[i].name, only) ||
+			    strstr(situation_names[s], only))
 				try_all((enum situation)s, &step_ways[i], stride);
 	rmdir(base);
 	printf("# %lu instructions stepped, %lu interruptions, %lu sequences sent back\n",

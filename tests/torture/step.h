@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* torture/step.h - what the stepper, step.c, and the writer that it steps, step_writer.c, agree on. */
+/* torture/step.h - what the stepper, step.c, and the writer that it steps, step_writer.c, agree on.
+ */
 #ifndef TORTURE_STEP_H
 #define TORTURE_STEP_H
 
@@ -14,11 +15,33 @@ enum { STEP_LIMIT = 4000 };
 enum { KEY_WRITER, KEY_HANDLER, KEY_DEEPER, KEY_OTHER, KEYS };
 #define SECOND_NS 1000000000ull
 
-enum situation { PLAIN, FIRST, LONG_AGO, TOO_OLD, EMPTY_TOO_OLD, FULL_CHUNK, NOTHING_FREE, SITUATIONS,
-		 ALL_FULL = SITUATIONS, FLIGHT_SITUATIONS };
+enum situation {
+	PLAIN,
+	FIRST,
+	LONG_AGO,
+	TOO_OLD,
+	EMPTY_TOO_OLD,
+	FULL_CHUNK,
+	NOTHING_FREE,
+	SITUATIONS,
+	ALL_FULL = SITUATIONS,
+	FLIGHT_SITUATIONS
+};
 
-enum interruption { SIGNAL, SIGNAL_MOVES, SIGNAL_JUMPS, SIGNAL_FORKS, MOVE, KILL, OTHER_WRITES, THREAD_WRITES,
-		    OTHER_FILLS, COLLECTOR, EACH_STEP, INTERRUPTIONS };
+enum interruption {
+	SIGNAL,
+	SIGNAL_MOVES,
+	SIGNAL_JUMPS,
+	SIGNAL_FORKS,
+	MOVE,
+	KILL,
+	OTHER_WRITES,
+	THREAD_WRITES,
+	OTHER_FILLS,
+	COLLECTOR,
+	EACH_STEP,
+	INTERRUPTIONS
+};
 
 /* A way of writing one event. */
 struct way {
@@ -31,8 +54,9 @@ extern const struct way step_ways[WAYS];
 
 /* Shared by stepper and writer. */
 struct control {
-	struct rseq_area *area; /* the writer's; of the same address there, but not the same memory */
-	int phase;		/* 1 from before the event on, 2 when it is done */
+	struct rseq_area
+		*area; /* the writer's; of the same address there, but not the same memory */
+	int phase;     /* 1 from before the event on, 2 when it is done */
 	enum interruption handler;
 	bool handled;
 	bool child_failed;
@@ -45,9 +69,10 @@ extern __thread struct rseq_area fake_area;
 void use_fake_area(void);
 
 /*
- * be_writer - in a child: bring @pool into situation @s, stop, write one event the way @w, stop, write more,
- * end.  SIGUSR1 makes it do what control->handler says.
+ * be_writer - in a child: bring @pool into situation @s, stop, write one event the way @w, stop,
+ * write more, end.  SIGUSR1 makes it do what control->handler says.
  */
-void be_writer(const struct pool *pool, enum situation s, const struct way *w) __attribute__((noreturn));
+void be_writer(const struct pool *pool, enum situation s, const struct way *w)
+	__attribute__((noreturn));
 
 #endif

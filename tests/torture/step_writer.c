@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* torture/step_writer.c - the writer that is stepped: how it comes into its situation, and what a handler does. */
+/* torture/step_writer.c - the writer that is stepped: how it comes into its situation, and what a
+ * handler does. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -131,7 +132,8 @@ static void make_private(void *at, size_t size)
 		_exit(4);
 }
 
-/* As libduet does in a child of fork (session_leave): it goes on with the event in memory of its own. */
+/* As libduet does in a child of fork (session_leave): it goes on with the event in memory of its
+ * own. */
 static void fork_and_go_on(void)
 {
 	int status = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * torture/threads.c - writers on the X path and the drain as threads of one process, so that a thread sanitizer
- * sees all that orders them; every event is accounted for.  torture/ring.c is the hard one.
+ * torture/threads.c - writers on the X path and the drain as threads of one process, so that a
+ *thread sanitizer sees all that orders them; every event is accounted for.  torture/ring.c is the
+ *hard one.
  *
  *	torture_threads [SECONDS]
  */
@@ -33,7 +34,8 @@ static void *write_many(void *arg)
 	do {
 		uint32_t r = ledger_random(&random);
 
-		s = ledger_write(ledger, &pool, key, r % 2 ? LEDGER_BODY : LEDGER_PLACED, r / 2 % 200);
+		s = ledger_write(ledger, &pool, key, r % 2 ? LEDGER_BODY : LEDGER_PLACED,
+				 r / 2 % 200);
 		if (s == LEDGER_REFUSED)
 			usleep(100);
 	} while (s != LEDGER_UNKNOWN);
@@ -79,7 +81,8 @@ static void run_round(const char *path)
 	streams_close(d);
 	verify_trace(&total, path, ledger, 0);
 	if (total.refused - before.refused != total.discarded - before.discarded)
-		verify_wrong(&total, "%lu refused, %lu counted", (long)(total.refused - before.refused),
+		verify_wrong(&total, "%lu refused, %lu counted",
+			     (long)(total.refused - before.refused),
 			     (long)(total.discarded - before.discarded));
 	verify_remove(path);
 	ledger_close(ledger);
@@ -87,8 +90,8 @@ static void run_round(const char *path)
 
 static void *make_pool(uint64_t *size)
 {
-	struct abi_pool s = pool_shape(&(struct pool_request){
-		.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF) });
+	struct abi_pool s = pool_shape(
+		&(struct pool_request){ .n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF) });
 	void *memory;
 
 	s.n_chunks = CHUNKS;
@@ -126,7 +129,7 @@ int main(int argc, char **argv)
 	rmdir(base);
 	test_n_failed = total.wrong != 0;
 	printf("%s: %lu events in %lu packets; recorded %lu, refused %lu; wrong %lu\n",
-	       total.wrong ? "not ok" : "ok", (long)total.events, (long)total.packets, (long)total.recorded,
-	       (long)total.refused, (long)total.wrong);
+	       total.wrong ? "not ok" : "ok", (long)total.events, (long)total.packets,
+	       (long)total.recorded, (long)total.refused, (long)total.wrong);
 	return test_status();
 }

@@ -139,11 +139,13 @@ static size_t walk_packet(struct walk *w, const uint8_t *p, size_t room,
 	if (room < sizeof h)
 		return 0;
 	memcpy(&h, p, sizeof h);
-	/* The one channel has class 0; that of programs, which tells losses of no CPU, the one behind all. */
+	/* The one channel has class 0; that of programs, which tells losses of no CPU, the one
+	 * behind all. */
 	uint32_t class_id = strncmp(w->name, "state", 5) ? 0 : ABI_CHANNELS;
 
-	if (h.magic != ABI_CTF_MAGIC || h.stream_id != class_id || h.content_bits != h.packet_bits ||
-	    h.packet_bits % 8 || h.packet_bits / 8 < sizeof h || h.packet_bits / 8 > room)
+	if (h.magic != ABI_CTF_MAGIC || h.stream_id != class_id ||
+	    h.content_bits != h.packet_bits || h.packet_bits % 8 || h.packet_bits / 8 < sizeof h ||
+	    h.packet_bits / 8 > room)
 		return 0;
 	if (h.begin_ns > h.end_ns || h.begin_ns < before->end_ns)
 		verify_wrong(w->c, "%s: packet from %lu to %lu after one that ended at %lu",
@@ -242,7 +244,8 @@ static void check_account(struct walk *w, const struct ledger *l, uint32_t key, 
 		if (s == LEDGER_REFUSED && is_there)
 			verify_wrong(w->c, "event %u of key %u was refused and is there", seq, key);
 		if (s == LEDGER_GIVEN_UP && is_there)
-			verify_wrong(w->c, "event %u of key %u was given up and is there", seq, key);
+			verify_wrong(w->c, "event %u of key %u was given up and is there", seq,
+				     key);
 		if (s != LEDGER_RECORDED || is_there)
 			continue;
 		w->c->missing++;

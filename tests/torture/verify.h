@@ -16,7 +16,7 @@
 struct verify_counts {
 	uint64_t events, packets, streams, extended;	   /* in the trace */
 	uint64_t recorded, refused, unknown, unknown_seen; /* in the ledger */
-	uint64_t given_up;  /* there as well: by ring_abandon */
+	uint64_t given_up;				   /* there as well: by ring_abandon */
 	uint64_t missing;   /* flight recorder: recorded, overwritten since */
 	uint64_t discarded; /* lost, as the packets tell */
 	uint64_t wrong;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/read_aliases.c - what threads of a pid namespace are called on their host, by whom the kernel told
- * to have run; also where it did not tell all.
+ * tests/unit/read_aliases.c - what threads of a pid namespace are called on their host, by whom the
+ * kernel told to have run; also where it did not tell all.
  */
 #include "trace/aliases.h"
 

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/read_batch.c - many events at once are what they are one by one, wherever a packet is cut or damaged.
+ * tests/unit/read_batch.c - many events at once are what they are one by one, wherever a packet is
+ * cut or damaged.
  *
- * With headers of each kind.  Ids that differ by CTF_SORTS share a place where classes that come often are known
- * (ctf/decode/batch.c): what is taken for one of the other class has another size, and other fields.  Behind the events of
- * a packet lie bytes that look like more of them, so that whoever looks beyond its end finds some.
+ * With headers of each kind.  Ids that differ by CTF_SORTS share a place where classes that come
+ * often are known (ctf/decode/batch.c): what is taken for one of the other class has another size,
+ * and other fields.  Behind the events of a packet lie bytes that look like more of them, so that
+ * whoever looks beyond its end finds some.
  */
 #include "read_make.h"
 
-#define EVENTS \
-	"event { name = \"numbers\"; id = 2; stream_id = 0; fields := struct { u32 _x; u64 _y; u16 _z; }; };\n" \
-	"event { name = \"byte\"; id = 66; stream_id = 0; fields := struct { u8 _x; }; };\n" \
-	"event { name = \"text\"; id = 130; stream_id = 0; fields := struct { u16 _x; string _s; }; };\n" \
-	"event { name = \"texts\"; id = 3; stream_id = 0; fields := struct { u64 _x; string _s; string _t; }; };\n" \
-	"event { name = \"counted\"; id = 5; stream_id = 0; fields := struct { u8 __t_length; " \
+#define EVENTS                                                                                     \
+	"event { name = \"numbers\"; id = 2; stream_id = 0; fields := struct { u32 _x; u64 _y; "   \
+	"u16 _z; }; };\n"                                                                          \
+	"event { name = \"byte\"; id = 66; stream_id = 0; fields := struct { u8 _x; }; };\n"       \
+	"event { name = \"text\"; id = 130; stream_id = 0; fields := struct { u16 _x; string _s; " \
+	"}; };\n"                                                                                  \
+	"event { name = \"texts\"; id = 3; stream_id = 0; fields := struct { u64 _x; string _s; "  \
+	"string _t; }; };\n"                                                                       \
+	"event { name = \"counted\"; id = 5; stream_id = 0; fields := struct { u8 __t_length; "    \
 	"integer { size = 8; align = 8; encoding = UTF8; } _t[ __t_length ]; }; };\n"
 
-#define PLAIN(header) HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { " header " }; };\n"
+#define PLAIN(header)                                                                              \
+	HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { " header " }; };\n"
 
 enum header { COMPACT_HEADER, LARGE_HEADER, KERNEL_HEADER, OTHER_HEADER, N_HEADERS };
 static const char *const metadata[N_HEADERS] = {
@@ -30,7 +36,7 @@ static const uint32_t ids[] = { 2, 66, 130, 3, 5 };
 enum { N_IDS = sizeof ids / sizeof *ids, RUN = 150, MIXED = 300, BEYOND = 4, CUT_MOST = 60 };
 
 static const char *path;
-static struct bytes trace; /* two packets */
+static struct bytes trace;    /* two packets */
 static size_t body, body_end; /* of the first: without what lies beyond */
 
 static void put_event(struct bytes *b, enum header h, uint32_t id, uint64_t time)
@@ -65,7 +71,8 @@ static void put_event(struct bytes *b, enum header h, uint32_t id, uint64_t time
 	}
 }
 
-/* Runs of one class, and then of all in turns; the last events, and those beyond, are of class @last. */
+/* Runs of one class, and then of all in turns; the last events, and those beyond, are of class
+ * @last. */
 static void make(enum header h, uint32_t last)
 {
 	uint64_t time = 1000;
@@ -111,7 +118,8 @@ static void add_text(struct seen *s, const char *text, size_t size)
 		add(s, (uint8_t)text[i]);
 }
 
-static void add_cells(struct seen *s, int64_t time_ns, const struct ctf_event_class *c, const struct ctf_column *columns)
+static void add_cells(struct seen *s, int64_t time_ns, const struct ctf_event_class *c,
+		      const struct ctf_column *columns)
 {
 	s->n_events++;
 	add(s, (uint64_t)time_ns);
@@ -156,7 +164,8 @@ static struct seen read_all(uint32_t n_rows, bool is_mixed)
 		do {
 			n = trace_batch(t, rows, n_rows);
 			for (uint32_t i = 0; i < n; i++)
-				add_cells(&seen, rows[i].time_ns, class_of(t, rows[i].class_number), rows[i].columns);
+				add_cells(&seen, rows[i].time_ns, class_of(t, rows[i].class_number),
+					  rows[i].columns);
 		} while (n && !is_mixed);
 		item = trace_next(t, &e, &d);
 		if (item == TRACE_EVENT && ctf_event_columns(e.ctf, columns))
@@ -183,7 +192,8 @@ static struct seen read_in_all_ways(uint32_t *n_wrong)
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
 		struct seen batch = read_all(ways[i].n_rows, ways[i].is_mixed);
 
-		*n_wrong += batch.n_events != alone.n_events || batch.n_damages != alone.n_damages || batch.sum != alone.sum;
+		*n_wrong += batch.n_events != alone.n_events ||
+			    batch.n_damages != alone.n_damages || batch.sum != alone.sum;
 	}
 	return alone;
 }
@@ -210,7 +220,8 @@ static void a_packet_cut_anywhere_ends_at_the_last_whole_event(void)
 
 				put_at(&trace, AT_CONTENT, (body_end - cut) * 8, 8);
 				now = read_in_all_ways(&n_wrong);
-				n_more += now.n_events > before.n_events || (cut == 1 && now.n_events == before.n_events);
+				n_more += now.n_events > before.n_events ||
+					  (cut == 1 && now.n_events == before.n_events);
 				before = now;
 			}
 			ok(before.n_events < EVENTS_WHOLE);
@@ -239,12 +250,16 @@ static void a_damaged_byte_is_the_same_damage(void)
 	ok(n_damages > 20);
 }
 
-/* A stream is decoded ahead while it stands on an event of which nothing was told: its header's numbers are needed. */
+/* A stream is decoded ahead while it stands on an event of which nothing was told: its header's
+ * numbers are needed. */
 static void what_an_events_header_counts_is_its_own(void)
 {
-	static const char counted[] = PLAIN("u16 id; u8 length; t64 timestamp;")
-		"event { name = \"counted\"; id = 0; stream_id = 0; fields := struct { "
-		"integer { size = 8; align = 8; encoding = UTF8; } _t[ stream.event.header.length ]; }; };\n";
+	static const char counted[] =
+		PLAIN("u16 id; u8 length; t64 timestamp;") "event { name = \"counted\"; id = 0; "
+							   "stream_id = 0; fields := struct { "
+							   "integer { size = 8; align = 8; "
+							   "encoding = UTF8; } _t[ "
+							   "stream.event.header.length ]; }; };\n";
 	static struct bytes b;
 	uint32_t n_wrong = 0;
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/read_ctf2.c - CTF 2: every field class, by hand; and metadata that are wrong or cut. */
+/* tests/unit/read_ctf2.c - CTF 2: every field class, by hand; and metadata that are wrong or cut.
+ */
 #include "read_make.h"
 
 #define RS "\x1e"
-#define U(bits, order, more) \
-	"{\"type\":\"fixed-length-unsigned-integer\",\"length\":" #bits ",\"byte-order\":\"" order "\"" more "}"
+#define U(bits, order, more)                                                                       \
+	"{\"type\":\"fixed-length-unsigned-integer\",\"length\":" #bits ",\"byte-order\":\"" order \
+	"\"" more "}"
 #define U8 U(8, "little-endian", ",\"alignment\":8")
 #define U32 U(32, "little-endian", ",\"alignment\":8")
 #define U64 U(64, "little-endian", ",\"alignment\":8")
@@ -13,24 +15,198 @@
 #define STRUCT(members) "{\"type\":\"structure\",\"member-classes\":[" members "]}"
 #define AT(path) "{\"path\":[" path "]}"
 
-#define HEAD2 \
-	RS "{\"type\":\"preamble\",\"version\":2,\"uuid\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}\n" \
-	RS "{\"type\":\"trace-class\",\"environment\":{\"domain\":\"ust\",\"n\":-3},\"packet-header-field-class\":" \
-	STRUCT(M("m", ROLE(32, "packet-magic-number")) "," \
-	       M("u", "{\"type\":\"static-length-blob\",\"length\":16,\"roles\":[\"metadata-stream-uuid\"]}") "," \
-	       M("c", ROLE(8, "data-stream-class-id"))) "}\n" \
-	RS "{\"type\":\"clock-class\",\"id\":\"k\",\"frequency\":1000000000,\"origin\":\"unix-epoch\"," \
-	"\"offset-from-origin\":{\"seconds\":1,\"cycles\":7}}\n" \
-	RS "{\"type\":\"data-stream-class\",\"id\":5,\"default-clock-class-id\":\"k\",\"packet-context-field-class\":" \
-	STRUCT(M("total", ROLE(32, "packet-total-length")) "," M("content", ROLE(32, "packet-content-length")) "," \
-	       M("begin", ROLE(64, "default-clock-timestamp")) "," \
-	       M("lost", ROLE(16, "discarded-event-record-counter-snapshot"))) \
-	",\"event-record-header-field-class\":" \
-	STRUCT(M("timestamp", U8) "," M("which", ROLE(8, "event-record-class-id")) "," \
-	       M("when", ROLE(16, "default-clock-timestamp"))) "}\n"
-#define EVENT2(members) \
-	RS "{\"type\":\"event-record-class\",\"id\":3,\"data-stream-class-id\":5,\"name\":\"e\"," \
-	"\"payload-field-class\":" STRUCT(members) "}\n"
+#define HEAD2                                                                                                                                                                                                                                                                                                                                                                       \
+	RS "{\"type\":\"preamble\",\"version\":2,\"uuid\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,"                                                                                                                                                                                                                                                                                    \
+	   "16]}\n" RS                                                                                                                                                                                                                                                                                                                                                              \
+	   "{\"type\":\"trace-class\",\"environment\":{\"domain\":\"ust\",\"n\":-3},\"packet-"                                                                                                                                                                                                                                                                                      \
+	   "header-field-class\":" STRUCT(                                                                                                                                                                                                                                                                                                                                          \
+		   M("m", ROLE(32,                                                                                                                                                                                                                                                                                                                                                  \
+			       "packet-magic-number")) "," M("u",                                                                                                                                                                                                                                                                                                                   \
+							     "{\""                                                                                                                                                                                                                                                                                                                  \
+							     "typ"                                                                                                                                                                                                                                                                                                                  \
+							     "e\""                                                                                                                                                                                                                                                                                                                  \
+							     ":\""                                                                                                                                                                                                                                                                                                                  \
+							     "sta"                                                                                                                                                                                                                                                                                                                  \
+							     "tic"                                                                                                                                                                                                                                                                                                                  \
+							     "-le"                                                                                                                                                                                                                                                                                                                  \
+							     "ngt"                                                                                                                                                                                                                                                                                                                  \
+							     "h-"                                                                                                                                                                                                                                                                                                                   \
+							     "blo"                                                                                                                                                                                                                                                                                                                  \
+							     "b\""                                                                                                                                                                                                                                                                                                                  \
+							     ",\""                                                                                                                                                                                                                                                                                                                  \
+							     "len"                                                                                                                                                                                                                                                                                                                  \
+							     "gth"                                                                                                                                                                                                                                                                                                                  \
+							     "\":"                                                                                                                                                                                                                                                                                                                  \
+							     "16,"                                                                                                                                                                                                                                                                                                                  \
+							     "\"r"                                                                                                                                                                                                                                                                                                                  \
+							     "ole"                                                                                                                                                                                                                                                                                                                  \
+							     "s\""                                                                                                                                                                                                                                                                                                                  \
+							     ":["                                                                                                                                                                                                                                                                                                                   \
+							     "\"m"                                                                                                                                                                                                                                                                                                                  \
+							     "eta"                                                                                                                                                                                                                                                                                                                  \
+							     "dat"                                                                                                                                                                                                                                                                                                                  \
+							     "a-"                                                                                                                                                                                                                                                                                                                   \
+							     "str"                                                                                                                                                                                                                                                                                                                  \
+							     "eam"                                                                                                                                                                                                                                                                                                                  \
+							     "-uu"                                                                                                                                                                                                                                                                                                                  \
+							     "id"                                                                                                                                                                                                                                                                                                                   \
+							     "\"]"                                                                                                                                                                                                                                                                                                                  \
+							     "}") "," M("c",                                                                                                                                                                                                                                                                                                        \
+									ROLE(8, "data-stream-"                                                                                                                                                                                                                                                                                      \
+										"class-id"))) "}"                                                                                                                                                                                                                                                                                   \
+											      "\n" RS                                                                                                                                                                                                                                                                               \
+											      "{"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "ty"                                                                                                                                                                                                                                                                                  \
+											      "pe"                                                                                                                                                                                                                                                                                  \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ":"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "cl"                                                                                                                                                                                                                                                                                  \
+											      "oc"                                                                                                                                                                                                                                                                                  \
+											      "k-"                                                                                                                                                                                                                                                                                  \
+											      "cl"                                                                                                                                                                                                                                                                                  \
+											      "as"                                                                                                                                                                                                                                                                                  \
+											      "s"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ","                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "id"                                                                                                                                                                                                                                                                                  \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ":"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "k"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ","                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "fr"                                                                                                                                                                                                                                                                                  \
+											      "eq"                                                                                                                                                                                                                                                                                  \
+											      "ue"                                                                                                                                                                                                                                                                                  \
+											      "nc"                                                                                                                                                                                                                                                                                  \
+											      "y"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ":1"                                                                                                                                                                                                                                                                                  \
+											      "00"                                                                                                                                                                                                                                                                                  \
+											      "00"                                                                                                                                                                                                                                                                                  \
+											      "00"                                                                                                                                                                                                                                                                                  \
+											      "00"                                                                                                                                                                                                                                                                                  \
+											      "0,"                                                                                                                                                                                                                                                                                  \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "or"                                                                                                                                                                                                                                                                                  \
+											      "ig"                                                                                                                                                                                                                                                                                  \
+											      "in"                                                                                                                                                                                                                                                                                  \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ":"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "un"                                                                                                                                                                                                                                                                                  \
+											      "ix"                                                                                                                                                                                                                                                                                  \
+											      "-e"                                                                                                                                                                                                                                                                                  \
+											      "po"                                                                                                                                                                                                                                                                                  \
+											      "ch"                                                                                                                                                                                                                                                                                  \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ","                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "of"                                                                                                                                                                                                                                                                                  \
+											      "fs"                                                                                                                                                                                                                                                                                  \
+											      "et"                                                                                                                                                                                                                                                                                  \
+											      "-f"                                                                                                                                                                                                                                                                                  \
+											      "ro"                                                                                                                                                                                                                                                                                  \
+											      "m-"                                                                                                                                                                                                                                                                                  \
+											      "or"                                                                                                                                                                                                                                                                                  \
+											      "ig"                                                                                                                                                                                                                                                                                  \
+											      "in"                                                                                                                                                                                                                                                                                  \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ":{"                                                                                                                                                                                                                                                                                  \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "se"                                                                                                                                                                                                                                                                                  \
+											      "co"                                                                                                                                                                                                                                                                                  \
+											      "nd"                                                                                                                                                                                                                                                                                  \
+											      "s"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ":1"                                                                                                                                                                                                                                                                                  \
+											      ","                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "cy"                                                                                                                                                                                                                                                                                  \
+											      "cl"                                                                                                                                                                                                                                                                                  \
+											      "es"                                                                                                                                                                                                                                                                                  \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ":7"                                                                                                                                                                                                                                                                                  \
+											      "}}"                                                                                                                                                                                                                                                                                  \
+											      "\n" RS                                                                                                                                                                                                                                                                               \
+											      "{"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "ty"                                                                                                                                                                                                                                                                                  \
+											      "pe"                                                                                                                                                                                                                                                                                  \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ":"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "da"                                                                                                                                                                                                                                                                                  \
+											      "ta"                                                                                                                                                                                                                                                                                  \
+											      "-s"                                                                                                                                                                                                                                                                                  \
+											      "tr"                                                                                                                                                                                                                                                                                  \
+											      "ea"                                                                                                                                                                                                                                                                                  \
+											      "m-"                                                                                                                                                                                                                                                                                  \
+											      "cl"                                                                                                                                                                                                                                                                                  \
+											      "as"                                                                                                                                                                                                                                                                                  \
+											      "s"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ","                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "id"                                                                                                                                                                                                                                                                                  \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ":5"                                                                                                                                                                                                                                                                                  \
+											      ","                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "de"                                                                                                                                                                                                                                                                                  \
+											      "fa"                                                                                                                                                                                                                                                                                  \
+											      "ul"                                                                                                                                                                                                                                                                                  \
+											      "t-"                                                                                                                                                                                                                                                                                  \
+											      "cl"                                                                                                                                                                                                                                                                                  \
+											      "oc"                                                                                                                                                                                                                                                                                  \
+											      "k-"                                                                                                                                                                                                                                                                                  \
+											      "cl"                                                                                                                                                                                                                                                                                  \
+											      "as"                                                                                                                                                                                                                                                                                  \
+											      "s-"                                                                                                                                                                                                                                                                                  \
+											      "id"                                                                                                                                                                                                                                                                                  \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ":"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "k"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ","                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      "pa"                                                                                                                                                                                                                                                                                  \
+											      "ck"                                                                                                                                                                                                                                                                                  \
+											      "et"                                                                                                                                                                                                                                                                                  \
+											      "-"                                                                                                                                                                                                                                                                                   \
+											      "co"                                                                                                                                                                                                                                                                                  \
+											      "nt"                                                                                                                                                                                                                                                                                  \
+											      "ex"                                                                                                                                                                                                                                                                                  \
+											      "t-"                                                                                                                                                                                                                                                                                  \
+											      "fi"                                                                                                                                                                                                                                                                                  \
+											      "el"                                                                                                                                                                                                                                                                                  \
+											      "d-"                                                                                                                                                                                                                                                                                  \
+											      "cl"                                                                                                                                                                                                                                                                                  \
+											      "as"                                                                                                                                                                                                                                                                                  \
+											      "s"                                                                                                                                                                                                                                                                                   \
+											      "\""                                                                                                                                                                                                                                                                                  \
+											      ":" STRUCT(M("total", ROLE(                                                                                                                                                                                                                                                           \
+															    32, "packet-total-"                                                                                                                                                                                                                                     \
+																"length")) "," M("content", ROLE(32, "packet-content-length")) "," M("begin", ROLE(64, "default-clock-timestamp")) "," M("lost", ROLE(16, "discarded-event-"                                                                                        \
+																																	  "record-counter-"                                                                                         \
+																																	  "snapshot"))) ",\"event"                                                                                  \
+																																			"-record-"                                                                                  \
+																																			"header-"                                                                                   \
+																																			"field-"                                                                                    \
+																																			"class\""                                                                                   \
+																																			":" STRUCT(M(                                                                               \
+																																				"timestamp", U8) "," M("which", ROLE(8, "event-record-class-id")) "," M("when",     \
+																																													ROLE(       \
+																																														16, \
+																																														"default-clock-timestamp"))) "}\n"
+#define EVENT2(members)                                                                            \
+	RS "{\"type\":\"event-record-class\",\"id\":3,\"data-stream-class-id\":5,\"name\":\"e\","  \
+	   "\"payload-field-class\":" STRUCT(members) "}\n"
 
 /* A packet of one event, 260 ns after the clock's 0x10000, with @body for fields. */
 static void packet(struct bytes *b, const struct bytes *body)
@@ -80,16 +256,46 @@ static void numbers_of_all_kinds(void)
 	b.n += 12;
 	put(&b, 2, 1);
 	put(&b, 1, 1);
-	expect(HEAD2 EVENT2(
-		M("a", "{\"type\":\"fixed-length-signed-integer\",\"length\":8,\"alignment\":8,\"byte-order\":\"big-endian\"}") ","
-		M("b", U(16, "big-endian", "")) "," M("c", U(3, "little-endian", "")) ","
-		M("d", U(5, "little-endian", ",\"bit-order\":\"first-to-last\"")) ","
-		M("h", "{\"type\":\"fixed-length-floating-point-number\",\"length\":16,\"byte-order\":\"little-endian\"}") ","
-		M("f", "{\"type\":\"fixed-length-floating-point-number\",\"length\":32,\"byte-order\":\"little-endian\"}") ","
-		M("g", "{\"type\":\"fixed-length-floating-point-number\",\"length\":64,\"byte-order\":\"little-endian\"}") ","
-		M("e", U(8, "little-endian", ",\"mappings\":{\"x\":[[0,1]],\"y\":[[5,9],[2,3]]}")) ","
-		M("t", "{\"type\":\"fixed-length-boolean\",\"length\":8,\"byte-order\":\"little-endian\"}")),
-	       &b, " a = -2 b = 258 c = 5 d = 9 h = 1 f = 0.25 g = -2.5 e = y:2 t = 1");
+	expect(
+		HEAD2 EVENT2(M(
+			"a",
+			"{\"type\":\"fixed-length-signed-integer\",\"length\":8,"
+			"\"alignment\":8,\"byte-order\":\"big-endian\"}") "," M("b", U(16, "big-endian", "")) "," M("c",
+														    U(
+															    3, "little-endian", "")) "," M("d",
+																			   U(
+																				   5, "little-endian", ",\"bit-order\":\"first-to-last\"")) "," M("h", "{\"type\":\"fixed-length-floating-point-number\",\"length\":16,"
+																												       "\"byte-order\":\"little-endian\"}") "," M("f", "{\"type\":\"fixed-"
+																																		       "length-floating-point-"
+																																		       "number\",\"length\":32,"
+																																		       "\"byte-order\":\"little-"
+																																		       "endian\"}") "," M("g", "{\"ty"
+																																					       "pe\":"
+																																					       "\"fix"
+																																					       "ed-"
+																																					       "lengt"
+																																					       "h-"
+																																					       "float"
+																																					       "ing-"
+																																					       "point"
+																																					       "-numb"
+																																					       "er\","
+																																					       "\"len"
+																																					       "gth\""
+																																					       ":64,"
+																																					       "\"byt"
+																																					       "e-"
+																																					       "order"
+																																					       "\":"
+																																					       "\"lit"
+																																					       "tle-"
+																																					       "endia"
+																																					       "n\"}") "," M("e",
+																																							     U(8,
+																																							       "little-endian",
+																																							       ",\"mappings\":{\"x\":[[0,1]],\"y\":[[5,9],[2,3]]}")) "," M("t",
+																																															   "{\"type\":\"fixed-length-boolean\",\"length\":8,\"byte-order\":\"little-endian\"}")),
+		&b, " a = -2 b = 258 c = 5 d = 9 h = 1 f = 0.25 g = -2.5 e = y:2 t = 1");
 }
 
 static void numbers_of_varying_length(void)
@@ -104,15 +310,40 @@ static void numbers_of_varying_length(void)
 	put(&b, 2, 1);
 	put(&b, 7, 1);
 	put(&b, 8, 1);
-	expect(HEAD2 EVENT2(
-		M("a", "{\"type\":\"variable-length-unsigned-integer\"}") ","
-		M("b", "{\"type\":\"variable-length-signed-integer\"}") ","
-		M("c", "{\"type\":\"variable-length-signed-integer\"}") ","
-		M("d", "{\"type\":\"variable-length-unsigned-integer\"}") ","
-		M("n", "{\"type\":\"variable-length-unsigned-integer\"}") ","
-		M("v", "{\"type\":\"dynamic-length-array\",\"length-field-location\":" AT("\"n\"") ",\"element-field-class\":"
-		       "{\"type\":\"variable-length-unsigned-integer\"}}")),
-	       &b, " a = 624485 b = -123456 c = -1 d = 18446744073709551615 n = 2 v = [ 7 8 ]");
+	expect(
+		HEAD2 EVENT2(
+			M("a", "{\"type\":\"variable-length-unsigned-integer\"}") "," M(
+				"b", "{\"ty"
+				     "pe\":"
+				     "\"var"
+				     "iable"
+				     "-leng"
+				     "th-"
+				     "signe"
+				     "d-"
+				     "integ"
+				     "er\""
+				     "}") "," M("c", "{\"type\":\"variable-length-signed-"
+						     "integer\"}") "," M("d",
+									 "{\"type\":\"variable-"
+									 "length-unsigned-"
+									 "integer\"}") "," M("n",
+											     "{\"ty"
+											     "pe\""
+											     ":\"va"
+											     "riab"
+											     "le-"
+											     "lengt"
+											     "h-"
+											     "unsig"
+											     "ned-"
+											     "integ"
+											     "er\""
+											     "}") "," M("v",
+													"{\"type\":\"dynamic-length-array\",\"length-field-location\":" AT(
+														"\"n\"") ",\"element-field-class\":"
+															 "{\"type\":\"variable-length-unsigned-integer\"}}")),
+		&b, " a = 624485 b = -123456 c = -1 d = 18446744073709551615 n = 2 v = [ 7 8 ]");
 }
 
 static void texts_arrays_and_blobs(void)
@@ -125,24 +356,57 @@ static void texts_arrays_and_blobs(void)
 	put(&b, 'x' | 'y' << 8, 2);
 	put(&b, 1 | 2 << 8, 2);
 	put(&b, 0xaa, 1);
-	expect(HEAD2 RS "{\"type\":\"field-class-alias\",\"name\":\"byte\",\"field-class\":" U8 "}\n" EVENT2(
-		M("z", "{\"type\":\"null-terminated-string\"}") ","
-		M("s", "{\"type\":\"static-length-string\",\"length\":4}") "," M("n", "\"byte\"") ","
-		M("d", "{\"type\":\"dynamic-length-string\",\"length-field-location\":"
-		       "{\"origin\":\"event-record-payload\",\"path\":[\"n\"]}}") ","
-		M("v", "{\"type\":\"static-length-array\",\"length\":2,\"element-field-class\":\"byte\"}") ","
-		M("w", "{\"type\":\"static-length-blob\",\"length\":1,\"media-type\":\"image/x\"}")),
+	expect(HEAD2 RS
+	       "{\"type\":\"field-class-alias\",\"name\":\"byte\",\"field-class\":" U8
+	       "}\n" EVENT2(M("z", "{\"type\":\"null-terminated-string\"}") "," M(
+		       "s",
+		       "{\"type\":"
+		       "\"static-"
+		       "length-"
+		       "string\","
+		       "\"length\":"
+		       "4}") "," M("n",
+				   "\"byte\"") "," M("d",
+						     "{\"type\":\"dynamic-length-string\",\"length-"
+						     "field-"
+						     "location\":"
+						     "{\"origin\":\"event-record-payload\","
+						     "\"path\":["
+						     "\"n\"]}}") "," M("v",
+								       "{\"type\":\"static-length-"
+								       "array\",\"length\":2,"
+								       "\"element-field-class\":"
+								       "\"byte\"}") "," M("w",
+											  "{\"type"
+											  "\":"
+											  "\"static"
+											  "-"
+											  "length-"
+											  "blob\","
+											  "\"length"
+											  "\""
+											  ":1,"
+											  "\"media-"
+											  "type\":"
+											  "\"image/"
+											  "x\"}")),
 	       &b, " z = \"zero\" s = \"abc\" n = 2 d = \"xy\" v = [ 1 2 ] w = [ 170 ]");
 }
 
-#define CHOOSE \
-	M("k", U8) "," \
-	M("o", "{\"type\":\"variant\",\"selector-field-location\":" AT("\"k\"") ",\"options\":[" \
-	       "{\"selector-field-ranges\":[[1,1],[8,9]],\"field-class\":" U8 "}," \
-	       "{\"name\":\"big\",\"selector-field-ranges\":[[2,7]],\"field-class\":" U32 "}]}") "," \
-	M("p", "{\"type\":\"optional\",\"selector-field-location\":" AT("\"k\"") ",\"selector-field-ranges\":[[9,9]]," \
-	       "\"field-class\":" U8 "}") "," \
-	M("last", U8)
+#define CHOOSE                                                                                     \
+	M("k", U8)                                                                                 \
+	"," M("o",                                                                                 \
+	      "{\"type\":\"variant\",\"selector-field-location\":" AT(                             \
+		      "\"k\"") ",\"options\":["                                                    \
+			       "{\"selector-field-ranges\":[[1,1],[8,9]],\"field-class\":" U8 "}," \
+			       "{\"name\":\"big\",\"selector-field-ranges\":[[2,7]],\"field-"      \
+			       "class\":" U32                                                      \
+			       "}]}") "," M("p",                                                   \
+					    "{\"type\":\"optional\",\"selector-field-"             \
+					    "location\":" AT(                                      \
+						    "\"k\"") ",\"selector-field-ranges\":[[9,9]]," \
+							     "\"field-class\":" U8                 \
+							     "}") "," M("last", U8)
 
 static void variants_and_optional_fields(void)
 {
@@ -170,11 +434,15 @@ static void a_path_goes_to_the_struct_around(void)
 	b.n--;
 	put(&b, 'a', 1);
 	put(&b, 'b' | 'c' << 8, 2);
-	expect(HEAD2 EVENT2(
-		M("n", U8) ","
-		M("in", STRUCT(M("n", U8) ","
-			       M("outer", "{\"type\":\"dynamic-length-string\",\"length-field-location\":" AT("null,\"n\"") "}") ","
-			       M("inner", "{\"type\":\"dynamic-length-string\",\"length-field-location\":" AT("\"n\"") "}")))),
+	expect(HEAD2 EVENT2(M("n", U8) "," M(
+		       "in",
+		       STRUCT(M("n", U8) "," M(
+			       "outer",
+			       "{\"type\":\"dynamic-length-string\",\"length-field-location\":" AT(
+				       "null,\"n\"") "}") "," M("inner",
+								"{\"type\":\"dynamic-length-"
+								"string\",\"length-field-"
+								"location\":" AT("\"n\"") "}")))),
 	       &b, " n = 1 in = { n = 2 outer = \"a\" inner = \"bc\" }");
 }
 

@@ -1,26 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/read_cut.c - a trace of 1 MiB, cut at every byte, and every bit of its headers flipped.
+ * tests/unit/read_cut.c - a trace of 1 MiB, cut at every byte, and every bit of its headers
+ * flipped.
  *
- * read_cut [STEP [MOST [LEAST]]]: every STEP-th cut (997), of all packets if STEP is up to 8; 1 takes some minutes.  With
- * MOST, cuts alone, to sizes from that down to LEAST (0).
+ * read_cut [STEP [MOST [LEAST]]]: every STEP-th cut (997), of all packets if STEP is up to 8; 1
+ * takes some minutes.  With MOST, cuts alone, to sizes from that down to LEAST (0).
  *
- * A cut costs exactly the events that it reaches: of the packet that is cut and the one before; every 997th time of
- * the whole trace, for the others a cut does not concern.  A flipped bit of a packet's header may cost that packet's
- * events, and changes what its times or losses are said to be; all other packets' events are read, once and in order.
- * So do bytes that are gone from within a packet.
+ * A cut costs exactly the events that it reaches: of the packet that is cut and the one before;
+ * every 997th time of the whole trace, for the others a cut does not concern.  A flipped bit of a
+ * packet's header may cost that packet's events, and changes what its times or losses are said to
+ * be; all other packets' events are read, once and in order. So do bytes that are gone from within
+ * a packet.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "read_make.h"
 
-enum { PACKET_BYTES = 16384, PACKETS = 64, EVENTS_MAX = PACKET_BYTES * PACKETS / 24, WHOLE_EVERY = 997 };
+enum {
+	PACKET_BYTES = 16384,
+	PACKETS = 64,
+	EVENTS_MAX = PACKET_BYTES * PACKETS / 24,
+	WHOLE_EVERY = 997
+};
 
-#define META \
-	HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { t32 timestamp; u16 id; }; };\n" \
-	"event { name = \"number\"; id = 1; stream_id = 0; fields := struct { u64 n; u64 check; }; };\n" \
-	"event { name = \"text\"; id = 2; stream_id = 0; fields := struct { u64 n; string s; u64 check; }; };\n"
+#define META                                                                                       \
+	HEAD("le")                                                                                 \
+	"stream { id = 0; " CONTEXT "event.header := struct { t32 timestamp; u16 id; }; };\n"      \
+	"event { name = \"number\"; id = 1; stream_id = 0; fields := struct { u64 n; u64 check; "  \
+	"}; };\n"                                                                                  \
+	"event { name = \"text\"; id = 2; stream_id = 0; fields := struct { u64 n; string s; u64 " \
+	"check; }; };\n"
 
 static uint64_t event_end[EVENTS_MAX + 1]; /* of event n, in the file */
 static uint32_t event_packet[EVENTS_MAX + 1];
@@ -124,7 +134,8 @@ static void a_cut_costs_what_it_reaches(void)
 	uint32_t left = n_events, n_cuts = 0;
 
 	for (uint64_t size = most; size > step && size >= least; size -= step) {
-		uint32_t cut = (uint32_t)(size / PACKET_BYTES), first = n_cuts++ % WHOLE_EVERY && cut ? cut - 1 : 0;
+		uint32_t cut = (uint32_t)(size / PACKET_BYTES),
+			 first = n_cuts++ % WHOLE_EVERY && cut ? cut - 1 : 0;
 
 		if (ftruncate(fd, (off_t)size))
 			exit(1);
@@ -154,7 +165,7 @@ static void a_flipped_bit_of_a_header_costs_no_other_packet(void)
 {
 	uint64_t n_kept = 0, n_flips = 0;
 
-	for (uint32_t i = 0; i < PACKETS; i += step > 8 ? 31 : 1) {
+	for (uint32_t i = 0; i<PACKETS; i += step> 8 ? 31 : 1) {
 		for (uint32_t bit = 0; bit < PACKET_HEAD * 8; bit++) {
 			off_t at = (off_t)i * PACKET_BYTES + bit / 8;
 			uint8_t byte, changed;
@@ -169,13 +180,15 @@ static void a_flipped_bit_of_a_header_costs_no_other_packet(void)
 			if (pwrite(fd, &byte, 1, at) != 1)
 				exit(1);
 			if (!ok(others_are_whole(i))) {
-				printf("# packet %u, bit %u of its header, %u misread\n", i, bit, n_misread);
+				printf("# packet %u, bit %u of its header, %u misread\n", i, bit,
+				       n_misread);
 				return;
 			}
 		}
 	}
 	printf("# of a packet with a flipped bit in its header %.0f %% is read\n",
-	       100 * ((double)n_kept / (double)n_flips - n_events * (PACKETS - 1.0) / PACKETS) / (1.0 * n_events / PACKETS));
+	       100 * ((double)n_kept / (double)n_flips - n_events * (PACKETS - 1.0) / PACKETS) /
+		       (1.0 * n_events / PACKETS));
 }
 
 /* What follows the packet comes earlier than it says, even before the end of its content. */
@@ -187,9 +200,11 @@ static void bytes_gone_from_a_packet_cost_no_other(void)
 	if (pread(fd, all, sizeof all, 0) != sizeof all)
 		exit(1);
 	for (uint32_t i = 0; i < PACKETS - 1; i += 9) {
-		size_t n = gone[i % 4], from = (size_t)i * PACKET_BYTES + PACKET_BYTES / 2, to = from + n;
+		size_t n = gone[i % 4], from = (size_t)i * PACKET_BYTES + PACKET_BYTES / 2,
+		       to = from + n;
 
-		if (pwrite(fd, all + to, sizeof all - to, (off_t)from) != (ssize_t)(sizeof all - to) ||
+		if (pwrite(fd, all + to, sizeof all - to, (off_t)from) !=
+			    (ssize_t)(sizeof all - to) ||
 		    ftruncate(fd, (off_t)(sizeof all - n)))
 			exit(1);
 		read_all();

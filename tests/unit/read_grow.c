@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Metadata that are read while they grow, at whatever byte each look finds them cut, are those of the whole file;
- * and what was there keeps its place. */
+/* Metadata that are read while they grow, at whatever byte each look finds them cut, are those of
+ * the whole file; and what was there keeps its place. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,14 +16,20 @@ static const char metadata[] =
 	"\tpacket.header := struct { uint32_t magic; uint32_t stream_id; }; };\n"
 	"env { hostname = \"a } b; { \\\" c\"; };\n"
 	"struct head { uint32_t id; };\n"
-	"stream { id = 0; event.header := struct head; packet.context := struct { uint64_t content_size; }; };\n"
+	"stream { id = 0; event.header := struct head; packet.context := struct { uint64_t "
+	"content_size; }; };\n"
 	"event { id = 0; stream_id = 0; name = \"one\"; fields := struct { uint32_t _a; }; };\n"
 	"// a line; with { one\n"
-	"event { id = 1; stream_id = 0; name = \"two\"; fields := struct { uint64_t _b; string _c; }; };\n"
-	"stream { id = 7; event.header := struct head; packet.context := struct { uint64_t content_size; }; };\n"
-	"event { id = 0; stream_id = 7; name = \"three\"; fields := struct { uint32_t _d[3]; }; };\n"
-	"event { id = 100000; stream_id = 0; name = \"far\"; fields := struct { uint32_t _e; }; };\n"
-	"event { id = 90000; stream_id = 0; name = \"farther\"; fields := struct { uint32_t _e; }; };\n";
+	"event { id = 1; stream_id = 0; name = \"two\"; fields := struct { uint64_t _b; string _c; "
+	"}; };\n"
+	"stream { id = 7; event.header := struct head; packet.context := struct { uint64_t "
+	"content_size; }; };\n"
+	"event { id = 0; stream_id = 7; name = \"three\"; fields := struct { uint32_t _d[3]; }; "
+	"};\n"
+	"event { id = 100000; stream_id = 0; name = \"far\"; fields := struct { uint32_t _e; }; "
+	"};\n"
+	"event { id = 90000; stream_id = 0; name = \"farther\"; fields := struct { uint32_t _e; }; "
+	"};\n";
 
 enum { SIZE = sizeof metadata - 1 };
 static char path[] = "/tmp/duet-read-grow-XXXXXX";

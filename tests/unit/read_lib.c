@@ -2,8 +2,8 @@
 /*
  * tests/unit/read_lib.c - libduet-read, through its header alone: read_lib [TRACE...].
  *
- * Without TRACE, a trace of some streams made here, with losses, a damaged packet and the stump of one; with --large
- * its events have headers of the other kind.
+ * Without TRACE, a trace of some streams made here, with losses, a damaged packet and the stump of
+ * one; with --large its events have headers of the other kind.
  */
 #include <errno.h>
 
@@ -11,21 +11,28 @@
 
 #include "read_make.h"
 
-#define EVENTS \
-	"event { name = \"one\"; id = 0; stream_id = 0; fields := struct { u8 _x; string _s; }; };\n" \
-	"event { name = \"two\"; id = 1; stream_id = 0; fields := struct { u16 __v_length;" \
-	"i32 _v[ __v_length ]; enum : u8 { A, B = 1 ... 9 } _e; variant <_e> { u64 A; string B; } _w;" \
-	"floating_point { exp_dig = 11; mant_dig = 53; } _d; }; };\n" \
-	"event { name = \"three\"; id = 2; stream_id = 0; fields := struct { i32 _a; i32 _b; integer { size = 8; align = 8; signed = true; } _c; u64 _d;" \
-	"integer { size = 12; align = 8; } _odd; integer { size = 16; align = 8; byte_order = be; } _be;" \
-	"floating_point { exp_dig = 8; mant_dig = 24; align = 8; } _f; u16 __t_length;" \
-	"integer { size = 8; align = 8; encoding = UTF8; } _t[ __t_length ]; string _s; integer { size = 16; align = 8; signed = true; } _last; }; };\n" \
-	"event { name = \"four\"; id = 3; stream_id = 0; fields := struct { u16 _a; string _s; string _t; }; };\n" \
-	"event { name = \"five\"; id = 4; stream_id = 0; fields := struct { u64 _a; i32 _b; u8 _c; integer { size = 24; align = 8; } _odd; "\
-	"integer { size = 8; align = 8; encoding = UTF8; } _t[20]; }; };\n" \
-	"event { name = \"six\"; id = 68; stream_id = 0; fields := struct { u8 _a; }; };\n" \
-	"event { name = \"seven\"; id = 5; stream_id = 0; fields := struct { }; };\n" \
-	"event { name = \"eight\"; id = 31; stream_id = 0; fields := struct { u32 _a; }; };\n" \
+#define EVENTS                                                                                     \
+	"event { name = \"one\"; id = 0; stream_id = 0; fields := struct { u8 _x; string _s; }; "  \
+	"};\n"                                                                                     \
+	"event { name = \"two\"; id = 1; stream_id = 0; fields := struct { u16 __v_length;"        \
+	"i32 _v[ __v_length ]; enum : u8 { A, B = 1 ... 9 } _e; variant <_e> { u64 A; string B; "  \
+	"} _w;"                                                                                    \
+	"floating_point { exp_dig = 11; mant_dig = 53; } _d; }; };\n"                              \
+	"event { name = \"three\"; id = 2; stream_id = 0; fields := struct { i32 _a; i32 _b; "     \
+	"integer { size = 8; align = 8; signed = true; } _c; u64 _d;"                              \
+	"integer { size = 12; align = 8; } _odd; integer { size = 16; align = 8; byte_order = "    \
+	"be; } _be;"                                                                               \
+	"floating_point { exp_dig = 8; mant_dig = 24; align = 8; } _f; u16 __t_length;"            \
+	"integer { size = 8; align = 8; encoding = UTF8; } _t[ __t_length ]; string _s; integer "  \
+	"{ size = 16; align = 8; signed = true; } _last; }; };\n"                                  \
+	"event { name = \"four\"; id = 3; stream_id = 0; fields := struct { u16 _a; string _s; "   \
+	"string _t; }; };\n"                                                                       \
+	"event { name = \"five\"; id = 4; stream_id = 0; fields := struct { u64 _a; i32 _b; u8 "   \
+	"_c; integer { size = 24; align = 8; } _odd; "                                             \
+	"integer { size = 8; align = 8; encoding = UTF8; } _t[20]; }; };\n"                        \
+	"event { name = \"six\"; id = 68; stream_id = 0; fields := struct { u8 _a; }; };\n"        \
+	"event { name = \"seven\"; id = 5; stream_id = 0; fields := struct { }; };\n"              \
+	"event { name = \"eight\"; id = 31; stream_id = 0; fields := struct { u32 _a; }; };\n"     \
 	"event { name = \"nine\"; id = 65535; stream_id = 0; fields := struct { u16 _a; }; };\n"
 
 enum { ITEMS_MAX = 1 << 20 };
@@ -100,7 +107,8 @@ static void three(struct bytes *b, uint64_t time, int8_t x)
 /* One of some classes, of which two share a place where those that come often are known. */
 static void mixed(struct bytes *b, uint64_t time, uint8_t x)
 {
-	static const uint16_t ids[] = { 3, 4, 4, 3, 68, 0, 3, 4, 5, 4, 3, 3, 2, 31, 31, 3, 68, 4, 68, 65535, 65535 };
+	static const uint16_t ids[] = { 3, 4, 4,  3,  68, 0,  3, 4,  5,	    4,	  3,
+					3, 2, 31, 31, 3,  68, 4, 68, 65535, 65535 };
 	uint16_t id = ids[x % (sizeof ids / sizeof *ids)];
 
 	if (id == 0)
@@ -111,7 +119,8 @@ static void mixed(struct bytes *b, uint64_t time, uint8_t x)
 	if (id == 3) {
 		put(b, x, 2);
 		put_text(b, x % 3 ? "sixteen letters!" : "");
-		put_text(b, x % 5 ? "t" : "a text of more than sixteen letters, and than thirty-two");
+		put_text(b,
+			 x % 5 ? "t" : "a text of more than sixteen letters, and than thirty-two");
 	} else if (id == 4) {
 		put(b, x * 0x0102030405060708u, 8);
 		put(b, (uint64_t)-x, 4);
@@ -124,7 +133,8 @@ static void mixed(struct bytes *b, uint64_t time, uint8_t x)
 	}
 }
 
-/* What is left of a packet's header, into which the next packet is written: it seems to tell of losses. */
+/* What is left of a packet's header, into which the next packet is written: it seems to tell of
+ * losses. */
 static void put_stump(struct bytes *b, uint64_t begin, uint64_t sequence)
 {
 	size_t at = begin_packet(b, begin, sequence, 0);
@@ -184,8 +194,9 @@ static void reported_damage(void *context, const char *text)
 
 static bool same(const struct duet_read_item *a, const struct duet_read_item *b)
 {
-	return a->kind == b->kind && a->time_ns == b->time_ns && a->stream == b->stream && a->cpu == b->cpu &&
-	       a->class_number == b->class_number && a->lost_events == b->lost_events;
+	return a->kind == b->kind && a->time_ns == b->time_ns && a->stream == b->stream &&
+	       a->cpu == b->cpu && a->class_number == b->class_number &&
+	       a->lost_events == b->lost_events;
 }
 
 static void forward_gives_all_by_time(void)
@@ -249,7 +260,8 @@ static void seek_gives_the_first_not_before(void)
 		duet_read_seek(r, items[i].time_ns);
 		bad += duet_read_next(r, &item) <= 0 || !same(&item, &items[first]);
 		duet_read_seek(r, items[i].time_ns);
-		bad += first && (duet_read_previous(r, &item) <= 0 || !same(&item, &items[first - 1]));
+		bad += first &&
+		       (duet_read_previous(r, &item) <= 0 || !same(&item, &items[first - 1]));
 	}
 	is(bad, 0);
 	duet_read_seek(r, INT64_MAX);
@@ -267,7 +279,8 @@ static void streams_alone_make_up_the_whole(void)
 		is(duet_read_part(r, s, &part), 0);
 		while (duet_read_next(part, &item) > 0) {
 			n += item.stream == s;
-			is_text(duet_read_stream_info(part, item.stream)->path, duet_read_stream_info(r, s)->path);
+			is_text(duet_read_stream_info(part, item.stream)->path,
+				duet_read_stream_info(r, s)->path);
 		}
 		is(duet_read_part(part, 0, &of_part), -EINVAL);
 		duet_read_close(part);
@@ -282,10 +295,12 @@ static bool same_value(const struct duet_read_value *a, const struct duet_read_v
 		return false;
 	if (a->kind == DUET_READ_STRUCT || a->kind == DUET_READ_NONE)
 		return true;
-	return a->kind == DUET_READ_TEXT ? !memcmp(a->as.text, b->as.text, a->size) : a->as.u == b->as.u;
+	return a->kind == DUET_READ_TEXT ? !memcmp(a->as.text, b->as.text, a->size)
+					 : a->as.u == b->as.u;
 }
 
-/* Items of @part from @from_ns to before @to_ns; by batches where that is possible.  Returns how many are not as they should be. */
+/* Items of @part from @from_ns to before @to_ns; by batches where that is possible.  Returns how
+ * many are not as they should be. */
 static size_t read_slice(struct duet_read *part, int64_t from_ns, int64_t to_ns, size_t *at)
 {
 	static struct duet_read_row rows[100];
@@ -349,10 +364,12 @@ static void fields_are_the_same_in_all_ways(void)
 		is(duet_read_get(r, c->n_fields, &v), -EINVAL);
 		while (duet_read_walk(r, &w)) {
 			depth -= w.kind == DUET_READ_STRUCT_END || w.kind == DUET_READ_ARRAY_END;
-			if (!depth && w.kind != DUET_READ_STRUCT_END && w.kind != DUET_READ_ARRAY_END) {
+			if (!depth && w.kind != DUET_READ_STRUCT_END &&
+			    w.kind != DUET_READ_ARRAY_END) {
 				while (f < c->n_fields && values[f].kind == DUET_READ_NONE)
 					f++;
-				bad += f >= c->n_fields || strcmp(c->fields[f].name, w.name) || !same_value(&w, &values[f]);
+				bad += f >= c->n_fields || strcmp(c->fields[f].name, w.name) ||
+				       !same_value(&w, &values[f]);
 				f++;
 			}
 			depth += w.kind == DUET_READ_STRUCT || w.kind == DUET_READ_ARRAY;
@@ -367,8 +384,11 @@ static void columns_hold_what_events_do(void)
 	static int64_t times[1000], numbers[1000];
 	static struct duet_read_text texts[1000];
 	static uint32_t classes[1000];
-	struct duet_read_column columns[] = { { DUET_READ_ROW_TIME, 0, times }, { 0, 0, numbers }, { 1, 0, texts } };
-	struct duet_read_column any[] = { { DUET_READ_ROW_TIME, 0, times }, { DUET_READ_ROW_CLASS, 0, classes } };
+	struct duet_read_column columns[] = { { DUET_READ_ROW_TIME, 0, times },
+					      { 0, 0, numbers },
+					      { 1, 0, texts } };
+	struct duet_read_column any[] = { { DUET_READ_ROW_TIME, 0, times },
+					  { DUET_READ_ROW_CLASS, 0, classes } };
 	int64_t n, bad = 0;
 	size_t k = 0;
 
@@ -385,7 +405,8 @@ static void columns_hold_what_events_do(void)
 		n = duet_read_rows(r, 0, columns, 3, 1000);
 		ok(n > 200 && n < 400);
 		for (int64_t i = 0; i < n; i++)
-			bad += texts[i].size != (numbers[i] % 2 ? 3 : 4) || memcmp(texts[i].text, numbers[i] % 2 ? "odd" : "even", 3);
+			bad += texts[i].size != (numbers[i] % 2 ? 3 : 4) ||
+			       memcmp(texts[i].text, numbers[i] % 2 ? "odd" : "even", 3);
 		columns[1].field = 2;
 		is(duet_read_rows(r, 0, columns, 3, 1), -EINVAL);
 		is(duet_read_find(r, 0, "s"), 1);
@@ -397,8 +418,10 @@ static void columns_hold_what_events_do(void)
 	is(duet_read_rows(r, duet_read_n_classes(r), columns, 1, 1), -EINVAL);
 }
 
-/* Row @k of the columns of all fields of the current event of @other, then time, cpu, stream and class. */
-static size_t count_wrong_row(struct duet_read *other, const struct duet_read_item *item, void *const *room, size_t k)
+/* Row @k of the columns of all fields of the current event of @other, then time, cpu, stream and
+ * class. */
+static size_t count_wrong_row(struct duet_read *other, const struct duet_read_item *item,
+			      void *const *room, size_t k)
 {
 	const struct duet_read_class *c = duet_read_class_info(other, item->class_number);
 	struct duet_read_value v;
@@ -414,8 +437,10 @@ static size_t count_wrong_row(struct duet_read *other, const struct duet_read_it
 		else
 			bad += ((const uint64_t *)room[i])[k] != v.as.u;
 	}
-	return bad + (((const int64_t *)room[i])[k] != item->time_ns) + (((const uint32_t *)room[i + 1])[k] != item->cpu) +
-	       (((const uint32_t *)room[i + 2])[k] != item->stream) + (((const uint32_t *)room[i + 3])[k] != item->class_number);
+	return bad + (((const int64_t *)room[i])[k] != item->time_ns) +
+	       (((const uint32_t *)room[i + 1])[k] != item->cpu) +
+	       (((const uint32_t *)room[i + 2])[k] != item->stream) +
+	       (((const uint32_t *)room[i + 3])[k] != item->class_number);
 }
 
 /* All columns of class @class, some rows a call, beside a reader that goes event by event. */
@@ -432,7 +457,9 @@ static void read_class(uint32_t class, struct duet_read *other, size_t n_rows)
 
 	for (uint32_t i = 0; i < n_columns; i++) {
 		room[i] = space[i];
-		columns[i] = (struct duet_read_column){ i < c->n_fields ? (int32_t)i : -1 - (int32_t)(i - c->n_fields), 0, room[i] };
+		columns[i] = (struct duet_read_column){
+			i < c->n_fields ? (int32_t)i : -1 - (int32_t)(i - c->n_fields), 0, room[i]
+		};
 	}
 	duet_read_seek(r, INT64_MIN);
 	duet_read_seek(other, INT64_MIN);
@@ -443,7 +470,8 @@ static void read_class(uint32_t class, struct duet_read *other, size_t n_rows)
 		for (int64_t k = 0; k < n && !bad; k++, n_given++) {
 			do
 				bad += duet_read_next(other, &item) <= 0;
-			while (!bad && (item.kind != DUET_READ_EVENT || item.class_number != class));
+			while (!bad &&
+			       (item.kind != DUET_READ_EVENT || item.class_number != class));
 			bad += bad || count_wrong_row(other, &item, room, (size_t)k);
 		}
 	} while (n > 0 && !bad);
@@ -458,12 +486,13 @@ static void columns_of_every_class_hold_what_events_do(void)
 	size_t n_read = 0;
 
 	is(duet_read_open(&other, paths, n_paths, NULL, NULL), 0);
-	for (uint32_t class = 0; class < duet_read_n_classes(r) && n_read < 20; class++) {
+	for (uint32_t class = 0; class < duet_read_n_classes(r) && n_read < 20; class ++) {
 		const struct duet_read_class *c = duet_read_class_info(r, class);
 		bool is_plain = c->n_fields <= 60;
 
 		for (uint32_t i = 0; i < c->n_fields && is_plain; i++)
-			is_plain = c->fields[i].kind >= DUET_READ_INT && c->fields[i].kind <= DUET_READ_LABEL;
+			is_plain = c->fields[i].kind >= DUET_READ_INT &&
+				   c->fields[i].kind <= DUET_READ_LABEL;
 		if (!is_plain)
 			continue;
 		read_class(class, other, 1000);
@@ -482,7 +511,8 @@ static bool same_cell(const struct duet_read_cell *c, const struct duet_read_val
 }
 
 /* The rows are items i ... of the whole; @other stands before them. */
-static size_t count_wrong(const struct duet_read_row *rows, uint32_t n, size_t i, struct duet_read *other)
+static size_t count_wrong(const struct duet_read_row *rows, uint32_t n, size_t i,
+			  struct duet_read *other)
 {
 	struct duet_read_value values[64], shown;
 	struct duet_read_item item;
@@ -492,13 +522,16 @@ static size_t count_wrong(const struct duet_read_row *rows, uint32_t n, size_t i
 		const struct duet_read_class *c = duet_read_class_info(r, rows[k].class_number);
 
 		bad += duet_read_next(other, &item) <= 0 || i >= n_items || !same(&item, &items[i]);
-		bad += item.kind != DUET_READ_EVENT || rows[k].time_ns != item.time_ns || rows[k].cpu != item.cpu ||
-		       rows[k].class_number != item.class_number || rows[k].stream != item.stream ||
-		       c->n_fields > 64 || duet_read_values(other, values);
+		bad += item.kind != DUET_READ_EVENT || rows[k].time_ns != item.time_ns ||
+		       rows[k].cpu != item.cpu || rows[k].class_number != item.class_number ||
+		       rows[k].stream != item.stream || c->n_fields > 64 ||
+		       duet_read_values(other, values);
 		for (uint32_t f = 0; !bad && f < c->n_fields; f++) {
 			bad += !same_cell(&rows[k].cells[f], &values[f]);
-			bad += duet_read_cell_value(r, rows[k].class_number, f, &rows[k].cells[f], &shown) != 0 ||
-			       !same_value(&shown, &values[f]) || shown.is_signed != values[f].is_signed;
+			bad += duet_read_cell_value(r, rows[k].class_number, f, &rows[k].cells[f],
+						    &shown) != 0 ||
+			       !same_value(&shown, &values[f]) ||
+			       shown.is_signed != values[f].is_signed;
 		}
 	}
 	return bad;
@@ -555,9 +588,11 @@ static void batches_mix_with_steps_both_ways(void)
 		at += n;
 		if (round % 5 == 4) {
 			for (uint32_t k = 0; k < round % 30 && at; k++)
-				bad += duet_read_previous(r, &item) <= 0 || !same(&item, &items[--at]);
+				bad += duet_read_previous(r, &item) <= 0 ||
+				       !same(&item, &items[--at]);
 		} else if (round % 7 == 6) {
-			while (at && items[at - 1].time_ns == items[at < n_items ? at : n_items - 1].time_ns)
+			while (at && items[at - 1].time_ns ==
+					     items[at < n_items ? at : n_items - 1].time_ns)
 				at--;
 			duet_read_seek(r, at < n_items ? items[at].time_ns : INT64_MAX);
 		}
@@ -581,7 +616,9 @@ static void what_cannot_be_opened_says_why(void)
 
 int main(int argc, char **argv)
 {
-	struct duet_read_options o = { .size = sizeof o, .damage = reported_damage, .context = &n_reported };
+	struct duet_read_options o = { .size = sizeof o,
+				       .damage = reported_damage,
+				       .context = &n_reported };
 	const char *made;
 	char why[DUET_READ_WHY];
 

@@ -59,7 +59,8 @@ static inline const char *make_directory(void)
 {
 	static char path[128];
 
-	snprintf(path, sizeof path, "%s/duet-read-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	snprintf(path, sizeof path, "%s/duet-read-XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	if (!mkdtemp(path))
 		exit(1);
 	return path;
@@ -154,50 +155,57 @@ static inline char *reported(const char *path)
 		if (item == TRACE_EVENT)
 			report_event(&t, &e);
 		else
-			text_addf(&t, "lost %" PRIu64 " events %" PRIu64 " packets\n", e.lost_events,
-				  e.lost_packets);
+			text_addf(&t, "lost %" PRIu64 " events %" PRIu64 " packets\n",
+				  e.lost_events, e.lost_packets);
 	}
 	text_addf(&t, "end, %" PRIu64 " damaged\n", trace_n_damages(trace));
 	trace_close(trace);
 	return t.bytes;
 }
 
-#define TYPES \
-	"typealias integer { size = 8; align = 8; signed = false; } := u8;\n" \
-	"typealias integer { size = 16; align = 8; signed = false; } := u16;\n" \
-	"typealias integer { size = 32; align = 8; signed = false; } := u32;\n" \
-	"typealias integer { size = 32; align = 8; signed = true; } := i32;\n" \
-	"typealias integer { size = 64; align = 8; signed = false; } := u64;\n" \
-	"typealias integer { size = 32; align = 8; signed = false; map = clock.c.value; } := t32;\n" \
-	"typealias integer { size = 27; align = 1; signed = false; map = clock.c.value; } := t27;\n" \
-	"typealias integer { size = 64; align = 8; signed = false; map = clock.c.value; } := t64;\n" \
-	"typealias integer { size = 5; align = 1; signed = false; } := u5;\n" \
+#define TYPES                                                                                      \
+	"typealias integer { size = 8; align = 8; signed = false; } := u8;\n"                      \
+	"typealias integer { size = 16; align = 8; signed = false; } := u16;\n"                    \
+	"typealias integer { size = 32; align = 8; signed = false; } := u32;\n"                    \
+	"typealias integer { size = 32; align = 8; signed = true; } := i32;\n"                     \
+	"typealias integer { size = 64; align = 8; signed = false; } := u64;\n"                    \
+	"typealias integer { size = 32; align = 8; signed = false; map = clock.c.value; } := "     \
+	"t32;\n"                                                                                   \
+	"typealias integer { size = 27; align = 1; signed = false; map = clock.c.value; } := "     \
+	"t27;\n"                                                                                   \
+	"typealias integer { size = 64; align = 8; signed = false; map = clock.c.value; } := "     \
+	"t64;\n"                                                                                   \
+	"typealias integer { size = 5; align = 1; signed = false; } := u5;\n"                      \
 	"clock { name = c; freq = 1000000000; offset = 0; };\n"
 
-#define HEAD(order) \
-	"/* CTF 1.8 */\n" TYPES \
-	"trace { major = 1; minor = 8; byte_order = " order "; " \
-	"uuid = \"00010203-0405-0607-0809-0a0b0c0d0e0f\"; " \
+#define HEAD(order)                                                                                \
+	"/* CTF 1.8 */\n" TYPES "trace { major = 1; minor = 8; byte_order = " order "; "           \
+	"uuid = \"00010203-0405-0607-0809-0a0b0c0d0e0f\"; "                                        \
 	"packet.header := struct { u32 magic; u8 uuid[16]; u32 stream_id; }; };\n"
 
-#define CONTEXT \
-	"packet.context := struct { t64 timestamp_begin; t64 timestamp_end; u64 content_size; " \
+#define CONTEXT                                                                                    \
+	"packet.context := struct { t64 timestamp_begin; t64 timestamp_end; u64 content_size; "    \
 	"u64 packet_size; u64 packet_seq_num; u64 events_discarded; u32 cpu_id; };\n"
 
-#define COMPACT \
-	HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { " \
-	"enum : u5 { compact = 0 ... 30, extended = 31 } id; variant <id> { " \
-	"struct { t27 timestamp; } compact; struct { u32 id; t64 timestamp; } extended; } v; } align(8); };\n"
+#define COMPACT                                                                                    \
+	HEAD("le")                                                                                 \
+	"stream { id = 0; " CONTEXT "event.header := struct { "                                    \
+	"enum : u5 { compact = 0 ... 30, extended = 31 } id; variant <id> { "                      \
+	"struct { t27 timestamp; } compact; struct { u32 id; t64 timestamp; } extended; } v; } "   \
+	"align(8); };\n"
 
-#define LARGE \
-	HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { " \
-	"enum : u16 { compact = 0 ... 65534, extended = 65535 } id; variant <id> { " \
-	"struct { t32 timestamp; } compact; struct { u32 id; t64 timestamp; } extended; } v; } align(8); };\n"
+#define LARGE                                                                                      \
+	HEAD("le")                                                                                 \
+	"stream { id = 0; " CONTEXT "event.header := struct { "                                    \
+	"enum : u16 { compact = 0 ... 65534, extended = 65535 } id; variant <id> { "               \
+	"struct { t32 timestamp; } compact; struct { u32 id; t64 timestamp; } extended; } v; } "   \
+	"align(8); };\n"
 
 enum { PACKET_HEAD = 24 + 52, AT_CONTENT = 24 + 16, AT_PACKET = 24 + 24 };
 
 /* Begins a packet; returns where, for end_packet(). */
-static inline size_t begin_packet(struct bytes *b, uint64_t begin, uint64_t sequence, uint64_t discarded)
+static inline size_t begin_packet(struct bytes *b, uint64_t begin, uint64_t sequence,
+				  uint64_t discarded)
 {
 	size_t at = b->n;
 

@@ -2,13 +2,15 @@
 /*
  * tests/unit/read_memory.c - what a reader keeps in memory does not grow with what it reads.
  *
- * 128 files of 4 MiB in one packet each.  Events are zeros, so the files are holes that cost no disk.
+ * 128 files of 4 MiB in one packet each.  Events are zeros, so the files are holes that cost no
+ * disk.
  */
 #include <sys/resource.h>
 
 #include "read_make.h"
 
-#define EVENT "event { name = \"e\"; id = 0; stream_id = 0; fields := struct { " \
+#define EVENT                                                                                      \
+	"event { name = \"e\"; id = 0; stream_id = 0; fields := struct { "                         \
 	"integer { size = 8; align = 8; encoding = UTF8; } _t[1018]; }; };\n"
 
 enum { FILES = 128, EVENTS = 4096, EVENT_BYTES = 6 + 1018, MOST_MIB = 256 };

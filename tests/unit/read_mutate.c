@@ -46,7 +46,8 @@ static void load(const char *path)
 		FILE *in;
 
 		snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-		if (e->d_type == DT_DIR || strlen(e->d_name) >= sizeof f->name || !(in = fopen(name, "r")))
+		if (e->d_type == DT_DIR || strlen(e->d_name) >= sizeof f->name ||
+		    !(in = fopen(name, "r")))
 			continue;
 		strcpy(f->name, e->d_name);
 		f->bytes = malloc(FILE_BYTES);
@@ -60,7 +61,9 @@ static void load(const char *path)
 
 static void change(uint8_t *b, size_t *size)
 {
-	static const uint64_t edges[] = { 0, 1, 0xff, 0x7fffffff, UINT64_MAX, 1ull << 63, 1ull << 32 };
+	static const uint64_t edges[] = {
+		0, 1, 0xff, 0x7fffffff, UINT64_MAX, 1ull << 63, 1ull << 32
+	};
 	size_t at = draw(*size), n = 1 + draw(16);
 
 	if (!*size)
@@ -200,11 +203,12 @@ static void no_damage_crashes_or_hangs_a_reader(void)
 	printf("# filters matched %ld times\n", n_matched);
 }
 
-static const char metadata[] =
-	COMPACT "event { name = \"one\"; id = 0; stream_id = 0; fields := struct { u8 _x; string _s; }; };\n"
-		"event { name = \"two\"; id = 1; stream_id = 0; fields := struct { u16 __v_length;"
-		"i32 _v[ __v_length ]; struct { string a; u5 b; } _st[2]; enum : u8 { A, B = 1 ... 9 } _e;"
-		"variant <_e> { u64 A; string B; } _w; u8 _n; struct { u8 m; u8 x[m]; } _y[ _n ]; }; };\n";
+static const char metadata[] = COMPACT
+	"event { name = \"one\"; id = 0; stream_id = 0; fields := struct { u8 _x; string _s; }; "
+	"};\n"
+	"event { name = \"two\"; id = 1; stream_id = 0; fields := struct { u16 __v_length;"
+	"i32 _v[ __v_length ]; struct { string a; u5 b; } _st[2]; enum : u8 { A, B = 1 ... 9 } _e;"
+	"variant <_e> { u64 A; string B; } _w; u8 _n; struct { u8 m; u8 x[m]; } _y[ _n ]; }; };\n";
 
 static void put_events(struct bytes *b)
 {

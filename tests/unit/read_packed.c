@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/read_packed.c - compressed streams: they give back what was read; they are followed. */
+/* tests/unit/read_packed.c - compressed streams: they give back what was read; they are followed.
+ */
 #include <endian.h>
 #include <fcntl.h>
 
@@ -9,7 +10,9 @@
 #include "ctf/compressed/compressed.h"
 #include "read_make.h"
 
-#define EVENT "event { name = \"said\"; id = 0; stream_id = 0; fields := struct { u32 _n; string _what; }; };\n"
+#define EVENT                                                                                      \
+	"event { name = \"said\"; id = 0; stream_id = 0; fields := struct { u32 _n; string "       \
+	"_what; }; };\n"
 
 enum { PACKETS = 200, EVENTS_OF_ONE = 500, EVENTS = PACKETS * EVENTS_OF_ONE };
 static const char *path;
@@ -104,7 +107,8 @@ static void texts_of_rows_stay_until_the_next_call(void)
 		duet_read_seek(r, INT64_MIN);
 		is(duet_read_rows(r, 0, columns, 2, EVENTS), EVENTS);
 		for (uint64_t n = 0; n < EVENTS; n++)
-			bad += numbers[n] != (int64_t)n || texts[n].size != say(what, sizeof what, n) ||
+			bad += numbers[n] != (int64_t)n ||
+			       texts[n].size != say(what, sizeof what, n) ||
 			       memcmp(texts[n].text, what, texts[n].size);
 	}
 	is(bad, 0);
@@ -117,7 +121,8 @@ static void say_how_far(int clock, int index, uint64_t n, const uint64_t *ends)
 {
 	struct abi_ctf_index_entry e = { .offset = htobe64(n > 1 ? ends[n - 2] : 0) };
 	char line[128];
-	int size = snprintf(line, sizeof line, "1 2 3 4 5 %llu\n", 100000000 + n * EVENTS_OF_ONE * 100ull);
+	int size = snprintf(line, sizeof line, "1 2 3 4 5 %llu\n",
+			    100000000 + n * EVENTS_OF_ONE * 100ull);
 
 	e.packet_bits = htobe64((ends[n - 1] - (n > 1 ? ends[n - 2] : 0)) * 8);
 	is(write(index, &e, sizeof e), sizeof e);

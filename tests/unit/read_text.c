@@ -73,7 +73,8 @@ static void every_byte_at_every_place_of_a_word(void)
 			else
 				snprintf(trace_chunk, sizeof trace_chunk,
 					 byte >= 0x20 && byte != 0x7f ? "%c" : "\\x%02x", byte);
-			snprintf(want, sizeof want, "\"%.*s%s%s\"", at, text, trace_chunk, text + at + 1);
+			snprintf(want, sizeof want, "\"%.*s%s%s\"", at, text, trace_chunk,
+				 text + at + 1);
 			out_quoted(&o, text, 20);
 			if (strcmp(written(), want))
 				printf("# byte %d at %d: %s is not %s\n", byte, at, o.bytes, want),

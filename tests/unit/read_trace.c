@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/read_trace.c - traces made by hand: every kind of field, every header, every damage. */
+/* tests/unit/read_trace.c - traces made by hand: every kind of field, every header, every damage.
+ */
 #include "read_make.h"
 
 /* What duet's kernel side writes. */
-#define PLAIN \
-	HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { t32 timestamp; u16 id; }; };\n"
+#define PLAIN                                                                                      \
+	HEAD("le")                                                                                 \
+	"stream { id = 0; " CONTEXT "event.header := struct { t32 timestamp; u16 id; }; };\n"
 
 #define TINY "event { name = \"e\"; id = 0; stream_id = 0; fields := struct { u8 _x; }; };\n"
 
@@ -31,7 +33,8 @@ static void expect_fields(const char *fields, const struct bytes *body, const ch
 	size_t at = begin_packet(&b, 100, 0, 0);
 
 	snprintf(metadata, sizeof metadata,
-		 PLAIN "event { name = \"e\"; id = 0; stream_id = 0; fields := struct { %s }; };\n", fields);
+		 PLAIN "event { name = \"e\"; id = 0; stream_id = 0; fields := struct { %s }; };\n",
+		 fields);
 	put(&b, 105, 4);
 	put(&b, 0, 2);
 	memcpy(b.at + b.n, body->at, body->n);
@@ -65,8 +68,10 @@ static void bit_fields_that_cross_bytes(void)
 	put(&b, bits, 4);
 	put(&b, 0xff | (uint64_t)0x0123456789abcdef << 7, 8);
 	put(&b, (uint64_t)0x0123456789abcdef >> 57, 1);
-	expect_fields("integer { size = 3; align = 1; } _a; integer { size = 13; align = 1; signed = true; } _b;"
-		      "integer { size = 7; align = 1; signed = true; } _c; integer { size = 9; align = 1; } _d;"
+	expect_fields("integer { size = 3; align = 1; } _a; integer { size = 13; align = 1; signed "
+		      "= true; } _b;"
+		      "integer { size = 7; align = 1; signed = true; } _c; integer { size = 9; "
+		      "align = 1; } _d;"
 		      "integer { size = 7; align = 1; } _e; integer { size = 64; align = 1; } _f;"
 		      "integer { size = 1; align = 1; } _g;",
 		      &b, " a = 5 b = -4095 c = -63 d = 511 e = 127 f = 81985529216486895 g = 0");
@@ -117,19 +122,21 @@ static void arrays_and_sequences_of_everything(void)
 	put(&b, 8, 1);
 	put_text(&b, "q");
 	put(&b, 9, 1);
-	expect_fields("u8 _a[3]; u8 __s_length; u16 _s[ __s_length ]; u8 __z_length; u16 _z[ __z_length ];"
+	expect_fields("u8 _a[3]; u8 __s_length; u16 _s[ __s_length ]; u8 __z_length; u16 _z[ "
+		      "__z_length ];"
 		      "struct { u8 n; string s; } _st[2]; u8 _end;",
-		      &b, " a = [ 1 2 3 ] s = [ 10 11 ] z = [ ]"
-			  " st = [ { n = 7 s = \"p\" } { n = 8 s = \"q\" } ] end = 9");
+		      &b,
+		      " a = [ 1 2 3 ] s = [ 10 11 ] z = [ ]"
+		      " st = [ { n = 7 s = \"p\" } { n = 8 s = \"q\" } ] end = 9");
 }
 
 static void a_length_counts_for_the_nearest(void)
 {
 	struct bytes b = { .n = 0 };
 
-	put(&b, 2, 1); /* n */
+	put(&b, 2, 1);		/* n */
 	put(&b, 1 | 5 << 8, 2); /* inner n = 1: [5] */
-	put(&b, 0, 1); /* inner n = 0 */
+	put(&b, 0, 1);		/* inner n = 0 */
 	put(&b, 1 | 2 << 8, 2); /* outer n = 2 again */
 	expect_fields("u8 n; struct { u8 n; u8 v[ n ]; } a[ n ]; u8 w[ n ];", &b,
 		      " n = 2 a = [ { n = 1 v = [ 5 ] } { n = 0 v = [ ] } ] w = [ 1 2 ]");
@@ -145,7 +152,8 @@ static void enums_and_variants(void)
 	put_text(&b, "neg");
 	put(&b, 200, 1);
 	expect_fields("enum : u8 { A, B, C } _t; variant <_t> { u8 A; u16 B; string C; } _v;"
-		      "enum : integer { size = 8; signed = true; } { low = -128 ... -1, high = 0 ... 127 } _u;"
+		      "enum : integer { size = 8; signed = true; } { low = -128 ... -1, high = 0 "
+		      "... 127 } _u;"
 		      "variant <_u> { string low; u8 high; } _w; enum : u8 { Z = 0 } _x;",
 		      &b, " t = B:1 v = 4660 u = low:-2 w = \"neg\" x = ?:200");
 }
@@ -154,7 +162,8 @@ static void alignment_counts_from_the_packet(void)
 {
 	struct bytes b = { .n = 0 };
 
-	/* The header ends at byte 76 + 6 = 82, and a struct is aligned like the widest of its members. */
+	/* The header ends at byte 76 + 6 = 82, and a struct is aligned like the widest of its
+	 * members. */
 	put(&b, 0, 6);
 	put(&b, 1, 1);
 	put(&b, 0, 7);
@@ -174,14 +183,16 @@ static void lengths_and_tags_from_other_scopes(void)
 
 	put(&b, 105, 4);
 	put(&b, 0, 2);
-	put(&b, 1, 1); /* context: k = 1 */
-	put(&b, 9, 1); /* a[k] */
+	put(&b, 1, 1);			  /* context: k = 1 */
+	put(&b, 9, 1);			  /* a[k] */
 	put(&b, 1 | 2 << 8 | 3 << 16, 3); /* b[packet_seq_num] */
 	end_packet(&b, at);
-	expect(HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { t32 timestamp; u16 id; };"
+	expect(HEAD("le") "stream { id = 0; " CONTEXT
+			  "event.header := struct { t32 timestamp; u16 id; };"
 			  "event.context := struct { u8 k; }; };\n"
 			  "event { name = \"e\"; id = 0; stream_id = 0; fields := struct {"
-			  "u8 a[ stream.event.context.k ]; u8 b[ stream.packet.context.packet_seq_num ]; }; };\n",
+			  "u8 a[ stream.event.context.k ]; u8 b[ "
+			  "stream.packet.context.packet_seq_num ]; }; };\n",
 	       &b, "105 2 e { k = 1 a = [ 9 ] b = [ 1 2 3 ] }\nend, 0 damaged\n");
 }
 
@@ -195,7 +206,8 @@ static void a_32_bit_time_wraps(void)
 	tiny_event(&b, 0x00000008, 3);
 	end_packet(&b, at);
 	expect(PLAIN TINY, &b,
-	       "8589934584 2 e { x = 1 }\n8589934600 2 e { x = 2 }\n8589934600 2 e { x = 3 }\nend, 0 damaged\n");
+	       "8589934584 2 e { x = 1 }\n8589934600 2 e { x = 2 }\n8589934600 2 e { x = 3 }\nend, "
+	       "0 damaged\n");
 }
 
 static void compact_event(struct bytes *b, uint32_t id, uint32_t time, uint8_t x)
@@ -217,7 +229,8 @@ static void a_27_bit_time_wraps_and_an_extended_header_jumps(void)
 	put(&b, 3, 1);
 	compact_event(&b, 0, (uint32_t)5000000001, 4);
 	end_packet(&b, at);
-	expect(COMPACT TINY "event { name = \"far\"; id = 70000; stream_id = 0; fields := struct { u8 _x; }; };\n",
+	expect(COMPACT TINY "event { name = \"far\"; id = 70000; stream_id = 0; fields := struct { "
+			    "u8 _x; }; };\n",
 	       &b,
 	       "134217720 2 e { x = 1 }\n134217730 2 e { x = 2 }\n5000000000 2 far { x = 3 }\n"
 	       "5000000001 2 e { x = 4 }\nend, 0 damaged\n");
@@ -256,7 +269,8 @@ static void headers_nobody_knows_are_read_too(void)
 	end_packet(&b, at);
 	expect(HEAD("le") "stream { id = 0; " CONTEXT "event.header := struct { "
 			  "enum : u5 { short = 0 ... 30, long = 31 } id; variant <id> { "
-			  "struct { t27 timestamp; } short; struct { u32 id; t64 timestamp; } long; } v;"
+			  "struct { t27 timestamp; } short; struct { u32 id; t64 timestamp; } "
+			  "long; } v;"
 			  "u8 more; } align(8); };\n" TINY,
 	       &b, "134217720 2 e { x = 1 }\n5000000000 2 e { x = 2 }\nend, 0 damaged\n");
 }
@@ -281,7 +295,8 @@ static void a_trace_of_the_other_byte_order(void)
 	put_big(&b, 0x40490fdb, 4);
 	expect(HEAD("be") "stream { id = 0; " CONTEXT "event.header := struct { "
 			  "enum : u5 { compact = 0 ... 30, extended = 31 } id; variant <id> { "
-			  "struct { t27 timestamp; } compact; struct { u32 id; t64 timestamp; } extended; } v; }"
+			  "struct { t27 timestamp; } compact; struct { u32 id; t64 timestamp; } "
+			  "extended; } v; }"
 			  " align(8); };\n"
 			  "event { name = \"e\"; id = 0; stream_id = 0; fields := struct { i32 _x;"
 			  "floating_point { exp_dig = 8; mant_dig = 24; } _f; }; };\n",
@@ -353,8 +368,11 @@ static void an_unknown_event_ends_its_packet_only(void)
 /* Packets say that they are of stream 0. */
 static void a_packet_of_another_stream_is_not_taken_for_one_of_the_only_one(void)
 {
-	static const char only[] = HEAD("le") "stream { id = 3; " CONTEXT "event.header := struct { t32 timestamp; u16 id; }; };\n"
-					      "event { name = \"e\"; id = 0; stream_id = 3; fields := struct { u8 x; }; };\n";
+	static const char only[] =
+		HEAD("le") "stream { id = 3; " CONTEXT
+			   "event.header := struct { t32 timestamp; u16 id; }; };\n"
+			   "event { name = \"e\"; id = 0; stream_id = 3; fields := struct { u8 x; "
+			   "}; };\n";
 	struct bytes b = { .n = 0 };
 
 	two_events_and_another_packet(&b);
@@ -381,10 +399,12 @@ static void sizes_beyond_reason_are_not_believed(void)
 	put_at(&b, AT_PACKET, UINT64_MAX - 7, 8);
 	put_at(&b, AT_CONTENT, UINT64_MAX - 7, 8);
 	/* Where the second begins, the first must have ended. */
-	expect(PLAIN TINY, &b, "101 2 e { x = 1 }\n102 2 e { x = 2 }\n201 2 e { x = 3 }\nend, 1 damaged\n");
+	expect(PLAIN TINY, &b,
+	       "101 2 e { x = 1 }\n102 2 e { x = 2 }\n201 2 e { x = 3 }\nend, 1 damaged\n");
 }
 
-/* Packets that an event has recorded while they were written, within the last packet: of this stream, and another CPU's. */
+/* Packets that an event has recorded while they were written, within the last packet: of this
+ * stream, and another CPU's. */
 static void packets_within_an_event_are_not_taken_for_those_behind_it(void)
 {
 	struct bytes b = { .n = 0 };
@@ -403,10 +423,12 @@ static void packets_within_an_event_are_not_taken_for_those_behind_it(void)
 		b.n += size;
 	}
 	put_at(&b, b.n - size + PACKET_HEAD - 20, 2, 8); /* its number would be the next */
-	put_at(&b, b.n - size + PACKET_HEAD - 4, 3, 4); /* but not its CPU */
+	put_at(&b, b.n - size + PACKET_HEAD - 4, 3, 4);	 /* but not its CPU */
 	end_packet(&b, at);
-	got = reported_of(PLAIN TINY "event { name = \"w\"; id = 1; stream_id = 0;"
-				 " fields := struct { u16 __b_length; u8 _b[ __b_length ]; }; };\n", &b);
+	got = reported_of(PLAIN TINY
+			  "event { name = \"w\"; id = 1; stream_id = 0;"
+			  " fields := struct { u16 __b_length; u8 _b[ __b_length ]; }; };\n",
+			  &b);
 	ok(strstr(got, "\n2000000001 2 w {") && strstr(got, "\n2000000002 2 w {"));
 	ok(strstr(got, "\nend, 0 damaged\n"));
 	free(got);
@@ -414,7 +436,8 @@ static void packets_within_an_event_are_not_taken_for_those_behind_it(void)
 
 static void a_length_beyond_the_packet_is_damage(void)
 {
-	static const uint64_t lengths[] = { 3, 1ull << 32, UINT64_MAX, UINT64_MAX / 8, UINT64_MAX / 16 + 1 };
+	static const uint64_t lengths[] = { 3, 1ull << 32, UINT64_MAX, UINT64_MAX / 8,
+					    UINT64_MAX / 16 + 1 };
 
 	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
 		struct bytes b = { .n = 0 };
@@ -453,7 +476,8 @@ static void events_of_no_bits_end(void)
 
 	put(&b, 0, 1);
 	end_packet(&b, at);
-	expect(HEAD("le") "stream { id = 0; " CONTEXT "};\nevent { name = \"e\"; id = 0; stream_id = 0; };\n",
+	expect(HEAD("le") "stream { id = 0; " CONTEXT
+			  "};\nevent { name = \"e\"; id = 0; stream_id = 0; };\n",
 	       &b, "end, 1 damaged\n");
 }
 
@@ -463,7 +487,8 @@ static void a_class_that_cannot_be_read_spares_the_others(void)
 
 	two_events_and_another_packet(&b);
 	put_at(&b, PACKET_HEAD + 7 + 4, 1, 2);
-	expect(PLAIN TINY "event { name = \"bad\"; id = 1; stream_id = 0; fields := struct { u8 v[ nowhere ]; }; };\n",
+	expect(PLAIN TINY "event { name = \"bad\"; id = 1; stream_id = 0; fields := struct { u8 v[ "
+			  "nowhere ]; }; };\n",
 	       &b, "101 2 e { x = 1 }\n201 2 e { x = 3 }\nend, 1 damaged\n");
 }
 
@@ -519,7 +544,8 @@ static void clocks_of_any_frequency_and_offset(void)
 	put(&b, 1, 1);
 	expect("/* CTF 1.8 */\nclock { name = c; freq = 1500; offset_s = 10; offset = -750; };\n"
 	       "trace { byte_order = le; };\n"
-	       "stream { event.header := struct { integer { size = 32; map = clock.c.value; } timestamp; }; };\n"
+	       "stream { event.header := struct { integer { size = 32; map = clock.c.value; } "
+	       "timestamp; }; };\n"
 	       "event { name = \"e\"; fields := struct { integer { size = 8; } x; }; };\n",
 	       &b, "11500000000 -1 e { x = 1 }\nend, 0 damaged\n");
 }

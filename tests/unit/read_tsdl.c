@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/read_tsdl.c - the TSDL parser: what it takes, what it refuses, and that nothing breaks it.
+ * tests/unit/read_tsdl.c - the TSDL parser: what it takes, what it refuses, and that nothing breaks
+ * it.
  *
  * With an argument, that metadata file is cut at every byte and must never do worse than an error.
  */
@@ -58,13 +59,14 @@ static void types_say_what_they_were_given(void)
 	struct ctf_meta m;
 	const struct ctf_member *f;
 
-	is(parse(&m, TRACE "typealias integer { size = 27; align = 1; signed = true; base = hex; "
-			   "map = clock.c.value; byte_order = be; } := unsigned long;\n"
-			   "typedef integer { size = 16; } a, b[3];\n"
-			   "event { name = \"e\"; fields := struct { unsigned long l; b two[ 2 ]; "
-			   "enum : a { X, Y = 4, \"z z\" = 6 ... 9, W } e; a len; string s[ len ]; "
-			   "struct { a x; } align(64) st; floating_point { exp_dig = 8; mant_dig = 24; } f; "
-			   "}; };"),
+	is(parse(&m, TRACE
+		 "typealias integer { size = 27; align = 1; signed = true; base = hex; "
+		 "map = clock.c.value; byte_order = be; } := unsigned long;\n"
+		 "typedef integer { size = 16; } a, b[3];\n"
+		 "event { name = \"e\"; fields := struct { unsigned long l; b two[ 2 ]; "
+		 "enum : a { X, Y = 4, \"z z\" = 6 ... 9, W } e; a len; string s[ len ]; "
+		 "struct { a x; } align(64) st; floating_point { exp_dig = 8; mant_dig = 24; } f; "
+		 "}; };"),
 	   0);
 	f = m.events->fields->members;
 	is(m.events->fields->n_members, 7);
@@ -88,11 +90,14 @@ static void types_say_what_they_were_given(void)
 
 static void a_bad_text_is_refused_with_its_line(void)
 {
-	is_text(refusal("\n\ntrace { byte_order = le; } event"), "line 3: expected `;`, found `event`");
-	is_text(refusal("typealias integer { size = 65; } := x;"), "line 1: expected a number from 1 to 64");
+	is_text(refusal("\n\ntrace { byte_order = le; } event"),
+		"line 3: expected `;`, found `event`");
+	is_text(refusal("typealias integer { size = 65; } := x;"),
+		"line 1: expected a number from 1 to 64");
 	is_text(refusal("typealias integer { size = 8; align = 12; } := x;"),
 		"line 1: an alignment of 12 bits, which is no power of two");
-	is_text(refusal("struct s { nothing x; };"), "line 1: no type `nothing` is declared before");
+	is_text(refusal("struct s { nothing x; };"),
+		"line 1: no type `nothing` is declared before");
 	is_text(refusal("struct a { struct a x; };"), "line 1: no `struct a` is declared before");
 	is_text(refusal("event { id = 4294967296; name = \"x\"; };"),
 		"line 1: `id` must be a number from 0 to 4294967295");
@@ -104,7 +109,8 @@ static void a_bad_text_is_refused_with_its_line(void)
 
 static void scopes_end_with_their_braces(void)
 {
-	is_text(refusal("struct a { typealias integer { size = 8; } := t; t x; }; struct b { t y; };"),
+	is_text(refusal("struct a { typealias integer { size = 8; } := t; t x; }; struct b { t y; "
+			"};"),
 		"line 1: no type `t` is declared before");
 }
 
@@ -132,7 +138,8 @@ static const char *nested(int n, const char *open, const char *middle, const cha
 static void depth_is_bounded(void)
 {
 	is_text(nested(20, "struct { ", "string s;", "} a;"), "taken");
-	is_text(nested(100000, "struct { ", "string s;", "} a;"), "line 1: types nested deeper than 32");
+	is_text(nested(100000, "struct { ", "string s;", "} a;"),
+		"line 1: types nested deeper than 32");
 	is_text(nested(100000, "enum : ", "x", ""), "line 1: types nested deeper than 32");
 	is_text(nested(100000, "", "string s", "[2]"), "line 1: types nested deeper than 32");
 }
@@ -231,34 +238,45 @@ static void a_damaged_block_is_passed_over(void)
 	is_text(refusal(TRACE STREAM EVENT("a", "0") EVENT("b", "x") EVENT("c", "2")),
 		"line 9: `id` must be a number from 0 to 4294967295");
 	/* a brace, a quote, a semicolon that are no more */
-	passes_over(TRACE STREAM "event {\n\tname = \"b\";\n\tid = 1;\n|;\n" EVENT("c", "2"), "c", 1);
+	passes_over(TRACE STREAM "event {\n\tname = \"b\";\n\tid = 1;\n|;\n" EVENT("c", "2"), "c",
+		    1);
 	passes_over(TRACE STREAM "event {\n\tname = \"b;\n\tid = 1;\n};\n" EVENT("c", "2"), "c", 1);
-	passes_over(TRACE STREAM EVENT("a", "0") "event {\n\tname = \"b\";\n\tid = 1;\n}\n" EVENT("c", "2"), "abc", 1);
+	passes_over(TRACE STREAM EVENT("a", "0") "event {\n\tname = \"b\";\n\tid = 1;\n}\n" EVENT(
+			    "c", "2"),
+		    "abc", 1);
 	/* between blocks: the one before is whole */
 	passes_over(TRACE STREAM EVENT("a", "0") "\x01" EVENT("b", "1") EVENT("c", "2"), "ac", 1);
 	/* several; one that ends the text; one within the text's first block */
-	passes_over(TRACE STREAM EVENT("a", "x") EVENT("b", "1") EVENT("c", "x") EVENT("d", "3") "event {", "bd", 3);
+	passes_over(TRACE STREAM EVENT("a", "x") EVENT("b", "1") EVENT("c", "x")
+			    EVENT("d", "3") "event {",
+		    "bd", 3);
 	passes_over("env { a = };\n" TRACE STREAM EVENT("a", "0"), "a", 1);
 }
 
 /* Of one stream there is no doubt. */
 static void an_event_of_which_stream_nobody_knows_is_passed_over(void)
 {
-	passes_over(TRACE STREAM "stream { id = 1; };\n" EVENT("a", "0") "event {\n\tname = \"b\";\n\tid = 1;\n\tstream_id = 1;\n};\n",
+	passes_over(TRACE STREAM "stream { id = 1; };\n" EVENT(
+			    "a", "0") "event {\n\tname = \"b\";\n\tid = 1;\n\tstream_id = 1;\n};\n",
 		    "b", 1);
 }
 
 static void an_encoding_is_one_that_others_know(void)
 {
-	is_text(refusal(TRACE STREAM "event { name = \"a\"; id = 0; fields := struct { string { encoding = utf8; } s; "
-			"integer { size = 8; encoding = none; } i; integer { size = 8; encoding = ASCII; } c; }; };\n"), "taken");
-	passes_over(TRACE STREAM "event { name = \"a\"; id = 0; fields := struct { string { encoding = UPF8; } s; }; };\n" EVENT("b", "1"),
+	is_text(refusal(TRACE STREAM "event { name = \"a\"; id = 0; fields := struct { string { "
+				     "encoding = utf8; } s; "
+				     "integer { size = 8; encoding = none; } i; integer { size = "
+				     "8; encoding = ASCII; } c; }; };\n"),
+		"taken");
+	passes_over(TRACE STREAM "event { name = \"a\"; id = 0; fields := struct { string { "
+				 "encoding = UPF8; } s; }; };\n" EVENT("b", "1"),
 		    "b", 1);
 }
 
 static void what_a_damaged_block_declared_is_gone(void)
 {
-	passes_over(TRACE STREAM "event {\n\ttypealias integer { size = 8; } := t;\n\tname = 5 6;\n};\n"
+	passes_over(TRACE STREAM
+		    "event {\n\ttypealias integer { size = 8; } := t;\n\tname = 5 6;\n};\n"
 		    "event { name = \"b\"; id = 1; fields := struct { t x; }; };\n" EVENT("c", "2"),
 		    "c", 2);
 }
@@ -279,10 +297,12 @@ static void endless_comments_are_not_read_again_and_again(void)
 
 static const char sample[] =
 	"/* CTF 1.8 */\n" TRACE "typealias integer { size = 5; align = 1; } := uint5_t;\n"
-	"struct h { enum : uint5_t { compact = 0 ... 30, extended = 31 } id; variant <id> { struct { "
+	"struct h { enum : uint5_t { compact = 0 ... 30, extended = 31 } id; variant <id> { struct "
+	"{ "
 	"uint5_t t; } compact; struct { uint5_t id; } extended; } v; } align(8);\n"
 	"stream { id = 0; event.header := struct h; };\n"
-	"event { name = \"a\\\"b\"; id = 0; fields := struct { string _s; uint5_t __n; uint5_t _x[ __n ]; }; };\n";
+	"event { name = \"a\\\"b\"; id = 0; fields := struct { string _s; uint5_t __n; uint5_t _x[ "
+	"__n ]; }; };\n";
 
 static void a_cut_sample_is_no_worse_than_an_error(void)
 {

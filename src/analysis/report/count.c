@@ -18,15 +18,16 @@ struct place {
 };
 
 struct counting {
-	struct place *places; /* by stream */
+	struct place *places;				  /* by stream */
 	struct count *classes, *streams, *threads, *cpus; /* cpus[0] is the unknown one */
 	uint32_t n_threads, n_cpus;
-	const struct ctf_op **function_of; /* by class: which function of the kernel's was called; NULL: it is no call's event */
-	struct index functions; /* by address */
-	struct count *calls; /* of them */
+	const struct ctf_op **function_of; /* by class: which function of the kernel's was called;
+					      NULL: it is no call's event */
+	struct index functions;		   /* by address */
+	struct count *calls;		   /* of them */
 	uint32_t n_calls;
-	struct match *match; /* NULL: everything counts */
-	struct names *names; /* for it, and for values */
+	struct match *match;   /* NULL: everything counts */
+	struct names *names;   /* for it, and for values */
 	struct values *values; /* NULL: none */
 	struct count *of_values;
 	uint32_t n_of_values;
@@ -58,7 +59,8 @@ static uint32_t cpu_place(uint32_t cpu)
 }
 
 /* A call is one event: its end where both are recorded, since beginnings may be missing. */
-static void find_function(void *context, const struct trace_source *s, const struct ctf_event_class *class, uint32_t number)
+static void find_function(void *context, const struct trace_source *s,
+			  const struct ctf_event_class *class, uint32_t number)
 {
 	struct counting *c = context;
 
@@ -80,7 +82,8 @@ static int count_call(struct counting *c, const struct trace_event *e, uint64_t 
 	return 0;
 }
 
-static int count_value(struct counting *c, const struct trace_event *e, const struct thread_identity *who, uint64_t bits)
+static int count_value(struct counting *c, const struct trace_event *e,
+		       const struct thread_identity *who, uint64_t bits)
 {
 	int64_t i = values_of(c->values, e, who);
 
@@ -187,7 +190,9 @@ static void name_class(void *context, const struct trace_source *s, const struct
 {
 	struct naming *n = context;
 
-	put_row(n->table, &(struct count_row){ .name = c->name, .domain = s->domain, .number = number,
+	put_row(n->table, &(struct count_row){ .name = c->name,
+					       .domain = s->domain,
+					       .number = number,
 					       .count = n->classes[number] });
 }
 
@@ -214,7 +219,8 @@ static void make_threads(struct counts *s, const struct counting *c, struct coun
 			&(struct count_row){ .number = i, .count = c->threads[i] });
 	}
 	for (uint32_t i = 0; i < threads_n(s->run.threads); i++)
-		put_row(&s->by[COUNT_PROCESS], &(struct count_row){ .number = i, .count = processes[i] });
+		put_row(&s->by[COUNT_PROCESS],
+			&(struct count_row){ .number = i, .count = processes[i] });
 }
 
 static void make_streams(struct counts *s, const struct counting *c)
@@ -225,28 +231,34 @@ static void make_streams(struct counts *s, const struct counting *c)
 		add_up(&s->total, &c->streams[i]);
 	}
 	for (uint32_t i = 0; i < c->n_cpus; i++)
-		put_row(&s->by[COUNT_CPU], &(struct count_row){ .number = i ? i - 1 : TRACE_CPU_UNKNOWN,
-								.count = c->cpus[i] });
+		put_row(&s->by[COUNT_CPU],
+			&(struct count_row){ .number = i ? i - 1 : TRACE_CPU_UNKNOWN,
+					     .count = c->cpus[i] });
 }
 
 static void make_functions(struct counts *s, const struct counting *c)
 {
 	for (uint32_t i = 0; i < c->functions.n; i++)
-		put_row(&s->by[COUNT_FUNCTION], &(struct count_row){ .number = i, .address = c->functions.at[i].of[0],
-								     .count = c->calls[i] });
+		put_row(&s->by[COUNT_FUNCTION],
+			&(struct count_row){ .number = i,
+					     .address = c->functions.at[i].of[0],
+					     .count = c->calls[i] });
 }
 
 static void make_values(struct counts *s, const struct counting *c)
 {
 	for (uint32_t i = 0; i < c->n_of_values; i++)
-		put_row(&s->by[COUNT_VALUE], &(struct count_row){ .number = i, .count = c->of_values[i] });
+		put_row(&s->by[COUNT_VALUE],
+			&(struct count_row){ .number = i, .count = c->of_values[i] });
 }
 
 static int make_rows(struct counts *s, const struct counting *c)
 {
 	uint32_t n_threads = threads_n(s->run.threads);
-	const uint32_t rooms[COUNT_KINDS] = { trace_n_classes(s->run.trace), n_threads, n_threads,
-					      c->n_cpus, trace_n_streams(s->run.trace), c->functions.n, c->n_of_values };
+	const uint32_t rooms[COUNT_KINDS] = {
+		trace_n_classes(s->run.trace), n_threads,      n_threads,     c->n_cpus,
+		trace_n_streams(s->run.trace), c->functions.n, c->n_of_values
+	};
 	struct count *processes = calloc(n_threads, sizeof *processes);
 	struct naming naming = { &s->by[COUNT_EVENT], c->classes };
 	bool has_room = processes;
@@ -270,18 +282,20 @@ static int make_rows(struct counts *s, const struct counting *c)
 	return has_room ? 0 : -ENOMEM;
 }
 
-int counts_init(struct counts *s, struct trace *t, const struct pass_range *range, const char *filter, const char *value,
-		struct diag *d)
+int counts_init(struct counts *s, struct trace *t, const struct pass_range *range,
+		const char *filter, const char *value, struct diag *d)
 {
 	struct counting c = { .places = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.places),
 			      .classes = calloc(trace_n_classes(t) + (size_t)1, sizeof *c.classes),
 			      .streams = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.streams),
-			      .function_of = calloc(trace_n_classes(t) + (size_t)1, sizeof *c.function_of) };
+			      .function_of = calloc(trace_n_classes(t) + (size_t)1,
+						    sizeof *c.function_of) };
 	int err;
 
 	*s = (struct counts){ 0 };
-	err = c.places && c.classes && c.streams && c.function_of ? pass_init(&s->run, t, range, d)
-						 : diag_fail(d, -ENOMEM, "no memory to count events");
+	err = c.places && c.classes && c.streams && c.function_of
+		      ? pass_init(&s->run, t, range, d)
+		      : diag_fail(d, -ENOMEM, "no memory to count events");
 	if (!err)
 		pass_each_class(&s->run, find_function, &c);
 	if (!err && filter)

@@ -8,7 +8,14 @@
 
 enum { NESTED_MAX = 8 };
 
-enum role { ROLE_NONE, ROLE_SWITCH, ROLE_IRQ_ENTRY, ROLE_IRQ_EXIT, ROLE_SOFTIRQ_ENTRY, ROLE_SOFTIRQ_EXIT };
+enum role {
+	ROLE_NONE,
+	ROLE_SWITCH,
+	ROLE_IRQ_ENTRY,
+	ROLE_IRQ_EXIT,
+	ROLE_SOFTIRQ_ENTRY,
+	ROLE_SOFTIRQ_EXIT
+};
 
 struct cpu_plan {
 	enum role role;
@@ -23,7 +30,7 @@ struct place {
 	uint32_t thread;
 	int64_t since_ns; /* it runs, or nobody knows who */
 	bool is_soft[NESTED_MAX];
-	int depth; /* of interrupts, may exceed NESTED_MAX */
+	int depth;	      /* of interrupts, may exceed NESTED_MAX */
 	int64_t irq_since_ns; /* the innermost goes on */
 };
 
@@ -65,9 +72,11 @@ static enum role role_of(const char *name)
 		return ROLE_SOFTIRQ_ENTRY;
 	if (!strcmp(name, "irq_softirq_exit"))
 		return ROLE_SOFTIRQ_EXIT;
-	if (!strcmp(name, "irq_handler_entry") || (begins(name, "x86_irq_vectors_") && ends(name, "_entry")))
+	if (!strcmp(name, "irq_handler_entry") ||
+	    (begins(name, "x86_irq_vectors_") && ends(name, "_entry")))
 		return ROLE_IRQ_ENTRY;
-	if (!strcmp(name, "irq_handler_exit") || (begins(name, "x86_irq_vectors_") && ends(name, "_exit")))
+	if (!strcmp(name, "irq_handler_exit") ||
+	    (begins(name, "x86_irq_vectors_") && ends(name, "_exit")))
 		return ROLE_IRQ_EXIT;
 	return ROLE_NONE;
 }
@@ -93,7 +102,9 @@ static uint64_t since(int64_t then_ns, int64_t now_ns)
 
 static struct cpu_row *row_of(struct reading *r, uint32_t thread)
 {
-	return pass_grow(&r->c->rows, &r->n_rooms, thread, sizeof *r->c->rows) ? NULL : &r->c->rows[thread];
+	return pass_grow(&r->c->rows, &r->n_rooms, thread, sizeof *r->c->rows)
+		       ? NULL
+		       : &r->c->rows[thread];
 }
 
 /* ---------------------------------------------------------------- time */
@@ -107,7 +118,8 @@ static int add_share(struct reading *r, struct cpu_row *row, uint32_t place, uin
 	if (!i) {
 		if (pass_grow(&r->shares, &r->n_share_rooms, r->n_shares, sizeof *r->shares))
 			return -ENOMEM;
-		r->shares[r->n_shares++] = (struct share){ .place = place, .next = row->first_share };
+		r->shares[r->n_shares++] =
+			(struct share){ .place = place, .next = row->first_share };
 		i = row->first_share = r->n_shares;
 	}
 	r->shares[i - 1].ns += ns;
@@ -177,7 +189,8 @@ static int on_exit_event(struct reading *r, struct place *p, bool is_soft, int64
 	return err;
 }
 
-static int on_switch(struct reading *r, struct place *p, const struct cpu_plan *plan, const struct trace_event *e)
+static int on_switch(struct reading *r, struct place *p, const struct cpu_plan *plan,
+		     const struct trace_event *e)
 {
 	int64_t prev = threads_of(r->c->run.threads, e, pass_number(e, plan->prev, -1));
 	int64_t next = threads_of(r->c->run.threads, e, pass_number(e, plan->next, -1));
@@ -330,9 +343,12 @@ static void finalize_rows(struct reading *r, bool by_process)
 	for (uint32_t i = 0; i < n; i++) {
 		struct cpu_row *row = &c->rows[i];
 		bool is_one = i < threads_n(c->run.threads) && (row->ns || row->n_switches) &&
-			      threads_at(c->run.threads, i)->tid > 0 && coverage_is_complete(&r->follow, i);
+			      threads_at(c->run.threads, i)->tid > 0 &&
+			      coverage_is_complete(&r->follow, i);
 
-		row->thread = !is_one ? UINT32_MAX : by_process ? threads_at(c->run.threads, i)->process : i;
+		row->thread = !is_one	   ? UINT32_MAX
+			      : by_process ? threads_at(c->run.threads, i)->process
+					   : i;
 	}
 	if (n)
 		qsort(c->rows, n, sizeof *c->rows, by_thread);
@@ -360,7 +376,8 @@ static int finalize(struct reading *r, bool by_process)
 	for (uint32_t i = 0; i < r->n_places; i++) {
 		if (!r->places[i].since_ns)
 			continue;
-		if (charge_irq(r, &r->places[i], r->end_ns) || charge_thread(r, &r->places[i], r->end_ns))
+		if (charge_irq(r, &r->places[i], r->end_ns) ||
+		    charge_thread(r, &r->places[i], r->end_ns))
 			return -ENOMEM;
 	}
 	coverage_finalize(&r->follow);
@@ -379,13 +396,16 @@ static int finalize(struct reading *r, bool by_process)
 	return 0;
 }
 
-int cpu_init(struct cpu *c, struct trace *t, const struct pass_range *range, bool by_process, struct diag *d)
+int cpu_init(struct cpu *c, struct trace *t, const struct pass_range *range, bool by_process,
+	     struct diag *d)
 {
-	struct reading r = { .c = c, .plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *r.plans) };
+	struct reading r = { .c = c,
+			     .plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *r.plans) };
 	int err;
 
 	*c = (struct cpu){ 0 };
-	err = r.plans ? pass_init(&c->run, t, range, d) : diag_fail(d, -ENOMEM, "no memory for CPUs");
+	err = r.plans ? pass_init(&c->run, t, range, d)
+		      : diag_fail(d, -ENOMEM, "no memory for CPUs");
 	c->run.is_seen_before = true; /* for the state dump */
 	if (!err && (coverage_init(&r.follow, &c->run) || devices_init(&c->machine, &c->run)))
 		err = diag_fail(d, -ENOMEM, "no memory for CPUs");

@@ -15,7 +15,7 @@ struct slices {
 	uint64_t of[DIFF_SLICES];
 };
 
-struct state { /* of a thread */
+struct state {	       /* of a thread */
 	uint32_t call; /* plus 1 */
 	uint32_t epoch, pair_epoch;
 	bool is_in_pair;
@@ -24,7 +24,7 @@ struct state { /* of a thread */
 	struct slices cpu;
 };
 
-struct place { /* a CPU */
+struct place {		 /* a CPU */
 	uint32_t thread; /* plus 1; 0: unknown */
 	int64_t since_ns;
 };
@@ -36,11 +36,11 @@ struct reading { /* of one recording */
 	struct calls calls;
 	struct coverage follow;
 	const char *from, *to;
-	bool *is_from, *is_to; /* by class */
+	bool *is_from, *is_to;		    /* by class */
 	const struct ctf_op **prev, **next; /* by class: of switches */
-	struct slices *events; /* by class */
-	struct state *states; /* by thread */
-	struct place *places; /* by CPU */
+	struct slices *events;		    /* by class */
+	struct state *states;		    /* by thread */
+	struct place *places;		    /* by CPU */
 	uint32_t n_states, n_places, *n_row_rooms;
 	struct index *row_keys; /* kind, hash of the name */
 	int64_t begin_ns, slice_ns;
@@ -48,7 +48,8 @@ struct reading { /* of one recording */
 
 /* ---------------------------------------------------------------- rows */
 
-static struct diff_row *row_of(struct reading *r, enum diff_kind kind, const char *name, size_t size)
+static struct diff_row *row_of(struct reading *r, enum diff_kind kind, const char *name,
+			       size_t size)
 {
 	struct diff *d = r->d;
 	int64_t i = index_find(r->row_keys, kind, index_hash(name, size), size, true);
@@ -77,7 +78,8 @@ static void charge(struct reading *r, struct state *st, int64_t from_ns, int64_t
 {
 	st->ns += to_ns > from_ns ? (uint64_t)(to_ns - from_ns) : 0;
 	for (uint32_t i = slice_at(r, from_ns); from_ns < to_ns; i++) {
-		int64_t end_ns = i < DIFF_SLICES - 1 ? r->begin_ns + r->slice_ns * (int64_t)(i + 1) : to_ns;
+		int64_t end_ns =
+			i < DIFF_SLICES - 1 ? r->begin_ns + r->slice_ns * (int64_t)(i + 1) : to_ns;
 
 		if (end_ns > to_ns)
 			end_ns = to_ns;
@@ -98,7 +100,8 @@ static int on_switch(struct reading *r, const struct trace_event *e, uint32_t cl
 
 	if (cpu < 0 || prev < 0 || next < 0 ||
 	    pass_grow(&r->places, &r->n_places, (uint32_t)cpu, sizeof *r->places) ||
-	    pass_grow(&r->states, &r->n_states, (uint32_t)(prev > next ? prev : next), sizeof *r->states))
+	    pass_grow(&r->states, &r->n_states, (uint32_t)(prev > next ? prev : next),
+		      sizeof *r->states))
 		return -ENOMEM;
 	p = &r->places[cpu];
 	if (p->thread && p->thread == (uint32_t)prev + 1) /* else somebody came or went unseen */
@@ -108,7 +111,8 @@ static int on_switch(struct reading *r, const struct trace_event *e, uint32_t cl
 	return 0;
 }
 
-static int on_call(struct reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread)
+static int on_call(struct reading *r, const struct call_class *c, const struct trace_event *e,
+		   uint32_t thread)
 {
 	struct state *st = &r->states[thread];
 	uint32_t epoch = r->run.epoch[TRACE_KERNEL];
@@ -124,7 +128,8 @@ static int on_call(struct reading *r, const struct call_class *c, const struct t
 	}
 	row = row_of(r, DIFF_CALL, name, strlen(name));
 	return row ? samples_add(&row->side[r->side].time,
-				 e->time_ns > st->begin_ns ? (uint64_t)(e->time_ns - st->begin_ns) : 0)
+				 e->time_ns > st->begin_ns ? (uint64_t)(e->time_ns - st->begin_ns)
+							   : 0)
 		   : -ENOMEM;
 }
 
@@ -139,7 +144,8 @@ static int on_mark(struct reading *r, const struct trace_event *e, uint32_t thre
 		row = row_of(r, DIFF_PAIR, r->from, strlen(r->from));
 		err = row ? samples_add(&row->side[r->side].time,
 					e->time_ns > st->pair_begin_ns
-						? (uint64_t)(e->time_ns - st->pair_begin_ns) : 0)
+						? (uint64_t)(e->time_ns - st->pair_begin_ns)
+						: 0)
 			  : -ENOMEM;
 	}
 	st->is_in_pair = r->is_from[class] || (st->is_in_pair && !r->is_to[class]);
@@ -208,12 +214,15 @@ static void cut(struct reading *r, const struct trace *t)
 			end_ns = s->end_ns;
 	}
 	r->begin_ns = begin_ns < end_ns ? begin_ns : 0;
-	r->slice_ns = begin_ns < end_ns ? (int64_t)(((uint64_t)end_ns - (uint64_t)begin_ns) / DIFF_SLICES) : 0;
+	r->slice_ns = begin_ns < end_ns
+			      ? (int64_t)(((uint64_t)end_ns - (uint64_t)begin_ns) / DIFF_SLICES)
+			      : 0;
 	r->slice_ns = r->slice_ns > 0 ? r->slice_ns : 1;
 }
 
 /* What slices held, each for a second: then recordings of different length can be compared. */
-static int add_slices(const struct reading *r, struct samples *to, const struct slices *from, double unit)
+static int add_slices(const struct reading *r, struct samples *to, const struct slices *from,
+		      double unit)
 {
 	int err = 0;
 
@@ -246,7 +255,8 @@ static void take_class(void *context, const struct trace_source *s, const struct
 	}
 	row->side[m->r->side].n += n;
 	if (!row->side[m->r->side].slices.n) /* of several traces with such a class, the first's */
-		m->err = add_slices(m->r, &row->side[m->r->side].slices, &m->r->events[number], 1e12);
+		m->err = add_slices(m->r, &row->side[m->r->side].slices, &m->r->events[number],
+				    1e12);
 }
 
 /* CPU time goes by the name of the program, for numbers differ from run to run. */
@@ -271,8 +281,8 @@ static int take_cpu(struct reading *r)
 		/* Threads of one name run beside each other: their slices are summed. */
 		if (side->slices.n) {
 			for (int k = 0; k < DIFF_SLICES; k++)
-				side->slices.at[k] += (uint64_t)((double)r->states[i].cpu.of[k] * 1e9 /
-								 (double)r->slice_ns);
+				side->slices.at[k] += (uint64_t)((double)r->states[i].cpu.of[k] *
+								 1e9 / (double)r->slice_ns);
 			side->slices.is_sorted = false;
 		} else {
 			err = add_slices(r, &side->slices, &r->states[i].cpu, 1e9);
@@ -286,8 +296,8 @@ static int finish(struct reading *r)
 	struct diff_half *h = &r->d->half[r->side];
 	struct making m = { r, 0 };
 
-	*h = (struct diff_half){ r->run.first_ns, r->run.last_ns, r->run.n_events, r->run.lost_events,
-				 r->run.lost_packets, r->run.n_damages };
+	*h = (struct diff_half){ r->run.first_ns,    r->run.last_ns,	  r->run.n_events,
+				 r->run.lost_events, r->run.lost_packets, r->run.n_damages };
 	pass_each_class(&r->run, take_class, &m);
 	return m.err ? m.err : take_cpu(r);
 }
@@ -349,9 +359,11 @@ static int test_row(struct diff *d, struct diff_row *row)
 	double p = -1;
 
 	if (row->kind == DIFF_EVENT)
-		row->change = (double)b->n / seconds(&d->half[1]) - (double)a->n / seconds(&d->half[0]);
+		row->change =
+			(double)b->n / seconds(&d->half[1]) - (double)a->n / seconds(&d->half[0]);
 	else if (row->kind == DIFF_CPU)
-		row->change = (double)b->ns / seconds(&d->half[1]) - (double)a->ns / seconds(&d->half[0]);
+		row->change =
+			(double)b->ns / seconds(&d->half[1]) - (double)a->ns / seconds(&d->half[0]);
 	else
 		row->change = (double)b->time.sum / seconds(&d->half[1]) -
 			      (double)a->time.sum / seconds(&d->half[0]);
@@ -422,7 +434,11 @@ int diff_init(struct diff *d, struct trace *a, struct trace *b, const char *from
 
 	*d = (struct diff){ 0 };
 	for (int side = 0; side < 2 && !err; side++) {
-		struct reading r = { .d = d, .side = side, .from = from, .to = to, .row_keys = &row_keys,
+		struct reading r = { .d = d,
+				     .side = side,
+				     .from = from,
+				     .to = to,
+				     .row_keys = &row_keys,
 				     .n_row_rooms = &n_row_rooms };
 
 		err = read_half(&r, traces[side], diag);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/report/diff.h - two recordings side by side: what changed, and whether by more than chance.
+ * analysis/report/diff.h - two recordings side by side: what changed, and whether by more than
+ * chance.
  *
- * Durations (system calls, from event A to event B) are two samples: Mann and Whitney's U test, two-sided, by
- * the normal approximation with ties corrected ("On a Test of Whether one of Two Random Variables is
- * Stochastically Larger than the Other", Annals of Mathematical Statistics 18, 1947).  It asks
- * nothing about the shape of the distributions, which durations never have; not of fewer than
- * DIFF_LEAST values on each side.  How much: the share of pairs in which B's value is the greater
- * (Vargha and Delaney's A, 2000): 0.5 is no difference, 0 and 1 are all.
+ * Durations (system calls, from event A to event B) are two samples: Mann and Whitney's U test,
+ * two-sided, by the normal approximation with ties corrected ("On a Test of Whether one of Two
+ * Random Variables is Stochastically Larger than the Other", Annals of Mathematical Statistics 18,
+ * 1947).  It asks nothing about the shape of the distributions, which durations never have; not of
+ * fewer than DIFF_LEAST values on each side.  How much: the share of pairs in which B's value is
+ * the greater (Vargha and Delaney's A, 2000): 0.5 is no difference, 0 and 1 are all.
  *
- * Rates of events and CPU time of programs are sums, of which a recording has one.  So each recording
- * is cut into DIFF_SLICES parts of equal length, and the parts' counts are the samples.  Parts of one recording
- * resemble each other more than two recordings do: a significant difference of rates says
- * that these two recordings differ, not that the next two will.
+ * Rates of events and CPU time of programs are sums, of which a recording has one.  So each
+ * recording is cut into DIFF_SLICES parts of equal length, and the parts' counts are the samples.
+ * Parts of one recording resemble each other more than two recordings do: a significant difference
+ * of rates says that these two recordings differ, not that the next two will.
  *
- * With many lines some differ by chance: p values are corrected by Holm's step-down method ("A Simple
- * Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979), over all
- * lines that were tested.
+ * With many lines some differ by chance: p values are corrected by Holm's step-down method ("A
+ * Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6,
+ * 1979), over all lines that were tested.
  */
 #ifndef ANALYSIS_REPORT_DIFF_H
 #define ANALYSIS_REPORT_DIFF_H
@@ -29,9 +30,9 @@ enum { DIFF_SLICES = 32, DIFF_LEAST = 8 };
 enum diff_kind { DIFF_EVENT, DIFF_CALL, DIFF_CPU, DIFF_PAIR, DIFF_KINDS };
 
 struct diff_side {
-	uint64_t n; /* events; calls; CPU: switches to it */
-	uint64_t ns; /* CPU: its time */
-	struct samples time; /* calls, pairs */
+	uint64_t n;	       /* events; calls; CPU: switches to it */
+	uint64_t ns;	       /* CPU: its time */
+	struct samples time;   /* calls, pairs */
 	struct samples slices; /* events: counts; CPU: nanoseconds */
 };
 
@@ -41,7 +42,7 @@ struct diff_row {
 	struct diff_side side[2];
 	bool is_tested;
 	double p, superiority; /* p: corrected */
-	double change; /* in what the rows are put in order by: see diff.c */
+	double change;	       /* in what the rows are put in order by: see diff.c */
 };
 
 struct diff_half { /* what was read of one recording */
@@ -58,7 +59,8 @@ struct diff {
 
 #define DIFF_LEVEL 0.05
 
-/* diff_init - compare @a with @b.  @from, @to: patterns of a pair, or NULL.  Returns 0 or -errno. */
+/* diff_init - compare @a with @b.  @from, @to: patterns of a pair, or NULL.  Returns 0 or -errno.
+ */
 int diff_init(struct diff *d, struct trace *a, struct trace *b, const char *from, const char *to,
 	      struct diag *diag);
 void diff_fini(struct diff *d);

@@ -72,8 +72,11 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
 		if (!strcmp(c->name, roles[i].event))
 			r->plans[number] = (struct event_table){
-				roles[i].role, field(c, roles[i].size), field(c, roles[i].count),
-				field(c, roles[i].ptr), field(c, roles[i].in_ptr),
+				roles[i].role,
+				field(c, roles[i].size),
+				field(c, roles[i].count),
+				field(c, roles[i].ptr),
+				field(c, roles[i].in_ptr),
 			};
 }
 
@@ -160,7 +163,8 @@ static void halve_slices(struct heap *h)
 		if (b->is_seen) {
 			both.is_seen = true;
 			both.last_bytes = b->last_bytes;
-			both.peak_bytes = a->peak_bytes > b->peak_bytes ? a->peak_bytes : b->peak_bytes;
+			both.peak_bytes =
+				a->peak_bytes > b->peak_bytes ? a->peak_bytes : b->peak_bytes;
 		}
 		h->slices[i] = both;
 	}
@@ -200,7 +204,8 @@ static void note_peak(struct heap_process *p, int64_t now_ns)
 static struct heap_process *process_at(struct reading *r, uint32_t process)
 {
 	return pass_grow(&r->processes, &r->n_process_rooms, process, sizeof *r->processes)
-		       ? NULL : &r->processes[process];
+		       ? NULL
+		       : &r->processes[process];
 }
 
 /* Of the process, and of all. */
@@ -210,10 +215,11 @@ static struct heap_process *process_at(struct reading *r, uint32_t process)
 		r->h->all.what += (n);                                                             \
 	} while (0)
 
-static int give(struct reading *r, uint32_t process, uint32_t thread, const struct trace_event *e, uint64_t address,
-		uint64_t size)
+static int give(struct reading *r, uint32_t process, uint32_t thread, const struct trace_event *e,
+		uint64_t address, uint64_t size)
 {
-	int64_t now_ns = e->time_ns, site = heap_sites_of(r->h->sites, e, threads_at(r->h->run.threads, process)->tid);
+	int64_t now_ns = e->time_ns,
+		site = heap_sites_of(r->h->sites, e, threads_at(r->h->run.threads, process)->tid);
 	struct heap_process *p = &r->processes[process];
 	struct block *b;
 	uint32_t *bucket;
@@ -226,8 +232,15 @@ static int give(struct reading *r, uint32_t process, uint32_t thread, const stru
 	if (!b)
 		return -ENOMEM;
 	bucket = bucket_of(r, process, address);
-	*b = (struct block){ .address = address, .size = size, .birth = r->n_births++, .time_ns = now_ns,
-			     .process = process, .thread = thread, .site = (uint32_t)site, .next = *bucket, .is_live = true };
+	*b = (struct block){ .address = address,
+			     .size = size,
+			     .birth = r->n_births++,
+			     .time_ns = now_ns,
+			     .process = process,
+			     .thread = thread,
+			     .site = (uint32_t)site,
+			     .next = *bucket,
+			     .is_live = true };
 	*bucket = (uint32_t)(b - r->blocks) + 1;
 	r->n_live++;
 	r->h->classes[class_of(size)].n++;
@@ -244,7 +257,8 @@ static int give(struct reading *r, uint32_t process, uint32_t thread, const stru
 }
 
 /* Returns its size; UINT64_MAX if nothing lives there. */
-static uint64_t take(struct reading *r, uint32_t process, int64_t now_ns, uint64_t address, bool oldest)
+static uint64_t take(struct reading *r, uint32_t process, int64_t now_ns, uint64_t address,
+		     bool oldest)
 {
 	struct heap_process *p = &r->processes[process];
 	uint32_t *link = find(r, process, address, oldest), i;
@@ -271,10 +285,11 @@ static uint64_t take(struct reading *r, uint32_t process, int64_t now_ns, uint64
 
 /* ---------------------------------------------------------------- events */
 
-static int on_give(struct reading *r, const struct event_table *plan, const struct trace_event *e, uint32_t process,
-		    uint32_t thread)
+static int on_give(struct reading *r, const struct event_table *plan, const struct trace_event *e,
+		   uint32_t process, uint32_t thread)
 {
-	uint64_t size = (uint64_t)pass_number(e, plan->size, 0), n = (uint64_t)pass_number(e, plan->count, 1);
+	uint64_t size = (uint64_t)pass_number(e, plan->size, 0),
+		 n = (uint64_t)pass_number(e, plan->count, 1);
 	uint64_t address = (uint64_t)pass_number(e, plan->ptr, 0);
 	struct heap_process *p = &r->processes[process];
 
@@ -285,11 +300,12 @@ static int on_give(struct reading *r, const struct event_table *plan, const stru
 	return give(r, process, thread, e, address, size * n);
 }
 
-static int on_realloc(struct reading *r, const struct event_table *plan, const struct trace_event *e,
-		       uint32_t process, uint32_t thread)
+static int on_realloc(struct reading *r, const struct event_table *plan,
+		      const struct trace_event *e, uint32_t process, uint32_t thread)
 {
 	uint64_t before = (uint64_t)pass_number(e, plan->in_ptr, 0), old_size = 0;
-	uint64_t size = (uint64_t)pass_number(e, plan->size, 0), now = (uint64_t)pass_number(e, plan->ptr, 0);
+	uint64_t size = (uint64_t)pass_number(e, plan->size, 0),
+		 now = (uint64_t)pass_number(e, plan->ptr, 0);
 	struct heap_process *p = &r->processes[process];
 
 	if (!now && size) {
@@ -394,7 +410,8 @@ static void end_unseen(struct reading *r)
 		COUNT(n_live, -(uint64_t)1);
 		COUNT(live_bytes, -b->size);
 		heap_sites_take(r->h->sites, b->site, b->size);
-		b->is_live = false; /* and stays linked: nothing is looked up any more but the youngest */
+		b->is_live = false; /* and stays linked: nothing is looked up any more but the
+				       youngest */
 	}
 }
 
@@ -412,8 +429,8 @@ static int finalize(struct reading *r)
 			continue;
 		c->n_live++;
 		c->live_bytes += b->size;
-		slowest_add(&h->oldest, &(struct slow){ (uint64_t)(end_ns - b->time_ns), b->time_ns, b->thread,
-							b->process, (int64_t)b->size });
+		slowest_add(&h->oldest, &(struct slow){ (uint64_t)(end_ns - b->time_ns), b->time_ns,
+							b->thread, b->process, (int64_t)b->size });
 	}
 	slowest_sort(&h->oldest);
 	h->processes = calloc(r->n_process_rooms + (size_t)1, sizeof *h->processes);
@@ -431,13 +448,16 @@ static int finalize(struct reading *r)
 	h->n_slices = h->n_slices < HEAP_SLICES ? h->n_slices : HEAP_SLICES;
 	for (uint32_t i = 1; i < h->n_slices; i++)
 		if (!h->slices[i].is_seen)
-			h->slices[i].peak_bytes = h->slices[i].last_bytes = h->slices[i - 1].last_bytes;
+			h->slices[i].peak_bytes = h->slices[i].last_bytes =
+				h->slices[i - 1].last_bytes;
 	return 0;
 }
 
 int heap_init(struct heap *h, const struct heap_options *o, struct diag *d)
 {
-	struct reading r = { .h = h, .plans = calloc(trace_n_classes(o->trace) + (size_t)1, sizeof *r.plans) };
+	struct reading r = {
+		.h = h, .plans = calloc(trace_n_classes(o->trace) + (size_t)1, sizeof *r.plans)
+	};
 	int err;
 
 	*h = (struct heap){ 0 };

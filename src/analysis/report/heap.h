@@ -4,13 +4,15 @@
  *
  * A block lives from the event that gave it out to the one that takes it back; its size is what was
  * asked for.  Order (head of src/inproc/wrap_libc.c): free precedes its call, the others follow
- * theirs, realloc too.  So an address may be given out while it is live: its owner is inside a realloc
- * whose event is to come, and that event ends the older of the two lives; a free ends the younger.
+ * theirs, realloc too.  So an address may be given out while it is live: its owner is inside a
+ *realloc whose event is to come, and that event ends the older of the two lives; a free ends the
+ *younger.
  *
  *	given = taken + live at the end + left at exec + lives whose end was not seen
  *
  * Unknown are frees and reallocs of what was not seen given out: from before the recording, from
- * before a fork, from allocators not recorded, or lost.  A program that executes another leaves its heap.
+ * before a fork, from allocators not recorded, or lost.  A program that executes another leaves its
+ *heap.
  */
 #ifndef ANALYSIS_REPORT_HEAP_H
 #define ANALYSIS_REPORT_HEAP_H
@@ -22,12 +24,12 @@
 enum { HEAP_CLASSES = 48, HEAP_SLICES = 128 };
 
 struct heap_class { /* of sizes: class i is up to 2^i bytes, and more than the class before */
-	uint64_t n, bytes; /* given out */
+	uint64_t n, bytes;	     /* given out */
 	uint64_t n_live, live_bytes; /* at the end */
 };
 
 struct heap_process {
-	uint32_t thread; /* what stands for it */
+	uint32_t thread;			/* what stands for it */
 	uint64_t n_given, given_bytes, n_taken; /* a realloc that succeeds is both */
 	uint64_t n_reallocs, n_moved, grown_bytes, shrunk_bytes;
 	uint64_t n_failed, n_unknown, n_unseen_ends;
@@ -58,7 +60,7 @@ struct heap {
 };
 
 struct heap_options {
-	struct trace *trace; /* must outlive the result */
+	struct trace *trace;	  /* must outlive the result */
 	const char *const *paths; /* of its recordings: their maps name call sites */
 	int n_paths;
 	const struct pass_range *range; /* what lies in it; NULL: all */

@@ -19,7 +19,8 @@ struct place {
 	enum kind kind;
 };
 
-struct class {
+struct class
+{
 	bool has_stack;
 	enum ctf_scope scope;
 	const struct ctf_op *ip; /* where there is no stack */
@@ -31,7 +32,8 @@ struct heap_sites {
 	struct class *classes; /* by number */
 	bool has_any;
 	struct index addresses; /* (mapping, address, pid if there is no mapping); user: place */
-	struct index in_files; /* (file, offset, build ID), or (address, pid): place; user: is filled */
+	struct index
+		in_files; /* (file, offset, build ID), or (address, pid): place; user: is filled */
 	struct place *places;
 	uint32_t n_places;
 	struct index numbers; /* (asks, asks_for): site */
@@ -44,7 +46,8 @@ static const uint32_t NO_MAPPING = UINT32_MAX;
 static void plan(struct heap_sites *s, struct trace *t)
 {
 	for (uint32_t i = 0; i < trace_n_sources(t); i++)
-		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c; c = c->next) {
+		for (const struct ctf_event_class *c = trace_source(t, i)->meta->events; c;
+		     c = c->next) {
 			struct class *class = &s->classes[c->number];
 
 			if (strncmp(c->name, "lttng_ust_libc:", 15) != 0)
@@ -55,7 +58,8 @@ static void plan(struct heap_sites *s, struct trace *t)
 		}
 }
 
-int heap_sites_open(struct heap_sites **result, struct trace *t, const char *const *paths, int n_paths, struct diag *d)
+int heap_sites_open(struct heap_sites **result, struct trace *t, const char *const *paths,
+		    int n_paths, struct diag *d)
 {
 	struct heap_sites *s = calloc(1, sizeof *s);
 
@@ -106,18 +110,21 @@ static bool begins_with_one(const char *text, const char *const *beginnings, siz
 
 static enum kind kind_of(const struct heap_frame *f)
 {
-	static const char *const allocators[] = { "libduet-libc.so", "libduet.so", "liblttng-ust", "libjemalloc",
-						  "libtcmalloc", "libmimalloc" };
-	static const char *const libcs[] = { "libc.so", "libc-2.", "ld-", "libstdc++.so", "libc++.so", "libc.musl", "libpthread" };
+	static const char *const allocators[] = { "libduet-libc.so", "libduet.so",  "liblttng-ust",
+						  "libjemalloc",     "libtcmalloc", "libmimalloc" };
+	static const char *const libcs[] = { "libc.so",	  "libc-2.",   "ld-",	    "libstdc++.so",
+					     "libc++.so", "libc.musl", "libpthread" };
 	static const char *const functions[] = { "_Znw", "_Zna" }; /* operator new, new[] */
-	const char *slash = f->path ? strrchr(f->path, '/') : NULL, *file = slash ? slash + 1 : f->path;
+	const char *slash = f->path ? strrchr(f->path, '/') : NULL,
+		   *file = slash ? slash + 1 : f->path;
 
 	if (BEGINS_WITH_ONE(file, allocators) || BEGINS_WITH_ONE(f->function, functions))
 		return KIND_ALLOCATOR;
 	return BEGINS_WITH_ONE(file, libcs) ? KIND_LIBC : KIND_PROGRAM;
 }
 
-static int fill(struct heap_sites *s, uint32_t i, const struct module_location *at, uint64_t address)
+static int fill(struct heap_sites *s, uint32_t i, const struct module_location *at,
+		uint64_t address)
 {
 	struct place *p;
 
@@ -127,9 +134,10 @@ static int fill(struct heap_sites *s, uint32_t i, const struct module_location *
 	p->frame = (struct heap_frame){ .address = address };
 	if (at) {
 		p->frame.path = at->path;
-		p->frame.function = symbols_locate(s->symbols, at->path, at->build_id, at->offset, &p->frame.into,
-						  &p->frame.address);
-		p->frame.into += p->frame.function != NULL; /* from the call's last byte to what is behind it */
+		p->frame.function = symbols_locate(s->symbols, at->path, at->build_id, at->offset,
+						   &p->frame.into, &p->frame.address);
+		p->frame.into += p->frame.function !=
+				 NULL; /* from the call's last byte to what is behind it */
 	}
 	p->kind = kind_of(&p->frame);
 	return 0;
@@ -138,16 +146,20 @@ static int fill(struct heap_sites *s, uint32_t i, const struct module_location *
 /* The place of a return address, or -ENOMEM. */
 static int64_t place_of(struct heap_sites *s, int64_t pid, uint64_t clock, uint64_t address)
 {
-	uint64_t call = address - (address != 0); /* what is behind a call may be the next function */
+	uint64_t call =
+		address - (address != 0); /* what is behind a call may be the next function */
 	struct module_location at = { .number = NO_MAPPING };
 	bool is_known = modules_find(s->modules, pid, clock, call, &at);
-	int64_t known = index_find(&s->addresses, at.number, address, is_known ? 0 : (uint64_t)pid, true), i;
+	int64_t known = index_find(&s->addresses, at.number, address, is_known ? 0 : (uint64_t)pid,
+				   true),
+		i;
 
 	if (known < 0)
 		return known;
 	if (s->addresses.at[known].user)
 		return s->addresses.at[known].user - 1;
-	i = is_known ? index_find(&s->in_files, index_hash(at.path, strlen(at.path)), at.offset, index_hash(at.build_id, strlen(at.build_id)), true)
+	i = is_known ? index_find(&s->in_files, index_hash(at.path, strlen(at.path)), at.offset,
+				  index_hash(at.build_id, strlen(at.build_id)), true)
 		     : index_find(&s->in_files, address, (uint64_t)pid, UINT64_MAX, true);
 	if (i < 0)
 		return i;
@@ -162,7 +174,8 @@ static int64_t place_of(struct heap_sites *s, int64_t pid, uint64_t clock, uint6
 
 static int64_t site_of(struct heap_sites *s, int64_t asks, int64_t asks_for)
 {
-	int64_t i = index_find(&s->numbers, (uint64_t)(asks + 1), (uint64_t)(asks_for + 1), 0, true);
+	int64_t i =
+		index_find(&s->numbers, (uint64_t)(asks + 1), (uint64_t)(asks_for + 1), 0, true);
 
 	if (i < 0 || pass_grow(&s->sites, &s->n_site_rooms, (uint32_t)i, sizeof *s->sites))
 		return -ENOMEM;
@@ -191,7 +204,8 @@ int64_t heap_sites_of(struct heap_sites *s, const struct trace_event *e, int64_t
 			return place;
 		kind = s->places[place].kind;
 		if (asks < 0 || s->places[asks].kind == KIND_ALLOCATOR)
-			asks = place; /* if nobody else is seen to ask, the outermost of them does */
+			asks = place; /* if nobody else is seen to ask, the outermost of them does
+				       */
 		else if (kind == KIND_PROGRAM)
 			asks_for = place;
 	}
@@ -226,7 +240,9 @@ static int most_live_first(const void *a, const void *b)
 		return x->live_bytes < y->live_bytes ? 1 : -1;
 	if (x->given_bytes != y->given_bytes)
 		return x->given_bytes < y->given_bytes ? 1 : -1;
-	return x->asks != y->asks ? (x->asks < y->asks ? -1 : 1) : x->asks_for < y->asks_for ? -1 : 1;
+	return x->asks != y->asks	   ? (x->asks < y->asks ? -1 : 1)
+	       : x->asks_for < y->asks_for ? -1
+					   : 1;
 }
 
 const struct heap_site *heap_sites_sort(struct heap_sites *s, uint32_t *n)

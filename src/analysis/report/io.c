@@ -17,13 +17,27 @@ static const struct {
 	const char *call;
 	enum does does;
 } meanings[] = {
-	{ "read", DOES_READ },		{ "pread64", DOES_READ },	{ "readv", DOES_READ },
-	{ "preadv", DOES_READ },	{ "preadv2", DOES_READ },	{ "recvfrom", DOES_READ },
-	{ "recvmsg", DOES_READ },	{ "write", DOES_WRITE },	{ "pwrite64", DOES_WRITE },
-	{ "writev", DOES_WRITE },	{ "pwritev", DOES_WRITE },	{ "pwritev2", DOES_WRITE },
-	{ "sendto", DOES_WRITE },	{ "sendmsg", DOES_WRITE },	{ "fsync", DOES_SYNC },
-	{ "fdatasync", DOES_SYNC },	{ "sync_file_range", DOES_SYNC }, { "sendfile", DOES_COPY_OUT_FIRST },
-	{ "sendfile64", DOES_COPY_OUT_FIRST }, { "splice", DOES_COPY },	{ "copy_file_range", DOES_COPY },
+	{ "read", DOES_READ },
+	{ "pread64", DOES_READ },
+	{ "readv", DOES_READ },
+	{ "preadv", DOES_READ },
+	{ "preadv2", DOES_READ },
+	{ "recvfrom", DOES_READ },
+	{ "recvmsg", DOES_READ },
+	{ "write", DOES_WRITE },
+	{ "pwrite64", DOES_WRITE },
+	{ "writev", DOES_WRITE },
+	{ "pwritev", DOES_WRITE },
+	{ "pwritev2", DOES_WRITE },
+	{ "sendto", DOES_WRITE },
+	{ "sendmsg", DOES_WRITE },
+	{ "fsync", DOES_SYNC },
+	{ "fdatasync", DOES_SYNC },
+	{ "sync_file_range", DOES_SYNC },
+	{ "sendfile", DOES_COPY_OUT_FIRST },
+	{ "sendfile64", DOES_COPY_OUT_FIRST },
+	{ "splice", DOES_COPY },
+	{ "copy_file_range", DOES_COPY },
 };
 
 enum role { ROLE_NONE, ROLE_FILE, ROLE_FORK, ROLE_DEATH, ROLE_EXEC, ROLE_ISSUE, ROLE_COMPLETE };
@@ -52,7 +66,7 @@ struct request {
 struct reading {
 	struct io *io;
 	struct event_table *plans;
-	enum does *does; /* by call */
+	enum does *does;      /* by call */
 	struct state *states; /* by thread */
 	uint32_t n_states, n_row_rooms, n_slow_rooms, n_device_rooms, n_depth_rooms;
 	struct index row_keys, device_keys;
@@ -70,7 +84,8 @@ static uint32_t process_of(struct reading *r, uint32_t thread)
 
 /* ---------------------------------------------------------------- transfers */
 
-static struct io_row *row_of(struct reading *r, uint32_t process, uint32_t file, enum io_direction direction)
+static struct io_row *row_of(struct reading *r, uint32_t process, uint32_t file,
+			     enum io_direction direction)
 {
 	struct io *io = r->io;
 	int64_t i = index_find(&r->row_keys, r->by_process ? process : file, direction, 0, true);
@@ -84,13 +99,14 @@ static struct io_row *row_of(struct reading *r, uint32_t process, uint32_t file,
 	return &io->rows[i];
 }
 
-static int note_slow(struct reading *r, uint64_t ns, const struct state *st, uint32_t thread, uint32_t file,
-		     int64_t bytes)
+static int note_slow(struct reading *r, uint64_t ns, const struct state *st, uint32_t thread,
+		     uint32_t file, int64_t bytes)
 {
 	struct io *io = r->io;
 	struct slowest *s = &io->slowest;
 
-	/* What is not among the longest needs no place; places of those pushed out are not reused. */
+	/* What is not among the longest needs no place; places of those pushed out are not reused.
+	 */
 	if (!s->max || (s->n == s->max && ns <= s->at[0].duration_ns))
 		return 0;
 	if (pass_grow(&io->slow, &r->n_slow_rooms, io->n_slow, sizeof *io->slow))
@@ -156,8 +172,8 @@ static bool is_transfer(const struct reading *r, const struct state *st)
 	return st->call.call && r->does[st->call.call - 1];
 }
 
-static int on_call(struct reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread,
-		    uint32_t epoch)
+static int on_call(struct reading *r, const struct call_class *c, const struct trace_event *e,
+		   uint32_t thread, uint32_t epoch)
 {
 	struct state *st = &r->states[thread];
 	bool is_pair = c->is == CALL_EXIT && st->call.call == c->call + 1 && st->epoch == epoch;
@@ -217,7 +233,8 @@ static int change_depth(struct reading *r, uint64_t number, int by, int64_t time
 	if (i == io->n_depths) {
 		if (pass_grow(&io->depths, &r->n_depth_rooms, i, sizeof *io->depths))
 			return -ENOMEM;
-		io->depths[io->n_depths++] = (struct io_depth){ .number = number, .first_ns = time_ns,
+		io->depths[io->n_depths++] = (struct io_depth){ .number = number,
+								.first_ns = time_ns,
 								.since_ns = time_ns };
 	}
 	d = &io->depths[i];
@@ -245,7 +262,8 @@ static int issue(struct reading *r, const struct event_table *p, const struct tr
 {
 	struct request q = { .device = (uint64_t)pass_number(e, p->field[0], 0),
 			     .sector = (uint64_t)pass_number(e, p->field[1], 0),
-			     .direction = direction_of(e, p->field[3]), .begin_ns = e->time_ns };
+			     .direction = direction_of(e, p->field[3]),
+			     .begin_ns = e->time_ns };
 	int err = r->n_flying == IN_FLIGHT_MAX ? give_up(r, 0, e->time_ns) : 0;
 
 	for (uint32_t i = 0; i < r->n_flying && !err; i++)
@@ -262,7 +280,8 @@ static int issue(struct reading *r, const struct event_table *p, const struct tr
 
 static int complete(struct reading *r, const struct event_table *p, const struct trace_event *e)
 {
-	uint64_t number = (uint64_t)pass_number(e, p->field[0], 0), sector = (uint64_t)pass_number(e, p->field[1], 0);
+	uint64_t number = (uint64_t)pass_number(e, p->field[0], 0),
+		 sector = (uint64_t)pass_number(e, p->field[1], 0);
 	uint64_t bytes = (uint64_t)pass_number(e, p->field[2], 0) * SECTOR;
 	struct io_device *device = device_of(r, number, direction_of(e, p->field[3]));
 	uint32_t i = 0;
@@ -279,9 +298,11 @@ static int complete(struct reading *r, const struct event_table *p, const struct
 		r->io->n_headless_requests++;
 		return 0;
 	}
-	ns = e->time_ns > r->flying[i].begin_ns ? (uint64_t)(e->time_ns - r->flying[i].begin_ns) : 0;
+	ns = e->time_ns > r->flying[i].begin_ns ? (uint64_t)(e->time_ns - r->flying[i].begin_ns)
+						: 0;
 	r->flying[i] = r->flying[--r->n_flying];
-	return change_depth(r, number, -1, e->time_ns) || samples_add(&device->time, ns) ? -ENOMEM : 0;
+	return change_depth(r, number, -1, e->time_ns) || samples_add(&device->time, ns) ? -ENOMEM
+											 : 0;
 }
 
 /* ---------------------------------------------------------------- events */
@@ -299,7 +320,8 @@ static int on_file(struct reading *r, const struct event_table *p, const struct 
 }
 
 /* A thread's descriptors are its process's already; a process gets a copy. */
-static int on_fork(struct reading *r, const struct event_table *p, const struct trace_event *e, uint32_t thread)
+static int on_fork(struct reading *r, const struct event_table *p, const struct trace_event *e,
+		   uint32_t thread)
 {
 	int64_t child = threads_of(r->io->run.threads, e, pass_number(e, p->field[0], -1));
 	uint32_t process, parent = process_of(r, thread);
@@ -371,7 +393,8 @@ static int most_bytes_first(const void *a, const void *b)
 		return x->bytes < y->bytes ? 1 : -1;
 	if (x->time.sum != y->time.sum)
 		return x->time.sum < y->time.sum ? 1 : -1;
-	return x->file != y->file ? (x->file < y->file ? -1 : 1) : (int)x->direction - (int)y->direction;
+	return x->file != y->file ? (x->file < y->file ? -1 : 1)
+				  : (int)x->direction - (int)y->direction;
 }
 
 static int prepare(struct reading *r, uint32_t n_slowest, struct diag *d)
@@ -380,7 +403,8 @@ static int prepare(struct reading *r, uint32_t n_slowest, struct diag *d)
 
 	io->run.is_seen_before = true; /* for descriptors */
 	r->plans = event_table_make(&io->run, kinds, sizeof kinds / sizeof *kinds);
-	if (!r->plans || devices_init(&io->machine, &io->run) || calls_init(&io->calls, &io->run) || slowest_init(&io->slowest, n_slowest))
+	if (!r->plans || devices_init(&io->machine, &io->run) || calls_init(&io->calls, &io->run) ||
+	    slowest_init(&io->slowest, n_slowest))
 		return diag_fail(d, -ENOMEM, "no memory for files");
 	r->does = calloc(io->calls.n + (size_t)1, sizeof *r->does);
 	if (!r->does)
@@ -389,7 +413,8 @@ static int prepare(struct reading *r, uint32_t n_slowest, struct diag *d)
 		for (size_t k = 0; k < sizeof meanings / sizeof *meanings; k++)
 			if (!strcmp(io->calls.names[i], meanings[k].call))
 				r->does[i] = meanings[k].does;
-	io->has_block = event_table_has(&io->run, r->plans, ROLE_ISSUE) || event_table_has(&io->run, r->plans, ROLE_COMPLETE);
+	io->has_block = event_table_has(&io->run, r->plans, ROLE_ISSUE) ||
+			event_table_has(&io->run, r->plans, ROLE_COMPLETE);
 	return 0;
 }
 
@@ -408,8 +433,8 @@ static int finalize(struct reading *r)
 	return err;
 }
 
-int io_init(struct io *io, struct trace *t, const struct pass_range *range, bool by_process, uint32_t n_slowest,
-	    struct diag *d)
+int io_init(struct io *io, struct trace *t, const struct pass_range *range, bool by_process,
+	    uint32_t n_slowest, struct diag *d)
 {
 	struct reading *r = calloc(1, sizeof *r);
 	int err;

@@ -2,14 +2,14 @@
 /*
  * analysis/report/io.h - reads, writes and syncs: by file or process; and what devices did.
  *
- * A transfer is a system call that moves bytes through a descriptor, with its entry and its exit and
- * nothing lost between.  sendfile, splice and copy_file_range are a read and a write.  Entries =
- * transfers + failed + open.
+ * A transfer is a system call that moves bytes through a descriptor, with its entry and its exit
+ * and nothing lost between.  sendfile, splice and copy_file_range are a read and a write.  Entries
+ * = transfers + failed + open.
  *
  * Which file a descriptor is: analysis/syscalls/fds.h.
  *
- * A request of a block device is block_rq_issue and the next block_rq_complete of its device, sector and
- * direction.
+ * A request of a block device is block_rq_issue and the next block_rq_complete of its device,
+ * sector and direction.
  */
 #ifndef ANALYSIS_REPORT_IO_H
 #define ANALYSIS_REPORT_IO_H
@@ -21,7 +21,7 @@
 enum io_direction { IO_READ, IO_WRITE, IO_SYNC, IO_DISCARD, IO_DIRECTIONS };
 
 struct io_row {
-	uint32_t file; /* by file: index in fds.files */
+	uint32_t file;	  /* by file: index in fds.files */
 	uint32_t process; /* by process: the thread that stands for it */
 	enum io_direction direction;
 	uint64_t bytes, n_errors, n_again; /* EAGAIN is not among the errors */
@@ -47,14 +47,14 @@ struct io {
 	struct calls calls;
 	struct fds fds;
 	struct devices machine; /* what its disks are called */
-	struct io_row *rows; /* most bytes first */
+	struct io_row *rows;	/* most bytes first */
 	uint32_t n_rows;
 	struct samples sizes[2]; /* of reads, of writes */
 	uint64_t bytes[2];
 	struct slowest slowest; /* what: index of slow; detail: bytes */
 	struct io_slow {
 		uint32_t file, call;
-	} *slow;
+	} * slow;
 	uint32_t n_slow;
 	struct io_device *devices;
 	uint32_t n_devices;
@@ -64,8 +64,8 @@ struct io {
 	bool has_block;
 };
 
-int io_init(struct io *io, struct trace *t, const struct pass_range *range, bool by_process, uint32_t n_slowest,
-	    struct diag *d);
+int io_init(struct io *io, struct trace *t, const struct pass_range *range, bool by_process,
+	    uint32_t n_slowest, struct diag *d);
 void io_fini(struct io *io);
 
 #endif

@@ -62,8 +62,8 @@ static struct raised *raised_of(struct reading *r, uint32_t source, uint32_t cpu
 	return &r->raised[i];
 }
 
-static int on_end(struct reading *r, const struct irq_stack_event *what, const struct trace_event *e,
-		   uint32_t thread)
+static int on_end(struct reading *r, const struct irq_stack_event *what,
+		  const struct trace_event *e, uint32_t thread)
 {
 	struct irq_row *row = row_of(r, what->source, e->cpu);
 
@@ -72,14 +72,15 @@ static int on_end(struct reading *r, const struct irq_stack_event *what, const s
 	row->own_ns += what->own_ns;
 	r->q->own_ns += what->own_ns;
 	r->q->n++;
-	slowest_add(&r->q->slowest, &(struct slow){ what->ns, what->begin_ns, thread, what->source, e->cpu });
+	slowest_add(&r->q->slowest,
+		    &(struct slow){ what->ns, what->begin_ns, thread, what->source, e->cpu });
 	if (blame(r, thread, what->own_ns))
 		return -ENOMEM;
 	return samples_add(&row->time, what->ns);
 }
 
 static int on_entry(struct reading *r, struct raised *raised, const struct irq_stack_event *what,
-		     const struct trace_event *e)
+		    const struct trace_event *e)
 {
 	struct irq_row *row = raised->time_ns ? row_of(r, what->source, e->cpu) : NULL;
 	int64_t since_ns = raised->time_ns;
@@ -137,7 +138,8 @@ static int most_time_first(const void *a, const void *b)
 
 	if (x->own_ns != y->own_ns)
 		return x->own_ns < y->own_ns ? 1 : -1;
-	return x->source != y->source ? (x->source < y->source ? -1 : 1) : (x->cpu < y->cpu ? -1 : x->cpu > y->cpu);
+	return x->source != y->source ? (x->source < y->source ? -1 : 1)
+				      : (x->cpu < y->cpu ? -1 : x->cpu > y->cpu);
 }
 
 static int most_blamed_first(const void *a, const void *b)
@@ -167,8 +169,8 @@ static void finalize(struct reading *r)
 	slowest_sort(&q->slowest);
 }
 
-int irq_init(struct irq *q, struct trace *t, const struct pass_range *range, bool by_cpu, uint32_t n_slowest,
-	     struct diag *d)
+int irq_init(struct irq *q, struct trace *t, const struct pass_range *range, bool by_cpu,
+	     uint32_t n_slowest, struct diag *d)
 {
 	struct reading r = { .q = q, .by_cpu = by_cpu };
 	int err;

@@ -3,9 +3,10 @@
  * analysis/report/irq.h - what interrupts cost, and whom.
  *
  * Every interrupt that was seen to begin and to end counts once in a row of its source (or of its
- * source on one CPU); its own time leaves out interrupts that came upon it, so own times add up to the time that
- * CPUs were in interrupts.  Entries that were not seen to end and exits that were not seen to begin are
- * counted apart.  A soft interrupt waits from its first raise on a CPU to its entry there.
+ * source on one CPU); its own time leaves out interrupts that came upon it, so own times add up to
+ * the time that CPUs were in interrupts.  Entries that were not seen to end and exits that were not
+ * seen to begin are counted apart.  A soft interrupt waits from its first raise on a CPU to its
+ * entry there.
  */
 #ifndef ANALYSIS_REPORT_IRQ_H
 #define ANALYSIS_REPORT_IRQ_H
@@ -38,8 +39,8 @@ struct irq {
 	uint64_t n, own_ns;
 };
 
-int irq_init(struct irq *q, struct trace *t, const struct pass_range *range, bool by_cpu, uint32_t n_slowest,
-	     struct diag *d);
+int irq_init(struct irq *q, struct trace *t, const struct pass_range *range, bool by_cpu,
+	     uint32_t n_slowest, struct diag *d);
 void irq_fini(struct irq *q);
 
 #endif

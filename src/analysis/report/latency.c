@@ -57,8 +57,8 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 /* ---------------------------------------------------------------- keys */
 
 /* Texts are equal if their hashes and beginnings are: at 2^64 hashes that is good enough. */
-static bool key_from(struct reading *r, const struct event_table *p, const struct trace_event *e, uint32_t thread,
-		     struct latency_key *key, uint64_t *hash)
+static bool key_from(struct reading *r, const struct event_table *p, const struct trace_event *e,
+		     uint32_t thread, struct latency_key *key, uint64_t *hash)
 {
 	const char *text;
 	size_t size;
@@ -134,7 +134,8 @@ static int64_t find(struct reading *r, const struct latency_key *key, uint64_t h
 
 /* ---------------------------------------------------------------- times */
 
-static int end(struct reading *r, int64_t key, uint32_t epoch, const struct trace_event *e, uint32_t thread)
+static int end(struct reading *r, int64_t key, uint32_t epoch, const struct trace_event *e,
+	       uint32_t thread)
 {
 	struct latency *l = r->l;
 	struct open *o = key >= 0 ? &r->opens[key] : NULL;
@@ -147,13 +148,15 @@ static int end(struct reading *r, int64_t key, uint32_t epoch, const struct trac
 	}
 	o->is_open = false;
 	ns = e->time_ns > o->begin_ns ? (uint64_t)(e->time_ns - o->begin_ns) : 0;
-	slowest_add(&l->slowest, &(struct slow){ ns, o->begin_ns, o->thread, (uint32_t)key, thread });
+	slowest_add(&l->slowest,
+		    &(struct slow){ ns, o->begin_ns, o->thread, (uint32_t)key, thread });
 	if (r->wants_keys && samples_add(&l->times[key], ns))
 		return -ENOMEM;
 	return samples_add(&l->time, ns);
 }
 
-static void begin(struct reading *r, int64_t key, uint32_t epoch, const struct trace_event *e, uint32_t thread)
+static void begin(struct reading *r, int64_t key, uint32_t epoch, const struct trace_event *e,
+		  uint32_t thread)
 {
 	struct open *o = &r->opens[key];
 
@@ -192,9 +195,14 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 }
 
 int latency_init(struct latency *l, struct trace *t, const struct pass_range *range, const char *a,
-		 const char *b, const char *field, uint32_t n_slowest, bool wants_keys, struct diag *d)
+		 const char *b, const char *field, uint32_t n_slowest, bool wants_keys,
+		 struct diag *d)
 {
-	struct reading r = { .l = l, .a = a, .b = b, .field = field, .wants_keys = wants_keys,
+	struct reading r = { .l = l,
+			     .a = a,
+			     .b = b,
+			     .field = field,
+			     .wants_keys = wants_keys,
 			     .plans = calloc(trace_n_classes(t) + (size_t)1, sizeof *r.plans) };
 	int err;
 

@@ -2,10 +2,10 @@
 /*
  * analysis/report/latency.h - the time from an event like A to the next event like B.
  *
- * Of the same thread, or with an equal value of a field, whoever's that is: a request may be begun by
- * one process and ended by another.  Numbers are equal to numbers, texts to texts; a field of the
+ * Of the same thread, or with an equal value of a field, whoever's that is: a request may be begun
+ *by one process and ended by another.  Numbers are equal to numbers, texts to texts; a field of the
  * payload is taken before a context of the name.  The latest A counts: an A whose B has not come
- * when the next A does was `abandoned`.  An event like both ends one time and begins the next.  What
+ * when the next A does was `abandoned`.  An event like both ends one time and begins the next. What
  * lies on two sides of a loss is not joined.
  *
  *	n A = times + abandoned + pending at the end;  n B = times + without A
@@ -21,7 +21,7 @@ enum { LATENCY_TEXT_MAX = 48 };
 struct latency_key { /* what both have in common */
 	bool is_text;
 	int64_t number;
-	uint32_t thread; /* if no field was asked for: the key is this */
+	uint32_t thread;	     /* if no field was asked for: the key is this */
 	char text[LATENCY_TEXT_MAX]; /* the beginning of it */
 };
 
@@ -35,9 +35,9 @@ struct latency {
 	uint32_t n_times;
 	uint64_t n_a, n_b;
 	uint64_t n_abandoned, n_pending, n_without_a;
-	uint64_t n_no_field; /* events like A or B, without the field */
-	uint64_t n_cut; /* of the abandoned: because something was lost */
-	bool is_hex; /* numbers of the field are shown so */
+	uint64_t n_no_field;		   /* events like A or B, without the field */
+	uint64_t n_cut;			   /* of the abandoned: because something was lost */
+	bool is_hex;			   /* numbers of the field are shown so */
 	uint32_t n_classes_a, n_classes_b; /* kinds of events that the patterns mean */
 };
 
@@ -51,7 +51,8 @@ struct latency {
  * Returns 0, also if nothing is like A or B; or -errno.
  */
 int latency_init(struct latency *l, struct trace *t, const struct pass_range *range, const char *a,
-		 const char *b, const char *field, uint32_t n_slowest, bool wants_keys, struct diag *d);
+		 const char *b, const char *field, uint32_t n_slowest, bool wants_keys,
+		 struct diag *d);
 void latency_fini(struct latency *l);
 
 #endif

@@ -19,7 +19,7 @@ static const struct event_table_kind kinds[] = {
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },
 };
 
-struct state { /* of a thread */
+struct state {		/* of a thread */
 	enum does does; /* the call it is in */
 	bool is_pi;
 	uint32_t epoch;
@@ -34,7 +34,7 @@ struct reading {
 	struct event_table *plans;
 	struct state *states; /* by thread */
 	uint32_t n_states;
-	struct index row_keys; /* thread, address */
+	struct index row_keys;	/* thread, address */
 	struct index edge_keys; /* waiter, waker, address */
 	uint32_t n_row_rooms, n_edge_rooms;
 };
@@ -99,8 +99,8 @@ static int leave_open(struct reading *r, uint32_t thread)
 	return row ? 0 : -ENOMEM;
 }
 
-static int enter(struct reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread,
-		 uint32_t epoch)
+static int enter(struct reading *r, const struct call_class *c, const struct trace_event *e,
+		 uint32_t thread, uint32_t epoch)
 {
 	struct state *st = &r->states[thread];
 	struct call_made m;
@@ -108,7 +108,9 @@ static int enter(struct reading *r, const struct call_class *c, const struct tra
 	if (leave_open(r, thread))
 		return -ENOMEM;
 	calls_read(c, e, &m);
-	*st = (struct state){ .epoch = epoch, .address = (uint64_t)m.args[0], .begin_ns = e->time_ns };
+	*st = (struct state){ .epoch = epoch,
+			      .address = (uint64_t)m.args[0],
+			      .begin_ns = e->time_ns };
 	st->does = does_of(&r->calls, &m, &st->is_pi);
 	r->l->n_calls += st->does != DOES_NOTHING;
 	return 0;
@@ -131,7 +133,8 @@ static int add_edge(struct reading *r, const struct state *st, uint32_t thread, 
 	return 0;
 }
 
-static int end_wait(struct reading *r, struct lock_row *row, uint32_t thread, int64_t time_ns, int64_t result)
+static int end_wait(struct reading *r, struct lock_row *row, uint32_t thread, int64_t time_ns,
+		    int64_t result)
 {
 	const struct state *st = &r->states[thread];
 	uint64_t ns = time_ns > st->begin_ns ? (uint64_t)(time_ns - st->begin_ns) : 0;
@@ -145,15 +148,15 @@ static int end_wait(struct reading *r, struct lock_row *row, uint32_t thread, in
 	row->is_pi |= st->is_pi;
 	if (!result && r->l->has_wakeups && !st->waker)
 		r->l->n_without_waker++;
-	slowest_add(&r->l->slowest,
-		    &(struct slow){ ns, st->begin_ns, thread, result ? 0 : st->waker, (int64_t)st->address });
+	slowest_add(&r->l->slowest, &(struct slow){ ns, st->begin_ns, thread,
+						    result ? 0 : st->waker, (int64_t)st->address });
 	if (!result && st->waker && add_edge(r, st, thread, ns))
 		return -ENOMEM;
 	return samples_add(&r->l->waits, ns) || samples_add(&row->waits, ns) ? -ENOMEM : 0;
 }
 
-static int leave(struct reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread,
-		 uint32_t epoch)
+static int leave(struct reading *r, const struct call_class *c, const struct trace_event *e,
+		 uint32_t thread, uint32_t epoch)
 {
 	struct state *st = &r->states[thread];
 	int64_t result = pass_number(e, c->field[0], 0);
@@ -227,7 +230,8 @@ static int most_edge_first(const void *a, const void *b)
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return x->waiter != y->waiter ? (x->waiter < y->waiter ? -1 : 1) : (x->address < y->address ? -1 : 1);
+	return x->waiter != y->waiter ? (x->waiter < y->waiter ? -1 : 1)
+				      : (x->address < y->address ? -1 : 1);
 }
 
 static int add_up(struct lock_row *to, struct lock_row *from)
@@ -290,7 +294,8 @@ int locks_init(struct locks *l, struct trace *t, const struct pass_range *range,
 	err = pass_init(&l->run, t, range, d);
 	if (!err) {
 		r.plans = event_table_make(&l->run, kinds, sizeof kinds / sizeof *kinds);
-		if (!r.plans || calls_init(&r.calls, &l->run) || slowest_init(&l->slowest, n_slowest))
+		if (!r.plans || calls_init(&r.calls, &l->run) ||
+		    slowest_init(&l->slowest, n_slowest))
 			err = diag_fail(d, -ENOMEM, "no memory for locks");
 	}
 	if (!err) {

@@ -2,11 +2,11 @@
 /*
  * analysis/report/locks.h - waits for futexes: where, how long, and who ended them.
  *
- * What the kernel sees of locks: an uncontended one makes no system call.  A wait is a futex call that waits, from its
- * entry to its exit, with nothing lost between; one that found the value changed (EAGAIN) did not
- * wait and is counted apart.  Calls = waits + changed + open.  Its waker is the thread that asked to wake it
- * (sched_waking) last; for a mutex that is who held it.  Addresses are those of a process; a futex
- * in memory that processes share has one in each.
+ * What the kernel sees of locks: an uncontended one makes no system call.  A wait is a futex call
+ * that waits, from its entry to its exit, with nothing lost between; one that found the value
+ * changed (EAGAIN) did not wait and is counted apart.  Calls = waits + changed + open.  Its waker
+ * is the thread that asked to wake it (sched_waking) last; for a mutex that is who held it.
+ * Addresses are those of a process; a futex in memory that processes share has one in each.
  */
 #ifndef ANALYSIS_REPORT_LOCKS_H
 #define ANALYSIS_REPORT_LOCKS_H
@@ -37,7 +37,7 @@ struct locks {
 	uint32_t n_rows;
 	struct lock_edge *edges; /* most waiting first */
 	uint32_t n_edges;
-	struct samples waits; /* all */
+	struct samples waits;	/* all */
 	struct slowest slowest; /* what: waker or 0; detail: address */
 	uint64_t n_calls, n_without_waker;
 	bool has_calls, has_wakeups;

@@ -13,14 +13,16 @@ struct ranking {
 static struct ranking rank(struct samples *a, struct samples *b)
 {
 	uint64_t at_a = 0, at_b = 0, value_a, value_b, n_a, n_b;
-	bool has_a = samples_next(a, &at_a, &value_a, &n_a), has_b = samples_next(b, &at_b, &value_b, &n_b);
+	bool has_a = samples_next(a, &at_a, &value_a, &n_a),
+	     has_b = samples_next(b, &at_b, &value_b, &n_b);
 	struct ranking r = { 0 };
 	double below = 0; /* of a */
 
 	while (has_a || has_b) {
 		bool takes_a = has_a && (!has_b || value_a <= value_b);
 		bool takes_b = has_b && (!has_a || value_b <= value_a);
-		double of_a = takes_a ? (double)n_a : 0, of_b = takes_b ? (double)n_b : 0, t = of_a + of_b;
+		double of_a = takes_a ? (double)n_a : 0, of_b = takes_b ? (double)n_b : 0,
+		       t = of_a + of_b;
 
 		r.wins += of_b * (below + of_a / 2);
 		r.ties += t * t * t - t;

@@ -43,7 +43,8 @@ static const struct event_table_kind roles[] = {
 static int64_t thread_in(struct reading *r, struct pass *run, const struct trace_event *e,
 			 const struct ctf_op *op)
 {
-	int64_t tid = pass_number(e, op, -1), number = tid > 0 ? threads_of(run->threads, e, tid) : 0;
+	int64_t tid = pass_number(e, op, -1),
+		number = tid > 0 ? threads_of(run->threads, e, tid) : 0;
 
 	if (number <= 0)
 		return number;
@@ -55,14 +56,17 @@ static int64_t thread_in(struct reading *r, struct pass *run, const struct trace
 
 static void begin_wait(struct state *st, enum sched_wait why, int64_t time_ns, uint32_t epoch)
 {
-	*st = (struct state){ .waits = true, .why = (uint8_t)why, .epoch = epoch, .since_ns = time_ns };
+	*st = (struct state){
+		.waits = true, .why = (uint8_t)why, .epoch = epoch, .since_ns = time_ns
+	};
 }
 
 static int end_wait(struct reading *r, uint32_t thread, const struct trace_event *e, uint32_t epoch)
 {
 	struct state *st = &r->states[thread];
 	struct sched_row *row = &r->s->rows[thread];
-	uint64_t duration_ns = e->time_ns > st->since_ns ? (uint64_t)(e->time_ns - st->since_ns) : 0;
+	uint64_t duration_ns =
+		e->time_ns > st->since_ns ? (uint64_t)(e->time_ns - st->since_ns) : 0;
 
 	if (!st->waits)
 		return 0;
@@ -78,7 +82,8 @@ static int end_wait(struct reading *r, uint32_t thread, const struct trace_event
 	return samples_add(st->why == SCHED_WOKEN ? &row->woken : &row->preempted, duration_ns);
 }
 
-static int on_switch(struct reading *r, const struct event_table *p, struct pass *run, const struct trace_event *e)
+static int on_switch(struct reading *r, const struct event_table *p, struct pass *run,
+		     const struct trace_event *e)
 {
 	int64_t prev = thread_in(r, run, e, p->field[0]), next = thread_in(r, run, e, p->field[1]);
 	uint32_t epoch = run->epoch[TRACE_KERNEL];
@@ -102,7 +107,8 @@ static int on_switch(struct reading *r, const struct event_table *p, struct pass
 
 /* A thread on its way to sleep, but still there, may be woken: it runs on.  What was lost may have
  * been the switch that took it away, so after a loss it is believed to be gone. */
-static int on_wakeup(struct reading *r, const struct event_table *p, struct pass *run, const struct trace_event *e)
+static int on_wakeup(struct reading *r, const struct event_table *p, struct pass *run,
+		     const struct trace_event *e)
 {
 	int64_t thread = thread_in(r, run, e, p->field[0]);
 	uint32_t epoch = run->epoch[TRACE_KERNEL];
@@ -168,8 +174,10 @@ static int add_up(struct sched_row *to, const struct sched_row *from)
 	to->n_switches += from->n_switches;
 	to->n_preempted += from->n_preempted;
 	to->n_migrations += from->n_migrations;
-	return samples_merge(&to->woken, &from->woken) || samples_merge(&to->preempted, &from->preempted)
-		       ? -ENOMEM : 0;
+	return samples_merge(&to->woken, &from->woken) ||
+			       samples_merge(&to->preempted, &from->preempted)
+		       ? -ENOMEM
+		       : 0;
 }
 
 static void free_row(struct sched_row *row)
@@ -243,7 +251,8 @@ static int finalize(struct reading *r, bool by_process)
 	return 0;
 }
 
-int sched_init(struct sched *s, struct trace *t, const struct pass_range *range, bool by_process, uint32_t n_slowest, struct diag *d)
+int sched_init(struct sched *s, struct trace *t, const struct pass_range *range, bool by_process,
+	       uint32_t n_slowest, struct diag *d)
 {
 	struct reading r = { .s = s };
 	int err;

@@ -2,10 +2,10 @@
 /*
  * analysis/report/sched.h - who waited for a CPU, and how long.
  *
- * A thread that can run waits from its wakeup (sched_waking, else sched_wakeup) to its switch-in, or
- * from the switch that preempted it to the next that lets it go on.  A wakeup of a thread that runs,
- * or waits already, begins nothing.  A wait that something lost might lie in is dropped, and counted.
- * Threads whose switches are not all there (analysis/coverage.h) are left out.
+ * A thread that can run waits from its wakeup (sched_waking, else sched_wakeup) to its switch-in,
+ * or from the switch that preempted it to the next that lets it go on.  A wakeup of a thread that
+ * runs, or waits already, begins nothing.  A wait that something lost might lie in is dropped, and
+ * counted. Threads whose switches are not all there (analysis/coverage.h) are left out.
  */
 #ifndef ANALYSIS_REPORT_SCHED_H
 #define ANALYSIS_REPORT_SCHED_H
@@ -16,11 +16,11 @@
 enum sched_wait { SCHED_WOKEN, SCHED_PREEMPTED };
 
 struct sched_row {
-	uint32_t thread; /* or what stands for its process */
+	uint32_t thread;     /* or what stands for its process */
 	uint64_t n_switches; /* in */
 	uint64_t n_preempted;
 	uint64_t n_migrations;
-	struct samples woken; /* waits after a wakeup */
+	struct samples woken;	  /* waits after a wakeup */
 	struct samples preempted; /* waits after a preemption */
 	struct slowest slowest;
 };
@@ -32,12 +32,14 @@ struct sched {
 	struct sched_row all;
 	struct slowest slowest; /* what: enum sched_wait; detail: the CPU it got */
 	uint64_t n_switches, n_wakeups;
-	uint64_t n_cut; /* waits dropped because something was lost meanwhile */
+	uint64_t n_cut;	     /* waits dropped because something was lost meanwhile */
 	uint64_t n_left_out; /* threads whose switches are not all there */
 };
 
-/* sched_init - read what of @t lies in @range (NULL: all); @t must outlive the result.  Returns 0 or -errno. */
-int sched_init(struct sched *s, struct trace *t, const struct pass_range *range, bool by_process, uint32_t n_slowest, struct diag *d);
+/* sched_init - read what of @t lies in @range (NULL: all); @t must outlive the result.  Returns 0
+ * or -errno. */
+int sched_init(struct sched *s, struct trace *t, const struct pass_range *range, bool by_process,
+	       uint32_t n_slowest, struct diag *d);
 void sched_fini(struct sched *s);
 
 #endif

@@ -17,7 +17,7 @@ struct event_table {
 	const struct ctf_op *field[2];
 };
 
-struct state { /* of a thread */
+struct state {		    /* of a thread */
 	uint32_t open_call; /* plus 1; 0: in none */
 	uint32_t epoch;
 	int64_t begin_ns;
@@ -27,7 +27,7 @@ struct state { /* of a thread */
 struct reading {
 	struct syscalls *s;
 	struct event_table *plans; /* by class */
-	struct state *states; /* by thread */
+	struct state *states;	   /* by thread */
 	uint32_t n_states, n_rooms;
 	bool by_process;
 };
@@ -51,8 +51,8 @@ static bool makes_child(const char *call)
 	       !strcmp(call, "vfork");
 }
 
-static void plan_class(void *context, const struct trace_source *source, const struct ctf_event_class *c,
-		       uint32_t number)
+static void plan_class(void *context, const struct trace_source *source,
+		       const struct ctf_event_class *c, uint32_t number)
 {
 	struct reading *r = context;
 	struct event_table *p = &r->plans[number];
@@ -62,8 +62,9 @@ static void plan_class(void *context, const struct trace_source *source, const s
 	if (!strncmp(name, "syscall_entry_", 14)) {
 		*p = (struct event_table){ .role = ROLE_ENTRY, .call = call_of(r, name + 14) };
 	} else if (!strncmp(name, "syscall_exit_", 13)) {
-		*p = (struct event_table){ .role = ROLE_EXIT, .call = call_of(r, name + 13),
-				    .has_child = makes_child(name + 13) };
+		*p = (struct event_table){ .role = ROLE_EXIT,
+					   .call = call_of(r, name + 13),
+					   .has_child = makes_child(name + 13) };
 		p->field[0] = ctf_class_find(c, CTF_PAYLOAD, "ret");
 	} else if (!strcmp(name, "sched_process_exit")) {
 		p->role = ROLE_DEATH;
@@ -139,7 +140,8 @@ static int leave_open(struct reading *r, uint32_t thread, uint32_t epoch)
 	return 0;
 }
 
-static int enter(struct reading *r, const struct event_table *p, int64_t time_ns, uint32_t thread, uint32_t epoch)
+static int enter(struct reading *r, const struct event_table *p, int64_t time_ns, uint32_t thread,
+		 uint32_t epoch)
 {
 	struct state *st = &r->states[thread];
 
@@ -152,18 +154,20 @@ static int enter(struct reading *r, const struct event_table *p, int64_t time_ns
 	return 0;
 }
 
-static int pair(struct reading *r, struct syscall_row *row, int64_t time_ns, uint32_t thread, int64_t result)
+static int pair(struct reading *r, struct syscall_row *row, int64_t time_ns, uint32_t thread,
+		int64_t result)
 {
 	struct state *st = &r->states[thread];
 	uint64_t duration_ns = time_ns > st->begin_ns ? (uint64_t)(time_ns - st->begin_ns) : 0;
 
 	st->open_call = 0;
-	slowest_add(&r->s->slowest, &(struct slow){ duration_ns, st->begin_ns, thread, row->call, result });
+	slowest_add(&r->s->slowest,
+		    &(struct slow){ duration_ns, st->begin_ns, thread, row->call, result });
 	return samples_add(&row->time, duration_ns);
 }
 
-static int leave(struct reading *r, const struct event_table *p, const struct trace_event *e, uint32_t thread,
-		 uint32_t epoch)
+static int leave(struct reading *r, const struct event_table *p, const struct trace_event *e,
+		 uint32_t thread, uint32_t epoch)
 {
 	struct state *st = &r->states[thread];
 	int64_t result = pass_number(e, p->field[0], 0);
@@ -188,16 +192,19 @@ static int leave(struct reading *r, const struct event_table *p, const struct tr
 }
 
 /* The thread that executes gets the number of its process: its call goes on under that number. */
-static int execute(struct reading *r, const struct event_table *p, struct pass *run, const struct trace_event *e)
+static int execute(struct reading *r, const struct event_table *p, struct pass *run,
+		   const struct trace_event *e)
 {
 	int64_t tid = pass_number(e, p->field[0], -1), old_tid = pass_number(e, p->field[1], tid);
-	int64_t now = threads_of(run->threads, e, tid), before = threads_of(run->threads, e, old_tid);
+	int64_t now = threads_of(run->threads, e, tid),
+		before = threads_of(run->threads, e, old_tid);
 
 	if (now < 0 || before < 0)
 		return -ENOMEM;
 	if (now == before || !now || !before)
 		return 0;
-	if (pass_grow(&r->states, &r->n_states, (uint32_t)(now > before ? now : before), sizeof *r->states))
+	if (pass_grow(&r->states, &r->n_states, (uint32_t)(now > before ? now : before),
+		      sizeof *r->states))
 		return -ENOMEM;
 	r->states[now].open_call = r->states[before].open_call;
 	r->states[now].begin_ns = r->states[before].begin_ns;
@@ -303,8 +310,8 @@ static int finalize(struct reading *r)
 	return err;
 }
 
-static int prepare(struct reading *r, struct trace *t, const struct pass_range *range, uint32_t n_slowest,
-		   struct diag *d)
+static int prepare(struct reading *r, struct trace *t, const struct pass_range *range,
+		   uint32_t n_slowest, struct diag *d)
 {
 	struct syscalls *s = r->s;
 	uint32_t n_classes = trace_n_classes(t) + 1;
@@ -331,8 +338,8 @@ static int finish(struct reading *r)
 	return err ? err : finalize(r);
 }
 
-int syscalls_init(struct syscalls *s, struct trace *t, const struct pass_range *range, bool is_by_process, uint32_t n_slowest,
-		  struct diag *d)
+int syscalls_init(struct syscalls *s, struct trace *t, const struct pass_range *range,
+		  bool is_by_process, uint32_t n_slowest, struct diag *d)
 {
 	struct reading r = { .s = s, .by_process = is_by_process };
 	int err;

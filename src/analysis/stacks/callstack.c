@@ -11,15 +11,18 @@ static bool is_stack(const char *name)
 
 bool callstack_find(const struct ctf_event_class *c, enum ctf_scope *scope)
 {
-	for (const struct ctf_op *op = c->program ? c->program->ops : NULL; op && op->code != OP_END; op++)
-		if ((op->scope == CTF_CONTEXT || op->scope == CTF_PAYLOAD) && op->name && is_stack(op->name)) {
+	for (const struct ctf_op *op = c->program ? c->program->ops : NULL;
+	     op && op->code != OP_END; op++)
+		if ((op->scope == CTF_CONTEXT || op->scope == CTF_PAYLOAD) && op->name &&
+		    is_stack(op->name)) {
 			*scope = op->scope;
 			return true;
 		}
 	return false;
 }
 
-int callstack_read(const struct trace_event *e, enum ctf_scope scope, uint64_t addresses[CALLSTACK_FRAMES_MAX])
+int callstack_read(const struct trace_event *e, enum ctf_scope scope,
+		   uint64_t addresses[CALLSTACK_FRAMES_MAX])
 {
 	uint64_t user[CALLSTACK_FRAMES_MAX / 2];
 	int n[2] = { 0 }, which = -1;
@@ -33,7 +36,8 @@ int callstack_read(const struct trace_event *e, enum ctf_scope scope, uint64_t a
 			which = !strcmp(v.name, "callstack_kernel");
 		else if (found == CTF_CLOSE_ARRAY)
 			which = -1;
-		else if (which >= 0 && (found == CTF_UINT || found == CTF_INT) && n[which] < CALLSTACK_FRAMES_MAX / 2)
+		else if (which >= 0 && (found == CTF_UINT || found == CTF_INT) &&
+			 n[which] < CALLSTACK_FRAMES_MAX / 2)
 			(which ? addresses : user)[n[which]++] = v.u;
 	}
 	memcpy(addresses + n[1], user, (size_t)n[0] * sizeof *user);

@@ -20,7 +20,9 @@ static uint64_t own(uint64_t duration_ns, uint64_t inner_ns)
 
 static uint64_t leave_unseen(struct graph_thread *t, int64_t depth, uint64_t duration_ns)
 {
-	uint32_t at = depth < 0 ? 0 : depth < GRAPH_DEPTH_MAX - 1 ? (uint32_t)depth : GRAPH_DEPTH_MAX - 2;
+	uint32_t at = depth < 0			    ? 0
+		      : depth < GRAPH_DEPTH_MAX - 1 ? (uint32_t)depth
+						    : GRAPH_DEPTH_MAX - 2;
 	uint64_t inner_ns = t->ended_ns[at + 1];
 
 	for (uint32_t i = at + 1; i < GRAPH_DEPTH_MAX; i++)
@@ -29,7 +31,8 @@ static uint64_t leave_unseen(struct graph_thread *t, int64_t depth, uint64_t dur
 	return own(duration_ns, inner_ns);
 }
 
-uint64_t graph_leave(struct graph_thread *t, uint64_t function, int64_t depth, uint64_t duration_ns, uint32_t *node)
+uint64_t graph_leave(struct graph_thread *t, uint64_t function, int64_t depth, uint64_t duration_ns,
+		     uint32_t *node)
 {
 	uint32_t i = t->n_open;
 	uint64_t own_ns;
@@ -37,7 +40,8 @@ uint64_t graph_leave(struct graph_thread *t, uint64_t function, int64_t depth, u
 	while (i && t->open[i - 1].function != function)
 		i--;
 	*node = i ? t->open[i - 1].node : UINT32_MAX;
-	own_ns = i ? own(duration_ns, t->open[i - 1].inner_ns) : leave_unseen(t, depth, duration_ns);
+	own_ns =
+		i ? own(duration_ns, t->open[i - 1].inner_ns) : leave_unseen(t, depth, duration_ns);
 	if (i)
 		t->n_open = i - 1;
 	if (i > 1)

@@ -22,15 +22,17 @@ struct table {
 	struct place {
 		uint64_t a, b;
 		uint32_t value; /* plus 1; 0: empty */
-	} *at;
+	} * at;
 	uint32_t n, n_places;
 };
 
-struct class {
+struct class
+{
 	bool has_stack;
-	enum ctf_scope scope; /* where it is */
+	enum ctf_scope scope;	     /* where it is */
 	const struct ctf_op *weight; /* STACKS_OFF_CPU: who comes to the CPU */
-	const struct ctf_op *function, *depth, *duration; /* of a graph's events; duration: of an end */
+	const struct ctf_op *function, *depth,
+		*duration; /* of a graph's events; duration: of an end */
 };
 
 struct stacks_private {
@@ -38,12 +40,12 @@ struct stacks_private {
 	struct modules *modules;
 	struct symbols *symbols;
 	struct kallsyms *kallsyms;
-	struct class *classes; /* by number */
+	struct class *classes;	/* by number */
 	struct table addresses; /* (mapping, address): frame */
-	struct table children; /* (parent, frame): node */
-	struct table threads; /* (pid, tid): thread */
-	struct table waiting; /* (source, tid): thread that left its CPU last under this number */
-	struct table texts; /* (hash, nth of it): frame */
+	struct table children;	/* (parent, frame): node */
+	struct table threads;	/* (pid, tid): thread */
+	struct table waiting;	/* (source, tid): thread that left its CPU last under this number */
+	struct table texts;	/* (hash, nth of it): frame */
 	uint32_t n_frame_rooms, n_node_rooms, n_thread_rooms;
 };
 
@@ -120,7 +122,8 @@ static bool plan_graph(struct stacks_private *p)
 	for (uint32_t i = 0; i < trace_n_sources(p->o.trace); i++) {
 		const struct trace_source *s = trace_source(p->o.trace, i);
 
-		if (s->domain != TRACE_KERNEL || (p->o.weight != STACKS_ONE && p->o.weight != STACKS_TIME))
+		if (s->domain != TRACE_KERNEL ||
+		    (p->o.weight != STACKS_ONE && p->o.weight != STACKS_TIME))
 			continue;
 		for (const struct ctf_event_class *c = s->meta->events; c; c = c->next) {
 			struct class *class = &p->classes[c->number];
@@ -159,13 +162,17 @@ int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d
 	if (plan_classes(p))
 		return 0;
 	if (o->weight == STACKS_OFF_CPU)
-		return diag_fail(d, -ENODATA, "no switch of this recording has a call stack\n"
+		return diag_fail(d, -ENODATA,
+				 "no switch of this recording has a call stack\n"
 				 "  `duet record -k stack:sched_switch` records them");
 	s->is_graph = plan_graph(p);
 	return s->is_graph ? 0
-			   : diag_fail(d, -ENODATA, "no event of this recording has a call stack\n"
-				       "  `duet record -c callstack` records them with events of applications, -k profile:99 samples them, "
-				       "-k stack:sched_switch records them with events of the kernel, --graph F those of the kernel's functions");
+			   : diag_fail(d, -ENODATA,
+				       "no event of this recording has a call stack\n"
+				       "  `duet record -c callstack` records them with events of "
+				       "applications, -k profile:99 samples them, "
+				       "-k stack:sched_switch records them with events of the "
+				       "kernel, --graph F those of the kernel's functions");
 }
 
 void stacks_fini(struct stacks *s)
@@ -213,7 +220,8 @@ static int64_t frame_called(struct stacks *s, const char *text, size_t size)
 			return -ENOMEM;
 		if (!place->value)
 			break;
-		if (strlen(s->frames[place->value - 1]) == size && !memcmp(s->frames[place->value - 1], text, size))
+		if (strlen(s->frames[place->value - 1]) == size &&
+		    !memcmp(s->frames[place->value - 1], text, size))
 			return place->value - 1;
 	}
 	if (pass_grow(&s->frames, &p->n_frame_rooms, s->n_frames, sizeof *s->frames))
@@ -229,7 +237,8 @@ static int64_t frame_of(struct stacks *s, int64_t pid, uint64_t clock, uint64_t 
 {
 	struct stacks_private *p = s->private;
 	struct module_location at = { .number = NO_MAPPING };
-	uint64_t call = address ? address - 1 : 0; /* a return address may be the next function's first */
+	uint64_t call =
+		address ? address - 1 : 0; /* a return address may be the next function's first */
 	const char *name = NULL, *slash;
 	struct place *place;
 	char text[512];
@@ -248,7 +257,8 @@ static int64_t frame_of(struct stacks *s, int64_t pid, uint64_t clock, uint64_t 
 		name = kallsyms_find(p->kallsyms, call);
 	if (!name && is_known) {
 		slash = strrchr(at.path, '/');
-		snprintf(text, sizeof text, "%s+0x%" PRIx64, slash ? slash + 1 : at.path, at.offset);
+		snprintf(text, sizeof text, "%s+0x%" PRIx64, slash ? slash + 1 : at.path,
+			 at.offset);
 	} else if (!name) {
 		snprintf(text, sizeof text, "0x%" PRIx64, address);
 	}
@@ -322,12 +332,14 @@ static struct stacks_thread *thread_of(struct stacks *s, const struct thread_ide
 	return t;
 }
 
-static int64_t node_of(struct stacks *s, const struct trace_event *e, enum ctf_scope scope, const struct thread_identity *w)
+static int64_t node_of(struct stacks *s, const struct trace_event *e, enum ctf_scope scope,
+		       const struct thread_identity *w)
 {
 	uint64_t addresses[CALLSTACK_FRAMES_MAX];
 	int n = callstack_read(e, scope, addresses);
 	int64_t pid = w->pid < 0 ? w->tid : w->pid; /* nobody has told: its first thread, perhaps */
-	int64_t node = child_of(s, STACKS_ROOT, frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
+	int64_t node = child_of(s, STACKS_ROOT,
+				frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
 
 	while (node >= 0 && n--)
 		node = child_of(s, (uint32_t)node, frame_of(s, pid, e->clock, addresses[n]));
@@ -359,7 +371,8 @@ static int keep(struct stacks_thread *t, int64_t time_ns, uint64_t weight, uint3
 	return 0;
 }
 
-static int on_call(struct stacks *s, const struct trace_event *e, const struct thread_identity *w, const struct class *c)
+static int on_call(struct stacks *s, const struct trace_event *e, const struct thread_identity *w,
+		   const struct class *c)
 {
 	int64_t function = 0, depth = 0, duration_ns = 0, frame, node;
 	struct stacks_thread *t = thread_of(s, w);
@@ -376,12 +389,16 @@ static int on_call(struct stacks *s, const struct trace_event *e, const struct t
 	if (c->depth)
 		ctf_event_number(e->ctf, c->depth, &depth);
 	if (c->duration)
-		own_ns = graph_leave(t->calls, (uint64_t)function, depth, (uint64_t)duration_ns, &begun);
+		own_ns = graph_leave(t->calls, (uint64_t)function, depth, (uint64_t)duration_ns,
+				     &begun);
 	node = begun;
 	if (begun == UINT32_MAX) {
 		frame = frame_at(s, (uint64_t)function);
-		node = child_of(s, STACKS_ROOT, frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
-		node = node < 0 || frame < 0 ? -ENOMEM : child_of(s, graph_node(t->calls, (uint32_t)node), frame);
+		node = child_of(s, STACKS_ROOT,
+				frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
+		node = node < 0 || frame < 0
+			       ? -ENOMEM
+			       : child_of(s, graph_node(t->calls, (uint32_t)node), frame);
 	}
 	if (node < 0)
 		return -ENOMEM;
@@ -416,9 +433,11 @@ static int end_wait(struct stacks *s, const struct trace_event *e, const struct 
 }
 
 /* The table of threads may have moved: by number. */
-static int begin_wait(struct stacks *s, const struct trace_event *e, const struct thread_identity *w, uint32_t thread)
+static int begin_wait(struct stacks *s, const struct trace_event *e,
+		      const struct thread_identity *w, uint32_t thread)
 {
-	struct place *place = table_find(&s->private->waiting, (uint64_t)(uintptr_t)e->stream->source, (uint64_t)w->tid);
+	struct place *place = table_find(&s->private->waiting,
+					 (uint64_t)(uintptr_t)e->stream->source, (uint64_t)w->tid);
 
 	if (!place)
 		return -ENOMEM;
@@ -446,7 +465,8 @@ int stacks_on_event(struct stacks *s, const struct trace_event *e, const struct 
 		if (err || !w->tid) /* nobody waits for the idle thread */
 			return err;
 	}
-	if (p->o.weight == STACKS_FIELD && (!c->weight || !ctf_event_number(e->ctf, c->weight, &weight))) {
+	if (p->o.weight == STACKS_FIELD &&
+	    (!c->weight || !ctf_event_number(e->ctf, c->weight, &weight))) {
 		s->n_unweighted++;
 		return 0;
 	}
@@ -462,5 +482,7 @@ int stacks_on_event(struct stacks *s, const struct trace_event *e, const struct 
 	t->last_ns = e->time_ns;
 	weigh(s, (uint32_t)node, weight > 0 ? (uint64_t)weight : 0);
 	s->n_samples++;
-	return p->o.keeps_samples ? keep(t, e->time_ns, weight > 0 ? (uint64_t)weight : 0, (uint32_t)node) : 0;
+	return p->o.keeps_samples
+		       ? keep(t, e->time_ns, weight > 0 ? (uint64_t)weight : 0, (uint32_t)node)
+		       : 0;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/stacks/stack_tree.h - the call stacks that events were recorded with, as functions, in one tree; or, in a recording without
- * any, a graph of the kernel's functions: then a weight is the time in nanoseconds that a call took without those
- * it made that were recorded (analysis/stacks/function_graph.h).
+ * analysis/stacks/stack_tree.h - the call stacks that events were recorded with, as functions, in
+ * one tree; or, in a recording without any, a graph of the kernel's functions: then a weight is the
+ * time in nanoseconds that a call took without those it made that were recorded
+ * (analysis/stacks/function_graph.h).
  *
  * Below the root stands the program's name, below that the outermost function, and so on: folded
- * stacks.  Per thread, samples say which node an event was in, and when.  An address is the function it
- * returns into, else file+offset, else a number.
+ * stacks.  Per thread, samples say which node an event was in, and when.  An address is the
+ * function it returns into, else file+offset, else a number.
  *
  * The sum of all nodes' weights is that of all samples.
  */
@@ -19,7 +20,7 @@ enum { STACKS_ROOT = 0, STACKS_NAME = 16 };
 
 struct stacks_node {
 	uint32_t parent, frame; /* a parent's number is lower */
-	uint64_t self; /* weight */
+	uint64_t self;		/* weight */
 };
 
 struct stacks_sample {
@@ -34,12 +35,14 @@ struct stacks_thread {
 	uint8_t name_size;
 	struct stacks_sample *samples;
 	uint32_t n_samples, n_rooms;
-	uint32_t last; /* node of the last event, or of the switch it waits since, for weights by time; 0: none */
+	uint32_t last; /* node of the last event, or of the switch it waits since, for weights by
+			  time; 0: none */
 	int64_t last_ns;
 	struct graph_thread *calls; /* under way: analysis/stacks/function_graph.h; or NULL */
 };
 
-/* STACKS_OFF_CPU: of switches alone, the time until the thread that left its CPU comes back to one. */
+/* STACKS_OFF_CPU: of switches alone, the time until the thread that left its CPU comes back to one.
+ */
 enum stacks_weight { STACKS_ONE, STACKS_FIELD, STACKS_TIME, STACKS_OFF_CPU };
 
 struct graph_thread;
@@ -51,7 +54,7 @@ struct stacks {
 	struct stacks_thread *threads;
 	uint32_t n_frames, n_nodes, n_threads;
 	uint64_t n_samples, total; /* weight */
-	uint64_t n_unweighted; /* events without the field: left out */
+	uint64_t n_unweighted;	   /* events without the field: left out */
 	bool is_graph;
 	struct stacks_private *private;
 };
@@ -61,7 +64,7 @@ struct stacks_options {
 	const char *const *paths; /* of the recordings: their maps */
 	int n_paths;
 	enum stacks_weight weight;
-	const char *field; /* of the payload: STACKS_FIELD; negative values count as 0 */
+	const char *field;  /* of the payload: STACKS_FIELD; negative values count as 0 */
 	bool keeps_samples; /* of each thread: memory in proportion to events */
 };
 

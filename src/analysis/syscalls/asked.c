@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/asked.c - arguments of ioctl(), of socket options and of fcntl(): see structs.h. */
+/* analysis/syscalls/asked.c - arguments of ioctl(), of socket options and of fcntl(): see
+ * structs.h. */
 #include <asm/termbits.h>
 #include <asm/ioctls.h>
 #include <inttypes.h>
@@ -20,11 +21,14 @@ static const struct {
 	enum asked what;
 	bool is_at_exit;
 } commands[] = {
-	{ TCGETS, ASKED_TERMIOS, true },   { TCSETS, ASKED_TERMIOS, false },  { TCSETSW, ASKED_TERMIOS, false },
-	{ TCSETSF, ASKED_TERMIOS, false }, { TIOCGWINSZ, ASKED_WINDOW, true }, { TIOCSWINSZ, ASKED_WINDOW, false },
-	{ FIONREAD, ASKED_INT, true },	   { TIOCOUTQ, ASKED_INT, true },      { TIOCGPGRP, ASKED_INT, true },
-	{ TIOCSPGRP, ASKED_INT, false },   { TIOCGSID, ASKED_INT, true },      { FIONBIO, ASKED_INT, false },
-	{ FIOASYNC, ASKED_INT, false },	   { TIOCGPTN, ASKED_INT, true },      { TIOCSPTLCK, ASKED_INT, false },
+	{ TCGETS, ASKED_TERMIOS, true },    { TCSETS, ASKED_TERMIOS, false },
+	{ TCSETSW, ASKED_TERMIOS, false },  { TCSETSF, ASKED_TERMIOS, false },
+	{ TIOCGWINSZ, ASKED_WINDOW, true }, { TIOCSWINSZ, ASKED_WINDOW, false },
+	{ FIONREAD, ASKED_INT, true },	    { TIOCOUTQ, ASKED_INT, true },
+	{ TIOCGPGRP, ASKED_INT, true },	    { TIOCSPGRP, ASKED_INT, false },
+	{ TIOCGSID, ASKED_INT, true },	    { FIONBIO, ASKED_INT, false },
+	{ FIOASYNC, ASKED_INT, false },	    { TIOCGPTN, ASKED_INT, true },
+	{ TIOCSPTLCK, ASKED_INT, false },
 };
 
 /* The delays of the output: two bits or one each, of which also none has a name. */
@@ -33,11 +37,13 @@ static void add_output(struct text *t, uint32_t flags)
 	static const struct {
 		uint32_t mask;
 		const char *name;
-	} delays[] = { { NLDLY, "NL" }, { CRDLY, "CR" }, { TABDLY, "TAB" }, { BSDLY, "BS" }, { VTDLY, "VT" }, { FFDLY, "FF" } };
+	} delays[] = { { NLDLY, "NL" }, { CRDLY, "CR" }, { TABDLY, "TAB" },
+		       { BSDLY, "BS" }, { VTDLY, "VT" }, { FFDLY, "FF" } };
 	uint32_t rest = flags;
 
 	for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
-		text_addf(t, "%s%s%u", i ? "|" : "", delays[i].name, (flags & delays[i].mask) >> __builtin_ctz(delays[i].mask));
+		text_addf(t, "%s%s%u", i ? "|" : "", delays[i].name,
+			  (flags & delays[i].mask) >> __builtin_ctz(delays[i].mask));
 		rest &= ~delays[i].mask;
 	}
 	if (rest) {
@@ -84,7 +90,8 @@ bool call_control_add(struct text *t, const struct call_memory *m, const struct 
 	}
 	if (commands[i].what == ASKED_WINDOW && m->size >= sizeof window) {
 		memcpy(window, m->bytes, sizeof window);
-		return text_addf(t, "{ws_row=%u, ws_col=%u, ws_xpixel=%u, ws_ypixel=%u}", window[0], window[1], window[2], window[3]),
+		return text_addf(t, "{ws_row=%u, ws_col=%u, ws_xpixel=%u, ws_ypixel=%u}", window[0],
+				 window[1], window[2], window[3]),
 		       true;
 	}
 	if (commands[i].what != ASKED_INT || m->size < sizeof n)
@@ -123,8 +130,10 @@ bool call_option_add(struct text *t, const struct call_memory *m, const struct c
 	else if (x->args[1] == SOL_SOCKET && x->args[2] == SO_LINGER && m->size == 8)
 		text_addf(t, "{l_onoff=%" PRId32 ", l_linger=%" PRId32 "}", n[0], n[1]);
 	else if (x->args[1] == SOL_SOCKET && x->args[2] == SO_PEERCRED && m->size == 12)
-		text_addf(t, "{pid=%" PRId32 ", uid=%" PRIu32 ", gid=%" PRIu32 "}", n[0], (uint32_t)n[1], (uint32_t)n[2]);
-	else if (x->args[1] == SOL_SOCKET && (x->args[2] == SO_RCVTIMEO || x->args[2] == SO_SNDTIMEO) && m->size == 16)
+		text_addf(t, "{pid=%" PRId32 ", uid=%" PRIu32 ", gid=%" PRIu32 "}", n[0],
+			  (uint32_t)n[1], (uint32_t)n[2]);
+	else if (x->args[1] == SOL_SOCKET &&
+		 (x->args[2] == SO_RCVTIMEO || x->args[2] == SO_SNDTIMEO) && m->size == 16)
 		memcpy(time, m->bytes, sizeof time),
 			text_addf(t, "{tv_sec=%" PRId64 ", tv_usec=%" PRId64 "}", time[0], time[1]);
 	else
@@ -140,7 +149,8 @@ bool call_lock_add(struct text *t, const struct call_memory *m, const struct cal
 	bool asks = x->args[1] == F_GETLK || x->args[1] == F_OFD_GETLK;
 
 	if (m->size < 32 || asks != x->is_end ||
-	    !(asks || x->args[1] == F_SETLK || x->args[1] == F_SETLKW || x->args[1] == F_OFD_SETLK || x->args[1] == F_OFD_SETLKW))
+	    !(asks || x->args[1] == F_SETLK || x->args[1] == F_SETLKW ||
+	      x->args[1] == F_OFD_SETLK || x->args[1] == F_OFD_SETLKW))
 		return false;
 	memcpy(how, m->bytes, sizeof how);
 	memcpy(place, m->bytes + 8, sizeof place);

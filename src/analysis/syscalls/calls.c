@@ -62,7 +62,8 @@ static void take_fields(struct call_class *to, const struct ctf_event_class *c)
 	}
 }
 
-static struct kernel_captures memory_of(const char *call, bool is_at_exit, const struct ctf_event_class *c)
+static struct kernel_captures memory_of(const char *call, bool is_at_exit,
+					const struct ctf_event_class *c)
 {
 	const struct kernel_captures all = kernel_captures_of(call, is_at_exit, true);
 	struct kernel_captures found = { 0 };
@@ -83,7 +84,9 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	if (s->domain != TRACE_KERNEL || to->is)
 		return;
 	if (!strncmp(name, "syscall_entry_", 14)) {
-		*to = (struct call_class){ .is = CALL_ENTRY, .call = call_of(calls, name + 14), .fd = fds_call(name + 14) };
+		*to = (struct call_class){ .is = CALL_ENTRY,
+					   .call = call_of(calls, name + 14),
+					   .fd = fds_call(name + 14) };
 		take_fields(to, c);
 		to->memory = memory_of(name + 14, false, c);
 		to->at_exit = kernel_captures_of(name + 14, true, true);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/calls.h - the system calls a recording has events of, numbered, by event class. */
+/* analysis/syscalls/calls.h - the system calls a recording has events of, numbered, by event class.
+ */
 #ifndef ANALYSIS_SYSCALLS_CALLS_H
 #define ANALYSIS_SYSCALLS_CALLS_H
 
@@ -22,7 +23,8 @@ struct call_class {
 	/* What arguments point to, as far as events of this class tell it (memory.h). */
 	struct kernel_captures memory;
 	bool has_late; /* texts that the beginning lacks */
-	/* Of a beginning: what the end may have, and whether there is more that events of it could tell of arguments. */
+	/* Of a beginning: what the end may have, and whether there is more that events of it could
+	 * tell of arguments. */
 	struct kernel_captures at_exit;
 	bool lacks_memory;
 	const struct fd_call *fd; /* what it does to descriptors (fds.h); NULL: nothing */
@@ -44,8 +46,8 @@ void calls_fini(struct calls *c);
 /* A call as it was made: what it is and with which numbers. */
 struct call_made {
 	const struct call_class *class; /* of the entry; NULL: not seen */
-	uint32_t call; /* plus 1; 0: none */
-	int64_t args[CALL_ARGS]; /* 0: it is no number */
+	uint32_t call;			/* plus 1; 0: none */
+	int64_t args[CALL_ARGS];	/* 0: it is no number */
 };
 
 /* calls_read - what the entry event @e says. */

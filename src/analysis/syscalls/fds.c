@@ -106,7 +106,8 @@ static struct fd_slot *slot(struct fds *f, uint32_t process, int64_t fd)
 {
 	struct fd_table *t;
 
-	if (fd < 0 || fd >= FDS_MAX || pass_grow(&f->tables, &f->n_tables, process, sizeof *f->tables))
+	if (fd < 0 || fd >= FDS_MAX ||
+	    pass_grow(&f->tables, &f->n_tables, process, sizeof *f->tables))
 		return NULL;
 	t = &f->tables[process];
 	return pass_grow(&t->slots, &t->n, (uint32_t)fd, sizeof *t->slots) ? NULL : &t->slots[fd];
@@ -121,7 +122,8 @@ static void set(struct fds *f, uint32_t process, int64_t fd, int64_t file, bool 
 }
 
 /* The file of a key; @one becomes it if the key is new. */
-static int64_t file_of(struct fds *f, struct index *k, uint64_t a, uint64_t b, uint64_t c, const struct fd_file *one)
+static int64_t file_of(struct fds *f, struct index *k, uint64_t a, uint64_t b, uint64_t c,
+		       const struct fd_file *one)
 {
 	uint32_t n = k->n;
 	int64_t key = index_find(k, a, b, c, true), file;
@@ -161,7 +163,8 @@ static int64_t set_unnamed(struct fds *f, uint32_t process, int64_t fd, bool end
 	return file;
 }
 
-int fds_dumped(struct fds *f, uint32_t process, int64_t fd, uint64_t flags, const char *name, size_t size)
+int fds_dumped(struct fds *f, uint32_t process, int64_t fd, uint64_t flags, const char *name,
+	       size_t size)
 {
 	if (fd < 0 || fd >= FDS_MAX)
 		return 0;
@@ -170,7 +173,9 @@ int fds_dumped(struct fds *f, uint32_t process, int64_t fd, uint64_t flags, cons
 
 const struct fd_file *fds_look(const struct fds *f, uint32_t process, int64_t fd)
 {
-	uint32_t file = process < f->n_tables && fd >= 0 && fd < f->tables[process].n ? f->tables[process].slots[fd].file : 0;
+	uint32_t file = process < f->n_tables && fd >= 0 && fd < f->tables[process].n
+				? f->tables[process].slots[fd].file
+				: 0;
 
 	return file ? &f->files[file - 1] : NULL;
 }
@@ -184,7 +189,8 @@ int64_t fds_find(struct fds *f, uint32_t process, int64_t fd)
 
 /* ---------------------------------------------------------------- what calls do */
 
-int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class, const struct trace_event *e)
+int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class,
+	      const struct trace_event *e)
 {
 	int at = class->fd ? class->fd->path : NO_PATH;
 	struct fd_path *p;
@@ -197,7 +203,8 @@ int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class, co
 		return -ENOMEM;
 	p = &f->paths[thread];
 	p->size = 0;
-	if (at >= (int)class->n_fields || !ctf_event_text(e->ctf, class->field[at], &text, &size) || !size)
+	if (at >= (int)class->n_fields || !ctf_event_text(e->ctf, class->field[at], &text, &size) ||
+	    !size)
 		return 0;
 	if (size >= p->room) {
 		char *more = realloc(p->bytes, size + 1);
@@ -216,7 +223,8 @@ int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class, co
 /* @path as seen from the directory @dir, if that is known. */
 static char *join(const struct fds *f, uint32_t process, int64_t dir, const struct fd_path *path)
 {
-	const struct fd_file *base = *path->bytes == '/' || dir < 0 ? NULL : fds_look(f, process, dir);
+	const struct fd_file *base =
+		*path->bytes == '/' || dir < 0 ? NULL : fds_look(f, process, dir);
 	size_t size = base && base->name ? strlen(base->name) : 0;
 	char *whole = malloc(size + path->size + 2);
 
@@ -230,8 +238,8 @@ static char *join(const struct fds *f, uint32_t process, int64_t dir, const stru
 	return whole;
 }
 
-static int opened(struct fds *f, const struct fd_call *c, uint32_t thread, uint32_t process, const struct call_made *m,
-		  int64_t fd, bool ends)
+static int opened(struct fds *f, const struct fd_call *c, uint32_t thread, uint32_t process,
+		  const struct call_made *m, int64_t fd, bool ends)
 {
 	struct fd_path *path = c->path != NO_PATH && thread < f->n_paths ? &f->paths[thread] : NULL;
 	int64_t dir = c->dir == NO_PATH ? -1 : (int32_t)m->args[c->dir];
@@ -268,7 +276,8 @@ static int controlled(struct fds *f, uint32_t process, const struct call_made *m
 	switch (m->args[1]) {
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
-		return copied(f, process, (int32_t)m->args[0], result, m->args[1] == F_DUPFD_CLOEXEC);
+		return copied(f, process, (int32_t)m->args[0], result,
+			      m->args[1] == F_DUPFD_CLOEXEC);
 	case F_SETFD:
 		at = slot(f, process, (int32_t)m->args[0]);
 		if (at)
@@ -277,7 +286,8 @@ static int controlled(struct fds *f, uint32_t process, const struct call_made *m
 	return 0;
 }
 
-int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct call_made *m, int64_t result)
+int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct call_made *m,
+	      int64_t result)
 {
 	const struct fd_call *c = m->class ? m->class->fd : NULL;
 	bool ends = c && c->flags != NO_FLAGS && (uint64_t)m->args[c->flags] & c->ends;
@@ -295,7 +305,8 @@ int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct cal
 		closed(f, process, (uint32_t)m->args[0], (uint32_t)m->args[0], false);
 		return 0;
 	case DOES_CLOSE_RANGE:
-		closed(f, process, (uint32_t)m->args[0], (uint32_t)m->args[1], m->args[2] & CLOSE_RANGE_CLOEXEC);
+		closed(f, process, (uint32_t)m->args[0], (uint32_t)m->args[1],
+		       m->args[2] & CLOSE_RANGE_CLOEXEC);
 		return 0;
 	}
 	return 0;

@@ -23,14 +23,16 @@ static bool has_row(const struct ctf_event_class *c, const char *field, unsigned
 	for (uint32_t i = p ? p->payload : 0; p && i < p->n_ops; i++) {
 		const struct ctf_op *op = &p->ops[i];
 
-		if (op->code == OP_SEQUENCE && op->name && !strcmp(op->name, field) && op->size_bits == 8 * element)
+		if (op->code == OP_SEQUENCE && op->name && !strcmp(op->name, field) &&
+		    op->size_bits == 8 * element)
 			return true;
 	}
 	return false;
 }
 
 /* The bytes of the row @field, at most @room; how many. */
-static uint32_t read_row(const struct ctf_event *e, const char *field, unsigned element, uint8_t *to, size_t room)
+static uint32_t read_row(const struct ctf_event *e, const char *field, unsigned element,
+			 uint8_t *to, size_t room)
 {
 	enum ctf_found found;
 	struct ctf_value v;
@@ -61,10 +63,12 @@ bool call_memory_at_exit_is_in(const struct ctf_event_class *c)
 	return has_row(c, KERNEL_CAPTURE_LATE, 1);
 }
 
-void call_memory_read(struct call_memory *m, const struct kernel_capture *what, const struct ctf_event *e)
+void call_memory_read(struct call_memory *m, const struct kernel_capture *what,
+		      const struct ctf_event *e)
 {
 	m->what = what;
-	m->size = read_row(e, kernel_capture_field(what), kernel_capture_element(what), m->bytes, sizeof m->bytes);
+	m->size = read_row(e, kernel_capture_field(what), kernel_capture_element(what), m->bytes,
+			   sizeof m->bytes);
 }
 
 const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *room)
@@ -111,7 +115,9 @@ static void add_inet6(struct text *t, const uint8_t *bytes, size_t size)
 
 	memcpy(&a, bytes, size < sizeof a ? size : sizeof a);
 	inet_ntop(AF_INET6, &a.sin6_addr, name, sizeof name);
-	text_addf(t, ", sin6_port=htons(%u), sin6_flowinfo=htonl(%" PRIu32 "), inet_pton(AF_INET6, \"%s\", &sin6_addr)",
+	text_addf(t,
+		  ", sin6_port=htons(%u), sin6_flowinfo=htonl(%" PRIu32
+		  "), inet_pton(AF_INET6, \"%s\", &sin6_addr)",
 		  ntohs(a.sin6_port), ntohl(a.sin6_flowinfo), name);
 	if (size >= sizeof a)
 		text_addf(t, ", sin6_scope_id=%" PRIu32, a.sin6_scope_id);
@@ -127,7 +133,8 @@ static void add_netlink(struct text *t, const uint8_t *bytes)
 
 static bool add_sockaddr(struct text *t, const uint8_t *bytes, size_t size)
 {
-	const size_t inet6_least = offsetof(struct sockaddr_in6, sin6_scope_id); /* what the kernel takes */
+	const size_t inet6_least =
+		offsetof(struct sockaddr_in6, sin6_scope_id); /* what the kernel takes */
 	sa_family_t family;
 
 	if (size < sizeof family)
@@ -212,7 +219,8 @@ static bool add_count(struct text *t, const struct call_memory *m, const struct 
 
 /* ---------------------------------------------------------------- what is read and written */
 
-void call_quoted_part(struct text *t, const uint8_t *bytes, uint64_t size, uint64_t all, const struct call_moment *x)
+void call_quoted_part(struct text *t, const uint8_t *bytes, uint64_t size, uint64_t all,
+		      const struct call_moment *x)
 {
 	uint64_t most = x->string_bytes && x->string_bytes < size ? x->string_bytes : size;
 
@@ -224,7 +232,9 @@ void call_quoted_part(struct text *t, const uint8_t *bytes, uint64_t size, uint6
 static bool add_buffer(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	uint8_t from = m->what->size_argument;
-	int64_t all = from == KERNEL_CAPTURE_RESULT ? x->result : from ? x->args[from - 1] : m->size;
+	int64_t all = from == KERNEL_CAPTURE_RESULT ? x->result
+		      : from			    ? x->args[from - 1]
+						    : m->size;
 	size_t shown = shown_of(m->size, x);
 
 	if (!x->args[m->what->argument - 1] || (all && !m->size))
@@ -250,8 +260,8 @@ static bool add_c_text(struct text *t, const struct call_memory *m, const struct
 }
 
 /* Iovecs from @at on; @left: bytes that were read, of all of them. */
-static void add_iovecs(struct text *t, const struct call_memory *m, uint32_t at, uint64_t count, uint64_t left,
-		       const struct call_moment *x)
+static void add_iovecs(struct text *t, const struct call_memory *m, uint32_t at, uint64_t count,
+		       uint64_t left, const struct call_moment *x)
 {
 	uint64_t iov[2], n = 0;
 	uint16_t size;

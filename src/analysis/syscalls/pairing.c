@@ -22,7 +22,8 @@ static const struct event_table_kind kinds[] = {
 static bool is_ours(struct pairing *j, uint32_t thread, int64_t time_ns)
 {
 	const struct thread *th = threads_at(j->run.threads, thread);
-	const struct thread *process = j->o.n_pids ? threads_at(j->run.threads, pairing_process(j, thread)) : th;
+	const struct thread *process =
+		j->o.n_pids ? threads_at(j->run.threads, pairing_process(j, thread)) : th;
 	int i = 0;
 
 	if (time_ns < j->o.range.from_ns || time_ns > j->o.range.to_ns)
@@ -36,23 +37,30 @@ static bool is_ours(struct pairing *j, uint32_t thread, int64_t time_ns)
 
 void pairing_give(struct pairing *j, const struct pairing_item *item)
 {
-	if (j->o.n_paths && (item->kind == PAIRING_CALL || item->kind == PAIRING_LASTING) && !j->states[item->thread].is_about)
+	if (j->o.n_paths && (item->kind == PAIRING_CALL || item->kind == PAIRING_LASTING) &&
+	    !j->states[item->thread].is_about)
 		return;
 	if (!j->is_over && is_ours(j, item->thread, item->end_ns))
 		j->is_over = j->o.give(j->o.context, item);
 }
 
-struct pairing_item pairing_item_of(const struct pairing *j, uint32_t thread, enum pairing_kind kind, int64_t time_ns)
+struct pairing_item pairing_item_of(const struct pairing *j, uint32_t thread,
+				    enum pairing_kind kind, int64_t time_ns)
 {
 	const struct pairing_state *st = &j->states[thread];
 	bool is_call = kind == PAIRING_CALL || kind == PAIRING_LASTING;
 
-	return (struct pairing_item){ .kind = kind, .thread = thread, .begin_ns = is_call ? st->begin_ns : time_ns,
-				     .end_ns = time_ns, .name = is_call ? j->calls.names[st->made.call - 1] : "",
-				     .text = is_call ? pairing_bytes(&st->text) : "", .result_text = "",
-				     .early_text = is_call ? pairing_bytes(&st->early) : "",
-				     .late_text = is_call ? pairing_bytes(&st->late) : "", .has_begin = true,
-				     .was_given = st->was_given };
+	return (struct pairing_item){ .kind = kind,
+				      .thread = thread,
+				      .begin_ns = is_call ? st->begin_ns : time_ns,
+				      .end_ns = time_ns,
+				      .name = is_call ? j->calls.names[st->made.call - 1] : "",
+				      .text = is_call ? pairing_bytes(&st->text) : "",
+				      .result_text = "",
+				      .early_text = is_call ? pairing_bytes(&st->early) : "",
+				      .late_text = is_call ? pairing_bytes(&st->late) : "",
+				      .has_begin = true,
+				      .was_given = st->was_given };
 }
 
 void pairing_give_open(struct pairing *j, uint32_t thread, int64_t time_ns, const char *result)
@@ -71,7 +79,8 @@ void pairing_give_open(struct pairing *j, uint32_t thread, int64_t time_ns, cons
 
 /* ---------------------------------------------------------------- calls */
 
-static int enter(struct pairing *j, const struct call_class *c, const struct trace_event *e, uint32_t thread)
+static int enter(struct pairing *j, const struct call_class *c, const struct trace_event *e,
+		 uint32_t thread)
 {
 	struct pairing_state *st = &j->states[thread];
 
@@ -86,7 +95,8 @@ static int enter(struct pairing *j, const struct call_class *c, const struct tra
 	if (!strcmp(j->calls.names[c->call], "exit_group")) {
 		struct pairing_state *process;
 
-		if (pass_grow(&j->states, &j->n_states, pairing_process(j, thread), sizeof *j->states))
+		if (pass_grow(&j->states, &j->n_states, pairing_process(j, thread),
+			      sizeof *j->states))
 			return -ENOMEM;
 		st = &j->states[thread];
 		process = &j->states[pairing_process(j, thread)];
@@ -103,18 +113,21 @@ static int enter(struct pairing *j, const struct call_class *c, const struct tra
 
 static bool makes_child(const char *call)
 {
-	return !strcmp(call, "clone") || !strcmp(call, "clone3") || !strcmp(call, "fork") || !strcmp(call, "vfork");
+	return !strcmp(call, "clone") || !strcmp(call, "clone3") || !strcmp(call, "fork") ||
+	       !strcmp(call, "vfork");
 }
 
 /* rt_sigreturn restores the registers, and with them the call's number: its end has none. */
-static uint32_t call_that_ends(const struct pairing *j, const struct call_class *c, const struct pairing_state *st)
+static uint32_t call_that_ends(const struct pairing *j, const struct call_class *c,
+			       const struct pairing_state *st)
 {
 	bool returns = st->made.call && !strcmp(j->calls.names[st->made.call - 1], "rt_sigreturn");
 
 	return returns && !strcmp(j->calls.names[c->call], "unknown") ? st->made.call - 1 : c->call;
 }
 
-static int leave(struct pairing *j, const struct call_class *c, const struct trace_event *e, uint32_t thread)
+static int leave(struct pairing *j, const struct call_class *c, const struct trace_event *e,
+		 uint32_t thread)
 {
 	struct pairing_state *st = &j->states[thread];
 	int64_t result = pass_number(e, c->field[0], 0);
@@ -166,10 +179,12 @@ static int on_file(struct pairing *j, const struct event_table *p, const struct 
 			  (uint64_t)pass_number(e, p->field[3], 0), name, size);
 }
 
-static int on_fork(struct pairing *j, const struct event_table *p, const struct trace_event *e, uint32_t thread)
+static int on_fork(struct pairing *j, const struct event_table *p, const struct trace_event *e,
+		   uint32_t thread)
 {
 	int64_t child = threads_of(j->run.threads, e, pass_number(e, p->field[0], -1));
-	uint32_t parent = pairing_process(j, thread), process = child > 0 ? pairing_process(j, (uint32_t)child) : parent;
+	uint32_t parent = pairing_process(j, thread),
+		 process = child > 0 ? pairing_process(j, (uint32_t)child) : parent;
 
 	return child < 0 ? -ENOMEM : process == parent ? 0 : fds_fork(&j->fds, parent, process);
 }
@@ -178,14 +193,16 @@ static int on_fork(struct pairing *j, const struct event_table *p, const struct 
 static int on_exec(struct pairing *j, const struct event_table *p, const struct trace_event *e)
 {
 	int64_t tid = pass_number(e, p->field[0], -1);
-	int64_t now = threads_of(j->run.threads, e, tid), before = threads_of(j->run.threads, e, pass_number(e, p->field[1], tid));
+	int64_t now = threads_of(j->run.threads, e, tid),
+		before = threads_of(j->run.threads, e, pass_number(e, p->field[1], tid));
 	struct pairing_state *st;
 
 	if (now < 0 || before < 0)
 		return -ENOMEM;
 	if (!now || !before)
 		return 0;
-	if (pass_grow(&j->states, &j->n_states, (uint32_t)(now > before ? now : before), sizeof *j->states))
+	if (pass_grow(&j->states, &j->n_states, (uint32_t)(now > before ? now : before),
+		      sizeof *j->states))
 		return -ENOMEM;
 	if (tid == j->o.command)
 		j->is_hiding = false;
@@ -237,9 +254,16 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 {
 	struct pairing *j = context;
-	const struct pairing_item item = { .kind = PAIRING_LOST, .begin_ns = e->time_ns, .end_ns = e->time_ns, .name = "",
-					  .text = "", .early_text = "", .late_text = "", .result_text = "", .lost_events = e->lost_events,
-					  .lost_packets = e->lost_packets };
+	const struct pairing_item item = { .kind = PAIRING_LOST,
+					   .begin_ns = e->time_ns,
+					   .end_ns = e->time_ns,
+					   .name = "",
+					   .text = "",
+					   .early_text = "",
+					   .late_text = "",
+					   .result_text = "",
+					   .lost_events = e->lost_events,
+					   .lost_packets = e->lost_packets };
 
 	(void)run;
 	if (e->stream->source->domain != TRACE_KERNEL)
@@ -252,7 +276,8 @@ static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 
 /* ---------------------------------------------------------------- the whole */
 
-static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c, uint32_t number)
+static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
+		       uint32_t number)
 {
 	struct pairing *j = context;
 	const struct call_class *class = &j->calls.classes[number];
@@ -260,7 +285,8 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	(void)s;
 	(void)c;
 	if (class->is)
-		call_plan_make(&j->call_plans[number], j->calls.names[class->call], class->is == CALL_ENTRY ? class : NULL);
+		call_plan_make(&j->call_plans[number], j->calls.names[class->call],
+			       class->is == CALL_ENTRY ? class : NULL);
 }
 
 static int learn_classes(struct pairing *j)
@@ -289,13 +315,15 @@ static int learn_classes(struct pairing *j)
 		return -ENOMEM;
 	j->is_wanted = is_wanted;
 	for (; j->n_calls < j->calls.n; j->n_calls++)
-		is_wanted[j->n_calls] = !j->o.wants || j->o.wants(j->o.context, j->calls.names[j->n_calls]);
+		is_wanted[j->n_calls] =
+			!j->o.wants || j->o.wants(j->o.context, j->calls.names[j->n_calls]);
 	pass_each_class(&j->run, plan_class, j);
 	j->n_classes = n;
 	return 0;
 }
 
-int pairing_open(struct pairing *j, struct trace *t, const struct pairing_options *o, struct diag *d)
+int pairing_open(struct pairing *j, struct trace *t, const struct pairing_options *o,
+		 struct diag *d)
 {
 	int err;
 
@@ -313,7 +341,9 @@ int pairing_update(struct pairing *j, struct diag *d)
 {
 	int err = threads_update(j->run.threads, j->run.trace, d);
 
-	return err ? err : learn_classes(j) ? diag_fail(d, -ENOMEM, "no memory for system calls") : 0;
+	return err		  ? err
+	       : learn_classes(j) ? diag_fail(d, -ENOMEM, "no memory for system calls")
+				  : 0;
 }
 
 int pairing_read(struct pairing *j, struct diag *d)
@@ -350,7 +380,8 @@ void pairing_report_lasting(struct pairing *j, int64_t before_ns)
 		struct pairing_state *st = &j->states[i];
 		struct pairing_item item;
 
-		if (!st->made.call || st->was_given || st->begin_ns >= before_ns || !j->is_wanted[st->made.call - 1])
+		if (!st->made.call || st->was_given || st->begin_ns >= before_ns ||
+		    !j->is_wanted[st->made.call - 1])
 			continue;
 		item = pairing_item_of(j, i, PAIRING_LASTING, st->begin_ns);
 		pairing_give(j, &item);

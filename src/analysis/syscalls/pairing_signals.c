@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/pairing_signals.c - signals that threads are sent and get, and their ends: see internal.h. */
+/* analysis/syscalls/pairing_signals.c - signals that threads are sent and get, and their ends: see
+ * internal.h. */
 #include "analysis/syscalls/internal.h"
 
 #include <errno.h>
@@ -8,9 +9,9 @@
 
 static void add_code(struct text *t, int signal, int64_t code, int64_t from)
 {
-	const struct call_name *names = signal == SIGCHLD && code > 0 ? call_names_child_code
-				      : signal == SIGSEGV && code > 0 ? call_names_fault_code
-								      : call_names_signal_code;
+	const struct call_name *names = signal == SIGCHLD && code > 0	? call_names_child_code
+					: signal == SIGSEGV && code > 0 ? call_names_fault_code
+									: call_names_signal_code;
 
 	text_addf(t, " {si_signo=");
 	call_signal(t, signal);
@@ -22,7 +23,8 @@ static void add_code(struct text *t, int signal, int64_t code, int64_t from)
 }
 
 /* Who was sent what, by whom. */
-int pairing_on_sent(struct pairing *j, const struct event_table *p, const struct trace_event *e, uint32_t thread)
+int pairing_on_sent(struct pairing *j, const struct event_table *p, const struct trace_event *e,
+		    uint32_t thread)
 {
 	int64_t to = threads_of(j->run.threads, e, pass_number(e, p->field[2], -1));
 	uint32_t process = to > 0 ? pairing_process(j, (uint32_t)to) : 0;
@@ -37,10 +39,13 @@ int pairing_on_sent(struct pairing *j, const struct event_table *p, const struct
 	return 0;
 }
 
-int pairing_on_signal(struct pairing *j, const struct event_table *p, const struct trace_event *e, uint32_t thread)
+int pairing_on_signal(struct pairing *j, const struct event_table *p, const struct trace_event *e,
+		      uint32_t thread)
 {
 	struct pairing_state *st = &j->states[thread];
-	struct pairing_state *whole = pairing_process(j, thread) < j->n_states ? &j->states[pairing_process(j, thread)] : st;
+	struct pairing_state *whole = pairing_process(j, thread) < j->n_states
+					      ? &j->states[pairing_process(j, thread)]
+					      : st;
 	int signal = (int)pass_number(e, p->field[0], 0);
 	int64_t code = pass_number(e, p->field[1], 0);
 	struct pairing_item item = pairing_item_of(j, thread, PAIRING_SIGNAL, e->time_ns);
@@ -57,7 +62,8 @@ int pairing_on_signal(struct pairing *j, const struct event_table *p, const stru
 	j->result.size = 0;
 	call_signal(&j->result, signal);
 	if (p->field[1])
-		add_code(&j->result, signal, code, whole->sent == signal && code < SI_KERNEL ? whole->sent_by : 0);
+		add_code(&j->result, signal, code,
+			 whole->sent == signal && code < SI_KERNEL ? whole->sent_by : 0);
 	item.text = pairing_bytes(&j->result);
 	if (whole->sent == pass_number(e, p->field[0], 0))
 		whole->sent = 0; /* it has come */
@@ -71,7 +77,8 @@ int pairing_on_death(struct pairing *j, const struct trace_event *e, uint32_t th
 	struct pairing_state *st = &j->states[thread];
 	uint32_t process = pairing_process(j, thread);
 	const struct pairing_state *whole = process < j->n_states ? &j->states[process] : st;
-	bool exits = whole->exits || (st->made.call && !strcmp(j->calls.names[st->made.call - 1], "exit"));
+	bool exits = whole->exits ||
+		     (st->made.call && !strcmp(j->calls.names[st->made.call - 1], "exit"));
 	int status = whole->exits ? whole->status : (int)st->made.args[0], signal = st->signal;
 	struct pairing_item item;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/pairing_words.c - arguments and results of calls in words, of those that are being joined: see internal.h. */
+/* analysis/syscalls/pairing_words.c - arguments and results of calls in words, of those that are
+ * being joined: see internal.h. */
 #include "analysis/syscalls/internal.h"
 
 #include <errno.h>
@@ -7,28 +8,36 @@
 
 static struct call_about about(struct pairing *j, uint32_t thread, const struct trace_event *e)
 {
-	return (struct call_about){ .fds = j->o.names_fds ? &j->fds : NULL, .process = pairing_process(j, thread),
-				    .threads = j->o.names_pids ? j->run.threads : NULL, .event = e };
+	return (struct call_about){ .fds = j->o.names_fds ? &j->fds : NULL,
+				    .process = pairing_process(j, thread),
+				    .threads = j->o.names_pids ? j->run.threads : NULL,
+				    .event = e };
 }
 
 /* @e: the call's beginning, for texts; NULL: they are not there. */
-static void read_values(const struct call_class *c, const struct trace_event *e, const struct call_made *m,
-			struct call_value values[CALL_ARGS])
+static void read_values(const struct call_class *c, const struct trace_event *e,
+			const struct call_made *m, struct call_value values[CALL_ARGS])
 {
 	for (uint32_t i = 0; i < c->n_fields; i++) {
 		const struct ctf_op *op = c->field[i];
 		struct call_value *v = &values[i];
 
-		*v = (struct call_value){ .n = m->args[i], .size_bits = (uint8_t)op->size_bits, .is_signed = op->is_signed,
+		*v = (struct call_value){ .n = m->args[i],
+					  .size_bits = (uint8_t)op->size_bits,
+					  .is_signed = op->is_signed,
 					  .is_address = op->type && op->type->base == 16 };
-		if (e && op->code != OP_NUMBER && !ctf_event_text(e->ctf, op, &v->text, &v->text_size))
+		if (e && op->code != OP_NUMBER &&
+		    !ctf_event_text(e->ctf, op, &v->text, &v->text_size))
 			v->text = NULL;
 	}
 }
 
-static struct call_moment moment_of(const struct pairing *j, const struct pairing_state *st, const struct call_about *about)
+static struct call_moment moment_of(const struct pairing *j, const struct pairing_state *st,
+				    const struct call_about *about)
 {
-	return (struct call_moment){ .args = st->made.args, .string_bytes = j->o.string_bytes, .about = about };
+	return (struct call_moment){ .args = st->made.args,
+				     .string_bytes = j->o.string_bytes,
+				     .about = about };
 }
 
 static void read_memory(struct pairing *j, const struct call_class *c, const struct trace_event *e)
@@ -45,7 +54,8 @@ static uint32_t first_late(const struct pairing *j, const struct pairing_state *
 	uint32_t first = CALL_ARGS;
 
 	for (int i = 0; i < at_exit.n; i++) {
-		uint32_t place = call_operand(&j->call_plans[st->class], at_exit.at[i]->argument - 1u);
+		uint32_t place =
+			call_operand(&j->call_plans[st->class], at_exit.at[i]->argument - 1u);
 
 		if (call_memory_waits(at_exit.at[i], st->made.args) && place < first)
 			first = place;
@@ -72,7 +82,8 @@ static bool is_path(const struct pairing *j, const char *name, size_t size)
 }
 
 /* Whether the call in progress names one of the paths that are wanted, or a descriptor of one. */
-static bool is_about(struct pairing *j, uint32_t thread, const struct pairing_state *st, const struct call_value *values, uint32_t n)
+static bool is_about(struct pairing *j, uint32_t thread, const struct pairing_state *st,
+		     const struct call_value *values, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct call_rule *r = j->call_plans[st->class].rules[i];
@@ -102,7 +113,8 @@ void pairing_words_begin(struct pairing *j, uint32_t thread, const struct trace_
 		if (j->memory[i].what->argument <= c->n_fields)
 			values[j->memory[i].what->argument - 1].memory = &j->memory[i];
 	st->is_about = j->o.n_paths && is_about(j, thread, st, values, c->n_fields);
-	call_arguments(&st->parts, &j->call_plans[st->class], values, c->n_fields, UINT32_MAX, &moment);
+	call_arguments(&st->parts, &j->call_plans[st->class], values, c->n_fields, UINT32_MAX,
+		       &moment);
 	st->first_late = first_late(j, st);
 	join(j, st);
 }
@@ -123,7 +135,8 @@ void pairing_words_forget(struct pairing_state *st)
 /* "[128]" and "[16]": "[128 => 16]". */
 static void add_change(struct text *part, const struct text *now, const char *between)
 {
-	if (!part->size || part->bytes[0] != '[' || (part->size == now->size && !memcmp(part->bytes, now->bytes, now->size))) {
+	if (!part->size || part->bytes[0] != '[' ||
+	    (part->size == now->size && !memcmp(part->bytes, now->bytes, now->size))) {
 		part->size = 0;
 		text_add(part, now->bytes, now->size);
 	} else if (*between == ']') {
@@ -135,7 +148,8 @@ static void add_change(struct text *part, const struct text *now, const char *be
 }
 
 /* One thing that the kernel has written where an argument points to. */
-static void report_written(struct pairing_state *st, const struct call_memory *m, const struct call_moment *x)
+static void report_written(struct pairing_state *st, const struct call_memory *m,
+			   const struct call_moment *x)
 {
 	uint32_t i = m->what->argument - 1u;
 	struct text now = { 0 };
@@ -145,7 +159,8 @@ static void report_written(struct pairing_state *st, const struct call_memory *m
 		return;
 	}
 	if (m->what->kind == KERNEL_CAPTURE_LENGTH || m->what->kind == KERNEL_CAPTURE_OFFSET) {
-		add_change(&st->parts.part[i], &now, m->what->kind == KERNEL_CAPTURE_OFFSET ? "]" : "");
+		add_change(&st->parts.part[i], &now,
+			   m->what->kind == KERNEL_CAPTURE_OFFSET ? "]" : "");
 		text_fini(&now);
 	} else {
 		text_fini(&st->parts.part[i]);
@@ -153,12 +168,14 @@ static void report_written(struct pairing_state *st, const struct call_memory *m
 	}
 }
 
-/* Texts that were not in memory when the call began: told by their addresses, as texts.  What has none at the call's end
- * either is empty, or the kernel could not read it. */
-static void report_late_texts(struct pairing *j, struct pairing_state *st, const struct trace_event *e, int64_t result)
+/* Texts that were not in memory when the call began: told by their addresses, as texts.  What has
+ * none at the call's end either is empty, or the kernel could not read it. */
+static void report_late_texts(struct pairing *j, struct pairing_state *st,
+			      const struct trace_event *e, int64_t result)
 {
 	const struct call_class *c = st->made.class;
-	const char *p = call_memory_at_exit(e->ctf, &j->memory[0]), *end = p ? p + j->memory[0].size : NULL;
+	const char *p = call_memory_at_exit(e->ctf, &j->memory[0]),
+		   *end = p ? p + j->memory[0].size : NULL;
 
 	for (uint32_t i = 0; p && i < c->n_fields && p < end; i++) {
 		struct text *part = &st->parts.part[i];
@@ -178,7 +195,8 @@ static void report_late_texts(struct pairing *j, struct pairing_state *st, const
 /* A new child's number, which the kernel writes for its parent. */
 static void report_child(struct pairing_state *st, const char *name, int64_t result)
 {
-	if (!strcmp(name, "clone3") && st->parts.part[0].size && strstr(st->parts.part[0].bytes, "CLONE_PARENT_SETTID"))
+	if (!strcmp(name, "clone3") && st->parts.part[0].size &&
+	    strstr(st->parts.part[0].bytes, "CLONE_PARENT_SETTID"))
 		text_addf(&st->parts.part[0], " => {parent_tid=[%lld]}", (long long)result);
 	if (!strcmp(name, "clone") && st->parts.uses & 4) {
 		st->parts.part[2].size = 0;
@@ -187,23 +205,28 @@ static void report_child(struct pairing_state *st, const char *name, int64_t res
 }
 
 /* What is told behind the result: "([{fd=3, revents=POLLIN}], left {tv_sec=1, tv_nsec=0})". */
-static void report_after(struct pairing *j, const struct call_memory *m, const struct call_moment *x, const char **before)
+static void report_after(struct pairing *j, const struct call_memory *m,
+			 const struct call_moment *x, const char **before)
 {
 	static const char *const sets[] = { "in ", "out ", "except " };
-	bool is_time = m->what->kind == KERNEL_CAPTURE_TIME || m->what->kind == KERNEL_CAPTURE_TIMEVAL;
+	bool is_time =
+		m->what->kind == KERNEL_CAPTURE_TIME || m->what->kind == KERNEL_CAPTURE_TIMEVAL;
 	struct text t = { 0 };
 
 	if (call_memory_add(&t, m, x) && (m->what->kind != KERNEL_CAPTURE_FDSET || t.size > 2)) {
 		text_addf(&j->result, "%s%s%.*s", *before,
-			  is_time ? "left " : m->what->kind == KERNEL_CAPTURE_FDSET ? sets[(m->what->argument - 2) % 3] : "",
+			  is_time ? "left "
+			  : m->what->kind == KERNEL_CAPTURE_FDSET
+				  ? sets[(m->what->argument - 2) % 3]
+				  : "",
 			  (int)t.size, t.bytes);
 		*before = ", ";
 	}
 	text_fini(&t);
 }
 
-void pairing_words_end(struct pairing *j, const struct call_class *c, const struct trace_event *e, uint32_t thread, bool is_pair,
-		     int64_t result)
+void pairing_words_end(struct pairing *j, const struct call_class *c, const struct trace_event *e,
+		       uint32_t thread, bool is_pair, int64_t result)
 {
 	struct pairing_state *st = &j->states[thread];
 	const struct call_about known = about(j, thread, e);
@@ -228,7 +251,8 @@ void pairing_words_end(struct pairing *j, const struct call_class *c, const stru
 	}
 	if (*before == ',')
 		text_add(&j->result, ")", 1);
-	else if (!result && is_pair && (strstr(name, "poll") == name || !strcmp(name, "ppoll") || strstr(name, "select")))
+	else if (!result && is_pair &&
+		 (strstr(name, "poll") == name || !strcmp(name, "ppoll") || strstr(name, "select")))
 		text_addf(&j->result, " (Timeout)");
 	if (is_pair && result > 0)
 		report_child(st, name, result);
@@ -236,14 +260,15 @@ void pairing_words_end(struct pairing *j, const struct call_class *c, const stru
 		join(j, st);
 }
 
-void pairing_words_program(struct pairing *j, struct pairing_state *st, const struct event_table *p, const struct trace_event *e)
+void pairing_words_program(struct pairing *j, struct pairing_state *st, const struct event_table *p,
+			   const struct trace_event *e)
 {
 	struct text *part = &st->parts.part[0];
 	const char *name;
 	size_t size;
 
-	if (!part->size || (part->bytes[0] == '"' && memcmp(part->bytes, "\"0x", 3) != 0) || !p->field[2] ||
-	    !ctf_event_text(e->ctf, p->field[2], &name, &size))
+	if (!part->size || (part->bytes[0] == '"' && memcmp(part->bytes, "\"0x", 3) != 0) ||
+	    !p->field[2] || !ctf_event_text(e->ctf, p->field[2], &name, &size))
 		return;
 	part->size = 0;
 	call_quoted(part, name, size);

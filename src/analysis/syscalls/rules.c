@@ -2,8 +2,9 @@
 /*
  * analysis/syscalls/rules.c - what the arguments of system calls are, by call and name.
  *
- * The names are the kernel's (events/syscalls/.../format), which keep through its versions for the most part; an
- * argument that nothing is said of is shown as its type says.  The first that fits counts.
+ * The names are the kernel's (events/syscalls/.../format), which keep through its versions for the
+ * most part; an argument that nothing is said of is shown as its type says.  The first that fits
+ * counts.
  */
 #include "analysis/syscalls/text.h"
 
@@ -174,7 +175,8 @@ static const struct call_rule rules[] = {
 const struct call_rule *call_rule_of(const char *call, const char *argument)
 {
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-		if (!strcmp(rules[i].argument, argument) && (!rules[i].call || !strcmp(rules[i].call, call)))
+		if (!strcmp(rules[i].argument, argument) &&
+		    (!rules[i].call || !strcmp(rules[i].call, call)))
 			return &rules[i];
 	return NULL;
 }

@@ -42,10 +42,14 @@ static uint16_t u16(const struct call_memory *m, size_t at)
 static void add_mode(struct text *t, uint32_t mode)
 {
 	static const struct call_name types[] = {
-		{ "S_IFREG", S_IFREG }, { "S_IFDIR", S_IFDIR }, { "S_IFCHR", S_IFCHR },	  { "S_IFBLK", S_IFBLK },
-		{ "S_IFIFO", S_IFIFO }, { "S_IFLNK", S_IFLNK }, { "S_IFSOCK", S_IFSOCK }, { 0 },
+		{ "S_IFREG", S_IFREG },	  { "S_IFDIR", S_IFDIR },
+		{ "S_IFCHR", S_IFCHR },	  { "S_IFBLK", S_IFBLK },
+		{ "S_IFIFO", S_IFIFO },	  { "S_IFLNK", S_IFLNK },
+		{ "S_IFSOCK", S_IFSOCK }, { 0 },
 	};
-	static const struct call_name bits[] = { { "S_ISUID", S_ISUID }, { "S_ISGID", S_ISGID }, { "S_ISVTX", S_ISVTX }, { 0 } };
+	static const struct call_name bits[] = {
+		{ "S_ISUID", S_ISUID }, { "S_ISGID", S_ISGID }, { "S_ISVTX", S_ISVTX }, { 0 }
+	};
 	const char *type = call_name_of(types, mode & S_IFMT);
 
 	if (type)
@@ -63,7 +67,8 @@ static bool is_device(uint32_t mode)
 
 static void add_two(struct text *t, const struct call_memory *m, size_t at, const char *fraction)
 {
-	text_addf(t, "{tv_sec=%" PRId64 ", %s=%" PRId64 "}", (int64_t)u64(m, at), fraction, (int64_t)u64(m, at + 8));
+	text_addf(t, "{tv_sec=%" PRId64 ", %s=%" PRId64 "}", (int64_t)u64(m, at), fraction,
+		  (int64_t)u64(m, at + 8));
 }
 
 static void add_pair(struct text *t, const struct call_memory *m, const char *fraction)
@@ -163,13 +168,16 @@ static void add_statx(struct text *t, const struct call_memory *m)
 
 static void add_statfs(struct text *t, const struct call_memory *m)
 {
-	static const char *const names[] = { "f_bsize", "f_blocks", "f_bfree", "f_bavail", "f_files", "f_ffree" };
+	static const char *const names[] = { "f_bsize",	 "f_blocks", "f_bfree",
+					     "f_bavail", "f_files",  "f_ffree" };
 
 	add(t, "{f_type=");
 	call_one(t, call_names_magic, (int64_t)u64(m, 0), 0);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		text_addf(t, ", %s=%" PRIu64, names[i], u64(m, 8 + 8 * i));
-	text_addf(t, ", f_fsid={val=[%#" PRIx32 ", %#" PRIx32 "]}, f_namelen=%" PRIu64 ", f_frsize=%" PRIu64 ", f_flags=",
+	text_addf(t,
+		  ", f_fsid={val=[%#" PRIx32 ", %#" PRIx32 "]}, f_namelen=%" PRIu64
+		  ", f_frsize=%" PRIu64 ", f_flags=",
 		  u32(m, 56), u32(m, 60), u64(m, 64), u64(m, 72));
 	if (u64(m, 80) & 0x20)
 		add(t, u64(m, 80) & ~0x20ull ? "ST_VALID|" : "ST_VALID");
@@ -191,7 +199,8 @@ static bool add_status(struct text *t, uint32_t s, int64_t result)
 	} else {
 		bool is_stopped = WIFSTOPPED(status);
 
-		add(t, is_stopped ? "[{WIFSTOPPED(s) && WSTOPSIG(s) == " : "[{WIFSIGNALED(s) && WTERMSIG(s) == ");
+		add(t, is_stopped ? "[{WIFSTOPPED(s) && WSTOPSIG(s) == "
+				  : "[{WIFSIGNALED(s) && WTERMSIG(s) == ");
 		call_signal(t, is_stopped ? WSTOPSIG(status) & 0x7f : WTERMSIG(status));
 		add(t, !is_stopped && WCOREDUMP(status) ? " && WCOREDUMP(s)}]" : "}]");
 	}
@@ -231,30 +240,35 @@ static void add_siginfo(struct text *t, const struct call_memory *m)
 	add(t, "{si_signo=");
 	call_signal(t, signal);
 	add(t, ", si_code=");
-	call_one(t, signal == SIGCHLD && code > 0 ? call_names_child_code : call_names_signal_code, code, 32);
+	call_one(t, signal == SIGCHLD && code > 0 ? call_names_child_code : call_names_signal_code,
+		 code, 32);
 	if (signal == SIGCHLD || code <= 0)
-		text_addf(t, ", si_pid=%" PRId32 ", si_uid=%" PRIu32, (int32_t)u32(m, 16), u32(m, 20));
+		text_addf(t, ", si_pid=%" PRId32 ", si_uid=%" PRIu32, (int32_t)u32(m, 16),
+			  u32(m, 20));
 	if (signal == SIGCHLD && code > 0) {
 		add(t, ", si_status=");
 		if (code == CLD_EXITED)
 			text_addf(t, "%" PRId32, (int32_t)u32(m, 24));
 		else
 			call_signal(t, (int32_t)u32(m, 24));
-		text_addf(t, ", si_utime=%" PRId64 ", si_stime=%" PRId64, (int64_t)u64(m, 32), (int64_t)u64(m, 40));
+		text_addf(t, ", si_utime=%" PRId64 ", si_stime=%" PRId64, (int64_t)u64(m, 32),
+			  (int64_t)u64(m, 40));
 	}
 	add(t, "}");
 }
 
 static void add_sysinfo(struct text *t, const struct call_memory *m)
 {
-	static const char *const names[] = { "totalram", "freeram", "sharedram", "bufferram", "totalswap", "freeswap" };
+	static const char *const names[] = { "totalram",  "freeram",   "sharedram",
+					     "bufferram", "totalswap", "freeswap" };
 
-	text_addf(t, "{uptime=%" PRId64 ", loads=[%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]", (int64_t)u64(m, 0), u64(m, 8),
-		  u64(m, 16), u64(m, 24));
+	text_addf(t, "{uptime=%" PRId64 ", loads=[%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]",
+		  (int64_t)u64(m, 0), u64(m, 8), u64(m, 16), u64(m, 24));
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		text_addf(t, ", %s=%" PRIu64, names[i], u64(m, 32 + 8 * i));
-	text_addf(t, ", procs=%u, totalhigh=%" PRIu64 ", freehigh=%" PRIu64 ", mem_unit=%" PRIu32 "}", u16(m, 80), u64(m, 88),
-		  u64(m, 96), u32(m, 104));
+	text_addf(t,
+		  ", procs=%u, totalhigh=%" PRIu64 ", freehigh=%" PRIu64 ", mem_unit=%" PRIu32 "}",
+		  u16(m, 80), u64(m, 88), u64(m, 96), u32(m, 104));
 }
 
 static void add_clone(struct text *t, const struct call_memory *m)
@@ -300,7 +314,8 @@ static void add_ints(struct text *t, const struct call_memory *m)
 }
 
 /* @revents: what happened, of those with whom something did; else what is waited for. */
-static void add_poll(struct text *t, const struct call_memory *m, bool revents, const struct call_about *about)
+static void add_poll(struct text *t, const struct call_memory *m, bool revents,
+		     const struct call_about *about)
 {
 	const char *before = "";
 
@@ -326,7 +341,8 @@ static void add_epoll(struct text *t, const struct call_memory *m, bool is_row)
 	for (uint32_t i = 0; i + 12 <= m->size; i += 12) {
 		text_addf(t, "%s{events=", i ? ", " : "");
 		call_flags(t, call_names_epoll_events, u32(m, i));
-		text_addf(t, ", data={u32=%" PRIu32 ", u64=%" PRIu64 "}}", u32(m, i + 4), u64(m, i + 4));
+		text_addf(t, ", data={u32=%" PRIu32 ", u64=%" PRIu64 "}}", u32(m, i + 4),
+			  u64(m, i + 4));
 	}
 	add(t, is_row ? "]" : "");
 }
@@ -360,13 +376,17 @@ static void add_uname(struct text *t, const struct call_memory *m)
 static uint32_t least(uint8_t kind)
 {
 	static const uint8_t sizes[KERNEL_CAPTURE_KINDS] = {
-		[KERNEL_CAPTURE_STAT] = 56,	[KERNEL_CAPTURE_STATX] = 48,	[KERNEL_CAPTURE_STATFS] = 88,
-		[KERNEL_CAPTURE_LIMIT] = 16,	[KERNEL_CAPTURE_INTS] = 4,	[KERNEL_CAPTURE_OFFSET] = 8,
-		[KERNEL_CAPTURE_STATUS] = 4,	[KERNEL_CAPTURE_ACTION] = 32,	[KERNEL_CAPTURE_SIGNALS] = 8,
-		[KERNEL_CAPTURE_SIGINFO] = 48,	[KERNEL_CAPTURE_SIGSTACK] = 24, [KERNEL_CAPTURE_TIMEVAL] = 16,
-		[KERNEL_CAPTURE_ITIMER] = 32,	[KERNEL_CAPTURE_TIMER] = 32,	[KERNEL_CAPTURE_STAMPS] = 32,
-		[KERNEL_CAPTURE_FDSET] = 128,	[KERNEL_CAPTURE_CPUS] = 1,	[KERNEL_CAPTURE_UTSNAME] = 130,
-		[KERNEL_CAPTURE_SYSINFO] = 112, [KERNEL_CAPTURE_RUSAGE] = 32,	[KERNEL_CAPTURE_CLONE] = 64,
+		[KERNEL_CAPTURE_STAT] = 56,	[KERNEL_CAPTURE_STATX] = 48,
+		[KERNEL_CAPTURE_STATFS] = 88,	[KERNEL_CAPTURE_LIMIT] = 16,
+		[KERNEL_CAPTURE_INTS] = 4,	[KERNEL_CAPTURE_OFFSET] = 8,
+		[KERNEL_CAPTURE_STATUS] = 4,	[KERNEL_CAPTURE_ACTION] = 32,
+		[KERNEL_CAPTURE_SIGNALS] = 8,	[KERNEL_CAPTURE_SIGINFO] = 48,
+		[KERNEL_CAPTURE_SIGSTACK] = 24, [KERNEL_CAPTURE_TIMEVAL] = 16,
+		[KERNEL_CAPTURE_ITIMER] = 32,	[KERNEL_CAPTURE_TIMER] = 32,
+		[KERNEL_CAPTURE_STAMPS] = 32,	[KERNEL_CAPTURE_FDSET] = 128,
+		[KERNEL_CAPTURE_CPUS] = 1,	[KERNEL_CAPTURE_UTSNAME] = 130,
+		[KERNEL_CAPTURE_SYSINFO] = 112, [KERNEL_CAPTURE_RUSAGE] = 32,
+		[KERNEL_CAPTURE_CLONE] = 64,
 	};
 
 	return sizes[kind];
@@ -384,7 +404,8 @@ bool call_struct_add(struct text *t, const struct call_memory *m, const struct c
 	case KERNEL_CAPTURE_STATFS:
 		return add_statfs(t, m), true;
 	case KERNEL_CAPTURE_LIMIT: {
-		const char *none = !strcmp(m->what->call, "prlimit64") ? "RLIM64_INFINITY" : "RLIM_INFINITY";
+		const char *none =
+			!strcmp(m->what->call, "prlimit64") ? "RLIM64_INFINITY" : "RLIM_INFINITY";
 
 		add(t, "{rlim_cur=");
 		add_limit(t, u64(m, 0), none);

@@ -5,7 +5,8 @@
 
 #include "analysis/syscalls/memory.h"
 
-/* call_struct_add - as call_memory_add(), of the kinds that are structures of one size, or rows of such. */
+/* call_struct_add - as call_memory_add(), of the kinds that are structures of one size, or rows of
+ * such. */
 bool call_struct_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 
 /* What ioctl(), getsockopt() and fcntl() have depends on what they are asked for. */

@@ -32,7 +32,8 @@ static void add_plain(struct text *t, const char *bytes, size_t size)
 
 void call_fd(struct text *t, int64_t fd, const struct call_about *about)
 {
-	const struct fd_file *f = about && about->fds ? fds_look(about->fds, about->process, fd) : NULL;
+	const struct fd_file *f =
+		about && about->fds ? fds_look(about->fds, about->process, fd) : NULL;
 	const char *name = f ? f->name ? f->name : fds_kind(f->call) : NULL;
 
 	add_signed(t, fd);
@@ -45,7 +46,9 @@ void call_fd(struct text *t, int64_t fd, const struct call_about *about)
 
 static void add_pid(struct text *t, int64_t pid, const struct call_about *about)
 {
-	int64_t number = about && about->threads && pid > 0 ? threads_of(about->threads, about->event, pid) : 0;
+	int64_t number = about && about->threads && pid > 0
+				 ? threads_of(about->threads, about->event, pid)
+				 : 0;
 	const struct thread *th = number > 0 ? threads_at(about->threads, (uint32_t)number) : NULL;
 
 	add_signed(t, pid);
@@ -66,12 +69,14 @@ static void add_number(struct text *t, const struct call_value *v)
 		add_base(t, bits_of(v->n, v->size_bits), 10, "");
 }
 
-static void add_value(struct text *t, const struct call_rule *r, const struct call_value *v, const struct call_moment *x)
+static void add_value(struct text *t, const struct call_rule *r, const struct call_value *v,
+		      const struct call_moment *x)
 {
 	const struct call_about *about = x ? x->about : NULL;
 	uint64_t bits = bits_of(v->n, v->size_bits);
 
-	if (v->text && v->text_size == 3 && !memcmp(v->text, "0x0", 3)) /* no text: told by its address; so is a file called so */
+	if (v->text && v->text_size == 3 &&
+	    !memcmp(v->text, "0x0", 3)) /* no text: told by its address; so is a file called so */
 		return text_addf(t, "NULL");
 	if (v->text)
 		return call_quoted(t, v->text, v->text_size);
@@ -141,7 +146,8 @@ static const struct {
 void call_plan_make(struct call_plan *p, const char *call, const struct call_class *c)
 {
 	*p = (struct call_plan){ .result = fds_gives(call) ? CALL_FD : CALL_NUMBER,
-				 .has_result = strcmp(call, "exit") != 0 && strcmp(call, "exit_group") != 0 };
+				 .has_result = strcmp(call, "exit") != 0 &&
+					       strcmp(call, "exit_group") != 0 };
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (!strcmp(shapes[i].call, call)) {
 			p->shape = shapes[i].shape;
@@ -222,7 +228,8 @@ static uint32_t prctl_uses(int64_t option)
 /* By the flags. */
 static uint32_t clone_uses(int64_t flags)
 {
-	return 0x3 | (flags & CLONE_PARENT_SETTID ? 0x4 : 0) | (flags & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID) ? 0x8 : 0) |
+	return 0x3 | (flags & CLONE_PARENT_SETTID ? 0x4 : 0) |
+	       (flags & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID) ? 0x8 : 0) |
 	       (flags & CLONE_SETTLS ? 0x10 : 0);
 }
 
@@ -232,7 +239,8 @@ static uint32_t uses_of(const struct call_plan *p, const struct call_value *v, u
 
 	switch (p->shape) {
 	case SHAPE_OPEN: /* the mode comes last, the flags before it */
-		return n >= 2 && !(v[n - 2].n & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) ? all >> 1 : all;
+		return n >= 2 && !(v[n - 2].n & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) ? all >> 1
+											: all;
 	case SHAPE_FUTEX:
 		return n > 1 ? all & futex_uses(v[1].n) : all;
 	case SHAPE_FCNTL:
@@ -277,7 +285,8 @@ static const struct call_rule *fcntl_rule(int64_t command)
 }
 
 /* The rule for argument @i, which may depend on others. */
-static const struct call_rule *rule_for(const struct call_plan *p, const struct call_value *v, uint32_t i)
+static const struct call_rule *rule_for(const struct call_plan *p, const struct call_value *v,
+					uint32_t i)
 {
 	if (i != 2 && !(p->shape == SHAPE_FUTEX && i == 3))
 		return p->rules[i];
@@ -287,8 +296,10 @@ static const struct call_rule *rule_for(const struct call_plan *p, const struct 
 	case SHAPE_SOCKET:
 		return v[0].n == AF_INET || v[0].n == AF_INET6 ? &protocol : &number;
 	case SHAPE_SOCKOPT:
-		return v[1].n == SOL_SOCKET ? &socket_option : v[1].n == IPPROTO_TCP ? &tcp_option
-			: v[1].n == IPPROTO_IP ? &ip_option : &number;
+		return v[1].n == SOL_SOCKET    ? &socket_option
+		       : v[1].n == IPPROTO_TCP ? &tcp_option
+		       : v[1].n == IPPROTO_IP  ? &ip_option
+					       : &number;
 	default:
 		return p->rules[i];
 	}
@@ -315,7 +326,8 @@ static const struct {
 	uint8_t argument;
 	const char *label;
 } clone_order[CALL_ARGS] = {
-	{ 1, "child_stack=" }, { 0, "flags=" }, { 2, "parent_tid=" }, { 4, "tls=" }, { 3, "child_tidptr=" }, { 5, "" },
+	{ 1, "child_stack=" }, { 0, "flags=" },	       { 2, "parent_tid=" },
+	{ 4, "tls=" },	       { 3, "child_tidptr=" }, { 5, "" },
 };
 
 static uint32_t at_place(const struct call_plan *p, uint32_t place)
@@ -332,8 +344,9 @@ uint32_t call_operand(const struct call_plan *p, uint32_t i)
 	return place;
 }
 
-void call_arguments(struct call_parts *parts, const struct call_plan *p, const struct call_value *values, uint32_t n,
-		    uint32_t which, const struct call_moment *x)
+void call_arguments(struct call_parts *parts, const struct call_plan *p,
+		    const struct call_value *values, uint32_t n, uint32_t which,
+		    const struct call_moment *x)
 {
 	parts->uses = uses_of(p, values, n < CALL_ARGS ? n : CALL_ARGS);
 	for (uint32_t i = 0; i < CALL_ARGS; i++) {
@@ -353,7 +366,8 @@ void call_arguments(struct call_parts *parts, const struct call_plan *p, const s
 	}
 }
 
-void call_join(struct text *t, const struct call_plan *p, const struct call_parts *parts, uint32_t from, uint32_t n)
+void call_join(struct text *t, const struct call_plan *p, const struct call_parts *parts,
+	       uint32_t from, uint32_t n)
 {
 	const char *before = "";
 
@@ -380,8 +394,8 @@ void call_parts_fini(struct call_parts *parts)
 		text_fini(&parts->part[i]);
 }
 
-void call_result(struct text *t, const struct call_plan *p, const struct call_made *m, int64_t result,
-		 const struct call_about *about)
+void call_result(struct text *t, const struct call_plan *p, const struct call_made *m,
+		 int64_t result, const struct call_about *about)
 {
 	int64_t command = p->shape == SHAPE_FCNTL && m->class ? m->args[1] : -1;
 
@@ -399,6 +413,7 @@ void call_result(struct text *t, const struct call_plan *p, const struct call_ma
 		return add_signed(t, result);
 	add_hex(t, (uint64_t)result);
 	add(t, " (flags ");
-	add_value(t, command == F_GETFL ? &file_flags : &fd_flags, &(struct call_value){ .n = result }, NULL);
+	add_value(t, command == F_GETFL ? &file_flags : &fd_flags,
+		  &(struct call_value){ .n = result }, NULL);
 	add(t, ")");
 }

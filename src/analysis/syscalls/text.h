@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/text.h - what the numbers of a system call mean: flags, commands, descriptors, errors.
+ * analysis/syscalls/text.h - what the numbers of a system call mean: flags, commands, descriptors,
+ * errors.
  *
- * Everything here makes text and prints nothing; a number that has no name stays a number.  What an argument
- * is goes by the names of the call and of the argument, as the kernel's metadata have them (rules.c).
+ * Everything here makes text and prints nothing; a number that has no name stays a number.  What an
+ * argument is goes by the names of the call and of the argument, as the kernel's metadata have them
+ * (rules.c).
  */
 #ifndef ANALYSIS_SYSCALLS_TEXT_H
 #define ANALYSIS_SYSCALLS_TEXT_H
@@ -28,13 +30,13 @@ enum call_kind {
 	CALL_AT_FD, /* or AT_FDCWD */
 	CALL_PID,
 	CALL_SIGNAL,
-	CALL_ONE, /* of names */
-	CALL_FLAGS, /* some of names */
-	CALL_OPEN, /* how, and flags */
-	CALL_CLONE, /* flags, and a signal in the low byte */
+	CALL_ONE,	 /* of names */
+	CALL_FLAGS,	 /* some of names */
+	CALL_OPEN,	 /* how, and flags */
+	CALL_CLONE,	 /* flags, and a signal in the low byte */
 	CALL_WITH_FLAGS, /* one of names, and some of flags */
-	CALL_STATX, /* flags, and how to synchronize, of which one is 0 */
-	CALL_PATH, /* a text, where the recording has it */
+	CALL_STATX,	 /* flags, and how to synchronize, of which one is 0 */
+	CALL_PATH,	 /* a text, where the recording has it */
 };
 
 struct call_rule {
@@ -51,7 +53,7 @@ struct call_value {
 	int64_t n;
 	uint8_t size_bits; /* of the field; 0: 64 */
 	bool is_signed;
-	bool is_address; /* its field is hexadecimal */
+	bool is_address;  /* its field is hexadecimal */
 	const char *text; /* else, if not NULL: a text */
 	size_t text_size;
 	const struct call_memory *memory; /* what it points to; NULL: not known */
@@ -59,9 +61,9 @@ struct call_value {
 
 /* What else is known, for names beside numbers. */
 struct call_about {
-	const struct fds *fds; /* NULL: descriptors stay numbers */
-	uint32_t process; /* whose they are */
-	struct threads *threads; /* NULL: process numbers stay numbers */
+	const struct fds *fds;		 /* NULL: descriptors stay numbers */
+	uint32_t process;		 /* whose they are */
+	struct threads *threads;	 /* NULL: process numbers stay numbers */
 	const struct trace_event *event; /* of its host */
 };
 
@@ -96,24 +98,26 @@ struct call_parts {
 };
 
 /* call_arguments - the words of those that @which has bits of. */
-void call_arguments(struct call_parts *parts, const struct call_plan *p, const struct call_value *values, uint32_t n,
-		    uint32_t which, const struct call_moment *x);
-/* call_join - "3</etc/passwd>, 0x55e0, 4096": without parentheses.  @from, @n: of them, in the order in which they are shown; a
- * comma is behind the last if it is not the last of all. */
-void call_join(struct text *t, const struct call_plan *p, const struct call_parts *parts, uint32_t from, uint32_t n);
+void call_arguments(struct call_parts *parts, const struct call_plan *p,
+		    const struct call_value *values, uint32_t n, uint32_t which,
+		    const struct call_moment *x);
+/* call_join - "3</etc/passwd>, 0x55e0, 4096": without parentheses.  @from, @n: of them, in the
+ * order in which they are shown; a comma is behind the last if it is not the last of all. */
+void call_join(struct text *t, const struct call_plan *p, const struct call_parts *parts,
+	       uint32_t from, uint32_t n);
 /* call_operand - which in that order argument @i is. */
 uint32_t call_operand(const struct call_plan *p, uint32_t i);
 void call_parts_fini(struct call_parts *parts);
-/* call_result - "832", "-1 ENOENT (No such file or directory)", "?" if the call does not return.  @m: what is known of
- * its beginning. */
-void call_result(struct text *t, const struct call_plan *p, const struct call_made *m, int64_t result,
-		 const struct call_about *about);
+/* call_result - "832", "-1 ENOENT (No such file or directory)", "?" if the call does not return.
+ * @m: what is known of its beginning. */
+void call_result(struct text *t, const struct call_plan *p, const struct call_made *m,
+		 int64_t result, const struct call_about *about);
 
 /* The parts, for others. */
 void call_one(struct text *t, const struct call_name *names, int64_t value, uint8_t size_bits);
 void call_flags(struct text *t, const struct call_name *names, uint64_t value);
 const char *call_name_of(const struct call_name *names, uint64_t value); /* NULL: none */
-void call_signal(struct text *t, int64_t number); /* SIGCHLD, SIGRT_3 */
+void call_signal(struct text *t, int64_t number);			 /* SIGCHLD, SIGRT_3 */
 const char *call_errno(int number); /* ENOENT, also the kernel's own; NULL: none */
 bool call_is_error(int64_t result);
 /* In double quotes, as C writes it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/words.c - flags, commands, signals, errors and texts: see text.h and words.h. */
+/* analysis/syscalls/words.c - flags, commands, signals, errors and texts: see text.h and words.h.
+ */
 #include "analysis/syscalls/words.h"
 
 #include <fcntl.h>
@@ -39,21 +40,25 @@ static const struct call_name *largest_in(const struct call_name *names, uint64_
 	const struct call_name *best = NULL;
 
 	for (; names->name; names++) {
-		int n = __builtin_popcountll(names->value), most = best ? __builtin_popcountll(best->value) : 0;
+		int n = __builtin_popcountll(names->value),
+		    most = best ? __builtin_popcountll(best->value) : 0;
 
-		if ((names->value & ~value) == 0 && (n > most || (n == most && best && names->value < best->value)))
+		if ((names->value & ~value) == 0 &&
+		    (n > most || (n == most && best && names->value < best->value)))
 			best = names;
 	}
 	return best;
 }
 
 /* Those in @names by value, then what is left as a number.  False if there is nothing. */
-static bool add_flags(struct text *t, const struct call_name *names, uint64_t value, const char *before)
+static bool add_flags(struct text *t, const struct call_name *names, uint64_t value,
+		      const char *before)
 {
 	const struct call_name *found[64];
 	int n = 0;
 
-	for (const struct call_name *f; value && (f = largest_in(names, value)); value &= ~f->value) {
+	for (const struct call_name *f; value && (f = largest_in(names, value));
+	     value &= ~f->value) {
 		int i = n++;
 
 		for (; i && found[i - 1]->value > f->value; i--)
@@ -116,13 +121,16 @@ void call_with_flags(struct text *t, const struct call_rule *r, uint64_t value)
 
 void call_signal(struct text *t, int64_t number)
 {
-	const char *name = number == SIGIO ? "IO" : number > 0 && number < 32 ? sigabbrev_np((int)number) : NULL;
+	const char *name = number == SIGIO	       ? "IO"
+			   : number > 0 && number < 32 ? sigabbrev_np((int)number)
+						       : NULL;
 
 	if (name) {
 		add(t, "SIG");
 		add(t, name);
 	} else if (number >= 32 && number <= 64) {
-		add_base(t, (uint64_t)number - 32, 10, "SIGRT_"); /* the kernel's count, not libc's */
+		add_base(t, (uint64_t)number - 32, 10,
+			 "SIGRT_"); /* the kernel's count, not libc's */
 	} else {
 		add_signed(t, number);
 	}
@@ -190,7 +198,11 @@ void call_quoted(struct text *t, const char *bytes, size_t size)
 		else if (c >= 0x20 && c < 0x7f)
 			text_add(t, &bytes[i], 1);
 		else /* so that a digit behind it is not taken for a part of it */
-			text_addf(t, i + 1 < size && bytes[i + 1] >= '0' && bytes[i + 1] <= '7' ? "\\%03o" : "\\%o", c);
+			text_addf(t,
+				  i + 1 < size && bytes[i + 1] >= '0' && bytes[i + 1] <= '7'
+					  ? "\\%03o"
+					  : "\\%o",
+				  c);
 	}
 	text_add(t, "\"", 1);
 }

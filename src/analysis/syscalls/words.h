@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/words.h - what text.c is made of: numbers as text, and numbers that have names. */
+/* analysis/syscalls/words.h - what text.c is made of: numbers as text, and numbers that have names.
+ */
 #ifndef ANALYSIS_SYSCALLS_WORDS_H
 #define ANALYSIS_SYSCALLS_WORDS_H
 

@@ -107,8 +107,9 @@ void timeline_fini(struct timeline *t)
 const struct thread *timeline_thread(const struct timeline *t, uint32_t number)
 {
 	/* A recording that still grows may have threads that were not there at first. */
-	return number < threads_n(t->run.threads) || !t->threads ? threads_at(t->run.threads, number)
-								 : threads_at(t->threads, number);
+	return number < threads_n(t->run.threads) || !t->threads
+		       ? threads_at(t->run.threads, number)
+		       : threads_at(t->threads, number);
 }
 
 /* ---------------------------------------------------------------- slices */
@@ -120,11 +121,14 @@ static int give(struct timeline *t, const struct timeline_item *item)
 }
 
 /* What is about a function has its name, if it is known. */
-static void name_by_function(const struct timeline *t, const struct now *n, struct timeline_item *item)
+static void name_by_function(const struct timeline *t, const struct now *n,
+			     struct timeline_item *item)
 {
 	int64_t address;
-	const char *name = t->o->functions && n->plan->function && ctf_event_number(n->e->ctf, n->plan->function, &address)
-				   ? kallsyms_find(t->o->functions, (uint64_t)address) : NULL;
+	const char *name = t->o->functions && n->plan->function &&
+					   ctf_event_number(n->e->ctf, n->plan->function, &address)
+				   ? kallsyms_find(t->o->functions, (uint64_t)address)
+				   : NULL;
 
 	if (!name)
 		return;
@@ -135,7 +139,10 @@ static void name_by_function(const struct timeline *t, const struct now *n, stru
 static void name_by_softirq(const struct now *n, struct timeline_item *item)
 {
 	int64_t number;
-	const char *name = n->plan->softirq && ctf_event_number(n->e->ctf, n->plan->softirq, &number) ? irq_stack_soft_name(number) : NULL;
+	const char *name =
+		n->plan->softirq && ctf_event_number(n->e->ctf, n->plan->softirq, &number)
+			? irq_stack_soft_name(number)
+			: NULL;
 
 	if (!name)
 		return;
@@ -148,7 +155,8 @@ static struct timeline_item item_of(const struct now *n, enum timeline_kind kind
 	return (struct timeline_item){ .kind = kind,
 				       .thread = n->thread,
 				       .cpu = n->e->cpu,
-				       .is_of_cpu = n->plan->is_of_cpu || n->thread == THREAD_UNKNOWN,
+				       .is_of_cpu =
+					       n->plan->is_of_cpu || n->thread == THREAD_UNKNOWN,
 				       .name = n->plan->name,
 				       .name_size = n->plan->name_size,
 				       .time_ns = n->e->time_ns,
@@ -156,15 +164,19 @@ static struct timeline_item item_of(const struct now *n, enum timeline_kind kind
 }
 
 /* Idle threads have one number for all CPUs: their slices are the CPU's. */
-static struct timeline_row *row_of(struct timeline *t, const struct now *n, struct timeline_item *item)
+static struct timeline_row *row_of(struct timeline *t, const struct now *n,
+				   struct timeline_item *item)
 {
 	if (!threads_at(t->threads, n->thread)->tid)
 		item->is_of_cpu = true;
 	if (!item->is_of_cpu)
-		return pass_grow(&t->rows, &t->n_rows, n->thread, sizeof *t->rows) ? NULL : &t->rows[n->thread];
+		return pass_grow(&t->rows, &t->n_rows, n->thread, sizeof *t->rows)
+			       ? NULL
+			       : &t->rows[n->thread];
 	item->cpu = item->cpu < CPUS_MAX ? item->cpu : CPUS_MAX;
 	return pass_grow(&t->cpu_rows, &t->n_cpu_rows, item->cpu, sizeof *t->cpu_rows)
-		       ? NULL : &t->cpu_rows[item->cpu];
+		       ? NULL
+		       : &t->cpu_rows[item->cpu];
 }
 
 static int give_instant(struct timeline *t, const struct now *n, uint64_t flow)
@@ -195,7 +207,8 @@ static int open_slice(struct timeline *t, const struct now *n)
 		return -ENOMEM;
 	name_by_function(t, n, &item);
 	name_by_softirq(n, &item);
-	row->open[row->n_open++] = (struct open_slice){ n->plan->pair, (uint8_t)n->e->stream->source->domain };
+	row->open[row->n_open++] =
+		(struct open_slice){ n->plan->pair, (uint8_t)n->e->stream->source->domain };
 	return give(t, &item);
 }
 
@@ -251,7 +264,8 @@ static int close_rows(struct timeline *t, struct timeline_row *rows, uint32_t n_
 /* Thread @tid if its states can be told: not an idle one, and all its switches are there. */
 static int64_t thread_in(struct timeline *t, const struct now *n, const struct ctf_op *op)
 {
-	int64_t tid = pass_number(n->e, op, -1), number = tid > 0 ? threads_of(t->threads, n->e, tid) : 0;
+	int64_t tid = pass_number(n->e, op, -1),
+		number = tid > 0 ? threads_of(t->threads, n->e, tid) : 0;
 
 	if (number <= 0)
 		return number;
@@ -263,15 +277,20 @@ static int64_t thread_in(struct timeline *t, const struct now *n, const struct c
 static int end_state(struct timeline *t, uint32_t thread, const struct now *n)
 {
 	struct timeline_thread *s = &t->states[thread];
-	struct timeline_item item = { .kind = TIMELINE_STATE, .thread = thread, .cpu = s->cpu,
-				      .state = s->state, .begin_ns = s->since_ns, .time_ns = n->e->time_ns };
+	struct timeline_item item = { .kind = TIMELINE_STATE,
+				      .thread = thread,
+				      .cpu = s->cpu,
+				      .state = s->state,
+				      .begin_ns = s->since_ns,
+				      .time_ns = n->e->time_ns };
 
 	if (s->state == TIMELINE_UNKNOWN || !n->is_chosen || s->since_ns >= n->e->time_ns)
 		return 0;
 	return give(t, &item);
 }
 
-static void begin_state(struct timeline *t, int64_t thread, enum timeline_state state, const struct now *n)
+static void begin_state(struct timeline *t, int64_t thread, enum timeline_state state,
+			const struct now *n)
 {
 	struct timeline_thread *s = &t->states[thread];
 
@@ -284,10 +303,15 @@ static int switch_out(struct timeline *t, const struct now *n, int64_t prev)
 {
 	int64_t state = pass_number(n->e, n->plan->field[2], STATE_SLEEPS);
 	struct timeline_thread *s = &t->states[prev];
-	int err = s->state == TIMELINE_RUNNING && s->cpu == n->e->cpu ? end_state(t, (uint32_t)prev, n) : 0;
+	int err = s->state == TIMELINE_RUNNING && s->cpu == n->e->cpu
+			  ? end_state(t, (uint32_t)prev, n)
+			  : 0;
 
-	begin_state(t, prev, !(state & STATE_SLEEPS) ? TIMELINE_RUNNABLE
-		    : state & STATE_DEAD ? TIMELINE_UNKNOWN : TIMELINE_BLOCKED, n);
+	begin_state(t, prev,
+		    !(state & STATE_SLEEPS) ? TIMELINE_RUNNABLE
+		    : state & STATE_DEAD    ? TIMELINE_UNKNOWN
+					    : TIMELINE_BLOCKED,
+		    n);
 	s->flow = 0;
 	return err;
 }
@@ -295,8 +319,11 @@ static int switch_out(struct timeline *t, const struct now *n, int64_t prev)
 static int switch_in(struct timeline *t, const struct now *n, int64_t next)
 {
 	struct timeline_thread *s = &t->states[next];
-	struct timeline_item item = { .kind = TIMELINE_RUNS, .thread = (uint32_t)next, .cpu = n->e->cpu,
-				      .time_ns = n->e->time_ns, .flow = s->flow };
+	struct timeline_item item = { .kind = TIMELINE_RUNS,
+				      .thread = (uint32_t)next,
+				      .cpu = n->e->cpu,
+				      .time_ns = n->e->time_ns,
+				      .flow = s->flow };
 	int err = s->state != TIMELINE_RUNNING ? end_state(t, (uint32_t)next, n) : 0;
 
 	begin_state(t, next, TIMELINE_RUNNING, n);
@@ -308,7 +335,8 @@ static int switch_in(struct timeline *t, const struct now *n, int64_t next)
 
 static int on_switch(struct timeline *t, const struct now *n)
 {
-	int64_t prev = thread_in(t, n, n->plan->field[0]), next = thread_in(t, n, n->plan->field[1]);
+	int64_t prev = thread_in(t, n, n->plan->field[0]),
+		next = thread_in(t, n, n->plan->field[1]);
 	uint32_t cpu = n->e->cpu < CPUS_MAX ? n->e->cpu : CPUS_MAX;
 	struct timeline_item item = item_of(n, TIMELINE_SWITCH);
 	uint32_t before;
@@ -407,7 +435,9 @@ static int give_counters(struct timeline *t, const struct now *n)
 static bool is_chosen(struct timeline *t, const struct trace_event *e, uint32_t thread)
 {
 	const struct thread *th = threads_at(t->threads, thread);
-	struct thread_identity w = { .name = th->name, .size = th->name_size, .pid = th->pid, .tid = th->tid };
+	struct thread_identity w = {
+		.name = th->name, .size = th->name_size, .pid = th->pid, .tid = th->tid
+	};
 
 	if (t->o->is_wanted && !t->o->is_wanted[trace_class_number(e)])
 		return false;
@@ -417,7 +447,9 @@ static bool is_chosen(struct timeline *t, const struct trace_event *e, uint32_t 
 static int on_event(struct timeline *t, const struct trace_event *e)
 {
 	int64_t thread = threads_on_event(t->threads, e);
-	struct now n = { .e = e, .plan = &t->plans[trace_class_number(e)], .thread = (uint32_t)thread };
+	struct now n = { .e = e,
+			 .plan = &t->plans[trace_class_number(e)],
+			 .thread = (uint32_t)thread };
 	int err = 0;
 
 	if (thread < 0)
@@ -448,8 +480,12 @@ static int on_event(struct timeline *t, const struct trace_event *e)
 
 static int lose(struct timeline *t, const struct trace_event *e)
 {
-	struct timeline_item item = { .kind = TIMELINE_LOST, .cpu = e->cpu, .is_of_cpu = true,
-				      .time_ns = e->time_ns, .lost = e->lost_events, .event = e };
+	struct timeline_item item = { .kind = TIMELINE_LOST,
+				      .cpu = e->cpu,
+				      .is_of_cpu = true,
+				      .time_ns = e->time_ns,
+				      .lost = e->lost_events,
+				      .event = e };
 	int err;
 
 	if (e->time_ns < t->o->from_ns)
@@ -497,7 +533,8 @@ static int read_all(struct timeline *t, struct diag *d)
 	return err < 0 ? diag_fail(d, err, "cannot go on: %s", strerror(-err)) : err;
 }
 
-int timeline_run(struct timeline *t, struct trace *second, const struct timeline_options *o, struct diag *d)
+int timeline_run(struct timeline *t, struct trace *second, const struct timeline_options *o,
+		 struct diag *d)
 {
 	int err;
 

@@ -13,8 +13,8 @@
 static const struct {
 	const char *opens, *closes;
 } endings[] = {
-	{ "entry", "exit" }, { "begin", "end" },   { "enter", "exit" },	 { "enter", "leave" },
-	{ "start", "stop" }, { "start", "end" },   { "start", "done" }, { "start", "finish" },
+	{ "entry", "exit" }, { "begin", "end" }, { "enter", "exit" }, { "enter", "leave" },
+	{ "start", "stop" }, { "start", "end" }, { "start", "done" }, { "start", "finish" },
 };
 /* What follows them is called, and returns. */
 static const struct {
@@ -26,7 +26,8 @@ static const struct {
 	{ "uprobe_", "uretprobe_" },
 };
 
-struct class {
+struct class
+{
 	const struct trace_source *source;
 	const struct ctf_event_class *class;
 	uint32_t number;
@@ -55,7 +56,8 @@ static void add_class(void *context, const struct trace_source *s, const struct 
 }
 
 /* The first class called @name + @more, whose number stands for all of that name; NULL: none. */
-static const struct class *find(const struct planning *p, const char *name, size_t size, const char *more)
+static const struct class *find(const struct planning *p, const char *name, size_t size,
+				const char *more)
 {
 	uint32_t low = 0, high = p->n;
 
@@ -83,11 +85,12 @@ static bool is_of_cpu(const struct class *c)
 	const char *name = c->class->name;
 
 	return c->source->domain == TRACE_KERNEL &&
-	       (!strncmp(name, "irq_", 4) || !strncmp(name, "softirq_", 8) || !strncmp(name, "x86_irq_vectors_", 16) ||
-		strstr(name, "_vector_"));
+	       (!strncmp(name, "irq_", 4) || !strncmp(name, "softirq_", 8) ||
+		!strncmp(name, "x86_irq_vectors_", 16) || strstr(name, "_vector_"));
 }
 
-static bool plan_call_of(struct planning *p, const struct class *c, const char *entry, const char *leaving)
+static bool plan_call_of(struct planning *p, const struct class *c, const char *entry,
+			 const char *leaving)
 {
 	const char *name = c->class->name;
 	bool opens = !strncmp(name, entry, strlen(entry));
@@ -210,7 +213,8 @@ static void plan_class(struct planning *p, const struct class *c, const struct t
 struct timeline_plan *timeline_plan(const struct pass *r, const struct timeline_options *o)
 {
 	size_t n = trace_n_classes(r->trace) + (size_t)1;
-	struct planning p = { .classes = calloc(n, sizeof *p.classes), .plans = calloc(n, sizeof *p.plans) };
+	struct planning p = { .classes = calloc(n, sizeof *p.classes),
+			      .plans = calloc(n, sizeof *p.plans) };
 
 	if (p.classes && p.plans) {
 		pass_each_class(r, add_class, &p);

@@ -38,9 +38,10 @@ static uint32_t bucket_of(const struct wait_part *p)
 
 static bool is_like(const struct wait_part *a, const struct wait_part *b)
 {
-	return a->state == b->state && a->call == b->call && a->thread == b->thread && a->object == b->object &&
-	       !a->object_name == !b->object_name && a->is_fault == b->is_fault &&
-	       a->cause.kind == b->cause.kind && a->cause.source == b->cause.source;
+	return a->state == b->state && a->call == b->call && a->thread == b->thread &&
+	       a->object == b->object && !a->object_name == !b->object_name &&
+	       a->is_fault == b->is_fault && a->cause.kind == b->cause.kind &&
+	       a->cause.source == b->cause.source;
 }
 
 int wait_part_add(struct wait_parts *p, const struct wait_part *like, uint64_t ns, int64_t at_ns)
@@ -75,7 +76,8 @@ static int most_time_first(const void *a, const void *b)
 		return x->ns < y->ns ? 1 : -1;
 	if (x->state != y->state)
 		return x->state < y->state ? -1 : 1;
-	return x->call != y->call ? (x->call < y->call ? -1 : 1) : (x->object < y->object ? -1 : x->object > y->object);
+	return x->call != y->call ? (x->call < y->call ? -1 : 1)
+				  : (x->object < y->object ? -1 : x->object > y->object);
 }
 
 void wait_parts_finalize(struct wait_parts *p)
@@ -101,8 +103,8 @@ static void put(struct walk *w, const struct wait_slice *one)
 	if (one->begin_ns >= one->end_ns)
 		return;
 	if (last && last->begin_ns == one->end_ns && last->thread == one->thread &&
-	    last->state == one->state && last->call == one->call && last->cause.kind == one->cause.kind &&
-	    last->cause.source == one->cause.source) {
+	    last->state == one->state && last->call == one->call &&
+	    last->cause.kind == one->cause.kind && last->cause.source == one->cause.source) {
 		last->begin_ns = one->begin_ns;
 		return;
 	}
@@ -116,10 +118,13 @@ static const struct wait_segment *segment_at(const struct wait_thread *l, uint32
 	return &l->kept[(l->first + l->n_kept - back) % l->room];
 }
 
-static void resolve(struct walk *w, uint32_t thread, int64_t begin_ns, int64_t end_ns, uint8_t depth)
+static void resolve(struct walk *w, uint32_t thread, int64_t begin_ns, int64_t end_ns,
+		    uint8_t depth)
 {
 	const struct wait_thread *l = thread < w->n_incarnations ? &w->threads[thread] : NULL;
-	struct wait_slice rest = { .begin_ns = begin_ns, .thread = thread, .state = WAIT_UNKNOWN, .depth = depth };
+	struct wait_slice rest = {
+		.begin_ns = begin_ns, .thread = thread, .state = WAIT_UNKNOWN, .depth = depth
+	};
 	int64_t cursor = end_ns;
 
 	for (uint32_t back = 0; l && back <= l->n_kept && cursor > begin_ns; back++) {
@@ -130,19 +135,21 @@ static void resolve(struct walk *w, uint32_t thread, int64_t begin_ns, int64_t e
 			continue;
 		if (s->end_ns < cursor || w->n >= WAIT_SLICES_MAX - WAIT_DEEPEST - 2)
 			break; /* a gap: it was not there, or nobody knows */
-		if (s->state == WAIT_BLOCKED && s->waker && s->end_ns == cursor && depth < WAIT_DEEPEST)
+		if (s->state == WAIT_BLOCKED && s->waker && s->end_ns == cursor &&
+		    depth < WAIT_DEEPEST)
 			resolve(w, s->waker, from, cursor, depth + 1);
 		else
-			put(w, &(struct wait_slice){ from, cursor, s->state, depth, s->call, thread,
-						    s->end_ns == cursor ? s->cause : (struct wait_cause){ 0 } });
+			put(w, &(struct wait_slice){
+				       from, cursor, s->state, depth, s->call, thread,
+				       s->end_ns == cursor ? s->cause : (struct wait_cause){ 0 } });
 		cursor = from;
 	}
 	rest.end_ns = cursor;
 	put(w, &rest);
 }
 
-uint32_t wait_chain(const struct wait_thread *threads, uint32_t n_incarnations, uint32_t waker, int64_t begin_ns,
-		   int64_t end_ns, struct wait_slice *slices)
+uint32_t wait_chain(const struct wait_thread *threads, uint32_t n_incarnations, uint32_t waker,
+		    int64_t begin_ns, int64_t end_ns, struct wait_slice *slices)
 {
 	struct walk w = { threads, n_incarnations, slices, 0 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/wait/events.c - what each event says: who is on which CPU, in what call, woken by whom. */
+/* analysis/wait/events.c - what each event says: who is on which CPU, in what call, woken by whom.
+ */
 #include <errno.h>
 
 #include "analysis/event_table.h"
@@ -7,7 +8,16 @@
 
 enum { STATE_SLEEPS = 0xff }; /* of prev_state: see analysis/report/sched.c */
 
-enum role { ROLE_NONE, ROLE_SWITCH, ROLE_WAKING, ROLE_FORK, ROLE_FAULT, ROLE_COMPLETE, ROLE_DUMP, ROLE_EXEC };
+enum role {
+	ROLE_NONE,
+	ROLE_SWITCH,
+	ROLE_WAKING,
+	ROLE_FORK,
+	ROLE_FAULT,
+	ROLE_COMPLETE,
+	ROLE_DUMP,
+	ROLE_EXEC
+};
 
 static const struct event_table_kind kinds[] = {
 	{ "lttng_statedump_*", ROLE_DUMP, { NULL } },
@@ -69,8 +79,8 @@ static int be_there(struct wait_reading *r, uint32_t cpu, uint32_t thread, int64
 	return err ? err : come(r, cpu, thread, time_ns);
 }
 
-static int on_switch(struct wait_reading *r, const struct event_table *p, uint32_t cpu, const struct trace_event *e,
-		      uint32_t prev)
+static int on_switch(struct wait_reading *r, const struct event_table *p, uint32_t cpu,
+		     const struct trace_event *e, uint32_t prev)
 {
 	int64_t next = threads_of(r->w->run.threads, e, pass_number(e, p->field[1], -1));
 	struct wait_thread *l;
@@ -83,7 +93,11 @@ static int on_switch(struct wait_reading *r, const struct event_table *p, uint32
 	if (!err && prev) {
 		is_dead = threads_at(r->w->run.threads, prev)->is_dead;
 		l->cpu = 0;
-		err = wait_turn(r, prev, is_dead ? WAIT_GONE : sleeps ? WAIT_BLOCKED : WAIT_PREEMPTED, e->time_ns);
+		err = wait_turn(r, prev,
+				is_dead	 ? WAIT_GONE
+				: sleeps ? WAIT_BLOCKED
+					 : WAIT_PREEMPTED,
+				e->time_ns);
 		if (!is_dead)
 			wait_begin_wait(l, prev, sleeps, e->time_ns);
 	}
@@ -91,7 +105,8 @@ static int on_switch(struct wait_reading *r, const struct event_table *p, uint32
 }
 
 /* A child begins in its parent's call, from which it returns as well. */
-static int on_fork(struct wait_reading *r, const struct event_table *p, const struct trace_event *e, uint32_t parent)
+static int on_fork(struct wait_reading *r, const struct event_table *p, const struct trace_event *e,
+		   uint32_t parent)
 {
 	int64_t child = threads_of(r->w->run.threads, e, pass_number(e, p->field[0], -1));
 	struct wait_thread *l = wait_thread_of(r, child);
@@ -106,7 +121,8 @@ static int on_fork(struct wait_reading *r, const struct event_table *p, const st
 	return 0;
 }
 
-static int on_call(struct wait_reading *r, const struct call_class *c, const struct trace_event *e, uint32_t thread)
+static int on_call(struct wait_reading *r, const struct call_class *c, const struct trace_event *e,
+		   uint32_t thread)
 {
 	struct wait_thread *l = &r->threads[thread];
 	int err;
@@ -128,14 +144,17 @@ static int on_call(struct wait_reading *r, const struct call_class *c, const str
 /* ---------------------------------------------------------------- events */
 
 /*
- * A soft interrupt that a thread raises runs upon it when it lets it, as when it sends to an address of this machine: whom
- * that wakes, the thread has woken.  One that a hard interrupt raises is of nobody.
+ * A soft interrupt that a thread raises runs upon it when it lets it, as when it sends to an
+ * address of this machine: whom that wakes, the thread has woken.  One that a hard interrupt raises
+ * is of nobody.
  */
 static void note_raised(struct wait_reading *r, uint32_t cpu, const struct irq_stack_event *what)
 {
 	const struct irq_source *source = &r->w->irqs.sources[what->source];
 	const struct irq_frame *f = irq_stack_on(&r->w->irqs, cpu);
-	uint32_t bit = source->kind == IRQ_SOFT && source->number >= 0 && source->number < 32 ? 1u << source->number : 0;
+	uint32_t bit = source->kind == IRQ_SOFT && source->number >= 0 && source->number < 32
+			       ? 1u << source->number
+			       : 0;
 
 	if (what->is == IRQS_RAISE && !f)
 		r->places[cpu].raised |= bit;
@@ -143,7 +162,8 @@ static void note_raised(struct wait_reading *r, uint32_t cpu, const struct irq_s
 		r->places[cpu].raised &= ~bit;
 }
 
-static int on_irq(struct wait_reading *r, uint32_t cpu, const struct irq_stack_event *what, int64_t time_ns)
+static int on_irq(struct wait_reading *r, uint32_t cpu, const struct irq_stack_event *what,
+		  int64_t time_ns)
 {
 	uint32_t thread = r->places[cpu].thread;
 	struct wait_thread *l;
@@ -161,15 +181,16 @@ static int on_irq(struct wait_reading *r, uint32_t cpu, const struct irq_stack_e
 	return l->now.state == state ? 0 : wait_turn(r, thread - 1, state, time_ns);
 }
 
-static int on_kernel(struct wait_reading *r, const struct event_table *p, uint32_t cpu, const struct trace_event *e,
-		      uint32_t thread)
+static int on_kernel(struct wait_reading *r, const struct event_table *p, uint32_t cpu,
+		     const struct trace_event *e, uint32_t thread)
 {
 	const struct call_class *call = &r->w->calls.classes[trace_class_number(e)];
 	struct irq_stack_event irq;
 	int64_t other;
 	int err;
 
-	/* First who is there, then what came upon it; a switch empties the stack of interrupts itself. */
+	/* First who is there, then what came upon it; a switch empties the stack of interrupts
+	 * itself. */
 	if (threads_at(r->w->run.threads, thread)->tid == 0)
 		thread = 0;
 	err = be_there(r, cpu, thread, e->time_ns);
@@ -215,12 +236,14 @@ int wait_on_event(void *context, struct pass *run, const struct trace_event *e, 
 	r->has_begun = true;
 	if (e->stream->source->domain == TRACE_KERNEL && p->role != ROLE_DUMP) {
 		cpu = pass_cpu(run, e);
-		if (cpu < 0 || coverage_on_event(&r->follow, run, e, thread) < 0 || pass_grow(&r->places, &r->n_places, (uint32_t)cpu, sizeof *r->places) ||
+		if (cpu < 0 || coverage_on_event(&r->follow, run, e, thread) < 0 ||
+		    pass_grow(&r->places, &r->n_places, (uint32_t)cpu, sizeof *r->places) ||
 		    !wait_thread_of(r, thread ? thread : 1))
 			return -ENOMEM;
 		err = on_kernel(r, p, (uint32_t)cpu, e, thread);
 	}
-	if (p->role == ROLE_DUMP && (irq_stack_name(&r->w->irqs, e) || devices_on_event(&r->w->machine, e)))
+	if (p->role == ROLE_DUMP &&
+	    (irq_stack_name(&r->w->irqs, e) || devices_on_event(&r->w->machine, e)))
 		err = -ENOMEM;
 	if (!err && (r->is_a[class] || r->is_b[class]))
 		err = wait_on_mark(r, e, thread, r->is_a[class], r->is_b[class]);
@@ -237,7 +260,8 @@ int wait_on_lost(void *context, struct pass *run, const struct trace_event *e)
 		return 0;
 	if (coverage_lost(&r->follow, e) < 0)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < r->n_incarnations && i < threads_n(r->w->run.threads) && !err; i++) {
+	for (uint32_t i = 1; i < r->n_incarnations && i < threads_n(r->w->run.threads) && !err;
+	     i++) {
 		int64_t at_ns = r->threads[i].now.begin_ns;
 
 		if (r->threads[i].now.state != WAIT_GONE) {

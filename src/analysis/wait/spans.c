@@ -61,7 +61,8 @@ static int end_span(struct wait_reading *r, uint32_t thread, int64_t time_ns)
 	return err;
 }
 
-int wait_on_mark(struct wait_reading *r, const struct trace_event *e, uint32_t thread, bool is_a, bool is_b)
+int wait_on_mark(struct wait_reading *r, const struct trace_event *e, uint32_t thread, bool is_a,
+		 bool is_b)
 {
 	struct wait_thread *l = wait_thread_of(r, thread);
 	int err = 0;

@@ -39,10 +39,12 @@ struct wait_thread *wait_thread_of(struct wait_reading *r, int64_t thread)
 {
 	uint32_t n = r->n_incarnations;
 
-	if (thread <= 0 || pass_grow(&r->threads, &r->n_incarnations, (uint32_t)thread, sizeof *r->threads))
+	if (thread <= 0 ||
+	    pass_grow(&r->threads, &r->n_incarnations, (uint32_t)thread, sizeof *r->threads))
 		return NULL;
 	for (; n < r->n_incarnations; n++)
-		r->threads[n].now = (struct wait_segment){ r->begin_ns, INT64_MAX, WAIT_UNKNOWN, 0, 0, { 0 } };
+		r->threads[n].now =
+			(struct wait_segment){ r->begin_ns, INT64_MAX, WAIT_UNKNOWN, 0, 0, { 0 } };
 	return &r->threads[thread];
 }
 
@@ -57,7 +59,8 @@ static void name_part(struct wait_part *part, const struct wait_thread *l)
 }
 
 /* [begin, end) of the thread's time was in this state. */
-static int charge(struct wait_reading *r, uint32_t thread, int64_t begin_ns, int64_t end_ns, uint8_t state)
+static int charge(struct wait_reading *r, uint32_t thread, int64_t begin_ns, int64_t end_ns,
+		  uint8_t state)
 {
 	struct wait_thread *l = &r->threads[thread];
 	struct wait_part part = { .state = state };
@@ -65,7 +68,8 @@ static int charge(struct wait_reading *r, uint32_t thread, int64_t begin_ns, int
 
 	if (begin_ns < r->w->run.range.from_ns)
 		begin_ns = r->w->run.range.from_ns;
-	if (state >= WAIT_STATES || begin_ns >= end_ns || !(wait_is_overview(r) || wait_is_asked(r, thread)))
+	if (state >= WAIT_STATES || begin_ns >= end_ns ||
+	    !(wait_is_overview(r) || wait_is_asked(r, thread)))
 		return 0;
 	ns = (uint64_t)(end_ns - begin_ns);
 	l->account.ns[state] += ns;

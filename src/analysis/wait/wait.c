@@ -29,8 +29,9 @@ static int prepare(struct wait_reading *r, struct diag *d)
 	r->is_b = calloc(n, sizeof *r->is_b);
 	w->waits = calloc(r->q->n_slowest + (size_t)1, sizeof *w->waits);
 	w->slowest = calloc(r->q->n_slowest + (size_t)1, sizeof *w->slowest);
-	if (!r->plans || !r->is_a || !r->is_b || !w->waits || !w->slowest || calls_init(&w->calls, &w->run) ||
-	    irq_stack_init(&w->irqs, &w->run) || devices_init(&w->machine, &w->run) || coverage_init(&r->follow, &w->run))
+	if (!r->plans || !r->is_a || !r->is_b || !w->waits || !w->slowest ||
+	    calls_init(&w->calls, &w->run) || irq_stack_init(&w->irqs, &w->run) ||
+	    devices_init(&w->machine, &w->run) || coverage_init(&r->follow, &w->run))
 		return diag_fail(d, -ENOMEM, "no memory for threads");
 	pass_each_class(&w->run, mark_class, r);
 	return 0;
@@ -115,8 +116,8 @@ static void reading_close(struct wait_reading *r)
 	free(r);
 }
 
-int wait_init(struct wait_analysis *w, struct trace *t, const struct pass_range *range, const struct wait_question *q,
-	     struct diag *d)
+int wait_init(struct wait_analysis *w, struct trace *t, const struct pass_range *range,
+	      const struct wait_question *q, struct diag *d)
 {
 	struct wait_reading *r = calloc(1, sizeof *r);
 	int err;

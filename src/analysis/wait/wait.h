@@ -2,20 +2,21 @@
 /*
  * analysis/wait/wait.h - where the time of a thread went, and who it was waiting for.
  *
- * Every moment of a thread is in one state; a thread's states add up to its time.  Switches, wakeups
- * and system calls begin and end them:
+ * Every moment of a thread is in one state; a thread's states add up to its time.  Switches,
+ * wakeups and system calls begin and end them:
  *
  *   on a CPU      in an interrupt, else in a system call (KERNEL), else USER
- *   off it        BLOCKED from the switch that took it away until it is woken (sched_waking), then RUNNABLE until
- *                 its switch-in; PREEMPTED if it was taken away while it could run
- *   UNKNOWN       before it was first seen; around a loss; when two events contradict each other, the
- *                 whole time since the last of the thread's that was sure
+ *   off it        BLOCKED from the switch that took it away until it is woken (sched_waking), then
+ * RUNNABLE until its switch-in; PREEMPTED if it was taken away while it could run UNKNOWN before it
+ * was first seen; around a loss; when two events contradict each other, the whole time since the
+ * last of the thread's that was sure
  *
  * What it waited for: the wait's time is given to what the waker did meanwhile, and where the waker
- * itself waited, to what that one's waker did, and so on (the critical path: Giraldeau and Dagenais, "Wait
- * Analysis of Distributed Systems Using Kernel Tracing", IEEE TPDS 27(8), 2016, here within one
- * machine).  Pieces of a wait add up to it.  Who is woken by an interrupt waited for a device or a timer: there
- * a path ends.  Of each thread its newest WAIT_KEPT states are remembered; what was earlier is UNKNOWN.
+ * itself waited, to what that one's waker did, and so on (the critical path: Giraldeau and
+ * Dagenais, "Wait Analysis of Distributed Systems Using Kernel Tracing", IEEE TPDS 27(8), 2016,
+ * here within one machine).  Pieces of a wait add up to it.  Who is woken by an interrupt waited
+ * for a device or a timer: there a path ends.  Of each thread its newest WAIT_KEPT states are
+ * remembered; what was earlier is UNKNOWN.
  */
 #ifndef ANALYSIS_WAIT_WAIT_H
 #define ANALYSIS_WAIT_WAIT_H
@@ -42,17 +43,18 @@ enum { WAIT_KEPT = 1024, WAIT_DEEPEST = 16, WAIT_SLICES_MAX = 4096, WAIT_WAITS_O
 enum wait_cause_kind { CAUSE_NONE, CAUSE_IRQ, CAUSE_SOME_IRQ, CAUSE_BLOCK_IO, CAUSE_TIMER };
 struct wait_cause {
 	uint8_t kind;
-	uint32_t source; /* CAUSE_IRQ: of `irqs`; CAUSE_BLOCK_IO: the device's number, 0 if that is unknown */
+	uint32_t source; /* CAUSE_IRQ: of `irqs`; CAUSE_BLOCK_IO: the device's number, 0 if that is
+			    unknown */
 };
 
 /* Time of one kind. */
 struct wait_part {
 	uint8_t state;
-	bool is_fault; /* BLOCKED outside of calls, and a page fault was seen before */
-	uint32_t call; /* plus 1; 0: outside */
+	bool is_fault;		 /* BLOCKED outside of calls, and a page fault was seen before */
+	uint32_t call;		 /* plus 1; 0: outside */
 	const char *object_name; /* NULL: none; see calls_object() */
 	int64_t object;
-	uint32_t thread; /* chains: whose time; else 0 */
+	uint32_t thread;	 /* chains: whose time; else 0 */
 	struct wait_cause cause; /* chains: what ended it */
 	uint64_t n, ns, max_ns;
 	int64_t max_at_ns;
@@ -78,7 +80,7 @@ struct wait_interval {
 	uint32_t thread;
 	struct call_made call;
 	bool is_fault;
-	bool is_woken; /* its wakeup was seen; else woken = end */
+	bool is_woken;	/* its wakeup was seen; else woken = end */
 	uint32_t waker; /* 0: no thread */
 	struct wait_cause cause;
 	struct wait_slice *slices; /* in order of time; owned */
@@ -106,7 +108,7 @@ struct wait_span {
 };
 
 struct wait_question {
-	int64_t tid, pid; /* -1: any */
+	int64_t tid, pid;  /* -1: any */
 	const char *a, *b; /* patterns; NULL: all the time */
 	uint32_t n_slowest;
 };
@@ -123,20 +125,21 @@ struct wait_analysis {
 	struct wait_parts parts, chain;
 	struct wait_interval *waits; /* the longest first; without A and B */
 	uint32_t n_waits;
-	struct samples spans; /* with A and B: how long */
+	struct samples spans;	   /* with A and B: how long */
 	struct wait_span *slowest; /* of them, the longest first */
 	uint32_t n_slowest;
 	uint64_t n_waits_seen, n_without_waker, n_contradictions;
 	uint64_t n_a, n_cut, n_open; /* spans given up because events were lost; not ended */
 	uint32_t n_classes_a, n_classes_b;
-	uint64_t n_left_out; /* threads whose switches are not all there; asked for, they are shown nevertheless */
-	bool is_overview; /* nobody was asked for: rows of all threads, and no details */
+	uint64_t n_left_out; /* threads whose switches are not all there; asked for, they are shown
+				nevertheless */
+	bool is_overview;    /* nobody was asked for: rows of all threads, and no details */
 	bool has_switches, has_wakeups, has_faults, has_block;
 };
 
 /* wait_init - read all of @t, which must outlive the result.  Returns 0 or -errno. */
-int wait_init(struct wait_analysis *w, struct trace *t, const struct pass_range *range, const struct wait_question *q,
-	     struct diag *d);
+int wait_init(struct wait_analysis *w, struct trace *t, const struct pass_range *range,
+	      const struct wait_question *q, struct diag *d);
 void wait_fini(struct wait_analysis *w);
 
 #endif

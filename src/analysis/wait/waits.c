@@ -14,7 +14,8 @@ static uint64_t length_of(const struct wait_interval *w)
 }
 
 /* Puts @one, which is taken, among the @max longest. */
-static void keep_wait(struct wait_interval *at, uint32_t *n, uint32_t max, struct wait_interval *one)
+static void keep_wait(struct wait_interval *at, uint32_t *n, uint32_t max,
+		      struct wait_interval *one)
 {
 	uint32_t i = *n;
 
@@ -35,8 +36,11 @@ static void keep_wait(struct wait_interval *at, uint32_t *n, uint32_t max, struc
 void wait_begin_wait(struct wait_thread *l, uint32_t thread, bool is_blocked, int64_t time_ns)
 {
 	l->waits = true;
-	l->wait = (struct wait_interval){ .thread = thread, .begin_ns = time_ns, .woken_ns = time_ns,
-				     .is_woken = !is_blocked, .is_fault = !l->in_call && l->is_fault };
+	l->wait = (struct wait_interval){ .thread = thread,
+					  .begin_ns = time_ns,
+					  .woken_ns = time_ns,
+					  .is_woken = !is_blocked,
+					  .is_fault = !l->in_call && l->is_fault };
 	if (l->in_call)
 		l->wait.call = l->call;
 }
@@ -81,11 +85,12 @@ static bool is_of_thread(const struct wait_reading *r, uint32_t cpu, const struc
 {
 	const struct irq_source *source = &r->w->irqs.sources[f->source];
 
-	return r->w->irqs.cpus[cpu].depth == 1 && source->kind == IRQ_SOFT && source->number >= 0 && source->number < 32 &&
-	       r->places[cpu].raised >> source->number & 1;
+	return r->w->irqs.cpus[cpu].depth == 1 && source->kind == IRQ_SOFT && source->number >= 0 &&
+	       source->number < 32 && r->places[cpu].raised >> source->number & 1;
 }
 
-static struct wait_cause cause_at(struct wait_reading *r, uint32_t cpu, uint32_t waker, const struct wait_thread *woken)
+static struct wait_cause cause_at(struct wait_reading *r, uint32_t cpu, uint32_t waker,
+				  const struct wait_thread *woken)
 {
 	const struct irq_frame *f = irq_stack_on(&r->w->irqs, cpu);
 	const struct wait_thread *l = waker < r->n_incarnations ? &r->threads[waker] : NULL;
@@ -96,7 +101,8 @@ static struct wait_cause cause_at(struct wait_reading *r, uint32_t cpu, uint32_t
 		return (struct wait_cause){ CAUSE_BLOCK_IO, r->places[cpu].device };
 	if (f)
 		return (struct wait_cause){ CAUSE_IRQ, f->source };
-	/* Of threads that are not followed interrupts are not recorded: there the timer seems to be they. */
+	/* Of threads that are not followed interrupts are not recorded: there the timer seems to be
+	 * they. */
 	if (is_sleep(r, &woken->call))
 		return (struct wait_cause){ CAUSE_TIMER, 0 };
 	/* An idle CPU, and a thread in user mode, wake nobody: something came upon them. */
@@ -121,29 +127,33 @@ int wait_follow_back(struct wait_reading *r, struct wait_thread *l, int64_t time
 	if (begin_ns >= time_ns)
 		return 0;
 	if (wait->waker)
-		n = wait_chain(r->threads, r->n_incarnations, wait->waker, begin_ns, time_ns, r->slices);
+		n = wait_chain(r->threads, r->n_incarnations, wait->waker, begin_ns, time_ns,
+			       r->slices);
 	else
-		r->slices[0] = (struct wait_slice){ begin_ns, time_ns, WAIT_BLOCKED, 0, l->call.call,
-						   wait->thread, wait->cause };
+		r->slices[0] = (struct wait_slice){ begin_ns,	  time_ns,	WAIT_BLOCKED, 0,
+						    l->call.call, wait->thread, wait->cause };
 	wait->slices = malloc(n * sizeof *wait->slices);
 	if (!wait->slices)
 		return -ENOMEM;
 	wait->n_slices = n;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct wait_slice *p = &r->slices[i];
-		struct wait_part part = { .state = p->state, .call = p->call, .thread = p->thread,
-					 .cause = p->cause };
+		struct wait_part part = {
+			.state = p->state, .call = p->call, .thread = p->thread, .cause = p->cause
+		};
 
 		wait->slices[n - 1 - i] = *p;
 		if (p->state != WAIT_KERNEL && p->state != WAIT_BLOCKED)
 			part.call = 0;
-		if (wait_part_add(&r->w->chain, &part, (uint64_t)(p->end_ns - p->begin_ns), p->begin_ns))
+		if (wait_part_add(&r->w->chain, &part, (uint64_t)(p->end_ns - p->begin_ns),
+				  p->begin_ns))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-int wait_on_waking(struct wait_reading *r, int64_t woken, uint32_t waker, uint32_t cpu, int64_t time_ns)
+int wait_on_waking(struct wait_reading *r, int64_t woken, uint32_t waker, uint32_t cpu,
+		   int64_t time_ns)
 {
 	struct wait_thread *l = wait_thread_of(r, woken);
 	int err = 0;
@@ -177,7 +187,8 @@ static bool waited_for_duet(const struct wait_reading *r, uint32_t thread)
 	for (uint32_t i = 0; i < w->n_waits; i++) {
 		const struct thread *waker = threads_at(w->run.threads, w->waits[i].waker);
 
-		if (w->waits[i].thread == thread && w->waits[i].waker && waker->name_size == 4 && !memcmp(waker->name, "duet", 4))
+		if (w->waits[i].thread == thread && w->waits[i].waker && waker->name_size == 4 &&
+		    !memcmp(waker->name, "duet", 4))
 			return true;
 	}
 	return false;

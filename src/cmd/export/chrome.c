@@ -3,8 +3,8 @@
  * cmd/export/chrome.c - `duet export chrome`: the Trace Event Format, one JSON object.
  *
  * Times are microseconds with three decimals since the first event: since 1970 a double would not
- * hold them.  A thread that was switched has a second row, of its states; the CPUs are threads of a process
- * of number 0, and show who ran.  Flows lead from the waker's state to the woken thread's.
+ * hold them.  A thread that was switched has a second row, of its states; the CPUs are threads of a
+ * process of number 0, and show who ran.  Flows lead from the waker's state to the woken thread's.
  *
  * "Trace Event Format", Google, 2016.
  */
@@ -125,7 +125,8 @@ static int report_thread(struct chrome *c, uint32_t thread, uint8_t as, int64_t 
 	const struct thread *th = timeline_thread(&c->timeline, thread), *p;
 	uint32_t process = process_of(c, thread);
 
-	if (pass_grow(&c->reported, &c->n_reported, thread > process ? thread : process, sizeof *c->reported))
+	if (pass_grow(&c->reported, &c->n_reported, thread > process ? thread : process,
+		      sizeof *c->reported))
 		return -ENOMEM;
 	p = timeline_thread(&c->timeline, process);
 	*pid = number_of(p);
@@ -150,7 +151,8 @@ static int report_cpu(struct chrome *c, uint32_t cpu, int64_t *pid, int64_t *tid
 	if (!c->reported_process_0)
 		put_name(c, "process_name", 0, 0, "CPUs", 4, "");
 	c->reported_process_0 = true;
-	if (pass_grow(&c->reported_cpus, &c->n_reported_cpus, (uint32_t)*tid, sizeof *c->reported_cpus))
+	if (pass_grow(&c->reported_cpus, &c->n_reported_cpus, (uint32_t)*tid,
+		      sizeof *c->reported_cpus))
 		return -ENOMEM;
 	if (c->reported_cpus[*tid])
 		return 0;
@@ -162,9 +164,11 @@ static int report_cpu(struct chrome *c, uint32_t cpu, int64_t *pid, int64_t *tid
 	return 0;
 }
 
-static int report_row(struct chrome *c, const struct timeline_item *item, int64_t *pid, int64_t *tid)
+static int report_row(struct chrome *c, const struct timeline_item *item, int64_t *pid,
+		      int64_t *tid)
 {
-	return item->is_of_cpu ? report_cpu(c, item->cpu, pid, tid) : report_thread(c, item->thread, 1, pid, tid);
+	return item->is_of_cpu ? report_cpu(c, item->cpu, pid, tid)
+			       : report_thread(c, item->thread, 1, pid, tid);
 }
 
 /* ---------------------------------------------------------------- events */
@@ -176,12 +180,14 @@ static void add_args(struct chrome *c, const struct trace_event *e)
 
 	if (has_fields)
 		c->o->at--; /* the brace just written */
-	if (view_json_scope(c->o, e, CTF_CONTEXT, has_fields ? ",\"context\":" : ",\"args\":{\"context\":") ||
+	if (view_json_scope(c->o, e, CTF_CONTEXT,
+			    has_fields ? ",\"context\":" : ",\"args\":{\"context\":") ||
 	    has_fields)
 		out_byte(c->o, '}');
 }
 
-static void put_flow(struct chrome *c, char phase, uint64_t flow, int64_t pid, int64_t tid, int64_t time_ns)
+static void put_flow(struct chrome *c, char phase, uint64_t flow, int64_t pid, int64_t tid,
+		     int64_t time_ns)
 {
 	begin(c, phase);
 	out_literal(c->o, ",\"name\":\"wakeup\",\"cat\":\"kernel\",\"id\":");
@@ -337,7 +343,8 @@ int export_chrome(struct export *x, struct diag *d)
 
 	out_literal(c.o, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
 	err = export_timeline(x, &c.timeline, take, &c, d);
-	out_literal(c.o, "\n],\"otherData\":{\"version\":\"duet " DUET_VERSION "\",\"begin_ns\":\"");
+	out_literal(c.o,
+		    "\n],\"otherData\":{\"version\":\"duet " DUET_VERSION "\",\"begin_ns\":\"");
 	out_i64(c.o, c.timeline.run.first_ns);
 	out_literal(c.o, "\"}}\n");
 	timeline_fini(&c.timeline);

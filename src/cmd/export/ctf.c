@@ -2,8 +2,9 @@
 /*
  * cmd/export/ctf.c - duet export ctf: a recording as plain CTF again, for other readers.
  *
- * A copy of its directory, in which no file is packed (ctf/compressed/compressed.h); removed again if it cannot be whole.  Events are not touched: what the
- * recorder wrote is what is there, byte for byte.
+ * A copy of its directory, in which no file is packed (ctf/compressed/compressed.h); removed again
+ * if it cannot be whole.  Events are not touched: what the recorder wrote is what is there, byte
+ * for byte.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 /* For nftw. */
 static struct {
 	const char *to;
-	size_t base; /* of the recording's path */
+	size_t base;	/* of the recording's path */
 	uint64_t bytes; /* of all files */
 	struct diag *d;
 	int err;
@@ -66,7 +67,8 @@ static int copy_file(const char *from, char *to, uint64_t size, struct diag *d)
 	} else {
 		err = copy_plain(from, to, d);
 	}
-	return err == -EEXIST ? 0 : err; /* it lay there both ways: of one that is just being packed */
+	return err == -EEXIST ? 0
+			      : err; /* it lay there both ways: of one that is just being packed */
 }
 
 static int copy_one(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -115,7 +117,8 @@ int export_ctf(const char *path, const char *to, struct diag *d)
 		return diag_errno(d, "%s: a new or empty directory is wanted", to);
 	if (is_below(to, path)) {
 		rmdir(to);
-		return diag_fail(d, -EINVAL, "%s lies in the recording itself: give a directory elsewhere", to);
+		return diag_fail(d, -EINVAL,
+				 "%s lies in the recording itself: give a directory elsewhere", to);
 	}
 	job.to = to;
 	job.base = n;

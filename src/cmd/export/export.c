@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/export/export.c - `duet export FORMAT`: recordings for other viewers.  A format is a file of its own.
+ * cmd/export/export.c - `duet export FORMAT`: recordings for other viewers.  A format is a file of
+ * its own.
  *
  * A file that could not be written whole is removed.
  */
@@ -28,7 +29,8 @@ static const struct format {
 	const char *what;
 } formats[] = {
 	{ "perfetto", export_perfetto, true, "ui.perfetto.dev: everything, as protocol buffers" },
-	{ "chrome", export_chrome, false, "Chrome's trace event JSON: Perfetto, chrome://tracing, Speedscope" },
+	{ "chrome", export_chrome, false,
+	  "Chrome's trace event JSON: Perfetto, chrome://tracing, Speedscope" },
 	{ "speedscope", export_speedscope, false, "call stacks for speedscope.app" },
 	{ "firefox", export_firefox, false, "call stacks for profiler.firefox.com" },
 	{ "folded", export_folded, false, "call stacks, a line each: \"main;work;malloc 17\"" },
@@ -40,19 +42,25 @@ enum { N_FORMATS = sizeof formats / sizeof *formats };
 static void help(void)
 {
 	fputs("usage: duet export FORMAT [-o FILE] [OPTIONS] TRACE...\n\n"
-	      "Writes recordings for other viewers:\n\n", stdout);
+	      "Writes recordings for other viewers:\n\n",
+	      stdout);
 	for (int i = 0; i < N_FORMATS; i++)
 		printf("  %-11s %s\n", formats[i].name, formats[i].what);
-	fputs("  ctf         a copy in which nothing is compressed, for other CTF readers: -o DIR, one recording,\n"
+	fputs("  ctf         a copy in which nothing is compressed, for other CTF readers: -o DIR, "
+	      "one recording,\n"
 	      "              all of it\n\n"
 	      "  -o FILE               write there (default: standard output)\n"
-	      "  -e PATTERN            only events like this: shop:*, sched_*, malloc (may be repeated)\n"
+	      "  -e PATTERN            only events like this: shop:*, sched_*, malloc (may be "
+	      "repeated)\n"
 	      "  -f EXPR               only events for which this is true (duet-filter(7))\n"
 	      "  --from T, --to T      only events from, or up to, this time (as in duet view)\n"
-	      "  --pair A,B            an event like A begins, one like B ends a slice (may be repeated)\n"
+	      "  --pair A,B            an event like A begins, one like B ends a slice (may be "
+	      "repeated)\n"
 	      "  --counter EVENT:FIELD draw this field as a counter (may be repeated)\n"
-	      "  --weight WHAT         stacks: a field to add up, time until the thread's next, or off-cpu; default: 1\n"
-	      "  --title TEXT          svg: its heading\n", stdout);
+	      "  --weight WHAT         stacks: a field to add up, time until the thread's next, or "
+	      "off-cpu; default: 1\n"
+	      "  --title TEXT          svg: its heading\n",
+	      stdout);
 }
 
 static int complain(const char *what)
@@ -84,7 +92,8 @@ int64_t export_to_ns(const struct export *x)
 	return x->to.is_given ? x->to.ns : INT64_MAX;
 }
 
-static bool is_chosen(const struct export *x, const struct trace_event *e, const struct thread_identity *w)
+static bool is_chosen(const struct export *x, const struct trace_event *e,
+		      const struct thread_identity *w)
 {
 	if (x->is_wanted && !x->is_wanted[trace_class_number(e)])
 		return false;
@@ -106,7 +115,8 @@ static int pass_on(void *context, const struct timeline_item *item)
 	return err;
 }
 
-static bool is_passed_on(void *context, const struct trace_event *e, const struct thread_identity *w)
+static bool is_passed_on(void *context, const struct trace_event *e,
+			 const struct thread_identity *w)
 {
 	struct passing *p = context;
 	bool is_it = !p->x->match || match_event(p->x->match, e, w);
@@ -158,7 +168,9 @@ int export_each(struct export *x, export_on_event *on_event, void *context, stru
 	int item, err = names_open(&names, x->trace, d);
 
 	while (!err && !x->out.is_over && (item = trace_next(x->trace, &e, d)) != TRACE_END) {
-		err = item < 0 ? item : progress_is_stopped() ? diag_fail(d, -EINTR, "interrupted") : 0;
+		err = item < 0		      ? item
+		      : progress_is_stopped() ? diag_fail(d, -EINTR, "interrupted")
+					      : 0;
 		if (err || e.time_ns > export_to_ns(x))
 			break;
 		if (item != TRACE_EVENT)
@@ -199,7 +211,8 @@ static int take_counter(struct export *x, char *text)
 	char *colon = strrchr(text, ':');
 
 	if (!colon || colon == text || !colon[1])
-		return complain("--counter takes an event and its field, as in --counter shop:stock:n");
+		return complain(
+			"--counter takes an event and its field, as in --counter shop:stock:n");
 	if (x->n_counters == EXPORT_CHOICES_MAX)
 		return complain("more than 64 counters");
 	*colon = 0;
@@ -224,9 +237,13 @@ static int take_option(struct export *x, const char **file, int c)
 		x->filter = optarg;
 		return 0;
 	case OPT_FROM:
-		return moment_parse(optarg, &x->from) ? 0 : complain("--from takes a time, as in 14:05:09.25 or +2.5s");
+		return moment_parse(optarg, &x->from)
+			       ? 0
+			       : complain("--from takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_TO:
-		return moment_parse(optarg, &x->to) ? 0 : complain("--to takes a time, as in 14:05:09.25 or +2.5s");
+		return moment_parse(optarg, &x->to)
+			       ? 0
+			       : complain("--to takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_PAIR:
 		return take_pair(x, optarg);
 	case OPT_COUNTER:
@@ -310,10 +327,13 @@ static void add_kernel_counters(struct export *x)
 	for (uint32_t i = 0; i < trace_n_sources(x->trace); i++) {
 		const struct trace_source *s = trace_source(x->trace, i);
 
-		for (const struct ctf_event_class *c = s->meta->events; c && s->domain == TRACE_KERNEL; c = c->next)
-			if (!strncmp(c->name, "counter_", 8) && ctf_class_find(c, CTF_PAYLOAD, "count") &&
+		for (const struct ctf_event_class *c = s->meta->events;
+		     c && s->domain == TRACE_KERNEL; c = c->next)
+			if (!strncmp(c->name, "counter_", 8) &&
+			    ctf_class_find(c, CTF_PAYLOAD, "count") &&
 			    x->n_counters < EXPORT_CHOICES_MAX && !is_counted(x, c->name))
-				x->counters[x->n_counters++] = (struct timeline_counter){ c->name, "count", true };
+				x->counters[x->n_counters++] =
+					(struct timeline_counter){ c->name, "count", true };
 	}
 }
 
@@ -329,7 +349,8 @@ static int select_events(struct export *x, struct diag *d)
 			return selection_refuse(x->trace, x->patterns[i], d);
 	for (uint32_t i = 0; i < x->n_counters; i++)
 		if (!has_counter(x, &x->counters[i]))
-			return diag_fail(d, -ENOENT, "--counter %s:%s: no event like this has such a field",
+			return diag_fail(d, -ENOENT,
+					 "--counter %s:%s: no event like this has such a field",
 					 x->counters[i].event, x->counters[i].field);
 	add_kernel_counters(x);
 	moments_resolve(&x->from, &x->to, x->trace);
@@ -338,7 +359,8 @@ static int select_events(struct export *x, struct diag *d)
 
 static int write_all(struct export *x, const struct format *f, const char *file, struct diag *d)
 {
-	int fd = file ? open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDOUT_FILENO, err;
+	int fd = file ? open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : STDOUT_FILENO,
+	    err;
 	struct stat s;
 
 	if (fd < 0 || fstat(fd, &s))
@@ -347,7 +369,8 @@ static int write_all(struct export *x, const struct format *f, const char *file,
 	if (!err)
 		out_flush(&x->out);
 	if (!err && x->out.err)
-		err = diag_fail(d, x->out.err, "cannot write %s: %s", file ? file : "it", strerror(-x->out.err));
+		err = diag_fail(d, x->out.err, "cannot write %s: %s", file ? file : "it",
+				strerror(-x->out.err));
 	if (err)
 		x->out.is_over = true; /* what is left is not written */
 	out_fini(&x->out);
@@ -388,8 +411,10 @@ static int copy(const struct export *x, const char *to, int argc, char **argv)
 		return complain("ctf: name a new directory with -o");
 	if (optind + 2 != argc)
 		return cmd_usage("export", "ctf takes one recording");
-	if (x->n_patterns || x->filter || x->from.is_given || x->to.is_given || x->n_pairs || x->n_counters)
-		return complain("ctf: all of the recording is copied; -e, -f, --from and the like do not apply");
+	if (x->n_patterns || x->filter || x->from.is_given || x->to.is_given || x->n_pairs ||
+	    x->n_counters)
+		return complain("ctf: all of the recording is copied; -e, -f, --from and the like "
+				"do not apply");
 	return export_ctf(argv[optind + 1], to, &d) ? complain(d.text) : 0;
 }
 
@@ -401,7 +426,8 @@ static int refuse_format(const char *name)
 	for (int i = 0; i < N_FORMATS; i++)
 		nearest_try(&near, formats[i].name);
 	return cmd_error("export", "no format \"%s\"%s", name,
-			 *near.best ? nearest_text(&near, text) : ": `duet export --help` lists them");
+			 *near.best ? nearest_text(&near, text)
+				    : ": `duet export --help` lists them");
 }
 
 int cmd_export(int argc, char **argv)

@@ -10,7 +10,8 @@
 
 enum { EXPORT_CHOICES_MAX = 64 };
 
-struct export {
+struct export
+{
 	struct out out;
 	const char *const *paths;
 	int n_paths;
@@ -20,14 +21,14 @@ struct export {
 	int n_patterns;
 	const char *filter; /* NULL: none */
 	struct moment from, to;
-	bool *is_wanted; /* by class number */
+	bool *is_wanted;     /* by class number */
 	struct match *match; /* NULL: all */
 	struct timeline_pair pairs[EXPORT_CHOICES_MAX];
 	struct timeline_counter counters[EXPORT_CHOICES_MAX];
 	uint32_t n_pairs, n_counters;
 	const char *weight; /* of stacks: NULL for 1 each, "time", or a field */
-	const char *title; /* svg; or NULL */
-	uint64_t n_events; /* exported */
+	const char *title;  /* svg; or NULL */
+	uint64_t n_events;  /* exported */
 };
 
 /* Formats.  Each returns 0, or a negative errno with the reason in @d. */
@@ -52,7 +53,8 @@ int export_timeline(struct export *x, struct timeline *t, timeline_take *take, v
 		    struct diag *d);
 
 /* export_each - read once, and give each event wanted to @see.  Its result: as timeline_take's. */
-typedef int export_on_event(void *context, const struct trace_event *e, const struct thread_identity *w);
+typedef int export_on_event(void *context, const struct trace_event *e,
+			    const struct thread_identity *w);
 int export_each(struct export *x, export_on_event *on_event, void *context, struct diag *d);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/export/firefox.c - `duet export firefox`: call stacks in the Gecko profile format, version 27, which
- * profiler.firefox.com takes and brings up to date.
+ * cmd/export/firefox.c - `duet export firefox`: call stacks in the Gecko profile format, version
+ * 27, which profiler.firefox.com takes and brings up to date.
  *
- * Tables are rows under a schema of columns.  Each thread has its own: its stacks are numbered anew, a
- * stack being a frame on top of another stack.  Times are milliseconds since the first event.
+ * Tables are rows under a schema of columns.  Each thread has its own: its stacks are numbered
+ * anew, a stack being a frame on top of another stack.  Times are milliseconds since the first
+ * event.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +15,8 @@
 struct firefox {
 	struct out *o;
 	const struct stacks *s;
-	uint32_t *stack_of; /* by node, of the thread in hand: its stack's number plus 1 */
-	uint32_t *frame_of; /* by frame: the same */
+	uint32_t *stack_of;	   /* by node, of the thread in hand: its stack's number plus 1 */
+	uint32_t *frame_of;	   /* by frame: the same */
 	uint32_t *stacks, *frames; /* in their order */
 	uint32_t n_stacks, n_frames;
 	int64_t begin_ns;
@@ -52,7 +53,8 @@ static void add_samples(struct firefox *f, const struct stacks_thread *t)
 {
 	struct out *o = f->o;
 
-	out_literal(o, ",\"samples\":{\"schema\":{\"stack\":0,\"time\":1,\"responsiveness\":2},\"data\":[");
+	out_literal(o, ",\"samples\":{\"schema\":{\"stack\":0,\"time\":1,\"responsiveness\":2},"
+		       "\"data\":[");
 	for (uint32_t i = 0; i < t->n_samples; i++) {
 		uint32_t stack = f->stack_of[t->samples[i].node];
 
@@ -88,8 +90,10 @@ static void add_tables(struct firefox *f)
 		out_u64(o, f->frame_of[n->frame] - 1);
 		out_byte(o, ']');
 	}
-	out_literal(o, "]},\"frameTable\":{\"schema\":{\"location\":0,\"relevantForJS\":1,\"innerWindowID\":2,"
-		       "\"implementation\":3,\"line\":4,\"column\":5,\"category\":6,\"subcategory\":7},\"data\":[");
+	out_literal(o, "]},\"frameTable\":{\"schema\":{\"location\":0,\"relevantForJS\":1,"
+		       "\"innerWindowID\":2,"
+		       "\"implementation\":3,\"line\":4,\"column\":5,\"category\":6,"
+		       "\"subcategory\":7},\"data\":[");
 	for (uint32_t i = 0; i < f->n_frames; i++) {
 		out_room(o);
 		out_bytes(o, i ? ",\n[" : "[", i ? 3 : 1);
@@ -131,12 +135,15 @@ static void add_thread(struct firefox *f, const struct stacks_thread *t)
 	out_json(o, t->name, t->name_size);
 	out_literal(o, ",\"processName\":");
 	out_json(o, process->name, process->name_size);
-	out_literal(o, ",\"processType\":\"default\",\"registerTime\":0,\"unregisterTime\":null,\"pid\":");
+	out_literal(
+		o,
+		",\"processType\":\"default\",\"registerTime\":0,\"unregisterTime\":null,\"pid\":");
 	out_i64(o, t->pid);
 	out_literal(o, ",\"tid\":");
 	out_i64(o, t->tid);
-	out_literal(o, ",\"markers\":{\"schema\":{\"name\":0,\"startTime\":1,\"endTime\":2,\"phase\":3,"
-		       "\"category\":4,\"data\":5},\"data\":[]}");
+	out_literal(
+		o, ",\"markers\":{\"schema\":{\"name\":0,\"startTime\":1,\"endTime\":2,\"phase\":3,"
+		   "\"category\":4,\"data\":5},\"data\":[]}");
 	add_samples(f, t);
 	add_tables(f);
 	out_byte(o, '}');
@@ -150,9 +157,12 @@ static void add_all(struct firefox *f)
 	for (uint32_t i = 0; i < f->s->n_threads; i++)
 		if (f->s->threads[i].n_samples && f->s->threads[i].samples[0].time_ns < f->begin_ns)
 			f->begin_ns = f->s->threads[i].samples[0].time_ns;
-	out_literal(o, "{\"meta\":{\"version\":27,\"interval\":1,\"processType\":0,\"product\":\"duet\",\"stackwalk\":1,"
-		       "\"debug\":0,\"gcpoison\":0,\"asyncstack\":0,\"presymbolicated\":true,\"shutdownTime\":null,"
-		       "\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}],"
+	out_literal(o, "{\"meta\":{\"version\":27,\"interval\":1,\"processType\":0,\"product\":"
+		       "\"duet\",\"stackwalk\":1,"
+		       "\"debug\":0,\"gcpoison\":0,\"asyncstack\":0,\"presymbolicated\":true,"
+		       "\"shutdownTime\":null,"
+		       "\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":["
+		       "\"Other\"]}],"
 		       "\"markerSchema\":[],\"startTime\":");
 	add_ms(o, f->begin_ns);
 	out_literal(o, "},\"libs\":[],\"processes\":[],\"pausedRanges\":[],\"threads\":[");
@@ -179,7 +189,9 @@ int export_firefox(struct export *x, struct diag *d)
 			err = diag_fail(d, -ENOMEM, "no memory for call stacks");
 	}
 	if (!err && x->weight)
-		err = diag_fail(d, -EINVAL, "firefox: its samples weigh the same; take speedscope for --weight");
+		err = diag_fail(
+			d, -EINVAL,
+			"firefox: its samples weigh the same; take speedscope for --weight");
 	if (!err)
 		add_all(&f);
 	free(f.stack_of);

@@ -3,10 +3,10 @@
  * cmd/export/perfetto.c - `duet export perfetto`: packets of Perfetto's trace format.
  *
  * Slices, instants, counters and flows are track events; switches and wake-ups are given as
- * the ftrace events they were, from which Perfetto makes states of threads and CPUs itself.  Times of track
- * events are differences to the packet before, names are told once; so packets have to be read in
- * order, which is what the flags say.  The trace clock (BOOTTIME) is made to show what REALTIME does: times
- * are those of the recording.
+ * the ftrace events they were, from which Perfetto makes states of threads and CPUs itself.  Times
+ * of track events are differences to the packet before, names are told once; so packets have to be
+ * read in order, which is what the flags say.  The trace clock (BOOTTIME) is made to show what
+ * REALTIME does: times are those of the recording.
  *
  * Field numbers: github.com/google/perfetto, protos/perfetto/trace.
  */
@@ -20,25 +20,69 @@
 
 enum { TRACE_PACKET = 1 };
 enum { /* TracePacket */
-	PACKET_FTRACE = 1, PACKET_CLOCKS = 6, PACKET_TIME = 8, PACKET_SEQUENCE = 10, PACKET_EVENT = 11,
-	PACKET_INTERNED = 12, PACKET_FLAGS = 13, PACKET_CLOCK = 58, PACKET_DEFAULTS = 59, PACKET_TRACK = 60,
+       PACKET_FTRACE = 1,
+       PACKET_CLOCKS = 6,
+       PACKET_TIME = 8,
+       PACKET_SEQUENCE = 10,
+       PACKET_EVENT = 11,
+       PACKET_INTERNED = 12,
+       PACKET_FLAGS = 13,
+       PACKET_CLOCK = 58,
+       PACKET_DEFAULTS = 59,
+       PACKET_TRACK = 60,
 };
 enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2, SEQUENCE = 1, SEQUENCE_FTRACE = 2 };
 enum { CLOCKS_CLOCK = 1, CLOCKS_PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIME = 2, CLOCK_IS_DELTA = 3 };
 enum { REALTIME = 1, BOOTTIME = 6, OURS = 64 };
-enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5, TRACK_COUNTER = 8 };
+enum {
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_PROCESS = 3,
+	TRACK_THREAD = 4,
+	TRACK_PARENT = 5,
+	TRACK_COUNTER = 8
+};
 enum { PROCESS_PID = 1, PROCESS_NAME = 6, THREAD_PID = 1, THREAD_TID = 2, THREAD_TEXT = 5 };
 enum { /* TrackEvent */
-	EVENT_CATEGORY = 3, EVENT_NOTE = 4, EVENT_TYPE = 9, EVENT_NAME = 10, EVENT_TRACK = 11, EVENT_TEXT = 23,
-	EVENT_NUMBER = 30, EVENT_FLOW = 47, EVENT_LAST_OF_FLOW = 48,
+       EVENT_CATEGORY = 3,
+       EVENT_NOTE = 4,
+       EVENT_TYPE = 9,
+       EVENT_NAME = 10,
+       EVENT_TRACK = 11,
+       EVENT_TEXT = 23,
+       EVENT_NUMBER = 30,
+       EVENT_FLOW = 47,
+       EVENT_LAST_OF_FLOW = 48,
 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
-enum { NOTE_NAME = 1, NOTE_UINT = 3, NOTE_INT = 4, NOTE_REAL = 5, NOTE_TEXT = 6, NOTE_MEMBER = 11, NOTE_ELEMENT = 12 };
-enum { INTERNED_CATEGORY = 1, INTERNED_EVENT = 2, INTERNED_NOTE = 3, INTERNED_ID = 1, INTERNED_TEXT = 2 };
-enum { BUNDLE_CPU = 1, BUNDLE_EVENT = 2, FTRACE_TIME = 1, FTRACE_PID = 2, FTRACE_SWITCH = 4, FTRACE_WAKEUP = 17,
-       FTRACE_WAKING = 20 };
+enum {
+	NOTE_NAME = 1,
+	NOTE_UINT = 3,
+	NOTE_INT = 4,
+	NOTE_REAL = 5,
+	NOTE_TEXT = 6,
+	NOTE_MEMBER = 11,
+	NOTE_ELEMENT = 12
+};
+enum {
+	INTERNED_CATEGORY = 1,
+	INTERNED_EVENT = 2,
+	INTERNED_NOTE = 3,
+	INTERNED_ID = 1,
+	INTERNED_TEXT = 2
+};
+enum {
+	BUNDLE_CPU = 1,
+	BUNDLE_EVENT = 2,
+	FTRACE_TIME = 1,
+	FTRACE_PID = 2,
+	FTRACE_SWITCH = 4,
+	FTRACE_WAKEUP = 17,
+	FTRACE_WAKING = 20
+};
 enum { CATEGORIES = 3, DEPTH_MAX = 2 * CTF_DEPTH_MAX };
-static const char *const categories[CATEGORIES] = { "other", "app", "kernel" }; /* by enum trace_domain */
+static const char *const categories[CATEGORIES] = { "other", "app",
+						    "kernel" }; /* by enum trace_domain */
 
 enum kind { KIND_PROCESS = 1, KIND_THREAD, KIND_CPU, KIND_COUNTER, KIND_CPUS };
 
@@ -93,13 +137,15 @@ static void begin_text(struct proto *p, uint32_t field, const char *text)
 
 /* ---------------------------------------------------------------- names told once */
 
-static struct interned *place_of(struct interned *places, uint32_t n, const char *text, uint32_t size,
-				 uint32_t field)
+static struct interned *place_of(struct interned *places, uint32_t n, const char *text,
+				 uint32_t size, uint32_t field)
 {
-	uint64_t hash = ((uintptr_t)text ^ (uint64_t)size << 48 ^ (uint64_t)field << 56) * 0x9E3779B97F4A7C15u;
+	uint64_t hash = ((uintptr_t)text ^ (uint64_t)size << 48 ^ (uint64_t)field << 56) *
+			0x9E3779B97F4A7C15u;
 	uint32_t i = (uint32_t)(hash >> 32) & (n - 1);
 
-	while (places[i].text && (places[i].text != text || places[i].size != size || places[i].field != field))
+	while (places[i].text &&
+	       (places[i].text != text || places[i].size != size || places[i].field != field))
 		i = (i + 1) & (n - 1);
 	return &places[i];
 }
@@ -240,7 +286,8 @@ static int report_thread(struct perfetto *p, uint32_t number)
 	size_t track, packet, one;
 	int err;
 
-	if (pass_grow(&p->reported, &p->n_reported, number > process ? number : process, sizeof *p->reported))
+	if (pass_grow(&p->reported, &p->n_reported, number > process ? number : process,
+		      sizeof *p->reported))
 		return -ENOMEM;
 	if (p->reported[number] & 1)
 		return 0;
@@ -297,7 +344,8 @@ static int report_counter(struct perfetto *p, const struct timeline_item *item, 
 	int err;
 
 	*uuid = uuid_of(KIND_COUNTER, place);
-	if (pass_grow(&p->reported_counters, &p->n_reported_counters, place, sizeof *p->reported_counters))
+	if (pass_grow(&p->reported_counters, &p->n_reported_counters, place,
+		      sizeof *p->reported_counters))
 		return -ENOMEM;
 	if (p->reported_counters[place])
 		return 0;
@@ -380,7 +428,8 @@ static void add_fields(struct perfetto *p, const struct trace_event *e)
 /* ---------------------------------------------------------------- events */
 
 /* Times go forward, but for a stream that is itself out of order. */
-static size_t begin_event(struct perfetto *p, int64_t time_ns, uint64_t track, uint32_t type, size_t *event)
+static size_t begin_event(struct perfetto *p, int64_t time_ns, uint64_t track, uint32_t type,
+			  size_t *event)
 {
 	size_t packet = begin_packet(p);
 
@@ -416,7 +465,8 @@ static int put_event(struct perfetto *p, const struct timeline_item *item, uint3
 		return err;
 	packet = begin_event(p, item->time_ns, track, type, &event);
 	if (type != TYPE_END) {
-		proto_uint(&p->p, EVENT_NAME, intern(p, INTERNED_EVENT, item->name, item->name_size));
+		proto_uint(&p->p, EVENT_NAME,
+			   intern(p, INTERNED_EVENT, item->name, item->name_size));
 		proto_uint(&p->p, EVENT_CATEGORY, item->event->stream->source->domain + 1u);
 	}
 	if (item->flow)
@@ -492,7 +542,8 @@ static int put_ftrace(struct perfetto *p, const struct timeline_item *item, uint
 {
 	static const char *const on_switch[] = { "prev_comm", "prev_tid", "prev_prio", "prev_state",
 						 "next_comm", "next_tid", "next_prio", NULL };
-	static const char *const on_waking[] = { "comm", "tid", "prio", "success", "target_cpu", NULL };
+	static const char *const on_waking[] = { "comm",    "tid",	  "prio",
+						 "success", "target_cpu", NULL };
 	size_t packet = begin_packet(p), bundle, event, message;
 	int32_t tid = timeline_thread(&p->timeline, item->thread)->tid;
 
@@ -546,7 +597,8 @@ static int take(void *context, const struct timeline_item *item)
 	return 0;
 }
 
-/* The first item's time is the least: what a recording begins with is known after the first pass. */
+/* The first item's time is the least: what a recording begins with is known after the first pass.
+ */
 static int take_first(void *context, const struct timeline_item *item)
 {
 	struct perfetto *p = context;

@@ -94,7 +94,8 @@ static void put_utf8(struct proto *p, const char *s, size_t n)
 	while (at < end) {
 		size_t size = *at < 0x80 ? 1 : out_utf8_length(at, (size_t)(end - at));
 
-		memcpy(p->bytes + p->size, size ? (const void *)at : "\xef\xbf\xbd", size ? size : 3);
+		memcpy(p->bytes + p->size, size ? (const void *)at : "\xef\xbf\xbd",
+		       size ? size : 3);
 		p->size += size ? size : 3;
 		at += size ? size : 1;
 	}
@@ -126,5 +127,6 @@ void proto_close(struct proto *p, size_t opened)
 	if (p->failed)
 		return;
 	for (int i = 0; i < LENGTH_BYTES; i++, n >>= 7)
-		p->bytes[opened - LENGTH_BYTES + (size_t)i] = (char)((n & 0x7f) | (i < LENGTH_BYTES - 1 ? 0x80 : 0));
+		p->bytes[opened - LENGTH_BYTES + (size_t)i] =
+			(char)((n & 0x7f) | (i < LENGTH_BYTES - 1 ? 0x80 : 0));
 }

@@ -2,8 +2,8 @@
 /*
  * cmd/export/proto.h - messages in the wire format of protocol buffers, put together in memory.
  *
- * A message inside another is opened and closed; its length is written when it is closed, in four bytes
- * kept free for it, which the format allows (a number may be longer than it needs to be).
+ * A message inside another is opened and closed; its length is written when it is closed, in four
+ * bytes kept free for it, which the format allows (a number may be longer than it needs to be).
  */
 #ifndef CMD_EXPORT_PROTO_H
 #define CMD_EXPORT_PROTO_H

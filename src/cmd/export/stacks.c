@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-
 static int on_event(void *context, const struct trace_event *e, const struct thread_identity *w)
 {
 	return stacks_on_event(context, e, w);
@@ -15,7 +14,9 @@ static enum stacks_weight weight_of(const char *name)
 {
 	if (!name)
 		return STACKS_ONE;
-	return !strcmp(name, "time") ? STACKS_TIME : !strcmp(name, "off-cpu") ? STACKS_OFF_CPU : STACKS_FIELD;
+	return !strcmp(name, "time")	  ? STACKS_TIME
+	       : !strcmp(name, "off-cpu") ? STACKS_OFF_CPU
+					  : STACKS_FIELD;
 }
 
 static bool is_ns(const struct export *x)
@@ -40,12 +41,15 @@ int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct
 	if (!err)
 		err = export_each(x, on_event, s, d);
 	if (!err && !s->n_samples && s->n_unweighted)
-		err = diag_fail(d, -ENODATA, "--weight %s: no event with a call stack has such a number\n"
+		err = diag_fail(d, -ENODATA,
+				"--weight %s: no event with a call stack has such a number\n"
 				"  it is the name of a field, time or off-cpu",
 				x->weight);
 	else if (!err && !s->n_samples)
-		err = diag_fail(d, -ENODATA, "no event wanted has a call stack\n"
-				"  `duet record -c callstack` records them with events of applications, -k profile:99 samples them, "
+		err = diag_fail(d, -ENODATA,
+				"no event wanted has a call stack\n"
+				"  `duet record -c callstack` records them with events of "
+				"applications, -k profile:99 samples them, "
 				"-k stack:sched_switch records them with events of the kernel");
 	return err;
 }
@@ -131,7 +135,8 @@ static void add_sample(struct out *o, const struct stacks *s, uint32_t node)
 	out_byte(o, ']');
 }
 
-static void add_profile(struct out *o, const struct stacks *s, const struct stacks_thread *t, const char *unit)
+static void add_profile(struct out *o, const struct stacks *s, const struct stacks_thread *t,
+			const char *unit)
 {
 	char name[64];
 	uint64_t sum = 0;
@@ -164,8 +169,10 @@ static void add_profile(struct out *o, const struct stacks *s, const struct stac
 
 int export_speedscope(struct export *x, struct diag *d)
 {
-	const char *unit = !x->weight ? "none" : is_ns(x) ? "nanoseconds"
-			   : !strcmp(x->weight, "size") ? "bytes" : "none";
+	const char *unit = !x->weight			? "none"
+			   : is_ns(x)			? "nanoseconds"
+			   : !strcmp(x->weight, "size") ? "bytes"
+							: "none";
 	struct stacks s;
 	int err = export_stacks(x, &s, true, d);
 

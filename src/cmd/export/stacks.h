@@ -6,10 +6,12 @@
 #include "analysis/stacks/stack_tree.h"
 #include "cmd/export/export.h"
 
-/* export_stacks - all stacks wanted; there is at least one.  @s is to be freed also after an error. */
+/* export_stacks - all stacks wanted; there is at least one.  @s is to be freed also after an error.
+ */
 int export_stacks(struct export *x, struct stacks *s, bool keeps_samples, struct diag *d);
 
-/* export_path - the nodes from below the root down to @node; at most EXPORT_DEPTH_MAX.  How many. */
+/* export_path - the nodes from below the root down to @node; at most EXPORT_DEPTH_MAX.  How many.
+ */
 enum { EXPORT_DEPTH_MAX = 2048 };
 uint32_t export_path(const struct stacks *s, uint32_t node, uint32_t *path);
 

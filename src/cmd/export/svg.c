@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/export/svg.c - `duet export svg`: a flame graph (B. Gregg, "The Flame Graph", 2016) that needs nothing
- * but a browser, and no script: what a box stands for is its title, shown under the pointer.
+ * cmd/export/svg.c - `duet export svg`: a flame graph (B. Gregg, "The Flame Graph", 2016) that
+ * needs nothing but a browser, and no script: what a box stands for is its title, shown under the
+ * pointer.
  *
  * A box is a function called by the one below it; its width is its share of the weight.  Boxes
  * narrower than a quarter of a pixel are left out.
@@ -26,7 +27,7 @@ struct svg {
 	struct out *o;
 	const struct stacks *s;
 	struct box *boxes; /* by node */
-	uint32_t *order; /* nodes by parent, then name */
+	uint32_t *order;   /* nodes by parent, then name */
 	uint32_t depth;
 };
 
@@ -53,7 +54,8 @@ static void add_text(struct out *o, const char *text, size_t n)
 	}
 }
 
-static void add_format(struct out *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_format(struct out *o, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 static void add_format(struct out *o, const char *format, ...)
 {
@@ -72,7 +74,8 @@ static void add_format(struct out *o, const char *format, ...)
 static int by_parent(const void *a, const void *b, void *context)
 {
 	const struct stacks *s = context;
-	const struct stacks_node *x = &s->nodes[*(const uint32_t *)a], *y = &s->nodes[*(const uint32_t *)b];
+	const struct stacks_node *x = &s->nodes[*(const uint32_t *)a],
+				 *y = &s->nodes[*(const uint32_t *)b];
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
@@ -134,14 +137,18 @@ static void add_weight(struct out *o, uint64_t weight, const char *unit)
 static void add_box(struct svg *v, const struct box *b, const char *name, const char *unit)
 {
 	double y = HEAD + (v->depth - b->depth) * (double)ROW;
-	size_t room = b->width > 2 * INDENT ? (size_t)((b->width - 2 * INDENT) / LETTER) : 0, n = strlen(name);
+	size_t room = b->width > 2 * INDENT ? (size_t)((b->width - 2 * INDENT) / LETTER) : 0,
+	       n = strlen(name);
 
 	add_format(v->o, "<g><title>");
 	add_text(v->o, name, n);
 	add_format(v->o, " (");
 	add_weight(v->o, b->total, unit);
-	add_format(v->o, ", %.2f%%)</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" fill=\"",
-		   v->s->total ? 100.0 * (double)b->total / (double)v->s->total : 0, b->x, y, b->width, ROW - 1);
+	add_format(
+		v->o,
+		", %.2f%%)</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" fill=\"",
+		v->s->total ? 100.0 * (double)b->total / (double)v->s->total : 0, b->x, y, b->width,
+		ROW - 1);
 	add_colour(v->o, name);
 	add_format(v->o, "\"/>");
 	if (room > 2) {
@@ -156,19 +163,23 @@ static void draw(struct svg *v, const char *title, const char *unit)
 {
 	int height = HEAD + (int)(v->depth + 1) * ROW + MARGIN;
 
-	add_format(v->o, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		   "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"100%%\" "
-		   "font-family=\"monospace\" font-size=\"%d\">\n"
-		   "<style>rect{stroke:none} g:hover rect{stroke:#000} text{pointer-events:none}</style>\n"
-		   "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
-		   "<text x=\"%d\" y=\"24\" font-size=\"16\" text-anchor=\"middle\">",
-		   WIDTH, height, FONT, WIDTH, height, WIDTH / 2);
+	add_format(
+		v->o,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"100%%\" "
+		"font-family=\"monospace\" font-size=\"%d\">\n"
+		"<style>rect{stroke:none} g:hover rect{stroke:#000} "
+		"text{pointer-events:none}</style>\n"
+		"<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
+		"<text x=\"%d\" y=\"24\" font-size=\"16\" text-anchor=\"middle\">",
+		WIDTH, height, FONT, WIDTH, height, WIDTH / 2);
 	add_text(v->o, title, strlen(title));
 	add_format(v->o, "</text>\n");
 	add_box(v, &v->boxes[STACKS_ROOT], "all", unit);
 	for (uint32_t i = 0; i + 1 < v->s->n_nodes && !v->o->is_over; i++)
 		if (v->boxes[v->order[i]].width >= 0.25)
-			add_box(v, &v->boxes[v->order[i]], v->s->frames[v->s->nodes[v->order[i]].frame], unit);
+			add_box(v, &v->boxes[v->order[i]],
+				v->s->frames[v->s->nodes[v->order[i]].frame], unit);
 	add_format(v->o, "</svg>\n");
 }
 

@@ -17,15 +17,19 @@ void cmd_channels_begin(struct cmd_channels *c)
 /* The channel of that name, a new one if need be; -1, having said why, if it cannot be. */
 static int find_or_add(const char *verb, struct cmd_channels *c, const char *name, size_t size)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
 	if (!size || size >= ABI_CHANNEL_NAME_BYTES || strspn(name, letters) < size) {
-		cmd_error(verb, "--channel %s: begins with a name of letters, digits, _ - (at most %d), then ':'",
+		cmd_error(verb,
+			  "--channel %s: begins with a name of letters, digits, _ - (at most %d), "
+			  "then ':'",
 			  name, ABI_CHANNEL_NAME_BYTES - 1);
 		return -1;
 	}
 	for (int i = 0; i < c->n; i++)
-		if (strlen(c->at[i].channel.name) == size && !memcmp(c->at[i].channel.name, name, size))
+		if (strlen(c->at[i].channel.name) == size &&
+		    !memcmp(c->at[i].channel.name, name, size))
 			return i;
 	if (c->n == ABI_CHANNELS) {
 		cmd_error(verb, "--channel %s: there are at most %d channels", name, ABI_CHANNELS);
@@ -41,7 +45,8 @@ static bool take_size(const char *verb, struct session_channel *s, const char *v
 
 	if (!cmd_parse_size(verb, value, &bytes))
 		return false;
-	if (bytes < 1u << ABI_CHUNK_SHIFT_MIN || bytes > 1u << ABI_CHUNK_SHIFT_MAX || bytes & (bytes - 1)) {
+	if (bytes < 1u << ABI_CHUNK_SHIFT_MIN || bytes > 1u << ABI_CHUNK_SHIFT_MAX ||
+	    bytes & (bytes - 1)) {
 		cmd_error(verb, "size=%s: a sub-buffer has 4K, 8K, 16K ... 1M", value);
 		return false;
 	}
@@ -78,7 +83,8 @@ static bool take_wait(const char *verb, struct session_channel *s, const char *v
 	return true;
 }
 
-static bool take_key(const char *verb, struct cmd_channels *c, int i, const char *key, const char *value)
+static bool take_key(const char *verb, struct cmd_channels *c, int i, const char *key,
+		     const char *value)
 {
 	struct session_channel *s = &c->at[i].channel;
 
@@ -96,7 +102,8 @@ static bool take_key(const char *verb, struct cmd_channels *c, int i, const char
 		cmd_add_string(&c->patterns[i], value);
 		return true;
 	}
-	cmd_error(verb, "--channel %s: no key \"%s\" (events, size, count, mode, wait, context)", s->name, key);
+	cmd_error(verb, "--channel %s: no key \"%s\" (events, size, count, mode, wait, context)",
+		  s->name, key);
 	return false;
 }
 
@@ -115,7 +122,8 @@ bool cmd_channels_add(const char *verb, struct cmd_channels *c, const char *text
 		if (!*key)
 			continue;
 		if (!value) {
-			cmd_error(verb, "--channel %s: \"%s\" is not KEY=VALUE", c->at[i].channel.name, key);
+			cmd_error(verb, "--channel %s: \"%s\" is not KEY=VALUE",
+				  c->at[i].channel.name, key);
 			return false;
 		}
 		*value++ = 0;
@@ -125,7 +133,8 @@ bool cmd_channels_add(const char *verb, struct cmd_channels *c, const char *text
 	return true; /* patterns point into the copy */
 }
 
-static bool end_channel(const char *verb, struct cmd_channels *c, int i, bool overwrite, uint64_t contexts)
+static bool end_channel(const char *verb, struct cmd_channels *c, int i, bool overwrite,
+			uint64_t contexts)
 {
 	struct session_channel *s = &c->at[i].channel;
 	uint64_t chunk = s->chunk_bytes ? s->chunk_bytes : 64 << 10;
@@ -140,7 +149,8 @@ static bool end_channel(const char *verb, struct cmd_channels *c, int i, bool ov
 	if (c->count[i])
 		s->bytes = c->count[i] * chunk;
 	if (s->flight_recorder && s->block_timeout_us) {
-		cmd_error(verb, "--channel %s: a flight recorder always has room, it never waits", s->name);
+		cmd_error(verb, "--channel %s: a flight recorder always has room, it never waits",
+			  s->name);
 		return false;
 	}
 	if (i && !c->patterns[i].n) {
@@ -152,8 +162,8 @@ static bool end_channel(const char *verb, struct cmd_channels *c, int i, bool ov
 	return true;
 }
 
-bool cmd_channels_end(const char *verb, struct cmd_channels *c, uint64_t buffer_bytes, bool overwrite,
-		      uint64_t contexts)
+bool cmd_channels_end(const char *verb, struct cmd_channels *c, uint64_t buffer_bytes,
+		      bool overwrite, uint64_t contexts)
 {
 	if (buffer_bytes)
 		c->at[0].channel.bytes = buffer_bytes;

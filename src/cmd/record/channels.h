@@ -8,11 +8,15 @@
 #include "cmd/cmd.h"
 #include "collect/recorder.h"
 
-#define CHANNELS_HELP \
-	"      --channel NAME:...    a buffer of its own for some events, so that others cannot crowd them out:\n" \
-	"                        events=PATTERN (repeatable), size= of a sub-buffer (64K), count= of them,\n" \
-	"                        mode=discard|overwrite|block, wait=TIME before a blocked event is lost\n" \
-	"                        (100ms), context=NAME (repeatable).  The channel \"default\" has all others\n"
+#define CHANNELS_HELP                                                                              \
+	"      --channel NAME:...    a buffer of its own for some events, so that others cannot "  \
+	"crowd them out:\n"                                                                        \
+	"                        events=PATTERN (repeatable), size= of a sub-buffer (64K), "       \
+	"count= of them,\n"                                                                        \
+	"                        mode=discard|overwrite|block, wait=TIME before a blocked event "  \
+	"is lost\n"                                                                                \
+	"                        (100ms), context=NAME (repeatable).  The channel \"default\" "    \
+	"has all others\n"
 
 struct cmd_channels {
 	struct recorder_channel at[ABI_CHANNELS]; /* the first is "default" */
@@ -26,10 +30,10 @@ void cmd_channels_begin(struct cmd_channels *c);
 /* Takes one --channel; prints why not and returns false. */
 bool cmd_channels_add(const char *verb, struct cmd_channels *c, const char *text);
 /*
- * After all options.  @buffer_bytes: of the default channel, 0 for not said; @overwrite: the mode of
- * those of which none was said; @contexts: of all.  Prints why not and returns false.
+ * After all options.  @buffer_bytes: of the default channel, 0 for not said; @overwrite: the mode
+ * of those of which none was said; @contexts: of all.  Prints why not and returns false.
  */
-bool cmd_channels_end(const char *verb, struct cmd_channels *c, uint64_t buffer_bytes, bool overwrite,
-		      uint64_t contexts);
+bool cmd_channels_end(const char *verb, struct cmd_channels *c, uint64_t buffer_bytes,
+		      bool overwrite, uint64_t contexts);
 
 #endif

@@ -33,7 +33,8 @@ static int take_rotate(const char *verb, struct trace_chunks_options *o, const c
 	if (!strcmp(text, "request"))
 		return -1;
 	if (!starts_with_digit(text))
-		return cmd_error(verb, "--rotate %s: a size (1G), a time (10min) or \"request\"", text);
+		return cmd_error(verb, "--rotate %s: a size (1G), a time (10min) or \"request\"",
+				 text);
 	return (is_time(text) ? cmd_parse_time(verb, text, &o->rotate_ns)
 			      : cmd_parse_size(verb, text, &o->rotate_bytes))
 		       ? -1
@@ -45,14 +46,18 @@ static int take_keep(const char *verb, struct trace_chunks_options *o, const cha
 	uint64_t n;
 
 	if (!starts_with_digit(text))
-		return cmd_error(verb, "--keep-last %s: a size (20G), a time (7d) or a number of pieces", text);
+		return cmd_error(verb,
+				 "--keep-last %s: a size (20G), a time (7d) or a number of pieces",
+				 text);
 	if (is_time(text))
 		return cmd_parse_time(verb, text, &o->keep_ns) ? -1 : CMD_FAILED;
 	if (!is_number(text))
 		return cmd_parse_size(verb, text, &o->keep_bytes) ? -1 : CMD_FAILED;
 	n = strtoull(text, NULL, 10);
 	if (!n || n > 1000000)
-		return cmd_error(verb, "--keep-last %s: 1 to 1000000 pieces, a size (20G) or a time (7d)", text);
+		return cmd_error(verb,
+				 "--keep-last %s: 1 to 1000000 pieces, a size (20G) or a time (7d)",
+				 text);
 	o->keep_count = (uint32_t)n;
 	return -1;
 }
@@ -64,8 +69,11 @@ int trace_chunks_take_level(const char *verb, const char *text, int *to)
 
 	if (!strncmp(text, "zstd:", 5))
 		level = strtol(text + 5, &end, 10);
-	if ((strcmp(text, "zstd") && !end) || (end && (*end || !text[5])) || level < 1 || level > 19)
-		return cmd_error(verb, "--compress %s: \"zstd\" or \"zstd:LEVEL\" with a level from 1 to 19", text);
+	if ((strcmp(text, "zstd") && !end) || (end && (*end || !text[5])) || level < 1 ||
+	    level > 19)
+		return cmd_error(
+			verb, "--compress %s: \"zstd\" or \"zstd:LEVEL\" with a level from 1 to 19",
+			text);
 	if (!compressed_is_supported())
 		return cmd_error(verb, "--compress: this duet was built without libzstd");
 	*to = (int)level;
@@ -105,16 +113,22 @@ int trace_chunks_check(const char *verb, struct recorder_options *r, struct send
 {
 	struct trace_chunks_options *o = &r->trace_chunks;
 
-	if (s->to) { /* what is compressed then is the link; the sender needs what lies here as it is */
+	if (s->to) { /* what is compressed then is the link; the sender needs what lies here as it
+			is */
 		s->o.pack_level = o->pack_level;
 		o->pack_level = 0;
 	}
 	if (!o->rotate && (o->keep_bytes || o->keep_ns || o->keep_count || o->pack_level))
-		return cmd_error(verb, "--keep-last and --compress are for finished pieces: give --rotate as well");
+		return cmd_error(verb, "--keep-last and --compress are for finished pieces: give "
+				       "--rotate as well");
 	if (!o->rotate && o->sync_trace_chunks && !o->sync_ns)
-		return cmd_error(verb, "--sync rotate is for finished pieces: give --rotate as well, or a time");
+		return cmd_error(
+			verb,
+			"--sync rotate is for finished pieces: give --rotate as well, or a time");
 	if (o->rotate && r->flight_recorder)
-		return cmd_error(verb, "--rotate: a flight recorder writes only when asked: `duet snapshot`");
+		return cmd_error(
+			verb,
+			"--rotate: a flight recorder writes only when asked: `duet snapshot`");
 	/* What is here for the network alone goes when it has arrived. */
 	o->remove_all = o->rotate && s->to && !s->keeps;
 	return 0;
@@ -128,7 +142,8 @@ void trace_chunks_print(const char *verb, const struct recorder_result *r)
 	if (r->trace_chunks)
 		fprintf(stderr, "  pieces        %u", r->trace_chunks);
 	if (t->n_removed)
-		fprintf(stderr, ", %u removed (%s)", t->n_removed, cmd_size_text(t->removed_bytes, a));
+		fprintf(stderr, ", %u removed (%s)", t->n_removed,
+			cmd_size_text(t->removed_bytes, a));
 	if (t->plain_bytes)
 		fprintf(stderr, ", %s compressed to %s", cmd_size_text(t->plain_bytes, a),
 			cmd_size_text(t->compressed_bytes, b));

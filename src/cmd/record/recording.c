@@ -18,7 +18,8 @@
 
 static bool is_session_name(const char *name)
 {
-	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+	size_t n =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
 	return n && !name[n] && n < 64 && *name != '.';
 }
@@ -26,7 +27,8 @@ static bool is_session_name(const char *name)
 bool recording_name(struct recording *a, const char *option, const char *name)
 {
 	if (!is_session_name(name)) {
-		cmd_error(a->verb, "%s%s: a name of letters, digits, . _ - (at most 63)", option, name);
+		cmd_error(a->verb, "%s%s: a name of letters, digits, . _ - (at most 63)", option,
+			  name);
 		return false;
 	}
 	snprintf(a->session, sizeof a->session, "%s", name);
@@ -58,11 +60,12 @@ static int add_kernel_filter(struct recording *a, const char *expression)
 {
 	for (int i = a->last_kernel; i < a->kernel_events.n; i++) {
 		if (*a->kernel_events.at[i] == '!')
-			return cmd_error(a->verb, "-f %s: follows \"%s\", of which nothing is recorded", expression,
-					 a->kernel_events.at[i]);
+			return cmd_error(a->verb,
+					 "-f %s: follows \"%s\", of which nothing is recorded",
+					 expression, a->kernel_events.at[i]);
 		if (a->kernel_filters.at[i])
-			return cmd_error(a->verb, "-f %s: \"%s\" has a filter: join both by &&", expression,
-					 a->kernel_events.at[i]);
+			return cmd_error(a->verb, "-f %s: \"%s\" has a filter: join both by &&",
+					 expression, a->kernel_events.at[i]);
 		a->kernel_filters.at[i] = expression;
 	}
 	return -1;
@@ -71,7 +74,9 @@ static int add_kernel_filter(struct recording *a, const char *expression)
 static int add_uprobe(struct recording *a, const char *text, enum kernel_probe_kind kind)
 {
 	if (kind < KERNEL_KPROBE && !strchr(text, ':'))
-		return cmd_usage(a->verb, kind == KERNEL_USDT ? "--usdt: FILE:PROVIDER:NAME expected" : "-u: FILE:FUNCTION expected");
+		return cmd_usage(a->verb, kind == KERNEL_USDT
+						  ? "--usdt: FILE:PROVIDER:NAME expected"
+						  : "-u: FILE:FUNCTION expected");
 	a->last_kernel = -1;
 	a->last_uprobe = true;
 	a->o.kernel = true;
@@ -85,7 +90,8 @@ static int add_uprobe_filter(struct recording *a, const char *expression)
 	struct kernel_uprobe *u = &a->uprobes[a->n_uprobes - 1];
 
 	if (u->filter)
-		return cmd_error(a->verb, "-f %s: \"%s\" has a filter: join both by &&", expression, u->text);
+		return cmd_error(a->verb, "-f %s: \"%s\" has a filter: join both by &&", expression,
+				 u->text);
 	u->filter = expression;
 	return -1;
 }
@@ -103,8 +109,8 @@ static int add_filter(struct recording *a, const char *expression)
 		add_event(a, "*");
 	e = &a->events[a->n_events - 1];
 	if (*e->pattern == '!')
-		return cmd_error(a->verb, "-f %s: follows \"%s\", of which nothing is recorded", expression,
-				 e->pattern);
+		return cmd_error(a->verb, "-f %s: follows \"%s\", of which nothing is recorded",
+				 expression, e->pattern);
 	if (e->filter)
 		return cmd_error(a->verb, "-f %s: \"%s\" has a filter: join both by &&", expression,
 				 e->pattern);
@@ -114,7 +120,9 @@ static int add_filter(struct recording *a, const char *expression)
 
 void recording_begin(struct recording *a, const char *verb)
 {
-	*a = (struct recording){ .verb = verb, .last_kernel = -1, .o = { .kernel_backend = KERNEL_BACKEND_AUTO } };
+	*a = (struct recording){ .verb = verb,
+				 .last_kernel = -1,
+				 .o = { .kernel_backend = KERNEL_BACKEND_AUTO } };
 	cmd_channels_begin(&a->channels);
 	send_begin(&a->send);
 	opterr = 0;
@@ -175,7 +183,8 @@ static int add_kernel_buffer(struct recording *a, const char *size)
 
 bool recording_backend(const char *verb, const char *name, uint32_t *backend)
 {
-	static const char *const names[] = { [KERNEL_BACKEND_AUTO] = "auto", [KERNEL_BACKEND_FTRACE] = "ftrace",
+	static const char *const names[] = { [KERNEL_BACKEND_AUTO] = "auto",
+					     [KERNEL_BACKEND_FTRACE] = "ftrace",
 					     [KERNEL_BACKEND_BPF] = "bpf" };
 
 	for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -191,7 +200,9 @@ static int add_kernel_contexts(struct recording *a, const char *names)
 {
 	struct diag d = { "" };
 
-	return kernel_contexts_parse(names, &a->o.kernel_contexts, &d) ? cmd_error(a->verb, "--kernel-context: %s", d.text) : -1;
+	return kernel_contexts_parse(names, &a->o.kernel_contexts, &d)
+		       ? cmd_error(a->verb, "--kernel-context: %s", d.text)
+		       : -1;
 }
 
 static int take_capture(struct recording *a, const char *size)
@@ -201,8 +212,9 @@ static int take_capture(struct recording *a, const char *size)
 	if (strcmp(size, "names") != 0 && !cmd_parse_size(a->verb, size, &bytes))
 		return CMD_FAILED;
 	if (bytes > KERNEL_CAPTURE_BUFFER_MAX || (!bytes && strcmp(size, "names") != 0))
-		return cmd_error(a->verb, "--capture %s: it may be names, or 1 to %d bytes of each buffer", size,
-				 KERNEL_CAPTURE_BUFFER_MAX);
+		return cmd_error(a->verb,
+				 "--capture %s: it may be names, or 1 to %d bytes of each buffer",
+				 size, KERNEL_CAPTURE_BUFFER_MAX);
 	a->o.capture_bytes = (uint32_t)bytes;
 	return -1;
 }
@@ -239,7 +251,8 @@ static int take_graph_depth(struct recording *a, const char *text)
 	unsigned long depth = strtoul(text, &end, 10);
 
 	if (*text < '0' || *text > '9' || *end || !depth || depth > KERNEL_GRAPH_DEPTH_MAX)
-		return cmd_error(a->verb, "--graph-depth %s: 1 to %d levels", text, KERNEL_GRAPH_DEPTH_MAX);
+		return cmd_error(a->verb, "--graph-depth %s: 1 to %d levels", text,
+				 KERNEL_GRAPH_DEPTH_MAX);
 	a->o.graph.depth = (uint32_t)depth;
 	return -1;
 }
@@ -340,7 +353,8 @@ static int check_tenants(const struct recording *a)
 	if (!a->o.all_users && !a->o.containers)
 		return 0;
 	if (a->o.command || a->pids.n)
-		return cmd_error(a->verb, "%s: it is for all programs, not for a command or -p", option);
+		return cmd_error(a->verb, "%s: it is for all programs, not for a command or -p",
+				 option);
 	if (geteuid())
 		return cmd_error(a->verb, "%s: only root may", option);
 	return 0;
@@ -378,17 +392,23 @@ int recording_resolve(struct recording *a)
 	a->o.cgroups = a->cgroups.at;
 	a->o.n_cgroups = a->cgroups.n;
 	if (a->cgroups.n && (a->o.command || a->pids.n))
-		return cmd_error(a->verb, "--cgroup: without a command and -p; whose events are to be recorded is in the cgroup");
+		return cmd_error(a->verb, "--cgroup: without a command and -p; whose events are to "
+					  "be recorded is in the cgroup");
 	a->o.pids = a->pids.at;
 	a->o.n_pids = a->pids.n;
 	if (!a->graph.n && (a->o.graph.over_ns || a->o.graph.depth))
-		return cmd_error(a->verb, "--graph-over and --graph-depth are about --graph FUNCTIONS");
+		return cmd_error(a->verb,
+				 "--graph-over and --graph-depth are about --graph FUNCTIONS");
 	if (!a->graph.n && !a->kernel_events.n && a->o.graph.has_arguments)
-		return cmd_error(a->verb, "--graph-args is about --graph FUNCTIONS and -k function:FUNCTIONS");
+		return cmd_error(
+			a->verb,
+			"--graph-args is about --graph FUNCTIONS and -k function:FUNCTIONS");
 	a->o.library = cmd_find_library("libduet.so.0", a->library, sizeof a->library);
-	if (!cmd_channels_end(a->verb, &a->channels, a->buffer_bytes, a->o.flight_recorder, a->contexts))
+	if (!cmd_channels_end(a->verb, &a->channels, a->buffer_bytes, a->o.flight_recorder,
+			      a->contexts))
 		return CMD_FAILED;
-	if (check_tenants(a) || send_check(a->verb, &a->send) || trace_chunks_check(a->verb, &a->o, &a->send))
+	if (check_tenants(a) || send_check(a->verb, &a->send) ||
+	    trace_chunks_check(a->verb, &a->o, &a->send))
 		return CMD_FAILED;
 	return 0;
 }
@@ -396,12 +416,12 @@ int recording_resolve(struct recording *a)
 static void print_summary(const struct recording *a, const struct recorder_result *result)
 {
 	struct recording_summary r = { .verb = a->verb,
-			      .path = a->o.path,
-			      .n_channels = a->channels.n,
-			      .wants_kernel = a->o.kernel,
-			      .is_verbose = a->verbose,
-			      .is_gone = a->o.leaves,
-			      .result = *result };
+				       .path = a->o.path,
+				       .n_channels = a->channels.n,
+				       .wants_kernel = a->o.kernel,
+				       .is_verbose = a->verbose,
+				       .is_gone = a->o.leaves,
+				       .result = *result };
 
 	for (int i = 0; i < a->channels.n; i++)
 		r.channels[i] = a->channels.at[i].channel.name;
@@ -422,7 +442,8 @@ int recording_run(struct recording *a)
 	int err, end_err, sent;
 
 	if (a->o.kernel_contexts && !a->o.kernel)
-		return cmd_error(a->verb, "--kernel-context is about kernel events: -k chooses some");
+		return cmd_error(a->verb,
+				 "--kernel-context is about kernel events: -k chooses some");
 	if (send_start(a->verb, &a->send, a->o.path, a->session))
 		return CMD_FAILED;
 	if (a->send.to)
@@ -453,7 +474,8 @@ int recording_run(struct recording *a)
 		print_summary(a, &result);
 	sent = send_finish(a->verb, &a->send, a->quiet);
 	stopping_answer(&result.stopping, &a->o, &result,
-			sent && !*end.text ? "not all of it was sent: `duet send` goes on" : end.text);
+			sent && !*end.text ? "not all of it was sent: `duet send` goes on"
+					   : end.text);
 	if (result.trouble.text[0] && strcmp(result.trouble.text, end.text) != 0)
 		cmd_error(a->verb, "%s", result.trouble.text);
 	if (end_err)

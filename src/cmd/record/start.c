@@ -2,9 +2,9 @@
 /*
  * cmd/record/start.c - duet start: a session in the background.
  *
- * What goes on there is duet collect: a keeper and a worker of their own for each session, so that one
- * that ends or fails does not touch the others (docs/design/sessions.md).  We wait until it records, or
- * has said why it does not.
+ * What goes on there is duet collect: a keeper and a worker of their own for each session, so that
+ * one that ends or fails does not touch the others (docs/design/sessions.md).  We wait until it
+ * records, or has said why it does not.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,37 +19,45 @@
 
 static const char help[] =
 	"usage: duet start [NAME] [OPTIONS]\n\n"
-	"Records in the background, as session NAME (default: \"default\"), until `duet stop`: all programs of\n"
-	"this user, those that run and those that start.  Returns when it records.  Several sessions run side\n"
-	"by side; `duet status` shows them, `duet enable` and `duet disable` change what they record.\n\n"
+	"Records in the background, as session NAME (default: \"default\"), until `duet stop`: all "
+	"programs of\n"
+	"this user, those that run and those that start.  Returns when it records.  Several "
+	"sessions run side\n"
+	"by side; `duet status` shows them, `duet enable` and `duet disable` change what they "
+	"record.\n\n"
 	"  -o, --output DIR      where to; new or empty (default: ./duet-DATE-TIME)\n"
-	"  -e, --event PATTERN   application events: a glob on \"channel:name\", a channel, or a name;\n"
-	"                        \"!PATTERN\" excludes (default: all; -e '!*': none until `duet enable`)\n"
-	"  -f, --filter EXPR     of the events of the -e before it, only those for which EXPR holds\n"
-	"      --level LEVEL     of the events of the -e before it, only those as important as this: emerg ..\n"
-	"                        err, warning, notice, info, debug\n"
-	WHOM_HELP
-	"  -k, --kernel PATTERN  kernel events (duet list -k), or a set: sched syscalls irq ...; of the whole\n"
-	"                        machine, or of the processes of -p (default: none)\n"
-	RECORDING_UPROBES_HELP
-	"      --overwrite       flight recorder: keep the newest events in memory; `duet snapshot` and the\n"
+	"  -e, --event PATTERN   application events: a glob on \"channel:name\", a channel, or a "
+	"name;\n"
+	"                        \"!PATTERN\" excludes (default: all; -e '!*': none until `duet "
+	"enable`)\n"
+	"  -f, --filter EXPR     of the events of the -e before it, only those for which EXPR "
+	"holds\n"
+	"      --level LEVEL     of the events of the -e before it, only those as important as "
+	"this: emerg ..\n"
+	"                        err, warning, notice, info, debug\n" WHOM_HELP
+	"  -k, --kernel PATTERN  kernel events (duet list -k), or a set: sched syscalls irq ...; "
+	"of the whole\n"
+	"                        machine, or of the processes of -p (default: "
+	"none)\n" RECORDING_UPROBES_HELP "      --overwrite       flight recorder: keep the newest "
+	"events in memory; `duet snapshot` and the\n"
 	"                        end write them\n"
-	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins with 64M;\n"
+	"  -b, --buffer SIZE     memory for application events, at most (default: 256M, begins "
+	"with 64M;\n"
 	"                        with --overwrite 64M)\n"
 	"      --kernel-buffer SIZE  memory for kernel events, of each CPU (default: 16M)\n"
-	"      --kernel-backend NAME auto (default): bpf, which is cheaper and has file names, where it can be had,\n"
-	"                        else ftrace; ftrace; bpf: fail without\n"
-	RECORDING_KERNEL_CONTEXT_HELP
-	"      --capture BYTES       by bpf, also so many bytes of what system calls read and write, and structures\n"
-	CHANNELS_HELP
-	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet trigger --help)\n"
-	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... (duet(1))\n"
+	"      --kernel-backend NAME auto (default): bpf, which is cheaper and has file names, "
+	"where it can be had,\n"
+	"                        else ftrace; ftrace; bpf: fail "
+	"without\n" RECORDING_KERNEL_CONTEXT_HELP
+	"      --capture BYTES       by bpf, also so many bytes of what system calls read and "
+	"write, and structures\n" CHANNELS_HELP
+	"      --trigger TEXT    'CONDITION -> ACTION': what it does by itself, and when (duet "
+	"trigger --help)\n"
+	"  -c, --context NAMES   record with each event: ip, callstack, procname, ppid, ... "
+	"(duet(1))\n"
 	"      --clock CLOCK     tsc, or mono where programs cannot read it: emulated ones\n"
-	"  -p, --pid PID         record this process\n"
-	TRACE_CHUNKS_HELP
-	RECORDING_TENANTS_HELP
-	SEND_HELP
-	"  -q, --quiet           say nothing if all went well\n\n"
+	"  -p, --pid PID         record this process\n" TRACE_CHUNKS_HELP RECORDING_TENANTS_HELP
+		SEND_HELP "  -q, --quiet           say nothing if all went well\n\n"
 	"  duet start -e 'shop:*'            then: duet status; duet stop\n"
 	"  duet start crash --overwrite      a flight recorder beside it; duet snapshot -s crash\n";
 
@@ -128,7 +136,8 @@ static bool pass_message(int messages)
 /* Until it records (true) or has ended. */
 static bool wait_until_ready(int socket, int messages)
 {
-	struct pollfd p[] = { { .fd = messages, .events = POLLIN }, { .fd = socket, .events = POLLIN } };
+	struct pollfd p[] = { { .fd = messages, .events = POLLIN },
+			      { .fd = socket, .events = POLLIN } };
 	char ready;
 
 	for (;;) {
@@ -160,7 +169,8 @@ static int start(struct recording *a)
 	int sockets[2], messages[2];
 	pid_t session;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) || pipe2(messages, O_CLOEXEC))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) ||
+	    pipe2(messages, O_CLOEXEC))
 		return cmd_error("start", "no file descriptors: %s", strerror(errno));
 	fflush(NULL);
 	session = fork();
@@ -188,7 +198,8 @@ static int make_path_whole(struct recording *a, char whole[PATH_MAX])
 	if (*a->o.path == '/')
 		return 0;
 	if (!getcwd(here, sizeof here) ||
-	    snprintf(whole, PATH_MAX, "%s/%s", strcmp(here, "/") ? here : "", a->o.path) >= PATH_MAX)
+	    snprintf(whole, PATH_MAX, "%s/%s", strcmp(here, "/") ? here : "", a->o.path) >=
+		    PATH_MAX)
 		return cmd_error(a->verb, "%s: the path is too long", a->o.path);
 	a->o.path = whole;
 	return 0;

@@ -26,7 +26,8 @@ static void print_missing(const struct recorder_result *r, const char *hint)
 	char size[32];
 
 	if (r->app_unwritten)
-		fprintf(stderr, ", %s of events NOT WRITTEN", cmd_size_text(r->app_unwritten, size));
+		fprintf(stderr, ", %s of events NOT WRITTEN",
+			cmd_size_text(r->app_unwritten, size));
 	if (r->app_unwritten && !r->app_lost)
 		fputc('\n', stderr);
 	else
@@ -43,7 +44,7 @@ static void print_names(const struct summary *s, enum trace_domain domain)
 		if (s->events[i].domain == domain) {
 			if (shown < 6)
 				fprintf(stderr, "%s%.60s %llu", shown ? ", " : "                ",
-				       s->events[i].name, (unsigned long long)s->events[i].n);
+					s->events[i].name, (unsigned long long)s->events[i].n);
 			n += shown++ >= 6;
 		}
 	if (n)
@@ -71,14 +72,17 @@ static void print_channels_lost(const struct recording_summary *a, const struct 
 				(unsigned long long)r->channel_lost[i], a->channels[i]);
 }
 
-static void print_kernel_recorder(const struct recording_summary *a, const struct recorder_result *r)
+static void print_kernel_recorder(const struct recording_summary *a,
+				  const struct recorder_result *r)
 {
 	if (!a->is_verbose)
 		return;
 	if (!strcmp(r->kernel_recorder, "bpf"))
-		fprintf(stderr, "                by BPF programs, and by ftrace what these do not record\n");
+		fprintf(stderr, "                by BPF programs, and by ftrace what these do not "
+				"record\n");
 	else
-		fprintf(stderr, "                by ftrace%s%s\n", r->kernel_no_bpf.text[0] ? ": " : "", r->kernel_no_bpf.text);
+		fprintf(stderr, "                by ftrace%s%s\n",
+			r->kernel_no_bpf.text[0] ? ": " : "", r->kernel_no_bpf.text);
 }
 
 static void print_sources(const struct recording_summary *a, const struct recorder_result *r,
@@ -87,15 +91,16 @@ static void print_sources(const struct recording_summary *a, const struct record
 	char size[32];
 
 	fprintf(stderr, "  applications  %llu event%s from %u program%s, %s",
-	       (unsigned long long)count_domain(s, TRACE_UST), plural(count_domain(s, TRACE_UST)),
-	       r->programs, plural(r->programs), cmd_size_text(r->app_bytes, size));
+		(unsigned long long)count_domain(s, TRACE_UST), plural(count_domain(s, TRACE_UST)),
+		r->programs, plural(r->programs), cmd_size_text(r->app_bytes, size));
 	print_missing(r, "more memory: -b 256M, or fewer events: -e");
 	print_channels_lost(a, r);
 	print_names(s, TRACE_UST);
 	if (r->kernel_recorded) {
 		fprintf(stderr, "  kernel        %llu event%s, %s",
-		       (unsigned long long)count_domain(s, TRACE_KERNEL),
-		       plural(count_domain(s, TRACE_KERNEL)), cmd_size_text(r->kernel_bytes, size));
+			(unsigned long long)count_domain(s, TRACE_KERNEL),
+			plural(count_domain(s, TRACE_KERNEL)),
+			cmd_size_text(r->kernel_bytes, size));
 		print_lost(r->kernel_lost, "fewer events: -k");
 		print_kernel_recorder(a, r);
 		print_names(s, TRACE_KERNEL);
@@ -107,25 +112,28 @@ static void print_sources(const struct recording_summary *a, const struct record
 static void print_incarnations(const struct recorder_result *r)
 {
 	if (r->n_incarnations > 1)
-		fprintf(stderr, "  the collector was killed %u time%s; another one went on each time\n",
+		fprintf(stderr,
+			"  the collector was killed %u time%s; another one went on each time\n",
 			r->n_incarnations - 1, plural(r->n_incarnations - 1));
 }
 
-/* What was recorded goes away as it is sent, or has gone on for weeks: what the recorder counted, not what
- * lies here. */
+/* What was recorded goes away as it is sent, or has gone on for weeks: what the recorder counted,
+ * not what lies here. */
 static void print_counts(const struct recording_summary *a, const struct recorder_result *r)
 {
 	char size[32];
 
-	fprintf(stderr, "\n%s: %.3f s\n  applications  %u program%s, %s", a->path, (double)r->duration_ns / 1e9,
-		r->programs, plural(r->programs), cmd_size_text(r->app_bytes, size));
+	fprintf(stderr, "\n%s: %.3f s\n  applications  %u program%s, %s", a->path,
+		(double)r->duration_ns / 1e9, r->programs, plural(r->programs),
+		cmd_size_text(r->app_bytes, size));
 	print_missing(r, a->is_gone ? "a faster link, more memory: -b, or fewer events: -e"
 				    : "more memory: -b 256M, or fewer events: -e");
 	print_channels_lost(a, r);
 	if (r->kernel_recorded) {
-		fprintf(stderr, "  kernel        %llu events, %s", (unsigned long long)r->kernel_events,
-			cmd_size_text(r->kernel_bytes, size));
-		print_lost(r->kernel_lost, a->is_gone ? "a faster link, or fewer events: -k" : "fewer events: -k");
+		fprintf(stderr, "  kernel        %llu events, %s",
+			(unsigned long long)r->kernel_events, cmd_size_text(r->kernel_bytes, size));
+		print_lost(r->kernel_lost,
+			   a->is_gone ? "a faster link, or fewer events: -k" : "fewer events: -k");
 		print_kernel_recorder(a, r);
 	}
 	trace_chunks_print(a->verb, r);
@@ -147,16 +155,17 @@ void summary_print(const struct recording_summary *a)
 		return;
 	}
 	fprintf(stderr, "\n%s: %.3f s, %s\n", a->path, (double)r->duration_ns / 1e9,
-	       cmd_size_text(r->app_bytes + r->kernel_bytes, size));
+		cmd_size_text(r->app_bytes + r->kernel_bytes, size));
 	print_sources(a, r, &s);
 	print_incarnations(r);
-	fprintf(stderr, "\nNext: duet view %s | less          all of it, merged by time\n"
-	       "      duet view -e 'PATTERN' %s    some events of it\n"
-	       "%s%s%s"
-	       "      babeltrace2 %s               it is CTF: other tools read it too\n",
-	       a->path, a->path, r->kernel_recorded ? "      duet report syscalls " : "",
-	       r->kernel_recorded ? a->path : "",
-	       r->kernel_recorded ? "      how long its system calls took\n" : "", a->path);
+	fprintf(stderr,
+		"\nNext: duet view %s | less          all of it, merged by time\n"
+		"      duet view -e 'PATTERN' %s    some events of it\n"
+		"%s%s%s"
+		"      babeltrace2 %s               it is CTF: other tools read it too\n",
+		a->path, a->path, r->kernel_recorded ? "      duet report syscalls " : "",
+		r->kernel_recorded ? a->path : "",
+		r->kernel_recorded ? "      how long its system calls took\n" : "", a->path);
 	summary_fini(&s);
 	trace_close(t);
 }

@@ -11,7 +11,7 @@ struct recording_summary {
 	int n_channels;
 	bool wants_kernel;
 	bool is_verbose; /* say what recorded the kernel, too */
-	bool is_gone; /* sent to another host: nothing is left to look at */
+	bool is_gone;	 /* sent to another host: nothing is left to look at */
 	struct recorder_result result;
 };
 

@@ -24,7 +24,8 @@ static void give_back(const struct following *f, const struct trace *t)
 		const char *path = trace_stream(t, i)->path;
 
 		for (int k = 0; k < f->n; k++)
-			if (!strncmp(path, replica_path(f->replica[k]), strlen(replica_path(f->replica[k]))))
+			if (!strncmp(path, replica_path(f->replica[k]),
+				     strlen(replica_path(f->replica[k]))))
 				replica_read(f->replica[k], i, path, trace_read_bytes(t, i));
 	}
 }
@@ -37,7 +38,8 @@ static int report_link(struct following *f, int i, struct diag *d)
 	if (now == REPLICA_FAILED)
 		return -1;
 	if (now == REPLICA_CUT && before != REPLICA_CUT)
-		fprintf(stderr, "duet live: %s: the link is cut: %s; it is made again\n", replica_name(f->replica[i]), d->text);
+		fprintf(stderr, "duet live: %s: the link is cut: %s; it is made again\n",
+			replica_name(f->replica[i]), d->text);
 	else if (now != REPLICA_CUT && before == REPLICA_CUT)
 		fprintf(stderr, "duet live: %s: goes on\n", replica_name(f->replica[i]));
 	f->reported[i] = now;
@@ -73,7 +75,9 @@ static int open_all(struct following *f, struct replica_options *o, char *const 
 
 int live_at(struct live_at *at, char *const *names, int n, bool begin, int argc, char **argv)
 {
-	struct replica_options o = { .keys = at->keys.o.keys, .from_begin = begin, .most_bytes = at->most_bytes };
+	struct replica_options o = { .keys = at->keys.o.keys,
+				     .from_begin = begin,
+				     .most_bytes = at->most_bytes };
 	struct following f = { .n = 0 };
 	const struct view_beside beside = { turn, &f };
 	const char *paths[MIRRORS_MAX];

@@ -18,7 +18,8 @@ enum { TICK_MS = 500 };
 /* It ends by itself when nothing grows any more and nobody looks any more. */
 static void run(struct live_server *s, int signals)
 {
-	struct pollfd p[2] = { { .fd = live_fd(s), .events = POLLIN }, { .fd = signals, .events = POLLIN } };
+	struct pollfd p[2] = { { .fd = live_fd(s), .events = POLLIN },
+			       { .fd = signals, .events = POLLIN } };
 	bool was_growing = false, had_viewers = false;
 	struct live_counts c;
 
@@ -30,12 +31,17 @@ static void run(struct live_server *s, int signals)
 		had_viewers |= c.viewers > 0;
 	} while (!p[1].revents && (c.growing || c.viewers || !(was_growing || had_viewers)));
 	if (c.late)
-		cmd_error("live", "%" PRIu64 " packets were written too late to be shown in order: they were left out", c.late);
+		cmd_error("live",
+			  "%" PRIu64
+			  " packets were written too late to be shown in order: they were left out",
+			  c.late);
 }
 
 int live_serve(const char *const *paths, int n, const char *address, bool anywhere, bool begin)
 {
-	struct live_options o = { .roots = paths, .n_roots = n, .anywhere = anywhere, .from_begin = begin };
+	struct live_options o = {
+		.roots = paths, .n_roots = n, .anywhere = anywhere, .from_begin = begin
+	};
 	struct diag d = { "" };
 	struct live_server *s;
 	sigset_t mask;
@@ -52,7 +58,8 @@ int live_serve(const char *const *paths, int n, const char *address, bool anywhe
 	sigaddset(&mask, SIGTERM);
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	signals = signalfd(-1, &mask, SFD_CLOEXEC);
-	printf("listens on port %d: babeltrace2 -i lttng-live net://localhost:%d\n", live_port(s), live_port(s));
+	printf("listens on port %d: babeltrace2 -i lttng-live net://localhost:%d\n", live_port(s),
+	       live_port(s));
 	fflush(stdout);
 	if (signals >= 0) {
 		run(s, signals);

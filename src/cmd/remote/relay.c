@@ -22,13 +22,17 @@ struct log {
 
 static const char help[] =
 	"usage: duet relay [OPTIONS]\n\n"
-	"Receives what `duet record --to`, `duet collect --to` and `duet send` send, of many hosts at once,\n"
-	"until Ctrl-C.  Each recording lies in OUTPUT/HOST/SESSION-DATE and can be read while it grows.\n\n"
+	"Receives what `duet record --to`, `duet collect --to` and `duet send` send, of many hosts "
+	"at once,\n"
+	"until Ctrl-C.  Each recording lies in OUTPUT/HOST/SESSION-DATE and can be read while it "
+	"grows.\n\n"
 	"  -o, --output DIR      where to (default: .)\n"
-	"  -l, --listen [HOST][:PORT]  addresses of this machine to listen on (default: all, port " PLACE_PORT ";\n"
+	"  -l, --listen [HOST][:PORT]  addresses of this machine to listen on (default: all, "
+	"port " PLACE_PORT ";\n"
 	"                        with --plain 127.0.0.1)\n" SEND_KEY_HELP
 	"      --max-size SIZE   of one recording; what is larger is refused (default: no limit)\n"
-	"      --keep-last WHAT  of what is finished, pieces and recordings of all hosts together, keep the newest\n"
+	"      --keep-last WHAT  of what is finished, pieces and recordings of all hosts together, "
+	"keep the newest\n"
 	"                        only: SIZE (200G), TIME (7d) or a number\n"
 	"      --watch           who has the key may, with duet live, follow what is received\n"
 	"  -q, --quiet           do not tell who comes and goes\n\n"
@@ -38,7 +42,8 @@ static const char help[] =
 
 enum { MAX_SIZE = 256, WATCH, HELP };
 
-/* Whether a short line can be written without waiting: nobody who does not read what is told stops the relay. */
+/* Whether a short line can be written without waiting: nobody who does not read what is told stops
+ * the relay. */
 static bool can_report(void)
 {
 	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
@@ -49,7 +54,8 @@ static bool can_report(void)
 /* One line an event, for a log.  Texts from the network are without control characters. */
 static void report(void *context, enum relay_news what, const char *who, const char *text)
 {
-	static const char *const words[] = { "begins", "goes on", "is complete", "left", "refused", "follows" };
+	static const char *const words[] = { "begins", "goes on", "is complete",
+					     "left",   "refused", "follows" };
 	struct log *l = context;
 
 	if (l->is_quiet)
@@ -97,13 +103,16 @@ int cmd_relay(int argc, char **argv)
 						 { "output", required_argument, NULL, 'o' },
 						 { "listen", required_argument, NULL, 'l' },
 						 { "max-size", required_argument, NULL, MAX_SIZE },
-						 { "keep-last", required_argument, NULL, TRACE_CHUNKS_KEEP },
+						 { "keep-last", required_argument, NULL,
+						   TRACE_CHUNKS_KEEP },
 						 { "watch", no_argument, NULL, WATCH },
 						 { "quiet", no_argument, NULL, 'q' },
 						 { "help", no_argument, NULL, HELP },
 						 { NULL, 0, NULL, 0 } };
 	struct log log = { .retention = RETENTION_NONE };
-	struct relay_options o = { .output = ".", .news = report, .tick = look_after_old, .context = &log };
+	struct relay_options o = {
+		.output = ".", .news = report, .tick = look_after_old, .context = &log
+	};
 	const char *listen = ":" PLACE_PORT;
 	struct diag d = { "" };
 	struct send s;
@@ -130,7 +139,8 @@ int cmd_relay(int argc, char **argv)
 		else
 			status = send_take("relay", &s, c);
 		if (status == -2)
-			return cmd_usage("relay", c == ':' ? "an option lacks its value" : "no such option");
+			return cmd_usage("relay",
+					 c == ':' ? "an option lacks its value" : "no such option");
 		if (status >= 0)
 			return status;
 	}

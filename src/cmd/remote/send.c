@@ -23,7 +23,8 @@ enum { REMOVE = 256, COMPRESS, HELP, FIRST_ANSWER_MS = 3000 };
 
 static const char help[] =
 	"usage: duet send [OPTIONS] DIR HOST[:PORT]\n\n"
-	"Sends a recording to a relay (duet relay): one that was made here, or what a `duet record --to`\n"
+	"Sends a recording to a relay (duet relay): one that was made here, or what a `duet record "
+	"--to`\n"
 	"could not send.  What the relay has already is not sent again.\n\n" SEND_KEY_HELP
 	"      --compress zstd[:LEVEL]  what the link carries; level 1 (default) to 19\n"
 	"      --remove          then remove it here\n"
@@ -32,7 +33,9 @@ static const char help[] =
 
 void send_begin(struct send *s)
 {
-	*s = (struct send){ .spool_bytes = SPOOL_BYTES, .o.timeout_ns = BLOCK_TIMEOUT_NS, .sender.control = -1 };
+	*s = (struct send){ .spool_bytes = SPOOL_BYTES,
+			    .o.timeout_ns = BLOCK_TIMEOUT_NS,
+			    .sender.control = -1 };
 }
 
 int send_take(const char *verb, struct send *s, int c)
@@ -59,7 +62,9 @@ int send_take(const char *verb, struct send *s, int c)
 	case SEND_SPOOL:
 		if (!cmd_parse_size(verb, optarg, &s->spool_bytes))
 			return CMD_FAILED;
-		return s->spool_bytes < SPOOL_LEAST ? cmd_error(verb, "--spool %s: at least 1M", optarg) : -1;
+		return s->spool_bytes < SPOOL_LEAST
+			       ? cmd_error(verb, "--spool %s: at least 1M", optarg)
+			       : -1;
 	case SEND_KEEP:
 		s->keeps = true;
 		return -1;
@@ -92,7 +97,8 @@ int send_start(const char *verb, struct send *s, const char *path, const char *s
 	s->o.path = path;
 	s->o.session = session;
 	s->o.frees = !s->keeps;
-	return sender_fork(&s->sender, &s->o, s->spool_bytes, &d) ? cmd_error(verb, "%s", d.text) : 0;
+	return sender_fork(&s->sender, &s->o, s->spool_bytes, &d) ? cmd_error(verb, "%s", d.text)
+								  : 0;
 }
 
 int send_follow(const char *verb, struct send *s)
@@ -106,8 +112,12 @@ int send_follow(const char *verb, struct send *s)
 		return cmd_error(verb, "%s", d.text);
 	}
 	if (load_acquire(&s->sender.status->state) == SENDER_WAITS)
-		fprintf(stderr, "duet %s: %s\n  recording into %s meanwhile; it is sent when the relay answers\n",
-			verb, *s->sender.status->text ? s->sender.status->text : "the relay does not answer yet",
+		fprintf(stderr,
+			"duet %s: %s\n  recording into %s meanwhile; it is sent when the relay "
+			"answers\n",
+			verb,
+			*s->sender.status->text ? s->sender.status->text
+						: "the relay does not answer yet",
 			s->o.path);
 	return 0;
 }
@@ -116,7 +126,8 @@ static void print_sent(const char *verb, const struct send *s, const struct send
 {
 	char size[32], link[32];
 
-	fprintf(stderr, "duet %s: %s sent to %s: %s", verb, cmd_size_text(st->acknowledged, size), s->to, st->path);
+	fprintf(stderr, "duet %s: %s sent to %s: %s", verb, cmd_size_text(st->acknowledged, size),
+		s->to, st->path);
 	if (st->carried_bytes < st->read_bytes)
 		fprintf(stderr, ", as %s", cmd_size_text(st->carried_bytes, link));
 	else if (s->o.pack_level && st->version == 1)
@@ -124,11 +135,12 @@ static void print_sent(const char *verb, const struct send *s, const struct send
 	if (st->n_connections > 1)
 		fprintf(stderr, ", over %u connections", st->n_connections);
 	if (st->error_ns)
-		fprintf(stderr, "; its clock is %+.6f s from ours, to within %.6f s", (double)st->offset_ns / 1e9,
-			(double)st->error_ns / 1e9);
+		fprintf(stderr, "; its clock is %+.6f s from ours, to within %.6f s",
+			(double)st->offset_ns / 1e9, (double)st->error_ns / 1e9);
 	fputc('\n', stderr);
 	if (st->n_skipped)
-		cmd_error(verb, "%u files were not sent: no relay takes names like theirs", st->n_skipped);
+		cmd_error(verb, "%u files were not sent: no relay takes names like theirs",
+			  st->n_skipped);
 }
 
 static void add_argument(char *text, size_t size, const char *option, const char *value)
@@ -153,8 +165,9 @@ static int print_unsent(const char *verb, const struct send *s, const struct sen
 	snprintf(level, sizeof level, "zstd:%d", s->o.pack_level);
 	add_argument(keys, sizeof keys, "--compress", s->o.pack_level ? level : NULL);
 	return cmd_error(verb, "%s of %s not sent%s%s\n  to go on: duet send%s%s %s %s",
-			 st->total ? cmd_size_text(left, size) : "all", s->o.path, *st->text ? ": " : "",
-			 st->text, keys, s->o.frees ? " --remove" : "", s->o.path, s->to);
+			 st->total ? cmd_size_text(left, size) : "all", s->o.path,
+			 *st->text ? ": " : "", st->text, keys, s->o.frees ? " --remove" : "",
+			 s->o.path, s->to);
 }
 
 int send_finish(const char *verb, struct send *s, bool is_quiet)
@@ -182,8 +195,10 @@ static const char *base_name(const char *path, char whole[PATH_MAX])
 	return realpath(path, whole) && whole[1] ? strrchr(whole, '/') + 1 : "recording";
 }
 
-/* A recording without parts of others, or such a part: @within is its path when rights are its owner's. */
-static int send_one(struct send *s, const char *path, const char *within, const char *session, bool is_quiet)
+/* A recording without parts of others, or such a part: @within is its path when rights are its
+ * owner's. */
+static int send_one(struct send *s, const char *path, const char *within, const char *session,
+		    bool is_quiet)
 {
 	struct sender_status st = { 0 };
 	struct diag d = { "" };
@@ -191,8 +206,9 @@ static int send_one(struct send *s, const char *path, const char *within, const 
 	s->o.path = path;
 	s->o.session = session;
 	if (sender_run(&s->o, &st, &d))
-		return st.state == SENDER_GAVE_UP ? print_unsent("send", s, &st)
-						  : cmd_error("send", "%s", *st.text ? st.text : d.text);
+		return st.state == SENDER_GAVE_UP
+			       ? print_unsent("send", s, &st)
+			       : cmd_error("send", "%s", *st.text ? st.text : d.text);
 	if (!is_quiet || st.n_skipped)
 		print_sent("send", s, &st);
 	if (s->o.frees && !st.n_skipped)
@@ -209,7 +225,8 @@ static int take_owners_rights(void *arg, struct diag *d)
 	return 0;
 }
 
-/* In his part its owner may do what he likes, now as well: nothing is read or removed there that he could not. */
+/* In his part its owner may do what he likes, now as well: nothing is read or removed there that he
+ * could not. */
 static int send_part(struct send *s, const char *path, const char *session, bool is_quiet)
 {
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), status;
@@ -241,7 +258,8 @@ static int send_parts(struct send *s, const char *path, const char *session, boo
 	int status = 0;
 
 	for (*n = 0; dir && !status && (e = readdir(dir));) {
-		if (strncmp(e->d_name, "tenant-", 7) || snprintf(part, sizeof part, "%s/%s", path, e->d_name) >= PATH_MAX)
+		if (strncmp(e->d_name, "tenant-", 7) ||
+		    snprintf(part, sizeof part, "%s/%s", path, e->d_name) >= PATH_MAX)
 			continue;
 		snprintf(name, sizeof name, "%s@%s", session, e->d_name + 7);
 		status = send_part(s, part, name, is_quiet);
@@ -272,7 +290,8 @@ int cmd_send(int argc, char **argv)
 	static const struct option options[] = { SEND_KEY_OPTIONS,
 						 { "compress", required_argument, NULL, COMPRESS },
 						 { "remove", no_argument, NULL, REMOVE },
-						 { "flush-timeout", required_argument, NULL, SEND_TIMEOUT },
+						 { "flush-timeout", required_argument, NULL,
+						   SEND_TIMEOUT },
 						 { "quiet", no_argument, NULL, 'q' },
 						 { "help", no_argument, NULL, HELP },
 						 { NULL, 0, NULL, 0 } };
@@ -295,7 +314,8 @@ int cmd_send(int argc, char **argv)
 		else
 			status = send_take("send", &s, c);
 		if (status == -2)
-			return cmd_usage("send", c == ':' ? "an option lacks its value" : "no such option");
+			return cmd_usage("send",
+					 c == ':' ? "an option lacks its value" : "no such option");
 		if (status >= 0)
 			return status;
 	}

@@ -114,13 +114,15 @@ static int print_all(const struct report *r, const struct cpu *c)
 	if (c->machine.n_cpus)
 		page_line(&p, "%s in %s, %s%s%s", cmd_count_text(c->machine.n_cpus, "CPU", cpus),
 			  cmd_count_text(devices_cores(&c->machine), "core", cores),
-			  cmd_count_text(devices_packages(&c->machine), "package", packages), *c->machine.model ? ": " : "",
-			  c->machine.model);
+			  cmd_count_text(devices_packages(&c->machine), "package", packages),
+			  *c->machine.model ? ": " : "", c->machine.model);
 	if (c->is_partial)
 		page_line(&p, "only some processes were followed; --all-kernel records the others");
 	else if (c->n_unseen)
-		page_line(&p, "times are low: the kernel did not tell of at least %" PRIu64 " switches (of %" PRIu64
-			      "), see unknown", c->n_unseen, c->n_unseen + c->n_switches);
+		page_line(&p,
+			  "times are low: the kernel did not tell of at least %" PRIu64
+			  " switches (of %" PRIu64 "), see unknown",
+			  c->n_unseen, c->n_unseen + c->n_switches);
 	if (!c->n_irqs)
 		page_line(&p, "interrupts are in the time of whom they met: -k irq records them");
 	print_cpus(&p, c);

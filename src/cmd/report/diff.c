@@ -20,7 +20,8 @@ struct arguments {
 
 static const char usage[] =
 	"usage: duet diff [OPTIONS] A B\n\n"
-	"What changed from recording A to recording B: system calls, CPU time, events; significant\n"
+	"What changed from recording A to recording B: system calls, CPU time, events; "
+	"significant\n"
 	"changes first (Mann-Whitney, corrected for their number by Holm).\n\n"
 	"  --pair X Y  also the time from an event like X to the next like Y of a thread\n"
 	"  --all       what did not change significantly as well\n"
@@ -35,7 +36,8 @@ static bool is_significant(const struct diff_row *row)
 /* What happened to it, in a word. */
 static const char *verdict(const struct diff_row *row)
 {
-	bool is_time = row->kind == DIFF_CALL || row->kind == DIFF_PAIR, is_up = row->superiority > 0.5;
+	bool is_time = row->kind == DIFF_CALL || row->kind == DIFF_PAIR,
+	     is_up = row->superiority > 0.5;
 
 	if (!row->is_tested)
 		return "too few";
@@ -120,26 +122,41 @@ static void add_cpu(struct table *t, const struct diff *d, const struct diff_row
 }
 
 #define END_COLUMNS                                                                                \
-	{ "superiority", NULL, CELL_REAL }, { "p", NULL, CELL_REAL }, { "verdict", "", CELL_TEXT }
+	{ "superiority", NULL, CELL_REAL }, { "p", NULL, CELL_REAL },                              \
+	{                                                                                          \
+		"verdict", "", CELL_TEXT                                                           \
+	}
 #define TIME_COLUMNS                                                                               \
 	{ "n_a", "times A", CELL_COUNT }, { "n_b", "B", CELL_COUNT },                              \
 		{ "total_a_ns", "total A", CELL_NS }, { "total_b_ns", "B", CELL_NS },              \
 		{ "p50_a_ns", "p50 A", CELL_NS }, { "p50_b_ns", "B", CELL_NS },                    \
 		{ "p99_a_ns", "p99 A", CELL_NS }, { "p99_b_ns", "B", CELL_NS },                    \
-		{ "p50_percent", "p50", CELL_CHANGE }
+	{                                                                                          \
+		"p50_percent", "p50", CELL_CHANGE                                                  \
+	}
 
-static const struct column call_columns[] = { { "call", "system call", CELL_TEXT }, TIME_COLUMNS, END_COLUMNS };
-static const struct column pair_columns[] = { { "from", "from", CELL_TEXT }, TIME_COLUMNS, END_COLUMNS };
+static const struct column call_columns[] = { { "call", "system call", CELL_TEXT },
+					      TIME_COLUMNS,
+					      END_COLUMNS };
+static const struct column pair_columns[] = { { "from", "from", CELL_TEXT },
+					      TIME_COLUMNS,
+					      END_COLUMNS };
 static const struct column cpu_columns[] = {
-	{ "program", "program", CELL_TEXT },	{ "a_ns", "CPU time A", CELL_NS },
-	{ "b_ns", "B", CELL_NS },		{ "a_percent", "of one CPU A", CELL_PERCENT },
-	{ "b_percent", "B", CELL_PERCENT },	{ "change_percent", "change", CELL_CHANGE },
+	{ "program", "program", CELL_TEXT },
+	{ "a_ns", "CPU time A", CELL_NS },
+	{ "b_ns", "B", CELL_NS },
+	{ "a_percent", "of one CPU A", CELL_PERCENT },
+	{ "b_percent", "B", CELL_PERCENT },
+	{ "change_percent", "change", CELL_CHANGE },
 	END_COLUMNS,
 };
 static const struct column event_columns[] = {
-	{ "event", "event", CELL_TEXT },	{ "n_a", "events A", CELL_COUNT },
-	{ "n_b", "B", CELL_COUNT },		{ "rate_a", "per second A", CELL_REAL },
-	{ "rate_b", "B", CELL_REAL },		{ "change_percent", "change", CELL_CHANGE },
+	{ "event", "event", CELL_TEXT },
+	{ "n_a", "events A", CELL_COUNT },
+	{ "n_b", "B", CELL_COUNT },
+	{ "rate_a", "per second A", CELL_REAL },
+	{ "rate_b", "B", CELL_REAL },
+	{ "change_percent", "change", CELL_CHANGE },
 	END_COLUMNS,
 };
 
@@ -148,13 +165,18 @@ static const struct {
 	const struct column *columns;
 	int n_columns;
 } tables[DIFF_KINDS] = {
-	[DIFF_PAIR] = { "pairs", "Time from event to event", pair_columns, sizeof pair_columns / sizeof *pair_columns },
-	[DIFF_CALL] = { "syscalls", "System calls", call_columns, sizeof call_columns / sizeof *call_columns },
-	[DIFF_CPU] = { "programs", "CPU time of programs", cpu_columns, sizeof cpu_columns / sizeof *cpu_columns },
-	[DIFF_EVENT] = { "events", "Events", event_columns, sizeof event_columns / sizeof *event_columns },
+	[DIFF_PAIR] = { "pairs", "Time from event to event", pair_columns,
+			sizeof pair_columns / sizeof *pair_columns },
+	[DIFF_CALL] = { "syscalls", "System calls", call_columns,
+			sizeof call_columns / sizeof *call_columns },
+	[DIFF_CPU] = { "programs", "CPU time of programs", cpu_columns,
+		       sizeof cpu_columns / sizeof *cpu_columns },
+	[DIFF_EVENT] = { "events", "Events", event_columns,
+			 sizeof event_columns / sizeof *event_columns },
 };
 
-static void print_kind(struct page *p, struct diff *d, enum diff_kind kind, const struct arguments *a)
+static void print_kind(struct page *p, struct diff *d, enum diff_kind kind,
+		       const struct arguments *a)
 {
 	uint32_t n_same = 0;
 	struct table t;
@@ -179,7 +201,8 @@ static void print_kind(struct page *p, struct diff *d, enum diff_kind kind, cons
 	page_table(p, tables[kind].key, tables[kind].heading, &t, a->limit);
 	if (n_same)
 		page_line(p, "%s%s%u without significant change (--all shows them)",
-			  t.n_cells ? "  and " : tables[kind].heading, t.n_cells ? "" : ": ", n_same);
+			  t.n_cells ? "  and " : tables[kind].heading, t.n_cells ? "" : ": ",
+			  n_same);
 	table_fini(&t);
 }
 
@@ -193,8 +216,10 @@ static void print_half(struct page *p, const struct diff_half *h, const char *ke
 	page_number(p, text, (int64_t)(h->lost_events + h->lost_packets));
 	snprintf(text, sizeof text, "damages_%s", key);
 	page_number(p, text, (int64_t)h->n_damages);
-	page_line(p, "%c: %s in %s from %s, %s", key[0] - 'a' + 'A', cmd_count_text(h->n_events, "event", count),
-		  duration_text((uint64_t)(h->last_ns - h->first_ns), duration), moment_text(h->first_ns, moment), path);
+	page_line(p, "%c: %s in %s from %s, %s", key[0] - 'a' + 'A',
+		  cmd_count_text(h->n_events, "event", count),
+		  duration_text((uint64_t)(h->last_ns - h->first_ns), duration),
+		  moment_text(h->first_ns, moment), path);
 	if (h->lost_events || h->lost_packets || h->n_damages)
 		page_line(p, "   its counts are low: %s and %" PRIu64 " packets lost, %s damaged",
 			  cmd_count_text(h->lost_events, "event", count), h->lost_packets,
@@ -211,7 +236,9 @@ static int print_all(struct diff *d, const struct arguments *a, char **paths)
 	print_half(&p, &d->half[1], "b", paths[1]);
 	page_number(&p, "n_tested", d->n_tested);
 	page_number(&p, "n_significant", d->n_significant);
-	page_line(&p, "%u of %u lines that could be tested changed significantly (p < 0.05, for all of them together)",
+	page_line(&p,
+		  "%u of %u lines that could be tested changed significantly (p < 0.05, for all of "
+		  "them together)",
 		  d->n_significant, d->n_tested);
 	print_kind(&p, d, DIFF_PAIR, a);
 	print_kind(&p, d, DIFF_CALL, a);
@@ -235,7 +262,9 @@ static int take_option(struct arguments *a, int c, char **argv)
 		return 0;
 	case OPT_LIMIT:
 		a->limit = strtoull(optarg, &end, 10);
-		return *end || end == optarg || *optarg == '-' ? cmd_error("diff", "--limit takes a number") : 0;
+		return *end || end == optarg || *optarg == '-'
+			       ? cmd_error("diff", "--limit takes a number")
+			       : 0;
 	case OPT_PAIR: /* the second pattern is getopt's next word */
 		if (!argv[optind])
 			return cmd_usage("diff", "two patterns of events are needed");
@@ -288,9 +317,12 @@ static int compare(const struct arguments *a, char **paths)
 int cmd_diff(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "json", no_argument, NULL, OPT_JSON },      { "pair", required_argument, NULL, OPT_PAIR },
-		{ "all", no_argument, NULL, OPT_ALL },	      { "limit", required_argument, NULL, OPT_LIMIT },
-		{ "help", no_argument, NULL, 'h' },	      { 0 },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "pair", required_argument, NULL, OPT_PAIR },
+		{ "all", no_argument, NULL, OPT_ALL },
+		{ "limit", required_argument, NULL, OPT_LIMIT },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	struct arguments a = { .limit = 30 };
 	int c, status;

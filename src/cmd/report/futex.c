@@ -27,6 +27,7 @@ const char *futex_op_text(int64_t op, char buffer[32])
 	if (command >= sizeof names / sizeof *names || !names[command])
 		snprintf(buffer, 32, "%lld", (long long)op);
 	else
-		snprintf(buffer, 32, "%s%s", names[command], op & FUTEX_PRIVATE_FLAG ? " private" : "");
+		snprintf(buffer, 32, "%s%s", names[command],
+			 op & FUTEX_PRIVATE_FLAG ? " private" : "");
 	return buffer;
 }

@@ -39,10 +39,13 @@ static void print_processes(struct page *p, const struct heap *h, const struct r
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < h->n_processes; i++) {
 		const struct heap_process *q = &h->processes[i];
-		const uint64_t numbers[] = { q->n_given, q->given_bytes, q->n_taken, q->peak_bytes, q->peak_n,
-					     (uint64_t)q->peak_ns, q->n_live, q->live_bytes, q->n_reallocs,
-					     q->n_moved, q->grown_bytes, q->shrunk_bytes, q->n_unknown,
-					     q->n_failed, q->n_at_exec, q->at_exec_bytes, q->n_unseen_ends };
+		const uint64_t numbers[] = {
+			q->n_given,	 q->given_bytes,       q->n_taken,     q->peak_bytes,
+			q->peak_n,	 (uint64_t)q->peak_ns, q->n_live,      q->live_bytes,
+			q->n_reallocs,	 q->n_moved,	       q->grown_bytes, q->shrunk_bytes,
+			q->n_unknown,	 q->n_failed,	       q->n_at_exec,   q->at_exec_bytes,
+			q->n_unseen_ends
+		};
 
 		table_text(&t, thread_text(h->run.threads, q->thread, name));
 		table_number(&t, threads_at(h->run.threads, q->thread)->tid);
@@ -73,7 +76,8 @@ static const char *file_text(const struct heap_frame *f)
 static void add_site(struct table *t, const struct heap_sites *sites, const struct heap_site *s)
 {
 	const struct heap_frame *asks = s->asks ? heap_sites_frame(sites, s->asks) : NULL;
-	const struct heap_frame *asks_for = s->asks_for ? heap_sites_frame(sites, s->asks_for) : NULL;
+	const struct heap_frame *asks_for =
+		s->asks_for ? heap_sites_frame(sites, s->asks_for) : NULL;
 	char text[256];
 
 	table_number(t, (int64_t)s->live_bytes);
@@ -95,11 +99,16 @@ static void add_site(struct table *t, const struct heap_sites *sites, const stru
 static void print_sites(struct page *p, const struct heap *h, const struct report *r)
 {
 	static const struct column columns[] = {
-		{ "live_bytes", "live at the end", CELL_BYTES }, { "n_live", "blocks", CELL_COUNT },
-		{ "given_bytes", "given in all", CELL_BYTES },	 { "n_given", "blocks", CELL_COUNT },
-		{ "peak_bytes", "peak", CELL_BYTES },		 { "peak_ns", NULL, CELL_TIME },
-		{ "site", "asked for by", CELL_TEXT },		 { "file", "in", CELL_TEXT },
-		{ "for", "for", CELL_TEXT },			 { "address", NULL, CELL_TEXT },
+		{ "live_bytes", "live at the end", CELL_BYTES },
+		{ "n_live", "blocks", CELL_COUNT },
+		{ "given_bytes", "given in all", CELL_BYTES },
+		{ "n_given", "blocks", CELL_COUNT },
+		{ "peak_bytes", "peak", CELL_BYTES },
+		{ "peak_ns", NULL, CELL_TIME },
+		{ "site", "asked for by", CELL_TEXT },
+		{ "file", "in", CELL_TEXT },
+		{ "for", "for", CELL_TEXT },
+		{ "address", NULL, CELL_TEXT },
 	};
 	const struct heap_site *sites;
 	struct table t;
@@ -107,7 +116,8 @@ static void print_sites(struct page *p, const struct heap *h, const struct repor
 
 	if (!heap_sites_any(h->sites)) {
 		page_line(p, "%s", "");
-		page_line(p, "who asked for it is not recorded: `duet record -c callstack -e 'lttng_ust_libc:*' -- COMMAND` records call sites");
+		page_line(p, "who asked for it is not recorded: `duet record -c callstack -e "
+			     "'lttng_ust_libc:*' -- COMMAND` records call sites");
 		return;
 	}
 	sites = heap_sites_sort(h->sites, &n);
@@ -121,8 +131,10 @@ static void print_sites(struct page *p, const struct heap *h, const struct repor
 static void print_classes(struct page *p, const struct heap *h)
 {
 	static const struct column columns[] = {
-		{ "up_to_bytes", "bytes up to", CELL_COUNT }, { "n", "blocks given", CELL_COUNT },
-		{ "bytes", "bytes", CELL_BYTES },	    { "n_live", "live at the end", CELL_COUNT },
+		{ "up_to_bytes", "bytes up to", CELL_COUNT },
+		{ "n", "blocks given", CELL_COUNT },
+		{ "bytes", "bytes", CELL_BYTES },
+		{ "n_live", "live at the end", CELL_COUNT },
 		{ "live_bytes", "bytes", CELL_BYTES },
 	};
 	struct table t;
@@ -146,8 +158,8 @@ static void print_classes(struct page *p, const struct heap *h)
 static void print_oldest(struct page *p, const struct heap *h)
 {
 	static const struct column columns[] = {
-		{ "age_ns", "age", CELL_NS },	      { "time_ns", "since", CELL_TIME },
-		{ "bytes", "bytes", CELL_BYTES },     { "process", "process", CELL_TEXT },
+		{ "age_ns", "age", CELL_NS },	   { "time_ns", "since", CELL_TIME },
+		{ "bytes", "bytes", CELL_BYTES },  { "process", "process", CELL_TEXT },
 		{ "thread", "thread", CELL_TEXT },
 	};
 	struct table t;
@@ -190,7 +202,8 @@ static uint64_t column_peak(const struct heap *h, uint32_t column, uint32_t per_
 {
 	uint64_t peak = 0;
 
-	for (uint32_t i = column * per_column; i < (column + 1) * per_column && i < h->n_slices; i++)
+	for (uint32_t i = column * per_column; i < (column + 1) * per_column && i < h->n_slices;
+	     i++)
 		peak = h->slices[i].peak_bytes > peak ? h->slices[i].peak_bytes : peak;
 	return peak;
 }
@@ -218,10 +231,13 @@ static void draw(struct page *p, const struct heap *h)
 	page_line(p, "%s", "");
 	for (int row = CHART_ROWS - 1; row >= 0; row--) {
 		char *at = line + snprintf(line, sizeof line, "  %9s |",
-					   row == CHART_ROWS - 1 ? cmd_size_text(h->all.peak_bytes, size) : "");
+					   row == CHART_ROWS - 1
+						   ? cmd_size_text(h->all.peak_bytes, size)
+						   : "");
 
 		for (uint32_t c = 0; c < n; c++)
-			at = stpcpy(at, chart_cell(column_peak(h, c, per_column), h->all.peak_bytes, row));
+			at = stpcpy(at, chart_cell(column_peak(h, c, per_column), h->all.peak_bytes,
+						   row));
 		page_line(p, "%s", line);
 	}
 	page_line(p, "  %9s  live bytes over %s", "",
@@ -240,15 +256,19 @@ static void report_totals(struct page *p, const struct heap *h)
 	page_number(p, "live_bytes", (int64_t)h->all.live_bytes);
 	page_number(p, "n_unknown", (int64_t)h->all.n_unknown);
 	page_line(p, "at most %s in %s, at %s", cmd_size_text(h->all.peak_bytes, size),
-		  cmd_count_text(h->all.peak_n, "block", count), moment_text(h->all.peak_ns, moment));
+		  cmd_count_text(h->all.peak_n, "block", count),
+		  moment_text(h->all.peak_ns, moment));
 	page_line(p, "at the end %s in %s", cmd_size_text(h->all.live_bytes, size),
 		  cmd_count_text(h->all.n_live, "block", count));
 	if (h->all.n_at_exec)
 		page_line(p, "left when programs executed others: %s (%s)",
-			  cmd_count_text(h->all.n_at_exec, "block", count), cmd_size_text(h->all.at_exec_bytes, size));
+			  cmd_count_text(h->all.n_at_exec, "block", count),
+			  cmd_size_text(h->all.at_exec_bytes, size));
 	if (h->all.n_unknown)
-		page_line(p, "%s of blocks not seen given out: from before the recording or a fork%s",
-			  cmd_count_text(h->all.n_unknown, "free", count), h->run.lost_events ? ", or lost" : "");
+		page_line(p,
+			  "%s of blocks not seen given out: from before the recording or a fork%s",
+			  cmd_count_text(h->all.n_unknown, "free", count),
+			  h->run.lost_events ? ", or lost" : "");
 	if (h->all.n_unseen_ends)
 		page_line(p, "given out again without having been seen freed: %s",
 			  cmd_count_text(h->all.n_unseen_ends, "block", count));

@@ -74,7 +74,8 @@ static void print_rows(struct page *p, const struct io *io, const struct report 
 			table_nothing(&t);
 		else
 			table_text(&t, process_text(io->run.threads, row->process, name));
-		table_number_or_nothing(&t, !is_shared, threads_at(io->run.threads, row->process)->tid);
+		table_number_or_nothing(&t, !is_shared,
+					threads_at(io->run.threads, row->process)->tid);
 		table_text(&t, directions[row->direction]);
 		table_number(&t, (int64_t)row->time.n);
 		table_number(&t, (int64_t)row->bytes);
@@ -83,7 +84,8 @@ static void print_rows(struct page *p, const struct io *io, const struct report 
 		table_number(&t, (int64_t)row->n_errors);
 		table_number(&t, (int64_t)row->n_again);
 	}
-	page_table(p, by_process ? "processes" : "files", by_process ? "By process" : "By file", &t, r->limit);
+	page_table(p, by_process ? "processes" : "files", by_process ? "By process" : "By file", &t,
+		   r->limit);
 	table_fini(&t);
 }
 
@@ -104,11 +106,15 @@ static const char *disk_name(const struct io *io, uint64_t number)
 static void print_devices(struct page *p, const struct io *io, const struct report *r)
 {
 	const struct column columns[] = {
-		{ "device", "device", CELL_TEXT }, { "name", io->machine.n_disks ? "name" : NULL, CELL_TEXT },
+		{ "device", "device", CELL_TEXT },
+		{ "name", io->machine.n_disks ? "name" : NULL, CELL_TEXT },
 		{ "direction", "does", CELL_TEXT },
-		{ "n", "requests", CELL_COUNT },   { "bytes", "bytes", CELL_BYTES },
-		{ "bytes_per_second", "per second", CELL_BYTES }, TABLE_SAMPLES,
-		{ "n_errors", "errors", CELL_COUNT }, { "n_open", "open", CELL_COUNT },
+		{ "n", "requests", CELL_COUNT },
+		{ "bytes", "bytes", CELL_BYTES },
+		{ "bytes_per_second", "per second", CELL_BYTES },
+		TABLE_SAMPLES,
+		{ "n_errors", "errors", CELL_COUNT },
+		{ "n_open", "open", CELL_COUNT },
 	};
 	const struct column depth_columns[] = {
 		{ "device", "device", CELL_TEXT },
@@ -190,14 +196,18 @@ static void report(struct page *p, const struct io *io)
 	if (!io->has_block)
 		page_line(p, "no requests of devices were recorded: -k block records them");
 	else if (n_open || io->n_headless_requests)
-		page_line(p, "of %s the end is missing, of %" PRIu64 " the beginning: --all-kernel records both",
+		page_line(p,
+			  "of %s the end is missing, of %" PRIu64
+			  " the beginning: --all-kernel records both",
 			  cmd_count_text(n_open, "request", count), io->n_headless_requests);
 	if (!io->calls.has_entries)
 		page_line(p, "no system calls were recorded: -k syscalls records them");
 	if (lacks_names(io))
-		page_line(p, "some files have numbers only: `duet record --kernel-backend bpf` records the names, too");
+		page_line(p, "some files have numbers only: `duet record --kernel-backend bpf` "
+			     "records the names, too");
 	if (io->n_open)
-		page_line(p, "begun and not seen to end: %s", cmd_count_text(io->n_open, "transfer", count));
+		page_line(p, "begun and not seen to end: %s",
+			  cmd_count_text(io->n_open, "transfer", count));
 }
 
 static int print_all(const struct report *r, struct io *io)
@@ -205,7 +215,8 @@ static int print_all(const struct report *r, struct io *io)
 	struct page p;
 
 	if (!io->calls.has_entries && !io->has_block)
-		return report_lacks(&io->run, "system calls or requests of block devices", "-k syscalls -k block");
+		return report_lacks(&io->run, "system calls or requests of block devices",
+				    "-k syscalls -k block");
 	if (page_open(&p, "report", r->is_json))
 		return CMD_FAILED;
 	page_recording(&p, &io->run);

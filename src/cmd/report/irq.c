@@ -6,7 +6,9 @@
 #include "cmd/cmd.h"
 #include "cmd/report/report.h"
 
-static const char *const kinds[] = { [IRQ_HARD] = "irq", [IRQ_SOFT] = "softirq", [IRQ_VECTOR] = "vector" };
+static const char *const kinds[] = {
+	[IRQ_HARD] = "irq", [IRQ_SOFT] = "softirq", [IRQ_VECTOR] = "vector"
+};
 
 static void print_rows(struct page *p, const struct irq *q, const struct report *r)
 {
@@ -36,10 +38,12 @@ static void print_rows(struct page *p, const struct irq *q, const struct report 
 		table_number(&t, (int64_t)row->time.n);
 		table_number(&t, (int64_t)row->own_ns);
 		table_samples(&t, &row->time);
-		table_number_or_nothing(&t, row->waits.n, (int64_t)samples_percentile(&row->waits, 50));
+		table_number_or_nothing(&t, row->waits.n,
+					(int64_t)samples_percentile(&row->waits, 50));
 		table_number_or_nothing(&t, row->waits.n, (int64_t)row->waits.max);
 	}
-	page_table(p, "interrupts", "By name (own time: without interrupts upon it; raised: until it ran)", &t,
+	page_table(p, "interrupts",
+		   "By name (own time: without interrupts upon it; raised: until it ran)", &t,
 		   r->limit);
 	table_fini(&t);
 }
@@ -58,7 +62,8 @@ static void print_victims(struct page *p, const struct irq *q, const struct repo
 	for (uint32_t i = 0; i < q->n_victims; i++) {
 		const struct irq_victim *v = &q->victims[i];
 
-		table_text(&t, v->is_idle ? "(idle)" : thread_text(q->run.threads, v->thread, name));
+		table_text(&t,
+			   v->is_idle ? "(idle)" : thread_text(q->run.threads, v->thread, name));
 		table_number(&t, v->is_idle ? 0 : threads_at(q->run.threads, v->thread)->tid);
 		table_number(&t, (int64_t)v->n);
 		table_number(&t, (int64_t)v->own_ns);
@@ -93,7 +98,8 @@ static void print_slowest(struct page *p, const struct irq *q)
 
 static int print_all(const struct report *r, struct irq *q)
 {
-	uint64_t duration_ns = (uint64_t)(q->run.last_ns - q->run.first_ns) * (q->run.n_cpus ? q->run.n_cpus : 1);
+	uint64_t duration_ns =
+		(uint64_t)(q->run.last_ns - q->run.first_ns) * (q->run.n_cpus ? q->run.n_cpus : 1);
 	struct page p;
 	char text[32], count[64], cpus[64];
 
@@ -106,12 +112,14 @@ static int print_all(const struct report *r, struct irq *q)
 	page_number(&p, "own_ns", (int64_t)q->own_ns);
 	page_number(&p, "n_left", (int64_t)q->irqs.n_left);
 	page_number(&p, "n_headless", (int64_t)q->irqs.n_headless);
-	page_line(&p, "%s took %s, %.2f %% of the time of %s", cmd_count_text(q->n, "interrupt", count),
-		  duration_text(q->own_ns, text),
+	page_line(&p, "%s took %s, %.2f %% of the time of %s",
+		  cmd_count_text(q->n, "interrupt", count), duration_text(q->own_ns, text),
 		  duration_ns ? 100.0 * (double)q->own_ns / (double)duration_ns : 0,
 		  cmd_count_text(q->run.n_cpus, "CPU", cpus));
 	if (q->irqs.n_left || q->irqs.n_headless)
-		page_line(&p, "left out: %" PRIu64 " that were not seen to end, %" PRIu64 " not to begin",
+		page_line(&p,
+			  "left out: %" PRIu64 " that were not seen to end, %" PRIu64
+			  " not to begin",
 			  q->irqs.n_left, q->irqs.n_headless);
 	print_rows(&p, q, r);
 	print_victims(&p, q, r);

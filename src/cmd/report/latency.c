@@ -9,7 +9,8 @@
 #include "cmd/nearest.h"
 #include "cmd/report/report.h"
 
-const char *latency_key_text(const struct latency *l, uint32_t key, const struct report *r, char buffer[48])
+const char *latency_key_text(const struct latency *l, uint32_t key, const struct report *r,
+			     char buffer[48])
 {
 	const struct latency_key *k = &l->keys[key];
 
@@ -70,12 +71,13 @@ static void report_unpaired(struct page *p, const struct latency *l, const struc
 	page_number(p, "n_cut", (int64_t)l->n_cut);
 	page_number(p, "n_no_field", (int64_t)l->n_no_field);
 	if (l->n_abandoned)
-		page_line(p, "%" PRIu64 " of %s followed by another before a %s came", l->n_abandoned,
-			  r->a, r->b);
+		page_line(p, "%" PRIu64 " of %s followed by another before a %s came",
+			  l->n_abandoned, r->a, r->b);
 	if (l->n_cut)
 		page_line(p, "  %" PRIu64 " of them because events were lost meanwhile", l->n_cut);
 	if (l->n_pending)
-		page_line(p, "%" PRIu64 " of %s without a %s until the end", l->n_pending, r->a, r->b);
+		page_line(p, "%" PRIu64 " of %s without a %s until the end", l->n_pending, r->a,
+			  r->b);
 	if (l->n_without_a)
 		page_line(p, "%" PRIu64 " of %s without a %s before", l->n_without_a, r->b, r->a);
 	if (l->n_no_field)
@@ -95,8 +97,8 @@ int report_latencies(const struct report *r, struct latency *l,
 	if (r->by && !l->n_a && !l->n_b) {
 		nearest_try_fields(&near, r->trace, r->a);
 		nearest_try_fields(&near, r->trace, r->b);
-		return cmd_error("report", "--by %s: no event like %s or %s has this field%s", r->by, r->a, r->b,
-				 nearest_text(&near, text));
+		return cmd_error("report", "--by %s: no event like %s or %s has this field%s",
+				 r->by, r->a, r->b, nearest_text(&near, text));
 	}
 	if (page_open(&p, "report", r->is_json))
 		return CMD_FAILED;

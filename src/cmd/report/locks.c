@@ -17,12 +17,18 @@ static const char *address_text(uint64_t address, char buffer[32])
 static void print_rows(struct page *p, const struct locks *l, const struct report *r)
 {
 	static const struct column columns[] = {
-		{ "process", "process", CELL_TEXT }, { "pid", NULL, CELL_COUNT },
-		{ "address", "futex", CELL_TEXT },   { "is_pi", NULL, CELL_COUNT },
-		{ "n", "waits", CELL_COUNT },	     TABLE_SAMPLES,
-		{ "n_timed_out", "timed out", CELL_COUNT }, { "n_interrupted", "interrupted", CELL_COUNT },
-		{ "n_changed", "no wait", CELL_COUNT }, { "n_open", "open", CELL_COUNT },
-		{ "n_wakes", "wakes", CELL_COUNT },  { "n_woken", "woken", CELL_COUNT },
+		{ "process", "process", CELL_TEXT },
+		{ "pid", NULL, CELL_COUNT },
+		{ "address", "futex", CELL_TEXT },
+		{ "is_pi", NULL, CELL_COUNT },
+		{ "n", "waits", CELL_COUNT },
+		TABLE_SAMPLES,
+		{ "n_timed_out", "timed out", CELL_COUNT },
+		{ "n_interrupted", "interrupted", CELL_COUNT },
+		{ "n_changed", "no wait", CELL_COUNT },
+		{ "n_open", "open", CELL_COUNT },
+		{ "n_wakes", "wakes", CELL_COUNT },
+		{ "n_woken", "woken", CELL_COUNT },
 	};
 	char name[48], address[32];
 	struct table t;
@@ -51,10 +57,14 @@ static void print_rows(struct page *p, const struct locks *l, const struct repor
 static void print_edges(struct page *p, const struct locks *l, const struct report *r)
 {
 	static const struct column columns[] = {
-		{ "waiter", "waited", CELL_TEXT }, { "waiter_tid", NULL, CELL_COUNT },
-		{ "waker", "until woken by", CELL_TEXT }, { "waker_tid", NULL, CELL_COUNT },
-		{ "address", "futex", CELL_TEXT }, { "n", "times", CELL_COUNT },
-		{ "ns", "total", CELL_NS },	   { "max_ns", "longest", CELL_NS },
+		{ "waiter", "waited", CELL_TEXT },
+		{ "waiter_tid", NULL, CELL_COUNT },
+		{ "waker", "until woken by", CELL_TEXT },
+		{ "waker_tid", NULL, CELL_COUNT },
+		{ "address", "futex", CELL_TEXT },
+		{ "n", "times", CELL_COUNT },
+		{ "ns", "total", CELL_NS },
+		{ "max_ns", "longest", CELL_NS },
 	};
 	char name[48], address[32];
 	struct table t;
@@ -116,11 +126,14 @@ static int print_futexes(const struct report *r, struct locks *l)
 	page_number(&p, "n_calls", (int64_t)l->n_calls);
 	page_number(&p, "n_waits", (int64_t)l->waits.n);
 	page_number(&p, "n_without_waker", (int64_t)l->n_without_waker);
-	page_line(&p, "%s for futexes, %s in all", cmd_count_text(l->waits.n, "wait", count), duration_text(l->waits.sum, text));
+	page_line(&p, "%s for futexes, %s in all", cmd_count_text(l->waits.n, "wait", count),
+		  duration_text(l->waits.sum, text));
 	if (!l->has_wakeups)
-		page_line(&p, "no wakeups were recorded, so nobody knows who woke whom: record with -k sched");
+		page_line(&p, "no wakeups were recorded, so nobody knows who woke whom: record "
+			      "with -k sched");
 	else if (l->n_without_waker)
-		page_line(&p, "ended and nobody was seen to do that: %s", cmd_count_text(l->n_without_waker, "wait", count));
+		page_line(&p, "ended and nobody was seen to do that: %s",
+			  cmd_count_text(l->n_without_waker, "wait", count));
 	print_rows(&p, l, r);
 	page_histogram(&p, "histogram", "How long", &l->waits, CELL_NS);
 	print_edges(&p, l, r);

@@ -9,9 +9,10 @@
 #include "cmd/progress.h"
 #include "trace/repair/repair.h"
 
-static const char usage[] = "usage: duet repair TRACE NEW\n\n"
-			    "Writes all that is sound of TRACE as NEW, which every reader of CTF opens,\n"
-			    "and says what is not.  TRACE stays as it is.\n";
+static const char usage[] =
+	"usage: duet repair TRACE NEW\n\n"
+	"Writes all that is sound of TRACE as NEW, which every reader of CTF opens,\n"
+	"and says what is not.  TRACE stays as it is.\n";
 
 static void warn(void *context, const char *text)
 {
@@ -44,13 +45,15 @@ static int fix(const char *from, const char *to)
 		return cmd_error("repair", "%s", d.text);
 	progress_end();
 	printf("%s: %s in %s, %s, %s\n", to, cmd_count_text(r.n_events, "event", text[0]),
-	       cmd_count_text(r.n_packets, "packet", text[1]), cmd_count_text(r.n_streams, "stream", text[2]),
+	       cmd_count_text(r.n_packets, "packet", text[1]),
+	       cmd_count_text(r.n_streams, "stream", text[2]),
 	       cmd_count_text(r.n_traces, "trace", text[3]));
 	n = r.n_cut + r.n_left_out + r.n_retimed + r.n_gaps;
 	if (n)
 		printf("mended: %s shortened to the sound beginning, %" PRIu64 " left out, %" PRIu64
-		       " whose end was too late; %s of metadata left out\n", cmd_count_text(r.n_cut, "packet", text[0]),
-		       r.n_left_out, r.n_retimed, cmd_count_text(r.n_gaps, "place", text[1]));
+		       " whose end was too late; %s of metadata left out\n",
+		       cmd_count_text(r.n_cut, "packet", text[0]), r.n_left_out, r.n_retimed,
+		       cmd_count_text(r.n_gaps, "place", text[1]));
 	return 0;
 }
 

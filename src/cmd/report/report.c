@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/report.c - `duet report QUESTION`: the table of questions; an answer is a file of its own. */
+/* cmd/report/report.c - `duet report QUESTION`: the table of questions; an answer is a file of its
+ * own. */
 #include "cmd/report/report.h"
 #include "cmd/progress.h"
 
@@ -20,11 +21,14 @@ static const struct {
 	const char *what;
 } questions[] = {
 	{ "syscalls", report_syscalls, ",process,", "system calls: errors, time, the slowest" },
-	{ "sched", report_sched, ",process,thread,", "scheduling: waits for a CPU, preemptions, the longest" },
+	{ "sched", report_sched, ",process,thread,",
+	  "scheduling: waits for a CPU, preemptions, the longest" },
 	{ "cpu", report_cpu, ",process,thread,", "CPU time by process and CPU, idle, interrupts" },
-	{ "heap", report_heap, ",process,", "heap: live bytes over time, peak, by size, call site, what is never freed" },
+	{ "heap", report_heap, ",process,",
+	  "heap: live bytes over time, peak, by size, call site, what is never freed" },
 	{ "latency A B", report_latency, "*", "time from an event like A to the next like B" },
-	{ "why", report_why, ",", "where a thread's time went: ran, waited, for what, who woke it" },
+	{ "why", report_why, ",",
+	  "where a thread's time went: ran, waited, for what, who woke it" },
 	{ "io", report_io, ",process,file,", "reads and writes by file, process and device" },
 	{ "irq", report_irq, ",cpu,", "interrupts: time, how long, whom they interrupted" },
 	{ "locks", report_locks, "*", "waits for futexes, who woke; locks of programs (--pair)" },
@@ -33,19 +37,23 @@ enum { N_QUESTIONS = sizeof questions / sizeof *questions };
 
 static void help(void)
 {
-	fputs("usage: duet report QUESTION [OPTIONS] TRACE...\n\nAnswers about a recording:\n\n", stdout);
+	fputs("usage: duet report QUESTION [OPTIONS] TRACE...\n\nAnswers about a recording:\n\n",
+	      stdout);
 	for (int i = 0; i < N_QUESTIONS; i++)
 		printf("  %-13s %s\n", questions[i].name, questions[i].what);
 	fputs("\n"
 	      "  --by WHAT     syscalls: process; sched: thread (default) or process;\n"
 	      "                cpu: process (default) or thread;\n"
-	      "                latency, locks: a field that both events have (default: the thread);\n"
+	      "                latency, locks: a field that both events have (default: the "
+	      "thread);\n"
 	      "                io: file (default) or process; irq: cpu\n"
 	      "  -t TID        why: of this thread;  -p PID: of this process's threads\n"
-	      "  --between A B why: of each time from an event like A to the next like B of a thread\n"
+	      "  --between A B why: of each time from an event like A to the next like B of a "
+	      "thread\n"
 	      "  --pair A B    locks: held from an event like A to the next like B\n"
 	      "  --from T      from this time on, and --to T: up to it; as duet view takes them\n"
-	      "  --slowest N   the N slowest, with their times in the trace (default: 5); heap: the oldest\n"
+	      "  --slowest N   the N slowest, with their times in the trace (default: 5); heap: "
+	      "the oldest\n"
 	      "  --limit N     at most N lines in a table (default: 30)\n"
 	      "  --json        one JSON object, for programs\n",
 	      stdout);
@@ -58,7 +66,8 @@ bool report_is_by(const struct report *r, const char *what)
 
 int report_lacks(const struct pass *run, const char *what, const char *how)
 {
-	return cmd_error("report", "no %s in this recording%s\n  `duet record %s` records them", what,
+	return cmd_error("report", "no %s in this recording%s\n  `duet record %s` records them",
+			 what,
 			 run->n_of[TRACE_KERNEL] || *how != '-' || how[1] != 'k'
 				 ? ""
 				 : ", nor anything else of the kernel",
@@ -133,10 +142,14 @@ static int take_option(struct options *o, int c, char **argv)
 		return take_number("-p", &r->pid);
 	case OPT_FROM:
 		return moment_parse(optarg, &o->from)
-			       ? 0 : cmd_error("report", "--from takes a time, as in 14:05:09.25 or +2.5s");
+			       ? 0
+			       : cmd_error("report",
+					   "--from takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_TO:
 		return moment_parse(optarg, &o->to)
-			       ? 0 : cmd_error("report", "--to takes a time, as in 14:05:09.25 or +2.5s");
+			       ? 0
+			       : cmd_error("report",
+					   "--to takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_PAIR: /* the second pattern is getopt's next word */
 		if (!argv[optind])
 			return cmd_usage("report", "two patterns of events are needed");
@@ -230,11 +243,13 @@ static int refuse_question(const char *word)
 	char text[NEAREST_MAX + 32], name[32];
 
 	for (int i = 0; i < N_QUESTIONS; i++) {
-		snprintf(name, sizeof name, "%.*s", (int)strcspn(questions[i].name, " "), questions[i].name);
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(questions[i].name, " "),
+			 questions[i].name);
 		nearest_try(&near, name);
 	}
 	return cmd_error("report", "no question \"%s\"%s", word,
-			 *near.best ? nearest_text(&near, text) : ": `duet report --help` lists them");
+			 *near.best ? nearest_text(&near, text)
+				    : ": `duet report --help` lists them");
 }
 
 int report_unknown(const struct report *r, const char *pattern)
@@ -244,7 +259,8 @@ int report_unknown(const struct report *r, const char *pattern)
 
 	nearest_try_events(&near, r->trace);
 	return cmd_error("report", "nothing recorded is called %s%s", pattern,
-			 *near.best ? nearest_text(&near, text) : "; `duet stats --by event` lists what is");
+			 *near.best ? nearest_text(&near, text)
+				    : "; `duet stats --by event` lists what is");
 }
 
 int cmd_report(int argc, char **argv)

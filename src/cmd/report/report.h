@@ -13,8 +13,8 @@ struct report {
 	bool is_json;
 	const char *by; /* NULL: not given */
 	uint32_t n_slowest;
-	uint64_t limit; /* of lines in a table */
-	int64_t tid, pid; /* why: -1 if not given */
+	uint64_t limit;	   /* of lines in a table */
+	int64_t tid, pid;  /* why: -1 if not given */
 	const char *a, *b; /* latency, --between: patterns */
 };
 
@@ -34,9 +34,11 @@ struct latency;
 int report_latencies(const struct report *r, struct latency *l,
 		     void (*more)(struct page *p, struct latency *l, const struct report *r));
 /* The value that A and B have in common, number @key of @l. */
-const char *latency_key_text(const struct latency *l, uint32_t key, const struct report *r, char buffer[48]);
+const char *latency_key_text(const struct latency *l, uint32_t key, const struct report *r,
+			     char buffer[48]);
 
-/* report_unknown - nothing is called like this pattern; what may have been meant.  Returns the exit status. */
+/* report_unknown - nothing is called like this pattern; what may have been meant.  Returns the exit
+ * status. */
 int report_unknown(const struct report *r, const char *pattern);
 
 /* report_is_by - whether --by is @what; "" is none at all. */
@@ -45,10 +47,14 @@ bool report_is_by(const struct report *r, const char *what);
 /* One of the slowest: how long, when it began, whose it was.  Its columns, and its cells. */
 #define TABLE_SLOW(how_long, when)                                                                 \
 	{ "duration_ns", how_long, CELL_NS }, { "time_ns", when, CELL_TIME },                      \
-		{ "thread", "thread", CELL_TEXT }, { "tid", NULL, CELL_COUNT }
+		{ "thread", "thread", CELL_TEXT },                                                 \
+	{                                                                                          \
+		"tid", NULL, CELL_COUNT                                                            \
+	}
 void report_slow(struct table *t, const struct pass *run, const struct slow *slow);
 
-/* report_lacks - the recording does not hold what the question is about.  Returns the exit status. */
+/* report_lacks - the recording does not hold what the question is about.  Returns the exit status.
+ */
 int report_lacks(const struct pass *run, const char *what, const char *how);
 
 #endif

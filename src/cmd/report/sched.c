@@ -58,7 +58,8 @@ static void print_slowest(struct page *p, const struct sched *s)
 {
 	static const struct column columns[] = {
 		TABLE_SLOW("waited", "from"),
-		{ "cpu", "got CPU", CELL_COUNT }, { "after", "after", CELL_TEXT },
+		{ "cpu", "got CPU", CELL_COUNT },
+		{ "after", "after", CELL_TEXT },
 	};
 	struct table t;
 
@@ -91,12 +92,16 @@ static int print_all(const struct report *r, struct sched *s)
 	page_number(&p, "n_cut", (int64_t)s->n_cut);
 	page_number(&p, "n_left_out", (int64_t)s->n_left_out);
 	if (!s->n_wakeups)
-		page_line(&p, "no wakeups were recorded, so only preemptions are known: record with -k sched");
+		page_line(&p, "no wakeups were recorded, so only preemptions are known: record "
+			      "with -k sched");
 	if (s->n_cut)
-		page_line(&p, "left out, for events were lost meanwhile: %s", cmd_count_text(s->n_cut, "wait", count));
+		page_line(&p, "left out, for events were lost meanwhile: %s",
+			  cmd_count_text(s->n_cut, "wait", count));
 	if (s->n_left_out)
-		page_line(&p, "left out, for the recording does not follow them: %s (--all-kernel does)",
-			  cmd_count_text(s->n_left_out, "thread", count));
+		page_line(
+			&p,
+			"left out, for the recording does not follow them: %s (--all-kernel does)",
+			cmd_count_text(s->n_left_out, "thread", count));
 	print_rows(&p, s, r);
 	print_slowest(&p, s);
 	return page_close(&p);

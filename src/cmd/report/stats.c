@@ -20,8 +20,10 @@ static const char usage[] =
 	"\n"
 	"Counts events: how many, how many a second, how many bytes, how many lost.\n"
 	"\n"
-	"  --by WHAT    only by this, all of it: event, process, thread, cpu, stream, function, or a context\n"
-	"               or field of events, as uid, cgroup, $ctx.procname, fd; otherwise the most frequent\n"
+	"  --by WHAT    only by this, all of it: event, process, thread, cpu, stream, function, or "
+	"a context\n"
+	"               or field of events, as uid, cgroup, $ctx.procname, fd; otherwise the most "
+	"frequent\n"
 	"               ten of each of the former kinds\n"
 	"  --limit N    at most N lines of each kind\n"
 	"  --json       one JSON object, with everything\n"
@@ -29,7 +31,7 @@ static const char usage[] =
 
 struct arguments {
 	bool is_json;
-	int by; /* -1: all */
+	int by;		   /* -1: all */
 	const char *value; /* COUNT_VALUE: which; else NULL */
 	uint64_t limit;
 	const char *filter; /* NULL: none */
@@ -53,8 +55,8 @@ static void warn(void *context, const char *text)
 	cmd_error("stats", "%s", text);
 }
 
-static const char *name_of(const struct counts *c, enum count_by by, const struct count_row *row, struct kallsyms *functions,
-			   char buffer[48])
+static const char *name_of(const struct counts *c, enum count_by by, const struct count_row *row,
+			   struct kallsyms *functions, char buffer[48])
 {
 	const char *name;
 
@@ -94,15 +96,18 @@ static void add_counts(struct table *t, const struct counts *c, const struct cou
 }
 
 /* A process's or thread's number, for programs; then which events, or whose lost. */
-static void print_kind(struct page *p, const struct counts *c, enum count_by by, const struct arguments *a,
-		       struct kallsyms *functions)
+static void print_kind(struct page *p, const struct counts *c, enum count_by by,
+		       const struct arguments *a, struct kallsyms *functions)
 {
 	bool is_thread = by == COUNT_PROCESS || by == COUNT_THREAD;
 	bool has_lost = by == COUNT_CPU || by == COUNT_STREAM;
 	struct column columns[10] = {
-		{ kinds[by].name, kinds[by].title, CELL_TEXT }, { "n", "events", CELL_COUNT },
-		{ "percent", "of all", CELL_PERCENT },		{ "per_second", "per second", CELL_REAL },
-		{ "bytes", "bytes", CELL_BYTES },		{ "first_ns", NULL, CELL_TIME },
+		{ kinds[by].name, kinds[by].title, CELL_TEXT },
+		{ "n", "events", CELL_COUNT },
+		{ "percent", "of all", CELL_PERCENT },
+		{ "per_second", "per second", CELL_REAL },
+		{ "bytes", "bytes", CELL_BYTES },
+		{ "first_ns", NULL, CELL_TIME },
 		{ "last_ns", NULL, CELL_TIME },
 	};
 	int n = 7;
@@ -114,7 +119,8 @@ static void print_kind(struct page *p, const struct counts *c, enum count_by by,
 		columns[0].title = a->value;
 	}
 	if (is_thread) {
-		columns[n++] = (struct column){ by == COUNT_PROCESS ? "pid" : "tid", NULL, CELL_COUNT };
+		columns[n++] =
+			(struct column){ by == COUNT_PROCESS ? "pid" : "tid", NULL, CELL_COUNT };
 	} else if (has_lost) {
 		columns[n++] = (struct column){ "lost_events", "lost events", CELL_COUNT };
 		columns[n++] = (struct column){ "lost_packets", "lost packets", CELL_COUNT };
@@ -159,9 +165,11 @@ static int print_all(const struct arguments *a, const struct counts *c, struct k
 	}
 	page_number(&p, "bytes", (int64_t)(c->total.bits / 8));
 	if (a->by == COUNT_FUNCTION && !c->by[COUNT_FUNCTION].n)
-		page_line(&p, "none is a call of a function of the kernel's: `duet record -k function:F` or --graph F records them");
+		page_line(&p, "none is a call of a function of the kernel's: `duet record -k "
+			      "function:F` or --graph F records them");
 	for (int by = 0; by < COUNT_KINDS; by++)
-		if (a->by == by || (a->by < 0 && by != COUNT_VALUE && (by != COUNT_FUNCTION || a->is_json || c->by[by].n)))
+		if (a->by == by || (a->by < 0 && by != COUNT_VALUE &&
+				    (by != COUNT_FUNCTION || a->is_json || c->by[by].n)))
 			print_kind(&p, c, (enum count_by)by, a, functions);
 	return page_close(&p);
 }
@@ -179,7 +187,8 @@ static int take_option(struct arguments *a, int c)
 	case OPT_LIMIT:
 		a->limit = strtoull(optarg, &end, 10);
 		return *end || end == optarg || *optarg == '-'
-			       ? cmd_error("stats", "--limit takes a number") : 0;
+			       ? cmd_error("stats", "--limit takes a number")
+			       : 0;
 	case OPT_BY:
 		a->value = NULL;
 		for (a->by = 0; a->by < COUNT_VALUE; a->by++)
@@ -201,8 +210,10 @@ static int take_option(struct arguments *a, int c)
 static int take_options(struct arguments *a, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "json", no_argument, NULL, OPT_JSON },   { "by", required_argument, NULL, OPT_BY },
-		{ "limit", required_argument, NULL, OPT_LIMIT }, { "help", no_argument, NULL, 'h' },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "by", required_argument, NULL, OPT_BY },
+		{ "limit", required_argument, NULL, OPT_LIMIT },
+		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	int c, status;
@@ -231,8 +242,10 @@ static int refuse_value(const struct trace *t, const char *value)
 	for (int i = 0; i < COUNT_VALUE; i++)
 		nearest_try(&near, kinds[i].name);
 	nearest_try_fields(&near, t, "*");
-	return cmd_error("stats", "--by %s: no event recorded has such a context or field%s", value,
-			 *near.best ? nearest_text(&near, text) : "; event, process, thread, cpu, stream and function are always there");
+	return cmd_error(
+		"stats", "--by %s: no event recorded has such a context or field%s", value,
+		*near.best ? nearest_text(&near, text)
+			   : "; event, process, thread, cpu, stream and function are always there");
 }
 
 int cmd_stats(int argc, char **argv)
@@ -257,7 +270,8 @@ int cmd_stats(int argc, char **argv)
 	if (!functions) {
 		status = cmd_error("stats", "no memory");
 	} else if ((err = counts_init(&counts, t, NULL, a.filter, a.value, &d))) {
-		status = err == -ENOENT && !*d.text ? refuse_value(t, a.value) : cmd_error("stats", "%s", d.text);
+		status = err == -ENOENT && !*d.text ? refuse_value(t, a.value)
+						    : cmd_error("stats", "%s", d.text);
 	} else {
 		status = print_all(&a, &counts, functions);
 		counts_fini(&counts);

@@ -105,7 +105,11 @@ const char *duration_text(uint64_t ns, char buffer[32])
 
 		if (v < 0.9995)
 			continue;
-		snprintf(buffer, 32, "%.*f %s", v < 9.995 ? 2 : v < 99.95 || !i ? 1 : 0, v, units[i].name);
+		snprintf(buffer, 32, "%.*f %s",
+			 v < 9.995	   ? 2
+			 : v < 99.95 || !i ? 1
+					   : 0,
+			 v, units[i].name);
 		return buffer;
 	}
 	snprintf(buffer, 32, "%" PRIu64 " ns", ns);
@@ -154,7 +158,8 @@ static const char *text_of(const struct cell *c, enum cell_kind kind, char buffe
 	return "";
 }
 
-/* Bytes of the control character at @s, of @size; 0: it is none.  Those of UTF-8 beyond ASCII have two. */
+/* Bytes of the control character at @s, of @size; 0: it is none.  Those of UTF-8 beyond ASCII have
+ * two. */
 static size_t control_size(const unsigned char *s, size_t size)
 {
 	if (s[0] < 0x20 || s[0] == 0x7f)
@@ -162,7 +167,8 @@ static size_t control_size(const unsigned char *s, size_t size)
 	return s[0] == 0xc2 && size > 1 && s[1] >= 0x80 && s[1] < 0xa0 ? 2 : 0;
 }
 
-/* What stands on the screen: no control characters.  Returns its width, if each character has one. */
+/* What stands on the screen: no control characters.  Returns its width, if each character has one.
+ */
 static int show_part(struct out *o, const char *text, size_t size)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -216,8 +222,8 @@ const char *thread_text(const struct threads *t, uint32_t number, char buffer[48
 
 	if (th->tid < 0)
 		return "?";
-	snprintf(buffer, 48, "%.*s:%d", th->name_size ? th->name_size : 1, th->name_size ? th->name : "?",
-		 th->tid);
+	snprintf(buffer, 48, "%.*s:%d", th->name_size ? th->name_size : 1,
+		 th->name_size ? th->name : "?", th->tid);
 	return buffer;
 }
 
@@ -388,7 +394,8 @@ static void fit(const struct table *t, int *widths)
 		total += widths[i] + (t->columns[i].title ? 2 : 0);
 	for (; total > size.ws_col; total--) {
 		for (int i = 0; i < t->n_columns; i++)
-			if (t->columns[i].kind == CELL_TEXT && widths[i] > (widest < 0 ? LEGIBLE : widths[widest]))
+			if (t->columns[i].kind == CELL_TEXT &&
+			    widths[i] > (widest < 0 ? LEGIBLE : widths[widest]))
 				widest = i;
 		if (widest < 0)
 			return;
@@ -397,7 +404,8 @@ static void fit(const struct table *t, int *widths)
 	}
 }
 
-void page_table(struct page *p, const char *key, const char *heading, struct table *t, uint64_t limit)
+void page_table(struct page *p, const char *key, const char *heading, struct table *t,
+		uint64_t limit)
 {
 	uint32_t n_rows = t->n_columns ? t->n_cells / (uint32_t)t->n_columns : 0;
 	uint32_t shown = n_rows < limit ? n_rows : (uint32_t)limit;
@@ -424,14 +432,17 @@ void page_table(struct page *p, const char *key, const char *heading, struct tab
 
 static void report_lost(struct page *p, const struct pass *r)
 {
-	const char *remedy = !r->epoch[TRACE_KERNEL] ? "-b" : r->epoch[TRACE_UST] ? "-b and --kernel-buffer" : "--kernel-buffer";
+	const char *remedy = !r->epoch[TRACE_KERNEL] ? "-b"
+			     : r->epoch[TRACE_UST]   ? "-b and --kernel-buffer"
+						     : "--kernel-buffer";
 	char text[160];
 
 	if (r->lost_events || r->lost_packets)
 		page_line(p, "counts are low: %s lost (record with a larger %s, or fewer events)",
 			  cmd_lost_text(r->lost_events, r->lost_packets, text), remedy);
 	if (r->n_damages)
-		page_line(p, "counts are low: the recording is damaged in %s", cmd_count_text(r->n_damages, "place", text));
+		page_line(p, "counts are low: the recording is damaged in %s",
+			  cmd_count_text(r->n_damages, "place", text));
 }
 
 void page_recording(struct page *p, const struct pass *r)

@@ -19,7 +19,7 @@
 enum cell_kind {
 	CELL_TEXT,
 	CELL_COUNT,
-	CELL_NS, /* a duration */
+	CELL_NS,   /* a duration */
 	CELL_TIME, /* ns since 1970: time of day for people */
 	CELL_BYTES,
 	CELL_REAL,
@@ -28,7 +28,7 @@ enum cell_kind {
 };
 
 struct column {
-	const char *key; /* in JSON */
+	const char *key;   /* in JSON */
 	const char *title; /* NULL: in JSON only */
 	enum cell_kind kind;
 };
@@ -53,7 +53,7 @@ void table_fini(struct table *t);
 /* The next cell of the row, or of the next row.  Memory that runs out ends the program. */
 void table_text(struct table *t, const char *text);
 void table_number(struct table *t, int64_t n); /* counts, durations, times, bytes */
-void table_real(struct table *t, double v); /* reals, percents, changes */
+void table_real(struct table *t, double v);    /* reals, percents, changes */
 void table_nothing(struct table *t);
 void table_number_or_nothing(struct table *t, bool is_there, int64_t n);
 
@@ -69,9 +69,10 @@ int page_open(struct page *p, const char *verb, bool is_json);
 int page_close(struct page *p);
 
 /* "heading" stands above it for people; at most @limit rows then, with a word about the others. */
-void page_table(struct page *p, const char *key, const char *heading, struct table *t, uint64_t limit);
+void page_table(struct page *p, const char *key, const char *heading, struct table *t,
+		uint64_t limit);
 void page_line(struct page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void page_number(struct page *p, const char *key, int64_t n); /* JSON only */
+void page_number(struct page *p, const char *key, int64_t n);	   /* JSON only */
 void page_text(struct page *p, const char *key, const char *text); /* JSON only */
 
 /* page_recording - what was read: the time it spans, its events, what was lost, for both kinds. */
@@ -81,7 +82,7 @@ void page_recording(struct page *p, const struct pass *r);
 const char *thread_text(const struct threads *t, uint32_t number, char buffer[48]);
 const char *process_text(const struct threads *t, uint32_t number, char buffer[48]);
 
-const char *duration_text(uint64_t ns, char buffer[32]); /* "1.25 ms" */
+const char *duration_text(uint64_t ns, char buffer[32]);   /* "1.25 ms" */
 const char *moment_text(int64_t time_ns, char buffer[40]); /* as `duet view` shows it */
 
 bool terminal_is_utf8(void);
@@ -91,7 +92,9 @@ bool terminal_is_utf8(void);
 	{ "total_ns", "total", CELL_NS }, { "mean_ns", "mean", CELL_NS },                          \
 		{ "min_ns", NULL, CELL_NS }, { "p50_ns", "p50", CELL_NS },                         \
 		{ "p90_ns", "p90", CELL_NS }, { "p99_ns", "p99", CELL_NS },                        \
-		{ "max_ns", "max", CELL_NS }
+	{                                                                                          \
+		"max_ns", "max", CELL_NS                                                           \
+	}
 void table_samples(struct table *t, struct samples *s);
 
 /* page_histogram - a distribution of @kind, CELL_NS or CELL_BYTES, a line for each power of two. */

@@ -12,9 +12,9 @@
 static const char *state_name(const struct wait_analysis *w, int state)
 {
 	static const char *const names[WAIT_STATES] = {
-		[WAIT_UNKNOWN] = "unknown",	 [WAIT_USER] = "running, user",
+		[WAIT_UNKNOWN] = "unknown",	   [WAIT_USER] = "running, user",
 		[WAIT_KERNEL] = "running, kernel", [WAIT_IRQ] = "interrupted",
-		[WAIT_PREEMPTED] = "preempted",	 [WAIT_RUNNABLE] = "waiting for a CPU",
+		[WAIT_PREEMPTED] = "preempted",	   [WAIT_RUNNABLE] = "waiting for a CPU",
 		[WAIT_BLOCKED] = "blocked",
 	};
 
@@ -22,10 +22,11 @@ static const char *state_name(const struct wait_analysis *w, int state)
 }
 
 /* The same as one word, for programs. */
-static const char *const keys[WAIT_STATES] = { "unknown", "user", "kernel", "irq", "preempted", "runnable",
-					      "blocked" };
+static const char *const keys[WAIT_STATES] = { "unknown",   "user",	"kernel", "irq",
+					       "preempted", "runnable", "blocked" };
 
-static const char *cause_text(const struct wait_analysis *w, struct wait_cause cause, char buffer[80])
+static const char *cause_text(const struct wait_analysis *w, struct wait_cause cause,
+			      char buffer[80])
 {
 	static const char *const kinds[] = { "irq", "softirq", "interrupt" };
 	const char *disk;
@@ -44,7 +45,8 @@ static const char *cause_text(const struct wait_analysis *w, struct wait_cause c
 		if (disk && *disk)
 			snprintf(buffer, 80, "block i/o of %s", disk);
 		else
-			snprintf(buffer, 80, "block i/o of %" PRIu32 ":%" PRIu32, cause.source >> 20, cause.source & 0xfffff);
+			snprintf(buffer, 80, "block i/o of %" PRIu32 ":%" PRIu32,
+				 cause.source >> 20, cause.source & 0xfffff);
 		return buffer;
 	case CAUSE_TIMER:
 		return "its timer";
@@ -53,21 +55,24 @@ static const char *cause_text(const struct wait_analysis *w, struct wait_cause c
 }
 
 /* "in futex(uaddr 0x7f..)"; "" outside of calls. */
-static const char *call_text(const struct wait_analysis *w, uint32_t call, const char *object, int64_t number,
-			     char buffer[96])
+static const char *call_text(const struct wait_analysis *w, uint32_t call, const char *object,
+			     int64_t number, char buffer[96])
 {
 	if (!call)
 		return "";
 	if (!object)
 		snprintf(buffer, 96, "%s", w->calls.names[call - 1]);
 	else if (!strcmp(object, "uaddr"))
-		snprintf(buffer, 96, "%s(uaddr=0x%" PRIx64 ")", w->calls.names[call - 1], (uint64_t)number);
+		snprintf(buffer, 96, "%s(uaddr=0x%" PRIx64 ")", w->calls.names[call - 1],
+			 (uint64_t)number);
 	else
-		snprintf(buffer, 96, "%s(%s=%" PRId64 ")", w->calls.names[call - 1], object, number);
+		snprintf(buffer, 96, "%s(%s=%" PRId64 ")", w->calls.names[call - 1], object,
+			 number);
 	return buffer;
 }
 
-static const char *where_text(const struct wait_analysis *w, const struct wait_part *p, char buffer[96])
+static const char *where_text(const struct wait_analysis *w, const struct wait_part *p,
+			      char buffer[96])
 {
 	if (p->state != WAIT_BLOCKED || p->call)
 		return call_text(w, p->call, p->object_name, p->object, buffer);
@@ -75,7 +80,8 @@ static const char *where_text(const struct wait_analysis *w, const struct wait_p
 }
 
 /* A call with all its arguments. */
-static const char *arguments_text(const struct wait_analysis *w, const struct wait_interval *wait, char buffer[256])
+static const char *arguments_text(const struct wait_analysis *w, const struct wait_interval *wait,
+				  char buffer[256])
 {
 	const struct call_made *m = &wait->call;
 	size_t n;
@@ -142,14 +148,20 @@ static void print_states(struct page *p, const struct wait_analysis *w, const st
 static void print_threads(struct page *p, const struct wait_analysis *w, const struct report *r)
 {
 	static const struct column columns[] = {
-		{ "thread", "thread", CELL_TEXT },	 { "tid", NULL, CELL_COUNT },
-		{ "ns", "known", CELL_NS },		 { "user_ns", "user", CELL_NS },
-		{ "kernel_ns", "kernel", CELL_NS },	 { "irq_ns", "interrupted", CELL_NS },
-		{ "preempted_ns", "preempted", CELL_NS }, { "runnable_ns", "for a CPU", CELL_NS },
-		{ "blocked_ns", "blocked", CELL_NS },	 { "unknown_ns", "unknown", CELL_NS },
+		{ "thread", "thread", CELL_TEXT },
+		{ "tid", NULL, CELL_COUNT },
+		{ "ns", "known", CELL_NS },
+		{ "user_ns", "user", CELL_NS },
+		{ "kernel_ns", "kernel", CELL_NS },
+		{ "irq_ns", "interrupted", CELL_NS },
+		{ "preempted_ns", "preempted", CELL_NS },
+		{ "runnable_ns", "for a CPU", CELL_NS },
+		{ "blocked_ns", "blocked", CELL_NS },
+		{ "unknown_ns", "unknown", CELL_NS },
 	};
-	static const enum wait_state states[] = { WAIT_USER, WAIT_KERNEL, WAIT_IRQ, WAIT_PREEMPTED, WAIT_RUNNABLE,
-						 WAIT_BLOCKED, WAIT_UNKNOWN };
+	static const enum wait_state states[] = { WAIT_USER,	  WAIT_KERNEL,	 WAIT_IRQ,
+						  WAIT_PREEMPTED, WAIT_RUNNABLE, WAIT_BLOCKED,
+						  WAIT_UNKNOWN };
 	struct table t;
 	char name[48];
 
@@ -172,9 +184,12 @@ static void print_threads(struct page *p, const struct wait_analysis *w, const s
 static void print_parts(struct page *p, const struct wait_analysis *w, const struct report *r)
 {
 	static const struct column columns[] = {
-		{ "state", NULL, CELL_TEXT },	 { "what", "what", CELL_TEXT },
-		{ "where", "in", CELL_TEXT },	 { "n", "times", CELL_COUNT },
-		{ "ns", "total", CELL_NS },	 { "max_ns", "longest", CELL_NS },
+		{ "state", NULL, CELL_TEXT },
+		{ "what", "what", CELL_TEXT },
+		{ "where", "in", CELL_TEXT },
+		{ "n", "times", CELL_COUNT },
+		{ "ns", "total", CELL_NS },
+		{ "max_ns", "longest", CELL_NS },
 		{ "max_at_ns", "that began", CELL_TIME },
 	};
 	struct table t;
@@ -197,15 +212,16 @@ static void print_parts(struct page *p, const struct wait_analysis *w, const str
 }
 
 /* What a piece of a path was, in words. */
-static const char *trace_chunk_text(const struct wait_analysis *w, uint8_t state, uint32_t call, struct wait_cause cause,
-			      char buffer[192])
+static const char *trace_chunk_text(const struct wait_analysis *w, uint8_t state, uint32_t call,
+				    struct wait_cause cause, char buffer[192])
 {
 	const char *in = call ? " in " : "", *name = call ? w->calls.names[call - 1] : "";
 	char text[80];
 
 	if (state == WAIT_KERNEL || state == WAIT_BLOCKED)
 		snprintf(buffer, 192, "%s%s%s%s%s", state_name(w, state), in, name,
-			 cause.kind ? ", until " : "", cause.kind ? cause_text(w, cause, text) : "");
+			 cause.kind ? ", until " : "",
+			 cause.kind ? cause_text(w, cause, text) : "");
 	else
 		snprintf(buffer, 192, "%s", state_name(w, state));
 	return buffer;
@@ -214,9 +230,12 @@ static const char *trace_chunk_text(const struct wait_analysis *w, uint8_t state
 static void print_chain(struct page *p, const struct wait_analysis *w, const struct report *r)
 {
 	static const struct column columns[] = {
-		{ "thread", "thread", CELL_TEXT }, { "tid", NULL, CELL_COUNT },
-		{ "state", NULL, CELL_TEXT },	   { "what", "was", CELL_TEXT },
-		{ "n", "times", CELL_COUNT },	   { "ns", "total", CELL_NS },
+		{ "thread", "thread", CELL_TEXT },
+		{ "tid", NULL, CELL_COUNT },
+		{ "state", NULL, CELL_TEXT },
+		{ "what", "was", CELL_TEXT },
+		{ "n", "times", CELL_COUNT },
+		{ "ns", "total", CELL_NS },
 		{ "percent", "of blocked", CELL_PERCENT },
 	};
 	uint64_t whole = 0;
@@ -242,8 +261,8 @@ static void print_chain(struct page *p, const struct wait_analysis *w, const str
 }
 
 /* Waits, and below each the path to who ended it: for people as lines between, as JSON a table. */
-static void print_waits(struct page *p, const struct wait_analysis *w, const struct wait_interval *waits, uint32_t n,
-			const char *heading)
+static void print_waits(struct page *p, const struct wait_analysis *w,
+			const struct wait_interval *waits, uint32_t n, const char *heading)
 {
 	static const struct column columns[] = {
 		TABLE_SLOW("waited", "from"),
@@ -257,22 +276,26 @@ static void print_waits(struct page *p, const struct wait_analysis *w, const str
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct wait_interval *wait = &waits[i];
-		struct slow slow = { (uint64_t)(wait->end_ns - wait->begin_ns), wait->begin_ns, wait->thread, 0, 0 };
+		struct slow slow = { (uint64_t)(wait->end_ns - wait->begin_ns), wait->begin_ns,
+				     wait->thread, 0, 0 };
 		bool is_preempted = wait->is_woken && wait->woken_ns <= wait->begin_ns;
 
 		report_slow(&t, &w->run, &slow);
-		table_number(&t, wait->end_ns - (wait->woken_ns > wait->begin_ns ? wait->woken_ns : wait->begin_ns));
-		table_text(&t, wait->waker ? thread_text(w->run.threads, wait->waker, name)
-				: is_preempted ? "(preempted)"
-				: wait->cause.kind ? cause_text(w, wait->cause, cause)
-				: wait->is_woken ? "?" : "(not seen)");
+		table_number(&t, wait->end_ns - (wait->woken_ns > wait->begin_ns ? wait->woken_ns
+										 : wait->begin_ns));
+		table_text(&t, wait->waker	  ? thread_text(w->run.threads, wait->waker, name)
+			       : is_preempted	  ? "(preempted)"
+			       : wait->cause.kind ? cause_text(w, wait->cause, cause)
+			       : wait->is_woken	  ? "?"
+						  : "(not seen)");
 		table_text(&t, arguments_text(w, wait, text));
 	}
 	page_table(p, "waits", heading, &t, UINT64_MAX);
 	table_fini(&t);
 }
 
-static void print_path(struct page *p, const struct wait_analysis *w, const struct wait_interval *wait, const struct report *r)
+static void print_path(struct page *p, const struct wait_analysis *w,
+		       const struct wait_interval *wait, const struct report *r)
 {
 	static const struct column columns[] = {
 		{ "time_ns", "from", CELL_TIME }, { "ns", "for", CELL_NS },
@@ -291,7 +314,8 @@ static void print_path(struct page *p, const struct wait_analysis *w, const stru
 		table_number(&t, trace_chunk->depth);
 		table_text(&t, thread_text(w->run.threads, trace_chunk->thread, name));
 		table_number(&t, threads_at(w->run.threads, trace_chunk->thread)->tid);
-		table_text(&t, trace_chunk_text(w, trace_chunk->state, trace_chunk->call, trace_chunk->cause, text));
+		table_text(&t, trace_chunk_text(w, trace_chunk->state, trace_chunk->call,
+						trace_chunk->cause, text));
 	}
 	page_table(p, "path", "What the longest waited for, step by step", &t, r->limit);
 	table_fini(&t);
@@ -300,10 +324,8 @@ static void print_path(struct page *p, const struct wait_analysis *w, const stru
 static void print_spans(struct page *p, const struct wait_analysis *w)
 {
 	static const struct column columns[] = {
-		TABLE_SLOW("duration", "from"),
-		{ "running_ns", "running", CELL_NS },
-		{ "for_cpu_ns", "for a CPU", CELL_NS },
-		{ "blocked_ns", "blocked", CELL_NS },
+		TABLE_SLOW("duration", "from"),		{ "running_ns", "running", CELL_NS },
+		{ "for_cpu_ns", "for a CPU", CELL_NS }, { "blocked_ns", "blocked", CELL_NS },
 		{ "unknown_ns", "unknown", CELL_NS },
 	};
 	struct table t;
@@ -338,22 +360,26 @@ static void report(struct page *p, const struct wait_analysis *w, const struct r
 		link = &w->chain.at[0];
 	page_line(p, "%s", "");
 	if (r->a)
-		page_line(p, "%s from %s to %s took %s:", cmd_count_text(w->spans.n, "time", text), r->a, r->b,
-			  duration_text(w->ns, time));
+		page_line(p, "%s from %s to %s took %s:", cmd_count_text(w->spans.n, "time", text),
+			  r->a, r->b, duration_text(w->ns, time));
 	else if (w->n_rows == 1)
 		page_line(p, "%s, of %s:", thread_text(w->run.threads, w->rows[0].thread, name),
 			  duration_text(w->ns, time));
 	else
-		page_line(p, "%s, of %s together:", cmd_count_text(w->n_rows, "thread", text), duration_text(w->ns, time));
-	page_line(p, "  on a CPU %.1f %%, waiting for one %.1f %%, blocked %.1f %%, unknown %.1f %%",
+		page_line(p, "%s, of %s together:", cmd_count_text(w->n_rows, "thread", text),
+			  duration_text(w->ns, time));
+	page_line(p,
+		  "  on a CPU %.1f %%, waiting for one %.1f %%, blocked %.1f %%, unknown %.1f %%",
 		  share(ns[WAIT_USER] + ns[WAIT_KERNEL] + ns[WAIT_IRQ], w->ns),
-		  share(ns[WAIT_RUNNABLE] + ns[WAIT_PREEMPTED], w->ns), share(ns[WAIT_BLOCKED], w->ns),
-		  share(ns[WAIT_UNKNOWN], w->ns));
+		  share(ns[WAIT_RUNNABLE] + ns[WAIT_PREEMPTED], w->ns),
+		  share(ns[WAIT_BLOCKED], w->ns), share(ns[WAIT_UNKNOWN], w->ns));
 	if (most)
-		page_line(p, "  blocked longest in %s: %s", *where_text(w, most, text) ? where_text(w, most, text) : "?",
+		page_line(p, "  blocked longest in %s: %s",
+			  *where_text(w, most, text) ? where_text(w, most, text) : "?",
 			  duration_text(most->ns, part_time));
 	if (link)
-		page_line(p, "  meanwhile, most of all, %s was %s: %s", thread_text(w->run.threads, link->thread, name),
+		page_line(p, "  meanwhile, most of all, %s was %s: %s",
+			  thread_text(w->run.threads, link->thread, name),
 			  trace_chunk_text(w, link->state, link->call, link->cause, text),
 			  duration_text(link->ns, part_time));
 }
@@ -363,22 +389,29 @@ static void report_missing(struct page *p, const struct wait_analysis *w)
 	char count[64];
 
 	if (!w->has_wakeups)
-		page_line(p, "no wakeups were recorded, so nobody knows who woke whom: record with -k sched");
+		page_line(p, "no wakeups were recorded, so nobody knows who woke whom: record with "
+			     "-k sched");
 	if (!w->calls.has_entries)
-		page_line(p, "no system calls were recorded: -k syscalls tells user from kernel, and what it "
+		page_line(p, "no system calls were recorded: -k syscalls tells user from kernel, "
+			     "and what it "
 			     "was blocked in");
 	if (!w->irqs.has_hard && !w->irqs.has_vectors)
-		page_line(p, "no interrupts were recorded: who seems to have woken it was perhaps only interrupted (-k irq)");
+		page_line(p, "no interrupts were recorded: who seems to have woken it was perhaps "
+			     "only interrupted (-k irq)");
 	if (w->n_cut)
-		page_line(p, "left out, for events were lost meanwhile: %s", cmd_count_text(w->n_cut, "time", count));
+		page_line(p, "left out, for events were lost meanwhile: %s",
+			  cmd_count_text(w->n_cut, "time", count));
 	if (w->n_open)
-		page_line(p, "%s without an end, not in the sum", cmd_count_text(w->n_open, "time", count));
+		page_line(p, "%s without an end, not in the sum",
+			  cmd_count_text(w->n_open, "time", count));
 	if (w->n_without_waker)
 		page_line(p, "%" PRIu64 " of %s ended and no wakeup was seen", w->n_without_waker,
 			  cmd_count_text(w->n_waits_seen, "wait", count));
 	if (w->n_left_out)
-		page_line(p, w->is_overview ? "left out, for the recording does not follow them: %s (--all-kernel does)"
-					    : "not everything was recorded of %s: --all-kernel does",
+		page_line(p,
+			  w->is_overview ? "left out, for the recording does not follow them: %s "
+					   "(--all-kernel does)"
+					 : "not everything was recorded of %s: --all-kernel does",
 			  cmd_count_text(w->n_left_out, "thread", count));
 	if (w->n_contradictions)
 		page_line(p, "%s a switch was missing: what was around it is unknown",
@@ -398,7 +431,8 @@ static int print_all(const struct report *r, struct wait_analysis *w)
 	if (r->a && (!w->n_classes_a || !w->n_classes_b))
 		return report_unknown(r, w->n_classes_a ? r->b : r->a);
 	if (!w->n_rows)
-		return cmd_error("report", "nothing is known of such a thread in this part of the recording; "
+		return cmd_error("report",
+				 "nothing is known of such a thread in this part of the recording; "
 				 "`duet stats --by thread` lists who is in it");
 	if (page_open(&p, "report", r->is_json))
 		return CMD_FAILED;
@@ -430,7 +464,8 @@ static int print_all(const struct report *r, struct wait_analysis *w)
 	}
 	print_parts(&p, w, r);
 	print_chain(&p, w, r);
-	print_waits(&p, w, waits, n_waits, r->a ? "The longest waits of the slowest" : "The longest waits");
+	print_waits(&p, w, waits, n_waits,
+		    r->a ? "The longest waits of the slowest" : "The longest waits");
 	if (n_waits)
 		print_path(&p, w, &waits[0], r);
 	return page_close(&p);

@@ -2,7 +2,8 @@
 /*
  * cmd/session/enable.c - duet enable and duet disable: in running programs, without their help.
  *
- * The collector does it (collect/request/dispatch.h); where nothing records, we switch off what a dead one left on.
+ * The collector does it (collect/request/dispatch.h); where nothing records, we switch off what a
+ * dead one left on.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -19,15 +20,17 @@
 #include "collect/tenant/discover.h"
 
 static const char help[] =
-	"usage: duet enable [-p PID]... [-s SESSION] [-f EXPR] [--channel NAME] [--program GLOB]... PATTERN...\n"
+	"usage: duet enable [-p PID]... [-s SESSION] [-f EXPR] [--channel NAME] [--program "
+	"GLOB]... PATTERN...\n"
 	"       duet disable [-p PID]... [-s SESSION] PATTERN...\n\n"
-	"Switches events on, or off, in running programs, at once; without -p also in those that start later.\n\n"
+	"Switches events on, or off, in running programs, at once; without -p also in those that "
+	"start later.\n\n"
 	"  PATTERN            a glob on \"channel:name\", a channel, or a name (duet list)\n"
 	"  -f, --filter EXPR  enable only those events for which EXPR holds (duet-filter(7))\n"
 	"      --channel NAME enable them in this channel of the session (duet status)\n"
-	"      --level LEVEL  only those as important as this: emerg .. err, warning, notice, info, debug\n"
-	"  -p, --pid PID      only in this process\n"
-	WHOM_HELP
+	"      --level LEVEL  only those as important as this: emerg .. err, warning, notice, "
+	"info, debug\n"
+	"  -p, --pid PID      only in this process\n" WHOM_HELP
 	"  -s, --session S    whose recording it is for (default: the one that is running)\n";
 
 struct arguments {
@@ -45,7 +48,8 @@ static int select_session(struct arguments *a)
 	int status = cmd_select_session(a->verb, a->dir, a->session_wanted, &a->session);
 
 	if (status == 1 && a->enable)
-		return cmd_error(a->verb, "nothing records: start `duet collect` or `duet record` first");
+		return cmd_error(a->verb,
+				 "nothing records: start `duet collect` or `duet record` first");
 	return status == 1 ? 0 : status;
 }
 
@@ -103,7 +107,8 @@ static int client_one(void *arg, const char *session)
 	return 1;
 }
 
-/* Other users' programs are in the hands of collectors of their own.  What the whole session refuses is asked of none. */
+/* Other users' programs are in the hands of collectors of their own.  What the whole session
+ * refuses is asked of none. */
 static int ask(struct asking *q)
 {
 	const struct arguments *a = q->a;
@@ -116,7 +121,8 @@ static int ask(struct asking *q)
 }
 
 /* Nothing records: what is left of dead sessions is switched off by ourselves. */
-static void switch_off(const struct arguments *a, const char *pattern, pid_t pid, struct enable_result *total)
+static void switch_off(const struct arguments *a, const char *pattern, pid_t pid,
+		       struct enable_result *total)
 {
 	struct enable_result s = programs_switch(a->dir, pid, "", pattern, false, &a->session, 0);
 
@@ -127,17 +133,21 @@ static void switch_off(const struct arguments *a, const char *pattern, pid_t pid
 static int report(const struct arguments *a, const char *pattern, const struct enable_result *total)
 {
 	if (total->other_session)
-		cmd_error(a->verb, "%u program%s left alone: by DUET_SESSION %s to other sessions only",
+		cmd_error(a->verb,
+			  "%u program%s left alone: by DUET_SESSION %s to other sessions only",
 			  total->other_session, total->other_session == 1 ? "" : "s",
 			  total->other_session == 1 ? "it belongs" : "they belong");
 	if (total->strict)
-		cmd_error(a->verb, "%u program%s left alone: in seccomp's strict mode an event would kill %s",
-			  total->strict, total->strict == 1 ? "" : "s", total->strict == 1 ? "it" : "them");
+		cmd_error(
+			a->verb,
+			"%u program%s left alone: in seccomp's strict mode an event would kill %s",
+			total->strict, total->strict == 1 ? "" : "s",
+			total->strict == 1 ? "it" : "them");
 	if (!total->events)
-		return cmd_error(a->verb, "%s: no running program has such an event (duet list)%s",
-				 pattern,
-				 a->pids.n || !a->session.epoch ? ""
-								: "; kept for programs that start later");
+		return cmd_error(
+			a->verb, "%s: no running program has such an event (duet list)%s", pattern,
+			a->pids.n || !a->session.epoch ? ""
+						       : "; kept for programs that start later");
 	printf("%s: %s %u event%s in %u program%s\n", pattern, a->enable ? "enabled" : "disabled",
 	       total->events, total->events == 1 ? "" : "s", total->programs,
 	       total->programs == 1 ? "" : "s");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/lend.c - duet lend: lets the members of a group record the kernel: kernel/tracefs/broker.h. */
+/* cmd/session/lend.c - duet lend: lets the members of a group record the kernel:
+ * kernel/tracefs/broker.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -17,14 +18,16 @@
 #include "cmd/cmd.h"
 #include "kernel/tracefs/broker.h"
 
-static const char help[] =
-	"usage: duet lend [OPTIONS]\n\n"
-	"Lets the members of a group record kernel events without being root: makes tracefs instances for them,\n"
-	"and removes each when its recorder is gone.  Needs root; is meant to be run by systemd (duet-lend.socket).\n\n"
-	"      --socket PATH   where they ask (default: " BROKER_SOCKET ")\n"
-	"      --group NAME    who may (default: tracing)\n"
-	"      --idle SECONDS  end when nobody has had anything for so long, if the socket is systemd's\n"
-	"                      (default: 30)\n";
+static const char help[] = "usage: duet lend [OPTIONS]\n\n"
+			   "Lets the members of a group record kernel events without being root: "
+			   "makes tracefs instances for them,\n"
+			   "and removes each when its recorder is gone.  Needs root; is meant to "
+			   "be run by systemd (duet-lend.socket).\n\n"
+			   "      --socket PATH   where they ask (default: " BROKER_SOCKET ")\n"
+			   "      --group NAME    who may (default: tracing)\n"
+			   "      --idle SECONDS  end when nobody has had anything for so long, if "
+			   "the socket is systemd's\n"
+			   "                      (default: 30)\n";
 
 struct arguments {
 	const char *path, *group;
@@ -90,7 +93,8 @@ static int open_socket(const struct arguments *a)
 	int fd, err;
 
 	if (!g)
-		return -cmd_error("lend", "--group %s: no such group (groupadd -r %s)", a->group, a->group);
+		return -cmd_error("lend", "--group %s: no such group (groupadd -r %s)", a->group,
+				  a->group);
 	if (strlen(a->path) >= sizeof((struct sockaddr_un *)0)->sun_path)
 		return -cmd_error("lend", "--socket %s: the path is too long", a->path);
 	if (is_in_use(a->path))
@@ -127,7 +131,9 @@ static int lend(const struct arguments *a)
 	struct broker_server *l;
 
 	if (fd < 0 && fd != -ENOENT)
-		return cmd_error("lend", "one listening socket expected from systemd (LISTEN_FDS): %s", strerror(-fd));
+		return cmd_error("lend",
+				 "one listening socket expected from systemd (LISTEN_FDS): %s",
+				 strerror(-fd));
 	if (geteuid())
 		return cmd_error("lend", "only root may lend tracefs instances");
 	if (!is_systemds)
@@ -136,7 +142,8 @@ static int lend(const struct arguments *a)
 		return CMD_FAILED;
 	sigaction(SIGTERM, &end, NULL);
 	sigaction(SIGINT, &end, NULL);
-	status = broker_server_open(&l, fd, &d) ? cmd_error("lend", "%s", d.text) : run(a, l, is_systemds);
+	status = broker_server_open(&l, fd, &d) ? cmd_error("lend", "%s", d.text)
+						: run(a, l, is_systemds);
 	broker_server_close(l);
 	if (!is_systemds)
 		unlink(a->path);
@@ -166,7 +173,8 @@ int cmd_lend(int argc, char **argv)
 		else if (c == GROUP)
 			a.group = optarg;
 		else if (c != IDLE)
-			return cmd_usage("lend", c == ':' ? "an option lacks its value" : "no such option");
+			return cmd_usage("lend",
+					 c == ':' ? "an option lacks its value" : "no such option");
 		else if ((a.idle_s = (int)strtol(optarg, &end, 10)) < 1 || *end || a.idle_s > 86400)
 			return cmd_error("lend", "--idle %s: seconds, 1 to 86400", optarg);
 	}

@@ -38,7 +38,8 @@ struct listing {
 };
 
 /* "  (default, web)": the sessions that record it. */
-static void print_sessions(const struct listing *l, const struct program *a, const struct program_event *e)
+static void print_sessions(const struct listing *l, const struct program *a,
+			   const struct program_event *e)
 {
 	const char *before = "  (";
 
@@ -59,7 +60,8 @@ static void print_sessions(const struct listing *l, const struct program *a, con
 }
 
 /* "13 shop:order i32 id str item" as name and fields. */
-static void print_event(const struct listing *l, const struct program *a, const struct program_event *e)
+static void print_event(const struct listing *l, const struct program *a,
+			const struct program_event *e)
 {
 	const char *p = strchr(e->schema, ' ');
 	char name[512];
@@ -85,7 +87,8 @@ static int print_app(void *arg, struct program *a)
 	else if (pid > 0)
 		printf("%d %s", (int)pid, a->page.program);
 	else
-		printf("%u (as it calls itself in its pid namespace) %s", a->page.pid, a->page.program);
+		printf("%u (as it calls itself in its pid namespace) %s", a->page.pid,
+		       a->page.program);
 	if (a->page.sessions[0])
 		printf("  (DUET_SESSION %s)", a->page.sessions);
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
@@ -93,10 +96,12 @@ static int print_app(void *arg, struct program *a)
 	if (lost)
 		printf("  (%llu events lost: no collector answered)", (unsigned long long)lost);
 	if (a->page.dormant == ABI_DORMANT_SECCOMP)
-		printf("  (dormant: it has locked itself up by seccomp before it was recorded; record it "
+		printf("  (dormant: it has locked itself up by seccomp before it was recorded; "
+		       "record it "
 		       "from its start)");
 	if (a->page.dormant == ABI_DORMANT_CLOCK)
-		printf("  (dormant: it may not read the time stamp counter, see PR_SET_TSC in prctl(2))");
+		printf("  (dormant: it may not read the time stamp counter, see PR_SET_TSC in "
+		       "prctl(2))");
 	putchar('\n');
 	for (uint32_t i = 0; program_event(a, i, &e); i++)
 		print_event(l, a, &e);
@@ -145,8 +150,10 @@ static int list_programs(const struct cmd_pids *pids, bool users, bool container
 	int dir = runtime_dir_open(false);
 
 	if (dir < 0 && dir != -ENOENT)
-		return cmd_error("list", "the runtime directory cannot be used: %s (it must be yours, "
-					 "mode 0700)", strerror(-dir));
+		return cmd_error("list",
+				 "the runtime directory cannot be used: %s (it must be yours, "
+				 "mode 0700)",
+				 strerror(-dir));
 	if (dir >= 0) {
 		tenants_sweep(dir);
 		session_slots_read(dir, &l.session_slots);
@@ -166,7 +173,8 @@ static int list_programs(const struct cmd_pids *pids, bool users, bool container
 	if (dir >= 0)
 		close(dir);
 	if (!l.programs)
-		printf("no traced program of yours is running: `duet record -- COMMAND` starts one, "
+		printf("no traced program of yours is running: `duet record -- COMMAND` starts "
+		       "one, "
 		       "`duet list FILE` looks into one\n");
 	return 0;
 }
@@ -178,7 +186,8 @@ static void print_site(void *arg, const struct elf_site *s)
 		printf("  %s \"%s\"\n", s->name, s->schema);
 	else
 		printf("  %s%s%s\n", s->name, s->schema,
-		       schema_is_sound((struct schema_text){ s->schema, s->schema + strlen(s->schema) })
+		       schema_is_sound(
+			       (struct schema_text){ s->schema, s->schema + strlen(s->schema) })
 			       ? ""
 			       : "   (not recordable: sizes and values must be plain numbers)");
 }
@@ -248,9 +257,11 @@ int cmd_list(int argc, char **argv)
 		}
 	}
 	if ((users || containers) && geteuid())
-		return cmd_error("list", "--all-users, --containers: only root sees other users' programs");
+		return cmd_error("list",
+				 "--all-users, --containers: only root sees other users' programs");
 	if ((users || containers) && (kernel || pids.n || optind < argc))
-		return cmd_usage("list", "--all-users and --containers go with no other option or file");
+		return cmd_usage("list",
+				 "--all-users and --containers go with no other option or file");
 	if (probed && (kernel || users || containers || pids.n || optind < argc))
 		return cmd_usage("list", "-u and --usdt go with no other option or file");
 	if (probed)

@@ -24,7 +24,8 @@ static int print_marker(void *arg, const struct elf_marker *m)
 	int *n = arg, n_left_out = kernel_fetch_operands(m->arguments, "", true, &fetch, NULL);
 
 	++*n;
-	printf("  %s:%s%s%s", m->provider, m->name, fetch.size ? fetch.bytes : "", m->semaphore ? "  (semaphore)" : "");
+	printf("  %s:%s%s%s", m->provider, m->name, fetch.size ? fetch.bytes : "",
+	       m->semaphore ? "  (semaphore)" : "");
 	if (n_left_out > 0)
 		printf("  (%d of \"%s\" cannot be fetched)", n_left_out, m->arguments);
 	putchar('\n');
@@ -41,7 +42,8 @@ int list_probes(const char *file, bool is_usdt)
 	if (!kernel_uprobe_file(file, path, sizeof path))
 		return cmd_error("list", "%s: there is no such file, command or library", file);
 	printf("%s\n", path);
-	if (is_usdt ? elf_markers(path, print_marker, &n, &d) : elf_functions(path, print_function, NULL, &d))
+	if (is_usdt ? elf_markers(path, print_marker, &n, &d)
+		    : elf_functions(path, print_function, NULL, &d))
 		return cmd_error("list", "%s", d.text);
 	if (is_usdt && !n)
 		printf("  no markers\n");

@@ -12,13 +12,15 @@
 #include "cmd/session/tenant_sessions.h"
 #include "collect/session/session.h"
 
-static const char help[] =
-	"usage: duet rotate [SESSION]\n\n"
-	"Asks a recording that was started with --rotate to finish the piece that it is writing, and to go on\n"
-	"in a new one.  Prints where the finished piece is: a recording of its own, to be copied, looked at or\n"
-	"removed, while the programs and the recording go on.  Of a session of many users one for each of them.\n\n"
-	"  SESSION               which (default: the one that is running)\n\n"
-	"  duet collect -o serve --rotate 1G & ... ; duet view $(duet rotate)\n";
+static const char help[] = "usage: duet rotate [SESSION]\n\n"
+			   "Asks a recording that was started with --rotate to finish the piece "
+			   "that it is writing, and to go on\n"
+			   "in a new one.  Prints where the finished piece is: a recording of its "
+			   "own, to be copied, looked at or\n"
+			   "removed, while the programs and the recording go on.  Of a session of "
+			   "many users one for each of them.\n\n"
+			   "  SESSION               which (default: the one that is running)\n\n"
+			   "  duet collect -o serve --rotate 1G & ... ; duet view $(duet rotate)\n";
 
 enum { BUSY_WAIT_MS = 20 };
 
@@ -53,7 +55,8 @@ static int request(void *arg, const char *session)
 	if (status)
 		return status;
 	if (!json_line_text(&answer.line, "path", path, sizeof path))
-		return cmd_error("rotate", "the session answered what this duet does not understand");
+		return cmd_error("rotate",
+				 "the session answered what this duet does not understand");
 	return puts(path) < 0 ? CMD_FAILED : 0;
 }
 
@@ -63,11 +66,14 @@ static int run(const char *wanted)
 	struct abi_session session;
 
 	if (dir < 0)
-		return cmd_error("rotate", dir == -ENOENT ? "nothing records: start `duet collect --rotate` first"
-							  : "cannot use the runtime directory");
+		return cmd_error("rotate",
+				 dir == -ENOENT
+					 ? "nothing records: start `duet collect --rotate` first"
+					 : "cannot use the runtime directory");
 	status = cmd_select_session("rotate", dir, wanted, &session);
 	if (status == 1)
-		status = cmd_error("rotate", "nothing records: start `duet collect --rotate` first");
+		status =
+			cmd_error("rotate", "nothing records: start `duet collect --rotate` first");
 	else if (!status)
 		status = tenant_sessions_each(dir, session.name, request, NULL);
 	close(dir);
@@ -89,7 +95,8 @@ int cmd_rotate(int argc, char **argv)
 		else if (c == 'h')
 			return fputs(help, stdout) < 0;
 		else
-			return cmd_usage("rotate", c == ':' ? "an option lacks its value" : "no such option");
+			return cmd_usage("rotate",
+					 c == ':' ? "an option lacks its value" : "no such option");
 	}
 	if (optind < argc && !wanted)
 		wanted = argv[optind++];

@@ -21,7 +21,8 @@ void cmd_list_sessions(int dir, struct cmd_strings *names)
 	struct dirent *e;
 
 	while (list && (e = readdir(list)))
-		if (!strncmp(e->d_name, "session-", 8) && !session_find(dir, e->d_name + 8, &f, NULL) &&
+		if (!strncmp(e->d_name, "session-", 8) &&
+		    !session_find(dir, e->d_name + 8, &f, NULL) &&
 		    session_is_live(dir, e->d_name + 8))
 			cmd_add_string(names, strdup(e->d_name + 8));
 	if (list)
@@ -52,7 +53,8 @@ int cmd_select_session(const char *verb, int dir, const char *wanted, struct abi
 	while (list && (e = readdir(list))) {
 		const char *name = e->d_name + 8;
 
-		if (strncmp(e->d_name, "session-", 8) || (wanted ? strcmp(name, wanted) : !!strchr(name, '@')) ||
+		if (strncmp(e->d_name, "session-", 8) ||
+		    (wanted ? strcmp(name, wanted) : !!strchr(name, '@')) ||
 		    session_find(dir, name, &f, NULL) || !session_is_live(dir, name))
 			continue;
 		*session = f;

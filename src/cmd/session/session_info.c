@@ -55,7 +55,8 @@ static int client_triggers(struct session_info *l, const char *name)
 	uint64_t after = 0;
 	int status = 0;
 
-	l->triggers = cmd_grow(NULL, TRIGGERS_MAX, sizeof *l->triggers); /* answers stay where they are */
+	l->triggers =
+		cmd_grow(NULL, TRIGGERS_MAX, sizeof *l->triggers); /* answers stay where they are */
 	while (l->n_triggers < TRIGGERS_MAX) {
 		struct text t = { 0 };
 
@@ -75,9 +76,11 @@ static void note_room(struct session_info *l, int i)
 {
 	const struct cmd_answer *c = &l->channels[i];
 
-	l->rooms[i] = (struct session_info_channel){ session_info_number(c, "memory_bytes"), session_info_number(c, "limit_bytes"),
-					  session_info_number(c, "used_bytes"), session_info_number(c, "waited"),
-					  session_info_number(c, "lost") };
+	l->rooms[i] = (struct session_info_channel){ session_info_number(c, "memory_bytes"),
+						     session_info_number(c, "limit_bytes"),
+						     session_info_number(c, "used_bytes"),
+						     session_info_number(c, "waited"),
+						     session_info_number(c, "lost") };
 	l->lost += l->rooms[i].lost;
 }
 
@@ -88,7 +91,8 @@ static int client_all(struct session_info *l, const char *name)
 	uint64_t n = session_info_number(&l->session, "channels");
 
 	l->lost = session_info_number(&l->session, "lost_outside");
-	for (; (uint64_t)l->n_channels < n && l->n_channels < ABI_CHANNELS && !status; l->n_channels++) {
+	for (; (uint64_t)l->n_channels < n && l->n_channels < ABI_CHANNELS && !status;
+	     l->n_channels++) {
 		status = ask(name, l->n_channels, &l->channels[l->n_channels]);
 		if (!status)
 			note_room(l, l->n_channels);
@@ -143,12 +147,15 @@ static void add_program(struct looking *g, const struct program *a)
 	struct session_info *l = g->look;
 	const struct recent_program *rate = recent_find(g->recent, a->page.pid);
 	struct selector_program c;
-	struct session_info_program p = { .pid = program_pid(a), .lost = a->page.session_slots[g->session->session_slot].lost };
+	struct session_info_program p = {
+		.pid = program_pid(a), .lost = a->page.session_slots[g->session->session_slot].lost
+	};
 
 	selector_inspect(&c, a, WHO_LETTER('c'));
 	snprintf(p.name, sizeof p.name, "%.63s", a->page.program);
 	if (c.selector.mount_namespace && c.selector.mount_namespace != g->namespace)
-		snprintf(p.container, sizeof p.container, "%.64s/%u", c.host, c.selector.mount_namespace);
+		snprintf(p.container, sizeof p.container, "%.64s/%u", c.host,
+			 c.selector.mount_namespace);
 	if (rate) {
 		p.events_per_s = per_second(g->recent, rate->events);
 		p.bytes_per_s = per_second(g->recent, rate->bytes);
@@ -179,7 +186,8 @@ static bool is_flight_recorder(const struct session_info *l)
 	char mode[32];
 
 	for (int i = 0; i < l->n_channels; i++)
-		if (strcmp(session_info_text(&l->channels[i], "mode", mode, sizeof mode), "overwrite") != 0)
+		if (strcmp(session_info_text(&l->channels[i], "mode", mode, sizeof mode),
+			   "overwrite") != 0)
 			return false;
 	return true;
 }
@@ -191,7 +199,8 @@ static void inspect_programs(struct session_info *l, int dir, const struct tenan
 	struct looking g = { .look = l, .recent = &r, .session = &session };
 	struct stat st;
 
-	l->has_rates = !recent_scan(&r, l->path, WINDOW_NS, EVENTS_MAX, NULL) && !is_flight_recorder(l);
+	l->has_rates =
+		!recent_scan(&r, l->path, WINDOW_NS, EVENTS_MAX, NULL) && !is_flight_recorder(l);
 	l->events_per_s = per_second(&r, r.events);
 	l->bytes_per_s = per_second(&r, r.bytes);
 	l->kernel_events_per_s = per_second(&r, r.kernel_events);
@@ -208,7 +217,8 @@ static void inspect_programs(struct session_info *l, int dir, const struct tenan
 	recent_fini(&r);
 }
 
-int session_info_read(struct session_info *l, int dir, const char *name, const struct tenant_dirs *places)
+int session_info_read(struct session_info *l, int dir, const char *name,
+		      const struct tenant_dirs *places)
 {
 	int status;
 
@@ -257,7 +267,8 @@ static void add_rates(struct text *t, const struct session_info *l)
 	json_line_add_number(t, "kernel_bytes_per_s", l->kernel_bytes_per_s);
 }
 
-static void add_json_program(struct text *t, const struct session_info *l, const struct session_info_program *p)
+static void add_json_program(struct text *t, const struct session_info *l,
+			     const struct session_info_program *p)
 {
 	text_addf(t, "{\"pid\":%d", (int)p->pid);
 	json_line_add_text(t, "name", p->name);

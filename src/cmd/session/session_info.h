@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/session_info.h - all that duet status tells of one session, from its collector, its programs and its files. */
+/* cmd/session/session_info.h - all that duet status tells of one session, from its collector, its
+ * programs and its files. */
 #ifndef CMD_SESSION_SESSION_INFO_H
 #define CMD_SESSION_SESSION_INFO_H
 
@@ -14,7 +15,7 @@ struct session_info_program {
 	pid_t pid; /* as we see it */
 	char name[ABI_NAME_BYTES];
 	char container[80]; /* "": it sees what we see */
-	uint64_t lost; /* events that found no way to the session's memory */
+	uint64_t lost;	    /* events that found no way to the session's memory */
 	uint64_t events_per_s, bytes_per_s;
 };
 
@@ -43,14 +44,17 @@ struct session_info {
 	int n_programs;
 };
 
-/* session_info_read - at session @name; @dir: our runtime directory; @places: of its programs, if it is a tenant's.  Returns 0, or
- * CMD_ENDED, or CMD_FAILED having said why; session_info_fini in any case. */
-int session_info_read(struct session_info *l, int dir, const char *name, const struct tenant_dirs *places);
+/* session_info_read - at session @name; @dir: our runtime directory; @places: of its programs, if
+ * it is a tenant's.  Returns 0, or CMD_ENDED, or CMD_FAILED having said why; session_info_fini in
+ * any case. */
+int session_info_read(struct session_info *l, int dir, const char *name,
+		      const struct tenant_dirs *places);
 void session_info_fini(struct session_info *l);
 
 /* A member of an answer; 0 or "?" if it is not there. */
 uint64_t session_info_number(const struct cmd_answer *a, const char *key);
-const char *session_info_text(const struct cmd_answer *a, const char *key, char *value, size_t size);
+const char *session_info_text(const struct cmd_answer *a, const char *key, char *value,
+			      size_t size);
 
 /* session_info_json - the members of its object (duet-status(1)). */
 void session_info_json(struct text *t, const struct session_info *l);

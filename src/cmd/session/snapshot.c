@@ -24,13 +24,17 @@
 
 static const char help[] =
 	"usage: duet snapshot [-s SESSION] [-o DIR] [--last TIME] [--max-size SIZE]\n\n"
-	"Asks a flight recorder (`duet record --overwrite`, `duet collect --overwrite`) to write what it\n"
+	"Asks a flight recorder (`duet record --overwrite`, `duet collect --overwrite`) to write "
+	"what it\n"
 	"holds now into a recording of its own.  The programs and the flight recorder go on.\n\n"
 	"  -s, --session SESSION  which (default: the one that is running)\n"
-	"  -o, --output DIR       where to; new or empty (default: snapshot-1, snapshot-2, ... in the\n"
-	"                         output directory of the session); other users' parts in it, as tenant-1000\n"
+	"  -o, --output DIR       where to; new or empty (default: snapshot-1, snapshot-2, ... in "
+	"the\n"
+	"                         output directory of the session); other users' parts in it, as "
+	"tenant-1000\n"
 	"      --last TIME        only the newest: 500ms, 5s, 2m (whole packets)\n"
-	"      --max-size SIZE    only the newest that fit into bytes, or 512K, 64M, 1G (whole packets)\n\n"
+	"      --max-size SIZE    only the newest that fit into bytes, or 512K, 64M, 1G (whole "
+	"packets)\n\n"
 	"  duet snapshot --last 5s && duet view duet-20261121-062608/snapshot-1\n";
 
 enum { LAST = 256, MAX_SIZE, BUSY_WAIT_MS = 20 };
@@ -101,13 +105,15 @@ static int report(const struct json_line *answer, uint64_t more_bytes)
 	if (!json_line_text(answer, "path", path, sizeof path) ||
 	    !json_line_number(answer, "app_bytes", &applications) ||
 	    !json_line_number(answer, "kernel_bytes", &kernel))
-		return cmd_error("snapshot", "the session answered what this duet does not understand");
+		return cmd_error("snapshot",
+				 "the session answered what this duet does not understand");
 	paths[0] = path;
 	if (trace_open(&t, paths, 1, NULL, &d) || trace_summary(t, &s, &d))
 		return cmd_error("snapshot", "cannot read what was written: %s", d.text);
 	n = count_domain(&s, TRACE_UST);
-	printf("%s: %s, %llu event%s of applications", path, cmd_size_text(applications + more_bytes + kernel, size),
-	       (unsigned long long)n, n == 1 ? "" : "s");
+	printf("%s: %s, %llu event%s of applications", path,
+	       cmd_size_text(applications + more_bytes + kernel, size), (unsigned long long)n,
+	       n == 1 ? "" : "s");
 	n = count_domain(&s, TRACE_KERNEL);
 	if (kernel)
 		printf(", %llu of the kernel", (unsigned long long)n);
@@ -121,7 +127,8 @@ static int report(const struct json_line *answer, uint64_t more_bytes)
 }
 
 /* Answered when it is written; @directory: -1, or where it goes. */
-static int request(const char *session, const struct arguments *a, int directory, const char *shown, struct cmd_answer *answer)
+static int request(const char *session, const struct arguments *a, int directory, const char *shown,
+		   struct cmd_answer *answer)
 {
 	int status = ask(session, a, directory, shown, answer);
 
@@ -134,7 +141,8 @@ static int request(const char *session, const struct arguments *a, int directory
 
 /* ---------------------------------------------------------------- parts */
 
-/* The directory @path in which a part of another user may write, as he may write to that of his part of the recording. */
+/* The directory @path in which a part of another user may write, as he may write to that of his
+ * part of the recording. */
 static int open_for(const char *part, const char *path)
 {
 	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S, .may_end = true };
@@ -145,8 +153,10 @@ static int open_for(const char *part, const char *path)
 	int fd;
 
 	json_line_add_text(&t, "verb", "status");
-	if (cmd_ask("snapshot", part, &t, &how, &answer) || cmd_refused("snapshot", part, &answer) ||
-	    !json_line_text(&answer.line, "path", recording, sizeof recording) || stat(recording, &st))
+	if (cmd_ask("snapshot", part, &t, &how, &answer) ||
+	    cmd_refused("snapshot", part, &answer) ||
+	    !json_line_text(&answer.line, "path", recording, sizeof recording) ||
+	    stat(recording, &st))
 		return -1;
 	if (mkdir(path, 0700)) {
 		cmd_error("snapshot", "cannot make %s: %s", path, strerror(errno));
@@ -154,7 +164,8 @@ static int open_for(const char *part, const char *path)
 	}
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && fchown(fd, st.st_uid, st.st_gid)) {
-		cmd_error("snapshot", "cannot give %s to user %u: %s", path, (unsigned)st.st_uid, strerror(errno));
+		cmd_error("snapshot", "cannot give %s to user %u: %s", path, (unsigned)st.st_uid,
+			  strerror(errno));
 		close(fd);
 		return -1;
 	}
@@ -166,16 +177,18 @@ static bool path_beside(char path[PATH_MAX], const char *whole, const char *part
 {
 	const char *name = strrchr(whole, '/') + 1; /* it is absolute */
 
-	return snprintf(path, PATH_MAX, "%.*s.%s.%s", (int)(name - whole), whole, name, tenant_session_label(part)) < PATH_MAX;
+	return snprintf(path, PATH_MAX, "%.*s.%s.%s", (int)(name - whole), whole, name,
+			tenant_session_label(part)) < PATH_MAX;
 }
 
 struct part {
-	pid_t pid; /* who asks it */
+	pid_t pid;	/* who asks it */
 	uint64_t bytes; /* that it has written; in memory that is shared with him */
 };
 
 /* A process for each, so that all are asked at the same time; what it says goes where ours does. */
-static void begin_part(struct part *p, const struct arguments *a, const char *part, const char *whole)
+static void begin_part(struct part *p, const struct arguments *a, const char *part,
+		       const char *whole)
 {
 	struct cmd_answer answer;
 	char path[PATH_MAX];
@@ -206,7 +219,9 @@ static int end_part(pid_t pid, const char *part, const char *whole)
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		return cmd_error("snapshot", "%s: is not in it", part);
 	if (!path_beside(from, whole, part) ||
-	    snprintf(to, sizeof to, "%s/tenant-%s", whole, tenant_session_label(part)) >= (int)sizeof to || rename(from, to))
+	    snprintf(to, sizeof to, "%s/tenant-%s", whole, tenant_session_label(part)) >=
+		    (int)sizeof to ||
+	    rename(from, to))
 		return cmd_error("snapshot", "%s: stays in %s: %s", part, from, strerror(errno));
 	return 0;
 }
@@ -223,11 +238,13 @@ static int open_whole(const struct arguments *a, const char *session, char shown
 	if (a->output)
 		return open_output(a->output, shown);
 	json_line_add_text(&t, "verb", "status");
-	if (cmd_ask("snapshot", session, &t, &how, &answer) || cmd_refused("snapshot", session, &answer) ||
+	if (cmd_ask("snapshot", session, &t, &how, &answer) ||
+	    cmd_refused("snapshot", session, &answer) ||
 	    !json_line_text(&answer.line, "path", recording, sizeof recording))
 		return -1;
 	do {
-		if (snprintf(path, sizeof path, "%s/snapshot-%d", recording, ++n) >= (int)sizeof path) {
+		if (snprintf(path, sizeof path, "%s/snapshot-%d", recording, ++n) >=
+		    (int)sizeof path) {
 			cmd_error("snapshot", "%s: the path is too long", recording);
 			return -1;
 		}
@@ -236,11 +253,12 @@ static int open_whole(const struct arguments *a, const char *session, char shown
 }
 
 /* @bytes: what the parts but the first have written. */
-static int request_parts(const struct arguments *a, const struct cmd_strings *parts, int directory, const char *shown,
-			 struct cmd_answer *answer, uint64_t *bytes)
+static int request_parts(const struct arguments *a, const struct cmd_strings *parts, int directory,
+			 const char *shown, struct cmd_answer *answer, uint64_t *bytes)
 {
 	size_t size = (size_t)parts->n * sizeof(struct part);
-	struct part *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct part *p =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status, one;
 
 	if (p == MAP_FAILED)
@@ -286,15 +304,18 @@ static int run(const struct arguments *a)
 	struct abi_session session;
 
 	if (dir < 0)
-		return cmd_error("snapshot", dir == -ENOENT ? "nothing records: start `duet record --overwrite` first"
-							    : "cannot use the runtime directory");
+		return cmd_error("snapshot",
+				 dir == -ENOENT
+					 ? "nothing records: start `duet record --overwrite` first"
+					 : "cannot use the runtime directory");
 	tenants_sweep(dir);
 	status = cmd_select_session("snapshot", dir, a->session, &session);
 	if (!status)
 		cmd_list_tenant_sessions(dir, session.name, &parts);
 	close(dir);
 	if (status == 1)
-		return cmd_error("snapshot", "nothing records: start `duet record --overwrite` first");
+		return cmd_error("snapshot",
+				 "nothing records: start `duet record --overwrite` first");
 	return status ? status : take(a, &parts);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/session/status.c - duet status: what the sessions have done and hold, and which programs are in them. */
+/* cmd/session/status.c - duet status: what the sessions have done and hold, and which programs are
+ * in them. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -17,18 +18,24 @@
 
 static const char help[] =
 	"usage: duet status [NAME] [OPTIONS]\n\n"
-	"Says of each session of this user, or of NAME, since when and where to it records, what was written\n"
+	"Says of each session of this user, or of NAME, since when and where to it records, what "
+	"was written\n"
 	"and lost, and the disk's state; then of each of its channels:\n\n"
-	"  MODE      what happens when its buffer is full: discard, overwrite, block (and how long);\n"
+	"  MODE      what happens when its buffer is full: discard, overwrite, block (and how "
+	"long);\n"
 	"            see duet record --channel\n"
 	"  MEMORY    it has now;  LIMIT: it may have at most;  USED: of what it has now\n"
 	"  WAITED    events that had to wait for room;  LOST: events that found none\n"
 	"  CONTEXTS  that each of its events carries\n\n"
-	"and of each trigger: its state (waits; acts; held back by its limit; over), how often and when last it\n"
+	"and of each trigger: its state (waits; acts; held back by its limit; over), how often and "
+	"when last it\n"
 	"FIRED, and what went wrong last;\n\n"
-	"and of each program that runs: EVENTS/S and BYTES/S in the newest second that is in the files (none of\n"
-	"a flight recorder's are), LOST: events that found no way to the buffers.  Of a session of many users\n"
-	"(duet start) the sums, and a line for each PART: \"default@1000\", which may be named, too.\n\n"
+	"and of each program that runs: EVENTS/S and BYTES/S in the newest second that is in the "
+	"files (none of\n"
+	"a flight recorder's are), LOST: events that found no way to the buffers.  Of a session of "
+	"many users\n"
+	"(duet start) the sums, and a line for each PART: \"default@1000\", which may be named, "
+	"too.\n\n"
 	"      --json            for programs\n"
 	"  -w, --watch SECONDS   again and again, until Ctrl-C\n\n"
 	"The exit status is 1 if nothing records.\n";
@@ -46,8 +53,11 @@ static void print_json(struct text *t, const struct session_status *w)
 	text_addf(t, "{");
 	session_info_json(t, w->at[0]);
 	if (w->n + w->silent.n > 1) {
-		text_addf(t, ",\"whole\":{\"programs\":%" PRIu64 ",\"app_bytes\":%" PRIu64 ",\"lost\":%" PRIu64 "},\"part\":[",
-			  session_status_sum(w, "programs"), session_status_sum(w, "app_bytes"), session_status_lost(w));
+		text_addf(t,
+			  ",\"whole\":{\"programs\":%" PRIu64 ",\"app_bytes\":%" PRIu64
+			  ",\"lost\":%" PRIu64 "},\"part\":[",
+			  session_status_sum(w, "programs"), session_status_sum(w, "app_bytes"),
+			  session_status_lost(w));
 		for (int i = 1; i < w->n; i++) {
 			text_addf(t, "%s{", i > 1 ? "," : "");
 			session_info_json(t, w->at[i]);
@@ -74,7 +84,8 @@ static int inspect_part(void *arg, const char *part)
 	struct looking *g = arg;
 	struct session_status *w = g->whole;
 	struct session_info *l = w->n < TENANT_SESSIONS_MAX ? malloc(sizeof *l) : NULL;
-	int status = l ? session_info_read(l, g->dir, part, &g->places) : cmd_error("status", "no memory");
+	int status = l ? session_info_read(l, g->dir, part, &g->places)
+		       : cmd_error("status", "no memory");
 
 	if (!status) {
 		w->at[w->n++] = l;
@@ -98,7 +109,8 @@ static void forget(struct session_status *w)
 }
 
 /* One that ends while it is asked is as if it had ended before. */
-static int show(const struct arguments *a, struct looking *g, const char *name, struct text *json, int *n_shown)
+static int show(const struct arguments *a, struct looking *g, const char *name, struct text *json,
+		int *n_shown)
 {
 	static struct session_status w;
 	int status;
@@ -145,7 +157,8 @@ static int show_all(const struct arguments *a, int dir)
 		tenant_dirs_find(&g.places);
 	text_addf(&json, "{\"sessions\":[");
 	for (int i = 0; i < names.n; i++) {
-		if (a->name ? strcmp(a->name, names.at[i]) != 0 : is_shown_with(names.at[i], &names))
+		if (a->name ? strcmp(a->name, names.at[i]) != 0
+			    : is_shown_with(names.at[i], &names))
 			continue;
 		one = show(a, &g, names.at[i], &json, &n_shown);
 		status = one > status ? one : status;
@@ -180,10 +193,12 @@ static int run(const struct arguments *a)
 	return status;
 }
 
-/* On a terminal each look takes the place of the one before; else there is an empty line between. */
+/* On a terminal each look takes the place of the one before; else there is an empty line between.
+ */
 static int watch(const struct arguments *a)
 {
-	const struct timespec pause = { (time_t)a->watch_s, (long)((a->watch_s - (double)(time_t)a->watch_s) * 1e9) };
+	const struct timespec pause = { (time_t)a->watch_s,
+					(long)((a->watch_s - (double)(time_t)a->watch_s) * 1e9) };
 	bool is_terminal = isatty(STDOUT_FILENO) && !a->is_json;
 
 	for (bool first = true;; first = false) {
@@ -224,7 +239,8 @@ int cmd_status(int argc, char **argv)
 		if (c == 'j')
 			a.is_json = true;
 		else if (c != 'w')
-			return cmd_usage("status", c == ':' ? "an option lacks its value" : "no such option");
+			return cmd_usage("status",
+					 c == ':' ? "an option lacks its value" : "no such option");
 		else if (take_seconds(&a, optarg))
 			return CMD_FAILED;
 	}

@@ -36,8 +36,10 @@ static const char *since(uint64_t duration_ns, char text[40])
 
 	localtime_r(&now, &today);
 	localtime_r(&begin, &then);
-	strftime(text, 40, then.tm_yday == today.tm_yday && then.tm_year == today.tm_year ? "%H:%M:%S"
-											  : "%Y-%m-%d %H:%M:%S",
+	strftime(text, 40,
+		 then.tm_yday == today.tm_yday && then.tm_year == today.tm_year
+			 ? "%H:%M:%S"
+			 : "%Y-%m-%d %H:%M:%S",
 		 &then);
 	return text;
 }
@@ -50,7 +52,8 @@ static void print_kernel_recorder(const struct session_info *l)
 		return;
 	if (!json_line_text(&l->session.line, "kernel_no_bpf", why, sizeof why))
 		*why = 0;
-	printf("                by %s%s%s\n", !strcmp(by, "bpf") ? "BPF programs, and ftrace for the rest" : "ftrace",
+	printf("                by %s%s%s\n",
+	       !strcmp(by, "bpf") ? "BPF programs, and ftrace for the rest" : "ftrace",
 	       *why ? ": " : "", why);
 }
 
@@ -70,13 +73,16 @@ static void print_kernel(const struct session_info *l)
 
 static void print_trace_chunks(const struct session_info *l)
 {
-	uint64_t removed = session_info_number(&l->session, "pieces_removed"), waiting = session_info_number(&l->session, "pieces_waiting");
-	uint64_t held = session_info_number(&l->session, "pieces_held"), from = session_info_number(&l->session, "packed_from_bytes");
+	uint64_t removed = session_info_number(&l->session, "pieces_removed"),
+		 waiting = session_info_number(&l->session, "pieces_waiting");
+	uint64_t held = session_info_number(&l->session, "pieces_held"),
+		 from = session_info_number(&l->session, "packed_from_bytes");
 	char trouble[300], a[32], b[32];
 
 	if (!session_info_number(&l->session, "piece"))
 		return;
-	printf("  pieces        writes number %" PRIu64 ", %" PRIu64 " removed", session_info_number(&l->session, "piece"), removed);
+	printf("  pieces        writes number %" PRIu64 ", %" PRIu64 " removed",
+	       session_info_number(&l->session, "piece"), removed);
 	if (from)
 		printf(", %s compressed to %s", cmd_size_text(from, a),
 		       cmd_size_text(session_info_number(&l->session, "packed_bytes"), b));
@@ -116,16 +122,18 @@ static void print_troubles(const struct session_status *w)
 		const char *label = tenant_session_label(w->at[i]->name);
 
 		if (n_incarnations > 1)
-			printf("  collectors    %s%s%" PRIu64 "; all but the last were killed\n", label ? label : "",
-			       label ? ": " : "", n_incarnations);
+			printf("  collectors    %s%s%" PRIu64 "; all but the last were killed\n",
+			       label ? label : "", label ? ": " : "", n_incarnations);
 		if (json_line_text(&w->at[i]->session.line, "trouble", trouble, sizeof trouble))
-			printf("  trouble       %s%s%s\n", label ? label : "", label ? ": " : "", trouble);
+			printf("  trouble       %s%s%s\n", label ? label : "", label ? ": " : "",
+			       trouble);
 	}
 	for (int i = 0; i < w->silent.n; i++)
 		printf("  trouble       %s does not answer\n", w->silent.at[i]);
 }
 
-/* What is read of the recording is read of all of it; of a session with parts, that is all parts. */
+/* What is read of the recording is read of all of it; of a session with parts, that is all parts.
+ */
 static void print_link(const struct session_info *l)
 {
 	const struct cmd_answer *s = &l->session;
@@ -135,13 +143,16 @@ static void print_link(const struct session_info *l)
 	if (!json_line_text(&s->line, "sent_to", to, sizeof to))
 		return;
 	printf("  link          to %s, %s; %s sent; spool %s of %s%s\n", to,
-	       is_up ? session_info_text(s, "sent_as", as, sizeof as) : "NOT CONNECTED", cmd_size_text(session_info_number(s, "sent_bytes"), sent),
-	       cmd_size_text(session_info_number(s, "spool_bytes"), held), cmd_size_text(session_info_number(s, "spool_limit"), limit),
+	       is_up ? session_info_text(s, "sent_as", as, sizeof as) : "NOT CONNECTED",
+	       cmd_size_text(session_info_number(s, "sent_bytes"), sent),
+	       cmd_size_text(session_info_number(s, "spool_bytes"), held),
+	       cmd_size_text(session_info_number(s, "spool_limit"), limit),
 	       json_line_is_true(&s->line, "spool_was_full") ? ", WAS FULL" : "");
 	if (!is_up && json_line_text(&s->line, "link_trouble", trouble, sizeof trouble))
 		printf("                %s\n", trouble);
 	if (session_info_number(s, "link_senders") > 1)
-		printf("  senders       %" PRIu64 "; all but the last were killed\n", session_info_number(s, "link_senders"));
+		printf("  senders       %" PRIu64 "; all but the last were killed\n",
+		       session_info_number(s, "link_senders"));
 }
 
 static void print_session(const struct session_status *w)
@@ -151,11 +162,13 @@ static void print_session(const struct session_status *w)
 	char name[ABI_NAME_BYTES], size[32], size2[32], begin[40];
 	uint64_t programs = session_status_sum(w, "programs");
 
-	printf("%s: %.1f s, since %s, into %s (process %" PRIu64 ")\n", session_info_text(s, "session", name, sizeof name),
-	       (double)session_info_number(s, "duration_ns") / 1e9, since(session_info_number(s, "duration_ns"), begin), l->path,
+	printf("%s: %.1f s, since %s, into %s (process %" PRIu64 ")\n",
+	       session_info_text(s, "session", name, sizeof name),
+	       (double)session_info_number(s, "duration_ns") / 1e9,
+	       since(session_info_number(s, "duration_ns"), begin), l->path,
 	       session_info_number(s, "pid"));
-	printf("  applications  %" PRIu64 " program%s, %s written", programs, programs == 1 ? "" : "s",
-	       cmd_size_text(session_status_sum(w, "app_bytes"), size));
+	printf("  applications  %" PRIu64 " program%s, %s written", programs,
+	       programs == 1 ? "" : "s", cmd_size_text(session_status_sum(w, "app_bytes"), size));
 	print_rates(l->has_rates, l->events_per_s, l->bytes_per_s);
 	print_lost(session_status_lost(w));
 	print_kernel(l);
@@ -187,21 +200,24 @@ static void print_part(const struct session_info *l)
 		memory += l->rooms[i].memory;
 		used += l->rooms[i].used;
 	}
-	printf("  %-30s  %-12s  %8" PRIu64 "  %9s", l->name, label ? user_of(label) : "", session_info_number(&l->session, "programs"),
+	printf("  %-30s  %-12s  %8" PRIu64 "  %9s", l->name, label ? user_of(label) : "",
+	       session_info_number(&l->session, "programs"),
 	       cmd_size_text(session_info_number(&l->session, "app_bytes"), size));
 	if (l->has_rates && label)
-		printf("  %10" PRIu64 "  %9s", l->events_per_s, cmd_size_text(l->bytes_per_s, rate));
+		printf("  %10" PRIu64 "  %9s", l->events_per_s,
+		       cmd_size_text(l->bytes_per_s, rate));
 	else
 		printf("  %10s  %9s", "-", "-");
-	printf("  %9s  %3" PRIu64 "%%  %8" PRIu64 "\n", cmd_size_text(memory, size), memory ? used * 100 / memory : 0, l->lost);
+	printf("  %9s  %3" PRIu64 "%%  %8" PRIu64 "\n", cmd_size_text(memory, size),
+	       memory ? used * 100 / memory : 0, l->lost);
 }
 
 static void print_parts(const struct session_status *w)
 {
 	if (w->n + w->silent.n < 2)
 		return;
-	printf("  %-30s  %-12s  %8s  %9s  %10s  %9s  %9s  %4s  %8s\n", "PART", "USER", "PROGRAMS", "WRITTEN", "EVENTS/S",
-	       "BYTES/S", "MEMORY", "USED", "LOST");
+	printf("  %-30s  %-12s  %8s  %9s  %10s  %9s  %9s  %4s  %8s\n", "PART", "USER", "PROGRAMS",
+	       "WRITTEN", "EVENTS/S", "BYTES/S", "MEMORY", "USED", "LOST");
 	for (int i = 0; i < w->n; i++)
 		print_part(w->at[i]);
 	for (int i = 0; i < w->silent.n; i++)
@@ -243,8 +259,9 @@ static void print_channel(const struct session_status *w, int number)
 	}
 	printf("  %-16s", session_info_text(c, "name", name, sizeof name));
 	print_mode(c);
-	printf("  %9s  %9s  %3" PRIu64 "%%  %8" PRIu64 "  %8" PRIu64 "  %s\n", cmd_size_text(all.memory, memory),
-	       cmd_size_text(all.limit, limit), all.memory ? all.used * 100 / all.memory : 0, all.waited, all.lost,
+	printf("  %9s  %9s  %3" PRIu64 "%%  %8" PRIu64 "  %8" PRIu64 "  %s\n",
+	       cmd_size_text(all.memory, memory), cmd_size_text(all.limit, limit),
+	       all.memory ? all.used * 100 / all.memory : 0, all.waited, all.lost,
 	       session_info_text(c, "contexts", contexts, sizeof contexts));
 }
 
@@ -257,9 +274,10 @@ static void print_trigger(const struct cmd_answer *a, const char *label)
 
 	if (ns && localtime_r(&then, &tm))
 		strftime(last, sizeof last, "%F %T", &tm);
-	printf("  %7" PRIu64 "  %-9s  %8" PRIu64 "  %-19s  %s%s%s\n", session_info_number(a, "number"),
-	       session_info_text(a, "state", state, sizeof state), session_info_number(a, "fired"), last, label ? label : "",
-	       label ? ": " : "", session_info_text(a, "text", text, sizeof text));
+	printf("  %7" PRIu64 "  %-9s  %8" PRIu64 "  %-19s  %s%s%s\n",
+	       session_info_number(a, "number"), session_info_text(a, "state", state, sizeof state),
+	       session_info_number(a, "fired"), last, label ? label : "", label ? ": " : "",
+	       session_info_text(a, "text", text, sizeof text));
 	if (json_line_text(&a->line, "error", error, sizeof error))
 		printf("           ERROR: %s\n", error);
 }
@@ -273,10 +291,12 @@ static void print_triggers(const struct session_status *w)
 		for (int k = 0; k < w->at[i]->n_triggers; k++) {
 			const struct cmd_answer *t = &w->at[i]->triggers[k];
 
-			if (i && !session_info_number(t, "fired") && !json_line_has(&t->line, "error"))
+			if (i && !session_info_number(t, "fired") &&
+			    !json_line_has(&t->line, "error"))
 				continue;
 			if (!any)
-				printf("  %7s  %-9s  %8s  %-19s  %s\n", "TRIGGER", "STATE", "FIRED", "LAST", "TEXT");
+				printf("  %7s  %-9s  %8s  %-19s  %s\n", "TRIGGER", "STATE", "FIRED",
+				       "LAST", "TEXT");
 			any = true;
 			print_trigger(t, tenant_session_label(w->at[i]->name));
 		}
@@ -289,10 +309,12 @@ static void print_program(const struct session_info *l, const struct session_inf
 
 	printf("  %-16s  %7d", p->name, (int)p->pid);
 	if (l->has_rates)
-		printf("  %10" PRIu64 "  %9s", p->events_per_s, cmd_size_text(p->bytes_per_s, size));
+		printf("  %10" PRIu64 "  %9s", p->events_per_s,
+		       cmd_size_text(p->bytes_per_s, size));
 	else
 		printf("  %10s  %9s", "-", "-");
-	printf("  %8" PRIu64 "  %s%s%s\n", p->lost, label ? label : "", label && *p->container ? " " : "", p->container);
+	printf("  %8" PRIu64 "  %s%s%s\n", p->lost, label ? label : "",
+	       label && *p->container ? " " : "", p->container);
 }
 
 void session_status_print(const struct session_status *w)
@@ -300,8 +322,8 @@ void session_status_print(const struct session_status *w)
 	bool any = false;
 
 	print_session(w);
-	printf("  %-16s  %-14s  %9s  %9s  %4s  %8s  %8s  %s\n", "CHANNEL", "MODE", "MEMORY", "LIMIT",
-	       "USED", "WAITED", "LOST", "CONTEXTS");
+	printf("  %-16s  %-14s  %9s  %9s  %4s  %8s  %8s  %s\n", "CHANNEL", "MODE", "MEMORY",
+	       "LIMIT", "USED", "WAITED", "LOST", "CONTEXTS");
 	for (int i = 0; i < w->at[0]->n_channels; i++)
 		print_channel(w, i);
 	print_triggers(w);
@@ -309,7 +331,8 @@ void session_status_print(const struct session_status *w)
 	for (int i = 0; i < w->n; i++)
 		for (int k = 0; k < w->at[i]->n_programs; k++) {
 			if (!any)
-				printf("  %-16s  %7s  %10s  %9s  %8s  %s\n", "PROGRAM", "PID", "EVENTS/S", "BYTES/S", "LOST",
+				printf("  %-16s  %7s  %10s  %9s  %8s  %s\n", "PROGRAM", "PID",
+				       "EVENTS/S", "BYTES/S", "LOST",
 				       w->n > 1 ? "PART, CONTAINER" : "CONTAINER");
 			any = true;
 			print_program(w->at[i], &w->at[i]->programs[k]);

@@ -14,14 +14,14 @@
 #include "collect/session/session.h"
 #include "collect/tenant/discover.h"
 
-static const char help[] =
-	"usage: duet stop [NAME]...\n"
-	"       duet stop --all\n\n"
-	"Ends sessions (default: \"default\", or the only one that records), waits until their recordings are\n"
-	"whole and says what is in them, and what was lost.\n\n"
-	"  -a, --all    all sessions of this user\n"
-	"  -q, --quiet  no summary\n\n"
-	"The exit status is 1 if nothing records.\n";
+static const char help[] = "usage: duet stop [NAME]...\n"
+			   "       duet stop --all\n\n"
+			   "Ends sessions (default: \"default\", or the only one that records), "
+			   "waits until their recordings are\n"
+			   "whole and says what is in them, and what was lost.\n\n"
+			   "  -a, --all    all sessions of this user\n"
+			   "  -q, --quiet  no summary\n\n"
+			   "The exit status is 1 if nothing records.\n";
 
 struct arguments {
 	bool all, is_quiet;
@@ -50,7 +50,8 @@ static int ask(const char *session, struct cmd_answer *answer)
 		status = cmd_ask("stop", session, &t, &how, answer);
 	} while (status == CMD_ENDED && is_live(session));
 	if (status == CMD_ENDED)
-		return cmd_error("stop", "session %s ended before it told what it recorded", session);
+		return cmd_error("stop", "session %s ended before it told what it recorded",
+				 session);
 	return status ? status : cmd_refused("stop", session, answer);
 }
 
@@ -92,8 +93,8 @@ static bool is_among(const struct cmd_strings *names, const char *name)
 }
 
 /* Which of those that @live; CMD_FAILED, having said why, if one is not there. */
-static int select_events(const struct arguments *a, const struct cmd_strings *live, int n, char **wanted,
-		  struct cmd_strings *chosen)
+static int select_events(const struct arguments *a, const struct cmd_strings *live, int n,
+			 char **wanted, struct cmd_strings *chosen)
 {
 	struct cmd_strings whole = { 0 }; /* parts end with what they are parts of */
 

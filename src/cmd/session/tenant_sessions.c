@@ -18,7 +18,8 @@ const char *tenant_session_label(const char *session)
 	return at ? at + 1 : NULL;
 }
 
-int tenant_sessions_each_other(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg)
+int tenant_sessions_each_other(int dir, const char *session,
+			       int (*what)(void *arg, const char *part), void *arg)
 {
 	struct cmd_strings parts = { 0 };
 	int status = 0, one;
@@ -31,20 +32,27 @@ int tenant_sessions_each_other(int dir, const char *session, int (*what)(void *a
 	return status;
 }
 
-int tenant_sessions_each(int dir, const char *session, int (*what)(void *arg, const char *part), void *arg)
+int tenant_sessions_each(int dir, const char *session, int (*what)(void *arg, const char *part),
+			 void *arg)
 {
-	int status = what(arg, session), others = tenant_sessions_each_other(dir, session, what, arg);
+	int status = what(arg, session),
+	    others = tenant_sessions_each_other(dir, session, what, arg);
 
 	return others > status ? others : status;
 }
 
-int tenant_session_request(const char *verb, int dir, const char *session, struct text *request, struct cmd_answer *answer)
+int tenant_session_request(const char *verb, int dir, const char *session, struct text *request,
+			   struct cmd_answer *answer)
 {
-	const struct cmd_asking how = { .passed = -1, .timeout_s = CMD_TIMEOUT_S, .may_end = tenant_session_label(session) };
+	const struct cmd_asking how = { .passed = -1,
+					.timeout_s = CMD_TIMEOUT_S,
+					.may_end = tenant_session_label(session) };
 	int status = cmd_ask(verb, session, request, &how, answer);
 
 	if (status == CMD_ENDED && session_is_live(dir, session))
-		return cmd_error(verb, "session %s: its collector ended before it answered: ask again", session);
+		return cmd_error(verb,
+				 "session %s: its collector ended before it answered: ask again",
+				 session);
 	return status;
 }
 
@@ -59,14 +67,17 @@ static int add_place(void *arg, const struct tenant *t, const struct stat *st)
 		if (ABI_EPOCH_IS_NONE(session_slots.at[i].epoch))
 			continue;
 		p->at = cmd_grow(p->at, p->n, sizeof *p->at);
-		p->at[p->n++] = (struct tenant_dir){ session_slots.at[i].epoch, fcntl(t->dir, F_DUPFD_CLOEXEC, 0) };
+		p->at[p->n++] = (struct tenant_dir){ session_slots.at[i].epoch,
+						     fcntl(t->dir, F_DUPFD_CLOEXEC, 0) };
 	}
 	return 0;
 }
 
 void tenant_dirs_find(struct tenant_dirs *p)
 {
-	const struct tenants_scan all = { .users = true, .containers = true, .inotify = -1, .visit = add_place, .arg = p };
+	const struct tenants_scan all = {
+		.users = true, .containers = true, .inotify = -1, .visit = add_place, .arg = p
+	};
 
 	*p = (struct tenant_dirs){ 0 };
 	if (!geteuid())

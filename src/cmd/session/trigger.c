@@ -21,18 +21,23 @@ static const char help[] =
 	"  event PATTERN [if EXPR]                     an event (duet-filter(7))\n"
 	"  rate PATTERN > N per TIME [if EXPR]         more than N of them within TIME\n"
 	"  time A to B > TIME [by FIELD] [if EXPR]     B comes more than TIME after its A\n"
-	"  late A to B > TIME [by FIELD] [if EXPR]     A, and after TIME no B; same thread, or same FIELD\n"
+	"  late A to B > TIME [by FIELD] [if EXPR]     A, and after TIME no B; same thread, or "
+	"same FIELD\n"
 	"  lost > N per TIME                           events that found no room\n"
 	"  signal USR1 | signal USR2                   sent to the collector (duet status)\n"
 	"  file PATH                                   appears\n"
-	"  A PATTERN kernel:NAME is about kernel events that are recorded (-k), as in 'event kernel:sched_switch'.\n\n"
+	"  A PATTERN kernel:NAME is about kernel events that are recorded (-k), as in 'event "
+	"kernel:sched_switch'.\n\n"
 	"  snapshot [last TIME]    of a flight recorder      start, stop, end    recording\n"
-	"  run COMMAND ARG...      facts in DUET_...         shell 'TEXT'        the same by /bin/sh\n"
+	"  run COMMAND ARG...      facts in DUET_...         shell 'TEXT'        the same by "
+	"/bin/sh\n"
 	"  notify                  who watches               rotate              the files\n"
 	"  once, every TIME        how often it may fire (default: every 1s)\n\n"
-	"  -s, --session S   of which recording (default: the one that is running); of many users, of all its parts\n"
+	"  -s, --session S   of which recording (default: the one that is running); of many users, "
+	"of all its parts\n"
 	"  -n, --count N     watch so many firings, and end\n\n"
-	"  duet trigger add 'event shop:order if id > 9 -> snapshot last 5s, run page-me, every 1m'\n";
+	"  duet trigger add 'event shop:order if id > 9 -> snapshot last 5s, run page-me, every "
+	"1m'\n";
 
 struct arguments {
 	const char *session_wanted;
@@ -41,7 +46,8 @@ struct arguments {
 	struct abi_session session;
 };
 
-static int ask(const struct arguments *a, const char *session, struct text *t, struct cmd_answer *answer)
+static int ask(const struct arguments *a, const char *session, struct text *t,
+	       struct cmd_answer *answer)
 {
 	int status = tenant_session_request("trigger", a->dir, session, t, answer);
 
@@ -78,8 +84,8 @@ static int add_one(void *arg, const char *session)
 	if (status)
 		return status == CMD_ENDED ? 0 : status;
 	s->number = number_in(&answer, "number");
-	printf("%s%strigger %llu: %s\n", tenant_session_label(session) ? session : "", tenant_session_label(session) ? ": " : "",
-	       (unsigned long long)s->number, s->text);
+	printf("%s%strigger %llu: %s\n", tenant_session_label(session) ? session : "",
+	       tenant_session_label(session) ? ": " : "", (unsigned long long)s->number, s->text);
 	return 0;
 }
 
@@ -96,7 +102,9 @@ static int add(const struct arguments *a, const char *text)
 	struct saying s = { .a = a, .text = text };
 	int status = add_one(&s, a->session.name);
 
-	return status || !is_for_parts(text) ? status : tenant_sessions_each_other(a->dir, a->session.name, add_one, &s);
+	return status || !is_for_parts(text)
+		       ? status
+		       : tenant_sessions_each_other(a->dir, a->session.name, add_one, &s);
 }
 
 static void request_removal(struct text *t, uint64_t number)
@@ -131,7 +139,8 @@ static int remove_one(const struct arguments *a, const char *text)
 		return cmd_error("trigger", "%s: not a trigger's number (duet trigger list)", text);
 	request_removal(&t, s.number);
 	status = ask(a, a->session.name, &t, &answer);
-	return status ? status : tenant_sessions_each_other(a->dir, a->session.name, remove_from_part, &s);
+	return status ? status
+		      : tenant_sessions_each_other(a->dir, a->session.name, remove_from_part, &s);
 }
 
 static int list(void *arg, const char *session)
@@ -154,11 +163,13 @@ static int list(void *arg, const char *session)
 			break;
 		if (!json_line_text(&answer.line, "text", line, sizeof line))
 			strcpy(line, "?");
-		printf("%3llu  %s\n     fired %llu", (unsigned long long)after, line, number_in(&answer, "fired"));
+		printf("%3llu  %s\n     fired %llu", (unsigned long long)after, line,
+		       number_in(&answer, "fired"));
 		if (number_in(&answer, "held_back"))
 			printf(", held back %llu", number_in(&answer, "held_back"));
 		if (number_in(&answer, "forgotten"))
-			printf(", too many pairs at once: %llu forgotten", number_in(&answer, "forgotten"));
+			printf(", too many pairs at once: %llu forgotten",
+			       number_in(&answer, "forgotten"));
 		putchar('\n');
 		if (json_line_text(&answer.line, "error", line, sizeof line))
 			printf("     ERROR: %s\n", line);
@@ -168,7 +179,8 @@ static int list(void *arg, const char *session)
 	if (status == CMD_ENDED)
 		return 0;
 	if (!status && number_in(&answer, "missed"))
-		printf("MISSED: %llu times more events came than could be looked at\n", number_in(&answer, "missed"));
+		printf("MISSED: %llu times more events came than could be looked at\n",
+		       number_in(&answer, "missed"));
 	return status;
 }
 
@@ -178,15 +190,18 @@ static int select_events(struct arguments *a)
 
 	a->dir = runtime_dir_open(false);
 	if (a->dir < 0)
-		return cmd_error("trigger", "nothing records: start `duet collect` or `duet record` first");
+		return cmd_error("trigger",
+				 "nothing records: start `duet collect` or `duet record` first");
 	programs_sweep(a->dir);
 	status = cmd_select_session("trigger", a->dir, a->session_wanted, &a->session);
-	return status == 1 ? cmd_error("trigger", "nothing records: start `duet collect` or `duet record` first")
-			   : status;
+	return status == 1
+		       ? cmd_error("trigger",
+				   "nothing records: start `duet collect` or `duet record` first")
+		       : status;
 }
 
-static int each(const struct arguments *a, int (*what)(const struct arguments *a, const char *text), int n,
-		char **texts)
+static int each(const struct arguments *a, int (*what)(const struct arguments *a, const char *text),
+		int n, char **texts)
 {
 	int status = 0;
 
@@ -197,7 +212,8 @@ static int each(const struct arguments *a, int (*what)(const struct arguments *a
 
 static int run(struct arguments *a, const char *what, int n, char **rest)
 {
-	bool adds = !strcmp(what, "add"), removes = !strcmp(what, "remove"), lists = !strcmp(what, "list");
+	bool adds = !strcmp(what, "add"), removes = !strcmp(what, "remove"),
+	     lists = !strcmp(what, "list");
 	int status;
 
 	if (!adds && !removes && !lists && strcmp(what, "watch"))
@@ -232,12 +248,14 @@ int cmd_trigger(int argc, char **argv)
 		} else if (c == 'n') {
 			a.count = strtoull(optarg, &end, 10);
 			if (*optarg < '1' || *optarg > '9' || *end)
-				return cmd_error("trigger", "-n %s: not a number of firings", optarg);
+				return cmd_error("trigger", "-n %s: not a number of firings",
+						 optarg);
 		} else if (c == 'h') {
 			fputs(help, stdout);
 			return 0;
 		} else {
-			return cmd_usage("trigger", c == ':' ? "an option lacks its value" : "no such option");
+			return cmd_usage("trigger",
+					 c == ':' ? "an option lacks its value" : "no such option");
 		}
 	}
 	if (optind == argc)

@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 
-/* trigger_listen - print what triggers with `notify` tell, each a line of JSON, until the session ends, or @count lines
- * were told (0: no limit).  Parts that begin meanwhile are listened to as soon as they can be found.  Returns the exit status. */
+/* trigger_listen - print what triggers with `notify` tell, each a line of JSON, until the session
+ * ends, or @count lines were told (0: no limit).  Parts that begin meanwhile are listened to as
+ * soon as they can be found.  Returns the exit status. */
 int trigger_listen(int dir, const char *session, uint64_t count);
 
 #endif

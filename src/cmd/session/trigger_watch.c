@@ -2,9 +2,9 @@
 /*
  * cmd/session/trigger_watch.c - see trigger.h.
  *
- * A connection to each part, as each has triggers of its own.  Parts come and go, and a collector that is killed has a
- * successor: both show in the runtime directory, so what is there is compared with who is listened to whenever
- * something changes there, or somebody hangs up.
+ * A connection to each part, as each has triggers of its own.  Parts come and go, and a collector
+ * that is killed has a successor: both show in the runtime directory, so what is there is compared
+ * with who is listened to whenever something changes there, or somebody hangs up.
  */
 #include "cmd/session/trigger.h"
 
@@ -27,13 +27,13 @@ enum { LOOK_MS = 1000 }; /* should inotify not be had */
 
 struct source {
 	char *name; /* of the part */
-	int fd; /* -1: it did not answer, which was said, and is not asked again */
+	int fd;	    /* -1: it did not answer, which was said, and is not asked again */
 };
 
 struct listening {
 	int dir, inotify;
 	const char *session;
-	uint64_t n, count; /* lines told; 0: no limit */
+	uint64_t n, count;	/* lines told; 0: no limit */
 	struct source *sources; /* the whole session's is the first, if it is there */
 	int n_sources;
 	struct pollfd *polled; /* of the sources, and inotify */
@@ -57,13 +57,16 @@ static int ask(const struct listening *l, const char *session, int *fd)
 	if (!json_line_send(*fd, &t, -1))
 		size = recv(*fd, line, sizeof line, 0);
 	text_fini(&t);
-	if (size > 0 && !json_line_parse(&answer, line, (size_t)size) && json_line_is_true(&answer, "ok"))
+	if (size > 0 && !json_line_parse(&answer, line, (size_t)size) &&
+	    json_line_is_true(&answer, "ok"))
 		return 0;
 	is_silent = size < 0 && errno == EAGAIN;
 	close(*fd);
 	*fd = -1;
 	if (is_silent)
-		return cmd_error("trigger", "session %s: its collector does not answer (is it stopped?)", session);
+		return cmd_error("trigger",
+				 "session %s: its collector does not answer (is it stopped?)",
+				 session);
 	return size > 0 ? cmd_error("trigger", "session %s: many watch already", session) : 1;
 }
 
@@ -165,7 +168,9 @@ static int open_inotify(int dir)
 
 int trigger_listen(int dir, const char *session, uint64_t count)
 {
-	struct listening l = { .dir = dir, .inotify = open_inotify(dir), .session = session, .count = count };
+	struct listening l = {
+		.dir = dir, .inotify = open_inotify(dir), .session = session, .count = count
+	};
 	int status = look(&l);
 
 	while (!status && !is_full(&l))

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/strace/in_progress.c - the calls that threads were in when `duet strace -p` came to them, from /proc.
+ * cmd/strace/in_progress.c - the calls that threads were in when `duet strace -p` came to them,
+ * from /proc.
  *
- * Their beginnings are in no recording, and who hangs makes no others.  Nothing is stopped for that either.
+ * Their beginnings are in no recording, and who hangs makes no others.  Nothing is stopped for that
+ * either.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -24,7 +26,8 @@ static const char *call_of(pid_t pid, int tid)
 	if (io_read_file(path, text, sizeof text) <= 0)
 		return NULL;
 	nr = strtol(text, &end, 10);
-	return end == text || nr < 0 || nr >= KERNEL_SYSCALLS_MAX ? NULL : kernel_syscall_name((int)nr);
+	return end == text || nr < 0 || nr >= KERNEL_SYSCALLS_MAX ? NULL
+								  : kernel_syscall_name((int)nr);
 }
 
 static void show_thread(struct strace_page *p, pid_t pid, int tid)

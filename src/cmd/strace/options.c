@@ -15,32 +15,49 @@ static const char help[] =
 	"usage: duet strace [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
 	"       duet strace [OPTIONS] -p PID[,PID]...\n"
 	"       duet strace [OPTIONS] -i RECORDING...\n\n"
-	"Shows the system calls of a command and its children, of running processes, or in a recording: a line for\n"
-	"each when it returns, as strace does.  Nothing is stopped for that: it costs the traced program some hundred\n"
+	"Shows the system calls of a command and its children, of running processes, or in a "
+	"recording: a line for\n"
+	"each when it returns, as strace does.  Nothing is stopped for that: it costs the traced "
+	"program some hundred\n"
 	"nanoseconds a call, and -p attaches and detaches without its notice.\n\n"
-	"  -e CALLS     only these: open,close,%file,%network,%process,%desc,%memory,%signal,%ipc,%sched,sched_*;\n"
+	"  -e CALLS     only these: "
+	"open,close,%file,%network,%process,%desc,%memory,%signal,%ipc,%sched,sched_*;\n"
 	"               '!futex,poll': all but these; /REGEX; also written trace=CALLS\n"
-	"  -e status=HOW  only those that are: successful, failed, unfinished;  -z, -Z: successful, failed\n"
-	"  -e signal=SET  only these signals: SIGINT,SIGCHLD; none: nor ends of threads;  -qq: no ends of threads\n"
+	"  -e status=HOW  only those that are: successful, failed, unfinished;  -z, -Z: "
+	"successful, failed\n"
+	"  -e signal=SET  only these signals: SIGINT,SIGCHLD; none: nor ends of threads;  -qq: no "
+	"ends of threads\n"
 	"  -P, --trace-path PATH  only calls that name PATH, or have a descriptor of it\n"
 	"  -c           no lines, but a summary: time, calls, errors;  -C: both\n"
 	"  -S KEY       order the summary by time (the default), calls, errors, max, name\n"
 	"  -T           how long each took, in seconds\n"
-	"  -t, -tt, -ttt  when it began: the second, with microseconds, in seconds since 1970;  -r: since the line before\n"
+	"  -t, -tt, -ttt  when it began: the second, with microseconds, in seconds since 1970;  "
+	"-r: since the line before\n"
 	"  -y           which files descriptors are;  -Y: whom process numbers mean\n"
-	"  -o, --output FILE  there instead of to standard error (-i: standard output);  -A: behind what is there\n"
+	"  -o, --output FILE  there instead of to standard error (-i: standard output);  -A: "
+	"behind what is there\n"
 	"  -E VAR=VALUE, -E VAR  the command's environment has this, or has it not\n"
 	"  -s, --string-limit N  of what is read and written N bytes (32)\n"
 	"  -n, --limit N  at most N lines;  -a N: results begin in column N (40)\n"
 	"  -p, --pid PID,...  -i, --input RECORDING: see above; both: of the recording only these\n"
 	"  --keep DIR   the recording stays in DIR, for duet view and duet report\n"
 	"  --kernel-buffer SIZE  memory for events, of each CPU (16M)\n"
-	"  --kernel-backend NAME  auto, bpf, or ftrace, which has addresses where BPF has texts and buffers\n"
+	"  --kernel-backend NAME  auto, bpf, or ftrace, which has addresses where BPF has texts "
+	"and buffers\n"
 	"  -f           children too, as always\n\n"
 	"  duet strace -c -- make\n"
 	"  duet strace -p 4711 -T -e '%network' -e status=failed\n";
 
-enum { OPT_HELP = 256, OPT_KEEP, OPT_KERNEL_BUFFER, OPT_KERNEL_BACKEND, OPT_TIMES, OPT_TRACE, OPT_STATUS, OPT_SIGNAL };
+enum {
+	OPT_HELP = 256,
+	OPT_KEEP,
+	OPT_KERNEL_BUFFER,
+	OPT_KERNEL_BACKEND,
+	OPT_TIMES,
+	OPT_TRACE,
+	OPT_STATUS,
+	OPT_SIGNAL
+};
 
 static int take_number(const char *option, uint64_t *to)
 {
@@ -66,7 +83,8 @@ static int add_pids(struct strace *s, const char *list)
 			cmd_error("strace", "-p %s: not a process number", p);
 			is_right = false;
 		} else if (*p && s->inputs.n) {
-			s->record.pids.at = cmd_grow(s->record.pids.at, s->record.pids.n, sizeof *s->record.pids.at);
+			s->record.pids.at = cmd_grow(s->record.pids.at, s->record.pids.n,
+						     sizeof *s->record.pids.at);
 			s->record.pids.at[s->record.pids.n++] = (pid_t)pid;
 		} else if (*p) {
 			is_right = cmd_add_pid("strace", &s->record.pids, p);
@@ -127,7 +145,8 @@ static int take_times(struct strace_page *p)
 	else if (!strcmp(f, "unix,us") || !strcmp(f, "unix"))
 		p->time = STRACE_EPOCH;
 	else if (strcmp(f, "none") != 0)
-		return cmd_error("strace", "--absolute-timestamps=%s: it may be time; time,us; unix", optarg);
+		return cmd_error("strace",
+				 "--absolute-timestamps=%s: it may be time; time,us; unix", optarg);
 	return -1;
 }
 
@@ -140,7 +159,8 @@ static int refuse(int c)
 	} others[] = {
 		{ 'k', "-k: stacks are recorded with duet record -k stack:syscall_entry_NAME" },
 		{ 'v', "-v: structures are recorded in part, as strace shows them without -v" },
-		{ 'x', "-x: bytes that are no text are shown in octal; duet record --capture keeps them as numbers" },
+		{ 'x', "-x: bytes that are no text are shown in octal; duet record --capture keeps "
+		       "them as numbers" },
 		{ 'u', "-u: run the command by setpriv or su" },
 		{ 'b', "-b: nothing is attached, so nothing detaches" },
 		{ 'I', "-I: nothing is stopped, so signals reach the command as ever" },
@@ -217,8 +237,10 @@ static int take(struct strace *s, int c)
 	case 's':
 		status = take_number("-s", &s->string_bytes);
 		return status >= 0 || s->string_bytes <= KERNEL_CAPTURE_BUFFER_MAX
-			       ? status : cmd_error("strace", "-s %s: of a buffer at most %d bytes are recorded", optarg,
-						    KERNEL_CAPTURE_BUFFER_MAX);
+			       ? status
+			       : cmd_error("strace",
+					   "-s %s: of a buffer at most %d bytes are recorded",
+					   optarg, KERNEL_CAPTURE_BUFFER_MAX);
 	case 'S':
 		return take_sort(p);
 	case 'o':
@@ -241,7 +263,8 @@ static int take(struct strace *s, int c)
 		if (!cmd_parse_size("strace", optarg, &s->record.kernel_buffer))
 			return CMD_FAILED;
 		if (s->record.kernel_buffer < 64 << 10 || s->record.kernel_buffer > 4ull << 30)
-			return cmd_error("strace", "--kernel-buffer %s: it may be 64K to 4G", optarg);
+			return cmd_error("strace", "--kernel-buffer %s: it may be 64K to 4G",
+					 optarg);
 		return -1;
 	case OPT_KERNEL_BACKEND:
 		return strace_record_backend(&s->record, optarg) ? -1 : CMD_FAILED;
@@ -268,29 +291,46 @@ static int check(const struct strace *s)
 int strace_options(struct strace *s, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "help", no_argument, NULL, OPT_HELP },	 { "keep", required_argument, NULL, OPT_KEEP },
-		{ "limit", required_argument, NULL, 'n' },	 { "input", required_argument, NULL, 'i' },
-		{ "output", required_argument, NULL, 'o' },	 { "pid", required_argument, NULL, 'p' },
-		{ "summary-only", no_argument, NULL, 'c' },	 { "summary", no_argument, NULL, 'C' },
-		{ "follow-forks", no_argument, NULL, 'f' },	 { "string-limit", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, OPT_HELP },
+		{ "keep", required_argument, NULL, OPT_KEEP },
+		{ "limit", required_argument, NULL, 'n' },
+		{ "input", required_argument, NULL, 'i' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "summary-only", no_argument, NULL, 'c' },
+		{ "summary", no_argument, NULL, 'C' },
+		{ "follow-forks", no_argument, NULL, 'f' },
+		{ "string-limit", required_argument, NULL, 's' },
 		{ "trace", required_argument, NULL, OPT_TRACE },
-		{ "status", required_argument, NULL, OPT_STATUS },  { "signal", required_argument, NULL, OPT_SIGNAL },
-		{ "signals", required_argument, NULL, OPT_SIGNAL }, { "trace-path", required_argument, NULL, 'P' },
-		{ "attach", required_argument, NULL, 'p' },	 { "columns", required_argument, NULL, 'a' },
-		{ "env", required_argument, NULL, 'E' },		 { "quiet", no_argument, NULL, 'q' },
-		{ "silent", no_argument, NULL, 'q' },		 { "output-append-mode", no_argument, NULL, 'A' },
-		{ "syscall-times", no_argument, NULL, 'T' },	 { "relative-timestamps", no_argument, NULL, 'r' },
-		{ "timestamps", optional_argument, NULL, OPT_TIMES }, { "absolute-timestamps", optional_argument, NULL, OPT_TIMES },
-		{ "decode-fds", no_argument, NULL, 'y' },		 { "decode-pids", no_argument, NULL, 'Y' },
-		{ "successful-only", no_argument, NULL, 'z' },	 { "failed-only", no_argument, NULL, 'Z' },
-		{ "summary-sort-by", required_argument, NULL, 'S' }, { "summary-wall-clock", no_argument, NULL, 'w' },
+		{ "status", required_argument, NULL, OPT_STATUS },
+		{ "signal", required_argument, NULL, OPT_SIGNAL },
+		{ "signals", required_argument, NULL, OPT_SIGNAL },
+		{ "trace-path", required_argument, NULL, 'P' },
+		{ "attach", required_argument, NULL, 'p' },
+		{ "columns", required_argument, NULL, 'a' },
+		{ "env", required_argument, NULL, 'E' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "silent", no_argument, NULL, 'q' },
+		{ "output-append-mode", no_argument, NULL, 'A' },
+		{ "syscall-times", no_argument, NULL, 'T' },
+		{ "relative-timestamps", no_argument, NULL, 'r' },
+		{ "timestamps", optional_argument, NULL, OPT_TIMES },
+		{ "absolute-timestamps", optional_argument, NULL, OPT_TIMES },
+		{ "decode-fds", no_argument, NULL, 'y' },
+		{ "decode-pids", no_argument, NULL, 'Y' },
+		{ "successful-only", no_argument, NULL, 'z' },
+		{ "failed-only", no_argument, NULL, 'Z' },
+		{ "summary-sort-by", required_argument, NULL, 'S' },
+		{ "summary-wall-clock", no_argument, NULL, 'w' },
 		{ "kernel-buffer", required_argument, NULL, OPT_KERNEL_BUFFER },
-		{ "kernel-backend", required_argument, NULL, OPT_KERNEL_BACKEND }, { 0 },
+		{ "kernel-backend", required_argument, NULL, OPT_KERNEL_BACKEND },
+		{ 0 },
 	};
 	int c, status;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:fDwqAcCTtryYzZe:E:P:s:S:o:n:a:i:p:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:fDwqAcCTtryYzZe:E:P:s:S:o:n:a:i:p:h", options,
+				NULL)) != -1) {
 		status = take(s, c == 'h' ? OPT_HELP : c);
 		if (status >= 0)
 			return status;

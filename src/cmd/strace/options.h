@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/strace/options.h - what `duet strace` was asked for: options have the letters and names that strace's have. */
+/* cmd/strace/options.h - what `duet strace` was asked for: options have the letters and names that
+ * strace's have. */
 #ifndef CMD_STRACE_OPTIONS_H
 #define CMD_STRACE_OPTIONS_H
 
@@ -16,15 +17,19 @@ struct strace {
 	struct cmd_strings paths; /* -P */
 	bool names_fds, names_pids;
 	bool has_reported_addresses;
-	bool appends; /* to `output` */
+	bool appends;	       /* to `output` */
 	uint64_t string_bytes; /* -s */
 	struct moment from, to;
 };
 
-#define STRACE_NEW                                                                                                          \
-	((struct strace){ .page = { .choice = { .how = STRACE_ALL, .signals = UINT64_MAX }, .prints = true, .column = 40, \
-				    .limit = UINT64_MAX, .sort = "time" },                                           \
-			  .record = { .program = -1, .backend = KERNEL_BACKEND_AUTO }, .string_bytes = 32 })
+#define STRACE_NEW                                                                                 \
+	((struct strace){ .page = { .choice = { .how = STRACE_ALL, .signals = UINT64_MAX },        \
+				    .prints = true,                                                \
+				    .column = 40,                                                  \
+				    .limit = UINT64_MAX,                                           \
+				    .sort = "time" },                                              \
+			  .record = { .program = -1, .backend = KERNEL_BACKEND_AUTO },             \
+			  .string_bytes = 32 })
 
 /* strace_options - -1 to go on, else the exit status, all having been said. */
 int strace_options(struct strace *s, int argc, char **argv);

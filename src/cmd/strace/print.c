@@ -67,7 +67,8 @@ static void add_time(struct strace_page *p, int64_t time_ns)
 		strftime(text, sizeof text, "%H:%M:%S", &tm);
 		add(&p->out, text);
 		if (p->time == STRACE_MICROSECONDS) {
-			snprintf(text, sizeof text, ".%06lld", (long long)(time_ns % 1000000000 / 1000));
+			snprintf(text, sizeof text, ".%06lld",
+				 (long long)(time_ns % 1000000000 / 1000));
 			add(&p->out, text);
 		}
 		break;
@@ -77,7 +78,10 @@ static void add_time(struct strace_page *p, int64_t time_ns)
 	case STRACE_RELATIVE:
 		snprintf(text, sizeof text, "%6s", "");
 		add(&p->out, text);
-		add_seconds(&p->out, p->has_last && time_ns > p->last_ns ? (uint64_t)(time_ns - p->last_ns) : 0, 6);
+		add_seconds(&p->out,
+			    p->has_last && time_ns > p->last_ns ? (uint64_t)(time_ns - p->last_ns)
+								: 0,
+			    6);
 		break;
 	}
 	p->last_ns = time_ns;
@@ -96,7 +100,9 @@ static void add_thread(struct strace_page *p, uint32_t number)
 		return;
 	out_byte(&p->out, '[');
 	for (uint32_t i = 0; i < th->name_size; i++)
-		out_byte(&p->out, (unsigned char)th->name[i] < 0x20 || th->name[i] == 0x7f ? '?' : th->name[i]);
+		out_byte(&p->out, (unsigned char)th->name[i] < 0x20 || th->name[i] == 0x7f
+					  ? '?'
+					  : th->name[i]);
 	out_byte(&p->out, ':');
 	out_i64(&p->out, th->tid);
 	out_literal(&p->out, "] ");
@@ -133,7 +139,11 @@ static void add_call(struct strace_page *p, const struct pairing_item *item)
 	add(o, *item->result_text ? item->result_text : "?");
 	if (p->has_durations && item->has_begin && item->has_end) {
 		out_literal(o, " <");
-		add_seconds(o, item->end_ns > item->begin_ns ? (uint64_t)(item->end_ns - item->begin_ns) : 0, 9);
+		add_seconds(o,
+			    item->end_ns > item->begin_ns
+				    ? (uint64_t)(item->end_ns - item->begin_ns)
+				    : 0,
+			    9);
 		out_byte(o, '>');
 	}
 	out_byte(o, '\n');
@@ -155,7 +165,9 @@ static void add_lost(struct strace_page *p, const struct pairing_item *item)
 
 static bool is_chosen(const struct strace_page *p, const struct pairing_item *item)
 {
-	unsigned how = !item->has_end ? STRACE_UNFINISHED : call_is_error(item->result) ? STRACE_FAILED : STRACE_OK;
+	unsigned how = !item->has_end		     ? STRACE_UNFINISHED
+		       : call_is_error(item->result) ? STRACE_FAILED
+						     : STRACE_OK;
 
 	return p->choice.how & how;
 }
@@ -164,7 +176,8 @@ static bool reported(const struct strace_page *p, const struct pairing_item *ite
 {
 	if (item->kind == PAIRING_DEATH)
 		return p->choice.signals && p->quiet < 2;
-	return item->result > 0 && item->result <= 64 && p->choice.signals >> (item->result - 1) & 1;
+	return item->result > 0 && item->result <= 64 &&
+	       p->choice.signals >> (item->result - 1) & 1;
 }
 
 static void print(struct strace_page *p, const struct pairing_item *item)
@@ -232,7 +245,8 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->call, y->call);
 }
 
-static void summary_line(struct strace_page *p, struct strace_count *row, uint64_t all_ns, bool is_wide)
+static void summary_line(struct strace_page *p, struct strace_count *row, uint64_t all_ns,
+			 bool is_wide)
 {
 	char text[256], errors[24] = "";
 	int n;
@@ -240,11 +254,13 @@ static void summary_line(struct strace_page *p, struct strace_count *row, uint64
 	if (row->n_errors)
 		snprintf(errors, sizeof errors, "%" PRIu64, row->n_errors);
 	n = snprintf(text, sizeof text, "%6.2f %11.6f %11" PRIu64 " %9" PRIu64 " %9s ",
-		     all_ns ? 100.0 * (double)row->time.sum / (double)all_ns : 0, (double)row->time.sum / 1e9,
+		     all_ns ? 100.0 * (double)row->time.sum / (double)all_ns : 0,
+		     (double)row->time.sum / 1e9,
 		     row->time.n ? row->time.sum / row->time.n / 1000 : 0, row->n, errors);
 	if (is_wide)
 		snprintf(text + n, sizeof text - (size_t)n, "%9.1f %9.1f %11.1f ",
-			 (double)samples_percentile(&row->time, 50) / 1e3, (double)samples_percentile(&row->time, 99) / 1e3,
+			 (double)samples_percentile(&row->time, 50) / 1e3,
+			 (double)samples_percentile(&row->time, 99) / 1e3,
 			 (double)row->time.max / 1e3);
 	add(&p->out, text);
 	add(&p->out, row->call);
@@ -254,7 +270,8 @@ static void summary_line(struct strace_page *p, struct strace_count *row, uint64
 void strace_summary(struct strace_page *p, uint32_t width)
 {
 	bool is_wide = width >= 100;
-	const char *line = "------ ----------- ----------- --------- --------- ", *wide = is_wide ? "--------- --------- ----------- " : "";
+	const char *line = "------ ----------- ----------- --------- --------- ",
+		   *wide = is_wide ? "--------- --------- ----------- " : "";
 	struct strace_count all = { .call = "total" };
 
 	sort_key = p->sort;
@@ -263,7 +280,8 @@ void strace_summary(struct strace_page *p, uint32_t width)
 	for (uint32_t i = 0; i < p->n_rows; i++) {
 		all.n += p->rows[i].n;
 		all.n_errors += p->rows[i].n_errors;
-		(void)!samples_merge(&all.time, &p->rows[i].time); /* without memory its percentiles lack some */
+		(void)!samples_merge(
+			&all.time, &p->rows[i].time); /* without memory its percentiles lack some */
 	}
 	add(&p->out, "% time     seconds  usecs/call     calls    errors ");
 	add(&p->out, is_wide ? "p50 usecs p99 usecs   max usecs syscall\n" : "syscall\n");

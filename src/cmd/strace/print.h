@@ -2,9 +2,10 @@
 /*
  * cmd/strace/print.h - joined system calls as lines, and summed up.
  *
- * A call is one line, printed when it returns, with the time at which it began: what other threads do meanwhile
- * tears nothing apart, and each line can be searched for.  Who looks on while it happens also sees calls that
- * last: as "<unfinished ...>" after a second, and as "<... resumed>" when they return.
+ * A call is one line, printed when it returns, with the time at which it began: what other threads
+ * do meanwhile tears nothing apart, and each line can be searched for.  Who looks on while it
+ * happens also sees calls that last: as "<unfinished ...>" after a second, and as "<... resumed>"
+ * when they return.
  */
 #ifndef CMD_STRACE_PRINT_H
 #define CMD_STRACE_PRINT_H
@@ -14,7 +15,13 @@
 #include "cmd/strace/selection.h"
 #include "cmd/view/output.h"
 
-enum strace_time { STRACE_NO_TIME, STRACE_TIME, STRACE_MICROSECONDS, STRACE_EPOCH, STRACE_RELATIVE };
+enum strace_time {
+	STRACE_NO_TIME,
+	STRACE_TIME,
+	STRACE_MICROSECONDS,
+	STRACE_EPOCH,
+	STRACE_RELATIVE
+};
 
 struct strace_count { /* of a call */
 	const char *call;
@@ -25,11 +32,11 @@ struct strace_count { /* of a call */
 struct strace_page {
 	struct strace_selection choice;
 	enum strace_time time;
-	bool has_durations; /* -T */
-	int quiet; /* -q; -qq: no deaths */
+	bool has_durations;  /* -T */
+	int quiet;	     /* -q; -qq: no deaths */
 	bool counts, prints; /* -c: only the first; -C: both */
-	bool names_all; /* whose it is, also while there is only one thread */
-	uint64_t column; /* -a: where results begin */
+	bool names_all;	     /* whose it is, also while there is only one thread */
+	uint64_t column;     /* -a: where results begin */
 	uint64_t limit, n_lines;
 	const char *sort; /* -S */
 	struct out out;

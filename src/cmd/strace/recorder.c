@@ -40,7 +40,8 @@ static int report_ready(void *arg, struct diag *d)
 	return 0;
 }
 
-/* What we are told by signals we take from a descriptor, but for one that comes when all is done. */
+/* What we are told by signals we take from a descriptor, but for one that comes when all is done.
+ */
 static void nothing(int signal)
 {
 	(void)signal;
@@ -67,7 +68,8 @@ static _Noreturn void record(const struct strace_record *r, int reported, pid_t 
 
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-		sigaction(harmless[i], &(struct sigaction){ .sa_handler = nothing }, NULL); /* the command gets the usual */
+		sigaction(harmless[i], &(struct sigaction){ .sa_handler = nothing },
+			  NULL); /* the command gets the usual */
 	for (int i = 0; i < r->environment.n; i++)
 		set_variable(r->environment.at[i]);
 	recording_begin(&a, "strace");
@@ -106,10 +108,12 @@ static int make_directory(struct strace_record *r)
 			return cmd_error("strace", "--keep: the path is too long");
 		return 0;
 	}
-	if (snprintf(r->path, sizeof r->path, "%s/duet-strace-XXXXXX", tmp && *tmp ? tmp : "/tmp") < (int)sizeof r->path &&
+	if (snprintf(r->path, sizeof r->path, "%s/duet-strace-XXXXXX", tmp && *tmp ? tmp : "/tmp") <
+		    (int)sizeof r->path &&
 	    mkdtemp(r->path))
 		return 0;
-	cmd_error("strace", "cannot make a directory in %s: %s: set TMPDIR", tmp && *tmp ? tmp : "/tmp", strerror(errno));
+	cmd_error("strace", "cannot make a directory in %s: %s: set TMPDIR",
+		  tmp && *tmp ? tmp : "/tmp", strerror(errno));
 	*r->path = 0;
 	return CMD_FAILED;
 }
@@ -149,7 +153,8 @@ int strace_record_start(struct strace_record *r)
 	close(reported[1]);
 	if (r->recorder < 0) {
 		cmd_error("strace", "cannot fork: %s", strerror(errno));
-	} else if (io_read(reported[0], &r->program, sizeof r->program) == (ssize_t)sizeof r->program) {
+	} else if (io_read(reported[0], &r->program, sizeof r->program) ==
+		   (ssize_t)sizeof r->program) {
 		close(reported[0]);
 		return 0;
 	} else {
@@ -173,7 +178,8 @@ int strace_record_end(struct strace_record *r, bool at_once)
 
 	reap(r, WNOHANG);
 	if (at_once && !r->has_ended) {
-		/* The command comes to us when the recorder has ended; without us nobody would wait for it. */
+		/* The command comes to us when the recorder has ended; without us nobody would wait
+		 * for it. */
 		if (r->command)
 			prctl(PR_SET_CHILD_SUBREAPER, 1);
 		kill(r->recorder, SIGTERM);

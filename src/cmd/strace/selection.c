@@ -17,46 +17,64 @@ static const struct {
 	const char *kind, *calls;
 } kinds[] = {
 	{ "file",
-	  "access acct chdir chmod chown chroot creat execve execveat faccessat faccessat2 fanotify_mark "
+	  "access acct chdir chmod chown chroot creat execve execveat faccessat faccessat2 "
+	  "fanotify_mark "
 	  "fchmodat fchmodat2 fchownat file_getattr file_setattr fspick futimesat getcwd getxattr "
-	  "getxattrat inotify_add_watch lchown lgetxattr link linkat listxattr listxattrat llistxattr "
+	  "getxattrat inotify_add_watch lchown lgetxattr link linkat listxattr listxattrat "
+	  "llistxattr "
 	  "lremovexattr lsetxattr lstat mkdir mkdirat mknod mknodat mount mount_setattr move_mount "
-	  "name_to_handle_at newfstatat open open_tree open_tree_attr openat openat2 pivot_root quotactl "
+	  "name_to_handle_at newfstatat open open_tree open_tree_attr openat openat2 pivot_root "
+	  "quotactl "
 	  "readlink readlinkat removexattr removexattrat rename renameat renameat2 rmdir setxattr "
-	  "setxattrat stat statfs statx swapoff swapon symlink symlinkat truncate umount2 unlink unlinkat "
+	  "setxattrat stat statfs statx swapoff swapon symlink symlinkat truncate umount2 unlink "
+	  "unlinkat "
 	  "uselib utime utimensat utimes" },
 	{ "desc",
-	  "accept accept4 bind cachestat close close_range connect copy_file_range creat dup dup2 dup3 "
-	  "epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 "
-	  "execveat faccessat faccessat2 fadvise64 fallocate fanotify_init fanotify_mark fchdir fchmod "
+	  "accept accept4 bind cachestat close close_range connect copy_file_range creat dup dup2 "
+	  "dup3 "
+	  "epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd "
+	  "eventfd2 "
+	  "execveat faccessat faccessat2 fadvise64 fallocate fanotify_init fanotify_mark fchdir "
+	  "fchmod "
 	  "fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr file_getattr file_setattr "
-	  "flistxattr flock fremovexattr fsconfig fsetxattr fsmount fsopen fspick fstat fstatfs fsync "
+	  "flistxattr flock fremovexattr fsconfig fsetxattr fsmount fsopen fspick fstat fstatfs "
+	  "fsync "
 	  "ftruncate futimesat getdents getdents64 getpeername getsockname getsockopt getxattrat "
-	  "inotify_add_watch inotify_init inotify_init1 inotify_rm_watch io_uring_enter io_uring_register "
-	  "io_uring_setup ioctl landlock_add_rule landlock_create_ruleset landlock_restrict_self linkat "
+	  "inotify_add_watch inotify_init inotify_init1 inotify_rm_watch io_uring_enter "
+	  "io_uring_register "
+	  "io_uring_setup ioctl landlock_add_rule landlock_create_ruleset landlock_restrict_self "
+	  "linkat "
 	  "listen listxattrat lseek memfd_create memfd_secret mkdirat mknodat mmap mount_setattr "
-	  "move_mount mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend name_to_handle_at "
-	  "newfstatat open open_by_handle_at open_tree open_tree_attr openat openat2 perf_event_open "
+	  "move_mount mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend "
+	  "name_to_handle_at "
+	  "newfstatat open open_by_handle_at open_tree open_tree_attr openat openat2 "
+	  "perf_event_open "
 	  "pidfd_getfd pidfd_open pidfd_send_signal pipe pipe2 poll ppoll pread64 preadv preadv2 "
-	  "process_madvise process_mrelease pselect6 pwrite64 pwritev pwritev2 quotactl_fd read readahead "
-	  "readlinkat readv recvfrom recvmmsg recvmsg removexattrat renameat renameat2 select sendfile "
+	  "process_madvise process_mrelease pselect6 pwrite64 pwritev pwritev2 quotactl_fd read "
+	  "readahead "
+	  "readlinkat readv recvfrom recvmmsg recvmsg removexattrat renameat renameat2 select "
+	  "sendfile "
 	  "sendmmsg sendmsg sendto setns setsockopt setxattrat shutdown signalfd signalfd4 socket "
-	  "socketpair splice statx symlinkat sync_file_range syncfs tee timerfd_create timerfd_gettime "
+	  "socketpair splice statx symlinkat sync_file_range syncfs tee timerfd_create "
+	  "timerfd_gettime "
 	  "timerfd_settime unlinkat userfaultfd utimensat vmsplice write writev" },
-	{ "network",
-	  "accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg recvmsg "
-	  "sendfile sendmmsg sendmsg sendto setsockopt shutdown socket socketpair" },
+	{ "network", "accept accept4 bind connect getpeername getsockname getsockopt listen "
+		     "recvfrom recvmmsg recvmsg "
+		     "sendfile sendmmsg sendmsg sendto setsockopt shutdown socket socketpair" },
 	{ "process",
 	  "clone clone3 execve execveat exit exit_group fork kill pidfd_open pidfd_send_signal "
 	  "rt_sigqueueinfo rt_tgsigqueueinfo tgkill tkill unshare vfork wait4 waitid" },
-	{ "memory",
-	  "brk get_mempolicy madvise map_shadow_stack mbind migrate_pages mincore mlock mlock2 mlockall "
-	  "mmap move_pages mprotect mremap mseal msync munlock munlockall munmap pkey_alloc pkey_free "
-	  "pkey_mprotect process_madvise remap_file_pages set_mempolicy set_mempolicy_home_node shmat "
-	  "shmdt userfaultfd" },
+	{ "memory", "brk get_mempolicy madvise map_shadow_stack mbind migrate_pages mincore mlock "
+		    "mlock2 mlockall "
+		    "mmap move_pages mprotect mremap mseal msync munlock munlockall munmap "
+		    "pkey_alloc pkey_free "
+		    "pkey_mprotect process_madvise remap_file_pages set_mempolicy "
+		    "set_mempolicy_home_node shmat "
+		    "shmdt userfaultfd" },
 	{ "signal",
 	  "kill pause pidfd_send_signal rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo "
-	  "rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sigaltstack signalfd signalfd4 "
+	  "rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sigaltstack signalfd "
+	  "signalfd4 "
 	  "tgkill tkill" },
 	{ "stat", "stat" },
 	{ "lstat", "lstat" },
@@ -65,29 +83,35 @@ static const struct {
 	{ "statfs", "statfs" },
 	{ "fstatfs", "fstatfs" },
 	{ "%statfs", "statfs fstatfs" },
-	{ "pure", "getegid geteuid getgid getpgrp getpid getppid getresgid getresuid gettid getuid" },
-	{ "creds",
-	  "capget capset getegid geteuid getgid getgroups getresgid getresuid getuid prctl setfsgid setfsuid setgid "
-	  "setgroups setregid setresgid setresuid setreuid setuid" },
-	{ "clock", "adjtimex clock_adjtime clock_getres clock_gettime clock_settime gettimeofday settimeofday time" },
-	{ "net",
-	  "accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom recvmmsg recvmsg "
-	  "sendfile sendmmsg sendmsg sendto setsockopt shutdown socket socketpair" },
-	{ "ipc",
-	  "mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink msgctl msgget msgrcv "
-	  "msgsnd semctl semget semop semtimedop shmat shmctl shmdt shmget" },
+	{ "pure",
+	  "getegid geteuid getgid getpgrp getpid getppid getresgid getresuid gettid getuid" },
+	{ "creds", "capget capset getegid geteuid getgid getgroups getresgid getresuid getuid "
+		   "prctl setfsgid setfsuid setgid "
+		   "setgroups setregid setresgid setresuid setreuid setuid" },
+	{ "clock", "adjtimex clock_adjtime clock_getres clock_gettime clock_settime gettimeofday "
+		   "settimeofday time" },
+	{ "net", "accept accept4 bind connect getpeername getsockname getsockopt listen recvfrom "
+		 "recvmmsg recvmsg "
+		 "sendfile sendmmsg sendmsg sendto setsockopt shutdown socket socketpair" },
+	{ "ipc", "mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink msgctl "
+		 "msgget msgrcv "
+		 "msgsnd semctl semget semop semtimedop shmat shmctl shmdt shmget" },
 	{ "sched",
 	  "getpriority ioprio_get ioprio_set sched_get_priority_max sched_get_priority_min "
 	  "sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval "
-	  "sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield setpriority" },
+	  "sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield "
+	  "setpriority" },
 };
 
 static const struct {
 	const char *name;
 	unsigned how;
 } endings[] = {
-	{ "successful", STRACE_OK }, { "failed", STRACE_FAILED }, { "unfinished", STRACE_UNFINISHED },
-	{ "all", STRACE_ALL }, { "none", 0 },
+	{ "successful", STRACE_OK },
+	{ "failed", STRACE_FAILED },
+	{ "unfinished", STRACE_UNFINISHED },
+	{ "all", STRACE_ALL },
+	{ "none", 0 },
 };
 
 /* ---------------------------------------------------------------- parsing */
@@ -111,8 +135,11 @@ static int add_kind(struct strace_selection *c, const char *name)
 	while (i < sizeof kinds / sizeof *kinds && strcmp(kinds[i].kind, name) != 0)
 		i++;
 	if (i == sizeof kinds / sizeof *kinds)
-		return cmd_error("strace", "-e %%%s: no such kind: %%file %%desc %%network %%process %%memory %%signal %%ipc %%sched %%creds %%clock %%pure %%%%stat %%%%statfs",
-				 name);
+		return cmd_error(
+			"strace",
+			"-e %%%s: no such kind: %%file %%desc %%network %%process %%memory "
+			"%%signal %%ipc %%sched %%creds %%clock %%pure %%%%stat %%%%statfs",
+			name);
 	for (const char *p = kinds[i].calls; *p;) {
 		const char *end = strchrnul(p, ' ');
 
@@ -153,7 +180,8 @@ static int add_names(struct strace_selection *c, const char *pattern)
 		add_call(c, name, strlen(name));
 		found = true;
 	}
-	return found ? 0 : cmd_error("strace", "-e %s: no such system call (man 2 syscalls)", pattern);
+	return found ? 0
+		     : cmd_error("strace", "-e %s: no such system call (man 2 syscalls)", pattern);
 }
 
 /* Those of which a part matches. */
@@ -210,7 +238,8 @@ static int select_signals(struct strace_selection *c, const char *list)
 		else if (number > 0 && number <= 64)
 			set |= 1ull << (number - 1);
 		else if (strcmp(p, "none") != 0)
-			status = cmd_error("strace", "-e signal=%s: no such signal: SIGINT, 10, none, all", p);
+			status = cmd_error(
+				"strace", "-e signal=%s: no such signal: SIGINT, 10, none, all", p);
 	}
 	free(copy);
 	c->signals = is_not ? ~set : set;
@@ -224,13 +253,15 @@ static int select_calls(struct strace_selection *c, const char *list)
 
 	if (c->is_other_session || c->is_excluded) {
 		free(copy);
-		return cmd_error("strace", "-e %s: a second list of calls: join them by commas", list);
+		return cmd_error("strace", "-e %s: a second list of calls: join them by commas",
+				 list);
 	}
 	c->is_excluded = *list == '!';
 	c->is_other_session = !c->is_excluded;
 	for (char *p; !status && (p = strsep(&rest, ","));) {
 		if (!strcmp(p, "all") || !strcmp(p, "none"))
-			c->is_other_session = !strcmp(p, "none") != c->is_excluded, c->is_excluded = false;
+			c->is_other_session = !strcmp(p, "none") != c->is_excluded,
+			c->is_excluded = false;
 		else
 			status = add_some(c, p);
 	}
@@ -251,7 +282,9 @@ static int select_endings(struct strace_selection *c, const char *list)
 		while (i < sizeof endings / sizeof *endings && strcmp(endings[i].name, p) != 0)
 			i++;
 		if (i == sizeof endings / sizeof *endings)
-			status = cmd_error("strace", "-e status=%s: it may be successful, failed, unfinished", p);
+			status = cmd_error("strace",
+					   "-e status=%s: it may be successful, failed, unfinished",
+					   p);
 		else
 			how |= endings[i].how;
 	}
@@ -270,12 +303,16 @@ int strace_select(struct strace_selection *c, const char *expression)
 		return select_calls(c, value);
 	if (n == 6 && !memcmp(expression, "status", n))
 		return select_endings(c, value);
-	if ((n == 6 && !memcmp(expression, "signal", n)) || (n == 7 && !memcmp(expression, "signals", n)) ||
-	    (n == 1 && *expression == 's'))
+	if ((n == 6 && !memcmp(expression, "signal", n)) ||
+	    (n == 7 && !memcmp(expression, "signals", n)) || (n == 1 && *expression == 's'))
 		return select_signals(c, value);
-	if ((n == 6 && !memcmp(expression, "inject", n)) || (n == 5 && !memcmp(expression, "fault", n)))
-		return cmd_error("strace", "-e %s: nothing is ever changed or stopped; strace can do that", expression);
-	return cmd_error("strace", "-e %s: it may be trace=CALLS, status=HOW, signal=SIGNALS", expression);
+	if ((n == 6 && !memcmp(expression, "inject", n)) ||
+	    (n == 5 && !memcmp(expression, "fault", n)))
+		return cmd_error("strace",
+				 "-e %s: nothing is ever changed or stopped; strace can do that",
+				 expression);
+	return cmd_error("strace", "-e %s: it may be trace=CALLS, status=HOW, signal=SIGNALS",
+			 expression);
 }
 
 /* ---------------------------------------------------------------- use */
@@ -305,9 +342,11 @@ static void add_pattern(struct cmd_strings *patterns, const char *before, const 
 
 void strace_patterns(const struct strace_selection *c, bool fds, struct cmd_strings *patterns)
 {
-	static const char *const always[] = { "sched:sched_process_fork", "sched:sched_process_exec",
-					      "sched:sched_process_exit", "task:task_newtask", "task:task_rename",
-					      "signal:signal_generate", "signal:signal_deliver" };
+	static const char *const always[] = {
+		"sched:sched_process_fork", "sched:sched_process_exec", "sched:sched_process_exit",
+		"task:task_newtask",	    "task:task_rename",		"signal:signal_generate",
+		"signal:signal_deliver"
+	};
 
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
 		cmd_add_string(patterns, always[i]);
@@ -315,7 +354,8 @@ void strace_patterns(const struct strace_selection *c, bool fds, struct cmd_stri
 		cmd_add_string(patterns, "syscalls");
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++) {
 		const char *call = kernel_syscall_name(nr);
-		bool is_needed = call && (strace_wants(c, call) || (fds && fds_call(call)) || !strcmp(call, "exit_group"));
+		bool is_needed = call && (strace_wants(c, call) || (fds && fds_call(call)) ||
+					  !strcmp(call, "exit_group"));
 
 		if (call && is_needed == c->is_other_session)
 			add_pattern(patterns, is_needed ? "" : "!", call);

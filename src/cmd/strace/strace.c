@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/strace/strace.c - duet strace: the system calls of a command, of running processes, or of a recording, in words.
+ * cmd/strace/strace.c - duet strace: the system calls of a command, of running processes, or of a
+ * recording, in words.
  *
- * Beside strace, nothing is ever stopped: the kernel records, and what is shown is read from there a little later.
+ * Beside strace, nothing is ever stopped: the kernel records, and what is shown is read from there
+ * a little later.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,10 +47,17 @@ static void warn(void *context, const char *text)
 
 static struct pairing_options options_of(struct strace *s)
 {
-	return (struct pairing_options){ .has_text = s->page.prints || s->paths.n, .string_bytes = (uint32_t)s->string_bytes,
-					.paths = s->paths.at, .n_paths = s->paths.n, .names_fds = s->names_fds, .names_pids = s->names_pids,
-					.command = -1, .range = { INT64_MIN, INT64_MAX }, .wants = strace_wants_call,
-					.give = strace_give, .context = &s->page };
+	return (struct pairing_options){ .has_text = s->page.prints || s->paths.n,
+					 .string_bytes = (uint32_t)s->string_bytes,
+					 .paths = s->paths.at,
+					 .n_paths = s->paths.n,
+					 .names_fds = s->names_fds,
+					 .names_pids = s->names_pids,
+					 .command = -1,
+					 .range = { INT64_MIN, INT64_MAX },
+					 .wants = strace_wants_call,
+					 .give = strace_give,
+					 .context = &s->page };
 }
 
 static uint32_t width_of(int fd)
@@ -71,20 +80,27 @@ static void report_missing(const struct strace *s, const struct pairing *j)
 		fprintf(stderr, "duet strace: %s lost: more memory (--kernel-buffer) keeps more\n",
 			cmd_lost_text(p->lost_events, p->lost_packets, text));
 	if (!j->calls.has_entries && !j->calls.has_exits && s->inputs.n)
-		fprintf(stderr, "duet strace: the recording has no system calls: record with -k syscalls\n");
+		fprintf(stderr, "duet strace: the recording has no system calls: record with -k "
+				"syscalls\n");
 }
 
 /* Once, and before the first line: what is shown as addresses that could be in words. */
 static void report_addresses(struct strace *s, const struct pairing *j)
 {
-	enum pairing_lack lacks = s->page.prints && !s->has_reported_addresses ? pairing_lacks(j) : PAIRING_LACKS_NOTHING;
+	enum pairing_lack lacks = s->page.prints && !s->has_reported_addresses
+					  ? pairing_lacks(j)
+					  : PAIRING_LACKS_NOTHING;
 
 	s->has_reported_addresses |= lacks != PAIRING_LACKS_NOTHING;
 	if (lacks == PAIRING_LACKS_PATHS)
-		fprintf(stderr, "duet strace: file names, buffers and structures are shown as addresses: only BPF programs record "
-			"them, and %s--kernel-backend bpf says why not\n", s->inputs.n ? "duet record " : "");
+		fprintf(stderr,
+			"duet strace: file names, buffers and structures are shown as addresses: "
+			"only BPF programs record "
+			"them, and %s--kernel-backend bpf says why not\n",
+			s->inputs.n ? "duet record " : "");
 	else if (lacks == PAIRING_LACKS_MEMORY)
-		fprintf(stderr, "duet strace: buffers and structures are shown as addresses: duet record --capture 32 has them\n");
+		fprintf(stderr, "duet strace: buffers and structures are shown as addresses: duet "
+				"record --capture 32 has them\n");
 }
 
 static int finish(struct strace *s, struct pairing *j)
@@ -120,7 +136,8 @@ static int show_recording(struct strace *s)
 	if (!isatty(STDOUT_FILENO) || !s->page.prints)
 		progress_begin("strace", t);
 	moments_resolve(&s->from, &s->to, t);
-	how.range = (struct pass_range){ s->from.is_given ? s->from.ns : INT64_MIN, s->to.is_given ? s->to.ns : INT64_MAX };
+	how.range = (struct pass_range){ s->from.is_given ? s->from.ns : INT64_MIN,
+					 s->to.is_given ? s->to.ns : INT64_MAX };
 	how.pids = s->record.pids.at;
 	how.n_pids = s->record.pids.n;
 	if (pairing_open(&j, t, &how, &d)) {
@@ -187,7 +204,8 @@ static int follow(struct strace *s, struct trace *t, struct pairing *j, struct d
 		wait_for_more(s);
 	}
 	if (!err && trace_following(t)->n_late)
-		fprintf(stderr, "duet strace: %" PRIu64 " events came too late to be shown\n", trace_following(t)->n_late);
+		fprintf(stderr, "duet strace: %" PRIu64 " events came too late to be shown\n",
+			trace_following(t)->n_late);
 	if (!err && trace_following(t)->n_cut)
 		fprintf(stderr, "duet strace: the recorder was killed: this is not all\n");
 	return err;
@@ -237,7 +255,8 @@ static int run_live(struct strace *s)
 	sigaction(SIGTERM, &act, NULL);
 	sigaction(SIGHUP, &act, NULL);
 	status = show_live(s);
-	ended = strace_record_end(&s->record, status || s->page.out.is_over || s->page.n_lines >= s->page.limit);
+	ended = strace_record_end(&s->record, status || s->page.out.is_over ||
+						      s->page.n_lines >= s->page.limit);
 	return status ? status : ended;
 }
 
@@ -248,13 +267,15 @@ static int open_output(struct strace *s)
 	int fd = s->inputs.n ? STDOUT_FILENO : STDERR_FILENO;
 
 	if (s->output)
-		fd = open(s->output, O_WRONLY | O_CREAT | (s->appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666);
+		fd = open(s->output,
+			  O_WRONLY | O_CREAT | (s->appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return cmd_error("strace", "-o %s: %s", s->output, strerror(errno));
 	return out_init(&s->page.out, fd) ? cmd_error("strace", "no memory") : 0;
 }
 
-int strace_view(const char *const *paths, int n, const struct moment *from, const struct moment *to, uint64_t limit)
+int strace_view(const char *const *paths, int n, const struct moment *from, const struct moment *to,
+		uint64_t limit)
 {
 	static struct strace s; /* its lists last until exit */
 	int status;

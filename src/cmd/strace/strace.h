@@ -7,7 +7,9 @@
 
 #include "cmd/selection.h"
 
-/* strace_view - system calls of @n recordings, with times, durations and files.  The exit status. */
-int strace_view(const char *const *paths, int n, const struct moment *from, const struct moment *to, uint64_t limit);
+/* strace_view - system calls of @n recordings, with times, durations and files.  The exit status.
+ */
+int strace_view(const char *const *paths, int n, const struct moment *from, const struct moment *to,
+		uint64_t limit);
 
 #endif

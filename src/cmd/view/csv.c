@@ -2,8 +2,8 @@
 /*
  * cmd/view/csv.c - events as comma-separated values, a line each.
  *
- * If the events wanted are all of one class, a column per field; else a column of all fields as JSON.
- * Text is as it was recorded; what has structure is JSON.
+ * If the events wanted are all of one class, a column per field; else a column of all fields as
+ * JSON. Text is as it was recorded; what has structure is JSON.
  */
 #include "cmd/view/csv.h"
 
@@ -62,14 +62,20 @@ static void add_plain(struct out *o, enum ctf_found found, const struct ctf_valu
 	else if (found == CTF_REAL && v->real - v->real == 0)
 		out_real(o, v->real, v->is_single);
 	else if (found == CTF_REAL) /* NaN, and infinities */
-		out_text(o, v->real != v->real ? "NaN" : v->real < 0 ? "-Infinity" : "Infinity",
-			 v->real != v->real ? 3 : v->real < 0 ? 9 : 8);
+		out_text(o,
+			 v->real != v->real ? "NaN"
+			 : v->real < 0	    ? "-Infinity"
+					    : "Infinity",
+			 v->real != v->real ? 3
+			 : v->real < 0	    ? 9
+					    : 8);
 	else
 		add_number(o, v);
 }
 
 /* Inside of an array or a struct, which is JSON without names' order lost. */
-static void add_inside(struct out *o, enum ctf_found found, const struct ctf_value *v, bool *needs_comma)
+static void add_inside(struct out *o, enum ctf_found found, const struct ctf_value *v,
+		       bool *needs_comma)
 {
 	bool opens = found == CTF_OPEN || found == CTF_OPEN_ARRAY;
 	bool closes = found == CTF_CLOSE || found == CTF_CLOSE_ARRAY;
@@ -144,7 +150,8 @@ static void add_id(struct out *o, int64_t number)
 int csv_event(struct csv *c, const struct trace_event *e, const struct thread_identity *w)
 {
 	static const char *const domains[] = { ",other", ",ust", ",kernel" };
-	const char *host = e->stream->source->hostname, *domain = domains[e->stream->source->domain];
+	const char *host = e->stream->source->hostname,
+		   *domain = domains[e->stream->source->domain];
 	int err;
 
 	out_i64(c->o, e->time_ns);
@@ -170,8 +177,8 @@ int csv_event(struct csv *c, const struct trace_event *e, const struct thread_id
 	return err;
 }
 
-/* The only class of which events are wanted.  Those of one name that lie in several traces may differ:
- * then there is none. */
+/* The only class of which events are wanted.  Those of one name that lie in several traces may
+ * differ: then there is none. */
 static const struct ctf_event_class *only_class(const struct trace *t, const bool *is_wanted)
 {
 	const struct ctf_event_class *only = NULL;

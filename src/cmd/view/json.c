@@ -79,11 +79,13 @@ struct members {
 };
 
 /* One field into the object that @m is about. */
-static void add_field(struct out *o, struct members *m, enum ctf_found found, const struct ctf_value *v)
+static void add_field(struct out *o, struct members *m, enum ctf_found found,
+		      const struct ctf_value *v)
 {
 	bool opens = found == CTF_OPEN || found == CTF_OPEN_ARRAY;
 	bool closes = found == CTF_CLOSE || found == CTF_CLOSE_ARRAY;
-	bool reported = v->scope == CTF_CONTEXT && !m->depth && v->name && view_is_shown_elsewhere(v->name);
+	bool reported =
+		v->scope == CTF_CONTEXT && !m->depth && v->name && view_is_shown_elsewhere(v->name);
 
 	out_room(o);
 	if (m->is_short && !m->depth)
@@ -125,7 +127,8 @@ static void add_fields(struct out *o, const struct trace_event *e)
 	out_literal(o, "}}\n");
 }
 
-bool view_json_scope(struct out *o, const struct trace_event *e, enum ctf_scope scope, const char *before)
+bool view_json_scope(struct out *o, const struct trace_event *e, enum ctf_scope scope,
+		     const char *before)
 {
 	struct members m = { .has_one = true, .is_short = true }; /* its brace is written here */
 	struct ctf_walk w;

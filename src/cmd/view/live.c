@@ -2,8 +2,9 @@
 /*
  * cmd/view/live.c - duet live: a recording while it is made.
  *
- * What is followed are the files; of a session only where it records to is asked.  So it costs the recorder
- * nothing, works where a relay writes, and a follower that is slow or dies disturbs nobody.
+ * What is followed are the files; of a session only where it records to is asked.  So it costs the
+ * recorder nothing, works where a relay writes, and a follower that is slow or dies disturbs
+ * nobody.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -17,18 +18,23 @@
 
 static const char help[] =
 	"usage: duet live [OPTIONS] [SESSION | DIRECTORY]...\n\n"
-	"Shows what a session records, as duet view does, while it records: about a second after it happened, in\n"
-	"order, until the recording ends or Ctrl-C.  Without SESSION, of the only one that records.  DIRECTORY is a\n"
+	"Shows what a session records, as duet view does, while it records: about a second after "
+	"it happened, in\n"
+	"order, until the recording ends or Ctrl-C.  Without SESSION, of the only one that "
+	"records.  DIRECTORY is a\n"
 	"recording, or what a relay writes, of this machine.\n\n"
 	"  --begin      from the recording's beginning, not from now\n"
-	"  --at HOST[:PORT]  what a relay there (duet relay --watch) receives: SESSION is HOST, NAME, HOST/NAME or a\n"
+	"  --at HOST[:PORT]  what a relay there (duet relay --watch) receives: SESSION is HOST, "
+	"NAME, HOST/NAME or a\n"
 	"               pattern, as the list says that comes when none or several fit\n"
-	"  --psk FILE   the relay's key; or --cert FILE --key FILE --ca FILE, or --plain within this machine\n"
+	"  --psk FILE   the relay's key; or --cert FILE --key FILE --ca FILE, or --plain within "
+	"this machine\n"
 	"  --spool SIZE how much of that may lie here, below $TMPDIR (default: 64M)\n"
-	"  --serve[=[ADDRESS]:PORT]  show nothing, but let Babeltrace attach (lttng-live; default: 127.0.0.1:5344)\n"
-	"  --anywhere   with --serve: also on addresses that others reach; the protocol knows neither keys nor TLS\n"
-	VIEW_HELP
-	"\n  duet live -f 'size > 4096'           # in one terminal, while in another: duet record ...\n"
+	"  --serve[=[ADDRESS]:PORT]  show nothing, but let Babeltrace attach (lttng-live; default: "
+	"127.0.0.1:5344)\n"
+	"  --anywhere   with --serve: also on addresses that others reach; the protocol knows "
+	"neither keys nor TLS\n" VIEW_HELP "\n  duet live -f 'size > 4096'           # in one "
+	"terminal, while in another: duet record ...\n"
 	"  duet live --at mars --psk key -e 'shop:*'\n"
 	"  duet live --serve & babeltrace2 -i lttng-live net://localhost\n";
 
@@ -38,7 +44,8 @@ struct live {
 	struct live_at at;
 };
 
-/* The value of option @name at argv[*i], in either form, or NULL.  *@i is moved to its last argument. */
+/* The value of option @name at argv[*i], in either form, or NULL.  *@i is moved to its last
+ * argument. */
 static const char *value_of(const char *name, char **argv, int *i)
 {
 	size_t n = strlen(name);
@@ -56,7 +63,10 @@ static int take_far(struct live *l, char **argv, int *i)
 	struct tls_keys *k = &l->at.keys.o.keys;
 	const struct {
 		const char *name, **to;
-	} options[] = { { "--at", &l->at.host }, { "--psk", &k->psk }, { "--cert", &k->cert }, { "--key", &k->key },
+	} options[] = { { "--at", &l->at.host },
+			{ "--psk", &k->psk },
+			{ "--cert", &k->cert },
+			{ "--key", &k->key },
 			{ "--ca", &k->ca } };
 	const char *size;
 
@@ -173,7 +183,8 @@ int cmd_live(int argc, char **argv)
 	if (l.serve && n_view > 1)
 		return cmd_usage("live", "--serve shows nothing: it takes no options of duet view");
 	if (l.at.host && l.serve)
-		return cmd_usage("live", "--serve is for what lies here: run it where the relay is");
+		return cmd_usage("live",
+				 "--serve is for what lies here: run it where the relay is");
 	if (l.at.host)
 		return live_at(&l.at, args, n_args, l.begin, n_view, view);
 	if (k->psk || k->cert || k->key || k->ca || k->is_plain)

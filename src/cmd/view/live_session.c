@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/view/live_session.c - which directory a session of this machine records into, and whether that can be followed. */
+/* cmd/view/live_session.c - which directory a session of this machine records into, and whether
+ * that can be followed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,11 +32,14 @@ static int find_path(const char *name, const struct cmd_answer *answer, char pat
 	char reported[PATH_MAX], cwd[PATH_MAX] = "", link[64];
 	uint64_t pid = 0;
 
-	if (!json_line_text(&answer->line, "path", reported, sizeof reported) || !json_line_number(&answer->line, "pid", &pid))
+	if (!json_line_text(&answer->line, "path", reported, sizeof reported) ||
+	    !json_line_number(&answer->line, "pid", &pid))
 		return cmd_error("live", "session %s does not say where it records to", name);
 	snprintf(link, sizeof link, "/proc/%" PRIu64 "/cwd", pid);
 	if (*reported != '/' && readlink(link, cwd, sizeof cwd - 1) < 0)
-		return cmd_error("live", "session %s records into %s, wherever that is: give the directory", name, reported);
+		return cmd_error("live",
+				 "session %s records into %s, wherever that is: give the directory",
+				 name, reported);
 	if (snprintf(path, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", reported) >= PATH_MAX)
 		return cmd_error("live", "session %s: the path is too long", name);
 	return 0;
@@ -51,7 +55,8 @@ static int refuse_flight_recorder(const char *name, uint64_t n_channels)
 
 	for (uint64_t i = 0; i < n_channels && i < ABI_CHANNELS && !status; i++) {
 		status = ask(name, (int)i, &answer);
-		if (!status && json_line_text(&answer.line, "mode", mode, sizeof mode) && !strcmp(mode, "overwrite")) {
+		if (!status && json_line_text(&answer.line, "mode", mode, sizeof mode) &&
+		    !strcmp(mode, "overwrite")) {
 			json_line_text(&answer.line, "name", channel, sizeof channel);
 			n_overwrite++;
 		}
@@ -59,12 +64,16 @@ static int refuse_flight_recorder(const char *name, uint64_t n_channels)
 	if (status || !n_overwrite)
 		return status;
 	if (n_overwrite < n_channels) {
-		fprintf(stderr, "duet live: channel %s of session %s is a flight recorder: duet snapshot shows what it holds\n",
+		fprintf(stderr,
+			"duet live: channel %s of session %s is a flight recorder: duet snapshot "
+			"shows what it holds\n",
 			channel, name);
 		return 0;
 	}
-	return cmd_error("live", "session %s is a flight recorder: its events stay in memory\n"
-				 "  duet snapshot -s %s writes what it holds now, for duet view", name, name);
+	return cmd_error("live",
+			 "session %s is a flight recorder: its events stay in memory\n"
+			 "  duet snapshot -s %s writes what it holds now, for duet view",
+			 name, name);
 }
 
 int live_session(const char *wanted, char path[PATH_MAX])
@@ -83,8 +92,11 @@ int live_session(const char *wanted, char path[PATH_MAX])
 	if (dir >= 0)
 		close(dir);
 	if (status == 1)
-		return wanted ? cmd_error("live", "%s: no such session is recording, and no such directory", wanted)
-			      : cmd_error("live", "nothing records: `duet start` and `duet record` do");
+		return wanted ? cmd_error("live",
+					  "%s: no such session is recording, and no such directory",
+					  wanted)
+			      : cmd_error("live",
+					  "nothing records: `duet start` and `duet record` do");
 	if (!status)
 		status = ask(session.name, -1, &answer);
 	if (!status)

@@ -43,8 +43,9 @@ void out_fini(struct out *o)
 	o->bytes = o->at = NULL;
 }
 
-/* Eight decimal digits of @v < 10^8, the first in the lowest byte, each 0 to 9.  Halves, then quarters,
- * then digits in lanes of one word (P. Khuong, "How to print integers really fast", 2017). */
+/* Eight decimal digits of @v < 10^8, the first in the lowest byte, each 0 to 9.  Halves, then
+ * quarters, then digits in lanes of one word (P. Khuong, "How to print integers really fast",
+ * 2017). */
 static inline uint64_t eight_digits(uint32_t v)
 {
 	uint64_t fours = v / 10000 | (uint64_t)(v % 10000) << 32;
@@ -153,15 +154,20 @@ void out_text(struct out *o, const char *s, size_t n)
 /* Bytes of the UTF-8 character at @s, 0 if there is none (RFC 3629: no surrogates, no overlong). */
 size_t out_utf8_length(const unsigned char *s, size_t n)
 {
-	unsigned c = s[0], size = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+	unsigned c = s[0], size = c < 0x80   ? 1
+				  : c < 0xc2 ? 0
+				  : c < 0xe0 ? 2
+				  : c < 0xf0 ? 3
+				  : c < 0xf5 ? 4
+					     : 0;
 
 	if (!size || size > n)
 		return 0;
 	for (unsigned i = 1; i < size; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	if ((c == 0xe0 && s[1] < 0xa0) || (c == 0xed && s[1] > 0x9f) || (c == 0xf0 && s[1] < 0x90) ||
-	    (c == 0xf4 && s[1] > 0x8f))
+	if ((c == 0xe0 && s[1] < 0xa0) || (c == 0xed && s[1] > 0x9f) ||
+	    (c == 0xf0 && s[1] < 0x90) || (c == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return size;
 }
@@ -189,18 +195,20 @@ static bool is_plain(unsigned char c)
 /* Control characters must not reach a terminal, those of U+0080 to U+009F neither. */
 static bool is_control(const unsigned char *s, size_t size)
 {
-	return (size == 1 && (s[0] < 0x20 || s[0] == 0x7f)) || (size == 2 && s[0] == 0xc2 && s[1] < 0xa0);
+	return (size == 1 && (s[0] < 0x20 || s[0] == 0x7f)) ||
+	       (size == 2 && s[0] == 0xc2 && s[1] < 0xa0);
 }
 
-/* Whether all eight bytes are plain: high bits, less than 0x20, '"', '\\' and 0x7f, by looking for a
- * zero byte in the difference (Mycroft 1987; may only err where an earlier byte is not plain). */
+/* Whether all eight bytes are plain: high bits, less than 0x20, '"', '\\' and 0x7f, by looking for
+ * a zero byte in the difference (Mycroft 1987; may only err where an earlier byte is not plain). */
 static inline bool are_plain(uint64_t v)
 {
 	const uint64_t ones = 0x0101010101010101, high = ones << 7;
 	uint64_t quote = v ^ ones * '"', slash = v ^ ones * '\\', del = v ^ ones * 0x7f;
 
-	return !((v | ((v - ones * 0x20) & ~v) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash) |
-		  ((del - ones) & ~del)) & high);
+	return !((v | ((v - ones * 0x20) & ~v) | ((quote - ones) & ~quote) |
+		  ((slash - ones) & ~slash) | ((del - ones) & ~del)) &
+		 high);
 }
 
 /* Copies plain bytes; returns the first that is not, or @end. */

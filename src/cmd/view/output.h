@@ -19,11 +19,11 @@ struct text;
 enum { OUT_SIZE = 1 << 20, OUT_SLACK = 4096, OUT_PAD = 16 };
 
 struct out {
-	char *at; /* the next free byte */
+	char *at;    /* the next free byte */
 	char *bytes; /* OUT_SIZE of them */
 	int fd;
 	struct text *text; /* where everything goes instead of @fd, if not NULL; lent */
-	int err; /* of write, but EPIPE */
+	int err;	   /* of write, but EPIPE */
 	bool is_over;
 };
 
@@ -63,7 +63,7 @@ static inline void out_padded(struct out *o, const char *s, size_t n)
 void out_u64(struct out *o, uint64_t v);
 void out_i64(struct out *o, int64_t v);
 void out_base(struct out *o, uint64_t v, unsigned base); /* 0x2a, 052, 0b101010 */
-void out_digits9(struct out *o, uint32_t v); /* nine digits, zeros before */
+void out_digits9(struct out *o, uint32_t v);		 /* nine digits, zeros before */
 
 /* The shortest decimal that reads back as the same number; never an integer's looks.
  * Not for NaN or infinities. */

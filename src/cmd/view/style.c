@@ -35,8 +35,9 @@ bool view_style_columns(struct view_style *l, const char *names)
 		const char *name;
 		uint32_t bit;
 	} columns[] = {
-		{ "time", VIEW_COLUMN_TIME },	  { "delta", VIEW_COLUMN_DELTA }, { "host", VIEW_COLUMN_HOST },
-		{ "cpu", VIEW_COLUMN_CPU },	  { "thread", VIEW_COLUMN_THREAD }, { "event", 0 },
+		{ "time", VIEW_COLUMN_TIME },	  { "delta", VIEW_COLUMN_DELTA },
+		{ "host", VIEW_COLUMN_HOST },	  { "cpu", VIEW_COLUMN_CPU },
+		{ "thread", VIEW_COLUMN_THREAD }, { "event", 0 },
 		{ "fields", VIEW_COLUMN_FIELDS },
 	};
 
@@ -49,8 +50,10 @@ bool view_style_columns(struct view_style *l, const char *names)
 		       (strncmp(at, columns[i].name, n) || columns[i].name[n]))
 			i++;
 		if (!n || i == sizeof columns / sizeof *columns) {
-			cmd_error("view", "--columns %s: no column \"%.*s\"\n"
-				  "  there are time, delta, host, cpu, thread, event, fields", names, (int)n, at);
+			cmd_error("view",
+				  "--columns %s: no column \"%.*s\"\n"
+				  "  there are time, delta, host, cpu, thread, event, fields",
+				  names, (int)n, at);
 			return false;
 		}
 		l->columns |= columns[i].bit;
@@ -114,7 +117,8 @@ pid_t view_pager_open(void)
 	close(ends[0]);
 	if (pid > 0) {
 		dup2(ends[1], STDOUT_FILENO);
-		signal(SIGINT, SIG_IGN); /* is the pager's, which would else be left alone with the terminal */
+		signal(SIGINT, SIG_IGN); /* is the pager's, which would else be left alone with the
+					    terminal */
 	}
 	close(ends[1]);
 	return pid > 0 ? pid : 0;
@@ -130,5 +134,6 @@ void view_pager_close(pid_t pager)
 	while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		cmd_error("view", "the pager cannot be run: set DUET_PAGER or PAGER, or use --no-pager");
+		cmd_error("view",
+			  "the pager cannot be run: set DUET_PAGER or PAGER, or use --no-pager");
 }

@@ -10,20 +10,20 @@
 #include <sys/types.h>
 
 enum view_time {
-	VIEW_CLOCK, /* HH:MM:SS.n */
-	VIEW_DATE, /* YYYY-MM-DD HH:MM:SS.n */
-	VIEW_UTC, /* YYYY-MM-DDTHH:MM:SS.nZ */
-	VIEW_EPOCH, /* seconds since 1970 */
+	VIEW_CLOCK,    /* HH:MM:SS.n */
+	VIEW_DATE,     /* YYYY-MM-DD HH:MM:SS.n */
+	VIEW_UTC,      /* YYYY-MM-DDTHH:MM:SS.nZ */
+	VIEW_EPOCH,    /* seconds since 1970 */
 	VIEW_RELATIVE, /* seconds since the first line */
 };
 
 enum view_column { /* bits; the event's name is always there */
-	VIEW_COLUMN_TIME = 1,
-	VIEW_COLUMN_DELTA = 2,
-	VIEW_COLUMN_HOST = 4,
-	VIEW_COLUMN_CPU = 8,
-	VIEW_COLUMN_THREAD = 16,
-	VIEW_COLUMN_FIELDS = 32,
+		   VIEW_COLUMN_TIME = 1,
+		   VIEW_COLUMN_DELTA = 2,
+		   VIEW_COLUMN_HOST = 4,
+		   VIEW_COLUMN_CPU = 8,
+		   VIEW_COLUMN_THREAD = 16,
+		   VIEW_COLUMN_FIELDS = 32,
 };
 
 struct view_style {
@@ -34,20 +34,25 @@ struct view_style {
 	const char *dim, *who, *name, *lost, *plain;
 };
 
-#define VIEW_LOOK_DEFAULT                                                                               \
-	((struct view_style){ .columns = VIEW_COLUMN_TIME | VIEW_COLUMN_DELTA | VIEW_COLUMN_CPU |        \
-					VIEW_COLUMN_THREAD | VIEW_COLUMN_FIELDS,                        \
-			     .dim = "", .who = "", .name = "", .lost = "", .plain = "" })
+#define VIEW_LOOK_DEFAULT                                                                          \
+	((struct view_style){ .columns = VIEW_COLUMN_TIME | VIEW_COLUMN_DELTA | VIEW_COLUMN_CPU |  \
+					 VIEW_COLUMN_THREAD | VIEW_COLUMN_FIELDS,                  \
+			      .dim = "",                                                           \
+			      .who = "",                                                           \
+			      .name = "",                                                          \
+			      .lost = "",                                                          \
+			      .plain = "" })
 
 /* These say on standard error what is wrong, and return false. */
 bool view_style_time(struct view_style *l, const char *name);
 bool view_style_columns(struct view_style *l, const char *names);
-/* @when: "auto", "always" or "never".  auto: a terminal that is not dumb, and no NO_COLOR in the environment. */
+/* @when: "auto", "always" or "never".  auto: a terminal that is not dumb, and no NO_COLOR in the
+ * environment. */
 bool view_style_color(struct view_style *l, const char *when);
 
 /*
- * view_pager_open - if standard output is a terminal: $DUET_PAGER, $PAGER, or less(1), between it and us.  Returns its
- * process, or 0 without one; then everything stays as it was.
+ * view_pager_open - if standard output is a terminal: $DUET_PAGER, $PAGER, or less(1), between it
+ * and us.  Returns its process, or 0 without one; then everything stays as it was.
  */
 pid_t view_pager_open(void);
 /* view_pager_close - let it see the end, and wait until it was read.  Accepts 0. */

@@ -26,7 +26,8 @@ int view_where_open(struct view_where **where, const char *const *paths, int n, 
 		return diag_fail(d, -ENOMEM, "no memory");
 	w->symbols = symbols_open();
 	w->kallsyms = kallsyms_open(paths, n);
-	err = w->symbols && w->kallsyms ? modules_open(&w->modules, paths, n, d) : diag_fail(d, -ENOMEM, "no memory");
+	err = w->symbols && w->kallsyms ? modules_open(&w->modules, paths, n, d)
+					: diag_fail(d, -ENOMEM, "no memory");
 	if (err) {
 		view_where_close(w);
 		return err;
@@ -63,13 +64,15 @@ enum view_where_kind view_where_is(const char *name, size_t size, bool is_contex
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strlen(known[i].name) == size && !memcmp(name, known[i].name, size) &&
-		    (is_context ? known[i].in_context : is_kernel ? known[i].in_kernel_event : known[i].in_event))
+		    (is_context	 ? known[i].in_context
+		     : is_kernel ? known[i].in_kernel_event
+				 : known[i].in_event))
 			return known[i].kind;
 	return VIEW_WHERE_NONE;
 }
 
-void view_where_add(struct out *o, struct view_where *w, int64_t pid, uint64_t clock, uint64_t address,
-		    enum view_where_kind kind)
+void view_where_add(struct out *o, struct view_where *w, int64_t pid, uint64_t clock,
+		    uint64_t address, enum view_where_kind kind)
 {
 	uint64_t call = address - (address && kind == VIEW_WHERE_RETURN);
 	const char *name, *slash;
@@ -79,7 +82,8 @@ void view_where_add(struct out *o, struct view_where *w, int64_t pid, uint64_t c
 	if (!w)
 		return;
 	is_mapped = modules_find(w->modules, pid, clock, call, &at);
-	name = is_mapped ? symbols_find(w->symbols, at.path, at.build_id, at.offset) : kallsyms_find(w->kallsyms, call);
+	name = is_mapped ? symbols_find(w->symbols, at.path, at.build_id, at.offset)
+			 : kallsyms_find(w->kallsyms, call);
 	if (!is_mapped && !name)
 		return;
 	out_room(o);

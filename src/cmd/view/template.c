@@ -53,7 +53,8 @@ static void end_fragment(struct builder *b, enum view_how how, uint32_t cell)
 	b->begin = b->size;
 }
 
-static void build(struct builder *b, const struct view_templates *ts, const struct ctf_event_class *class)
+static void build(struct builder *b, const struct view_templates *ts,
+		  const struct ctf_event_class *class)
 {
 	const struct ctf_program *p = class->program;
 	int scope = -1;
@@ -84,7 +85,8 @@ static void build(struct builder *b, const struct view_templates *ts, const stru
 	end_fragment(b, VIEW_END, 0);
 }
 
-static struct view_template *make(const struct view_templates *ts, const struct ctf_event_class *class)
+static struct view_template *make(const struct view_templates *ts,
+				  const struct ctf_event_class *class)
 {
 	struct builder b = { .n = 0 };
 	struct view_template *t;
@@ -95,7 +97,8 @@ static struct view_template *make(const struct view_templates *ts, const struct 
 	for (uint32_t i = 0; i < class->program->n_columns; i++) {
 		const struct ctf_op *op = class->program->columns[i];
 
-		if (op->name && view_where_is(op->name, op->name_size, op->scope == CTF_CONTEXT, true))
+		if (op->name &&
+		    view_where_is(op->name, op->name_size, op->scope == CTF_CONTEXT, true))
 			return NULL; /* names are added there */
 	}
 	build(&b, ts, class);
@@ -126,7 +129,8 @@ int view_templates_open(struct view_templates *ts, uint32_t n_classes, const cha
 int view_templates_grow(struct view_templates *ts, uint32_t n_classes)
 {
 	size_t n = n_classes + (size_t)1, added = n - ts->n;
-	struct view_template **of_class = reallocarray(ts->of_class, n, sizeof(struct view_template *));
+	struct view_template **of_class =
+		reallocarray(ts->of_class, n, sizeof(struct view_template *));
 	bool *is_made;
 
 	if (of_class)

@@ -26,7 +26,9 @@ bool view_is_shown_elsewhere(const char *name)
 static void set_second(struct view_clock *c, enum view_time form, int64_t time_ns)
 {
 	static const char *const forms[] = {
-		[VIEW_CLOCK] = "%H:%M:%S.", [VIEW_DATE] = "%Y-%m-%d %H:%M:%S.", [VIEW_UTC] = "%Y-%m-%dT%H:%M:%S.",
+		[VIEW_CLOCK] = "%H:%M:%S.",
+		[VIEW_DATE] = "%Y-%m-%d %H:%M:%S.",
+		[VIEW_UTC] = "%Y-%m-%dT%H:%M:%S.",
 	};
 	int64_t ns = time_ns % 1000000000;
 	struct tm tm = { 0 };
@@ -61,8 +63,9 @@ static void add_time(struct out *o, struct view_clock *c, enum view_time form, i
 	if (form == VIEW_RELATIVE) {
 		if (time_ns < c->first_ns)
 			out_byte(o, '-');
-		return add_seconds(o, time_ns < c->first_ns ? (uint64_t)c->first_ns - (uint64_t)time_ns :
-							      (uint64_t)time_ns - (uint64_t)c->first_ns);
+		return add_seconds(o, time_ns < c->first_ns
+					      ? (uint64_t)c->first_ns - (uint64_t)time_ns
+					      : (uint64_t)time_ns - (uint64_t)c->first_ns);
 	}
 	if (unlikely(ns >= 1000000000 || !c->has_second)) {
 		set_second(c, form, time_ns);
@@ -141,7 +144,8 @@ static void add_real(struct out *o, const struct ctf_value *v)
 /* A label that could be taken for something else is quoted. */
 static void add_label(struct out *o, const struct ctf_value *v)
 {
-	static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.+/";
+	static const char word[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.+/";
 	size_t n = v->label ? strlen(v->label) : 0;
 
 	if (!v->label)
@@ -192,7 +196,8 @@ static bool is_closing(enum ctf_found f)
 bool view_is_left_out(int scope, const char *name)
 {
 	return scope == CTF_CONTEXT && name &&
-	       (view_is_shown_elsewhere(name) || !strcmp(name, "flags") || !strcmp(name, "preempt"));
+	       (view_is_shown_elsewhere(name) || !strcmp(name, "flags") ||
+		!strcmp(name, "preempt"));
 }
 
 static bool is_left_out(const struct ctf_value *v)
@@ -201,7 +206,8 @@ static bool is_left_out(const struct ctf_value *v)
 }
 
 /* Contexts in braces of their own, before the fields. */
-static void add_fields(struct out *o, const struct view_texts *t, const struct trace_event *e, const struct thread_identity *who)
+static void add_fields(struct out *o, const struct view_texts *t, const struct trace_event *e,
+		       const struct thread_identity *who)
 {
 	enum view_where_kind address = VIEW_WHERE_NONE;
 	struct ctf_value v;
@@ -239,7 +245,8 @@ static void add_fields(struct out *o, const struct view_texts *t, const struct t
 			address = view_where_is(v.name, v.name_size, v.scope == CTF_CONTEXT,
 						e->stream->source->domain == TRACE_KERNEL);
 		if (address && (found == CTF_UINT || found == CTF_INT))
-			view_where_add(o, t->where, who->pid < 0 ? who->tid : who->pid, e->clock, v.u, address);
+			view_where_add(o, t->where, who->pid < 0 ? who->tid : who->pid, e->clock,
+				       v.u, address);
 		depth += is_opening(found);
 		before = is_opening(found) ? " " : ", ";
 	}
@@ -308,7 +315,8 @@ static void add_text(struct out *o, const char *s)
 }
 
 /* What comes before the event. */
-static void add_columns(struct out *o, struct view_texts *t, const struct trace_event *e, const struct thread_identity *w)
+static void add_columns(struct out *o, struct view_texts *t, const struct trace_event *e,
+			const struct thread_identity *w)
 {
 	const char *host = e->stream->source->hostname;
 	const struct view_style *l = &t->look;
@@ -339,14 +347,16 @@ static void add_columns(struct out *o, struct view_texts *t, const struct trace_
 	add_text(o, l->plain);
 }
 
-void view_text(struct out *o, struct view_texts *t, const struct trace_event *e, const struct thread_identity *w)
+void view_text(struct out *o, struct view_texts *t, const struct trace_event *e,
+	       const struct thread_identity *w)
 {
 	const struct view_template *template = view_template(&t->templates, e);
 	const char *name = e->ctf->class->name;
 
 	out_room(o);
 	add_columns(o, t, e, w);
-	if (likely(template && t->look.columns & VIEW_COLUMN_FIELDS && add_by_template(o, template, e->ctf)))
+	if (likely(template && t->look.columns & VIEW_COLUMN_FIELDS &&
+		   add_by_template(o, template, e->ctf)))
 		return;
 	add_text(o, t->look.name);
 	out_text(o, name, strlen(name));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/view/view.c - `duet view`: the events of recordings, one line each, ordered by time; also, for `duet live`
- * and --follow, of recordings that are still written.
+ * cmd/view/view.c - `duet view`: the events of recordings, one line each, ordered by time; also,
+ * for `duet live` and --follow, of recordings that are still written.
  *
  * Lost events are shown where they were lost, and summed at the end.
  */
@@ -43,7 +43,7 @@ struct view {
 	struct moment from, to;
 	const char *patterns[PATTERNS_MAX];
 	int n_patterns;
-	bool *is_wanted; /* by class number; NULL: all */
+	bool *is_wanted;    /* by class number; NULL: all */
 	uint32_t n_classes; /* that it has */
 	const char *filter; /* NULL: none */
 	struct match *match;
@@ -55,20 +55,23 @@ struct view {
 	const char *color; /* auto, always, never */
 	bool has_no_pager;
 	uint64_t lost_events, lost_packets, n_hidden, n_shown, n_seen;
-	const char *silent; /* the recording that was last told to be */
-	uint64_t n_rounds; /* of following */
+	const char *silent;		  /* the recording that was last told to be */
+	uint64_t n_rounds;		  /* of following */
 	const struct view_beside *beside; /* NULL: none */
 };
 
 static volatile sig_atomic_t is_interrupted;
 
-#define VIEW_NEW(name) \
-	((struct view){ .verb = (name), .limit = UINT64_MAX, .texts.look = VIEW_LOOK_DEFAULT, .color = "auto" })
+#define VIEW_NEW(name)                                                                             \
+	((struct view){ .verb = (name),                                                            \
+			.limit = UINT64_MAX,                                                       \
+			.texts.look = VIEW_LOOK_DEFAULT,                                           \
+			.color = "auto" })
 
 static const char usage[] =
 	"usage: duet view [OPTIONS] TRACE...\n"
-	"\n" VIEW_HELP
-	"  --syscalls   system calls only: beginning and end as one line, in words; see also duet strace\n"
+	"\n" VIEW_HELP "  --syscalls   system calls only: beginning and end as one line, in words; "
+	"see also duet strace\n"
 	"  --no-pager   on a terminal, do not show it page by page\n"
 	"  --follow     go on with what is written, until the recording ends; see also duet live\n";
 
@@ -99,7 +102,8 @@ static int select_by_events(struct view *v, struct diag *d)
 	uint32_t n = trace_n_classes(v->trace);
 	bool *is_wanted;
 
-	if ((!v->n_patterns && (v->shows_state || v->form == AS_JSON)) || (v->is_wanted && n == v->n_classes))
+	if ((!v->n_patterns && (v->shows_state || v->form == AS_JSON)) ||
+	    (v->is_wanted && n == v->n_classes))
 		return 0;
 	is_wanted = realloc(v->is_wanted, (n + (size_t)1) * sizeof *is_wanted);
 	if (!is_wanted)
@@ -110,7 +114,8 @@ static int select_by_events(struct view *v, struct diag *d)
 	if (!v->n_patterns)
 		select_all_but_state(v);
 	for (int i = 0; i < v->n_patterns; i++)
-		if (!selection_mark(v->trace, v->patterns[i], v->is_wanted) && !trace_may_grow(v->trace))
+		if (!selection_mark(v->trace, v->patterns[i], v->is_wanted) &&
+		    !trace_may_grow(v->trace))
 			return selection_refuse(v->trace, v->patterns[i], d);
 	return 0;
 }
@@ -150,7 +155,8 @@ static void show_lost(struct view *v, const struct trace_event *e)
 		view_text_lost(&v->out, &v->texts, e);
 }
 
-static bool is_chosen(const struct view *v, const struct trace_event *e, const struct thread_identity *w)
+static bool is_chosen(const struct view *v, const struct trace_event *e,
+		      const struct thread_identity *w)
 {
 	return !v->match || match_event(v->match, e, w);
 }
@@ -162,7 +168,8 @@ static int show_all(struct view *v, struct diag *d)
 	struct thread_identity who;
 	int item = TRACE_EVENT;
 
-	while (v->n_shown < v->limit && !v->out.is_over && (item = trace_next(v->trace, &e, d)) > 0) {
+	while (v->n_shown < v->limit && !v->out.is_over &&
+	       (item = trace_next(v->trace, &e, d)) > 0) {
 		v->n_seen++;
 		if (progress_is_stopped())
 			return diag_fail(d, -EINTR, "interrupted");
@@ -215,14 +222,19 @@ static void report_silent(struct view *v)
 	const char *silent = trace_following(v->trace)->silent;
 
 	if (silent && silent != v->silent)
-		fprintf(stderr, "duet %s: %s says nothing: its recorder or the link to it is stopped; it is waited for%s\n",
+		fprintf(stderr,
+			"duet %s: %s says nothing: its recorder or the link to it is stopped; it "
+			"is waited for%s\n",
 			v->verb, silent,
 			trace_following(v->trace)->known_ns == INT64_MIN
-				? "\n  if it is a flight recorder: duet snapshot writes what it holds" : "");
+				? "\n  if it is a flight recorder: duet snapshot writes what it "
+				  "holds"
+				: "");
 	v->silent = silent;
 }
 
-/* Until there is perhaps more.  False: the reader of our output is gone, or somebody said Ctrl-C. */
+/* Until there is perhaps more.  False: the reader of our output is gone, or somebody said Ctrl-C.
+ */
 static bool wait_for_more(struct view *v)
 {
 	struct pollfd p = { .fd = v->out.fd };
@@ -279,13 +291,20 @@ static void report_followed(const struct view *v)
 	const struct trace_following *f = trace_following(v->trace);
 
 	if (f->n_late)
-		fprintf(stderr, "duet %s: %" PRIu64 " events came too late to be shown in order: duet view shows them\n",
+		fprintf(stderr,
+			"duet %s: %" PRIu64
+			" events came too late to be shown in order: duet view shows them\n",
 			v->verb, f->n_late);
 	if (f->n_gone)
-		fprintf(stderr, "duet %s: %" PRIu64 " files of finished pieces were removed before they were read to their ends\n",
+		fprintf(stderr,
+			"duet %s: %" PRIu64 " files of finished pieces were removed before they "
+			"were read to their ends\n",
 			v->verb, f->n_gone);
 	if (f->n_cut)
-		fprintf(stderr, "duet %s: the recording ended without its recorder saying so: it was killed\n", v->verb);
+		fprintf(stderr,
+			"duet %s: the recording ended without its recorder saying so: it was "
+			"killed\n",
+			v->verb);
 	else if (!trace_may_grow(v->trace))
 		fprintf(stderr, "duet %s: the recording has ended\n", v->verb);
 }
@@ -298,11 +317,12 @@ static void report_missing(const struct view *v)
 	char text[160];
 
 	if (v->lost_events || v->lost_packets)
-		fprintf(stderr, "duet %s: %s lost while recording; larger or more buffers keep more\n", v->verb,
-			cmd_lost_text(v->lost_events, v->lost_packets, text));
+		fprintf(stderr,
+			"duet %s: %s lost while recording; larger or more buffers keep more\n",
+			v->verb, cmd_lost_text(v->lost_events, v->lost_packets, text));
 	if (v->n_hidden && !v->n_patterns)
-		fprintf(stderr, "duet %s: not shown: %s of the state dump (--state)\n",
-			v->verb, cmd_count_text(v->n_hidden, "event", text));
+		fprintf(stderr, "duet %s: not shown: %s of the state dump (--state)\n", v->verb,
+			cmd_count_text(v->n_hidden, "event", text));
 	if (v->follows)
 		report_followed(v);
 }
@@ -319,7 +339,8 @@ static int view(struct view *v)
 	if (!err && v->filter)
 		err = match_open(&v->match, v->trace, v->filter, v->is_wanted, &d);
 	if (!err)
-		err = view_templates_open(&v->texts.templates, trace_n_classes(v->trace), look->name, look->plain);
+		err = view_templates_open(&v->texts.templates, trace_n_classes(v->trace),
+					  look->name, look->plain);
 	if (!err)
 		err = out_init(&v->out, STDOUT_FILENO);
 	if (err)
@@ -348,7 +369,20 @@ static int view(struct view *v)
 	return 0;
 }
 
-enum { OPT_JSON = 256, OPT_CSV, OPT_SYSCALLS, OPT_STATE, OPT_LIMIT, OPT_FROM, OPT_TO, OPT_TIME, OPT_COLUMNS, OPT_COLOR, OPT_NO_PAGER, OPT_FOLLOW };
+enum {
+	OPT_JSON = 256,
+	OPT_CSV,
+	OPT_SYSCALLS,
+	OPT_STATE,
+	OPT_LIMIT,
+	OPT_FROM,
+	OPT_TO,
+	OPT_TIME,
+	OPT_COLUMNS,
+	OPT_COLOR,
+	OPT_NO_PAGER,
+	OPT_FOLLOW
+};
 
 static int take_option(struct view *v, int c)
 {
@@ -372,11 +406,17 @@ static int take_option(struct view *v, int c)
 		return 0;
 	case OPT_LIMIT:
 		v->limit = strtoull(optarg, &end, 10);
-		return *end || end == optarg || *optarg == '-' ? complain(v, "--limit takes a number") : 0;
+		return *end || end == optarg || *optarg == '-'
+			       ? complain(v, "--limit takes a number")
+			       : 0;
 	case OPT_FROM:
-		return moment_parse(optarg, &v->from) ? 0 : complain(v, "--from takes a time, as in 14:05:09.25 or +2.5s");
+		return moment_parse(optarg, &v->from)
+			       ? 0
+			       : complain(v, "--from takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_TO:
-		return moment_parse(optarg, &v->to) ? 0 : complain(v, "--to takes a time, as in 14:05:09.25 or +2.5s");
+		return moment_parse(optarg, &v->to)
+			       ? 0
+			       : complain(v, "--to takes a time, as in 14:05:09.25 or +2.5s");
 	case OPT_TIME:
 		return view_style_time(&v->texts.look, optarg) ? 0 : CMD_FAILED;
 	case OPT_COLUMNS:
@@ -406,15 +446,20 @@ static int take_option(struct view *v, int c)
 static int take_options(struct view *v, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "json", no_argument, NULL, OPT_JSON },    { "csv", no_argument, NULL, OPT_CSV },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "csv", no_argument, NULL, OPT_CSV },
 		{ "syscalls", no_argument, NULL, OPT_SYSCALLS },
 		{ "limit", required_argument, NULL, OPT_LIMIT },
-		{ "state", no_argument, NULL, OPT_STATE },  { "time", required_argument, NULL, OPT_TIME },
-		{ "columns", required_argument, NULL, OPT_COLUMNS }, { "color", required_argument, NULL, OPT_COLOR },
+		{ "state", no_argument, NULL, OPT_STATE },
+		{ "time", required_argument, NULL, OPT_TIME },
+		{ "columns", required_argument, NULL, OPT_COLUMNS },
+		{ "color", required_argument, NULL, OPT_COLOR },
 		{ "no-pager", no_argument, NULL, OPT_NO_PAGER },
 		{ "follow", no_argument, NULL, OPT_FOLLOW },
-		{ "from", required_argument, NULL, OPT_FROM }, { "to", required_argument, NULL, OPT_TO },
-		{ "help", no_argument, NULL, 'h' },	    { 0 },
+		{ "from", required_argument, NULL, OPT_FROM },
+		{ "to", required_argument, NULL, OPT_TO },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
 	};
 	int c, err;
 
@@ -434,7 +479,8 @@ static int take_options(struct view *v, int argc, char **argv)
 
 bool view_takes_value(const char *arg)
 {
-	static const char *const options[] = { "-e", "-f", "--limit", "--from", "--to", "--time", "--columns", "--color" };
+	static const char *const options[] = { "-e",   "-f",	 "--limit",   "--from",
+					       "--to", "--time", "--columns", "--color" };
 
 	for (unsigned i = 0; i < sizeof options / sizeof *options; i++)
 		if (!strcmp(arg, options[i]))
@@ -451,7 +497,8 @@ static int run(struct view *v, const char *const *paths, int n)
 	if (!view_style_color(&v->texts.look, v->color))
 		return CMD_FAILED;
 	progress_hook(&o);
-	if (trace_open(&v->trace, paths, n, &o, &d) || view_where_open(&v->texts.where, paths, n, &d)) {
+	if (trace_open(&v->trace, paths, n, &o, &d) ||
+	    view_where_open(&v->texts.where, paths, n, &d)) {
 		trace_close(v->trace);
 		return complain(v, d.text);
 	}
@@ -469,14 +516,16 @@ static int run(struct view *v, const char *const *paths, int n)
 	return status;
 }
 
-int view_follow(const char *verb, const char *const *paths, int n, bool is_from_now, const struct view_beside *beside,
-		int argc, char **argv)
+int view_follow(const char *verb, const char *const *paths, int n, bool is_from_now,
+		const struct view_beside *beside, int argc, char **argv)
 {
 	struct view v = VIEW_NEW(verb);
 	int status = take_options(&v, argc, argv);
 
 	if (!status && v.form == AS_SYSCALLS)
-		status = cmd_usage(verb, "--syscalls is for recordings: duet strace -p shows them as they happen");
+		status = cmd_usage(
+			verb,
+			"--syscalls is for recordings: duet strace -p shows them as they happen");
 	v.is_from_now = is_from_now;
 	v.beside = beside;
 	v.follows = true;
@@ -491,8 +540,10 @@ int cmd_view(int argc, char **argv)
 	if (!status && optind == argc)
 		status = cmd_usage("view", "no recording given");
 	if (!status && v.form == AS_SYSCALLS && (v.n_patterns || v.filter || v.follows))
-		status = cmd_usage("view", "--syscalls goes without -e, -f and --follow: duet strace -i has filters of its own");
+		status = cmd_usage("view", "--syscalls goes without -e, -f and --follow: duet "
+					   "strace -i has filters of its own");
 	if (!status && v.form == AS_SYSCALLS)
-		return strace_view((const char *const *)argv + optind, argc - optind, &v.from, &v.to, v.limit);
+		return strace_view((const char *const *)argv + optind, argc - optind, &v.from,
+				   &v.to, v.limit);
 	return status ? status : run(&v, (const char *const *)argv + optind, argc - optind);
 }

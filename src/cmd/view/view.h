@@ -5,25 +5,30 @@
 
 #include <stdbool.h>
 
-#define VIEW_HELP                                                                                                    \
-	"  -e PATTERN   only events like this: shop:*, sched_*, malloc (may be repeated)\n"                          \
-	"  -f EXPR      only events for which this is true: 'size > 4096 && name ~ \"tmp*\"' (duet-filter(7))\n"     \
-	"  --from T     from this time on: HH:MM:SS[.n], YYYY-MM-DD HH:MM:SS[.n], seconds since\n"                  \
-	"               1970, or +2.5s (ms, us, ns, m, h): so long after its beginning, --to: after --from\n"     \
-	"  --to T       up to this time\n"                                                                          \
-	"  --limit N    at most N events\n"                                                                         \
-	"  --state      also the dump of processes and files at the start, which is for programs\n"                 \
-	"  --json       one JSON object per line, with the state dump\n"                                          \
-	"  --csv        comma-separated values, as duet export csv; a column per field if -e names one event\n"     \
-	"  --time FORM  clock (the default), date, utc, epoch, relative (to the first line)\n"                      \
-	"  --columns C  of time,delta,host,cpu,thread,event,fields\n"                                               \
+#define VIEW_HELP                                                                                  \
+	"  -e PATTERN   only events like this: shop:*, sched_*, malloc (may be repeated)\n"        \
+	"  -f EXPR      only events for which this is true: 'size > 4096 && name ~ \"tmp*\"' "     \
+	"(duet-filter(7))\n"                                                                       \
+	"  --from T     from this time on: HH:MM:SS[.n], YYYY-MM-DD HH:MM:SS[.n], seconds since\n" \
+	"               1970, or +2.5s (ms, us, ns, m, h): so long after its beginning, --to: "    \
+	"after --from\n"                                                                           \
+	"  --to T       up to this time\n"                                                         \
+	"  --limit N    at most N events\n"                                                        \
+	"  --state      also the dump of processes and files at the start, which is for "          \
+	"programs\n"                                                                               \
+	"  --json       one JSON object per line, with the state dump\n"                           \
+	"  --csv        comma-separated values, as duet export csv; a column per field if -e "     \
+	"names one event\n"                                                                        \
+	"  --time FORM  clock (the default), date, utc, epoch, relative (to the first line)\n"     \
+	"  --columns C  of time,delta,host,cpu,thread,event,fields\n"                              \
 	"  --color WHEN auto (the default), always, never\n"
 
-/* Whether the option @arg is followed by its value: so that who shares the options can tell arguments. */
+/* Whether the option @arg is followed by its value: so that who shares the options can tell
+ * arguments. */
 bool view_takes_value(const char *arg);
 
-/* What who follows does besides, each time it looks for more: it has shown all it may (@starves) or not.  0, or -errno: it
- * is over, as @d says. */
+/* What who follows does besides, each time it looks for more: it has shown all it may (@starves) or
+ * not.  0, or -errno: it is over, as @d says. */
 struct trace;
 struct diag;
 struct view_beside {
@@ -34,9 +39,10 @@ struct view_beside {
 /*
  * view_follow - show the recordings @paths while they are written, until they end.
  *
- * @is_from_now: not what was recorded before.  @beside: may be NULL.  @argc, @argv: options of `duet view`; argv[0] is passed over.
+ * @is_from_now: not what was recorded before.  @beside: may be NULL.  @argc, @argv: options of
+ * `duet view`; argv[0] is passed over.
  */
-int view_follow(const char *verb, const char *const *paths, int n, bool is_from_now, const struct view_beside *beside,
-		int argc, char **argv);
+int view_follow(const char *verb, const char *const *paths, int n, bool is_from_now,
+		const struct view_beside *beside, int argc, char **argv);
 
 #endif

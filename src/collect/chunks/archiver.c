@@ -34,7 +34,7 @@ struct archiving {
 	const struct archiver *t;
 	int control;
 	bool is_ending;
-	bool is_orphan; /* nobody waits for us: another one will go on */
+	bool is_orphan;	 /* nobody waits for us: another one will go on */
 	bool has_failed; /* in this round */
 	uint64_t sync_due_ns;
 };
@@ -99,7 +99,8 @@ static int sync_tree(const char *path, struct diag *d)
 {
 	sync_error = 0;
 	nftw(path, sync_one, DEEP, FTW_DEPTH | FTW_PHYS);
-	return sync_error ? diag_fail(d, sync_error, "cannot force %s onto the disk: %s", path, strerror(-sync_error))
+	return sync_error ? diag_fail(d, sync_error, "cannot force %s onto the disk: %s", path,
+				      strerror(-sync_error))
 			  : 0;
 }
 
@@ -126,8 +127,8 @@ static bool is_packable(const char *path, const char *name)
 {
 	const char *inside = path + compressing.base;
 
-	return *name != '.' && !compressed_is_name(name) && !strstr(inside, "/.duet/") && !strstr(inside, "/index/") &&
-	       !strcmp(name, "metadata") == compressing.only_metadata;
+	return *name != '.' && !compressed_is_name(name) && !strstr(inside, "/.duet/") &&
+	       !strstr(inside, "/index/") && !strcmp(name, "metadata") == compressing.only_metadata;
 }
 
 static int sync_file(int dir, const char *name)
@@ -164,7 +165,8 @@ static int pack_file(int dir, const char *name, uint64_t size)
 		note(compressing.g, &d);
 		return err;
 	}
-	if ((o->sync_trace_chunks || o->sync_ns) && fsync(dir)) /* the new name before the old one goes */
+	if ((o->sync_trace_chunks || o->sync_ns) &&
+	    fsync(dir)) /* the new name before the old one goes */
 		return 0;
 	unlinkat(dir, name, 0);
 	s->plain_bytes += size;
@@ -177,7 +179,8 @@ static int pack_one(const char *path, const struct stat *st, int type, struct FT
 	char parent[PATH_MAX];
 	int dir, err;
 
-	/* Between files: who waits for the lock, should ours be dead, need not wait for the whole piece. */
+	/* Between files: who waits for the lock, should ours be dead, need not wait for the whole
+	 * piece. */
 	listen_for(compressing.g, 0);
 	if (compressing.g->is_orphan)
 		return 1;
@@ -192,8 +195,8 @@ static int pack_one(const char *path, const struct stat *st, int type, struct FT
 	return err ? 1 : 0;
 }
 
-/* Metadata first: a piece half packed is then no trace to readers that know plain ones only, rather than a
- * damaged one. */
+/* Metadata first: a piece half packed is then no trace to readers that know plain ones only, rather
+ * than a damaged one. */
 static void pack_trace_chunk(struct archiving *g, uint32_t number)
 {
 	uint64_t cpu_ns = clock_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -227,7 +230,8 @@ static int remove_old(struct archiving *g, const struct trace_chunk *p, int n)
 			break;
 		err = trace_chunks_remove(g->t->path, p[i].number);
 		if (err) {
-			diag_fail(&d, err, "cannot remove piece %u: %s", p[i].number, strerror(-err));
+			diag_fail(&d, err, "cannot remove piece %u: %s", p[i].number,
+				  strerror(-err));
 			note(g, &d);
 			break;
 		}
@@ -240,8 +244,8 @@ static int remove_old(struct archiving *g, const struct trace_chunk *p, int n)
 
 /* ---------------------------------------------------------------- the process */
 
-/* One step of work: old pieces removed first, then one that is not packed or not on the disk.  Whether there
- * may be more. */
+/* One step of work: old pieces removed first, then one that is not packed or not on the disk.
+ * Whether there may be more. */
 static bool work(struct archiving *g)
 {
 	const struct trace_chunks_options *o = g->t->o;
@@ -285,7 +289,8 @@ static void sync_now(struct archiving *g)
 static int how_long(const struct archiving *g)
 {
 	const struct trace_chunks_options *o = g->t->o;
-	uint64_t ns = g->has_failed ? RETRY_MS * MS : UINT64_MAX, now_ns = clock_of(CLOCK_MONOTONIC);
+	uint64_t ns = g->has_failed ? RETRY_MS * MS : UINT64_MAX,
+		 now_ns = clock_of(CLOCK_MONOTONIC);
 
 	if (o->keep_ns && o->keep_ns / 16 < ns)
 		ns = o->keep_ns / 16;
@@ -321,7 +326,8 @@ static void leave_everything(int control)
 
 	for (int fd = 0; fd < 3 && nothing >= 0; fd++)
 		dup2(nothing, fd);
-	/* What the collector holds open would outlive it: the kernel's instance, sockets, our own pipe. */
+	/* What the collector holds open would outlive it: the kernel's instance, sockets, our own
+	 * pipe. */
 	if (control != 3 && dup2(control, 3) < 0)
 		_exit(1);
 	syscall(SYS_close_range, 4u, ~0u, 0u);
@@ -351,7 +357,8 @@ static _Noreturn void become_archiver(const struct archiver *t, int control)
 
 bool archiver_is_needed(const struct trace_chunks_options *o)
 {
-	return o->remove_all || o->keep_bytes || o->keep_ns || o->keep_count || o->pack_level || o->sync_trace_chunks || o->sync_ns;
+	return o->remove_all || o->keep_bytes || o->keep_ns || o->keep_count || o->pack_level ||
+	       o->sync_trace_chunks || o->sync_ns;
 }
 
 int archiver_start(struct archiver *t, struct diag *d)

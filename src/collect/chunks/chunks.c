@@ -32,8 +32,9 @@ uint32_t trace_chunks_number(const char *name)
 	const char *digits = name + sizeof PREFIX - 1;
 	unsigned long n;
 
-	if (strncmp(name, PREFIX, sizeof PREFIX - 1) || strspn(digits, "0123456789") != strlen(digits) ||
-	    strlen(digits) < 6 || strlen(digits) > 10)
+	if (strncmp(name, PREFIX, sizeof PREFIX - 1) ||
+	    strspn(digits, "0123456789") != strlen(digits) || strlen(digits) < 6 ||
+	    strlen(digits) > 10)
 		return 0;
 	n = strtoul(digits, NULL, 10);
 	return n < UINT32_MAX ? (uint32_t)n : 0;
@@ -45,13 +46,15 @@ static bool name_inside(char to[PATH_MAX], const char *path, uint32_t n, const c
 	return snprintf(to, PATH_MAX, "%s/" PREFIX "%06u/%s", path, n, name) < PATH_MAX;
 }
 
-int trace_chunks_finish(const char *path, uint32_t n, uint64_t begin_ns, uint64_t end_ns, struct diag *d)
+int trace_chunks_finish(const char *path, uint32_t n, uint64_t begin_ns, uint64_t end_ns,
+			struct diag *d)
 {
 	char file[PATH_MAX], fresh[PATH_MAX];
 	int err = 0;
 	FILE *f;
 
-	if (!name_inside(file, path, n, ".duet/finished") || !name_inside(fresh, path, n, ".duet/.finished"))
+	if (!name_inside(file, path, n, ".duet/finished") ||
+	    !name_inside(fresh, path, n, ".duet/.finished"))
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
 	f = fopen(fresh, "we");
 	if (!f || fprintf(f, "%" PRIu64 " %" PRIu64 "\n", begin_ns, end_ns) < 0)
@@ -87,7 +90,8 @@ static int on_event(const char *path, const struct stat *st, int type, struct FT
 
 	(void)at;
 	seen.bytes += (uint64_t)st->st_blocks * 512;
-	if (type == FTW_F && !compressed_is_name(path) && !strstr(inside, "/.duet/") && !strstr(inside, "/index/"))
+	if (type == FTW_F && !compressed_is_name(path) && !strstr(inside, "/.duet/") &&
+	    !strstr(inside, "/index/"))
 		seen.any_plain = true;
 	return 0;
 }
@@ -98,7 +102,8 @@ static bool session_info_read(const char *path, uint32_t n, struct trace_chunk *
 	uint64_t begin_ns;
 
 	*p = (struct trace_chunk){ .number = n };
-	if (!name_inside(file, path, n, ".duet/finished") || io_read_file(file, text, sizeof text) < 0)
+	if (!name_inside(file, path, n, ".duet/finished") ||
+	    io_read_file(file, text, sizeof text) < 0)
 		return false;
 	if (sscanf(text, "%" SCNu64 " %" SCNu64, &begin_ns, &p->end_ns) != 2)
 		p->end_ns = 0; /* scribbled over: old */
@@ -165,7 +170,8 @@ int trace_chunks_count_old(const struct trace_chunks_options *o, const struct tr
 	now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	for (int i = n; i-- > 0 && !old;) {
 		bytes += p[i].bytes;
-		if ((o->keep_bytes && bytes > o->keep_bytes) || (o->keep_count && (uint32_t)(n - i) > o->keep_count) ||
+		if ((o->keep_bytes && bytes > o->keep_bytes) ||
+		    (o->keep_count && (uint32_t)(n - i) > o->keep_count) ||
 		    (o->keep_ns && now_ns > p[i].end_ns && now_ns - p[i].end_ns > o->keep_ns))
 			old = i + 1;
 	}

@@ -23,7 +23,8 @@
 #include "base/io.h"
 #include "collect/files.h"
 
-/* A look takes this part of a CPU at most; and others first, but not for ever: the disk would be full. */
+/* A look takes this part of a CPU at most; and others first, but not for ever: the disk would be
+ * full. */
 enum { LOOK_MS = 1000, LOOK_PART = 20, NICE = 10, ALIVE = 3 };
 
 /* A piece, or with the number 0 a whole recording. */
@@ -52,7 +53,9 @@ static uint64_t changed_ns(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) ? 0 : (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	return stat(path, &st)
+		       ? 0
+		       : (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 }
 
 static void add(struct look *l, const char *path, struct trace_chunk p)
@@ -87,9 +90,11 @@ static bool is_complete(const char *path)
 	static const char complete[] = "complete\n";
 	char file[PATH_MAX], end[sizeof complete] = "";
 	int fd = snprintf(file, sizeof file, "%s/.duet/relay", path) < (int)sizeof file
-			 ? open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+			 ? open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+			 : -1;
 	bool is_so = fd >= 0 && lseek(fd, -(off_t)strlen(complete), SEEK_END) >= 0 &&
-		     io_read(fd, end, strlen(complete)) == (ssize_t)strlen(complete) && !strcmp(end, complete);
+		     io_read(fd, end, strlen(complete)) == (ssize_t)strlen(complete) &&
+		     !strcmp(end, complete);
 
 	if (fd >= 0)
 		close(fd);
@@ -109,7 +114,8 @@ static bool has_trace_chunks(const char *path)
 	return has;
 }
 
-/* Those that a sender finds at once come in any order: none is older than one with a lower number. */
+/* Those that a sender finds at once come in any order: none is older than one with a lower number.
+ */
 static void age_trace_chunks(const char *path, struct trace_chunk *p, int n)
 {
 	char file[PATH_MAX + 32];
@@ -130,7 +136,7 @@ static void add_recording(struct look *l, const char *path)
 
 	snprintf(file, sizeof file, "%s/.duet/relay", path);
 	if (access(file, F_OK))
-		return; /* it was not received */
+		return;		  /* it was not received */
 	trace_chunks_sweep(path); /* of one before us */
 	n = trace_chunks_list(path, &p);
 	age_trace_chunks(path, p, n);
@@ -172,7 +178,9 @@ static int by_age(const void *a, const void *b)
 
 	if (x->trace_chunk.end_ns != y->trace_chunk.end_ns)
 		return x->trace_chunk.end_ns < y->trace_chunk.end_ns ? -1 : 1;
-	return x->trace_chunk.number < y->trace_chunk.number ? -1 : x->trace_chunk.number > y->trace_chunk.number;
+	return x->trace_chunk.number < y->trace_chunk.number
+		       ? -1
+		       : x->trace_chunk.number > y->trace_chunk.number;
 }
 
 /* ---------------------------------------------------------------- removed */
@@ -206,7 +214,8 @@ static void remove_whole(const char *path)
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (dir >= 0 && !flock(dir, LOCK_EX | LOCK_NB) && is_complete(path) &&
-	    snprintf(hidden, sizeof hidden, "%.*s.removed-%s", (int)(name - path), path, name) < (int)sizeof hidden &&
+	    snprintf(hidden, sizeof hidden, "%.*s.removed-%s", (int)(name - path), path, name) <
+		    (int)sizeof hidden &&
 	    !rename(path, hidden)) {
 		close(dir); /* who waited finds it gone */
 		files_remove_trace(hidden);
@@ -220,7 +229,8 @@ static void remove_unit(const struct unit *u)
 	if (!u->trace_chunk.number)
 		remove_whole(u->path);
 	else if (!note_removed(u->path, u->trace_chunk.number))
-		(void)trace_chunks_remove(u->path, u->trace_chunk.number); /* else in the next look */
+		(void)trace_chunks_remove(u->path,
+					  u->trace_chunk.number); /* else in the next look */
 }
 
 static void remove_old(const struct retention *r, const struct look *l)
@@ -258,14 +268,16 @@ static _Noreturn void become_retention(const struct retention *r, int alive)
 
 	if (alive != ALIVE && dup2(alive, ALIVE) < 0)
 		_exit(1);
-	syscall(SYS_close_range, ALIVE + 1u, ~0u, 0u); /* senders' sockets would outlive the relay */
+	syscall(SYS_close_range, ALIVE + 1u, ~0u,
+		0u); /* senders' sockets would outlive the relay */
 	setpriority(PRIO_PROCESS, 0, NICE);
 	prctl(PR_SET_NAME, "duet-tidy"); /* for who looks at processes */
 	do {
 		begin_ms = cpu_ms();
 		look(r);
 		took_ms = cpu_ms() - begin_ms;
-	} while (!poll(&p, 1, took_ms * LOOK_PART > LOOK_MS ? (int)(took_ms * LOOK_PART) : LOOK_MS));
+	} while (
+		!poll(&p, 1, took_ms * LOOK_PART > LOOK_MS ? (int)(took_ms * LOOK_PART) : LOOK_MS));
 	_exit(0);
 }
 
@@ -273,7 +285,8 @@ void retention_poll(struct retention *r)
 {
 	int pipe[2];
 
-	if (!(r->o.keep_bytes || r->o.keep_ns || r->o.keep_count) || (r->pid && waitpid(r->pid, NULL, WNOHANG) != r->pid))
+	if (!(r->o.keep_bytes || r->o.keep_ns || r->o.keep_count) ||
+	    (r->pid && waitpid(r->pid, NULL, WNOHANG) != r->pid))
 		return;
 	retention_end(r);
 	if (pipe2(pipe, O_CLOEXEC))

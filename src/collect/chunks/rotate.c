@@ -123,7 +123,8 @@ static int finish_old(struct collector *c, struct streams *next, const char *pla
 	return err;
 }
 
-/* The old one is closed; no error leads back from here.  One that cannot be marked is marked later. */
+/* The old one is closed; no error leads back from here.  One that cannot be marked is marked later.
+ */
 static void take_over(struct collector *c, struct streams *next, const char *place)
 {
 	uint32_t old = c->trace_chunk;
@@ -141,7 +142,8 @@ static void take_over(struct collector *c, struct streams *next, const char *pla
 
 static int mark(struct collector *c, struct diag *d)
 {
-	int err = trace_chunks_finish(c->base, c->unmarked, c->unmarked_begin_ns, c->handover->trace_chunk_begin_ns, d);
+	int err = trace_chunks_finish(c->base, c->unmarked, c->unmarked_begin_ns,
+				      c->handover->trace_chunk_begin_ns, d);
 
 	if (!err) {
 		c->finished = c->unmarked;
@@ -233,7 +235,8 @@ void rotate_if_due(struct collector *c)
 
 uint32_t rotate_due_ms(const struct collector *c, uint64_t now_ns)
 {
-	uint64_t passed_ns = now_ns - c->trace_chunk_begin_ns, period_ns = c->o->trace_chunks.rotate_ns;
+	uint64_t passed_ns = now_ns - c->trace_chunk_begin_ns,
+		 period_ns = c->o->trace_chunks.rotate_ns;
 
 	if (c->unmarked || c->rotate_again_ns > now_ns)
 		return AGAIN_NS / 1000000;
@@ -250,7 +253,8 @@ int rotate_last(struct collector *c, struct diag *d)
 		return 0;
 	if (c->unmarked)
 		err = mark(c, d);
-	c->finished = c->handover->writing; /* not always ours: who is the successor of one that died at its end */
+	c->finished = c->handover->writing; /* not always ours: who is the successor of one that
+					       died at its end */
 	if (c->handover->is_closed || trace_chunks_is_finished(c->base, c->finished))
 		return err;
 	c->unmarked = c->finished;

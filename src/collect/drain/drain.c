@@ -67,7 +67,8 @@ static uint32_t inspect_all(struct drain *d)
 {
 	uint32_t n = 0, n_free = 0;
 
-	d->n_closed = drain_count_closed(d); /* before looking: what is closed meanwhile counts as new */
+	d->n_closed =
+		drain_count_closed(d); /* before looking: what is closed meanwhile counts as new */
 	d->is_calm = true;
 	for (uint32_t i = 0; i < d->pool->n_chunks; i++) {
 		if (drain_inspect(d, i, &d->seen[n]))
@@ -80,16 +81,18 @@ static uint32_t inspect_all(struct drain *d)
 	return n;
 }
 
-/* Whether there is nothing complete: nothing was when a pass looked last, and nothing was closed since. */
+/* Whether there is nothing complete: nothing was when a pass looked last, and nothing was closed
+ * since. */
 static bool is_calm(const struct drain *d)
 {
-	return d->is_calm && drain_count_closed(d) == d->n_closed && !load(&d->pool->shared->exhausted);
+	return d->is_calm && drain_count_closed(d) == d->n_closed &&
+	       !load(&d->pool->shared->exhausted);
 }
 
 /* ---------------------------------------------------------------- writing */
 
 int drain_packet(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
-			struct diag *diag)
+		 struct diag *diag)
 {
 	struct mark *m = &d->marks[s->index];
 	struct iovec body = { (void *)(s->bytes + s->read), s->position - s->read };
@@ -104,7 +107,8 @@ int drain_packet(struct drain *d, struct output *o, const struct seen *s, uint64
 	};
 	int err;
 
-	/* Always so for honest programs; a reader must not see time run backwards for the others. */
+	/* Always so for honest programs; a reader must not see time run backwards for the others.
+	 */
 	if (p.begin_ns < o->end_ns)
 		p.begin_ns = o->end_ns;
 	if (p.end_ns < p.begin_ns)
@@ -117,8 +121,8 @@ int drain_packet(struct drain *d, struct output *o, const struct seen *s, uint64
 	return 0;
 }
 
-/* The same, and notes how far the chunk is in the file: not to be repeated, even by a successor.  Should we
- * be killed in between, `pending` tells what may be there: collect/resume.c. */
+/* The same, and notes how far the chunk is in the file: not to be repeated, even by a successor.
+ * Should we be killed in between, `pending` tells what may be there: collect/resume.c. */
 static int write_once(struct drain *d, struct output *o, const struct seen *s, uint64_t lost,
 		      struct diag *diag)
 {
@@ -173,7 +177,8 @@ static int drain_cpu(struct drain *d, struct seen *end, struct diag *diag)
 	d->at = end;
 	if (err)
 		return err;
-	/* It was closed late, after its successor told us that it was final: all of it is written. */
+	/* It was closed late, after its successor told us that it was final: all of it is written.
+	 */
 	while (s < end && s->sequence < o->next && s->position == s->read)
 		free_chunk(d, s++);
 	if (s == end)
@@ -189,8 +194,8 @@ static int drain_cpu(struct drain *d, struct seen *end, struct diag *diag)
 	o->next = s->sequence;
 	o->stuck = 0;
 	for (; s < end && s->sequence == o->next; s++) {
-		/* A successor replaced it in the slot: it is final (write.c, (4)).  It was looked at
-		 * before the successor was, perhaps, and went on: look again. */
+		/* A successor replaced it in the slot: it is final (write.c, (4)).  It was looked
+		 * at before the successor was, perhaps, and went on: look again. */
 		if (!s->is_final && s + 1 < end && s[1].sequence == s->sequence + 1) {
 			inspect_word(d, s);
 			s->is_final = true;
@@ -326,7 +331,8 @@ uint32_t drain_poll_interval(struct drain *d, uint64_t now_ns)
 	poll_interval_observe(&d->poll_interval, closed * d->pool->chunk_size, now_ns);
 	d->n_polled = n;
 	ms = poll_interval_ms(&d->poll_interval, d->free_bytes, d->pool->n_cpus);
-	return d->pool->block_timeout_us && ms > POLL_MS ? POLL_MS : ms; /* who waits for room waits for us */
+	return d->pool->block_timeout_us && ms > POLL_MS ? POLL_MS
+							 : ms; /* who waits for room waits for us */
 }
 
 void drain_expect(struct drain *d, uint64_t now_ns)
@@ -354,7 +360,9 @@ static int report_lost(struct drain *d, uint32_t cpu, struct diag *diag)
 {
 	struct output *o = &d->cpus[cpu];
 	uint64_t now_ns = clock_now_ns(&d->pool->clock), lost = drain_slot_lost(d, cpu);
-	struct ctf_packet p = { .begin_ns = now_ns, .end_ns = now_ns, .discarded = lost, .cpu = cpu };
+	struct ctf_packet p = {
+		.begin_ns = now_ns, .end_ns = now_ns, .discarded = lost, .cpu = cpu
+	};
 	int err;
 
 	if (lost == o->lost)
@@ -406,7 +414,8 @@ uint64_t drain_oldest_ns(struct drain *d)
 	return oldest_ns;
 }
 
-/* Who stamped an event before we looked, and gives his chunk back now, has it in the chunk already. */
+/* Who stamped an event before we looked, and gives his chunk back now, has it in the chunk already.
+ */
 uint64_t drain_held_ns(const struct drain *d)
 {
 	uint64_t oldest_ns = UINT64_MAX, ns;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/drain/drain_files.c - a drain's beginning and end, its files, and its part of the metadata. */
+/* collect/drain/drain_files.c - a drain's beginning and end, its files, and its part of the
+ * metadata. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +83,8 @@ int drain_open(struct drain **drain, const struct drain_options *o, struct diag 
 	return err;
 }
 
-/* What a collector before us did not finish: its chunks are partly in its trace, and go on in ours. */
+/* What a collector before us did not finish: its chunks are partly in its trace, and go on in ours.
+ */
 void drain_resume(struct drain *d)
 {
 	struct seen *s = &d->seen[0];
@@ -128,7 +130,7 @@ void drain_close(struct drain *d)
 }
 
 int drain_ready(struct drain *d, struct output *o, const char *kind, uint32_t number,
-			struct diag *diag)
+		struct diag *diag)
 {
 	char name[64];
 	int err;

@@ -18,8 +18,9 @@ void poll_interval_expect(struct poll_interval *p, uint64_t now_ns)
 /* What was seen before, as far as it still counts: e to the minus time, roughly. */
 static uint64_t remembered(const struct poll_interval *p, uint64_t passed_ns)
 {
-	return passed_ns < FORGET_NS ? p->bytes_s - p->bytes_s / 2 * (passed_ns >> 10) / (FORGET_NS >> 10)
-				     : p->bytes_s / 2;
+	return passed_ns < FORGET_NS
+		       ? p->bytes_s - p->bytes_s / 2 * (passed_ns >> 10) / (FORGET_NS >> 10)
+		       : p->bytes_s / 2;
 }
 
 void poll_interval_observe(struct poll_interval *p, uint64_t bytes, uint64_t now_ns)

@@ -2,15 +2,15 @@
 /*
  * collect/drain/interval.h - how long a collector may leave a pool alone.
  *
- * Each look costs: the processor wakes for it, and its caches are cold.  What is waited for too long is lost.  No
- * program says when it has written something: that would be a system call on the way of an event.  So
- * the collector sleeps
+ * Each look costs: the processor wakes for it, and its caches are cold.  What is waited for too
+ *long is lost.  No program says when it has written something: that would be a system call on the
+ *way of an event.  So the collector sleeps
  *
- *   (1) no longer than all CPUs need to fill what is free, each at the rate of a program that records every
- *	malloc and free; but not less than POLL_MS for that alone
- *   (2) no longer than a batch takes at the rate that was seen: a batch is memory that stays in caches, and a
- *	quarter of what is free at most.  A second later what was seen counts half
- *   (3) as if much had been seen when a program joins: it may be about to begin
+ *   (1) no longer than all CPUs need to fill what is free, each at the rate of a program that
+ *records every malloc and free; but not less than POLL_MS for that alone (2) no longer than a batch
+ *takes at the rate that was seen: a batch is memory that stays in caches, and a quarter of what is
+ *free at most.  A second later what was seen counts half (3) as if much had been seen when a
+ *program joins: it may be about to begin
  *
  * Design: docs/design/collector.md.
  */
@@ -27,7 +27,7 @@ enum {
 
 struct poll_interval {
 	uint64_t bytes_s; /* the rate of (2) */
-	uint64_t at_ns; /* when it was that */
+	uint64_t at_ns;	  /* when it was that */
 };
 
 /* poll_interval_expect - somebody may begin to write: (3). */

@@ -24,9 +24,9 @@ struct known { /* a file's build ID, by what the file is: asked for once */
 };
 
 struct process {
-	pid_t pid; /* 0: none */
-	uint64_t hash; /* of what was noted last */
-	uint64_t pages; /* that it had mapped then, whatever for */
+	pid_t pid;	   /* 0: none */
+	uint64_t hash;	   /* of what was noted last */
+	uint64_t pages;	   /* that it had mapped then, whatever for */
 	bool is_finalized; /* so it was twice */
 };
 
@@ -76,7 +76,8 @@ void maps_close(struct maps *m)
 	free(m);
 }
 
-static const char *id_of(struct maps *m, const char *path, unsigned major, unsigned minor, unsigned long inode)
+static const char *id_of(struct maps *m, const char *path, unsigned major, unsigned minor,
+			 unsigned long inode)
 {
 	struct known *k = &m->known[(inode ^ minor * 31u) % IDS];
 
@@ -98,18 +99,21 @@ static void add_line(struct maps *m, struct text *t, pid_t pid, const char *line
 	const char *at;
 	int path = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %lu %n", &begin, &end, rights, &offset,
-		   &major, &minor, &inode, &path) != 7 || rights[2] != 'x' || !path || !line[path])
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %lu %n", &begin, &end,
+		   rights, &offset, &major, &minor, &inode, &path) != 7 ||
+	    rights[2] != 'x' || !path || !line[path])
 		return;
-	/* Of a tenant's program the file itself, not what lies at its path: that may be another one in our
-	 * mount namespace, or anything that he has put there. */
-	snprintf(file, sizeof file, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, begin, end);
+	/* Of a tenant's program the file itself, not what lies at its path: that may be another one
+	 * in our mount namespace, or anything that he has put there. */
+	snprintf(file, sizeof file, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, begin,
+		 end);
 	at = m->of_tenant ? file : line + path;
 	text_addf(t, "%" PRIx64 "-%" PRIx64 " %" PRIx64 " %s %s\n", begin, end, offset,
 		  line[path] == '/' ? id_of(m, at, major, minor, inode) : "-", line + path);
 }
 
-/* First all of it, then what the files are: a program that ends soon is not there as long as that takes. */
+/* First all of it, then what the files are: a program that ends soon is not there as long as that
+ * takes. */
 static void read_maps(struct maps *m, pid_t pid, struct text *t)
 {
 	char path[64], bytes[4096], *line, *rest;
@@ -138,8 +142,8 @@ static uint64_t hash_of(const struct text *t)
 	return h;
 }
 
-/* A mapping that comes or goes changes its size: reading that costs a tenth of reading them all.  Two looks in
- * which it is the same, since the first may have been in the middle of a dlopen. */
+/* A mapping that comes or goes changes its size: reading that costs a tenth of reading them all.
+ * Two looks in which it is the same, since the first may have been in the middle of a dlopen. */
 static bool has_changed(struct process *p, bool *is_alive)
 {
 	unsigned long long pages = 0;
@@ -203,8 +207,9 @@ void maps_add(struct maps *m, const struct kernel_mapped *g)
 
 	if (!m || strchr(g->path, '\n'))
 		return;
-	text_addf(&t, "mapped %d %" PRIu64 " %" PRIx64 "-%" PRIx64 " %" PRIx64 " %s %s\n", (int)g->pid, g->at_ns, g->begin, g->end,
-		  g->offset, id_of(m, g->path, g->major, g->minor, g->inode), g->path);
+	text_addf(&t, "mapped %d %" PRIu64 " %" PRIx64 "-%" PRIx64 " %" PRIx64 " %s %s\n",
+		  (int)g->pid, g->at_ns, g->begin, g->end, g->offset,
+		  id_of(m, g->path, g->major, g->minor, g->inode), g->path);
 	if (!t.failed && m->size + t.size < MAPS_BYTES_MAX) {
 		fwrite(t.bytes, 1, t.size, m->file);
 		m->size += t.size;

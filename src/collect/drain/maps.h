@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/drain/maps.h - what the recorded programs have mapped: PATH/.duet/maps (of a tenant: maps-LABEL), which lets call stacks be
- * shown as functions (docs/formats/trace.md).
+ * collect/drain/maps.h - what the recorded programs have mapped: PATH/.duet/maps (of a tenant:
+ * maps-LABEL), which lets call stacks be shown as functions (docs/formats/trace.md).
  *
  * A program's executable mappings are noted when it joins, and again, while it lives, if they have
  * changed: each second, and at the end.  A program that ends at once may be gone before it can be
- * looked at; then its addresses stay numbers, unless the kernel told of its mappings (maps_add).  Bounded: MAPS_BYTES_MAX, and MAPS_PROCESSES_MAX are
- * looked at again.  A failure is no one's trouble: the recording is whole without.
+ * looked at; then its addresses stay numbers, unless the kernel told of its mappings (maps_add).
+ * Bounded: MAPS_BYTES_MAX, and MAPS_PROCESSES_MAX are looked at again.  A failure is no one's
+ * trouble: the recording is whole without.
  *
  * One thread.
  */
@@ -23,7 +24,8 @@ enum { MAPS_BYTES_MAX = 16 << 20, MAPS_PROCESSES_MAX = 256 };
 
 struct maps;
 
-/* maps_open - @path: of the recording; @tenant: whose part of it, or NULL.  NULL: there will be none. */
+/* maps_open - @path: of the recording; @tenant: whose part of it, or NULL.  NULL: there will be
+ * none. */
 struct maps *maps_open(const char *path, const struct tenant *tenant);
 void maps_close(struct maps *m); /* accepts NULL, as do all */
 

@@ -3,18 +3,18 @@
  * collect/drain/overwrite.c - what a flight-recorder pool holds at one moment, into a trace.
  *
  * Writers go on, and nothing in the pool is changed.  A moment is fixed (the cut), then chunks are
- * copied, then the copies are written.  For each CPU the copies are a run without a gap that reaches to
- * the cut at least, because
+ * copied, then the copies are written.  For each CPU the copies are a run without a gap that
+ * reaches to the cut at least, because
  *
  *   (1) only chunks that began before the cut are taken, and each is copied after it: whatever was
- *       recorded before the cut is in the copy of its chunk, and of a chunk that is not taken everything
- *       is younger
- *   (2) the newest are copied first, and writers take the oldest first: what is overwritten behind our
- *       back are the ones that would come last
- *   (3) a copy counts only if the chunk's state was the same before and after: a seqlock, [D] with [C]
+ *       recorded before the cut is in the copy of its chunk, and of a chunk that is not taken
+ * everything is younger (2) the newest are copied first, and writers take the oldest first: what is
+ * overwritten behind our back are the ones that would come last (3) a copy counts only if the
+ * chunk's state was the same before and after: a seqlock, [D] with [C]
  *
- * Copying the oldest first would keep a little more of a small pool, but a collector that loses its CPU in
- * the middle would then come back to a pool without the newest.  Design: docs/design/snapshot.md.
+ * Copying the oldest first would keep a little more of a small pool, but a collector that loses its
+ * CPU in the middle would then come back to a pool without the newest.  Design:
+ * docs/design/snapshot.md.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -63,8 +63,8 @@ static uint32_t find_newest(struct drain *d, uint64_t cut_ns, const struct drain
 }
 
 /*
- * Copies the chunk of which @s was seen, if it still is in that life.  One that is closed meanwhile is
- * copied once more.
+ * Copies the chunk of which @s was seen, if it still is in that life.  One that is closed meanwhile
+ * is copied once more.
  */
 static bool copy_chunk(struct drain *d, struct seen *s, char *to)
 {
@@ -83,8 +83,8 @@ static bool copy_chunk(struct drain *d, struct seen *s, char *to)
 	return false;
 }
 
-/* Copies the first @n of d->seen.  Returns false if one that was open is gone: then all was overwritten
- * since we looked. */
+/* Copies the first @n of d->seen.  Returns false if one that was open is gone: then all was
+ * overwritten since we looked. */
 static bool copy_all(struct drain *d, uint32_t n)
 {
 	bool is_complete = true;
@@ -101,12 +101,13 @@ static bool copy_all(struct drain *d, uint32_t n)
 	return is_complete;
 }
 
-/* Address space for a copy of the whole pool; memory is there for @n chunks, before the time counts. */
+/* Address space for a copy of the whole pool; memory is there for @n chunks, before the time
+ * counts. */
 static int make_room(struct drain *d, uint32_t n, struct diag *diag)
 {
 	size_t size = d->pool->chunk_size, bytes = d->pool->n_chunks * size;
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		       -1, 0);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		return diag_errno(diag, "no memory for a copy of the buffers");
@@ -128,7 +129,8 @@ void drain_forget_copy(struct drain *d)
 	d->n_copied = d->n_written = 0;
 }
 
-int drain_copy(struct drain *d, const struct drain_limits *limits, uint64_t *cut_ns, struct diag *diag)
+int drain_copy(struct drain *d, const struct drain_limits *limits, uint64_t *cut_ns,
+	       struct diag *diag)
 {
 	bool is_complete = false;
 	int err;

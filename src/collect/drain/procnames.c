@@ -14,7 +14,12 @@
 #include "collect/drain/internal.h"
 
 enum { NAME_ID = 0, FIRING_ID = 1, FIRING_TEXT = 1024 };
-enum { PROCNAME = 17, NAMES_BYTES = 64 << 10, NAMES_MOST_BYTES = 2 << 20, STREAM_ID = ABI_CHANNELS };
+enum {
+	PROCNAME = 17,
+	NAMES_BYTES = 64 << 10,
+	NAMES_MOST_BYTES = 2 << 20,
+	STREAM_ID = ABI_CHANNELS
+};
 
 struct name_event {
 	struct abi_ctf_event_extended header;
@@ -48,9 +53,11 @@ int procnames_describe(struct ctf_writer *sink, struct diag *d)
 
 	drain_add_stream(&t, STREAM_ID, 0);
 	text_addf(&t,
-		  "event {\n\tname = \"lttng_ust_statedump:procname\";\n\tid = %d;\n\tstream_id = %d;\n"
+		  "event {\n\tname = \"lttng_ust_statedump:procname\";\n\tid = %d;\n\tstream_id = "
+		  "%d;\n"
 		  "\tloglevel = 13;\n\tfields := struct {\n"
-		  "\t\tinteger { size = 8; align = 8; signed = false; encoding = UTF8; } _procname[%d];\n"
+		  "\t\tinteger { size = 8; align = 8; signed = false; encoding = UTF8; } "
+		  "_procname[%d];\n"
 		  "\t\tinteger { size = 32; align = 8; signed = true; base = 10; } _pid;\n"
 		  "\t};\n};\n\n"
 		  "event {\n\tname = \"duet:trigger\";\n\tid = %d;\n\tstream_id = %d;\n"
@@ -94,12 +101,14 @@ static bool next_event(const struct text *t, size_t at, struct noted *e)
 	if (!left)
 		return false;
 	memcpy(&e->header, t->bytes + at, left < sizeof e->firing ? left : sizeof e->firing);
-	e->size = e->header.id == NAME_ID ? sizeof e->name
-					  : offsetof(struct firing_event, text) + strlen(e->firing.text) + 1;
+	e->size = e->header.id == NAME_ID
+			  ? sizeof e->name
+			  : offsetof(struct firing_event, text) + strlen(e->firing.text) + 1;
 	return true;
 }
 
-void procnames_add(struct procnames *n, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program)
+void procnames_add(struct procnames *n, uint64_t at_ns, uint32_t vpid, pid_t pid,
+		   const char *program)
 {
 	struct name_event e = {
 		.header = { ABI_CTF_EXTENDED, NAME_ID, at_ns },
@@ -153,7 +162,7 @@ struct forgetting {
 	struct last {
 		uint64_t selector;
 		size_t at; /* the last old name of it */
-	} *lasts; /* in the order of who; NULL: no memory, all are taken for the last */
+	} * lasts;	   /* in the order of who; NULL: no memory, all are taken for the last */
 	size_t n;
 };
 
@@ -203,29 +212,33 @@ static void find_lasts(struct forgetting *f, const struct text *all)
 static bool is_last(const struct forgetting *f, size_t at, const struct name_event *e)
 {
 	const struct last key = { .selector = selector(e) };
-	const struct last *found = f->lasts ? bsearch(&key, f->lasts, f->n, sizeof key, compare_selectors) : NULL;
+	const struct last *found =
+		f->lasts ? bsearch(&key, f->lasts, f->n, sizeof key, compare_selectors) : NULL;
 
 	return !f->lasts || (found && found->at == at);
 }
 
 /*
- * A flight recorder keeps the names until it ends, perhaps for weeks: those of the dead, and what has fired, go when the pools
- * hold nothing as old as their joining, that is, now and then, when as many came again.  A pool that fills
- * slowly reaches back far: of more than NAMES_MOST_BYTES the older half goes nevertheless, but for the living.
- * Of a living one that joined again and again its last name is enough: all that is older than that has gone.
+ * A flight recorder keeps the names until it ends, perhaps for weeks: those of the dead, and what
+ * has fired, go when the pools hold nothing as old as their joining, that is, now and then, when as
+ * many came again.  A pool that fills slowly reaches back far: of more than NAMES_MOST_BYTES the
+ * older half goes nevertheless, but for the living. Of a living one that joined again and again its
+ * last name is enough: all that is older than that has gone.
  */
 void procnames_forget_dead(struct procnames *n, uint64_t oldest_ns)
 {
 	struct text all = n->text;
 	struct forgetting f = { .oldest_ns = oldest_ns,
-				.from = all.size > NAMES_MOST_BYTES ? all.size - NAMES_MOST_BYTES / 2 : 0 };
+				.from = all.size > NAMES_MOST_BYTES
+						? all.size - NAMES_MOST_BYTES / 2
+						: 0 };
 	struct noted e;
 
 	n->text = (struct text){ 0 };
 	find_lasts(&f, &all);
 	for (size_t at = 0; next_event(&all, at, &e); at += e.size)
-		if (!is_old(&f, at, &e) ||
-		    (e.header.id == NAME_ID && is_last(&f, at, &e.name) && !drain_is_dead(e.name.pid)))
+		if (!is_old(&f, at, &e) || (e.header.id == NAME_ID && is_last(&f, at, &e.name) &&
+					    !drain_is_dead(e.name.pid)))
 			add_event(n, &e.header, e.size);
 	free(f.lasts);
 	text_fini(&all);
@@ -241,7 +254,8 @@ static int make_ready(struct procnames *n, struct ctf_writer *sink, struct diag 
 	return err;
 }
 
-int procnames_write(struct procnames *n, struct ctf_writer *sink, uint64_t lost, uint64_t now_ns, struct diag *d)
+int procnames_write(struct procnames *n, struct ctf_writer *sink, uint64_t lost, uint64_t now_ns,
+		    struct diag *d)
 {
 	struct iovec body = { n->text.bytes, n->text.size };
 	struct ctf_packet p = { .begin_ns = n->text.size ? n->begin_ns : now_ns,

@@ -2,11 +2,11 @@
 /*
  * collect/drain/reclaim.c - what dead writers held goes back to the pool.
  *
- * Whoever dies, at whatever instruction, is named somewhere: in the state word of a chunk he claimed, or
- * in the place of a chunk he was writing into (abi/pool.h).  What always holds:
+ * Whoever dies, at whatever instruction, is named somewhere: in the state word of a chunk he
+ * claimed, or in the place of a chunk he was writing into (abi/pool.h).  What always holds:
  *
- *   (1) a chunk is touched only if the one it names is dead, or if it is final: written on the W path
- *       and out of its slot.  (When chunks run short, also those that are open and nobody holds.)
+ *   (1) a chunk is touched only if the one it names is dead, or if it is final: written on the W
+ * path and out of its slot.  (When chunks run short, also those that are open and nobody holds.)
  *   (2) only by exchanges that fail if the word is no longer what was seen
  *   (3) what holds events is closed, for the drain to write; only what is empty is freed
  *   (4) at every step one word still tells whose the chunk was, should the collector die too
@@ -54,19 +54,19 @@ static void empty_places_of_the_dead(struct drain *d, struct abi_slot *slot)
 			continue;
 		state = load(pool_state(d->pool, c));
 		if (ABI_STATE_OF(state) == ABI_OWNED)
-			compare_exchange(pool_state(d->pool, c), &state,
-					 ABI_STATE(ABI_ORDER_OF(state), ABI_HOLDER_OF(place),
-						   ABI_OWNED));
+			compare_exchange(
+				pool_state(d->pool, c), &state,
+				ABI_STATE(ABI_ORDER_OF(state), ABI_HOLDER_OF(place), ABI_OWNED));
 		compare_exchange(&slot->x[x], &place, 0);
 	}
 }
 
 /*
- * What becomes of chunk @i if nobody will do it: claimed and never used, it is free; written and out of
- * its slot, it is final.  The exchanges fail if its state is no longer the one seen first.
+ * What becomes of chunk @i if nobody will do it: claimed and never used, it is free; written and
+ * out of its slot, it is final.  The exchanges fail if its state is no longer the one seen first.
  *
- * Order matters.  What the owner did it did before it died, so death is asked for first; the word comes
- * before the slots, because a chunk of the W path that holds an event has been in its slot.
+ * Order matters.  What the owner did it did before it died, so death is asked for first; the word
+ * comes before the slots, because a chunk of the W path that holds an event has been in its slot.
  */
 static void reclaim_chunk(struct drain *d, uint32_t i)
 {
@@ -91,8 +91,8 @@ static void reclaim_chunk(struct drain *d, uint32_t i)
 		pool_close(d->pool, c, s);
 }
 
-/* A writer who looks for room where there is none pays for looking at all chunks, and does it again each
- * time that it is told so: not before it is true. */
+/* A writer who looks for room where there is none pays for looking at all chunks, and does it again
+ * each time that it is told so: not before it is true. */
 void drain_report_room(struct drain *d)
 {
 	if (!load(&d->pool->shared->exhausted))

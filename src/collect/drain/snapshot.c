@@ -2,11 +2,11 @@
 /*
  * collect/drain/snapshot.c - see snapshot.h.
  *
- * --last and --max-size come to the same: a time, and what ends before it is left out.  So both halves
- * reach back equally far, whichever of them is the larger.
+ * --last and --max-size come to the same: a time, and what ends before it is left out.  So both
+ * halves reach back equally far, whichever of them is the larger.
  *
- * Who asks gives an open directory, or none.  In the first case we write where *his* rights have led him;
- * we follow no path of his.  In the second the place is below our own output.
+ * Who asks gives an open directory, or none.  In the first case we write where *his* rights have
+ * led him; we follow no path of his.  In the second the place is below our own output.
  */
 #include "collect/drain/snapshot.h"
 
@@ -27,7 +27,7 @@ struct trace_chunks {
 	struct trace_chunk {
 		uint64_t begin_ns, end_ns;
 		size_t bytes;
-	} *at;
+	} * at;
 	size_t n, capacity;
 	bool failed;
 };
@@ -136,8 +136,7 @@ static int select_given(struct snapshot_maker *s, const struct json_line *reques
 	if (fstat(s->directory, &st) || !S_ISDIR(st.st_mode))
 		return diag_fail(d, -ENOTDIR, "%s: not a directory", s->shown);
 	snprintf(s->path, sizeof s->path, "/proc/self/fd/%d", s->directory);
-	return files_are_none(s->path) ? 0
-				       : diag_fail(d, -ENOTEMPTY, "%s is not empty", s->shown);
+	return files_are_none(s->path) ? 0 : diag_fail(d, -ENOTEMPTY, "%s is not empty", s->shown);
 }
 
 /* ---------------------------------------------------------------- the end */
@@ -161,8 +160,8 @@ static void show_path(const struct snapshot_maker *s, struct diag *d)
 	struct diag shown;
 	char *at = n ? strstr(d->text, s->path) : NULL;
 
-	if (!at || snprintf(shown.text, sizeof shown.text, "%.*s%.800s%s", (int)(at - d->text), d->text,
-			    s->shown, at + n) < 0)
+	if (!at || snprintf(shown.text, sizeof shown.text, "%.*s%.800s%s", (int)(at - d->text),
+			    d->text, s->shown, at + n) < 0)
 		return;
 	*d = shown;
 }
@@ -227,7 +226,8 @@ static int write_clock(const struct snapshot_maker *s, struct diag *d)
 	fclose(f);
 	maps_copy(s->maps, s->path);
 	/* On another file system they are written anew. */
-	if (s->kernel && kernel_has_addresses(s->kernel) && files_share_kallsyms(s->output, s->path) == -EXDEV)
+	if (s->kernel && kernel_has_addresses(s->kernel) &&
+	    files_share_kallsyms(s->output, s->path) == -EXDEV)
 		files_add_kallsyms(s->path, NULL);
 	return 0;
 }
@@ -245,7 +245,8 @@ static int open_kernel(struct snapshot_maker *s, struct diag *d)
 	return err;
 }
 
-static int take_limit(const struct json_line *request, const char *key, uint64_t *limit, struct diag *d)
+static int take_limit(const struct json_line *request, const char *key, uint64_t *limit,
+		      struct diag *d)
 {
 	if (!json_line_has(request, key) || json_line_number(request, key, limit))
 		return 0;
@@ -280,7 +281,8 @@ void snapshot_begin(struct snapshot_maker *s, const struct json_line *request, i
 		fail(s, &d);
 }
 
-/* Applications first, then the kernel.  Returns 1 if there is more to do, 0 at the end, or -errno. */
+/* Applications first, then the kernel.  Returns 1 if there is more to do, 0 at the end, or -errno.
+ */
 static int write_some(struct snapshot_maker *s, struct diag *d)
 {
 	int more = streams_write_copied(s->streams, s->from_ns, STEP_BYTES, d);

@@ -41,9 +41,9 @@ int streams_open(struct streams **out, const struct streams_options *o, struct d
 {
 	struct streams *s = calloc(1, sizeof *s);
 	struct ctf_writer_options so = { .path = o->path,
-				       .domain = "ust",
-				       .clock = &o->channels[0].pool->clock,
-				       .clock_offset_ns = o->clock_offset_ns };
+					 .domain = "ust",
+					 .clock = &o->channels[0].pool->clock,
+					 .clock_offset_ns = o->clock_offset_ns };
 	int err;
 
 	*out = NULL;
@@ -110,7 +110,8 @@ static void forget(struct streams *s)
 	procnames_forget_dead(&s->procnames, oldest_ns);
 }
 
-void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, pid_t pid, const char *program)
+void streams_process(struct streams *s, uint64_t at_ns, uint32_t vpid, pid_t pid,
+		     const char *program)
 {
 	forget(s);
 	procnames_add(&s->procnames, at_ns, vpid, pid, program);
@@ -133,8 +134,8 @@ static int write_names(struct streams *s, uint64_t lost, struct diag *d)
 }
 
 /*
- * Names are kept for the snapshots of a flight recorder and written at the end; without one, at once.
- * A drain that fails does not keep the others from their turn.
+ * Names are kept for the snapshots of a flight recorder and written at the end; without one, at
+ * once. A drain that fails does not keep the others from their turn.
  */
 int streams_begin(struct streams *s, bool partial, struct diag *d)
 {
@@ -154,7 +155,9 @@ int streams_write(struct streams *s, uint64_t until_ns, struct diag *d)
 	int err = 0, more = 0, result;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		result = is_flight_recorder(s, i) ? 0 : drain_write(s->drains[i], until_ns, err ? NULL : d);
+		result = is_flight_recorder(s, i)
+				 ? 0
+				 : drain_write(s->drains[i], until_ns, err ? NULL : d);
 		if (result < 0 && !err)
 			err = result;
 		more |= result > 0;
@@ -164,7 +167,8 @@ int streams_write(struct streams *s, uint64_t until_ns, struct diag *d)
 
 int streams_pass(struct streams *s, bool partial, struct diag *d)
 {
-	int begun = streams_begin(s, partial, d), err = streams_write(s, UINT64_MAX, begun ? NULL : d);
+	int begun = streams_begin(s, partial, d),
+	    err = streams_write(s, UINT64_MAX, begun ? NULL : d);
 
 	return begun ? begun : err;
 }
@@ -174,7 +178,8 @@ uint32_t streams_poll_interval(struct streams *s, uint64_t now_ns)
 	uint32_t least_ms = UINT32_MAX, ms;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		ms = is_flight_recorder(s, i) ? UINT32_MAX : drain_poll_interval(s->drains[i], now_ns);
+		ms = is_flight_recorder(s, i) ? UINT32_MAX
+					      : drain_poll_interval(s->drains[i], now_ns);
 		least_ms = ms < least_ms ? ms : least_ms;
 	}
 	return least_ms;
@@ -248,8 +253,8 @@ void streams_each_copied(const struct streams *s,
 
 int streams_write_copied(struct streams *s, uint64_t from_ns, uint64_t about_bytes, struct diag *d)
 {
-	uint64_t until = about_bytes < UINT64_MAX - s->sink.bytes ? s->sink.bytes + about_bytes
-								   : UINT64_MAX;
+	uint64_t until =
+		about_bytes < UINT64_MAX - s->sink.bytes ? s->sink.bytes + about_bytes : UINT64_MAX;
 	int more = write_names(s, s->procnames.lost, d);
 
 	for (uint32_t i = 0; i < s->n && !more; i++)
@@ -294,7 +299,8 @@ int streams_finish_cpus(struct streams *s, struct diag *d)
 
 int streams_finish(struct streams *s, uint64_t lost_outside, struct diag *d)
 {
-	int err = streams_finish_cpus(s, d), names = streams_finish_names(s, lost_outside, err ? NULL : d);
+	int err = streams_finish_cpus(s, d),
+	    names = streams_finish_names(s, lost_outside, err ? NULL : d);
 
 	return err ? err : names;
 }
@@ -304,7 +310,7 @@ void streams_reported(struct streams *s, struct streams *next, uint32_t number, 
 	for (uint32_t i = 0; i < s->n; i++)
 		for (uint32_t k = 0; k < s->drains[i]->pool->n_cpus; k++)
 			drain_add_reported(&pool_slot(s->drains[i]->pool, k)->reported, number,
-				       s->drains[i]->cpus[k].lost);
+					   s->drains[i]->cpus[k].lost);
 	drain_add_reported(reported, number, s->procnames.lost);
 	next->lost_before = ABI_TOLD_OF(*reported);
 	next->bytes_before = streams_bytes(s);

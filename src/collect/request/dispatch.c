@@ -25,7 +25,7 @@
 struct asked {
 	const struct requests *r;
 	const struct json_line *line;
-	int fd; /* who gets the answer */
+	int fd;	    /* who gets the answer */
 	int passed; /* a descriptor that came with it, or -1 */
 };
 
@@ -58,7 +58,8 @@ static bool has_flight_recorder(const struct session *s)
 static bool snapshot(const struct asked *a)
 {
 	if (!has_flight_recorder(a->r->session))
-		refuse(a, "it is not a flight recorder: only one started with --overwrite keeps events in "
+		refuse(a, "it is not a flight recorder: only one started with --overwrite keeps "
+			  "events in "
 			  "memory");
 	else if (snapshot_is_open(a->r->snapshot))
 		json_line_refuse(a->fd, true, "another snapshot is being written");
@@ -142,7 +143,8 @@ static bool rotate(const struct asked *a)
 	int err;
 
 	if (!c->o->trace_chunks.rotate) {
-		refuse(a, "its recording is in one piece: only one started with --rotate can be rotated");
+		refuse(a, "its recording is in one piece: only one started with --rotate can be "
+			  "rotated");
 		return false;
 	}
 	err = rotate_now(c, &d);
@@ -206,7 +208,8 @@ static void report_link(struct text *t, const struct recorder_options *o)
 	is_there = sender_is_there(o->sent);
 	snprintf(path, sizeof path, "%.*s", (int)sizeof path - 1, s->path);
 	snprintf(trouble, sizeof trouble, "%.*s", (int)sizeof trouble - 1,
-		 is_there ? s->text : "both processes that send were killed: `duet send` does it later");
+		 is_there ? s->text
+			  : "both processes that send were killed: `duet send` does it later");
 	json_line_add_text(t, "sent_to", o->sent_to);
 	json_line_add_text(t, "sent_as", path);
 	text_addf(t, ",\"link\":%s", is_there && load(&s->is_connected) ? "true" : "false");
@@ -314,15 +317,9 @@ static const struct {
 	const char *name;
 	bool (*answer)(const struct asked *a);
 } verbs[] = {
-	{ "snapshot", snapshot },
-	{ "enable", enable },
-	{ "disable", disable },
-	{ "rotate", rotate },
-	{ "flush", flush },
-	{ "stop", stop },
-	{ "status", status },
-	{ "trigger", trigger },
-	{ "watch", watch },
+	{ "snapshot", snapshot }, { "enable", enable },	  { "disable", disable },
+	{ "rotate", rotate },	  { "flush", flush },	  { "stop", stop },
+	{ "status", status },	  { "trigger", trigger }, { "watch", watch },
 };
 
 static bool answer(const struct asked *a, const char *verb)

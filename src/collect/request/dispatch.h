@@ -3,15 +3,14 @@
  * collect/request/dispatch.h - what people ask a running collector, by verb.
  *
  *	snapshot          collect/drain/snapshot.h
- *	enable, disable   events of running programs and of those to come, with a filter and a channel
- *	flush             what was recorded before is in the files
- *	rotate            collect/chunks/rotate.h
+ *	enable, disable   events of running programs and of those to come, with a filter and a
+ *channel flush             what was recorded before is in the files rotate collect/chunks/rotate.h
  *	stop              end the session: answered when the trace is whole, collect/request/stop.h
  *	trigger, watch    collect/trigger/request.h
  *	status            what the session, or one of its channels, has done and holds
  *
- * Only the collector changes its session: rules, filters and their numbers are in one hand, so commands
- * given at the same time need no lock.  Specification: docs/formats/control.md.
+ * Only the collector changes its session: rules, filters and their numbers are in one hand, so
+ *commands given at the same time need no lock.  Specification: docs/formats/control.md.
  *
  * One thread.
  */
@@ -36,14 +35,14 @@ struct requests {
 	struct filters *filters;
 	struct snapshot_maker *snapshot;
 	struct streams *streams;
-	struct kernel *kernel; /* NULL: not recorded */
-	bool kernel_in_memory; /* it is a flight recorder: nobody polls */
-	const char *path; /* of the recording */
-	pid_t pid; /* of the collector, or its keeper */
-	uint64_t begin_ns; /* session time */
-	uint64_t lost_outside; /* by programs that never joined, and are gone */
+	struct kernel *kernel;	 /* NULL: not recorded */
+	bool kernel_in_memory;	 /* it is a flight recorder: nobody polls */
+	const char *path;	 /* of the recording */
+	pid_t pid;		 /* of the collector, or its keeper */
+	uint64_t begin_ns;	 /* session time */
+	uint64_t lost_outside;	 /* by programs that never joined, and are gone */
 	uint32_t n_incarnations; /* collectors so far; 0: there is no keeper */
-	const char *trouble; /* what first went wrong, or "" */
+	const char *trouble;	 /* what first went wrong, or "" */
 	struct stopping *stopping;
 	bool *stop; /* set: the collector ends, and then answers */
 };

@@ -17,10 +17,10 @@
 struct enable_item {
 	bool enable;
 	char pattern[512];
-	char filter[4096]; /* "": none */
+	char filter[4096];		      /* "": none */
 	char channel[ABI_CHANNEL_NAME_BYTES]; /* "": as ruled */
-	char selector[1024]; /* conditions: rules/selector.h */
-	uint64_t pid; /* 0: all programs, and those to come */
+	char selector[1024];		      /* conditions: rules/selector.h */
+	uint64_t pid;			      /* 0: all programs, and those to come */
 };
 
 /* A text that need not be there.  False: it is there, and too long, or no text. */
@@ -39,14 +39,16 @@ static const char *read_who(const struct json_line *l, struct enable_item *w, st
 
 	for (int i = 0; i < N_SELECTOR_KINDS && !why; i++) {
 		if (!optional_text(l, selector_keys[i], list, sizeof list))
-			why = "\"program\", \"uid\", \"container\" and \"level\" are texts of at most 511 bytes";
+			why = "\"program\", \"uid\", \"container\" and \"level\" are texts of at "
+			      "most 511 bytes";
 		else if (*list && selector_add(&selector, (enum selector_kind)i, list, d))
 			why = d->text;
 	}
 	if (!why && (selector.failed || selector.size >= sizeof w->selector))
 		why = "too many programs, users or containers in one request";
 	if (!why)
-		snprintf(w->selector, sizeof w->selector, "%s", selector.bytes ? selector.bytes : "");
+		snprintf(w->selector, sizeof w->selector, "%s",
+			 selector.bytes ? selector.bytes : "");
 	text_fini(&selector);
 	return why;
 }
@@ -63,7 +65,8 @@ static const char *read_request(const struct json_line *l, struct enable_item *w
 	if (!optional_text(l, "channel", w->channel, sizeof w->channel))
 		return "the session has no such channel";
 	w->pid = 0;
-	if (json_line_has(l, "pid") && (!json_line_number(l, "pid", &w->pid) || !w->pid || w->pid > INT_MAX))
+	if (json_line_has(l, "pid") &&
+	    (!json_line_number(l, "pid", &w->pid) || !w->pid || w->pid > INT_MAX))
 		return "\"pid\" is not a process number";
 	if (!w->enable && (*w->filter || *w->channel))
 		return "what is disabled goes through no filter and to no channel";
@@ -79,8 +82,8 @@ static uint32_t find_channel(const struct session *s, const char *name)
 }
 
 /* Rules as they are to be, in @fresh.  0 or -errno. */
-static int change_rules(struct abi_session *fresh, const struct session *s, const struct enable_item *w,
-			uint32_t filter, struct diag *d)
+static int change_rules(struct abi_session *fresh, const struct session *s,
+			const struct enable_item *w, uint32_t filter, struct diag *d)
 {
 	char excluding[sizeof w->pattern + 1] = "!";
 	struct session_rule where = { w->pattern, w->selector, SESSION_ANY_CHANNEL, 0 };
@@ -95,15 +98,18 @@ static int change_rules(struct abi_session *fresh, const struct session *s, cons
 	if (*w->channel) {
 		where.channel = find_channel(s, w->channel);
 		if (where.channel == SESSION_ANY_CHANNEL)
-			return diag_fail(d, -ENOENT, "the session has no channel \"%s\"", w->channel);
+			return diag_fail(d, -ENOENT, "the session has no channel \"%s\"",
+					 w->channel);
 		err = session_add_rule(fresh, &where, d);
 	}
-	/* Of one program nothing is to be known to the next; but where its events go is read there. */
+	/* Of one program nothing is to be known to the next; but where its events go is read there.
+	 */
 	return err || w->pid ? err : session_add_rule(fresh, &what, d);
 }
 
 /* Programs that start later are told at once.  The filter's number, 0 for none, or -errno. */
-static int report_later_ones(struct collector *c, const struct enable_item *w, struct abi_session *fresh, struct diag *d)
+static int report_later_ones(struct collector *c, const struct enable_item *w,
+			     struct abi_session *fresh, struct diag *d)
 {
 	int filter = *w->filter ? filters_add(&c->filters, &c->session, w->filter, d) : 0, err;
 
@@ -127,7 +133,8 @@ static struct answer answer_for(struct collector *c, pid_t pid, const struct ena
 {
 	struct answer a = { .done = w->done, .why = { "" } };
 
-	a.is_filter_mismatch = w->filter && filters_check(&c->filters, &c->session, pid, w->filter, &a.why);
+	a.is_filter_mismatch =
+		w->filter && filters_check(&c->filters, &c->session, pid, w->filter, &a.why);
 	return a;
 }
 
@@ -148,7 +155,8 @@ static void send_answer(int fd, const struct answer *a)
 
 /* ---------------------------------------------------------------- together */
 
-/* The same one that is kept already, if those after it agree with it about the events they share.  -1: there is none. */
+/* The same one that is kept already, if those after it agree with it about the events they share.
+ * -1: there is none. */
 static int find_request(const struct enable_batch *s, const struct enable_request *w)
 {
 	for (int i = (int)s->n_requests - 1; i >= 0; i--) {
@@ -208,7 +216,8 @@ void enable_flush_batch(struct collector *c)
 
 /* ---------------------------------------------------------------- the request */
 
-static void switch_one(struct collector *c, pid_t pid, struct enable_request *w, const struct abi_session *fresh, int fd)
+static void switch_one(struct collector *c, pid_t pid, struct enable_request *w,
+		       const struct abi_session *fresh, int fd)
 {
 	struct answer answer;
 
@@ -241,7 +250,10 @@ bool enable_request_read(struct collector *c, const struct json_line *l, bool en
 	struct diag d = { "" };
 	const char *why = read_request(l, &asked, &d);
 	int filter = why ? -EINVAL : report_later_ones(c, &asked, &fresh, &d);
-	struct enable_request w = { .selector = asked.selector, .pattern = asked.pattern, .filter = (uint32_t)filter, .enable = enable };
+	struct enable_request w = { .selector = asked.selector,
+				    .pattern = asked.pattern,
+				    .filter = (uint32_t)filter,
+				    .enable = enable };
 
 	if (filter < 0) {
 		json_line_refuse(fd, false, why ? why : d.text);

@@ -41,23 +41,27 @@ static void add_text(struct text *t, const char *key, const char *value)
 }
 
 /* "default=0,rare=17" */
-static void add_channels(struct text *t, const struct recorder_options *o, const struct recorder_result *r)
+static void add_channels(struct text *t, const struct recorder_options *o,
+			 const struct recorder_result *r)
 {
 	char text[ABI_CHANNELS * (ABI_CHANNEL_NAME_BYTES + 22)] = "";
 	size_t n = 0;
 
 	for (int i = 0; i < o->n_channels; i++)
 		n += (size_t)snprintf(text + n, sizeof text - n, "%s%s=%llu", i ? "," : "",
-				      o->channels[i].channel.name, (unsigned long long)r->channel_lost[i]);
+				      o->channels[i].channel.name,
+				      (unsigned long long)r->channel_lost[i]);
 	json_line_add_text(t, "channel_lost", text);
 }
 
-static void add_result(struct text *t, const struct recorder_options *o, const struct recorder_result *r)
+static void add_result(struct text *t, const struct recorder_options *o,
+		       const struct recorder_result *r)
 {
 	char whole[PATH_MAX];
 
 	for (int i = 0; i < N_COUNTS; i++)
-		json_line_add_number(t, counts[i].key, *(const uint64_t *)((const char *)r + counts[i].offset));
+		json_line_add_number(t, counts[i].key,
+				     *(const uint64_t *)((const char *)r + counts[i].offset));
 	add_channels(t, o, r);
 	json_line_add_number(t, "programs", r->programs);
 	json_line_add_number(t, "lives", r->n_incarnations);
@@ -71,8 +75,8 @@ static void add_result(struct text *t, const struct recorder_options *o, const s
 	add_text(t, "trouble", r->trouble.text);
 }
 
-void stopping_answer(struct stopping *s, const struct recorder_options *o, const struct recorder_result *r,
-		     const char *error)
+void stopping_answer(struct stopping *s, const struct recorder_options *o,
+		     const struct recorder_result *r, const char *error)
 {
 	for (int i = 0; i < s->n; i++) {
 		struct text t = { 0 };
@@ -98,7 +102,8 @@ static void read_channels(const struct json_line *l, struct stopped *s, struct r
 	char text[ABI_CHANNELS * (ABI_CHANNEL_NAME_BYTES + 22)], *rest = text, *one, *value;
 
 	read_text(l, "channel_lost", text, sizeof text);
-	while (s->n_channels < ABI_CHANNELS && (one = strsep(&rest, ",")) && (value = strchr(one, '='))) {
+	while (s->n_channels < ABI_CHANNELS && (one = strsep(&rest, ",")) &&
+	       (value = strchr(one, '='))) {
 		*value++ = 0;
 		snprintf(s->channels[s->n_channels], sizeof *s->channels, "%.*s",
 			 ABI_CHANNEL_NAME_BYTES - 1, one);
@@ -112,7 +117,8 @@ void stopping_read(const struct json_line *l, struct stopped *s, struct recorder
 
 	*s = (struct stopped){ .wants_kernel = json_line_is_true(l, "kernel_wanted"),
 			       .leaves = json_line_is_true(l, "leaves") };
-	*r = (struct recorder_result){ .n_incarnations = 1, .kernel_recorded = json_line_is_true(l, "kernel") };
+	*r = (struct recorder_result){ .n_incarnations = 1,
+				       .kernel_recorded = json_line_is_true(l, "kernel") };
 	for (int i = 0; i < N_COUNTS; i++)
 		json_line_number(l, counts[i].key, (uint64_t *)((char *)r + counts[i].offset));
 	if (json_line_number(l, "programs", &n))

@@ -3,7 +3,8 @@
  * collect/request/stop.h - who asked a session to end, and waits to hear how it went.
  *
  * The request `stop` is answered when the trace is whole: by whoever finished the recording, with
- * stopping_answer.  A collector that is killed meanwhile answers nobody; its successor is asked again.
+ * stopping_answer.  A collector that is killed meanwhile answers nobody; its successor is asked
+ * again.
  */
 #ifndef COLLECT_REQUEST_STOP_H
 #define COLLECT_REQUEST_STOP_H
@@ -27,8 +28,8 @@ struct stopping {
 /* stopping_add - @fd is answered, and closed, at the end.  False: there are too many. */
 bool stopping_add(struct stopping *s, int fd);
 /* stopping_answer - tell all of them, and close.  @error: why the recording failed, or "". */
-void stopping_answer(struct stopping *s, const struct recorder_options *o, const struct recorder_result *r,
-		     const char *error);
+void stopping_answer(struct stopping *s, const struct recorder_options *o,
+		     const struct recorder_result *r, const char *error);
 
 /* An answer, read: all of it strings of its own. */
 struct stopped {

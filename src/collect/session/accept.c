@@ -2,12 +2,13 @@
 /*
  * collect/session/accept.c - who stands at a session's doors, and whose turn it is: see session.h.
  *
- * A client is a process.  Its requests wait for its own: the first is for the round that is being heard, or the next
- * one, each further one for the round after that of the one before.  Rounds are heard in their order, and in a round who
- * spoke first.  So however many connections somebody has, between two requests of anybody else there is one of his
- * (fair queueing: Nagle, RFC 970, 1985).
+ * A client is a process.  Its requests wait for its own: the first is for the round that is being
+ * heard, or the next one, each further one for the round after that of the one before.  Rounds are
+ * heard in their order, and in a round who spoke first.  So however many connections somebody has,
+ * between two requests of anybody else there is one of his (fair queueing: Nagle, RFC 970, 1985).
  *
- * There are more doors than the socket's queue has room for: else a crowd would wait in there, in its own order.
+ * There are more doors than the socket's queue has room for: else a crowd would wait in there, in
+ * its own order.
  */
 #include "collect/session/session.h"
 
@@ -28,13 +29,14 @@ static int find_silent(const struct session *s)
 	if (poll(p, SESSION_CONNECTIONS, 0) < 0)
 		return -1;
 	for (int i = 0; i < SESSION_CONNECTIONS; i++)
-		if (!p[i].revents && (found < 0 || s->connections[i].since_ns < s->connections[found].since_ns))
+		if (!p[i].revents &&
+		    (found < 0 || s->connections[i].since_ns < s->connections[found].since_ns))
 			found = i;
 	return found;
 }
 
-/* A free door, or that of the oldest who says nothing: such a crowd does not keep others out.  -1: all are to be heard
- * first. */
+/* A free door, or that of the oldest who says nothing: such a crowd does not keep others out.  -1:
+ * all are to be heard first. */
 static int find_connection(const struct session *s)
 {
 	for (int i = 0; i < SESSION_CONNECTIONS; i++)
@@ -54,7 +56,8 @@ static pid_t client_of(int fd)
 int session_accept(struct session *s, uint64_t now_ns)
 {
 	const int flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-	int i = find_connection(s), fd = i < 0 || s->client_fd < 0 ? -1 : accept4(s->client_fd, NULL, NULL, flags);
+	int i = find_connection(s),
+	    fd = i < 0 || s->client_fd < 0 ? -1 : accept4(s->client_fd, NULL, NULL, flags);
 	bool may_ask = fd >= 0 || !s->tenant;
 
 	if (fd < 0 && i >= 0)
@@ -78,7 +81,8 @@ void session_readable(struct session *s, int i)
 	if (connection->fd < 0 || connection->has_sent)
 		return;
 	for (int k = 0; k < SESSION_CONNECTIONS; k++)
-		if (s->connections[k].fd >= 0 && s->connections[k].has_sent && s->connections[k].client == connection->client &&
+		if (s->connections[k].fd >= 0 && s->connections[k].has_sent &&
+		    s->connections[k].client == connection->client &&
 		    s->connections[k].round >= round)
 			round = s->connections[k].round + 1;
 	connection->round = round;
@@ -131,7 +135,8 @@ static bool is_silent(const struct connection *connection)
 void session_expire(struct session *s, uint64_t now_ns)
 {
 	for (int i = 0; i < SESSION_CONNECTIONS; i++)
-		if (s->connections[i].fd >= 0 && now_ns - s->connections[i].since_ns > CONNECTION_TIMEOUT_NS &&
+		if (s->connections[i].fd >= 0 &&
+		    now_ns - s->connections[i].since_ns > CONNECTION_TIMEOUT_NS &&
 		    is_silent(&s->connections[i]))
 			session_close_connection(s, i);
 }

@@ -10,18 +10,18 @@
 
 enum { PIDS_IN_RULES = 32 };
 
-int default_events_open(struct default_events *w, const struct recorder_options *o, struct session *s, struct filters *f,
-		struct diag *d)
+int default_events_open(struct default_events *w, const struct recorder_options *o,
+			struct session *s, struct filters *f, struct diag *d)
 {
 	static const struct recorder_event everything = { "*", NULL };
 	bool all = !o->n_events && !o->no_default_events;
 
 	*w = (struct default_events){ .options = o,
-			      .events = all ? &everything : o->events,
-			      .session = s,
-			      .filters = f,
-			      .n_events = all ? 1 : o->n_events,
-			      .all = all };
+				      .events = all ? &everything : o->events,
+				      .session = s,
+				      .filters = f,
+				      .n_events = all ? 1 : o->n_events,
+				      .all = all };
 	w->filter_of = calloc((size_t)w->n_events + 1, sizeof *w->filter_of);
 	w->selector_of = calloc((size_t)w->n_events + 1, sizeof *w->selector_of);
 	return w->filter_of && w->selector_of ? 0 : diag_fail(d, -ENOMEM, "no memory");
@@ -81,7 +81,8 @@ int default_events_rules(struct default_events *w, struct diag *d)
 		w->filter_of[i] = (uint32_t)number;
 		err = add_selector(w, i, d);
 		rule.selector = w->selector_of[i].bytes;
-		/* Of more there would be no room; then what a process loads later is not reached. */
+		/* Of more there would be no room; then what a process loads later is not reached.
+		 */
 		if (!err && w->options->n_pids <= PIDS_IN_RULES)
 			err = session_add_rule(&w->session->file, &rule, d);
 	}
@@ -93,11 +94,13 @@ static int complain(const struct enable_result *total, pid_t pid, bool has_kerne
 {
 	if (total->strict)
 		return diag_fail(d, -EPERM,
-				 "process %d is in seccomp's strict mode: an event would kill it", (int)pid);
-	if (total->other_session)
-		return diag_fail(d, -EBUSY,
-				 "process %d belongs to other sessions only: its DUET_SESSION says so",
+				 "process %d is in seccomp's strict mode: an event would kill it",
 				 (int)pid);
+	if (total->other_session)
+		return diag_fail(
+			d, -EBUSY,
+			"process %d belongs to other sessions only: its DUET_SESSION says so",
+			(int)pid);
 	if (!total->events && !has_kernel)
 		return diag_fail(d, -ENOENT,
 				 "process %d has no duet events, and the kernel is not recorded",
@@ -105,22 +108,25 @@ static int complain(const struct enable_result *total, pid_t pid, bool has_kerne
 	return 0;
 }
 
-int default_events_enable(const struct default_events *w, pid_t pid, bool has_kernel, struct diag *d)
+int default_events_enable(const struct default_events *w, pid_t pid, bool has_kernel,
+			  struct diag *d)
 {
 	struct enable_result total = { 0 };
 
 	for (int i = 0; i < w->n_events; i++) { /* in order: the last that matches decides */
 		const char *p = w->events[i].pattern;
 		bool excludes = *p == '!';
-		struct enable_result s = programs_switch(w->session->dir, pid, w->selector_of[i].bytes, p + excludes,
-						     !excludes, &w->session->file, w->filter_of[i]);
+		struct enable_result s =
+			programs_switch(w->session->dir, pid, w->selector_of[i].bytes, p + excludes,
+					!excludes, &w->session->file, w->filter_of[i]);
 
 		total.events += s.events;
 		total.other_session += s.other_session;
 		total.strict += s.strict;
 		if (pid && !s.events && !s.other_session && !s.strict && !w->all)
 			return diag_fail(d, -ENOENT,
-					 "%s: process %d has no such event (duet list -p %d shows its events)",
+					 "%s: process %d has no such event (duet list -p %d shows "
+					 "its events)",
 					 p, (int)pid, (int)pid);
 	}
 	return pid ? complain(&total, pid, has_kernel, d) : 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/session/enable.c - events of running programs, switched on and off from outside: see programs.h.
+ * collect/session/enable.c - events of running programs, switched on and off from outside: see
+ * programs.h.
  *
- * Of a page only what belongs to the session's seat is written: what becomes of an event first, then that it
- * is on.
+ * Of a page only what belongs to the session's seat is written: what becomes of an event first,
+ * then that it is on.
  */
 #include <dirent.h>
 #include <stddef.h>
@@ -31,7 +32,8 @@ static bool name_of(const struct program_event *e, char name[EVENT_NAME_BYTES])
 	return schema_name(e->schema, strlen(e->schema), name, EVENT_NAME_BYTES);
 }
 
-static bool conditions_hold(const char *conditions, const struct program_event *e, const struct selector *selector)
+static bool conditions_hold(const char *conditions, const struct program_event *e,
+			    const struct selector *selector)
 {
 	return selector_holds(&conditions, conditions + strlen(conditions), selector, level_of(e));
 }
@@ -63,8 +65,8 @@ static struct status read_status(const char *path)
 	return s;
 }
 
-/* Whether a thread of the process is in SECCOMP_MODE_STRICT and may not even read a clock: an enabled
- * event would kill it. */
+/* Whether a thread of the process is in SECCOMP_MODE_STRICT and may not even read a clock: an
+ * enabled event would kill it. */
 static bool has_strict_thread(pid_t pid)
 {
 	struct status s;
@@ -88,16 +90,20 @@ static bool has_strict_thread(pid_t pid)
 }
 
 /* What becomes of the event first, then that it is on. */
-static void enable_event(const struct program *a, uint32_t index, uint16_t routing, const struct abi_session *f)
+static void enable_event(const struct program *a, uint32_t index, uint16_t routing,
+			 const struct abi_session *f)
 {
-	off_t at = (off_t)abi_control_event_offset(index) + (off_t)(offsetof(struct abi_control_event, routing) + f->session_slot * sizeof routing);
+	off_t at = (off_t)abi_control_event_offset(index) +
+		   (off_t)(offsetof(struct abi_control_event, routing) +
+			   f->session_slot * sizeof routing);
 
 	if (pwrite(a->fd, &routing, sizeof routing, at) == (ssize_t)sizeof routing)
 		program_set_enabled(a, index, f->session_slot, ABI_GENERATION(f->epoch));
 }
 
 /* Of no session: of all. */
-static void disable_event(const struct program *a, const struct program_event *e, const struct abi_session *f)
+static void disable_event(const struct program *a, const struct program_event *e,
+			  const struct abi_session *f)
 {
 	for (uint32_t i = 0; i < ABI_SESSIONS; i++)
 		if (ABI_ENABLED(e->enabled, i) && (!f->epoch || i == f->session_slot))
@@ -108,7 +114,8 @@ static void disable_event(const struct program *a, const struct program_event *e
 static bool take_session_slot(struct program *a, const struct abi_session *f)
 {
 	struct abi_control_slot ours = { .epoch = f->epoch };
-	off_t at = (off_t)(offsetof(struct abi_control, session_slots) + f->session_slot * sizeof ours);
+	off_t at = (off_t)(offsetof(struct abi_control, session_slots) +
+			   f->session_slot * sizeof ours);
 
 	if (program_is_of(a, f))
 		return true;
@@ -169,7 +176,8 @@ static bool meet(struct switching_app *p, uint32_t i)
 }
 
 /* The last wish for the event leaves nothing of those before it.  NULL: there is none. */
-static const struct enable_request *last_request(struct switching_app *p, const struct program_event *e, const char *name)
+static const struct enable_request *last_request(struct switching_app *p,
+						 const struct program_event *e, const char *name)
 {
 	const struct enable_request *last = NULL;
 
@@ -183,14 +191,19 @@ static const struct enable_request *last_request(struct switching_app *p, const 
 	return last;
 }
 
-static void switch_event(const struct switching_app *p, const struct program_event *e, const char *name,
-			 const struct enable_request *w)
+static void switch_event(const struct switching_app *p, const struct program_event *e,
+			 const char *name, const struct enable_request *w)
 {
 	const struct abi_session *f = p->s->session;
-	uint16_t routing = rules_judge(f->rules, f->rules_size, name, level_of(e), &p->program.selector).routing;
+	uint16_t routing =
+		rules_judge(f->rules, f->rules_size, name, level_of(e), &p->program.selector)
+			.routing;
 
 	if (w->enable)
-		enable_event(p->app, e->index, ABI_HOW(ABI_HOW_CHANNEL(routing), w->filter) | (routing & ABI_HOW_TRIGGER), f);
+		enable_event(p->app, e->index,
+			     ABI_HOW(ABI_HOW_CHANNEL(routing), w->filter) |
+				     (routing & ABI_HOW_TRIGGER),
+			     f);
 	else if (routing & ABI_HOW_TRIGGER) /* a trigger waits for it */
 		enable_event(p->app, e->index, routing | ABI_HOW_TRIGGER_ALONE, f);
 	else
@@ -249,7 +262,8 @@ static int follow_app(void *arg, struct program *a)
 		if (!name_of(&e, name))
 			continue;
 		if (!follow_event(w, &e, is_on,
-				  rules_judge(f->rules, f->rules_size, name, level_of(&e), &program.selector),
+				  rules_judge(f->rules, f->rules_size, name, level_of(&e),
+					      &program.selector),
 				  &routing)) {
 			if (is_on)
 				disable_event(a, &e, f);
@@ -275,7 +289,8 @@ void programs_follow(int dir, pid_t pid, const struct abi_session *session, bool
 	programs_each(dir, pid, follow_app, &w);
 }
 
-void programs_switch_all(int dir, pid_t pid, struct enable_request *requests, uint32_t n, const struct abi_session *session)
+void programs_switch_all(int dir, pid_t pid, struct enable_request *requests, uint32_t n,
+			 const struct abi_session *session)
 {
 	struct switching s = { .session = session,
 			       .requests = requests,
@@ -284,14 +299,18 @@ void programs_switch_all(int dir, pid_t pid, struct enable_request *requests, ui
 			       .by_pid = pid != 0 };
 
 	for (uint32_t i = 0; i < s.n; i++)
-		s.letters |= selector_letters(requests[i].selector, (uint32_t)strlen(requests[i].selector));
+		s.letters |= selector_letters(requests[i].selector,
+					      (uint32_t)strlen(requests[i].selector));
 	programs_each(dir, pid, switch_app, &s);
 }
 
-struct enable_result programs_switch(int dir, pid_t pid, const char *selector, const char *pattern, bool enable,
-				 const struct abi_session *session, uint32_t filter)
+struct enable_result programs_switch(int dir, pid_t pid, const char *selector, const char *pattern,
+				     bool enable, const struct abi_session *session,
+				     uint32_t filter)
 {
-	struct enable_request w = { .selector = selector, .pattern = pattern, .filter = filter, .enable = enable };
+	struct enable_request w = {
+		.selector = selector, .pattern = pattern, .filter = filter, .enable = enable
+	};
 
 	programs_switch_all(dir, pid, &w, 1, session);
 	return w.done;

@@ -37,8 +37,9 @@ int filters_add(struct filters *f, struct session *s, const char *text, struct d
 		if (!strcmp(f->handover->text[i], text))
 			return (int)i + 1;
 	if (f->n == ABI_FILTERS || strlen(text) >= FILTER_TEXT_BYTES)
-		return diag_fail(d, -E2BIG, f->n == ABI_FILTERS ? "the session has no room for more filters"
-								: "a filter is at most 4095 bytes long");
+		return diag_fail(d, -E2BIG,
+				 f->n == ABI_FILTERS ? "the session has no room for more filters"
+						     : "a filter is at most 4095 bytes long");
 	err = make_room(f, f->n + 1, d);
 	if (err)
 		return err;
@@ -61,7 +62,8 @@ int filters_resume(struct filters *f, uint32_t n, struct diag *d)
 	if (err)
 		return err;
 	for (; f->n < n; f->n++)
-		f->at[f->n].is_known = !filter_compile(f->handover->text[f->n], &f->at[f->n].code, NULL);
+		f->at[f->n].is_known =
+			!filter_compile(f->handover->text[f->n], &f->at[f->n].code, NULL);
 	store_release(&f->handover->n, n);
 	return 0;
 }
@@ -79,13 +81,15 @@ struct checking {
 	int err;
 };
 
-static bool fits(const struct filters_one *one, const struct program_event *e, struct filter_problem *why)
+static bool fits(const struct filters_one *one, const struct program_event *e,
+		 struct filter_problem *why)
 {
 	static uint64_t room[FILTER_LINKED_BYTES_MAX / 8];
 
 	return !one->is_known ||
-	       filter_payload_link((struct filter *)room, sizeof room, one->code.bytes, one->code.size,
-				   e->schema, strlen(e->schema), (1u << FILTER_CONTEXTS) - 1, why);
+	       filter_payload_link((struct filter *)room, sizeof room, one->code.bytes,
+				   one->code.size, e->schema, strlen(e->schema),
+				   (1u << FILTER_CONTEXTS) - 1, why);
 }
 
 static int check_app(void *arg, struct program *a)
@@ -100,8 +104,7 @@ static int check_app(void *arg, struct program *a)
 		uint32_t number = ABI_HOW_FILTER(e.routing[c->session->session_slot]);
 
 		if (!program_event_is_of(a, &e, c->session) || !number || number > c->filters->n ||
-		    (c->only && number != c->only) ||
-		    fits(&c->filters->at[number - 1], &e, &why) ||
+		    (c->only && number != c->only) || fits(&c->filters->at[number - 1], &e, &why) ||
 		    !schema_name(e.schema, strlen(e.schema), name, sizeof name))
 			continue;
 		filter_explain(&why, -EINVAL, &reason);

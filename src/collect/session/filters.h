@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/session/filters.h - the filters of a session, and whether they fit the events they are for.
+ * collect/session/filters.h - the filters of a session, and whether they fit the events they are
+ * for.
  *
  * One thread.
  */
@@ -17,7 +18,8 @@ enum { FILTER_TEXT_BYTES = 4096 };
 /* What the next collector, and the parts of the session that begin later, are to know. */
 struct filters_saved {
 	uint32_t n; /* released when the text is there */
-	char text[ABI_FILTERS][FILTER_TEXT_BYTES]; /* of filter n at n - 1, and nothing of it is ever changed */
+	char text[ABI_FILTERS]
+		 [FILTER_TEXT_BYTES]; /* of filter n at n - 1, and nothing of it is ever changed */
 };
 
 struct filters {
@@ -26,19 +28,21 @@ struct filters {
 	struct filters_saved *handover; /* lent */
 };
 
-/* filters_add - compile @text and give it to the programs.  Its number, 1.., or -errno.  One that is
- * there already keeps its number. */
+/* filters_add - compile @text and give it to the programs.  Its number, 1.., or -errno.  One that
+ * is there already keeps its number. */
 int filters_add(struct filters *f, struct session *s, const char *text, struct diag *d);
 
 /*
  * filters_check - whether a program's events that are recorded through a filter can pass it at all.
  *
- * @pid: the program; 0: all.  @number: of the only filter to look at; 0: all.  Returns 0, or -EINVAL: what does not fit and why is in @d.
+ * @pid: the program; 0: all.  @number: of the only filter to look at; 0: all.  Returns 0, or
+ * -EINVAL: what does not fit and why is in @d.
  */
 int filters_check(const struct filters *f, const struct session *s, pid_t pid, uint32_t number,
 		  struct diag *d);
 
-/* filters_resume - the session has @n filters: their texts are those that a collector before us kept. */
+/* filters_resume - the session has @n filters: their texts are those that a collector before us
+ * kept. */
 int filters_resume(struct filters *f, uint32_t n, struct diag *d);
 
 void filters_fini(struct filters *f);

@@ -13,7 +13,8 @@
 
 #define IMPRECISION_NS 20000000u /* of a process's start, as told */
 
-/* A number as libduet writes it: digits alone, no zero before others.  Where it ends; NULL if it is none. */
+/* A number as libduet writes it: digits alone, no zero before others.  Where it ends; NULL if it is
+ * none. */
 static const char *take_number(const char *p, uint32_t max, uint32_t *value)
 {
 	uint64_t v = 0;
@@ -157,7 +158,8 @@ static uint64_t began_ns(pid_t pid)
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = 0;
-	/* The name, in parentheses, may contain anything; the start is the 20th number behind it. */
+	/* The name, in parentheses, may contain anything; the start is the 20th number behind it.
+	 */
 	p = strrchr(text, ')');
 	for (int i = 0; p && i < 20; i++)
 		p = strchr(p + 1, ' ');

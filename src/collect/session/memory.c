@@ -73,8 +73,8 @@ static uint32_t count_used(const struct pool_memory *s)
 void pool_memory_count(const struct pool_memory *s, struct pool_memory_counts *c)
 {
 	*c = (struct pool_memory_counts){ .chunks = s->pool->n_chunks,
-				     .backed = s->pool->n_chunks - s->n_parked,
-				     .used = count_used(s) };
+					  .backed = s->pool->n_chunks - s->n_parked,
+					  .used = count_used(s) };
 }
 
 void pool_memory_adjust(struct pool_memory *s)

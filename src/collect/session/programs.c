@@ -55,12 +55,15 @@ bool program_is_of(const struct program *a, const struct abi_session *f)
 	return a->page.session_slots[f->session_slot].epoch == f->epoch;
 }
 
-bool program_event_is_of(const struct program *a, const struct program_event *e, const struct abi_session *f)
+bool program_event_is_of(const struct program *a, const struct program_event *e,
+			 const struct abi_session *f)
 {
-	return program_is_of(a, f) && ABI_ENABLED(e->enabled, f->session_slot) == ABI_GENERATION(f->epoch);
+	return program_is_of(a, f) &&
+	       ABI_ENABLED(e->enabled, f->session_slot) == ABI_GENERATION(f->epoch);
 }
 
-/* Whether a dead program's page tells of losses that a session other than @session has yet to count. */
+/* Whether a dead program's page tells of losses that a session other than @session has yet to
+ * count. */
 static bool is_awaited(const struct program *a, const struct abi_session *session)
 {
 	struct abi_session_slots s = { 0 };
@@ -73,7 +76,8 @@ static bool is_awaited(const struct program *a, const struct abi_session *sessio
 			continue;
 		if (!s.magic)
 			session_slots_read(a->dir, &s);
-		if (s.at[i].epoch == session_slot->epoch && session_is_live(a->dir, s.at[i].session))
+		if (s.at[i].epoch == session_slot->epoch &&
+		    session_is_live(a->dir, s.at[i].session))
 			return true;
 	}
 	return false;
@@ -157,14 +161,16 @@ static uint64_t take_lost(const struct program *a, const struct abi_session *f)
 				 offsetof(struct abi_control_slot, lost));
 	uint64_t lost, none = 0;
 
-	if (!program_is_of(a, f) || pread(a->fd, &lost, sizeof lost, at) != (ssize_t)sizeof lost || !lost ||
-	    pwrite(a->fd, &none, sizeof none, at) != (ssize_t)sizeof none)
+	if (!program_is_of(a, f) || pread(a->fd, &lost, sizeof lost, at) != (ssize_t)sizeof lost ||
+	    !lost || pwrite(a->fd, &none, sizeof none, at) != (ssize_t)sizeof none)
 		return 0;
 	return lost;
 }
 
-/* Removes page @name, if nobody uses it.  Returns the events that its program could not deliver to @session. */
-static uint64_t bury_page(int dir, const char *name, const struct abi_session *session, struct reaping *b)
+/* Removes page @name, if nobody uses it.  Returns the events that its program could not deliver to
+ * @session. */
+static uint64_t bury_page(int dir, const char *name, const struct abi_session *session,
+			  struct reaping *b)
 {
 	int fd = open_page(dir, name);
 	uint64_t lost = 0;
@@ -192,7 +198,8 @@ uint64_t programs_reap(int dir, const struct abi_session *session, struct reapin
 	uint64_t lost = 0;
 
 	if (list && b->at)
-		seekdir(list, b->at); /* where pages came and went meanwhile some are missed, until the next walk */
+		seekdir(list, b->at); /* where pages came and went meanwhile some are missed, until
+					 the next walk */
 	while (b->n_liveness - first < most && (name = next_page(list)))
 		lost += bury_page(dir, name, session, b);
 	if (name)
@@ -243,9 +250,11 @@ bool program_event(const struct program *a, uint32_t index, struct program_event
 }
 
 /* The seat's byte alone: the others are other collectors'. */
-void program_set_enabled(const struct program *a, uint32_t index, uint32_t session_slot, uint8_t byte)
+void program_set_enabled(const struct program *a, uint32_t index, uint32_t session_slot,
+			 uint8_t byte)
 {
-	off_t at = event_offset(index) + (off_t)(offsetof(struct abi_control_event, enabled) + session_slot);
+	off_t at = event_offset(index) +
+		   (off_t)(offsetof(struct abi_control_event, enabled) + session_slot);
 
 	(void)!pwrite(a->fd, &byte, 1, at);
 }
@@ -333,7 +342,8 @@ static void sweep_session_slot(int dir, const struct abi_session_slot *s, uint32
 {
 	struct abi_session gone = { .session_slot = session_slot, .epoch = s->epoch };
 
-	if (ABI_EPOCH_IS_NONE(s->epoch) || (!strchr(s->session, '/') && session_is_live(dir, s->session)))
+	if (ABI_EPOCH_IS_NONE(s->epoch) ||
+	    (!strchr(s->session, '/') && session_is_live(dir, s->session)))
 		return;
 	programs_release(dir, &gone);
 	session_slots_leave(dir, session_slot, s->epoch);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* collect/session/rules_file.c - the file that tells programs of a session, and the rules in it: see session.h. */
+/* collect/session/rules_file.c - the file that tells programs of a session, and the rules in it:
+ * see session.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,9 +11,10 @@
 #include "rules/rules.h"
 #include "collect/session/session.h"
 
-/* Whether all that the rule [@rule, @end) says is said anew by one of @pattern that is @to_channel, or is not,
- * for @who. */
-static bool is_about(const char *rule, const char *end, bool to_channel, const char *selector, const char *pattern)
+/* Whether all that the rule [@rule, @end) says is said anew by one of @pattern that is @to_channel,
+ * or is not, for @who. */
+static bool is_about(const char *rule, const char *end, bool to_channel, const char *selector,
+		     const char *pattern)
 {
 	const char *tab = memrchr(rule, '\t', (size_t)(end - rule)), *p;
 	size_t n = tab ? (size_t)(tab + 1 - rule) : 0;
@@ -29,7 +31,8 @@ static bool is_about(const char *rule, const char *end, bool to_channel, const c
 }
 
 /* What a rule said of the same pattern is over with the next: so rules do not pile up. */
-static void drop_superseded(struct abi_session *f, bool to_channel, const char *selector, const char *pattern)
+static void drop_superseded(struct abi_session *f, bool to_channel, const char *selector,
+			    const char *pattern)
 {
 	for (uint32_t i = 0; i < f->rules_size;) {
 		char *rule = f->rules + i, *end = memchr(rule, 0, f->rules_size - i);
@@ -57,10 +60,12 @@ static uint32_t verdict_of(const char *rule, const char *end)
 		p = tab + 1;
 	kind = *p;
 	p += p < end;
-	return (uint32_t)(unsigned char)kind << 24 | (kind == '?' || kind == '@' ? rules_number(&p, end) : 0);
+	return (uint32_t)(unsigned char)kind << 24 |
+	       (kind == '?' || kind == '@' ? rules_number(&p, end) : 0);
 }
 
-/* Whether it matters which of both is the later one: what goes where, and what is recorded, is decided apart. */
+/* Whether it matters which of both is the later one: what goes where, and what is recorded, is
+ * decided apart. */
 static bool disagree(uint32_t a, uint32_t b)
 {
 	char x = (char)(a >> 24), y = (char)(b >> 24);
@@ -93,7 +98,8 @@ static int append(struct abi_session *f, const char *rule, const char *pattern, 
 	size_t n = strlen(rule) + 1;
 
 	if (n > sizeof f->rules - f->rules_size)
-		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns", pattern);
+		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns",
+				 pattern);
 	memcpy(f->rules + f->rules_size, rule, n);
 	f->rules_size += (uint32_t)n;
 	return 0;
@@ -111,9 +117,11 @@ int session_add_rule(struct abi_session *f, const struct session_rule *r, struct
 	else if (r->filter)
 		n = snprintf(rule, sizeof rule, "%s?%u %s", selector, r->filter, r->pattern);
 	else
-		n = snprintf(rule, sizeof rule, "%s%s%s", selector, excludes ? "" : "+", r->pattern);
+		n = snprintf(rule, sizeof rule, "%s%s%s", selector, excludes ? "" : "+",
+			     r->pattern);
 	if (n < 0 || (size_t)n >= sizeof rule)
-		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns", r->pattern);
+		return diag_fail(d, -E2BIG, "%s: the session has no room for more patterns",
+				 r->pattern);
 	if (is_given(f, rule))
 		return 0;
 	drop_superseded(f, to_channel, selector, r->pattern + excludes);
@@ -143,7 +151,8 @@ static void drop(struct abi_session *f, const char *begin)
 	}
 }
 
-int session_add_trigger_rule(struct abi_session *f, const char *pattern, uint32_t filter, struct diag *d)
+int session_add_trigger_rule(struct abi_session *f, const char *pattern, uint32_t filter,
+			     struct diag *d)
 {
 	char rule[512 + 16];
 
@@ -203,7 +212,8 @@ int session_change(struct session *s, const struct abi_session *fresh, struct di
 {
 	int err;
 
-	if (fresh->rules_size == s->file.rules_size && !memcmp(fresh->rules, s->file.rules, fresh->rules_size))
+	if (fresh->rules_size == s->file.rules_size &&
+	    !memcmp(fresh->rules, s->file.rules, fresh->rules_size))
 		return 0;
 	err = session_publish(s->dir, fresh, d);
 	if (!err)
@@ -225,10 +235,11 @@ int session_find(int dir, const char *name, struct abi_session *f, struct diag *
 	memset(f, 0, sizeof *f);
 	n = io_read(fd, f, sizeof *f);
 	close(fd);
-	if (n != (ssize_t)(offsetof(struct abi_session, rules) + f->rules_size) || f->magic != ABI_SESSION_MAGIC ||
-	    f->version != ABI_SESSION_VERSION || f->rules_size > ABI_RULES_BYTES ||
-	    f->session_slot >= ABI_SESSIONS || ABI_EPOCH_IS_NONE(f->epoch) ||
-	    !memchr(f->name, 0, sizeof f->name) || strcmp(f->name, name))
+	if (n != (ssize_t)(offsetof(struct abi_session, rules) + f->rules_size) ||
+	    f->magic != ABI_SESSION_MAGIC || f->version != ABI_SESSION_VERSION ||
+	    f->rules_size > ABI_RULES_BYTES || f->session_slot >= ABI_SESSIONS ||
+	    ABI_EPOCH_IS_NONE(f->epoch) || !memchr(f->name, 0, sizeof f->name) ||
+	    strcmp(f->name, name))
 		return diag_fail(d, -EPROTO, "session %s: its file is damaged", name);
 	return 0;
 }

@@ -19,7 +19,8 @@
 
 enum { ITEM_BYTES = 256, CONTAINERS_MAX = 16 };
 
-const char *const selector_keys[N_SELECTOR_KINDS] = { "program", "uid", "container", "cgroup", "level" };
+const char *const selector_keys[N_SELECTOR_KINDS] = { "program", "uid", "container", "cgroup",
+						      "level" };
 static const char letters[N_SELECTOR_KINDS] = { 'n', 'u', 'c', 'g', 'l' };
 
 static void add_condition(struct text *selector, char letter, bool excludes, const char *value)
@@ -30,9 +31,11 @@ static void add_condition(struct text *selector, char letter, bool excludes, con
 /* ---------------------------------------------------------------- levels, users */
 
 /* By number: duet/duet.h. */
-static const char *const levels[] = { "emerg", "alert", "crit", "err", "warning", "notice", "info",
-				      "debug_system", "debug_program", "debug_process", "debug_module",
-				      "debug_unit", "debug_function", "debug_line", "debug" };
+static const char *const levels[] = {
+	"emerg",	"alert",      "crit",		"err",		 "warning",
+	"notice",	"info",	      "debug_system",	"debug_program", "debug_process",
+	"debug_module", "debug_unit", "debug_function", "debug_line",	 "debug"
+};
 enum { N_LEVELS = sizeof levels / sizeof *levels };
 
 static bool is_number(const char *text)
@@ -47,8 +50,10 @@ static int find_level(const char *item, struct diag *d)
 	for (int i = 0; i < N_LEVELS; i++)
 		if (!strcasecmp(item, levels[i]))
 			return i;
-	return diag_fail(d, -EINVAL, "level %s: levels are emerg, alert, crit, err, warning, notice, info, "
-			 "debug_system .. debug_line, debug; or 0 to %d", item, N_LEVELS - 1);
+	return diag_fail(d, -EINVAL,
+			 "level %s: levels are emerg, alert, crit, err, warning, notice, info, "
+			 "debug_system .. debug_line, debug; or 0 to %d",
+			 item, N_LEVELS - 1);
 }
 
 static int add_level(struct text *selector, bool excludes, const char *item, struct diag *d)
@@ -98,7 +103,8 @@ static void add_running(struct text *selector, bool excludes, const char *id)
 	DIR *proc = opendir("/proc");
 
 	while (proc && n < CONTAINERS_MAX && (e = readdir(proc))) {
-		if (!isdigit((unsigned char)*e->d_name) || !container_is_called((pid_t)atoi(e->d_name), id))
+		if (!isdigit((unsigned char)*e->d_name) ||
+		    !container_is_called((pid_t)atoi(e->d_name), id))
 			continue;
 		one = namespace_of(e->d_name, "mnt");
 		for (known = 0; known < n && found[known] != one; known++)
@@ -126,10 +132,12 @@ static int add_cgroup(struct text *selector, bool excludes, const char *item, st
 
 /* ---------------------------------------------------------------- lists */
 
-static int add_item(struct text *selector, enum selector_kind what, bool excludes, const char *item, struct diag *d)
+static int add_item(struct text *selector, enum selector_kind what, bool excludes, const char *item,
+		    struct diag *d)
 {
 	if (!*item || strchr(item, '\t'))
-		return diag_fail(d, -EINVAL, "%s: an item is empty, or has a tab in it", selector_keys[what]);
+		return diag_fail(d, -EINVAL, "%s: an item is empty, or has a tab in it",
+				 selector_keys[what]);
 	if (what == SELECTOR_LEVEL)
 		return add_level(selector, excludes, item, d);
 	if (what == SELECTOR_UID)
@@ -153,7 +161,8 @@ int selector_add(struct text *selector, enum selector_kind what, const char *lis
 
 		list += excludes;
 		if (end - list >= ITEM_BYTES)
-			return diag_fail(d, -ENAMETOOLONG, "%s: an item is longer than %d characters",
+			return diag_fail(d, -ENAMETOOLONG,
+					 "%s: an item is longer than %d characters",
 					 selector_keys[what], ITEM_BYTES - 1);
 		snprintf(item, sizeof item, "%.*s", (int)(end - list), list);
 		err = add_item(selector, what, excludes, item, d);
@@ -187,7 +196,8 @@ void selector_add_pid(struct text *selector, pid_t pid)
 
 /* ---------------------------------------------------------------- programs that run */
 
-/* What the program sees as its host's name.  Of another host there is no asking but where it is written. */
+/* What the program sees as its host's name.  Of another host there is no asking but where it is
+ * written. */
 static void look_for_host(struct selector_program *c, const char *pid)
 {
 	char path[64];
@@ -205,7 +215,8 @@ static void look_for_host(struct selector_program *c, const char *pid)
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (n = io_read(fd, c->host, sizeof c->host - 1)) > 0)
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	    (n = io_read(fd, c->host, sizeof c->host - 1)) > 0)
 		c->host[n] = 0;
 	c->host[strcspn(c->host, "\n")] = 0;
 	close(fd);
@@ -213,12 +224,16 @@ static void look_for_host(struct selector_program *c, const char *pid)
 
 void selector_inspect(struct selector_program *c, const struct program *a, uint32_t asked)
 {
-	const uint32_t of_process = WHO_LETTER('u') | WHO_LETTER('p') | WHO_LETTER('c') | WHO_LETTER('g');
+	const uint32_t of_process =
+		WHO_LETTER('u') | WHO_LETTER('p') | WHO_LETTER('c') | WHO_LETTER('g');
 	char pid[16], path[64];
 	struct stat st;
 
-	*c = (struct selector_program){ .selector = { .name = a->page.program, .host = c->host, .cgroup = c->cgroup, .pid = a->page.pid,
-					   .uid = UINT32_MAX } };
+	*c = (struct selector_program){ .selector = { .name = a->page.program,
+						      .host = c->host,
+						      .cgroup = c->cgroup,
+						      .pid = a->page.pid,
+						      .uid = UINT32_MAX } };
 	if (!(asked & of_process))
 		return;
 	snprintf(pid, sizeof pid, "%d", (int)program_pid(a));

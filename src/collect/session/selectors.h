@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/session/selectors.h - the programs and levels that a rule is for, as people say it: rules/selector.h is what comes of it.
+ * collect/session/selectors.h - the programs and levels that a rule is for, as people say it:
+ * rules/selector.h is what comes of it.
  *
  * One thread.
  */
@@ -16,17 +17,25 @@
 #include "collect/session/programs.h"
 
 /* What may be asked for; also the keys of a request (docs/formats/control.md). */
-enum selector_kind { SELECTOR_PROGRAM, SELECTOR_UID, SELECTOR_CONTAINER, SELECTOR_CGROUP, SELECTOR_LEVEL, N_SELECTOR_KINDS };
+enum selector_kind {
+	SELECTOR_PROGRAM,
+	SELECTOR_UID,
+	SELECTOR_CONTAINER,
+	SELECTOR_CGROUP,
+	SELECTOR_LEVEL,
+	N_SELECTOR_KINDS
+};
 extern const char *const selector_keys[N_SELECTOR_KINDS];
 
 /*
- * selector_add - append conditions to @who: @list has items between commas, "!" before one excludes.
+ * selector_add - append conditions to @who: @list has items between commas, "!" before one
+ * excludes.
  *
  *   program     a glob on its name
  *   uid         a number, or a user's name
- *   container   what collect/tenant/container.h calls it now, or its host name then; or a namespace's number
- *   cgroup      of the unified hierarchy, by its path or directory: those in it and below
- *   level       one name or number: as important as this, or more
+ *   container   what collect/tenant/container.h calls it now, or its host name then; or a
+ * namespace's number cgroup      of the unified hierarchy, by its path or directory: those in it
+ * and below level       one name or number: as important as this, or more
  *
  * Returns 0 or -errno.
  */

@@ -23,8 +23,8 @@
 
 /* Flight recorders keep this much; others begin with the second, and grow to the third. */
 #define FLIGHT_BYTES (64ull << 20)
-#define BEGIN_BYTES  (64ull << 20)
-#define MOST_BYTES   (256ull << 20)
+#define BEGIN_BYTES (64ull << 20)
+#define MOST_BYTES (256ull << 20)
 /* For tenants: there may be many, most of them with little to say. */
 #define BEGIN_TENANT_BYTES (4ull << 20)
 enum { LOCK_TRIES = 100, LOCK_TRY_US = 10000 };
@@ -40,12 +40,13 @@ static uint32_t count_cpus(void)
 
 static struct abi_pool shape_of(const struct session_channel *c, const struct abi_clock *clock)
 {
-	struct pool_request w = { .size_bytes = c->bytes ? c->bytes
-						      : c->flight_recorder ? FLIGHT_BYTES : MOST_BYTES,
-			       .chunk_bytes = c->chunk_bytes,
-			       .n_cpus = count_cpus(),
-			       .block_timeout_us = c->block_timeout_us,
-			       .flight_recorder = c->flight_recorder };
+	struct pool_request w = { .size_bytes = c->bytes	     ? c->bytes
+						: c->flight_recorder ? FLIGHT_BYTES
+								     : MOST_BYTES,
+				  .chunk_bytes = c->chunk_bytes,
+				  .n_cpus = count_cpus(),
+				  .block_timeout_us = c->block_timeout_us,
+				  .flight_recorder = c->flight_recorder };
 	struct abi_pool shape = pool_shape(&w);
 
 	shape.clock = *clock;
@@ -66,14 +67,17 @@ static uint32_t count_pools(const struct session *s)
 }
 
 /* The board as it will be; the sizes of the pools follow from their shapes. */
-static void lay_out(struct session *s, struct abi_session_memory *session_memory, struct abi_pool *shapes)
+static void lay_out(struct session *s, struct abi_session_memory *session_memory,
+		    struct abi_pool *shapes)
 {
 	uint64_t at = ABI_POOL_ALIGN;
 
-	*session_memory = (struct abi_session_memory){ .magic = ABI_SESSION_MEMORY_MAGIC,
-				     .version = ABI_SESSION_MEMORY_VERSION,
-				     .n_channels = count_pools(s),
-				     .trigger_channel = s->has_trigger_pool ? s->n_channels : 0 };
+	*session_memory =
+		(struct abi_session_memory){ .magic = ABI_SESSION_MEMORY_MAGIC,
+					     .version = ABI_SESSION_MEMORY_VERSION,
+					     .n_channels = count_pools(s),
+					     .trigger_channel =
+						     s->has_trigger_pool ? s->n_channels : 0 };
 	for (uint32_t i = 0; i < count_pools(s); i++) {
 		struct abi_channel *c = &session_memory->channels[i];
 
@@ -109,10 +113,10 @@ static int create_memory(struct session *s, uint64_t size, struct diag *d)
 static int create_pool(struct session *s, uint32_t i, const struct abi_pool *shape, struct diag *d)
 {
 	const struct session_channel *c = &s->channels[i];
-	uint64_t chunk = 1ull << shape->chunk_shift,
-		 begin = c->flight_recorder ? UINT32_MAX
-				 : s->tenant	    ? BEGIN_TENANT_BYTES / chunk
-						    : BEGIN_BYTES / chunk;
+	uint64_t chunk = 1ull << shape->chunk_shift, begin = c->flight_recorder ? UINT32_MAX
+							     : s->tenant
+								     ? BEGIN_TENANT_BYTES / chunk
+								     : BEGIN_BYTES / chunk;
 	void *memory = (char *)s->session_memory + s->session_memory->channels[i].offset;
 	int err;
 
@@ -124,8 +128,8 @@ static int create_pool(struct session *s, uint32_t i, const struct abi_pool *sha
 	if (err)
 		return diag_fail(d, err, "the buffers just made are not sound");
 	s->supplies[i] = (struct pool_memory){ .pool = &s->pools[i],
-					  .fd = s->memory_fd,
-					  .offset = s->session_memory->channels[i].offset };
+					       .fd = s->memory_fd,
+					       .offset = s->session_memory->channels[i].offset };
 	return pool_memory_begin(&s->supplies[i], (uint32_t)begin, d);
 }
 
@@ -145,7 +149,8 @@ static int create_channels(struct session *s, const struct session_options *o, s
 	memcpy(s->channels, o->channels, o->n_channels * sizeof *o->channels);
 	if (o->n_channels < ABI_CHANNELS) {
 		s->channels[o->n_channels] = trigger_channel;
-		s->channels[o->n_channels].bytes = TRIGGER_CHUNKS_PER_CPU * TRIGGER_CHUNK_BYTES * count_cpus();
+		s->channels[o->n_channels].bytes =
+			TRIGGER_CHUNKS_PER_CPU * TRIGGER_CHUNK_BYTES * count_cpus();
 		s->has_trigger_pool = true;
 	}
 	if (!err) {
@@ -202,12 +207,14 @@ int session_add_filter(struct session *s, const void *code, size_t size, struct 
 	return (int)++s->n_filters;
 }
 
-/* By the directory's descriptor: it need have no path, nor a short one, that leads there from here. */
+/* By the directory's descriptor: it need have no path, nor a short one, that leads there from here.
+ */
 static struct sockaddr_un socket_address(int dir, const char *name)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 
-	snprintf(a.sun_path, sizeof a.sun_path, "/proc/self/fd/%d/sock-%.*s", dir, ABI_NAME_BYTES, name);
+	snprintf(a.sun_path, sizeof a.sun_path, "/proc/self/fd/%d/sock-%.*s", dir, ABI_NAME_BYTES,
+		 name);
 	return a;
 }
 
@@ -238,8 +245,8 @@ bool session_is_live(int dir, const char *name)
 	return live;
 }
 
-/* With the directory locked: of two that begin at once one is told so, and nobody sweeps up a socket
- * between bind and listen. */
+/* With the directory locked: of two that begin at once one is told so, and nobody sweeps up a
+ * socket between bind and listen. */
 static int listen_in(int dir, const char *name, bool only_joining, int *listen_fd, struct diag *d)
 {
 	struct sockaddr_un a = socket_address(dir, name);
@@ -247,15 +254,18 @@ static int listen_in(int dir, const char *name, bool only_joining, int *listen_f
 	int err;
 
 	if (session_is_live(dir, name))
-		return diag_fail(d, -EEXIST, "session %s is already being recorded by another duet", name);
+		return diag_fail(d, -EEXIST, "session %s is already being recorded by another duet",
+				 name);
 	unlink(a.sun_path);
 	*listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (only_joining)
 		io_refuse_descriptors(*listen_fd); /* who only joins passes none */
 	before = owner_begin(dir);
-	err = *listen_fd < 0 || bind(*listen_fd, (struct sockaddr *)&a, sizeof a) || listen(*listen_fd, SESSION_QUEUE);
+	err = *listen_fd < 0 || bind(*listen_fd, (struct sockaddr *)&a, sizeof a) ||
+	      listen(*listen_fd, SESSION_QUEUE);
 	owner_end(before);
-	return err ? diag_errno(d, "cannot make the socket sock-%s in the runtime directory", name) : 0;
+	return err ? diag_errno(d, "cannot make the socket sock-%s in the runtime directory", name)
+		   : 0;
 }
 
 /* A directory of somebody else's he may keep locked: then it goes without. */
@@ -277,7 +287,8 @@ static int open_socket(int dir, const char *name, int *listen_fd, struct diag *d
 	return err;
 }
 
-/* A tenant's programs join in his directory; what is asked about them is asked in ours, by us alone. */
+/* A tenant's programs join in his directory; what is asked about them is asked in ours, by us
+ * alone. */
 static int open_unanswered(struct session *s, struct diag *d)
 {
 	struct rights before = rights_take((struct rights){ geteuid(), getegid() });
@@ -286,7 +297,8 @@ static int open_unanswered(struct session *s, struct diag *d)
 	s->client_dir = runtime_dir_open(true);
 	owner_end(before);
 	if (s->client_dir < 0)
-		return diag_fail(d, s->client_dir, "cannot use the runtime directory: %s", strerror(-s->client_dir));
+		return diag_fail(d, s->client_dir, "cannot use the runtime directory: %s",
+				 strerror(-s->client_dir));
 	before = owner_begin(s->client_dir);
 	err = open_socket(s->client_dir, s->asked_as, &s->client_fd, d);
 	owner_end(before);
@@ -304,8 +316,8 @@ int session_announce(const struct session *s, struct diag *d)
 	return session_publish(s->client_dir, &f, d);
 }
 
-/* Name and seat.  With the directory locked, so that nobody else gets them as well; what the dead left
- * under either is gone first. */
+/* Name and seat.  With the directory locked, so that nobody else gets them as well; what the dead
+ * left under either is gone first. */
 static int take_place(struct session *s, struct diag *d)
 {
 	int err;
@@ -316,7 +328,9 @@ static int take_place(struct session *s, struct diag *d)
 	if (!err)
 		err = session_slots_take(s->dir, &s->file, d);
 	if (!err)
-		session_slots_repair(s->dir, &s->file, &s->session_slots_file); /* it is in order: so this one it was */
+		session_slots_repair(
+			s->dir, &s->file,
+			&s->session_slots_file); /* it is in order: so this one it was */
 	flock(s->dir, LOCK_UN);
 	return err;
 }
@@ -341,7 +355,8 @@ static int name_for_tenant(struct session *s, const struct session_options *o, s
 	if (tenant_session_name(o->tenant, o->name, s->asked_as, sizeof s->asked_as) &&
 	    snprintf(s->file.name, size, "%s.root", o->name) < (int)size)
 		return 0;
-	return diag_fail(d, -ENAMETOOLONG, "the name %s is too long for a session of other users", o->name);
+	return diag_fail(d, -ENAMETOOLONG, "the name %s is too long for a session of other users",
+			 o->name);
 }
 
 int session_open(struct session *s, const struct session_options *o, struct diag *d)
@@ -364,10 +379,12 @@ int session_open(struct session *s, const struct session_options *o, struct diag
 		;
 	else if (s->dir < 0)
 		err = diag_fail(d, s->dir,
-				"cannot use the runtime directory (DUET_RUNTIME_DIR, else /dev/shm/duet-%u): %s",
+				"cannot use the runtime directory (DUET_RUNTIME_DIR, else "
+				"/dev/shm/duet-%u): %s",
 				(unsigned)geteuid(),
-				s->dir == -EPERM ? "it must be a directory of yours, closed to others"
-						 : strerror(-s->dir));
+				s->dir == -EPERM
+					? "it must be a directory of yours, closed to others"
+					: strerror(-s->dir));
 	else
 		err = create_channels(s, o, d);
 	if (!err)
@@ -449,7 +466,8 @@ static bool send_answer(const struct session *s, int fd, const struct ucred *pee
 	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof a;
 }
 
-/* Receives a message and at most one descriptor.  Returns its size, 0 if it is too long, or -errno. */
+/* Receives a message and at most one descriptor.  Returns its size, 0 if it is too long, or -errno.
+ */
 static ssize_t receive(int fd, struct session_message *m)
 {
 	union {
@@ -457,8 +475,11 @@ static ssize_t receive(int fd, struct session_message *m)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec v = { m->text, sizeof m->text - 1 };
-	/* CMSG_LEN, not CMSG_SPACE: in the padding there is room for a second one, which nobody would close. */
-	struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control,
+	/* CMSG_LEN, not CMSG_SPACE: in the padding there is room for a second one, which nobody
+	 * would close. */
+	struct msghdr h = { .msg_iov = &v,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
 			    .msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t n = recvmsg(fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&h);

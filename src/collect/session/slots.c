@@ -27,8 +27,8 @@ static int open_session_slots(int dir, int flags)
 
 static bool read_session_slots(int fd, struct abi_session_slots *s)
 {
-	if (pread(fd, s, sizeof *s, 0) != (ssize_t)sizeof *s || s->magic != ABI_SESSION_SLOTS_MAGIC ||
-	    s->version != ABI_SESSION_SLOTS_VERSION) {
+	if (pread(fd, s, sizeof *s, 0) != (ssize_t)sizeof *s ||
+	    s->magic != ABI_SESSION_SLOTS_MAGIC || s->version != ABI_SESSION_SLOTS_VERSION) {
 		memset(s, 0, sizeof *s);
 		return false;
 	}
@@ -50,7 +50,8 @@ void session_slots_read(int dir, struct abi_session_slots *s)
 
 static off_t offset_of(uint32_t session_slot)
 {
-	return (off_t)(offsetof(struct abi_session_slots, at) + session_slot * sizeof(struct abi_session_slot));
+	return (off_t)(offsetof(struct abi_session_slots, at) +
+		       session_slot * sizeof(struct abi_session_slot));
 }
 
 static int write_at(int fd, off_t at, const void *bytes, size_t n)
@@ -60,7 +61,8 @@ static int write_at(int fd, off_t at, const void *bytes, size_t n)
 	return done == (ssize_t)n ? 0 : done < 0 ? -errno : -ENOSPC;
 }
 
-/* The generation follows the last one's, so that what that one left behind is not taken for ours. */
+/* The generation follows the last one's, so that what that one left behind is not taken for ours.
+ */
 static int draw_epoch(uint64_t last, uint64_t *epoch)
 {
 	uint32_t any;
@@ -80,7 +82,9 @@ static int write_line(int fd, uint32_t session_slot, const char *session, uint64
 	int err;
 
 	snprintf(name, sizeof name, "%s", session);
-	err = write_at(fd, offset_of(session_slot) + (off_t)offsetof(struct abi_session_slot, session), name, sizeof name);
+	err = write_at(fd,
+		       offset_of(session_slot) + (off_t)offsetof(struct abi_session_slot, session),
+		       name, sizeof name);
 	return err ? err : write_at(fd, offset_of(session_slot), &epoch, sizeof epoch);
 }
 
@@ -111,7 +115,8 @@ static void find_sitting(int dir, struct abi_session_slots *s)
 	if (!list && fd >= 0)
 		close(fd);
 	while (list && (e = readdir(list))) {
-		/* Of a tenant's session the file beside ours tells where it sits in his directory. */
+		/* Of a tenant's session the file beside ours tells where it sits in his directory.
+		 */
 		if (strncmp(e->d_name, "session-", 8) || strchr(e->d_name, '@') ||
 		    session_find(dir, e->d_name + 8, &f, NULL) || !session_is_live(dir, f.name))
 			continue;
@@ -127,7 +132,8 @@ static int make_session_slots(int dir, struct abi_session_slots *s)
 {
 	int fd, err;
 
-	*s = (struct abi_session_slots){ .magic = ABI_SESSION_SLOTS_MAGIC, .version = ABI_SESSION_SLOTS_VERSION };
+	*s = (struct abi_session_slots){ .magic = ABI_SESSION_SLOTS_MAGIC,
+					 .version = ABI_SESSION_SLOTS_VERSION };
 	find_sitting(dir, s);
 	unlinkat(dir, "seats", 0);
 	fd = open_session_slots(dir, O_RDWR | O_CREAT | O_EXCL);
@@ -155,9 +161,12 @@ int session_slots_take(int dir, struct abi_session *f, struct diag *d)
 	if (fd >= 0)
 		close(fd);
 	if (err == -EBUSY)
-		return diag_fail(d, err, "%d sessions record already (duet status); end one of them first",
+		return diag_fail(d, err,
+				 "%d sessions record already (duet status); end one of them first",
 				 ABI_SESSIONS);
-	return err ? diag_fail(d, err, "cannot write the file of sessions, seats: %s", strerror(-err)) : 0;
+	return err ? diag_fail(d, err, "cannot write the file of sessions, seats: %s",
+			       strerror(-err))
+		   : 0;
 }
 
 static bool is_announced(const struct abi_session_slots *s, const struct abi_session *f)

@@ -74,7 +74,9 @@ int catch_up_run(struct collector *c, struct diag *d)
 	int err = find_whole(c, &whole);
 
 	if (err)
-		return err == -ENOENT ? 0 : diag_fail(d, err, "cannot read what the session wants by now");
+		return err == -ENOENT
+			       ? 0
+			       : diag_fail(d, err, "cannot read what the session wants by now");
 	err = take_filters(c, d); /* after the rules: at least those that these name */
 	if (err)
 		return err;

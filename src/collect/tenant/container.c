@@ -18,8 +18,12 @@ static const char *runtime_of(const char *cgroup)
 	static const struct {
 		const char *in_path, *name;
 	} runtimes[] = {
-		{ "libpod", "podman" },		   { "docker", "docker" }, { "cri-containerd", "containerd" },
-		{ "containerd", "containerd" },	   { "crio", "crio" },	   { "kubepods", "pod" },
+		{ "libpod", "podman" },
+		{ "docker", "docker" },
+		{ "cri-containerd", "containerd" },
+		{ "containerd", "containerd" },
+		{ "crio", "crio" },
+		{ "kubepods", "pod" },
 	};
 
 	for (unsigned i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
@@ -45,7 +49,9 @@ static const char *find_id(const char *cgroup)
 
 static bool is_word(const char *s, size_t n)
 {
-	return n && n == strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") &&
+	return n &&
+	       n == strspn(s,
+			   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") &&
 	       *s != '.' && *s != '-';
 }
 
@@ -99,7 +105,8 @@ bool container_of(pid_t pid, char container[CONTAINER_BYTES])
 	struct stat st;
 
 	snprintf(digits, sizeof digits, "%d", (int)pid);
-	if (name_by_cgroup(digits, container) && !(name_by_cgroup("self", ours) && !strcmp(ours, container)))
+	if (name_by_cgroup(digits, container) &&
+	    !(name_by_cgroup("self", ours) && !strcmp(ours, container)))
 		return true;
 	snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
 	if (stat(path, &st))
@@ -118,7 +125,8 @@ static bool reports_of(const char *path, const char *id)
 		bool begins = p > path && strchr("/-.:", p[-1]);
 		char after = p[n];
 
-		if (begins && (!after || strchr("/.\n", after) || (is_hex && isxdigit((unsigned char)after))))
+		if (begins &&
+		    (!after || strchr("/.\n", after) || (is_hex && isxdigit((unsigned char)after))))
 			return true;
 	}
 	return false;
@@ -132,5 +140,6 @@ bool container_is_called(pid_t pid, const char *name)
 	snprintf(digits, sizeof digits, "%d", (int)pid);
 	if (read_cgroup(digits, cgroup) && reports_of(cgroup, name))
 		return true;
-	return container_of(pid, container) && strlen(container) == n && !memcmp(container, name, n);
+	return container_of(pid, container) && strlen(container) == n &&
+	       !memcmp(container, name, n);
 }

@@ -19,7 +19,7 @@
 
 enum {
 	NAMESPACES = 4096, /* that are told apart in one look */
-	NAMES = 65536, /* that are looked at in one /dev/shm: its users may fill it */
+	NAMES = 65536,	   /* that are looked at in one /dev/shm: its users may fill it */
 };
 
 /* ---------------------------------------------------------------- in a /dev/shm */
@@ -43,8 +43,8 @@ static bool is_fit(int dir, const struct stat *shm, struct stat *st)
 	return !fstat(dir, st) && st->st_dev == shm->st_dev && !(st->st_mode & 022);
 }
 
-static int visit_one(const struct tenants_scan *l, int shm, const struct stat *its, const char *name,
-		     struct tenant *t)
+static int visit_one(const struct tenants_scan *l, int shm, const struct stat *its,
+		     const char *name, struct tenant *t)
 {
 	long number = number_of(name);
 	struct stat st;
@@ -143,7 +143,8 @@ static int step(int from, const char *name)
 	return to;
 }
 
-/* The /dev/shm that process @pid sees, if it is memory: what else is mounted there may be anybody's to answer. */
+/* The /dev/shm that process @pid sees, if it is memory: what else is mounted there may be anybody's
+ * to answer. */
 static int open_shm(int proc, const char *pid)
 {
 	struct statfs fs;
@@ -338,7 +339,9 @@ static int sweep(void *arg, const struct tenant *t, const struct stat *st)
 
 void tenants_sweep(int dir)
 {
-	const struct tenants_scan all = { .users = true, .containers = true, .inotify = -1, .visit = sweep };
+	const struct tenants_scan all = {
+		.users = true, .containers = true, .inotify = -1, .visit = sweep
+	};
 
 	if (!geteuid() && any_dead(dir))
 		tenants_each(&all);

@@ -62,12 +62,13 @@ static int become(uid_t id)
 
 static int give_up(const struct tenant *t, unsigned number, bool scans)
 {
-	uint64_t handover = scans ? BIT(CAP_CHECKPOINT_RESTORE) | (*t->container ? BIT(CAP_SYS_PTRACE) : 0) : 0;
+	uint64_t handover =
+		scans ? BIT(CAP_CHECKPOINT_RESTORE) | (*t->container ? BIT(CAP_SYS_PTRACE) : 0) : 0;
 	const struct rights his = { t->uid, t->gid };
 
 	handover &= permitted();
-	if (forbid_gains() || prctl(PR_SET_KEEPCAPS, 1) || (become(FIRST_NUMBER + number) && become(NOBODY)) ||
-	    set_capabilities(permitted()))
+	if (forbid_gains() || prctl(PR_SET_KEEPCAPS, 1) ||
+	    (become(FIRST_NUMBER + number) && become(NOBODY)) || set_capabilities(permitted()))
 		return -1;
 	rights_take(his);
 	return set_capabilities(handover);

@@ -26,7 +26,7 @@
 #include "collect/tenant/worker.h"
 #include "net/send/sender.h"
 
-#define LOOK_NS     1000000000ull
+#define LOOK_NS 1000000000ull
 #define TRY_AGAIN_NS 5000000000ull
 /* Looks take this part of a CPU at most, however often somebody makes directories. */
 enum { LOOK_PART = 20, GONE_LOOKS = 3 };
@@ -36,7 +36,7 @@ enum { GO = 'g', STOP = 's' };
 struct tenant_supervisor_results {
 	uint64_t app_bytes, app_lost, app_unwritten;
 	uint32_t programs, tenants;
-	uint32_t has_ended; /* the warden, in order */
+	uint32_t has_ended;   /* the warden, in order */
 	uint32_t has_trouble; /* `trouble` is the first */
 	struct diag trouble;
 };
@@ -47,19 +47,19 @@ struct tenant_supervisor {
 	struct recorder_clock clock;
 	struct tenant_supervisor_results *results;
 	int orders; /* our end of the pipe: the recorder's to write, the warden's to read */
-	int done; /* the same, the other way; it ends with the last collector */
-	pid_t pid; /* the warden's */
+	int done;   /* the same, the other way; it ends with the last collector */
+	pid_t pid;  /* the warden's */
 };
 
 struct tenant_collector {
 	struct tenant tenant; /* its directory is open; -1: an empty place */
 	dev_t dev;
 	ino_t ino;
-	pid_t group; /* its processes; 0: none now */
+	pid_t group;		      /* its processes; 0: none now */
 	struct part_results *results; /* of theirs */
-	uint64_t try_ns; /* not before */
-	bool is_over; /* somebody ended it */
-	unsigned missed; /* looks in which it was not there */
+	uint64_t try_ns;	      /* not before */
+	bool is_over;		      /* somebody ended it */
+	unsigned missed;	      /* looks in which it was not there */
 };
 
 struct watch {
@@ -69,7 +69,7 @@ struct watch {
 	struct stat own_st;
 	int inotify, signals;
 	struct tenants_memory *memory; /* NULL: there is none, and looks are dearer */
-	uint64_t look_ns; /* when to look again */
+	uint64_t look_ns;	       /* when to look again */
 	bool stop;
 };
 
@@ -101,7 +101,8 @@ static void take_results(struct watch *all, struct tenant_collector *w)
 	to->tenants += programs > 0;
 	from->trouble.text[sizeof from->trouble.text - 1] = 0;
 	note_trouble(all, &w->tenant,
-		     from->has_ended ? from->trouble.text : "its collector was killed: what it had not written is lost");
+		     from->has_ended ? from->trouble.text
+				     : "its collector was killed: what it had not written is lost");
 	munmap(from, sizeof *from);
 	w->results = NULL;
 }
@@ -139,8 +140,8 @@ static bool name_it(const struct watch *all, struct tenant *t)
 	return false;
 }
 
-/* A directory of its own for what it records, which is its to write to; it is in one that it may not enter.
- * The descriptor, or -1. */
+/* A directory of its own for what it records, which is its to write to; it is in one that it may
+ * not enter. The descriptor, or -1. */
 static int make_part(const struct watch *all, struct tenant *t)
 {
 	char path[PATH_MAX];
@@ -184,8 +185,13 @@ static void close_others(struct watch *all, const struct tenant_collector *mine)
 /* In a group of its own: so it is reached whichever of its processes has died. */
 static pid_t fork_collector(struct watch *all, struct tenant_collector *w, int directory)
 {
-	struct part p = { .o = all->w->o, .clock = &all->w->clock, .tenant = &w->tenant, .number = (unsigned)(w - all->tenant_collectors),
-			  .results = w->results, .directory = directory, .whole = all->w->handover };
+	struct part p = { .o = all->w->o,
+			  .clock = &all->w->clock,
+			  .tenant = &w->tenant,
+			  .number = (unsigned)(w - all->tenant_collectors),
+			  .results = w->results,
+			  .directory = directory,
+			  .whole = all->w->handover };
 	pid_t tenant_supervisor = getpid(), pid = fork();
 
 	if (pid > 0)
@@ -202,7 +208,8 @@ static pid_t fork_collector(struct watch *all, struct tenant_collector *w, int d
 
 static void start_collector(struct watch *all, struct tenant_collector *w)
 {
-	void *results = mmap(NULL, sizeof *w->results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *results = mmap(NULL, sizeof *w->results, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int directory = make_part(all, &w->tenant);
 	pid_t pid = -1;
 
@@ -316,12 +323,14 @@ static void look(struct watch *all)
 		all->tenant_collectors[i].missed++;
 	tenants_each(&l);
 	for (int i = 0; i < TENANTS_MAX; i++)
-		if (all->tenant_collectors[i].tenant.dir >= 0 && all->tenant_collectors[i].missed >= GONE_LOOKS)
+		if (all->tenant_collectors[i].tenant.dir >= 0 &&
+		    all->tenant_collectors[i].missed >= GONE_LOOKS)
 			part_from(&all->tenant_collectors[i]);
 	all->look_ns = clock_monotonic_ns() + (cpu_ns() - begin_ns) * LOOK_PART;
 }
 
-/* Children of dead keepers are ours (PR_SET_CHILD_SUBREAPER): a group ends with its last process. */
+/* Children of dead keepers are ours (PR_SET_CHILD_SUBREAPER): a group ends with its last process.
+ */
 static void reap(struct watch *all)
 {
 	int status;
@@ -329,8 +338,9 @@ static void reap(struct watch *all)
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		for (int i = 0; i < TENANTS_MAX; i++)
-			if (all->tenant_collectors[i].group == pid && all->tenant_collectors[i].missed < GONE_LOOKS &&
-			    WIFEXITED(status) && !WEXITSTATUS(status))
+			if (all->tenant_collectors[i].group == pid &&
+			    all->tenant_collectors[i].missed < GONE_LOOKS && WIFEXITED(status) &&
+			    !WEXITSTATUS(status))
 				all->tenant_collectors[i].is_over = true;
 	for (int i = 0; i < TENANTS_MAX; i++) {
 		struct tenant_collector *w = &all->tenant_collectors[i];
@@ -362,7 +372,8 @@ static void drop_input(int fd)
 /* How long to sleep, in ms; 0 if it is time to look. */
 static int ms_until_scan(const struct watch *all, bool reported)
 {
-	uint64_t now_ns = clock_monotonic_ns(), at_ns = reported ? all->look_ns : all->look_ns + LOOK_NS;
+	uint64_t now_ns = clock_monotonic_ns(),
+		 at_ns = reported ? all->look_ns : all->look_ns + LOOK_NS;
 
 	return now_ns >= at_ns ? 0 : (int)((at_ns - now_ns) / 1000000) + 1;
 }
@@ -431,7 +442,9 @@ static int open_watch(struct watch *all)
 	for (int i = 0; i < TENANTS_MAX; i++)
 		all->tenant_collectors[i].tenant.dir = -1;
 	all->own = runtime_dir_open(true);
-	return all->own < 0 || fstat(all->own, &all->own_st) || all->signals < 0 || all->inotify < 0 ? -1 : 0;
+	return all->own < 0 || fstat(all->own, &all->own_st) || all->signals < 0 || all->inotify < 0
+		       ? -1
+		       : 0;
 }
 
 /* The terminal's signals are the recorder's: it tells us. */
@@ -465,7 +478,8 @@ static _Noreturn void be_tenant_supervisor(struct tenant_supervisor *w)
 static int make_parts(struct tenant_supervisor *w, int orders[2], int done[2], struct diag *d)
 {
 	struct clock_reading now;
-	void *p = mmap(NULL, sizeof *w->results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, sizeof *w->results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
 	int err = clock_init_kind(&w->clock.map, w->o->clock_kind, d);
 
 	if (err)
@@ -478,7 +492,8 @@ static int make_parts(struct tenant_supervisor *w, int orders[2], int done[2], s
 	return 0;
 }
 
-int tenant_supervisor_open(struct tenant_supervisor **out, const struct recorder_options *o, struct handover *handover, struct diag *d)
+int tenant_supervisor_open(struct tenant_supervisor **out, const struct recorder_options *o,
+			   struct handover *handover, struct diag *d)
 {
 	struct tenant_supervisor *w = calloc(1, sizeof *w);
 	int orders[2] = { -1, -1 }, done[2] = { -1, -1 }, err;
@@ -487,7 +502,9 @@ int tenant_supervisor_open(struct tenant_supervisor **out, const struct recorder
 	*out = NULL;
 	if (geteuid()) {
 		free(w);
-		return diag_fail(d, -EPERM, "other users' programs, and those in containers, are recorded by root only");
+		return diag_fail(d, -EPERM,
+				 "other users' programs, and those in containers, are recorded by "
+				 "root only");
 	}
 	if (!w)
 		return diag_fail(d, -ENOMEM, "no memory");
@@ -545,8 +562,9 @@ static void add_results(const struct tenant_supervisor *w, struct recorder_resul
 	if (load_acquire(&from->has_trouble))
 		r->trouble = from->trouble;
 	else if (!load_acquire(&from->has_ended))
-		diag_fail(&r->trouble, 0, "the process that recorded other users was killed: their programs are "
-					  "recorded up to then");
+		diag_fail(&r->trouble, 0,
+			  "the process that recorded other users was killed: their programs are "
+			  "recorded up to then");
 }
 
 /* What the warden would have cleared away. */

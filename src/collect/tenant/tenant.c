@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-
 void tenant_label(const struct tenant *t, char label[TENANT_LABEL_BYTES])
 {
-	int n = snprintf(label, TENANT_LABEL_BYTES, "%s%s%u", t->container, *t->container ? ":" : "", t->number);
+	int n = snprintf(label, TENANT_LABEL_BYTES, "%s%s%u", t->container,
+			 *t->container ? ":" : "", t->number);
 
 	if (t->turn > 1 && t->turn < 10000)
 		snprintf(label + n, TENANT_LABEL_BYTES - (size_t)n, ".%u", t->turn);
@@ -38,9 +38,9 @@ uid_t owner_of(int dir)
 }
 
 /*
- * Not seteuid: our other rights are still wanted, and a process with his user id would be his to kill.
- * Also in a file system of a user namespace nothing may be made by one who has no id there, root of the
- * machine among them.
+ * Not seteuid: our other rights are still wanted, and a process with his user id would be his to
+ * kill. Also in a file system of a user namespace nothing may be made by one who has no id there,
+ * root of the machine among them.
  */
 struct rights rights_take(struct rights r)
 {

@@ -31,7 +31,8 @@ static int confine_for_good(void *arg, struct diag *d)
 	return confine(p->tenant, p->number, true, d);
 }
 
-/* It has our keys in its memory, and must not be his collector's to look into: so it has a number of its own. */
+/* It has our keys in its memory, and must not be his collector's to look into: so it has a number
+ * of its own. */
 static int confine_sender(void *arg, struct diag *d)
 {
 	struct part *p = arg;
@@ -48,7 +49,8 @@ static int start_sender(struct part *p, struct sender *s, struct diag *d)
 	char name[ABI_NAME_BYTES], path[PATH_MAX];
 	struct sender_options o = *p->o->sends_tenants->options;
 
-	if (!tenant_session_name(p->tenant, p->o->session, name, sizeof name) || !part_path(path, p->o->path, p->tenant))
+	if (!tenant_session_name(p->tenant, p->o->session, name, sizeof name) ||
+	    !part_path(path, p->o->path, p->tenant))
 		return diag_fail(d, -ENAMETOOLONG, "its name is too long to be sent");
 	o.session = name;
 	o.path = path;
@@ -67,7 +69,9 @@ static int finish_sender(struct part *p, struct sender *s, struct diag *d)
 
 	is_there = sender_end(s) == SENDER_DONE && !s->status->n_skipped;
 	if (!is_there)
-		diag_fail(d, -EIO, "not all of it was sent%s%.200s: duet send goes on, with this part's directory",
+		diag_fail(d, -EIO,
+			  "not all of it was sent%s%.200s: duet send goes on, with this part's "
+			  "directory",
 			  *s->status->text ? ": " : "", s->status->text);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", p->directory);
 	if (is_there && o->frees)
@@ -77,7 +81,8 @@ static int finish_sender(struct part *p, struct sender *s, struct diag *d)
 }
 
 /* Whatever it needs root for it has done when it is ready. */
-static int run_recorder(struct part *p, struct sender *s, struct recorder_result *result, struct diag *d)
+static int run_recorder(struct part *p, struct sender *s, struct recorder_result *result,
+			struct diag *d)
 {
 	struct recorder_options o = *p->o;
 	struct diag end = { "" };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect/tenant/worker.h - one user's part of a recording of all users, in the collector's process of its own.
+ * collect/tenant/worker.h - one user's part of a recording of all users, in the collector's process
+ * of its own.
  *
- * Root's rights are for what comes first: its files, its sender, the clock.  Then it has those of the user that it records,
- * and less (collect/tenant/sandbox.h).
+ * Root's rights are for what comes first: its files, its sender, the clock.  Then it has those of
+ * the user that it records, and less (collect/tenant/sandbox.h).
  */
 #ifndef COLLECT_TENANT_WORKER_H
 #define COLLECT_TENANT_WORKER_H
@@ -14,7 +15,8 @@
 #include "collect/recorder.h"
 #include "collect/tenant/discover.h"
 
-/* What one of them tells the warden, in memory that these two share.  A tenant may have taken it over. */
+/* What one of them tells the warden, in memory that these two share.  A tenant may have taken it
+ * over. */
 struct part_results {
 	uint64_t app_bytes, app_lost, app_unwritten;
 	uint32_t programs;
@@ -28,7 +30,7 @@ struct part {
 	const struct tenant *tenant;
 	unsigned number; /* of this collector, among those of all tenants */
 	struct part_results *results;
-	int directory; /* of its part of the recording */
+	int directory;		/* of its part of the recording */
 	struct handover *whole; /* of the whole recording; NULL: given up */
 };
 

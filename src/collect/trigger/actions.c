@@ -67,11 +67,11 @@ static char **make_environment(const struct collector *c, const struct firing *f
 	if (!env)
 		return NULL;
 	variable = (char *)(env + n + ENVIRONMENT + 1);
-#define ADD(...)                                                            \
-	do {                                                                \
-		int used_ = snprintf(variable, VARIABLE_BYTES, __VA_ARGS__); \
-		env[i++] = variable;                                        \
-		variable += used_ < VARIABLE_BYTES ? used_ + 1 : VARIABLE_BYTES; \
+#define ADD(...)                                                                                   \
+	do {                                                                                       \
+		int used_ = snprintf(variable, VARIABLE_BYTES, __VA_ARGS__);                       \
+		env[i++] = variable;                                                               \
+		variable += used_ < VARIABLE_BYTES ? used_ + 1 : VARIABLE_BYTES;                   \
 	} while (0)
 	ADD("DUET_TRIGGER=%u", f->number);
 	ADD("DUET_TRIGGER_TEXT=%s", text_of(c, f));
@@ -115,8 +115,10 @@ static int spawn(pid_t *pid, char *const *argv, char **env)
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
 						      POSIX_SPAWN_SETPGROUP);
 	getrlimit(RLIMIT_NOFILE, &ours);
-	usual = (struct rlimit){ ours.rlim_max < USUAL_FILES ? ours.rlim_max : USUAL_FILES, ours.rlim_max };
-	setrlimit(RLIMIT_NOFILE, &usual); /* inherited: many programs close as many as there may be */
+	usual = (struct rlimit){ ours.rlim_max < USUAL_FILES ? ours.rlim_max : USUAL_FILES,
+				 ours.rlim_max };
+	setrlimit(RLIMIT_NOFILE,
+		  &usual); /* inherited: many programs close as many as there may be */
 	err = posix_spawnp(pid, argv[0], &files, &attributes, argv, env);
 	setrlimit(RLIMIT_NOFILE, &ours);
 	posix_spawn_file_actions_destroy(&files);
@@ -142,7 +144,8 @@ static bool run(struct collector *c, struct firing *f, const struct trigger_acti
 	free(env);
 	if (err) {
 		a->commands[i] = 0;
-		diag_fail(&d, err, "trigger %u: cannot run %s: %s", f->number, action->argv[0], strerror(-err));
+		diag_fail(&d, err, "trigger %u: cannot run %s: %s", f->number, action->argv[0],
+			  strerror(-err));
 		complain(c, f->number, &d);
 	}
 	return true;
@@ -158,7 +161,8 @@ static void snapshot_ended(void *arg, const char *path, const char *why)
 
 	if (!path)
 		diag_fail(&d, -EIO, "a trigger's snapshot failed: %s", why);
-	for (struct firing *f = c->triggers.firings; f < c->triggers.firings + c->triggers.n_firings; f++) {
+	for (struct firing *f = c->triggers.firings;
+	     f < c->triggers.firings + c->triggers.n_firings; f++) {
 		if (!f->waits)
 			continue;
 		f->waits = false;
@@ -298,11 +302,11 @@ static bool act(struct collector *c, struct firing *f, const struct trigger_acti
 static void note(struct collector *c, struct firing *f)
 {
 	const struct procnames_firing reported = { .number = f->number,
-					    .vpid = f->facts.vpid,
-					    .vtid = f->facts.vtid,
-					    .fired = f->fired,
-					    .value = f->facts.value,
-					    .text = text_of(c, f) };
+						   .vpid = f->facts.vpid,
+						   .vtid = f->facts.vtid,
+						   .fired = f->fired,
+						   .value = f->facts.value,
+						   .text = text_of(c, f) };
 
 	streams_fired(c->streams, collector_now_ns(c), &reported);
 	f->is_noted = true;

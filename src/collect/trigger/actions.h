@@ -2,14 +2,13 @@
 /*
  * collect/trigger/actions.h - what a trigger does when it fires, and who watches.
  *
- * A firing's actions are done in their order, each when the one before is done: `snapshot, run page` runs
- * the command when the snapshot is written, and tells it where.  Nothing here waits: what cannot go on is
- * asked again.  Bounds, so that no trigger floods the host:
+ * A firing's actions are done in their order, each when the one before is done: `snapshot, run
+ *page` runs the command when the snapshot is written, and tells it where.  Nothing here waits: what
+ *cannot go on is asked again.  Bounds, so that no trigger floods the host:
  *
- *	4 commands at once, as the collector's user, without a shell unless a trigger says so; the next ones
- *	wait for their turn
- *	16 firings on their way (collect/trigger/engine.h)
- *	16 who watch; who does not read is told, later, how many he missed
+ *	4 commands at once, as the collector's user, without a shell unless a trigger says so; the
+ *next ones wait for their turn 16 firings on their way (collect/trigger/engine.h) 16 who watch; who
+ *does not read is told, later, how many he missed
  *
  * One thread.
  */
@@ -35,8 +34,8 @@ struct trigger_acts {
 
 /* trigger_actions_step - go on with all firings of @c. */
 void trigger_actions_step(struct collector *c);
-/* trigger_actions_watch - tell @fd, which is owned from here on, of firings that notify.  False: there are too
- * many, and the caller closes it. */
+/* trigger_actions_watch - tell @fd, which is owned from here on, of firings that notify.  False:
+ * there are too many, and the caller closes it. */
 bool trigger_actions_watch(struct trigger_acts *a, int fd);
 /* trigger_actions_poll - once a second: who watches no more is let go. */
 void trigger_actions_poll(struct trigger_acts *a);

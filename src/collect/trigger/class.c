@@ -12,7 +12,8 @@
 
 enum { NAME_BYTES = 512 };
 /* What the scan can tell a filter. */
-#define CONTEXTS (1u << FILTER_VPID | 1u << FILTER_VTID | 1u << FILTER_PROCNAME | 1u << FILTER_CPU_ID)
+#define CONTEXTS                                                                                   \
+	(1u << FILTER_VPID | 1u << FILTER_VTID | 1u << FILTER_PROCNAME | 1u << FILTER_CPU_ID)
 
 static uint32_t element_bytes(const struct schema_type *t)
 {
@@ -24,8 +25,8 @@ static bool does_vary(const struct schema_type *t)
 	return t->base == 's' || t->shape == SCHEMA_SEQUENCE;
 }
 
-/* Walks over the fields of a schema: its size, or up to field @wanted.  False if it has none such, or makes
- * no sense. */
+/* Walks over the fields of a schema: its size, or up to field @wanted.  False if it has none such,
+ * or makes no sense. */
 static bool walk(struct trigger_class *c, const char *schema, size_t size, const char *wanted,
 		 struct trigger_field *f)
 {
@@ -49,7 +50,8 @@ static bool walk(struct trigger_class *c, const char *schema, size_t size, const
 		if (does_vary(&t)) {
 			if (c)
 				c->parts[n_parts] = (struct trigger_part){
-					before, t.base == 's' ? 0 : element_bytes(&t) };
+					before, t.base == 's' ? 0 : element_bytes(&t)
+				};
 			n_parts++;
 			before = 0;
 		} else {
@@ -94,13 +96,14 @@ void trigger_class_free(struct trigger_class *c)
 /* ---------------------------------------------------------------- uses */
 
 /* NULL without memory, or if it does not fit. */
-static struct filter *link(const struct filter_code *code, const char *schema, size_t size, struct diag *d)
+static struct filter *link(const struct filter_code *code, const char *schema, size_t size,
+			   struct diag *d)
 {
 	struct filter *f = malloc(FILTER_LINKED_BYTES_MAX);
 	struct filter_problem why = { FILTER_FINE, "" };
 
-	if (f && filter_payload_link(f, FILTER_LINKED_BYTES_MAX, code->bytes, code->size, schema, size, CONTEXTS,
-				     &why))
+	if (f && filter_payload_link(f, FILTER_LINKED_BYTES_MAX, code->bytes, code->size, schema,
+				     size, CONTEXTS, &why))
 		return f;
 	if (f)
 		filter_explain(&why, -EINVAL, d);
@@ -116,7 +119,8 @@ static bool is_key(const struct schema_type *t)
 }
 
 /* Makes the use of a class by the trigger @a.  False: the class does not fit, as @d tells. */
-static bool make_use(struct trigger_use *u, const struct armed *a, const char *schema, size_t size, struct diag *d)
+static bool make_use(struct trigger_use *u, const struct armed *a, const char *schema, size_t size,
+		     struct diag *d)
 {
 	char name[NAME_BYTES] = "?";
 	struct diag why = { "" };
@@ -127,7 +131,9 @@ static bool make_use(struct trigger_use *u, const struct armed *a, const char *s
 	if (!u->by_thread && !walk(NULL, schema, size, a->trigger.by, &u->field))
 		return diag_fail(d, -EINVAL, "%s has no field %s", name, a->trigger.by), false;
 	if (!u->by_thread && !is_key(&u->field.type))
-		return diag_fail(d, -EINVAL, "%s: %s is neither an integer nor a text", name, a->trigger.by), false;
+		return diag_fail(d, -EINVAL, "%s: %s is neither an integer nor a text", name,
+				 a->trigger.by),
+		       false;
 	if (a->trigger.filter && !u->is_second) {
 		u->filter = link(&a->code, schema, size, &why);
 		if (!u->filter)
@@ -136,11 +142,14 @@ static bool make_use(struct trigger_use *u, const struct armed *a, const char *s
 	return true;
 }
 
-/* One that the class does not fit, for want of a field, cannot fire: it is told with the trigger. */
+/* One that the class does not fit, for want of a field, cannot fire: it is told with the trigger.
+ */
 static void add_use(struct trigger_class *c, const struct triggers *t, int slot, bool is_second,
 		    const char *schema, size_t size)
 {
-	struct trigger_use u = { .slot = slot, .number = t->handover->at[slot].number, .is_second = is_second };
+	struct trigger_use u = { .slot = slot,
+				 .number = t->handover->at[slot].number,
+				 .is_second = is_second };
 	struct diag why = { "" };
 
 	if (make_use(&u, t->at[slot], schema, size, &why))
@@ -151,10 +160,12 @@ static void add_use(struct trigger_class *c, const struct triggers *t, int slot,
 
 static bool matches(const char *pattern, const char *name)
 {
-	return pattern && !trigger_kernel_pattern(pattern) && rules_pattern_matches(pattern, pattern + strlen(pattern), name);
+	return pattern && !trigger_kernel_pattern(pattern) &&
+	       rules_pattern_matches(pattern, pattern + strlen(pattern), name);
 }
 
-void trigger_class_use(struct trigger_class *c, const struct triggers *t, const char *schema, size_t size)
+void trigger_class_use(struct trigger_class *c, const struct triggers *t, const char *schema,
+		       size_t size)
 {
 	forget_uses(c);
 	c->generation = t->generation;
@@ -191,7 +202,8 @@ int trigger_class_fits(const struct armed *a, const char *schema, size_t size, s
 /* ---------------------------------------------------------------- events */
 
 /* Moves *@at behind @n parts. */
-static bool skip_parts(const struct trigger_class *c, uint32_t n, const char *payload, size_t size, size_t *at)
+static bool skip_parts(const struct trigger_class *c, uint32_t n, const char *payload, size_t size,
+		       size_t *at)
 {
 	const char *end;
 	uint32_t count;
@@ -220,7 +232,8 @@ static bool skip_parts(const struct trigger_class *c, uint32_t n, const char *pa
 	return true;
 }
 
-bool trigger_class_size(const struct trigger_class *c, const char *payload, size_t most, size_t *size)
+bool trigger_class_size(const struct trigger_class *c, const char *payload, size_t most,
+			size_t *size)
 {
 	size_t at = 0;
 
@@ -230,8 +243,8 @@ bool trigger_class_size(const struct trigger_class *c, const char *payload, size
 	return true;
 }
 
-bool trigger_class_key(const struct trigger_class *c, const struct trigger_field *f, const char *payload,
-		       size_t size, uint64_t *key)
+bool trigger_class_key(const struct trigger_class *c, const struct trigger_field *f,
+		       const char *payload, size_t size, uint64_t *key)
 {
 	size_t at = 0, n = f->type.base == 'c' ? f->type.count : f->type.bits / 8u;
 	const char *p;

@@ -40,8 +40,8 @@ static bool is_pair(const struct trigger *t)
 /* Contexts of whoever recorded it, of which an event tells these. */
 static void refuse_context(void *context, bool is_context, const char *name)
 {
-	if (is_context && strcmp(name, "vpid") && strcmp(name, "vtid") && strcmp(name, "procname") &&
-	    strcmp(name, "cpu_id"))
+	if (is_context && strcmp(name, "vpid") && strcmp(name, "vtid") &&
+	    strcmp(name, "procname") && strcmp(name, "cpu_id"))
 		*(bool *)context = true;
 }
 
@@ -57,7 +57,9 @@ static int prepare(struct armed *a, const char *text, struct diag *d)
 			filter_each_name(&a->code, refuse_context, &unknown);
 	}
 	if (!err && unknown)
-		err = diag_fail(d, -EINVAL, "trigger: of contexts it knows $vpid, $vtid, $procname and $cpu_id");
+		err = diag_fail(
+			d, -EINVAL,
+			"trigger: of contexts it knows $vpid, $vtid, $procname and $cpu_id");
 	if (!err && t->kind == TRIGGER_RATE)
 		a->times = malloc((t->count + 1) * sizeof *a->times);
 	if (!err && is_pair(t))
@@ -135,7 +137,8 @@ int triggers_add(struct triggers *t, const char *text, uint32_t number, struct d
 	if (slot >= 0)
 		return !strcmp(t->handover->at[slot].text, text)
 			       ? (int)number
-			       : diag_fail(d, -EEXIST, "trigger %u is another one here: %s", number, t->handover->at[slot].text);
+			       : diag_fail(d, -EEXIST, "trigger %u is another one here: %s", number,
+					   t->handover->at[slot].text);
 	slot = find_slot(t);
 	if (slot == TRIGGERS_MAX)
 		return diag_fail(d, -E2BIG, "trigger: the session has %d already", TRIGGERS_MAX);
@@ -143,7 +146,8 @@ int triggers_add(struct triggers *t, const char *text, uint32_t number, struct d
 	if (err)
 		return err;
 	strcpy(t->handover->at[slot].text, text);
-	t->handover->at[slot].fired = t->handover->at[slot].held_back = t->handover->at[slot].forgotten = 0;
+	t->handover->at[slot].fired = t->handover->at[slot].held_back =
+		t->handover->at[slot].forgotten = 0;
 	t->handover->at[slot].not_before_ns = t->handover->at[slot].last_ns = 0;
 	t->handover->at[slot].error[0] = 0;
 	if (!number)
@@ -177,7 +181,8 @@ void triggers_note(const struct triggers *t, uint32_t number, const char *why)
 	int slot = triggers_find(t, number);
 
 	if (slot >= 0)
-		snprintf(t->handover->at[slot].error, TRIGGER_ERROR_BYTES, "%.*s", (int)strcspn(why, "\n"), why);
+		snprintf(t->handover->at[slot].error, TRIGGER_ERROR_BYTES, "%.*s",
+			 (int)strcspn(why, "\n"), why);
 }
 
 int triggers_remove(struct triggers *t, uint32_t number)
@@ -189,7 +194,8 @@ int triggers_remove(struct triggers *t, uint32_t number)
 	for (int i = t->n_firings - 1; i >= 0; i--)
 		if (t->firings[i].number == number)
 			triggers_done(t, i);
-	exchange(&t->handover->at[slot].number, 0); /* before another text takes its place: triggers_copy */
+	exchange(&t->handover->at[slot].number,
+		 0); /* before another text takes its place: triggers_copy */
 	t->n_events -= trigger_has_events(&t->at[slot]->trigger);
 	t->n_kernel -= trigger_has_kernel(&t->at[slot]->trigger);
 	t->n--;
@@ -201,7 +207,8 @@ int triggers_remove(struct triggers *t, uint32_t number)
 
 /* ---------------------------------------------------------------- firing */
 
-/* Whether as many of it are on their way as may be: its command hangs, and others shall have their turn. */
+/* Whether as many of it are on their way as may be: its command hangs, and others shall have their
+ * turn. */
 static bool is_full(const struct triggers *t, int slot)
 {
 	int n = 0;
@@ -248,7 +255,8 @@ static void fire(struct triggers *t, int slot, const struct trigger_facts *facts
 {
 	struct armed *a = t->at[slot];
 	uint32_t number = t->handover->at[slot].number;
-	bool is_over = a->trigger.once && t->handover->at[slot].fired, may = !is_over && may_fire(t, slot, now_ns);
+	bool is_over = a->trigger.once && t->handover->at[slot].fired,
+	     may = !is_over && may_fire(t, slot, now_ns);
 
 	if (!is_over && is_switch(&a->trigger)) /* whatever was owed, this is asked for now */
 		owe(t, may ? 0 : number, facts);
@@ -269,10 +277,10 @@ static void make_up(struct triggers *t, uint64_t now_ns)
 {
 	uint32_t number = t->handover->owed.number;
 	struct trigger_facts facts = { .time_ns = t->handover->owed.time_ns,
-					     .value = t->handover->owed.value,
-					     .vpid = t->handover->owed.vpid,
-					     .vtid = t->handover->owed.vtid,
-					     .event = t->owed_event };
+				       .value = t->handover->owed.value,
+				       .vpid = t->handover->owed.vpid,
+				       .vtid = t->handover->owed.vtid,
+				       .event = t->owed_event };
 	int slot = number ? triggers_find(t, number) : -1;
 
 	if (!number || (slot >= 0 && !may_fire(t, slot, now_ns)))
@@ -293,7 +301,8 @@ void triggers_done(struct triggers *t, int i)
 /* ---------------------------------------------------------------- conditions */
 
 /* The event before the last `count` of them is too young. */
-static void count_event(struct triggers *t, int slot, const struct trigger_facts *facts, uint64_t now_ns)
+static void count_event(struct triggers *t, int slot, const struct trigger_facts *facts,
+			uint64_t now_ns)
 {
 	struct armed *a = t->at[slot];
 	uint64_t n = a->trigger.count, at = a->n_times++ % (n + 1), before = a->n_times % (n + 1);
@@ -416,12 +425,13 @@ void triggers_time(struct triggers *t, uint64_t now_ns)
 
 enum { LOOKS = sizeof((struct armed *)0)->scans / sizeof((struct armed *)0)->scans[0] };
 
-/* What had been lost at the beginning of the time that ends now: as the oldest look within it told, or, of
- * a collector that comes late, the last one. */
+/* What had been lost at the beginning of the time that ends now: as the oldest look within it told,
+ * or, of a collector that comes late, the last one. */
 static uint64_t lost_before(const struct armed *a, uint64_t now_ns, uint64_t lost)
 {
 	for (uint32_t i = a->n_scans < LOOKS ? 0 : a->n_scans - LOOKS; i < a->n_scans; i++)
-		if (now_ns - a->scans[i % LOOKS].time_ns <= a->trigger.time_ns || i + 1 == a->n_scans)
+		if (now_ns - a->scans[i % LOOKS].time_ns <= a->trigger.time_ns ||
+		    i + 1 == a->n_scans)
 			return a->scans[i % LOOKS].lost;
 	return lost;
 }
@@ -470,6 +480,7 @@ void triggers_signal(struct triggers *t, int signal, uint64_t now_ns)
 	const struct trigger_facts f = { .time_ns = now_ns };
 
 	for (int i = 0; i < TRIGGERS_MAX; i++)
-		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_SIGNAL && t->at[i]->trigger.signal == signal)
+		if (t->at[i] && t->at[i]->trigger.kind == TRIGGER_SIGNAL &&
+		    t->at[i]->trigger.signal == signal)
 			fire(t, i, &f, now_ns);
 }

@@ -2,18 +2,18 @@
 /*
  * collect/trigger/engine.h - the triggers of a session: what they have seen, and when one fires.
  *
- * Told of events that matter (collect/trigger/scan.h), of time and of signals, it decides; what is to be
- * done lies in a queue, for collect/trigger/actions.h.  Nothing here waits, and no clock is read:
+ * Told of events that matter (collect/trigger/scan.h), of time and of signals, it decides; what is
+ *to be done lies in a queue, for collect/trigger/actions.h.  Nothing here waits, and no clock is
+ *read:
  *
- *   (1) a trigger fires once if it says so, and else at most once in its `every`; what is held back is
- *       counted.  The last start or stop is made up for as soon as it may fire: were it dropped, the session
- *       would stay in the wrong state
- *   (2) events are told in the order of their times, as far as a scan can know it
- *   (3) memory is bounded: 32 triggers, each with 4096 open pairs or 100000 times; 16 firings on their way,
- *	4 of one trigger
+ *   (1) a trigger fires once if it says so, and else at most once in its `every`; what is held back
+ *is counted.  The last start or stop is made up for as soon as it may fire: were it dropped, the
+ *session would stay in the wrong state (2) events are told in the order of their times, as far as a
+ *scan can know it (3) memory is bounded: 32 triggers, each with 4096 open pairs or 100000 times; 16
+ *firings on their way, 4 of one trigger
  *
- * Texts, counts, limits and the switch that is held back lie in memory that outlives a killed collector: struct
- * triggers_saved.
+ * Texts, counts, limits and the switch that is held back lie in memory that outlives a killed
+ *collector: struct triggers_saved.
  *
  * One thread.
  */
@@ -30,23 +30,23 @@
 
 enum {
 	TRIGGERS_MAX = 32,
-	TRIGGERS_FIRINGS = 16, /* on their way, */
+	TRIGGERS_FIRINGS = 16,	   /* on their way, */
 	TRIGGERS_FIRINGS_EACH = 4, /* of one trigger */
 	TRIGGER_ERROR_BYTES = 256,
 };
 
 /* What a trigger fires about. */
 struct trigger_facts {
-	uint64_t time_ns; /* session time: of the event, or when it was seen */
-	uint64_t value; /* events within the time; nanoseconds from A; events lost; 0 */
+	uint64_t time_ns;    /* session time: of the event, or when it was seen */
+	uint64_t value;	     /* events within the time; nanoseconds from A; events lost; 0 */
 	uint32_t vpid, vtid; /* of the event; 0: none */
 	char program[ABI_PROCNAME_BYTES]; /* its thread's name */
-	const char *event; /* its name, lent by the scan; NULL: none */
+	const char *event;		  /* its name, lent by the scan; NULL: none */
 };
 
 /* An event that a trigger waits for. */
 struct trigger_hit {
-	int slot; /* of the trigger */
+	int slot;	 /* of the trigger */
 	uint32_t number; /* and its number: the slot may be another's meanwhile */
 	bool is_second;
 	uint64_t key; /* of a pair */
@@ -60,7 +60,7 @@ struct triggers_saved {
 		uint32_t number; /* 0: free */
 		uint64_t fired, held_back, forgotten;
 		uint64_t not_before_ns; /* it may fire again */
-		uint64_t last_ns; /* it fired; session time */
+		uint64_t last_ns;	/* it fired; session time */
 		char text[TRIGGER_TEXT_BYTES];
 		char error[TRIGGER_ERROR_BYTES]; /* what went wrong last; "": nothing did */
 	} at[TRIGGERS_MAX];
@@ -76,7 +76,7 @@ struct trigger_pair; /* of an A that waits for its B */
 struct armed {
 	struct trigger trigger;
 	struct filter_code code; /* of its filter */
-	uint64_t *times; /* rate: of the last events, a ring of count + 1 */
+	uint64_t *times;	 /* rate: of the last events, a ring of count + 1 */
 	uint64_t n_times;
 	struct trigger_pair *pairs;
 	uint64_t late_ns; /* none of them is late before */
@@ -92,18 +92,18 @@ struct firing {
 	int slot;
 	uint32_t number;
 	uint64_t fired; /* how often, with this one */
-	int next; /* action */
-	bool is_noted; /* in the recording */
-	bool waits; /* for a snapshot that it has begun */
+	int next;	/* action */
+	bool is_noted;	/* in the recording */
+	bool waits;	/* for a snapshot that it has begun */
 	char *snapshot; /* where that was written; freed with it; NULL: none */
 	struct trigger_facts facts;
 };
 
 struct triggers {
 	struct triggers_saved *handover; /* lent */
-	struct armed *at[TRIGGERS_MAX]; /* NULL: free */
-	uint32_t generation; /* counts changes of what is waited for */
-	int n, n_events, n_kernel; /* of those: about events of programs; of the kernel */
+	struct armed *at[TRIGGERS_MAX];	 /* NULL: free */
+	uint32_t generation;		 /* counts changes of what is waited for */
+	int n, n_events, n_kernel;	 /* of those: about events of programs; of the kernel */
 	uint64_t seen_programs_ns, seen_kernel_ns; /* what they recorded before was looked at */
 	struct firing firings[TRIGGERS_FIRINGS];
 	int n_firings;
@@ -115,13 +115,14 @@ struct triggers {
 int triggers_open(struct triggers *t, struct triggers_saved *handover, struct diag *d);
 void triggers_close(struct triggers *t);
 
-/* triggers_add - one more; its number, 1..INT_MAX, or -errno.  @number: that it is to have, as it has it in other parts of the
- * session; 0: the next.  -EEXIST if another one has it; the very same one is there already, and stays. */
+/* triggers_add - one more; its number, 1..INT_MAX, or -errno.  @number: that it is to have, as it
+ * has it in other parts of the session; 0: the next.  -EEXIST if another one has it; the very same
+ * one is there already, and stays. */
 int triggers_add(struct triggers *t, const char *text, uint32_t number, struct diag *d);
 /* triggers_remove - -ENOENT if there is none of that number.  What fires already goes on. */
 int triggers_remove(struct triggers *t, uint32_t number);
-/* triggers_copy - the text of the one in @slot of another session's, which may change meanwhile; its number, or 0: there is
- * none (any more). */
+/* triggers_copy - the text of the one in @slot of another session's, which may change meanwhile;
+ * its number, or 0: there is none (any more). */
 uint32_t triggers_copy(const struct triggers_saved *of, int slot, char text[TRIGGER_TEXT_BYTES]);
 /* The slot of a number; -1: there is none. */
 int triggers_find(const struct triggers *t, uint32_t number);

@@ -10,7 +10,8 @@ static int compare_times(const void *a, const void *b)
 
 	if (x->facts.time_ns != y->facts.time_ns)
 		return x->facts.time_ns < y->facts.time_ns ? -1 : 1;
-	return y->is_second - x->is_second; /* an event that is both ends a pair before it begins one */
+	return y->is_second -
+	       x->is_second; /* an event that is both ends a pair before it begins one */
 }
 
 static bool is_complete(const struct triggers *t, const struct trigger_hit *hit)
@@ -31,7 +32,8 @@ static void report(struct trigger_hits *h, struct triggers *t, bool all, uint64_
 	h->n = n_left;
 }
 
-void trigger_hits_add(struct trigger_hits *h, struct triggers *t, const struct trigger_hit *hit, uint64_t now_ns)
+void trigger_hits_add(struct trigger_hits *h, struct triggers *t, const struct trigger_hit *hit,
+		      uint64_t now_ns)
 {
 	if (h->n == TRIGGER_HITS)
 		report(h, t, true, now_ns);

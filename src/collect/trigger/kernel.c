@@ -14,11 +14,13 @@ static void reported(void *arg, const struct kernel_seen *seen)
 	struct collector *c = arg;
 	struct triggers *t = &c->triggers;
 	int slot = (int)(seen->tag >> 1);
-	const struct trigger_hit hit = { .slot = slot,
-					 .number = t->handover->at[slot].number,
-					 .is_second = seen->tag & 1,
-					 .key = seen->key,
-					 .facts = { .time_ns = seen->time_ns, .vtid = seen->tid, .event = seen->name } };
+	const struct trigger_hit hit = {
+		.slot = slot,
+		.number = t->handover->at[slot].number,
+		.is_second = seen->tag & 1,
+		.key = seen->key,
+		.facts = { .time_ns = seen->time_ns, .vtid = seen->tid, .event = seen->name }
+	};
 
 	trigger_hits_add(&c->hits, t, &hit, collector_now_ns(c));
 }
@@ -26,11 +28,14 @@ static void reported(void *arg, const struct kernel_seen *seen)
 static int wait_for(struct collector *c, int slot, bool is_second, struct diag *d)
 {
 	const struct armed *a = c->triggers.at[slot];
-	const char *pattern = trigger_kernel_pattern(is_second ? a->trigger.second : a->trigger.first);
+	const char *pattern =
+		trigger_kernel_pattern(is_second ? a->trigger.second : a->trigger.first);
 	const struct kernel_watch_request request = { .pattern = pattern,
-					  .filter = a->trigger.filter && !is_second ? &a->code : NULL,
-					  .by = a->trigger.by,
-					  .tag = TAG(slot, is_second) };
+						      .filter = a->trigger.filter && !is_second
+									? &a->code
+									: NULL,
+						      .by = a->trigger.by,
+						      .tag = TAG(slot, is_second) };
 	struct diag why = { "" };
 	int err;
 

@@ -7,13 +7,15 @@
 #include "collect/trigger/request.h"
 #include "collect/trigger/rules.h"
 
-/* From event to action it takes half of this, on average, and an idle look costs some microseconds. */
+/* From event to action it takes half of this, on average, and an idle look costs some microseconds.
+ */
 enum { WATCH_MS = 2 };
 
 static int open_scan(struct collector *c, struct diag *d)
 {
 	return c->session.has_trigger_pool
-		       ? trigger_scan_open(&c->scan, &c->session.pools[c->session.n_channels], &c->hits, d)
+		       ? trigger_scan_open(&c->scan, &c->session.pools[c->session.n_channels],
+					   &c->hits, d)
 		       : 0;
 }
 
@@ -74,7 +76,9 @@ void trigger_watch_close(struct collector *c)
 void trigger_watch_go_on(struct collector *c)
 {
 	trigger_actions_step(c);
-	c->watch_ms = c->triggers.n_events ? WATCH_MS : c->triggers.n_kernel ? TRIGGER_KERNEL_MS : 0;
+	c->watch_ms = c->triggers.n_events   ? WATCH_MS
+		      : c->triggers.n_kernel ? TRIGGER_KERNEL_MS
+					     : 0;
 }
 
 static uint64_t count_lost(const struct collector *c)

@@ -23,13 +23,19 @@ static bool is_flight_recorder(const struct session *s)
 static int check(const struct collector *c, const struct trigger *t, struct diag *d)
 {
 	if (trigger_does(t, TRIGGER_SNAPSHOT) && !is_flight_recorder(&c->session))
-		return diag_fail(d, -EINVAL, "trigger: a snapshot is of a flight recorder: of a recording begun "
-					     "with --overwrite");
+		return diag_fail(
+			d, -EINVAL,
+			"trigger: a snapshot is of a flight recorder: of a recording begun "
+			"with --overwrite");
 	if (trigger_does(t, TRIGGER_ROTATE) && !c->o->trace_chunks.rotate)
-		return diag_fail(d, -EINVAL, "trigger: this recording is not in pieces: begin it with --rotate");
+		return diag_fail(
+			d, -EINVAL,
+			"trigger: this recording is not in pieces: begin it with --rotate");
 	if (trigger_has_events(t) && !c->scan)
-		return diag_fail(d, -E2BIG, "trigger: all channels of the session are in use: none is left for "
-					    "events of triggers");
+		return diag_fail(
+			d, -E2BIG,
+			"trigger: all channels of the session are in use: none is left for "
+			"events of triggers");
 	return 0;
 }
 
@@ -46,7 +52,8 @@ static int inspect_app(void *arg, struct program *a)
 	struct program_event e;
 
 	for (uint32_t i = 0; program_event(a, i, &e); i++)
-		k->n_fit += trigger_class_fits(k->armed, e.schema, strlen(e.schema), &k->misfit) > 0;
+		k->n_fit +=
+			trigger_class_fits(k->armed, e.schema, strlen(e.schema), &k->misfit) > 0;
 	return 0;
 }
 
@@ -58,7 +65,8 @@ static int check_fields(const struct collector *c, const struct armed *a, struct
 	if (!trigger_has_events(&a->trigger) || (!a->trigger.by && !a->trigger.filter))
 		return 0;
 	programs_each(c->session.dir, 0, inspect_app, &k);
-	return k.misfit.text[0] && !k.n_fit ? diag_fail(d, -EINVAL, "trigger: %s", k.misfit.text) : 0;
+	return k.misfit.text[0] && !k.n_fit ? diag_fail(d, -EINVAL, "trigger: %s", k.misfit.text)
+					    : 0;
 }
 
 int trigger_add(struct collector *c, const char *text, uint32_t wanted, struct diag *d)
@@ -103,7 +111,8 @@ static void add(struct collector *c, const struct json_line *l, int fd)
 		json_line_refuse(fd, false, "\"add\" is no text of at most 1023 bytes");
 		return;
 	}
-	if (json_line_has(l, "number") && (!json_line_number(l, "number", &wanted) || !wanted || wanted > INT_MAX)) {
+	if (json_line_has(l, "number") &&
+	    (!json_line_number(l, "number", &wanted) || !wanted || wanted > INT_MAX)) {
 		json_line_refuse(fd, false, "\"number\" is not a trigger's number");
 		return;
 	}
@@ -180,7 +189,8 @@ static void report(struct collector *c, const struct json_line *l, int fd)
 		json_line_add_number(&t, "forgotten", all->handover->at[i].forgotten);
 		json_line_add_text(&t, "state", state_of(all, i));
 		if (all->handover->at[i].fired)
-			json_line_add_number(&t, "last_ns", all->handover->at[i].last_ns + c->clock_offset_ns);
+			json_line_add_number(&t, "last_ns",
+					     all->handover->at[i].last_ns + c->clock_offset_ns);
 		if (all->handover->at[i].error[0])
 			json_line_add_text(&t, "error", all->handover->at[i].error);
 	}

@@ -4,12 +4,17 @@
 
 #include "collect/session/programs.h"
 
-/* What the program itself can decide it does: with a filter, an event that does not pass costs no more. */
-static int add_rules(struct collector *c, struct abi_session *file, const struct trigger *t, struct diag *d)
+/* What the program itself can decide it does: with a filter, an event that does not pass costs no
+ * more. */
+static int add_rules(struct collector *c, struct abi_session *file, const struct trigger *t,
+		     struct diag *d)
 {
-	bool first = !trigger_kernel_pattern(t->first), second = t->second && !trigger_kernel_pattern(t->second);
+	bool first = !trigger_kernel_pattern(t->first),
+	     second = t->second && !trigger_kernel_pattern(t->second);
 	int filter = t->filter && first ? filters_add(&c->filters, &c->session, t->filter, d) : 0;
-	int err = filter < 0 ? filter : first ? session_add_trigger_rule(file, t->first, (uint32_t)filter, d) : 0;
+	int err = filter < 0 ? filter
+		  : first    ? session_add_trigger_rule(file, t->first, (uint32_t)filter, d)
+			     : 0;
 
 	return err || !second ? err : session_add_trigger_rule(file, t->second, 0, d);
 }
@@ -27,8 +32,8 @@ static int make_rules(struct collector *c, struct abi_session *file, struct diag
 	return err;
 }
 
-/* Programs that start later first, then those that run.  A session of some processes has no rules for
- * others: it tells those alone.  Before it begins nobody is told. */
+/* Programs that start later first, then those that run.  A session of some processes has no rules
+ * for others: it tells those alone.  Before it begins nobody is told. */
 static int report(struct collector *c, const struct abi_session *file, bool all, struct diag *d)
 {
 	int err = 0;

@@ -14,21 +14,21 @@
 /* How far a chunk was read, in this life of it. */
 struct progress {
 	uint64_t begin_ns, sequence; /* tell its lives apart */
-	uint64_t time_ns; /* of the last event read */
+	uint64_t time_ns;	     /* of the last event read */
 	uint32_t position;
 };
 
 struct trigger_scan {
-	struct drain look; /* for drain_inspect */
+	struct drain look;	   /* for drain_inspect */
 	struct trigger_hits *hits; /* lent: what was found */
 	struct progress *progress;
-	/* By CPU: the first of its chunks, the one to come, and how many of those between were seen.  They may be
-	 * found in any order. */
+	/* By CPU: the first of its chunks, the one to come, and how many of those between were
+	 * seen.  They may be found in any order. */
 	struct {
 		uint64_t first, next, n;
-	} *cpus;
+	} * cpus;
 	uint64_t n_overwritten; /* chunks overwritten while they were read */
-	char *copy; /* of what is new in a chunk */
+	char *copy;		/* of what is new in a chunk */
 	struct trigger_class *classes[ABI_SCHEMAS];
 };
 
@@ -55,7 +55,8 @@ static void count_chunk(struct trigger_scan *s, const struct seen *seen)
 	s->cpus[cpu].n++;
 }
 
-int trigger_scan_open(struct trigger_scan **out, struct pool *pool, struct trigger_hits *hits, struct diag *d)
+int trigger_scan_open(struct trigger_scan **out, struct pool *pool, struct trigger_hits *hits,
+		      struct diag *d)
 {
 	struct trigger_scan *s = calloc(1, sizeof *s);
 	struct seen seen;
@@ -76,8 +77,8 @@ int trigger_scan_open(struct trigger_scan **out, struct pool *pool, struct trigg
 	for (uint32_t i = 0; i < pool->n_chunks; i++) {
 		if (!drain_inspect(&s->look, i, &seen))
 			continue;
-		s->progress[i] = (struct progress){ seen.begin_ns, seen.sequence, seen.begin_ns + seen.since_ns,
-						    seen.position };
+		s->progress[i] = (struct progress){ seen.begin_ns, seen.sequence,
+						    seen.begin_ns + seen.since_ns, seen.position };
 		count_chunk(s, &seen);
 	}
 	return 0;
@@ -107,7 +108,8 @@ uint64_t trigger_scan_missed(const struct trigger_scan *s)
 /* ---------------------------------------------------------------- classes */
 
 /* The class of id @id, with its uses of now; NULL if it is none. */
-static struct trigger_class *find_class(struct trigger_scan *s, const struct triggers *t, uint32_t id)
+static struct trigger_class *find_class(struct trigger_scan *s, const struct triggers *t,
+					uint32_t id)
 {
 	const struct pool *pool = s->look.pool;
 	char schema[ABI_SCHEMA_MAX_BYTES];
@@ -121,7 +123,8 @@ static struct trigger_class *find_class(struct trigger_scan *s, const struct tri
 		return *c;
 	size = load_acquire(&pool->schemas[id - 1].size); /* pairs with [S] */
 	at = load(&pool->schemas[id - 1].offset);
-	if (!size || size > sizeof schema || at > ABI_SCHEMA_TEXT_BYTES || size > ABI_SCHEMA_TEXT_BYTES - at)
+	if (!size || size > sizeof schema || at > ABI_SCHEMA_TEXT_BYTES ||
+	    size > ABI_SCHEMA_TEXT_BYTES - at)
 		return NULL;
 	memcpy(schema, pool->text + at, size);
 	if (!*c)
@@ -228,8 +231,8 @@ static size_t read_event(struct trigger_scan *s, struct triggers *t, const char 
 	return at + e->size;
 }
 
-static void read_events(struct trigger_scan *s, struct triggers *t, const struct seen *seen, struct progress *p,
-			size_t size)
+static void read_events(struct trigger_scan *s, struct triggers *t, const struct seen *seen,
+			struct progress *p, size_t size)
 {
 	struct seen_event e = { .source = { get }, .cpu = seen->cpu, .time_ns = p->time_ns };
 	size_t at = 0, n;
@@ -245,7 +248,8 @@ static void begin_chunk(struct trigger_scan *s, const struct seen *seen, struct 
 {
 	if (p->begin_ns == seen->begin_ns && p->sequence == seen->sequence && p->position)
 		return;
-	*p = (struct progress){ seen->begin_ns, seen->sequence, seen->begin_ns, sizeof(struct abi_chunk) };
+	*p = (struct progress){ seen->begin_ns, seen->sequence, seen->begin_ns,
+				sizeof(struct abi_chunk) };
 	count_chunk(s, seen);
 }
 

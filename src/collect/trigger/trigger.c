@@ -8,21 +8,23 @@
 
 #include "filter/compile.h"
 
-/* By default, so that no trigger floods the host; but a stop that comes soon after a stop may follow a start. */
+/* By default, so that no trigger floods the host; but a stop that comes soon after a stop may
+ * follow a start. */
 #define EVERY_NS 1000000000ull
 #define EVERY_SWITCH_NS 10000000ull
 
 struct reading {
 	struct trigger *t;
-	const char *p; /* what is next in t->text */
+	const char *p;	 /* what is next in t->text */
 	const char *end; /* of the condition, or of all */
-	size_t used; /* of t->words */
+	size_t used;	 /* of t->words */
 	struct diag *d;
 };
 
 static int complain(const struct reading *r, const char *what)
 {
-	return diag_fail(r->d, -EINVAL, "trigger: column %d: %s", (int)(r->p - r->t->text) + 1, what);
+	return diag_fail(r->d, -EINVAL, "trigger: column %d: %s", (int)(r->p - r->t->text) + 1,
+			 what);
 }
 
 static bool is_blank(char c)
@@ -105,9 +107,8 @@ static int read_time(struct reading *r, uint64_t *ns)
 	static const struct {
 		const char *name;
 		uint64_t ns;
-	} units[] = { { "ns", 1 },	      { "us", 1000 },
-		      { "ms", 1000000 },      { "s", 1000000000 },
-		      { "m", 60000000000ull }, { "h", 3600000000000ull } };
+	} units[] = { { "ns", 1 },	   { "us", 1000 },	    { "ms", 1000000 },
+		      { "s", 1000000000 }, { "m", 60000000000ull }, { "h", 3600000000000ull } };
 	const char *begin;
 	uint64_t n;
 
@@ -234,7 +235,8 @@ static int read_file(struct reading *r)
 {
 	r->t->path = next_word(r);
 	if (!r->t->path || *r->t->path != '/')
-		return complain(r, "a file's path expected, from / on: the collector may be elsewhere");
+		return complain(
+			r, "a file's path expected, from / on: the collector may be elsewhere");
 	return 0;
 }
 
@@ -243,9 +245,9 @@ static const struct {
 	enum trigger_kind kind;
 	int (*read)(struct reading *r);
 } conditions[] = {
-	{ "event", TRIGGER_EVENT, read_event },	  { "rate", TRIGGER_RATE, read_rate_of_events },
-	{ "time", TRIGGER_TIME, read_pair },	  { "late", TRIGGER_LATE, read_pair },
-	{ "lost", TRIGGER_LOST, read_rate },	  { "signal", TRIGGER_SIGNAL, read_signal },
+	{ "event", TRIGGER_EVENT, read_event }, { "rate", TRIGGER_RATE, read_rate_of_events },
+	{ "time", TRIGGER_TIME, read_pair },	{ "late", TRIGGER_LATE, read_pair },
+	{ "lost", TRIGGER_LOST, read_rate },	{ "signal", TRIGGER_SIGNAL, read_signal },
 	{ "file", TRIGGER_FILE, read_file },
 };
 
@@ -329,8 +331,9 @@ static int read_action(struct reading *r)
 			t->actions[t->n_actions].act = acts[i].act;
 			return acts[i].read(r, &t->actions[t->n_actions++]);
 		}
-	return complain(r, "an action expected: start, stop, end, snapshot, rotate, run, shell or notify; "
-			   "or once, or every TIME");
+	return complain(
+		r, "an action expected: start, stop, end, snapshot, rotate, run, shell or notify; "
+		   "or once, or every TIME");
 }
 
 static int read_actions(struct reading *r)
@@ -370,7 +373,8 @@ const char *trigger_kernel_pattern(const char *pattern)
 {
 	static const char kernel[] = "kernel:";
 
-	return pattern && !strncmp(pattern, kernel, sizeof kernel - 1) ? pattern + sizeof kernel - 1 : NULL;
+	return pattern && !strncmp(pattern, kernel, sizeof kernel - 1) ? pattern + sizeof kernel - 1
+								       : NULL;
 }
 
 bool trigger_does(const struct trigger *t, enum trigger_act act)
@@ -405,8 +409,9 @@ int trigger_parse(struct trigger *t, const char *text, struct diag *d)
 	r.p = t->text;
 	arrow = find_arrow(t->text);
 	if (!arrow)
-		return diag_fail(d, -EINVAL, "trigger: \"CONDITION -> ACTION\" expected, such as "
-					     "'event shop:order if id > 9 -> snapshot'");
+		return diag_fail(d, -EINVAL,
+				 "trigger: \"CONDITION -> ACTION\" expected, such as "
+				 "'event shop:order if id > 9 -> snapshot'");
 	r.end = arrow;
 	err = read_condition(&r);
 	if (err)

@@ -15,12 +15,13 @@
  *	rotate                                       the files
  *	run COMMAND ARGUMENT... | shell TEXT         facts in DUET_... of its environment
  *	notify                                       whoever watches (duet trigger watch)
- *	once | every TIME                            it fires once, or at most every TIME (default: 1s; if it
- *	                                             only starts, stops or ends: 10ms)
+ *	once | every TIME                            it fires once, or at most every TIME (default:
+ *1s; if it only starts, stops or ends: 10ms)
  *
- * A pattern kernel:PATTERN is about what the kernel records (kernel/kernel.h), any other about programs.
- * An `if` is about the first event; a pair belongs together if the field, or without one the thread, is
- * the same.  Words may be quoted, with " or '.  Texts come from anybody.  Manual: duet-trigger(1).
+ * A pattern kernel:PATTERN is about what the kernel records (kernel/kernel.h), any other about
+ *programs. An `if` is about the first event; a pair belongs together if the field, or without one
+ *the thread, is the same.  Words may be quoted, with " or '.  Texts come from anybody.  Manual:
+ *duet-trigger(1).
  */
 #ifndef COLLECT_TRIGGER_TRIGGER_H
 #define COLLECT_TRIGGER_TRIGGER_H
@@ -61,7 +62,7 @@ enum trigger_act {
 
 struct trigger_action {
 	enum trigger_act act;
-	uint64_t last_ns; /* snapshot; 0: all */
+	uint64_t last_ns;	       /* snapshot; 0: all */
 	char *argv[TRIGGER_WORDS + 1]; /* run; NULL-terminated */
 };
 
@@ -69,9 +70,9 @@ struct trigger_action {
 struct trigger {
 	enum trigger_kind kind;
 	const char *first, *second; /* patterns; second: of pairs */
-	const char *filter; /* an expression, or NULL */
-	const char *by; /* a field, or NULL */
-	const char *path; /* of the file */
+	const char *filter;	    /* an expression, or NULL */
+	const char *by;		    /* a field, or NULL */
+	const char *path;	    /* of the file */
 	int signal;
 	uint64_t count; /* more than so many */
 	uint64_t time_ns;
@@ -79,20 +80,23 @@ struct trigger {
 	uint64_t every_ns;
 	int n_actions;
 	struct trigger_action actions[TRIGGER_ACTIONS];
-	char text[TRIGGER_TEXT_BYTES]; /* as it was given */
+	char text[TRIGGER_TEXT_BYTES];	    /* as it was given */
 	char words[2 * TRIGGER_TEXT_BYTES]; /* what the others point to */
 };
 
 /* trigger_parse - 0; or -EINVAL with what is wrong where, -E2BIG. */
 int trigger_parse(struct trigger *t, const char *text, struct diag *d);
 
-/* trigger_kernel_pattern - the pattern of kernel events that @pattern is; NULL: none, it is NULL or of programs. */
+/* trigger_kernel_pattern - the pattern of kernel events that @pattern is; NULL: none, it is NULL or
+ * of programs. */
 const char *trigger_kernel_pattern(const char *pattern);
 
-/* trigger_has_events - whether its condition is about events of programs; trigger_has_kernel: of the kernel. */
+/* trigger_has_events - whether its condition is about events of programs; trigger_has_kernel: of
+ * the kernel. */
 static inline bool trigger_has_events(const struct trigger *t)
 {
-	return t->kind <= TRIGGER_LATE && (!trigger_kernel_pattern(t->first) || (t->second && !trigger_kernel_pattern(t->second)));
+	return t->kind <= TRIGGER_LATE && (!trigger_kernel_pattern(t->first) ||
+					   (t->second && !trigger_kernel_pattern(t->second)));
 }
 
 static inline bool trigger_has_kernel(const struct trigger *t)

@@ -54,7 +54,8 @@ static uint64_t packet_at(const uint8_t *bytes, uint64_t room)
 	if (room < sizeof h)
 		return 0;
 	memcpy(&h, bytes, sizeof h);
-	return h.magic == ABI_CTF_MAGIC && h.packet_bits / 8 >= sizeof h && h.packet_bits / 8 <= room
+	return h.magic == ABI_CTF_MAGIC && h.packet_bits / 8 >= sizeof h &&
+			       h.packet_bits / 8 <= room
 		       ? h.packet_bits / 8
 		       : 0;
 }
@@ -112,7 +113,8 @@ static int pack_file(struct compressing *g, int from, int level)
 	return err;
 }
 
-int compressed_write(int dir, const char *from, const char *to, int level, uint64_t *out, struct diag *d)
+int compressed_write(int dir, const char *from, const char *to, int level, uint64_t *out,
+		     struct diag *d)
 {
 	struct compressing g = { .fd = -1 };
 	int fd = openat(dir, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), err;
@@ -133,13 +135,15 @@ int compressed_write(int dir, const char *from, const char *to, int level, uint6
 
 #else
 
-int compressed_write(int dir, const char *from, const char *to, int level, uint64_t *out, struct diag *d)
+int compressed_write(int dir, const char *from, const char *to, int level, uint64_t *out,
+		     struct diag *d)
 {
 	(void)dir;
 	(void)to;
 	(void)level;
 	*out = 0;
-	return diag_fail(d, -ENOTSUP, "cannot compress %s: this duet was built without libzstd", from);
+	return diag_fail(d, -ENOTSUP, "cannot compress %s: this duet was built without libzstd",
+			 from);
 }
 
 #endif

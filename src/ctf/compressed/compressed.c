@@ -16,7 +16,8 @@
 #include <zstd.h>
 #endif
 
-/* A packet of ours is at most a chunk of 1 MiB; and no file's claim may cost us more memory at once. */
+/* A packet of ours is at most a chunk of 1 MiB; and no file's claim may cost us more memory at
+ * once. */
 enum { FRAME_MAX = 64 << 20 };
 #define PLAIN_MAX (1ull << 45) /* of address space */
 
@@ -30,7 +31,7 @@ struct compressed_file {
 	uint32_t n_frames;
 	uint8_t *plain;
 	uint64_t plain_size;
-	uint64_t gone; /* of it, given back */
+	uint64_t gone;		     /* of it, given back */
 	uint32_t have_from, have_to; /* frames that are decompressed, and not given back */
 	void *context;
 	bool is_shared;
@@ -58,7 +59,8 @@ static int add_frame(struct compressed_file *p, uint32_t *capacity, uint64_t at,
 {
 	if (p->n_frames == *capacity) {
 		uint32_t bigger = *capacity ? 2 * *capacity : 64;
-		struct frame *f = bigger > *capacity ? realloc(p->frames, bigger * sizeof *f) : NULL;
+		struct frame *f =
+			bigger > *capacity ? realloc(p->frames, bigger * sizeof *f) : NULL;
 
 		if (!f)
 			return -ENOMEM;
@@ -88,8 +90,10 @@ static int list_frames(struct compressed_file *p, uint64_t size, struct diag *d)
 		n = ZSTD_findFrameCompressedSize(p->bytes + at, size - at);
 		one = ZSTD_getFrameContentSize(p->bytes + at, size - at);
 		if (ZSTD_isError(n) || one > FRAME_MAX || plain + one > PLAIN_MAX) {
-			diag_fail(d, -EINVAL, "no whole frame of compressed bytes at byte %llu\n"
-				  "  all before it is shown", (unsigned long long)at);
+			diag_fail(d, -EINVAL,
+				  "no whole frame of compressed bytes at byte %llu\n"
+				  "  all before it is shown",
+				  (unsigned long long)at);
 			break;
 		}
 		at += n;
@@ -112,10 +116,12 @@ static int make_room(struct compressed_file *p, struct diag *d)
 	if (p->plain != MAP_FAILED)
 		return 0;
 	p->plain = NULL;
-	return diag_errno(d, "cannot map %llu bytes to decompress into", (unsigned long long)p->plain_size);
+	return diag_errno(d, "cannot map %llu bytes to decompress into",
+			  (unsigned long long)p->plain_size);
 }
 
-int compressed_open(struct compressed_file **result, const uint8_t *bytes, uint64_t size, struct diag *d)
+int compressed_open(struct compressed_file **result, const uint8_t *bytes, uint64_t size,
+		    struct diag *d)
 {
 	struct compressed_file *p = calloc(1, sizeof *p);
 	int err;
@@ -140,8 +146,11 @@ struct compressed_file *compressed_share(const struct compressed_file *p)
 
 	if (!s)
 		return NULL;
-	*s = (struct compressed_file){ .bytes = p->bytes, .frames = p->frames, .n_frames = p->n_frames,
-			      .plain_size = p->plain_size, .is_shared = true };
+	*s = (struct compressed_file){ .bytes = p->bytes,
+				       .frames = p->frames,
+				       .n_frames = p->n_frames,
+				       .plain_size = p->plain_size,
+				       .is_shared = true };
 	if (!make_room(s, NULL))
 		return s;
 	compressed_close(s);
@@ -184,7 +193,8 @@ static bool unpack(struct compressed_file *p, uint32_t i)
 
 	if (i >= p->have_from && i < p->have_to)
 		return true;
-	if (ZSTD_decompressDCtx(p->context, p->plain + f->plain, size, p->bytes + f->at, f[1].at - f->at) != size)
+	if (ZSTD_decompressDCtx(p->context, p->plain + f->plain, size, p->bytes + f->at,
+				f[1].at - f->at) != size)
 		return false;
 	if (i != p->have_to)
 		p->have_from = i;
@@ -217,8 +227,8 @@ uint64_t compressed_frame(struct compressed_file *p, uint64_t offset)
 	return unpack(p, i) ? p->frames[i + 1].plain - offset : 0;
 }
 
-/* Whole frames: what is left of one would have to be decompressed again for its next packet.  In steps that are
- * pages on every machine. */
+/* Whole frames: what is left of one would have to be decompressed again for its next packet.  In
+ * steps that are pages on every machine. */
 void compressed_let_go(struct compressed_file *p, uint64_t offset)
 {
 	uint64_t end;
@@ -239,7 +249,9 @@ int compressed_open(struct compressed_file **p, const uint8_t *bytes, uint64_t s
 	(void)bytes;
 	(void)size;
 	*p = NULL;
-	return diag_fail(d, -ENOTSUP, "it is compressed, and this duet was built without libzstd: `zstd -d` first");
+	return diag_fail(
+		d, -ENOTSUP,
+		"it is compressed, and this duet was built without libzstd: `zstd -d` first");
 }
 
 void compressed_close(struct compressed_file *p)

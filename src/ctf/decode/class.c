@@ -80,7 +80,10 @@ static int compile_outer(struct ctf_meta *m, const struct ctf_type *t, const cha
 			 enum ctf_scope which, struct outer *outer, int *n_outer,
 			 const struct ctf_program **program, struct diag *d)
 {
-	struct compiler c = { .meta = m, .outer = outer, .n_outer = *n_outer, .saves_all = true,
+	struct compiler c = { .meta = m,
+			      .outer = outer,
+			      .n_outer = *n_outer,
+			      .saves_all = true,
 			      .n_slots = (uint8_t)*n_outer };
 	int err;
 
@@ -93,12 +96,14 @@ static int compile_outer(struct ctf_meta *m, const struct ctf_type *t, const cha
 		uint8_t slot = c.slots[i];
 
 		if (slot != CTF_NO_SLOT && c.nodes[i].name && slot < COMPILE_OUTER_MAX) {
-			outer[slot] = (struct outer){ name, c.nodes[i].name, c.nodes[i].type, slot };
+			outer[slot] =
+				(struct outer){ name, c.nodes[i].name, c.nodes[i].type, slot };
 			if (slot >= *n_outer)
 				*n_outer = slot + 1;
 		}
 	}
-	err = c.err ? diag_fail(d, c.err, "%s: %s", name, c.err == -ENOMEM ? "no memory" : c.why) : 0;
+	err = c.err ? diag_fail(d, c.err, "%s: %s", name, c.err == -ENOMEM ? "no memory" : c.why)
+		    : 0;
 	compiler_fini(&c);
 	return err;
 }
@@ -123,8 +128,9 @@ static void set_size(struct ctf_by_id *known, const struct ctf_program *p)
 static int compile_event(struct ctf_meta *m, struct ctf_stream_class *s, struct ctf_event_class *e,
 			 const struct outer *outer, int n_outer)
 {
-	struct compiler c = { .meta = m, .outer = outer, .n_outer = n_outer,
-			      .n_slots = (uint8_t)n_outer };
+	struct compiler c = {
+		.meta = m, .outer = outer, .n_outer = n_outer, .n_slots = (uint8_t)n_outer
+	};
 	uint32_t payload = 0;
 	int err;
 
@@ -152,26 +158,26 @@ int ctf_class_compile_packets(struct ctf_meta *m, struct diag *d)
 	struct outer outer[COMPILE_OUTER_MAX];
 	int n = 0;
 
-	return compile_outer(m, m->packet_header, "trace.packet.header", CTF_PACKET_HEADER, outer, &n,
-			     &m->packet_header_program, d);
+	return compile_outer(m, m->packet_header, "trace.packet.header", CTF_PACKET_HEADER, outer,
+			     &n, &m->packet_header_program, d);
 }
 
-int ctf_class_compile_stream(struct ctf_meta *m, struct ctf_stream_class *s, struct ctf_event_class *first,
-			     struct diag *d)
+int ctf_class_compile_stream(struct ctf_meta *m, struct ctf_stream_class *s,
+			     struct ctf_event_class *first, struct diag *d)
 {
 	bool is_new = !s->packet_program;
 	const struct ctf_program *again;
 	struct outer outer[COMPILE_OUTER_MAX];
 	int n = 0, err;
 
-	err = compile_outer(m, m->packet_header, "trace.packet.header", CTF_PACKET_HEADER, outer, &n,
-			    &again, d);
+	err = compile_outer(m, m->packet_header, "trace.packet.header", CTF_PACKET_HEADER, outer,
+			    &n, &again, d);
 	if (!err)
-		err = compile_outer(m, s->packet_context, "stream.packet.context", CTF_PACKET_CONTEXT,
-				    outer, &n, &s->packet_program, d);
+		err = compile_outer(m, s->packet_context, "stream.packet.context",
+				    CTF_PACKET_CONTEXT, outer, &n, &s->packet_program, d);
 	if (!err)
-		err = compile_outer(m, s->event_header, "stream.event.header", CTF_EVENT_HEADER, outer,
-				    &n, &s->header_program, d);
+		err = compile_outer(m, s->event_header, "stream.event.header", CTF_EVENT_HEADER,
+				    outer, &n, &s->header_program, d);
 	if (is_new)
 		s->header_kind = ctf_header_recognise(m, s->event_header);
 	for (struct ctf_event_class *e = first; e && !err; e = e->next)
@@ -188,14 +194,16 @@ const struct ctf_op *ctf_class_find(const struct ctf_event_class *e, enum ctf_sc
 	if (!e->program)
 		return NULL;
 	for (const struct ctf_op *op = e->program->ops; op->code != OP_END; op++) {
-		bool is_shown = op->code == OP_NUMBER || op->code == OP_STRING || op->code == OP_LEB128 ||
-				op->code == OP_TEXT_ARRAY || op->code == OP_TEXT_SEQUENCE;
+		bool is_shown = op->code == OP_NUMBER || op->code == OP_STRING ||
+				op->code == OP_LEB128 || op->code == OP_TEXT_ARRAY ||
+				op->code == OP_TEXT_SEQUENCE;
 
 		if (op->code == OP_OPEN || op->code == OP_LOOP)
 			depth++;
 		else if (op->code == OP_CLOSE || op->code == OP_CLOSE_ARRAY)
 			depth--;
-		else if (!depth && is_shown && op->scope == which && op->name && !strcmp(op->name, name))
+		else if (!depth && is_shown && op->scope == which && op->name &&
+			 !strcmp(op->name, name))
 			return op;
 	}
 	return NULL;

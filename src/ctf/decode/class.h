@@ -20,27 +20,34 @@ enum { CTF_SLOTS = 64, CTF_LOOPS_MAX = 8, CTF_NO_SLOT = 255, CTF_CELLS_MAX = 64 
 
 enum ctf_opcode {
 	/* These move. */
-	OP_RUN, /* align, check count bits, remember the place; `to` is the first that moves after */
+	OP_RUN,	 /* align, check count bits, remember the place; `to` is the first that moves after
+		  */
 	OP_SAVE, /* an integer of the run into its slot */
-	OP_STRING, /* to its NUL */
-	OP_LEB128, /* an integer, seven bits a byte; into the slot if there is one */
+	OP_STRING,   /* to its NUL */
+	OP_LEB128,   /* an integer, seven bits a byte; into the slot if there is one */
 	OP_SEQUENCE, /* of numbers; count in the slot */
 	OP_TEXT_SEQUENCE,
 	OP_LOOP, /* count times (or as the slot says) up to OP_AGAIN at `to` */
 	OP_AGAIN,
 	OP_CHOICE, /* one of `cases`, by the tag in the slot */
-	OP_JUMP, /* the end of a case */
+	OP_JUMP,   /* the end of a case */
 	OP_END,
 	/* These only show what lies in a run. */
 	OP_NUMBER, /* integer, float or enum: `type` tells */
-	OP_ARRAY, /* of numbers, `count` of them */
+	OP_ARRAY,  /* of numbers, `count` of them */
 	OP_TEXT_ARRAY,
 	OP_OPEN, /* struct */
 	OP_CLOSE,
 	OP_CLOSE_ARRAY, /* of a loop */
 };
 
-enum ctf_scope { CTF_PACKET_HEADER, CTF_PACKET_CONTEXT, CTF_EVENT_HEADER, CTF_CONTEXT, CTF_PAYLOAD };
+enum ctf_scope {
+	CTF_PACKET_HEADER,
+	CTF_PACKET_CONTEXT,
+	CTF_EVENT_HEADER,
+	CTF_CONTEXT,
+	CTF_PAYLOAD
+};
 
 struct ctf_case {
 	uint64_t first, last;
@@ -50,22 +57,23 @@ struct ctf_case {
 struct ctf_op {
 	uint8_t code;
 	uint8_t slot;
-	uint8_t scope; /* enum ctf_scope */
+	uint8_t scope;	/* enum ctf_scope */
 	bool is_hidden; /* a length or padding: implied by another field, or nothing */
-	bool is_big; /* byte order of the number */
+	bool is_big;	/* byte order of the number */
 	bool is_signed;
 	bool is_first_run;
 	bool is_tag_signed; /* choices */
-	bool is_plain; /* a number on whole bytes, in the order of this machine, which is little-endian */
+	bool is_plain;	    /* a number on whole bytes, in the order of this machine, which is
+			       little-endian */
 	uint32_t to;
 	uint32_t align_bits;
 	uint32_t stride_bits; /* arrays, sequences: from element to element */
-	uint32_t size_bits; /* of one number */
+	uint32_t size_bits;   /* of one number */
 	uint32_t n_cases;
 	uint32_t name_size;
 	uint64_t offset_bits; /* in its run */
-	uint64_t count; /* arrays, loops: elements; runs: bits */
-	uint64_t sign; /* plain numbers: the bit that says so, 0 if unsigned */
+	uint64_t count;	      /* arrays, loops: elements; runs: bits */
+	uint64_t sign;	      /* plain numbers: the bit that says so, 0 if unsigned */
 	const struct ctf_type *type;
 	const char *name; /* without the leading underscore; NULL: an element */
 	const struct ctf_case *cases;
@@ -77,31 +85,31 @@ struct ctf_program {
 	uint32_t payload; /* index of the payload's first operation */
 	/* If all fields are numbers and texts, columns.h; else loads is NULL and n_columns 0. */
 	const struct ctf_load *loads;
-	uint32_t n_columns; /* fields that are not hidden */
+	uint32_t n_columns;	       /* fields that are not hidden */
 	const struct ctf_op **columns; /* that show them */
-	uint32_t align_bits; /* of the run that ops[0] is; else 1 */
-	uint64_t size_bits; /* of that run; else 0 */
+	uint32_t align_bits;	       /* of the run that ops[0] is; else 1 */
+	uint64_t size_bits;	       /* of that run; else 0 */
 };
 
 enum ctf_header { /* of events; all but the first are decoded by hand */
-	CTF_HEADER_GENERIC,
-	CTF_HEADER_COMPACT, /* 5 bits of id, 27 of time, little-endian */
-	CTF_HEADER_LARGE, /* u16 id, u32 time */
-	CTF_HEADER_KERNEL, /* u32 time, u16 id: duet's */
-	CTF_HEADER_NONE, /* no header: one event class, no time */
+		  CTF_HEADER_GENERIC,
+		  CTF_HEADER_COMPACT, /* 5 bits of id, 27 of time, little-endian */
+		  CTF_HEADER_LARGE,   /* u16 id, u32 time */
+		  CTF_HEADER_KERNEL,  /* u32 time, u16 id: duet's */
+		  CTF_HEADER_NONE,    /* no header: one event class, no time */
 };
 
 enum ctf_header ctf_header_recognise(const struct ctf_meta *m, const struct ctf_type *header);
 
 int ctf_class_compile_packets(struct ctf_meta *m, struct diag *d);
 
-/* Compiles the stream's packet context, event header and its events from @first on.  An event that cannot be
- * compiled gets its `error`; only memory and the packet's own types make this fail. */
-int ctf_class_compile_stream(struct ctf_meta *m, struct ctf_stream_class *s, struct ctf_event_class *first,
-			     struct diag *d);
+/* Compiles the stream's packet context, event header and its events from @first on.  An event that
+ * cannot be compiled gets its `error`; only memory and the packet's own types make this fail. */
+int ctf_class_compile_stream(struct ctf_meta *m, struct ctf_stream_class *s,
+			     struct ctf_event_class *first, struct diag *d);
 
-/* ctf_class_find - the operation that shows field @name (as displayed) of @scope, not inside another
- * struct; NULL if there is none. */
+/* ctf_class_find - the operation that shows field @name (as displayed) of @scope, not inside
+ * another struct; NULL if there is none. */
 const struct ctf_op *ctf_class_find(const struct ctf_event_class *e, enum ctf_scope scope,
 				    const char *name);
 

@@ -4,10 +4,12 @@
 
 #include "ctf/decode/class.h"
 
-static bool is_integer(const struct ctf_meta *m, const struct ctf_type *t, uint32_t bits, uint32_t align)
+static bool is_integer(const struct ctf_meta *m, const struct ctf_type *t, uint32_t bits,
+		       uint32_t align)
 {
-	return (t->kind == CTF_INTEGER || t->kind == CTF_ENUM) && !t->is_signed && t->size_bits == bits &&
-	       t->align_bits == align && (t->order == CTF_NATIVE ? m->order : t->order) == CTF_LITTLE;
+	return (t->kind == CTF_INTEGER || t->kind == CTF_ENUM) && !t->is_signed &&
+	       t->size_bits == bits && t->align_bits == align &&
+	       (t->order == CTF_NATIVE ? m->order : t->order) == CTF_LITTLE;
 }
 
 static bool is_struct_of(const struct ctf_meta *m, const struct ctf_type *t, uint32_t bits0,
@@ -38,8 +40,9 @@ static bool is_lttng_header(const struct ctf_meta *m, const struct ctf_type *h, 
 	id = h->members[0].type;
 	v = h->members[1].type;
 	return id->kind == CTF_ENUM && is_integer(m, id, id_bits, align) && id->n_members == 2 &&
-	       has_range(id, "compact", 0, extended - 1) && has_range(id, "extended", extended, extended) &&
-	       v->kind == CTF_VARIANT && v->n_members == 2 && v->path && !strcmp(v->path, "id") &&
+	       has_range(id, "compact", 0, extended - 1) &&
+	       has_range(id, "extended", extended, extended) && v->kind == CTF_VARIANT &&
+	       v->n_members == 2 && v->path && !strcmp(v->path, "id") &&
 	       !strcmp(v->members[0].name, "compact") && !strcmp(v->members[1].name, "extended") &&
 	       is_struct_of(m, v->members[0].type, time_bits, align, 0, 0) &&
 	       is_struct_of(m, v->members[1].type, 32, 8, 64, 8) &&

@@ -7,8 +7,8 @@
 
 static bool is_cell(const struct ctf_op *op)
 {
-	return !op->is_hidden && (op->code == OP_NUMBER || op->code == OP_STRING || op->code == OP_TEXT_ARRAY ||
-				  op->code == OP_TEXT_SEQUENCE);
+	return !op->is_hidden && (op->code == OP_NUMBER || op->code == OP_STRING ||
+				  op->code == OP_TEXT_ARRAY || op->code == OP_TEXT_SEQUENCE);
 }
 
 static bool lies_in_run(const struct ctf_op *op)
@@ -22,7 +22,8 @@ static bool is_possible(const struct ctf_program *p)
 	uint32_t n = 0;
 
 	for (const struct ctf_op *op = p->ops; op->code != OP_END; op++) {
-		if (op->code != OP_RUN && op->code != OP_SAVE && !is_cell(op) && !(op->is_hidden && lies_in_run(op)))
+		if (op->code != OP_RUN && op->code != OP_SAVE && !is_cell(op) &&
+		    !(op->is_hidden && lies_in_run(op)))
 			return false;
 		n += is_cell(op);
 	}
@@ -48,7 +49,9 @@ static enum ctf_load_code number_code(const struct ctf_op *op)
 
 static struct ctf_load load_of(const struct ctf_program *p, const struct ctf_op *op)
 {
-	struct ctf_load l = { .slot = op->slot, .n = 1, .at = op->offset_bits / 8, .count = op->count };
+	struct ctf_load l = {
+		.slot = op->slot, .n = 1, .at = op->offset_bits / 8, .count = op->count
+	};
 
 	switch (op->code) {
 	case OP_RUN:
@@ -82,11 +85,13 @@ static struct ctf_load load_of(const struct ctf_program *p, const struct ctf_op 
 /* Whether @l is of the kind of @before, and directly behind it. */
 static bool continues(const struct ctf_load *before, const struct ctf_load *l)
 {
-	return l->code < LOAD_NUMBER && l->code == before->code && l->at == before->at + before->n * before->count;
+	return l->code < LOAD_NUMBER && l->code == before->code &&
+	       l->at == before->at + before->n * before->count;
 }
 
 /* Returns how many; there are not more than operations. */
-static uint32_t list_loads(const struct ctf_program *p, struct ctf_load *loads, const struct ctf_op **columns)
+static uint32_t list_loads(const struct ctf_program *p, struct ctf_load *loads,
+			   const struct ctf_op **columns)
 {
 	uint32_t n = 0, n_columns = 0;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/decode/columns.h - all fields of an event at once: see ctf_event_columns(), ctf_reader_batch().
+ * ctf/decode/columns.h - all fields of an event at once: see ctf_event_columns(),
+ * ctf_reader_batch().
  *
- * An event of numbers and texts alone has a second program, of loads: neighbours of one kind are one load, and
- * what is left of an operation fits into 24 bytes.
+ * An event of numbers and texts alone has a second program, of loads: neighbours of one kind are
+ * one load, and what is left of an operation fits into 24 bytes.
  */
 #ifndef CTF_DECODE_COLUMNS_H
 #define CTF_DECODE_COLUMNS_H
@@ -18,12 +19,12 @@ enum ctf_load_code {
 	LOAD_U32,
 	LOAD_I32,
 	LOAD_64,
-	LOAD_NUMBER, /* any other, and floats: as its operation says */
+	LOAD_NUMBER,	 /* any other, and floats: as its operation says */
 	LOAD_TEXT_ARRAY, /* count bytes */
 	LOAD_STRING,
 	LOAD_TEXT_SEQUENCE, /* as many bytes as the slot says, aligned to n */
-	LOAD_SAVE, /* the number of operation n into its slot */
-	LOAD_RUN, /* align to n, check count bits */
+	LOAD_SAVE,	    /* the number of operation n into its slot */
+	LOAD_RUN,	    /* align to n, check count bits */
 	LOAD_END,
 };
 
@@ -35,11 +36,12 @@ struct ctf_load {
 	uint64_t count;
 };
 
-/* ctf_columns_compile - lists the cells of @p and their loads, unless it has other things than numbers and texts.
- * Returns 0 or -ENOMEM. */
+/* ctf_columns_compile - lists the cells of @p and their loads, unless it has other things than
+ * numbers and texts. Returns 0 or -ENOMEM. */
 int ctf_columns_compile(struct ctf_meta *m, struct ctf_program *p);
 
-static inline void columns_number(const struct ctf_op *op, const uint8_t *packet, uint64_t base, struct ctf_column *cell)
+static inline void columns_number(const struct ctf_op *op, const uint8_t *packet, uint64_t base,
+				  struct ctf_column *cell)
 {
 	cell->u = vm_number(packet, base + op->offset_bits, op);
 	if (op->type->kind == CTF_FLOAT)
@@ -52,21 +54,21 @@ static inline void columns_text(struct ctf_column *c, const uint8_t *p, uint64_t
 	c->size = (size_t)(vm_nul(p, p + size) - p);
 }
 
-#define CELLS_LOAD(type)                                                    \
-	do {                                                                \
-		const uint8_t *number = packet + base / 8 + l->at;          \
-		type v;                                                     \
-                                                                            \
-		for (uint32_t i = l->n; i; i--, number += sizeof v) {       \
-			memcpy(&v, number, sizeof v);                       \
-			cell++->i = (int64_t)v;                             \
-		}                                                           \
+#define CELLS_LOAD(type)                                                                           \
+	do {                                                                                       \
+		const uint8_t *number = packet + base / 8 + l->at;                                 \
+		type v;                                                                            \
+                                                                                                   \
+		for (uint32_t i = l->n; i; i--, number += sizeof v) {                              \
+			memcpy(&v, number, sizeof v);                                              \
+			cell++->i = (int64_t)v;                                                    \
+		}                                                                                  \
 	} while (0)
 
 /* The cells of an event from bit @at on.  Returns its end, or 0 if it does not fit before @end. */
-static inline __attribute__((always_inline)) uint64_t columns_take(const struct ctf_program *p, const uint8_t *packet,
-								 uint64_t at, uint64_t end, uint64_t *slots,
-								 struct ctf_column *columns)
+static inline __attribute__((always_inline)) uint64_t
+columns_take(const struct ctf_program *p, const uint8_t *packet, uint64_t at, uint64_t end,
+	     uint64_t *slots, struct ctf_column *columns)
 {
 	uint64_t base = at, from;
 	struct ctf_column *cell = columns;
@@ -116,7 +118,8 @@ static inline __attribute__((always_inline)) uint64_t columns_take(const struct 
 			at = from + slots[l->slot] * 8;
 			break;
 		case LOAD_SAVE:
-			slots[l->slot] = vm_number(packet, base + p->ops[l->n].offset_bits, &p->ops[l->n]);
+			slots[l->slot] =
+				vm_number(packet, base + p->ops[l->n].offset_bits, &p->ops[l->n]);
 			break;
 		case LOAD_RUN:
 			from = vm_align(at, l->n);

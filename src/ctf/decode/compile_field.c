@@ -355,8 +355,8 @@ static void variant(struct compiler *c, const char *name, const struct ctf_type 
 		return;
 	if (!t->n_ranges && tag->kind != CTF_ENUM)
 		return compile_fail(c, "is a tag, but no enum", t->path);
-	by = t->n_ranges ? (struct chooser){ t->labels, t->n_ranges } :
-			   (struct chooser){ tag->labels, tag->n_members };
+	by = t->n_ranges ? (struct chooser){ t->labels, t->n_ranges }
+			 : (struct chooser){ tag->labels, tag->n_members };
 	c->meta->n_steps += (uint64_t)t->n_members * by.n;
 	if (c->meta->n_steps > COMPILE_STEPS_MAX)
 		return compile_fail(c, "is a variant with too many cases", name);
@@ -373,8 +373,8 @@ static void variant(struct compiler *c, const char *name, const struct ctf_type 
 	for (uint32_t i = 0; i < t->n_members && !c->err; i++) {
 		for (uint32_t l = 0; l < by.n; l++)
 			if (!strcmp(by.labels[l].text, t->members[i].name))
-				cases[n++] = (struct ctf_case){ by.labels[l].first, by.labels[l].last,
-								c->n_ops };
+				cases[n++] = (struct ctf_case){ by.labels[l].first,
+								by.labels[l].last, c->n_ops };
 		c->known_align = 1;
 		c->option = t->members[i].name;
 		compile_field(c, name, t->members[i].type, (int32_t)place);

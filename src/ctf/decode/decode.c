@@ -5,8 +5,8 @@
 #include "base/atomic.h"
 #include "ctf/decode/vm.h"
 
-/* Bits that are not whole bytes: little-endian numbers begin at a byte's lowest bit, big-endian ones
- * at its highest. */
+/* Bits that are not whole bytes: little-endian numbers begin at a byte's lowest bit, big-endian
+ * ones at its highest. */
 static uint64_t read_odd_bits(const uint8_t *bytes, uint64_t at, uint32_t size, bool is_big)
 {
 	uint64_t v = 0;
@@ -301,14 +301,17 @@ bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_
 	return true;
 }
 
-bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const char **text, size_t *size)
+bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const char **text,
+		    size_t *size)
 {
 	struct ctf_walk w;
 	struct ctf_value v;
 
 	if (op && op->code == OP_TEXT_ARRAY && op->is_first_run) {
-		const uint8_t *p = e->packet + (vm_align(e->body_bits, e->class->program->align_bits) +
-						op->offset_bits) / 8;
+		const uint8_t *p =
+			e->packet +
+			(vm_align(e->body_bits, e->class->program->align_bits) + op->offset_bits) /
+				8;
 
 		*text = (const char *)p;
 		*size = (size_t)(vm_nul(p, p + op->count) - p);
@@ -321,7 +324,8 @@ bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const ch
 	return true;
 }
 
-enum ctf_found ctf_event_value(const struct ctf_event *e, const struct ctf_op *wanted, struct ctf_value *v)
+enum ctf_found ctf_event_value(const struct ctf_event *e, const struct ctf_op *wanted,
+			       struct ctf_value *v)
 {
 	const struct ctf_op *op;
 	struct ctf_walk w;

@@ -23,9 +23,10 @@ struct ctf_location {
 struct ctf_packet_info {
 	const struct ctf_stream_class *stream;
 	uint64_t body_bits; /* where events begin */
-	uint64_t content_bits; /* where they end; at least body_bits, not checked against the file */
+	uint64_t
+		content_bits; /* where they end; at least body_bits, not checked against the file */
 	uint64_t packet_bits; /* not less than content_bits */
-	uint64_t begin, end; /* clock */
+	uint64_t begin, end;  /* clock */
 	uint64_t sequence, discarded;
 	uint64_t instance;
 	uint32_t cpu; /* UINT32_MAX: unknown */
@@ -37,7 +38,7 @@ struct ctf_packet_info {
 struct ctf_fault {
 	uint64_t at_bits;
 	uint64_t wanted_bits; /* 0: see `what` */
-	const char *name; /* of the field, may be NULL */
+	const char *name;     /* of the field, may be NULL */
 	const char *what;
 };
 
@@ -57,7 +58,7 @@ struct ctf_event {
 	const struct ctf_event_class *class;
 	const uint8_t *packet;
 	uint64_t body_bits; /* after the header */
-	uint64_t end_bits; /* of the event */
+	uint64_t end_bits;  /* of the event */
 	uint64_t *slots;
 };
 
@@ -66,28 +67,28 @@ struct ctf_reader {
 	const struct ctf_stream_class *stream;
 	const uint8_t *packet;
 	uint64_t at, end; /* bits */
-	uint64_t clock; /* of the last event; at first, of the packet */
-	uint64_t idle; /* elements without bits that may still pass: a bound on work */
+	uint64_t clock;	  /* of the last event; at first, of the packet */
+	uint64_t idle;	  /* elements without bits that may still pass: a bound on work */
 	uint64_t *slots;
 	struct ctf_fault fault;
 };
 
-void ctf_reader_init(struct ctf_reader *r, const uint8_t *packet, const struct ctf_packet_info *info,
-		     uint64_t *slots);
+void ctf_reader_init(struct ctf_reader *r, const uint8_t *packet,
+		     const struct ctf_packet_info *info, uint64_t *slots);
 
-/* ctf_reader_next - the next event.  Returns 1; 0 at the end of the packet; -EINVAL with r->fault if
- * what is there is no event. */
+/* ctf_reader_next - the next event.  Returns 1; 0 at the end of the packet; -EINVAL with r->fault
+ * if what is there is no event. */
 int ctf_reader_next(struct ctf_reader *r, struct ctf_event *e);
 
 /* What ctf_walk_next() found. */
 enum ctf_found {
 	CTF_WALK_END,
-	CTF_INT, /* i */
-	CTF_UINT, /* u */
-	CTF_REAL, /* real */
-	CTF_TEXT, /* text, size */
+	CTF_INT,   /* i */
+	CTF_UINT,  /* u */
+	CTF_REAL,  /* real */
+	CTF_TEXT,  /* text, size */
 	CTF_LABEL, /* enum: i or u, label (NULL: none fits) */
-	CTF_OPEN, /* struct: its members up to CTF_CLOSE */
+	CTF_OPEN,  /* struct: its members up to CTF_CLOSE */
 	CTF_CLOSE,
 	CTF_OPEN_ARRAY, /* u elements up to CTF_CLOSE_ARRAY */
 	CTF_CLOSE_ARRAY,
@@ -95,7 +96,7 @@ enum ctf_found {
 
 struct ctf_value {
 	uint8_t scope; /* enum ctf_scope */
-	uint8_t base; /* integers, enums */
+	uint8_t base;  /* integers, enums */
 	bool is_signed;
 	bool is_hidden; /* a length that its sequence implies, or padding */
 	bool is_single; /* CTF_REAL: from 32 bits */
@@ -120,7 +121,7 @@ struct ctf_walk {
 	uint64_t *slots;
 	uint64_t idle;
 	uint64_t number; /* of the LEB128 just passed */
-	uint64_t left; /* elements of the array being given out */
+	uint64_t left;	 /* elements of the array being given out */
 	uint64_t element_at;
 	int depth; /* loops */
 	bool is_in_array;
@@ -138,11 +139,14 @@ enum ctf_found ctf_walk_next(struct ctf_walk *w, struct ctf_value *v);
 /* ctf_event_number, ctf_event_text - one field found by ctf_class_find().  False if the event does
  * not have it (another case of a variant) or it is of another kind. */
 bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_t *value);
-bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const char **text, size_t *size);
+bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const char **text,
+		    size_t *size);
 
-/* ctf_event_value - the field that @op, which shows one, is of: what ctf_walk_next() would give for it, of structs
- * and arrays the beginning.  CTF_WALK_END if the event has not got it.  A variant's is the chosen option's. */
-enum ctf_found ctf_event_value(const struct ctf_event *e, const struct ctf_op *op, struct ctf_value *v);
+/* ctf_event_value - the field that @op, which shows one, is of: what ctf_walk_next() would give for
+ * it, of structs and arrays the beginning.  CTF_WALK_END if the event has not got it.  A variant's
+ * is the chosen option's. */
+enum ctf_found ctf_event_value(const struct ctf_event *e, const struct ctf_op *op,
+			       struct ctf_value *v);
 
 /* One field of an event that is nothing but numbers and texts. */
 struct ctf_column {
@@ -156,10 +160,11 @@ struct ctf_column {
 };
 
 /*
- * ctf_event_columns - all fields of an event at once but hidden ones, which costs a fraction of walking over them.
+ * ctf_event_columns - all fields of an event at once but hidden ones, which costs a fraction of
+ * walking over them.
  *
- * @cells: e->class->program->n_columns of them, at most CTF_CELLS_MAX; program->cells[i] tells of each
- * what it is.
+ * @cells: e->class->program->n_columns of them, at most CTF_CELLS_MAX; program->cells[i] tells of
+ * each what it is.
  *
  * False if the program has no loads (there are structs, arrays of numbers, variants): walk.
  */
@@ -167,9 +172,9 @@ bool ctf_event_columns(const struct ctf_event *e, struct ctf_column *columns);
 
 /* An event of ctf_reader_batch(), and of trace_batch(). */
 struct ctf_row {
-	int64_t time_ns; /* from the Epoch */
+	int64_t time_ns;       /* from the Epoch */
 	uint32_t class_number; /* class->number */
-	uint32_t stream; /* its number */
+	uint32_t stream;       /* its number */
 	uint32_t cpu;
 	uint32_t reserved;
 	const struct ctf_column *columns; /* all its fields: class->program->n_columns */
@@ -177,13 +182,15 @@ struct ctf_row {
 
 enum { CTF_ROWS = 128, CTF_ROW_CELLS = 1024, CTF_SORTS = 64 };
 
-/* A class whose events are so many bytes, then so many strings; and its rows, whose numbers are not there yet. */
+/* A class whose events are so many bytes, then so many strings; and its rows, whose numbers are not
+ * there yet. */
 struct ctf_sort {
 	const struct ctf_event_class *class;
 	uint32_t number, n_columns, n_strings;
 	uint32_t size;
 	uint32_t n;
-	uint16_t rows[CTF_ROWS]; /* no bytes: those may be anything's, and all would be loaded anew after each */
+	uint16_t rows[CTF_ROWS]; /* no bytes: those may be anything's, and all would be loaded anew
+				    after each */
 };
 
 /* ctf/decode/batch.c alone: what it knows of classes that come often. */
@@ -211,10 +218,11 @@ struct ctf_batch {
 };
 
 /*
- * ctf_reader_batch - the next events of the packet with all their fields, behind those that @rows has.
+ * ctf_reader_batch - the next events of the packet with all their fields, behind those that @rows
+ * has.
  *
- * Ends where @rows is full, and before what is not an event with cells: an event of other fields, damage, the end
- * of the packet. ctf_reader_next() tells which.
+ * Ends where @rows is full, and before what is not an event with cells: an event of other fields,
+ * damage, the end of the packet. ctf_reader_next() tells which.
  */
 void ctf_reader_batch(struct ctf_reader *r, struct ctf_batch *rows);
 double ctf_real(const struct ctf_op *op, uint64_t bits);

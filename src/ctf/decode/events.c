@@ -32,7 +32,8 @@ bool next_generic(struct ctf_reader *r, uint32_t *id)
 		if (!vm_integer(&w, op, &v, &bits))
 			continue;
 		if (is_time(op))
-			r->clock = next_clock(r->clock, bits < 64 ? v & ((1ull << bits) - 1) : v, bits);
+			r->clock = next_clock(r->clock, bits < 64 ? v & ((1ull << bits) - 1) : v,
+					      bits);
 		else if (!strcmp(ctf_op_role(op), "id"))
 			*id = (uint32_t)v;
 	}
@@ -88,8 +89,7 @@ static bool skip_body(struct ctf_reader *r, const struct ctf_program *p)
 			from = vm_align(at, 8);
 			if (unlikely(from >= end))
 				break;
-			after = (uint64_t)(vm_nul(packet + from / 8, packet + end / 8) -
-					   packet) *
+			after = (uint64_t)(vm_nul(packet + from / 8, packet + end / 8) - packet) *
 					8 +
 				8;
 			if (unlikely(after > end))

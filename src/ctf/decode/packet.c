@@ -5,8 +5,8 @@
 #include "ctf/decode/decode.h"
 #include "ctf/decode/vm.h"
 
-static void note(struct ctf_packet_info *info, const char *name, uint64_t v, struct ctf_location place,
-		 uint32_t *size_seen)
+static void note(struct ctf_packet_info *info, const char *name, uint64_t v,
+		 struct ctf_location place, uint32_t *size_seen)
 {
 	if (!strcmp(name, "timestamp_begin") || !strcmp(name, "=clock")) {
 		info->begin = v;
@@ -40,8 +40,9 @@ static int packet_fault(struct ctf_fault *f, uint64_t at, const char *what)
 }
 
 /* Magic, uuid, and which stream. */
-static int read_packet_header(const struct ctf_meta *m, struct ctf_walk *w, struct ctf_packet_info *info,
-			      uint64_t *stream_id, struct ctf_fault *f)
+static int read_packet_header(const struct ctf_meta *m, struct ctf_walk *w,
+			      struct ctf_packet_info *info, uint64_t *stream_id,
+			      struct ctf_fault *f)
 {
 	const struct ctf_op *op, *next;
 
@@ -90,7 +91,8 @@ static int read_packet_context(struct ctf_walk *w, struct ctf_packet_info *info,
 		}
 		if (!vm_integer(w, op, &v, &bits))
 			continue;
-		note(info, ctf_op_role(op), v, (struct ctf_location){ w->base + op->offset_bits, bits, op->is_big }, &seen);
+		note(info, ctf_op_role(op), v,
+		     (struct ctf_location){ w->base + op->offset_bits, bits, op->is_big }, &seen);
 		if (op->name && !strcmp(op->name, "cpu_id")) /* which has no role */
 			info->cpu = (uint32_t)v;
 	}

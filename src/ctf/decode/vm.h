@@ -2,8 +2,8 @@
 /*
  * ctf/decode/vm.h - inside decoding: the operations that move, inlined where they run.
  *
- * A machine is a struct ctf_walk that shows nothing.  Each of these gives the next operation, or NULL
- * if the packet does not hold what this one needs; w->at is then where that should begin.
+ * A machine is a struct ctf_walk that shows nothing.  Each of these gives the next operation, or
+ * NULL if the packet does not hold what this one needs; w->at is then where that should begin.
  */
 #ifndef CTF_DECODE_VM_H
 #define CTF_DECODE_VM_H
@@ -22,8 +22,8 @@ static inline uint64_t vm_extend_sign(uint64_t v, uint32_t bits)
 }
 
 /* The number that @op shows, at bit @at.  Signed ones are extended; floats are their bits.
- * A plain one is the upper end of the eight bytes that end where it ends: no byte beyond it is read,
- * whatever its size, and none before the packet. */
+ * A plain one is the upper end of the eight bytes that end where it ends: no byte beyond it is
+ * read, whatever its size, and none before the packet. */
 static inline uint64_t vm_number(const uint8_t *packet, uint64_t at, const struct ctf_op *op)
 {
 	uint64_t v, end = at + op->size_bits;
@@ -36,8 +36,8 @@ static inline uint64_t vm_number(const uint8_t *packet, uint64_t at, const struc
 	return op->is_signed ? vm_extend_sign(v, op->size_bits) : v;
 }
 
-/* The place of the first NUL from @p on, or @stop.  Texts are short: eight or sixteen bytes at a time beat a call.
- * (Zero byte in a word: Mycroft 1987, exact for the lowest.) */
+/* The place of the first NUL from @p on, or @stop.  Texts are short: eight or sixteen bytes at a
+ * time beat a call. (Zero byte in a word: Mycroft 1987, exact for the lowest.) */
 static inline const uint8_t *vm_nul(const uint8_t *p, const uint8_t *stop)
 {
 	uint64_t v, zero;
@@ -208,8 +208,8 @@ static inline const struct ctf_op *vm_move(struct ctf_walk *w, const struct ctf_
 	}
 }
 
-static inline void vm_begin(struct ctf_walk *w, const struct ctf_program *p, const uint8_t *packet, uint64_t at,
-		  uint64_t end, uint64_t *slots)
+static inline void vm_begin(struct ctf_walk *w, const struct ctf_program *p, const uint8_t *packet,
+			    uint64_t at, uint64_t end, uint64_t *slots)
 {
 	w->ops = p->ops;
 	w->op = 0;
@@ -225,7 +225,8 @@ static inline void vm_begin(struct ctf_walk *w, const struct ctf_program *p, con
 }
 
 /* The integer that @op, which has just moved, shows; false if it shows none. */
-static inline bool vm_integer(const struct ctf_walk *w, const struct ctf_op *op, uint64_t *v, uint32_t *bits)
+static inline bool vm_integer(const struct ctf_walk *w, const struct ctf_op *op, uint64_t *v,
+			      uint32_t *bits)
 {
 	if (op->code == OP_LEB128) {
 		*v = w->number;

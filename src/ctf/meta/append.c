@@ -2,9 +2,9 @@
 /*
  * ctf/meta/append.c - metadata while they are written: see ctf_meta_append().
  *
- * The parser is kept, with the names it has seen, and given what follows.  To parse all again would be
- * less code; but then every class would be another one than before, and with it all that was made of it -
- * and a recording that gets its classes one by one would cost their number squared.
+ * The parser is kept, with the names it has seen, and given what follows.  To parse all again would
+ * be less code; but then every class would be another one than before, and with it all that was
+ * made of it - and a recording that gets its classes one by one would cost their number squared.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,12 +55,15 @@ static size_t whole_blocks(const char *text, size_t size)
 
 static bool is_plain_tsdl(const char *bytes, size_t size)
 {
-	static const char packet[2][4] = { { 0x57, 0x1d, (char)0xd1, 0x75 }, { 0x75, (char)0xd1, 0x1d, 0x57 } };
+	static const char packet[2][4] = { { 0x57, 0x1d, (char)0xd1, 0x75 },
+					   { 0x75, (char)0xd1, 0x1d, 0x57 } };
 
-	return size >= 4 && *bytes != 0x1e && memcmp(bytes, packet[0], 4) && memcmp(bytes, packet[1], 4);
+	return size >= 4 && *bytes != 0x1e && memcmp(bytes, packet[0], 4) &&
+	       memcmp(bytes, packet[1], 4);
 }
 
-static int take(struct ctf_meta *m, const char *path, const char *bytes, size_t size, struct diag *d)
+static int take(struct ctf_meta *m, const char *path, const char *bytes, size_t size,
+		struct diag *d)
 {
 	struct diag why = { "" };
 	int err;
@@ -79,7 +82,8 @@ static int take(struct ctf_meta *m, const char *path, const char *bytes, size_t 
 }
 
 /* What was packed meanwhile is the same text. */
-static int read_more(const struct ctf_meta *m, const char *path, char **bytes, size_t *size, struct diag *d)
+static int read_more(const struct ctf_meta *m, const char *path, char **bytes, size_t *size,
+		     struct diag *d)
 {
 	int err = ctf_meta_read_file(path, m->n_taken, bytes, size, d);
 	size_t taken = (size_t)m->n_taken;

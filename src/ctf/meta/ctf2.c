@@ -2,8 +2,8 @@
 /*
  * ctf/meta/ctf2.c - see ctf2.h.
  *
- * A CTF 2 metadata stream is a JSON text sequence (RFC 7464): a record separator before each fragment.
- * Fragments are taken over one by one, each only when it is whole.
+ * A CTF 2 metadata stream is a JSON text sequence (RFC 7464): a record separator before each
+ * fragment. Fragments are taken over one by one, each only when it is whole.
  */
 #include "ctf/meta/ctf2.h"
 
@@ -54,7 +54,10 @@ static void field_class_alias(struct json_meta *j, const struct json *v)
 	struct json_alias *a;
 
 	if (!name || ++j->n_aliases > ALIASES_MAX)
-		json_fail(j, name ? "more than %d field class aliases" : "one of %d aliases without name", ALIASES_MAX);
+		json_fail(j,
+			  name ? "more than %d field class aliases"
+			       : "one of %d aliases without name",
+			  ALIASES_MAX);
 	name = j->err ? NULL : json_keep(j, "", name);
 	a = j->err ? NULL : ctf_meta_alloc(j->meta, sizeof *a);
 	if (!a) {
@@ -80,8 +83,10 @@ static void environment(struct json_meta *j, const struct json *v)
 {
 	struct ctf_meta *m = j->meta;
 
-	for (const struct json *e = v && v->kind == JSON_OBJECT ? v->first : NULL; e && !j->err; e = e->next) {
-		struct ctf_env *list = ctf_meta_grow(m, m->env, m->n_env, sizeof *list), one = { 0 };
+	for (const struct json *e = v && v->kind == JSON_OBJECT ? v->first : NULL; e && !j->err;
+	     e = e->next) {
+		struct ctf_env *list = ctf_meta_grow(m, m->env, m->n_env, sizeof *list),
+			       one = { 0 };
 
 		one.key = json_keep(j, "", e->name);
 		one.text = e->kind == JSON_TEXT ? json_keep(j, "", e->text) : NULL;
@@ -104,7 +109,8 @@ static void trace_class(struct json_meta *j, const struct json *v)
 		return;
 	j->meta->packet_header = header;
 	for (uint32_t i = 0; header && i < header->n_members; i++)
-		if (header->members[i].type->role && !strcmp(header->members[i].type->role, "magic"))
+		if (header->members[i].type->role &&
+		    !strcmp(header->members[i].type->role, "magic"))
 			j->meta->order = header->members[i].type->order;
 	environment(j, json_get(v, "environment"));
 }
@@ -246,7 +252,8 @@ int ctf_meta_parse_json(struct ctf_meta *m, const char *text, size_t size, struc
 			continue;
 		bad = err ? bad : n + 1;
 		err = err ? err : j.err;
-		if (j.err != -EINVAL || !ctf_meta_pass(m, (size_t)(begin - text), (size_t)(next - text)))
+		if (j.err != -EINVAL ||
+		    !ctf_meta_pass(m, (size_t)(begin - text), (size_t)(next - text)))
 			break;
 		j.err = 0;
 		j.depth = 0;

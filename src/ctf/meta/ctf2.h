@@ -2,8 +2,8 @@
 /*
  * ctf/meta/ctf2.h - CTF 2 metadata to the same tree that TSDL makes (meta.h).
  *
- * Names get a `_` in front, as TSDL's have, and lose it where they are shown.  A role becomes the type's
- * `role`, and paths of lengths and selectors are spelt as TSDL spells them.
+ * Names get a `_` in front, as TSDL's have, and lose it where they are shown.  A role becomes the
+ * type's `role`, and paths of lengths and selectors are spelt as TSDL spells them.
  */
 #ifndef CTF_META_CTF2_H
 #define CTF_META_CTF2_H
@@ -33,9 +33,10 @@ struct json_meta {
 
 const struct ctf_type *json_type(struct json_meta *j, const struct json *v);
 void json_fail(struct json_meta *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
-uint64_t json_number(struct json_meta *j, const struct json *object, const char *name, uint64_t otherwise,
-		     uint64_t most);
+uint64_t json_number(struct json_meta *j, const struct json *object, const char *name,
+		     uint64_t otherwise, uint64_t most);
 const char *json_text(const struct json *object, const char *name); /* NULL: none */
-char *json_keep(struct json_meta *j, const char *prefix, const char *text); /* in the metadata's memory */
+char *json_keep(struct json_meta *j, const char *prefix,
+		const char *text); /* in the metadata's memory */
 
 #endif

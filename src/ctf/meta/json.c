@@ -24,7 +24,8 @@ static void fail(struct parser *p, const char *what)
 
 static void skip_white(struct parser *p)
 {
-	while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r'))
+	while (p->at < p->end &&
+	       (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r'))
 		p->at++;
 }
 
@@ -86,7 +87,8 @@ static char *unicode(struct parser *p, char *to)
 			c = -1;
 		p->at += c < 0 ? 0 : 2;
 		low = c < 0 ? -1 : hex4(p);
-		c = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((c - 0xd800) << 10) + low - 0xdc00 : -1;
+		c = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((c - 0xd800) << 10) + low - 0xdc00
+						  : -1;
 	}
 	if (c <= 0 || (c >= 0xd800 && c < 0xe000)) {
 		fail(p, "an escape that is no character");
@@ -272,9 +274,12 @@ static struct json *value(struct parser *p)
 	return p->has_failed ? NULL : v;
 }
 
-const struct json *json_parse(struct ctf_meta *memory, const char *text, size_t size, struct diag *d)
+const struct json *json_parse(struct ctf_meta *memory, const char *text, size_t size,
+			      struct diag *d)
 {
-	struct parser p = { .memory = memory, .begin = text, .at = text, .end = text + size, .diag = d };
+	struct parser p = {
+		.memory = memory, .begin = text, .at = text, .end = text + size, .diag = d
+	};
 	const struct json *v = value(&p);
 
 	skip_white(&p);

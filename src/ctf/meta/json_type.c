@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/meta/json_type.c - field classes of CTF 2.  See ctf2.h; words as in the specification (CTF2-SPEC-2.0). */
+/* ctf/meta/json_type.c - field classes of CTF 2.  See ctf2.h; words as in the specification
+ * (CTF2-SPEC-2.0). */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,21 +51,23 @@ const char *json_text(const struct json *object, const char *name)
 	return v && v->kind == JSON_TEXT ? v->text : NULL;
 }
 
-uint64_t json_number(struct json_meta *j, const struct json *object, const char *name, uint64_t otherwise,
-		     uint64_t most)
+uint64_t json_number(struct json_meta *j, const struct json *object, const char *name,
+		     uint64_t otherwise, uint64_t most)
 {
 	const struct json *v = json_get(object, name);
 
 	if (!v)
 		return otherwise;
 	if (v->kind != JSON_NUMBER || v->is_negative || v->number > most) {
-		json_fail(j, "`%s` must be a whole number up to %llu", name, (unsigned long long)most);
+		json_fail(j, "`%s` must be a whole number up to %llu", name,
+			  (unsigned long long)most);
 		return otherwise;
 	}
 	return v->number;
 }
 
-static uint32_t alignment(struct json_meta *j, const struct json *v, const char *name, uint32_t otherwise)
+static uint32_t alignment(struct json_meta *j, const struct json *v, const char *name,
+			  uint32_t otherwise)
 {
 	uint32_t a = (uint32_t)json_number(j, v, name, otherwise, CTF_ALIGN_MAX);
 
@@ -89,7 +92,8 @@ static struct ctf_type *new_type(struct json_meta *j, enum ctf_kind kind, const 
 	return t;
 }
 
-/* What CTF 1.8 tells by a field's name.  "=clock" is the time of a packet's beginning, or an event's. */
+/* What CTF 1.8 tells by a field's name.  "=clock" is the time of a packet's beginning, or an
+ * event's. */
 static const char *role_of(const struct json *v)
 {
 	static const struct {
@@ -109,7 +113,8 @@ static const char *role_of(const struct json *v)
 	};
 	const struct json *list = json_get(v, "roles");
 
-	for (const struct json *r = list && list->kind == JSON_ARRAY ? list->first : NULL; r; r = r->next)
+	for (const struct json *r = list && list->kind == JSON_ARRAY ? list->first : NULL; r;
+	     r = r->next)
 		for (size_t i = 0; r->kind == JSON_TEXT && i < sizeof roles / sizeof *roles; i++)
 			if (!strcmp(r->text, roles[i].role))
 				return roles[i].name;
@@ -124,7 +129,8 @@ static void contain(struct json_meta *j, struct ctf_type *t, const struct ctf_ty
 		json_fail(j, "field classes nested deeper than %d", CTF_DEPTH_MAX);
 }
 
-/* Only the order of bits that goes with the order of bytes: the other occurs in no machine we know. */
+/* Only the order of bits that goes with the order of bytes: the other occurs in no machine we know.
+ */
 static void take_order(struct json_meta *j, const struct json *v, struct ctf_type *t)
 {
 	const char *bytes = json_text(v, "byte-order"), *bits = json_text(v, "bit-order");
@@ -133,7 +139,8 @@ static void take_order(struct json_meta *j, const struct json *v, struct ctf_typ
 	if (!bytes || (!is_big && strcmp(bytes, "little-endian")))
 		json_fail(j, "`byte-order` must be little-endian or big-endian");
 	if (bits && strcmp(bits, is_big ? "last-to-first" : "first-to-last"))
-		json_fail(j, "`bit-order` %.40s is not read with %.40s bytes", bits, bytes ? bytes : "?");
+		json_fail(j, "`bit-order` %.40s is not read with %.40s bytes", bits,
+			  bytes ? bytes : "?");
 	t->order = is_big ? CTF_BIG : CTF_LITTLE;
 }
 
@@ -174,7 +181,8 @@ static void add_ranges(struct json_meta *j, struct ctf_type *t, uint32_t *n, con
 }
 
 /* An integer with mappings is what TSDL calls an enum. */
-static const struct ctf_type *mapped(struct json_meta *j, const struct json *v, const struct ctf_type *of)
+static const struct ctf_type *mapped(struct json_meta *j, const struct json *v,
+				     const struct ctf_type *of)
 {
 	const struct json *mappings = json_get(v, "mappings");
 	struct ctf_type *t;
@@ -292,7 +300,8 @@ static const char *location(struct json_meta *j, const struct json *v, const cha
 			json_fail(j, "a path of something else than plain names");
 			return NULL;
 		}
-		n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s", dot, p->kind == JSON_TEXT ? "_" : "^",
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%s%s", dot,
+				      p->kind == JSON_TEXT ? "_" : "^",
 				      p->kind == JSON_TEXT ? p->text : "");
 		if (n >= sizeof text) {
 			json_fail(j, "a path beyond %d bytes", PATH_MAX_BYTES);
@@ -302,10 +311,11 @@ static const char *location(struct json_meta *j, const struct json *v, const cha
 	return json_keep(j, "", text);
 }
 
-static const struct ctf_type *array_of(struct json_meta *j, const struct json *v, const struct ctf_type *of,
-				       bool is_static)
+static const struct ctf_type *array_of(struct json_meta *j, const struct json *v,
+				       const struct ctf_type *of, bool is_static)
 {
-	struct ctf_type *t = of ? new_type(j, is_static ? CTF_ARRAY : CTF_SEQUENCE, role_of(v)) : NULL;
+	struct ctf_type *t =
+		of ? new_type(j, is_static ? CTF_ARRAY : CTF_SEQUENCE, role_of(v)) : NULL;
 
 	if (!t)
 		return NULL;
@@ -331,7 +341,8 @@ static const struct ctf_type *text_of(struct json_meta *j, const struct json *v,
 	return array_of(j, v, byte_type(j, !encoding || !strcmp(encoding, "utf-8")), is_static);
 }
 
-static bool add_member(struct json_meta *j, struct ctf_type *t, const char *name, const struct ctf_type *type)
+static bool add_member(struct json_meta *j, struct ctf_type *t, const char *name,
+		       const struct ctf_type *type)
 {
 	struct ctf_member *list;
 
@@ -360,13 +371,15 @@ static const struct ctf_type *structure(struct json_meta *j, const struct json *
 	if (!t)
 		return NULL;
 	t->align_bits = alignment(j, v, "minimum-alignment", 1);
-	for (const struct json *m = list && list->kind == JSON_ARRAY ? list->first : NULL; m && !j->err; m = m->next) {
+	for (const struct json *m = list && list->kind == JSON_ARRAY ? list->first : NULL;
+	     m && !j->err; m = m->next) {
 		const char *name = json_text(m, "name");
 		const struct ctf_type *type = json_type(j, json_get(m, "field-class"));
 
 		if (!name)
 			json_fail(j, "a member without name");
-		if (name && add_member(j, t, json_keep(j, "_", name), type) && type->align_bits > t->align_bits)
+		if (name && add_member(j, t, json_keep(j, "_", name), type) &&
+		    type->align_bits > t->align_bits)
 			t->align_bits = type->align_bits;
 	}
 	return j->err ? NULL : t;
@@ -380,12 +393,14 @@ static const struct ctf_type *variant(struct json_meta *j, const struct json *v)
 	if (!t)
 		return NULL;
 	t->path = location(j, v, "selector-field-location");
-	for (const struct json *o = list && list->kind == JSON_ARRAY ? list->first : NULL; o && !j->err; o = o->next) {
+	for (const struct json *o = list && list->kind == JSON_ARRAY ? list->first : NULL;
+	     o && !j->err; o = o->next) {
 		const struct ctf_type *type = json_type(j, json_get(o, "field-class"));
 		const char *given = json_text(o, "name");
 		char name[16];
 
-		snprintf(name, sizeof name, "=%u", t->n_members); /* options need no name; cases do */
+		snprintf(name, sizeof name, "=%u",
+			 t->n_members); /* options need no name; cases do */
 		given = given ? json_keep(j, "_", given) : json_keep(j, "", name);
 		if (add_member(j, t, given, type))
 			add_ranges(j, t, &t->n_ranges, given, json_get(o, "selector-field-ranges"));
@@ -454,8 +469,9 @@ static const struct ctf_type *any_type(struct json_meta *j, const struct json *v
 		json_fail(j, "a field class without `type`");
 		return NULL;
 	}
-	if (!strcmp(type, "fixed-length-unsigned-integer") || !strcmp(type, "fixed-length-bit-array") ||
-	    !strcmp(type, "fixed-length-bit-map") || !strcmp(type, "fixed-length-boolean"))
+	if (!strcmp(type, "fixed-length-unsigned-integer") ||
+	    !strcmp(type, "fixed-length-bit-array") || !strcmp(type, "fixed-length-bit-map") ||
+	    !strcmp(type, "fixed-length-boolean"))
 		return integer(j, v, false);
 	if (!strcmp(type, "fixed-length-signed-integer"))
 		return integer(j, v, true);

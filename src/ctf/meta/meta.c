@@ -138,8 +138,10 @@ static uint32_t round_up(uint32_t n)
 	return power;
 }
 
-/* Tables that grow stay right for readers that are in the midst of a packet: they are replaced, not moved. */
-static int grow_tables(struct ctf_meta *m, struct ctf_stream_class *s, uint32_t n_by_id, uint32_t n_sparse)
+/* Tables that grow stay right for readers that are in the midst of a packet: they are replaced, not
+ * moved. */
+static int grow_tables(struct ctf_meta *m, struct ctf_stream_class *s, uint32_t n_by_id,
+		       uint32_t n_sparse)
 {
 	struct ctf_event_class **sparse = s->sparse;
 	struct ctf_by_id *by_id = s->by_id;
@@ -147,7 +149,8 @@ static int grow_tables(struct ctf_meta *m, struct ctf_stream_class *s, uint32_t 
 	if (!by_id || n_by_id > s->n_by_id)
 		by_id = ctf_meta_alloc(m, round_up(n_by_id) * sizeof *by_id);
 	if (!sparse || n_sparse > s->n_sparse)
-		sparse = ctf_meta_alloc(m, (n_sparse + (size_t)1) * sizeof(struct ctf_event_class *));
+		sparse = ctf_meta_alloc(m,
+					(n_sparse + (size_t)1) * sizeof(struct ctf_event_class *));
 	if (!by_id || !sparse)
 		return -ENOMEM;
 	if (s->by_id && by_id != s->by_id)
@@ -161,7 +164,8 @@ static int grow_tables(struct ctf_meta *m, struct ctf_stream_class *s, uint32_t 
 }
 
 /* Ids below a bound go into a table; that of two classes with one id is the first. */
-static int link_events(struct ctf_meta *m, struct ctf_stream_class *s, struct ctf_event_class *first)
+static int link_events(struct ctf_meta *m, struct ctf_stream_class *s,
+		       struct ctf_event_class *first)
 {
 	uint32_t n_sparse = s->n_sparse, top = 0;
 
@@ -215,13 +219,15 @@ static int link_all(struct ctf_meta *m, struct diag *d)
 int ctf_meta_link(struct ctf_meta *m, struct diag *d)
 {
 	if (!m->has_trace || !m->streams)
-		return diag_fail(d, -EINVAL, "it describes no %s", m->has_trace ? "stream" : "trace");
+		return diag_fail(d, -EINVAL, "it describes no %s",
+				 m->has_trace ? "stream" : "trace");
 	return link_all(m, d);
 }
 
 bool ctf_meta_pass(struct ctf_meta *m, size_t from, size_t to)
 {
-	struct ctf_gap *gaps = m->n_gaps < GAPS_MAX ? ctf_meta_grow(m, m->gaps, m->n_gaps, sizeof *gaps) : NULL;
+	struct ctf_gap *gaps =
+		m->n_gaps < GAPS_MAX ? ctf_meta_grow(m, m->gaps, m->n_gaps, sizeof *gaps) : NULL;
 
 	if (!gaps)
 		return false;
@@ -276,7 +282,9 @@ static int read_packed(const char *path, uint64_t from, char **bytes, size_t *si
 		return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", path);
 	err = compressed_read(packed, FILE_MAX, bytes, &n, d);
 	if (err)
-		return err == -ENOENT ? diag_fail(d, err, "cannot open %s: %s", path, strerror(ENOENT)) : err;
+		return err == -ENOENT
+			       ? diag_fail(d, err, "cannot open %s: %s", path, strerror(ENOENT))
+			       : err;
 	*size = n > from ? (size_t)(n - from) : 0;
 	memmove(*bytes, *bytes + (n - *size), *size + 1); /* its NUL too */
 	return 0;
@@ -298,7 +306,9 @@ int ctf_meta_read_file(const char *path, uint64_t from, char **bytes, size_t *si
 	}
 	*size = (uint64_t)st.st_size > from ? (size_t)st.st_size - (size_t)from : 0;
 	*bytes = malloc(*size + 1);
-	n = !*bytes ? -ENOMEM : lseek(fd, (off_t)from, SEEK_SET) < 0 ? -errno : io_read(fd, *bytes, *size);
+	n = !*bytes				   ? -ENOMEM
+	    : lseek(fd, (off_t)from, SEEK_SET) < 0 ? -errno
+						   : io_read(fd, *bytes, *size);
 	close(fd);
 	if (n < 0) {
 		free(*bytes);
@@ -316,7 +326,8 @@ int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged,
 	*is_damaged = false;
 	if (err)
 		return err;
-	if (*size >= 4 && (get_u32(*text, false) == 0x75D11D57 || get_u32(*text, true) == 0x75D11D57))
+	if (*size >= 4 &&
+	    (get_u32(*text, false) == 0x75D11D57 || get_u32(*text, true) == 0x75D11D57))
 		*size = ctf_meta_unpack(*text, *size, is_damaged);
 	return 0;
 }
@@ -325,7 +336,8 @@ int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged,
 int ctf_meta_read(struct ctf_meta *m, const char *text, size_t size, struct diag *d)
 {
 	*m = (struct ctf_meta){ 0 };
-	return size && text[0] == 0x1e ? ctf_meta_parse_json(m, text, size, d) : ctf_meta_parse(m, text, size, d);
+	return size && text[0] == 0x1e ? ctf_meta_parse_json(m, text, size, d)
+				       : ctf_meta_parse(m, text, size, d);
 }
 
 int ctf_meta_open(struct ctf_meta *m, const char *path, struct diag *d)
@@ -346,7 +358,8 @@ int ctf_meta_open(struct ctf_meta *m, const char *path, struct diag *d)
 		damage = diag_fail(&why, -EINVAL, "a packet of it is not whole");
 	err = damage && !(m->has_trace && m->streams) ? damage : ctf_meta_link(m, &why);
 	if (m->n_gaps > 1)
-		diag_fail(d, err, "%.400s: %.500s, and %u more places", path, why.text, m->n_gaps - 1);
+		diag_fail(d, err, "%.400s: %.500s, and %u more places", path, why.text,
+			  m->n_gaps - 1);
 	else if (err || damage)
 		diag_fail(d, err, "%.400s: %.600s", path, why.text);
 	if (err)

@@ -2,9 +2,9 @@
 /*
  * ctf/meta/tsdl.h - inside the TSDL parser: what its files share.
  *
- * Recursive descent over one token of look-ahead.  The first error of a block sticks: it turns the current
- * token into the end of the text, so that every loop ends by itself and nobody need check results
- * on the way.  A NULL type may therefore be passed around after an error, and only then.
+ * Recursive descent over one token of look-ahead.  The first error of a block sticks: it turns the
+ * current token into the end of the text, so that every loop ends by itself and nobody need check
+ * results on the way.  A NULL type may therefore be passed around after an error, and only then.
  */
 #ifndef CTF_META_TSDL_H
 #define CTF_META_TSDL_H
@@ -12,12 +12,12 @@
 #include "ctf/meta/meta.h"
 
 enum tsdl_kind { /* other tokens are their own character */
-	TSDL_END = 256,
-	TSDL_WORD,
-	TSDL_NUMBER,
-	TSDL_STRING,
-	TSDL_DOTS, /* ... */
-	TSDL_BECOMES, /* := */
+		 TSDL_END = 256,
+		 TSDL_WORD,
+		 TSDL_NUMBER,
+		 TSDL_STRING,
+		 TSDL_DOTS,    /* ... */
+		 TSDL_BECOMES, /* := */
 };
 
 struct tsdl_token {
@@ -30,9 +30,9 @@ struct tsdl_token {
 enum { TSDL_BUCKETS = 4096, TSDL_NAMES_MAX = 65536, TSDL_PATH_MAX = 256 };
 
 struct tsdl_name {
-	struct tsdl_name *next; /* in its bucket */
+	struct tsdl_name *next;	  /* in its bucket */
 	struct tsdl_name *before; /* declared before this one: the order of leaving scopes */
-	const char *text; /* "unsigned long", "struct packet_context" */
+	const char *text;	  /* "unsigned long", "struct packet_context" */
 	const struct ctf_type *type;
 	uint32_t hash;
 };
@@ -57,7 +57,8 @@ struct tsdl {
 	struct diag *diag;
 };
 
-/* tsdl_parse.c.  A parser may be given one text after the other, each of whole blocks: it keeps the names. */
+/* tsdl_parse.c.  A parser may be given one text after the other, each of whole blocks: it keeps the
+ * names. */
 struct tsdl *tsdl_open(struct ctf_meta *m); /* to be freed; NULL: no memory */
 int tsdl_parse(struct tsdl *p, const char *text, size_t size, struct diag *d);
 
@@ -69,7 +70,7 @@ bool tsdl_is_word(const struct tsdl *p, const char *word);
 bool tsdl_accept(struct tsdl *p, int kind);
 bool tsdl_accept_word(struct tsdl *p, const char *word);
 void tsdl_expect(struct tsdl *p, int kind);
-const char *tsdl_take_word(struct tsdl *p); /* into the arena; NULL after an error */
+const char *tsdl_take_word(struct tsdl *p);    /* into the arena; NULL after an error */
 void *tsdl_alloc(struct tsdl *p, size_t size); /* NULL after an error */
 
 /* A dotted path, `stream.event.header.id`. */
@@ -95,7 +96,7 @@ uint32_t tsdl_take_align(struct tsdl *p, const struct tsdl_value *v);
 /* tsdl_parse.c - the body of `word { key = value; key := type; }`, the brace already taken. */
 struct tsdl_value {
 	const struct ctf_type *type; /* key := type */
-	const char *text; /* string, word or path; NULL: a number */
+	const char *text;	     /* string, word or path; NULL: a number */
 	uint64_t number;
 	bool is_negative;
 };

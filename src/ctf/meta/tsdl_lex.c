@@ -225,12 +225,12 @@ static void describe(char *text, size_t size, int kind, const struct tsdl_token 
 		snprintf(text, size, "`%.*s`", (int)(t->size < 60 ? t->size : 60), t->text);
 	else if (kind >= TSDL_END)
 		snprintf(text, size, "%s",
-			 kind == TSDL_END    ? "the end" :
-			 kind == TSDL_WORD   ? "a word" :
-			 kind == TSDL_NUMBER ? "a number" :
-			 kind == TSDL_STRING ? "a string" :
-			 kind == TSDL_DOTS   ? "`...`" :
-					       "`:=`");
+			 kind == TSDL_END      ? "the end"
+			 : kind == TSDL_WORD   ? "a word"
+			 : kind == TSDL_NUMBER ? "a number"
+			 : kind == TSDL_STRING ? "a string"
+			 : kind == TSDL_DOTS   ? "`...`"
+					       : "`:=`");
 	else
 		snprintf(text, size, "`%c`", kind);
 }

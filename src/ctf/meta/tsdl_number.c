@@ -14,7 +14,8 @@ static bool is_text_in(const char *text, const char *const *list)
 
 static bool take_bool(struct tsdl *p, const struct tsdl_value *v)
 {
-	static const char *const yes[] = { "true", "TRUE", NULL }, *const no[] = { "false", "FALSE", NULL };
+	static const char *const yes[] = { "true", "TRUE", NULL }, *const no[] = { "false", "FALSE",
+										   NULL };
 
 	if (!v->text && !v->type)
 		return v->number != 0;
@@ -60,9 +61,9 @@ static uint8_t take_base(struct tsdl *p, const struct tsdl_value *v)
 		char text[12];
 		uint8_t base;
 	} names[] = {
-		{ "decimal", 10 },	{ "dec", 10 },	  { "d", 10 },	{ "i", 10 }, { "u", 10 },
-		{ "hexadecimal", 16 }, { "hex", 16 },	  { "x", 16 },	{ "X", 16 }, { "p", 16 },
-		{ "octal", 8 },	{ "oct", 8 },	  { "o", 8 },	{ "b", 2 },  { "binary", 2 },
+		{ "decimal", 10 },     { "dec", 10 }, { "d", 10 }, { "i", 10 }, { "u", 10 },
+		{ "hexadecimal", 16 }, { "hex", 16 }, { "x", 16 }, { "X", 16 }, { "p", 16 },
+		{ "octal", 8 },	       { "oct", 8 },  { "o", 8 },  { "b", 2 },	{ "binary", 2 },
 	};
 
 	for (size_t i = 0; v->text && i < sizeof names / sizeof *names; i++)
@@ -89,7 +90,8 @@ static const char *take_clock(struct tsdl *p, const struct tsdl_value *v)
 	return name;
 }
 
-/* Whether it is text.  Other readers refuse what is none of these, and so must we, or a damaged letter would stay. */
+/* Whether it is text.  Other readers refuse what is none of these, and so must we, or a damaged
+ * letter would stay. */
 static bool take_encoding(struct tsdl *p, const struct tsdl_value *v)
 {
 	static const char *const names[] = { "none", "UTF8", "UTF-8", "ASCII" };
@@ -101,7 +103,8 @@ static bool take_encoding(struct tsdl *p, const struct tsdl_value *v)
 	return false;
 }
 
-static void assign_integer(struct tsdl *p, void *object, const char *key, const struct tsdl_value *v)
+static void assign_integer(struct tsdl *p, void *object, const char *key,
+			   const struct tsdl_value *v)
 {
 	struct ctf_type *t = object;
 
@@ -184,7 +187,8 @@ const struct ctf_type *tsdl_floating_point(struct tsdl *p)
 	t->align_bits = 8;
 	tsdl_block(p, assign_float, t);
 	t->size_bits += t->exponent_bits;
-	if (!(t->exponent_bits == 5 && t->size_bits == 16) && !(t->exponent_bits == 8 && t->size_bits == 32) &&
+	if (!(t->exponent_bits == 5 && t->size_bits == 16) &&
+	    !(t->exponent_bits == 8 && t->size_bits == 32) &&
 	    !(t->exponent_bits == 11 && t->size_bits == 64))
 		become_bytes(p, t);
 	return t;

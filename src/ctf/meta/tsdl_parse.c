@@ -2,8 +2,8 @@
 /*
  * ctf/meta/tsdl_parse.c - the blocks of TSDL: trace, env, clock, stream, event.  See tsdl.h.
  *
- * A block is taken over only when it is whole.  One that is not is passed over: up to the next line that begins
- * as a block does, which inside of blocks no writer indents so.
+ * A block is taken over only when it is whole.  One that is not is passed over: up to the next line
+ * that begins as a block does, which inside of blocks no writer indents so.
  */
 #include "ctf/meta/tsdl.h"
 
@@ -56,7 +56,8 @@ void tsdl_block(struct tsdl *p, tsdl_assign *assign, void *object)
 			tsdl_expect(p, '}');
 		if (tsdl_declaration(p))
 			continue;
-		if (tsdl_is_word(p, "struct") || tsdl_is_word(p, "enum") || tsdl_is_word(p, "variant")) {
+		if (tsdl_is_word(p, "struct") || tsdl_is_word(p, "enum") ||
+		    tsdl_is_word(p, "variant")) {
 			tsdl_type(p);
 			tsdl_expect(p, ';');
 			continue;
@@ -110,7 +111,8 @@ static int64_t take_i64(struct tsdl *p, const char *key, const struct tsdl_value
 	return (int64_t)(v->is_negative ? -v->number : v->number);
 }
 
-static const struct ctf_type *take_struct(struct tsdl *p, const char *key, const struct tsdl_value *v)
+static const struct ctf_type *take_struct(struct tsdl *p, const char *key,
+					  const struct tsdl_value *v)
 {
 	if (!v->type || v->type->kind != CTF_STRUCT)
 		tsdl_fail(p, "`%s` must be a struct", key);
@@ -176,7 +178,8 @@ static void assign_clock(struct tsdl *p, void *object, const char *key, const st
 	struct ctf_clock *c = object;
 
 	if (!strcmp(key, "name"))
-		c->name = ctf_meta_string(p->meta, v->text ? v->text : "", strlen(v->text ? v->text : ""));
+		c->name = ctf_meta_string(p->meta, v->text ? v->text : "",
+					  strlen(v->text ? v->text : ""));
 	else if (!strcmp(key, "uuid"))
 		c->has_uuid = take_uuid(p, v, c->uuid);
 	else if (!strcmp(key, "freq"))
@@ -248,7 +251,8 @@ static void assign_event(struct tsdl *p, void *object, const char *key, const st
 	} else if (!strcmp(key, "loglevel"))
 		e->loglevel = (int)take_i64(p, key, v);
 	else if (!strcmp(key, "name"))
-		e->name = ctf_meta_string(p->meta, v->text ? v->text : "", strlen(v->text ? v->text : ""));
+		e->name = ctf_meta_string(p->meta, v->text ? v->text : "",
+					  strlen(v->text ? v->text : ""));
 	else if (!strcmp(key, "context"))
 		e->context = take_struct(p, key, v);
 	else if (!strcmp(key, "fields"))
@@ -279,7 +283,8 @@ static void event_block(struct tsdl *p)
 	m->last_event = &e->next;
 }
 
-static void assign_nothing(struct tsdl *p, void *object, const char *key, const struct tsdl_value *v)
+static void assign_nothing(struct tsdl *p, void *object, const char *key,
+			   const struct tsdl_value *v)
 {
 	(void)p, (void)object, (void)key, (void)v;
 }
@@ -337,13 +342,15 @@ static void top_level(struct tsdl *p)
 
 static bool begins_block(const char *at, const char *end)
 {
-	static const char *const words[] = { "event",	"stream",  "trace",  "clock", "env",	 "callsite",
-					     "typealias", "typedef", "struct", "enum",  "variant" };
+	static const char *const words[] = { "event",  "stream",   "trace",	"clock",
+					     "env",    "callsite", "typealias", "typedef",
+					     "struct", "enum",	   "variant" };
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		size_t n = strlen(words[i]);
 
-		if ((size_t)(end - at) > n && !memcmp(at, words[i], n) && memchr(" \t\r\n{:", at[n], 6))
+		if ((size_t)(end - at) > n && !memcmp(at, words[i], n) &&
+		    memchr(" \t\r\n{:", at[n], 6))
 			return true;
 	}
 	return false;
@@ -352,14 +359,16 @@ static bool begins_block(const char *at, const char *end)
 /* The next line behind @from that begins a block, or the end. */
 static const char *next_block(const struct tsdl *p, const char *from)
 {
-	while ((from = memchr(from, '\n', (size_t)(p->end - from))) && !begins_block(++from, p->end))
+	while ((from = memchr(from, '\n', (size_t)(p->end - from))) &&
+	       !begins_block(++from, p->end))
 		;
 	return from ? from : p->end;
 }
 
 /*
- * After an error: to the next block, with the names there were before the bad one.  False if there is none;
- * or if what has to be read again would be out of proportion to the text, as only a hostile one is.
+ * After an error: to the next block, with the names there were before the bad one.  False if there
+ * is none; or if what has to be read again would be out of proportion to the text, as only a
+ * hostile one is.
  */
 static bool pass_over(struct tsdl *p)
 {

@@ -146,7 +146,8 @@ static const struct ctf_type *brackets(struct tsdl *p, const struct ctf_type *el
 	return p->err ? NULL : t;
 }
 
-static void add_member(struct tsdl *p, struct ctf_type *t, const char *name, const struct ctf_type *type)
+static void add_member(struct tsdl *p, struct ctf_type *t, const char *name,
+		       const struct ctf_type *type)
 {
 	struct ctf_member *list;
 
@@ -358,8 +359,9 @@ static const struct ctf_type *enumeration(struct tsdl *p)
 
 static bool is_c_word(const struct tsdl *p)
 {
-	static const char *const words[] = { "void", "char", "short", "int", "long", "float", "double",
-					     "signed", "unsigned", "_Bool", "_Complex", "const", NULL };
+	static const char *const words[] = { "void",	 "char",   "short",  "int",	 "long",
+					     "float",	 "double", "signed", "unsigned", "_Bool",
+					     "_Complex", "const",  NULL };
 
 	for (const char *const *w = words; *w; w++)
 		if (tsdl_is_word(p, *w))

@@ -29,18 +29,22 @@ static const struct {
 	[ABI_CONTEXT_TIME_NS] = { "time_ns", U32("time_ns") },
 	[ABI_CONTEXT_USER_NS] = { "user_ns", U32("user_ns") },
 	[ABI_CONTEXT_UTS_NS] = { "uts_ns", U32("uts_ns") },
-	[ABI_CONTEXT_IP] = { "ip", "integer { size = 64; align = 8; signed = false; base = 16; } _ip;" },
+	[ABI_CONTEXT_IP] = { "ip",
+			     "integer { size = 64; align = 8; signed = false; base = 16; } _ip;" },
 	[ABI_CONTEXT_CALLSTACK] = { "callstack",
 				    "integer { size = 32; align = 8; signed = false; } "
 				    "__callstack_user_length;\n"
-				    "\t\tinteger { size = 64; align = 8; signed = false; base = 16; } "
+				    "\t\tinteger { size = 64; align = 8; signed = false; base = "
+				    "16; } "
 				    "_callstack_user[ __callstack_user_length ];" },
 	/* Identifiers are written with their first byte first: so these are, in two halves. */
 	[ABI_CONTEXT_SLOT] = { "slot", "integer { size = 64; align = 8; signed = false; base = 16; "
 				       "byte_order = be; } _slot[2];" },
 	[ABI_CONTEXT_PERF_CYCLES] = { "perf_thread_cycles", U64("perf_thread_cycles") },
-	[ABI_CONTEXT_PERF_INSTRUCTIONS] = { "perf_thread_instructions", U64("perf_thread_instructions") },
-	[ABI_CONTEXT_PERF_CACHE_MISSES] = { "perf_thread_cache_misses", U64("perf_thread_cache_misses") },
+	[ABI_CONTEXT_PERF_INSTRUCTIONS] = { "perf_thread_instructions",
+					    U64("perf_thread_instructions") },
+	[ABI_CONTEXT_PERF_CACHE_MISSES] = { "perf_thread_cache_misses",
+					    U64("perf_thread_cache_misses") },
 	[ABI_CONTEXT_PERF_BRANCH_MISSES] = { "perf_thread_branch_misses",
 					     U64("perf_thread_branch_misses") },
 };
@@ -142,11 +146,11 @@ static int fail_unknown(const char *word, size_t size, struct diag *d)
 	int shown = size > 64 ? 64 : (int)size;
 
 	if (near)
-		return diag_fail(d, -EINVAL, "no context is called '%.*s'; did you mean '%s'?", shown, word,
-				 near);
+		return diag_fail(d, -EINVAL, "no context is called '%.*s'; did you mean '%s'?",
+				 shown, word, near);
 	context_names(&all, ABI_CONTEXT_ALL);
-	diag_fail(d, -EINVAL, "no context is called '%.*s'\n  there are: namespaces,%s", shown, word,
-		  all.bytes ? all.bytes : "");
+	diag_fail(d, -EINVAL, "no context is called '%.*s'\n  there are: namespaces,%s", shown,
+		  word, all.bytes ? all.bytes : "");
 	text_fini(&all);
 	return -EINVAL;
 }
@@ -167,8 +171,8 @@ int context_parse(const char *names, uint64_t *mask, struct diag *d)
 
 	for (const char *p = names;; p++) {
 		size_t size = strcspn(p, ",");
-		int err = size ? parse_one(p, size, &found, d) :
-				 diag_fail(d, -EINVAL, "an empty name of a context in '%s'", names);
+		int err = size ? parse_one(p, size, &found, d)
+			       : diag_fail(d, -EINVAL, "an empty name of a context in '%s'", names);
 
 		if (err)
 			return err;

@@ -12,16 +12,17 @@
 /*
  * context_parse - a mask of contexts from their names between commas.
  *
- * @names: "ip,callstack,uid"; LTTng's names are known, too.  "namespaces" is all eight of them.  What
- *	every event tells in any case (vpid, vtid, cpu_id) is accepted and adds nothing.
+ * @names: "ip,callstack,uid"; LTTng's names are known, too.  "namespaces" is all eight of them.
+ *What every event tells in any case (vpid, vtid, cpu_id) is accepted and adds nothing.
  * @mask: is added to.
  *
- * Returns 0; or -EINVAL for an unknown name, with what there is.  @mask is unchanged then.  Whether this
- * machine has the counters among them is asked elsewhere: collect/counters.h.
+ * Returns 0; or -EINVAL for an unknown name, with what there is.  @mask is unchanged then.  Whether
+ *this machine has the counters among them is asked elsewhere: collect/counters.h.
  */
 int context_parse(const char *names, uint64_t *mask, struct diag *d);
 
-/* context_to_tsdl - append the fields of @mask, for a struct event.context behind _vpid and _vtid. */
+/* context_to_tsdl - append the fields of @mask, for a struct event.context behind _vpid and _vtid.
+ */
 void context_to_tsdl(struct text *out, uint64_t mask);
 
 /* context_names - append the names of @mask with commas between. */

@@ -14,7 +14,9 @@
 #include "abi/ctf.h"
 #include "base/io.h"
 
-enum { BLOCK_MAX_BYTES = 1 << 20 }; /* of metadata: one write of ctf_writer_describe is well below */
+enum {
+	BLOCK_MAX_BYTES = 1 << 20
+}; /* of metadata: one write of ctf_writer_describe is well below */
 
 static const char block_end[] = "\n};\n\n";
 
@@ -41,7 +43,8 @@ static int recover_metadata(int dir)
 	int fd = openat(dir, "metadata", O_RDWR | O_NOFOLLOW | O_CLOEXEC), err = 0;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) || ftruncate(fd, (off_t)ctf_recover_metadata(fd, (uint64_t)st.st_size)))
+	if (fd < 0 || fstat(fd, &st) ||
+	    ftruncate(fd, (off_t)ctf_recover_metadata(fd, (uint64_t)st.st_size)))
 		err = -errno;
 	if (fd >= 0)
 		close(fd);
@@ -51,7 +54,8 @@ static int recover_metadata(int dir)
 /* The last entry of the index, which is cut to whole ones. */
 static int last_entry(int fd, struct ctf_recovered *s)
 {
-	const off_t head = sizeof(struct abi_ctf_index_header), each = sizeof(struct abi_ctf_index_entry);
+	const off_t head = sizeof(struct abi_ctf_index_header),
+		    each = sizeof(struct abi_ctf_index_entry);
 	struct abi_ctf_index_entry e;
 	struct stat st;
 	off_t n;
@@ -97,14 +101,16 @@ static bool is_index(const char *name)
 {
 	size_t n = strlen(name);
 
-	return n > 4 && n < sizeof((struct ctf_recovered *)0)->name && !strcmp(name + n - 4, ".idx");
+	return n > 4 && n < sizeof((struct ctf_recovered *)0)->name &&
+	       !strcmp(name + n - 4, ".idx");
 }
 
 int ctf_recover(const char *path, void (*each)(void *arg, const struct ctf_recovered *s), void *arg,
-	       struct diag *d)
+		struct diag *d)
 {
 	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int index_dir = dir < 0 ? -1 : openat(dir, "index", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err, one;
+	int index_dir = dir < 0 ? -1 : openat(dir, "index", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	    err, one;
 	DIR *list = index_dir < 0 ? NULL : fdopendir(dup(index_dir));
 	struct ctf_recovered s;
 	struct dirent *e;
@@ -124,6 +130,7 @@ int ctf_recover(const char *path, void (*each)(void *arg, const struct ctf_recov
 		close(index_dir);
 	if (dir >= 0)
 		close(dir);
-	return err ? diag_fail(d, err, "%s: cannot put right what was half-written: %s", path, strerror(-err))
+	return err ? diag_fail(d, err, "%s: cannot put right what was half-written: %s", path,
+			       strerror(-err))
 		   : 0;
 }

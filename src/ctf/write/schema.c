@@ -25,8 +25,8 @@ static bool is_taken(const struct names *names, const char *name)
 	return false;
 }
 
-/* Makes the field's name, with the underscore that readers strip again, and that of its length behind
- * it.  A name that is taken gets a number. */
+/* Makes the field's name, with the underscore that readers strip again, and that of its length
+ * behind it.  A name that is taken gets a number. */
 static const char *field_name(struct names *names, struct schema_text w, bool has_length)
 {
 	char name[NAME_MAX_BYTES + 16] = "_", length[sizeof name + 16];
@@ -35,7 +35,8 @@ static const char *field_name(struct names *names, struct schema_text w, bool ha
 	for (; w.p < w.end && n < NAME_MAX_BYTES; w.p++)
 		name[n++] = isalnum((unsigned char)*w.p) ? *w.p : '_';
 	snprintf(length, sizeof length, "_%s_length", name);
-	for (int i = names->n; is_taken(names, name) || (has_length && is_taken(names, length)); i++) {
+	for (int i = names->n; is_taken(names, name) || (has_length && is_taken(names, length));
+	     i++) {
 		snprintf(name + n, sizeof name - n, "_%d", i);
 		snprintf(length, sizeof length, "_%s_length", name);
 	}
@@ -79,7 +80,9 @@ static void add_labels(struct text *out, const struct schema_type *t)
 static void add_field(struct text *out, const struct schema_type *t, const char *name)
 {
 	if (t->shape == SCHEMA_SEQUENCE)
-		text_addf(out, "\t\tinteger { size = 32; align = 8; signed = false; } _%s_length;\n", name);
+		text_addf(out,
+			  "\t\tinteger { size = 32; align = 8; signed = false; } _%s_length;\n",
+			  name);
 	text_addf(out, "\t\t%s", t->shape == SCHEMA_ENUM ? "enum : " : "");
 	add_scalar(out, t);
 	if (t->shape == SCHEMA_ENUM)
@@ -100,18 +103,19 @@ static bool add_fields(struct text *out, struct schema_text words)
 	if (!schema_is_sound(words))
 		return false;
 	for (;;) {
-		struct schema_text word = schema_next_word(&words), field = schema_next_word(&words);
+		struct schema_text word = schema_next_word(&words),
+				   field = schema_next_word(&words);
 
 		if (!schema_read_type(word, &type))
 			return true;
-		add_field(out, &type,
-			  field_name(&names, field, type.shape == SCHEMA_SEQUENCE));
+		add_field(out, &type, field_name(&names, field, type.shape == SCHEMA_SEQUENCE));
 	}
 }
 
 bool schema_name(const char *schema, size_t size, char *name, size_t name_size)
 {
-	struct schema_text c = { schema, schema + size }, level = schema_next_word(&c), w = schema_next_word(&c);
+	struct schema_text c = { schema, schema + size }, level = schema_next_word(&c),
+			   w = schema_next_word(&c);
 	size_t n = 0;
 
 	if (level.p == level.end || w.p == w.end)
@@ -130,7 +134,8 @@ static unsigned schema_level(const char *schema, size_t size)
 	return schema_read_number(&c, 14, &level) ? (unsigned)level : 13;
 }
 
-int schema_to_tsdl(struct text *out, const char *schema, size_t size, uint32_t class_id, uint32_t id)
+int schema_to_tsdl(struct text *out, const char *schema, size_t size, uint32_t class_id,
+		   uint32_t id)
 {
 	struct schema_text c = { schema, schema + size };
 	struct text fields = { 0 };
@@ -146,7 +151,8 @@ int schema_to_tsdl(struct text *out, const char *schema, size_t size, uint32_t c
 	text_addf(out,
 		  "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = %u;\n\tloglevel = %u;\n"
 		  "\tfields := struct {\n%s\t};\n};\n\n",
-		  name, id, class_id, schema_level(schema, size), ok && fields.bytes ? fields.bytes : "");
+		  name, id, class_id, schema_level(schema, size),
+		  ok && fields.bytes ? fields.bytes : "");
 	text_fini(&fields);
 	return ok ? 0 : -EINVAL;
 }

@@ -5,8 +5,8 @@
  *	LEVEL CHANNEL:NAME TYPE FIELD TYPE FIELD ...
  *
  * See base/schema.h for the types.
- * The text comes from shared memory, that is, from anybody: what does not parse becomes a class without
- * fields, and names are cut to what TSDL allows.  Specification: docs/formats/schema.md.
+ * The text comes from shared memory, that is, from anybody: what does not parse becomes a class
+ *without fields, and names are cut to what TSDL allows.  Specification: docs/formats/schema.md.
  */
 #ifndef CTF_WRITE_SCHEMA_H
 #define CTF_WRITE_SCHEMA_H

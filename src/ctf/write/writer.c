@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/write/writer.c - see writer.h.  The layout is LTTng's (2.13), so that its readers take their fast paths;
- * docs/formats/trace.md describes it. */
+/* ctf/write/writer.c - see writer.h.  The layout is LTTng's (2.13), so that its readers take their
+ * fast paths; docs/formats/trace.md describes it. */
 #include "ctf/write/writer.h"
 
 #include <endian.h>
@@ -25,7 +25,8 @@ enum { BODY_MAX = 1000 };
 static void print_uuid(char *text, const uint8_t u[16])
 {
 	for (int i = 0; i < 16; i++)
-		text += sprintf(text, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", u[i]);
+		text += sprintf(text, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+				u[i]);
 }
 
 /* env values come from the system; quotes and controls have no place in them. */
@@ -42,7 +43,8 @@ static void add_types(struct text *t)
 	for (int size = 8; size <= 64; size *= 2)
 		for (int is_signed = 0; is_signed < 2; is_signed++)
 			text_addf(t,
-				  "typealias integer { size = %d; align = 8; signed = %s; } := %sint%d_t;\n",
+				  "typealias integer { size = %d; align = 8; signed = %s; } := "
+				  "%sint%d_t;\n",
 				  size, is_signed ? "true" : "false", is_signed ? "" : "u", size);
 	text_addf(t, "\n");
 }

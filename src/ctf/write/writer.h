@@ -2,8 +2,8 @@
 /*
  * ctf/write/writer.h - a trace directory while it is written.
  *
- * One directory is one CTF trace: `metadata`, stream files, `index/<stream>.idx`.  At every instant,
- * whatever dies:
+ * One directory is one CTF trace: `metadata`, stream files, `index/<stream>.idx`.  At every
+ * instant, whatever dies:
  *
  *   (1) an event class is in `metadata` before a packet that uses it is in a stream
  *   (2) a packet is whole in its stream before the index names it
@@ -29,7 +29,7 @@ struct ctf_writer {
 	int metadata;
 	uint8_t uuid[16];
 	uint32_t n_streams;
-	uint64_t bytes; /* written to all streams */
+	uint64_t bytes;	     /* written to all streams */
 	struct quota *quota; /* of packets; NULL: none */
 	char path[512];
 };
@@ -40,17 +40,18 @@ struct ctf_stream {
 	int index;
 	uint64_t instance;
 	uint32_t class_id; /* of its stream class; 0 unless set after ctf_stream_open */
-	uint64_t offset; /* bytes in the file */
+	uint64_t offset;   /* bytes in the file */
 	uint64_t sequence; /* of the next packet */
 	char name[64];
 };
 
 struct ctf_writer_options {
-	const char *path; /* made with its parents; must hold no trace yet */
+	const char *path;   /* made with its parents; must hold no trace yet */
 	const char *domain; /* "ust" or "kernel": chooses the layout env claims */
 	const struct abi_clock *clock;
 	uint64_t clock_offset_ns; /* from the Epoch to zero of the clock */
-	const char *scope; /* kernel: "machine", or "followed" if only some processes are recorded; or NULL */
+	const char *scope; /* kernel: "machine", or "followed" if only some processes are recorded;
+			      or NULL */
 };
 
 /* ctf_writer_open - make the directory and write the head of its metadata (trace, env, clock; no
@@ -66,11 +67,11 @@ int ctf_writer_describe(struct ctf_writer *s, const char *tsdl, size_t size, str
 
 /* One packet to append: its events are @n_body pieces, not copied. */
 struct ctf_packet {
-	uint64_t begin_ns; /* not after the first event */
-	uint64_t end_ns; /* not before the last event */
+	uint64_t begin_ns;  /* not after the first event */
+	uint64_t end_ns;    /* not before the last event */
 	uint64_t discarded; /* cumulative for the stream */
-	uint64_t sequence; /* of the stream; gaps are lost packets */
-	uint32_t cpu; /* ABI_CPU_UNKNOWN if not known */
+	uint64_t sequence;  /* of the stream; gaps are lost packets */
+	uint32_t cpu;	    /* ABI_CPU_UNKNOWN if not known */
 	int n_body;
 	struct iovec *body;
 };

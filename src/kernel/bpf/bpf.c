@@ -17,7 +17,8 @@
 #define RING_BYTES_MAX (256ull << 20)
 enum { RING_BYTES_MIN = 65536 };
 
-/* CPUs there are now, by number; what happens on one that is switched on later is counted as lost. */
+/* CPUs there are now, by number; what happens on one that is switched on later is counted as lost.
+ */
 static int count_cpus(void)
 {
 	char text[1024], *last;
@@ -54,7 +55,8 @@ static int make_rings(struct kernel_bpf *b, uint64_t bytes, struct diag *d)
 	b->n_cpus = count_cpus();
 	b->ring_stride = sizeof(struct bpf_ring) + b->plan.ring_size + BPF_RING_SLACK;
 	b->rings_size = b->ring_stride * (size_t)b->n_cpus;
-	b->plan.rings = bpf_map_make("duet_rings", (uint32_t)b->ring_stride, (uint32_t)b->n_cpus, d);
+	b->plan.rings =
+		bpf_map_make("duet_rings", (uint32_t)b->ring_stride, (uint32_t)b->n_cpus, d);
 	if (b->plan.rings < 0)
 		return b->plan.rings;
 	err = map_memory(b->plan.rings, b->rings_size, &rings, d);
@@ -65,7 +67,9 @@ static int make_rings(struct kernel_bpf *b, uint64_t bytes, struct diag *d)
 		err = diag_fail(d, -ENOMEM, "no memory to record by BPF");
 	for (int i = 0; i < b->n_cpus && !err; i++)
 		b->cpus[i] = (struct bpf_cpu){ .ring = ring_at(b, i),
-					       .cpu = { .number = i, .prefix = "bpf", .pipe = -1,
+					       .cpu = { .number = i,
+							.prefix = "bpf",
+							.pipe = -1,
 							.losses = &ring_at(b, i)->losses,
 							.stream = { .fd = -1, .index = -1 } } };
 	return err;
@@ -180,7 +184,8 @@ void kernel_bpf_close(struct kernel_bpf *b)
 /* ---------------------------------------------------------------- what is recorded */
 
 /* Bits are given to programs in turn. */
-static int attach_recorder(struct kernel_bpf *b, const char *tracepoint, struct bpf_code *c, uint32_t *bit, struct diag *d)
+static int attach_recorder(struct kernel_bpf *b, const char *tracepoint, struct bpf_code *c,
+			   uint32_t *bit, struct diag *d)
 {
 	int err = attach(b, tracepoint, c, d);
 
@@ -192,8 +197,9 @@ static int attach_recorder(struct kernel_bpf *b, const char *tracepoint, struct 
 	return 0;
 }
 
-int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f, const struct kernel_bpf_filter *filters,
-		     int n_filters, uint32_t *bit, struct diag *d)
+int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f,
+		     const struct kernel_bpf_filter *filters, int n_filters, uint32_t *bit,
+		     struct diag *d)
 {
 	struct bpf_code *c = malloc(sizeof *c);
 	int err;
@@ -211,20 +217,24 @@ int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_fo
 
 void kernel_bpf_filter(struct kernel_bpf *b, bool is_entry, int nr, int filter)
 {
-	b->control->calls[nr] |= (uint64_t)filter << (is_entry ? BPF_CALL_ENTRY_FILTER : BPF_CALL_FILTER);
+	b->control->calls[nr] |= (uint64_t)filter
+				 << (is_entry ? BPF_CALL_ENTRY_FILTER : BPF_CALL_FILTER);
 }
 
 static uint64_t word_of(const struct kernel_capture *c, uint32_t buffer_bytes)
 {
-	uint64_t most = c->size ? c->size : buffer_bytes < KERNEL_CAPTURE_BUFFER_MAX ? buffer_bytes : KERNEL_CAPTURE_BUFFER_MAX;
+	uint64_t most = c->size					   ? c->size
+			: buffer_bytes < KERNEL_CAPTURE_BUFFER_MAX ? buffer_bytes
+								   : KERNEL_CAPTURE_BUFFER_MAX;
 
-	return c->argument | (uint64_t)c->how << BPF_CAPTURE_HOW | (uint64_t)c->size_argument << BPF_CAPTURE_SIZE |
-	       most << BPF_CAPTURE_MOST | (uint64_t)c->unit << BPF_CAPTURE_UNIT | (c->is_int ? BPF_CAPTURE_IS_INT : 0) |
+	return c->argument | (uint64_t)c->how << BPF_CAPTURE_HOW |
+	       (uint64_t)c->size_argument << BPF_CAPTURE_SIZE | most << BPF_CAPTURE_MOST |
+	       (uint64_t)c->unit << BPF_CAPTURE_UNIT | (c->is_int ? BPF_CAPTURE_IS_INT : 0) |
 	       (c->is_of_failures ? BPF_CAPTURE_OF_FAILURES : 0);
 }
 
-void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts, const struct kernel_captures *also,
-		     uint32_t buffer_bytes)
+void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts,
+		     const struct kernel_captures *also, uint32_t buffer_bytes)
 {
 	uint64_t call = is_entry ? BPF_CALL_ENTRY : BPF_CALL_EXIT | (texts ? BPF_CALL_LATE : 0);
 	int shift = BPF_CALL_TEXTS;
@@ -241,8 +251,8 @@ void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts
 	b->control->calls[nr] |= call;
 }
 
-int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f, const char *filter, uint32_t *bit,
-		     struct diag *d)
+int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f,
+		     const char *filter, uint32_t *bit, struct diag *d)
 {
 	struct bpf_code *c;
 	int err;

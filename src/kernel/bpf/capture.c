@@ -12,7 +12,8 @@ static int args_of(int stage)
 
 static int words_of(int stage)
 {
-	return bpf_stage_record(stage) + RECORD + (stage == BPF_EXIT_STAGE ? KERNEL_EXIT_WORDS : KERNEL_CAPTURE_WORDS);
+	return bpf_stage_record(stage) + RECORD +
+	       (stage == BPF_EXIT_STAGE ? KERNEL_EXIT_WORDS : KERNEL_CAPTURE_WORDS);
 }
 
 /* R1 becomes byte R8 of the record in @stage. */
@@ -90,7 +91,8 @@ void bpf_stage_begin(struct bpf_code *c, const struct bpf_plan *p, int stage)
 {
 	int is_known = bpf_label(c);
 	bool is_exit = stage == BPF_EXIT_STAGE;
-	int words = bpf_stage_record(stage) + RECORD + (is_exit ? KERNEL_EXIT_LATE_WORD : KERNEL_SYSCALL_WORDS);
+	int words = bpf_stage_record(stage) + RECORD +
+		    (is_exit ? KERNEL_EXIT_LATE_WORD : KERNEL_SYSCALL_WORDS);
 
 	for (int i = 0; i < (is_exit ? 3 : 4); i++)
 		bpf_store_imm(c, BPF_DW, R7, words + 8 * i, 0);
@@ -99,19 +101,22 @@ void bpf_stage_begin(struct bpf_code *c, const struct bpf_plan *p, int stage)
 	bpf_alu_imm(c, BPF_MOV, R1, KERNEL_SYSCALLS_MAX);
 	bpf_put_label(c, is_known);
 	bpf_alu_imm(c, BPF_LSH, R1, 6);
-	bpf_load_map_value(c, R2, p->control, offsetof(struct bpf_control, captures) + (is_exit ? 8 * KERNEL_CAPTURES_MAX : 0));
+	bpf_load_map_value(c, R2, p->control,
+			   offsetof(struct bpf_control, captures) +
+				   (is_exit ? 8 * KERNEL_CAPTURES_MAX : 0));
 	bpf_alu(c, BPF_ADD, R2, R1);
 	bpf_store(c, BPF_DW, FP, STACK_ROW, R2);
 	bpf_alu_imm(c, BPF_MOV, R8, is_exit ? BPF_EXIT_BYTES_AT : BPF_TEXTS_AT);
 }
 
-_Static_assert(sizeof ((struct bpf_control *)NULL)->captures[0] == 1 << 6, "a row is found by shifting");
+_Static_assert(sizeof((struct bpf_control *)NULL)->captures[0] == 1 << 6,
+	       "a row is found by shifting");
 
 /* ---------------------------------------------------------------- texts */
 
 /*
- * A text of at most @max bytes with its end, from R3 to behind what the stage has: R8 bytes of a record.  R0 is
- * how many it is.  The last of one that is longer are dots.
+ * A text of at most @max bytes with its end, from R3 to behind what the stage has: R8 bytes of a
+ * record.  R0 is how many it is.  The last of one that is longer are dots.
  */
 static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
 {
@@ -133,8 +138,8 @@ static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
 	bpf_alu(c, BPF_ADD, R8, R0);
 }
 
-/* The text that argument R9 & 7 points to; its word is number @i.  What is not in memory cannot be read here: its
- * size is 0, and the end of the call tries again. */
+/* The text that argument R9 & 7 points to; its word is number @i.  What is not in memory cannot be
+ * read here: its size is 0, and the end of the call tries again. */
 static void stage_argument(struct bpf_code *c, int i, int done)
 {
 	int word = bpf_stage_record(BPF_ENTRY_STAGE) + RECORD + KERNEL_SYSCALL_WORDS + 4 * i;
@@ -200,7 +205,8 @@ void bpf_stage_texts(struct bpf_code *c, int stage)
 /* R2 becomes as many bytes as the capture in R9 is of, by its argument; or @done. */
 static void find_size(struct bpf_code *c, int stage, int done)
 {
-	int is_fixed = bpf_label(c), is_pointed = bpf_label(c), is_long = bpf_label(c), sized = bpf_label(c);
+	int is_fixed = bpf_label(c), is_pointed = bpf_label(c), is_long = bpf_label(c),
+	    sized = bpf_label(c);
 	int is_known = bpf_label(c), fits = bpf_label(c);
 
 	bpf_alu(c, BPF_MOV, R1, R9);
@@ -250,7 +256,8 @@ static void capture_bytes(struct bpf_code *c, int stage, int done)
 	bpf_jump(c, done);
 }
 
-/* The next pointer of several in STACK_POINTER, which is moved on, to R3; or @done: it is NULL, or not to be read. */
+/* The next pointer of several in STACK_POINTER, which is moved on, to R3; or @done: it is NULL, or
+ * not to be read. */
 static void next_pointer(struct bpf_code *c, int done)
 {
 	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
@@ -388,10 +395,12 @@ static void capture_vector(struct bpf_code *c, int stage, int is_header, int don
 	capture_iovecs(c, stage, done);
 }
 
-/* One row of what is captured, the @i-th.  Vectors and lists of pointers are the first or the second. */
+/* One row of what is captured, the @i-th.  Vectors and lists of pointers are the first or the
+ * second. */
 static void stage_capture(struct bpf_code *c, int stage, int i, int all_done)
 {
-	int done = bpf_label(c), is_texts = bpf_label(c), is_pointers = bpf_label(c), is_vector = bpf_label(c);
+	int done = bpf_label(c), is_texts = bpf_label(c), is_pointers = bpf_label(c),
+	    is_vector = bpf_label(c);
 	int is_header = bpf_label(c), goes_on = bpf_label(c), next = bpf_label(c);
 
 	bpf_load(c, BPF_DW, R1, FP, STACK_ROW);
@@ -460,4 +469,5 @@ void bpf_stage_to_ring(struct bpf_code *c, const struct bpf_plan *p, int stage, 
 	bpf_jump(c, leave);
 }
 
-_Static_assert((int)BPF_RING_SLACK >= (int)BPF_RECORD_MAX, "a record goes on behind the ring's end");
+_Static_assert((int)BPF_RING_SLACK >= (int)BPF_RECORD_MAX,
+	       "a record goes on behind the ring's end");

@@ -2,10 +2,10 @@
 /*
  * kernel/bpf/drain.c - what our BPF programs recorded, as packets.
  *
- * A record's time is CLOCK_MONOTONIC's, the only one that programs have; clock/track.h brings it to the session's.
- * A pass takes one step there first, and converts what is not younger.  A ring's bytes are given back before the
- * packet with their events is written: those of a collector that is killed between are lost, and its successor
- * counts them.
+ * A record's time is CLOCK_MONOTONIC's, the only one that programs have; clock/track.h brings it to
+ * the session's. A pass takes one step there first, and converts what is not younger.  A ring's
+ * bytes are given back before the packet with their events is written: those of a collector that is
+ * killed between are lost, and its successor counts them.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,11 +19,11 @@
 
 enum {
 	ROOM = 2 * BPF_RECORD_MAX + KERNEL_CONTEXTS_BYTES_MAX, /* an event takes less */
-	MISSES_EVERY = 50, /* drains: a second */
-	WAIT_TRIES = 2000, /* for a program that is writing */
+	MISSES_EVERY = 50,				       /* drains: a second */
+	WAIT_TRIES = 2000,				       /* for a program that is writing */
 	WAIT_LAST_TRIES = 500, /* each of a millisecond: such a program may be preempted */
 };
-#define GAP_NS	  (1ull << 31) /* kernel/convert/page.c */
+#define GAP_NS (1ull << 31) /* kernel/convert/page.c */
 
 /* What nobody knows the CPU of is told in the first one's stream. */
 void bpf_count_lost(const struct kernel_bpf *b, struct bpf_cpu *c)
@@ -39,7 +39,8 @@ void bpf_count_lost(const struct kernel_bpf *b, struct bpf_cpu *c)
 /* Clears all from `consumed` to `taken`, and gives it back. */
 void bpf_give_back(const struct kernel_bpf *b, struct bpf_ring *ring)
 {
-	uint64_t size = b->plan.ring_size, from = ring->consumed & (size - 1), to = ring->taken & (size - 1);
+	uint64_t size = b->plan.ring_size, from = ring->consumed & (size - 1),
+		 to = ring->taken & (size - 1);
 
 	if (ring->taken == ring->consumed)
 		return;
@@ -48,7 +49,8 @@ void bpf_give_back(const struct kernel_bpf *b, struct bpf_ring *ring)
 		from = 0;
 	}
 	memset(ring->data + from, 0, to - from);
-	/* [A] Cleared first: pairs with a program's reading `consumed` before it writes there, parts.c. */
+	/* [A] Cleared first: pairs with a program's reading `consumed` before it writes there,
+	 * parts.c. */
 	store_release(&ring->consumed, ring->taken);
 }
 
@@ -74,12 +76,14 @@ void bpf_read_flush(struct bpf_reader *r, struct diag *d)
 	r->packet = (struct kernel_packet){ .events = r->bpf->out };
 }
 
-/* The session's time of a record.  Of either clock the word has the lower bits, of a time that is past. */
+/* The session's time of a record.  Of either clock the word has the lower bits, of a time that is
+ * past. */
 static uint64_t time_of(struct bpf_reader *r, uint64_t word)
 {
 	if (word & BPF_RING_STAMPED)
 		return r->now_ns - ((r->now_ns - word) & BPF_TIME_MASK);
-	return clock_track_ns(&r->bpf->control->follow, &r->cpu->line, r->until - ((r->until - word) & BPF_TIME_MASK));
+	return clock_track_ns(&r->bpf->control->follow, &r->cpu->line,
+			      r->until - ((r->until - word) & BPF_TIME_MASK));
 }
 
 /* Times do not go back even where the kernel's clock does, by a nanosecond, when it is adjusted. */
@@ -91,7 +95,8 @@ static uint64_t not_before(const struct bpf_reader *r, uint64_t ns)
 }
 
 /* The record stays as it is until it is given back: a successor may have to read it. */
-static void take(struct bpf_reader *r, const uint8_t *record, size_t size, uint64_t time_ns, struct diag *d)
+static void take(struct bpf_reader *r, const uint8_t *record, size_t size, uint64_t time_ns,
+		 struct diag *d)
 {
 	uint8_t copy[BPF_RECORD_MAX];
 	uint64_t ns = not_before(r, time_ns);
@@ -104,7 +109,8 @@ static void take(struct bpf_reader *r, const uint8_t *record, size_t size, uint6
 	}
 	if (r->drain->watch)
 		kernel_watch_record(r->drain->watch, (uint32_t)r->to->number, record, size, ns);
-	n = kernel_class_convert(&r->drain->classes, p->events + p->size, memcpy(copy, record, size), size, (uint32_t)ns);
+	n = kernel_class_convert(&r->drain->classes, p->events + p->size,
+				 memcpy(copy, record, size), size, (uint32_t)ns);
 	if (!n) {
 		p->n_unknown++;
 		return;
@@ -125,7 +131,9 @@ static void skip_all(struct bpf_reader *r, struct diag *d)
 	r->position = load(&r->cpu->ring->reserved);
 	c->losses->here++; /* at least */
 	if (r->drain->n_malformed++ == 0)
-		diag_fail(d, -EBADMSG, "the ring that BPF programs fill for cpu %d makes no sense; what was in it is lost",
+		diag_fail(d, -EBADMSG,
+			  "the ring that BPF programs fill for cpu %d makes no sense; what was in "
+			  "it is lost",
 			  c->number);
 }
 
@@ -134,7 +142,8 @@ bool bpf_read_step(struct bpf_reader *r, struct diag *d)
 {
 	const uint8_t *record = bpf_ring_at(r->bpf, r->cpu->ring, r->position);
 	/* [B] The word first, then the record: pairs with bpf_publish(), parts.c. */
-	uint64_t word = bpf_is_at_end(r, r->position) ? 0 : load_acquire((const uint64_t *)record), ns;
+	uint64_t word = bpf_is_at_end(r, r->position) ? 0 : load_acquire((const uint64_t *)record),
+		 ns;
 	size_t size = bpf_word_size(word);
 
 	if (!word)
@@ -155,7 +164,8 @@ bool bpf_read_step(struct bpf_reader *r, struct diag *d)
 /* Whether a program is writing the record that comes next. */
 static bool is_being_written(const struct bpf_reader *r)
 {
-	return load_acquire(&r->cpu->ring->reserved) != r->position && !load_acquire((uint64_t *)bpf_ring_at(r->bpf, r->cpu->ring, r->position));
+	return load_acquire(&r->cpu->ring->reserved) != r->position &&
+	       !load_acquire((uint64_t *)bpf_ring_at(r->bpf, r->cpu->ring, r->position));
 }
 
 /* Waits for the program, for a short while unless it is the last time.  Whether it is done. */
@@ -214,7 +224,8 @@ static int drain_cpus(struct bpf_reader *r, enum kernel_drain_mode mode, struct 
 	return first;
 }
 
-int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_drain_mode mode, struct diag *d)
+int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_drain_mode mode,
+		     struct diag *d)
 {
 	struct bpf_reader r = { .bpf = b, .drain = k, .gives_back = true };
 	int first, err;
@@ -228,7 +239,8 @@ int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_d
 	first = drain_cpus(&r, KERNEL_DRAIN_LIVE, d);
 	if (mode != KERNEL_DRAIN_LAST)
 		return first;
-	/* A program that was about to record when all were stopped has done so meanwhile, and is younger than `until` was. */
+	/* A program that was about to record when all were stopped has done so meanwhile, and is
+	 * younger than `until` was. */
 	r.until = clock_track_step(&b->control->follow);
 	err = drain_cpus(&r, mode, d);
 	first = first ? first : err;

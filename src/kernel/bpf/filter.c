@@ -2,8 +2,9 @@
 /*
  * kernel/bpf/filter.c - see filter.h.
  *
- * The byte code (abi/filter.h) is gone through once.  What is on its stack is known here, but for results: these lie in
- * the program's stack, each depth at its place.  So both ways to where a jump leads have the result at the same place.
+ * The byte code (abi/filter.h) is gone through once.  What is on its stack is known here, but for
+ * results: these lie in the program's stack, each depth at its place.  So both ways to where a jump
+ * leads have the result at the same place.
  */
 #include "kernel/bpf/filter.h"
 
@@ -18,7 +19,7 @@ enum kind { CONSTANT, TEXT, FIELD, RESULT };
 
 struct item {
 	enum kind kind;
-	int64_t value; /* CONSTANT */
+	int64_t value;	  /* CONSTANT */
 	const char *text; /* TEXT */
 	size_t size;
 	struct bpf_filter_field field;
@@ -83,9 +84,11 @@ static int push_text(struct making *m, const uint8_t *at)
 {
 	uint16_t operand[2];
 
-	if (!take(m, at, operand, sizeof operand) || operand[0] > m->data_size || operand[1] > m->data_size - operand[0])
+	if (!take(m, at, operand, sizeof operand) || operand[0] > m->data_size ||
+	    operand[1] > m->data_size - operand[0])
 		return -EOPNOTSUPP;
-	return push(m, &(struct item){ .kind = TEXT, .text = m->data + operand[0], .size = operand[1] });
+	return push(m, &(struct item){
+			       .kind = TEXT, .text = m->data + operand[0], .size = operand[1] });
 }
 
 static int push_field(struct making *m, const uint8_t *at)
@@ -125,13 +128,22 @@ static bool can_be(const struct bpf_filter_field *field, int64_t value)
 	return (int64_t)((uint64_t)value << unused) >> unused == value;
 }
 
-static int compare_integer(struct making *m, int op, const struct bpf_filter_field *field, int64_t constant)
+static int compare_integer(struct making *m, int op, const struct bpf_filter_field *field,
+			   int64_t constant)
 {
 	static const uint8_t jumps[2][ABI_FILTER_OPS] = {
-		{ [ABI_FILTER_EQ] = BPF_JEQ,  [ABI_FILTER_NE] = BPF_JNE,	[ABI_FILTER_LT] = BPF_JSLT,
-		  [ABI_FILTER_LE] = BPF_JSLE, [ABI_FILTER_GT] = BPF_JSGT, [ABI_FILTER_GE] = BPF_JSGE },
-		{ [ABI_FILTER_EQ] = BPF_JEQ, [ABI_FILTER_NE] = BPF_JNE, [ABI_FILTER_LT] = BPF_JLT,
-		  [ABI_FILTER_LE] = BPF_JLE, [ABI_FILTER_GT] = BPF_JGT, [ABI_FILTER_GE] = BPF_JGE },
+		{ [ABI_FILTER_EQ] = BPF_JEQ,
+		  [ABI_FILTER_NE] = BPF_JNE,
+		  [ABI_FILTER_LT] = BPF_JSLT,
+		  [ABI_FILTER_LE] = BPF_JSLE,
+		  [ABI_FILTER_GT] = BPF_JSGT,
+		  [ABI_FILTER_GE] = BPF_JSGE },
+		{ [ABI_FILTER_EQ] = BPF_JEQ,
+		  [ABI_FILTER_NE] = BPF_JNE,
+		  [ABI_FILTER_LT] = BPF_JLT,
+		  [ABI_FILTER_LE] = BPF_JLE,
+		  [ABI_FILTER_GT] = BPF_JGT,
+		  [ABI_FILTER_GE] = BPF_JGE },
 	};
 	int place, is_so = bpf_label(m->c);
 
@@ -155,7 +167,8 @@ static int compare_integer(struct making *m, int op, const struct bpf_filter_fie
 }
 
 /* All bytes of the text and the one that ends it. */
-static int compare_text(struct making *m, bool is_equal, const struct bpf_filter_field *field, const struct item *text)
+static int compare_text(struct making *m, bool is_equal, const struct bpf_filter_field *field,
+			const struct item *text)
 {
 	uint8_t bytes[32] = { 0 };
 	int place, done = bpf_label(m->c);
@@ -196,8 +209,10 @@ static int compare(struct making *m, int op)
 		return -EOPNOTSUPP;
 	if (field.field.is_text)
 		return constant.kind == TEXT && (op == ABI_FILTER_EQ || op == ABI_FILTER_NE)
-			       ? compare_text(m, op == ABI_FILTER_EQ, &field.field, &constant) : -EOPNOTSUPP;
-	return constant.kind == CONSTANT ? compare_integer(m, op, &field.field, constant.value) : -EOPNOTSUPP;
+			       ? compare_text(m, op == ABI_FILTER_EQ, &field.field, &constant)
+			       : -EOPNOTSUPP;
+	return constant.kind == CONSTANT ? compare_integer(m, op, &field.field, constant.value)
+					 : -EOPNOTSUPP;
 }
 
 /* A result that is 0 (or is not) is kept, and it goes on elsewhere; else it is dropped. */
@@ -206,11 +221,12 @@ static int jump(struct making *m, const uint8_t *at, bool if_true)
 	uint16_t distance;
 	int label;
 
-	if (!take(m, at, &distance, sizeof distance) || !m->depth || m->stack[m->depth - 1].kind != RESULT ||
-	    m->n_jumps == ABI_FILTER_DEPTH_MAX)
+	if (!take(m, at, &distance, sizeof distance) || !m->depth ||
+	    m->stack[m->depth - 1].kind != RESULT || m->n_jumps == ABI_FILTER_DEPTH_MAX)
 		return -EOPNOTSUPP;
 	label = bpf_label(m->c);
-	m->jumps[m->n_jumps++] = (struct jump){ (size_t)(at - m->code) + 1 + sizeof distance + distance, label };
+	m->jumps[m->n_jumps++] =
+		(struct jump){ (size_t)(at - m->code) + 1 + sizeof distance + distance, label };
 	m->depth--;
 	bpf_load(m->c, BPF_DW, R1, FP, place_of(m->depth));
 	bpf_jump_if_imm(m->c, if_true ? BPF_JNE : BPF_JEQ, R1, 0, label);
@@ -248,7 +264,7 @@ static int step(struct making *m, const uint8_t *at)
 {
 	int err;
 
-	switch ((enum abi_filter_op)*at) {
+	switch ((enum abi_filter_op) * at) {
 	case ABI_FILTER_SMALL:
 		err = push_integer(m, at, 1);
 		return err ? err : 2;
@@ -301,7 +317,8 @@ static int make(struct making *m, int leave)
 	return -EOPNOTSUPP;
 }
 
-int bpf_filter(struct bpf_code *c, const char *expression, const struct bpf_filter_fields *f, int leave)
+int bpf_filter(struct bpf_code *c, const char *expression, const struct bpf_filter_fields *f,
+	       int leave)
 {
 	struct making m = { .c = c, .fields = f };
 	struct filter_code code;

@@ -2,9 +2,10 @@
 /*
  * kernel/bpf/filter.h - a filter expression (duet-filter(7)) as instructions of a BPF program.
  *
- * What the kernel's own filters can say, no more: integers and texts of the event compared with constants, joined by
- * &&, || and !.  It means the same: values are those that the kernel has, before they become what is shown
- * (kernel/filter.h).  The rest is left to tracefs.
+ * What the kernel's own filters can say, no more: integers and texts of the event compared with
+ * constants, joined by
+ * &&, || and !.  It means the same: values are those that the kernel has, before they become what
+ * is shown (kernel/filter.h).  The rest is left to tracefs.
  */
 #ifndef KERNEL_BPF_FILTER_H
 #define KERNEL_BPF_FILTER_H
@@ -20,22 +21,26 @@ struct bpf_filter_field {
 	bool is_text;
 	bool is_unsigned;
 	int64_t shift; /* from what is shown to what the kernel has */
-	int number; /* the finder's own */
+	int number;    /* the finder's own */
 };
 
 struct bpf_filter_fields {
 	/* False: there is none of that name. */
-	bool (*find)(const struct bpf_filter_fields *f, const char *name, struct bpf_filter_field *field);
-	/* R1 becomes the value, in 64 bits; of a text R8 its address.  R2 to R5 may change, R8 also else. */
-	void (*fetch)(const struct bpf_filter_fields *f, struct bpf_code *c, const struct bpf_filter_field *field);
+	bool (*find)(const struct bpf_filter_fields *f, const char *name,
+		     struct bpf_filter_field *field);
+	/* R1 becomes the value, in 64 bits; of a text R8 its address.  R2 to R5 may change, R8 also
+	 * else. */
+	void (*fetch)(const struct bpf_filter_fields *f, struct bpf_code *c,
+		      const struct bpf_filter_field *field);
 };
 
 /*
- * bpf_filter - add what goes on if @expression holds, and goes to @leave if not.  Uses R0 to R5, what fetch() uses, and
- * the stack below parts.h's.
+ * bpf_filter - add what goes on if @expression holds, and goes to @leave if not.  Uses R0 to R5,
+ * what fetch() uses, and the stack below parts.h's.
  *
  * Returns 0; -EOPNOTSUPP if it cannot be said: then @c is of no use.
  */
-int bpf_filter(struct bpf_code *c, const char *expression, const struct bpf_filter_fields *f, int leave);
+int bpf_filter(struct bpf_code *c, const char *expression, const struct bpf_filter_fields *f,
+	       int leave);
 
 #endif

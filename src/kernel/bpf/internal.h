@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/bpf/internal.h - what kernel/bpf/bpf.c, kernel/bpf/drain.c and kernel/bpf/overwrite.c share. */
+/* kernel/bpf/internal.h - what kernel/bpf/bpf.c, kernel/bpf/drain.c and kernel/bpf/overwrite.c
+ * share. */
 #ifndef KERNEL_BPF_INTERNAL_H
 #define KERNEL_BPF_INTERNAL_H
 
@@ -19,7 +20,8 @@ struct bpf_cpu {
 	struct bpf_ring *ring;
 	struct kernel_cpu cpu; /* its stream, and losses */
 	struct clock_line line;
-	uint64_t stamped_at; /* kernel/bpf/overwrite.c: what lies before has the session's time .. */
+	uint64_t
+		stamped_at; /* kernel/bpf/overwrite.c: what lies before has the session's time .. */
 	uint64_t stamped_ns; /* .. up to this one */
 };
 
@@ -37,7 +39,7 @@ struct kernel_bpf {
 	bool keeps_newest; /* a flight recorder's */
 	uint32_t n_drains;
 	uint64_t misses; /* of all programs, when they were asked */
-	uint8_t *out; /* BPF_PACKET_SIZE bytes */
+	uint8_t *out;	 /* BPF_PACKET_SIZE bytes */
 };
 
 #define BPF_TIME_MASK ((1ull << BPF_RING_TIME_BITS) - 1)
@@ -48,12 +50,13 @@ struct bpf_reader {
 	struct bpf_cpu *cpu;
 	struct kernel_cpu *to;
 	struct kernel_drain *drain;
-	bool gives_back; /* else the ring stays as it is */
+	bool gives_back;  /* else the ring stays as it is */
 	uint64_t from_ns; /* what is older is not wanted */
-	uint64_t until; /* by CLOCK_MONOTONIC: what is younger waits */
-	uint64_t now_ns; /* of the session, about */
+	uint64_t until;	  /* by CLOCK_MONOTONIC: what is younger waits */
+	uint64_t now_ns;  /* of the session, about */
 	uint64_t position;
-	uint64_t end; /* what was reserved, when it was looked at: behind it a full ring's oldest record would come again */
+	uint64_t end; /* what was reserved, when it was looked at: behind it a full ring's oldest
+			 record would come again */
 	struct kernel_packet packet;
 	int err; /* the first */
 };
@@ -66,7 +69,8 @@ static inline bool bpf_is_at_end(struct bpf_reader *r, uint64_t position)
 	return position == r->end;
 }
 
-static inline uint8_t *bpf_ring_at(const struct kernel_bpf *b, struct bpf_ring *ring, uint64_t position)
+static inline uint8_t *bpf_ring_at(const struct kernel_bpf *b, struct bpf_ring *ring,
+				   uint64_t position)
 {
 	return ring->data + (position & (b->plan.ring_size - 1));
 }
@@ -76,7 +80,8 @@ static inline size_t bpf_word_size(uint64_t word)
 	return (size_t)(word >> BPF_RING_TIME_BITS & BPF_RING_UNITS_MAX) * BPF_RING_UNIT;
 }
 
-/* bpf_read_step - one record.  False if there is none, or it is too young.  bpf_read_flush - write what was read. */
+/* bpf_read_step - one record.  False if there is none, or it is too young.  bpf_read_flush - write
+ * what was read. */
 bool bpf_read_step(struct bpf_reader *r, struct diag *d);
 void bpf_read_flush(struct bpf_reader *r, struct diag *d);
 
@@ -86,8 +91,8 @@ void bpf_count_misses(struct kernel_bpf *b);
 void bpf_count_lost(const struct kernel_bpf *b, struct bpf_cpu *c);
 /* bpf_give_back - clear all from `consumed` to `taken`. */
 void bpf_give_back(const struct kernel_bpf *b, struct bpf_ring *ring);
-/* bpf_wait_for_writer - wait for a program that writes at @position, for a short while unless it is the last time.
- * Whether it is done. */
+/* bpf_wait_for_writer - wait for a program that writes at @position, for a short while unless it is
+ * the last time. Whether it is done. */
 bool bpf_wait_for_writer(const struct bpf_reader *r, enum kernel_drain_mode mode);
 
 #endif

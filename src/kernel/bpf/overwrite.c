@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/bpf/overwrite.c - a flight recorder's BPF rings: the newest is kept in them, and copied when a snapshot asks.
+ * kernel/bpf/overwrite.c - a flight recorder's BPF rings: the newest is kept in them, and copied
+ * when a snapshot asks.
  *
- * Programs refuse when a ring is full: they cannot make room themselves, since what a new record lies on must have
- * been cleared, and a program may be interrupted by another one at any instruction.  So the collector comes
- * by, several times a second, and gives back the oldest of what is more than three quarters of a ring.  If it does
- * not come in time, the newest is lost, and counted.
+ * Programs refuse when a ring is full: they cannot make room themselves, since what a new record
+ * lies on must have been cleared, and a program may be interrupted by another one at any
+ * instruction.  So the collector comes by, several times a second, and gives back the oldest of
+ * what is more than three quarters of a ring.  If it does not come in time, the newest is lost, and
+ * counted.
  *
- * Meanwhile it *settles* what is new: a record's time becomes the session's, where it lies, as long as the knots for it are
- * known (clock/track.h).  A word says itself which time it has, so a successor of a killed collector goes on anywhere.
+ * Meanwhile it *settles* what is new: a record's time becomes the session's, where it lies, as long
+ * as the knots for it are known (clock/track.h).  A word says itself which time it has, so a
+ * successor of a killed collector goes on anywhere.
  */
 #include "base/atomic.h"
 #include "clock/clock.h"
@@ -38,9 +41,11 @@ static bool finalize(struct bpf_reader *r)
 			return false;
 		ns = clock_track_ns(&r->bpf->control->follow, &c->line, r->until - age_ns);
 		c->stamped_ns = ns > c->stamped_ns ? ns : c->stamped_ns;
-		store((uint64_t *)record, (word & ~BPF_TIME_MASK) | (c->stamped_ns & BPF_TIME_MASK) | BPF_RING_STAMPED);
+		store((uint64_t *)record,
+		      (word & ~BPF_TIME_MASK) | (c->stamped_ns & BPF_TIME_MASK) | BPF_RING_STAMPED);
 		if (r->drain->watch)
-			kernel_watch_record(r->drain->watch, (uint32_t)c->cpu.number, record + 8, size - 8, c->stamped_ns);
+			kernel_watch_record(r->drain->watch, (uint32_t)c->cpu.number, record + 8,
+					    size - 8, c->stamped_ns);
 	}
 	c->stamped_at += size;
 	return true;
@@ -50,7 +55,8 @@ static bool finalize(struct bpf_reader *r)
 static void make_room(struct bpf_reader *r)
 {
 	struct bpf_ring *ring = r->cpu->ring;
-	uint64_t most = r->bpf->plan.ring_size / 4 * 3, end = load(&ring->reserved), position = ring->consumed, n = 0;
+	uint64_t most = r->bpf->plan.ring_size / 4 * 3, end = load(&ring->reserved),
+		 position = ring->consumed, n = 0;
 
 	for (; end - position > most && position < r->cpu->stamped_at; n++)
 		position += bpf_word_size(word_at(r, position));
@@ -82,8 +88,13 @@ void kernel_bpf_keep(struct kernel_bpf *b, struct kernel_drain *k)
 
 static struct bpf_reader reader_of(struct kernel_bpf *b, int i, struct kernel_drain *k)
 {
-	return (struct bpf_reader){ .bpf = b, .cpu = &b->cpus[i], .drain = k, .position = b->cpus[i].ring->consumed,
-				    .end = b->cpus[i].stamped_at, .now_ns = clock_now_ns(&k->clock), .packet = { .events = b->out } };
+	return (struct bpf_reader){ .bpf = b,
+				    .cpu = &b->cpus[i],
+				    .drain = k,
+				    .position = b->cpus[i].ring->consumed,
+				    .end = b->cpus[i].stamped_at,
+				    .now_ns = clock_now_ns(&k->clock),
+				    .packet = { .events = b->out } };
 }
 
 static uint64_t ns_of(const struct bpf_reader *r, uint64_t word)
@@ -92,7 +103,8 @@ static uint64_t ns_of(const struct bpf_reader *r, uint64_t word)
 }
 
 void kernel_bpf_each_kept(struct kernel_bpf *b, struct kernel_drain *k,
-			  void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes), void *arg)
+			  void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes),
+			  void *arg)
 {
 	for (int i = 0; b && i < b->n_cpus; i++) {
 		struct bpf_reader r = reader_of(b, i, k);
@@ -117,11 +129,15 @@ int kernel_bpf_n_cpus(const struct kernel_bpf *b)
 	return b ? b->n_cpus : 0;
 }
 
-int kernel_bpf_write_kept(struct kernel_bpf *b, int i, struct kernel_drain *k, uint64_t from_ns, uint64_t *lost, struct diag *d)
+int kernel_bpf_write_kept(struct kernel_bpf *b, int i, struct kernel_drain *k, uint64_t from_ns,
+			  uint64_t *lost, struct diag *d)
 {
 	struct bpf_reader r = reader_of(b, i, k);
 	struct kernel_losses losses = { .counted = load(&r.cpu->ring->lost) };
-	struct kernel_cpu to = { .number = r.cpu->cpu.number, .prefix = r.cpu->cpu.prefix, .pipe = -1, .losses = &losses,
+	struct kernel_cpu to = { .number = r.cpu->cpu.number,
+				 .prefix = r.cpu->cpu.prefix,
+				 .pipe = -1,
+				 .losses = &losses,
 				 .stream = { .fd = -1, .index = -1 } };
 	int err;
 

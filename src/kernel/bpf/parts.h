@@ -2,8 +2,8 @@
 /*
  * kernel/bpf/parts.h - what our BPF programs are put together from.
  *
- * Registers, once an event is wanted: R7 the CPU's ring, R9 the record, R6 and R8 the event's own.  A call destroys
- * R0 to R5.  @leave is always the label at which bpf_end() is.
+ * Registers, once an event is wanted: R7 the CPU's ring, R9 the record, R6 and R8 the event's own.
+ * A call destroys R0 to R5.  @leave is always the label at which bpf_end() is.
  */
 #ifndef KERNEL_BPF_PARTS_H
 #define KERNEL_BPF_PARTS_H
@@ -17,7 +17,14 @@
 enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, FP };
 
 /* Places on the stack. */
-enum { STACK_CPU = -8, STACK_TID = -16, STACK_TIME = -24, STACK_WORD = -32, STACK_CALL = -40, STACK_BEGIN = -48 };
+enum {
+	STACK_CPU = -8,
+	STACK_TID = -16,
+	STACK_TIME = -24,
+	STACK_WORD = -32,
+	STACK_CALL = -40,
+	STACK_BEGIN = -48
+};
 enum { STACK_ROW = -56, STACK_LATE = -64, STACK_POINTER = -72, STACK_COUNT = -80, STACK_NR = -88 };
 enum { STACK_FILTER = -96 }; /* and below: filter.c */
 
@@ -31,19 +38,19 @@ void bpf_leave_if_not_followed(struct bpf_code *c, const struct bpf_plan *p, int
 void bpf_get_tid(struct bpf_code *c);
 /* bpf_jump_if_followed - whether the thread in R1 is. */
 void bpf_jump_if_followed(struct bpf_code *c, const struct bpf_plan *p, int label);
-/* bpf_find_pid - @to, which is not R3, becomes the address of the word with the bit of the thread in R1; R1 the bit's
- * number. */
+/* bpf_find_pid - @to, which is not R3, becomes the address of the word with the bit of the thread
+ * in R1; R1 the bit's number. */
 void bpf_find_pid(struct bpf_code *c, const struct bpf_plan *p, int to);
 
 /* bpf_get_ring - R7 becomes the ring of this CPU. */
 void bpf_get_ring(struct bpf_code *c, const struct bpf_plan *p, int leave);
 /* bpf_reserve - R9 becomes a new record of @size bytes or, if that is 0, of as many as R8 says. */
 void bpf_reserve(struct bpf_code *c, const struct bpf_plan *p, int size, int leave);
-/* bpf_store_common - at @at from @to: the kernel's number, and the thread.  Flags and count of preemption are 0: a
- * program is not told them. */
+/* bpf_store_common - at @at from @to: the kernel's number, and the thread.  Flags and count of
+ * preemption are 0: a program is not told them. */
 void bpf_store_common(struct bpf_code *c, int to, int at, uint16_t kernel_id);
-/* bpf_publish - store the record's word, last: what it says is true from here on.  On x86 stores become visible in
- * their order. */
+/* bpf_publish - store the record's word, last: what it says is true from here on.  On x86 stores
+ * become visible in their order. */
 void bpf_publish(struct bpf_code *c, int size);
 void bpf_end(struct bpf_code *c, int leave);
 

@@ -12,7 +12,8 @@
 
 void bpf_plan_layout(struct bpf_plan *p, const struct btf *b)
 {
-	int info = btf_member(b, "task_struct", "thread_info"), cpu = btf_member(b, "thread_info", "cpu");
+	int info = btf_member(b, "task_struct", "thread_info"),
+	    cpu = btf_member(b, "thread_info", "cpu");
 	int status = btf_member(b, "thread_info", "status");
 
 	p->task_pid = btf_member(b, "task_struct", "pid");
@@ -74,15 +75,24 @@ struct recipe {
 };
 
 static const struct recipe recipes[] = {
-	{ "sched_switch", "prev_comm", 16, 1, TASK_COMM },   { "sched_switch", "prev_pid", 4, 1, TASK_PID },
-	{ "sched_switch", "prev_prio", 4, 1, TASK_PRIO },    { "sched_switch", "prev_state", 8, 1, TASK_STATE },
-	{ "sched_switch", "next_comm", 16, 2, TASK_COMM },   { "sched_switch", "next_pid", 4, 2, TASK_PID },
-	{ "sched_switch", "next_prio", 4, 2, TASK_PRIO },    { "sched_waking", "comm", 16, 0, TASK_COMM },
-	{ "sched_waking", "pid", 4, 0, TASK_PID },	     { "sched_waking", "prio", 4, 0, TASK_PRIO },
-	{ "sched_waking", "target_cpu", 4, 0, TASK_CPU },    { "sched_wakeup", "comm", 16, 0, TASK_COMM },
-	{ "sched_wakeup", "pid", 4, 0, TASK_PID },	     { "sched_wakeup", "prio", 4, 0, TASK_PRIO },
-	{ "sched_wakeup", "target_cpu", 4, 0, TASK_CPU },    { "sched_wakeup_new", "comm", 16, 0, TASK_COMM },
-	{ "sched_wakeup_new", "pid", 4, 0, TASK_PID },	     { "sched_wakeup_new", "prio", 4, 0, TASK_PRIO },
+	{ "sched_switch", "prev_comm", 16, 1, TASK_COMM },
+	{ "sched_switch", "prev_pid", 4, 1, TASK_PID },
+	{ "sched_switch", "prev_prio", 4, 1, TASK_PRIO },
+	{ "sched_switch", "prev_state", 8, 1, TASK_STATE },
+	{ "sched_switch", "next_comm", 16, 2, TASK_COMM },
+	{ "sched_switch", "next_pid", 4, 2, TASK_PID },
+	{ "sched_switch", "next_prio", 4, 2, TASK_PRIO },
+	{ "sched_waking", "comm", 16, 0, TASK_COMM },
+	{ "sched_waking", "pid", 4, 0, TASK_PID },
+	{ "sched_waking", "prio", 4, 0, TASK_PRIO },
+	{ "sched_waking", "target_cpu", 4, 0, TASK_CPU },
+	{ "sched_wakeup", "comm", 16, 0, TASK_COMM },
+	{ "sched_wakeup", "pid", 4, 0, TASK_PID },
+	{ "sched_wakeup", "prio", 4, 0, TASK_PRIO },
+	{ "sched_wakeup", "target_cpu", 4, 0, TASK_CPU },
+	{ "sched_wakeup_new", "comm", 16, 0, TASK_COMM },
+	{ "sched_wakeup_new", "pid", 4, 0, TASK_PID },
+	{ "sched_wakeup_new", "prio", 4, 0, TASK_PRIO },
 	{ "sched_wakeup_new", "target_cpu", 4, 0, TASK_CPU },
 };
 
@@ -90,15 +100,25 @@ static const struct recipe *recipe_of(const char *event, const struct kernel_fie
 {
 	for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
 		if (!strcmp(recipes[i].event, event) && !strcmp(recipes[i].field, f->name))
-			return recipes[i].size == f->size && f->place == KERNEL_IN_RECORD ? &recipes[i] : NULL;
+			return recipes[i].size == f->size && f->place == KERNEL_IN_RECORD
+				       ? &recipes[i]
+				       : NULL;
 	return NULL;
 }
 
-/* R2 becomes what the kernel calls the state of who is switched away from (R8 holds the task): the highest bit of those
- * it reports, as __trace_sched_switch_state in its include/trace/events/sched.h. */
+/* R2 becomes what the kernel calls the state of who is switched away from (R8 holds the task): the
+ * highest bit of those it reports, as __trace_sched_switch_state in its
+ * include/trace/events/sched.h. */
 static void load_state(struct bpf_code *c, const struct bpf_plan *p)
 {
-	enum { REPORTED = 0x7f, IDLE = 0x402, REPORTED_IDLE = 0x80, PREEMPTED = 0x100, LIKE_BLOCKED = 0x9000, BLOCKED = 2 };
+	enum {
+		REPORTED = 0x7f,
+		IDLE = 0x402,
+		REPORTED_IDLE = 0x80,
+		PREEMPTED = 0x100,
+		LIKE_BLOCKED = 0x9000,
+		BLOCKED = 2
+	};
 	int done = bpf_label(c), not_idle = bpf_label(c), not_other = bpf_label(c);
 
 	bpf_alu_imm(c, BPF_MOV, R2, PREEMPTED);
@@ -155,7 +175,8 @@ static void store_field(struct bpf_code *c, const struct bpf_plan *p, int source
 }
 
 /* As tracefs' set_event_pid has it: whom it is about, or who runs. */
-static void leave_if_no_task_followed(struct bpf_code *c, const struct bpf_plan *p, int task, int leave)
+static void leave_if_no_task_followed(struct bpf_code *c, const struct bpf_plan *p, int task,
+				      int leave)
 {
 	int go_on = bpf_label(c);
 
@@ -178,25 +199,30 @@ struct event_fields {
 	const struct kernel_format *format;
 };
 
-static bool find_field(const struct bpf_filter_fields *fields, const char *shown, struct bpf_filter_field *field)
+static bool find_field(const struct bpf_filter_fields *fields, const char *shown,
+		       struct bpf_filter_field *field)
 {
 	const struct event_fields *e = (const struct event_fields *)fields;
 	const char *name = kernel_layout_kernel_name("sched", shown);
 
 	for (int i = 0; i < e->format->n_fields; i++) {
 		const struct kernel_field *f = &e->format->fields[i];
-		const struct recipe *r = strcmp(f->name, name) ? NULL : recipe_of(e->format->name, f);
+		const struct recipe *r =
+			strcmp(f->name, name) ? NULL : recipe_of(e->format->name, f);
 
 		if (!r)
 			continue;
-		*field = (struct bpf_filter_field){ .size = r->size, .is_text = r->source == TASK_COMM,
-						    .shift = kernel_layout_shift(name), .number = (int)(r - recipes) };
+		*field = (struct bpf_filter_field){ .size = r->size,
+						    .is_text = r->source == TASK_COMM,
+						    .shift = kernel_layout_shift(name),
+						    .number = (int)(r - recipes) };
 		return field->is_text || f->is_signed;
 	}
 	return false;
 }
 
-static void load_field(const struct bpf_filter_fields *fields, struct bpf_code *c, const struct bpf_filter_field *field)
+static void load_field(const struct bpf_filter_fields *fields, struct bpf_code *c,
+		       const struct bpf_filter_field *field)
 {
 	const struct bpf_plan *p = ((const struct event_fields *)fields)->plan;
 	const struct recipe *r = &recipes[field->number];
@@ -216,11 +242,12 @@ static void load_field(const struct bpf_filter_fields *fields, struct bpf_code *
 
 static bool is_laid_out(const struct bpf_plan *p)
 {
-	return p->task_pid >= 0 && p->task_comm >= 0 && p->task_prio >= 0 && p->task_exit_state >= 0 &&
-	       p->task_cpu >= 0;
+	return p->task_pid >= 0 && p->task_comm >= 0 && p->task_prio >= 0 &&
+	       p->task_exit_state >= 0 && p->task_cpu >= 0;
 }
 
-int bpf_program_event(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f, const char *filter)
+int bpf_program_event(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f,
+		      const char *filter)
 {
 	const struct event_fields fields = { { find_field, load_field }, p, f };
 	int leave, size = RECORD + KERNEL_COMMON_SIZE, task = 0, loaded = -1;

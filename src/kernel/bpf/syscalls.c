@@ -48,7 +48,8 @@ static void copy_arguments(struct bpf_code *c, const int *from, int to, int at)
 }
 
 /* A record of the call with number R8, registers R6: at @at from @to. */
-static void store_call(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, int to, int at)
+static void store_call(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, int to,
+		       int at)
 {
 	int is_32 = bpf_label(c), done = bpf_label(c);
 
@@ -67,7 +68,8 @@ static void store_call(struct bpf_code *c, const struct bpf_plan *p, uint16_t ke
 	bpf_put_label(c, done);
 }
 
-/* R2 becomes the address of the word of control->late with the bit of the calling thread, R4 that bit. */
+/* R2 becomes the address of the word of control->late with the bit of the calling thread, R4 that
+ * bit. */
 static void find_late(struct bpf_code *c, const struct bpf_plan *p)
 {
 	bpf_load(c, BPF_W, R1, FP, STACK_TID);
@@ -101,17 +103,22 @@ struct call_fields {
 };
 
 /* A pointer is a number, too. */
-static bool find_argument(const struct bpf_filter_fields *fields, const char *name, struct bpf_filter_field *field)
+static bool find_argument(const struct bpf_filter_fields *fields, const char *name,
+			  struct bpf_filter_field *field)
 {
 	const struct kernel_format *call = ((const struct call_fields *)fields)->call;
 
 	for (int i = 0; i < call->n_fields; i++) {
 		const struct kernel_field *f = &call->fields[i];
-		int number = (f->offset - KERNEL_SYSCALL_ARGS) / 8, size = f->type_size && !f->is_pointer ? f->type_size : 8;
+		int number = (f->offset - KERNEL_SYSCALL_ARGS) / 8,
+		    size = f->type_size && !f->is_pointer ? f->type_size : 8;
 
-		if (strcmp(f->name, name) || f->offset < KERNEL_SYSCALL_ARGS || number >= KERNEL_SYSCALL_N_ARGS)
+		if (strcmp(f->name, name) || f->offset < KERNEL_SYSCALL_ARGS ||
+		    number >= KERNEL_SYSCALL_N_ARGS)
 			continue;
-		*field = (struct bpf_filter_field){ .size = (uint8_t)size, .is_unsigned = f->is_pointer || !f->type_is_signed,
+		*field = (struct bpf_filter_field){ .size = (uint8_t)size,
+						    .is_unsigned =
+							    f->is_pointer || !f->type_is_signed,
 						    .number = number };
 		return true;
 	}
@@ -119,7 +126,8 @@ static bool find_argument(const struct bpf_filter_fields *fields, const char *na
 }
 
 /* What a register has beyond the type nobody looks at. */
-static void load_argument(const struct bpf_filter_fields *fields, struct bpf_code *c, const struct bpf_filter_field *field)
+static void load_argument(const struct bpf_filter_fields *fields, struct bpf_code *c,
+			  const struct bpf_filter_field *field)
 {
 	int unused = 64 - 8 * field->size;
 
@@ -131,26 +139,30 @@ static void load_argument(const struct bpf_filter_fields *fields, struct bpf_cod
 	bpf_alu_imm(c, field->is_unsigned ? BPF_RSH : BPF_ARSH, R1, unused);
 }
 
-static bool find_result(const struct bpf_filter_fields *fields, const char *name, struct bpf_filter_field *field)
+static bool find_result(const struct bpf_filter_fields *fields, const char *name,
+			struct bpf_filter_field *field)
 {
 	(void)fields;
 	*field = (struct bpf_filter_field){ .size = 8 };
 	return !strcmp(name, "ret");
 }
 
-static void load_result(const struct bpf_filter_fields *fields, struct bpf_code *c, const struct bpf_filter_field *field)
+static void load_result(const struct bpf_filter_fields *fields, struct bpf_code *c,
+			const struct bpf_filter_field *field)
 {
 	(void)fields, (void)field;
 	bpf_alu(c, BPF_MOV, R1, R8);
 }
 
 /* By the one whose number is at bit @shift of R9. */
-static int filter_call(struct bpf_code *c, int shift, const struct kernel_bpf_filter *filters, int n, int leave)
+static int filter_call(struct bpf_code *c, int shift, const struct kernel_bpf_filter *filters,
+		       int n, int leave)
 {
 	int passes = bpf_label(c);
 
 	for (int i = 0; i < n; i++) {
-		const struct call_fields of_call = { { find_argument, load_argument }, filters[i].call };
+		const struct call_fields of_call = { { find_argument, load_argument },
+						     filters[i].call };
 		const struct bpf_filter_fields of_end = { find_result, load_result };
 		int next = bpf_label(c);
 
@@ -158,7 +170,8 @@ static int filter_call(struct bpf_code *c, int shift, const struct kernel_bpf_fi
 		bpf_alu_imm(c, BPF_RSH, R1, shift);
 		bpf_alu_imm(c, BPF_AND, R1, BPF_CALL_FILTERS);
 		bpf_jump_if_imm(c, BPF_JNE, R1, i + 1, next);
-		if (bpf_filter(c, filters[i].expression, filters[i].call ? &of_call.fields : &of_end, leave))
+		if (bpf_filter(c, filters[i].expression,
+			       filters[i].call ? &of_call.fields : &of_end, leave))
 			return -EOPNOTSUPP;
 		bpf_jump(c, passes);
 		bpf_put_label(c, next);
@@ -169,7 +182,8 @@ static int filter_call(struct bpf_code *c, int shift, const struct kernel_bpf_fi
 
 /* ---------------------------------------------------------------- the programs */
 
-static void record_pointed_to(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, int leave)
+static void record_pointed_to(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
+			      int leave)
 {
 	int is_there = bpf_label(c);
 
@@ -188,8 +202,8 @@ static void record_pointed_to(struct bpf_code *c, const struct bpf_plan *p, uint
 	bpf_stage_to_ring(c, p, BPF_ENTRY_STAGE, leave);
 }
 
-int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
-			  int n)
+int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
+			  const struct kernel_bpf_filter *filters, int n)
 {
 	enum { SIZE = RECORD + KERNEL_SYSCALL_ARGS + 8 * KERNEL_SYSCALL_N_ARGS };
 	int leave, points;
@@ -220,9 +234,10 @@ int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 	return 0;
 }
 
-/* The end of a call whose result is R8, registers R6, with texts that its entry lacks and what it has written for its
- * caller. */
-static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, int leave)
+/* The end of a call whose result is R8, registers R6, with texts that its entry lacks and what it
+ * has written for its caller. */
+static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
+			    int leave)
 {
 	enum { RECORD_AT = BPF_EXIT_STAGE + (int)offsetof(struct bpf_stage, record) + RECORD };
 	enum { ARGS_AT = BPF_EXIT_STAGE + (int)offsetof(struct bpf_stage, args) };
@@ -247,7 +262,8 @@ static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16
 }
 
 /* An end of nothing but a result R8; with room for words, of which there are none. */
-static void record_result(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, bool has_word, int leave)
+static void record_result(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
+			  bool has_word, int leave)
 {
 	int size = RECORD + KERNEL_SYSCALL_ARGS + (has_word ? 16 : 8);
 
@@ -262,8 +278,8 @@ static void record_result(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 	bpf_jump(c, leave);
 }
 
-int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
-			 int n)
+int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
+			 const struct kernel_bpf_filter *filters, int n)
 {
 	int leave, points, may_be_late, is_complete, is_unwanted;
 
@@ -315,16 +331,16 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
 }
 #else
 /* Where registers are, and that stores become visible in their order, is known of x86 alone. */
-int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
-			  int n)
+int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
+			  const struct kernel_bpf_filter *filters, int n)
 {
 	(void)p, (void)kernel_id, (void)filters, (void)n;
 	c->failed = true;
 	return 0;
 }
 
-int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, const struct kernel_bpf_filter *filters,
-			 int n)
+int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
+			 const struct kernel_bpf_filter *filters, int n)
 {
 	(void)p, (void)kernel_id, (void)filters, (void)n;
 	c->failed = true;

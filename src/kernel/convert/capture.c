@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define IN(name, n, what) .call = name, .argument = n, .kind = KERNEL_CAPTURE_##what
-#define OUT(name, n, what) .call = name, .is_at_exit = true, .argument = n, .kind = KERNEL_CAPTURE_##what
+#define OUT(name, n, what)                                                                         \
+	.call = name, .is_at_exit = true, .argument = n, .kind = KERNEL_CAPTURE_##what
 #define EXTRA .is_extra = true
 #define ADDRESS .size = KERNEL_CAPTURE_ADDRESS_MAX
 #define TIME .size = KERNEL_CAPTURE_TIME_SIZE
@@ -103,22 +104,27 @@ static const struct kernel_capture captures[] = {
 	{ OUT("poll", 1, POLL), EXTRA, TIMES(2, 8), .size = 256, .is_int = true, .is_after = true },
 	{ IN("ppoll", 1, POLL), EXTRA, TIMES(2, 8), .size = 256, .is_int = true },
 	{ IN("ppoll", 4, SIGNALS), EXTRA, SIZED(5), .size = 8 },
-	{ OUT("ppoll", 1, POLL), EXTRA, TIMES(2, 8), .size = 256, .is_int = true, .is_after = true },
+	{ OUT("ppoll", 1, POLL), EXTRA, TIMES(2, 8), .size = 256, .is_int = true,
+	  .is_after = true },
 	{ OUT("ppoll", 3, TIME), EXTRA, TIME, .is_after = true },
 	{ IN("select", 2, FDSET), EXTRA, .size = 128 },
 	{ IN("select", 3, FDSET), EXTRA, .size = 128, .other_field = "fdset_bytes_2" },
 	{ IN("select", 4, FDSET), EXTRA, .size = 128, .other_field = "fdset_bytes_3" },
 	{ IN("select", 5, TIMEVAL), EXTRA, .size = 16 },
 	{ OUT("select", 2, FDSET), EXTRA, .size = 128, .is_after = true },
-	{ OUT("select", 3, FDSET), EXTRA, .size = 128, .is_after = true, .other_field = "fdset_bytes_2" },
-	{ OUT("select", 4, FDSET), EXTRA, .size = 128, .is_after = true, .other_field = "fdset_bytes_3" },
+	{ OUT("select", 3, FDSET), EXTRA, .size = 128, .is_after = true,
+	  .other_field = "fdset_bytes_2" },
+	{ OUT("select", 4, FDSET), EXTRA, .size = 128, .is_after = true,
+	  .other_field = "fdset_bytes_3" },
 	{ OUT("select", 5, TIMEVAL), EXTRA, .size = 16, .is_after = true },
 	{ IN("pselect6", 2, FDSET), EXTRA, .size = 128 },
 	{ IN("pselect6", 3, FDSET), EXTRA, .size = 128, .other_field = "fdset_bytes_2" },
 	{ IN("pselect6", 4, FDSET), EXTRA, .size = 128, .other_field = "fdset_bytes_3" },
 	{ OUT("pselect6", 2, FDSET), EXTRA, .size = 128, .is_after = true },
-	{ OUT("pselect6", 3, FDSET), EXTRA, .size = 128, .is_after = true, .other_field = "fdset_bytes_2" },
-	{ OUT("pselect6", 4, FDSET), EXTRA, .size = 128, .is_after = true, .other_field = "fdset_bytes_3" },
+	{ OUT("pselect6", 3, FDSET), EXTRA, .size = 128, .is_after = true,
+	  .other_field = "fdset_bytes_2" },
+	{ OUT("pselect6", 4, FDSET), EXTRA, .size = 128, .is_after = true,
+	  .other_field = "fdset_bytes_3" },
 	{ OUT("pselect6", 5, TIME), EXTRA, TIME, .is_after = true },
 	{ IN("epoll_ctl", 4, EPOLL), EXTRA, .size = 12 },
 	{ OUT("epoll_wait", 2, EPOLL), EXTRA, TIMES(KERNEL_CAPTURE_RESULT, 12), .size = 384 },
@@ -189,7 +195,8 @@ struct kernel_captures kernel_captures_of(const char *call, bool is_at_exit, boo
 {
 	struct kernel_captures found = { 0 };
 
-	for (size_t i = 0; call && i < sizeof captures / sizeof *captures && found.n < KERNEL_CAPTURES_MAX; i++)
+	for (size_t i = 0;
+	     call && i < sizeof captures / sizeof *captures && found.n < KERNEL_CAPTURES_MAX; i++)
 		if (captures[i].is_at_exit == is_at_exit && (extra || !captures[i].is_extra) &&
 		    !strcmp(captures[i].call, call))
 			found.at[found.n++] = &captures[i];
@@ -199,12 +206,15 @@ struct kernel_captures kernel_captures_of(const char *call, bool is_at_exit, boo
 const char *kernel_capture_field(const struct kernel_capture *c)
 {
 	static const char *const names[KERNEL_CAPTURE_KINDS] = {
-		"addr_bytes",	  "timespec",	   "argv_bytes",   "envp_count",    "buf_bytes",      "text_bytes",
-		"iov_bytes",	  "msg_bytes",	   "stat_bytes",   "statx_bytes",   "statfs_bytes",   "rlimit_bytes",
-		"ints_bytes",	  "length_bytes",  "offset_bytes", "status_bytes",  "pollfd_bytes",   "epoll_bytes",
-		"sigaction_bytes", "sigset_bytes", "siginfo_bytes", "sigstack_bytes", "timeval_bytes", "itimerval_bytes",
-		"itimerspec_bytes", "timespec_bytes", "fdset_bytes", "cpus_bytes",  "utsname_bytes",  "sysinfo_bytes",
-		"rusage_bytes",	  "clone_bytes",   "flock_bytes",  "ioctl_bytes",   "option_bytes",
+		"addr_bytes",	    "timespec",	      "argv_bytes",	 "envp_count",
+		"buf_bytes",	    "text_bytes",     "iov_bytes",	 "msg_bytes",
+		"stat_bytes",	    "statx_bytes",    "statfs_bytes",	 "rlimit_bytes",
+		"ints_bytes",	    "length_bytes",   "offset_bytes",	 "status_bytes",
+		"pollfd_bytes",	    "epoll_bytes",    "sigaction_bytes", "sigset_bytes",
+		"siginfo_bytes",    "sigstack_bytes", "timeval_bytes",	 "itimerval_bytes",
+		"itimerspec_bytes", "timespec_bytes", "fdset_bytes",	 "cpus_bytes",
+		"utsname_bytes",    "sysinfo_bytes",  "rusage_bytes",	 "clone_bytes",
+		"flock_bytes",	    "ioctl_bytes",    "option_bytes",
 	};
 
 	return c->other_field ? c->other_field : names[c->kind];

@@ -114,7 +114,8 @@ int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_fo
 
 	if (!has_field(f, "id", KERNEL_SYSCALL_NR, 8) ||
 	    !has_field(f, last, KERNEL_SYSCALL_ARGS, last_size))
-		return diag_fail(d, -EOPNOTSUPP, "raw_syscalls:%s has a format we do not know", f->name);
+		return diag_fail(d, -EOPNOTSUPP, "raw_syscalls:%s has a format we do not know",
+				 f->name);
 	*table = calloc(KERNEL_SYSCALLS_MAX + 1, sizeof **table);
 	class = *table ? new_class(c, f->id, f->name) : NULL;
 	if (!class)
@@ -126,8 +127,8 @@ int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_fo
 	return err ? diag_fail(d, err, "no memory for the system calls") : 0;
 }
 
-int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts,
-				  const struct kernel_captures *also)
+int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f,
+				    unsigned texts, const struct kernel_captures *also)
 {
 	struct kernel_layout *l = &c->entry[nr].layout;
 
@@ -135,7 +136,8 @@ int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const stru
 	return kernel_layout_syscall_entry(l, f, texts, also);
 }
 
-int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late, const struct kernel_captures *also)
+int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late,
+				 const struct kernel_captures *also)
 {
 	struct kernel_layout *l = &c->exit[nr].layout;
 
@@ -143,9 +145,10 @@ int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late, co
 	return kernel_layout_syscall_exit(l, late, also);
 }
 
-#define STACK_FIELDS(whose)                                                                                            \
-	"\t\tuint16_t __callstack_" whose "_length;\n"                                                                 \
-	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _callstack_" whose "[ __callstack_" whose "_length ];\n"
+#define STACK_FIELDS(whose)                                                                        \
+	"\t\tuint16_t __callstack_" whose "_length;\n"                                             \
+	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _callstack_" whose       \
+	"[ __callstack_" whose "_length ];\n"
 
 const char *const kernel_stack_fields[2] = { STACK_FIELDS("kernel"), STACK_FIELDS("user") };
 
@@ -153,19 +156,21 @@ static int add_extras(struct kernel_class *class, uint32_t extras, const char *f
 {
 	struct text *t = &class->layout.fields;
 
-	text_addf(t, "%s%s%s", fields, extras & KERNEL_PERF_KERNEL_STACK ? kernel_stack_fields[0] : "",
+	text_addf(t, "%s%s%s", fields,
+		  extras & KERNEL_PERF_KERNEL_STACK ? kernel_stack_fields[0] : "",
 		  extras & KERNEL_PERF_USER_STACK ? kernel_stack_fields[1] : "");
 	class->extras = extras;
 	return t->failed ? -ENOMEM : 0;
 }
 
-int kernel_classes_add_extras(struct kernel_classes *c, uint16_t kernel_id, uint32_t extras, const char *fields)
+int kernel_classes_add_extras(struct kernel_classes *c, uint16_t kernel_id, uint32_t extras,
+			      const char *fields)
 {
 	return add_extras(c->by_kernel_id[kernel_id], extras, fields);
 }
 
-int kernel_classes_add_extras_of_syscall(struct kernel_classes *c, int nr, bool is_entry, uint32_t extras,
-					 const char *fields)
+int kernel_classes_add_extras_of_syscall(struct kernel_classes *c, int nr, bool is_entry,
+					 uint32_t extras, const char *fields)
 {
 	return add_extras(&(is_entry ? c->entry : c->exit)[nr], extras, fields);
 }
@@ -174,7 +179,8 @@ uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, con
 {
 	text_addf(&c->tsdl,
 		  "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n"
-		  "%s\t};\n};\n\n", name, c->n_described, fields ? fields : "");
+		  "%s\t};\n};\n\n",
+		  name, c->n_described, fields ? fields : "");
 	return c->n_described++;
 }
 
@@ -333,7 +339,9 @@ static size_t put_sequence(uint8_t *to, struct dynamic v, unsigned element)
 /* What the form of one may need beside its data. */
 static size_t op_extra(uint8_t kind)
 {
-	return kind == KERNEL_OP_COPY ? 0 : kind == KERNEL_OP_USER_TEXT ? sizeof "0x0123456789abcdef" : 2;
+	return kind == KERNEL_OP_COPY	     ? 0
+	       : kind == KERNEL_OP_USER_TEXT ? sizeof "0x0123456789abcdef"
+					     : 2;
 }
 
 /*
@@ -382,7 +390,8 @@ static struct kernel_class *class_of_syscall(struct kernel_class *class, const u
 }
 
 /* NULL: the record is too short to say. */
-static struct kernel_class *class_of(const struct kernel_classes *c, const uint8_t *record, size_t length)
+static struct kernel_class *class_of(const struct kernel_classes *c, const uint8_t *record,
+				     size_t length)
 {
 	struct kernel_class *class;
 	uint16_t kernel_id;

@@ -32,10 +32,11 @@ struct kernel_class {
 	uint16_t id; /* in the trace, once described */
 	uint8_t n_fixes;
 	bool is_described;
-	bool has_name; /* of a system call */
+	bool has_name;	 /* of a system call */
 	uint32_t extras; /* KERNEL_PERF_*: what stands behind its fields */
 	struct kernel_fix fixes[KERNEL_FIXES_MAX];
-	struct kernel_class *by_syscall; /* KERNEL_SYSCALLS_MAX + 1 classes, the last for the rest */
+	struct kernel_class
+		*by_syscall; /* KERNEL_SYSCALLS_MAX + 1 classes, the last for the rest */
 	struct kernel_layout layout;
 	char name[KERNEL_NAME_MAX];
 };
@@ -63,25 +64,30 @@ int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, 
 int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_format *f,
 				bool is_entry, struct diag *d);
 /* @texts, @also, @late: kernel/convert/layout.h. */
-int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f, unsigned texts,
-				  const struct kernel_captures *also);
+int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f,
+				    unsigned texts, const struct kernel_captures *also);
 /* What records of ends have beside the result. */
-int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late, const struct kernel_captures *also);
+int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late,
+				 const struct kernel_captures *also);
 
 /* The fields of call stacks, the kernel's and the user's. */
 extern const char *const kernel_stack_fields[2];
 /*
- * kernel_classes_add_extras - whoever converts records of the event @kernel_id, or of this system call, puts @extras
- * (KERNEL_PERF_*) behind them: first counters, as @fields has them, then stacks.  0 or -ENOMEM.
+ * kernel_classes_add_extras - whoever converts records of the event @kernel_id, or of this system
+ * call, puts @extras (KERNEL_PERF_*) behind them: first counters, as @fields has them, then stacks.
+ * 0 or -ENOMEM.
  *
  * kernel_classes_extras - of a record, from the common fields on, of @length bytes.
  */
-int kernel_classes_add_extras(struct kernel_classes *c, uint16_t kernel_id, uint32_t extras, const char *fields);
-int kernel_classes_add_extras_of_syscall(struct kernel_classes *c, int nr, bool is_entry, uint32_t extras,
-					 const char *fields);
-uint32_t kernel_classes_extras(const struct kernel_classes *c, const uint8_t *record, size_t length);
+int kernel_classes_add_extras(struct kernel_classes *c, uint16_t kernel_id, uint32_t extras,
+			      const char *fields);
+int kernel_classes_add_extras_of_syscall(struct kernel_classes *c, int nr, bool is_entry,
+					 uint32_t extras, const char *fields);
+uint32_t kernel_classes_extras(const struct kernel_classes *c, const uint8_t *record,
+			       size_t length);
 
-/* kernel_classes_restart - describe all anew, for another trace or behind what one has: ids go on from
+/* kernel_classes_restart - describe all anew, for another trace or behind what one has: ids go on
+ * from
  * @first_id. */
 void kernel_classes_restart(struct kernel_classes *c, uint16_t first_id);
 

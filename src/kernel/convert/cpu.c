@@ -3,13 +3,14 @@
  * kernel/convert/cpu.c - see cpu.h.
  *
  * read() swaps a full page out of the ring at the price of one copy.  A page still being written it
- * copies event by event, and gives the page's rest again later; so a reader that asks until there is
- * nothing left never ends under load, and reads mostly headers.  It stops at the first page that is
- * not full and comes back in the next period.  Mapping the ring, and splicing it into a file, cost
- * several times more (docs/design/kernel.md).
+ * copies event by event, and gives the page's rest again later; so a reader that asks until there
+ * is nothing left never ends under load, and reads mostly headers.  It stops at the first page that
+ * is not full and comes back in the next period.  Mapping the ring, and splicing it into a file,
+ * cost several times more (docs/design/kernel.md).
  *
  * Losses: a full ring that overwrites tells so in the flags of the next page; one that refuses only
- * counts, in `stats`.  That file is read only when so much was read that the ring may have been full.
+ * counts, in `stats`.  That file is read only when so much was read that the ring may have been
+ * full.
  */
 #include "kernel/convert/cpu.h"
 
@@ -33,7 +34,9 @@ int kernel_cpu_open(struct kernel_cpu *c, const struct kernel_drain *k, int numb
 {
 	char path[64];
 
-	*c = (struct kernel_cpu){ .number = number, .prefix = "kernel", .stream = { .fd = -1, .index = -1 } };
+	*c = (struct kernel_cpu){ .number = number,
+				  .prefix = "kernel",
+				  .stream = { .fd = -1, .index = -1 } };
 	snprintf(path, sizeof path, "per_cpu/cpu%d/trace_pipe_raw", number);
 	c->pipe = openat(k->instance, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (c->pipe < 0)
@@ -100,8 +103,8 @@ static int open_stream(struct kernel_cpu *c, struct kernel_drain *k, struct diag
 	return err;
 }
 
-int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k, const struct kernel_packet *packet,
-		      struct diag *d)
+int kernel_cpu_append(struct kernel_cpu *c, struct kernel_drain *k,
+		      const struct kernel_packet *packet, struct diag *d)
 {
 	struct iovec body = { packet->events, packet->size };
 	struct ctf_packet p = {
@@ -153,7 +156,7 @@ static void read_lost(struct kernel_cpu *c, const struct kernel_drain *k)
 }
 
 static void report_malformed(struct kernel_cpu *c, struct kernel_drain *k,
-			   const struct kernel_page *p, struct diag *d)
+			     const struct kernel_page *p, struct diag *d)
 {
 	c->losses->here++; /* at least */
 	if (k->n_malformed++ == 0)
@@ -220,7 +223,8 @@ int kernel_cpu_drain(struct kernel_cpu *c, struct kernel_drain *k, enum kernel_d
 		kernel_page_widen(&p, k->contexts, k->room, k->room_size);
 		err = write_page(c, k, &p, d);
 		first = first ? first : err;
-		if (mode == KERNEL_DRAIN_LIVE && is_partial(&p, k->page_size) && c->last_ns >= k->until_ns)
+		if (mode == KERNEL_DRAIN_LIVE && is_partial(&p, k->page_size) &&
+		    c->last_ns >= k->until_ns)
 			break;
 	}
 	k->is_behind |= n == most;
@@ -239,7 +243,8 @@ static struct kernel_held *hold(struct kernel_cpu *c, const struct kernel_drain 
 	if (!h)
 		return NULL;
 	*h = (struct kernel_held){ .size = used,
-				   .begin_ns = clock_ns(&k->clock, kernel_page_ticks(k->page, size)) };
+				   .begin_ns =
+					   clock_ns(&k->clock, kernel_page_ticks(k->page, size)) };
 	memcpy(h->bytes, k->page, used);
 	if (c->youngest)
 		c->youngest->next = h;
@@ -253,8 +258,8 @@ static struct kernel_held *hold(struct kernel_cpu *c, const struct kernel_drain 
 }
 
 /*
- * Near the end the page being written is read piece by piece, each beginning later; the first that begins
- * behind @until_ns is the last, so a writer that goes on does not keep us.
+ * Near the end the page being written is read piece by piece, each beginning later; the first that
+ * begins behind @until_ns is the last, so a writer that goes on does not keep us.
  */
 int kernel_cpu_take(struct kernel_cpu *c, const struct kernel_drain *k, uint64_t until_ns,
 		    struct diag *d)
@@ -286,7 +291,8 @@ int kernel_cpu_write_held(const struct kernel_cpu *c, struct kernel_cpu *to, str
 		if (kernel_held_end_ns(h) < to->from_ns)
 			continue;
 		memcpy(k->page, h->bytes, h->size);
-		kernel_page_open(&p, &k->classes, &k->clock, k->page, h->size, to->last_ticks, latest);
+		kernel_page_open(&p, &k->classes, &k->clock, k->page, h->size, to->last_ticks,
+				 latest);
 		kernel_page_widen(&p, k->contexts, k->room, k->room_size);
 		if (to != c && !to->last_ticks)
 			p.n_missed = 0; /* what lies before a snapshot is not missed in it */

@@ -74,12 +74,14 @@ static void add_fix(struct kernel_layout *l, const struct kernel_field *f)
 	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
 		if (l->n_fixes < KERNEL_FIXES_MAX && f->place == KERNEL_IN_RECORD && !f->is_array &&
 		    f->size == fixed[i].size && !strcmp(f->name, fixed[i].name))
-			l->fixes[l->n_fixes++] = (struct kernel_fix){ .kind = fixed[i].kind, .offset = f->offset };
+			l->fixes[l->n_fixes++] =
+				(struct kernel_fix){ .kind = fixed[i].kind, .offset = f->offset };
 }
 
-/* Of a call that ended, what its clock said at both ends is of no use, but what lies between: *@first, which is left
- * out, is taken from *@last. */
-static bool find_call_times(const struct kernel_format *f, const struct kernel_field **first, const struct kernel_field **last)
+/* Of a call that ended, what its clock said at both ends is of no use, but what lies between:
+ * *@first, which is left out, is taken from *@last. */
+static bool find_call_times(const struct kernel_format *f, const struct kernel_field **first,
+			    const struct kernel_field **last)
 {
 	*first = *last = NULL;
 	for (int i = 0; i < f->n_fields; i++) {
@@ -151,7 +153,8 @@ static const char *const text_type =
 static void add_integer_type(struct text *t, unsigned size, bool is_signed, bool is_hex)
 {
 	if (is_hex)
-		text_addf(t, "integer { size = %u; align = 8; signed = false; base = 16; }", size * 8);
+		text_addf(t, "integer { size = %u; align = 8; signed = false; base = 16; }",
+			  size * 8);
 	else
 		text_addf(t, "%sint%u_t", is_signed ? "" : "u", size * 8);
 }
@@ -193,7 +196,8 @@ static void add_fixed(struct builder *b, const struct kernel_field *f, const cha
 	if (f->is_text)
 		text_addf(t, "%s", text_type);
 	else
-		add_integer_type(t, f->element, f->is_signed, f->is_pointer || !strncmp(f->name, "__probe_", 8));
+		add_integer_type(t, f->element, f->is_signed,
+				 f->is_pointer || !strncmp(f->name, "__probe_", 8));
 	text_addf(t, " %s", identifier(b, name, ""));
 	if (f->is_array)
 		text_addf(t, "[%u]", f->size / f->element);
@@ -236,7 +240,8 @@ static int lay_out_call(struct builder *b, const struct kernel_format *f)
 
 	for (int i = 0; i < f->n_fields; i++) {
 		struct kernel_field field = f->fields[i];
-		bool is_end = has_times && &f->fields[i] == last, is_value = !strcmp(field.name, "retval");
+		bool is_end = has_times && &f->fields[i] == last,
+		     is_value = !strcmp(field.name, "retval");
 
 		if (field.place != KERNEL_IN_RECORD || (has_times && &f->fields[i] == first))
 			continue;
@@ -246,8 +251,9 @@ static int lay_out_call(struct builder *b, const struct kernel_format *f)
 	}
 	if (has_times) {
 		reach(b->layout, first->offset + 8u);
-		b->layout->fixes[b->layout->n_fixes++] =
-			(struct kernel_fix){ .kind = KERNEL_FIX_ELAPSED, .offset = last->offset, .from = first->offset };
+		b->layout->fixes[b->layout->n_fixes++] = (struct kernel_fix){
+			.kind = KERNEL_FIX_ELAPSED, .offset = last->offset, .from = first->offset
+		};
 	}
 	return finish(b->layout);
 }
@@ -287,7 +293,8 @@ static const struct {
 };
 
 /* An argument is a register; what its type does not use may hold anything. */
-static void add_argument(struct builder *b, const char *event, const struct kernel_field *f, unsigned offset)
+static void add_argument(struct builder *b, const char *event, const struct kernel_field *f,
+			 unsigned offset)
 {
 	unsigned size = f->type_size && !f->is_pointer ? f->type_size : 8;
 	bool is_signed = f->type_is_signed && !f->is_pointer;
@@ -313,7 +320,8 @@ static void add_raw_arguments(struct kernel_layout *l)
 	add_copy(l, KERNEL_SYSCALL_ARGS, 8 * KERNEL_SYSCALL_N_ARGS);
 }
 
-/* What names a file or something else is `const char *`; so are a few bytes with a length, and a few are not const. */
+/* What names a file or something else is `const char *`; so are a few bytes with a length, and a
+ * few are not const. */
 static bool is_text(const char *event, const struct kernel_field *f)
 {
 	static const char *const others[] = { "filename", "dev_name", "dir_name", "type" };
@@ -349,26 +357,30 @@ unsigned kernel_layout_texts(const struct kernel_format *f)
 	return texts;
 }
 
-static void add_user_text(struct builder *b, const struct kernel_field *f, unsigned word, unsigned pointer)
+static void add_user_text(struct builder *b, const struct kernel_field *f, unsigned word,
+			  unsigned pointer)
 {
 	text_addf(&b->layout->fields, "\t\tstring %s;\n", identifier(b, f->name, ""));
-	add_op(b->layout, (struct kernel_op){ KERNEL_OP_USER_TEXT, .offset = (uint16_t)word, .size = (uint16_t)pointer });
+	add_op(b->layout, (struct kernel_op){ KERNEL_OP_USER_TEXT, .offset = (uint16_t)word,
+					      .size = (uint16_t)pointer });
 }
 
 static void add_captured(struct builder *b, const char *field, unsigned element, unsigned word)
 {
 	add_sequence(b, field, element, element > 1);
-	add_op(b->layout, (struct kernel_op){ KERNEL_OP_SEQUENCE, .element = (uint8_t)element, .offset = (uint16_t)word });
+	add_op(b->layout, (struct kernel_op){ KERNEL_OP_SEQUENCE, .element = (uint8_t)element,
+					      .offset = (uint16_t)word });
 }
 
 static void add_captures(struct builder *b, const struct kernel_captures *also, unsigned words)
 {
 	for (int i = 0; also && i < also->n; i++)
-		add_captured(b, kernel_capture_field(also->at[i]), kernel_capture_element(also->at[i]), words + 4 * (unsigned)i);
+		add_captured(b, kernel_capture_field(also->at[i]),
+			     kernel_capture_element(also->at[i]), words + 4 * (unsigned)i);
 }
 
-int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f, unsigned texts,
-				const struct kernel_captures *also)
+int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f,
+				unsigned texts, const struct kernel_captures *also)
 {
 	struct builder b;
 	unsigned n = 0, n_texts = 0;
@@ -394,7 +406,8 @@ int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_for
 	return finish(l);
 }
 
-int kernel_layout_syscall_exit(struct kernel_layout *l, bool late, const struct kernel_captures *also)
+int kernel_layout_syscall_exit(struct kernel_layout *l, bool late,
+			       const struct kernel_captures *also)
 {
 	struct builder b;
 

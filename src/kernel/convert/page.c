@@ -55,8 +55,12 @@ void kernel_page_open(struct kernel_page *p, struct kernel_classes *classes,
 	uint64_t ticks;
 	uint32_t commit;
 
-	*p = (struct kernel_page){ .classes = classes, .clock = clock, .out = bytes, .next = bytes,
-				   .end = bytes, .ticks = earliest_ticks,
+	*p = (struct kernel_page){ .classes = classes,
+				   .clock = clock,
+				   .out = bytes,
+				   .next = bytes,
+				   .end = bytes,
+				   .ticks = earliest_ticks,
 				   .latest_ticks = latest_ticks };
 	if (size < KERNEL_PAGE_HEADER) {
 		p->malformed = "shorter than its header";
@@ -84,7 +88,8 @@ void kernel_page_open(struct kernel_page *p, struct kernel_classes *classes,
 	p->end = p->next + p->n_bytes;
 }
 
-void kernel_page_widen(struct kernel_page *p, struct kernel_contexts *contexts, uint8_t *room, size_t room_size)
+void kernel_page_widen(struct kernel_page *p, struct kernel_contexts *contexts, uint8_t *room,
+		       size_t room_size)
 {
 	p->contexts = contexts;
 	p->room = room;
@@ -220,7 +225,8 @@ static bool convert_any(struct kernel_page *p, struct kernel_packet *k)
 /* Whether what remains of the page, in one record, might not fit. */
 static bool is_full(const struct kernel_page *p)
 {
-	return p->contexts && (size_t)(p->room_end - p->out) < left(p) + 4 + KERNEL_CONTEXTS_BYTES_MAX;
+	return p->contexts &&
+	       (size_t)(p->room_end - p->out) < left(p) + 4 + KERNEL_CONTEXTS_BYTES_MAX;
 }
 
 bool kernel_page_next(struct kernel_page *p, struct kernel_packet *k)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/convert/page.h - a sub-buffer of the kernel's ring buffer, turned into CTF events where it lies.
+ * kernel/convert/page.h - a sub-buffer of the kernel's ring buffer, turned into CTF events where it
+ * lies.
  *
- * A page is a u64 time, a u64 `commit` (size of the data, flags) and records: 5 bits type, 27 bits of
- * time since the record before, then data.  A CTF event is never longer than its record and the
+ * A page is a u64 time, a u64 `commit` (size of the data, flags) and records: 5 bits type, 27 bits
+ * of time since the record before, then data.  A CTF event is never longer than its record and the
  * record's header becomes the event's, so the page is its own output buffer:
  *
  *   (1) out <= next <= end: what was converted lies before what was not
@@ -12,8 +13,8 @@
  *   (3) ticks never decrease, and are never later than `latest_ticks`
  *   (4) nothing beyond the bytes given is read or written, whatever they hold
  *
- * Where each event gets contexts (kernel/threads/contexts.h) it grows: then (1) and (2) are not so, and events are put
- * into memory of their own, one by one.
+ * Where each event gets contexts (kernel/threads/contexts.h) it grows: then (1) and (2) are not so,
+ * and events are put into memory of their own, one by one.
  *
  * Pure but for what kernel/convert/class.h gathers: bytes in, events out.
  */
@@ -38,11 +39,11 @@ struct kernel_page {
 	uint8_t *end;
 	uint64_t ticks; /* of the record before next */
 	uint64_t latest_ticks;
-	size_t n_bytes; /* of records when it was opened */
+	size_t n_bytes;	   /* of records when it was opened */
 	uint64_t n_missed; /* events lost before this page; if the kernel knows not how many: 1 */
 	struct kernel_contexts *contexts; /* NULL: none */
-	uint8_t *room, *room_end; /* with contexts */
-	const char *malformed; /* why the rest of the page was skipped, or NULL */
+	uint8_t *room, *room_end;	  /* with contexts */
+	const char *malformed;		  /* why the rest of the page was skipped, or NULL */
 };
 
 /* kernel_page_ticks - the time of a page's first record; @size may be too small: then 0. */
@@ -74,9 +75,10 @@ void kernel_page_open(struct kernel_page *p, struct kernel_classes *classes,
 		      const struct abi_clock *clock, uint8_t *bytes, size_t size,
 		      uint64_t earliest_ticks, uint64_t latest_ticks);
 
-/* kernel_page_widen - events are to have @contexts, unless it is NULL; then they are put into @room, of at least
- * twice the page's size and KERNEL_CONTEXTS_BYTES_MAX. */
-void kernel_page_widen(struct kernel_page *p, struct kernel_contexts *contexts, uint8_t *room, size_t room_size);
+/* kernel_page_widen - events are to have @contexts, unless it is NULL; then they are put into
+ * @room, of at least twice the page's size and KERNEL_CONTEXTS_BYTES_MAX. */
+void kernel_page_widen(struct kernel_page *p, struct kernel_contexts *contexts, uint8_t *room,
+		       size_t room_size);
 
 /*
  * kernel_page_next - convert until the page or a packet ends: events 2^31 ns apart never share one,

@@ -11,10 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* @group: the descriptor of the event that it is counted together with, or -1.  @tid: -1: whoever runs on the CPU. */
-static int open_event_of(struct kernel_perf_ring *r, const struct perf_event_attr *a, pid_t tid, int group)
+/* @group: the descriptor of the event that it is counted together with, or -1.  @tid: -1: whoever
+ * runs on the CPU. */
+static int open_event_of(struct kernel_perf_ring *r, const struct perf_event_attr *a, pid_t tid,
+			 int group)
 {
-	struct kernel_perf_event *events = realloc(r->events, (size_t)(r->n_events + 1) * sizeof *events);
+	struct kernel_perf_event *events =
+		realloc(r->events, (size_t)(r->n_events + 1) * sizeof *events);
 	long fd;
 
 	if (!events)
@@ -23,9 +26,11 @@ static int open_event_of(struct kernel_perf_ring *r, const struct perf_event_att
 	fd = syscall(SYS_perf_event_open, a, tid, r->cpu, group, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	events[r->n_events] = (struct kernel_perf_event){ .fd = (int)fd, .source = r->n_events - 1,
-							    .sample_type = a->sample_type,
-							    .has_id = a->read_format == PERF_FORMAT_ID };
+	events[r->n_events] =
+		(struct kernel_perf_event){ .fd = (int)fd,
+					    .source = r->n_events - 1,
+					    .sample_type = a->sample_type,
+					    .has_id = a->read_format == PERF_FORMAT_ID };
 	r->n_events++;
 	return ioctl((int)fd, PERF_EVENT_IOC_ID, &events[r->n_events - 1].id) ? -errno : 0;
 }
@@ -44,8 +49,13 @@ static void begin_ring(struct kernel_perf_ring *r, int cpu, size_t size_bytes)
 
 int kernel_perf_open_own(struct kernel_perf_ring *r, int cpu, size_t size_bytes)
 {
-	const struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE, .size = sizeof a, .config = PERF_COUNT_SW_DUMMY,
-					   .disabled = 1, .exclude_kernel = 1, .exclude_hv = 1, .use_clockid = 1,
+	const struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE,
+					   .size = sizeof a,
+					   .config = PERF_COUNT_SW_DUMMY,
+					   .disabled = 1,
+					   .exclude_kernel = 1,
+					   .exclude_hv = 1,
+					   .use_clockid = 1,
 					   .clockid = CLOCK_MONOTONIC };
 	int err;
 
@@ -104,8 +114,13 @@ static int leader(const struct kernel_perf_ring *r)
 
 int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *wanted)
 {
-	const struct perf_event_attr a = { .type = wanted->type, .size = sizeof a, .config = wanted->config, .disabled = 1,
-					   .read_format = PERF_FORMAT_GROUP, .use_clockid = 1, .clockid = CLOCK_MONOTONIC };
+	const struct perf_event_attr a = { .type = wanted->type,
+					   .size = sizeof a,
+					   .config = wanted->config,
+					   .disabled = 1,
+					   .read_format = PERF_FORMAT_GROUP,
+					   .use_clockid = 1,
+					   .clockid = CLOCK_MONOTONIC };
 	int err = open_event(r, &a, leader(r));
 
 	r->n_counters += !err;
@@ -116,12 +131,15 @@ int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *
 static void prepare(struct perf_event_attr *a, uint32_t extras)
 {
 	bool has_stacks = extras & KERNEL_PERF_STACKS, has_values = extras >= KERNEL_PERF_VALUE;
-	bool has_id = a->type == PERF_TYPE_SOFTWARE; /* with what is counted: see kernel_perf_number() */
+	bool has_id =
+		a->type == PERF_TYPE_SOFTWARE; /* with what is counted: see kernel_perf_number() */
 
 	a->size = sizeof *a;
-	/* Not PERF_SAMPLE_PERIOD: with it the kernel's own counters tell of each event, whatever their period. */
-	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
-			 (has_values || has_id ? PERF_SAMPLE_READ : 0) | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0) |
+	/* Not PERF_SAMPLE_PERIOD: with it the kernel's own counters tell of each event, whatever
+	 * their period. */
+	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			 PERF_SAMPLE_ADDR | (has_values || has_id ? PERF_SAMPLE_READ : 0) |
+			 (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0) |
 			 (a->type == PERF_TYPE_TRACEPOINT ? PERF_SAMPLE_RAW : 0);
 	a->read_format = has_values ? PERF_FORMAT_GROUP : has_id ? PERF_FORMAT_ID : 0;
 	a->exclude_callchain_kernel = !(extras & KERNEL_PERF_KERNEL_STACK);
@@ -133,7 +151,8 @@ static void prepare(struct perf_event_attr *a, uint32_t extras)
 	a->clockid = CLOCK_MONOTONIC;
 }
 
-int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *wanted, uint32_t extras, const char *filter)
+int kernel_perf_add(struct kernel_perf_ring *r, const struct perf_event_attr *wanted,
+		    uint32_t extras, const char *filter)
 {
 	struct perf_event_attr a = *wanted;
 	int err, fd;
@@ -179,7 +198,8 @@ static int attach(struct kernel_perf_ring *r, pid_t tid, struct perf_event_attr 
 	return join_last(r);
 }
 
-int kernel_perf_attach(struct kernel_perf_ring *r, pid_t tid, const struct perf_event_attr *wanted, uint32_t extras, int source)
+int kernel_perf_attach(struct kernel_perf_ring *r, pid_t tid, const struct perf_event_attr *wanted,
+		       uint32_t extras, int source)
 {
 	struct perf_event_attr a = *wanted;
 
@@ -190,16 +210,29 @@ int kernel_perf_attach(struct kernel_perf_ring *r, pid_t tid, const struct perf_
 
 int kernel_perf_attach_switches(struct kernel_perf_ring *r, pid_t tid, bool has_switches)
 {
-	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE, .size = sizeof a, .config = PERF_COUNT_SW_DUMMY, .disabled = 1,
-				     .inherit = 1, .task = 1, .comm = 1, .comm_exec = 1, .mmap = 1, .mmap2 = 1,
-				     .context_switch = has_switches, .exclude_kernel = 1, .exclude_hv = 1, .sample_id_all = 1,
-				     .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME, .use_clockid = 1,
+	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE,
+				     .size = sizeof a,
+				     .config = PERF_COUNT_SW_DUMMY,
+				     .disabled = 1,
+				     .inherit = 1,
+				     .task = 1,
+				     .comm = 1,
+				     .comm_exec = 1,
+				     .mmap = 1,
+				     .mmap2 = 1,
+				     .context_switch = has_switches,
+				     .exclude_kernel = 1,
+				     .exclude_hv = 1,
+				     .sample_id_all = 1,
+				     .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+				     .use_clockid = 1,
 				     .clockid = CLOCK_MONOTONIC };
 
 	return attach(r, tid, &a, -1);
 }
 
-int kernel_perf_number(const struct kernel_perf_ring *r, const struct kernel_perf_sample *s, bool *is_shared)
+int kernel_perf_number(const struct kernel_perf_ring *r, const struct kernel_perf_sample *s,
+		       bool *is_shared)
 {
 	const struct kernel_perf_value *v = (const struct kernel_perf_value *)(s + 1);
 	int number = number_of(r, s->id);
@@ -214,7 +247,8 @@ int kernel_perf_number(const struct kernel_perf_ring *r, const struct kernel_per
 int kernel_perf_map(struct kernel_perf_ring *r)
 {
 	const struct perf_event_mmap_page *page;
-	void *map = mmap(NULL, map_bytes(r), PROT_READ | PROT_WRITE, MAP_SHARED, r->events[0].fd, 0);
+	void *map =
+		mmap(NULL, map_bytes(r), PROT_READ | PROT_WRITE, MAP_SHARED, r->events[0].fd, 0);
 
 	r->map = NULL;
 	if (map == MAP_FAILED)
@@ -222,18 +256,21 @@ int kernel_perf_map(struct kernel_perf_ring *r)
 	r->map = map;
 	page = map;
 	r->at = __atomic_load_n(&page->data_tail, __ATOMIC_RELAXED);
-	/* There is a ring to write to only now, and with the last mapping all are cut off from it. */
+	/* There is a ring to write to only now, and with the last mapping all are cut off from it.
+	 */
 	for (int i = 1; i < r->n_events; i++)
 		if (ioctl(r->events[i].fd, PERF_EVENT_IOC_SET_OUTPUT, r->events[0].fd))
 			return -errno;
 	return 0;
 }
 
-/* Who tells of forks comes first.  A group's leader comes last: what joins one that counts already stays off (seen in 6.18). */
+/* Who tells of forks comes first.  A group's leader comes last: what joins one that counts already
+ * stays off (seen in 6.18). */
 int kernel_perf_run(struct kernel_perf_ring *r, bool runs)
 {
 	for (int i = 0; i < r->n_events; i++)
-		if (ioctl(r->events[i ? r->n_events - i : 0].fd, runs ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
+		if (ioctl(r->events[i ? r->n_events - i : 0].fd,
+			  runs ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
 			return -errno;
 	r->runs = runs;
 	return 0;
@@ -253,8 +290,8 @@ void kernel_perf_done(struct kernel_perf_ring *r)
 	__atomic_store_n(&page->data_tail, r->at, __ATOMIC_RELEASE);
 }
 
-const struct perf_event_header *kernel_perf_record(const struct kernel_perf_ring *r, uint64_t at, uint64_t end,
-						   uint8_t *record)
+const struct perf_event_header *kernel_perf_record(const struct kernel_perf_ring *r, uint64_t at,
+						   uint64_t end, uint8_t *record)
 {
 	const char *data = r->map + sysconf(_SC_PAGESIZE);
 	size_t offset = (size_t)(at & (r->data_bytes - 1)), first;
@@ -262,7 +299,8 @@ const struct perf_event_header *kernel_perf_record(const struct kernel_perf_ring
 
 	if (end - at < sizeof h || end - at > r->data_bytes || at % sizeof h)
 		return NULL;
-	memcpy(&h, data + offset, sizeof h); /* records are multiples of 8 bytes: a header does not wrap */
+	memcpy(&h, data + offset,
+	       sizeof h); /* records are multiples of 8 bytes: a header does not wrap */
 	if (h.size < sizeof h || h.size > end - at || h.size % sizeof h)
 		return NULL;
 	first = r->data_bytes - offset < h.size ? r->data_bytes - offset : h.size;
@@ -271,7 +309,8 @@ const struct perf_event_header *kernel_perf_record(const struct kernel_perf_ring
 	return (const struct perf_event_header *)record;
 }
 
-/* A number and as many words: what perf has for values and for frames.  NULL if they are not there. */
+/* A number and as many words: what perf has for values and for frames.  NULL if they are not there.
+ */
 static const uint64_t *take_words(const uint64_t **at, const uint64_t *end, uint64_t *n)
 {
 	const uint64_t *words = *at + 1;
@@ -283,10 +322,11 @@ static const uint64_t *take_words(const uint64_t **at, const uint64_t *end, uint
 	return words;
 }
 
-bool kernel_perf_parts(const struct kernel_perf_ring *r, int number, const struct kernel_perf_sample *s,
-		       struct kernel_perf_parts *p)
+bool kernel_perf_parts(const struct kernel_perf_ring *r, int number,
+		       const struct kernel_perf_sample *s, struct kernel_perf_parts *p)
 {
-	const uint64_t *at = (const uint64_t *)(s + 1), *end = (const uint64_t *)s + s->header.size / sizeof *at;
+	const uint64_t *at = (const uint64_t *)(s + 1),
+		       *end = (const uint64_t *)s + s->header.size / sizeof *at;
 	uint64_t type = r->events[number].sample_type, n_values = 0;
 	uint32_t length;
 

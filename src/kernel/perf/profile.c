@@ -11,11 +11,12 @@
 
 static size_t shared_bytes(void)
 {
-	return sizeof(struct profile_shared) + (size_t)sysconf(_SC_NPROCESSORS_CONF) * sizeof(struct profile_shared_ring);
+	return sizeof(struct profile_shared) +
+	       (size_t)sysconf(_SC_NPROCESSORS_CONF) * sizeof(struct profile_shared_ring);
 }
 
-int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_target target, size_t ring_bytes,
-			const struct abi_clock *clock, struct diag *d)
+int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_target target,
+			size_t ring_bytes, const struct abi_clock *clock, struct diag *d)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
 	struct kernel_profile *p = calloc(1, sizeof *p + (size_t)n * sizeof p->rings[0]);
@@ -26,7 +27,8 @@ int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_target 
 		return diag_fail(d, -ENOMEM, "no memory for a profile");
 	p->whole_machine = target != KERNEL_PROFILE_FOLLOWED;
 	p->is_own = target == KERNEL_PROFILE_ATTACHED;
-	p->shared = mmap(NULL, shared_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	p->shared = mmap(NULL, shared_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			 -1, 0);
 	if (p->shared == MAP_FAILED) {
 		free(p);
 		return diag_errno(d, "no memory for a profile");
@@ -37,7 +39,8 @@ int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_target 
 
 		if (!ring_bytes)
 			ring_bytes = CLOCK_RING;
-		err = p->is_own ? kernel_perf_open_own(&r->perf, cpu, ring_bytes) : kernel_perf_open(&r->perf, cpu, ring_bytes);
+		err = p->is_own ? kernel_perf_open_own(&r->perf, cpu, ring_bytes)
+				: kernel_perf_open(&r->perf, cpu, ring_bytes);
 		if (err == -ENODEV)
 			continue; /* off-line */
 		if (err) {
@@ -52,16 +55,19 @@ int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_target 
 }
 
 /* An event on each CPU, called @what in errors.  No @extras: a counter that samples have. */
-static int add_source(struct kernel_profile *p, const struct profile_source *s, const char *what, const struct perf_event_attr *a,
-		      uint32_t extras, const char *filter, struct diag *d)
+static int add_source(struct kernel_profile *p, const struct profile_source *s, const char *what,
+		      const struct perf_event_attr *a, uint32_t extras, const char *filter,
+		      struct diag *d)
 {
-	struct profile_source *sources = realloc(p->sources, (size_t)(p->n_sources + 1) * sizeof *sources);
+	struct profile_source *sources =
+		realloc(p->sources, (size_t)(p->n_sources + 1) * sizeof *sources);
 	int err = !sources ? -ENOMEM : p->is_own ? profile_try_own(a, extras) : 0;
 
 	if (sources)
 		p->sources = sources;
 	for (int i = 0; i < p->n_rings && !err && !p->is_own; i++)
-		err = extras ? kernel_perf_add(&p->rings[i].perf, a, extras, filter) : kernel_perf_count(&p->rings[i].perf, a);
+		err = extras ? kernel_perf_add(&p->rings[i].perf, a, extras, filter)
+			     : kernel_perf_count(&p->rings[i].perf, a);
 	if (err)
 		return kernel_sampled_explain(what, err, d);
 	p->sources[p->n_sources] = *s;
@@ -70,22 +76,26 @@ static int add_source(struct kernel_profile *p, const struct profile_source *s, 
 	return 0;
 }
 
-int kernel_profile_sample(struct kernel_profile *p, const struct kernel_sampled *what, struct diag *d)
+int kernel_profile_sample(struct kernel_profile *p, const struct kernel_sampled *what,
+			  struct diag *d)
 {
-	struct profile_source s = { .is_counter = what->is_counter, .count = what->attr.sample_period };
+	struct profile_source s = { .is_counter = what->is_counter,
+				    .count = what->attr.sample_period };
 
 	snprintf(s.name, sizeof s.name, "%s", what->event);
 	return add_source(p, &s, what->name, &what->attr, KERNEL_PERF_STACKS, NULL, d);
 }
 
-int kernel_profile_count(struct kernel_profile *p, const struct kernel_sampled *what, struct diag *d)
+int kernel_profile_count(struct kernel_profile *p, const struct kernel_sampled *what,
+			 struct diag *d)
 {
 	const struct profile_source s = { .count = 0 };
 
 	return add_source(p, &s, what->name, &what->attr, 0, NULL, d);
 }
 
-/* The thread that is woken, or goes on, is asked for as well as the one that runs: kernel_add_pid() follows so. */
+/* The thread that is woken, or goes on, is asked for as well as the one that runs: kernel_add_pid()
+ * follows so. */
 static uint16_t other_of(const struct kernel_format *f, const char *system)
 {
 	for (int i = 0; i < f->n_fields && !strcmp(system, "sched"); i++)
@@ -95,10 +105,12 @@ static uint16_t other_of(const struct kernel_format *f, const char *system)
 	return 0;
 }
 
-int kernel_profile_event(struct kernel_profile *p, const struct kernel_format *f, const char *system, uint32_t extras,
-			 const char *filter, struct diag *d)
+int kernel_profile_event(struct kernel_profile *p, const struct kernel_format *f,
+			 const char *system, uint32_t extras, const char *filter, struct diag *d)
 {
-	const struct perf_event_attr a = { .type = PERF_TYPE_TRACEPOINT, .config = f->id, .sample_period = 1 };
+	const struct perf_event_attr a = { .type = PERF_TYPE_TRACEPOINT,
+					   .config = f->id,
+					   .sample_period = 1 };
 	const struct profile_source s = { .other = other_of(f, system) };
 
 	return add_source(p, &s, f->name, &a, extras, filter, d);
@@ -149,17 +161,22 @@ static int map_rings(struct kernel_profile *p, struct diag *d)
 			continue;
 		err = kernel_perf_map(&r->perf);
 		if (err == -EPERM)
-			return diag_fail(d, err, "profile: no right to lock so much memory for the samples: smaller buffers "
-					 "(--kernel-buffer), or more in /proc/sys/kernel/perf_event_mlock_kb");
+			return diag_fail(d, err,
+					 "profile: no right to lock so much memory for the "
+					 "samples: smaller buffers "
+					 "(--kernel-buffer), or more in "
+					 "/proc/sys/kernel/perf_event_mlock_kb");
 		if (err)
-			return diag_fail(d, err, "profile: cannot map the samples of cpu %d: %s", r->perf.cpu, strerror(-err));
+			return diag_fail(d, err, "profile: cannot map the samples of cpu %d: %s",
+					 r->perf.cpu, strerror(-err));
 		count_unwritten(r);
 	}
 	return 0;
 }
 
-void kernel_profile_report(struct kernel_profile *p, void (*on_event)(void *arg, pid_t pid, uint64_t at_ns),
-			 void (*mapped)(void *arg, const struct kernel_mapped *m), void *arg)
+void kernel_profile_report(struct kernel_profile *p,
+			   void (*on_event)(void *arg, pid_t pid, uint64_t at_ns),
+			   void (*mapped)(void *arg, const struct kernel_mapped *m), void *arg)
 {
 	if (p) {
 		p->on_event = on_event;
@@ -180,21 +197,23 @@ int kernel_profile_add_thread(struct kernel_profile *p, pid_t tid)
 
 int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d)
 {
-	/* What is in a ring goes with its last mapping: there is to be one of a process that does not die with the collector. */
+	/* What is in a ring goes with its last mapping: there is to be one of a process that does
+	 * not die with the collector. */
 	int err = p ? map_rings(p, d) : 0;
 
 	for (int i = 0; p && !err && i < p->n_rings; i++) {
 		err = kernel_perf_run(&p->rings[i].perf, runs);
 		if (err)
-			diag_fail(d, err, "profile: cannot switch the samples of cpu %d: %s", p->rings[i].perf.cpu,
-				  strerror(-err));
+			diag_fail(d, err, "profile: cannot switch the samples of cpu %d: %s",
+				  p->rings[i].perf.cpu, strerror(-err));
 	}
 	return err;
 }
 
 /* ---------------------------------------------------------------- reading */
 
-/* Of a process, and of the thread.  One that has its number from a dead one that was followed is not. */
+/* Of a process, and of the thread.  One that has its number from a dead one that was followed is
+ * not. */
 static int learn_fork(struct kernel_profile *p, const struct kernel_perf_fork *f)
 {
 	int err;
@@ -211,11 +230,13 @@ static int learn_fork(struct kernel_profile *p, const struct kernel_perf_fork *f
 
 static int learn_forks(struct kernel_profile *p, const struct profile_ring *r)
 {
-	uint64_t end = kernel_perf_end(&r->perf), from = p->marks ? r->kept->stamped_at : r->perf.at;
+	uint64_t end = kernel_perf_end(&r->perf),
+		 from = p->marks ? r->kept->stamped_at : r->perf.at;
 	const struct perf_event_header *h;
 	int err = 0;
 
-	for (uint64_t at = from; !err && (h = kernel_perf_record(&r->perf, at, end, p->record)); at += h->size)
+	for (uint64_t at = from; !err && (h = kernel_perf_record(&r->perf, at, end, p->record));
+	     at += h->size)
 		if (h->type == PERF_RECORD_FORK && h->size >= sizeof(struct kernel_perf_fork))
 			err = learn_fork(p, (const struct kernel_perf_fork *)h);
 	return err;
@@ -232,12 +253,19 @@ static void take_comm(struct kernel_profile *p, const struct kernel_perf_comm *c
 static void take_mapping(struct kernel_profile *p, const struct kernel_perf_mapping *m)
 {
 	size_t room = m->header.size - sizeof *m;
-	struct kernel_mapped to = { .pid = (pid_t)m->pid, .begin = m->begin, .end = m->begin + m->size, .offset = m->offset,
-				    .major = m->major, .minor = m->minor, .inode = m->inode, .path = m->path };
+	struct kernel_mapped to = { .pid = (pid_t)m->pid,
+				    .begin = m->begin,
+				    .end = m->begin + m->size,
+				    .offset = m->offset,
+				    .major = m->major,
+				    .minor = m->minor,
+				    .inode = m->inode,
+				    .path = m->path };
 	uint64_t time_ns;
 
-	if (!p->mapped || room < sizeof time_ns + 1 || to.end <= to.begin || *m->path != '/' || m->path[1] == '/' ||
-	    !memchr(m->path, 0, room - sizeof time_ns) || !pids_has(p->whole_machine ? &p->seen : &p->followed, to.pid))
+	if (!p->mapped || room < sizeof time_ns + 1 || to.end <= to.begin || *m->path != '/' ||
+	    m->path[1] == '/' || !memchr(m->path, 0, room - sizeof time_ns) ||
+	    !pids_has(p->whole_machine ? &p->seen : &p->followed, to.pid))
 		return;
 	memcpy(&time_ns, (const char *)m + m->header.size - sizeof time_ns, sizeof time_ns);
 	to.at_ns = clock_track_ns(&p->shared->clock, &p->line, time_ns);
@@ -252,8 +280,8 @@ void profile_learn(struct kernel_profile *p, const struct perf_event_header *h)
 		take_mapping(p, (const struct kernel_perf_mapping *)h);
 }
 
-bool profile_take_apart(struct kernel_profile *p, const struct profile_ring *r, const struct kernel_perf_sample *s,
-			struct profile_taken *t)
+bool profile_take_apart(struct kernel_profile *p, const struct profile_ring *r,
+			const struct kernel_perf_sample *s, struct profile_taken *t)
 {
 	int number = kernel_perf_number(&r->perf, s, &t->is_shared);
 
@@ -262,7 +290,8 @@ bool profile_take_apart(struct kernel_profile *p, const struct profile_ring *r, 
 	return t->source && kernel_perf_parts(&r->perf, number, s, &t->parts);
 }
 
-bool profile_is_young(const struct profile_ring *r, const struct kernel_perf_sample *s, uint64_t until_ns)
+bool profile_is_young(const struct profile_ring *r, const struct kernel_perf_sample *s,
+		      uint64_t until_ns)
 {
 	bool is_shared;
 
@@ -281,7 +310,8 @@ bool profile_is_wanted(const struct kernel_profile *p, const struct profile_take
 	return pids_has(&p->threads, tid);
 }
 
-uint64_t profile_meet(struct kernel_profile *p, const struct profile_taken *t, const struct kernel_drain *k)
+uint64_t profile_meet(struct kernel_profile *p, const struct profile_taken *t,
+		      const struct kernel_drain *k)
 {
 	uint64_t ns = clock_track_ns(&p->shared->clock, &p->line, t->sample->time_ns), now_ns;
 	pid_t pid = (pid_t)t->sample->pid;
@@ -302,8 +332,8 @@ void profile_skip(struct profile_ring *r, uint64_t end, struct kernel_drain *k)
 	k->n_malformed++;
 }
 
-static int take_sample(struct kernel_profile *p, struct profile_ring *r, const struct kernel_perf_sample *s,
-		       struct kernel_drain *k, struct diag *d)
+static int take_sample(struct kernel_profile *p, struct profile_ring *r,
+		       const struct kernel_perf_sample *s, struct kernel_drain *k, struct diag *d)
 {
 	struct profile_taken t;
 
@@ -316,8 +346,8 @@ static int take_sample(struct kernel_profile *p, struct profile_ring *r, const s
 	return profile_write_sample(p, r, t.source, s, &t.parts, profile_meet(p, &t, k), k, d);
 }
 
-static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns, struct kernel_drain *k,
-		      struct diag *d)
+static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns,
+		      struct kernel_drain *k, struct diag *d)
 {
 	uint64_t end = kernel_perf_end(&r->perf);
 	const struct perf_event_header *h;
@@ -325,7 +355,8 @@ static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t
 
 	if (first)
 		return first;
-	for (; (h = kernel_perf_record(&r->perf, r->perf.at, end, p->record)); r->perf.at += h->size) {
+	for (; (h = kernel_perf_record(&r->perf, r->perf.at, end, p->record));
+	     r->perf.at += h->size) {
 		const struct kernel_perf_sample *s = (const struct kernel_perf_sample *)h;
 
 		if (h->type == PERF_RECORD_LOST && h->size >= sizeof(struct kernel_perf_lost))
@@ -348,8 +379,8 @@ static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t
 	return first ? first : err;
 }
 
-int profile_prepare(struct kernel_profile *p, const struct kernel_drain *k, uint64_t promised_ns, uint64_t *until_ns,
-		    struct diag *d)
+int profile_prepare(struct kernel_profile *p, const struct kernel_drain *k, uint64_t promised_ns,
+		    uint64_t *until_ns, struct diag *d)
 {
 	uint64_t now_ns;
 	int err = map_rings(p, d);
@@ -364,11 +395,13 @@ int profile_prepare(struct kernel_profile *p, const struct kernel_drain *k, uint
 	}
 	for (int i = 0; !p->whole_machine && i < p->n_rings; i++)
 		if (learn_forks(p, &p->rings[i]))
-			return diag_fail(d, -ENOMEM, "profile: no memory for the processes followed");
+			return diag_fail(d, -ENOMEM,
+					 "profile: no memory for the processes followed");
 	return 0;
 }
 
-int kernel_profile_drain(struct kernel_profile *p, struct kernel_drain *k, bool is_last, struct diag *d)
+int kernel_profile_drain(struct kernel_profile *p, struct kernel_drain *k, bool is_last,
+			 struct diag *d)
 {
 	uint64_t until_ns;
 	int first, err;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/perf/profile_overwrite.c - a flight recorder's perf rings: the newest is kept in them, and copied when a snapshot asks.
+ * kernel/perf/profile_overwrite.c - a flight recorder's perf rings: the newest is kept in them, and
+ * copied when a snapshot asks.
  *
- * perf could write over the oldest itself (write_backward), but must be stopped then to be read, and of what it writes over
- * nobody is told: who was born, and what was mapped.  So rings are as ever, they refuse when they are full; and
- * the collector comes by, several times a second, and gives back the oldest of what is more than three quarters of
- * a ring.  If it does not come in time, the newest is lost, and counted.
+ * perf could write over the oldest itself (write_backward), but must be stopped then to be read,
+ * and of what it writes over nobody is told: who was born, and what was mapped.  So rings are as
+ * ever, they refuse when they are full; and the collector comes by, several times a second, and
+ * gives back the oldest of what is more than three quarters of a ring.  If it does not come in
+ * time, the newest is lost, and counted.
  *
- * Meanwhile it *settles* what is new: forks, names and mappings are learnt; a sample gets a mark, the session's time and
- * whether it is wanted, since later nobody may know who its process was.  perf lets nobody write into its rings, so marks
- * lie beside them, in memory that a successor has, as how far it has come (struct profile_shared).
+ * Meanwhile it *settles* what is new: forks, names and mappings are learnt; a sample gets a mark,
+ * the session's time and whether it is wanted, since later nobody may know who its process was.
+ * perf lets nobody write into its rings, so marks lie beside them, in memory that a successor has,
+ * as how far it has come (struct profile_shared).
  */
 #include <sys/mman.h>
 
@@ -27,8 +30,10 @@ _Static_assert(MARK_EACH < sizeof(struct kernel_perf_sample), "each has a mark o
 
 int kernel_profile_keep_newest(struct kernel_profile *p, struct diag *d)
 {
-	size_t n = p->n_rings ? p->rings[0].perf.data_bytes / MARK_EACH : 0, bytes = n * (size_t)p->n_rings * sizeof *p->marks;
-	void *marks = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t n = p->n_rings ? p->rings[0].perf.data_bytes / MARK_EACH : 0,
+	       bytes = n * (size_t)p->n_rings * sizeof *p->marks;
+	void *marks = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (marks == MAP_FAILED)
 		return diag_errno(d, "no memory for a flight recorder of samples");
@@ -54,11 +59,14 @@ static const struct kernel_perf_sample *sample_of(const struct perf_event_header
 
 static uint64_t lost_in(const struct perf_event_header *h)
 {
-	return h->type == PERF_RECORD_LOST && h->size >= sizeof(struct kernel_perf_lost) ? ((const struct kernel_perf_lost *)h)->n : 0;
+	return h->type == PERF_RECORD_LOST && h->size >= sizeof(struct kernel_perf_lost)
+		       ? ((const struct kernel_perf_lost *)h)->n
+		       : 0;
 }
 
 /* One that makes no sense is not wanted. */
-static void stamp_sample(struct kernel_profile *p, struct profile_ring *r, const struct kernel_perf_sample *s, struct kernel_drain *k)
+static void stamp_sample(struct kernel_profile *p, struct profile_ring *r,
+			 const struct kernel_perf_sample *s, struct kernel_drain *k)
 {
 	struct profile_taken t;
 	uint64_t ns, mark = 0;
@@ -73,12 +81,14 @@ static void stamp_sample(struct kernel_profile *p, struct profile_ring *r, const
 	store(mark_at(r, r->kept->stamped_at), r->stamped_ns | mark);
 }
 
-static void recover_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns, struct kernel_drain *k)
+static void recover_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t until_ns,
+			 struct kernel_drain *k)
 {
 	uint64_t end = kernel_perf_end(&r->perf), *at = &r->kept->stamped_at;
 	const struct perf_event_header *h;
 
-	for (; (h = kernel_perf_record(&r->perf, *at, end, p->record)); store_release(at, *at + h->size)) {
+	for (; (h = kernel_perf_record(&r->perf, *at, end, p->record));
+	     store_release(at, *at + h->size)) {
 		const struct kernel_perf_sample *s = sample_of(h);
 
 		if (!s)
@@ -90,7 +100,8 @@ static void recover_ring(struct kernel_profile *p, struct profile_ring *r, uint6
 	}
 	if (h || *at == end)
 		return;
-	profile_skip(r, end, k); /* with what was kept: nobody can tell where the next record begins */
+	profile_skip(r, end,
+		     k); /* with what was kept: nobody can tell where the next record begins */
 	profile_give_back(r, 0);
 	store(at, end);
 }
@@ -110,7 +121,8 @@ static void make_room(struct kernel_profile *p, struct profile_ring *r)
 	profile_give_back(r, 0);
 }
 
-static int finalize(struct kernel_profile *p, struct kernel_drain *k, uint64_t promised_ns, bool is_last, struct diag *d)
+static int finalize(struct kernel_profile *p, struct kernel_drain *k, uint64_t promised_ns,
+		    bool is_last, struct diag *d)
 {
 	uint64_t until_ns;
 	int err = profile_prepare(p, k, promised_ns, &until_ns, d);
@@ -120,7 +132,8 @@ static int finalize(struct kernel_profile *p, struct kernel_drain *k, uint64_t p
 	return err;
 }
 
-int kernel_profile_keep(struct kernel_profile *p, struct kernel_drain *k, uint64_t until_ns, struct diag *d)
+int kernel_profile_keep(struct kernel_profile *p, struct kernel_drain *k, uint64_t until_ns,
+			struct diag *d)
 {
 	int err = p ? finalize(p, k, until_ns, false, d) : 0;
 
@@ -135,13 +148,17 @@ int kernel_profile_n_rings(const struct kernel_profile *p)
 }
 
 static void report_trace_chunks(struct kernel_profile *p, const struct profile_ring *r,
-			void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes), void *arg)
+				void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns,
+					     size_t bytes),
+				void *arg)
 {
 	uint64_t begin_ns = 0, end_ns = 0;
 	const struct perf_event_header *h;
 	size_t bytes = 0;
 
-	for (uint64_t at = r->perf.at; (h = kernel_perf_record(&r->perf, at, r->kept->stamped_at, p->record)); at += h->size) {
+	for (uint64_t at = r->perf.at;
+	     (h = kernel_perf_record(&r->perf, at, r->kept->stamped_at, p->record));
+	     at += h->size) {
 		uint64_t mark = sample_of(h) ? *mark_at(r, at) : 0;
 
 		if (!(mark & IS_WANTED))
@@ -159,15 +176,17 @@ static void report_trace_chunks(struct kernel_profile *p, const struct profile_r
 }
 
 void kernel_profile_each_kept(struct kernel_profile *p,
-			      void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns, size_t bytes), void *arg)
+			      void (*each)(void *arg, uint64_t begin_ns, uint64_t end_ns,
+					   size_t bytes),
+			      void *arg)
 {
 	for (int i = 0; p && i < p->n_rings && p->rings[i].perf.map; i++)
 		report_trace_chunks(p, &p->rings[i], each, arg);
 }
 
 /* What is kept, up to @end, to its stream.  What was lost counts if the sample behind it does. */
-static int write_kept(struct kernel_profile *p, struct profile_ring *r, uint64_t end, uint64_t from_ns, struct kernel_drain *k,
-		      struct diag *d)
+static int write_kept(struct kernel_profile *p, struct profile_ring *r, uint64_t end,
+		      uint64_t from_ns, struct kernel_drain *k, struct diag *d)
 {
 	int first = profile_open_stream(r, k, d), err;
 	const struct perf_event_header *h;
@@ -175,7 +194,8 @@ static int write_kept(struct kernel_profile *p, struct profile_ring *r, uint64_t
 
 	if (first)
 		return first;
-	for (; (h = kernel_perf_record(&r->perf, r->perf.at, end, p->record)); r->perf.at += h->size) {
+	for (; (h = kernel_perf_record(&r->perf, r->perf.at, end, p->record));
+	     r->perf.at += h->size) {
 		const struct kernel_perf_sample *s = sample_of(h);
 		uint64_t mark = s ? *mark_at(r, r->perf.at) : 0, ns = mark & TIME_MASK;
 		struct profile_taken t;
@@ -195,12 +215,15 @@ static int write_kept(struct kernel_profile *p, struct profile_ring *r, uint64_t
 	return first ? first : err;
 }
 
-int kernel_profile_write_kept(struct kernel_profile *p, int i, struct kernel_drain *k, uint64_t from_ns, uint64_t *lost,
-			      struct diag *d)
+int kernel_profile_write_kept(struct kernel_profile *p, int i, struct kernel_drain *k,
+			      uint64_t from_ns, uint64_t *lost, struct diag *d)
 {
 	const struct profile_ring *r = &p->rings[i];
 	struct profile_shared_ring kept = { 0 };
-	struct profile_ring to = { .perf = r->perf, .marks = r->marks, .kept = &kept, .is_copy = true,
+	struct profile_ring to = { .perf = r->perf,
+				   .marks = r->marks,
+				   .kept = &kept,
+				   .is_copy = true,
 				   .stream = { .fd = -1, .index = -1 } };
 	int err = r->perf.map ? write_kept(p, &to, r->kept->stamped_at, from_ns, k, d) : 0;
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/perf/profile_own.c - what perf tells of threads of our own to who may see no others': see profile.h.
+ * kernel/perf/profile_own.c - what perf tells of threads of our own to who may see no others': see
+ * profile.h.
  *
- * perf does not say who ran before or after, so this is no sched_switch: `thread_switched_in`, and `thread_switched_out`
- * with whether it could have gone on; `thread_named` at an exec and when it names itself, `thread_ended`.
+ * perf does not say who ran before or after, so this is no sched_switch: `thread_switched_in`, and
+ * `thread_switched_out` with whether it could have gone on; `thread_named` at an exec and when it
+ * names itself, `thread_ended`.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +19,8 @@ static const struct {
 } own_events[PROFILE_OWN_EVENTS] = {
 	[SWITCHED_IN] = { "thread_switched_in", "\t\tint32_t _pid;\n" },
 	[SWITCHED_OUT] = { "thread_switched_out", "\t\tint32_t _pid;\n\t\tuint8_t _preempted;\n" },
-	[NAMED] = { "thread_named", "\t\tint32_t _pid;\n\t\tint32_t _tid;\n\t\tstring _newcomm;\n" },
+	[NAMED] = { "thread_named",
+		    "\t\tint32_t _pid;\n\t\tint32_t _tid;\n\t\tstring _newcomm;\n" },
 	[ENDED] = { "thread_ended", "\t\tint32_t _pid;\n" },
 };
 
@@ -41,9 +44,12 @@ int kernel_profile_attach(struct kernel_profile *p, pid_t tid, struct diag *d)
 	for (struct profile_ring *r = p->rings; r < p->rings + p->n_rings && !err; r++) {
 		err = kernel_perf_attach_switches(&r->perf, tid, p->has_switches);
 		for (int i = 0; i < p->n_sources && !err; i++)
-			err = kernel_perf_attach(&r->perf, tid, &p->sources[i].attr, p->sources[i].extras, i);
+			err = kernel_perf_attach(&r->perf, tid, &p->sources[i].attr,
+						 p->sources[i].extras, i);
 	}
-	return err && err != -ESRCH ? kernel_sampled_explain("what perf tells of one's own processes", err, d) : err;
+	return err && err != -ESRCH
+		       ? kernel_sampled_explain("what perf tells of one's own processes", err, d)
+		       : err;
 }
 
 int profile_try_own(const struct perf_event_attr *a, uint32_t extras)
@@ -60,7 +66,8 @@ int profile_try_own(const struct perf_event_attr *a, uint32_t extras)
 static int describe(struct kernel_profile *p, struct kernel_drain *k)
 {
 	for (int i = 0; i < PROFILE_OWN_EVENTS && !p->own_are_described; i++)
-		p->own_ids[i] = kernel_classes_describe(&k->classes, own_events[i].name, own_events[i].fields);
+		p->own_ids[i] = kernel_classes_describe(&k->classes, own_events[i].name,
+							own_events[i].fields);
 	p->own_are_described = true;
 	return k->classes.tsdl.failed ? -ENOMEM : 0;
 }
@@ -82,15 +89,18 @@ static uint8_t *put_header(uint8_t *to, uint32_t time, uint16_t id, const struct
 }
 
 /* False: nothing is told of it. */
-static bool is_of(const struct kernel_profile *p, const struct perf_event_header *h, enum own_event *e)
+static bool is_of(const struct kernel_profile *p, const struct perf_event_header *h,
+		  enum own_event *e)
 {
 	if (!p->has_switches)
 		return false;
 	if (h->type == PERF_RECORD_SWITCH)
 		*e = h->misc & PERF_RECORD_MISC_SWITCH_OUT ? SWITCHED_OUT : SWITCHED_IN;
-	else if (h->type == PERF_RECORD_COMM && h->size >= sizeof(struct kernel_perf_comm) + sizeof(struct trailer))
+	else if (h->type == PERF_RECORD_COMM &&
+		 h->size >= sizeof(struct kernel_perf_comm) + sizeof(struct trailer))
 		*e = NAMED;
-	else if (h->type == PERF_RECORD_EXIT && h->size >= sizeof(struct kernel_perf_fork) + sizeof(struct trailer))
+	else if (h->type == PERF_RECORD_EXIT &&
+		 h->size >= sizeof(struct kernel_perf_fork) + sizeof(struct trailer))
 		*e = ENDED;
 	else
 		return false;
@@ -112,8 +122,8 @@ static uint8_t *put_fields(uint8_t *to, enum own_event e, const struct perf_even
 	return put(to, "", 1);
 }
 
-int profile_take_own(struct kernel_profile *p, struct profile_ring *r, const struct perf_event_header *h, struct kernel_drain *k,
-		     struct diag *d)
+int profile_take_own(struct kernel_profile *p, struct profile_ring *r,
+		     const struct perf_event_header *h, struct kernel_drain *k, struct diag *d)
 {
 	struct trailer t;
 	enum own_event e;

@@ -8,7 +8,8 @@
 #include "kernel/perf/internal.h"
 
 static const char process_field[] = "\t\tint32_t _pid;\n";
-static const char counter_fields[] = "\t\tuint64_t _count;\n"
+static const char counter_fields[] =
+	"\t\tuint64_t _count;\n"
 	"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } _address;\n";
 
 int profile_open_stream(struct profile_ring *r, struct kernel_drain *k, struct diag *d)
@@ -30,8 +31,8 @@ static int describe(struct profile_source *s, struct kernel_drain *k)
 
 	if (s->is_described)
 		return 0;
-	text_addf(&fields, "%s%s%s%s", process_field, s->is_counter ? counter_fields : "", kernel_stack_fields[0],
-		  kernel_stack_fields[1]);
+	text_addf(&fields, "%s%s%s%s", process_field, s->is_counter ? counter_fields : "",
+		  kernel_stack_fields[0], kernel_stack_fields[1]);
 	if (!fields.failed) {
 		s->id = kernel_classes_describe(&k->classes, s->name, fields.bytes);
 		s->is_described = true;
@@ -54,7 +55,8 @@ void profile_give_back(struct profile_ring *r, uint64_t n)
 	store_release(&kept->unwritten, n);
 }
 
-int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kernel_drain *k, struct diag *d)
+int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kernel_drain *k,
+		  struct diag *d)
 {
 	struct kernel_losses *losses = &r->kept->losses;
 	struct iovec body = { p->body, p->packet.size };
@@ -118,7 +120,8 @@ static uint8_t *put_stacks(uint8_t *to, const struct kernel_perf_parts *p, uint3
 }
 
 /* In the order of kernel_classes_add_extras(). */
-static uint8_t *put_extras(uint8_t *to, const struct kernel_perf_parts *p, int n_counters, uint32_t extras)
+static uint8_t *put_extras(uint8_t *to, const struct kernel_perf_parts *p, int n_counters,
+			   uint32_t extras)
 {
 	for (int i = 0; p->values && i < n_counters; i++)
 		if (extras & (uint32_t)KERNEL_PERF_VALUE << i) {
@@ -129,7 +132,8 @@ static uint8_t *put_extras(uint8_t *to, const struct kernel_perf_parts *p, int n
 }
 
 /* All before the stacks, of an event of our own.  Returns its end. */
-static uint8_t *put_own(uint8_t *to, const struct profile_source *source, const struct kernel_perf_sample *s, uint32_t time)
+static uint8_t *put_own(uint8_t *to, const struct profile_source *source,
+			const struct kernel_perf_sample *s, uint32_t time)
 {
 	memcpy(to, &time, 4);
 	memcpy(to + 4, &source->id, 2);
@@ -145,7 +149,8 @@ static uint8_t *put_own(uint8_t *to, const struct profile_source *source, const 
 }
 
 /* The same of a tracepoint's, as if a page had it; NULL if it is not understood. */
-static uint8_t *put_record(uint8_t *to, struct kernel_classes *c, const struct kernel_perf_parts *p, uint32_t time)
+static uint8_t *put_record(uint8_t *to, struct kernel_classes *c, const struct kernel_perf_parts *p,
+			   uint32_t time)
 {
 	size_t size;
 
@@ -156,18 +161,20 @@ static uint8_t *put_record(uint8_t *to, struct kernel_classes *c, const struct k
 	return size ? to + size : NULL;
 }
 
-uint8_t *profile_begin_event(struct kernel_profile *p, struct profile_ring *r, uint64_t *ns, struct kernel_drain *k, int *err,
-			     struct diag *d)
+uint8_t *profile_begin_event(struct kernel_profile *p, struct profile_ring *r, uint64_t *ns,
+			     struct kernel_drain *k, int *err, struct diag *d)
 {
 	if (*ns < r->last_ns)
 		*ns = r->last_ns;
 	*err = 0;
-	if (p->packet.size + EVENT_MAX > BODY_SIZE || (p->packet.n_events && *ns - p->packet.end_ns > GAP_NS))
+	if (p->packet.size + EVENT_MAX > BODY_SIZE ||
+	    (p->packet.n_events && *ns - p->packet.end_ns > GAP_NS))
 		*err = profile_flush(p, r, k, d);
 	return p->body + p->packet.size;
 }
 
-void profile_end_event(struct kernel_profile *p, struct profile_ring *r, uint8_t *to, uint64_t ns, struct kernel_drain *k)
+void profile_end_event(struct kernel_profile *p, struct profile_ring *r, uint8_t *to, uint64_t ns,
+		       struct kernel_drain *k)
 {
 	uint8_t *begin = p->body + p->packet.size;
 
@@ -177,17 +184,21 @@ void profile_end_event(struct kernel_profile *p, struct profile_ring *r, uint8_t
 	p->packet.end_ns = r->last_ns = ns;
 }
 
-int profile_write_sample(struct kernel_profile *p, struct profile_ring *r, struct profile_source *source, const struct kernel_perf_sample *s,
-			const struct kernel_perf_parts *parts, uint64_t ns, struct kernel_drain *k, struct diag *d)
+int profile_write_sample(struct kernel_profile *p, struct profile_ring *r,
+			 struct profile_source *source, const struct kernel_perf_sample *s,
+			 const struct kernel_perf_parts *parts, uint64_t ns, struct kernel_drain *k,
+			 struct diag *d)
 {
 	bool is_own = *source->name;
-	uint32_t extras = is_own ? KERNEL_PERF_STACKS : kernel_classes_extras(&k->classes, parts->raw, parts->raw_size);
+	uint32_t extras = is_own ? KERNEL_PERF_STACKS
+				 : kernel_classes_extras(&k->classes, parts->raw, parts->raw_size);
 	int err;
 	uint8_t *to = profile_begin_event(p, r, &ns, k, &err, d);
 
 	if (is_own && !err)
 		err = describe(source, k);
-	to = is_own ? put_own(to, source, s, (uint32_t)ns) : put_record(to, &k->classes, parts, (uint32_t)ns);
+	to = is_own ? put_own(to, source, s, (uint32_t)ns)
+		    : put_record(to, &k->classes, parts, (uint32_t)ns);
 	if (!to || err) {
 		r->lost++;
 		return err;

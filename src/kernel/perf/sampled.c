@@ -37,11 +37,14 @@ static const struct counter {
 	{ "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, SELDOM },
 	{ "cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES, SELDOM },
 	{ "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, SELDOM },
-	{ "stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, OFTEN },
-	{ "stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND, OFTEN },
+	{ "stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
+	  OFTEN },
+	{ "stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND,
+	  OFTEN },
 };
 
-/* What follows @prefix in @pattern and a colon, "" if nothing does; NULL if it is something else. */
+/* What follows @prefix in @pattern and a colon, "" if nothing does; NULL if it is something else.
+ */
 static const char *behind(const char *pattern, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -68,11 +71,15 @@ static int parse_profile(struct kernel_sampled *s, const char *rate, struct diag
 	uint64_t hz = 99;
 
 	if (*rate && !take_number(rate, KERNEL_PROFILE_HZ_MAX, &hz))
-		return diag_fail(d, -EINVAL, "%s: a rate from 1 to %d samples per second is wanted, as in profile:99",
-				 s->name, KERNEL_PROFILE_HZ_MAX);
+		return diag_fail(
+			d, -EINVAL,
+			"%s: a rate from 1 to %d samples per second is wanted, as in profile:99",
+			s->name, KERNEL_PROFILE_HZ_MAX);
 	snprintf(s->event, sizeof s->event, "profile");
-	s->attr = (struct perf_event_attr){ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK,
-					    .sample_period = 1000000000 / hz, .exclude_idle = 1 };
+	s->attr = (struct perf_event_attr){ .type = PERF_TYPE_SOFTWARE,
+					    .config = PERF_COUNT_SW_CPU_CLOCK,
+					    .sample_period = 1000000000 / hz,
+					    .exclude_idle = 1 };
 	return 1;
 }
 
@@ -91,7 +98,8 @@ static int complain(const char *name, struct diag *d)
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		text_addf(&all, "%s%s", i ? ", " : "", known[i].name);
-	err = diag_fail(d, -EINVAL, "%s: no such counter\n  there are %s%s", name, all.failed ? "?" : all.bytes,
+	err = diag_fail(d, -EINVAL, "%s: no such counter\n  there are %s%s", name,
+			all.failed ? "?" : all.bytes,
 			behind(name, "with") ? "; and stack, kernel-stack, user-stack" : "");
 	text_fini(&all);
 	return err;
@@ -113,11 +121,16 @@ static int parse_counter(struct kernel_sampled *s, const char *name, struct diag
 	if (!c)
 		return complain(s->name, d);
 	if (name[size] && !take_number(name + size + 1, INT64_MAX, &period))
-		return diag_fail(d, -EINVAL, "%s: a number is wanted behind the name: each how many-th is recorded, as in "
-				 "counter:page-faults:100", s->name);
+		return diag_fail(d, -EINVAL,
+				 "%s: a number is wanted behind the name: each how many-th is "
+				 "recorded, as in "
+				 "counter:page-faults:100",
+				 s->name);
 	name_after(s, "counter_", c);
 	s->is_counter = true;
-	s->attr = (struct perf_event_attr){ .type = c->type, .config = c->config, .sample_period = period };
+	s->attr = (struct perf_event_attr){ .type = c->type,
+					    .config = c->config,
+					    .sample_period = period };
 	return 1;
 }
 
@@ -134,8 +147,8 @@ int kernel_sampled_parse(struct kernel_sampled *s, const char *pattern, struct d
 }
 
 /* The place of this counter among @counters, where it is put if it is new; or -EINVAL. */
-static int place_counter(const char *pattern, const char *name, size_t size, struct kernel_sampled *counters, int *n,
-			 struct diag *d)
+static int place_counter(const char *pattern, const char *name, size_t size,
+			 struct kernel_sampled *counters, int *n, struct diag *d)
 {
 	const struct counter *c = find_counter(name, size);
 
@@ -145,21 +158,24 @@ static int place_counter(const char *pattern, const char *name, size_t size, str
 		if (counters[i].attr.type == c->type && counters[i].attr.config == c->config)
 			return i;
 	if (*n == KERNEL_SAMPLED_MAX)
-		return diag_fail(d, -EINVAL, "%s: more than %d counters", pattern, KERNEL_SAMPLED_MAX);
-	counters[*n] = (struct kernel_sampled){ .is_counter = true, .attr = { .type = c->type, .config = c->config } };
+		return diag_fail(d, -EINVAL, "%s: more than %d counters", pattern,
+				 KERNEL_SAMPLED_MAX);
+	counters[*n] = (struct kernel_sampled){ .is_counter = true,
+						.attr = { .type = c->type, .config = c->config } };
 	snprintf(counters[*n].name, sizeof counters[*n].name, "%s", c->name);
 	name_after(&counters[*n], "perf_cpu_", c);
 	return (*n)++;
 }
 
 /* One NAME of with:. */
-static int take_extra(const char *pattern, const char *name, size_t size, struct kernel_sampled *counters, int *n,
-		      uint32_t *extras, struct diag *d)
+static int take_extra(const char *pattern, const char *name, size_t size,
+		      struct kernel_sampled *counters, int *n, uint32_t *extras, struct diag *d)
 {
 	static const struct {
 		const char *name;
 		uint32_t extras;
-	} stacks[] = { { "stack", KERNEL_PERF_STACKS }, { "kernel-stack", KERNEL_PERF_KERNEL_STACK },
+	} stacks[] = { { "stack", KERNEL_PERF_STACKS },
+		       { "kernel-stack", KERNEL_PERF_KERNEL_STACK },
 		       { "user-stack", KERNEL_PERF_USER_STACK } };
 	int place;
 
@@ -174,8 +190,8 @@ static int take_extra(const char *pattern, const char *name, size_t size, struct
 	return place < 0 ? place : 0;
 }
 
-int kernel_sampled_extras(const char *pattern, struct kernel_sampled counters[KERNEL_SAMPLED_MAX], int *n, uint32_t *extras,
-			  const char **rest, struct diag *d)
+int kernel_sampled_extras(const char *pattern, struct kernel_sampled counters[KERNEL_SAMPLED_MAX],
+			  int *n, uint32_t *extras, const char **rest, struct diag *d)
 {
 	const char *names = behind(pattern, "with"), *end;
 	int err = 0;
@@ -186,8 +202,11 @@ int kernel_sampled_extras(const char *pattern, struct kernel_sampled counters[KE
 		return 1;
 	end = names ? strchr(names, ':') : NULL;
 	if (!end)
-		return names ? diag_fail(d, -EINVAL, "%s: what events are to have, and which, is wanted: "
-					 "with:page-faults+user-stack:sched_switch", pattern) : 0;
+		return names ? diag_fail(d, -EINVAL,
+					 "%s: what events are to have, and which, is wanted: "
+					 "with:page-faults+user-stack:sched_switch",
+					 pattern)
+			     : 0;
 	*rest = end + 1;
 	*extras = 0;
 	for (size_t size; !err && names <= end; names += size + 1) {
@@ -202,8 +221,12 @@ int kernel_sampled_explain(const char *what, int err, struct diag *d)
 	if (err == -EACCES || err == -EPERM)
 		return kernel_rights_perf(what, err, d);
 	if (err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV)
-		return diag_fail(d, err, "%s: this machine has no such counter (no PMU, or its hypervisor does not show it)\n"
-				 "  those that the kernel itself counts are everywhere: page-faults, context-switches, "
-				 "cpu-migrations, cpu-clock, ...", what);
+		return diag_fail(d, err,
+				 "%s: this machine has no such counter (no PMU, or its hypervisor "
+				 "does not show it)\n"
+				 "  those that the kernel itself counts are everywhere: "
+				 "page-faults, context-switches, "
+				 "cpu-migrations, cpu-clock, ...",
+				 what);
 	return diag_fail(d, err, "%s: perf_event_open: %s", what, strerror(-err));
 }

@@ -37,12 +37,15 @@ static const char *translate(const char *expression, bool in_kernel)
 {
 	if (!strcmp(expression, "retval"))
 		return "$retval";
-	if (!strncmp(expression, "arg", 3) && expression[3] >= '1' && expression[3] <= '6' && !expression[4])
-		return in_kernel ? own_arguments[expression[3] - '1'] : arguments[expression[3] - '1'];
+	if (!strncmp(expression, "arg", 3) && expression[3] >= '1' && expression[3] <= '6' &&
+	    !expression[4])
+		return in_kernel ? own_arguments[expression[3] - '1']
+				 : arguments[expression[3] - '1'];
 	return expression;
 }
 
-static void add(struct text *t, const char *name, const char *expression, const char *type, bool in_kernel)
+static void add(struct text *t, const char *name, const char *expression, const char *type,
+		bool in_kernel)
 {
 	if (!strcmp(type, "str"))
 		text_addf(t, " %s=+0(%s):%sstring", name, expression, in_kernel ? "" : "u");
@@ -50,12 +53,14 @@ static void add(struct text *t, const char *name, const char *expression, const 
 		text_addf(t, " %s=%s:%s", name, expression, type);
 }
 
-int kernel_fetch_argument(const char *word, size_t size, bool in_kernel, struct text *t, struct diag *d)
+int kernel_fetch_argument(const char *word, size_t size, bool in_kernel, struct text *t,
+			  struct diag *d)
 {
 	char w[WORD_BYTES], *expression, *type;
 
 	if (size >= sizeof w)
-		return diag_fail(d, -EINVAL, "an argument is longer than %d characters", WORD_BYTES - 1);
+		return diag_fail(d, -EINVAL, "an argument is longer than %d characters",
+				 WORD_BYTES - 1);
 	memcpy(w, word, size);
 	w[size] = 0;
 	if (in_kernel && !strcmp(w, "$arg*")) {
@@ -64,7 +69,8 @@ int kernel_fetch_argument(const char *word, size_t size, bool in_kernel, struct 
 	}
 	expression = strchr(w, '=');
 	if (!expression || !is_name(w, (size_t)(expression - w)))
-		return diag_fail(d, -EINVAL, "%s: NAME=EXPRESSION[:TYPE] expected, such as id=arg1:s32", w);
+		return diag_fail(d, -EINVAL,
+				 "%s: NAME=EXPRESSION[:TYPE] expected, such as id=arg1:s32", w);
 	*expression++ = 0;
 	type = strrchr(expression, ':');
 	if (type)
@@ -102,7 +108,8 @@ static bool take_register(const char *name, size_t size, char to[8])
 
 	if (size >= 2 && *name == 'r' && isdigit((unsigned char)name[1])) {
 		n = strtol(name + 1, &end, 10);
-		if (n < 8 || n > 15 || (end != name + size && (end + 1 != name + size || !strchr("dwb", *end))))
+		if (n < 8 || n > 15 ||
+		    (end != name + size && (end + 1 != name + size || !strchr("dwb", *end))))
 			return false;
 		snprintf(to, 8, "r%ld", n);
 		return true;
@@ -150,8 +157,9 @@ static bool take_operand(const char *p, size_t size, char to[64])
 /* "x0", "w1", "sp", "5", "[sp, 12]", "[x1]". */
 static bool take_register(const char *name, size_t size, char to[8])
 {
-	if (size < 2 || size > 3 || !((*name == 'x' || *name == 'w') ? isdigit((unsigned char)name[1])
-								     : !memcmp(name, "sp", 2)))
+	if (size < 2 || size > 3 ||
+	    !((*name == 'x' || *name == 'w') ? isdigit((unsigned char)name[1])
+					     : !memcmp(name, "sp", 2)))
 		return false;
 	snprintf(to, 8, "%s%.*s", *name == 's' ? "s" : "x", (int)size - 1, name + 1);
 	return true;
@@ -176,7 +184,8 @@ static bool take_operand(const char *p, size_t size, char to[64])
 		return true;
 	}
 	comma = memchr(p, ',', size);
-	if (end[-1] != ']' || !take_register(p + 1, (size_t)((comma ? comma : end - 1) - p) - 1, reg))
+	if (end[-1] != ']' ||
+	    !take_register(p + 1, (size_t)((comma ? comma : end - 1) - p) - 1, reg))
 		return false;
 	if (comma) {
 		comma++;
@@ -217,7 +226,8 @@ static int take_name(const char **names, int i, struct named *n, struct diag *d)
 		return 0;
 	}
 	if (!is_name(*names, name))
-		return diag_fail(d, -EINVAL, "%.*s: a name of an argument expected, or NAME:str", (int)size, *names);
+		return diag_fail(d, -EINVAL, "%.*s: a name of an argument expected, or NAME:str",
+				 (int)size, *names);
 	snprintf(n->name, sizeof n->name, "%.*s", (int)name, *names);
 	n->is_text = name != size;
 	*names += size;
@@ -232,15 +242,17 @@ static bool add_operand(const char *p, size_t size, const struct named *n, struc
 	long long bytes;
 	const char *at = p + is_signed;
 
-	if (!take_number(&at, &bytes) || *at != '@' || (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) ||
-	    at + 1 >= p + size || !take_operand(at + 1, size - (size_t)(at + 1 - p), expression))
+	if (!take_number(&at, &bytes) || *at != '@' ||
+	    (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) || at + 1 >= p + size ||
+	    !take_operand(at + 1, size - (size_t)(at + 1 - p), expression))
 		return false;
 	snprintf(type, sizeof type, "%c%lld", is_signed ? 's' : 'u', bytes * 8);
 	add(t, n->name, expression, n->is_text ? "str" : type, false);
 	return true;
 }
 
-int kernel_fetch_operands(const char *operands, const char *names, bool is_one, struct text *t, struct diag *d)
+int kernel_fetch_operands(const char *operands, const char *names, bool is_one, struct text *t,
+			  struct diag *d)
 {
 	int n_left_out = 0, i = 1;
 

@@ -16,7 +16,8 @@
 
 static const char system_name[] = "ftrace";
 
-/* Says in the instance, where it outlives us, that we set what the kernel has once.  It is about texts that nobody reads. */
+/* Says in the instance, where it outlives us, that we set what the kernel has once.  It is about
+ * texts that nobody reads. */
 static const char mark_file[] = "options/verbose";
 
 #if defined(__aarch64__)
@@ -34,8 +35,11 @@ int kernel_functions_complete(struct kernel_format *f)
 {
 	if (!f->tail_offset || f->n_fields == KERNEL_FIELDS_MAX)
 		return -ENODATA;
-	f->fields[f->n_fields++] = (struct kernel_field){ .name = "args", .offset = f->tail_offset,
-							  .size = ARGUMENTS * 8, .element = 8, .is_array = true };
+	f->fields[f->n_fields++] = (struct kernel_field){ .name = "args",
+							  .offset = f->tail_offset,
+							  .size = ARGUMENTS * 8,
+							  .element = 8,
+							  .is_array = true };
 	return 0;
 }
 
@@ -68,22 +72,35 @@ static int select_one(const struct choosing *c, const char *pattern)
 	char text[256];
 	int err;
 
-	if (!*pattern || strpbrk(pattern, " \t") || (!is_module && strpbrk(pattern, ":!") && !strstr(pattern, ":mod:")))
-		return diag_fail(c->d, -EINVAL, "\"%s\" is no pattern of functions: GLOB, mod:MODULE, GLOB:mod:MODULE or @FILE",
+	if (!*pattern || strpbrk(pattern, " \t") ||
+	    (!is_module && strpbrk(pattern, ":!") && !strstr(pattern, ":mod:")))
+		return diag_fail(c->d, -EINVAL,
+				 "\"%s\" is no pattern of functions: GLOB, mod:MODULE, "
+				 "GLOB:mod:MODULE or @FILE",
 				 pattern);
 	if (strstr(pattern, "mod:") && !c->has_modules)
-		return diag_fail(c->d, -EINVAL, "%s: a graph of what functions call begins at functions, not at a module", pattern);
+		return diag_fail(
+			c->d, -EINVAL,
+			"%s: a graph of what functions call begins at functions, not at a module",
+			pattern);
 	if (!is_loaded(pattern))
 		return diag_fail(c->d, -ENOENT, "%s: this module is not loaded (lsmod)", pattern);
-	if (snprintf(text, sizeof text, "%s%s\n", is_module ? ":" : "", pattern) >= (int)sizeof text)
-		return diag_fail(c->d, -EINVAL, "%.40s...: a pattern of functions is too long", pattern);
+	if (snprintf(text, sizeof text, "%s%s\n", is_module ? ":" : "", pattern) >=
+	    (int)sizeof text)
+		return diag_fail(c->d, -EINVAL, "%.40s...: a pattern of functions is too long",
+				 pattern);
 	err = kernel_tracefs_write(c->dir, c->file, text);
 	if (err == -EINVAL)
-		return diag_fail(c->d, -ENOENT, "the kernel has no function %s that can be traced\n"
-				 "  tracefs' available_filter_functions lists them", pattern);
-	return err ? diag_fail(c->d, err, "this kernel lets nobody trace its functions (tracefs %s: %s)\n"
-			       "  it needs CONFIG_FUNCTION_TRACER and no lockdown; -k profile samples them, -k has events",
-			       c->file, strerror(-err)) : 0;
+		return diag_fail(c->d, -ENOENT,
+				 "the kernel has no function %s that can be traced\n"
+				 "  tracefs' available_filter_functions lists them",
+				 pattern);
+	return err ? diag_fail(c->d, err,
+			       "this kernel lets nobody trace its functions (tracefs %s: %s)\n"
+			       "  it needs CONFIG_FUNCTION_TRACER and no lockdown; -k profile "
+			       "samples them, -k has events",
+			       c->file, strerror(-err))
+		   : 0;
 }
 
 /* Empty lines and what follows a # is for people. */
@@ -126,10 +143,12 @@ static int select_events(const struct choosing *c, const char *const *patterns, 
 	int err = 0;
 
 	for (int i = 0; i < n && !err; i++)
-		err = *patterns[i] == '@' ? select_lines(c, patterns[i] + 1) : select_one(c, patterns[i]);
+		err = *patterns[i] == '@' ? select_lines(c, patterns[i] + 1)
+					  : select_one(c, patterns[i]);
 	/* A file may name none, which would mean all. */
 	if (!err && says_all(c->dir, c->file))
-		err = diag_fail(c->d, -ENOENT, "the kernel has no function %s that can be traced", n ? patterns[0] : "");
+		err = diag_fail(c->d, -ENOENT, "the kernel has no function %s that can be traced",
+				n ? patterns[0] : "");
 	return err;
 }
 
@@ -137,7 +156,9 @@ static int select_events(const struct choosing *c, const char *const *patterns, 
 
 static const struct {
 	const char *file, *nobody;
-} shared[] = { { "max_graph_depth", "0" }, { "tracing_thresh", "0" }, { "set_graph_function", NULL } };
+} shared[] = { { "max_graph_depth", "0" },
+	       { "tracing_thresh", "0" },
+	       { "set_graph_function", NULL } };
 
 static int check_nobody(int root, struct diag *d)
 {
@@ -147,13 +168,17 @@ static int check_nobody(int root, struct diag *d)
 		bool is_free;
 
 		if (n < 0)
-			return diag_fail(d, (int)n, "this kernel limits no function graph (tracefs %s: %s)", shared[i].file,
-					 strerror((int)-n));
+			return diag_fail(d, (int)n,
+					 "this kernel limits no function graph (tracefs %s: %s)",
+					 shared[i].file, strerror((int)-n));
 		is_free = shared[i].nobody ? atoi(text) == 0 : *text == '#' || !*text;
 		free(text);
 		if (!is_free)
-			return diag_fail(d, -EBUSY, "somebody else's tracer has set tracefs %s, which the kernel has once: "
-					 "end it, or write %s to it", shared[i].file, shared[i].nobody ? "0" : "nothing");
+			return diag_fail(d, -EBUSY,
+					 "somebody else's tracer has set tracefs %s, which the "
+					 "kernel has once: "
+					 "end it, or write %s to it",
+					 shared[i].file, shared[i].nobody ? "0" : "nothing");
 	}
 	return 0;
 }
@@ -185,14 +210,21 @@ static int take_shared(struct kernel_functions *f, int instance, struct diag *d)
 	int err;
 
 	if (f->root < 0)
-		return diag_fail(d, -EPERM, "--graph-over, --graph-depth: only root may, the kernel has them once for all");
+		return diag_fail(d, -EPERM,
+				 "--graph-over, --graph-depth: only root may, the kernel has them "
+				 "once for all");
 	f->guard = lock_shared(f->root);
 	if (f->guard == -EWOULDBLOCK)
-		return diag_fail(d, -EBUSY, "another recorder limits its function graph, and the kernel can do so for one alone");
+		return diag_fail(d, -EBUSY,
+				 "another recorder limits its function graph, and the kernel can "
+				 "do so for one alone");
 	if (f->guard < 0)
-		return diag_fail(d, f->guard, "this kernel has no function graph (tracefs %s: %s)\n"
-				 "  it needs CONFIG_FUNCTION_GRAPH_TRACER and no lockdown; --kprobe 'F' and --kprobe 'F%%return' "
-				 "record calls and returns", shared[0].file, strerror(-f->guard));
+		return diag_fail(d, f->guard,
+				 "this kernel has no function graph (tracefs %s: %s)\n"
+				 "  it needs CONFIG_FUNCTION_GRAPH_TRACER and no lockdown; "
+				 "--kprobe 'F' and --kprobe 'F%%return' "
+				 "record calls and returns",
+				 shared[0].file, strerror(-f->guard));
 	err = check_nobody(f->root, d);
 	if (err) {
 		close(f->guard);
@@ -238,7 +270,8 @@ void kernel_functions_reap(int root, int instance)
 
 /* ---------------------------------------------------------------- the tracer */
 
-static int limit_graph(struct kernel_functions *f, int instance, const struct kernel_graph *g, struct diag *d)
+static int limit_graph(struct kernel_functions *f, int instance, const struct kernel_graph *g,
+		       struct diag *d)
 {
 	struct choosing c = { f->root, "set_graph_function", false, d };
 	char text[32];
@@ -248,13 +281,15 @@ static int limit_graph(struct kernel_functions *f, int instance, const struct ke
 		snprintf(text, sizeof text, "%" PRIu64, (g->over_ns + 999) / 1000);
 		err = kernel_tracefs_write(f->root, "tracing_thresh", text);
 		if (err)
-			diag_fail(d, err, "cannot write %s to tracefs tracing_thresh: %s", text, strerror(-err));
+			diag_fail(d, err, "cannot write %s to tracefs tracing_thresh: %s", text,
+				  strerror(-err));
 	}
 	if (err || g->depth < 2)
 		return err;
 	snprintf(text, sizeof text, "%" PRIu32, g->depth);
 	err = kernel_tracefs_write(f->root, "max_graph_depth", text);
-	return err ? diag_fail(d, err, "cannot write %s to tracefs max_graph_depth: %s", text, strerror(-err))
+	return err ? diag_fail(d, err, "cannot write %s to tracefs max_graph_depth: %s", text,
+			       strerror(-err))
 		   : select_events(&c, g->patterns, g->n_patterns);
 }
 
@@ -266,11 +301,16 @@ static int set_tracer(int instance, const char *name, struct diag *d)
 	if (!err)
 		return 0;
 	if (is_graph && err == -EINVAL)
-		return diag_fail(d, -EOPNOTSUPP, "this kernel has no function graph in instances of tracefs: it needs Linux 6.12 and "
-				 "CONFIG_FUNCTION_GRAPH_TRACER\n  --graph F alone is made of probes there, without --graph-over, "
+		return diag_fail(d, -EOPNOTSUPP,
+				 "this kernel has no function graph in instances of tracefs: it "
+				 "needs Linux 6.12 and "
+				 "CONFIG_FUNCTION_GRAPH_TRACER\n  --graph F alone is made of "
+				 "probes there, without --graph-over, "
 				 "--graph-depth and --graph-args; -k function:F records calls");
-	return diag_fail(d, -EOPNOTSUPP, "this kernel lets nobody trace its functions (tracer %s: %s)\n"
-			 "  -k profile samples them, -k has events", name, strerror(-err));
+	return diag_fail(d, -EOPNOTSUPP,
+			 "this kernel lets nobody trace its functions (tracer %s: %s)\n"
+			 "  -k profile samples them, -k has events",
+			 name, strerror(-err));
 }
 
 static int add_event(struct kernel_selection *s, const char *event)
@@ -285,11 +325,16 @@ static int want_arguments(int instance, const char *option, struct diag *d)
 {
 	int err = kernel_tracefs_write(instance, option, "1");
 
-	return err ? diag_fail(d, -EOPNOTSUPP, "--graph-args: this kernel records no arguments of functions (tracefs %s: %s)\n"
-			       "  Linux 6.15 does; --kprobe 'F NAME=arg1' does on others", option, strerror(-err)) : 0;
+	return err ? diag_fail(d, -EOPNOTSUPP,
+			       "--graph-args: this kernel records no arguments of functions "
+			       "(tracefs %s: %s)\n"
+			       "  Linux 6.15 does; --kprobe 'F NAME=arg1' does on others",
+			       option, strerror(-err))
+		   : 0;
 }
 
-static int trace_calls(int instance, struct kernel_selection *s, const struct kernel_graph *g, struct diag *d)
+static int trace_calls(int instance, struct kernel_selection *s, const struct kernel_graph *g,
+		       struct diag *d)
 {
 	struct choosing c = { instance, "set_ftrace_filter", true, d };
 	int err = select_events(&c, s->functions, s->n_functions);
@@ -301,8 +346,8 @@ static int trace_calls(int instance, struct kernel_selection *s, const struct ke
 	return err ? err : add_event(s, "function");
 }
 
-static int trace_graph(struct kernel_functions *f, int instance, struct kernel_selection *s, const struct kernel_graph *g,
-		       struct diag *d)
+static int trace_graph(struct kernel_functions *f, int instance, struct kernel_selection *s,
+		       const struct kernel_graph *g, struct diag *d)
 {
 	struct choosing c = { instance, "set_ftrace_filter", true, d };
 	int err = g->over_ns || g->depth > 1 ? limit_graph(f, instance, g, d) : 0;
@@ -318,15 +363,21 @@ static int trace_graph(struct kernel_functions *f, int instance, struct kernel_s
 	return err ? err : add_event(s, "funcgraph_exit");
 }
 
-int kernel_functions_set_up(struct kernel_functions *f, int root, int instance, struct kernel_selection *s,
-			    const struct kernel_graph *g, struct diag *d)
+int kernel_functions_set_up(struct kernel_functions *f, int root, int instance,
+			    struct kernel_selection *s, const struct kernel_graph *g,
+			    struct diag *d)
 {
 	int err;
 
 	if (!s->n_functions && !g->n_patterns)
-		return g->has_arguments ? diag_fail(d, -EINVAL, "--graph-args is about --graph FUNCTIONS and -k function:FUNCTIONS") : 0;
+		return g->has_arguments ? diag_fail(d, -EINVAL,
+						    "--graph-args is about --graph FUNCTIONS and "
+						    "-k function:FUNCTIONS")
+					: 0;
 	if (s->n_functions && g->n_patterns)
-		return diag_fail(d, -EINVAL, "-k function: and --graph cannot be in one session: the kernel has one tracer for both");
+		return diag_fail(d, -EINVAL,
+				 "-k function: and --graph cannot be in one session: the kernel "
+				 "has one tracer for both");
 	f->root = root;
 	kernel_tracefs_write(instance, "trace_options", "function-fork");
 	err = s->n_functions ? trace_calls(instance, s, g, d) : trace_graph(f, instance, s, g, d);

@@ -25,7 +25,8 @@ static int read_request(struct probe_request *w, const struct kernel_probes *p)
 
 	*w = (struct probe_request){ .arguments = text + size };
 	if (!size || size >= sizeof w->what)
-		return diag_fail(p->d, -EINVAL, "%s %s: FUNCTION[%%return] [NAME=arg1:TYPE]... expected",
+		return diag_fail(p->d, -EINVAL,
+				 "%s %s: FUNCTION[%%return] [NAME=arg1:TYPE]... expected",
 				 kernel_probe_option(p->wanted->kind), text);
 	memcpy(w->what, text, size);
 	if (size > sizeof mark - 1 && !strcmp(w->what + size - (sizeof mark - 1), mark)) {
@@ -44,10 +45,13 @@ static const char *event_kind(const struct kernel_probes *p, const struct probe_
 	return w->is_return ? "fretprobe" : "fprobe";
 }
 
-static int add_one(struct kernel_probes *p, const struct probe_request *w, const char *function, const char *fetch)
+static int add_one(struct kernel_probes *p, const struct probe_request *w, const char *function,
+		   const char *fetch)
 {
 	bool is_kprobe = p->wanted->kind != KERNEL_FPROBE;
-	size_t size = p->wanted->kind == KERNEL_GRAPH_PROBE ? 0 : strlen(function); /* its events have one name */
+	size_t size = p->wanted->kind == KERNEL_GRAPH_PROBE
+			      ? 0
+			      : strlen(function); /* its events have one name */
 	char place[300], type[16];
 	int err;
 
@@ -55,14 +59,16 @@ static int add_one(struct kernel_probes *p, const struct probe_request *w, const
 		snprintf(type, sizeof type, "%c%d", is_kprobe ? 'r' : 'f', KERNEL_RETURNS_MAX);
 	else
 		snprintf(type, sizeof type, "%c", is_kprobe ? 'p' : 'f');
-	snprintf(place, sizeof place, "%s%s", function, w->is_return && !is_kprobe ? "%return" : "");
+	snprintf(place, sizeof place, "%s%s", function,
+		 w->is_return && !is_kprobe ? "%return" : "");
 	err = kernel_probe_add(p, type, event_kind(p, w), function, size, place, fetch);
 	if (p->was_refused && !is_kprobe && w->is_return)
 		err = kernel_probe_add(p, "f", event_kind(p, w), function, size, place, fetch);
 	return err;
 }
 
-/* Whether this wish has a probe of that name: the kernel would put another one at the same function. */
+/* Whether this wish has a probe of that name: the kernel would put another one at the same
+ * function. */
 static bool has_probe(const struct kernel_probes *p, const char *function)
 {
 	size_t n = strlen(function);
@@ -74,10 +80,11 @@ static bool has_probe(const struct kernel_probes *p, const char *function)
 }
 
 /*
- * One of many.  A function that the kernel refuses - it works for probes itself, or its name is not unique - is left out and told
- * in the end.  If there are only such it is the wish that is wrong.
+ * One of many.  A function that the kernel refuses - it works for probes itself, or its name is not
+ * unique - is left out and told in the end.  If there are only such it is the wish that is wrong.
  */
-static int try_one(struct kernel_probes *p, const struct probe_request *w, const char *function, const char *fetch, int *n_refused)
+static int try_one(struct kernel_probes *p, const struct probe_request *w, const char *function,
+		   const char *fetch, int *n_refused)
 {
 	bool is_double = has_probe(p, function);
 	int err = is_double ? 0 : add_one(p, w, function, fetch);
@@ -102,9 +109,11 @@ static int add_matching(struct kernel_probes *p, const struct probe_request *w, 
 	int err = 0, n_refused = 0;
 
 	if (n < 0)
-		return diag_fail(p->d, (int)n, "%s %s: this kernel does not tell its functions' names (tracefs "
-				 "available_filter_functions: %s)\n  name one without * and ?", kernel_probe_option(p->wanted->kind),
-				 p->wanted->text, strerror((int)-n));
+		return diag_fail(p->d, (int)n,
+				 "%s %s: this kernel does not tell its functions' names (tracefs "
+				 "available_filter_functions: %s)\n  name one without * and ?",
+				 kernel_probe_option(p->wanted->kind), p->wanted->text,
+				 strerror((int)-n));
 	for (line = names; !err && *line; line = *end ? end + 1 : end) {
 		size_t size = strcspn(line, " \t\n");
 		char function[256];
@@ -124,26 +133,34 @@ static int add_matching(struct kernel_probes *p, const struct probe_request *w, 
 	if (!err && n_refused && p->d)
 		p->d->text[0] = 0;
 	if (!err && p->selection->n_events == p->first)
-		return diag_fail(p->d, -ENOENT, "%s %s: the kernel has no function %s that can be traced",
+		return diag_fail(p->d, -ENOENT,
+				 "%s %s: the kernel has no function %s that can be traced",
 				 kernel_probe_option(p->wanted->kind), p->wanted->text, w->what);
 	return err;
 }
 
-static int pair(int root, const char *instance, const char *pattern, struct kernel_selection *s, struct diag *d)
+static int pair(int root, const char *instance, const char *pattern, struct kernel_selection *s,
+		struct diag *d)
 {
-	static const char depth[] = " depth=\\0:s32"; /* a number of its own, by the kernel's grammar */
+	static const char depth[] =
+		" depth=\\0:s32"; /* a number of its own, by the kernel's grammar */
 	char entry[300], exit[300];
-	struct kernel_uprobe both[] = { { entry, KERNEL_GRAPH_PROBE, NULL }, { exit, KERNEL_GRAPH_PROBE, NULL } };
+	struct kernel_uprobe both[] = { { entry, KERNEL_GRAPH_PROBE, NULL },
+					{ exit, KERNEL_GRAPH_PROBE, NULL } };
 
 	if (*pattern == '@' || strpbrk(pattern, ": \t%") ||
 	    snprintf(exit, sizeof exit, "%s%%return%s", pattern, depth) >= (int)sizeof exit)
-		return diag_fail(d, -EINVAL, "--graph %.100s: this kernel has no function graph in instances of tracefs, and probes in "
-				 "its place are for names of functions and globs", pattern);
+		return diag_fail(d, -EINVAL,
+				 "--graph %.100s: this kernel has no function graph in instances "
+				 "of tracefs, and probes in "
+				 "its place are for names of functions and globs",
+				 pattern);
 	snprintf(entry, sizeof entry, "%s%s", pattern, depth);
 	return kernel_uprobes_make(root, instance, both, 2, s, d);
 }
 
-int kernel_kprobe_graph(int root, const char *instance, const char *const *patterns, int n, struct kernel_selection *s, struct diag *d)
+int kernel_kprobe_graph(int root, const char *instance, const char *const *patterns, int n,
+			struct kernel_selection *s, struct diag *d)
 {
 	int err = 0;
 
@@ -160,7 +177,8 @@ void kernel_kprobe_rename(struct kernel_format *f, const char *name)
 		return;
 	for (int i = 0; i < f->n_fields; i++)
 		if (!strcmp(f->fields[i].name, is_entry ? "__probe_ip" : "__probe_ret_ip"))
-			snprintf(f->fields[i].name, sizeof f->fields[i].name, "__probe_%s", is_entry ? "func" : "retaddr");
+			snprintf(f->fields[i].name, sizeof f->fields[i].name, "__probe_%s",
+				 is_entry ? "func" : "retaddr");
 }
 
 int kernel_kprobe_make(struct kernel_probes *p)

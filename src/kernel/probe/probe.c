@@ -24,9 +24,13 @@ static const struct {
 } kinds[] = {
 	[KERNEL_UPROBE] = { "-u", "uprobe_events", "CONFIG_UPROBE_EVENTS" },
 	[KERNEL_USDT] = { "--usdt", "uprobe_events", "CONFIG_UPROBE_EVENTS" },
-	[KERNEL_KPROBE] = { "--kprobe", "kprobe_events", "CONFIG_KPROBE_EVENTS and no lockdown: -k has events" },
-	[KERNEL_FPROBE] = { "--fprobe", all_events, "Linux 6.5 and CONFIG_FPROBE_EVENTS: --kprobe does the same" },
-	[KERNEL_GRAPH_PROBE] = { "--graph", "kprobe_events", "Linux 6.12 and CONFIG_FUNCTION_GRAPH_TRACER, or CONFIG_KPROBE_EVENTS" },
+	[KERNEL_KPROBE] = { "--kprobe", "kprobe_events",
+			    "CONFIG_KPROBE_EVENTS and no lockdown: -k has events" },
+	[KERNEL_FPROBE] = { "--fprobe", all_events,
+			    "Linux 6.5 and CONFIG_FPROBE_EVENTS: --kprobe does the same" },
+	[KERNEL_GRAPH_PROBE] = { "--graph", "kprobe_events",
+				 "Linux 6.12 and CONFIG_FUNCTION_GRAPH_TRACER, or "
+				 "CONFIG_KPROBE_EVENTS" },
 };
 
 const char *kernel_probe_option(enum kernel_probe_kind kind)
@@ -51,9 +55,12 @@ static void group_of(const char *instance, char group[64])
 		*p = *p == '-' ? '_' : *p;
 }
 
-void kernel_probes_begin(struct kernel_probes *p, int root, const char *instance, struct kernel_selection *s, struct diag *d)
+void kernel_probes_begin(struct kernel_probes *p, int root, const char *instance,
+			 struct kernel_selection *s, struct diag *d)
 {
-	*p = (struct kernel_probes){ .root = root, .selection = s, .n_others = s->n_events, .d = d };
+	*p = (struct kernel_probes){
+		.root = root, .selection = s, .n_others = s->n_events, .d = d
+	};
 	group_of(instance, p->group);
 }
 
@@ -129,15 +136,17 @@ static int refuse(struct kernel_probes *p, int err)
 	char why[160];
 
 	if (!has_kind(p->root, p->wanted->kind))
-		return diag_fail(p->d, -EOPNOTSUPP, "%s %s: this kernel has no such probes\n  it needs %s", option, text,
-				 kinds[p->wanted->kind].needs);
+		return diag_fail(p->d, -EOPNOTSUPP,
+				 "%s %s: this kernel has no such probes\n  it needs %s", option,
+				 text, kinds[p->wanted->kind].needs);
 	p->was_refused = true;
 	add_reason(p->root, why, sizeof why);
-	return diag_fail(p->d, err, "%s %s: the kernel refuses it: %s", option, text, err == -EINVAL ? why : strerror(-err));
+	return diag_fail(p->d, err, "%s %s: the kernel refuses it: %s", option, text,
+			 err == -EINVAL ? why : strerror(-err));
 }
 
-int kernel_probe_add(struct kernel_probes *p, const char *type, const char *kind, const char *name, size_t name_size,
-		     const char *place, const char *fetch)
+int kernel_probe_add(struct kernel_probes *p, const char *type, const char *kind, const char *name,
+		     size_t name_size, const char *place, const char *fetch)
 {
 	struct kernel_candidate c = { .system = p->group, .nr = -1 };
 	char event[sizeof p->group + 16], plain[96], shown[96];
@@ -146,7 +155,8 @@ int kernel_probe_add(struct kernel_probes *p, const char *type, const char *kind
 
 	p->was_refused = false;
 	if (p->selection->n_events - p->n_others >= KERNEL_PROBES_MAX)
-		return diag_fail(p->d, -E2BIG, "more than %d probes: name fewer functions", KERNEL_PROBES_MAX);
+		return diag_fail(p->d, -E2BIG, "more than %d probes: name fewer functions",
+				 KERNEL_PROBES_MAX);
 	/* With the group, because kprobe_profile tells of events without. */
 	snprintf(event, sizeof event, "%s_p%d", p->group, p->selection->n_events);
 	make_name(plain, sizeof plain, kind, name, name_size);
@@ -154,7 +164,8 @@ int kernel_probe_add(struct kernel_probes *p, const char *type, const char *kind
 	for (int i = 2; p->wanted->kind != KERNEL_GRAPH_PROBE && is_taken(p, shown); i++)
 		snprintf(shown, sizeof shown, "%.80s_%d", plain, i);
 	text_addf(&line, "%s:%s/%s %s%s\n", type, p->group, event, place, fetch);
-	err = line.failed ? -ENOMEM : kernel_tracefs_write(p->root, kinds[p->wanted->kind].file, line.bytes);
+	err = line.failed ? -ENOMEM
+			  : kernel_tracefs_write(p->root, kinds[p->wanted->kind].file, line.bytes);
 	text_fini(&line);
 	if (err)
 		return refuse(p, err);
@@ -196,7 +207,8 @@ uint64_t kernel_probes_missed(int root, const char *instance)
 	if (kernel_tracefs_read(root, "kprobe_profile", &text) < 0)
 		return 0;
 	for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n')
-		if (sscanf(p, "%79s %*u %" SCNu64, event, &missed) == 2 && !strncmp(event, group, n) && !strncmp(event + n, "_p", 2))
+		if (sscanf(p, "%79s %*u %" SCNu64, event, &missed) == 2 &&
+		    !strncmp(event, group, n) && !strncmp(event + n, "_p", 2))
 			sum += missed;
 	free(text);
 	return sum;
@@ -213,11 +225,13 @@ static void remove_each(int root, bool (*is_wanted)(void *arg, const char *group
 		return;
 	for (char *p = text, *end; *p; p = *end ? end + 1 : end) {
 		end = p + strcspn(p, "\n");
-		if (sscanf(p, "%*[prf0-9]:%63[^/ \n]/%63[^ \n]", group, event) != 2 || !kernel_probe_is_ours(group) ||
-		    !is_wanted(arg, group))
+		if (sscanf(p, "%*[prf0-9]:%63[^/ \n]/%63[^ \n]", group, event) != 2 ||
+		    !kernel_probe_is_ours(group) || !is_wanted(arg, group))
 			continue;
 		snprintf(line, sizeof line, "-:%s/%s\n", group, event);
-		for (int i = 0; i < REMOVE_TRIES && kernel_tracefs_write(root, all_events, line) == -EBUSY; i++)
+		for (int i = 0;
+		     i < REMOVE_TRIES && kernel_tracefs_write(root, all_events, line) == -EBUSY;
+		     i++)
 			usleep(2000); /* someone looks at it */
 	}
 	free(text);

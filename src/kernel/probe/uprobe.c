@@ -22,7 +22,7 @@
 struct probe_request {
 	const struct kernel_uprobe *wanted;
 	char path[PATH_MAX];
-	char what[512]; /* a function's pattern, or "provider:name" */
+	char what[512];	  /* a function's pattern, or "provider:name" */
 	const char *rest; /* arguments, or their names */
 	bool is_return;
 };
@@ -48,7 +48,8 @@ static bool look_in(const char *directories, const char *name, char *path, size_
 	for (const char *p = directories; *p;) {
 		size_t n = strcspn(p, ":");
 
-		if (n && (size_t)snprintf(path, size, "%.*s/%s", (int)n, p, name) < size && is_file(path))
+		if (n && (size_t)snprintf(path, size, "%.*s/%s", (int)n, p, name) < size &&
+		    is_file(path))
 			return true;
 		p += n + (p[n] == ':');
 	}
@@ -57,13 +58,15 @@ static bool look_in(const char *directories, const char *name, char *path, size_
 
 bool kernel_uprobe_file(const char *name, char *path, size_t size)
 {
-	static const char libraries[] = "/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib/aarch64-linux-gnu:"
-					"/usr/lib/aarch64-linux-gnu:/lib64:/usr/lib64:/lib:/usr/lib:/usr/local/lib";
+	static const char libraries[] =
+		"/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib/aarch64-linux-gnu:"
+		"/usr/lib/aarch64-linux-gnu:/lib64:/usr/lib64:/lib:/usr/lib:/usr/local/lib";
 	const char *commands = getenv("PATH");
 	char found[PATH_MAX], *real;
 
 	if (strchr(name, '/')) {
-		if ((size_t)snprintf(found, sizeof found, "%s", name) >= sizeof found || !is_file(found))
+		if ((size_t)snprintf(found, sizeof found, "%s", name) >= sizeof found ||
+		    !is_file(found))
 			return false;
 	} else if (!look_in(commands ? commands : "", name, found, sizeof found) &&
 		   !look_in(libraries, name, found, sizeof found)) {
@@ -103,37 +106,46 @@ static int read_request(struct probe_request *w, const struct kernel_uprobe *wan
 	size_t size;
 
 	*w = (struct probe_request){ .wanted = wanted };
-	size = colon ? wanted->kind == KERNEL_USDT ? strcspn(colon + 1, " \t,") : what_size(colon + 1) : 0;
-	if (!size || colon == wanted->text || (size_t)(colon - wanted->text) >= sizeof file || size >= sizeof w->what)
+	size = colon ? wanted->kind == KERNEL_USDT ? strcspn(colon + 1, " \t,")
+						   : what_size(colon + 1)
+		     : 0;
+	if (!size || colon == wanted->text || (size_t)(colon - wanted->text) >= sizeof file ||
+	    size >= sizeof w->what)
 		return diag_fail(d, -EINVAL, "%s %s: %s expected", option, wanted->text,
-				 wanted->kind == KERNEL_USDT ? "FILE:PROVIDER:NAME" : "FILE:FUNCTION");
+				 wanted->kind == KERNEL_USDT ? "FILE:PROVIDER:NAME"
+							     : "FILE:FUNCTION");
 	memcpy(w->what, colon + 1, size);
 	w->rest = colon + 1 + size;
 	if (wanted->kind == KERNEL_USDT && !strchr(w->what, ':'))
-		return diag_fail(d, -EINVAL, "%s %s: FILE:PROVIDER:NAME expected", option, wanted->text);
-	if (wanted->kind != KERNEL_USDT && size > sizeof mark - 1 && !strcmp(w->what + size - (sizeof mark - 1), mark)) {
+		return diag_fail(d, -EINVAL, "%s %s: FILE:PROVIDER:NAME expected", option,
+				 wanted->text);
+	if (wanted->kind != KERNEL_USDT && size > sizeof mark - 1 &&
+	    !strcmp(w->what + size - (sizeof mark - 1), mark)) {
 		w->what[size - (sizeof mark - 1)] = 0;
 		w->is_return = true;
 	}
 	snprintf(file, sizeof file, "%.*s", (int)(colon - wanted->text), wanted->text);
 	if (!kernel_uprobe_file(file, w->path, sizeof w->path))
-		return diag_fail(d, -ENOENT, "%s %s: there is no file %s%s", option, wanted->text, file,
-				 strchr(file, '/') ? "" : ", as a command or as a library");
+		return diag_fail(d, -ENOENT, "%s %s: there is no file %s%s", option, wanted->text,
+				 file, strchr(file, '/') ? "" : ", as a command or as a library");
 	if (strpbrk(w->path, " \t\n"))
-		return diag_fail(d, -EINVAL, "%s: the kernel sets no probe in a file with a blank in its path", w->path);
+		return diag_fail(d, -EINVAL,
+				 "%s: the kernel sets no probe in a file with a blank in its path",
+				 w->path);
 	return 0;
 }
 
 /* @semaphore: 0: none. */
-static int add_probe(struct making *g, const char *kind, const char *name, size_t name_size, uint64_t offset, uint64_t semaphore,
-		     const char *fetch)
+static int add_probe(struct making *g, const char *kind, const char *name, size_t name_size,
+		     uint64_t offset, uint64_t semaphore, const char *fetch)
 {
 	char place[PATH_MAX + 64];
 	int n = snprintf(place, sizeof place, "%s:0x%" PRIx64, g->request->path, offset);
 
 	if (semaphore)
 		snprintf(place + n, sizeof place - (size_t)n, "(0x%" PRIx64 ")", semaphore);
-	return kernel_probe_add(g->probes, g->request->is_return ? "r" : "p", kind, name, name_size, place, fetch);
+	return kernel_probe_add(g->probes, g->request->is_return ? "r" : "p", kind, name, name_size,
+				place, fetch);
 }
 
 /* ---------------------------------------------------------------- functions */
@@ -160,13 +172,15 @@ static int try_function(void *arg, const struct elf_function *e)
 	const char *shown = e->written ? e->written : e->name;
 
 	/* foo.cold and its like are parts of functions, and mostly no places that are called. */
-	if (!elf_function_is(e, w->what) || (strchr(e->name, '.') && !strchr(w->what, '.')) || is_known(f, e->offset))
+	if (!elf_function_is(e, w->what) || (strchr(e->name, '.') && !strchr(w->what, '.')) ||
+	    is_known(f, e->offset))
 		return 0;
 	if (f->n == KERNEL_PROBES_MAX)
-		return diag_fail(f->making->d, -E2BIG, "-u %s: more than %d functions", w->wanted->text, KERNEL_PROBES_MAX);
+		return diag_fail(f->making->d, -E2BIG, "-u %s: more than %d functions",
+				 w->wanted->text, KERNEL_PROBES_MAX);
 	f->offsets[f->n++] = e->offset;
-	return add_probe(f->making, w->is_return ? "uretprobe" : "uprobe", shown, e->written ? strcspn(shown, "(") : strlen(shown),
-			 e->offset, 0, f->fetch);
+	return add_probe(f->making, w->is_return ? "uretprobe" : "uprobe", shown,
+			 e->written ? strcspn(shown, "(") : strlen(shown), e->offset, 0, f->fetch);
 }
 
 static int add_functions(struct making *g)
@@ -182,8 +196,9 @@ static int add_functions(struct making *g)
 	if (!err)
 		err = elf_functions(g->request->path, try_function, &f, g->d);
 	if (!err && !f.n)
-		err = diag_fail(g->d, -ENOENT, "-u %s: %s has no function %s: duet list -u %s", g->request->wanted->text,
-				g->request->path, g->request->what, g->request->path);
+		err = diag_fail(g->d, -ENOENT, "-u %s: %s has no function %s: duet list -u %s",
+				g->request->wanted->text, g->request->path, g->request->what,
+				g->request->path);
 	free(f.offsets);
 	text_fini(&fetch);
 	return err;
@@ -198,12 +213,17 @@ static int try_marker(void *arg, const struct elf_marker *m)
 	struct text fetch = { 0 };
 	int n = snprintf(both, sizeof both, "%s:%s", m->provider, m->name), err;
 
-	if (n >= (int)sizeof both || !pattern_glob(g->request->what, g->request->what + strlen(g->request->what), both, both + n))
+	if (n >= (int)sizeof both ||
+	    !pattern_glob(g->request->what, g->request->what + strlen(g->request->what), both,
+			  both + n))
 		return 0;
-	err = kernel_fetch_operands(m->arguments, g->request->rest, !strpbrk(g->request->what, "*?"), &fetch, g->d);
+	err = kernel_fetch_operands(m->arguments, g->request->rest,
+				    !strpbrk(g->request->what, "*?"), &fetch, g->d);
 	if (err >= 0) {
 		g->probes->n_left_out += err;
-		err = fetch.failed ? -ENOMEM : add_probe(g, "usdt", both, (size_t)n, m->offset, m->semaphore, fetch.size ? fetch.bytes : "");
+		err = fetch.failed ? -ENOMEM
+				   : add_probe(g, "usdt", both, (size_t)n, m->offset, m->semaphore,
+					       fetch.size ? fetch.bytes : "");
 	}
 	text_fini(&fetch);
 	return err;
@@ -214,8 +234,10 @@ static int add_markers(struct making *g)
 	int err = elf_markers(g->request->path, try_marker, g, g->d);
 
 	if (!err && g->probes->selection->n_events == g->probes->first)
-		err = diag_fail(g->d, -ENOENT, "--usdt %s: %s has no marker %s: duet list --usdt %s", g->request->wanted->text,
-				g->request->path, g->request->what, g->request->path);
+		err = diag_fail(g->d, -ENOENT,
+				"--usdt %s: %s has no marker %s: duet list --usdt %s",
+				g->request->wanted->text, g->request->path, g->request->what,
+				g->request->path);
 	return err;
 }
 
@@ -226,14 +248,19 @@ static void report_left_out(const struct kernel_probes *p, struct diag *d)
 	char arguments[128] = "", functions[400] = "";
 
 	if (p->n_left_out)
-		snprintf(arguments, sizeof arguments, "%d argument%s of USDT markers the kernel cannot fetch: left out (duet list --usdt FILE)",
+		snprintf(arguments, sizeof arguments,
+			 "%d argument%s of USDT markers the kernel cannot fetch: left out (duet "
+			 "list --usdt FILE)",
 			 p->n_left_out, p->n_left_out == 1 ? "" : "s");
 	if (p->n_refused)
-		snprintf(functions, sizeof functions, "%d function%s the kernel lets nobody probe by name: left out (%.300s%s)",
-			 p->n_refused, p->n_refused == 1 ? "" : "s", p->refused.size ? p->refused.bytes : "",
+		snprintf(functions, sizeof functions,
+			 "%d function%s the kernel lets nobody probe by name: left out (%.300s%s)",
+			 p->n_refused, p->n_refused == 1 ? "" : "s",
+			 p->refused.size ? p->refused.bytes : "",
 			 p->n_refused > KERNEL_REFUSED_NAMED ? ", ..." : "");
 	if (*arguments || *functions)
-		diag_fail(d, 0, "%s%s%s", arguments, *arguments && *functions ? "\n  " : "", functions);
+		diag_fail(d, 0, "%s%s%s", arguments, *arguments && *functions ? "\n  " : "",
+			  functions);
 }
 
 int kernel_uprobes_make(int root, const char *instance, const struct kernel_uprobe *wanted, int n,

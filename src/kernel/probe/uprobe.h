@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/probe/uprobe.h - probes in programs that know nothing of duet: at functions, and at markers (USDT).
+ * kernel/probe/uprobe.h - probes in programs that know nothing of duet: at functions, and at
+ *markers (USDT).
  *
- * The kernel puts a breakpoint into the file's pages, and records as for any of its events; so these go to the
- * same instance, follow the same processes and stand in the same trace.
+ * The kernel puts a breakpoint into the file's pages, and records as for any of its events; so
+ *these go to the same instance, follow the same processes and stand in the same trace.
  *
- * How they are put there and taken back: kernel/probe/probe.h.  Those in the kernel: kernel/probe/kprobe.h.
+ * How they are put there and taken back: kernel/probe/probe.h.  Those in the kernel:
+ *kernel/probe/kprobe.h.
  *
  *	-u      FILE:FUNCTION[%return] [NAME=EXPRESSION[:TYPE]]...
  *	--usdt  FILE:PROVIDER:NAME [NAME[:str]]...
@@ -27,8 +29,8 @@
 /*
  * kernel_uprobes_make - make the probes, also those in the kernel, and choose their events.
  *
- * @root: of tracefs.  @instance: the name of ours.  0 or -errno: then kernel_probes_remove takes back what was
- * made.  What cannot be fetched is left out, and told in @d although 0 is returned.
+ * @root: of tracefs.  @instance: the name of ours.  0 or -errno: then kernel_probes_remove takes
+ * back what was made.  What cannot be fetched is left out, and told in @d although 0 is returned.
  */
 int kernel_uprobes_make(int root, const char *instance, const struct kernel_uprobe *wanted, int n,
 			struct kernel_selection *s, struct diag *d);

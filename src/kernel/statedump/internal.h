@@ -19,8 +19,10 @@ struct kernel_dump {
 	uint8_t body[KERNEL_DUMP_BODY];
 };
 
-/* kernel_dump_put - an event of @a and, behind it, @b, together shorter than the body.  Its thread is this one. */
-void kernel_dump_put(struct kernel_dump *p, uint16_t id, const void *a, size_t a_size, const void *b, size_t b_size);
+/* kernel_dump_put - an event of @a and, behind it, @b, together shorter than the body.  Its thread
+ * is this one. */
+void kernel_dump_put(struct kernel_dump *p, uint16_t id, const void *a, size_t a_size,
+		     const void *b, size_t b_size);
 
 /* kernel_dump_machine - interrupts, disks, network interfaces, CPUs. */
 void kernel_dump_machine(struct kernel_dump *p);

@@ -21,7 +21,8 @@ static bool copy_line(FILE *to, const char *line)
 	char type;
 	int name = 0;
 
-	if (sscanf(line, "%" SCNx64 " %c %n", &address, &type, &name) != 2 || !name || !strchr("tTwW", type) || !address)
+	if (sscanf(line, "%" SCNx64 " %c %n", &address, &type, &name) != 2 || !name ||
+	    !strchr("tTwW", type) || !address)
 		return false;
 	fprintf(to, "%" PRIx64 " ", address);
 	for (const char *c = line + name; *c && *c != '\n'; c++)
@@ -52,8 +53,10 @@ int kernel_kallsyms_write(const char *path, struct diag *d)
 	if (fclose(to) && !err)
 		err = diag_errno(d, "cannot write %s", path);
 	if (!n && !err)
-		err = diag_fail(d, -EPERM, "the kernel's functions will be shown as addresses: /proc/kallsyms hides "
-				"them (kernel.kptr_restrict)");
+		err = diag_fail(
+			d, -EPERM,
+			"the kernel's functions will be shown as addresses: /proc/kallsyms hides "
+			"them (kernel.kptr_restrict)");
 	if (err)
 		unlink(path);
 	free(line);
@@ -105,12 +108,14 @@ static bool is_of(const char *line, const char *modules)
 	const char *module = strstr(line, "\t[");
 	char word[160];
 
-	if (!module || snprintf(word, sizeof word, "%.*s ", (int)strcspn(module + 1, "\n"), module + 1) >= (int)sizeof word)
+	if (!module || snprintf(word, sizeof word, "%.*s ", (int)strcspn(module + 1, "\n"),
+				module + 1) >= (int)sizeof word)
 		return false;
 	return strstr(modules, word);
 }
 
-/* Whole lines at once: who reads meanwhile sees none cut, nor does it matter where we are killed. */
+/* Whole lines at once: who reads meanwhile sees none cut, nor does it matter where we are killed.
+ */
 static int append(const char *path, const char *modules)
 {
 	FILE *from = fopen("/proc/kallsyms", "re"), *to;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/statedump/machine.c - the numbers that events have for parts of the machine, and their names: see statedump.h.
+ * kernel/statedump/machine.c - the numbers that events have for parts of the machine, and their
+ * names: see statedump.h.
  *
  * What cannot be read is left out: names are a help, and a recording is whole without.
  */
@@ -19,13 +20,15 @@
 
 enum { TEXT_MAX = 256 };
 
-static const char interrupt_fields[] = "\t\tuint32_t _irq;\n\t\tstring _name;\n\t\tstring _action;\n";
+static const char interrupt_fields[] =
+	"\t\tuint32_t _irq;\n\t\tstring _name;\n\t\tstring _action;\n";
 static const char disk_fields[] = "\t\tuint32_t _dev;\n\t\tstring _diskname;\n";
-static const char interface_fields[] =
-	"\t\tstring _name;\n"
-	"\t\tinteger { size = 32; align = 8; signed = false; base = 16; byte_order = be; } _address_ipv4;\n";
-static const char cpu_fields[] = "\t\tuint16_t _cpu_id;\n\t\tuint16_t _physical_id;\n\t\tuint16_t _core_id;\n"
-				 "\t\tstring _vendor;\n\t\tstring _model_name;\n";
+static const char interface_fields[] = "\t\tstring _name;\n"
+				       "\t\tinteger { size = 32; align = 8; signed = false; base = "
+				       "16; byte_order = be; } _address_ipv4;\n";
+static const char cpu_fields[] =
+	"\t\tuint16_t _cpu_id;\n\t\tuint16_t _physical_id;\n\t\tuint16_t _core_id;\n"
+	"\t\tstring _vendor;\n\t\tstring _model_name;\n";
 
 /* The first line of a file of /sys or /proc; "" if there is none. */
 static void read_line(char line[TEXT_MAX], const char *format, int number)
@@ -55,13 +58,15 @@ static void dump_interrupt(struct kernel_dump *p, uint16_t id, uint32_t irq)
 	read_line(actions, "/sys/kernel/irq/%d/actions", (int)irq);
 	while ((action = strsep(&rest, ",")))
 		if (*action)
-			kernel_dump_put(p, id, &irq, sizeof irq, both, two_texts(both, chip, action));
+			kernel_dump_put(p, id, &irq, sizeof irq, both,
+					two_texts(both, chip, action));
 }
 
 /* Those that somebody handles. */
 static void dump_interrupts(struct kernel_dump *p)
 {
-	uint16_t id = kernel_classes_describe(&p->drain->classes, "lttng_statedump_interrupt", interrupt_fields);
+	uint16_t id = kernel_classes_describe(&p->drain->classes, "lttng_statedump_interrupt",
+					      interrupt_fields);
 	DIR *dir = opendir("/sys/kernel/irq");
 	struct dirent *e;
 
@@ -75,7 +80,8 @@ static void dump_interrupts(struct kernel_dump *p)
 /* Numbers as events of `block` have them. */
 static void dump_disks(struct kernel_dump *p)
 {
-	uint16_t id = kernel_classes_describe(&p->drain->classes, "lttng_statedump_block_device", disk_fields);
+	uint16_t id = kernel_classes_describe(&p->drain->classes, "lttng_statedump_block_device",
+					      disk_fields);
 	FILE *f = fopen("/proc/partitions", "re");
 	char line[TEXT_MAX], name[TEXT_MAX];
 	unsigned major, minor;
@@ -93,7 +99,8 @@ static void dump_disks(struct kernel_dump *p)
 /* Each with each of its IPv4 addresses; one without, with 0. */
 static void dump_interfaces(struct kernel_dump *p)
 {
-	uint16_t id = kernel_classes_describe(&p->drain->classes, "lttng_statedump_network_interface", interface_fields);
+	uint16_t id = kernel_classes_describe(
+		&p->drain->classes, "lttng_statedump_network_interface", interface_fields);
 	struct if_nameindex *all = if_nameindex();
 	struct ifaddrs *addresses = NULL;
 
@@ -108,7 +115,8 @@ static void dump_interfaces(struct kernel_dump *p)
 
 			if (!in || in->sin_family != AF_INET || strcmp(a->ifa_name, i->if_name))
 				continue;
-			kernel_dump_put(p, id, i->if_name, strlen(i->if_name) + 1, &in->sin_addr, 4);
+			kernel_dump_put(p, id, i->if_name, strlen(i->if_name) + 1, &in->sin_addr,
+					4);
 			reported = true;
 		}
 		if (!reported)
@@ -131,7 +139,8 @@ static uint16_t number_in(const char *format, int cpu)
 	return (uint16_t)atoi(line);
 }
 
-/* What the first CPU says of itself: machines of different ones are rare, and the kernel's text costs 1 KB a CPU. */
+/* What the first CPU says of itself: machines of different ones are rare, and the kernel's text
+ * costs 1 KB a CPU. */
 static void read_model(const char *text, const char *key, char to[TEXT_MAX])
 {
 	const char *at = strstr(text, key);
@@ -143,7 +152,8 @@ static void read_model(const char *text, const char *key, char to[TEXT_MAX])
 
 static void dump_cpus(struct kernel_dump *p)
 {
-	uint16_t id = kernel_classes_describe(&p->drain->classes, "lttng_statedump_cpu_topology", cpu_fields);
+	uint16_t id = kernel_classes_describe(&p->drain->classes, "lttng_statedump_cpu_topology",
+					      cpu_fields);
 	char text[4096], vendor[TEXT_MAX], model[TEXT_MAX], both[2 * TEXT_MAX];
 	ssize_t n = io_read_file("/proc/cpuinfo", text, sizeof text);
 	DIR *dir = opendir("/sys/devices/system/cpu");
@@ -159,7 +169,8 @@ static void dump_cpus(struct kernel_dump *p)
 		if (strncmp(e->d_name, "cpu", 3) || !isdigit((unsigned char)e->d_name[3]))
 			continue;
 		c.number = (uint16_t)atoi(e->d_name + 3);
-		c.package = number_in("/sys/devices/system/cpu/cpu%d/topology/physical_package_id", c.number);
+		c.package = number_in("/sys/devices/system/cpu/cpu%d/topology/physical_package_id",
+				      c.number);
 		c.core = number_in("/sys/devices/system/cpu/cpu%d/topology/core_id", c.number);
 		kernel_dump_put(p, id, &c, sizeof c, both, two_texts(both, vendor, model));
 	}

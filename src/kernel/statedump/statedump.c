@@ -18,7 +18,10 @@
 #include "clock/clock.h"
 #include "kernel/statedump/internal.h"
 
-enum { EVENT_MAX = KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + 32 + PATH_MAX, NAME_SIZE = 16 };
+enum {
+	EVENT_MAX = KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + 32 + PATH_MAX,
+	NAME_SIZE = 16
+};
 
 /* As in lttng-modules; the rest of their values never occur here. */
 enum { USER_THREAD = 0, KERNEL_THREAD = 1 };
@@ -80,14 +83,16 @@ static void flush(struct kernel_dump *p)
 	p->packet = (struct kernel_packet){ 0 };
 }
 
-void kernel_dump_put(struct kernel_dump *p, uint16_t id, const void *a, size_t a_size, const void *b, size_t b_size)
+void kernel_dump_put(struct kernel_dump *p, uint16_t id, const void *a, size_t a_size,
+		     const void *b, size_t b_size)
 {
 	uint64_t ns = clock_now_ns(&p->drain->clock);
 	uint32_t time = (uint32_t)ns;
 	int32_t tid = gettid();
 	uint8_t *to;
 
-	if (p->packet.size + KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + a_size + b_size > KERNEL_DUMP_BODY)
+	if (p->packet.size + KERNEL_EVENT_HEADER + KERNEL_CONTEXTS_BYTES_MAX + a_size + b_size >
+	    KERNEL_DUMP_BODY)
 		flush(p);
 	to = p->body + p->packet.size;
 	memcpy(to, &time, 4);
@@ -99,7 +104,8 @@ void kernel_dump_put(struct kernel_dump *p, uint16_t id, const void *a, size_t a
 		memcpy(to, a, a_size);
 	if (b_size)
 		memcpy(to + a_size, b, b_size);
-	p->packet.size += kernel_contexts_put(p->drain->contexts, to - KERNEL_EVENT_HEADER, KERNEL_EVENT_HEADER + a_size + b_size, ns);
+	p->packet.size += kernel_contexts_put(p->drain->contexts, to - KERNEL_EVENT_HEADER,
+					      KERNEL_EVENT_HEADER + a_size + b_size, ns);
 	if (!p->packet.n_events++)
 		p->packet.begin_ns = ns;
 	p->packet.end_ns = ns;
@@ -130,9 +136,11 @@ static bool read_stat(struct process_state *s, char *text)
 	if (!open || !close || close < open)
 		return false;
 	*close = 0;
-	if (sscanf(close + 1, " %c %d %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-			      " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-			      " %*s %*s %*s %u", &state, &ppid, &flags, &cpu) != 4)
+	if (sscanf(close + 1,
+		   " %c %d %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+		   " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+		   " %*s %*s %*s %u",
+		   &state, &ppid, &flags, &cpu) != 4)
 		return false;
 	s->ppid = ppid;
 	memccpy(s->name, open + 1, 0, NAME_SIZE - 1); /* the rest stays 0 */
@@ -144,8 +152,9 @@ static bool read_stat(struct process_state *s, char *text)
 
 static void dump_thread(struct kernel_dump *p, int pid, int tid)
 {
-	struct process_state s = { .tid = tid, .pid = pid, .mode = MODE_UNKNOWN,
-				   .submode = SUBMODE_UNKNOWN };
+	struct process_state s = {
+		.tid = tid, .pid = pid, .mode = MODE_UNKNOWN, .submode = SUBMODE_UNKNOWN
+	};
 	char path[64], text[1024];
 
 	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
@@ -185,8 +194,8 @@ static void dump_file(struct kernel_dump *p, int pid, int fd)
 /* As the kernel's VM_READ, ... */
 static uint64_t map_flags(const char *rights)
 {
-	return (rights[0] == 'r') | (uint64_t)(rights[1] == 'w') << 1 | (uint64_t)(rights[2] == 'x') << 2 |
-	       (uint64_t)(rights[3] == 's') << 3;
+	return (rights[0] == 'r') | (uint64_t)(rights[1] == 'w') << 1 |
+	       (uint64_t)(rights[2] == 'x') << 2 | (uint64_t)(rights[3] == 's') << 3;
 }
 
 static void dump_maps(struct kernel_dump *p, int pid)
@@ -199,8 +208,8 @@ static void dump_maps(struct kernel_dump *p, int pid)
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	f = fopen(path, "re");
 	while (f && !p->err && fgets(line, sizeof line, f)) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64, &s.start, &s.end, rights, &s.pgoff,
-			   &s.inode) != 5)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64, &s.start,
+			   &s.end, rights, &s.pgoff, &s.inode) != 5)
 			continue; /* the rest of a long name */
 		s.flags = map_flags(rights);
 		s.pgoff /= (uint64_t)page;

@@ -14,7 +14,8 @@
 #include "kernel/threads/pids.h"
 
 enum { DEPTH_MAX = 32, ROUNDS_MAX = 10 };
-#define EVERY_NS 1000000000ull /* one that is born into another cgroup than its parent's is not told */
+#define EVERY_NS                                                                                   \
+	1000000000ull /* one that is born into another cgroup than its parent's is not told */
 
 struct kernel_cgroups {
 	struct kernel_thread_events *thread_events;
@@ -24,10 +25,12 @@ struct kernel_cgroups {
 	int dirs[];
 };
 
-int kernel_cgroups_open(struct kernel_cgroups **out, const char *const *dirs, int n, int root, const struct abi_clock *clock,
-			struct diag *d)
+int kernel_cgroups_open(struct kernel_cgroups **out, const char *const *dirs, int n, int root,
+			const struct abi_clock *clock, struct diag *d)
 {
-	const struct kernel_thread_events_options uo = { .root = root, .clock = clock, .cgroups_alone = true };
+	const struct kernel_thread_events_options uo = { .root = root,
+							 .clock = clock,
+							 .cgroups_alone = true };
 	struct kernel_cgroups *c = calloc(1, sizeof *c + (size_t)n * sizeof c->dirs[0]);
 	int err = 0;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/threads/contexts.c - see contexts.h.  Threads: thread_table.h; what changes of them: thread_changes.h. */
+/* kernel/threads/contexts.c - see contexts.h.  Threads: thread_table.h; what changes of them:
+ * thread_changes.h. */
 #include "kernel/threads/contexts.h"
 
 #include <ctype.h>
@@ -13,9 +14,9 @@
 #include "kernel/convert/class.h"
 #include "kernel/threads/thread_changes.h"
 
-#define SECOND_NS	  1000000000ull
-#define KEPT_NS		  (10 * SECOND_NS) /* events older than this do not come */
-#define KEPT_LONG_NS	  (600 * SECOND_NS) /* of a flight recorder's */
+#define SECOND_NS 1000000000ull
+#define KEPT_NS (10 * SECOND_NS)       /* events older than this do not come */
+#define KEPT_LONG_NS (600 * SECOND_NS) /* of a flight recorder's */
 
 enum { VERSIONS_MAX = 1 << 16 }; /* 24 MB; if there are more, less is kept */
 
@@ -25,15 +26,16 @@ struct kernel_contexts {
 	uint64_t learnt_ns; /* all changes up to then are known */
 	uint64_t pruned_ns;
 	bool has_lost, reports_lost; /* changes: since doubt_ns, and not yet told */
-	uint64_t doubt_ns; /* what was known before may be wrong */
-	struct thread *last; /* that was asked for */
+	uint64_t doubt_ns;	     /* what was known before may be wrong */
+	struct thread *last;	     /* that was asked for */
 	uint8_t bytes[KERNEL_CONTEXTS_BYTES_MAX];
 	struct thread_table threads;
 };
 
 /* ---------------------------------------------------------------- names */
 
-#define NUMBER(name, is_signed) "integer { size = 32; align = 8; signed = " is_signed "; base = 10; } _" name ";"
+#define NUMBER(name, is_signed)                                                                    \
+	"integer { size = 32; align = 8; signed = " is_signed "; base = 10; } _" name ";"
 
 static const struct {
 	const char *name, *field;
@@ -56,7 +58,8 @@ static const struct {
 	[KERNEL_CONTEXT_TIME_NS] = { "time_ns", NUMBER("time_ns", "false") },
 	[KERNEL_CONTEXT_USER_NS] = { "user_ns", NUMBER("user_ns", "false") },
 	[KERNEL_CONTEXT_UTS_NS] = { "uts_ns", NUMBER("uts_ns", "false") },
-	[KERNEL_CONTEXT_PROCNAME] = { "procname", "integer { size = 8; align = 8; signed = false; encoding = UTF8; } "
+	[KERNEL_CONTEXT_PROCNAME] = { "procname", "integer { size = 8; align = 8; signed = false; "
+						  "encoding = UTF8; } "
 						  "_procname[17];" },
 	[KERNEL_CONTEXT_CGROUP] = { "cgroup", "string _cgroup;" },
 };
@@ -93,7 +96,8 @@ static int parse_one(const char *word, size_t size, uint32_t *mask, struct diag 
 		}
 	for (int i = 0; i < KERNEL_CONTEXTS; i++)
 		text_addf(&all, ",%s", contexts[i].name);
-	err = diag_fail(d, -EINVAL, "no context of kernel events is called '%.*s'\n  there are: namespaces%s",
+	err = diag_fail(d, -EINVAL,
+			"no context of kernel events is called '%.*s'\n  there are: namespaces%s",
 			size > 64 ? 64 : (int)size, word, all.failed ? "" : all.bytes);
 	text_fini(&all);
 	return err;
@@ -126,11 +130,14 @@ void kernel_contexts_tsdl(const struct kernel_contexts *c, struct text *out)
 
 /* ---------------------------------------------------------------- learning */
 
-/* What was not read until now, because this process was stopped, say, may be older than what is kept otherwise. */
+/* What was not read until now, because this process was stopped, say, may be older than what is
+ * kept otherwise. */
 static void prune(struct kernel_contexts *c, uint64_t now_ns)
 {
 	bool is_crowded = c->threads.n_versions > VERSIONS_MAX;
-	uint64_t kept_ns = c->keeps ? is_crowded ? KEPT_NS : KEPT_LONG_NS : is_crowded ? SECOND_NS : KEPT_NS;
+	uint64_t kept_ns = c->keeps	? is_crowded ? KEPT_NS : KEPT_LONG_NS
+			   : is_crowded ? SECOND_NS
+					: KEPT_NS;
 
 	threads_prune(&c->threads, c->pruned_ns > kept_ns ? c->pruned_ns - kept_ns : 0);
 	c->pruned_ns = now_ns;
@@ -138,9 +145,9 @@ static void prune(struct kernel_contexts *c, uint64_t now_ns)
 }
 
 /*
- * After a loss nothing is certain of those that live, and of those that do not it was so until now.  They are looked at when
- * they have an event; all at once only where events may be read long after.  At most once a second: who causes losses all
- * the time is not to keep us from reading.
+ * After a loss nothing is certain of those that live, and of those that do not it was so until now.
+ * They are looked at when they have an event; all at once only where events may be read long after.
+ * At most once a second: who causes losses all the time is not to keep us from reading.
  */
 static void doubt(struct kernel_contexts *c, uint64_t now_ns)
 {
@@ -180,8 +187,8 @@ bool kernel_contexts_have_lost(struct kernel_contexts *c)
 
 /* ---------------------------------------------------------------- beginning and end */
 
-int kernel_contexts_open(struct kernel_contexts **out, uint32_t mask, const struct kernel_thread_events_options *o, bool keeps,
-			 struct diag *d)
+int kernel_contexts_open(struct kernel_contexts **out, uint32_t mask,
+			 const struct kernel_thread_events_options *o, bool keeps, struct diag *d)
 {
 	struct kernel_contexts *c = calloc(1, sizeof *c);
 	int err;
@@ -238,7 +245,8 @@ int kernel_contexts_begin(struct kernel_contexts *c, struct diag *d)
 	c->last = NULL;
 	err = kernel_thread_events_run(c->thread_events, true);
 	if (err)
-		return diag_fail(d, err, "cannot follow what changes of threads: %s", strerror(-err));
+		return diag_fail(d, err, "cannot follow what changes of threads: %s",
+				 strerror(-err));
 	dir = opendir("/proc");
 	while (dir && (e = readdir(dir)))
 		if (isdigit((unsigned char)e->d_name[0]))
@@ -266,7 +274,8 @@ static void look_beside_event(struct kernel_contexts *c, struct thread *t, uint6
 		threads_apply(&c->threads, t, &now, ns, c->threads.inspected);
 }
 
-static const struct kernel_thread_state *state_of(struct kernel_contexts *c, int32_t tid, uint64_t ns)
+static const struct kernel_thread_state *state_of(struct kernel_contexts *c, int32_t tid,
+						  uint64_t ns)
 {
 	struct thread *t;
 
@@ -281,7 +290,8 @@ static const struct kernel_thread_state *state_of(struct kernel_contexts *c, int
 	c->last = t;
 	if (t->scanned_ns < c->doubt_ns)
 		threads_reread(&c->threads, t, c->doubt_ns, ~0u);
-	else if (ns > t->scanned_ns && ns - t->scanned_ns > SECOND_NS && c->learnt_ns < ns + SECOND_NS)
+	else if (ns > t->scanned_ns && ns - t->scanned_ns > SECOND_NS &&
+		 c->learnt_ns < ns + SECOND_NS)
 		look_beside_event(c, t, ns);
 	t = c->last ? c->last : threads_meet(&c->threads, tid); /* it may have been learnt of */
 	c->last = t;
@@ -317,7 +327,8 @@ size_t kernel_contexts_put(struct kernel_contexts *c, uint8_t *event, size_t siz
 		to += n;
 	}
 	n = (size_t)(to - c->bytes);
-	memmove(event + KERNEL_EVENT_HEADER + n, event + KERNEL_EVENT_HEADER, size - KERNEL_EVENT_HEADER);
+	memmove(event + KERNEL_EVENT_HEADER + n, event + KERNEL_EVENT_HEADER,
+		size - KERNEL_EVENT_HEADER);
 	memcpy(event + KERNEL_EVENT_HEADER, c->bytes, n);
 	return size + n;
 }

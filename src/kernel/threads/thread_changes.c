@@ -10,17 +10,21 @@
 #define CLONE_NEWTIME 0x00000080
 #endif
 
-#define INTO_CGROUP	  0x200000000ull /* clone3's CLONE_INTO_CGROUP */
-#define OTHER_NAMESPACES                                                                                            \
-	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWTIME | CLONE_NEWUSER | CLONE_NEWUTS)
+#define INTO_CGROUP 0x200000000ull /* clone3's CLONE_INTO_CGROUP */
+#define OTHER_NAMESPACES                                                                           \
+	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID |              \
+	 CLONE_NEWTIME | CLONE_NEWUSER | CLONE_NEWUTS)
 
 static void learn_birth(struct thread_table *table, const struct kernel_change *change)
 {
-	struct thread *parent = threads_meet(table, change->by), *t = threads_find_or_add(table, change->tid);
+	struct thread *parent = threads_meet(table, change->by),
+		      *t = threads_find_or_add(table, change->tid);
 	bool is_thread = change->flags & CLONE_THREAD;
 	const struct kernel_thread_state *from;
-	uint32_t look = 0, report = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VPID) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VTID) |
-				  KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID_NS) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_TIME_NS);
+	uint32_t look = 0, report = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VPID) |
+				    KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_VTID) |
+				    KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID_NS) |
+				    KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_TIME_NS);
 	struct thread_version *v = t ? threads_add_version(table, t, change->ns) : NULL;
 
 	if (!v)
@@ -31,12 +35,15 @@ static void learn_birth(struct thread_table *table, const struct kernel_change *
 	if (parent) {
 		from = &thread_at(parent, change->ns)->state;
 		v->state = *from;
-		v->state.number[KERNEL_CONTEXT_PPID] = from->number[is_thread || change->flags & CLONE_PARENT ? KERNEL_CONTEXT_PPID
-													   : KERNEL_CONTEXT_PID];
+		v->state.number[KERNEL_CONTEXT_PPID] =
+			from->number[is_thread || change->flags & CLONE_PARENT
+					     ? KERNEL_CONTEXT_PPID
+					     : KERNEL_CONTEXT_PID];
 		v->state.number[KERNEL_CONTEXT_VTID] = change->tid;
 	}
 	if (!is_thread)
-		v->state.number[KERNEL_CONTEXT_PID] = v->state.number[KERNEL_CONTEXT_VPID] = change->tid;
+		v->state.number[KERNEL_CONTEXT_PID] = v->state.number[KERNEL_CONTEXT_VPID] =
+			change->tid;
 	memset(v->state.name, 0, sizeof v->state.name);
 	memccpy(v->state.name, change->text, 0, KERNEL_PROCNAME_BYTES - 1);
 	t->scanned_ns = change->ns;
@@ -51,7 +58,8 @@ static void learn_birth(struct thread_table *table, const struct kernel_change *
 		threads_reread(table, t, change->ns, look);
 }
 
-static void learn_cgroup(struct thread_table *table, struct thread *leader, const struct kernel_change *change)
+static void learn_cgroup(struct thread_table *table, struct thread *leader,
+			 const struct kernel_change *change)
 {
 	int32_t pid = thread_newest(leader)->state.number[KERNEL_CONTEXT_PID];
 
@@ -59,19 +67,24 @@ static void learn_cgroup(struct thread_table *table, struct thread *leader, cons
 		for (struct thread *t = table->buckets[i]; t; t = t->next) {
 			struct thread_version *v;
 
-			if (t->dead_ns || !t->n || (t != leader && (pid != leader->tid ||
-							   thread_newest(t)->state.number[KERNEL_CONTEXT_PID] != pid)))
+			if (t->dead_ns || !t->n ||
+			    (t != leader &&
+			     (pid != leader->tid ||
+			      thread_newest(t)->state.number[KERNEL_CONTEXT_PID] != pid)))
 				continue;
 			v = threads_add_version(table, t, change->ns);
 			if (v)
-				snprintf(v->state.cgroup, sizeof v->state.cgroup, "%s", change->text);
+				snprintf(v->state.cgroup, sizeof v->state.cgroup, "%s",
+					 change->text);
 		}
 }
 
-static void learn_exec(struct thread_table *table, struct thread *t, const struct kernel_change *change)
+static void learn_exec(struct thread_table *table, struct thread *t,
+		       const struct kernel_change *change)
 {
 	struct thread *before = change->by != change->tid ? threads_find(table, change->by) : NULL;
-	struct thread_version *v = before && before->n ? threads_add_version(table, t, change->ns) : NULL;
+	struct thread_version *v =
+		before && before->n ? threads_add_version(table, t, change->ns) : NULL;
 
 	if (v) {
 		const struct kernel_thread_state leader = v->state;
@@ -103,7 +116,8 @@ static void set_ids(struct kernel_thread_state *s, enum kernel_setter call, cons
 }
 
 /* Users and groups are in the arguments: the thread may be gone before it can be looked at. */
-static void learn_rights(struct thread_table *table, struct thread *t, const struct kernel_change *change)
+static void learn_rights(struct thread_table *table, struct thread *t,
+			 const struct kernel_change *change)
 {
 	bool asked = t->asks && t->call == change->call;
 	struct thread_version *v = asked ? threads_add_version(table, t, change->ns) : NULL;
@@ -112,7 +126,8 @@ static void learn_rights(struct thread_table *table, struct thread *t, const str
 	t->n_reported++;
 	if (v)
 		set_ids(&v->state, change->call, t->ids);
-	else if (!asked && t->stamped_ns < change->ns) /* else the last look knows it: of many changes at once one is enough */
+	else if (!asked && t->stamped_ns < change->ns) /* else the last look knows it: of many
+							  changes at once one is enough */
 		threads_reread(table, t, change->ns, table->inspected);
 }
 

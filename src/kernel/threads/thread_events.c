@@ -20,7 +20,11 @@
 
 #define BUFFER_KIB "1024" /* of each CPU: some 10 000 processes' lives */
 
-enum { PAGES_MAX = 512 /* in one reading, of each CPU */, EVENTS_MAX = 8 + 2 * KERNEL_SETTERS, CHANGES_MAX = 1 << 17 };
+enum {
+	PAGES_MAX = 512 /* in one reading, of each CPU */,
+	EVENTS_MAX = 8 + 2 * KERNEL_SETTERS,
+	CHANGES_MAX = 1 << 17
+};
 
 /* Where a record has what a change tells; 0: it does not. */
 struct reported {
@@ -50,9 +54,11 @@ struct kernel_thread_events {
 static const struct wanted {
 	const char *system, *event;
 	enum kernel_change_kind kind;
-	const char *tid, *by, *flags, *hierarchy, *text; /* fields; NULL: the one that runs, or none */
+	const char *tid, *by, *flags, *hierarchy,
+		*text; /* fields; NULL: the one that runs, or none */
 } wanted[] = {
-	{ "cgroup", "cgroup_attach_task", KERNEL_CHANGE_CGROUP, "pid", NULL, NULL, "dst_root", "dst_path" },
+	{ "cgroup", "cgroup_attach_task", KERNEL_CHANGE_CGROUP, "pid", NULL, NULL, "dst_root",
+	  "dst_path" },
 	{ "task", "task_newtask", KERNEL_CHANGE_BORN, "pid", NULL, "clone_flags", NULL, "comm" },
 	{ "task", "task_rename", KERNEL_CHANGE_NAME, "pid", NULL, NULL, NULL, "newcomm" },
 	{ "sched", "sched_process_exec", KERNEL_CHANGE_EXEC, "pid", "old_pid", NULL, NULL, NULL },
@@ -60,9 +66,15 @@ static const struct wanted {
 };
 
 static const char *const setters[KERNEL_SETTERS] = {
-	[KERNEL_SETUID] = "setuid", [KERNEL_SETGID] = "setgid", [KERNEL_SETREUID] = "setreuid",
-	[KERNEL_SETREGID] = "setregid", [KERNEL_SETRESUID] = "setresuid", [KERNEL_SETRESGID] = "setresgid",
-	[KERNEL_SETNS] = "setns", [KERNEL_UNSHARE] = "unshare", [KERNEL_SETPRIORITY] = "setpriority",
+	[KERNEL_SETUID] = "setuid",
+	[KERNEL_SETGID] = "setgid",
+	[KERNEL_SETREUID] = "setreuid",
+	[KERNEL_SETREGID] = "setregid",
+	[KERNEL_SETRESUID] = "setresuid",
+	[KERNEL_SETRESGID] = "setresgid",
+	[KERNEL_SETNS] = "setns",
+	[KERNEL_UNSHARE] = "unshare",
+	[KERNEL_SETPRIORITY] = "setpriority",
 };
 
 static const struct kernel_field *field_of(const struct kernel_format *f, const char *name)
@@ -74,7 +86,8 @@ static const struct kernel_field *field_of(const struct kernel_format *f, const 
 }
 
 /* -ENOENT: the kernel has no such event, or not as we know it. */
-static int add_event(struct kernel_thread_events *u, const struct wanted *w, struct kernel_format *f)
+static int add_event(struct kernel_thread_events *u, const struct wanted *w,
+		     struct kernel_format *f)
 {
 	struct reported *t = &u->reported[u->n_reported];
 	const struct kernel_field *field;
@@ -95,7 +108,8 @@ static int add_event(struct kernel_thread_events *u, const struct wanted *w, str
 		t->text = field->offset;
 		t->text_size = field->place == KERNEL_IN_RECORD ? field->size : 0;
 	}
-	if ((w->tid && !t->tid) || (w->text && !t->text) || (field && field->place == KERNEL_REL_LOC))
+	if ((w->tid && !t->tid) || (w->text && !t->text) ||
+	    (field && field->place == KERNEL_REL_LOC))
 		return -ENOENT;
 	err = kernel_event_enable(u->instance.dir, w->system, w->event, true, NULL);
 	u->n_reported += !err;
@@ -103,10 +117,12 @@ static int add_event(struct kernel_thread_events *u, const struct wanted *w, str
 }
 
 /* A kernel that has not one of them knows less of what it sets: a look tells. */
-static void add_setter(struct kernel_thread_events *u, enum kernel_setter call, bool is_entry, struct kernel_format *f)
+static void add_setter(struct kernel_thread_events *u, enum kernel_setter call, bool is_entry,
+		       struct kernel_format *f)
 {
 	char event[48];
-	const struct wanted w = { .system = "syscalls", .event = event,
+	const struct wanted w = { .system = "syscalls",
+				  .event = event,
 				  .kind = is_entry ? KERNEL_CHANGE_ASKED : KERNEL_CHANGE_GRANTED };
 	const struct kernel_field *field;
 	struct reported *t;
@@ -119,24 +135,28 @@ static void add_setter(struct kernel_thread_events *u, enum kernel_setter call, 
 	t->call = call;
 	field = is_entry ? NULL : field_of(f, "ret");
 	t->result = field && field->size == 8 ? field->offset : 0;
-	for (int i = 0; is_entry && i < f->n_fields && n < 2; i++) /* behind the call's number, which is an int */
+	for (int i = 0; is_entry && i < f->n_fields && n < 2;
+	     i++) /* behind the call's number, which is an int */
 		if (f->fields[i].size == 8)
 			t->ids[n++] = f->fields[i].offset;
 }
 
-static int add_events(struct kernel_thread_events *u, const struct kernel_thread_events_options *o, struct diag *d)
+static int add_events(struct kernel_thread_events *u, const struct kernel_thread_events_options *o,
+		      struct diag *d)
 {
 	struct kernel_format *f = malloc(sizeof *f);
 	int n = o->cgroups_alone ? 1 : (int)(sizeof wanted / sizeof *wanted), err = f ? 0 : -ENOMEM;
 
-	_Static_assert(sizeof wanted / sizeof *wanted + 2 * KERNEL_SETTERS <= EVENTS_MAX, "there is room");
+	_Static_assert(sizeof wanted / sizeof *wanted + 2 * KERNEL_SETTERS <= EVENTS_MAX,
+		       "there is room");
 	for (int i = 0; i < n && !err; i++) {
 		err = add_event(u, &wanted[i], f);
 		if (!i && !o->cgroups_alone && err == -ENOENT) /* a kernel without cgroups */
 			err = 0;
 		if (err)
-			diag_fail(d, err, "cannot follow what changes of threads: tracefs %s:%s: %s", wanted[i].system,
-				  wanted[i].event, strerror(-err));
+			diag_fail(d, err,
+				  "cannot follow what changes of threads: tracefs %s:%s: %s",
+				  wanted[i].system, wanted[i].event, strerror(-err));
 	}
 	for (int i = 0; !err && o->system_calls && !o->cgroups_alone && i < KERNEL_SETTERS; i++) {
 		if (i < KERNEL_SETTER_WITH_IDS)
@@ -147,7 +167,8 @@ static int add_events(struct kernel_thread_events *u, const struct kernel_thread
 	return err;
 }
 
-static int setup(struct kernel_thread_events *u, const struct kernel_thread_events_options *o, struct diag *d)
+static int setup(struct kernel_thread_events *u, const struct kernel_thread_events_options *o,
+		 struct diag *d)
 {
 	int dir = u->instance.dir, err;
 
@@ -157,7 +178,8 @@ static int setup(struct kernel_thread_events *u, const struct kernel_thread_even
 	err = kernel_tracefs_write(dir, "trace_clock", clock_tracefs_name(o->clock));
 	if (!err)
 		err = kernel_tracefs_write(dir, "buffer_size_kb", BUFFER_KIB);
-	return err ? diag_fail(d, err, "cannot set up a tracefs instance: %s", strerror(-err)) : add_events(u, o, d);
+	return err ? diag_fail(d, err, "cannot set up a tracefs instance: %s", strerror(-err))
+		   : add_events(u, o, d);
 }
 
 static int add_pipe(struct kernel_thread_events *u, const char *cpu, struct diag *d)
@@ -195,7 +217,8 @@ static int open_pipes(struct kernel_thread_events *u, struct diag *d)
 	return err;
 }
 
-int kernel_thread_events_open(struct kernel_thread_events **out, const struct kernel_thread_events_options *o, struct diag *d)
+int kernel_thread_events_open(struct kernel_thread_events **out,
+			      const struct kernel_thread_events_options *o, struct diag *d)
 {
 	struct kernel_thread_events *u = calloc(1, sizeof *u);
 	int available, err;
@@ -261,7 +284,8 @@ static int32_t tid_at(const struct kernel_record *r, unsigned offset)
 }
 
 /* Of an array, or located by a word: its low half says where, its high half how long. */
-static void take_text(struct kernel_change *c, const struct reported *t, const struct kernel_record *r)
+static void take_text(struct kernel_change *c, const struct reported *t,
+		      const struct kernel_record *r)
 {
 	size_t at = t->text, size = t->text_size, n;
 
@@ -273,16 +297,17 @@ static void take_text(struct kernel_change *c, const struct reported *t, const s
 	}
 	if (at > r->size || size > r->size - at)
 		return;
-	n = strnlen((const char *)r->bytes + at, size < sizeof c->text - 1 ? size : sizeof c->text - 1);
+	n = strnlen((const char *)r->bytes + at,
+		    size < sizeof c->text - 1 ? size : sizeof c->text - 1);
 	memcpy(c->text, r->bytes + at, n);
 	c->text[n] = 0;
 }
 
 static bool take(struct kernel_change *c, const struct reported *t, const struct kernel_record *r)
 {
-	if (!has(r, t->tid, 4) || !has(r, t->by, 4) || !has(r, t->flags, 8) || !has(r, t->hierarchy, 4) ||
-	    !has(r, t->text, t->text_size ? t->text_size : 4) || !has(r, t->result, 8) || !has(r, t->ids[0], 8) ||
-	    !has(r, t->ids[1], 8))
+	if (!has(r, t->tid, 4) || !has(r, t->by, 4) || !has(r, t->flags, 8) ||
+	    !has(r, t->hierarchy, 4) || !has(r, t->text, t->text_size ? t->text_size : 4) ||
+	    !has(r, t->result, 8) || !has(r, t->ids[0], 8) || !has(r, t->ids[1], 8))
 		return false;
 	c->kind = t->kind;
 	c->tid = tid_at(r, t->tid ? t->tid : 4);
@@ -295,7 +320,8 @@ static bool take(struct kernel_change *c, const struct reported *t, const struct
 	if (t->text)
 		take_text(c, t, r);
 	/* The unified hierarchy is number 0; a call that failed changed nothing. */
-	return !(t->hierarchy && load32(r->bytes + t->hierarchy)) && !(t->result && load64(r->bytes + t->result));
+	return !(t->hierarchy && load32(r->bytes + t->hierarchy)) &&
+	       !(t->result && load64(r->bytes + t->result));
 }
 
 static struct kernel_change *room(struct kernel_thread_events *u)
@@ -346,7 +372,8 @@ static int by_time(const void *a, const void *b)
 	return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-bool kernel_thread_events_read(struct kernel_thread_events *u, void (*each)(void *arg, const struct kernel_change *c), void *arg)
+bool kernel_thread_events_read(struct kernel_thread_events *u,
+			       void (*each)(void *arg, const struct kernel_change *c), void *arg)
 {
 	ssize_t size;
 

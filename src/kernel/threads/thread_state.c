@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/threads/thread_state.c - see thread_state.h.  About 10 us for `status`, 2 us for each namespace. */
+/* kernel/threads/thread_state.c - see thread_state.h.  About 10 us for `status`, 2 us for each
+ * namespace. */
 #include "kernel/threads/thread_state.h"
 
 #include <stdio.h>
@@ -42,7 +43,8 @@ static int32_t number_of(const char *text, const char *key, int nth)
 static bool inspect_status(struct kernel_thread_state *s, int32_t tid)
 {
 	enum { LAST = 64 };
-	char path[64], text[32768]; /* it names some thousand groups, and behind them the ids in namespaces */
+	char path[64], text[32768]; /* it names some thousand groups, and behind them the ids in
+				       namespaces */
 
 	snprintf(path, sizeof path, "/proc/%d/status", tid);
 	if (io_read_file(path, text, sizeof text) <= 0)
@@ -82,7 +84,9 @@ static bool inspect_stat(struct kernel_thread_state *s, int32_t tid)
 	if (io_read_file(path, text, sizeof text) <= 0)
 		return false;
 	p = strrchr(text, ')'); /* the name before may hold anything */
-	if (!p || sscanf(p + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d %d", &prio, &nice) != 2)
+	if (!p ||
+	    sscanf(p + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d %d",
+		   &prio, &nice) != 2)
 		return false;
 	s->number[KERNEL_CONTEXT_PRIO] = prio;
 	s->number[KERNEL_CONTEXT_NICE] = nice;
@@ -105,7 +109,8 @@ static void inspect_namespace(int32_t tid, const char *what, int32_t *number)
 
 static void inspect_namespaces(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
 {
-	static const char *const names[] = { "cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts" };
+	static const char *const names[] = { "cgroup", "ipc",  "mnt",  "net",
+					     "pid",    "time", "user", "uts" };
 
 	for (int i = KERNEL_CONTEXT_CGROUP_NS; i <= KERNEL_CONTEXT_UTS_NS; i++)
 		if (mask & KERNEL_CONTEXT_BIT(i))
@@ -115,11 +120,16 @@ static void inspect_namespaces(struct kernel_thread_state *s, int32_t tid, uint3
 bool kernel_thread_read(struct kernel_thread_state *s, int32_t tid, uint32_t mask)
 {
 	enum {
-		STAT = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PRIO) | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_NICE),
-		WITHOUT_STATUS = STAT | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME), /* and says itself whether it is there */
+		STAT = KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PRIO) |
+		       KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_NICE),
+		WITHOUT_STATUS =
+			STAT |
+			KERNEL_CONTEXT_BIT(
+				KERNEL_CONTEXT_PROCNAME), /* and says itself whether it is there */
 	};
 
-	if ((mask & ~(uint32_t)WITHOUT_STATUS && !inspect_status(s, tid)) || (mask & STAT && !inspect_stat(s, tid)))
+	if ((mask & ~(uint32_t)WITHOUT_STATUS && !inspect_status(s, tid)) ||
+	    (mask & STAT && !inspect_stat(s, tid)))
 		return false;
 	if (mask & KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) && !inspect_name(s, tid))
 		return false;

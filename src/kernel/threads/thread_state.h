@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/threads/thread_state.h - what contexts of kernel events tell of a thread (kernel/threads/contexts.h), as /proc has it now.
+ * kernel/threads/thread_state.h - what contexts of kernel events tell of a thread
+ * (kernel/threads/contexts.h), as /proc has it now.
  *
  * Whose process ids are those of the first pid namespace: that is what the kernel's events have.
  */
@@ -37,22 +38,27 @@ enum kernel_context {
 };
 
 #define KERNEL_CONTEXT_BIT(c) (1u << (c))
-#define KERNEL_CONTEXT_NAMESPACES (KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_UTS_NS + 1) - KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP_NS))
-#define KERNEL_CONTEXT_CREDENTIALS (KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_EGID + 1) - KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_UID))
+#define KERNEL_CONTEXT_NAMESPACES                                                                  \
+	(KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_UTS_NS + 1) -                                           \
+	 KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_CGROUP_NS))
+#define KERNEL_CONTEXT_CREDENTIALS                                                                 \
+	(KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_EGID + 1) - KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_UID))
 
 enum { KERNEL_PROCNAME_BYTES = 17, KERNEL_CGROUP_BYTES = 256 };
 
 struct kernel_thread_state {
-	int32_t number[KERNEL_CONTEXT_NUMBERS]; /* by enum kernel_context; namespaces are unsigned.  -1, 0: not known */
-	char name[KERNEL_PROCNAME_BYTES]; /* zeroes behind it */
-	char cgroup[KERNEL_CGROUP_BYTES]; /* its path in the unified hierarchy; a longer one is cut */
+	int32_t number[KERNEL_CONTEXT_NUMBERS]; /* by enum kernel_context; namespaces are unsigned.
+						   -1, 0: not known */
+	char name[KERNEL_PROCNAME_BYTES];	/* zeroes behind it */
+	char cgroup[KERNEL_CGROUP_BYTES]; /* its path in the unified hierarchy; a longer one is cut
+					   */
 };
 
 /* kernel_thread_unknown - nothing is known of thread @tid. */
 void kernel_thread_unknown(struct kernel_thread_state *s, int32_t tid);
 
-/* kernel_thread_read - what of @mask /proc tells of thread @tid now; the rest of @s stays.  False: there is no such
- * thread any more, and @s may be half changed. */
+/* kernel_thread_read - what of @mask /proc tells of thread @tid now; the rest of @s stays.  False:
+ * there is no such thread any more, and @s may be half changed. */
 bool kernel_thread_read(struct kernel_thread_state *s, int32_t tid, uint32_t mask);
 
 /* kernel_thread_is_set_id - whether it executes a file that gives it another user or group. */

@@ -58,7 +58,8 @@ static bool resize(struct thread *t, int n_rooms)
 	return true;
 }
 
-struct thread_version *threads_add_version(struct thread_table *table, struct thread *t, uint64_t from_ns)
+struct thread_version *threads_add_version(struct thread_table *table, struct thread *t,
+					   uint64_t from_ns)
 {
 	struct thread_version *v;
 
@@ -104,7 +105,9 @@ struct thread *threads_meet(struct thread_table *table, int32_t tid)
 	if (!t || t->n)
 		return t;
 	v = threads_add_version(table, t, 0);
-	if (v && tid && !kernel_thread_read(&v->state, tid, table->mask | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID))) {
+	if (v && tid &&
+	    !kernel_thread_read(&v->state, tid,
+				table->mask | KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PID))) {
 		kernel_thread_unknown(&v->state, tid);
 		t->dead_ns = clock_now_ns(table->clock);
 	}
@@ -112,7 +115,8 @@ struct thread *threads_meet(struct thread_table *table, int32_t tid)
 	return v ? t : NULL;
 }
 
-bool threads_read(const struct thread_table *table, struct thread *t, struct kernel_thread_state *now, uint32_t mask)
+bool threads_read(const struct thread_table *table, struct thread *t,
+		  struct kernel_thread_state *now, uint32_t mask)
 {
 	*now = thread_newest(t)->state;
 	mask &= table->mask;
@@ -120,7 +124,8 @@ bool threads_read(const struct thread_table *table, struct thread *t, struct ker
 	return t->tid && !t->dead_ns && mask && kernel_thread_read(now, t->tid, mask);
 }
 
-void threads_apply(struct thread_table *table, struct thread *t, const struct kernel_thread_state *now, uint64_t ns, uint32_t mask)
+void threads_apply(struct thread_table *table, struct thread *t,
+		   const struct kernel_thread_state *now, uint64_t ns, uint32_t mask)
 {
 	struct thread_version *v = thread_newest(t);
 	struct kernel_thread_state state = v->state;

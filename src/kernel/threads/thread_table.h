@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/threads/thread_table.h - what was known of each thread of the machine, and when: for contexts of kernel events.
+ * kernel/threads/thread_table.h - what was known of each thread of the machine, and when: for
+ * contexts of kernel events.
  *
- * A thread has versions, each from a moment on: pages of CPUs are converted one after the other, so the events of a
- * thread that moves about come in no order.  Who changes all the time, which anybody may do, takes neither all memory
- * nor all time: THREAD_VERSIONS_MAX are kept of each thread, and found by bisection.
+ * A thread has versions, each from a moment on: pages of CPUs are converted one after the other, so
+ * the events of a thread that moves about come in no order.  Who changes all the time, which
+ * anybody may do, takes neither all memory nor all time: THREAD_VERSIONS_MAX are kept of each
+ * thread, and found by bisection.
  */
 #ifndef KERNEL_THREADS_THREAD_TABLE_H
 #define KERNEL_THREADS_THREAD_TABLE_H
@@ -29,9 +31,9 @@ struct thread {
 	int32_t tid;
 	uint64_t scanned_ns;
 	uint64_t stamped_ns; /* of the last look whose outcome is in the versions */
-	uint64_t dead_ns; /* 0: it lives */
+	uint64_t dead_ns;    /* 0: it lives */
 	uint32_t n_reported; /* births, and rights that were granted */
-	bool asks; /* for `ids` by `call` */
+	bool asks;	     /* for `ids` by `call` */
 	enum kernel_setter call;
 	int32_t ids[2];
 	struct thread_version *versions; /* in order of time */
@@ -39,10 +41,10 @@ struct thread {
 };
 
 struct thread_table {
-	uint32_t mask; /* contexts that are wanted */
-	uint32_t inspected; /* those of which nothing is told */
+	uint32_t mask;		       /* contexts that are wanted */
+	uint32_t inspected;	       /* those of which nothing is told */
 	const struct abi_clock *clock; /* lent */
-	size_t n_versions; /* of all */
+	size_t n_versions;	       /* of all */
 	struct thread *buckets[THREAD_BUCKETS];
 };
 
@@ -50,14 +52,16 @@ struct thread_table {
 struct thread *threads_find(struct thread_table *t, int32_t tid);
 /* threads_find_or_add - a new one has no version.  NULL: no memory. */
 struct thread *threads_find_or_add(struct thread_table *t, int32_t tid);
-/* threads_meet - one that nobody told of is looked at: it was there before, or what told of it is lost.  It has a version.
- * NULL: no memory. */
+/* threads_meet - one that nobody told of is looked at: it was there before, or what told of it is
+ * lost.  It has a version. NULL: no memory. */
 struct thread *threads_meet(struct thread_table *t, int32_t tid);
 
-/* threads_add_version - behind the newest, which it begins as.  Valid until the next of this thread.  NULL: no memory, then
- * things stay as they were. */
-struct thread_version *threads_add_version(struct thread_table *t, struct thread *of, uint64_t from_ns);
-/* thread_newest, thread_at - of a thread that has versions; the oldest one that is kept also of times before it. */
+/* threads_add_version - behind the newest, which it begins as.  Valid until the next of this
+ * thread.  NULL: no memory, then things stay as they were. */
+struct thread_version *threads_add_version(struct thread_table *t, struct thread *of,
+					   uint64_t from_ns);
+/* thread_newest, thread_at - of a thread that has versions; the oldest one that is kept also of
+ * times before it. */
 static inline struct thread_version *thread_newest(const struct thread *t)
 {
 	return &t->versions[t->n - 1];
@@ -65,9 +69,11 @@ static inline struct thread_version *thread_newest(const struct thread *t)
 struct thread_version *thread_at(const struct thread *t, uint64_t ns);
 
 /* threads_read - what of @mask is now @now; false: it is gone, or nothing of it is wanted. */
-bool threads_read(const struct thread_table *t, struct thread *of, struct kernel_thread_state *now, uint32_t mask);
+bool threads_read(const struct thread_table *t, struct thread *of, struct kernel_thread_state *now,
+		  uint32_t mask);
 /* threads_apply - what of @mask is otherwise @now is so from @ns on. */
-void threads_apply(struct thread_table *t, struct thread *of, const struct kernel_thread_state *now, uint64_t ns, uint32_t mask);
+void threads_apply(struct thread_table *t, struct thread *of, const struct kernel_thread_state *now,
+		   uint64_t ns, uint32_t mask);
 /* threads_reread - both. */
 void threads_reread(struct thread_table *t, struct thread *of, uint64_t ns, uint32_t mask);
 

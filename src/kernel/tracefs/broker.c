@@ -51,7 +51,9 @@ static int receive(int connection, struct broker_answer *a, int fds[2])
 		char bytes[CMSG_SPACE(2 * sizeof(int))];
 	} control;
 	struct iovec v = { a, sizeof *a };
-	struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control,
+	struct msghdr h = { .msg_iov = &v,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
 			    .msg_controllen = sizeof control };
 	ssize_t n = recvmsg(connection, &h, MSG_CMSG_CLOEXEC | MSG_WAITALL);
 	struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&h);
@@ -59,8 +61,10 @@ static int receive(int connection, struct broker_answer *a, int fds[2])
 	fds[0] = fds[1] = -1;
 	if (n < 0)
 		return -errno;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len >= CMSG_LEN(sizeof(int)))
-		memcpy(fds, CMSG_DATA(c), c->cmsg_len >= CMSG_LEN(2 * sizeof(int)) ? 2 * sizeof(int) : sizeof(int));
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len >= CMSG_LEN(sizeof(int)))
+		memcpy(fds, CMSG_DATA(c),
+		       c->cmsg_len >= CMSG_LEN(2 * sizeof(int)) ? 2 * sizeof(int) : sizeof(int));
 	a->why[sizeof a->why - 1] = 0;
 	return n == (ssize_t)sizeof *a ? 0 : -EPROTO;
 }
@@ -87,7 +91,9 @@ int broker_request(struct kernel_instance *in, int *available, struct diag *d)
 		err = -EPROTO;
 	if (err || a.error) {
 		close_all(connection, fds);
-		return err ? diag_fail(d, err, "the lender of tracefs instances does not answer as it should: %s",
+		return err ? diag_fail(d, err,
+				       "the lender of tracefs instances does not answer as it "
+				       "should: %s",
 				       strerror(-err))
 			   : diag_fail(d, a.error, "%s", a.why);
 	}

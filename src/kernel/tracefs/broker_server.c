@@ -73,7 +73,8 @@ static void let_in(struct broker_server *l)
 
 	if (fd < 0)
 		return;
-	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) && count_of(l, peer.uid) < LOANS_OF_ONE)
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
+	    count_of(l, peer.uid) < LOANS_OF_ONE)
 		for (int i = 0; i < LOANS_MAX; i++)
 			if (l->lease[i].connection < 0) {
 				l->lease[i] = (struct lease){ fd, peer.uid, KERNEL_NO_INSTANCE };
@@ -126,7 +127,9 @@ static int make(struct broker_server *l, struct lease *one, struct diag *d)
 	if (err)
 		return err;
 	err = give(&one->instance, one->uid);
-	return err ? diag_fail(d, err, "cannot give tracefs/%s away: %s", one->instance.path, strerror(-err)) : 0;
+	return err ? diag_fail(d, err, "cannot give tracefs/%s away: %s", one->instance.path,
+			       strerror(-err))
+		   : 0;
 }
 
 static void answer(int connection, const struct broker_answer *a, const int *fds, int n)
@@ -166,8 +169,9 @@ static bool read_requests(struct broker_server *l, struct lease *one)
 	if (n <= 0 || (what != 'i' && what != 'l') || one->instance.root >= 0)
 		return false; /* gone, or no client of ours */
 	fds[0] = openat(l->root, "available_events", O_RDONLY | O_CLOEXEC);
-	a.error = fds[0] < 0 ? diag_errno(&d, "cannot open tracefs available_events")
-			     : what == 'i' ? make(l, one, &d) : 0;
+	a.error = fds[0] < 0	? diag_errno(&d, "cannot open tracefs available_events")
+		  : what == 'i' ? make(l, one, &d)
+				: 0;
 	fds[1] = one->instance.dir;
 	snprintf(a.why, sizeof a.why, "%.250s", d.text);
 	answer(one->connection, &a, fds, a.error ? 0 : what == 'i' ? 2 : 1);

@@ -9,8 +9,8 @@
 #include "kernel/probe/functions.h"
 #include "kernel/tracefs/tracefs.h"
 
-int kernel_event_format(int instance, const char *system, const char *event, struct kernel_format *f,
-			struct diag *d)
+int kernel_event_format(int instance, const char *system, const char *event,
+			struct kernel_format *f, struct diag *d)
 {
 	char path[192], *text;
 	ssize_t n;
@@ -25,7 +25,8 @@ int kernel_event_format(int instance, const char *system, const char *event, str
 	return err;
 }
 
-int kernel_event_enable(int instance, const char *system, const char *event, bool enable, struct diag *d)
+int kernel_event_enable(int instance, const char *system, const char *event, bool enable,
+			struct diag *d)
 {
 	char path[192];
 	int err;

@@ -9,8 +9,9 @@
 #include "kernel/tracefs/format.h"
 
 /* All return 0 or -errno.  @instance: descriptor of its directory. */
-int kernel_event_format(int instance, const char *system, const char *event, struct kernel_format *f,
+int kernel_event_format(int instance, const char *system, const char *event,
+			struct kernel_format *f, struct diag *d);
+int kernel_event_enable(int instance, const char *system, const char *event, bool enable,
 			struct diag *d);
-int kernel_event_enable(int instance, const char *system, const char *event, bool enable, struct diag *d);
 
 #endif

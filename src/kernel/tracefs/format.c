@@ -92,26 +92,26 @@ static const struct {
 	uint8_t size;
 	bool is_signed;
 } types[] = {
-	{ "char", 1, true },	       { "unsigned char", 1, false },
-	{ "s8", 1, true },	       { "__s8", 1, true },
-	{ "u8", 1, false },	       { "__u8", 1, false },
-	{ "bool", 1, false },	       { "short", 2, true },
-	{ "s16", 2, true },	       { "u16", 2, false },
-	{ "__u16", 2, false },	       { "unsigned short", 2, false },
-	{ "umode_t", 2, false },       { "int", 4, true },
-	{ "s32", 4, true },	       { "__s32", 4, true },
-	{ "u32", 4, false },	       { "__u32", 4, false },
-	{ "unsigned", 4, false },      { "unsigned int", 4, false },
-	{ "pid_t", 4, true },	       { "uid_t", 4, false },
-	{ "gid_t", 4, false },	       { "clockid_t", 4, true },
-	{ "timer_t", 4, true },	       { "mqd_t", 4, true },
-	{ "key_t", 4, true },	       { "key_serial_t", 4, true },
-	{ "qid_t", 4, false },	       { "rwf_t", 4, true },
-	{ "long", 8, true },	       { "unsigned long", 8, false },
-	{ "s64", 8, true },	       { "__s64", 8, true },
-	{ "u64", 8, false },	       { "__u64", 8, false },
-	{ "long long", 8, true },      { "unsigned long long", 8, false },
-	{ "loff_t", 8, true },	       { "off_t", 8, true },
+	{ "char", 1, true },	  { "unsigned char", 1, false },
+	{ "s8", 1, true },	  { "__s8", 1, true },
+	{ "u8", 1, false },	  { "__u8", 1, false },
+	{ "bool", 1, false },	  { "short", 2, true },
+	{ "s16", 2, true },	  { "u16", 2, false },
+	{ "__u16", 2, false },	  { "unsigned short", 2, false },
+	{ "umode_t", 2, false },  { "int", 4, true },
+	{ "s32", 4, true },	  { "__s32", 4, true },
+	{ "u32", 4, false },	  { "__u32", 4, false },
+	{ "unsigned", 4, false }, { "unsigned int", 4, false },
+	{ "pid_t", 4, true },	  { "uid_t", 4, false },
+	{ "gid_t", 4, false },	  { "clockid_t", 4, true },
+	{ "timer_t", 4, true },	  { "mqd_t", 4, true },
+	{ "key_t", 4, true },	  { "key_serial_t", 4, true },
+	{ "qid_t", 4, false },	  { "rwf_t", 4, true },
+	{ "long", 8, true },	  { "unsigned long", 8, false },
+	{ "s64", 8, true },	  { "__s64", 8, true },
+	{ "u64", 8, false },	  { "__u64", 8, false },
+	{ "long long", 8, true }, { "unsigned long long", 8, false },
+	{ "loff_t", 8, true },	  { "off_t", 8, true },
 	{ "size_t", 8, false },
 };
 
@@ -238,7 +238,8 @@ static int read_line(struct kernel_format *f, struct span line, bool *has_id)
 		if (!read_field(&f->fields[f->n_fields], line))
 			return -EINVAL;
 		/* A size of 0 is the tail of some old events, and of functions' arguments. */
-		if (!f->fields[f->n_fields].size && f->fields[f->n_fields].is_array && f->fields[f->n_fields].type_size == 8)
+		if (!f->fields[f->n_fields].size && f->fields[f->n_fields].is_array &&
+		    f->fields[f->n_fields].type_size == 8)
 			f->tail_offset = f->fields[f->n_fields].offset;
 		f->n_fields += f->fields[f->n_fields].offset >= KERNEL_COMMON_SIZE &&
 			       f->fields[f->n_fields].size;
@@ -246,8 +247,7 @@ static int read_line(struct kernel_format *f, struct span line, bool *has_id)
 	return 0;
 }
 
-int kernel_format_parse(struct kernel_format *f, const char *text, const char *what,
-			struct diag *d)
+int kernel_format_parse(struct kernel_format *f, const char *text, const char *what, struct diag *d)
 {
 	bool has_id = false;
 	int n = 0, err;
@@ -263,7 +263,8 @@ int kernel_format_parse(struct kernel_format *f, const char *text, const char *w
 			break;
 		err = read_line(f, line, &has_id);
 		if (err == -E2BIG)
-			return diag_fail(d, err, "%s: more than %d fields", what, KERNEL_FIELDS_MAX);
+			return diag_fail(d, err, "%s: more than %d fields", what,
+					 KERNEL_FIELDS_MAX);
 		if (err)
 			return diag_fail(d, err, "%s: line %d is not a format's: %.*s", what, n,
 					 (int)(line.end - line.at), line.at);

@@ -14,11 +14,11 @@
 enum { KERNEL_PAGE_HEADER = 16 };
 
 enum {
-	TYPE_LONG = 0, /* a u32 size, which counts itself, follows */
+	TYPE_LONG = 0,	    /* a u32 size, which counts itself, follows */
 	TYPE_DATA_MAX = 28, /* in units of 4 bytes */
-	TYPE_PADDING = 29, /* without time: nothing follows; else skip as TYPE_LONG */
-	TYPE_EXTEND = 30, /* more bits of time since the record before */
-	TYPE_STAMP = 31, /* absolute time */
+	TYPE_PADDING = 29,  /* without time: nothing follows; else skip as TYPE_LONG */
+	TYPE_EXTEND = 30,   /* more bits of time since the record before */
+	TYPE_STAMP = 31,    /* absolute time */
 };
 
 enum { COMMIT_SIZE_MASK = 0xfffff, COMMIT_STORED = 1 << 30 };

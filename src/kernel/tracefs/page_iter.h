@@ -2,8 +2,8 @@
 /*
  * kernel/tracefs/page_iter.h - the records of a sub-buffer one after the other, left as they are.
  *
- * For who looks; who converts has page.c.  Ends where a page ends, or makes no sense: page.c tells why.
- * Pure; nothing beyond the bytes given is read.
+ * For who looks; who converts has page.c.  Ends where a page ends, or makes no sense: page.c tells
+ * why. Pure; nothing beyond the bytes given is read.
  */
 #ifndef KERNEL_TRACEFS_PAGE_ITER_H
 #define KERNEL_TRACEFS_PAGE_ITER_H

@@ -26,7 +26,8 @@ bool kernel_is_locked_down(void)
 {
 	char text[256];
 
-	return io_read_file("/sys/kernel/security/lockdown", text, sizeof text) > 0 && strstr(text, "[confidentiality]");
+	return io_read_file("/sys/kernel/security/lockdown", text, sizeof text) > 0 &&
+	       strstr(text, "[confidentiality]");
 }
 
 /* " (NAME is VALUE)", of a setting of the kernel; "" if it cannot be read. */
@@ -46,15 +47,19 @@ static const char *setting(const char *name, char *text, size_t size)
 static bool has_capability(int n)
 {
 	char text[4096];
-	const char *at = io_read_file("/proc/self/status", text, sizeof text) > 0 ? strstr(text, "\nCapEff:") : NULL;
+	const char *at = io_read_file("/proc/self/status", text, sizeof text) > 0
+				 ? strstr(text, "\nCapEff:")
+				 : NULL;
 
 	return at && strtoull(at + strlen("\nCapEff:"), NULL, 16) >> n & 1;
 }
 
 static int locked_down(struct diag *d)
 {
-	return diag_fail(d, -EPERM, "kernel events cannot be recorded: the kernel is locked down (confidentiality)\n"
-			 "  boot without lockdown=confidentiality");
+	return diag_fail(
+		d, -EPERM,
+		"kernel events cannot be recorded: the kernel is locked down (confidentiality)\n"
+		"  boot without lockdown=confidentiality");
 }
 
 int kernel_rights_tracefs(struct diag *d)
@@ -65,18 +70,26 @@ int kernel_rights_tracefs(struct diag *d)
 	if (kernel_is_locked_down())
 		return locked_down(d);
 	if (!geteuid())
-		return diag_fail(d, -EPERM, "kernel events cannot be recorded: tracefs needs root and CAP_SYS_ADMIN, which this container "
+		return diag_fail(d, -EPERM,
+				 "kernel events cannot be recorded: tracefs needs root and "
+				 "CAP_SYS_ADMIN, which this container "
 				 "lacks");
 	if (!stat(tracefs_path, &s))
-		snprintf(mode, sizeof mode, " (%s is of user %u, group %u, mode %04o)", tracefs_path, s.st_uid, s.st_gid, s.st_mode & 07777);
-	return diag_fail(d, -EPERM, "kernel events cannot be recorded: tracefs needs root%s\n"
-			 "  run it with sudo, or have it lent (man duet-lend), or record the application alone;\n"
-			 "  when one's own processes run (-k sched_switch), -k profile and -k counter:NAME need no root", mode);
+		snprintf(mode, sizeof mode, " (%s is of user %u, group %u, mode %04o)",
+			 tracefs_path, s.st_uid, s.st_gid, s.st_mode & 07777);
+	return diag_fail(d, -EPERM,
+			 "kernel events cannot be recorded: tracefs needs root%s\n"
+			 "  run it with sudo, or have it lent (man duet-lend), or record the "
+			 "application alone;\n"
+			 "  when one's own processes run (-k sched_switch), -k profile and -k "
+			 "counter:NAME need no root",
+			 mode);
 }
 
 int kernel_rights_broker(struct diag *d)
 {
-	return diag_fail(d, -EACCES, "kernel events cannot be recorded: this user is not in the group that "
+	return diag_fail(d, -EACCES,
+			 "kernel events cannot be recorded: this user is not in the group that "
 			 "may (usermod -a -G tracing USER, then log in again)");
 }
 
@@ -86,9 +99,11 @@ int kernel_rights_perf(const char *what, int err, struct diag *d)
 
 	if (kernel_is_locked_down())
 		return locked_down(d);
-	return diag_fail(d, err, "%s: no right to sample all processes%s\n"
-			 "  it takes root, CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=0 (-1 for stack:)", what,
-			 setting("perf_event_paranoid", now, sizeof now));
+	return diag_fail(d, err,
+			 "%s: no right to sample all processes%s\n"
+			 "  it takes root, CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=0 "
+			 "(-1 for stack:)",
+			 what, setting("perf_event_paranoid", now, sizeof now));
 }
 
 int kernel_rights_bpf(int err, struct diag *d)
@@ -98,7 +113,10 @@ int kernel_rights_bpf(int err, struct diag *d)
 
 	if (kernel_is_locked_down())
 		return locked_down(d);
-	return diag_fail(d, err, "BPF programs take root, or CAP_BPF and CAP_PERFMON; they are not lent%s%s",
-			 has_bpf ? has_perfmon ? "" : ": CAP_PERFMON is missing" : has_perfmon ? ": CAP_BPF is missing" : ": both are missing",
-			 setting("unprivileged_bpf_disabled", now, sizeof now));
+	return diag_fail(
+		d, err, "BPF programs take root, or CAP_BPF and CAP_PERFMON; they are not lent%s%s",
+		has_bpf	      ? has_perfmon ? "" : ": CAP_PERFMON is missing"
+		: has_perfmon ? ": CAP_BPF is missing"
+			      : ": both are missing",
+		setting("unprivileged_bpf_disabled", now, sizeof now));
 }

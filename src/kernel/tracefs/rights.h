@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/tracefs/rights.h - which right is missing, and how it is granted: what is said where the kernel refuses us.
+ * kernel/tracefs/rights.h - which right is missing, and how it is granted: what is said where the
+ * kernel refuses us.
  *
  * Each puts the reason into @d and returns the negative errno it is told as.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/syscalls.c - see syscalls.h.  The table is made at build time by syscalls.sh; system calls
- * younger than the headers it finds are added here: since 424 all architectures share numbers. */
+/* kernel/tracefs/syscalls.c - see syscalls.h.  The table is made at build time by syscalls.sh;
+ * system calls younger than the headers it finds are added here: since 424 all architectures share
+ * numbers. */
 #include "kernel/tracefs/syscalls.h"
 
 #include <asm/unistd.h>
@@ -12,30 +13,18 @@ static const char *const by_number[KERNEL_SYSCALLS_MAX] = {
 };
 
 static const char *const younger[KERNEL_SYSCALLS_MAX] = {
-	[451] = "cachestat",
-	[452] = "fchmodat2",
-	[453] = "map_shadow_stack",
-	[454] = "futex_wake",
-	[455] = "futex_wait",
-	[456] = "futex_requeue",
-	[457] = "statmount",
-	[458] = "listmount",
-	[459] = "lsm_get_self_attr",
-	[460] = "lsm_set_self_attr",
-	[461] = "lsm_list_modules",
-	[462] = "mseal",
-	[463] = "setxattrat",
-	[464] = "getxattrat",
-	[465] = "listxattrat",
-	[466] = "removexattrat",
-	[467] = "open_tree_attr",
-	[468] = "file_getattr",
+	[451] = "cachestat",	     [452] = "fchmodat2",	 [453] = "map_shadow_stack",
+	[454] = "futex_wake",	     [455] = "futex_wait",	 [456] = "futex_requeue",
+	[457] = "statmount",	     [458] = "listmount",	 [459] = "lsm_get_self_attr",
+	[460] = "lsm_set_self_attr", [461] = "lsm_list_modules", [462] = "mseal",
+	[463] = "setxattrat",	     [464] = "getxattrat",	 [465] = "listxattrat",
+	[466] = "removexattrat",     [467] = "open_tree_attr",	 [468] = "file_getattr",
 	[469] = "file_setattr",
 };
 
 static const char *const renamed[][2] = {
-	{ "fstat", "newfstat" },     { "lstat", "newlstat" }, { "sendfile", "sendfile64" },
-	{ "stat", "newstat" },	     { "umount2", "umount" }, { "uname", "newuname" },
+	{ "fstat", "newfstat" }, { "lstat", "newlstat" }, { "sendfile", "sendfile64" },
+	{ "stat", "newstat" },	 { "umount2", "umount" }, { "uname", "newuname" },
 };
 
 const char *kernel_syscall_name(int nr)

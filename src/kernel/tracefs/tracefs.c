@@ -57,7 +57,8 @@ static int explain(int err, struct diag *d)
 	if (kernel_is_locked_down() || err == -EPERM || err == -EACCES)
 		return kernel_rights_tracefs(d);
 	if (err == -ENODEV || err == -ENOENT || err == -ENOSYS)
-		return diag_fail(d, -ENOENT, "kernel events cannot be recorded: no tracefs\n"
+		return diag_fail(d, -ENOENT,
+				 "kernel events cannot be recorded: no tracefs\n"
 				 "  the kernel needs CONFIG_FTRACE; before Linux 5.2 also:"
 				 " mount -t tracefs tracefs /sys/kernel/tracing");
 	return diag_fail(d, err, "cannot open tracefs: %s", strerror(-err));
@@ -139,8 +140,10 @@ static unsigned long long start_time(pid_t pid)
 	if (io_read_file(path, text, sizeof text) <= 0)
 		return 0;
 	p = strrchr(text, ')'); /* the name before may hold anything */
-	if (!p || sscanf(p + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-				" %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &start) != 1)
+	if (!p || sscanf(p + 1,
+			 " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+			 " %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+			 &start) != 1)
 		return 0;
 	return start;
 }
@@ -150,8 +153,8 @@ static int make_directory(struct kernel_instance *in, struct diag *d)
 	unsigned long long start = start_time(getpid());
 
 	for (int i = 0; i < NAMES_MAX; i++) {
-		snprintf(in->path, sizeof in->path, "instances/duet-%d-%llu-%d", (int)getpid(), start,
-			 i);
+		snprintf(in->path, sizeof in->path, "instances/duet-%d-%llu-%d", (int)getpid(),
+			 start, i);
 		if (!mkdirat(in->root, in->path, 0700))
 			return 0;
 		if (errno != EEXIST)
@@ -185,7 +188,8 @@ static int make_quiet(struct kernel_instance *in, struct diag *d)
 	int err = kernel_tracefs_write(in->dir, "tracing_on", "0");
 
 	if (err) {
-		diag_fail(d, err, "cannot write tracefs/%s/tracing_on: %s", in->path, strerror(-err));
+		diag_fail(d, err, "cannot write tracefs/%s/tracing_on: %s", in->path,
+			  strerror(-err));
 		kernel_instance_remove(in);
 		return err;
 	}

@@ -39,7 +39,8 @@ static int try_events(struct waiting *g)
 			continue;
 		err = kernel_event_format(g->instance, e->system, e->event, &g->format, g->d);
 		if (!err)
-			err = count(g, kernel_watch_event(g->watch, g->request, &g->format, e->system, e->name, g->d));
+			err = count(g, kernel_watch_event(g->watch, g->request, &g->format,
+							  e->system, e->name, g->d));
 		e->is_waited_for = !err;
 	}
 	return err;
@@ -50,8 +51,10 @@ static int try_syscall(struct waiting *g, int nr, bool is_entry)
 	const struct kernel_format *arguments = NULL;
 	char name[96], event[96];
 
-	snprintf(name, sizeof name, "syscall_%s_%s", is_entry ? "entry" : "exit", kernel_syscall_name(nr));
-	snprintf(event, sizeof event, "sys_%s_%s", is_entry ? "enter" : "exit", kernel_syscall_kernel_name(nr));
+	snprintf(name, sizeof name, "syscall_%s_%s", is_entry ? "entry" : "exit",
+		 kernel_syscall_name(nr));
+	snprintf(event, sizeof event, "sys_%s_%s", is_entry ? "enter" : "exit",
+		 kernel_syscall_kernel_name(nr));
 	if (!kernel_pattern_matches(g->request->pattern, "syscalls", event, name))
 		return 0;
 	if (is_entry) {
@@ -62,13 +65,15 @@ static int try_syscall(struct waiting *g, int nr, bool is_entry)
 	} else {
 		g->selection->waits_for_exit = true;
 	}
-	return count(g, kernel_watch_syscall(g->watch, g->request, &g->raw, nr, arguments, name, g->d));
+	return count(
+		g, kernel_watch_syscall(g->watch, g->request, &g->raw, nr, arguments, name, g->d));
 }
 
 static int try_syscalls(struct waiting *g, bool is_entry)
 {
 	const bool *chosen = is_entry ? g->selection->entry : g->selection->exit;
-	int err = kernel_event_format(g->instance, "raw_syscalls", is_entry ? "sys_enter" : "sys_exit", &g->raw, g->d);
+	int err = kernel_event_format(g->instance, "raw_syscalls",
+				      is_entry ? "sys_enter" : "sys_exit", &g->raw, g->d);
 
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX && !err; nr++)
 		if (chosen[nr])
@@ -76,8 +81,8 @@ static int try_syscalls(struct waiting *g, bool is_entry)
 	return err;
 }
 
-int kernel_wait(struct kernel_watch *w, struct kernel_selection *s, int instance, const struct kernel_watch_request *request,
-		struct diag *d)
+int kernel_wait(struct kernel_watch *w, struct kernel_selection *s, int instance,
+		const struct kernel_watch_request *request, struct diag *d)
 {
 	struct diag why = { "" };
 	struct waiting *g = malloc(sizeof *g);
@@ -85,7 +90,9 @@ int kernel_wait(struct kernel_watch *w, struct kernel_selection *s, int instance
 
 	if (!g)
 		return diag_fail(d, -ENOMEM, "no memory for a trigger");
-	*g = (struct waiting){ .watch = w, .selection = s, .instance = instance, .request = request, .d = &why };
+	*g = (struct waiting){
+		.watch = w, .selection = s, .instance = instance, .request = request, .d = &why
+	};
 	err = try_events(g);
 	if (!err && s->n_entry)
 		err = try_syscalls(g, true);
@@ -94,8 +101,11 @@ int kernel_wait(struct kernel_watch *w, struct kernel_selection *s, int instance
 	if (err)
 		diag_fail(d, err, "%s", why.text);
 	else if (!g->n_matches)
-		err = diag_fail(d, -ENOENT, "no kernel event that is recorded matches %s: choose it with -k when the "
-				"recording begins", request->pattern);
+		err = diag_fail(
+			d, -ENOENT,
+			"no kernel event that is recorded matches %s: choose it with -k when the "
+			"recording begins",
+			request->pattern);
 	else if (!g->n_fit)
 		err = diag_fail(d, -EINVAL, "%s", why.text);
 	free(g);
@@ -107,12 +117,17 @@ int kernel_wait_only(const struct kernel_selection *s, int instance, bool only, 
 	int err = 0;
 
 	for (int i = 0; i < s->n_events && !err; i++)
-		err = s->events[i].bpf ? 0 : kernel_event_enable(instance, s->events[i].system, s->events[i].event,
-					  !only || s->events[i].is_waited_for, d);
+		err = s->events[i].bpf
+			      ? 0
+			      : kernel_event_enable(instance, s->events[i].system,
+						    s->events[i].event,
+						    !only || s->events[i].is_waited_for, d);
 	if (!err && s->n_entry && !s->entry_bpf)
-		err = kernel_event_enable(instance, "raw_syscalls", "sys_enter", !only || s->waits_for_entry, d);
+		err = kernel_event_enable(instance, "raw_syscalls", "sys_enter",
+					  !only || s->waits_for_entry, d);
 	if (!err && s->n_exit && !s->exit_bpf)
-		err = kernel_event_enable(instance, "raw_syscalls", "sys_exit", !only || s->waits_for_exit, d);
+		err = kernel_event_enable(instance, "raw_syscalls", "sys_exit",
+					  !only || s->waits_for_exit, d);
 	return err;
 }
 

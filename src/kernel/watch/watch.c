@@ -22,13 +22,13 @@ struct field {
 	uint16_t offset, size;
 	bool is_text, is_signed, is_one;
 	bool is_state; /* of a thread, where preempted is shown as running */
-	int shift; /* what the kernel's value has more */
+	int shift;     /* what the kernel's value has more */
 };
 
 struct use {
 	struct use *next;
 	unsigned tag;
-	int by; /* index of the field; -1: the thread */
+	int by;		       /* index of the field; -1: the thread */
 	struct filter *filter; /* NULL: none */
 };
 
@@ -61,7 +61,8 @@ struct record {
 	uint32_t tid, cpu;
 };
 
-struct kernel_watch *kernel_watch_make(const struct abi_clock *clock, kernel_event_callback *reported, void *arg)
+struct kernel_watch *kernel_watch_make(const struct abi_clock *clock,
+				       kernel_event_callback *reported, void *arg)
 {
 	struct kernel_watch *w = calloc(1, sizeof *w);
 
@@ -181,8 +182,8 @@ static bool is_named(const char *name, size_t size, enum filter_context which)
 	return strlen(wanted) == size && !memcmp(wanted, name, size);
 }
 
-static enum filter_error find(const struct filter_names *n, bool is_context, const char *name, size_t size,
-			    struct filter_location *place)
+static enum filter_error find(const struct filter_names *n, bool is_context, const char *name,
+			      size_t size, struct filter_location *place)
 {
 	const struct watched *e = ((const struct names *)n)->what;
 	int i = is_context ? -1 : find_field(e, name, size);
@@ -190,8 +191,9 @@ static enum filter_error find(const struct filter_names *n, bool is_context, con
 	*place = (struct filter_location){ .type = FILTER_INTEGER, .from = FILTER_FROM_SOURCE };
 	if (is_context) {
 		place->offset = is_named(name, size, FILTER_VTID) ? FILTER_VTID : FILTER_CPU_ID;
-		return place->offset == FILTER_VTID || is_named(name, size, FILTER_CPU_ID) ? FILTER_FINE
-											   : FILTER_NO_CONTEXT;
+		return place->offset == FILTER_VTID || is_named(name, size, FILTER_CPU_ID)
+			       ? FILTER_FINE
+			       : FILTER_NO_CONTEXT;
 	}
 	if (i < 0)
 		return FILTER_NO_FIELD;
@@ -202,7 +204,8 @@ static enum filter_error find(const struct filter_names *n, bool is_context, con
 	return FILTER_FINE;
 }
 
-static bool label(const struct filter_names *n, const struct filter_location *place, struct filter_label *l)
+static bool label(const struct filter_names *n, const struct filter_location *place,
+		  struct filter_label *l)
 {
 	(void)n;
 	(void)place;
@@ -212,7 +215,8 @@ static bool label(const struct filter_names *n, const struct filter_location *pl
 
 /* ---------------------------------------------------------------- uses */
 
-static struct filter *link_filter(const struct watched *e, const struct filter_code *code, struct diag *d)
+static struct filter *link_filter(const struct watched *e, const struct filter_code *code,
+				  struct diag *d)
 {
 	const struct names n = { .names = { find, label }, .what = e };
 	struct filter *f = malloc(FILTER_LINKED_BYTES_MAX);
@@ -239,7 +243,8 @@ static int add_use(struct watched *e, const struct kernel_watch_request *request
 	if (request->by && by < 0)
 		err = diag_fail(d, -EINVAL, "%s has no field %s", e->name, request->by);
 	else if (by >= 0 && !e->fields[by].is_one)
-		err = diag_fail(d, -EINVAL, "%s: %s is neither a number nor a text", e->name, request->by);
+		err = diag_fail(d, -EINVAL, "%s: %s is neither a number nor a text", e->name,
+				request->by);
 	if (!err && request->filter) {
 		u->filter = link_filter(e, request->filter, d);
 		err = u->filter ? 0 : -EINVAL;
@@ -279,14 +284,16 @@ static void add_field(struct watched *e, const struct kernel_field *f, const cha
 			      .size = f->size,
 			      .is_text = f->is_text,
 			      .is_signed = f->is_signed,
-			      .is_one = f->is_text || (f->place == KERNEL_IN_RECORD && !f->is_array && f->size <= 8),
+			      .is_one = f->is_text || (f->place == KERNEL_IN_RECORD &&
+						       !f->is_array && f->size <= 8),
 			      .is_state = is_sched && !strcmp(f->name, "prev_state"),
 			      .shift = is_sched ? kernel_layout_shift(f->name) : 0 };
 	snprintf(to->name, sizeof to->name, "%s", kernel_layout_shown_name(system, f->name));
 }
 
-int kernel_watch_event(struct kernel_watch *w, const struct kernel_watch_request *request, const struct kernel_format *f,
-		       const char *system, const char *name, struct diag *d)
+int kernel_watch_event(struct kernel_watch *w, const struct kernel_watch_request *request,
+		       const struct kernel_format *f, const char *system, const char *name,
+		       struct diag *d)
 {
 	struct slot *s = &w->slots[f->id];
 
@@ -295,7 +302,8 @@ int kernel_watch_event(struct kernel_watch *w, const struct kernel_watch_request
 		for (int i = 0; s->event && i < f->n_fields; i++)
 			add_field(s->event, &f->fields[i], system);
 	}
-	return s->event ? add_use(s->event, request, d) : diag_fail(d, -ENOMEM, "no memory for a trigger");
+	return s->event ? add_use(s->event, request, d)
+			: diag_fail(d, -ENOMEM, "no memory for a trigger");
 }
 
 /* An argument is a register; what its type does not use may hold anything. */
@@ -312,7 +320,9 @@ static void add_argument(struct watched *e, const struct kernel_field *f, unsign
 
 static struct watched *watch_syscall(const struct kernel_format *f, const char *name)
 {
-	static const struct kernel_field result = { .name = "ret", .type_size = 8, .type_is_signed = true };
+	static const struct kernel_field result = { .name = "ret",
+						    .type_size = 8,
+						    .type_is_signed = true };
 	struct watched *e = make_watched(name, KERNEL_SYSCALL_N_ARGS);
 
 	if (!e)
@@ -322,12 +332,14 @@ static struct watched *watch_syscall(const struct kernel_format *f, const char *
 	for (int i = 0; f && i < f->n_fields && e->n_fields < KERNEL_SYSCALL_N_ARGS; i++)
 		if (f->fields[i].offset >= KERNEL_SYSCALL_ARGS && f->fields[i].size == 8 &&
 		    f->fields[i].place == KERNEL_IN_RECORD)
-			add_argument(e, &f->fields[i], KERNEL_SYSCALL_ARGS + 8 * (unsigned)e->n_fields);
+			add_argument(e, &f->fields[i],
+				     KERNEL_SYSCALL_ARGS + 8 * (unsigned)e->n_fields);
 	return e;
 }
 
-int kernel_watch_syscall(struct kernel_watch *w, const struct kernel_watch_request *request, const struct kernel_format *raw,
-			 int nr, const struct kernel_format *f, const char *name, struct diag *d)
+int kernel_watch_syscall(struct kernel_watch *w, const struct kernel_watch_request *request,
+			 const struct kernel_format *raw, int nr, const struct kernel_format *f,
+			 const char *name, struct diag *d)
 {
 	struct slot *s = &w->slots[raw->id];
 
@@ -335,7 +347,8 @@ int kernel_watch_syscall(struct kernel_watch *w, const struct kernel_watch_reque
 		s->by_nr = calloc(KERNEL_SYSCALLS_MAX, sizeof *s->by_nr);
 	if (s->by_nr && !s->by_nr[nr])
 		s->by_nr[nr] = watch_syscall(f, name);
-	return s->by_nr && s->by_nr[nr] ? add_use(s->by_nr[nr], request, d) : diag_fail(d, -ENOMEM, "no memory for a trigger");
+	return s->by_nr && s->by_nr[nr] ? add_use(s->by_nr[nr], request, d)
+					: diag_fail(d, -ENOMEM, "no memory for a trigger");
 }
 
 /* ---------------------------------------------------------------- pages */
@@ -365,7 +378,8 @@ static const struct watched *find_watched(const struct slot *s, const uint8_t *r
 	return nr >= 0 && nr < KERNEL_SYSCALLS_MAX ? s->by_nr[nr] : NULL;
 }
 
-void kernel_watch_record(struct kernel_watch *w, uint32_t cpu, const uint8_t *bytes, size_t size, uint64_t time_ns)
+void kernel_watch_record(struct kernel_watch *w, uint32_t cpu, const uint8_t *bytes, size_t size,
+			 uint64_t time_ns)
 {
 	struct record r = { .source = { get }, .bytes = bytes, .size = size, .cpu = cpu };
 	struct kernel_seen seen;
@@ -381,8 +395,11 @@ void kernel_watch_record(struct kernel_watch *w, uint32_t cpu, const uint8_t *by
 	for (const struct use *u = r.what->uses; u; u = u->next) {
 		if (u->filter && !filter_run(u->filter, NULL, 0, &r.source))
 			continue;
-		seen = (struct kernel_seen){ .time_ns = time_ns, .tid = r.tid, .cpu = cpu,
-					     .tag = u->tag, .name = r.what->name };
+		seen = (struct kernel_seen){ .time_ns = time_ns,
+					     .tid = r.tid,
+					     .cpu = cpu,
+					     .tag = u->tag,
+					     .name = r.what->name };
 		if (read_key(&r, u, &seen.key))
 			w->reported(w->arg, &seen);
 	}

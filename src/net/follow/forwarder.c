@@ -58,7 +58,8 @@ static bool is_wanted(const char *wanted, const char *host, const char *name, co
 
 	if (!fnmatch(wanted, path, 0) || !fnmatch(wanted, host, 0) || !fnmatch(wanted, name, 0))
 		return true;
-	return n && !strncmp(name, wanted, n) && name[n] == '-' && name[n + 1] >= '0' && name[n + 1] <= '9';
+	return n && !strncmp(name, wanted, n) && name[n] == '-' && name[n + 1] >= '0' &&
+	       name[n + 1] <= '9';
 }
 
 static void session_info_read(struct search *s, const char *host, const char *name)
@@ -92,8 +93,10 @@ static void look_below(struct search *s, const char *host)
 {
 	char path[PATH_MAX];
 	struct dirent *e;
-	DIR *dir = snprintf(path, sizeof path, "%s%s%s", s->output, host ? "/" : "", host ? host : "") < (int)sizeof path
-			   ? opendir(path) : NULL;
+	DIR *dir = snprintf(path, sizeof path, "%s%s%s", s->output, host ? "/" : "",
+			    host ? host : "") < (int)sizeof path
+			   ? opendir(path)
+			   : NULL;
 
 	while (dir && (e = readdir(dir)))
 		if (*e->d_name != '.' && host)
@@ -123,7 +126,8 @@ static int say_first(struct source *s, const struct message *m)
 
 static int say_listed(struct source *s, const struct found *f)
 {
-	struct message m = { .type = MESSAGE_LISTED, .listed = { .grows = f->grows, .known_ns = f->known_ns } };
+	struct message m = { .type = MESSAGE_LISTED,
+			     .listed = { .grows = f->grows, .known_ns = f->known_ns } };
 
 	strcpy(m.listed.path, f->path);
 	return say_first(s, &m);
@@ -152,7 +156,8 @@ static int introduce(struct source *s, struct diag *d)
 	id[0] = st.st_dev;
 	id[1] = st.st_ino;
 	snprintf(host, sizeof host, "%.*s", (int)(name - 1 - s->path), s->path);
-	snprintf(session, sizeof session, "%.*s", date ? (int)(date - name) : (int)strlen(name), name);
+	snprintf(session, sizeof session, "%.*s", date ? (int)(date - name) : (int)strlen(name),
+		 name);
 	s->hello = (struct message){ .type = MESSAGE_HELLO, .hello.version = MESSAGE_VERSION };
 	memcpy(s->hello.hello.id, id, MESSAGE_ID);
 	message_name(s->hello.hello.host, host);
@@ -170,12 +175,14 @@ static int select_events(struct source *s, const struct found *f, uint64_t from_
 	err = say_listed(s, f);
 	if (!err) /* all of what has ended */
 		err = spool_open_for_watcher(&s->spool, s->whole, f->grows ? from_ns : 0, d);
-	if (!err && flock(s->spool.dir, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK) /* it is being removed */
+	if (!err && flock(s->spool.dir, LOCK_SH | LOCK_NB) &&
+	    errno == EWOULDBLOCK) /* it is being removed */
 		err = diag_errno(d, "cannot hold %s", f->path);
 	return err ? err : introduce(s, d);
 }
 
-int forwarder_open(struct source **out, const char *output, struct tls *w, const struct message *watch, struct diag *d)
+int forwarder_open(struct source **out, const char *output, struct tls *w,
+		   const struct message *watch, struct diag *d)
 {
 	struct source *s = calloc(1, sizeof *s);
 	struct search *found = calloc(1, sizeof *found);
@@ -190,7 +197,8 @@ int forwarder_open(struct source **out, const char *output, struct tls *w, const
 		found->wanted = watch->watch.wanted;
 		look_below(found, NULL);
 		f = only(found);
-		if (f && snprintf(s->whole, sizeof s->whole, "%s/%s", output, f->path) >= (int)sizeof s->whole)
+		if (f && snprintf(s->whole, sizeof s->whole, "%s/%s", output, f->path) >=
+				 (int)sizeof s->whole)
 			err = diag_fail(d, -ENAMETOOLONG, "%s is too long", f->path);
 		else if (f)
 			err = select_events(s, f, watch->watch.from_ns, d);
@@ -227,7 +235,8 @@ const char *forwarder_path(const struct source *s)
 static int write_first(struct source *s, struct diag *d)
 {
 	while (s->n_sent_bytes < s->first.size) {
-		long n = tls_write(s->tls, s->first.bytes + s->n_sent_bytes, s->first.size - s->n_sent_bytes, d);
+		long n = tls_write(s->tls, s->first.bytes + s->n_sent_bytes,
+				   s->first.size - s->n_sent_bytes, d);
 
 		if (n < 0)
 			return n == -EAGAIN ? 0 : (int)n;

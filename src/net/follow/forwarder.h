@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/follow/forwarder.h - a recording for one who follows it from another host: a relay as a sender.
+ * net/follow/forwarder.h - a recording for one who follows it from another host: a relay as a
+ * sender.
  *
- * What lies here is sent on by the protocol that it came by (net/send/connection.h), with the watcher as the relay; no byte of
- * it is kept in memory, and nothing is written.  It lives on a connection of the relay's and never waits.
+ * What lies here is sent on by the protocol that it came by (net/send/connection.h), with the
+ * watcher as the relay; no byte of it is kept in memory, and nothing is written.  It lives on a
+ * connection of the relay's and never waits.
  */
 #ifndef NET_FOLLOW_FORWARDER_H
 #define NET_FOLLOW_FORWARDER_H
@@ -19,12 +21,13 @@ struct source;
 /*
  * forwarder_open - answer @watch, a MESSAGE_WATCH, over @w, which is lent.
  *
- * @output: the directory of a relay.  If what is wanted is one recording, it will be sent; else those that fit are listed, or
- * all that grow.
+ * @output: the directory of a relay.  If what is wanted is one recording, it will be sent; else
+ * those that fit are listed, or all that grow.
  *
  * Returns 0 or -errno.
  */
-int forwarder_open(struct source **s, const char *output, struct tls *w, const struct message *watch, struct diag *d);
+int forwarder_open(struct source **s, const char *output, struct tls *w,
+		   const struct message *watch, struct diag *d);
 void forwarder_close(struct source *s); /* accepts NULL */
 
 /* The recording below the output, or "" if there is only a list to send. */

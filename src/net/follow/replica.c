@@ -30,17 +30,17 @@ enum {
 	GULP = 4 << 20,
 };
 #define SILENCE_NS 30000000000ull /* a relay says something every few seconds */
-#define TRIM_NS	   250000000ull
-#define PAUSE_NS   5000000000ull
+#define TRIM_NS 250000000ull
+#define PAUSE_NS 5000000000ull
 
 /* Shared by both processes. */
 struct shared {
-	uint32_t state; /* enum replica_state */
+	uint32_t state;	   /* enum replica_state */
 	uint32_t is_ready; /* what is here may be read */
-	uint32_t grew; /* when we came */
-	uint32_t starves; /* said by the reader; taken back with each gulp it lets in */
+	uint32_t grew;	   /* when we came */
+	uint32_t starves;  /* said by the reader; taken back with each gulp it lets in */
 	char name[MESSAGE_NAME + 1], path[PATH_MAX]; /* before is_ready */
-	struct diag why; /* before the state that it explains */
+	struct diag why;			     /* before the state that it explains */
 };
 
 struct replica {
@@ -61,10 +61,10 @@ struct replica_receiver {
 	const char *dir_path;
 	bool is_over, was_welcome;
 	uint64_t from_ns, last_read_ns, trim_due_ns, pause_due_ns;
-	uint64_t known_ns; /* what the relay had when we came */
-	uint64_t held; /* bytes of the disk, as last measured */
+	uint64_t known_ns;   /* what the relay had when we came */
+	uint64_t held;	     /* bytes of the disk, as last measured */
 	uint64_t unmeasured; /* received since then */
-	uint64_t gulp; /* so much may come although the copy is full */
+	uint64_t gulp;	     /* so much may come although the copy is full */
 	char list[sizeof((struct diag *)0)->text];
 	uint32_t n_listed;
 };
@@ -73,7 +73,8 @@ struct replica_receiver {
 
 static void report(struct replica_receiver *v, enum replica_state state, const char *why)
 {
-	snprintf(v->shared->why.text, sizeof v->shared->why.text, "%.*s", (int)sizeof v->shared->why.text - 1, why);
+	snprintf(v->shared->why.text, sizeof v->shared->why.text, "%.*s",
+		 (int)sizeof v->shared->why.text - 1, why);
 	store_release(&v->shared->state, state); /* pairs with replica_state() */
 }
 
@@ -85,7 +86,8 @@ static void note_listed(struct replica_receiver *v, const struct message *m)
 	v->known_ns = m->listed.known_ns;
 	v->shared->grew |= m->listed.grows;
 	snprintf(v->shared->name, sizeof v->shared->name, "%s", m->listed.path);
-	snprintf(v->list + n, sizeof v->list - n, "\n  %s%s", m->listed.path, m->listed.grows ? "" : " (has ended)");
+	snprintf(v->list + n, sizeof v->list - n, "\n  %s%s", m->listed.path,
+		 m->listed.grows ? "" : " (has ended)");
 }
 
 static void note_welcome(struct replica_receiver *v, const struct receiver *i)
@@ -102,10 +104,13 @@ static int say_none(struct replica_receiver *v, struct diag *d)
 	const char *wanted = v->o->wanted;
 
 	if (!v->n_listed)
-		return diag_fail(d, -ENOENT, "%.200s%s", *wanted ? wanted : "nothing is being recorded there",
+		return diag_fail(d, -ENOENT, "%.200s%s",
+				 *wanted ? wanted : "nothing is being recorded there",
 				 *wanted ? ": no such recording, and none that grows" : "");
-	return diag_fail(d, -ENOENT, *wanted ? "none, or several, are called %.200s; there are:%.*s" :
-			 "several are being recorded%.0s; name one:%.*s", wanted, (int)sizeof d->text - 600, v->list);
+	return diag_fail(d, -ENOENT,
+			 *wanted ? "none, or several, are called %.200s; there are:%.*s"
+				 : "several are being recorded%.0s; name one:%.*s",
+			 wanted, (int)sizeof d->text - 600, v->list);
 }
 
 /* 0; 1: all is here; or -errno. */
@@ -125,7 +130,8 @@ static int take(struct replica_receiver *v, struct receiver *i, size_t n, struct
 			note_welcome(v, i);
 	}
 	if (i->is_over && !i->store.has_ended)
-		return diag_fail(d, -EPROTO, "no relay answers there, or the copy cannot be written");
+		return diag_fail(d, -EPROTO,
+				 "no relay answers there, or the copy cannot be written");
 	return i->store.has_ended;
 }
 
@@ -163,8 +169,9 @@ static void note_ready(struct replica_receiver *v)
 	if (!v->was_welcome || v->shared->is_ready)
 		return;
 	progress_read(v->shared->path, &p);
-	if (p.state != PROGRESS_UNKNOWN && (v->o->from_begin || !v->shared->grew || p.state != PROGRESS_GROWS ||
-					    p.written_ns >= v->known_ns))
+	if (p.state != PROGRESS_UNKNOWN &&
+	    (v->o->from_begin || !v->shared->grew || p.state != PROGRESS_GROWS ||
+	     p.written_ns >= v->known_ns))
 		store_release(&v->shared->is_ready, 1); /* pairs with wait_ready() */
 }
 
@@ -195,11 +202,13 @@ static void say_paused(struct replica_receiver *v, struct receiver *i)
 	if (now_ns < v->pause_due_ns)
 		return;
 	v->pause_due_ns = now_ns + PAUSE_NS;
-	receiver_trouble(i, i->is_stalled ? "the disk of who follows is full" : "who follows is slow");
+	receiver_trouble(i,
+			 i->is_stalled ? "the disk of who follows is full" : "who follows is slow");
 }
 
 /* 0; 1: all is here; or -errno. */
-static int work(struct replica_receiver *v, struct tls *w, struct receiver *i, bool *is_paused, struct diag *d)
+static int work(struct replica_receiver *v, struct tls *w, struct receiver *i, bool *is_paused,
+		struct diag *d)
 {
 	enum { READS_AT_ONCE = 16 };
 	int err = w->is_ready ? 0 : tls_handshake(w, d), written;
@@ -217,7 +226,8 @@ static int work(struct replica_receiver *v, struct tls *w, struct receiver *i, b
 	if (*is_paused)
 		say_paused(v, i);
 	if (!err && connection_now_ns() - v->last_read_ns > SILENCE_NS)
-		err = diag_fail(d, -ETIMEDOUT, "nothing was heard from it for %d s", (int)(SILENCE_NS / 1000000000));
+		err = diag_fail(d, -ETIMEDOUT, "nothing was heard from it for %d s",
+				(int)(SILENCE_NS / 1000000000));
 	return err;
 }
 
@@ -228,9 +238,11 @@ static void read_control(struct replica_receiver *v, short events)
 
 static void ask(const struct replica_receiver *v, struct receiver *i)
 {
-	struct message m = { .type = MESSAGE_WATCH, .watch = { .version = MESSAGE_VERSION, .from_ns = v->from_ns } };
+	struct message m = { .type = MESSAGE_WATCH,
+			     .watch = { .version = MESSAGE_VERSION, .from_ns = v->from_ns } };
 
-	snprintf(m.watch.wanted, sizeof m.watch.wanted, "%s", v->was_welcome ? v->shared->name : v->o->wanted);
+	snprintf(m.watch.wanted, sizeof m.watch.wanted, "%s",
+		 v->was_welcome ? v->shared->name : v->o->wanted);
 	i->is_watching = true;
 	i->n_out = (uint32_t)message_write(&m, i->out);
 }
@@ -255,7 +267,8 @@ static int converse(struct replica_receiver *v, int fd, struct diag *d)
 		err = work(v, &w, &i, &is_paused, d);
 		if (err)
 			break;
-		p[0].events = (short)((is_paused ? 0 : POLLIN) | (w.wants_write || (w.is_ready && i.n_out) ? POLLOUT : 0));
+		p[0].events = (short)((is_paused ? 0 : POLLIN) |
+				      (w.wants_write || (w.is_ready && i.n_out) ? POLLOUT : 0));
 		poll(p, 2, tls_has_more(&w) && !is_paused ? 0 : TURN_MS);
 		read_control(v, p[1].revents);
 	}
@@ -282,14 +295,15 @@ static bool is_for_good(const struct replica_receiver *v, int err)
 }
 
 /* What is wrong, with whom. */
-static void report_trouble(struct replica_receiver *v, enum replica_state state, const struct diag *d)
+static void report_trouble(struct replica_receiver *v, enum replica_state state,
+			   const struct diag *d)
 {
 	const struct endpoint *p = &v->o->from;
 	char text[sizeof d->text];
 	bool names_it = !strncmp(d->text, p->host, strlen(p->host));
 
-	snprintf(text, sizeof text, "%.200s%s%.31s%s%.750s", names_it ? "" : p->host, names_it ? "" : ":",
-		 names_it ? "" : p->port, names_it ? "" : ": ", d->text);
+	snprintf(text, sizeof text, "%.200s%s%.31s%s%.750s", names_it ? "" : p->host,
+		 names_it ? "" : ":", names_it ? "" : p->port, names_it ? "" : ": ", d->text);
 	report(v, state, text);
 }
 
@@ -299,7 +313,9 @@ static void receive(struct replica_receiver *v)
 
 	while (!v->is_over) {
 		struct diag d = { "" };
-		int fd = endpoint_connect(&v->o->from, tls_is_plain(v->keys), CONNECT_MS, v->control, &d), err;
+		int fd = endpoint_connect(&v->o->from, tls_is_plain(v->keys), CONNECT_MS,
+					  v->control, &d),
+		    err;
 
 		v->n_listed = 0;
 		v->list[0] = 0;
@@ -315,7 +331,8 @@ static void receive(struct replica_receiver *v)
 			return report_trouble(v, REPLICA_FAILED, &d);
 		pause_ms = v->shared->state == REPLICA_RECEIVES ? FIRST_PAUSE_MS : 2 * pause_ms;
 		report_trouble(v, REPLICA_CUT, &d);
-		pause_for(v, pause_ms < LONGEST_PAUSE_MS ? pause_ms : (pause_ms = LONGEST_PAUSE_MS));
+		pause_for(v,
+			  pause_ms < LONGEST_PAUSE_MS ? pause_ms : (pause_ms = LONGEST_PAUSE_MS));
 	}
 }
 
@@ -364,7 +381,8 @@ static int make_dir(struct replica *m, struct diag *d)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	if (snprintf(m->dir, sizeof m->dir, "%s/duet-live-XXXXXX", tmp && *tmp ? tmp : "/tmp") >= (int)sizeof m->dir)
+	if (snprintf(m->dir, sizeof m->dir, "%s/duet-live-XXXXXX", tmp && *tmp ? tmp : "/tmp") >=
+	    (int)sizeof m->dir)
 		return diag_fail(d, -ENAMETOOLONG, "$TMPDIR is too long");
 	if (mkdtemp(m->dir))
 		return 0;
@@ -375,8 +393,10 @@ static int make_dir(struct replica *m, struct diag *d)
 
 static int start(struct replica *m, const struct replica_options *o, struct diag *d)
 {
-	struct replica_receiver v = { .o = o, .shared = m->shared, .dir_path = m->dir,
-			      .from_ns = o->from_begin ? 0 : MESSAGE_FROM_NOW };
+	struct replica_receiver v = { .o = o,
+				      .shared = m->shared,
+				      .dir_path = m->dir,
+				      .from_ns = o->from_begin ? 0 : MESSAGE_FROM_NOW };
 	int pipe[2], err = tls_context_open(&v.keys, &o->keys, false, d);
 
 	if (err)
@@ -428,7 +448,8 @@ int replica_open(struct replica **out, const struct replica_options *o, struct d
 	if (!m)
 		return diag_fail(d, -ENOMEM, "no memory");
 	m->control = -1;
-	m->shared = mmap(NULL, sizeof *m->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	m->shared = mmap(NULL, sizeof *m->shared, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (m->shared == MAP_FAILED) {
 		m->shared = NULL;
 		err = diag_errno(d, "cannot share memory");
@@ -479,7 +500,8 @@ const char *replica_name(const struct replica *m)
 
 static bool grow(struct replica *m, uint32_t n)
 {
-	uint64_t *bigger = n < m->n_freed ? m->freed : reallocarray(m->freed, n + (size_t)1, sizeof *bigger);
+	uint64_t *bigger =
+		n < m->n_freed ? m->freed : reallocarray(m->freed, n + (size_t)1, sizeof *bigger);
 
 	if (!bigger)
 		return false;
@@ -498,8 +520,8 @@ void replica_read(struct replica *m, uint32_t stream, const char *path, uint64_t
 	if (!grow(m, stream) || bytes <= m->freed[stream])
 		return;
 	fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)m->freed[stream],
-				  (off_t)(bytes - m->freed[stream])))
+	if (fd >= 0 && !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				  (off_t)m->freed[stream], (off_t)(bytes - m->freed[stream])))
 		m->freed[stream] = bytes;
 	if (fd >= 0)
 		close(fd);

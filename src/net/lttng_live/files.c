@@ -18,8 +18,8 @@
 #include "base/io.h"
 
 enum { RECORDINGS_MAX = 1024, DEEP_MAX = 8 };
-#define ASK_NS	  20000000ull
-#define SCAN_NS	  500000000ull
+#define ASK_NS 20000000ull
+#define SCAN_NS 500000000ull
 #define MARGIN_NS 20000000ull /* writers that were interrupted: see trace/refresh.c */
 
 uint64_t live_now_ns(void)
@@ -98,7 +98,8 @@ static void name_recording(const struct live_files *f, struct live_recording *r,
 	snprintf(r->host, sizeof r->host, "%s", f->host);
 	if (!is_below)
 		return;
-	snprintf(parent, sizeof parent, "%.*s", (int)(strlen(r->path) - strlen(last_part(r->path)) - 1), r->path);
+	snprintf(parent, sizeof parent, "%.*s",
+		 (int)(strlen(r->path) - strlen(last_part(r->path)) - 1), r->path);
 	snprintf(r->host, sizeof r->host, "%.63s", last_part(parent));
 }
 
@@ -135,7 +136,8 @@ static void look_for_recordings(struct live_files *f, const char *path, int deep
 	while (dir && (e = readdir(dir))) {
 		char below[PATH_MAX];
 
-		if (*e->d_name != '.' && snprintf(below, sizeof below, "%s/%s", path, e->d_name) < (int)sizeof below)
+		if (*e->d_name != '.' &&
+		    snprintf(below, sizeof below, "%s/%s", path, e->d_name) < (int)sizeof below)
 			look_for_recordings(f, below, deep - 1);
 	}
 	if (dir)
@@ -173,13 +175,14 @@ static bool add_stream(struct live_files *f, uint32_t trace, const char *name)
 static bool has_stream(const struct live_files *f, uint32_t trace, const char *name)
 {
 	for (uint32_t i = 0; i < f->n_streams; i++)
-		if (f->streams[i].trace == trace && f->streams[i].name && !strcmp(f->streams[i].name, name))
+		if (f->streams[i].trace == trace && f->streams[i].name &&
+		    !strcmp(f->streams[i].name, name))
 			return true;
 	return false;
 }
 
-/* Its number, or UINT32_MAX; its metadata are its first stream.  One without a packet is not listed: Babeltrace 2
- * drops a trace that has metadata and no other stream, for good. */
+/* Its number, or UINT32_MAX; its metadata are its first stream.  One without a packet is not
+ * listed: Babeltrace 2 drops a trace that has metadata and no other stream, for good. */
 static uint32_t find_or_add_trace(struct live_files *f, uint32_t recording, const char *path)
 {
 	size_t base = strlen(f->recordings[recording].path);
@@ -207,8 +210,8 @@ static bool is_file(const char *dir, const char *name)
 	char path[PATH_MAX];
 	struct stat st;
 
-	return snprintf(path, sizeof path, "%s/%s", dir, name) < (int)sizeof path && !lstat(path, &st) &&
-	       S_ISREG(st.st_mode);
+	return snprintf(path, sizeof path, "%s/%s", dir, name) < (int)sizeof path &&
+	       !lstat(path, &st) && S_ISREG(st.st_mode);
 }
 
 static bool is_directory(const char *path)
@@ -232,7 +235,8 @@ static void list(struct live_files *f, uint32_t recording, const char *path, int
 	char below[PATH_MAX];
 
 	while (dir && (e = readdir(dir))) {
-		if (*e->d_name == '.' || !strcmp(e->d_name, "index") || !strncmp(e->d_name, "snapshot-", 9) ||
+		if (*e->d_name == '.' || !strcmp(e->d_name, "index") ||
+		    !strncmp(e->d_name, "snapshot-", 9) ||
 		    snprintf(below, sizeof below, "%s/%s", path, e->d_name) >= (int)sizeof below)
 			continue;
 		if (is_directory(below)) {
@@ -275,7 +279,8 @@ static int open_file(const struct live_files *f, uint32_t stream, bool is_index)
 	struct stat st;
 	int fd;
 
-	if (snprintf(path, sizeof path, is_index ? "%s/index/%s.idx" : "%s/%s", dir, name) >= (int)sizeof path)
+	if (snprintf(path, sizeof path, is_index ? "%s/index/%s.idx" : "%s/%s", dir, name) >=
+	    (int)sizeof path)
 		return -ENAMETOOLONG;
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
@@ -299,7 +304,8 @@ uint64_t live_files_n_packets(const struct live_files *f, uint32_t stream)
 	return st.st_size < HEAD ? 0 : (uint64_t)(st.st_size - HEAD) / ENTRY;
 }
 
-bool live_files_packet(const struct live_files *f, uint32_t stream, uint64_t i, struct live_packet *p)
+bool live_files_packet(const struct live_files *f, uint32_t stream, uint64_t i,
+		       struct live_packet *p)
 {
 	struct abi_ctf_index_entry e;
 	int fd = i < INT64_MAX / ENTRY / 2 ? open_file(f, stream, true) : -1;
@@ -317,16 +323,19 @@ bool live_files_packet(const struct live_files *f, uint32_t stream, uint64_t i, 
 				   .discarded = be64toh(e.discarded),
 				   .class_id = be64toh(e.stream_id) };
 	return p->bytes >= sizeof(struct abi_ctf_packet) && p->bytes <= LIVE_PACKET_MAX &&
-	       p->content_bits <= p->bytes * 8 && p->offset < INT64_MAX / 2 && p->begin_ns <= p->end_ns;
+	       p->content_bits <= p->bytes * 8 && p->offset < INT64_MAX / 2 &&
+	       p->begin_ns <= p->end_ns;
 }
 
-int live_files_read(const struct live_files *f, uint32_t stream, uint64_t offset, uint8_t *to, uint32_t n)
+int live_files_read(const struct live_files *f, uint32_t stream, uint64_t offset, uint8_t *to,
+		    uint32_t n)
 {
 	int fd = open_file(f, stream, false);
 	uint32_t done = 0;
 	ssize_t got = fd < 0 ? fd : 1;
 
-	while (fd >= 0 && done < n && (got = pread(fd, to + done, n - done, (off_t)(offset + done))) > 0)
+	while (fd >= 0 && done < n &&
+	       (got = pread(fd, to + done, n - done, (off_t)(offset + done))) > 0)
 		done += (uint32_t)got;
 	if (fd >= 0)
 		close(fd);
@@ -360,7 +369,8 @@ static bool parse_uuid(const char *text, uint8_t uuid[16])
 	return at;
 }
 
-/* Where the last whole block ends, as ctf/write/writer.h writes them; types are parts of the head. */
+/* Where the last whole block ends, as ctf/write/writer.h writes them; types are parts of the head.
+ */
 static size_t whole_blocks(const char *text, size_t size)
 {
 	static const char block_end[] = "\n};\n\n";
@@ -371,7 +381,8 @@ static size_t whole_blocks(const char *text, size_t size)
 	return 0;
 }
 
-long live_files_metadata(struct live_files *f, uint32_t stream, uint64_t from, uint32_t most, char **text)
+long live_files_metadata(struct live_files *f, uint32_t stream, uint64_t from, uint32_t most,
+			 char **text)
 {
 	struct live_trace *t = &f->traces[f->streams[stream].trace];
 	int fd = open_file(f, stream, false);

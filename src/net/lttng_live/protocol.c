@@ -119,7 +119,8 @@ static uint32_t count_unreported(const struct live_talk *t, uint32_t recording)
 static bool is_all_over(const struct live_talk *t, uint32_t recording)
 {
 	for (uint32_t i = 0; i < t->n_cursors; i++)
-		if (t->files->streams[i].recording == recording && !is_metadata(t, i) && !t->cursors[i].is_over)
+		if (t->files->streams[i].recording == recording && !is_metadata(t, i) &&
+		    !t->cursors[i].is_over)
 			return false;
 	return t->files->recordings[recording].progress.state != PROGRESS_GROWS;
 }
@@ -254,7 +255,8 @@ static void new_streams(struct live_talk *t, const uint8_t *body)
 
 /* ---------------------------------------------------------------- packets */
 
-static void put_index(struct live_talk *t, const struct live_packet *p, uint32_t status, uint32_t flags)
+static void put_index(struct live_talk *t, const struct live_packet *p, uint32_t status,
+		      uint32_t flags)
 {
 	put64(t, p->offset);
 	put64(t, p->bytes * 8);
@@ -311,7 +313,8 @@ static bool make_bell(struct live_talk *t, uint32_t stream, struct live_cursor *
 static bool has_new_metadata(const struct live_talk *t, uint32_t stream)
 {
 	for (uint32_t i = 0; i < t->n_cursors; i++)
-		if (is_metadata(t, i) && t->files->streams[i].trace == t->files->streams[stream].trace)
+		if (is_metadata(t, i) &&
+		    t->files->streams[i].trace == t->files->streams[stream].trace)
 			return live_files_metadata_size(t->files, i) > t->cursors[i].sent;
 	return false;
 }
@@ -365,7 +368,8 @@ static void next_index(struct live_talk *t, const uint8_t *body)
 	c = &t->cursors[stream];
 	flags = count_unreported(t, t->files->streams[stream].recording) ? FLAG_NEW_STREAM : 0;
 	if (find_packet(t, stream, c) || (flags && make_bell(t, stream, c)))
-		put_index(t, &c->packet, INDEX_OK, flags | (has_new_metadata(t, stream) ? FLAG_NEW_METADATA : 0));
+		put_index(t, &c->packet, INDEX_OK,
+			  flags | (has_new_metadata(t, stream) ? FLAG_NEW_METADATA : 0));
 	else if (flags)
 		put_index(t, &nothing, INDEX_RETRY, flags);
 	else
@@ -373,12 +377,13 @@ static void next_index(struct live_talk *t, const uint8_t *body)
 }
 
 /* The packet's header as it was told: bytes [from, from + n) of the packet are at @to. */
-static void set_header(const struct live_talk *t, uint32_t stream, const struct live_cursor *c, uint64_t from,
-		       uint8_t *to, uint32_t n)
+static void set_header(const struct live_talk *t, uint32_t stream, const struct live_cursor *c,
+		       uint64_t from, uint8_t *to, uint32_t n)
 {
 	struct abi_ctf_packet h;
 
-	if (from >= sizeof h || live_files_read(t->files, stream, c->packet.offset, (uint8_t *)&h, sizeof h))
+	if (from >= sizeof h ||
+	    live_files_read(t->files, stream, c->packet.offset, (uint8_t *)&h, sizeof h))
 		return;
 	h.begin_ns = c->packet.begin_ns;
 	h.sequence += c->n_bells;
@@ -397,7 +402,8 @@ static void get_packet(struct live_talk *t, const uint8_t *body)
 	const struct live_packet *p = c && c->has_packet ? &c->packet : NULL;
 	uint8_t *bytes = NULL;
 
-	if (p && n && offset >= p->offset && offset - p->offset < p->bytes && n <= p->bytes - (offset - p->offset))
+	if (p && n && offset >= p->offset && offset - p->offset < p->bytes &&
+	    n <= p->bytes - (offset - p->offset))
 		bytes = malloc(n);
 	if (!bytes || live_files_read(t->files, stream, offset, bytes, n)) {
 		put32(t, PACKET_ERROR);
@@ -413,11 +419,13 @@ static void get_packet(struct live_talk *t, const uint8_t *body)
 	free(bytes);
 }
 
-/* As packets, which viewers take piece by piece; the words in the order of this machine, as in streams. */
+/* As packets, which viewers take piece by piece; the words in the order of this machine, as in
+ * streams. */
 static void put_metadata(struct live_talk *t, uint32_t stream, const char *text, uint32_t n)
 {
 	const struct live_trace *trace = &t->files->traces[t->files->streams[stream].trace];
-	uint32_t head[3] = { 0, (METADATA_HEAD + n) * 8, (METADATA_HEAD + n) * 8 }, magic = 0x75D11D57;
+	uint32_t head[3] = { 0, (METADATA_HEAD + n) * 8, (METADATA_HEAD + n) * 8 },
+		 magic = 0x75D11D57;
 	const char schemes[5] = { 0, 0, 0, 1, 8 };
 
 	put64(t, METADATA_HEAD + n);

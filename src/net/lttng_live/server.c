@@ -51,7 +51,8 @@ static struct viewer *find_slot(struct live_server *s)
 		if (v->fd < 0)
 			return v;
 		if (!oldest || v->talk.is_known < oldest->talk.is_known ||
-		    (v->talk.is_known == oldest->talk.is_known && v->last_read_ns < oldest->last_read_ns))
+		    (v->talk.is_known == oldest->talk.is_known &&
+		     v->last_read_ns < oldest->last_read_ns))
 			oldest = v;
 	}
 	s->n_refused++;
@@ -84,7 +85,8 @@ static bool write_some(struct viewer *v)
 	struct live_talk *t = &v->talk;
 
 	while (t->out.size) {
-		ssize_t n = send(v->fd, t->out.bytes + t->n_sent, t->out.size - t->n_sent, MSG_NOSIGNAL);
+		ssize_t n = send(v->fd, t->out.bytes + t->n_sent, t->out.size - t->n_sent,
+				 MSG_NOSIGNAL);
 
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR;
@@ -93,7 +95,8 @@ static bool write_some(struct viewer *v)
 	return true;
 }
 
-/* Commands are looked at without being taken: what waits for the answer before it stays in the socket. */
+/* Commands are looked at without being taken: what waits for the answer before it stays in the
+ * socket. */
 static bool read_some(struct viewer *v)
 {
 	uint8_t bytes[READ_BYTES];
@@ -147,8 +150,11 @@ static int open_sockets(struct live_server *s, const struct live_options *o, str
 		strcpy(p.host, "127.0.0.1");
 	n = endpoint_listen(&p, !o->anywhere, s->listeners, LISTENERS, d);
 	if (n == -EACCES && !o->anywhere)
-		return diag_fail(d, n, "%s: lttng-live knows neither keys nor encryption: other addresses than 127.0.0.1 "
-				       "and ::1 need --anywhere", p.host);
+		return diag_fail(d, n,
+				 "%s: lttng-live knows neither keys nor encryption: other "
+				 "addresses than 127.0.0.1 "
+				 "and ::1 need --anywhere",
+				 p.host);
 	if (n < 0)
 		return n;
 	s->n_listeners = n;
@@ -209,7 +215,8 @@ int live_port(const struct live_server *s)
 	char port[10] = "0";
 
 	if (!getsockname(s->listeners[0], (struct sockaddr *)&a, &size))
-		getnameinfo((struct sockaddr *)&a, size, NULL, 0, port, sizeof port, NI_NUMERICSERV);
+		getnameinfo((struct sockaddr *)&a, size, NULL, 0, port, sizeof port,
+			    NI_NUMERICSERV);
 	return atoi(port);
 }
 

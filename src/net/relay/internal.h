@@ -12,16 +12,16 @@
 
 enum { RELAY_LISTENERS = 8 };
 
-struct sender { /* or who watches */
+struct sender {		/* or who watches */
 	struct tls tls; /* fd -1: the place is free */
 	struct receiver receiver;
 	struct source *source; /* it watches */
-	uint64_t since_ns; /* it came, or was heard last */
-	uint32_t events; /* that epoll watches */
+	uint64_t since_ns;     /* it came, or was heard last */
+	uint32_t events;       /* that epoll watches */
 	bool is_welcome;
 	bool is_leaving; /* it has had our last word */
-	bool has_more; /* read, but not by us yet */
-	char from[80]; /* its address */
+	bool has_more;	 /* read, but not by us yet */
+	char from[80];	 /* its address */
 };
 
 struct relay {

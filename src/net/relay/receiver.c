@@ -22,7 +22,9 @@ static uint64_t wall_ns(void)
 
 int receiver_init(struct receiver *i, int output, uint64_t most_bytes)
 {
-	*i = (struct receiver){ .output = output, .most_bytes = most_bytes, .store = { .dir = -1, .fd = -1 } };
+	*i = (struct receiver){ .output = output,
+				.most_bytes = most_bytes,
+				.store = { .dir = -1, .fd = -1 } };
 	i->in = malloc(MESSAGE_FIRST_MAX);
 	i->in_capacity = i->in ? MESSAGE_FIRST_MAX : 0;
 	return i->in ? 0 : -ENOMEM;
@@ -74,7 +76,8 @@ static void acknowledge(struct receiver *i)
 	answer(i, &m);
 }
 
-/* The newest that both speak: who cannot decompress speaks the one in which nothing is compressed. */
+/* The newest that both speak: who cannot decompress speaks the one in which nothing is compressed.
+ */
 static uint32_t version_with(uint32_t theirs)
 {
 	uint32_t ours = net_compress_is_supported() ? MESSAGE_VERSION : 1;
@@ -114,7 +117,8 @@ static void on_file(struct receiver *i, const struct message *m)
 	if (store_add(&i->store, m->file.name, &d))
 		return receiver_refuse(i, d.text);
 	if (i->store.files[m->file.number].size == MESSAGE_UNWANTED && i->version < 2)
-		return receiver_refuse(i, "it has a piece that was received before, and removed: its duet is too old to be told");
+		return receiver_refuse(i, "it has a piece that was received before, and removed: "
+					  "its duet is too old to be told");
 	acknowledge(i);
 	i->to_acknowledge = m->file.number + 1;
 }
@@ -133,7 +137,8 @@ static void set_stalled(struct receiver *i, bool is_stalled, const char *why)
 /* Whether the message is done with. */
 static bool on_data(struct receiver *i, const struct message *m)
 {
-	uint8_t plain[MESSAGE_PAYLOAD]; /* made again should the disk be full in its middle: nobody keeps it for each sender */
+	uint8_t plain[MESSAGE_PAYLOAD]; /* made again should the disk be full in its middle: nobody
+					   keeps it for each sender */
 	const uint8_t *bytes = m->data.plain ? plain : m->data.bytes;
 	uint32_t size = m->data.plain ? m->data.plain : m->data.n;
 	struct diag d = { "" };
@@ -143,7 +148,8 @@ static bool on_data(struct receiver *i, const struct message *m)
 		receiver_refuse(i, "compressed bytes that are damaged");
 		return true;
 	}
-	n = store_append(&i->store, m->data.number, m->data.offset + i->written, bytes + i->written, size - i->written, &d);
+	n = store_append(&i->store, m->data.number, m->data.offset + i->written, bytes + i->written,
+			 size - i->written, &d);
 	if (n < 0) {
 		receiver_refuse(i, d.text);
 		return true;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/relay/receiver.h - one sender as a relay sees it, or a relay as one who watches does: bytes in, files and bytes out.
+ * net/relay/receiver.h - one sender as a relay sees it, or a relay as one who watches does: bytes
+ * in, files and bytes out.
  *
- * No socket and no waiting: whoever owns one asks where to put what it reads (receiver_room), says how
- * much came (receiver_took), and sends what lies in `out`.  What always holds:
+ * No socket and no waiting: whoever owns one asks where to put what it reads (receiver_room), says
+ * how much came (receiver_took), and sends what lies in `out`.  What always holds:
  *
  *   (1) before the sender is welcome it has 512 bytes of us; after that one message, one answer
  *       buffer and its list of files, which is bounded
@@ -18,20 +19,21 @@
 enum { RECEIVER_OUT_BYTES = 4096 };
 
 struct receiver {
-	struct store store; /* dir is -1 until it is welcome */
-	int output; /* directory of all recordings; lent */
+	struct store store;  /* dir is -1 until it is welcome */
+	int output;	     /* directory of all recordings; lent */
 	uint64_t most_bytes; /* of one recording; 0: no limit */
-	uint8_t *in; /* what came and is not yet dealt with */
+	uint8_t *in;	     /* what came and is not yet dealt with */
 	uint32_t n_in, in_capacity;
 	uint8_t out[RECEIVER_OUT_BYTES];
 	uint32_t n_out;
-	uint32_t version; /* that both speak */
+	uint32_t version;	 /* that both speak */
 	uint32_t to_acknowledge; /* a file's number + 1; 0: none */
-	uint32_t written; /* of the message at the head of @in, when the disk filled up in its middle */
-	bool is_watching; /* we asked a relay for what it sends: set before the first byte */
+	uint32_t written;    /* of the message at the head of @in, when the disk filled up in its
+				middle */
+	bool is_watching;    /* we asked a relay for what it sends: set before the first byte */
 	struct message said; /* with an event that says so */
-	bool is_stalled; /* the disk is full */
-	bool is_over; /* refused, or complete: what is in @out is the last */
+	bool is_stalled;     /* the disk is full */
+	bool is_over;	     /* refused, or complete: what is in @out is the last */
 	uint64_t time_noted_ns;
 	uint32_t n_times;
 	uint64_t took_ns; /* wall clock, when the last bytes came */
@@ -41,15 +43,18 @@ struct receiver {
 int receiver_init(struct receiver *i, int output, uint64_t most_bytes);
 void receiver_fini(struct receiver *i);
 
-/* receiver_room - where to put what comes next, and how much.  0 in @*n: nothing may be read now. */
+/* receiver_room - where to put what comes next, and how much.  0 in @*n: nothing may be read now.
+ */
 uint8_t *receiver_room(struct receiver *i, size_t *n);
 
 enum receiver_event {
 	RECEIVER_NOTHING,
-	RECEIVER_WELCOME, /* store.path is now its; go on by receiver_took(i, 0) once nobody else writes there */
-	RECEIVER_WATCHER, /* it sends nothing, but wants to follow what `said` says: it is not ours any more */
+	RECEIVER_WELCOME, /* store.path is now its; go on by receiver_took(i, 0) once nobody else
+			     writes there */
+	RECEIVER_WATCHER, /* it sends nothing, but wants to follow what `said` says: it is not ours
+			     any more */
 	/* To one who watches: go on by receiver_took(i, 0). */
-	RECEIVER_LISTED, /* `said` */
+	RECEIVER_LISTED,  /* `said` */
 	RECEIVER_NO_MORE, /* of the list; nothing is sent */
 	RECEIVER_REFUSED, /* `said.text` */
 };

@@ -24,7 +24,7 @@ enum {
 	TICK_MS = 500,
 	SPARE_FILES = 64,
 };
-#define SHY_LIMIT_NS    10000000000ull /* to be welcome */
+#define SHY_LIMIT_NS 10000000000ull    /* to be welcome */
 #define SILENT_LIMIT_NS 60000000000ull /* a sender says something every few seconds */
 #define LEAVING_LIMIT_NS 2000000000ull
 /* What epoll says it is about: a place, or one of these. */
@@ -57,7 +57,8 @@ void relay_drop(struct relay *r, struct sender *s, const char *why)
 	else if (!s->is_welcome)
 		relay_report(r, RELAY_REFUSED, s->from, why);
 	else
-		relay_report(r, is_complete ? RELAY_COMPLETE : RELAY_LEFT, s->receiver.store.path, is_complete ? "" : why);
+		relay_report(r, is_complete ? RELAY_COMPLETE : RELAY_LEFT, s->receiver.store.path,
+			     is_complete ? "" : why);
 	relay_end_watcher(r, s);
 	tls_close(&s->tls);
 	receiver_fini(&s->receiver);
@@ -93,7 +94,8 @@ static void name_address(struct sender *s, const struct sockaddr_storage *a, soc
 		snprintf(s->from, sizeof s->from, "%s:%s", host, port);
 }
 
-static void welcome_socket(struct relay *r, int fd, const struct sockaddr_storage *a, socklen_t size)
+static void welcome_socket(struct relay *r, int fd, const struct sockaddr_storage *a,
+			   socklen_t size)
 {
 	struct sender *s = find_slot(r);
 	struct epoll_event e = { .events = EPOLLIN };
@@ -106,7 +108,8 @@ static void welcome_socket(struct relay *r, int fd, const struct sockaddr_storag
 	s->since_ns = now_ns();
 	s->events = EPOLLIN;
 	e.data.u32 = (uint32_t)(s - r->senders);
-	if (tls_open(&s->tls, r->keys, fd, "", NULL) || epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &e)) {
+	if (tls_open(&s->tls, r->keys, fd, "", NULL) ||
+	    epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &e)) {
 		tls_close(&s->tls);
 		receiver_fini(&s->receiver);
 	}
@@ -118,7 +121,8 @@ static void on_listen(struct relay *r, int listener)
 	for (int n = 0; n < ACCEPT_AT_ONCE; n++) {
 		struct sockaddr_storage a;
 		socklen_t size = sizeof a;
-		int fd = accept4(listener, (struct sockaddr *)&a, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = accept4(listener, (struct sockaddr *)&a, &size,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0)
 			return;
@@ -126,7 +130,8 @@ static void on_listen(struct relay *r, int listener)
 	}
 }
 
-/* One recording has one writer: whoever came last.  The one before has lost its link and not noticed. */
+/* One recording has one writer: whoever came last.  The one before has lost its link and not
+ * noticed. */
 static void take_over(struct relay *r, struct sender *s)
 {
 	bool resumes = false;
@@ -141,8 +146,8 @@ static void take_over(struct relay *r, struct sender *s)
 		}
 	}
 	s->is_welcome = true;
-	relay_report(r, resumes || s->receiver.store.was_there ? RELAY_RESUMES : RELAY_BEGINS, s->receiver.store.path,
-	     s->from);
+	relay_report(r, resumes || s->receiver.store.was_there ? RELAY_RESUMES : RELAY_BEGINS,
+		     s->receiver.store.path, s->from);
 }
 
 /* ---------------------------------------------------------------- one turn */
@@ -217,7 +222,8 @@ static void watch(struct relay *r, struct sender *s)
 	relay_watch_events(r, s, events);
 }
 
-/* To close while it still sends would take our last word from it: what comes is thrown away first. */
+/* To close while it still sends would take our last word from it: what comes is thrown away first.
+ */
 void relay_leave(struct relay *r, struct sender *s, const char *why)
 {
 	char scratch[4096];
@@ -429,7 +435,8 @@ int relay_open(struct relay **out, const struct relay_options *o, struct diag *d
 	if (!err)
 		err = tls_context_open(&r->keys, &o->keys, true, d);
 	if (!err) {
-		n = endpoint_listen(&r->o.listen, o->keys.is_plain, r->listeners, RELAY_LISTENERS, d);
+		n = endpoint_listen(&r->o.listen, o->keys.is_plain, r->listeners, RELAY_LISTENERS,
+				    d);
 		err = n < 0 ? n : 0;
 	}
 	r->n_listeners = n < 0 ? 0 : n;
@@ -451,7 +458,8 @@ int relay_port(const struct relay *r)
 	char port[10] = "0";
 
 	if (!getsockname(r->listeners[0], (struct sockaddr *)&a, &size))
-		getnameinfo((struct sockaddr *)&a, size, NULL, 0, port, sizeof port, NI_NUMERICSERV);
+		getnameinfo((struct sockaddr *)&a, size, NULL, 0, port, sizeof port,
+			    NI_NUMERICSERV);
 	return atoi(port);
 }
 

@@ -2,8 +2,9 @@
 /*
  * net/relay/relay_watch.c - those who follow from elsewhere what a relay receives.
  *
- * A watcher has a sender's place and a sender's rights to a turn.  What it gets it reads from the disk (net/follow/forwarder.h): one
- * that is slow, or stops reading, holds up nobody, and no recording.
+ * A watcher has a sender's place and a sender's rights to a turn.  What it gets it reads from the
+ * disk (net/follow/forwarder.h): one that is slow, or stops reading, holds up nobody, and no
+ * recording.
  */
 #include "net/relay/internal.h"
 
@@ -54,7 +55,8 @@ void relay_serve_watcher(struct relay *r, struct sender *s)
 	if (done)
 		return relay_leave(r, s, "");
 	wanted = forwarder_waits_for(s->source);
-	relay_watch_events(r, s, (wanted & POLLIN ? EPOLLIN : 0u) | (wanted & POLLOUT ? EPOLLOUT : 0u));
+	relay_watch_events(r, s,
+			   (wanted & POLLIN ? EPOLLIN : 0u) | (wanted & POLLOUT ? EPOLLOUT : 0u));
 }
 
 void relay_serve_watchers(struct relay *r)

@@ -43,7 +43,8 @@ static int walk(int root, const char *path, const char **name)
 	return dir;
 }
 
-/* A regular file of one name only, to append to: no FIFO, link, device or second name of another. */
+/* A regular file of one name only, to append to: no FIFO, link, device or second name of another.
+ */
 static int open_file(int root, const char *path, struct stat *st)
 {
 	const char *name;
@@ -51,7 +52,8 @@ static int open_file(int root, const char *path, struct stat *st)
 
 	if (dir < 0)
 		return dir;
-	fd = openat(dir, name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+	fd = openat(dir, name,
+		    O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 		    0666);
 	if (fd < 0 || fstat(fd, st))
 		err = -errno;
@@ -107,8 +109,8 @@ static int claim(int dir, const char *line)
 	return err;
 }
 
-/* Whether the directory @dir is ours now, and still what @name is in @host: nobody can have begun to remove it.  Where
- * directories cannot be locked nobody does. */
+/* Whether the directory @dir is ours now, and still what @name is in @host: nobody can have begun
+ * to remove it.  Where directories cannot be locked nobody does. */
 static int hold(int host, const char *name, int dir)
 {
 	struct stat a, b;
@@ -166,7 +168,8 @@ static uint32_t read_removed(int dir)
 	return n > 0 ? (uint32_t)strtoul(text, NULL, 10) : 0;
 }
 
-int store_open(struct store *s, int output, const struct message *m, uint64_t most_bytes, bool is_copy, struct diag *d)
+int store_open(struct store *s, int output, const struct message *m, uint64_t most_bytes,
+	       bool is_copy, struct diag *d)
 {
 	char name[2 * MESSAGE_TEXT + 2], line[48];
 	int host, err;
@@ -185,7 +188,8 @@ int store_open(struct store *s, int output, const struct message *m, uint64_t mo
 		s->n_removed = read_removed(s->dir);
 	if (host >= 0)
 		close(host);
-	return err ? diag_fail(d, err, "cannot make %s/%s: %s", m->hello.host, name, strerror(-err)) : 0;
+	return err ? diag_fail(d, err, "cannot make %s/%s: %s", m->hello.host, name, strerror(-err))
+		   : 0;
 }
 
 void store_close(struct store *s)
@@ -273,8 +277,8 @@ static int select_file(struct store *s, uint32_t number, struct diag *d)
 	return 0;
 }
 
-long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8_t *bytes, uint32_t n,
-		  struct diag *d)
+long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8_t *bytes,
+		  uint32_t n, struct diag *d)
 {
 	struct store_file *f;
 	uint32_t done = 0;
@@ -284,7 +288,8 @@ long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8
 	    (s->files[number].size != offset && !(s->is_copy && !s->files[number].size)))
 		return diag_fail(d, -EPROTO, "bytes that do not follow those that are here");
 	f = &s->files[number];
-	if (s->most_bytes && n > s->most_bytes - (s->bytes < s->most_bytes ? s->bytes : s->most_bytes))
+	if (s->most_bytes &&
+	    n > s->most_bytes - (s->bytes < s->most_bytes ? s->bytes : s->most_bytes))
 		return diag_fail(d, -EFBIG, "the recording is larger than this relay accepts");
 	err = select_file(s, number, d);
 	if (!err && offset > f->size) /* what the relay passes over is a hole here */
@@ -313,7 +318,8 @@ static bool is_read_from_its_end(const char *name)
 {
 	size_t n = strlen(name);
 
-	return (n > 4 && !strcmp(name + n - 4, ".idx")) || (n >= 11 && !strcmp(name + n - 11, ".duet/clock"));
+	return (n > 4 && !strcmp(name + n - 4, ".idx")) ||
+	       (n >= 11 && !strcmp(name + n - 11, ".duet/clock"));
 }
 
 uint64_t store_trim(struct store *s)
@@ -329,7 +335,8 @@ uint64_t store_trim(struct store *s)
 		bytes += (uint64_t)st.st_blocks * 512;
 		if (st.st_blocks * 512 > THICK && is_read_from_its_end(s->files[i].name)) {
 			int dir = walk(s->dir, s->files[i].name, &name),
-			    fd = dir < 0 ? -1 : openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+			    fd = dir < 0 ? -1
+					 : openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 
 			if (fd >= 0)
 				fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,

@@ -12,10 +12,10 @@
 
 #define MS 1000000ull
 #define ROUND_PERIOD_NS (50 * MS) /* how often files are looked at */
-#define TIME_PERIOD_NS  (2000 * MS)
-#define FIRST_TIMES_NS  (100 * MS)
-#define SILENCE_NS      (30000 * MS) /* the relay answers at least each TIME_PERIOD_NS */
-#define TROUBLE_NS      (120000 * MS) /* unless its disk is full */
+#define TIME_PERIOD_NS (2000 * MS)
+#define FIRST_TIMES_NS (100 * MS)
+#define SILENCE_NS (30000 * MS)	 /* the relay answers at least each TIME_PERIOD_NS */
+#define TROUBLE_NS (120000 * MS) /* unless its disk is full */
 enum { FIRST_TIMES = 8 };
 
 static uint64_t clock_ns_of(clockid_t id)
@@ -31,7 +31,8 @@ uint64_t connection_now_ns(void)
 	return clock_ns_of(CLOCK_MONOTONIC);
 }
 
-void connection_begin(struct connection *l, struct tls *w, struct spool *s, struct sender_status *status, const struct message *hello)
+void connection_begin(struct connection *l, struct tls *w, struct spool *s,
+		      struct sender_status *status, const struct message *hello)
 {
 	memset(l, 0, sizeof *l);
 	l->tls = w;
@@ -73,8 +74,10 @@ static int on_timed(struct connection *l, const struct message *m, struct diag *
 static int on_welcome(struct connection *l, const struct message *m, struct diag *d)
 {
 	if (l->version || !m->welcome.version || m->welcome.version > MESSAGE_VERSION)
-		return diag_fail(d, -EACCES, "the relay speaks version %u of the protocol, this duet version %d",
-				 m->welcome.version, MESSAGE_VERSION);
+		return diag_fail(
+			d, -EACCES,
+			"the relay speaks version %u of the protocol, this duet version %d",
+			m->welcome.version, MESSAGE_VERSION);
 	l->version = l->status->version = m->welcome.version;
 	snprintf(l->status->path, sizeof l->status->path, "%s", m->welcome.path);
 	l->status->n_connections++;
@@ -244,7 +247,8 @@ static int say_next(struct connection *l, struct diag *d)
 	if (say_time(l, now) || say_file(l))
 		return 1;
 	said = say_data(l, d);
-	if (said || l->spool->n_known < l->spool->n || (now < l->round_due_ns && !l->is_asked_to_end))
+	if (said || l->spool->n_known < l->spool->n ||
+	    (now < l->round_due_ns && !l->is_asked_to_end))
 		return said;
 	if (load(&l->status->is_held) && !l->is_asked_to_end)
 		return 0; /* what is written now may be taken back */
@@ -276,7 +280,8 @@ static int check_silence(const struct connection *l, struct diag *d)
 	uint64_t silent = connection_now_ns() - l->last_read_ns;
 
 	if (silent > (l->is_in_trouble ? TROUBLE_NS : SILENCE_NS))
-		return diag_fail(d, -ETIMEDOUT, "nothing was heard from it for %d s", (int)(silent / (1000 * MS)));
+		return diag_fail(d, -ETIMEDOUT, "nothing was heard from it for %d s",
+				 (int)(silent / (1000 * MS)));
 	return 0;
 }
 
@@ -311,5 +316,6 @@ short connection_waits_for(const struct connection *l, int *timeout_ms)
 	bool has_more = l->out_at < l->n_out;
 
 	*timeout_ms = (int)(ROUND_PERIOD_NS / MS);
-	return (short)(POLLIN | (l->tls->wants_write || (l->tls->is_ready && has_more) ? POLLOUT : 0));
+	return (short)(POLLIN |
+		       (l->tls->wants_write || (l->tls->is_ready && has_more) ? POLLOUT : 0));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/send/connection.h - a sender's half of one connection: what to say next, and what an answer means.
+ * net/send/connection.h - a sender's half of one connection: what to say next, and what an answer
+ * means.
  *
  * No waiting: who owns it says when its socket can be read or written, and asks what to wait for.
  */
@@ -16,15 +17,15 @@
 #include "net/tls.h"
 
 struct connection {
-	struct tls *tls; /* lent */
-	struct spool *spool; /* lent */
+	struct tls *tls;	      /* lent */
+	struct spool *spool;	      /* lent */
 	struct sender_status *status; /* lent */
 	struct message hello;
 	uint8_t in[1024]; /* what came; answers are small */
 	uint32_t n_in;
 	uint8_t out[MESSAGE_MAX]; /* what goes */
 	uint32_t n_out, out_at;
-	int pack_level; /* compress what is sent: 1 .. 19; 0: not */
+	int pack_level;	  /* compress what is sent: 1 .. 19; 0: not */
 	uint32_t version; /* that both speak; 0: we are not welcome yet */
 	bool is_in_trouble, is_asked_to_end, has_sent_end, has_ended, has_progressed;
 	bool waits_for_time;
@@ -36,10 +37,11 @@ struct connection {
 uint64_t connection_now_ns(void); /* monotonic */
 
 /* connection_begin - to say @hello and then @s over @w, which is lent and perhaps not ready yet. */
-void connection_begin(struct connection *l, struct tls *w, struct spool *s, struct sender_status *status, const struct message *hello);
+void connection_begin(struct connection *l, struct tls *w, struct spool *s,
+		      struct sender_status *status, const struct message *hello);
 
-/* connection_work - do what can be done without waiting.  0; 1: everything is there; -EKEYREJECTED or
- * -EACCES: refused, for good; other -errno: the link is of no use any more. */
+/* connection_work - do what can be done without waiting.  0; 1: everything is there; -EKEYREJECTED
+ * or -EACCES: refused, for good; other -errno: the link is of no use any more. */
 int connection_work(struct connection *l, struct diag *d);
 /* connection_waits_for - poll(2) events, and how long at most. */
 short connection_waits_for(const struct connection *l, int *timeout_ms);

@@ -9,8 +9,9 @@
 
 /* spool_scan - add what is new.  0 or -errno. */
 int spool_scan(struct spool *s);
-/* spool_forget - what was removed here, and pieces that have arrived, which may be removed here and there: a relay is
- * not told of them any more, so that it has not to keep more and more of them in its books. */
+/* spool_forget - what was removed here, and pieces that have arrived, which may be removed here and
+ * there: a relay is not told of them any more, so that it has not to keep more and more of them in
+ * its books. */
 void spool_forget(struct spool *s);
 /* spool_trace_chunk_of - the number of the piece that a file is in; 0: of none. */
 uint32_t spool_trace_chunk_of(const char *name);

@@ -2,12 +2,14 @@
 /*
  * net/send/scheduler.c - which part of a backlog goes next: see scheduler.h.
  *
- * A round takes about ROUND_BYTES of the stream that is furthest behind in time, and of the others what begins
- * no later than what that one has left.  So streams go side by side in time, not in bytes, and the lines of
- * .duet/clock up to there are true where they arrive: who follows them gets on while the backlog comes, and never
- * has to keep much more than a round and what is recorded between two lines.
+ * A round takes about ROUND_BYTES of the stream that is furthest behind in time, and of the others
+ * what begins no later than what that one has left.  So streams go side by side in time, not in
+ * bytes, and the lines of .duet/clock up to there are true where they arrive: who follows them gets
+ * on while the backlog comes, and never has to keep much more than a round and what is recorded
+ * between two lines.
  *
- * Times are what index entries say.  If they make no sense, rounds go by bytes alone, and the clock waits for the end.
+ * Times are what index entries say.  If they make no sense, rounds go by bytes alone, and the clock
+ * waits for the end.
  */
 #include "net/send/scheduler.h"
 
@@ -23,10 +25,12 @@
 
 enum {
 	ROUND_BYTES = 1 << 20, /* of a stream */
-	ENTRIES = 128, /* of an index, looked at in one round */
-	LINES_BYTES = 4096, /* of a clock, as well */
-	WHOLE_BYTES = 4 << 20, /* streams that are smaller are wanted whole: names are in them (cmd/view/view.c) */
-	CLOCK_BYTES = 1 << 20, /* the same of clocks, which are read from their ends: so much is left */
+	ENTRIES = 128,	       /* of an index, looked at in one round */
+	LINES_BYTES = 4096,    /* of a clock, as well */
+	WHOLE_BYTES = 4 << 20, /* streams that are smaller are wanted whole: names are in them
+				  (cmd/view/view.c) */
+	CLOCK_BYTES =
+		1 << 20, /* the same of clocks, which are read from their ends: so much is left */
 	HEAD = sizeof(struct abi_ctf_index_header),
 	ENTRY = sizeof(struct abi_ctf_index_entry),
 };
@@ -49,13 +53,15 @@ static uint64_t aim_stream(struct spool *s, uint32_t number, uint64_t until_ns)
 {
 	struct abi_ctf_index_entry e[ENTRIES];
 	struct spool_file *index = &s->files[number], *stream = &s->files[index->partner];
-	uint64_t from = index->sent < HEAD ? HEAD : index->sent - (index->sent - HEAD) % ENTRY, upto = stream->sent;
+	uint64_t from = index->sent < HEAD ? HEAD : index->sent - (index->sent - HEAD) % ENTRY,
+		 upto = stream->sent;
 	ssize_t n;
 
 	if (s->frees)
 		note_last(s, number, stream, from);
 	if (index->size < from + ENTRY) {
-		if (index->size >= from) /* a stream without a packet: it is whole with the head of its index */
+		if (index->size >=
+		    from) /* a stream without a packet: it is whole with the head of its index */
 			index->target = from;
 		return ALL;
 	}
@@ -65,7 +71,8 @@ static uint64_t aim_stream(struct spool *s, uint32_t number, uint64_t until_ns)
 	index->target = from;
 	stream->target = upto;
 	for (ssize_t i = 0; i < n; i++) {
-		uint64_t end = be64toh(e[i].offset) + be64toh(e[i].packet_bits) / 8, begin_ns = be64toh(e[i].begin_ns);
+		uint64_t end = be64toh(e[i].offset) + be64toh(e[i].packet_bits) / 8,
+			 begin_ns = be64toh(e[i].begin_ns);
 
 		if (end < be64toh(e[i].offset) || end > stream->size)
 			return 0; /* not an index of ours: the final round sends all there is */
@@ -156,14 +163,16 @@ static uint64_t end_of_packet(struct spool *s, uint64_t i, uint64_t *offset)
 	return be64toh(e.end_ns);
 }
 
-/* To the first packet of a long stream that ends at from_ns or later: what is before becomes a hole there. */
+/* To the first packet of a long stream that ends at from_ns or later: what is before becomes a hole
+ * there. */
 static void pass_over(struct spool *s, uint32_t number)
 {
 	struct spool_file *index = &s->files[number], *stream = &s->files[index->partner];
 	uint64_t low = 0, high, offset = 0, middle;
 
-	if (!index->is_known || !stream->is_known || index->sent || stream->sent || stream->size < WHOLE_BYTES ||
-	    index->size < HEAD + 2 * ENTRY || spool_open_number(s, number))
+	if (!index->is_known || !stream->is_known || index->sent || stream->sent ||
+	    stream->size < WHOLE_BYTES || index->size < HEAD + 2 * ENTRY ||
+	    spool_open_number(s, number))
 		return;
 	high = (index->size - HEAD) / ENTRY - 1; /* the last is wanted */
 	while (low < high) {
@@ -210,7 +219,8 @@ bool spool_is_before(const struct spool *s, const char *path)
 	unsigned n;
 
 	/* Around a seam an event may be in the next piece: so one more is kept. */
-	return s->from_ns && sscanf(path, "piece-%u", &n) == 1 && n < UINT32_MAX - 2 && begin_of_trace_chunk(s, n + 2) <= s->from_ns;
+	return s->from_ns && sscanf(path, "piece-%u", &n) == 1 && n < UINT32_MAX - 2 &&
+	       begin_of_trace_chunk(s, n + 2) <= s->from_ns;
 }
 
 void spool_schedule(struct spool *s)

@@ -34,11 +34,12 @@ struct journey {
 	struct tls_context *keys; /* lent */
 	struct spool spool;
 	struct message hello;
-	int lock; /* on the identity: one process sends a recording */
-	int control; /* from the recorder: a byte when its status has changed; -1: there is none, everything is there */
+	int lock;    /* on the identity: one process sends a recording */
+	int control; /* from the recorder: a byte when its status has changed; -1: there is none,
+			everything is there */
 	bool is_ending;
 	bool renews_block_timeout; /* with each progress */
-	uint64_t deadline_ns; /* UINT64_MAX: none yet */
+	uint64_t deadline_ns;	   /* UINT64_MAX: none yet */
 };
 
 /* Who takes our place goes on waiting to the same moment. */
@@ -150,8 +151,8 @@ static bool is_for_good(int err)
 	return err == -EKEYREJECTED || err == -EACCES;
 }
 
-/* Until everything is there or time has run out, or -EINTR: our keeper is gone.  Who is refused at his first
- * attempt gives up. */
+/* Until everything is there or time has run out, or -EINTR: our keeper is gone.  Who is refused at
+ * his first attempt gives up. */
 static int travel(struct journey *j, struct diag *d)
 {
 	int pause_ms = FIRST_PAUSE_MS, err;
@@ -177,7 +178,8 @@ static int travel(struct journey *j, struct diag *d)
 			return -ETIMEDOUT;
 		}
 		pause_ms = j->status->n_connections > before ? FIRST_PAUSE_MS : pause_ms * 2;
-		pause_for(j, pause_ms < LONGEST_PAUSE_MS ? pause_ms : (pause_ms = LONGEST_PAUSE_MS));
+		pause_for(j,
+			  pause_ms < LONGEST_PAUSE_MS ? pause_ms : (pause_ms = LONGEST_PAUSE_MS));
 	}
 }
 
@@ -247,7 +249,8 @@ int sender_run(const struct sender_options *o, struct sender_status *status, str
 
 /* ---------------------------------------------------------------- beside a recorder */
 
-/* Who waits for the recorder's output, or for anything else of its caller's to end, does not wait for us. */
+/* Who waits for the recorder's output, or for anything else of its caller's to end, does not wait
+ * for us. */
 static void leave_everything(int control, int dir)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -298,7 +301,8 @@ static int give_up(struct journey *j, bool *is_confined, struct diag *d)
 	return err;
 }
 
-static _Noreturn void become_sender(struct sender *s, const struct sender_options *options, struct tls_context *keys, int control)
+static _Noreturn void become_sender(struct sender *s, const struct sender_options *options,
+				    struct tls_context *keys, int control)
 {
 	struct sender_options o = *options;
 	bool is_confined = false;
@@ -311,10 +315,15 @@ static _Noreturn void become_sender(struct sender *s, const struct sender_option
 	control = CONTROL;
 	o.dir = o.dir ? DIRECTORY : 0;
 	do {
-		struct journey j = { .o = &o, .status = s->status, .keys = keys, .control = control, .deadline_ns = UINT64_MAX };
+		struct journey j = { .o = &o,
+				     .status = s->status,
+				     .keys = keys,
+				     .control = control,
+				     .deadline_ns = UINT64_MAX };
 		struct diag d = { "" };
 
-		if (supervise_start(&s->status->supervision, &d) < 0 || give_up(&j, &is_confined, &d))
+		if (supervise_start(&s->status->supervision, &d) < 0 ||
+		    give_up(&j, &is_confined, &d))
 			_exit(1);
 		read_control(&j, 0);
 		status = wait_for_begin(&j) ? send_it(&j, &d) : is_alone(&j) ? -EINTR : 0;
@@ -323,7 +332,8 @@ static _Noreturn void become_sender(struct sender *s, const struct sender_option
 	_exit(0);
 }
 
-int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool_bytes, struct diag *d)
+int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool_bytes,
+		struct diag *d)
 {
 	struct tls_context *keys;
 	int ends[2], err;
@@ -332,7 +342,8 @@ int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool
 	err = tls_context_open(&keys, &o->keys, false, d); /* what is wrong with them is told now */
 	if (err)
 		return err;
-	s->status = mmap(NULL, sizeof *s->status, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	s->status = mmap(NULL, sizeof *s->status, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (s->status == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
 		err = diag_errno(d, "cannot start the sender");
 		s->status = s->status == MAP_FAILED ? NULL : s->status;
@@ -377,7 +388,8 @@ int sender_begin(struct sender *s, int timeout_ms, struct diag *d)
 	say_something(s);
 	for (int ms = 0; ms < timeout_ms; ms += 5) {
 		bool is_over = has_ended(s, 5); /* first: what it says last counts */
-		uint32_t state = load_acquire(&s->status->state); /* pairs with on_welcome, net/send/connection.c */
+		uint32_t state = load_acquire(
+			&s->status->state); /* pairs with on_welcome, net/send/connection.c */
 
 		if (state == SENDER_REFUSED)
 			return diag_fail(d, -EACCES, "%s", s->status->text);

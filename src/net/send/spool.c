@@ -38,7 +38,8 @@ int spool_open_number(struct spool *s, uint32_t number)
 	if (s->fd >= 0)
 		close(s->fd);
 	/* To write as well: holes are made through it. */
-	s->fd = openat(s->dir, s->files[number].name, (s->frees ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC);
+	s->fd = openat(s->dir, s->files[number].name,
+		       (s->frees ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC);
 	s->fd_number = number;
 	return s->fd < 0 ? -errno : 0;
 }
@@ -47,7 +48,8 @@ static uint64_t size_now(struct spool *s, uint32_t number)
 {
 	struct stat st;
 
-	return fstatat(s->dir, s->files[number].name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)
+	return fstatat(s->dir, s->files[number].name, &st, AT_SYMLINK_NOFOLLOW) ||
+			       !S_ISREG(st.st_mode)
 		       ? 0
 		       : (uint64_t)st.st_size;
 }
@@ -68,9 +70,11 @@ static void aim_at_all(struct spool *s)
 }
 
 /* The order they are written in, and sent. */
-static const enum spool_kind order[PHASES] = { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX, SPOOL_CLOCK, SPOOL_FINISHED };
+static const enum spool_kind order[PHASES] = { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX, SPOOL_CLOCK,
+					       SPOOL_FINISHED };
 
-/* Sizes in the reverse order: what the later ones speak of is in the earlier ones.  Of the phases from @first on. */
+/* Sizes in the reverse order: what the later ones speak of is in the earlier ones.  Of the phases
+ * from @first on. */
 static void note_sizes(struct spool *s, int first, int end)
 {
 	for (int k = end; k-- > first;)
@@ -101,16 +105,19 @@ static bool rest_has_arrived(const struct spool *s, uint32_t number)
 	uint32_t trace_chunk = spool_trace_chunk_of(s->files[number].name);
 
 	for (uint32_t i = 0; i < s->n; i++)
-		if (i != number && spool_trace_chunk_of(s->files[i].name) == trace_chunk && !has_arrived(&s->files[i]))
+		if (i != number && spool_trace_chunk_of(s->files[i].name) == trace_chunk &&
+		    !has_arrived(&s->files[i]))
 			return false;
 	return true;
 }
 
-/* Files up to @n were there before this round's look: what is finished by one of them was found whole. */
+/* Files up to @n were there before this round's look: what is finished by one of them was found
+ * whole. */
 static void aim_at_finished(struct spool *s, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (s->files[i].kind == SPOOL_FINISHED && s->files[i].target < s->files[i].size && rest_has_arrived(s, i))
+		if (s->files[i].kind == SPOOL_FINISHED && s->files[i].target < s->files[i].size &&
+		    rest_has_arrived(s, i))
 			s->files[i].target = s->files[i].size;
 }
 
@@ -140,13 +147,15 @@ int spool_round(struct spool *s, struct diag *d)
 	int err;
 
 	n_begun = quota_observe(s->quota, &is_still);
-	/* What speaks of all files, before these are looked for: of a new one, in the next round. */
+	/* What speaks of all files, before these are looked for: of a new one, in the next round.
+	 */
 	note_sizes(s, CLOCK_PHASE, FINISHED_PHASE);
 	err = spool_scan(s);
 	if (err)
 		return diag_fail(d, err, "%s: %s", s->path,
 				 err == -EMFILE ? "more files than a relay takes" : strerror(-err));
-	note_sizes(s, FINISHED_PHASE, PHASES); /* there at once and whole: without it no piece has arrived */
+	note_sizes(s, FINISHED_PHASE,
+		   PHASES); /* there at once and whole: without it no piece has arrived */
 	note_sizes(s, 0, CLOCK_PHASE);
 	if (is_still && s->n_known == s->n)
 		correct_quota(s, n_begun);
@@ -171,7 +180,8 @@ bool spool_next(struct spool *s, struct message *m)
 	for (; s->phase < PHASES; s->phase++, s->cursor = 0)
 		for (; s->cursor < s->n; s->cursor++) {
 			const struct spool_file *f = &s->files[s->cursor];
-			uint64_t left = f->is_known && f->sent < f->target ? f->target - f->sent : 0;
+			uint64_t left =
+				f->is_known && f->sent < f->target ? f->target - f->sent : 0;
 
 			if (f->kind != order[s->phase] || !left)
 				continue;
@@ -192,13 +202,16 @@ int spool_read(struct spool *s, const struct message *m, uint8_t *to, struct dia
 
 	/* A hole is what was given back: the relay once had it. */
 	if (!err && f->kind == SPOOL_STREAM &&
-	    (m->data.offset < f->freed || lseek(s->fd, (off_t)m->data.offset, SEEK_DATA) > (off_t)m->data.offset))
+	    (m->data.offset < f->freed ||
+	     lseek(s->fd, (off_t)m->data.offset, SEEK_DATA) > (off_t)m->data.offset))
 		return diag_fail(d, -ENODATA,
-				 "%s/%s: the relay has %llu bytes; it had more, which are no longer here: they are lost",
+				 "%s/%s: the relay has %llu bytes; it had more, which are no "
+				 "longer here: they are lost",
 				 s->path, f->name, (unsigned long long)m->data.offset);
 	n = err ? err : pread(s->fd, to, m->data.n, (off_t)m->data.offset);
 	if (n != (ssize_t)m->data.n)
-		return diag_fail(d, n < 0 && !err ? -errno : -EIO, "cannot read %s/%s", s->path, f->name);
+		return diag_fail(d, n < 0 && !err ? -errno : -EIO, "cannot read %s/%s", s->path,
+				 f->name);
 	f->sent += m->data.n;
 	return 0;
 }
@@ -238,9 +251,11 @@ int spool_size(struct spool *s, uint32_t number, uint64_t size, struct diag *d)
 	if (size == MESSAGE_UNWANTED && !f->is_known)
 		size = size_now(s, number);
 	if (size > (f->is_known ? f->sent : size_now(s, number)))
-		return diag_fail(d, -EPROTO, "%s/%s: the relay has more of it than there is", s->path, f->name);
+		return diag_fail(d, -EPROTO, "%s/%s: the relay has more of it than there is",
+				 s->path, f->name);
 	if (f->is_known && size < f->acknowledged)
-		return diag_fail(d, -EPROTO, "%s/%s: the relay takes back what it had", s->path, f->name);
+		return diag_fail(d, -EPROTO, "%s/%s: the relay takes back what it had", s->path,
+				 f->name);
 	if (!f->is_known) {
 		f->sent = size;
 		s->n_known++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/send/spool_files.c - which files there are: found, known to the relay by number, forgotten, removed.  See spool.h.
+ * net/send/spool_files.c - which files there are: found, known to the relay by number, forgotten,
+ * removed.  See spool.h.
  */
 #include "net/send/internal.h"
 
@@ -90,7 +91,8 @@ static enum spool_kind kind_of(const char *name)
 
 	if (ends_with(name, n, ".duet/clock"))
 		return SPOOL_CLOCK;
-	return spool_trace_chunk_of(name) && ends_with(name, n, "/.duet/finished") ? SPOOL_FINISHED : SPOOL_OTHER;
+	return spool_trace_chunk_of(name) && ends_with(name, n, "/.duet/finished") ? SPOOL_FINISHED
+										   : SPOOL_OTHER;
 }
 
 static int add(struct spool *s, const char *name)
@@ -102,7 +104,8 @@ static int add(struct spool *s, const char *name)
 	copy = grow(s) ? NULL : strdup(name);
 	if (!copy)
 		return -ENOMEM;
-	s->files[s->n] = (struct spool_file){ .name = copy, .kind = kind_of(name), .partner = NONE };
+	s->files[s->n] =
+		(struct spool_file){ .name = copy, .kind = kind_of(name), .partner = NONE };
 	*slot_of(s, copy) = ++s->n;
 	return 0;
 }
@@ -115,9 +118,11 @@ static void pair(struct spool *s, uint32_t number)
 	char stream[MESSAGE_NAME + 1];
 	uint32_t k;
 
-	if (!ends_with(name, n, ".idx") || !(ends_with(name, dir, "/index") || (dir == 5 && !memcmp(name, "index", 5))))
+	if (!ends_with(name, n, ".idx") ||
+	    !(ends_with(name, dir, "/index") || (dir == 5 && !memcmp(name, "index", 5))))
 		return;
-	snprintf(stream, sizeof stream, "%.*s%.*s", (int)(dir - 5), name, (int)(n - dir - 5), slash + 1);
+	snprintf(stream, sizeof stream, "%.*s%.*s", (int)(dir - 5), name, (int)(n - dir - 5),
+		 slash + 1);
 	k = find(s, stream);
 	if (k == NONE)
 		return;
@@ -137,7 +142,8 @@ static bool has_packets(int trace)
 
 	while (dir && !found && (e = readdir(dir)))
 		found = *e->d_name != '.' && !fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
-			st.st_size >= (off_t)(sizeof(struct abi_ctf_index_header) + sizeof(struct abi_ctf_index_entry));
+			st.st_size >= (off_t)(sizeof(struct abi_ctf_index_header) +
+					      sizeof(struct abi_ctf_index_entry));
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
@@ -166,7 +172,8 @@ static bool is_passed_over(const struct spool *s, const char *name)
 
 static int look(struct spool *s, int dir, const char *path, int depth);
 
-static int session_info_read(struct spool *s, int dir, const char *path, const char *name, int depth)
+static int session_info_read(struct spool *s, int dir, const char *path, const char *name,
+			     int depth)
 {
 	char whole[MESSAGE_NAME + 8];
 	struct stat st;
@@ -187,8 +194,8 @@ static int session_info_read(struct spool *s, int dir, const char *path, const c
 		}
 		return look(s, sub, whole, depth + 1);
 	}
-	if (!S_ISREG(st.st_mode) || !message_is_path(whole, s->is_for_watcher) || find(s, whole) != NONE ||
-	    spool_is_before(s, whole))
+	if (!S_ISREG(st.st_mode) || !message_is_path(whole, s->is_for_watcher) ||
+	    find(s, whole) != NONE || spool_is_before(s, whole))
 		return 0;
 	return add(s, whole);
 }
@@ -229,7 +236,8 @@ int spool_scan(struct spool *s)
 
 /* ---------------------------------------------------------------- opening */
 
-int spool_open(struct spool *s, const char *path, int dir, bool frees, struct quota *quota, struct diag *d)
+int spool_open(struct spool *s, const char *path, int dir, bool frees, struct quota *quota,
+	       struct diag *d)
 {
 	*s = (struct spool){ .frees = frees, .quota = quota, .fd = -1, .path = path };
 	s->dir = openat(dir ? dir : AT_FDCWD, dir ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -275,8 +283,8 @@ static int write_identity(int fd, struct message *h, bool frees)
 
 	for (int i = 0; i < MESSAGE_ID; i++)
 		n += sprintf(text + n, "%02x", h->hello.id[i]);
-	n += snprintf(text + n, sizeof text - (size_t)n, " %s %s %s%s\n", h->hello.host, h->hello.session,
-		      h->hello.date, frees ? "" : " kept");
+	n += snprintf(text + n, sizeof text - (size_t)n, " %s %s %s%s\n", h->hello.host,
+		      h->hello.session, h->hello.date, frees ? "" : " kept");
 	return err ? err : io_write(fd, text, (size_t)n);
 }
 
@@ -284,7 +292,8 @@ static int parse_identity(const char *text, struct message *h)
 {
 	char id[33];
 
-	if (sscanf(text, "%32[0-9a-f] %64s %64s %64s", id, h->hello.host, h->hello.session, h->hello.date) != 4 ||
+	if (sscanf(text, "%32[0-9a-f] %64s %64s %64s", id, h->hello.host, h->hello.session,
+		   h->hello.date) != 4 ||
 	    strlen(id) != 2 * MESSAGE_ID)
 		return -EINVAL;
 	for (int i = 0; i < MESSAGE_ID; i++)
@@ -313,7 +322,9 @@ int spool_identity(struct spool *s, struct message *h, int *lock, struct diag *d
 	}
 	text[n < 0 ? 0 : n] = 0;
 	err = parse_identity(text, h);
-	return err ? diag_fail(d, err, "%s/.duet/stream is damaged: remove it to send the recording anew", s->path)
+	return err ? diag_fail(d, err,
+			       "%s/.duet/stream is damaged: remove it to send the recording anew",
+			       s->path)
 		   : 0;
 }
 
@@ -325,7 +336,8 @@ void spool_forget(struct spool *s)
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct spool_file *f = &s->files[i];
 
-		if ((spool_trace_chunk_of(f->name) && spool_trace_chunk_of(f->name) <= s->n_arrived) ||
+		if ((spool_trace_chunk_of(f->name) &&
+		     spool_trace_chunk_of(f->name) <= s->n_arrived) ||
 		    fstatat(s->dir, f->name, &st, AT_SYMLINK_NOFOLLOW)) {
 			s->gone_bytes += f->acknowledged;
 			free(f->name);
@@ -356,13 +368,15 @@ static bool is_trace(const char *name, const char *half)
 {
 	size_t n = strlen(half);
 
-	return !strncmp(name, half, n) && (!name[n] || (name[n] == '-' && name[n + 1] && !name[n + 1 + strspn(name + n + 1, "0123456789")]));
+	return !strncmp(name, half, n) &&
+	       (!name[n] || (name[n] == '-' && name[n + 1] &&
+			     !name[n + 1 + strspn(name + n + 1, "0123456789")]));
 }
 
 static bool is_part(const char *name)
 {
-	return spool_trace_chunk_of(name) || is_trace(name, "ust") || is_trace(name, "kernel") || !strcmp(name, ".duet") ||
-	       spool_is_snapshot(name);
+	return spool_trace_chunk_of(name) || is_trace(name, "ust") || is_trace(name, "kernel") ||
+	       !strcmp(name, ".duet") || spool_is_snapshot(name);
 }
 
 void spool_remove(const char *path)
@@ -372,7 +386,8 @@ void spool_remove(const char *path)
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir)))
-		if (is_part(e->d_name) && snprintf(part, sizeof part, "%s/%s", path, e->d_name) < (int)sizeof part)
+		if (is_part(e->d_name) &&
+		    snprintf(part, sizeof part, "%s/%s", path, e->d_name) < (int)sizeof part)
 			io_remove_tree(part);
 	if (dir)
 		closedir(dir);

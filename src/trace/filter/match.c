@@ -60,8 +60,8 @@ static bool find_about(const char *name, size_t size, struct filter_location *pl
 	for (size_t i = 0; i < N_ABOUTS; i++)
 		if (strlen(abouts[i].name) == size && !memcmp(abouts[i].name, name, size)) {
 			*place = (struct filter_location){ .type = abouts[i].type,
-							.from = FILTER_FROM_SOURCE,
-							.offset = abouts[i].about };
+							   .from = FILTER_FROM_SOURCE,
+							   .offset = abouts[i].about };
 			return true;
 		}
 	return false;
@@ -91,7 +91,7 @@ static bool keep_field(struct match_class *c, const struct match_field *f, uint3
 }
 
 static enum filter_error find(const struct filter_names *names, bool is_context, const char *name,
-			    size_t size, struct filter_location *place)
+			      size_t size, struct filter_location *place)
 {
 	struct class_names *n = (struct class_names *)names;
 	struct match_field f;
@@ -395,7 +395,8 @@ static bool give(const struct filter_source *source, uint32_t number, struct fil
 	return match_field_get(s->class->fields[number - ABOUTS], e->ctf, v);
 }
 
-bool match_event(const struct match *m, const struct trace_event *e, const struct thread_identity *w)
+bool match_event(const struct match *m, const struct trace_event *e,
+		 const struct thread_identity *w)
 {
 	const struct match_class *c = &m->classes[trace_class_number(e)];
 	struct event_source s = { { give }, e, w, c };
@@ -412,10 +413,11 @@ struct match_value {
 		bool is_there;
 		uint8_t type;
 		uint32_t number; /* as give() takes it */
-	} *places; /* by number of class */
+	} * places;		 /* by number of class */
 };
 
-static int place_all(struct match_value *v, const struct trace *t, bool is_context, const char *name)
+static int place_all(struct match_value *v, const struct trace *t, bool is_context,
+		     const char *name)
 {
 	int found = 0;
 
@@ -426,12 +428,14 @@ static int place_all(struct match_value *v, const struct trace *t, bool is_conte
 			struct class_names names = names_of(s->meta, c, &v->classes[c->number]);
 			struct filter_location place;
 
-			if (!c->program || find(&names.names, is_context, name, strlen(name), &place) != FILTER_FINE) {
+			if (!c->program || find(&names.names, is_context, name, strlen(name),
+						&place) != FILTER_FINE) {
 				if (names.has_failed)
 					return -ENOMEM;
 				continue;
 			}
-			v->places[c->number] = (struct value_location){ true, place.type, place.offset };
+			v->places[c->number] =
+				(struct value_location){ true, place.type, place.offset };
 			found = 1;
 		}
 	}
@@ -472,7 +476,8 @@ void match_value_close(struct match_value *v)
 	free(v);
 }
 
-int match_value_get(const struct match_value *v, const struct trace_event *e, const struct thread_identity *w, struct filter_value *value)
+int match_value_get(const struct match_value *v, const struct trace_event *e,
+		    const struct thread_identity *w, struct filter_value *value)
 {
 	uint32_t number = trace_class_number(e);
 	const struct value_location *p = &v->places[number];

@@ -29,14 +29,16 @@ void match_close(struct match *m); /* accepts NULL */
 /* match_update - after trace_refresh(): the new classes.  While @t may grow no class need fit. */
 int match_update(struct match *m, const struct trace *t, const bool *is_wanted, struct diag *d);
 
-/* match_event - whether @e, an event, matches.  @w: whose it is, from names_on_event().  One thread at a
- * time. */
-bool match_event(const struct match *m, const struct trace_event *e, const struct thread_identity *w);
+/* match_event - whether @e, an event, matches.  @w: whose it is, from names_on_event().  One thread
+ * at a time. */
+bool match_event(const struct match *m, const struct trace_event *e,
+		 const struct thread_identity *w);
 
 /*
  * match_value_open - one context or field of events, by its name as in expressions.
  *
- * @name: "uid", also with `ctx.` or `$ctx.` before it: a context; without these, if no class has such a context, a field.
+ * @name: "uid", also with `ctx.` or `$ctx.` before it: a context; without these, if no class has
+ * such a context, a field.
  *
  * Returns 0 and *@v, to be closed before @t; -ENOENT if no class has it, -ENOMEM.
  */
@@ -44,8 +46,9 @@ struct match_value;
 int match_value_open(struct match_value **v, const struct trace *t, const char *name);
 void match_value_close(struct match_value *v); /* accepts NULL */
 
-/* match_value_get - of @e, an event.  Returns what it is: FILTER_INTEGER, FILTER_F64 or FILTER_STRING (lent as long as the event);
- * -1 if it has none. */
-int match_value_get(const struct match_value *v, const struct trace_event *e, const struct thread_identity *w, struct filter_value *value);
+/* match_value_get - of @e, an event.  Returns what it is: FILTER_INTEGER, FILTER_F64 or
+ * FILTER_STRING (lent as long as the event); -1 if it has none. */
+int match_value_get(const struct match_value *v, const struct trace_event *e,
+		    const struct thread_identity *w, struct filter_value *value);
 
 #endif

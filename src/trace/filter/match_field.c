@@ -80,10 +80,10 @@ static enum filter_error take_type(struct match_field *f, const struct ctf_type 
 }
 
 static enum filter_error resolve(struct match_field *f, const struct ctf_type *t, uint32_t step,
-			       bool *has_choice);
+				 bool *has_choice);
 
 static enum filter_error resolve_member(struct match_field *f, const struct ctf_type *t,
-				      uint32_t step, bool *has_choice)
+					uint32_t step, bool *has_choice)
 {
 	for (uint32_t i = 0; i < t->n_members; i++)
 		if (is_named(shown_name(t->members[i].name), &f->steps[step]))
@@ -93,7 +93,7 @@ static enum filter_error resolve_member(struct match_field *f, const struct ctf_
 
 /* The first of a variant's cases that fits says what type it is; in others there is no value. */
 static enum filter_error resolve_choice(struct match_field *f, const struct ctf_type *t,
-				      uint32_t step, bool *has_choice)
+					uint32_t step, bool *has_choice)
 {
 	enum filter_error why = FILTER_NO_FIELD;
 
@@ -106,7 +106,7 @@ static enum filter_error resolve_choice(struct match_field *f, const struct ctf_
 /* Types are CTF_DEPTH_MAX deep at most: so is this.  But variants that share branches may have
  * endlessly many ways through them. */
 static enum filter_error resolve(struct match_field *f, const struct ctf_type *t, uint32_t step,
-			       bool *has_choice)
+				 bool *has_choice)
 {
 	if (++f->n_tried > TRIED_MAX)
 		return FILTER_NO_FIELD;
@@ -126,8 +126,8 @@ static enum filter_error resolve(struct match_field *f, const struct ctf_type *t
 }
 
 enum filter_error match_field_find(struct match_field *f, const struct ctf_event_class *c,
-				 const struct ctf_type *context, bool is_context, const char *name,
-				 size_t size)
+				   const struct ctf_type *context, bool is_context,
+				   const char *name, size_t size)
 {
 	const struct ctf_type *types[2] = { is_context ? context : c->fields,
 					    is_context ? c->context : NULL };

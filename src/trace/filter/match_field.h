@@ -29,8 +29,8 @@ struct match_field {
  * @context: of the stream; may be NULL.
  */
 enum filter_error match_field_find(struct match_field *f, const struct ctf_event_class *c,
-				 const struct ctf_type *context, bool is_context, const char *name,
-				 size_t size);
+				   const struct ctf_type *context, bool is_context,
+				   const char *name, size_t size);
 
 /* match_field_get - its value in one event; false if the event does not have it. */
 bool match_field_get(const struct match_field *f, const struct ctf_event *e,

@@ -41,7 +41,8 @@ static int compare_gaps(const void *a, const void *b)
 
 static int compare_events(const void *a, const void *b)
 {
-	const struct ctf_event_class *x = *(struct ctf_event_class *const *)a, *y = *(struct ctf_event_class *const *)b;
+	const struct ctf_event_class *x = *(struct ctf_event_class *const *)a,
+				     *y = *(struct ctf_event_class *const *)b;
 
 	if (x->stream_id != y->stream_id)
 		return x->stream_id < y->stream_id ? -1 : 1;
@@ -62,7 +63,8 @@ static void pass_doubles(struct ctf_meta *m)
 		all[n++] = e;
 	qsort(all, n, sizeof *all, compare_events);
 	for (uint32_t i = 1; i < n; i++)
-		if (all[i]->stream_id == all[i - 1]->stream_id && all[i]->id == all[i - 1]->id && all[i]->to > all[i]->from)
+		if (all[i]->stream_id == all[i - 1]->stream_id && all[i]->id == all[i - 1]->id &&
+		    all[i]->to > all[i]->from)
 			ctf_meta_pass(m, all[i]->from, all[i]->to);
 	free(all);
 }
@@ -79,10 +81,11 @@ static void pass_orphans(struct ctf_meta *m)
 }
 
 /*
- * A clock that was damaged: what shows it goes by the first that there is, as our reader takes it, or
- * counts nanoseconds from 1970.
+ * A clock that was damaged: what shows it goes by the first that there is, as our reader takes it,
+ * or counts nanoseconds from 1970.
  */
-static int write_clock(int fd, const struct ctf_meta *m, const struct repair_options *o, const char *path)
+static int write_clock(int fd, const struct ctf_meta *m, const struct repair_options *o,
+		       const char *path)
 {
 	const struct ctf_clock *c = ctf_meta_clock(m, NULL);
 	char text[1024];
@@ -90,21 +93,27 @@ static int write_clock(int fd, const struct ctf_meta *m, const struct repair_opt
 
 	if (!m->missing_clock || ctf_meta_clock(m, m->missing_clock))
 		return 0;
-	snprintf(text, sizeof text, "%.400s: clock `%.100s` is damaged\n  its times are those of %s", path,
+	snprintf(text, sizeof text,
+		 "%.400s: clock `%.100s` is damaged\n  its times are those of %s", path,
 		 m->missing_clock, c ? "another" : "a clock of nanoseconds that began in 1970");
 	o->warn(o->context, text);
 	n = snprintf(text, sizeof text,
 		     "\nclock {\n\tname = %.100s;\n\tfreq = %" PRIu64 ";\n\toffset_s = %" PRId64
 		     ";\n\toffset = %" PRId64 ";\n};\n",
-		     m->missing_clock, c ? c->freq : 1000000000, c ? c->offset_s : 0, c ? c->offset : 0);
+		     m->missing_clock, c ? c->freq : 1000000000, c ? c->offset_s : 0,
+		     c ? c->offset : 0);
 	return io_write(fd, text, (size_t)n);
 }
 
-/* The text up to @to; which version it is goes before the last brace of the trace block, at @brace, if that does not say so. */
-static int write_to(int fd, const char *text, size_t at, size_t to, size_t brace, const struct ctf_meta *m)
+/* The text up to @to; which version it is goes before the last brace of the trace block, at @brace,
+ * if that does not say so. */
+static int write_to(int fd, const char *text, size_t at, size_t to, size_t brace,
+		    const struct ctf_meta *m)
 {
 	char version[48];
-	int n = snprintf(version, sizeof version, "%s%s", m->has_major ? "" : "\tmajor = 1;\n", m->has_minor ? "" : "\tminor = 8;\n"), err;
+	int n = snprintf(version, sizeof version, "%s%s", m->has_major ? "" : "\tmajor = 1;\n",
+			 m->has_minor ? "" : "\tminor = 8;\n"),
+	    err;
 
 	if (at > to)
 		return 0;
@@ -121,7 +130,10 @@ static int write_parts(int fd, const char *text, size_t size, const struct ctf_m
 {
 	static const char first[] = "/* CTF 1.8 */"; /* by which some readers know it */
 	bool is_json = size && text[0] == 0x1e;
-	size_t at = size >= sizeof first && !memcmp(text, first, sizeof first - 1) ? sizeof first - 1 : 0, brace = m->trace_to;
+	size_t at = size >= sizeof first && !memcmp(text, first, sizeof first - 1)
+			    ? sizeof first - 1
+			    : 0,
+	       brace = m->trace_to;
 	int err = is_json ? 0 : io_write(fd, first, sizeof first - 1);
 
 	if (!err && !is_json)
@@ -136,8 +148,8 @@ static int write_parts(int fd, const char *text, size_t size, const struct ctf_m
 }
 
 /* The sound part of @from/metadata as @to/metadata, which is then what @m holds. */
-static int repair_metadata(const char *from, const char *to, struct ctf_meta *m, const struct repair_options *o,
-			   struct repaired *r, struct diag *d)
+static int repair_metadata(const char *from, const char *to, struct ctf_meta *m,
+			   const struct repair_options *o, struct repaired *r, struct diag *d)
 {
 	char old[4096], new[4096], *text;
 	bool is_cut;
@@ -216,7 +228,8 @@ static int copy_all_notes(const char *root, const char *to_root, const char *bel
 	int err = 0;
 
 	for (size_t n = 0; !err; n += 1 + strcspn(below + n + 1, "/")) {
-		if (snprintf(from, sizeof from, "%s%.*s", root, (int)n, below) >= (int)sizeof from ||
+		if (snprintf(from, sizeof from, "%s%.*s", root, (int)n, below) >=
+			    (int)sizeof from ||
 		    snprintf(to, sizeof to, "%s%.*s", to_root, (int)n, below) >= (int)sizeof to)
 			return diag_fail(d, -ENAMETOOLONG, "%s: the path is too long", root);
 		err = copy_notes(from, to, d);
@@ -228,8 +241,8 @@ static int copy_all_notes(const char *root, const char *to_root, const char *bel
 
 /* ---------------------------------------------------------------- all of it */
 
-static int repair_one(struct stream *s, const struct ctf_meta *m, const char *to, const struct repair_options *o,
-		      struct repaired *r, struct diag *d)
+static int repair_one(struct stream *s, const struct ctf_meta *m, const char *to,
+		      const struct repair_options *o, struct repaired *r, struct diag *d)
 {
 	uint64_t before = r->n_packets;
 	size_t n = strlen(s->info.name) - (s->packed ? sizeof COMPRESSED_SUFFIX - 1 : 0);
@@ -257,8 +270,9 @@ static int remove_metadata(const char *directory, struct diag *d)
 	return unlink(path) ? diag_errno(d, "cannot remove %s", path) : 0;
 }
 
-static int repair_source(struct trace *t, const struct source *src, const char *root, const char *to_root,
-			 const struct repair_options *o, struct repaired *r, struct diag *d)
+static int repair_source(struct trace *t, const struct source *src, const char *root,
+			 const char *to_root, const struct repair_options *o, struct repaired *r,
+			 struct diag *d)
 {
 	const char *below = src->public.path + strlen(root);
 	uint32_t before = r->n_streams, n_streams = 0;
@@ -287,7 +301,8 @@ static int repair_source(struct trace *t, const struct source *src, const char *
 	return err;
 }
 
-int repair(const char *from, const char *to, const struct repair_options *o, struct repaired *result, struct diag *d)
+int repair(const char *from, const char *to, const struct repair_options *o,
+	   struct repaired *result, struct diag *d)
 {
 	struct trace_options options = { .warn = o->warn, .context = o->context };
 	size_t n = strlen(from), m = strlen(to);
@@ -302,10 +317,13 @@ int repair(const char *from, const char *to, const struct repair_options *o, str
 		;
 	if (snprintf(root, sizeof root, "%.*s", (int)n, from) >= (int)sizeof root ||
 	    snprintf(target, sizeof target, "%.*s", (int)m, to) >= (int)sizeof target)
-		return diag_fail(d, -ENAMETOOLONG, "%.100s...: the path is too long", n < m ? to : from);
+		return diag_fail(d, -ENAMETOOLONG, "%.100s...: the path is too long",
+				 n < m ? to : from);
 	snprintf(work, sizeof work, "%s.%d.part", target, (int)getpid());
 	if (rmdir(target) && errno != ENOENT)
-		return diag_fail(d, -errno, "%s is not an empty directory: give another place to write to", target);
+		return diag_fail(d, -errno,
+				 "%s is not an empty directory: give another place to write to",
+				 target);
 	err = trace_open(&t, (const char *const[]){ root }, 1, &options, d);
 	if (err)
 		return err;

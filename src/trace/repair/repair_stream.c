@@ -2,9 +2,10 @@
 /*
  * trace/repair/repair_stream.c - see repair_stream.h.
  *
- * Which of two contradicting numbers is the damaged one, nobody can tell.  An event that is later than its packet's end, or earlier
- * than the event before, ends what is taken of the packet; a packet that begins before the events that were
- * written is left out; one that claims to end after the next begins has ended with its last event.
+ * Which of two contradicting numbers is the damaged one, nobody can tell.  An event that is later
+ * than its packet's end, or earlier than the event before, ends what is taken of the packet; a
+ * packet that begins before the events that were written is left out; one that claims to end after
+ * the next begins has ended with its last event.
  */
 #include "trace/repair/repair_stream.h"
 
@@ -19,23 +20,23 @@
 /* One packet: what is taken of it. */
 struct trace_chunk {
 	struct ctf_packet_info info;
-	uint64_t offset; /* in the file */
-	uint64_t room; /* bytes there */
+	uint64_t offset;   /* in the file */
+	uint64_t room;	   /* bytes there */
 	uint64_t end_bits; /* of what is sound */
-	uint64_t clock; /* of the last sound event, or the packet's beginning */
+	uint64_t clock;	   /* of the last sound event, or the packet's beginning */
 	uint64_t n_events;
 	bool is_complete;
 	const char *what; /* if not: why */
 	uint64_t at_bits; /* and where */
 };
 
-static void report(const struct stream *s, uint32_t number, const struct trace_chunk *p, const struct repair_options *o,
-		 const char *what)
+static void report(const struct stream *s, uint32_t number, const struct trace_chunk *p,
+		   const struct repair_options *o, const char *what)
 {
 	char text[1024];
 
-	snprintf(text, sizeof text, "%.500s: packet %" PRIu32 " at byte %" PRIu64 ": %.200s\n  %s", s->info.path,
-		 number, p->offset + p->at_bits / 8, p->what, what);
+	snprintf(text, sizeof text, "%.500s: packet %" PRIu32 " at byte %" PRIu64 ": %.200s\n  %s",
+		 s->info.path, number, p->offset + p->at_bits / 8, p->what, what);
 	o->warn(o->context, text);
 }
 
@@ -49,7 +50,8 @@ static void stop(struct trace_chunk *p, uint64_t at_bits, const char *what)
 /* Walks over the events up to the first that is not sound. */
 static void measure(struct trace_chunk *p, const struct stream *s, uint64_t *slots)
 {
-	uint64_t end = p->info.content_bits, latest = p->info.has_end && p->info.end ? p->info.end : UINT64_MAX;
+	uint64_t end = p->info.content_bits,
+		 latest = p->info.has_end && p->info.end ? p->info.end : UINT64_MAX;
 	struct ctf_reader r;
 	struct ctf_event e;
 	int got;
@@ -64,13 +66,16 @@ static void measure(struct trace_chunk *p, const struct stream *s, uint64_t *slo
 	if (p->end_bits > end)
 		return;
 	ctf_reader_init(&r, s->bytes + p->offset,
-			&(struct ctf_packet_info){ .stream = p->info.stream, .body_bits = p->info.body_bits,
-						   .content_bits = end, .begin = p->info.begin },
+			&(struct ctf_packet_info){ .stream = p->info.stream,
+						   .body_bits = p->info.body_bits,
+						   .content_bits = end,
+						   .begin = p->info.begin },
 			slots);
 	while ((got = ctf_reader_next(&r, &e)) > 0) {
 		if (r.clock < p->clock || r.clock > latest)
-			return stop(p, p->end_bits, r.clock < p->clock ? "an event earlier than the one before" :
-									 "an event later than the packet's end");
+			return stop(p, p->end_bits,
+				    r.clock < p->clock ? "an event earlier than the one before"
+						       : "an event later than the packet's end");
 		p->clock = r.clock;
 		p->end_bits = e.end_bits;
 		p->n_events++;
@@ -92,7 +97,8 @@ static void patch(uint8_t *packet, const struct ctf_location *p, uint64_t v)
 		packet[p->at_bits / 8 + (p->is_big ? n - 1 - i : i)] = (uint8_t)v;
 }
 
-/* Sizes that end with the last sound event.  False if there is nothing sound, or no way to say so. */
+/* Sizes that end with the last sound event.  False if there is nothing sound, or no way to say so.
+ */
 static bool shorten(struct trace_chunk *p, uint8_t *header)
 {
 	uint64_t size = (p->end_bits + 7) & ~7ull;
@@ -109,12 +115,14 @@ static bool shorten(struct trace_chunk *p, uint8_t *header)
 	return true;
 }
 
-static int write_trace_chunk(const struct stream *s, const struct trace_chunk *p, const uint8_t *header, uint64_t header_bytes,
-		       int fd)
+static int write_trace_chunk(const struct stream *s, const struct trace_chunk *p,
+			     const uint8_t *header, uint64_t header_bytes, int fd)
 {
 	int err = io_write(fd, header, header_bytes);
 
-	return err ? err : io_write(fd, s->bytes + p->offset + header_bytes, p->info.packet_bits / 8 - header_bytes);
+	return err ? err
+		   : io_write(fd, s->bytes + p->offset + header_bytes,
+			      p->info.packet_bits / 8 - header_bytes);
 }
 
 static uint64_t packet_room(const struct stream *s, uint32_t i)
@@ -122,7 +130,8 @@ static uint64_t packet_room(const struct stream *s, uint32_t i)
 	return (i + 1 < s->n_packets ? s->packets[i + 1].offset : s->size) - s->packets[i].offset;
 }
 
-static bool read_trace_chunk(const struct stream *s, uint32_t i, const struct ctf_meta *m, uint64_t *slots, struct trace_chunk *p)
+static bool read_trace_chunk(const struct stream *s, uint32_t i, const struct ctf_meta *m,
+			     uint64_t *slots, struct trace_chunk *p)
 {
 	struct ctf_fault unused;
 
@@ -133,18 +142,21 @@ static bool read_trace_chunk(const struct stream *s, uint32_t i, const struct ct
 }
 
 /* Whether packet @i, measured, is said to end after the next one has begun. */
-static bool ends_too_late(const struct stream *s, uint32_t i, const struct ctf_meta *m, const struct trace_chunk *p)
+static bool ends_too_late(const struct stream *s, uint32_t i, const struct ctf_meta *m,
+			  const struct trace_chunk *p)
 {
 	uint64_t slots[CTF_SLOTS];
 	struct trace_chunk next;
 
-	return p->info.has_end && i + 1 < s->n_packets && read_trace_chunk(s, i + 1, m, slots, &next) &&
-	       next.info.has_begin && p->info.end > next.info.begin && p->clock <= next.info.begin;
+	return p->info.has_end && i + 1 < s->n_packets &&
+	       read_trace_chunk(s, i + 1, m, slots, &next) && next.info.has_begin &&
+	       p->info.end > next.info.begin && p->clock <= next.info.begin;
 }
 
 /* Packet @number, into @fd.  @clock: the time up to which the stream is written. */
-static int repair_packet(struct stream *s, uint32_t number, const struct ctf_meta *m, uint64_t *clock, int fd,
-			 const struct repair_options *o, struct repaired *r)
+static int repair_packet(struct stream *s, uint32_t number, const struct ctf_meta *m,
+			 uint64_t *clock, int fd, const struct repair_options *o,
+			 struct repaired *r)
 {
 	uint64_t slots[CTF_SLOTS], header_bytes;
 	uint8_t *header;
@@ -180,7 +192,8 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 		r->n_cut++;
 		report(s, number, &p, o, "what is before that is kept");
 	}
-	if (ends_too_late(s, number, m, &p) && p.info.end_at.size_bits && is_patchable(&p.info.end_at)) {
+	if (ends_too_late(s, number, m, &p) && p.info.end_at.size_bits &&
+	    is_patchable(&p.info.end_at)) {
 		patch(header, &p.info.end_at, p.clock);
 		p.info.end = p.clock;
 		r->n_retimed++;
@@ -193,8 +206,8 @@ static int repair_packet(struct stream *s, uint32_t number, const struct ctf_met
 	return err;
 }
 
-int repair_stream(struct stream *s, const struct ctf_meta *m, int fd, const struct repair_options *o,
-		  struct repaired *r)
+int repair_stream(struct stream *s, const struct ctf_meta *m, int fd,
+		  const struct repair_options *o, struct repaired *r)
 {
 	uint64_t clock = 0;
 	int err = 0;

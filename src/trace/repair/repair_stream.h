@@ -7,7 +7,7 @@
 #include "trace/repair/repair.h"
 
 /* repair_stream - write what is sound of @s, as @m describes it, to @fd.  0 or -errno. */
-int repair_stream(struct stream *s, const struct ctf_meta *m, int fd, const struct repair_options *o,
-		  struct repaired *r);
+int repair_stream(struct stream *s, const struct ctf_meta *m, int fd,
+		  const struct repair_options *o, struct repaired *r);
 
 #endif

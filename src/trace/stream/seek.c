@@ -3,8 +3,8 @@
  * trace/stream/seek.c - a stream's cursor to anywhere: see stream.h.
  *
  * CTF can be read forward only: what is before an event is found by reading its packet from the
- * beginning and remembering where events began.  The last STREAM_PLACES are kept, so that a packet is
- * read again only once in as many steps.
+ * beginning and remembering where events began.  The last STREAM_PLACES are kept, so that a packet
+ * is read again only once in as many steps.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,8 @@ static void remember(struct stream_back *b, const struct ctf_reader *r)
 		b->is_complete = false;
 }
 
-/* On what @packet tells as lost; false if that is nothing, or the packet has not even room for its header. */
+/* On what @packet tells as lost; false if that is nothing, or the packet has not even room for its
+ * header. */
 static bool stand_on_loss(struct stream *s, uint32_t packet)
 {
 	if (!s->packets[packet].lost_events && !s->packets[packet].lost_packets)
@@ -56,7 +57,8 @@ static bool stand_on_loss(struct stream *s, uint32_t packet)
 	return stream_open_packet(s);
 }
 
-/* Lists the events of @packet that end at or before @end bits, or all that are sound; the packet stays open. */
+/* Lists the events of @packet that end at or before @end bits, or all that are sound; the packet
+ * stays open. */
 static void list_events(struct stream *s, uint32_t packet, uint64_t end)
 {
 	struct stream_back *b = s->back;

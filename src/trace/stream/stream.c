@@ -3,8 +3,8 @@
  * trace/stream/stream.c - see stream.h.
  *
  * The index is made from the packets' own headers, never from the files in index/: those may be
- * stale or wrong, and reading one page per packet costs little.  After a packet whose header makes no
- * sense the next one is found by its magic number and the trace's uuid.
+ * stale or wrong, and reading one page per packet costs little.  After a packet whose header makes
+ * no sense the next one is found by its magic number and the trace's uuid.
  */
 #include "trace/stream/stream.h"
 
@@ -24,11 +24,13 @@
 
 enum { PACKET_HEAD_MAX = 1 << 16 }; /* in a packed file that others have made */
 
-static void damaged(struct stream *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void damaged(struct stream *s, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 static void damaged(struct stream *s, const char *format, ...)
 {
-	size_t n = (size_t)snprintf(s->damage.text, sizeof s->damage.text, "%.500s: ", s->info.path);
+	size_t n =
+		(size_t)snprintf(s->damage.text, sizeof s->damage.text, "%.500s: ", s->info.path);
 	va_list ap;
 
 	s->n_damages++;
@@ -62,8 +64,8 @@ static void fault_damages(struct stream *s, uint32_t packet, uint64_t offset, ui
 			packet, at, field, f->wanted_bits / 8 + !!(f->wanted_bits % 8),
 			(end_bits > f->at_bits ? end_bits - f->at_bits : 0) / 8);
 	else
-		damaged(s, "packet %u at byte %" PRIu64 ": %s%s\n  all before it is shown", packet, at,
-			field, f->what ? f->what : "damaged");
+		damaged(s, "packet %u at byte %" PRIu64 ": %s%s\n  all before it is shown", packet,
+			at, field, f->what ? f->what : "damaged");
 }
 
 /* Several clocks in one trace have not been seen in the wild: the first one counts. */
@@ -75,7 +77,8 @@ static void set_clock(struct stream *s)
 	if (!c)
 		return;
 	s->freq = c->freq == 1000000000 ? 0 : c->freq;
-	offset = (unsigned __int128)(uint64_t)(c->offset < 0 ? -(uint64_t)c->offset : (uint64_t)c->offset);
+	offset = (unsigned __int128)(uint64_t)(c->offset < 0 ? -(uint64_t)c->offset
+							     : (uint64_t)c->offset);
 	if (s->freq)
 		offset = offset * 1000000000u / s->freq;
 	s->base_ns = (uint64_t)c->offset_s * 1000000000u +
@@ -85,7 +88,8 @@ static void set_clock(struct stream *s)
 static struct stream_packet *add_packet(struct stream *s)
 {
 	/* A header is some dozens of bytes; a file of tinier packets is hostile. */
-	uint32_t most = s->size / 32 < UINT32_MAX / 2 ? (uint32_t)(s->size / 32) + 64 : UINT32_MAX / 2;
+	uint32_t most =
+		s->size / 32 < UINT32_MAX / 2 ? (uint32_t)(s->size / 32) + 64 : UINT32_MAX / 2;
 
 	if (s->n_packets >= most)
 		return NULL;
@@ -139,13 +143,16 @@ static int read_packet(struct stream *s, uint64_t offset, struct ctf_packet_info
 {
 	const struct ctf_meta *meta = s->info.source->meta;
 
-	/* In a file that duet packed a packet's header and context are a frame; if not, all that follows is asked for. */
-	if (s->packed && !ctf_packet_read(meta, s->bytes + offset, compressed_frame(s->packed, offset), info, s->slots, f))
+	/* In a file that duet packed a packet's header and context are a frame; if not, all that
+	 * follows is asked for. */
+	if (s->packed && !ctf_packet_read(meta, s->bytes + offset,
+					  compressed_frame(s->packed, offset), info, s->slots, f))
 		return 0;
 	*f = (struct ctf_fault){ 0 };
 	return ctf_packet_read(meta, s->bytes + offset,
-			       s->packed ? compressed_need(s->packed, offset, PACKET_HEAD_MAX) : s->size - offset, info,
-			       s->slots, f);
+			       s->packed ? compressed_need(s->packed, offset, PACKET_HEAD_MAX)
+					 : s->size - offset,
+			       info, s->slots, f);
 }
 
 static void note_times(struct stream *s, const struct ctf_packet_info *info)
@@ -156,8 +163,8 @@ static void note_times(struct stream *s, const struct ctf_packet_info *info)
 		s->info.end_ns = stream_to_ns(s, info->end);
 }
 
-/* Gives back what was read long ago, so that memory does not grow with the file.  The pages stay in the
- * page cache, and come again if anybody looks.  In steps that are pages on every machine. */
+/* Gives back what was read long ago, so that memory does not grow with the file.  The pages stay in
+ * the page cache, and come again if anybody looks.  In steps that are pages on every machine. */
 static void let_go(struct stream *s, uint64_t read)
 {
 	enum { STEP = 1 << 16 };
@@ -181,13 +188,15 @@ void stream_trim(struct stream *s)
 	if (!s->bytes || !s->reader.packet)
 		return;
 	packet = (uint64_t)(s->reader.packet - s->bytes);
-	let_go(s, s->packed ? packet : packet + s->reader.at / 8); /* what is decompressed is needed to its packet's end */
+	let_go(s, s->packed ? packet : packet + s->reader.at / 8); /* what is decompressed is needed
+								      to its packet's end */
 	if (!s->packed)
 		s->archiver_at = s->reader.at + s->keep * 8;
 }
 
-/* Whether @b, found where @a claims to be, is of its stream and came after it.  Else it may be what an event has: who records
- * what is written records how the recording is written, packets of this stream and of others. */
+/* Whether @b, found where @a claims to be, is of its stream and came after it.  Else it may be what
+ * an event has: who records what is written records how the recording is written, packets of this
+ * stream and of others. */
 static bool comes_after(const struct ctf_packet_info *a, const struct ctf_packet_info *b)
 {
 	return a->stream == b->stream && a->instance == b->instance && a->cpu == b->cpu &&
@@ -195,9 +204,11 @@ static bool comes_after(const struct ctf_packet_info *a, const struct ctf_packet
 	       (!a->has_end || !b->has_end || b->end > a->end);
 }
 
-/* The next place from @from on and before @to where a packet begins that comes after @info, or @to.  Of one that reaches
- * beyond the file not even that can be believed: then one that ends where the file does is as good. */
-static uint64_t find_later(struct stream *s, const struct ctf_packet_info *info, uint64_t from, uint64_t to)
+/* The next place from @from on and before @to where a packet begins that comes after @info, or @to.
+ * Of one that reaches beyond the file not even that can be believed: then one that ends where the
+ * file does is as good. */
+static uint64_t find_later(struct stream *s, const struct ctf_packet_info *info, uint64_t from,
+			   uint64_t to)
 {
 	bool is_beyond = info->packet_bits / 8 > s->size - s->packets[s->n_packets - 1].offset;
 	struct ctf_packet_info found;
@@ -205,18 +216,21 @@ static uint64_t find_later(struct stream *s, const struct ctf_packet_info *info,
 
 	for (uint64_t at = from; (at = find_packet(s, at, to)) < to; at++)
 		if (!read_packet(s, at, &found, &unused) &&
-		    (comes_after(info, &found) || (is_beyond && found.packet_bits / 8 == s->size - at)))
+		    (comes_after(info, &found) ||
+		     (is_beyond && found.packet_bits / 8 == s->size - at)))
 			return at;
 	return to;
 }
 
 /*
- * The last packet, @info, says that it reaches to @to, where none is that could follow it.  If another begins
- * before that, behind its content or else within it, its size is the damage.  Where that one begins, or @to.
+ * The last packet, @info, says that it reaches to @to, where none is that could follow it.  If
+ * another begins before that, behind its content or else within it, its size is the damage.  Where
+ * that one begins, or @to.
  */
 static uint64_t find_within(struct stream *s, const struct ctf_packet_info *info, uint64_t to)
 {
-	uint64_t from = s->packets[s->n_packets - 1].offset, content = info->content_bits / 8, at = to;
+	uint64_t from = s->packets[s->n_packets - 1].offset, content = info->content_bits / 8,
+		 at = to;
 
 	if (content && content < to - from)
 		at = find_later(s, info, from + content, to);
@@ -224,7 +238,9 @@ static uint64_t find_within(struct stream *s, const struct ctf_packet_info *info
 		at = find_later(s, info, from + 1, to);
 	if (at == to)
 		return to;
-	damaged(s, "packet %u at byte %" PRIu64 " claims %" PRIu64 " bytes, but another begins after %" PRIu64,
+	damaged(s,
+		"packet %u at byte %" PRIu64 " claims %" PRIu64
+		" bytes, but another begins after %" PRIu64,
 		s->n_packets - 1, from, info->packet_bits / 8, at - from);
 	return at;
 }
@@ -235,12 +251,13 @@ static bool may_follow(const struct ctf_packet_info *a, const struct ctf_packet_
 	return !a->has_sequence || !b->has_sequence || b->sequence == a->sequence + 1;
 }
 
-/* Lists the packets that are not listed yet.  One that reaches beyond the file is the last, and read as far as
- * it goes; unless the rest of it may come. */
+/* Lists the packets that are not listed yet.  One that reaches beyond the file is the last, and
+ * read as far as it goes; unless the rest of it may come. */
 static void index_packets(struct stream *s)
 {
-	uint32_t n_checked = s->n_packets ? s->n_packets - 1 : 0; /* whose size was doubted: once each, or garbage
-								     would be searched again and again */
+	uint32_t n_checked =
+		s->n_packets ? s->n_packets - 1 : 0; /* whose size was doubted: once each, or
+							garbage would be searched again and again */
 	struct ctf_packet_info info;
 	uint64_t within, claimed;
 	int err;
@@ -269,7 +286,9 @@ static void index_packets(struct stream *s)
 			return;
 		p = add_packet(s);
 		if (!p)
-			return damaged(s, "more packets than can be: those from byte %" PRIu64 " on are left out",
+			return damaged(s,
+				       "more packets than can be: those from byte %" PRIu64
+				       " on are left out",
 				       offset);
 		p->offset = offset;
 		p->end = info.end;
@@ -279,7 +298,9 @@ static void index_packets(struct stream *s)
 		s->last = info;
 		claimed = info.packet_bits ? info.packet_bits / 8 : room;
 		within = claimed >= room && !s->grows ? find_within(s, &info, s->size) : s->size;
-		s->indexed = within < s->size ? within : claimed > room ? s->size : offset + claimed;
+		s->indexed = within < s->size ? within
+			     : claimed > room ? s->size
+					      : offset + claimed;
 		if (claimed > room && within == s->size)
 			damaged(s,
 				"packet %u at byte %" PRIu64 " claims %" PRIu64 " bytes, %" PRIu64
@@ -319,7 +340,8 @@ static void list_packets(struct stream *s)
 	s->info.size_bytes = s->packed ? s->map_size : s->size;
 }
 
-/* Of a copy that begins later than the recording: where packets begin.  What is before is a hole, up to a page. */
+/* Of a copy that begins later than the recording: where packets begin.  What is before is a hole,
+ * up to a page. */
 static uint64_t skip_hole(int fd, const uint8_t *bytes, uint64_t size)
 {
 	off_t data = lseek(fd, 0, SEEK_DATA);
@@ -362,8 +384,9 @@ int stream_open(struct stream *s, const struct trace_source *source, const char 
 	const char *slash = strrchr(path, '/');
 	int err;
 
-	*s = (struct stream){ .options = o, .cpu = TRACE_CPU_UNKNOWN, .grows = grows,
-			      .keep = STREAM_KEEP_MAX };
+	*s = (struct stream){
+		.options = o, .cpu = TRACE_CPU_UNKNOWN, .grows = grows, .keep = STREAM_KEEP_MAX
+	};
 	s->info.source = source;
 	s->info.path = strdup(path);
 	if (!s->info.path)
@@ -415,8 +438,9 @@ static uint64_t packet_offset(const struct stream *s)
 	return s->bytes && s->reader.packet ? (uint64_t)(s->reader.packet - s->bytes) : 0;
 }
 
-/* The file was packed, as pieces are when they are finished, before all of it was read: its plain bytes are the
- * same, of which @size may be looked at.  Returns 0; -ENOENT if it is not there either; or -errno. */
+/* The file was packed, as pieces are when they are finished, before all of it was read: its plain
+ * bytes are the same, of which @size may be looked at.  Returns 0; -ENOENT if it is not there
+ * either; or -errno. */
 static int change_to_packed(struct stream *s, uint64_t size, struct diag *d)
 {
 	uint64_t at = packet_offset(s), old_size = s->map_size;
@@ -463,7 +487,9 @@ int stream_grow(struct stream *s, uint64_t size, struct diag *d)
 		return grow_packed(s, size);
 	if (stat(s->info.path, &st) || !S_ISREG(st.st_mode)) {
 		err = change_to_packed(s, size, d);
-		s->is_gone = err == -ENOENT && !s->grows; /* it was taken away, as old pieces are: what is mapped stays */
+		s->is_gone =
+			err == -ENOENT &&
+			!s->grows; /* it was taken away, as old pieces are: what is mapped stays */
 		return err == -ENOENT ? 0 : err;
 	}
 	if (s->grows && size > (uint64_t)st.st_size)
@@ -503,13 +529,17 @@ void stream_close(struct stream *s)
 /* The events of the packet in their place; those before a damaged frame are given. */
 static bool unpack_packet(struct stream *s, struct stream_packet *p, struct ctf_packet_info *info)
 {
-	uint64_t size = (info->content_bits + 7) / 8, got = compressed_need(s->packed, p->offset, size);
+	uint64_t size = (info->content_bits + 7) / 8,
+		 got = compressed_need(s->packed, p->offset, size);
 
 	if (got == size)
 		return true;
 	if (!p->reported)
-		damaged(s, "packet %u at byte %" PRIu64 " of the plain file: its compressed bytes are damaged\n"
-			"  all before it is shown", s->packet - 1, p->offset);
+		damaged(s,
+			"packet %u at byte %" PRIu64
+			" of the plain file: its compressed bytes are damaged\n"
+			"  all before it is shown",
+			s->packet - 1, p->offset);
 	p->reported = true;
 	info->content_bits = got * 8;
 	return got > 0;
@@ -518,7 +548,9 @@ static bool unpack_packet(struct stream *s, struct stream_packet *p, struct ctf_
 bool stream_open_packet(struct stream *s)
 {
 	struct stream_packet *p = &s->packets[s->packet++];
-	uint64_t room = ((s->packet < s->n_packets ? s->packets[s->packet].offset : s->size) - p->offset) * 8;
+	uint64_t room =
+		((s->packet < s->n_packets ? s->packets[s->packet].offset : s->size) - p->offset) *
+		8;
 	struct ctf_packet_info info;
 	struct ctf_fault fault = { 0 };
 

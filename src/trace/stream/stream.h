@@ -14,8 +14,8 @@
 enum { STREAM_KEEP_MIN = 1 << 16, STREAM_KEEP_MAX = 4 << 20 };
 
 struct stream_packet {
-	uint64_t offset; /* bytes in the file */
-	uint64_t end; /* clock */
+	uint64_t offset;		    /* bytes in the file */
+	uint64_t end;			    /* clock */
 	uint64_t lost_events, lost_packets; /* before or during this packet */
 	bool has_end;
 	bool reported; /* its damage */
@@ -30,40 +30,44 @@ struct stream_bookmark {
 enum { STREAM_PLACES = 16384 };
 struct stream_back {
 	uint32_t packet;
-	uint32_t n, top; /* entries, and one behind the newest */
+	uint32_t n, top;  /* entries, and one behind the newest */
 	bool is_complete; /* the oldest is the packet's first */
-	bool is_current; /* what comes before the newest entry's successor, on which the cursor is */
+	bool is_current;  /* what comes before the newest entry's successor, on which the cursor is
+			   */
 	struct stream_bookmark places[STREAM_PLACES];
 };
 
 /* Events that were decoded ahead of the cursor: see trace/batch.c. */
 struct stream_batch {
 	uint32_t given;
-	uint64_t slots[CTF_SLOTS]; /* to decode ahead with: the stream's are of the event that it stands on */
+	uint64_t slots[CTF_SLOTS]; /* to decode ahead with: the stream's are of the event that it
+				      stands on */
 	struct ctf_batch ctf;
 };
 
 struct stream {
 	struct trace_stream_info info;
 	const struct trace_options *options;
-	const uint8_t *bytes; /* the map; NULL if the file is empty */
-	uint64_t size; /* what may be looked at */
-	struct compressed_file *packed; /* `bytes` is its plain file: ask before looking.  NULL: it is the file itself */
-	const uint8_t *map; /* of the file */
+	const uint8_t *bytes;		/* the map; NULL if the file is empty */
+	uint64_t size;			/* what may be looked at */
+	struct compressed_file *packed; /* `bytes` is its plain file: ask before looking.  NULL: it
+					   is the file itself */
+	const uint8_t *map;		/* of the file */
 	uint64_t map_size;
-	uint64_t indexed; /* bytes whose packets are listed */
+	uint64_t indexed;	     /* bytes whose packets are listed */
 	struct ctf_packet_info last; /* the last packet listed; if there is one */
-	uint64_t whole; /* of the file, as its index says; while it grows */
-	bool has_grown; /* it has come to its end since it was looked at last */
-	bool is_gone; /* before all of it was read */
-	bool grows; /* what is not whole at the end of the file may yet come */
+	uint64_t whole;		     /* of the file, as its index says; while it grows */
+	bool has_grown;		     /* it has come to its end since it was looked at last */
+	bool is_gone;		     /* before all of it was read */
+	bool grows;		     /* what is not whole at the end of the file may yet come */
 	struct stream_packet *packets;
 	uint32_t n_packets, capacity;
 	uint32_t packet; /* the next to open */
-	uint64_t gone; /* bytes of the map given back */
-	uint64_t keep; /* bytes behind the cursor that are not given back: its share of the trace's memory */
+	uint64_t gone;	 /* bytes of the map given back */
+	uint64_t keep; /* bytes behind the cursor that are not given back: its share of the trace's
+			  memory */
 	uint64_t archiver_at; /* the reader's place from which on there is more: stream_trim() */
-	bool holds; /* what was read stays where it is: see trace_hold() */
+	bool holds;	      /* what was read stays where it is: see trace_hold() */
 	/* clock to ns: time = base_ns + clock, or scaled if the clock is no nanosecond clock */
 	uint64_t base_ns;
 	uint64_t freq;
@@ -77,21 +81,21 @@ struct stream {
 	uint64_t slots[CTF_SLOTS];
 	struct stream_back *back;
 	struct stream_batch *rows; /* made when somebody asks for many events at once */
-	bool rows_left; /* it stands on rows->ctf.rows[rows->given]; its reader is ahead */
+	bool rows_left;	  /* it stands on rows->ctf.rows[rows->given]; its reader is ahead */
 	bool is_at_begin; /* went backward beyond its first item: `item` is TRACE_END */
-	bool is_part; /* the map and the path are another's */
+	bool is_part;	  /* the map and the path are another's */
 	uint32_t n_warnings;
 	uint64_t n_damages;
 	bool has_failed; /* strict, and damaged; or somebody wants no more */
 	struct diag damage;
 };
 
-/* stream_open - map @path and index its packets; of a file that @grows nothing yet.  Returns 0, also if it is
- * damaged; or -errno. */
+/* stream_open - map @path and index its packets; of a file that @grows nothing yet.  Returns 0,
+ * also if it is damaged; or -errno. */
 int stream_open(struct stream *s, const struct trace_source *source, const char *path,
 		const struct trace_options *o, bool grows, struct diag *d);
-/* stream_grow - the file has @size bytes of whole packets now; or, if it does not grow any more, is as long as
- * it is.  What the cursor stands on stays.  Returns 0 or -errno. */
+/* stream_grow - the file has @size bytes of whole packets now; or, if it does not grow any more, is
+ * as long as it is.  What the cursor stands on stays.  Returns 0 or -errno. */
 int stream_grow(struct stream *s, uint64_t size, struct diag *d);
 /* stream_release - it is at its end, and will never be asked again: gives back map and list. */
 void stream_release(struct stream *s);
@@ -128,8 +132,8 @@ static inline void stream_trim_sometimes(struct stream *s)
 
 void stream_skip_to(struct stream *s, int64_t time_ns);
 
-/* seek.c: to the first item at @time_ns or later; to the item before; to the one after, also from the
- * beginning.  All leave the stream on an item or TRACE_END.  -ENOMEM. */
+/* seek.c: to the first item at @time_ns or later; to the item before; to the one after, also from
+ * the beginning.  All leave the stream on an item or TRACE_END.  -ENOMEM. */
 void stream_seek(struct stream *s, int64_t time_ns);
 int stream_previous(struct stream *s);
 void stream_forward(struct stream *s);

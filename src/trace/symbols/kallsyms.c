@@ -60,7 +60,9 @@ static char *read_file(const char *recording)
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
-	text = !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= BYTES_MAX ? malloc((size_t)st.st_size + 1) : NULL;
+	text = !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= BYTES_MAX
+		       ? malloc((size_t)st.st_size + 1)
+		       : NULL;
 	if (text)
 		n = pread(fd, text, (size_t)st.st_size, 0);
 	close(fd);
@@ -78,7 +80,9 @@ static int by_address(const void *a, const void *b)
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name; /* the later one, of a module that came, is found */
+	return x->name < y->name
+		       ? -1
+		       : x->name > y->name; /* the later one, of a module that came, is found */
 }
 
 /* "ADDRESS NAME": the end of a line becomes the end of a name. */
@@ -127,5 +131,7 @@ const char *kallsyms_find(struct kallsyms *k, uint64_t address)
 		else
 			high = middle;
 	}
-	return low && address - k->functions[low - 1].address < FUNCTION_BYTES_MAX ? k->functions[low - 1].name : NULL;
+	return low && address - k->functions[low - 1].address < FUNCTION_BYTES_MAX
+		       ? k->functions[low - 1].name
+		       : NULL;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/symbols/kallsyms.h - which function of the kernel an address lies in, as the recording tells it.
+ * trace/symbols/kallsyms.h - which function of the kernel an address lies in, as the recording
+ * tells it.
  *
- * From .duet/kallsyms (docs/formats/trace.md).  It is read when first asked for, and believed no more than
- * anything else in a recording: a line that makes no sense is passed over.
+ * From .duet/kallsyms (docs/formats/trace.md).  It is read when first asked for, and believed no
+ * more than anything else in a recording: a line that makes no sense is passed over.
  */
 #ifndef TRACE_SYMBOLS_KALLSYMS_H
 #define TRACE_SYMBOLS_KALLSYMS_H
@@ -12,7 +13,8 @@
 
 struct kallsyms;
 
-/* kallsyms_open - of the first of the recordings @paths that has them; lent until kallsyms_close().  NULL: no memory. */
+/* kallsyms_open - of the first of the recordings @paths that has them; lent until kallsyms_close().
+ * NULL: no memory. */
 struct kallsyms *kallsyms_open(const char *const *paths, int n);
 void kallsyms_close(struct kallsyms *k); /* accepts NULL */
 

@@ -25,7 +25,7 @@ struct image { /* what a process had mapped from some time on */
 	int64_t pid;
 	uint64_t clock;
 	uint32_t first, n; /* mappings, by address */
-	bool adds; /* one mapping, to what it had */
+	bool adds;	   /* one mapping, to what it had */
 };
 
 struct modules {
@@ -69,8 +69,10 @@ static bool add_mapping(struct modules *m, char *line)
 	struct image *image = m->n_images ? &m->images[m->n_images - 1] : NULL;
 	int path = 0;
 
-	if (!image || sscanf(line, "%" SCNx64 "-%" SCNx64 " %" SCNx64 " %64s %n", &g.begin, &g.end, &g.offset,
-			     id, &path) != 4 || !path || !line[path] || g.begin >= g.end ||
+	if (!image ||
+	    sscanf(line, "%" SCNx64 "-%" SCNx64 " %" SCNx64 " %64s %n", &g.begin, &g.end, &g.offset,
+		   id, &path) != 4 ||
+	    !path || !line[path] || g.begin >= g.end ||
 	    (image->n && m->mappings[m->n_mappings - 1].end > g.begin))
 		return true;
 	if (!strcmp(id, "-"))
@@ -90,7 +92,8 @@ static bool add_one(struct modules *m, char *line)
 	struct image image = { .first = m->n_mappings, .adds = true };
 	int at = 0;
 
-	if (sscanf(line, "mapped %" SCNd64 " %" SCNu64 " %n", &image.pid, &image.clock, &at) != 2 || !at)
+	if (sscanf(line, "mapped %" SCNd64 " %" SCNu64 " %n", &image.pid, &image.clock, &at) != 2 ||
+	    !at)
 		return true;
 	if (!make_room(&m->images, &m->n_image_rooms, m->n_images, sizeof *m->images))
 		return false;
@@ -112,7 +115,9 @@ static int read_file(struct modules *m, int dir, const char *name)
 	while (good && (n = getline(&line, &capacity, f)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = 0;
-		good = *line == 'p' ? add_image(m, line) : *line == 'm' ? add_one(m, line) : add_mapping(m, line);
+		good = *line == 'p'   ? add_image(m, line)
+		       : *line == 'm' ? add_one(m, line)
+				      : add_mapping(m, line);
 	}
 	free(line);
 	fclose(f);
@@ -193,7 +198,8 @@ void modules_close(struct modules *m)
 	free(m);
 }
 
-static const struct mapping *find_mapping(const struct modules *m, const struct image *image, uint64_t address)
+static const struct mapping *find_mapping(const struct modules *m, const struct image *image,
+					  uint64_t address)
 {
 	uint32_t low = 0, high = image->n;
 
@@ -206,7 +212,8 @@ static const struct mapping *find_mapping(const struct modules *m, const struct 
 			high = middle;
 	}
 	return low < image->n && m->mappings[image->first + low].begin <= address
-		       ? &m->mappings[image->first + low] : NULL;
+		       ? &m->mappings[image->first + low]
+		       : NULL;
 }
 
 /* The last image of @pid that is not later than @clock; else the first. */
@@ -228,8 +235,8 @@ static const struct image *find_image(const struct modules *m, int64_t pid, uint
 	return low < m->n_images && m->images[low].pid == pid ? &m->images[low] : NULL;
 }
 
-/* What was added since the last whole image may have taken the place of what that has.  What was mapped later is found in a
- * later image: libraries opened while the program ran. */
+/* What was added since the last whole image may have taken the place of what that has.  What was
+ * mapped later is found in a later image: libraries opened while the program ran. */
 _Bool modules_find(const struct modules *m, int64_t pid, uint64_t clock, uint64_t address,
 		   struct module_location *place)
 {
@@ -245,8 +252,9 @@ _Bool modules_find(const struct modules *m, int64_t pid, uint64_t clock, uint64_
 		g = find_mapping(m, image, address);
 	if (!g)
 		return false;
-	*place = (struct module_location){ .path = g->path, .build_id = g->text,
-					.offset = g->offset + (address - g->begin),
-					.number = (uint32_t)(g - m->mappings) };
+	*place = (struct module_location){ .path = g->path,
+					   .build_id = g->text,
+					   .offset = g->offset + (address - g->begin),
+					   .number = (uint32_t)(g - m->mappings) };
 	return true;
 }

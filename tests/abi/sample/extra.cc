@@ -2,13 +2,16 @@
 // What only C++ has: templates, inline members, lambdas, namespaces, static initialisers.
 #include "events.h"
 
-namespace outer {
-namespace inner {
+namespace outer
+{
+namespace inner
+{
 DUET_EVENT(abi, in_namespace, (str, where));
 }
 } // namespace outer
 
-namespace {
+namespace
+{
 
 template <typename T> void in_template(const T &value)
 {
@@ -24,7 +27,8 @@ template <int N> struct counted {
 	}
 };
 
-class member {
+class member
+{
       public:
 	explicit member(int n) : n_(n)
 	{

@@ -10,11 +10,11 @@
 static void numbers(void)
 {
 	trace_abi_numbers(INT8_MIN, INT16_MIN, INT32_MIN, INT64_MIN, UINT8_MAX, UINT16_MAX,
-			  UINT32_MAX, UINT64_MAX, 0xab, 0xabcd, 0xabcdef01u, 0xabcdef0123456789u, 0.5f,
-			  -1e300);
+			  UINT32_MAX, UINT64_MAX, 0xab, 0xabcd, 0xabcdef01u, 0xabcdef0123456789u,
+			  0.5f, -1e300);
 	trace_abi_c_names(-1, -2, -3, -4, 1, 2, 3, 4, -5, -6, -7, 8, 9, 1, 1.5f, 2.5, 'x');
-	trace_abi_wide(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,
-		       23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40);
+	trace_abi_wide(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+		       22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40);
 }
 
 static void texts_and_arrays(void)
@@ -50,8 +50,8 @@ static void marks(void)
 
 	trace_mark(abi, empty, "");
 	trace_mark(abi, plain, "just words, 100%%");
-	trace_mark(abi, mark, "id %d by %s at %p share %5.2f%% hex %#lx c %c", 42, "who", (void *)0x10,
-		   12.5, 255ul, 'q');
+	trace_mark(abi, mark, "id %d by %s at %p share %5.2f%% hex %#lx c %c", 42, "who",
+		   (void *)0x10, 12.5, 255ul, 'q');
 	trace_mark(abi, lengths, "hh %hhd h %hd l %ld ll %lld z %zu j %jd w %*d", (signed char)1,
 		   (short)2, width, -4ll, (size_t)5, (intmax_t)6, 7, 8);
 	trace_mark_level(abi, level, DUET_ERR, "bare %d", 1);

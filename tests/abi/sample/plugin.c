@@ -5,7 +5,8 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-	__attribute__((visibility("default"))) void plugin(int n);
+	__attribute__((visibility("default"))) void
+	plugin(int n);
 
 void plugin(int n)
 {

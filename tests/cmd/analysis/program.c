@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.c MODE - a program that knows what it does, and tells it as lines "word value" at its end.
+ * program.c MODE - a program that knows what it does, and tells it as lines "word value" at its
+ *end.
  *
  *	calls		system calls, some of which fail, in three threads and a child
- *	cpu		two threads and a child that compute and sleep; tells its CPU time as the kernel
- *			counts it (schedstat, rusage)
- *	heap		a balance of the heap
- *	leaks FILE	blocks that are not freed, by function; tells how many and how large.  Then it lives until
- *			the recorder has put something into FILE
- *	latency		sleeps between two events
- *	waits		two threads that take turns on one CPU
+ *	cpu		two threads and a child that compute and sleep; tells its CPU time as the
+ *kernel counts it (schedstat, rusage) heap		a balance of the heap
+ *	leaks FILE	blocks that are not freed, by function; tells how many and how large.  Then
+ *it lives until the recorder has put something into FILE latency		sleeps between two
+ *events waits		two threads that take turns on one CPU
  *	mutex		a thread that waits for a mutex while another sleeps with it
  *	io		reads and writes; tells what /proc/self/io counts of them
  */
@@ -206,7 +205,9 @@ static void leaks(void)
 	static const struct {
 		const char *name;
 		void (*leak)(struct leaked *, size_t);
-	} ways[] = { { "leak_small", leak_small }, { "leak_grown", leak_grown }, { "leak_zeroed", leak_zeroed },
+	} ways[] = { { "leak_small", leak_small },
+		     { "leak_grown", leak_grown },
+		     { "leak_zeroed", leak_zeroed },
 		     { "leak_nothing", leak_nothing } };
 	struct leaked l[4] = { 0 };
 	struct stat s = { 0 };
@@ -336,8 +337,8 @@ static struct moved moved_so_far(void)
 	struct moved m;
 	FILE *f = fopen("/proc/self/io", "r");
 
-	if (!f || fscanf(f, "rchar: %llu wchar: %llu syscr: %llu syscw: %llu", &m.read, &m.written, &m.n_read,
-			 &m.n_written) != 4)
+	if (!f || fscanf(f, "rchar: %llu wchar: %llu syscr: %llu syscw: %llu", &m.read, &m.written,
+			 &m.n_read, &m.n_written) != 4)
 		exit(1);
 	fclose(f);
 	return m;
@@ -351,11 +352,13 @@ static void io(void)
 
 	before = moved_so_far();
 	for (int i = 0; i < 100; i++)
-		if (read(from, buffer, 10000 * (size_t)(i + 1)) <= 0 || write(to, buffer, 5000 * (size_t)i + 1) <= 0)
+		if (read(from, buffer, 10000 * (size_t)(i + 1)) <= 0 ||
+		    write(to, buffer, 5000 * (size_t)i + 1) <= 0)
 			exit(1);
 	after = moved_so_far();
 	printf("io %d %llu %llu %llu %llu\n", (int)getpid(), after.read - before.read,
-	       after.written - before.written, after.n_read - before.n_read, after.n_written - before.n_written);
+	       after.written - before.written, after.n_read - before.n_read,
+	       after.n_written - before.n_written);
 }
 
 int main(int argc, char **argv)
@@ -363,8 +366,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = { { "calls", calls }, { "cpu", cpu }, { "heap", heap }, { "leaks", leaks }, { "latency", latency },
-		      { "waits", waits }, { "mutex", hold_mutex }, { "io", io } };
+	} modes[] = { { "calls", calls },      { "cpu", cpu },
+		      { "heap", heap },	       { "leaks", leaks },
+		      { "latency", latency },  { "waits", waits },
+		      { "mutex", hold_mutex }, { "io", io } };
 
 	file = argc > 2 ? argv[2] : "";
 	for (unsigned i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)

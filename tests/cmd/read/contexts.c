@@ -59,7 +59,8 @@ static void describe(struct ctf_writer *s, uint64_t mask)
 	text_fini(&t);
 }
 
-static __attribute__((noinline)) char *put_event(char *p, uint64_t mask, int32_t i, uint64_t time_ns)
+static __attribute__((noinline)) char *put_event(char *p, uint64_t mask, int32_t i,
+						 uint64_t time_ns)
 {
 	struct abi_ctf_event_extended header = { ABI_CTF_EXTENDED, 1, time_ns };
 	int32_t ids[2] = { getpid(), getpid() };
@@ -98,8 +99,10 @@ static void write_trace(const char *directory, const char *names)
 
 int main(int argc, char **argv)
 {
-	static const unsigned char trace_id[16] = { 0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6,
-						    0xa3, 0xce, 0x92, 0x9d, 0x0e, 0x0e, 0x47, 0x36 };
+	static const unsigned char trace_id[16] = {
+		0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6,
+		0xa3, 0xce, 0x92, 0x9d, 0x0e, 0x0e, 0x47, 0x36
+	};
 
 	prctl(PR_SET_NAME, "of many contexts");
 	context_set(trace_id);

@@ -19,22 +19,41 @@ static long n_rounds;
 static long pause_ms;
 
 static const uint64_t values[] = {
-	0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0x7fffffff, 0x80000000, 0xffffffff,
-	0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0x0123456789abcdef,
+	0,
+	1,
+	0x7f,
+	0x80,
+	0xff,
+	0x7fff,
+	0x8000,
+	0x7fffffff,
+	0x80000000,
+	0xffffffff,
+	0x7fffffffffffffff,
+	0x8000000000000000,
+	0xffffffffffffffff,
+	0x0123456789abcdef,
 };
 static const double doubles[] = {
 	0.0, -0.0, 1.0, 0.1, -2.5, 1e300, 1e-300, 123456789.125, 1.0 / 3.0,
 };
 static const char *const strings[] = {
-	"", "plain", "with \"quotes\" and \\", "tab\tnewline\n", "caf\xc3\xa9 \xe2\x82\xac",
-	"exactly8", "a good deal longer than eight bytes",
+	"",
+	"plain",
+	"with \"quotes\" and \\",
+	"tab\tnewline\n",
+	"caf\xc3\xa9 \xe2\x82\xac",
+	"exactly8",
+	"a good deal longer than eight bytes",
 };
 static const int colours[] = { 0, 1, 10, 15, 20, 21, -3, -2, 99 };
 
 #define TINY(name) lttng_ust_tracepoint(sample, name, (int)i);
-#define TINY_TEN(d) \
-	TINY(t##d##0) TINY(t##d##1) TINY(t##d##2) TINY(t##d##3) TINY(t##d##4) \
-	TINY(t##d##5) TINY(t##d##6) TINY(t##d##7) TINY(t##d##8) TINY(t##d##9)
+#define TINY_TEN(d)                                                                                \
+	TINY(t##d##0)                                                                              \
+	TINY(t##d##1)                                                                              \
+	TINY(t##d##2) TINY(t##d##3) TINY(t##d##4) TINY(t##d##5) TINY(t##d##6) TINY(t##d##7)        \
+		TINY(t##d##8) TINY(t##d##9)
 
 static void one_round(long i)
 {

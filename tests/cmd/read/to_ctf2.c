@@ -2,8 +2,8 @@
 /*
  * tests/cmd/read/to_ctf2.c - a trace's CTF 1.8 metadata said in CTF 2: to_ctf2 METADATA > METADATA.
  *
- * The streams stay as they are: what is read of them must stay the same, too.  Traces whose TSDL says
- * what CTF 2 cannot are refused with status 3.
+ * The streams stay as they are: what is read of them must stay the same, too.  Traces whose TSDL
+ * says what CTF 2 cannot are refused with status 3.
  */
 #include <inttypes.h>
 
@@ -53,8 +53,8 @@ static const char *role_of(const char *name, const struct ctf_type *t)
 	};
 
 	for (size_t i = 0; name && i < sizeof roles / sizeof *roles; i++)
-		if (roles[i].scope == (int)scope && !strcmp(name, roles[i].name) && t->kind != CTF_STRUCT &&
-		    t->kind != CTF_VARIANT)
+		if (roles[i].scope == (int)scope && !strcmp(name, roles[i].name) &&
+		    t->kind != CTF_STRUCT && t->kind != CTF_VARIANT)
 			return roles[i].role;
 	return NULL;
 }
@@ -71,7 +71,8 @@ static void say_order(const struct ctf_type *t)
 {
 	int order = t->order == CTF_NATIVE ? meta.order : t->order;
 
-	printf(",\"byte-order\":\"%s-endian\",\"alignment\":%u", order == CTF_BIG ? "big" : "little", t->align_bits);
+	printf(",\"byte-order\":\"%s-endian\",\"alignment\":%u",
+	       order == CTF_BIG ? "big" : "little", t->align_bits);
 }
 
 static void say_bound(uint64_t v, bool is_signed)
@@ -111,7 +112,8 @@ static bool is_first_of_its_name(const struct ctf_type *e, uint32_t n)
 
 static void say_integer(const char *name, const struct ctf_type *t)
 {
-	printf("{\"type\":\"fixed-length-%ssigned-integer\",\"length\":%u,\"preferred-display-base\":%u",
+	printf("{\"type\":\"fixed-length-%ssigned-integer\",\"length\":%u,\"preferred-display-"
+	       "base\":%u",
 	       t->is_signed ? "" : "un", t->size_bits, t->base);
 	say_order(t);
 	say_roles(name, t);
@@ -197,7 +199,8 @@ static void say_array(const char *name, const struct ctf_type *t, const struct c
 
 static void say_struct(const struct ctf_type *t)
 {
-	printf("{\"type\":\"structure\",\"minimum-alignment\":%u,\"member-classes\":[", t->align_bits);
+	printf("{\"type\":\"structure\",\"minimum-alignment\":%u,\"member-classes\":[",
+	       t->align_bits);
 	for (uint32_t i = 0; i < t->n_members; i++) {
 		printf("%s{\"name\":", i ? "," : "");
 		say_text(shown(t->members[i].name));
@@ -235,7 +238,8 @@ static void say_type(const char *name, const struct ctf_type *t, const struct ct
 	case CTF_ENUM:
 		return say_integer(name, t);
 	case CTF_FLOAT:
-		printf("{\"type\":\"fixed-length-floating-point-number\",\"length\":%u", t->size_bits);
+		printf("{\"type\":\"fixed-length-floating-point-number\",\"length\":%u",
+		       t->size_bits);
 		say_order(t);
 		putchar('}');
 		return;
@@ -281,8 +285,10 @@ static void say_trace(void)
 	printf("}\n");
 	for (uint32_t i = 0; i < meta.n_clocks; i++)
 		printf("\x1e{\"type\":\"clock-class\",\"id\":\"%s\",\"frequency\":%" PRIu64
-		       ",\"offset-from-origin\":{\"seconds\":%" PRId64 ",\"cycles\":%" PRId64 "}}\n",
-		       meta.clocks[i].name, meta.clocks[i].freq, meta.clocks[i].offset_s, meta.clocks[i].offset);
+		       ",\"offset-from-origin\":{\"seconds\":%" PRId64 ",\"cycles\":%" PRId64
+		       "}}\n",
+		       meta.clocks[i].name, meta.clocks[i].freq, meta.clocks[i].offset_s,
+		       meta.clocks[i].offset);
 }
 
 int main(int argc, char **argv)
@@ -302,8 +308,9 @@ int main(int argc, char **argv)
 		printf("}\n");
 	}
 	for (const struct ctf_event_class *e = meta.events; e; e = e->next) {
-		printf("\x1e{\"type\":\"event-record-class\",\"id\":%u,\"data-stream-class-id\":%u,\"name\":", e->id,
-		       e->stream_id);
+		printf("\x1e{\"type\":\"event-record-class\",\"id\":%u,\"data-stream-class-id\":%u,"
+		       "\"name\":",
+		       e->id, e->stream_id);
 		say_text(e->name);
 		say_scope("specific-context", e->context, OTHER);
 		say_scope("payload", e->fields, OTHER);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/cmd/trouble/many.c - a program with 5000 events, made at run time: compiling them takes long. */
+/* tests/cmd/trouble/many.c - a program with 5000 events, made at run time: compiling them takes
+ * long. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@ int main(void)
 
 		if (asprintf(&name, "many:e%d", i) < 0)
 			return 1;
-		sites[i] = (struct duet_i_site){ .enabled = &off, .name = name, .schema = " i32 n" };
+		sites[i] =
+			(struct duet_i_site){ .enabled = &off, .name = name, .schema = " i32 n" };
 	}
 	enter(sites, sites + SITES, &api);
 	printf("ready\n");

@@ -2,13 +2,14 @@
 /*
  * tests/live/bpf/program.c - makes system calls, and says which.
  *
- *   program calls PROCESSES CALLS   so many getppid in each process, children of this one; says their numbers
- *   program texts                   calls with texts of all kinds, between two getppid; then what they are to look like
- *   program captures                calls with addresses, times and arguments of a program, between two getppid
- *   program numbers                 says its number; dup of 1000000, 1000001, ... until its input ends; then says how many
- *   program tree                    between two getppid: children and threads that wait for each other
- *   program wait                    says "ready"; calls getppid 10 times for each line that it reads, in a thread and in a
- *                                   child, both older than the line, and in a child that it makes then; says "done"
+ *   program calls PROCESSES CALLS   so many getppid in each process, children of this one; says
+ * their numbers program texts                   calls with texts of all kinds, between two getppid;
+ * then what they are to look like program captures                calls with addresses, times and
+ * arguments of a program, between two getppid program numbers                 says its number; dup
+ * of 1000000, 1000001, ... until its input ends; then says how many program tree between two
+ * getppid: children and threads that wait for each other program wait                    says
+ * "ready"; calls getppid 10 times for each line that it reads, in a thread and in a child, both
+ * older than the line, and in a child that it makes then; says "done"
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -135,7 +136,9 @@ static int texts(void)
 
 /* ---------------------------------------------------------------- what else arguments point to */
 
-static const struct sockaddr_in nowhere = { .sin_family = AF_INET, .sin_port = 0x0900, .sin_addr.s_addr = 0x0100007f };
+static const struct sockaddr_in nowhere = { .sin_family = AF_INET,
+					    .sin_port = 0x0900,
+					    .sin_addr.s_addr = 0x0100007f };
 
 static void addresses(void)
 {
@@ -171,7 +174,8 @@ static void times(void)
 static void arguments(void)
 {
 	static char exact[64], over[65];
-	const char *few[] = { "a", "", "b c", NULL }, *most[33] = { NULL }, *more[34] = { NULL }, *none[] = { NULL };
+	const char *few[] = { "a", "", "b c", NULL }, *most[33] = { NULL }, *more[34] = { NULL },
+		   *none[] = { NULL };
 	const char *lengths[] = { exact, over, NULL };
 
 	for (int i = 0; i < 32; i++)

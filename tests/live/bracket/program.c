@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/bracket/program.c - write(2), each between a marker (figure 2 of the UST paper) and a typed
- * event (figure 3).  Compiled as C and as C++.
+ * tests/live/bracket/program.c - write(2), each between a marker (figure 2 of the UST paper) and a
+ * typed event (figure 3).  Compiled as C and as C++.
  *
  * usage: program ROUNDS
  */

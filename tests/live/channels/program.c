@@ -4,14 +4,12 @@
  *
  *	high N            N events high:flood, as fast as it can
  *	both N M          the same, with a low:step after every M
- *	slow N MS         N events slow:step; tells how many calls took MS milliseconds or more, the worst call,
- *	                  and all, in milliseconds
- *	large SIZE N      N events big:text of SIZE bytes of text
- *	timer US          an event hand:tick in a signal handler every so often; 0: no more, tells how many
- *	lock              from now on the kernel kills for nanosleep(2)
- *	kinds N           N events of many types, numbered
- *	stack N           N events from three functions deep
- *	threads N, fork N, exec N         N events low:step in a new thread, child, program
+ *	slow N MS         N events slow:step; tells how many calls took MS milliseconds or more, the
+ *worst call, and all, in milliseconds large SIZE N      N events big:text of SIZE bytes of text
+ *	timer US          an event hand:tick in a signal handler every so often; 0: no more, tells
+ *how many lock              from now on the kernel kills for nanosleep(2) kinds N           N
+ *events of many types, numbered stack N           N events from three functions deep threads N,
+ *fork N, exec N         N events low:step in a new thread, child, program
  *
  * A line "done ..." answers each.  usage: program [low N]
  */
@@ -38,8 +36,9 @@ DUET_EVENT(slow, step, (u64, id));
 DUET_EVENT(big, text, (u64, id), (str, body));
 DUET_EVENT(hand, tick, (u64, id));
 DUET_EVENT(stack, here, (u64, id));
-DUET_EVENT(kinds, all, (i32, id), (str, name), (f64, ratio), (enumeration(u8, OPEN, PAID = 5, SENT), state),
-	   (array(u16, 3), triple), (seq(i32), list), (text(4), code));
+DUET_EVENT(kinds, all, (i32, id), (str, name), (f64, ratio),
+	   (enumeration(u8, OPEN, PAID = 5, SENT), state), (array(u16, 3), triple),
+	   (seq(i32), list), (text(4), code));
 DUET_EVENT(kinds, long_text, (i32, id), (str, body));
 
 static volatile sig_atomic_t n_ticks;
@@ -119,7 +118,8 @@ static void lock(void)
 	};
 	struct sock_fprog p = { 4, kill_for_sleep };
 
-	puts(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)
+	puts(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+			     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)
 		     ? "done not"
 		     : "done");
 }
@@ -140,13 +140,16 @@ static void record_kinds(long n)
 		trace_kinds_all(i, i % 2 ? "odd" : "even", i / 4.0, states[i % 3], triple, list,
 				(size_t)(i % 5), code);
 		trace_kinds_long_text(i, body);
-		trace_mark(kinds, marked, "id %d by %s size %lu", i, i % 2 ? "odd" : "even", 7ul * (unsigned)i);
+		trace_mark(kinds, marked, "id %d by %s size %lu", i, i % 2 ? "odd" : "even",
+			   7ul * (unsigned)i);
 		trace_mark(kinds, marked_long, "id %d by %s", i, body);
 	}
 	puts("done");
 }
 
-#define FRAME __attribute__((noinline, noclone, optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")))
+#define FRAME                                                                                      \
+	__attribute__((noinline, noclone,                                                          \
+		       optimize("no-omit-frame-pointer", "no-optimize-sibling-calls")))
 
 FRAME void stack_inner(long i);
 FRAME void stack_middle(long i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that count, slowly, each its own numbers, until SIGTERM; then says how far each got.  "ready" when each has
- * begun.  Not as fast as
- * tests/live/keeper's, for Babeltrace prints what they record. */
+/* Threads that count, slowly, each its own numbers, until SIGTERM; then says how far each got.
+ * "ready" when each has begun.  Not as fast as tests/live/keeper's, for Babeltrace prints what they
+ * record. */
 #include <duet/duet.h>
 #include <pthread.h>
 #include <signal.h>

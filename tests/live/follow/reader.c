@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* reader DIRECTORY: follows what is written there by libduet-read alone; each event of ours as a line, and at the end how many
- * there were, and how many came late. */
+/* reader DIRECTORY: follows what is written there by libduet-read alone; each event of ours as a
+ * line, and at the end how many there were, and how many came late. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ int main(int argc, char **argv)
 		return 2;
 	do {
 		while ((got = duet_read_next(r, &item)) > 0) {
-			const struct duet_read_class *c = duet_read_class_info(r, item.class_number);
+			const struct duet_read_class *c =
+				duet_read_class_info(r, item.class_number);
 
 			if (item.time_ns < last_ns)
 				return 3;
@@ -37,9 +38,11 @@ int main(int argc, char **argv)
 			if (item.kind != DUET_READ_EVENT || strcmp(c->name, "follow:number"))
 				continue;
 			first = first ? first : c;
-			if (first != c || strcmp(first->fields[first->n_fields - 1].name, "text")) /* what was lent stays */
+			if (first != c || strcmp(first->fields[first->n_fields - 1].name,
+						 "text")) /* what was lent stays */
 				return 4;
-			duet_read_get(r, (uint32_t)duet_read_find(r, item.class_number, "thread"), &thread);
+			duet_read_get(r, (uint32_t)duet_read_find(r, item.class_number, "thread"),
+				      &thread);
 			duet_read_get(r, (uint32_t)duet_read_find(r, item.class_number, "n"), &n);
 			printf("thread = %" PRId64 ", n = %" PRIu64 "\n", thread.as.i, n.as.u);
 			events++;

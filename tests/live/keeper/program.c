@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that count, each its own numbers, until SIGTERM; then says how far each got.  "ready" when each has begun. */
+/* Threads that count, each its own numbers, until SIGTERM; then says how far each got.  "ready"
+ * when each has begun. */
 #include <duet/duet.h>
 #include <pthread.h>
 #include <signal.h>

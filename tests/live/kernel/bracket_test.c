@@ -85,7 +85,9 @@ static void every_stamp_lies_in_its_bracket(void)
 static void record(const char *name, enum kernel_backend backend)
 {
 	static const char *const patterns[] = { "syscall_entry_getppid", "syscall_exit_getppid" };
-	struct kernel *k = live_open(name, (struct kernel_options){ .patterns = patterns, .n_patterns = 2, .backend = backend });
+	struct kernel *k = live_open(name, (struct kernel_options){ .patterns = patterns,
+								    .n_patterns = 2,
+								    .backend = backend });
 	struct kernel_counts c;
 
 	live_record(k, call, false);

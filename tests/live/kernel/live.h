@@ -195,7 +195,9 @@ static inline void live_packets(const char *name, live_packet *each)
 /* Whether BPF programs can record here; @reason: why not. */
 static inline bool live_has_bpf(const char **reason)
 {
-	struct kernel_options o = { .whole_machine = true, .clock = &session_clock, .backend = KERNEL_BACKEND_BPF };
+	struct kernel_options o = { .whole_machine = true,
+				    .clock = &session_clock,
+				    .backend = KERNEL_BACKEND_BPF };
 	char path[128];
 	struct kernel *k;
 	int err;

@@ -51,10 +51,14 @@ static void check_sums(const char *name, const struct kernel_counts *c)
 	is(n_events + discarded, 2 * N);
 }
 
-static void small_buffers(const char *name, enum kernel_backend backend, bool overwrite, bool is_lazy)
+static void small_buffers(const char *name, enum kernel_backend backend, bool overwrite,
+			  bool is_lazy)
 {
-	struct kernel_options o = { .patterns = patterns, .n_patterns = 1, .overwrite = overwrite,
-				    .buffer_kib = 512, .backend = backend };
+	struct kernel_options o = { .patterns = patterns,
+				    .n_patterns = 1,
+				    .overwrite = overwrite,
+				    .buffer_kib = 512,
+				    .backend = backend };
 	struct kernel *k = live_open(name, o);
 	struct kernel_counts c;
 
@@ -96,8 +100,11 @@ static void so_do_those_of_a_flight_recorder_and_what_made_room_is_counted(void)
 static void a_ring_that_is_full_to_the_byte_is_read_once(void)
 {
 	static const char *const ends[] = { "syscall_exit_getppid" };
-	struct kernel *k = live_open("full", (struct kernel_options){ .patterns = ends, .n_patterns = 1, .buffer_kib = 64,
-								      .backend = KERNEL_BACKEND_BPF });
+	struct kernel *k =
+		live_open("full", (struct kernel_options){ .patterns = ends,
+							   .n_patterns = 1,
+							   .buffer_kib = 64,
+							   .backend = KERNEL_BACKEND_BPF });
 	struct kernel_counts c;
 
 	live_record(k, call, true);
@@ -108,7 +115,8 @@ static void a_ring_that_is_full_to_the_byte_is_read_once(void)
 	is(n_events + c.lost, N);
 }
 
-/* How often each program was not run because it was running there already: one cannot be made to, so it is pretended. */
+/* How often each program was not run because it was running there already: one cannot be made to,
+ * so it is pretended. */
 static uint64_t pretended;
 
 struct bpf_link;
@@ -129,8 +137,10 @@ static void few_calls(void)
 static void programs_that_were_not_run_are_counted_and_told(void)
 {
 	enum { PROGRAMS = 4, MISSED = 3 }; /* entries, ends, forks, frees */
-	struct kernel *k = live_open("misses", (struct kernel_options){ .patterns = patterns, .n_patterns = 1,
-									.backend = KERNEL_BACKEND_BPF });
+	struct kernel *k =
+		live_open("misses", (struct kernel_options){ .patterns = patterns,
+							     .n_patterns = 1,
+							     .backend = KERNEL_BACKEND_BPF });
 	struct kernel_counts c;
 
 	pretended = MISSED;
@@ -164,7 +174,9 @@ static void poll_and_die(struct kernel *k)
 /* Each of three collectors finds that more was lost than it can read; the last one ends well. */
 static void successors_tell_only_new_losses(const char *name, enum kernel_backend backend)
 {
-	struct kernel_options o = { .patterns = patterns, .n_patterns = 1, .buffer_kib = 512, .backend = backend };
+	struct kernel_options o = {
+		.patterns = patterns, .n_patterns = 1, .buffer_kib = 512, .backend = backend
+	};
 	struct kernel *k = live_open(name, o);
 	char lives[3][32], path[128];
 	struct live_child c[3];

@@ -16,8 +16,8 @@ static int babeltrace(const char *name)
 
 	snprintf(output, sizeof output, "%s/.%s.out", directory, name);
 	snprintf(errors, sizeof errors, "%s/.%s.err", directory, name);
-	snprintf(command, sizeof command, "babeltrace2 --log-level=W %s/%s >%s 2>%s", directory, name,
-		 output, errors);
+	snprintf(command, sizeof command, "babeltrace2 --log-level=W %s/%s >%s 2>%s", directory,
+		 name, output, errors);
 	return system(command);
 }
 
@@ -46,7 +46,8 @@ static void *in_thread(void *arg)
 /* The kernel hands a packet to ourselves over in a softirq. */
 static void send_to_self(void)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9),
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_port = htons(9),
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -163,10 +164,12 @@ static void chosen_system_calls_alone_are_recorded(void)
 
 static void every_set_on_the_whole_machine_is_read(void)
 {
-	static const char *const patterns[] = { "sched", "syscalls", "irq", "signal", "task", "block",
-						"net", "mm", "timer" };
+	static const char *const patterns[] = { "sched", "syscalls", "irq", "signal", "task",
+						"block", "net",	     "mm",  "timer" };
 	/* Whatever else the machine does while this process waits for its turn has to find room. */
-	struct kernel_options o = { .patterns = patterns, .n_patterns = 9, .whole_machine = true, .buffer_kib = 65536 };
+	struct kernel_options o = {
+		.patterns = patterns, .n_patterns = 9, .whole_machine = true, .buffer_kib = 65536
+	};
 	struct kernel_counts c;
 
 	record("machine", o, &c);

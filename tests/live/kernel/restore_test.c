@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything is put back: by kernel_close, and after a SIGKILL by the kernel and the next recorder. */
+/* Everything is put back: by kernel_close, and after a SIGKILL by the kernel and the next recorder.
+ */
 #include <dirent.h>
 #include <sys/prctl.h>
 
@@ -69,8 +70,9 @@ static void close_leaves_nothing(void)
 static void failed_open_leaves_nothing(void)
 {
 	const char *pattern = "no_such_event";
-	struct kernel_options o = { .path = directory, .clock = &session_clock,
-				    .patterns = &pattern, .n_patterns = 1 };
+	struct kernel_options o = {
+		.path = directory, .clock = &session_clock, .patterns = &pattern, .n_patterns = 1
+	};
 	char path[300];
 	struct kernel *k;
 
@@ -150,7 +152,8 @@ static pid_t fork_recorder(void)
 	if (pipe(ready) || (pid = fork()) < 0)
 		exit(1);
 	if (!pid) {
-		struct kernel *k = live_open("killed", (struct kernel_options){ .whole_machine = true });
+		struct kernel *k =
+			live_open("killed", (struct kernel_options){ .whole_machine = true });
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (kernel_start(k, &why) || write(ready[1], "", 1) != 1)

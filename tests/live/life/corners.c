@@ -183,7 +183,8 @@ static int depth(const unsigned char *stack, size_t size)
 static void signal_stack(void)
 {
 	size_t size = (size_t)sysconf(_SC_SIGSTKSZ);
-	unsigned char *stack = mmap(NULL, size + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *stack =
+		mmap(NULL, size + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct sigaction a = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
 	stack_t s = { .ss_size = size };
 
@@ -242,12 +243,14 @@ static int step_by_hand(void *arg)
 static void by_hand(void)
 {
 	char *stack = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	const int thread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
+	const int thread =
+		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 	uint64_t like_fork[8] = { [4] = SIGCHLD };
 
 	step(1);
 	for (int i = 0; i < 10; i++) {
-		pid_t pid = clone(step_by_hand, stack + 65536, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+		pid_t pid =
+			clone(step_by_hand, stack + 65536, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
 
 		wait_for(pid);
 		hand_made = 1;

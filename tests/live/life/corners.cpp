@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/live/life/corners.cpp - events in constructors and destructors of C++ objects, static and of threads. */
+/* tests/live/life/corners.cpp - events in constructors and destructors of C++ objects, static and
+ * of threads. */
 #include "life.h"
 
 #include <cstdio>
@@ -19,8 +20,14 @@ static void step_if_enabled()
 }
 
 struct Steps {
-	Steps() { step_if_enabled(); }
-	~Steps() { step_if_enabled(); }
+	Steps()
+	{
+		step_if_enabled();
+	}
+	~Steps()
+	{
+		step_if_enabled();
+	}
 };
 
 /* Destroyed last of all objects of this file: it says how many there were. */
@@ -48,7 +55,10 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	notes.fd = open(argv[2], O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-	std::thread([] { (void)&of_thread; step_if_enabled(); }).join();
+	std::thread([] {
+		(void)&of_thread;
+		step_if_enabled();
+	}).join();
 	(void)&of_thread;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/life/program.c - one way to live and die each; NOTES gets "PID EVENTS" of all who could
- * still say so, and "secure", "enabled" where that is the question.
+ * tests/live/life/program.c - one way to live and die each; NOTES gets "PID EVENTS" of all who
+ * could still say so, and "secure", "enabled" where that is the question.
  *
  * usage: program MODE NOTES [NUMBER]
  */
@@ -114,9 +114,9 @@ static void fork_in_handler(void)
 }
 
 /*
- * The event's last bytes cannot be read: the handler comes in the middle of the copy, and forks.  The child
- * comes back into the event that the parent was writing, and ends it late, when the parent's chunk has long
- * gone on: it is the parent's event alone.
+ * The event's last bytes cannot be read: the handler comes in the middle of the copy, and forks.
+ * The child comes back into the event that the parent was writing, and ends it late, when the
+ * parent's chunk has long gone on: it is the parent's event alone.
  */
 enum { LARGE_BYTES = 5 * 4096 };
 static unsigned char *large;
@@ -314,9 +314,12 @@ static void *some_steps(void *arg)
 	return arg;
 }
 
-#define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-#define REFUSE(number) \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+#define ALLOW(number)                                                                              \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1),                                       \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define REFUSE(number)                                                                             \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1),                                       \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 
 static void leave(int s)
 {
@@ -329,14 +332,19 @@ static void install(struct sock_filter *filter, unsigned short n)
 	struct sock_fprog p = { n, filter };
 
 	signal(SIGTERM, leave);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p))
 		exit(77);
 }
 
 static void refuse_sockets(void)
 {
-	struct sock_filter f[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), REFUSE(SYS_socket), REFUSE(SYS_connect),
-				   REFUSE(SYS_memfd_create), REFUSE(SYS_sendto), REFUSE(SYS_recvmsg),
+	struct sock_filter f[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+				   REFUSE(SYS_socket),
+				   REFUSE(SYS_connect),
+				   REFUSE(SYS_memfd_create),
+				   REFUSE(SYS_sendto),
+				   REFUSE(SYS_recvmsg),
 				   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
 
 	install(f, sizeof f / sizeof *f);
@@ -345,13 +353,26 @@ static void refuse_sockets(void)
 /* All that this program itself needs from here on; nothing that finds out who it is. */
 static void kill_for_all_but_the_least(void)
 {
-	struct sock_filter f[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), ALLOW(SYS_write), ALLOW(SYS_exit_group), ALLOW(SYS_exit),
-		ALLOW(SYS_nanosleep), ALLOW(SYS_clock_nanosleep), ALLOW(SYS_mmap), ALLOW(SYS_munmap),
-		ALLOW(SYS_mprotect), ALLOW(SYS_madvise), ALLOW(SYS_clone), ALLOW(SYS_clone3), ALLOW(SYS_futex),
-		ALLOW(SYS_rt_sigprocmask), ALLOW(SYS_rt_sigaction), ALLOW(SYS_set_robust_list), ALLOW(SYS_rseq), ALLOW(SYS_prctl),
-		ALLOW(SYS_getpid), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
-	};
+	struct sock_filter f[] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+				   ALLOW(SYS_write),
+				   ALLOW(SYS_exit_group),
+				   ALLOW(SYS_exit),
+				   ALLOW(SYS_nanosleep),
+				   ALLOW(SYS_clock_nanosleep),
+				   ALLOW(SYS_mmap),
+				   ALLOW(SYS_munmap),
+				   ALLOW(SYS_mprotect),
+				   ALLOW(SYS_madvise),
+				   ALLOW(SYS_clone),
+				   ALLOW(SYS_clone3),
+				   ALLOW(SYS_futex),
+				   ALLOW(SYS_rt_sigprocmask),
+				   ALLOW(SYS_rt_sigaction),
+				   ALLOW(SYS_set_robust_list),
+				   ALLOW(SYS_rseq),
+				   ALLOW(SYS_prctl),
+				   ALLOW(SYS_getpid),
+				   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS) };
 
 	install(f, sizeof f / sizeof *f);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sleeps N times, has page faults, works a while: `own_program N`; says its number, how often it left its CPU, by its
- * own wish and not, and how many faults it had. */
+/* Sleeps N times, has page faults, works a while: `own_program N`; says its number, how often it
+ * left its CPU, by its own wish and not, and how many faults it had. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -12,7 +12,8 @@ enum { BYTES = 4 << 20, PAGE = 4096, ROUNDS = 50000000 };
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 1;
-	volatile char *pages = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile char *pages =
+		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct rusage u;
 
 	if (pages == MAP_FAILED)

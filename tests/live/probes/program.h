@@ -2,7 +2,8 @@
 /*
  * tests/live/probes/program.h - own probes, in C and in C++: each function is a sentence it proves.
  *
- * usage: program PLUGIN      Its events are counted; run under `duet record` it says how many there must be.
+ * usage: program PLUGIN      Its events are counted; run under `duet record` it says how many there
+ * must be.
  */
 #include <duet/duet.h>
 #include <duet/probe.h>
@@ -20,8 +21,8 @@
 
 DUET_EVENT(probe, plain);
 DUET_EVENT(probe, order, (i32, id), (str, item));
-DUET_EVENT(probe, kinds, (i8, small), (u16, medium), (f32, half), (f64, whole), (array(u32, 3), three),
-	   (seq(i16), some), (text(8), name), (str, last));
+DUET_EVENT(probe, kinds, (i8, small), (u16, medium), (f32, half), (f64, whole),
+	   (array(u32, 3), three), (seq(i16), some), (text(8), name), (str, last));
 DUET_EVENT(probe, inner, (i32, n));
 DUET_EVENT(probe, busy, (i32, thread), (i64, n));
 
@@ -89,22 +90,28 @@ static void on_kinds(const struct duet_probe_event *e, void *arg)
 	int16_t some;
 
 	++*calls;
-	OK(e->size == sizeof *e && !strcmp(e->name, "probe:kinds") && e->level == DUET_DEBUG_LINE && e->ip);
+	OK(e->size == sizeof *e && !strcmp(e->name, "probe:kinds") && e->level == DUET_DEBUG_LINE &&
+	   e->ip);
 	OK(!duet_probe_field(e, "small", &v) && v.kind == DUET_PROBE_SIGNED && v.integer == -5);
-	OK(!duet_probe_field(e, "medium", &v) && v.kind == DUET_PROBE_UNSIGNED && v.number == 65535);
+	OK(!duet_probe_field(e, "medium", &v) && v.kind == DUET_PROBE_UNSIGNED &&
+	   v.number == 65535);
 	OK(!duet_probe_field(e, "half", &v) && v.kind == DUET_PROBE_REAL && v.real == 0.5);
 	OK(!duet_probe_field(e, "whole", &v) && v.kind == DUET_PROBE_REAL && v.real == -2.25);
-	OK(!duet_probe_field(e, "three", &v) && v.kind == DUET_PROBE_MANY && v.count == 3 && v.element_size == 4);
+	OK(!duet_probe_field(e, "three", &v) && v.kind == DUET_PROBE_MANY && v.count == 3 &&
+	   v.element_size == 4);
 	memcpy(&three, v.bytes + 8, 4);
 	OK(three == 9);
 	OK(!duet_probe_field(e, "three[1]", &v) && v.number == 8);
-	OK(duet_probe_field(e, "three[3]", &v) == -ENOENT && duet_probe_field(e, "three[", &v) == -ENOENT);
+	OK(duet_probe_field(e, "three[3]", &v) == -ENOENT &&
+	   duet_probe_field(e, "three[", &v) == -ENOENT);
 	OK(!duet_probe_field(e, "some", &v) && v.count == 2 && v.element_size == 2);
 	memcpy(&some, v.bytes + 2, 2);
 	OK(some == -2);
 	OK(!duet_probe_field(e, "some[0]", &v) && v.integer == -1);
-	OK(!duet_probe_field(e, "name", &v) && v.kind == DUET_PROBE_TEXT && v.count == 3 && !memcmp(v.bytes, "tea", 3));
-	OK(!duet_probe_field(e, "last", &v) && v.kind == DUET_PROBE_TEXT && v.count == 4 && !strcmp(v.bytes, "last"));
+	OK(!duet_probe_field(e, "name", &v) && v.kind == DUET_PROBE_TEXT && v.count == 3 &&
+	   !memcmp(v.bytes, "tea", 3));
+	OK(!duet_probe_field(e, "last", &v) && v.kind == DUET_PROBE_TEXT && v.count == 4 &&
+	   !strcmp(v.bytes, "last"));
 	OK(duet_probe_field(e, "none", &v) == -ENOENT && duet_probe_field(e, "", &v) == -ENOENT);
 	OK(duet_probe_field(e, "last[0]", &v) == -ENOENT);
 }
@@ -342,7 +349,8 @@ static void they_come_and_go_while_threads_run(void)
 		OK((long)times > 0);
 	}
 	OK(duet_probe_detach(probe) == 0);
-	OK(whole.sum == (long long)BUSY * (BUSY - 1) / 2 * THREADS); /* the one that stays misses nothing */
+	OK(whole.sum ==
+	   (long long)BUSY * (BUSY - 1) / 2 * THREADS); /* the one that stays misses nothing */
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `late [LIBRARY SECONDS]`: works in `busy_early` of its own, then opens the library, works in its `busy_late` for so
- * long, closes it and ends: who looks at it now and then does not see the library.  Without arguments it works for a
- * moment.
+ * `late [LIBRARY SECONDS]`: works in `busy_early` of its own, then opens the library, works in its
+ * `busy_late` for so long, closes it and ends: who looks at it now and then does not see the
+ * library.  Without arguments it works for a moment.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

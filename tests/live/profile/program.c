@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Works in known functions: `program SECONDS` of CPU time in busy_user, as much in busy_kernel, and a child and
- * a thread that do the same.  Says how much CPU time (s) all of them took, and the child's number.  With an argument
- * before, it says "ready" and waits for SIGUSR1 before it forks; says the child's number, and both wait for SIGUSR1.
+ * Works in known functions: `program SECONDS` of CPU time in busy_user, as much in busy_kernel, and
+ * a child and a thread that do the same.  Says how much CPU time (s) all of them took, and the
+ * child's number.  With an argument before, it says "ready" and waits for SIGUSR1 before it forks;
+ * says the child's number, and both wait for SIGUSR1.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -61,7 +62,8 @@ static double used_s(int who)
 	struct rusage u;
 
 	getrusage(who, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
 }
 
 int main(int argc, char **argv)

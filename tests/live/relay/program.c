@@ -4,7 +4,8 @@
  *
  * usage: relay_count N PER_SECOND [WAIT_FOR_FILE [AT]]
  *
- * PER_SECOND 0: as fast as it goes.  With a file's name it goes on from number AT, or 0, when the file is there.
+ * PER_SECOND 0: as fast as it goes.  With a file's name it goes on from number AT, or 0, when the
+ * file is there.
  */
 #include <duet/duet.h>
 
@@ -22,7 +23,8 @@ static void wait_ns(long ns)
 
 int main(int argc, char **argv)
 {
-	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 0, at = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
+	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : 0,
+		 at = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
 	long per_second = argc > 2 ? atol(argv[2]) : 0, burst = per_second / 200 + 1;
 
 	for (uint64_t i = 0; i < n; i++) {

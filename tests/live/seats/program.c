@@ -2,10 +2,12 @@
 /*
  * tests/live/seats/program.c - threads that count, each event for itself, until SIGTERM.
  *
- * usage: program THREADS [FORKS]     FORKS children, one after the other, each of which counts to 300
+ * usage: program THREADS [FORKS]     FORKS children, one after the other, each of which counts to
+ * 300
  *
- * Says "ready PID", and at the end how far each thread has counted: "thread T COUNT".  Each count is a
- * many:small and a many:word; each 16th a many:large, which is too large for the stack; each 8th a mark.
+ * Says "ready PID", and at the end how far each thread has counted: "thread T COUNT".  Each count
+ * is a many:small and a many:word; each 16th a many:large, which is too large for the stack; each
+ * 8th a mark.
  */
 #include <duet/duet.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/snapshot/program.c - threads that record numbers, each event telling all of itself, until
- * SIGTERM; then says how long the slowest took.
+ * tests/live/snapshot/program.c - threads that record numbers, each event telling all of itself,
+ * until SIGTERM; then says how long the slowest took.
  *
  * usage: numbers THREADS PER_SECOND [pin] [call]
  *
- * PER_SECOND, at the most; 0: as fast as it goes.  pin: one CPU for each thread.  call: before each event a system call that
- * carries the same number.  In the file PROGRESS of the environment each thread keeps how many it has recorded.
+ * PER_SECOND, at the most; 0: as fast as it goes.  pin: one CPU for each thread.  call: before each
+ * event a system call that carries the same number.  In the file PROGRESS of the environment each
+ * thread keeps how many it has recorded.
  */
 #include <duet/duet.h>
 
@@ -71,7 +72,8 @@ static void record(uint32_t thread, uint64_t n)
 	memset(filler, 'a' + (int)(n % 26), sizeof filler);
 	filler[n % FILLER_MAX] = 0;
 	if (has_call)
-		syscall(SYS_dup, 1000000 + (int)n); /* fails; its argument is in the kernel's event */
+		syscall(SYS_dup,
+			1000000 + (int)n); /* fails; its argument is in the kernel's event */
 	trace_snap_number(thread, n, check_of(thread, n), filler);
 }
 

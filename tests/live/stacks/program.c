@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does things N times in functions that stacks can be asked for: `program N`.  Sleeps in wait_here(), asks for
- * its parent in client_here(), closes nothing in fail_here(), and touches pages in touch_here(); says where
- * the pages are.  Says "ready" before, and waits for SIGUSR1, then and at the end: a program that has ended has no
- * mappings to be looked at.
+ * Does things N times in functions that stacks can be asked for: `program N`.  Sleeps in
+ * wait_here(), asks for its parent in client_here(), closes nothing in fail_here(), and touches
+ * pages in touch_here(); says where the pages are.  Says "ready" before, and waits for SIGUSR1,
+ * then and at the end: a program that has ended has no mappings to be looked at.
  */
 #include <signal.h>
 #include <stdio.h>

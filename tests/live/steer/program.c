@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/steer/program.c - does what its arguments say with duet/control.h, and prints each result:
+ * tests/live/steer/program.c - does what its arguments say with duet/control.h, and prints each
+ *result:
  *
  *	-s NAME        whom the following calls mean; "" is nobody by name
  *	-l MS          their limit
  *	events N       records steer:event N times, numbered on
  *	handler VERB   the same in a signal handler
- *	VERB           flush, snapshot, rotate, status, sessions, enable=P, disable=P, request=LINE, stop, start=DIR, start-alone=DIR
+ *	VERB           flush, snapshot, rotate, status, sessions, enable=P, disable=P, request=LINE,
+ *stop, start=DIR, start-alone=DIR
  *
  * "VERB RESULT [MORE] [why]", the result 0 or the errno's name.
  */
@@ -33,7 +35,8 @@ static int report(void *arg, const char *session)
 	return 0;
 }
 
-static int switch_events(int (*call)(struct duet_control *, const struct duet_events *, struct duet_switched *),
+static int switch_events(int (*call)(struct duet_control *, const struct duet_events *,
+				     struct duet_switched *),
 			 const char *pattern)
 {
 	struct duet_events e = { .size = sizeof e, .pattern = pattern };
@@ -55,7 +58,9 @@ static int status(void)
 
 static int start(const char *directory, int alone)
 {
-	struct duet_start_options o = { .size = sizeof o, .output = directory, .only_this_process = alone };
+	struct duet_start_options o = { .size = sizeof o,
+					.output = directory,
+					.only_this_process = alone };
 	static const char *const events[] = { "steer:*", NULL };
 
 	o.events = events;
@@ -111,7 +116,8 @@ static void handler(int signal)
 static void print(const char *verb)
 {
 	more[strcspn(more, "\n")] = 0;
-	printf("%s %s %s %s\n", verb, result < 0 ? strerrorname_np(-result) : "0", more, control.why);
+	printf("%s %s %s %s\n", verb, result < 0 ? strerrorname_np(-result) : "0", more,
+	       control.why);
 	fflush(stdout);
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes system calls of many kinds, with known arguments, that succeed and that fail: the same each time.
+ * Makes system calls of many kinds, with known arguments, that succeed and that fail: the same each
+ *time.
  *
  *	program calls DIRECTORY   once; then a child, and a thread
- *	program cold FILE         names 9 files; the names are in the mapped FILE, a page each, which are not in memory
- *	program waits             says "ready", and then answers each byte of its standard input by getppid 100 times and "done"
- *	program rests             says "ready", sleeps in read until a byte comes, and ends
+ *	program cold FILE         names 9 files; the names are in the mapped FILE, a page each,
+ *which are not in memory program waits             says "ready", and then answers each byte of its
+ *standard input by getppid 100 times and "done" program rests             says "ready", sleeps in
+ *read until a byte comes, and ends
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +90,8 @@ static void files(void)
 
 static void memory(void)
 {
-	char *p = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *p = mmap(NULL, 65536, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	mprotect(p, 4096, PROT_NONE);
 	mprotect(p, 4096, PROT_READ | PROT_EXEC);
@@ -104,7 +107,8 @@ static void memory(void)
 
 static void sockets(void)
 {
-	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP), pair[2];
+	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP),
+	    pair[2];
 	struct sockaddr_in to = { .sin_family = AF_INET };
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
@@ -126,9 +130,12 @@ static void sockets(void)
 /* The kernel gives the port; who connects is there before accept is asked. */
 static void internet(void)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) }, from;
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) },
+			   from;
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), client = socket(AF_INET, SOCK_STREAM, 0), got;
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0),
+	    client = socket(AF_INET, SOCK_STREAM, 0), got;
 	int udp = socket(AF_INET, SOCK_DGRAM, 0);
 	struct pollfd p = { .fd = listener, .events = POLLIN };
 	socklen_t size = sizeof at;
@@ -253,9 +260,11 @@ static void handler(int number)
 
 static int calls(void)
 {
-	/* On the stack: constants may not be in memory yet, and the kernel does not wait for what it is asked to record. */
+	/* On the stack: constants may not be in memory yet, and the kernel does not wait for what
+	 * it is asked to record. */
 	char name[] = "true", text[] = "a \"text\"\n", letter[] = "x";
-	char *few[] = { name, text, NULL }, *many[] = { name, letter, letter, letter, letter, letter, letter, letter, letter, NULL };
+	char *few[] = { name, text, NULL }, *many[] = { name,	letter, letter, letter, letter,
+							letter, letter, letter, letter, NULL };
 	pthread_t t;
 	pid_t child;
 	int status;
@@ -282,7 +291,8 @@ static int calls(void)
 	return status ? 1 : 7;
 }
 
-/* A page is in memory once it was touched, with some around it: so each name is in a mapping of its own. */
+/* A page is in memory once it was touched, with some around it: so each name is in a mapping of its
+ * own. */
 static int name_cold_files(const char *path)
 {
 	int fd = open(path, O_RDONLY);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/tenants/program.c - records as many events as each line of its input says, half of them in a
- * thread of its own if the line ends with "t", and says when it has.  After "s" instead that thread stays.
+ * tests/live/tenants/program.c - records as many events as each line of its input says, half of
+ * them in a thread of its own if the line ends with "t", and says when it has.  After "s" instead
+ * that thread stays.
  *
  * usage: program [N]       N: as if this were the first line, before it says anything
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/tenants/rights.c - tries what it may do, and writes of each thing a line "NAME: the error", or "NAME: done".
+ * tests/live/tenants/rights.c - tries what it may do, and writes of each thing a line "NAME: the
+ * error", or "NAME: done".
  *
  * usage: rights OUT ROOTS_PID HIS_PID ROOTS_FILE DIRECTORY...
  */

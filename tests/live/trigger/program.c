@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/live/trigger/program.c - records what it reads: "order ID", "paid ID", "noise N", "long BYTES"; says
- * "done" each time. */
+/* tests/live/trigger/program.c - records what it reads: "order ID", "paid ID", "noise N", "long
+ * BYTES"; says "done" each time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

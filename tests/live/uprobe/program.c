@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/live/uprobe/program.c - a program that knows nothing of duet, with functions and markers of sys/sdt.h.
+ * tests/live/uprobe/program.c - a program that knows nothing of duet, with functions and markers of
+ * sys/sdt.h.
  *
- * usage: program N        calls and passes each N times; says how often a marker with a semaphore was wanted
- *        program wait     does so when it is told to by a line, again and again
+ * usage: program N        calls and passes each N times; says how often a marker with a semaphore
+ * was wanted program wait     does so when it is told to by a line, again and again
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +24,9 @@
 #ifdef __clang__
 #define HIDDEN __attribute__((noinline))
 #else
-#define HIDDEN __attribute__((noipa)) /* its arguments are where the calling convention has them */
+#define HIDDEN                                                                                     \
+	__attribute__((noipa)) /* its arguments are where the calling convention has them   \
+				       */
 #endif
 
 int64_t tea_make(int32_t cups, const char *kind, uint8_t sugar);

@@ -2,15 +2,24 @@
 // tests/live/uprobe/program.cc - functions that have names of C++.
 #include <cstdlib>
 
-namespace shop {
+namespace shop
+{
 struct Order {
 	int id;
 	__attribute__((noinline)) int place(int n) const;
 	__attribute__((noinline)) int place(const char *s);
 };
-int Order::place(int n) const { __asm__ volatile("" ::: "memory"); return id + n; }
-int Order::place(const char *s) { __asm__ volatile("" ::: "memory"); return id + *s; }
+int Order::place(int n) const
+{
+	__asm__ volatile("" ::: "memory");
+	return id + n;
 }
+int Order::place(const char *s)
+{
+	__asm__ volatile("" ::: "memory");
+	return id + *s;
+}
+} // namespace shop
 
 int main(int argc, char **argv)
 {

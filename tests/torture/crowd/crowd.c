@@ -75,7 +75,8 @@ static int threads(void)
 
 	pthread_attr_init(&a);
 	pthread_attr_setstacksize(&a, 64 << 10);
-	for (made = 0; made < n && !pthread_create(&t[made], &a, live_in_thread, (void *)(long)made); made++)
+	for (made = 0;
+	     made < n && !pthread_create(&t[made], &a, live_in_thread, (void *)(long)made); made++)
 		;
 	let_all_go(made);
 	for (int i = 0; i < made; i++)
@@ -153,6 +154,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[1], "processes"))
 		printf("%d\n", processes());
 	else
-		printf("%d\n", lives(argv[0], argv[3], argc > 4 ? atoi(argv[4]) : 1, argc > 5 ? argv[5] : "0"));
+		printf("%d\n", lives(argv[0], argv[3], argc > 4 ? atoi(argv[4]) : 1,
+				     argc > 5 ? argv[5] : "0"));
 	return 0;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/hostile/buggy.c - a program with stray pointers, and honest ones beside it in the same pools.
+ * tests/torture/hostile/buggy.c - a program with stray pointers, and honest ones beside it in the
+ * same pools.
  *
- * usage: buggy scribble DIRECTORY SECONDS SEED RATE     RATE times a second, into one of the ways below
- *        buggy honest SECONDS ID                        records checksummed numbers; says how many, and
- *                                                       the longest time, in microseconds, that one took
+ * usage: buggy scribble DIRECTORY SECONDS SEED RATE     RATE times a second, into one of the ways
+ * below buggy honest SECONDS ID                        records checksummed numbers; says how many,
+ * and the longest time, in microseconds, that one took
  *
- * Unlike hostile.c it is no flood: half of its stray writes hit what is in use, and between them there is
- * time for others to record.
+ * Unlike hostile.c it is no flood: half of its stray writes hit what is in use, and between them
+ * there is time for others to record.
  */
 #include <duet/duet.h>
 
@@ -92,12 +93,15 @@ static void a_commit_word(void)
 	struct abi_chunk *c = some_chunk();
 	uint64_t w = load(&c->word);
 
-	store(&c->word, guest_any() % 2 ? ABI_WORD(ABI_SINCE_OF(w), guest_any() % (2 * pool.chunk_size)) : guest_any());
+	store(&c->word, guest_any() % 2
+				? ABI_WORD(ABI_SINCE_OF(w), guest_any() % (2 * pool.chunk_size))
+				: guest_any());
 }
 
 static void a_header(void)
 {
-	guest_fill((char *)some_chunk() + guest_any() % sizeof(struct abi_chunk), 1 + guest_any() % 8);
+	guest_fill((char *)some_chunk() + guest_any() % sizeof(struct abi_chunk),
+		   1 + guest_any() % 8);
 }
 
 static void a_state_word(void)
@@ -105,7 +109,8 @@ static void a_state_word(void)
 	uint64_t *state = pool_state(&pool, some_chunk());
 	uint32_t owner = guest_any() % 2 ? pool.owner : (uint32_t)guest_any();
 
-	store(state, ABI_STATE(guest_any() % 2 ? ABI_ORDER_OF(load(state)) : guest_any(), owner, guest_any() % 4));
+	store(state, ABI_STATE(guest_any() % 2 ? ABI_ORDER_OF(load(state)) : guest_any(), owner,
+			       guest_any() % 4));
 }
 
 static void a_slot(void)
@@ -114,11 +119,22 @@ static void a_slot(void)
 	uint64_t ref = pool_ref(&pool, some_chunk());
 
 	switch (guest_any() % 5) {
-	case 0: store(&s->chunk, guest_any() % 2 ? ref : 0); break;
-	case 1: store(&s->chunk, guest_any()); break;
-	case 2: store(&s->x[guest_any() % ABI_X_SLOTS], ABI_PLACE(ref, guest_any() % 2 ? pool.owner : 0)); break;
-	case 3: store(&s->x[guest_any() % ABI_X_SLOTS], guest_any()); break;
-	case 4: store(&s->lost, guest_any() % 2 ? guest_any() : load(&s->lost) + guest_any() % 100); break;
+	case 0:
+		store(&s->chunk, guest_any() % 2 ? ref : 0);
+		break;
+	case 1:
+		store(&s->chunk, guest_any());
+		break;
+	case 2:
+		store(&s->x[guest_any() % ABI_X_SLOTS],
+		      ABI_PLACE(ref, guest_any() % 2 ? pool.owner : 0));
+		break;
+	case 3:
+		store(&s->x[guest_any() % ABI_X_SLOTS], guest_any());
+		break;
+	case 4:
+		store(&s->lost, guest_any() % 2 ? guest_any() : load(&s->lost) + guest_any() % 100);
+		break;
 	}
 }
 
@@ -145,7 +161,9 @@ static void a_file(void)
 	while (d && guest_any() % 2 && (e = readdir(d)))
 		if (!strncmp(e->d_name, "app-", 4))
 			snprintf(name, sizeof name, "%.60s", e->d_name);
-	fd = d ? openat(dirfd(d), name, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+	fd = d ? openat(dirfd(d), name, O_RDWR | O_CREAT | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC,
+			0600)
+	       : -1;
 	if (d)
 		closedir(d);
 	if (fd < 0)
@@ -157,9 +175,9 @@ static void a_file(void)
 
 static int scribble(double end, double rate)
 {
-	static void (*const ways[])(void) = { below_the_word, beyond_the_word, beyond_the_word, a_commit_word,
-					      a_header,       a_state_word,    a_slot,          a_field,
-					      a_file };
+	static void (*const ways[])(void) = { below_the_word, beyond_the_word, beyond_the_word,
+					      a_commit_word,  a_header,	       a_state_word,
+					      a_slot,	      a_field,	       a_file };
 	int n;
 
 	join();

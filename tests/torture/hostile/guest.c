@@ -55,14 +55,19 @@ int guest_connection(void)
 
 int guest_join(uint64_t *size)
 {
-	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_SESSION_MEMORY_VERSION, .pid = (uint32_t)guest_any() };
+	struct abi_join q = { .magic = ABI_JOIN_MAGIC,
+			      .version = ABI_SESSION_MEMORY_VERSION,
+			      .pid = (uint32_t)guest_any() };
 	struct abi_join_answer answer;
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec v = { &answer, sizeof answer };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control };
+	struct msghdr m = { .msg_iov = &v,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof control };
 	int fd = guest_connection(), pool = -1;
 
 	guest_fill(q.program, sizeof q.program);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* torture/hostile/guest.h - what programs share that join a session on their own, without libduet.  One thread. */
+/* torture/hostile/guest.h - what programs share that join a session on their own, without libduet.
+ * One thread. */
 #ifndef TORTURE_HOSTILE_GUEST_H
 #define TORTURE_HOSTILE_GUEST_H
 

@@ -47,18 +47,32 @@ static void scribble(void)
 		uint64_t at = guest_any() % ((i % 4 ? steering : size) - 64), v = guest_any();
 
 		switch (guest_any() % 5) {
-		case 0: guest_fill(p + at, 1 + guest_any() % 64); break;
-		case 1: memcpy(p + (at & ~7ull), &v, 8); break;
-		case 2: v = guest_any() % 4096; memcpy(p + (at & ~7ull), &v, 8); break;
-		case 3: v = ABI_STATE(guest_any(), guest_any() % 4 ? 1 : guest_any(), guest_any() % 4); memcpy(p + (at & ~7ull), &v, 8); break;
-		case 4: memset(p + at, guest_any() % 2 ? 0 : 255, 1 + guest_any() % 64); break;
+		case 0:
+			guest_fill(p + at, 1 + guest_any() % 64);
+			break;
+		case 1:
+			memcpy(p + (at & ~7ull), &v, 8);
+			break;
+		case 2:
+			v = guest_any() % 4096;
+			memcpy(p + (at & ~7ull), &v, 8);
+			break;
+		case 3:
+			v = ABI_STATE(guest_any(), guest_any() % 4 ? 1 : guest_any(),
+				      guest_any() % 4);
+			memcpy(p + (at & ~7ull), &v, 8);
+			break;
+		case 4:
+			memset(p + at, guest_any() % 2 ? 0 : 255, 1 + guest_any() % 64);
+			break;
 		}
 	}
 	if (guest_any() % 8 == 0)
 		guest_fill(p, size < 4u << 20 ? size : 4u << 20);
 	munmap(p, size);
 	(void)!ftruncate(pool, (off_t)(guest_any() % size));
-	fallocate(pool, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(guest_any() % size), (off_t)(guest_any() % (1 << 20) + 1));
+	fallocate(pool, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(guest_any() % size),
+		  (off_t)(guest_any() % (1 << 20) + 1));
 	fcntl(pool, F_ADD_SEALS, F_SEAL_WRITE);
 	close(pool);
 }
@@ -69,7 +83,8 @@ static void spoil_files(void)
 	char path[512], garbage[8192];
 	int fd, n = (int)(guest_any() % 6);
 
-	snprintf(path, sizeof path, "%s/%s-%llu", guest_directory, guest_any() % 3 ? "app" : "session",
+	snprintf(path, sizeof path, "%s/%s-%llu", guest_directory,
+		 guest_any() % 3 ? "app" : "session",
 		 (unsigned long long)(guest_any() % 2 ? guest_any() % 100 : guest_any()));
 	unlink(path);
 	if (n == 0)
@@ -83,9 +98,12 @@ static void spoil_files(void)
 		return;
 	guest_fill(garbage, sizeof garbage);
 	if (guest_any() % 2)
-		memcpy(garbage, &(struct abi_control){ .magic = ABI_CONTROL_MAGIC, .version = ABI_CONTROL_VERSION,
-						       .n_events = (uint32_t)guest_any(),
-						       .session_slots = { { guest_any(), guest_any() } } }, 256);
+		memcpy(garbage,
+		       &(struct abi_control){ .magic = ABI_CONTROL_MAGIC,
+					      .version = ABI_CONTROL_VERSION,
+					      .n_events = (uint32_t)guest_any(),
+					      .session_slots = { { guest_any(), guest_any() } } },
+		       256);
 	(void)!write(fd, garbage, guest_any() % sizeof garbage);
 	if (guest_any() % 4 == 0)
 		(void)!ftruncate(fd, (off_t)(guest_any() % (1u << 21)));
@@ -102,13 +120,16 @@ static void spoil_pages(void)
 	char garbage[256];
 
 	while (d && (e = readdir(d))) {
-		int fd = strncmp(e->d_name, "app-", 4) || guest_any() % 4 ? -1
-			: openat(dirfd(d), e->d_name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+		int fd = strncmp(e->d_name, "app-", 4) || guest_any() % 4
+				 ? -1
+				 : openat(dirfd(d), e->d_name,
+					  O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 
 		if (fd < 0)
 			continue;
 		guest_fill(garbage, sizeof garbage);
-		(void)!pwrite(fd, garbage, guest_any() % sizeof garbage, (off_t)(guest_any() % (1u << 20)));
+		(void)!pwrite(fd, garbage, guest_any() % sizeof garbage,
+			      (off_t)(guest_any() % (1u << 20)));
 		close(fd);
 	}
 	if (d)
@@ -190,7 +211,8 @@ static int honest(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const ways[])(void) = { scribble, scribble, spoil_files, spoil_pages, talk_nonsense, say_nothing };
+	static void (*const ways[])(void) = { scribble,	   scribble,	  spoil_files,
+					      spoil_pages, talk_nonsense, say_nothing };
 	int status, bad = 0;
 
 	if (argc > 2 && !strcmp(argv[1], "honest")) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/hostile/talk.c - says to a collector's socket what nobody should: requests and joins by
- * the grammar and then mutated, descriptors of all kinds, too much, too little, nothing.
+ * tests/torture/hostile/talk.c - says to a collector's socket what nobody should: requests and
+ * joins by the grammar and then mutated, descriptors of all kinds, too much, too little, nothing.
  *
  * usage: talk nonsense DIRECTORY N SEED     says how many of N messages were answered, and how
- *        talk sense DIRECTORY 0             asks properly meanwhile, until SIGTERM; says how often, how often in vain
- *                                           (status, joining), and the worst times in milliseconds
+ *        talk sense DIRECTORY 0             asks properly meanwhile, until SIGTERM; says how often,
+ * how often in vain (status, joining), and the worst times in milliseconds
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,18 +42,47 @@ static const char *one_of(const char *const *words, unsigned n)
 /* No "stop", which is sense, and no pattern that meets the honest programs' events. */
 static size_t say_request(void)
 {
-	static const char *const verbs[] = { "status", "status", "enable", "enable", "disable", "flush", "snapshot",
-					     "", "STATUS", "statusstatusstatusstatusstatusstatus", "\\u0073tatus" };
+	static const char *const verbs[] = { "status",	    "status",
+					     "enable",	    "enable",
+					     "disable",	    "flush",
+					     "snapshot",    "",
+					     "STATUS",	    "statusstatusstatusstatusstatusstatus",
+					     "\\u0073tatus" };
 	static const char *const members[] = {
-		"\"pattern\":\"none:x\"", "\"pattern\":\"none:*[\"", "\"pattern\":\"!none\"", "\"pattern\":7", "\"pattern\":\"\"",
-		"\"pid\":1", "\"pid\":-1", "\"pid\":99999999999999999999999", "\"pid\":\"1\"", "\"pid\":2147483647",
-		"\"filter\":\"id > 9\"", "\"filter\":\"((((((((((1))))))))))\"", "\"filter\":\"id >\"", "\"filter\":null",
-		"\"channel\":0", "\"channel\":\"ring\"", "\"channel\":16", "\"channel\":18446744073709551616", "\"channel\":\"no\"",
-		"\"last_ns\":5", "\"max_size\":4096", "\"path\":\"/etc/\\n\\t\\\"\"", "\"path\":\"\\", "\"uid\":0", "\"x\":true",
-		"\"x\":1e999", "\"x\":{}", "\"x\":[1]", "\"verb\":\"status\"", "\"last_ns\":-5",
+		"\"pattern\":\"none:x\"",
+		"\"pattern\":\"none:*[\"",
+		"\"pattern\":\"!none\"",
+		"\"pattern\":7",
+		"\"pattern\":\"\"",
+		"\"pid\":1",
+		"\"pid\":-1",
+		"\"pid\":99999999999999999999999",
+		"\"pid\":\"1\"",
+		"\"pid\":2147483647",
+		"\"filter\":\"id > 9\"",
+		"\"filter\":\"((((((((((1))))))))))\"",
+		"\"filter\":\"id >\"",
+		"\"filter\":null",
+		"\"channel\":0",
+		"\"channel\":\"ring\"",
+		"\"channel\":16",
+		"\"channel\":18446744073709551616",
+		"\"channel\":\"no\"",
+		"\"last_ns\":5",
+		"\"max_size\":4096",
+		"\"path\":\"/etc/\\n\\t\\\"\"",
+		"\"path\":\"\\",
+		"\"uid\":0",
+		"\"x\":true",
+		"\"x\":1e999",
+		"\"x\":{}",
+		"\"x\":[1]",
+		"\"verb\":\"status\"",
+		"\"last_ns\":-5",
 	};
 	const char *verb = ONE_OF(verbs);
-	int n = snprintf(text, TEXT, "{\"verb\":\"%s\"", strcmp(verb, "snapshot") || guest_any() % 300 == 0 ? verb : "status");
+	int n = snprintf(text, TEXT, "{\"verb\":\"%s\"",
+			 strcmp(verb, "snapshot") || guest_any() % 300 == 0 ? verb : "status");
 
 	for (unsigned i = (unsigned)(guest_any() % 5); i; i--)
 		n += snprintf(text + n, TEXT - (size_t)n, ",%s", ONE_OF(members));
@@ -65,7 +94,9 @@ static size_t say_request(void)
 
 static size_t say_join(void)
 {
-	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_SESSION_MEMORY_VERSION, .pid = (uint32_t)guest_any() };
+	struct abi_join q = { .magic = ABI_JOIN_MAGIC,
+			      .version = ABI_SESSION_MEMORY_VERSION,
+			      .pid = (uint32_t)guest_any() };
 
 	guest_fill(q.program, sizeof q.program);
 	memcpy(text, &q, sizeof q);
@@ -87,12 +118,23 @@ static size_t mutate(size_t n)
 
 	some = some > n - at ? n - at : some;
 	switch (guest_any() % 6) {
-	case 0: text[at] = (char)guest_any(); return n ? n : 1;
-	case 1: memmove(text + at, text + at + some, n - at - some); return n - some;
-	case 2: memmove(text + at + some, text + at, n - at); return n + some;
-	case 3: return at;
-	case 4: text[at] = "\"\\{}:,\0\n"[guest_any() % 8]; return n ? n : 1;
-	default: memset(text + n, (int)guest_any(), 64); return n + guest_any() % 64;
+	case 0:
+		text[at] = (char)guest_any();
+		return n ? n : 1;
+	case 1:
+		memmove(text + at, text + at + some, n - at - some);
+		return n - some;
+	case 2:
+		memmove(text + at + some, text + at, n - at);
+		return n + some;
+	case 3:
+		return at;
+	case 4:
+		text[at] = "\"\\{}:,\0\n"[guest_any() % 8];
+		return n ? n : 1;
+	default:
+		memset(text + n, (int)guest_any(), 64);
+		return n + guest_any() % 64;
 	}
 }
 
@@ -116,13 +158,20 @@ static int odd_descriptor(void)
 	int p[2];
 
 	switch (guest_any() % 9) {
-	case 0: return memfd_create("odd", MFD_CLOEXEC);
-	case 1: return epoll_create1(EPOLL_CLOEXEC);
-	case 2: return eventfd(0, EFD_CLOEXEC);
-	case 3: return open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	case 4: return open("/", O_PATH | O_CLOEXEC);
-	case 5: return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	case 6: return guest_connection();
+	case 0:
+		return memfd_create("odd", MFD_CLOEXEC);
+	case 1:
+		return epoll_create1(EPOLL_CLOEXEC);
+	case 2:
+		return eventfd(0, EFD_CLOEXEC);
+	case 3:
+		return open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	case 4:
+		return open("/", O_PATH | O_CLOEXEC);
+	case 5:
+		return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	case 6:
+		return guest_connection();
 	case 7:
 		snprintf(fifo, sizeof fifo, "/tmp/odd-%d", (int)getpid());
 		mkfifo(fifo, 0600);
@@ -167,7 +216,9 @@ static void read_requests(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	char answer[16384];
-	ssize_t n = poll(&p, 1, BLOCK_TIMEOUT_MS) == 1 ? recv(fd, answer, sizeof answer - 1, MSG_DONTWAIT) : 0;
+	ssize_t n = poll(&p, 1, BLOCK_TIMEOUT_MS) == 1
+			    ? recv(fd, answer, sizeof answer - 1, MSG_DONTWAIT)
+			    : 0;
 
 	answer[n > 0 ? n : 0] = 0;
 	n_done += strstr(answer, "\"ok\":true") != NULL;
@@ -190,7 +241,9 @@ static void be_silent(int fd)
 static void say(void)
 {
 	size_t n = say_something();
-	int fd = guest_connection(), n_fds = guest_any() % 8 ? 0 : guest_any() % 8 ? 1 : (int)(guest_any() % FDS);
+	int fd = guest_connection(), n_fds = guest_any() % 8   ? 0
+					     : guest_any() % 8 ? 1
+							       : (int)(guest_any() % FDS);
 
 	if (fd < 0) {
 		n_full++;
@@ -208,8 +261,9 @@ static int nonsense(long n)
 {
 	for (long i = 0; i < n; i++)
 		say();
-	printf("%ld said: %lu done, %lu refused with the reason, %lu not answered; %lu times the queue was full\n", n, n_done,
-	       n_refused, n_silent, n_full);
+	printf("%ld said: %lu done, %lu refused with the reason, %lu not answered; %lu times the "
+	       "queue was full\n",
+	       n, n_done, n_refused, n_silent, n_full);
 	return 0;
 }
 
@@ -232,8 +286,9 @@ static double status_ms(unsigned *failed)
 	double begin = guest_now();
 	char answer[16384];
 	int fd = patient_connection();
-	ssize_t n = fd >= 0 && send(fd, request, sizeof request - 1, MSG_NOSIGNAL) > 0 ? recv(fd, answer, sizeof answer - 1, 0)
-										     : -1;
+	ssize_t n = fd >= 0 && send(fd, request, sizeof request - 1, MSG_NOSIGNAL) > 0
+			    ? recv(fd, answer, sizeof answer - 1, 0)
+			    : -1;
 
 	answer[n > 0 ? n : 0] = 0;
 	*failed += !strstr(answer, "\"ok\":true");

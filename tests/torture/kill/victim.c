@@ -57,15 +57,18 @@ static void wait_for_begin(volatile const int *notes, int run)
 
 	for (int i = 0; !notes[run]; i++) {
 		if (i == BEGIN_MAX_MS) {
-			fprintf(stderr, "victim %d has recorded nothing within %d s\n", run, BEGIN_MAX_MS / 1000);
+			fprintf(stderr, "victim %d has recorded nothing within %d s\n", run,
+				BEGIN_MAX_MS / 1000);
 			exit(3);
 		}
 		nanosleep(&ms, NULL);
 	}
 }
 
-/* Half of the victims are killed some time after their start, be it before their first event; half after that. */
-static void start_and_kill(const char *self, const char *path, volatile const int *notes, int run, bool short_life)
+/* Half of the victims are killed some time after their start, be it before their first event; half
+ * after that. */
+static void start_and_kill(const char *self, const char *path, volatile const int *notes, int run,
+			   bool short_life)
 {
 	struct timespec t = { 0, 500000 + rand() % 7000000 };
 	char number[16];

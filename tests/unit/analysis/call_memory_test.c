@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What arguments of system calls point to, in words: from bytes made by hand, also too few and too many of them. */
+/* What arguments of system calls point to, in words: from bytes made by hand, also too few and too
+ * many of them. */
 #include "test.h"
 
 #include <string.h>
@@ -28,7 +29,8 @@ static const char *said(const char *call, bool is_at_exit, const void *bytes, si
 	if (call_memory_add(&t, &m, &moment))
 		snprintf(made, sizeof made, "%s", t.bytes);
 	else
-		snprintf(made, sizeof made, "%s", t.size ? "refused, but something was added" : "too short");
+		snprintf(made, sizeof made, "%s",
+			 t.size ? "refused, but something was added" : "too short");
 	text_fini(&t);
 	return made;
 }
@@ -42,27 +44,34 @@ static void addresses_of_the_internet_have_port_and_address(void)
 	is_text(ADDRESS("\2\0\0\120\177\0\0\1\0\0\0\0\0\0\0\0"),
 		"{sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr(\"127.0.0.1\")}");
 	is_text(ADDRESS("\2\0\377\377\377\376\375\374\0\0\0\0\0\0\0\0more"),
-		"{sa_family=AF_INET, sin_port=htons(65535), sin_addr=inet_addr(\"255.254.253.252\")}");
+		"{sa_family=AF_INET, sin_port=htons(65535), "
+		"sin_addr=inet_addr(\"255.254.253.252\")}");
 	is_text(ADDRESS("\12\0\0\121\0\1\43\105\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\7\0\0\0"),
-		"{sa_family=AF_INET6, sin6_port=htons(81), sin6_flowinfo=htonl(74565), inet_pton(AF_INET6, \"::1\", &sin6_addr), "
+		"{sa_family=AF_INET6, sin6_port=htons(81), sin6_flowinfo=htonl(74565), "
+		"inet_pton(AF_INET6, \"::1\", &sin6_addr), "
 		"sin6_scope_id=7}");
 	is_text(ADDRESS("\12\0\0\121\0\0\0\0\376\200\0\0\0\0\0\0\0\0\0\0\0\0\0\2"),
-		"{sa_family=AF_INET6, sin6_port=htons(81), sin6_flowinfo=htonl(0), inet_pton(AF_INET6, \"fe80::2\", &sin6_addr)}");
+		"{sa_family=AF_INET6, sin6_port=htons(81), sin6_flowinfo=htonl(0), "
+		"inet_pton(AF_INET6, \"fe80::2\", &sin6_addr)}");
 }
 
 static void addresses_of_this_machine_have_a_path_or_a_name(void)
 {
 	char longest[KERNEL_CAPTURE_MAX] = "\1";
 
-	is_text(ADDRESS("\1\0/run/a \"b\"\n\0\0left"), "{sa_family=AF_UNIX, sun_path=\"/run/a \\\"b\\\"\\n\"}");
+	is_text(ADDRESS("\1\0/run/a \"b\"\n\0\0left"),
+		"{sa_family=AF_UNIX, sun_path=\"/run/a \\\"b\\\"\\n\"}");
 	is_text(ADDRESS("\1\0p"), "{sa_family=AF_UNIX, sun_path=\"p\"}");
 	is_text(ADDRESS("\1\0\0duet\0\001"), "{sa_family=AF_UNIX, sun_path=@\"duet\\0\\1\"}");
 	is_text(ADDRESS("\1\0\0"), "{sa_family=AF_UNIX, sun_path=@\"\"}");
 	is_text(ADDRESS("\1\0"), "{sa_family=AF_UNIX}");
 	memset(longest + 2, 'x', sizeof longest - 2);
-	is(strlen(said("bind", false, longest, sizeof longest)), strlen("{sa_family=AF_UNIX, sun_path=\"\"}") + 108);
-	is_text(ADDRESS("\20\0\0\0\5\0\0\0\21\0\0\0"), "{sa_family=AF_NETLINK, nl_pid=5, nl_groups=0x000011}");
-	is_text(ADDRESS("\20\0\0\0\0\0\0\0\0\0\0\0"), "{sa_family=AF_NETLINK, nl_pid=0, nl_groups=00000000}");
+	is(strlen(said("bind", false, longest, sizeof longest)),
+	   strlen("{sa_family=AF_UNIX, sun_path=\"\"}") + 108);
+	is_text(ADDRESS("\20\0\0\0\5\0\0\0\21\0\0\0"),
+		"{sa_family=AF_NETLINK, nl_pid=5, nl_groups=0x000011}");
+	is_text(ADDRESS("\20\0\0\0\0\0\0\0\0\0\0\0"),
+		"{sa_family=AF_NETLINK, nl_pid=0, nl_groups=00000000}");
 }
 
 static void of_other_addresses_the_bytes_are_shown(void)
@@ -78,8 +87,10 @@ static void an_address_too_short_for_its_family_is_shown_as_bytes(void)
 	is_text(ADDRESS("\2\0\0\120\177\0\0\1\0\0\0\0\0\0\0"),
 		"{sa_family=AF_INET, sa_data=\"\\0P\\177\\0\\0\\1\\0\\0\\0\\0\\0\\0\\0\"}");
 	is_text(ADDRESS("\12\0\0\121\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1"),
-		"{sa_family=AF_INET6, sa_data=\"\\0Q\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\1\"}");
-	is_text(ADDRESS("\20\0\0\0\5\0\0\0\21\0\0"), "{sa_family=AF_NETLINK, sa_data=\"\\0\\0\\5\\0\\0\\0\\21\\0\\0\"}");
+		"{sa_family=AF_INET6, "
+		"sa_data=\"\\0Q\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\1\"}");
+	is_text(ADDRESS("\20\0\0\0\5\0\0\0\21\0\0"),
+		"{sa_family=AF_NETLINK, sa_data=\"\\0\\0\\5\\0\\0\\0\\21\\0\\0\"}");
 	is_text(ADDRESS("\2\0"), "{sa_family=AF_INET}");
 	is_text(ADDRESS("\2"), "too short");
 	is_text(ADDRESS(""), "too short");
@@ -111,7 +122,7 @@ static void arguments_of_programs_are_quoted_and_what_is_cut_has_dots(void)
 	is_text(ARGV(""), "too short");
 	is_text(ARGV("a\0with no end"), "[\"a\", \"with no end\"...]");
 	is_text(ARGV("a..."), "[\"a\"...]");
-	is_text(ARGV("..") , "[\"..\"...]");
+	is_text(ARGV(".."), "[\"..\"...]");
 
 	memset(longest, 'o', sizeof longest);
 	longest[KERNEL_CAPTURE_ARG_MAX - 1] = 0;
@@ -122,7 +133,8 @@ static void arguments_of_programs_are_quoted_and_what_is_cut_has_dots(void)
 	is_text(said("execveat", false, longest, sizeof longest),
 		"[\"oooooooooooooooooooooooooooooooooooooooooooooooooooooooooooo\"..., \"b\"]");
 	memset(made, 'o', KERNEL_CAPTURE_MAX);
-	is(strlen(said("execve", false, made, KERNEL_CAPTURE_MAX)), KERNEL_CAPTURE_MAX + strlen("[\"\"...]"));
+	is(strlen(said("execve", false, made, KERNEL_CAPTURE_MAX)),
+	   KERNEL_CAPTURE_MAX + strlen("[\"\"...]"));
 }
 
 /* Of a call that has returned @result. */
@@ -143,7 +155,8 @@ static void what_is_read_and_written_is_quoted_and_cut(void)
 	is_text(written("read", 4, "", 0), "too short"); /* it could not be read */
 	is_text(written("read", -14, "", 0), "too short");
 	is_text(written("getrandom", 2, "\0a", 2), "\"\\x00\\x61\"");
-	is_text(written("getrandom", 9, "\0a", 2), "\"\\x00\\x61\"..."); /* all that was recorded, but not all */
+	is_text(written("getrandom", 9, "\0a", 2),
+		"\"\\x00\\x61\"..."); /* all that was recorded, but not all */
 	moment.string_bytes = 2;
 	args[2] = 3;
 	is_text(said("write", false, "abc", 3), "\"ab\"...");
@@ -155,10 +168,12 @@ static void what_is_read_and_written_is_quoted_and_cut(void)
 
 static void vectors_have_what_each_points_to(void)
 {
-	static const char two[] = "\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\2\0ab\7\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0";
+	static const char two[] =
+		"\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\2\0ab\7\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0";
 
 	args[2] = 2;
-	is_text(said("writev", false, two, sizeof two - 1), "[{iov_base=\"ab\", iov_len=2}, {iov_base=0x7, iov_len=3}]");
+	is_text(said("writev", false, two, sizeof two - 1),
+		"[{iov_base=\"ab\", iov_len=2}, {iov_base=0x7, iov_len=3}]");
 	is_text(written("readv", 1, two, 20), "[{iov_base=\"a\", iov_len=2}, ...]");
 	args[2] = 1;
 	is_text(said("writev", false, "", 0), "too short");
@@ -166,20 +181,24 @@ static void vectors_have_what_each_points_to(void)
 
 static void structures_are_shown_as_strace_shows_them(void)
 {
-	uint32_t stat[16] = { [6] = 0100644, [12] = 7 }, device[16] = { [6] = 020620, [10] = 0x8801 }, signal[8] = { [0] = 0x4001 };
+	uint32_t stat[16] = { [6] = 0100644, [12] = 7 },
+		 device[16] = { [6] = 020620, [10] = 0x8801 }, signal[8] = { [0] = 0x4001 };
 	const uint64_t limit[] = { 8192 << 10, UINT64_MAX }, set[] = { ~0x40100ull };
 	const int32_t pipe[] = { 3, 4 }, status[] = { 0x100 }, killed[] = { 9 | 128 };
 	const uint16_t poll[] = { 3, 0, 5, 1, 4, 0, 1, 0 };
 
 	is_text(written("fstat", 0, stat, 64), "{st_mode=S_IFREG|0644, st_size=7, ...}");
-	is_text(written("fstat", 0, device, 64), "{st_mode=S_IFCHR|0620, st_rdev=makedev(0x88, 0x1), ...}");
+	is_text(written("fstat", 0, device, 64),
+		"{st_mode=S_IFCHR|0620, st_rdev=makedev(0x88, 0x1), ...}");
 	is_text(written("fstat", 0, stat, 55), "too short");
 	is_text(written("getrlimit", 0, limit, 16), "{rlim_cur=8192*1024, rlim_max=RLIM_INFINITY}");
 	is_text(written("pipe2", 0, pipe, 8), "[3, 4]");
 	is_text(written("wait4", 5, status, 4), "[{WIFEXITED(s) && WEXITSTATUS(s) == 1}]");
-	is_text(written("wait4", 5, killed, 4), "[{WIFSIGNALED(s) && WTERMSIG(s) == SIGKILL && WCOREDUMP(s)}]");
+	is_text(written("wait4", 5, killed, 4),
+		"[{WIFSIGNALED(s) && WTERMSIG(s) == SIGKILL && WCOREDUMP(s)}]");
 	is_text(written("wait4", 0, status, 4), "too short"); /* there was no child */
-	is_text(said("poll", false, poll, 16), "[{fd=3, events=POLLIN|POLLOUT}, {fd=4, events=POLLIN}]");
+	is_text(said("poll", false, poll, 16),
+		"[{fd=3, events=POLLIN|POLLOUT}, {fd=4, events=POLLIN}]");
 	is_text(written("poll", 1, poll, 16), "[{fd=3, revents=POLLIN}]");
 	is_text(said("rt_sigprocmask", false, set, 8), "~[KILL STOP]");
 	is_text(said("rt_sigsuspend", false, signal, 8), "[HUP TERM]");
@@ -199,7 +218,9 @@ static void bytes_of_any_number_are_shown_or_refused(void)
 		bytes[i] = (uint8_t)((r = r * 1664525 + 1013904223) >> 24);
 	for (int nr = 0; nr < KERNEL_SYSCALLS_MAX; nr++)
 		for (int end = 0; end < 2; end++)
-			for (which = 0; which < kernel_captures_of(kernel_syscall_name(nr), end, true).n; which++)
+			for (which = 0;
+			     which < kernel_captures_of(kernel_syscall_name(nr), end, true).n;
+			     which++)
 				for (size_t size = 0; size < 300; size++, n++) {
 					moment.is_end = end;
 					moment.result = (int64_t)size;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the numbers of system calls mean.  The expected names are written out: flags have them from headers. */
+/* What the numbers of system calls mean.  The expected names are written out: flags have them from
+ * headers. */
 #include "test.h"
 
 #include <errno.h>
@@ -31,7 +32,8 @@ struct argument {
 };
 
 /* "call(arguments)", of at most CALL_ARGS arguments; the last has no name. */
-static const char *arguments(const char *call, const struct argument *a, const struct call_about *about)
+static const char *arguments(const char *call, const struct argument *a,
+			     const struct call_about *about)
 {
 	struct call_value values[CALL_ARGS] = { 0 };
 	struct call_class class = { .is = CALL_ENTRY };
@@ -41,8 +43,12 @@ static const char *arguments(const char *call, const struct argument *a, const s
 	struct text t = { 0 };
 
 	for (; a->name; a++) {
-		values[class.n_fields] = (struct call_value){ .n = a->n, .is_signed = true, .text = a->text,
-							      .text_size = a->text ? strlen(a->text) : 0, .memory = a->memory };
+		values[class.n_fields] =
+			(struct call_value){ .n = a->n,
+					     .is_signed = true,
+					     .text = a->text,
+					     .text_size = a->text ? strlen(a->text) : 0,
+					     .memory = a->memory };
 		class.name[class.n_fields++] = a->name;
 	}
 	call_plan_make(&plan, call, &class);
@@ -69,47 +75,67 @@ static const char *result(const char *call, int64_t result)
 
 static void flags_are_named_and_what_has_no_name_is_a_number(void)
 {
-	is_text(call("openat", { "dfd", AT_FDCWD }, { "filename", 0, "/etc" }, { "flags", O_RDONLY | O_CLOEXEC }, { "mode", 0 }),
+	is_text(call("openat", { "dfd", AT_FDCWD }, { "filename", 0, "/etc" },
+		     { "flags", O_RDONLY | O_CLOEXEC }, { "mode", 0 }),
 		"AT_FDCWD, \"/etc\", O_RDONLY|O_CLOEXEC");
-	is_text(call("open", { "filename", 0, "x" }, { "flags", O_RDWR | O_CREAT | O_SYNC }, { "mode", 0644 }),
+	is_text(call("open", { "filename", 0, "x" }, { "flags", O_RDWR | O_CREAT | O_SYNC },
+		     { "mode", 0644 }),
 		"\"x\", O_RDWR|O_CREAT|O_SYNC, 0644");
 	is_text(call("access", { "filename", 0, "0x0" }, { "mode", 0 }), "NULL, F_OK");
-	is_text(call("openat", { "dfd", 3 }, { "filename", 0, "x" }, { "flags", O_TMPFILE | O_WRONLY }, { "mode", 0600 }),
+	is_text(call("openat", { "dfd", 3 }, { "filename", 0, "x" },
+		     { "flags", O_TMPFILE | O_WRONLY }, { "mode", 0600 }),
 		"3, \"x\", O_WRONLY|O_TMPFILE, 0600");
 	is_text(call("mmap", { "addr", 0 }, { "len", 4096 }, { "prot", PROT_READ | PROT_WRITE },
-		     { "flags", MAP_PRIVATE | MAP_ANONYMOUS | 1ll << 40 }, { "fd", 0xffffffff }, { "off", 0x2000 }),
-		"NULL, 4096, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS|0x10000000000, -1, 0x2000");
-	is_text(call("mmap", { "addr", 0 }, { "len", 4096 }, { "prot", PROT_READ }, { "flags", MAP_PRIVATE }, { "fd", -1 }, { "offset", 0x2000 }),
+		     { "flags", MAP_PRIVATE | MAP_ANONYMOUS | 1ll << 40 }, { "fd", 0xffffffff },
+		     { "off", 0x2000 }),
+		"NULL, 4096, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS|0x10000000000, -1, "
+		"0x2000");
+	is_text(call("mmap", { "addr", 0 }, { "len", 4096 }, { "prot", PROT_READ },
+		     { "flags", MAP_PRIVATE }, { "fd", -1 }, { "offset", 0x2000 }),
 		"NULL, 4096, PROT_READ, MAP_PRIVATE, -1, 0x2000");
-	is_text(call("mprotect", { "start", 0x1000 }, { "len", 1 }, { "prot", 0 }), "0x1000, 1, PROT_NONE");
+	is_text(call("mprotect", { "start", 0x1000 }, { "len", 1 }, { "prot", 0 }),
+		"0x1000, 1, PROT_NONE");
 	is_text(call("access", { "filename", 0, "" }, { "mode", 0 }), "\"\", F_OK");
 	is_text(call("clone", { "clone_flags", CLONE_VM | CLONE_VFORK | SIGCHLD }, { "newsp", 0 }),
 		"child_stack=NULL, flags=CLONE_VM|CLONE_VFORK|SIGCHLD");
 	is_text(call("clone", { "clone_flags", 0 }), "flags=0");
-	is_text(call("clone", { "clone_flags", CLONE_CHILD_SETTID | SIGCHLD }, { "newsp", 0 }, { "p", 1 }, { "c", 2 }, { "tls", 3 }),
+	is_text(call("clone", { "clone_flags", CLONE_CHILD_SETTID | SIGCHLD }, { "newsp", 0 },
+		     { "p", 1 }, { "c", 2 }, { "tls", 3 }),
 		"child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD, child_tidptr=2");
-	is_text(call("prctl", { "option", 15 }, { "arg2", 1 }, { "arg3", 1 }, { "arg4", 1 }, { "arg5", 1 }), "PR_SET_NAME, 0x1");
-	is_text(call("clone", { "flags", CLONE_VM | SIGCHLD }, { "newsp", 0 }), "child_stack=NULL, flags=CLONE_VM|SIGCHLD");
+	is_text(call("prctl", { "option", 15 }, { "arg2", 1 }, { "arg3", 1 }, { "arg4", 1 },
+		     { "arg5", 1 }),
+		"PR_SET_NAME, 0x1");
+	is_text(call("clone", { "flags", CLONE_VM | SIGCHLD }, { "newsp", 0 }),
+		"child_stack=NULL, flags=CLONE_VM|SIGCHLD");
 	is_text(call("wait4", { "upid", -1 }, { "stat_addr", 0 }, { "options", 0 }), "-1, 0, 0");
 }
 
 static void commands_are_named_and_their_flags(void)
 {
-	is_text(call("futex", { "uaddr", 16 }, { "op", 129 }, { "val", 1 }, { "utime", 1 }, { "uaddr2", 2 }, { "val3", 3 }),
+	is_text(call("futex", { "uaddr", 16 }, { "op", 129 }, { "val", 1 }, { "utime", 1 },
+		     { "uaddr2", 2 }, { "val3", 3 }),
 		"16, FUTEX_WAKE_PRIVATE, 1");
-	is_text(call("futex", { "uaddr", 16 }, { "op", 9 | 128 | 256 }, { "val", 1 }, { "utime", 1 }, { "uaddr2", 2 }, { "val3", -1 }),
+	is_text(call("futex", { "uaddr", 16 }, { "op", 9 | 128 | 256 }, { "val", 1 },
+		     { "utime", 1 }, { "uaddr2", 2 }, { "val3", -1 }),
 		"16, FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME, 1, 1, FUTEX_BITSET_MATCH_ANY");
-	is_text(call("socket", { "family", AF_INET }, { "type", SOCK_STREAM | SOCK_CLOEXEC }, { "protocol", 6 }),
+	is_text(call("socket", { "family", AF_INET }, { "type", SOCK_STREAM | SOCK_CLOEXEC },
+		     { "protocol", 6 }),
 		"AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP");
-	is_text(call("socket", { "family", AF_UNIX }, { "type", SOCK_DGRAM }, { "protocol", 6 }), "AF_UNIX, SOCK_DGRAM, 6");
-	is_text(call("setsockopt", { "fd", 3 }, { "level", SOL_SOCKET }, { "optname", SO_REUSEADDR }),
+	is_text(call("socket", { "family", AF_UNIX }, { "type", SOCK_DGRAM }, { "protocol", 6 }),
+		"AF_UNIX, SOCK_DGRAM, 6");
+	is_text(call("setsockopt", { "fd", 3 }, { "level", SOL_SOCKET },
+		     { "optname", SO_REUSEADDR }),
 		"3, SOL_SOCKET, SO_REUSEADDR");
 	is_text(call("fcntl", { "fd", 3 }, { "cmd", F_GETFL }, { "arg", 77 }), "3, F_GETFL");
-	is_text(call("fcntl", { "fd", 3 }, { "cmd", F_SETFD }, { "arg", FD_CLOEXEC }), "3, F_SETFD, FD_CLOEXEC");
-	is_text(call("fcntl", { "fd", 3 }, { "cmd", F_SETFL }, { "arg", O_NONBLOCK }), "3, F_SETFL, O_RDONLY|O_NONBLOCK");
+	is_text(call("fcntl", { "fd", 3 }, { "cmd", F_SETFD }, { "arg", FD_CLOEXEC }),
+		"3, F_SETFD, FD_CLOEXEC");
+	is_text(call("fcntl", { "fd", 3 }, { "cmd", F_SETFL }, { "arg", O_NONBLOCK }),
+		"3, F_SETFL, O_RDONLY|O_NONBLOCK");
 	is_text(call("ioctl", { "fd", 1 }, { "cmd", 0x5401 }, { "arg", 255 }), "1, TCGETS, 0xff");
-	is_text(call("ioctl", { "fd", 1 }, { "cmd", 0xdeadbeef }, { "arg", 0 }), "1, 0xdeadbeef, 0");
-	is_text(call("lseek", { "fd", 1 }, { "offset", -1 }, { "whence", SEEK_END }), "1, -1, SEEK_END");
+	is_text(call("ioctl", { "fd", 1 }, { "cmd", 0xdeadbeef }, { "arg", 0 }),
+		"1, 0xdeadbeef, 0");
+	is_text(call("lseek", { "fd", 1 }, { "offset", -1 }, { "whence", SEEK_END }),
+		"1, -1, SEEK_END");
 	is_text(call("lseek", { "fd", 1 }, { "offset", -1 }, { "whence", 99 }), "1, -1, 99");
 	is_text(call("kill", { "pid", 7 }, { "sig", SIGTERM }), "7, SIGTERM");
 	is_text(call("kill", { "pid", 7 }, { "sig", 35 }), "7, SIGRT_3");
@@ -152,7 +178,8 @@ static void texts_are_quoted_as_c_writes_them(void)
 static void descriptors_are_named_by_what_is_known_of_them(void)
 {
 	struct fds fds = { 0 };
-	const struct call_about about = { .fds = &fds, .process = 5 }, other = { .fds = &fds, .process = 6 };
+	const struct call_about about = { .fds = &fds, .process = 5 },
+				other = { .fds = &fds, .process = 6 };
 	const struct argument read[] = { { "fd", 3, NULL, NULL }, { 0 } };
 
 	is(fds_dumped(&fds, 5, 3, 0, "/etc/pass\033wd", 13), 0);
@@ -167,13 +194,17 @@ static void what_an_argument_points_to_stands_in_its_place(void)
 
 	time.what = none.what = kernel_captures_of("futex", false, false).at[0];
 
-	is_text(call("nanosleep", { "rqtp", 77, .memory = &time }, { "rmtp", 88 }), "{tv_sec=1, tv_nsec=0}, 88");
+	is_text(call("nanosleep", { "rqtp", 77, .memory = &time }, { "rmtp", 88 }),
+		"{tv_sec=1, tv_nsec=0}, 88");
 	is_text(call("nanosleep", { "rqtp", 77, .memory = &none }, { "rmtp", 88 }), "77, 88");
-	is_text(call("futex", { "uaddr", 16 }, { "op", 128 }, { "val", 1 }, { "utime", 77, .memory = &time }),
+	is_text(call("futex", { "uaddr", 16 }, { "op", 128 }, { "val", 1 },
+		     { "utime", 77, .memory = &time }),
 		"16, FUTEX_WAIT_PRIVATE, 1, {tv_sec=1, tv_nsec=0}");
-	is_text(call("futex", { "uaddr", 16 }, { "op", 3 }, { "val", 1 }, { "utime", 77, .memory = &time }, { "uaddr2", 2 }),
+	is_text(call("futex", { "uaddr", 16 }, { "op", 3 }, { "val", 1 },
+		     { "utime", 77, .memory = &time }, { "uaddr2", 2 }),
 		"16, FUTEX_REQUEUE, 1, 77, 2");
-	is_text(call("futex", { "uaddr", 16 }, { "op", 129 }, { "val", 1 }, { "utime", 77, .memory = &time }),
+	is_text(call("futex", { "uaddr", 16 }, { "op", 129 }, { "val", 1 },
+		     { "utime", 77, .memory = &time }),
 		"16, FUTEX_WAKE_PRIVATE, 1");
 }
 

@@ -11,7 +11,8 @@ static void who_names_none_belongs_to_all_but_private_ones(void)
 static void who_names_some_belongs_to_these_alone(void)
 {
 	ok(member_of("web", "web", false) && member_of("web", "web", true));
-	ok(!member_of("web", "webb", false) && !member_of("web", "we", false) && !member_of("web", "", false));
+	ok(!member_of("web", "webb", false) && !member_of("web", "we", false) &&
+	   !member_of("web", "", false));
 	ok(member_of("web+db", "db", false) && member_of("web+db", "web", false));
 	ok(!member_of("web+db", "other", false) && !member_of("web+db", "web+db", false));
 }

@@ -3,8 +3,12 @@
 #include "test.h"
 
 static uint32_t level = 4; /* a warning */
-static const struct selector selector = { .name = "worker", .host = "web-1", .pid = 7, .uid = 1000,
-				.pid_namespace = 4026531836, .mount_namespace = 4026531840 };
+static const struct selector selector = { .name = "worker",
+					  .host = "web-1",
+					  .pid = 7,
+					  .uid = 1000,
+					  .pid_namespace = 4026531836,
+					  .mount_namespace = 4026531840 };
 
 /* @rules: with '|' for NUL. */
 static struct rules_verdict judge(const char *rules, const char *name)
@@ -83,8 +87,9 @@ static void numbers_out_of_range_are_none(void)
 
 static void what_is_no_rule_says_nothing(void)
 {
-	static const char *const odd[] = { "+", "+a:*", "|", "||", "|||+", "?", "?|", "?3", "?3|", "@", "@|", "@2|", "!", "!|",
-					   "a:*|", "x a:*|", "?x a:*|" };
+	static const char *const odd[] = { "+",	 "+a:*", "|",	 "||",	   "|||+",   "?",
+					   "?|", "?3",	 "?3|",	 "@",	   "@|",     "@2|",
+					   "!",	 "!|",	 "a:*|", "x a:*|", "?x a:*|" };
 
 	for (unsigned i = 0; i < sizeof odd / sizeof *odd; i++)
 		is(wants(odd[i], "a:b"), !strcmp(odd[i], "?x a:*|") && false);
@@ -97,7 +102,7 @@ static void a_rule_is_for_whom_its_conditions_hold(void)
 	ok(wants("nwork*\t+a:*|", "a:b"));
 	ok(!wants("nother\t+a:*|", "a:b"));
 	ok(wants("nother\tnw*\t+a:*|", "a:b")); /* of one letter, one */
-	ok(!wants("nw*\tu0\t+a:*|", "a:b")); /* of several, each */
+	ok(!wants("nw*\tu0\t+a:*|", "a:b"));	/* of several, each */
 	ok(wants("nw*\tu1000\t+a:*|", "a:b"));
 	ok(!wants("Nw*\t+a:*|", "a:b")); /* of capitals, none */
 	ok(wants("Nother\tU0\t+a:*|", "a:b"));
@@ -132,9 +137,12 @@ static void conditions_go_with_every_kind(void)
 
 static void conditions_that_are_not_understood_hold_for_nobody(void)
 {
-	static const char *const odd[] = { "n+a:*|", "x1\t+a:*|", "X1\t+a:*|", "nworker+a:*|", "u\t+a:*|", "l\t+a:*|",
-					   "l4x\t+a:*|", "u99999999999999999999\t+a:*|", "p\t+a:*|", "nworker\t", "nworker\t|",
-					   "c\t+a:*|", "p7:\t+a:*|", "u1000 \t+a:*|" };
+	static const char *const odd[] = {
+		"n+a:*|",     "x1\t+a:*|",    "X1\t+a:*|",  "nworker+a:*|",
+		"u\t+a:*|",   "l\t+a:*|",     "l4x\t+a:*|", "u99999999999999999999\t+a:*|",
+		"p\t+a:*|",   "nworker\t",    "nworker\t|", "c\t+a:*|",
+		"p7:\t+a:*|", "u1000 \t+a:*|"
+	};
 
 	for (unsigned i = 0; i < sizeof odd / sizeof *odd; i++)
 		ok(!wants(odd[i], "a:b"));
@@ -145,7 +153,8 @@ static void rules_tell_what_they_ask_for(void)
 	is(selector_letters("+a:*", 5), 0);
 	static const char rules[] = "nx\t+a:*\0Cx\tl3\t@2 a";
 
-	is(selector_letters(rules, sizeof rules), WHO_LETTER('n') | WHO_LETTER('c') | WHO_LETTER('l'));
+	is(selector_letters(rules, sizeof rules),
+	   WHO_LETTER('n') | WHO_LETTER('c') | WHO_LETTER('l'));
 	is(selector_letters("nx", 2), 0);
 }
 
@@ -167,7 +176,8 @@ static void any_bytes_are_safe(void)
 		}
 		v = rules_judge(rules, n, "a:b", 3, &selector);
 		selector_letters(rules, n);
-		ok(ABI_HOW_CHANNEL(v.routing) < ABI_CHANNELS && ABI_HOW_FILTER(v.routing) <= ABI_FILTERS);
+		ok(ABI_HOW_CHANNEL(v.routing) < ABI_CHANNELS &&
+		   ABI_HOW_FILTER(v.routing) <= ABI_FILTERS);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Types are found in a description of types; one that is cut or nonsense finds less, and harms nobody. */
+/* Types are found in a description of types; one that is cut or nonsense finds less, and harms
+ * nobody. */
 #include <errno.h>
 #include <linux/btf.h>
 
@@ -33,7 +34,8 @@ static void member(struct image *i, uint32_t name, uint32_t bits)
 
 static struct image image(void)
 {
-	struct image i = { .header = { .magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof i.header } };
+	struct image i = { .header = {
+				   .magic = BTF_MAGIC, .version = 1, .hdr_len = sizeof i.header } };
 
 	n = 0;
 	type(&i, 0, BTF_KIND_INT, 0, 4); /* 1 */
@@ -43,9 +45,9 @@ static struct image image(void)
 	type(&i, TASK, BTF_KIND_STRUCT, 2, 64); /* 3 */
 	member(&i, PID, 96);
 	member(&i, COMM, 256);
-	type(&i, TASK, BTF_KIND_FUNC, 0, 1); /* 4 */
+	type(&i, TASK, BTF_KIND_FUNC, 0, 1);	     /* 4 */
 	type(&i, SYS_ENTER, BTF_KIND_TYPEDEF, 0, 4); /* 5 */
-	type(&i, FLAG, 4 | 128, 1, 4); /* 6: a structure with bit fields */
+	type(&i, FLAG, 4 | 128, 1, 4);		     /* 6: a structure with bit fields */
 	member(&i, COMM, 1u << 24 | 3);
 	i.header.type_len = (uint32_t)n * 4;
 	i.header.str_off = sizeof i.types;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From CLOCK_MONOTONIC to a session's clock: exact at the knots, never back, and the same ever after. */
+/* From CLOCK_MONOTONIC to a session's clock: exact at the knots, never back, and the same ever
+ * after. */
 #include "clock/clock.h"
 #include "clock/track.h"
 #include "test.h"

@@ -19,7 +19,10 @@ static void members_of_a_line_are_found(void)
 	char *copy, text[32];
 	uint64_t v = 7;
 
-	is(parse(&l, &copy, "{\"verb\":\"a\\\"b\\\\\\n\", \"n\" : 18446744073709551615,\"yes\":true,\"no\":null}\n"), 0);
+	is(parse(&l, &copy,
+		 "{\"verb\":\"a\\\"b\\\\\\n\", \"n\" : "
+		 "18446744073709551615,\"yes\":true,\"no\":null}\n"),
+	   0);
 	is(l.n, 4);
 	ok(json_line_text(&l, "verb", text, sizeof text));
 	is_text(text, "a\"b\\\n");
@@ -37,8 +40,8 @@ static void members_of_a_line_are_found(void)
 
 static void numbers_that_do_not_fit_are_none(void)
 {
-	static const char *const lines[] = { "{\"n\":18446744073709551616}", "{\"n\":-1}", "{\"n\":1.5}",
-					     "{\"n\":1e3}", "{\"n\":true}" };
+	static const char *const lines[] = { "{\"n\":18446744073709551616}", "{\"n\":-1}",
+					     "{\"n\":1.5}", "{\"n\":1e3}", "{\"n\":true}" };
 	struct json_line l;
 	uint64_t v = 7;
 	char *copy;
@@ -54,8 +57,10 @@ static void numbers_that_do_not_fit_are_none(void)
 static void what_is_no_line_is_refused_and_every_beginning_of_one(void)
 {
 	static const char whole[] = "{\"a\":\"b\\u0041\",\"c\":1}";
-	static const char *const lines[] = { "", "{", "[]", "{\"a\"}", "{\"a\":}", "{a:1}", "{\"a\":1,}",
-					     "{\"a\":{}}", "{\"a\":[1]}", "{} {}", "{\"a\":\"\n\"}" };
+	static const char *const lines[] = {
+		"",	      "{",	    "[]",	   "{\"a\"}", "{\"a\":}",      "{a:1}",
+		"{\"a\":1,}", "{\"a\":{}}", "{\"a\":[1]}", "{} {}",   "{\"a\":\"\n\"}"
+	};
 	struct json_line l;
 	char *copy, text[sizeof whole];
 

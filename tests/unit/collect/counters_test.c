@@ -21,8 +21,9 @@ static const char *why(struct counters_attempt a, int want)
 }
 
 #define HERE .has_register_access = true
-#define REFUSED(error_, pmu, level) \
-	((struct counters_attempt){ HERE, .step = COUNTERS_OPEN, .error = error_, .has_pmu = pmu, .paranoid = level })
+#define REFUSED(error_, pmu, level)                                                                \
+	((struct counters_attempt){ HERE, .step = COUNTERS_OPEN, .error = error_, .has_pmu = pmu,  \
+				    .paranoid = level })
 
 static void each_failure_names_its_reason(void)
 {
@@ -33,15 +34,18 @@ static void each_failure_names_its_reason(void)
 	ok(strstr(why(REFUSED(EPERM, true, 1), -EACCES), "seccomp"));
 	ok(strstr(why(REFUSED(ENOSYS, true, 1), -EOPNOTSUPP), "without perf_event_open"));
 	ok(strstr(why(REFUSED(EMFILE, true, 1), -EMFILE), strerror(EMFILE)));
-	ok(strstr(why((struct counters_attempt){ HERE, .step = COUNTERS_MAP, .error = EPERM }, -EPERM),
+	ok(strstr(why((struct counters_attempt){ HERE, .step = COUNTERS_MAP, .error = EPERM },
+		      -EPERM),
 		  "perf_event_mlock_kb"));
 	ok(strstr(why((struct counters_attempt){ HERE, .step = COUNTERS_MAY_READ }, -EOPNOTSUPP),
 		  "/sys/bus/event_source/devices/cpu/rdpmc must be 1"));
 	ok(strstr(why((struct counters_attempt){ HERE, .step = COUNTERS_SCHEDULED }, -EBUSY),
 		  "no counter left"));
-	ok(strstr(why((struct counters_attempt){ HERE, .step = COUNTERS_READ }, -EOPNOTSUPP), "kills"));
+	ok(strstr(why((struct counters_attempt){ HERE, .step = COUNTERS_READ }, -EOPNOTSUPP),
+		  "kills"));
 	ok(strstr(why((struct counters_attempt){ HERE }, -EOPNOTSUPP), "came to nothing"));
-	ok(strstr(why((struct counters_attempt){ .step = COUNTERS_WORK }, -EOPNOTSUPP), "x86-64 only"));
+	ok(strstr(why((struct counters_attempt){ .step = COUNTERS_WORK }, -EOPNOTSUPP),
+		  "x86-64 only"));
 }
 
 static void what_works_needs_no_reason(void)

@@ -14,8 +14,10 @@ static char directory[64];
 
 static struct streams *drain_for_test(struct pool *p)
 {
-	struct abi_pool shape = pool_shape(&(struct pool_request){
-		.size_bytes = 1 << 20, .n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF), .flight_recorder = true });
+	struct abi_pool shape = pool_shape(
+		&(struct pool_request){ .size_bytes = 1 << 20,
+					.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
+					.flight_recorder = true });
 	struct streams *d = NULL;
 	char path[80];
 	void *memory;
@@ -109,7 +111,8 @@ static void a_copy_holds_what_came_before_and_no_younger_chunk(void)
 	end(d, &p);
 }
 
-/* A piece that could not be finished is gone on with: no packet of it may be younger than the copy to come. */
+/* A piece that could not be finished is gone on with: no packet of it may be younger than the copy
+ * to come. */
 static void losses_are_told_behind_the_copy_and_not_without(void)
 {
 	static const char event[8] = { 0 };

@@ -16,9 +16,22 @@ static int dir;
 
 static void a_name_is_a_pages_or_none(void)
 {
-	static const char *const none[] = { "", "app-", "app-1", "app-1-", "app--2", "app-0-2", "app-01-2", "app-1-02",
-					    "app-1-2-3", "app-1-2x", "app-+1-2", "app- 1-2", "app-2147483648-1",
-					    "app-1-4294967296", "app-99999999999999999999999-1", "sock-1-2",
+	static const char *const none[] = { "",
+					    "app-",
+					    "app-1",
+					    "app-1-",
+					    "app--2",
+					    "app-0-2",
+					    "app-01-2",
+					    "app-1-02",
+					    "app-1-2-3",
+					    "app-1-2x",
+					    "app-+1-2",
+					    "app- 1-2",
+					    "app-2147483648-1",
+					    "app-1-4294967296",
+					    "app-99999999999999999999999-1",
+					    "sock-1-2",
 					    "app-1-2 (deleted)" };
 	struct page_name n;
 

@@ -52,7 +52,8 @@ static bool is_read(int connection)
 {
 	struct session_message m;
 
-	if (session.connections[connection].fd < 0 || session_read_request(&session, connection, &m) != SESSION_ASKED)
+	if (session.connections[connection].fd < 0 ||
+	    session_read_request(&session, connection, &m) != SESSION_ASKED)
 		return false;
 	close(m.fd);
 	return !strcmp(m.text, STATUS);
@@ -155,7 +156,7 @@ static void between_two_requests_of_one_there_is_one_of_each_other(void)
 		char byte;
 
 		for (int n = 0; n < 3 && recv(honest[i], &byte, 1, MSG_DONTWAIT) < 0; n++)
-			ok(next_is_heard()); /* one of each crowd, and his */
+			ok(next_is_heard());			/* one of each crowd, and his */
 		is(recv(honest[i], &byte, 1, MSG_DONTWAIT), 0); /* is_read has closed it */
 		close(honest[i]);
 	}

@@ -22,7 +22,8 @@ struct endpoint {
 
 static void begin(struct endpoint *w, uint64_t bytes, uint32_t n_least)
 {
-	struct abi_pool shape = pool_shape(&(struct pool_request){ .size_bytes = bytes, .n_cpus = 2 });
+	struct abi_pool shape =
+		pool_shape(&(struct pool_request){ .size_bytes = bytes, .n_cpus = 2 });
 	char *memory;
 
 	memset(w, 0, sizeof *w);
@@ -231,8 +232,8 @@ static void scribbled_states_do_no_harm(void)
 	for (int i = 0; i < 3000; i++) {
 		for (int k = 0; k < 20; k++) {
 			random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-			w.pool.states[random % w.pool.n_chunks] =
-				ABI_STATE(random >> 20, random & 1024 ? w.pool.owner : 1, (random >> 16) & 3);
+			w.pool.states[random % w.pool.n_chunks] = ABI_STATE(
+				random >> 20, random & 1024 ? w.pool.owner : 1, (random >> 16) & 3);
 		}
 		pool_memory_adjust(&w.pool_memory);
 		pool_memory_rest(&w.pool_memory);

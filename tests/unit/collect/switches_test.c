@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is asked in one turn is done in one walk past all programs, comes to what it would one by one, and is answered then. */
+/* What is asked in one turn is done in one walk past all programs, comes to what it would one by
+ * one, and is answered then. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -32,7 +33,9 @@ int __wrap_programs_each(int dir, pid_t pid, int (*visit)(void *arg, struct prog
 static void make_page(void)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	struct abi_control page = { .magic = ABI_CONTROL_MAGIC, .version = ABI_CONTROL_VERSION, .n_events = N_EVENTS };
+	struct abi_control page = { .magic = ABI_CONTROL_MAGIC,
+				    .version = ABI_CONTROL_VERSION,
+				    .n_events = N_EVENTS };
 	struct timespec t;
 	uint32_t at = offsetof(struct abi_control, text);
 
@@ -57,7 +60,9 @@ static void begin(void)
 {
 	static const struct recorder_options none;
 	static const struct session_channel channel = { .name = "ring", .bytes = 1 << 20 };
-	const struct session_options o = { .name = "switches", .channels = &channel, .n_channels = 1 };
+	const struct session_options o = { .name = "switches",
+					   .channels = &channel,
+					   .n_channels = 1 };
 	struct diag d = { "" };
 
 	c = COLLECTOR_NONE(&none, NULL);
@@ -107,7 +112,8 @@ static bool is_on(int event)
 	struct abi_control page;
 
 	is(pread(page_fd, &page, sizeof page, 0), (ssize_t)sizeof page);
-	return ABI_ENABLED(page.events[event].enabled, c.session.file.session_slot) == ABI_GENERATION(c.session.file.epoch);
+	return ABI_ENABLED(page.events[event].enabled, c.session.file.session_slot) ==
+	       ABI_GENERATION(c.session.file.epoch);
 }
 
 static void a_crowd_of_requests_costs_one_walk(void)
@@ -123,7 +129,8 @@ static void a_crowd_of_requests_costs_one_walk(void)
 	enable_flush_batch(&c);
 	is(n_walks, 1);
 	for (int i = 0; i < SWITCHES_ASKERS; i++) {
-		ok(is_answered(crowd[i], i % 2 ? "\"events\":2,\"programs\":1" : "\"events\":1,\"programs\":1"));
+		ok(is_answered(crowd[i], i % 2 ? "\"events\":2,\"programs\":1"
+					       : "\"events\":1,\"programs\":1"));
 		close(crowd[i]);
 	}
 	ok(is_on(0) && is_on(1) && is_on(2));

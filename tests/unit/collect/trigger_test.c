@@ -7,7 +7,7 @@
 #include "test.h"
 
 #define MS 1000000ull
-#define S  1000000000ull
+#define S 1000000000ull
 
 static struct diag why;
 
@@ -28,8 +28,10 @@ static void a_trigger_says_when_and_what(void)
 {
 	struct trigger t;
 
-	is(parse(&t, "event shop:order if id > 9 && item == \"a -> b\" -> snapshot last 5s, run /bin/x -t 'a, b' c,"
-		     " shell \"x | y\", notify, every 2m"), 0);
+	is(parse(&t, "event shop:order if id > 9 && item == \"a -> b\" -> snapshot last 5s, run "
+		     "/bin/x -t 'a, b' c,"
+		     " shell \"x | y\", notify, every 2m"),
+	   0);
 	is_text(why.text, "");
 	is(t.kind, TRIGGER_EVENT);
 	is_text(t.first, "shop:order");
@@ -121,7 +123,8 @@ static void no_text_does_harm(void)
 		"event shop:order if id > 9 -> snapshot last 5s, run x 'a, b' c, every 2m",
 		"rate a:* > 100 per 50ms if x == \"->\" -> stop, once, shell \"x\"",
 		"time a:b to c:d > 5us by id if x == 1 -> notify, rotate, start, end",
-		"file '/a b' -> run a b c d e f g h i j k l m n o p q r s t u v w x y z 1 2 3 4 5 6 7 8 9",
+		"file '/a b' -> run a b c d e f g h i j k l m n o p q r s t u v w x y z 1 2 3 4 5 "
+		"6 7 8 9",
 	};
 	static struct trigger t;
 	uint32_t seed = 1;
@@ -149,9 +152,16 @@ static void no_text_does_harm(void)
 static void an_event_is_measured_and_its_field_found(void)
 {
 	static const char schema[] = "13 shop:order u8 a str item u16[] n chr[4] code i16 id";
-	static const char event[] = "\x07" "tea\0" "\x02\0\0\0" "abcd" "wxyz" "\xfe\xff";
+	static const char event[] = "\x07"
+				    "tea\0"
+				    "\x02\0\0\0"
+				    "abcd"
+				    "wxyz"
+				    "\xfe\xff";
 	struct trigger_class *c = trigger_class_make(schema, strlen(schema));
-	const struct trigger_field id = { .type = { 'i', 16, SCHEMA_ONE, 0, { 0, 0 } }, .n_parts = 2, .offset = 4 };
+	const struct trigger_field id = { .type = { 'i', 16, SCHEMA_ONE, 0, { 0, 0 } },
+					  .n_parts = 2,
+					  .offset = 4 };
 	struct triggers_saved *handover = calloc(1, sizeof *handover);
 	struct triggers t;
 	size_t size = 0;
@@ -173,11 +183,13 @@ static void an_event_is_measured_and_its_field_found(void)
 	ok((int64_t)key == -2);
 
 	triggers_open(&t, handover, NULL);
-	is(triggers_add(&t, "time shop:order to shop:* > 1s by id if a == 7 -> notify", 0, &why), 1);
+	is(triggers_add(&t, "time shop:order to shop:* > 1s by id if a == 7 -> notify", 0, &why),
+	   1);
 	is(triggers_add(&t, "time shop:order to shop:* > 1s by nothing -> notify", 0, &why), 2);
 	trigger_class_use(c, &t, schema, strlen(schema));
 	is(c->n_uses, 2);
-	ok(c->uses[0].is_second && !c->uses[0].filter && !c->uses[1].is_second && c->uses[1].filter);
+	ok(c->uses[0].is_second && !c->uses[0].filter && !c->uses[1].is_second &&
+	   c->uses[1].filter);
 	ok(trigger_class_key(c, &c->uses[0].field, event, size, &key) && (int64_t)key == -2);
 	ok(filter_run(c->uses[1].filter, event, size, NULL));
 	ok(!trigger_class_make("13 a:b i7 x", 11));
@@ -210,7 +222,9 @@ static int fired(void)
 
 static void report(uint64_t at_ns, bool is_second, uint64_t key)
 {
-	struct trigger_hit h = { .number = 1, .is_second = is_second, .key = key, .facts = { .time_ns = at_ns } };
+	struct trigger_hit h = {
+		.number = 1, .is_second = is_second, .key = key, .facts = { .time_ns = at_ns }
+	};
 
 	triggers_event(&t, &h, at_ns);
 }
@@ -243,7 +257,9 @@ static void an_event_fires_at_most_as_often_as_said(void)
 /* The trigger in @slot sees its event; what it does is done at once. */
 static int switch_at(uint64_t at_ns, int slot)
 {
-	struct trigger_hit h = { .slot = slot, .number = (uint32_t)slot + 1, .facts = { .time_ns = at_ns } };
+	struct trigger_hit h = { .slot = slot,
+				 .number = (uint32_t)slot + 1,
+				 .facts = { .time_ns = at_ns } };
 
 	triggers_event(&t, &h, at_ns);
 	if (t.n_firings)
@@ -344,7 +360,8 @@ static void what_never_ends_is_late(void)
 	is(fired(), 0);
 	report(1 * S + 50 * MS, true, 8);
 	seen_until(1 * S + 51 * MS);
-	ok(t.n_firings == 1 && t.firings[0].facts.value == 51 * MS && t.firings[0].facts.time_ns == 1 * S);
+	ok(t.n_firings == 1 && t.firings[0].facts.value == 51 * MS &&
+	   t.firings[0].facts.time_ns == 1 * S);
 	is(fired(), 1);
 	seen_until(9 * S);
 	is(fired(), 0);
@@ -361,7 +378,7 @@ static void losses_are_counted_from_the_beginning_of_the_time(void)
 	ok(t.n_firings == 1 && t.firings[0].facts.value > 10);
 	is(fired(), 1);
 	triggers_poll(&t, 1065, 501 * 20 * MS);
-	is(fired(), 0); /* what was told is told */
+	is(fired(), 0);			  /* what was told is told */
 	triggers_poll(&t, 2000, 600 * S); /* a collector that comes late */
 	is(fired(), 1);
 	triggers_close(&t);

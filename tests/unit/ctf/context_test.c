@@ -23,7 +23,8 @@ static void names_become_bits(void)
 	is(parsed("ip,callstack,ppid"), BIT(IP) | BIT(CALLSTACK) | BIT(PPID));
 	is(parsed("uid,euid,gid,egid"), parsed("vuid,veuid,vgid,vegid"));
 	is(parsed("namespaces"), 0xffull << ABI_CONTEXT_CGROUP_NS);
-	is(parsed("cgroup_ns,ipc_ns,mnt_ns,net_ns,pid_ns,time_ns,user_ns,uts_ns"), parsed("namespaces"));
+	is(parsed("cgroup_ns,ipc_ns,mnt_ns,net_ns,pid_ns,time_ns,user_ns,uts_ns"),
+	   parsed("namespaces"));
 	is(parsed("callstack_user"), BIT(CALLSTACK));
 }
 
@@ -65,14 +66,18 @@ static const char *said(const char *names, int want)
 
 static void a_near_name_is_suggested(void)
 {
-	is_text(said("calstack", -EINVAL), "no context is called 'calstack'; did you mean 'callstack'?");
+	is_text(said("calstack", -EINVAL),
+		"no context is called 'calstack'; did you mean 'callstack'?");
 	is_text(said("ip,namespace", -EINVAL),
 		"no context is called 'namespace'; did you mean 'namespaces'?");
-	is_text(said("IP", -EINVAL), "no context is called 'IP'\n"
-				     "  there are: namespaces,procname,ppid,vuid,veuid,vgid,vegid,cgroup_ns,"
-				     "ipc_ns,mnt_ns,net_ns,pid_ns,time_ns,user_ns,uts_ns,ip,callstack,slot,perf_thread_cycles,perf_thread_instructions,"
-				     "perf_thread_cache_misses,perf_thread_branch_misses");
-	said("a_name_that_is_longer_than_any_context_could_ever_be_and_is_cut_in_what_is_said", -EINVAL);
+	is_text(said("IP", -EINVAL),
+		"no context is called 'IP'\n"
+		"  there are: namespaces,procname,ppid,vuid,veuid,vgid,vegid,cgroup_ns,"
+		"ipc_ns,mnt_ns,net_ns,pid_ns,time_ns,user_ns,uts_ns,ip,callstack,slot,perf_thread_"
+		"cycles,perf_thread_instructions,"
+		"perf_thread_cache_misses,perf_thread_branch_misses");
+	said("a_name_that_is_longer_than_any_context_could_ever_be_and_is_cut_in_what_is_said",
+	     -EINVAL);
 }
 
 static void an_empty_name_is_refused(void)
@@ -89,8 +94,9 @@ static void counters_have_names_of_lttng_too(void)
 	is(parsed("perf:thread:instructions"), BIT(PERF_INSTRUCTIONS));
 	is(parsed("perf:thread:cache-misses"), parsed("perf_thread_cache_misses"));
 	is(parsed("perf:thread:branch-misses"), parsed("perf_thread_branch_misses"));
-	is_text(said("perf_thread_branch_mises", -EINVAL), "no context is called 'perf_thread_branch_mises'; "
-							   "did you mean 'perf_thread_branch_misses'?");
+	is_text(said("perf_thread_branch_mises", -EINVAL),
+		"no context is called 'perf_thread_branch_mises'; "
+		"did you mean 'perf_thread_branch_misses'?");
 	ok(strstr(said("perf:thread:dTLB-loads", -EINVAL), "perf_thread_cycles,"));
 }
 
@@ -100,13 +106,15 @@ static void fields_stand_in_the_order_of_the_bits(void)
 
 	context_to_tsdl(&t, BIT(SLOT) | BIT(PROCNAME) | BIT(CALLSTACK) | BIT(PERF_CACHE_MISSES));
 	is_text(t.bytes,
-		"\t\tinteger { size = 8; align = 8; signed = false; encoding = UTF8; } _procname[17];\n"
+		"\t\tinteger { size = 8; align = 8; signed = false; encoding = UTF8; } "
+		"_procname[17];\n"
 		"\t\tinteger { size = 32; align = 8; signed = false; } __callstack_user_length;\n"
 		"\t\tinteger { size = 64; align = 8; signed = false; base = 16; } "
 		"_callstack_user[ __callstack_user_length ];\n"
 		"\t\tinteger { size = 64; align = 8; signed = false; base = 16; byte_order = be; } "
 		"_slot[2];\n"
-		"\t\tinteger { size = 64; align = 8; signed = false; base = 10; } _perf_thread_cache_misses;\n");
+		"\t\tinteger { size = 64; align = 8; signed = false; base = 10; } "
+		"_perf_thread_cache_misses;\n");
 	text_fini(&t);
 	t = (struct text){ 0 };
 	context_to_tsdl(&t, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/ctf/packed_test.c - a packed file gives the plain one back, or says where it is damaged. */
+/* tests/unit/ctf/packed_test.c - a packed file gives the plain one back, or says where it is
+ * damaged. */
 #include "ctf/compressed/compressed.h"
 
 #include <errno.h>
@@ -41,7 +42,8 @@ static void make_plain(void)
 {
 	for (int i = 0; i < PACKETS; i++) {
 		uint8_t *at = plain + (size_t)i * (sizeof(struct abi_ctf_packet) + BODY);
-		struct abi_ctf_packet h = { .magic = ABI_CTF_MAGIC, .sequence = (uint64_t)i,
+		struct abi_ctf_packet h = { .magic = ABI_CTF_MAGIC,
+					    .sequence = (uint64_t)i,
 					    .packet_bits = (sizeof h + BODY) * 8 };
 
 		memcpy(at, &h, sizeof h);
@@ -96,7 +98,8 @@ static void a_header_is_read_without_its_events(void)
 	is(compressed_open(&p, packed, compressed_bytes_size, NULL), 0);
 	is(compressed_size(p), sizeof plain);
 	is(compressed_frame(p, 7 * step), sizeof(struct abi_ctf_packet));
-	ok(!memcmp(compressed_bytes(p) + 7 * step, plain + 7 * step, sizeof(struct abi_ctf_packet)));
+	ok(!memcmp(compressed_bytes(p) + 7 * step, plain + 7 * step,
+		   sizeof(struct abi_ctf_packet)));
 	is(compressed_need(p, 7 * step, step), step);
 	ok(!memcmp(compressed_bytes(p) + 7 * step, plain + 7 * step, step));
 	compressed_let_go(p, sizeof plain);
@@ -107,7 +110,8 @@ static void a_header_is_read_without_its_events(void)
 	compressed_close(p);
 }
 
-/* Whatever is gone: what is before it is right, and nothing is read beyond the file (the sanitizers see to that). */
+/* Whatever is gone: what is before it is right, and nothing is read beyond the file (the sanitizers
+ * see to that). */
 static void every_cut_leaves_what_is_before_it(void)
 {
 	for (uint64_t size = 0; size < compressed_bytes_size; size += 1 + size % 7) {
@@ -140,7 +144,8 @@ static void no_damage_gives_other_events(void)
 		for (uint64_t from = 0; from < compressed_size(p); from += n ? n : 1000) {
 			n = compressed_need(p, from, 1000);
 			ok(n <= 1000);
-			ok(!n || compressed_size(p) != sizeof plain || !memcmp(compressed_bytes(p) + from, plain + from, n));
+			ok(!n || compressed_size(p) != sizeof plain ||
+			   !memcmp(compressed_bytes(p) + from, plain + from, n));
 		}
 		compressed_close(p);
 		packed[at] ^= 0x41;
@@ -151,7 +156,9 @@ static void no_damage_gives_other_events(void)
 static void a_claim_of_gigabytes_costs_nothing(void)
 {
 	/* magic, descriptor: single segment with 8 bytes of content size */
-	const uint8_t frame[] = { 0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0xff, 0, 0, 0, 1, 0, 0 };
+	const uint8_t frame[] = {
+		0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0xff, 0, 0, 0, 1, 0, 0
+	};
 	struct diag d = { "" };
 	struct compressed_file *p;
 
@@ -163,7 +170,8 @@ static void a_claim_of_gigabytes_costs_nothing(void)
 
 int main(void)
 {
-	static const char *const names[] = { "s", "s.zst", "t", "metadata", "metadata.zst", "m", "empty", "empty.zst", "e" };
+	static const char *const names[] = { "s", "s.zst", "t",		"metadata", "metadata.zst",
+					     "m", "empty", "empty.zst", "e" };
 
 	if (!compressed_is_supported())
 		skip("built without libzstd");

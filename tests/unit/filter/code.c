@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/filter/code.c - byte code written by hand: what filter_link() takes, and what it refuses. */
+/* tests/unit/filter/code.c - byte code written by hand: what filter_link() takes, and what it
+ * refuses. */
 #include "filter_make.h"
 
 static const char schema[] = "13 t:c u32 n str s f64 r enum(u8:A, B) e";
 
 /* Operations, as in abi/filter.h; offsets in the data are those of names below. */
 static const char data[] = "nsrex*";
-#define N       ABI_FILTER_FIELD, 0, 0, 1
-#define S       ABI_FILTER_FIELD, 1, 0, 1
-#define R       ABI_FILTER_FIELD, 2, 0, 1
-#define E       ABI_FILTER_FIELD, 3, 0, 1
-#define X       ABI_FILTER_TEXT, 4, 0, 1, 0
-#define ONE     ABI_FILTER_SMALL, 1
-#define AND(n)  ABI_FILTER_AND_THEN, n, 0
-#define OR(n)   ABI_FILTER_OR_ELSE, n, 0
-#define END     ABI_FILTER_END
+#define N ABI_FILTER_FIELD, 0, 0, 1
+#define S ABI_FILTER_FIELD, 1, 0, 1
+#define R ABI_FILTER_FIELD, 2, 0, 1
+#define E ABI_FILTER_FIELD, 3, 0, 1
+#define X ABI_FILTER_TEXT, 4, 0, 1, 0
+#define ONE ABI_FILTER_SMALL, 1
+#define AND(n) ABI_FILTER_AND_THEN, n, 0
+#define OR(n) ABI_FILTER_OR_ELSE, n, 0
+#define END ABI_FILTER_END
 
 struct code {
 	size_t size;
 	uint8_t bytes[128];
 };
-#define CODE(...) { sizeof((uint8_t[]){ __VA_ARGS__ }), { __VA_ARGS__ } }
+#define CODE(...)                                                                                  \
+	{                                                                                          \
+		sizeof((uint8_t[]){ __VA_ARGS__ }),                                                \
+		{                                                                                  \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
 
 static size_t put_together(const struct code *c, uint8_t *out)
 {
@@ -40,8 +47,8 @@ static bool links(const void *bytes, size_t size, struct filter_problem *problem
 {
 	struct linked l;
 
-	return filter_payload_link(&l.f, sizeof l, bytes, size, schema, strlen(schema), ALL_CONTEXTS,
-				   problem);
+	return filter_payload_link(&l.f, sizeof l, bytes, size, schema, strlen(schema),
+				   ALL_CONTEXTS, problem);
 }
 
 static const struct code sound[] = {
@@ -198,7 +205,8 @@ static void too_many_operations_values_and_jumps_are_refused(void)
 		size_t at = sizeof head;
 
 		for (int i = 0; i < n; i++, at += 5)
-			memcpy(bytes + at, (uint8_t[]){ ONE, AND((uint8_t)((n - 1 - i) * 5 + 2)) }, 5);
+			memcpy(bytes + at, (uint8_t[]){ ONE, AND((uint8_t)((n - 1 - i) * 5 + 2)) },
+			       5);
 		memcpy(bytes + at, (uint8_t[]){ ONE, END }, 3);
 		at += 3;
 		head.size = (uint16_t)at;
@@ -215,7 +223,7 @@ struct scribbler {
 };
 
 static enum filter_error scribble(const struct filter_names *n, bool is_context, const char *name,
-				size_t size, struct filter_location *place)
+				  size_t size, struct filter_location *place)
 {
 	const struct scribbler *s = (const struct scribbler *)n;
 

@@ -33,7 +33,8 @@ static inline void put_text(struct payload *p, const char *text)
 
 enum { ALL_CONTEXTS = (1 << FILTER_CONTEXTS) - 1 };
 
-static inline bool give_context(const struct filter_source *s, uint32_t which, struct filter_value *v)
+static inline bool give_context(const struct filter_source *s, uint32_t which,
+				struct filter_value *v)
 {
 	(void)s;
 	switch (which) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/filter/mutate.c - byte code, schemas and payloads damaged at random: no crash, no hang.
+ * tests/unit/filter/mutate.c - byte code, schemas and payloads damaged at random: no crash, no
+ * hang.
  *
  * filter_mutate [ROUNDS [SEED]].  Everything lies in memory of exactly its size, for a build with
  * sanitizers.  What links all the same must keep what filter.h promises.
@@ -21,8 +22,9 @@ static const char *const texts[] = {
 	"18446744073709551615 >= b && -9223372036854775807 <= b || r == 1.5",
 	"p[1] == 7 && last == 3",
 };
-static const char schema[] = "13 t:m u32 a str s i64 b i16[] v chr[5] c enum(i8:IDLE, BUSY, DONE = -7) e "
-			     "f32 r str t u8[3] p u16 last";
+static const char schema[] =
+	"13 t:m u32 a str s i64 b i16[] v chr[5] c enum(i8:IDLE, BUSY, DONE = -7) e "
+	"f32 r str t u8[3] p u16 last";
 
 static uint64_t seed = 20240607;
 static long n_rounds = 60000, n_linked, n_wanted;
@@ -114,7 +116,8 @@ static void check(const struct filter *f, size_t capacity)
 
 static void one_round(const struct filter_code *from, const struct payload *p)
 {
-	size_t code_size = from->size, schema_size = strlen(schema), capacity = 512 + 8 * draw(200), size = p->size;
+	size_t code_size = from->size, schema_size = strlen(schema), capacity = 512 + 8 * draw(200),
+	       size = p->size;
 	uint8_t *code = damaged(from->bytes, &code_size, draw(5));
 	uint8_t *words = damaged(schema, &schema_size, draw(3) ? 0 : 1 + draw(3));
 	uint8_t *payload = damaged(p->bytes, &size, draw(2) ? 0 : 1 + draw(4));
@@ -124,8 +127,8 @@ static void one_round(const struct filter_code *from, const struct payload *p)
 	if (!f)
 		exit(1);
 	mend(code, code_size, from);
-	if (filter_payload_link(f, capacity, code, code_size, (char *)words, schema_size, ALL_CONTEXTS,
-				&problem)) {
+	if (filter_payload_link(f, capacity, code, code_size, (char *)words, schema_size,
+				ALL_CONTEXTS, &problem)) {
 		struct filter *tight = malloc(f->size);
 
 		if (!tight)

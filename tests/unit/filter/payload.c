@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/filter/payload.c - payloads that are not what their schema says, and filters in memory. */
+/* tests/unit/filter/payload.c - payloads that are not what their schema says, and filters in
+ * memory. */
 #include "filter_make.h"
 
 static const char schema[] = "13 t:p u32 n str s u8[2] pair i64[] v chr[3] c str t u16 last";
@@ -37,9 +38,11 @@ static void fields_behind_what_varies_are_found_in_any_order(void)
 	struct payload p;
 
 	fill(&p);
-	ok(wants("last == 999 && s == \"first\" && v[1] == 1 << 40 && t == \"second\"", p.bytes, p.size));
-	ok(wants("n == 5 && c == \"abc\" && pair[1] == 2 && last == 999 && pair[0] == 1 && v[0] == -1", p.bytes,
+	ok(wants("last == 999 && s == \"first\" && v[1] == 1 << 40 && t == \"second\"", p.bytes,
 		 p.size));
+	ok(wants("n == 5 && c == \"abc\" && pair[1] == 2 && last == 999 && pair[0] == 1 && v[0] == "
+		 "-1",
+		 p.bytes, p.size));
 	ok(wants("s < t && t > s && v[0] < v[1]", p.bytes, p.size));
 }
 
@@ -50,9 +53,9 @@ static void a_payload_that_is_cut_matches_nothing_that_lies_behind(void)
 		const char *text;
 		size_t from; /* bytes needed */
 	} cases[] = {
-		{ "n == 5", 4 },	 { "!(n != 5)", 4 },	{ "s == \"first\"", 10 },
-		{ "pair[1] == 2", 12 },	 { "v[0] == -1", 24 },	{ "v[1] > 0", 32 },
-		{ "c == \"abc\"", 35 },	 { "t != s", 42 },	{ "last == 999", 44 },
+		{ "n == 5", 4 },	 { "!(n != 5)", 4 },	   { "s == \"first\"", 10 },
+		{ "pair[1] == 2", 12 },	 { "v[0] == -1", 24 },	   { "v[1] > 0", 32 },
+		{ "c == \"abc\"", 35 },	 { "t != s", 42 },	   { "last == 999", 44 },
 		{ "n == 5 || last", 4 }, { "last || n == 5", 44 },
 	};
 	struct payload p;
@@ -79,7 +82,11 @@ static void fields_at_fixed_places_are_not_read_beyond_the_end(void)
 		const char *text;
 		size_t from; /* bytes needed */
 	} cases[] = {
-		{ "a != 5", 8 }, { "b != 5", 12 }, { "c < 0", 14 }, { "d == 255", 15 }, { "d == 255 && a == a", 15 },
+		{ "a != 5", 8 },
+		{ "b != 5", 12 },
+		{ "c < 0", 14 },
+		{ "d == 255", 15 },
+		{ "d == 255 && a == a", 15 },
 	};
 	struct filter_problem problem;
 	struct linked l;
@@ -100,7 +107,9 @@ static void fields_at_fixed_places_are_not_read_beyond_the_end(void)
 
 static void a_count_that_lies_reaches_nowhere(void)
 {
-	static const uint32_t counts[] = { 3, 1000, 1u << 29, (1u << 29) + 1, 1u << 31, UINT32_MAX };
+	static const uint32_t counts[] = {
+		3, 1000, 1u << 29, (1u << 29) + 1, 1u << 31, UINT32_MAX
+	};
 	struct payload p;
 
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -161,8 +170,8 @@ static void too_little_room_is_told(void)
 
 		if (!room)
 			exit(1);
-		good = filter_payload_link((struct filter *)room, size, code.bytes, code.size, schema,
-					   strlen(schema), 0, &problem);
+		good = filter_payload_link((struct filter *)room, size, code.bytes, code.size,
+					   schema, strlen(schema), 0, &problem);
 		ok(good || problem.why == FILTER_TOO_LARGE);
 		ok(good >= (n_good > 0));
 		n_good += good;
@@ -194,8 +203,17 @@ static void contexts_are_those_that_can_be_given(void)
 static void a_schema_that_is_none_has_no_fields(void)
 {
 	static const char *const schemas[] = {
-		"", "13", "13 a:b", "13 a:b i32", "13 a:b i33 n", "13 a:b chr n", "13 a:b i32[ n", "13 a:b enum(i32:A n",
-		"13 a:b str x enum(f32:A) y u32 n", "13 a:b  ", "13 a:b i32[99999999999] n",
+		"",
+		"13",
+		"13 a:b",
+		"13 a:b i32",
+		"13 a:b i33 n",
+		"13 a:b chr n",
+		"13 a:b i32[ n",
+		"13 a:b enum(i32:A n",
+		"13 a:b str x enum(f32:A) y u32 n",
+		"13 a:b  ",
+		"13 a:b i32[99999999999] n",
 	};
 	struct filter_problem problem;
 	struct linked l;
@@ -210,7 +228,8 @@ static void a_schema_that_is_none_has_no_fields(void)
 
 static void labels_mean_all_their_values_of_any_size(void)
 {
-	static const char enums[] = "13 a:b enum(u64:A, B = 18446744073709551615) u enum(i64:C = -5, D, E = 4, F = 4) i";
+	static const char enums[] = "13 a:b enum(u64:A, B = 18446744073709551615) u enum(i64:C = "
+				    "-5, D, E = 4, F = 4) i";
 	struct filter_problem problem;
 	struct payload p = { .size = 0 };
 	struct linked l;
@@ -218,10 +237,14 @@ static void labels_mean_all_their_values_of_any_size(void)
 
 	PUT(&p, uint64_t, UINT64_MAX);
 	PUT(&p, int64_t, -4);
-	ok(make_filter(&l, enums, "u == \"B\" && u != \"A\" && i == \"D\" && i != \"C\" && i !~ \"[E-F]\" && i ~ \"?\"",
+	ok(make_filter(&l, enums,
+		       "u == \"B\" && u != \"A\" && i == \"D\" && i != \"C\" && i !~ \"[E-F]\" && "
+		       "i ~ \"?\"",
 		       &problem, &d) == false); /* no label is like [E-F] */
 	is(problem.why, FILTER_NO_LABEL);
-	ok(make_filter(&l, enums, "u == \"B\" && u != \"A\" && i == \"D\" && i != \"C\" && i ~ \"?\"", &problem, &d));
+	ok(make_filter(&l, enums,
+		       "u == \"B\" && u != \"A\" && i == \"D\" && i != \"C\" && i ~ \"?\"",
+		       &problem, &d));
 	ok(filter_run(&l.f, p.bytes, p.size, NULL));
 	p.size = 8;
 	PUT(&p, int64_t, 4);

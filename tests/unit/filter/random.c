@@ -2,9 +2,9 @@
 /*
  * tests/unit/filter/random.c - random expressions mean to the machine what they mean to a reader.
  *
- * filter_random [ROUNDS [SEED]].  An expression is made as a tree, evaluated there, straightforwardly,
- * with 128 bits; it is also written down, with as few parentheses as the language's table of operators
- * allows, compiled, linked and run.
+ * filter_random [ROUNDS [SEED]].  An expression is made as a tree, evaluated there,
+ * straightforwardly, with 128 bits; it is also written down, with as few parentheses as the
+ * language's table of operators allows, compiled, linked and run.
  */
 #include "filter_make.h"
 
@@ -54,15 +54,29 @@ static uint64_t draw(uint64_t below)
 
 static uint64_t edge(void)
 {
-	static const uint64_t edges[] = { 0, 1, 2, 7, 63, 64, 255, 1ull << 31, 1ull << 32, 1ull << 53, INT64_MAX,
-					  1ull << 63, UINT64_MAX - 1, UINT64_MAX };
+	static const uint64_t edges[] = { 0,
+					  1,
+					  2,
+					  7,
+					  63,
+					  64,
+					  255,
+					  1ull << 31,
+					  1ull << 32,
+					  1ull << 53,
+					  INT64_MAX,
+					  1ull << 63,
+					  UINT64_MAX - 1,
+					  UINT64_MAX };
 
 	return draw(2) ? draw(20) : edges[draw(sizeof edges / sizeof *edges)] + draw(2);
 }
 
 static double some_real(void)
 {
-	static const double reals[] = { 0, 0.5, -0.5, 1, -1, 2.25, 9007199254740992.0, 1e19, -1e19, 9223372036854775808.0 };
+	static const double reals[] = {
+		0, 0.5, -0.5, 1, -1, 2.25, 9007199254740992.0, 1e19, -1e19, 9223372036854775808.0
+	};
 
 	return reals[draw(sizeof reals / sizeof *reals)];
 }
@@ -98,7 +112,8 @@ static struct node *new_node(const char *op, enum kind kind, struct node *a, str
 	return n;
 }
 
-#define LEAF(n, name, ...) (strcpy((n)->text, name), (n)->value = (struct value){ (n)->kind, __VA_ARGS__ })
+#define LEAF(n, name, ...)                                                                         \
+	(strcpy((n)->text, name), (n)->value = (struct value){ (n)->kind, __VA_ARGS__ })
 
 static struct node *int_leaf(void)
 {
@@ -129,7 +144,8 @@ static struct node *int_leaf(void)
 	default:
 		v = edge();
 		LEAF(n, "", .i = v);
-		snprintf(n->text, sizeof n->text, draw(2) ? "%llu" : "0x%llx", (unsigned long long)v);
+		snprintf(n->text, sizeof n->text, draw(2) ? "%llu" : "0x%llx",
+			 (unsigned long long)v);
 	}
 	return n;
 }
@@ -203,7 +219,8 @@ static struct node *make(enum kind kind, int depth)
 		return kind == INT ? int_leaf() : real_leaf();
 	switch (draw(6)) {
 	case 0:
-		return new_node(kind == INT && draw(2) ? "!" : "neg", kind, make(kind, depth - 1), NULL);
+		return new_node(kind == INT && draw(2) ? "!" : "neg", kind, make(kind, depth - 1),
+				NULL);
 	case 1:
 		if (kind == INT)
 			return make_comparison(depth);
@@ -225,13 +242,16 @@ static struct node *make(enum kind kind, int depth)
 /* A table of its own: what duet-filter(7) says. */
 static int strength(const struct node *n)
 {
-	static const char *const table[] = { "||", "&&", "== != < <= > >= ~ !~", "|", "^", "&", "<< >>", "+ -", "* / %" };
+	static const char *const table[] = { "||",    "&&",  "== != < <= > >= ~ !~",
+					     "|",     "^",   "&",
+					     "<< >>", "+ -", "* / %" };
 
 	if (!n->op)
 		return 20;
 	for (int i = 0; i < 9; i++)
 		for (const char *p = table[i]; p; p = strchr(p, ' ') ? strchr(p, ' ') + 1 : NULL)
-			if (!strncmp(p, n->op, strlen(n->op)) && (p[strlen(n->op)] == ' ' || !p[strlen(n->op)]))
+			if (!strncmp(p, n->op, strlen(n->op)) &&
+			    (p[strlen(n->op)] == ' ' || !p[strlen(n->op)]))
 				return i;
 	return 10; /* unary */
 }
@@ -287,8 +307,12 @@ static struct value compute(const char *op, struct value a, struct value b)
 	double x = real_of(a), y = real_of(b);
 
 	if (a.kind == REAL || b.kind == REAL)
-		return (struct value){ .kind = REAL, .r = *op == '+' ? x + y : *op == '-' ? x - y : *op == '*' ? x * y :
-							   y != 0 ? x / y : 0 };
+		return (struct value){ .kind = REAL,
+				       .r = *op == '+'	 ? x + y
+					    : *op == '-' ? x - y
+					    : *op == '*' ? x * y
+					    : y != 0	 ? x / y
+							 : 0 };
 	switch (*op) {
 	case '+':
 		return integer(a.i + b.i);
@@ -398,16 +422,18 @@ static void one_round(long i)
 		n_too_large++;
 		return;
 	}
-	if (err || !filter_payload_link(&l.f, sizeof l, code.bytes, code.size, schema, strlen(schema),
-					ALL_CONTEXTS, &problem)) {
+	if (err || !filter_payload_link(&l.f, sizeof l, code.bytes, code.size, schema,
+					strlen(schema), ALL_CONTEXTS, &problem)) {
 		printf("# round %ld: %s\n# %s\n", i, text, err ? d.text : "cannot be linked");
 		test_n_failed++;
 		return;
 	}
 	n_true += want;
 	if (filter_run(&l.f, payload.bytes, payload.size, &contexts) != want) {
-		printf("# round %ld: %s is %d in the tree\n# c=%d h=%llu d=%lld e=%d q=%g s=%s t=%s n_y=%u\n", i, text,
-		       want, field_c, (unsigned long long)field_h, (long long)field_d, field_e, field_q, field_s, field_t, n_y);
+		printf("# round %ld: %s is %d in the tree\n# c=%d h=%llu d=%lld e=%d q=%g s=%s "
+		       "t=%s n_y=%u\n",
+		       i, text, want, field_c, (unsigned long long)field_h, (long long)field_d,
+		       field_e, field_q, field_s, field_t, n_y);
 		test_n_failed++;
 	}
 }

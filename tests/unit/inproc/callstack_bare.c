@@ -3,7 +3,8 @@
 
 __attribute__((noinline)) long bare_recurse(long depth)
 {
-	long a = depth * 3, b = depth * 5, c = depth * 7, d = depth * 9, e = depth * 11, f = depth * 13;
+	long a = depth * 3, b = depth * 5, c = depth * 7, d = depth * 9, e = depth * 11,
+	     f = depth * 13;
 
 	/* Six values that live across the call: one of them in the register. */
 	__asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));

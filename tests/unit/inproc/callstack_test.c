@@ -167,15 +167,25 @@ static __attribute__((noinline)) void emit_with(uintptr_t rbp)
 			 "movq %%rbx, %%rsp"
 			 :
 			 : "a"(rbp)
-			 : "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
-			   "r15", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
-			   "xmm7");
+			 : "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12",
+			   "r13", "r14", "r15", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3",
+			   "xmm4", "xmm5", "xmm6", "xmm7");
 }
 
 static void any_frame_pointer_harms_nobody(void)
 {
-	static const uintptr_t odd[] = { 0, 1, 8, 4095, 4096, (uintptr_t)-1, (uintptr_t)-8, (uintptr_t)-16,
-					 (uintptr_t)1 << 47, (uintptr_t)1 << 63, 0x7ffffffff000, 0xdeadbeef };
+	static const uintptr_t odd[] = { 0,
+					 1,
+					 8,
+					 4095,
+					 4096,
+					 (uintptr_t)-1,
+					 (uintptr_t)-8,
+					 (uintptr_t)-16,
+					 (uintptr_t)1 << 47,
+					 (uintptr_t)1 << 63,
+					 0x7ffffffff000,
+					 0xdeadbeef };
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0), random = 88172645463325252u;
 
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
@@ -211,7 +221,8 @@ static void *thread(void *arg)
 	is(stack.n, ABI_CALLSTACK_MAX);
 #if defined __x86_64__
 	any_frame_pointer_harms_nobody();
-	for (uintptr_t p = (uintptr_t)pthread_self() - 8192; p < (uintptr_t)pthread_self() + 8192; p++)
+	for (uintptr_t p = (uintptr_t)pthread_self() - 8192; p < (uintptr_t)pthread_self() + 8192;
+	     p++)
 		emit_with(p);
 #endif
 	return NULL;

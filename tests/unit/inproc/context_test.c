@@ -51,11 +51,13 @@ static void ids_are_those_of_the_process(void)
 
 static void namespaces_are_those_of_proc(void)
 {
-	static const char *const names[] = { "cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts" };
+	static const char *const names[] = { "cgroup", "ipc",  "mnt",  "net",
+					     "pid",    "time", "user", "uts" };
 
 	for (int i = 0; i < 8; i++) {
 		is(inode(names[i]) != 0, 1);
-		is((uint32_t)value_of((enum abi_context)(ABI_CONTEXT_CGROUP_NS + i)), inode(names[i]));
+		is((uint32_t)value_of((enum abi_context)(ABI_CONTEXT_CGROUP_NS + i)),
+		   inode(names[i]));
 	}
 }
 
@@ -67,8 +69,8 @@ static void values_lie_in_the_order_of_the_bits(void)
 	for (int i = 0; i < ABI_CONTEXTS; i++) {
 		one_end = context_put(ABI_CONTEXT_BIT(i), one, &all, NULL);
 		/* Counters go on counting. */
-		ok(one_end - one <= end - p && (i >= ABI_CONTEXT_PERF_CYCLES ||
-						!memcmp(one, p, (size_t)(one_end - one))));
+		ok(one_end - one <= end - p &&
+		   (i >= ABI_CONTEXT_PERF_CYCLES || !memcmp(one, p, (size_t)(one_end - one))));
 		p += one_end - one;
 	}
 	is(p - all, end - all);

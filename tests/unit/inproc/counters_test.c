@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters of the processor: how their pages are read, with a register of our own making; and how they
- * come and go with threads and children, with clocks of the kernel in their place, whose pages are as
- * real and which every machine has.
+ * Counters of the processor: how their pages are read, with a register of our own making; and how
+ * they come and go with threads and children, with clocks of the kernel in their place, whose pages
+ * are as real and which every machine has.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -67,8 +67,9 @@ static uint64_t read_register(uint32_t number)
 
 static uint64_t value_of(uint32_t index, uint16_t width, int64_t offset, uint64_t raw)
 {
-	page = (struct perf_event_mmap_page){ .lock = 2, .index = index, .offset = offset,
-					      .pmc_width = width, .cap_user_rdpmc = 1 };
+	page = (struct perf_event_mmap_page){
+		.lock = 2, .index = index, .offset = offset, .pmc_width = width, .cap_user_rdpmc = 1
+	};
 	in_register = raw;
 	n_reads = 0;
 	return counter_value(&page, read_register);
@@ -178,7 +179,8 @@ static void *count_two_then_all(void *arg)
 	int before = lowest_descriptor(), opened = n_opened;
 
 	errno = ENOTTY;
-	put(ABI_CONTEXT_BIT(ABI_CONTEXT_PERF_CYCLES) | ABI_CONTEXT_BIT(ABI_CONTEXT_PERF_CACHE_MISSES));
+	put(ABI_CONTEXT_BIT(ABI_CONTEXT_PERF_CYCLES) |
+	    ABI_CONTEXT_BIT(ABI_CONTEXT_PERF_CACHE_MISSES));
 	is(n_pages(NULL), 2);
 	put(COUNTERS_MASK);
 	is(n_pages(NULL), 4);
@@ -228,7 +230,8 @@ static void an_ended_thread_counts_no_more(void)
 	pthread_key_delete(key);
 }
 
-/* Forks as a handler would that interrupted the reading of a page, which the child then goes on with. */
+/* Forks as a handler would that interrupted the reading of a page, which the child then goes on
+ * with. */
 static void *fork_while_counting(void *arg)
 {
 	const volatile struct perf_event_mmap_page *first = NULL;

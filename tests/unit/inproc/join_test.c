@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long a program waits for a collector that does not answer: join.c with a socket on which nobody accepts.
+ * How long a program waits for a collector that does not answer: join.c with a socket on which
+ * nobody accepts.
  *
- * The clock is played, and so is waiting: who may wait so long for an answer has waited, and is told at once
- * that none came.
+ * The clock is played, and so is waiting: who may wait so long for an answer has waited, and is
+ * told at once that none came.
  */
 #include <sys/socket.h>
 #include <sys/time.h>

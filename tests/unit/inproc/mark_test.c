@@ -79,9 +79,8 @@ static void a_percent_sign_is_none(void)
 
 static void what_cannot_be_recorded_is_refused(void)
 {
-	static const char *const formats[] = { "%n", "%m",   "%ls", "%lc", "%",	 "a %",
-					       "%l", "%5",   "%*",  "%Z",  "%1$d", "%hhn",
-					       "%S", "%C",   "%k" };
+	static const char *const formats[] = { "%n", "%m", "%ls",  "%lc",  "%",	 "a %", "%l", "%5",
+					       "%*", "%Z", "%1$d", "%hhn", "%S", "%C",	"%k" };
 
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
 		if (!ok(!reads(formats[i])))

@@ -95,8 +95,9 @@ static void what_is_known_keeps_its_line(void)
 
 static void a_copy_says_the_same(void)
 {
-	static const uint32_t counts[] = { 0, 1, ABI_FIRST_EVENTS - 1, ABI_FIRST_EVENTS,
-					   ABI_FIRST_EVENTS + 1, 300, ABI_EVENTS };
+	static const uint32_t counts[] = {
+		0, 1, ABI_FIRST_EVENTS - 1, ABI_FIRST_EVENTS, ABI_FIRST_EVENTS + 1, 300, ABI_EVENTS
+	};
 	char schema[100];
 
 	for (unsigned k = 0; k < sizeof counts / sizeof *counts; k++) {

@@ -17,11 +17,14 @@ static uint32_t any(uint32_t n)
 }
 
 /* Both in memory of the very size. */
-static int field(const char *fields, size_t fields_size, const void *payload, size_t size, const char *name,
-		 struct duet_probe_value *v)
+static int field(const char *fields, size_t fields_size, const void *payload, size_t size,
+		 const char *name, struct duet_probe_value *v)
 {
 	char *f = malloc(fields_size + !fields_size), *p = malloc(size + !size);
-	struct duet_probe_event e = { .size = sizeof e, .fields = f, .fields_size = fields_size, .payload = p,
+	struct duet_probe_event e = { .size = sizeof e,
+				      .fields = f,
+				      .fields_size = fields_size,
+				      .payload = p,
 				      .payload_size = size };
 	volatile uint64_t sum = 0;
 	int err;
@@ -49,7 +52,8 @@ static void what_is_cut_short_is_not_there(void)
 	for (size_t n = 0; n < sizeof payload - 1; n++) {
 		is(field(fields, sizeof fields - 1, payload, n, "last", &v), -ENOENT);
 		is(field(fields, sizeof fields - 1, payload, n, "id", &v), n < 4 ? -ENOENT : 0);
-		is(field(fields, sizeof fields - 1, payload, n, "some[2]", &v), n < 11 ? -ENOENT : 0);
+		is(field(fields, sizeof fields - 1, payload, n, "some[2]", &v),
+		   n < 11 ? -ENOENT : 0);
 		is(field(fields, sizeof fields - 1, payload, n, "item", &v), n < 15 ? -ENOENT : 0);
 	}
 	for (size_t n = 0; n < sizeof fields - 1; n++)
@@ -58,9 +62,13 @@ static void what_is_cut_short_is_not_there(void)
 
 static void garbage_is_survived(void)
 {
-	static const char *const words[] = { "i32", "str", "u8[]", "f64[4]", "chr[9]", "enum(u8:A, B)", "x", "u64[",
-					     "i16[1048576]", "(", " ", "a", "]" };
-	static const char *const names[] = { "a", "x", "a[0]", "a[4294967295]", "", "[", "a[", "a[]" };
+	static const char *const words[] = {
+		"i32",		"str", "u8[]", "f64[4]", "chr[9]", "enum(u8:A, B)", "x", "u64[",
+		"i16[1048576]", "(",   " ",    "a",	 "]"
+	};
+	static const char *const names[] = {
+		"a", "x", "a[0]", "a[4294967295]", "", "[", "a[", "a[]"
+	};
 
 	for (int i = 0; i < 20000; i++) {
 		struct duet_probe_value v;

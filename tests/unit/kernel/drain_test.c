@@ -46,8 +46,9 @@ static void set_stats(int overrun, int dropped)
 	char text[128];
 	int fd = open(path_of("per_cpu/cpu0/stats"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	snprintf(text, sizeof text, "entries: 0\noverrun: %d\ncommit overrun: 0\ndropped events: %d\n",
-		 overrun, dropped);
+	snprintf(text, sizeof text,
+		 "entries: 0\noverrun: %d\ncommit overrun: 0\ndropped events: %d\n", overrun,
+		 dropped);
 	is(io_write(fd, text, strlen(text)), 0);
 	close(fd);
 }
@@ -70,8 +71,10 @@ static void setup(void)
 	drain.instance = open(directory, O_RDONLY | O_DIRECTORY);
 	drain.page = malloc(PAGE);
 	is(kernel_classes_init(&drain.classes, PAGE), 0);
-	is(kernel_format_parse(&f, "name: plain\nID: 10\nfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;",
-			       "test", NULL), 0);
+	is(kernel_format_parse(&f,
+			       "name: plain\nID: 10\nfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;",
+			       "test", NULL),
+	   0);
 	is(kernel_classes_add(&drain.classes, &f, "x", "plain"), 0);
 	snprintf(trace, sizeof trace, "%s", path_of("trace"));
 	o.path = trace;

@@ -9,7 +9,10 @@
 static const struct kernel_format format = {
 	.name = "sched_switch",
 	.n_fields = 4,
-	.fields = { { .name = "prev_comm" }, { .name = "prev_pid" }, { .name = "prev_prio" }, { .name = "flags" } },
+	.fields = { { .name = "prev_comm" },
+		    { .name = "prev_pid" },
+		    { .name = "prev_prio" },
+		    { .name = "flags" } },
 };
 
 static struct diag d;
@@ -47,12 +50,15 @@ static void values_are_those_that_are_shown(void)
 
 static void what_the_kernel_cannot_is_refused(void)
 {
-	is_text(said("prev_tid + 1 == 2"), "filter, column 10: the kernel's filters do not compute: they compare a field with a constant");
+	is_text(said("prev_tid + 1 == 2"), "filter, column 10: the kernel's filters do not "
+					   "compute: they compare a field with a constant");
 	is_text(said("cpu == 1"), "filter, column 1: sched:sched_switch has no field `cpu'");
-	is_text(said("$procname == \"x\""), "filter, column 1: the kernel's filters know fields of the event alone");
+	is_text(said("$procname == \"x\""),
+		"filter, column 1: the kernel's filters know fields of the event alone");
 	is_text(said("flags == 1.5"), "filter, column 10: the kernel's filters know no fractions");
 	is_text(said("flags == -flags"), "filter, column 11: a number is expected behind -");
-	is_text(said("prev_comm == \"a\\\"b\""), "filter, column 14: the kernel's filters know no text with a quotation mark");
+	is_text(said("prev_comm == \"a\\\"b\""),
+		"filter, column 14: the kernel's filters know no text with a quotation mark");
 	is_text(said(" "), "filter, column 1: there is nothing in it");
 	is_text(said("flags = 1"), "filter, column 7: `=' compares nothing; write ==");
 }

@@ -7,10 +7,10 @@
 
 #include "test.h"
 
-#define COMMON \
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n" \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
+#define COMMON                                                                                     \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
 static const char exec_format[] =
@@ -51,7 +51,8 @@ static void arrays_know_their_elements(void)
 			"\tfield:char comm[TASK_COMM_LEN];\toffset:64;\tsize:16;\tsigned:0;\n"
 			"\tfield:struct x y;\toffset:80;\tsize:12;\tsigned:0;\n"
 			"\tfield:__rel_loc u64[] v;\toffset:92;\tsize:4;\tsigned:0;\n"
-			"\tfield:u32 tail[];\toffset:96;\tsize:0;\tsigned:0;\n"), 0);
+			"\tfield:u32 tail[];\toffset:96;\tsize:0;\tsigned:0;\n"),
+	   0);
 	is(f.n_fields, 4);
 	is(f.fields[0].element, 8);
 	ok(f.fields[0].is_array);
@@ -67,7 +68,8 @@ static void types_of_arguments_are_known_by_name(void)
 	is(parse_fields("\tfield:int dfd;\toffset:16;\tsize:8;\tsigned:0;\n"
 			"\tfield:const char * filename;\toffset:24;\tsize:8;\tsigned:0;\n"
 			"\tfield:umode_t mode;\toffset:32;\tsize:8;\tsigned:0;\n"
-			"\tfield:enum what w;\toffset:40;\tsize:8;\tsigned:0;\n"), 0);
+			"\tfield:enum what w;\toffset:40;\tsize:8;\tsigned:0;\n"),
+	   0);
 	is(f.fields[0].type_size, 4);
 	ok(f.fields[0].type_is_signed);
 	ok(f.fields[1].is_pointer);
@@ -78,7 +80,8 @@ static void types_of_arguments_are_known_by_name(void)
 static void fields_come_in_the_order_of_the_record(void)
 {
 	is(parse_fields("\tfield:int b;\toffset:12;\tsize:4;\tsigned:1;\n"
-			"\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n"), 0);
+			"\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n"),
+	   0);
 	is_text(f.fields[0].name, "a");
 }
 
@@ -113,8 +116,8 @@ static void too_many_fields_are_refused(void)
 	char text[16384] = "name: x\nID: 1\nformat:\n";
 
 	for (int i = 0; i <= KERNEL_FIELDS_MAX; i++)
-		sprintf(text + strlen(text), "\tfield:int f%d;\toffset:%d;\tsize:4;\tsigned:1;\n", i,
-			8 + 4 * i);
+		sprintf(text + strlen(text), "\tfield:int f%d;\toffset:%d;\tsize:4;\tsigned:1;\n",
+			i, 8 + 4 * i);
 	is(kernel_format_parse(&f, text, "test", NULL), -E2BIG);
 }
 

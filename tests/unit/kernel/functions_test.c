@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of the tracers function and function_graph, by the formats of several kernels, and what becomes of them. */
+/* Records of the tracers function and function_graph, by the formats of several kernels, and what
+ * becomes of them. */
 #include "kernel/probe/functions.h"
 
 #include <errno.h>
@@ -9,10 +10,10 @@
 #include "kernel/convert/page.h"
 #include "test.h"
 
-#define COMMON                                                                   \
-	"format:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"          \
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"  \
+#define COMMON                                                                                     \
+	"format:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"            \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
 /* Linux 6.1 and 6.12 */
@@ -21,11 +22,10 @@ static const char function_6_1[] =
 	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
 	"\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n\n"
 	"print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n";
-static const char entry_6_1[] =
-	"name: funcgraph_entry\nID: 11\n" COMMON
-	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n\n"
-	"print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n";
+static const char entry_6_1[] = "name: funcgraph_entry\nID: 11\n" COMMON
+				"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+				"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n\n"
+				"print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n";
 static const char exit_6_1[] =
 	"name: funcgraph_exit\nID: 10\n" COMMON
 	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
@@ -173,8 +173,10 @@ static void entry_of_a_graph_has_its_depth(void)
 /* Linux 7.3 */
 static void depth_is_a_number_however_long(void)
 {
-	begin("name: funcgraph_entry\nID: 11\n" COMMON "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-	      "\tfield:unsigned long depth;\toffset:16;\tsize:8;\tsigned:0;\n", false);
+	begin("name: funcgraph_entry\nID: 11\n" COMMON
+	      "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	      "\tfield:unsigned long depth;\toffset:16;\tsize:8;\tsigned:0;\n",
+	      false);
 	begin_record(11, 16);
 	put(IP, 8);
 	put(4, 8);
@@ -270,8 +272,10 @@ static void arguments_of_probes_are_in_the_kernels_words(void)
 
 static void patterns_of_functions_are_chosen_apart(void)
 {
-	static const char available[] = "sched:sched_process_exec\nsched:sched_switch\ntask:task_rename\n";
-	const char *patterns[] = { "function:tcp_*", "function:mod:xfs" }, *filters[] = { "x == 1", NULL };
+	static const char available[] =
+		"sched:sched_process_exec\nsched:sched_switch\ntask:task_rename\n";
+	const char *patterns[] = { "function:tcp_*", "function:mod:xfs" },
+		   *filters[] = { "x == 1", NULL };
 	struct kernel_selection s;
 
 	is(kernel_select(&s, available, patterns, NULL, 2, NULL), 0);

@@ -37,10 +37,12 @@ static void add_class(int id, const char *name, const char *system, const char *
 static void setup(void)
 {
 	is(kernel_classes_init(&classes, sizeof bytes), 0);
-	add_class(PLAIN, "plain", "x", "field:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n"
-				       "field:u32 b;\toffset:12;\tsize:4;\tsigned:0;\n");
-	add_class(TEXT, "text", "x", "field:__data_loc char[] s;\toffset:8;\tsize:4;\tsigned:0;\n"
-				     "field:int v;\toffset:12;\tsize:4;\tsigned:1;\n");
+	add_class(PLAIN, "plain", "x",
+		  "field:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n"
+		  "field:u32 b;\toffset:12;\tsize:4;\tsigned:0;\n");
+	add_class(TEXT, "text", "x",
+		  "field:__data_loc char[] s;\toffset:8;\tsize:4;\tsigned:0;\n"
+		  "field:int v;\toffset:12;\tsize:4;\tsigned:1;\n");
 	add_class(LIST, "list", "x", "field:__rel_loc u32[] l;\toffset:8;\tsize:4;\tsigned:0;\n");
 	add_class(ENTER, "sys_enter", "raw_syscalls",
 		  "field:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
@@ -94,7 +96,7 @@ static void end_page(void)
 static void put_common(int id)
 {
 	put32((uint32_t)id | 5u << 16 | 6u << 24); /* flags 5, preempt count 6 */
-	put32(777); /* tid */
+	put32(777);				   /* tid */
 }
 
 static void put_plain(uint32_t delta, uint32_t a)
@@ -364,10 +366,12 @@ static void system_calls_are_events_of_their_own(void)
 {
 	static struct kernel_format f;
 
-	is(kernel_format_parse(&f, "name: sys_enter_close\nID: 3\n"
+	is(kernel_format_parse(&f,
+			       "name: sys_enter_close\nID: 3\n"
 			       "field:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
-			       "field:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n", "test",
-			       NULL), 0);
+			       "field:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n",
+			       "test", NULL),
+	   0);
 	is(kernel_classes_report_arguments(&classes, SYS_close, &f, 0, NULL), 0);
 	begin_page(T0);
 	put_enter(SYS_close);
@@ -381,7 +385,7 @@ static void system_calls_are_events_of_their_own(void)
 	is(packet.size, 16 + 20 + 60 + 28);
 	is(at32(12), 0); /* fd: the low half of the register */
 	is((int32_t)at32(28), -9);
-	is(at32(36 + 12 + 40), 5); /* the last argument of read */
+	is(at32(36 + 12 + 40), 5);	/* the last argument of read */
 	is((int32_t)at32(96 + 12), -1); /* unknown: id and ret */
 	ok(strstr(classes.tsdl.bytes, "\"syscall_entry_close\""));
 	ok(strstr(classes.tsdl.bytes, "uint32_t _fd;\n\t};"));
@@ -396,12 +400,14 @@ static void arguments_are_lttngs(void)
 {
 	static struct kernel_format f;
 
-	is(kernel_format_parse(&f, "name: sys_enter_mmap\nID: 3\n"
+	is(kernel_format_parse(&f,
+			       "name: sys_enter_mmap\nID: 3\n"
 			       "field:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
 			       "field:unsigned long addr;\toffset:16;\tsize:8;\tsigned:0;\n"
 			       "field:unsigned long fd;\toffset:24;\tsize:8;\tsigned:0;\n"
-			       "field:unsigned long off;\toffset:32;\tsize:8;\tsigned:0;\n", "test",
-			       NULL), 0);
+			       "field:unsigned long off;\toffset:32;\tsize:8;\tsigned:0;\n",
+			       "test", NULL),
+	   0);
 	is(kernel_classes_report_arguments(&classes, SYS_mmap, &f, 0, NULL), 0);
 	begin_page(T0);
 	put_enter(SYS_mmap);
@@ -601,10 +607,19 @@ static void page_of_noise_is_survived(void)
 /* Fields that overlap, repeat their names, lie anywhere. */
 static void random_format(struct kernel_format *f, unsigned id)
 {
-	static const char *const decl[] = { "int a", "u64 b", "char c[16]", "__data_loc char[] d",
-					    "__rel_loc u16[] a", "struct x y", "__data_loc u64[] _b",
-					    "u8 _b_length", "const char * p", "int prio", "u64 calltime",
-					    "u64 rettime", "unsigned long func" };
+	static const char *const decl[] = { "int a",
+					    "u64 b",
+					    "char c[16]",
+					    "__data_loc char[] d",
+					    "__rel_loc u16[] a",
+					    "struct x y",
+					    "__data_loc u64[] _b",
+					    "u8 _b_length",
+					    "const char * p",
+					    "int prio",
+					    "u64 calltime",
+					    "u64 rettime",
+					    "unsigned long func" };
 	static const unsigned sizes[] = { 4, 8, 16, 4, 4, 12, 4, 1, 8, 4, 8, 8, 8 };
 	char text[4096];
 	int n = snprintf(text, sizeof text, "name: noise%u\nID: %u\n", id, id);
@@ -612,8 +627,8 @@ static void random_format(struct kernel_format *f, unsigned id)
 	for (unsigned i = 0, k; i < 1 + noise(12); i++) {
 		k = noise(sizeof sizes / sizeof *sizes);
 		n += snprintf(text + n, sizeof text - (size_t)n,
-			      "field:%s;\toffset:%u;\tsize:%u;\tsigned:1;\n", decl[k], 8 + noise(48),
-			      sizes[k]);
+			      "field:%s;\toffset:%u;\tsize:%u;\tsigned:1;\n", decl[k],
+			      8 + noise(48), sizes[k]);
 	}
 	is(kernel_format_parse(f, text, "noise", NULL), 0);
 }
@@ -625,7 +640,8 @@ static void identifiers_differ(const char *fields)
 	int n = 0;
 
 	snprintf(copy, sizeof copy, "%s", fields ? fields : "");
-	for (line = strtok_r(copy, "\n", &save); line && n < 64; line = strtok_r(NULL, "\n", &save)) {
+	for (line = strtok_r(copy, "\n", &save); line && n < 64;
+	     line = strtok_r(NULL, "\n", &save)) {
 		words[n] = strrchr(line, ' ') + 1;
 		words[n][strcspn(words[n], "[;")] = 0;
 		for (int i = 0; i < n; i++)

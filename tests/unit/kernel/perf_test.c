@@ -7,16 +7,22 @@
 
 #include "test.h"
 
-enum { DATA = 4096, TYPES = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR };
+enum {
+	DATA = 4096,
+	TYPES = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR
+};
 
 static struct kernel_perf_event events[2];
-static struct kernel_perf_ring ring = { .events = events, .n_events = 2, .n_counters = 2, .data_bytes = DATA };
+static struct kernel_perf_ring ring = {
+	.events = events, .n_events = 2, .n_counters = 2, .data_bytes = DATA
+};
 static _Alignas(8) uint8_t record[KERNEL_PERF_RECORD_MAX + 1];
 
 static void put(uint64_t at, const void *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		ring.map[(size_t)sysconf(_SC_PAGESIZE) + (at + i) % DATA] = ((const char *)bytes)[i];
+		ring.map[(size_t)sysconf(_SC_PAGESIZE) + (at + i) % DATA] =
+			((const char *)bytes)[i];
 }
 
 static void put_header(uint64_t at, uint16_t size)
@@ -80,7 +86,8 @@ static void parts_lie_inside_the_sample(void)
 	s.words[0] = 1; /* fewer values than counters */
 	ok(!parts(PERF_SAMPLE_READ, 2, &p));
 	s.words[0] = UINT64_MAX;
-	ok(!parts(PERF_SAMPLE_READ, 9, &p) && !parts(PERF_SAMPLE_CALLCHAIN, 9, &p) && !parts(PERF_SAMPLE_RAW, 9, &p));
+	ok(!parts(PERF_SAMPLE_READ, 9, &p) && !parts(PERF_SAMPLE_CALLCHAIN, 9, &p) &&
+	   !parts(PERF_SAMPLE_RAW, 9, &p));
 	ok(parts(0, 0, &p) && !p.values && !p.frames && !p.raw);
 }
 
@@ -92,7 +99,8 @@ static void samples_that_several_recorders_share_are_told_by_what_was_counted(vo
 	events[1] = (struct kernel_perf_event){ .id = 7, .has_id = true };
 	memcpy(s.words, ((uint64_t[]){ 1000, 7, 1, 0xa }), 32);
 	s.sample.id = 7;
-	ok(parts(PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN, 4, &p) && p.n_frames == 1 && *p.frames == 0xa && !p.values);
+	ok(parts(PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN, 4, &p) && p.n_frames == 1 &&
+	   *p.frames == 0xa && !p.values);
 	events[1].has_id = true;
 	ok(kernel_perf_number(&ring, &s.sample, &is_shared) == 1 && !is_shared);
 	s.sample.id = 99;
@@ -105,7 +113,8 @@ static void samples_that_several_recorders_share_are_told_by_what_was_counted(vo
 	is(kernel_perf_number(&ring, &s.sample, &is_shared), 0);
 	events[1].has_id = false;
 	s.words[1] = 7;
-	is(kernel_perf_number(&ring, &s.sample, &is_shared), 0); /* what stands there is something else */
+	is(kernel_perf_number(&ring, &s.sample, &is_shared),
+	   0); /* what stands there is something else */
 }
 
 int main(void)

@@ -33,7 +33,9 @@ static void only_probes_count_against_their_limit(void)
 	ok(list >= 0);
 	for (int i = 0; i < KERNEL_PROBES_MAX; i++) {
 		snprintf(name, sizeof name, "e%d", i);
-		is(kernel_selection_add(&s, &(struct kernel_candidate){ name, "others", name, -1, false }, NULL), 0);
+		is(kernel_selection_add(
+			   &s, &(struct kernel_candidate){ name, "others", name, -1, false }, NULL),
+		   0);
 	}
 	kernel_probes_begin(&p, root, "instances/duet-1-2-0", &s, &d);
 	kernel_probes_next(&p, &wanted);
@@ -80,7 +82,8 @@ static void what_cannot_be_probed_of_many_is_left_out(void)
 	struct kernel_selection s = { .n_events = 0 };
 	struct diag d = { "" };
 	struct kernel_probes p;
-	int root = make_tracefs(path, "do_one\ndo_two [mod]\nother\ndo_one\ndo_two.cold\n", "/dev/null");
+	int root = make_tracefs(path, "do_one\ndo_two [mod]\nother\ndo_one\ndo_two.cold\n",
+				"/dev/null");
 
 	kernel_probes_begin(&p, root, "instances/duet-1-2-0", &s, &d);
 	kernel_probes_next(&p, &all);
@@ -117,8 +120,9 @@ static void none_that_can_be_probed_is_an_error(void)
 
 static void what_probes_missed_is_summed_up_for_one_instance(void)
 {
-	static const char profile[] = "  duet_1_2_0_p0       20       3\n  duet_1_2_01_p0     1   100\n  myprobe  5  7\n"
-				      "  duet_1_2_0_p12      4000000000   5000000000\n  duet_1_2_0_p3\n";
+	static const char profile[] =
+		"  duet_1_2_0_p0       20       3\n  duet_1_2_01_p0     1   100\n  myprobe  5  7\n"
+		"  duet_1_2_0_p12      4000000000   5000000000\n  duet_1_2_0_p3\n";
 	char path[] = "/tmp/duet-probe-test-XXXXXX";
 	int root = make_tracefs(path, "", "/dev/null"), fd;
 

@@ -9,13 +9,14 @@
 #include "kernel/perf/perf.h"
 #include "test.h"
 
-static const char available[] = "raw_syscalls:sys_enter\nraw_syscalls:sys_exit\n"
-				"syscalls:sys_enter_openat\nsched:sched_switch\n"
-				"sched:sched_stat_runtime\nsched:sched_process_fork\n"
-				"irq:softirq_entry\nirq_vectors:local_timer_entry\n"
-				"timer:hrtimer_start\nnonsense\n:\nx:\nnet:netif_rx\nnet:netif_receive_skb_exit\n"
-				"net:napi_gro_frags_entry\nnet:net_dev_queue\nskb:consume_skb\nwriteback:wbc_writepage\n"
-				"writeback:writeback_start\nkmem:kmalloc";
+static const char available[] =
+	"raw_syscalls:sys_enter\nraw_syscalls:sys_exit\n"
+	"syscalls:sys_enter_openat\nsched:sched_switch\n"
+	"sched:sched_stat_runtime\nsched:sched_process_fork\n"
+	"irq:softirq_entry\nirq_vectors:local_timer_entry\n"
+	"timer:hrtimer_start\nnonsense\n:\nx:\nnet:netif_rx\nnet:netif_receive_skb_exit\n"
+	"net:napi_gro_frags_entry\nnet:net_dev_queue\nskb:consume_skb\nwriteback:wbc_writepage\n"
+	"writeback:writeback_start\nkmem:kmalloc";
 
 static struct kernel_selection s;
 
@@ -139,7 +140,9 @@ static void all_there_is_may_be_with_stacks(void)
 
 static void events_have_what_is_asked_for_them(void)
 {
-	is(select_events("with:page-faults+user-stack:sched_switch", "with:cycles+page-faults:syscall_entry_close"), 0);
+	is(select_events("with:page-faults+user-stack:sched_switch",
+			 "with:cycles+page-faults:syscall_entry_close"),
+	   0);
 	is(s.n_counters, 2);
 	is_text(s.counters[0].event, "perf_cpu_page_faults");
 	is_text(s.counters[1].event, "perf_cpu_cycles");
@@ -153,7 +156,11 @@ static void events_have_what_is_asked_for_them(void)
 
 static void what_events_cannot_have_is_named(void)
 {
-	static const char *const patterns[] = { "with:page-faults", "with:", "with", "with:nonsense:sched_switch", "with:+stack:sched_switch",
+	static const char *const patterns[] = { "with:page-faults",
+						"with:",
+						"with",
+						"with:nonsense:sched_switch",
+						"with:+stack:sched_switch",
 						"with:stack+:sched_switch" };
 	struct diag d;
 
@@ -195,7 +202,8 @@ static const char *filter_of(const char *system, const char *event)
 
 static void each_event_has_the_filter_of_its_last_pattern(void)
 {
-	static const char *const patterns[] = { "sched", "syscalls", "sched_switch", "syscall_*_read", "syscall_exit_close" };
+	static const char *const patterns[] = { "sched", "syscalls", "sched_switch",
+						"syscall_*_read", "syscall_exit_close" };
 	static const char *const filters[] = { "a", "b", "c", NULL, "d" };
 	struct text t = { 0 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of threads: which version is of which time, and that who changes without end does not fill it. */
+/* The table of threads: which version is of which time, and that who changes without end does not
+ * fill it. */
 #include "kernel/threads/thread_table.h"
 
 #include <stdlib.h>
@@ -42,7 +43,8 @@ static void each_time_has_its_version(void)
 
 static void what_no_event_needs_is_forgotten(void)
 {
-	struct thread *t = threads_find(&table, 7), *dead = threads_find_or_add(&table, 7 + THREAD_BUCKETS);
+	struct thread *t = threads_find(&table, 7),
+		      *dead = threads_find_or_add(&table, 7 + THREAD_BUCKETS);
 
 	change(dead, 300, 1);
 	dead->dead_ns = 400;

@@ -4,9 +4,10 @@
  *
  *	net_intake_test [N]	N hostile conversations, 20000 unless told
  *
- * A conversation is what an honest sender says, with bytes flipped, messages dropped, doubled, exchanged or cut,
- * or plain noise, in pieces of any size.  Whatever comes: nothing outside the output directory
- * is made, no link in it is followed, files hold exactly what was acknowledged, memory stays bounded.
+ * A conversation is what an honest sender says, with bytes flipped, messages dropped, doubled,
+ *exchanged or cut, or plain noise, in pieces of any size.  Whatever comes: nothing outside the
+ *output directory is made, no link in it is followed, files hold exactly what was acknowledged,
+ *memory stays bounded.
  */
 #include "net/relay/receiver.h"
 
@@ -51,7 +52,8 @@ static void make_output(void)
 {
 	char path[80];
 
-	snprintf(top, sizeof top, "%s/intake-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+	snprintf(top, sizeof top, "%s/intake-XXXXXX",
+		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
 	if (!mkdtemp(top))
 		abort();
 	snprintf(path, sizeof path, "%s/out", top);
@@ -102,7 +104,8 @@ static struct message hello(const char *host)
 
 static void say_honestly(struct talk *t)
 {
-	static const char *const names[] = { "metadata", ".duet/clock", "a/b/cpu_0", "a/b/index/cpu_0.idx" };
+	static const char *const names[] = { "metadata", ".duet/clock", "a/b/cpu_0",
+					     "a/b/index/cpu_0.idx" };
 	struct message h = hello("host");
 
 	*t = (struct talk){ 0 };
@@ -136,7 +139,9 @@ static void check_answers(struct receiver *i)
 			struct stat st;
 
 			ok(m.size.number < i->store.n_files);
-			is(fstatat(i->store.dir, i->store.files[m.size.number].name, &st, AT_SYMLINK_NOFOLLOW), 0);
+			is(fstatat(i->store.dir, i->store.files[m.size.number].name, &st,
+				   AT_SYMLINK_NOFOLLOW),
+			   0);
 			ok((uint64_t)st.st_size >= m.size.size);
 		}
 	}
@@ -224,7 +229,8 @@ static void what_comes_compressed_is_written_as_it_was(void)
 		receiver_init(&i, output, 0);
 		listen_to(&i, t.bytes, t.n, 7);
 		is(i.is_over, size != 40);
-		ok(holds("metadata", size == 40 ? "7777777777777777777777777777777777777777end" : ""));
+		ok(holds("metadata",
+			 size == 40 ? "7777777777777777777777777777777777777777end" : ""));
 		receiver_fini(&i);
 		clear();
 	}
@@ -240,7 +246,8 @@ static void each_is_spoken_to_in_a_version_that_both_know(void)
 
 		h.hello.version = version;
 		receiver_init(&i, output, 0);
-		is(receiver_took(&i, message_write(&h, receiver_room(&i, &room))), RECEIVER_WELCOME);
+		is(receiver_took(&i, message_write(&h, receiver_room(&i, &room))),
+		   RECEIVER_WELCOME);
 		ok(message_read(&m, i.out, i.n_out, MESSAGE_FIRST_MAX) > 0);
 		is(m.type, MESSAGE_WELCOME);
 		is(m.welcome.version, version < ours ? version : ours);
@@ -276,7 +283,8 @@ static void who_comes_again_goes_on_and_another_does_not(void)
 static void bytes_that_leave_a_gap_or_come_twice_are_refused(void)
 {
 	for (uint64_t offset = 9; offset < 12; offset++) {
-		struct message d = { .type = MESSAGE_DATA, .data = { .number = 0, .offset = offset, .n = 5 } };
+		struct message d = { .type = MESSAGE_DATA,
+				     .data = { .number = 0, .offset = offset, .n = 5 } };
 		struct receiver i;
 		struct talk t;
 
@@ -295,7 +303,8 @@ static void bytes_that_leave_a_gap_or_come_twice_are_refused(void)
 
 static void links_and_devices_in_the_way_are_not_followed(void)
 {
-	static const char *const traps[] = { "host", "host/session-20261121-062608", "a", "metadata", ".duet" };
+	static const char *const traps[] = { "host", "host/session-20261121-062608", "a",
+					     "metadata", ".duet" };
 
 	for (int k = 0; k < 5; k++) {
 		char path[200];
@@ -310,7 +319,8 @@ static void links_and_devices_in_the_way_are_not_followed(void)
 		} else if (k) {
 			is(mkdirat(output, "host", 0700), 0);
 		}
-		snprintf(path, sizeof path, "%s%s", k < 2 ? "" : "host/session-20261121-062608/", traps[k]);
+		snprintf(path, sizeof path, "%s%s", k < 2 ? "" : "host/session-20261121-062608/",
+			 traps[k]);
 		if (k == 4)
 			renameat(output, path, output, "aside");
 		is(symlinkat(outside, output, path), 0);
@@ -368,14 +378,16 @@ static void spoil(struct talk *t)
 	for (uint32_t k = draw(4); k--;)
 		t->bytes[draw((uint32_t)t->n)] ^= (uint8_t)(1 << draw(8));
 	for (uint32_t k = draw(3); k--;) {
-		size_t from = t->at[draw((uint32_t)t->n_messages)], to = t->at[draw((uint32_t)t->n_messages)],
-		       n = draw(60);
+		size_t from = t->at[draw((uint32_t)t->n_messages)],
+		       to = t->at[draw((uint32_t)t->n_messages)], n = draw(60);
 
 		if (from + n <= t->n && to + n <= t->n)
 			memmove(t->bytes + to, t->bytes + from, n);
 	}
 	if (!draw(4)) {
-		static const uint32_t sizes[] = { 0, 7, 8, 9, 511, 513, MESSAGE_MAX, MESSAGE_MAX + 1, UINT32_MAX };
+		static const uint32_t sizes[] = { 0,	     7,	  8,	       9,
+						  511,	     513, MESSAGE_MAX, MESSAGE_MAX + 1,
+						  UINT32_MAX };
 		uint32_t size = sizes[draw(9)];
 
 		memcpy(t->bytes + t->at[draw((uint32_t)t->n_messages)], &size, 4);
@@ -403,7 +415,10 @@ static void nothing_hostile_does_harm(void)
 		/* Beyond the hello most often: what comes before it is little. */
 		spoil(&t);
 		if (draw(4))
-			memcpy(t.bytes, t.n_messages == compressed.n_messages ? compressed.bytes : honest.bytes, honest.at[1]);
+			memcpy(t.bytes,
+			       t.n_messages == compressed.n_messages ? compressed.bytes
+								     : honest.bytes,
+			       honest.at[1]);
 		receiver_init(&i, output, draw(2) ? 0 : 1000);
 		listen_to(&i, t.bytes, t.n, 1 + draw(600));
 		n_ended += i.store.has_ended;

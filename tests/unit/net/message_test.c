@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* net/message.c: what is written is read again; what is not a message is refused; names stay inside. */
+/* net/message.c: what is written is read again; what is not a message is refused; names stay
+ * inside. */
 #include "net/message.h"
 
 #include <errno.h>
@@ -27,7 +28,8 @@ static struct message round_trip(const struct message *m)
 
 static void what_is_written_is_read_again(void)
 {
-	struct message m = { .type = MESSAGE_HELLO, .hello = { .version = 7, .id = { 1, 2, 3 } } }, r;
+	struct message m = { .type = MESSAGE_HELLO, .hello = { .version = 7, .id = { 1, 2, 3 } } },
+		       r;
 
 	strcpy(m.hello.host, "alpha");
 	memset(m.hello.session, 's', MESSAGE_TEXT);
@@ -37,7 +39,8 @@ static void what_is_written_is_read_again(void)
 	is_text(r.hello.host, "alpha");
 	is(strlen(r.hello.session), MESSAGE_TEXT);
 	is_text(r.hello.date, "");
-	m = (struct message){ .type = MESSAGE_FILE, .file = { .number = 5, .name = "kernel/cpu_0" } };
+	m = (struct message){ .type = MESSAGE_FILE,
+			      .file = { .number = 5, .name = "kernel/cpu_0" } };
 	r = round_trip(&m);
 	is(r.file.number, 5);
 	is_text(r.file.name, "kernel/cpu_0");
@@ -65,7 +68,8 @@ static void what_is_written_is_read_again(void)
 static void data_lie_where_they_were_read(void)
 {
 	uint8_t bytes[MESSAGE_MAX];
-	struct message m = { .type = MESSAGE_DATA, .data = { .number = 3, .offset = 77, .n = 4 } }, r;
+	struct message m = { .type = MESSAGE_DATA, .data = { .number = 3, .offset = 77, .n = 4 } },
+		       r;
 	size_t n = message_write(&m, bytes);
 
 	is(n, MESSAGE_DATA_HEAD);
@@ -83,9 +87,11 @@ static void data_lie_where_they_were_read(void)
 	for (uint32_t plain = 0; plain < 8; plain++) { /* compressed is what has become less */
 		m = (struct message){ .type = MESSAGE_DATA, .data = { .n = 4, .plain = plain } };
 		message_write(&m, bytes);
-		is(message_read(&r, bytes, n + 4, MESSAGE_MAX), plain && plain <= 4 ? -EPROTO : (long)n + 4);
+		is(message_read(&r, bytes, n + 4, MESSAGE_MAX),
+		   plain && plain <= 4 ? -EPROTO : (long)n + 4);
 	}
-	m = (struct message){ .type = MESSAGE_DATA, .data = { .n = 4, .plain = MESSAGE_PAYLOAD + 1 } };
+	m = (struct message){ .type = MESSAGE_DATA,
+			      .data = { .n = 4, .plain = MESSAGE_PAYLOAD + 1 } };
 	message_write(&m, bytes);
 	is(message_read(&r, bytes, n + 4, MESSAGE_MAX), -EPROTO);
 	m = (struct message){ .type = MESSAGE_DATA, .data = { .offset = INT64_MAX, .n = 1 } };
@@ -104,13 +110,36 @@ static void control_characters_are_refused(void)
 
 static void names_stay_inside(void)
 {
-	static const char *const good[] = { "metadata", "kernel/cpu_0", "ust/uid/0/64-bit/index/cpu_0.idx",
-					    ".duet/clock", "snapshot-1/.duet/clock", "a/b/c/d/e/f/g/h/i/j" };
-	static const char *const bad[] = { "", "/", "/etc/passwd", "..", "../x", "a/../b", "a//b", "a/", "./a",
-					   ".duet", ".duet/relay", ".duet/relay2", ".duet/clock-relay",
-					   ".duet/stream", "snapshot-1/.duet/relay", ".ssh/authorized_keys",
-					   "a/.hidden", "-rf", "a/-rf", "a b", "a\\b", "a\nb", "a/b/c/d/e/f/g/h/i/j/k",
-					   ".duet/.duet", "\xc3\xa4", ".duet/../../x" };
+	static const char *const good[] = {
+		"metadata",    "kernel/cpu_0",		 "ust/uid/0/64-bit/index/cpu_0.idx",
+		".duet/clock", "snapshot-1/.duet/clock", "a/b/c/d/e/f/g/h/i/j"
+	};
+	static const char *const bad[] = { "",
+					   "/",
+					   "/etc/passwd",
+					   "..",
+					   "../x",
+					   "a/../b",
+					   "a//b",
+					   "a/",
+					   "./a",
+					   ".duet",
+					   ".duet/relay",
+					   ".duet/relay2",
+					   ".duet/clock-relay",
+					   ".duet/stream",
+					   "snapshot-1/.duet/relay",
+					   ".ssh/authorized_keys",
+					   "a/.hidden",
+					   "-rf",
+					   "a/-rf",
+					   "a b",
+					   "a\\b",
+					   "a\nb",
+					   "a/b/c/d/e/f/g/h/i/j/k",
+					   ".duet/.duet",
+					   "\xc3\xa4",
+					   ".duet/../../x" };
 	char name[MESSAGE_TEXT + 40];
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
@@ -119,7 +148,8 @@ static void names_stay_inside(void)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		if (!ok(!message_is_path(bad[i], false)))
 			printf("# %s\n", bad[i]);
-	ok(message_is_path(".duet/clock-relay", true)); /* what a relay knows goes on to who follows */
+	ok(message_is_path(".duet/clock-relay",
+			   true)); /* what a relay knows goes on to who follows */
 	ok(!message_is_path(".duet/clock-relay2", true));
 	ok(!message_is_path(".duet/relay", true));
 	memset(name, 'x', sizeof name);

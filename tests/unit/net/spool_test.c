@@ -54,13 +54,17 @@ static void rounds(struct spool *s, int n)
 	}
 }
 
-/* A CPU on which nothing was recorded before the piece was over has a stream, and an index with nothing but its head. */
+/* A CPU on which nothing was recorded before the piece was over has a stream, and an index with
+ * nothing but its head. */
 static void a_piece_with_an_empty_stream_arrives_whole(void)
 {
 	static const char head[16] = "\xc1\xf1\xdc\xc1\0\0\0\1\0\0\0\1\0\0\0\x48", packet[96];
-	struct { char head[sizeof head]; struct abi_ctf_index_entry entry; } __attribute__((packed)) index = {
-		.entry = { .packet_bits = htobe64(sizeof packet * 8), .begin_ns = htobe64(1000), .end_ns = htobe64(2000) }
-	};
+	struct {
+		char head[sizeof head];
+		struct abi_ctf_index_entry entry;
+	} __attribute__((packed)) index = { .entry = { .packet_bits = htobe64(sizeof packet * 8),
+						       .begin_ns = htobe64(1000),
+						       .end_ns = htobe64(2000) } };
 	struct diag d = { "" };
 	struct spool s;
 
@@ -114,15 +118,19 @@ int closedir(DIR *dir)
 	return real(dir);
 }
 
-static const char first_line[] = "1 1 1 1 1 1000\n", both_lines[] = "1 1 1 1 1 1000\n2 2 2 2 2 3000\n";
+static const char first_line[] = "1 1 1 1 1 1000\n",
+		  both_lines[] = "1 1 1 1 1 1000\n2 2 2 2 2 3000\n";
 
 /* Another trace begins, and the clock says that all before 3000 is in the files. */
 static void record_more(void)
 {
 	static const char packet[96];
-	struct { char head[16]; struct abi_ctf_index_entry entry; } __attribute__((packed)) index = {
-		.entry = { .packet_bits = htobe64(sizeof packet * 8), .begin_ns = htobe64(2000), .end_ns = htobe64(2500) }
-	};
+	struct {
+		char head[16];
+		struct abi_ctf_index_entry entry;
+	} __attribute__((packed)) index = { .entry = { .packet_bits = htobe64(sizeof packet * 8),
+						       .begin_ns = htobe64(2000),
+						       .end_ns = htobe64(2500) } };
 
 	put("ust-2/metadata", "", 0);
 	put("ust-2/cpu_0", packet, sizeof packet);

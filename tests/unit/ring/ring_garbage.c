@@ -107,8 +107,9 @@ static void drain_some(struct pool *p, const char *path)
 
 static void survive(bool flight_recorder, bool without_rseq, const char *path)
 {
-	struct abi_pool s = pool_shape(&(struct pool_request){
-		.n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF), .flight_recorder = flight_recorder });
+	struct abi_pool s = pool_shape(
+		&(struct pool_request){ .n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
+					.flight_recorder = flight_recorder });
 	struct pool p;
 	char *memory;
 

@@ -17,7 +17,8 @@ static struct pool pool_for_test(uint32_t n_chunks, bool flight_recorder)
 	struct pool p;
 
 	free(memory);
-	shape = pool_shape(&(struct pool_request){ .n_cpus = 1, .flight_recorder = flight_recorder });
+	shape = pool_shape(
+		&(struct pool_request){ .n_cpus = 1, .flight_recorder = flight_recorder });
 	shape.n_chunks = n_chunks;
 	shape.chunk_shift = ABI_CHUNK_SHIFT_MIN;
 	shape.size = abi_pool_size(shape.n_slots, n_chunks, shape.chunk_shift);

@@ -2,8 +2,8 @@
 /*
  * unit/ring/ring_vfork.c - who has a thread's memory but not its registration keeps off the W path.
  *
- * A child of vfork sees the rseq area of its parent, which tells the parent's CPU.  Here it runs, by its
- * affinity, on another one.
+ * A child of vfork sees the rseq area of its parent, which tells the parent's CPU.  Here it runs,
+ * by its affinity, on another one.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -84,7 +84,9 @@ int main(void)
 	rseq_init();
 	if (!rseq_offset || !rseq_knows_cpu || two_cpus() < 2)
 		skip("no restartable sequences, no RDPID or one CPU");
-	s = pool_shape(&(struct pool_request){ .size_bytes = 0, .n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF), .flight_recorder = false });
+	s = pool_shape(&(struct pool_request){ .size_bytes = 0,
+					       .n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
+					       .flight_recorder = false });
 	memory = aligned_alloc(1 << 16, s.size);
 	if (!memory || clock_init(&s.clock, NULL))
 		return 1;

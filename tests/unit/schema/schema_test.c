@@ -51,15 +51,18 @@ static void every_type_has_its_tsdl(void)
 	is_text(fields_of("x8 a p64 b"),
 		"integer { size = 8; align = 8; signed = false; base = 16; } _a; "
 		"integer { size = 64; align = 8; signed = false; base = 16; } _b;");
-	is_text(fields_of("f32 a f64 b"), "floating_point { exp_dig = 8; mant_dig = 24; align = 8; } _a; "
-					  "floating_point { exp_dig = 11; mant_dig = 53; align = 8; } _b;");
+	is_text(fields_of("f32 a f64 b"),
+		"floating_point { exp_dig = 8; mant_dig = 24; align = 8; } _a; "
+		"floating_point { exp_dig = 11; mant_dig = 53; align = 8; } _b;");
 	is_text(fields_of("str s"), "string { encoding = UTF8; } _s;");
 	is_text(fields_of("chr[16] s"),
 		"integer { size = 8; align = 8; signed = false; encoding = UTF8; } _s[16];");
-	is_text(fields_of("i32[3] a"), "integer { size = 32; align = 8; signed = true; base = 10; } _a[3];");
-	is_text(fields_of("f64[] a"), "integer { size = 32; align = 8; signed = false; } __a_length; "
-				      "floating_point { exp_dig = 11; mant_dig = 53; align = 8; } "
-				      "_a[ __a_length ];");
+	is_text(fields_of("i32[3] a"),
+		"integer { size = 32; align = 8; signed = true; base = 10; } _a[3];");
+	is_text(fields_of("f64[] a"),
+		"integer { size = 32; align = 8; signed = false; } __a_length; "
+		"floating_point { exp_dig = 11; mant_dig = 53; align = 8; } "
+		"_a[ __a_length ];");
 	is_text(fields_of("enum(u8:A, B = 5, C) e"),
 		"enum : integer { size = 8; align = 8; signed = false; base = 10; } "
 		"{ \"A\" = 0, \"B\" = 5, \"C\" = 6 } _e;");
@@ -91,16 +94,49 @@ static void values_beyond_the_type_are_refused(void)
 static void malformed_words_are_refused(void)
 {
 	static const char *const bad[] = {
-		"i32",		"i33 a",	 "i a",		    "32 a",	  "I32 a",
-		"i320 a",	"u 8 a",	 "f8 a",	    "f16 a",	  "str[2] a",
-		"i32[ a",	"i32] a",	 "i32[3 a",	    "i32[3]] a",  "i32[-1] a",
-		"i32[x] a",	"i32[2*3] a",	 "i32[1048577] a",  "chr[] a",	  "chr a",
-		"[3] a",	"i32[3][3] a",	 "enum a",	    "enum( a",	  "enum() a",
-		"enum(u8) a",	"enum(u8:) a",	 "enum(u8:A,) a",   "enum(u8:,A) a",
-		"enum(u8:A=) a", "enum(u8:A=x) a", "enum(u8:A = 1 << 3) a", "enum(f32:A) a",
-		"enum(str:A) a", "enum(u8:A-B) a", "enum(u8:A=0x) a", "enum(u8:\"A) a",
-		"i32 a u8",	"i08 a",	 "enum(u8:A)) a",   "enum(i32[2]:A) a",
-		"i32[0x] a",	"i32[99999999999999999999] a",
+		"i32",
+		"i33 a",
+		"i a",
+		"32 a",
+		"I32 a",
+		"i320 a",
+		"u 8 a",
+		"f8 a",
+		"f16 a",
+		"str[2] a",
+		"i32[ a",
+		"i32] a",
+		"i32[3 a",
+		"i32[3]] a",
+		"i32[-1] a",
+		"i32[x] a",
+		"i32[2*3] a",
+		"i32[1048577] a",
+		"chr[] a",
+		"chr a",
+		"[3] a",
+		"i32[3][3] a",
+		"enum a",
+		"enum( a",
+		"enum() a",
+		"enum(u8) a",
+		"enum(u8:) a",
+		"enum(u8:A,) a",
+		"enum(u8:,A) a",
+		"enum(u8:A=) a",
+		"enum(u8:A=x) a",
+		"enum(u8:A = 1 << 3) a",
+		"enum(f32:A) a",
+		"enum(str:A) a",
+		"enum(u8:A-B) a",
+		"enum(u8:A=0x) a",
+		"enum(u8:\"A) a",
+		"i32 a u8",
+		"i08 a",
+		"enum(u8:A)) a",
+		"enum(i32[2]:A) a",
+		"i32[0x] a",
+		"i32[99999999999999999999] a",
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -192,7 +228,8 @@ static bool has_equal_names(const char *tsdl)
 	static char seen[2 * SCHEMA_FIELDS_MAX][160];
 	int n = 0;
 
-	for (const char *p = strstr(tsdl, "struct {\n") + 9, *end; memcmp(p, "\t};", 3); p = end + 1) {
+	for (const char *p = strstr(tsdl, "struct {\n") + 9, *end; memcmp(p, "\t};", 3);
+	     p = end + 1) {
 		const char *name = end = strchr(p, '\n');
 
 		while (name > p && memcmp(name, "} _", 3))
@@ -211,9 +248,14 @@ static bool has_equal_names(const char *tsdl)
 static void random_schemas_are_read_or_refused(void)
 {
 	static const char *const trace_chunks[] = {
-		"i32 ", "u8 ", "str ", "x64 ", "chr[4] ", "i16[] ", "f64[2] ", "enum(u8:A,B=2) ", "a ",
-		"a_1 ", "_a_length ", "b ", "13 ", "a:b ", "[", "]", "(", ")", ",", "=", ":", "-", " ",
-		"9", "enum(", "i", "\"", "\n", "\\", "{", "}", "a_length "
+		"i32 ",	   "u8 ",    "str ",	   "x64 ",
+		"chr[4] ", "i16[] ", "f64[2] ",	   "enum(u8:A,B=2) ",
+		"a ",	   "a_1 ",   "_a_length ", "b ",
+		"13 ",	   "a:b ",   "[",	   "]",
+		"(",	   ")",	     ",",	   "=",
+		":",	   "-",	     " ",	   "9",
+		"enum(",   "i",	     "\"",	   "\n",
+		"\\",	   "{",	     "}",	   "a_length "
 	};
 	enum { N = sizeof trace_chunks / sizeof *trace_chunks };
 	int n_sound = 0;
