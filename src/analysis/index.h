@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
+
 struct index_key {
 	uint64_t of[3];
 	uint32_t user; /* as its owner likes; 0 at first */
@@ -24,15 +26,5 @@ struct index { /* zeroed: empty */
  * -ENOMEM. */
 int64_t index_find(struct index *k, uint64_t a, uint64_t b, uint64_t c, bool may_add);
 void index_fini(struct index *k);
-
-/* index_hash - a text as a number for a key: FNV-1a, 64 bits (Fowler, Noll, Vo). */
-static inline uint64_t index_hash(const char *text, size_t size)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < size; i++)
-		h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
-	return h;
-}
 
 #endif

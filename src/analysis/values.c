@@ -67,7 +67,7 @@ int64_t values_of(struct values *v, const struct trace_event *e, const struct th
 	if (type < 0)
 		return VALUE_NONE;
 	if (type == FILTER_STRING)
-		i = index_find(&v->keys, (uint64_t)type, index_hash(value.text, (size_t)value.more),
+		i = index_find(&v->keys, (uint64_t)type, hash_bytes(value.text, (size_t)value.more),
 			       value.more, true);
 	else
 		i = index_find(&v->keys, (uint64_t)type, value.bits,

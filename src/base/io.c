@@ -70,22 +70,6 @@ ssize_t io_read_file(const char *path, char *text, size_t size)
 	return n;
 }
 
-int io_write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	size_t size = strlen(text);
-	ssize_t n;
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	n = write(fd, text, size);
-	if (n != (ssize_t)size)
-		err = n < 0 ? -errno : -EIO;
-	close(fd);
-	return err;
-}
-
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83
 #endif

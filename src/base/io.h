@@ -20,9 +20,6 @@ ssize_t io_read(int fd, void *bytes, size_t size);
  * left out.  Returns the length without the NUL, or -errno. */
 ssize_t io_read_file(const char *path, char *text, size_t size);
 
-/* Opens, writes the string @text once, closes.  Returns 0 or -errno. */
-int io_write_file(const char *path, const char *text);
-
 /*
  * Descriptors sent through the listening socket @fd, before anybody has connected, and what it
  * accepts, are refused to their sender (Linux 6.16 and later; else nothing happens).  To close a

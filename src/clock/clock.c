@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/io.h"
 
@@ -100,11 +101,6 @@ int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d)
 			"the time stamp counter is no clock on this machine: its kernel does "
 			"not trust it either (--clock mono)");
 	return 0;
-}
-
-int clock_init(struct abi_clock *c, struct diag *d)
-{
-	return clock_init_kind(c, 0, d);
 }
 
 const char *clock_tracefs_name(const struct abi_clock *c)

@@ -19,10 +19,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "abi/clock.h"
 #include "base/diag.h"
+#include "base/monotonic.h"
 
 /* What one moment is called on each clock. */
 struct clock_reading {
@@ -32,10 +32,12 @@ struct clock_reading {
 	uint64_t realtime_ns;
 };
 
-/* clock_init - choose the counter and fix the map.  Takes about 20 ms.  Returns 0 or -errno. */
-int clock_init(struct abi_clock *c, struct diag *d);
-
-/* clock_init_kind - the same with ABI_CLOCK_... given; 0 chooses.  -ENOTSUP if this machine cannot.
+/*
+ * clock_init_kind - choose the counter, measure it and fix the map.
+ *
+ * @kind: ABI_CLOCK_...; 0 takes the TSC if the kernel trusts it, else CLOCK_MONOTONIC.
+ *
+ * Takes about 20 ms.  Returns 0; -ENOTSUP if this machine cannot; -EIO if the TSC stands still.
  */
 int clock_init_kind(struct abi_clock *c, uint32_t kind, struct diag *d);
 
@@ -51,14 +53,6 @@ const char *clock_tracefs_name(const struct abi_clock *c);
 
 /* The kernel's boot id: 16 bytes, the clock's uuid in every trace.  Returns 0 or -errno. */
 int clock_boot_id(uint8_t uuid[16]);
-
-static inline uint64_t clock_monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Whether this process can read that counter: an emulated one of another architecture cannot read
  * the TSC its collector chose. */
@@ -78,7 +72,7 @@ static inline uint64_t clock_ticks(const struct abi_clock *c)
 		return __builtin_ia32_rdtsc();
 #endif
 	(void)c;
-	return clock_monotonic_ns();
+	return monotonic_ns();
 }
 
 static inline uint64_t clock_ns(const struct abi_clock *c, uint64_t ticks)

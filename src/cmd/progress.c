@@ -58,7 +58,7 @@ bool progress_made(uint64_t bytes)
 
 	progress.done += bytes;
 	if (progress.verb && progress.is_seen) {
-		now_ns = clock_monotonic_ns();
+		now_ns = monotonic_ns();
 		if (now_ns >= progress.next_ns)
 			show(now_ns);
 	}
@@ -103,7 +103,7 @@ int progress_status(int status)
 void progress_begin_bytes(const char *verb, uint64_t bytes)
 {
 	progress.verb = verb;
-	progress.begin_ns = clock_monotonic_ns();
+	progress.begin_ns = monotonic_ns();
 	progress.next_ns = progress.begin_ns + FIRST_NS;
 	progress.done = 0;
 	progress.total = bytes;

@@ -124,7 +124,7 @@ static void go_on_with_pass(struct collector *c)
 	struct pass *p = &c->pass;
 	struct diag d = { "" };
 
-	p->is_open = streams_write(c->streams, clock_monotonic_ns() + SLICE_NS, &d) > 0;
+	p->is_open = streams_write(c->streams, monotonic_ns() + SLICE_NS, &d) > 0;
 	if (d.text[0]) {
 		collector_note(c, &d);
 		p->written_ns = 0;
@@ -160,7 +160,7 @@ static void begin_pass(struct collector *c)
 
 void collector_pass(struct collector *c)
 {
-	session_expire(&c->session, clock_monotonic_ns());
+	session_expire(&c->session, monotonic_ns());
 	trigger_watch_pass(c);
 	if (c->pass.is_open)
 		session_adjust_memory(&c->session, false);
@@ -196,7 +196,7 @@ static void answer_request(struct collector *c, const struct session_message *m)
 
 int collector_accept(struct collector *c)
 {
-	return session_accept(&c->session, clock_monotonic_ns());
+	return session_accept(&c->session, monotonic_ns());
 }
 
 void collector_readable(struct collector *c, int i)

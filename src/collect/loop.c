@@ -21,7 +21,7 @@ enum { ON_SIGNAL = SESSION_CONNECTIONS, ON_KERNEL, ON_LISTEN, N_WATCHED };
  * all the time puts it off. */
 struct timer {
 	uint32_t period_ms; /* 0: it rests */
-	uint64_t due_ns;    /* of clock_monotonic_ns */
+	uint64_t due_ns;    /* of monotonic_ns */
 };
 
 struct loop {
@@ -116,7 +116,7 @@ static void inspect_command(struct loop *l)
 
 static void on_time(struct loop *l)
 {
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns = monotonic_ns();
 
 	if (is_due(&l->watch, now_ns))
 		collector_watch(l->collector);
@@ -171,12 +171,12 @@ static void on_listen(struct loop *l)
 /* So many at a time: a crowd keeps nobody from the timer. */
 static void read_some(struct loop *l)
 {
-	uint64_t end_ns = clock_monotonic_ns() + HEAR_NS;
+	uint64_t end_ns = monotonic_ns() + HEAR_NS;
 
 	for (int n = 0, i;
 	     n < HEAR_MOST && !l->collector->stop && (i = collector_next(l->collector)) >= 0; n++) {
 		read_requests(l, i);
-		if (clock_monotonic_ns() >= end_ns)
+		if (monotonic_ns() >= end_ns)
 			break;
 	}
 	collector_end_turn(l->collector);
@@ -196,7 +196,7 @@ static void report(struct loop *l, uint32_t what)
 
 static void set_timers(struct loop *l)
 {
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns = monotonic_ns();
 
 	set_period(&l->pass, l->collector->period_ms, now_ns);
 	set_period(&l->watch, l->collector->watch_ms, now_ns);
@@ -204,7 +204,7 @@ static void set_timers(struct loop *l)
 
 static int how_long(const struct loop *l)
 {
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns = monotonic_ns();
 
 	if (collector_has_work(l->collector) || collector_next(l->collector) >= 0)
 		return 0;

@@ -22,6 +22,7 @@
 #include <time.h>
 
 #include "base/atomic.h"
+#include "base/monotonic.h"
 #include "base/progress.h"
 #include "trace/internal.h"
 
@@ -51,14 +52,6 @@ struct refresh {
 	int64_t given_ns; /* time of the last item */
 	struct trace_following public;
 };
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* ---------------------------------------------------------------- recordings */
 

@@ -287,8 +287,8 @@ static void start_life(struct crew *k, int i, uint64_t *random)
 		be_writer(k->generation);
 	if (k->pid[i] < 0)
 		abort();
-	k->end_ns[i] = ms ? clock_monotonic_ns() + ledger_random(random) % (2 * ms * 1000000u)
-			  : UINT64_MAX;
+	k->end_ns[i] =
+		ms ? monotonic_ns() + ledger_random(random) % (2 * ms * 1000000u) : UINT64_MAX;
 	k->generation++;
 	k->alive++;
 }
@@ -296,7 +296,7 @@ static void start_life(struct crew *k, int i, uint64_t *random)
 static void tend(struct crew *k, struct verify_counts *c, uint64_t *random)
 {
 	for (int i = 0; i < round_.plan->n_processes; i++) {
-		bool is_over = k->pid[i] && clock_monotonic_ns() > k->end_ns[i];
+		bool is_over = k->pid[i] && monotonic_ns() > k->end_ns[i];
 		int status = 0;
 
 		if (is_over)
@@ -491,7 +491,7 @@ static void run_round(const struct plan *plan, const struct abi_clock *clock, ui
 static void run_plan(const struct plan *plan, const struct abi_clock *clock, uint64_t seed,
 		     double seconds, int lives)
 {
-	uint64_t begin_ns = clock_monotonic_ns();
+	uint64_t begin_ns = monotonic_ns();
 	struct verify_counts c = { 0 };
 	int rounds = 0;
 
@@ -504,14 +504,14 @@ static void run_plan(const struct plan *plan, const struct abi_clock *clock, uin
 		if (c.wrong != before)
 			printf("# in round %d of \"%s\", seed %lu\n", rounds, plan->name,
 			       (unsigned long)seed + (unsigned long)rounds - 1);
-	} while ((double)(clock_monotonic_ns() - begin_ns) < seconds * 1e9 && c.wrong < 100);
+	} while ((double)(monotonic_ns() - begin_ns) < seconds * 1e9 && c.wrong < 100);
 	test_n_failed += c.wrong != 0;
 	printf("%s %s: %d rounds, %.1f s, %lu events (%lu extended) in %lu packets of %lu streams; "
 	       "recorded %lu, refused %lu, given up %lu, waited for %lu, overwritten %lu, cut off "
 	       "%lu of which seen %lu; wrong "
 	       "%lu\n",
 	       c.wrong ? "not ok" : "ok", plan->name, rounds,
-	       (double)(clock_monotonic_ns() - begin_ns) / 1e9, (long)c.events, (long)c.extended,
+	       (double)(monotonic_ns() - begin_ns) / 1e9, (long)c.events, (long)c.extended,
 	       (long)c.packets, (long)c.streams, (long)c.recorded, (long)c.refused,
 	       (long)c.given_up, (long)waited, (long)c.missing, (long)c.unknown,
 	       (long)c.unknown_seen, (long)c.wrong);
@@ -527,7 +527,7 @@ int main(int argc, char **argv)
 		{ "lives", required_argument, NULL, 'l' },
 		{ NULL, 0, NULL, 0 },
 	};
-	uint64_t seed = clock_monotonic_ns();
+	uint64_t seed = monotonic_ns();
 	const char *only = NULL;
 	double seconds = 12;
 	int shares = 0, lives = 0, o;
@@ -546,7 +546,7 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	rseq_init();
-	if (clock_init(&clock, NULL))
+	if (clock_init_kind(&clock, 0, NULL))
 		skip("no clock");
 	if (!rseq_offset || clock.kind != ABI_CLOCK_TSC)
 		printf("# no restartable sequences here: the exclusive path alone is tried\n");

@@ -414,7 +414,7 @@ static void make_pool(void)
 	shape.n_chunks = CHUNKS;
 	shape.chunk_shift = CHUNK_SHIFT;
 	shape.size = abi_pool_size(shape.n_slots, CHUNKS, CHUNK_SHIFT);
-	if (clock_init(&shape.clock, NULL) || shape.clock.kind != ABI_CLOCK_TSC)
+	if (clock_init_kind(&shape.clock, 0, NULL) || shape.clock.kind != ABI_CLOCK_TSC)
 		skip("the write path needs the time stamp counter");
 	shape.clock.offset_ns +=
 		7200 * SECOND_NS; /* there is time before the start of the machine */

@@ -97,7 +97,7 @@ static void *make_pool(uint64_t *size)
 	s.n_chunks = CHUNKS;
 	s.chunk_shift = CHUNK_SHIFT;
 	*size = s.size = abi_pool_size(s.n_slots, CHUNKS, CHUNK_SHIFT);
-	if (clock_init(&s.clock, NULL))
+	if (clock_init_kind(&s.clock, 0, NULL))
 		skip("no clock");
 	memory = mmap(NULL, s.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
@@ -111,7 +111,7 @@ static void *make_pool(uint64_t *size)
 int main(int argc, char **argv)
 {
 	double seconds = argc > 1 ? atof(argv[1]) : 1;
-	uint64_t begin_ns = clock_monotonic_ns(), size;
+	uint64_t begin_ns = monotonic_ns(), size;
 	const char *tmp = getenv("TMPDIR");
 	char base[400], path[440];
 
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 
 		run_round(path);
 		munmap(memory, size);
-	} while ((double)(clock_monotonic_ns() - begin_ns) < seconds * 1e9 && !total.wrong);
+	} while ((double)(monotonic_ns() - begin_ns) < seconds * 1e9 && !total.wrong);
 	rmdir(base);
 	test_n_failed = total.wrong != 0;
 	printf("%s: %lu events in %lu packets; recorded %lu, refused %lu; wrong %lu\n",

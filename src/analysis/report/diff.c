@@ -52,7 +52,7 @@ static struct diff_row *row_of(struct reading *r, enum diff_kind kind, const cha
 			       size_t size)
 {
 	struct diff *d = r->d;
-	int64_t i = index_find(r->row_keys, kind, index_hash(name, size), size, true);
+	int64_t i = index_find(r->row_keys, kind, hash_bytes(name, size), size, true);
 
 	if (i < 0 || pass_grow(&d->rows, r->n_row_rooms, (uint32_t)i, sizeof *d->rows))
 		return NULL;

@@ -158,8 +158,8 @@ static int64_t place_of(struct heap_sites *s, int64_t pid, uint64_t clock, uint6
 		return known;
 	if (s->addresses.at[known].user)
 		return s->addresses.at[known].user - 1;
-	i = is_known ? index_find(&s->in_files, index_hash(at.path, strlen(at.path)), at.offset,
-				  index_hash(at.build_id, strlen(at.build_id)), true)
+	i = is_known ? index_find(&s->in_files, hash_bytes(at.path, strlen(at.path)), at.offset,
+				  hash_bytes(at.build_id, strlen(at.build_id)), true)
 		     : index_find(&s->in_files, address, (uint64_t)pid, UINT64_MAX, true);
 	if (i < 0)
 		return i;

@@ -79,7 +79,7 @@ static bool key_from(struct reading *r, const struct event_table *p, const struc
 	key->is_text = true;
 	key->number = 0;
 	memcpy(key->text, text, size < sizeof key->text - 1 ? size : sizeof key->text - 1);
-	*hash = index_hash(text, size);
+	*hash = hash_bytes(text, size);
 	return true;
 }
 

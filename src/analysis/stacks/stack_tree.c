@@ -11,6 +11,7 @@
 #include "analysis/stacks/callstack.h"
 #include "analysis/stacks/function_graph.h"
 #include "analysis/pass.h"
+#include "base/hash.h"
 #include "elf/symbols.h"
 #include "trace/symbols/kallsyms.h"
 #include "trace/symbols/modules.h"
@@ -208,12 +209,10 @@ void stacks_fini(struct stacks *s)
 static int64_t frame_called(struct stacks *s, const char *text, size_t size)
 {
 	struct stacks_private *p = s->private;
-	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+	uint64_t hash = hash_bytes(text, size);
 	struct place *place;
 	uint64_t nth = 0;
 
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
 	for (;; nth++) {
 		place = table_find(&p->texts, hash, nth);
 		if (!place)

@@ -147,7 +147,7 @@ static int set_named(struct fds *f, uint32_t process, int64_t fd, bool ends, cha
 	if (!name)
 		return -ENOMEM;
 	/* Names whose hashes and sizes are equal are taken for one. */
-	file = file_of(f, &f->names, index_hash(name, size), size, 0, &one);
+	file = file_of(f, &f->names, hash_bytes(name, size), size, 0, &one);
 	if (file < 0 || f->names.n == n)
 		free(name);
 	set(f, process, fd, file, ends);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "cmd/export/stacks.h"
 
 /* A letter is 0.6 of the font's size in usual fonts of one width, and a little more in some. */
@@ -118,10 +119,8 @@ static void lay_out(struct svg *v)
 /* Warm, and the same for the same name. */
 static void add_colour(struct out *o, const char *name)
 {
-	uint32_t h = 2166136261u;
+	uint32_t h = hash_text32(name);
 
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 16777619u;
 	add_format(o, "rgb(%u,%u,%u)", 205 + h % 50, 80 + (h >> 8) % 130, (h >> 16) % 60);
 }
 

@@ -164,7 +164,7 @@ uint64_t drain_slot_lost(const struct drain *d, uint32_t slot)
 /* Whether others have waited for us long enough. */
 static bool is_late(const struct drain *d)
 {
-	return d->until_ns != UINT64_MAX && clock_monotonic_ns() >= d->until_ns;
+	return d->until_ns != UINT64_MAX && monotonic_ns() >= d->until_ns;
 }
 
 /* Chunks [d->at, end) of one CPU, sorted; up to the packet after which it is late. */

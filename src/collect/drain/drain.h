@@ -51,7 +51,7 @@ int drain_begin(struct drain *d, bool partial, struct diag *diag);
 /*
  * drain_write - write what the pass has seen, and free it.
  *
- * @until_ns: of clock_monotonic_ns; a packet that is begun before is written to its end, which on a
+ * @until_ns: of monotonic_ns; a packet that is begun before is written to its end, which on a
  *slow disk may take as long as it likes; UINT64_MAX: all.
  *
  * Returns 1 if there is more to write, 0 at the pass's end, or -errno, which is also its end (disk

@@ -62,7 +62,7 @@ struct drain {
 	struct seen *seen;
 	struct seen *at, *end; /* what the pass has yet to write of it */
 	bool partial;	       /* the pass: also what open chunks hold */
-	uint64_t until_ns;     /* of clock_monotonic_ns: then others have their turn */
+	uint64_t until_ns;     /* of monotonic_ns: then others have their turn */
 	uint32_t n_described;
 	uint8_t *is_described; /* DESCRIBED_... of each class */
 	bool is_behind;	       /* the last pass had no lane for some chunk */

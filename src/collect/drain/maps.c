@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "elf/symbols.h"
 
@@ -132,16 +133,6 @@ static void read_maps(struct maps *m, pid_t pid, struct text *t)
 	text_fini(&all);
 }
 
-/* FNV-1a (Fowler, Noll, Vo). */
-static uint64_t hash_of(const struct text *t)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < t->size; i++)
-		h = (h ^ (unsigned char)t->bytes[i]) * 0x100000001b3u;
-	return h;
-}
-
 /* A mapping that comes or goes changes its size: reading that costs a tenth of reading them all.
  * Two looks in which it is the same, since the first may have been in the middle of a dlopen. */
 static bool has_changed(struct process *p, bool *is_alive)
@@ -174,7 +165,7 @@ static bool note(struct maps *m, struct process *p, uint64_t at_ns)
 
 	read_maps(m, p->pid, &t);
 	is_alive = t.size && !t.failed;
-	hash = is_alive ? hash_of(&t) : 0;
+	hash = is_alive ? hash_bytes(t.bytes, t.size) : 0;
 	if (is_alive && hash != p->hash && m->size + t.size < MAPS_BYTES_MAX) {
 		fprintf(m->file, "process %d %" PRIu64 "\n%s", (int)p->pid, at_ns, t.bytes);
 		m->size += t.size + 64;

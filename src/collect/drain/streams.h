@@ -56,7 +56,7 @@ void streams_names(struct streams *s, const struct streams *other, uint64_t from
 /* streams_begin - begin a pass: see what is complete; with @partial also what open chunks hold so
  * far. Returns 0 or -errno. */
 int streams_begin(struct streams *s, bool partial, struct diag *d);
-/* streams_write - write it, until @until_ns of clock_monotonic_ns: see drain_write.  Returns 1 if
+/* streams_write - write it, until @until_ns of monotonic_ns: see drain_write.  Returns 1 if
  * there is more, 0 at the pass's end, or -errno.  A channel that fails does not keep the others
  * from their turn: @d tells of it also where 1 is returned. */
 int streams_write(struct streams *s, uint64_t until_ns, struct diag *d);

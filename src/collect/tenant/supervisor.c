@@ -213,7 +213,7 @@ static void start_collector(struct watch *all, struct tenant_collector *w)
 	int directory = make_part(all, &w->tenant);
 	pid_t pid = -1;
 
-	w->try_ns = clock_monotonic_ns() + TRY_AGAIN_NS;
+	w->try_ns = monotonic_ns() + TRY_AGAIN_NS;
 	w->results = results == MAP_FAILED ? NULL : results;
 	if (w->results && directory >= 0)
 		pid = fork_collector(all, w, directory);
@@ -286,7 +286,7 @@ static int meet(void *arg, const struct tenant *t, const struct stat *st)
 	if (!w)
 		return 0;
 	w->missed = 0;
-	if (!w->group && !w->is_over && clock_monotonic_ns() >= w->try_ns)
+	if (!w->group && !w->is_over && monotonic_ns() >= w->try_ns)
 		start_collector(all, w);
 	return 0;
 }
@@ -326,7 +326,7 @@ static void look(struct watch *all)
 		if (all->tenant_collectors[i].tenant.dir >= 0 &&
 		    all->tenant_collectors[i].missed >= GONE_LOOKS)
 			part_from(&all->tenant_collectors[i]);
-	all->look_ns = clock_monotonic_ns() + (cpu_ns() - begin_ns) * LOOK_PART;
+	all->look_ns = monotonic_ns() + (cpu_ns() - begin_ns) * LOOK_PART;
 }
 
 /* Children of dead keepers are ours (PR_SET_CHILD_SUBREAPER): a group ends with its last process.
@@ -372,8 +372,7 @@ static void drop_input(int fd)
 /* How long to sleep, in ms; 0 if it is time to look. */
 static int ms_until_scan(const struct watch *all, bool reported)
 {
-	uint64_t now_ns = clock_monotonic_ns(),
-		 at_ns = reported ? all->look_ns : all->look_ns + LOOK_NS;
+	uint64_t now_ns = monotonic_ns(), at_ns = reported ? all->look_ns : all->look_ns + LOOK_NS;
 
 	return now_ns >= at_ns ? 0 : (int)((at_ns - now_ns) / 1000000) + 1;
 }

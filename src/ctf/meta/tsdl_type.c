@@ -5,20 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 #define MEMBERS_MAX 65536u
-
-static uint32_t hash_text(const char *s)
-{
-	uint32_t h = 2166136261u; /* FNV-1a */
-
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 16777619u;
-	return h;
-}
 
 static const struct ctf_type *find(struct tsdl *p, const char *text)
 {
-	uint32_t h = hash_text(text);
+	uint32_t h = hash_text32(text);
 
 	for (struct tsdl_name *n = p->buckets[h % TSDL_BUCKETS]; n; n = n->next)
 		if (n->hash == h && !strcmp(n->text, text))
@@ -37,7 +30,7 @@ static void declare(struct tsdl *p, const char *text, const struct ctf_type *typ
 		return tsdl_fail(p, "more than %d named types", TSDL_NAMES_MAX);
 	n->text = copy;
 	n->type = type;
-	n->hash = hash_text(text);
+	n->hash = hash_text32(text);
 	n->next = p->buckets[n->hash % TSDL_BUCKETS];
 	p->buckets[n->hash % TSDL_BUCKETS] = n;
 	n->before = p->last_name;

@@ -81,7 +81,7 @@ bool kernel_cgroups_have_changed(struct kernel_cgroups *c)
 
 	if (!kernel_thread_events_read(c->thread_events, notice, &changed))
 		changed = true;
-	return changed || clock_monotonic_ns() - c->scanned_ns > EVERY_NS;
+	return changed || monotonic_ns() - c->scanned_ns > EVERY_NS;
 }
 
 static int read_procs(int dir, struct pids *found)
@@ -137,7 +137,7 @@ int kernel_cgroups_scan(struct kernel_cgroups *c, int (*add)(void *arg, pid_t pi
 	bool any = true;
 	int err = 0;
 
-	c->scanned_ns = clock_monotonic_ns();
+	c->scanned_ns = monotonic_ns();
 	for (int round = 0; any && !err && round < ROUNDS_MAX; round++) {
 		struct pids now = { 0 };
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "abi/ctf.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "net/send/scheduler.h"
 #include "net/relay/store.h"
@@ -23,18 +24,9 @@
 enum { DIRECTORIES_DEEP = 10 };
 #define NONE UINT32_MAX
 
-static uint32_t hash(const char *name)
-{
-	uint32_t h = 2166136261u; /* FNV-1a, Fowler, Noll, Vo 1991 */
-
-	while (*name)
-		h = (h ^ (uint8_t)*name++) * 16777619u;
-	return h;
-}
-
 static uint32_t *slot_of(struct spool *s, const char *name)
 {
-	for (uint32_t i = hash(name);; i++) {
+	for (uint32_t i = hash_text32(name);; i++) {
 		uint32_t *slot = &s->slots[i & (s->n_slots - 1)];
 
 		if (!*slot || !strcmp(s->files[*slot - 1].name, name))

@@ -43,7 +43,7 @@ static void live_begin(void)
 	if (kernel_reap(&why) < 0)
 		skip(why.text);
 	snprintf(directory, sizeof directory, "%s/duet-kernel-XXXXXX", tmp ? tmp : "/tmp");
-	if (!mkdtemp(directory) || clock_init(&session_clock, &why)) {
+	if (!mkdtemp(directory) || clock_init_kind(&session_clock, 0, &why)) {
 		fprintf(stderr, "cannot begin\n");
 		exit(1);
 	}

@@ -22,7 +22,7 @@ static struct streams *drain_for_test(struct pool *p)
 	char path[80];
 	void *memory;
 
-	if (clock_init(&shape.clock, NULL))
+	if (clock_init_kind(&shape.clock, 0, NULL))
 		skip("no clock");
 	memory = aligned_alloc(4096, (shape.size + 4095) & ~4095ull);
 	memset(memory, 0, shape.size);

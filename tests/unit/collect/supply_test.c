@@ -29,7 +29,7 @@ static void begin(struct endpoint *w, uint64_t bytes, uint32_t n_least)
 	memset(w, 0, sizeof *w);
 	w->offset = 1 << 20; /* not the first in its memory */
 	w->fd = memfd_create("supply", MFD_CLOEXEC);
-	ok(clock_init(&shape.clock, NULL) == 0);
+	ok(clock_init_kind(&shape.clock, 0, NULL) == 0);
 	ok(!ftruncate(w->fd, (off_t)(w->offset + shape.size)));
 	memory = mmap(NULL, w->offset + shape.size, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
 	ok(memory != MAP_FAILED);

@@ -116,7 +116,7 @@ static void survive(bool flight_recorder, bool without_rseq, const char *path)
 	s.n_chunks = 16;
 	s.chunk_shift = ABI_CHUNK_SHIFT_MIN;
 	s.size = abi_pool_size(s.n_slots, s.n_chunks, s.chunk_shift);
-	if (clock_init(&s.clock, NULL))
+	if (clock_init_kind(&s.clock, 0, NULL))
 		skip("no clock");
 	memory = guarded(s.size);
 	rseq_init();

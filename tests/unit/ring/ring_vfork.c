@@ -88,7 +88,7 @@ int main(void)
 					       .n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
 					       .flight_recorder = false });
 	memory = aligned_alloc(1 << 16, s.size);
-	if (!memory || clock_init(&s.clock, NULL))
+	if (!memory || clock_init_kind(&s.clock, 0, NULL))
 		return 1;
 	memset(memory, 0, s.size);
 	pool_format(memory, &s);
