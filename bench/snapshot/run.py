@@ -33,7 +33,7 @@ def snapshot():
 
 
 def measure(size, n):
-    p = subprocess.Popen([build + "/tests/live/snapshot/numbers", "1", "0", "pin"], stdout=subprocess.PIPE,
+    p = subprocess.Popen([build + "/tests/live/record/numbers", "1", "0", "pin"], stdout=subprocess.PIPE,
                          text=True)
     p.stdout.readline()
     r = subprocess.Popen([build + "/src/cmd/duet", "record", "--overwrite", "-q", "--no-kernel", "-b", size,

@@ -34,7 +34,7 @@ import proc
 
 PATIENCE = 120
 duet = os.path.abspath(sys.argv[1])
-name = "%s-%s" % (os.path.basename(os.path.dirname(os.path.abspath(sys.argv[0]))), os.path.basename(sys.argv[0])[:-3])
+name = os.path.basename(sys.argv[0])[:24]  # a path of a socket has at most 107 bytes
 started, failures, remarks = [], [], []
 owner = os.getpid()
 

@@ -23,8 +23,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE + "/../live/strace")
-from lines import compared, of_duet, of_strace  # noqa: E402
+sys.path.insert(0, HERE + "/../live/kernel")
+from strace_lines import compared, of_duet, of_strace  # noqa: E402
 
 PACKAGES = ["linux-image-cloud-amd64", "linux-image-6.12-cloud-amd64"]
 MODULE = "drivers/net/dummy.ko"
@@ -99,8 +99,8 @@ def make_base(root, build, init):
 
 def make_system(root, build, modules):
     make_base(root, build, "guest.sh")
-    add_program(root, os.path.join(build, "tests/live/kernel/kernel_bracket_test"), "bracket")
-    add_program(root, os.path.join(build, "tests/live/strace/known_calls"), "known")
+    add_program(root, os.path.join(build, "tests/live/kernel/kernel_timestamps_lie_between_readings"), "bracket")
+    add_program(root, os.path.join(build, "tests/live/kernel/known_calls"), "known")
     if shutil.which("strace"):
         add_program(root, shutil.which("strace"), "strace")
     add(root, "/bin/die.so", os.path.join(build, "tests/qemu/libdie.so"))

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The scheduler's events that BPF programs record are those that tracefs records: one recording is recorded by the
+other, and of each CPU the sequences must be equal, event by event and field by field; and so with filters.
+
+arguments: DUET PROGRAM LIBDUET [ROUNDS]        100 by hand, also beside busy loops
+
+What may differ, and why (docs/design/kernel.md, "By BPF programs"):
+- prev_state of a thread that is gone is 32 (zombie) or 16 (dead): who reaps it on another CPU comes between the two looks;
+- what is recorded while a thread of process 1 runs: some kernels run no program of ours there, nor tell of its switches;
+- switches from idle, which some kernels do not tell tracefs.
+"""
+import collections
+import difflib
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from trial import cmd, duet, is_, ok, paths, run_cases, skip, start, work  # noqa: E402
+
+program, library = paths(2)
+rounds = int(sys.argv[4]) if len(sys.argv) > 4 else 4
+EVENTS = "sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new"
+GONE = {16: 32}
+BACKENDS = "ftrace", "bpf"
+
+
+def events(path):
+    status, out, err = cmd("view", "--json", path)
+    is_(status, 0, "it can be read: %s" % err)
+    found = [json.loads(line) for line in out.splitlines()]
+    ok(all("event" in e for e in found), "nothing was lost")
+    return [e for e in found if "event" in e]
+
+
+def family_of(found):
+    """The threads that came after the first process's first call of getppid."""
+    begin = next(i for i, e in enumerate(found) if e["event"] == "syscall_entry_getppid")
+    first = found[begin]["tid"]
+    family = {first}
+    for e in found[begin:]:
+        if e["event"] == "sched_process_fork" and e["tid"] in family:
+            family.add(e["fields"]["child_tid"])
+    return family - {first}
+
+
+def sequences(found, family):
+    by_cpu = collections.defaultdict(list)
+    for e in found:
+        f = e["fields"]
+        if e["event"] not in EVENTS or e.get("pid") == 1 or not {f.get(k) for k in ("prev_tid", "next_tid", "tid")} & family:
+            continue
+        f["prev_state"] = GONE.get(f.get("prev_state"), f.get("prev_state"))
+        by_cpu[e["cpu"]].append(json.dumps([e["event"], e["tid"], f]))
+    return by_cpu
+
+
+def differences(one, other):
+    """What is only in one of two sequences: (in the first, in the second)."""
+    changed = [o for o in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes() if o[0] != "equal"]
+    return [(one[a:b], other[c:d]) for _, a, b, c, d in changed]
+
+
+def twice(outside, *options):
+    """What both have recorded of the same, by their names."""
+    inside = BACKENDS[outside == BACKENDS[0]]
+    paths = {outside: work + "/outer", inside: work + "/inner"}
+    status, _, err = cmd("record", "-q", "--kernel-backend", outside, *options, "-o", paths[outside], "--", duet, "record", "-q",
+                         "--kernel-backend", inside, *options, "-o", paths[inside], "--", program, "tree")
+    is_(status, 0, "it is recorded twice: %s" % err)
+    found = {b: events(paths[b]) for b in BACKENDS}
+    subprocess.run(["rm", "-r", *paths.values()], check=True)
+    return inside, found
+
+
+def is_from_idle(event):
+    name, tid, f = json.loads(event)
+    return name == "sched_switch" and not f["prev_tid"]
+
+
+def compare(outside):
+    inside, found = twice(outside)
+    family = family_of(found[inside])
+    is_(len(family), 9, "three times two processes and a thread")
+    found = {b: sequences(found[b], family) for b in BACKENDS}
+    n = sum(map(len, found["bpf"].values()))
+    ok(n > 100, "there is something to compare", n)
+    for cpu in sorted(set(found["bpf"]) | set(found["ftrace"])):
+        for by_bpf, by_ftrace in differences(found["bpf"][cpu], found["ftrace"][cpu]):
+            by_bpf = [e for e in by_bpf if not is_from_idle(e)]
+            ok(not by_bpf and not by_ftrace, "cpu %d" % cpu, "only by BPF %s, only by ftrace %s" % (by_bpf, by_ftrace))
+
+
+def both_record_the_same_events_in_the_same_order():
+    for i in range(rounds):
+        compare(BACKENDS[i % 2])
+
+
+def so_they_do_beside_busy_loops():
+    busy = [start("sh", "-c", "while :; do :; done") for _ in range(os.cpu_count() + 1)]
+    for i in range(rounds // 2):
+        compare(BACKENDS[i % 2])
+    for b in busy:
+        b.kill()
+        b.wait()
+
+
+# What BPF programs can ask; none is about what may differ.
+FILTERS = (("sched_switch", 'prev_state == 1 && next_comm != "swapper/0"'), ("sched_switch", "prev_prio == 20 || !(next_tid > 100)"),
+           ("sched_switch", "prev_state & 3"), ("sched_switch", '!(prev_comm == "bpf_program") && next_comm == "bpf_program"'),
+           ("sched_waking", "prio <= 20 && target_cpu == 0"), ("sched_wakeup", "prio != 20 || (target_cpu >= 1 && tid > 1)"),
+           ("syscall_exit_*", "ret < 0"), ("syscall_exit_*", "ret == -2 || ret > 100 && ret < 10000"))
+
+
+def filters_let_the_same_pass():
+    passed = []
+    for i, (event, expression) in enumerate(FILTERS):
+        inside, found = twice(BACKENDS[i % 2], "-k", event, "-f", expression, "-k", "syscall_*_getppid,sched_process_fork")
+        family = family_of(found[inside])
+        if event.startswith("sched"):
+            seen = {b: {c: [e for e in s if not is_from_idle(e)] for c, s in sequences(found[b], family).items()} for b in BACKENDS}
+            seen = {b: {c: s for c, s in of.items() if s} for b, of in seen.items()}
+        else:
+            seen = {b: [(e["tid"], e["event"], e["fields"]["ret"]) for e in found[b] if e["tid"] in family and "_exit_" in e["event"]]
+                    for b in BACKENDS}
+            seen = {b: sorted(s, key=lambda e: e[0]) for b, s in seen.items()}  # of each thread, in order
+        is_(seen["bpf"], seen["ftrace"], "%s if %s: the same" % (event, expression))
+        passed.append(bool(seen["bpf"]))
+    ok(sum(passed) > len(FILTERS) / 2, "some pass", passed)
+
+
+if os.geteuid():
+    skip("needs root: the kernel is recorded")
+status, _, why = cmd("record", "-q", "--kernel-backend=bpf", "-k", "syscalls", "-o", work + "/probe", "--", "true")
+if status:
+    skip(why)
+run_cases(filters_let_the_same_pass, both_record_the_same_events_in_the_same_order, so_they_do_beside_busy_loops)

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Contexts of kernel events: what a program says of itself whenever it makes a certain call, beside what the events of
+those calls have; in every way of recording.
+
+arguments: DUET
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from proc import kill  # noqa: E402
+from trial import begins, cmd, duet, is_, ok, run, run_cases, skip, start, until, work, worker_of  # noqa: E402
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs/contexts.py")
+ALL = "pid,ppid,procname,prio,nice,uid,euid,gid,egid,cgroup,namespaces"
+MARK = "syscall_entry_getsid"
+CGROUPS = [p for p in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup") if os.path.exists(p + "/cgroup.procs")]
+
+
+def events(path, pattern=MARK, *more):
+    status, out, err = cmd("view", "--json", "-e", pattern, *more, path)
+    if "nothing recorded is called so" in err:
+        return []
+    is_(status, 0, "it can be read: " + err)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def said(out):
+    return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+
+
+def contexts(path):
+    """Of the marks, as the program tells them."""
+    return [dict(e["context"], tid=e["tid"], pid=e["pid"], procname=e.get("proc")) for e in events(path)]
+
+
+def are_told(got, want):
+    is_(len(got), len(want), "as many events as calls")
+    for g, w in zip(got, want):
+        is_({k: g.get(k) for k in w}, w, "what it is")
+
+
+def record(name, *args, steps=("mark",), program=True, kernel="syscalls", names=ALL):
+    path = work + "/" + name
+    what = (sys.executable, PROGRAM) + steps if program else steps
+    status, out, err = cmd("record", "-q", "-k", kernel, "--kernel-context", names, "-o", path, *args, "--", *what)
+    is_(status, 0, "it is recorded: " + err)
+    return path, said(out)
+
+
+# ---------------------------------------------------------------- cases
+
+def each_event_tells_of_its_thread():
+    path, want = record("all", steps=("mark", "fork", "thread", "name", "exec", "mark"))
+    are_told(contexts(path), want)
+
+
+def who_sets_its_user_is_another_from_there_on():
+    """Also if it is gone before anybody could look."""
+    path, want = record("users", steps=("user", "plain", "regain", "mark"))
+    for w in want:
+        for name in [n for n in w if n.endswith("_ns")]:
+            del w[name]
+    are_told(contexts(path), want)
+
+
+def what_is_looked_at_is_told_from_the_call_on():
+    """What arguments do not tell, if it lives until it is looked at: that is before its events are written."""
+    path = work + "/looked"
+    p = start(duet, "record", "-q", "-k", "syscalls", "--kernel-context", ALL, "-o", path, "--", sys.executable, PROGRAM, "mark",
+              "uts", "nice", "mark", "ready", "wait", stdin=subprocess.PIPE)
+    until(lambda: os.path.exists(path + "/kernel/metadata") and len(events(path)) == 2, "both marks are written")
+    out, err = p.communicate("go on\n")
+    is_(p.returncode, 0, "it is recorded: " + err)
+    want = said(out)
+    are_told(contexts(path), want)
+    ok(want[0]["uts_ns"] != want[1]["uts_ns"], "it is in another namespace", want)
+
+
+def processes_that_live_for_a_moment_are_known():
+    path, _ = record("short", steps=("sh", "-c", "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done"), program=False,
+                     kernel="sched,syscalls", names="pid,ppid,uid,procname")
+    found = events(path, "*")
+    execs = [e for e in found if e["event"] == "sched_process_exec"]
+    ok(len(execs) > 300, "all are there", len(execs))
+    shell = execs[0]["pid"]
+    children = {e["pid"]: e["context"] for e in execs if e["proc"] == "true"}
+    is_(len(children), 300, "each is one")
+    is_({(c["ppid"], c["uid"]) for c in children.values()}, {(shell, os.getuid())}, "whose child, and whose")
+    is_([e for e in found if e["pid"] == -1 and e["tid"]], [], "none is unknown")
+
+
+def they_are_in_the_files_and_filters_ask_for_them():
+    path, want = record("files", steps=("user", "mark"), names="uid,comm")
+    is_(len(events(path, MARK, "-f", "$ctx.uid == 1003")), 1, "a filter")
+    if not shutil.which("babeltrace2"):
+        return
+    status, out, err = run("babeltrace2", path + "/kernel")
+    is_((status, err), (0, ""), "Babeltrace reads it without a warning")
+    lines = [re.search(r"uid = (-?\d+), procname = \"(.*?)\"", line).groups() for line in out.splitlines() if MARK in line]
+    is_(lines, [(str(w["uid"]), w["procname"]) for w in want], "and shows them")
+
+
+def so_do_samples_and_stacks():
+    path, _ = record("samples", steps=("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; /bin/true"), program=False,
+                     kernel="profile:499,stack:sched_process_exec", names="ppid,uid,cgroup")
+    found = events(path, "*")
+    ok({"profile", "sched_process_exec"} <= {e["event"] for e in found}, "they are there", {e["event"] for e in found})
+    is_({(e["context"]["uid"], e["context"]["ppid"] > 0) for e in found}, {(os.getuid(), True)}, "with contexts")
+
+
+def a_flight_recorder_and_its_snapshots_have_them():
+    path, want = record("flight", "--overwrite", steps=("mark", "user", "fork", "mark"), names="pid,ppid,uid,euid,procname")
+    are_told(contexts(path), [{k: w[k] for k in ("tid", "pid", "ppid", "uid", "euid", "procname")} for w in want])
+
+
+def programs_of_bpf_have_them():
+    if cmd("record", "-q", "--kernel-backend=bpf", "-k", "syscalls", "-o", work + "/probe", "--", "true")[0]:
+        return
+    path, want = record("bpf", "--kernel-backend=bpf", steps=("mark", "thread", "mark"))
+    are_told(contexts(path), want)
+
+
+def session(name, *args):
+    path = work + "/" + name
+    p = start(duet, "record", "-q", "-k", MARK, "--kernel-context", "pid,ppid,uid,procname", "-o", path, *args)
+    return path, begins(p)
+
+
+def marks():
+    status, out, err = run(sys.executable, PROGRAM, "mark", "fork", "mark")
+    is_(status, 0, err)
+    return [{k: w[k] for k in ("tid", "pid", "ppid", "uid", "procname")} for w in said(out)]
+
+
+def ends(p):
+    p.send_signal(signal.SIGINT)
+    is_(p.wait(60), 0, "it ends")
+
+
+def each_piece_has_them():
+    path, p = session("pieces", "--rotate", "200ms")
+    want = marks()
+    until(lambda: len([n for n in os.listdir(path) if n.startswith("piece-")]) > 2, "there are pieces")
+    want += marks()
+    ends(p)
+    pids = {w["pid"] for w in want}
+    are_told([c for c in contexts(path) if c["pid"] in pids], want)
+
+
+def who_takes_over_from_a_killed_collector_knows_them():
+    path = work + "/successor"
+    status, _, err = cmd("start", "back", "-o", path, "-e", "!*", "-k", MARK, "--kernel-context", "pid,ppid,uid,procname")
+    is_(status, 0, err)
+    keeper = int(json.loads(cmd("status", "--json", "back")[1])["sessions"][0]["pid"])
+    worker = worker_of(keeper)
+    want = marks()
+    until(lambda: len(events(path)) >= len(want), "the first are written")
+    kill(worker)
+    until(lambda: worker_of(keeper) != worker and cmd("status", "back")[0] == 0, "another collector comes")
+    want += marks()
+    is_(cmd("stop", "back")[0], 0, "it stops")
+    pids = {w["pid"] for w in want}
+    are_told([c for c in contexts(path) if c["pid"] in pids], want)
+
+
+def who_changes_its_cgroup_is_in_the_other_from_there_on():
+    if not CGROUPS:
+        return
+    path, where = work + "/cgroup", CGROUPS[0] + "/duet-contexts-%d" % os.getpid()
+    try:
+        os.mkdir(where)
+    except OSError as e:
+        return print("  not tried: " + str(e))
+    try:
+        path, want = record("cgroup", steps=("sh", "-c", "%s %s mark; echo $$ >%s/cgroup.procs; %s %s mark thread fork" % (
+            sys.executable, PROGRAM, where, sys.executable, PROGRAM)), program=False, names="pid,cgroup")
+    finally:
+        os.rmdir(where)
+    are_told([{k: c[k] for k in ("tid", "cgroup")} for c in contexts(path)], [{k: w[k] for k in ("tid", "cgroup")} for w in want])
+    is_([os.path.basename(w["cgroup"]) for w in want[1:]], [os.path.basename(where)] * (len(want) - 1), "in the other")
+
+
+if __name__ == "__main__":
+    status, _, err = cmd("record", "-q", "-k", "sched_switch", "-o", work + "/may", "--", "true")
+    if status and re.search("no right|tracefs|root", err):
+        skip(err.strip().splitlines()[0])
+    run_cases(each_event_tells_of_its_thread, who_sets_its_user_is_another_from_there_on, what_is_looked_at_is_told_from_the_call_on,
+              processes_that_live_for_a_moment_are_known, they_are_in_the_files_and_filters_ask_for_them, so_do_samples_and_stacks,
+              a_flight_recorder_and_its_snapshots_have_them, programs_of_bpf_have_them, each_piece_has_them,
+              who_takes_over_from_a_killed_collector_knows_them, who_changes_its_cgroup_is_in_the_other_from_there_on)

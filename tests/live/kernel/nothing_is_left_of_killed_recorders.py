@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A recorder of the kernel is killed at any moment, whatever it records and by whatever: the kernel stops recording and has
+its memory back at once, BPF programs and maps are gone, and the next recorder removes the rest.
+
+arguments: DUET PROGRAM [KILLS]        1000 by hand: some 20 minutes
+
+Others may record at the same time, so what is looked at is what has the number of a process of ours in its name, and those
+BPF programs and maps that came meanwhile and that nobody who lives holds.
+"""
+import ctypes
+import glob
+import os
+import re
+import shutil
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from tracefs import TRACEFS, mount_tracefs  # noqa: E402
+
+mount_tracefs()
+from proc import descendants, kill_tree  # noqa: E402
+from trial import cmd, dice, duet, is_, ok, paths, remarks, run_cases, skip, start, until, work  # noqa: E402
+
+program = shutil.copy(paths(1, library=False)[0], work + "/program")  # whatever has a probe in it is ours
+kills = int(sys.argv[3]) if len(sys.argv) > 3 else 20
+EMPTY_KIB = 4096  # of an instance without a size of its own, on some CPUs
+OPTIONS = (
+    ["--kernel-backend=bpf"],
+    ["--kernel-backend=ftrace"],
+    ["--kernel-backend=bpf", "--all-kernel"],
+    ["-k", "sched_switch", "-f", "prev_state == 1", "-k", "syscalls", "-f", "ret < 0"],
+    ["--overwrite", "--kernel-backend=bpf"],
+    ["--overwrite"],
+    ["-k", "profile:999,syscalls"],
+    ["-k", "stack:sched_switch,irq"],
+    ["-k", "counter:page-faults:1"],
+    ["-u", program + ":main x=arg1:s32"],
+    ["--kernel-context", "uid,cgroup", "-k", "sched"],
+)
+BPF = {"prog_id": (11, 13), "map_id": (12, 14)}  # commands: the next number; a descriptor of a number
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def read(path):
+    """"" where it is gone: another recorder may clean up at any time."""
+    try:
+        with open(path) as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
+# ---------------------------------------------------------------- what there is
+
+def bpf(command, *words):
+    attr = (ctypes.c_uint32 * 32)(*words)
+    return libc.syscall(321, command, attr, ctypes.sizeof(attr)), attr
+
+
+def bpf_objects():
+    """All programs and maps of the kernel, by kind and number."""
+    found = set()
+    for kind, (next_id, _) in BPF.items():
+        n = 0
+        while True:
+            result, attr = bpf(next_id, n)
+            if result:
+                break
+            n = attr[1]
+            found.add((kind, n))
+    return found
+
+
+def held():
+    """Those that a living process has a descriptor of."""
+    found = set()
+    for path in glob.glob("/proc/[0-9]*/fdinfo/*"):
+        found |= {(kind, int(n)) for kind, n in re.findall(r"^(prog_id|map_id):\s*(\d+)", read(path), re.M)}
+    return found
+
+
+def left_since(before):
+    new = bpf_objects() - before
+    return new and new - held()  # asking everybody takes its time
+
+
+def instances_of(pids):
+    try:
+        return [n for n in os.listdir(TRACEFS + "/instances") for p in pids if n.startswith("duet-%d-" % p)]
+    except OSError:
+        return []
+
+
+def probes_of(pids):
+    text = read(TRACEFS + "/uprobe_events")
+    return [line for line in text.splitlines() for p in pids if ":duet_%d_" % p in line]
+
+
+def is_at_rest(name):
+    """An instance that a dead recorder has left records nothing, and has no memory."""
+    at = "%s/instances/%s/" % (TRACEFS, name)
+    is_off = read(at + "tracing_on") in ("0\n", "") or not read(at + "set_event").strip()
+    size = re.match(r"\d+", read(at + "buffer_total_size_kb") or "0")
+    return is_off and int(size[0]) < EMPTY_KIB
+
+
+# ---------------------------------------------------------------- kills
+
+def one(i, random):
+    options = OPTIONS[i % len(OPTIONS)]
+    before = bpf_objects()
+    path = "%s/r%d" % (work, i)
+    verb = "record" if i // len(OPTIONS) % 2 == 0 or "--all-kernel" in options else "collect"
+    if verb == "collect" and "-k" not in options and "-u" not in options:
+        options = [*options, "-k", "sched,syscalls"]
+    p = start(duet, verb, "-q", *options, "-o", path, *(["--", program, "calls", "2", "100000000"] if verb == "record" else []))
+    busy = None if verb == "record" else start(program, "calls", "1", "100000000")
+    time.sleep(random.random() * 1.2)
+    pids = [p.pid, *descendants(p.pid)]
+    kill_tree(p.pid)
+    p.wait()
+    if busy:
+        kill_tree(busy.pid)  # it has forked
+        busy.wait()
+    status, _, err = p.poll(), *p.end(signal.SIGKILL)[1:]
+    ok(status == -signal.SIGKILL, "%s %s was recording when it was killed" % (verb, options), err)
+    until(lambda: all(map(is_at_rest, instances_of(pids))), lambda: "%s: nothing records any more, and memory is free: %s" % (
+        options, instances_of(pids)))
+    until(lambda: not left_since(before), lambda: "%s: its BPF programs and maps are gone: %s" % (options, left_since(before)))
+    shutil.rmtree(path, ignore_errors=True)
+    return pids
+
+
+def nothing_is_left_of_killed_recorders():
+    random = dice()
+    clock, on, memory = read(TRACEFS + "/trace_clock"), read(TRACEFS + "/tracing_on"), available()
+    pids = []
+    for i in range(kills):
+        pids += one(i, random)
+        if i % 50 == 49:
+            print("# %d kills, seen after them: %s" % (i + 1, instances_of(pids)))
+    status, _, err = cmd("record", "-q", "-k", "sched_switch", "-o", work + "/next", "--", "true")
+    is_(status, 0, "the next one records: %s" % err)
+    until(lambda: not instances_of(pids), lambda: "and has removed all instances: %s" % instances_of(pids))
+    until(lambda: not probes_of(pids), lambda: "and all probes: %s" % probes_of(pids))
+    is_((read(TRACEFS + "/trace_clock"), read(TRACEFS + "/tracing_on")), (clock, on), "the machine's own tracing is as it was")
+    remarks.append("available memory before %d MiB, after %d" % (memory, available()))
+
+
+def available():
+    return int(re.search(r"MemAvailable:\s+(\d+)", read("/proc/meminfo"))[1]) >> 10
+
+
+if os.geteuid():
+    skip("needs root: the kernel is recorded")
+if not os.path.isdir(TRACEFS + "/instances"):
+    skip("tracefs cannot be mounted: what is left could not be seen")
+run_cases(nothing_is_left_of_killed_recorders)

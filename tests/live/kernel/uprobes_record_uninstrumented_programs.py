@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Probes in programs that know nothing of duet: functions, their returns and markers of sys/sdt.h, each call once and
+with its arguments; only in recorded processes; what was put into the kernel is taken back, by the next recorder if
+need be.
+
+arguments: DUET PROGRAM PROGRAM_CC
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from tracefs import TRACEFS, mount_tracefs  # noqa: E402
+
+mount_tracefs()
+from proc import descendants, kill_all  # noqa: E402
+from trial import begins, cmd, duet, is_, ok, paths, run, run_cases, skip, start, until, work  # noqa: E402
+
+# Copies: whatever the kernel tells of these paths is this test's.
+program, program_cc = [shutil.copy(p, work) for p in paths(2, library=False)]
+EVENTS = TRACEFS + "/uprobe_events"
+has_markers = "shop:order" in cmd("list", "--usdt", program)[1]
+
+
+def ours():
+    """The probes in the kernel that are of this test."""
+    with open(EVENTS) as f:
+        return [line for line in f if work in line]
+
+
+class Waiting:
+    """The program, as `record`'s command or alone: it does n rounds when it is told to."""
+
+    def __init__(self, *before):
+        self.p = start(*before, program, "wait", stdin=subprocess.PIPE)
+        ok(self.p.stdout.readline() == "ready\n", "it waits")
+
+    def go(self, n):
+        """-> its pid, the sum of what a function returned, how often a marker was wanted"""
+        self.p.stdin.write("%d\n" % n)
+        self.p.stdin.flush()
+        return [int(word) for word in self.p.stdout.readline().split()]
+
+
+def view(recording, *args):
+    return [json.loads(line) for line in cmd("view", "--json", *args, recording)[1].splitlines()]
+
+
+def fields(recording, event, *names):
+    return [tuple(e["fields"][n] for n in names) for e in view(recording, "-e", event)]
+
+
+def made(i):
+    return i * -3 + 200 + i + 5
+
+
+def functions_and_returns_have_their_arguments():
+    other = Waiting()
+    p = Waiting(duet, "record", "-o", work + "/functions", "-u", program + ":tea_make cups=arg1:s32 kind=arg2:str sugar=arg3:u8",
+                "-u", program + ":tea_make%return sum=retval:s64", "-u", program + ":tea_d*", "--")
+    other.go(5)
+    pid, total, wanted = p.go(40)
+    other.go(5)
+    is_(total, sum(made(i) for i in range(40)), "the program does what it does")
+    status, out, err = p.p.end()
+    ok(status == 0, "it is recorded", err)
+    is_(fields(work + "/functions", "uprobe_tea_make", "cups", "kind", "sugar"),
+        [(i, "green" if i % 2 else "black", 200 + i) for i in range(40)], "each call, with its arguments")
+    is_(fields(work + "/functions", "uretprobe_tea_make", "sum"), [(made(i),) for i in range(40)], "each return, with its value")
+    is_(len(view(work + "/functions", "-e", "uprobe_tea_drink")), 40, "a glob finds a function")
+    is_({e["tid"] for e in view(work + "/functions", "-e", "u*probe_*")}, {pid}, "of recorded processes alone")
+    is_(ours(), [], "nothing is left in the kernel")
+    if shutil.which("babeltrace2"):
+        status, out, err = run("babeltrace2", work + "/functions")
+        is_((status, err, out.count(" uprobe_tea_make:")), (0, "", 40), "Babeltrace reads it without a warning")
+    other.p.end()
+
+
+def markers_have_their_arguments_and_are_wanted_while_they_are_recorded():
+    if not has_markers:
+        print("left out: the program was built without sys/sdt.h (systemtap-sdt-dev)")
+        return
+    other = Waiting()
+    p = Waiting(duet, "record", "-o", work + "/markers", "-q", "--usdt", program + ":shop:order id,item:str", "--usdt",
+                program + ":shop:paid id const", "--usdt", program + ":*:none", "--")
+    is_(p.go(40)[2], 40, "what is recorded is wanted")
+    ok(p.p.end()[0] == 0, "it is recorded")
+    is_(other.go(3)[2], 0, "what is recorded no more is wanted no more")
+    is_(fields(work + "/markers", "usdt_shop_order", "id", "item", "arg3"), [(i, "item %d" % i, -i) for i in range(40)],
+        "a marker with numbers and a text")
+    is_(fields(work + "/markers", "usdt_shop_paid", "id", "const"), [(i, 77) for i in range(40)], "a byte and a constant")
+    is_(len(view(work + "/markers", "-e", "usdt_shop_none")), 40, "and one without arguments")
+    is_(ours(), [], "nothing is left in the kernel")
+    other.p.end()
+
+
+def the_kernel_asks_filters_and_triggers_wait_for_probes():
+    c = begins(start(duet, "collect", "-q", "-s", "all", "-o", work + "/all", "-u", program + ":tea_make cups=arg1:s32", "-f",
+                     "cups > 6", "--trigger", "event kernel:uprobe_tea_make if cups == 8 -> end"), "all")
+    other = Waiting()
+    other.go(10)
+    is_(c.wait(), 0, "a trigger ends it")
+    got = [cups for cups, in fields(work + "/all", "uprobe_tea_make", "cups")]
+    ok(got in ([7, 8], [7, 8, 9]), "of all programs, those that pass, until then", got)
+    other.p.end()
+
+
+def cxx_names_are_known_as_linked_and_as_written():
+    linked = "_ZNK4shop5Order5placeEi"
+    for name, n in ((linked, 6), ("shop::Order::place(int) const", 6), ("shop::Order::place", 12), ("shop::*", 12)):
+        if name != linked and "shop::Order::place(int) const" not in cmd("list", "-u", program_cc)[1]:
+            print("left out: no libstdc++ to say how they are written")
+            return
+        out = "%s/cxx-%d" % (work, len(os.listdir(work)))
+        status, _, err = cmd("record", "-q", "-o", out, "-u", program_cc + ":" + name, "--", program_cc, "6")
+        ok(status == 0, name, err)
+        names = {e["event"] for e in view(out, "-e", "uprobe_*")}
+        is_(len(view(out, "-e", "uprobe_*")), n, "calls of " + name)
+        ok(names and all(event.startswith("uprobe_shop_Order_place") for event in names), "are called so", names)
+
+
+def the_next_recorder_takes_back_what_a_killed_one_made():
+    c = begins(start(duet, "collect", "-q", "-s", "dies", "-o", work + "/dies", "-u", program + ":tea_drink"), "dies")
+    ok(len(ours()) == 1, "there is a probe", ours())
+    killed = kill_all([c.pid] + descendants(c.pid))
+    c.wait()
+    until(lambda: all(n.is_dead() for n in killed), "all are dead, and have closed what they had open")
+
+    # Who looks at the dead one's instance just then keeps it there: also another recorder of this machine.
+    def next_one():
+        out = "%s/next-%d" % (work, len(os.listdir(work)))
+        status, _, err = cmd("record", "-q", "-o", out, "-u", program_cc + ":main", "--", program_cc, "1")
+        ok(status == 0, "another recorder", err)
+        return not ours()
+    until(next_one, lambda: "the next recorders take it back: %s" % ours())
+
+
+def what_makes_no_sense_is_refused_in_a_line():
+    for bad in ("-u", "nothing"), ("-u", ":f"), ("-u", program + ":"), ("-u", "/nonexistent:f"), ("-u", program + ":no_such"), \
+            ("-u", program + ":tea_make cups"), ("-u", program + ":tea_make cups=%nix"), ("-u", program + ":tea_make 1=arg1"), \
+            ("-u", program + ":tea_make a=arg1:nix"), ("-u", "/etc/passwd:f"), ("--usdt", program + ":shop"), \
+            ("--usdt", program + ":shop:nix"), ("--usdt", "/etc/passwd:a:b"), ("-u", program + ":tea_make a=%di\np:x/y /bin/sh:0"):
+        status, out, err = cmd("record", "-q", "-o", work + "/bad", *bad, "--", program, "1")
+        ok(status == 2 and err.startswith("duet record: ") and err.count("\n") <= 2, "refused: %r" % (bad,), err)
+        if os.path.exists(work + "/bad"):
+            shutil.rmtree(work + "/bad")
+    is_(ours(), [], "and nothing is left in the kernel")
+
+
+if os.geteuid():
+    skip("needs root: probes are set")
+if not os.path.exists(EVENTS):
+    skip("this kernel has no uprobes (CONFIG_UPROBE_EVENTS), or tracefs cannot be mounted")
+run_cases(functions_and_returns_have_their_arguments, markers_have_their_arguments_and_are_wanted_while_they_are_recorded,
+          the_kernel_asks_filters_and_triggers_wait_for_probes, cxx_names_are_known_as_linked_and_as_written,
+          the_next_recorder_takes_back_what_a_killed_one_made, what_makes_no_sense_is_refused_in_a_line)

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the kernel tells anybody of his own processes, through perf: when they run, samples, counters; and what it does not.
+
+arguments: DUET PROGRAM
+"""
+import collections
+import json
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../lib")
+from trial import cmd, duet, is_, ok, paths, run, run_cases, skip, work  # noqa: E402
+
+program, = paths(1, library=False)
+UID = 54321
+WAITS = 40
+
+
+def as_user(*args):
+    env = ["env", "DUET_RUNTIME_DIR=" + work + "/rt", "DUET_LENDER=" + work + "/nobody-lends"]
+    return run("setpriv", "--reuid", UID, "--regid", UID, "--clear-groups", *env, *args)
+
+
+def record(name, kernel, *command):
+    status, out, err = as_user(duet, "record", "-k", kernel, "-o", work + "/user/" + name, "--", *command)
+    is_(status, 0, "duet record: " + err)
+    found = collections.defaultdict(list)
+    for e in map(json.loads, cmd("view", "--json", work + "/user/" + name)[1].splitlines()):
+        found[e["event"]].append(e)
+    return out, err, found
+
+
+# ---------------------------------------------------------------- cases
+
+def each_time_a_thread_leaves_its_cpu_is_there():
+    out, err, found = record("switches", "sched", program, WAITS)
+    pid, voluntary, forced, _ = map(int, out.split())
+    ok("duet-lend" in err, "and that there could be more, with what right", err)
+    mine = [e["fields"]["preempted"] for e in found["thread_switched_out"] if e["tid"] == pid]
+    # It does some more between asking and its end; and what it did before its exec counts for it, too.
+    ok(voluntary >= WAITS, "it waits", voluntary)
+    ok(voluntary - 5 <= mine.count(0) <= voluntary + 5, "those it wanted", (mine.count(0), voluntary))
+    ok(mine.count(1) >= forced - 5, "and the others", (mine.count(1), forced))
+    ran = [e["time"] for e in found["thread_switched_in"] if e["tid"] == pid]
+    ok(abs(len(ran) - len(mine)) <= 1, "it comes as often as it goes", (len(ran), len(mine)))
+    ok(pid in [e["tid"] for e in found["thread_ended"]], "its end")
+    ok(any(e["tid"] == pid and e.get("proc", "").startswith("own_program") for e in found["thread_switched_out"]), "it is named by what it runs")
+
+
+def samples_and_counters_are_of_ones_own():
+    out, _, found = record("samples", "profile:997,counter:page-faults", program, WAITS)
+    pid, _, _, faults = map(int, out.split())
+    is_({e["fields"]["pid"] for e in found["counter_page_faults"]}, {pid}, "its faults, no others'")
+    # Of those in the kernel nothing is told.
+    ok(len(found["counter_page_faults"]) >= faults / 4, "many of them", (len(found["counter_page_faults"]), faults))
+    ok(found["profile"] and {e["fields"]["pid"] for e in found["profile"]} == {pid}, "samples of it", len(found["profile"]))
+    ok(any(e["fields"]["callstack_user"] for e in found["profile"]), "with stacks")
+    ok("thread_switched_in" not in found, "and nothing that was not asked for")
+
+
+def babeltrace_reads_it():
+    status, out, err = run("babeltrace2", work + "/user/switches/kernel")
+    is_((status, err), (0, ""), "babeltrace2")
+    ok("thread_switched_out" in out and "newcomm" in out, "the events")
+
+
+def what_takes_more_rights_is_refused_and_named():
+    for args in ["-k", "sched,syscalls"], ["-k", "stack:sched_switch"], ["-k", "sched", "--all-kernel"], ["-k", "sched", "--overwrite"], \
+            ["-k", "sched_switch", "-f", "prev_tid > 1"]:
+        status, _, err = as_user(duet, "record", "-q", *args, "-o", work + "/user/refused", "--", "true")
+        ok(status and "duet-lend" in err and "profile" in err, " ".join(args), err)
+    if not os.path.exists("/sys/bus/event_source/devices/cpu"):
+        status, _, err = as_user(duet, "record", "-q", "-k", "counter:cycles", "-o", work + "/user/refused", "--", "true")
+        ok(status and "no PMU" in err, "a counter of the processor without one", err)
+
+
+def the_missing_right_is_named():
+    status, _, err = as_user(duet, "list", "-k")
+    ok(status and re.search("tracefs needs root.*mode 0[0-7]{3}", err) and "duet-lend" in err, "list -k", err)
+    paranoid = open("/proc/sys/kernel/perf_event_paranoid").read().strip()
+    # Root, as in a container: tracefs he has, or he hears what its lack is called.
+    status, _, err = run("setpriv", "--bounding-set=-perfmon,-sys_admin", "--inh-caps=-perfmon,-sys_admin", duet, "record", "-q",
+                         "-k", "profile:99", "-o", work + "/capable", "--", "true")
+    if int(paranoid) > 0:
+        ok(status and ("perf_event_paranoid is " + paranoid in err and "CAP_PERFMON" in err or "CAP_SYS_ADMIN" in err), "profile", err)
+    else:
+        is_(status, 0, "everybody may: " + err)
+
+
+def may_try():
+    with open("/proc/sys/kernel/perf_event_paranoid") as f:
+        paranoid = int(f.read())
+    if os.geteuid() or not shutil.which("setpriv"):
+        skip("needs root, who becomes another user")
+    if paranoid > 2:
+        skip("perf_event_paranoid is %d: perf is root's" % paranoid)
+    for d in "user", "rt":
+        os.makedirs(work + "/" + d, 0o700)
+        os.chown(work + "/" + d, UID, UID)
+    os.chmod(work, 0o711)
+    status, _, err = as_user(duet, "--version")
+    if status:
+        skip("another user cannot run it: " + err)
+
+
+if __name__ == "__main__":
+    may_try()
+    run_cases(each_time_a_thread_leaves_its_cpu_is_there, samples_and_counters_are_of_ones_own, babeltrace_reads_it,
+              what_takes_more_rights_is_refused_and_named, the_missing_right_is_named)

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/ctf/writer_test.c - a packet that the disk takes only in part leaves nothing behind. */
+#include "ctf/write/writer.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/ctf.h"
+#include "test.h"
+
+static char directory[] = "/tmp/duet-sink-XXXXXX";
+static struct ctf_writer sink;
+static struct ctf_stream stream;
+
+static int append(uint64_t at_ns)
+{
+	struct ctf_packet p = { .begin_ns = at_ns, .end_ns = at_ns, .sequence = stream.sequence };
+
+	return ctf_stream_append(&stream, &p, NULL);
+}
+
+/* The likest to a full disk that needs no disk. */
+static void limit_files_to(rlim_t size)
+{
+	struct rlimit l;
+
+	getrlimit(RLIMIT_FSIZE, &l);
+	l.rlim_cur = size;
+	ok(!setrlimit(RLIMIT_FSIZE, &l));
+}
+
+static off_t size_of(const char *file)
+{
+	struct stat st;
+
+	return fstatat(sink.dir, file, &st, 0) ? -1 : st.st_size;
+}
+
+static void a_packet_cut_in_the_stream_leaves_no_trace(void)
+{
+	limit_files_to(2 * sizeof(struct abi_ctf_packet) - 1);
+	is(append(1), 0);
+	is(append(2), -EFBIG);
+	is(size_of("s"), sizeof(struct abi_ctf_packet));
+	is(size_of("index/s.idx"),
+	   sizeof(struct abi_ctf_index_header) + sizeof(struct abi_ctf_index_entry));
+	limit_files_to(RLIM_INFINITY);
+}
+
+/* The index is the longer of the two as long as packets are empty and few. */
+static void an_entry_cut_in_the_index_leaves_no_trace(void)
+{
+	struct abi_ctf_index_entry last;
+	int fd;
+
+	ctf_stream_close(&stream);
+	is(ctf_stream_open(&stream, &sink, "t", NULL), 0);
+	limit_files_to(sizeof(struct abi_ctf_packet) + 2);
+	is(append(1), -EFBIG);
+	is(size_of("t"), 0);
+	is(size_of("index/t.idx"), sizeof(struct abi_ctf_index_header));
+	limit_files_to(RLIM_INFINITY);
+	is(append(7), 0);
+	fd = openat(sink.dir, "index/t.idx", O_RDONLY);
+	is(pread(fd, &last, sizeof last, sizeof(struct abi_ctf_index_header)), sizeof last);
+	is(be64toh(last.begin_ns), 7);
+	is(be64toh(last.offset), 0);
+	close(fd);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+int main(void)
+{
+	struct abi_clock clock = { .kind = ABI_CLOCK_MONOTONIC, .mult = 1ull << 32 };
+	struct ctf_writer_options o = { .path = directory, .domain = "ust", .clock = &clock };
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (!mkdtemp(directory))
+		skip("no temporary directory");
+	is(ctf_writer_open(&sink, &o, NULL), 0);
+	is(ctf_stream_open(&stream, &sink, "s", NULL), 0);
+	run(a_packet_cut_in_the_stream_leaves_no_trace);
+	run(an_entry_cut_in_the_index_leaves_no_trace);
+	ctf_stream_close(&stream);
+	ctf_writer_close(&sink);
+	nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return test_status();
+}
