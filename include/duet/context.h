@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * duet/context.h - what an event is part of: 16 bytes per thread, such as the id of a request.
+ * duet/context.h - attach 16 bytes, such as the id of a request, to a thread's events.
  *
  *	#include <duet/context.h>
  *
- *	duet_context_set(trace_id);		all events of this thread bear it from here on
+ *	duet_context_set(trace_id);		from here on all events of this thread carry it
  *	...
  *	duet_context_clear();
  *
- * They are recorded with each event, of whichever library, on channels that have the context
- *`slot`. Nothing has to be linked; without libduet these functions do nothing.  In C (C99 and
- *later) and C++ (C++11 and later).  Manual: duet_context(3).
+ * The bytes are recorded with each event of any library, on channels that have the context `slot`.
+ * The program links with nothing.  Without libduet these functions do nothing.
+ *
+ * C99 and later, C++11 and later.  Manual: duet_context(3).
  */
 #ifndef DUET_CONTEXT_H
 #define DUET_CONTEXT_H
@@ -21,26 +22,27 @@
 extern "C" {
 #endif
 
-/* For a program without a site of its own. */
+/* Registers a program that has no site of its own. */
 static __attribute__((constructor, unused)) void duet_i_context_constructor(void)
 {
 	duet_i_enter();
 }
 
-/* Whether libduet is there, and no older than these functions. */
+/* Whether libduet is present and new enough to have these functions. */
 static inline __attribute__((unused)) int duet_i_has_context(void)
 {
 	return duet_i_api && duet_i_api->size > offsetof(struct duet_i_api, context_refresh);
 }
 
 /*
- * duet_context_set - give the calling thread's events 16 bytes to bear.
+ * duet_context_set - set the 16 bytes that the calling thread's events carry.
  *
- * @bytes16: copied; shown as two hexadecimal numbers, the first byte first.  All zero: none.
+ * @bytes16: 16 bytes, copied.  They are shown as two hexadecimal numbers, the first byte first.  If
+ * all are zero, events carry nothing.
  *
- * Of this thread alone: it is not passed on to threads it makes, but to a child of fork.  Any
- * thread; a signal handler, too, which then should put back what it replaced.  Keeps errno; some
- * nanoseconds. Since 0.1.
+ * The value belongs to this thread.  New threads do not inherit it; the child of fork does.  Any
+ * thread or signal handler; a handler should restore the value that it replaced.  Keeps errno,
+ * makes no system call, takes some nanoseconds.  Since 0.1.
  */
 static inline __attribute__((unused)) void duet_context_set(const void *bytes16)
 {
@@ -48,7 +50,8 @@ static inline __attribute__((unused)) void duet_context_set(const void *bytes16)
 		duet_i_api->context_set(bytes16);
 }
 
-/* duet_context_clear - the calling thread's events bear nothing again.  As duet_context_set(). */
+/* duet_context_clear - the calling thread's events carry no bytes any more.  Threads, signals and
+ * cost as duet_context_set().  Since 0.1. */
 static inline __attribute__((unused)) void duet_context_clear(void)
 {
 	if (duet_i_has_context())
@@ -56,12 +59,12 @@ static inline __attribute__((unused)) void duet_context_clear(void)
 }
 
 /*
- * duet_context_refresh - ask anew for what is kept: names of threads, user and group, parent,
- * namespaces.
+ * duet_context_refresh - read the cached contexts again: thread name, user and group, parent
+ * process and namespaces.
  *
- * These contexts are asked for once by each thread, and again after fork.  A program that changes
- * them (setuid, prctl(PR_SET_NAME), unshare, setns) calls this behind the change; it holds for all
- * threads, from the next event of each.  Any thread or signal handler; no system call.  Since 0.1.
+ * Each thread reads these contexts once, and again after fork.  A program that changes them
+ * (setuid, prctl(PR_SET_NAME), unshare, setns) calls this after the change.  It applies to all
+ * threads, each from its next event on.  Any thread or signal handler; no system call.  Since 0.1.
  */
 static inline __attribute__((unused)) void duet_context_refresh(void)
 {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * duet/duet.h - say what your program does; have it recorded when somebody wants to know.
+ * duet/duet.h - trace events in C and C++ programs.
  *
  *	#include <duet/duet.h>
  *
  *	DUET_EVENT(shop, order, (i32, id), (str, item));	once, in a header or a source file
  *	...
  *	trace_shop_order(42, "tea");				typed event
- *	trace_mark(shop, paid, "id %d by %s", 42, who);		one line, no declaration
+ *	trace_mark(shop, paid, "id %d by %s", 42, user);	one line, no declaration
  *
- * A site costs a load and a branch until somebody enables its event (`duet record`, `duet enable`);
- * its arguments are not evaluated before trace_mark's enable test says so.  When enabled, an event
- *is written to shared memory: no system call, lock, allocation; from any thread or signal handler.
+ * A disabled site costs one load and one branch; trace_mark() does not evaluate its arguments then.
+ * `duet record` and `duet enable` enable events.  An enabled event is written to shared memory,
+ * from any thread or signal handler, without a system call, a lock or an allocation.
  *
- * Nothing has to be linked.  The first site of each program or shared library looks for libduet
- *when it is loaded; without libduet installed all sites stay dormant.  In C (C99 and later) and C++
- * (C++11 and later), gcc and clang.  Field types: duet/types.h.  Manual: duet(3).
+ * The program links with nothing.  When a program or a shared library is loaded its first site
+ * looks for libduet.  Without libduet all sites stay dormant.
+ *
+ * C99 and later, C++11 and later; gcc and clang.  Field types: duet/types.h.  Manual: duet(3).
  */
 #ifndef DUET_DUET_H
 #define DUET_DUET_H
@@ -30,7 +31,7 @@
 #define DUET_I_EXTERN_C
 #endif
 
-/* How important an event is, as syslog and LTTng number it; DUET_DEBUG_LINE is the default. */
+/* Levels, numbered as in syslog and LTTng.  The default is DUET_DEBUG_LINE. */
 #define DUET_EMERG 0
 #define DUET_ALERT 1
 #define DUET_CRIT 2
@@ -48,17 +49,19 @@
 #define DUET_DEBUG 14
 
 /*
- * trace_mark - an event in one line.
+ * trace_mark - an event in one line, without a declaration.
  *
  * @channel, @name: identifiers; the event is "channel:name".
- * @format: a string literal, printf's.  Each conversion is a field, named by the word before it.
- *	%s copies the string (NULL allowed); %n, %m and %ls are refused; `*` makes a field "width".
+ * @format: a string literal in the language of printf.  Each conversion is a field.  The word
+ * before it is the field's name.  %s copies the string, and NULL is allowed.  %n, %m and %ls are
+ * refused.  A `*` makes a field "width".
  *
- * Without arguments: trace_mark(channel, name, "").  Any thread or signal handler.
+ * An event without arguments is trace_mark(channel, name, "").  Any thread or signal handler.
+ * Since 0.1.
  */
 #define trace_mark(channel, name, ...) trace_mark_level(channel, name, DUET_DEBUG_LINE, __VA_ARGS__)
 
-/* trace_mark_level - the same with a level, DUET_EMERG .. DUET_DEBUG. */
+/* trace_mark_level - trace_mark() with a level, DUET_EMERG .. DUET_DEBUG.  Since 0.1. */
 #define trace_mark_level(channel, name, level, ...)                                                \
 	do {                                                                                       \
 		struct duet_i_site *duet_i_site_;                                                  \
@@ -73,110 +76,114 @@
  *
  *	DUET_EVENT(channel, name, (type, field), ...);		up to 40 fields, or none
  *
- * At file or namespace scope, in every file that uses it (put it into a header).  The function
- *takes the fields in order; seq(T) takes a pointer and a number of elements.  Any thread or signal
- * handler.  trace_<channel>_<name>_enabled() tells whether it is worth preparing arguments.
+ * Use it at file or namespace scope, in every file that traces the event; a header is the place for
+ * it.  The function takes the fields in order; a seq(T) takes a pointer and a number of elements.
+ * trace_<channel>_<name>_enabled() returns whether the event is enabled, for arguments that are
+ * costly to compute.  Any thread or signal handler.  Since 0.1.
  */
 #define DUET_EVENT(channel, ...) DUET_EVENT_LEVEL(channel, DUET_DEBUG_LINE, __VA_ARGS__)
 
-/* DUET_EVENT_LEVEL(channel, level, name, (type, field), ...); - the same with a level. */
+/* DUET_EVENT_LEVEL(channel, level, name, (type, field), ...); - DUET_EVENT() with a level.  Since
+ * 0.1. */
 #define DUET_EVENT_LEVEL(channel, level, ...)                                                      \
 	DUET_I_EVENT(channel, level, DUET_I_HEAD(__VA_ARGS__), __VA_ARGS__)
 
-/* An address in the function that records: of what follows, or to which duet_i_put_... returns. */
+/* An address in the function that traces: the address here, or the return address of
+ * duet_i_put_... */
 #ifndef DUET_I_HERE
 #define DUET_I_HERE duet_i_here()
 #endif
 #define DUET_I_IP __builtin_return_address(0)
 
+/*
+ * The functions of an event.  On the stack, varying fields end within DUET_I_SPACE or are cut to 4
+ * bytes; DUET_I_BEHIND is room for the fields of fixed size after them.
+ */
 #define DUET_I_EVENT(channel, level, name, ...) DUET_I_EVENT_(channel, level, name, __VA_ARGS__)
-#define DUET_I_EVENT_(channel, level, name, ...)                                                     \
-	static inline __attribute__((always_inline, unused)) char *duet_i_pack_##channel##_##name(   \
-		char *duet_i_p, char *duet_i_end,                                                    \
-		int *duet_i_cut DUET_I_TAIL(DUET_I_PARAM, __VA_ARGS__))                              \
-	{                                                                                            \
-		(void)duet_i_end;                                                                    \
-		(void)duet_i_cut;                                                                    \
-		DUET_I_MAP(DUET_I_PACK, __VA_ARGS__)                                                 \
-		return duet_i_p;                                                                     \
-	}                                                                                            \
-	static __attribute__((noinline, unused)) void duet_i_put_##channel##_##name(                 \
-		struct duet_i_site *duet_i_site_ DUET_I_TAIL(DUET_I_PARAM, __VA_ARGS__))             \
-	{                                                                                            \
-		enum {                                                                               \
-			DUET_I_FIXED_SIZE = 0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__),                 \
-			DUET_I_VARYING = 0 DUET_I_MAP(                                               \
-				DUET_I_VARIES,                                                       \
-				__VA_ARGS__), /* What varies ends within SPACE or is cut to 4      \
-						 bytes; the rest lies behind. */ \
-			DUET_I_SPACE = DUET_I_VARYING ? 512 : 0,                                     \
-			DUET_I_BEHIND = DUET_I_FIXED_SIZE + 4 * DUET_I_VARYING                       \
-		};                                                                                   \
-		char duet_i_b[DUET_I_SPACE + DUET_I_BEHIND + 8];                                     \
-		int duet_i_cut = 0;                                                                  \
-		duet_i_b[0] = 0;                                                                     \
-		char *duet_i_e = duet_i_pack_##channel##_##name(                                     \
-			duet_i_b, duet_i_b + DUET_I_SPACE,                                           \
-			&duet_i_cut DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                           \
-		if (__builtin_expect(!duet_i_cut, 1)) {                                              \
-			duet_i_api->emit(duet_i_site_, duet_i_b, (size_t)(duet_i_e - duet_i_b),      \
-					 DUET_I_IP);                                                 \
-			return;                                                                      \
-		}                                                                                    \
-		struct duet_i_open duet_i_o;                                                         \
-		size_t duet_i_n = DUET_I_FIXED_SIZE DUET_I_MAP(DUET_I_SIZE, __VA_ARGS__);            \
-		char *duet_i_at = (char *)duet_i_api->open(duet_i_site_, &duet_i_o,                  \
-							   duet_i_n + DUET_I_BEHIND, DUET_I_IP);     \
-		if (duet_i_at)                                                                       \
-			duet_i_api->commit(&duet_i_o, duet_i_pack_##channel##_##name(                \
-							      duet_i_at, duet_i_at + duet_i_n,       \
-							      &duet_i_cut DUET_I_TAIL(               \
-								      DUET_I_ARG, __VA_ARGS__)));    \
-	}                                                                                            \
-	static inline __attribute__((always_inline, unused)) void trace_##channel##_##name(          \
-		DUET_I_LIST(DUET_I_PARAM, void, __VA_ARGS__))                                        \
-	{                                                                                            \
-		struct duet_i_site *duet_i_site_;                                                    \
-		DUET_I_SITE(duet_i_site_, #channel ":" #name,                                        \
-			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED,           \
-			    0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__));                                \
-		if (!duet_i_is_enabled(duet_i_site_))                                                \
-			return;                                                                      \
-		enum {                                                                               \
-			DUET_I_FIXED_SIZE = 0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__),                 \
-			DUET_I_VARYING = 0 DUET_I_MAP(DUET_I_VARIES, __VA_ARGS__),                   \
-			DUET_I_BLOCKS = 0 DUET_I_MAP(DUET_I_BLOCK, __VA_ARGS__),                     \
-			DUET_I_LAST_STRING = 0 DUET_I_MAP(DUET_I_LAST, __VA_ARGS__),                 \
-			DUET_I_IS_WORDS = DUET_I_BLOCKS == 0 && DUET_I_VARYING == 0 &&               \
-					  DUET_I_FIXED_SIZE <= 32,                                   \
-			DUET_I_IS_TEXT = DUET_I_BLOCKS == 0 && DUET_I_VARYING == 1 &&                \
-					 DUET_I_LAST_STRING == 1 && DUET_I_FIXED_SIZE <= 16          \
-		};                                                                                   \
-		/* Numbers alone, or with one string behind them, travel in registers. */            \
-		uint64_t duet_i_w[DUET_I_FIXED_SIZE / 8 + 4] = { 0 };                                \
-		const char *duet_i_text = 0;                                                         \
-		unsigned duet_i_size = 0;                                                            \
-		DUET_I_MAP(DUET_I_GATHER, __VA_ARGS__)                                               \
-		(void)duet_i_size;                                                                   \
-		if (DUET_I_IS_WORDS == 1)                                                            \
-			duet_i_api->words(duet_i_site_, DUET_I_HERE, duet_i_w[0], duet_i_w[1],       \
-					  duet_i_w[2], duet_i_w[3]);                                 \
-		else if (DUET_I_IS_TEXT == 1)                                                        \
-			duet_i_api->text(duet_i_site_, DUET_I_HERE, duet_i_text, duet_i_w[0],        \
-					 duet_i_w[1]);                                               \
-		else                                                                                 \
-			duet_i_put_##channel##_##name(                                               \
-				duet_i_site_ DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                  \
-	}                                                                                            \
-	static inline __attribute__((always_inline,                                                  \
-				     unused)) int trace_##channel##_##name##_enabled(void)           \
-	{                                                                                            \
-		struct duet_i_site *duet_i_site_;                                                    \
-		DUET_I_SITE(duet_i_site_, #channel ":" #name,                                        \
-			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED,           \
-			    0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__));                                \
-		return duet_i_is_enabled(duet_i_site_);                                              \
-	}                                                                                            \
+#define DUET_I_EVENT_(channel, level, name, ...)                                                   \
+	static inline __attribute__((always_inline, unused)) char *duet_i_pack_##channel##_##name( \
+		char *duet_i_p, char *duet_i_end,                                                  \
+		int *duet_i_cut DUET_I_TAIL(DUET_I_PARAM, __VA_ARGS__))                            \
+	{                                                                                          \
+		(void)duet_i_end;                                                                  \
+		(void)duet_i_cut;                                                                  \
+		DUET_I_MAP(DUET_I_PACK, __VA_ARGS__)                                               \
+		return duet_i_p;                                                                   \
+	}                                                                                          \
+	static __attribute__((noinline, unused)) void duet_i_put_##channel##_##name(               \
+		struct duet_i_site *duet_i_site_ DUET_I_TAIL(DUET_I_PARAM, __VA_ARGS__))           \
+	{                                                                                          \
+		enum {                                                                             \
+			DUET_I_FIXED_SIZE = 0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__),               \
+			DUET_I_VARYING = 0 DUET_I_MAP(DUET_I_VARIES, __VA_ARGS__),                 \
+			DUET_I_SPACE = DUET_I_VARYING ? 512 : 0,                                   \
+			DUET_I_BEHIND = DUET_I_FIXED_SIZE + 4 * DUET_I_VARYING                     \
+		};                                                                                 \
+		char duet_i_b[DUET_I_SPACE + DUET_I_BEHIND + 8];                                   \
+		int duet_i_cut = 0;                                                                \
+		duet_i_b[0] = 0;                                                                   \
+		char *duet_i_e = duet_i_pack_##channel##_##name(                                   \
+			duet_i_b, duet_i_b + DUET_I_SPACE,                                         \
+			&duet_i_cut DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                         \
+		if (__builtin_expect(!duet_i_cut, 1)) {                                            \
+			duet_i_api->emit(duet_i_site_, duet_i_b, (size_t)(duet_i_e - duet_i_b),    \
+					 DUET_I_IP);                                               \
+			return;                                                                    \
+		}                                                                                  \
+		struct duet_i_open duet_i_o;                                                       \
+		size_t duet_i_n = DUET_I_FIXED_SIZE DUET_I_MAP(DUET_I_SIZE, __VA_ARGS__);          \
+		char *duet_i_at = (char *)duet_i_api->open(duet_i_site_, &duet_i_o,                \
+							   duet_i_n + DUET_I_BEHIND, DUET_I_IP);   \
+		if (duet_i_at)                                                                     \
+			duet_i_api->commit(&duet_i_o, duet_i_pack_##channel##_##name(              \
+							      duet_i_at, duet_i_at + duet_i_n,     \
+							      &duet_i_cut DUET_I_TAIL(             \
+								      DUET_I_ARG, __VA_ARGS__)));  \
+	}                                                                                          \
+	static inline __attribute__((always_inline, unused)) void trace_##channel##_##name(        \
+		DUET_I_LIST(DUET_I_PARAM, void, __VA_ARGS__))                                      \
+	{                                                                                          \
+		struct duet_i_site *duet_i_site_;                                                  \
+		DUET_I_SITE(duet_i_site_, #channel ":" #name,                                      \
+			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED,         \
+			    0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__));                              \
+		if (!duet_i_is_enabled(duet_i_site_))                                              \
+			return;                                                                    \
+		enum {                                                                             \
+			DUET_I_FIXED_SIZE = 0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__),               \
+			DUET_I_VARYING = 0 DUET_I_MAP(DUET_I_VARIES, __VA_ARGS__),                 \
+			DUET_I_BLOCKS = 0 DUET_I_MAP(DUET_I_BLOCK, __VA_ARGS__),                   \
+			DUET_I_LAST_STRING = 0 DUET_I_MAP(DUET_I_LAST, __VA_ARGS__),               \
+			DUET_I_IS_WORDS = DUET_I_BLOCKS == 0 && DUET_I_VARYING == 0 &&             \
+					  DUET_I_FIXED_SIZE <= 32,                                 \
+			DUET_I_IS_TEXT = DUET_I_BLOCKS == 0 && DUET_I_VARYING == 1 &&              \
+					 DUET_I_LAST_STRING == 1 && DUET_I_FIXED_SIZE <= 16        \
+		};                                                                                 \
+		/* Numbers alone, or with one string after them, are passed in registers. */       \
+		uint64_t duet_i_w[DUET_I_FIXED_SIZE / 8 + 4] = { 0 };                              \
+		const char *duet_i_text = 0;                                                       \
+		unsigned duet_i_size = 0;                                                          \
+		DUET_I_MAP(DUET_I_GATHER, __VA_ARGS__)                                             \
+		(void)duet_i_size;                                                                 \
+		if (DUET_I_IS_WORDS == 1)                                                          \
+			duet_i_api->words(duet_i_site_, DUET_I_HERE, duet_i_w[0], duet_i_w[1],     \
+					  duet_i_w[2], duet_i_w[3]);                               \
+		else if (DUET_I_IS_TEXT == 1)                                                      \
+			duet_i_api->text(duet_i_site_, DUET_I_HERE, duet_i_text, duet_i_w[0],      \
+					 duet_i_w[1]);                                             \
+		else                                                                               \
+			duet_i_put_##channel##_##name(                                             \
+				duet_i_site_ DUET_I_TAIL(DUET_I_ARG, __VA_ARGS__));                \
+	}                                                                                          \
+	static inline __attribute__((always_inline,                                                \
+				     unused)) int trace_##channel##_##name##_enabled(void)         \
+	{                                                                                          \
+		struct duet_i_site *duet_i_site_;                                                  \
+		DUET_I_SITE(duet_i_site_, #channel ":" #name,                                      \
+			    "" DUET_I_MAP(DUET_I_WORDS, __VA_ARGS__), level, DUET_I_TYPED,         \
+			    0 DUET_I_MAP(DUET_I_FIXED, __VA_ARGS__));                              \
+		return duet_i_is_enabled(duet_i_site_);                                            \
+	}                                                                                          \
 	struct duet_i_event_##channel##_##name /* takes the semicolon */
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * duet/map.h - a macro applied to each of up to 40 (type, field) pairs, in one pass.
+ * duet/map.h - apply a macro to each of up to 40 (type, field) pairs, in one pass.
  *
- * DUET_I_MAP(m, name, a, b) is `m a m b`; DUET_I_LIST(m, none, name, a, b) is `m a, m b`, or `none`
- * without pairs; DUET_I_TAIL is `, m a, m b`.  The name in front keeps the lists from being empty,
- * which C99 forbids.  Written out by tools/map.py: more fields are more lines.
+ * DUET_I_MAP(m, name, a, b) is `m a m b`.  DUET_I_LIST(m, none, name, a, b) is `m a, m b`, or
+ * `none` without pairs.  DUET_I_TAIL is `, m a, m b`.  The name in front keeps the lists from being
+ * empty, which C99 forbids.  tools/map.py generates the lines; more fields need more lines.
  */
 #ifndef DUET_MAP_H
 #define DUET_MAP_H

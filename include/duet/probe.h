@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * duet/probe.h - functions of your own, called when an event happens in this process.
+ * duet/probe.h - call functions of this program when events happen in it.
  *
  *	static void on_order(const struct duet_probe_event *e, void *arg)
  *	{
@@ -14,13 +14,12 @@
  *	...
  *	duet_probe_detach(probe);
  *
- * Probes are the process's own: no collector is needed, none knows of them, and whatever is
- *recorded meanwhile is recorded as without them.  A child of fork has its parent's.  An event that
- *a probe is attached to takes the longer way through libduet, some tens of nanoseconds, and what
- *the probe takes.
+ * Probes work inside the process.  They need no collector, no collector sees them, and recordings
+ * made at the same time do not change.  The child of fork has its parent's probes.  An event with a
+ * probe takes the longer path through libduet, some tens of nanoseconds, plus the time of the
+ * probe.
  *
- * Nothing has to be linked.  In C (C99 and later) and C++ (C++11 and later).  Manual:
- *duet_probe(3).
+ * The program links with nothing.  C99 and later, C++11 and later.  Manual: duet_probe(3).
  */
 #ifndef DUET_PROBE_H
 #define DUET_PROBE_H
@@ -32,26 +31,26 @@
 extern "C" {
 #endif
 
-/* What happened.  Valid during the call.  It may grow: size is sizeof *this in libduet. */
+/* The event.  It is valid during the call.  Later versions may add members: size is sizeof *this in
+ * libduet. */
 struct duet_probe_event {
 	size_t size;
 	const char *name;   /* "shop:order" */
-	const char *fields; /* "i32 id str item": docs/formats/schema.md; fields_size bytes, no NUL
-			       behind */
+	const char *fields; /* "i32 id str item", as docs/formats/schema.md; fields_size bytes
+			       without a NUL */
 	size_t fields_size;
-	const void *payload; /* the fields in this order, packed, as recordings have them; not
-				aligned */
+	const void *payload; /* the fields in this order, packed and unaligned, as in a recording */
 	size_t payload_size;
-	const void *ip; /* where in the program */
+	const void *ip; /* the address of the site in the program */
 	int level;	/* DUET_EMERG .. DUET_DEBUG */
 };
 
 enum duet_probe_kind {
-	DUET_PROBE_SIGNED = 1, /* integer; number is the same, modulo 2^64 */
-	DUET_PROBE_UNSIGNED,   /* number; integer is the same, modulo 2^64 */
+	DUET_PROBE_SIGNED = 1, /* integer; number has the same value modulo 2^64 */
+	DUET_PROBE_UNSIGNED,   /* number; integer has the same value modulo 2^64 */
 	DUET_PROBE_REAL,       /* real */
-	DUET_PROBE_TEXT,       /* count bytes at bytes, no NUL behind those of a chr[N] */
-	DUET_PROBE_MANY /* count elements of element_size bytes at bytes, packed, not aligned */
+	DUET_PROBE_TEXT,       /* count bytes at bytes; a chr[N] has no NUL at the end */
+	DUET_PROBE_MANY /* count elements of element_size bytes at bytes, packed and unaligned */
 };
 
 struct duet_probe_value {
@@ -65,36 +64,37 @@ struct duet_probe_value {
 
 #ifndef DUET_I_LAYOUT_ONLY /* libduet itself */
 
-/* For a program without a site of its own. */
+/* Registers a program that has no site of its own. */
 static __attribute__((constructor, unused)) void duet_i_probe_constructor(void)
 {
 	duet_i_enter();
 }
 
-/* Whether libduet is there, and no older than these functions. */
+/* Whether libduet is present and new enough to have these functions. */
 static inline __attribute__((unused)) int duet_i_has_probes(void)
 {
 	return duet_i_api && duet_i_api->size > offsetof(struct duet_i_api, probe_missed);
 }
 
 /*
- * duet_probe_attach - have @probe called for events.
+ * duet_probe_attach - call @probe for each event that matches @pattern.
  *
- * @pattern: a glob on "channel:name", a channel, or a name, as for duet(1); up to 255 bytes.  Also
- *of events that are registered later: of libraries that are yet to be loaded.
- * @arg: for the probe; must be valid until it is detached.
+ * @pattern: a glob on "channel:name", a channel or a name, as in duet(1); at most 255 bytes.  It
+ * also applies to events that register later, such as those of libraries loaded later.
+ * @arg: passed to the probe; must stay valid until the probe is detached.
  *
- * The probe is called in the thread, or signal handler, in which the event happens, when sessions
- *have it already; in several at once.  So it may do what the places of those events may do: in
- *handlers, what is async-signal-safe.  It must come back: no longjmp, exception or pthread_exit
- *past it.  errno is kept.
+ * The probe runs in the thread or signal handler of the event, after sessions have the event.
+ * Several threads may run it at once.  It may do what the code around the event may do: in a
+ * handler, only what is async-signal-safe.  It must return: longjmp, exceptions and pthread_exit
+ * must not leave it.  libduet restores errno.
  *
- * Events of its own, or of a handler that interrupts it, are recorded by sessions, and call no
- *probe in this thread: there is no recursion.  They are counted: duet_probe_missed().
+ * Events that the probe itself causes, or a handler that interrupts it, are recorded by sessions
+ * but call no probe in this thread.  So there is no recursion.  duet_probe_missed() counts these
+ * events.
  *
- * Returns a number above 0, for duet_probe_detach; -EINVAL: the pattern is empty or too long;
- *-ENOSPC: 32 probes are attached; -ENOSYS: no libduet; -ENODEV: libduet is dormant in this process;
- *-ENOMEM. Any thread, also in a probe; not in a signal handler.  Since 0.1.
+ * Returns a number above 0, for duet_probe_detach(); -EINVAL: the pattern is empty or too long;
+ * -ENOSPC: 32 probes are attached; -ENOSYS: there is no libduet; -ENODEV: libduet is dormant in
+ * this process; -ENOMEM.  Any thread, also inside a probe; not from a signal handler.  Since 0.1.
  */
 static inline __attribute__((unused)) int
 duet_probe_attach(const char *pattern,
@@ -104,14 +104,16 @@ duet_probe_attach(const char *pattern,
 }
 
 /*
- * duet_probe_detach - no call of it begins any more.
+ * duet_probe_detach - begin no more calls of a probe.
  *
- * Waits until the calls that run in other threads have come back: then what @arg points to may be
- * freed. Within a probe it does not wait, and returns -EINPROGRESS if a call still runs; its own
- * counts.
+ * @probe: the number from duet_probe_attach().
  *
- * Returns 0; -ENOENT: no such probe.  Any thread, also in a probe; not in a signal handler.  Since
- * 0.1.
+ * Waits until the calls in other threads have returned; then the memory at @arg may be freed.
+ * Inside a probe it does not wait: it returns -EINPROGRESS if any call still runs, its own
+ * included.
+ *
+ * Returns 0; -ENOENT: no such probe.  Any thread, also inside a probe; not from a signal handler.
+ * Since 0.1.
  */
 static inline __attribute__((unused)) int duet_probe_detach(int probe)
 {
@@ -119,11 +121,12 @@ static inline __attribute__((unused)) int duet_probe_detach(int probe)
 }
 
 /*
- * duet_probe_field - a field of the event, by name.
+ * duet_probe_field - read a field of the event by its name.
  *
- * @name: "id"; of an array or a sequence "v", all of it, or "v[3]", an element, counted from 0.
+ * @name: "id"; for an array or a sequence, "v" is all of it and "v[3]" one element, counted from 0.
+ * @value: receives the value; its bytes lie in the payload and are valid during the probe's call.
  *
- * Returns 0; -ENOENT: the event has no such field, or element.  Async-signal-safe.  Since 0.1.
+ * Returns 0; -ENOENT: the event has no such field or element.  Async-signal-safe.  Since 0.1.
  */
 static inline __attribute__((unused)) int duet_probe_field(const struct duet_probe_event *event,
 							   const char *name,
@@ -132,9 +135,13 @@ static inline __attribute__((unused)) int duet_probe_field(const struct duet_pro
 	return duet_i_api->probe_field(event, name, value);
 }
 
-/* duet_probe_missed - how many events of this process called no probe though they should have:
- * those that happened in probes, and such as found no memory.  Any thread or signal handler.  Since
- * 0.1. */
+/*
+ * duet_probe_missed - the number of events in this process that should have called a probe but did
+ * not.
+ *
+ * They happened inside a probe, or libduet had no memory for the call.  Any thread or signal
+ * handler.  Since 0.1.
+ */
 static inline __attribute__((unused)) uint64_t duet_probe_missed(void)
 {
 	return duet_i_has_probes() ? duet_i_api->probe_missed() : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * duet/read.h - read CTF traces: duet's, LTTng's, any in CTF 1.8 or CTF 2.  Link with -lduet-read.
+ * duet/read.h - read CTF traces: those of duet, of LTTng, any in CTF 1.8 or CTF 2.
  *
- *	struct duet_read *r;
+ *	struct duet_read *r;				link with -lduet-read
  *	struct duet_read_item item;
  *	const char *path = "recording";
  *	char why[DUET_READ_WHY];
@@ -11,23 +11,26 @@
  *		errx(1, "%s", why);
  *	while (duet_read_next(r, &item) > 0)
  *		if (item.kind == DUET_READ_EVENT)
- *			printf("%lld %s\n", (long long)item.time_ns, duet_read_class_info(r,
- *item.class_number)->name); duet_read_close(r);
+ *			printf("%lld %s\n", (long long)item.time_ns,
+ *			       duet_read_class_info(r, item.class_number)->name);
+ *	duet_read_close(r);
  *
- * Events of all streams come as one, by time.  Whatever the files hold: everything sound is given,
- *damage is told once through a callback, memory stays in proportion to the files, and reading ends.
+ * A reader merges the events of all streams by time.  Whatever the files contain, it returns all
+ * sound events, reports each damaged place once through a callback, and comes to an end.  Its
+ * memory stays in proportion to the files.
  *
- * Threads: a reader, and all it lent, is used by one thread at a time; any two readers by any two
- *threads, also those made by duet_read_part() of one another.  No call is for signal handlers.
+ * Threads: one thread at a time uses a reader and all that it lent.  Two threads may use two
+ * readers, also readers that duet_read_part() made of one.  No function is for signal handlers.
  *
- * Ownership: names, and class and stream descriptions are lent by the reader and stay valid and
- *unchanged until it is closed.  An item's fields may be asked for, and texts of fields are lent,
- *until the next duet_read_next(), _previous(), _seek(), _batch() or _rows() of the same reader:
- *what was decompressed is given back as it is read.
+ * Ownership: the reader lends names and descriptions of classes and streams.  They stay valid and
+ * unchanged until it is closed.  The fields of an item, and their texts, are valid until the next
+ * duet_read_next(), _previous(), _seek(), _batch() or _rows() of this reader: it reuses the memory
+ * of decompressed packets.
  *
- * Errors: a negative errno.  Nothing is printed; nothing ends the program.  A file that is cut by
- *others while it is read may raise SIGBUS, as any map.  In C99 and later, C++11 and later.  Manual:
- *duet_read(3).
+ * Errors: a negative errno.  Nothing is printed, and no error ends the program.  If another process
+ * truncates a file during reading, SIGBUS may be raised, as for any mapping.
+ *
+ * C99 and later, C++11 and later.  All since 0.1.  Manual: duet_read(3).
  */
 #ifndef DUET_READ_H
 #define DUET_READ_H
@@ -41,7 +44,7 @@ extern "C" {
 
 struct duet_read;
 
-#define DUET_READ_WHY 1024 /* bytes for a reason, its NUL included */
+#define DUET_READ_WHY 1024 /* bytes for a reason, with its NUL */
 #define DUET_READ_NO_CPU UINT32_MAX
 
 enum { DUET_READ_END = 0, DUET_READ_EVENT = 1, DUET_READ_LOST = 2 };
@@ -49,20 +52,18 @@ enum { DUET_READ_END = 0, DUET_READ_EVENT = 1, DUET_READ_LOST = 2 };
 /* Where a field is. */
 enum { DUET_READ_CONTEXT = 3, DUET_READ_PAYLOAD = 4 };
 
-/* What a value is. */
+/* The kind of a value. */
 enum duet_read_kind {
-	DUET_READ_NONE, /* the event has not got it (an optional field, another option of a variant)
-			 */
-	DUET_READ_INT,	/* i */
-	DUET_READ_UINT, /* u */
-	DUET_READ_REAL, /* real */
-	DUET_READ_TEXT, /* text, size: bytes as recorded, mostly UTF-8; no NUL is promised behind
-			   them */
-	DUET_READ_LABEL,  /* an enum: i or u as is_signed says, label or NULL */
-	DUET_READ_STRUCT, /* what follows up to DUET_READ_STRUCT_END; as a field: look with
-			     duet_read_walk() */
+	DUET_READ_NONE,	  /* absent: an optional field, or another option of a variant */
+	DUET_READ_INT,	  /* i */
+	DUET_READ_UINT,	  /* u */
+	DUET_READ_REAL,	  /* real */
+	DUET_READ_TEXT,	  /* text, size: bytes as recorded, mostly UTF-8; perhaps without a NUL */
+	DUET_READ_LABEL,  /* an enum: i or u as is_signed states, and label or NULL */
+	DUET_READ_STRUCT, /* its members follow up to DUET_READ_STRUCT_END; read such a field
+			     with duet_read_walk() */
 	DUET_READ_STRUCT_END,
-	DUET_READ_ARRAY, /* u elements up to DUET_READ_ARRAY_END */
+	DUET_READ_ARRAY, /* u elements follow up to DUET_READ_ARRAY_END */
 	DUET_READ_ARRAY_END
 };
 
@@ -70,47 +71,50 @@ struct duet_read_options {
 	size_t size; /* sizeof *this, so that later versions may add fields */
 	void (*damage)(
 		void *context,
-		const char *text); /* each damaged place: file, packet, byte, what; may be NULL */
+		const char *text); /* called for each damaged place with file, packet, byte and
+				      damage; may be NULL */
 	void *context;
-	int is_strict; /* not 0: the first damage ends reading, with -EINVAL */
-	int follows;   /* not 0: recordings may be written still: see duet_read_wait() */
+	int is_strict; /* not 0: the first damage ends reading with -EINVAL */
+	int follows;   /* not 0: the recordings may still grow; see duet_read_wait() */
 };
 
 struct duet_read_item {
 	uint32_t kind;			    /* DUET_READ_EVENT or _LOST */
-	uint32_t class_number;		    /* events */
+	uint32_t class_number;		    /* of an event */
 	uint32_t stream;		    /* 0 ... duet_read_n_streams() - 1 */
-	uint32_t cpu;			    /* DUET_READ_NO_CPU: unknown */
+	uint32_t cpu;			    /* or DUET_READ_NO_CPU */
 	int64_t time_ns;		    /* since the Epoch */
-	uint64_t lost_events, lost_packets; /* DUET_READ_LOST: at this place, in this stream */
+	uint64_t lost_events, lost_packets; /* DUET_READ_LOST: lost here, in this stream */
 };
 
 struct duet_read_field {
 	const char *name;
 	uint32_t scope;	    /* DUET_READ_CONTEXT or _PAYLOAD */
-	uint32_t kind;	    /* enum duet_read_kind; NONE: a variant, of what each event says */
+	uint32_t kind;	    /* enum duet_read_kind; NONE: a variant, whose kind each event
+			       decides */
 	uint32_t base;	    /* integers: 2, 8, 10 or 16 */
-	uint32_t size_bits; /* numbers, else 0 */
+	uint32_t size_bits; /* of numbers; else 0 */
 };
 
 struct duet_read_class {
 	const char *name;
-	uint32_t id;	   /* in its trace */
-	int32_t loglevel;  /* -1: not given */
-	uint32_t n_fields; /* not counting members of structs and lengths that their sequence
-			      implies */
+	uint32_t id;	   /* unique in its trace */
+	int32_t loglevel;  /* -1: none */
+	uint32_t n_fields; /* without members of structs and without the implied lengths of
+			      sequences */
 	const struct duet_read_field *fields; /* contexts first */
-	const char *trace;		      /* path of its directory */
-	const char *error;		      /* why its events cannot be read; NULL: they can */
+	const char *trace;		      /* path of the trace's directory */
+	const char *error;		      /* the reason why its events cannot be read; NULL:
+						 they can */
 };
 
 struct duet_read_stream {
 	const char *path;
-	const char *trace; /* path of its directory */
+	const char *trace; /* path of the trace's directory */
 	uint32_t n_packets;
 	uint32_t reserved;
 	uint64_t size_bytes;
-	int64_t begin_ns, end_ns; /* as its packets claim, 0 if they do not */
+	int64_t begin_ns, end_ns; /* as its packets state; 0 if they do not */
 };
 
 struct duet_read_value {
@@ -125,104 +129,129 @@ struct duet_read_value {
 		const char *text;
 	} as;
 	const char *label;
-	const char *name; /* duet_read_walk(): NULL in arrays */
+	const char *name; /* duet_read_walk(): its name; NULL in arrays */
 };
 
 /*
- * duet_read_open - open the traces at @paths and below them.
+ * duet_read_open - open the traces at @paths and in the directories below them.
  *
- * @n: how many.  @options: may be NULL.  @why: DUET_READ_WHY bytes for the reason of a failure, or
- * NULL.
+ * @n: number of paths.
+ * @options: NULL for the defaults.
+ * @why: receives the reason of a failure, DUET_READ_WHY bytes; may be NULL.
  *
- * Returns 0 and *@r, to be closed; -ENOENT, -ENOTDIR, -EINVAL (metadata), -EACCES, -ENOMEM, ...
- * Since 0.1, like all here.
+ * Returns 0 and *@r, which the caller closes; -ENOENT, -ENOTDIR, -EINVAL (metadata), -EACCES,
+ * -ENOMEM or another negative errno.
  */
 int duet_read_open(struct duet_read **r, const char *const *paths, int n,
 		   const struct duet_read_options *options, char *why);
-void duet_read_close(struct duet_read *r); /* NULL is accepted */
+void duet_read_close(struct duet_read *r); /* accepts NULL */
 
 /*
- * duet_read_next, duet_read_previous - the item after the cursor, or before it; the cursor moves
- * over it.
+ * duet_read_next, duet_read_previous - return the item after or before the cursor and move the
+ * cursor over it.
  *
- * Return DUET_READ_EVENT, DUET_READ_LOST, or DUET_READ_END at the end or beginning; -EINVAL if
- * strict and damaged, -ENOMEM.  Backward costs twice as much and 400 KiB a stream.
+ * Return DUET_READ_EVENT, DUET_READ_LOST, or DUET_READ_END at the end or the beginning; -EINVAL if
+ * the reader is strict and met damage; -ENOMEM.  Reading backward takes twice as long and 400 KiB
+ * per stream.
  */
 int duet_read_next(struct duet_read *r, struct duet_read_item *item);
 int duet_read_previous(struct duet_read *r, struct duet_read_item *item);
 
 /*
- * duet_read_wait - with `follows`, after duet_read_next() said DUET_READ_END: wait until there may
- *be more.
+ * duet_read_wait - wait for more items after duet_read_next() returned DUET_READ_END.  The reader
+ * was opened with `follows`.
  *
  *	do
  *		while (duet_read_next(r, &item) > 0)
  *			...
  *	while (duet_read_wait(r, -1) > 0);
  *
- * Events are given in order and once, up to when the recorder says that all is in the files: about
- *a second after they happened.  @timeout_ms: at most; -1: without limit; 0: look once.
+ * @timeout_ms: the longest wait in milliseconds; -1: no limit; 0: check once.
  *
- * Returns 1: there may be; 0: all recordings have ended, and all was given; -ETIMEDOUT; -EINTR: a
- *signal's handler ran; -EINVAL: the reader does not follow, or strict and damaged; -ENOMEM.  There
- *may be more classes and streams after it, with new numbers; what was lent stays, but a stream's
- *description tells its new size.  A reader that follows goes forward only: duet_read_previous() and
- *duet_read_part() are -EINVAL, duet_read_seek() does nothing.  What is removed meanwhile, as old
- * pieces are, is passed over.
+ * Each event is returned once and in order, about a second after it happened: the reader waits
+ * until the recorder states that all events up to a time are in the files.
+ *
+ * Returns 1: there may be more items; 0: all recordings have ended and all items were returned;
+ * -ETIMEDOUT; -EINTR: a signal handler ran; -EINVAL: the reader does not follow, or it is strict
+ * and met damage; -ENOMEM.
+ *
+ * Afterwards there may be more classes and streams, with new numbers.  Lent pointers stay valid,
+ * but the description of a stream shows its new size.  A reader that follows moves forward only:
+ * duet_read_previous() and duet_read_part() return -EINVAL, duet_read_seek() does nothing.  Files
+ * that are removed meanwhile, such as old trace chunks, are skipped.
  */
 int duet_read_wait(struct duet_read *r, int timeout_ms);
 
-/* Of a reader that follows: events left out, since later ones had been given when they came. */
+/* For a reader that follows: events skipped because later ones had been returned before they
+ * came. */
 uint64_t duet_read_n_late(const struct duet_read *r);
 
-/* duet_read_seek - the cursor before the first item of @time_ns (since the Epoch) or later;
- * INT64_MIN: the beginning, INT64_MAX: the end.  Passes over whole packets. */
+/*
+ * duet_read_seek - move the cursor before the first item at or after @time_ns.
+ *
+ * @time_ns: since the Epoch; INT64_MIN: the beginning; INT64_MAX: the end.
+ *
+ * It skips whole packets.
+ */
 void duet_read_seek(struct duet_read *r, int64_t time_ns);
 
-/* The reason of the last error of @r, or "".  Lent until the next call. */
+/* The reason of the last error of @r, or "".  Valid until the next call. */
 const char *duet_read_why(const struct duet_read *r);
-uint64_t duet_read_n_damages(const struct duet_read *r); /* met so far */
+uint64_t duet_read_n_damages(const struct duet_read *r); /* so far */
 
 uint32_t duet_read_n_streams(const struct duet_read *r);
 uint32_t duet_read_n_classes(const struct duet_read *r);
-/* NULL: no such number. */
+/* NULL: there is no such number. */
 const struct duet_read_stream *duet_read_stream_info(const struct duet_read *r, uint32_t stream);
 const struct duet_read_class *duet_read_class_info(const struct duet_read *r,
 						   uint32_t class_number);
 
 /*
- * duet_read_part - a reader of stream @stream of @r alone, or of DUET_READ_ALL_STREAMS, from its
- * beginning, for a thread of its own.
+ * duet_read_part - make a reader for a thread of its own from the streams of @r.
  *
- * With all streams each thread can take a part of the time: duet_read_seek() to where it begins,
- * and up to where the next one does; all parts, one after the other, are all events in order.
+ * @stream: one stream, or DUET_READ_ALL_STREAMS.
  *
- * It borrows @r's maps and descriptions: close it before @r.  `damage` is called by the thread that
- * reads; each reader tells what it meets.  Returns 0; -EINVAL: no such stream, or @r is a part or
- * follows; -ENOMEM.
+ * The new reader begins at the beginning.  With all streams each thread can read one part of the
+ * time: it calls duet_read_seek() to the begin of its part and stops at the begin of the next one.
+ * All parts one after the other are all events in order.
+ *
+ * The new reader borrows the mappings and descriptions of @r: close it before @r.  `damage` is
+ * called in the thread that reads, and each reader reports the damage that it meets.
+ *
+ * Returns 0; -EINVAL: no such stream, or @r is a part or follows; -ENOMEM.
  */
 #define DUET_READ_ALL_STREAMS UINT32_MAX
 int duet_read_part(const struct duet_read *r, uint32_t stream, struct duet_read **part);
 
-/* duet_read_find - index of the field @name of a class, payload before contexts; -ENOENT. */
+/* duet_read_find - index of field @name in a class, the payload first, then contexts; -ENOENT. */
 int duet_read_find(const struct duet_read *r, uint32_t class_number, const char *name);
 
-/* duet_read_get - field @field of the current event.  Returns 0; -EINVAL: no event, or no such
- * field; if this event has not got it, 0 and DUET_READ_NONE. */
+/*
+ * duet_read_get - read field @field of the current event.
+ *
+ * Returns 0; -EINVAL: there is no event or no such field.  If this event does not have the field
+ * the result is 0 and the kind DUET_READ_NONE.
+ */
 int duet_read_get(struct duet_read *r, uint32_t field, struct duet_read_value *value);
 
-/* duet_read_values - all fields of the current event at once, faster.  @values: room for the
- * class's n_fields.  As duet_read_get(). */
+/*
+ * duet_read_values - read all fields of the current event at once, which is faster.
+ *
+ * @values: room for the n_fields of the class.
+ *
+ * Returns as duet_read_get().
+ */
 int duet_read_values(struct duet_read *r, struct duet_read_value *values);
 
 /*
- * duet_read_walk - look into structs, arrays and variants: each call gives the next value of the
- * current event, contexts first, in the order of recording.  Returns 1, or 0 behind the last; then
- * it begins again.
+ * duet_read_walk - read structs, arrays and variants value by value.
+ *
+ * Each call returns the next value of the current event in the order of recording, contexts first.
+ * Returns 1; or 0 after the last value, and then begins again.
  */
 int duet_read_walk(struct duet_read *r, struct duet_read_value *value);
 
-/* A field of duet_read_batch(): what it is says the class's description. */
+/* One field of a row of duet_read_batch().  The description of the class gives its kind. */
 struct duet_read_cell {
 	union {
 		int64_t i; /* integers and labels */
@@ -230,19 +259,19 @@ struct duet_read_cell {
 		double real;
 		const char *text;
 	} as;
-	size_t size; /* bytes of text; of others nothing */
+	size_t size; /* bytes of a text; undefined for other kinds */
 };
 
 struct duet_read_row {
 	int64_t time_ns;
 	uint32_t class_number, stream, cpu; /* as in struct duet_read_item */
 	uint32_t reserved;
-	const struct duet_read_cell *cells; /* the class's n_fields, in their order */
+	const struct duet_read_cell *cells; /* the n_fields of the class, in their order */
 };
 
 /*
- * duet_read_batch - the next events, in order, each with all its fields: the fastest way to every
- *value.
+ * duet_read_batch - read the next events in order, each with all its fields.  This is the fastest
+ * way to read all values.
  *
  *	do
  *		while ((n = duet_read_batch(r, rows, 512)) > 0)
@@ -250,22 +279,28 @@ struct duet_read_row {
  *				rows[i].cells[0].as.i ...
  *	while (duet_read_next(r, &item) > 0);
  *
- * @rows: room for @n_rows; some hundred are best.  Cells, and the bytes of their texts, are lent
- *until the next call that moves the cursor.
+ * @rows: room for @n_rows; some hundred are best.
  *
- * Returns how many rows there are; they may be fewer at any time.  0: what comes next is a loss, an
- *event that has structs, arrays or variants, or the end, or the reader follows: it is for
- *duet_read_next().
+ * Cells and the bytes of their texts are valid until the next call that moves the cursor.
+ *
+ * Returns the number of rows, which may be below @n_rows at any time.  0: duet_read_next() has to
+ * read the next item: it is a loss, the end, or an event with structs, arrays or variants; or the
+ * reader follows.
  */
 uint32_t duet_read_batch(struct duet_read *r, struct duet_read_row *rows, uint32_t n_rows);
 
-/* duet_read_cell_value - @cell, field @field of a row of the class, as duet_read_get() would show
- * it: with kind, base and label. Returns 0; -EINVAL: no such class or field, or its rows have no
- * cells. */
+/*
+ * duet_read_cell_value - the value of @cell as duet_read_get() would return it, with kind, base and
+ * label.
+ *
+ * @field: the index of the cell in a row of @class_number.
+ *
+ * Returns 0; -EINVAL: no such class or field, or the rows of the class have no cells.
+ */
 int duet_read_cell_value(const struct duet_read *r, uint32_t class_number, uint32_t field,
 			 const struct duet_read_cell *cell, struct duet_read_value *value);
 
-/* A column of duet_read_rows(): a field by its index, or one of these. */
+/* A column of duet_read_rows(): the index of a field, or one of these. */
 enum {
 	DUET_READ_ROW_TIME = -1,
 	DUET_READ_ROW_CPU = -2,
@@ -275,8 +310,9 @@ enum {
 struct duet_read_column {
 	int32_t field;
 	uint32_t reserved; /* 0 */
-	/* Room for all rows: of int64_t (time, integers, labels), uint32_t (cpu, stream, class),
-	 * double (reals), or struct duet_read_text (texts).  What an event has not got is 0. */
+	/* Room for all rows: int64_t for time, integers and labels; uint32_t for cpu, stream and
+	 * class; double for reals; struct duet_read_text for texts.  It is 0 where an event does
+	 * not have the field. */
 	void *rows;
 };
 struct duet_read_text {
@@ -285,14 +321,16 @@ struct duet_read_text {
 };
 
 /*
- * duet_read_rows - many events' fields as columns, beginning at the cursor.
+ * duet_read_rows - read fields of many events into columns, beginning at the cursor.
  *
- * @class_number: events of others are passed over; DUET_READ_ANY_CLASS: all, without fields.
- * @columns: @n_columns of them, at most 64.  @n_rows: at most so many events.
+ * @class_number: events of other classes are skipped; DUET_READ_ANY_CLASS: all events, without
+ * fields.
+ * @columns: @n_columns of them, at most 64.
+ * @n_rows: the most events to read.
  *
- * Returns how many rows there were, fewer than @n_rows only at the end; -EINVAL: no such class or
- * field, or one that is no number, text or label, or strict and damaged.  The cursor is behind the
- * last row.
+ * Returns the number of rows, below @n_rows only at the end; -EINVAL: no such class or field, a
+ * field that is neither number nor text nor label, or the reader is strict and met damage.  The
+ * cursor is then after the last row.
  */
 #define DUET_READ_ANY_CLASS UINT32_MAX
 int64_t duet_read_rows(struct duet_read *r, uint32_t class_number,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * duet/site.h - what a site leaves in the program, and how it reaches libduet.  Not for users.
+ * duet/site.h - the record of a site in the program, and its way to libduet.  Not for users.
  *
- * Each site is one record in the ELF section `duet_sites`, written whole by the assembler: g++
- * refuses a C object with a section of its own in templates and inline functions.  The record goes
- * with the function it is in (section flag "?"), so what the linker drops, it drops together.
+ * Each site is one record in the ELF section `duet_sites`.  The assembler writes all of it, because
+ * g++ refuses a C object with its own section in templates and inline functions.  The record
+ * belongs to the section of its function (section flag "?"), so the linker drops both together.
  *
- * A constructor in every file hands the object's records to libduet, once per object.  It finds
- * libduet if it is already there (linked, preloaded), else with dlopen; if there is none, `enabled`
- * keeps pointing to a zero.  This layout and `struct duet_i_api` are frozen: they grow at the end,
- * behind `size`.
+ * A constructor in every file passes the object's records to libduet, once per object.  It finds
+ * libduet if it is already loaded (linked, preloaded), else with dlopen.  Without libduet,
+ * `enabled` keeps pointing to a zero.  This layout and `struct duet_i_api` are frozen: they grow at
+ * the end, after `size`.
  */
 #ifndef DUET_SITE_H
 #define DUET_SITE_H
@@ -25,18 +25,17 @@ extern "C" {
 enum duet_i_kind { DUET_I_TYPED = 0, DUET_I_MARK = 1 };
 
 struct duet_i_site {
-	const uint64_t
-		*enabled; /* not 0: somebody wants it; in memory that libduet shares with others */
-	const char *name; /* "channel:name" */
-	const char *schema; /* typed: " i32 id str item"; mark: printf's format */
+	const uint64_t *enabled; /* not 0: enabled; in memory that libduet shares with collectors */
+	const char *name;	 /* "channel:name" */
+	const char *schema;	 /* typed: " i32 id str item"; mark: the format */
 	uint32_t kind;
 	uint32_t level;
-	uint32_t index;	     /* libduet's, from here on */
-	uint32_t fixed_size; /* typed: payload bytes known when compiling */
+	uint32_t index;	     /* libduet owns the members from here on */
+	uint32_t fixed_size; /* typed: payload bytes known at compile time */
 	void *data[3];
 };
 
-/* Where an event too large for the stack is being written.  Opaque. */
+/* The state of an event too large for the stack.  Opaque. */
 struct duet_i_open {
 	void *words[12];
 };
@@ -45,8 +44,8 @@ struct duet_probe_event; /* duet/probe.h */
 struct duet_probe_value;
 
 struct duet_i_api {
-	size_t size; /* sizeof *this in libduet; fields beyond it do not exist */
-	/* @ip: where the event returns to in the program. */
+	size_t size; /* sizeof *this in libduet; members after it do not exist */
+	/* @ip: the return address of the event in the program. */
 	void (*emit)(struct duet_i_site *site, const void *payload, size_t size, const void *ip);
 	void *(*open)(struct duet_i_site *site, struct duet_i_open *o, size_t size, const void *ip);
 	void (*commit)(struct duet_i_open *o, char *end);
@@ -56,10 +55,10 @@ struct duet_i_api {
 	void (*lost)(void);			  /* counts an event that could not be recorded */
 	void (*context_set)(const void *bytes16); /* duet/context.h */
 	void (*context_refresh)(void);
-	/* A payload of site->fixed_size <= 32 bytes, packed into words; */
+	/* A payload of site->fixed_size <= 32 bytes, packed into words. */
 	void (*words)(struct duet_i_site *site, const void *ip, uint64_t w0, uint64_t w1,
 		      uint64_t w2, uint64_t w3);
-	/* one of site->fixed_size <= 16 bytes, and a string behind it. */
+	/* A payload of site->fixed_size <= 16 bytes, and a string after it. */
 	void (*text)(struct duet_i_site *site, const void *ip, const char *text, uint64_t w0,
 		     uint64_t w1);
 	/* duet/probe.h */
@@ -73,28 +72,31 @@ struct duet_i_api {
 };
 
 /*
- * duet_i_register - libduet's entrance.
+ * duet_i_register - register the sites of an object with libduet.
  *
- * @begin, @end: the object's records.  @api: where to put the functions; set before any `enabled`.
+ * @begin, @end: the object's records.
+ * @api: receives the table of functions, before any `enabled` changes.
+ *
  * Any thread; takes a lock; not from a signal handler.
  */
 void duet_i_register(struct duet_i_site *begin, struct duet_i_site *end,
 		     const struct duet_i_api **api) __attribute__((weak));
-/* duet_i_unregister - the object is about to be unloaded. */
+/* duet_i_unregister - forget the sites of an object that is about to be unloaded. */
 void duet_i_unregister(struct duet_i_site *begin, struct duet_i_site *end) __attribute__((weak));
 
-#ifdef DUET_I_LAYOUT_ONLY /* libduet and duet themselves */
+#ifdef DUET_I_LAYOUT_ONLY /* for libduet and duet */
 #ifdef __cplusplus
 }
 #endif
 #else
 
-/* libc's, by names of our own: their headers, if included, may declare them otherwise. */
+/* libc's functions by names of our own: if their headers are included, they may declare them
+ * differently. */
 extern void *duet_i_dlopen(const char *, int) __asm__("dlopen") __attribute__((weak));
 extern void *duet_i_dlsym(void *, const char *) __asm__("dlsym") __attribute__((weak));
 extern char *duet_i_getenv(const char *) __asm__("secure_getenv") __attribute__((weak));
 
-/* One of each per program or library: the linker merges them, `hidden` keeps them inside. */
+/* One each per program or library: the linker merges them, `hidden` keeps them inside. */
 #define DUET_I_OBJECT __attribute__((weak, visibility("hidden")))
 extern struct duet_i_site __start_duet_sites[] DUET_I_OBJECT;
 extern struct duet_i_site __stop_duet_sites[] DUET_I_OBJECT;
@@ -102,7 +104,7 @@ DUET_I_OBJECT const struct duet_i_api *duet_i_api = 0;
 DUET_I_OBJECT uint64_t duet_i_zero = 0;
 DUET_I_OBJECT int duet_i_is_registered = 0;
 
-/* The weak function if something brought libduet in; else libduet by name. */
+/* The weak function if libduet is linked or preloaded; else the one found by dlopen. */
 static inline __attribute__((unused)) void *duet_i_find(const char *symbol)
 {
 	const char *library = duet_i_getenv ? duet_i_getenv("DUET_LIBRARY") : 0;
@@ -201,9 +203,9 @@ static inline __attribute__((always_inline)) int duet_i_is_enabled(const struct 
 }
 
 /*
- * Packing: see DUET_I_PACK_... in types.h.  What varies and does not fit before @end sets *cut,
- * which discards the attempt; in the second attempt, where *cut is set from the start, it is cut to
- * fit, with at most 4 bytes (a NUL, a count of 0) behind @end.
+ * Packing: see DUET_I_PACK_... in types.h.  If a varying field does not fit before @end, *cut is
+ * set and the attempt is discarded.  In the second attempt *cut is set from the start, and the
+ * field is cut to fit, with at most 4 bytes (a NUL, a count of 0) after @end.
  */
 static inline __attribute__((always_inline, unused)) char *duet_i_pack(char *p, const void *value,
 								       size_t size)
@@ -213,8 +215,8 @@ static inline __attribute__((always_inline, unused)) char *duet_i_pack(char *p, 
 }
 
 /*
- * Numbers go into whole words, in registers, rather than piece by piece into memory that is soon
- * read back in other pieces, for which the reader would have to wait.
+ * Collects numbers in whole words, in registers.  Small stores to memory, read back soon in other
+ * sizes, would make the reader wait for store forwarding.
  */
 static inline __attribute__((always_inline, unused)) unsigned
 duet_i_gather(uint64_t *words, unsigned at, const void *value, size_t size)

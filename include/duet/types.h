@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * duet/types.h - the words for field types in DUET_EVENT, and how each is packed.
+ * duet/types.h - the field types of DUET_EVENT, and how each is packed.
  *
  *   i8 i16 i32 i64  u8 u16 u32 u64     integers; also int8_t ... uint64_t, char, short, int, long,
  *                                      unsigned, size_t, bool
@@ -14,8 +14,8 @@
  *   seq(T)                             a sequence; passed as pointer, then number of elements
  *   enumeration(T, A, B = 5, C)        an integer with names for values, counted as in C
  *
- * Each word maps to four tokens: kind, C type of an element, schema text, number of elements.
- * Everything else goes by kind.  Nothing here but the words is for users.
+ * Each type maps to four tokens: kind, C type of an element, schema text, number of elements.  The
+ * other macros select by kind.  Only the type names are for users.
  */
 #ifndef DUET_TYPES_H
 #define DUET_TYPES_H
@@ -80,8 +80,8 @@
 #define DUET_I_CALL(m, ...) m(__VA_ARGS__)
 #define DUET_I_3_(a, b, c, ...) c
 #define DUET_I_SCHEMA(t) DUET_I_CALL(DUET_I_3_, DUET_I_T_##t, "", "", ~)
-/* For the T inside array(T, N) and its like; other names, as a macro does not expand in itself.
- * Only a scalar or a pointer can be an element. */
+/* For the T inside array(T, N) and similar types.  They need names of their own, because a macro
+ * does not expand inside itself.  Only a scalar or a pointer can be an element. */
 #define DUET_I_OF_CALL(m, ...) m(__VA_ARGS__)
 #define DUET_I_OF_2_(a, ...) DUET_I_ELEMENT_##a(__VA_ARGS__)
 #define DUET_I_OF_3_(a, b, c, ...) c
@@ -90,9 +90,9 @@
 #define DUET_I_OF_ELEMENT(t) DUET_I_OF_CALL(DUET_I_OF_2_, DUET_I_T_##t, ~)
 #define DUET_I_OF_SCHEMA(t) DUET_I_OF_CALL(DUET_I_OF_3_, DUET_I_T_##t, "", "", ~)
 
-/* What is done with one (type, field): a macro for each kind, chosen by the first token. */
-/* (An unknown type leaves its own name as the kind: the compiler then says DUET_I_..._T_thattype.)
- */
+/* Applies a macro to one (type, field): the first token selects the macro for the kind. */
+/* (An unknown type leaves its own name as the kind.  The compiler's error then names
+ * DUET_I_..._T_thattype.) */
 #define DUET_I_KIND(what, field, kind, ...) what##kind(field, __VA_ARGS__)
 
 /* The parameter of the trace function, ... */
@@ -103,7 +103,7 @@
 #define DUET_I_PARAM_text(field, type, schema, n, end) const char *field
 #define DUET_I_PARAM_array(field, type, schema, n, end) type const *field
 #define DUET_I_PARAM_sequence(field, type, schema, n, end) type const *field, size_t n_##field
-/* ... passed on, ... */
+/* ... the argument that passes it on, ... */
 #define DUET_I_ARG(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_ARG_, field, DUET_I_T_##t, ~)
 #define DUET_I_ARG_scalar(field, type, schema, n, end) field
 #define DUET_I_ARG_pointer(field, type, schema, n, end) field
@@ -113,7 +113,7 @@
 #define DUET_I_ARG_sequence(field, type, schema, n, end) field, n_##field
 /* ... the words in the schema, ... */
 #define DUET_I_WORDS(t, field) " " DUET_I_SCHEMA(t) " " #field
-/* ... bytes known when compiling, ... */
+/* ... the bytes known at compile time, ... */
 #define DUET_I_FIXED(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_FIXED_, field, DUET_I_T_##t, ~)
 #define DUET_I_FIXED_scalar(field, type, schema, n, end) +sizeof(type)
 #define DUET_I_FIXED_pointer(field, type, schema, n, end) +sizeof(type)
@@ -121,7 +121,7 @@
 #define DUET_I_FIXED_text(field, type, schema, n, end) +(n)
 #define DUET_I_FIXED_array(field, type, schema, n, end) +(n) * sizeof(type)
 #define DUET_I_FIXED_sequence(field, type, schema, n, end) +0
-/* ... whether there are others, ... */
+/* ... 1 for a field of varying size, ... */
 #define DUET_I_VARIES(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_VARIES_, field, DUET_I_T_##t, ~)
 #define DUET_I_VARIES_scalar(field, type, schema, n, end)
 #define DUET_I_VARIES_pointer(field, type, schema, n, end)
@@ -129,7 +129,7 @@
 #define DUET_I_VARIES_text(field, type, schema, n, end)
 #define DUET_I_VARIES_array(field, type, schema, n, end)
 #define DUET_I_VARIES_sequence(field, type, schema, n, end) +1
-/* ... whether it is neither one number nor varying, ... */
+/* ... 1 for a field that is neither one number nor varying, ... */
 #define DUET_I_BLOCK(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_BLOCK_, field, DUET_I_T_##t, ~)
 #define DUET_I_BLOCK_scalar(field, type, schema, n, end)
 #define DUET_I_BLOCK_pointer(field, type, schema, n, end)
@@ -137,7 +137,7 @@
 #define DUET_I_BLOCK_text(field, type, schema, n, end) +1
 #define DUET_I_BLOCK_array(field, type, schema, n, end) +1
 #define DUET_I_BLOCK_sequence(field, type, schema, n, end)
-/* ... whether the last one is a string: each multiplies away what the one before it said, ... */
+/* ... 1 if the last field is a string: each field cancels the one before it, ... */
 #define DUET_I_LAST(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_LAST_, field, DUET_I_T_##t, ~)
 #define DUET_I_LAST_scalar(field, type, schema, n, end) *0
 #define DUET_I_LAST_pointer(field, type, schema, n, end) *0
@@ -155,7 +155,7 @@
 #define DUET_I_GATHER_text(field, type, schema, n, end)
 #define DUET_I_GATHER_array(field, type, schema, n, end)
 #define DUET_I_GATHER_sequence(field, type, schema, n, end)
-/* ... how many the varying ones are in this call, ... */
+/* ... the bytes of varying fields in this call, ... */
 #define DUET_I_SIZE(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_SIZE_, field, DUET_I_T_##t, ~)
 #define DUET_I_SIZE_scalar(field, type, schema, n, end)
 #define DUET_I_SIZE_pointer(field, type, schema, n, end)
@@ -163,7 +163,7 @@
 #define DUET_I_SIZE_text(field, type, schema, n, end)
 #define DUET_I_SIZE_array(field, type, schema, n, end)
 #define DUET_I_SIZE_sequence(field, type, schema, n, end) +4 + n_##field * sizeof(type)
-/* ... and the packing, at duet_i_p, of what varies not beyond duet_i_end. */
+/* ... and the packing at duet_i_p, where varying fields end before duet_i_end. */
 #define DUET_I_PACK(t, field) DUET_I_CALL(DUET_I_KIND, DUET_I_PACK_, field, DUET_I_T_##t, ~)
 #define DUET_I_PACK_scalar(field, type, schema, n, end)                                            \
 	duet_i_p = duet_i_pack(duet_i_p, &field, sizeof(type));
