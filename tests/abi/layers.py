@@ -1,40 +1,100 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A directory of src/ includes only from lines above its own, and only src/cmd speaks and exits.
+"""The one table of rooms and layers: a room of src/ includes only from rooms above its own line.
 
-    layers.py [SRC]
+    layers.py [SRC]         check; the table in ARCHITECTURE.md must be the one here
+    layers.py --print       the table as ARCHITECTURE.md has it
+    layers.py --write       put it there
+
+A room is a directory of src/.  Rules:
+
+  (1) a room includes from rooms of lines above its own, and from itself; rooms of one line do not see each other
+  (2) from another family (the first directory of a path) only a room's public headers are included
+  (3) internal.h is included inside its room only
+  (4) collect, kernel and net write and compress CTF; they never decode it
+  (5) what libduet links (inproc and what it includes) needs libc alone: of base only what is header alone
+  (6) only cmd prints for a person and exits
+  (7) a room has at most 25 files
 """
 import pathlib
 import re
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BEGIN, END = "<!-- layers: tests/abi/layers.py --write -->", "<!-- end of layers -->"
+MOST_FILES = 25
 
-# Each line may include from all lines above it, and from itself.
-LINES = [
-    ["abi"],
-    ["base"],
-    ["clock", "ring", "elf", "filter", "bpf"],
-    ["inproc", "kernel", "ctf", "net"],
-    ["trace"],
-    ["read"],
-    ["collect", "analysis", "script"],
-    ["control"],
-    ["view", "cmd"],
+# Lowest first.  A line holds rooms of one height: (room, what it is).
+LAYERS = [
+    [("abi", "layouts that two parties share: structs and asserts, no code")],
+    [("base", "what C lacks: errors for people, text, files, JSON lines, supervised processes")],
+    [("rules", "which events a session wants, of which programs: patterns, selectors, membership")],
+    [("clock", "ticks to nanoseconds, and the session's clock followed where there are no ticks")],
+    [("ring", "the pool of chunks and the two write paths"),
+     ("elf", "trace sites, functions and USDT markers of a file on disk"),
+     ("filter", "filter expressions: compiled by duet, linked and run in programs and readers"),
+     ("bpf", "BPF programs put together and loaded; the kernel's types (BTF)")],
+    [("inproc", "libduet: registration, the control page, attaching to sessions, emitting; libduet-libc")],
+    [("ctf/compressed", "Zstandard-compressed files of a trace, written and read")],
+    [("ctf/write", "a CTF trace while it is written, and recovered after a kill")],
+    [("ctf/meta", "TSDL and CTF 2 metadata as a tree")],
+    [("ctf/decode", "classes compiled to operations; bytes to events and fields")],
+    [("kernel/tracefs", "a private tracefs instance, its formats and pages; the broker for users without root")],
+    [("kernel/convert", "ring-buffer pages of the kernel as CTF events")],
+    [("kernel/threads", "what contexts of kernel events say of threads, and how it is kept up to date"),
+     ("kernel/probe", "uprobes, USDT, kprobes, fprobes, function graphs"),
+     ("kernel/perf", "samples, call stacks and counters by perf"),
+     ("kernel/watch", "kernel events that triggers wait for"),
+     ("kernel/statedump", "what existed when recording began: threads, files, kernel symbols")],
+    [("kernel/bpf", "events recorded by BPF programs of ours")],
+    [("kernel", "the kernel's half of a recording: selected, set up, drained, put back")],
+    [("net", "messages, TLS, endpoints and compression on a link")],
+    [("net/send", "a recording on its way to a relay: spool, scheduler, connection"),
+     ("net/relay", "the relay: receives recordings of many hosts"),
+     ("net/lttng_live", "viewers that speak lttng-live")],
+    [("net/follow", "a recording on another host, followed")],
+    [("trace/stream", "one stream file: its packets, and a cursor over its events"),
+     ("trace/symbols", "which function or file an address lies in, as the recording says")],
+    [("trace", "recordings read as one stream of events, ordered by time")],
+    [("trace/filter", "a filter over the events of recordings"),
+     ("trace/repair", "a sound recording out of a damaged one")],
+    [("read", "libduet-read: the same for other programs")],
+    [("collect", "the collector: sessions, draining, requests, trace chunks, tenants, triggers")],
+    [("control", "libduet-control: programs that steer recordings")],
+    [("analysis", "a pass over a recording: event tables, threads, samples")],
+    [("analysis/stacks", "call stacks as trees"),
+     ("analysis/syscalls", "system calls: entry and exit paired, arguments in words")],
+    [("analysis/wait", "where a thread's time went, and whom it waited for"),
+     ("analysis/report", "one file per report"),
+     ("analysis/timeline", "slices, instants and states for viewers")],
+    [("cmd", "the command: one file per verb; only cmd prints and exits")],
 ]
-# Same line, yet needed: a ring stamps events; the kernel's side writes CTF; what is sent is CTF; a verb shows pages.
-BESIDE = {("ring", "clock"), ("kernel", "ctf"), ("net", "ctf"), ("cmd", "view"), ("script", "analysis")}
-# The collector moves bytes, it does not interpret events.
-NEVER = {("collect", d) for d in ("trace", "analysis", "script")}
-# Guests in other people's processes: nothing but these, and of base only what is header alone.
-INPROC = {"abi", "ring", "clock", "filter", "base", "inproc"}
-FOR_GUESTS = {"abi", "base", "clock", "ring", "filter"}
-# Beside them, but for duet alone: what makes that which guests run.
+# Rooms of a family that still include each other: they count as one room of the family's name.
+TOGETHER = {"collect", "cmd"}
+# (4): whom, and what they never include.
+NEVER = {"collect": ("ctf/meta", "ctf/decode", "trace", "analysis"), "kernel": ("ctf/meta", "ctf/decode"),
+         "net": ("ctf/meta", "ctf/decode")}
+# (5): what libduet may include; of filter not the compiler.
+GUEST = {"abi", "base", "rules", "clock", "ring", "filter", "inproc"}
 NOT_FOR_GUESTS = re.compile(r"filter/compile")
+# (2): rooms that are boxes of small modules; every header of theirs is public.
+BOXES = {"abi", "base", "rules", "clock", "ring", "elf", "filter", "bpf"}
+PUBLIC = {}
 
 SPEAKS = re.compile(r"(?<![.>\w])(?:v?printf|puts|putchar|perror|vwarnx?|warnx?|verrx?|errx?|exit|_exit|_Exit"
                     r"|abort|quick_exit)\s*\(|\b(?:stderr|stdout)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.M)
+
+
+def family(room):
+    return room.split("/")[0]
+
+
+def line_of(room):
+    if family(room) in TOGETHER:
+        room = family(room)
+    return next((i for i, rooms in enumerate(LAYERS) if room in (name for name, _ in rooms)), None)
 
 
 def without_comments_and_strings(text):
@@ -42,45 +102,52 @@ def without_comments_and_strings(text):
     return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', blank, text, flags=re.S)
 
 
-def line_of(directory):
-    return next((i for i, names in enumerate(LINES) if directory in names), None)
+def is_more_than_a_header(src, name):
+    return name.startswith("base/") and (src / name).with_suffix(".c").exists()
 
 
 def judge_include(src, path, name):
-    """What is wrong with `#include "name"` in @path; None if nothing."""
-    own, target = path.relative_to(src).parts[0], name.split("/")[0]
-    if target == "duet":
+    """Why `#include "name"` in @path breaks a rule; None if it does not."""
+    own, target = str(path.relative_to(src).parent), str(pathlib.PurePath(name).parent)
+    if name.startswith("duet/"):
         return None
     if "/" not in name:
-        if name.endswith(".inc") or (path.parent / name).exists() and name.endswith(".inc"):
-            return None  # generated, or a table
-        return "is not written from src/"
+        return None if name.endswith(".inc") else "is not written from src/"
     if line_of(target) is None:
         return "is in no layer"
     if not name.endswith(".inc") and not (src / name).exists():
         return "does not exist"
     if own == target:
         return None
+    if name.endswith("/internal.h"):
+        return "is internal to its room"
+    if any(target == never or target.startswith(never + "/") for never in NEVER.get(family(own), ())):
+        return "is nothing %s may include" % family(own)
     if own == "inproc":
-        if target not in INPROC:
+        if target not in GUEST or NOT_FOR_GUESTS.match(name):
             return "is not for libduet"
-        if NOT_FOR_GUESTS.match(name):
-            return "is for duet alone"
-        if target == "base" and (src / name).with_suffix(".c").exists():
+        if is_more_than_a_header(src, name):
             return "is more than a header: libduet has only libc"
         return None
-    if (own, target) in NEVER:
-        return "is nothing %s may know" % own
-    if (own, target) in BESIDE or line_of(target) < line_of(own):
+    if family(own) == family(target) and family(own) in TOGETHER:
         return None
-    return "is not from a line above"
+    if family(own) != family(target) and target not in BOXES and name not in PUBLIC.get(target, ()):
+        return "is not a public header of %s" % target
+    return None if line_of(target) < line_of(own) else "is not from a line above"
+
+
+def check_files(src):
+    rooms = {path.parent for path in src.rglob("*") if path.is_file()}
+    for room in sorted(rooms):
+        n = sum(p.is_file() for p in room.iterdir())
+        if n > MOST_FILES:
+            yield "%s: %d files, at most %d" % (room.relative_to(src.parent), n, MOST_FILES)
 
 
 def check(src):
-    problems = []
+    problems = list(check_files(src))
     for path in sorted(src.rglob("*.[ch]")):
-        own = path.relative_to(src).parts[0]
-        text = path.read_text()
+        own, text = str(path.relative_to(src).parent), path.read_text()
         where = lambda at: "%s:%d" % (path.relative_to(src.parent), text.count("\n", 0, at) + 1)
         if line_of(own) is None:
             problems.append("%s: directory %s is in no layer" % (path, own))
@@ -89,22 +156,49 @@ def check(src):
             wrong = judge_include(src, path, m.group(2)) if m.group(1) == '"' else None
             if wrong:
                 problems.append('%s: "%s" %s' % (where(m.start()), m.group(2), wrong))
-        if own != "cmd":
+        if family(own) != "cmd":
             for m in SPEAKS.finditer(without_comments_and_strings(text)):
                 # A forked child has to end: one that cannot become the command, or has sent everything.
-                if m.group(0).startswith("_exit") and (own in ("collect", "net") or path.name == "lives.c"):
+                if m.group(0).startswith("_exit") and (family(own) in ("collect", "net") or path.name == "supervise.c"):
                     continue
                 problems.append("%s: only src/cmd prints and exits: %s" % (where(m.start()), m.group(0)))
-    # What links into libduet besides its own: no include of theirs may lead out either.
-    for own in sorted(FOR_GUESTS - {"base", "clock"}):
+    # What libduet links besides its own: no include of theirs may lead out either.
+    for own in sorted(GUEST - {"base", "clock", "inproc"}):
         for path in sorted((src / own).glob("*.[ch]")):
             if NOT_FOR_GUESTS.match(str(path.relative_to(src))):
                 continue
             for _, name in INCLUDE.findall(path.read_text()):
-                if name.startswith("base/") and (src / name).with_suffix(".c").exists():
+                if is_more_than_a_header(src, name):
                     problems.append('%s: "%s" is more than a header, and libduet contains this file'
                                     % (path.relative_to(src.parent), name))
     return problems
+
+
+def table():
+    lines = [BEGIN, "", "| line | room | what it is |", "|---|---|---|"]
+    for i, rooms in enumerate(LAYERS, 1):
+        lines += ["| %d | `%s` | %s |" % (i, name, what) for name, what in rooms]
+    return "\n".join(lines + ["", END])
+
+
+def between(document):
+    at, end = document.find(BEGIN), document.find(END)
+    return (at, end + len(END)) if 0 <= at < end else None
+
+
+def check_document():
+    document = (ROOT / "ARCHITECTURE.md").read_text()
+    found = between(document)
+    if not found or document[slice(*found)] != table():
+        return ["ARCHITECTURE.md: its table of layers is another one: tests/abi/layers.py --write"]
+    return []
+
+
+def write_document():
+    path = ROOT / "ARCHITECTURE.md"
+    document = path.read_text()
+    at, end = between(document)
+    path.write_text(document[:at] + table() + document[end:])
 
 
 def test_the_test(tmp):
@@ -116,7 +210,7 @@ def test_the_test(tmp):
         ("inproc/d.c", '#include "ctf/meta/meta.h"', True),
         ("inproc/e.c", '#include "base/text.h"', True),
         ("inproc/f.c", '#include "base/atomic.h"', False),
-        ("collect/g.c", '#include "trace/trace.h"', True),
+        ("collect/drain/g.c", '#include "trace/trace.h"', True),
         ("elf/h.c", '#include "ring/ring.h"', True),
         ("base/i.c", 'void f(void) { fprintf(stderr, "x"); }', True),
         ("base/j.c", '/* printf( and exit( */ int x = sizeof "exit("; int y = snprintf(a, 1, "");', False),
@@ -126,36 +220,48 @@ def test_the_test(tmp):
         ("filter/p.c", '#include "base/text.h"', True),
         ("filter/compile_q.c", '#include "base/text.h"', False),
         ("odd/l.c", "int x;", True),
-        ("ctf/m.c", '#include "meta.h"', True),
-        ("inproc/r.c", '#include "net/tls.h"', True),
+        ("ctf/write/m.c", '#include "meta.h"', True),
+        ("inproc/r.c", '#include "net/message.h"', True),
         ("net/s.c", '#include "collect/recorder.h"', True),
+        ("net/send/t.c", '#include "ctf/decode/decode.h"', True),
+        ("trace/u.c", '#include "trace/stream/internal.h"', True),
+        ("trace/stream/v.c", '#include "trace/stream/internal.h"', False),
+        ("trace/stream/w.c", '#include "trace/trace.h"', True),
     ]
-    for name in ("trace/trace.h", "clock/clock.h", "ctf/meta/meta.h", "base/text.h", "base/text.c",
-                 "base/io.h", "base/io.c", "base/atomic.h", "ring/ring.h", "filter/filter.h", "filter/compile.h", "net/tls.h",
-                 "collect/recorder.h"):
+    for name in ("trace/trace.h", "clock/clock.h", "ctf/meta/meta.h", "base/text.h", "base/text.c", "base/io.h",
+                 "base/io.c", "base/atomic.h", "ring/ring.h", "filter/filter.h", "filter/compile.h", "net/message.h",
+                 "collect/recorder.h", "ctf/decode/decode.h", "trace/stream/internal.h"):
         (tmp / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp / name).write_text("")
     for name, text, is_wrong in cases:
         path = tmp / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         if bool(check(tmp)) != is_wrong:
             return ["the test itself: %s in %s is %s" % (text, name, "accepted" if is_wrong else "refused")]
         path.unlink()
         if name.startswith("odd"):
             path.parent.rmdir()
-    return []
+    for i in range(MOST_FILES + 1):
+        (tmp / "ring" / ("%d.c" % i)).write_text("")
+    return [] if check(tmp) else ["the test itself: a crowded room is accepted"]
 
 
-def main():
-    import tempfile
+def main(arguments):
+    if arguments == ["--print"]:
+        print(table())
+        return 0
+    if arguments == ["--write"]:
+        write_document()
+        return 0
     with tempfile.TemporaryDirectory() as tmp:
         (pathlib.Path(tmp) / "src").mkdir()
         problems = test_the_test(pathlib.Path(tmp) / "src")
-    problems += check(pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "src")
+    problems += check(pathlib.Path(arguments[0]).resolve() if arguments else ROOT / "src")
+    problems += check_document()
     print("\n".join(problems) or "ok: no layer is crossed")
     return bool(problems)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
