@@ -40,7 +40,7 @@ LAYERS = [
     [("ctf/write", "a CTF trace while it is written, and recovered after a kill")],
     [("ctf/meta", "TSDL and CTF 2 metadata as a tree")],
     [("ctf/decode", "classes compiled to operations; bytes to events and fields")],
-    [("kernel/tracefs", "a private tracefs instance, its formats and pages; the broker for users without root")],
+    [("kernel/tracefs", "a private tracefs instance, its formats; the broker for users without root")],
     [("kernel/convert", "ring-buffer pages of the kernel as CTF events")],
     [("kernel/threads", "what contexts of kernel events say of threads, and how it is kept up to date"),
      ("kernel/probe", "uprobes, USDT, kprobes, fprobes, function graphs"),
