@@ -34,7 +34,7 @@
 #define ABI_SESSION_SLOTS_VERSION 1u
 #define ABI_SESSION_MAGIC 0x6e73657374657564ull /* "duetsesn" */
 #define ABI_SESSION_VERSION 4u
-#define ABI_JOIN_MAGIC 0x6e696f6a74657564ull /* "duetjoin" */
+#define ABI_ATTACH_MAGIC 0x6e696f6a74657564ull /* "duetjoin" */
 
 enum {
 	ABI_NAME_BYTES = 64,
@@ -67,7 +67,8 @@ struct abi_control_event {
 		enabled; /* one byte for each seat, in the order of addresses; each written alone */
 	uint32_t schema; /* where in the file the text of abi_schema is */
 	uint32_t schema_size;
-	uint16_t routing[ABI_SESSION_SLOTS]; /* ABI_HOW: channel and filter; written before the byte
+	uint16_t routing
+		[ABI_SESSION_SLOTS]; /* ABI_ROUTING: channel and filter; written before the byte
 						of `enabled` */
 };
 
@@ -143,14 +144,14 @@ struct abi_session {
 
 /* On the socket: the program asks, the collector answers with the descriptor of the session's
  * memory. */
-struct abi_join {
+struct abi_attach {
 	uint64_t magic;
 	uint32_t version; /* ABI_SESSION_MEMORY_VERSION */
 	uint32_t pid;	  /* as the program sees itself */
 	char program[ABI_NAME_BYTES];
 };
 
-struct abi_join_answer {
+struct abi_attach_answer {
 	uint64_t magic;
 	int32_t error;		/* 0, or a negative errno: no descriptor comes with it */
 	uint32_t pid_namespace; /* of the collector, which host_pid is of; 0: not known */

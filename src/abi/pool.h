@@ -46,7 +46,7 @@ enum {
 	ABI_SCHEMAS = 4096,
 	ABI_SCHEMA_TEXT_BYTES = 512 << 10,
 	ABI_SCHEMA_MAX_BYTES = 8192,
-	ABI_X_SLOTS = 4,
+	ABI_EXCLUSIVE_PLACES = 4,
 	ABI_UNKNOWN_CPU_SLOTS = 16,
 	ABI_CHUNK_SHIFT_MIN = 12,
 	ABI_CHUNK_SHIFT_MAX = 20,
@@ -82,19 +82,19 @@ struct abi_pool {
 
 /* One CPU's place: two cache lines, so that neighbours do not fetch each other's. */
 struct abi_slot {
-	uint64_t chunk;		 /* W path: ABI_CHUNK_REF of the open chunk, or 0 */
-	uint64_t x[ABI_X_SLOTS]; /* X path: ABI_PLACE of open chunks, or 0 */
-	uint64_t lost;		 /* events refused here since the start */
-	uint64_t reported;	 /* the collector's: ABI_TOLD of them in traces that are closed */
+	uint64_t chunk; /* W path: ABI_CHUNK_REF of the open chunk, or 0 */
+	uint64_t exclusive[ABI_EXCLUSIVE_PLACES]; /* X path: ABI_PLACE of open chunks, or 0 */
+	uint64_t lost;				  /* events refused here since the start */
+	uint64_t reported; /* the collector's: ABI_REPORTED of them in traces that are closed */
 	uint64_t pad[9];
 };
 _Static_assert(sizeof(struct abi_slot) == 128, "the write path scales by it");
 
 /* How many events a CPU lost as the traces that are closed tell, and the number of the last of
  * these (its lower 16 bits); one store for both. */
-#define ABI_TOLD(incarnation, n) ((uint64_t)(incarnation) << 48 | (n))
-#define ABI_TOLD_OF(word) ((word) & ((1ull << 48) - 1))
-#define ABI_TOLD_LIFE(word) ((uint32_t)((word) >> 48))
+#define ABI_REPORTED(incarnation, n) ((uint64_t)(incarnation) << 48 | (n))
+#define ABI_REPORTED_LOST(word) ((word) & ((1ull << 48) - 1))
+#define ABI_REPORTED_INCARNATION(word) ((uint32_t)((word) >> 48))
 
 /* A reference to a chunk: its byte offset from the first chunk, bit 0 set. */
 #define ABI_CHUNK_REF(offset) ((uint64_t)(offset) | 1)
@@ -142,7 +142,7 @@ struct abi_chunk {
 	uint64_t pad2[5];
 };
 _Static_assert(sizeof(struct abi_chunk) == 128, "layout both sides agree on");
-enum { ABI_PATH_W = 1, ABI_PATH_X = 2 };
+enum { ABI_PATH_RSEQ = 1, ABI_PATH_EXCLUSIVE = 2 };
 
 /* An event class some program registered: "LEVEL CHANNEL:NAME TYPE FIELD TYPE FIELD ...". */
 struct abi_schema {

@@ -56,11 +56,11 @@ _Static_assert(sizeof(struct abi_session_memory) <= ABI_POOL_ALIGN,
 
 /* What becomes of an enabled event: its channel, the number of its filter, 0 for none; and whether
  * it is written once more, for triggers, perhaps for them alone. */
-#define ABI_HOW(channel, filter) ((uint16_t)((filter) << 4 | (channel)))
-#define ABI_HOW_CHANNEL(routing) ((routing) & (ABI_CHANNELS - 1))
-#define ABI_HOW_FILTER(routing) ((routing) >> 4 & ABI_FILTERS)
-#define ABI_HOW_TRIGGER 0x8000u
-#define ABI_HOW_TRIGGER_ALONE 0x4000u
+#define ABI_ROUTING(channel, filter) ((uint16_t)((filter) << 4 | (channel)))
+#define ABI_ROUTING_CHANNEL(routing) ((routing) & (ABI_CHANNELS - 1))
+#define ABI_ROUTING_FILTER(routing) ((routing) >> 4 & ABI_FILTERS)
+#define ABI_ROUTING_TRIGGER 0x8000u
+#define ABI_ROUTING_TRIGGER_ONLY 0x4000u
 _Static_assert(ABI_CHANNELS == 16 && ABI_FILTERS == 255, "four bits and eight");
 
 #endif

@@ -35,7 +35,8 @@ struct handover {
 	struct recorder_result result;
 	int error;
 	struct diag why;
-	uint64_t reported; /* ABI_TOLD: of lost_outside and its like, as traces that are closed tell
+	uint64_t
+		reported; /* ABI_REPORTED: of lost_outside and its like, as traces that are closed tell
 			    */
 	uint32_t trace_chunk;	       /* the last number given to one; 0: not in pieces */
 	uint32_t writing;	       /* the number of the one that is being written */

@@ -157,7 +157,8 @@ static int open_streams(struct collector *c, uint32_t incarnation, struct diag *
 {
 	const struct streams_options more = { .clock_offset_ns = c->clock_offset_ns,
 					      .resume = incarnation > 1,
-					      .lost_before = ABI_TOLD_OF(c->handover->reported) };
+					      .lost_before =
+						      ABI_REPORTED_LOST(c->handover->reported) };
 	int err = files_open_application(&c->streams, &c->session, c->place,
 					 c->trace_chunk ? 1 : incarnation, &more, d);
 

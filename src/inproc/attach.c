@@ -140,9 +140,9 @@ static int passed_descriptor(struct msghdr *m)
 }
 
 /* Asks on @fd; returns the pool's descriptor or -1. */
-static int ask(int fd, struct abi_join_answer *answer, int64_t until_ns)
+static int ask(int fd, struct abi_attach_answer *answer, int64_t until_ns)
 {
-	struct abi_join q = { .magic = ABI_JOIN_MAGIC, .version = ABI_SESSION_MEMORY_VERSION };
+	struct abi_attach q = { .magic = ABI_ATTACH_MAGIC, .version = ABI_SESSION_MEMORY_VERSION };
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -171,7 +171,7 @@ static int ask(int fd, struct abi_join_answer *answer, int64_t until_ns)
 	if (n != (ssize_t)sizeof *answer)
 		return -1;
 	pool = passed_descriptor(&m);
-	if (pool >= 0 && (answer->magic != ABI_JOIN_MAGIC || answer->error)) {
+	if (pool >= 0 && (answer->magic != ABI_ATTACH_MAGIC || answer->error)) {
 		syscall(SYS_close, pool);
 		return -1;
 	}
@@ -251,7 +251,7 @@ static struct session *new_session(uint32_t session_slot, uint64_t epoch, uint32
 	return s;
 }
 
-static struct session *map_session(int fd, uint32_t session_slot, const struct abi_join_answer *a)
+static struct session *map_session(int fd, uint32_t session_slot, const struct abi_attach_answer *a)
 {
 	struct session *s;
 	void *memory;
@@ -274,7 +274,7 @@ static struct session *map_session(int fd, uint32_t session_slot, const struct a
 
 static struct session *join(const char *name, uint32_t session_slot, int64_t until_ns)
 {
-	struct abi_join_answer answer;
+	struct abi_attach_answer answer;
 	struct session *s = NULL;
 	int fd = connect_to(name, until_ns), pool;
 

@@ -147,14 +147,14 @@ static bool find_target(struct target *t, uint64_t word, uint32_t session_slot,
 	    ABI_GENERATION(epoch) != ABI_ENABLED(word, session_slot))
 		return false; /* abi/control.h, (3) */
 	s = session_current(session_slot, epoch);
-	if (!s || ABI_HOW_CHANNEL(routing) >= s->n_channels) {
+	if (!s || ABI_ROUTING_CHANNEL(routing) >= s->n_channels) {
 		count_lost(session_slot);
 		return false;
 	}
 	t->session = s;
-	t->filter = ABI_HOW_FILTER(routing);
-	t->is_waited_for = routing & ABI_HOW_TRIGGER;
-	if (!set_channel(t, &s->channels[ABI_HOW_CHANNEL(routing)], site))
+	t->filter = ABI_ROUTING_FILTER(routing);
+	t->is_waited_for = routing & ABI_ROUTING_TRIGGER;
+	if (!set_channel(t, &s->channels[ABI_ROUTING_CHANNEL(routing)], site))
 		count_lost(session_slot);
 	else if (s->word == word)
 		remember(site, s);
@@ -369,7 +369,7 @@ static bool is_wanted(const struct open_event *e, const void *payload, size_t si
 {
 	uint16_t routing = load(
 		&page_event(process.control, e->site->index)->routing[e->session->session_slot]);
-	uint32_t filter = ABI_HOW_FILTER(routing);
+	uint32_t filter = ABI_ROUTING_FILTER(routing);
 
 	return !filter || filters_pass(e->session, e->site, filter, payload, size, e->ip);
 }
@@ -383,7 +383,7 @@ static bool open_for_triggers(const struct open_event *e, const char *payload, s
 		&page_event(process.control, e->site->index)->routing[e->session->session_slot]);
 	char *p;
 
-	if (!(routing & ABI_HOW_TRIGGER) || !set_trigger_channel(t, e->session, e->site))
+	if (!(routing & ABI_ROUTING_TRIGGER) || !set_trigger_channel(t, e->session, e->site))
 		return false;
 	p = open_with_contexts(t, o, (uint32_t)size, e->ip, e->frame);
 	if (p)

@@ -162,9 +162,10 @@ static void prepare_early(struct duet_i_site *begin, struct duet_i_site *end,
 		thread_context = thread_context_make();
 	for (struct duet_i_site *site = begin; site < end; site++) {
 		const struct abi_control_event *e = page_event(process.control, site->index);
-		uint32_t filter = site->data[SITE_KNOWN]
-					  ? ABI_HOW_FILTER(load(&e->routing[joined->session_slot]))
-					  : 0;
+		uint32_t filter =
+			site->data[SITE_KNOWN]
+				? ABI_ROUTING_FILTER(load(&e->routing[joined->session_slot]))
+				: 0;
 
 		if (filter && ABI_ENABLED(load(&e->enabled), joined->session_slot))
 			filters_prepare(joined, site, filter);

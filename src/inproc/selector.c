@@ -40,13 +40,13 @@ void selector_we_are(struct self *s, uint32_t letters)
 	s->selector = (struct selector){
 		.name = process.control->program, .host = "", .cgroup = "", .pid = process.pid
 	};
-	if (letters & WHO_LETTER('g'))
+	if (letters & SELECTOR_LETTER('g'))
 		s->selector.cgroup = inspect_cgroup(s);
-	if (letters & WHO_LETTER('u'))
+	if (letters & SELECTOR_LETTER('u'))
 		s->selector.uid = (uint32_t)syscall(SYS_getuid);
-	if (letters & (WHO_LETTER('p') | WHO_LETTER('c')))
+	if (letters & (SELECTOR_LETTER('p') | SELECTOR_LETTER('c')))
 		s->selector.pid_namespace = namespace_number("/proc/self/ns/pid");
-	if (!(letters & WHO_LETTER('c')))
+	if (!(letters & SELECTOR_LETTER('c')))
 		return;
 	s->selector.mount_namespace = namespace_number("/proc/self/ns/mnt");
 	if (!syscall(SYS_uname, &s->names))

@@ -51,9 +51,9 @@ static uint32_t own_holder(const struct pool *p)
 /* Makes us the holder of the chunk in place @i of o->slot, if there is one and nobody else is. */
 static bool take(const struct pool *p, struct ring_open *o, int i)
 {
-	uint64_t place = load(&o->slot->x[i]);
+	uint64_t place = load(&o->slot->exclusive[i]);
 
-	o->place = &o->slot->x[i];
+	o->place = &o->slot->exclusive[i];
 	o->chunk = pool_chunk(p, place);
 	return o->chunk && !ABI_HOLDER_OF(place) && /* pairs with [G], give() */
 	       compare_exchange(o->place, &place, ABI_PLACE(place, own_holder(p)));
@@ -61,7 +61,7 @@ static bool take(const struct pool *p, struct ring_open *o, int i)
 
 static bool take_any(const struct pool *p, struct ring_open *o)
 {
-	for (int i = 0; i < ABI_X_SLOTS; i++)
+	for (int i = 0; i < ABI_EXCLUSIVE_PLACES; i++)
 		if (take(p, o, i))
 			return true;
 	return false;
@@ -91,11 +91,11 @@ static void give(struct pool *p, struct ring_open *o)
 			      pool_ref(p, o->chunk)); /* [G] nobody but us may change it */
 		return;
 	}
-	for (int i = 0; i < ABI_X_SLOTS; i++) {
+	for (int i = 0; i < ABI_EXCLUSIVE_PLACES; i++) {
 		uint64_t empty = 0;
 
-		if (!load(&o->slot->x[i]) &&
-		    compare_exchange(&o->slot->x[i], &empty, pool_ref(p, o->chunk)))
+		if (!load(&o->slot->exclusive[i]) &&
+		    compare_exchange(&o->slot->exclusive[i], &empty, pool_ref(p, o->chunk)))
 			return;
 	}
 	close_own(p, o->chunk);
@@ -129,7 +129,7 @@ static bool fresh(struct pool *p, struct ring_open *o, uint32_t slot, uint64_t n
 	store(&c->begin_ns, now_ns);
 	store(&c->sequence, 0);
 	store(&c->cpu, slot < p->n_cpus ? slot : ABI_CPU_UNKNOWN);
-	store(&c->path, ABI_PATH_X);
+	store(&c->path, ABI_PATH_EXCLUSIVE);
 	return true;
 }
 
@@ -194,7 +194,7 @@ void ring_release(struct pool *p)
 	for (uint32_t slot = 0; slot < p->n_slots; slot++) {
 		struct ring_open o = { .slot = pool_slot(p, slot) };
 
-		for (int i = 0; i < ABI_X_SLOTS; i++)
+		for (int i = 0; i < ABI_EXCLUSIVE_PLACES; i++)
 			if (take(p, &o, i))
 				retire(p, &o);
 	}

@@ -180,7 +180,7 @@ static enum ring_outcome replace(struct pool *p, const struct seen *s, uint64_t 
 	store(&c->begin_ns, t_ns);
 	store(&c->sequence, s->chunk ? load(&s->chunk->sequence) + 1 : 0);
 	store(&c->cpu, (uint32_t)s->cpu);
-	store(&c->path, ABI_PATH_W);
+	store(&c->path, ABI_PATH_RSEQ);
 	if (set(s, s->ref_at, pool_ref(p, c)) != RING_DONE)
 		return RING_ABORTED;
 	*fresh = NULL;

@@ -27,7 +27,7 @@
 
 struct rules_verdict {
 	bool wanted;
-	uint16_t routing; /* ABI_HOW */
+	uint16_t routing; /* ABI_ROUTING */
 };
 
 /* The number after the kind; moves *p behind the space that ends it. */
@@ -88,10 +88,11 @@ static inline struct rules_verdict rules_judge(const char *rules, uint32_t size,
 		}
 	}
 	filter = v.wanted || !is_waited_for ? filter : trigger_filter;
-	v.routing =
-		ABI_HOW(channel < ABI_CHANNELS ? channel : 0, filter <= ABI_FILTERS ? filter : 0);
+	v.routing = ABI_ROUTING(channel < ABI_CHANNELS ? channel : 0,
+				filter <= ABI_FILTERS ? filter : 0);
 	if (is_waited_for)
-		v.routing |= v.wanted ? ABI_HOW_TRIGGER : ABI_HOW_TRIGGER | ABI_HOW_TRIGGER_ALONE;
+		v.routing |= v.wanted ? ABI_ROUTING_TRIGGER
+				      : ABI_ROUTING_TRIGGER | ABI_ROUTING_TRIGGER_ONLY;
 	v.wanted |= is_waited_for;
 	return v;
 }

@@ -147,6 +147,6 @@ static inline uint32_t selector_letters(const char *rules, uint32_t size)
 	return letters;
 }
 
-#define WHO_LETTER(c) (1u << ((c) - 'a'))
+#define SELECTOR_LETTER(c) (1u << ((c) - 'a'))
 
 #endif

@@ -26,7 +26,7 @@ MUTANTS = [
      "\t\tif (s->is_final)\n\t\t\tfree_chunk(d, s);\n"
      "\t\tif (s->position > s->read && (s->is_final || d->partial)) {\n\t\t\terr = write_once("),
     ("what is lost is told again by each life", "src/collect/drain/drain.c",
-     "return load(&s->lost) - ABI_TOLD_OF(load(&s->told));", "return load(&s->lost);"),
+     "return load(&s->lost) - ABI_REPORTED_LOST(load(&s->told));", "return load(&s->lost);"),
     ("how far a partly read chunk is in the file is not noted", "src/collect/drain/drain.c",
      "\t\tstore_release(&c->read, s->position);\n", ""),
     ("a packet that was being written is not known to the successor", "src/collect/drain/drain.c",

@@ -48,9 +48,9 @@ static int come(uint32_t pid)
 
 static void ask(struct sim_program *p)
 {
-	struct abi_join q = { .magic = ABI_JOIN_MAGIC,
-			      .version = ABI_SESSION_MEMORY_VERSION,
-			      .pid = p->pid };
+	struct abi_attach q = { .magic = ABI_ATTACH_MAGIC,
+				.version = ABI_SESSION_MEMORY_VERSION,
+				.pid = p->pid };
 
 	snprintf(q.program, sizeof q.program, "sim-%u", p->pid - SIM_FIRST_PID);
 	p->fd = come(p->pid);
@@ -78,7 +78,7 @@ static void new_program(void)
 
 static void hear_answer(struct sim_program *p)
 {
-	struct abi_join_answer a;
+	struct abi_attach_answer a;
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];

@@ -248,14 +248,16 @@ static void go_on(struct sim_program *p)
 static void lie(struct sim_program *p)
 {
 	struct pool *v = &p->views[sim_draw(sim->plan.n_channels)];
-	uint64_t *words[] = { &v->states[sim_draw(v->n_chunks)],
-			      &pool_slot(v, sim_draw(v->n_slots))->chunk,
-			      &pool_slot(v, sim_draw(v->n_slots))->x[sim_draw(ABI_X_SLOTS)],
-			      &pool_slot(v, sim_draw(v->n_slots))->reported,
-			      (uint64_t *)pool_chunk_at(v, sim_draw(v->n_chunks)) + sim_draw(16),
-			      (uint64_t *)pool_chunk_at(v, sim_draw(v->n_chunks)) + sim_draw(512),
-			      (uint64_t *)&v->schemas[sim_draw(32)],
-			      (uint64_t *)v->shared + sim_draw(512) };
+	uint64_t *words[] = {
+		&v->states[sim_draw(v->n_chunks)],
+		&pool_slot(v, sim_draw(v->n_slots))->chunk,
+		&pool_slot(v, sim_draw(v->n_slots))->exclusive[sim_draw(ABI_EXCLUSIVE_PLACES)],
+		&pool_slot(v, sim_draw(v->n_slots))->reported,
+		(uint64_t *)pool_chunk_at(v, sim_draw(v->n_chunks)) + sim_draw(16),
+		(uint64_t *)pool_chunk_at(v, sim_draw(v->n_chunks)) + sim_draw(512),
+		(uint64_t *)&v->schemas[sim_draw(32)],
+		(uint64_t *)v->shared + sim_draw(512)
+	};
 	uint32_t i = sim_draw(sizeof words / sizeof *words);
 	uint64_t value = (uint64_t)sim_draw(UINT32_MAX) << 32 | sim_draw(UINT32_MAX);
 

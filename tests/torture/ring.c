@@ -361,8 +361,8 @@ static void check_nothing_is_left(struct verify_counts *c)
 		struct abi_slot *s = pool_slot(p, i);
 
 		in_slots += load(&s->chunk) != 0;
-		for (int x = 0; x < ABI_X_SLOTS; x++)
-			in_slots += load(&s->x[x]) != 0;
+		for (int x = 0; x < ABI_EXCLUSIVE_PLACES; x++)
+			in_slots += load(&s->exclusive[x]) != 0;
 	}
 	if (in_use != in_slots)
 		verify_wrong(c, "%u chunks in use, %u in slots, all writers gone", in_use,

@@ -238,8 +238,8 @@ static bool has_changed(struct ledger_account *a)
 static void check_nobody_holds(void)
 {
 	for (uint32_t i = 0; i < pool.n_slots; i++)
-		for (int x = 0; x < ABI_X_SLOTS; x++)
-			if (ABI_HOLDER_OF(load(&pool_slot(&pool, i)->x[x])))
+		for (int x = 0; x < ABI_EXCLUSIVE_PLACES; x++)
+			if (ABI_HOLDER_OF(load(&pool_slot(&pool, i)->exclusive[x])))
 				verify_wrong(&total,
 					     "place %d of slot %u is held, its holder has ended", x,
 					     i);
@@ -346,8 +346,8 @@ static void check_chunks(void)
 			  !(overwrite && ABI_STATE_OF(pool.states[i]) == ABI_FULL);
 	for (uint32_t i = 0; i < pool.n_slots; i++) {
 		in_slots += pool_slot(&pool, i)->chunk != 0;
-		for (int x = 0; x < ABI_X_SLOTS; x++)
-			in_slots += pool_slot(&pool, i)->x[x] != 0;
+		for (int x = 0; x < ABI_EXCLUSIVE_PLACES; x++)
+			in_slots += pool_slot(&pool, i)->exclusive[x] != 0;
 	}
 	if (in_use != in_slots)
 		verify_wrong(&total, "%u chunks in use, %u in slots", in_use, in_slots);

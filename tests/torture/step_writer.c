@@ -46,7 +46,7 @@ static struct abi_chunk *open_chunk(const struct pool *p, enum ledger_form form)
 {
 	struct abi_slot *s = pool_slot(p, fake_area.cpu_id);
 
-	return pool_chunk(p, form == LEDGER_PLACED ? s->x[0] : s->chunk);
+	return pool_chunk(p, form == LEDGER_PLACED ? s->exclusive[0] : s->chunk);
 }
 
 /* Events until the one of @w will not fit any more. */
@@ -81,7 +81,7 @@ static void install_empty(struct pool *p)
 	c->begin_ns = clock_now_ns(&p->clock);
 	c->sequence = 0;
 	c->cpu = fake_area.cpu_id;
-	c->path = ABI_PATH_W;
+	c->path = ABI_PATH_RSEQ;
 	pool_slot(p, fake_area.cpu_id)->chunk = pool_ref(p, c);
 }
 

@@ -151,7 +151,7 @@ static void add_program(struct looking *g, const struct program *a)
 		.pid = program_pid(a), .lost = a->page.session_slots[g->session->session_slot].lost
 	};
 
-	selector_inspect(&c, a, WHO_LETTER('c'));
+	selector_inspect(&c, a, SELECTOR_LETTER('c'));
 	snprintf(p.name, sizeof p.name, "%.63s", a->page.program);
 	if (c.selector.mount_namespace && c.selector.mount_namespace != g->namespace)
 		snprintf(p.container, sizeof p.container, "%.64s/%u", c.host,

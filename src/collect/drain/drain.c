@@ -43,8 +43,8 @@ bool drain_inspect(struct drain *d, uint32_t i, struct seen *s)
 	s->is_final = ABI_STATE_OF(s->state) == ABI_FULL;
 	s->bytes = (const char *)c;
 	s->read = read < sizeof *c || read > s->position ? sizeof *c : (uint32_t)read;
-	if (s->path != ABI_PATH_W || s->cpu >= d->pool->n_cpus)
-		s->path = ABI_PATH_X;
+	if (s->path != ABI_PATH_RSEQ || s->cpu >= d->pool->n_cpus)
+		s->path = ABI_PATH_EXCLUSIVE;
 	/* Claimed and not yet installed: its header is not complete. */
 	return s->position > sizeof *c || s->is_final;
 }
@@ -55,10 +55,10 @@ int drain_compare(const void *a, const void *b)
 	const struct seen *x = a, *y = b;
 
 	if (x->path != y->path)
-		return x->path == ABI_PATH_W ? -1 : 1;
-	if (x->path == ABI_PATH_W && x->cpu != y->cpu)
+		return x->path == ABI_PATH_RSEQ ? -1 : 1;
+	if (x->path == ABI_PATH_RSEQ && x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
-	if (x->path == ABI_PATH_W && x->sequence != y->sequence)
+	if (x->path == ABI_PATH_RSEQ && x->sequence != y->sequence)
 		return x->sequence < y->sequence ? -1 : 1;
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
@@ -158,7 +158,7 @@ uint64_t drain_slot_lost(const struct drain *d, uint32_t slot)
 {
 	const struct abi_slot *s = pool_slot(d->pool, slot);
 
-	return load(&s->lost) - ABI_TOLD_OF(load(&s->reported));
+	return load(&s->lost) - ABI_REPORTED_LOST(load(&s->reported));
 }
 
 /* Whether others have waited for us long enough. */
@@ -266,9 +266,9 @@ static int write_seen(struct drain *d, struct diag *diag)
 	while (d->at < d->end && !err) {
 		struct seen *s = d->at, *end = s;
 
-		while (end < d->end && end->path == ABI_PATH_W && end->cpu == s->cpu)
+		while (end < d->end && end->path == ABI_PATH_RSEQ && end->cpu == s->cpu)
 			end++;
-		if (s->path == ABI_PATH_W)
+		if (s->path == ABI_PATH_RSEQ)
 			err = drain_cpu(d, end, diag);
 		else
 			err = drain_exclusive(d, d->at++, diag);
@@ -421,8 +421,8 @@ uint64_t drain_held_ns(const struct drain *d)
 	uint64_t oldest_ns = UINT64_MAX, ns;
 
 	for (uint32_t i = 0; i < d->pool->n_slots; i++)
-		for (int x = 0; x < ABI_X_SLOTS; x++) {
-			uint64_t place = load_acquire(&pool_slot(d->pool, i)->x[x]);
+		for (int x = 0; x < ABI_EXCLUSIVE_PLACES; x++) {
+			uint64_t place = load_acquire(&pool_slot(d->pool, i)->exclusive[x]);
 			const struct abi_chunk *c = pool_chunk(d->pool, place);
 
 			if (!c || !ABI_HOLDER_OF(place))

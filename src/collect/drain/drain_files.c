@@ -97,7 +97,7 @@ void drain_resume(struct drain *d)
 		d->marks[i].cut_ns = load(&pool_chunk_at(d->pool, i)->cut_ns);
 		if (d->marks[i].cut_ns > s->begin_ns + s->since_ns) /* scribbled over */
 			d->marks[i].cut_ns = s->begin_ns + s->since_ns;
-		if (s->path == ABI_PATH_W && s->sequence < d->cpus[s->cpu].next)
+		if (s->path == ABI_PATH_RSEQ && s->sequence < d->cpus[s->cpu].next)
 			d->cpus[s->cpu].next = s->sequence;
 	}
 	for (uint32_t i = 0; i < d->pool->n_cpus; i++)

@@ -89,14 +89,14 @@ struct streams {
 	uint64_t bytes_before, lost_before; /* as in streams_options */
 };
 
-/* The trace of this number is closed, and tells @n events as lost: they go to *@told (ABI_TOLD),
+/* The trace of this number is closed, and tells @n events as lost: they go to *@told (ABI_REPORTED),
  * once however often this is called. */
 static inline void drain_add_reported(uint64_t *reported, uint32_t number, uint64_t n)
 {
 	uint64_t before = load(reported);
 
-	if (ABI_TOLD_LIFE(before) != (number & 0xffff))
-		store(reported, ABI_TOLD(number, ABI_TOLD_OF(before) + n));
+	if (ABI_REPORTED_INCARNATION(before) != (number & 0xffff))
+		store(reported, ABI_REPORTED(number, ABI_REPORTED_LOST(before) + n));
 }
 
 /* After drain_open: the pool was drained by another one before, which died. */

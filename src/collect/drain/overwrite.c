@@ -198,8 +198,8 @@ int drain_write_copied(struct drain *d, uint64_t from_ns, uint64_t until_bytes, 
 		const struct seen *s = &d->seen[d->n_written++];
 
 		if (end_ns(s) >= from_ns)
-			err = s->path == ABI_PATH_W ? write_cpu(d, s, diag)
-						    : write_exclusive_stream(d, s, diag);
+			err = s->path == ABI_PATH_RSEQ ? write_cpu(d, s, diag)
+						       : write_exclusive_stream(d, s, diag);
 	}
 	return err ? err : d->n_written < d->n_copied;
 }

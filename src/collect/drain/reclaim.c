@@ -33,8 +33,8 @@ static bool is_in_slot(const struct drain *d, uint32_t i)
 
 		if (load(&slot->chunk) == ref)
 			return true;
-		for (int x = 0; x < ABI_X_SLOTS; x++)
-			if (ABI_PLACE_REF(load(&slot->x[x])) == ref)
+		for (int x = 0; x < ABI_EXCLUSIVE_PLACES; x++)
+			if (ABI_PLACE_REF(load(&slot->exclusive[x])) == ref)
 				return true;
 	}
 	return false;
@@ -46,8 +46,8 @@ static bool is_in_slot(const struct drain *d, uint32_t i)
  */
 static void empty_places_of_the_dead(struct drain *d, struct abi_slot *slot)
 {
-	for (int x = 0; x < ABI_X_SLOTS; x++) {
-		uint64_t place = load_acquire(&slot->x[x]), state;
+	for (int x = 0; x < ABI_EXCLUSIVE_PLACES; x++) {
+		uint64_t place = load_acquire(&slot->exclusive[x]), state;
 		struct abi_chunk *c = pool_chunk(d->pool, place);
 
 		if (!c || !drain_is_dead(ABI_HOLDER_OF(place)))
@@ -57,7 +57,7 @@ static void empty_places_of_the_dead(struct drain *d, struct abi_slot *slot)
 			compare_exchange(
 				pool_state(d->pool, c), &state,
 				ABI_STATE(ABI_ORDER_OF(state), ABI_HOLDER_OF(place), ABI_OWNED));
-		compare_exchange(&slot->x[x], &place, 0);
+		compare_exchange(&slot->exclusive[x], &place, 0);
 	}
 }
 
@@ -80,7 +80,7 @@ static void reclaim_chunk(struct drain *d, uint32_t i)
 		return; /* parked: collect/session/memory.h */
 	dead = drain_is_dead(ABI_OWNER_OF(s));
 	empty = is_busy || ABI_POS_OF(load_acquire(&c->word)) <= sizeof *c;
-	if (!dead && (empty || load(&c->path) != ABI_PATH_W))
+	if (!dead && (empty || load(&c->path) != ABI_PATH_RSEQ))
 		return; /* its owner will do it */
 	if (!is_busy && is_in_slot(d, i))
 		return;

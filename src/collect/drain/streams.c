@@ -312,7 +312,7 @@ void streams_reported(struct streams *s, struct streams *next, uint32_t number, 
 			drain_add_reported(&pool_slot(s->drains[i]->pool, k)->reported, number,
 					   s->drains[i]->cpus[k].lost);
 	drain_add_reported(reported, number, s->procnames.lost);
-	next->lost_before = ABI_TOLD_OF(*reported);
+	next->lost_before = ABI_REPORTED_LOST(*reported);
 	next->bytes_before = streams_bytes(s);
 }
 

@@ -100,7 +100,7 @@ int streams_finish_names(struct streams *s, uint64_t lost_outside, struct diag *
 int streams_finish_cpus(struct streams *s, struct diag *d);
 
 /* streams_reported - @s is finished, and to be closed; its number is @number: what it tells as lost
- * @next, which goes on, does not tell again: neither of CPUs nor, by *@told (ABI_TOLD), of what
+ * @next, which goes on, does not tell again: neither of CPUs nor, by *@told (ABI_REPORTED), of what
  * happened outside. */
 void streams_reported(struct streams *s, struct streams *next, uint32_t number, uint64_t *reported);
 /* Whether one of the channels is a flight recorder. */

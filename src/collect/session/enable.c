@@ -201,11 +201,11 @@ static void switch_event(const struct switching_app *p, const struct program_eve
 
 	if (w->enable)
 		enable_event(p->app, e->index,
-			     ABI_HOW(ABI_HOW_CHANNEL(routing), w->filter) |
-				     (routing & ABI_HOW_TRIGGER),
+			     ABI_ROUTING(ABI_ROUTING_CHANNEL(routing), w->filter) |
+				     (routing & ABI_ROUTING_TRIGGER),
 			     f);
-	else if (routing & ABI_HOW_TRIGGER) /* a trigger waits for it */
-		enable_event(p->app, e->index, routing | ABI_HOW_TRIGGER_ALONE, f);
+	else if (routing & ABI_ROUTING_TRIGGER) /* a trigger waits for it */
+		enable_event(p->app, e->index, routing | ABI_ROUTING_TRIGGER_ONLY, f);
 	else
 		disable_event(p->app, e, f);
 }
@@ -239,10 +239,11 @@ static bool follow_event(const struct following *w, const struct program_event *
 	uint16_t was = e->routing[w->session->session_slot];
 
 	*routing = v.routing;
-	if (w->all || (v.routing & ABI_HOW_TRIGGER && (!is_on || was & ABI_HOW_TRIGGER_ALONE)))
+	if (w->all ||
+	    (v.routing & ABI_ROUTING_TRIGGER && (!is_on || was & ABI_ROUTING_TRIGGER_ONLY)))
 		return v.wanted;
-	*routing = (uint16_t)((was & ~ABI_HOW_TRIGGER) | (v.routing & ABI_HOW_TRIGGER));
-	return is_on && (v.routing & ABI_HOW_TRIGGER || !(was & ABI_HOW_TRIGGER_ALONE));
+	*routing = (uint16_t)((was & ~ABI_ROUTING_TRIGGER) | (v.routing & ABI_ROUTING_TRIGGER));
+	return is_on && (v.routing & ABI_ROUTING_TRIGGER || !(was & ABI_ROUTING_TRIGGER_ONLY));
 }
 
 static int follow_app(void *arg, struct program *a)

@@ -101,7 +101,7 @@ static int check_app(void *arg, struct program *a)
 	char name[512];
 
 	for (uint32_t i = 0; program_event(a, i, &e); i++) {
-		uint32_t number = ABI_HOW_FILTER(e.routing[c->session->session_slot]);
+		uint32_t number = ABI_ROUTING_FILTER(e.routing[c->session->session_slot]);
 
 		if (!program_event_is_of(a, &e, c->session) || !number || number > c->filters->n ||
 		    (c->only && number != c->only) || fits(&c->filters->at[number - 1], &e, &why) ||

@@ -32,7 +32,7 @@ struct program {
 struct program_event {
 	uint32_t index;
 	uint64_t enabled;		     /* a byte for each seat: abi/control.h */
-	uint16_t routing[ABI_SESSION_SLOTS]; /* ABI_HOW */
+	uint16_t routing[ABI_SESSION_SLOTS]; /* ABI_ROUTING */
 	char schema[ABI_NAME_BYTES * 16];    /* cut if longer; see ctf/write/schema.h */
 };
 

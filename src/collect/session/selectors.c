@@ -224,8 +224,8 @@ static void look_for_host(struct selector_program *c, const char *pid)
 
 void selector_inspect(struct selector_program *c, const struct program *a, uint32_t asked)
 {
-	const uint32_t of_process =
-		WHO_LETTER('u') | WHO_LETTER('p') | WHO_LETTER('c') | WHO_LETTER('g');
+	const uint32_t of_process = SELECTOR_LETTER('u') | SELECTOR_LETTER('p') |
+				    SELECTOR_LETTER('c') | SELECTOR_LETTER('g');
 	char pid[16], path[64];
 	struct stat st;
 
@@ -240,10 +240,10 @@ void selector_inspect(struct selector_program *c, const struct program *a, uint3
 	snprintf(path, sizeof path, "/proc/%s", pid);
 	if (!stat(path, &st))
 		c->selector.uid = st.st_uid;
-	if (asked & WHO_LETTER('g'))
+	if (asked & SELECTOR_LETTER('g'))
 		cgroup_of(program_pid(a), c->cgroup, sizeof c->cgroup);
 	c->selector.pid_namespace = namespace_of(pid, "pid");
-	if (!(asked & WHO_LETTER('c')))
+	if (!(asked & SELECTOR_LETTER('c')))
 		return;
 	c->selector.mount_namespace = namespace_of(pid, "mnt");
 	look_for_host(c, pid);

@@ -439,12 +439,12 @@ void session_close(struct session *s)
 /* False if nobody takes it: a program does not wait for ever, and asks again. */
 static bool send_answer(const struct session *s, int fd, const struct ucred *peer, int error)
 {
-	struct abi_join_answer a = { .magic = ABI_JOIN_MAGIC,
-				     .error = error,
-				     .epoch = s->file.epoch,
-				     .host_pid = (uint32_t)peer->pid,
-				     .pid_namespace = s->pid_namespace,
-				     .size = s->memory_size };
+	struct abi_attach_answer a = { .magic = ABI_ATTACH_MAGIC,
+				       .error = error,
+				       .epoch = s->file.epoch,
+				       .host_pid = (uint32_t)peer->pid,
+				       .pid_namespace = s->pid_namespace,
+				       .size = s->memory_size };
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -500,7 +500,7 @@ static bool is_of(uid_t uid, const struct ucred *peer)
 	return peer->uid == uid || !peer->uid;
 }
 
-static enum session_event answer_join(struct session *s, int fd, struct abi_join *q,
+static enum session_event answer_join(struct session *s, int fd, struct abi_attach *q,
 				      const struct ucred *peer)
 {
 	bool joined = q->version == ABI_SESSION_MEMORY_VERSION && is_of(s->uid, peer);
@@ -527,7 +527,7 @@ enum session_event session_read_request(struct session *s, int i, struct session
 	}
 	session_turn_ended(s, i);
 	if (n > 0 && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
-		if (n == (ssize_t)sizeof m->join && m->join.magic == ABI_JOIN_MAGIC)
+		if (n == (ssize_t)sizeof m->join && m->join.magic == ABI_ATTACH_MAGIC)
 			e = answer_join(s, fd, &m->join, &peer);
 		else if (m->text[0] == '{' && s->connections[i].may_ask && is_of(geteuid(), &peer))
 			e = SESSION_ASKED;

@@ -174,7 +174,7 @@ enum session_event {
 
 struct session_message {
 	union {
-		struct abi_join join;
+		struct abi_attach join;
 		char text[SESSION_REQUEST_BYTES]; /* terminated */
 	};
 	pid_t pid;  /* whose message it is, as we see it */

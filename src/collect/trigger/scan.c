@@ -46,7 +46,7 @@ static void count_chunk(struct trigger_scan *s, const struct seen *seen)
 {
 	uint32_t cpu = seen->cpu;
 
-	if (seen->path != ABI_PATH_W)
+	if (seen->path != ABI_PATH_RSEQ)
 		return;
 	if (!s->cpus[cpu].n || seen->sequence < s->cpus[cpu].first)
 		s->cpus[cpu].first = seen->sequence;

@@ -54,7 +54,8 @@ static void join(void)
 static struct abi_chunk *some_chunk(void)
 {
 	struct abi_slot *s = pool_slot(&pool, (uint32_t)(guest_any() % pool.n_slots));
-	uint64_t ref = guest_any() % 3 ? s->chunk : s->x[guest_any() % ABI_X_SLOTS];
+	uint64_t ref =
+		guest_any() % 3 ? s->chunk : s->exclusive[guest_any() % ABI_EXCLUSIVE_PLACES];
 
 	for (uint32_t i = 0; guest_any() % 2 && i < pool.n_slots && !pool_chunk(&pool, ref); i++)
 		ref = pool_slot(&pool, i)->chunk;
@@ -126,11 +127,11 @@ static void a_slot(void)
 		store(&s->chunk, guest_any());
 		break;
 	case 2:
-		store(&s->x[guest_any() % ABI_X_SLOTS],
+		store(&s->exclusive[guest_any() % ABI_EXCLUSIVE_PLACES],
 		      ABI_PLACE(ref, guest_any() % 2 ? pool.owner : 0));
 		break;
 	case 3:
-		store(&s->x[guest_any() % ABI_X_SLOTS], guest_any());
+		store(&s->exclusive[guest_any() % ABI_EXCLUSIVE_PLACES], guest_any());
 		break;
 	case 4:
 		store(&s->lost, guest_any() % 2 ? guest_any() : load(&s->lost) + guest_any() % 100);

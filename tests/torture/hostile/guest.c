@@ -55,10 +55,10 @@ int guest_connection(void)
 
 int guest_join(uint64_t *size)
 {
-	struct abi_join q = { .magic = ABI_JOIN_MAGIC,
-			      .version = ABI_SESSION_MEMORY_VERSION,
-			      .pid = (uint32_t)guest_any() };
-	struct abi_join_answer answer;
+	struct abi_attach q = { .magic = ABI_ATTACH_MAGIC,
+				.version = ABI_SESSION_MEMORY_VERSION,
+				.pid = (uint32_t)guest_any() };
+	struct abi_attach_answer answer;
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];

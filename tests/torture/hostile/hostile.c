@@ -151,9 +151,9 @@ static void talk_nonsense(void)
 		return;
 	guest_fill(garbage, 256);
 	if (guest_any() % 2)
-		*(uint64_t *)(void *)garbage = ABI_JOIN_MAGIC;
+		*(uint64_t *)(void *)garbage = ABI_ATTACH_MAGIC;
 	if (guest_any() % 2)
-		v.iov_len = sizeof(struct abi_join);
+		v.iov_len = sizeof(struct abi_attach);
 	if (guest_any() % 2) {
 		m.msg_control = &control;
 		m.msg_controllen = sizeof control;

@@ -94,9 +94,9 @@ static size_t say_request(void)
 
 static size_t say_join(void)
 {
-	struct abi_join q = { .magic = ABI_JOIN_MAGIC,
-			      .version = ABI_SESSION_MEMORY_VERSION,
-			      .pid = (uint32_t)guest_any() };
+	struct abi_attach q = { .magic = ABI_ATTACH_MAGIC,
+				.version = ABI_SESSION_MEMORY_VERSION,
+				.pid = (uint32_t)guest_any() };
 
 	guest_fill(q.program, sizeof q.program);
 	memcpy(text, &q, sizeof q);

@@ -61,7 +61,7 @@ static void a_child_of_vfork_on_another_cpu_takes_the_x_path(void)
 	write_one();
 	before = word_of(cpus[0]);
 	ok(before);
-	ok(!slot->x[0]);
+	ok(!slot->exclusive[0]);
 	pid = vfork();
 	if (!pid) {
 		go_to(cpus[1]);
@@ -71,7 +71,7 @@ static void a_child_of_vfork_on_another_cpu_takes_the_x_path(void)
 	waitpid(pid, NULL, 0);
 	ok(word_of(cpus[0]) == before);
 	ok(!word_of(cpus[1]));
-	ok(slot->x[0]);
+	ok(slot->exclusive[0]);
 	write_one(); /* and the parent goes on as before */
 	ok(word_of(cpus[0]) > before);
 }

@@ -32,12 +32,12 @@ static bool wants(const char *rules, const char *name)
 
 static uint32_t channel(const char *rules)
 {
-	return ABI_HOW_CHANNEL(judge(rules, "a:b").routing);
+	return ABI_ROUTING_CHANNEL(judge(rules, "a:b").routing);
 }
 
 static uint32_t filter(const char *rules)
 {
-	return ABI_HOW_FILTER(judge(rules, "a:b").routing);
+	return ABI_ROUTING_FILTER(judge(rules, "a:b").routing);
 }
 
 static void nothing_is_wanted_unasked(void)
@@ -154,7 +154,7 @@ static void rules_tell_what_they_ask_for(void)
 	static const char rules[] = "nx\t+a:*\0Cx\tl3\t@2 a";
 
 	is(selector_letters(rules, sizeof rules),
-	   WHO_LETTER('n') | WHO_LETTER('c') | WHO_LETTER('l'));
+	   SELECTOR_LETTER('n') | SELECTOR_LETTER('c') | SELECTOR_LETTER('l'));
 	is(selector_letters("nx", 2), 0);
 }
 
@@ -176,8 +176,8 @@ static void any_bytes_are_safe(void)
 		}
 		v = rules_judge(rules, n, "a:b", 3, &selector);
 		selector_letters(rules, n);
-		ok(ABI_HOW_CHANNEL(v.routing) < ABI_CHANNELS &&
-		   ABI_HOW_FILTER(v.routing) <= ABI_FILTERS);
+		ok(ABI_ROUTING_CHANNEL(v.routing) < ABI_CHANNELS &&
+		   ABI_ROUTING_FILTER(v.routing) <= ABI_FILTERS);
 	}
 }
 
