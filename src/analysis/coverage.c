@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/coverage.c - see coverage.h. */
+/*
+ * analysis/coverage.c - decides which threads of a recording have all their switches.
+ *
+ * Each event class gets a role once. Every switch and wakeup is then checked against the last known
+ * state of its threads and of its CPU, and contradictions are counted.
+ */
 #include "analysis/coverage.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Some kernels do not tell of every switch, whoever asks: of this project's test machine (6.18, a
- * guest) perf and tracefs miss 1 in 200 to 1 in 4, and count no loss.  So one contradiction in FEW
- * means nothing; one in less than SOME means that threads are not followed; between them strangers
- * decide. */
+/* Some kernels do not report every switch. On the machine that this was tested on (6.18, a guest)
+ * perf and tracefs both miss between 1 in 200 and 1 in 4 and count no loss. So less than one
+ * contradiction in FEW switches means nothing, and more than one in SOME means that some threads
+ * are not followed. Between the two limits has_strangers() decides. */
 enum { FEW = 1000, SOME = 2 };
 
 enum role { ROLE_OTHER, ROLE_OWN, ROLE_SWITCH, ROLE_WAKING, ROLE_WAKEUP, ROLE_END };
@@ -79,12 +84,12 @@ static int64_t cpu_of(struct coverage *f, const struct trace_event *e)
 	return i;
 }
 
-static void tear(struct coverage *f, uint32_t thread)
+static void mark_contradictory(struct coverage *f, uint32_t thread)
 {
 	f->threads[thread].is_contradictory = true;
 }
 
-/* NULL for idle threads, of which there is one per CPU, and unknown ones. */
+/* NULL for an idle thread, because there is one on each CPU, and for an unknown thread. */
 static struct coverage_thread *thread_at(struct coverage *f, struct pass *r, int64_t number)
 {
 	return number > 0 && threads_at(r->threads, (uint32_t)number)->tid > 0 ? &f->threads[number]
@@ -100,11 +105,11 @@ static void on_switch(struct coverage *f, struct pass *r, uint32_t cpu, int64_t 
 		before = thread_at(f, r, c->thread - 1);
 		f->n_contradictions++;
 		if (before && !threads_at(r->threads, c->thread - 1)->is_dead)
-			tear(f, c->thread - 1);
+			mark_contradictory(f, c->thread - 1);
 		if (before && before->cpu == cpu + 1)
 			before->cpu = 0;
 		if (out)
-			tear(f, (uint32_t)prev);
+			mark_contradictory(f, (uint32_t)prev);
 	}
 	f->n_switches++;
 	if (out && !in)
@@ -115,7 +120,7 @@ static void on_switch(struct coverage *f, struct pass *r, uint32_t cpu, int64_t 
 		out->cpu = 0;
 	if (in) {
 		if (in->cpu && in->cpu != cpu + 1) {
-			tear(f, (uint32_t)next);
+			mark_contradictory(f, (uint32_t)next);
 			f->n_contradictions++;
 		}
 		in->cpu = cpu + 1;
@@ -131,14 +136,14 @@ static void on_waking(struct coverage *f, struct pass *r, int64_t thread)
 	if (!t || t->cpu)
 		return;
 	if (t->waits) {
-		tear(f, (uint32_t)thread);
+		mark_contradictory(f, (uint32_t)thread);
 		f->n_contradictions++;
 	}
 	t->waits = true;
 }
 
-/* Ours say whether they follow processes or the machine; of others it is judged by what they hold.
- */
+/* Recordings of duet state whether they follow processes or the whole machine. For those of other
+ * tracers coverage_finalize() decides from the events. */
 static void client_scope(struct coverage *f, const struct trace_source *source)
 {
 	const char *scope = ctf_meta_env(source->meta, "duet_scope");
@@ -195,8 +200,8 @@ int64_t coverage_lost(struct coverage *f, const struct trace_event *e)
 	return cpu;
 }
 
-/* Threads that nothing shows to be followed, switched to from an idle CPU or to it: a recording
- * that follows some processes does not have such switches. */
+/* Whether a thread that no event shows to be followed was switched to from an idle CPU or to an
+ * idle CPU. A recording that follows some processes only has no such switch. */
 static bool has_strangers(const struct coverage *f)
 {
 	for (uint32_t i = 0; i < f->n_threads; i++)

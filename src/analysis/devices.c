@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/devices.c - see devices.h. */
+/*
+ * analysis/devices.c - collects disks and CPUs from the state dump. Lists are short, so they are
+ * searched linearly.
+ */
 #include "analysis/devices.h"
 
 #include <errno.h>
@@ -7,7 +10,7 @@
 #include <stdlib.h>
 
 enum role { ROLE_NONE, ROLE_DISK, ROLE_CPU };
-enum { TENANT_SESSIONS_MAX = 4096 }; /* of each kind: more no machine has */
+enum { DEVICES_MAX = 4096 }; /* disks, and CPUs; entries beyond that are ignored */
 
 static const struct event_table_kind kinds[] = {
 	{ "lttng_statedump_block_device", ROLE_DISK, { "dev", "diskname" } },
@@ -30,21 +33,22 @@ void devices_fini(struct devices *m)
 	*m = (struct devices){ 0 };
 }
 
-static void take_text(char to[MACHINE_NAME], const struct trace_event *e, const struct ctf_op *op)
+static void take_text(char to[DEVICES_NAME_MAX], const struct trace_event *e,
+		      const struct ctf_op *op)
 {
 	const char *text;
 	size_t size;
 
 	if (op && ctf_event_text(e->ctf, op, &text, &size))
-		snprintf(to, MACHINE_NAME, "%.*s",
-			 (int)(size < MACHINE_NAME ? size : MACHINE_NAME - 1), text);
+		snprintf(to, DEVICES_NAME_MAX, "%.*s",
+			 (int)(size < DEVICES_NAME_MAX ? size : DEVICES_NAME_MAX - 1), text);
 }
 
 static int on_disk(struct devices *m, const struct event_table *p, const struct trace_event *e)
 {
 	uint64_t number = (uint64_t)pass_number(e, p->field[0], -1);
 
-	if (devices_disk(m, number) || m->n_disks == TENANT_SESSIONS_MAX)
+	if (devices_disk(m, number) || m->n_disks == DEVICES_MAX)
 		return 0;
 	if (pass_grow(&m->disks, &m->n_disk_rooms, m->n_disks, sizeof *m->disks))
 		return -ENOMEM;
@@ -60,7 +64,7 @@ static int on_cpu(struct devices *m, const struct event_table *p, const struct t
 
 	if (!*m->model)
 		take_text(m->model, e, p->field[3]);
-	if (devices_cpu(m, number) || m->n_cpus == TENANT_SESSIONS_MAX)
+	if (devices_cpu(m, number) || m->n_cpus == DEVICES_MAX)
 		return 0;
 	if (pass_grow(&m->cpus, &m->n_cpu_rooms, m->n_cpus, sizeof *m->cpus))
 		return -ENOMEM;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/devices.h - what the numbers in events of the kernel mean on the machine: its disks, its
- * CPUs.
+ * analysis/devices.h - names of disks and the topology of CPUs, for the numbers in events of the
+ * kernel.
  *
- * From the state dump of a recording, which may begin after the first events: ask at the end.  Of
- * several machines that are read as one the first that told of a number is believed.
+ * They come from the state dump, which may follow the first events: use them after the last event.
+ * If recordings of several machines are read as one, the first entry for a number counts.
  */
 #ifndef ANALYSIS_DEVICES_H
 #define ANALYSIS_DEVICES_H
 
 #include "analysis/event_table.h"
 
-enum { MACHINE_NAME = 64 };
+enum { DEVICES_NAME_MAX = 64 };
 
 struct devices_disk {
 	uint64_t number; /* major << 20 | minor */
-	char name[MACHINE_NAME];
+	char name[DEVICES_NAME_MAX];
 };
 
 struct devices_cpu {
@@ -27,7 +27,7 @@ struct devices {
 	struct devices_disk *disks;
 	struct devices_cpu *cpus;
 	uint32_t n_disks, n_disk_rooms, n_cpus, n_cpu_rooms;
-	char model[MACHINE_NAME]; /* of its CPUs; "": not told */
+	char model[DEVICES_NAME_MAX]; /* the model of the CPUs; "": not recorded */
 };
 
 int devices_init(struct devices *m, const struct pass *r);
@@ -36,11 +36,11 @@ void devices_fini(struct devices *m);
 /* devices_on_event - feed every event, also those before the range.  Returns 0 or -ENOMEM. */
 int devices_on_event(struct devices *m, const struct trace_event *e);
 
-/* devices_disk - what the device @number is called; NULL: not told. */
+/* devices_disk - the name of the device @number; NULL: not recorded. */
 const char *devices_disk(const struct devices *m, uint64_t number);
-/* devices_cpu - NULL: not told. */
+/* devices_cpu - the CPU @number; NULL: not recorded. */
 const struct devices_cpu *devices_cpu(const struct devices *m, uint32_t number);
-/* devices_cores - how many different cores there are; packages: of these. */
+/* devices_cores, devices_packages - the number of different cores, and of different packages. */
 uint32_t devices_cores(const struct devices *m);
 uint32_t devices_packages(const struct devices *m);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/event_table.c - see event_table.h. */
+/* analysis/event_table.c - matches each event class of a recording with a list of kinds, once. */
 #include "analysis/event_table.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "rules/pattern.h"
 
-struct making {
+struct lookup {
 	struct event_table *plans;
 	const struct event_table_kind *kinds;
 	size_t n;
@@ -16,7 +16,7 @@ struct making {
 static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
 		       uint32_t number)
 {
-	struct making *m = context;
+	struct lookup *m = context;
 	const char *end = c->name + strlen(c->name);
 	size_t i = 0;
 
@@ -31,14 +31,14 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	if (i == m->n)
 		return;
 	m->plans[number].role = m->kinds[i].role;
-	for (int k = 0; k < PLAN_FIELDS && m->kinds[i].fields[k]; k++)
+	for (int k = 0; k < EVENT_TABLE_FIELDS && m->kinds[i].fields[k]; k++)
 		m->plans[number].field[k] = ctf_class_find(c, CTF_PAYLOAD, m->kinds[i].fields[k]);
 }
 
 struct event_table *event_table_make(const struct pass *r, const struct event_table_kind *kinds,
 				     size_t n)
 {
-	struct making m = { calloc(trace_n_classes(r->trace) + (size_t)1, sizeof *m.plans), kinds,
+	struct lookup m = { calloc(trace_n_classes(r->trace) + (size_t)1, sizeof *m.plans), kinds,
 			    n };
 
 	if (m.plans)

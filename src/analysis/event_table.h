@@ -9,23 +9,23 @@
 
 #include "analysis/pass.h"
 
-enum { PLAN_FIELDS = 6 };
+enum { EVENT_TABLE_FIELDS = 6 };
 
 struct event_table_kind {
-	const char *event; /* of the kernel; may be a glob; the first that fits counts */
+	const char *event; /* a kernel event; may be a glob; the first kind that matches counts */
 	int role;	   /* not 0 */
-	const char *fields[PLAN_FIELDS];
+	const char *fields[EVENT_TABLE_FIELDS];
 };
 
 struct event_table {
 	int role; /* 0: not read */
 	const struct trace_source *source;
 	const struct ctf_event_class *class;
-	const struct ctf_op *field[PLAN_FIELDS]; /* NULL: the event does not have it */
+	const struct ctf_op *field[EVENT_TABLE_FIELDS]; /* NULL: the event does not have it */
 };
 
-/* event_table_make - an array by class number (trace_class_number), to be freed; NULL: no memory.
- */
+/* event_table_make - an array indexed by class number (trace_class_number). The caller frees it.
+ * NULL: no memory. */
 struct event_table *event_table_make(const struct pass *r, const struct event_table_kind *kinds,
 				     size_t n);
 

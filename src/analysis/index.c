@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/index.c - see index.h. */
+/*
+ * analysis/index.c - a hash table with chains; its entries lie in one array, in the order of
+ * insertion.
+ */
 #include "analysis/index.h"
 
 #include <errno.h>
@@ -20,7 +23,7 @@ static uint32_t hash(const uint64_t of[3])
 	return (uint32_t)(h >> 32);
 }
 
-static int spread(struct index *k)
+static int rehash(struct index *k)
 {
 	uint32_t n = k->n_buckets ? k->n_buckets * 2 : 256;
 	uint32_t *buckets = calloc(n, sizeof *buckets);
@@ -44,7 +47,7 @@ int64_t index_find(struct index *k, uint64_t a, uint64_t b, uint64_t c, bool may
 	const uint64_t of[3] = { a, b, c };
 	uint32_t *bucket, i;
 
-	if (k->n >= k->n_buckets && spread(k))
+	if (k->n >= k->n_buckets && rehash(k))
 		return -ENOMEM;
 	bucket = &k->buckets[hash(of) & (k->n_buckets - 1)];
 	for (i = *bucket; i; i = k->at[i - 1].next)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/irq_stack.c - see irq_stack.h. */
+/* analysis/irq_stack.c - keeps a stack of interrupts for each CPU, and a list of their sources. */
 #include "analysis/irq_stack.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static void name_soft(struct irq_source *source)
 		snprintf(source->name, sizeof source->name, "softirq %d", (int)source->number);
 }
 
-/* "x86_irq_vectors_local_timer_entry" is of local_timer. */
+/* "x86_irq_vectors_local_timer_entry" belongs to local_timer. */
 static size_t vector_name(const char *class_name, const char **name)
 {
 	*name = class_name + strlen("x86_irq_vectors_");
@@ -113,7 +113,7 @@ static bool is_source(const struct irq_source *s, enum irq_kind kind, int64_t nu
 	       !memcmp(name, s->name, strlen(s->name));
 }
 
-/* The index of the source that @e is of, made if it is new; -ENOMEM. */
+/* The index of the source of @e, which is added if it is new; -ENOMEM. */
 static int64_t source_of(struct irqs *s, enum irq_kind kind, const struct event_table *p,
 			 const struct trace_event *e)
 {
@@ -122,7 +122,8 @@ static int64_t source_of(struct irqs *s, enum irq_kind kind, const struct event_
 	for (uint32_t i = 0; i < s->n_sources; i++)
 		if (is_source(&s->sources[i], kind, number, p)) {
 			if (kind == IRQ_HARD && !s->sources[i].is_named)
-				name_source(&s->sources[i], p, e); /* its exit came first */
+				name_source(&s->sources[i], p, e); /* the exit came first and has
+								    * no name */
 			return i;
 		}
 	if (pass_grow(&s->sources, &s->n_source_rooms, s->n_sources, sizeof *s->sources))
@@ -136,7 +137,7 @@ static int64_t source_of(struct irqs *s, enum irq_kind kind, const struct event_
 
 static void begin(struct irqs *s, struct irq_cpu *c, uint32_t source, int64_t time_ns)
 {
-	if (c->depth == IRQS_NESTED_MAX) { /* no machine nests so deep: exits were missed */
+	if (c->depth == IRQS_NESTED_MAX) { /* a depth that no machine reaches: exits were missed */
 		s->n_left += c->depth;
 		c->depth = 0;
 	}

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/irq_stack.h - interrupts as they come upon CPUs: hard ones, soft ones and vectors,
- * nested.
+ * analysis/irq_stack.h - interrupts on CPUs: hard interrupts, soft interrupts and vectors, nested.
  *
- * On each CPU they are a stack.  An exit ends the innermost of its kind and those within it; exits
- * whose entry was not seen end nothing.  A switch of threads, and a loss, empties the stack: what
- * was on it has no duration.  (A soft interrupt may be left by a switch only in kernels that run it
- * in a thread.)
+ * On each CPU they form a stack. An exit ends the innermost interrupt of its source and all
+ * interrupts inside that one. An exit without a recorded entry ends nothing. A switch of threads or
+ * a loss empties the stack, and the interrupts on it get no duration. (A switch leaves a soft
+ * interrupt only in kernels that run it in a thread.)
  */
 #ifndef ANALYSIS_IRQ_STACK_H
 #define ANALYSIS_IRQ_STACK_H
@@ -18,15 +17,16 @@ enum { IRQS_NESTED_MAX = 16 };
 
 struct irq_source {
 	enum irq_kind kind;
-	int64_t number; /* of the line, the soft interrupt; vectors: their class */
+	int64_t number; /* the number of the line or of the soft interrupt; 0 for vectors, which
+			 * are identified by name */
 	char name[48];
-	bool is_named; /* by an event; else by its number */
+	bool is_named; /* named by an event, not by its number */
 };
 
 struct irq_frame {
 	uint32_t source;
 	int64_t begin_ns;
-	uint64_t inner_ns; /* of it, in others that came upon it */
+	uint64_t inner_ns; /* the part of its time that nested interrupts took */
 };
 
 struct irq_cpu {
@@ -40,8 +40,8 @@ struct irqs {
 	uint32_t n_sources, n_source_rooms;
 	struct irq_cpu *cpus; /* as pass_cpu() numbers them */
 	uint32_t n_cpus;
-	uint64_t n_left;		      /* never seen to end */
-	uint64_t n_headless;		      /* exits whose entry was not seen */
+	uint64_t n_left;		      /* entries without an exit */
+	uint64_t n_headless;		      /* exits without an entry */
 	bool has_hard, has_soft, has_vectors; /* recorded */
 };
 
@@ -51,22 +51,22 @@ struct irq_stack_event {
 	enum irq_stack_is is;
 	uint32_t source;
 	int64_t begin_ns;
-	uint64_t ns, own_ns; /* IRQS_END: in all, and without those within it */
+	uint64_t ns, own_ns; /* IRQS_END: in all, and without the interrupts inside it */
 };
 
 int irq_stack_init(struct irqs *s, const struct pass *r);
 void irq_stack_fini(struct irqs *s);
 
-/* irq_stack_on_event - feed every event, @cpu is pass_cpu()'s.  Returns 0 or -ENOMEM. */
+/* irq_stack_on_event - feed every event; @cpu is the result of pass_cpu(). Returns 0 or -ENOMEM. */
 int irq_stack_on_event(struct irqs *s, uint32_t cpu, const struct trace_event *e,
 		       struct irq_stack_event *what);
-/* irq_stack_name - events of the state dump, also those before the range: what interrupts are
- * called.  Others do nothing.  Returns 0 or -ENOMEM. */
+/* irq_stack_name - feed the events of the state dump, also those before the range: they have the
+ * names of interrupts. Other events are ignored. Returns 0 or -ENOMEM. */
 int irq_stack_name(struct irqs *s, const struct trace_event *e);
-/* irq_stack_forget - what was begun on all CPUs is not believed any more. */
+/* irq_stack_forget - after a loss: drop the interrupts that are open on all CPUs. */
 void irq_stack_forget(struct irqs *s);
 
-/* irq_stack_soft_name - of a soft interrupt by its number; NULL: there is no such. */
+/* irq_stack_soft_name - the name of soft interrupt @number; NULL: there is no such number. */
 const char *irq_stack_soft_name(int64_t number);
 
 /* irq_stack_on - the innermost interrupt on @cpu; NULL if there is none. */

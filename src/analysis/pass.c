@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/pass.c - see pass.h. */
+/* analysis/pass.c - the loop over the items of a recording, and helpers that every analysis
+ * needs. */
 #include "analysis/pass.h"
 
 #include <errno.h>

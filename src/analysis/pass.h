@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/pass.h - a recording read once, from beginning to end, by one analysis.
+ * analysis/pass.h - one analysis reads a recording once, from beginning to end.
  *
- * An analysis never joins what lies on two sides of a loss: it asks `epoch`, which grows at each
- * place where events of the kernel (or of applications) were lost, and drops what it had open.  So
+ * An analysis never joins events on two sides of a loss: it compares `epoch`, which grows at each
+ * place where events of the kernel (or of applications) were lost, and drops its open state. So
  * durations are missing after a loss, but never wrong.
  */
 #ifndef ANALYSIS_PASS_H
@@ -11,20 +11,21 @@
 
 #include "analysis/threads.h"
 
-/* The part of a recording that is asked about; both ends belong to it. */
+/* The part of a recording that is analysed; both ends are included. */
 struct pass_range {
 	int64_t from_ns, to_ns;
 };
 
 struct pass {
-	struct trace *trace; /* lent */
+	struct trace *trace; /* borrowed */
 	struct pass_range range;
-	bool is_seen_before; /* set it after pass_init(): events before the range are shown too, not
-				counted */
+	bool is_seen_before; /* set it after pass_init(): events before the range are passed to
+			      * on_event too, but not counted */
 	struct threads *threads;
 	uint64_t n_events, n_of[3]; /* by enum trace_domain */
 	uint64_t lost_events, lost_packets, n_damages;
-	int64_t first_ns, last_ns; /* of events; both 0 if there is none */
+	int64_t first_ns, last_ns; /* times of the first and the last event; both 0 if there is
+				    * none */
 	uint32_t epoch[3];	   /* by enum trace_domain */
 	struct pass_cpu {
 		const struct trace_source *source;
@@ -33,34 +34,35 @@ struct pass {
 	uint32_t n_cpus, n_cpu_rooms;
 };
 
-/* One event, and the number of its thread.  Returns 0 or -errno. */
+/* Called for each event, with the number of its thread. Returns 0 or -errno, which ends the
+ * pass. */
 typedef int pass_on_event(void *context, struct pass *r, const struct trace_event *e,
 			  uint32_t thread);
-/* A place where something was lost; may be NULL. */
+/* Called at each loss; may be NULL. Returns 0 or -errno. */
 typedef int pass_lost(void *context, struct pass *r, const struct trace_event *e);
 
-/* @range: NULL is everything.  What is before it still names threads. */
+/* @range: NULL is everything. Events before the range still name threads. */
 int pass_init(struct pass *r, struct trace *trace, const struct pass_range *range, struct diag *d);
 void pass_fini(struct pass *r);
 
-/* pass_all - read everything; then processes are settled.  Returns 0 or -errno, reason in @d. */
+/* pass_all - read everything, then finalize the threads. Returns 0 or -errno, with the reason in
+ * @d. */
 int pass_all(struct pass *r, pass_on_event *on_event, pass_lost *lost, void *context,
 	     struct diag *d);
 
-/* pass_each_class - tell all event classes, with their numbers (trace_class_number). */
+/* pass_each_class - call @report for each event class, with its number (trace_class_number). */
 typedef void pass_class(void *context, const struct trace_source *s,
 			const struct ctf_event_class *c, uint32_t number);
 void pass_each_class(const struct pass *r, pass_class *report, void *context);
 
-/* pass_is_like - whether @pattern (rules/pattern.h) means an event; the kernel's channel is
+/* pass_is_like - whether @pattern (rules/pattern.h) matches an event. The kernel's channel is
  * "kernel". */
 bool pass_is_like(const char *pattern, const struct trace_source *s, const char *event);
 
-/* pass_cpu - the dense number of @e's CPU (of its host's trace): an index into `cpus`; or -ENOMEM.
- */
+/* pass_cpu - the dense number of @e's CPU on its host: an index into `cpus`; or -ENOMEM. */
 int64_t pass_cpu(struct pass *r, const struct trace_event *e);
 
-/* pass_grow - make room for element @i of an array, if there is none; new ones are zeroed.  Returns
+/* pass_grow - make room for element @i of an array if there is none. New elements are zero. Returns
  * 0 or -ENOMEM. */
 int pass_grow_to(void *array, uint32_t *n, uint32_t i, size_t size);
 static inline int pass_grow(void *array, uint32_t *n, uint32_t i, size_t size)
@@ -68,8 +70,8 @@ static inline int pass_grow(void *array, uint32_t *n, uint32_t i, size_t size)
 	return i < *n ? 0 : pass_grow_to(array, n, i, size);
 }
 
-/* pass_function - of a class of the kernel's: the field that tells which of its functions an event
- * of a tracer is about; NULL: it is none. */
+/* pass_function - for a class of the function tracers: the field with the address of the kernel
+ * function; else NULL. */
 const struct ctf_op *pass_function(const struct ctf_event_class *c);
 
 /* The value of a field; @otherwise if the event does not have it. */

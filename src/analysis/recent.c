@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/recent.c - see recent.h. */
+/*
+ * analysis/recent.c - reads the last second of a recording that is still written, and counts by
+ * program.
+ */
 #include "analysis/recent.h"
 
 #include <errno.h>
@@ -8,25 +11,25 @@
 
 #include "trace/trace.h"
 
-/* Where an event's bytes begin is where the one before it ended. */
-struct place {
+/* In each stream an event's bytes begin where those of the event before it ended. */
+struct bookmark {
 	const uint8_t *packet;
 	uint64_t end_bits;
 };
 
-/* The field that tells whose an event is, by class; looked for once. */
-struct reporter {
+/* The context field with the process id, by class; looked up once. */
+struct pid_field {
 	bool is_known;
 	const struct ctf_op *vpid;
 };
 
-struct looking {
+struct scan {
 	struct recent *r;
 	struct trace *trace;
-	struct place *places; /* by stream */
-	uint32_t n_places;
-	struct reporter *reporters; /* by class */
-	uint32_t n_reporters;
+	struct bookmark *bookmarks; /* by stream */
+	uint32_t n_bookmarks;
+	struct pid_field *pid_fields; /* by class */
+	uint32_t n_pid_fields;
 };
 
 static void *grow(void *at, uint32_t *n, uint32_t wanted, size_t size)
@@ -41,8 +44,8 @@ static void *grow(void *at, uint32_t *n, uint32_t wanted, size_t size)
 	return more;
 }
 
-/* The place of @pid among the programs, or where it is to come. */
-static uint32_t place_of(const struct recent *r, int64_t pid)
+/* The index of @pid among the programs, or the index at which to insert it. */
+static uint32_t index_of(const struct recent *r, int64_t pid)
 {
 	uint32_t low = 0, high = r->n_programs;
 
@@ -59,14 +62,14 @@ static uint32_t place_of(const struct recent *r, int64_t pid)
 
 const struct recent_program *recent_find(const struct recent *r, int64_t pid)
 {
-	uint32_t i = place_of(r, pid);
+	uint32_t i = index_of(r, pid);
 
 	return i < r->n_programs && r->programs[i].pid == pid ? &r->programs[i] : NULL;
 }
 
-static struct recent_program *program(struct recent *r, int64_t pid)
+static struct recent_program *program_of(struct recent *r, int64_t pid)
 {
-	uint32_t i = place_of(r, pid);
+	uint32_t i = index_of(r, pid);
 	struct recent_program *more;
 
 	if (i < r->n_programs && r->programs[i].pid == pid)
@@ -81,27 +84,27 @@ static struct recent_program *program(struct recent *r, int64_t pid)
 	return &more[i];
 }
 
-static uint64_t bytes_of(struct looking *l, const struct trace_event *e)
+static uint64_t bytes_of(struct scan *l, const struct trace_event *e)
 {
-	struct place *p = &l->places[e->stream->number];
+	struct bookmark *p = &l->bookmarks[e->stream->number];
 	uint64_t begin_bits = p->packet == e->ctf->packet && p->end_bits <= e->ctf->body_bits
 				      ? p->end_bits
 				      : e->ctf->body_bits;
 
-	*p = (struct place){ e->ctf->packet, e->ctf->end_bits };
+	*p = (struct bookmark){ e->ctf->packet, e->ctf->end_bits };
 	return (e->ctf->end_bits - begin_bits) / 8;
 }
 
-static const struct ctf_op *reporter_of(struct looking *l, const struct trace_event *e)
+static const struct ctf_op *pid_field_of(struct scan *l, const struct trace_event *e)
 {
-	struct reporter *t = &l->reporters[trace_class_number(e)];
+	struct pid_field *t = &l->pid_fields[trace_class_number(e)];
 
 	if (!t->is_known)
-		*t = (struct reporter){ true, ctf_class_find(e->ctf->class, CTF_CONTEXT, "vpid") };
+		*t = (struct pid_field){ true, ctf_class_find(e->ctf->class, CTF_CONTEXT, "vpid") };
 	return t->vpid;
 }
 
-static int count(struct looking *l, const struct trace_event *e)
+static int count(struct scan *l, const struct trace_event *e)
 {
 	struct recent *r = l->r;
 	struct recent_program *p;
@@ -109,13 +112,13 @@ static int count(struct looking *l, const struct trace_event *e)
 	uint64_t bytes;
 	int64_t pid;
 
-	if (e->stream->number >= l->n_places &&
-	    !(l->places =
-		      grow(l->places, &l->n_places, trace_n_streams(l->trace), sizeof *l->places)))
+	if (e->stream->number >= l->n_bookmarks &&
+	    !(l->bookmarks = grow(l->bookmarks, &l->n_bookmarks, trace_n_streams(l->trace),
+				  sizeof *l->bookmarks)))
 		return -ENOMEM;
-	if (trace_class_number(e) >= l->n_reporters &&
-	    !(l->reporters = grow(l->reporters, &l->n_reporters, trace_n_classes(l->trace),
-				  sizeof *l->reporters)))
+	if (trace_class_number(e) >= l->n_pid_fields &&
+	    !(l->pid_fields = grow(l->pid_fields, &l->n_pid_fields, trace_n_classes(l->trace),
+				   sizeof *l->pid_fields)))
 		return -ENOMEM;
 	bytes = bytes_of(l, e);
 	if (e->time_ns < r->begin_ns)
@@ -127,10 +130,10 @@ static int count(struct looking *l, const struct trace_event *e)
 	}
 	r->events++;
 	r->bytes += bytes;
-	vpid = reporter_of(l, e);
+	vpid = pid_field_of(l, e);
 	if (!vpid || !ctf_event_number(e->ctf, vpid, &pid))
-		return 0; /* the collector's own */
-	p = program(r, pid);
+		return 0; /* an event of the collector itself */
+	p = program_of(r, pid);
 	if (!p)
 		return -ENOMEM;
 	p->events++;
@@ -138,7 +141,7 @@ static int count(struct looking *l, const struct trace_event *e)
 	return 0;
 }
 
-static int look(struct looking *l, int64_t window_ns, uint64_t max_events, struct diag *d)
+static int scan_window(struct scan *l, int64_t window_ns, uint64_t max_events, struct diag *d)
 {
 	struct recent *r = l->r;
 	struct trace_event e;
@@ -148,7 +151,7 @@ static int look(struct looking *l, int64_t window_ns, uint64_t max_events, struc
 		return err;
 	r->end_ns = trace_following(l->trace)->known_ns;
 	if (r->end_ns == INT64_MIN || trace_following(l->trace)->n_sent)
-		return -EAGAIN; /* what is sent does not stay */
+		return -EAGAIN; /* a recording that is sent away has no files here */
 	r->begin_ns = r->end_ns - window_ns;
 	trace_seek(l->trace, r->begin_ns);
 	while ((item = trace_next(l->trace, &e, d)) > TRACE_END && e.time_ns <= r->end_ns) {
@@ -167,16 +170,16 @@ int recent_scan(struct recent *r, const char *path, int64_t window_ns, uint64_t 
 		struct diag *d)
 {
 	const struct trace_options o = { .follows = true };
-	struct looking l = { .r = r };
+	struct scan l = { .r = r };
 	int err;
 
 	*r = (struct recent){ .events = 0 };
 	err = trace_open(&l.trace, &path, 1, &o, d);
 	if (err)
 		return err;
-	err = look(&l, window_ns, max_events, d);
-	free(l.places);
-	free(l.reporters);
+	err = scan_window(&l, window_ns, max_events, d);
+	free(l.bookmarks);
+	free(l.pid_fields);
 	trace_close(l.trace);
 	if (err)
 		recent_fini(r);

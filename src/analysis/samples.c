@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/samples.c - see samples.h. */
+/*
+ * analysis/samples.c - values in a sorted array, then in logarithmic buckets; and a heap of the
+ * longest durations.
+ */
 #include "analysis/samples.h"
 
 #include <errno.h>
@@ -8,7 +11,8 @@
 
 enum { SUB_BITS = 7, SUB = 1 << SUB_BITS, N_BUCKETS = (64 - SUB_BITS + 1) * SUB };
 
-/* Below SUB each value has its bucket; above, the SUB_BITS bits after the leading one tell. */
+/* Below SUB each value has its own bucket. Above, the SUB_BITS bits after the leading one select
+ * it. */
 static uint32_t bucket_of(uint64_t v)
 {
 	int power;
@@ -29,7 +33,7 @@ static uint64_t middle_of(uint32_t bucket)
 	return ((uint64_t)(SUB + bucket % SUB) << shift) + (shift ? 1ull << (shift - 1) : 0);
 }
 
-static int give_up_exactness(struct samples *s)
+static int switch_to_buckets(struct samples *s)
 {
 	s->buckets = calloc(N_BUCKETS, sizeof *s->buckets);
 	if (!s->buckets)
@@ -50,7 +54,7 @@ static int make_room(struct samples *s)
 	if (s->buckets || s->n < s->capacity)
 		return 0;
 	if (s->n == SAMPLES_EXACT)
-		return give_up_exactness(s);
+		return switch_to_buckets(s);
 	at = realloc(s->at, capacity * sizeof *at);
 	if (!at)
 		return -ENOMEM;
@@ -93,7 +97,7 @@ int samples_merge(struct samples *to, const struct samples *from)
 			err = samples_add(to, from->at[i]);
 		return err;
 	}
-	if (!to->buckets && give_up_exactness(to))
+	if (!to->buckets && switch_to_buckets(to))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < N_BUCKETS; i++)
 		to->buckets[i] += from->buckets[i];
@@ -115,7 +119,7 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The greatest and least of a bucket's middle must not lie outside of what was seen. */
+/* The middle of the first and of the last bucket may lie outside the range of the values. */
 static uint64_t within(const struct samples *s, uint64_t v)
 {
 	return v < s->min ? s->min : v > s->max ? s->max : v;
@@ -197,7 +201,7 @@ static bool is_shorter(const struct slow *a, const struct slow *b)
 {
 	if (a->duration_ns != b->duration_ns)
 		return a->duration_ns < b->duration_ns;
-	return a->time_ns > b->time_ns; /* of equals, the first is kept */
+	return a->time_ns > b->time_ns; /* of equal durations the first is kept */
 }
 
 static void swap(struct slow *a, struct slow *b)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/samples.h - many durations: how many, how long in all, percentiles; and the longest few.
+ * analysis/samples.h - many durations: count, sum, percentiles; and the longest few.
  *
- * Up to SAMPLES_EXACT values are kept and percentiles are exact (nearest rank: the least value that
- * at least p per cent of all do not exceed).  Beyond that they go to buckets, 128 to each doubling,
- * and a percentile is the middle of its bucket: at most 0.4 % from the truth.  Count, sum, least
- * and greatest are always exact.  After Gil Tene's HdrHistogram.
+ * Up to SAMPLES_EXACT values are kept, and percentiles are exact (nearest rank: the least value
+ * that at least p per cent of all do not exceed). More values go to buckets, 128 for each doubling,
+ * and a percentile is the middle of its bucket: at most 0.4 % from the true value. Count, sum,
+ * least and greatest are always exact. After Gil Tene's HdrHistogram.
  */
 #ifndef ANALYSIS_SAMPLES_H
 #define ANALYSIS_SAMPLES_H
@@ -24,7 +24,7 @@ struct samples {
 	uint64_t *buckets; /* afterwards */
 };
 
-/* A zeroed one is empty.  These return 0 or -ENOMEM. */
+/* A zeroed struct is empty. These return 0 or -ENOMEM. */
 int samples_add(struct samples *s, uint64_t value);
 int samples_merge(struct samples *to, const struct samples *from);
 void samples_fini(struct samples *s);
@@ -37,22 +37,23 @@ static inline bool samples_are_exact(const struct samples *s)
 	return !s->buckets;
 }
 
-/* samples_by_power - how many lie in [2^i, 2^(i+1)), for each i; those of 0 are with 1. */
+/* samples_by_power - the number of values in [2^i, 2^(i+1)), for each i; zeros are counted with
+ * 1. */
 void samples_by_power(const struct samples *s, uint64_t counts[64]);
 
-/* samples_next - walk over the values, ascending: *@cursor is 0 at first.  Gives a value and how
- * many there are of it; false at the end. */
+/* samples_next - iterate over the values, ascending; *@cursor is 0 at first. Sets a value and its
+ * count; returns false at the end. */
 bool samples_next(struct samples *s, uint64_t *cursor, uint64_t *value, uint64_t *n);
 
 struct slow {
 	uint64_t duration_ns;
 	int64_t time_ns; /* when it began */
 	uint32_t thread;
-	uint32_t what; /* as the analysis likes */
+	uint32_t what; /* for the use of the analysis */
 	int64_t detail;
 };
 
-/* The `max` longest; a heap, the shortest of them first, until slowest_sort(). */
+/* The `max` longest durations; a heap with the shortest first, until slowest_sort(). */
 struct slowest {
 	struct slow *at;
 	uint32_t n, max;

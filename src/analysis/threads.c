@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/threads.c - see threads.h. */
+/*
+ * analysis/threads.c - numbers threads by host and tid, and learns names and processes from events.
+ *
+ * A hash table maps (host, tid) to the newest thread with this key; a small direct-mapped cache
+ * stands before it.
+ */
 #include "analysis/threads.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECENT = 256, FLAG_CLONE_THREAD = 0x10000 };
-static const uint32_t THREADS_MAX = 1u << 24; /* later ones are unknown */
+enum { CACHE_SIZE = 256, FLAG_CLONE_THREAD = 0x10000 };
+static const uint32_t THREADS_MAX = 1u << 24; /* more threads are counted as THREAD_UNKNOWN */
 
 enum role {
 	ROLE_NONE,
@@ -20,7 +25,7 @@ enum role {
 	ROLE_CLONE3
 };
 
-struct event_table {
+struct thread_plan {
 	enum role role;
 	const struct ctf_op *field[4];
 };
@@ -38,30 +43,31 @@ static const struct {
 	{ "sched_process_exit", ROLE_EXIT, { "tid" } },
 	{ "task_newtask", ROLE_TASK, { "pid", "clone_flags" } },
 	{ "syscall_entry_clone", ROLE_CLONE, { "flags" } },
-	/* Its flags lie in memory.  posix_spawn uses it too, and executes at once. */
+	/* The flags are in memory and not recorded. posix_spawn uses it too, and executes at
+	 * once. */
 	{ "syscall_entry_clone3", ROLE_CLONE3, { NULL } },
 	{ "syscall_entry_fork", ROLE_CLONE, { NULL } },
 	{ "syscall_entry_vfork", ROLE_CLONE, { NULL } },
 };
 
-struct recent {
+struct cache_entry {
 	uint64_t key; /* 0: none */
 	uint32_t number;
 };
 
 struct threads {
 	struct names *names;
-	struct event_table *plans;   /* by class number */
+	struct thread_plan *plans;   /* by class number */
 	uint32_t *hosts;	     /* by source number */
 	uint32_t n_classes, n_hosts; /* of these */
 	struct thread *at;
 	uint32_t n, capacity;
-	uint32_t *places; /* open addressing: number of the newest thread of a key; 0 is empty */
-	uint32_t n_places;
-	struct recent recent[RECENT];
+	uint32_t *slots; /* open addressing: number of the newest thread of a key; 0 is empty */
+	uint32_t n_slots;
+	struct cache_entry cache[CACHE_SIZE];
 };
 
-static void plan_class(struct event_table *p, const struct ctf_event_class *c)
+static void plan_class(struct thread_plan *p, const struct ctf_event_class *c)
 {
 	for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
 		if (strcmp(c->name, roles[r].event))
@@ -71,7 +77,8 @@ static void plan_class(struct event_table *p, const struct ctf_event_class *c)
 			p->field[i] = ctf_class_find(c, CTF_PAYLOAD, roles[r].fields[i]);
 		if (p->role == ROLE_CLONE && !p->field[0])
 			p->field[0] = ctf_class_find(c, CTF_PAYLOAD,
-						     "clone_flags"); /* as ours was called */
+						     "clone_flags"); /* the field's name in older
+								      * recordings of duet */
 	}
 }
 
@@ -91,11 +98,11 @@ static void plan_all(struct threads *t, struct trace *trace)
 	}
 }
 
-/* Room for the classes and sources that there are, and what they mean. */
+/* Makes room for the classes and sources of the trace, and looks up their fields. */
 static int learn_classes(struct threads *t, struct trace *trace)
 {
 	uint32_t n = trace_n_classes(trace) + 1, n_hosts = trace_n_sources(trace) + 1;
-	struct event_table *plans;
+	struct thread_plan *plans;
 	uint32_t *hosts;
 
 	if (n == t->n_classes && n_hosts == t->n_hosts)
@@ -140,10 +147,10 @@ int threads_open(struct threads **result, struct trace *trace, struct diag *d)
 		return err;
 	}
 	t->capacity = 1024;
-	t->n_places = 2048;
+	t->n_slots = 2048;
 	t->at = calloc(t->capacity, sizeof *t->at);
-	t->places = calloc(t->n_places, sizeof *t->places);
-	if (learn_classes(t, trace) || !t->at || !t->places) {
+	t->slots = calloc(t->n_slots, sizeof *t->slots);
+	if (learn_classes(t, trace) || !t->at || !t->slots) {
 		threads_close(t);
 		return diag_fail(d, -ENOMEM, "no memory for threads");
 	}
@@ -161,7 +168,7 @@ void threads_close(struct threads *t)
 	free(t->plans);
 	free(t->hosts);
 	free(t->at);
-	free(t->places);
+	free(t->slots);
 	free(t);
 }
 
@@ -172,33 +179,33 @@ static uint64_t key_of(uint32_t host, int32_t tid)
 	return ((uint64_t)host << 32 | (uint32_t)tid) + 1;
 }
 
-static uint32_t *place_of(const struct threads *t, uint64_t key)
+static uint32_t *slot_of(const struct threads *t, uint64_t key)
 {
-	uint32_t mask = t->n_places - 1, i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 32) & mask;
+	uint32_t mask = t->n_slots - 1, i = (uint32_t)((key * 0x9E3779B97F4A7C15u) >> 32) & mask;
 
-	while (t->places[i] && key_of(t->at[t->places[i]].host, t->at[t->places[i]].tid) != key)
+	while (t->slots[i] && key_of(t->at[t->slots[i]].host, t->at[t->slots[i]].tid) != key)
 		i = (i + 1) & mask;
-	return &t->places[i];
+	return &t->slots[i];
 }
 
-/* Older threads of one key are no longer found by it: the newest is put in last. */
+/* The key then finds only the newest thread, because it is inserted last. */
 static int grow(struct threads *t)
 {
 	struct thread *at = realloc(t->at, t->capacity * 2 * sizeof *at);
-	uint32_t *places = calloc(t->n_places * (size_t)2, sizeof *places);
+	uint32_t *slots = calloc(t->n_slots * (size_t)2, sizeof *slots);
 
 	if (at)
 		t->at = at;
-	if (!at || !places) {
-		free(places);
+	if (!at || !slots) {
+		free(slots);
 		return -ENOMEM;
 	}
 	t->capacity *= 2;
-	t->n_places *= 2;
-	free(t->places);
-	t->places = places;
+	t->n_slots *= 2;
+	free(t->slots);
+	t->slots = slots;
 	for (uint32_t i = 1; i < t->n; i++)
-		*place_of(t, key_of(t->at[i].host, t->at[i].tid)) = i;
+		*slot_of(t, key_of(t->at[i].host, t->at[i].tid)) = i;
 	return 0;
 }
 
@@ -212,26 +219,26 @@ static int64_t add(struct threads *t, uint32_t host, int32_t tid)
 		return -ENOMEM;
 	number = t->n++;
 	t->at[number] = (struct thread){ .host = host, .tid = tid, .pid = -1 };
-	*place_of(t, key_of(host, tid)) = number;
-	t->recent[(uint32_t)tid % RECENT].key = 0;
+	*slot_of(t, key_of(host, tid)) = number;
+	t->cache[(uint32_t)tid % CACHE_SIZE].key = 0;
 	return number;
 }
 
 static int64_t find_or_add(struct threads *t, uint32_t host, int64_t tid)
 {
 	uint64_t key = key_of(host, (int32_t)tid);
-	struct recent *r = &t->recent[(uint32_t)tid % RECENT];
+	struct cache_entry *r = &t->cache[(uint32_t)tid % CACHE_SIZE];
 	int64_t number;
 
 	if (tid < 0)
 		return THREAD_UNKNOWN;
 	if (r->key == key)
 		return r->number;
-	number = *place_of(t, key);
+	number = *slot_of(t, key);
 	if (!number)
 		number = add(t, host, (int32_t)tid);
 	if (number > 0)
-		*r = (struct recent){ key, (uint32_t)number };
+		*r = (struct cache_entry){ key, (uint32_t)number };
 	return number;
 }
 
@@ -240,7 +247,7 @@ int64_t threads_of(struct threads *t, const struct trace_event *e, int64_t tid)
 	return find_or_add(t, t->hosts[e->stream->source->number], tid);
 }
 
-/* ---------------------------------------------------------------- what events tell */
+/* ---------------------------------------------------------------- learning from events */
 
 static int64_t number_in(const struct trace_event *e, const struct ctf_op *op)
 {
@@ -249,7 +256,7 @@ static int64_t number_in(const struct trace_event *e, const struct ctf_op *op)
 	return op && ctf_event_number(e->ctf, op, &v) ? v : -1;
 }
 
-static void name_it(struct thread *th, const char *name, size_t size)
+static void set_name(struct thread *th, const char *name, size_t size)
 {
 	if (!size || (size == th->name_size && !memcmp(name, th->name, size)))
 		return;
@@ -268,13 +275,13 @@ static int name_from(struct threads *t, const struct trace_event *e, const struc
 	if (number <= 0)
 		return (int)number;
 	if (!t->at[number].tid)
-		name_it(&t->at[number], "idle", 4);
+		set_name(&t->at[number], "idle", 4);
 	else if (name && ctf_event_text(e->ctf, name, &text, &size))
-		name_it(&t->at[number], text, size);
+		set_name(&t->at[number], text, size);
 	return 0;
 }
 
-static int learn_fork(struct threads *t, const struct event_table *p, const struct trace_event *e)
+static int learn_fork(struct threads *t, const struct thread_plan *p, const struct trace_event *e)
 {
 	int64_t parent = threads_of(t, e, number_in(e, p->field[2]));
 	int64_t child = threads_of(t, e, number_in(e, p->field[0]));
@@ -289,13 +296,13 @@ static int learn_fork(struct threads *t, const struct event_table *p, const stru
 	t->at[child].parent = (uint32_t)parent;
 	if (pid > 0)
 		t->at[child].pid = (int32_t)pid;
-	/* task_newtask comes before, and is surer. */
+	/* task_newtask comes before it and has the flags. */
 	if (!t->at[child].made && parent)
 		t->at[child].made = t->at[parent].making;
 	return name_from(t, e, p->field[0], p->field[1]);
 }
 
-static int learn_exec(struct threads *t, const struct event_table *p, const struct trace_event *e)
+static int learn_exec(struct threads *t, const struct thread_plan *p, const struct trace_event *e)
 {
 	int64_t number = threads_of(t, e, number_in(e, p->field[0]));
 
@@ -306,7 +313,7 @@ static int learn_exec(struct threads *t, const struct event_table *p, const stru
 	return number < 0 ? -ENOMEM : 0;
 }
 
-static int learn_task(struct threads *t, const struct event_table *p, const struct trace_event *e)
+static int learn_task(struct threads *t, const struct thread_plan *p, const struct trace_event *e)
 {
 	int64_t number = threads_of(t, e, number_in(e, p->field[0]));
 
@@ -318,7 +325,7 @@ static int learn_task(struct threads *t, const struct event_table *p, const stru
 	return number < 0 ? -ENOMEM : 0;
 }
 
-static int learn(struct threads *t, const struct event_table *p, const struct trace_event *e,
+static int learn(struct threads *t, const struct thread_plan *p, const struct trace_event *e,
 		 uint32_t current)
 {
 	int64_t flags;
@@ -353,7 +360,7 @@ static int learn(struct threads *t, const struct event_table *p, const struct tr
 
 int64_t threads_on_event(struct threads *t, const struct trace_event *e)
 {
-	const struct event_table *p = &t->plans[trace_class_number(e)];
+	const struct thread_plan *p = &t->plans[trace_class_number(e)];
 	struct thread_identity w;
 	int64_t current;
 	int err;
@@ -365,7 +372,7 @@ int64_t threads_on_event(struct threads *t, const struct trace_event *e)
 	if (current) {
 		if (w.pid >= 0)
 			t->at[current].pid = (int32_t)w.pid;
-		name_it(&t->at[current], w.name, w.size);
+		set_name(&t->at[current], w.name, w.size);
 	}
 	err = p->role ? learn(t, p, e, (uint32_t)current) : 0;
 	return err ? err : current;
@@ -401,9 +408,9 @@ int threads_finalize(struct threads *t)
 
 		if (process < 0)
 			return (int)process;
-		/* A leader that never said anything is known by its threads' name. */
+		/* A leader without events of its own takes the name of its threads. */
 		if (!t->at[process].name_size)
-			name_it(&t->at[process], t->at[i].name, t->at[i].name_size);
+			set_name(&t->at[process], t->at[i].name, t->at[i].name_size);
 		t->at[i].process = (uint32_t)process;
 	}
 	return 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/threads.h - the threads of a recording, numbered, and the process each belongs to.
+ * analysis/threads.h - the threads of a recording, numbered, and the process of each.
  *
- * Numbers are dense, so that whoever counts something per thread keeps an array.  Number 0 stands
- * for events whose thread nobody knows.  A thread number that the kernel gives out again, after its
- * first owner is seen to exit, is another thread here.
+ * Numbers are dense, so that an analysis can keep an array per thread. Number 0 stands for events
+ * whose thread is unknown. If the kernel gives a tid out again after its first owner exited, the
+ * second owner is another thread here.
  *
- * Which process?  Applications say it (vpid), the state dump does, an exec proves it.  tracefs's
- * fork event does not: then the flags of clone tell, and what remains is a process of its own.
+ * The process of a thread comes from applications (vpid), from the state dump, or from an exec. The
+ * fork event of tracefs does not have it: then the flags of clone decide, and a thread without any
+ * of these is a process of its own.
  */
 #ifndef ANALYSIS_THREADS_H
 #define ANALYSIS_THREADS_H
@@ -23,38 +24,37 @@ struct thread {
 	uint32_t host;
 	int32_t tid;	  /* -1: unknown; 0: a CPU's idle thread */
 	int32_t pid;	  /* -1: unknown */
-	uint32_t parent;  /* who made it; 0: not seen */
-	uint32_t process; /* the thread that stands for its process: after threads_finalize() */
+	uint32_t parent;  /* its creator; 0: not recorded */
+	uint32_t process; /* the leader of its process: after threads_finalize() */
 	bool is_dead, has_executed;
 	uint8_t made;	/* enum thread_made */
-	uint8_t making; /* what its clone in progress makes */
+	uint8_t making; /* what its clone in progress creates */
 	uint8_t name_size;
-	char name[THREAD_NAME_MAX]; /* the last it had; not NUL-terminated */
+	char name[THREAD_NAME_MAX]; /* the last name; not NUL-terminated */
 };
 
 struct threads;
 
 int threads_open(struct threads **t, struct trace *trace, struct diag *d);
 void threads_close(struct threads *t); /* accepts NULL */
-/* threads_update - after trace_refresh(): what is new of classes and sources. */
+/* threads_update - after trace_refresh(): learn new classes and sources. */
 int threads_update(struct threads *t, struct trace *trace, struct diag *d);
 
 /* threads_on_event - learn from @e, an event.  Returns the number of its thread, or -ENOMEM. */
 int64_t threads_on_event(struct threads *t, const struct trace_event *e);
 
-/* threads_of - the number of thread @tid of @e's host, which @e speaks of.  Returns it or -ENOMEM.
- */
+/* threads_of - the number of thread @tid, a field of @e, on @e's host; or -ENOMEM. */
 int64_t threads_of(struct threads *t, const struct trace_event *e, int64_t tid);
 
-/* threads_finalize - find everybody's process, at the end.  May add threads. */
+/* threads_finalize - after the last event: find the process of every thread. May add threads. */
 int threads_finalize(struct threads *t);
 
-/* threads_process - what is known now of the process of thread @number; see threads_finalize.
- * Returns the thread that stands for it, or -ENOMEM. */
+/* threads_process - the leader of the process of thread @number, as far as it is known now; or
+ * -ENOMEM. See also threads_finalize(). */
 int64_t threads_process(struct threads *t, uint32_t number);
 
 uint32_t threads_n(const struct threads *t);
 const struct thread *threads_at(const struct threads *t,
-				uint32_t number); /* until the next is seen */
+				uint32_t number); /* valid until the next event */
 
 #endif

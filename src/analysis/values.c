@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/values.c - see values.h. */
+/* analysis/values.c - numbers the different values of a context or field, and keeps a text of
+ * each. */
 #include "analysis/values.h"
 
 #include <errno.h>
@@ -13,7 +14,8 @@
 
 struct values {
 	struct match_value *value;
-	struct index keys; /* (type, number), or (type, hash, size) of texts: its number - 1 */
+	struct index keys; /* (type, number), or (type, hash, size) for texts; its index is the
+			    * value's number - 1 */
 	char **texts;	   /* by number */
 	uint32_t n_rooms;
 };

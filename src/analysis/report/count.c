@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/report/count.c - see count.h. */
+/*
+ * analysis/report/count.c - one counter for each class, stream, thread, CPU, function and value;
+ * rows at the end.
+ */
 #include "analysis/report/count.h"
 
 #include <errno.h>
@@ -11,29 +14,29 @@
 
 enum { CPUS_MAX = 65536 };
 
-/* Where the stream's last event ended: the next one's header begins there. */
-struct place {
+/* The end of the last event of a stream: the header of the next event begins there. */
+struct bookmark {
 	const uint8_t *packet;
 	uint64_t end_bits, header_bits;
 };
 
 struct counting {
-	struct place *places;				  /* by stream */
+	struct bookmark *bookmarks;			  /* by stream */
 	struct count *classes, *streams, *threads, *cpus; /* cpus[0] is the unknown one */
 	uint32_t n_threads, n_cpus;
-	const struct ctf_op **function_of; /* by class: which function of the kernel's was called;
-					      NULL: it is no call's event */
+	const struct ctf_op **function_of; /* by class: the field with the kernel function that
+					    * was called; NULL: it is not an event of a call */
 	struct index functions;		   /* by address */
-	struct count *calls;		   /* of them */
+	struct count *calls;
 	uint32_t n_calls;
 	struct match *match;   /* NULL: everything counts */
-	struct names *names;   /* for it, and for values */
+	struct names *names;   /* for `match` and `values` */
 	struct values *values; /* NULL: none */
 	struct count *of_values;
 	uint32_t n_of_values;
 };
 
-static uint64_t bits_of(struct place *p, const struct ctf_event *e)
+static uint64_t bits_of(struct bookmark *p, const struct ctf_event *e)
 {
 	bool goes_on = p->packet == e->packet && e->body_bits >= p->end_bits;
 
@@ -53,12 +56,12 @@ static void count_one(struct count *c, int64_t time_ns, uint64_t bits)
 	c->bits += bits;
 }
 
-static uint32_t cpu_place(uint32_t cpu)
+static uint32_t cpu_index(uint32_t cpu)
 {
 	return cpu < CPUS_MAX ? cpu + 1 : 0;
 }
 
-/* A call is one event: its end where both are recorded, since beginnings may be missing. */
+/* A call counts as one event: its end if both are recorded, because begins may be missing. */
 static void find_function(void *context, const struct trace_source *s,
 			  const struct ctf_event_class *class, uint32_t number)
 {
@@ -96,8 +99,8 @@ static int count_value(struct counting *c, const struct trace_event *e,
 static int on_event(void *context, struct pass *r, const struct trace_event *e, uint32_t thread)
 {
 	struct counting *c = context;
-	uint32_t cpu = cpu_place(e->cpu);
-	uint64_t bits = bits_of(&c->places[e->stream->number], e->ctf);
+	uint32_t cpu = cpu_index(e->cpu);
+	uint64_t bits = bits_of(&c->bookmarks[e->stream->number], e->ctf);
 	struct thread_identity who;
 
 	(void)r;
@@ -120,7 +123,7 @@ static int on_event(void *context, struct pass *r, const struct trace_event *e, 
 static int on_lost(void *context, struct pass *r, const struct trace_event *e)
 {
 	struct counting *c = context;
-	uint32_t cpu = cpu_place(e->cpu);
+	uint32_t cpu = cpu_index(e->cpu);
 	struct count *of[2] = { &c->streams[e->stream->number] };
 
 	(void)r;
@@ -196,7 +199,7 @@ static void name_class(void *context, const struct trace_source *s, const struct
 					       .count = n->classes[number] });
 }
 
-/* Several traces may have classes of one name: together they are one row. */
+/* Classes of one name in several traces become one row. */
 static void join_equal_names(struct count_table *t)
 {
 	uint32_t kept = 0;
@@ -285,15 +288,16 @@ static int make_rows(struct counts *s, const struct counting *c)
 int counts_init(struct counts *s, struct trace *t, const struct pass_range *range,
 		const char *filter, const char *value, struct diag *d)
 {
-	struct counting c = { .places = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.places),
-			      .classes = calloc(trace_n_classes(t) + (size_t)1, sizeof *c.classes),
-			      .streams = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.streams),
-			      .function_of = calloc(trace_n_classes(t) + (size_t)1,
-						    sizeof *c.function_of) };
+	struct counting c = {
+		.bookmarks = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.bookmarks),
+		.classes = calloc(trace_n_classes(t) + (size_t)1, sizeof *c.classes),
+		.streams = calloc(trace_n_streams(t) + (size_t)1, sizeof *c.streams),
+		.function_of = calloc(trace_n_classes(t) + (size_t)1, sizeof *c.function_of)
+	};
 	int err;
 
 	*s = (struct counts){ 0 };
-	err = c.places && c.classes && c.streams && c.function_of
+	err = c.bookmarks && c.classes && c.streams && c.function_of
 		      ? pass_init(&s->run, t, range, d)
 		      : diag_fail(d, -ENOMEM, "no memory to count events");
 	if (!err)
@@ -311,7 +315,7 @@ int counts_init(struct counts *s, struct trace *t, const struct pass_range *rang
 		err = pass_all(&s->run, on_event, on_lost, &c, d);
 	if (!err && make_rows(s, &c))
 		err = diag_fail(d, -ENOMEM, "no memory to count events");
-	free(c.places);
+	free(c.bookmarks);
 	free(c.classes);
 	free(c.streams);
 	free(c.threads);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/report/count.h - how many events, and how much room they take, by what, whom and where.
+ * analysis/report/count.h - the number of events and their bytes, by event, process, thread, CPU,
+ * stream, function and value.
  *
- * Bytes are those of events with their headers, as they lie in the files; packets' own headers and
- * padding are not among them, nor is the header of a stream's very first event.  Losses are known
- * by stream, and so by CPU; nobody knows whose they were.
+ * Bytes are those of events with their headers, as they are in the files. The headers and padding
+ * of packets are not counted, nor is the header of the first event of a stream. Losses are known by
+ * stream, and so by CPU, but not by thread.
  */
 #ifndef ANALYSIS_REPORT_COUNT_H
 #define ANALYSIS_REPORT_COUNT_H
@@ -30,12 +31,11 @@ struct count {
 };
 
 struct count_row {
-	const char *name;	  /* events; lent by the trace */
-	enum trace_domain domain; /* events */
-	uint32_t number;  /* of the thread that it is or that stands for the process; of the stream;
-			   * the CPU, or TRACE_CPU_UNKNOWN; of the function, in order of appearance;
-			   * of the value */
-	uint64_t address; /* of the kernel's function */
+	const char *name;	  /* of COUNT_EVENT; borrowed from the trace */
+	enum trace_domain domain; /* of COUNT_EVENT */
+	uint32_t number;  /* the thread, or the leader of the process; the stream; the CPU, or
+			   * TRACE_CPU_UNKNOWN; the function, in order of appearance; the value */
+	uint64_t address; /* of the kernel function */
 	struct count count;
 };
 
@@ -50,13 +50,12 @@ struct counts {
 };
 
 /*
- * counts_init - read what of @t lies in @range (NULL: all); @t must outlive the result.
+ * counts_init - read the events of @t in @range (NULL: all); @t must outlive the result.
  *
- * @filter: count only events for which this is true (duet-filter(7)); NULL: all.  Losses are
- * counted all the same.
+ * @filter: count only events for which it is true (duet-filter(7)); NULL: all. Losses are always
+ * counted.
  *
- * @value: a context or field by which to tell events apart too, as match_value_open() takes it;
- * NULL: none.
+ * @value: a context or field to group by in addition, as match_value_open() accepts it; NULL: none.
  *
  * Returns 0; -ENOENT if no event has @value, without a reason in @d; or another -errno.
  */

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/report/cpu.c - see cpu.h. */
+/*
+ * analysis/report/cpu.c - charges the time between switches and interrupts of each CPU to threads.
+ *
+ * Whether a thread is followed is known only at the end, so time is first kept as shares of threads
+ * on CPUs.
+ */
 #include "analysis/report/cpu.h"
 
 #include <errno.h>
@@ -23,29 +28,30 @@ struct cpu_plan {
 	const struct ctf_op *prev, *next;
 };
 
-/* Where a CPU is: a thread, and the interrupts upon it. */
-struct place {
+/* The state of a CPU: its thread, and the interrupts on top of it. */
+struct cpu_state {
 	struct cpu_one one;
-	bool is_known; /* thread is */
+	bool is_known; /* `thread` is known */
 	uint32_t thread;
-	int64_t since_ns; /* it runs, or nobody knows who */
+	int64_t since_ns; /* it runs since then, or is unknown since then */
 	bool is_soft[NESTED_MAX];
 	int depth;	      /* of interrupts, may exceed NESTED_MAX */
-	int64_t irq_since_ns; /* the innermost goes on */
+	int64_t irq_since_ns; /* since then the innermost is charged */
 };
 
-/* A thread's time on one CPU, in a list by thread.  Whether it is followed is known at the end. */
+/* The time of a thread on one CPU, in a list by thread. Whether it is followed is known at the
+ * end. */
 struct share {
-	uint32_t place, next; /* plus 1 */
+	uint32_t cpu_state, next; /* plus 1 */
 	uint64_t ns;
 };
 
 struct reading {
 	struct cpu *c;
-	struct coverage follow;
+	struct coverage coverage;
 	struct cpu_plan *plans;
-	struct place *places; /* as follow numbers CPUs */
-	uint32_t n_places, n_rooms;
+	struct cpu_state *cpu_states; /* by the CPU numbers of `coverage` */
+	uint32_t n_cpu_states, n_rooms;
 	bool has_begun;
 	int64_t begin_ns, end_ns; /* of the kernel's events */
 	struct share *shares;
@@ -86,7 +92,7 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 {
 	struct cpu_plan *p = &((struct reading *)context)->plans[number];
 
-	/* The state dump is stamped while recording, but on no CPU's behalf. */
+	/* The state dump has timestamps but does not run on behalf of a CPU. */
 	p->is_kernel = s->domain == TRACE_KERNEL && !begins(c->name, "lttng_statedump_");
 	p->role = p->is_kernel ? role_of(c->name) : ROLE_NONE;
 	if (p->role == ROLE_SWITCH) {
@@ -109,24 +115,24 @@ static struct cpu_row *row_of(struct reading *r, uint32_t thread)
 
 /* ---------------------------------------------------------------- time */
 
-static int add_share(struct reading *r, struct cpu_row *row, uint32_t place, uint64_t ns)
+static int add_share(struct reading *r, struct cpu_row *row, uint32_t cpu_state, uint64_t ns)
 {
 	uint32_t i = row->first_share;
 
-	while (i && r->shares[i - 1].place != place)
+	while (i && r->shares[i - 1].cpu_state != cpu_state)
 		i = r->shares[i - 1].next;
 	if (!i) {
 		if (pass_grow(&r->shares, &r->n_share_rooms, r->n_shares, sizeof *r->shares))
 			return -ENOMEM;
 		r->shares[r->n_shares++] =
-			(struct share){ .place = place, .next = row->first_share };
+			(struct share){ .cpu_state = cpu_state, .next = row->first_share };
 		i = row->first_share = r->n_shares;
 	}
 	r->shares[i - 1].ns += ns;
 	return 0;
 }
 
-static int charge_thread(struct reading *r, struct place *p, int64_t now_ns)
+static int charge_thread(struct reading *r, struct cpu_state *p, int64_t now_ns)
 {
 	uint64_t ns = since(p->since_ns, now_ns);
 	struct cpu_row *row = p->is_known ? row_of(r, p->thread) : NULL;
@@ -143,10 +149,10 @@ static int charge_thread(struct reading *r, struct place *p, int64_t now_ns)
 	if (!row)
 		return -ENOMEM;
 	row->ns += ns;
-	return add_share(r, row, (uint32_t)(p - r->places), ns);
+	return add_share(r, row, (uint32_t)(p - r->cpu_states), ns);
 }
 
-static int charge_irq(struct reading *r, struct place *p, int64_t now_ns)
+static int charge_irq(struct reading *r, struct cpu_state *p, int64_t now_ns)
 {
 	uint64_t ns = since(p->irq_since_ns, now_ns);
 	bool is_soft = p->depth && p->depth <= NESTED_MAX && p->is_soft[p->depth - 1];
@@ -162,7 +168,7 @@ static int charge_irq(struct reading *r, struct place *p, int64_t now_ns)
 	return row || !p->is_known ? 0 : -ENOMEM;
 }
 
-static int on_entry(struct reading *r, struct place *p, bool is_soft, int64_t now_ns)
+static int on_entry(struct reading *r, struct cpu_state *p, bool is_soft, int64_t now_ns)
 {
 	int err = charge_irq(r, p, now_ns);
 
@@ -174,9 +180,9 @@ static int on_entry(struct reading *r, struct place *p, bool is_soft, int64_t no
 	return err;
 }
 
-/* Exits whose entry was not seen end nothing; entries whose exit was not seen end with the one
- * around them, or with the next switch. */
-static int on_exit_event(struct reading *r, struct place *p, bool is_soft, int64_t now_ns)
+/* An exit without an entry ends nothing. An entry without an exit ends with the interrupt around
+ * it, or with the next switch. */
+static int on_exit_event(struct reading *r, struct cpu_state *p, bool is_soft, int64_t now_ns)
 {
 	int depth = p->depth < NESTED_MAX ? p->depth : NESTED_MAX, err;
 
@@ -189,7 +195,7 @@ static int on_exit_event(struct reading *r, struct place *p, bool is_soft, int64
 	return err;
 }
 
-static int on_switch(struct reading *r, struct place *p, const struct cpu_plan *plan,
+static int on_switch(struct reading *r, struct cpu_state *p, const struct cpu_plan *plan,
 		     const struct trace_event *e)
 {
 	int64_t prev = threads_of(r->c->run.threads, e, pass_number(e, plan->prev, -1));
@@ -207,7 +213,7 @@ static int on_switch(struct reading *r, struct place *p, const struct cpu_plan *
 		p->thread = (uint32_t)prev;
 	}
 	if (p->is_known && p->thread != (uint32_t)prev) {
-		/* Somebody came or went unseen. */
+		/* A switch between the two was not recorded. */
 		p->one.unseen_ns += since(p->since_ns, e->time_ns);
 		r->c->n_unseen++;
 		p->since_ns = e->time_ns;
@@ -224,15 +230,15 @@ static int on_switch(struct reading *r, struct place *p, const struct cpu_plan *
 	return row ? err : -ENOMEM;
 }
 
-static int see_site(struct reading *r, uint32_t cpu, const struct trace_event *e)
+static int ensure_cpu_state(struct reading *r, uint32_t cpu, const struct trace_event *e)
 {
-	bool is_new = cpu >= r->n_places || !r->places[cpu].since_ns;
+	bool is_new = cpu >= r->n_cpu_states || !r->cpu_states[cpu].since_ns;
 
-	if (pass_grow(&r->places, &r->n_places, cpu, sizeof *r->places))
+	if (pass_grow(&r->cpu_states, &r->n_cpu_states, cpu, sizeof *r->cpu_states))
 		return -ENOMEM;
 	if (is_new) {
-		r->places[cpu].one.cpu = e->cpu;
-		r->places[cpu].since_ns = r->begin_ns;
+		r->cpu_states[cpu].one.cpu = e->cpu;
+		r->cpu_states[cpu].since_ns = r->begin_ns;
 	}
 	return 0;
 }
@@ -241,14 +247,14 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 {
 	struct reading *r = context;
 	const struct cpu_plan *plan = &r->plans[trace_class_number(e)];
-	struct place *p;
+	struct cpu_state *p;
 	int64_t cpu;
 
 	if (devices_on_event(&r->c->machine, e))
 		return -ENOMEM;
 	if (e->time_ns < run->range.from_ns)
 		return 0;
-	cpu = coverage_on_event(&r->follow, run, e, thread);
+	cpu = coverage_on_event(&r->coverage, run, e, thread);
 	if (cpu < 0)
 		return -ENOMEM;
 	if (!plan->is_kernel)
@@ -259,9 +265,9 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 	}
 	if (e->time_ns > r->end_ns)
 		r->end_ns = e->time_ns;
-	if (see_site(r, (uint32_t)cpu, e))
+	if (ensure_cpu_state(r, (uint32_t)cpu, e))
 		return -ENOMEM;
-	p = &r->places[cpu];
+	p = &r->cpu_states[cpu];
 	switch (plan->role) {
 	case ROLE_SWITCH:
 		return on_switch(r, p, plan, e);
@@ -277,21 +283,21 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 	return 0;
 }
 
-/* What ran since the last switch may have gone in what was lost. */
+/* The running thread may have left in the lost part. */
 static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 {
 	struct reading *r = context;
-	struct place *p;
+	struct cpu_state *p;
 	int64_t cpu;
 
 	if (e->time_ns < run->range.from_ns)
 		return 0;
-	cpu = coverage_lost(&r->follow, e);
+	cpu = coverage_lost(&r->coverage, e);
 	if (cpu < 0 || e->stream->source->domain != TRACE_KERNEL || !r->has_begun)
 		return cpu < 0 ? -ENOMEM : 0;
-	if (see_site(r, (uint32_t)cpu, e))
+	if (ensure_cpu_state(r, (uint32_t)cpu, e))
 		return -ENOMEM;
-	p = &r->places[cpu];
+	p = &r->cpu_states[cpu];
 	p->is_known = false;
 	p->depth = 0;
 	return charge_thread(r, p, e->time_ns > p->since_ns ? e->time_ns : p->since_ns + 1);
@@ -325,10 +331,10 @@ static int by_cpu(const void *a, const void *b)
 static void finalize_shares(struct reading *r)
 {
 	for (uint32_t i = 0; i < r->n_rooms; i++) {
-		bool is_complete = coverage_is_complete(&r->follow, i);
+		bool is_complete = coverage_is_complete(&r->coverage, i);
 
 		for (uint32_t k = r->c->rows[i].first_share; k; k = r->shares[k - 1].next) {
-			struct cpu_one *one = &r->places[r->shares[k - 1].place].one;
+			struct cpu_one *one = &r->cpu_states[r->shares[k - 1].cpu_state].one;
 
 			*(is_complete ? &one->busy_ns : &one->others_ns) += r->shares[k - 1].ns;
 		}
@@ -344,7 +350,7 @@ static void finalize_rows(struct reading *r, bool by_process)
 		struct cpu_row *row = &c->rows[i];
 		bool is_one = i < threads_n(c->run.threads) && (row->ns || row->n_switches) &&
 			      threads_at(c->run.threads, i)->tid > 0 &&
-			      coverage_is_complete(&r->follow, i);
+			      coverage_is_complete(&r->coverage, i);
 
 		row->thread = !is_one	   ? UINT32_MAX
 			      : by_process ? threads_at(c->run.threads, i)->process
@@ -370,28 +376,28 @@ static int finalize(struct reading *r, bool by_process)
 {
 	struct cpu *c = r->c;
 
-	c->cpus = calloc(r->n_places + (size_t)1, sizeof *c->cpus);
+	c->cpus = calloc(r->n_cpu_states + (size_t)1, sizeof *c->cpus);
 	if (!c->cpus)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < r->n_places; i++) {
-		if (!r->places[i].since_ns)
+	for (uint32_t i = 0; i < r->n_cpu_states; i++) {
+		if (!r->cpu_states[i].since_ns)
 			continue;
-		if (charge_irq(r, &r->places[i], r->end_ns) ||
-		    charge_thread(r, &r->places[i], r->end_ns))
+		if (charge_irq(r, &r->cpu_states[i], r->end_ns) ||
+		    charge_thread(r, &r->cpu_states[i], r->end_ns))
 			return -ENOMEM;
 	}
-	coverage_finalize(&r->follow);
+	coverage_finalize(&r->coverage);
 	finalize_shares(r);
-	for (uint32_t i = 0; i < r->n_places; i++) {
-		struct cpu_one *one = &r->places[i].one;
+	for (uint32_t i = 0; i < r->n_cpu_states; i++) {
+		struct cpu_one *one = &r->cpu_states[i].one;
 
-		*(r->follow.is_partial ? &one->others_ns : &one->unknown_ns) += one->unseen_ns;
-		if (r->places[i].since_ns)
+		*(r->coverage.is_partial ? &one->others_ns : &one->unknown_ns) += one->unseen_ns;
+		if (r->cpu_states[i].since_ns)
 			c->cpus[c->n_cpus++] = *one;
 	}
 	qsort(c->cpus, c->n_cpus, sizeof *c->cpus, by_cpu);
 	c->duration_ns = since(r->begin_ns, r->end_ns);
-	c->is_partial = r->follow.is_partial;
+	c->is_partial = r->coverage.is_partial;
 	finalize_rows(r, by_process);
 	return 0;
 }
@@ -407,7 +413,7 @@ int cpu_init(struct cpu *c, struct trace *t, const struct pass_range *range, boo
 	err = r.plans ? pass_init(&c->run, t, range, d)
 		      : diag_fail(d, -ENOMEM, "no memory for CPUs");
 	c->run.is_seen_before = true; /* for the state dump */
-	if (!err && (coverage_init(&r.follow, &c->run) || devices_init(&c->machine, &c->run)))
+	if (!err && (coverage_init(&r.coverage, &c->run) || devices_init(&c->machine, &c->run)))
 		err = diag_fail(d, -ENOMEM, "no memory for CPUs");
 	if (!err) {
 		pass_each_class(&c->run, plan_class, &r);
@@ -415,9 +421,9 @@ int cpu_init(struct cpu *c, struct trace *t, const struct pass_range *range, boo
 	}
 	if (!err && finalize(&r, by_process))
 		err = diag_fail(d, -ENOMEM, "no memory for CPUs");
-	coverage_fini(&r.follow);
+	coverage_fini(&r.coverage);
 	free(r.plans);
-	free(r.places);
+	free(r.cpu_states);
 	free(r.shares);
 	if (err)
 		cpu_fini(c);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/report/diff.c - see diff.h. */
+/*
+ * analysis/report/diff.c - reads each recording once, fills one side of the rows, then tests and
+ * sorts them.
+ */
 #include "analysis/report/diff.h"
 
 #include <errno.h>
@@ -24,25 +27,25 @@ struct state {	       /* of a thread */
 	struct slices cpu;
 };
 
-struct place {		 /* a CPU */
+struct cpu_state {	 /* a CPU */
 	uint32_t thread; /* plus 1; 0: unknown */
 	int64_t since_ns;
 };
 
-struct reading { /* of one recording */
+struct reading { /* the pass over one recording */
 	struct diff *d;
 	int side;
 	struct pass run;
 	struct calls calls;
-	struct coverage follow;
+	struct coverage coverage;
 	const char *from, *to;
 	bool *is_from, *is_to;		    /* by class */
-	const struct ctf_op **prev, **next; /* by class: of switches */
+	const struct ctf_op **prev, **next; /* fields of switches, by class */
 	struct slices *events;		    /* by class */
 	struct state *states;		    /* by thread */
-	struct place *places;		    /* by CPU */
-	uint32_t n_states, n_places, *n_row_rooms;
-	struct index *row_keys; /* kind, hash of the name */
+	struct cpu_state *cpu_states;	    /* by CPU */
+	uint32_t n_states, n_cpu_states, *n_row_rooms;
+	struct index *row_keys; /* key: kind, hash and size of the name */
 	int64_t begin_ns, slice_ns;
 };
 
@@ -73,7 +76,7 @@ static uint32_t slice_at(const struct reading *r, int64_t time_ns)
 
 /* ---------------------------------------------------------------- events */
 
-/* The time a thread was on a CPU, shared out among the slices it lies in. */
+/* Divides the time of a thread on a CPU among the slices. */
 static void charge(struct reading *r, struct state *st, int64_t from_ns, int64_t to_ns)
 {
 	st->ns += to_ns > from_ns ? (uint64_t)(to_ns - from_ns) : 0;
@@ -96,18 +99,18 @@ static int on_switch(struct reading *r, const struct trace_event *e, uint32_t cl
 	int64_t cpu = pass_cpu(&r->run, e);
 	int64_t prev = threads_of(r->run.threads, e, pass_number(e, r->prev[class], -1));
 	int64_t next = threads_of(r->run.threads, e, pass_number(e, r->next[class], -1));
-	struct place *p;
+	struct cpu_state *p;
 
 	if (cpu < 0 || prev < 0 || next < 0 ||
-	    pass_grow(&r->places, &r->n_places, (uint32_t)cpu, sizeof *r->places) ||
+	    pass_grow(&r->cpu_states, &r->n_cpu_states, (uint32_t)cpu, sizeof *r->cpu_states) ||
 	    pass_grow(&r->states, &r->n_states, (uint32_t)(prev > next ? prev : next),
 		      sizeof *r->states))
 		return -ENOMEM;
-	p = &r->places[cpu];
-	if (p->thread && p->thread == (uint32_t)prev + 1) /* else somebody came or went unseen */
+	p = &r->cpu_states[cpu];
+	if (p->thread && p->thread == (uint32_t)prev + 1) /* else a switch was not recorded */
 		charge(r, &r->states[prev], p->since_ns, e->time_ns);
 	r->states[next].n_switches++;
-	*p = (struct place){ (uint32_t)next + 1, e->time_ns };
+	*p = (struct cpu_state){ (uint32_t)next + 1, e->time_ns };
 	return 0;
 }
 
@@ -162,7 +165,7 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 	uint32_t class = trace_class_number(e);
 	int err = 0;
 
-	if (coverage_on_event(&r->follow, run, e, thread) < 0 ||
+	if (coverage_on_event(&r->coverage, run, e, thread) < 0 ||
 	    pass_grow(&r->states, &r->n_states, thread, sizeof *r->states))
 		return -ENOMEM;
 	r->events[class].of[slice_at(r, e->time_ns)]++;
@@ -180,9 +183,9 @@ static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 	struct reading *r = context;
 
 	(void)run;
-	for (uint32_t i = 0; i < r->n_places; i++)
-		r->places[i].thread = 0;
-	return coverage_lost(&r->follow, e) < 0 ? -ENOMEM : 0;
+	for (uint32_t i = 0; i < r->n_cpu_states; i++)
+		r->cpu_states[i].thread = 0;
+	return coverage_lost(&r->coverage, e) < 0 ? -ENOMEM : 0;
 }
 
 /* ---------------------------------------------------------------- one recording */
@@ -200,8 +203,9 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	r->next[number] = ctf_class_find(c, CTF_PAYLOAD, "next_tid");
 }
 
-/* The time the streams span, as their packets say: the slices are cut before reading. */
-static void cut(struct reading *r, const struct trace *t)
+/* The time span of the streams, from their packets, because slices are cut before events are
+ * read. */
+static void cut_slices(struct reading *r, const struct trace *t)
 {
 	int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
 
@@ -220,7 +224,8 @@ static void cut(struct reading *r, const struct trace *t)
 	r->slice_ns = r->slice_ns > 0 ? r->slice_ns : 1;
 }
 
-/* What slices held, each for a second: then recordings of different length can be compared. */
+/* Adds the counts of slices as rates per second, so that recordings of different length are
+ * comparable. */
 static int add_slices(const struct reading *r, struct samples *to, const struct slices *from,
 		      double unit)
 {
@@ -254,23 +259,24 @@ static void take_class(void *context, const struct trace_source *s, const struct
 		return;
 	}
 	row->side[m->r->side].n += n;
-	if (!row->side[m->r->side].slices.n) /* of several traces with such a class, the first's */
+	if (!row->side[m->r->side].slices.n) /* of several traces with this class only the first
+					      * counts */
 		m->err = add_slices(m->r, &row->side[m->r->side].slices, &m->r->events[number],
 				    1e12);
 }
 
-/* CPU time goes by the name of the program, for numbers differ from run to run. */
+/* CPU time is grouped by the name of the program, because numbers differ between runs. */
 static int take_cpu(struct reading *r)
 {
 	struct diff_row *row;
 	int err = 0;
 
-	coverage_finalize(&r->follow);
+	coverage_finalize(&r->coverage);
 	for (uint32_t i = 1; i < r->n_states && i < threads_n(r->run.threads) && !err; i++) {
 		const struct thread *th = threads_at(r->run.threads, i);
 		struct diff_side *side;
 
-		if (th->tid <= 0 || !r->states[i].ns || !coverage_is_complete(&r->follow, i))
+		if (th->tid <= 0 || !r->states[i].ns || !coverage_is_complete(&r->coverage, i))
 			continue;
 		row = row_of(r, DIFF_CPU, th->name, th->name_size);
 		if (!row)
@@ -278,7 +284,7 @@ static int take_cpu(struct reading *r)
 		side = &row->side[r->side];
 		side->ns += r->states[i].ns;
 		side->n += r->states[i].n_switches;
-		/* Threads of one name run beside each other: their slices are summed. */
+		/* Threads of one name run side by side: their slices are summed. */
 		if (side->slices.n) {
 			for (int k = 0; k < DIFF_SLICES; k++)
 				side->slices.at[k] += (uint64_t)((double)r->states[i].cpu.of[k] *
@@ -313,11 +319,11 @@ static int read_half(struct reading *r, struct trace *t, struct diag *diag)
 	r->next = calloc(n, sizeof *r->next);
 	r->events = calloc(n, sizeof *r->events);
 	if (!err && (!r->is_from || !r->is_to || !r->prev || !r->next || !r->events ||
-		     calls_init(&r->calls, &r->run) || coverage_init(&r->follow, &r->run)))
+		     calls_init(&r->calls, &r->run) || coverage_init(&r->coverage, &r->run)))
 		err = diag_fail(diag, -ENOMEM, "no memory to compare");
 	if (!err) {
 		pass_each_class(&r->run, plan_class, r);
-		cut(r, t);
+		cut_slices(r, t);
 		err = pass_all(&r->run, on_event, on_lost, r, diag);
 	}
 	if (!err && finish(r))
@@ -328,9 +334,9 @@ static int read_half(struct reading *r, struct trace *t, struct diag *diag)
 	free(r->next);
 	free(r->events);
 	free(r->states);
-	free(r->places);
+	free(r->cpu_states);
 	calls_fini(&r->calls);
-	coverage_fini(&r->follow);
+	coverage_fini(&r->coverage);
 	pass_fini(&r->run);
 	return err;
 }
@@ -342,7 +348,7 @@ static double seconds(const struct diff_half *h)
 	return h->last_ns > h->first_ns ? (double)(h->last_ns - h->first_ns) / 1e9 : 1;
 }
 
-/* A side that has none of it has it in no slice. */
+/* A side without events of a row has zero in every slice. */
 static int fill_slices(struct samples *s)
 {
 	int err = 0;
@@ -386,7 +392,7 @@ static int least_p_first(const void *a, const void *b)
 	return x->p < y->p ? -1 : x->p > y->p;
 }
 
-/* Holm: the k-th least of m values times m - k, never below the one before it. */
+/* Holm: the k-th least of m values is multiplied by m - k, and is never below the one before it. */
 static int correct(struct diff *d)
 {
 	struct diff_row **tested = calloc(d->n_tested + (size_t)1, sizeof(struct diff_row *));

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/report/diff.h - two recordings side by side: what changed, and whether by more than
+ * analysis/report/diff.h - compares two recordings: the differences, and whether they are more than
  * chance.
  *
  * Durations (system calls, from event A to event B) are two samples: Mann and Whitney's U test,
- * two-sided, by the normal approximation with ties corrected ("On a Test of Whether one of Two
+ * two-sided, by the normal approximation with correction for ties ("On a Test of Whether one of Two
  * Random Variables is Stochastically Larger than the Other", Annals of Mathematical Statistics 18,
- * 1947).  It asks nothing about the shape of the distributions, which durations never have; not of
- * fewer than DIFF_LEAST values on each side.  How much: the share of pairs in which B's value is
- * the greater (Vargha and Delaney's A, 2000): 0.5 is no difference, 0 and 1 are all.
+ * 1947). It assumes no shape of the distributions, which suits durations. It is not used with fewer
+ * than DIFF_LEAST values on each side. The size of an effect is the share of pairs in which B's
+ * value is the greater (Vargha and Delaney's A, 2000): 0.5 is no difference, 0 and 1 are complete
+ * ones.
  *
- * Rates of events and CPU time of programs are sums, of which a recording has one.  So each
+ * Rates of events and CPU time of programs are sums, and a recording has one of each. So each
  * recording is cut into DIFF_SLICES parts of equal length, and the parts' counts are the samples.
  * Parts of one recording resemble each other more than two recordings do: a significant difference
- * of rates says that these two recordings differ, not that the next two will.
+ * of rates holds for these two recordings, not for the next two.
  *
- * With many lines some differ by chance: p values are corrected by Holm's step-down method ("A
+ * With many rows some differ by chance: p values are corrected by Holm's step-down method ("A
  * Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6,
- * 1979), over all lines that were tested.
+ * 1979), over all tested rows.
  */
 #ifndef ANALYSIS_REPORT_DIFF_H
 #define ANALYSIS_REPORT_DIFF_H
@@ -42,17 +43,17 @@ struct diff_row {
 	struct diff_side side[2];
 	bool is_tested;
 	double p, superiority; /* p: corrected */
-	double change;	       /* in what the rows are put in order by: see diff.c */
+	double change;	       /* the sort key of rows: see test_row() */
 };
 
-struct diff_half { /* what was read of one recording */
+struct diff_half { /* totals of one recording */
 	int64_t first_ns, last_ns;
 	uint64_t n_events, lost_events, lost_packets, n_damages;
 };
 
 struct diff {
 	struct diff_half half[2];
-	struct diff_row *rows; /* by kind; of each kind the most important first */
+	struct diff_row *rows; /* by kind; within a kind the most important first */
 	uint32_t n_rows;
 	uint32_t n_tested, n_significant; /* at DIFF_LEVEL */
 };
@@ -68,9 +69,10 @@ void diff_fini(struct diff *d);
 /*
  * diff_compare - Mann and Whitney's test of two samples.
  *
- * @superiority: gets the share of pairs in which @b's value is the greater; ties count half.
+ * @superiority: set to the share of pairs in which @b's value is the greater; ties count half.
  *
- * Returns p, two-sided; 1 if all values are equal; -1 if one of them has fewer than DIFF_LEAST.
+ * Returns p, two-sided; 1 if all values are equal; -1 if one of them has fewer than DIFF_LEAST
+ * values.
  */
 double diff_compare(struct samples *a, struct samples *b, double *superiority);
 

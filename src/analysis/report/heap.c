@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/report/heap.c - see heap.h. */
+/*
+ * analysis/report/heap.c - follows each block from its allocation to its end, and sums by process,
+ * size and time.
+ *
+ * Blocks are in a hash table by process and address, which may hold two blocks of one address: see
+ * heap.h.
+ */
 #include "analysis/report/heap.h"
 
 #include <errno.h>
@@ -11,34 +17,34 @@ enum role {
 	ROLE_GIVE, /* malloc, memalign, aligned_alloc; calloc with a count; posix_memalign */
 	ROLE_REALLOC,
 	ROLE_FREE,
-	ROLE_EXEC, /* of the kernel */
-	ROLE_JOIN, /* a program says its name when it begins to be recorded: anew after exec */
+	ROLE_EXEC, /* an event of the kernel */
+	ROLE_JOIN, /* a program starts to be recorded, also after exec */
 };
 
-struct event_table {
+struct heap_plan {
 	enum role role;
 	const struct ctf_op *size, *count, *ptr, *in_ptr;
 };
 
 struct block {
 	uint64_t address, size;
-	uint64_t birth; /* counts blocks: the greater, the younger */
+	uint64_t birth; /* number of the block: the greater, the younger */
 	int64_t time_ns;
-	uint32_t process; /* number of its leader's thread */
+	uint32_t process; /* thread number of its leader */
 	uint32_t thread, site;
-	uint32_t next; /* in its bucket, or of the free ones; plus 1 */
+	uint32_t next; /* next in its bucket, or in the free list; plus 1 */
 	bool is_live;
 };
 
 struct reading {
 	struct heap *h;
-	struct event_table *plans;
+	struct heap_plan *plans;
 	struct block *blocks;
 	uint32_t n_blocks, n_rooms, first_free, n_live;
 	uint32_t *buckets;
 	uint32_t n_buckets;
 	uint64_t n_births;
-	struct heap_process *processes; /* by number of thread */
+	struct heap_process *processes; /* by thread number of the leader */
 	uint32_t n_process_rooms;
 };
 
@@ -71,7 +77,7 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 	(void)s;
 	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
 		if (!strcmp(c->name, roles[i].event))
-			r->plans[number] = (struct event_table){
+			r->plans[number] = (struct heap_plan){
 				roles[i].role,
 				field(c, roles[i].size),
 				field(c, roles[i].count),
@@ -89,7 +95,7 @@ static uint32_t *bucket_of(const struct reading *r, uint32_t process, uint64_t a
 	return &r->buckets[(h >> 32) & (r->n_buckets - 1)];
 }
 
-static int spread(struct reading *r)
+static int rehash(struct reading *r)
 {
 	uint32_t n = r->n_buckets ? r->n_buckets * 2 : 4096;
 	uint32_t *buckets = calloc(n, sizeof *buckets);
@@ -114,7 +120,7 @@ static bool is_at(const struct block *b, uint32_t process, uint64_t address)
 	return b->address == address && b->process == process;
 }
 
-/* The link to the youngest (or oldest) life at @address; NULL if nothing lives there. */
+/* The link to the youngest (or oldest) block at @address; NULL if there is none. */
 static uint32_t *find(struct reading *r, uint32_t process, uint64_t address, bool oldest)
 {
 	uint32_t *best = NULL, *link;
@@ -131,7 +137,7 @@ static uint32_t *find(struct reading *r, uint32_t process, uint64_t address, boo
 	return best;
 }
 
-static struct block *take_block(struct reading *r)
+static struct block *new_block(struct reading *r)
 {
 	uint32_t i = r->first_free;
 
@@ -153,7 +159,7 @@ static uint32_t class_of(uint64_t size)
 	return i < HEAP_CLASSES ? i : HEAP_CLASSES - 1;
 }
 
-/* Two by two, so that the slices last twice as long. */
+/* Joins pairs of slices, so that each lasts twice as long. */
 static void halve_slices(struct heap *h)
 {
 	for (uint32_t i = 0; i < HEAP_SLICES / 2; i++) {
@@ -172,7 +178,7 @@ static void halve_slices(struct heap *h)
 	h->slice_ns *= 2;
 }
 
-static void draw(struct heap *h, int64_t now_ns)
+static void add_to_slices(struct heap *h, int64_t now_ns)
 {
 	struct heap_slice *s;
 	int64_t i;
@@ -192,7 +198,7 @@ static void draw(struct heap *h, int64_t now_ns)
 	s->last_bytes = h->all.live_bytes;
 }
 
-static void note_peak(struct heap_process *p, int64_t now_ns)
+static void update_peak(struct heap_process *p, int64_t now_ns)
 {
 	if (p->live_bytes <= p->peak_bytes)
 		return;
@@ -208,7 +214,7 @@ static struct heap_process *process_at(struct reading *r, uint32_t process)
 		       : &r->processes[process];
 }
 
-/* Of the process, and of all. */
+/* Counts for the process and for the sum of all. */
 #define COUNT(what, n)                                                                             \
 	do {                                                                                       \
 		p->what += (n);                                                                    \
@@ -226,9 +232,9 @@ static int give(struct reading *r, uint32_t process, uint32_t thread, const stru
 
 	if (site < 0)
 		return -ENOMEM;
-	if (r->n_live >= r->n_buckets && spread(r))
+	if (r->n_live >= r->n_buckets && rehash(r))
 		return -ENOMEM;
-	b = take_block(r);
+	b = new_block(r);
 	if (!b)
 		return -ENOMEM;
 	bucket = bucket_of(r, process, address);
@@ -250,13 +256,13 @@ static int give(struct reading *r, uint32_t process, uint32_t thread, const stru
 	COUNT(n_live, 1);
 	COUNT(live_bytes, size);
 	heap_sites_give(r->h->sites, (uint32_t)site, size, now_ns);
-	note_peak(p, now_ns);
-	note_peak(&r->h->all, now_ns);
-	draw(r->h, now_ns);
+	update_peak(p, now_ns);
+	update_peak(&r->h->all, now_ns);
+	add_to_slices(r->h, now_ns);
 	return 0;
 }
 
-/* Returns its size; UINT64_MAX if nothing lives there. */
+/* Ends a block. Returns its size; UINT64_MAX if there is none at @address. */
 static uint64_t take(struct reading *r, uint32_t process, int64_t now_ns, uint64_t address,
 		     bool oldest)
 {
@@ -279,13 +285,13 @@ static uint64_t take(struct reading *r, uint32_t process, int64_t now_ns, uint64
 	COUNT(n_live, -(uint64_t)1);
 	COUNT(live_bytes, -size);
 	heap_sites_take(r->h->sites, r->blocks[i - 1].site, size);
-	draw(r->h, now_ns);
+	add_to_slices(r->h, now_ns);
 	return size;
 }
 
 /* ---------------------------------------------------------------- events */
 
-static int on_give(struct reading *r, const struct event_table *plan, const struct trace_event *e,
+static int on_give(struct reading *r, const struct heap_plan *plan, const struct trace_event *e,
 		   uint32_t process, uint32_t thread)
 {
 	uint64_t size = (uint64_t)pass_number(e, plan->size, 0),
@@ -300,8 +306,8 @@ static int on_give(struct reading *r, const struct event_table *plan, const stru
 	return give(r, process, thread, e, address, size * n);
 }
 
-static int on_realloc(struct reading *r, const struct event_table *plan,
-		      const struct trace_event *e, uint32_t process, uint32_t thread)
+static int on_realloc(struct reading *r, const struct heap_plan *plan, const struct trace_event *e,
+		      uint32_t process, uint32_t thread)
 {
 	uint64_t before = (uint64_t)pass_number(e, plan->in_ptr, 0), old_size = 0;
 	uint64_t size = (uint64_t)pass_number(e, plan->size, 0),
@@ -310,7 +316,7 @@ static int on_realloc(struct reading *r, const struct event_table *plan,
 
 	if (!now && size) {
 		COUNT(n_failed, 1);
-		return 0; /* what it was, lives on */
+		return 0; /* the old block stays live */
 	}
 	if (before)
 		old_size = take(r, process, e->time_ns, before, true);
@@ -323,7 +329,7 @@ static int on_realloc(struct reading *r, const struct event_table *plan,
 	return now ? give(r, process, thread, e, now, size) : 0;
 }
 
-/* Rare, so that looking at every block is cheap enough. */
+/* An exec is rare, so a scan over all blocks is cheap enough. */
 static void leave_heap(struct reading *r, uint32_t process, int64_t now_ns)
 {
 	struct heap_process *p = &r->processes[process];
@@ -341,7 +347,7 @@ static void leave_heap(struct reading *r, uint32_t process, int64_t now_ns)
 	}
 }
 
-/* The process of a thread, as far as it is known now: applications always say it. */
+/* The process of a thread, as far as it is known now: applications always record it. */
 static int64_t process_now(struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	const struct thread *t = threads_at(run->threads, thread);
@@ -352,7 +358,7 @@ static int64_t process_now(struct pass *run, const struct trace_event *e, uint32
 static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
-	const struct event_table *plan = &r->plans[trace_class_number(e)];
+	const struct heap_plan *plan = &r->plans[trace_class_number(e)];
 	uint64_t address;
 	int64_t process;
 
@@ -396,7 +402,8 @@ static int most_live_first(const void *a, const void *b)
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-/* A life with a younger one at its address has ended; the event that says so was not recorded. */
+/* A block with a younger one at its address has ended, and the event of its end was not
+ * recorded. */
 static void end_unseen(struct reading *r)
 {
 	for (uint32_t i = 0; i < r->n_blocks; i++) {
@@ -410,8 +417,8 @@ static void end_unseen(struct reading *r)
 		COUNT(n_live, -(uint64_t)1);
 		COUNT(live_bytes, -b->size);
 		heap_sites_take(r->h->sites, b->site, b->size);
-		b->is_live = false; /* and stays linked: nothing is looked up any more but the
-				       youngest */
+		b->is_live = false; /* it stays linked: only the youngest is looked up from here
+				     * on */
 	}
 }
 

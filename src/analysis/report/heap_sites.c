@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/report/heap_sites.c - see heap_sites.h. */
+/*
+ * analysis/report/heap_sites.c - resolves return addresses to frames once, and keeps sums for each
+ * call site.
+ */
 #include "analysis/report/heap_sites.h"
 
 #include <errno.h>
@@ -14,7 +17,7 @@
 
 enum kind { KIND_PROGRAM, KIND_LIBC, KIND_ALLOCATOR };
 
-struct place {
+struct frame_info {
 	struct heap_frame frame;
 	enum kind kind;
 };
@@ -23,19 +26,20 @@ struct class
 {
 	bool has_stack;
 	enum ctf_scope scope;
-	const struct ctf_op *ip; /* where there is no stack */
+	const struct ctf_op *ip; /* if there is no call stack */
 };
 
 struct heap_sites {
 	struct modules *modules;
 	struct symbols *symbols;
-	struct class *classes; /* by number */
+	struct class *classes; /* by class number */
 	bool has_any;
-	struct index addresses; /* (mapping, address, pid if there is no mapping); user: place */
-	struct index
-		in_files; /* (file, offset, build ID), or (address, pid): place; user: is filled */
-	struct place *places;
-	uint32_t n_places;
+	struct index addresses; /* (mapping, address, pid if there is no mapping); user: frame
+				 * index + 1 */
+	struct index in_files; /* (file, offset, build ID), or (address, pid): frame index; user: it
+			   * is filled */
+	struct frame_info *frames;
+	uint32_t n_frames;
 	struct index numbers; /* (asks, asks_for): site */
 	struct heap_site *sites;
 	uint32_t n_site_rooms;
@@ -87,7 +91,7 @@ void heap_sites_close(struct heap_sites *s)
 	index_fini(&s->in_files);
 	index_fini(&s->numbers);
 	free(s->sites);
-	free(s->places);
+	free(s->frames);
 	free(s->classes);
 	free(s);
 }
@@ -126,28 +130,29 @@ static enum kind kind_of(const struct heap_frame *f)
 static int fill(struct heap_sites *s, uint32_t i, const struct module_location *at,
 		uint64_t address)
 {
-	struct place *p;
+	struct frame_info *p;
 
-	if (pass_grow(&s->places, &s->n_places, i, sizeof *s->places))
+	if (pass_grow(&s->frames, &s->n_frames, i, sizeof *s->frames))
 		return -ENOMEM;
-	p = &s->places[i];
+	p = &s->frames[i];
 	p->frame = (struct heap_frame){ .address = address };
 	if (at) {
 		p->frame.path = at->path;
 		p->frame.function = symbols_locate(s->symbols, at->path, at->build_id, at->offset,
 						   &p->frame.into, &p->frame.address);
 		p->frame.into += p->frame.function !=
-				 NULL; /* from the call's last byte to what is behind it */
+				 NULL; /* the last byte of the call is known, the return address
+				        * is one more */
 	}
 	p->kind = kind_of(&p->frame);
 	return 0;
 }
 
-/* The place of a return address, or -ENOMEM. */
-static int64_t place_of(struct heap_sites *s, int64_t pid, uint64_t clock, uint64_t address)
+/* The frame index of a return address, or -ENOMEM. */
+static int64_t frame_of(struct heap_sites *s, int64_t pid, uint64_t clock, uint64_t address)
 {
 	uint64_t call =
-		address - (address != 0); /* what is behind a call may be the next function */
+		address - (address != 0); /* the return address may be in the next function */
 	struct module_location at = { .number = NO_MAPPING };
 	bool is_known = modules_find(s->modules, pid, clock, call, &at);
 	int64_t known = index_find(&s->addresses, at.number, address, is_known ? 0 : (uint64_t)pid,
@@ -188,7 +193,7 @@ int64_t heap_sites_of(struct heap_sites *s, const struct trace_event *e, int64_t
 {
 	const struct class *c = &s->classes[trace_class_number(e)];
 	uint64_t addresses[CALLSTACK_FRAMES_MAX];
-	int64_t asks = -1, asks_for = -1, place;
+	int64_t asks = -1, asks_for = -1, frame_info;
 	enum kind kind = KIND_ALLOCATOR;
 	int n = 0;
 
@@ -199,15 +204,15 @@ int64_t heap_sites_of(struct heap_sites *s, const struct trace_event *e, int64_t
 		n = addresses[0] != 0;
 	}
 	for (int i = 0; i < n && kind != KIND_PROGRAM; i++) {
-		place = place_of(s, pid, e->clock, addresses[i]);
-		if (place < 0)
-			return place;
-		kind = s->places[place].kind;
-		if (asks < 0 || s->places[asks].kind == KIND_ALLOCATOR)
-			asks = place; /* if nobody else is seen to ask, the outermost of them does
-				       */
+		frame_info = frame_of(s, pid, e->clock, addresses[i]);
+		if (frame_info < 0)
+			return frame_info;
+		kind = s->frames[frame_info].kind;
+		if (asks < 0 || s->frames[asks].kind == KIND_ALLOCATOR)
+			asks = frame_info; /* if all frames belong to allocators, the outermost one
+				       * counts */
 		else if (kind == KIND_PROGRAM)
-			asks_for = place;
+			asks_for = frame_info;
 	}
 	return site_of(s, asks, asks_for);
 }
@@ -255,5 +260,5 @@ const struct heap_site *heap_sites_sort(struct heap_sites *s, uint32_t *n)
 
 const struct heap_frame *heap_sites_frame(const struct heap_sites *s, uint32_t number)
 {
-	return &s->places[number - 1].frame;
+	return &s->frames[number - 1].frame;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/report/io.c - see io.h. */
+/*
+ * analysis/report/io.c - joins entries and exits of transfers, and issue and completion of block
+ * requests.
+ */
 #include "analysis/report/io.h"
 
 #include <errno.h>
@@ -70,8 +73,8 @@ struct reading {
 	struct state *states; /* by thread */
 	uint32_t n_states, n_row_rooms, n_slow_rooms, n_device_rooms, n_depth_rooms;
 	struct index row_keys, device_keys;
-	struct request flying[IN_FLIGHT_MAX];
-	uint32_t n_flying;
+	struct request in_flight[IN_FLIGHT_MAX];
+	uint32_t n_in_flight;
 	bool by_process;
 };
 
@@ -105,8 +108,8 @@ static int note_slow(struct reading *r, uint64_t ns, const struct state *st, uin
 	struct io *io = r->io;
 	struct slowest *s = &io->slowest;
 
-	/* What is not among the longest needs no place; places of those pushed out are not reused.
-	 */
+	/* Only the longest need an entry in `slow`. Entries of transfers that drop out are not
+	 * reused. */
 	if (!s->max || (s->n == s->max && ns <= s->at[0].duration_ns))
 		return 0;
 	if (pass_grow(&io->slow, &r->n_slow_rooms, io->n_slow, sizeof *io->slow))
@@ -248,13 +251,13 @@ static int change_depth(struct reading *r, uint64_t number, int by, int64_t time
 
 static int give_up(struct reading *r, uint32_t i, int64_t time_ns)
 {
-	struct request *q = &r->flying[i];
+	struct request *q = &r->in_flight[i];
 	struct io_device *device = device_of(r, q->device, q->direction);
 	int err = device ? change_depth(r, q->device, -1, time_ns) : -ENOMEM;
 
 	if (device)
 		device->n_open++;
-	*q = r->flying[--r->n_flying];
+	*q = r->in_flight[--r->n_in_flight];
 	return err;
 }
 
@@ -264,17 +267,18 @@ static int issue(struct reading *r, const struct event_table *p, const struct tr
 			     .sector = (uint64_t)pass_number(e, p->field[1], 0),
 			     .direction = direction_of(e, p->field[3]),
 			     .begin_ns = e->time_ns };
-	int err = r->n_flying == IN_FLIGHT_MAX ? give_up(r, 0, e->time_ns) : 0;
+	int err = r->n_in_flight == IN_FLIGHT_MAX ? give_up(r, 0, e->time_ns) : 0;
 
-	for (uint32_t i = 0; i < r->n_flying && !err; i++)
-		if (r->flying[i].device == q.device && r->flying[i].sector == q.sector &&
-		    r->flying[i].direction == q.direction) { /* that it completed was not told */
+	for (uint32_t i = 0; i < r->n_in_flight && !err; i++)
+		if (r->in_flight[i].device == q.device && r->in_flight[i].sector == q.sector &&
+		    r->in_flight[i].direction ==
+			    q.direction) { /* its completion was not recorded */
 			err = give_up(r, i, e->time_ns);
 			break;
 		}
 	if (err)
 		return err;
-	r->flying[r->n_flying++] = q;
+	r->in_flight[r->n_in_flight++] = q;
 	return change_depth(r, q.device, 1, e->time_ns);
 }
 
@@ -289,18 +293,20 @@ static int complete(struct reading *r, const struct event_table *p, const struct
 
 	if (!device)
 		return -ENOMEM;
-	while (i < r->n_flying && (r->flying[i].device != number || r->flying[i].sector != sector ||
-				   r->flying[i].direction != device->direction))
+	while (i < r->n_in_flight &&
+	       (r->in_flight[i].device != number || r->in_flight[i].sector != sector ||
+		r->in_flight[i].direction != device->direction))
 		i++;
 	device->bytes += bytes;
 	device->n_errors += pass_number(e, p->field[4], 0) != 0;
-	if (i == r->n_flying) {
+	if (i == r->n_in_flight) {
 		r->io->n_headless_requests++;
 		return 0;
 	}
-	ns = e->time_ns > r->flying[i].begin_ns ? (uint64_t)(e->time_ns - r->flying[i].begin_ns)
-						: 0;
-	r->flying[i] = r->flying[--r->n_flying];
+	ns = e->time_ns > r->in_flight[i].begin_ns
+		     ? (uint64_t)(e->time_ns - r->in_flight[i].begin_ns)
+		     : 0;
+	r->in_flight[i] = r->in_flight[--r->n_in_flight];
 	return change_depth(r, number, -1, e->time_ns) || samples_add(&device->time, ns) ? -ENOMEM
 											 : 0;
 }
@@ -319,7 +325,7 @@ static int on_file(struct reading *r, const struct event_table *p, const struct 
 			  (uint64_t)pass_number(e, p->field[3], 0), name, size);
 }
 
-/* A thread's descriptors are its process's already; a process gets a copy. */
+/* Threads share the descriptors of their process; a new process gets a copy. */
 static int on_fork(struct reading *r, const struct event_table *p, const struct trace_event *e,
 		   uint32_t thread)
 {
@@ -378,7 +384,7 @@ static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 	int err = 0;
 
 	(void)run;
-	while (e->stream->source->domain == TRACE_KERNEL && r->n_flying && !err)
+	while (e->stream->source->domain == TRACE_KERNEL && r->n_in_flight && !err)
 		err = give_up(r, 0, e->time_ns);
 	return err;
 }
@@ -401,7 +407,7 @@ static int prepare(struct reading *r, uint32_t n_slowest, struct diag *d)
 {
 	struct io *io = r->io;
 
-	io->run.is_seen_before = true; /* for descriptors */
+	io->run.is_seen_before = true; /* the table of descriptors needs them */
 	r->plans = event_table_make(&io->run, kinds, sizeof kinds / sizeof *kinds);
 	if (!r->plans || devices_init(&io->machine, &io->run) || calls_init(&io->calls, &io->run) ||
 	    slowest_init(&io->slowest, n_slowest))
@@ -425,7 +431,7 @@ static int finalize(struct reading *r)
 
 	for (uint32_t i = 0; i < r->n_states; i++)
 		io->n_open += is_transfer(r, &r->states[i]);
-	while (r->n_flying && !err)
+	while (r->n_in_flight && !err)
 		err = give_up(r, 0, io->run.last_ns);
 	if (io->n_rows)
 		qsort(io->rows, io->n_rows, sizeof *io->rows, most_bytes_first);

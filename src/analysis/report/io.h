@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/report/io.h - reads, writes and syncs: by file or process; and what devices did.
+ * analysis/report/io.h - reads, writes and syncs by file or process, and requests of block devices.
  *
  * A transfer is a system call that moves bytes through a descriptor, with its entry and its exit
- * and nothing lost between.  sendfile, splice and copy_file_range are a read and a write.  Entries
- * = transfers + failed + open.
+ * and no loss between them. sendfile(), splice() and copy_file_range() are a read and a write.
+ * Entries = transfers + failed + open.
  *
- * Which file a descriptor is: analysis/syscalls/fds.h.
+ * analysis/syscalls/fds.h maps descriptors to files.
  *
  * A request of a block device is block_rq_issue and the next block_rq_complete of its device,
  * sector and direction.
@@ -22,20 +22,20 @@ enum io_direction { IO_READ, IO_WRITE, IO_SYNC, IO_DISCARD, IO_DIRECTIONS };
 
 struct io_row {
 	uint32_t file;	  /* by file: index in fds.files */
-	uint32_t process; /* by process: the thread that stands for it */
+	uint32_t process; /* by process: its leader */
 	enum io_direction direction;
-	uint64_t bytes, n_errors, n_again; /* EAGAIN is not among the errors */
+	uint64_t bytes, n_errors, n_again; /* EAGAIN does not count as an error */
 	struct samples time;
 };
 
 struct io_device {
-	uint64_t number; /* major << 20 | minor, as the kernel has it */
+	uint64_t number; /* major << 20 | minor, as in the kernel */
 	enum io_direction direction;
 	uint64_t bytes, n_errors, n_open; /* open: not seen to complete */
 	struct samples time;
 };
 
-struct io_depth { /* of a device's queue */
+struct io_depth { /* depth of a device's queue */
 	uint64_t number;
 	uint32_t now, max;
 	int64_t first_ns, since_ns;
@@ -46,10 +46,10 @@ struct io {
 	struct pass run;
 	struct calls calls;
 	struct fds fds;
-	struct devices machine; /* what its disks are called */
+	struct devices machine; /* names of disks */
 	struct io_row *rows;	/* most bytes first */
 	uint32_t n_rows;
-	struct samples sizes[2]; /* of reads, of writes */
+	struct samples sizes[2]; /* sizes of reads, of writes */
 	uint64_t bytes[2];
 	struct slowest slowest; /* what: index of slow; detail: bytes */
 	struct io_slow {

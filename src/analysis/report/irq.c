@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/report/irq.c - see irq.h. */
+/*
+ * analysis/report/irq.c - sums interrupts by source and by interrupted thread, from the stacks of
+ * irq_stack.h.
+ */
 #include "analysis/report/irq.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct raised { /* by source and CPU: when first; 0: not */
+struct raised { /* by source and CPU: the first raise; 0: none */
 	int64_t time_ns;
 };
 
@@ -13,7 +16,7 @@ struct reading {
 	struct irq *q;
 	bool by_cpu;
 	uint32_t n_row_rooms, n_victim_rooms;
-	struct raised *raised; /* of soft interrupt `source` on `cpu`: source * RAISED_CPUS + cpu */
+	struct raised *raised; /* index: source * RAISED_CPUS + cpu */
 	uint32_t n_raised;
 };
 
@@ -36,7 +39,7 @@ static struct irq_row *row_of(struct reading *r, uint32_t source, uint32_t cpu)
 	return &q->rows[i];
 }
 
-static int blame(struct reading *r, uint32_t thread, uint64_t own_ns)
+static int charge_victim(struct reading *r, uint32_t thread, uint64_t own_ns)
 {
 	struct irq *q = r->q;
 	struct irq_victim *v;
@@ -74,7 +77,7 @@ static int on_end(struct reading *r, const struct irq_stack_event *what,
 	r->q->n++;
 	slowest_add(&r->q->slowest,
 		    &(struct slow){ what->ns, what->begin_ns, thread, what->source, e->cpu });
-	if (blame(r, thread, what->own_ns))
+	if (charge_victim(r, thread, what->own_ns))
 		return -ENOMEM;
 	return samples_add(&row->time, what->ns);
 }
@@ -142,7 +145,7 @@ static int most_time_first(const void *a, const void *b)
 				      : (x->cpu < y->cpu ? -1 : x->cpu > y->cpu);
 }
 
-static int most_blamed_first(const void *a, const void *b)
+static int most_charged_first(const void *a, const void *b)
 {
 	const struct irq_victim *x = a, *y = b;
 
@@ -155,7 +158,7 @@ static void finalize(struct reading *r)
 {
 	struct irq *q = r->q;
 
-	irq_stack_forget(&q->irqs); /* those that go on count as left */
+	irq_stack_forget(&q->irqs); /* open interrupts count as left */
 	if (q->n_rows)
 		qsort(q->rows, q->n_rows, sizeof *q->rows, most_time_first);
 	for (uint32_t i = 0; i < r->n_victim_rooms; i++)
@@ -165,7 +168,7 @@ static void finalize(struct reading *r)
 			q->victims[q->n_victims++].is_idle = !i;
 		}
 	if (q->n_victims)
-		qsort(q->victims, q->n_victims, sizeof *q->victims, most_blamed_first);
+		qsort(q->victims, q->n_victims, sizeof *q->victims, most_charged_first);
 	slowest_sort(&q->slowest);
 }
 
@@ -177,7 +180,7 @@ int irq_init(struct irq *q, struct trace *t, const struct pass_range *range, boo
 
 	*q = (struct irq){ 0 };
 	err = pass_init(&q->run, t, range, d);
-	q->run.is_seen_before = true; /* names */
+	q->run.is_seen_before = true; /* names come from the state dump */
 	if (!err && (slowest_init(&q->slowest, n_slowest) || irq_stack_init(&q->irqs, &q->run)))
 		err = diag_fail(d, -ENOMEM, "no memory for interrupts");
 	if (!err)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/report/irq.h - what interrupts cost, and whom.
+ * analysis/report/irq.h - the cost of interrupts, and the threads that they interrupt.
  *
- * Every interrupt that was seen to begin and to end counts once in a row of its source (or of its
- * source on one CPU); its own time leaves out interrupts that came upon it, so own times add up to
- * the time that CPUs were in interrupts.  Entries that were not seen to end and exits that were not
- * seen to begin are counted apart.  A soft interrupt waits from its first raise on a CPU to its
- * entry there.
+ * Every interrupt with an entry and an exit counts once in the row of its source (or of its source
+ * on one CPU). Its own time leaves out nested interrupts, so own times add up to the time that CPUs
+ * spent in interrupts. Entries without an exit and exits without an entry are counted apart. A soft
+ * interrupt waits from its first raise on a CPU to its entry there.
  */
 #ifndef ANALYSIS_REPORT_IRQ_H
 #define ANALYSIS_REPORT_IRQ_H
@@ -16,14 +15,14 @@
 
 struct irq_row {
 	uint32_t source;
-	uint32_t cpu; /* by CPU; else TRACE_CPU_UNKNOWN */
+	uint32_t cpu; /* the CPU, if grouped by CPU; else TRACE_CPU_UNKNOWN */
 	uint64_t own_ns;
 	struct samples time;
-	struct samples waits; /* soft ones, from raise to entry */
+	struct samples waits; /* soft interrupts, from raise to entry */
 };
 
 struct irq_victim {
-	uint32_t thread; /* idle threads are one */
+	uint32_t thread; /* all idle threads are one row */
 	bool is_idle;
 	uint64_t n, own_ns, max_ns;
 };
@@ -33,7 +32,7 @@ struct irq {
 	struct irqs irqs;
 	struct irq_row *rows; /* most own time first */
 	uint32_t n_rows;
-	struct irq_victim *victims; /* most first */
+	struct irq_victim *victims; /* most own time first */
 	uint32_t n_victims;
 	struct slowest slowest; /* what: source; detail: CPU */
 	uint64_t n, own_ns;

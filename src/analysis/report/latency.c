@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/report/latency.c - see latency.h. */
+/* analysis/report/latency.c - keeps one open A for each key, in a hash table with chains. */
 #include "analysis/report/latency.h"
 
 #include <errno.h>
@@ -10,12 +10,12 @@
 
 static const uint32_t KEYS_MAX = 1u << 26;
 
-struct event_table {
+struct latency_plan {
 	bool is_a, is_b;
 	const struct ctf_op *field;
 };
 
-struct open { /* by key */
+struct open { /* state of a key */
 	bool is_open;
 	uint32_t epoch; /* of all domains together */
 	uint32_t thread;
@@ -28,8 +28,8 @@ struct reading {
 	struct latency *l;
 	const char *a, *b, *field;
 	bool wants_keys;
-	struct event_table *plans;
-	struct open *opens; /* as keys */
+	struct latency_plan *plans;
+	struct open *opens; /* parallel to `keys` */
 	uint32_t n_open_rooms, n_key_rooms;
 	uint32_t *buckets;
 	uint32_t n_buckets;
@@ -39,7 +39,7 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 		       uint32_t number)
 {
 	struct reading *r = context;
-	struct event_table *p = &r->plans[number];
+	struct latency_plan *p = &r->plans[number];
 
 	p->is_a = pass_is_like(r->a, s, c->name);
 	p->is_b = pass_is_like(r->b, s, c->name);
@@ -56,8 +56,8 @@ static void plan_class(void *context, const struct trace_source *s, const struct
 
 /* ---------------------------------------------------------------- keys */
 
-/* Texts are equal if their hashes and beginnings are: at 2^64 hashes that is good enough. */
-static bool key_from(struct reading *r, const struct event_table *p, const struct trace_event *e,
+/* Texts count as equal if their hashes and beginnings are: with 2^64 hashes that is safe enough. */
+static bool key_from(struct reading *r, const struct latency_plan *p, const struct trace_event *e,
 		     uint32_t thread, struct latency_key *key, uint64_t *hash)
 {
 	const char *text;
@@ -88,7 +88,7 @@ static bool are_equal(const struct latency_key *a, const struct latency_key *b)
 	return a->is_text == b->is_text && a->number == b->number && !strcmp(a->text, b->text);
 }
 
-static int spread(struct reading *r)
+static int rehash(struct reading *r)
 {
 	uint32_t n = r->n_buckets ? r->n_buckets * 2 : 1024;
 	uint32_t *buckets = calloc(n, sizeof *buckets);
@@ -107,13 +107,13 @@ static int spread(struct reading *r)
 	return 0;
 }
 
-/* The index of @key, made if @may_add.  -1 if there is none; -ENOMEM. */
+/* The index of @key, which is added if @may_add. -1 if there is none; -ENOMEM. */
 static int64_t find(struct reading *r, const struct latency_key *key, uint64_t hash, bool may_add)
 {
 	struct latency *l = r->l;
 	uint32_t *bucket, i;
 
-	if (l->n_keys >= r->n_buckets && spread(r))
+	if (l->n_keys >= r->n_buckets && rehash(r))
 		return -ENOMEM;
 	bucket = &r->buckets[(hash >> 32) & (r->n_buckets - 1)];
 	for (i = *bucket; i; i = r->opens[i - 1].next)
@@ -174,7 +174,7 @@ static void begin(struct reading *r, int64_t key, uint32_t epoch, const struct t
 static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
-	const struct event_table *p = &r->plans[trace_class_number(e)];
+	const struct latency_plan *p = &r->plans[trace_class_number(e)];
 	uint32_t epoch = run->epoch[0] + run->epoch[1] + run->epoch[2];
 	struct latency_key key;
 	uint64_t hash;

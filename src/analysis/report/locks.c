@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/report/locks.c - see locks.h. */
+/*
+ * analysis/report/locks.c - joins entries and exits of futex calls by thread; rows are merged by
+ * process at the end.
+ */
 #include "analysis/report/locks.h"
 
 #include <errno.h>
@@ -10,7 +13,7 @@
 #include "analysis/index.h"
 #include "analysis/event_table.h"
 
-enum { FUTEX_LOCK_PI_2 = 13 }; /* newer than some headers */
+enum { FUTEX_LOCK_PI_2 = 13 }; /* some headers lack it */
 enum role { ROLE_NONE, ROLE_WAKING, ROLE_DEATH };
 enum does { DOES_NOTHING, DOES_WAIT, DOES_WAKE };
 
@@ -20,7 +23,7 @@ static const struct event_table_kind kinds[] = {
 };
 
 struct state {		/* of a thread */
-	enum does does; /* the call it is in */
+	enum does does; /* the call in progress */
 	bool is_pi;
 	uint32_t epoch;
 	uint64_t address;
@@ -85,7 +88,7 @@ static enum does does_of(const struct calls *c, const struct call_made *m, bool 
 	return DOES_NOTHING;
 }
 
-/* The call it is in will not be seen to end. */
+/* The call in progress will get no exit. */
 static int leave_open(struct reading *r, uint32_t thread)
 {
 	struct state *st = &r->states[thread];
@@ -206,7 +209,7 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 
 /* ---------------------------------------------------------------- the end */
 
-static int by_place(const void *a, const void *b)
+static int by_address(const void *a, const void *b)
 {
 	const struct lock_row *x = a, *y = b;
 
@@ -221,7 +224,7 @@ static int most_waiting_first(const void *a, const void *b)
 
 	if (x->waits.sum != y->waits.sum)
 		return x->waits.sum < y->waits.sum ? 1 : -1;
-	return by_place(a, b);
+	return by_address(a, b);
 }
 
 static int most_edge_first(const void *a, const void *b)
@@ -264,9 +267,9 @@ static int finalize(struct reading *r)
 	for (uint32_t i = 0; i < l->n_edges; i++)
 		l->edges[i].process = threads_at(l->run.threads, l->edges[i].waiter)->process;
 	if (l->n_rows)
-		qsort(l->rows, l->n_rows, sizeof *l->rows, by_place);
+		qsort(l->rows, l->n_rows, sizeof *l->rows, by_address);
 	for (uint32_t i = 0; i < l->n_rows && !err; i++) {
-		if (kept && !by_place(&l->rows[kept - 1], &l->rows[i])) {
+		if (kept && !by_address(&l->rows[kept - 1], &l->rows[i])) {
 			err = add_up(&l->rows[kept - 1], &l->rows[i]);
 		} else if (kept++ != i) {
 			l->rows[kept - 1] = l->rows[i];

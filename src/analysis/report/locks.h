@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/report/locks.h - waits for futexes: where, how long, and who ended them.
+ * analysis/report/locks.h - waits for futexes: address, duration, and the thread that ended them.
  *
- * What the kernel sees of locks: an uncontended one makes no system call.  A wait is a futex call
- * that waits, from its entry to its exit, with nothing lost between; one that found the value
- * changed (EAGAIN) did not wait and is counted apart.  Calls = waits + changed + open.  Its waker
- * is the thread that asked to wake it (sched_waking) last; for a mutex that is who held it.
- * Addresses are those of a process; a futex in memory that processes share has one in each.
+ * The kernel sees contended locks only: an uncontended lock makes no system call. A wait is a futex
+ * call that waits, from its entry to its exit, with no loss between them. A call that found the
+ * value changed (EAGAIN) did not wait and is counted apart. Calls = waits + changed + open. The
+ * waker is the last thread that woke it (sched_waking); for a mutex that is its former owner.
+ * Addresses are those of a process; a futex in shared memory has one in each process.
  */
 #ifndef ANALYSIS_REPORT_LOCKS_H
 #define ANALYSIS_REPORT_LOCKS_H
@@ -15,13 +15,13 @@
 #include "analysis/samples.h"
 
 struct lock_row {
-	uint32_t process; /* the thread that stands for it */
+	uint32_t process; /* the leader */
 	uint64_t address;
 	bool is_pi;
 	struct samples waits;
-	uint64_t n_timed_out, n_interrupted; /* of the waits */
+	uint64_t n_timed_out, n_interrupted; /* part of the waits */
 	uint64_t n_changed, n_open;
-	uint64_t n_wakes, n_woken; /* calls that wake; threads that they say they woke */
+	uint64_t n_wakes, n_woken; /* calls that wake; threads woken by them, from their results */
 };
 
 struct lock_edge {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/report/rank_test.c - is a difference more than chance?  See diff.h. */
+/*
+ * analysis/report/rank_test.c - the rank test that decides whether a difference is more than
+ * chance: see diff.h.
+ */
 #include <math.h>
 
 #include "analysis/report/diff.h"
 
-/* What walking up all values of both yields. */
+/* The sums over all values of both samples, in ascending order. */
 struct ranking {
-	double wins; /* pairs in which b's is the greater; of equals a half */
+	double wins; /* pairs in which b's value is the greater; equal pairs count half */
 	double ties; /* sum of t^3 - t over groups of t equal values */
 };
 
@@ -16,7 +19,7 @@ static struct ranking rank(struct samples *a, struct samples *b)
 	bool has_a = samples_next(a, &at_a, &value_a, &n_a),
 	     has_b = samples_next(b, &at_b, &value_b, &n_b);
 	struct ranking r = { 0 };
-	double below = 0; /* of a */
+	double below = 0; /* values of a */
 
 	while (has_a || has_b) {
 		bool takes_a = has_a && (!has_b || value_a <= value_b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/report/sched.c - see sched.h. */
+/* analysis/report/sched.c - one state for each thread: it runs, waits for a CPU, or neither. */
 #include "analysis/report/sched.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 
 #include "analysis/event_table.h"
 
-/* Of prev_state, the bits of states in which a thread does not want to run (include/linux/sched.h:
- * interruptible, uninterruptible, stopped, traced, dead, zombie, parked, idle).  What was preempted
- * has none of them: 0, or a bit above. */
+/* The bits of prev_state for states in which a thread is not runnable (include/linux/sched.h:
+ * interruptible, uninterruptible, stopped, traced, dead, zombie, parked, idle). A preempted thread
+ * has none of them: 0, or a higher bit. */
 enum { STATE_SLEEPS = 0xff };
 
 enum role { ROLE_NONE, ROLE_SWITCH, ROLE_WAKING, ROLE_WAKEUP, ROLE_MIGRATE, ROLE_DEATH };
@@ -24,9 +24,9 @@ struct state { /* of a thread */
 
 struct reading {
 	struct sched *s;
-	struct coverage follow;
+	struct coverage coverage;
 	struct event_table *plans;
-	struct state *states; /* by thread, as are rows */
+	struct state *states; /* by thread, like the rows */
 	uint32_t n_states, n_rooms;
 };
 
@@ -39,7 +39,7 @@ static const struct event_table_kind roles[] = {
 	{ "sched_process_exit", ROLE_DEATH, { NULL } },
 };
 
-/* The thread that field @op names; 0 for none and for idle ones; -ENOMEM. */
+/* The thread in field @op; 0 if there is none or it is an idle one; -ENOMEM. */
 static int64_t thread_in(struct reading *r, struct pass *run, const struct trace_event *e,
 			 const struct ctf_op *op)
 {
@@ -105,8 +105,8 @@ static int on_switch(struct reading *r, const struct event_table *p, struct pass
 	return err;
 }
 
-/* A thread on its way to sleep, but still there, may be woken: it runs on.  What was lost may have
- * been the switch that took it away, so after a loss it is believed to be gone. */
+/* A thread on its way to sleep that is still on its CPU may be woken: then it runs on. After a loss
+ * a thread is taken to be off CPU, because its switch-out may be lost. */
 static int on_wakeup(struct reading *r, const struct event_table *p, struct pass *run,
 		     const struct trace_event *e)
 {
@@ -116,7 +116,8 @@ static int on_wakeup(struct reading *r, const struct event_table *p, struct pass
 	r->s->n_wakeups++;
 	if (thread <= 0)
 		return (int)thread;
-	/* A thread that could run is not asked to wake: it ran since, and slept, unseen. */
+	/* sched_waking is not sent to a runnable thread: it ran and slept since, without recorded
+	 * switches. */
 	if (!r->states[thread].runs && (!r->states[thread].waits || p->role == ROLE_WAKING))
 		begin_wait(&r->states[thread], SCHED_WOKEN, e->time_ns, epoch);
 	return 0;
@@ -128,7 +129,7 @@ static int on_event(void *context, struct pass *run, const struct trace_event *e
 	const struct event_table *p = &r->plans[trace_class_number(e)];
 	int64_t number;
 
-	if (coverage_on_event(&r->follow, run, e, thread) < 0)
+	if (coverage_on_event(&r->coverage, run, e, thread) < 0)
 		return -ENOMEM;
 	switch (p->role) {
 	case ROLE_NONE:
@@ -156,7 +157,7 @@ static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 	struct reading *r = context;
 
 	(void)run;
-	if (coverage_lost(&r->follow, e) < 0)
+	if (coverage_lost(&r->coverage, e) < 0)
 		return -ENOMEM;
 	if (e->stream->source->domain != TRACE_KERNEL)
 		return 0;
@@ -209,7 +210,7 @@ static int finalize(struct reading *r, bool by_process)
 	uint32_t kept = 0;
 	int err = 0;
 
-	coverage_finalize(&r->follow);
+	coverage_finalize(&r->coverage);
 	s->n_rows = r->n_rooms;
 	for (uint32_t i = 0; i < s->n_rows && !err; i++) {
 		struct sched_row *row = &s->rows[i];
@@ -217,7 +218,7 @@ static int finalize(struct reading *r, bool by_process)
 		row->thread = i;
 		if (!row->n_switches && !row->n_preempted)
 			continue;
-		if (!coverage_is_complete(&r->follow, i)) {
+		if (!coverage_is_complete(&r->coverage, i)) {
 			s->n_left_out++;
 			free_row(row);
 			continue;
@@ -263,13 +264,13 @@ int sched_init(struct sched *s, struct trace *t, const struct pass_range *range,
 	else
 		err = pass_init(&s->run, t, range, d);
 	r.plans = err ? NULL : event_table_make(&s->run, roles, sizeof roles / sizeof *roles);
-	if (!err && (!r.plans || coverage_init(&r.follow, &s->run)))
+	if (!err && (!r.plans || coverage_init(&r.coverage, &s->run)))
 		err = diag_fail(d, -ENOMEM, "no memory for threads");
 	if (!err)
 		err = pass_all(&s->run, on_event, on_lost, &r, d);
 	if (!err && finalize(&r, by_process))
 		err = diag_fail(d, -ENOMEM, "no memory for threads");
-	coverage_fini(&r.follow);
+	coverage_fini(&r.coverage);
 	free(r.plans);
 	free(r.states);
 	if (err)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/report/sched.h - who waited for a CPU, and how long.
+ * analysis/report/sched.h - waits of threads for a CPU.
  *
- * A thread that can run waits from its wakeup (sched_waking, else sched_wakeup) to its switch-in,
- * or from the switch that preempted it to the next that lets it go on.  A wakeup of a thread that
- * runs, or waits already, begins nothing.  A wait that something lost might lie in is dropped, and
- * counted. Threads whose switches are not all there (analysis/coverage.h) are left out.
+ * A runnable thread waits from its wakeup (sched_waking, else sched_wakeup) to its switch-in, or
+ * from the switch that preempts it to its next switch-in. A wakeup of a thread that runs or already
+ * waits begins nothing. A wait during which events may be lost is dropped and counted. Threads
+ * without all their switches (analysis/coverage.h) are left out.
  */
 #ifndef ANALYSIS_REPORT_SCHED_H
 #define ANALYSIS_REPORT_SCHED_H
@@ -16,8 +16,8 @@
 enum sched_wait { SCHED_WOKEN, SCHED_PREEMPTED };
 
 struct sched_row {
-	uint32_t thread;     /* or what stands for its process */
-	uint64_t n_switches; /* in */
+	uint32_t thread;     /* or the leader of its process */
+	uint64_t n_switches; /* to it */
 	uint64_t n_preempted;
 	uint64_t n_migrations;
 	struct samples woken;	  /* waits after a wakeup */
@@ -27,16 +27,16 @@ struct sched_row {
 
 struct sched {
 	struct pass run;
-	struct sched_row *rows; /* longest wait in all first; idle threads left out */
+	struct sched_row *rows; /* longest sum of waits first; without idle threads */
 	uint32_t n_rows;
 	struct sched_row all;
-	struct slowest slowest; /* what: enum sched_wait; detail: the CPU it got */
+	struct slowest slowest; /* what: enum sched_wait; detail: the CPU on which it ran */
 	uint64_t n_switches, n_wakeups;
-	uint64_t n_cut;	     /* waits dropped because something was lost meanwhile */
-	uint64_t n_left_out; /* threads whose switches are not all there */
+	uint64_t n_cut;	     /* waits dropped because of a loss */
+	uint64_t n_left_out; /* threads without all their switches */
 };
 
-/* sched_init - read what of @t lies in @range (NULL: all); @t must outlive the result.  Returns 0
+/* sched_init - read the events of @t in @range (NULL: all); @t must outlive the result. Returns 0
  * or -errno. */
 int sched_init(struct sched *s, struct trace *t, const struct pass_range *range, bool by_process,
 	       uint32_t n_slowest, struct diag *d);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/report/syscalls.c - see syscalls.h. */
+/*
+ * analysis/report/syscalls.c - joins entries and exits by thread, and merges rows by process at the
+ * end.
+ */
 #include "analysis/report/syscalls.h"
 
 #include <errno.h>
@@ -10,15 +13,15 @@ enum { MAX_ERRNO = 4095 }; /* results -1 to -4095 are errors: the kernel's IS_ER
 
 enum role { ROLE_NONE, ROLE_ENTRY, ROLE_EXIT, ROLE_DEATH, ROLE_EXEC };
 
-struct event_table {
+struct syscall_plan {
 	enum role role;
 	uint32_t call;
-	bool has_child; /* a new thread returns from it too */
+	bool has_child; /* the exit occurs in the new thread too */
 	const struct ctf_op *field[2];
 };
 
 struct state {		    /* of a thread */
-	uint32_t open_call; /* plus 1; 0: in none */
+	uint32_t open_call; /* plus 1; 0: none */
 	uint32_t epoch;
 	int64_t begin_ns;
 	uint32_t first_row; /* plus 1 */
@@ -26,8 +29,8 @@ struct state {		    /* of a thread */
 
 struct reading {
 	struct syscalls *s;
-	struct event_table *plans; /* by class */
-	struct state *states;	   /* by thread */
+	struct syscall_plan *plans; /* by class */
+	struct state *states;	    /* by thread */
 	uint32_t n_states, n_rooms;
 	bool by_process;
 };
@@ -55,16 +58,16 @@ static void plan_class(void *context, const struct trace_source *source,
 		       const struct ctf_event_class *c, uint32_t number)
 {
 	struct reading *r = context;
-	struct event_table *p = &r->plans[number];
+	struct syscall_plan *p = &r->plans[number];
 	const char *name = !strncmp(c->name, "compat_", 7) ? c->name + 7 : c->name;
 
 	(void)source;
 	if (!strncmp(name, "syscall_entry_", 14)) {
-		*p = (struct event_table){ .role = ROLE_ENTRY, .call = call_of(r, name + 14) };
+		*p = (struct syscall_plan){ .role = ROLE_ENTRY, .call = call_of(r, name + 14) };
 	} else if (!strncmp(name, "syscall_exit_", 13)) {
-		*p = (struct event_table){ .role = ROLE_EXIT,
-					   .call = call_of(r, name + 13),
-					   .has_child = makes_child(name + 13) };
+		*p = (struct syscall_plan){ .role = ROLE_EXIT,
+					    .call = call_of(r, name + 13),
+					    .has_child = makes_child(name + 13) };
 		p->field[0] = ctf_class_find(c, CTF_PAYLOAD, "ret");
 	} else if (!strcmp(name, "sched_process_exit")) {
 		p->role = ROLE_DEATH;
@@ -87,7 +90,7 @@ static struct syscall_row *add_row(struct reading *r, uint32_t call, uint32_t th
 	return &s->rows[s->n_rows++];
 }
 
-/* Rows of all calls come first; without by_process there are no others. */
+/* Without by_process the first rows are those of all calls, and there are no others. */
 static struct syscall_row *row_of(struct reading *r, uint32_t thread, uint32_t call)
 {
 	struct state *st = &r->states[thread];
@@ -140,7 +143,7 @@ static int leave_open(struct reading *r, uint32_t thread, uint32_t epoch)
 	return 0;
 }
 
-static int enter(struct reading *r, const struct event_table *p, int64_t time_ns, uint32_t thread,
+static int enter(struct reading *r, const struct syscall_plan *p, int64_t time_ns, uint32_t thread,
 		 uint32_t epoch)
 {
 	struct state *st = &r->states[thread];
@@ -166,7 +169,7 @@ static int pair(struct reading *r, struct syscall_row *row, int64_t time_ns, uin
 	return samples_add(&row->time, duration_ns);
 }
 
-static int leave(struct reading *r, const struct event_table *p, const struct trace_event *e,
+static int leave(struct reading *r, const struct syscall_plan *p, const struct trace_event *e,
 		 uint32_t thread, uint32_t epoch)
 {
 	struct state *st = &r->states[thread];
@@ -191,8 +194,8 @@ static int leave(struct reading *r, const struct event_table *p, const struct tr
 	return result < 0 && result >= -MAX_ERRNO ? count_errno(row, (int)-result, 1) : 0;
 }
 
-/* The thread that executes gets the number of its process: its call goes on under that number. */
-static int execute(struct reading *r, const struct event_table *p, struct pass *run,
+/* The thread that executes gets the tid of its process, and its call continues under that tid. */
+static int execute(struct reading *r, const struct syscall_plan *p, struct pass *run,
 		   const struct trace_event *e)
 {
 	int64_t tid = pass_number(e, p->field[0], -1), old_tid = pass_number(e, p->field[1], tid);
@@ -216,7 +219,7 @@ static int execute(struct reading *r, const struct event_table *p, struct pass *
 static int on_event(void *context, struct pass *run, const struct trace_event *e, uint32_t thread)
 {
 	struct reading *r = context;
-	const struct event_table *p = &r->plans[trace_class_number(e)];
+	const struct syscall_plan *p = &r->plans[trace_class_number(e)];
 	uint32_t epoch = run->epoch[TRACE_KERNEL];
 
 	if (!p->role)
@@ -278,7 +281,7 @@ static int add_up(struct syscall_row *to, struct syscall_row *from)
 	return err;
 }
 
-/* Threads of one process, and calls that never came, go; then the rows are put in order. */
+/* Merges the threads of a process and removes calls that never occurred, then sorts the rows. */
 static int finalize(struct reading *r)
 {
 	struct syscalls *s = r->s;

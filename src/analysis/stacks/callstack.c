@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/stacks/callstack.c - see callstack.h. */
+/*
+ * analysis/stacks/callstack.c - reads call stacks from a context or a payload, in one walk over the
+ * fields.
+ */
 #include "analysis/stacks/callstack.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/stacks/function_graph.c - see function_graph.h. */
+/*
+ * analysis/stacks/function_graph.c - a stack of open calls for each thread, and times of ended
+ * calls by depth.
+ */
 #include "analysis/stacks/function_graph.h"
 
 void graph_enter(struct graph_thread *t, uint64_t function, uint32_t node)

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/stacks/stack_tree.c - see stack_tree.h. */
+/*
+ * analysis/stacks/stack_tree.c - builds the tree of call stacks from events, with names from
+ * symbols and kallsyms.
+ *
+ * Nodes, frames and threads are found through hash tables with two numbers as key. An address is
+ * looked up once for each mapping.
+ */
 #include "analysis/stacks/stack_tree.h"
 
 #include <errno.h>
@@ -18,22 +24,22 @@
 
 static const uint32_t NO_MAPPING = UINT32_MAX, FUNCTION = UINT32_MAX - 1;
 
-/* From a key of two numbers to one, open addressing; never full. */
+/* Maps two numbers to one value by open addressing; at most half full. */
 struct table {
-	struct place {
+	struct slot {
 		uint64_t a, b;
 		uint32_t value; /* plus 1; 0: empty */
 	} * at;
-	uint32_t n, n_places;
+	uint32_t n, n_slots;
 };
 
 struct class
 {
 	bool has_stack;
-	enum ctf_scope scope;	     /* where it is */
-	const struct ctf_op *weight; /* STACKS_OFF_CPU: who comes to the CPU */
+	enum ctf_scope scope;
+	const struct ctf_op *weight; /* STACKS_OFF_CPU: the thread that comes to the CPU */
 	const struct ctf_op *function, *depth,
-		*duration; /* of a graph's events; duration: of an end */
+		*duration; /* for events of the function graph; duration: for an end */
 };
 
 struct stacks_private {
@@ -41,16 +47,16 @@ struct stacks_private {
 	struct modules *modules;
 	struct symbols *symbols;
 	struct kallsyms *kallsyms;
-	struct class *classes;	/* by number */
+	struct class *classes;	/* by class number */
 	struct table addresses; /* (mapping, address): frame */
 	struct table children;	/* (parent, frame): node */
 	struct table threads;	/* (pid, tid): thread */
-	struct table waiting;	/* (source, tid): thread that left its CPU last under this number */
-	struct table texts;	/* (hash, nth of it): frame */
+	struct table waiting;	/* (source, tid): the thread that last left its CPU with this tid */
+	struct table texts;	/* (hash, counter for equal hashes): frame */
 	uint32_t n_frame_rooms, n_node_rooms, n_thread_rooms;
 };
 
-static struct place *place_of(struct place *at, uint32_t n, uint64_t a, uint64_t b)
+static struct slot *slot_of(struct slot *at, uint32_t n, uint64_t a, uint64_t b)
 {
 	uint64_t hash = (a * 0x9E3779B97F4A7C15u ^ b) * 0xff51afd7ed558ccdu;
 	uint32_t i = (uint32_t)(hash >> 32) & (n - 1);
@@ -60,30 +66,30 @@ static struct place *place_of(struct place *at, uint32_t n, uint64_t a, uint64_t
 	return &at[i];
 }
 
-/* The place of a key, to be filled if its value is 0; NULL if there is no memory. */
-static struct place *table_find(struct table *t, uint64_t a, uint64_t b)
+/* The slot of a key, which the caller fills if its value is 0; NULL if there is no memory. */
+static struct slot *table_find(struct table *t, uint64_t a, uint64_t b)
 {
-	uint32_t n = t->n_places ? t->n_places * 2 : 1024;
-	struct place *bigger, *p;
+	uint32_t n = t->n_slots ? t->n_slots * 2 : 1024;
+	struct slot *bigger, *p;
 
-	if (t->n * 2 >= t->n_places) {
+	if (t->n * 2 >= t->n_slots) {
 		bigger = calloc(n, sizeof *bigger);
 		if (!bigger)
 			return NULL;
-		for (uint32_t i = 0; i < t->n_places; i++)
+		for (uint32_t i = 0; i < t->n_slots; i++)
 			if (t->at[i].value)
-				*place_of(bigger, n, t->at[i].a, t->at[i].b) = t->at[i];
+				*slot_of(bigger, n, t->at[i].a, t->at[i].b) = t->at[i];
 		free(t->at);
 		t->at = bigger;
-		t->n_places = n;
+		t->n_slots = n;
 	}
-	p = place_of(t->at, t->n_places, a, b);
+	p = slot_of(t->at, t->n_slots, a, b);
 	if (!p->value)
-		*p = (struct place){ a, b, 0 };
+		*p = (struct slot){ a, b, 0 };
 	return p;
 }
 
-static void fill(struct table *t, struct place *p, uint32_t value)
+static void fill(struct table *t, struct slot *p, uint32_t value)
 {
 	p->value = value + 1;
 	t->n++;
@@ -206,29 +212,29 @@ void stacks_fini(struct stacks *s)
 
 /* ---------------------------------------------------------------- frames */
 
-static int64_t frame_called(struct stacks *s, const char *text, size_t size)
+static int64_t frame_named(struct stacks *s, const char *text, size_t size)
 {
 	struct stacks_private *p = s->private;
 	uint64_t hash = hash_bytes(text, size);
-	struct place *place;
+	struct slot *slot;
 	uint64_t nth = 0;
 
 	for (;; nth++) {
-		place = table_find(&p->texts, hash, nth);
-		if (!place)
+		slot = table_find(&p->texts, hash, nth);
+		if (!slot)
 			return -ENOMEM;
-		if (!place->value)
+		if (!slot->value)
 			break;
-		if (strlen(s->frames[place->value - 1]) == size &&
-		    !memcmp(s->frames[place->value - 1], text, size))
-			return place->value - 1;
+		if (strlen(s->frames[slot->value - 1]) == size &&
+		    !memcmp(s->frames[slot->value - 1], text, size))
+			return slot->value - 1;
 	}
 	if (pass_grow(&s->frames, &p->n_frame_rooms, s->n_frames, sizeof *s->frames))
 		return -ENOMEM;
 	s->frames[s->n_frames] = strndup(text, size);
 	if (!s->frames[s->n_frames])
 		return -ENOMEM;
-	fill(&p->texts, place, s->n_frames);
+	fill(&p->texts, slot, s->n_frames);
 	return s->n_frames++;
 }
 
@@ -236,20 +242,20 @@ static int64_t frame_of(struct stacks *s, int64_t pid, uint64_t clock, uint64_t 
 {
 	struct stacks_private *p = s->private;
 	struct module_location at = { .number = NO_MAPPING };
-	uint64_t call =
-		address ? address - 1 : 0; /* a return address may be the next function's first */
+	uint64_t call = address ? address - 1 : 0; /* a return address may be the first of the next
+					    * function */
 	const char *name = NULL, *slash;
-	struct place *place;
+	struct slot *slot;
 	char text[512];
 	int64_t frame;
 
 	bool is_known = modules_find(p->modules, pid, clock, call, &at);
 
-	place = table_find(&p->addresses, at.number, address);
-	if (!place)
+	slot = table_find(&p->addresses, at.number, address);
+	if (!slot)
 		return -ENOMEM;
-	if (place->value)
-		return place->value - 1;
+	if (slot->value)
+		return slot->value - 1;
 	if (is_known)
 		name = symbols_find(p->symbols, at.path, at.build_id, at.offset);
 	else
@@ -261,49 +267,49 @@ static int64_t frame_of(struct stacks *s, int64_t pid, uint64_t clock, uint64_t 
 	} else if (!name) {
 		snprintf(text, sizeof text, "0x%" PRIx64, address);
 	}
-	frame = frame_called(s, name ? name : text, strlen(name ? name : text));
+	frame = frame_named(s, name ? name : text, strlen(name ? name : text));
 	if (frame >= 0)
-		fill(&p->addresses, place, (uint32_t)frame);
+		fill(&p->addresses, slot, (uint32_t)frame);
 	return frame;
 }
 
-/* A function of the kernel's by where it begins. */
+/* The frame of a kernel function, by its first address. */
 static int64_t frame_at(struct stacks *s, uint64_t function)
 {
 	struct stacks_private *p = s->private;
-	struct place *place = table_find(&p->addresses, FUNCTION, function);
+	struct slot *slot = table_find(&p->addresses, FUNCTION, function);
 	const char *name;
 	char text[24];
 	int64_t frame;
 
-	if (!place)
+	if (!slot)
 		return -ENOMEM;
-	if (place->value)
-		return place->value - 1;
+	if (slot->value)
+		return slot->value - 1;
 	name = kallsyms_find(p->kallsyms, function);
 	if (!name) {
 		snprintf(text, sizeof text, "0x%" PRIx64, function);
 		name = text;
 	}
-	frame = frame_called(s, name, strlen(name));
+	frame = frame_named(s, name, strlen(name));
 	if (frame >= 0)
-		fill(&p->addresses, place, (uint32_t)frame);
+		fill(&p->addresses, slot, (uint32_t)frame);
 	return frame;
 }
 
 static int64_t child_of(struct stacks *s, uint32_t parent, int64_t frame)
 {
 	struct stacks_private *p = s->private;
-	struct place *place = frame < 0 ? NULL : table_find(&p->children, parent, (uint64_t)frame);
+	struct slot *slot = frame < 0 ? NULL : table_find(&p->children, parent, (uint64_t)frame);
 
-	if (!place)
+	if (!slot)
 		return -ENOMEM;
-	if (place->value)
-		return place->value - 1;
+	if (slot->value)
+		return slot->value - 1;
 	if (pass_grow(&s->nodes, &p->n_node_rooms, s->n_nodes, sizeof *s->nodes))
 		return -ENOMEM;
 	s->nodes[s->n_nodes] = (struct stacks_node){ parent, (uint32_t)frame, 0 };
-	fill(&p->children, place, s->n_nodes);
+	fill(&p->children, slot, s->n_nodes);
 	return s->n_nodes++;
 }
 
@@ -312,18 +318,18 @@ static int64_t child_of(struct stacks *s, uint32_t parent, int64_t frame)
 static struct stacks_thread *thread_of(struct stacks *s, const struct thread_identity *w)
 {
 	struct stacks_private *p = s->private;
-	struct place *place = table_find(&p->threads, (uint64_t)w->pid, (uint64_t)w->tid);
+	struct slot *slot = table_find(&p->threads, (uint64_t)w->pid, (uint64_t)w->tid);
 	struct stacks_thread *t;
 
-	if (!place)
+	if (!slot)
 		return NULL;
-	if (!place->value) {
+	if (!slot->value) {
 		if (pass_grow(&s->threads, &p->n_thread_rooms, s->n_threads, sizeof *s->threads))
 			return NULL;
-		fill(&p->threads, place, s->n_threads);
+		fill(&p->threads, slot, s->n_threads);
 		s->threads[s->n_threads++] = (struct stacks_thread){ .pid = w->pid, .tid = w->tid };
 	}
-	t = &s->threads[place->value - 1];
+	t = &s->threads[slot->value - 1];
 	if (w->size) {
 		t->name_size = (uint8_t)(w->size < STACKS_NAME ? w->size : STACKS_NAME);
 		memcpy(t->name, w->name, t->name_size);
@@ -336,33 +342,34 @@ static int64_t node_of(struct stacks *s, const struct trace_event *e, enum ctf_s
 {
 	uint64_t addresses[CALLSTACK_FRAMES_MAX];
 	int n = callstack_read(e, scope, addresses);
-	int64_t pid = w->pid < 0 ? w->tid : w->pid; /* nobody has told: its first thread, perhaps */
+	int64_t pid = w->pid < 0 ? w->tid : w->pid; /* the pid is unknown: the tid of the leader
+						     * is used */
 	int64_t node = child_of(s, STACKS_ROOT,
-				frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
+				frame_named(s, w->size ? w->name : "?", w->size ? w->size : 1));
 
 	while (node >= 0 && n--)
 		node = child_of(s, (uint32_t)node, frame_of(s, pid, e->clock, addresses[n]));
 	return node;
 }
 
-static void weigh(struct stacks *s, uint32_t node, uint64_t weight)
+static void add_weight(struct stacks *s, uint32_t node, uint64_t weight)
 {
 	s->nodes[node].self += weight;
 	s->total += weight;
 }
 
-/* The time since the thread's last event is that one's weight. */
+/* The time since the thread's last event is the weight of that event. */
 static void weigh_last(struct stacks *s, struct stacks_thread *t, int64_t now_ns)
 {
 	uint64_t ns = now_ns > t->last_ns ? (uint64_t)(now_ns - t->last_ns) : 0;
 
 	if (t->last)
-		weigh(s, t->last, ns);
+		add_weight(s, t->last, ns);
 	if (t->last && t->n_samples)
 		t->samples[t->n_samples - 1].weight = ns;
 }
 
-static int keep(struct stacks_thread *t, int64_t time_ns, uint64_t weight, uint32_t node)
+static int keep_sample(struct stacks_thread *t, int64_t time_ns, uint64_t weight, uint32_t node)
 {
 	if (pass_grow(&t->samples, &t->n_rooms, t->n_samples, sizeof *t->samples))
 		return -ENOMEM;
@@ -394,7 +401,7 @@ static int on_call(struct stacks *s, const struct trace_event *e, const struct t
 	if (begun == UINT32_MAX) {
 		frame = frame_at(s, (uint64_t)function);
 		node = child_of(s, STACKS_ROOT,
-				frame_called(s, w->size ? w->name : "?", w->size ? w->size : 1));
+				frame_named(s, w->size ? w->name : "?", w->size ? w->size : 1));
 		node = node < 0 || frame < 0
 			       ? -ENOMEM
 			       : child_of(s, graph_node(t->calls, (uint32_t)node), frame);
@@ -405,45 +412,45 @@ static int on_call(struct stacks *s, const struct trace_event *e, const struct t
 		graph_enter(t->calls, (uint64_t)function, (uint32_t)node);
 		return 0;
 	}
-	weigh(s, (uint32_t)node, own_ns);
+	add_weight(s, (uint32_t)node, own_ns);
 	s->n_samples++;
-	return s->private->o.keeps_samples ? keep(t, e->time_ns, own_ns, (uint32_t)node) : 0;
+	return s->private->o.keeps_samples ? keep_sample(t, e->time_ns, own_ns, (uint32_t)node) : 0;
 }
 
-/* Who comes to the CPU has waited since it left one. */
+/* The thread that comes to the CPU has waited since it left one. */
 static int end_wait(struct stacks *s, const struct trace_event *e, const struct class *c)
 {
 	struct stacks_private *p = s->private;
 	struct stacks_thread *t;
-	struct place *place;
+	struct slot *slot;
 	int64_t tid;
 
 	if (!c->weight || !ctf_event_number(e->ctf, c->weight, &tid))
 		return 0;
-	place = table_find(&p->waiting, (uint64_t)(uintptr_t)e->stream->source, (uint64_t)tid);
-	if (!place)
+	slot = table_find(&p->waiting, (uint64_t)(uintptr_t)e->stream->source, (uint64_t)tid);
+	if (!slot)
 		return -ENOMEM;
-	if (!place->value)
+	if (!slot->value)
 		return 0;
-	t = &s->threads[place->value - 1];
+	t = &s->threads[slot->value - 1];
 	weigh_last(s, t, e->time_ns);
 	t->last = 0;
 	return 0;
 }
 
-/* The table of threads may have moved: by number. */
+/* By number, because the table of threads may have moved. */
 static int begin_wait(struct stacks *s, const struct trace_event *e,
 		      const struct thread_identity *w, uint32_t thread)
 {
-	struct place *place = table_find(&s->private->waiting,
-					 (uint64_t)(uintptr_t)e->stream->source, (uint64_t)w->tid);
+	struct slot *slot = table_find(&s->private->waiting, (uint64_t)(uintptr_t)e->stream->source,
+				       (uint64_t)w->tid);
 
-	if (!place)
+	if (!slot)
 		return -ENOMEM;
-	if (place->value)
-		place->value = thread + 1;
+	if (slot->value)
+		slot->value = thread + 1;
 	else
-		fill(&s->private->waiting, place, thread);
+		fill(&s->private->waiting, slot, thread);
 	return 0;
 }
 
@@ -461,7 +468,7 @@ int stacks_on_event(struct stacks *s, const struct trace_event *e, const struct 
 		return 0;
 	if (p->o.weight == STACKS_OFF_CPU) {
 		err = end_wait(s, e, c);
-		if (err || !w->tid) /* nobody waits for the idle thread */
+		if (err || !w->tid) /* the idle thread does not wait */
 			return err;
 	}
 	if (p->o.weight == STACKS_FIELD &&
@@ -479,9 +486,9 @@ int stacks_on_event(struct stacks *s, const struct trace_event *e, const struct 
 		return -ENOMEM;
 	t->last = (uint32_t)node;
 	t->last_ns = e->time_ns;
-	weigh(s, (uint32_t)node, weight > 0 ? (uint64_t)weight : 0);
+	add_weight(s, (uint32_t)node, weight > 0 ? (uint64_t)weight : 0);
 	s->n_samples++;
-	return p->o.keeps_samples
-		       ? keep(t, e->time_ns, weight > 0 ? (uint64_t)weight : 0, (uint32_t)node)
-		       : 0;
+	return p->o.keeps_samples ? keep_sample(t, e->time_ns, weight > 0 ? (uint64_t)weight : 0,
+						(uint32_t)node)
+				  : 0;
 }

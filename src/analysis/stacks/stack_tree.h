@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/stacks/stack_tree.h - the call stacks that events were recorded with, as functions, in
- * one tree; or, in a recording without any, a graph of the kernel's functions: then a weight is the
- * time in nanoseconds that a call took without those it made that were recorded
+ * analysis/stacks/stack_tree.h - the call stacks of events, as functions, in one tree. In a
+ * recording without call stacks the tree is built from a graph of kernel functions; then a weight
+ * is the own time of a call in nanoseconds: without the recorded calls that it made
  * (analysis/stacks/function_graph.h).
  *
- * Below the root stands the program's name, below that the outermost function, and so on: folded
- * stacks.  Per thread, samples say which node an event was in, and when.  An address is the
- * function it returns into, else file+offset, else a number.
+ * Below the root is the name of the program, below that the outermost function, and so on: folded
+ * stacks. For each thread, samples hold the node of an event and its time. An address is shown as
+ * the function it returns into, else as file+offset, else as a number.
  *
- * The sum of all nodes' weights is that of all samples.
+ * The sum of the weights of all nodes is that of all samples.
  */
 #ifndef ANALYSIS_STACKS_STACK_TREE_H
 #define ANALYSIS_STACKS_STACK_TREE_H
@@ -19,7 +19,7 @@
 enum { STACKS_ROOT = 0, STACKS_NAME = 16 };
 
 struct stacks_node {
-	uint32_t parent, frame; /* a parent's number is lower */
+	uint32_t parent, frame; /* a parent's index is lower */
 	uint64_t self;		/* weight */
 };
 
@@ -31,18 +31,18 @@ struct stacks_sample {
 
 struct stacks_thread {
 	int64_t pid, tid;
-	char name[STACKS_NAME]; /* the last */
+	char name[STACKS_NAME]; /* the last name */
 	uint8_t name_size;
 	struct stacks_sample *samples;
 	uint32_t n_samples, n_rooms;
-	uint32_t last; /* node of the last event, or of the switch it waits since, for weights by
-			  time; 0: none */
+	uint32_t last; /* for weights by time: the node of the last event, or of the switch since
+		        * which it waits; 0: none */
 	int64_t last_ns;
-	struct graph_thread *calls; /* under way: analysis/stacks/function_graph.h; or NULL */
+	struct graph_thread *calls; /* open calls: analysis/stacks/function_graph.h; or NULL */
 };
 
-/* STACKS_OFF_CPU: of switches alone, the time until the thread that left its CPU comes back to one.
- */
+/* STACKS_OFF_CPU: the time from a switch that takes a thread off its CPU until it comes back to
+ * one. */
 enum stacks_weight { STACKS_ONE, STACKS_FIELD, STACKS_TIME, STACKS_OFF_CPU };
 
 struct graph_thread;
@@ -54,25 +54,26 @@ struct stacks {
 	struct stacks_thread *threads;
 	uint32_t n_frames, n_nodes, n_threads;
 	uint64_t n_samples, total; /* weight */
-	uint64_t n_unweighted;	   /* events without the field: left out */
+	uint64_t n_unweighted;	   /* events without the field; they are not in the tree */
 	bool is_graph;
 	struct stacks_private *private;
 };
 
 struct stacks_options {
 	struct trace *trace;
-	const char *const *paths; /* of the recordings: their maps */
+	const char *const *paths; /* directories of the recordings, for their maps */
 	int n_paths;
 	enum stacks_weight weight;
-	const char *field;  /* of the payload: STACKS_FIELD; negative values count as 0 */
-	bool keeps_samples; /* of each thread: memory in proportion to events */
+	const char *field;  /* STACKS_FIELD: a field of the payload; negative values count as 0 */
+	bool keeps_samples; /* keep the samples of each thread: memory in proportion to events */
 };
 
-/* stacks_init - returns 0; -ENODATA if no event of the trace has stacks; or another -errno. */
+/* stacks_init - returns 0; -ENODATA if no event of the trace has a call stack; or another
+ * -errno. */
 int stacks_init(struct stacks *s, const struct stacks_options *o, struct diag *d);
 void stacks_fini(struct stacks *s);
 
-/* stacks_on_event - an event; one without stack is passed over.  Returns 0 or -ENOMEM. */
+/* stacks_on_event - feed an event; one without a call stack is ignored. Returns 0 or -ENOMEM. */
 int stacks_on_event(struct stacks *s, const struct trace_event *e, const struct thread_identity *w);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/calls.c - see calls.h. */
+/*
+ * analysis/syscalls/calls.c - looks up calls, arguments and captured memory in each event class,
+ * once.
+ */
 #include "analysis/syscalls/calls.h"
 
 #include <errno.h>
@@ -18,7 +21,7 @@ static uint32_t call_of(struct calls *c, const char *name)
 	return c->n++;
 }
 
-/* Whether @op shows a field; *@depth is that of what follows. */
+/* Whether @op is a field that is shown; *@depth is updated for the next op. */
 static bool shows(const struct ctf_op *op, int *depth)
 {
 	bool is_outside = !*depth;
@@ -54,7 +57,7 @@ static void take_fields(struct call_class *to, const struct ctf_event_class *c)
 	for (uint32_t i = p ? p->payload : 0; p && i < p->n_ops && to->n_fields < CALL_ARGS; i++) {
 		const struct ctf_op *op = &p->ops[i];
 
-		/* A sequence is what an argument points to, and none itself. */
+		/* A sequence is the memory that an argument points to, not an argument. */
 		if (op->scope != CTF_PAYLOAD || !shows(op, &depth) || op->code == OP_SEQUENCE)
 			continue;
 		to->name[to->n_fields] = op->name;

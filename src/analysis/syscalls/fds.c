@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/fds.c - see fds.h. */
+/* analysis/syscalls/fds.c - tables of descriptors by process, and the calls that change them. */
 #include "analysis/syscalls/fds.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@ enum does { DOES_OPEN, DOES_DUP, DOES_FCNTL, DOES_CLOSE, DOES_CLOSE_RANGE };
 
 enum { NO_FLAGS = -1, NO_PATH = -1 };
 
-/* Arguments by position.  Most flags for "not after an exec" have O_CLOEXEC's value. */
+/* Arguments by position. Most flags for "closed by exec" have the value of O_CLOEXEC. */
 struct fd_call {
 	const char *call;
 	enum does does;
 	int8_t flags;
-	uint32_t ends; /* the bit of flags */
+	uint32_t cloexec_bit; /* the bit in these flags */
 	int8_t path, dir;
 	const char *kind;
 };
@@ -101,7 +101,7 @@ static int64_t add(struct fds *f, const struct fd_file *one)
 	return f->n_files++;
 }
 
-/* The place of @fd; NULL if there is no memory or it is no number of a descriptor. */
+/* The slot of @fd; NULL if there is no memory or @fd is out of range. */
 static struct fd_slot *slot(struct fds *f, uint32_t process, int64_t fd)
 {
 	struct fd_table *t;
@@ -113,15 +113,15 @@ static struct fd_slot *slot(struct fds *f, uint32_t process, int64_t fd)
 	return pass_grow(&t->slots, &t->n, (uint32_t)fd, sizeof *t->slots) ? NULL : &t->slots[fd];
 }
 
-static void set(struct fds *f, uint32_t process, int64_t fd, int64_t file, bool ends)
+static void set(struct fds *f, uint32_t process, int64_t fd, int64_t file, bool is_cloexec)
 {
 	struct fd_slot *at = file < 0 ? NULL : slot(f, process, fd);
 
 	if (at)
-		*at = (struct fd_slot){ (uint32_t)file + 1, ends };
+		*at = (struct fd_slot){ (uint32_t)file + 1, is_cloexec };
 }
 
-/* The file of a key; @one becomes it if the key is new. */
+/* The file of a key; @one is added if the key is new. */
 static int64_t file_of(struct fds *f, struct index *k, uint64_t a, uint64_t b, uint64_t c,
 		       const struct fd_file *one)
 {
@@ -136,8 +136,8 @@ static int64_t file_of(struct fds *f, struct index *k, uint64_t a, uint64_t b, u
 	return file;
 }
 
-/* Takes @name, which is allocated. */
-static int set_named(struct fds *f, uint32_t process, int64_t fd, bool ends, char *name)
+/* Takes over @name, which is allocated. */
+static int set_named(struct fds *f, uint32_t process, int64_t fd, bool is_cloexec, char *name)
 {
 	const struct fd_file one = { .name = name, .process = process, .fd = (int32_t)fd };
 	size_t size = name ? strlen(name) : 0;
@@ -146,20 +146,21 @@ static int set_named(struct fds *f, uint32_t process, int64_t fd, bool ends, cha
 
 	if (!name)
 		return -ENOMEM;
-	/* Names whose hashes and sizes are equal are taken for one. */
+	/* Two names with equal hashes and sizes count as one. */
 	file = file_of(f, &f->names, hash_bytes(name, size), size, 0, &one);
 	if (file < 0 || f->names.n == n)
 		free(name);
-	set(f, process, fd, file, ends);
+	set(f, process, fd, file, is_cloexec);
 	return file < 0 ? -ENOMEM : 0;
 }
 
-static int64_t set_unnamed(struct fds *f, uint32_t process, int64_t fd, bool ends, const char *call)
+static int64_t set_unnamed(struct fds *f, uint32_t process, int64_t fd, bool is_cloexec,
+			   const char *call)
 {
 	const struct fd_file one = { .call = call, .process = process, .fd = (int32_t)fd };
 	int64_t file = file_of(f, &f->unnamed, process, (uint64_t)fd, (uintptr_t)call, &one);
 
-	set(f, process, fd, file, ends);
+	set(f, process, fd, file, is_cloexec);
 	return file;
 }
 
@@ -187,7 +188,7 @@ int64_t fds_find(struct fds *f, uint32_t process, int64_t fd)
 	return known ? known - f->files : set_unnamed(f, process, fd, false, NULL);
 }
 
-/* ---------------------------------------------------------------- what calls do */
+/* ---------------------------------------------------------------- effects of calls */
 
 int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class,
 	      const struct trace_event *e)
@@ -220,40 +221,40 @@ int fds_enter(struct fds *f, uint32_t thread, const struct call_class *class,
 	return 0;
 }
 
-/* @path as seen from the directory @dir, if that is known. */
+/* @path relative to the directory @dir, if that is known. */
 static char *join(const struct fds *f, uint32_t process, int64_t dir, const struct fd_path *path)
 {
 	const struct fd_file *base =
 		*path->bytes == '/' || dir < 0 ? NULL : fds_look(f, process, dir);
 	size_t size = base && base->name ? strlen(base->name) : 0;
-	char *whole = malloc(size + path->size + 2);
+	char *joined = malloc(size + path->size + 2);
 
-	if (!whole)
+	if (!joined)
 		return NULL;
 	if (size) {
-		memcpy(whole, base->name, size);
-		whole[size++] = '/';
+		memcpy(joined, base->name, size);
+		joined[size++] = '/';
 	}
-	memcpy(whole + size, path->bytes, path->size + 1);
-	return whole;
+	memcpy(joined + size, path->bytes, path->size + 1);
+	return joined;
 }
 
 static int opened(struct fds *f, const struct fd_call *c, uint32_t thread, uint32_t process,
-		  const struct call_made *m, int64_t fd, bool ends)
+		  const struct call_made *m, int64_t fd, bool is_cloexec)
 {
 	struct fd_path *path = c->path != NO_PATH && thread < f->n_paths ? &f->paths[thread] : NULL;
 	int64_t dir = c->dir == NO_PATH ? -1 : (int32_t)m->args[c->dir];
 
 	if (!path || !path->size || fd >= FDS_MAX)
-		return set_unnamed(f, process, fd, ends, c->call) < 0 ? -ENOMEM : 0;
-	return set_named(f, process, fd, ends, join(f, process, dir, path));
+		return set_unnamed(f, process, fd, is_cloexec, c->call) < 0 ? -ENOMEM : 0;
+	return set_named(f, process, fd, is_cloexec, join(f, process, dir, path));
 }
 
-static int copied(struct fds *f, uint32_t process, int64_t from, int64_t to, bool ends)
+static int copied(struct fds *f, uint32_t process, int64_t from, int64_t to, bool is_cloexec)
 {
 	int64_t file = fds_find(f, process, from);
 
-	set(f, process, to, file, ends);
+	set(f, process, to, file, is_cloexec);
 	return file < 0 ? -ENOMEM : 0;
 }
 
@@ -263,7 +264,7 @@ static void closed(struct fds *f, uint32_t process, uint64_t first, uint64_t las
 
 	for (uint64_t i = first; t && i < t->n && i <= last; i++) {
 		if (at_exec)
-			t->slots[i].ends = true;
+			t->slots[i].is_cloexec = true;
 		else
 			t->slots[i] = (struct fd_slot){ 0 };
 	}
@@ -281,7 +282,7 @@ static int controlled(struct fds *f, uint32_t process, const struct call_made *m
 	case F_SETFD:
 		at = slot(f, process, (int32_t)m->args[0]);
 		if (at)
-			at->ends = m->args[2] & FD_CLOEXEC;
+			at->is_cloexec = m->args[2] & FD_CLOEXEC;
 	}
 	return 0;
 }
@@ -290,15 +291,15 @@ int fds_leave(struct fds *f, uint32_t thread, uint32_t process, const struct cal
 	      int64_t result)
 {
 	const struct fd_call *c = m->class ? m->class->fd : NULL;
-	bool ends = c && c->flags != NO_FLAGS && (uint64_t)m->args[c->flags] & c->ends;
+	bool is_cloexec = c && c->flags != NO_FLAGS && (uint64_t)m->args[c->flags] & c->cloexec_bit;
 
 	if (!c || result < 0)
 		return 0;
 	switch (c->does) {
 	case DOES_OPEN:
-		return opened(f, c, thread, process, m, result, ends);
+		return opened(f, c, thread, process, m, result, is_cloexec);
 	case DOES_DUP:
-		return copied(f, process, (int32_t)m->args[0], result, ends);
+		return copied(f, process, (int32_t)m->args[0], result, is_cloexec);
 	case DOES_FCNTL:
 		return controlled(f, process, m, result);
 	case DOES_CLOSE:
@@ -333,6 +334,6 @@ void fds_exec(struct fds *f, uint32_t process)
 	struct fd_table *t = process < f->n_tables ? &f->tables[process] : NULL;
 
 	for (uint32_t i = 0; t && i < t->n; i++)
-		if (t->slots[i].ends)
+		if (t->slots[i].is_cloexec)
 			t->slots[i] = (struct fd_slot){ 0 };
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/memory.c - see memory.h. */
+/*
+ * analysis/syscalls/memory.c - formats the captured memory of system calls: addresses, times,
+ * strings, buffers, vectors.
+ *
+ * Every function checks the size before it reads, because the bytes come from a file.
+ */
 #include "analysis/syscalls/memory.h"
 
 #include <arpa/inet.h>
@@ -30,7 +35,7 @@ static bool has_row(const struct ctf_event_class *c, const char *field, unsigned
 	return false;
 }
 
-/* The bytes of the row @field, at most @room; how many. */
+/* Copies the bytes of the sequence @field, at most @room; returns their number. */
 static uint32_t read_row(const struct ctf_event *e, const char *field, unsigned element,
 			 uint8_t *to, size_t room)
 {
@@ -92,7 +97,7 @@ static void add_unix(struct text *t, const uint8_t *bytes, size_t size)
 	add(t, ", sun_path=");
 	if (*path) {
 		call_quoted(t, path, strnlen(path, n));
-	} else { /* of the names that are no files' a NUL is a part */
+	} else { /* an abstract name, in which NUL is a character */
 		add(t, "@");
 		call_quoted(t, path + 1, n - 1);
 	}
@@ -134,7 +139,8 @@ static void add_netlink(struct text *t, const uint8_t *bytes)
 static bool add_sockaddr(struct text *t, const uint8_t *bytes, size_t size)
 {
 	const size_t inet6_least =
-		offsetof(struct sockaddr_in6, sin6_scope_id); /* what the kernel takes */
+		offsetof(struct sockaddr_in6, sin6_scope_id); /* the size that the kernel
+							       * requires */
 	sa_family_t family;
 
 	if (size < sizeof family)
@@ -181,7 +187,8 @@ static size_t shown_of(size_t size, const struct call_moment *x)
 	return x->string_bytes && x->string_bytes < size ? x->string_bytes : size;
 }
 
-/* One text behind the other, each with its NUL; how cut ones look: docs/design/kernel.md. */
+/* Texts one after the other, each with its NUL. For the marks of cut texts see
+ * docs/design/kernel.md. */
 static bool add_argv(struct text *t, const char *p, size_t size, const struct call_moment *x)
 {
 	const char *before = "[", *end = p + size;
@@ -196,7 +203,8 @@ static bool add_argv(struct text *t, const char *p, size_t size, const struct ca
 		is_cut = !has_end || (n == KERNEL_CAPTURE_ARG_MAX - 1 && ends_in_dots(p, n));
 		add(t, before);
 		before = ", ";
-		if (has_end || n != 3 || !ends_in_dots(p, n)) /* else there are more */
+		if (has_end || n != 3 || !ends_in_dots(p, n)) /* else it only marks that there
+							       * are more */
 			call_quoted(t, p, shown_of(is_cut && ends_in_dots(p, n) ? n - 3 : n, x));
 		if (is_cut || (x->string_bytes && n > x->string_bytes))
 			add(t, "...");
@@ -217,7 +225,7 @@ static bool add_count(struct text *t, const struct call_memory *m, const struct 
 	return true;
 }
 
-/* ---------------------------------------------------------------- what is read and written */
+/* ---------------------------------------------------------------- buffers */
 
 void call_quoted_part(struct text *t, const uint8_t *bytes, uint64_t size, uint64_t all,
 		      const struct call_moment *x)
@@ -241,7 +249,7 @@ static bool add_buffer(struct text *t, const struct call_memory *m, const struct
 		return false;
 	if (strcmp(m->what->call, "getrandom") != 0)
 		return call_quoted_part(t, m->bytes, m->size, (uint64_t)all, x), true;
-	add(t, "\""); /* nobody looks for words there */
+	add(t, "\""); /* random bytes contain no words */
 	for (size_t i = 0; i < shown; i++)
 		text_addf(t, "\\x%02x", m->bytes[i]);
 	add(t, shown < (uint64_t)all ? "\"..." : "\"");
@@ -259,7 +267,7 @@ static bool add_c_text(struct text *t, const struct call_memory *m, const struct
 	return true;
 }
 
-/* Iovecs from @at on; @left: bytes that were read, of all of them. */
+/* Iovecs from @at on; @left: the number of bytes that the call transferred, over all of them. */
 static void add_iovecs(struct text *t, const struct call_memory *m, uint32_t at, uint64_t count,
 		       uint64_t left, const struct call_moment *x)
 {
@@ -324,7 +332,7 @@ static bool add_message(struct text *t, const struct call_memory *m, const struc
 	return true;
 }
 
-/* A length: at the end beside what it was before. */
+/* A length; at exit it stands beside the value at entry. */
 static bool add_length(struct text *t, const struct call_memory *m, const struct call_moment *x)
 {
 	int32_t n;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/memory.h - what an argument of a system call points to, where the recording has
- * it: addresses of sockets, times, programs' arguments, what was read and written, structures; in
- * words, as strace has them.
+ * analysis/syscalls/memory.h - the memory that arguments of system calls point to, as text in the
+ * form of strace: socket addresses, times, arguments of programs, buffers, structures.
  *
- * Which call has what, and at its beginning or its end, is kernel/convert/capture.h's.  The bytes
- * are of a trace file: of any number, and of anything.
+ * kernel/convert/capture.h defines which call has which memory, and whether at entry or at exit.
+ * The bytes come from a trace file: their number and content are not trusted.
  */
 #ifndef ANALYSIS_SYSCALLS_MEMORY_H
 #define ANALYSIS_SYSCALLS_MEMORY_H
@@ -22,36 +21,36 @@ struct call_memory {
 	uint8_t bytes[KERNEL_CAPTURE_MAX];
 };
 
-/* What else decides what it means. */
+/* The context of the memory. */
 struct call_moment {
-	const int64_t *args; /* of the call, CALL_ARGS of them */
-	int64_t result;	     /* if it is its end */
+	const int64_t *args; /* CALL_ARGS arguments of the call */
+	int64_t result;	     /* at exit */
 	bool is_end;
-	uint32_t string_bytes;		/* of buffers and the like, that are shown; 0: all */
+	uint32_t string_bytes;		/* limit for buffers and texts; 0: show everything */
 	const struct call_about *about; /* may be NULL */
 };
 
-/* call_memory_is_in - whether events of class @c have a field for it. */
+/* call_memory_is_in - whether events of class @c have a field for @what. */
 bool call_memory_is_in(const struct kernel_capture *what, const struct ctf_event_class *c);
 
-/* call_memory_read - what @e has of it; what is longer than @m has room for is cut. */
+/* call_memory_read - copy the bytes from @e; bytes beyond the room in @m are cut off. */
 void call_memory_read(struct call_memory *m, const struct kernel_capture *what,
 		      const struct ctf_event *e);
-/* call_memory_at_exit - the texts that an end has because its beginning lacks them, one behind the
- * other, each with its NUL, as many as room->size says; NULL: none. */
+/* call_memory_at_exit - texts that the exit has because they were not in memory at entry: one after
+ * the other, each with its NUL, room->size bytes in all; NULL: none. */
 bool call_memory_at_exit_is_in(const struct ctf_event_class *c);
 const char *call_memory_at_exit(const struct ctf_event *e, struct call_memory *room);
 
-/* call_memory_add - "{tv_sec=0, tv_nsec=1000}", as strace has it.  False, and nothing is added, if
- * the bytes are too few. */
+/* call_memory_add - "{tv_sec=0, tv_nsec=1000}", in the form of strace. Returns false and adds
+ * nothing if there are too few bytes. */
 bool call_memory_add(struct text *t, const struct call_memory *m, const struct call_moment *x);
 
-/* call_memory_waits - whether the argument is not shown before @what, which is of the call's end,
- * is known. */
+/* call_memory_waits - whether the argument is shown only when @what, which the exit has, is
+ * known. */
 bool call_memory_waits(const struct kernel_capture *what, const int64_t *args);
 
-/* call_quoted_part - in quotes, at most as many as are shown, dots behind them if there are more;
- * @all: how many there were. */
+/* call_quoted_part - at most string_bytes of @size bytes in quotes, then dots if that is less than
+ * @all. */
 void call_quoted_part(struct text *t, const uint8_t *bytes, uint64_t size, uint64_t all,
 		      const struct call_moment *x);
 

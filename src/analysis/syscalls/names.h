@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/names.h - the names of flags and commands in the arguments of system calls.
+ * analysis/syscalls/names.h - names of flags and commands in the arguments of system calls.
  *
- * The tables are made at build time from the system's headers (call_names.sh), so they are those of
- * the machine that duet is built for, and none is copied from anybody.  Each ends with a NULL name.
+ * names.sh makes the tables at build time from the headers of the system, so they match the target
+ * machine and nothing is copied from other projects. Each table ends with a NULL name.
  */
 #ifndef ANALYSIS_SYSCALLS_NAMES_H
 #define ANALYSIS_SYSCALLS_NAMES_H

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# analysis/syscalls/names.sh - the names of flags and commands of system calls, as C, from the system's own headers.
+# analysis/syscalls/names.sh - writes C tables with the names of flags and commands, from the system headers.
 #
-# Usage: names.sh FAMILY COMPILER...   FAMILY is "uapi" or "libc": their headers do not go together.
+# Usage: names.sh FAMILY COMPILER...   FAMILY is "uapi" or "libc": headers of both cannot be included together.
 #
-# The compiler is asked which macros there are, and left to work out their values, so cross builds get the
-# target's.  A table is a name of ours, a pattern of macros, and one of those among them that are not flags,
-# or another name of one that is there.  Headers that are not there leave tables empty.
+# The compiler lists the macros and computes their values, so a cross build gets the values of the
+# target.  A table has its name, a pattern of macros, and a pattern of the macros to leave out: those that are not flags,
+# or that are another name of a flag in the table.  A missing header leaves its tables empty.
 family=$1
 sources=$(dirname "$0")/../..
 shift

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/pairing.c - see pairing.h, and internal.h. */
+/*
+ * analysis/syscalls/pairing.c - joins the entry and the exit of each system call.
+ *
+ * Each thread has at most one call in progress. An exit completes it only if both are of the same
+ * call and of the same epoch; otherwise each is passed on alone.
+ */
 #include "analysis/syscalls/internal.h"
 
 #include <errno.h>
@@ -17,7 +22,7 @@ static const struct event_table_kind kinds[] = {
 	{ "signal_deliver", ROLE_SIGNAL, { "sig", "code", "sa_handler" } },
 };
 
-/* ---------------------------------------------------------------- giving */
+/* ---------------------------------------------------------------- passing on */
 
 static bool is_ours(struct pairing *j, uint32_t thread, int64_t time_ns)
 {
@@ -117,7 +122,8 @@ static bool makes_child(const char *call)
 	       !strcmp(call, "vfork");
 }
 
-/* rt_sigreturn restores the registers, and with them the call's number: its end has none. */
+/* rt_sigreturn restores the registers and with them the number of the call, so its exit has
+ * none. */
 static uint32_t call_that_ends(const struct pairing *j, const struct call_class *c,
 			       const struct pairing_state *st)
 {
@@ -138,7 +144,7 @@ static int leave(struct pairing *j, const struct call_class *c, const struct tra
 	int err = 0;
 
 	if (!st->made.call && !result && makes_child(name))
-		return 0; /* the child's first */
+		return 0; /* the first exit of a new child */
 	if (!is_pair) {
 		pairing_give_open(j, thread, e->time_ns, "");
 		st->made = (struct call_made){ .call = call + 1 };
@@ -189,7 +195,7 @@ static int on_fork(struct pairing *j, const struct event_table *p, const struct 
 	return child < 0 ? -ENOMEM : process == parent ? 0 : fds_fork(&j->fds, parent, process);
 }
 
-/* The thread that executes gets the number of its process: its call goes on under that number. */
+/* The thread that executes gets the tid of its process, and its call continues under that tid. */
 static int on_exec(struct pairing *j, const struct event_table *p, const struct trace_event *e)
 {
 	int64_t tid = pass_number(e, p->field[0], -1);
@@ -268,13 +274,13 @@ static int on_lost(void *context, struct pass *run, const struct trace_event *e)
 	(void)run;
 	if (e->stream->source->domain != TRACE_KERNEL)
 		return 0;
-	j->is_hiding = false; /* what would end it may be among them */
+	j->is_hiding = false; /* the exec may be among the lost events */
 	if (!j->is_over && e->time_ns >= j->o.range.from_ns)
 		j->is_over = j->o.give(j->o.context, &item);
 	return j->is_over ? -ECANCELED : 0;
 }
 
-/* ---------------------------------------------------------------- the whole */
+/* ---------------------------------------------------------------- open, read, close */
 
 static void plan_class(void *context, const struct trace_source *s, const struct ctf_event_class *c,
 		       uint32_t number)
@@ -329,7 +335,7 @@ int pairing_open(struct pairing *j, struct trace *t, const struct pairing_option
 
 	*j = (struct pairing){ .o = *o, .is_hiding = o->command >= 0 };
 	err = pass_init(&j->run, t, &o->range, d);
-	j->run.is_seen_before = true; /* for descriptors */
+	j->run.is_seen_before = true; /* the table of descriptors needs them */
 	if (!err && learn_classes(j))
 		err = diag_fail(d, -ENOMEM, "no memory for system calls");
 	if (err)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/pairing.h - system calls, each as one thing: beginning and end joined,
- * arguments and results in words.
+ * analysis/syscalls/pairing.h - each system call as one item: entry and exit joined, arguments and
+ * results as text.
  *
- * Given are, by the time of their ends: calls; what else a tracer of system calls tells, signals
- * and deaths; and places where events were lost.  A call that lasts can be given before its end
- * (pairing_report_lasting).  Nothing is joined over a loss: then the beginning is given as one
- * without an end, and the end as one without a beginning.
+ * Items come in the order of their ends: calls, signals, exits of threads, and losses. A long call
+ * can be passed on before it returns (pairing_report_lasting). Nothing is joined over a loss: the
+ * entry then becomes an item without an end, and the exit one without a beginning.
  */
 #ifndef ANALYSIS_SYSCALLS_PAIRING_H
 #define ANALYSIS_SYSCALLS_PAIRING_H
@@ -22,61 +21,62 @@ enum pairing_kind {
 	PAIRING_CALL,
 	PAIRING_LASTING, /* a call that has not returned yet */
 	PAIRING_SIGNAL,	 /* delivered */
-	PAIRING_DEATH,	 /* of a thread */
+	PAIRING_DEATH,	 /* exit of a thread */
 	PAIRING_LOST,
 };
 
 struct pairing_item {
 	enum pairing_kind kind;
 	uint32_t thread;
-	int64_t begin_ns, end_ns; /* a call's; else both are when it was */
-	const char *name;	  /* of the call */
-	const char *text;	  /* its arguments; what is told of a signal, of a death; "" */
-	const char *early_text;	  /* of them those before the first that is known at the end only */
-	const char *late_text;	  /* the others, and what is known of a call whose beginning was not
-				     seen */
+	int64_t begin_ns, end_ns; /* of a call; else both are the time of the event */
+	const char *name;	  /* name of the call */
+	const char *text;	  /* the arguments; the description of a signal or an exit; "" */
+	const char *early_text;	  /* the arguments before the first that is known only at exit */
+	const char *late_text;	  /* the other arguments, and memory of a call whose entry was
+				   * not seen */
 	const char *result_text;
-	int64_t result; /* of a signal its number */
-	bool has_begin; /* seen: else the duration is not known, nor are the arguments */
-	bool has_end;	/* else no result; result_text is "?" if none could come, "" if it may have
-			   been lost */
+	int64_t result; /* for a signal: its number */
+	bool has_begin; /* the entry was seen; else duration and arguments are unknown */
+	bool has_end;	/* else there is no result; result_text is "?" if the call cannot return,
+			 * "" if its exit may be lost */
 	bool was_given; /* as PAIRING_LASTING */
 	uint64_t lost_events, lost_packets;
 };
 
 struct pairing_options {
-	bool has_text; /* of arguments and results; else only what is counted */
+	bool has_text; /* arguments and results as text; else only counts */
 	bool names_fds, names_pids;
-	uint32_t string_bytes; /* of what is read and written, that are shown; 0: all there is */
-	int64_t command; /* a thread that is not shown before it executes another program; -1: none
-			  */
+	uint32_t string_bytes; /* limit for buffers and texts; 0: show everything */
+	int64_t command; /* a thread that is hidden until it executes another program; -1: none */
 	struct pass_range range;
 	const char *const
-		*paths; /* only calls that name one of these, or a descriptor of one; none: all */
+		*paths; /* only calls with one of these paths, or with a descriptor of one; none:
+			 * all */
 	int n_paths;
 	const pid_t *pids; /* only these processes or threads; none: all */
 	int n_pids;
-	/* Whether calls of this name are wanted; asked once. */
+	/* Whether calls of this name are wanted; called once for each name. */
 	bool (*wants)(void *context, const char *call);
-	/* Returns 0 to go on. */
+	/* Receives an item. Returns 0 to continue. */
 	int (*give)(void *context, const struct pairing_item *item);
 	void *context;
 };
 
-struct pairing_state {	       /* of a thread */
+struct pairing_state {	       /* state of a thread */
 	struct call_made made; /* the call in progress */
-	uint32_t class;	       /* of its beginning */
+	uint32_t class;	       /* class of its entry */
 	int64_t begin_ns;
 	uint32_t epoch;
 	bool was_given;
 	struct text text, early, late; /* the arguments; see pairing_item */
 	struct call_parts parts;
-	bool is_about;	     /* one of the paths that are wanted */
-	uint32_t first_late; /* of them, in the order in which they are shown */
-	int signal; /* the last delivered that has no handler; 0: none since the last call */
-	bool exits; /* all of the process, that this thread stands for: */
+	bool is_about;	     /* it has one of the requested paths */
+	uint32_t first_late; /* the first argument that is known only at exit, in the order of
+			      * display */
+	int signal; /* the last delivered signal without a handler; 0: none since the last call */
+	bool exits; /* exit_group was called in the process that this thread leads: */
 	int status;
-	int sent; /* to it: the last signal; 0: none */
+	int sent; /* the last signal sent to it; 0: none */
 	int64_t sent_code, sent_by;
 };
 
@@ -86,37 +86,38 @@ struct pairing {
 	struct calls calls;
 	struct call_plan *call_plans; /* by class */
 	bool *is_wanted;	      /* by call */
-	uint32_t n_classes, n_calls;  /* that they have room for */
+	uint32_t n_classes, n_calls;  /* capacity of these arrays */
 	struct event_table *plans;    /* by class */
 	struct pairing_state *states; /* by thread */
 	uint32_t n_states;
 	struct fds fds;
 	struct text result;
-	struct call_memory memory[KERNEL_CAPTURES_MAX]; /* what the arguments being told point to */
+	struct call_memory memory[KERNEL_CAPTURES_MAX]; /* memory of the arguments in hand */
 	int n_memory;
-	uint64_t n_late_texts; /* that were not in memory at their call's beginning */
-	bool is_hiding;	       /* the command has not begun */
-	bool is_over;	       /* `give` said so */
+	uint64_t n_late_texts; /* texts that were not in memory when their call began */
+	bool is_hiding;	       /* the command has not started */
+	bool is_over;	       /* `give` returned non-zero */
 };
 
 int pairing_open(struct pairing *j, struct trace *t, const struct pairing_options *o,
 		 struct diag *d);
 void pairing_close(struct pairing *j);
 
-/* pairing_read - what there is, up to where the trace ends for now.  After trace_refresh(),
- * pairing_update() and again. */
+/* pairing_read - process what is there, up to the present end of the trace. After trace_refresh(),
+ * call pairing_update() and then pairing_read() again. */
 int pairing_read(struct pairing *j, struct diag *d);
 int pairing_update(struct pairing *j, struct diag *d);
-/* pairing_lacks - what the calls that are known so far are without. */
+/* pairing_lacks - the kind of data that the known calls lack. */
 enum pairing_lack {
 	PAIRING_LACKS_NOTHING,
-	PAIRING_LACKS_MEMORY, /* what is read and written, structures */
-	PAIRING_LACKS_PATHS,  /* these, and file names */
+	PAIRING_LACKS_MEMORY, /* buffers and structures */
+	PAIRING_LACKS_PATHS,  /* the same, and file names */
 };
 enum pairing_lack pairing_lacks(const struct pairing *j);
-/* pairing_report_lasting - give the calls that began before @before_ns, once each. */
+/* pairing_report_lasting - pass on the calls that began before @before_ns and have not returned,
+ * once each. */
 void pairing_report_lasting(struct pairing *j, int64_t before_ns);
-/* pairing_end - give those that never returned. */
+/* pairing_end - pass on the calls that never returned. */
 void pairing_end(struct pairing *j);
 
 #endif

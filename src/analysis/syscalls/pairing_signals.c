@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/pairing_signals.c - signals that threads are sent and get, and their ends: see
- * internal.h. */
+/*
+ * analysis/syscalls/pairing_signals.c - signals that threads are sent and receive, and exits of
+ * threads: see internal.h.
+ */
 #include "analysis/syscalls/internal.h"
 
 #include <errno.h>
@@ -22,14 +24,14 @@ static void add_code(struct text *t, int signal, int64_t code, int64_t from)
 	text_addf(t, "}");
 }
 
-/* Who was sent what, by whom. */
+/* Remembers the last signal sent to each process, its code and its sender. */
 int pairing_on_sent(struct pairing *j, const struct event_table *p, const struct trace_event *e,
 		    uint32_t thread)
 {
 	int64_t to = threads_of(j->run.threads, e, pass_number(e, p->field[2], -1));
 	uint32_t process = to > 0 ? pairing_process(j, (uint32_t)to) : 0;
 
-	if (to <= 0 || pass_number(e, p->field[3], 0)) /* another result: nobody gets it */
+	if (to <= 0 || pass_number(e, p->field[3], 0)) /* any other result: it is not delivered */
 		return to < 0 ? -ENOMEM : 0;
 	if (pass_grow(&j->states, &j->n_states, process, sizeof *j->states))
 		return -ENOMEM;
@@ -43,19 +45,19 @@ int pairing_on_signal(struct pairing *j, const struct event_table *p, const stru
 		      uint32_t thread)
 {
 	struct pairing_state *st = &j->states[thread];
-	struct pairing_state *whole = pairing_process(j, thread) < j->n_states
-					      ? &j->states[pairing_process(j, thread)]
-					      : st;
+	struct pairing_state *leader = pairing_process(j, thread) < j->n_states
+					       ? &j->states[pairing_process(j, thread)]
+					       : st;
 	int signal = (int)pass_number(e, p->field[0], 0);
 	int64_t code = pass_number(e, p->field[1], 0);
 	struct pairing_item item = pairing_item_of(j, thread, PAIRING_SIGNAL, e->time_ns);
 
-	if (signal == SIGKILL && !code && whole->exits)
-		return 0; /* so the kernel ends the other threads */
-	/* What ends a process the kernel delivers as SIGKILL, whatever it was. */
-	if (signal == SIGKILL && !code && whole->sent) {
-		signal = whole->sent;
-		code = whole->sent_code;
+	if (signal == SIGKILL && !code && leader->exits)
+		return 0; /* the kernel ends the other threads this way */
+	/* The kernel delivers every fatal signal as SIGKILL, whatever its number was. */
+	if (signal == SIGKILL && !code && leader->sent) {
+		signal = leader->sent;
+		code = leader->sent_code;
 	}
 
 	st->signal = pass_number(e, p->field[2], 1) ? 0 : signal;
@@ -63,10 +65,10 @@ int pairing_on_signal(struct pairing *j, const struct event_table *p, const stru
 	call_signal(&j->result, signal);
 	if (p->field[1])
 		add_code(&j->result, signal, code,
-			 whole->sent == signal && code < SI_KERNEL ? whole->sent_by : 0);
+			 leader->sent == signal && code < SI_KERNEL ? leader->sent_by : 0);
 	item.text = pairing_bytes(&j->result);
-	if (whole->sent == pass_number(e, p->field[0], 0))
-		whole->sent = 0; /* it has come */
+	if (leader->sent == pass_number(e, p->field[0], 0))
+		leader->sent = 0; /* it is delivered */
 	item.result = signal;
 	pairing_give(j, &item);
 	return j->result.failed ? -ENOMEM : 0;
@@ -76,10 +78,10 @@ int pairing_on_death(struct pairing *j, const struct trace_event *e, uint32_t th
 {
 	struct pairing_state *st = &j->states[thread];
 	uint32_t process = pairing_process(j, thread);
-	const struct pairing_state *whole = process < j->n_states ? &j->states[process] : st;
-	bool exits = whole->exits ||
+	const struct pairing_state *leader = process < j->n_states ? &j->states[process] : st;
+	bool exits = leader->exits ||
 		     (st->made.call && !strcmp(j->calls.names[st->made.call - 1], "exit"));
-	int status = whole->exits ? whole->status : (int)st->made.args[0], signal = st->signal;
+	int status = leader->exits ? leader->status : (int)st->made.args[0], signal = st->signal;
 	struct pairing_item item;
 
 	pairing_give_open(j, thread, e->time_ns, "?");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/pairing_words.c - arguments and results of calls in words, of those that are
- * being joined: see internal.h. */
+/*
+ * analysis/syscalls/pairing_words.c - arguments and results of the calls in progress as text: see
+ * internal.h.
+ */
 #include "analysis/syscalls/internal.h"
 
 #include <errno.h>
@@ -14,7 +16,7 @@ static struct call_about about(struct pairing *j, uint32_t thread, const struct 
 				    .event = e };
 }
 
-/* @e: the call's beginning, for texts; NULL: they are not there. */
+/* @e: the entry, for texts; NULL: there are none. */
 static void read_values(const struct call_class *c, const struct trace_event *e,
 			const struct call_made *m, struct call_value values[CALL_ARGS])
 {
@@ -47,7 +49,7 @@ static void read_memory(struct pairing *j, const struct call_class *c, const str
 		call_memory_read(&j->memory[i], c->memory.at[i], e->ctf);
 }
 
-/* Before which argument a call that lasts ends, as long as it does. */
+/* The first argument that is not shown before the call returns. */
 static uint32_t first_late(const struct pairing *j, const struct pairing_state *st)
 {
 	const struct kernel_captures at_exit = st->made.class->at_exit;
@@ -81,7 +83,7 @@ static bool is_path(const struct pairing *j, const char *name, size_t size)
 	return false;
 }
 
-/* Whether the call in progress names one of the paths that are wanted, or a descriptor of one. */
+/* Whether the call in progress has one of the requested paths, or a descriptor of one. */
 static bool is_about(struct pairing *j, uint32_t thread, const struct pairing_state *st,
 		     const struct call_value *values, uint32_t n)
 {
@@ -147,9 +149,9 @@ static void add_change(struct text *part, const struct text *now, const char *be
 	}
 }
 
-/* One thing that the kernel has written where an argument points to. */
-static void report_written(struct pairing_state *st, const struct call_memory *m,
-			   const struct call_moment *x)
+/* Replaces the text of an argument by the memory that the kernel wrote. */
+static void show_written(struct pairing_state *st, const struct call_memory *m,
+			 const struct call_moment *x)
 {
 	uint32_t i = m->what->argument - 1u;
 	struct text now = { 0 };
@@ -168,10 +170,10 @@ static void report_written(struct pairing_state *st, const struct call_memory *m
 	}
 }
 
-/* Texts that were not in memory when the call began: told by their addresses, as texts.  What has
- * none at the call's end either is empty, or the kernel could not read it. */
-static void report_late_texts(struct pairing *j, struct pairing_state *st,
-			      const struct trace_event *e, int64_t result)
+/* Texts that were not in memory at entry: there they are recorded as the text of their address. A
+ * text that is empty at exit too is really empty, or the kernel could not read it. */
+static void show_late_texts(struct pairing *j, struct pairing_state *st,
+			    const struct trace_event *e, int64_t result)
 {
 	const struct call_class *c = st->made.class;
 	const char *p = call_memory_at_exit(e->ctf, &j->memory[0]),
@@ -192,8 +194,8 @@ static void report_late_texts(struct pairing *j, struct pairing_state *st,
 	}
 }
 
-/* A new child's number, which the kernel writes for its parent. */
-static void report_child(struct pairing_state *st, const char *name, int64_t result)
+/* The tid of a new child, which the kernel writes for its parent. */
+static void show_child(struct pairing_state *st, const char *name, int64_t result)
 {
 	if (!strcmp(name, "clone3") && st->parts.part[0].size &&
 	    strstr(st->parts.part[0].bytes, "CLONE_PARENT_SETTID"))
@@ -204,9 +206,9 @@ static void report_child(struct pairing_state *st, const char *name, int64_t res
 	}
 }
 
-/* What is told behind the result: "([{fd=3, revents=POLLIN}], left {tv_sec=1, tv_nsec=0})". */
-static void report_after(struct pairing *j, const struct call_memory *m,
-			 const struct call_moment *x, const char **before)
+/* Memory shown behind the result: "([{fd=3, revents=POLLIN}], left {tv_sec=1, tv_nsec=0})". */
+static void show_after(struct pairing *j, const struct call_memory *m, const struct call_moment *x,
+		       const char **before)
 {
 	static const char *const sets[] = { "in ", "out ", "except " };
 	bool is_time =
@@ -237,15 +239,15 @@ void pairing_words_end(struct pairing *j, const struct call_class *c, const stru
 	moment.is_end = true;
 	moment.result = result;
 	if (is_pair && c->has_late)
-		report_late_texts(j, st, e, result);
+		show_late_texts(j, st, e, result);
 	read_memory(j, c, e);
 	for (int i = 0; i < j->n_memory; i++) {
 		const struct call_memory *m = &j->memory[i];
 
 		if (m->what->is_after && result > 0)
-			report_after(j, m, &moment, &before);
+			show_after(j, m, &moment, &before);
 		else if (is_pair && !m->what->is_after && (result < 0 || !m->what->is_of_failures))
-			report_written(st, m, &moment);
+			show_written(st, m, &moment);
 		else if (!is_pair && m->size)
 			call_memory_add(&st->late, m, &moment);
 	}
@@ -255,7 +257,7 @@ void pairing_words_end(struct pairing *j, const struct call_class *c, const stru
 		 (strstr(name, "poll") == name || !strcmp(name, "ppoll") || strstr(name, "select")))
 		text_addf(&j->result, " (Timeout)");
 	if (is_pair && result > 0)
-		report_child(st, name, result);
+		show_child(st, name, result);
 	if (is_pair)
 		join(j, st);
 }

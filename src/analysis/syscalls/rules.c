@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/rules.c - what the arguments of system calls are, by call and name.
+ * analysis/syscalls/rules.c - the meaning of arguments, by the names of call and argument.
  *
- * The names are the kernel's (events/syscalls/.../format), which keep through its versions for the
- * most part; an argument that nothing is said of is shown as its type says.  The first that fits
- * counts.
+ * The names are the kernel's (events/syscalls/.../format), which rarely change between versions. An
+ * argument without a rule is shown by its type. The first rule that matches counts.
  */
 #include "analysis/syscalls/text.h"
 
@@ -61,7 +60,7 @@ static const struct call_rule rules[] = {
 	{ "mmap", "prot", CALL_FLAGS, N(prot), NULL },
 	{ "mmap", "flags", CALL_FLAGS, N(map), NULL },
 	{ "mmap", "offset", CALL_HEX, NULL, NULL },
-	{ "mmap", "off", CALL_HEX, NULL, NULL }, /* as ours was called */
+	{ "mmap", "off", CALL_HEX, NULL, NULL }, /* the field's name in older recordings of duet */
 	{ "mmap", "addr", CALL_ADDRESS, NULL, NULL },
 	{ "mremap", "addr", CALL_ADDRESS, NULL, NULL },
 	{ "mremap", "new_addr", CALL_ADDRESS, NULL, NULL },
@@ -77,7 +76,8 @@ static const struct call_rule rules[] = {
 	{ NULL, "start", CALL_ADDRESS, NULL, NULL },
 
 	{ "clone", "flags", CALL_CLONE, N(clone), NULL },
-	{ "clone", "clone_flags", CALL_CLONE, N(clone), NULL }, /* as ours was called */
+	{ "clone", "clone_flags", CALL_CLONE, N(clone), NULL }, /* the field's name in older
+								 * recordings of duet */
 	{ "clone", "newsp", CALL_ADDRESS, NULL, NULL },
 	{ "clone", "tls", CALL_HEX, NULL, NULL },
 	{ "unshare", "unshare_flags", CALL_FLAGS, N(unshare), NULL },

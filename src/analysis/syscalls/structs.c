@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/structs.c - see structs.h. */
+/*
+ * analysis/syscalls/structs.c - formats structures of the kernel, and arrays of them.
+ * call_struct_add() checks the least size once for all.
+ */
 #include "analysis/syscalls/structs.h"
 
 #include <inttypes.h>
@@ -313,7 +316,8 @@ static void add_ints(struct text *t, const struct call_memory *m)
 	add(t, "]");
 }
 
-/* @revents: what happened, of those with whom something did; else what is waited for. */
+/* @revents: show the events that happened, for descriptors that have some; else show the requested
+ * events. */
 static void add_poll(struct text *t, const struct call_memory *m, bool revents,
 		     const struct call_about *about)
 {
@@ -347,7 +351,7 @@ static void add_epoll(struct text *t, const struct call_memory *m, bool is_row)
 	add(t, is_row ? "]" : "");
 }
 
-/* Numbers whose bits are set, below @most. */
+/* The numbers of the bits that are set, below @most. */
 static void add_bits(struct text *t, const struct call_memory *m, int64_t most)
 {
 	const char *before = "";
@@ -370,9 +374,9 @@ static void add_uname(struct text *t, const struct call_memory *m)
 	add(t, ", ...}");
 }
 
-/* ---------------------------------------------------------------- the choice */
+/* ---------------------------------------------------------------- dispatch */
 
-/* What there must be at least. */
+/* The least number of bytes for a kind. */
 static uint32_t least(uint8_t kind)
 {
 	static const uint8_t sizes[KERNEL_CAPTURE_KINDS] = {

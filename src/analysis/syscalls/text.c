@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/text.c - see text.h. */
+/*
+ * analysis/syscalls/text.c - arguments and results of system calls as text, by the rules of
+ * rules.c.
+ *
+ * Some calls have a shape: one argument decides how many of the others are used and how they are
+ * read.
+ */
 #include "analysis/syscalls/text.h"
 
 #include <asm/ioctls.h>
@@ -20,7 +26,8 @@ enum { AT_CWD = -100 };
 
 /* ---------------------------------------------------------------- values */
 
-/* Names come from recordings: no control character of theirs reaches a terminal. */
+/* Names come from recordings: their control characters are replaced, so that none reaches a
+ * terminal. */
 static void add_plain(struct text *t, const char *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
@@ -76,7 +83,8 @@ static void add_value(struct text *t, const struct call_rule *r, const struct ca
 	uint64_t bits = bits_of(v->n, v->size_bits);
 
 	if (v->text && v->text_size == 3 &&
-	    !memcmp(v->text, "0x0", 3)) /* no text: told by its address; so is a file called so */
+	    !memcmp(v->text, "0x0", 3)) /* not a text but its address; a file named "0x0" looks
+					 * the same */
 		return text_addf(t, "NULL");
 	if (v->text)
 		return call_quoted(t, v->text, v->text_size);
@@ -157,7 +165,7 @@ void call_plan_make(struct call_plan *p, const char *call, const struct call_cla
 		p->rules[i] = c->name[i] ? call_rule_of(call, c->name[i]) : NULL;
 }
 
-/* Which of the arguments mean something, a bit for each: what the kernel records are registers. */
+/* The arguments that are used, a bit for each: the kernel records all registers. */
 static uint32_t futex_uses(int64_t op)
 {
 	switch (op & ~(int64_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)) {
@@ -196,7 +204,7 @@ static uint32_t fcntl_uses(int64_t command)
 	return 0x7;
 }
 
-/* How many arguments an option has, of those that have not all. */
+/* The arguments that an option uses; options that are not listed use all. */
 static uint32_t prctl_uses(int64_t option)
 {
 	switch (option) {
@@ -225,7 +233,6 @@ static uint32_t prctl_uses(int64_t option)
 	return 0x1f;
 }
 
-/* By the flags. */
 static uint32_t clone_uses(int64_t flags)
 {
 	return 0x3 | (flags & CLONE_PARENT_SETTID ? 0x4 : 0) |
@@ -238,7 +245,7 @@ static uint32_t uses_of(const struct call_plan *p, const struct call_value *v, u
 	const uint32_t all = (1u << n) - 1;
 
 	switch (p->shape) {
-	case SHAPE_OPEN: /* the mode comes last, the flags before it */
+	case SHAPE_OPEN: /* the mode is last, the flags are before it */
 		return n >= 2 && !(v[n - 2].n & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) ? all >> 1
 											: all;
 	case SHAPE_FUTEX:
@@ -305,7 +312,7 @@ static const struct call_rule *rule_for(const struct call_plan *p, const struct 
 	}
 }
 
-/* A futex's number may be an address by chance, if it is no time. */
+/* An argument of futex() that is not a time may look like an address by chance. */
 static bool may_point(const struct call_plan *p, const struct call_value *v, uint32_t i)
 {
 	if (p->shape != SHAPE_FUTEX || i != 3)
@@ -321,7 +328,7 @@ static bool may_point(const struct call_plan *p, const struct call_value *v, uin
 	return false;
 }
 
-/* What strace calls arguments that it shows in another order. */
+/* Calls whose arguments strace shows in another order, with labels. */
 static const struct {
 	uint8_t argument;
 	const char *label;

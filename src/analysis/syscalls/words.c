@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/words.c - flags, commands, signals, errors and texts: see text.h and words.h.
+/*
+ * analysis/syscalls/words.c - flags, commands, signals, errors and strings as text: see text.h and
+ * words.h.
  */
 #include "analysis/syscalls/words.h"
 
@@ -34,7 +36,7 @@ void call_one(struct text *t, const struct call_name *names, int64_t value, uint
 		add_hex(t, bits);
 }
 
-/* The name that has most of @value's bits, and no others; of several the lowest. */
+/* The name that covers most bits of @value and no others; of several the lowest. */
 static const struct call_name *largest_in(const struct call_name *names, uint64_t value)
 {
 	const struct call_name *best = NULL;
@@ -50,7 +52,8 @@ static const struct call_name *largest_in(const struct call_name *names, uint64_
 	return best;
 }
 
-/* Those in @names by value, then what is left as a number.  False if there is nothing. */
+/* Appends names in the order of their values, then the rest as a number. Returns false if there was
+ * nothing. */
 static bool add_flags(struct text *t, const struct call_name *names, uint64_t value,
 		      const char *before)
 {
@@ -105,7 +108,7 @@ void call_clone(struct text *t, const struct call_name *names, uint64_t value)
 	}
 }
 
-/* The bits of flags go first; what they leave is the command. */
+/* The bits of flags are removed first; the rest is the command. */
 void call_with_flags(struct text *t, const struct call_rule *r, uint64_t value)
 {
 	uint64_t flags = 0;
@@ -130,7 +133,7 @@ void call_signal(struct text *t, int64_t number)
 		add(t, name);
 	} else if (number >= 32 && number <= 64) {
 		add_base(t, (uint64_t)number - 32, 10,
-			 "SIGRT_"); /* the kernel's count, not libc's */
+			 "SIGRT_"); /* counted as in the kernel, not as in libc */
 	} else {
 		add_signed(t, number);
 	}
@@ -138,7 +141,7 @@ void call_signal(struct text *t, int64_t number)
 
 /* ---------------------------------------------------------------- errors */
 
-/* The kernel's own, which programs never see: the call is begun again. */
+/* Errors inside the kernel, which programs never see: the call is restarted. */
 static const struct {
 	int number;
 	const char *name, *text;
@@ -197,7 +200,7 @@ void call_quoted(struct text *t, const char *bytes, size_t size)
 			text_addf(t, "\\%c", to[f - from]);
 		else if (c >= 0x20 && c < 0x7f)
 			text_add(t, &bytes[i], 1);
-		else /* so that a digit behind it is not taken for a part of it */
+		else /* three octal digits if a digit follows */
 			text_addf(t,
 				  i + 1 < size && bytes[i + 1] >= '0' && bytes[i + 1] <= '7'
 					  ? "\\%03o"

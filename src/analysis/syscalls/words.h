@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/words.h - what text.c is made of: numbers as text, and numbers that have names.
+/*
+ * analysis/syscalls/words.h - helpers of text.c and its neighbours: numbers as text, and numbers
+ * that have names.
  */
 #ifndef ANALYSIS_SYSCALLS_WORDS_H
 #define ANALYSIS_SYSCALLS_WORDS_H
@@ -43,7 +45,7 @@ static inline void add_address(struct text *t, uint64_t v)
 		add(t, "NULL");
 }
 
-/* As wide as the field was. */
+/* Truncated to the width of the field. */
 static inline uint64_t bits_of(int64_t v, uint8_t size_bits)
 {
 	return size_bits && size_bits < 64 ? (uint64_t)v & ((1ull << size_bits) - 1) : (uint64_t)v;

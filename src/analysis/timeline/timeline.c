@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/timeline/timeline.c - see timeline.h. */
+/*
+ * analysis/timeline/timeline.c - the two passes, and the slices, states and counters of the second.
+ *
+ * Each row has a stack of open slices. An end closes the innermost slice of its pair and all slices
+ * above it.
+ */
 #include "analysis/timeline/timeline.h"
 
 #include <errno.h>
@@ -8,9 +13,9 @@
 
 #include "analysis/irq_stack.h"
 
-enum { DEPTH_MAX = 256 }; /* deeper slices are instants */
+enum { DEPTH_MAX = 256 }; /* deeper slices become instants */
 static const uint32_t CPUS_MAX = 4096;
-/* Of prev_state: see analysis/report/sched.c. */
+/* Bits of prev_state: see analysis/report/sched.c. */
 enum { STATE_SLEEPS = 0xff, STATE_DEAD = 0x30 };
 
 struct open_slice {
@@ -30,7 +35,7 @@ struct timeline_thread {
 	uint64_t flow;
 };
 
-struct now { /* the event in hand */
+struct current { /* the present event */
 	const struct trace_event *e;
 	const struct timeline_plan *plan;
 	uint32_t thread;
@@ -40,15 +45,15 @@ struct now { /* the event in hand */
 static int on_first(void *context, struct pass *r, const struct trace_event *e, uint32_t thread)
 {
 	struct timeline *t = context;
-	int64_t got = coverage_on_event(&t->follow, r, e, thread);
+	int64_t got = coverage_on_event(&t->coverage, r, e, thread);
 
 	return got < 0 ? (int)got : 0;
 }
 
-static int lose_first(void *context, struct pass *r, const struct trace_event *e)
+static int on_lost_first(void *context, struct pass *r, const struct trace_event *e)
 {
 	struct timeline *t = context;
-	int64_t got = coverage_lost(&t->follow, e);
+	int64_t got = coverage_lost(&t->coverage, e);
 
 	(void)r;
 	return got < 0 ? (int)got : 0;
@@ -60,14 +65,14 @@ int timeline_init(struct timeline *t, struct trace *first, struct diag *d)
 
 	*t = (struct timeline){ 0 };
 	err = pass_init(&t->run, first, NULL, d);
-	if (!err && coverage_init(&t->follow, &t->run))
+	if (!err && coverage_init(&t->coverage, &t->run))
 		err = diag_fail(d, -ENOMEM, "no memory for threads");
 	if (!err)
-		err = pass_all(&t->run, on_first, lose_first, t, d);
+		err = pass_all(&t->run, on_first, on_lost_first, t, d);
 	if (err)
 		timeline_fini(t);
 	else
-		coverage_finalize(&t->follow);
+		coverage_finalize(&t->coverage);
 	return err;
 }
 
@@ -99,14 +104,14 @@ static void end_second(struct timeline *t)
 void timeline_fini(struct timeline *t)
 {
 	end_second(t);
-	coverage_fini(&t->follow);
+	coverage_fini(&t->coverage);
 	pass_fini(&t->run);
 	*t = (struct timeline){ 0 };
 }
 
 const struct thread *timeline_thread(const struct timeline *t, uint32_t number)
 {
-	/* A recording that still grows may have threads that were not there at first. */
+	/* A recording that still grows may have threads that the first pass did not see. */
 	return number < threads_n(t->run.threads) || !t->threads
 		       ? threads_at(t->run.threads, number)
 		       : threads_at(t->threads, number);
@@ -114,14 +119,14 @@ const struct thread *timeline_thread(const struct timeline *t, uint32_t number)
 
 /* ---------------------------------------------------------------- slices */
 
-static int give(struct timeline *t, const struct timeline_item *item)
+static int report(struct timeline *t, const struct timeline_item *item)
 {
 	t->n_items++;
 	return t->o->take(t->o->context, item);
 }
 
-/* What is about a function has its name, if it is known. */
-static void name_by_function(const struct timeline *t, const struct now *n,
+/* An event with a kernel function gets its name, if the symbol is known. */
+static void name_by_function(const struct timeline *t, const struct current *n,
 			     struct timeline_item *item)
 {
 	int64_t address;
@@ -136,7 +141,7 @@ static void name_by_function(const struct timeline *t, const struct now *n,
 	item->name_size = (uint32_t)strlen(name);
 }
 
-static void name_by_softirq(const struct now *n, struct timeline_item *item)
+static void name_by_softirq(const struct current *n, struct timeline_item *item)
 {
 	int64_t number;
 	const char *name =
@@ -150,7 +155,7 @@ static void name_by_softirq(const struct now *n, struct timeline_item *item)
 	item->name_size = (uint32_t)strlen(name);
 }
 
-static struct timeline_item item_of(const struct now *n, enum timeline_kind kind)
+static struct timeline_item item_of(const struct current *n, enum timeline_kind kind)
 {
 	return (struct timeline_item){ .kind = kind,
 				       .thread = n->thread,
@@ -163,8 +168,8 @@ static struct timeline_item item_of(const struct now *n, enum timeline_kind kind
 				       .event = n->e };
 }
 
-/* Idle threads have one number for all CPUs: their slices are the CPU's. */
-static struct timeline_row *row_of(struct timeline *t, const struct now *n,
+/* All idle threads have one number: their slices belong to the CPU. */
+static struct timeline_row *row_of(struct timeline *t, const struct current *n,
 				   struct timeline_item *item)
 {
 	if (!threads_at(t->threads, n->thread)->tid)
@@ -179,7 +184,7 @@ static struct timeline_row *row_of(struct timeline *t, const struct now *n,
 		       : &t->cpu_rows[item->cpu];
 }
 
-static int give_instant(struct timeline *t, const struct now *n, uint64_t flow)
+static int report_instant(struct timeline *t, const struct current *n, uint64_t flow)
 {
 	struct timeline_item item = item_of(n, TIMELINE_INSTANT);
 
@@ -189,10 +194,10 @@ static int give_instant(struct timeline *t, const struct now *n, uint64_t flow)
 	item.name_size = (uint32_t)strlen(item.name);
 	name_by_function(t, n, &item);
 	item.flow = flow;
-	return n->is_chosen ? give(t, &item) : 0;
+	return n->is_chosen ? report(t, &item) : 0;
 }
 
-static int open_slice(struct timeline *t, const struct now *n)
+static int open_slice(struct timeline *t, const struct current *n)
 {
 	struct timeline_item item = item_of(n, TIMELINE_BEGIN);
 	struct timeline_row *row = row_of(t, n, &item);
@@ -202,17 +207,17 @@ static int open_slice(struct timeline *t, const struct now *n)
 	if (!row)
 		return -ENOMEM;
 	if (row->n_open == DEPTH_MAX)
-		return give_instant(t, n, 0);
+		return report_instant(t, n, 0);
 	if (pass_grow(&row->open, &row->n_rooms, row->n_open, sizeof *row->open))
 		return -ENOMEM;
 	name_by_function(t, n, &item);
 	name_by_softirq(n, &item);
 	row->open[row->n_open++] =
 		(struct open_slice){ n->plan->pair, (uint8_t)n->e->stream->source->domain };
-	return give(t, &item);
+	return report(t, &item);
 }
 
-/* Closes the slices above @keep, of which the lowest by @event. */
+/* Closes the slices above @keep; @event ends the lowest of them. */
 static int close_above(struct timeline *t, struct timeline_row *row, uint32_t keep,
 		       struct timeline_item *item, const struct trace_event *event)
 {
@@ -221,12 +226,12 @@ static int close_above(struct timeline *t, struct timeline_row *row, uint32_t ke
 	item->kind = TIMELINE_END;
 	while (row->n_open > keep && !err) {
 		item->event = --row->n_open == keep ? event : NULL;
-		err = give(t, item);
+		err = report(t, item);
 	}
 	return err;
 }
 
-static int close_slice(struct timeline *t, const struct now *n)
+static int close_slice(struct timeline *t, const struct current *n)
 {
 	struct timeline_item item = item_of(n, TIMELINE_END);
 	struct timeline_row *row = row_of(t, n, &item);
@@ -236,7 +241,7 @@ static int close_slice(struct timeline *t, const struct now *n)
 		return -ENOMEM;
 	for (i = row->n_open; i && row->open[i - 1].pair != n->plan->pair; i--)
 		;
-	return i ? close_above(t, row, i - 1, &item, n->e) : give_instant(t, n, 0);
+	return i ? close_above(t, row, i - 1, &item, n->e) : report_instant(t, n, 0);
 }
 
 static int close_rows(struct timeline *t, struct timeline_row *rows, uint32_t n_rows,
@@ -261,8 +266,9 @@ static int close_rows(struct timeline *t, struct timeline_row *rows, uint32_t n_
 
 /* ---------------------------------------------------------------- states of threads */
 
-/* Thread @tid if its states can be told: not an idle one, and all its switches are there. */
-static int64_t thread_in(struct timeline *t, const struct now *n, const struct ctf_op *op)
+/* The thread in field @op if its states are known: not an idle one, and with all its switches; else
+ * 0; or -ENOMEM. */
+static int64_t thread_in(struct timeline *t, const struct current *n, const struct ctf_op *op)
 {
 	int64_t tid = pass_number(n->e, op, -1),
 		number = tid > 0 ? threads_of(t->threads, n->e, tid) : 0;
@@ -271,10 +277,10 @@ static int64_t thread_in(struct timeline *t, const struct now *n, const struct c
 		return number;
 	if (pass_grow(&t->states, &t->n_states, (uint32_t)number, sizeof *t->states))
 		return -ENOMEM;
-	return coverage_is_complete(&t->follow, (uint32_t)number) ? number : 0;
+	return coverage_is_complete(&t->coverage, (uint32_t)number) ? number : 0;
 }
 
-static int end_state(struct timeline *t, uint32_t thread, const struct now *n)
+static int end_state(struct timeline *t, uint32_t thread, const struct current *n)
 {
 	struct timeline_thread *s = &t->states[thread];
 	struct timeline_item item = { .kind = TIMELINE_STATE,
@@ -286,11 +292,11 @@ static int end_state(struct timeline *t, uint32_t thread, const struct now *n)
 
 	if (s->state == TIMELINE_UNKNOWN || !n->is_chosen || s->since_ns >= n->e->time_ns)
 		return 0;
-	return give(t, &item);
+	return report(t, &item);
 }
 
 static void begin_state(struct timeline *t, int64_t thread, enum timeline_state state,
-			const struct now *n)
+			const struct current *n)
 {
 	struct timeline_thread *s = &t->states[thread];
 
@@ -299,7 +305,7 @@ static void begin_state(struct timeline *t, int64_t thread, enum timeline_state 
 	s->since_ns = n->e->time_ns;
 }
 
-static int switch_out(struct timeline *t, const struct now *n, int64_t prev)
+static int switch_out(struct timeline *t, const struct current *n, int64_t prev)
 {
 	int64_t state = pass_number(n->e, n->plan->field[2], STATE_SLEEPS);
 	struct timeline_thread *s = &t->states[prev];
@@ -316,7 +322,7 @@ static int switch_out(struct timeline *t, const struct now *n, int64_t prev)
 	return err;
 }
 
-static int switch_in(struct timeline *t, const struct now *n, int64_t next)
+static int switch_in(struct timeline *t, const struct current *n, int64_t next)
 {
 	struct timeline_thread *s = &t->states[next];
 	struct timeline_item item = { .kind = TIMELINE_RUNS,
@@ -328,12 +334,12 @@ static int switch_in(struct timeline *t, const struct now *n, int64_t next)
 
 	begin_state(t, next, TIMELINE_RUNNING, n);
 	if (!err && s->flow && n->is_chosen)
-		err = give(t, &item);
+		err = report(t, &item);
 	s->flow = 0;
 	return err;
 }
 
-static int on_switch(struct timeline *t, const struct now *n)
+static int on_switch(struct timeline *t, const struct current *n)
 {
 	int64_t prev = thread_in(t, n, n->plan->field[0]),
 		next = thread_in(t, n, n->plan->field[1]);
@@ -344,14 +350,14 @@ static int on_switch(struct timeline *t, const struct now *n)
 
 	if (prev < 0 || next < 0 || pass_grow(&t->running, &t->n_running, cpu, sizeof *t->running))
 		return -ENOMEM;
-	/* Who ran here, and did not leave, left unseen. */
+	/* The thread that ran here and did not leave has left without a recorded switch. */
 	before = t->running[cpu];
 	if (before && before - 1 != prev && t->states[before - 1].state == TIMELINE_RUNNING &&
 	    t->states[before - 1].cpu == n->e->cpu)
 		t->states[before - 1].state = TIMELINE_UNKNOWN;
 	t->running[cpu] = next ? (uint32_t)next + 1 : 0;
 	if (n->is_chosen)
-		err = give(t, &item);
+		err = report(t, &item);
 	if (!err && prev)
 		err = switch_out(t, n, prev);
 	if (!err && next)
@@ -359,7 +365,7 @@ static int on_switch(struct timeline *t, const struct now *n)
 	return err;
 }
 
-static int on_waking(struct timeline *t, const struct now *n)
+static int on_waking(struct timeline *t, const struct current *n)
 {
 	int64_t thread = thread_in(t, n, n->plan->field[0]);
 	struct timeline_thread *s;
@@ -371,16 +377,16 @@ static int on_waking(struct timeline *t, const struct now *n)
 		return -ENOMEM;
 	s = thread ? &t->states[thread] : NULL;
 	if (!s || s->state == TIMELINE_RUNNING || s->state == TIMELINE_RUNNABLE)
-		return give_instant(t, n, 0);
+		return report_instant(t, n, 0);
 	if (s->state == TIMELINE_BLOCKED)
 		err = end_state(t, (uint32_t)thread, n);
 	begin_state(t, thread, TIMELINE_RUNNABLE, n);
 	s->flow = ++t->n_flows;
-	return err ? err : give_instant(t, n, s->flow);
+	return err ? err : report_instant(t, n, s->flow);
 }
 
-/* Its slices end with it. */
-static int on_exit_event(struct timeline *t, const struct now *n)
+/* The slices of a thread end when it exits. */
+static int on_exit_event(struct timeline *t, const struct current *n)
 {
 	struct timeline_item item = item_of(n, TIMELINE_END);
 	struct timeline_row *row = row_of(t, n, &item);
@@ -388,7 +394,7 @@ static int on_exit_event(struct timeline *t, const struct now *n)
 
 	if (!row)
 		return -ENOMEM;
-	err = give_instant(t, n, 0);
+	err = report_instant(t, n, 0);
 	if (!err && !item.is_of_cpu)
 		err = close_above(t, row, 0, &item, NULL);
 	return err;
@@ -396,8 +402,8 @@ static int on_exit_event(struct timeline *t, const struct now *n)
 
 /* ---------------------------------------------------------------- the second pass */
 
-/* Adds the number of @item to what its process had. */
-static int sum_up(struct timeline *t, const struct now *n, struct timeline_item *item)
+/* Adds the item's number to the sum of its process. */
+static int sum_up(struct timeline *t, const struct current *n, struct timeline_item *item)
 {
 	uint32_t process = timeline_thread(t, n->thread)->process;
 	uint32_t place = (process ? process : n->thread) * t->o->n_counters + item->counter;
@@ -409,7 +415,7 @@ static int sum_up(struct timeline *t, const struct now *n, struct timeline_item 
 	return 0;
 }
 
-static int give_counters(struct timeline *t, const struct now *n)
+static int report_counters(struct timeline *t, const struct current *n)
 {
 	for (uint32_t i = 0; i < t->o->n_counters; i++) {
 		const struct timeline_counter *c = &t->o->counters[i];
@@ -425,7 +431,7 @@ static int give_counters(struct timeline *t, const struct now *n)
 			continue;
 		err = c->is_sum ? sum_up(t, n, &item) : 0;
 		if (!err)
-			err = give(t, &item);
+			err = report(t, &item);
 		if (err)
 			return err;
 	}
@@ -447,9 +453,9 @@ static bool is_chosen(struct timeline *t, const struct trace_event *e, uint32_t 
 static int on_event(struct timeline *t, const struct trace_event *e)
 {
 	int64_t thread = threads_on_event(t->threads, e);
-	struct now n = { .e = e,
-			 .plan = &t->plans[trace_class_number(e)],
-			 .thread = (uint32_t)thread };
+	struct current n = { .e = e,
+			     .plan = &t->plans[trace_class_number(e)],
+			     .thread = (uint32_t)thread };
 	int err = 0;
 
 	if (thread < 0)
@@ -458,12 +464,12 @@ static int on_event(struct timeline *t, const struct trace_event *e)
 		return 0;
 	n.is_chosen = is_chosen(t, e, n.thread);
 	if (n.is_chosen && t->o->n_counters)
-		err = give_counters(t, &n);
+		err = report_counters(t, &n);
 	if (err)
 		return err;
 	switch ((enum timeline_role)n.plan->role) {
 	case TIMELINE_PLAIN:
-		return give_instant(t, &n, 0);
+		return report_instant(t, &n, 0);
 	case TIMELINE_OPENS:
 		return open_slice(t, &n);
 	case TIMELINE_CLOSES:
@@ -478,7 +484,7 @@ static int on_event(struct timeline *t, const struct trace_event *e)
 	return 0;
 }
 
-static int lose(struct timeline *t, const struct trace_event *e)
+static int on_lost(struct timeline *t, const struct trace_event *e)
 {
 	struct timeline_item item = { .kind = TIMELINE_LOST,
 				      .cpu = e->cpu,
@@ -499,14 +505,14 @@ static int lose(struct timeline *t, const struct trace_event *e)
 		if (t->n_running)
 			memset(t->running, 0, t->n_running * sizeof *t->running);
 	}
-	return err ? err : give(t, &item);
+	return err ? err : report(t, &item);
 }
 
-/* States that the recording's end cuts off. */
+/* Reports the states that are open at the end of the recording. */
 static int end_states(struct timeline *t)
 {
 	struct trace_event e = { .time_ns = t->last_ns };
-	struct now n = { .e = &e, .is_chosen = true };
+	struct current n = { .e = &e, .is_chosen = true };
 	int err = 0;
 
 	for (uint32_t i = 1; i < t->n_states && !err; i++)
@@ -524,7 +530,7 @@ static int read_all(struct timeline *t, struct diag *d)
 			break;
 		if (item == TRACE_EVENT && e.time_ns > t->last_ns)
 			t->last_ns = e.time_ns;
-		err = item == TRACE_EVENT ? on_event(t, &e) : lose(t, &e);
+		err = item == TRACE_EVENT ? on_event(t, &e) : on_lost(t, &e);
 	}
 	if (item < 0)
 		return item;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/timeline/timeline_events.c - which events open and close slices: see timeline.h.
+ * analysis/timeline/timeline_events.c - the events that open and close slices: see timeline.h.
  *
- * A name tells only if its partner was recorded too: `server_start` without `server_stop` is an
+ * A name counts only if the recording has its partner: `server_start` without `server_stop` is an
  * instant like any other.
  */
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const struct {
 	{ "entry", "exit" }, { "begin", "end" }, { "enter", "exit" }, { "enter", "leave" },
 	{ "start", "stop" }, { "start", "end" }, { "start", "done" }, { "start", "finish" },
 };
-/* What follows them is called, and returns. */
+/* Prefixes; the rest of the name is that of a function or a system call. */
 static const struct {
 	const char *entry, *leaving;
 } calls[] = {
@@ -55,7 +55,8 @@ static void add_class(void *context, const struct trace_source *s, const struct 
 	p->classes[p->n++] = (struct class){ s, c, number };
 }
 
-/* The first class called @name + @more, whose number stands for all of that name; NULL: none. */
+/* The first class with the name @name + @more; its number stands for all classes of that name.
+ * NULL: none. */
 static const struct class *find(const struct planning *p, const char *name, size_t size,
 				const char *more)
 {
@@ -79,7 +80,7 @@ static const struct class *find(const struct planning *p, const char *name, size
 	return &p->classes[low];
 }
 
-/* Interrupts are nobody's: they belong to the CPU. */
+/* Interrupts belong to the CPU, not to the thread they interrupt. */
 static bool is_of_cpu(const struct class *c)
 {
 	const char *name = c->class->name;

@@ -1,28 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/wait/chain.c - the way back from a wakeup to what was waited for: see wait.h. */
+/*
+ * analysis/wait/chain.c - follows wakeups back from the end of a wait to its causes: see wait.h.
+ *
+ * The path is built from its end. Depth and number of slices are bounded, so a cycle of wakeups
+ * ends too.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/wait/internal.h"
 
-void wait_keep(struct wait_thread *l, const struct wait_segment *s)
+void wait_keep(struct wait_thread *t, const struct wait_segment *s)
 {
-	uint32_t room = l->room ? l->room * 2 : 16;
+	uint32_t room = t->room ? t->room * 2 : 16;
 	struct wait_segment *bigger;
 
-	if (l->n_kept == l->room && l->room < WAIT_KEPT) {
-		bigger = realloc(l->kept, room * sizeof *bigger); /* not yet wrapped: first is 0 */
+	if (t->n_history == t->room && t->room < WAIT_KEPT) {
+		bigger = realloc(t->history, room * sizeof *bigger); /* it has not wrapped yet:
+								   * first is 0 */
 		if (!bigger)
 			return;
-		l->kept = bigger;
-		l->room = room;
+		t->history = bigger;
+		t->room = room;
 	}
-	if (l->n_kept < l->room) {
-		l->kept[(l->first + l->n_kept++) % l->room] = *s;
+	if (t->n_history < t->room) {
+		t->history[(t->first + t->n_history++) % t->room] = *s;
 		return;
 	}
-	l->kept[l->first] = *s;
-	l->first = (l->first + 1) % l->room;
+	t->history[t->first] = *s;
+	t->first = (t->first + 1) % t->room;
 }
 
 /* ---------------------------------------------------------------- parts */
@@ -90,12 +96,12 @@ void wait_parts_finalize(struct wait_parts *p)
 
 struct walk {
 	const struct wait_thread *threads;
-	uint32_t n_incarnations;
+	uint32_t n_threads;
 	struct wait_slice *slices;
 	uint32_t n;
 };
 
-/* Adds a piece before all others; joins it with the one behind it where they are alike. */
+/* Adds a slice before all others; joins it with the one behind it if they are alike. */
 static void put(struct walk *w, const struct wait_slice *one)
 {
 	struct wait_slice *last = w->n ? &w->slices[w->n - 1] : NULL;
@@ -111,30 +117,30 @@ static void put(struct walk *w, const struct wait_slice *one)
 	w->slices[w->n++] = *one;
 }
 
-static const struct wait_segment *segment_at(const struct wait_thread *l, uint32_t back)
+static const struct wait_segment *segment_at(const struct wait_thread *t, uint32_t back)
 {
 	if (!back)
-		return &l->now;
-	return &l->kept[(l->first + l->n_kept - back) % l->room];
+		return &t->now;
+	return &t->history[(t->first + t->n_history - back) % t->room];
 }
 
 static void resolve(struct walk *w, uint32_t thread, int64_t begin_ns, int64_t end_ns,
 		    uint8_t depth)
 {
-	const struct wait_thread *l = thread < w->n_incarnations ? &w->threads[thread] : NULL;
+	const struct wait_thread *t = thread < w->n_threads ? &w->threads[thread] : NULL;
 	struct wait_slice rest = {
 		.begin_ns = begin_ns, .thread = thread, .state = WAIT_UNKNOWN, .depth = depth
 	};
 	int64_t cursor = end_ns;
 
-	for (uint32_t back = 0; l && back <= l->n_kept && cursor > begin_ns; back++) {
-		const struct wait_segment *s = segment_at(l, back);
+	for (uint32_t back = 0; t && back <= t->n_history && cursor > begin_ns; back++) {
+		const struct wait_segment *s = segment_at(t, back);
 		int64_t from = s->begin_ns > begin_ns ? s->begin_ns : begin_ns;
 
 		if (s->begin_ns >= cursor)
 			continue;
 		if (s->end_ns < cursor || w->n >= WAIT_SLICES_MAX - WAIT_DEEPEST - 2)
-			break; /* a gap: it was not there, or nobody knows */
+			break; /* a gap: the thread did not exist, or its state is unknown */
 		if (s->state == WAIT_BLOCKED && s->waker && s->end_ns == cursor &&
 		    depth < WAIT_DEEPEST)
 			resolve(w, s->waker, from, cursor, depth + 1);
@@ -148,10 +154,10 @@ static void resolve(struct walk *w, uint32_t thread, int64_t begin_ns, int64_t e
 	put(w, &rest);
 }
 
-uint32_t wait_chain(const struct wait_thread *threads, uint32_t n_incarnations, uint32_t waker,
+uint32_t wait_chain(const struct wait_thread *threads, uint32_t n_threads, uint32_t waker,
 		    int64_t begin_ns, int64_t end_ns, struct wait_slice *slices)
 {
-	struct walk w = { threads, n_incarnations, slices, 0 };
+	struct walk w = { threads, n_threads, slices, 0 };
 
 	resolve(&w, waker, begin_ns, end_ns, 1);
 	return w.n;

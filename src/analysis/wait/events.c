@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/wait/events.c - what each event says: who is on which CPU, in what call, woken by whom.
+/*
+ * analysis/wait/events.c - applies each event to threads and CPUs: switches, calls, wakeups,
+ * interrupts.
  */
 #include <errno.h>
 
 #include "analysis/event_table.h"
 #include "analysis/wait/internal.h"
 
-enum { STATE_SLEEPS = 0xff }; /* of prev_state: see analysis/report/sched.c */
+enum { STATE_SLEEPS = 0xff }; /* bits of prev_state: see analysis/report/sched.c */
 
 enum role {
 	ROLE_NONE,
@@ -45,29 +47,29 @@ struct event_table *wait_plan(struct wait_analysis *w)
 
 /* ---------------------------------------------------------------- CPUs */
 
-static int come(struct wait_reading *r, uint32_t cpu, int64_t thread, int64_t time_ns)
+static int arrive(struct wait_reading *r, uint32_t cpu, int64_t thread, int64_t time_ns)
 {
-	struct wait_thread *l = wait_thread_of(r, thread);
+	struct wait_thread *t = wait_thread_of(r, thread);
 	int err = 0;
 
-	r->places[cpu].thread = (uint32_t)thread + 1;
-	if (!l)
+	r->cpus[cpu].thread = (uint32_t)thread + 1;
+	if (!t)
 		return thread > 0 ? -ENOMEM : 0;
-	if (l->cpu) /* it runs elsewhere: that it left was not told */
+	if (t->cpu) /* it runs elsewhere: its switch-out was not recorded */
 		err = wait_contradict(r, (uint32_t)thread, time_ns);
-	if (!err && l->now.state == WAIT_BLOCKED && wait_is_asked(r, (uint32_t)thread))
-		err = wait_follow_back(r, l, time_ns); /* woken unseen */
-	wait_end_wait(r, l, time_ns);
-	l->is_seen = true;
-	l->is_fault = false;
-	l->cpu = cpu + 1;
-	return err ? err : wait_turn(r, (uint32_t)thread, wait_state_on(r, l), time_ns);
+	if (!err && t->now.state == WAIT_BLOCKED && wait_is_asked(r, (uint32_t)thread))
+		err = wait_follow_back(r, t, time_ns); /* its wakeup was not recorded */
+	wait_end_wait(r, t, time_ns);
+	t->is_seen = true;
+	t->is_fault = false;
+	t->cpu = cpu + 1;
+	return err ? err : wait_change_state(r, (uint32_t)thread, wait_state_on(r, t), time_ns);
 }
 
-/* Whatever @thread does on @cpu, it is there. */
-static int be_there(struct wait_reading *r, uint32_t cpu, uint32_t thread, int64_t time_ns)
+/* An event of @thread on @cpu proves that it runs there. */
+static int ensure_on_cpu(struct wait_reading *r, uint32_t cpu, uint32_t thread, int64_t time_ns)
 {
-	uint32_t before = r->places[cpu].thread;
+	uint32_t before = r->cpus[cpu].thread;
 	int err = 0;
 
 	if (before == thread + 1)
@@ -76,77 +78,77 @@ static int be_there(struct wait_reading *r, uint32_t cpu, uint32_t thread, int64
 		err = wait_contradict(r, before - 1, time_ns);
 	if (!err && thread && r->threads[thread].now.state != WAIT_UNKNOWN)
 		err = wait_contradict(r, thread, time_ns);
-	return err ? err : come(r, cpu, thread, time_ns);
+	return err ? err : arrive(r, cpu, thread, time_ns);
 }
 
 static int on_switch(struct wait_reading *r, const struct event_table *p, uint32_t cpu,
 		     const struct trace_event *e, uint32_t prev)
 {
 	int64_t next = threads_of(r->w->run.threads, e, pass_number(e, p->field[1], -1));
-	struct wait_thread *l;
+	struct wait_thread *t;
 	bool sleeps = pass_number(e, p->field[2], STATE_SLEEPS) & STATE_SLEEPS, is_dead;
 	int err = next < 0 ? -ENOMEM : 0;
 
 	r->w->has_switches = true;
-	r->places[cpu].raised = 0;
-	l = &r->threads[prev];
+	r->cpus[cpu].raised = 0;
+	t = &r->threads[prev];
 	if (!err && prev) {
 		is_dead = threads_at(r->w->run.threads, prev)->is_dead;
-		l->cpu = 0;
-		err = wait_turn(r, prev,
-				is_dead	 ? WAIT_GONE
-				: sleeps ? WAIT_BLOCKED
-					 : WAIT_PREEMPTED,
-				e->time_ns);
+		t->cpu = 0;
+		err = wait_change_state(r, prev,
+					is_dead	 ? WAIT_GONE
+					: sleeps ? WAIT_BLOCKED
+						 : WAIT_PREEMPTED,
+					e->time_ns);
 		if (!is_dead)
-			wait_begin_wait(l, prev, sleeps, e->time_ns);
+			wait_begin_wait(t, prev, sleeps, e->time_ns);
 	}
-	return err ? err : come(r, cpu, next, e->time_ns);
+	return err ? err : arrive(r, cpu, next, e->time_ns);
 }
 
-/* A child begins in its parent's call, from which it returns as well. */
+/* A child begins inside its parent's call, and returns from it too. */
 static int on_fork(struct wait_reading *r, const struct event_table *p, const struct trace_event *e,
 		   uint32_t parent)
 {
 	int64_t child = threads_of(r->w->run.threads, e, pass_number(e, p->field[0], -1));
-	struct wait_thread *l = wait_thread_of(r, child);
+	struct wait_thread *t = wait_thread_of(r, child);
 
-	if (!l)
+	if (!t)
 		return child > 0 ? -ENOMEM : 0;
-	l->now = (struct wait_segment){ e->time_ns, INT64_MAX, WAIT_RUNNABLE, 0, 0, { 0 } };
-	l->call = r->threads[parent].call;
-	l->in_call = r->threads[parent].in_call;
-	l->is_seen = true;
-	wait_begin_wait(l, (uint32_t)child, false, e->time_ns);
+	t->now = (struct wait_segment){ e->time_ns, INT64_MAX, WAIT_RUNNABLE, 0, 0, { 0 } };
+	t->call = r->threads[parent].call;
+	t->in_call = r->threads[parent].in_call;
+	t->is_seen = true;
+	wait_begin_wait(t, (uint32_t)child, false, e->time_ns);
 	return 0;
 }
 
 static int on_call(struct wait_reading *r, const struct call_class *c, const struct trace_event *e,
 		   uint32_t thread)
 {
-	struct wait_thread *l = &r->threads[thread];
+	struct wait_thread *t = &r->threads[thread];
 	int err;
 
-	if (c->is == CALL_EXIT && !l->in_call && l->now.state == WAIT_USER)
-		l->now.state = WAIT_KERNEL; /* begun before the recording */
-	err = wait_turn(r, thread, l->now.state, e->time_ns);
-	l->has_called = true;
-	l->in_call = c->is == CALL_ENTRY;
-	if (l->in_call)
-		calls_read(c, e, &l->call);
+	if (c->is == CALL_EXIT && !t->in_call && t->now.state == WAIT_USER)
+		t->now.state = WAIT_KERNEL; /* it began before the recording */
+	err = wait_change_state(r, thread, t->now.state, e->time_ns);
+	t->has_called = true;
+	t->in_call = c->is == CALL_ENTRY;
+	if (t->in_call)
+		calls_read(c, e, &t->call);
 	else
-		l->call = (struct call_made){ 0 };
-	l->now.state = wait_state_on(r, l);
-	l->now.call = l->call.call;
+		t->call = (struct call_made){ 0 };
+	t->now.state = wait_state_on(r, t);
+	t->now.call = t->call.call;
 	return err;
 }
 
 /* ---------------------------------------------------------------- events */
 
 /*
- * A soft interrupt that a thread raises runs upon it when it lets it, as when it sends to an
- * address of this machine: whom that wakes, the thread has woken.  One that a hard interrupt raises
- * is of nobody.
+ * A soft interrupt that a thread raises runs on that thread as soon as it can, for example when it
+ * sends to an address of this machine. So the thread is the waker of whatever that interrupt wakes.
+ * A soft interrupt that a hard interrupt raises belongs to no thread.
  */
 static void note_raised(struct wait_reading *r, uint32_t cpu, const struct irq_stack_event *what)
 {
@@ -157,28 +159,28 @@ static void note_raised(struct wait_reading *r, uint32_t cpu, const struct irq_s
 			       : 0;
 
 	if (what->is == IRQS_RAISE && !f)
-		r->places[cpu].raised |= bit;
+		r->cpus[cpu].raised |= bit;
 	else if (what->is == IRQS_END || (what->is == IRQS_RAISE && f->source != what->source))
-		r->places[cpu].raised &= ~bit;
+		r->cpus[cpu].raised &= ~bit;
 }
 
 static int on_irq(struct wait_reading *r, uint32_t cpu, const struct irq_stack_event *what,
 		  int64_t time_ns)
 {
-	uint32_t thread = r->places[cpu].thread;
-	struct wait_thread *l;
+	uint32_t thread = r->cpus[cpu].thread;
+	struct wait_thread *t;
 	uint8_t state;
 
 	if (what->is == IRQS_BEGIN && r->w->irqs.cpus[cpu].depth == 1)
-		r->places[cpu].has_completed = false;
+		r->cpus[cpu].has_completed = false;
 	note_raised(r, cpu, what);
 	if (thread <= 1 || (what->is != IRQS_BEGIN && what->is != IRQS_END))
 		return 0;
-	l = &r->threads[thread - 1];
-	if (l->cpu != cpu + 1)
+	t = &r->threads[thread - 1];
+	if (t->cpu != cpu + 1)
 		return 0;
-	state = wait_state_on(r, l);
-	return l->now.state == state ? 0 : wait_turn(r, thread - 1, state, time_ns);
+	state = wait_state_on(r, t);
+	return t->now.state == state ? 0 : wait_change_state(r, thread - 1, state, time_ns);
 }
 
 static int on_kernel(struct wait_reading *r, const struct event_table *p, uint32_t cpu,
@@ -189,11 +191,11 @@ static int on_kernel(struct wait_reading *r, const struct event_table *p, uint32
 	int64_t other;
 	int err;
 
-	/* First who is there, then what came upon it; a switch empties the stack of interrupts
-	 * itself. */
+	/* First the thread on the CPU is set, then the interrupt on top of it. A switch empties the
+	 * stack of interrupts. */
 	if (threads_at(r->w->run.threads, thread)->tid == 0)
 		thread = 0;
-	err = be_there(r, cpu, thread, e->time_ns);
+	err = ensure_on_cpu(r, cpu, thread, e->time_ns);
 	if (!err)
 		err = irq_stack_on_event(&r->w->irqs, cpu, e, &irq);
 	if (!err && irq.is != IRQS_NOTHING)
@@ -214,10 +216,10 @@ static int on_kernel(struct wait_reading *r, const struct event_table *p, uint32
 		r->threads[thread].is_fault = true;
 		return 0;
 	case ROLE_EXEC:
-		return wait_begin_anew(r, thread, e->time_ns);
+		return wait_on_exec(r, thread, e->time_ns);
 	case ROLE_COMPLETE:
-		r->places[cpu].has_completed = true;
-		r->places[cpu].device = (uint32_t)pass_number(e, p->field[0], 0);
+		r->cpus[cpu].has_completed = true;
+		r->cpus[cpu].device = (uint32_t)pass_number(e, p->field[0], 0);
 		return 0;
 	}
 	return 0;
@@ -236,8 +238,8 @@ int wait_on_event(void *context, struct pass *run, const struct trace_event *e, 
 	r->has_begun = true;
 	if (e->stream->source->domain == TRACE_KERNEL && p->role != ROLE_DUMP) {
 		cpu = pass_cpu(run, e);
-		if (cpu < 0 || coverage_on_event(&r->follow, run, e, thread) < 0 ||
-		    pass_grow(&r->places, &r->n_places, (uint32_t)cpu, sizeof *r->places) ||
+		if (cpu < 0 || coverage_on_event(&r->coverage, run, e, thread) < 0 ||
+		    pass_grow(&r->cpus, &r->n_cpus, (uint32_t)cpu, sizeof *r->cpus) ||
 		    !wait_thread_of(r, thread ? thread : 1))
 			return -ENOMEM;
 		err = on_kernel(r, p, (uint32_t)cpu, e, thread);
@@ -258,21 +260,20 @@ int wait_on_lost(void *context, struct pass *run, const struct trace_event *e)
 	(void)run;
 	if (e->stream->source->domain != TRACE_KERNEL)
 		return 0;
-	if (coverage_lost(&r->follow, e) < 0)
+	if (coverage_lost(&r->coverage, e) < 0)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < r->n_incarnations && i < threads_n(r->w->run.threads) && !err;
-	     i++) {
+	for (uint32_t i = 1; i < r->n_threads && i < threads_n(r->w->run.threads) && !err; i++) {
 		int64_t at_ns = r->threads[i].now.begin_ns;
 
 		if (r->threads[i].now.state != WAIT_GONE) {
 			err = wait_contradict(r, i, e->time_ns > at_ns ? e->time_ns : at_ns);
-			r->threads[i].n_contradictions--; /* that is no contradiction */
+			r->threads[i].n_contradictions--; /* a loss is not a contradiction */
 		}
 		r->threads[i].in_call = false;
 		r->threads[i].call = (struct call_made){ 0 };
 	}
-	for (uint32_t i = 0; i < r->n_places; i++)
-		r->places[i] = (struct wait_site){ 0 };
+	for (uint32_t i = 0; i < r->n_cpus; i++)
+		r->cpus[i] = (struct wait_cpu){ 0 };
 	irq_stack_forget(&r->w->irqs);
 	return err;
 }

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/wait/spans.c - spans of time between two events of a thread: the longest are kept. */
+/*
+ * analysis/wait/spans.c - spans of time between two events of a thread: sums of all, and the
+ * longest ones.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "analysis/wait/internal.h"
 
-void wait_forget_span(struct wait_thread *l)
+void wait_forget_span(struct wait_thread *t)
 {
-	for (uint32_t i = 0; i < l->span.n_waits; i++)
-		free(l->span.waits[i].slices);
-	l->span = (struct wait_span){ 0 };
-	l->is_in_span = false;
+	for (uint32_t i = 0; i < t->span.n_waits; i++)
+		free(t->span.waits[i].slices);
+	t->span = (struct wait_span){ 0 };
+	t->is_in_span = false;
 }
 
 static uint32_t epoch_of(const struct pass *run)
@@ -18,14 +21,14 @@ static uint32_t epoch_of(const struct pass *run)
 	return run->epoch[0] + run->epoch[1] + run->epoch[2];
 }
 
-static void keep_span(struct wait_reading *r, struct wait_thread *l)
+static void keep_span(struct wait_reading *r, struct wait_thread *t)
 {
 	struct wait_analysis *w = r->w;
 	uint32_t i = w->n_slowest, max = r->q->n_slowest;
 
 	if (i == max) {
-		if (!max || l->span.ns <= w->slowest[max - 1].ns) {
-			wait_forget_span(l);
+		if (!max || t->span.ns <= w->slowest[max - 1].ns) {
+			wait_forget_span(t);
 			return;
 		}
 		i--;
@@ -34,53 +37,53 @@ static void keep_span(struct wait_reading *r, struct wait_thread *l)
 	} else {
 		w->n_slowest++;
 	}
-	for (; i && w->slowest[i - 1].ns < l->span.ns; i--)
+	for (; i && w->slowest[i - 1].ns < t->span.ns; i--)
 		w->slowest[i] = w->slowest[i - 1];
-	w->slowest[i] = l->span;
-	l->span = (struct wait_span){ 0 };
-	l->is_in_span = false;
+	w->slowest[i] = t->span;
+	t->span = (struct wait_span){ 0 };
+	t->is_in_span = false;
 }
 
 static int end_span(struct wait_reading *r, uint32_t thread, int64_t time_ns)
 {
-	struct wait_thread *l = &r->threads[thread];
+	struct wait_thread *t = &r->threads[thread];
 	int err;
 
-	if (l->epoch != epoch_of(&r->w->run)) {
+	if (t->epoch != epoch_of(&r->w->run)) {
 		r->w->n_cut++;
-		wait_forget_span(l);
+		wait_forget_span(t);
 		return 0;
 	}
-	err = wait_turn(r, thread, l->now.state, time_ns);
-	l->span.ns = time_ns > l->span.begin_ns ? (uint64_t)(time_ns - l->span.begin_ns) : 0;
-	wait_add_account(&r->w->all, &l->span.account);
-	r->w->ns += l->span.ns;
+	err = wait_change_state(r, thread, t->now.state, time_ns);
+	t->span.ns = time_ns > t->span.begin_ns ? (uint64_t)(time_ns - t->span.begin_ns) : 0;
+	wait_add_account(&r->w->all, &t->span.account);
+	r->w->ns += t->span.ns;
 	if (!err)
-		err = samples_add(&r->w->spans, l->span.ns);
-	keep_span(r, l);
+		err = samples_add(&r->w->spans, t->span.ns);
+	keep_span(r, t);
 	return err;
 }
 
 int wait_on_mark(struct wait_reading *r, const struct trace_event *e, uint32_t thread, bool is_a,
 		 bool is_b)
 {
-	struct wait_thread *l = wait_thread_of(r, thread);
+	struct wait_thread *t = wait_thread_of(r, thread);
 	int err = 0;
 
-	if (!l)
+	if (!t)
 		return thread ? -ENOMEM : 0;
-	if (is_b && l->is_in_span)
+	if (is_b && t->is_in_span)
 		err = end_span(r, thread, e->time_ns);
 	if (err || !is_a || e->time_ns < r->w->run.range.from_ns || !wait_is_target(r, thread))
 		return err;
-	if (l->is_in_span)
+	if (t->is_in_span)
 		r->w->n_open++;
-	wait_forget_span(l);
-	err = wait_turn(r, thread, l->now.state, e->time_ns);
+	wait_forget_span(t);
+	err = wait_change_state(r, thread, t->now.state, e->time_ns);
 	r->w->n_a++;
-	l->is_in_span = true;
-	l->epoch = epoch_of(&r->w->run);
-	l->span.begin_ns = e->time_ns;
-	l->span.thread = thread;
+	t->is_in_span = true;
+	t->epoch = epoch_of(&r->w->run);
+	t->span.begin_ns = e->time_ns;
+	t->span.thread = thread;
 	return err;
 }

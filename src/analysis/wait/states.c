@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/wait/states.c - the states of threads, and to whose account their time goes. */
+/* analysis/wait/states.c - states of threads, and the accounts of their time. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "analysis/wait/internal.h"
 
-/* ---------------------------------------------------------------- who is asked about */
+/* ---------------------------------------------------------------- selection */
 
 bool wait_is_target(struct wait_reading *r, uint32_t thread)
 {
@@ -25,7 +25,7 @@ bool wait_is_overview(const struct wait_reading *r)
 	return r->q->tid < 0 && r->q->pid < 0 && !r->q->a;
 }
 
-/* Whether the thread's details are wanted: with no thread named, each gets its sums only. */
+/* Whether details of the thread are wanted: if no thread was named, each gets sums only. */
 bool wait_is_asked(struct wait_reading *r, uint32_t thread)
 {
 	if (wait_is_overview(r))
@@ -37,32 +37,32 @@ bool wait_is_asked(struct wait_reading *r, uint32_t thread)
 
 struct wait_thread *wait_thread_of(struct wait_reading *r, int64_t thread)
 {
-	uint32_t n = r->n_incarnations;
+	uint32_t n = r->n_threads;
 
 	if (thread <= 0 ||
-	    pass_grow(&r->threads, &r->n_incarnations, (uint32_t)thread, sizeof *r->threads))
+	    pass_grow(&r->threads, &r->n_threads, (uint32_t)thread, sizeof *r->threads))
 		return NULL;
-	for (; n < r->n_incarnations; n++)
+	for (; n < r->n_threads; n++)
 		r->threads[n].now =
 			(struct wait_segment){ r->begin_ns, INT64_MAX, WAIT_UNKNOWN, 0, 0, { 0 } };
 	return &r->threads[thread];
 }
 
-static void name_part(struct wait_part *part, const struct wait_thread *l)
+static void name_part(struct wait_part *part, const struct wait_thread *t)
 {
 	bool is_in = part->state == WAIT_KERNEL || part->state == WAIT_BLOCKED;
 
-	part->call = is_in ? l->call.call : 0;
-	part->is_fault = part->state == WAIT_BLOCKED && !l->in_call && l->is_fault;
-	if (part->state == WAIT_BLOCKED && l->in_call)
-		part->object_name = calls_object(&l->call, &part->object);
+	part->call = is_in ? t->call.call : 0;
+	part->is_fault = part->state == WAIT_BLOCKED && !t->in_call && t->is_fault;
+	if (part->state == WAIT_BLOCKED && t->in_call)
+		part->object_name = calls_object(&t->call, &part->object);
 }
 
-/* [begin, end) of the thread's time was in this state. */
+/* Charges [begin, end) of the thread's time to a state. */
 static int charge(struct wait_reading *r, uint32_t thread, int64_t begin_ns, int64_t end_ns,
 		  uint8_t state)
 {
-	struct wait_thread *l = &r->threads[thread];
+	struct wait_thread *t = &r->threads[thread];
 	struct wait_part part = { .state = state };
 	uint64_t ns;
 
@@ -72,49 +72,48 @@ static int charge(struct wait_reading *r, uint32_t thread, int64_t begin_ns, int
 	    !(wait_is_overview(r) || wait_is_asked(r, thread)))
 		return 0;
 	ns = (uint64_t)(end_ns - begin_ns);
-	l->account.ns[state] += ns;
-	l->account.n[state]++;
-	l->span.account.ns[state] += ns;
-	l->span.account.n[state]++;
+	t->account.ns[state] += ns;
+	t->account.n[state]++;
+	t->span.account.ns[state] += ns;
+	t->span.account.n[state]++;
 	if (wait_is_overview(r))
 		return 0;
-	name_part(&part, l);
+	name_part(&part, t);
 	return wait_part_add(&r->w->parts, &part, ns, begin_ns) ? -ENOMEM : 0;
 }
 
-int wait_turn(struct wait_reading *r, uint32_t thread, uint8_t to, int64_t time_ns)
+int wait_change_state(struct wait_reading *r, uint32_t thread, uint8_t to, int64_t time_ns)
 {
-	struct wait_thread *l = &r->threads[thread];
-	int err = charge(r, thread, l->now.begin_ns, time_ns, l->now.state);
+	struct wait_thread *t = &r->threads[thread];
+	int err = charge(r, thread, t->now.begin_ns, time_ns, t->now.state);
 
-	if (l->now.state != WAIT_GONE && time_ns > l->now.begin_ns) {
-		l->now.end_ns = time_ns;
-		wait_keep(l, &l->now);
+	if (t->now.state != WAIT_GONE && time_ns > t->now.begin_ns) {
+		t->now.end_ns = time_ns;
+		wait_keep(t, &t->now);
 	}
-	l->now = (struct wait_segment){ time_ns, INT64_MAX, to, l->call.call, 0, { 0 } };
+	t->now = (struct wait_segment){ time_ns, INT64_MAX, to, t->call.call, 0, { 0 } };
 	return err;
 }
 
-/* What was believed of it since the last sure event is not. */
 int wait_contradict(struct wait_reading *r, uint32_t thread, int64_t time_ns)
 {
-	struct wait_thread *l = &r->threads[thread];
+	struct wait_thread *t = &r->threads[thread];
 
-	if (l->now.state != WAIT_GONE)
-		l->now.state = WAIT_UNKNOWN;
-	l->cpu = 0;
-	if (l->waits)
-		free(l->wait.slices);
-	l->waits = false;
-	l->n_contradictions++;
-	return wait_turn(r, thread, WAIT_UNKNOWN, time_ns);
+	if (t->now.state != WAIT_GONE)
+		t->now.state = WAIT_UNKNOWN;
+	t->cpu = 0;
+	if (t->waits)
+		free(t->wait.slices);
+	t->waits = false;
+	t->n_contradictions++;
+	return wait_change_state(r, thread, WAIT_UNKNOWN, time_ns);
 }
 
-uint8_t wait_state_on(struct wait_reading *r, const struct wait_thread *l)
+uint8_t wait_state_on(struct wait_reading *r, const struct wait_thread *t)
 {
-	if (irq_stack_on(&r->w->irqs, l->cpu - 1))
+	if (irq_stack_on(&r->w->irqs, t->cpu - 1))
 		return WAIT_IRQ;
-	return l->in_call ? WAIT_KERNEL : WAIT_USER;
+	return t->in_call ? WAIT_KERNEL : WAIT_USER;
 }
 
 void wait_add_account(struct wait_account *to, const struct wait_account *from)

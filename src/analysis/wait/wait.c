@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/wait/wait.c - see wait.h: before the first event and after the last. */
+/*
+ * analysis/wait/wait.c - prepares the pass, and makes rows from the states of threads at its end:
+ * see wait.h.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -31,37 +34,37 @@ static int prepare(struct wait_reading *r, struct diag *d)
 	w->slowest = calloc(r->q->n_slowest + (size_t)1, sizeof *w->slowest);
 	if (!r->plans || !r->is_a || !r->is_b || !w->waits || !w->slowest ||
 	    calls_init(&w->calls, &w->run) || irq_stack_init(&w->irqs, &w->run) ||
-	    devices_init(&w->machine, &w->run) || coverage_init(&r->follow, &w->run))
+	    devices_init(&w->machine, &w->run) || coverage_init(&r->coverage, &w->run))
 		return diag_fail(d, -ENOMEM, "no memory for threads");
 	pass_each_class(&w->run, mark_class, r);
 	return 0;
 }
 
-static int end_life(struct wait_reading *r, uint32_t thread, uint32_t *n_rooms)
+static int finish_thread(struct wait_reading *r, uint32_t thread, uint32_t *n_rooms)
 {
 	struct wait_analysis *w = r->w;
-	struct wait_thread *l = &r->threads[thread];
+	struct wait_thread *t = &r->threads[thread];
 	struct wait_row row = { .thread = thread };
 	int err = 0;
 
-	if (l->now.state == WAIT_BLOCKED && wait_is_asked(r, thread))
-		err = wait_follow_back(r, l, w->run.last_ns);
-	wait_end_wait(r, l, w->run.last_ns);
+	if (t->now.state == WAIT_BLOCKED && wait_is_asked(r, thread))
+		err = wait_follow_back(r, t, w->run.last_ns);
+	wait_end_wait(r, t, w->run.last_ns);
 	if (!err)
-		err = wait_turn(r, thread, WAIT_GONE, w->run.last_ns);
-	w->n_open += l->is_in_span;
-	row.account = l->account;
+		err = wait_change_state(r, thread, WAIT_GONE, w->run.last_ns);
+	w->n_open += t->is_in_span;
+	row.account = t->account;
 	for (int i = 0; i < WAIT_STATES; i++)
 		row.ns += row.account.ns[i];
 	if (err || !row.ns || row.ns == row.account.ns[WAIT_UNKNOWN] ||
 	    threads_at(w->run.threads, thread)->tid <= 0)
 		return err;
-	if (!coverage_is_complete(&r->follow, thread)) {
+	if (!coverage_is_complete(&r->coverage, thread)) {
 		w->n_left_out++;
 		if (wait_is_overview(r))
 			return 0;
 	}
-	w->n_contradictions += wait_is_target(r, thread) ? l->n_contradictions : 0;
+	w->n_contradictions += wait_is_target(r, thread) ? t->n_contradictions : 0;
 	if (!r->q->a) {
 		wait_add_account(&w->all, &row.account);
 		w->ns += row.ns;
@@ -88,10 +91,10 @@ static int finalize(struct wait_reading *r)
 	uint32_t n_rooms = 0;
 	int err = 0;
 
-	coverage_finalize(&r->follow);
+	coverage_finalize(&r->coverage);
 	w->is_overview = wait_is_overview(r);
-	for (uint32_t i = 1; i < r->n_incarnations && i < threads_n(w->run.threads) && !err; i++)
-		err = end_life(r, i, &n_rooms);
+	for (uint32_t i = 1; i < r->n_threads && i < threads_n(w->run.threads) && !err; i++)
+		err = finish_thread(r, i, &n_rooms);
 	if (w->n_rows)
 		qsort(w->rows, w->n_rows, sizeof *w->rows, most_known_first);
 	wait_parts_finalize(&w->parts);
@@ -101,15 +104,15 @@ static int finalize(struct wait_reading *r)
 
 static void reading_close(struct wait_reading *r)
 {
-	for (uint32_t i = 0; i < r->n_incarnations; i++) {
-		free(r->threads[i].kept);
+	for (uint32_t i = 0; i < r->n_threads; i++) {
+		free(r->threads[i].history);
 		if (r->threads[i].waits)
 			free(r->threads[i].wait.slices);
 		wait_forget_span(&r->threads[i]);
 	}
-	coverage_fini(&r->follow);
+	coverage_fini(&r->coverage);
 	free(r->threads);
-	free(r->places);
+	free(r->cpus);
 	free(r->plans);
 	free(r->is_a);
 	free(r->is_b);

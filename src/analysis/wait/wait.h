@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/wait/wait.h - where the time of a thread went, and who it was waiting for.
+ * analysis/wait/wait.h - where the time of a thread went, and which threads it waited for.
  *
- * Every moment of a thread is in one state; a thread's states add up to its time.  Switches,
- * wakeups and system calls begin and end them:
+ * A thread is in one state at every moment, and its states add up to its time. Switches, wakeups
+ * and system calls begin and end them:
  *
- *   on a CPU      in an interrupt, else in a system call (KERNEL), else USER
- *   off it        BLOCKED from the switch that took it away until it is woken (sched_waking), then
- * RUNNABLE until its switch-in; PREEMPTED if it was taken away while it could run UNKNOWN before it
- * was first seen; around a loss; when two events contradict each other, the whole time since the
- * last of the thread's that was sure
+ *   on a CPU    IRQ in an interrupt, else KERNEL in a system call, else USER
+ *   off CPU     BLOCKED from the switch until it is woken (sched_waking), then RUNNABLE until
+ *               its switch-in; PREEMPTED if it was switched out while it could run
+ *   UNKNOWN     before it was first seen; around a loss; if two events contradict each other,
+ *               the whole time since its last sure event
  *
- * What it waited for: the wait's time is given to what the waker did meanwhile, and where the waker
- * itself waited, to what that one's waker did, and so on (the critical path: Giraldeau and
- * Dagenais, "Wait Analysis of Distributed Systems Using Kernel Tracing", IEEE TPDS 27(8), 2016,
- * here within one machine).  Pieces of a wait add up to it.  Who is woken by an interrupt waited
- * for a device or a timer: there a path ends.  Of each thread its newest WAIT_KEPT states are
- * remembered; what was earlier is UNKNOWN.
+ * The time of a wait is charged to what the waker did meanwhile. Where the waker waited too, it is
+ * charged to what its own waker did, and so on (the critical path: Giraldeau and Dagenais, "Wait
+ * Analysis of Distributed Systems Using Kernel Tracing", IEEE TPDS 27(8), 2016, here within one
+ * machine). The slices of a wait add up to it. A thread that an interrupt wakes has waited for a
+ * device or a timer: there a path ends. Of each thread the newest WAIT_KEPT states are kept;
+ * earlier ones are UNKNOWN.
  */
 #ifndef ANALYSIS_WAIT_WAIT_H
 #define ANALYSIS_WAIT_WAIT_H
@@ -35,34 +35,34 @@ enum wait_state {
 	WAIT_RUNNABLE,
 	WAIT_BLOCKED,
 	WAIT_STATES,
-	WAIT_GONE = WAIT_STATES, /* not born, or dead: no time of its */
+	WAIT_GONE = WAIT_STATES, /* not created yet, or dead: no time is charged */
 };
 enum { WAIT_KEPT = 1024, WAIT_DEEPEST = 16, WAIT_SLICES_MAX = 4096, WAIT_WAITS_OF_ONE = 8 };
 
-/* Why a wait ended, where no thread is to blame. */
+/* The cause of a wait's end, if it was not a thread. */
 enum wait_cause_kind { CAUSE_NONE, CAUSE_IRQ, CAUSE_SOME_IRQ, CAUSE_BLOCK_IO, CAUSE_TIMER };
 struct wait_cause {
 	uint8_t kind;
-	uint32_t source; /* CAUSE_IRQ: of `irqs`; CAUSE_BLOCK_IO: the device's number, 0 if that is
-			    unknown */
+	uint32_t source; /* CAUSE_IRQ: index in `irqs`; CAUSE_BLOCK_IO: the device's number, 0 if
+			  * unknown */
 };
 
-/* Time of one kind. */
+/* The sum of the time of one kind. */
 struct wait_part {
 	uint8_t state;
-	bool is_fault;		 /* BLOCKED outside of calls, and a page fault was seen before */
-	uint32_t call;		 /* plus 1; 0: outside */
+	bool is_fault;		 /* BLOCKED outside of calls, after a page fault */
+	uint32_t call;		 /* plus 1; 0: outside of calls */
 	const char *object_name; /* NULL: none; see calls_object() */
 	int64_t object;
-	uint32_t thread;	 /* chains: whose time; else 0 */
-	struct wait_cause cause; /* chains: what ended it */
+	uint32_t thread;	 /* in chains: the thread; else 0 */
+	struct wait_cause cause; /* in chains: the cause of the end */
 	uint64_t n, ns, max_ns;
 	int64_t max_at_ns;
 	uint32_t next; /* in its bucket, plus 1 */
 };
 
 struct wait_parts {
-	struct wait_part *at; /* after reading: most time first */
+	struct wait_part *at; /* after the pass: most time first */
 	uint32_t n, n_rooms;
 	uint32_t buckets[1024];
 };
@@ -76,11 +76,11 @@ struct wait_slice {
 };
 
 struct wait_interval {
-	int64_t begin_ns, woken_ns, end_ns; /* end: it runs again */
+	int64_t begin_ns, woken_ns, end_ns; /* end: when it runs again */
 	uint32_t thread;
 	struct call_made call;
 	bool is_fault;
-	bool is_woken;	/* its wakeup was seen; else woken = end */
+	bool is_woken;	/* its wakeup was recorded; else woken = end */
 	uint32_t waker; /* 0: no thread */
 	struct wait_cause cause;
 	struct wait_slice *slices; /* in order of time; owned */
@@ -91,19 +91,19 @@ struct wait_account {
 	uint64_t ns[WAIT_STATES], n[WAIT_STATES];
 };
 
-struct wait_row { /* a thread that was asked about */
+struct wait_row { /* a thread of the question */
 	uint32_t thread;
 	struct wait_account account;
-	uint64_t ns; /* all of it */
+	uint64_t ns; /* the sum */
 };
 
-/* The time from A to B of a thread, or all of the recording. */
+/* The time from A to B of a thread, or the whole recording. */
 struct wait_span {
 	uint32_t thread;
 	int64_t begin_ns;
 	uint64_t ns;
 	struct wait_account account;
-	struct wait_interval waits[WAIT_WAITS_OF_ONE]; /* its longest; the first is the longest */
+	struct wait_interval waits[WAIT_WAITS_OF_ONE]; /* its longest waits, in descending order */
 	uint32_t n_waits;
 };
 
@@ -121,23 +121,23 @@ struct wait_analysis {
 	struct wait_row *rows; /* most time first */
 	uint32_t n_rows;
 	struct wait_account all;
-	uint64_t ns; /* of all rows */
+	uint64_t ns; /* the sum over all rows */
 	struct wait_parts parts, chain;
-	struct wait_interval *waits; /* the longest first; without A and B */
+	struct wait_interval *waits; /* the longest first; empty if A and B are given */
 	uint32_t n_waits;
-	struct samples spans;	   /* with A and B: how long */
-	struct wait_span *slowest; /* of them, the longest first */
+	struct samples spans;	   /* if A and B are given: durations */
+	struct wait_span *slowest; /* the longest of them first */
 	uint32_t n_slowest;
 	uint64_t n_waits_seen, n_without_waker, n_contradictions;
-	uint64_t n_a, n_cut, n_open; /* spans given up because events were lost; not ended */
+	uint64_t n_a, n_cut, n_open; /* spans dropped because of a loss; spans without an end */
 	uint32_t n_classes_a, n_classes_b;
-	uint64_t n_left_out; /* threads whose switches are not all there; asked for, they are shown
-				nevertheless */
-	bool is_overview;    /* nobody was asked for: rows of all threads, and no details */
+	uint64_t n_left_out; /* threads without all their switches; shown nevertheless if they
+			      * are asked for */
+	bool is_overview;    /* no thread was asked for: rows of all threads, and no details */
 	bool has_switches, has_wakeups, has_faults, has_block;
 };
 
-/* wait_init - read all of @t, which must outlive the result.  Returns 0 or -errno. */
+/* wait_init - read all of @t, which must outlive the result. Returns 0 or -errno. */
 int wait_init(struct wait_analysis *w, struct trace *t, const struct pass_range *range,
 	      const struct wait_question *q, struct diag *d);
 void wait_fini(struct wait_analysis *w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/wait/waits.c - waits: kept while they last, and by whom or what they were ended. */
+/* analysis/wait/waits.c - open waits, and the thread or interrupt that ends each. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static uint64_t length_of(const struct wait_interval *w)
 	return w->end_ns > w->begin_ns ? (uint64_t)(w->end_ns - w->begin_ns) : 0;
 }
 
-/* Puts @one, which is taken, among the @max longest. */
+/* Takes over @one and puts it among the @max longest. */
 static void keep_wait(struct wait_interval *at, uint32_t *n, uint32_t max,
 		      struct wait_interval *one)
 {
@@ -33,27 +33,27 @@ static void keep_wait(struct wait_interval *at, uint32_t *n, uint32_t max,
 	at[i] = *one;
 }
 
-void wait_begin_wait(struct wait_thread *l, uint32_t thread, bool is_blocked, int64_t time_ns)
+void wait_begin_wait(struct wait_thread *t, uint32_t thread, bool is_blocked, int64_t time_ns)
 {
-	l->waits = true;
-	l->wait = (struct wait_interval){ .thread = thread,
+	t->waits = true;
+	t->wait = (struct wait_interval){ .thread = thread,
 					  .begin_ns = time_ns,
 					  .woken_ns = time_ns,
 					  .is_woken = !is_blocked,
-					  .is_fault = !l->in_call && l->is_fault };
-	if (l->in_call)
-		l->wait.call = l->call;
+					  .is_fault = !t->in_call && t->is_fault };
+	if (t->in_call)
+		t->wait.call = t->call;
 }
 
-void wait_end_wait(struct wait_reading *r, struct wait_thread *l, int64_t time_ns)
+void wait_end_wait(struct wait_reading *r, struct wait_thread *t, int64_t time_ns)
 {
 	struct wait_analysis *w = r->w;
-	struct wait_interval one = l->wait;
+	struct wait_interval one = t->wait;
 
-	if (!l->waits)
+	if (!t->waits)
 		return;
-	l->waits = false;
-	l->wait = (struct wait_interval){ 0 };
+	t->waits = false;
+	t->wait = (struct wait_interval){ 0 };
 	one.end_ns = time_ns;
 	if (!one.is_woken)
 		one.woken_ns = time_ns;
@@ -66,7 +66,7 @@ void wait_end_wait(struct wait_reading *r, struct wait_thread *l, int64_t time_n
 	w->n_waits_seen++;
 	w->n_without_waker += !one.is_woken;
 	if (r->q->a)
-		keep_wait(l->span.waits, &l->span.n_waits, WAIT_WAITS_OF_ONE, &one);
+		keep_wait(t->span.waits, &t->span.n_waits, WAIT_WAITS_OF_ONE, &one);
 	else
 		keep_wait(w->waits, &w->n_waits, r->q->n_slowest, &one);
 }
@@ -80,58 +80,56 @@ static bool is_sleep(const struct wait_reading *r, const struct call_made *m)
 	return !strcmp(name, "nanosleep") || !strcmp(name, "clock_nanosleep");
 }
 
-/* The interrupt on @cpu is a soft one that the thread there brought about. */
+/* Whether the interrupt on @cpu is a soft one that the running thread raised itself. */
 static bool is_of_thread(const struct wait_reading *r, uint32_t cpu, const struct irq_frame *f)
 {
 	const struct irq_source *source = &r->w->irqs.sources[f->source];
 
 	return r->w->irqs.cpus[cpu].depth == 1 && source->kind == IRQ_SOFT && source->number >= 0 &&
-	       source->number < 32 && r->places[cpu].raised >> source->number & 1;
+	       source->number < 32 && r->cpus[cpu].raised >> source->number & 1;
 }
 
 static struct wait_cause cause_at(struct wait_reading *r, uint32_t cpu, uint32_t waker,
 				  const struct wait_thread *woken)
 {
 	const struct irq_frame *f = irq_stack_on(&r->w->irqs, cpu);
-	const struct wait_thread *l = waker < r->n_incarnations ? &r->threads[waker] : NULL;
+	const struct wait_thread *t = waker < r->n_threads ? &r->threads[waker] : NULL;
 
-	if (f && is_of_thread(r, cpu, f) && l && l->in_call)
+	if (f && is_of_thread(r, cpu, f) && t && t->in_call)
 		return (struct wait_cause){ CAUSE_NONE, 0 };
-	if (f && r->places[cpu].has_completed)
-		return (struct wait_cause){ CAUSE_BLOCK_IO, r->places[cpu].device };
+	if (f && r->cpus[cpu].has_completed)
+		return (struct wait_cause){ CAUSE_BLOCK_IO, r->cpus[cpu].device };
 	if (f)
 		return (struct wait_cause){ CAUSE_IRQ, f->source };
-	/* Of threads that are not followed interrupts are not recorded: there the timer seems to be
-	 * they. */
+	/* Interrupts are not recorded for threads that are not followed: there such a thread seems
+	 * to be the timer. */
 	if (is_sleep(r, &woken->call))
 		return (struct wait_cause){ CAUSE_TIMER, 0 };
-	/* An idle CPU, and a thread in user mode, wake nobody: something came upon them. */
+	/* An idle CPU or a thread in user mode cannot wake a thread: an interrupt did. */
 	if (!waker || !threads_at(r->w->run.threads, waker)->tid)
 		return (struct wait_cause){ CAUSE_SOME_IRQ, 0 };
-	if (l && l->has_called && !l->in_call && l->now.state == WAIT_USER)
+	if (t && t->has_called && !t->in_call && t->now.state == WAIT_USER)
 		return (struct wait_cause){ CAUSE_SOME_IRQ, 0 };
 	return (struct wait_cause){ CAUSE_NONE, 0 };
 }
 
-/* The path of the wait that ends now, and what it says of the whole. */
-int wait_follow_back(struct wait_reading *r, struct wait_thread *l, int64_t time_ns)
+int wait_follow_back(struct wait_reading *r, struct wait_thread *t, int64_t time_ns)
 {
-	struct wait_interval *wait = &l->wait;
-	int64_t begin_ns = l->now.begin_ns;
+	struct wait_interval *wait = &t->wait;
+	int64_t begin_ns = t->now.begin_ns;
 	uint32_t n = 1;
 
 	if (begin_ns < r->w->run.range.from_ns)
 		begin_ns = r->w->run.range.from_ns;
-	if (l->is_in_span && begin_ns < l->span.begin_ns)
-		begin_ns = l->span.begin_ns;
+	if (t->is_in_span && begin_ns < t->span.begin_ns)
+		begin_ns = t->span.begin_ns;
 	if (begin_ns >= time_ns)
 		return 0;
 	if (wait->waker)
-		n = wait_chain(r->threads, r->n_incarnations, wait->waker, begin_ns, time_ns,
-			       r->slices);
+		n = wait_chain(r->threads, r->n_threads, wait->waker, begin_ns, time_ns, r->slices);
 	else
 		r->slices[0] = (struct wait_slice){ begin_ns,	  time_ns,	WAIT_BLOCKED, 0,
-						    l->call.call, wait->thread, wait->cause };
+						    t->call.call, wait->thread, wait->cause };
 	wait->slices = malloc(n * sizeof *wait->slices);
 	if (!wait->slices)
 		return -ENOMEM;
@@ -155,29 +153,29 @@ int wait_follow_back(struct wait_reading *r, struct wait_thread *l, int64_t time
 int wait_on_waking(struct wait_reading *r, int64_t woken, uint32_t waker, uint32_t cpu,
 		   int64_t time_ns)
 {
-	struct wait_thread *l = wait_thread_of(r, woken);
+	struct wait_thread *t = wait_thread_of(r, woken);
 	int err = 0;
 
-	if (!l)
+	if (!t)
 		return woken > 0 ? -ENOMEM : 0;
-	if (l->cpu || l->now.state == WAIT_RUNNABLE || l->now.state == WAIT_PREEMPTED)
+	if (t->cpu || t->now.state == WAIT_RUNNABLE || t->now.state == WAIT_PREEMPTED)
 		return 0;
-	if (!l->is_seen) { /* it slept since before the recording, in some call */
-		l->now.state = WAIT_BLOCKED;
-		l->in_call = r->w->calls.has_entries;
-		wait_begin_wait(l, (uint32_t)woken, true, l->now.begin_ns);
+	if (!t->is_seen) { /* it slept in some call since before the recording */
+		t->now.state = WAIT_BLOCKED;
+		t->in_call = r->w->calls.has_entries;
+		wait_begin_wait(t, (uint32_t)woken, true, t->now.begin_ns);
 	}
-	l->is_seen = true;
-	if (l->waits && l->now.state == WAIT_BLOCKED) {
-		l->wait.is_woken = true;
-		l->wait.woken_ns = time_ns;
-		l->wait.cause = cause_at(r, cpu, waker, l);
-		l->wait.waker = l->wait.cause.kind ? 0 : waker;
-		l->now.waker = l->wait.waker;
-		l->now.cause = l->wait.cause;
-		err = wait_is_asked(r, (uint32_t)woken) ? wait_follow_back(r, l, time_ns) : 0;
+	t->is_seen = true;
+	if (t->waits && t->now.state == WAIT_BLOCKED) {
+		t->wait.is_woken = true;
+		t->wait.woken_ns = time_ns;
+		t->wait.cause = cause_at(r, cpu, waker, t);
+		t->wait.waker = t->wait.cause.kind ? 0 : waker;
+		t->now.waker = t->wait.waker;
+		t->now.cause = t->wait.cause;
+		err = wait_is_asked(r, (uint32_t)woken) ? wait_follow_back(r, t, time_ns) : 0;
 	}
-	return err ? err : wait_turn(r, (uint32_t)woken, WAIT_RUNNABLE, time_ns);
+	return err ? err : wait_change_state(r, (uint32_t)woken, WAIT_RUNNABLE, time_ns);
 }
 
 static bool waited_for_duet(const struct wait_reading *r, uint32_t thread)
@@ -194,23 +192,23 @@ static bool waited_for_duet(const struct wait_reading *r, uint32_t thread)
 	return false;
 }
 
-int wait_begin_anew(struct wait_reading *r, uint32_t thread, int64_t time_ns)
+int wait_on_exec(struct wait_reading *r, uint32_t thread, int64_t time_ns)
 {
 	struct wait_analysis *w = r->w;
-	struct wait_thread *l = &r->threads[thread];
+	struct wait_thread *t = &r->threads[thread];
 	int err;
 
 	if (r->q->a || !wait_is_asked(r, thread) || !waited_for_duet(r, thread))
 		return 0;
-	err = wait_turn(r, thread, l->now.state, time_ns);
+	err = wait_change_state(r, thread, t->now.state, time_ns);
 	for (uint32_t i = 0; i < w->n_waits; i++)
 		free(w->waits[i].slices);
 	w->n_waits = 0;
 	w->n_waits_seen = w->n_without_waker = 0;
-	w->parts.n = w->chain.n = 0; /* a program that begins has this thread only */
+	w->parts.n = w->chain.n = 0; /* a program that starts has only this thread */
 	memset(w->parts.buckets, 0, sizeof w->parts.buckets);
 	memset(w->chain.buckets, 0, sizeof w->chain.buckets);
-	l->account = (struct wait_account){ { 0 }, { 0 } };
-	l->n_contradictions = 0;
+	t->account = (struct wait_account){ { 0 }, { 0 } };
+	t->n_contradictions = 0;
 	return err;
 }

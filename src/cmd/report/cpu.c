@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/cpu.c - `duet report cpu`. */
+/* cmd/report/cpu.c - `duet report cpu`: tables of CPUs and of threads or processes. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -20,7 +20,8 @@ static bool has_unknown(const struct cpu *c)
 	return false;
 }
 
-/* Where others are not followed nobody can tell them from idle: for people they are one. */
+/* If other threads are not followed, their time looks like idle time: for people both are one
+ * column. */
 static void print_cpus(struct page *p, const struct cpu *c)
 {
 	bool has_irqs = c->n_irqs;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/diff.c - `duet diff A B`: what changed from one recording to another. */
+/*
+ * cmd/report/diff.c - `duet diff A B`: the differences between two recordings, significant ones
+ * first.
+ */
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -33,7 +36,7 @@ static bool is_significant(const struct diff_row *row)
 	return row->is_tested && row->p < DIFF_LEVEL;
 }
 
-/* What happened to it, in a word. */
+/* The direction of a significant change, in one word. */
 static const char *verdict(const struct diff_row *row)
 {
 	bool is_time = row->kind == DIFF_CALL || row->kind == DIFF_PAIR,
@@ -265,7 +268,7 @@ static int take_option(struct arguments *a, int c, char **argv)
 		return *end || end == optarg || *optarg == '-'
 			       ? cmd_error("diff", "--limit takes a number")
 			       : 0;
-	case OPT_PAIR: /* the second pattern is getopt's next word */
+	case OPT_PAIR: /* the second pattern is the next word after getopt's */
 		if (!argv[optind])
 			return cmd_usage("diff", "two patterns of events are needed");
 		a->from = optarg;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/futex.c - see futex.h.  Numbers: include/uapi/linux/futex.h. */
+/* cmd/report/futex.c - names of futex operations; their numbers are in
+ * include/uapi/linux/futex.h. */
 #include "cmd/report/futex.h"
 
 #include <linux/futex.h>

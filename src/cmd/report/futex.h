@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/futex.h - the op of a futex call as text: "WAIT_BITSET private". */
+/* cmd/report/futex.h - the operation of a futex call as text: "WAIT_BITSET private". */
 #ifndef CMD_REPORT_FUTEX_H
 #define CMD_REPORT_FUTEX_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/heap.c - `duet report heap`. */
+/*
+ * cmd/report/heap.c - `duet report heap`: a chart of live bytes, and tables by process, call site,
+ * size and age.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +59,8 @@ static void print_processes(struct page *p, const struct heap *h, const struct r
 	table_fini(&t);
 }
 
-/* "function+0x1f", else "0x1234", which lies in the file or at least in the process. */
+/* "function+0x1f", else "0x1234": an address in the file, or in the process if the file is
+ * unknown. */
 static const char *frame_text(const struct heap_frame *f, char buffer[256])
 {
 	if (f->function)
@@ -219,7 +223,7 @@ static const char *chart_cell(uint64_t peak, uint64_t most, int row)
 	return fine[eighths < 0 ? 0 : eighths > 8 ? 8 : eighths];
 }
 
-/* Live bytes of all processes over the time: what they were at most in each column. */
+/* Draws the live bytes of all processes over time: the maximum in each column. */
 static void draw(struct page *p, const struct heap *h)
 {
 	uint32_t per_column = (h->n_slices + CHART_COLUMNS - 1) / CHART_COLUMNS;
@@ -244,9 +248,9 @@ static void draw(struct page *p, const struct heap *h)
 		  duration_text((uint64_t)h->n_slices * (uint64_t)h->slice_ns, duration));
 }
 
-/* ---------------------------------------------------------------- all of it */
+/* ---------------------------------------------------------------- the page */
 
-static void report_totals(struct page *p, const struct heap *h)
+static void print_totals(struct page *p, const struct heap *h)
 {
 	char size[32], moment[40], count[64];
 
@@ -283,7 +287,7 @@ static int print_all(const struct report *r, const struct heap *h)
 	if (page_open(&p, "report", r->is_json))
 		return CMD_FAILED;
 	page_recording(&p, &h->run);
-	report_totals(&p, h);
+	print_totals(&p, h);
 	draw(&p, h);
 	print_processes(&p, h, r);
 	print_sites(&p, h, r);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/histogram.c - a distribution drawn: a line for each power of two. */
+/* cmd/report/histogram.c - a distribution as a table with bars: one row for each power of two. */
 #include <string.h>
 
 #include "cmd/report/table.h"
 
 enum { BAR_CHARACTERS = 40 };
 
-/* Eighths of a character where the terminal can show them. */
+/* Uses eighths of a character if the terminal can show them. */
 static const char *bar(uint64_t n, uint64_t most, char text[BAR_CHARACTERS * 3 + 1])
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/io.c - `duet report io`. */
+/*
+ * cmd/report/io.c - `duet report io`: tables of files or processes, devices, queues, and the
+ * slowest transfers.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +13,7 @@
 
 static const char *const directions[] = { "read", "write", "sync", "discard" };
 
-/* A name of the state dump; else "fd 3 (openat)". */
+/* The name of a file if it is known; else "fd 3 (openat)". */
 static const char *file_text(const struct io *io, uint32_t i, char buffer[96])
 {
 	const struct fd_file *f = &io->fds.files[i];
@@ -24,7 +27,7 @@ static const char *file_text(const struct io *io, uint32_t i, char buffer[96])
 	return buffer;
 }
 
-/* Whether a file's name is missing that another way of recording has. */
+/* Whether a name is missing that the bpf backend would have recorded. */
 static bool lacks_names(const struct io *io)
 {
 	for (uint32_t i = 0; i < io->n_rows; i++) {
@@ -179,7 +182,7 @@ static void print_slowest(struct page *p, const struct io *io)
 	table_fini(&t);
 }
 
-static void report(struct page *p, const struct io *io)
+static void print_summary(struct page *p, const struct io *io)
 {
 	uint64_t n_open = 0;
 	char read[32], written[32], count[64];
@@ -220,7 +223,7 @@ static int print_all(const struct report *r, struct io *io)
 	if (page_open(&p, "report", r->is_json))
 		return CMD_FAILED;
 	page_recording(&p, &io->run);
-	report(&p, io);
+	print_summary(&p, io);
 	print_rows(&p, io, r);
 	page_histogram(&p, "read_sizes", "Sizes of reads", &io->sizes[IO_READ], CELL_BYTES);
 	page_histogram(&p, "write_sizes", "Sizes of writes", &io->sizes[IO_WRITE], CELL_BYTES);

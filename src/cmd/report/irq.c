@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/irq.c - `duet report irq`. */
+/* cmd/report/irq.c - `duet report irq`: tables of interrupts, interrupted threads, and the
+ * longest. */
 #include <inttypes.h>
 
 #include "analysis/report/irq.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/latency.c - `duet report latency A B`. */
+/*
+ * cmd/report/latency.c - `duet report latency A B`; `report locks --pair` prints the same page with
+ * a table more.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +62,7 @@ static void print_times(struct page *p, struct latency *l)
 	table_fini(&t);
 }
 
-static void report_unpaired(struct page *p, const struct latency *l, const struct report *r)
+static void print_unpaired(struct page *p, const struct latency *l, const struct report *r)
 {
 	char count[64];
 
@@ -105,7 +108,7 @@ int report_latencies(const struct report *r, struct latency *l,
 	page_recording(&p, &l->run);
 	page_text(&p, "from", r->a);
 	page_text(&p, "to", r->b);
-	report_unpaired(&p, l, r);
+	print_unpaired(&p, l, r);
 	print_times(&p, l);
 	page_histogram(&p, "histogram", NULL, &l->time, CELL_NS);
 	if (more)

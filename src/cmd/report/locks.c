@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/locks.c - `duet report locks`: futexes; with --pair, locks that a program tells of. */
+/*
+ * cmd/report/locks.c - `duet report locks`: waits for futexes; with --pair, locks from events of a
+ * program.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -141,7 +144,7 @@ static int print_futexes(const struct report *r, struct locks *l)
 	return page_close(&p);
 }
 
-/* ---------------------------------------------------------------- locks that a program tells of */
+/* ---------------------------------------------------------------- locks from events of a program */
 
 static void print_held(struct page *p, struct latency *l, const struct report *r)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/report.c - `duet report QUESTION`: the table of questions; an answer is a file of its
- * own. */
+/*
+ * cmd/report/report.c - `duet report QUESTION`: its options, and the table of reports.
+ *
+ * Each report is a file with the name of its question.
+ */
 #include "cmd/report/report.h"
 #include "cmd/progress.h"
 
@@ -17,7 +20,7 @@
 static const struct {
 	const char *name;
 	int (*run)(const struct report *r);
-	const char *by; /* what --by may be, between commas; "*": a field */
+	const char *by; /* the values of --by, between commas; "*": a field */
 	const char *what;
 } questions[] = {
 	{ "syscalls", report_syscalls, ",process,", "system calls: errors, time, the slowest" },
@@ -150,7 +153,7 @@ static int take_option(struct options *o, int c, char **argv)
 			       ? 0
 			       : cmd_error("report",
 					   "--to takes a time, as in 14:05:09.25 or +2.5s");
-	case OPT_PAIR: /* the second pattern is getopt's next word */
+	case OPT_PAIR: /* the second pattern is the next word after getopt's */
 		if (!argv[optind])
 			return cmd_usage("report", "two patterns of events are needed");
 		r->a = optarg;
@@ -229,7 +232,7 @@ static int answer(struct options *options, int question, char **paths, int n)
 	return status;
 }
 
-/* The first word of a question's name is what it is called. */
+/* The first word of the entry is the name of the question. */
 static bool is_called(const char *word, const char *name)
 {
 	size_t n = strcspn(name, " ");

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/report.h - what `duet report` asks its reports for. */
+/*
+ * cmd/report/report.h - the options of `duet report`, and the parts that its reports share.
+ *
+ * A report is its analysis, its tables and its lines. report.c opens the recording, runs the report
+ * and closes it.
+ */
 #ifndef CMD_REPORT_REPORT_H
 #define CMD_REPORT_REPORT_H
 
@@ -7,14 +12,14 @@
 
 struct report {
 	struct trace *trace;
-	const char *const *paths; /* of the recordings */
+	const char *const *paths; /* directories of the recordings */
 	int n_paths;
 	struct pass_range range; /* --from, --to */
 	bool is_json;
 	const char *by; /* NULL: not given */
 	uint32_t n_slowest;
-	uint64_t limit;	   /* of lines in a table */
-	int64_t tid, pid;  /* why: -1 if not given */
+	uint64_t limit;	   /* most rows in a table */
+	int64_t tid, pid;  /* why: the thread or process; -1: not given */
 	const char *a, *b; /* latency, --between: patterns */
 };
 
@@ -29,22 +34,24 @@ int report_sched(const struct report *r);
 int report_syscalls(const struct report *r);
 int report_why(const struct report *r);
 
-/* report_latencies - a page about @l; @more adds to it, may be NULL.  Returns the exit status. */
+/* report_latencies - print a page about @l; @more adds tables and may be NULL. Returns the exit
+ * status. */
 struct latency;
 int report_latencies(const struct report *r, struct latency *l,
 		     void (*more)(struct page *p, struct latency *l, const struct report *r));
-/* The value that A and B have in common, number @key of @l. */
+/* latency_key_text - the value that A and B have in common, with index @key in @l. */
 const char *latency_key_text(const struct latency *l, uint32_t key, const struct report *r,
 			     char buffer[48]);
 
-/* report_unknown - nothing is called like this pattern; what may have been meant.  Returns the exit
- * status. */
+/* report_unknown - no recorded event matches @pattern: print an error with the nearest name.
+ * Returns the exit status. */
 int report_unknown(const struct report *r, const char *pattern);
 
-/* report_is_by - whether --by is @what; "" is none at all. */
+/* report_is_by - whether --by has the value @what. */
 bool report_is_by(const struct report *r, const char *what);
 
-/* One of the slowest: how long, when it began, whose it was.  Its columns, and its cells. */
+/* The columns of one of the slowest times: duration, begin, thread. report_slow() adds their
+ * cells. */
 #define TABLE_SLOW(how_long, when)                                                                 \
 	{ "duration_ns", how_long, CELL_NS }, { "time_ns", when, CELL_TIME },                      \
 		{ "thread", "thread", CELL_TEXT },                                                 \
@@ -53,8 +60,8 @@ bool report_is_by(const struct report *r, const char *what);
 	}
 void report_slow(struct table *t, const struct pass *run, const struct slow *slow);
 
-/* report_lacks - the recording does not hold what the question is about.  Returns the exit status.
- */
+/* report_lacks - the recording has no events for the report: print an error. @what: the missing
+ * events; @how: the options of `duet record` that record them. Returns the exit status. */
 int report_lacks(const struct pass *run, const char *what, const char *how);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/sched.c - `duet report sched`. */
+/*
+ * cmd/report/sched.c - `duet report sched`: tables of waits for a CPU, by thread or process, and
+ * the longest.
+ */
 #include <inttypes.h>
 
 #include "analysis/report/sched.h"

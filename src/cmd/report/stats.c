@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/stats.c - `duet stats`: how many events, by event, process, thread, CPU and stream. */
+/*
+ * cmd/report/stats.c - `duet stats`: numbers of events by event, process, thread, CPU, stream,
+ * function or value.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -32,7 +35,7 @@ static const char usage[] =
 struct arguments {
 	bool is_json;
 	int by;		   /* -1: all */
-	const char *value; /* COUNT_VALUE: which; else NULL */
+	const char *value; /* COUNT_VALUE: its name; else NULL */
 	uint64_t limit;
 	const char *filter; /* NULL: none */
 };
@@ -46,7 +49,7 @@ static const struct {
 	[COUNT_CPU] = { "cpu", "cpus", "By CPU", "CPU" },
 	[COUNT_STREAM] = { "stream", "streams", "By stream", "stream" },
 	[COUNT_FUNCTION] = { "function", "functions", "By function of the kernel's", "function" },
-	[COUNT_VALUE] = { "value", "values", NULL, NULL }, /* called as the value is */
+	[COUNT_VALUE] = { "value", "values", NULL, NULL }, /* named after the value */
 };
 
 static void warn(void *context, const char *text)
@@ -95,7 +98,8 @@ static void add_counts(struct table *t, const struct counts *c, const struct cou
 	table_number(t, n->last_ns);
 }
 
-/* A process's or thread's number, for programs; then which events, or whose lost. */
+/* The columns after the counts depend on the kind: a tid or pid in JSON, losses, or the domain of
+ * events. */
 static void print_kind(struct page *p, const struct counts *c, enum count_by by,
 		       const struct arguments *a, struct kallsyms *functions)
 {
@@ -137,7 +141,7 @@ static void print_kind(struct page *p, const struct counts *c, enum count_by by,
 		if (name)
 			table_text(&t, name);
 		else
-			table_nothing(&t); /* events that do not have the value */
+			table_nothing(&t); /* events without the value */
 		add_counts(&t, c, &row->count);
 		if (is_thread) {
 			table_number(&t, threads_at(c->run.threads, row->number)->tid);

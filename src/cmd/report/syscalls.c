@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/syscalls.c - `duet report syscalls`. */
+/* cmd/report/syscalls.c - `duet report syscalls`: a table of calls, and the slowest. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,8 +92,8 @@ static void print_slowest(struct page *p, const struct syscalls *s)
 	table_fini(&t);
 }
 
-/* What the columns "open" and "headless" mean, if they are there. */
-static void report_unpaired(struct page *p, const struct syscalls *s)
+/* Explains the columns "open" and "headless", if they are shown. */
+static void print_unpaired(struct page *p, const struct syscalls *s)
 {
 	if (!s->n_exits)
 		page_line(
@@ -130,7 +130,7 @@ static int print_all(const struct report *r, const struct syscalls *s)
 		return CMD_FAILED;
 	page_recording(&p, &s->run);
 	print_rows(&p, s, r);
-	report_unpaired(&p, s);
+	print_unpaired(&p, s);
 	print_slowest(&p, s);
 	return page_close(&p);
 }

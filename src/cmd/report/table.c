@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/table.c - see table.h. */
+/*
+ * cmd/report/table.c - formats cells, aligns tables and writes pages.
+ *
+ * A table is complete before it is printed, because the width of a column depends on all its cells.
+ */
 #include "cmd/report/table.h"
 #include "cmd/progress.h"
 
@@ -158,8 +162,8 @@ static const char *text_of(const struct cell *c, enum cell_kind kind, char buffe
 	return "";
 }
 
-/* Bytes of the control character at @s, of @size; 0: it is none.  Those of UTF-8 beyond ASCII have
- * two. */
+/* The number of bytes of the control character at @s, of @size; 0: it is none. Those beyond ASCII
+ * have two bytes in UTF-8. */
 static size_t control_size(const unsigned char *s, size_t size)
 {
 	if (s[0] < 0x20 || s[0] == 0x7f)
@@ -167,8 +171,8 @@ static size_t control_size(const unsigned char *s, size_t size)
 	return s[0] == 0xc2 && size > 1 && s[1] >= 0x80 && s[1] < 0xa0 ? 2 : 0;
 }
 
-/* What stands on the screen: no control characters.  Returns its width, if each character has one.
- */
+/* Prints text without control characters; @o may be NULL. Returns its width, with one column for
+ * each character. */
 static int show_part(struct out *o, const char *text, size_t size)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -190,7 +194,7 @@ static int show(struct out *o, const char *text)
 	return show_part(o, text, strlen(text));
 }
 
-/* Where character @n begins. */
+/* The first byte of character @n. */
 static const char *character(const char *text, int n)
 {
 	for (; *text && (n -= ((unsigned char)*text & 0xc0) != 0x80) >= 0; text++)
@@ -198,7 +202,8 @@ static const char *character(const char *text, int n)
 	return text;
 }
 
-/* Its beginning and more of its end, where file names differ, in @width characters. */
+/* Prints the beginning and a longer part of the end, where file names differ, in @width
+ * characters. */
 static void show_cut(struct out *o, const char *text, int width)
 {
 	int head = (width - 2) / 3, tail = width - 2 - head;
@@ -342,7 +347,7 @@ static int width_of_column(const struct table *t, int column, uint32_t n_rows)
 	return width;
 }
 
-/* Text stands left, numbers right; the last column is not filled up. */
+/* Text is aligned left, numbers right; the last column is not padded. */
 static void put_cell(struct out *o, const char *text, bool is_left, bool is_last, int width)
 {
 	int room = width - show(NULL, text);
@@ -381,7 +386,7 @@ static void put_row(struct out *o, const struct table *t, const struct cell *row
 	out_text(o, "\n", 1);
 }
 
-/* On a terminal that is too narrow the widest texts are cut, as far as they stay legible. */
+/* On a terminal that is too narrow the widest texts are cut, but not below LEGIBLE. */
 static void fit(const struct table *t, int *widths)
 {
 	enum { LEGIBLE = 24 };
@@ -430,7 +435,7 @@ void page_table(struct page *p, const char *key, const char *heading, struct tab
 		page_line(p, "  and %u more", n_rows - shown);
 }
 
-static void report_lost(struct page *p, const struct pass *r)
+static void print_lost(struct page *p, const struct pass *r)
 {
 	const char *remedy = !r->epoch[TRACE_KERNEL] ? "-b"
 			     : r->epoch[TRACE_UST]   ? "-b and --kernel-buffer"
@@ -458,7 +463,7 @@ void page_recording(struct page *p, const struct pass *r)
 	page_line(p, "%s in %s from %s", cmd_count_text(r->n_events, "event", count),
 		  duration_text((uint64_t)(r->last_ns - r->first_ns), duration),
 		  moment_text(r->first_ns, begin));
-	report_lost(p, r);
+	print_lost(p, r);
 }
 
 bool terminal_is_utf8(void)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/report/table.h - what statistics and reports are made of: tables, for people or as JSON.
+ * cmd/report/table.h - tables and pages of reports and statistics, for people or as JSON.
  *
- * One description gives both: for people columns are aligned, durations and sizes have units; as
- * JSON a table is an array of objects, times and durations are nanoseconds, and nothing is rounded.
- * Text of recordings never reaches a terminal with its control characters.
+ * One description serves both. For people, columns are aligned, and durations and sizes have units.
+ * In JSON a table is an array of objects, times and durations are nanoseconds, and nothing is
+ * rounded. Control characters in a recording never reach a terminal.
  */
 #ifndef CMD_REPORT_TABLE_H
 #define CMD_REPORT_TABLE_H
@@ -28,8 +28,8 @@ enum cell_kind {
 };
 
 struct column {
-	const char *key;   /* in JSON */
-	const char *title; /* NULL: in JSON only */
+	const char *key;   /* key in JSON */
+	const char *title; /* NULL: only in JSON */
 	enum cell_kind kind;
 };
 
@@ -50,14 +50,15 @@ struct table {
 void table_init(struct table *t, const struct column *columns, int n_columns);
 void table_fini(struct table *t);
 
-/* The next cell of the row, or of the next row.  Memory that runs out ends the program. */
+/* Append the next cell of the row, or the first of the next row. If there is no memory the program
+ * exits. */
 void table_text(struct table *t, const char *text);
 void table_number(struct table *t, int64_t n); /* counts, durations, times, bytes */
 void table_real(struct table *t, double v);    /* reals, percents, changes */
 void table_nothing(struct table *t);
 void table_number_or_nothing(struct table *t, bool is_there, int64_t n);
 
-/* A page: what a verb prints. */
+/* The output of a verb. */
 struct page {
 	struct out out;
 	const char *verb;
@@ -65,29 +66,31 @@ struct page {
 };
 
 int page_open(struct page *p, const char *verb, bool is_json);
-/* Returns the exit status: 0, or CMD_FAILED if it could not be written. */
+/* Returns the exit status: 0, or CMD_FAILED if the output could not be written. */
 int page_close(struct page *p);
 
-/* "heading" stands above it for people; at most @limit rows then, with a word about the others. */
+/* For people: @heading, then at most @limit rows, then the number of the others. In JSON: all rows
+ * under @key. */
 void page_table(struct page *p, const char *key, const char *heading, struct table *t,
 		uint64_t limit);
 void page_line(struct page *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void page_number(struct page *p, const char *key, int64_t n);	   /* JSON only */
 void page_text(struct page *p, const char *key, const char *text); /* JSON only */
 
-/* page_recording - what was read: the time it spans, its events, what was lost, for both kinds. */
+/* page_recording - the time span, the number of events and the losses of the recording, for people
+ * and in JSON. */
 void page_recording(struct page *p, const struct pass *r);
 
-/* "name:pid"; a name nobody knows is "?". */
+/* "name:pid"; an unknown name is "?". */
 const char *thread_text(const struct threads *t, uint32_t number, char buffer[48]);
 const char *process_text(const struct threads *t, uint32_t number, char buffer[48]);
 
 const char *duration_text(uint64_t ns, char buffer[32]);   /* "1.25 ms" */
-const char *moment_text(int64_t time_ns, char buffer[40]); /* as `duet view` shows it */
+const char *moment_text(int64_t time_ns, char buffer[40]); /* in the form of `duet view` */
 
 bool terminal_is_utf8(void);
 
-/* The columns of a distribution, count aside, and their cells. */
+/* The columns of a distribution except its count. table_samples() adds their cells. */
 #define TABLE_SAMPLES                                                                              \
 	{ "total_ns", "total", CELL_NS }, { "mean_ns", "mean", CELL_NS },                          \
 		{ "min_ns", NULL, CELL_NS }, { "p50_ns", "p50", CELL_NS },                         \
@@ -97,7 +100,8 @@ bool terminal_is_utf8(void);
 	}
 void table_samples(struct table *t, struct samples *s);
 
-/* page_histogram - a distribution of @kind, CELL_NS or CELL_BYTES, a line for each power of two. */
+/* page_histogram - a distribution of @kind, CELL_NS or CELL_BYTES, with a row for each power of
+ * two. */
 void page_histogram(struct page *p, const char *key, const char *heading, const struct samples *s,
 		    enum cell_kind kind);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/syscalls/asked.c - arguments of ioctl(), of socket options and of fcntl(): see
- * structs.h. */
+/*
+ * analysis/syscalls/commands.c - the arguments of ioctl(), getsockopt() and fcntl() that depend on a
+ * command: see structs.h.
+ */
 #include <asm/termbits.h>
 #include <asm/ioctls.h>
 #include <inttypes.h>
@@ -14,24 +16,24 @@
 
 /* ---------------------------------------------------------------- ioctl */
 
-enum asked { ASKED_INT, ASKED_TERMIOS, ASKED_WINDOW };
+enum command_memory { COMMAND_INT, COMMAND_TERMIOS, COMMAND_WINDOW };
 
 static const struct {
 	uint32_t command;
-	enum asked what;
+	enum command_memory what;
 	bool is_at_exit;
 } commands[] = {
-	{ TCGETS, ASKED_TERMIOS, true },    { TCSETS, ASKED_TERMIOS, false },
-	{ TCSETSW, ASKED_TERMIOS, false },  { TCSETSF, ASKED_TERMIOS, false },
-	{ TIOCGWINSZ, ASKED_WINDOW, true }, { TIOCSWINSZ, ASKED_WINDOW, false },
-	{ FIONREAD, ASKED_INT, true },	    { TIOCOUTQ, ASKED_INT, true },
-	{ TIOCGPGRP, ASKED_INT, true },	    { TIOCSPGRP, ASKED_INT, false },
-	{ TIOCGSID, ASKED_INT, true },	    { FIONBIO, ASKED_INT, false },
-	{ FIOASYNC, ASKED_INT, false },	    { TIOCGPTN, ASKED_INT, true },
-	{ TIOCSPTLCK, ASKED_INT, false },
+	{ TCGETS, COMMAND_TERMIOS, true },    { TCSETS, COMMAND_TERMIOS, false },
+	{ TCSETSW, COMMAND_TERMIOS, false },  { TCSETSF, COMMAND_TERMIOS, false },
+	{ TIOCGWINSZ, COMMAND_WINDOW, true }, { TIOCSWINSZ, COMMAND_WINDOW, false },
+	{ FIONREAD, COMMAND_INT, true },      { TIOCOUTQ, COMMAND_INT, true },
+	{ TIOCGPGRP, COMMAND_INT, true },     { TIOCSPGRP, COMMAND_INT, false },
+	{ TIOCGSID, COMMAND_INT, true },      { FIONBIO, COMMAND_INT, false },
+	{ FIOASYNC, COMMAND_INT, false },     { TIOCGPTN, COMMAND_INT, true },
+	{ TIOCSPTLCK, COMMAND_INT, false },
 };
 
-/* The delays of the output: two bits or one each, of which also none has a name. */
+/* The delays of the output: fields of one or two bits. Their value 0 has a name too. */
 static void add_output(struct text *t, uint32_t flags)
 {
 	static const struct {
@@ -84,17 +86,17 @@ bool call_control_add(struct text *t, const struct call_memory *m, const struct 
 		i++;
 	if (i == sizeof commands / sizeof *commands)
 		return false;
-	if (commands[i].what == ASKED_TERMIOS && m->size >= sizeof termios) {
+	if (commands[i].what == COMMAND_TERMIOS && m->size >= sizeof termios) {
 		memcpy(&termios, m->bytes, sizeof termios);
 		return add_termios(t, &termios), true;
 	}
-	if (commands[i].what == ASKED_WINDOW && m->size >= sizeof window) {
+	if (commands[i].what == COMMAND_WINDOW && m->size >= sizeof window) {
 		memcpy(window, m->bytes, sizeof window);
 		return text_addf(t, "{ws_row=%u, ws_col=%u, ws_xpixel=%u, ws_ypixel=%u}", window[0],
 				 window[1], window[2], window[3]),
 		       true;
 	}
-	if (commands[i].what != ASKED_INT || m->size < sizeof n)
+	if (commands[i].what != COMMAND_INT || m->size < sizeof n)
 		return false;
 	memcpy(&n, m->bytes, sizeof n);
 	return text_addf(t, "[%" PRId32 "]", n), true;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/repair.c - `duet repair TRACE NEW`: of a damaged recording, a whole one. */
+/*
+ * cmd/export/repair.c - `duet repair TRACE NEW`: writes the sound parts of a damaged recording as a
+ * new one.
+ */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,7 +35,7 @@ static bool advance(void *context, uint64_t bytes)
 	return progress_made(bytes);
 }
 
-static int fix(const char *from, const char *to)
+static int write_repaired(const char *from, const char *to)
 {
 	struct repair_options o = { .warn = warn, .begin = begin, .progress = advance };
 	struct diag d = { "" };
@@ -72,5 +75,5 @@ int cmd_repair(int argc, char **argv)
 	}
 	if (argc - optind != 2)
 		return cmd_usage("repair", "a recording and where to write a whole one are needed");
-	return fix(argv[optind], argv[optind + 1]);
+	return write_repaired(argv[optind], argv[optind + 1]);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/report/wait.c - `duet report why`. */
+/* cmd/report/why.c - `duet report why`: how the time of a thread was spent, and what it waited
+ * for. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static const char *state_name(const struct wait_analysis *w, int state)
 	return state == WAIT_USER && !w->calls.has_entries ? "running" : names[state];
 }
 
-/* The same as one word, for programs. */
+/* The states in JSON. */
 static const char *const keys[WAIT_STATES] = { "unknown",   "user",	"kernel", "irq",
 					       "preempted", "runnable", "blocked" };
 
@@ -54,7 +55,7 @@ static const char *cause_text(const struct wait_analysis *w, struct wait_cause c
 	return "?";
 }
 
-/* "in futex(uaddr 0x7f..)"; "" outside of calls. */
+/* "futex(uaddr=0x7f..)"; "" outside of calls. */
 static const char *call_text(const struct wait_analysis *w, uint32_t call, const char *object,
 			     int64_t number, char buffer[96])
 {
@@ -211,9 +212,9 @@ static void print_parts(struct page *p, const struct wait_analysis *w, const str
 	table_fini(&t);
 }
 
-/* What a piece of a path was, in words. */
-static const char *trace_chunk_text(const struct wait_analysis *w, uint8_t state, uint32_t call,
-				    struct wait_cause cause, char buffer[192])
+/* A slice of a path as text. */
+static const char *slice_text(const struct wait_analysis *w, uint8_t state, uint32_t call,
+			      struct wait_cause cause, char buffer[192])
 {
 	const char *in = call ? " in " : "", *name = call ? w->calls.names[call - 1] : "";
 	char text[80];
@@ -251,7 +252,7 @@ static void print_chain(struct page *p, const struct wait_analysis *w, const str
 		table_text(&t, thread_text(w->run.threads, part->thread, name));
 		table_number(&t, threads_at(w->run.threads, part->thread)->tid);
 		table_text(&t, keys[part->state]);
-		table_text(&t, trace_chunk_text(w, part->state, part->call, part->cause, text));
+		table_text(&t, slice_text(w, part->state, part->call, part->cause, text));
 		table_number(&t, (int64_t)part->n);
 		table_number(&t, (int64_t)part->ns);
 		table_real(&t, share(part->ns, whole));
@@ -260,7 +261,7 @@ static void print_chain(struct page *p, const struct wait_analysis *w, const str
 	table_fini(&t);
 }
 
-/* Waits, and below each the path to who ended it: for people as lines between, as JSON a table. */
+/* A table of waits. The path of the longest is a table of its own. */
 static void print_waits(struct page *p, const struct wait_analysis *w,
 			const struct wait_interval *waits, uint32_t n, const char *heading)
 {
@@ -307,15 +308,14 @@ static void print_path(struct page *p, const struct wait_analysis *w,
 
 	table_init(&t, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < wait->n_slices; i++) {
-		const struct wait_slice *trace_chunk = &wait->slices[i];
+		const struct wait_slice *slice = &wait->slices[i];
 
-		table_number(&t, trace_chunk->begin_ns);
-		table_number(&t, trace_chunk->end_ns - trace_chunk->begin_ns);
-		table_number(&t, trace_chunk->depth);
-		table_text(&t, thread_text(w->run.threads, trace_chunk->thread, name));
-		table_number(&t, threads_at(w->run.threads, trace_chunk->thread)->tid);
-		table_text(&t, trace_chunk_text(w, trace_chunk->state, trace_chunk->call,
-						trace_chunk->cause, text));
+		table_number(&t, slice->begin_ns);
+		table_number(&t, slice->end_ns - slice->begin_ns);
+		table_number(&t, slice->depth);
+		table_text(&t, thread_text(w->run.threads, slice->thread, name));
+		table_number(&t, threads_at(w->run.threads, slice->thread)->tid);
+		table_text(&t, slice_text(w, slice->state, slice->call, slice->cause, text));
 	}
 	page_table(p, "path", "What the longest waited for, step by step", &t, r->limit);
 	table_fini(&t);
@@ -347,8 +347,8 @@ static void print_spans(struct page *p, const struct wait_analysis *w)
 
 /* ---------------------------------------------------------------- words */
 
-/* "It ran 30 % of the time ... The most it waited for is ..." */
-static void report(struct page *p, const struct wait_analysis *w, const struct report *r)
+/* The summary: "on a CPU 30 %, ... blocked longest in ...". */
+static void print_summary(struct page *p, const struct wait_analysis *w, const struct report *r)
 {
 	const uint64_t *ns = w->all.ns;
 	const struct wait_part *most = NULL, *link = NULL;
@@ -380,11 +380,11 @@ static void report(struct page *p, const struct wait_analysis *w, const struct r
 	if (link)
 		page_line(p, "  meanwhile, most of all, %s was %s: %s",
 			  thread_text(w->run.threads, link->thread, name),
-			  trace_chunk_text(w, link->state, link->call, link->cause, text),
+			  slice_text(w, link->state, link->call, link->cause, text),
 			  duration_text(link->ns, part_time));
 }
 
-static void report_missing(struct page *p, const struct wait_analysis *w)
+static void print_missing(struct page *p, const struct wait_analysis *w)
 {
 	char count[64];
 
@@ -444,8 +444,8 @@ static int print_all(const struct report *r, struct wait_analysis *w)
 	page_number(&p, "n_cut", (int64_t)w->n_cut);
 	page_number(&p, "n_open", (int64_t)w->n_open);
 	page_number(&p, "n_left_out", (int64_t)w->n_left_out);
-	report_missing(&p, w);
-	report(&p, w, r);
+	print_missing(&p, w);
+	print_summary(&p, w, r);
 	print_states(&p, w, r);
 	if (r->a) {
 		table_init(&t, times, sizeof times / sizeof *times);
