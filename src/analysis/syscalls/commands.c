@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/syscalls/commands.c - the arguments of ioctl(), getsockopt() and fcntl() that depend on a
- * command: see structs.h.
+ * analysis/syscalls/commands.c - arguments of ioctl(), getsockopt() and fcntl(), whose memory
+ * depends on a command: see structs.h.
  */
 #include <asm/termbits.h>
 #include <asm/ioctls.h>

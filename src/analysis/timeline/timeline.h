@@ -7,14 +7,14 @@
  * threads have all their switches. The second pass reports items in the order of events, while they
  * are read. Memory is that of threads and open slices. Invariants:
  *
- *   (1) the slices of a row (a thread, or a CPU) nest; each reported end closes the slice opened last
+ *   (1) the slices of a row (a thread, or a CPU) nest; a reported end closes the newest slice
  *   (2) a slice that may lack lost events is closed at the loss; a state is dropped
- *   (3) a selected event is reported once: as begin, end or instant (switches: as SWITCH); an end is also reported if it
- * is not selected but its begin was
+ *   (3) a selected event is reported once: as begin, end or instant (switches: as SWITCH);
+ *       an end is also reported if it is not selected but its begin was
  *
  * Slices are system calls, function calls (of probes, or of a graph of kernel functions), and pairs
- * of events whose names match (x_entry x_exit, x_begin x_end, ...) or that the caller names. Slices
- * that are open at the end stay open.
+ * of events. The caller names such pairs, or their names match: x_entry x_exit, x_begin x_end, ...
+ * Slices that are open at the end stay open.
  */
 #ifndef ANALYSIS_TIMELINE_TIMELINE_H
 #define ANALYSIS_TIMELINE_TIMELINE_H

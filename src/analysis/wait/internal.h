@@ -74,8 +74,8 @@ bool wait_is_asked(struct wait_reading *r, uint32_t thread);
 
 /* The state of @thread; NULL: no memory, or no thread (0 or negative). */
 struct wait_thread *wait_thread_of(struct wait_reading *r, int64_t thread);
-/* wait_change_state - end the present state at @time_ns, charge its time, and begin state @to. Returns 0 or
- * -ENOMEM. */
+/* wait_change_state - end the present state at @time_ns, charge its time, and begin state @to.
+ * Returns 0 or -ENOMEM. */
 int wait_change_state(struct wait_reading *r, uint32_t thread, uint8_t to, int64_t time_ns);
 /* wait_contradict - set the time since the last sure event to UNKNOWN. Returns 0 or -ENOMEM. */
 int wait_contradict(struct wait_reading *r, uint32_t thread, int64_t time_ns);

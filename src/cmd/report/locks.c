@@ -144,7 +144,7 @@ static int print_futexes(const struct report *r, struct locks *l)
 	return page_close(&p);
 }
 
-/* ---------------------------------------------------------------- locks from events of a program */
+/* ---------------------------------------------------------------- locks of programs */
 
 static void print_held(struct page *p, struct latency *l, const struct report *r)
 {
