@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* bpf/btf.c - see btf.h. */
+/* bpf/btf.c - finds types in the BTF of the running kernel.
+ *
+ * The list of types is scanned from its start for each query. Programs ask a few times when they
+ * are loaded, so an index is not worth its memory. Every length is checked against the bytes that
+ * remain; the scan ends at the first type that does not fit. */
 #include "bpf/btf.h"
 
 #include <errno.h>
@@ -63,7 +67,7 @@ void btf_close(struct btf *b)
 	*b = (struct btf){ NULL };
 }
 
-/* Bytes behind a type's first three words; SIZE_MAX for a kind we do not know. */
+/* Bytes after the first three words of a type; SIZE_MAX for an unknown kind. */
 static size_t tail_size(uint32_t info)
 {
 	static const struct {
@@ -92,7 +96,7 @@ static bool is_named(const struct btf *b, uint32_t offset, const char *name)
 	return offset < b->strings_size && !strcmp(b->strings + offset, name);
 }
 
-/* The number of the type of @kind called @name, which @at is set to; -ENOENT. */
+/* Sets @at to the type of @kind with @name and returns its number, or -ENOENT. */
 static int find(const struct btf *b, uint32_t kind, const char *name, const uint8_t **at)
 {
 	struct btf_type t;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf/btf.h - the kernel's own description of its types, as far as programs of ours need it: where
- * a tracepoint is described, and where a structure has a member.
+ * bpf/btf.h - the kernel's own description of its types (BTF).
  *
- * Layout: Linux, Documentation/bpf/btf.rst.  Nothing in it is believed: what does not fit is not
- * found.
+ * BPF programs need two answers from it: the type number of a tracepoint, and the offset of a
+ * structure's member.
+ *
+ * Layout: Linux, Documentation/bpf/btf.rst. The bytes are not trusted: a type that does not fit is
+ * not found.
  */
 #ifndef BPF_BTF_H
 #define BPF_BTF_H
@@ -21,16 +23,17 @@ struct btf {
 	uint32_t strings_size;
 };
 
-/* btf_open - read that of the running kernel: 5 MB, some milliseconds.  0 or -errno. */
+/* btf_open - read the BTF of the running kernel: 5 MB, some milliseconds. 0 or -errno. */
 int btf_open(struct btf *b, struct diag *d);
-/* btf_take - the same of @bytes from malloc, which it keeps, on errors too. */
+/* btf_take - the same for @bytes from malloc. @b owns them; on an error they are freed. */
 int btf_take(struct btf *b, uint8_t *bytes, size_t size, struct diag *d);
 void btf_close(struct btf *b);
 
 /* btf_tracepoint - the number of the type that stands for tracepoint @name; -ENOENT. */
 int btf_tracepoint(const struct btf *b, const char *name);
 
-/* btf_member - at which byte @structure has @member, not one of a structure in it; -ENOENT. */
+/* btf_member - the byte offset of @member in @structure; -ENOENT. Members of structures inside
+ * @structure are not found. */
 int btf_member(const struct btf *b, const char *structure, const char *member);
 
 #endif

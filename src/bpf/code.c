@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* bpf/code.c - see code.h. */
+/* bpf/code.c - writes instructions into a fixed array and resolves jumps at the end.
+ *
+ * A program that is too long, or a jump that is too far, sets `failed`. Later calls stay harmless,
+ * so callers do not check each instruction. */
 #include "bpf/code.h"
 
 #include <errno.h>
@@ -61,7 +64,7 @@ void bpf_alu_imm(struct bpf_code *c, int op, int to, int32_t value)
 	add(c, BPF_ALU64 | op | BPF_K, to, 0, 0, value);
 }
 
-/* An instruction of two words; @kind: what the value is. */
+/* An instruction of two words. @kind: the meaning of the value. */
 static void load_long(struct bpf_code *c, int to, int kind, uint32_t low, uint32_t high)
 {
 	add(c, BPF_LD | BPF_IMM | BPF_DW, to, kind, 0, (int32_t)low);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf/code.h - a BPF program, put together instruction by instruction.
+ * bpf/code.h - assembles a BPF program instruction by instruction.
  *
- * What programs of ours need of the instruction set (Linux, Documentation/bpf/standardization), no
- * more.  Jumps go to labels, which may be put before or behind them.  Whatever goes wrong is kept:
- * one look at the end, bpf_code_end, says whether the program is whole.
+ * It has only those parts of the instruction set (Linux, Documentation/bpf/standardization) that
+ * duet uses. Jumps go to labels; a label may be placed before or after its jumps. Errors are
+ * remembered: the caller checks once, with bpf_code_end().
  */
 #ifndef BPF_CODE_H
 #define BPF_CODE_H
@@ -18,7 +18,7 @@ enum { BPF_CODE_MAX = 4096, BPF_LABELS_MAX = 512 };
 struct bpf_code {
 	struct bpf_insn insns[BPF_CODE_MAX];
 	int n;
-	int labels[BPF_LABELS_MAX]; /* where each is; -1: not yet */
+	int labels[BPF_LABELS_MAX]; /* instruction of each; -1: not placed yet */
 	int n_labels;
 	struct {
 		int insn, label;
@@ -28,14 +28,14 @@ struct bpf_code {
 };
 
 void bpf_code_begin(struct bpf_code *c);
-/* Settles the jumps.  0, or -E2BIG. */
+/* Resolves the jumps. 0, or -E2BIG. */
 int bpf_code_end(struct bpf_code *c);
 
-/* A label may be used at once, and is to be put once. */
+/* A label may be used at once. It must be placed exactly once. */
 int bpf_label(struct bpf_code *c);
 void bpf_put_label(struct bpf_code *c, int label);
 
-/* @op: BPF_MOV, BPF_ADD, BPF_AND, ...; 64 bits; the immediate is extended with its sign. */
+/* @op: BPF_MOV, BPF_ADD, BPF_AND, ... on 64 bits; the immediate is sign-extended. */
 void bpf_alu(struct bpf_code *c, int op, int to, int from);
 void bpf_alu_imm(struct bpf_code *c, int op, int to, int32_t value);
 void bpf_mov64(struct bpf_code *c, int to, uint64_t value);
@@ -45,12 +45,13 @@ void bpf_load(struct bpf_code *c, int size, int to, int from, int offset);
 void bpf_store(struct bpf_code *c, int size, int to, int offset, int from);
 void bpf_store_imm(struct bpf_code *c, int size, int to, int offset, int32_t value);
 
-/* What lies at @to is compared with R0: if equal, @from is stored.  R0 is what was there. */
+/* Compares the value at @to with R0 and stores @from if they are equal. R0 becomes the old
+ * value. */
 void bpf_compare_exchange(struct bpf_code *c, int to, int offset, int from);
 /* @op: BPF_ADD, BPF_OR, BPF_AND; on 64 bits. */
 void bpf_atomic(struct bpf_code *c, int op, int to, int offset, int from);
 
-/* @op: BPF_JEQ, BPF_JGT, ...; unsigned but for BPF_JS... */
+/* @op: BPF_JEQ, BPF_JGT, ...; unsigned except BPF_JS... */
 void bpf_jump(struct bpf_code *c, int label);
 void bpf_jump_if(struct bpf_code *c, int op, int a, int b, int label);
 void bpf_jump_if_imm(struct bpf_code *c, int op, int a, int32_t value, int label);
@@ -58,7 +59,8 @@ void bpf_jump_if_imm(struct bpf_code *c, int op, int a, int32_t value, int label
 void bpf_call(struct bpf_code *c, int helper);
 void bpf_exit(struct bpf_code *c);
 
-/* The map itself, for helpers; and the bytes of a map of one element. */
+/* The first loads the map itself, for helpers. The second loads the address of the bytes of a map
+ * of one element. */
 void bpf_load_map(struct bpf_code *c, int to, int fd);
 void bpf_load_map_value(struct bpf_code *c, int to, int fd, uint32_t offset);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* bpf/sys.c - see sys.h. */
+/* bpf/sys.c - the bpf(2) calls behind maps and programs.
+ *
+ * A program is loaded without a verifier log first, because the log costs memory and time. Only a
+ * refused program is loaded again with a log, to put the verifier's last line into the message. */
 #include "bpf/sys.h"
 
 #include <errno.h>
@@ -12,7 +15,7 @@
 
 enum { LOG_SIZE = 1 << 20 };
 
-/* Helpers for tracing want a program that says so. */
+/* The kernel offers tracing helpers to programs with a GPL-compatible license only. */
 static const char license[] = "Dual MIT/GPL";
 
 static int bpf(int command, union bpf_attr *a)
@@ -22,8 +25,8 @@ static int bpf(int command, union bpf_attr *a)
 	return result < 0 ? -errno : result;
 }
 
-/* Before Linux 5.11 maps and programs are locked memory of whoever makes them; root may have more
- * of it, for this moment. */
+/* Before Linux 5.11 maps and programs count as locked memory of the process that makes them. Root
+ * may raise the limit, so it is raised for this one call. */
 static int bpf_unlimited(int command, union bpf_attr *a)
 {
 	struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY }, old;
@@ -73,7 +76,7 @@ static int load(const char *name, const struct bpf_code *c, int btf_id, char *lo
 	return bpf_unlimited(BPF_PROG_LOAD, &a);
 }
 
-/* The line before the one that counts instructions. */
+/* The line before the one with the instruction count. */
 static const char *last_words(char *log)
 {
 	char *counts = strstr(log, "\nprocessed "), *line;
@@ -84,7 +87,7 @@ static const char *last_words(char *log)
 	return line ? line + 1 : log;
 }
 
-/* Loads it again, to be told why not. */
+/* Loads the program again, with a log that gives the reason. */
 static int refused(const char *name, const struct bpf_code *c, int btf_id, int err, struct diag *d)
 {
 	char *log = d ? calloc(1, LOG_SIZE) : NULL;

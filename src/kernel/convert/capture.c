@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/convert/capture.c - see capture.h. */
+/* kernel/convert/capture.c - the table of captured memory, one line for each argument.
+ *
+ * A line is independent of the others: a call may have several, up to KERNEL_CAPTURES_MAX at its
+ * entry and as many at its exit. */
 #include "kernel/convert/capture.h"
 
 #include <stddef.h>
@@ -20,7 +23,7 @@
 enum { STAT = 56, STATX = 48, LIMIT = 16, SIGINFO = 48, SIGACTION = 32, TIMER = 32, CONTROL = 64 };
 
 static const struct kernel_capture captures[] = {
-	/* in every recording that BPF programs make */
+	/* in every recording with BPF programs */
 	{ IN("connect", 2, ADDRESS), ADDRESS, SIZED(3), .is_int = true },
 	{ IN("bind", 2, ADDRESS), ADDRESS, SIZED(3), .is_int = true },
 	{ IN("sendto", 5, ADDRESS), ADDRESS, SIZED(6), .is_int = true },
@@ -47,7 +50,7 @@ static const struct kernel_capture captures[] = {
 	{ IN("execve", 2, ARGV), .how = KERNEL_CAPTURE_TEXTS },
 	{ IN("execveat", 3, ARGV), .how = KERNEL_CAPTURE_TEXTS },
 
-	/* what is read and written */
+	/* data that is read or written */
 	{ IN("write", 2, BUFFER), EXTRA, SIZED(3) },
 	{ IN("pwrite64", 2, BUFFER), EXTRA, SIZED(3) },
 	{ IN("sendto", 2, BUFFER), EXTRA, SIZED(3) },
@@ -176,7 +179,7 @@ static const struct kernel_capture captures[] = {
 	{ OUT("sched_getaffinity", 3, CPUS), EXTRA, RETURNED, .size = 128 },
 	{ IN("sched_setaffinity", 3, CPUS), EXTRA, SIZED(2), .size = 128, .is_int = true },
 
-	/* times, and what the system is */
+	/* times and system information */
 	{ OUT("gettimeofday", 1, TIMEVAL), EXTRA, .size = 16 },
 	{ IN("setitimer", 2, ITIMER), EXTRA, .size = TIMER },
 	{ OUT("setitimer", 3, ITIMER), EXTRA, .size = TIMER },

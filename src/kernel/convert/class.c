@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/convert/class.c - see class.h. */
+/* kernel/convert/class.c - the tables of event classes, and the conversion of one record.
+ *
+ * A record that is not plain is gathered field by field in the scratch, because its dynamic fields
+ * lie at its end but may be wanted first. A class that is plain or ordered is converted in
+ * place. */
 #include "kernel/convert/class.h"
 
 #include <errno.h>
@@ -52,7 +56,7 @@ void kernel_classes_fini(struct kernel_classes *c)
 	*c = (struct kernel_classes){ 0 };
 }
 
-/* A class for the records of @id, which had none. */
+/* Adds a class for records of @id, which has none yet. */
 static struct kernel_class *new_class(struct kernel_classes *c, uint16_t id, const char *name)
 {
 	struct kernel_class *class = calloc(1, sizeof *class);
@@ -121,7 +125,7 @@ int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_fo
 	if (!class)
 		return diag_fail(d, -ENOMEM, "no memory for the system calls");
 	class->by_syscall = *table;
-	/* Number KERNEL_SYSCALLS_MAX has no name: what it is for. */
+	/* Entry KERNEL_SYSCALLS_MAX serves all calls without a name. */
 	for (int nr = 0; !err && nr <= KERNEL_SYSCALLS_MAX; nr++)
 		err = lay_out_syscall(&(*table)[nr], nr, is_entry);
 	return err ? diag_fail(d, err, "no memory for the system calls") : 0;
@@ -188,7 +192,7 @@ static void describe(struct kernel_classes *c, struct kernel_class *class)
 {
 	class->id = kernel_classes_describe(c, class->name, class->layout.fields.bytes);
 	class->is_described = true;
-	/* Longer records do not have their length in their header. */
+	/* A longer record does not have its length in its header. */
 	if (class->layout.is_plain && class->layout.end <= SHORT_RECORD_MAX)
 		class->plain_length = class->layout.end;
 }
@@ -239,7 +243,7 @@ void kernel_class_fix(const struct kernel_class *class, uint8_t *record)
 	}
 }
 
-/* The event header.  Its source lies at least 2 bytes behind its destination. */
+/* Writes the event header. Its source lies at least 2 bytes behind its destination. */
 static void put_header(uint8_t *out, const uint8_t *record, uint16_t id, uint32_t time)
 {
 	memmove(out + 6, record + 2, KERNEL_COMMON_SIZE - 2);
@@ -247,7 +251,7 @@ static void put_header(uint8_t *out, const uint8_t *record, uint16_t id, uint32_
 	memcpy(out + 4, &id, 2);
 }
 
-/* memmove for the sizes of arguments: both ends are read before either is written. */
+/* A memmove for argument sizes: both ends are read before either is written. */
 static inline void copy_small(uint8_t *to, const uint8_t *from, size_t size)
 {
 	uint64_t first, last;
@@ -268,7 +272,7 @@ static inline void copy_small(uint8_t *to, const uint8_t *from, size_t size)
 	}
 }
 
-/* Rising copies to lower places: none overwrites what a later one reads. */
+/* Copies to lower places in rising order: none overwrites the source of a later one. */
 static size_t copy_in_place(const struct kernel_layout *l, uint8_t *out, const uint8_t *record)
 {
 	const struct kernel_op *op = l->ops, *end = op + l->n_ops;
@@ -286,7 +290,7 @@ struct dynamic {
 	size_t size;
 };
 
-/* Where the word of a dynamic field points to, if that is inside the record. */
+/* The place of a dynamic field's data. Returns false if it is not inside the record. */
 static bool locate(struct dynamic *v, const struct kernel_op *op, const uint8_t *record,
 		   size_t length)
 {
@@ -316,7 +320,7 @@ static size_t put_string(uint8_t *to, struct dynamic v)
 	return n + 1;
 }
 
-/* What could not be read is told by where it would be. */
+/* A text that could not be read is shown as its address. */
 static size_t put_user_text(uint8_t *to, struct dynamic v, const uint8_t *record, uint16_t pointer)
 {
 	uint64_t at;
@@ -336,7 +340,7 @@ static size_t put_sequence(uint8_t *to, struct dynamic v, unsigned element)
 	return sizeof count + (size_t)count * element;
 }
 
-/* What the form of one may need beside its data. */
+/* The most bytes a field's form may need besides its data. */
 static size_t op_extra(uint8_t kind)
 {
 	return kind == KERNEL_OP_COPY	     ? 0
@@ -345,9 +349,11 @@ static size_t op_extra(uint8_t kind)
 }
 
 /*
- * Gathers the fields in the scratch, because dynamic ones come from behind.  Returns false if they
- * are not inside the record, or need more room than it has: neither form of one is longer than its
- * word (4 bytes) and its data, but several words may point to the same data.
+ * Gathers the fields in the scratch, because dynamic ones come from the end of the record.
+ *
+ * Returns false if a field is not inside the record, or if the result does not fit. One dynamic
+ * field is never longer than its word (4 bytes) and its data, but several words may point to the
+ * same data.
  */
 static bool gather(struct kernel_classes *c, const struct kernel_layout *l, const uint8_t *record,
 		   size_t length, size_t *size)
@@ -383,13 +389,13 @@ static struct kernel_class *class_of_syscall(struct kernel_class *class, const u
 	if (length < KERNEL_SYSCALL_NR + sizeof nr)
 		return NULL;
 	memcpy(&nr, record + KERNEL_SYSCALL_NR, sizeof nr);
-	/* -1 is what rt_sigreturn leaves at its exit. */
+	/* rt_sigreturn leaves -1 as its number at its exit. */
 	if (nr < 0 || nr > KERNEL_SYSCALLS_MAX || !class->by_syscall[nr].has_name)
 		nr = KERNEL_SYSCALLS_MAX;
 	return &class->by_syscall[nr];
 }
 
-/* NULL: the record is too short to say. */
+/* NULL: the record is too short for a decision. */
 static struct kernel_class *class_of(const struct kernel_classes *c, const uint8_t *record,
 				     size_t length)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/convert/class.h - the events that may occur, found by the kernel's number.
+ * kernel/convert/class.h - the classes of events, found by the kernel's event id.
  *
- * An event is described (given an id in the trace and a block of metadata) when its first record is
- * seen, so a trace tells of what happened in it and of nothing else.  What is described gathers in
- * `tsdl`, which must reach the metadata before the packet with that record does.
+ * A class is described (it gets an id in the trace and a block of metadata) when its first record
+ * is converted, so a trace describes only the events in it. Descriptions gather in `tsdl`. They
+ * must reach the metadata before the packet with that record reaches its stream.
  *
- * One raw_syscalls record becomes an event of the system call it is about, with its arguments.
+ * One raw_syscalls record becomes an event of its system call, with its arguments.
  */
 #ifndef KERNEL_CONVERT_CLASS_H
 #define KERNEL_CONVERT_CLASS_H
@@ -26,17 +26,17 @@ enum { KERNEL_NAME_MAX = 96, KERNEL_NOT_PLAIN = UINT16_MAX };
 enum { KERNEL_EVENT_HEADER = 12 };
 
 struct kernel_class {
-	/* Records of this length need only their header changed.  Before the class is described, or
-	 * if that is never so: KERNEL_NOT_PLAIN. */
+	/* A record of this length needs a change of its header only. KERNEL_NOT_PLAIN before the
+	 * class is described, and for classes without such records. */
 	uint16_t plain_length;
 	uint16_t id; /* in the trace, once described */
 	uint8_t n_fixes;
 	bool is_described;
-	bool has_name;	 /* of a system call */
-	uint32_t extras; /* KERNEL_PERF_*: what stands behind its fields */
+	bool has_name;	 /* a system call with a known name */
+	uint32_t extras; /* KERNEL_PERF_*: the values behind its fields */
 	struct kernel_fix fixes[KERNEL_FIXES_MAX];
 	struct kernel_class
-		*by_syscall; /* KERNEL_SYSCALLS_MAX + 1 classes, the last for the rest */
+		*by_syscall; /* KERNEL_SYSCALLS_MAX + 1 classes; the last serves unnamed calls */
 	struct kernel_layout layout;
 	char name[KERNEL_NAME_MAX];
 };
@@ -46,38 +46,38 @@ struct kernel_classes {
 	struct kernel_class unknown;
 	struct kernel_class *entry, *exit; /* by system call */
 	uint16_t n_described;
-	struct text tsdl; /* described since it was last emptied */
+	struct text tsdl; /* descriptions since it was last emptied */
 	uint8_t *scratch;
 	size_t scratch_size;
 };
 
-/* @longest: of a record, in bytes. */
+/* @longest: the longest record, in bytes. */
 int kernel_classes_init(struct kernel_classes *c, size_t longest);
 void kernel_classes_fini(struct kernel_classes *c);
 
-/* Adds the event @f under our name for it. */
+/* Adds the event @f; the trace calls it @name. */
 int kernel_classes_add(struct kernel_classes *c, const struct kernel_format *f, const char *system,
 		       const char *name);
 
-/* Adds raw_syscalls:sys_enter or sys_exit, whose format is @f; -EOPNOTSUPP if it is not the one we
- * know.  Arguments are unknown until told. */
+/* Adds raw_syscalls:sys_enter or sys_exit with format @f. -EOPNOTSUPP if the format is not the
+ * expected one. Arguments are unknown until kernel_classes_report_arguments(). */
 int kernel_classes_add_syscalls(struct kernel_classes *c, const struct kernel_format *f,
 				bool is_entry, struct diag *d);
 /* @texts, @also, @late: kernel/convert/layout.h. */
 int kernel_classes_report_arguments(struct kernel_classes *c, int nr, const struct kernel_format *f,
 				    unsigned texts, const struct kernel_captures *also);
-/* What records of ends have beside the result. */
+/* Fields that records of exits have beside the result. */
 int kernel_classes_report_result(struct kernel_classes *c, int nr, bool late,
 				 const struct kernel_captures *also);
 
-/* The fields of call stacks, the kernel's and the user's. */
+/* The fields for call stacks: of the kernel and of the user. */
 extern const char *const kernel_stack_fields[2];
 /*
- * kernel_classes_add_extras - whoever converts records of the event @kernel_id, or of this system
- * call, puts @extras (KERNEL_PERF_*) behind them: first counters, as @fields has them, then stacks.
- * 0 or -ENOMEM.
+ * kernel_classes_add_extras - the converter puts @extras (KERNEL_PERF_*) behind records of the
+ * event @kernel_id, or of this system call: counters, as @fields describes them, then stacks. 0 or
+ * -ENOMEM.
  *
- * kernel_classes_extras - of a record, from the common fields on, of @length bytes.
+ * kernel_classes_extras - the extras for a record of @length bytes from its common fields on.
  */
 int kernel_classes_add_extras(struct kernel_classes *c, uint16_t kernel_id, uint32_t extras,
 			      const char *fields);
@@ -86,12 +86,11 @@ int kernel_classes_add_extras_of_syscall(struct kernel_classes *c, int nr, bool 
 uint32_t kernel_classes_extras(const struct kernel_classes *c, const uint8_t *record,
 			       size_t length);
 
-/* kernel_classes_restart - describe all anew, for another trace or behind what one has: ids go on
- * from
- * @first_id. */
+/* kernel_classes_restart - describe all classes again, for another trace or in addition to one. New
+ * ids start at @first_id. */
 void kernel_classes_restart(struct kernel_classes *c, uint16_t first_id);
 
-/* kernel_classes_describe - give an event of our own an id; @fields as in a layout. */
+/* kernel_classes_describe - give an event made by duet an id; @fields as in a layout. */
 uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, const char *fields);
 
 /*
@@ -105,7 +104,7 @@ uint16_t kernel_classes_describe(struct kernel_classes *c, const char *name, con
 size_t kernel_class_convert(struct kernel_classes *c, uint8_t *out, uint8_t *record, size_t length,
 			    uint32_t time);
 
-/* The values that LTTng records otherwise; the record must reach layout.end. */
+/* Changes the values that LTTng records in another form. The record must reach layout.end. */
 void kernel_class_fix(const struct kernel_class *class, uint8_t *record);
 
 #endif

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/convert/cpu.c - see cpu.h.
+ * kernel/convert/cpu.c - reads one CPU's ring buffer page by page and writes CTF packets.
  *
- * read() swaps a full page out of the ring at the price of one copy.  A page still being written it
- * copies event by event, and gives the page's rest again later; so a reader that asks until there
- * is nothing left never ends under load, and reads mostly headers.  It stops at the first page that
- * is not full and comes back in the next period.  Mapping the ring, and splicing it into a file,
- * cost several times more (docs/design/kernel.md).
+ * read() swaps a full page out of the ring at the price of one copy. From a page that is still
+ * being written read() copies event by event, and returns the rest of that page later. A reader
+ * that reads until the ring is empty would never end under load and would read mostly headers. So
+ * draining stops at the first page that is not full and continues in the next period. Mapping the
+ * ring, and splicing it into a file, cost several times more (docs/design/kernel.md).
  *
- * Losses: a full ring that overwrites tells so in the flags of the next page; one that refuses only
- * counts, in `stats`.  That file is read only when so much was read that the ring may have been
- * full.
+ * Losses: a ring that overwrites flags them in the next page. A ring that discards only counts
+ * them, in `stats`. That file is read only after reading so much that the ring may have been full.
  */
 #include "kernel/convert/cpu.h"
 
@@ -27,7 +26,7 @@
 #include "kernel/tracefs/tracefs.h"
 #include "kernel/watch/watch.h"
 
-/* CPUs' counters may differ by a little; a stamp from another one is not yet nonsense. */
+/* CPUs' counters may differ a little; a timestamp from another CPU may be ahead by this much. */
 enum { SKEW_TICKS = 1 << 30 };
 
 int kernel_cpu_open(struct kernel_cpu *c, const struct kernel_drain *k, int number, struct diag *d)
@@ -86,7 +85,7 @@ int kernel_drain_describe(struct kernel_drain *k, struct diag *d)
 		return 0;
 	err = ctf_writer_describe(&k->sink, t->bytes, t->size, d);
 	if (!err)
-		t->size = 0; /* else it is tried again before the next packet */
+		t->size = 0; /* otherwise it is tried again before the next packet */
 	return err;
 }
 
@@ -196,7 +195,7 @@ int kernel_cpu_report_lost(struct kernel_cpu *c, struct kernel_drain *k, struct 
 	return kernel_cpu_append(c, k, &empty, d);
 }
 
-/* Not full: room for another record of an eighth of the page, which few are. */
+/* Partial: another record of an eighth of the page would fit. Few records are as large. */
 static bool is_partial(const struct kernel_page *p, size_t page_size)
 {
 	return p->n_bytes < page_size - KERNEL_PAGE_HEADER - page_size / 8;
@@ -258,8 +257,9 @@ static struct kernel_held *hold(struct kernel_cpu *c, const struct kernel_drain 
 }
 
 /*
- * Near the end the page being written is read piece by piece, each beginning later; the first that
- * begins behind @until_ns is the last, so a writer that goes on does not keep us.
+ * Near its end the ring is read in pieces of the page being written, each beginning later. The
+ * first piece that begins after @until_ns is the last one, so a busy writer cannot keep this loop
+ * running.
  */
 int kernel_cpu_take(struct kernel_cpu *c, const struct kernel_drain *k, uint64_t until_ns,
 		    struct diag *d)
@@ -295,12 +295,12 @@ int kernel_cpu_write_held(const struct kernel_cpu *c, struct kernel_cpu *to, str
 				 latest);
 		kernel_page_widen(&p, k->contexts, k->room, k->room_size);
 		if (to != c && !to->last_ticks)
-			p.n_missed = 0; /* what lies before a snapshot is not missed in it */
+			p.n_missed = 0; /* losses before a snapshot do not count in it */
 		err = write_page(to, k, &p, d);
 		first = first ? first : err;
 	}
 	if (to == c)
-		return first; /* goes on */
+		return first; /* more remains */
 	err = kernel_cpu_report_lost(to, k, d);
 	return first ? first : err;
 }

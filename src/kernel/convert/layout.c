@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/convert/layout.c - see layout.h.
+ * kernel/convert/layout.c - builds the copies and the TSDL of an event from its format.
  *
- * Every identifier begins with an underscore, which readers drop: so none is a TSDL keyword.  All
- * of a struct's must differ, or Babeltrace 2.0.4 aborts.
+ * Every identifier begins with an underscore, which readers drop: so none can be a TSDL keyword.
+ * All identifiers of a struct must differ, or Babeltrace 2.0.4 aborts.
  */
 #include "kernel/convert/layout.h"
 
@@ -23,7 +23,7 @@ struct builder {
 	char identifiers[IDENTIFIERS_MAX][IDENTIFIER_SIZE];
 };
 
-/* Field names as LTTng has them, in any event of a system. */
+/* LTTng's names for fields, for any event of a system. */
 static const struct {
 	const char *system, *from, *to;
 } renamed[] = {
@@ -78,8 +78,8 @@ static void add_fix(struct kernel_layout *l, const struct kernel_field *f)
 				(struct kernel_fix){ .kind = fixed[i].kind, .offset = f->offset };
 }
 
-/* Of a call that ended, what its clock said at both ends is of no use, but what lies between:
- * *@first, which is left out, is taken from *@last. */
+/* The exit of a traced function has the time of the entry (*@first) and of the exit (*@last). Only
+ * their difference is useful, so *@first is subtracted from *@last and left out. */
 static bool find_call_times(const struct kernel_format *f, const struct kernel_field **first,
 			    const struct kernel_field **last)
 {
@@ -105,7 +105,7 @@ static bool is_used(const struct builder *b, const char *identifier)
 	return false;
 }
 
-/* The identifier for @name, which differs from all before.  Valid as long as the builder is. */
+/* An identifier for @name that differs from all earlier ones. Valid as long as the builder. */
 static const char *identifier(struct builder *b, const char *name, const char *suffix)
 {
 	char *to = b->identifiers[b->n_identifiers];
@@ -121,7 +121,7 @@ static const char *identifier(struct builder *b, const char *name, const char *s
 static void reach(struct kernel_layout *l, uint32_t end)
 {
 	if (end > UINT16_MAX)
-		end = UINT16_MAX; /* no record is as long: none will be understood */
+		end = UINT16_MAX; /* longer than any record: none will be understood */
 	if (end > l->end)
 		l->end = (uint16_t)end;
 }
@@ -280,7 +280,7 @@ int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, 
 	return finish(l);
 }
 
-/* Arguments that LTTng calls otherwise, or that are an int whatever the kernel declares. */
+/* LTTng's names for arguments, and arguments that are an int whatever type the kernel declares. */
 static const struct {
 	const char *event, *from, *to;
 	bool is_int;
@@ -292,7 +292,7 @@ static const struct {
 	{ "sys_enter_clone", "child_tidptr", "child_tid", false },
 };
 
-/* An argument is a register; what its type does not use may hold anything. */
+/* An argument is a register: bytes beyond its type may hold anything. */
 static void add_argument(struct builder *b, const char *event, const struct kernel_field *f,
 			 unsigned offset)
 {
@@ -320,8 +320,8 @@ static void add_raw_arguments(struct kernel_layout *l)
 	add_copy(l, KERNEL_SYSCALL_ARGS, 8 * KERNEL_SYSCALL_N_ARGS);
 }
 
-/* What names a file or something else is `const char *`; so are a few bytes with a length, and a
- * few are not const. */
+/* Arguments that name a file or similar are `const char *`. So are a few buffers with a length, and
+ * a few texts are not const. */
 static bool is_text(const char *event, const struct kernel_field *f)
 {
 	static const char *const others[] = { "filename", "dev_name", "dir_name", "type" };
@@ -400,7 +400,7 @@ int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_for
 	if (!f)
 		add_raw_arguments(l);
 	add_captures(&b, also, KERNEL_CAPTURE_WORDS);
-	/* Even a call without arguments must have been recorded with its number. */
+	/* Even a call without arguments needs its number in the record. */
 	if (l->end < KERNEL_SYSCALL_ARGS)
 		l->end = KERNEL_SYSCALL_ARGS;
 	return finish(l);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/convert/layout.h - how a record of the ring buffer becomes a CTF event's fields.
+ * kernel/convert/layout.h - converts a ring buffer record into the fields of a CTF event.
  *
  * A layout is a list of copies in the order of the record, and the TSDL that describes their
  * result. Names are LTTng's (prev_pid: prev_tid ...), so that analyses made for its traces work.
- * Padding is never copied: some events' records are longer or shorter than their `format` and the
- * alignment of their fields suggest, so nothing can be concluded from it.
+ * Padding is never copied: for some events the record is longer or shorter than the `format` and
+ * the alignment of the fields suggest, so padding allows no conclusion.
  */
 #ifndef KERNEL_CONVERT_LAYOUT_H
 #define KERNEL_CONVERT_LAYOUT_H
@@ -22,19 +22,19 @@ enum kernel_op_kind {
 	KERNEL_OP_COPY,	     /* size bytes at offset */
 	KERNEL_OP_STRING,    /* the text that the word at offset locates, as a CTF string */
 	KERNEL_OP_SEQUENCE,  /* the elements it locates, as u16 count and bytes */
-	KERNEL_OP_USER_TEXT, /* as _STRING; of no size: could not be read, then the pointer at
-				`size` in its place */
+	KERNEL_OP_USER_TEXT, /* as _STRING; size 0: the text could not be read, so the pointer at
+			      * `size` is shown */
 };
 
 struct kernel_op {
 	uint8_t kind;
 	uint8_t element;  /* bytes of a sequence's element */
-	bool is_relative; /* the place counts from behind the word */
+	bool is_relative; /* the distance counts from the end of the word */
 	uint16_t offset;
 	uint16_t size;
 };
 
-/* A value which LTTng records otherwise, changed in place before anything is copied. */
+/* A value that LTTng records in another form; it is changed in place before any copy. */
 enum { KERNEL_REALTIME_PRIORITIES = 100 };
 
 enum kernel_fix_kind {
@@ -55,8 +55,8 @@ struct kernel_layout {
 	struct kernel_op *ops;
 	int n_ops;
 	uint16_t end;	 /* a record must reach this far */
-	bool is_plain;	 /* the fields are the record from the common ones to end, nothing else */
-	bool is_ordered; /* copies alone, in rising order: may be done in place */
+	bool is_plain;	 /* the fields are exactly the record from the common ones to end */
+	bool is_ordered; /* only copies, in rising order: possible in place */
 	uint8_t n_fixes;
 	struct kernel_fix fixes[KERNEL_FIXES_MAX];
 };
@@ -64,9 +64,9 @@ struct kernel_layout {
 /* The raw_syscalls records: s64 number, then arguments or result. */
 enum { KERNEL_SYSCALL_NR = 8, KERNEL_SYSCALL_ARGS = 16, KERNEL_SYSCALL_N_ARGS = 6 };
 
-/* Behind the arguments, in records of our own BPF programs: words that locate the texts that some
- * point to, and one for each of what else was captured.  In those of ends they are behind the
- * result; the first locates texts as well. */
+/* BPF records have words behind the arguments. Some locate the texts that arguments point to; the
+ * others locate other captured memory, one word each. At exits they lie behind the result; there
+ * too the first word locates texts. */
 enum {
 	KERNEL_SYSCALL_WORDS = KERNEL_SYSCALL_ARGS + 8 * KERNEL_SYSCALL_N_ARGS,
 	KERNEL_SYSCALL_TEXTS = 3,
@@ -75,32 +75,32 @@ enum {
 	KERNEL_EXIT_WORDS = KERNEL_EXIT_LATE_WORD + 4,
 };
 
-/* All return 0 or -ENOMEM.  Of @system alone the renaming depends. */
+/* All return 0 or -ENOMEM. @system is used for renaming only. */
 int kernel_layout_event(struct kernel_layout *l, const struct kernel_format *f, const char *system);
 
-/* kernel_layout_texts - which arguments point to texts, as bits: those at which the kernel ends
- * reading at a NUL. */
+/* kernel_layout_texts - a bit for each argument that points to a text, which means that the kernel
+ * stops reading at a NUL. */
 unsigned kernel_layout_texts(const struct kernel_format *f);
 
-/* @f: the format of syscalls:sys_enter_NAME, which names and types the arguments; NULL: unknown.
- * @texts: as kernel_layout_texts(), those of which records have the texts; 0 if they have none.
- * @also: what they have beside; NULL: nothing. */
+/* @f: the format of syscalls:sys_enter_NAME, with the names and types of arguments; NULL: unknown.
+ * @texts: as from kernel_layout_texts(), for the texts in the records; 0 if there are none. @also:
+ * the other captures in the records; NULL: none. */
 int kernel_layout_syscall_entry(struct kernel_layout *l, const struct kernel_format *f,
 				unsigned texts, const struct kernel_captures *also);
 /* @late: records have texts that were not in memory at the entry. */
 int kernel_layout_syscall_exit(struct kernel_layout *l, bool late,
 			       const struct kernel_captures *also);
 
-/* For numbers we have no name for: the number itself comes first. */
+/* For numbers without a name: the number itself comes first. */
 int kernel_layout_syscall_unknown(struct kernel_layout *l, bool is_entry);
 
-/* kernel_layout_shown_name - what the field @field of @system is shown as. */
+/* kernel_layout_shown_name - the name in traces of the field @field of @system. */
 const char *kernel_layout_shown_name(const char *system, const char *field);
-/* kernel_layout_kernel_name - what the kernel calls the field of @system that is shown as @shown.
+/* kernel_layout_kernel_name - the kernel's name for the field of @system that traces call @shown.
  */
 const char *kernel_layout_kernel_name(const char *system, const char *shown);
-/* kernel_layout_shift - what the kernel's value of the field it calls @name has more than the one
- * shown. */
+/* kernel_layout_shift - the kernel's value minus the recorded value, for the field that the kernel
+ * calls @name. */
 int kernel_layout_shift(const char *name);
 
 void kernel_layout_fini(struct kernel_layout *l);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/convert/page.c - see page.h. */
+/* kernel/convert/page.c - converts a page of the ring buffer into packets of CTF events.
+ *
+ * Plain records are converted in runs with one move; all others one by one. See page.h for the
+ * invariants. */
 #include "kernel/convert/page.h"
 
 #include <string.h>
@@ -8,7 +11,7 @@
 #include "clock/clock.h"
 #include "kernel/threads/contexts.h"
 
-/* One more record, whose delta is below 2^27 ticks, then stays below 2^32. */
+/* One more record, with a delta below 2^27 ticks, then still ends below 2^32. */
 #define GAP_NS (1ull << 31)
 
 static size_t left(const struct kernel_page *p)
@@ -43,7 +46,7 @@ size_t kernel_page_used(const uint8_t *bytes, size_t size)
 
 	if (size < KERNEL_PAGE_HEADER)
 		return size;
-	/* The number of missed records may stand behind the last one. */
+	/* The number of missed records may follow the last one. */
 	used = KERNEL_PAGE_HEADER + (load32(bytes + 8) & COMMIT_SIZE_MASK) + 8;
 	return used < size ? used : size;
 }
@@ -96,7 +99,7 @@ void kernel_page_widen(struct kernel_page *p, struct kernel_contexts *contexts, 
 	p->room_end = room + room_size;
 }
 
-/* Time goes on without an event.  Returns false if that ends the page or the packet. */
+/* Advances time without an event. Returns false if that ends the page or the packet. */
 static bool advance(struct kernel_page *p, struct kernel_packet *k, uint64_t ticks)
 {
 	uint64_t ns = clock_ns(p->clock, ticks);
@@ -112,7 +115,7 @@ static bool advance(struct kernel_page *p, struct kernel_packet *k, uint64_t tic
 	return true;
 }
 
-/* Records of plain classes, as many as follow one another. */
+/* Converts consecutive records of plain classes. */
 static void convert_run(struct kernel_page *p, struct kernel_packet *k)
 {
 	struct kernel_class *const *classes = p->classes->by_kernel_id;
@@ -153,7 +156,7 @@ static void convert_run(struct kernel_page *p, struct kernel_packet *k)
 	k->n_events += n;
 }
 
-/* A record at p->next whose data are @length bytes @at there. */
+/* A record at p->next whose @length bytes of data lie at offset @at. */
 static bool convert_one(struct kernel_page *p, struct kernel_packet *k, size_t at, size_t length,
 			uint32_t delta)
 {
@@ -222,7 +225,7 @@ static bool convert_any(struct kernel_page *p, struct kernel_packet *k)
 	return advance(p, k, type == TYPE_EXTEND ? p->ticks + time : time | (p->ticks & STAMP_TOP));
 }
 
-/* Whether what remains of the page, in one record, might not fit. */
+/* Whether the rest of the page, as one record, might not fit. */
 static bool is_full(const struct kernel_page *p)
 {
 	return p->contexts &&

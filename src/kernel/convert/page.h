@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/convert/page.h - a sub-buffer of the kernel's ring buffer, turned into CTF events where it
- * lies.
+ * kernel/convert/page.h - converts a sub-buffer of the kernel's ring buffer into CTF events, in
+ * place.
  *
  * A page is a u64 time, a u64 `commit` (size of the data, flags) and records: 5 bits type, 27 bits
- * of time since the record before, then data.  A CTF event is never longer than its record and the
- * record's header becomes the event's, so the page is its own output buffer:
+ * of time since the record before, then data. A CTF event is never longer than its record, and the
+ * record's header becomes the event's. So the page is its own output buffer:
  *
- *   (1) out <= next <= end: what was converted lies before what was not
- *   (2) records whose body can stay are moved together, in runs; most pages begin with one that
- *       need not move at all
+ *   (1) out <= next <= end: converted data lies before unconverted data
+ *   (2) consecutive records whose bodies can stay are moved together, in runs; most pages begin
+ *       with a run that need not move at all
  *   (3) ticks never decrease, and are never later than `latest_ticks`
- *   (4) nothing beyond the bytes given is read or written, whatever they hold
+ *   (4) nothing beyond the given bytes is read or written, whatever they hold
  *
- * Where each event gets contexts (kernel/threads/contexts.h) it grows: then (1) and (2) are not so,
- * and events are put into memory of their own, one by one.
+ * With contexts (kernel/threads/contexts.h) each event grows. Then (1) and (2) do not hold, and
+ * events are put into a separate buffer, one by one.
  *
- * Pure but for what kernel/convert/class.h gathers: bytes in, events out.
+ * Pure, except for the descriptions that convert/class.h gathers: bytes in, events out.
  */
 #ifndef KERNEL_CONVERT_PAGE_H
 #define KERNEL_CONVERT_PAGE_H
@@ -40,19 +40,21 @@ struct kernel_page {
 	uint64_t ticks; /* of the record before next */
 	uint64_t latest_ticks;
 	size_t n_bytes;	   /* of records when it was opened */
-	uint64_t n_missed; /* events lost before this page; if the kernel knows not how many: 1 */
+	uint64_t n_missed; /* events lost before this page; 1 if the kernel does not report how
+			    * many */
 	struct kernel_contexts *contexts; /* NULL: none */
 	uint8_t *room, *room_end;	  /* with contexts */
-	const char *malformed;		  /* why the rest of the page was skipped, or NULL */
+	const char *malformed;		  /* the reason why the rest of the page was skipped, or
+					   * NULL */
 };
 
-/* kernel_page_ticks - the time of a page's first record; @size may be too small: then 0. */
+/* kernel_page_ticks - the time of a page's first record; 0 if @size is too small. */
 uint64_t kernel_page_ticks(const uint8_t *bytes, size_t size);
 
-/* kernel_page_used - how many of a page's @size bytes mean something. */
+/* kernel_page_used - how many of a page's @size bytes are in use. */
 size_t kernel_page_used(const uint8_t *bytes, size_t size);
 
-/* Events in a row, for one CTF packet.  They are inside the page. */
+/* Consecutive events for one CTF packet. They are inside the page. */
 struct kernel_packet {
 	uint8_t *events;
 	size_t size;
@@ -63,30 +65,30 @@ struct kernel_packet {
 };
 
 /*
- * kernel_page_open - look at a page's header.
+ * kernel_page_open - read a page's header.
  *
- * @earliest_ticks: the end of the page before.  @latest_ticks: surely after the last record.
- * @p: classes and clock are lent.
+ * @earliest_ticks: the end of the page before. @latest_ticks: a time after the last record.
+ * @classes, @clock: not owned.
  *
- * If the header makes no sense, `malformed` is set and there is nothing in it.  Afterwards, ticks
- * is the next page's @earliest_ticks.
+ * If the header is malformed, `malformed` is set and the page has no events. Afterwards, ticks is
+ * the next page's @earliest_ticks.
  */
 void kernel_page_open(struct kernel_page *p, struct kernel_classes *classes,
 		      const struct abi_clock *clock, uint8_t *bytes, size_t size,
 		      uint64_t earliest_ticks, uint64_t latest_ticks);
 
-/* kernel_page_widen - events are to have @contexts, unless it is NULL; then they are put into
- * @room, of at least twice the page's size and KERNEL_CONTEXTS_BYTES_MAX. */
+/* kernel_page_widen - add @contexts to each event, unless it is NULL. Events are then put into
+ * @room, which has at least twice the page's size and KERNEL_CONTEXTS_BYTES_MAX. */
 void kernel_page_widen(struct kernel_page *p, struct kernel_contexts *contexts, uint8_t *room,
 		       size_t room_size);
 
 /*
- * kernel_page_next - convert until the page or a packet ends: events 2^31 ns apart never share one,
- * because an event carries only the low half of its time.
+ * kernel_page_next - convert until the page or a packet ends. Events 2^31 ns apart never share a
+ * packet, because an event carries only the low half of its time.
  *
- * With contexts a packet also ends where the room does, and is overwritten by the next one.
+ * With contexts a packet also ends when the room is full. The next packet overwrites it.
  *
- * Returns false after the last packet; then @k still tells of unknown records.
+ * Returns false after the last packet; @k then still counts unknown records.
  */
 bool kernel_page_next(struct kernel_page *p, struct kernel_packet *k);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/broker.c - who borrows: see broker.h. */
+/* kernel/tracefs/broker.c - the borrower's side: asks the lender for an instance.
+ *
+ * The borrower trusts only a lender that runs as root (SO_PEERCRED). See broker.h. */
 #include "kernel/tracefs/broker.h"
 
 #include <errno.h>
@@ -15,7 +17,7 @@
 
 enum { BLOCK_TIMEOUT_S = 10 };
 
-/* A connection to a lender who is root, or -errno. */
+/* A connection to a lender that runs as root, or -errno. */
 static int connect_to_broker(void)
 {
 	const char *path = secure_getenv("DUET_LENDER");
@@ -36,14 +38,14 @@ static int connect_to_broker(void)
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size))
 		err = -errno;
 	else if (peer.uid)
-		err = -EPERM; /* what it gives is no tracefs */
+		err = -EPERM; /* the instance it sends may not be a tracefs at all */
 	if (!err)
 		return fd;
 	close(fd);
 	return err;
 }
 
-/* Returns 0 and up to two descriptors, -1 for what did not come. */
+/* Returns 0 and up to two descriptors; a missing one is -1. */
 static int receive(int connection, struct broker_answer *a, int fds[2])
 {
 	union {

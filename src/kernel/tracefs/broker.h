@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/tracefs/broker.h - tracefs instances for who is not root: a process of root's makes them,
- * and takes them back.
+ * kernel/tracefs/broker.h - lends tracefs instances to users without root rights.
  *
- * Modes of files alone do not do it: an instance that a member of a group makes has files that only
- * root may write (tried: docs/design/kernel.md).  So a lender makes the instance, gives its files
- * to the user who asks over a socket, and passes its directory, through which all is reached.  Who
- * may ask is who may open the socket: group tracing.  The connection is the loan: when its last
- * descriptor is closed, however that comes, the lender removes the instance.
+ * File modes alone are not enough: if a member of a group makes an instance, only root may write
+ * its files (tried: docs/design/kernel.md). So a lender, a process of root, makes the instance,
+ * gives its files to the user that asks over a socket, and passes the instance's directory. The
+ * borrower reaches everything through that descriptor. Access to the socket decides about access to
+ * tracefs: group tracing.
  *
- *   asks       one byte: 'i', an instance and the list of events; 'l', the list alone
- *   answers    struct broker_answer, with the directory of the instance and available_events, open
- * to read
+ * The connection is the lease. When its last descriptor is closed, for whatever reason, the lender
+ * removes the instance.
+ *
+ *   request    one byte: 'i', an instance and the list of events; 'l', the list alone
+ *   answer     struct broker_answer, with the instance's directory and available_events,
+ *              open to read
  */
 #ifndef KERNEL_TRACEFS_BROKER_H
 #define KERNEL_TRACEFS_BROKER_H
@@ -24,27 +26,28 @@
 #define BROKER_SOCKET "/run/duet/lend.sock"
 
 struct broker_answer {
-	int32_t error; /* 0, or a negative errno: then no descriptor comes with it */
-	char why[252]; /* terminated */
+	int32_t error; /* 0, or a negative errno: then no descriptor follows */
+	char why[252]; /* NUL-terminated */
 };
 
-/* ---------------------------------------------------------------- who borrows */
+/* ---------------------------------------------------------------- the borrower */
 
-/* broker_request - *@available: the list of events, to be closed; @in, unless NULL: an instance.
- * -ENOENT, without a word in @d, if there is no lender. */
+/* broker_request - borrow. @available becomes a descriptor of the list of events; the caller closes
+ * it. @in: an instance, or NULL for the list alone. Returns -ENOENT and leaves @d alone if there is
+ * no lender. */
 int broker_request(struct kernel_instance *in, int *available, struct diag *d);
 
-/* ---------------------------------------------------------------- who lends */
+/* ---------------------------------------------------------------- the lender */
 
 struct broker_server;
 
-/* broker_server_open - @listener is lent: a listening stream socket.  0 or -errno. */
+/* broker_server_open - @listener: a listening stream socket, not owned. 0 or -errno. */
 int broker_server_open(struct broker_server **l, int listener, struct diag *d);
-/* broker_server_step - wait up to @timeout_ms, and do what there is to do.  Returns how many have
- * something of ours, or -errno. */
+/* broker_server_step - wait up to @timeout_ms and serve all requests. Returns the number of
+ * borrowers, or -errno. */
 int broker_server_step(struct broker_server *l, int timeout_ms, struct diag *d);
-/* broker_server_close - what is lent stays so; who lends next, or records as root, takes it back
- * when its time comes. */
+/* broker_server_close - end the lender but not its leases. The next lender, or a recorder of root,
+ * removes their instances once they are stale. */
 void broker_server_close(struct broker_server *l);
 
 #endif

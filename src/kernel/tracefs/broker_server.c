@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/broker_server.c - who lends: see broker.h. */
+/* kernel/tracefs/broker_server.c - the lender's side: makes instances and removes them.
+ *
+ * One thread polls the listener and all connections. A connection is a lease: an instance lives
+ * exactly as long as its connection. See broker.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +23,7 @@ enum { LOANS_MAX = 32, LOANS_OF_ONE = 4, DEPTH_MAX = 8 };
 struct lease {
 	int connection; /* -1: free */
 	uid_t uid;
-	struct kernel_instance instance; /* root is -1 until it is asked for */
+	struct kernel_instance instance; /* root is -1 until the client requests an instance */
 };
 
 struct broker_server {
@@ -83,7 +86,8 @@ static void let_in(struct broker_server *l)
 	close(fd);
 }
 
-/* All below @dir, which is closed.  The kernel made these files: there is no link among them. */
+/* Gives away all files below @dir and closes @dir. The kernel made these files: none is a symbolic
+ * link. */
 static int give_all(int dir, uid_t uid, int depth)
 {
 	DIR *list = fdopendir(dir);
@@ -109,7 +113,7 @@ static int give_all(int dir, uid_t uid, int depth)
 	return err;
 }
 
-/* The directory itself last: then the user can reach what is below. */
+/* The directory itself comes last: from then on the user can reach the files below it. */
 static int give(const struct kernel_instance *in, uid_t uid)
 {
 	int dir = openat(in->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -155,7 +159,7 @@ static void answer(int connection, const struct broker_answer *a, const int *fds
 	(void)!sendmsg(connection, &h, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* False: the loan is over. */
+/* Returns false if the lease has ended. */
 static bool read_requests(struct broker_server *l, struct lease *one)
 {
 	struct broker_answer a = { 0 };
@@ -167,7 +171,7 @@ static bool read_requests(struct broker_server *l, struct lease *one)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
 	if (n <= 0 || (what != 'i' && what != 'l') || one->instance.root >= 0)
-		return false; /* gone, or no client of ours */
+		return false; /* closed, or not a duet client */
 	fds[0] = openat(l->root, "available_events", O_RDONLY | O_CLOEXEC);
 	a.error = fds[0] < 0	? diag_errno(&d, "cannot open tracefs available_events")
 		  : what == 'i' ? make(l, one, &d)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/events.c - see events.h. */
+/* kernel/tracefs/events.c - reads `format` and writes `enable` of one event. */
 #include "kernel/tracefs/events.h"
 
 #include <stdio.h>

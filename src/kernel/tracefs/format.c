@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/format.c - see format.h.
+/* kernel/tracefs/format.c - parses the text of a `format` file, line by line.
  *
- *	name: sched_process_exec
- *	ID: 365
- *	format:
- *		field:__data_loc char[] filename;	offset:8;	size:4;	signed:0;
- *		field:pid_t pid;	offset:12;	size:4;	signed:1;
+ * 	name: sched_process_exec
+ * 	ID: 365
+ * 	format:
+ * 		field:__data_loc char[] filename;	offset:8;	size:4;	signed:0;
+ * 		field:pid_t pid;	offset:12;	size:4;	signed:1;
  *
- * Field lines are read up to `print fmt:`, whose text may hold anything.
- */
+ * Parsing stops at `print fmt:`, because the text after it may hold anything. */
 #include "kernel/tracefs/format.h"
 
 #include <ctype.h>
@@ -70,7 +69,7 @@ static bool read_number(struct span s, unsigned max, unsigned *value)
 	return true;
 }
 
-/* Takes "key:value;" off the front of @s. */
+/* Takes "key:value;" from the front of @s. */
 static bool take_key(struct span *s, const char *key, struct span *value)
 {
 	const char *end;
@@ -86,7 +85,7 @@ static bool take_key(struct span *s, const char *key, struct span *value)
 	return true;
 }
 
-/* What the names of integer types tell on a 64-bit machine. */
+/* Sizes of integer types by name, on a 64-bit machine. */
 static const struct {
 	const char *name;
 	uint8_t size;
@@ -139,7 +138,8 @@ static bool read_declaration(struct kernel_field *f, struct span s, unsigned *n_
 	if (s.at < s.end && s.end[-1] == ']') {
 		for (bracket = s.end - 1; bracket > s.at && *bracket != '['; bracket--)
 			;
-		/* A number we cannot read is a macro's name: then bytes are shown. */
+		/* An array length that is no number is the name of a macro: then the field is shown
+		 * as bytes. */
 		read_number((struct span){ bracket + 1, s.end - 1 }, UINT16_MAX, n_elements);
 		f->is_array = true;
 		s = trimmed((struct span){ s.at, bracket });
@@ -202,7 +202,7 @@ static bool read_field(struct kernel_field *f, struct span line)
 	return true;
 }
 
-/* The order of the record, which is also the order in which bytes may be moved down. */
+/* Sorts by offset. Bytes may be moved down in this order without overwriting a later field. */
 static void sort_fields(struct kernel_format *f)
 {
 	for (int i = 1; i < f->n_fields; i++)
@@ -237,7 +237,7 @@ static int read_line(struct kernel_format *f, struct span line, bool *has_id)
 		line.at -= strlen("field:");
 		if (!read_field(&f->fields[f->n_fields], line))
 			return -EINVAL;
-		/* A size of 0 is the tail of some old events, and of functions' arguments. */
+		/* A size of 0 marks the tail of some old events, and the arguments of functions. */
 		if (!f->fields[f->n_fields].size && f->fields[f->n_fields].is_array &&
 		    f->fields[f->n_fields].type_size == 8)
 			f->tail_offset = f->fields[f->n_fields].offset;

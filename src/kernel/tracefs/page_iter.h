@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/tracefs/page_iter.h - the records of a sub-buffer one after the other, left as they are.
+ * kernel/tracefs/page_iter.h - iterates over the records of a sub-buffer without changing them.
  *
- * For who looks; who converts has page.c.  Ends where a page ends, or makes no sense: page.c tells
- * why. Pure; nothing beyond the bytes given is read.
+ * For code that only reads records; convert/page.c converts them. The iteration ends at the end of
+ * the page or at the first malformed record; convert/page.c reports the reason. Pure: nothing
+ * beyond the given bytes is read.
  */
 #ifndef KERNEL_TRACEFS_PAGE_ITER_H
 #define KERNEL_TRACEFS_PAGE_ITER_H
@@ -18,7 +19,7 @@ struct kernel_walk {
 };
 
 struct kernel_record {
-	const uint8_t *bytes; /* from the common fields on */
+	const uint8_t *bytes; /* starts at the common fields */
 	size_t size;
 	uint64_t ticks;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/rights.c - see rights.h. */
+/* kernel/tracefs/rights.c - one message for each way in which the kernel refuses access. */
 #include "kernel/tracefs/rights.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ bool kernel_is_locked_down(void)
 	       strstr(text, "[confidentiality]");
 }
 
-/* " (NAME is VALUE)", of a setting of the kernel; "" if it cannot be read. */
+/* " (NAME is VALUE)" for a kernel setting; "" if it cannot be read. */
 static const char *setting(const char *name, char *text, size_t size)
 {
 	char path[128], value[32];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/syscalls.c - see syscalls.h.  The table is made at build time by syscalls.sh;
- * system calls younger than the headers it finds are added here: since 424 all architectures share
- * numbers. */
+/* kernel/tracefs/syscalls.c - names of system calls.
+ *
+ * syscalls.sh generates the table at build time. System calls newer than the build machine's
+ * headers are listed here: from 424 on all architectures share the numbers. */
 #include "kernel/tracefs/syscalls.h"
 
 #include <asm/unistd.h>

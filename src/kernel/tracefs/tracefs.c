@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/tracefs/tracefs.c - see tracefs.h. */
+/* kernel/tracefs/tracefs.c - mounts tracefs if needed; makes, borrows and removes instances.
+ *
+ * An instance's directory is locked from its creation on (see tracefs.h). Removal may fail with
+ * EBUSY while another process has a file of it open, so it is tried several times. */
 #include "kernel/tracefs/tracefs.h"
 
 #include <dirent.h>
@@ -34,7 +37,7 @@ static int open_mounted(void)
 	return -ENOENT;
 }
 
-/* The kernel keeps one tracefs, whichever way it is reached. */
+/* The kernel has one tracefs; every mount of it shows the same tree. */
 static int open_detached(void)
 {
 	int context = fsopen("tracefs", FSOPEN_CLOEXEC), fd, err;
@@ -139,7 +142,7 @@ static unsigned long long start_time(pid_t pid)
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	if (io_read_file(path, text, sizeof text) <= 0)
 		return 0;
-	p = strrchr(text, ')'); /* the name before may hold anything */
+	p = strrchr(text, ')'); /* the name before it may contain anything */
 	if (!p || sscanf(p + 1,
 			 " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s"
 			 " %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
@@ -217,7 +220,7 @@ int kernel_instance_borrow(struct kernel_instance *in, int dir, int lease, struc
 	return diag_fail(d, -EPROTO, "what was lent is no tracefs");
 }
 
-/* Someone may be looking into it for a moment (EBUSY). */
+/* Another process may have a file of it open for a moment (EBUSY). */
 static int remove_directory(int root, const char *path)
 {
 	for (int i = 0; i < REMOVE_TRIES; i++) {
@@ -240,13 +243,13 @@ void kernel_instance_remove(struct kernel_instance *in)
 	}
 	if (in->free_buffer >= 0)
 		close(in->free_buffer);
-	/* Should it fail, the lock is gone and the next recorder tries again. */
+	/* If this fails, the lock is released below and the next recorder removes the directory. */
 	if (in->root >= 0)
 		remove_directory(in->root, in->path);
 	if (in->dir >= 0)
 		close(in->dir);
 	if (in->lease >= 0)
-		close(in->lease); /* last: now it is removed */
+		close(in->lease); /* last: the lender sees that the directory is free */
 	*in = KERNEL_NO_INSTANCE;
 }
 
@@ -260,7 +263,8 @@ bool kernel_instance_is_stale(const char *name)
 	return start_time(pid) != start;
 }
 
-/* Then what its owner has left elsewhere is put back. */
+/* Returns whether the lock is free. If so, the owner is dead, and its kprobes and function filters
+ * are removed too. */
 static bool is_unlocked(int root, int instances, const char *name)
 {
 	int fd = openat(instances, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/tracefs/tracefs.h - the tracing file system, and one instance of our own in it.
+ * kernel/tracefs/tracefs.h - the tracing file system, and one instance in it.
  *
  * Everything is reached through directory descriptors, so no mount point is needed: a tracefs that
  * is mounted nowhere is mounted detached (fsmount) and vanishes with its descriptor.
  *
- * An instance is named duet-<pid>-<start time>-<n> and its directory is locked (flock) as long as
- * its owner lives; a stale one has a dead owner and no lock.  Two tests, because a pid says nothing
- * about an owner in another pid namespace, and a lock nothing about one that has yet to take it.
+ * An instance is named duet-<pid>-<start time>-<n>. Its owner holds a lock (flock) on its
+ * directory. A stale instance has a dead owner and no lock. Both tests are needed: a pid is no
+ * proof if the owner is in another pid namespace, and a missing lock is no proof if the owner has
+ * yet to take it.
  */
 #ifndef KERNEL_TRACEFS_TRACEFS_H
 #define KERNEL_TRACEFS_TRACEFS_H
@@ -17,22 +18,21 @@
 
 #include "base/diag.h"
 
-/* kernel_tracefs_open - a descriptor of tracefs' root, or a negative errno. */
+/* kernel_tracefs_open - a descriptor of the root of tracefs, or a negative errno. */
 int kernel_tracefs_open(struct diag *d);
 
 /* Writes the string @text to @path below @dir.  Returns 0 or -errno. */
 int kernel_tracefs_write(int dir, const char *path, const char *text);
 
-/* kernel_tracefs_read - the whole file, NUL-terminated; the caller frees *@text.
- * Returns its length or -errno. */
+/* kernel_tracefs_read - the whole file, NUL-terminated; the caller frees *@text. Returns its length
+ * or -errno. */
 ssize_t kernel_tracefs_read(int dir, const char *path, char **text);
-/* The same of an open file, which is closed. */
+/* The same for an open file, which is closed. */
 ssize_t kernel_tracefs_read_all(int fd, char **text);
 
 struct kernel_instance {
-	int root;  /* of tracefs, lent; -1 if there is no instance, or it is borrowed */
-	int lease; /* the connection to whom it is borrowed from (kernel/tracefs/broker.h); -1: it
-		      is ours */
+	int root;  /* of tracefs, not owned; -1 if there is no instance, or it is borrowed */
+	int lease; /* connection to the lender (kernel/tracefs/broker.h); -1: not borrowed */
 	int dir;
 	int free_buffer; /* held open: on its last close the kernel stops and frees the buffers */
 	char path[96];	 /* below root */
@@ -41,20 +41,20 @@ struct kernel_instance {
 #define KERNEL_NO_INSTANCE                                                                         \
 	((struct kernel_instance){ .root = -1, .lease = -1, .dir = -1, .free_buffer = -1 })
 
-/* kernel_instance_create - a fresh instance that records nothing. */
+/* kernel_instance_create - make a new instance that records nothing yet. */
 int kernel_instance_create(struct kernel_instance *in, int root, struct diag *d);
 
-/* kernel_instance_make - the first half: its directory, open and locked. */
+/* kernel_instance_make - the first half of it: makes, opens and locks the directory. */
 int kernel_instance_make(struct kernel_instance *in, int root, struct diag *d);
-/* kernel_instance_borrow - the second half, on the directory @dir that who is at @loan made; takes
- * both. */
+/* kernel_instance_borrow - the second half of it, on the directory @dir that the lender behind
+ * @lease made. Takes both descriptors. */
 int kernel_instance_borrow(struct kernel_instance *in, int dir, int lease, struct diag *d);
 
-/* Removes it with all it recorded.  No other file of it may be open any more. */
+/* Removes the instance and all it recorded. The caller closes all other files of it first. */
 void kernel_instance_remove(struct kernel_instance *in);
 
-/* kernel_instance_is_stale - whether who made an instance of this name is dead, as far as its pid
- * tells. */
+/* kernel_instance_is_stale - whether the process that made an instance of this name is dead, judged
+ * by pid and start time. */
 bool kernel_instance_is_stale(const char *name);
 /* kernel_instance_reap - remove stale instances.  Returns how many, or a negative errno. */
 int kernel_instance_reap(int root, struct diag *d);
