@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/probe/fetch.c - see fetch.h. */
+/* kernel/probe/fetch.c - translates arguments of probes into the kernel's fetch expressions.
+ *
+ * Registers and operands are those of this architecture. An operand that the kernel cannot fetch is
+ * left out and counted, because the rest of a marker is still useful. */
 #include "kernel/probe/fetch.h"
 
 #include <ctype.h>
@@ -21,16 +24,16 @@ static bool is_name(const char *p, size_t n)
 	return true;
 }
 
-/* ---------------------------------------------------------------- what a person writes */
+/* ---------------------------------------------------------------- the user's words */
 
-/* Where a function finds its first six integers. */
+/* The registers of a function's first six integers. */
 #if defined(__x86_64__)
 static const char *const arguments[] = { "%di", "%si", "%dx", "%cx", "%r8", "%r9" };
 #else
 static const char *const arguments[] = { "%x0", "%x1", "%x2", "%x3", "%x4", "%x5" };
 #endif
 
-/* The kernel knows its own functions' arguments by number. */
+/* For its own functions the kernel accepts the number of an argument. */
 static const char *const own_arguments[] = { "$arg1", "$arg2", "$arg3", "$arg4", "$arg5", "$arg6" };
 
 static const char *translate(const char *expression, bool in_kernel)
@@ -84,9 +87,9 @@ int kernel_fetch_argument(const char *word, size_t size, bool in_kernel, struct 
 	return 0;
 }
 
-/* ---------------------------------------------------------------- what stands in notes */
+/* ---------------------------------------------------------------- operands of notes */
 
-/* The number at *@p, which is moved behind it. */
+/* Reads the number at *@p and moves *@p behind it. */
 static bool take_number(const char **p, long long *n)
 {
 	char *end;
@@ -99,7 +102,7 @@ static bool take_number(const char **p, long long *n)
 }
 
 #if defined(__x86_64__)
-/* "eax", "rax", "al" are what the kernel calls ax; "r8d" is r8. */
+/* The kernel's name is "ax" for "eax", "rax" and "al", and "r8" for "r8d". */
 static bool take_register(const char *name, size_t size, char to[8])
 {
 	static const char *const kernel[] = { "ax", "bx", "cx", "dx", "si", "di", "bp", "sp" };
@@ -127,7 +130,7 @@ static bool take_register(const char *name, size_t size, char to[8])
 	return false;
 }
 
-/* "%edi", "$5", "-16(%rbp)"; others - an index, a symbol - the kernel cannot fetch. */
+/* "%edi", "$5", "-16(%rbp)". The kernel cannot fetch other operands: an index, a symbol. */
 static bool take_operand(const char *p, size_t size, char to[64])
 {
 	const char *end = p + size;
@@ -197,7 +200,7 @@ static bool take_operand(const char *p, size_t size, char to[64])
 }
 #endif
 
-/* Up to a blank that is not within brackets. */
+/* The size up to a blank that is not within brackets. */
 static size_t operand_size(const char *p)
 {
 	size_t n = 0;
@@ -212,7 +215,7 @@ struct named {
 	bool is_text;
 };
 
-/* The next of @names, or "arg<i>". */
+/* The next word of @names, or "arg<i>". */
 static int take_name(const char **names, int i, struct named *n, struct diag *d)
 {
 	size_t size, name;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/probe/functions.c - see functions.h. */
+/* kernel/probe/functions.c - sets up the function tracers of an instance and their global limits.
+ *
+ * The limits exist once in the kernel, for all instances. A lock guards them among recorders, and a
+ * mark in the instance survives this process, so that the next recorder can restore them. */
 #include "kernel/probe/functions.h"
 
 #include <errno.h>
@@ -16,8 +19,8 @@
 
 static const char system_name[] = "ftrace";
 
-/* Says in the instance, where it outlives us, that we set what the kernel has once.  It is about
- * texts that nobody reads. */
+/* Marks in the instance, which outlives this process, that we changed the kernel's global limits.
+ * The option itself has no effect on recorded data. */
 static const char mark_file[] = "options/verbose";
 
 #if defined(__aarch64__)
@@ -43,17 +46,17 @@ int kernel_functions_complete(struct kernel_format *f)
 	return 0;
 }
 
-/* ---------------------------------------------------------------- which functions */
+/* ---------------------------------------------------------------- choosing functions */
 
-/* Patterns on their way to a file of tracefs. */
+/* Patterns to be written to a file of tracefs. */
 struct choosing {
 	int dir;
 	const char *file;
-	bool has_modules; /* the file knows them */
+	bool has_modules; /* the file accepts "mod:" */
 	struct diag *d;
 };
 
-/* The kernel keeps in mind what is wanted of a module that is not loaded, and says nothing. */
+/* For a module that is not loaded the kernel stores the pattern and reports no error. */
 static bool is_loaded(const char *pattern)
 {
 	const char *module = strstr(pattern, "mod:");
@@ -65,7 +68,7 @@ static bool is_loaded(const char *pattern)
 	return !access(path, F_OK);
 }
 
-/* The kernel writes "mod:x" as ":mod:x". */
+/* The kernel's form of "mod:x" is ":mod:x". */
 static int select_one(const struct choosing *c, const char *pattern)
 {
 	bool is_module = !strncmp(pattern, "mod:", 4);
@@ -103,7 +106,7 @@ static int select_one(const struct choosing *c, const char *pattern)
 		   : 0;
 }
 
-/* Empty lines and what follows a # is for people. */
+/* Empty lines and text after a # are ignored. */
 static int select_lines(const struct choosing *c, const char *path)
 {
 	FILE *from = fopen(path, "re");
@@ -145,14 +148,14 @@ static int select_events(const struct choosing *c, const char *const *patterns, 
 	for (int i = 0; i < n && !err; i++)
 		err = *patterns[i] == '@' ? select_lines(c, patterns[i] + 1)
 					  : select_one(c, patterns[i]);
-	/* A file may name none, which would mean all. */
+	/* A file without patterns would mean all functions. */
 	if (!err && says_all(c->dir, c->file))
 		err = diag_fail(c->d, -ENOENT, "the kernel has no function %s that can be traced",
 				n ? patterns[0] : "");
 	return err;
 }
 
-/* ---------------------------------------------------------------- what the kernel has once */
+/* ---------------------------------------------------------------- global limits */
 
 static const struct {
 	const char *file, *nobody;
@@ -188,7 +191,7 @@ static void release_shared(int root)
 	int fd = openat(root, "set_graph_function", O_WRONLY | O_TRUNC | O_CLOEXEC);
 
 	if (fd >= 0)
-		close(fd); /* now it is applied */
+		close(fd); /* the close applies it */
 	kernel_tracefs_write(root, "max_graph_depth", "0");
 	kernel_tracefs_write(root, "tracing_thresh", "0");
 }
@@ -204,7 +207,7 @@ static int lock_shared(int root)
 	return err;
 }
 
-/* The lock is held by all our processes, and goes with the last. */
+/* All duet processes inherit the lock; it ends with the last of them. */
 static int take_shared(struct kernel_functions *f, int instance, struct diag *d)
 {
 	int err;
@@ -235,7 +238,7 @@ static int take_shared(struct kernel_functions *f, int instance, struct diag *d)
 	return 0;
 }
 
-/* The tracer first: without limits it would see each function of the kernel. */
+/* The tracer goes first: without limits it would record each function of the kernel. */
 static void put_back(int root, int instance)
 {
 	kernel_tracefs_write(instance, "tracing_on", "0");
@@ -320,7 +323,7 @@ static int add_event(struct kernel_selection *s, const char *event)
 	return kernel_selection_add(s, &c, NULL);
 }
 
-/* Before Linux 6.15 there is no such option. */
+/* The option exists since Linux 6.15. */
 static int want_arguments(int instance, const char *option, struct diag *d)
 {
 	int err = kernel_tracefs_write(instance, option, "1");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/probe/kprobe.c - see kprobe.h. */
+/* kernel/probe/kprobe.c - makes kprobes and fprobes from the user's words.
+ *
+ * A pattern may match many functions. Those the kernel refuses are left out, counted and reported;
+ * only if all are refused does the probe fail. */
 #include "kernel/probe/kprobe.h"
 
 #include <errno.h>
@@ -51,7 +54,7 @@ static int add_one(struct kernel_probes *p, const struct probe_request *w, const
 	bool is_kprobe = p->wanted->kind != KERNEL_FPROBE;
 	size_t size = p->wanted->kind == KERNEL_GRAPH_PROBE
 			      ? 0
-			      : strlen(function); /* its events have one name */
+			      : strlen(function); /* its events share one name */
 	char place[300], type[16];
 	int err;
 
@@ -67,8 +70,7 @@ static int add_one(struct kernel_probes *p, const struct probe_request *w, const
 	return err;
 }
 
-/* Whether this wish has a probe of that name: the kernel would put another one at the same
- * function. */
+/* Whether this request already has a probe of that name. Two would be at the same function. */
 static bool has_probe(const struct kernel_probes *p, const char *function)
 {
 	size_t n = strlen(function);
@@ -80,8 +82,9 @@ static bool has_probe(const struct kernel_probes *p, const char *function)
 }
 
 /*
- * One of many.  A function that the kernel refuses - it works for probes itself, or its name is not
- * unique - is left out and told in the end.  If there are only such it is the wish that is wrong.
+ * Adds one of many probes. The kernel refuses functions that implement probes themselves, and names
+ * that are not unique: they are left out and reported at the end. If all are refused, the request
+ * itself is wrong.
  */
 static int try_one(struct kernel_probes *p, const struct probe_request *w, const char *function,
 		   const char *fetch, int *n_refused)
@@ -100,7 +103,7 @@ static int try_one(struct kernel_probes *p, const struct probe_request *w, const
 	return 0;
 }
 
-/* available_filter_functions: a line "NAME" or "NAME [MODULE]" each. */
+/* available_filter_functions has a line "NAME" or "NAME [MODULE]" for each function. */
 static int add_matching(struct kernel_probes *p, const struct probe_request *w, const char *fetch)
 {
 	char *names, *line, *end;
@@ -119,7 +122,7 @@ static int add_matching(struct kernel_probes *p, const struct probe_request *w, 
 		char function[256];
 
 		end = line + strcspn(line, "\n");
-		/* foo.cold and its like are parts of functions. */
+		/* foo.cold and the like are parts of functions. */
 		if (size >= sizeof function || memchr(line, '.', size) ||
 		    !pattern_glob(w->what, what_end, line, line + size))
 			continue;
@@ -129,7 +132,7 @@ static int add_matching(struct kernel_probes *p, const struct probe_request *w, 
 	}
 	free(names);
 	if (!err && n_refused && p->selection->n_events == p->first)
-		return -EINVAL; /* the last one's reason is told */
+		return -EINVAL; /* the message gives the reason for the last one */
 	if (!err && n_refused && p->d)
 		p->d->text[0] = 0;
 	if (!err && p->selection->n_events == p->first)
@@ -143,7 +146,7 @@ static int pair(int root, const char *instance, const char *pattern, struct kern
 		struct diag *d)
 {
 	static const char depth[] =
-		" depth=\\0:s32"; /* a number of its own, by the kernel's grammar */
+		" depth=\\0:s32"; /* a distinct number, within the kernel's grammar */
 	char entry[300], exit[300];
 	struct kernel_uprobe both[] = { { entry, KERNEL_GRAPH_PROBE, NULL },
 					{ exit, KERNEL_GRAPH_PROBE, NULL } };

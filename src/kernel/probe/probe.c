@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/probe/probe.c - see probe.h. */
+/* kernel/probe/probe.c - appends probes to the kernel's lists and removes them.
+ *
+ * Lines are appended and removed one by one, because other recorders may use the same lists at the
+ * same time. */
 #include "kernel/probe/probe.h"
 
 #include <ctype.h>
@@ -43,9 +46,9 @@ bool kernel_probe_is_ours(const char *system)
 	return !strncmp(system, prefix, sizeof prefix - 1);
 }
 
-/* ---------------------------------------------------------------- making */
+/* ---------------------------------------------------------------- adding */
 
-/* "instances/duet-1-2-0": the group duet_1_2_0. */
+/* "instances/duet-1-2-0" has the group duet_1_2_0. */
 static void group_of(const char *instance, char group[64])
 {
 	const char *name = strrchr(instance, '/');
@@ -77,7 +80,7 @@ void kernel_probes_next(struct kernel_probes *p, const struct kernel_uprobe *wan
 	p->added.size = 0;
 }
 
-/* "usdt_shop_order": what is no letter or digit becomes one underscore. */
+/* "usdt_shop_order": runs of characters that are no letter or digit become one underscore. */
 static void make_name(char *to, size_t size, const char *kind, const char *name, size_t name_size)
 {
 	size_t n = (size_t)snprintf(to, size, "%s_", kind);
@@ -92,7 +95,7 @@ static void make_name(char *to, size_t size, const char *kind, const char *name,
 	to[n] = 0;
 }
 
-/* Whether another probe, of another wish, has the name. */
+/* Whether a probe of another request has the name. */
 static bool is_taken(const struct kernel_probes *p, const char *name)
 {
 	for (int i = 0; i < p->first; i++)
@@ -101,7 +104,7 @@ static bool is_taken(const struct kernel_probes *p, const char *name)
 	return false;
 }
 
-/* Of fprobes the kernel's own manual tells. */
+/* The README of tracefs shows whether the kernel has fprobes. */
 static bool has_kind(int root, enum kernel_probe_kind kind)
 {
 	bool has = !faccessat(root, kinds[kind].file, F_OK, 0);
@@ -114,7 +117,7 @@ static bool has_kind(int root, enum kernel_probe_kind kind)
 	return has;
 }
 
-/* What the kernel said last against a probe: its log is everybody's, so this is a hint. */
+/* Adds the kernel's latest error message for a probe. The log is global, so this is a hint only. */
 static void add_reason(int root, char *why, size_t size)
 {
 	static const char mark[] = "error: ";
@@ -157,7 +160,7 @@ int kernel_probe_add(struct kernel_probes *p, const char *type, const char *kind
 	if (p->selection->n_events - p->n_others >= KERNEL_PROBES_MAX)
 		return diag_fail(p->d, -E2BIG, "more than %d probes: name fewer functions",
 				 KERNEL_PROBES_MAX);
-	/* With the group, because kprobe_profile tells of events without. */
+	/* With the group number, because kprobe_profile lists events without their group. */
 	snprintf(event, sizeof event, "%s_p%d", p->group, p->selection->n_events);
 	make_name(plain, sizeof plain, kind, name, name_size);
 	snprintf(shown, sizeof shown, "%s", plain);
@@ -216,7 +219,7 @@ uint64_t kernel_probes_missed(int root, const char *instance)
 
 /* ---------------------------------------------------------------- removing */
 
-/* Removes each line that is ours and wanted. */
+/* Removes each line of a recorder's group that @is_wanted accepts. */
 static void remove_each(int root, bool (*is_wanted)(void *arg, const char *group), void *arg)
 {
 	char *text, group[64], event[64], line[160];
@@ -232,7 +235,7 @@ static void remove_each(int root, bool (*is_wanted)(void *arg, const char *group
 		for (int i = 0;
 		     i < REMOVE_TRIES && kernel_tracefs_write(root, all_events, line) == -EBUSY;
 		     i++)
-			usleep(2000); /* someone looks at it */
+			usleep(2000); /* another process reads it */
 	}
 	free(text);
 }

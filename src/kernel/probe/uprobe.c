@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/probe/uprobe.c - see uprobe.h. */
+/* kernel/probe/uprobe.c - makes probes in programs: finds the file, its functions and its markers.
+ *
+ * Several symbols may name one function; it gets one probe. */
 #include "kernel/probe/uprobe.h"
 
 #include <ctype.h>
@@ -18,16 +20,16 @@
 #include "kernel/probe/fetch.h"
 #include "kernel/probe/kprobe.h"
 
-/* One wish taken apart. */
+/* One request, parsed. */
 struct probe_request {
 	const struct kernel_uprobe *wanted;
 	char path[PATH_MAX];
-	char what[512];	  /* a function's pattern, or "provider:name" */
+	char what[512];	  /* a pattern of functions, or "provider:name" */
 	const char *rest; /* arguments, or their names */
 	bool is_return;
 };
 
-/* On the way through a file. */
+/* State while the symbols of a file are read. */
 struct making {
 	struct kernel_probes *probes;
 	const struct probe_request *request;
@@ -82,9 +84,9 @@ bool kernel_uprobe_file(const char *name, char *path, size_t size)
 	return true;
 }
 
-/* ---------------------------------------------------------------- what is wished for */
+/* ---------------------------------------------------------------- parsing requests */
 
-/* A function's name may have further words: "place(int) const". */
+/* A function's name may have several words: "place(int) const". */
 static size_t what_size(const char *p)
 {
 	size_t n = kernel_probe_word(p);
@@ -135,7 +137,7 @@ static int read_request(struct probe_request *w, const struct kernel_uprobe *wan
 	return 0;
 }
 
-/* @semaphore: 0: none. */
+/* @semaphore: 0 means none. */
 static int add_probe(struct making *g, const char *kind, const char *name, size_t name_size,
 		     uint64_t offset, uint64_t semaphore, const char *fetch)
 {
@@ -153,7 +155,7 @@ static int add_probe(struct making *g, const char *kind, const char *name, size_
 struct functions {
 	struct making *making;
 	const char *fetch;
-	uint64_t *offsets; /* of those that have a probe: functions have several names */
+	uint64_t *offsets; /* of functions that have a probe: a function may have several names */
 	int n;
 };
 
@@ -171,7 +173,7 @@ static int try_function(void *arg, const struct elf_function *e)
 	const struct probe_request *w = f->making->request;
 	const char *shown = e->written ? e->written : e->name;
 
-	/* foo.cold and its like are parts of functions, and mostly no places that are called. */
+	/* foo.cold and the like are parts of functions and rarely called. */
 	if (!elf_function_is(e, w->what) || (strchr(e->name, '.') && !strchr(w->what, '.')) ||
 	    is_known(f, e->offset))
 		return 0;

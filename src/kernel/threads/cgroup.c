@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/threads/cgroup.c - see cgroup.h. */
+/* kernel/threads/cgroup.c - reads the process lists of some cgroups and their descendants.
+ *
+ * A second tracefs instance reports processes that move into a cgroup. Its events only wake the
+ * reader; the lists decide. */
 #include "kernel/threads/cgroup.h"
 
 #include <dirent.h>
@@ -15,7 +18,8 @@
 
 enum { DEPTH_MAX = 32, ROUNDS_MAX = 10 };
 #define EVERY_NS                                                                                   \
-	1000000000ull /* one that is born into another cgroup than its parent's is not told */
+	1000000000ull /* no event reports a process that is created in another cgroup than its
+		       * parent's (CLONE_INTO_CGROUP) */
 
 struct kernel_cgroups {
 	struct kernel_thread_events *thread_events;
@@ -92,13 +96,14 @@ static int read_procs(int dir, struct pids *found)
 	if (fd >= 0 && !f)
 		close(fd);
 	while (f && !err && fscanf(f, "%d", &pid) == 1)
-		err = pid > 0 ? pids_put(found, pid) : 0; /* 0: of another pid namespace */
+		err = pid > 0 ? pids_put(found, pid) : 0; /* 0: a process of another pid
+							   * namespace */
 	if (f)
 		fclose(f);
 	return err;
 }
 
-/* @dir is taken. */
+/* Takes @dir. */
 static int walk(int dir, int depth, struct pids *found)
 {
 	int err = read_procs(dir, found), below;
@@ -119,7 +124,7 @@ static int walk(int dir, int depth, struct pids *found)
 	return err;
 }
 
-/* What is not there any more is nobody's: it was removed. */
+/* A cgroup that is missing was removed and has no processes. */
 static int gather(const struct kernel_cgroups *c, struct pids *found)
 {
 	int err = 0;

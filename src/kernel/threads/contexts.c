@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/threads/contexts.c - see contexts.h.  Threads: thread_table.h; what changes of them:
- * thread_changes.h. */
+/* kernel/threads/contexts.c - adds contexts to events from a table of all threads.
+ *
+ * The table of threads is in thread_table.h; thread_changes.h applies changes to it. A thread
+ * without reliable data is read from /proc when it has its next event, at most once a second. */
 #include "kernel/threads/contexts.h"
 
 #include <ctype.h>
@@ -15,19 +17,19 @@
 #include "kernel/threads/thread_changes.h"
 
 #define SECOND_NS 1000000000ull
-#define KEPT_NS (10 * SECOND_NS)       /* events older than this do not come */
-#define KEPT_LONG_NS (600 * SECOND_NS) /* of a flight recorder's */
+#define KEPT_NS (10 * SECOND_NS)       /* events are at most this much older than the newest */
+#define KEPT_LONG_NS (600 * SECOND_NS) /* the same for a flight recorder */
 
-enum { VERSIONS_MAX = 1 << 16 }; /* 24 MB; if there are more, less is kept */
+enum { VERSIONS_MAX = 1 << 16 }; /* 24 MB; with more versions, older ones are dropped sooner */
 
 struct kernel_contexts {
 	struct kernel_thread_events *thread_events;
 	bool keeps;
-	uint64_t learnt_ns; /* all changes up to then are known */
+	uint64_t learnt_ns; /* all changes up to then are applied */
 	uint64_t pruned_ns;
-	bool has_lost, reports_lost; /* changes: since doubt_ns, and not yet told */
-	uint64_t doubt_ns;	     /* what was known before may be wrong */
-	struct thread *last;	     /* that was asked for */
+	bool has_lost, reports_lost; /* changes since doubt_ns were lost; not yet reported */
+	uint64_t doubt_ns;	     /* data from before may be wrong */
+	struct thread *last;	     /* the thread of the latest event */
 	uint8_t bytes[KERNEL_CONTEXTS_BYTES_MAX];
 	struct thread_table threads;
 };
@@ -70,7 +72,7 @@ static const struct {
 } aliases[] = {
 	{ "comm", KERNEL_CONTEXT_BIT(KERNEL_CONTEXT_PROCNAME) },
 	{ "namespaces", KERNEL_CONTEXT_NAMESPACES },
-	{ "tid", 0 }, /* told with every event */
+	{ "tid", 0 }, /* every event has it */
 	{ "cpu_id", 0 },
 };
 
@@ -128,10 +130,10 @@ void kernel_contexts_tsdl(const struct kernel_contexts *c, struct text *out)
 			text_addf(out, "\t\t%s\n", contexts[i].field);
 }
 
-/* ---------------------------------------------------------------- learning */
+/* ---------------------------------------------------------------- applying changes */
 
-/* What was not read until now, because this process was stopped, say, may be older than what is
- * kept otherwise. */
+/* Changes that were not read until now, for example because this process was stopped, may be older
+ * than the versions kept normally. */
 static void prune(struct kernel_contexts *c, uint64_t now_ns)
 {
 	bool is_crowded = c->threads.n_versions > VERSIONS_MAX;
@@ -145,9 +147,10 @@ static void prune(struct kernel_contexts *c, uint64_t now_ns)
 }
 
 /*
- * After a loss nothing is certain of those that live, and of those that do not it was so until now.
- * They are looked at when they have an event; all at once only where events may be read long after.
- * At most once a second: who causes losses all the time is not to keep us from reading.
+ * After a loss no data about living threads is certain; for ended threads it was valid until now. A
+ * thread is read from /proc again when it has an event. All threads are read at once only if events
+ * may be converted much later. This happens at most once a second: a program that causes losses all
+ * the time must not keep duet from reading.
  */
 static void doubt(struct kernel_contexts *c, uint64_t now_ns)
 {
@@ -259,7 +262,8 @@ int kernel_contexts_begin(struct kernel_contexts *c, struct diag *d)
 
 /* ---------------------------------------------------------------- events */
 
-/* What was told of the thread since the event, of @ns, says better from when on it is so. */
+/* If no change was reported since the event at @ns, the data from /proc is valid from the event
+ * on. */
 static void look_beside_event(struct kernel_contexts *c, struct thread *t, uint64_t ns)
 {
 	uint32_t n_reported = t->n_reported;
@@ -281,7 +285,7 @@ static const struct kernel_thread_state *state_of(struct kernel_contexts *c, int
 
 	if (ns > c->learnt_ns) {
 		kernel_contexts_learn(c);
-		if (ns > c->learnt_ns) /* CPUs' counters differ by a little */
+		if (ns > c->learnt_ns) /* the counters of CPUs differ a little */
 			c->learnt_ns = ns;
 	}
 	t = c->last && c->last->tid == tid ? c->last : threads_meet(&c->threads, tid);
@@ -293,7 +297,8 @@ static const struct kernel_thread_state *state_of(struct kernel_contexts *c, int
 	else if (ns > t->scanned_ns && ns - t->scanned_ns > SECOND_NS &&
 		 c->learnt_ns < ns + SECOND_NS)
 		look_beside_event(c, t, ns);
-	t = c->last ? c->last : threads_meet(&c->threads, tid); /* it may have been learnt of */
+	t = c->last ? c->last : threads_meet(&c->threads, tid); /* reading the changes may have
+								 * dropped it */
 	c->last = t;
 	return t ? &thread_at(t, ns)->state : NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/threads/pids.h - a set of process numbers, sorted: asked often, changed by forks. */
+/* kernel/threads/pids.h - a sorted set of process numbers: lookups are frequent, changes follow
+ * forks. */
 #ifndef KERNEL_THREADS_PIDS_H
 #define KERNEL_THREADS_PIDS_H
 
@@ -15,7 +16,7 @@ struct pids {
 	size_t n, n_rooms;
 };
 
-/* The first that is not less than @pid. */
+/* The index of the first member that is not less than @pid. */
 static inline size_t pids_bucket(const struct pids *s, pid_t pid)
 {
 	size_t low = 0, high = s->n;

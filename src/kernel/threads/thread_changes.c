@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/threads/thread_changes.c - see thread_changes.h. */
+/* kernel/threads/thread_changes.c - applies reported changes to the table of threads.
+ *
+ * A change becomes a new version of the thread from the change's time on. Data that the change does
+ * not report is read from /proc. */
 #include "kernel/threads/thread_changes.h"
 
 #include <sched.h>
@@ -29,7 +32,7 @@ static void learn_birth(struct thread_table *table, const struct kernel_change *
 
 	if (!v)
 		return;
-	t->dead_ns = 0; /* another one had its number */
+	t->dead_ns = 0; /* another thread had the same number */
 	t->asks = false;
 	t->n_reported++;
 	if (parent) {
@@ -47,7 +50,7 @@ static void learn_birth(struct thread_table *table, const struct kernel_change *
 	memset(v->state.name, 0, sizeof v->state.name);
 	memccpy(v->state.name, change->text, 0, KERNEL_PROCNAME_BYTES - 1);
 	t->scanned_ns = change->ns;
-	/* In which namespaces it is born its parent's do not tell. */
+	/* The parent's data does not show the namespaces that the child is created in. */
 	if (!parent || change->flags & OTHER_NAMESPACES)
 		look = parent ? table->inspected : ~KERNEL_CONTEXTS_TOLD;
 	if (change->flags & INTO_CGROUP)
@@ -91,7 +94,7 @@ static void learn_exec(struct thread_table *table, struct thread *t,
 
 		v->state = thread_newest(before)->state;
 		v->state.number[KERNEL_CONTEXT_VTID] = leader.number[KERNEL_CONTEXT_VTID];
-		memcpy(v->state.name, leader.name, sizeof leader.name); /* told just before */
+		memcpy(v->state.name, leader.name, sizeof leader.name); /* reported just before */
 		t->dead_ns = 0;
 		before->dead_ns = change->ns;
 	}
@@ -99,7 +102,7 @@ static void learn_exec(struct thread_table *table, struct thread *t,
 		threads_reread(table, t, change->ns, ~KERNEL_CONTEXTS_TOLD);
 }
 
-/* As capabilities are not known: who is not root has none. */
+/* Capabilities are not known, so a thread that is not root is taken to have none. */
 static void set_ids(struct kernel_thread_state *s, enum kernel_setter call, const int32_t ids[2])
 {
 	bool of_user = call == KERNEL_SETUID || call == KERNEL_SETREUID || call == KERNEL_SETRESUID;
@@ -115,7 +118,8 @@ static void set_ids(struct kernel_thread_state *s, enum kernel_setter call, cons
 	*effective = ids[1] == -1 ? *effective : ids[1];
 }
 
-/* Users and groups are in the arguments: the thread may be gone before it can be looked at. */
+/* The arguments give users and groups. They are used because the thread may end before /proc can be
+ * read. */
 static void learn_rights(struct thread_table *table, struct thread *t,
 			 const struct kernel_change *change)
 {
@@ -126,8 +130,9 @@ static void learn_rights(struct thread_table *table, struct thread *t,
 	t->n_reported++;
 	if (v)
 		set_ids(&v->state, change->call, t->ids);
-	else if (!asked && t->stamped_ns < change->ns) /* else the last look knows it: of many
-							  changes at once one is enough */
+	else if (!asked && t->stamped_ns < change->ns) /* else the last read of /proc includes
+						        * it: one read serves many changes at
+						        * once */
 		threads_reread(table, t, change->ns, table->inspected);
 }
 

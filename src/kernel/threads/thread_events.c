@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/threads/thread_events.c - see thread_events.h. */
+/* kernel/threads/thread_events.c - records changes of threads with a second tracefs instance.
+ *
+ * The pages of all CPUs are read, then their records are sorted by time and reported. A record is
+ * located by the event's `format`, never by fixed offsets. */
 #include "kernel/threads/thread_events.h"
 
 #include <ctype.h>
@@ -18,21 +21,21 @@
 #include "kernel/tracefs/tracefs.h"
 #include "kernel/tracefs/page_iter.h"
 
-#define BUFFER_KIB "1024" /* of each CPU: some 10 000 processes' lives */
+#define BUFFER_KIB "1024" /* per CPU: the changes of some 10 000 short processes */
 
 enum {
-	PAGES_MAX = 512 /* in one reading, of each CPU */,
+	PAGES_MAX = 512 /* per reading and CPU */,
 	EVENTS_MAX = 8 + 2 * KERNEL_SETTERS,
 	CHANGES_MAX = 1 << 17
 };
 
-/* Where a record has what a change tells; 0: it does not. */
+/* The place of each value in a record; 0: the record does not have it. */
 struct reported {
 	uint16_t id;
 	enum kernel_change_kind kind;
 	uint16_t tid, by, flags, hierarchy, text, result, ids[2];
 	enum kernel_setter call;
-	uint16_t text_size; /* 0: `text` is a word that locates it */
+	uint16_t text_size; /* 0: `text` is a word that locates the text */
 };
 
 struct kernel_thread_events {
@@ -55,7 +58,7 @@ static const struct wanted {
 	const char *system, *event;
 	enum kernel_change_kind kind;
 	const char *tid, *by, *flags, *hierarchy,
-		*text; /* fields; NULL: the one that runs, or none */
+		*text; /* fields; NULL: the current thread, or none */
 } wanted[] = {
 	{ "cgroup", "cgroup_attach_task", KERNEL_CHANGE_CGROUP, "pid", NULL, NULL, "dst_root",
 	  "dst_path" },
@@ -85,7 +88,7 @@ static const struct kernel_field *field_of(const struct kernel_format *f, const 
 	return NULL;
 }
 
-/* -ENOENT: the kernel has no such event, or not as we know it. */
+/* -ENOENT: the kernel has no such event, or an unknown form of it. */
 static int add_event(struct kernel_thread_events *u, const struct wanted *w,
 		     struct kernel_format *f)
 {
@@ -116,7 +119,7 @@ static int add_event(struct kernel_thread_events *u, const struct wanted *w,
 	return err;
 }
 
-/* A kernel that has not one of them knows less of what it sets: a look tells. */
+/* A kernel may lack one of these calls' events. Then reading /proc finds the change later. */
 static void add_setter(struct kernel_thread_events *u, enum kernel_setter call, bool is_entry,
 		       struct kernel_format *f)
 {
@@ -136,7 +139,7 @@ static void add_setter(struct kernel_thread_events *u, enum kernel_setter call, 
 	field = is_entry ? NULL : field_of(f, "ret");
 	t->result = field && field->size == 8 ? field->offset : 0;
 	for (int i = 0; is_entry && i < f->n_fields && n < 2;
-	     i++) /* behind the call's number, which is an int */
+	     i++) /* after the call's number, which is an int */
 		if (f->fields[i].size == 8)
 			t->ids[n++] = f->fields[i].offset;
 }
@@ -173,7 +176,7 @@ static int setup(struct kernel_thread_events *u, const struct kernel_thread_even
 	int dir = u->instance.dir, err;
 
 	kernel_tracefs_write(dir, "options/record-cmd", "0");
-	/* Who waits for a cgroup's newcomers does not want to wait until there is more. */
+	/* A reader that waits for new members of a cgroup must be woken by the first one. */
 	kernel_tracefs_write(dir, "buffer_percent", o->cgroups_alone ? "0" : "50");
 	err = kernel_tracefs_write(dir, "trace_clock", clock_tracefs_name(o->clock));
 	if (!err)
@@ -283,7 +286,8 @@ static int32_t tid_at(const struct kernel_record *r, unsigned offset)
 	return (int32_t)load32(r->bytes + offset);
 }
 
-/* Of an array, or located by a word: its low half says where, its high half how long. */
+/* Reads an array, or a text located by a word: its low half is the place, its high half the
+ * size. */
 static void take_text(struct kernel_change *c, const struct reported *t,
 		      const struct kernel_record *r)
 {
@@ -319,7 +323,7 @@ static bool take(struct kernel_change *c, const struct reported *t, const struct
 	c->text[0] = 0;
 	if (t->text)
 		take_text(c, t, r);
-	/* The unified hierarchy is number 0; a call that failed changed nothing. */
+	/* The unified hierarchy has number 0. A call that failed changed nothing. */
 	return !(t->hierarchy && load32(r->bytes + t->hierarchy)) &&
 	       !(t->result && load64(r->bytes + t->result));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/threads/thread_state.c - see thread_state.h.  About 10 us for `status`, 2 us for each
- * namespace. */
+/* kernel/threads/thread_state.c - reads a thread's contexts from /proc.
+ *
+ * Costs about 10 us for `status` and 2 us for each namespace. */
 #include "kernel/threads/thread_state.h"
 
 #include <stdio.h>
@@ -16,12 +17,12 @@ void kernel_thread_unknown(struct kernel_thread_state *s, int32_t tid)
 {
 	memset(s, 0, sizeof *s);
 	for (int i = 0; i < KERNEL_CONTEXT_CGROUP_NS; i++)
-		s->number[i] = tid ? -1 : 0; /* 0: a CPU that idles, of which all is known */
+		s->number[i] = tid ? -1 : 0; /* 0: an idle CPU, whose state is completely known */
 	if (!tid)
 		memcpy(s->name, "swapper", 7);
 }
 
-/* The number behind @key in /proc/TID/status, the @nth of its line; of fewer the last. */
+/* The number after @key in /proc/TID/status, the @nth of its line; the last if there are fewer. */
 static int32_t number_of(const char *text, const char *key, int nth)
 {
 	const char *p = strstr(text, key);
@@ -43,8 +44,8 @@ static int32_t number_of(const char *text, const char *key, int nth)
 static bool inspect_status(struct kernel_thread_state *s, int32_t tid)
 {
 	enum { LAST = 64 };
-	char path[64], text[32768]; /* it names some thousand groups, and behind them the ids in
-				       namespaces */
+	char path[64], text[32768]; /* `status` may list some thousand groups before the
+				     * namespace ids */
 
 	snprintf(path, sizeof path, "/proc/%d/status", tid);
 	if (io_read_file(path, text, sizeof text) <= 0)
@@ -83,7 +84,7 @@ static bool inspect_stat(struct kernel_thread_state *s, int32_t tid)
 	snprintf(path, sizeof path, "/proc/%d/stat", tid);
 	if (io_read_file(path, text, sizeof text) <= 0)
 		return false;
-	p = strrchr(text, ')'); /* the name before may hold anything */
+	p = strrchr(text, ')'); /* the name before it may contain anything */
 	if (!p ||
 	    sscanf(p + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d %d",
 		   &prio, &nice) != 2)
@@ -93,7 +94,7 @@ static bool inspect_stat(struct kernel_thread_state *s, int32_t tid)
 	return true;
 }
 
-/* What cannot be read stays as it was: the thread may have just ended. */
+/* A namespace that cannot be read keeps its old value: the thread may have just ended. */
 static void inspect_namespace(int32_t tid, const char *what, int32_t *number)
 {
 	char path[64], link[64], *at;
@@ -125,7 +126,8 @@ bool kernel_thread_read(struct kernel_thread_state *s, int32_t tid, uint32_t mas
 		WITHOUT_STATUS =
 			STAT |
 			KERNEL_CONTEXT_BIT(
-				KERNEL_CONTEXT_PROCNAME), /* and says itself whether it is there */
+				KERNEL_CONTEXT_PROCNAME), /* these reads fail on their own if the
+							   * thread has ended */
 	};
 
 	if ((mask & ~(uint32_t)WITHOUT_STATUS && !inspect_status(s, tid)) ||

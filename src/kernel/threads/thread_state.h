@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/threads/thread_state.h - what contexts of kernel events tell of a thread
- * (kernel/threads/contexts.h), as /proc has it now.
+ * kernel/threads/thread_state.h - the values of contexts (kernel/threads/contexts.h) of one thread,
+ * as /proc has them now.
  *
- * Whose process ids are those of the first pid namespace: that is what the kernel's events have.
+ * /proc must show the process ids of the first pid namespace, because the kernel's events have
+ * those.
  */
 #ifndef KERNEL_THREADS_THREAD_STATE_H
 #define KERNEL_THREADS_THREAD_STATE_H
@@ -11,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In the order in which their fields stand in an event. */
+/* In the order of their fields in an event. */
 enum kernel_context {
 	KERNEL_CONTEXT_PID,
 	KERNEL_CONTEXT_PPID,
@@ -34,7 +35,7 @@ enum kernel_context {
 	KERNEL_CONTEXT_PROCNAME,
 	KERNEL_CONTEXT_CGROUP,
 	KERNEL_CONTEXTS,
-	KERNEL_CONTEXT_NUMBERS = KERNEL_CONTEXT_PROCNAME, /* those before are 32 bits */
+	KERNEL_CONTEXT_NUMBERS = KERNEL_CONTEXT_PROCNAME, /* those before it are 32 bits */
 };
 
 #define KERNEL_CONTEXT_BIT(c) (1u << (c))
@@ -47,18 +48,18 @@ enum kernel_context {
 enum { KERNEL_PROCNAME_BYTES = 17, KERNEL_CGROUP_BYTES = 256 };
 
 struct kernel_thread_state {
-	int32_t number[KERNEL_CONTEXT_NUMBERS]; /* by enum kernel_context; namespaces are unsigned.
-						   -1, 0: not known */
-	char name[KERNEL_PROCNAME_BYTES];	/* zeroes behind it */
-	char cgroup[KERNEL_CGROUP_BYTES]; /* its path in the unified hierarchy; a longer one is cut
-					   */
+	int32_t number[KERNEL_CONTEXT_NUMBERS]; /* by enum kernel_context; namespaces are
+						 * unsigned. -1, 0: not known */
+	char name[KERNEL_PROCNAME_BYTES];	/* padded with zeroes */
+	char cgroup[KERNEL_CGROUP_BYTES]; /* its path in the unified hierarchy; a longer one is
+					   * truncated */
 };
 
-/* kernel_thread_unknown - nothing is known of thread @tid. */
+/* kernel_thread_unknown - set the state for a thread @tid without known data. */
 void kernel_thread_unknown(struct kernel_thread_state *s, int32_t tid);
 
-/* kernel_thread_read - what of @mask /proc tells of thread @tid now; the rest of @s stays.  False:
- * there is no such thread any more, and @s may be half changed. */
+/* kernel_thread_read - read the contexts in @mask of thread @tid from /proc; the others in @s stay.
+ * False: the thread has ended, and @s may be partly changed. */
 bool kernel_thread_read(struct kernel_thread_state *s, int32_t tid, uint32_t mask);
 
 /* kernel_thread_is_set_id - whether it executes a file that gives it another user or group. */

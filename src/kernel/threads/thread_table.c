@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/threads/thread_table.c - see thread_table.h. */
+/* kernel/threads/thread_table.c - a hash table of threads, each with a sorted array of versions.
+ *
+ * When an array is full, its oldest half is dropped, so that adding a version stays cheap. */
 #include "kernel/threads/thread_table.h"
 
 #include <stdlib.h>
@@ -37,7 +39,7 @@ struct thread *threads_find_or_add(struct thread_table *table, int32_t tid)
 
 /* ---------------------------------------------------------------- versions */
 
-/* Forgets the @n oldest. */
+/* Drops the @n oldest. */
 static void drop(struct thread_table *table, struct thread *t, int n)
 {
 	if (!n)
@@ -95,7 +97,7 @@ struct thread_version *thread_at(const struct thread *t, uint64_t ns)
 	return &t->versions[low];
 }
 
-/* ---------------------------------------------------------------- looking */
+/* ---------------------------------------------------------------- finding */
 
 struct thread *threads_meet(struct thread_table *table, int32_t tid)
 {
@@ -154,9 +156,9 @@ void threads_reread(struct thread_table *table, struct thread *t, uint64_t ns, u
 		threads_apply(table, t, &now, ns, mask);
 }
 
-/* ---------------------------------------------------------------- forgetting */
+/* ---------------------------------------------------------------- dropping */
 
-/* True: nothing is left of it. */
+/* Returns true if nothing of the thread remains. */
 static bool prune_thread(struct thread_table *table, struct thread *t, uint64_t ns)
 {
 	if (!t->n || (t->dead_ns && t->dead_ns < ns && thread_newest(t)->from_ns < ns)) {

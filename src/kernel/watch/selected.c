@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/watch/selected.c - see watched.h. */
+/* kernel/watch/selected.c - finds the recorded events that a watch request matches.
+ *
+ * The request is linked to each matching event on its own, because a filter may fit only some of
+ * them. It fails if it fits none. */
 #include "kernel/watch/selected.h"
 
 #include <errno.h>
@@ -9,7 +12,7 @@
 
 #include "kernel/tracefs/events.h"
 
-/* One wish on its way through the selection. */
+/* One request on its way through the selection. */
 struct waiting {
 	struct kernel_watch *watch;
 	struct kernel_selection *selection;
@@ -20,7 +23,7 @@ struct waiting {
 	struct diag *d;
 };
 
-/* An event that does not fit is none of them; all that match may be so. */
+/* An event that does not fit the filter is skipped, even if all that match are such. */
 static int count(struct waiting *g, int err)
 {
 	g->n_matches++;
@@ -58,7 +61,7 @@ static int try_syscall(struct waiting *g, int nr, bool is_entry)
 	if (!kernel_pattern_matches(g->request->pattern, "syscalls", event, name))
 		return 0;
 	if (is_entry) {
-		g->format.n_fields = 0; /* some have no tracepoint: their arguments have no names */
+		g->format.n_fields = 0; /* a call without a tracepoint has no names of arguments */
 		kernel_event_format(g->instance, "syscalls", event, &g->format, NULL);
 		arguments = &g->format;
 		g->selection->waits_for_entry = true;

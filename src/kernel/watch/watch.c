@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/watch/watch.c - see watch.h; for the form of a page, kernel/convert/page.c. */
+/* kernel/watch/watch.c - looks up each record by its event id and calls back for matches.
+ *
+ * The page's layout is in kernel/tracefs/page_format.h. Values are those that a trace shows, so the
+ * kernel's value is shifted where LTTng's form differs. */
 #include "kernel/watch/watch.h"
 
 #include <errno.h>
@@ -15,14 +18,14 @@
 
 enum { KERNEL_IDS = 65536, NAME_BYTES = 112 };
 
-/* A field as it is shown. */
+/* A field in its recorded form. */
 struct field {
 	char name[64];
 	enum kernel_location place;
 	uint16_t offset, size;
 	bool is_text, is_signed, is_one;
-	bool is_state; /* of a thread, where preempted is shown as running */
-	int shift;     /* what the kernel's value has more */
+	bool is_state; /* a thread's state; "preempted" is shown as running */
+	int shift;     /* the kernel's value minus the recorded one */
 };
 
 struct use {
@@ -39,10 +42,10 @@ struct watched {
 	struct use *uses;
 };
 
-/* Of one number of the kernel's: an event, or the system calls of one tracepoint. */
+/* One event id: an event, or the system calls of one tracepoint. */
 struct slot {
 	struct watched *event;
-	struct watched **by_nr; /* KERNEL_SYSCALLS_MAX; NULL: no system calls */
+	struct watched **by_nr; /* KERNEL_SYSCALLS_MAX; NULL: not a system call */
 };
 
 struct kernel_watch {
@@ -52,9 +55,9 @@ struct kernel_watch {
 	struct slot slots[KERNEL_IDS];
 };
 
-/* A record that is looked at. */
+/* The record being examined. */
 struct record {
-	struct filter_source source; /* first: get() is given this */
+	struct filter_source source; /* first: get() casts it back */
 	const struct watched *what;
 	const uint8_t *bytes;
 	size_t size;
@@ -148,7 +151,7 @@ static bool get_field(const struct record *r, int i, struct filter_value *v)
 	return f->is_text ? locate(r, f, v) : read_number(r, f, v);
 }
 
-/* Fields are asked for by their index behind the contexts. */
+/* Fields are numbered after the contexts. */
 static bool get(const struct filter_source *source, uint32_t which, struct filter_value *v)
 {
 	const struct record *r = (const struct record *)source;
@@ -306,7 +309,7 @@ int kernel_watch_event(struct kernel_watch *w, const struct kernel_watch_request
 			: diag_fail(d, -ENOMEM, "no memory for a trigger");
 }
 
-/* An argument is a register; what its type does not use may hold anything. */
+/* An argument is a register: bytes beyond its type may hold anything. */
 static void add_argument(struct watched *e, const struct kernel_field *f, unsigned offset)
 {
 	struct field *to = &e->fields[e->n_fields++];

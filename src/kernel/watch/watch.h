@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/watch/watch.h - kernel events that somebody waits for, seen as their pages are read.
+ * kernel/watch/watch.h - reports matching kernel events while their pages are read.
  *
- * A page is walked once more before it is converted: what is waited for is looked up by the
- * kernel's number of the event, its fields by the event's `format`.  To look while converting would
- * be one walk less, but a test in the loop that all recordings pay for, and a flight recorder does
- * not convert at all.  Without a watch nothing is walked.
+ * A page is scanned once before it is converted. Watched events are found by the kernel's event id,
+ * fields by the event's `format`. Matching during conversion would save that scan. But it would add
+ * a test to the loop of all recordings, and a flight recorder does not convert at all. Without a
+ * watch no page is scanned.
  *
- * Records are believed in nothing: lengths and places are checked against the page.
+ * Records are not trusted: lengths and places are checked against the page.
  *
  * One thread.
  */
@@ -23,37 +23,36 @@
 #include "kernel/tracefs/format.h"
 #include "kernel/select.h"
 
-/* What somebody waits for, of the events that are recorded. */
+/* A request to watch some of the recorded events. */
 struct kernel_watch_request {
-	const char *pattern; /* as those of kernel/kernel.h, without sets and ! */
-	const struct filter_code
-		*filter; /* NULL: none.  Fields as they are shown; $vtid, $cpu_id */
-	const char *by;	 /* a field whose value is the key; NULL: the thread */
-	unsigned tag;	 /* the asker's own */
+	const char *pattern;		  /* a pattern as in kernel/kernel.h, without sets and ! */
+	const struct filter_code *filter; /* NULL: none. Fields as recorded; $vtid, $cpu_id */
+	const char *by;			  /* a field whose value is the key; NULL: the thread */
+	unsigned tag;			  /* the caller's own value */
 };
 
 struct kernel_seen {
-	uint64_t time_ns; /* of the session */
-	uint64_t key; /* equal values have equal keys: numbers as they are, texts by base/hash.h */
+	uint64_t time_ns; /* session time */
+	uint64_t key; /* equal values have equal keys: numbers unchanged, texts by base/hash.h */
 	uint32_t tid;
 	uint32_t cpu;
 	unsigned tag;
-	const char *name; /* "kernel:sched_switch"; lent as long as the watch */
+	const char *name; /* "kernel:sched_switch"; valid as long as the watch */
 };
 
 typedef void kernel_event_callback(void *arg, const struct kernel_seen *seen);
 
 struct kernel_watch;
 
-/* kernel_watch_make - one that waits for nothing yet; NULL without memory.  @clock: lent. */
+/* kernel_watch_make - a watch without events; NULL without memory. @clock: not owned. */
 struct kernel_watch *kernel_watch_make(const struct abi_clock *clock,
 				       kernel_event_callback *reported, void *arg);
 void kernel_watch_free(struct kernel_watch *w);
 
-/* kernel_watch_event - wait for the events of format @f, which are shown as @name.
- * kernel_watch_syscall - for the system call @nr alone: @raw is the format of what records it, @f
- *that which names the arguments, NULL of an end. 0; -EINVAL if filter or field do not fit this
- *event; -ENOMEM. */
+/* kernel_watch_event - watch the events of format @f, which are recorded as @name.
+ * kernel_watch_syscall - watch only the system call @nr. @raw is the format of the recorded event;
+ * @f names the arguments, NULL for an exit.
+ * Both return 0; -EINVAL if the filter or the field does not fit this event; -ENOMEM. */
 int kernel_watch_event(struct kernel_watch *w, const struct kernel_watch_request *request,
 		       const struct kernel_format *f, const char *system, const char *name,
 		       struct diag *d);
@@ -61,11 +60,11 @@ int kernel_watch_syscall(struct kernel_watch *w, const struct kernel_watch_reque
 			 const struct kernel_format *raw, int nr, const struct kernel_format *f,
 			 const char *name, struct diag *d);
 
-/* kernel_watch_record - look at one record, from its common fields on. */
+/* kernel_watch_record - examine one record, from its common fields on. */
 void kernel_watch_record(struct kernel_watch *w, uint32_t cpu, const uint8_t *bytes, size_t size,
 			 uint64_t time_ns);
 
-/* kernel_watch_page - look through a page as it was read. */
+/* kernel_watch_page - examine all records of a page. */
 void kernel_watch_page(struct kernel_watch *w, uint32_t cpu, const uint8_t *page, size_t size);
 
 #endif
