@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/perf/perf.c - see perf.h. */
+/* kernel/perf/perf.c - opens perf events, joins them to one ring per CPU, and reads records.
+ *
+ * A record is copied into one piece before it is parsed, because it may wrap at the end of the
+ * ring. */
 #include "kernel/perf/perf.h"
 
 #include <errno.h>
@@ -11,8 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* @group: the descriptor of the event that it is counted together with, or -1.  @tid: -1: whoever
- * runs on the CPU. */
+/* @group: descriptor of the event that leads its group, or -1. @tid: -1: any thread on the CPU. */
 static int open_event_of(struct kernel_perf_ring *r, const struct perf_event_attr *a, pid_t tid,
 			 int group)
 {
@@ -106,7 +108,8 @@ void kernel_perf_close(struct kernel_perf_ring *r)
 	*r = (struct kernel_perf_ring){ 0 };
 }
 
-/* The first counter leads the group of all whose samples have values: a group is read as one. */
+/* The first counter leads the group of all events whose samples have values: a group is read at
+ * once. */
 static int leader(const struct kernel_perf_ring *r)
 {
 	return r->n_counters ? r->events[1].fd : -1;
@@ -127,16 +130,15 @@ int kernel_perf_count(struct kernel_perf_ring *r, const struct perf_event_attr *
 	return err;
 }
 
-/* What samples hold. */
+/* Sets the contents of samples. */
 static void prepare(struct perf_event_attr *a, uint32_t extras)
 {
 	bool has_stacks = extras & KERNEL_PERF_STACKS, has_values = extras >= KERNEL_PERF_VALUE;
-	bool has_id =
-		a->type == PERF_TYPE_SOFTWARE; /* with what is counted: see kernel_perf_number() */
+	bool has_id = a->type == PERF_TYPE_SOFTWARE; /* with its count: see kernel_perf_number() */
 
 	a->size = sizeof *a;
-	/* Not PERF_SAMPLE_PERIOD: with it the kernel's own counters tell of each event, whatever
-	 * their period. */
+	/* Not PERF_SAMPLE_PERIOD: with it the kernel's own counters sample each event, whatever the
+	 * period. */
 	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			 PERF_SAMPLE_ADDR | (has_values || has_id ? PERF_SAMPLE_READ : 0) |
 			 (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0) |
@@ -145,7 +147,7 @@ static void prepare(struct perf_event_attr *a, uint32_t extras)
 	a->exclude_callchain_kernel = !(extras & KERNEL_PERF_KERNEL_STACK);
 	a->exclude_callchain_user = !(extras & KERNEL_PERF_USER_STACK);
 	if (has_stacks)
-		a->sample_max_stack = KERNEL_PERF_FRAMES_MAX - 4; /* markers come on top */
+		a->sample_max_stack = KERNEL_PERF_FRAMES_MAX - 4; /* markers are added to these */
 	a->disabled = 1;
 	a->use_clockid = 1;
 	a->clockid = CLOCK_MONOTONIC;
@@ -173,7 +175,7 @@ static int number_of(const struct kernel_perf_ring *r, uint64_t id)
 	return 0;
 }
 
-/* Joined to the ring and on, if there is one and the others are. */
+/* Joins the event to the ring, and enables it if the others are enabled. */
 static int join_last(struct kernel_perf_ring *r)
 {
 	int fd = r->events[r->n_events - 1].fd;
@@ -183,7 +185,7 @@ static int join_last(struct kernel_perf_ring *r)
 	return r->map && r->runs && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
 }
 
-/* With the kernel's part, if that is allowed. */
+/* Includes kernel mode if that is allowed. */
 static int attach(struct kernel_perf_ring *r, pid_t tid, struct perf_event_attr *a, int source)
 {
 	int err = open_event_of(r, a, tid, -1);
@@ -256,16 +258,16 @@ int kernel_perf_map(struct kernel_perf_ring *r)
 	r->map = map;
 	page = map;
 	r->at = __atomic_load_n(&page->data_tail, __ATOMIC_RELAXED);
-	/* There is a ring to write to only now, and with the last mapping all are cut off from it.
-	 */
+	/* Only now does a ring exist to write to. The last unmapping cuts all events off from it
+	 * again. */
 	for (int i = 1; i < r->n_events; i++)
 		if (ioctl(r->events[i].fd, PERF_EVENT_IOC_SET_OUTPUT, r->events[0].fd))
 			return -errno;
 	return 0;
 }
 
-/* Who tells of forks comes first.  A group's leader comes last: what joins one that counts already
- * stays off (seen in 6.18). */
+/* The event that reports forks is enabled first. A group's leader comes last: an event that joins a
+ * running group stays off (seen in 6.18). */
 int kernel_perf_run(struct kernel_perf_ring *r, bool runs)
 {
 	for (int i = 0; i < r->n_events; i++)
@@ -309,8 +311,8 @@ const struct perf_event_header *kernel_perf_record(const struct kernel_perf_ring
 	return (const struct perf_event_header *)record;
 }
 
-/* A number and as many words: what perf has for values and for frames.  NULL if they are not there.
- */
+/* A number and that many words: perf's form for values and for frames. NULL if they are
+ * incomplete. */
 static const uint64_t *take_words(const uint64_t **at, const uint64_t *end, uint64_t *n)
 {
 	const uint64_t *words = *at + 1;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/perf/profile.c - see profile.h: rings opened, mapped, read. */
+/* kernel/perf/profile.c - opens, maps and reads the rings of all CPUs.
+ *
+ * Forks are read from all rings before any sample is judged, because a child's samples may lie in
+ * another ring than its fork. See profile.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +57,7 @@ int kernel_profile_open(struct kernel_profile **out, enum kernel_profile_target 
 	return 0;
 }
 
-/* An event on each CPU, called @what in errors.  No @extras: a counter that samples have. */
+/* Adds an event on each CPU; @what names it in errors. No @extras: a counter for other samples. */
 static int add_source(struct kernel_profile *p, const struct profile_source *s, const char *what,
 		      const struct perf_event_attr *a, uint32_t extras, const char *filter,
 		      struct diag *d)
@@ -94,8 +97,8 @@ int kernel_profile_count(struct kernel_profile *p, const struct kernel_sampled *
 	return add_source(p, &s, what->name, &what->attr, 0, NULL, d);
 }
 
-/* The thread that is woken, or goes on, is asked for as well as the one that runs: kernel_add_pid()
- * follows so. */
+/* The thread that is woken, or switched to, counts as well as the running one, as in
+ * kernel_add_pid(). */
 static uint16_t other_of(const struct kernel_format *f, const char *system)
 {
 	for (int i = 0; i < f->n_fields && !strcmp(system, "sched"); i++)
@@ -137,7 +140,7 @@ void kernel_profile_close(struct kernel_profile *p)
 	free(p);
 }
 
-/* One that was killed had taken them, and perhaps not written. */
+/* A killed collector had taken these and may not have written them. */
 static void count_unwritten(const struct profile_ring *r)
 {
 	struct profile_shared_ring *kept = r->kept;
@@ -152,7 +155,7 @@ static int map_rings(struct kernel_profile *p, struct diag *d)
 	struct profile_ring *end = p->rings + p->n_rings;
 	int err;
 
-	/* What is mapped is the process's that we come from. */
+	/* The parent process made these mappings. */
 	for (struct profile_ring *r = p->rings; r < end && p->owner != getpid(); r++)
 		r->perf.map = NULL;
 	p->owner = getpid();
@@ -197,8 +200,8 @@ int kernel_profile_add_thread(struct kernel_profile *p, pid_t tid)
 
 int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d)
 {
-	/* What is in a ring goes with its last mapping: there is to be one of a process that does
-	 * not die with the collector. */
+	/* Data in a ring is lost with its last mapping. A process that survives the collector keeps
+	 * one. */
 	int err = p ? map_rings(p, d) : 0;
 
 	for (int i = 0; p && !err && i < p->n_rings; i++) {
@@ -212,8 +215,8 @@ int kernel_profile_run(struct kernel_profile *p, bool runs, struct diag *d)
 
 /* ---------------------------------------------------------------- reading */
 
-/* Of a process, and of the thread.  One that has its number from a dead one that was followed is
- * not. */
+/* Follows the process and the thread. A new thread may reuse the number of a followed one that
+ * ended; then it is dropped. */
 static int learn_fork(struct kernel_profile *p, const struct kernel_perf_fork *f)
 {
 	int err;
@@ -242,14 +245,14 @@ static int learn_forks(struct kernel_profile *p, const struct profile_ring *r)
 	return err;
 }
 
-/* Who runs another program now, is to be looked at again. */
+/* A process that executed another program must be reported again. */
 static void take_comm(struct kernel_profile *p, const struct kernel_perf_comm *c)
 {
 	if (c->header.size >= sizeof *c && c->header.misc & PERF_RECORD_MISC_COMM_EXEC)
 		pids_drop(&p->seen, (pid_t)c->pid);
 }
 
-/* Of the whole machine only those that were sampled: the others' would be without end. */
+/* For the whole machine only processes with samples are reported: all others would be too many. */
 static void take_mapping(struct kernel_profile *p, const struct kernel_perf_mapping *m)
 {
 	size_t room = m->header.size - sizeof *m;
@@ -316,7 +319,7 @@ uint64_t profile_meet(struct kernel_profile *p, const struct profile_taken *t,
 	uint64_t ns = clock_track_ns(&p->shared->clock, &p->line, t->sample->time_ns), now_ns;
 	pid_t pid = (pid_t)t->sample->pid;
 
-	if (t->is_shared) { /* by another's clock, perhaps */
+	if (t->is_shared) { /* its time may come from another recorder's clock */
 		now_ns = clock_now_ns(&k->clock);
 		ns = ns < now_ns ? ns : now_ns;
 	}
@@ -373,7 +376,7 @@ static int drain_ring(struct kernel_profile *p, struct profile_ring *r, uint64_t
 		err = take_sample(p, r, s, k, d);
 		first = first ? first : err;
 	}
-	if (!h && r->perf.at != end) /* nothing of it can be told from the rest */
+	if (!h && r->perf.at != end) /* the end of a malformed record is unknown */
 		profile_skip(r, end, k);
 	err = profile_flush(p, r, k, d);
 	return first ? first : err;

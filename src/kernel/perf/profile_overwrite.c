@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/perf/profile_overwrite.c - a flight recorder's perf rings: the newest is kept in them, and
- * copied when a snapshot asks.
+ * kernel/perf/profile_overwrite.c - the perf rings of a flight recorder: they hold the newest
+ * samples, which a snapshot copies.
  *
- * perf could write over the oldest itself (write_backward), but must be stopped then to be read,
- * and of what it writes over nobody is told: who was born, and what was mapped.  So rings are as
- * ever, they refuse when they are full; and the collector comes by, several times a second, and
- * gives back the oldest of what is more than three quarters of a ring.  If it does not come in
- * time, the newest is lost, and counted.
+ * perf could overwrite the oldest data itself (write_backward). But then it must be stopped for
+ * reading, and nothing reports the forks and mappings that it overwrites. So the rings are normal
+ * ones, which refuse data when they are full. The collector drops the oldest data several times a
+ * second if a ring is more than three quarters full. If it is late, the newest data is lost, and
+ * counted.
  *
- * Meanwhile it *settles* what is new: forks, names and mappings are learnt; a sample gets a mark,
- * the session's time and whether it is wanted, since later nobody may know who its process was.
- * perf lets nobody write into its rings, so marks lie beside them, in memory that a successor has,
- * as how far it has come (struct profile_shared).
+ * Meanwhile it finalizes new records. It applies forks, names and mappings. It gives each sample a
+ * mark, the session time and whether the sample is wanted, because later the process may be
+ * unknown. perf's rings are read-only, so the marks lie beside them in memory that a successor
+ * inherits, together with the position reached so far (struct profile_shared).
  */
 #include <sys/mman.h>
 
@@ -24,7 +24,7 @@
 
 enum {
 	BLOCK_BYTES = 65536,
-	MARK_EACH = 32, /* bytes of ring: no two samples begin in them */
+	MARK_EACH = 32, /* bytes of ring for each mark: at most one sample begins in them */
 };
 _Static_assert(MARK_EACH < sizeof(struct kernel_perf_sample), "each has a mark of its own");
 
@@ -49,7 +49,7 @@ static uint64_t *mark_at(const struct profile_ring *r, uint64_t at)
 	return &r->marks[(at & (r->perf.data_bytes - 1)) / MARK_EACH];
 }
 
-/* NULL: it is something else. */
+/* NULL: not a sample. */
 static const struct kernel_perf_sample *sample_of(const struct perf_event_header *h)
 {
 	const struct kernel_perf_sample *s = (const struct kernel_perf_sample *)h;
@@ -64,7 +64,7 @@ static uint64_t lost_in(const struct perf_event_header *h)
 		       : 0;
 }
 
-/* One that makes no sense is not wanted. */
+/* A malformed sample is not wanted. */
 static void stamp_sample(struct kernel_profile *p, struct profile_ring *r,
 			 const struct kernel_perf_sample *s, struct kernel_drain *k)
 {
@@ -100,13 +100,12 @@ static void recover_ring(struct kernel_profile *p, struct profile_ring *r, uint6
 	}
 	if (h || *at == end)
 		return;
-	profile_skip(r, end,
-		     k); /* with what was kept: nobody can tell where the next record begins */
+	profile_skip(r, end, k); /* with the kept data: the start of the next record is unknown */
 	profile_give_back(r, 0);
 	store(at, end);
 }
 
-/* What is written over is lost, as that of tracefs is, if it was wanted. */
+/* Overwritten wanted samples count as lost, as in tracefs. */
 static void make_room(struct kernel_profile *p, struct profile_ring *r)
 {
 	uint64_t end = kernel_perf_end(&r->perf), most = r->perf.data_bytes / 4 * 3;
@@ -184,7 +183,8 @@ void kernel_profile_each_kept(struct kernel_profile *p,
 		report_trace_chunks(p, &p->rings[i], each, arg);
 }
 
-/* What is kept, up to @end, to its stream.  What was lost counts if the sample behind it does. */
+/* Writes the kept samples up to @end to its stream. A loss counts if the sample after it is
+ * wanted. */
 static int write_kept(struct kernel_profile *p, struct profile_ring *r, uint64_t end,
 		      uint64_t from_ns, struct kernel_drain *k, struct diag *d)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/perf/profile_own.c - what perf tells of threads of our own to who may see no others': see
- * profile.h.
+ * kernel/perf/profile_own.c - the events that perf records about a user's own threads, without the
+ * right to trace others. See profile.h.
  *
- * perf does not say who ran before or after, so this is no sched_switch: `thread_switched_in`, and
- * `thread_switched_out` with whether it could have gone on; `thread_named` at an exec and when it
- * names itself, `thread_ended`.
+ * perf does not report the previous or next thread, so there is no sched_switch. The events are
+ * `thread_switched_in`; `thread_switched_out` with whether the thread was preempted; `thread_named`
+ * at an exec and a change of the name; and `thread_ended`.
  */
 #include <errno.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static const struct {
 	[ENDED] = { "thread_ended", "\t\tint32_t _pid;\n" },
 };
 
-/* As sample_id_all has it, behind each record. */
+/* Follows each record, because of sample_id_all. */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time_ns;
@@ -78,7 +78,7 @@ static uint8_t *put(uint8_t *to, const void *bytes, size_t size)
 	return to + size;
 }
 
-/* Flags and preempt count nobody tells. */
+/* Flags and preempt count are not known. */
 static uint8_t *put_header(uint8_t *to, uint32_t time, uint16_t id, const struct trailer *t)
 {
 	to = put(to, &time, sizeof time);
@@ -88,7 +88,7 @@ static uint8_t *put_header(uint8_t *to, uint32_t time, uint16_t id, const struct
 	return put(to, &t->pid, sizeof t->pid);
 }
 
-/* False: nothing is told of it. */
+/* False: the record becomes no event. */
 static bool is_of(const struct kernel_profile *p, const struct perf_event_header *h,
 		  enum own_event *e)
 {
@@ -134,7 +134,7 @@ int profile_take_own(struct kernel_profile *p, struct profile_ring *r,
 	if (!is_of(p, h, &e) || h->size > EVENT_MAX / 2)
 		return 0;
 	memcpy(&t, (const char *)h + h->size - sizeof t, sizeof t);
-	if (e == ENDED) { /* its own, not that of who tells it */
+	if (e == ENDED) { /* its own thread, not the reporting one */
 		t.pid = ((const struct kernel_perf_fork *)h)->pid;
 		t.tid = ((const struct kernel_perf_fork *)h)->tid;
 	}

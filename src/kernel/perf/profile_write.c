@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/perf/profile_write.c - samples become events of a CPU's stream: see profile.h. */
+/* kernel/perf/profile_write.c - converts samples into events of a CPU's stream.
+ *
+ * A tracepoint's sample becomes the same event that a page of tracefs would give, so that analyses
+ * need not know its origin. See profile.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +44,8 @@ static int describe(struct profile_source *s, struct kernel_drain *k)
 	return s->is_described ? 0 : -ENOMEM;
 }
 
-/* What was lost in it is counted now: a successor reads again what was not given back. */
+/* Losses in this data are counted now, because a successor reads all data again that was not given
+ * back. */
 void profile_give_back(struct profile_ring *r, uint64_t n)
 {
 	struct profile_shared_ring *kept = r->kept;
@@ -72,7 +76,7 @@ int profile_flush(struct kernel_profile *p, struct profile_ring *r, struct kerne
 	packet.discarded = losses->here - r->lost_before;
 	if (!n && losses->here == losses->reported)
 		return 0;
-	if (!n) { /* a loss and nothing beside it */
+	if (!n) { /* only a loss */
 		r->last_ns = r->last_ns ? r->last_ns : clock_now_ns(&k->clock);
 		packet.begin_ns = packet.end_ns = r->last_ns;
 	}
@@ -100,7 +104,7 @@ static uint8_t *put_stack(uint8_t *to, const uint64_t *frames, unsigned n)
 	return to + sizeof length + n * sizeof *frames;
 }
 
-/* Frames stand innermost first, behind a marker that says whose they are. */
+/* Frames are innermost first, after a marker for kernel or user. */
 static uint8_t *put_stacks(uint8_t *to, const struct kernel_perf_parts *p, uint32_t extras)
 {
 	uint64_t kernel[KERNEL_PERF_FRAMES_MAX], user[KERNEL_PERF_FRAMES_MAX], where = 0;
@@ -131,7 +135,7 @@ static uint8_t *put_extras(uint8_t *to, const struct kernel_perf_parts *p, int n
 	return put_stacks(to, p, extras);
 }
 
-/* All before the stacks, of an event of our own.  Returns its end. */
+/* Writes an event of duet's own, up to its stacks. Returns its end. */
 static uint8_t *put_own(uint8_t *to, const struct profile_source *source,
 			const struct kernel_perf_sample *s, uint32_t time)
 {
@@ -148,7 +152,7 @@ static uint8_t *put_own(uint8_t *to, const struct profile_source *source,
 	return to + 16;
 }
 
-/* The same of a tracepoint's, as if a page had it; NULL if it is not understood. */
+/* The same for a tracepoint's record, as if it came from a page; NULL if it is not understood. */
 static uint8_t *put_record(uint8_t *to, struct kernel_classes *c, const struct kernel_perf_parts *p,
 			   uint32_t time)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/perf/sampled.c - see sampled.h. */
+/* kernel/perf/sampled.c - parses the patterns for clocks and counters.
+ *
+ * The names are those of perf list; each has a default period. */
 #include "kernel/perf/sampled.h"
 
 #include <errno.h>
@@ -12,7 +14,8 @@
 #include "kernel/perf/perf.h"
 #include "kernel/tracefs/rights.h"
 
-/* Every 100 000th cycle, some thousand times a second; and what goes with it. */
+/* Default periods: each 100 000th cycle gives some thousand samples a second; the other for rarer
+ * events. */
 enum { OFTEN = 100000, SELDOM = 1000 };
 #define TICK_NS 1000000
 
@@ -43,8 +46,7 @@ static const struct counter {
 	  OFTEN },
 };
 
-/* What follows @prefix in @pattern and a colon, "" if nothing does; NULL if it is something else.
- */
+/* The part of @pattern after @prefix and a colon; "" if there is none; NULL for another prefix. */
 static const char *behind(const char *pattern, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -65,7 +67,7 @@ static bool take_number(const char *text, uint64_t max, uint64_t *n)
 	return !*end && !errno && *n >= 1 && *n <= max;
 }
 
-/* Not in step with what programs do at each hundredth of a second. */
+/* 99 Hz by default, to avoid lockstep with programs that act every hundredth of a second. */
 static int parse_profile(struct kernel_sampled *s, const char *rate, struct diag *d)
 {
 	uint64_t hz = 99;
@@ -146,7 +148,7 @@ int kernel_sampled_parse(struct kernel_sampled *s, const char *pattern, struct d
 	return rest ? parse_counter(s, rest, d) : 0;
 }
 
-/* The place of this counter among @counters, where it is put if it is new; or -EINVAL. */
+/* The index of this counter among @counters, to which it is added if new; or -EINVAL. */
 static int place_counter(const char *pattern, const char *name, size_t size,
 			 struct kernel_sampled *counters, int *n, struct diag *d)
 {
@@ -167,7 +169,7 @@ static int place_counter(const char *pattern, const char *name, size_t size,
 	return (*n)++;
 }
 
-/* One NAME of with:. */
+/* Parses one NAME of with:. */
 static int take_extra(const char *pattern, const char *name, size_t size,
 		      struct kernel_sampled *counters, int *n, uint32_t *extras, struct diag *d)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/statedump/internal.h - what statedump.c and machine.c share, and nobody else sees. */
+/* kernel/statedump/internal.h - shared by statedump.c and machine.c. */
 #ifndef KERNEL_STATEDUMP_INTERNAL_H
 #define KERNEL_STATEDUMP_INTERNAL_H
 
@@ -19,12 +19,12 @@ struct kernel_dump {
 	uint8_t body[KERNEL_DUMP_BODY];
 };
 
-/* kernel_dump_put - an event of @a and, behind it, @b, together shorter than the body.  Its thread
- * is this one. */
+/* kernel_dump_put - write an event of @a followed by @b, together shorter than the body. Its thread
+ * is this process's. */
 void kernel_dump_put(struct kernel_dump *p, uint16_t id, const void *a, size_t a_size,
 		     const void *b, size_t b_size);
 
-/* kernel_dump_machine - interrupts, disks, network interfaces, CPUs. */
+/* kernel_dump_machine - write interrupts, disks, network interfaces, CPUs. */
 void kernel_dump_machine(struct kernel_dump *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/statedump/kallsyms.c - see kallsyms.h. */
+/* kernel/statedump/kallsyms.c - copies the functions in /proc/kallsyms into a recording. */
 #include "kernel/statedump/kallsyms.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/io.h"
 #include "base/text.h"
 
-/* "ADDRESS TYPE NAME" and perhaps "\t[MODULE]".  Adds its function as we write it, if it is one. */
+/* Parses "ADDRESS TYPE NAME", perhaps with "\t[MODULE]". If it is a function, writes its line. */
 static bool copy_line(FILE *to, const char *line)
 {
 	uint64_t address;
@@ -64,9 +64,9 @@ int kernel_kallsyms_write(const char *path, struct diag *d)
 	return err;
 }
 
-/* ---------------------------------------------------------------- modules that come later */
+/* ---------------------------------------------------------------- later modules */
 
-/* "NAME SIZE USERS DEPENDENCIES STATE ADDRESS ...": a line "[NAME] ADDRESS" of each. */
+/* Parses "NAME SIZE USERS DEPENDENCIES STATE ADDRESS ..." into a line "[NAME] ADDRESS" for each. */
 static int list_modules(struct text *t)
 {
 	FILE *from = fopen("/proc/modules", "re");
@@ -83,7 +83,7 @@ static int list_modules(struct text *t)
 	return t->failed ? -ENOMEM : 0;
 }
 
-/* Whether @lines has the line that begins at @line. */
+/* Whether @lines contains the line that begins at @line. */
 static bool has_line(const char *lines, const char *line)
 {
 	size_t size = strcspn(line, "\n");
@@ -94,7 +94,7 @@ static bool has_line(const char *lines, const char *line)
 	return false;
 }
 
-/* Those of @now that are not in @before, each as "[NAME]" and a blank. */
+/* The modules in @now that are not in @before, each as "[NAME]" and a blank. */
 static void find_new(const char *now, const char *before, struct text *t)
 {
 	for (const char *p = now; p && *p; p += strcspn(p, "\n"), p += *p == '\n')
@@ -102,7 +102,7 @@ static void find_new(const char *now, const char *before, struct text *t)
 			text_add(t, p, strcspn(p, " ") + 1);
 }
 
-/* Whether a line of /proc/kallsyms is of one of @modules. */
+/* Whether a line of /proc/kallsyms belongs to one of @modules. */
 static bool is_of(const char *line, const char *modules)
 {
 	const char *module = strstr(line, "\t[");
@@ -114,8 +114,8 @@ static bool is_of(const char *line, const char *modules)
 	return strstr(modules, word);
 }
 
-/* Whole lines at once: who reads meanwhile sees none cut, nor does it matter where we are killed.
- */
+/* Appends all lines with one write: a reader never sees a partial line, even if this process is
+ * killed. */
 static int append(const char *path, const char *modules)
 {
 	FILE *from = fopen("/proc/kallsyms", "re"), *to;
@@ -156,7 +156,7 @@ int kernel_kallsyms_again(const char *path, char **modules)
 	text_fini(&come);
 	if (err) {
 		text_fini(&now);
-		return err; /* the next time again */
+		return err; /* retry at the next call */
 	}
 	free(*modules);
 	*modules = now.bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/statedump/machine.c - the numbers that events have for parts of the machine, and their
- * names: see statedump.h.
+ * kernel/statedump/machine.c - writes the names of machine parts that events refer to by number.
  *
- * What cannot be read is left out: names are a help, and a recording is whole without.
+ * Data that cannot be read is left out: a recording is complete without these names. See
+ * statedump.h.
  */
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -62,7 +62,7 @@ static void dump_interrupt(struct kernel_dump *p, uint16_t id, uint32_t irq)
 					two_texts(both, chip, action));
 }
 
-/* Those that somebody handles. */
+/* Only interrupts with a handler. */
 static void dump_interrupts(struct kernel_dump *p)
 {
 	uint16_t id = kernel_classes_describe(&p->drain->classes, "lttng_statedump_interrupt",
@@ -77,7 +77,7 @@ static void dump_interrupts(struct kernel_dump *p)
 		closedir(dir);
 }
 
-/* Numbers as events of `block` have them. */
+/* Device numbers as in the events of `block`. */
 static void dump_disks(struct kernel_dump *p)
 {
 	uint16_t id = kernel_classes_describe(&p->drain->classes, "lttng_statedump_block_device",
@@ -96,7 +96,7 @@ static void dump_disks(struct kernel_dump *p)
 		fclose(f);
 }
 
-/* Each with each of its IPv4 addresses; one without, with 0. */
+/* One event for each IPv4 address; address 0 for an interface without one. */
 static void dump_interfaces(struct kernel_dump *p)
 {
 	uint16_t id = kernel_classes_describe(
@@ -139,8 +139,8 @@ static uint16_t number_in(const char *format, int cpu)
 	return (uint16_t)atoi(line);
 }
 
-/* What the first CPU says of itself: machines of different ones are rare, and the kernel's text
- * costs 1 KB a CPU. */
+/* Uses the first CPU's model: machines with different ones are rare, and the kernel's text has 1 KB
+ * per CPU. */
 static void read_model(const char *text, const char *key, char to[TEXT_MAX])
 {
 	const char *at = strstr(text, key);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/statedump/statedump.c - see statedump.h.  About 20 us for a thread and 4 us for a file. */
+/* kernel/statedump/statedump.c - reads threads, files and mappings from /proc into events.
+ *
+ * Costs about 20 us for a thread and 4 us for a file. */
 #include "kernel/statedump/statedump.h"
 
 #include <ctype.h>
@@ -23,7 +25,7 @@ enum {
 	NAME_SIZE = 16
 };
 
-/* As in lttng-modules; the rest of their values never occur here. */
+/* As in lttng-modules; its other values never occur here. */
 enum { USER_THREAD = 0, KERNEL_THREAD = 1 };
 enum { MODE_UNKNOWN = 5, SUBMODE_UNKNOWN = 1 };
 enum { WAIT_CPU = 2, ZOMBIE = 4, WAIT = 5, DEAD = 7 };
@@ -158,7 +160,7 @@ static void dump_thread(struct kernel_dump *p, int pid, int tid)
 	char path[64], text[1024];
 
 	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
-	/* A thread that has ended since needs no state. */
+	/* A thread that has ended meanwhile needs no state. */
 	if (io_read_file(path, text, sizeof text) > 0 && read_stat(&s, text))
 		kernel_dump_put(p, p->process, &s, sizeof s, NULL, 0);
 }
@@ -191,7 +193,7 @@ static void dump_file(struct kernel_dump *p, int pid, int fd)
 	kernel_dump_put(p, p->file, &s, sizeof s, name, (size_t)n + 1);
 }
 
-/* As the kernel's VM_READ, ... */
+/* In the kernel's bits: VM_READ, ... */
 static uint64_t map_flags(const char *rights)
 {
 	return (rights[0] == 'r') | (uint64_t)(rights[1] == 'w') << 1 |
@@ -274,7 +276,8 @@ int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, stru
 		return diag_fail(d, -ENOMEM, "no memory for the state dump");
 	p->drain = k;
 	p->d = d;
-	/* Readers make a CPU of every number they meet, so this one must exist. */
+	/* Readers create a CPU for every number they see, so this number must be an existing
+	 * one. */
 	p->cpu = cpu < 0 ? 0 : (uint32_t)cpu;
 	err = ctf_stream_open(&p->stream, &k->sink, "statedump", d);
 	if (!err) {

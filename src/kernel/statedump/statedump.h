@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/statedump/statedump.h - what existed when recording began: threads, and open files.
+ * kernel/statedump/statedump.h - the state when recording began: threads, open files, mappings and
+ * parts of the machine.
  *
- * Read from /proc after recording has started, so that nothing falls between; what changes later,
- * events tell.  Written as LTTng's lttng_statedump_* events into a stream of its own.
+ * It is read from /proc after recording has started, so that no change is missed; events report
+ * later changes. It is written as LTTng's lttng_statedump_* events into a stream of its own.
  */
 #ifndef KERNEL_STATEDUMP_STATEDUMP_H
 #define KERNEL_STATEDUMP_STATEDUMP_H
@@ -11,10 +12,10 @@
 #include "kernel/convert/cpu.h"
 
 /*
- * kernel_statedump - write it all.
+ * kernel_statedump - write the state.
  *
- * @pids, @n_pids: whose open files to write down; all processes' if @n_pids is negative.  Threads
- * are always all there are: a switch may name any of them.
+ * @pids, @n_pids: the processes with open files to write; all processes' if @n_pids is negative.
+ * Threads are always written for the whole machine, because a switch may name any of them.
  */
 int kernel_statedump(struct kernel_drain *k, const pid_t *pids, int n_pids, struct diag *d);
 
