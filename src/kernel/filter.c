@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/filter.c - see filter.h.
+ * kernel/filter.c - translates duet's filter language into the kernel's, word by word.
  *
- * Both languages have the same shape, so words are translated one by one; whether they make a
- * sentence, the kernel says.
+ * Both languages have the same grammar, so no tree is built; the kernel itself reports wrong
+ * syntax.
  */
 #include "kernel/filter.h"
 
@@ -21,10 +21,10 @@ struct translation {
 	const char *system;
 	const struct kernel_format *format;
 	struct text *out;
-	size_t field_at;  /* in `out`, where the last field begins */
-	int64_t shift;	  /* from what is shown of it to what the kernel has */
-	bool closes;	  /* a parenthesis is due behind the text that follows */
-	bool is_negative; /* the number that follows */
+	size_t field_at;  /* in `out`, the start of the last field */
+	int64_t shift;	  /* the kernel's value minus the recorded one */
+	bool closes;	  /* a closing parenthesis must follow the next text */
+	bool is_negative; /* the next number */
 };
 
 static bool has_field(const struct kernel_format *f, const char *name)

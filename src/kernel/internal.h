@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/internal.h - what kernel.c, setup.c, setup_perf.c and snapshot.c share, and nobody else
- * sees. */
+/* kernel/internal.h - struct kernel, shared by kernel.c, the setup files and snapshot.c. */
 #ifndef KERNEL_INTERNAL_H
 #define KERNEL_INTERNAL_H
 
@@ -16,38 +15,38 @@
 
 struct kernel {
 	int root;      /* of tracefs; -1: the instance is borrowed */
-	int available; /* then: the list of events; -1 when it is read */
+	int available; /* then: the list of events; -1 once it is read */
 	struct kernel_instance instance;
-	struct kernel_selection selection; /* filters of it are gone */
+	struct kernel_selection selection; /* without its filters */
 	bool is_own;			   /* there is no instance: setup_own.c */
-	bool is_triggers_only;		   /* only what is waited for is on */
+	bool is_triggers_only;		   /* only watched events are enabled */
 	bool is_paused;
 	bool has_uprobes, has_kprobes;
 	struct kernel_functions functions;
 	struct kernel_drain drain;
 	struct kernel_profile *profile;	    /* NULL: none */
 	struct kernel_bpf *bpf;		    /* or NULL */
-	struct diag bpf_refused;	    /* why not an event that it knows, or none at all */
-	uint32_t capture_bytes;		    /* of buffers, with structures; 0: neither */
-	uint8_t texts[KERNEL_SYSCALLS_MAX]; /* that it has of entries: kernel_layout_texts() */
-	int n_events;			    /* that the instance records */
+	struct diag bpf_refused;	    /* why BPF does not record an event, or anything */
+	uint32_t capture_bytes;		    /* of buffers, and structures too; 0: neither */
+	uint8_t texts[KERNEL_SYSCALLS_MAX]; /* texts in entries: kernel_layout_texts() */
+	int n_events;			    /* recorded by the instance */
 	struct kernel_cpu *cpus;
 	int n_cpus;
-	uint64_t missed_ns; /* when it was asked what probes missed */
-	struct kernel_losses
-		*losses; /* of each, and of probes; shared with the processes that come after us */
-	pid_t *pids;	 /* added so far */
+	uint64_t missed_ns;	      /* when missed probes were last read */
+	struct kernel_losses *losses; /* per CPU, and one for probes; shared with successors */
+	pid_t *pids;		      /* added so far */
 	int n_pids;
 	bool whole_machine;
 	struct kernel_cgroups *cgroups; /* or NULL */
-	struct pids followed; /* while it is looked at them: whom the kernel follows already */
+	struct pids followed;		/* during a scan of cgroups: threads that the kernel follows
+			       * already */
 	void (*entered)(void *arg, pid_t pid);
 	void *entered_arg;
 	bool is_overwrite; /* `overwrite` */
 	bool is_started;
 	uint64_t clock_offset_ns;
-	uint64_t bytes_before; /* in traces that were rotated away */
-	struct snapshot {      /* while one is written drain.sink is its */
+	uint64_t bytes_before; /* in traces before the last rotation */
+	struct snapshot {      /* while one is written drain.sink belongs to it */
 		bool is_open;
 		struct ctf_writer main;
 		uint16_t main_described;
@@ -61,34 +60,34 @@ struct kernel {
 /* kernel_set - write @value to a @file of the instance.  0, or -errno with the reason. */
 int kernel_set(const struct kernel *k, const char *file, const char *value, struct diag *d);
 
-/* kernel_open_trace - the CTF trace that is written to from now on. */
+/* kernel_open_trace - the CTF trace that is written from now on. */
 int kernel_open_trace(struct kernel *k, const char *path, struct diag *d);
 
-/* kernel_setup - all before the first record, as @o wants it.  On error kernel_close() puts back
- * what was done. */
+/* kernel_setup - prepare everything before the first record. On an error kernel_close() restores
+ * the previous state. */
 int kernel_setup(struct kernel *k, const struct kernel_options *o, struct diag *d);
 
-/* kernel_setup_perf - the part of it that is about call stacks and counters. */
+/* kernel_setup_perf - the part of kernel_setup() for call stacks and counters. */
 int kernel_setup_perf(struct kernel *k, const struct kernel_options *o, struct diag *d);
 
-/* kernel_setup_own - instead of all that: tracefs was @refused, and @d says why.  0; or @refused,
- * @d as it was, if it is not enough for @o; or another -errno. */
+/* kernel_setup_own - replaces kernel_setup(): tracefs @refused access, for the reason in @d. 0; or
+ * @refused, with @d unchanged, if perf is not enough for @o; or another -errno. */
 int kernel_setup_own(struct kernel *k, const struct kernel_options *o, int refused, struct diag *d);
 
 /* kernel_buffer_kib - per CPU. */
 uint32_t kernel_buffer_kib(const struct kernel_options *o);
 
-/* kernel_report_arguments - of the system calls whose entries @s has chosen; @f is room for a
- * format.  0 or -errno. */
+/* kernel_report_arguments - give the classes the arguments of the chosen system calls' entries; @f
+ * is scratch space. 0 or -errno. */
 int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,
 			    struct kernel_format *f);
 
-/* kernel_setup_syscalls - entries, or exits, as @s wants them; @f is room for a format. */
+/* kernel_setup_syscalls - set up the chosen entries, or exits; @f is scratch space. */
 int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,
 			  struct kernel_format *f, struct diag *d);
 
-/* kernel_set_filter - of an event of the instance.  What the kernel says against it stands below it
- * in its file: told beside @expression, unless that is NULL. */
+/* kernel_set_filter - set the filter of an event in the instance. The kernel appends its error to
+ * the filter's file; @d gets it together with @expression, unless that is NULL. */
 int kernel_set_filter(const struct kernel *k, const char *system, const char *event,
 		      const char *filter, const char *expression, struct diag *d);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/kernel.c - see kernel.h: recording begun, its CPUs drained, everything put back.
+ * kernel/kernel.c - starts recording, drains its CPUs, and restores everything at the end.
  *
- * buffer_percent is never 0: then every event would wake a reader.
+ * buffer_percent is never 0, because then every event would wake a reader. See kernel.h.
  */
 #include "kernel/kernel.h"
 
@@ -26,7 +26,8 @@
 #include "kernel/watch/selected.h"
 
 #define WAKE_PERCENT                                                                               \
-	"25" /* of a buffer in use: read it.  The rest is room for what comes until then */
+	"25" /* wake the reader when this part of a buffer is used; the rest is for events until
+	      * it reads */
 
 #define ASK_MISSED_NS 1000000000ull
 
@@ -69,8 +70,8 @@ static void restart_streams(struct kernel *k)
 	kernel_classes_restart(&k->drain.classes, 0);
 }
 
-/* Whom the kernel follows for the instance, children that have been made meanwhile among them.  0
- * or -errno. */
+/* The threads that the kernel follows for the instance, including children made since. 0 or
+ * -errno. */
 static int read_followed(const struct kernel *k, struct pids *followed)
 {
 	char *text, *end;
@@ -142,13 +143,13 @@ static int attach_thread(const struct kernel *k, pid_t tid)
 	return err == -ESRCH ? 0 : err;
 }
 
-/* Those of one round.  One writing takes the kernel some 10 ms, however many it names: so there is
- * one for all. */
+/* Adds all threads of one round with one write: it costs the kernel some 10 ms, however many it
+ * names. */
 static int add_list(const struct kernel *k, const struct text *tids)
 {
 	int err = tids->failed ? -ENOMEM : 0;
 
-	/* The kernel would look at each switch for nothing. */
+	/* The kernel would compare each switch for nothing. */
 	if (!err && tids->size && (k->n_events || k->profile))
 		err = kernel_tracefs_write(k->instance.dir, "set_event_pid", tids->bytes);
 	return !err && tids->size && k->functions.is_on
@@ -156,7 +157,7 @@ static int add_list(const struct kernel *k, const struct text *tids)
 		       : err;
 }
 
-/* Adds the threads of @pid that are not in @added.  Returns how many, or -errno. */
+/* Adds the threads of @pid that are not in @added. Returns their number, or -errno. */
 static int add_threads(const struct kernel *k, pid_t pid, struct pids *added)
 {
 	struct text tids = { 0 };
@@ -198,12 +199,12 @@ int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d)
 	int n = 1;
 
 	if (k->whole_machine)
-		return 0; /* naming one would leave out the others */
+		return 0; /* with a single one in the list, all others would be left out */
 	if (!pids)
 		return diag_fail(d, -ENOMEM, "no memory for pid %d", (int)pid);
 	k->pids = pids;
-	/* A thread made by one not yet added is not followed: look again until there is none new.
-	 */
+	/* A thread made by one that is not yet added is not followed: repeat until a round finds
+	 * none. */
 	for (int i = 0; n > 0 && i < THREAD_ROUNDS_MAX; i++)
 		n = add_threads(k, pid, &added);
 	pids_fini(&added);
@@ -229,7 +230,8 @@ static int add_member(void *arg, pid_t pid)
 	struct kernel *k = arg;
 	int err;
 
-	/* Children of who is followed are: it is not to be said again of each. */
+	/* The kernel follows children of followed processes by itself, so they need not be
+	 * added. */
 	if (!k->followed.n && (k->n_events || k->profile))
 		read_followed(k, &k->followed);
 	err = kernel_add_pid(k, pid, NULL);
@@ -238,7 +240,7 @@ static int add_member(void *arg, pid_t pid)
 	return err;
 }
 
-/* Who is there now is who is described in state dumps. */
+/* State dumps describe the present members. */
 static int inspect_cgroups(struct kernel *k, struct diag *d)
 {
 	int err = kernel_cgroups_scan(k->cgroups, add_member, k);
@@ -246,7 +248,7 @@ static int inspect_cgroups(struct kernel *k, struct diag *d)
 	const pid_t *pids = kernel_cgroups_pids(k->cgroups, &n);
 	pid_t *kept = realloc(k->pids, (n + 1) * sizeof *kept);
 
-	pids_fini(&k->followed); /* by the next look others may be */
+	pids_fini(&k->followed); /* the next scan may find others */
 	if (kept)
 		k->pids = kept;
 	if (err || !kept)
@@ -259,8 +261,8 @@ static int inspect_cgroups(struct kernel *k, struct diag *d)
 	return 0;
 }
 
-/* An empty list means everybody.  So a number is put there that no process has: they are below 4
- * 194 304, or what an older kernel allows. */
+/* An empty list means all threads. So the list gets a number that no thread has: thread numbers are
+ * below 4 194 304, or below the limit of an older kernel. */
 static int follow_nobody(struct kernel *k, struct diag *d)
 {
 	static const char *const numbers[] = { "500000000", "4194303", "32767" };
@@ -300,8 +302,8 @@ static bool is_tracing(const struct kernel *k)
 	return is_on;
 }
 
-/* Said again it empties the function tracer's buffers.  What it is we do not remember: a
- * predecessor may have switched. */
+/* A second "1" would empty the function tracer's buffers. The state is read, not remembered: a
+ * predecessor may have changed it. */
 static int switch_tracing(struct kernel *k, bool on, struct diag *d)
 {
 	if (k->is_own)
@@ -375,14 +377,14 @@ int kernel_start(struct kernel *k, struct diag *d)
 	return kernel_state(k, d);
 }
 
-/* A call that a probe misses is lost, at most: nobody knows whose it was. */
+/* A missed call of a probe always counts as a loss, because its process is unknown. */
 static void client_missed(struct kernel *k, struct diag *d)
 {
 	uint64_t missed = k->has_kprobes ? kernel_probes_missed(k->root, k->instance.path) : 0,
 		 *known;
 
 	k->missed_ns = clock_now_ns(&k->drain.clock);
-	if (k->is_own) /* there are no CPUs of an instance */
+	if (k->is_own) /* there is no instance and no CPU of it */
 		return;
 	known = &k->losses[k->n_cpus].here;
 	if (missed <= *known)
@@ -394,11 +396,11 @@ static void client_missed(struct kernel *k, struct diag *d)
 			  "lost\n  (of more than %d calls under way at once it sees no return; "
 			  "name fewer functions)",
 			  KERNEL_RETURNS_MAX);
-	k->losses[0].here += missed - *known; /* no CPU has missed it */
+	k->losses[0].here += missed - *known; /* no CPU is to blame, so CPU 0 counts it */
 	*known = missed;
 }
 
-/* Events are all there, what they tell of their threads may be late. */
+/* No event is missing, but contexts may be outdated. */
 static void report_lost_changes(struct kernel *k, struct diag *d)
 {
 	if (kernel_contexts_have_lost(k->drain.contexts) && d && !d->text[0])
@@ -408,8 +410,8 @@ static void report_lost_changes(struct kernel *k, struct diag *d)
 			  "up to a second before");
 }
 
-/* Where a thread may be preempted within a program, the kernel does not run that program there for
- * others meanwhile. */
+/* If a thread is preempted inside a BPF program, the kernel skips that program for other threads on
+ * that CPU. */
 static void report_missed_runs(struct kernel *k, struct diag *d)
 {
 	uint64_t missed = kernel_bpf_missed(k->bpf);
@@ -467,8 +469,8 @@ bool kernel_is_polled(const struct kernel *k)
 	return !k->is_overwrite || k->bpf || k->profile || k->drain.contexts || k->cgroups;
 }
 
-/* Not only where the buffers tell: who comes into a cgroup is to be followed at once, whatever
- * records. */
+/* Needed even where buffers cannot wake a reader: a process that enters a cgroup must be followed
+ * at once. */
 static int wake_for_cgroups(const struct kernel *k, int epoll, uint32_t data)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u32 = data };
@@ -507,7 +509,7 @@ int kernel_stop(struct kernel *k, struct diag *d)
 	client_missed(k, err ? NULL : d);
 	if (!err)
 		err = kernel_profile_run(k->profile, false, d);
-	/* What snapshots have read comes first. */
+	/* Data read for snapshots is older and comes first. */
 	for (int i = 0; i < k->n_cpus && !err; i++)
 		err = kernel_cpu_write_held(&k->cpus[i], &k->cpus[i], &k->drain, d);
 	last = drain_all(k, KERNEL_DRAIN_LAST, d);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/kernel.h - what the kernel did, recorded without a kernel module.
+ * kernel/kernel.h - records kernel events without a kernel module.
  *
- * A private tracefs instance records; its pages are read from trace_pipe_raw, converted in place
- * and appended to a CTF trace.  What always holds:
+ * A private tracefs instance records. Its pages are read from trace_pipe_raw, converted in place
+ * and appended to a CTF trace. Invariants:
  *
- *   (1) nothing outside the instance is changed but probes, if there are any
- * (kernel/probe/uprobe.h), and a function graph's limits (kernel/probe/functions.h); no file system
- * is mounted anywhere (2) if this process dies, however, recording stops and the buffers are freed
- * at once; what remains is an empty instance, removed by the next kernel_open (3) in every stream
- * time never goes back, and events lost are counted in the next packet
+ *   (1) nothing outside the instance is changed, except probes, if there are any
+ *       (kernel/probe/uprobe.h), and a function graph's limits (kernel/probe/functions.h); no file
+ *       system is mounted anywhere
+ *   (2) if this process dies for any reason, recording stops and the buffers are freed at once;
+ *       an empty instance remains, which the next kernel_open removes
+ *   (3) in every stream time never goes back, and lost events are counted in the next packet
  *
- * One thread at a time may use a `struct kernel`.  Design: docs/design/kernel.md.
+ * One thread at a time may use a `struct kernel`. Design: docs/design/kernel.md.
  */
 #ifndef KERNEL_KERNEL_H
 #define KERNEL_KERNEL_H
@@ -30,22 +31,23 @@
 struct kernel;
 
 /*
- * By BPF programs, system calls and the scheduler's switches and wake-ups cost less, and system
- * calls have texts (file names) and other things that arguments point to where they have pointers
- * else.  The other events, and those with a filter that programs cannot ask (kernel/bpf/filter.h),
- * the instance records in any case.
+ * The part of the kernel that records.
+ *
+ * With BPF programs, system calls and the scheduler's switches and wake-ups cost less. System calls
+ * then also have the texts (file names) and other memory that arguments point to, instead of
+ * pointers. The instance always records all other events, and those with a filter that programs
+ * cannot evaluate (kernel/bpf/filter.h).
  */
 enum kernel_backend {
 	KERNEL_BACKEND_FTRACE,
-	KERNEL_BACKEND_AUTO, /* BPF where it can be had and is the better way: not with `overwrite`
-			      */
-	KERNEL_BACKEND_BPF,  /* fail without */
+	KERNEL_BACKEND_AUTO, /* BPF where it is available and better: not with `overwrite` */
+	KERNEL_BACKEND_BPF,  /* BPF, or fail */
 };
 
 /* Code of a file that a process has mapped. */
 struct kernel_mapped {
 	pid_t pid;
-	uint64_t at_ns;		     /* by the session's clock */
+	uint64_t at_ns;		     /* session time */
 	uint64_t begin, end, offset; /* offset: in the file */
 	unsigned major, minor;
 	uint64_t inode;
@@ -54,110 +56,117 @@ struct kernel_mapped {
 
 struct kernel_options {
 	const char *path;	       /* directory of the trace to write, e.g. OUT/kernel */
-	const struct abi_clock *clock; /* of the session; copied */
+	const struct abi_clock *clock; /* the session's; copied */
 	uint64_t clock_offset_ns;      /* from the Epoch to zero of the clock */
-	const char *const *patterns;   /* which events, see below; none: "sched" and "syscalls" */
-	const char *const *
-		filters; /* of each pattern: an expression (duet-filter(7)), or NULL; may be NULL */
+	const char *const *patterns;   /* events to record, see below; none: "sched" and
+				        * "syscalls" */
+	const char *const
+		*filters; /* for each pattern an expression (duet-filter(7)) or NULL; may be NULL */
 	int n_patterns;
-	const struct kernel_uprobe *uprobes; /* probes in programs; with them, and without patterns,
-					of the rest only what programs are called */
+	const struct kernel_uprobe *uprobes; /* probes in programs; with them, and without
+					      * patterns, only names of programs are recorded
+					      * besides */
 	int n_uprobes;
-	struct kernel_graph graph; /* lent; as with probes */
-	bool whole_machine; /* else only threads given to kernel_add_pid, and their children */
-	/* The processes in these cgroups, given by their directories, and those that come; else
-	 * NULL. */
+	struct kernel_graph graph; /* not owned; as with probes */
+	bool whole_machine; /* false: only threads given to kernel_add_pid, and their children */
+	/* Records the processes in these cgroups, given by their directories, and those that enter
+	 * later; or NULL. */
 	const char *const *cgroups;
 	int n_cgroups;
-	/* Tell who has come into one since kernel_start; or NULL. */
+	/* Called for each process that enters a cgroup after kernel_start; or NULL. */
 	void (*entered)(void *arg, pid_t pid);
 	bool overwrite;	     /* when buffers are full: lose the oldest instead of the newest */
-	uint32_t buffer_kib; /* per CPU, of each that records much; 0 means 16 MiB */
-	enum kernel_backend backend; /* what records; duet's own default is KERNEL_BACKEND_AUTO */
-	uint32_t contexts;	     /* more with each event: kernel_contexts_parse(),
-					kernel/threads/contexts.h */
-	/* By BPF: so many bytes of buffers of system calls, and structures; at most
-	 * KERNEL_CAPTURE_BUFFER_MAX.  0: texts, addresses, times and arguments of programs alone.
-	 */
+	uint32_t buffer_kib; /* per CPU, for each buffer with many events; 0 means 16 MiB */
+	enum kernel_backend backend; /* the recorder; duet's own default is KERNEL_BACKEND_AUTO */
+	uint32_t contexts;	     /* contexts of each event: kernel_contexts_parse(),
+				      * kernel/threads/contexts.h */
+	/* With BPF: the bytes captured of each buffer of a system call, and structures too; at most
+	 * KERNEL_CAPTURE_BUFFER_MAX. 0: only texts, addresses, times and arguments of programs. */
 	uint32_t capture_bytes;
-	/* Tell whose code was recorded by its addresses, for the first time and after an exec; or
-	 * NULL. */
+	/* Called when code addresses of a process are recorded for the first time and after an
+	 * exec; or NULL. */
 	void (*on_event)(void *arg, pid_t pid, uint64_t at_ns);
-	/* Beside it, with call stacks: what code such a process, or one that is followed, maps; or
+	/* With call stacks: called for code that such a process, or a followed one, maps; or
 	 * NULL. */
 	void (*mapped)(void *arg, const struct kernel_mapped *m);
-	void *on_arg;	     /* of all of them */
-	struct quota *quota; /* packets are written only while it has room; lent; NULL: no limit */
+	void *on_arg;	     /* for all callbacks */
+	struct quota *quota; /* packets are written only while it has room; not owned; NULL: no
+			      * limit */
 };
 
 /* A pattern is a set - sched, syscalls, irq, signal, task, block, fs, net, mm, timer, lock, power,
- * workqueue - or a glob on our names (`syscall_entry_open*`), on tracefs names ("irq:softirq_*") or
- * on a tracefs system.  One with ! leaves out what those before it chose; if it is the first, of
- * "sched" and "syscalls".  A filter is asked by the kernel before it records; the last pattern that
- * chooses an event says which.  Of system calls it is for their ends; if it chooses entries alone,
- * for their arguments, which BPF programs ask (else -EOPNOTSUPP). "profile:HZ": call stacks of what
- * runs on each CPU, sampled at this rate; "counter:NAME:PERIOD": of each PERIOD-th of what is
- * counted; "stack:PATTERN": events with call stacks; "with:NAME+NAME:PATTERN": or counters
- * (kernel/perf/profile.h). "function:PATTERN": calls of functions of the kernel
- * (kernel/probe/functions.h). */
+ * workqueue - or a glob on duet's names (`syscall_entry_open*`), on tracefs names ("irq:softirq_*")
+ * or on a tracefs system. A pattern with ! removes events that the patterns before it chose; as the
+ * first one it applies to "sched" and "syscalls".
+ *
+ * The kernel evaluates a filter before it records. If several patterns choose an event, the last
+ * one's filter counts. For system calls a filter is about the results at their exits. If the
+ * pattern chooses only entries, it is about the arguments, which only BPF programs can evaluate
+ * (otherwise -EOPNOTSUPP).
+ *
+ * "profile:HZ": call stacks of the running threads, sampled at this rate. "counter:NAME:PERIOD":
+ * the same at each PERIOD-th count. "stack:PATTERN": events with call stacks.
+ * "with:NAME+NAME:PATTERN": events with counters (kernel/perf/profile.h). "function:PATTERN": calls
+ * of functions of the kernel (kernel/probe/functions.h). */
 
 /*
- * kernel_open - set everything up; nothing is recorded yet.
+ * kernel_open - prepare recording; nothing is recorded yet.
  *
  * Returns 0; -EPERM without the right to trace, -ENOENT if a pattern matches nothing or tracefs is
- * missing, or another negative errno.  About 50 ms.
+ * missing, or another negative errno. About 50 ms.
  */
 int kernel_open(struct kernel **k, const struct kernel_options *o, struct diag *d);
 
-/* kernel_add_pid - record this process: its threads of now, and the children and threads they make
- * from now on.  Before or after kernel_start. */
+/* kernel_add_pid - record this process: its present threads, and the children and threads they make
+ * from now on. Before or after kernel_start. */
 int kernel_add_pid(struct kernel *k, pid_t pid, struct diag *d);
 
-/* kernel_start - record, and write down which processes exist.  -EINVAL if neither a process was
- * added nor cgroups or the whole machine asked for. */
+/* kernel_start - start recording, and write the existing processes. -EINVAL if no process was added
+ * and neither cgroups nor the whole machine was requested. */
 int kernel_start(struct kernel *k, struct diag *d);
 
 /*
- * kernel_resume - go on in a new trace at @path, after fork: another process had polled, and was
- * killed.
+ * kernel_resume - continue in a new trace at @path, after a fork: another process polled before and
+ * was killed.
  *
- * What that one had read and not written is lost.
+ * Data that the other process had read but not written is lost.
  */
 int kernel_resume(struct kernel *k, const char *path, struct diag *d);
 
 /*
- * kernel_rotate - go on in a new trace at @path, which tells no loss that the one before has told.
+ * kernel_rotate - continue in a new trace at @path. It does not repeat losses reported in the trace
+ * before.
  *
- * On error (disk full) the old one goes on.  Not while a snapshot is open.  Then kernel_state:
- * write down which processes exist, so that the new trace can be read alone.
+ * On an error (disk full) the old trace continues. Not while a snapshot is open. Call kernel_state
+ * afterwards: it writes the existing processes, so that the new trace can be read alone.
  */
 int kernel_rotate(struct kernel *k, const char *path, struct diag *d);
 int kernel_state(struct kernel *k, struct diag *d);
 
 /*
- * kernel_poll - write to the trace what was recorded so far.  Call it every 20 to 50 ms or, where
- * kernel_wake could, each second and when it tells.
+ * kernel_poll - write the recorded data to the trace. Call it every 20 to 50 ms. If kernel_wake
+ * succeeded, call it each second and whenever that wakes the caller.
  *
- * @until_ns: what was recorded before, by the session's clock, is written for certain; later things
- * may wait for the next call.  0: no promise, which is cheapest.
+ * @until_ns: data recorded before this session time is written in this call; later data may wait
+ * for the next one. 0: no promise, which is cheapest.
  *
- * With `overwrite` nothing is written: it tells who waits, and makes room for what comes.
+ * With `overwrite` it writes nothing: it reports watched events and makes room.
  *
- * Never blocks.  Returns 0; 1 if there was too much to keep the promise; or a negative errno if the
- * trace cannot be written: what was read then is counted lost, and later calls try on.  A page that
- * makes no sense is skipped and counted; the first one leaves its reason in @d although 0 is
- * returned.
+ * Never blocks. Returns 0; 1 if there was too much data to keep the promise; or a negative errno if
+ * the trace cannot be written: the data read then counts as lost, and later calls try again. A
+ * malformed page is skipped and counted; the first one leaves its reason in @d although the result
+ * is 0.
  */
 int kernel_poll(struct kernel *k, uint64_t until_ns, struct diag *d);
 
-/* kernel_is_polled - whether kernel_poll is to be called at all. */
+/* kernel_is_polled - whether kernel_poll must be called at all. */
 bool kernel_is_polled(const struct kernel *k);
 
 /*
- * kernel_recorder - what records the most frequent events: "bpf" (the rest "ftrace" does) or
+ * kernel_recorder - the recorder of the most frequent events: "bpf" (ftrace records the rest) or
  * "ftrace".
  *
- * @why: becomes why not "bpf", where KERNEL_BACKEND_AUTO was free to choose; else "".
+ * @why: becomes the reason against "bpf", if KERNEL_BACKEND_AUTO had the choice; otherwise "".
  */
 const char *kernel_recorder(const struct kernel *k, const char **why);
 
@@ -165,54 +174,54 @@ const char *kernel_recorder(const struct kernel *k, const char **why);
 bool kernel_has_addresses(const struct kernel *k);
 
 /*
- * kernel_wake - have @epoll tell @data when a CPU's buffer is a quarter full, until kernel_poll has
- * emptied it; and in any case when somebody comes into a cgroup that is recorded.
+ * kernel_wake - make @epoll report @data when a CPU's buffer is a quarter full, until kernel_poll
+ * has emptied it. It always reports a process that enters a recorded cgroup.
  *
- * Returns 0, or a negative errno where it cannot tell of the buffers: before Linux 5.0, with
- * contexts, or with a profile or BPF programs, whose events lie elsewhere.
+ * Returns 0, or a negative errno if buffers cannot wake a reader: before Linux 5.0, with contexts,
+ * or with a profile or BPF programs, whose events are in other buffers.
  */
 int kernel_wake(struct kernel *k, int epoll, uint32_t data);
 
 /*
- * kernel_wait_for - tell @told of events that @wish is about, when they are read: in kernel_poll
- * and kernel_take.
+ * kernel_wait_for - call @reported for events that match @request, when kernel_poll or kernel_take
+ * reads them.
  *
- * Only of events that are recorded.  0; -ENOENT if none of them matches; -EINVAL if it fits none of
- * those that do. All who wait have the same @told.  kernel_wait_for_none - nobody waits any more.
+ * Only for recorded events. 0; -ENOENT if none matches; -EINVAL if the request fits none of those
+ * that match. All requests share one @reported. kernel_wait_for_none - remove all requests.
  */
 int kernel_wait_for(struct kernel *k, const struct kernel_watch_request *request,
 		    kernel_event_callback *reported, void *arg, struct diag *d);
 void kernel_wait_for_none(struct kernel *k);
 
-/* kernel_pause - record nothing but what somebody waits for, or go on; what was recorded stays.
- * Before kernel_start: as what it begins.  0 or -errno. */
+/* kernel_pause - record only watched events, or resume; recorded data stays. Before kernel_start:
+ * start in this state. 0 or -errno. */
 int kernel_pause(struct kernel *k, bool pause, struct diag *d);
 
-/* kernel_stop - stop recording and write what remains. */
+/* kernel_stop - stop recording and write the remaining data. */
 int kernel_stop(struct kernel *k, struct diag *d);
 
-/* kernel_close - put everything back.  Accepts NULL. */
+/* kernel_close - restore everything. Accepts NULL. */
 void kernel_close(struct kernel *k);
 
 struct kernel_counts {
 	uint64_t events;    /* written to the trace */
-	uint64_t lost;	    /* recorded nowhere: buffers full, trace not writable, not understood */
+	uint64_t lost;	    /* not in any trace: buffers full, trace not writable, not understood */
 	uint64_t bytes;	    /* of all streams */
-	uint64_t malformed; /* pages that made no sense, their rest skipped */
+	uint64_t malformed; /* malformed pages, whose rest was skipped */
 };
 void kernel_counts(const struct kernel *k, struct kernel_counts *c);
 
 /*
- * Snapshots: with `overwrite`.  Recording goes on meanwhile, and nothing is lost
- * between one and the next: what was read stays held in memory, up to the size of the buffers, so
- *that snapshots may overlap.
+ * Snapshots: with `overwrite`. Recording goes on meanwhile, and nothing is lost between two of
+ * them: data that was read stays in memory, up to the size of the buffers, so snapshots may
+ * overlap.
  *
- * kernel_take - read what was recorded up to @until_ns of the session's clock.
- * kernel_each_held - tell begin, end (at the latest) and size of each page that is held; in no
- *order. kernel_snapshot_open - begin a trace of its own at @path, of what ends at @from_ns or
- *later. kernel_snapshot_step - write one CPU's part, in the end the processes there are now.
- *Returns 1 if there is more to do, 0 at the end, or -errno. kernel_snapshot_close - end it; @counts
- *may be NULL.  Does nothing if none was opened.
+ * kernel_take - read the data recorded up to @until_ns, session time.
+ * kernel_each_held - report begin, end (at the latest) and size of each held page, in no order.
+ * kernel_snapshot_open - begin a separate trace at @path with data that ends at @from_ns or later.
+ * kernel_snapshot_step - write one CPU's part, at the end the existing processes. Returns 1 if
+ * there is more to do, 0 at the end, or -errno.
+ * kernel_snapshot_close - end it; @counts may be NULL. Does nothing if none is open.
  */
 int kernel_take(struct kernel *k, uint64_t until_ns, struct diag *d);
 void kernel_each_held(struct kernel *k,
@@ -222,7 +231,7 @@ int kernel_snapshot_open(struct kernel *k, const char *path, uint64_t from_ns, s
 int kernel_snapshot_step(struct kernel *k, struct diag *d);
 void kernel_snapshot_close(struct kernel *k, struct kernel_counts *counts);
 
-/* kernel_list - tell all that could be recorded: our name and "system:event". */
+/* kernel_list - report every event that can be recorded: duet's name and "system:event". */
 int kernel_list(void (*each)(void *arg, const char *event, const char *tracefs_name), void *arg,
 		struct diag *d);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/select.c - see select.h. */
+/* kernel/select.c - resolves patterns against the list of available events.
+ *
+ * All events pass each pattern in turn, so a later pattern can take back an earlier one's choice.
+ * System calls are candidates by number, although tracefs lists them as events. */
 #include "kernel/select.h"
 
 #include <errno.h>
@@ -10,8 +13,9 @@
 #include "rules/pattern.h"
 #include "kernel/probe/probe.h"
 
-/* Sets are patterns with a name.  Left out are events that cost more than they tell: the statistics
- * of sched, which repeat at every tick what its switches say, and allocations of single objects. */
+/* Sets are named lists of patterns. They leave out events that cost more than they are worth: the
+ * statistics of sched, which repeat the switches' data at every tick, and allocations of single
+ * objects. */
 static const struct {
 	const char *set, *pattern;
 } sets[] = {
@@ -22,7 +26,7 @@ static const struct {
 	{ "sched", "sched:sched_process_*" },
 	{ "sched", "sched:sched_migrate_task" },
 	{ "sched", "sched:sched_pi_setprio" },
-	{ "sched", "task:task_newtask" }, /* whether a fork made a thread or a process */
+	{ "sched", "task:task_newtask" }, /* shows whether a fork made a thread or a process */
 	{ "syscalls", "syscalls:sys_*" },
 	{ "irq", "irq:*" },
 	{ "irq", "irq_vectors:*_entry" },
@@ -58,7 +62,7 @@ static const struct {
 	{ "lock", "lock:contention_*" },
 	{ "power", "power:*" },
 	{ "workqueue", "workqueue:*" },
-	/* With samples, call stacks and functions: so that what they are of has a name. */
+	/* Added with samples, call stacks and functions, to give names to their processes. */
 	{ "profile", "sched:sched_process_fork" },
 	{ "profile", "sched:sched_process_exec" },
 	{ "profile", "sched:sched_process_exit" },
@@ -66,7 +70,7 @@ static const struct {
 	{ "profile", "task:task_rename" },
 };
 
-/* Names that differ from LTTng's by a prefix, by whole systems ... */
+/* Names that differ from LTTng's by a prefix, for whole systems ... */
 static const char *const prefixed[][3] = {
 	{ "irq", "softirq_", "irq_" },
 	{ "irq", "tasklet_", "irq_" },
@@ -89,7 +93,7 @@ static const char *const prefixed[][3] = {
 	{ "btrfs", "run_delayed_", "btrfs_" },
 };
 
-/* ... or by what they begin with. */
+/* ... or by their beginning. */
 static const char *const renamed[][3] = {
 	{ "net", "netif_", "net_if_" },
 	{ "skb", "consume_skb", "skb_consume" },
@@ -116,8 +120,7 @@ static void name_event(char *name, size_t size, const char *system, const char *
 	snprintf(name, size, "%s%s", prefix, event);
 }
 
-/* Copies a line's "system:event" apart.  False for what is too long to be one, or not ours to show.
- */
+/* Splits a line's "system:event". False if it is too long, or an event that must stay hidden. */
 static bool split_line(struct kernel_pattern *c, const char *line, size_t size)
 {
 	const char *colon = memchr(line, ':', size);
@@ -166,7 +169,7 @@ int kernel_each_candidate(const char *available,
 
 		if (split_line(&c, line, size)) {
 			if (kernel_probe_is_ours(c.system)) {
-				; /* a recorder's own, this one's or another's */
+				; /* a recorder's own event, this one's or another's */
 			} else if (!strcmp(c.system, "raw_syscalls")) {
 				has_syscalls = true;
 			} else if (strcmp(c.system, "syscalls") != 0) {
@@ -183,13 +186,13 @@ int kernel_each_candidate(const char *available,
 	return has_syscalls ? each_syscall(each, arg) : 0;
 }
 
-/* One pattern on its way through the candidates. */
+/* State while one pattern is compared with all candidates. */
 struct search {
 	struct kernel_selection *selection;
 	const char *pattern, *filter;
 	bool is_exclusion;
 	int n_found;
-	int n_ends;	    /* of system calls, among them */
+	int n_ends;	    /* exits of system calls among them */
 	bool is_of_entries; /* the filter is about arguments */
 };
 
@@ -295,15 +298,15 @@ static int search(struct kernel_selection *s, const char *available, const char 
 	int err = kernel_each_candidate(available, try_candidate, &one), n = one.n_found;
 
 	if (!err && filter && !is_exclusion &&
-	    !one.n_ends) { /* of system calls, if there are any, entries alone */
+	    !one.n_ends) { /* without exits of system calls: the filter is about entries */
 		one.is_of_entries = true;
 		err = kernel_each_candidate(available, try_candidate, &one);
 	}
 	return err ? err : n;
 }
 
-/* Returns how many candidates matched - of an exclusion, those that had been chosen - or -ENOMEM.
- */
+/* Returns how many candidates matched (for an exclusion: how many were chosen before), or
+ * -ENOMEM. */
 static int select_pattern(struct kernel_selection *s, const char *available, const char *pattern,
 			  const char *filter)
 {
@@ -324,7 +327,7 @@ static int select_pattern(struct kernel_selection *s, const char *available, con
 	return is_set ? n_found : search(s, available, pattern, filter, is_exclusion);
 }
 
-/* @n: -ENOMEM, or 0 for nothing found. */
+/* @n: -ENOMEM, or 0 if nothing matched. */
 static int complain(const char *pattern, int n, struct diag *d)
 {
 	if (n < 0)
@@ -337,7 +340,7 @@ static int complain(const char *pattern, int n, struct diag *d)
 			 pattern);
 }
 
-/* Clocks and counters.  1 if @pattern was one of them. */
+/* Clocks and counters. Returns 1 if @pattern is one of them. */
 static int select_sampled(struct kernel_selection *s, const char *pattern, const char *filter,
 			  struct diag *d)
 {
@@ -351,7 +354,7 @@ static int select_sampled(struct kernel_selection *s, const char *pattern, const
 				 "%s takes no filter: duet view -f and duet export -f do", pattern);
 	for (int i = 0; i < s->n_sampled; i++)
 		if (!strcmp(s->sampled[i].event, one.event)) {
-			s->sampled[i] = one; /* the last one counts */
+			s->sampled[i] = one; /* the last one wins */
 			return 1;
 		}
 	if (s->n_sampled == KERNEL_SAMPLED_MAX)
@@ -372,7 +375,7 @@ static bool is_by_perf(const struct kernel_selection *s, const struct kernel_can
 	return false;
 }
 
-/* Nothing is recorded twice. */
+/* Removes an event that perf records, so that nothing is recorded twice. */
 static int resolve_one(void *arg, const struct kernel_candidate *c)
 {
 	struct kernel_selection *s = arg;
@@ -386,7 +389,8 @@ static int resolve_one(void *arg, const struct kernel_candidate *c)
 	return 0;
 }
 
-/* stack:PATTERN, with:NAMES:PATTERN.  1: it was one; 0: @pattern is something else; or -errno. */
+/* Parses stack:PATTERN and with:NAMES:PATTERN. 1: done; 0: @pattern is something else; or
+ * -errno. */
 static int select_by_perf(struct kernel_selection *s, const char *available, const char *pattern,
 			  const char *filter, struct diag *d)
 {
@@ -413,7 +417,7 @@ static int leave_out(struct kernel_selection *s, const char *available, const ch
 	return n < 0 || more < 0 ? -ENOMEM : n + more;
 }
 
-/* What `function:PATTERN` asks for.  1: it was one; 0: @pattern is something else; or -errno. */
+/* Parses function:PATTERN. 1: done; 0: @pattern is something else; or -errno. */
 static int add_functions(struct kernel_selection *s, const char *pattern, const char *filter,
 			 struct diag *d)
 {
@@ -433,7 +437,7 @@ static int add_functions(struct kernel_selection *s, const char *pattern, const 
 	return 1;
 }
 
-/* Whether what it records is of addresses, which processes' births and names explain. */
+/* Whether it records addresses, which need births and names of processes for their symbols. */
 static bool needs_names(const char *pattern)
 {
 	static const char *const words[] = { "profile", "counter", "stack", "with", "function" };
@@ -445,7 +449,7 @@ static bool needs_names(const char *pattern)
 	return false;
 }
 
-/* First, so that what is said of these events with ! and filters counts. */
+/* Goes first, so that ! and filters in later patterns apply to these events too. */
 static int select_names(struct kernel_selection *s, const char *available,
 			const char *const *patterns, int n_patterns, struct diag *d)
 {
@@ -522,7 +526,7 @@ bool kernel_selection_is_all(const struct kernel_selection *s, bool is_entry)
 	return true;
 }
 
-/* "id==1||id==2": the numbers with this filter. */
+/* Writes "id==1||id==2", the numbers with this filter. */
 static void add_numbers(const struct kernel_selection *s, bool is_entry, const char *filter,
 			struct text *t)
 {
@@ -540,7 +544,7 @@ static void add_numbers(const struct kernel_selection *s, bool is_entry, const c
 int kernel_selection_filter(const struct kernel_selection *s, bool is_entry,
 			    kernel_translate *translate, void *arg, struct text *t)
 {
-	const char *reported[16] = { NULL }; /* filters; of those without one first */
+	const char *reported[16] = { NULL }; /* filters; calls without one come first */
 	int n_reported = 1, err = 0;
 	size_t begin = t->size;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/select.h - from patterns to events.
+ * kernel/select.h - resolves patterns to events.
  *
- * Pure: works on the text of tracefs' `available_events`.  System calls are not recorded through
- * their own tracepoints (one each) but through the two of raw_syscalls with a filter on numbers, so
- * here they are numbers.
+ * Pure: works on the text of tracefs' `available_events`. System calls are numbers here: they are
+ * not recorded through their own tracepoints (one each) but through the two of raw_syscalls with a
+ * filter on numbers.
  */
 #ifndef KERNEL_SELECT_H
 #define KERNEL_SELECT_H
@@ -18,21 +18,21 @@
 #include "kernel/perf/sampled.h"
 #include "kernel/tracefs/syscalls.h"
 
-/* An event that could be recorded.  @nr: of a system call's, else -1. */
+/* An event that can be recorded. @nr: the system call's number, else -1. */
 struct kernel_candidate {
-	const char *name; /* ours */
+	const char *name; /* duet's name */
 	const char *system;
 	const char *event;
 	int nr;
 	bool is_entry;
 };
 
-/* kernel_each_candidate - call @each for all, system calls last.  Stops when it returns non-zero,
- * and returns that. */
+/* kernel_each_candidate - call @each for all events, system calls last. Stops when it returns
+ * non-zero, and returns that. */
 int kernel_each_candidate(const char *available,
 			  int (*each)(void *, const struct kernel_candidate *), void *arg);
 
-/* kernel_pattern_matches - whether a pattern, without sets and !, is about an event. */
+/* kernel_pattern_matches - whether a pattern, without sets and !, matches an event. */
 bool kernel_pattern_matches(const char *pattern, const char *system, const char *event,
 			    const char *name);
 
@@ -40,8 +40,8 @@ struct kernel_pattern {
 	char system[64];
 	char event[64];
 	char name[96];
-	const char *filter; /* NULL: none; lent */
-	uint32_t extras;    /* KERNEL_PERF_*: what perf records with it */
+	const char *filter; /* NULL: none; not owned */
+	uint32_t extras;    /* KERNEL_PERF_*: data that perf records with it */
 	bool is_waited_for; /* kernel/watch/selected.h */
 	uint32_t bpf;	    /* its program's bit, kernel/bpf/bpf.h; 0: the instance records it */
 };
@@ -52,43 +52,43 @@ struct kernel_selection {
 	bool entry[KERNEL_SYSCALLS_MAX]; /* by number */
 	bool exit[KERNEL_SYSCALLS_MAX];
 	const char *exit_filter[KERNEL_SYSCALLS_MAX];
-	const char *entry_filter[KERNEL_SYSCALLS_MAX]; /* of patterns that choose no ends: about
-							  arguments */
+	const char *entry_filter[KERNEL_SYSCALLS_MAX]; /* from patterns without exits: about
+						        * arguments */
 	uint32_t entry_extras[KERNEL_SYSCALLS_MAX], exit_extras[KERNEL_SYSCALLS_MAX];
 	int n_entry, n_exit;
-	uint32_t extras; /* of what is chosen next */
+	uint32_t extras; /* for the events chosen next */
 	struct kernel_sampled sampled[KERNEL_SAMPLED_MAX];
 	int n_sampled;
-	struct kernel_selection *by_perf; /* what is recorded with call stacks or counters, and not
-					     above; NULL: nothing */
+	struct kernel_selection *by_perf; /* events with call stacks or counters, which perf
+					   * records instead; NULL: none */
 	struct kernel_sampled
-		counters[KERNEL_SAMPLED_MAX]; /* those that are fields, as `extras` number them */
+		counters[KERNEL_SAMPLED_MAX]; /* those used as fields, numbered as in `extras` */
 	int n_counters;
-	const char **functions; /* patterns of function:PATTERN, lent */
+	const char **functions; /* patterns of function:PATTERN, not owned */
 	int n_functions;
-	bool waits_for_entry, waits_for_exit; /* for some of them */
+	bool waits_for_entry, waits_for_exit; /* some of them are watched */
 	uint32_t entry_bpf, exit_bpf;	      /* as kernel_pattern.bpf */
 };
 
-/* kernel_select - what @patterns mean (kernel.h), with their @filters or NULL.  -ENOENT if one
- * matches nothing. */
+/* kernel_select - resolve @patterns (kernel.h), with their @filters or NULL. -ENOENT if one matches
+ * nothing. */
 int kernel_select(struct kernel_selection *s, const char *available, const char *const *patterns,
 		  const char *const *filters, int n_patterns, struct diag *d);
-/* kernel_selection_add - choose an event that is no system call, @filter lent.  0 or -ENOMEM. */
+/* kernel_selection_add - choose an event that is no system call; @filter is not owned. 0 or
+ * -ENOMEM. */
 int kernel_selection_add(struct kernel_selection *s, const struct kernel_candidate *c,
 			 const char *filter);
 void kernel_selection_fini(struct kernel_selection *s);
 
-/* kernel_selection_is_all - whether all system calls that have a name are chosen, with one filter
- * or none. */
+/* kernel_selection_is_all - whether all named system calls are chosen, with one filter or none. */
 bool kernel_selection_is_all(const struct kernel_selection *s, bool is_entry);
 
 /*
  * kernel_selection_filter - the filter for raw_syscalls that lets the chosen numbers pass, or "0"
  * (none needed) if all are chosen.
  *
- * @translate: an expression of exit_filter in the kernel's words, added to the text; 0 or -errno,
- * which is returned.
+ * @translate: appends an expression of exit_filter in the kernel's syntax; returns 0 or -errno,
+ * which is passed on.
  */
 typedef int kernel_translate(void *arg, const char *expression, struct text *t);
 int kernel_selection_filter(const struct kernel_selection *s, bool is_entry,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/setup.c - an instance is made ready: its buffers, what it records, what BPF programs
- * record beside it; system calls: setup_syscalls.c; what perf does: setup_perf.c.  See kernel.h.
+ * kernel/setup.c - prepares an instance: its buffers, events and filters, and the BPF programs.
  *
- * Order matters: the size of sub-buffers clears the buffers, so it comes before their size; the
- * clock before any record; events last.  record-cmd is switched off because saving names adds two
- * thirds to the price of a sched_switch and the trace has them anyway.
+ * The order matters. Setting the sub-buffers' size clears the buffers, so it precedes the buffers'
+ * size; the clock is set before any record; events are enabled last. record-cmd is disabled because
+ * saving names adds two thirds to the cost of a sched_switch, and the trace has the names anyway.
+ *
+ * System calls: setup_syscalls.c. perf: setup_perf.c. See kernel.h.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -56,7 +57,7 @@ static int set_number(const struct kernel *k, const char *file, long value, stru
 	return kernel_set(k, file, text, d);
 }
 
-/* The number a file of the instance begins with; 0 if it has none. */
+/* The number at the start of a file of the instance; 0 if there is none. */
 static unsigned long get_number(const struct kernel *k, const char *file)
 {
 	unsigned long value;
@@ -74,8 +75,8 @@ uint32_t kernel_buffer_kib(const struct kernel_options *o)
 	return o->buffer_kib ? o->buffer_kib : BUFFER_KIB;
 }
 
-/* Whether the instance has nothing but processes' births and ends to record: the rest BPF programs
- * do. */
+/* Whether the instance records only births and ends of processes because BPF programs record the
+ * rest. */
 static bool is_quiet(const struct kernel *k)
 {
 	for (int i = 0; i < k->selection.n_events; i++) {
@@ -186,8 +187,7 @@ static int set_up_events(struct kernel *k, struct kernel_selection *s, bool has_
 		if (err)
 			return diag_fail(d, err, "cannot add the kernel event %s:%s: %s", e->system,
 					 e->event, strerror(-err));
-		err = e->filter ? filter_event(k, e, f, d)
-				: 0; /* so it is one that the kernel accepts */
+		err = e->filter ? filter_event(k, e, f, d) : 0; /* so the kernel accepts it */
 		if (!err && k->bpf &&
 		    !kernel_bpf_event(k->bpf, e->system, f, e->filter, &e->bpf, &k->bpf_refused))
 			continue;
@@ -236,7 +236,8 @@ static int select_of_kernel(struct kernel *k, const struct kernel_options *o, st
 	return err;
 }
 
-/* Calls of the kernel's functions by its tracer; before Linux 6.12 the simplest graph by probes. */
+/* Calls of the kernel's functions by its tracer. Before Linux 6.12 probes replace the simplest
+ * graph. */
 static int select_functions(struct kernel *k, const struct kernel_graph *g, struct diag *d)
 {
 	struct kernel_selection *s = &k->selection;
@@ -338,9 +339,9 @@ int kernel_open_trace(struct kernel *k, const char *path, struct diag *d)
 }
 
 /*
- * With `overwrite` nobody need read what tracefs records before it is asked for, and however late
- * one is, the newest is there; a BPF ring has no such mode (kernel/bpf/overwrite.c).  So it is not
- * chosen then, but can be had.
+ * Opens BPF recording. With `overwrite`, tracefs needs no reader until its data is wanted, and
+ * always holds the newest. A BPF ring has no such mode (kernel/bpf/overwrite.c). So with
+ * `overwrite` BPF is used only on request.
  */
 static int open_bpf(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
@@ -382,7 +383,8 @@ static int recover_bpf(struct kernel *k, const struct kernel_options *o, struct 
 	return is_must ? diag_fail(d, -EOPNOTSUPP, "%s", k->bpf_refused.text) : 0;
 }
 
-/* One of our own or, where we may not make one, borrowed.  *@is_alone: nobody lends any. */
+/* Makes an instance or, without the right to, borrows one. *@is_alone: there is no lender
+ * either. */
 static int open_instance(struct kernel *k, bool *is_alone, struct diag *d)
 {
 	int err;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/setup_own.c - without the right to tracefs: what perf tells anybody of his own processes.
+ * kernel/setup_own.c - records a user's own processes with perf, without any right to tracefs.
  *
- * When they run (asked for as `sched`, `sched_switch`), `profile` and `counter`.  There is no
- * instance then.
+ * Available are the times when they run (requested as `sched` or `sched_switch`), `profile` and
+ * `counter`. There is no instance then.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { LONGEST_RECORD = 8192 };
 
-/* Whether nothing else is asked for. */
+/* Whether perf can record all that is requested. */
 static bool is_enough(const struct kernel_selection *s)
 {
 	for (int i = 0; i < s->n_events; i++)
@@ -40,7 +40,7 @@ static int open_own(struct kernel *k, const struct kernel_options *o, struct dia
 		kernel_profile_switches(k->profile);
 	for (int i = 0; i < s->n_sampled && !err; i++)
 		err = kernel_profile_sample(k->profile, &s->sampled[i], d);
-	kernel_selection_fini(s); /* the instance has nothing of it */
+	kernel_selection_fini(s); /* no instance records any of it */
 	if (!err && kernel_classes_init(&k->drain.classes, LONGEST_RECORD))
 		err = diag_fail(d, -ENOMEM, "no memory for the table of kernel events");
 	return err ? err : kernel_open_trace(k, o->path, d);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/setup_perf.c - what perf records is opened: clocks, counters, and events with call stacks
- * or counters' values. See kernel/perf/profile.h. */
+/* kernel/setup_perf.c - opens perf's events: clocks, counters, and events with call stacks or
+ * counters' values.
+ *
+ * All counters are opened before any event that has their values. See kernel/perf/profile.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 static int open_profile(struct kernel *k, const struct kernel_options *o, struct diag *d)
 {
 	const struct kernel_selection *s = &k->selection;
-	/* What comes in bursts needs as much room as what the instance records. */
+	/* Events that come in bursts need as much room as the instance's buffers have. */
 	bool is_steady = !s->by_perf && !o->overwrite;
 	int err;
 
@@ -28,7 +30,7 @@ static int open_profile(struct kernel *k, const struct kernel_options *o, struct
 	return err;
 }
 
-/* With its filter, if it has one. */
+/* Adds an event with its filter, if it has one. */
 static int sample_event(struct kernel *k, const struct kernel_format *f, const char *system,
 			uint32_t extras, const struct text *filter, struct diag *d)
 {
@@ -40,7 +42,7 @@ static int sample_event(struct kernel *k, const struct kernel_format *f, const c
 				    has_filter ? filter->bytes : NULL, d);
 }
 
-/* Those of @extras that are counters, as fields. */
+/* The counters among @extras, as fields. */
 static void describe_counters(const struct kernel_selection *s, uint32_t extras,
 			      struct text *fields)
 {
@@ -94,7 +96,7 @@ static int set_up_event(struct kernel *k, const struct kernel_pattern *e, struct
 	return err;
 }
 
-/* What any of them wants, perf records with each. */
+/* One perf event serves all calls, so it records the extras that any of them needs. */
 static uint32_t extras_of_all(const bool *chosen, const uint32_t *extras)
 {
 	uint32_t all = 0;
@@ -127,7 +129,8 @@ static int set_up_syscalls(struct kernel *k, const struct kernel_selection *s, b
 	text_fini(&filter);
 	if (!err && is_entry && kernel_report_arguments(k, s, false, f))
 		err = diag_fail(d, -ENOMEM, "no memory for the system calls");
-	/* The last stands for calls without a name, which come if there is no filter of numbers. */
+	/* The last entry stands for calls without a name; they occur if there is no filter of
+	 * numbers. */
 	for (int nr = 0; nr <= KERNEL_SYSCALLS_MAX && !err; nr++)
 		if ((nr < KERNEL_SYSCALLS_MAX ? chosen[nr]
 					      : kernel_selection_is_all(s, is_entry)) &&

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/setup_syscalls.c - system calls: recorded by BPF programs or by the two tracepoints of
- * raw_syscalls, with a filter on numbers.  See internal.h. */
+/* kernel/setup_syscalls.c - sets up the recording of system calls.
+ *
+ * BPF programs record them, or the two tracepoints of raw_syscalls with a filter on numbers. A
+ * filter that the programs cannot evaluate leaves all entries, or all exits, to tracefs. See
+ * internal.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +14,7 @@
 #include "kernel/filter.h"
 #include "kernel/internal.h"
 
-/* Some system calls have no tracepoint: then their arguments stay unnamed. */
+/* Some system calls have no tracepoint: then their arguments have no names. */
 int kernel_report_arguments(struct kernel *k, const struct kernel_selection *s, bool by_bpf,
 			    struct kernel_format *f)
 {
@@ -76,15 +79,15 @@ static int enable_syscalls(struct kernel *k, bool is_entry, struct diag *d)
 				   is_entry ? "sys_enter" : "sys_exit", true, d);
 }
 
-/* Filters that BPF programs ask, from 1 on: the different ones of results, and each call's of its
- * arguments. */
+/* The filters of the BPF programs, numbered from 1: each distinct one for results, and one per call
+ * for its arguments. */
 struct reported_filters {
 	struct kernel_bpf_filter at[KERNEL_BPF_FILTERS_MAX];
-	int nr[KERNEL_BPF_FILTERS_MAX]; /* of arguments: whose */
-	int n;				/* one more than there is room for: too many */
+	int nr[KERNEL_BPF_FILTERS_MAX]; /* the call, for a filter of arguments */
+	int n;				/* one more than the array's size: too many */
 };
 
-/* Of the ends of a call; 0: none. */
+/* The number of the filter for a call's exits; 0: none. */
 static int number_of(const struct reported_filters *reported, const char *filter)
 {
 	for (int i = 0; i < reported->n && i < KERNEL_BPF_FILTERS_MAX; i++)
@@ -111,7 +114,7 @@ static void look_for_result(void *context, bool is_context, const char *name)
 	*(bool *)context |= !is_context && !strcmp(name, "ret");
 }
 
-/* -k syscall_entry_x,syscall_exit_x -f 'ret < 0': the same for both patterns. */
+/* -k syscall_entry_x,syscall_exit_x -f 'ret < 0': both patterns have the same filter. */
 static int is_about_results(const char *expression, bool *is, struct diag *d)
 {
 	struct filter_code *code = malloc(sizeof *code);
@@ -125,7 +128,7 @@ static int is_about_results(const char *expression, bool *is, struct diag *d)
 	return err;
 }
 
-/* The format of a call's own tracepoint tells the names of its arguments. */
+/* The names of a call's arguments come from the format of its own tracepoint. */
 static int report_filter_of_arguments(struct kernel *k, struct reported_filters *reported, int nr,
 				      const char *expression, struct diag *d)
 {
@@ -186,7 +189,7 @@ static int report_results(struct kernel *k, const struct kernel_selection *s,
 	return err;
 }
 
-/* Entries, or exits, by BPF programs.  False: they cannot. */
+/* Lets BPF programs record the entries or exits. False: they cannot. */
 static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_entry,
 			  const struct kernel_format *f, const struct reported_filters *reported)
 {
@@ -200,7 +203,7 @@ static bool take_syscalls(struct kernel *k, struct kernel_selection *s, bool is_
 		return true;
 	if (!is_entry)
 		kernel_bpf_filter(k->bpf, false, KERNEL_SYSCALLS_MAX,
-				  reported->n); /* then all have the same, if any */
+				  reported->n); /* then one filter, or none, serves all calls */
 	kernel_bpf_call(k->bpf, is_entry, KERNEL_SYSCALLS_MAX, 0, NULL, 0);
 	return true;
 }
@@ -225,7 +228,7 @@ int kernel_setup_syscalls(struct kernel *k, struct kernel_selection *s, bool is_
 	if (!err)
 		err = filter_syscalls(
 			k, s, is_entry, raw,
-			d); /* if they are BPF's, too: so it is one that the kernel accepts */
+			d); /* also for BPF's filters: so the kernel has accepted it */
 	by_bpf = !err && take_syscalls(k, s, is_entry, raw, &reported);
 	if (!err && is_entry && reported.n && !by_bpf)
 		err = diag_fail(

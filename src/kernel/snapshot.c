@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/snapshot.c - a copy of what the instance's buffers hold, while they are written: see
- * kernel.h. */
+/* kernel/snapshot.c - writes a copy of the instance's buffers while recording goes on.
+ *
+ * drain.sink and the classes are those of the snapshot while it is open, so that the code that
+ * writes the main trace serves both. See kernel.h. */
 #include "kernel/internal.h"
 
 int kernel_take(struct kernel *k, uint64_t until_ns, struct diag *d)
@@ -92,8 +94,8 @@ void kernel_snapshot_close(struct kernel *k, struct kernel_counts *counts)
 	n->sink = k->snapshot.main;
 	n->n_events = k->snapshot.main_events;
 	n->n_malformed = k->snapshot.main_malformed;
-	/* What the main trace has described it has by its numbers; the rest gets the next ones. */
+	/* Ids that the main trace has described stay; other classes get the next ids. */
 	kernel_classes_restart(&n->classes, k->snapshot.main_described);
-	kernel_profile_restart(k->profile); /* the main trace has none of it before its end */
+	kernel_profile_restart(k->profile); /* the main trace has no samples before its end */
 	k->snapshot.is_open = false;
 }

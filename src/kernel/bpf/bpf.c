@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/bpf/bpf.c - see bpf.h: made, told what to record, put away. */
+/* kernel/bpf/bpf.c - makes the maps, loads and attaches the programs, and switches them.
+ *
+ * One map holds a ring per CPU, the other one the control block, both mapped here. See bpf.h. */
 #include "kernel/bpf/bpf.h"
 
 #include <errno.h>
@@ -13,12 +15,11 @@
 #include "base/io.h"
 #include "kernel/bpf/internal.h"
 
-/* A verifier follows an offset no further than this. */
+/* The verifier does not accept larger offsets. */
 #define RING_BYTES_MAX (256ull << 20)
 enum { RING_BYTES_MIN = 65536 };
 
-/* CPUs there are now, by number; what happens on one that is switched on later is counted as lost.
- */
+/* The CPUs that exist now, by number; events on a CPU that is switched on later count as lost. */
 static int count_cpus(void)
 {
 	char text[1024], *last;
@@ -88,7 +89,7 @@ static int make_control(struct kernel_bpf *b, struct diag *d)
 	return err;
 }
 
-/* @c: whole, or it was too long. */
+/* @c: complete, or too long. */
 static int attach(struct kernel_bpf *b, const char *tracepoint, struct bpf_code *c, struct diag *d)
 {
 	char name[BPF_OBJ_NAME_LEN];
@@ -181,9 +182,9 @@ void kernel_bpf_close(struct kernel_bpf *b)
 	free(b);
 }
 
-/* ---------------------------------------------------------------- what is recorded */
+/* ---------------------------------------------------------------- recording */
 
-/* Bits are given to programs in turn. */
+/* Each program gets the next bit. */
 static int attach_recorder(struct kernel_bpf *b, const char *tracepoint, struct bpf_code *c,
 			   uint32_t *bit, struct diag *d)
 {
@@ -243,7 +244,7 @@ void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts
 		b->control->captures[nr][!is_entry][i] = word_of(also->at[i], buffer_bytes);
 		call |= is_entry ? BPF_CALL_CAPTURES : BPF_CALL_EXIT_CAPTURES;
 	}
-	for (unsigned i = 0; texts >> i; i++) /* of an end as of the entry */
+	for (unsigned i = 0; texts >> i; i++) /* the same for an exit */
 		if (texts >> i & 1) {
 			call |= (uint64_t)(i + 1) << shift;
 			shift += 8;

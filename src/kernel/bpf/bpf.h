@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/bpf/bpf.h - events recorded by BPF programs of ours, instead of by the tracefs instance.
+ * kernel/bpf/bpf.h - events recorded by BPF programs instead of the tracefs instance.
  *
- * For the most frequent events: system calls, and the scheduler's switches and wake-ups.  It is
- * cheaper, and tells texts that system calls point to.  Records have the format that tracefs tells
- * for the event, so that all that happens to them afterwards is the same.  Each event comes from
- * one of the two.
+ * It serves the most frequent events: system calls, and the scheduler's switches and wake-ups. It
+ * is cheaper, and records the texts that system calls point to. Records have the event's tracefs
+ * format, so that all later steps are the same. Each event comes from exactly one of the two.
  *
- *   (1) nothing of it outlives the processes that have its descriptors
- *   (2) a stream's times never go back; what is lost is counted in its next packet
+ *   (1) nothing outlives the processes that have its descriptors
+ *   (2) a stream's times never go back; losses are counted in its next packet
  *
- * Where it cannot be had (no BPF, no BTF, no right to it), kernel_bpf_open says why.
+ * If it is not available (no BPF, no BTF, no right), kernel_bpf_open reports the reason.
  */
 #ifndef KERNEL_BPF_BPF_H
 #define KERNEL_BPF_BPF_H
@@ -28,72 +27,74 @@
 struct kernel_bpf;
 
 struct kernel_bpf_options {
-	const struct abi_clock *clock; /* of the session; copied */
-	uint64_t ring_bytes;	       /* of each CPU; less is taken: a power of two */
-	bool follows;		       /* only threads that are added, and their children */
+	const struct abi_clock *clock; /* the session's; copied */
+	uint64_t ring_bytes;	       /* per CPU; rounded down to a power of two */
+	bool follows;		       /* only added threads, and their children */
 	bool keeps_newest; /* kernel_bpf_keep() is called several times a second, and nothing is
-			      drained until the end */
+			    * drained until the end */
 };
 
-/* kernel_bpf_open - memory, and what keeps track of children.  0 or -errno. */
+/* kernel_bpf_open - allocate memory, and attach the programs that follow children. 0 or -errno. */
 int kernel_bpf_open(struct kernel_bpf **b, const struct kernel_bpf_options *o, struct diag *d);
 void kernel_bpf_close(
-	struct kernel_bpf *b); /* accepts NULL, as do all from kernel_bpf_add_thread on */
+	struct kernel_bpf *b); /* accepts NULL, as do all functions from kernel_bpf_add_thread on */
 
-/* What a call must pass: an expression about its result (then @call is NULL) or its arguments,
- * whose names the format of its own tracepoint tells. */
+/* A filter on a call: an expression about its result (then @call is NULL) or about its arguments,
+ * whose names are in @call, the format of its own tracepoint. */
 struct kernel_bpf_filter {
 	const char *expression;
 	const struct kernel_format *call;
 };
 enum { KERNEL_BPF_FILTERS_MAX = 15 };
 
-/* kernel_bpf_calls - record entries, or exits, of system calls that kernel_bpf_call chooses.  @f:
- * the format of raw_syscalls:sys_enter or sys_exit.  @filters: @n_filters of them, to be told from
- * 1 on in kernel_bpf_filter.  *@bit: for kernel_bpf_switch; 0 on error.  -EOPNOTSUPP, without a
- * word, if a filter cannot be said. */
+/* kernel_bpf_calls - record entries, or exits, of the system calls that kernel_bpf_call chooses.
+ *
+ * @f: the format of raw_syscalls:sys_enter or sys_exit.
+ * @filters: @n_filters of them, numbered from 1 for kernel_bpf_filter.
+ * *@bit: for kernel_bpf_switch; 0 on error.
+ * -EOPNOTSUPP, with @d unchanged, if a filter cannot be compiled. */
 int kernel_bpf_calls(struct kernel_bpf *b, bool is_entry, const struct kernel_format *f,
 		     const struct kernel_bpf_filter *filters, int n_filters, uint32_t *bit,
 		     struct diag *d);
-/* Which filter the entries, or ends, of call @nr must pass; 0: none. */
+/* Sets the filter for the entries, or exits, of call @nr; 0: none. */
 void kernel_bpf_filter(struct kernel_bpf *b, bool is_entry, int nr, int filter);
-/* @nr: KERNEL_SYSCALLS_MAX for those that have no name.  @texts: arguments that are texts,
- * kernel/convert/layout.h; of an end: of its entry, which it has if they were not in memory there.
- * @also: what else is read, NULL: nothing; of buffers
- * @buffer_bytes. */
+/* @nr: KERNEL_SYSCALLS_MAX for calls without a name.
+ * @texts: the arguments that are texts, kernel/convert/layout.h; at an exit those of its entry,
+ * recorded if they were not in memory there.
+ * @also: the other captures, NULL: none; @buffer_bytes of each buffer. */
 void kernel_bpf_call(struct kernel_bpf *b, bool is_entry, int nr, unsigned texts,
 		     const struct kernel_captures *also, uint32_t buffer_bytes);
 
-/* kernel_bpf_event - record the event of @system that @f describes, if it passes @filter (NULL:
- * always).  -EOPNOTSUPP if that is none of ours, or no filter that our programs can ask. */
+/* kernel_bpf_event - record the event of @system with format @f, if it passes @filter (NULL:
+ * always). -EOPNOTSUPP if there is no program for it, or if its filter cannot be compiled. */
 int kernel_bpf_event(struct kernel_bpf *b, const char *system, const struct kernel_format *f,
 		     const char *filter, uint32_t *bit, struct diag *d);
 
-/* kernel_bpf_has_events - whether it records any. */
+/* kernel_bpf_has_events - whether it records any event. */
 bool kernel_bpf_has_events(const struct kernel_bpf *b);
 
 void kernel_bpf_add_thread(struct kernel_bpf *b, pid_t tid);
-/* kernel_bpf_switch - the programs with these bits record, the others do not. */
+/* kernel_bpf_switch - programs with these bits record, the others do not. */
 void kernel_bpf_switch(struct kernel_bpf *b, uint32_t bits);
-/* kernel_bpf_stop - no program runs any more, and none will. */
+/* kernel_bpf_stop - stop all programs for good. */
 void kernel_bpf_stop(struct kernel_bpf *b);
 
-/* As those of kernel/convert/cpu.h, for all CPUs. */
+/* Like the functions of kernel/convert/cpu.h, for all CPUs. */
 int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_drain_mode mode,
 		     struct diag *d);
 void kernel_bpf_restart(struct kernel_bpf *b);
 uint64_t kernel_bpf_lost(const struct kernel_bpf *b);
-/* kernel_bpf_missed - of these, runs of programs that the kernel left out, when it was last asked:
- * at most so many of whoever is recorded. */
+/* kernel_bpf_missed - the part of these losses from program runs that the kernel skipped, at the
+ * last count. They may belong to any process. */
 uint64_t kernel_bpf_missed(const struct kernel_bpf *b);
 
 /*
- * A flight recorder's.
+ * For a flight recorder.
  *
- * kernel_bpf_keep - what came is told to who waits; the oldest makes room.
- * kernel_bpf_each_kept - as kernel_each_held(), of what was there at the last kernel_bpf_keep().
- * kernel_bpf_write_kept - append what is kept of CPU @i, from @from_ns on, to a stream in k->sink;
- **@lost grows.  It stays kept.
+ * kernel_bpf_keep - report new watched events and drop the oldest records.
+ * kernel_bpf_each_kept - like kernel_each_held(), for the records at the last kernel_bpf_keep().
+ * kernel_bpf_write_kept - append the kept records of CPU @i, from @from_ns on, to a stream in
+ * k->sink; adds losses to *@lost. The records stay.
  */
 void kernel_bpf_keep(struct kernel_bpf *b, struct kernel_drain *k);
 void kernel_bpf_each_kept(struct kernel_bpf *b, struct kernel_drain *k,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/bpf/capture.c - see capture.h. */
+/* kernel/bpf/capture.c - instructions that read user memory into the stage.
+ *
+ * Loops and offsets are written so that the verifier can bound them: see bound_position(). See
+ * capture.h for the registers. */
 #include "kernel/bpf/capture.h"
 
 enum { IOVEC = 16, HEADER = 56, NAME_MAX_BYTES = KERNEL_CAPTURE_ADDRESS_MAX };
@@ -16,7 +19,7 @@ static int words_of(int stage)
 	       (stage == BPF_EXIT_STAGE ? KERNEL_EXIT_WORDS : KERNEL_CAPTURE_WORDS);
 }
 
-/* R1 becomes byte R8 of the record in @stage. */
+/* R1 becomes the address of byte R8 of the record in @stage. */
 static void at_stage(struct bpf_code *c, int stage)
 {
 	bpf_alu(c, BPF_MOV, R1, R7);
@@ -24,7 +27,7 @@ static void at_stage(struct bpf_code *c, int stage)
 	bpf_alu_imm(c, BPF_ADD, R1, bpf_stage_record(stage) + RECORD);
 }
 
-/* What is known of R8 is from here on only that it is small enough to capture more. */
+/* Stores and reloads R8, so that the verifier knows only its bound and not how it was reached. */
 static void bound_position(struct bpf_code *c, int stage, int is_full)
 {
 	bpf_store(c, BPF_DW, R7, stage, R8);
@@ -32,7 +35,7 @@ static void bound_position(struct bpf_code *c, int stage, int is_full)
 	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_CAPTURE_BEGIN_MAX, is_full);
 }
 
-/* @to becomes the argument with the number, counted from 1, that R9 has at bit @shift. */
+/* @to becomes the argument whose number, counted from 1, is in R9 at bit @shift. */
 static void load_argument(struct bpf_code *c, int stage, int to, int shift)
 {
 	bpf_alu(c, BPF_MOV, R1, R9);
@@ -43,14 +46,14 @@ static void load_argument(struct bpf_code *c, int stage, int to, int shift)
 	bpf_load(c, BPF_DW, to, R1, args_of(stage));
 }
 
-/* R0 is not 0 if the bytes, as many as R2 says, at R3 could not be read to R8. */
+/* Reads R2 bytes from R3 to position R8. R0 is not 0 on failure. */
 static void read_here(struct bpf_code *c, int stage)
 {
 	at_stage(c, stage);
 	bpf_call(c, BPF_FUNC_probe_read_user);
 }
 
-/* The stack's word becomes the @size bytes at R3. */
+/* Reads @size bytes from R3 into STACK_WORD. */
 static void read_word(struct bpf_code *c, int size, int is_bad)
 {
 	bpf_alu(c, BPF_MOV, R1, FP);
@@ -60,7 +63,7 @@ static void read_word(struct bpf_code *c, int size, int is_bad)
 	bpf_jump_if_imm(c, BPF_JNE, R0, 0, is_bad);
 }
 
-/* R2 is at most @most. */
+/* Limits R2 to @most. */
 static void limit_r2(struct bpf_code *c, int most)
 {
 	int fits = bpf_label(c);
@@ -76,7 +79,7 @@ static void sign_extend(struct bpf_code *c, int reg)
 	bpf_alu_imm(c, BPF_ARSH, reg, 32);
 }
 
-/* A word at @at: the bytes from the stack's STACK_BEGIN to R8. */
+/* Stores a word at @at that locates the bytes from STACK_BEGIN to R8. */
 static void store_word(struct bpf_code *c, int at)
 {
 	bpf_load(c, BPF_DW, R1, FP, STACK_BEGIN);
@@ -115,8 +118,8 @@ _Static_assert(sizeof((struct bpf_control *)NULL)->captures[0] == 1 << 6,
 /* ---------------------------------------------------------------- texts */
 
 /*
- * A text of at most @max bytes with its end, from R3 to behind what the stage has: R8 bytes of a
- * record.  R0 is how many it is.  The last of one that is longer are dots.
+ * Reads a text of at most @max bytes with its NUL from R3 to position R8, and advances R8. R0
+ * becomes its size. A longer text ends with three dots.
  */
 static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
 {
@@ -127,7 +130,8 @@ static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
 	bpf_call(c, BPF_FUNC_probe_read_user_str);
 	bpf_jump_if_imm(c, BPF_JSLT, R0, 1, is_bad);
 	bpf_jump_if_imm(c, BPF_JGT, R0, max, is_long);
-	bpf_jump(c, is_complete); /* what a verifier sees first includes the other case */
+	bpf_jump(c, is_complete); /* the verifier follows this path first; its state includes the
+				   * other's */
 	bpf_put_label(c, is_long);
 	at_stage(c, stage);
 	for (int k = max - 4; k < max - 1; k++)
@@ -138,8 +142,8 @@ static void stage_text(struct bpf_code *c, int stage, int max, int is_bad)
 	bpf_alu(c, BPF_ADD, R8, R0);
 }
 
-/* The text that argument R9 & 7 points to; its word is number @i.  What is not in memory cannot be
- * read here: its size is 0, and the end of the call tries again. */
+/* Reads the text of the argument R9 & 7; its word is number @i. A text that is not in memory cannot
+ * be read here: its size is 0, and the exit of the call tries again. */
 static void stage_argument(struct bpf_code *c, int i, int done)
 {
 	int word = bpf_stage_record(BPF_ENTRY_STAGE) + RECORD + KERNEL_SYSCALL_WORDS + 4 * i;
@@ -164,7 +168,7 @@ static void stage_argument(struct bpf_code *c, int i, int done)
 	bpf_alu_imm(c, BPF_RSH, R9, 8);
 }
 
-/* One of those at the end: what cannot be read there either is "". */
+/* The same at the exit: a text that cannot be read there either is "". */
 static void stage_late_argument(struct bpf_code *c, int done)
 {
 	int is_bad = bpf_label(c), next = bpf_label(c);
@@ -200,9 +204,9 @@ void bpf_stage_texts(struct bpf_code *c, int stage)
 		store_word(c, bpf_stage_record(stage) + RECORD + KERNEL_EXIT_LATE_WORD);
 }
 
-/* ---------------------------------------------------------------- what else */
+/* ---------------------------------------------------------------- other captures */
 
-/* R2 becomes as many bytes as the capture in R9 is of, by its argument; or @done. */
+/* R2 becomes the size in bytes of the capture in R9, or jumps to @done if it is empty. */
 static void find_size(struct bpf_code *c, int stage, int done)
 {
 	int is_fixed = bpf_label(c), is_pointed = bpf_label(c), is_long = bpf_label(c),
@@ -256,8 +260,8 @@ static void capture_bytes(struct bpf_code *c, int stage, int done)
 	bpf_jump(c, done);
 }
 
-/* The next pointer of several in STACK_POINTER, which is moved on, to R3; or @done: it is NULL, or
- * not to be read. */
+/* Reads the pointer at STACK_POINTER into R3 and advances STACK_POINTER; jumps to @done if it is
+ * NULL or cannot be read. */
 static void next_pointer(struct bpf_code *c, int done)
 {
 	bpf_load(c, BPF_DW, R3, FP, STACK_POINTER);
@@ -269,7 +273,7 @@ static void next_pointer(struct bpf_code *c, int done)
 	bpf_jump_if_imm(c, BPF_JEQ, R3, 0, done);
 }
 
-/* Each with its NUL; behind more than there is room for, three dots.  R6 counts. */
+/* Reads each text with its NUL; three dots follow if there are more than fit. R6 counts. */
 static void capture_texts(struct bpf_code *c, int stage, int done)
 {
 	int again = bpf_label(c), more = bpf_label(c);
@@ -311,7 +315,7 @@ static void capture_count(struct bpf_code *c, int stage, int done)
 	bpf_jump(c, done);
 }
 
-/* R2 bytes from R3, behind a u16 that says how many they are: 0 if they cannot be read. */
+/* Stores a u16 size and R2 bytes from R3; size 0 if they cannot be read. */
 static void stage_counted(struct bpf_code *c, int stage)
 {
 	int next = bpf_label(c);
@@ -330,7 +334,7 @@ static void stage_counted(struct bpf_code *c, int stage)
 	bpf_put_label(c, next);
 }
 
-/* STACK_COUNT iovecs from STACK_POINTER on.  R6 counts. */
+/* Reads STACK_COUNT iovecs from STACK_POINTER on. R6 counts. */
 static void capture_iovecs(struct bpf_code *c, int stage, int done)
 {
 	int again = bpf_label(c), fits = bpf_label(c);
@@ -364,7 +368,7 @@ static void capture_iovecs(struct bpf_code *c, int stage, int done)
 	bpf_jump(c, again);
 }
 
-/* Where the iovecs of a readv or writev are, or of a msghdr, which comes before them. */
+/* Finds the iovecs of a readv or writev, or those of a msghdr after the msghdr itself. */
 static void capture_vector(struct bpf_code *c, int stage, int is_header, int done)
 {
 	int iovecs = bpf_label(c);
@@ -395,8 +399,8 @@ static void capture_vector(struct bpf_code *c, int stage, int is_header, int don
 	capture_iovecs(c, stage, done);
 }
 
-/* One row of what is captured, the @i-th.  Vectors and lists of pointers are the first or the
- * second. */
+/* Reads the @i-th capture of a call. Only the first may be a vector, and only the first or the
+ * second a list of pointers. */
 static void stage_capture(struct bpf_code *c, int stage, int i, int all_done)
 {
 	int done = bpf_label(c), is_texts = bpf_label(c), is_pointers = bpf_label(c),
@@ -452,7 +456,8 @@ void bpf_stage_to_ring(struct bpf_code *c, const struct bpf_plan *p, int stage, 
 {
 	bpf_store(c, BPF_DW, R7, stage, R8);
 	bpf_load(c, BPF_DW, R8, R7, stage);
-	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_BYTES_MAX - 8, leave); /* it is not: for the verifier */
+	bpf_jump_if_imm(c, BPF_JGT, R8, BPF_BYTES_MAX - 8, leave); /* never true; the verifier needs
+								    * it */
 	bpf_alu_imm(c, BPF_ADD, R8, RECORD + 7);
 	bpf_alu_imm(c, BPF_AND, R8, ~7);
 	bpf_reserve(c, p, 0, leave);

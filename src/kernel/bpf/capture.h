@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/bpf/capture.h - the part of the programs for system calls that reads what arguments point
- * to.
+ * kernel/bpf/capture.h - the part of the system call programs that reads the memory that arguments
+ * point to.
  *
- * A record with such bytes is made in the ring's stage first: how long it becomes is known when it
- * is read.  There is a stage for entries and one for ends, since an entry's program may be
- * preempted by an end's; each is one program's alone: no CPU runs a program that it runs already.
+ * A record with such data is built in the ring's stage first, because its size is known only after
+ * reading. There is one stage for entries and one for exits, since an entry's program may be
+ * preempted by an exit's. Each stage has one user at a time: no CPU runs a program that it is
+ * already running.
  *
- * Registers: R7 the ring, R8 the bytes that the record has so far.
+ * Registers: R7 the ring, R8 the size of the record so far.
  */
 #ifndef KERNEL_BPF_CAPTURE_H
 #define KERNEL_BPF_CAPTURE_H
@@ -21,20 +22,20 @@ enum {
 	BPF_EXIT_STAGE = offsetof(struct bpf_ring, exit)
 };
 
-/* Of a stage: the word before the record, from the ring on. */
+/* The offset of a stage's record, with its word, from the ring. */
 static inline int bpf_stage_record(int stage)
 {
 	return stage + (int)offsetof(struct bpf_stage, record);
 }
 
-/* bpf_stage_begin - no words yet; the stack gets the row of what is captured of the call whose
- * number the stack's STACK_NR has; R8 becomes where bytes begin. */
+/* bpf_stage_begin - clear the words. STACK_ROW becomes the address of the captures of call
+ * STACK_NR, and R8 the position of the first captured byte. */
 void bpf_stage_begin(struct bpf_code *c, const struct bpf_plan *p, int stage);
-/* bpf_stage_texts - the texts that the call's word in STACK_CALL has.  At an end all as one. */
+/* bpf_stage_texts - read the texts that STACK_CALL lists. At an exit all share one word. */
 void bpf_stage_texts(struct bpf_code *c, int stage);
-/* bpf_stage_captures - what else is captured.  R6 and R9 are lost. */
+/* bpf_stage_captures - read the other captures. Destroys R6 and R9. */
 void bpf_stage_captures(struct bpf_code *c, int stage);
-/* bpf_stage_to_ring - what lies in the stage becomes a record. */
+/* bpf_stage_to_ring - copy the stage into a new record. */
 void bpf_stage_to_ring(struct bpf_code *c, const struct bpf_plan *p, int stage, int leave);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/bpf/drain.c - what our BPF programs recorded, as packets.
+ * kernel/bpf/drain.c - reads the rings that BPF programs fill and writes packets.
  *
- * A record's time is CLOCK_MONOTONIC's, the only one that programs have; clock/track.h brings it to
- * the session's. A pass takes one step there first, and converts what is not younger.  A ring's
- * bytes are given back before the packet with their events is written: those of a collector that is
- * killed between are lost, and its successor counts them.
+ * A record's time is CLOCK_MONOTONIC, the only clock of BPF programs; clock/track.h converts it to
+ * the session's. A pass first steps that conversion, then converts only records that are not
+ * younger. A ring's bytes are given back before the packet with their events is written. If the
+ * collector is killed in between, those events are lost, and its successor counts them.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,24 +19,24 @@
 
 enum {
 	ROOM = 2 * BPF_RECORD_MAX + KERNEL_CONTEXTS_BYTES_MAX, /* an event takes less */
-	MISSES_EVERY = 50,				       /* drains: a second */
+	MISSES_EVERY = 50,				       /* drains, about a second */
 	WAIT_TRIES = 2000,				       /* for a program that is writing */
-	WAIT_LAST_TRIES = 500, /* each of a millisecond: such a program may be preempted */
+	WAIT_LAST_TRIES = 500, /* a millisecond each: such a program may be preempted */
 };
-#define GAP_NS (1ull << 31) /* kernel/convert/page.c */
+#define GAP_NS (1ull << 31) /* as in kernel/convert/page.c */
 
-/* What nobody knows the CPU of is told in the first one's stream. */
+/* Losses with an unknown CPU are counted in the first CPU's stream. */
 void bpf_count_lost(const struct kernel_bpf *b, struct bpf_cpu *c)
 {
 	uint64_t lost = load(&c->ring->lost);
 
 	if (c == b->cpus)
 		lost += b->misses + load(&b->control->lost);
-	if (lost > c->ring->losses.counted) /* a successor may know less of the misses, at first */
+	if (lost > c->ring->losses.counted) /* a successor may know of fewer misses at first */
 		c->ring->losses.counted = lost;
 }
 
-/* Clears all from `consumed` to `taken`, and gives it back. */
+/* Clears the ring from `consumed` to `taken`, and gives that part back. */
 void bpf_give_back(const struct kernel_bpf *b, struct bpf_ring *ring)
 {
 	uint64_t size = b->plan.ring_size, from = ring->consumed & (size - 1),
@@ -44,7 +44,7 @@ void bpf_give_back(const struct kernel_bpf *b, struct bpf_ring *ring)
 
 	if (ring->taken == ring->consumed)
 		return;
-	if (to <= from) { /* a record may go on behind the end */
+	if (to <= from) { /* a record may continue beyond the end */
 		memset(ring->data + from, 0, size + BPF_RING_SLACK - from);
 		from = 0;
 	}
@@ -76,8 +76,7 @@ void bpf_read_flush(struct bpf_reader *r, struct diag *d)
 	r->packet = (struct kernel_packet){ .events = r->bpf->out };
 }
 
-/* The session's time of a record.  Of either clock the word has the lower bits, of a time that is
- * past. */
+/* A record's session time. The word has the lower bits of a past time, by either clock. */
 static uint64_t time_of(struct bpf_reader *r, uint64_t word)
 {
 	if (word & BPF_RING_STAMPED)
@@ -86,7 +85,8 @@ static uint64_t time_of(struct bpf_reader *r, uint64_t word)
 			      r->until - ((r->until - word) & BPF_TIME_MASK));
 }
 
-/* Times do not go back even where the kernel's clock does, by a nanosecond, when it is adjusted. */
+/* Keeps times from decreasing: the kernel's clock may step back by a nanosecond when it is
+ * adjusted. */
 static uint64_t not_before(const struct bpf_reader *r, uint64_t ns)
 {
 	uint64_t last_ns = r->packet.n_events ? r->packet.end_ns : r->to->last_ns;
@@ -94,7 +94,8 @@ static uint64_t not_before(const struct bpf_reader *r, uint64_t ns)
 	return ns > last_ns ? ns : last_ns;
 }
 
-/* The record stays as it is until it is given back: a successor may have to read it. */
+/* Converts a copy: the record must stay intact until it is given back, because a successor may have
+ * to read it. */
 static void take(struct bpf_reader *r, const uint8_t *record, size_t size, uint64_t time_ns,
 		 struct diag *d)
 {
@@ -123,7 +124,7 @@ static void take(struct bpf_reader *r, const uint8_t *record, size_t size, uint6
 	p->n_events++;
 }
 
-/* No program writes this.  All there is is given up. */
+/* No program writes such a record. All data in the ring is skipped. */
 static void skip_all(struct bpf_reader *r, struct diag *d)
 {
 	struct kernel_cpu *c = r->to;
@@ -137,7 +138,7 @@ static void skip_all(struct bpf_reader *r, struct diag *d)
 			  c->number);
 }
 
-/* One record.  False if there is none, or it is too young. */
+/* Reads one record. False if there is none, or if it is too young. */
 bool bpf_read_step(struct bpf_reader *r, struct diag *d)
 {
 	const uint8_t *record = bpf_ring_at(r->bpf, r->cpu->ring, r->position);
@@ -161,14 +162,14 @@ bool bpf_read_step(struct bpf_reader *r, struct diag *d)
 	return true;
 }
 
-/* Whether a program is writing the record that comes next. */
+/* Whether a program is writing the next record. */
 static bool is_being_written(const struct bpf_reader *r)
 {
 	return load_acquire(&r->cpu->ring->reserved) != r->position &&
 	       !load_acquire((uint64_t *)bpf_ring_at(r->bpf, r->cpu->ring, r->position));
 }
 
-/* Waits for the program, for a short while unless it is the last time.  Whether it is done. */
+/* Waits for the program, briefly unless this is the last drain. Returns whether it is done. */
 bool bpf_wait_for_writer(const struct bpf_reader *r, enum kernel_drain_mode mode)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -199,7 +200,7 @@ static int drain_cpu(struct bpf_reader *r, enum kernel_drain_mode mode, struct d
 		 (is_complete = bpf_wait_for_writer(r, mode)));
 	r->drain->is_behind |= !is_complete;
 	if (!is_complete && mode == KERNEL_DRAIN_LAST)
-		r->cpu->ring->losses.here++; /* and what may be behind it */
+		r->cpu->ring->losses.here++; /* and perhaps records after it */
 	bpf_read_flush(r, d);
 	return r->err;
 }
@@ -239,8 +240,8 @@ int kernel_bpf_drain(struct kernel_bpf *b, struct kernel_drain *k, enum kernel_d
 	first = drain_cpus(&r, KERNEL_DRAIN_LIVE, d);
 	if (mode != KERNEL_DRAIN_LAST)
 		return first;
-	/* A program that was about to record when all were stopped has done so meanwhile, and is
-	 * younger than `until` was. */
+	/* A program that was about to record when all were stopped has recorded by now, with a time
+	 * after the first `until`. */
 	r.until = clock_track_step(&b->control->follow);
 	err = drain_cpus(&r, mode, d);
 	first = first ? first : err;

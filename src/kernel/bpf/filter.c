@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/bpf/filter.c - see filter.h.
+ * kernel/bpf/filter.c - compiles a filter's byte code (abi/filter.h) into BPF instructions, in one
+ * pass.
  *
- * The byte code (abi/filter.h) is gone through once.  What is on its stack is known here, but for
- * results: these lie in the program's stack, each depth at its place.  So both ways to where a jump
- * leads have the result at the same place.
+ * The compiler knows the kind of each item on the byte code's stack. Constants and fields stay
+ * symbolic; only results exist at run time, in the program's stack, with a fixed place for each
+ * depth. So both paths to a jump's target have the result in the same place.
  */
 #include "kernel/bpf/filter.h"
 
@@ -55,7 +56,7 @@ static int push(struct making *m, const struct item *i)
 	return 0;
 }
 
-/* The operand behind the operation at @at: false if the code ends before. */
+/* Reads the operand after the operation at @at; false if the code ends before it. */
 static bool take(const struct making *m, const uint8_t *at, void *operand, size_t size)
 {
 	if ((size_t)(m->end - at) < 1 + size)
@@ -76,7 +77,7 @@ static int push_integer(struct making *m, const uint8_t *at, size_t size)
 	if (size == 1)
 		i.value = small;
 	else if (*at == ABI_FILTER_INT && i.value < 0)
-		return -EOPNOTSUPP; /* more than a signed field has */
+		return -EOPNOTSUPP; /* more than a signed field can hold */
 	return push(m, &i);
 }
 
@@ -110,7 +111,7 @@ static int push_field(struct making *m, const uint8_t *at)
 
 /* ---------------------------------------------------------------- operations */
 
-/* Two items become a result, whose place is returned. */
+/* Replaces two items by a result and returns its place. */
 static int make_result(struct making *m)
 {
 	m->depth--;
@@ -118,7 +119,7 @@ static int make_result(struct making *m)
 	return place_of(m->depth - 1);
 }
 
-/* Whether a field can have this value: the kernel would cut it off. */
+/* Whether a field can have this value; the kernel would truncate it. */
 static bool can_be(const struct bpf_filter_field *field, int64_t value)
 {
 	int unused = 64 - 8 * field->size;
@@ -166,7 +167,7 @@ static int compare_integer(struct making *m, int op, const struct bpf_filter_fie
 	return 0;
 }
 
-/* All bytes of the text and the one that ends it. */
+/* Compares all bytes of the text and its NUL. */
 static int compare_text(struct making *m, bool is_equal, const struct bpf_filter_field *field,
 			const struct item *text)
 {
@@ -215,7 +216,7 @@ static int compare(struct making *m, int op)
 					 : -EOPNOTSUPP;
 }
 
-/* A result that is 0 (or is not) is kept, and it goes on elsewhere; else it is dropped. */
+/* If the result is 0 (or is not), keeps it and continues at the target; otherwise drops it. */
 static int jump(struct making *m, const uint8_t *at, bool if_true)
 {
 	uint16_t distance;
@@ -233,7 +234,7 @@ static int jump(struct making *m, const uint8_t *at, bool if_true)
 	return 0;
 }
 
-/* The result becomes 1 if it is (or is not) 0, else 0. */
+/* Replaces the result by 1 if it is (or is not) 0, otherwise by 0. */
 static int to_truth(struct making *m, bool if_zero)
 {
 	int place, done = bpf_label(m->c);
@@ -259,7 +260,7 @@ static int finish(struct making *m, int leave)
 	return 0;
 }
 
-/* One operation at @at; how many bytes it takes, or -EOPNOTSUPP. */
+/* Compiles the operation at @at. Returns its size in bytes, or -EOPNOTSUPP. */
 static int step(struct making *m, const uint8_t *at)
 {
 	int err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/bpf/internal.h - what kernel/bpf/bpf.c, kernel/bpf/drain.c and kernel/bpf/overwrite.c
- * share. */
+/* kernel/bpf/internal.h - shared by kernel/bpf/bpf.c, kernel/bpf/drain.c and
+ * kernel/bpf/overwrite.c. */
 #ifndef KERNEL_BPF_INTERNAL_H
 #define KERNEL_BPF_INTERNAL_H
 
@@ -20,14 +20,13 @@ struct bpf_cpu {
 	struct bpf_ring *ring;
 	struct kernel_cpu cpu; /* its stream, and losses */
 	struct clock_line line;
-	uint64_t
-		stamped_at; /* kernel/bpf/overwrite.c: what lies before has the session's time .. */
-	uint64_t stamped_ns; /* .. up to this one */
+	uint64_t stamped_at; /* kernel/bpf/overwrite.c: records before it have session time .. */
+	uint64_t stamped_ns; /* .. and the last of them has this one */
 };
 
 struct kernel_bpf {
 	struct bpf_plan plan;
-	struct btf btf; /* until it starts */
+	struct btf btf; /* until recording starts */
 	struct bpf_control *control;
 	uint8_t *rings;
 	size_t ring_stride, rings_size;
@@ -36,32 +35,32 @@ struct kernel_bpf {
 	struct bpf_link links[BPF_LINKS_MAX];
 	int n_links;
 	bool has_events;
-	bool keeps_newest; /* a flight recorder's */
+	bool keeps_newest; /* for a flight recorder */
 	uint32_t n_drains;
-	uint64_t misses; /* of all programs, when they were asked */
+	uint64_t misses; /* of all programs, at the last count */
 	uint8_t *out;	 /* BPF_PACKET_SIZE bytes */
 };
 
 #define BPF_TIME_MASK ((1ull << BPF_RING_TIME_BITS) - 1)
 
-/* One CPU's ring on its way to a stream. */
+/* The reader of one CPU's ring. */
 struct bpf_reader {
 	struct kernel_bpf *bpf;
 	struct bpf_cpu *cpu;
 	struct kernel_cpu *to;
 	struct kernel_drain *drain;
 	bool gives_back;  /* else the ring stays as it is */
-	uint64_t from_ns; /* what is older is not wanted */
-	uint64_t until;	  /* by CLOCK_MONOTONIC: what is younger waits */
-	uint64_t now_ns;  /* of the session, about */
+	uint64_t from_ns; /* older records are skipped */
+	uint64_t until;	  /* CLOCK_MONOTONIC; younger records wait */
+	uint64_t now_ns;  /* session time, about now */
 	uint64_t position;
-	uint64_t end; /* what was reserved, when it was looked at: behind it a full ring's oldest
-			 record would come again */
+	uint64_t end; /* `reserved` when it was last read: reading on would find a full ring's
+		       * oldest record again */
 	struct kernel_packet packet;
 	int err; /* the first */
 };
 
-/* Whether all that is reserved has been read. */
+/* Whether all reserved records have been read. */
 static inline bool bpf_is_at_end(struct bpf_reader *r, uint64_t position)
 {
 	if (position == r->end)
@@ -80,19 +79,19 @@ static inline size_t bpf_word_size(uint64_t word)
 	return (size_t)(word >> BPF_RING_TIME_BITS & BPF_RING_UNITS_MAX) * BPF_RING_UNIT;
 }
 
-/* bpf_read_step - one record.  False if there is none, or it is too young.  bpf_read_flush - write
- * what was read. */
+/* bpf_read_step - read one record. False if there is none, or it is too young. bpf_read_flush -
+ * write the events read so far. */
 bool bpf_read_step(struct bpf_reader *r, struct diag *d);
 void bpf_read_flush(struct bpf_reader *r, struct diag *d);
 
-/* bpf_count_misses - how often programs were not run. */
+/* bpf_count_misses - read how many runs of programs the kernel skipped. */
 void bpf_count_misses(struct kernel_bpf *b);
-/* bpf_count_lost - what is known to be lost of this CPU. */
+/* bpf_count_lost - update the known losses of this CPU. */
 void bpf_count_lost(const struct kernel_bpf *b, struct bpf_cpu *c);
-/* bpf_give_back - clear all from `consumed` to `taken`. */
+/* bpf_give_back - clear the ring from `consumed` to `taken`. */
 void bpf_give_back(const struct kernel_bpf *b, struct bpf_ring *ring);
-/* bpf_wait_for_writer - wait for a program that writes at @position, for a short while unless it is
- * the last time. Whether it is done. */
+/* bpf_wait_for_writer - wait for a program that writes at @position, briefly unless this is the
+ * last drain. Returns whether it is done. */
 bool bpf_wait_for_writer(const struct bpf_reader *r, enum kernel_drain_mode mode);
 
 #endif

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/bpf/overwrite.c - a flight recorder's BPF rings: the newest is kept in them, and copied
- * when a snapshot asks.
+ * kernel/bpf/overwrite.c - the BPF rings of a flight recorder: they hold the newest records, which
+ * a snapshot copies.
  *
- * Programs refuse when a ring is full: they cannot make room themselves, since what a new record
- * lies on must have been cleared, and a program may be interrupted by another one at any
- * instruction.  So the collector comes by, several times a second, and gives back the oldest of
- * what is more than three quarters of a ring.  If it does not come in time, the newest is lost, and
- * counted.
+ * Programs refuse events when a ring is full. They cannot make room themselves: the space for a new
+ * record must have been cleared, and a program may be interrupted by another one at any
+ * instruction. So the collector drops the oldest records several times a second if a ring is more
+ * than three quarters full. If it is late, the newest events are lost, and counted.
  *
- * Meanwhile it *settles* what is new: a record's time becomes the session's, where it lies, as long
- * as the knots for it are known (clock/track.h).  A word says itself which time it has, so a
- * successor of a killed collector goes on anywhere.
+ * Meanwhile it finalizes new records: it replaces a record's time in place by session time, while
+ * the knots for that time are known (clock/track.h). A bit in the word shows which time it has, so
+ * the successor of a killed collector can continue anywhere.
  */
 #include "base/atomic.h"
 #include "clock/clock.h"
@@ -25,7 +24,8 @@ static uint64_t word_at(const struct bpf_reader *r, uint64_t position)
 	return load_acquire((const uint64_t *)bpf_ring_at(r->bpf, r->cpu->ring, position));
 }
 
-/* The one at r->cpu->stamped_at.  False if there is none, it is too young, or makes no sense. */
+/* Finalizes the record at r->cpu->stamped_at. False if there is none, or it is too young or
+ * malformed. */
 static bool finalize(struct bpf_reader *r)
 {
 	struct bpf_cpu *c = r->cpu;
@@ -51,7 +51,7 @@ static bool finalize(struct bpf_reader *r)
 	return true;
 }
 
-/* Gives back the oldest.  A successor counts them, if it finds them taken and not yet counted. */
+/* Drops the oldest records. If the collector dies before it counts them, its successor does. */
 static void make_room(struct bpf_reader *r)
 {
 	struct bpf_ring *ring = r->cpu->ring;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/bpf/parts.c - see parts.h. */
+/* kernel/bpf/parts.c - instruction sequences that all programs share: filter by thread, reserve,
+ * publish. */
 #include "kernel/bpf/parts.h"
 
 #include <stddef.h>
 
-/* A try fails if another program of ours came between; each of them makes progress. */
+/* A try fails if another program of duet interrupted this one; each failure means progress of the
+ * other. */
 enum { RESERVE_TRIES = 4 };
 
 enum { DATA = offsetof(struct bpf_ring, data) };
 
-/* ---------------------------------------------------------------- whether it is wanted */
+/* ---------------------------------------------------------------- is it wanted */
 
 void bpf_leave_if_off(struct bpf_code *c, const struct bpf_plan *p, int leave)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel/bpf/parts.h - what our BPF programs are put together from.
+ * kernel/bpf/parts.h - the instruction sequences that BPF programs are composed of.
  *
  * Registers, once an event is wanted: R7 the CPU's ring, R9 the record, R6 and R8 the event's own.
- * A call destroys R0 to R5.  @leave is always the label at which bpf_end() is.
+ * A call destroys R0 to R5. @leave is always the label at which bpf_end() is.
  */
 #ifndef KERNEL_BPF_PARTS_H
 #define KERNEL_BPF_PARTS_H
@@ -32,25 +32,25 @@ enum { STACK_FILTER = -96 }; /* and below: filter.c */
 enum { RECORD = 8, COMMON_TID = RECORD + 4 };
 
 void bpf_leave_if_off(struct bpf_code *c, const struct bpf_plan *p, int leave);
-/* bpf_leave_if_not_followed - the calling thread.  Its number is kept on the stack. */
+/* bpf_leave_if_not_followed - for the calling thread. Its number stays on the stack. */
 void bpf_leave_if_not_followed(struct bpf_code *c, const struct bpf_plan *p, int leave);
 /* bpf_get_tid - the calling thread's number, to the stack and to R1. */
 void bpf_get_tid(struct bpf_code *c);
-/* bpf_jump_if_followed - whether the thread in R1 is. */
+/* bpf_jump_if_followed - for the thread in R1. */
 void bpf_jump_if_followed(struct bpf_code *c, const struct bpf_plan *p, int label);
-/* bpf_find_pid - @to, which is not R3, becomes the address of the word with the bit of the thread
- * in R1; R1 the bit's number. */
+/* bpf_find_pid - for the thread in R1: @to, which is not R3, becomes the address of the word with
+ * its bit; R1 becomes the bit's number. */
 void bpf_find_pid(struct bpf_code *c, const struct bpf_plan *p, int to);
 
 /* bpf_get_ring - R7 becomes the ring of this CPU. */
 void bpf_get_ring(struct bpf_code *c, const struct bpf_plan *p, int leave);
-/* bpf_reserve - R9 becomes a new record of @size bytes or, if that is 0, of as many as R8 says. */
+/* bpf_reserve - R9 becomes a new record of @size bytes or, if that is 0, of R8 bytes. */
 void bpf_reserve(struct bpf_code *c, const struct bpf_plan *p, int size, int leave);
-/* bpf_store_common - at @at from @to: the kernel's number, and the thread.  Flags and count of
- * preemption are 0: a program is not told them. */
+/* bpf_store_common - store the event id and the thread at offset @at from @to. The flags and the
+ * preempt count are 0, because a program cannot read them. */
 void bpf_store_common(struct bpf_code *c, int to, int at, uint16_t kernel_id);
-/* bpf_publish - store the record's word, last: what it says is true from here on.  On x86 stores
- * become visible in their order. */
+/* bpf_publish - store the record's word, last: from then on the record is valid. On x86 stores
+ * become visible in order. */
 void bpf_publish(struct bpf_code *c, int size);
 void bpf_end(struct bpf_code *c, int leave);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/bpf/program.c - see program.h: who is followed, and the scheduler's events. */
+/* kernel/bpf/program.c - the programs for following children and for the scheduler's events.
+ *
+ * A field of a record is filled by a recipe for its name; an event with an unknown field has no
+ * program. See program.h. */
 #include "kernel/bpf/program.h"
 
 #include <errno.h>
@@ -67,7 +70,7 @@ void bpf_program_free(struct bpf_code *c, const struct bpf_plan *p)
 
 enum source { TASK_COMM, TASK_PID, TASK_PRIO, TASK_CPU, TASK_STATE };
 
-/* How a field of a record is made, of the task in argument @task. */
+/* How to fill a field of a record from the task in argument @task. */
 struct recipe {
 	const char *event, *field;
 	uint8_t size, task;
@@ -106,9 +109,8 @@ static const struct recipe *recipe_of(const char *event, const struct kernel_fie
 	return NULL;
 }
 
-/* R2 becomes what the kernel calls the state of who is switched away from (R8 holds the task): the
- * highest bit of those it reports, as __trace_sched_switch_state in its
- * include/trace/events/sched.h. */
+/* R2 becomes the kernel's name for the state of the previous task, which is in R8: the highest of
+ * the reported bits, as in __trace_sched_switch_state in its include/trace/events/sched.h. */
 static void load_state(struct bpf_code *c, const struct bpf_plan *p)
 {
 	enum {
@@ -151,13 +153,13 @@ static void load_state(struct bpf_code *c, const struct bpf_plan *p)
 	bpf_put_label(c, done);
 }
 
-/* Where a number is in a task. */
+/* The offset of a number in a task. */
 static int place_of(const struct bpf_plan *p, int source)
 {
 	return source == TASK_PID ? p->task_pid : source == TASK_PRIO ? p->task_prio : p->task_cpu;
 }
 
-/* One field of a record at R9, of the task in R8. */
+/* Stores one field of the record at R9, from the task in R8. */
 static void store_field(struct bpf_code *c, const struct bpf_plan *p, int source, int offset)
 {
 	if (source == TASK_STATE) {
@@ -174,7 +176,7 @@ static void store_field(struct bpf_code *c, const struct bpf_plan *p, int source
 	}
 }
 
-/* As tracefs' set_event_pid has it: whom it is about, or who runs. */
+/* As with tracefs' set_event_pid: the task of the event or the running thread must be followed. */
 static void leave_if_no_task_followed(struct bpf_code *c, const struct bpf_plan *p, int task,
 				      int leave)
 {

@@ -2,9 +2,10 @@
 /*
  * kernel/bpf/program.h - the BPF programs that record, as instructions.
  *
- * Each is for one tracepoint of the kernel's (type tp_btf: arguments come typed and are read
- * directly).  It asks whether the event is wanted, reserves a record in its CPU's ring, fills it,
- * publishes it: kernel/bpf/shared_ring.h.  Only what verifiers from Linux 6.1 on accept is used.
+ * Each program serves one tracepoint of the kernel (type tp_btf: arguments are typed and read
+ * directly). It decides whether the event is wanted, reserves a record in its CPU's ring, fills it
+ * and publishes it: kernel/bpf/shared_ring.h. It uses only features that verifiers from Linux 6.1
+ * on accept.
  */
 #ifndef KERNEL_BPF_PROGRAM_H
 #define KERNEL_BPF_PROGRAM_H
@@ -20,30 +21,30 @@ struct bpf_plan {
 	int rings, control; /* descriptors of the maps */
 	uint32_t ring_size; /* bytes, a power of two */
 	uint32_t bit;	    /* of control->is_on, for the next program */
-	bool follows;	    /* only threads that control->pids has */
-	/* Where things are in the kernel's structures; negative: not known. */
+	bool follows;	    /* only threads in control->pids */
+	/* Offsets in the kernel's structures; negative: unknown. */
 	int task_pid, task_comm, task_prio, task_exit_state;
 	int task_cpu, task_status; /* of thread_info, in the task */
 };
 
-/* bpf_plan_layout - find out where things are. */
+/* bpf_plan_layout - find the offsets. */
 void bpf_plan_layout(struct bpf_plan *p, const struct btf *b);
 
-/* System calls; @kernel_id: of raw_syscalls:sys_enter or sys_exit, for the record.  @filters: @n of
- * them; a call's is told by its number, from 1 on (control->calls).  0; -EOPNOTSUPP if one cannot
- * be said. */
+/* System calls. @kernel_id: of raw_syscalls:sys_enter or sys_exit, for the record. @filters: @n of
+ * them; control->calls has the number of each call's filter, from 1. 0; -EOPNOTSUPP if one cannot
+ * be compiled. */
 struct kernel_bpf_filter;
 int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
 			  const struct kernel_bpf_filter *filters, int n);
 int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
 			 const struct kernel_bpf_filter *filters, int n);
 
-/* bpf_program_event - another event, those that pass @filter (NULL: all).  -EOPNOTSUPP if we have
- * no program for it, not for this format of it, or none that filters so. */
+/* bpf_program_event - another event, if it passes @filter (NULL: always). -EOPNOTSUPP if there is
+ * no program for it or for its format, or if the filter cannot be compiled. */
 int bpf_program_event(struct bpf_code *c, const struct bpf_plan *p, const struct kernel_format *f,
 		      const char *filter);
 
-/* Children of who is followed are followed, and no more when they are gone. */
+/* Children of followed threads become followed; ended threads are removed. */
 void bpf_program_fork(struct bpf_code *c, const struct bpf_plan *p);
 void bpf_program_free(struct bpf_code *c, const struct bpf_plan *p);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel/bpf/syscalls.c - the programs that record system calls: see program.h. */
+/* kernel/bpf/syscalls.c - the programs that record entries and exits of system calls.
+ *
+ * A call without captured memory goes straight into the ring; all others are built in the stage
+ * first, because their size is not known before. See program.h. */
 #include "kernel/bpf/program.h"
 
 #include <asm/ptrace.h>
@@ -12,7 +15,7 @@
 #include "kernel/bpf/filter.h"
 
 #if defined __x86_64__
-enum { COMPAT = 2 }; /* TS_COMPAT: the call came as those of 32-bit programs do */
+enum { COMPAT = 2 }; /* TS_COMPAT: a system call of a 32-bit program */
 static const int arguments[KERNEL_SYSCALL_N_ARGS] = {
 	offsetof(struct pt_regs, rdi), offsetof(struct pt_regs, rsi), offsetof(struct pt_regs, rdx),
 	offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r8),  offsetof(struct pt_regs, r9),
@@ -23,7 +26,7 @@ static const int arguments_32[KERNEL_SYSCALL_N_ARGS] = {
 };
 enum { NUMBER = offsetof(struct pt_regs, orig_rax) };
 
-/* R9 becomes what control->calls says of the call with the number in R1. */
+/* R9 becomes the control->calls word of the call with the number in R1. */
 static void look_up_call(struct bpf_code *c, const struct bpf_plan *p)
 {
 	int is_known = bpf_label(c);
@@ -47,7 +50,8 @@ static void copy_arguments(struct bpf_code *c, const int *from, int to, int at)
 	}
 }
 
-/* A record of the call with number R8, registers R6: at @at from @to. */
+/* Stores the head of a record for the call with number R8 and registers R6, at offset @at from
+ * @to. */
 static void store_call(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id, int to,
 		       int at)
 {
@@ -68,8 +72,7 @@ static void store_call(struct bpf_code *c, const struct bpf_plan *p, uint16_t ke
 	bpf_put_label(c, done);
 }
 
-/* R2 becomes the address of the word of control->late with the bit of the calling thread, R4 that
- * bit. */
+/* R2 becomes the address of the calling thread's word in control->late, R4 its bit. */
 static void find_late(struct bpf_code *c, const struct bpf_plan *p)
 {
 	bpf_load(c, BPF_W, R1, FP, STACK_TID);
@@ -84,7 +87,7 @@ static void find_late(struct bpf_code *c, const struct bpf_plan *p)
 	bpf_alu(c, BPF_LSH, R4, R1);
 }
 
-/* What the entry of the call that R9 tells of has left for an end that nobody wants. */
+/* Clears the mark that an entry left for an exit that is not recorded. R9 is the call's word. */
 static void forget_late(struct bpf_code *c, const struct bpf_plan *p, int leave)
 {
 	bpf_alu_imm(c, BPF_AND, R9, BPF_CALL_LATE);
@@ -102,7 +105,7 @@ struct call_fields {
 	const struct kernel_format *call;
 };
 
-/* A pointer is a number, too. */
+/* A pointer counts as a number. */
 static bool find_argument(const struct bpf_filter_fields *fields, const char *name,
 			  struct bpf_filter_field *field)
 {
@@ -125,7 +128,7 @@ static bool find_argument(const struct bpf_filter_fields *fields, const char *na
 	return false;
 }
 
-/* What a register has beyond the type nobody looks at. */
+/* Register bits beyond the type's size are ignored. */
 static void load_argument(const struct bpf_filter_fields *fields, struct bpf_code *c,
 			  const struct bpf_filter_field *field)
 {
@@ -154,7 +157,7 @@ static void load_result(const struct bpf_filter_fields *fields, struct bpf_code 
 	bpf_alu(c, BPF_MOV, R1, R8);
 }
 
-/* By the one whose number is at bit @shift of R9. */
+/* Applies the filter whose number is at bit @shift of R9. */
 static int filter_call(struct bpf_code *c, int shift, const struct kernel_bpf_filter *filters,
 		       int n, int leave)
 {
@@ -234,8 +237,8 @@ int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t
 	return 0;
 }
 
-/* The end of a call whose result is R8, registers R6, with texts that its entry lacks and what it
- * has written for its caller. */
+/* Records the exit of a call with result R8 and registers R6: late texts, and data written for the
+ * caller. */
 static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
 			    int leave)
 {
@@ -261,7 +264,7 @@ static void record_captured(struct bpf_code *c, const struct bpf_plan *p, uint16
 	bpf_stage_to_ring(c, p, BPF_EXIT_STAGE, leave);
 }
 
-/* An end of nothing but a result R8; with room for words, of which there are none. */
+/* Records an exit with only the result R8; with room for words, all empty. */
 static void record_result(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
 			  bool has_word, int leave)
 {
@@ -324,13 +327,13 @@ int bpf_program_sys_exit(struct bpf_code *c, const struct bpf_plan *p, uint16_t 
 	bpf_put_label(c, points);
 	record_captured(c, p, kernel_id, leave);
 	bpf_put_label(c, is_unwanted);
-	if (n) /* a verifier does not like what is never reached */
+	if (n) /* the verifier rejects unreachable instructions */
 		forget_late(c, p, leave);
 	bpf_end(c, leave);
 	return 0;
 }
 #else
-/* Where registers are, and that stores become visible in their order, is known of x86 alone. */
+/* Only on x86 are both known: the place of registers, and that stores become visible in order. */
 int bpf_program_sys_enter(struct bpf_code *c, const struct bpf_plan *p, uint16_t kernel_id,
 			  const struct kernel_bpf_filter *filters, int n)
 {

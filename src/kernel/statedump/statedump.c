@@ -221,7 +221,7 @@ static void dump_maps(struct kernel_dump *p, int pid)
 		fclose(f);
 }
 
-/* Calls @each for the numeric entries of /proc/<pid>/<what>, or of /proc if @what is NULL. */
+/* Calls @each for the numeric entries of /proc/<pid>/NAME, or of /proc if the name is NULL. */
 static void each_number(struct kernel_dump *p, int pid, const char *what,
 			void (*each)(struct kernel_dump *, int pid, int number))
 {
