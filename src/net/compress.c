@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/compress.c - see compress.h. */
+/* net/compress.c - Zstandard, or a build without it that compresses nothing. */
 #include "net/compress.h"
 
 #ifdef DUET_ZSTD
@@ -19,7 +19,8 @@ uint32_t net_compress(uint8_t *to, uint32_t room, const uint8_t *from, uint32_t 
 
 bool net_decompress(uint8_t *to, uint32_t size, const uint8_t *from, uint32_t n)
 {
-	return ZSTD_decompress(to, size, from, n) == size; /* an error is a size beyond any */
+	/* an error code is larger than any size */
+	return ZSTD_decompress(to, size, from, n) == size;
 }
 
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/endpoint.c - see endpoint.h. */
+/* net/endpoint.c - name resolution, connect with a timeout, listen on each address of a host. */
 #include "net/endpoint.h"
 
 #include <errno.h>
@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 enum {
-	SEND_BUFFER =
-		256 << 10, /* bytes the kernel holds for a slow link: they delay times and ends */
+	SEND_BUFFER = 256 << 10, /* bytes in the kernel of a slow link: they delay times and ends */
 	BACKLOG = 512,
 };
 
@@ -33,13 +32,13 @@ int endpoint_parse(struct endpoint *p, const char *text, struct diag *d)
 	} else if (colon && strchr(text, ':') == colon) {
 		end = colon;
 	} else {
-		colon = NULL; /* none, or an IPv6 address */
+		colon = NULL; /* no port, or an IPv6 address */
 	}
 	if ((size_t)(end - host) >= sizeof p->host ||
 	    (colon && (strlen(colon + 1) >= sizeof p->port || !colon[1])))
 		return diag_fail(d, -EINVAL, "%s: HOST or HOST:PORT expected", text);
 	snprintf(p->host, sizeof p->host, "%.*s", (int)(end - host), host);
-	snprintf(p->port, sizeof p->port, "%s", colon ? colon + 1 : PLACE_PORT);
+	snprintf(p->port, sizeof p->port, "%s", colon ? colon + 1 : ENDPOINT_PORT);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/endpoint.h - HOST[:PORT] as a person writes it, and sockets there. */
+/* net/endpoint.h - parsing of HOST[:PORT], and sockets that connect or listen there. */
 #ifndef NET_ENDPOINT_H
 #define NET_ENDPOINT_H
 
@@ -7,27 +7,29 @@
 
 #include "base/diag.h"
 
-#define PLACE_PORT "5346"
+#define ENDPOINT_PORT "5346"
 
 struct endpoint {
 	char host[256]; /* "": all addresses of this machine */
 	char port[32];
 };
 
-/* endpoint_parse - HOST, HOST:PORT, :PORT, [ADDRESS]:PORT, or an IPv6 address.  0 or -EINVAL. */
+/* endpoint_parse - parse HOST, HOST:PORT, :PORT, [ADDRESS]:PORT, or an IPv6 address.  0 or
+ * -EINVAL. */
 int endpoint_parse(struct endpoint *p, const char *text, struct diag *d);
 
 /*
- * endpoint_connect - a connected, non-blocking socket, or -errno.
+ * endpoint_connect - return a connected, non-blocking socket, or -errno.
  *
- * Tries each address of the host, @timeout_ms each; @stop is a descriptor that ends waiting
- * (-ECANCELED) when it can be read, or -1.  With @only_here an address that is not of this
- * machine's loopback is -EACCES.  Resolving a name may take as long as the resolver does.
+ * Tries each address of the host, @timeout_ms each.  @stop is a descriptor that ends the wait
+ * with -ECANCELED when it becomes readable, or -1.  With @only_here an address outside this
+ * machine's loopback is -EACCES.  Name resolution may take as long as the resolver does.
  */
 int endpoint_connect(const struct endpoint *p, bool only_here, int timeout_ms, int stop,
 		     struct diag *d);
 
-/* endpoint_listen - up to @most listening, non-blocking sockets in @fds; how many, or -errno. */
+/* endpoint_listen - open up to @most listening, non-blocking sockets, into @fds.  Returns how
+ * many, or -errno. */
 int endpoint_listen(const struct endpoint *p, bool only_here, int *fds, int most, struct diag *d);
 
 #endif

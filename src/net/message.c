@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/message.c - see message.h.
+ * net/message.c - encoding and decoding of messages, and the check of names.
  *
- * A reader takes what it needs through `struct in`, which remembers if anything was missing: each
- * message is read to its end, and judged once.
+ * A reader takes each field through `struct in`, which remembers whether a byte was missing.  So
+ * a message is read to its end, and checked once.
  */
 #include "net/message.h"
 
@@ -50,7 +50,7 @@ static uint64_t take_u64(struct in *in)
 	return le64toh(v);
 }
 
-/* A length of one byte, and as many bytes, none of them a control character. */
+/* Reads a length of one byte, and that many bytes, none of them a control character. */
 static void take_text(struct in *in, char *to, size_t most)
 {
 	const uint8_t *n = take(in, 1), *p = n ? take(in, *n) : NULL;
@@ -296,7 +296,7 @@ void message_name(char to[MESSAGE_TEXT + 1], const char *from)
 		strcpy(to, "_");
 }
 
-/* What a relay or a sender keeps for itself in a directory .duet. */
+/* Names in .duet that a relay or a sender writes itself. */
 static bool is_reserved(const char *name, bool of_relay)
 {
 	if (!strncmp(name, "clock-relay", 11))

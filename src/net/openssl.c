@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/openssl.c - see openssl.h. */
+/* net/openssl.c - dlopen(3) of libssl, and the address of a function in it. */
 #include "net/openssl.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 
 #define TEXT(x) TEXT_OF(x)
 #define TEXT_OF(x) #x
-#define LIBRARY "libssl.so." TEXT(OPENSSL_SHLIB_VERSION) /* libcrypto comes with it */
+#define LIBRARY "libssl.so." TEXT(OPENSSL_SHLIB_VERSION) /* loads libcrypto as well */
 
 static void *library;
 

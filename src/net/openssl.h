@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/openssl.h - OpenSSL, loaded when it is used.
+ * net/openssl.h - OpenSSL, loaded at its first use.
  *
- * Its libraries take 3 ms to load: most of what `duet enable` would cost, and nearly all commands
- * have no use for them.  So nothing is linked to them; each name below means the function of that
- * name in the library that is loaded by the first wire with a key.  A name that is missing here
- * does not link.
+ * Its libraries take 3 ms to load: most of the time that `duet enable` would take, and nearly all
+ * commands do not need them.  So duet does not link to them.  Each name below means the function
+ * of that name in the library, which the first TLS context with a key loads.  A function that is
+ * missing here does not link.
  */
 #ifndef NET_OPENSSL_H
 #define NET_OPENSSL_H
@@ -16,9 +16,10 @@
 
 #include "base/diag.h"
 
-/* openssl_load - before all others, where there is a key.  0 or -errno. */
+/* openssl_load - load the library; call it before all others.  0 or -errno. */
 int openssl_load(struct diag *d);
-/* The function @name; one that the version we were compiled for does not have ends the process. */
+/* openssl_find - the address of function @name.  A function that is missing in the loaded version
+ * ends the process. */
 void *openssl_find(const char *name);
 
 #define OPENSSL_CALL(f)                                                                            \

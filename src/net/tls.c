@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/tls.c - see tls.h.
+ * net/tls.c - TLS through OpenSSL, or plain send(2) and recv(2).
  *
  * The key in a file becomes the pre-shared key of TLS 1.3 (RFC 8446, 4.2.11), with an ephemeral
- * exchange beside it: who learns the key later does not read what was sent before.  OpenSSL takes
- * it in the form of a session made by hand.
+ * exchange beside it: a key that leaks later does not decrypt earlier traffic.  OpenSSL accepts
+ * the key in the form of a session that was made by hand.
  */
 #include "net/tls.h"
 
@@ -64,7 +64,7 @@ static const char identity[] = "duet relay";
 static const char suites[] =
 	"TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"; /* the hash of our key */
 
-/* What OpenSSL thinks of it; empties its list. */
+/* Returns OpenSSL's reason for the failure, and empties its error queue. */
 static const char *reason(char text[200])
 {
 	unsigned long e = ERR_get_error();
@@ -137,19 +137,19 @@ static int find_key(SSL *ssl, const unsigned char *id, size_t n, SSL_SESSION **s
 	return !is_ours || *s;
 }
 
-static int use_certificates(SSL_CTX *x, const struct tls_keys *k, struct diag *d)
+static int use_certificates(SSL_CTX *ctx, const struct tls_keys *k, struct diag *d)
 {
 	char why[200];
 
-	if (SSL_CTX_use_certificate_chain_file(x, k->cert) != 1)
+	if (SSL_CTX_use_certificate_chain_file(ctx, k->cert) != 1)
 		return diag_fail(d, -EINVAL, "cannot use the certificate %s: %s", k->cert,
 				 reason(why));
-	if (SSL_CTX_use_PrivateKey_file(x, k->key, SSL_FILETYPE_PEM) != 1)
+	if (SSL_CTX_use_PrivateKey_file(ctx, k->key, SSL_FILETYPE_PEM) != 1)
 		return diag_fail(d, -EINVAL, "cannot use the key %s: %s", k->key, reason(why));
-	if (SSL_CTX_check_private_key(x) != 1)
+	if (SSL_CTX_check_private_key(ctx) != 1)
 		return diag_fail(d, -EINVAL, "the key %s is not that of %s: %s", k->key, k->cert,
 				 reason(why));
-	if (SSL_CTX_load_verify_file(x, k->ca) != 1)
+	if (SSL_CTX_load_verify_file(ctx, k->ca) != 1)
 		return diag_fail(d, -EINVAL, "cannot use the authority %s: %s", k->ca, reason(why));
 	return 0;
 }
@@ -157,50 +157,50 @@ static int use_certificates(SSL_CTX *x, const struct tls_keys *k, struct diag *d
 static int open_tls(struct tls_context *c, const struct tls_keys *k, struct diag *d)
 {
 	int err = openssl_load(d);
-	SSL_CTX *x;
+	SSL_CTX *ctx;
 
 	if (err)
 		return err;
-	x = SSL_CTX_new(c->is_server ? TLS_server_method() : TLS_client_method());
-	if (!x)
+	ctx = SSL_CTX_new(c->is_server ? TLS_server_method() : TLS_client_method());
+	if (!ctx)
 		return diag_fail(d, -ENOMEM, "cannot begin TLS");
-	c->ssl = x;
-	SSL_CTX_set_app_data(x, c);
-	SSL_CTX_set_min_proto_version(x, TLS1_3_VERSION);
-	SSL_CTX_set_ciphersuites(x, suites);
-	SSL_CTX_set_options(x, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
-	SSL_CTX_set_num_tickets(x, 0);
-	SSL_CTX_set_session_cache_mode(x, SSL_SESS_CACHE_OFF);
-	SSL_CTX_set_mode(x, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-				    SSL_MODE_RELEASE_BUFFERS);
-	/* With a key alone nobody is trusted who shows a certificate instead. */
-	SSL_CTX_set_verify(x, SSL_VERIFY_PEER | (k->psk ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT),
+	c->ssl = ctx;
+	SSL_CTX_set_app_data(ctx, c);
+	SSL_CTX_set_min_proto_version(ctx, TLS1_3_VERSION);
+	SSL_CTX_set_ciphersuites(ctx, suites);
+	SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+	SSL_CTX_set_num_tickets(ctx, 0);
+	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+				      SSL_MODE_RELEASE_BUFFERS);
+	/* With a key alone, a peer that shows a certificate instead is not trusted. */
+	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | (k->psk ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT),
 			   NULL);
-	SSL_CTX_set_session_id_context(x, (const unsigned char *)identity, sizeof identity - 1);
+	SSL_CTX_set_session_id_context(ctx, (const unsigned char *)identity, sizeof identity - 1);
 	if (k->psk)
 		err = read_psk(c, k->psk, d);
 	else
-		err = use_certificates(x, k, d);
+		err = use_certificates(ctx, k, d);
 	if (!err && k->psk && c->is_server)
-		SSL_CTX_set_psk_find_session_callback(x, find_key);
+		SSL_CTX_set_psk_find_session_callback(ctx, find_key);
 	else if (!err && k->psk)
-		SSL_CTX_set_psk_use_session_callback(x, use_key);
+		SSL_CTX_set_psk_use_session_callback(ctx, use_key);
 	return err;
 }
 
-static int open_ssl(struct tls *w, struct tls_context *c, const char *host, struct diag *d)
+static int open_ssl(struct tls *t, struct tls_context *c, const char *host, struct diag *d)
 {
 	unsigned char binary[16];
 	SSL *s = SSL_new(c->ssl);
-	int good = s && SSL_set_fd(s, w->fd);
+	int is_ok = s && SSL_set_fd(s, t->fd);
 
-	if (good && !c->is_server && !c->psk) {
+	if (is_ok && !c->is_server && !c->psk) {
 		if (inet_pton(AF_INET, host, binary) == 1 || inet_pton(AF_INET6, host, binary) == 1)
-			good = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(s), host);
+			is_ok = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(s), host);
 		else
-			good = SSL_set1_host(s, host) && SSL_set_tlsext_host_name(s, host);
+			is_ok = SSL_set1_host(s, host) && SSL_set_tlsext_host_name(s, host);
 	}
-	if (!good) {
+	if (!is_ok) {
 		SSL_free(s);
 		return diag_fail(d, -ENOMEM, "cannot begin TLS");
 	}
@@ -208,102 +208,102 @@ static int open_ssl(struct tls *w, struct tls_context *c, const char *host, stru
 		SSL_set_accept_state(s);
 	else
 		SSL_set_connect_state(s);
-	w->ssl = s;
+	t->ssl = s;
 	return 0;
 }
 
-/* Trouble of the connection is not for good; trouble with keys is. */
-static int judge(struct tls *w, struct diag *d)
+/* A failed connection may be tried again; a key that does not match may not. */
+static int key_error(struct tls *t, struct diag *d)
 {
-	long verify = SSL_get_verify_result(w->ssl);
+	long verify = SSL_get_verify_result(t->ssl);
 	char why[200];
 
 	reason(why);
-	if (verify != X509_V_OK && !w->psk)
+	if (verify != X509_V_OK && !t->psk)
 		return diag_fail(d, -EKEYREJECTED, "its certificate is not accepted: %s",
 				 X509_verify_cert_error_string(verify));
-	if (w->psk && !w->is_server)
+	if (t->psk && !t->is_server)
 		return diag_fail(d, -EKEYREJECTED,
 				 "it does not accept the key %s: both sides need the same one (%s)",
-				 w->psk, why);
+				 t->psk, why);
 	return diag_fail(d, -EKEYREJECTED, "TLS: %s", why);
 }
 
-static long outcome(struct tls *w, int result, struct diag *d)
+static long tls_result(struct tls *t, int result, struct diag *d)
 {
-	int saved = errno, e = SSL_get_error(w->ssl, result);
+	int saved = errno, e = SSL_get_error(t->ssl, result);
 
-	w->wants_write = e == SSL_ERROR_WANT_WRITE;
+	t->wants_write = e == SSL_ERROR_WANT_WRITE;
 	if (e == SSL_ERROR_WANT_WRITE || e == SSL_ERROR_WANT_READ)
 		return -EAGAIN;
 	if (e == SSL_ERROR_SSL &&
 	    ERR_GET_REASON(ERR_peek_error()) != SSL_R_UNEXPECTED_EOF_WHILE_READING)
-		return judge(w, d);
+		return key_error(t, d);
 	ERR_clear_error();
 	if (e == SSL_ERROR_SYSCALL && saved)
 		return diag_fail(d, -saved, "%s", strerror(saved));
 	return diag_fail(d, -EPIPE, "it closed the connection");
 }
 
-static int shake(struct tls *w, struct diag *d)
+static int shake(struct tls *t, struct diag *d)
 {
 	int r;
 
 	ERR_clear_error();
 	errno = 0;
-	r = SSL_do_handshake(w->ssl);
+	r = SSL_do_handshake(t->ssl);
 	if (r != 1)
-		return (int)outcome(w, r, d);
-	if (w->psk && !SSL_session_reused(w->ssl))
-		return diag_fail(d, -EKEYREJECTED, "it did not use the key %s", w->psk);
+		return (int)tls_result(t, r, d);
+	if (t->psk && !SSL_session_reused(t->ssl))
+		return diag_fail(d, -EKEYREJECTED, "it did not use the key %s", t->psk);
 	return 0;
 }
 
-static long read_tls(struct tls *w, void *to, size_t n, struct diag *d)
+static long read_tls(struct tls *t, void *to, size_t n, struct diag *d)
 {
 	int r;
 
 	ERR_clear_error();
 	errno = 0;
-	r = SSL_read(w->ssl, to, n > 1 << 20 ? 1 << 20 : (int)n);
-	return r > 0 ? r : outcome(w, r, d);
+	r = SSL_read(t->ssl, to, n > 1 << 20 ? 1 << 20 : (int)n);
+	return r > 0 ? r : tls_result(t, r, d);
 }
 
-static long write_tls(struct tls *w, const void *from, size_t n, struct diag *d)
+static long write_tls(struct tls *t, const void *from, size_t n, struct diag *d)
 {
 	int r;
 
 	ERR_clear_error();
 	errno = 0;
-	r = SSL_write(w->ssl, from, n > 1 << 20 ? 1 << 20 : (int)n);
-	return r > 0 ? r : outcome(w, r, d);
+	r = SSL_write(t->ssl, from, n > 1 << 20 ? 1 << 20 : (int)n);
+	return r > 0 ? r : tls_result(t, r, d);
 }
 
-static void close_tls(struct tls *w)
+static void close_tls(struct tls *t)
 {
-	if (!w->ssl)
+	if (!t->ssl)
 		return;
-	SSL_free(w->ssl);
+	SSL_free(t->ssl);
 	ERR_clear_error();
 }
 
-static void finish_tls(struct tls *w)
+static void finish_tls(struct tls *t)
 {
-	SSL_shutdown(w->ssl);
+	SSL_shutdown(t->ssl);
 	ERR_clear_error();
 }
 
-static void forget_keys(struct tls_context *c)
+static void free_keys(struct tls_context *c)
 {
 	if (!c->ssl)
-		return; /* none was read, and OpenSSL perhaps not loaded */
+		return; /* no key was read, and OpenSSL may not be loaded */
 	SSL_CTX_free(c->ssl);
 	OPENSSL_cleanse(c->key, sizeof c->key);
 }
 
-bool tls_has_more(const struct tls *w)
+bool tls_has_more(const struct tls *t)
 {
-	return w->ssl && SSL_has_pending(w->ssl);
+	return t->ssl && SSL_has_pending(t->ssl);
 }
 
 #else
@@ -316,55 +316,55 @@ static int open_tls(struct tls_context *c, const struct tls_keys *k, struct diag
 			 "this duet was built without OpenSSL: only --plain, within one machine");
 }
 
-static int open_ssl(struct tls *w, struct tls_context *c, const char *host, struct diag *d)
+static int open_ssl(struct tls *t, struct tls_context *c, const char *host, struct diag *d)
 {
-	(void)w;
+	(void)t;
 	(void)c;
 	(void)host;
 	return diag_fail(d, -ENOTSUP, "built without OpenSSL");
 }
 
-static int shake(struct tls *w, struct diag *d)
+static int shake(struct tls *t, struct diag *d)
 {
-	(void)w;
+	(void)t;
 	(void)d;
 	return 0;
 }
 
-static long read_tls(struct tls *w, void *to, size_t n, struct diag *d)
+static long read_tls(struct tls *t, void *to, size_t n, struct diag *d)
 {
-	(void)w;
+	(void)t;
 	(void)to;
 	(void)n;
 	return diag_fail(d, -ENOTSUP, "built without OpenSSL");
 }
 
-static long write_tls(struct tls *w, const void *from, size_t n, struct diag *d)
+static long write_tls(struct tls *t, const void *from, size_t n, struct diag *d)
 {
-	(void)w;
+	(void)t;
 	(void)from;
 	(void)n;
 	return diag_fail(d, -ENOTSUP, "built without OpenSSL");
 }
 
-static void close_tls(struct tls *w)
+static void close_tls(struct tls *t)
 {
-	(void)w;
+	(void)t;
 }
 
-static void finish_tls(struct tls *w)
+static void finish_tls(struct tls *t)
 {
-	(void)w;
+	(void)t;
 }
 
-static void forget_keys(struct tls_context *c)
+static void free_keys(struct tls_context *c)
 {
 	(void)c;
 }
 
-bool tls_has_more(const struct tls *w)
+bool tls_has_more(const struct tls *t)
 {
-	(void)w;
+	(void)t;
 	return false;
 }
 
@@ -393,42 +393,42 @@ void tls_context_close(struct tls_context *c)
 {
 	if (!c)
 		return;
-	forget_keys(c);
+	free_keys(c);
 	free(c);
 }
 
-int tls_open(struct tls *w, struct tls_context *c, int fd, const char *host, struct diag *d)
+int tls_open(struct tls *t, struct tls_context *c, int fd, const char *host, struct diag *d)
 {
 	int err;
 
-	*w = (struct tls){ .fd = fd, .is_server = c->is_server, .psk = c->psk };
-	err = c->ssl ? open_ssl(w, c, host, d) : 0;
+	*t = (struct tls){ .fd = fd, .is_server = c->is_server, .psk = c->psk };
+	err = c->ssl ? open_ssl(t, c, host, d) : 0;
 	if (err)
-		tls_close(w);
+		tls_close(t);
 	return err;
 }
 
-void tls_close(struct tls *w)
+void tls_close(struct tls *t)
 {
-	close_tls(w);
-	if (w->fd >= 0)
-		close(w->fd);
-	*w = (struct tls){ .fd = -1 };
+	close_tls(t);
+	if (t->fd >= 0)
+		close(t->fd);
+	*t = (struct tls){ .fd = -1 };
 }
 
-int tls_handshake(struct tls *w, struct diag *d)
+int tls_handshake(struct tls *t, struct diag *d)
 {
-	int err = w->ssl ? shake(w, d) : 0;
+	int err = t->ssl ? shake(t, d) : 0;
 
-	w->is_ready = !err;
+	t->is_ready = !err;
 	return err;
 }
 
-void tls_finish(struct tls *w)
+void tls_finish(struct tls *t)
 {
-	if (w->ssl && w->is_ready)
-		finish_tls(w);
-	shutdown(w->fd, SHUT_WR);
+	if (t->ssl && t->is_ready)
+		finish_tls(t);
+	shutdown(t->fd, SHUT_WR);
 }
 
 static long plain_outcome(ssize_t n, struct diag *d)
@@ -442,15 +442,15 @@ static long plain_outcome(ssize_t n, struct diag *d)
 	return diag_fail(d, -errno, "%s", strerror(errno));
 }
 
-long tls_read(struct tls *w, void *to, size_t n, struct diag *d)
+long tls_read(struct tls *t, void *to, size_t n, struct diag *d)
 {
-	w->wants_write = false;
-	return w->ssl ? read_tls(w, to, n, d) : plain_outcome(recv(w->fd, to, n, 0), d);
+	t->wants_write = false;
+	return t->ssl ? read_tls(t, to, n, d) : plain_outcome(recv(t->fd, to, n, 0), d);
 }
 
-long tls_write(struct tls *w, const void *from, size_t n, struct diag *d)
+long tls_write(struct tls *t, const void *from, size_t n, struct diag *d)
 {
-	w->wants_write = false;
-	return w->ssl ? write_tls(w, from, n, d)
-		      : plain_outcome(send(w->fd, from, n, MSG_NOSIGNAL), d);
+	t->wants_write = false;
+	return t->ssl ? write_tls(t, from, n, d)
+		      : plain_outcome(send(t->fd, from, n, MSG_NOSIGNAL), d);
 }

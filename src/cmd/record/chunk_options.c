@@ -115,7 +115,7 @@ int trace_chunks_check(const char *verb, struct recorder_options *r, struct send
 
 	if (s->to) { /* what is compressed then is the link; the sender needs what lies here as it
 			is */
-		s->o.pack_level = o->pack_level;
+		s->o.compression_level = o->pack_level;
 		o->pack_level = 0;
 	}
 	if (!o->rotate && (o->keep_bytes || o->keep_ns || o->keep_count || o->pack_level))

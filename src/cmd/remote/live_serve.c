@@ -40,7 +40,7 @@ static void run(struct live_server *s, int signals)
 int live_serve(const char *const *paths, int n, const char *address, bool anywhere, bool begin)
 {
 	struct live_options o = {
-		.roots = paths, .n_roots = n, .anywhere = anywhere, .from_begin = begin
+		.roots = paths, .n_roots = n, .allows_remote = anywhere, .from_begin = begin
 	};
 	struct diag d = { "" };
 	struct live_server *s;

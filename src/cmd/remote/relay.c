@@ -28,7 +28,7 @@ static const char help[] =
 	"grows.\n\n"
 	"  -o, --output DIR      where to (default: .)\n"
 	"  -l, --listen [HOST][:PORT]  addresses of this machine to listen on (default: all, "
-	"port " PLACE_PORT ";\n"
+	"port " ENDPOINT_PORT ";\n"
 	"                        with --plain 127.0.0.1)\n" SEND_KEY_HELP
 	"      --max-size SIZE   of one recording; what is larger is refused (default: no limit)\n"
 	"      --keep-last WHAT  of what is finished, pieces and recordings of all hosts together, "
@@ -52,7 +52,7 @@ static bool can_report(void)
 }
 
 /* One line an event, for a log.  Texts from the network are without control characters. */
-static void report(void *context, enum relay_news what, const char *who, const char *text)
+static void report(void *context, enum relay_event what, const char *who, const char *text)
 {
 	static const char *const words[] = { "begins", "goes on", "is complete",
 					     "left",   "refused", "follows" };
@@ -111,9 +111,9 @@ int cmd_relay(int argc, char **argv)
 						 { NULL, 0, NULL, 0 } };
 	struct log log = { .retention = RETENTION_NONE };
 	struct relay_options o = {
-		.output = ".", .news = report, .tick = look_after_old, .context = &log
+		.output = ".", .on_event = report, .tick = look_after_old, .context = &log
 	};
-	const char *listen = ":" PLACE_PORT;
+	const char *listen = ":" ENDPOINT_PORT;
 	struct diag d = { "" };
 	struct send s;
 	int c, status;
@@ -129,7 +129,7 @@ int cmd_relay(int argc, char **argv)
 		else if (c == 'q')
 			log.is_quiet = true;
 		else if (c == WATCH)
-			o.lets_watch = true;
+			o.allows_followers = true;
 		else if (c == MAX_SIZE)
 			status = cmd_parse_size("relay", optarg, &o.most_bytes) ? -1 : CMD_FAILED;
 		else if (c == TRACE_CHUNKS_KEEP)

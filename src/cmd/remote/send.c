@@ -130,7 +130,7 @@ static void print_sent(const char *verb, const struct send *s, const struct send
 		s->to, st->path);
 	if (st->carried_bytes < st->read_bytes)
 		fprintf(stderr, ", as %s", cmd_size_text(st->carried_bytes, link));
-	else if (s->o.pack_level && st->version == 1)
+	else if (s->o.compression_level && st->version == 1)
 		fprintf(stderr, ", not compressed: the relay does not know how");
 	if (st->n_connections > 1)
 		fprintf(stderr, ", over %u connections", st->n_connections);
@@ -162,8 +162,8 @@ static int print_unsent(const char *verb, const struct send *s, const struct sen
 	add_argument(keys, sizeof keys, "--key", k->key);
 	add_argument(keys, sizeof keys, "--ca", k->ca);
 	add_argument(keys, sizeof keys, "--plain", k->is_plain ? "" : NULL);
-	snprintf(level, sizeof level, "zstd:%d", s->o.pack_level);
-	add_argument(keys, sizeof keys, "--compress", s->o.pack_level ? level : NULL);
+	snprintf(level, sizeof level, "zstd:%d", s->o.compression_level);
+	add_argument(keys, sizeof keys, "--compress", s->o.compression_level ? level : NULL);
 	return cmd_error(verb, "%s of %s not sent%s%s\n  to go on: duet send%s%s %s %s",
 			 st->total ? cmd_size_text(left, size) : "all", s->o.path,
 			 *st->text ? ": " : "", st->text, keys, s->o.frees ? " --remove" : "",
@@ -310,7 +310,7 @@ int cmd_send(int argc, char **argv)
 		else if (c == HELP)
 			return fputs(help, stdout) < 0;
 		else if (c == COMPRESS)
-			status = trace_chunks_take_level("send", optarg, &s.o.pack_level);
+			status = trace_chunks_take_level("send", optarg, &s.o.compression_level);
 		else
 			status = send_take("send", &s, c);
 		if (status == -2)

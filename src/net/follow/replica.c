@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* net/follow/replica.c - see replica.h. */
+/* net/follow/replica.c - the copy of a remote recording: the receiving process, and the reader's
+ * side. */
 #include "net/follow/replica.h"
 
 #include <errno.h>
@@ -23,37 +24,37 @@
 
 enum {
 	CONNECT_MS = 5000,
-	TURN_MS = 50,
+	POLL_MS = 50,
 	FIRST_PAUSE_MS = 100, /* between attempts; doubled each time */
 	LONGEST_PAUSE_MS = 5000,
 	HOLE_STEP = 1 << 18,
-	GULP = 4 << 20,
+	ALLOWANCE_BYTES = 4 << 20,
 };
-#define SILENCE_NS 30000000000ull /* a relay says something every few seconds */
+#define SILENCE_NS 30000000000ull /* a relay sends something every few seconds */
 #define TRIM_NS 250000000ull
 #define PAUSE_NS 5000000000ull
 
-/* Shared by both processes. */
+/* Shared memory of the receiving process and the reader. */
 struct shared {
 	uint32_t state;	   /* enum replica_state */
-	uint32_t is_ready; /* what is here may be read */
-	uint32_t grew;	   /* when we came */
-	uint32_t starves;  /* said by the reader; taken back with each gulp it lets in */
-	char name[MESSAGE_NAME + 1], path[PATH_MAX]; /* before is_ready */
-	struct diag why;			     /* before the state that it explains */
+	uint32_t is_ready; /* the copy may be read */
+	uint32_t grew;	   /* the recording grew when it was opened */
+	uint32_t starves;  /* set by the reader; cleared with each allowance */
+	char name[MESSAGE_NAME + 1], path[PATH_MAX]; /* written before is_ready */
+	struct diag why;			     /* written before the state that it explains */
 };
 
 struct replica {
 	struct shared *shared;
 	pid_t pid;
-	int control; /* closed: the other one ends */
+	int control; /* the other process ends when it is closed */
 	char dir[PATH_MAX];
 	uint64_t *freed; /* by stream */
 	uint32_t n_freed;
 };
 
 /* The receiving process. */
-struct replica_receiver {
+struct copier {
 	const struct replica_options *o;
 	struct shared *shared;
 	struct tls_context *keys;
@@ -61,277 +62,279 @@ struct replica_receiver {
 	const char *dir_path;
 	bool is_over, was_welcome;
 	uint64_t from_ns, last_read_ns, trim_due_ns, pause_due_ns;
-	uint64_t known_ns;   /* what the relay had when we came */
-	uint64_t held;	     /* bytes of the disk, as last measured */
-	uint64_t unmeasured; /* received since then */
-	uint64_t gulp;	     /* so much may come although the copy is full */
+	uint64_t known_ns;	   /* up to when the relay was complete at the first connection */
+	uint64_t disk_bytes;	   /* on the disk, as last measured */
+	uint64_t unmeasured_bytes; /* received since then */
+	uint64_t allowance_bytes;  /* bytes that may be received although the copy is full */
 	char list[sizeof((struct diag *)0)->text];
 	uint32_t n_listed;
 };
 
 /* ---------------------------------------------------------------- one connection */
 
-static void report(struct replica_receiver *v, enum replica_state state, const char *why)
+static void report(struct copier *c, enum replica_state state, const char *why)
 {
-	snprintf(v->shared->why.text, sizeof v->shared->why.text, "%.*s",
-		 (int)sizeof v->shared->why.text - 1, why);
-	store_release(&v->shared->state, state); /* pairs with replica_state() */
+	snprintf(c->shared->why.text, sizeof c->shared->why.text, "%.*s",
+		 (int)sizeof c->shared->why.text - 1, why);
+	store_release(&c->shared->state, state); /* pairs with the load in replica_state() */
 }
 
-static void note_listed(struct replica_receiver *v, const struct message *m)
+static void note_listed(struct copier *c, const struct message *r)
 {
-	size_t n = strlen(v->list);
+	size_t n = strlen(c->list);
 
-	v->n_listed++;
-	v->known_ns = m->listed.known_ns;
-	v->shared->grew |= m->listed.grows;
-	snprintf(v->shared->name, sizeof v->shared->name, "%s", m->listed.path);
-	snprintf(v->list + n, sizeof v->list - n, "\n  %s%s", m->listed.path,
-		 m->listed.grows ? "" : " (has ended)");
+	c->n_listed++;
+	c->known_ns = r->listed.known_ns;
+	c->shared->grew |= r->listed.grows;
+	snprintf(c->shared->name, sizeof c->shared->name, "%s", r->listed.path);
+	snprintf(c->list + n, sizeof c->list - n, "\n  %s%s", r->listed.path,
+		 r->listed.grows ? "" : " (has ended)");
 }
 
-static void note_welcome(struct replica_receiver *v, const struct receiver *i)
+static void note_welcome(struct copier *c, const struct receiver *receiver)
 {
-	snprintf(v->shared->path, sizeof v->shared->path, "%s/%s", v->dir_path, i->store.path);
-	if (!v->was_welcome && v->from_ns == MESSAGE_FROM_NOW)
-		v->from_ns = v->known_ns; /* also when we come again */
-	v->was_welcome = true;
-	report(v, REPLICA_RECEIVES, "");
+	snprintf(c->shared->path, sizeof c->shared->path, "%s/%s", c->dir_path,
+		 receiver->store.path);
+	if (!c->was_welcome && c->from_ns == MESSAGE_FROM_NOW)
+		c->from_ns = c->known_ns; /* the same after a reconnect */
+	c->was_welcome = true;
+	report(c, REPLICA_RECEIVES, "");
 }
 
-static int say_none(struct replica_receiver *v, struct diag *d)
+static int report_no_match(struct copier *c, struct diag *d)
 {
-	const char *wanted = v->o->wanted;
+	const char *wanted = c->o->wanted;
 
-	if (!v->n_listed)
+	if (!c->n_listed)
 		return diag_fail(d, -ENOENT, "%.200s%s",
 				 *wanted ? wanted : "nothing is being recorded there",
 				 *wanted ? ": no such recording, and none that grows" : "");
 	return diag_fail(d, -ENOENT,
 			 *wanted ? "none, or several, are called %.200s; there are:%.*s"
 				 : "several are being recorded%.0s; name one:%.*s",
-			 wanted, (int)sizeof d->text - 600, v->list);
+			 wanted, (int)sizeof d->text - 600, c->list);
 }
 
-/* 0; 1: all is here; or -errno. */
-static int take(struct replica_receiver *v, struct receiver *i, size_t n, struct diag *d)
+/* 0; 1: everything has arrived; or -errno. */
+static int process(struct copier *c, struct receiver *receiver, size_t n, struct diag *d)
 {
 	enum receiver_event e;
 
-	while ((e = receiver_took(i, n)) != RECEIVER_NOTHING) {
+	while ((e = receiver_process(receiver, n)) != RECEIVER_NOTHING) {
 		n = 0;
 		if (e == RECEIVER_LISTED)
-			note_listed(v, &i->said);
+			note_listed(c, &receiver->message);
 		else if (e == RECEIVER_NO_MORE)
-			return say_none(v, d);
+			return report_no_match(c, d);
 		else if (e == RECEIVER_REFUSED)
-			return diag_fail(d, -EACCES, "it refuses: %s", i->said.text);
+			return diag_fail(d, -EACCES, "it refuses: %s", receiver->message.text);
 		else if (e == RECEIVER_WELCOME)
-			note_welcome(v, i);
+			note_welcome(c, receiver);
 	}
-	if (i->is_over && !i->store.has_ended)
+	if (receiver->is_over && !receiver->store.has_ended)
 		return diag_fail(d, -EPROTO,
 				 "no relay answers there, or the copy cannot be written");
-	return i->store.has_ended;
+	return receiver->store.has_ended;
 }
 
-static int read_some(struct replica_receiver *v, struct tls *w, struct receiver *i, struct diag *d)
+static int read_some(struct copier *c, struct tls *tls, struct receiver *receiver, struct diag *d)
 {
 	size_t room;
-	uint8_t *to = receiver_room(i, &room);
-	long n = room ? tls_read(w, to, room, d) : -EAGAIN;
+	uint8_t *to = receiver_room(receiver, &room);
+	long n = room ? tls_read(tls, to, room, d) : -EAGAIN;
 
 	if (n < 0)
 		return n == -EAGAIN ? 0 : (int)n;
-	v->last_read_ns = connection_now_ns();
-	v->unmeasured += (uint64_t)n;
-	v->gulp -= (uint64_t)n < v->gulp ? (uint64_t)n : v->gulp;
-	return take(v, i, (size_t)n, d);
+	c->last_read_ns = connection_now_ns();
+	c->unmeasured_bytes += (uint64_t)n;
+	c->allowance_bytes -= (uint64_t)n < c->allowance_bytes ? (uint64_t)n : c->allowance_bytes;
+	return process(c, receiver, (size_t)n, d);
 }
 
-static int write_some(struct tls *w, struct receiver *i, struct diag *d)
+static int write_some(struct tls *tls, struct receiver *receiver, struct diag *d)
 {
-	while (i->n_out) {
-		long n = tls_write(w, i->out, i->n_out, d);
+	while (receiver->n_out) {
+		long n = tls_write(tls, receiver->out, receiver->n_out, d);
 
 		if (n < 0)
 			return n == -EAGAIN ? 0 : (int)n;
-		receiver_sent(i, (size_t)n);
+		receiver_sent(receiver, (size_t)n);
 	}
 	return 0;
 }
 
-/* What was wanted from the beginning of following on is here. */
-static void note_ready(struct replica_receiver *v)
+/* Notes whether everything has arrived that the follower needs first. */
+static void note_ready(struct copier *c)
 {
 	struct progress p;
 
-	if (!v->was_welcome || v->shared->is_ready)
+	if (!c->was_welcome || c->shared->is_ready)
 		return;
-	progress_read(v->shared->path, &p);
+	progress_read(c->shared->path, &p);
 	if (p.state != PROGRESS_UNKNOWN &&
-	    (v->o->from_begin || !v->shared->grew || p.state != PROGRESS_GROWS ||
-	     p.written_ns >= v->known_ns))
-		store_release(&v->shared->is_ready, 1); /* pairs with wait_ready() */
+	    (c->o->from_begin || !c->shared->grew || p.state != PROGRESS_GROWS ||
+	     p.written_ns >= c->known_ns))
+		store_release(&c->shared->is_ready, 1); /* pairs with the load in wait_ready() */
 }
 
-static bool is_full(struct replica_receiver *v, struct receiver *i)
+static bool is_full(struct copier *c, struct receiver *receiver)
 {
 	uint64_t now_ns = connection_now_ns();
 
-	if (now_ns >= v->trim_due_ns || v->unmeasured > GULP) {
-		v->held = store_trim(&i->store);
-		v->trim_due_ns = now_ns + TRIM_NS;
-		v->unmeasured = 0;
-		note_ready(v);
+	if (now_ns >= c->trim_due_ns || c->unmeasured_bytes > ALLOWANCE_BYTES) {
+		c->disk_bytes = store_trim(&receiver->store);
+		c->trim_due_ns = now_ns + TRIM_NS;
+		c->unmeasured_bytes = 0;
+		note_ready(c);
 	}
-	if (v->held <= v->o->most_bytes || !v->shared->is_ready)
+	if (c->disk_bytes <= c->o->most_bytes || !c->shared->is_ready)
 		return false;
-	if (!v->gulp && exchange(&v->shared->starves, 0))
-		v->gulp = GULP;
-	return !v->gulp;
+	if (!c->allowance_bytes && exchange(&c->shared->starves, 0))
+		c->allowance_bytes = ALLOWANCE_BYTES;
+	return !c->allowance_bytes;
 }
 
-/* The silence is ours: it is told now and then, so that it is not taken for a cut link. */
-static void say_paused(struct replica_receiver *v, struct receiver *i)
+/* Nothing is read here: reports that to the relay from time to time, so that it does not process the
+ * link for cut. */
+static void report_pause(struct copier *c, struct receiver *receiver)
 {
 	uint64_t now_ns = connection_now_ns();
 
-	v->last_read_ns = now_ns;
-	receiver_retry(i);
-	if (now_ns < v->pause_due_ns)
+	c->last_read_ns = now_ns;
+	receiver_retry(receiver);
+	if (now_ns < c->pause_due_ns)
 		return;
-	v->pause_due_ns = now_ns + PAUSE_NS;
-	receiver_trouble(i,
-			 i->is_stalled ? "the disk of who follows is full" : "who follows is slow");
+	c->pause_due_ns = now_ns + PAUSE_NS;
+	receiver_trouble(receiver, receiver->is_stalled ? "the disk of who follows is full"
+							: "who follows is slow");
 }
 
-/* 0; 1: all is here; or -errno. */
-static int work(struct replica_receiver *v, struct tls *w, struct receiver *i, bool *is_paused,
-		struct diag *d)
+/* 0; 1: everything has arrived; or -errno. */
+static int do_turn(struct copier *c, struct tls *tls, struct receiver *receiver, bool *is_paused,
+		   struct diag *d)
 {
 	enum { READS_AT_ONCE = 16 };
-	int err = w->is_ready ? 0 : tls_handshake(w, d), written;
+	int err = tls->is_ready ? 0 : tls_handshake(tls, d), written;
 
 	*is_paused = false;
 	for (int k = 0; k < READS_AT_ONCE && !err; k++) {
-		*is_paused = v->was_welcome && (is_full(v, i) || i->is_stalled);
+		*is_paused = c->was_welcome && (is_full(c, receiver) || receiver->is_stalled);
 		if (!*is_paused)
-			err = read_some(v, w, i, d);
-		written = err < 0 ? 0 : write_some(w, i, d);
+			err = read_some(c, tls, receiver, d);
+		written = err < 0 ? 0 : write_some(tls, receiver, d);
 		err = written ? written : err;
 	}
 	if (err == -EAGAIN)
 		err = 0;
 	if (*is_paused)
-		say_paused(v, i);
-	if (!err && connection_now_ns() - v->last_read_ns > SILENCE_NS)
+		report_pause(c, receiver);
+	if (!err && connection_now_ns() - c->last_read_ns > SILENCE_NS)
 		err = diag_fail(d, -ETIMEDOUT, "nothing was heard from it for %d s",
 				(int)(SILENCE_NS / 1000000000));
 	return err;
 }
 
-static void read_control(struct replica_receiver *v, short events)
+static void read_control(struct copier *c, short events)
 {
-	v->is_over |= events != 0;
+	c->is_over |= events != 0;
 }
 
-static void ask(const struct replica_receiver *v, struct receiver *i)
+static void queue_request(const struct copier *c, struct receiver *receiver)
 {
-	struct message m = { .type = MESSAGE_WATCH,
-			     .watch = { .version = MESSAGE_VERSION, .from_ns = v->from_ns } };
+	struct message r = { .type = MESSAGE_WATCH,
+			     .watch = { .version = MESSAGE_VERSION, .from_ns = c->from_ns } };
 
-	snprintf(m.watch.wanted, sizeof m.watch.wanted, "%s",
-		 v->was_welcome ? v->shared->name : v->o->wanted);
-	i->is_watching = true;
-	i->n_out = (uint32_t)message_write(&m, i->out);
+	snprintf(r.watch.wanted, sizeof r.watch.wanted, "%s",
+		 c->was_welcome ? c->shared->name : c->o->wanted);
+	receiver->is_follower = true;
+	receiver->n_out = (uint32_t)message_write(&r, receiver->out);
 }
 
-/* 0; 1: all is here; or -errno. */
-static int converse(struct replica_receiver *v, int fd, struct diag *d)
+/* 0; 1: everything has arrived; or -errno. */
+static int serve_connection(struct copier *c, int fd, struct diag *d)
 {
-	struct receiver i;
-	struct tls w;
+	struct receiver receiver;
+	struct tls tls;
 	bool is_paused;
-	int err = tls_open(&w, v->keys, fd, v->o->from.host, d);
+	int err = tls_open(&tls, c->keys, fd, c->o->from.host, d);
 
 	if (err)
 		return err;
-	err = receiver_init(&i, v->dir, 0);
+	err = receiver_init(&receiver, c->dir, 0);
 	if (!err)
-		ask(v, &i);
-	v->last_read_ns = connection_now_ns();
-	while (!err && !v->is_over) {
-		struct pollfd p[2] = { { .fd = fd }, { .fd = v->control, .events = POLLIN } };
+		queue_request(c, &receiver);
+	c->last_read_ns = connection_now_ns();
+	while (!err && !c->is_over) {
+		struct pollfd p[2] = { { .fd = fd }, { .fd = c->control, .events = POLLIN } };
 
-		err = work(v, &w, &i, &is_paused, d);
+		err = do_turn(c, &tls, &receiver, &is_paused, d);
 		if (err)
 			break;
 		p[0].events = (short)((is_paused ? 0 : POLLIN) |
-				      (w.wants_write || (w.is_ready && i.n_out) ? POLLOUT : 0));
-		poll(p, 2, tls_has_more(&w) && !is_paused ? 0 : TURN_MS);
-		read_control(v, p[1].revents);
+				      (tls.wants_write || (tls.is_ready && receiver.n_out) ? POLLOUT
+											   : 0));
+		poll(p, 2, tls_has_more(&tls) && !is_paused ? 0 : POLL_MS);
+		read_control(c, p[1].revents);
 	}
-	if (err == 1) /* our ENDED is on its way */
-		tls_finish(&w);
-	receiver_fini(&i);
-	tls_close(&w);
+	if (err == 1) /* the last message, MESSAGE_ENDED, is sent */
+		tls_finish(&tls);
+	receiver_fini(&receiver);
+	tls_close(&tls);
 	return err;
 }
 
 /* ---------------------------------------------------------------- the receiving process */
 
-static void pause_for(struct replica_receiver *v, int ms)
+static void pause_for(struct copier *c, int ms)
 {
-	struct pollfd p = { .fd = v->control, .events = POLLIN };
+	struct pollfd p = { .fd = c->control, .events = POLLIN };
 
 	poll(&p, 1, ms);
-	read_control(v, p.revents);
+	read_control(c, p.revents);
 }
 
-static bool is_for_good(const struct replica_receiver *v, int err)
+static bool is_permanent(const struct copier *c, int err)
 {
-	return !v->was_welcome || err == -EKEYREJECTED || err == -EACCES || err == -ENOENT;
+	return !c->was_welcome || err == -EKEYREJECTED || err == -EACCES || err == -ENOENT;
 }
 
-/* What is wrong, with whom. */
-static void report_trouble(struct replica_receiver *v, enum replica_state state,
-			   const struct diag *d)
+/* Reports the error, with the address of the relay. */
+static void report_error(struct copier *c, enum replica_state state, const struct diag *d)
 {
-	const struct endpoint *p = &v->o->from;
+	const struct endpoint *p = &c->o->from;
 	char text[sizeof d->text];
-	bool names_it = !strncmp(d->text, p->host, strlen(p->host));
+	bool has_host = !strncmp(d->text, p->host, strlen(p->host));
 
-	snprintf(text, sizeof text, "%.200s%s%.31s%s%.750s", names_it ? "" : p->host,
-		 names_it ? "" : ":", names_it ? "" : p->port, names_it ? "" : ": ", d->text);
-	report(v, state, text);
+	snprintf(text, sizeof text, "%.200s%s%.31s%s%.750s", has_host ? "" : p->host,
+		 has_host ? "" : ":", has_host ? "" : p->port, has_host ? "" : ": ", d->text);
+	report(c, state, text);
 }
 
-static void receive(struct replica_receiver *v)
+static void receive(struct copier *c)
 {
 	int pause_ms = FIRST_PAUSE_MS;
 
-	while (!v->is_over) {
+	while (!c->is_over) {
 		struct diag d = { "" };
-		int fd = endpoint_connect(&v->o->from, tls_is_plain(v->keys), CONNECT_MS,
-					  v->control, &d),
+		int fd = endpoint_connect(&c->o->from, tls_is_plain(c->keys), CONNECT_MS,
+					  c->control, &d),
 		    err;
 
-		v->n_listed = 0;
-		v->list[0] = 0;
-		err = fd < 0 ? fd : converse(v, fd, &d);
-		if (v->is_over || err == -ECANCELED)
+		c->n_listed = 0;
+		c->list[0] = 0;
+		err = fd < 0 ? fd : serve_connection(c, fd, &d);
+		if (c->is_over || err == -ECANCELED)
 			return;
 		if (err == 1) {
-			report(v, REPLICA_ENDED, "");
-			store_release(&v->shared->is_ready, 1);
+			report(c, REPLICA_ENDED, "");
+			store_release(&c->shared->is_ready, 1);
 			return;
 		}
-		if (is_for_good(v, err))
-			return report_trouble(v, REPLICA_FAILED, &d);
-		pause_ms = v->shared->state == REPLICA_RECEIVES ? FIRST_PAUSE_MS : 2 * pause_ms;
-		report_trouble(v, REPLICA_CUT, &d);
-		pause_for(v,
+		if (is_permanent(c, err))
+			return report_error(c, REPLICA_FAILED, &d);
+		pause_ms = c->shared->state == REPLICA_RECEIVES ? FIRST_PAUSE_MS : 2 * pause_ms;
+		report_error(c, REPLICA_CUT, &d);
+		pause_for(c,
 			  pause_ms < LONGEST_PAUSE_MS ? pause_ms : (pause_ms = LONGEST_PAUSE_MS));
 	}
 }
@@ -341,11 +344,12 @@ static void remove_copy(const char *dir)
 	io_remove_tree(dir);
 }
 
-/* Among them other copies' pipes, which would not end while we have them. */
-static void close_others(const struct replica_receiver *v)
+/* Closes all other descriptors.  Among them are the pipes of other copies, which would not end
+ * while this process has them. */
+static void close_others(const struct copier *c)
 {
-	unsigned low = (unsigned)(v->control < v->dir ? v->control : v->dir),
-		 high = (unsigned)(v->control < v->dir ? v->dir : v->control);
+	unsigned low = (unsigned)(c->control < c->dir ? c->control : c->dir),
+		 high = (unsigned)(c->control < c->dir ? c->dir : c->control);
 
 	if (low > 3)
 		close_range(3, low - 1, 0);
@@ -354,85 +358,86 @@ static void close_others(const struct replica_receiver *v)
 	close_range(high + 1, ~0u, 0);
 }
 
-static void run(struct replica_receiver *v)
+static void copier_run(struct copier *c)
 {
-	static const int others[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
-	struct pollfd p = { .fd = v->control, .events = POLLIN };
-	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct pollfd p = { .fd = c->control, .events = POLLIN };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	/* What ends the reader closes the pipe: the copy is removed then, and not before. */
-	for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
-		sigaction(others[i], &ignore, NULL);
-	for (int fd = 0; fd < 3 && nothing >= 0; fd++)
-		dup2(nothing, fd);
-	close_others(v);
-	receive(v);
-	if (!v->is_over)
+	/* If a signal ends the reader, the pipe closes: the copy is removed then, and not before.
+	 */
+	for (unsigned i = 0; i < sizeof ignored / sizeof *ignored; i++)
+		sigaction(ignored[i], &ignore, NULL);
+	for (int fd = 0; fd < 3 && null >= 0; fd++)
+		dup2(null, fd);
+	close_others(c);
+	receive(c);
+	if (!c->is_over)
 		while (poll(&p, 1, -1) < 0 && errno == EINTR)
 			;
-	remove_copy(v->dir_path);
+	remove_copy(c->dir_path);
 	_exit(0);
 }
 
-/* ---------------------------------------------------------------- who reads */
+/* ---------------------------------------------------------------- the reader */
 
-static int make_dir(struct replica *m, struct diag *d)
+static int make_dir(struct replica *r, struct diag *d)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	if (snprintf(m->dir, sizeof m->dir, "%s/duet-live-XXXXXX", tmp && *tmp ? tmp : "/tmp") >=
-	    (int)sizeof m->dir)
+	if (snprintf(r->dir, sizeof r->dir, "%s/duet-live-XXXXXX", tmp && *tmp ? tmp : "/tmp") >=
+	    (int)sizeof r->dir)
 		return diag_fail(d, -ENAMETOOLONG, "$TMPDIR is too long");
-	if (mkdtemp(m->dir))
+	if (mkdtemp(r->dir))
 		return 0;
-	diag_errno(d, "cannot make a directory for the copy: %s", m->dir);
-	m->dir[0] = 0;
+	diag_errno(d, "cannot make a directory for the copy: %s", r->dir);
+	r->dir[0] = 0;
 	return -EIO;
 }
 
-static int start(struct replica *m, const struct replica_options *o, struct diag *d)
+static int start(struct replica *r, const struct replica_options *o, struct diag *d)
 {
-	struct replica_receiver v = { .o = o,
-				      .shared = m->shared,
-				      .dir_path = m->dir,
-				      .from_ns = o->from_begin ? 0 : MESSAGE_FROM_NOW };
-	int pipe[2], err = tls_context_open(&v.keys, &o->keys, false, d);
+	struct copier c = { .o = o,
+			    .shared = r->shared,
+			    .dir_path = r->dir,
+			    .from_ns = o->from_begin ? 0 : MESSAGE_FROM_NOW };
+	int pipe[2], err = tls_context_open(&c.keys, &o->keys, false, d);
 
 	if (err)
 		return err;
-	v.dir = open(m->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (v.dir < 0 || pipe2(pipe, O_CLOEXEC)) {
+	c.dir = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c.dir < 0 || pipe2(pipe, O_CLOEXEC)) {
 		err = diag_errno(d, "cannot start receiving");
 	} else {
-		v.control = pipe[0];
-		m->pid = fork();
-		if (!m->pid) {
+		c.control = pipe[0];
+		r->pid = fork();
+		if (!r->pid) {
 			close(pipe[1]);
-			run(&v);
+			copier_run(&c);
 		}
 		close(pipe[0]);
-		m->control = pipe[1];
-		if (m->pid < 0)
+		r->control = pipe[1];
+		if (r->pid < 0)
 			err = diag_errno(d, "cannot start receiving");
 	}
-	if (v.dir >= 0)
-		close(v.dir);
-	tls_context_close(v.keys);
+	if (c.dir >= 0)
+		close(c.dir);
+	tls_context_close(c.keys);
 	return err;
 }
 
-static bool is_gone(const struct replica *m)
+static bool is_gone(const struct replica *r)
 {
 	siginfo_t info = { .si_pid = 0 };
 
-	return waitid(P_PID, (id_t)m->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
+	return waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
 }
 
-static int wait_ready(struct replica *m, struct diag *d)
+static int wait_ready(struct replica *r, struct diag *d)
 {
-	while (!load_acquire(&m->shared->is_ready)) {
-		if (replica_state(m, d) == REPLICA_FAILED)
+	while (!load_acquire(&r->shared->is_ready)) {
+		if (replica_state(r, d) == REPLICA_FAILED)
 			return -ENOENT;
 		poll(NULL, 0, 10);
 	}
@@ -441,106 +446,106 @@ static int wait_ready(struct replica *m, struct diag *d)
 
 int replica_open(struct replica **out, const struct replica_options *o, struct diag *d)
 {
-	struct replica *m = calloc(1, sizeof *m);
+	struct replica *r = calloc(1, sizeof *r);
 	int err;
 
 	*out = NULL;
-	if (!m)
+	if (!r)
 		return diag_fail(d, -ENOMEM, "no memory");
-	m->control = -1;
-	m->shared = mmap(NULL, sizeof *m->shared, PROT_READ | PROT_WRITE,
+	r->control = -1;
+	r->shared = mmap(NULL, sizeof *r->shared, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (m->shared == MAP_FAILED) {
-		m->shared = NULL;
+	if (r->shared == MAP_FAILED) {
+		r->shared = NULL;
 		err = diag_errno(d, "cannot share memory");
 	} else {
-		err = make_dir(m, d);
+		err = make_dir(r, d);
 	}
 	if (!err)
-		err = start(m, o, d);
+		err = start(r, o, d);
 	if (!err)
-		err = wait_ready(m, d);
+		err = wait_ready(r, d);
 	if (err)
-		replica_close(m);
+		replica_close(r);
 	else
-		*out = m;
+		*out = r;
 	return err;
 }
 
-void replica_close(struct replica *m)
+void replica_close(struct replica *r)
 {
-	if (!m)
+	if (!r)
 		return;
-	if (m->control >= 0)
-		close(m->control);
-	while (m->pid > 0 && waitpid(m->pid, NULL, 0) < 0 && errno == EINTR)
+	if (r->control >= 0)
+		close(r->control);
+	while (r->pid > 0 && waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	if (*m->dir)
-		remove_copy(m->dir); /* if that one was killed */
-	if (m->shared)
-		munmap(m->shared, sizeof *m->shared);
-	free(m->freed);
-	free(m);
+	if (*r->dir)
+		remove_copy(r->dir); /* if the receiving process was killed */
+	if (r->shared)
+		munmap(r->shared, sizeof *r->shared);
+	free(r->freed);
+	free(r);
 }
 
-const char *replica_path(const struct replica *m)
+const char *replica_path(const struct replica *r)
 {
-	return m->shared->path;
+	return r->shared->path;
 }
 
-bool replica_grew(const struct replica *m)
+bool replica_grew(const struct replica *r)
 {
-	return m->shared->grew;
+	return r->shared->grew;
 }
 
-const char *replica_name(const struct replica *m)
+const char *replica_name(const struct replica *r)
 {
-	return m->shared->name;
+	return r->shared->name;
 }
 
-static bool grow(struct replica *m, uint32_t n)
+static bool grow(struct replica *r, uint32_t n)
 {
 	uint64_t *bigger =
-		n < m->n_freed ? m->freed : reallocarray(m->freed, n + (size_t)1, sizeof *bigger);
+		n < r->n_freed ? r->freed : reallocarray(r->freed, n + (size_t)1, sizeof *bigger);
 
 	if (!bigger)
 		return false;
-	for (uint32_t i = m->n_freed; i <= n; i++)
+	for (uint32_t i = r->n_freed; i <= n; i++)
 		bigger[i] = 0;
-	m->freed = bigger;
-	m->n_freed = n < m->n_freed ? m->n_freed : n + 1;
+	r->freed = bigger;
+	r->n_freed = n < r->n_freed ? r->n_freed : n + 1;
 	return true;
 }
 
-void replica_read(struct replica *m, uint32_t stream, const char *path, uint64_t bytes)
+void replica_read(struct replica *r, uint32_t stream, const char *path, uint64_t bytes)
 {
 	int fd;
 
 	bytes &= ~(uint64_t)(HOLE_STEP - 1);
-	if (!grow(m, stream) || bytes <= m->freed[stream])
+	if (!grow(r, stream) || bytes <= r->freed[stream])
 		return;
 	fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				  (off_t)m->freed[stream], (off_t)(bytes - m->freed[stream])))
-		m->freed[stream] = bytes;
+				  (off_t)r->freed[stream], (off_t)(bytes - r->freed[stream])))
+		r->freed[stream] = bytes;
 	if (fd >= 0)
 		close(fd);
 }
 
-void replica_starve(struct replica *m)
+void replica_starve(struct replica *r)
 {
-	store(&m->shared->starves, 1);
+	store(&r->shared->starves, 1);
 }
 
-enum replica_state replica_state(const struct replica *m, struct diag *d)
+enum replica_state replica_state(const struct replica *r, struct diag *d)
 {
-	enum replica_state s = load_acquire(&m->shared->state);
+	enum replica_state s = load_acquire(&r->shared->state);
 
-	if (s != REPLICA_ENDED && s != REPLICA_FAILED && is_gone(m)) {
+	if (s != REPLICA_ENDED && s != REPLICA_FAILED && is_gone(r)) {
 		diag_fail(d, -ECHILD, "the process that receives was killed");
 		return REPLICA_FAILED;
 	}
 	if (d && (s == REPLICA_CUT || s == REPLICA_FAILED))
-		*d = m->shared->why;
+		*d = r->shared->why;
 	return s;
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/follow/replica.h - a recording that another host's relay receives, copied here while it is
- * followed.
+ * net/follow/replica.h - a local copy of a recording that a relay on another host receives, to
+ * follow it.
  *
- * A process of its own receives the copy into a new directory below $TMPDIR; who made it reads it
- * as any recording that grows (trace/refresh.c), and gives back what it has read.  So TLS and the
- * network are in a process that reads no recording, and following knows nothing of them.  What
- * always holds:
+ * A process of its own receives the copy into a new directory below $TMPDIR.  The caller reads
+ * the copy like any recording that grows (trace/refresh.c), and gives back the parts that it has
+ * read.  So TLS and the network are in a process that reads no recording, and the code that
+ * follows does not depend on them.  What always holds:
  *
- *   (1) the copy takes about most_bytes of the disk: beyond that nothing is received, unless the
- * reader has come to the end of what it may show and needs more to go on (2) a cut link is made
- * again, and goes on where it was (3) the directory goes with the process, and that one with its
- * parent, however it ends
+ * (1) the copy occupies about most_bytes of the disk: beyond that nothing is received, unless the
+ *     reader has shown everything that it may and needs more data to continue
+ * (2) after a cut link the process connects again, and continues where it was
+ * (3) the directory is removed with the process, and the process ends with its parent, in
+ *     whatever way that ends
  */
 #ifndef NET_FOLLOW_REPLICA_H
 #define NET_FOLLOW_REPLICA_H
@@ -28,40 +29,41 @@ struct replica;
 struct replica_options {
 	struct endpoint from;
 	struct tls_keys keys;
-	const char *wanted; /* HOST/NAME, either, NAME without date, or a pattern; "": the only one
-			       that grows */
-	bool from_begin;    /* else from now, if it grows */
+	/* HOST/NAME, either part, NAME without date, or a pattern; "": the only recording that
+	 * grows */
+	const char *wanted;
+	bool from_begin; /* else from now, if the recording grows */
 	uint64_t most_bytes;
 };
 
 /*
- * replica_open - begin, and wait until there is something to read: from now, all until now that is
- * wanted of it.
+ * replica_open - start, and wait until there is something to read.  From now: until everything up
+ * to now has arrived that the follower needs.
  *
- * Returns 0 or -errno; if none or several recordings fit, @d has a list.
+ * Returns 0 or -errno; if no recording or several match, @d has a list.
  */
-int replica_open(struct replica **m, const struct replica_options *o, struct diag *d);
-void replica_close(struct replica *m); /* accepts NULL; the copy is gone */
+int replica_open(struct replica **r, const struct replica_options *o, struct diag *d);
+void replica_close(struct replica *r); /* accepts NULL; removes the copy */
 
-const char *replica_path(const struct replica *m); /* of the copy */
-bool replica_grew(const struct replica *m);	   /* when it was opened; else it is shown whole */
-const char *replica_name(const struct replica *m); /* of the recording, as the relay calls it */
+const char *replica_path(const struct replica *r); /* of the copy */
+bool replica_grew(const struct replica *r);	   /* when it was opened; else it has ended */
+const char *replica_name(const struct replica *r); /* of the recording, at the relay */
 
-/* replica_read - of stream number @stream, the file @path, the first @bytes will not be read any
- * more. */
-void replica_read(struct replica *m, uint32_t stream, const char *path, uint64_t bytes);
-/* replica_starve - the reader has shown all it may: something more is let in, whatever lies here.
- */
-void replica_starve(struct replica *m);
+/* replica_read - the first @bytes of stream number @stream, in the file @path, will not be read
+ * again. */
+void replica_read(struct replica *r, uint32_t stream, const char *path, uint64_t bytes);
+/* replica_starve - the reader has shown all that it may: more is received, even if the copy is
+ * full. */
+void replica_starve(struct replica *r);
 
 enum replica_state {
 	REPLICA_WAITS, /* for the first connection */
 	REPLICA_RECEIVES,
-	REPLICA_CUT,	/* connects anew */
-	REPLICA_ENDED,	/* all is here */
-	REPLICA_FAILED, /* it gave up */
+	REPLICA_CUT,	/* connects again */
+	REPLICA_ENDED,	/* everything has arrived */
+	REPLICA_FAILED, /* it gave up; see replica_state() */
 };
-/* replica_state - and why, into @d, if it is cut or failed. */
-enum replica_state replica_state(const struct replica *m, struct diag *d);
+/* replica_state - the state; if REPLICA_CUT or REPLICA_FAILED, @d gets the reason. */
+enum replica_state replica_state(const struct replica *r, struct diag *d);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* net/lttng_live/files.c - see files.h. */
+/* net/lttng_live/files.c - finds recordings and their streams, and reads packets, indexes and
+ * metadata. */
 #include "net/lttng_live/files.h"
 
 #include <dirent.h>
@@ -18,9 +19,9 @@
 #include "base/io.h"
 
 enum { RECORDINGS_MAX = 1024, DEEP_MAX = 8 };
-#define ASK_NS 20000000ull
+#define UPDATE_NS 20000000ull
 #define SCAN_NS 500000000ull
-#define MARGIN_NS 20000000ull /* writers that were interrupted: see trace/refresh.c */
+#define MARGIN_NS 20000000ull /* for writers that were interrupted: see trace/refresh.c */
 
 uint64_t live_now_ns(void)
 {
@@ -30,18 +31,18 @@ uint64_t live_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Room for one more. */
-static bool grow(void *list, uint32_t n, uint32_t most, size_t size)
+/* Makes room for one more element. */
+static bool grow(void *list_streams, uint32_t n, uint32_t most, size_t size)
 {
 	void *bigger;
 
 	if (n >= most)
 		return false;
-	if (n & (n - 1)) /* it has room up to the next power of two */
+	if (n & (n - 1)) /* the capacity is the next power of two */
 		return true;
-	bigger = realloc(*(void **)list, (n ? 2 * (size_t)n : 1) * size);
+	bigger = realloc(*(void **)list_streams, (n ? 2 * (size_t)n : 1) * size);
 	if (bigger)
-		*(void **)list = bigger;
+		*(void **)list_streams = bigger;
 	return bigger;
 }
 
@@ -89,7 +90,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A relay keeps them in HOST/NAME; others are of this machine. */
+/* A relay stores recordings in HOST/NAME; others were made on this machine. */
 static void name_recording(const struct live_files *f, struct live_recording *r, bool is_below)
 {
 	char parent[PATH_MAX];
@@ -124,21 +125,21 @@ static void add_recording(struct live_files *f, const char *path, bool is_below)
 	f->recordings[f->n_recordings++] = r;
 }
 
-/* @deep: so many directories down, as a relay makes them. */
-static void look_for_recordings(struct live_files *f, const char *path, int deep)
+/* Searches @depth levels of directories, as a relay makes them. */
+static void search_directory(struct live_files *f, const char *path, int depth)
 {
 	DIR *dir;
 	struct dirent *e;
 
 	if (is_recording(path))
-		return add_recording(f, path, deep < 2);
-	dir = deep ? opendir(path) : NULL;
+		return add_recording(f, path, depth < 2);
+	dir = depth ? opendir(path) : NULL;
 	while (dir && (e = readdir(dir))) {
 		char below[PATH_MAX];
 
 		if (*e->d_name != '.' &&
 		    snprintf(below, sizeof below, "%s/%s", path, e->d_name) < (int)sizeof below)
-			look_for_recordings(f, below, deep - 1);
+			search_directory(f, below, depth - 1);
 	}
 	if (dir)
 		closedir(dir);
@@ -152,9 +153,9 @@ void live_files_scan(struct live_files *f)
 		return;
 	f->scanned_ns = now_ns;
 	for (int i = 0; i < f->n_roots; i++)
-		look_for_recordings(f, f->roots[i], 2);
+		search_directory(f, f->roots[i], 2);
 	for (uint32_t i = 0; i < f->n_recordings; i++)
-		live_files_ask(f, i);
+		live_files_update(f, i);
 }
 
 /* ---------------------------------------------------------------- traces and streams */
@@ -181,8 +182,8 @@ static bool has_stream(const struct live_files *f, uint32_t trace, const char *n
 	return false;
 }
 
-/* Its number, or UINT32_MAX; its metadata are its first stream.  One without a packet is not
- * listed: Babeltrace 2 drops a trace that has metadata and no other stream, for good. */
+/* Returns its number, or UINT32_MAX.  The metadata is its first stream.  A trace without a packet
+ * is not listed: Babeltrace 2 drops a trace that has only metadata, and never takes it up again. */
 static uint32_t find_or_add_trace(struct live_files *f, uint32_t recording, const char *path)
 {
 	size_t base = strlen(f->recordings[recording].path);
@@ -221,13 +222,13 @@ static bool is_directory(const char *path)
 	return !lstat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* A stream is what has an index that names a packet. */
+/* A file is a stream if its index names a packet. */
 static bool is_stream(const char *dir, const char *name)
 {
 	return strlen(name) < LIVE_NAME_MAX && progress_index_end(dir, name) > 0;
 }
 
-static void list(struct live_files *f, uint32_t recording, const char *path, int deep)
+static void list_streams(struct live_files *f, uint32_t recording, const char *path, int depth)
 {
 	bool is_trace = is_file(path, "metadata");
 	DIR *dir = opendir(path);
@@ -240,8 +241,8 @@ static void list(struct live_files *f, uint32_t recording, const char *path, int
 		    snprintf(below, sizeof below, "%s/%s", path, e->d_name) >= (int)sizeof below)
 			continue;
 		if (is_directory(below)) {
-			if (deep)
-				list(f, recording, below, deep - 1);
+			if (depth)
+				list_streams(f, recording, below, depth - 1);
 		} else if (is_trace && is_stream(path, e->d_name)) {
 			uint32_t trace = find_or_add_trace(f, recording, path);
 
@@ -253,18 +254,19 @@ static void list(struct live_files *f, uint32_t recording, const char *path, int
 		closedir(dir);
 }
 
-void live_files_ask(struct live_files *f, uint32_t number)
+void live_files_update(struct live_files *f, uint32_t number)
 {
 	struct live_recording *r = &f->recordings[number];
 	uint64_t now_ns = live_now_ns(), before_ns = r->progress.written_ns;
-	bool is_first = !r->asked_ns;
+	bool is_first = !r->checked_ns;
 
-	if (!is_first && (now_ns - r->asked_ns < ASK_NS || r->progress.state != PROGRESS_GROWS))
+	if (!is_first &&
+	    (now_ns - r->checked_ns < UPDATE_NS || r->progress.state != PROGRESS_GROWS))
 		return;
-	r->asked_ns = now_ns;
+	r->checked_ns = now_ns;
 	progress_read(r->path, &r->progress);
 	if (is_first || r->progress.written_ns > before_ns || r->progress.state != PROGRESS_GROWS)
-		list(f, number, r->path, DEEP_MAX);
+		list_streams(f, number, r->path, DEEP_MAX);
 	if (r->progress.written_ns > MARGIN_NS)
 		r->known_ns = r->progress.written_ns - MARGIN_NS;
 }
@@ -369,9 +371,9 @@ static bool parse_uuid(const char *text, uint8_t uuid[16])
 	return at;
 }
 
-/* Where the last whole block ends, as ctf/write/writer.h writes them; types are parts of the head.
- */
-static size_t whole_blocks(const char *text, size_t size)
+/* The size up to the last complete block, in the form that ctf/write/writer.h writes; types
+ * belong to the head of the metadata. */
+static size_t size_of_blocks(const char *text, size_t size)
 {
 	static const char block_end[] = "\n};\n\n";
 
@@ -398,7 +400,7 @@ long live_files_metadata(struct live_files *f, uint32_t stream, uint64_t from, u
 		(*text)[n] = 0;
 		if (!t->has_uuid)
 			t->has_uuid = parse_uuid(*text, t->uuid);
-		n = (ssize_t)whole_blocks(*text, (size_t)n);
+		n = (ssize_t)size_of_blocks(*text, (size_t)n);
 	}
 	if (n <= 0) {
 		free(*text);

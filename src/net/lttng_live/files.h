@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/lttng_live/files.h - recordings on this disk as viewers are shown them: sessions, traces,
+ * net/lttng_live/files.h - the recordings on this disk as a viewer sees them: sessions, traces,
  * streams.
  *
- * What is listed once keeps its number.  Each look goes by docs/formats/trace.md, "Reading while it
- * is written": how far a recording is, then which streams there are, then their indexes.  So a
- * stream that has an event before `known_ns` is listed, and its packets are found, when known_ns is
- * told to anybody.
+ * A recording, trace or stream keeps its number once it is listed.  Each update goes in the order
+ * of docs/formats/trace.md, "Reading while it is written": first how far the recording is, then
+ * which streams exist, then their indexes.  So a stream with an event before `known_ns` is
+ * listed, and its packets are found, before any viewer receives that known_ns.
  *
- * Indexes and names are what a recorder, or a relay of others' recorders, wrote: checked before
- * use.
+ * Indexes and names were written by a recorder, or by a relay for other hosts: they are checked
+ * before use.
  */
 #ifndef NET_LTTNG_LIVE_FILES_H
 #define NET_LTTNG_LIVE_FILES_H
@@ -25,23 +25,23 @@ struct live_recording {
 	char *path;
 	char host[64], name[LIVE_NAME_MAX];
 	struct progress progress;
-	uint64_t known_ns;  /* of the trace's clock; 0: not known */
-	uint64_t asked_ns;  /* when, by our clock */
-	uint64_t listed_ns; /* written_ns when its streams were listed */
+	uint64_t known_ns;   /* by the trace's clock: complete up to here; 0: not known */
+	uint64_t checked_ns; /* when it was last updated; monotonic */
+	uint64_t listed_ns;  /* written_ns when its streams were listed */
 	uint32_t n_streams;
 };
 
 struct live_trace {
 	uint32_t recording;
 	char *path;
-	char *below; /* the same below the recording; within path */
+	char *below; /* the part below the recording; points into path */
 	uint8_t uuid[16];
 	bool has_uuid;
 };
 
 struct live_stream {
 	uint32_t recording, trace;
-	char *name; /* NULL: the trace's metadata */
+	char *name; /* NULL: the metadata of the trace */
 };
 
 struct live_packet {
@@ -60,29 +60,30 @@ struct live_files {
 	uint64_t scanned_ns;
 };
 
-/* live_files_open - recordings @roots, or directories of a relay.  0 or -ENOMEM. */
+/* live_files_open - @roots are recordings, or output directories of a relay.  0 or -ENOMEM. */
 int live_files_open(struct live_files *f, const char *const *roots, int n);
 void live_files_close(struct live_files *f);
 
-/* live_files_scan - look for recordings; at most some times a second. */
+/* live_files_scan - search for recordings; at most a few times a second. */
 void live_files_scan(struct live_files *f);
-/* live_files_ask - how far recording @number is, and its streams; the same. */
-void live_files_ask(struct live_files *f, uint32_t number);
+/* live_files_update - read how far recording @number is, and list its streams; at most some times
+ * a second. */
+void live_files_update(struct live_files *f, uint32_t number);
 
-/* live_files_packet - packet @i of a stream, as its index tells.  1; 0: there is none yet, or what
- * the index says cannot be. */
+/* live_files_packet - packet @i of a stream, from its index.  False: it does not exist yet, or
+ * the entry is invalid. */
 bool live_files_packet(const struct live_files *f, uint32_t stream, uint64_t i,
 		       struct live_packet *p);
-/* How many there are. */
+/* live_files_n_packets - the number of packets in the index of a stream. */
 uint64_t live_files_n_packets(const struct live_files *f, uint32_t stream);
-/* live_files_read - @n bytes of a stream's file.  0 or -errno. */
+/* live_files_read - read @n bytes of a stream's file.  0 or -errno. */
 int live_files_read(const struct live_files *f, uint32_t stream, uint64_t offset, uint8_t *to,
 		    uint32_t n);
-/* live_files_metadata - whole blocks of the metadata from byte @from on, at most @most; to be
- * freed.  How many, 0 if there are none, or -errno. */
+/* live_files_metadata - complete blocks of the metadata from byte @from on, at most @most bytes.
+ * The caller frees @text.  Returns the number of bytes, 0 if there are none, or -errno. */
 long live_files_metadata(struct live_files *f, uint32_t stream, uint64_t from, uint32_t most,
 			 char **text);
-/* Its size now, whole or not. */
+/* live_files_metadata_size - its size now, complete blocks or not. */
 uint64_t live_files_metadata_size(const struct live_files *f, uint32_t stream);
 uint64_t live_now_ns(void);
 

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/lttng_live/protocol.h - a conversation with a viewer that speaks lttng-live, as LTTng's
- * relay 2.4 to 2.13 does.
+ * net/lttng_live/protocol.h - the protocol of one viewer that speaks lttng-live, as LTTng's relay
+ * 2.4 to 2.13 does.
  *
- * Commands in, answers out; nothing here waits or touches a socket.  A viewer asks, stream by
- * stream, for the next packet, and merges by time.  What we promise it, so that its merge never
- * goes back:
+ * Commands go in, answers come out.  Nothing here waits or touches a socket.  A viewer asks for
+ * the next packet, stream by stream, and merges the streams by time.  These promises keep its
+ * merge from going back in time:
  *
- *   (1) a beacon of a stream (INACTIVE) is at most the recording's known_ns: nothing older will
- * come in it (2) no packet begins before what its stream's beacons, and for a new stream those of
- * all, have said; one that continues a chunk claims to, and its beginning is moved.  A packet that
- * ends before is late: it is passed over, and counted (3) while there is a stream the viewer does
- * not know, it gets no beacon, but the hint to ask for it. Babeltrace 2.0 takes the hint only with
- * a packet: if there is none, an empty one is made up (a bell) (4) metadata are whole blocks, and
- * are offered before a packet that needs them
+ * (1) a beacon of a stream (INACTIVE) is at most the recording's known_ns: no older event will
+ *     come in this stream
+ * (2) no packet begins before the last beacon of its stream, and for a new stream before the last
+ *     beacon of any.  A packet that overlaps it gets its begin moved.  A packet that ends before
+ *     it is late: it is skipped and counted
+ * (3) while there is a stream that the viewer does not know, it gets no beacon, but a flag that
+ *     new streams exist.  Babeltrace 2.0 accepts this flag only with a packet: if there is none,
+ *     it gets an empty dummy packet
+ * (4) metadata is sent in complete blocks, and is offered before a packet that needs it
  *
- * An answer is complete before the next command is looked at, so memory is bounded: one packet.
+ * An answer is complete before the next command is read, so memory is bounded by one packet.
  */
 #ifndef NET_LTTNG_LIVE_PROTOCOL_H
 #define NET_LTTNG_LIVE_PROTOCOL_H
@@ -25,27 +27,28 @@
 
 enum { LIVE_COMMAND_MAX = 16 + 32 };
 
-struct live_cursor { /* of a stream */
+struct live_cursor { /* of a stream, for one viewer */
 	bool reported, is_over;
 	bool has_class, has_packet;
 	uint64_t class_id;
-	uint64_t next;		   /* packet */
-	uint64_t n_bells;	   /* packets made up so far: later ones are numbered on */
-	bool is_bell;		   /* `packet` is one, with the header of the packet before */
-	uint64_t floor_ns;	   /* nothing older may be given */
-	uint64_t sent;		   /* of metadata */
-	struct live_packet packet; /* given last */
+	uint64_t next; /* number of the next packet */
+	/* dummy packets so far: they raise the sequence numbers of later packets */
+	uint64_t n_dummies;
+	bool is_dummy;		   /* `packet` is a dummy, with the header of the packet before */
+	uint64_t floor_ns;	   /* nothing older may be sent */
+	uint64_t sent;		   /* bytes of metadata */
+	struct live_packet packet; /* the last one sent */
 };
 
-struct live_talk {
+struct live_connection {
 	struct live_files *files; /* lent */
 	bool from_begin;	  /* whatever the viewer asks for */
 	uint8_t in[LIVE_COMMAND_MAX];
 	uint32_t n_in;
-	struct text out; /* the answer, until live_talk_sent() has taken all */
+	struct text out; /* the answer, until live_connection_sent() has taken all */
 	size_t n_sent;
-	bool is_over;		     /* it said what makes no sense: to be closed */
-	bool is_known;		     /* it has said who it is */
+	bool is_over;		     /* it sent an invalid command, or memory ran out: close it */
+	bool has_connected;	     /* it has sent CONNECT */
 	struct live_cursor *cursors; /* by stream */
 	uint32_t n_cursors;
 	uint64_t *floors;  /* by recording: the latest beacon of its streams */
@@ -54,11 +57,11 @@ struct live_talk {
 	uint64_t n_late;
 };
 
-/* live_talk_took - @n bytes came.  Returns how many were taken: fewer while an answer waits to be
- * sent. */
-uint32_t live_talk_took(struct live_talk *t, const uint8_t *bytes, uint32_t n);
-/* live_talk_sent - @n bytes of out.bytes + n_sent were sent. */
-void live_talk_sent(struct live_talk *t, size_t n);
-void live_talk_fini(struct live_talk *t);
+/* live_connection_process - @n bytes came.  Returns how many were processed: fewer while an
+ * answer waits to be sent. */
+uint32_t live_connection_process(struct live_connection *c, const uint8_t *bytes, uint32_t n);
+/* live_connection_sent - @n bytes from out.bytes + n_sent on were sent. */
+void live_connection_sent(struct live_connection *c, size_t n);
+void live_connection_fini(struct live_connection *c);
 
 #endif

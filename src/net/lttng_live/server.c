@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/lttng_live/server.c - see server.h. */
+/* net/lttng_live/server.c - accepts viewers, reads their commands and writes the answers. */
 #include "net/lttng_live/server.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 enum { VIEWERS = 64, LISTENERS = 8, EVENTS = 16, READ_BYTES = 512, TURNS = 64 };
 
 struct viewer {
-	int fd; /* -1: the place is free */
+	int fd; /* -1: the slot is free */
 	bool waits_to_write;
 	uint64_t last_read_ns;
-	struct live_talk talk;
+	struct live_connection connection;
 };
 
 struct live_server {
@@ -33,14 +33,14 @@ struct live_server {
 
 static void drop(struct live_server *s, struct viewer *v)
 {
-	s->n_refused += v->talk.is_over;
-	s->n_late += v->talk.n_late;
-	live_talk_fini(&v->talk);
+	s->n_refused += v->connection.is_over;
+	s->n_late += v->connection.n_late;
+	live_connection_fini(&v->connection);
 	close(v->fd);
 	v->fd = -1;
 }
 
-/* A free place; else that of who has not said who he is, or has been silent longest. */
+/* A free slot; else that of the viewer that has not sent CONNECT, or has been silent longest. */
 static struct viewer *find_slot(struct live_server *s)
 {
 	struct viewer *oldest = NULL;
@@ -50,8 +50,8 @@ static struct viewer *find_slot(struct live_server *s)
 
 		if (v->fd < 0)
 			return v;
-		if (!oldest || v->talk.is_known < oldest->talk.is_known ||
-		    (v->talk.is_known == oldest->talk.is_known &&
+		if (!oldest || v->connection.has_connected < oldest->connection.has_connected ||
+		    (v->connection.has_connected == oldest->connection.has_connected &&
 		     v->last_read_ns < oldest->last_read_ns))
 			oldest = v;
 	}
@@ -60,7 +60,7 @@ static struct viewer *find_slot(struct live_server *s)
 	return oldest;
 }
 
-static void let_in(struct live_server *s, int listener)
+static void accept_viewer(struct live_server *s, int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct epoll_event e = { .events = EPOLLIN };
@@ -75,28 +75,27 @@ static void let_in(struct live_server *s, int listener)
 		return;
 	}
 	*v = (struct viewer){ .fd = fd, .last_read_ns = live_now_ns() };
-	v->talk.files = &s->files;
-	v->talk.from_begin = s->from_begin;
+	v->connection.files = &s->files;
+	v->connection.from_begin = s->from_begin;
 }
 
-/* Returns false if it is gone. */
+/* Returns false if the viewer is gone. */
 static bool write_some(struct viewer *v)
 {
-	struct live_talk *t = &v->talk;
+	struct live_connection *c = &v->connection;
 
-	while (t->out.size) {
-		ssize_t n = send(v->fd, t->out.bytes + t->n_sent, t->out.size - t->n_sent,
+	while (c->out.size) {
+		ssize_t n = send(v->fd, c->out.bytes + c->n_sent, c->out.size - c->n_sent,
 				 MSG_NOSIGNAL);
 
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR;
-		live_talk_sent(t, (size_t)n);
+		live_connection_sent(c, (size_t)n);
 	}
 	return true;
 }
 
-/* Commands are looked at without being taken: what waits for the answer before it stays in the
- * socket. */
+/* Commands are read with MSG_PEEK: those that wait for an earlier answer stay in the socket. */
 static bool read_some(struct viewer *v)
 {
 	uint8_t bytes[READ_BYTES];
@@ -106,8 +105,8 @@ static bool read_some(struct viewer *v)
 	if (n <= 0)
 		return n < 0 && (errno == EAGAIN || errno == EINTR);
 	v->last_read_ns = live_now_ns();
-	taken = live_talk_took(&v->talk, bytes, (uint32_t)n);
-	return recv(v->fd, bytes, taken, 0) == (ssize_t)taken && !v->talk.is_over;
+	taken = live_connection_process(&v->connection, bytes, (uint32_t)n);
+	return recv(v->fd, bytes, taken, 0) == (ssize_t)taken && !v->connection.is_over;
 }
 
 static void serve(struct live_server *s, struct viewer *v)
@@ -115,13 +114,13 @@ static void serve(struct live_server *s, struct viewer *v)
 	struct epoll_event e = { .data.u32 = (uint32_t)(v - s->viewers) };
 	bool stays = write_some(v);
 
-	if (stays && !v->talk.out.size)
+	if (stays && !v->connection.out.size)
 		stays = read_some(v) && write_some(v);
 	if (!stays)
 		return drop(s, v);
-	if (v->waits_to_write == !!v->talk.out.size)
+	if (v->waits_to_write == !!v->connection.out.size)
 		return;
-	v->waits_to_write = v->talk.out.size;
+	v->waits_to_write = v->connection.out.size;
 	e.events = v->waits_to_write ? EPOLLOUT : EPOLLIN;
 	epoll_ctl(s->epoll, EPOLL_CTL_MOD, v->fd, &e);
 }
@@ -135,7 +134,7 @@ void live_work(struct live_server *s)
 		n = epoll_wait(s->epoll, e, EVENTS, 0);
 		for (int i = 0; i < n; i++)
 			if (e[i].data.u32 >= VIEWERS)
-				let_in(s, s->listeners[e[i].data.u32 - VIEWERS]);
+				accept_viewer(s, s->listeners[e[i].data.u32 - VIEWERS]);
 			else if (s->viewers[e[i].data.u32].fd >= 0)
 				serve(s, &s->viewers[e[i].data.u32]);
 	}
@@ -148,8 +147,8 @@ static int open_sockets(struct live_server *s, const struct live_options *o, str
 
 	if (!*p.host)
 		strcpy(p.host, "127.0.0.1");
-	n = endpoint_listen(&p, !o->anywhere, s->listeners, LISTENERS, d);
-	if (n == -EACCES && !o->anywhere)
+	n = endpoint_listen(&p, !o->allows_remote, s->listeners, LISTENERS, d);
+	if (n == -EACCES && !o->allows_remote)
 		return diag_fail(d, n,
 				 "%s: lttng-live knows neither keys nor encryption: other "
 				 "addresses than 127.0.0.1 "
@@ -231,7 +230,7 @@ void live_counts(struct live_server *s, struct live_counts *c)
 	live_files_scan(&s->files);
 	for (int i = 0; i < VIEWERS; i++) {
 		c->viewers += s->viewers[i].fd >= 0;
-		c->late += s->viewers[i].fd >= 0 ? s->viewers[i].talk.n_late : 0;
+		c->late += s->viewers[i].fd >= 0 ? s->viewers[i].connection.n_late : 0;
 	}
 	c->recordings = s->files.n_recordings;
 	for (uint32_t i = 0; i < s->files.n_recordings; i++)

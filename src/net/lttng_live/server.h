@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/lttng_live/server.h - viewers that speak lttng-live attach to recordings: the sockets.
+ * net/lttng_live/server.h - the server for viewers that speak lttng-live: its sockets.
  *
- * One thread that never waits: live_work() does what can be done now, and live_fd() can be read
- * when there is something.  Each viewer has one answer's memory; who does not read his gets no
- * other.  The protocol has neither keys nor encryption, so it is for this machine's own addresses
- * unless somebody says otherwise.
+ * One thread that never waits: live_work() does all that is possible now, and live_fd() is
+ * readable when there is more to do.  Each viewer has the memory of one answer.  A viewer that
+ * does not read its answer gets no other.  The protocol has neither keys nor encryption, so the
+ * server listens on this machine's own addresses unless the user allows others.
  */
 #ifndef NET_LTTNG_LIVE_SERVER_H
 #define NET_LTTNG_LIVE_SERVER_H
@@ -20,11 +20,11 @@
 struct live_server;
 
 struct live_options {
-	const char *const *roots; /* recordings, or directories of a relay */
+	const char *const *roots; /* recordings, or output directories of a relay */
 	int n_roots;
 	struct endpoint listen; /* host "": 127.0.0.1 */
-	bool anywhere;		/* addresses that others reach are allowed */
-	bool from_begin; /* recordings are given from their beginning, whatever viewers ask for */
+	bool allows_remote;	/* addresses that other hosts reach are allowed */
+	bool from_begin; /* recordings are sent from their beginning, whatever a viewer asks for */
 };
 
 int live_open(struct live_server **s, const struct live_options *o, struct diag *d);
@@ -35,8 +35,9 @@ void live_work(struct live_server *s);
 
 struct live_counts {
 	uint32_t viewers, recordings, growing;
-	uint64_t late;	  /* packets that were written too late to be shown in order */
-	uint64_t refused; /* viewers that made no sense, or for whom there was no place */
+	uint64_t late; /* packets that were written too late to be shown in order */
+	/* viewers that sent invalid commands, or that were closed for a new one */
+	uint64_t refused;
 };
 void live_counts(struct live_server *s, struct live_counts *c);
 

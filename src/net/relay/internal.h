@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/relay/internal.h - a relay's places, for its two files. */
+/* net/relay/internal.h - the relay and its clients, shared by relay.c and relay_followers.c. */
 #ifndef NET_RELAY_INTERNAL_H
 #define NET_RELAY_INTERNAL_H
 
@@ -8,20 +8,20 @@
 
 #include "net/relay/receiver.h"
 #include "net/relay/relay.h"
-#include "net/follow/forwarder.h"
+#include "net/relay/forwarder.h"
 
 enum { RELAY_LISTENERS = 8 };
 
-struct sender {		/* or who watches */
-	struct tls tls; /* fd -1: the place is free */
+struct relay_client {	/* a relay_client, or a follower */
+	struct tls tls; /* fd -1: the slot is free */
 	struct receiver receiver;
-	struct source *source; /* it watches */
-	uint64_t since_ns;     /* it came, or was heard last */
-	uint32_t events;       /* that epoll watches */
+	struct forwarder *forwarder; /* not NULL: the client is a follower */
+	uint64_t active_ns;	     /* monotonic; when it connected, or last sent something */
+	uint32_t events;	     /* the events that epoll waits for */
 	bool is_welcome;
-	bool is_leaving; /* it has had our last word */
-	bool has_more;	 /* read, but not by us yet */
-	char from[80];	 /* its address */
+	bool is_leaving;  /* the relay has sent its last message to it */
+	bool is_buffered; /* TLS holds bytes that were not processed yet */
+	char from[80];	  /* the peer's address */
 };
 
 struct relay {
@@ -30,23 +30,24 @@ struct relay {
 	int output, epoll, signals;
 	int listeners[RELAY_LISTENERS];
 	int n_listeners;
-	struct sender *senders;
-	uint32_t n_places, n_watchers;
+	struct relay_client *clients;
+	uint32_t n_slots, n_followers;
 	sigset_t old_mask;
 	bool mask_changed, stop;
 	struct rlimit old_files;
 	struct sigaction old_pipe, old_file_size;
 };
 
-void relay_report(const struct relay *r, enum relay_news what, const char *who, const char *text);
-void relay_drop(struct relay *r, struct sender *s, const char *why);
-void relay_leave(struct relay *r, struct sender *s, const char *why);
-void relay_watch_events(struct relay *r, struct sender *s, uint32_t events);
+void relay_report(const struct relay *r, enum relay_event what, const char *who, const char *text);
+void relay_drop(struct relay *r, struct relay_client *c, const char *why);
+void relay_leave(struct relay *r, struct relay_client *c, const char *why);
+void relay_watch_events(struct relay *r, struct relay_client *c, uint32_t events);
 
-/* relay_watch.c: who has said RECEIVER_WATCHER; its turn; the turn of all. */
-void relay_begin_watcher(struct relay *r, struct sender *s);
-void relay_serve_watcher(struct relay *r, struct sender *s);
-void relay_serve_watchers(struct relay *r);
-void relay_end_watcher(struct relay *r, struct sender *s);
+/* relay_followers.c: makes a client that sent MESSAGE_WATCH a follower; serves one; serves all;
+ * ends one. */
+void relay_begin_follower(struct relay *r, struct relay_client *c);
+void relay_serve_follower(struct relay *r, struct relay_client *c);
+void relay_serve_followers(struct relay *r);
+void relay_end_follower(struct relay *r, struct relay_client *c);
 
 #endif

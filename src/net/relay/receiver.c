@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/relay/receiver.c - see receiver.h. */
+/* net/relay/receiver.c - the state machine of one sender: hello, files, data, times, end. */
 #include "net/relay/receiver.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "net/compress.h"
 
-enum { TIMES_AT_ONCE = 16, TIME_PERIOD_NS = 500000000 }; /* what goes into clock-relay */
+enum { FIRST_TIMES = 16, TIME_PERIOD_NS = 500000000 }; /* limits for clock-relay */
 
 static uint64_t wall_ns(void)
 {
@@ -20,64 +20,64 @@ static uint64_t wall_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-int receiver_init(struct receiver *i, int output, uint64_t most_bytes)
+int receiver_init(struct receiver *r, int output, uint64_t most_bytes)
 {
-	*i = (struct receiver){ .output = output,
+	*r = (struct receiver){ .output = output,
 				.most_bytes = most_bytes,
 				.store = { .dir = -1, .fd = -1 } };
-	i->in = malloc(MESSAGE_FIRST_MAX);
-	i->in_capacity = i->in ? MESSAGE_FIRST_MAX : 0;
-	return i->in ? 0 : -ENOMEM;
+	r->in = malloc(MESSAGE_FIRST_MAX);
+	r->in_capacity = r->in ? MESSAGE_FIRST_MAX : 0;
+	return r->in ? 0 : -ENOMEM;
 }
 
-void receiver_fini(struct receiver *i)
+void receiver_fini(struct receiver *r)
 {
-	store_close(&i->store);
-	free(i->in);
-	i->in = NULL;
+	store_close(&r->store);
+	free(r->in);
+	r->in = NULL;
 }
 
-/* Whether an answer of any kind fits, and with it the acknowledgement that is owed. */
-static bool can_answer(const struct receiver *i)
+/* Whether any answer fits, together with the acknowledgement that is due. */
+static bool can_answer(const struct receiver *r)
 {
-	return i->n_out + 2 * MESSAGE_FIRST_MAX <= sizeof i->out;
+	return r->n_out + 2 * MESSAGE_FIRST_MAX <= sizeof r->out;
 }
 
-uint8_t *receiver_room(struct receiver *i, size_t *n)
+uint8_t *receiver_room(struct receiver *r, size_t *n)
 {
-	*n = i->is_over || i->is_stalled || !can_answer(i) ? 0 : i->in_capacity - i->n_in;
-	return i->in + i->n_in;
+	*n = r->is_over || r->is_stalled || !can_answer(r) ? 0 : r->in_capacity - r->n_in;
+	return r->in + r->n_in;
 }
 
-static void answer(struct receiver *i, const struct message *m)
+static void answer(struct receiver *r, const struct message *m)
 {
-	i->n_out += (uint32_t)message_write(m, i->out + i->n_out);
+	r->n_out += (uint32_t)message_write(m, r->out + r->n_out);
 }
 
-void receiver_refuse(struct receiver *i, const char *why)
+void receiver_refuse(struct receiver *r, const char *why)
 {
 	struct message m = { .type = MESSAGE_REFUSED };
 
 	snprintf(m.text, sizeof m.text, "%.*s", MESSAGE_NAME, why);
-	answer(i, &m);
-	i->is_over = true;
-	i->n_in = 0;
+	answer(r, &m);
+	r->is_over = true;
+	r->n_in = 0;
 }
 
-static void acknowledge(struct receiver *i)
+static void acknowledge(struct receiver *r)
 {
 	struct message m = { .type = MESSAGE_SIZE };
 
-	if (!i->to_acknowledge)
+	if (!r->to_acknowledge)
 		return;
-	m.size.number = i->to_acknowledge - 1;
-	m.size.size = i->store.files[m.size.number].size;
-	i->to_acknowledge = 0;
-	answer(i, &m);
+	m.size.number = r->to_acknowledge - 1;
+	m.size.size = r->store.files[m.size.number].size;
+	r->to_acknowledge = 0;
+	answer(r, &m);
 }
 
-/* The newest that both speak: who cannot decompress speaks the one in which nothing is compressed.
- */
+/* The newest version that both support.  Without libzstd this is version 1, which has no
+ * compression. */
 static uint32_t version_with(uint32_t theirs)
 {
 	uint32_t ours = net_compress_is_supported() ? MESSAGE_VERSION : 1;
@@ -85,138 +85,139 @@ static uint32_t version_with(uint32_t theirs)
 	return theirs < ours ? theirs : ours;
 }
 
-static enum receiver_event on_hello(struct receiver *i, const struct message *m)
+static enum receiver_event on_hello(struct receiver *r, const struct message *m)
 {
 	struct message w = { .type = MESSAGE_WELCOME };
 	struct diag d = { "" };
 	uint8_t *bigger;
 
-	if (store_open(&i->store, i->output, m, i->most_bytes, i->is_watching, &d)) {
-		receiver_refuse(i, d.text);
+	if (store_open(&r->store, r->output, m, r->most_bytes, r->is_follower, &d)) {
+		receiver_refuse(r, d.text);
 		return RECEIVER_NOTHING;
 	}
-	bigger = realloc(i->in, MESSAGE_MAX);
+	bigger = realloc(r->in, MESSAGE_MAX);
 	if (!bigger) {
-		receiver_refuse(i, "no memory");
+		receiver_refuse(r, "no memory");
 		return RECEIVER_NOTHING;
 	}
-	i->in = bigger;
-	i->in_capacity = MESSAGE_MAX;
-	w.welcome.version = i->version = version_with(m->hello.version);
-	strcpy(w.welcome.path, i->store.path);
-	answer(i, &w);
+	r->in = bigger;
+	r->in_capacity = MESSAGE_MAX;
+	w.welcome.version = r->version = version_with(m->hello.version);
+	strcpy(w.welcome.path, r->store.path);
+	answer(r, &w);
 	return RECEIVER_WELCOME;
 }
 
-static void on_file(struct receiver *i, const struct message *m)
+static void on_file(struct receiver *r, const struct message *m)
 {
 	struct diag d = { "" };
 
-	if (m->file.number != i->store.n_files)
-		return receiver_refuse(i, "a file out of its turn");
-	if (store_add(&i->store, m->file.name, &d))
-		return receiver_refuse(i, d.text);
-	if (i->store.files[m->file.number].size == MESSAGE_UNWANTED && i->version < 2)
-		return receiver_refuse(i, "it has a piece that was received before, and removed: "
+	if (m->file.number != r->store.n_files)
+		return receiver_refuse(r, "a file out of its turn");
+	if (store_add(&r->store, m->file.name, &d))
+		return receiver_refuse(r, d.text);
+	if (r->store.files[m->file.number].size == MESSAGE_UNWANTED && r->version < 2)
+		return receiver_refuse(r, "it has a piece that was received before, and removed: "
 					  "its duet is too old to be told");
-	acknowledge(i);
-	i->to_acknowledge = m->file.number + 1;
+	acknowledge(r);
+	r->to_acknowledge = m->file.number + 1;
 }
 
-static void set_stalled(struct receiver *i, bool is_stalled, const char *why)
+static void set_stalled(struct receiver *r, bool is_stalled, const char *why)
 {
 	struct message m = { .type = MESSAGE_TROUBLE };
 
-	if (i->is_stalled == is_stalled)
+	if (r->is_stalled == is_stalled)
 		return;
-	i->is_stalled = is_stalled;
+	r->is_stalled = is_stalled;
 	snprintf(m.text, sizeof m.text, "%.*s", MESSAGE_NAME, why);
-	answer(i, &m);
+	answer(r, &m);
 }
 
 /* Whether the message is done with. */
-static bool on_data(struct receiver *i, const struct message *m)
+static bool on_data(struct receiver *r, const struct message *m)
 {
-	uint8_t plain[MESSAGE_PAYLOAD]; /* made again should the disk be full in its middle: nobody
-					   keeps it for each sender */
+	/* decompressed again if the disk fills up in its middle, so that no client needs this
+	 * buffer between turns */
+	uint8_t plain[MESSAGE_PAYLOAD];
 	const uint8_t *bytes = m->data.plain ? plain : m->data.bytes;
 	uint32_t size = m->data.plain ? m->data.plain : m->data.n;
 	struct diag d = { "" };
 	long n;
 
 	if (m->data.plain && !net_decompress(plain, size, m->data.bytes, m->data.n)) {
-		receiver_refuse(i, "compressed bytes that are damaged");
+		receiver_refuse(r, "compressed bytes that are damaged");
 		return true;
 	}
-	n = store_append(&i->store, m->data.number, m->data.offset + i->written, bytes + i->written,
-			 size - i->written, &d);
+	n = store_append(&r->store, m->data.number, m->data.offset + r->written, bytes + r->written,
+			 size - r->written, &d);
 	if (n < 0) {
-		receiver_refuse(i, d.text);
+		receiver_refuse(r, d.text);
 		return true;
 	}
-	if (i->to_acknowledge != m->data.number + 1)
-		acknowledge(i);
-	i->to_acknowledge = m->data.number + 1;
-	i->written += (uint32_t)n;
-	if (i->written < size) {
-		set_stalled(i, true, d.text);
+	if (r->to_acknowledge != m->data.number + 1)
+		acknowledge(r);
+	r->to_acknowledge = m->data.number + 1;
+	r->written += (uint32_t)n;
+	if (r->written < size) {
+		set_stalled(r, true, d.text);
 		return false;
 	}
-	i->written = 0;
-	set_stalled(i, false, "");
+	r->written = 0;
+	set_stalled(r, false, "");
 	return true;
 }
 
-static bool is_worth_noting(struct receiver *i, const struct message *m)
+static bool is_worth_noting(struct receiver *r, const struct message *m)
 {
 	for (int k = 0; k < 4; k++)
 		if (!m->time.t[k] || m->time.t[k] > INT64_MAX)
 			return false;
-	if (i->n_times < TIMES_AT_ONCE)
-		i->n_times++;
-	else if (i->took_ns - i->time_noted_ns < TIME_PERIOD_NS)
+	if (r->n_times < FIRST_TIMES)
+		r->n_times++;
+	else if (r->received_ns - r->time_written_ns < TIME_PERIOD_NS)
 		return false;
-	i->time_noted_ns = i->took_ns;
+	r->time_written_ns = r->received_ns;
 	return true;
 }
 
-/* A time that cannot be noted makes no recording worse: the next one may be. */
-static void on_time(struct receiver *i, const struct message *m)
+/* A failed write of a time does not damage the recording: the next one may succeed. */
+static void on_time(struct receiver *r, const struct message *m)
 {
-	struct message a = { .type = MESSAGE_TIMED, .timed = { m->time.now, i->took_ns } };
+	struct message a = { .type = MESSAGE_TIMED, .timed = { m->time.now, r->received_ns } };
 
-	if (!i->is_watching && is_worth_noting(i, m))
-		(void)store_time(&i->store, m->time.t);
+	if (!r->is_follower && is_worth_noting(r, m))
+		(void)store_time(&r->store, m->time.t);
 	a.timed[2] = wall_ns();
-	answer(i, &a);
+	answer(r, &a);
 }
 
-static void on_end(struct receiver *i)
+static void on_end(struct receiver *r)
 {
 	struct message m = { .type = MESSAGE_ENDED };
 	struct diag d = { "" };
 
-	acknowledge(i);
-	if (store_end(&i->store, &d))
-		return receiver_refuse(i, d.text);
-	answer(i, &m);
-	i->is_over = true;
+	acknowledge(r);
+	if (store_end(&r->store, &d))
+		return receiver_refuse(r, d.text);
+	answer(r, &m);
+	r->is_over = true;
 }
 
-/* What is said before a HELLO where somebody watches: see docs/formats/relay.md. */
-static enum receiver_event on_watching(struct receiver *i, const struct message *m)
+/* Messages before HELLO between a relay and a follower: see docs/formats/relay.md. */
+static enum receiver_event on_follow_message(struct receiver *r, const struct message *m)
 {
-	if (m->type == MESSAGE_HELLO || i->is_watching != (m->type != MESSAGE_WATCH))
+	if (m->type == MESSAGE_HELLO || r->is_follower != (m->type != MESSAGE_WATCH))
 		return RECEIVER_NOTHING;
-	i->said = *m;
+	r->message = *m;
 	switch (m->type) {
 	case MESSAGE_WATCH:
-		return RECEIVER_WATCHER;
+		return RECEIVER_FOLLOWER;
 	case MESSAGE_LISTED:
 		return RECEIVER_LISTED;
 	case MESSAGE_END:
 	case MESSAGE_REFUSED:
-		i->is_over = true;
+		r->is_over = true;
 		return m->type == MESSAGE_END ? RECEIVER_NO_MORE : RECEIVER_REFUSED;
 	default:
 		return RECEIVER_NOTHING;
@@ -224,87 +225,87 @@ static enum receiver_event on_watching(struct receiver *i, const struct message 
 }
 
 /* Whether the message is done with. */
-static bool handle(struct receiver *i, const struct message *m, enum receiver_event *e)
+static bool handle(struct receiver *r, const struct message *m, enum receiver_event *e)
 {
-	bool is_first = i->store.dir < 0;
+	bool is_first = r->store.dir < 0;
 
-	if (is_first && (*e = on_watching(i, m)))
+	if (is_first && (*e = on_follow_message(r, m)))
 		return true;
 	if (is_first != (m->type == MESSAGE_HELLO)) {
-		receiver_refuse(i, is_first ? "a hello is expected first" : "a second hello");
+		receiver_refuse(r, is_first ? "a hello is expected first" : "a second hello");
 		return true;
 	}
 	switch (m->type) {
 	case MESSAGE_HELLO:
-		*e = on_hello(i, m);
+		*e = on_hello(r, m);
 		return true;
 	case MESSAGE_FILE:
-		on_file(i, m);
+		on_file(r, m);
 		return true;
 	case MESSAGE_DATA:
-		return on_data(i, m);
+		return on_data(r, m);
 	case MESSAGE_TIME:
-		on_time(i, m);
+		on_time(r, m);
 		return true;
 	case MESSAGE_END:
-		on_end(i);
+		on_end(r);
 		return true;
 	default:
-		receiver_refuse(i, "not for a relay");
+		receiver_refuse(r, "not for a relay");
 		return true;
 	}
 }
 
-static enum receiver_event work(struct receiver *i)
+static enum receiver_event process(struct receiver *r)
 {
 	enum receiver_event e = RECEIVER_NOTHING;
 	uint32_t at = 0;
 
-	while (!i->is_over && !e && can_answer(i)) {
+	while (!r->is_over && !e && can_answer(r)) {
 		struct message m;
-		long n = message_read(&m, i->in + at, i->n_in - at,
-				      i->store.dir < 0 ? MESSAGE_FIRST_MAX : MESSAGE_MAX);
+		long n = message_read(&m, r->in + at, r->n_in - at,
+				      r->store.dir < 0 ? MESSAGE_FIRST_MAX : MESSAGE_MAX);
 
 		if (n < 0)
-			receiver_refuse(i, "not the protocol of a relay");
-		if (n <= 0 || !handle(i, &m, &e))
+			receiver_refuse(r, "not the protocol of a relay");
+		if (n <= 0 || !handle(r, &m, &e))
 			break;
 		at += (uint32_t)n;
 	}
-	if (i->n_in) {
-		memmove(i->in, i->in + at, i->n_in - at);
-		i->n_in -= at;
+	if (r->n_in) {
+		memmove(r->in, r->in + at, r->n_in - at);
+		r->n_in -= at;
 	}
-	if (!i->is_over)
-		acknowledge(i);
+	if (!r->is_over)
+		acknowledge(r);
 	return e;
 }
 
-enum receiver_event receiver_took(struct receiver *i, size_t n)
+enum receiver_event receiver_process(struct receiver *r, size_t n)
 {
 	if (n)
-		i->took_ns = wall_ns();
-	i->n_in += (uint32_t)n;
-	return i->is_stalled ? RECEIVER_NOTHING : work(i);
+		r->received_ns = wall_ns();
+	r->n_in += (uint32_t)n;
+	return r->is_stalled ? RECEIVER_NOTHING : process(r);
 }
 
-void receiver_sent(struct receiver *i, size_t n)
+void receiver_sent(struct receiver *r, size_t n)
 {
-	memmove(i->out, i->out + n, i->n_out - n);
-	i->n_out -= (uint32_t)n;
+	memmove(r->out, r->out + n, r->n_out - n);
+	r->n_out -= (uint32_t)n;
 }
 
-void receiver_trouble(struct receiver *i, const char *why)
+void receiver_trouble(struct receiver *r, const char *why)
 {
 	struct message m = { .type = MESSAGE_TROUBLE };
 
 	snprintf(m.text, sizeof m.text, "%s", why);
-	if (can_answer(i))
-		answer(i, &m);
+	if (can_answer(r))
+		answer(r, &m);
 }
 
-void receiver_retry(struct receiver *i)
+void receiver_retry(struct receiver *r)
 {
-	if (i->is_stalled && can_answer(i))
-		work(i);
+	if (r->is_stalled && can_answer(r))
+		process(r);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/relay/receiver.h - one sender as a relay sees it, or a relay as one who watches does: bytes
- * in, files and bytes out.
+ * net/relay/receiver.h - the receiving half of a connection: bytes in, files and answers out.
  *
- * No socket and no waiting: whoever owns one asks where to put what it reads (receiver_room), says
- * how much came (receiver_took), and sends what lies in `out`.  What always holds:
+ * A relay has one for each sender, and a follower has one for its relay.  It has no socket and
+ * never waits.  Its owner asks where to put the bytes that it reads (receiver_room), reports how
+ * many came (receiver_process), and sends the bytes in `out`.  What always holds:
  *
- *   (1) before the sender is welcome it has 512 bytes of us; after that one message, one answer
- *       buffer and its list of files, which is bounded
- *   (2) who does not read our answers is not read from
- *   (3) a file is acknowledged as far as it was written to the file system, never further
+ * (1) before MESSAGE_WELCOME a sender occupies 512 bytes here; after it one message, one buffer
+ *     of answers and its list of files, which is bounded
+ * (2) while the peer does not read the answers, nothing is read from it
+ * (3) a file is acknowledged as far as it was written to the file system, never further
  */
 #ifndef NET_RELAY_RECEIVER_H
 #define NET_RELAY_RECEIVER_H
@@ -19,59 +19,60 @@
 enum { RECEIVER_OUT_BYTES = 4096 };
 
 struct receiver {
-	struct store store;  /* dir is -1 until it is welcome */
+	struct store store;  /* dir is -1 until MESSAGE_HELLO */
 	int output;	     /* directory of all recordings; lent */
-	uint64_t most_bytes; /* of one recording; 0: no limit */
-	uint8_t *in;	     /* what came and is not yet dealt with */
+	uint64_t most_bytes; /* limit for one recording; 0: none */
+	uint8_t *in;	     /* bytes that were received, and not processed yet */
 	uint32_t n_in, in_capacity;
 	uint8_t out[RECEIVER_OUT_BYTES];
 	uint32_t n_out;
-	uint32_t version;	 /* that both speak */
-	uint32_t to_acknowledge; /* a file's number + 1; 0: none */
-	uint32_t written;    /* of the message at the head of @in, when the disk filled up in its
-				middle */
-	bool is_watching;    /* we asked a relay for what it sends: set before the first byte */
-	struct message said; /* with an event that says so */
-	bool is_stalled;     /* the disk is full */
-	bool is_over;	     /* refused, or complete: what is in @out is the last */
-	uint64_t time_noted_ns;
+	uint32_t version;	 /* the version in use; see MESSAGE_WELCOME */
+	uint32_t to_acknowledge; /* number of a file + 1; 0: none */
+	/* bytes written of the message at the head of @in, if the disk filled up in its middle */
+	uint32_t written;
+	/* this side sent MESSAGE_WATCH: set before the first byte is received */
+	bool is_follower;
+	struct message message; /* set by the events that say so */
+	bool is_stalled;	/* the disk is full */
+	bool is_over;		/* refused, or complete: @out holds the last answer */
+	uint64_t time_written_ns;
 	uint32_t n_times;
-	uint64_t took_ns; /* wall clock, when the last bytes came */
+	uint64_t received_ns; /* when the last bytes came, by the wall clock */
 };
 
 /* receiver_init - 0 or -ENOMEM. */
-int receiver_init(struct receiver *i, int output, uint64_t most_bytes);
-void receiver_fini(struct receiver *i);
+int receiver_init(struct receiver *r, int output, uint64_t most_bytes);
+void receiver_fini(struct receiver *r);
 
-/* receiver_room - where to put what comes next, and how much.  0 in @*n: nothing may be read now.
- */
-uint8_t *receiver_room(struct receiver *i, size_t *n);
+/* receiver_room - where to put the next bytes, and how many fit.  0 in @*n: read nothing now. */
+uint8_t *receiver_room(struct receiver *r, size_t *n);
 
 enum receiver_event {
 	RECEIVER_NOTHING,
-	RECEIVER_WELCOME, /* store.path is now its; go on by receiver_took(i, 0) once nobody else
-			     writes there */
-	RECEIVER_WATCHER, /* it sends nothing, but wants to follow what `said` says: it is not ours
-			     any more */
-	/* To one who watches: go on by receiver_took(i, 0). */
-	RECEIVER_LISTED,  /* `said` */
-	RECEIVER_NO_MORE, /* of the list; nothing is sent */
-	RECEIVER_REFUSED, /* `said.text` */
+	/* store.path is now known; call receiver_process(r, 0) once no other client writes there */
+	RECEIVER_WELCOME,
+	/* the peer wants to follow the recording in `message`: the connection leaves this
+	 * receiver */
+	RECEIVER_FOLLOWER,
+	/* At a follower; call receiver_process(r, 0) afterwards. */
+	RECEIVER_LISTED,  /* `message` */
+	RECEIVER_NO_MORE, /* the list is complete; no recording is sent */
+	RECEIVER_REFUSED, /* `message.text` */
 };
 
-/* receiver_took - @n bytes came; deal with what is complete. */
-enum receiver_event receiver_took(struct receiver *i, size_t n);
+/* receiver_process - @n bytes came; process each complete message. */
+enum receiver_event receiver_process(struct receiver *r, size_t n);
 
-/* receiver_refuse - say why nothing more is taken. */
-void receiver_refuse(struct receiver *i, const char *why);
+/* receiver_refuse - refuse the connection, with a reason for the peer. */
+void receiver_refuse(struct receiver *r, const char *why);
 
-/* receiver_sent - the first @n bytes of `out` are on their way. */
-void receiver_sent(struct receiver *i, size_t n);
+/* receiver_sent - the first @n bytes of `out` were sent. */
+void receiver_sent(struct receiver *r, size_t n);
 
-/* receiver_trouble - say why nothing is read for now. */
-void receiver_trouble(struct receiver *i, const char *why);
+/* receiver_trouble - send the peer the reason why nothing is read for now. */
+void receiver_trouble(struct receiver *r, const char *why);
 
-/* receiver_retry - once in a while when it is stalled: perhaps there is room now. */
-void receiver_retry(struct receiver *i);
+/* receiver_retry - call it regularly while is_stalled: the disk may have room again. */
+void receiver_retry(struct receiver *r);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* net/relay/relay.c - see relay.h. */
+/* net/relay/relay.c - the relay's event loop: accepts clients, gives each its turn, closes silent
+ * ones. */
 #include "net/relay/internal.h"
 
 #include <errno.h>
@@ -19,16 +20,16 @@
 #include "base/io.h"
 
 enum {
-	PLACES = 1024, /* senders at once */
+	CLIENTS_MAX = 1024, /* clients at once */
 	ACCEPT_AT_ONCE = 64,
 	TICK_MS = 500,
 	SPARE_FILES = 64,
 };
-#define SHY_LIMIT_NS 10000000000ull    /* to be welcome */
-#define SILENT_LIMIT_NS 60000000000ull /* a sender says something every few seconds */
+#define HELLO_LIMIT_NS 10000000000ull	/* from connecting to MESSAGE_HELLO */
+#define SILENCE_LIMIT_NS 60000000000ull /* a relay_client sends its time every few seconds */
 #define LEAVING_LIMIT_NS 2000000000ull
-/* What epoll says it is about: a place, or one of these. */
-enum { ON_SIGNAL = PLACES, ON_LISTEN };
+/* The user data of an epoll event: the number of a slot, or one of these. */
+enum { ON_SIGNAL = CLIENTS_MAX, ON_LISTEN };
 
 static uint64_t now_ns(void)
 {
@@ -38,84 +39,83 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-void relay_report(const struct relay *r, enum relay_news what, const char *who, const char *text)
+void relay_report(const struct relay *r, enum relay_event what, const char *who, const char *text)
 {
-	if (r->o.news)
-		r->o.news(r->o.context, what, who, text);
+	if (r->o.on_event)
+		r->o.on_event(r->o.context, what, who, text);
 }
 
-/* ---------------------------------------------------------------- senders come and go */
+/* ---------------------------------------------------------------- clients come and go */
 
-void relay_drop(struct relay *r, struct sender *s, const char *why)
+void relay_drop(struct relay *r, struct relay_client *c, const char *why)
 {
-	bool is_complete = s->receiver.store.has_ended;
+	bool is_complete = c->receiver.store.has_ended;
 
-	if (s->tls.fd < 0)
+	if (c->tls.fd < 0)
 		return;
-	if (s->source)
-		relay_report(r, RELAY_LEFT, s->from, why);
-	else if (!s->is_welcome)
-		relay_report(r, RELAY_REFUSED, s->from, why);
+	if (c->forwarder)
+		relay_report(r, RELAY_LEFT, c->from, why);
+	else if (!c->is_welcome)
+		relay_report(r, RELAY_REFUSED, c->from, why);
 	else
-		relay_report(r, is_complete ? RELAY_COMPLETE : RELAY_LEFT, s->receiver.store.path,
+		relay_report(r, is_complete ? RELAY_COMPLETE : RELAY_LEFT, c->receiver.store.path,
 			     is_complete ? "" : why);
-	relay_end_watcher(r, s);
-	tls_close(&s->tls);
-	receiver_fini(&s->receiver);
-	s->is_welcome = s->is_leaving = s->has_more = false;
+	relay_end_follower(r, c);
+	tls_close(&c->tls);
+	receiver_fini(&c->receiver);
+	c->is_welcome = c->is_leaving = c->is_buffered = false;
 }
 
-/* A free place; else that of the one who has waited longest without becoming welcome. */
-static struct sender *find_slot(struct relay *r)
+/* A free slot; else that of the client that has waited longest without MESSAGE_HELLO. */
+static struct relay_client *find_slot(struct relay *r)
 {
-	struct sender *oldest = NULL;
+	struct relay_client *oldest = NULL;
 
-	for (uint32_t i = 0; i < r->n_places; i++) {
-		struct sender *s = &r->senders[i];
+	for (uint32_t i = 0; i < r->n_slots; i++) {
+		struct relay_client *c = &r->clients[i];
 
-		if (s->tls.fd < 0)
-			return s;
-		if (!s->is_welcome && (!oldest || s->since_ns < oldest->since_ns))
-			oldest = s;
+		if (c->tls.fd < 0)
+			return c;
+		if (!c->is_welcome && (!oldest || c->active_ns < oldest->active_ns))
+			oldest = c;
 	}
 	if (oldest)
 		relay_drop(r, oldest, "others came, and it had said nothing");
 	return oldest;
 }
 
-static void name_address(struct sender *s, const struct sockaddr_storage *a, socklen_t size)
+static void name_address(struct relay_client *c, const struct sockaddr_storage *a, socklen_t size)
 {
 	char host[50], port[10];
 
 	if (getnameinfo((const struct sockaddr *)a, size, host, sizeof host, port, sizeof port,
 			NI_NUMERICHOST | NI_NUMERICSERV))
-		snprintf(s->from, sizeof s->from, "somebody");
+		snprintf(c->from, sizeof c->from, "somebody");
 	else
-		snprintf(s->from, sizeof s->from, "%s:%s", host, port);
+		snprintf(c->from, sizeof c->from, "%s:%s", host, port);
 }
 
-static void welcome_socket(struct relay *r, int fd, const struct sockaddr_storage *a,
-			   socklen_t size)
+static void accept_client(struct relay *r, int fd, const struct sockaddr_storage *a, socklen_t size)
 {
-	struct sender *s = find_slot(r);
+	struct relay_client *c = find_slot(r);
 	struct epoll_event e = { .events = EPOLLIN };
 
-	if (!s || receiver_init(&s->receiver, r->output, r->o.most_bytes)) {
+	if (!c || receiver_init(&c->receiver, r->output, r->o.most_bytes)) {
 		close(fd);
 		return;
 	}
-	name_address(s, a, size);
-	s->since_ns = now_ns();
-	s->events = EPOLLIN;
-	e.data.u32 = (uint32_t)(s - r->senders);
-	if (tls_open(&s->tls, r->keys, fd, "", NULL) ||
+	name_address(c, a, size);
+	c->active_ns = now_ns();
+	c->events = EPOLLIN;
+	e.data.u32 = (uint32_t)(c - r->clients);
+	if (tls_open(&c->tls, r->keys, fd, "", NULL) ||
 	    epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &e)) {
-		tls_close(&s->tls);
-		receiver_fini(&s->receiver);
+		tls_close(&c->tls);
+		receiver_fini(&c->receiver);
 	}
 }
 
-/* So many at a time: a crowd at the door keeps nobody inside from its turn. */
+/* Accepts a limited number in each turn, so that many new connections do not delay the clients. */
 static void on_listen(struct relay *r, int listener)
 {
 	for (int n = 0; n < ACCEPT_AT_ONCE; n++) {
@@ -126,146 +126,146 @@ static void on_listen(struct relay *r, int listener)
 
 		if (fd < 0)
 			return;
-		welcome_socket(r, fd, &a, size);
+		accept_client(r, fd, &a, size);
 	}
 }
 
-/* One recording has one writer: whoever came last.  The one before has lost its link and not
- * noticed. */
-static void take_over(struct relay *r, struct sender *s)
+/* One recording has one writer: the latest.  The earlier one has lost its link and not noticed. */
+static void take_over(struct relay *r, struct relay_client *c)
 {
 	bool resumes = false;
 
-	for (uint32_t i = 0; i < r->n_places; i++) {
-		struct sender *o = &r->senders[i];
+	for (uint32_t i = 0; i < r->n_slots; i++) {
+		struct relay_client *o = &r->clients[i];
 
-		if (o != s && o->tls.fd >= 0 && o->is_welcome &&
-		    !strcmp(o->receiver.store.path, s->receiver.store.path)) {
+		if (o != c && o->tls.fd >= 0 && o->is_welcome &&
+		    !strcmp(o->receiver.store.path, c->receiver.store.path)) {
 			resumes = true;
 			relay_drop(r, o, "it came again");
 		}
 	}
-	s->is_welcome = true;
-	relay_report(r, resumes || s->receiver.store.was_there ? RELAY_RESUMES : RELAY_BEGINS,
-		     s->receiver.store.path, s->from);
+	c->is_welcome = true;
+	relay_report(r, resumes || c->receiver.store.existed ? RELAY_RESUMES : RELAY_BEGINS,
+		     c->receiver.store.path, c->from);
 }
 
 /* ---------------------------------------------------------------- one turn */
 
-static void process(struct relay *r, struct sender *s, size_t n)
+static void process(struct relay *r, struct relay_client *c, size_t n)
 {
 	enum receiver_event e;
 
-	while ((e = receiver_took(&s->receiver, n)) != RECEIVER_NOTHING) {
-		if (e == RECEIVER_WATCHER)
-			return relay_begin_watcher(r, s);
-		take_over(r, s);
+	while ((e = receiver_process(&c->receiver, n)) != RECEIVER_NOTHING) {
+		if (e == RECEIVER_FOLLOWER)
+			return relay_begin_follower(r, c);
+		take_over(r, c);
 		n = 0;
 	}
 }
 
-/* Returns 0, or -errno: it is gone. */
-static int read_some(struct relay *r, struct sender *s, struct diag *d)
+/* 0; or -errno: the client is gone. */
+static int read_some(struct relay *r, struct relay_client *c, struct diag *d)
 {
 	size_t room;
-	uint8_t *to = receiver_room(&s->receiver, &room);
+	uint8_t *to = receiver_room(&c->receiver, &room);
 	long n;
 
-	s->has_more = false;
+	c->is_buffered = false;
 	if (!room)
 		return 0;
-	n = tls_read(&s->tls, to, room, d);
+	n = tls_read(&c->tls, to, room, d);
 	if (n == -EAGAIN)
 		return 0;
 	if (n < 0)
 		return (int)n;
-	if (s->is_welcome)
-		s->since_ns = now_ns();
-	process(r, s, (size_t)n);
-	s->has_more = tls_has_more(&s->tls);
+	if (c->is_welcome)
+		c->active_ns = now_ns();
+	process(r, c, (size_t)n);
+	c->is_buffered = tls_has_more(&c->tls);
 	return 0;
 }
 
-static int write_some(struct relay *r, struct sender *s, struct diag *d)
+static int write_some(struct relay *r, struct relay_client *c, struct diag *d)
 {
-	while (s->receiver.n_out) {
-		long n = tls_write(&s->tls, s->receiver.out, s->receiver.n_out, d);
+	while (c->receiver.n_out) {
+		long n = tls_write(&c->tls, c->receiver.out, c->receiver.n_out, d);
 
 		if (n < 0)
 			return n == -EAGAIN ? 0 : (int)n;
-		receiver_sent(&s->receiver, (size_t)n);
+		receiver_sent(&c->receiver, (size_t)n);
 	}
-	process(r, s, 0); /* what waited for room to be answered in */
+	process(r, c, 0); /* messages that waited for room for an answer */
 	return 0;
 }
 
-void relay_watch_events(struct relay *r, struct sender *s, uint32_t events)
+void relay_watch_events(struct relay *r, struct relay_client *c, uint32_t events)
 {
-	struct epoll_event e = { .events = events, .data.u32 = (uint32_t)(s - r->senders) };
+	struct epoll_event e = { .events = events, .data.u32 = (uint32_t)(c - r->clients) };
 
-	if (events != s->events)
-		epoll_ctl(r->epoll, EPOLL_CTL_MOD, s->tls.fd, &e);
-	s->events = events;
+	if (events != c->events)
+		epoll_ctl(r->epoll, EPOLL_CTL_MOD, c->tls.fd, &e);
+	c->events = events;
 }
 
-/* What to wait for.  A full disk, or answers nobody reads: not for more to come. */
-static void watch(struct relay *r, struct sender *s)
+/* Chooses the events to wait for.  If the disk is full, or the client does not read its answers,
+ * the relay does not read from it. */
+static void update_events(struct relay *r, struct relay_client *c)
 {
 	uint32_t events = 0;
 	size_t room;
 
-	receiver_room(&s->receiver, &room);
-	if (room || !s->tls.is_ready || s->receiver.is_over)
+	receiver_room(&c->receiver, &room);
+	if (room || !c->tls.is_ready || c->receiver.is_over)
 		events |= EPOLLIN;
-	if (s->tls.wants_write || (s->tls.is_ready && s->receiver.n_out))
+	if (c->tls.wants_write || (c->tls.is_ready && c->receiver.n_out))
 		events |= EPOLLOUT;
-	relay_watch_events(r, s, events);
+	relay_watch_events(r, c, events);
 }
 
-/* To close while it still sends would take our last word from it: what comes is thrown away first.
- */
-void relay_leave(struct relay *r, struct sender *s, const char *why)
+/* Closing while the peer still sends would destroy the last message to it, so received bytes are
+ * discarded first. */
+void relay_leave(struct relay *r, struct relay_client *c, const char *why)
 {
 	char scratch[4096];
 	ssize_t n;
 
-	if (!s->is_leaving) {
-		relay_watch_events(r, s, EPOLLIN);
-		tls_finish(&s->tls);
-		s->since_ns = now_ns();
+	if (!c->is_leaving) {
+		relay_watch_events(r, c, EPOLLIN);
+		tls_finish(&c->tls);
+		c->active_ns = now_ns();
 	}
-	s->is_leaving = true;
-	n = recv(s->tls.fd, scratch, sizeof scratch, MSG_DONTWAIT);
+	c->is_leaving = true;
+	n = recv(c->tls.fd, scratch, sizeof scratch, MSG_DONTWAIT);
 	if (!n || (n < 0 && errno != EAGAIN))
-		relay_drop(r, s, why);
+		relay_drop(r, c, why);
 }
 
-static void serve(struct relay *r, struct sender *s)
+static void serve(struct relay *r, struct relay_client *c)
 {
-	const char *end = s->receiver.store.has_ended || s->source ? "" : "it was refused";
+	const char *end = c->receiver.store.has_ended || c->forwarder ? "" : "it was refused";
 	struct diag d = { "" };
 	int err = 0;
 
-	if (s->tls.fd < 0)
+	if (c->tls.fd < 0)
 		return;
-	if (s->is_leaving)
-		return relay_leave(r, s, end);
-	if (s->source)
-		return relay_serve_watcher(r, s);
-	if (!s->tls.is_ready) {
-		err = tls_handshake(&s->tls, &d);
+	if (c->is_leaving)
+		return relay_leave(r, c, end);
+	if (c->forwarder)
+		return relay_serve_follower(r, c);
+	if (!c->tls.is_ready) {
+		err = tls_handshake(&c->tls, &d);
 		err = err == -EAGAIN ? 0 : err;
 	}
-	if (!err && s->tls.is_ready)
-		err = read_some(r, s, &d);
-	if (!err && s->tls.is_ready && s->receiver.n_out)
-		err = write_some(r, s, &d);
+	if (!err && c->tls.is_ready)
+		err = read_some(r, c, &d);
+	if (!err && c->tls.is_ready && c->receiver.n_out)
+		err = write_some(r, c, &d);
 	if (err)
-		relay_drop(r, s, d.text);
+		relay_drop(r, c, d.text);
 	else
-		watch(r, s);
-	if (!err && s->receiver.is_over && !s->receiver.n_out)
-		relay_leave(r, s, end);
+		update_events(r, c);
+	if (!err && c->receiver.is_over && !c->receiver.n_out)
+		relay_leave(r, c, end);
 }
 
 static void on_tick(struct relay *r)
@@ -274,41 +274,42 @@ static void on_tick(struct relay *r)
 
 	if (r->o.tick)
 		r->o.tick(r->o.context);
-	for (uint32_t i = 0; i < r->n_places; i++) {
-		struct sender *s = &r->senders[i];
+	for (uint32_t i = 0; i < r->n_slots; i++) {
+		struct relay_client *c = &r->clients[i];
 
-		if (s->tls.fd < 0)
+		if (c->tls.fd < 0)
 			continue;
-		if (s->is_leaving && now - s->since_ns > LEAVING_LIMIT_NS) {
-			relay_drop(r, s, "it does not leave");
-		} else if (s->receiver.is_stalled) {
-			receiver_retry(&s->receiver);
-			s->since_ns = now; /* the silence is ours */
-			serve(r, s);
-		} else if (s->source && *forwarder_path(s->source)) {
-			continue; /* its link looks at the time itself */
-		} else if (now - s->since_ns > (s->is_welcome ? SILENT_LIMIT_NS : SHY_LIMIT_NS)) {
-			relay_drop(r, s, "it said nothing");
+		if (c->is_leaving && now - c->active_ns > LEAVING_LIMIT_NS) {
+			relay_drop(r, c, "it does not leave");
+		} else if (c->receiver.is_stalled) {
+			receiver_retry(&c->receiver);
+			c->active_ns = now; /* the relay did not read */
+			serve(r, c);
+		} else if (c->forwarder && *forwarder_path(c->forwarder)) {
+			continue; /* its connection checks the silence itself */
+		} else if (now - c->active_ns >
+			   (c->is_welcome ? SILENCE_LIMIT_NS : HELLO_LIMIT_NS)) {
+			relay_drop(r, c, "it said nothing");
 		}
 	}
 }
 
 /* ---------------------------------------------------------------- the loop */
 
-static bool any_has_more(struct relay *r)
+static bool any_is_buffered(struct relay *r)
 {
 	bool any = false;
 
-	for (uint32_t i = 0; i < r->n_places; i++)
-		any |= r->senders[i].tls.fd >= 0 && r->senders[i].has_more;
+	for (uint32_t i = 0; i < r->n_slots; i++)
+		any |= r->clients[i].tls.fd >= 0 && r->clients[i].is_buffered;
 	return any;
 }
 
-static void serve_more(struct relay *r)
+static void serve_buffered(struct relay *r)
 {
-	for (uint32_t i = 0; i < r->n_places; i++)
-		if (r->senders[i].tls.fd >= 0 && r->senders[i].has_more)
-			serve(r, &r->senders[i]);
+	for (uint32_t i = 0; i < r->n_slots; i++)
+		if (r->clients[i].tls.fd >= 0 && r->clients[i].is_buffered)
+			serve(r, &r->clients[i]);
 }
 
 static int open_loop(struct relay *r, struct diag *d)
@@ -334,20 +335,20 @@ static int open_loop(struct relay *r, struct diag *d)
 	return err;
 }
 
-static void on_sender(struct relay *r, struct sender *s, uint32_t events)
+static void on_client(struct relay *r, struct relay_client *c, uint32_t events)
 {
 	if (events & (EPOLLERR | EPOLLHUP))
-		relay_drop(r, s, s->source ? "" : "the link was cut");
+		relay_drop(r, c, c->forwarder ? "" : "the link was cut");
 	else
-		serve(r, s);
+		serve(r, c);
 }
 
-/* Taken, so that it does not come a second time when signals are let through again. */
+/* Reads the signals, so that they are not delivered again once they are unblocked. */
 static void on_signal(struct relay *r)
 {
-	struct signalfd_siginfo s;
+	struct signalfd_siginfo c;
 
-	while (read(r->signals, &s, sizeof s) == (ssize_t)sizeof s)
+	while (read(r->signals, &c, sizeof c) == (ssize_t)sizeof c)
 		r->stop = true;
 }
 
@@ -358,7 +359,10 @@ int relay_run(struct relay *r, struct diag *d)
 
 	while (!r->stop) {
 		struct epoll_event e[64];
-		int n = epoll_wait(r->epoll, e, 64, more ? 0 : r->n_watchers ? SOURCE_MS : TICK_MS);
+		int n = epoll_wait(r->epoll, e, 64,
+				   more		    ? 0
+				   : r->n_followers ? FORWARDER_MS
+						    : TICK_MS);
 
 		if (n < 0 && errno != EINTR)
 			return diag_errno(d, "epoll_wait");
@@ -368,15 +372,15 @@ int relay_run(struct relay *r, struct diag *d)
 			else if (e[i].data.u32 >= ON_LISTEN)
 				on_listen(r, r->listeners[e[i].data.u32 - ON_LISTEN]);
 			else
-				on_sender(r, &r->senders[e[i].data.u32], e[i].events);
+				on_client(r, &r->clients[e[i].data.u32], e[i].events);
 		}
-		serve_more(r);
-		relay_serve_watchers(r);
+		serve_buffered(r);
+		relay_serve_followers(r);
 		if (now_ns() - ticked > TICK_MS * 1000000ull) {
 			on_tick(r);
 			ticked = now_ns();
 		}
-		more = any_has_more(r);
+		more = any_is_buffered(r);
 	}
 	return 0;
 }
@@ -395,7 +399,7 @@ static int open_output(struct relay *r, struct diag *d)
 	return 0;
 }
 
-/* Three descriptors a sender: its socket, its recording, the file it writes to. */
+/* Each client needs three descriptors: its socket, its recording, the file that is written. */
 static int make_slots(struct relay *r, struct diag *d)
 {
 	struct rlimit most;
@@ -403,16 +407,16 @@ static int make_slots(struct relay *r, struct diag *d)
 	getrlimit(RLIMIT_NOFILE, &r->old_files);
 	most = (struct rlimit){ r->old_files.rlim_max, r->old_files.rlim_max };
 	setrlimit(RLIMIT_NOFILE, &most);
-	r->n_places = PLACES;
-	if (most.rlim_cur < 3 * PLACES + SPARE_FILES)
-		r->n_places = most.rlim_cur < 2 * SPARE_FILES
-				      ? SPARE_FILES / 3
-				      : (uint32_t)(most.rlim_cur - SPARE_FILES) / 3;
-	r->senders = calloc(r->n_places, sizeof *r->senders);
-	if (!r->senders)
-		return diag_fail(d, -ENOMEM, "no memory for %u senders", r->n_places);
-	for (uint32_t i = 0; i < r->n_places; i++)
-		r->senders[i].tls.fd = -1;
+	r->n_slots = CLIENTS_MAX;
+	if (most.rlim_cur < 3 * CLIENTS_MAX + SPARE_FILES)
+		r->n_slots = most.rlim_cur < 2 * SPARE_FILES
+				     ? SPARE_FILES / 3
+				     : (uint32_t)(most.rlim_cur - SPARE_FILES) / 3;
+	r->clients = calloc(r->n_slots, sizeof *r->clients);
+	if (!r->clients)
+		return diag_fail(d, -ENOMEM, "no memory for %u senders", r->n_slots);
+	for (uint32_t i = 0; i < r->n_slots; i++)
+		r->clients[i].tls.fd = -1;
 	return 0;
 }
 
@@ -467,8 +471,8 @@ void relay_close(struct relay *r)
 {
 	if (!r)
 		return;
-	for (uint32_t i = 0; r->senders && i < r->n_places; i++)
-		relay_drop(r, &r->senders[i], "the relay ends");
+	for (uint32_t i = 0; r->clients && i < r->n_slots; i++)
+		relay_drop(r, &r->clients[i], "the relay ends");
 	for (int i = 0; i < r->n_listeners; i++)
 		close(r->listeners[i]);
 	if (r->output >= 0)
@@ -483,6 +487,6 @@ void relay_close(struct relay *r)
 	setrlimit(RLIMIT_NOFILE, &r->old_files);
 	sigaction(SIGPIPE, &r->old_pipe, NULL);
 	sigaction(SIGXFSZ, &r->old_file_size, NULL);
-	free(r->senders);
+	free(r->clients);
 	free(r);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/relay/relay.h - receives recordings of many hosts at once.
+ * net/relay/relay.h - a server that receives recordings of many hosts at once.
  *
- * One thread, one loop.  Each sender has its own bounded memory (net/relay/receiver.h) and its
- * turn: one read at a time.  Who says nothing useful is closed: before it is welcome after some
- * seconds, and at once when others want in and all places are taken.
+ * One thread, one event loop.  Each client has its own bounded memory (net/relay/receiver.h), and
+ * one read in each turn.  A client that sends nothing useful is closed: before MESSAGE_WELCOME
+ * after some seconds, and at once if all slots are taken and another connects.
  */
 #ifndef NET_RELAY_RELAY_H
 #define NET_RELAY_RELAY_H
@@ -16,7 +16,7 @@
 
 struct relay;
 
-enum relay_news {
+enum relay_event {
 	RELAY_BEGINS,
 	RELAY_RESUMES,
 	RELAY_COMPLETE,
@@ -26,24 +26,24 @@ enum relay_news {
 };
 
 struct relay_options {
-	const char *output;	/* directory of all recordings; made */
-	struct endpoint listen; /* host "": all addresses, or with plain keys 127.0.0.1 */
+	const char *output;	/* directory of all recordings; created if missing */
+	struct endpoint listen; /* host "": all addresses, or 127.0.0.1 with is_plain */
 	struct tls_keys keys;
-	uint64_t most_bytes; /* of one recording; 0: no limit */
-	bool lets_watch;     /* who has the key may follow what is received as well */
-	/* Told what happens: @who is a recording below the output, or an address; @text why, or
-	 * what is followed. */
-	void (*news)(void *context, enum relay_news what, const char *who, const char *text);
+	uint64_t most_bytes;   /* of one recording; 0: no limit */
+	bool allows_followers; /* a peer with the key may also follow what is received */
+	/* Called for each event: @who is a recording below the output, or an address; @text is
+	 * the reason, or the recording that is followed. */
+	void (*on_event)(void *context, enum relay_event what, const char *who, const char *text);
 	void (*tick)(void *context); /* about twice a second; or NULL */
 	void *context;
 };
 
-/* relay_open - listen.  Until relay_close the process may have as many files as it may ask for, and
- * has SIGPIPE ignored. */
+/* relay_open - listen.  Until relay_close the process has its file limit raised to the maximum,
+ * and ignores SIGPIPE. */
 int relay_open(struct relay **r, const struct relay_options *o, struct diag *d);
-/* The port it listens on, which may have been asked for as 0. */
+/* relay_port - the port that it listens on; useful if port 0 was requested. */
 int relay_port(const struct relay *r);
-/* relay_run - until SIGINT or SIGTERM, which it blocks and takes through a descriptor. */
+/* relay_run - serve until SIGINT or SIGTERM, which it blocks and reads from a signalfd. */
 int relay_run(struct relay *r, struct diag *d);
 void relay_close(struct relay *r); /* accepts NULL */
 

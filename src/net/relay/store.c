@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/relay/store.c - see store.h. */
+/* net/relay/store.c - opens directories and files below the output safely, and appends to them. */
 #include "net/relay/store.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 
 #include "base/io.h"
 
-enum { SAME_NAME_MAX = 1000 }; /* recordings of one host, session and second */
+enum { SAME_NAME_MAX = 1000 }; /* of one host, session and second */
 enum { DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
-static int enter(int dir, const char *name)
+static int open_child(int dir, const char *name)
 {
 	if (mkdirat(dir, name, 0777) && errno != EEXIST)
 		return -errno;
@@ -24,8 +24,9 @@ static int enter(int dir, const char *name)
 	return dir < 0 ? -errno : dir;
 }
 
-/* The directory that @path, checked, lies in, made if need be; *@name is its last component. */
-static int walk(int root, const char *path, const char **name)
+/* Opens the directory that contains @path, which was checked, and creates it if necessary; *@name
+ * is the last component. */
+static int open_parent(int root, const char *path, const char **name)
 {
 	int dir = fcntl(root, F_DUPFD_CLOEXEC, 0);
 	const char *slash;
@@ -35,7 +36,7 @@ static int walk(int root, const char *path, const char **name)
 		int next;
 
 		snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
-		next = enter(dir, part);
+		next = open_child(dir, part);
 		close(dir);
 		dir = next;
 	}
@@ -43,12 +44,12 @@ static int walk(int root, const char *path, const char **name)
 	return dir;
 }
 
-/* A regular file of one name only, to append to: no FIFO, link, device or second name of another.
- */
+/* Opens a regular file with one name, to append to: no FIFO, link, device or second name of
+ * another. */
 static int open_file(int root, const char *path, struct stat *st)
 {
 	const char *name;
-	int dir = walk(root, path, &name), fd, err = 0;
+	int dir = open_parent(root, path, &name), fd, err = 0;
 
 	if (dir < 0)
 		return dir;
@@ -74,8 +75,8 @@ static void id_line(char line[48], const uint8_t id[MESSAGE_ID])
 	sprintf(line + n, "\n");
 }
 
-/* 1: it is ours; 0: another's; or -errno. */
-static int is_ours(int dir, const char *line)
+/* 1: the directory holds the recording with this id; 0: another one; or -errno. */
+static int has_id(int dir, const char *line)
 {
 	char found[48] = "";
 	int hidden = openat(dir, ".duet", DIRECTORY), fd;
@@ -92,10 +93,10 @@ static int is_ours(int dir, const char *line)
 	return n == (ssize_t)strlen(line) && !memcmp(found, line, strlen(line));
 }
 
-static int claim(int dir, const char *line)
+static int write_id(int dir, const char *line)
 {
 	const char *name;
-	int hidden = walk(dir, ".duet/relay", &name), fd, err;
+	int hidden = open_parent(dir, ".duet/relay", &name), fd, err;
 
 	if (hidden < 0)
 		return hidden;
@@ -109,9 +110,9 @@ static int claim(int dir, const char *line)
 	return err;
 }
 
-/* Whether the directory @dir is ours now, and still what @name is in @host: nobody can have begun
- * to remove it.  Where directories cannot be locked nobody does. */
-static int hold(int host, const char *name, int dir)
+/* Locks the directory @dir, and checks that it is still @name in @host: so its removal cannot
+ * have begun.  On a file system without locks nothing is removed. */
+static int lock_recording(int host, const char *name, int dir)
 {
 	struct stat a, b;
 
@@ -122,8 +123,9 @@ static int hold(int host, const char *name, int dir)
 	return a.st_ino == b.st_ino && a.st_dev == b.st_dev ? 0 : -EBUSY;
 }
 
-/* The first of NAME, NAME-2, NAME-3... that is ours, or that is not there yet. */
-static int find(struct store *s, int host, const char *name, const char *line)
+/* Finds the first of NAME, NAME-2, NAME-3... that holds this recording, or that does not exist
+ * yet. */
+static int find_directory(struct store *s, int host, const char *name, const char *line)
 {
 	char candidate[MESSAGE_NAME + 1];
 
@@ -137,14 +139,14 @@ static int find(struct store *s, int host, const char *name, const char *line)
 		s->dir = openat(host, candidate, DIRECTORY);
 		if (s->dir < 0)
 			return -errno;
-		found = fresh ? claim(s->dir, line) : is_ours(s->dir, line);
+		found = fresh ? write_id(s->dir, line) : has_id(s->dir, line);
 		if (found == 1 || (fresh && !found)) {
 			size_t n = strlen(s->path);
-			int err = hold(host, candidate, s->dir);
+			int err = lock_recording(host, candidate, s->dir);
 
 			if (err)
 				return err;
-			s->was_there = !fresh;
+			s->existed = !fresh;
 			snprintf(s->path + n, sizeof s->path - n, "/%s", candidate);
 			return 0;
 		}
@@ -156,7 +158,7 @@ static int find(struct store *s, int host, const char *name, const char *line)
 	return -EEXIST;
 }
 
-/* What is kept here of a long recording is less than was sent. */
+/* The number of trace chunks that were removed here, as the retention of the relay wrote it. */
 static uint32_t read_removed(int dir)
 {
 	int fd = openat(dir, ".duet/relay-removed", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -182,8 +184,8 @@ int store_open(struct store *s, int output, const struct message *m, uint64_t mo
 	snprintf(name, sizeof name, "%s-%s", m->hello.session, m->hello.date);
 	snprintf(s->path, sizeof s->path, "%s", m->hello.host);
 	id_line(line, m->hello.id);
-	host = enter(output, m->hello.host);
-	err = host < 0 ? host : find(s, host, name, line);
+	host = open_child(output, m->hello.host);
+	err = host < 0 ? host : find_directory(s, host, name, line);
 	if (!err)
 		s->n_removed = read_removed(s->dir);
 	if (host >= 0)
@@ -240,8 +242,8 @@ int store_add(struct store *s, const char *name, struct diag *d)
 
 	if (!message_is_path(name, s->is_copy))
 		return diag_fail(d, -EPROTO, "not a name for a file");
-	if (s->n_files == STORE_FILES)
-		return diag_fail(d, -EMFILE, "more than %d files", STORE_FILES);
+	if (s->n_files == MESSAGE_FILES)
+		return diag_fail(d, -EMFILE, "more than %d files", MESSAGE_FILES);
 	copy = grow(s) ? NULL : strdup(name);
 	if (!copy)
 		return diag_fail(d, -ENOMEM, "no memory");
@@ -260,7 +262,7 @@ int store_add(struct store *s, const char *name, struct diag *d)
 	return 0;
 }
 
-static int select_file(struct store *s, uint32_t number, struct diag *d)
+static int open_number(struct store *s, uint32_t number, struct diag *d)
 {
 	struct store_file *f = &s->files[number];
 	struct stat st;
@@ -291,8 +293,8 @@ long store_append(struct store *s, uint32_t number, uint64_t offset, const uint8
 	if (s->most_bytes &&
 	    n > s->most_bytes - (s->bytes < s->most_bytes ? s->bytes : s->most_bytes))
 		return diag_fail(d, -EFBIG, "the recording is larger than this relay accepts");
-	err = select_file(s, number, d);
-	if (!err && offset > f->size) /* what the relay passes over is a hole here */
+	err = open_number(s, number, d);
+	if (!err && offset > f->size) /* the relay skipped these bytes: they are a hole here */
 		err = ftruncate(s->fd, (off_t)offset) ? diag_errno(d, "%s", f->name) : 0;
 	if (!err)
 		f->size = offset;
@@ -334,7 +336,7 @@ uint64_t store_trim(struct store *s)
 			continue;
 		bytes += (uint64_t)st.st_blocks * 512;
 		if (st.st_blocks * 512 > THICK && is_read_from_its_end(s->files[i].name)) {
-			int dir = walk(s->dir, s->files[i].name, &name),
+			int dir = open_parent(s->dir, s->files[i].name, &name),
 			    fd = dir < 0 ? -1
 					 : openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 

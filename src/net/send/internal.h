@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/send/internal.h - between spool.c and spool_files.c. */
+/* net/send/internal.h - shared by spool.c, spool_files.c and scheduler.c. */
 #ifndef NET_SEND_INTERNAL_H
 #define NET_SEND_INTERNAL_H
 
@@ -7,16 +7,16 @@
 
 #include "net/send/spool.h"
 
-/* spool_scan - add what is new.  0 or -errno. */
+/* spool_scan - add the files that are new.  0 or -errno. */
 int spool_scan(struct spool *s);
-/* spool_forget - what was removed here, and pieces that have arrived, which may be removed here and
- * there: a relay is not told of them any more, so that it has not to keep more and more of them in
- * its books. */
+/* spool_forget - forget files that were removed here, and trace chunks that have arrived, which
+ * may be removed here and at the relay.  They are not announced on later connections, so that the
+ * relay's list of files does not grow without limit. */
 void spool_forget(struct spool *s);
-/* spool_trace_chunk_of - the number of the piece that a file is in; 0: of none. */
+/* spool_trace_chunk_of - the number of the trace chunk that a file belongs to; 0: none. */
 uint32_t spool_trace_chunk_of(const char *name);
 
-/* Was never taken from the quota, and somebody may be reading it here. */
+/* A snapshot is never counted in the quota, and a user may be reading it here. */
 static inline bool spool_is_snapshot(const char *name)
 {
 	return !strncmp(name, "snapshot-", 9);

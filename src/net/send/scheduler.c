@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/send/scheduler.c - which part of a backlog goes next: see scheduler.h.
+ * net/send/scheduler.c - which part of a backlog is sent next.
  *
- * A round takes about ROUND_BYTES of the stream that is furthest behind in time, and of the others
- * what begins no later than what that one has left.  So streams go side by side in time, not in
- * bytes, and the lines of .duet/clock up to there are true where they arrive: who follows them gets
- * on while the backlog comes, and never has to keep much more than a round and what is recorded
- * between two lines.
+ * A round takes about ROUND_BYTES of the stream that is furthest behind in time, and from each
+ * other stream the packets that begin no later than the rest of that one.  So streams advance
+ * together in time, not in bytes, and the lines of .duet/clock up to there are true at the relay.
+ * A follower can show events while the backlog arrives, and never has to buffer much more than a
+ * round and the events between two lines.
  *
- * Times are what index entries say.  If they make no sense, rounds go by bytes alone, and the clock
- * waits for the end.
+ * The times are those of index entries.  If they are inconsistent, rounds go by bytes alone, and
+ * the clock waits for the end.
  */
 #include "net/send/scheduler.h"
 
@@ -25,12 +25,14 @@
 
 enum {
 	ROUND_BYTES = 1 << 20, /* of a stream */
-	ENTRIES = 128,	       /* of an index, looked at in one round */
-	LINES_BYTES = 4096,    /* of a clock, as well */
-	WHOLE_BYTES = 4 << 20, /* streams that are smaller are wanted whole: names are in them
-				  (cmd/view/view.c) */
+	ENTRIES = 128,	       /* of an index, read in one round */
+	LINES_BYTES = 4096,    /* of a clock, read in one round */
+	/* smaller streams are sent completely: they contain names (cmd/view/view.c) */
+	WHOLE_BYTES = 4 << 20,
 	CLOCK_BYTES =
-		1 << 20, /* the same of clocks, which are read from their ends: so much is left */
+		/* smaller clocks are sent completely; of larger ones, which are read from their
+		 * ends, the last half of this */
+	1 << 20,
 	HEAD = sizeof(struct abi_ctf_index_header),
 	ENTRY = sizeof(struct abi_ctf_index_entry),
 };
@@ -38,7 +40,7 @@ enum {
 
 /* ---------------------------------------------------------------- streams and indexes */
 
-/* The packet that a sender before us sent last. */
+/* Finds the packet that an earlier sender sent last. */
 static void note_last(struct spool *s, uint32_t index, struct spool_file *stream, uint64_t from)
 {
 	struct abi_ctf_index_entry e;
@@ -48,8 +50,9 @@ static void note_last(struct spool *s, uint32_t index, struct spool_file *stream
 		stream->last = be64toh(e.offset);
 }
 
-/* When what comes after begins; 0: not known; ALL: nothing does. */
-static uint64_t aim_stream(struct spool *s, uint32_t number, uint64_t until_ns)
+/* Returns the time at which the packets after the target begin; 0: not known; ALL: there are
+ * none. */
+static uint64_t target_stream(struct spool *s, uint32_t number, uint64_t until_ns)
 {
 	struct abi_ctf_index_entry e[ENTRIES];
 	struct spool_file *index = &s->files[number], *stream = &s->files[index->partner];
@@ -61,7 +64,7 @@ static uint64_t aim_stream(struct spool *s, uint32_t number, uint64_t until_ns)
 		note_last(s, number, stream, from);
 	if (index->size < from + ENTRY) {
 		if (index->size >=
-		    from) /* a stream without a packet: it is whole with the head of its index */
+		    from) /* a stream without a packet: the head of its index completes it */
 			index->target = from;
 		return ALL;
 	}
@@ -75,7 +78,7 @@ static uint64_t aim_stream(struct spool *s, uint32_t number, uint64_t until_ns)
 			 begin_ns = be64toh(e[i].begin_ns);
 
 		if (end < be64toh(e[i].offset) || end > stream->size)
-			return 0; /* not an index of ours: the final round sends all there is */
+			return 0; /* not an index of duet: the final round sends everything */
 		if (upto >= stream->sent + ROUND_BYTES || begin_ns > until_ns)
 			return begin_ns;
 		upto = end > upto ? end : upto;
@@ -86,14 +89,14 @@ static uint64_t aim_stream(struct spool *s, uint32_t number, uint64_t until_ns)
 	return n <= 0 ? 0 : index->target + ENTRY <= index->size ? be64toh(e[n - 1].begin_ns) : ALL;
 }
 
-static uint64_t aim_streams(struct spool *s, uint64_t until_ns)
+static uint64_t target_streams(struct spool *s, uint64_t until_ns)
 {
 	uint64_t left_ns = ALL, ns;
 
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (s->files[i].kind != SPOOL_INDEX)
 			continue;
-		ns = aim_stream(s, i, until_ns);
+		ns = target_stream(s, i, until_ns);
 		left_ns = ns < left_ns ? ns : left_ns;
 	}
 	return left_ns;
@@ -109,19 +112,19 @@ static bool is_any_due(const struct spool *s)
 
 /* ---------------------------------------------------------------- clocks */
 
-/* Whether the line is true where only what was before @left_ns has arrived. */
-static bool holds(const char *line, uint64_t left_ns)
+/* Whether the line is true at a relay that has only the packets that begin before @left_ns. */
+static bool is_true_before(const char *line, uint64_t left_ns)
 {
 	uint64_t at_ns, written_ns;
 	char end = 0;
 	int n = sscanf(line, "%*u %" SCNu64 " %*u %*u %*u %" SCNu64, &at_ns, &written_ns);
 
 	if (n == 1 && sscanf(line, "%*u %*u %*u %*u %*u %c", &end) == 1)
-		return false; /* what is no number is the end */
+		return false; /* the line "end" has no number here */
 	return n < 1 || (n == 1 ? at_ns : written_ns) <= left_ns;
 }
 
-static void aim_clock(struct spool *s, uint32_t number, uint64_t left_ns)
+static void target_clock(struct spool *s, uint32_t number, uint64_t left_ns)
 {
 	struct spool_file *f = &s->files[number];
 	uint64_t from = f->sent ? f->sent - 1 : 0;
@@ -137,21 +140,21 @@ static void aim_clock(struct spool *s, uint32_t number, uint64_t left_ns)
 		return;
 	n = pread(s->fd, text, sizeof text - 1, (off_t)from);
 	text[n > 0 ? n : 0] = 0;
-	if (f->sent) { /* behind the line that was sent last, or the rest of it */
+	if (f->sent) { /* after the line that was sent last, or the rest of it */
 		end = strchr(text, '\n');
 		line = end ? end + 1 : text + strlen(text);
 		f->target = from + (uint64_t)(line - text);
 	}
 	for (; (end = strchr(line, '\n')); line = end + 1) {
 		*end = 0;
-		if (!holds(line, left_ns))
+		if (!is_true_before(line, left_ns))
 			break;
 		f->target = from + (uint64_t)(end + 1 - text);
 	}
 	f->target = f->target < f->size ? f->target : f->size;
 }
 
-/* ---------------------------------------------------------------- what is not wanted */
+/* ---------------------------------------------------------------- skipped data */
 
 static uint64_t end_of_packet(struct spool *s, uint64_t i, uint64_t *offset)
 {
@@ -163,9 +166,8 @@ static uint64_t end_of_packet(struct spool *s, uint64_t i, uint64_t *offset)
 	return be64toh(e.end_ns);
 }
 
-/* To the first packet of a long stream that ends at from_ns or later: what is before becomes a hole
- * there. */
-static void pass_over(struct spool *s, uint32_t number)
+/* Skips the packets of a long stream that end before from_ns: they become a hole in the copy. */
+static void skip_packets(struct spool *s, uint32_t number)
 {
 	struct spool_file *index = &s->files[number], *stream = &s->files[index->partner];
 	uint64_t low = 0, high, offset = 0, middle;
@@ -174,7 +176,7 @@ static void pass_over(struct spool *s, uint32_t number)
 	    stream->size < WHOLE_BYTES || index->size < HEAD + 2 * ENTRY ||
 	    spool_open_number(s, number))
 		return;
-	high = (index->size - HEAD) / ENTRY - 1; /* the last is wanted */
+	high = (index->size - HEAD) / ENTRY - 1; /* the last packet is always sent */
 	while (low < high) {
 		middle = low + (high - low) / 2;
 		if (end_of_packet(s, middle, &offset) < s->from_ns)
@@ -188,14 +190,14 @@ static void pass_over(struct spool *s, uint32_t number)
 	stream->sent = stream->acknowledged = offset;
 }
 
-static void pass_over_lines(struct spool_file *f)
+static void skip_lines(struct spool_file *f)
 {
 	if (f->is_known && !f->sent && f->size > CLOCK_BYTES)
 		f->sent = f->acknowledged = f->size - CLOCK_BYTES / 2;
 }
 
-/* When piece @n began, by the trace's clock; ALL if there is no such piece. */
-static uint64_t begin_of_trace_chunk(const struct spool *s, unsigned n)
+/* The begin of trace chunk @n by the trace's clock; ALL if it does not exist. */
+static uint64_t trace_chunk_begin_ns(const struct spool *s, unsigned n)
 {
 	char name[64], text[256];
 	uint64_t ns = ALL;
@@ -218,9 +220,9 @@ bool spool_is_before(const struct spool *s, const char *path)
 {
 	unsigned n;
 
-	/* Around a seam an event may be in the next piece: so one more is kept. */
+	/* An event near the border may be in the next trace chunk: so one more is sent. */
 	return s->from_ns && sscanf(path, "piece-%u", &n) == 1 && n < UINT32_MAX - 2 &&
-	       begin_of_trace_chunk(s, n + 2) <= s->from_ns;
+	       trace_chunk_begin_ns(s, n + 2) <= s->from_ns;
 }
 
 void spool_schedule(struct spool *s)
@@ -229,15 +231,15 @@ void spool_schedule(struct spool *s)
 
 	for (uint32_t i = 0; i < s->n && s->from_ns; i++)
 		if (s->files[i].kind == SPOOL_INDEX)
-			pass_over(s, i);
+			skip_packets(s, i);
 		else if (s->files[i].kind == SPOOL_CLOCK)
-			pass_over_lines(&s->files[i]);
-	left_ns = aim_streams(s, ALL);
+			skip_lines(&s->files[i]);
+	left_ns = target_streams(s, ALL);
 	if (left_ns && left_ns != ALL)
-		left_ns = aim_streams(s, left_ns);
+		left_ns = target_streams(s, left_ns);
 	if (left_ns != ALL && !is_any_due(s))
-		left_ns = aim_streams(s, ALL);
+		left_ns = target_streams(s, ALL);
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->files[i].kind == SPOOL_CLOCK)
-			aim_clock(s, i, left_ns);
+			target_clock(s, i, left_ns);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* net/send/sender.c - see sender.h. */
+/* net/send/sender.c - the sending processes: connect, send, connect again, until the end or the
+ * time limit. */
 #include "net/send/sender.h"
 
 #include <errno.h>
@@ -23,27 +24,28 @@ enum {
 	CONNECT_MS = 5000,
 	FIRST_PAUSE_MS = 100, /* between attempts; doubled each time */
 	LONGEST_PAUSE_MS = 5000,
-	LOOK_MS = 250, /* at who keeps us */
+	CHECK_MS = 250, /* how often to check that the supervisor is alive */
 };
-enum { CONTROL = 3, DIRECTORY, KEPT_END }; /* descriptors beside a recorder, and behind them */
+/* the only descriptors beside a recorder, and the first unused one */
+enum { CONTROL = 3, DIRECTORY, FIRST_UNUSED };
 
-/* One recording on its way, over as many connections as it takes. */
-struct journey {
+/* One recording, sent over as many connections as necessary. */
+struct delivery {
 	const struct sender_options *o;
 	struct sender_status *status;
 	struct tls_context *keys; /* lent */
 	struct spool spool;
 	struct message hello;
-	int lock;    /* on the identity: one process sends a recording */
-	int control; /* from the recorder: a byte when its status has changed; -1: there is none,
-			everything is there */
+	int lock; /* on .duet/stream: only one process sends a recording */
+	/* from the recorder: a byte when its status has changed; -1: the recording is complete */
+	int control;
 	bool is_ending;
-	bool renews_block_timeout; /* with each progress */
-	uint64_t deadline_ns;	   /* UINT64_MAX: none yet */
+	bool renews_deadline; /* each progress moves the deadline */
+	uint64_t deadline_ns; /* monotonic; UINT64_MAX: none yet */
 };
 
-/* Who takes our place goes on waiting to the same moment. */
-static void note_end(struct journey *j)
+/* The deadline is in shared memory, so that a replacement of this process keeps it. */
+static void note_end(struct delivery *j)
 {
 	struct sender_status *s = j->status;
 
@@ -55,8 +57,8 @@ static void note_end(struct journey *j)
 	j->deadline_ns = load(&s->deadline_ns);
 }
 
-/* The recorder says that it has ended, or has ended without a word: what is there is all. */
-static void read_control(struct journey *j, short events)
+/* The recorder reports its end, or has died: the recording is complete as it is. */
+static void read_control(struct delivery *j, short events)
 {
 	char c;
 
@@ -69,72 +71,73 @@ static void read_control(struct journey *j, short events)
 		note_end(j);
 }
 
-/* Then we are to be the keeper; connections are for those that we shall keep. */
-static bool is_alone(const struct journey *j)
+/* Then this process becomes the supervisor, and the process that it forks connects. */
+static bool supervisor_is_gone(const struct delivery *j)
 {
 	return supervise_supervisor_is_gone(&j->status->supervision);
 }
 
-static bool is_too_late(const struct journey *j)
+static bool is_too_late(const struct delivery *j)
 {
 	return connection_now_ns() > j->deadline_ns;
 }
 
-static void note_progress(struct journey *j, struct connection *l)
+static void note_progress(struct delivery *j, struct connection *c)
 {
-	if (l->has_progressed && j->renews_block_timeout)
+	if (c->has_progressed && j->renews_deadline)
 		j->deadline_ns = connection_now_ns() + j->o->timeout_ns;
-	l->has_progressed = false;
+	c->has_progressed = false;
 }
 
-/* 1: all is there; 0: time ran out; or -errno: another connection may do better. */
-static int converse(struct journey *j, int fd, struct diag *d)
+/* 1: the relay has everything; 0: the time limit passed; or -errno: another connection may
+ * succeed. */
+static int serve_connection(struct delivery *j, int fd, struct diag *d)
 {
-	struct connection *l = malloc(sizeof *l);
-	struct tls w;
-	int err = tls_open(&w, j->keys, fd, j->o->to.host, d);
+	struct connection *c = malloc(sizeof *c);
+	struct tls tls;
+	int err = tls_open(&tls, j->keys, fd, j->o->to.host, d);
 
-	if (!err && !l)
+	if (!err && !c)
 		err = -ENOMEM;
 	if (!err)
-		connection_begin(l, &w, &j->spool, j->status, &j->hello);
+		connection_begin(c, &tls, &j->spool, j->status, &j->hello);
 	if (!err)
-		l->pack_level = j->o->pack_level;
+		c->compression_level = j->o->compression_level;
 	while (!err) {
 		struct pollfd p[2] = { { .fd = fd }, { .fd = j->control, .events = POLLIN } };
 		int timeout_ms;
 
-		l->is_asked_to_end = j->is_ending;
-		err = connection_work(l, d);
-		note_progress(j, l);
-		if (err || is_too_late(j) || is_alone(j))
+		c->is_asked_to_end = j->is_ending;
+		err = connection_work(c, d);
+		note_progress(j, c);
+		if (err || is_too_late(j) || supervisor_is_gone(j))
 			break;
-		p[0].events = connection_waits_for(l, &timeout_ms);
+		p[0].events = connection_waits_for(c, &timeout_ms);
 		poll(p, 2, timeout_ms);
 		read_control(j, p[1].revents);
 	}
 	store(&j->status->is_connected, 0);
-	tls_close(&w);
-	free(l);
+	tls_close(&tls);
+	free(c);
 	return err;
 }
 
-static void pause_for(struct journey *j, int ms)
+static void pause_for(struct delivery *j, int ms)
 {
 	uint64_t until_ns = connection_now_ns() + (uint64_t)ms * 1000000;
 
-	while (connection_now_ns() < until_ns && !is_alone(j)) {
+	while (connection_now_ns() < until_ns && !supervisor_is_gone(j)) {
 		struct pollfd p = { .fd = j->control, .events = POLLIN };
 
-		poll(&p, 1, ms < LOOK_MS ? ms : LOOK_MS);
+		poll(&p, 1, ms < CHECK_MS ? ms : CHECK_MS);
 		read_control(j, p.revents);
 		if (p.revents)
 			return;
 	}
 }
 
-/* What was wrong is told with who it was wrong with. */
-static void note_trouble(struct journey *j, const struct diag *d)
+/* Notes the error, with the address of the relay. */
+static void note_error(struct delivery *j, const struct diag *d)
 {
 	char text[sizeof j->status->text];
 
@@ -146,14 +149,14 @@ static void note_trouble(struct journey *j, const struct diag *d)
 			 j->o->to.port, text);
 }
 
-static bool is_for_good(int err)
+static bool is_permanent(int err)
 {
 	return err == -EKEYREJECTED || err == -EACCES;
 }
 
-/* Until everything is there or time has run out, or -EINTR: our keeper is gone.  Who is refused at
- * his first attempt gives up. */
-static int travel(struct journey *j, struct diag *d)
+/* Sends until the relay has everything or the time limit has passed, or returns -EINTR if the
+ * supervisor died.  If the first attempt is refused, it gives up. */
+static int deliver(struct delivery *j, struct diag *d)
 {
 	int pause_ms = FIRST_PAUSE_MS, err;
 
@@ -161,14 +164,14 @@ static int travel(struct journey *j, struct diag *d)
 		uint32_t before = j->status->n_connections;
 		int fd = endpoint_connect(&j->o->to, tls_is_plain(j->keys), CONNECT_MS, -1, d);
 
-		err = fd < 0 ? fd : converse(j, fd, d);
+		err = fd < 0 ? fd : serve_connection(j, fd, d);
 		if (err == 1)
 			return 0;
-		if (is_alone(j))
+		if (supervisor_is_gone(j))
 			return -EINTR;
 		if (err)
-			note_trouble(j, d);
-		if (is_for_good(err) && !j->status->n_connections) {
+			note_error(j, d);
+		if (is_permanent(err) && !j->status->n_connections) {
 			store_release(&j->status->state, SENDER_REFUSED);
 			return err;
 		}
@@ -183,7 +186,7 @@ static int travel(struct journey *j, struct diag *d)
 	}
 }
 
-static void introduce(struct message *hello, const char *session)
+static void fill_hello(struct message *hello, const char *session)
 {
 	time_t now = time(NULL);
 	char host[256] = "";
@@ -204,24 +207,24 @@ static void ignore_broken_pipes(void)
 	sigaction(SIGPIPE, &ignore, NULL);
 }
 
-static int send_it(struct journey *j, struct diag *d)
+static int send_recording(struct delivery *j, struct diag *d)
 {
 	int err;
 
 	ignore_broken_pipes();
 	j->lock = -1;
-	introduce(&j->hello, j->o->session);
+	fill_hello(&j->hello, j->o->session);
 	err = spool_open(&j->spool, j->o->path, j->o->dir, j->o->frees, &j->status->quota, d);
-	store(&j->status->is_connected, 0); /* who was before us may have left it */
+	store(&j->status->is_connected, 0); /* left so by a process that was killed */
 	j->spool.n_arrived = j->status->n_trace_chunks;
-	j->spool.gone_bytes = j->status->gone_bytes;
+	j->spool.forgotten_bytes = j->status->forgotten_bytes;
 	if (!err)
 		err = spool_identity(&j->spool, &j->hello, &j->lock, d);
 	if (err) {
 		snprintf(j->status->text, sizeof j->status->text, "%.500s", d->text);
 		store_release(&j->status->state, SENDER_REFUSED);
 	} else {
-		err = travel(j, d);
+		err = deliver(j, d);
 	}
 	if (!err)
 		store_release(&j->status->state, SENDER_DONE);
@@ -233,63 +236,64 @@ static int send_it(struct journey *j, struct diag *d)
 
 int sender_run(const struct sender_options *o, struct sender_status *status, struct diag *d)
 {
-	struct journey j = { .o = o, .status = status, .control = -1, .deadline_ns = UINT64_MAX };
+	struct delivery j = { .o = o, .status = status, .control = -1, .deadline_ns = UINT64_MAX };
 	int err = tls_context_open(&j.keys, &o->keys, false, d);
 
 	status->quota.limit = UINT64_MAX;
-	j.renews_block_timeout = true;
-	note_end(&j); /* everything is there */
+	j.renews_deadline = true;
+	note_end(&j); /* the recording is complete */
 	if (!err && o->confine)
 		err = o->confine(o->confine_arg, d);
 	if (!err)
-		err = send_it(&j, d);
+		err = send_recording(&j, d);
 	tls_context_close(j.keys);
 	return err;
 }
 
 /* ---------------------------------------------------------------- beside a recorder */
 
-/* Who waits for the recorder's output, or for anything else of its caller's to end, does not wait
- * for us. */
-static void leave_everything(int control, int dir)
+/* Closes all other descriptors, so that a process that waits for the end of the recorder's
+ * output, or of another pipe of the caller, does not wait for the sender. */
+static void release_descriptors(int control, int dir)
 {
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	/* Above what is overwritten. */
-	control = fcntl(control, F_DUPFD_CLOEXEC, KEPT_END);
-	dir = dir ? fcntl(dir, F_DUPFD_CLOEXEC, KEPT_END) : nothing;
+	/* Above the numbers that are overwritten. */
+	control = fcntl(control, F_DUPFD_CLOEXEC, FIRST_UNUSED);
+	dir = dir ? fcntl(dir, F_DUPFD_CLOEXEC, FIRST_UNUSED) : nothing;
 	for (int fd = 0; fd < CONTROL && nothing >= 0; fd++)
 		dup2(nothing, fd);
 	if (dup2(control, CONTROL) < 0 || dup2(dir, DIRECTORY) < 0)
 		_exit(1);
-	syscall(SYS_close_range, (unsigned)KEPT_END, ~0u, 0u);
+	syscall(SYS_close_range, (unsigned)FIRST_UNUSED, ~0u, 0u);
 }
 
-/* What ends the recorder is no reason to stop here: it says when it has ended. */
-static void leave_signals(void)
+/* A signal that ends the recorder does not end the sender: the recorder reports its end through
+ * `control`. */
+static void reset_signals(void)
 {
 	static const int others[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t mask;
 
-	signal(SIGCHLD, SIG_DFL); /* our caller may have ignored it */
+	signal(SIGCHLD, SIG_DFL); /* the caller may have ignored it */
 	for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
 		sigaction(others[i], &ignore, NULL);
 	sigemptyset(&mask);
-	sigaddset(&mask, SIGCHLD); /* base/supervise.h */
+	sigaddset(&mask, SIGCHLD); /* for base/supervise.h */
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 }
 
-/* Whether there is a recording to send. */
-static bool wait_for_begin(struct journey *j)
+/* Returns whether there is a recording to send. */
+static bool wait_for_begin(struct delivery *j)
 {
-	while (!load_acquire(&j->status->has_begun) && !j->is_ending && !is_alone(j))
-		pause_for(j, LOOK_MS);
+	while (!load_acquire(&j->status->has_begun) && !j->is_ending && !supervisor_is_gone(j))
+		pause_for(j, CHECK_MS);
 	return load_acquire(&j->status->has_begun);
 }
 
-/* Who has given something up once, and all who come of him, have it no more. */
-static int give_up(struct journey *j, bool *is_confined, struct diag *d)
+/* Calls confine() once: a process, and all that it forks later, stay confined. */
+static int confine_once(struct delivery *j, bool *is_confined, struct diag *d)
 {
 	int err = j->o->confine && !*is_confined ? j->o->confine(j->o->confine_arg, d) : 0;
 
@@ -308,25 +312,27 @@ static _Noreturn void become_sender(struct sender *s, const struct sender_option
 	bool is_confined = false;
 	int status = 0;
 
-	setpgid(0, 0); /* whoever of us and our parent is first */
-	leave_everything(control, o.dir);
-	leave_signals();
-	prctl(PR_SET_NAME, "duet-sender"); /* for who looks at processes */
+	setpgid(0, 0); /* the parent does the same: whichever runs first */
+	release_descriptors(control, o.dir);
+	reset_signals();
+	prctl(PR_SET_NAME, "duet-sender"); /* for ps(1) */
 	control = CONTROL;
 	o.dir = o.dir ? DIRECTORY : 0;
 	do {
-		struct journey j = { .o = &o,
-				     .status = s->status,
-				     .keys = keys,
-				     .control = control,
-				     .deadline_ns = UINT64_MAX };
+		struct delivery j = { .o = &o,
+				      .status = s->status,
+				      .keys = keys,
+				      .control = control,
+				      .deadline_ns = UINT64_MAX };
 		struct diag d = { "" };
 
 		if (supervise_start(&s->status->supervision, &d) < 0 ||
-		    give_up(&j, &is_confined, &d))
+		    confine_once(&j, &is_confined, &d))
 			_exit(1);
 		read_control(&j, 0);
-		status = wait_for_begin(&j) ? send_it(&j, &d) : is_alone(&j) ? -EINTR : 0;
+		status = wait_for_begin(&j)	  ? send_recording(&j, &d)
+			 : supervisor_is_gone(&j) ? -EINTR
+						  : 0;
 		control = j.control;
 	} while (status == -EINTR);
 	_exit(0);
@@ -339,7 +345,8 @@ int sender_fork(struct sender *s, const struct sender_options *o, uint64_t spool
 	int ends[2], err;
 
 	*s = (struct sender){ .control = -1, .timeout_ns = o->timeout_ns };
-	err = tls_context_open(&keys, &o->keys, false, d); /* what is wrong with them is told now */
+	/* so that errors in them are reported now */
+	err = tls_context_open(&keys, &o->keys, false, d);
 	if (err)
 		return err;
 	s->status = mmap(NULL, sizeof *s->status, PROT_READ | PROT_WRITE,
@@ -377,7 +384,7 @@ static bool has_ended(const struct sender *s, int timeout_ms)
 	return s->control < 0 || (poll(&p, 1, timeout_ms) > 0 && p.revents);
 }
 
-static void say_something(struct sender *s)
+static void wake_sender(struct sender *s)
 {
 	send(s->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -385,11 +392,11 @@ static void say_something(struct sender *s)
 int sender_begin(struct sender *s, int timeout_ms, struct diag *d)
 {
 	store_release(&s->status->has_begun, 1);
-	say_something(s);
+	wake_sender(s);
 	for (int ms = 0; ms < timeout_ms; ms += 5) {
-		bool is_over = has_ended(s, 5); /* first: what it says last counts */
+		bool is_over = has_ended(s, 5); /* first, because the last state counts */
 		uint32_t state = load_acquire(
-			&s->status->state); /* pairs with on_welcome, net/send/connection.c */
+			&s->status->state); /* pairs with on_welcome(), net/send/connection.c */
 
 		if (state == SENDER_REFUSED)
 			return diag_fail(d, -EACCES, "%s", s->status->text);
@@ -408,7 +415,7 @@ void sender_lift(struct sender *s, bool holds)
 static void forget_processes(struct sender *s)
 {
 	if (s->pid > 0)
-		waitpid(s->pid, NULL, 0); /* if it is a child of ours */
+		waitpid(s->pid, NULL, 0); /* if it is a child of this process */
 	s->pid = 0;
 }
 
@@ -420,7 +427,7 @@ enum sender_state sender_end(struct sender *s)
 		store(&status->deadline_ns, connection_now_ns() + s->timeout_ns);
 		store_release(&status->is_ending, 1);
 	}
-	say_something(s);
+	wake_sender(s);
 	while (!has_ended(s, -1))
 		;
 	close(s->control);
@@ -432,7 +439,7 @@ enum sender_state sender_end(struct sender *s)
 void sender_fini(struct sender *s)
 {
 	if (s->pid > 0 && !has_ended(s, 0))
-		kill(-s->pid, SIGKILL); /* both: neither replaces the other */
+		kill(-s->pid, SIGKILL); /* the whole group, so that neither replaces the other */
 	if (s->control >= 0)
 		close(s->control);
 	forget_processes(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* net/send/spool.c - what is sent in a round, and what comes of it: see spool.h. */
+/* net/send/spool.c - the rounds of a spool: targets, the order of sending, acknowledgements. */
 #include "net/send/internal.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include "net/send/scheduler.h"
 
 enum {
-	CLOCK_PHASE = 3, /* what says how far all before it are */
+	CLOCK_PHASE = 3, /* states how far the files of the phases before are complete */
 	FINISHED_PHASE,
 	PHASES,
-	PAGE = 4096, /* holes are made of these */
+	PAGE = 4096, /* the unit of holes */
 };
 
 void spool_begin_connection(struct spool *s)
@@ -37,7 +37,7 @@ int spool_open_number(struct spool *s, uint32_t number)
 		return 0;
 	if (s->fd >= 0)
 		close(s->fd);
-	/* To write as well: holes are made through it. */
+	/* Opened for writing as well, to punch holes. */
 	s->fd = openat(s->dir, s->files[number].name,
 		       (s->frees ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC);
 	s->fd_number = number;
@@ -59,8 +59,8 @@ static bool is_due(const struct spool_file *f)
 	return f->sent < f->target;
 }
 
-/* After everything that indexes name: what else lies there, a cut packet at the end perhaps. */
-static void aim_at_all(struct spool *s)
+/* Sends what no index names, for example a cut packet at the end, after everything else. */
+static void target_all(struct spool *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
 		if (is_due(&s->files[i]))
@@ -69,12 +69,12 @@ static void aim_at_all(struct spool *s)
 		s->files[i].target = s->files[i].size;
 }
 
-/* The order they are written in, and sent. */
+/* The order in which the recorder writes them, and in which they are sent. */
 static const enum spool_kind order[PHASES] = { SPOOL_OTHER, SPOOL_STREAM, SPOOL_INDEX, SPOOL_CLOCK,
 					       SPOOL_FINISHED };
 
-/* Sizes in the reverse order: what the later ones speak of is in the earlier ones.  Of the phases
- * from @first on. */
+/* Reads sizes in the reverse order: the earlier files then contain everything that the later ones
+ * refer to.  Covers the phases from @first up to @end. */
 static void note_sizes(struct spool *s, int first, int end)
 {
 	for (int k = end; k-- > first;)
@@ -83,8 +83,9 @@ static void note_sizes(struct spool *s, int first, int end)
 				s->files[i].size = size_now(s, i);
 }
 
-/* Metadata is written block by block, and cut to whole ones should its writer be killed. */
-static void aim_at_other(struct spool *s, uint32_t number)
+/* Metadata is written in blocks.  If its writer is killed, its successor cuts it to whole blocks.
+ */
+static void target_other(struct spool *s, uint32_t number)
 {
 	struct spool_file *f = &s->files[number];
 
@@ -99,7 +100,7 @@ static bool has_arrived(const struct spool_file *f)
 	return f->is_known && f->acknowledged >= f->size;
 }
 
-/* All of the piece that the file @number finishes. */
+/* Whether the rest of the trace chunk that the file @number finishes has arrived. */
 static bool rest_has_arrived(const struct spool *s, uint32_t number)
 {
 	uint32_t trace_chunk = spool_trace_chunk_of(s->files[number].name);
@@ -111,9 +112,9 @@ static bool rest_has_arrived(const struct spool *s, uint32_t number)
 	return true;
 }
 
-/* Files up to @n were there before this round's look: what is finished by one of them was found
- * whole. */
-static void aim_at_finished(struct spool *s, uint32_t n)
+/* Files up to @n existed before this round's scan: so the scan found everything of a trace chunk
+ * that one of them finishes. */
+static void target_finished(struct spool *s, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (s->files[i].kind == SPOOL_FINISHED && s->files[i].target < s->files[i].size &&
@@ -121,8 +122,8 @@ static void aim_at_finished(struct spool *s, uint32_t n)
 			s->files[i].target = s->files[i].size;
 }
 
-/* What of it is taken from the quota. */
-static uint64_t held_by(const struct spool *s, const struct spool_file *f)
+/* The bytes of a file that count in the quota. */
+static uint64_t quota_bytes_of(const struct spool *s, const struct spool_file *f)
 {
 	if (f->kind != SPOOL_STREAM || spool_is_snapshot(f->name))
 		return 0;
@@ -136,7 +137,7 @@ static void correct_quota(struct spool *s, uint32_t n_begun)
 	uint64_t held = 0;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		held += held_by(s, &s->files[i]);
+		held += quota_bytes_of(s, &s->files[i]);
 	quota_correct(s->quota, n_begun, held);
 }
 
@@ -147,25 +148,25 @@ int spool_round(struct spool *s, struct diag *d)
 	int err;
 
 	n_begun = quota_observe(s->quota, &is_still);
-	/* What speaks of all files, before these are looked for: of a new one, in the next round.
-	 */
+	/* Clocks refer to all files, so their sizes are read before new files are searched for; a
+	 * new clock waits for the next round. */
 	note_sizes(s, CLOCK_PHASE, FINISHED_PHASE);
 	err = spool_scan(s);
 	if (err)
 		return diag_fail(d, err, "%s: %s", s->path,
 				 err == -EMFILE ? "more files than a relay takes" : strerror(-err));
 	note_sizes(s, FINISHED_PHASE,
-		   PHASES); /* there at once and whole: without it no piece has arrived */
+		   PHASES); /* written at once: without this file no trace chunk has arrived */
 	note_sizes(s, 0, CLOCK_PHASE);
 	if (is_still && s->n_known == s->n)
 		correct_quota(s, n_begun);
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->files[i].kind == SPOOL_OTHER)
-			aim_at_other(s, i);
+			target_other(s, i);
 	spool_schedule(s);
-	aim_at_finished(s, n_before);
+	target_finished(s, n_before);
 	if (s->is_final && s->n_known == s->n)
-		aim_at_all(s);
+		target_all(s);
 	for (uint32_t i = 0; i < s->n; i++)
 		n_due += is_due(&s->files[i]);
 	s->phase = 0;
@@ -200,7 +201,7 @@ int spool_read(struct spool *s, const struct message *m, uint8_t *to, struct dia
 	int err = spool_open_number(s, m->data.number);
 	ssize_t n;
 
-	/* A hole is what was given back: the relay once had it. */
+	/* A hole means that the bytes were given back: the relay had them once. */
 	if (!err && f->kind == SPOOL_STREAM &&
 	    (m->data.offset < f->freed ||
 	     lseek(s->fd, (off_t)m->data.offset, SEEK_DATA) > (off_t)m->data.offset))
@@ -234,7 +235,7 @@ static void give_back(struct spool *s, uint32_t number)
 			f->freed = until;
 	}
 	if (s->frees && s->cannot_free)
-		return; /* it still lies there */
+		return; /* it still occupies the disk */
 	if (f->acknowledged > f->returned) {
 		quota_give_back(s->quota, f->acknowledged - f->returned);
 		f->returned = f->acknowledged;
@@ -261,7 +262,7 @@ int spool_size(struct spool *s, uint32_t number, uint64_t size, struct diag *d)
 		s->n_known++;
 	}
 	if (!f->was_known)
-		f->returned = size; /* by the sender before us, perhaps: correct_quota knows */
+		f->returned = size; /* perhaps by the sender before: correct_quota() corrects it */
 	f->was_known = f->is_known = true;
 	f->acknowledged = size;
 	give_back(s, number);
@@ -299,7 +300,7 @@ uint32_t spool_trace_chunks(struct spool *s)
 
 uint64_t spool_bytes(const struct spool *s, bool acknowledged)
 {
-	uint64_t bytes = s->gone_bytes;
+	uint64_t bytes = s->forgotten_bytes;
 
 	for (uint32_t i = 0; i < s->n; i++)
 		bytes += acknowledged ? s->files[i].acknowledged : s->files[i].size;

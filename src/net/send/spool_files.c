@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net/send/spool_files.c - which files there are: found, known to the relay by number, forgotten,
- * removed.  See spool.h.
+ * net/send/spool_files.c - the files of a spool: found in the directory, numbered for the relay,
+ * forgotten, removed.
  */
 #include "net/send/internal.h"
 
@@ -19,7 +19,6 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "net/send/scheduler.h"
-#include "net/relay/store.h"
 
 enum { DIRECTORIES_DEEP = 10 };
 #define NONE UINT32_MAX
@@ -76,7 +75,7 @@ uint32_t spool_trace_chunk_of(const char *name)
 	return sscanf(name, "piece-%u", &n) == 1 ? n : 0;
 }
 
-/* As far as the name alone tells. */
+/* The kind, as far as the name shows it. */
 static enum spool_kind kind_of(const char *name)
 {
 	size_t n = strlen(name);
@@ -91,7 +90,7 @@ static int add(struct spool *s, const char *name)
 {
 	char *copy;
 
-	if (s->n == STORE_FILES)
+	if (s->n == MESSAGE_FILES)
 		return -EMFILE;
 	copy = grow(s) ? NULL : strdup(name);
 	if (!copy)
@@ -102,7 +101,7 @@ static int add(struct spool *s, const char *name)
 	return 0;
 }
 
-/* DIR/index/NAME.idx belongs to DIR/NAME; both are found in any order. */
+/* DIR/index/NAME.idx belongs to DIR/NAME; they may be found in any order. */
 static void pair(struct spool *s, uint32_t number)
 {
 	const char *name = s->files[number].name, *slash = strrchr(name, '/');
@@ -143,29 +142,28 @@ static bool has_packets(int trace)
 	return found;
 }
 
-/* A trace that has just been begun: its collector may die, and it is removed. */
+/* A trace without a packet: if its collector dies, the successor removes it. */
 static bool may_vanish(struct spool *s, int dir, const char *path)
 {
 	char metadata[MESSAGE_NAME + 32];
 
-	if (s->is_final || s->is_for_watcher || faccessat(dir, "metadata", F_OK, 0))
+	if (s->is_final || s->is_for_follower || faccessat(dir, "metadata", F_OK, 0))
 		return false;
 	snprintf(metadata, sizeof metadata, "%s/metadata", path);
 	return find(s, metadata) == NONE && !has_packets(dir);
 }
 
-/* Another user's part, or a piece that has arrived. */
-static bool is_passed_over(const struct spool *s, const char *name)
+/* Another tenant's recording, or a trace chunk that has arrived. */
+static bool is_skipped(const struct spool *s, const char *name)
 {
 	uint32_t trace_chunk = spool_trace_chunk_of(name);
 
 	return !strncmp(name, "tenant-", 7) || (trace_chunk && trace_chunk <= s->n_arrived);
 }
 
-static int look(struct spool *s, int dir, const char *path, int depth);
+static int scan_directory(struct spool *s, int dir, const char *path, int depth);
 
-static int session_info_read(struct spool *s, int dir, const char *path, const char *name,
-			     int depth)
+static int scan_entry(struct spool *s, int dir, const char *path, const char *name, int depth)
 {
 	char whole[MESSAGE_NAME + 8];
 	struct stat st;
@@ -180,20 +178,20 @@ static int session_info_read(struct spool *s, int dir, const char *path, const c
 		sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (sub < 0)
 			return 0;
-		if (may_vanish(s, sub, whole) || (!depth && is_passed_over(s, name))) {
+		if (may_vanish(s, sub, whole) || (!depth && is_skipped(s, name))) {
 			close(sub);
 			return 0;
 		}
-		return look(s, sub, whole, depth + 1);
+		return scan_directory(s, sub, whole, depth + 1);
 	}
-	if (!S_ISREG(st.st_mode) || !message_is_path(whole, s->is_for_watcher) ||
+	if (!S_ISREG(st.st_mode) || !message_is_path(whole, s->is_for_follower) ||
 	    find(s, whole) != NONE || spool_is_before(s, whole))
 		return 0;
 	return add(s, whole);
 }
 
-/* Takes the descriptor over. */
-static int look(struct spool *s, int fd, const char *path, int depth)
+/* Takes ownership of the descriptor. */
+static int scan_directory(struct spool *s, int fd, const char *path, int depth)
 {
 	DIR *dir = fdopendir(fd);
 	struct dirent *e;
@@ -206,7 +204,7 @@ static int look(struct spool *s, int fd, const char *path, int depth)
 	}
 	while (!err && (e = readdir(dir)))
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			err = session_info_read(s, fd, path, e->d_name, depth);
+			err = scan_entry(s, fd, path, e->d_name, depth);
 	closedir(dir);
 	return err;
 }
@@ -218,8 +216,8 @@ int spool_scan(struct spool *s)
 	int err;
 
 	s->n_skipped = 0;
-	err = fd < 0 ? -errno : look(s, fd, "", 0);
-	/* An index may have been found before its stream. */
+	err = fd < 0 ? -errno : scan_directory(s, fd, "", 0);
+	/* An index may be found before its stream. */
 	for (uint32_t i = 0; i < s->n && s->n > before; i++)
 		if (s->files[i].kind == SPOOL_OTHER)
 			pair(s, i);
@@ -236,11 +234,11 @@ int spool_open(struct spool *s, const char *path, int dir, bool frees, struct qu
 	return s->dir < 0 ? diag_errno(d, "cannot open %s", path) : 0;
 }
 
-int spool_open_for_watcher(struct spool *s, const char *path, uint64_t from_ns, struct diag *d)
+int spool_open_for_follower(struct spool *s, const char *path, uint64_t from_ns, struct diag *d)
 {
 	int err = spool_open(s, path, 0, false, NULL, d);
 
-	s->is_for_watcher = true;
+	s->is_for_follower = true;
 	s->from_ns = from_ns;
 	return err;
 }
@@ -331,7 +329,7 @@ void spool_forget(struct spool *s)
 		if ((spool_trace_chunk_of(f->name) &&
 		     spool_trace_chunk_of(f->name) <= s->n_arrived) ||
 		    fstatat(s->dir, f->name, &st, AT_SYMLINK_NOFOLLOW)) {
-			s->gone_bytes += f->acknowledged;
+			s->forgotten_bytes += f->acknowledged;
 			free(f->name);
 		} else {
 			s->files[n++] = *f;
@@ -349,13 +347,13 @@ void spool_forget(struct spool *s)
 	for (uint32_t i = 0; i < n; i++)
 		pair(s, i);
 	if (s->fd >= 0)
-		close(s->fd); /* known by its number */
+		close(s->fd); /* its number has changed */
 	s->fd = -1;
 }
 
 /* ---------------------------------------------------------------- removal */
 
-/* "ust", or "ust-2", .. of later collectors. */
+/* "ust", or "ust-2" and so on, written by later collectors. */
 static bool is_trace(const char *name, const char *half)
 {
 	size_t n = strlen(half);
@@ -365,7 +363,7 @@ static bool is_trace(const char *name, const char *half)
 			     !name[n + 1 + strspn(name + n + 1, "0123456789")]));
 }
 
-static bool is_part(const char *name)
+static bool is_recording_entry(const char *name)
 {
 	return spool_trace_chunk_of(name) || is_trace(name, "ust") || is_trace(name, "kernel") ||
 	       !strcmp(name, ".duet") || spool_is_snapshot(name);
@@ -378,7 +376,7 @@ void spool_remove(const char *path)
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir)))
-		if (is_part(e->d_name) &&
+		if (is_recording_entry(e->d_name) &&
 		    snprintf(part, sizeof part, "%s/%s", path, e->d_name) < (int)sizeof part)
 			io_remove_tree(part);
 	if (dir)

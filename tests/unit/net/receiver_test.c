@@ -164,7 +164,7 @@ static void listen_to(struct receiver *i, const uint8_t *bytes, size_t n, size_t
 			return;
 		memcpy(to, bytes + at, take);
 		at += take;
-		while (receiver_took(i, take) == RECEIVER_WELCOME)
+		while (receiver_process(i, take) == RECEIVER_WELCOME)
 			take = 0;
 		check_answers(i);
 		ok(i->in_capacity <= MESSAGE_MAX);
@@ -246,7 +246,7 @@ static void each_is_spoken_to_in_a_version_that_both_know(void)
 
 		h.hello.version = version;
 		receiver_init(&i, output, 0);
-		is(receiver_took(&i, message_write(&h, receiver_room(&i, &room))),
+		is(receiver_process(&i, message_write(&h, receiver_room(&i, &room))),
 		   RECEIVER_WELCOME);
 		ok(message_read(&m, i.out, i.n_out, MESSAGE_FIRST_MAX) > 0);
 		is(m.type, MESSAGE_WELCOME);
@@ -356,7 +356,7 @@ static void who_does_not_read_is_not_read_from(void)
 
 	receiver_init(&i, output, 0);
 	memcpy(receiver_room(&i, &room), bytes, n);
-	is(receiver_took(&i, n), RECEIVER_WELCOME);
+	is(receiver_process(&i, n), RECEIVER_WELCOME);
 	n = message_write(&m, bytes);
 	for (int k = 0; k < 100000 && room; k++) {
 		uint8_t *to = receiver_room(&i, &room);
@@ -364,7 +364,7 @@ static void who_does_not_read_is_not_read_from(void)
 		if (room < n)
 			break;
 		memcpy(to, bytes, n);
-		receiver_took(&i, n);
+		receiver_process(&i, n);
 		total += n;
 	}
 	ok(total < 2 * MESSAGE_MAX);
