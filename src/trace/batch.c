@@ -23,7 +23,7 @@ static bool fill(struct stream *s)
 		r = s->rows = malloc(sizeof *r);
 		if (r) {
 			r->ctf.is_mixed = false;
-			r->ctf.sorts.stream = NULL;
+			r->ctf.fast.stream = NULL;
 		}
 	}
 	if (!r || !ctf_event_columns(&s->event, r->ctf.columns))

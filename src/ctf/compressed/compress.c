@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/compressed/compress.c - writing packed files: see compressed.h. */
+/* ctf/compressed/compress.c - writes compressed files: one frame for a packet's header, others
+ * for its events. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,60 +18,60 @@
 
 enum { BLOCK_BYTES = 1 << 20 };
 
-struct compressing {
+struct compressor {
 	ZSTD_CCtx *context;
-	char *frame; /* compressed */
-	size_t room;
+	char *frame; /* one compressed frame */
+	size_t capacity;
 	int fd;
 	uint64_t out;
 };
 
-static int add_frame(struct compressing *g, const uint8_t *bytes, size_t size)
+static int add_frame(struct compressor *c, const uint8_t *bytes, size_t size)
 {
 	size_t bound = ZSTD_compressBound(size), n;
 	char *bigger;
 	int err;
 
-	if (bound > g->room) {
-		bigger = realloc(g->frame, bound);
+	if (bound > c->capacity) {
+		bigger = realloc(c->frame, bound);
 		if (!bigger)
 			return -ENOMEM;
-		g->frame = bigger;
-		g->room = bound;
+		c->frame = bigger;
+		c->capacity = bound;
 	}
-	n = ZSTD_compress2(g->context, g->frame, g->room, bytes, size);
+	n = ZSTD_compress2(c->context, c->frame, c->capacity, bytes, size);
 	if (ZSTD_isError(n))
 		return -ENOMEM;
-	err = io_write(g->fd, g->frame, n);
-	g->out += n;
+	err = io_write(c->fd, c->frame, n);
+	c->out += n;
 	return err;
 }
 
-/* The size of the packet of ours that begins here; 0 if none does. */
-static uint64_t packet_at(const uint8_t *bytes, uint64_t room)
+/* The size of the packet of duet's layout that begins here; 0 if there is none. */
+static uint64_t packet_at(const uint8_t *bytes, uint64_t capacity)
 {
 	struct abi_ctf_packet h;
 
-	if (room < sizeof h)
+	if (capacity < sizeof h)
 		return 0;
 	memcpy(&h, bytes, sizeof h);
 	return h.magic == ABI_CTF_MAGIC && h.packet_bits / 8 >= sizeof h &&
-			       h.packet_bits / 8 <= room
+			       h.packet_bits / 8 <= capacity
 		       ? h.packet_bits / 8
 		       : 0;
 }
 
-static int add_packet(struct compressing *g, const uint8_t *bytes, uint64_t size)
+static int add_packet(struct compressor *c, const uint8_t *bytes, uint64_t size)
 {
 	const size_t head = sizeof(struct abi_ctf_packet);
-	int err = add_frame(g, bytes, head);
+	int err = add_frame(c, bytes, head);
 
 	for (uint64_t at = head; at < size && !err; at += BLOCK_BYTES)
-		err = add_frame(g, bytes + at, size - at < BLOCK_BYTES ? size - at : BLOCK_BYTES);
+		err = add_frame(c, bytes + at, size - at < BLOCK_BYTES ? size - at : BLOCK_BYTES);
 	return err;
 }
 
-static int pack_bytes(struct compressing *g, const uint8_t *bytes, uint64_t size)
+static int compress_bytes(struct compressor *c, const uint8_t *bytes, uint64_t size)
 {
 	uint64_t n;
 	int err = 0;
@@ -78,16 +79,16 @@ static int pack_bytes(struct compressing *g, const uint8_t *bytes, uint64_t size
 	for (uint64_t at = 0; at < size && !err; at += n) {
 		n = packet_at(bytes + at, size - at);
 		if (n) {
-			err = add_packet(g, bytes + at, n);
+			err = add_packet(c, bytes + at, n);
 		} else {
 			n = size - at < BLOCK_BYTES ? size - at : BLOCK_BYTES;
-			err = add_frame(g, bytes + at, n);
+			err = add_frame(c, bytes + at, n);
 		}
 	}
 	return err;
 }
 
-static int pack_file(struct compressing *g, int from, int level)
+static int compress_file(struct compressor *c, int from, int level)
 {
 	struct stat st;
 	void *bytes = NULL;
@@ -101,14 +102,14 @@ static int pack_file(struct compressing *g, int from, int level)
 	if (bytes == MAP_FAILED)
 		return -errno;
 	madvise(bytes, (size_t)st.st_size, MADV_SEQUENTIAL);
-	g->context = ZSTD_createCCtx();
-	if (g->context) {
-		ZSTD_CCtx_setParameter(g->context, ZSTD_c_compressionLevel, level);
-		ZSTD_CCtx_setParameter(g->context, ZSTD_c_checksumFlag, 1);
+	c->context = ZSTD_createCCtx();
+	if (c->context) {
+		ZSTD_CCtx_setParameter(c->context, ZSTD_c_compressionLevel, level);
+		ZSTD_CCtx_setParameter(c->context, ZSTD_c_checksumFlag, 1);
 	}
-	err = g->context ? pack_bytes(g, bytes, (uint64_t)st.st_size) : -ENOMEM;
-	ZSTD_freeCCtx(g->context);
-	free(g->frame);
+	err = c->context ? compress_bytes(c, bytes, (uint64_t)st.st_size) : -ENOMEM;
+	ZSTD_freeCCtx(c->context);
+	free(c->frame);
 	munmap(bytes, (size_t)st.st_size);
 	return err;
 }
@@ -116,19 +117,19 @@ static int pack_file(struct compressing *g, int from, int level)
 int compressed_write(int dir, const char *from, const char *to, int level, uint64_t *out,
 		     struct diag *d)
 {
-	struct compressing g = { .fd = -1 };
+	struct compressor c = { .fd = -1 };
 	int fd = openat(dir, from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), err;
 
 	*out = 0;
 	if (fd < 0)
 		return diag_errno(d, "cannot open %s", from);
-	g.fd = openat(dir, to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-	err = g.fd < 0 ? -errno : pack_file(&g, fd, level);
+	c.fd = openat(dir, to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+	err = c.fd < 0 ? -errno : compress_file(&c, fd, level);
 	close(fd);
-	if (g.fd >= 0)
-		close(g.fd);
-	*out = g.out;
-	if (err && g.fd >= 0)
+	if (c.fd >= 0)
+		close(c.fd);
+	*out = c.out;
+	if (err && c.fd >= 0)
 		unlinkat(dir, to, 0);
 	return err ? diag_fail(d, err, "cannot compress %s: %s", from, strerror(-err)) : 0;
 }

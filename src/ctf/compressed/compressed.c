@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/compressed/compressed.c - reading packed files: see compressed.h. */
+/* ctf/compressed/compressed.c - reads compressed files: a list of frames, decompressed on demand.
+ */
 #include "ctf/compressed/compressed.h"
 
 #include <errno.h>
@@ -16,22 +17,22 @@
 #include <zstd.h>
 #endif
 
-/* A packet of ours is at most a chunk of 1 MiB; and no file's claim may cost us more memory at
- * once. */
+/* A packet of duet is at most a sub-buffer of 1 MiB.  The limit bounds the memory that a frame's
+ * size field can make duet use. */
 enum { FRAME_MAX = 64 << 20 };
-#define PLAIN_MAX (1ull << 45) /* of address space */
+#define PLAIN_MAX (1ull << 45) /* bytes of address space */
 
 struct frame {
-	uint64_t at, plain; /* offsets, packed and plain */
+	uint64_t at, plain; /* offsets: in the compressed file, in the plain file */
 };
 
 struct compressed_file {
 	const uint8_t *bytes;
-	struct frame *frames; /* one more than there are: the end */
+	struct frame *frames; /* one more than n_frames: the last is the end */
 	uint32_t n_frames;
 	uint8_t *plain;
 	uint64_t plain_size;
-	uint64_t gone;		     /* of it, given back */
+	uint64_t released;	     /* bytes at the beginning that were given back */
 	uint32_t have_from, have_to; /* frames that are decompressed, and not given back */
 	void *context;
 	bool is_shared;
@@ -71,7 +72,7 @@ static int add_frame(struct compressed_file *p, uint32_t *capacity, uint64_t at,
 	return 0;
 }
 
-/* Lists the frames by their headers.  What is no frame of ours is the end. */
+/* Lists the frames by their headers, up to the first byte that begins no valid frame. */
 static int list_frames(struct compressed_file *p, uint64_t size, struct diag *d)
 {
 	uint64_t at = 0, plain = 0;
@@ -79,7 +80,7 @@ static int list_frames(struct compressed_file *p, uint64_t size, struct diag *d)
 	int err;
 
 	for (;;) {
-		unsigned long long one;
+		unsigned long long frame_size;
 		size_t n;
 
 		err = add_frame(p, &capacity, at, plain);
@@ -88,8 +89,8 @@ static int list_frames(struct compressed_file *p, uint64_t size, struct diag *d)
 		if (at == size)
 			break;
 		n = ZSTD_findFrameCompressedSize(p->bytes + at, size - at);
-		one = ZSTD_getFrameContentSize(p->bytes + at, size - at);
-		if (ZSTD_isError(n) || one > FRAME_MAX || plain + one > PLAIN_MAX) {
+		frame_size = ZSTD_getFrameContentSize(p->bytes + at, size - at);
+		if (ZSTD_isError(n) || frame_size > FRAME_MAX || plain + frame_size > PLAIN_MAX) {
 			diag_fail(d, -EINVAL,
 				  "no whole frame of compressed bytes at byte %llu\n"
 				  "  all before it is shown",
@@ -97,14 +98,14 @@ static int list_frames(struct compressed_file *p, uint64_t size, struct diag *d)
 			break;
 		}
 		at += n;
-		plain += one;
+		plain += frame_size;
 	}
 	p->n_frames--;
 	p->plain_size = plain;
 	return 0;
 }
 
-static int make_room(struct compressed_file *p, struct diag *d)
+static int map_plain(struct compressed_file *p, struct diag *d)
 {
 	p->context = ZSTD_createDCtx();
 	if (!p->context)
@@ -132,7 +133,7 @@ int compressed_open(struct compressed_file **result, const uint8_t *bytes, uint6
 	p->bytes = bytes;
 	err = list_frames(p, size, d);
 	if (!err)
-		err = make_room(p, d);
+		err = map_plain(p, d);
 	if (err)
 		compressed_close(p);
 	else
@@ -151,7 +152,7 @@ struct compressed_file *compressed_share(const struct compressed_file *p)
 				       .n_frames = p->n_frames,
 				       .plain_size = p->plain_size,
 				       .is_shared = true };
-	if (!make_room(s, NULL))
+	if (!map_plain(s, NULL))
 		return s;
 	compressed_close(s);
 	return NULL;
@@ -169,8 +170,8 @@ void compressed_close(struct compressed_file *p)
 	free(p);
 }
 
-/* The frame that holds the plain byte at @offset, which is below the end. */
-static uint32_t find(const struct compressed_file *p, uint64_t offset)
+/* The frame that contains the plain byte at @offset, which is below the end. */
+static uint32_t find_frame(const struct compressed_file *p, uint64_t offset)
 {
 	uint32_t low = 0, high = p->n_frames;
 
@@ -185,8 +186,8 @@ static uint32_t find(const struct compressed_file *p, uint64_t offset)
 	return low;
 }
 
-/* Whether frame @i is in its place. */
-static bool unpack(struct compressed_file *p, uint32_t i)
+/* Decompresses frame @i, if necessary.  Returns whether it is valid. */
+static bool decompress(struct compressed_file *p, uint32_t i)
 {
 	const struct frame *f = &p->frames[i];
 	size_t size = f[1].plain - f->plain;
@@ -199,8 +200,8 @@ static bool unpack(struct compressed_file *p, uint32_t i)
 	if (i != p->have_to)
 		p->have_from = i;
 	p->have_to = i + 1;
-	if (f->plain < p->gone)
-		p->gone = f->plain & ~(uint64_t)0xffff;
+	if (f->plain < p->released)
+		p->released = f->plain & ~(uint64_t)0xffff;
 	return true;
 }
 
@@ -211,8 +212,8 @@ uint64_t compressed_need(struct compressed_file *p, uint64_t offset, uint64_t si
 	if (offset >= p->plain_size)
 		return 0;
 	end = size < p->plain_size - offset ? offset + size : p->plain_size;
-	for (uint32_t i = find(p, offset); i < p->n_frames && p->frames[i].plain < end; i++)
-		if (!unpack(p, i))
+	for (uint32_t i = find_frame(p, offset); i < p->n_frames && p->frames[i].plain < end; i++)
+		if (!decompress(p, i))
 			return p->frames[i].plain > offset ? p->frames[i].plain - offset : 0;
 	return end - offset;
 }
@@ -223,12 +224,12 @@ uint64_t compressed_frame(struct compressed_file *p, uint64_t offset)
 
 	if (offset >= p->plain_size)
 		return 0;
-	i = find(p, offset);
-	return unpack(p, i) ? p->frames[i + 1].plain - offset : 0;
+	i = find_frame(p, offset);
+	return decompress(p, i) ? p->frames[i + 1].plain - offset : 0;
 }
 
-/* Whole frames: what is left of one would have to be decompressed again for its next packet.  In
- * steps that are pages on every machine. */
+/* Releases whole frames only: a partly read frame would have to be decompressed again for its
+ * next packet.  The steps are multiples of the page size of every machine. */
 void compressed_let_go(struct compressed_file *p, uint64_t offset)
 {
 	uint64_t end;
@@ -236,10 +237,10 @@ void compressed_let_go(struct compressed_file *p, uint64_t offset)
 	while (p->have_from < p->have_to && p->frames[p->have_from + 1].plain <= offset)
 		p->have_from++;
 	end = p->frames[p->have_from].plain & ~(uint64_t)0xffff;
-	if (end <= p->gone)
+	if (end <= p->released)
 		return;
-	madvise(p->plain + p->gone, end - p->gone, MADV_DONTNEED);
-	p->gone = end;
+	madvise(p->plain + p->released, end - p->released, MADV_DONTNEED);
+	p->released = end;
 }
 
 #else /* without libzstd */
@@ -298,7 +299,7 @@ uint64_t compressed_size(const struct compressed_file *p)
 	return p->plain_size;
 }
 
-/* ---------------------------------------------------------------- whole files */
+/* ---------------------------------------------------------------- complete files */
 
 static int map_file(int dir, const char *name, void **bytes, uint64_t *size, struct diag *d)
 {
@@ -379,7 +380,7 @@ int compressed_restore(int from_dir, const char *from, int to_dir, const char *t
 		return err;
 	err = compressed_open(&p, map, size, &why);
 	if (!err && *why.text)
-		err = -EINVAL; /* cut: no copy that looks whole */
+		err = -EINVAL; /* the file is cut: make no copy that looks complete */
 	fd = err ? -1 : openat(to_dir, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (!err && fd < 0)
 		err = diag_errno(&why, "cannot write it plain");

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/decode/batch.c - many events of a packet, each with all its fields: ctf_reader_batch().
+ * ctf/decode/batch.c - ctf_reader_batch(): many events of a packet, each with all its fields.
  *
- * In two passes.  The first goes from event to event, and knows of each when it was and where its
- * cells will be; it looks at no field but the strings, which it must pass.  The second takes one
- * class after the other, of that one field after the other, of that all events: what is to be done
- * is decided once for many numbers, and no jump depends on which event comes next.
+ * There are two passes.  The first goes from event to event, and finds the time of each and the
+ * place of its columns.  It reads no field except strings, which it must skip.  The second takes
+ * one class after another, of that class one field after another, and decodes that field for all
+ * events.  So each decision is made once for many numbers, and no branch depends on the class of
+ * the next event.
  *
- * An event that is not so many bytes and then strings, or for whose class there is no room, has its
- * cells at once.
+ * An event that is not a fixed number of bytes followed by strings, or whose class has no free
+ * entry, gets its columns in the first pass.
  */
 #include "ctf/decode/columns.h"
 #include "ctf/decode/next.h"
 
 enum {
 	NO_ID = UINT32_MAX,
-	AHEAD = 512 /* bytes to fetch ahead: as the processor does, but across pages */
+	AHEAD = 512 /* bytes to prefetch: like the processor, but across pages */
 };
 
 /* ---------------------------------------------------------------- the second pass */
@@ -34,9 +35,9 @@ enum {
 	cell += l->n;                                                                              \
 	break
 
-/* The strings are there already. */
-static void fill(const struct ctf_sort *s, const struct ctf_row *rows, const uint8_t *const *bodies,
-		 const uint8_t *packet)
+/* Loads the numbers; the strings are there already. */
+static void load_columns(const struct ctf_fast_class *s, const struct ctf_row *rows,
+			 const uint8_t *const *bodies, const uint8_t *packet)
 {
 	const struct ctf_program *p = s->class->program;
 	const uint16_t *numbers = s->rows;
@@ -82,8 +83,8 @@ static void fill(const struct ctf_sort *s, const struct ctf_row *rows, const uin
 
 /* ---------------------------------------------------------------- the first pass */
 
-/* Between events. */
-struct take {
+/* The state between events. */
+struct scan {
 	const uint8_t *p, *stop;
 	uint64_t clock;
 	struct ctf_column *cell;
@@ -91,8 +92,8 @@ struct take {
 	uint32_t n_changes; /* of class */
 };
 
-/* The strings of an event, from byte @p on, to the last of its cells.  Returns the place behind
- * them, or NULL. */
+/* Reads the strings of an event, from byte @p on, into the last of its columns.  Returns the
+ * position after them, or NULL. */
 static inline __attribute__((always_inline)) const uint8_t *
 take_strings(const uint8_t *p, const uint8_t *stop, struct ctf_column *columns, uint32_t n)
 {
@@ -105,7 +106,7 @@ take_strings(const uint8_t *p, const uint8_t *stop, struct ctf_column *columns, 
 	return p;
 }
 
-/* A header that is not an extended one.  Returns its id. */
+/* Reads a header that is not extended.  Returns its id. */
 static inline __attribute__((always_inline)) uint32_t
 short_header(const uint8_t *p, enum ctf_header kind, uint64_t *clock)
 {
@@ -123,19 +124,19 @@ short_header(const uint8_t *p, enum ctf_header kind, uint64_t *clock)
 	return v & 0xffff;
 }
 
-/* Events with short headers of classes that have their sort; with @guesses, of class @last alone:
- * no event waits then for what is known of the one before. */
+/* Reads events with short headers of classes that have an entry; with @guesses, only of class
+ * @last, so that no event waits for the look-up of the class of the event before. */
 static inline __attribute__((always_inline)) void
-take_sorts(struct take *take, struct ctf_batch *rows, struct ctf_sorts *sorts, enum ctf_header kind,
-	   bool guesses, uint32_t last)
+scan_fast(struct scan *scan, struct ctf_batch *rows, struct ctf_fast_classes *fast,
+	  enum ctf_header kind, bool guesses, uint32_t last)
 {
 	const uint32_t head = kind == CTF_HEADER_COMPACT ? 4 : 6;
-	struct ctf_column *cell = take->cell,
-			  *last_cell = rows->columns + CTF_ROW_CELLS - CTF_CELLS_MAX;
-	const uint8_t *p = take->p, *stop = take->stop, *body, *next;
-	uint64_t clock = take->clock, then = clock, base_ns = rows->base_ns;
-	uint32_t n = take->n, n_changes = 0, stream = rows->stream, cpu = rows->cpu, id;
-	struct ctf_sort *s = &sorts->of[last % CTF_SORTS];
+	struct ctf_column *cell = scan->cell,
+			  *last_cell = rows->columns + CTF_ROW_COLUMNS - CTF_CELLS_MAX;
+	const uint8_t *p = scan->p, *stop = scan->stop, *body, *next;
+	uint64_t clock = scan->clock, then = clock, base_ns = rows->base_ns;
+	uint32_t n = scan->n, n_changes = 0, stream = rows->stream, cpu = rows->cpu, id;
+	struct ctf_fast_class *s = &fast->entries[last % CTF_FAST_CLASSES];
 
 	for (; n < CTF_ROWS && cell <= last_cell && (size_t)(stop - p) >= head;
 	     p = next, clock = then) {
@@ -144,9 +145,9 @@ take_sorts(struct take *take, struct ctf_batch *rows, struct ctf_sorts *sorts, e
 			if (unlikely(id != last))
 				break;
 		} else {
-			if (unlikely(id != sorts->ids[id % CTF_SORTS]))
+			if (unlikely(id != fast->ids[id % CTF_FAST_CLASSES]))
 				break;
-			s = &sorts->of[id % CTF_SORTS];
+			s = &fast->entries[id % CTF_FAST_CLASSES];
 			n_changes += id != last;
 			last = id;
 		}
@@ -161,39 +162,39 @@ take_sorts(struct take *take, struct ctf_batch *rows, struct ctf_sorts *sorts, e
 			if (unlikely(!next))
 				break;
 		}
-		rows->from[n] = (uint64_t)(p - sorts->packet) * 8;
+		rows->from[n] = (uint64_t)(p - fast->packet) * 8;
 		rows->clock[n] = then;
 		rows->rows[n] = (struct ctf_row){
 			(int64_t)(base_ns + then), s->number, stream, cpu, 0, cell
 		};
-		sorts->body[n] = body;
+		fast->body[n] = body;
 		s->rows[s->n++] = (uint16_t)n++;
 		cell += s->n_columns;
 	}
-	take->p = p;
-	take->clock = clock;
-	take->cell = cell;
-	take->n = n;
-	take->n_changes += n_changes;
+	scan->p = p;
+	scan->clock = clock;
+	scan->cell = cell;
+	scan->n = n;
+	scan->n_changes += n_changes;
 }
 
-/* Whether the events of @class, of @id, may have a sort, and get it. */
-static bool has_sort(const struct ctf_reader *r, struct ctf_sorts *sorts,
-		     const struct ctf_event_class *class, uint32_t id, uint32_t first_long)
+/* Whether the events of @class, with @id, may have an entry; if so it is made. */
+static bool make_fast(const struct ctf_reader *r, struct ctf_fast_classes *fast,
+		      const struct ctf_event_class *class, uint32_t id, uint32_t first_long)
 {
-	struct ctf_sort *s = &sorts->of[id % CTF_SORTS];
+	struct ctf_fast_class *s = &fast->entries[id % CTF_FAST_CLASSES];
 	const struct ctf_by_id *known;
 
 	if (id >= r->stream->n_by_id || id >= first_long)
 		return false;
-	if (sorts->ids[id % CTF_SORTS] == id)
+	if (fast->ids[id % CTF_FAST_CLASSES] == id)
 		return true;
 	known = &r->stream->by_id[id];
-	if (sorts->ids[id % CTF_SORTS] != NO_ID || known->size_bits % 8 ||
+	if (fast->ids[id % CTF_FAST_CLASSES] != NO_ID || known->size_bits % 8 ||
 	    !(known->size_bits || known->n_strings))
 		return false;
-	sorts->ids[id % CTF_SORTS] = id;
-	sorts->used[sorts->n_used++] = (uint8_t)(id % CTF_SORTS);
+	fast->ids[id % CTF_FAST_CLASSES] = id;
+	fast->used[fast->n_used++] = (uint8_t)(id % CTF_FAST_CLASSES);
 	s->class = class;
 	s->number = class->number;
 	s->n_columns = class->program->n_columns;
@@ -203,10 +204,11 @@ static bool has_sort(const struct ctf_reader *r, struct ctf_sorts *sorts,
 	return true;
 }
 
-/* One event of any kind, at r->at, with its cells.  Its id, or NO_ID: it is no row. */
+/* Reads one event of any kind at r->at, with its columns.  Returns its id, or NO_ID: it is not a
+ * row. */
 static inline __attribute__((always_inline)) uint32_t
-take_any(struct ctf_reader *r, struct take *take, struct ctf_batch *rows, enum ctf_header kind,
-	 const struct ctf_event_class **class)
+scan_slow(struct ctf_reader *r, struct scan *scan, struct ctf_batch *rows, enum ctf_header kind,
+	  const struct ctf_event_class **class)
 {
 	uint64_t at = r->at, end;
 	uint32_t id;
@@ -216,26 +218,26 @@ take_any(struct ctf_reader *r, struct take *take, struct ctf_batch *rows, enum c
 	*class = ctf_stream_event(r->stream, id);
 	if (!*class || !(*class)->program || !(*class)->program->loads)
 		return NO_ID;
-	end = columns_take((*class)->program, r->packet, r->at, r->end, r->slots, take->cell);
+	end = columns_take((*class)->program, r->packet, r->at, r->end, r->slots, scan->cell);
 	if (end <= at)
 		return NO_ID;
-	rows->from[take->n] = at;
-	rows->clock[take->n] = r->clock;
-	rows->rows[take->n++] = (struct ctf_row){ (int64_t)(rows->base_ns + r->clock),
+	rows->from[scan->n] = at;
+	rows->clock[scan->n] = r->clock;
+	rows->rows[scan->n++] = (struct ctf_row){ (int64_t)(rows->base_ns + r->clock),
 						  (*class)->number,
 						  rows->stream,
 						  rows->cpu,
 						  0,
-						  take->cell };
-	take->cell += (*class)->program->n_columns;
+						  scan->cell };
+	scan->cell += (*class)->program->n_columns;
 	r->at = end;
 	return id;
 }
 
-/* The reader is a copy; only what is whole is taken over. */
-static inline __attribute__((always_inline)) void take_rows(struct ctf_reader *reader,
+/* Works on a copy of the reader, and stores only the state after complete events. */
+static inline __attribute__((always_inline)) void scan_rows(struct ctf_reader *reader,
 							    struct ctf_batch *rows,
-							    struct ctf_sorts *sorts,
+							    struct ctf_fast_classes *fast,
 							    enum ctf_header kind)
 {
 	struct ctf_reader r = { .stream = reader->stream,
@@ -244,78 +246,78 @@ static inline __attribute__((always_inline)) void take_rows(struct ctf_reader *r
 				.end = reader->end,
 				.clock = reader->clock,
 				.slots = reader->slots };
-	const struct ctf_column *last_cell = rows->columns + CTF_ROW_CELLS - CTF_CELLS_MAX;
+	const struct ctf_column *last_cell = rows->columns + CTF_ROW_COLUMNS - CTF_CELLS_MAX;
 	bool is_short =
 		kind == CTF_HEADER_COMPACT || kind == CTF_HEADER_LARGE || kind == CTF_HEADER_KERNEL;
 	uint32_t first_long = kind == CTF_HEADER_COMPACT ? 31
 			      : kind == CTF_HEADER_LARGE ? 65535
 							 : NO_ID,
 		 id;
-	struct take take = { .cell = rows->columns + rows->n_columns,
+	struct scan scan = { .cell = rows->columns + rows->n_columns,
 			     .n = rows->n,
 			     .stop = r.packet + r.end / 8 };
 	const struct ctf_event_class *class;
 
-	while (take.n < CTF_ROWS && take.cell <= last_cell && r.at < r.end) {
-		id = take_any(&r, &take, rows, kind, &class);
+	while (scan.n < CTF_ROWS && scan.cell <= last_cell && r.at < r.end) {
+		id = scan_slow(&r, &scan, rows, kind, &class);
 		if (id == NO_ID)
 			break;
 		reader->at = r.at;
 		reader->clock = r.clock;
-		take.n_changes++;
-		if (!is_short || r.at & 7 || !has_sort(&r, sorts, class, id, first_long))
+		scan.n_changes++;
+		if (!is_short || r.at & 7 || !make_fast(&r, fast, class, id, first_long))
 			continue;
-		take.p = r.packet + r.at / 8;
-		take.clock = r.clock;
+		scan.p = r.packet + r.at / 8;
+		scan.clock = r.clock;
 		if (rows->is_mixed)
-			take_sorts(&take, rows, sorts, kind, false, id);
+			scan_fast(&scan, rows, fast, kind, false, id);
 		else
-			take_sorts(&take, rows, sorts, kind, true, id);
-		reader->at = r.at = (uint64_t)(take.p - r.packet) * 8;
-		reader->clock = r.clock = take.clock;
+			scan_fast(&scan, rows, fast, kind, true, id);
+		reader->at = r.at = (uint64_t)(scan.p - r.packet) * 8;
+		reader->clock = r.clock = scan.clock;
 	}
-	rows->is_mixed = take.n_changes > (take.n - rows->n) / 8;
-	rows->n = take.n;
-	rows->n_columns = (uint32_t)(take.cell - rows->columns);
+	rows->is_mixed = scan.n_changes > (scan.n - rows->n) / 8;
+	rows->n = scan.n;
+	rows->n_columns = (uint32_t)(scan.cell - rows->columns);
 }
 
-static void take_all(struct ctf_reader *r, struct ctf_batch *rows, struct ctf_sorts *sorts)
+static void scan_all(struct ctf_reader *r, struct ctf_batch *rows, struct ctf_fast_classes *fast)
 {
 	switch (r->stream->header_kind) {
 	case CTF_HEADER_COMPACT:
-		return take_rows(r, rows, sorts, CTF_HEADER_COMPACT);
+		return scan_rows(r, rows, fast, CTF_HEADER_COMPACT);
 	case CTF_HEADER_LARGE:
-		return take_rows(r, rows, sorts, CTF_HEADER_LARGE);
+		return scan_rows(r, rows, fast, CTF_HEADER_LARGE);
 	case CTF_HEADER_KERNEL:
-		return take_rows(r, rows, sorts, CTF_HEADER_KERNEL);
+		return scan_rows(r, rows, fast, CTF_HEADER_KERNEL);
 	case CTF_HEADER_NONE:
-		return take_rows(r, rows, sorts, CTF_HEADER_NONE);
+		return scan_rows(r, rows, fast, CTF_HEADER_NONE);
 	default:
-		return take_rows(r, rows, sorts, CTF_HEADER_GENERIC);
+		return scan_rows(r, rows, fast, CTF_HEADER_GENERIC);
 	}
 }
 
-/* What is known of classes stays from call to call. */
-static void forget_sorts(struct ctf_sorts *sorts, const struct ctf_stream_class *stream)
+/* The entries of classes are kept from call to call. */
+static void reset_fast_classes(struct ctf_fast_classes *fast, const struct ctf_stream_class *stream)
 {
-	memset(sorts->ids, 0xff, sizeof sorts->ids);
-	sorts->n_used = 0;
-	sorts->stream = stream;
+	memset(fast->ids, 0xff, sizeof fast->ids);
+	fast->n_used = 0;
+	fast->stream = stream;
 }
 
 void ctf_reader_batch(struct ctf_reader *r, struct ctf_batch *rows)
 {
-	struct ctf_sorts *sorts = &rows->sorts;
+	struct ctf_fast_classes *fast = &rows->fast;
 
-	if (sorts->stream != r->stream)
-		forget_sorts(sorts, r->stream);
-	sorts->packet = r->packet;
-	take_all(r, rows, sorts);
-	for (uint32_t i = 0; i < sorts->n_used; i++) {
-		struct ctf_sort *s = &sorts->of[sorts->used[i]];
+	if (fast->stream != r->stream)
+		reset_fast_classes(fast, r->stream);
+	fast->packet = r->packet;
+	scan_all(r, rows, fast);
+	for (uint32_t i = 0; i < fast->n_used; i++) {
+		struct ctf_fast_class *s = &fast->entries[fast->used[i]];
 
 		if (s->n)
-			fill(s, rows->rows, sorts->body, r->packet);
+			load_columns(s, rows->rows, fast->body, r->packet);
 		s->n = 0;
 	}
 }

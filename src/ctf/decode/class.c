@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/decode/class.c - see class.h; how one field is compiled, compile.h.
+ * ctf/decode/class.c - compiles the scopes of packets and events to programs.  One field:
+ * compile.h.
  *
- * A program is compiled twice.  The first time finds which integers are lengths or tags of what
- * comes after them; the second places an OP_SAVE for each at the end of its run.  Both visit the
- * fields in the same order, so a field is known by its place in that order.
+ * A program is compiled in two passes.  The first finds the integers that are lengths or tags of
+ * later fields.  The second places an OP_SAVE for each at the end of its run.  Both visit the
+ * fields in the same order, so a field is identified by its position in that order.
  *
- * Lengths and tags may also lie in the packet or in the event's header.  All integers at the top of
- * those are saved; if an event refers to its header, that header is decoded in the generic way.
+ * Lengths and tags may also be in the packet or in the event's header.  All integers at the top
+ * level of those are saved.  If an event refers to its header, that header is decoded by its
+ * program.
  */
 #include "ctf/decode/compile.h"
 
@@ -19,8 +21,9 @@
 
 enum { OPS_OF_TRACE_MAX = 2 << 20 };
 
-/* The members of a scope's struct; the struct itself is only an alignment. */
-static void scope(struct compiler *c, const struct ctf_type *t, int32_t top, enum ctf_scope which)
+/* The members of the struct of a scope; the struct itself only aligns. */
+static void compile_scope(struct compiler *c, const struct ctf_type *t, int32_t top,
+			  enum ctf_scope which)
 {
 	c->scope = which;
 	if (!t || c->err)
@@ -74,8 +77,8 @@ static void compiler_fini(struct compiler *c)
 	free(c->pending);
 }
 
-/* The packet header, packet context or event header: one struct, its integers saved from slot
- * @n_outer on and added to @outer. */
+/* Compiles the packet header, packet context or event header: one struct.  Its integers are
+ * saved from slot @n_outer on and added to @outer. */
 static int compile_outer(struct ctf_meta *m, const struct ctf_type *t, const char *name,
 			 enum ctf_scope which, struct outer *outer, int *n_outer,
 			 const struct ctf_program **program, struct diag *d)
@@ -89,7 +92,7 @@ static int compile_outer(struct ctf_meta *m, const struct ctf_type *t, const cha
 
 	for (int pass = 0; pass < 2; pass++) {
 		begin_pass(&c);
-		scope(&c, t, TOP_FIELDS, which);
+		compile_scope(&c, t, TOP_FIELDS, which);
 	}
 	*program = finish(&c, 0);
 	for (uint32_t i = 0; i < c.n_nodes && !c.err; i++) {
@@ -136,10 +139,10 @@ static int compile_event(struct ctf_meta *m, struct ctf_stream_class *s, struct 
 
 	for (int pass = 0; pass < 2; pass++) {
 		begin_pass(&c);
-		scope(&c, s->event_context, TOP_STREAM_CONTEXT, CTF_CONTEXT);
-		scope(&c, e->context, TOP_EVENT_CONTEXT, CTF_CONTEXT);
+		compile_scope(&c, s->event_context, TOP_STREAM_CONTEXT, CTF_CONTEXT);
+		compile_scope(&c, e->context, TOP_EVENT_CONTEXT, CTF_CONTEXT);
 		payload = c.n_ops;
-		scope(&c, e->fields, TOP_FIELDS, CTF_PAYLOAD);
+		compile_scope(&c, e->fields, TOP_FIELDS, CTF_PAYLOAD);
 	}
 	e->program = finish(&c, payload);
 	if (c.err == -EINVAL)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/decode/class_header.c - which event headers are decoded by hand: see enum ctf_header. */
+/* ctf/decode/class_header.c - recognises the event headers that have a decoder in C: see enum
+ * ctf_header. */
 #include <string.h>
 
 #include "ctf/decode/class.h"
@@ -28,7 +29,7 @@ static bool has_range(const struct ctf_type *t, const char *label, uint64_t firs
 	return false;
 }
 
-/* LTTng's two headers: an enum `id` whose last value means that the variant `v` has a wider one. */
+/* LTTng's two headers: an enum `id`.  Its last value selects a wider id in the variant `v`. */
 static bool is_lttng_header(const struct ctf_meta *m, const struct ctf_type *h, uint32_t id_bits,
 			    uint32_t time_bits, uint32_t align)
 {

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/decode/columns.c - see columns.h. */
+/* ctf/decode/columns.c - compiles the loads of an event class, and decodes one event with them. */
 #include "ctf/decode/columns.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static bool is_cell(const struct ctf_op *op)
+static bool is_column(const struct ctf_op *op)
 {
 	return !op->is_hidden && (op->code == OP_NUMBER || op->code == OP_STRING ||
 				  op->code == OP_TEXT_ARRAY || op->code == OP_TEXT_SEQUENCE);
 }
 
-static bool lies_in_run(const struct ctf_op *op)
+static bool is_in_run(const struct ctf_op *op)
 {
 	return op->code == OP_NUMBER || op->code == OP_TEXT_ARRAY || op->code == OP_ARRAY;
 }
 
-/* What is hidden and moves would have to be moved over: such a class has no cells. */
-static bool is_possible(const struct ctf_program *p)
+/* A hidden field that moves would have to be skipped: such a class has no columns. */
+static bool is_eligible(const struct ctf_program *p)
 {
 	uint32_t n = 0;
 
 	for (const struct ctf_op *op = p->ops; op->code != OP_END; op++) {
-		if (op->code != OP_RUN && op->code != OP_SAVE && !is_cell(op) &&
-		    !(op->is_hidden && lies_in_run(op)))
+		if (op->code != OP_RUN && op->code != OP_SAVE && !is_column(op) &&
+		    !(op->is_hidden && is_in_run(op)))
 			return false;
-		n += is_cell(op);
+		n += is_column(op);
 	}
 	return n <= CTF_CELLS_MAX;
 }
@@ -82,24 +82,24 @@ static struct ctf_load load_of(const struct ctf_program *p, const struct ctf_op 
 	return l;
 }
 
-/* Whether @l is of the kind of @before, and directly behind it. */
+/* Whether @l has the kind of @before, and follows it directly. */
 static bool continues(const struct ctf_load *before, const struct ctf_load *l)
 {
 	return l->code < LOAD_NUMBER && l->code == before->code &&
 	       l->at == before->at + before->n * before->count;
 }
 
-/* Returns how many; there are not more than operations. */
+/* Returns the number of loads; there are no more than operations. */
 static uint32_t list_loads(const struct ctf_program *p, struct ctf_load *loads,
 			   const struct ctf_op **columns)
 {
 	uint32_t n = 0, n_columns = 0;
 
 	for (const struct ctf_op *op = p->ops;; op++) {
-		if (lies_in_run(op) && !is_cell(op))
+		if (is_in_run(op) && !is_column(op))
 			continue;
 		loads[n] = load_of(p, op);
-		if (is_cell(op))
+		if (is_column(op))
 			columns[n_columns++] = op;
 		if (n && continues(&loads[n - 1], &loads[n]))
 			loads[n - 1].n++;
@@ -116,10 +116,10 @@ int ctf_columns_compile(struct ctf_meta *m, struct ctf_program *p)
 	struct ctf_load *loads, *kept;
 	uint32_t n;
 
-	if (!is_possible(p))
+	if (!is_eligible(p))
 		return 0;
 	for (const struct ctf_op *op = p->ops; op->code != OP_END; op++)
-		p->n_columns += is_cell(op);
+		p->n_columns += is_column(op);
 	loads = calloc(p->n_ops, sizeof *loads);
 	n = loads ? list_loads(p, loads, columns) : 0;
 	kept = ctf_meta_alloc(m, n * sizeof *kept);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/decode/columns.h - all fields of an event at once: see ctf_event_columns(),
+ * ctf/decode/columns.h - decodes all fields of an event at once: see ctf_event_columns() and
  * ctf_reader_batch().
  *
- * An event of numbers and texts alone has a second program, of loads: neighbours of one kind are
- * one load, and what is left of an operation fits into 24 bytes.
+ * An event that has only numbers and texts has a second program, of loads.  Neighbours of one
+ * kind are one load, and a load occupies only 24 bytes.
  */
 #ifndef CTF_DECODE_COLUMNS_H
 #define CTF_DECODE_COLUMNS_H
@@ -12,18 +12,18 @@
 #include "ctf/decode/vm.h"
 
 enum ctf_load_code {
-	LOAD_U8, /* n numbers one behind the other, in this machine's order */
+	LOAD_U8, /* n numbers, one after another, in the byte order of this machine */
 	LOAD_I8,
 	LOAD_U16,
 	LOAD_I16,
 	LOAD_U32,
 	LOAD_I32,
 	LOAD_64,
-	LOAD_NUMBER,	 /* any other, and floats: as its operation says */
+	LOAD_NUMBER,	 /* any other number, and floats: see its operation */
 	LOAD_TEXT_ARRAY, /* count bytes */
 	LOAD_STRING,
 	LOAD_TEXT_SEQUENCE, /* as many bytes as the slot says, aligned to n */
-	LOAD_SAVE,	    /* the number of operation n into its slot */
+	LOAD_SAVE,	    /* store the number of operation n in its slot */
 	LOAD_RUN,	    /* align to n, check count bits */
 	LOAD_END,
 };
@@ -32,12 +32,12 @@ struct ctf_load {
 	uint8_t code;
 	uint8_t slot;
 	uint32_t n;
-	uint64_t at; /* bytes from the run's beginning */
+	uint64_t at; /* bytes from the begin of the run */
 	uint64_t count;
 };
 
-/* ctf_columns_compile - lists the cells of @p and their loads, unless it has other things than
- * numbers and texts. Returns 0 or -ENOMEM. */
+/* ctf_columns_compile - list the columns of @p and their loads, if it has only numbers and texts.
+ * Returns 0 or -ENOMEM. */
 int ctf_columns_compile(struct ctf_meta *m, struct ctf_program *p);
 
 static inline void columns_number(const struct ctf_op *op, const uint8_t *packet, uint64_t base,
@@ -65,7 +65,8 @@ static inline void columns_text(struct ctf_column *c, const uint8_t *p, uint64_t
 		}                                                                                  \
 	} while (0)
 
-/* The cells of an event from bit @at on.  Returns its end, or 0 if it does not fit before @end. */
+/* Decodes the columns of an event from bit @at on.  Returns its end, or 0 if it does not fit
+ * before @end. */
 static inline __attribute__((always_inline)) uint64_t
 columns_take(const struct ctf_program *p, const uint8_t *packet, uint64_t at, uint64_t end,
 	     uint64_t *slots, struct ctf_column *columns)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/decode/compile_field.c - a type to operations: runs, and what moves.  See compile.h. */
+/* ctf/decode/compile_field.c - compiles a type to operations: runs, and fields of unknown size.
+ * See compile.h. */
 #include "ctf/decode/compile.h"
 
 #include <errno.h>
@@ -46,8 +47,8 @@ struct ctf_op *compile_emit(struct compiler *c, enum ctf_opcode code)
 		}
 	}
 	if (c->err) {
-		c->nowhere = (struct ctf_op){ 0 };
-		return &c->nowhere;
+		c->discarded = (struct ctf_op){ 0 };
+		return &c->discarded;
 	}
 	c->ops[c->n_ops] =
 		(struct ctf_op){ .code = code, .slot = CTF_NO_SLOT, .scope = (uint8_t)c->scope };
@@ -168,9 +169,9 @@ static void grow_run(struct compiler *c, uint64_t bits, const char *name)
 	c->run_bits += bits;
 }
 
-static void save_number(struct compiler *c, uint8_t slot, const struct ctf_op *number)
+static void save_number(struct compiler *c, uint8_t slot, const struct ctf_op *compile_number)
 {
-	struct ctf_op save = *number, *pending;
+	struct ctf_op save = *compile_number, *pending;
 
 	pending = realloc(c->pending, (c->n_pending + 1) * sizeof *pending);
 	if (!pending) {
@@ -183,7 +184,7 @@ static void save_number(struct compiler *c, uint8_t slot, const struct ctf_op *n
 	c->pending[c->n_pending++] = save;
 }
 
-/* Known beforehand only in a run that begins on a byte. */
+/* The alignment is known at compile time only in a run that begins on a byte. */
 static bool is_plain(const struct ctf_op *op, const struct ctf_op *run)
 {
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && run->align_bits >= 8 &&
@@ -191,7 +192,8 @@ static bool is_plain(const struct ctf_op *op, const struct ctf_op *run)
 	       (!op->is_big || op->size_bits == 8);
 }
 
-static void number(struct compiler *c, const char *name, const struct ctf_type *t, uint32_t place)
+static void compile_number(struct compiler *c, const char *name, const struct ctf_type *t,
+			   uint32_t place)
 {
 	struct ctf_op *op;
 	uint64_t at;
@@ -210,7 +212,8 @@ static void number(struct compiler *c, const char *name, const struct ctf_type *
 		save_number(c, c->slots[place], op);
 }
 
-static void leb128(struct compiler *c, const char *name, const struct ctf_type *t, uint32_t place)
+static void compile_leb128(struct compiler *c, const char *name, const struct ctf_type *t,
+			   uint32_t place)
 {
 	struct ctf_op *op;
 
@@ -223,7 +226,7 @@ static void leb128(struct compiler *c, const char *name, const struct ctf_type *
 	c->known_align = 8;
 }
 
-static void number_array(struct compiler *c, const char *name, const struct ctf_type *t)
+static void compile_number_array(struct compiler *c, const char *name, const struct ctf_type *t)
 {
 	const struct ctf_type *e = t->of;
 	uint64_t stride = align_up(e->size_bits, e->align_bits), bits = 0, at;
@@ -244,8 +247,8 @@ static void number_array(struct compiler *c, const char *name, const struct ctf_
 	grow_run(c, bits, name);
 }
 
-static void number_sequence(struct compiler *c, const char *name, const struct ctf_type *t,
-			    uint8_t slot)
+static void compile_number_sequence(struct compiler *c, const char *name, const struct ctf_type *t,
+				    uint8_t slot)
 {
 	const struct ctf_type *e = t->of;
 	bool is_text = e->kind == CTF_INTEGER && e->is_text && e->size_bits == 8 &&
@@ -260,8 +263,8 @@ static void number_sequence(struct compiler *c, const char *name, const struct c
 	c->known_align = low_bit(e->size_bits, e->align_bits);
 }
 
-static void loop(struct compiler *c, const char *name, const struct ctf_type *t, uint8_t slot,
-		 uint32_t place)
+static void compile_loop(struct compiler *c, const char *name, const struct ctf_type *t,
+			 uint8_t slot, uint32_t place)
 {
 	struct ctf_op *op;
 	uint32_t begin;
@@ -285,8 +288,8 @@ static void loop(struct compiler *c, const char *name, const struct ctf_type *t,
 	c->loops--;
 }
 
-static void array(struct compiler *c, const char *name, const struct ctf_type *t, int32_t parent,
-		  uint32_t place)
+static void compile_array(struct compiler *c, const char *name, const struct ctf_type *t,
+			  int32_t parent, uint32_t place)
 {
 	const struct ctf_type *counter;
 	uint8_t slot = CTF_NO_SLOT;
@@ -296,18 +299,18 @@ static void array(struct compiler *c, const char *name, const struct ctf_type *t
 		slot = compile_slot_of(c, parent, t->path, &counter, &node);
 		compile_hide_length(c, node, name);
 		if (is_number(t->of))
-			number_sequence(c, name, t, slot);
+			compile_number_sequence(c, name, t, slot);
 		else
-			loop(c, name, t, slot, place);
+			compile_loop(c, name, t, slot, place);
 	} else if (is_number(t->of)) {
-		number_array(c, name, t);
+		compile_number_array(c, name, t);
 	} else {
-		loop(c, name, t, slot, place);
+		compile_loop(c, name, t, slot, place);
 	}
 }
 
-static void structure(struct compiler *c, const char *name, const struct ctf_type *t,
-		      uint32_t place)
+static void compile_structure(struct compiler *c, const char *name, const struct ctf_type *t,
+			      uint32_t place)
 {
 	compile_open_run(c, t->align_bits);
 	emit_shown(c, OP_OPEN, name, t);
@@ -316,14 +319,14 @@ static void structure(struct compiler *c, const char *name, const struct ctf_typ
 	emit_shown(c, OP_CLOSE, name, t);
 }
 
-/* What chooses among options: the labels of the tag, or in CTF 2 the variant's own ranges. */
-struct chooser {
+/* The ranges that select an option: the labels of the tag, or in CTF 2 the variant's own ranges. */
+struct choice {
 	const struct ctf_label *labels;
 	uint32_t n;
 };
 
-/* How many cases @by makes of the options of @t. */
-static uint32_t count_cases(const struct ctf_type *t, const struct chooser *by)
+/* The number of cases that @by makes of the options of @t. */
+static uint32_t count_cases(const struct ctf_type *t, const struct choice *by)
 {
 	uint32_t n = 0;
 
@@ -333,20 +336,20 @@ static uint32_t count_cases(const struct ctf_type *t, const struct chooser *by)
 	return n;
 }
 
-/* Of an optional field: any other tag chooses nothing, which goes on after it. */
-static struct ctf_case otherwise(const struct ctf_type *tag, uint32_t to)
+/* For an optional field: any other tag selects no field, and continues after it. */
+static struct ctf_case default_case(const struct ctf_type *tag, uint32_t to)
 {
 	if (tag->is_signed)
 		return (struct ctf_case){ (uint64_t)INT64_MIN, INT64_MAX, to };
 	return (struct ctf_case){ 0, UINT64_MAX, to };
 }
 
-static void variant(struct compiler *c, const char *name, const struct ctf_type *t, int32_t parent,
-		    uint32_t place)
+static void compile_variant(struct compiler *c, const char *name, const struct ctf_type *t,
+			    int32_t parent, uint32_t place)
 {
 	const struct ctf_type *tag = NULL;
 	struct ctf_case *cases;
-	struct chooser by;
+	struct choice by;
 	uint32_t begin, n = 0, *ends;
 	int32_t node;
 	uint8_t slot = compile_slot_of(c, parent, t->path, &tag, &node);
@@ -355,8 +358,8 @@ static void variant(struct compiler *c, const char *name, const struct ctf_type 
 		return;
 	if (!t->n_ranges && tag->kind != CTF_ENUM)
 		return compile_fail(c, "is a tag, but no enum", t->path);
-	by = t->n_ranges ? (struct chooser){ t->labels, t->n_ranges }
-			 : (struct chooser){ tag->labels, tag->n_members };
+	by = t->n_ranges ? (struct choice){ t->labels, t->n_ranges }
+			 : (struct choice){ tag->labels, tag->n_members };
 	c->meta->n_steps += (uint64_t)t->n_members * by.n;
 	if (c->meta->n_steps > COMPILE_STEPS_MAX)
 		return compile_fail(c, "is a variant with too many cases", name);
@@ -385,7 +388,7 @@ static void variant(struct compiler *c, const char *name, const struct ctf_type 
 	for (uint32_t i = 0; i < t->n_members && !c->err; i++)
 		c->ops[ends[i]].to = c->n_ops;
 	if (t->is_optional)
-		cases[n++] = otherwise(tag, c->n_ops);
+		cases[n++] = default_case(tag, c->n_ops);
 	if (!c->err) {
 		c->ops[begin].cases = cases;
 		c->ops[begin].n_cases = n;
@@ -413,7 +416,7 @@ void compile_field(struct compiler *c, const char *name, const struct ctf_type *
 	case CTF_INTEGER:
 	case CTF_FLOAT:
 	case CTF_ENUM:
-		number(c, name, t, place);
+		compile_number(c, name, t, place);
 		break;
 	case CTF_STRING:
 		compile_close_run(c);
@@ -421,17 +424,17 @@ void compile_field(struct compiler *c, const char *name, const struct ctf_type *
 		c->known_align = 8;
 		break;
 	case CTF_LEB128:
-		leb128(c, name, t, place);
+		compile_leb128(c, name, t, place);
 		break;
 	case CTF_ARRAY:
 	case CTF_SEQUENCE:
-		array(c, name, t, parent, place);
+		compile_array(c, name, t, parent, place);
 		break;
 	case CTF_STRUCT:
-		structure(c, name, t, place);
+		compile_structure(c, name, t, place);
 		break;
 	case CTF_VARIANT:
-		variant(c, name, t, parent, place);
+		compile_variant(c, name, t, parent, place);
 		break;
 	}
 }

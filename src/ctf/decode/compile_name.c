@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/decode/compile_name.c - which field before it a length or a tag names.  See compile.h. */
+/* ctf/decode/compile_name.c - resolves the path of a length or a tag to an earlier field.  See
+ * compile.h. */
 #include "ctf/decode/compile.h"
 
 #include <string.h>
 
-/* The member @name of node or scope @parent, the latest if there are several. */
+/* The member @name of node or scope @parent; the last one if there are several. */
 static int32_t find_node(const struct compiler *c, int32_t parent, const char *name, size_t size)
 {
 	c->meta->n_steps += c->n_nodes;
@@ -37,7 +38,7 @@ static const char *after_prefix(const char *path, const char *prefix)
 	return !strncmp(path, prefix, n) && path[n] == '.' ? path + n + 1 : NULL;
 }
 
-/* CTF 2's relative paths: each `^` is the struct around. */
+/* Relative paths of CTF 2: each `^` is the enclosing struct. */
 static int32_t resolve_upwards(const struct compiler *c, int32_t from, const char *path)
 {
 	for (; path[0] == '^' && path[1] == '.'; path += 2) {
@@ -51,7 +52,7 @@ static int32_t resolve_upwards(const struct compiler *c, int32_t from, const cha
 	return find_path(c, from, path);
 }
 
-/* Scopes as TSDL spells them; a plain name goes from the innermost struct outwards. */
+/* Scopes have the names of TSDL; a plain name is searched from the innermost struct outwards. */
 static int32_t resolve(const struct compiler *c, int32_t from, const char *path)
 {
 	const char *rest;

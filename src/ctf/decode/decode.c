@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/decode/decode.c - numbers, and the walk over an event's fields.  See decode.h. */
+/* ctf/decode/decode.c - decodes numbers, and walks over the fields of an event.  See decode.h. */
 #include "ctf/decode/decode.h"
 
 #include "base/atomic.h"
 #include "ctf/decode/vm.h"
 
-/* Bits that are not whole bytes: little-endian numbers begin at a byte's lowest bit, big-endian
- * ones at its highest. */
+/* Reads a number that is not on whole bytes: little-endian numbers begin at the lowest bit of a
+ * byte, big-endian ones at the highest. */
 static uint64_t read_odd_bits(const uint8_t *bytes, uint64_t at, uint32_t size, bool is_big)
 {
 	uint64_t v = 0;
@@ -60,7 +60,7 @@ const char *ctf_enum_label(const struct ctf_type *t, uint64_t value)
 	return NULL;
 }
 
-/* Which field of a run is the first beyond the end. */
+/* The first field of a run that reaches beyond the end. */
 static const struct ctf_op *first_beyond(const struct ctf_walk *w, const struct ctf_op *op)
 {
 	uint64_t at = vm_align(w->at, op->align_bits), room = at < w->end ? w->end - at : 0;
@@ -114,11 +114,11 @@ void ctf_walk_event(struct ctf_walk *w, const struct ctf_event *e, enum ctf_scop
 	w->op = op ? (uint32_t)(op - w->ops) : p->n_ops - 1;
 }
 
-/* IEEE 754 binary16: exact as a double. */
-static double half(uint16_t bits)
+/* IEEE 754 binary16: a double represents it exactly. */
+static double half_to_double(uint16_t bits)
 {
 	int exponent = bits >> 10 & 31;
-	double v = bits & 1023, scale = 1.0 / 16777216; /* 2^-24: of the numbers nearest to 0 */
+	double v = bits & 1023, scale = 1.0 / 16777216; /* 2^-24: the unit of subnormal numbers */
 
 	if (exponent == 31)
 		v = bits & 1023 ? __builtin_nan("") : __builtin_inf();
@@ -136,7 +136,7 @@ double ctf_real(const struct ctf_op *op, uint64_t bits)
 	float single;
 
 	if (op->size_bits == 16)
-		return half((uint16_t)bits);
+		return half_to_double((uint16_t)bits);
 	if (op->size_bits == 32) {
 		memcpy(&single, &low, sizeof single);
 		return (double)single;
@@ -210,7 +210,7 @@ static enum ctf_found show_element(struct ctf_walk *w, struct ctf_value *v)
 	return show_number(w->packet, at, op, op->type->of, v);
 }
 
-/* What an operation shows once it has moved; CTF_WALK_END: nothing. */
+/* Gives out the value of an operation that has moved; CTF_WALK_END: it has none. */
 static enum ctf_found show(struct ctf_walk *w, const struct ctf_op *op, struct ctf_value *v)
 {
 	switch (op->code) {
@@ -267,7 +267,7 @@ enum ctf_found ctf_walk_next(struct ctf_walk *w, struct ctf_value *v)
 	}
 }
 
-/* Runs the program up to @op, so that w->base is that of its run. */
+/* Runs the program up to @wanted, so that w->base is that of its run. */
 static bool walk_to(struct ctf_walk *w, const struct ctf_event *e, const struct ctf_op *wanted)
 {
 	const struct ctf_op *op;

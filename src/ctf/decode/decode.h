@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/decode/decode.h - bytes of a packet to events and fields.
+ * ctf/decode/decode.h - decodes the bytes of a packet to events and fields.
  *
- * Places are counted in bits from the beginning of the packet.  Nothing is read at or beyond `end`,
- * whatever the bytes say; a field that would reach over it ends the decoding.  There is no object
- * per field: ctf_walk_next() gives one field at a time, in order, from where it lies.
+ * Positions are in bits from the begin of the packet.  No byte at or after `end` is read,
+ * whatever the packet contains: a field that would reach beyond it ends the decoding.  There is
+ * no object for each field: ctf_walk_next() returns one field at a time, in order, from its place
+ * in the packet.
  */
 #ifndef CTF_DECODE_DECODE_H
 #define CTF_DECODE_DECODE_H
@@ -13,7 +14,7 @@
 
 #include "ctf/decode/class.h"
 
-/* Where in a packet a number of its context lies. */
+/* The position of a number of the packet context. */
 struct ctf_location {
 	uint64_t at_bits;
 	uint32_t size_bits; /* 0: there is no such number */
@@ -26,7 +27,7 @@ struct ctf_packet_info {
 	uint64_t
 		content_bits; /* where they end; at least body_bits, not checked against the file */
 	uint64_t packet_bits; /* not less than content_bits */
-	uint64_t begin, end;  /* clock */
+	uint64_t begin, end;  /* by the clock */
 	uint64_t sequence, discarded;
 	uint64_t instance;
 	uint32_t cpu; /* UINT32_MAX: unknown */
@@ -43,17 +44,17 @@ struct ctf_fault {
 };
 
 /*
- * ctf_packet_read - the header and context of the packet that begins at @bytes.
+ * ctf_packet_read - decode the header and context of the packet that begins at @bytes.
  *
  * @size: bytes from there to the end of the file.
  * @slots: CTF_SLOTS of them, kept for the packet's events.
  *
- * Returns 0, or -EINVAL with the reason in @fault; then @info says nothing.
+ * Returns 0, or -EINVAL with the reason in @fault; then @info is undefined.
  */
 int ctf_packet_read(const struct ctf_meta *m, const uint8_t *bytes, uint64_t size,
 		    struct ctf_packet_info *info, uint64_t *slots, struct ctf_fault *fault);
 
-/* One event, as it lies in its packet.  Lends everything. */
+/* One event in its packet.  All pointers are lent. */
 struct ctf_event {
 	const struct ctf_event_class *class;
 	const uint8_t *packet;
@@ -62,13 +63,13 @@ struct ctf_event {
 	uint64_t *slots;
 };
 
-/* Reads events of one packet, one after the other. */
+/* Reads the events of one packet, one after another. */
 struct ctf_reader {
 	const struct ctf_stream_class *stream;
 	const uint8_t *packet;
 	uint64_t at, end; /* bits */
 	uint64_t clock;	  /* of the last event; at first, of the packet */
-	uint64_t idle;	  /* elements without bits that may still pass: a bound on work */
+	uint64_t idle;	  /* elements of zero bits that are still allowed: a limit on work */
 	uint64_t *slots;
 	struct ctf_fault fault;
 };
@@ -77,18 +78,18 @@ void ctf_reader_init(struct ctf_reader *r, const uint8_t *packet,
 		     const struct ctf_packet_info *info, uint64_t *slots);
 
 /* ctf_reader_next - the next event.  Returns 1; 0 at the end of the packet; -EINVAL with r->fault
- * if what is there is no event. */
+ * if no valid event follows. */
 int ctf_reader_next(struct ctf_reader *r, struct ctf_event *e);
 
-/* What ctf_walk_next() found. */
+/* The results of ctf_walk_next(). */
 enum ctf_found {
 	CTF_WALK_END,
 	CTF_INT,   /* i */
 	CTF_UINT,  /* u */
 	CTF_REAL,  /* real */
 	CTF_TEXT,  /* text, size */
-	CTF_LABEL, /* enum: i or u, label (NULL: none fits) */
-	CTF_OPEN,  /* struct: its members up to CTF_CLOSE */
+	CTF_LABEL, /* enum: i or u, label (NULL: none matches) */
+	CTF_OPEN,  /* struct: its members follow up to CTF_CLOSE */
 	CTF_CLOSE,
 	CTF_OPEN_ARRAY, /* u elements up to CTF_CLOSE_ARRAY */
 	CTF_CLOSE_ARRAY,
@@ -120,35 +121,36 @@ struct ctf_walk {
 	uint64_t at, base, end;
 	uint64_t *slots;
 	uint64_t idle;
-	uint64_t number; /* of the LEB128 just passed */
-	uint64_t left;	 /* elements of the array being given out */
+	uint64_t number; /* of the last LEB128 */
+	uint64_t left;	 /* remaining elements of the current array */
 	uint64_t element_at;
-	int depth; /* loops */
+	int depth; /* nested loops */
 	bool is_in_array;
 	struct ctf_loop {
 		uint32_t op;
 		uint64_t left;
-		uint64_t at; /* where this turn began */
+		uint64_t at; /* where this iteration began */
 	} loops[CTF_LOOPS_MAX];
 };
 
-/* ctf_walk_event - begin to walk over @e's fields, from @scope on: CTF_CONTEXT or CTF_PAYLOAD. */
+/* ctf_walk_event - begin to walk over the fields of @e, from @scope on: CTF_CONTEXT or
+ * CTF_PAYLOAD. */
 void ctf_walk_event(struct ctf_walk *w, const struct ctf_event *e, enum ctf_scope scope);
 enum ctf_found ctf_walk_next(struct ctf_walk *w, struct ctf_value *v);
 
-/* ctf_event_number, ctf_event_text - one field found by ctf_class_find().  False if the event does
- * not have it (another case of a variant) or it is of another kind. */
+/* ctf_event_number, ctf_event_text - decode one field that ctf_class_find() returned.  False if
+ * the event does not have it (another case of a variant), or if it has another kind. */
 bool ctf_event_number(const struct ctf_event *e, const struct ctf_op *op, int64_t *value);
 bool ctf_event_text(const struct ctf_event *e, const struct ctf_op *op, const char **text,
 		    size_t *size);
 
-/* ctf_event_value - the field that @op, which shows one, is of: what ctf_walk_next() would give for
- * it, of structs and arrays the beginning.  CTF_WALK_END if the event has not got it.  A variant's
- * is the chosen option's. */
+/* ctf_event_value - decode the field of operation @op: the result is that of ctf_walk_next() for
+ * it, and the begin of it for structs and arrays.  CTF_WALK_END if the event does not have it.
+ * For a variant it is the selected option. */
 enum ctf_found ctf_event_value(const struct ctf_event *e, const struct ctf_op *op,
 			       struct ctf_value *v);
 
-/* One field of an event that is nothing but numbers and texts. */
+/* One field of an event that has only numbers and texts. */
 struct ctf_column {
 	union {
 		int64_t i;
@@ -156,17 +158,18 @@ struct ctf_column {
 		double real;
 		const char *text;
 	};
-	size_t size; /* texts: bytes without the NUL; numbers: untouched */
+	size_t size; /* texts: bytes without the NUL; numbers: unchanged */
 };
 
 /*
- * ctf_event_columns - all fields of an event at once but hidden ones, which costs a fraction of
- * walking over them.
+ * ctf_event_columns - decode all fields of an event at once, except hidden ones.  It costs a
+ * fraction of a walk over the fields.
  *
- * @cells: e->class->program->n_columns of them, at most CTF_CELLS_MAX; program->cells[i] tells of
- * each what it is.
+ * @columns: e->class->program->n_columns of them, at most CTF_CELLS_MAX.  program->columns[i] is
+ *           the operation of each.
  *
- * False if the program has no loads (there are structs, arrays of numbers, variants): walk.
+ * False if the program has no loads (the event has structs, arrays of numbers, or variants): use
+ * a walk.
  */
 bool ctf_event_columns(const struct ctf_event *e, struct ctf_column *columns);
 
@@ -180,49 +183,50 @@ struct ctf_row {
 	const struct ctf_column *columns; /* all its fields: class->program->n_columns */
 };
 
-enum { CTF_ROWS = 128, CTF_ROW_CELLS = 1024, CTF_SORTS = 64 };
+enum { CTF_ROWS = 128, CTF_ROW_COLUMNS = 1024, CTF_FAST_CLASSES = 64 };
 
-/* A class whose events are so many bytes, then so many strings; and its rows, whose numbers are not
- * there yet. */
-struct ctf_sort {
+/* A class whose events have a fixed number of bytes, then a fixed number of strings; and its
+ * rows, whose numbers are not decoded yet. */
+struct ctf_fast_class {
 	const struct ctf_event_class *class;
 	uint32_t number, n_columns, n_strings;
 	uint32_t size;
 	uint32_t n;
-	uint16_t rows[CTF_ROWS]; /* no bytes: those may be anything's, and all would be loaded anew
-				    after each */
+	/* not uint8_t, which may alias everything: the compiler would reload all variables after
+	 * each store */
+	uint16_t rows[CTF_ROWS];
 };
 
-/* ctf/decode/batch.c alone: what it knows of classes that come often. */
-struct ctf_sorts {
-	const struct ctf_stream_class *stream; /* NULL: nothing yet */
+/* Used only by ctf/decode/batch.c: the classes that occur often. */
+struct ctf_fast_classes {
+	const struct ctf_stream_class *stream; /* NULL: empty */
 	const uint8_t *packet;
-	uint32_t ids[CTF_SORTS]; /* at id % CTF_SORTS; UINT32_MAX: none */
+	uint32_t ids[CTF_FAST_CLASSES]; /* at id % CTF_FAST_CLASSES; UINT32_MAX: none */
 	uint32_t n_used;
-	uint8_t used[CTF_SORTS]; /* so many places in `of` */
+	uint8_t used[CTF_FAST_CLASSES]; /* indexes of `entries` in use */
 	const uint8_t *body[CTF_ROWS];
-	struct ctf_sort of[CTF_SORTS];
+	struct ctf_fast_class entries[CTF_FAST_CLASSES];
 };
 
 struct ctf_batch {
-	/* from whoever asks: a row's time is base_ns + clock; stream and cpu are put into each */
+	/* Set by the caller: the time of a row is base_ns + clock; stream and cpu are copied into
+	 * each row. */
 	uint64_t base_ns;
 	uint32_t stream, cpu;
-	bool is_mixed; /* the classes of the events so far: a guess how to go on */
+	bool is_mixed; /* classes alternate: a guess for the next events */
 	uint32_t n, n_columns;
 	struct ctf_row rows[CTF_ROWS];
 	uint64_t clock[CTF_ROWS];
 	uint64_t from[CTF_ROWS]; /* where its header begins, in bits */
-	struct ctf_column columns[CTF_ROW_CELLS];
-	struct ctf_sorts sorts;
+	struct ctf_column columns[CTF_ROW_COLUMNS];
+	struct ctf_fast_classes fast;
 };
 
 /*
- * ctf_reader_batch - the next events of the packet with all their fields, behind those that @rows
- * has.
+ * ctf_reader_batch - append the next events of the packet, with all their fields, to @rows.
  *
- * Ends where @rows is full, and before what is not an event with cells: an event of other fields,
- * damage, the end of the packet. ctf_reader_next() tells which.
+ * It stops when @rows is full, and before an event without columns, damage, or the end of the
+ * packet. ctf_reader_next() then returns which of these it is.
  */
 void ctf_reader_batch(struct ctf_reader *r, struct ctf_batch *rows);
 double ctf_real(const struct ctf_op *op, uint64_t bits);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/decode/events.c - from event to event within a packet: what next.h leaves to be called. */
+/* ctf/decode/events.c - the step from event to event: the parts of next.h that are not inlined. */
 #include <errno.h>
 
 #include "ctf/decode/next.h"
@@ -11,8 +11,8 @@ static bool is_time(const struct ctf_op *op)
 	return op->type->clock || !strcmp(role, "timestamp") || !strcmp(role, "=clock");
 }
 
-/* The last `id` counts: LTTng's extended header has a second one.  So does any number that shows a
- * clock. */
+/* The last `id` counts, because LTTng's extended header has a second one.  The same holds for
+ * numbers that show a clock. */
 bool next_generic(struct ctf_reader *r, uint32_t *id)
 {
 	struct ctf_walk w;
@@ -41,7 +41,7 @@ bool next_generic(struct ctf_reader *r, uint32_t *id)
 	return true;
 }
 
-/* The operations of the rare kinds, from @op on. */
+/* Runs the operations of the rare kinds, from @op on. */
 static bool skip_slowly(struct ctf_reader *r, struct ctf_walk *w, const struct ctf_op *op)
 {
 	const struct ctf_op *next;
@@ -61,9 +61,9 @@ static bool skip_slowly(struct ctf_reader *r, struct ctf_walk *w, const struct c
 	return true;
 }
 
-/* Runs a program to its end without showing anything.  False, with r->fault: it does not fit.
- * The commonest operations run here, with the place in registers; the first other one, or one that
- * does not fit, goes on with skip_slowly(). */
+/* Runs a program to its end without giving out values.  False, with r->fault: the event does not
+ * fit. The most frequent operations run here, with the position in registers.  The first other
+ * one, or one that does not fit, continues in skip_slowly(). */
 static bool skip_body(struct ctf_reader *r, const struct ctf_program *p)
 {
 	const struct ctf_op *op = p->ops;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/decode/next.h - from event to event, inlined into the loop that asks.
+ * ctf/decode/next.h - the step from event to event, inlined into the loop of the caller.
  *
- * An event whose size is known from its id needs its header and one look-up; all others go to
- * next_body().  Kept in a header because three calls an event cost more than the work.
+ * An event of a size that its id implies needs its header and one look-up.  All others go to
+ * next_body().  This is in a header because three calls for each event cost more than the work
+ * itself.
  */
 #ifndef CTF_DECODE_NEXT_H
 #define CTF_DECODE_NEXT_H
@@ -30,7 +31,8 @@ static inline uint64_t next_u64(const uint8_t *p)
 	return le64toh(v);
 }
 
-/* A narrow time is the low bits of the clock; it has wrapped once if it is less than the last. */
+/* A narrow time is the low bits of the clock.  If it is less than the last one, the clock has
+ * wrapped once. */
 static inline uint64_t next_clock(uint64_t clock, uint64_t low, uint32_t bits)
 {
 	uint64_t mask = bits < 64 ? (1ull << bits) - 1 : UINT64_MAX;
@@ -101,17 +103,18 @@ static inline bool next_kernel(struct ctf_reader *r, uint32_t *id)
 	return true;
 }
 
-/* Any header, as a program. */
+/* Decodes any header by its program. */
 bool next_generic(struct ctf_reader *r, uint32_t *id);
 
-/* The event of class @id after whose header r->at is; its header began at @from. */
+/* Decodes the event of class @id.  r->at is after its header, which began at @from. */
 int next_body(struct ctf_reader *r, struct ctf_event *e, uint64_t from, uint32_t id);
 int next_fail(struct ctf_reader *r, uint64_t at, const char *what);
 
-/* The place after @n strings from @at on, or 0.  Inlined, it would cost events without strings. */
+/* The position after @n strings from @at on, or 0.  Inlined, it would slow down events without
+ * strings. */
 uint64_t next_strings(const struct ctf_reader *r, uint64_t at, uint32_t n);
 
-/* @kind: of the stream's headers; who reads many of its events in a loop asks for it once. */
+/* @kind: of the stream's headers.  A caller that reads many events in a loop looks it up once. */
 static inline bool next_header_of(struct ctf_reader *r, enum ctf_header kind, uint32_t *id)
 {
 	switch (kind) {
@@ -135,7 +138,7 @@ static inline bool next_header(struct ctf_reader *r, uint32_t *id)
 	return next_header_of(r, r->stream->header_kind, id);
 }
 
-/* As ctf_reader_next(). */
+/* Like ctf_reader_next(). */
 static inline int next_event(struct ctf_reader *r, struct ctf_event *e)
 {
 	uint64_t from = r->at, body, at;
@@ -157,7 +160,8 @@ static inline int next_event(struct ctf_reader *r, struct ctf_event *e)
 		return next_body(r, e, from, id);
 	if (known->n_strings)
 		at = next_strings(r, at, known->n_strings);
-	if (unlikely(at <= body)) /* of unknown size; or a string is cut, which is told there */
+	/* of unknown size; or a string is cut, which next_body() reports */
+	if (unlikely(at <= body))
 		return next_body(r, e, from, id);
 	e->class = known->class;
 	e->body_bits = body;

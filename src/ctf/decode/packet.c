@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/decode/packet.c - a packet's header and context.  See decode.h. */
+/* ctf/decode/packet.c - decodes the header and context of a packet.  See decode.h. */
 #include <errno.h>
 
 #include "ctf/decode/decode.h"
@@ -39,7 +39,7 @@ static int packet_fault(struct ctf_fault *f, uint64_t at, const char *what)
 	return -EINVAL;
 }
 
-/* Magic, uuid, and which stream. */
+/* Checks magic and uuid, and finds the stream class. */
 static int read_packet_header(const struct ctf_meta *m, struct ctf_walk *w,
 			      struct ctf_packet_info *info, uint64_t *stream_id,
 			      struct ctf_fault *f)
@@ -93,7 +93,7 @@ static int read_packet_context(struct ctf_walk *w, struct ctf_packet_info *info,
 			continue;
 		note(info, ctf_op_role(op), v,
 		     (struct ctf_location){ w->base + op->offset_bits, bits, op->is_big }, &seen);
-		if (op->name && !strcmp(op->name, "cpu_id")) /* which has no role */
+		if (op->name && !strcmp(op->name, "cpu_id")) /* it has no role */
 			info->cpu = (uint32_t)v;
 	}
 	info->has_size = seen;
@@ -117,7 +117,7 @@ int ctf_packet_read(const struct ctf_meta *m, const uint8_t *bytes, uint64_t siz
 		return -EINVAL;
 	info->stream = ctf_meta_stream(m, stream_id == none ? 0 : stream_id);
 	if (!info->stream && stream_id == none && !m->streams->next)
-		info->stream = m->streams; /* whatever its number */
+		info->stream = m->streams; /* with any number */
 	if (!info->stream)
 		return packet_fault(f, 0, "a packet of a stream that the metadata do not describe");
 	vm_begin(&w, info->stream->packet_program, bytes, w.at, bits, slots);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/decode/vm.h - inside decoding: the operations that move, inlined where they run.
+ * ctf/decode/vm.h - the operations that move, inlined where they run.
  *
- * A machine is a struct ctf_walk that shows nothing.  Each of these gives the next operation, or
- * NULL if the packet does not hold what this one needs; w->at is then where that should begin.
+ * A machine is a struct ctf_walk that gives out no values.  Each function returns the next
+ * operation, or NULL if the packet does not contain what this operation needs; w->at is then
+ * where that should begin.
  */
 #ifndef CTF_DECODE_VM_H
 #define CTF_DECODE_VM_H
@@ -21,9 +22,9 @@ static inline uint64_t vm_extend_sign(uint64_t v, uint32_t bits)
 	return (uint64_t)((int64_t)(v << (64 - bits)) >> (64 - bits));
 }
 
-/* The number that @op shows, at bit @at.  Signed ones are extended; floats are their bits.
- * A plain one is the upper end of the eight bytes that end where it ends: no byte beyond it is
- * read, whatever its size, and none before the packet. */
+/* The number of @op at bit @at.  Signed numbers are extended; floats are their bits.  A plain
+ * number is the upper end of the eight bytes that end where it ends: so no byte after it is read,
+ * whatever its size, and none before the packet. */
 static inline uint64_t vm_number(const uint8_t *packet, uint64_t at, const struct ctf_op *op)
 {
 	uint64_t v, end = at + op->size_bits;
@@ -36,8 +37,9 @@ static inline uint64_t vm_number(const uint8_t *packet, uint64_t at, const struc
 	return op->is_signed ? vm_extend_sign(v, op->size_bits) : v;
 }
 
-/* The place of the first NUL from @p on, or @stop.  Texts are short: eight or sixteen bytes at a
- * time beat a call. (Zero byte in a word: Mycroft 1987, exact for the lowest.) */
+/* The position of the first NUL from @p on, or @stop.  Texts are short: to compare eight or
+ * sixteen bytes at a time is faster than a call.  (Zero byte in a word: Mycroft 1987, exact for
+ * the lowest.) */
 static inline const uint8_t *vm_nul(const uint8_t *p, const uint8_t *stop)
 {
 	uint64_t v, zero;
@@ -129,7 +131,8 @@ static inline const struct ctf_op *vm_loop(struct ctf_walk *w, const struct ctf_
 	return op + 1;
 }
 
-/* A turn that used no bits could be repeated for ever: such turns are paid from w->idle. */
+/* An iteration that used no bits could be repeated for ever: such iterations are limited by
+ * w->idle. */
 static inline const struct ctf_op *vm_again(struct ctf_walk *w, const struct ctf_op *op)
 {
 	struct ctf_loop *l = &w->loops[w->depth - 1];
@@ -145,7 +148,7 @@ static inline const struct ctf_op *vm_again(struct ctf_walk *w, const struct ctf
 	return op + 1;
 }
 
-/* Little-endian base 128 (DWARF 4, 7.6): at most ten bytes, bits beyond 64 are dropped. */
+/* Little-endian base 128 (DWARF 4, 7.6): at most ten bytes; bits beyond 64 are dropped. */
 static inline const struct ctf_op *vm_leb128(struct ctf_walk *w, const struct ctf_op *op)
 {
 	uint64_t at = vm_align(w->at, 8), v = 0;
@@ -224,7 +227,7 @@ static inline void vm_begin(struct ctf_walk *w, const struct ctf_program *p, con
 	w->is_in_array = false;
 }
 
-/* The integer that @op, which has just moved, shows; false if it shows none. */
+/* The integer of @op, which has just moved; false if it has none. */
 static inline bool vm_integer(const struct ctf_walk *w, const struct ctf_op *op, uint64_t *v,
 			      uint32_t *bits)
 {
@@ -240,7 +243,7 @@ static inline bool vm_integer(const struct ctf_walk *w, const struct ctf_op *op,
 	return true;
 }
 
-/* vm_explain - why w->op did not move. */
+/* vm_explain - the reason why w->op did not move. */
 void vm_explain(const struct ctf_walk *w, struct ctf_fault *f);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/meta/append.c - metadata while they are written: see ctf_meta_append().
+ * ctf/meta/append.c - parses metadata while it is written: see ctf_meta_append().
  *
- * The parser is kept, with the names it has seen, and given what follows.  To parse all again would
- * be less code; but then every class would be another one than before, and with it all that was
- * made of it - and a recording that gets its classes one by one would cost their number squared.
+ * The parser stays open, with the names that it has seen, and gets the text that follows.  To
+ * parse everything again would be less code.  But then every class would have a new address, and
+ * all data that refers to it would be lost; and a recording that gets its classes one by one
+ * would cost the square of their number.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,17 +22,17 @@ static const char *skip_string(const char *at, const char *end)
 	return at;
 }
 
-static const char *skip_to(const char *at, const char *end, const char *what)
+static const char *skip_to(const char *at, const char *end, const char *end_text)
 {
-	size_t n = strlen(what);
+	size_t n = strlen(end_text);
 
-	while (at < end && ((size_t)(end - at) < n || memcmp(at, what, n)))
+	while (at < end && ((size_t)(end - at) < n || memcmp(at, end_text, n)))
 		at++;
 	return at < end ? at + n - 1 : end;
 }
 
-/* How much of the text is whole: up to the last `;` outside of all braces. */
-static size_t whole_blocks(const char *text, size_t size)
+/* The size of the complete blocks: up to the last `;` outside of all braces. */
+static size_t size_of_blocks(const char *text, size_t size)
 {
 	const char *end = text + size, *whole = text;
 	int depth = 0;
@@ -62,8 +63,8 @@ static bool is_plain_tsdl(const char *bytes, size_t size)
 	       memcmp(bytes, packet[1], 4);
 }
 
-static int take(struct ctf_meta *m, const char *path, const char *bytes, size_t size,
-		struct diag *d)
+static int parse_blocks(struct ctf_meta *m, const char *path, const char *bytes, size_t size,
+			struct diag *d)
 {
 	struct diag why = { "" };
 	int err;
@@ -73,7 +74,7 @@ static int take(struct ctf_meta *m, const char *path, const char *bytes, size_t 
 	if (!m->parser)
 		return diag_fail(d, -ENOMEM, "no memory for %s", path);
 	err = tsdl_parse(m->parser, bytes, size, &why);
-	m->n_taken += size;
+	m->n_read_bytes += size;
 	if (!err && (!m->has_trace || !m->streams))
 		return diag_fail(d, -EAGAIN, "%s: nothing is described yet", path);
 	if (!err)
@@ -81,12 +82,13 @@ static int take(struct ctf_meta *m, const char *path, const char *bytes, size_t 
 	return err ? diag_fail(d, err, "%.400s: %.600s", path, why.text) : 1;
 }
 
-/* What was packed meanwhile is the same text. */
+/* Reads the text after m->n_read_bytes.  A file that was compressed meanwhile contains the same
+ * text. */
 static int read_more(const struct ctf_meta *m, const char *path, char **bytes, size_t *size,
 		     struct diag *d)
 {
-	int err = ctf_meta_read_file(path, m->n_taken, bytes, size, d);
-	size_t taken = (size_t)m->n_taken;
+	int err = ctf_meta_read_file(path, m->n_read_bytes, bytes, size, d);
+	size_t taken = (size_t)m->n_read_bytes;
 	bool is_damaged;
 
 	if (err != -ENOENT)
@@ -107,18 +109,18 @@ int ctf_meta_append(struct ctf_meta *m, const char *path, struct diag *d)
 	int err;
 
 	if (is_usable && !m->parser)
-		return 0; /* other metadata, read once */
+		return 0; /* other metadata is read once */
 	err = read_more(m, path, &bytes, &size, d);
 	if (err)
 		return err;
-	if (!m->n_taken && size >= 4 && !is_plain_tsdl(bytes, size)) {
+	if (!m->n_read_bytes && size >= 4 && !is_plain_tsdl(bytes, size)) {
 		free(bytes);
 		err = ctf_meta_open(m, path, d);
 		return err < 0 ? err : 1;
 	}
-	whole = whole_blocks(bytes, size);
+	whole = size_of_blocks(bytes, size);
 	if (whole)
-		err = take(m, path, bytes, whole, d);
+		err = parse_blocks(m, path, bytes, whole, d);
 	else if (!is_usable)
 		err = diag_fail(d, -EAGAIN, "%s: nothing is described yet", path);
 	free(bytes);

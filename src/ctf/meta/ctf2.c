@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/meta/ctf2.c - see ctf2.h.
+ * ctf/meta/ctf2.c - reads the fragments of CTF 2 metadata.
  *
  * A CTF 2 metadata stream is a JSON text sequence (RFC 7464): a record separator before each
- * fragment. Fragments are taken over one by one, each only when it is whole.
+ * fragment. A fragment is added to the metadata only if it is complete.
  */
 #include "ctf/meta/ctf2.h"
 
@@ -68,7 +68,7 @@ static void field_class_alias(struct json_meta *j, const struct json *v)
 	j->aliases = a;
 }
 
-/* A scope's class: a structure, or none. */
+/* The class of a scope: a structure, or none. */
 static const struct ctf_type *scope(struct json_meta *j, const struct json *v, const char *name)
 {
 	const struct json *class = json_get(v, name);
@@ -100,7 +100,7 @@ static void environment(struct json_meta *j, const struct json *v)
 	}
 }
 
-/* The order of the magic number's bytes is that by which packets are found again behind damage. */
+/* The byte order of the magic number, by which packets are found again after damaged data. */
 static void trace_class(struct json_meta *j, const struct json *v)
 {
 	const struct ctf_type *header = scope(j, v, "packet-header-field-class");
@@ -115,7 +115,7 @@ static void trace_class(struct json_meta *j, const struct json *v)
 	environment(j, json_get(v, "environment"));
 }
 
-static int64_t whole(struct json_meta *j, const struct json *v, const char *name)
+static int64_t signed_number(struct json_meta *j, const struct json *v, const char *name)
 {
 	const struct json *n = json_get(v, name);
 
@@ -135,8 +135,8 @@ static void clock_class(struct json_meta *j, const struct json *v)
 		name = json_text(v, "name");
 	c.name = json_keep(j, "", name ? name : "");
 	c.freq = json_number(j, v, "frequency", 1000000000, UINT64_MAX);
-	c.offset_s = whole(j, offset, "seconds");
-	c.offset = whole(j, offset, "cycles");
+	c.offset_s = signed_number(j, offset, "seconds");
+	c.offset = signed_number(j, offset, "cycles");
 	if (!c.freq)
 		json_fail(j, "a clock of 0 Hz");
 	list = j->err ? NULL : ctf_meta_grow(m, m->clocks, m->n_clocks, sizeof *list);
@@ -253,7 +253,7 @@ int ctf_meta_parse_json(struct ctf_meta *m, const char *text, size_t size, struc
 		bad = err ? bad : n + 1;
 		err = err ? err : j.err;
 		if (j.err != -EINVAL ||
-		    !ctf_meta_pass(m, (size_t)(begin - text), (size_t)(next - text)))
+		    !ctf_meta_add_gap(m, (size_t)(begin - text), (size_t)(next - text)))
 			break;
 		j.err = 0;
 		j.depth = 0;

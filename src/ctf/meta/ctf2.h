@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/meta/ctf2.h - CTF 2 metadata to the same tree that TSDL makes (meta.h).
+ * ctf/meta/ctf2.h - parses CTF 2 metadata into the same tree as TSDL (meta.h).
  *
- * Names get a `_` in front, as TSDL's have, and lose it where they are shown.  A role becomes the
- * type's `role`, and paths of lengths and selectors are spelt as TSDL spells them.
+ * Names get a `_` in front, as in TSDL, which is removed where they are displayed.  A role
+ * becomes the `role` of the type.  Paths of lengths and selectors are written as in TSDL.
  */
 #ifndef CTF_META_CTF2_H
 #define CTF_META_CTF2_H
 
 #include "ctf/meta/meta.h"
 
-/* As ctf_meta_parse(): bad fragments are passed over. */
+/* Like ctf_meta_parse(): a damaged fragment is skipped. */
 int ctf_meta_parse_json(struct ctf_meta *m, const char *text, size_t size, struct diag *d);
 
-/* json_type.c - inside: a field class to a type.  The first error sticks; NULL after it. */
+/* For ctf2.c and json_type.c: a field class becomes a type.  The first error is kept; after it
+ * the result is NULL. */
 struct json;
 struct json_alias {
 	struct json_alias *next;
@@ -23,7 +24,7 @@ struct json_alias {
 
 struct json_meta {
 	struct ctf_meta *meta;
-	struct ctf_meta scratch; /* of the fragment being read */
+	struct ctf_meta scratch; /* of the fragment that is being read */
 	struct json_alias *aliases;
 	uint32_t n_aliases;
 	int depth;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/meta/json.c - see json.h.  RFC 8259, by recursive descent; the first error sticks. */
+/* ctf/meta/json.c - a parser for JSON (RFC 8259), by recursive descent; the first error is kept. */
 #include "ctf/meta/json.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ static char *put_utf8(char *to, uint32_t c)
 	return to;
 }
 
-/* After \u; of two halves of a character beyond the first 65536, both. */
+/* Reads the digits after \u; if two halves encode a character beyond the first 65536, both. */
 static char *unicode(struct parser *p, char *to)
 {
 	int c = hex4(p), low;
@@ -118,7 +118,7 @@ static char *escape(struct parser *p, char *to)
 	return to;
 }
 
-/* No escape is shorter than what it stands for, so the text's length is room enough. */
+/* No escape is shorter than the character that it encodes, so the text's length is enough. */
 static const char *string(struct parser *p)
 {
 	const char *stop = p->at;
@@ -229,7 +229,7 @@ static void list(struct parser *p, struct json *v, char close)
 		fail(p, close == '}' ? "expected `,` or `}`" : "expected `,` or `]`");
 }
 
-static void any(struct parser *p, struct json *v)
+static void any_value(struct parser *p, struct json *v)
 {
 	if (accept(p, '{')) {
 		v->kind = JSON_OBJECT;
@@ -269,7 +269,7 @@ static struct json *value(struct parser *p)
 	if (p->has_failed)
 		return NULL;
 	p->depth++;
-	any(p, v);
+	any_value(p, v);
 	p->depth--;
 	return p->has_failed ? NULL : v;
 }

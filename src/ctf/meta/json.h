@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/meta/json.h - one JSON text as a tree: what CTF 2 metadata are written in.
+ * ctf/meta/json.h - parses one JSON text into a tree; CTF 2 metadata is JSON.
  *
- * Whole numbers keep all 64 bits and their sign; others, which metadata do not need, only that they
- * were there.  Strings are UTF-8 without NUL.  What always holds: at most JSON_DEPTH_MAX deep, at
- * most JSON_NODES_MAX values.
+ * Integers keep all 64 bits and their sign.  Of other numbers, which metadata does not need, only
+ * the presence is kept.  Strings are UTF-8 without NUL.  What always holds: at most
+ * JSON_DEPTH_MAX levels, at most JSON_NODES_MAX values.
  */
 #ifndef CTF_META_JSON_H
 #define CTF_META_JSON_H
@@ -30,20 +30,22 @@ struct json {
 	const char *name;		 /* of a member of an object, else NULL */
 	const char *text;		 /* JSON_TEXT */
 	uint64_t number;		 /* JSON_NUMBER: two's complement if is_negative */
-	const struct json *first, *next; /* elements or members, in their order */
+	const struct json *first, *next; /* elements or members, in order */
 };
 
 /*
- * json_parse - read @size bytes, which must be one JSON value and white space.
+ * json_parse - parse @size bytes, which must be one JSON value and white space.
  *
- * @memory: gives the tree its memory and ends it (ctf_meta_close).
+ * @memory: owns the memory of the tree, until ctf_meta_close().
  *
- * NULL, with the reason and the byte in @d, if it is no JSON or there is no memory.
+ * Returns NULL, with the reason and the offset in @d, if the text is not JSON or there is no
+ * memory.
  */
 const struct json *json_parse(struct ctf_meta *memory, const char *text, size_t size,
 			      struct diag *d);
 
-/* json_get - the member @name of @object; NULL if there is none, or @object is none (or NULL). */
+/* json_get - the member @name of @object; NULL if there is none, or if @object is not an object,
+ * or NULL. */
 const struct json *json_get(const struct json *object, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/meta/json_type.c - field classes of CTF 2.  See ctf2.h; words as in the specification
- * (CTF2-SPEC-2.0). */
+/* ctf/meta/json_type.c - translates field classes of CTF 2 to types.  See ctf2.h; the terms are
+ * those of the specification (CTF2-SPEC-2.0). */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,8 +92,8 @@ static struct ctf_type *new_type(struct json_meta *j, enum ctf_kind kind, const 
 	return t;
 }
 
-/* What CTF 1.8 tells by a field's name.  "=clock" is the time of a packet's beginning, or an
- * event's. */
+/* Returns the role, which CTF 1.8 expresses by a field's name.  "=clock" is the time of a
+ * packet's begin, or of an event. */
 static const char *role_of(const struct json *v)
 {
 	static const struct {
@@ -121,7 +121,7 @@ static const char *role_of(const struct json *v)
 	return "";
 }
 
-static void contain(struct json_meta *j, struct ctf_type *t, const struct ctf_type *inner)
+static void note_depth(struct json_meta *j, struct ctf_type *t, const struct ctf_type *inner)
 {
 	if (inner->depth >= t->depth)
 		t->depth = inner->depth + 1;
@@ -129,8 +129,7 @@ static void contain(struct json_meta *j, struct ctf_type *t, const struct ctf_ty
 		json_fail(j, "field classes nested deeper than %d", CTF_DEPTH_MAX);
 }
 
-/* Only the order of bits that goes with the order of bytes: the other occurs in no machine we know.
- */
+/* Accepts only the bit order that matches the byte order: no known machine uses the other. */
 static void take_order(struct json_meta *j, const struct json *v, struct ctf_type *t)
 {
 	const char *bytes = json_text(v, "byte-order"), *bits = json_text(v, "bit-order");
@@ -180,7 +179,7 @@ static void add_ranges(struct json_meta *j, struct ctf_type *t, uint32_t *n, con
 		add_label(j, t, n, text, r);
 }
 
-/* An integer with mappings is what TSDL calls an enum. */
+/* An integer with mappings is an enum in TSDL. */
 static const struct ctf_type *mapped(struct json_meta *j, const struct json *v,
 				     const struct ctf_type *of)
 {
@@ -258,7 +257,7 @@ static const struct ctf_type *real(struct json_meta *j, const struct json *v)
 	t->align_bits = alignment(j, v, "alignment", 1);
 	take_order(j, v, t);
 	t->exponent_bits = t->size_bits == 16 ? 5 : t->size_bits == 32 ? 8 : 11;
-	if (t->size_bits == 128) { /* shown by its bytes */
+	if (t->size_bits == 128) { /* displayed as bytes */
 		t->kind = CTF_ARRAY;
 		t->of = byte_type(j, false);
 		t->length = 16;
@@ -269,7 +268,7 @@ static const struct ctf_type *real(struct json_meta *j, const struct json *v)
 	return j->err ? NULL : t;
 }
 
-/* {"origin": ..., "path": [...]} as TSDL spells it.  null, the struct around, is `^`. */
+/* Writes {"origin": ..., "path": [...]} as TSDL does.  null, the enclosing struct, is `^`. */
 static const char *location(struct json_meta *j, const struct json *v, const char *name)
 {
 	static const char *const origins[][2] = {
@@ -330,7 +329,7 @@ static const struct ctf_type *array_of(struct json_meta *j, const struct json *v
 	} else {
 		t->path = location(j, v, "length-field-location");
 	}
-	contain(j, t, of);
+	note_depth(j, t, of);
 	return j->err ? NULL : t;
 }
 
@@ -359,7 +358,7 @@ static bool add_member(struct json_meta *j, struct ctf_type *t, const char *name
 	}
 	list[t->n_members++] = (struct ctf_member){ name, type };
 	t->members = list;
-	contain(j, t, type);
+	note_depth(j, t, type);
 	return !j->err;
 }
 
@@ -400,7 +399,7 @@ static const struct ctf_type *variant(struct json_meta *j, const struct json *v)
 		char name[16];
 
 		snprintf(name, sizeof name, "=%u",
-			 t->n_members); /* options need no name; cases do */
+			 t->n_members); /* an option may have no name; a case must */
 		given = given ? json_keep(j, "_", given) : json_keep(j, "", name);
 		if (add_member(j, t, given, type))
 			add_ranges(j, t, &t->n_ranges, given, json_get(o, "selector-field-ranges"));
@@ -410,7 +409,8 @@ static const struct ctf_type *variant(struct json_meta *j, const struct json *v)
 	return j->err ? NULL : t;
 }
 
-/* A variant of the field and nothing.  Without ranges the selector is a boolean: any but 0. */
+/* An optional field is a variant of the field and nothing.  Without ranges the selector is a
+ * boolean: true is any value but 0. */
 static const struct ctf_type *optional(struct json_meta *j, const struct json *v)
 {
 	const struct json *ranges = json_get(v, "selector-field-ranges");
@@ -447,7 +447,7 @@ static const struct ctf_type *text_to_nul(struct json_meta *j)
 	return t;
 }
 
-/* Paid for from the budget of all look-ups. */
+/* Counts against the limit of all look-ups. */
 static const struct ctf_type *alias(struct json_meta *j, const char *name)
 {
 	j->meta->n_steps += j->n_aliases;

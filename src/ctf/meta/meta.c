@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/meta/meta.c - the metadata's memory, its file, and look-ups.  See meta.h. */
+/* ctf/meta/meta.c - the memory of the metadata, its file, and look-ups in it. */
 #include "ctf/meta/meta.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ void *ctf_meta_grow(struct ctf_meta *m, void *array, uint32_t n, size_t element_
 	uint32_t capacity;
 	void *bigger;
 
-	if (n & (n - 1) || (n && n < 4)) /* only powers of two from 4 are full */
+	if (n & (n - 1) || (n && n < 4)) /* the array is full only at powers of two from 4 on */
 		return array;
 	if (n > UINT32_MAX / 2)
 		return NULL;
@@ -138,8 +138,8 @@ static uint32_t round_up(uint32_t n)
 	return power;
 }
 
-/* Tables that grow stay right for readers that are in the midst of a packet: they are replaced, not
- * moved. */
+/* Tables are replaced, not moved, so that readers in the middle of a packet can continue to use
+ * the old one. */
 static int grow_tables(struct ctf_meta *m, struct ctf_stream_class *s, uint32_t n_by_id,
 		       uint32_t n_sparse)
 {
@@ -163,7 +163,7 @@ static int grow_tables(struct ctf_meta *m, struct ctf_stream_class *s, uint32_t 
 	return 0;
 }
 
-/* Ids below a bound go into a table; that of two classes with one id is the first. */
+/* Ids below a limit go into a table.  If two classes have one id, the first is used. */
 static int link_events(struct ctf_meta *m, struct ctf_stream_class *s,
 		       struct ctf_event_class *first)
 {
@@ -191,8 +191,8 @@ static int link_events(struct ctf_meta *m, struct ctf_stream_class *s,
 	return 0;
 }
 
-/* Whether any of the events from @first on is of @s. */
-static bool has_new(const struct ctf_stream_class *s, const struct ctf_event_class *first)
+/* Whether an event from @first on belongs to @s. */
+static bool has_new_event(const struct ctf_stream_class *s, const struct ctf_event_class *first)
 {
 	while (first && first->stream_id != s->id)
 		first = first->next;
@@ -205,7 +205,7 @@ static int link_all(struct ctf_meta *m, struct diag *d)
 	int err = m->packet_header_program ? 0 : ctf_class_compile_packets(m, d);
 
 	for (struct ctf_stream_class *s = m->streams; s && !err; s = s->next) {
-		if (!has_new(s, first))
+		if (!has_new_event(s, first))
 			continue;
 		err = link_events(m, s, first);
 		if (!err)
@@ -224,7 +224,7 @@ int ctf_meta_link(struct ctf_meta *m, struct diag *d)
 	return link_all(m, d);
 }
 
-bool ctf_meta_pass(struct ctf_meta *m, size_t from, size_t to)
+bool ctf_meta_add_gap(struct ctf_meta *m, size_t from, size_t to)
 {
 	struct ctf_gap *gaps =
 		m->n_gaps < GAPS_MAX ? ctf_meta_grow(m, m->gaps, m->n_gaps, sizeof *gaps) : NULL;
@@ -271,8 +271,9 @@ size_t ctf_meta_unpack(char *bytes, size_t size, bool *is_damaged)
 	return to;
 }
 
-/* Also for who has read the plain file up to @from, and finds it packed now. */
-static int read_packed(const char *path, uint64_t from, char **bytes, size_t *size, struct diag *d)
+/* Also for a caller that has read the plain file up to @from, and now finds it compressed. */
+static int read_compressed(const char *path, uint64_t from, char **bytes, size_t *size,
+			   struct diag *d)
 {
 	char packed[PATH_MAX];
 	uint64_t n = 0;
@@ -286,7 +287,7 @@ static int read_packed(const char *path, uint64_t from, char **bytes, size_t *si
 			       ? diag_fail(d, err, "cannot open %s: %s", path, strerror(ENOENT))
 			       : err;
 	*size = n > from ? (size_t)(n - from) : 0;
-	memmove(*bytes, *bytes + (n - *size), *size + 1); /* its NUL too */
+	memmove(*bytes, *bytes + (n - *size), *size + 1); /* with its NUL */
 	return 0;
 }
 
@@ -297,7 +298,7 @@ int ctf_meta_read_file(const char *path, uint64_t from, char **bytes, size_t *si
 	ssize_t n;
 
 	if (fd < 0 && errno == ENOENT)
-		return read_packed(path, from, bytes, size, d);
+		return read_compressed(path, from, bytes, size, d);
 	if (fd < 0)
 		return diag_errno(d, "cannot open %s", path);
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX || from > INT64_MAX) {
@@ -332,7 +333,7 @@ int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged,
 	return 0;
 }
 
-/* CTF 2 metadata begin with a record separator. */
+/* CTF 2 metadata begins with a record separator. */
 int ctf_meta_read(struct ctf_meta *m, const char *text, size_t size, struct diag *d)
 {
 	*m = (struct ctf_meta){ 0 };

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/meta/meta.h - what a trace's metadata says, as a tree in memory.
+ * ctf/meta/meta.h - the metadata of a trace as a tree in memory.
  *
- * Parsed once from TSDL (CTF 1.8) or JSON (CTF 2), then only read: any number of threads may share
- * it.  All of it lies in one arena and goes with ctf_meta_close().  What always holds after a
- * parse:
+ * It is parsed once, from TSDL (CTF 1.8) or JSON (CTF 2), and then only read: any number of
+ * threads may share it.  All of it is in one arena, which ctf_meta_close() frees.  What always
+ * holds after parsing:
  *
- *   (1) sizes are 1 to 64 bits, alignments are powers of two up to 4096
- *   (2) types form a tree or share branches, never a cycle, and are at most CTF_DEPTH_MAX deep
- *   (3) the arena is in proportion to the length of the text
+ * (1) sizes are 1 to 64 bits, alignments are powers of two up to 4096
+ * (2) types form a tree, or share branches, but never a cycle, and have at most CTF_DEPTH_MAX
+ *     levels
+ * (3) the size of the arena is proportional to the length of the text
  *
- * Shared branches may still stand for very many fields; ctf/decode/class.c bounds what it makes of
- * them.
+ * Shared branches may still expand to very many fields; ctf/decode/class.c limits the programs
+ * that it compiles from them.
  */
 #ifndef CTF_META_META_H
 #define CTF_META_META_H
@@ -33,7 +34,7 @@ enum ctf_kind {
 	CTF_VARIANT,
 	CTF_ARRAY,
 	CTF_SEQUENCE,
-	CTF_LEB128, /* an integer of as many bytes as it needs: CTF 2 */
+	CTF_LEB128, /* an integer of variable length: CTF 2 */
 };
 
 enum ctf_order { CTF_NATIVE, CTF_LITTLE, CTF_BIG };
@@ -44,7 +45,7 @@ struct ctf_label {
 };
 
 struct ctf_member {
-	const char *name; /* as written, underscores and all */
+	const char *name; /* as written, with underscores */
 	const struct ctf_type *type;
 };
 
@@ -54,20 +55,20 @@ struct ctf_type {
 	uint8_t base;  /* integers: 2, 8, 10 or 16 */
 	bool is_signed;
 	bool is_text;		/* integers: a character */
-	bool is_optional;	/* variants: no case is no damage */
+	bool is_optional;	/* variants: a tag without a case is allowed */
 	uint32_t size_bits;	/* integers, floats */
 	uint32_t align_bits;	/* of all kinds; 1 for variants */
 	uint32_t exponent_bits; /* floats */
 	uint32_t depth;
 	uint32_t n_members; /* structs, variants; of enums: labels */
-	uint32_t n_ranges;  /* variants that tell by themselves what chooses what: of labels, by
-			       option */
-	uint64_t length;    /* arrays */
+	/* variants with ranges of their own (CTF 2): the number of labels, ordered by option */
+	uint32_t n_ranges;
+	uint64_t length;	   /* arrays */
 	const struct ctf_type *of; /* arrays, sequences: the element; enums: the container */
-	const char *path;	   /* sequences: where the length is; variants: the tag */
-	const char *clock;	   /* integers: name of the clock they show, or NULL */
-	const char *role; /* CTF 2: what it is to packets and headers, "" nothing; NULL: its name
-			     tells */
+	const char *path;	   /* sequences: path of the length; variants: path of the tag */
+	const char *clock;	   /* integers: name of their clock, or NULL */
+	/* CTF 2: the role in packets and headers, "" for none; NULL: the name is the role */
+	const char *role;
 	const struct ctf_member *members;
 	const struct ctf_label *labels;
 };
@@ -87,8 +88,7 @@ struct ctf_clock {
 	int64_t offset; /* in ticks of the clock */
 };
 
-/* A part of the text that says nothing: a block, or fragment, that is not whole or makes no sense.
- */
+/* A part of the text that was skipped: a block or fragment that is incomplete or invalid. */
 struct ctf_gap {
 	size_t from, to;
 };
@@ -100,24 +100,25 @@ struct ctf_event_class {
 	const char *name;
 	uint32_t id;
 	uint32_t stream_id;
-	bool has_stream_id; /* else it is of the only one */
-	uint32_t number; /* who reads several traces numbers them through all; else 0 ... n_events -
-			    1 */
-	int loglevel;	 /* -1 if not given */
+	bool has_stream_id; /* else it belongs to the only stream class */
+	/* 0 .. n_events - 1; a reader of several traces numbers the classes of all of them */
+	uint32_t number;
+	int loglevel; /* -1 if not given */
 	const struct ctf_type *context;
 	const struct ctf_type *fields;
-	size_t from, to;		   /* its block of the text */
-	const struct ctf_program *program; /* NULL if it cannot be read: see error */
+	size_t from, to; /* its block in the text */
+	/* NULL if events of the class cannot be decoded: see error */
+	const struct ctf_program *program;
 	const char *error;
 };
 
-/* What stepping over an event needs, together in one cache line with its neighbours: nothing is to
- * be looked up through the class.  Context and fields are so many bits, then so many strings; if
- * they are anything else, or not on bytes, both are 0. */
+/* The data that the step from event to event needs, together in one cache line with its
+ * neighbours, so that the class is not read.  An event has @size_bits of context and fields, then
+ * @n_strings strings.  If it has any other form, or does not begin on a byte, both are 0. */
 struct ctf_by_id {
 	struct ctf_event_class *class; /* NULL: no such id */
-	uint32_t
-		size_bits; /* 16 bytes in all: indexing is on the way from each event to the next */
+	/* 16 bytes in all: the index computation is on the path from event to event */
+	uint32_t size_bits;
 	uint32_t n_strings;
 };
 
@@ -142,9 +143,9 @@ struct ctf_meta {
 	bool has_uuid;
 	uint8_t order; /* CTF_LITTLE or CTF_BIG */
 	bool has_trace;
-	bool has_major, has_minor; /* the trace block says which version it is, which others than we
-				      want to know */
-	size_t trace_to;	   /* behind the trace block's last brace */
+	/* the trace block states the version; other versions are refused */
+	bool has_major, has_minor;
+	size_t trace_to; /* after the last brace of the trace block */
 	const struct ctf_type *packet_header;
 	const struct ctf_program *packet_header_program;
 	struct ctf_clock *clocks;
@@ -154,27 +155,27 @@ struct ctf_meta {
 	struct ctf_stream_class *streams;
 	uint32_t n_streams;
 	struct ctf_event_class *events;
-	struct ctf_event_class **last_event; /* where the next is hung */
+	struct ctf_event_class **last_event; /* where to link the next one */
 	uint32_t n_events;
-	uint64_t n_ops;	  /* of all programs: bounded, see ctf/decode/class.c */
-	uint64_t n_steps; /* spent on looking up lengths and tags: bounded too */
-	const char *
-		missing_clock; /* a name that numbers show, but no clock had before them; or NULL */
-	struct ctf_gap *gaps;  /* passed over, in the order of the text */
+	uint64_t n_ops;	  /* of all programs: limited, see ctf/decode/class.c */
+	uint64_t n_steps; /* steps of look-ups of lengths and tags: limited too */
+	/* a clock name that integers use before the clock is declared; or NULL */
+	const char *missing_clock;
+	struct ctf_gap *gaps; /* skipped parts, in the order of the text */
 	uint32_t n_gaps;
-	struct ctf_event_class
-		*last_linked; /* this and those before it are in their streams' tables */
-	struct tsdl *parser;  /* NULL unless more text may come: ctf_meta_append() */
-	uint64_t n_taken;     /* bytes of the file, by ctf_meta_append() */
+	/* this class and those before it are in the tables of their streams */
+	struct ctf_event_class *last_linked;
+	struct tsdl *parser;   /* NULL unless more text may come: ctf_meta_append() */
+	uint64_t n_read_bytes; /* bytes of the file that ctf_meta_append() has read */
 };
 
 /*
- * ctf_meta_parse - read TSDL text.
+ * ctf_meta_parse - parse TSDL text.
  *
- * A block that is damaged is passed over (m->gaps), and reading goes on with the next line that
- * begins like one.  On error (-EINVAL, -ENOMEM) @m holds what was whole, still to be closed, and is
- * usable if m->has_trace and a stream is there: a recording cut short is like that.  @d tells of
- * the first damage.
+ * A damaged block is skipped and noted (m->gaps), and parsing continues with the next line that
+ * begins like a block.  On error (-EINVAL, -ENOMEM) @m contains the complete blocks, must still
+ * be closed, and is usable if m->has_trace and a stream exists: for example after a recording was
+ * cut short.  @d describes the first damage.
  */
 int ctf_meta_parse(struct ctf_meta *m, const char *text, size_t size, struct diag *d);
 
@@ -186,34 +187,35 @@ int ctf_meta_parse(struct ctf_meta *m, const char *text, size_t size, struct dia
 int ctf_meta_open(struct ctf_meta *m, const char *path, struct diag *d);
 void ctf_meta_close(struct ctf_meta *m);
 
-/* ctf_meta_text - the text of a metadata file, to be freed by the caller; *@is_damaged if packets
- * of it were not whole.  0 or -errno. */
+/* ctf_meta_text - read the text of a metadata file.  The caller frees it.  *@is_damaged is set if
+ * packets of it were incomplete.  0 or -errno. */
 int ctf_meta_text(const char *path, char **text, size_t *size, bool *is_damaged, struct diag *d);
 /* ctf_meta_read - parse text of either kind. */
 int ctf_meta_read(struct ctf_meta *m, const char *text, size_t size, struct diag *d);
-/* ctf_meta_link - compile what was parsed (since the last time), before it can be used to decode.
- * 0, -EINVAL, -ENOMEM. */
+/* ctf_meta_link - compile the classes that were parsed since the last call, so that events can be
+ * decoded.  0, -EINVAL, -ENOMEM. */
 int ctf_meta_link(struct ctf_meta *m, struct diag *d);
-/* ctf_meta_pass - note a gap.  False if there are too many, or no memory for it: stop there. */
-bool ctf_meta_pass(struct ctf_meta *m, size_t from, size_t to);
+/* ctf_meta_add_gap - note a skipped part.  False if there are too many, or no memory: then stop. */
+bool ctf_meta_add_gap(struct ctf_meta *m, size_t from, size_t to);
 /*
- * ctf_meta_append - what a metadata file that is still written has got since the last call; at
- * first all.
+ * ctf_meta_append - read the text that was added to a metadata file since the last call; at first
+ * all of it.
  *
- * @m: zeroes before the first call.  Whole blocks are taken over, what follows them is left for the
- * next call. Everything that was in @m stays where it is.  Metadata other than plain TSDL are read
- * once, and do not grow.
+ * @m: zeroes before the first call.  Complete blocks are parsed; the rest is left for the next
+ *     call.  Everything in @m keeps its address.  Metadata other than plain TSDL is read once and
+ *     does not grow.
  *
- * Returns 1 if there was more, 0 if not, -EAGAIN if no trace and stream are described yet; or
+ * Returns 1 if there was more, 0 if not, -EAGAIN if no trace and stream is described yet; or
  * -errno: then nothing more can be read.
  */
 int ctf_meta_append(struct ctf_meta *m, const char *path, struct diag *d);
-/* The file's @size bytes from @from on, to be freed; fewer at its end.  Of a packed one
- * (ctf/compressed/compressed.h): if it is not there plain. */
+/* ctf_meta_read_file - read @size bytes of the file from @from on, fewer at its end.  The caller
+ * frees them.  If the plain file does not exist, a compressed one is read
+ * (ctf/compressed/compressed.h). */
 int ctf_meta_read_file(const char *path, uint64_t from, char **bytes, size_t *size, struct diag *d);
 
-/* ctf_meta_unpack - the text of packetised metadata, in place: @bytes shrinks to it.
- * Returns its size; *@is_damaged if a packet was not whole. */
+/* ctf_meta_unpack - remove the packet headers from packetised metadata, in place.  Returns the
+ * size of the text; *@is_damaged is set if a packet was incomplete. */
 size_t ctf_meta_unpack(char *bytes, size_t size, bool *is_damaged);
 
 const char *ctf_meta_env(const struct ctf_meta *m, const char *key); /* NULL: none, or a number */
@@ -221,11 +223,12 @@ const struct ctf_clock *ctf_meta_clock(const struct ctf_meta *m, const char *nam
 struct ctf_stream_class *ctf_meta_stream(const struct ctf_meta *m, uint64_t id);
 struct ctf_event_class *ctf_stream_event(const struct ctf_stream_class *s, uint32_t id);
 
-/* Zeroed memory of the metadata's life time; NULL if there is none. */
+/* ctf_meta_alloc - zeroed memory that lives as long as the metadata; NULL if there is none. */
 void *ctf_meta_alloc(struct ctf_meta *m, size_t size);
 char *ctf_meta_string(struct ctf_meta *m, const char *text, size_t size);
 
-/* Room for one more in an array of the arena that grows by doubling. */
+/* ctf_meta_grow - make room for one more element in an array of the arena, whose capacity
+ * doubles. */
 void *ctf_meta_grow(struct ctf_meta *m, void *array, uint32_t n, size_t element_size);
 
 #endif

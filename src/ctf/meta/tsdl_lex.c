@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/meta/tsdl_lex.c - TSDL text to tokens.  See tsdl.h. */
+/* ctf/meta/tsdl_lex.c - splits TSDL text into tokens.  See tsdl.h. */
 #include "ctf/meta/tsdl.h"
 
 #include <errno.h>
@@ -117,7 +117,7 @@ static void lex_number(struct tsdl *p)
 	p->token.number = v;
 }
 
-/* One escape, the backslash already taken; returns the byte it means. */
+/* Reads one escape, after the backslash.  Returns the byte that it means. */
 static char lex_escape(struct tsdl *p)
 {
 	static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/meta/tsdl_number.c - integer { ... }, floating_point { ... }, string { ... }.  See tsdl.h. */
+/* ctf/meta/tsdl_number.c - parses integer { ... }, floating_point { ... }, string { ... }.  See
+ * tsdl.h. */
 #include <string.h>
 
 #include "ctf/meta/tsdl.h"
@@ -90,8 +91,8 @@ static const char *take_clock(struct tsdl *p, const struct tsdl_value *v)
 	return name;
 }
 
-/* Whether it is text.  Other readers refuse what is none of these, and so must we, or a damaged
- * letter would stay. */
+/* Returns whether the encoding is text.  An unknown encoding is an error, as in other readers: it
+ * may be a known one with a damaged letter. */
 static bool take_encoding(struct tsdl *p, const struct tsdl_value *v)
 {
 	static const char *const names[] = { "none", "UTF8", "UTF-8", "ASCII" };
@@ -155,7 +156,7 @@ static void assign_float(struct tsdl *p, void *object, const char *key, const st
 		t->order = take_order(p, v);
 }
 
-/* One that is no IEEE number of 16, 32 or 64 bits is shown by its bytes, like an array of them. */
+/* A number that is not an IEEE number of 16, 32 or 64 bits is displayed as an array of bytes. */
 static void become_bytes(struct tsdl *p, struct ctf_type *t)
 {
 	struct ctf_type *byte = tsdl_new_type(p, CTF_INTEGER);
@@ -198,7 +199,7 @@ static void assign_string(struct tsdl *p, void *object, const char *key, const s
 {
 	(void)object;
 	if (!strcmp(key, "encoding"))
-		take_encoding(p, v); /* and is shown as it is */
+		take_encoding(p, v); /* and is displayed as it is */
 }
 
 const struct ctf_type *tsdl_string(struct tsdl *p)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/meta/tsdl_parse.c - the blocks of TSDL: trace, env, clock, stream, event.  See tsdl.h.
+ * ctf/meta/tsdl_parse.c - parses the blocks of TSDL: trace, env, clock, stream, event.  See
+ * tsdl.h.
  *
- * A block is taken over only when it is whole.  One that is not is passed over: up to the next line
- * that begins as a block does, which inside of blocks no writer indents so.
+ * A block is added to the metadata only when it is complete.  After an error the parser skips to
+ * the next line that begins like a block.  Writers indent the lines inside a block, so such a
+ * line is not inside one.
  */
 #include "ctf/meta/tsdl.h"
 
@@ -296,7 +298,7 @@ static void begin_block(struct tsdl *p, const char *begin)
 	p->block.mark = tsdl_enter(p);
 }
 
-/* The block is whole, whatever comes behind its `;`. */
+/* The block is complete, whatever follows its `;`. */
 static void end_block(struct tsdl *p)
 {
 	if (!p->err && p->token.kind == ';')
@@ -356,7 +358,7 @@ static bool begins_block(const char *at, const char *end)
 	return false;
 }
 
-/* The next line behind @from that begins a block, or the end. */
+/* The next line after @from that begins a block, or the end. */
 static const char *next_block(const struct tsdl *p, const char *from)
 {
 	while ((from = memchr(from, '\n', (size_t)(p->end - from))) &&
@@ -366,11 +368,11 @@ static const char *next_block(const struct tsdl *p, const char *from)
 }
 
 /*
- * After an error: to the next block, with the names there were before the bad one.  False if there
- * is none; or if what has to be read again would be out of proportion to the text, as only a
- * hostile one is.
+ * Skips to the next block after an error, and restores the names from before the damaged block.
+ * Returns false if there is no block; or if the bytes to parse again are out of proportion to the
+ * text, which happens only in a hostile text.
  */
-static bool pass_over(struct tsdl *p)
+static bool skip_to_next_block(struct tsdl *p)
 {
 	size_t size = (size_t)(p->end - p->text);
 	const char *begin = p->block.begin, *next;
@@ -379,7 +381,8 @@ static bool pass_over(struct tsdl *p)
 		begin++;
 	p->reread += (size_t)(p->failed_at - p->block.begin);
 	next = p->err == -EINVAL && p->reread <= 4 * size ? next_block(p, begin) : p->end;
-	if (!ctf_meta_pass(p->meta, (size_t)(p->block.begin - p->text), (size_t)(next - p->text)) ||
+	if (!ctf_meta_add_gap(p->meta, (size_t)(p->block.begin - p->text),
+			      (size_t)(next - p->text)) ||
 	    next == p->end)
 		return false;
 	tsdl_leave(p, p->block.mark);
@@ -388,7 +391,7 @@ static bool pass_over(struct tsdl *p)
 		p->line += *c == '\n';
 	p->depth = 0;
 	p->err = 0;
-	p->diag = NULL; /* the first damage is told */
+	p->diag = NULL; /* only the first damage is reported */
 	p->at = next;
 	begin_block(p, next);
 	tsdl_next(p);
@@ -421,7 +424,7 @@ int tsdl_parse(struct tsdl *p, const char *text, size_t size, struct diag *d)
 			continue;
 		}
 		err = err && p->err != -ENOMEM ? err : p->err;
-		if (!pass_over(p))
+		if (!skip_to_next_block(p))
 			break;
 	}
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/meta/tsdl_type.c - types, the names given to them, and their scopes.  See tsdl.h. */
+/* ctf/meta/tsdl_type.c - parses types, their names and the scopes of names.  See tsdl.h. */
 #include "ctf/meta/tsdl.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ struct tsdl_name *tsdl_enter(struct tsdl *p)
 	return p->last_name;
 }
 
-/* Names leave in the reverse of their order, so each is the first of its bucket when it goes. */
+/* Names are removed in reverse order, so each is the first in its bucket when it is removed. */
 void tsdl_leave(struct tsdl *p, struct tsdl_name *mark)
 {
 	for (; p->last_name != mark; p->last_name = p->last_name->before) {
@@ -63,8 +63,8 @@ struct ctf_type *tsdl_new_type(struct tsdl *p, enum ctf_kind kind)
 	return t;
 }
 
-/* @t holds @inner: no deeper than we are willing to follow. */
-static void contain(struct tsdl *p, struct ctf_type *t, const struct ctf_type *inner)
+/* @t contains @inner: checks the limit of the depth. */
+static void note_depth(struct tsdl *p, struct ctf_type *t, const struct ctf_type *inner)
 {
 	if (inner->depth >= t->depth)
 		t->depth = inner->depth + 1;
@@ -72,7 +72,7 @@ static void contain(struct tsdl *p, struct ctf_type *t, const struct ctf_type *i
 		tsdl_fail(p, "types nested deeper than %d", CTF_DEPTH_MAX);
 }
 
-/* What follows the word struct, variant or enum may be a name: "struct NAME" is what we look up. */
+/* A name may follow the word struct, variant or enum: the key of a look-up is "struct NAME". */
 static bool take_tag(struct tsdl *p, const char *keyword, char name[TSDL_PATH_MAX])
 {
 	name[0] = 0;
@@ -111,7 +111,7 @@ static uint64_t array_length(struct tsdl *p, char path[TSDL_PATH_MAX])
 	return length;
 }
 
-/* NAME [3][ length ]: an array of three sequences, so the brackets bind from the right. */
+/* NAME [3][ length ] is an array of three sequences, so brackets bind from the right. */
 static const struct ctf_type *brackets(struct tsdl *p, const struct ctf_type *element)
 {
 	char path[TSDL_PATH_MAX];
@@ -131,7 +131,7 @@ static const struct ctf_type *brackets(struct tsdl *p, const struct ctf_type *el
 	t->of = element;
 	t->length = length;
 	t->align_bits = element->align_bits;
-	contain(p, t, element);
+	note_depth(p, t, element);
 	if (path[0])
 		t->path = ctf_meta_string(p->meta, path, strlen(path));
 	if (path[0] && !t->path)
@@ -153,7 +153,7 @@ static void add_member(struct tsdl *p, struct ctf_type *t, const char *name,
 		return tsdl_fail_memory(p);
 	list[t->n_members++] = (struct ctf_member){ name, type };
 	t->members = list;
-	contain(p, t, type);
+	note_depth(p, t, type);
 	if (t->kind == CTF_STRUCT && type->align_bits > t->align_bits)
 		t->align_bits = type->align_bits;
 }
@@ -182,7 +182,7 @@ static void members(struct tsdl *p, struct ctf_type *t)
 	tsdl_leave(p, mark);
 }
 
-/* align(N) after a struct: at least that. */
+/* align(N) after a struct raises its alignment. */
 static void struct_align(struct tsdl *p, struct ctf_type *t)
 {
 	struct tsdl_value v = { 0 };
@@ -234,7 +234,7 @@ static const char *variant_tag(struct tsdl *p)
 	return copy;
 }
 
-/* `variant NAME <tag>` is the variant declared as NAME, chosen by another tag. */
+/* `variant NAME <tag>` is the variant declared as NAME, with another tag. */
 static const struct ctf_type *variant(struct tsdl *p)
 {
 	char name[TSDL_PATH_MAX];
@@ -374,8 +374,8 @@ static void append_word(struct tsdl *p, char name[TSDL_PATH_MAX])
 	tsdl_next(p);
 }
 
-/* "unsigned long" is a run of C's words; any other name is one word. */
-static const struct ctf_type *named(struct tsdl *p)
+/* "unsigned long" is a sequence of C's words; any other name is one word. */
+static const struct ctf_type *named_type(struct tsdl *p)
 {
 	char name[TSDL_PATH_MAX] = "";
 	const struct ctf_type *t;
@@ -412,7 +412,7 @@ static const struct ctf_type *any_type(struct tsdl *p)
 		return tsdl_floating_point(p);
 	if (tsdl_accept_word(p, "string"))
 		return tsdl_string(p);
-	return named(p);
+	return named_type(p);
 }
 
 const struct ctf_type *tsdl_type(struct tsdl *p)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/write/context.c - see context.h. */
+/* ctf/write/context.c - the table of contexts, and the parser of their names. */
 #include "ctf/write/context.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #define U64(name) "integer { size = 64; align = 8; signed = false; base = 10; } _" name ";"
 #define U32(name) "integer { size = 32; align = 8; signed = false; base = 10; } _" name ";"
 
-/* Fields begin with an underscore that readers strip again: see ctf/write/schema.c. */
+/* Field names begin with an underscore, which readers remove: see ctf/write/schema.c. */
 static const struct {
 	const char *name, *field;
 } contexts[ABI_CONTEXTS] = {
@@ -37,7 +37,8 @@ static const struct {
 				    "\t\tinteger { size = 64; align = 8; signed = false; base = "
 				    "16; } "
 				    "_callstack_user[ __callstack_user_length ];" },
-	/* Identifiers are written with their first byte first: so these are, in two halves. */
+	/* The first byte of an identifier is written first, so these fields are big-endian, in
+	 * two halves. */
 	[ABI_CONTEXT_SLOT] = { "slot", "integer { size = 64; align = 8; signed = false; base = 16; "
 				       "byte_order = be; } _slot[2];" },
 	[ABI_CONTEXT_PERF_CYCLES] = { "perf_thread_cycles", U64("perf_thread_cycles") },
@@ -67,7 +68,7 @@ static const struct {
 	{ "perf:thread:instructions", ABI_CONTEXT_BIT(ABI_CONTEXT_PERF_INSTRUCTIONS) },
 	{ "perf:thread:cache-misses", ABI_CONTEXT_BIT(ABI_CONTEXT_PERF_CACHE_MISSES) },
 	{ "perf:thread:branch-misses", ABI_CONTEXT_BIT(ABI_CONTEXT_PERF_BRANCH_MISSES) },
-	/* Told with every event. */
+	/* Recorded with every event. */
 	{ "vpid", 0 },
 	{ "vtid", 0 },
 	{ "pid", 0 },
@@ -93,7 +94,7 @@ static bool is_word(const char *name, const char *word, size_t size)
 	return strlen(name) == size && !memcmp(name, word, size);
 }
 
-/* How many letters to add, drop or change: V. I. Levenshtein (1966), one row at a time. */
+/* The number of letters to add, drop or change: V. I. Levenshtein (1966), one row at a time. */
 static unsigned distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
 	enum { LONGEST = 32 };
@@ -121,7 +122,7 @@ static unsigned distance(const char *a, size_t a_size, const char *b, size_t b_s
 	return row[a_size];
 }
 
-/* The name that was probably meant; NULL if none is near. */
+/* The known name closest to @word; NULL if none is close. */
 static const char *nearest(const char *word, size_t size)
 {
 	const char *found = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/write/context.h - names of contexts (abi/context.h), and their fields in CTF. */
+/* ctf/write/context.h - the names of contexts (abi/context.h), and their fields in CTF. */
 #ifndef CTF_WRITE_CONTEXT_H
 #define CTF_WRITE_CONTEXT_H
 
@@ -10,22 +10,24 @@
 #include "base/text.h"
 
 /*
- * context_parse - a mask of contexts from their names between commas.
+ * context_parse - parse a list of context names, separated by commas, into a mask.
  *
- * @names: "ip,callstack,uid"; LTTng's names are known, too.  "namespaces" is all eight of them.
- *What every event tells in any case (vpid, vtid, cpu_id) is accepted and adds nothing.
- * @mask: is added to.
+ * @names: for example "ip,callstack,uid".  LTTng's names are accepted as well.  "namespaces"
+ *         means all eight of them.  Contexts that every event has in any case (vpid, vtid,
+ *         cpu_id) are accepted and add nothing.
+ * @mask: the contexts are added to it.
  *
- * Returns 0; or -EINVAL for an unknown name, with what there is.  @mask is unchanged then.  Whether
- *this machine has the counters among them is asked elsewhere: collect/counters.h.
+ * Returns 0; or -EINVAL for an unknown name, with the known ones in @d; @mask is then unchanged.
+ * This function does not check whether the machine has the performance counters: see
+ * collect/counters.h.
  */
 int context_parse(const char *names, uint64_t *mask, struct diag *d);
 
-/* context_to_tsdl - append the fields of @mask, for a struct event.context behind _vpid and _vtid.
+/* context_to_tsdl - append the fields of @mask, for a struct event.context after _vpid and _vtid.
  */
 void context_to_tsdl(struct text *out, uint64_t mask);
 
-/* context_names - append the names of @mask with commas between. */
+/* context_names - append the names of @mask, separated by commas. */
 void context_names(struct text *out, uint64_t mask);
 
 #endif

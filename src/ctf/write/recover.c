@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/write/recover.c - see recover.h. */
+/* ctf/write/recover.c - cuts indexes to whole entries, streams to the packets of their indexes,
+ * and metadata to whole blocks. */
 #include "ctf/write/recover.h"
 
 #include <dirent.h>
@@ -16,12 +17,12 @@
 
 enum {
 	BLOCK_MAX_BYTES = 1 << 20
-}; /* of metadata: one write of ctf_writer_describe is well below */
+}; /* of metadata: one write of ctf_writer_describe() is much smaller */
 
 static const char block_end[] = "\n};\n\n";
 
-/* Where the last whole block of @size bytes of text ends. */
-static size_t whole_blocks(const char *text, size_t size)
+/* The end of the last complete block in @size bytes of text. */
+static size_t size_of_blocks(const char *text, size_t size)
 {
 	for (size_t n = sizeof block_end - 1; size >= n; size--)
 		if (!memcmp(text + size - n, block_end, n))
@@ -35,7 +36,7 @@ uint64_t ctf_recover_metadata(int fd, uint64_t size)
 	uint64_t from = size > sizeof tail ? size - sizeof tail : 0;
 	ssize_t n = pread(fd, tail, size - from, (off_t)from);
 
-	return n > 0 ? from + whole_blocks(tail, (size_t)n) : 0;
+	return n > 0 ? from + size_of_blocks(tail, (size_t)n) : 0;
 }
 
 static int recover_metadata(int dir)
@@ -51,8 +52,8 @@ static int recover_metadata(int dir)
 	return err;
 }
 
-/* The last entry of the index, which is cut to whole ones. */
-static int last_entry(int fd, struct ctf_recovered *s)
+/* Reads the last entry of the index, and cuts the index to whole entries. */
+static int read_last_entry(int fd, struct ctf_recovered *s)
 {
 	const off_t head = sizeof(struct abi_ctf_index_header),
 		    each = sizeof(struct abi_ctf_index_entry);
@@ -84,7 +85,7 @@ static int recover_stream(int dir, int index_dir, const char *index, struct ctf_
 	snprintf(s->name, sizeof s->name, "%.*s", (int)(strlen(index) - 4), index);
 	if (fd < 0)
 		return -errno;
-	err = last_entry(fd, s);
+	err = read_last_entry(fd, s);
 	close(fd);
 	if (err)
 		return err;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/write/recover.h - a trace of ours whose writer was killed: what is half-written goes.
+ * ctf/write/recover.h - repair of a trace whose writer was killed: removes incomplete parts.
  *
- * A packet is there when the index names it (ctf/write/writer.c), a class when its block is whole.
- * Afterwards nothing but that is in the files, and readers find nothing to complain of.
+ * A packet counts as written if the index names it (ctf/write/writer.c); an event class, if its
+ * block is complete.  Afterwards the files contain nothing else, and readers report no damage.
  */
 #ifndef CTF_WRITE_RECOVER_H
 #define CTF_WRITE_RECOVER_H
@@ -13,23 +13,23 @@
 
 #include "base/diag.h"
 
-/* ctf_recover_metadata - how much of @fd, metadata of @size bytes that is being written, is whole
- * blocks. */
+/* ctf_recover_metadata - the size of the complete blocks in @fd, metadata of @size bytes that is
+ * being written. */
 uint64_t ctf_recover_metadata(int fd, uint64_t size);
 
 /* The last packet of one stream file. */
 struct ctf_recovered {
-	char name[64];		/* of the file */
-	uint64_t offset, bytes; /* its packet; 0 bytes: it has none */
+	char name[64];		/* of the stream file */
+	uint64_t offset, bytes; /* of the packet; 0 bytes: the stream has none */
 	uint64_t end_ns;
 	uint64_t discarded;
 };
 
 /*
- * ctf_recover - cut the files of the trace at @path to what is whole.
+ * ctf_recover - cut the files of the trace at @path to their complete parts.
  *
- * @each: is told of every stream file.  Nobody may be writing.  Returns 0 or -errno; what could be
- * settled is.
+ * @each: called for every stream file.  No process may be writing to the trace.  Returns 0 or
+ *        -errno; on an error the rest is still repaired.
  */
 int ctf_recover(const char *path, void (*each)(void *arg, const struct ctf_recovered *s), void *arg,
 		struct diag *d);

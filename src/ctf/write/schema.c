@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/write/schema.c - see schema.h. */
+/* ctf/write/schema.c - writes an event block: fields, their TSDL types, unique names. */
 #include "ctf/write/schema.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 enum { NAME_MAX_BYTES = 112 };
 
-/* Of one event, lengths of sequences among them: two equal ones abort Babeltrace 2.0. */
+/* The names in one event, including those of lengths: two equal names abort Babeltrace 2.0. */
 struct names {
 	char name[2 * SCHEMA_FIELDS_MAX][NAME_MAX_BYTES + 32];
 	int n;
@@ -25,8 +25,8 @@ static bool is_taken(const struct names *names, const char *name)
 	return false;
 }
 
-/* Makes the field's name, with the underscore that readers strip again, and that of its length
- * behind it.  A name that is taken gets a number. */
+/* Makes the name of the field, with the underscore that readers remove, followed by the name of
+ * its length.  A name that is taken gets a number. */
 static const char *field_name(struct names *names, struct schema_text w, bool has_length)
 {
 	char name[NAME_MAX_BYTES + 16] = "_", length[sizeof name + 16];
@@ -46,7 +46,7 @@ static const char *field_name(struct names *names, struct schema_text w, bool ha
 	return names->name[names->n - 1 - has_length];
 }
 
-/* One element of the type. */
+/* Appends one element of the type. */
 static void add_scalar(struct text *out, const struct schema_type *t)
 {
 	if (t->base == 's')
@@ -147,7 +147,7 @@ int schema_to_tsdl(struct text *out, const char *schema, size_t size, uint32_t c
 	schema_next_word(&c);
 	schema_next_word(&c);
 	ok = add_fields(&fields, c);
-	out->failed |= fields.failed; /* not to be taken for an event without fields */
+	out->failed |= fields.failed; /* so that it is not taken for an event without fields */
 	text_addf(out,
 		  "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = %u;\n\tloglevel = %u;\n"
 		  "\tfields := struct {\n%s\t};\n};\n\n",

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctf/write/schema.h - event classes as programs register them, turned into TSDL.
+ * ctf/write/schema.h - translation of event classes, as programs register them, to TSDL.
  *
- *	LEVEL CHANNEL:NAME TYPE FIELD TYPE FIELD ...
+ * 	LEVEL CHANNEL:NAME TYPE FIELD TYPE FIELD ...
  *
- * See base/schema.h for the types.
- * The text comes from shared memory, that is, from anybody: what does not parse becomes a class
- *without fields, and names are cut to what TSDL allows.  Specification: docs/formats/schema.md.
+ * The types are described in base/schema.h, the format in docs/formats/schema.md.  The text comes
+ * from shared memory, so it is untrusted: a text that does not parse becomes a class without
+ * fields, and names are reduced to the characters that TSDL allows.
  */
 #ifndef CTF_WRITE_SCHEMA_H
 #define CTF_WRITE_SCHEMA_H

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* ctf/write/writer.c - see writer.h.  The layout is LTTng's (2.13), so that its readers take their
- * fast paths; docs/formats/trace.md describes it. */
+/*
+ * ctf/write/writer.c - writes metadata, streams and indexes in the layout of LTTng 2.13.
+ *
+ * With this layout readers of LTTng's traces take their fast paths.  docs/formats/trace.md
+ * describes it.
+ */
 #include "ctf/write/writer.h"
 
 #include <endian.h>
@@ -29,7 +33,7 @@ static void print_uuid(char *text, const uint8_t u[16])
 				u[i]);
 }
 
-/* env values come from the system; quotes and controls have no place in them. */
+/* env values come from the system; quotes and control characters are removed. */
 static void add_env(struct text *t, const char *key, const char *value)
 {
 	text_addf(t, "\t%s = \"", key);
@@ -62,7 +66,7 @@ static void add_env_block(struct text *t, const char *domain, const char *scope)
 	strftime(when, sizeof when, "%Y%m%dT%H%M%S%z", &tm);
 	text_addf(t, "env {\n");
 	add_env(t, "domain", domain);
-	/* The layout these bytes follow; the tracer that wrote them is named below. */
+	/* The tracer that defined this layout; the tracer that wrote it is named below. */
 	add_env(t, "tracer_name", kernel ? "lttng-modules" : "lttng-ust");
 	text_addf(t, "\ttracer_major = 2;\n\ttracer_minor = 13;\n");
 	if (kernel) {
@@ -170,19 +174,19 @@ int ctf_writer_describe(struct ctf_writer *s, const char *tsdl, size_t size, str
 
 	if (!err)
 		return 0;
-	/* If even cutting back fails the last block stays cut, and readers say so. */
+	/* If cutting back fails too, the last block stays incomplete, and readers report it. */
 	if (before >= 0)
 		(void)!ftruncate(s->metadata, before);
 	return diag_fail(d, err, "%s/metadata: %s", s->path, strerror(-err));
 }
 
-/* A stream half made leaves nothing in the way of the next attempt. */
+/* Removes a stream that could not be created, so that the next attempt can use its name. */
 static void undo_stream(struct ctf_stream *st, const char *index)
 {
 	if (st->fd >= 0)
-		unlinkat(st->sink->dir, st->name, 0);
+		unlinkat(st->writer->dir, st->name, 0);
 	if (st->index >= 0)
-		unlinkat(st->sink->index_dir, index, 0);
+		unlinkat(st->writer->index_dir, index, 0);
 	ctf_stream_close(st);
 }
 
@@ -197,7 +201,7 @@ int ctf_stream_open(struct ctf_stream *st, struct ctf_writer *s, const char *nam
 	char index[80];
 	int err;
 
-	*st = (struct ctf_stream){ .sink = s, .fd = -1, .index = -1, .instance = s->n_streams };
+	*st = (struct ctf_stream){ .writer = s, .fd = -1, .index = -1, .instance = s->n_streams };
 	snprintf(st->name, sizeof st->name, "%s", name);
 	snprintf(index, sizeof index, "%s.idx", st->name);
 	st->fd = openat(s->dir, st->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -266,28 +270,29 @@ int ctf_stream_append(struct ctf_stream *st, const struct ctf_packet *p, struct 
 
 	if (p->n_body > BODY_MAX)
 		return diag_fail(d, -E2BIG, "%s: a packet in %d pieces", st->name, p->n_body);
-	memcpy(h.uuid, st->sink->uuid, sizeof h.uuid);
+	memcpy(h.uuid, st->writer->uuid, sizeof h.uuid);
 	v[0] = (struct iovec){ &h, sizeof h };
 	for (int i = 0; i < p->n_body; i++) {
 		v[i + 1] = p->body[i];
 		size += p->body[i].iov_len;
 	}
 	h.content_bits = h.packet_bits = size * 8;
-	if (!quota_take(st->sink->quota, size))
-		return diag_fail(d, -ENOSPC, "%s/%s: the spool is full", st->sink->path, st->name);
+	if (!quota_take(st->writer->quota, size))
+		return diag_fail(d, -ENOSPC, "%s/%s: the spool is full", st->writer->path,
+				 st->name);
 	err = io_writev(st->fd, v, p->n_body + 1);
 	if (!err)
 		err = append_index(st, &h);
 	if (err) {
-		/* Should cutting back fail too, readers stop before the cut packet. */
+		/* If cutting back fails too, readers stop before the incomplete packet. */
 		(void)!ftruncate(st->fd, (off_t)st->offset);
 		lseek(st->fd, (off_t)st->offset, SEEK_SET);
-		quota_wrote(st->sink->quota, size);
-		return diag_fail(d, err, "%s/%s: %s", st->sink->path, st->name, strerror(-err));
+		quota_wrote(st->writer->quota, size);
+		return diag_fail(d, err, "%s/%s: %s", st->writer->path, st->name, strerror(-err));
 	}
-	quota_wrote(st->sink->quota, 0);
+	quota_wrote(st->writer->quota, 0);
 	st->offset += size;
 	st->sequence = p->sequence + 1;
-	st->sink->bytes += size;
+	st->writer->bytes += size;
 	return 0;
 }

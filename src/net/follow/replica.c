@@ -194,7 +194,7 @@ static bool is_full(struct copier *c, struct receiver *receiver)
 	return !c->allowance_bytes;
 }
 
-/* Nothing is read here: reports that to the relay from time to time, so that it does not process the
+/* Nothing is read here: reports that to the relay from time to time, so that it does not take the
  * link for cut. */
 static void report_pause(struct copier *c, struct receiver *receiver)
 {

@@ -53,7 +53,7 @@ struct search {
 };
 
 /* Whether @wanted is HOST/NAME, HOST, NAME, NAME without its date, or a pattern of one of the
- * first_messages three. */
+ * first three. */
 static bool is_match(const char *wanted, const char *host, const char *name, const char *path)
 {
 	size_t n = strlen(wanted);

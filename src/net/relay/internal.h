@@ -12,7 +12,7 @@
 
 enum { RELAY_LISTENERS = 8 };
 
-struct relay_client {	/* a relay_client, or a follower */
+struct relay_client {	/* a sender, or a follower */
 	struct tls tls; /* fd -1: the slot is free */
 	struct receiver receiver;
 	struct forwarder *forwarder; /* not NULL: the client is a follower */

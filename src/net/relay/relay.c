@@ -26,7 +26,7 @@ enum {
 	SPARE_FILES = 64,
 };
 #define HELLO_LIMIT_NS 10000000000ull	/* from connecting to MESSAGE_HELLO */
-#define SILENCE_LIMIT_NS 60000000000ull /* a relay_client sends its time every few seconds */
+#define SILENCE_LIMIT_NS 60000000000ull /* a sender sends its time every few seconds */
 #define LEAVING_LIMIT_NS 2000000000ull
 /* The user data of an epoll event: the number of a slot, or one of these. */
 enum { ON_SIGNAL = CLIENTS_MAX, ON_LISTEN };

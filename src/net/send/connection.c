@@ -204,7 +204,7 @@ static void compress_data(const struct connection *c, struct message *m, uint8_t
 	m->data.plain = 0;
 }
 
-/* 1: a message is queued; 0: outbound is no data; or -errno. */
+/* 1: a message is queued; 0: there is no data; or -errno. */
 static int queue_data(struct connection *c, struct diag *d)
 {
 	struct message m;

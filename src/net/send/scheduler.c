@@ -29,10 +29,9 @@ enum {
 	LINES_BYTES = 4096,    /* of a clock, read in one round */
 	/* smaller streams are sent completely: they contain names (cmd/view/view.c) */
 	WHOLE_BYTES = 4 << 20,
-	CLOCK_BYTES =
-		/* smaller clocks are sent completely; of larger ones, which are read from their
-		 * ends, the last half of this */
-	1 << 20,
+	/* smaller clocks are sent completely; larger ones, which are read from their ends, only with
+	 * the last half of this */
+	CLOCK_BYTES = 1 << 20,
 	HEAD = sizeof(struct abi_ctf_index_header),
 	ENTRY = sizeof(struct abi_ctf_index_entry),
 };

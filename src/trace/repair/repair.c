@@ -65,7 +65,7 @@ static void pass_doubles(struct ctf_meta *m)
 	for (uint32_t i = 1; i < n; i++)
 		if (all[i]->stream_id == all[i - 1]->stream_id && all[i]->id == all[i - 1]->id &&
 		    all[i]->to > all[i]->from)
-			ctf_meta_pass(m, all[i]->from, all[i]->to);
+			ctf_meta_add_gap(m, all[i]->from, all[i]->to);
 	free(all);
 }
 
@@ -74,7 +74,7 @@ static void pass_orphans(struct ctf_meta *m)
 {
 	for (struct ctf_event_class *e = m->events; e; e = e->next)
 		if (!ctf_meta_stream(m, e->stream_id) && e->to > e->from)
-			ctf_meta_pass(m, e->from, e->to);
+			ctf_meta_add_gap(m, e->from, e->to);
 	pass_doubles(m);
 	if (m->n_gaps)
 		qsort(m->gaps, m->n_gaps, sizeof *m->gaps, compare_gaps);
